@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: MIT
+# The front of the build: `make help` lists what there is.
+#
+# Each target installs what it lacks on Debian (tools/setup; SETUP=: leaves that out), and configures
+# its own build directory when that is not there.
+
+PREFIX ?= /usr/local
+DESTDIR ?=
+SETUP ?= tools/setup
+
+RELEASE := -Dbuildtype=release -Db_sanitize=none -Db_lundef=true -Dtests=disabled
+
+.PHONY: all run dev test bench lint format fuzz install clean help
+.PHONY: setup-build setup-test setup-bench setup-lint setup-fuzz
+
+all: build/build.ninja ## optimised build: build/uncore
+	@ninja -C build
+
+run: all ## what this machine shows, then a simulated Tegra410
+	@build/uncore || [ $$? -ge 3 ] # 3 and 4: nothing to see here, which it has explained
+	@echo
+	@build/uncore --source sim:t410
+
+dev: build-dev/build.ninja ## development build with ASan and UBSan: build-dev/uncore
+	@ninja -C build-dev
+
+test: build-dev/build.ninja ## all tests that need no virtual machine, on the development build
+	@tools/run-tests build-dev
+
+bench: setup-bench all ## measures against perf and bare system calls: build/bench.json
+	@ninja -C build bench-read
+	@bench/run build
+
+lint: setup-lint build-dev/build.ninja ## format, clang-tidy, cppcheck, shellcheck, codespell, layers, licence lines
+	@tools/lint build-dev
+
+format: setup-lint ## puts all C sources into the project's format
+	clang-format -i include/*.h lib/*.[ch] cli/*.[ch] bench/*.c tests/unit/*.[ch] tests/fuzz/*.c
+
+fuzz: build-fuzz/build.ninja ## each fuzz target for FUZZ_SECONDS (60); FUZZ_MERGE=1 keeps new inputs
+	@ninja -C build-fuzz fuzzers
+	@tools/fuzz build-fuzz
+
+install: all ## into DESTDIR and PREFIX (/usr/local)
+	@meson configure build -Dprefix=$(PREFIX)
+	@DESTDIR=$(DESTDIR) meson install -C build
+	@[ -n "$(DESTDIR)" ] || [ "$$(id -u)" != 0 ] || ldconfig
+
+clean: ## removes every build directory
+	rm -rf build build-*/
+
+help: ## this
+	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
+
+build/build.ninja: | setup-build
+	meson setup build --prefix=$(PREFIX) $(RELEASE)
+
+build-dev/build.ninja: | setup-test
+	meson setup build-dev -Dtests=enabled
+
+build-fuzz/build.ninja: | setup-fuzz
+	CC=clang meson setup build-fuzz -Dfuzz=true -Dtests=disabled -Dman=disabled
+
+setup-build setup-test setup-bench setup-lint setup-fuzz: setup-%:
+	@$(SETUP) $*

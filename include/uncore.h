@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * libuncore: counters outside the CPU cores, as quantities with a unit, a place and a quality.
+ *
+ * The way of the data: a machine (PMUs, sockets) and a catalogue (data files) are scanned once; a
+ * monitor plans counters and reads them; each read fills a sample with rows.
+ *
+ * Contracts that hold everywhere:
+ *  - int functions return 0 or a negative errno. Results go through the last argument, which is
+ *    untouched on failure. uncore_error() then has the sentence for a person.
+ *  - Error numbers have one meaning each:
+ *      -EINVAL   the caller's text is wrong (event syntax, unknown term, value too wide, option)
+ *      -ENODEV   this machine has no such PMU, or nothing that could count what was asked
+ *      -ENOENT   a name that exists nowhere (metric, file, simulated machine)
+ *      -EACCES   the kernel refuses for lack of permission
+ *      -EBADMSG  a data file or a file below /sys has contents that cannot be right
+ *      -EMFILE   out of file descriptors
+ *      -EBUSY    the wrong moment: calls in another order than this header gives
+ *      -ENOMEM   out of memory              others: as the kernel gave
+ *  - Strings and const pointers returned are borrowed: valid until the object they came from is
+ *    freed or, for anything taken from `struct uncore`, until the next uncore_scan(),
+ *    uncore_set_root() or uncore_set_source().
+ *  - Every *_free() accepts NULL.
+ *  - One thread at a time per `struct uncore` and what was made from it; different ones are
+ *    independent. The library has no global state, prints nothing, never exits, and does not touch
+ *    signal handling or the caller's CPU affinity. Its reader threads block all signals.
+ *  - Numbers are plain SI: bytes, seconds, hertz, ratio 0..1. A value that is not known is NaN and
+ *    never 0.
+ *
+ * All functions: since 0.1.
+ */
+#ifndef UNCORE_H
+#define UNCORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct uncore;         /* one machine: PMUs, places, the catalogue matched to them */
+struct uncore_pmu;     /* one PMU of the machine; borrowed from it */
+struct uncore_metric;  /* one formula of the catalogue; borrowed from the machine */
+struct uncore_monitor; /* counters planned and running; the caller's */
+struct uncore_sample;  /* the rows of one interval; the caller's buffer */
+
+#define UNCORE_CONFIG_WORDS 4 /* config, config1, config2, config3 of perf_event_attr */
+
+/* The library's version, "0.1.0". Never NULL. */
+const char *uncore_version(void);
+
+/* ---- the machine ------------------------------------------------------------------------- */
+
+/* A machine that still has to be scanned. Root "/", source "kernel". Fails only with -ENOMEM. */
+int uncore_new(struct uncore **out);
+
+/* Frees the machine. Monitors made from it must be freed before. */
+void uncore_free(struct uncore *u);
+
+/* Opens /sys and /proc below `dir` from the next scan on. With another root than "/" the kernel
+ * source plans but cannot open counters. -ENOENT, -ENOTDIR: `dir` is no directory. */
+int uncore_set_root(struct uncore *u, const char *dir);
+
+/* Chooses where counters come from: "kernel", or "sim:NAME" (built-in machine) or "sim:FILE.yaml",
+ * optionally followed by ",step=DURATION": each reading is exactly that much later than the one
+ * before, whatever the clock says, so that results repeat. A simulated machine brings its own root.
+ * -EINVAL: no such source. -ENOENT: no such simulation. -EBADMSG: its file is wrong. */
+int uncore_set_source(struct uncore *u, const char *spec);
+
+/* Adds a directory of data files (*.yaml); a family in it replaces the built-in one of the same
+ * name. Read at the next scan. /etc/uncore/platforms.d is read before it when the root is "/" and
+ * the directory exists. -ENOENT, -ENOTDIR: `dir` is no directory. */
+int uncore_add_data(struct uncore *u, const char *dir);
+
+/* Reads topology, PMUs and catalogue. May be called again after CPUs or PMUs have changed: what
+ * was borrowed from the machine is then invalid. -EBUSY: a monitor exists. -EBADMSG: a broken data
+ * file (the sentence has file:line:col). -ENOENT: no CPU below the root; is it one? A machine
+ * without any PMU is not an error. After a failure the machine is empty. */
+int uncore_scan(struct uncore *u);
+
+/* Why the last failing call on this machine, or on a monitor made from it, failed: one or more
+ * sentences without a final newline: what failed, where, and what would mend it. "" when nothing
+ * failed yet. Overwritten by the next failure. */
+const char *uncore_error(const struct uncore *u);
+
+/* The source as chosen, for example "kernel" or "sim:t410". */
+const char *uncore_source(const struct uncore *u);
+
+/* True when the values are invented: every output must then say SIMULATED. */
+bool uncore_is_simulated(const struct uncore *u);
+
+/* One logical CPU. Ids are the kernel's; -1 where the kernel does not say. */
+struct uncore_cpu {
+	int id;
+	int socket; /* physical_package_id: any number, not an index */
+	int die;
+	int node; /* NUMA node */
+	bool online;
+};
+
+/* CPUs present, ordered by id. `i` must be below the count. */
+size_t uncore_cpu_count(const struct uncore *u);
+const struct uncore_cpu *uncore_cpu_at(const struct uncore *u, size_t i);
+
+/* Sockets: the different physical_package_id of online CPUs, ascending. */
+size_t uncore_socket_count(const struct uncore *u);
+int uncore_socket_at(const struct uncore *u, size_t i);
+
+/* What the CPU says it is: "intel/6/143" (vendor/family/model), "amd/25/17", "arm/0x41/0xd0c"
+ * (implementer/part); "unknown" when /proc/cpuinfo does not say. */
+const char *uncore_cpu_model(const struct uncore *u);
+
+/* The hypervisor this machine runs under ("KVM", "VMware", ... "an unknown hypervisor"), or NULL. */
+const char *uncore_hypervisor(const struct uncore *u);
+
+/* ---- PMUs -------------------------------------------------------------------------------- */
+
+/* Every PMU of /sys/bus/event_source/devices, ordered by name with numbers in numeric order. */
+size_t uncore_pmu_count(const struct uncore *u);
+const struct uncore_pmu *uncore_pmu_at(const struct uncore *u, size_t i);
+
+const char *uncore_pmu_name(const struct uncore_pmu *p);
+uint32_t uncore_pmu_type(const struct uncore_pmu *p);     /* changes with each boot: never store */
+const char *uncore_pmu_alias(const struct uncore_pmu *p); /* second name, or NULL */
+const char *uncore_pmu_identifier(const struct uncore_pmu *p); /* hardware id, or NULL */
+const char *uncore_pmu_family(const struct uncore_pmu *p);     /* catalogue family, or NULL */
+/* Why nothing can be counted of it: its `type` or cpumask makes no sense. NULL: it is sound. */
+const char *uncore_pmu_broken(const struct uncore_pmu *p);
+/* True for PMUs of the cores (a `cpus` file) and for the kernel's software, tracepoint, breakpoint,
+ * kprobe and uprobe PMUs: not what this library is about, but listed. */
+bool uncore_pmu_is_core(const struct uncore_pmu *p);
+
+/* The CPUs from which the PMU is counted: its `cpumask`, else `cpus`, else every online CPU. */
+size_t uncore_pmu_cpu_count(const struct uncore_pmu *p);
+int uncore_pmu_cpu_at(const struct uncore_pmu *p, size_t i);
+
+/* One `format/` term. */
+struct uncore_term {
+	const char *name;
+	const char *format; /* as in sysfs, "config:0-7,21" */
+	int word;      /* 0..3: which configuration word; -1: the format text is not understood */
+	uint64_t bits; /* the bits of that word it covers */
+};
+
+/* One alias of `events/`. */
+struct uncore_alias {
+	const char *name;
+	const char *terms; /* as in sysfs, "event=0x04,umask=0x03"; "name=?" awaits a value */
+	const char *unit;  /* of .unit, or NULL */
+	double scale;      /* of .scale, else 1; NaN: that file makes no sense */
+	bool per_package;  /* counts the whole package: read it once per package */
+	bool snapshot;     /* the value is a state, not a count: no difference is taken */
+};
+
+/* One file of `caps/`. */
+struct uncore_cap {
+	const char *name;
+	const char *value;
+};
+
+/* Terms, aliases and caps, each ordered by name; read from sysfs at the first call. A count is 0
+ * when there are none, or when memory ran out (then uncore_error() says so). */
+size_t uncore_pmu_term_count(const struct uncore_pmu *p);
+const struct uncore_term *uncore_pmu_term_at(const struct uncore_pmu *p, size_t i);
+size_t uncore_pmu_alias_count(const struct uncore_pmu *p);
+const struct uncore_alias *uncore_pmu_alias_at(const struct uncore_pmu *p, size_t i);
+size_t uncore_pmu_cap_count(const struct uncore_pmu *p);
+const struct uncore_cap *uncore_pmu_cap_at(const struct uncore_pmu *p, size_t i);
+
+/* ---- metrics ----------------------------------------------------------------------------- */
+
+/* Every metric of the catalogue, those of families found on this machine first. A name may occur
+ * once per family. */
+size_t uncore_metric_count(const struct uncore *u);
+const struct uncore_metric *uncore_metric_at(const struct uncore *u, size_t i);
+
+const char *uncore_metric_name(const struct uncore_metric *m);     /* memory.read.bandwidth */
+const char *uncore_metric_title(const struct uncore_metric *m);    /* DRAM read bandwidth */
+const char *uncore_metric_unit(const struct uncore_metric *m);     /* B/s, Hz, s, ratio, W ... */
+const char *uncore_metric_family(const struct uncore_metric *m);   /* intel-imc */
+const char *uncore_metric_formula(const struct uncore_metric *m);  /* as valid on this machine */
+const char *uncore_metric_evidence(const struct uncore_metric *m); /* source of the formula */
+/* NULL when the metric can be planned here; else the sentence why not. */
+const char *uncore_metric_missing(const struct uncore_metric *m);
+
+/* One event a metric's formula names, as encoded on this machine. */
+struct uncore_metric_event {
+	const char *name;             /* in the formula */
+	const char *title;            /* what it counts */
+	const char *terms;            /* what is put between the slashes; NULL without a PMU */
+	const char *evidence;         /* source of the encoding */
+	const struct uncore_pmu *pmu; /* the first PMU that has it; NULL: none on this machine */
+	size_t pmu_count;             /* how many have it */
+	uint64_t config[UNCORE_CONFIG_WORDS]; /* on `pmu`; zero without one */
+};
+
+/* The events of a metric: at most `room` are written, *count is how many there are. -ENODEV: the family is not on this machine (then only names, titles and
+ * evidence that hold for every model could be given, so nothing is). */
+int uncore_metric_events(const struct uncore *u, const struct uncore_metric *m,
+			 struct uncore_metric_event *into, size_t room, size_t *count);
+
+/* ---- findings: what is here, what is missing, and what mends it ---------------------------- */
+
+enum uncore_verdict {
+	UNCORE_VERDICT_OK,      /* here and usable */
+	UNCORE_VERDICT_DENIED,  /* here, but this user may not */
+	UNCORE_VERDICT_MISSING, /* expected on this machine and not here */
+	UNCORE_VERDICT_NOTE,    /* worth knowing */
+};
+
+struct uncore_finding {
+	enum uncore_verdict verdict;
+	const char *subject; /* PMU family or topic: "uncore_imc", "permission" */
+	const char *found;   /* what is there: "8 PMUs, 1 socket" */
+	const char *why;     /* reason; NULL when OK */
+	const char *fix;     /* the one command or action that mends it, or NULL */
+};
+
+/* Examines the machine; findings are borrowed until the next call or scan. */
+int uncore_diagnose(struct uncore *u);
+size_t uncore_finding_count(const struct uncore *u);
+const struct uncore_finding *uncore_finding_at(const struct uncore *u, size_t i);
+
+/* ---- monitor: what to count, and counting it ---------------------------------------------- */
+
+/* How far values are summed. */
+enum uncore_level {
+	UNCORE_LEVEL_MACHINE,  /* one row per metric or event */
+	UNCORE_LEVEL_SOCKET,   /* one row per socket */
+	UNCORE_LEVEL_INSTANCE, /* one row per PMU and CPU, nothing summed */
+};
+
+/* A monitor of a scanned machine, with nothing in it. -EINVAL: not scanned. */
+int uncore_monitor_new(struct uncore_monitor **out, struct uncore *u);
+/* Stops and closes what runs. */
+void uncore_monitor_free(struct uncore_monitor *m);
+
+/* Default UNCORE_LEVEL_MACHINE. Before anything is added. */
+int uncore_monitor_set_level(struct uncore_monitor *m, enum uncore_level level);
+
+/* Adds events in perf's syntax: "pmu/term=value,alias/modifier", lists, "{a,b}" groups, PMU globs
+ * and suffix rule. Nothing is added on failure. -EINVAL, -ENODEV as above. */
+int uncore_monitor_add_events(struct uncore_monitor *m, const char *text);
+
+/* Adds every metric that can be planned here and matches a shell pattern ("memory.*"), or
+ * "family/pattern". -ENOENT: no metric of the catalogue has such a name (the sentence offers the
+ * nearest). -ENODEV: none of those that match can be counted here (the sentence says why). */
+int uncore_monitor_add_metrics(struct uncore_monitor *m, const char *pattern);
+
+/* One planned counter. */
+struct uncore_counter {
+	const char *event; /* what stands between the slashes */
+	const struct uncore_pmu *pmu;
+	uint64_t config[UNCORE_CONFIG_WORDS];
+	int cpu;
+	size_t group; /* counters with one number are read at one moment */
+	bool leader;  /* first of its group */
+};
+
+/* The plan, ordered by CPU, PMU and group; once looked at, nothing more can be added (-EBUSY). It is what uncore_monitor_open() will ask for; a group
+ * that the hardware cannot hold is split when opened. */
+size_t uncore_monitor_counter_count(struct uncore_monitor *m);
+int uncore_monitor_counter(struct uncore_monitor *m, size_t i, struct uncore_counter *into);
+
+/* Opens every planned counter, stopped. Needs one file descriptor each: when they run out the
+ * process's soft limit RLIMIT_NOFILE is raised up to the hard one (the only process-wide setting
+ * this library changes; a note says so). Counters that cannot be opened make their rows `partial`
+ * or `unavailable`; it is an error only when nothing could be opened, when permission is lacking,
+ * when descriptors run out, or when a "{}" group does not fit. Reader threads do not survive fork():
+ * a child may neither read nor free the monitor. */
+int uncore_monitor_open(struct uncore_monitor *m);
+
+/* Starts counting, and takes the readings that the first interval is measured against. */
+int uncore_monitor_start(struct uncore_monitor *m);
+
+/* Reads all counters and fills `into` with the rows of the time since the previous read (or the
+ * start). Allocates nothing after the first read into the same sample. */
+int uncore_monitor_read(struct uncore_monitor *m, struct uncore_sample *into);
+
+/* Fills `into` with the rows of the whole time from the start to the latest read; reads nothing. */
+int uncore_monitor_total(struct uncore_monitor *m, struct uncore_sample *into);
+
+/* Stops counting, for good; one read afterwards gives the end of the last interval, a second one is
+ * -EINVAL. */
+int uncore_monitor_stop(struct uncore_monitor *m);
+
+/* Things worth telling the user that are no errors: a group that had to be split, an offline CPU, a
+ * raised limit. Grow with add and open. */
+size_t uncore_monitor_note_count(const struct uncore_monitor *m);
+const char *uncore_monitor_note_at(const struct uncore_monitor *m, size_t i);
+
+/* ---- sample: the rows of one interval ------------------------------------------------------ */
+
+enum uncore_quality {
+	UNCORE_MEASURED,    /* counted during the whole window by every instance */
+	UNCORE_SCALED,      /* the kernel time-shared a counter: extrapolated by `coverage` */
+	UNCORE_PARTIAL,     /* some instances are missing from the sum: `reason` says which */
+	UNCORE_SUSPECT,     /* measured, but cannot be believed: `reason` says why */
+	UNCORE_UNAVAILABLE, /* no value; `value` is NaN and `reason` says why */
+};
+
+/* "measured", "scaled", ... */
+const char *uncore_quality_name(enum uncore_quality quality);
+
+struct uncore_row {
+	const char *name;   /* metric name, or event text as the user wrote it (or its name=) */
+	const char *family; /* catalogue family of a metric; NULL for an event */
+	const char *unit; /* metric: its unit; event: the kernel's .unit, or "" for a plain count */
+	int socket;       /* -1: all sockets, or not known */
+	int cpu;          /* -1: summed over CPUs */
+	const struct uncore_pmu *pmu; /* NULL: summed over PMUs */
+	size_t instances;             /* counters behind the row's first event that were planned */
+	double value;                 /* NaN: unavailable. Event: count times the kernel's .scale */
+	double rate;                  /* events: value per second counted; else NaN */
+	double coverage;              /* least running / enabled of the counters used, 0..1 */
+	double seconds; /* time the counters used were enabled: what rates divide by; or NaN */
+	uint64_t count; /* events: increments really counted, neither scaled nor multiplied */
+	uint64_t enabled_ns, running_ns; /* events: summed over instances, as perf does */
+	enum uncore_quality quality;
+	const char *reason; /* NULL when measured or scaled */
+};
+
+int uncore_sample_new(struct uncore_sample **out);
+void uncore_sample_free(struct uncore_sample *s);
+
+/* Rows in the order in which metrics and events were added, places ascending. A row is borrowed until
+ * the next read into the sample, and until the monitor that filled it or its machine is freed. */
+size_t uncore_sample_count(const struct uncore_sample *s);
+const struct uncore_row *uncore_sample_row(const struct uncore_sample *s, size_t i);
+
+/* The window: CLOCK_MONOTONIC at its begin and end, in nanoseconds (simulated time with a step). */
+uint64_t uncore_sample_begin_ns(const struct uncore_sample *s);
+uint64_t uncore_sample_end_ns(const struct uncore_sample *s);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+/* The catalogue: families of PMUs, their events and metrics, from data files; matched to a machine. */
+#ifndef UNC_CATALOGUE_H
+#define UNC_CATALOGUE_H
+
+#include "formula.h"
+#include "pmu.h"
+#include "yaml-file.h"
+
+/* An event as valid on the CPU model the catalogue was loaded for. */
+struct unc_event_def {
+	const char *name, *title, *evidence;
+	const char *alias; /* the kernel's name, tried first; NULL: none */
+	const char *terms; /* format terms; NULL: none */
+	bool kernel_scale; /* multiply by the alias's .scale */
+	bool always;       /* never idle: no movement over a long window means a stuck counter */
+	bool absent;       /* this CPU model does not have it */
+};
+
+/* At most this many in one formula, so that evaluation needs no allocation. */
+#define UNC_METRIC_EVENTS 32
+
+struct uncore_metric {
+	const struct unc_family *family;
+	const char *name, *title, *unit, *evidence;
+	const char *text; /* of the formula; NULL: not on this CPU model */
+	struct unc_formula *formula;
+	const struct unc_event_def **events; /* one per name of the formula */
+	bool checked;                        /* `missing` has been worked out */
+	char *missing;                       /* NULL: can be planned here */
+};
+
+/* A way to recognise the family's PMUs. */
+struct unc_pattern {
+	const char *name;       /* "uncore_imc_{channel}": each {word} stands for a number */
+	const char *identifier; /* glob, or NULL */
+};
+
+/* Where PMUs of the family ought to be. */
+struct unc_expectation {
+	bool on_this_cpu;   /* its `cpu` list holds this machine's model */
+	const char *path;   /* a glob below the root that shows the hardware; or NULL */
+	const char *module; /* the kernel module that registers the PMUs */
+	const char *since;  /* first kernel version that has the driver, or NULL */
+};
+
+struct unc_family {
+	const char *name, *title, *instance;
+	struct unc_yaml_file *file; /* owns all strings */
+	bool on_this_cpu;           /* false: `models` does not list this machine's CPU */
+	bool names_this_cpu;        /* `models` does */
+	struct unc_pattern *patterns;
+	size_t pattern_count;
+	struct unc_expectation *expectations;
+	size_t expectation_count;
+	struct unc_event_def *events;
+	size_t event_count;
+	struct uncore_metric *metrics;
+	size_t metric_count;
+	const struct uncore_pmu **pmus; /* of this machine */
+	size_t pmu_count;
+};
+
+struct unc_catalogue {
+	struct unc_family **families; /* ordered by name */
+	size_t family_count;
+	const struct uncore_metric **metrics; /* families found here first */
+	size_t metric_count;
+};
+
+/* Loads the built-in families, then those of each directory, for this CPU model. */
+int unc_catalogue_load(struct unc_catalogue *out, const struct unc_names *dirs,
+		       const char *cpu_model, struct unc_error *e);
+/* Gives each PMU its family and each family its PMUs. */
+int unc_catalogue_match(struct unc_catalogue *c, struct unc_pmus *pmus, struct unc_error *e);
+void unc_catalogue_finish(struct unc_catalogue *c);
+
+/* Parses one family; used by the loader, the fuzzer and tests. Takes `file` over, also on failure. */
+int unc_family_parse(struct unc_family **out, struct unc_yaml_file *file, const char *cpu_model,
+		     struct unc_error *e);
+void unc_family_free(struct unc_family *f);
+
+/* True when a pattern such as "nvidia_pcie_pmu_{socket}_rc_{rc}" describes the name. */
+bool unc_pattern_matches(const char *pattern, const char *name);
+
+/* Encodes an event on one PMU. -ENODEV: the PMU or the CPU model does not have it. */
+int unc_event_encode(const struct unc_event_def *event, const struct uncore_pmu *pmu,
+		     struct unc_encoding *out, struct unc_error *e);
+/* What stands between the slashes for it on this PMU; NULL: the PMU does not have it. */
+const char *unc_event_terms(const struct unc_event_def *event, const struct uncore_pmu *pmu);
+
+/* True when the PMU has every event of the metric. */
+bool unc_metric_on(const struct uncore_metric *m, const struct uncore_pmu *pmu);
+/* True when the PMU ought to be counted for the metric and cannot be: it has the events, but its
+ * files in /sys make no sense or name no CPU. `e` says what is wrong. */
+bool unc_metric_broken_on(const struct uncore_metric *m, const struct uncore_pmu *pmu,
+			  struct unc_error *e);
+
+#endif

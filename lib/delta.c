@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+/* The arithmetic of readings. Everything a user is told rests on these few lines. */
+#include "delta.h"
+
+static uint64_t mask(unsigned width)
+{
+	return width >= 64 ? UINT64_MAX : (UINT64_C(1) << width) - 1;
+}
+
+void unc_delta_unwrap(const struct unc_counter *counter, const struct unc_reading *before,
+		      struct unc_reading *after)
+{
+	if (counter->width >= 64 || counter->snapshot)
+		return;
+	if (after->lost)
+		after->raw = before->raw;
+	else
+		after->raw = before->raw + ((after->raw - before->raw) & mask(counter->width));
+}
+
+struct unc_delta unc_delta_take(const struct unc_counter *counter, const struct unc_reading *before,
+				const struct unc_reading *after)
+{
+	struct unc_delta d = {0};
+
+	if (counter->error < 0)
+		return (struct unc_delta){.state = UNC_NOT_OPEN};
+	if (before->lost || after->lost)
+		return (struct unc_delta){.state = UNC_LOST};
+	if (after->enabled_ns < before->enabled_ns || after->running_ns < before->running_ns)
+		return (struct unc_delta){.state = UNC_WENT_BACK};
+	d.enabled_ns = after->enabled_ns - before->enabled_ns;
+	d.running_ns = after->running_ns - before->running_ns;
+	if (!d.enabled_ns)
+		return (struct unc_delta){.state = UNC_STOPPED};
+	if (!d.running_ns) {
+		d.state = UNC_NEVER_RAN;
+		return d;
+	}
+	if (counter->snapshot) { /* what it was last read as, never extrapolated */
+		d.count = after->raw;
+		d.scaled = (double)d.count;
+		return d;
+	}
+	if (after->raw >= before->raw)
+		d.count = after->raw - before->raw;
+	else if (counter->width < 64)
+		d.count = (after->raw - before->raw) & mask(counter->width);
+	else
+		return (struct unc_delta){.state = UNC_WENT_BACK};
+	d.scaled = (double)d.count;
+	if (d.running_ns < d.enabled_ns)
+		d.scaled *= (double)d.enabled_ns / (double)d.running_ns;
+	return d;
+}
+
+static void add_counted(struct unc_sum *sum, size_t position, const struct unc_delta *d)
+{
+	double coverage = 1;
+
+	if (d->running_ns < d->enabled_ns)
+		coverage = (double)d->running_ns / (double)d->enabled_ns;
+	if (coverage < sum->coverage)
+		sum->coverage = coverage;
+	sum->value += d->scaled;
+	sum->count += d->count;
+	sum->enabled_ns += d->enabled_ns;
+	sum->running_ns += d->running_ns;
+	if (!sum->used || d->enabled_ns < sum->shortest_ns) {
+		sum->shortest_ns = d->enabled_ns;
+		sum->first_short = position;
+	}
+	if (d->enabled_ns > sum->longest_ns)
+		sum->longest_ns = d->enabled_ns;
+	sum->used++;
+	if (d->gap && !sum->gaps++)
+		sum->first_gap = position;
+	if (!d->count && !sum->still++)
+		sum->first_still = position;
+}
+
+void unc_sum_add(struct unc_sum *sum, size_t position, const struct unc_delta *d)
+{
+	if (d->state == UNC_COUNTED) {
+		add_counted(sum, position, d);
+		return;
+	}
+	sum->waited_ns += d->enabled_ns;
+	if (!sum->missing++)
+		sum->first_bad = position;
+	if (d->state == UNC_WENT_BACK && !sum->went_back++)
+		sum->first_bad = position;
+}

@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: MIT */
+/* From deltas to one row: the formula's value, and how good it is. */
+#include "lines.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Below this a counter may honestly not have moved: energy counters tick about once a millisecond. */
+#define STUCK_SECONDS 0.1
+/* Counted for less of the window than this is worth a word. */
+#define SHORT_SHARE 0.95
+#define SHORT_SLACK_NS 5000000
+
+/* A row being made. */
+struct maker {
+	const struct unc_line *line;
+	const struct unc_window *window;
+	struct unc_arena *reasons;
+	struct uncore_row *row;
+	bool whole_places;
+	bool uneven;         /* counters were enabled for clearly different times */
+	uint64_t longest_ns; /* of them */
+	struct unc_sum sums[UNC_METRIC_EVENTS];
+};
+
+/* Writes the reason of the row in place of a milder one; a better quality never replaces a worse. */
+__attribute__((format(printf, 3, 4))) static void
+judge(struct maker *m, enum uncore_quality quality, const char *fmt, ...)
+{
+	struct unc_arena *reasons = m->reasons;
+	size_t room;
+	va_list args;
+
+	if (m->row->quality >= quality)
+		return;
+	m->row->quality = quality;
+	if (!fmt)
+		return;
+	if (m->row->reason)
+		reasons->len = (size_t)(m->row->reason - reasons->data);
+	m->row->reason = NULL;
+	room = reasons->room - reasons->len;
+	if (room > UNC_REASON_ROOM)
+		room = UNC_REASON_ROOM;
+	if (!room)
+		return;
+	reasons->data[reasons->len] = '\0';
+	va_start(args, fmt);
+	vsnprintf(reasons->data + reasons->len, room, fmt, args);
+	va_end(args);
+	m->row->reason = reasons->data + reasons->len;
+	reasons->len += strlen(m->row->reason) + 1;
+}
+
+/* A ratio must not divide by places that its numerator lacks: it counts a place with all its events
+ * or not at all. */
+static bool needs_whole_places(const struct unc_line *line)
+{
+	if (!line->formula || !unc_formula_is_ratio(line->formula))
+		return false;
+	for (size_t k = 1; k < line->event_count; k++)
+		if (line->events[k].count != line->events[0].count)
+			return false;
+	return true;
+}
+
+/* The counter that makes a place of event `k` unusable; its own when it is good. */
+static size_t place_counter(const struct maker *m, size_t k, size_t place)
+{
+	const struct unc_line_event *events = m->line->events;
+	size_t own = events[k].counters[place];
+
+	if (m->window->deltas[own].state != UNC_COUNTED || !m->whole_places)
+		return own;
+	for (size_t i = 0; i < m->line->event_count; i++)
+		if (m->window->deltas[events[i].counters[place]].state != UNC_COUNTED)
+			return events[i].counters[place];
+	return own;
+}
+
+/* Why one counter gives no value. */
+static void describe_bad(const struct maker *m, size_t index, char *into, size_t room)
+{
+	const struct unc_counter *c = &m->window->counters[index];
+
+	switch (m->window->deltas[index].state) {
+	case UNC_NOT_OPEN:
+		snprintf(into, room, "%s", c->why ? c->why : unc_errno_text(c->error));
+		break;
+	case UNC_LOST:
+		snprintf(into, room, "%s/%s/ on CPU %d could not be read", c->pmu->name, c->event,
+			 c->cpu);
+		break;
+	case UNC_STOPPED:
+		snprintf(
+			into, room,
+			"%s/%s/ is no longer counted: CPU %d went offline or the driver was removed",
+			c->pmu->name, c->event, c->cpu);
+		break;
+	case UNC_NEVER_RAN:
+		snprintf(
+			into, room,
+			"%s/%s/ never ran in this window: the driver refused its filters, or other "
+			"events hold the counters",
+			c->pmu->name, c->event);
+		break;
+	case UNC_WENT_BACK:
+		snprintf(into, room, "%s/%s/ on CPU %d fell between two readings", c->pmu->name,
+			 c->event, c->cpu);
+		break;
+	case UNC_COUNTED:
+		snprintf(into, room, "%s/%s/ counted", c->pmu->name, c->event);
+		break;
+	}
+}
+
+/* One dead clock among many is lost in their sum. */
+static void judge_stuck(struct maker *m, size_t k)
+{
+	const struct unc_line_event *event = &m->line->events[k];
+	const struct unc_sum *sum = &m->sums[k];
+	const struct unc_counter *c = &m->window->counters[place_counter(m, k, sum->first_still)];
+	unsigned long long ms = (unsigned long long)(m->row->seconds * 1e3);
+
+	if (sum->still == sum->used)
+		judge(m, UNCORE_SUSPECT, "'%s' did not move in %llu ms: the counter is stuck",
+		      event->name, ms);
+	else
+		judge(m, UNCORE_SUSPECT,
+		      "'%s' did not move on %zu of %zu counters in %llu ms: stuck on %s, CPU %d",
+		      event->name, sum->still, sum->used, ms, c->pmu->name, c->cpu);
+}
+
+/* A counter that began late or ended early: its CPU went, or came back. Readings of one window lie
+ * a little apart, so only what is clearly more than that counts. */
+static bool is_short(const struct maker *m, const struct unc_sum *sum)
+{
+	uint64_t length_ns = m->window->length_ns;
+
+	return sum->used && sum->shortest_ns + SHORT_SLACK_NS < length_ns &&
+	       (double)sum->shortest_ns < SHORT_SHARE * (double)length_ns;
+}
+
+static void judge_short(struct maker *m, size_t k)
+{
+	const struct unc_sum *sum = &m->sums[k];
+	const struct unc_counter *c = &m->window->counters[place_counter(m, k, sum->first_short)];
+
+	judge(m, UNCORE_PARTIAL, "%s/%s/ on CPU %d was counted for %llu of %llu ms only",
+	      c->pmu->name, c->event, c->cpu, (unsigned long long)sum->shortest_ns / 1000000,
+	      (unsigned long long)m->window->length_ns / 1000000);
+}
+
+static void judge_gap(struct maker *m, size_t k)
+{
+	const struct unc_sum *sum = &m->sums[k];
+	const struct unc_counter *c = &m->window->counters[place_counter(m, k, sum->first_gap)];
+
+	judge(m, UNCORE_PARTIAL, "%s/%s/ on CPU %d was not counted all of the time", c->pmu->name,
+	      c->event, c->cpu);
+}
+
+/* An event without any value. */
+static void judge_absent(struct maker *m, size_t k)
+{
+	const struct unc_line_event *event = &m->line->events[k];
+	char why[384];
+
+	if (!event->count) {
+		judge(m, UNCORE_UNAVAILABLE, "no PMU here counts '%s'", event->name);
+		return;
+	}
+	describe_bad(m, place_counter(m, k, m->sums[k].first_bad), why, sizeof(why));
+	judge(m, UNCORE_UNAVAILABLE, "%s", why);
+}
+
+static void judge_event(struct maker *m, size_t k)
+{
+	const struct unc_line_event *event = &m->line->events[k];
+	const struct unc_sum *sum = &m->sums[k];
+	char why[384];
+
+	if (sum->missing)
+		describe_bad(m, place_counter(m, k, sum->first_bad), why, sizeof(why));
+	if (sum->went_back)
+		judge(m, UNCORE_SUSPECT, "%zu of %zu left out: %s", sum->missing, event->count,
+		      why);
+	else if (sum->missing)
+		judge(m, UNCORE_PARTIAL, "%zu of %zu missing: %s", sum->missing, event->count, why);
+	if (event->always && sum->still && m->row->seconds >= STUCK_SECONDS)
+		judge_stuck(m, k);
+	if (is_short(m, sum))
+		judge_short(m, k);
+	if (sum->gaps)
+		judge_gap(m, k);
+	if (sum->coverage < 1)
+		judge(m, UNCORE_SCALED, NULL);
+}
+
+static struct unc_sum sum_event(const struct maker *m, size_t k)
+{
+	const struct unc_line_event *event = &m->line->events[k];
+	struct unc_sum sum = {.coverage = 1};
+
+	for (size_t i = 0; i < event->count; i++)
+		unc_sum_add(&sum, i, &m->window->deltas[place_counter(m, k, i)]);
+	return sum;
+}
+
+/* Adds up every event, and the times that rates divide by. */
+static void sum_events(struct maker *m)
+{
+	struct uncore_row *row = m->row;
+	uint64_t enabled_ns = 0;
+	size_t used = 0;
+
+	row->coverage = 1;
+	for (size_t k = 0; k < m->line->event_count; k++) {
+		m->sums[k] = sum_event(m, k);
+		if (m->sums[k].coverage < row->coverage)
+			row->coverage = m->sums[k].coverage;
+		enabled_ns += m->sums[k].enabled_ns;
+		used += m->sums[k].used;
+		if (m->sums[k].longest_ns > m->longest_ns)
+			m->longest_ns = m->sums[k].longest_ns;
+		m->uneven = m->uneven || is_short(m, &m->sums[k]);
+	}
+	row->seconds = NAN;
+	if (used)
+		row->seconds =
+			(m->uneven ? (double)m->longest_ns : (double)enabled_ns / (double)used) /
+			1e9;
+}
+
+static void finish_event(struct maker *m)
+{
+	const struct unc_sum *sum = &m->sums[0];
+	struct uncore_row *row = m->row;
+
+	row->count = sum->count;
+	row->enabled_ns = sum->enabled_ns + sum->waited_ns;
+	row->running_ns = sum->running_ns;
+	if (!sum->used) {
+		judge_absent(m, 0);
+		return;
+	}
+	row->value = sum->value * m->line->events[0].scale;
+	if (!m->line->snapshot)
+		row->rate = row->value / row->seconds;
+}
+
+/* Over how many counters a mean is taken: not over one that is stuck while others move, and by half
+ * over one that was counted for half the time. */
+static double sources(const struct maker *m, size_t k)
+{
+	const struct unc_sum *sum = &m->sums[k];
+	bool stuck = m->line->events[k].always && m->row->seconds >= STUCK_SECONDS;
+
+	if (stuck && sum->still && sum->still < sum->used)
+		return (double)(sum->used - sum->still);
+	if (m->uneven)
+		return (double)sum->enabled_ns / (double)m->longest_ns;
+	return (double)sum->used;
+}
+
+static void finish_metric(struct maker *m)
+{
+	struct unc_formula_input in[UNC_METRIC_EVENTS];
+	double value;
+
+	for (size_t k = 0; k < m->line->event_count; k++) {
+		in[k].value = m->sums[k].value * m->line->events[k].scale;
+		in[k].sources = sources(m, k);
+		in[k].known = m->sums[k].used;
+	}
+	if (unc_formula_eval(m->line->formula, in, m->row->seconds, &value)) {
+		m->row->value = value;
+		return;
+	}
+	for (size_t k = 0; k < m->line->event_count; k++)
+		if (!m->sums[k].used)
+			judge_absent(m, k);
+	if (m->row->quality >= UNCORE_PARTIAL)
+		judge(m, UNCORE_UNAVAILABLE, NULL); /* for the reason that is there */
+	else
+		judge(m, UNCORE_UNAVAILABLE, "a divisor was 0 in this window: nothing happened");
+}
+
+void unc_line_evaluate(const struct unc_line *line, const struct unc_window *window,
+		       struct unc_arena *reasons, struct uncore_row *row)
+{
+	struct maker m = {.line = line, .window = window, .reasons = reasons, .row = row};
+
+	m.whole_places = needs_whole_places(line);
+	*row = (struct uncore_row){
+		.name = line->name,
+		.family = line->family,
+		.unit = line->unit,
+		.socket = line->socket,
+		.cpu = line->cpu,
+		.pmu = line->pmu,
+		.instances = line->events[0].count,
+		.value = NAN,
+		.rate = NAN,
+		.quality = UNCORE_MEASURED,
+	};
+	sum_events(&m);
+	for (size_t k = 0; k < line->event_count; k++)
+		if (m.sums[k].used)
+			judge_event(&m, k);
+	if (line->left_out)
+		judge(&m, UNCORE_PARTIAL, "%zu PMU%s left out: %s", line->left_out,
+		      line->left_out == 1 ? "" : "s", line->left_why);
+	if (line->formula)
+		finish_metric(&m);
+	else
+		finish_event(&m);
+	if (row->quality == UNCORE_UNAVAILABLE) {
+		row->value = NAN;
+		row->coverage = 0;
+	}
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/* Lines: what a monitor reports. Each becomes one row of every sample. */
+#ifndef UNC_LINES_H
+#define UNC_LINES_H
+
+#include "catalogue.h"
+#include "delta.h"
+#include "plan.h"
+#include "uncore.h"
+
+/* One event of a line: the counters of all places that the line sums. The i-th counters of all
+ * events of a line are at one place. */
+struct unc_line_event {
+	const char *name; /* for sentences */
+	size_t *counters; /* indices in the plan */
+	size_t count;
+	double scale; /* the kernel's .scale, where the data file asks for it; else 1 */
+	bool always;  /* no movement over a long window means a stuck counter */
+};
+
+struct unc_line {
+	const char *name, *family, *unit;  /* family NULL: an event */
+	const struct unc_formula *formula; /* NULL: an event, whose value is its count */
+	int socket, cpu;                   /* -1: summed */
+	const struct uncore_pmu *pmu;      /* NULL: summed */
+	bool snapshot;
+	size_t left_out;      /* PMUs that should be in the sum and could not be planned */
+	const char *left_why; /* of the first of them */
+	struct unc_line_event *events;
+	size_t event_count;
+};
+
+/* What happened between two sets of readings, as far as rows need it. */
+struct unc_window {
+	const struct unc_counter *counters;
+	const struct unc_delta *deltas;
+	uint64_t length_ns; /* by the clock */
+};
+
+/* Bytes that the reason of one row may take; a longer one is cut. */
+#define UNC_REASON_ROOM 512
+
+struct unc_arena;
+
+/* Fills the row. Reasons are written into `reasons`. */
+void unc_line_evaluate(const struct unc_line *line, const struct unc_window *window,
+		       struct unc_arena *reasons, struct uncore_row *row);
+
+/* Strings that live as long as a sample's rows; reused for the next ones. */
+struct unc_arena {
+	char *data;
+	size_t len, room;
+};
+
+#endif

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+/* A monitor's insides: what was asked (items), what is counted (plan), what is reported (lines). */
+#ifndef UNC_MONITOR_H
+#define UNC_MONITOR_H
+
+#include "event.h"
+#include "lines.h"
+#include "machine.h"
+#include "plan.h"
+
+/* Where one counter of an item's event is: the k-th event of a want. */
+struct unc_ref {
+	size_t want, event;
+};
+
+/* One thing the user asked for: a metric of one family, or one event. */
+struct unc_item {
+	char *name;                         /* of an event; a metric's name is the catalogue's */
+	const struct uncore_metric *metric; /* NULL: an event */
+	char *unit;                         /* events */
+	double scale;                       /* events */
+	bool snapshot;                      /* events */
+	/* One per place: refs of all its events side by side. */
+	struct unc_ref *refs; /* place p, event k: refs[p * event_count + k] */
+	size_t place_count;
+	size_t event_count;
+	size_t left_out; /* PMUs that belong to it and could not be planned */
+	char *left_why;  /* of the first of them */
+	double *scales; /* metrics: per event, the kernel's scale where the data file asks for it */
+};
+
+struct uncore_monitor {
+	struct uncore *machine;
+	enum uncore_level level;
+	struct unc_item *items;
+	size_t item_count;
+	struct unc_want *wants;
+	size_t want_count;
+	struct unc_names strings; /* event texts that wants point to, each once */
+	struct unc_names notes;
+
+	bool planned;
+	struct unc_plan plan;
+	struct unc_line *lines;
+	size_t line_count;
+
+	struct unc_source *source; /* open */
+	bool started, stopped;
+	bool finished; /* read since it was stopped */
+	bool *fell;    /* per counter: fell in some interval, so that no total is right */
+	bool *gap;     /* per counter: lost or stopped in some interval, so that a total lacks it */
+	bool read;     /* at least once since the start */
+	/* Counts go on past the counters' widths. */
+	struct unc_reading *first, *previous, *latest; /* per counter */
+	struct unc_delta *deltas;
+	uint64_t first_ns, previous_ns, latest_ns;
+};
+
+/* Adds a want without events; NULL when out of memory. Valid until the next one is added. */
+struct unc_want *unc_monitor_want(struct uncore_monitor *m, const struct uncore_pmu *pmu, int cpu);
+/* Adds an event to a want. `terms` is copied. -ENOMEM. */
+int unc_monitor_wanted(struct uncore_monitor *m, struct unc_want *want, const char *terms,
+		       const struct unc_encoding *encoding, uint32_t modifiers);
+/* Adds an empty item and returns it; NULL when out of memory. */
+struct unc_item *unc_monitor_item(struct uncore_monitor *m);
+/* Notes a PMU that belongs to the item and cannot be counted: its rows are partial. */
+int unc_item_leave_out(struct unc_item *item, const char *why);
+/* Adds a place: `event_count` refs, copied. */
+int unc_item_place(struct unc_item *item, const struct unc_ref *refs);
+/* True when the i-th CPU of the PMU is not its first on that socket: events that count a whole
+ * package are read once for each. */
+bool unc_monitor_package_seen(const struct uncore_monitor *m, const struct uncore_pmu *pmu,
+			      size_t i);
+/* Forgets items and wants added since the counts were these (a failed add adds nothing). */
+void unc_monitor_roll_back(struct uncore_monitor *m, size_t item_count, size_t want_count);
+
+/* Makes plan and lines of all items, once. */
+int unc_monitor_plan(struct uncore_monitor *m);
+
+/* Lines of all items at the monitor's level, once the plan has placed the wants. */
+int unc_monitor_lines(struct uncore_monitor *m);
+void unc_lines_free(struct unc_line *lines, size_t count);
+
+#endif

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/* Text: growing buffers, numbers without the locale, nearest names. */
+#ifndef UNC_TEXT_H
+#define UNC_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* A growing string. All-zero is an empty one. After a failed allocation `failed` stays set and
+ * further appends do nothing, so that only the end needs a check. */
+struct unc_text {
+	char *data; /* NUL-terminated, or NULL while empty */
+	size_t len, room;
+	bool failed;
+};
+
+void unc_text_add(struct unc_text *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* The string, owned by the caller now ("" rather than NULL when empty); NULL when out of memory. */
+char *unc_text_take(struct unc_text *t);
+void unc_text_finish(struct unc_text *t);
+
+/* A list of strings, each owned. All-zero is empty. */
+struct unc_names {
+	char **items;
+	size_t count, room;
+};
+
+int unc_names_add(struct unc_names *n, const char *name); /* copies; -ENOMEM */
+bool unc_names_has(const struct unc_names *n, const char *name);
+void unc_names_sort(struct unc_names *n); /* by unc_name_compare */
+void unc_names_finish(struct unc_names *n);
+
+/* Order of names in which runs of digits compare as numbers: imc_2 before imc_10. */
+int unc_name_compare(const char *a, const char *b);
+
+/* Whole string, decimal or 0x-hexadecimal, no sign, no spaces. -EINVAL, -ERANGE. */
+int unc_parse_u64(const char *text, uint64_t *out);
+/* Whole string as a finite C-locale number. -EINVAL, -ERANGE. */
+int unc_parse_double(const char *text, double *out);
+/* The unsigned number at the start of `text`; *end is what follows it, which may not be a letter, a
+ * digit, '_' or '.'. Neither hexadecimal nor inf nor nan. -EINVAL, -ERANGE. */
+int unc_scan_double(const char *text, const char **end, double *out);
+
+/* Appends to `t` the names nearest to `wanted`, ", or "-joined: "imc_0, imc_1 or imc_2" (at most
+ * 3, only near ones). False, and nothing appended, when none is near. */
+bool unc_suggest(struct unc_text *t, const char *wanted, const char *const *names, size_t count);
+/* The one nearest name, or NULL when none is near. */
+const char *unc_nearest(const char *wanted, const char *const *names, size_t count);
+
+/* Removes white space at both ends, in place; returns its argument's first kept character. */
+char *unc_trim(char *text);
+
+#endif

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/* Runs a fuzz target once over each file of its corpus: what libFuzzer's main does for
+ * `target FILE...`, for builds without it. */
+#include <dirent.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* The buffer is exactly as large as the file, so that a read past its end is found. */
+static bool run_file(const char *path)
+{
+	FILE *f = fopen(path, "rb");
+	uint8_t *data = NULL;
+	long size = -1;
+	bool ok = false;
+
+	if (f && fseek(f, 0, SEEK_END) == 0)
+		size = ftell(f);
+	if (size >= 0 && fseek(f, 0, SEEK_SET) == 0)
+		data = malloc((size_t)size);
+	if (size == 0 || (data && fread(data, (size_t)size, 1, f) == 1)) {
+		LLVMFuzzerTestOneInput(data, (size_t)size);
+		ok = true;
+	} else {
+		perror(path);
+	}
+	free(data);
+	if (f)
+		fclose(f);
+	return ok;
+}
+
+static bool run_directory(const char *dir, size_t *count)
+{
+	DIR *d = opendir(dir);
+	struct dirent *entry;
+	bool ok = true;
+
+	if (!d) {
+		perror(dir);
+		return false;
+	}
+	while ((entry = readdir(d))) {
+		char path[4096];
+
+		if (entry->d_name[0] == '.')
+			continue;
+		snprintf(path, sizeof(path), "%s/%s", dir, entry->d_name);
+		ok &= run_file(path);
+		++*count;
+	}
+	closedir(d);
+	return ok;
+}
+
+int main(int argc, char **argv)
+{
+	size_t count = 0;
+	bool ok = argc > 1;
+
+	for (int i = 1; i < argc; i++)
+		ok &= run_directory(argv[i], &count);
+	printf("%zu inputs\n", count);
+	return ok && count > 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}

@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: MIT */
+/* The set of families: built in, overridden by directories, matched to PMUs. */
+#include "catalogue.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "embedded.h"
+#include "helpers.h"
+
+static const struct unc_names no_dirs;
+
+static const struct unc_family *find(const struct unc_catalogue *c, const char *name)
+{
+	for (size_t i = 0; i < c->family_count; i++)
+		if (strcmp(c->families[i]->name, name) == 0)
+			return c->families[i];
+	return NULL;
+}
+
+static struct unc_catalogue load(const struct unc_names *dirs, const char *model)
+{
+	struct unc_catalogue c = {0};
+	struct unc_error e = {""};
+
+	if (unc_catalogue_load(&c, dirs, model, &e) < 0)
+		fail_msg("%s: %s", model, e.text);
+	return c;
+}
+
+/* A family without events, with one metric name for each PMU name. */
+static void put_family(const struct tree *t, const char *file, const char *family,
+		       const char *title)
+{
+	char text[512];
+
+	snprintf(text, sizeof(text),
+		 "family: %s\ntitle: %s\ninstance: x\npmus:\n  - name: toy_{n}\n"
+		 "events:\n  a: {title: x, terms: event=1, evidence: x}\n"
+		 "metrics:\n  toy.rate: {title: x, unit: 1/s, formula: a / seconds, evidence: x}\n",
+		 family, title);
+	tree_put(t, file, text);
+}
+
+/* ---- built in --------------------------------------------------------------------------------- */
+
+static void every_data_file_is_built_in(void **state)
+{
+	struct unc_catalogue c = load(&no_dirs, "unknown");
+
+	(void)state;
+	assert_true(c.family_count > 0);
+	assert_int_equal(c.family_count, unc_embedded_data_count);
+	for (size_t i = 0; i < c.family_count; i++) {
+		char name[128];
+
+		/* data/NAME.yaml holds the family NAME. */
+		snprintf(name, sizeof(name), "%.*s", (int)strcspn(unc_embedded_data[i].name, "."),
+			 unc_embedded_data[i].name);
+		assert_non_null(find(&c, name));
+		if (i)
+			assert_true(strcmp(c.families[i - 1]->name, c.families[i]->name) < 0);
+	}
+	unc_catalogue_finish(&c);
+}
+
+/* Each CPU of a `models` map, and how many there were. */
+static size_t load_for_models(const struct unc_yaml *models, const char *family)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < models->count; i++) {
+		char *list = strdup(models->children[i].text), *rest = list, *model;
+
+		while ((model = strtok_r(rest, " ", &rest))) {
+			struct unc_catalogue c = load(&no_dirs, model);
+
+			assert_non_null(find(&c, family));
+			assert_true(find(&c, family)->on_this_cpu);
+			unc_catalogue_finish(&c);
+			count++;
+		}
+		free(list);
+	}
+	return count;
+}
+
+static void families_load_for_every_model_they_name(void **state)
+{
+	size_t models = 0;
+
+	(void)state;
+	for (size_t i = 0; i < unc_embedded_data_count; i++) {
+		const struct unc_file *f = &unc_embedded_data[i];
+		struct unc_yaml_file *file;
+		const struct unc_yaml *map;
+
+		assert_int_equal(unc_yaml_parse(&file, f->name, f->text, f->len, NULL), 0);
+		map = unc_yaml_get(file->root, "models");
+		if (map)
+			models += load_for_models(map, unc_yaml_get(file->root, "family")->text);
+		unc_yaml_free(file);
+	}
+	assert_true(models >= 13); /* the generations of Intel servers alone */
+}
+
+/* ---- directories ------------------------------------------------------------------------------ */
+
+static void a_directory_adds_and_replaces(void **state)
+{
+	struct unc_names dirs = {0};
+	struct unc_catalogue c;
+	struct tree first, second;
+	size_t built_in;
+
+	(void)state;
+	tree_make(&first);
+	tree_make(&second);
+	put_family(&first, "any-name.yaml", "msr", "from the first");
+	put_family(&first, "toy.yaml", "toy", "from the first");
+	put_family(&second, "toy.yaml", "toy", "from the second");
+	tree_put(&second, "README", "no data file");
+	tree_put(&second, ".hidden.yaml", "no data file");
+	tree_put(&second, ".yaml", "no data file");
+	tree_put(&second, "old.yaml~", "no data file");
+	assert_int_equal(unc_names_add(&dirs, first.dir), 0);
+	c = load(&no_dirs, "unknown");
+	built_in = c.family_count;
+	assert_null(find(&c, "toy"));
+	unc_catalogue_finish(&c);
+
+	c = load(&dirs, "unknown");
+	assert_int_equal(c.family_count, built_in + 1);
+	assert_string_equal(find(&c, "msr")->title, "from the first");
+	assert_string_equal(find(&c, "msr")->metrics[0].name, "toy.rate");
+	assert_string_equal(find(&c, "toy")->title, "from the first");
+	for (size_t i = 1; i < c.family_count; i++)
+		assert_true(strcmp(c.families[i - 1]->name, c.families[i]->name) < 0);
+	unc_catalogue_finish(&c);
+
+	/* The later directory wins. */
+	assert_int_equal(unc_names_add(&dirs, second.dir), 0);
+	c = load(&dirs, "unknown");
+	assert_int_equal(c.family_count, built_in + 1);
+	assert_string_equal(find(&c, "toy")->title, "from the second");
+	assert_string_equal(find(&c, "msr")->title, "from the first");
+	unc_catalogue_finish(&c);
+	unc_names_finish(&dirs);
+	tree_remove(&first);
+	tree_remove(&second);
+}
+
+static void an_empty_directory_changes_nothing(void **state)
+{
+	struct unc_names dirs = {0};
+	struct unc_catalogue c;
+	struct tree t;
+
+	(void)state;
+	tree_make(&t);
+	assert_int_equal(unc_names_add(&dirs, t.dir), 0);
+	c = load(&dirs, "unknown");
+	assert_int_equal(c.family_count, unc_embedded_data_count);
+	unc_catalogue_finish(&c);
+	unc_names_finish(&dirs);
+	tree_remove(&t);
+}
+
+/* The load fails with this errno and a sentence that begins with the directory and has `told`. */
+static void assert_load_fails(const char *dir, int err, const char *told)
+{
+	struct unc_names dirs = {0};
+	struct unc_catalogue c = {.family_count = 77};
+	struct unc_error e = {""};
+
+	assert_int_equal(unc_names_add(&dirs, dir), 0);
+	assert_int_equal(unc_catalogue_load(&c, &dirs, "unknown", &e), -err);
+	assert_int_equal(c.family_count, 77); /* untouched */
+	assert_memory_equal(e.text, dir, strlen(dir));
+	assert_contains(e.text, told);
+	unc_names_finish(&dirs);
+}
+
+static void a_broken_file_is_named_with_its_place(void **state)
+{
+	struct tree t;
+
+	(void)state;
+	tree_make(&t);
+	put_family(&t, "a-good-one.yaml", "toy", "x");
+	tree_put(&t, "bad.yaml", "family: bad\ntitle: x\ninstanc: x\n");
+	assert_load_fails(t.dir, EBADMSG, "/bad.yaml:3:1: unknown key 'instanc'");
+	tree_put(&t, "bad.yaml", "family: [\n");
+	assert_load_fails(t.dir, EBADMSG, "/bad.yaml:2:1: ");
+	tree_put(&t, "bad.yaml", "");
+	assert_load_fails(t.dir, EBADMSG, "/bad.yaml:1:1: the file is empty");
+	tree_remove(&t);
+}
+
+static void a_directory_that_cannot_be_read(void **state)
+{
+	char path[600];
+	struct tree t;
+
+	(void)state;
+	tree_make(&t);
+	snprintf(path, sizeof(path), "%s/none", t.dir);
+	assert_load_fails(path, ENOENT, "cannot read the directory of data files");
+	tree_put(&t, "file", "x");
+	snprintf(path, sizeof(path), "%s/file", t.dir);
+	assert_load_fails(path, ENOTDIR, "cannot read the directory of data files");
+	/* A directory that is called like a file. */
+	tree_put(&t, "sub.yaml/x", "x");
+	assert_load_fails(t.dir, EISDIR, "/sub.yaml");
+	tree_remove(&t);
+}
+
+/* ---- matching --------------------------------------------------------------------------------- */
+
+/* PMUs that have been read already, without terms. */
+static struct uncore_pmu pmu(const char *name, const char *identifier)
+{
+	return (struct uncore_pmu){
+		.name = (char *)name, .identifier = (char *)identifier, .loaded = true};
+}
+
+static void pmus_find_their_family(void **state)
+{
+	struct uncore_pmu items[] = {
+		pmu("msr", NULL),
+		pmu("nvidia_ucf_pmu_0", "2cf2036b"),
+		pmu("nvidia_uncore_pmu_3", "2cf2036b"), /* known by what it is */
+		pmu("nvidia_uncore_pmu_4", "1030136b"), /* something else */
+		pmu("nvidia_uncore_pmu_5", NULL),       /* does not say */
+		pmu("uncore_imc_0", NULL),
+		pmu("uncore_imc_1", NULL),
+		pmu("uncore_imc_free_running_0", NULL),
+	};
+	static const char *const families[] = {"msr", "nvidia-t410-ucf", "nvidia-t410-ucf", NULL,
+					       NULL,  "intel-imc",       "intel-imc",       NULL};
+	struct unc_pmus pmus = {.items = items, .count = COUNT(items)};
+	struct unc_catalogue c = load(&no_dirs, "intel/6/85");
+
+	(void)state;
+	assert_int_equal(unc_catalogue_match(&c, &pmus, NULL), 0);
+	for (size_t i = 0; i < COUNT(items); i++) {
+		if (!families[i])
+			assert_null(items[i].family);
+		else
+			assert_string_equal(items[i].family->name, families[i]);
+	}
+	assert_int_equal(find(&c, "intel-imc")->pmu_count, 2);
+	assert_ptr_equal(find(&c, "intel-imc")->pmus[0], &items[5]);
+	assert_ptr_equal(find(&c, "intel-imc")->pmus[1], &items[6]);
+	assert_int_equal(find(&c, "nvidia-t410-ucf")->pmu_count, 2);
+	assert_int_equal(find(&c, "power")->pmu_count, 0);
+	unc_catalogue_finish(&c);
+}
+
+/* On a CPU that the family does not know, formulas and encodings would be guesses. */
+static void an_unknown_cpu_model_leaves_its_pmus_without_family(void **state)
+{
+	struct uncore_pmu items[] = {pmu("msr", NULL), pmu("uncore_imc_0", NULL)};
+	struct unc_pmus pmus = {.items = items, .count = COUNT(items)};
+	struct unc_catalogue c = load(&no_dirs, "intel/6/999");
+
+	(void)state;
+	assert_int_equal(unc_catalogue_match(&c, &pmus, NULL), 0);
+	assert_null(items[1].family);
+	assert_non_null(items[0].family);
+	unc_catalogue_finish(&c);
+}
+
+static void metrics_of_what_is_here_come_first(void **state)
+{
+	struct uncore_pmu items[] = {pmu("power", NULL), pmu("uncore_imc_0", NULL)};
+	struct unc_pmus pmus = {.items = items, .count = COUNT(items)};
+	struct unc_catalogue c = load(&no_dirs, "intel/6/85");
+	size_t all = 0, i = 0;
+
+	(void)state;
+	assert_int_equal(unc_catalogue_match(&c, &pmus, NULL), 0);
+	for (size_t f = 0; f < c.family_count; f++)
+		all += c.families[f]->metric_count;
+	assert_int_equal(c.metric_count, all);
+	for (const char *const *name = (const char *const[]){"intel-imc", "power", NULL}; *name;
+	     name++) {
+		const struct unc_family *f = find(&c, *name);
+
+		for (size_t k = 0; k < f->metric_count; k++)
+			assert_ptr_equal(c.metrics[i++], &f->metrics[k]);
+	}
+	for (; i < all; i++)
+		assert_int_equal(c.metrics[i]->family->pmu_count, 0);
+	unc_catalogue_finish(&c);
+}
+
+static void of_two_families_the_first_by_name_has_the_pmu(void **state)
+{
+	struct uncore_pmu items[] = {pmu("toy_0", NULL), pmu("toy_1", NULL)};
+	struct unc_pmus pmus = {.items = items, .count = COUNT(items)};
+	struct unc_names dirs = {0};
+	struct unc_catalogue c;
+	struct tree t;
+
+	(void)state;
+	tree_make(&t);
+	put_family(&t, "1.yaml", "toy-b", "x");
+	put_family(&t, "2.yaml", "toy-a", "x");
+	assert_int_equal(unc_names_add(&dirs, t.dir), 0);
+	c = load(&dirs, "unknown");
+	assert_int_equal(unc_catalogue_match(&c, &pmus, NULL), 0);
+	assert_string_equal(items[0].family->name, "toy-a");
+	assert_string_equal(items[1].family->name, "toy-a");
+	assert_int_equal(find(&c, "toy-a")->pmu_count, 2);
+	assert_int_equal(find(&c, "toy-b")->pmu_count, 0);
+	unc_catalogue_finish(&c);
+	unc_names_finish(&dirs);
+	tree_remove(&t);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_data_file_is_built_in),
+		cmocka_unit_test(families_load_for_every_model_they_name),
+		cmocka_unit_test(a_directory_adds_and_replaces),
+		cmocka_unit_test(an_empty_directory_changes_nothing),
+		cmocka_unit_test(a_broken_file_is_named_with_its_place),
+		cmocka_unit_test(a_directory_that_cannot_be_read),
+		cmocka_unit_test(pmus_find_their_family),
+		cmocka_unit_test(an_unknown_cpu_model_leaves_its_pmus_without_family),
+		cmocka_unit_test(metrics_of_what_is_here_come_first),
+		cmocka_unit_test(of_two_families_the_first_by_name_has_the_pmu),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

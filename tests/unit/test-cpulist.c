@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+/* The kernel's CPU lists. */
+#include "cpulist.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+static void parse_gives_ids_in_order(void **state)
+{
+	static const struct {
+		const char *text;
+		int ids[8];
+		size_t count;
+	} cases[] = {
+		{"", {0}, 0},
+		{"0", {0}, 1},
+		{"0-3", {0, 1, 2, 3}, 4},
+		{"0-2,8", {0, 1, 2, 8}, 4},
+		{"8,0-2", {0, 1, 2, 8}, 4},
+		{"1-3,2-4,3", {1, 2, 3, 4}, 4},
+		{"5-5", {5}, 1},
+		{"63,64,65535", {63, 64, 65535}, 3},
+		{"007", {7}, 1},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct unc_cpulist list;
+
+		assert_int_equal(unc_cpulist_parse(cases[i].text, &list), 0);
+		assert_int_equal(list.count, cases[i].count);
+		for (size_t k = 0; k < list.count; k++)
+			assert_int_equal(list.ids[k], cases[i].ids[k]);
+		unc_cpulist_finish(&list);
+	}
+}
+
+static void parse_refuses_what_is_no_list(void **state)
+{
+	static const char *const cases[] = {
+		"a",  "-1",    "1-",  "3-1",   "1,",  ",1",      "1,,2", " 1",
+		"1 ", "1-2-3", "0x1", "65536", "1;2", "0-65536", "\n",   "99999999999999999999",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct unc_cpulist list = {.count = 77};
+
+		assert_int_equal(unc_cpulist_parse(cases[i], &list), -EINVAL);
+		assert_int_equal(list.count, 77);
+	}
+}
+
+static void has_finds_members_only(void **state)
+{
+	struct unc_cpulist list, empty = {0};
+
+	(void)state;
+	assert_int_equal(unc_cpulist_parse("1,3-4,900", &list), 0);
+	for (int cpu = -1; cpu < 1000; cpu++)
+		assert_int_equal(unc_cpulist_has(&list, cpu),
+				 cpu == 1 || cpu == 3 || cpu == 4 || cpu == 900);
+	assert_false(unc_cpulist_has(&empty, 0));
+	unc_cpulist_finish(&list);
+	assert_null(list.ids);
+	assert_int_equal(list.count, 0);
+	unc_cpulist_finish(&list);
+}
+
+static void parse_takes_the_longest_list(void **state)
+{
+	struct unc_cpulist list;
+
+	(void)state;
+	assert_int_equal(unc_cpulist_parse("0-65535", &list), 0);
+	assert_int_equal(list.count, 65536);
+	assert_int_equal(list.ids[65535], 65535);
+	unc_cpulist_finish(&list);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(parse_gives_ids_in_order),
+		cmocka_unit_test(parse_refuses_what_is_no_list),
+		cmocka_unit_test(has_finds_members_only),
+		cmocka_unit_test(parse_takes_the_longest_list),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

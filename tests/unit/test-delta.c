@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: MIT */
+/* Differences of readings, and their sums. Expected values are worked out by hand. */
+#include "delta.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "helpers.h"
+
+#define MS UINT64_C(1000000)
+#define SECOND UINT64_C(1000000000)
+
+static const struct unc_counter wide = {.width = 64};
+
+static struct unc_reading at(uint64_t raw, uint64_t enabled_ns, uint64_t running_ns)
+{
+	return (struct unc_reading){raw, enabled_ns, running_ns, false};
+}
+
+static struct unc_delta take(const struct unc_counter *counter, struct unc_reading before,
+			     struct unc_reading after)
+{
+	return unc_delta_take(counter, &before, &after);
+}
+
+static void plain(void **state)
+{
+	struct unc_delta d =
+		take(&wide, at(1000, 5 * SECOND, 5 * SECOND), at(1750, 6 * SECOND, 6 * SECOND));
+
+	(void)state;
+	assert_int_equal(d.state, UNC_COUNTED);
+	assert_int_equal(d.count, 750);
+	assert_int_equal(d.enabled_ns, SECOND);
+	assert_int_equal(d.running_ns, SECOND);
+	assert_close(d.scaled, 750);
+}
+
+static void nothing_happened_is_a_count_of_zero(void **state)
+{
+	struct unc_delta d = take(&wide, at(7, SECOND, SECOND), at(7, 2 * SECOND, 2 * SECOND));
+
+	(void)state;
+	assert_int_equal(d.state, UNC_COUNTED);
+	assert_int_equal(d.count, 0);
+	assert_close(d.scaled, 0);
+}
+
+static void time_shared_is_extrapolated(void **state)
+{
+	/* 4 of 10 ms on the hardware: 100 increments stand for 250. */
+	struct unc_delta d = take(&wide, at(0, 0, 0), at(100, 10 * MS, 4 * MS));
+
+	(void)state;
+	assert_int_equal(d.state, UNC_COUNTED);
+	assert_int_equal(d.count, 100);
+	assert_close(d.scaled, 250);
+	/* By the share of this window: 3 of 4 ms. That of all the time, 7 of 14 ms, would be x2. */
+	d = take(&wide, at(100, 10 * MS, 4 * MS), at(130, 14 * MS, 7 * MS));
+	assert_int_equal(d.count, 30);
+	assert_int_equal(d.enabled_ns, 4 * MS);
+	assert_int_equal(d.running_ns, 3 * MS);
+	assert_close(d.scaled, 40);
+}
+
+static void running_ahead_of_enabled_is_not_scaled_down(void **state)
+{
+	struct unc_delta d = take(&wide, at(0, 0, 0), at(100, 1000, 1001));
+
+	(void)state;
+	assert_close(d.scaled, 100);
+}
+
+static void times_that_stand_still(void **state)
+{
+	struct unc_delta d = take(&wide, at(5, SECOND, SECOND), at(5, SECOND, SECOND));
+
+	(void)state;
+	assert_int_equal(d.state, UNC_STOPPED);
+	assert_int_equal(d.count, 0);
+	d = take(&wide, at(5, SECOND, 0), at(5, 2 * SECOND, 0));
+	assert_int_equal(d.state, UNC_NEVER_RAN);
+	assert_int_equal(d.enabled_ns, SECOND);
+	assert_int_equal(d.running_ns, 0);
+	/* It had run before, but not in this window. */
+	d = take(&wide, at(5, SECOND, MS), at(5, 2 * SECOND, MS));
+	assert_int_equal(d.state, UNC_NEVER_RAN);
+	/* On the hardware, but counting switched off. */
+	d = take(&wide, at(5, SECOND, MS), at(5, SECOND, 2 * MS));
+	assert_int_equal(d.state, UNC_STOPPED);
+}
+
+static void times_that_go_back(void **state)
+{
+	struct unc_delta d = take(&wide, at(5, 2 * SECOND, SECOND), at(6, SECOND, SECOND));
+
+	(void)state;
+	assert_int_equal(d.state, UNC_WENT_BACK);
+	assert_int_equal(d.count, 0);
+	assert_close(d.scaled, 0);
+	d = take(&wide, at(5, SECOND, SECOND), at(6, 2 * SECOND, SECOND - 1));
+	assert_int_equal(d.state, UNC_WENT_BACK);
+}
+
+static void wraps_at_its_width(void **state)
+{
+	/* From 10 below the top to 5 above zero: 15 increments. */
+	static const struct {
+		unsigned width;
+		uint64_t top; /* 2^width */
+	} cases[] = {
+		{1 + 31, UINT64_C(0x100000000)},    {36, UINT64_C(0x1000000000)},
+		{44, UINT64_C(0x100000000000)},     {48, UINT64_C(0x1000000000000)},
+		{63, UINT64_C(0x8000000000000000)},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct unc_counter c = {.width = cases[i].width};
+		struct unc_delta d = take(&c, at(cases[i].top - 10, 0, 0), at(5, 100, 100));
+
+		assert_int_equal(d.state, UNC_COUNTED);
+		assert_int_equal(d.count, 15);
+		assert_close(d.scaled, 15);
+		/* No wrap: the whole range but one. */
+		d = take(&c, at(0, 0, 0), at(cases[i].top - 1, 100, 100));
+		assert_int_equal(d.count, cases[i].top - 1);
+	}
+}
+
+static void a_wrap_is_scaled_after_it_is_undone(void **state)
+{
+	struct unc_counter c = {.width = 32};
+	struct unc_delta d = take(&c, at(UINT64_C(0xfffffff6), 0, 0), at(10, 10 * MS, 4 * MS));
+
+	(void)state;
+	assert_int_equal(d.count, 20);
+	assert_close(d.scaled, 50);
+}
+
+static void wraps_in_each_of_many_windows(void **state)
+{
+	/* 3e9 increments in each window of a 32-bit counter: the raw values are 3e9 * i mod 2^32. */
+	struct unc_counter c = {.width = 32};
+	uint64_t total = 0;
+
+	(void)state;
+	for (uint64_t i = 0; i < 10; i++) {
+		struct unc_delta d = take(
+			&c, at(UINT64_C(3000000000) * i % UINT64_C(4294967296), i, i),
+			at(UINT64_C(3000000000) * (i + 1) % UINT64_C(4294967296), i + 1, i + 1));
+
+		assert_int_equal(d.state, UNC_COUNTED);
+		assert_int_equal(d.count, UINT64_C(3000000000));
+		total += d.count;
+	}
+	assert_int_equal(total, UINT64_C(30000000000));
+}
+
+static void a_counter_of_64_bits_never_falls(void **state)
+{
+	struct unc_delta d = take(&wide, at(1000, 0, 0), at(999, 100, 100));
+
+	(void)state;
+	assert_int_equal(d.state, UNC_WENT_BACK);
+	assert_int_equal(d.count, 0);
+	assert_close(d.scaled, 0);
+	assert_int_equal(take(&wide, at(UINT64_MAX, 0, 0), at(0, 100, 100)).state, UNC_WENT_BACK);
+}
+
+static void values_near_two_to_the_64(void **state)
+{
+	struct unc_delta d = take(&wide, at(UINT64_MAX - 5, UINT64_MAX - 100, UINT64_MAX - 100),
+				  at(UINT64_MAX, UINT64_MAX, UINT64_MAX));
+
+	(void)state;
+	assert_int_equal(d.state, UNC_COUNTED);
+	assert_int_equal(d.count, 5);
+	assert_int_equal(d.enabled_ns, 100);
+	d = take(&wide, at(0, 0, 0), at(UINT64_MAX, UINT64_MAX, UINT64_MAX));
+	assert_int_equal(d.count, UINT64_MAX);
+	assert_close(d.scaled, 18446744073709551615.0);
+}
+
+static void lost_before_or_after(void **state)
+{
+	struct unc_reading good = at(1, 1, 1), lost = at(9, 9, 9);
+
+	(void)state;
+	lost.lost = true;
+	assert_int_equal(take(&wide, lost, good).state, UNC_LOST);
+	assert_int_equal(take(&wide, good, lost).state, UNC_LOST);
+	assert_int_equal(take(&wide, good, lost).count, 0);
+}
+
+static void not_open_comes_before_everything(void **state)
+{
+	struct unc_counter c = {.width = 64, .error = -ENODEV};
+	struct unc_reading lost = {.lost = true};
+
+	(void)state;
+	assert_int_equal(take(&c, lost, lost).state, UNC_NOT_OPEN);
+	assert_int_equal(take(&c, at(0, 0, 0), at(5, 5, 5)).state, UNC_NOT_OPEN);
+	assert_int_equal(take(&c, at(0, 0, 0), at(5, 5, 5)).count, 0);
+}
+
+static void a_state_is_not_differenced(void **state)
+{
+	struct unc_counter c = {.width = 64, .snapshot = true};
+	struct unc_delta d =
+		take(&c, at(70, 10 * SECOND, 10 * SECOND), at(42, 11 * SECOND, 11 * SECOND));
+
+	(void)state;
+	assert_int_equal(d.state, UNC_COUNTED); /* a state may fall */
+	assert_int_equal(d.count, 42);
+	assert_close(d.scaled, 42);
+	/* The times are those of the window all the same. */
+	assert_int_equal(d.enabled_ns, SECOND);
+	assert_int_equal(d.running_ns, SECOND);
+	/* Half the time on the hardware: what it was last seen at is not doubled. */
+	d = take(&c, at(0, 0, 0), at(42, 10 * MS, 5 * MS));
+	assert_close(d.scaled, 42);
+	assert_int_equal(take(&c, at(1, 5, 5), at(1, 5, 5)).state, UNC_STOPPED);
+	assert_int_equal(take(&c, at(1, 5, 5), at(1, 6, 5)).state, UNC_NEVER_RAN);
+}
+
+/* ---- readings made to go on past their width -------------------------------------------------- */
+
+static void unwrapped_readings_give_the_total(void **state)
+{
+	/* 32 bits, 3e9 a window: the total of ten windows is 3e10, which is 7 times 2^32 round. */
+	struct unc_counter c = {.width = 32};
+	struct unc_reading first = at(UINT64_C(4000000000), 0, 0), before = first;
+
+	(void)state;
+	for (uint64_t i = 1; i <= 10; i++) {
+		uint64_t raw =
+			(UINT64_C(4000000000) + UINT64_C(3000000000) * i) % UINT64_C(4294967296);
+		struct unc_reading after = at(raw, i * SECOND, i * SECOND);
+
+		unc_delta_unwrap(&c, &before, &after);
+		assert_int_equal(unc_delta_take(&c, &before, &after).count, UINT64_C(3000000000));
+		before = after;
+	}
+	assert_int_equal(unc_delta_take(&c, &first, &before).count, UINT64_C(30000000000));
+}
+
+static void unwrapping_steps_over_a_lost_reading(void **state)
+{
+	struct unc_counter c = {.width = 32};
+	struct unc_reading first = at(UINT64_C(0xfffffff0), 0, 0);
+	struct unc_reading second = at(0x10, 1, 1), lost = {.lost = true}, last = at(0x30, 3, 3);
+
+	(void)state;
+	unc_delta_unwrap(&c, &first, &second);
+	unc_delta_unwrap(&c, &second, &lost);
+	assert_true(lost.lost);
+	unc_delta_unwrap(&c, &lost, &last);
+	assert_int_equal(unc_delta_take(&c, &second, &lost).state, UNC_LOST);
+	assert_int_equal(unc_delta_take(&c, &lost, &last).state, UNC_LOST);
+	assert_int_equal(unc_delta_take(&c, &first, &last).count, 0x40);
+}
+
+static void wide_counters_and_states_are_left_alone(void **state)
+{
+	struct unc_counter narrow_state = {.width = 8, .snapshot = true};
+	struct unc_reading before = at(200, 0, 0), after = at(100, 1, 1);
+
+	(void)state;
+	unc_delta_unwrap(&wide, &before, &after);
+	assert_int_equal(after.raw, 100);
+	unc_delta_unwrap(&narrow_state, &before, &after);
+	assert_int_equal(after.raw, 100);
+}
+
+/* ---- sums ------------------------------------------------------------------------------------- */
+
+static struct unc_sum sum_up(const struct unc_delta *deltas, const size_t *counters, size_t count)
+{
+	struct unc_sum sum = {.coverage = 1};
+
+	for (size_t i = 0; i < count; i++)
+		unc_sum_add(&sum, i, &deltas[counters[i]]);
+	return sum;
+}
+
+static void sum_of_good_ones(void **state)
+{
+	const struct unc_delta deltas[] = {
+		{.count = 10, .enabled_ns = 100, .running_ns = 100, .scaled = 10},
+		{.count = 999, .enabled_ns = 999, .running_ns = 999, .scaled = 999},
+		{.count = 20, .enabled_ns = 100, .running_ns = 50, .scaled = 40},
+		{.count = 30, .enabled_ns = 100, .running_ns = 75, .scaled = 40},
+	};
+	const size_t counters[] = {3, 0, 2};
+	struct unc_sum sum = sum_up(deltas, counters, 3);
+
+	(void)state;
+	assert_close(sum.value, 90); /* 40 + 10 + 40 */
+	assert_int_equal(sum.count, 60);
+	assert_int_equal(sum.enabled_ns, 300);
+	assert_int_equal(sum.running_ns, 225);
+	assert_int_equal(sum.used, 3);
+	assert_int_equal(sum.missing, 0);
+	assert_int_equal(sum.went_back, 0);
+	assert_close(sum.coverage, 0.5); /* the least, not the mean 0.75 */
+}
+
+static void sum_with_missing_ones(void **state)
+{
+	const struct unc_delta deltas[] = {
+		{.count = 10, .enabled_ns = 100, .running_ns = 100, .scaled = 10},
+		{.state = UNC_LOST},
+		{.state = UNC_WENT_BACK, .count = 5, .enabled_ns = 100, .running_ns = 1},
+		{.state = UNC_NEVER_RAN, .enabled_ns = 100},
+		{.count = 1, .enabled_ns = 100, .running_ns = 100, .scaled = 1},
+		{.state = UNC_STOPPED},
+		{.state = UNC_NOT_OPEN},
+	};
+	const size_t counters[] = {0, 4, 2, 1, 3, 5, 6};
+	struct unc_sum sum = sum_up(deltas, counters, COUNT(counters));
+
+	(void)state;
+	assert_close(sum.value, 11);
+	assert_int_equal(sum.count, 11);
+	assert_int_equal(sum.enabled_ns, 200);
+	assert_int_equal(sum.used, 2);
+	assert_int_equal(sum.missing, 5);
+	assert_int_equal(sum.first_bad, 2); /* a position, not an index */
+	assert_int_equal(sum.went_back, 1);
+	assert_close(sum.coverage, 1); /* of those used */
+}
+
+static void the_one_that_fell_is_named_first(void **state)
+{
+	const struct unc_delta deltas[] = {
+		{.state = UNC_NOT_OPEN},
+		{.state = UNC_WENT_BACK},
+		{.state = UNC_WENT_BACK},
+	};
+	const size_t counters[] = {0, 1, 2};
+	struct unc_sum sum = sum_up(deltas, counters, 3);
+
+	(void)state;
+	assert_int_equal(sum.missing, 3);
+	assert_int_equal(sum.went_back, 2);
+	assert_int_equal(sum.first_bad, 1);
+}
+
+static void sum_of_nothing(void **state)
+{
+	const struct unc_delta deltas[] = {{.state = UNC_LOST}};
+	const size_t counters[] = {0};
+	struct unc_sum sum = sum_up(deltas, counters, 0);
+
+	(void)state;
+	assert_int_equal(sum.used + sum.missing, 0);
+	assert_close(sum.coverage, 1);
+	sum = sum_up(deltas, counters, 1);
+	assert_int_equal(sum.used, 0);
+	assert_int_equal(sum.missing, 1);
+	assert_int_equal(sum.first_bad, 0);
+	assert_close(sum.coverage, 1);
+	assert_close(sum.value, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(plain),
+		cmocka_unit_test(nothing_happened_is_a_count_of_zero),
+		cmocka_unit_test(time_shared_is_extrapolated),
+		cmocka_unit_test(running_ahead_of_enabled_is_not_scaled_down),
+		cmocka_unit_test(times_that_stand_still),
+		cmocka_unit_test(times_that_go_back),
+		cmocka_unit_test(wraps_at_its_width),
+		cmocka_unit_test(a_wrap_is_scaled_after_it_is_undone),
+		cmocka_unit_test(wraps_in_each_of_many_windows),
+		cmocka_unit_test(a_counter_of_64_bits_never_falls),
+		cmocka_unit_test(values_near_two_to_the_64),
+		cmocka_unit_test(lost_before_or_after),
+		cmocka_unit_test(not_open_comes_before_everything),
+		cmocka_unit_test(a_state_is_not_differenced),
+		cmocka_unit_test(unwrapped_readings_give_the_total),
+		cmocka_unit_test(unwrapping_steps_over_a_lost_reading),
+		cmocka_unit_test(wide_counters_and_states_are_left_alone),
+		cmocka_unit_test(sum_of_good_ones),
+		cmocka_unit_test(sum_with_missing_ones),
+		cmocka_unit_test(the_one_that_fell_is_named_first),
+		cmocka_unit_test(sum_of_nothing),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

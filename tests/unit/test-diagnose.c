@@ -1,0 +1,472 @@
+/* SPDX-License-Identifier: MIT */
+/* Findings: what is here, what ought to be, why it is not, and the command that mends it. */
+#include <errno.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "helpers.h"
+#include "uncore.h"
+
+#define SPR 143
+#define EMR 207
+#define UNKNOWN 999
+
+/* A machine that has been examined. */
+static struct uncore *examine(const char *root)
+{
+	struct uncore *u;
+
+	assert_int_equal(uncore_new(&u), 0);
+	if (uncore_set_root(u, root) < 0 || uncore_scan(u) < 0 || uncore_diagnose(u) < 0)
+		fail_msg("%s: %s", root, uncore_error(u));
+	return u;
+}
+
+static struct uncore *examine_fixture(const char *machine)
+{
+	char path[600];
+
+	return examine(tree_machine(machine, path, sizeof(path)));
+}
+
+/* An Intel server with nothing but two CPUs, to which tests add. */
+static void make_server(struct tree *t, int model, const char *flags)
+{
+	tree_make(t);
+	machine_cpuinfo(t, model, flags);
+	machine_cpus(t, (const int[]){0, 0}, 2);
+}
+
+/* NULL: no finding about it. */
+static const struct uncore_finding *find(const struct uncore *u, const char *subject)
+{
+	const struct uncore_finding *found = NULL;
+
+	for (size_t i = 0; i < uncore_finding_count(u); i++)
+		if (strcmp(uncore_finding_at(u, i)->subject, subject) == 0) {
+			assert_null(found); /* one each */
+			found = uncore_finding_at(u, i);
+		}
+	return found;
+}
+
+static const struct uncore_finding *must_find(const struct uncore *u, const char *subject,
+					      enum uncore_verdict verdict)
+{
+	const struct uncore_finding *f = find(u, subject);
+
+	if (!f)
+		fail_msg("no finding about %s", subject);
+	assert_int_equal(f->verdict, verdict);
+	assert_non_null(f->found);
+	if (verdict == UNCORE_VERDICT_OK) {
+		assert_null(f->why);
+		assert_null(f->fix);
+	} else {
+		assert_non_null(f->why);
+		assert_non_null(f->fix);
+	}
+	return f;
+}
+
+/* ---- what is here ----------------------------------------------------------------------------- */
+
+static void a_server_with_its_pmus(void **state)
+{
+	struct uncore *u = examine_fixture("intel-skx-1socket");
+	const struct uncore_finding *f;
+
+	(void)state;
+	f = must_find(u, "intel-imc", UNCORE_VERDICT_OK);
+	assert_string_equal(f->found, "Intel integrated memory controllers: 6 PMUs, 6 metrics");
+	f = must_find(u, "msr", UNCORE_VERDICT_OK);
+	assert_string_equal(f->found, "x86 model-specific registers: 1 PMU, 2 metrics");
+	/* 8 cha, 6 iio, 6 iio_free_running, 6 irp, 2 m2m, 4 m2pcie, 3 m3upi, pcu, ubox, 3 upi */
+	f = must_find(u, "other PMUs", UNCORE_VERDICT_NOTE);
+	assert_string_equal(f->found, "40 PMUs without metrics, such as uncore_cha_0");
+	assert_contains(f->fix, "uncore stat -e uncore_cha_0/");
+	/* Of another root nobody can say what this user may do there. */
+	assert_null(find(u, "permission"));
+	assert_null(find(u, "uncore PMUs"));
+	assert_int_equal(uncore_finding_count(u), 3);
+	uncore_free(u);
+}
+
+static void a_tegra410(void **state)
+{
+	struct uncore *u = examine_fixture("nvidia-t410-1socket");
+
+	(void)state;
+	must_find(u, "nvidia-t410-ucf", UNCORE_VERDICT_OK);
+	must_find(u, "nvidia-t410-cmem", UNCORE_VERDICT_OK);
+	must_find(u, "other PMUs", UNCORE_VERDICT_NOTE);
+	assert_int_equal(uncore_finding_count(u), 3);
+	uncore_free(u);
+}
+
+static void examining_again_gives_the_same(void **state)
+{
+	struct uncore *u = examine_fixture("intel-skx-1socket");
+
+	(void)state;
+	assert_int_equal(uncore_diagnose(u), 0);
+	assert_int_equal(uncore_finding_count(u), 3);
+	assert_int_equal(uncore_scan(u), 0);
+	assert_int_equal(uncore_finding_count(u), 0);
+	assert_int_equal(uncore_diagnose(u), 0);
+	assert_int_equal(uncore_finding_count(u), 3);
+	uncore_free(u);
+}
+
+/* PMUs that the catalogue does not know are there all the same: nobody may say that there are none. */
+static void pmus_that_nobody_describes(void **state)
+{
+	struct uncore *u = examine_fixture("amd-zen4-1socket");
+	const struct uncore_finding *f;
+
+	(void)state;
+	f = must_find(u, "other PMUs", UNCORE_VERDICT_NOTE);
+	assert_string_equal(f->found, "14 PMUs without metrics, such as amd_df");
+	assert_null(find(u, "uncore PMUs"));
+	uncore_free(u);
+}
+
+static void core_and_software_pmus_are_no_strangers(void **state)
+{
+	struct uncore *u;
+	struct tree t;
+
+	(void)state;
+	make_server(&t, UNKNOWN, "");
+	tree_pmu(&t, "software", "type", "1\n");
+	tree_pmu(&t, "cpu", "type", "4\n");
+	tree_pmu(&t, "cpu_core", "type", "10\n");
+	tree_pmu(&t, "cpu_core", "cpus", "0-1\n");
+	u = examine(t.dir);
+	assert_null(find(u, "other PMUs"));
+	uncore_free(u);
+	tree_pmu(&t, "stranger", "type", "11\n");
+	u = examine(t.dir);
+	assert_string_equal(must_find(u, "other PMUs", UNCORE_VERDICT_NOTE)->found,
+			    "1 PMU without metrics, such as stranger");
+	uncore_free(u);
+	tree_remove(&t);
+}
+
+/* ---- what ought to be here -------------------------------------------------------------------- */
+
+static void a_guest_has_no_memory_controllers(void **state)
+{
+	const struct uncore_finding *f;
+	struct uncore *u;
+	struct tree t;
+
+	(void)state;
+	make_server(&t, EMR, "hypervisor");
+	tree_put(&t, "sys/devices/system/clocksource/clocksource0/available_clocksource",
+		 "kvm-clock tsc\n");
+	u = examine(t.dir);
+	f = must_find(u, "intel-imc", UNCORE_VERDICT_MISSING);
+	assert_contains(f->found, "no PMU named uncore_imc_{channel}, though this machine "
+				  "(intel/6/207) has the hardware");
+	assert_contains(f->why, "this is a guest of KVM");
+	assert_contains(f->why, "intel_uncore");
+	assert_string_equal(f->fix, "run uncore on the host");
+	/* Said once. */
+	assert_null(find(u, "uncore PMUs"));
+	uncore_free(u);
+	tree_remove(&t);
+}
+
+static void the_driver_is_not_loaded(void **state)
+{
+	const struct uncore_finding *f;
+	struct uncore *u;
+	struct tree t;
+
+	(void)state;
+	make_server(&t, SPR, "");
+	u = examine(t.dir);
+	f = must_find(u, "intel-imc", UNCORE_VERDICT_MISSING);
+	assert_string_equal(f->why, "the driver intel_uncore is not loaded");
+	assert_string_equal(f->fix, "sudo modprobe intel_uncore");
+	uncore_free(u);
+	tree_remove(&t);
+}
+
+static void the_driver_is_loaded_and_does_nothing(void **state)
+{
+	const struct uncore_finding *f;
+	struct uncore *u;
+	struct tree t;
+
+	(void)state;
+	make_server(&t, SPR, "");
+	tree_put(&t, "sys/module/intel_uncore/initstate", "live\n");
+	u = examine(t.dir);
+	f = must_find(u, "intel-imc", UNCORE_VERDICT_MISSING);
+	assert_contains(f->why, "the driver intel_uncore is loaded but registered no such PMU");
+	assert_string_equal(f->fix, "sudo dmesg | grep -i -e uncore -e pmu   # then try a newer "
+				    "kernel");
+	uncore_free(u);
+	tree_remove(&t);
+}
+
+/* Known by a device of the firmware, not by the CPU. */
+static void hardware_that_shows_elsewhere(void **state)
+{
+	const struct uncore_finding *f;
+	struct uncore *u;
+	struct tree t;
+
+	(void)state;
+	tree_make(&t);
+	machine_cpus(&t, (const int[]){0}, 1);
+	tree_put(&t, "proc/cpuinfo",
+		 "processor\t: 0\nCPU implementer\t: 0x41\nCPU part\t: 0xd84\n");
+	u = examine(t.dir);
+	assert_null(find(u, "nvidia-t410-cmem"));
+	uncore_free(u);
+	tree_put(&t, "sys/bus/acpi/devices/NVDA2021:00/hid", "NVDA2021\n");
+	u = examine(t.dir);
+	f = must_find(u, "nvidia-t410-cmem", UNCORE_VERDICT_MISSING);
+	assert_string_equal(f->fix, "sudo modprobe nvidia_t410_cmem_latency_pmu");
+	must_find(u, "nvidia-t410-ucf", UNCORE_VERDICT_MISSING);
+	assert_null(find(u, "intel-imc"));
+	uncore_free(u);
+	/* With the module there, it is the kernel's version that is told. */
+	tree_put(&t, "sys/module/nvidia_t410_cmem_latency_pmu/x", "");
+	u = examine(t.dir);
+	f = must_find(u, "nvidia-t410-cmem", UNCORE_VERDICT_MISSING);
+	assert_string_equal(f->fix, "sudo dmesg | grep -i -e uncore -e pmu   # then a kernel of "
+				    "version 7.2 or newer");
+	uncore_free(u);
+	tree_remove(&t);
+}
+
+/* ---- nothing at all --------------------------------------------------------------------------- */
+
+static void an_unknown_cpu(void **state)
+{
+	const struct uncore_finding *f;
+	struct uncore *u;
+	struct tree t;
+
+	(void)state;
+	make_server(&t, UNKNOWN, "");
+	u = examine(t.dir);
+	assert_int_equal(uncore_finding_count(u), 1);
+	f = must_find(u, "uncore PMUs", UNCORE_VERDICT_MISSING);
+	assert_string_equal(f->found, "none on this machine (intel/6/999)");
+	uncore_free(u);
+	tree_remove(&t);
+}
+
+/* `msr` and `power` count in any guest: they do not make it a machine with uncore PMUs. */
+static void an_unknown_guest(void **state)
+{
+	const struct uncore_finding *f;
+	struct uncore *u;
+	struct tree t;
+
+	(void)state;
+	make_server(&t, UNKNOWN, "hypervisor");
+	tree_pmu(&t, "msr", "type", "9\n");
+	tree_pmu(&t, "msr", "format/event", "config:0-63\n");
+	tree_pmu(&t, "msr", "events/tsc", "event=0x00\n");
+	u = examine(t.dir);
+	assert_string_equal(must_find(u, "msr", UNCORE_VERDICT_OK)->found,
+			    "x86 model-specific registers: 1 PMU, 1 metric");
+	f = must_find(u, "uncore PMUs", UNCORE_VERDICT_MISSING);
+	assert_contains(f->why, "this is a guest of an unknown hypervisor");
+	assert_string_equal(f->fix, "run uncore on the host");
+	uncore_free(u);
+	tree_remove(&t);
+}
+
+/* ---- permission ------------------------------------------------------------------------------- */
+
+/* In a child: nobody gets out of a namespace again. 0: as it must be. */
+static int denied_in_a_new_namespace(void)
+{
+	const struct uncore_finding *f;
+	struct uncore *u = NULL;
+
+	if (unshare(CLONE_NEWUSER) < 0)
+		return 77;
+	if (uncore_new(&u) < 0 || uncore_scan(u) < 0 || uncore_diagnose(u) < 0)
+		return 1;
+	f = find(u, "permission");
+	if (!f || f->verdict != UNCORE_VERDICT_DENIED)
+		return 2;
+	if (!strstr(f->why, "user namespace") || !strstr(f->fix, "perf_event_paranoid=0"))
+		return 3;
+	return strstr(f->fix, "setcap") ? 4 : 0;
+}
+
+/* All capabilities, and none that the kernel would take for perf events. */
+static void permission_in_a_user_namespace(void **state)
+{
+	struct uncore *u = examine("/");
+	const struct uncore_finding *f = find(u, "permission");
+	long level = 0;
+	int status;
+	pid_t child;
+
+	(void)state;
+	if (f)
+		level = strtol(f->found + strlen("perf_event_paranoid is "), NULL, 10);
+	uncore_free(u);
+	if (level <= 0) {
+		print_message("perf_event_paranoid is not known, or everybody may count\n");
+		skip();
+	}
+	child = fork();
+	if (child == 0)
+		_exit(denied_in_a_new_namespace());
+	assert_true(child > 0);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 77) {
+		print_message("no new user namespaces here\n");
+		skip();
+	}
+	assert_int_equal(status, 0);
+}
+
+/* What this machine and this user are, the test reads for itself. */
+static void permission_on_the_running_machine(void **state)
+{
+	FILE *file = fopen("/proc/sys/kernel/perf_event_paranoid", "r");
+	const struct uncore_finding *f;
+	struct uncore *u;
+	char expected[64], level[16] = "";
+
+	(void)state;
+	if (!file) {
+		skip();
+		return;
+	}
+	assert_non_null(fgets(level, sizeof(level), file));
+	fclose(file);
+	level[strcspn(level, "\n")] = '\0';
+	u = examine("/");
+	f = find(u, "permission");
+	assert_non_null(f);
+	snprintf(expected, sizeof(expected), "perf_event_paranoid is %s, ", level);
+	assert_contains(f->found, expected);
+	if (strtol(level, NULL, 10) <= 0)
+		assert_int_equal(f->verdict, UNCORE_VERDICT_OK);
+	if (f->verdict == UNCORE_VERDICT_DENIED) {
+		if (!strstr(f->why, "user namespace")) {
+			assert_contains(f->found, "neither CAP_PERFMON nor CAP_SYS_ADMIN");
+			assert_contains(f->fix, "sudo setcap cap_");
+		}
+	} else {
+		assert_int_equal(f->verdict, UNCORE_VERDICT_OK);
+		assert_null(f->fix);
+	}
+	uncore_free(u);
+}
+
+static void a_simulation_needs_no_permission(void **state)
+{
+	struct uncore *u;
+
+	(void)state;
+	assert_int_equal(uncore_new(&u), 0);
+	assert_int_equal(uncore_set_source(u, "sim:spr"), 0);
+	assert_int_equal(uncore_scan(u), 0);
+	assert_int_equal(uncore_diagnose(u), 0);
+	assert_null(find(u, "permission"));
+	must_find(u, "intel-imc", UNCORE_VERDICT_OK);
+	uncore_free(u);
+}
+
+/* ---- out of memory ---------------------------------------------------------------------------- */
+
+/* 0: never. Else so many calls from now one fails. */
+static unsigned fail_at;
+
+char *__real_strdup(const char *text);
+void *__real_reallocarray(void *old, size_t count, size_t size);
+char *__wrap_strdup(const char *text);
+void *__wrap_reallocarray(void *old, size_t count, size_t size);
+
+static bool fails_now(void)
+{
+	return fail_at && --fail_at == 0;
+}
+
+char *__wrap_strdup(const char *text)
+{
+	return fails_now() ? NULL : __real_strdup(text);
+}
+
+void *__wrap_reallocarray(void *old, size_t count, size_t size)
+{
+	return fails_now() ? NULL : __real_reallocarray(old, count, size);
+}
+
+/* Whichever string or list cannot be had: an error, and no leak (the sanitizer sees to that). */
+static void memory_runs_out(void **state)
+{
+	unsigned failures = 0;
+	struct uncore *u;
+	struct tree t;
+
+	(void)state;
+	make_server(&t, SPR, "");
+	tree_pmu(&t, "stranger", "type", "11\n");
+	u = examine(t.dir);
+	for (unsigned n = 1; n < 100; n++) {
+		int r;
+
+		fail_at = n;
+		r = uncore_diagnose(u);
+		if (fail_at)
+			break;
+		assert_int_equal(r, -ENOMEM);
+		assert_string_equal(uncore_error(u), "out of memory");
+		failures++;
+	}
+	fail_at = 0;
+	/* Two findings, each with four strings and its place in the list. */
+	assert_true(failures >= 10);
+	assert_int_equal(uncore_diagnose(u), 0);
+	must_find(u, "intel-imc", UNCORE_VERDICT_MISSING);
+	uncore_free(u);
+	tree_remove(&t);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_server_with_its_pmus),
+		cmocka_unit_test(a_tegra410),
+		cmocka_unit_test(examining_again_gives_the_same),
+		cmocka_unit_test(pmus_that_nobody_describes),
+		cmocka_unit_test(core_and_software_pmus_are_no_strangers),
+		cmocka_unit_test(a_guest_has_no_memory_controllers),
+		cmocka_unit_test(the_driver_is_not_loaded),
+		cmocka_unit_test(the_driver_is_loaded_and_does_nothing),
+		cmocka_unit_test(hardware_that_shows_elsewhere),
+		cmocka_unit_test(an_unknown_cpu),
+		cmocka_unit_test(an_unknown_guest),
+		cmocka_unit_test(permission_on_the_running_machine),
+		cmocka_unit_test(permission_in_a_user_namespace),
+		cmocka_unit_test(a_simulation_needs_no_permission),
+		cmocka_unit_test(memory_runs_out),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,641 @@
+/* SPDX-License-Identifier: MIT */
+/* Data files: what a good one becomes on each CPU model, and where the mistakes of a bad one are. */
+#include "catalogue.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "helpers.h"
+
+#define SKX "intel/6/85"
+#define SPR "intel/6/143"
+#define EMR "intel/6/207"
+
+/* A valid file, line by line: a test replaces one of them. */
+static const char *const good[] = {
+	"family: imc",                        /* 1 */
+	"title: Memory controllers",          /* 2 */
+	"instance: channel",                  /* 3 */
+	"pmus:",                              /* 4 */
+	"  - name: uncore_imc_{channel}",     /* 5 */
+	"models:",                            /* 6 */
+	"  skx: intel/6/85",                  /* 7 */
+	"  spr: intel/6/143 intel/6/207",     /* 8 */
+	"expect:",                            /* 9 */
+	"  - models: skx spr",                /* 10 */
+	"    module: intel_uncore",           /* 11 */
+	"events:",                            /* 12 */
+	"  cas_rd:",                          /* 13 */
+	"    title: reads of 64 bytes",       /* 14 */
+	"    terms: event=0x04,umask=0x03",   /* 15 */
+	"    evidence: the manual",           /* 16 */
+	"metrics:",                           /* 17 */
+	"  memory.read.bandwidth:",           /* 18 */
+	"    title: Read bandwidth",          /* 19 */
+	"    unit: B/s",                      /* 20 */
+	"    formula: cas_rd * 64 / seconds", /* 21 */
+	"    evidence: arithmetic",           /* 22 */
+};
+
+static int parse(struct unc_family **out, const char *text, const char *model, struct unc_error *e)
+{
+	struct unc_yaml_file *file;
+	int r = unc_yaml_parse(&file, "f.yaml", text, strlen(text), e);
+
+	return r < 0 ? r : unc_family_parse(out, file, model, e);
+}
+
+/* The valid file with one line replaced by another, by several or (NULL) by none. */
+static char *changed(size_t line, const char *by)
+{
+	struct unc_text t = {0};
+	char *text;
+
+	for (size_t i = 0; i < COUNT(good); i++)
+		if (i + 1 != line)
+			unc_text_add(&t, "%s\n", good[i]);
+		else if (by)
+			unc_text_add(&t, "%s\n", by);
+	text = unc_text_take(&t);
+	assert_non_null(text);
+	return text;
+}
+
+static struct unc_family *must_parse(size_t line, const char *by, const char *model)
+{
+	char *text = changed(line, by);
+	struct unc_family *f = NULL;
+	struct unc_error e = {""};
+
+	if (parse(&f, text, model, &e) < 0)
+		fail_msg("%s", e.text);
+	free(text);
+	return f;
+}
+
+/* One change to the valid file, and the beginning of the sentence it gets. */
+struct mistake {
+	size_t line;
+	const char *by;
+	const char *sentence;
+};
+
+static void assert_mistakes(const struct mistake *mistakes, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		char *text = changed(mistakes[i].line, mistakes[i].by);
+		struct unc_family *f = (struct unc_family *)&f; /* must stay as it is */
+		struct unc_error e = {""};
+		int r = parse(&f, text, SKX, &e);
+
+		if (r != -EBADMSG ||
+		    strncmp(e.text, mistakes[i].sentence, strlen(mistakes[i].sentence)) != 0)
+			fail_msg("line %zu '%s': %d '%s', expected '%s'", mistakes[i].line,
+				 mistakes[i].by ? mistakes[i].by : "", r, e.text,
+				 mistakes[i].sentence);
+		assert_ptr_equal(f, &f);
+		free(text);
+	}
+}
+
+/* ---- good files ------------------------------------------------------------------------------- */
+
+static void a_valid_file(void **state)
+{
+	struct unc_family *f = must_parse(0, NULL, SKX);
+	const struct uncore_metric *m;
+
+	(void)state;
+	assert_string_equal(f->name, "imc");
+	assert_string_equal(f->title, "Memory controllers");
+	assert_string_equal(f->instance, "channel");
+	assert_true(f->on_this_cpu);
+	assert_int_equal(f->pattern_count, 1);
+	assert_string_equal(f->patterns[0].name, "uncore_imc_{channel}");
+	assert_null(f->patterns[0].identifier);
+	assert_int_equal(f->expectation_count, 1);
+	assert_true(f->expectations[0].on_this_cpu);
+	assert_string_equal(f->expectations[0].module, "intel_uncore");
+	assert_null(f->expectations[0].path);
+	assert_null(f->expectations[0].since);
+	assert_int_equal(f->event_count, 1);
+	assert_string_equal(f->events[0].name, "cas_rd");
+	assert_string_equal(f->events[0].title, "reads of 64 bytes");
+	assert_string_equal(f->events[0].terms, "event=0x04,umask=0x03");
+	assert_string_equal(f->events[0].evidence, "the manual");
+	assert_null(f->events[0].alias);
+	assert_false(f->events[0].kernel_scale || f->events[0].always || f->events[0].absent);
+	assert_int_equal(f->metric_count, 1);
+	m = &f->metrics[0];
+	assert_ptr_equal(m->family, f);
+	assert_string_equal(m->name, "memory.read.bandwidth");
+	assert_string_equal(m->title, "Read bandwidth");
+	assert_string_equal(m->unit, "B/s");
+	assert_string_equal(m->text, "cas_rd * 64 / seconds");
+	assert_string_equal(m->evidence, "arithmetic");
+	assert_int_equal(unc_formula_name_count(m->formula), 1);
+	assert_ptr_equal(m->events[0], &f->events[0]);
+	unc_family_free(f);
+	unc_family_free(NULL);
+}
+
+static void the_smallest_file(void **state)
+{
+	static const char text[] = "family: a\ntitle: b\ninstance: c\npmus: [{name: d}]\n"
+				   "events: {}\nmetrics: {}\n";
+	struct unc_family *f = NULL;
+
+	(void)state;
+	assert_int_equal(parse(&f, text, "unknown", NULL), 0);
+	assert_true(f->on_this_cpu); /* without models: on every CPU */
+	assert_int_equal(f->expectation_count + f->event_count + f->metric_count, 0);
+	unc_family_free(f);
+}
+
+static void every_optional_key(void **state)
+{
+	struct unc_family *f = must_parse(15,
+					  "    alias: cas_count_read\n"
+					  "    terms: event=4\n"
+					  "    scale: kernel\n"
+					  "    always: true",
+					  SKX);
+
+	(void)state;
+	assert_string_equal(f->events[0].alias, "cas_count_read");
+	assert_string_equal(f->events[0].terms, "event=4");
+	assert_true(f->events[0].kernel_scale);
+	assert_true(f->events[0].always);
+	unc_family_free(f);
+	f = must_parse(5, "  - name: a_{n}\n    identifier: 2cf2*\n  - name: b", SKX);
+	assert_int_equal(f->pattern_count, 2);
+	assert_string_equal(f->patterns[0].identifier, "2cf2*");
+	assert_string_equal(f->patterns[1].name, "b");
+	unc_family_free(f);
+	f = must_parse(11, "    path: sys/bus/x*\n    since: 6.12\n    module: m", SKX);
+	assert_string_equal(f->expectations[0].path, "sys/bus/x*");
+	assert_string_equal(f->expectations[0].since, "6.12");
+	unc_family_free(f);
+	f = must_parse(15, "    terms: event=4\n    always: false", SKX);
+	assert_false(f->events[0].always);
+	unc_family_free(f);
+}
+
+static void every_unit_of_the_list(void **state)
+{
+	static const char *const units[] = {"B/s",     "Hz", "s", "ratio", "1/s",
+					    "1/cycle", "W",  "J", "B"};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(units); i++) {
+		char line[64];
+		struct unc_family *f;
+
+		snprintf(line, sizeof(line), "    unit: %s", units[i]);
+		f = must_parse(20, line, SKX);
+		assert_string_equal(f->metrics[0].unit, units[i]);
+		unc_family_free(f);
+	}
+}
+
+static void models_restrict_the_family(void **state)
+{
+	static const struct {
+		const char *model;
+		bool here;
+	} cases[] = {
+		{SKX, true},          {SPR, true},
+		{EMR, true},          {"intel/6/8", false},
+		{"intel", false},     {"intel/6/143 intel/6/207", false},
+		{"amd/25/17", false}, {"unknown", false},
+		{"", false},          {"intel/6/855", false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct unc_family *f = must_parse(0, NULL, cases[i].model);
+
+		if (f->on_this_cpu != cases[i].here)
+			fail_msg("'%s'", cases[i].model);
+		assert_int_equal(f->expectations[0].on_this_cpu, cases[i].here);
+		unc_family_free(f);
+	}
+}
+
+/* ---- cases ------------------------------------------------------------------------------------ */
+
+#define EVENT_CASES                \
+	"    cases:\n"             \
+	"      - when: skx\n"      \
+	"        terms: event=1\n" \
+	"      - when: spr skx\n"  \
+	"        alias: read\n"    \
+	"        terms: event=2\n" \
+	"        evidence: another one"
+
+static void an_event_has_the_first_case_that_holds(void **state)
+{
+	struct unc_family *f = must_parse(15, EVENT_CASES, SKX);
+
+	(void)state;
+	assert_string_equal(f->events[0].terms, "event=1"); /* the second would hold too */
+	assert_null(f->events[0].alias);
+	assert_string_equal(f->events[0].evidence, "the manual");
+	unc_family_free(f);
+	f = must_parse(15, EVENT_CASES, EMR); /* a model of two CPUs */
+	assert_string_equal(f->events[0].terms, "event=2");
+	assert_string_equal(f->events[0].alias, "read");
+	assert_string_equal(f->events[0].evidence, "another one");
+	assert_false(f->events[0].absent);
+	unc_family_free(f);
+	f = must_parse(15, EVENT_CASES, "amd/25/17");
+	assert_true(f->events[0].absent);
+	assert_null(f->events[0].terms);
+	unc_family_free(f);
+}
+
+static void a_case_without_when_is_for_the_rest(void **state)
+{
+	static const char cases[] = "    cases:\n      - when: skx\n        terms: event=1\n"
+				    "      - terms: event=2";
+	struct unc_family *f = must_parse(15, cases, SKX);
+
+	(void)state;
+	assert_string_equal(f->events[0].terms, "event=1");
+	unc_family_free(f);
+	f = must_parse(15, cases, "amd/25/17");
+	assert_string_equal(f->events[0].terms, "event=2");
+	unc_family_free(f);
+}
+
+#define METRIC_CASES                                \
+	"    cases:\n"                              \
+	"      - when: spr\n"                       \
+	"        formula: cas_rd * 128 / seconds\n" \
+	"        evidence: its own"
+
+static void a_metric_has_the_first_case_that_holds(void **state)
+{
+	struct unc_family *f = must_parse(21, METRIC_CASES, SPR);
+
+	(void)state;
+	assert_string_equal(f->metrics[0].text, "cas_rd * 128 / seconds");
+	assert_string_equal(f->metrics[0].evidence, "its own");
+	unc_family_free(f);
+	f = must_parse(21, METRIC_CASES, SKX);
+	assert_null(f->metrics[0].text);
+	assert_null(f->metrics[0].formula);
+	assert_string_equal(f->metrics[0].evidence, "arithmetic");
+	unc_family_free(f);
+}
+
+/* The CPU is a Skylake throughout: mistakes in what is for others are found all the same. */
+static void cases_for_other_models_are_checked_too(void **state)
+{
+	static const struct mistake mistakes[] = {
+		{15,
+		 "    cases:\n      - when: skx\n        terms: event=1\n"
+		 "      - when: spr\n        terms: event=1,,",
+		 "f.yaml:19:16: 'event=1,,' is no list"},
+		{15,
+		 "    cases:\n      - when: skx\n        terms: event=1\n"
+		 "      - when: spr\n        terms: config=1",
+		 "f.yaml:19:16: 'config': write format terms"},
+		{15,
+		 "    cases:\n      - when: skx\n        terms: event=1\n"
+		 "      - when: spr\n        evidence: none",
+		 "f.yaml:18:9: an event needs 'alias', 'terms' or 'cases'"},
+		{15,
+		 "    cases:\n      - when: skx\n        terms: event=1\n"
+		 "      - when: spr\n        terms: event=1\n        evidence: []",
+		 "f.yaml:20:19: the value of 'evidence' must be text, not a list"},
+		{21,
+		 "    cases:\n      - when: skx\n        formula: cas_rd\n"
+		 "      - when: spr\n        formula: cas_rd +",
+		 "f.yaml:25:26: formula: "},
+		{21,
+		 "    cases:\n      - when: skx\n        formula: cas_rd\n"
+		 "      - when: spr\n        formula: 2 * cas_rdd",
+		 "f.yaml:25:22: 'cas_rdd' is no event of this family (did you mean cas_rd?)"},
+		{21, "    cases:\n      - when: skx\n        formula: cas_rd\n      - when: spr",
+		 "f.yaml:24:9: the key 'formula' is missing here"},
+		{21,
+		 "    cases:\n      - when: skx\n        formula: cas_rd\n"
+		 "      - when: spr xyz\n        formula: cas_rd",
+		 "f.yaml:24:19: 'xyz' is no model of this file's 'models'"},
+	};
+
+	(void)state;
+	assert_mistakes(mistakes, COUNT(mistakes));
+}
+
+/* ---- mistakes --------------------------------------------------------------------------------- */
+
+static void mistakes_of_keys(void **state)
+{
+	static const struct mistake mistakes[] = {
+		{2, NULL, "f.yaml:1:1: the key 'title' is missing here"},
+		{4, "pmu:", "f.yaml:4:1: unknown key 'pmu' (did you mean 'pmus'?)"},
+		{5, "  - xname: x", "f.yaml:5:5: unknown key 'xname' (did you mean 'name'?)"},
+		{5, "  - identifier: x", "f.yaml:5:5: the key 'name' is missing here"},
+		{10, "  - model: skx", "f.yaml:10:5: unknown key 'model' (did you mean 'models'?)"},
+		{11, "    since: 6.1", "f.yaml:10:5: the key 'module' is missing here"},
+		{14, NULL, "f.yaml:14:5: the key 'title' is missing in 'cas_rd'"},
+		{15, "    terms: event=1\n    Title: x", "f.yaml:16:5: unknown key 'Title'"},
+		{16, NULL, "f.yaml:14:5: the key 'evidence' is missing in 'cas_rd'"},
+		{20, NULL, "f.yaml:19:5: the key 'unit' is missing in 'memory.read.bandwidth'"},
+		{21, NULL, "f.yaml:19:5: a metric needs 'formula' or 'cases'"},
+		{22, NULL, "f.yaml:19:5: the key 'evidence' is missing in 'memory.read.bandwidth'"},
+		{22, "    evidence: x\n    scale: 2", "f.yaml:23:5: unknown key 'scale'"},
+		{15, "    terms: event=1\n    terms: event=2",
+		 "f.yaml:16:5: the key 'terms' is here twice"},
+		{17, "  cas_rd:\n    title: x\n    terms: event=1\n    evidence: x\nmetrics:",
+		 "f.yaml:17:3: the key 'cas_rd' is here twice; first on line 13"},
+	};
+
+	(void)state;
+	assert_mistakes(mistakes, COUNT(mistakes));
+}
+
+static void mistakes_of_kind(void **state)
+{
+	static const struct mistake mistakes[] = {
+		{1, "family: [imc]", "f.yaml:1:9: the value of 'family' must be text, not a list"},
+		{2, "title: {a: b}", "f.yaml:2:8: the value of 'title' must be text, not a map"},
+		{5, "  name: x", "f.yaml:5:3: the value of 'pmus' must be a list, not a map"},
+		{5, "  - uncore_imc_0",
+		 "f.yaml:5:5: expected a map (keys and values) here, not text"},
+		{5, "  - name: [x]", "f.yaml:5:11: the value of 'name' must be text, not a list"},
+		{7, "  skx: [intel/6/85]",
+		 "f.yaml:7:8: the value of 'skx' must be text, not a list"},
+		{10, "  - models: [skx]",
+		 "f.yaml:10:13: the value of 'models' must be text, not a list"},
+		{15, "    terms: [event]",
+		 "f.yaml:15:12: the value of 'terms' must be text, not a list"},
+		{15, "    terms: event=1\n    always: yes",
+		 "f.yaml:16:13: the value of 'always' must be true or false, not 'yes'"},
+		{15, "    cases: {when: skx}",
+		 "f.yaml:15:12: the value of 'cases' must be a list, not a map"},
+		{15, "    cases:\n      - event=1",
+		 "f.yaml:16:9: expected a map (keys and values) here, not text"},
+		{21, "    formula:\n      - cas_rd",
+		 "f.yaml:22:7: the value of 'formula' must be text, not a list"},
+	};
+
+	(void)state;
+	assert_mistakes(mistakes, COUNT(mistakes));
+}
+
+static void things_that_say_nothing(void **state)
+{
+	static const struct mistake mistakes[] = {
+		{1, "family: ''", "f.yaml:1:9: the value of 'family' is empty"},
+		{2, "title: \"\"", "f.yaml:2:8: the value of 'title' is empty"},
+		{5, "  - name: ''", "f.yaml:5:11: the value of 'name' is empty"},
+		{11, "    module: ''", "f.yaml:11:13: the value of 'module' is empty"},
+		{15, "    terms: ''", "f.yaml:15:12: '' is no list of terms"},
+		{15, "    alias: ''", "f.yaml:15:12: '' is no "},
+		{15, "    cases: []", "f.yaml:15:12: 'cases' has no case"},
+		{15, "    cases:\n      - when: ''\n        terms: event=1",
+		 "f.yaml:16:15: no model is named"},
+		{16, "    evidence: ''", "f.yaml:16:15: the value of 'evidence' is empty"},
+		{21, "    formula: ''", "f.yaml:21:14: formula: "},
+		{22, "    evidence: ''", "f.yaml:22:15: the value of 'evidence' is empty"},
+	};
+
+	(void)state;
+	assert_mistakes(mistakes, COUNT(mistakes));
+}
+
+static void a_family_without_pmus(void **state)
+{
+	struct unc_family *f = NULL;
+	struct unc_error e;
+
+	(void)state;
+	assert_int_equal(parse(&f,
+			       "family: a\ntitle: b\ninstance: c\npmus: []\n"
+			       "events: {}\nmetrics: {}\n",
+			       SKX, &e),
+			 -EBADMSG);
+	assert_string_equal(e.text, "f.yaml:4:7: 'pmus' names no PMU");
+}
+
+static void mistakes_of_names(void **state)
+{
+	static const struct mistake mistakes[] = {
+		{13, "  CAS_rd:", "f.yaml:13:3: 'CAS_rd' is no event name"},
+		{13, "  cas-rd:", "f.yaml:13:3: 'cas-rd' is no event name"},
+		{13, "  0cas:", "f.yaml:13:3: '0cas' is no event name"},
+		{13, "  seconds:", "f.yaml:13:3: 'seconds' is no event name"},
+		{13, "  source_count:", "f.yaml:13:3: 'source_count' is no event name"},
+		{18, "  bandwidth:", "f.yaml:18:3: 'bandwidth' is no metric name"},
+		{18, "  Memory.read:", "f.yaml:18:3: 'Memory.read' is no metric name"},
+		{18, "  memory..read:", "f.yaml:18:3: 'memory..read' is no metric name"},
+		{18, "  memory.:", "f.yaml:18:3: 'memory.' is no metric name"},
+		{18, "  .memory:", "f.yaml:18:3: '.memory' is no metric name"},
+		{18, "  memory/read.x:", "f.yaml:18:3: 'memory/read.x' is no metric name"},
+		{20, "    unit: GB/s", "f.yaml:20:11: 'GB/s' is no unit; expected one of: B/s, Hz"},
+		{20, "    unit: b/s", "f.yaml:20:11: 'b/s' is no unit"},
+		{20, "    unit: ''", "f.yaml:20:11: "},
+	};
+
+	(void)state;
+	assert_mistakes(mistakes, COUNT(mistakes));
+}
+
+static void mistakes_of_models(void **state)
+{
+	static const struct mistake mistakes[] = {
+		{7, "  skx: 85", "f.yaml:7:8: '85' is no CPU model such as intel/6/143"},
+		{7, "  clx: intel/6/85", "f.yaml:10:13: 'skx' is no model of this file's 'models'"},
+		{10, "  - models: skx sprr", "f.yaml:10:17: 'sprr' is no model"},
+		{10, "  - since: 6.1", "f.yaml:10:5: an expectation needs 'models' or 'path'"},
+		{15, "    cases:\n      - when: skx intel/6/85\n        terms: event=1",
+		 "f.yaml:16:19: 'intel/6/85' is no model"},
+	};
+
+	(void)state;
+	assert_mistakes(mistakes, COUNT(mistakes));
+}
+
+static void when_needs_models(void **state)
+{
+	static const char text[] = "family: a\ntitle: b\ninstance: c\npmus: [{name: d}]\n"
+				   "expect:\n  - models: skx\n    module: m\n"
+				   "events: {}\nmetrics: {}\n";
+	struct unc_family *f = NULL;
+	struct unc_error e;
+
+	(void)state;
+	assert_int_equal(parse(&f, text, SKX, &e), -EBADMSG);
+	assert_string_equal(e.text, "f.yaml:6:13: 'skx' is no model of this file's 'models'");
+}
+
+static void mistakes_of_encodings(void **state)
+{
+	static const struct mistake mistakes[] = {
+		{15, NULL, "f.yaml:14:5: an event needs 'alias', 'terms' or 'cases'"},
+		{15, "    terms: config=0x304",
+		 "f.yaml:15:12: 'config': write format terms, not raw configuration words"},
+		{15, "    terms: event=4,config1=1", "f.yaml:15:12: 'config1': write format terms"},
+		{15, "    terms: event=4,,umask=1", "f.yaml:15:12: 'event=4,,umask=1' is no list"},
+		{15, "    terms: =4", "f.yaml:15:12: '=4' is no list of terms such as"},
+		{15, "    alias: event=4", "f.yaml:15:12: 'event=4' is no alias"},
+		{15, "    alias: a,b", "f.yaml:15:12: 'a,b' is no alias"},
+		{15, "    terms: event=4\n    cases:\n      - terms: event=5",
+		 "f.yaml:15:5: 'terms' stands beside 'cases'"},
+		{15, "    terms: event=4\n    when: skx", "f.yaml:16:5: unknown key 'when'"},
+		{15, "    alias: a\n    scale: 64",
+		 "f.yaml:16:12: '64': the only scale is 'kernel'"},
+		{15, "    terms: event=4\n    scale: kernel",
+		 "f.yaml:16:12: the kernel's scale belongs to an alias"},
+		{15,
+		 "    scale: kernel\n    cases:\n      - when: skx\n        alias: a\n"
+		 "      - when: spr\n        terms: event=4",
+		 "f.yaml:19:9: the kernel's scale belongs to an alias, and this case has none"},
+	};
+
+	(void)state;
+	assert_mistakes(mistakes, COUNT(mistakes));
+}
+
+static void mistakes_of_formulas(void **state)
+{
+	static const struct mistake mistakes[] = {
+		/* the column is that of the mistake in the file: 14 and the offset */
+		{21, "    formula: cas_rd * * 64", "f.yaml:21:23: formula: "},
+		{21, "    formula: cas_rd * (64", "f.yaml:21:26: formula: "},
+		{21, "    formula: cas_rd ? 64", "f.yaml:21:21: formula: "},
+		{21, "    formula: 64 * cas_wr / seconds",
+		 "f.yaml:21:19: 'cas_wr' is no event of this family (did you mean cas_rd?)"},
+		{21, "    formula: cas_rd + cas_rd_ + zzzzzz",
+		 "f.yaml:21:23: 'cas_rd_' is no event of this family (did you mean cas_rd?)"},
+		{21, "    formula: cas_rd + zzzzzz",
+		 "f.yaml:21:23: 'zzzzzz' is no event of this family"},
+		{21, "    formula: source_count(x)", "f.yaml:21:27: 'x' is no event"},
+		{21, "    formula: 64 / seconds", "f.yaml:21:14: the formula names no event"},
+		{21, "    formula: cas_rd\n    cases:\n      - formula: cas_rd",
+		 "f.yaml:21:5: 'formula' stands beside 'cases'"},
+		/* where the file is not written as it is read, the scalar's beginning */
+		{21, "    formula: \"cas_rd * *\"", "f.yaml:21:14: formula: "},
+		{21, "    formula: >\n      cas_rd\n      * *", "f.yaml:21:14: formula: "},
+		{21, "    formula: cas_rd *\n      * 64", "f.yaml:21:14: formula: "},
+	};
+
+	(void)state;
+	assert_mistakes(mistakes, COUNT(mistakes));
+}
+
+static void a_formula_of_too_many_events(void **state)
+{
+	(void)state;
+	for (int count = UNC_METRIC_EVENTS; count <= UNC_METRIC_EVENTS + 1; count++) {
+		struct unc_text t = {0};
+		struct unc_family *f = NULL;
+		struct unc_error e = {""};
+
+		unc_text_add(&t, "family: a\ntitle: b\ninstance: c\npmus: [{name: d}]\nevents:\n");
+		for (int i = 0; i < count; i++)
+			unc_text_add(&t, "  e%d: {title: x, terms: event=%d, evidence: x}\n", i, i);
+		unc_text_add(&t, "metrics:\n  a.b:\n    title: x\n    unit: s\n"
+				 "    evidence: x\n    formula: e0");
+		for (int i = 1; i < count; i++)
+			unc_text_add(&t, " + e%d", i);
+		unc_text_add(&t, "\n");
+		if (count == UNC_METRIC_EVENTS)
+			assert_int_equal(parse(&f, t.data, SKX, &e), 0);
+		else
+			assert_int_equal(parse(&f, t.data, SKX, &e), -EBADMSG);
+		unc_family_free(f);
+		unc_text_finish(&t);
+	}
+}
+
+static void a_file_that_is_no_map(void **state)
+{
+	struct unc_family *f = NULL;
+	struct unc_error e;
+
+	(void)state;
+	assert_int_equal(parse(&f, "- a\n- b\n", SKX, &e), -EBADMSG);
+	assert_contains(e.text, "f.yaml:1:1: expected a map");
+	assert_int_equal(parse(&f, "just text\n", SKX, &e), -EBADMSG);
+	assert_contains(e.text, "f.yaml:1:1: expected a map");
+	assert_null(f);
+}
+
+/* ---- names of PMUs ---------------------------------------------------------------------------- */
+
+static void patterns(void **state)
+{
+	static const struct {
+		const char *pattern, *name;
+		bool matches;
+	} cases[] = {
+		{"msr", "msr", true},
+		{"msr", "msr2", false},
+		{"msr", "ms", false},
+		{"uncore_imc_{channel}", "uncore_imc_0", true},
+		{"uncore_imc_{channel}", "uncore_imc_17", true},
+		{"uncore_imc_{channel}", "uncore_imc_", false},
+		{"uncore_imc_{channel}", "uncore_imc", false},
+		{"uncore_imc_{channel}", "uncore_imc_a", false},
+		{"uncore_imc_{channel}", "uncore_imc_1_2", false},
+		{"uncore_imc_{channel}", "uncore_imc_free_running_0", false},
+		{"nvidia_pcie_pmu_{socket}_rc_{rc}", "nvidia_pcie_pmu_1_rc_12", true},
+		{"nvidia_pcie_pmu_{socket}_rc_{rc}", "nvidia_pcie_pmu_1_rc_", false},
+		{"nvidia_pcie_pmu_{socket}_rc_{rc}", "nvidia_pcie_pmu_1", false},
+		{"2cf2*", "2cf2036b", true},
+		{"2cf2*", "2cf2", true},
+		{"2cf2*", "2cf1036b", false},
+		{"*", "anything", true},
+		{"a*b", "a*b", true}, /* a star inside is a star */
+		{"a*b", "axb", false},
+		{"x_{n", "x_1", false},
+		{"", "", true},
+		{"", "a", false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++)
+		if (unc_pattern_matches(cases[i].pattern, cases[i].name) != cases[i].matches)
+			fail_msg("'%s' '%s'", cases[i].pattern, cases[i].name);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_valid_file),
+		cmocka_unit_test(the_smallest_file),
+		cmocka_unit_test(every_optional_key),
+		cmocka_unit_test(every_unit_of_the_list),
+		cmocka_unit_test(models_restrict_the_family),
+		cmocka_unit_test(an_event_has_the_first_case_that_holds),
+		cmocka_unit_test(a_case_without_when_is_for_the_rest),
+		cmocka_unit_test(a_metric_has_the_first_case_that_holds),
+		cmocka_unit_test(cases_for_other_models_are_checked_too),
+		cmocka_unit_test(mistakes_of_keys),
+		cmocka_unit_test(mistakes_of_kind),
+		cmocka_unit_test(things_that_say_nothing),
+		cmocka_unit_test(a_family_without_pmus),
+		cmocka_unit_test(mistakes_of_names),
+		cmocka_unit_test(mistakes_of_models),
+		cmocka_unit_test(when_needs_models),
+		cmocka_unit_test(mistakes_of_encodings),
+		cmocka_unit_test(mistakes_of_formulas),
+		cmocka_unit_test(a_formula_of_too_many_events),
+		cmocka_unit_test(a_file_that_is_no_map),
+		cmocka_unit_test(patterns),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: MIT */
+/* Reading again and again: intervals, totals, several monitors, and no allocation. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "toy.h"
+
+#define SECOND UINT64_C(1000000000)
+
+/* ---- counting allocations: the linker sends the library's calls here (--wrap) ------------------- */
+
+static size_t allocations;
+
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t count, size_t size);
+void *__real_realloc(void *old, size_t size);
+void *__real_reallocarray(void *old, size_t count, size_t size);
+char *__real_strdup(const char *text);
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+void *__wrap_realloc(void *old, size_t size);
+void *__wrap_reallocarray(void *old, size_t count, size_t size);
+char *__wrap_strdup(const char *text);
+
+void *__wrap_malloc(size_t size)
+{
+	allocations++;
+	return __real_malloc(size);
+}
+
+void *__wrap_calloc(size_t count, size_t size)
+{
+	allocations++;
+	return __real_calloc(count, size);
+}
+
+void *__wrap_realloc(void *old, size_t size)
+{
+	allocations++;
+	return __real_realloc(old, size);
+}
+
+void *__wrap_reallocarray(void *old, size_t count, size_t size)
+{
+	allocations++;
+	return __real_reallocarray(old, count, size);
+}
+
+char *__wrap_strdup(const char *text)
+{
+	allocations++;
+	return __real_strdup(text);
+}
+
+/* ---- intervals and totals --------------------------------------------------------------------- */
+
+/* The 32-bit counter wraps about seven times in ten intervals, always within one. */
+static void the_total_is_the_sum_of_the_intervals(void **state)
+{
+	/* of all places: four CPUs, or two packages */
+	static const uint64_t rates[] = {4000, 1600, UINT64_C(12000000000), 200};
+	uint64_t sums[COUNT(rates)] = {0};
+	struct toy t;
+
+	(void)state;
+	toy_play(&t, UNCORE_LEVEL_MACHINE);
+	toy_ok(&t, uncore_monitor_add_events(t.m, "toy/ticks/,toy/shared/,toy/wraps/,toy/energy/"));
+	toy_start(&t);
+	for (uint64_t i = 0; i < 10; i++) {
+		toy_ok(&t, uncore_monitor_read(t.m, t.s));
+		assert_int_equal(uncore_sample_begin_ns(t.s), i * SECOND);
+		assert_int_equal(uncore_sample_end_ns(t.s), (i + 1) * SECOND);
+		for (size_t k = 0; k < COUNT(rates); k++) {
+			assert_int_equal(uncore_sample_row(t.s, k)->count, rates[k]);
+			sums[k] += uncore_sample_row(t.s, k)->count;
+		}
+	}
+	toy_ok(&t, uncore_monitor_total(t.m, t.s));
+	assert_int_equal(uncore_sample_begin_ns(t.s), 0);
+	assert_int_equal(uncore_sample_end_ns(t.s), 10 * SECOND);
+	for (size_t k = 0; k < COUNT(rates); k++) {
+		const struct uncore_row *row = uncore_sample_row(t.s, k);
+
+		assert_int_equal(row->count, sums[k]);
+		assert_int_equal(row->count, 10 * rates[k]);
+		assert_close(row->seconds, 10);
+	}
+	/* Looking at the total reads nothing: the next interval is one step long. */
+	toy_ok(&t, uncore_monitor_total(t.m, t.s));
+	toy_ok(&t, uncore_monitor_read(t.m, t.s));
+	assert_int_equal(uncore_sample_begin_ns(t.s), 10 * SECOND);
+	assert_int_equal(uncore_sample_row(t.s, 0)->count, rates[0]);
+	toy_end(&t);
+}
+
+static void stopping_ends_the_last_interval(void **state)
+{
+	struct toy t;
+
+	(void)state;
+	toy_play(&t, UNCORE_LEVEL_MACHINE);
+	toy_ok(&t, uncore_monitor_add_events(t.m, "toy/ticks,cpu=0/"));
+	toy_start(&t);
+	toy_ok(&t, uncore_monitor_read(t.m, t.s));
+	toy_ok(&t, uncore_monitor_stop(t.m));
+	toy_ok(&t, uncore_monitor_read(t.m, t.s));
+	assert_int_equal(uncore_sample_row(t.s, 0)->count, 1000);
+	toy_ok(&t, uncore_monitor_total(t.m, t.s));
+	assert_int_equal(uncore_sample_row(t.s, 0)->count, 2000);
+	toy_end(&t);
+}
+
+static void monitors_do_not_disturb_each_other(void **state)
+{
+	struct toy t;
+	struct uncore_monitor *second;
+
+	(void)state;
+	toy_play(&t, UNCORE_LEVEL_MACHINE);
+	toy_ok(&t, uncore_monitor_add_events(t.m, "toy/ticks,cpu=0/"));
+	toy_start(&t);
+	toy_ok(&t, uncore_monitor_read(t.m, t.s));
+	toy_ok(&t, uncore_monitor_new(&second, t.u));
+	toy_ok(&t, uncore_monitor_set_level(second, UNCORE_LEVEL_INSTANCE));
+	toy_ok(&t, uncore_monitor_add_events(second, "toy/ticks/"));
+	toy_ok(&t, uncore_monitor_open(second));
+	toy_ok(&t, uncore_monitor_start(second));
+	toy_ok(&t, uncore_monitor_read(second, t.s)); /* one sample may serve both */
+	assert_int_equal(uncore_sample_count(t.s), 4);
+	assert_int_equal(uncore_sample_row(t.s, 3)->count, 1000);
+	toy_ok(&t, uncore_monitor_read(t.m, t.s));
+	assert_int_equal(uncore_sample_count(t.s), 1);
+	assert_int_equal(uncore_sample_row(t.s, 0)->count, 1000);
+	uncore_monitor_free(second);
+	toy_ok(&t, uncore_monitor_read(t.m, t.s));
+	toy_end(&t);
+}
+
+/* ---- allocations ------------------------------------------------------------------------------ */
+
+static void reading_allocates_nothing_after_the_first_time(void **state)
+{
+	struct toy t;
+	size_t before;
+
+	(void)state;
+	toy_play(&t, UNCORE_LEVEL_INSTANCE);
+	/* rows with reasons too, and a metric that divides */
+	toy_ok(&t, uncore_monitor_add_events(t.m, "toy/ticks/,toy/never/,toy/refused/,odd/data/"));
+	toy_ok(&t, uncore_monitor_add_metrics(t.m, "memory.*"));
+	assert_true(allocations > 0); /* the counting itself works */
+	toy_start(&t);
+	toy_ok(&t, uncore_monitor_read(t.m, t.s));
+	before = allocations;
+	for (int i = 0; i < 20; i++)
+		toy_ok(&t, uncore_monitor_read(t.m, t.s));
+	toy_ok(&t, uncore_monitor_total(t.m, t.s));
+	assert_int_equal(allocations, before);
+	assert_true(uncore_sample_count(t.s) > 20);
+	toy_end(&t);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_total_is_the_sum_of_the_intervals),
+		cmocka_unit_test(stopping_ends_the_last_interval),
+		cmocka_unit_test(monitors_do_not_disturb_each_other),
+		cmocka_unit_test(reading_allocates_nothing_after_the_first_time),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

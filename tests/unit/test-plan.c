@@ -1,0 +1,564 @@
+/* SPDX-License-Identifier: MIT */
+/* Plans: which counters serve what was asked, by example and for random wants. */
+#include "plan.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+#include "event.h"
+#include "helpers.h"
+
+#define MAX_WANTS 64
+#define MAX_EVENTS 6
+
+static struct uncore_pmu pmus[200];
+
+/* What is asked for, in the order of asking. */
+struct ask {
+	struct unc_want wants[MAX_WANTS];
+	struct unc_wanted events[MAX_WANTS][MAX_EVENTS];
+	size_t count;
+};
+
+static struct unc_wanted wanted(uint64_t config)
+{
+	return (struct unc_wanted){.event = "e", .config = {{config}}, .counter = SIZE_MAX};
+}
+
+static struct unc_want *ask_on(struct ask *a, size_t pmu, int cpu)
+{
+	struct unc_want *want = &a->wants[a->count];
+
+	*want = (struct unc_want){
+		.pmu = &pmus[pmu], .cpu = cpu, .events = a->events[a->count], .group = -1};
+	a->count++;
+	return want;
+}
+
+/* Events 'a'.. of `codes` on PMU 0 and CPU 0. */
+static struct unc_want *ask(struct ask *a, const char *codes)
+{
+	struct unc_want *want = ask_on(a, 0, 0);
+
+	for (const char *c = codes; *c; c++)
+		want->events[want->count++] = wanted((uint64_t)*c);
+	return want;
+}
+
+static struct unc_want *ask_together(struct ask *a, const char *codes)
+{
+	struct unc_want *want = ask(a, codes);
+
+	want->together = true;
+	return want;
+}
+
+static struct unc_want *ask_strictly(struct ask *a, const char *codes)
+{
+	struct unc_want *want = ask_together(a, codes);
+
+	want->strict = true;
+	return want;
+}
+
+static struct unc_plan build(struct ask *a)
+{
+	struct unc_plan plan;
+
+	assert_int_equal(unc_plan_build(&plan, a->wants, a->count), 0);
+	return plan;
+}
+
+/* The plan as text: counters by their letter, sets separated by blanks, strict ones in braces. */
+static void assert_plan(const struct unc_plan *plan, const char *expected)
+{
+	struct unc_text t = {0};
+
+	for (size_t i = 0; i < plan->count; i++) {
+		const struct unc_counter *c = &plan->counters[i];
+		bool first = i == 0 || c[-1].set != c->set;
+		bool last = i + 1 == plan->count || c[1].set != c->set;
+
+		unc_text_add(&t, "%s%s%c%s", first && i ? " " : "", first && c->strict ? "{" : "",
+			     (char)c->config.word[0], last && c->strict ? "}" : "");
+	}
+	assert_string_equal(t.data ? t.data : "", expected);
+	unc_text_finish(&t);
+}
+
+/* ---- examples --------------------------------------------------------------------------------- */
+
+static void nothing_wanted(void **state)
+{
+	struct ask a = {.count = 0};
+	struct unc_plan plan = build(&a);
+
+	(void)state;
+	assert_int_equal(plan.count, 0);
+	assert_int_equal(plan.set_count, 0);
+	unc_plan_finish(&plan);
+}
+
+static void a_counter_is_as_wanted(void **state)
+{
+	struct ask a = {.count = 0};
+	struct unc_want *want = ask_on(&a, 3, 17);
+	struct unc_plan plan;
+	const struct unc_counter *c;
+
+	(void)state;
+	want->events[want->count++] = (struct unc_wanted){
+		.event = "event=4",
+		.config = {{1, 2, 3, 4}},
+		.modifiers = UNC_MOD_KERNEL,
+		.snapshot = true,
+	};
+	plan = build(&a);
+	assert_int_equal(plan.count, 1);
+	c = &plan.counters[0];
+	assert_ptr_equal(c->pmu, &pmus[3]);
+	assert_int_equal(c->cpu, 17);
+	assert_string_equal(c->event, "event=4");
+	for (size_t i = 0; i < 4; i++)
+		assert_int_equal(c->config.word[i], i + 1);
+	assert_int_equal(c->modifiers, UNC_MOD_KERNEL);
+	assert_true(c->snapshot);
+	assert_false(c->strict);
+	assert_int_equal(c->width, 64);
+	assert_int_equal(c->error, 0);
+	assert_null(c->why);
+	assert_int_equal(want->events[0].counter, 0);
+	unc_plan_finish(&plan);
+}
+
+static void equal_counters_are_opened_once(void **state)
+{
+	struct ask a = {.count = 0};
+	struct unc_plan plan;
+
+	(void)state;
+	ask(&a, "ab");
+	ask(&a, "ba");
+	ask(&a, "aa");
+	plan = build(&a);
+	assert_plan(&plan, "a b");
+	assert_int_equal(plan.set_count, 2);
+	assert_int_equal(a.events[1][0].counter, 1);
+	assert_int_equal(a.events[1][1].counter, 0);
+	assert_int_equal(a.events[2][0].counter, 0);
+	assert_int_equal(a.events[2][1].counter, 0);
+	unc_plan_finish(&plan);
+}
+
+static void what_differs_is_another_counter(void **state)
+{
+	struct ask a = {.count = 0};
+	struct unc_plan plan;
+
+	(void)state;
+	for (size_t i = 0; i < 8; i++)
+		ask(&a, "a");
+	a.events[1][0].config.word[1] = 1;
+	a.events[2][0].config.word[2] = 1;
+	a.events[3][0].config.word[3] = 1;
+	a.events[4][0].modifiers = UNC_MOD_USER;
+	a.events[5][0].snapshot = true;
+	a.wants[6].cpu = 1;
+	a.wants[7].pmu = &pmus[1];
+	plan = build(&a);
+	assert_int_equal(plan.count, 8);
+	assert_int_equal(plan.set_count, 8);
+	unc_plan_finish(&plan);
+}
+
+static void the_events_of_a_ratio_share_a_set(void **state)
+{
+	struct ask a = {.count = 0};
+	struct unc_plan plan;
+
+	(void)state;
+	ask_together(&a, "ab");
+	ask_together(&a, "cd");
+	plan = build(&a);
+	assert_plan(&plan, "ab cd");
+	assert_int_equal(plan.set_count, 2);
+	unc_plan_finish(&plan);
+}
+
+static void ratios_come_before_singles_which_ride_along(void **state)
+{
+	struct ask a = {.count = 0};
+	struct unc_plan plan;
+
+	(void)state;
+	ask(&a, "a");
+	ask(&a, "x");
+	ask_together(&a, "ba");
+	plan = build(&a);
+	assert_plan(&plan, "ba x");
+	assert_int_equal(a.events[0][0].counter, 1);
+	assert_int_equal(a.events[1][0].counter, 2);
+	unc_plan_finish(&plan);
+}
+
+static void a_part_of_a_larger_set_rides_along(void **state)
+{
+	struct ask a = {.count = 0};
+	struct unc_plan plan;
+
+	(void)state;
+	ask_together(&a, "ca");
+	ask_together(&a, "abc");
+	ask_together(&a, "cba");
+	plan = build(&a);
+	assert_plan(&plan, "abc");
+	assert_int_equal(a.events[0][0].counter, 2);
+	assert_int_equal(a.events[0][1].counter, 0);
+	assert_int_equal(a.events[2][0].counter, 2);
+	unc_plan_finish(&plan);
+}
+
+/* Half in one set and half in another would be two windows. */
+static void a_set_is_never_put_together_from_two(void **state)
+{
+	struct ask a = {.count = 0};
+	struct unc_plan plan;
+
+	(void)state;
+	ask_together(&a, "abx");
+	ask_together(&a, "cdy");
+	ask_together(&a, "ac");
+	plan = build(&a);
+	assert_plan(&plan, "abx cdy ac");
+	assert_int_equal(a.events[2][0].counter, 6);
+	unc_plan_finish(&plan);
+}
+
+static void an_event_twice_in_a_ratio_is_counted_once(void **state)
+{
+	struct ask a = {.count = 0};
+	struct unc_plan plan;
+
+	(void)state;
+	ask_together(&a, "aba");
+	plan = build(&a);
+	assert_plan(&plan, "ab");
+	assert_int_equal(a.events[0][2].counter, 0);
+	unc_plan_finish(&plan);
+}
+
+/* A "{}" is what the user wrote: with its own size, duplicates included. */
+static void a_strict_set_is_planned_as_written(void **state)
+{
+	struct ask a = {.count = 0};
+	struct unc_plan plan;
+
+	(void)state;
+	ask_strictly(&a, "aba");
+	plan = build(&a);
+	assert_plan(&plan, "{aba}");
+	unc_plan_finish(&plan);
+}
+
+static void strict_sets_and_ratios_do_not_share(void **state)
+{
+	struct ask a = {.count = 0};
+	struct unc_plan plan;
+
+	(void)state;
+	ask_strictly(&a, "ab");
+	ask_together(&a, "abc");
+	ask_together(&a, "ab");
+	plan = build(&a);
+	/* "{ab}" inside "abc" could no longer fail when it does not fit. */
+	assert_plan(&plan, "abc {ab}");
+	assert_int_equal(a.events[0][0].counter, 3);
+	assert_int_equal(a.events[2][0].counter, 0);
+	unc_plan_finish(&plan);
+}
+
+static void equal_strict_sets_are_opened_once(void **state)
+{
+	struct ask a = {.count = 0};
+	struct unc_plan plan;
+
+	(void)state;
+	ask_strictly(&a, "ab");
+	ask_strictly(&a, "ba");
+	plan = build(&a);
+	assert_plan(&plan, "{ab}");
+	assert_int_equal(a.events[1][0].counter, 1);
+	unc_plan_finish(&plan);
+}
+
+static void a_single_event_rides_in_a_strict_set(void **state)
+{
+	struct ask a = {.count = 0};
+	struct unc_plan plan;
+
+	(void)state;
+	ask(&a, "b");
+	ask_strictly(&a, "ab");
+	plan = build(&a);
+	assert_plan(&plan, "{ab}");
+	assert_int_equal(a.events[0][0].counter, 1);
+	unc_plan_finish(&plan);
+}
+
+static void the_plan_is_ordered_by_cpu_pmu_and_set(void **state)
+{
+	static const struct {
+		size_t pmu;
+		int cpu;
+	} asked[] = {{1, 4}, {0, 4}, {1, 0}, {0, 0}, {2, 4}, {1, 4}};
+	static const struct {
+		size_t pmu;
+		int cpu;
+	} expected[] = {{0, 0}, {1, 0}, {0, 4}, {1, 4}, {1, 4}, {2, 4}};
+	struct ask a = {.count = 0};
+	struct unc_plan plan;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(asked); i++) {
+		struct unc_want *want = ask_on(&a, asked[i].pmu, asked[i].cpu);
+
+		want->events[want->count++] = wanted(i);
+	}
+	plan = build(&a);
+	assert_int_equal(plan.count, COUNT(expected));
+	for (size_t i = 0; i < COUNT(expected); i++) {
+		assert_ptr_equal(plan.counters[i].pmu, &pmus[expected[i].pmu]);
+		assert_int_equal(plan.counters[i].cpu, expected[i].cpu);
+		assert_int_equal(plan.counters[i].set, i);
+	}
+	/* Of one PMU and CPU, in the order of asking. */
+	assert_int_equal(plan.counters[3].config.word[0], 0);
+	assert_int_equal(plan.counters[4].config.word[0], 5);
+	unc_plan_finish(&plan);
+}
+
+/* ---- many ------------------------------------------------------------------------------------- */
+
+/* Ten ratios of two events, half of them in common, on 200 PMUs and 2 CPUs: 4000 wants. */
+static void a_large_machine_is_planned_quickly(void **state)
+{
+	static struct unc_wanted events[200 * 2 * 10][2];
+	static struct unc_want wants[200 * 2 * 10];
+	struct unc_plan plan;
+	struct timespec before, after;
+	size_t n = 0;
+	double seconds;
+
+	(void)state;
+	for (uint64_t i = 0; i < 10; i++)
+		for (size_t p = 0; p < 200; p++)
+			for (int cpu = 0; cpu < 2; cpu++, n++) {
+				events[n][0] = wanted(i);
+				events[n][1] = wanted(100);
+				wants[n] = (struct unc_want){.pmu = &pmus[p],
+							     .cpu = cpu,
+							     .together = true,
+							     .events = events[n],
+							     .count = 2};
+			}
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &before);
+	assert_int_equal(unc_plan_build(&plan, wants, n), 0);
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &after);
+	seconds = (double)(after.tv_sec - before.tv_sec) +
+		  (double)(after.tv_nsec - before.tv_nsec) / 1e9;
+	assert_int_equal(plan.count, 200 * 2 * 10 * 2);
+	assert_int_equal(plan.set_count, 200 * 2 * 10);
+	assert_true(seconds < 0.5); /* some milliseconds; the rest is for sanitizers */
+	unc_plan_finish(&plan);
+}
+
+static uint64_t random_next(uint64_t *seed)
+{
+	*seed ^= *seed << 13;
+	*seed ^= *seed >> 7;
+	*seed ^= *seed << 17;
+	return *seed;
+}
+
+static size_t below(uint64_t *seed, size_t limit)
+{
+	return (size_t)(random_next(seed) % limit);
+}
+
+static void ask_at_random(struct ask *a, uint64_t *seed)
+{
+	size_t wants = 1 + below(seed, MAX_WANTS);
+
+	a->count = 0;
+	while (a->count < wants) {
+		struct unc_want *want = ask_on(a, below(seed, 3), (int)below(seed, 2));
+		size_t events = 1 + below(seed, MAX_EVENTS);
+
+		want->together = below(seed, 2);
+		want->strict = want->together && below(seed, 3) == 0;
+		while (want->count < events) {
+			struct unc_wanted *w = &want->events[want->count++];
+
+			*w = wanted(below(seed, 6));
+			w->config.word[1 + below(seed, 3)] = below(seed, 8) == 0;
+			w->modifiers = below(seed, 8) == 0 ? UNC_MOD_USER : 0;
+			w->snapshot = below(seed, 16) == 0;
+		}
+	}
+}
+
+static bool same_counter(const struct unc_counter *x, const struct unc_counter *y)
+{
+	return x->pmu == y->pmu && x->cpu == y->cpu && x->modifiers == y->modifiers &&
+	       x->snapshot == y->snapshot && memcmp(&x->config, &y->config, sizeof(x->config)) == 0;
+}
+
+/* Ordered by CPU, PMU and set; sets count from 0 without gaps; one PMU, CPU and strictness each. */
+static void check_order(const struct unc_plan *plan)
+{
+	for (size_t i = 0; i < plan->count; i++) {
+		const struct unc_counter *c = &plan->counters[i], *before = c - 1;
+
+		if (i == 0) {
+			assert_int_equal(c->set, 0);
+			continue;
+		}
+		assert_true(before->cpu <= c->cpu);
+		if (before->cpu == c->cpu)
+			assert_true(before->pmu <= c->pmu);
+		if (before->set == c->set) {
+			assert_ptr_equal(before->pmu, c->pmu);
+			assert_int_equal(before->cpu, c->cpu);
+			assert_int_equal(before->strict, c->strict);
+		} else {
+			assert_int_equal(c->set, before->set + 1);
+		}
+	}
+	assert_int_equal(plan->set_count,
+			 plan->count ? plan->counters[plan->count - 1].set + 1 : 0);
+}
+
+static void check_want(const struct unc_plan *plan, const struct unc_want *want)
+{
+	for (size_t k = 0; k < want->count; k++) {
+		const struct unc_wanted *w = &want->events[k];
+		const struct unc_counter *c;
+
+		assert_true(w->counter < plan->count);
+		c = &plan->counters[w->counter];
+		assert_ptr_equal(c->pmu, want->pmu);
+		assert_int_equal(c->cpu, want->cpu);
+		assert_int_equal(c->modifiers, w->modifiers);
+		assert_int_equal(c->snapshot, w->snapshot);
+		assert_memory_equal(&c->config, &w->config, sizeof(c->config));
+		if (want->together)
+			assert_int_equal(c->set, plan->counters[want->events[0].counter].set);
+		if (want->strict)
+			assert_true(c->strict);
+	}
+}
+
+/* A set of one that is not strict is only there when no set before it holds the counter; and no set
+ * that is not strict holds a counter twice. */
+static void check_no_waste(const struct unc_plan *plan)
+{
+	for (size_t i = 0; i < plan->count; i++) {
+		const struct unc_counter *c = &plan->counters[i];
+		bool alone = (i == 0 || c[-1].set != c->set) &&
+			     (i + 1 == plan->count || c[1].set != c->set);
+
+		for (size_t j = 0; j < i && !c->strict; j++) {
+			const struct unc_counter *other = &plan->counters[j];
+
+			if (same_counter(c, other)) {
+				assert_false(alone && !other->strict);
+				assert_true(other->set != c->set);
+			}
+		}
+	}
+}
+
+/* Every counter of the plan serves somebody. */
+static void check_all_used(const struct unc_plan *plan, const struct ask *a)
+{
+	bool *used = calloc(plan->count + 1, sizeof(*used));
+
+	assert_non_null(used);
+	for (size_t i = 0; i < a->count; i++)
+		for (size_t k = 0; k < a->wants[i].count; k++)
+			used[a->wants[i].events[k].counter] = true;
+	for (size_t i = 0; i < plan->count; i++)
+		assert_true(used[i]);
+	free(used);
+}
+
+static void random_wants_are_all_served(void **state)
+{
+	uint64_t seed = UINT64_C(0x9e3779b97f4a7c15);
+
+	(void)state;
+	for (int round = 0; round < 400; round++) {
+		struct ask a;
+		struct unc_plan plan;
+
+		ask_at_random(&a, &seed);
+		plan = build(&a);
+		check_order(&plan);
+		for (size_t i = 0; i < a.count; i++)
+			check_want(&plan, &a.wants[i]);
+		check_no_waste(&plan);
+		check_all_used(&plan, &a);
+		unc_plan_finish(&plan);
+	}
+}
+
+/* Wants that were planned before are planned again as if they were new. */
+static void planning_does_not_depend_on_an_earlier_plan(void **state)
+{
+	struct ask a = {.count = 0};
+	struct unc_plan plan;
+
+	(void)state;
+	ask(&a, "x");
+	ask_together(&a, "ab");
+	plan = build(&a);
+	unc_plan_finish(&plan);
+	assert_int_equal(plan.count, 0);
+	unc_plan_finish(&plan);
+	plan = build(&a);
+	assert_plan(&plan, "ab x");
+	plan.counters[0].why = strdup("a sentence that the plan frees");
+	unc_plan_finish(&plan);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(nothing_wanted),
+		cmocka_unit_test(a_counter_is_as_wanted),
+		cmocka_unit_test(equal_counters_are_opened_once),
+		cmocka_unit_test(what_differs_is_another_counter),
+		cmocka_unit_test(the_events_of_a_ratio_share_a_set),
+		cmocka_unit_test(ratios_come_before_singles_which_ride_along),
+		cmocka_unit_test(a_part_of_a_larger_set_rides_along),
+		cmocka_unit_test(a_set_is_never_put_together_from_two),
+		cmocka_unit_test(an_event_twice_in_a_ratio_is_counted_once),
+		cmocka_unit_test(a_strict_set_is_planned_as_written),
+		cmocka_unit_test(strict_sets_and_ratios_do_not_share),
+		cmocka_unit_test(equal_strict_sets_are_opened_once),
+		cmocka_unit_test(a_single_event_rides_in_a_strict_set),
+		cmocka_unit_test(the_plan_is_ordered_by_cpu_pmu_and_set),
+		cmocka_unit_test(a_large_machine_is_planned_quickly),
+		cmocka_unit_test(random_wants_are_all_served),
+		cmocka_unit_test(planning_does_not_depend_on_an_earlier_plan),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: MIT */
+/* Pinned reader threads: all done once, on the right CPU, and never waiting for a busy one. */
+#define _GNU_SOURCE
+#include "reader.h"
+#include <dirent.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define ITEMS 64
+#define RUNS 2000
+
+struct work {
+	unsigned done[ITEMS]; /* not atomic: ThreadSanitizer looks whether each has one owner */
+	int cpu[ITEMS];
+	unsigned spin;
+};
+
+static void work_item(void *ctx, size_t i)
+{
+	struct work *w = ctx;
+
+	for (volatile unsigned n = 0; n < w->spin; n++)
+		;
+	w->done[i]++;
+	w->cpu[i] = sched_getcpu();
+}
+
+/* Two CPUs this process may use; false where there is only one. */
+static bool two_cpus(int cpus[2])
+{
+	cpu_set_t set;
+	int found = 0;
+
+	if (sched_getaffinity(0, sizeof(set), &set) != 0)
+		return false;
+	for (size_t c = 0; c < CPU_SETSIZE && found < 2; c++)
+		if (CPU_ISSET(c, &set))
+			cpus[found++] = (int)c;
+	return found == 2;
+}
+
+static void skip_because(const char *reason)
+{
+	print_message("# SKIP %s\n", reason);
+	skip();
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static struct unc_readers *start(struct work *w, const struct unc_reader_span *spans, size_t count)
+{
+	struct unc_readers *all = NULL;
+	struct unc_error e = {""};
+
+	assert_int_equal(unc_readers_new(&all, spans, count, work_item, w, &e), 0);
+	return all;
+}
+
+static void check_done(const struct work *w, size_t count, unsigned times)
+{
+	for (size_t i = 0; i < count; i++)
+		if (w->done[i] != times)
+			fail_msg("item %zu was done %u times, not %u", i, w->done[i], times);
+}
+
+static void each_item_is_done_once_in_each_run(void **state)
+{
+	struct work w = {.spin = 20};
+	int cpus[2];
+	struct unc_readers *all;
+
+	(void)state;
+	if (!two_cpus(cpus))
+		skip_because("it takes two CPUs");
+	/* The third CPU does not exist, the fourth has too little for a thread. */
+	const struct unc_reader_span spans[] = {
+		{cpus[0], 0, 20},
+		{cpus[1], 20, 50},
+		{4000, 50, 60},
+		{cpus[1], 60, 61},
+	};
+	all = start(&w, spans, 4);
+	assert_int_equal(unc_readers_threads(all), 2);
+	for (unsigned run = 1; run <= RUNS; run++) {
+		unc_readers_run(all);
+		if (run % 100 == 0)
+			check_done(&w, 61, run);
+		if (run % 7 == 0)
+			usleep(50); /* so that threads are asleep now and awake then */
+	}
+	check_done(&w, 61, RUNS);
+	unc_readers_free(all);
+}
+
+static void most_items_run_on_their_own_cpu(void **state)
+{
+	struct work w = {.spin = 2000};
+	struct unc_reader_span span = {0, 0, ITEMS};
+	struct unc_readers *all;
+	size_t own = 0, total = 0;
+	int cpus[2];
+
+	(void)state;
+	if (!two_cpus(cpus))
+		skip_because("it takes two CPUs");
+	span.cpu = cpus[1];
+	all = start(&w, &span, 1);
+	/* While others keep that CPU busy the caller does the work: then it is tried again. */
+	for (int run = 0; run < 200 || (run < 2000 && own * 2 < total); run++) {
+		unc_readers_run(all);
+		for (size_t i = 0; i < ITEMS; i++)
+			own += w.cpu[i] == span.cpu;
+		total += ITEMS;
+	}
+	unc_readers_free(all);
+	if (own * 2 < total)
+		fail_msg("only %zu of %zu items ran on their own CPU", own, total);
+}
+
+static void the_callers_affinity_and_signals_stay(void **state)
+{
+	struct unc_reader_span spans[2] = {{0, 0, 20}, {0, 20, 40}};
+	cpu_set_t before, after;
+	sigset_t mask_before, mask_after;
+	struct work w = {0};
+	struct unc_readers *all;
+	int cpus[2];
+
+	(void)state;
+	if (!two_cpus(cpus))
+		skip_because("it takes two CPUs");
+	spans[0].cpu = cpus[0];
+	spans[1].cpu = cpus[1];
+	sigemptyset(&mask_before);
+	sigaddset(&mask_before, SIGUSR2);
+	pthread_sigmask(SIG_SETMASK, &mask_before, NULL);
+	sched_getaffinity(0, sizeof(before), &before);
+	all = start(&w, spans, 2);
+	unc_readers_run(all);
+	sched_getaffinity(0, sizeof(after), &after);
+	pthread_sigmask(SIG_SETMASK, NULL, &mask_after);
+	unc_readers_free(all);
+	assert_true(CPU_EQUAL(&before, &after));
+	assert_int_equal(sigismember(&mask_after, SIGUSR2), 1);
+	assert_int_equal(sigismember(&mask_after, SIGUSR1), 0);
+	sigemptyset(&mask_before);
+	pthread_sigmask(SIG_SETMASK, &mask_before, NULL);
+}
+
+/* The field of /proc/self/task/TID/status. */
+static uint64_t task_field(const char *tid, const char *key)
+{
+	char path[320], line[256];
+	uint64_t value = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%s/status", tid);
+	f = fopen(path, "r");
+	assert_non_null(f);
+	while (fgets(line, sizeof(line), f))
+		if (strncmp(line, key, strlen(key)) == 0)
+			value = strtoull(line + strlen(key), NULL, 16);
+	fclose(f);
+	return value;
+}
+
+static bool is_reader(const char *tid)
+{
+	char path[320], name[32] = "";
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%s/comm", tid);
+	f = fopen(path, "r");
+	if (!f || !fgets(name, sizeof(name), f))
+		name[0] = '\0';
+	if (f)
+		fclose(f);
+	return strncmp(name, "uncore-", 7) == 0;
+}
+
+static size_t count_readers(void (*each)(const char *tid))
+{
+	DIR *tasks = opendir("/proc/self/task");
+	struct dirent *entry;
+	size_t n = 0;
+
+	assert_non_null(tasks);
+	while ((entry = readdir(tasks))) {
+		if (entry->d_name[0] == '.' || !is_reader(entry->d_name))
+			continue;
+		n++;
+		if (each)
+			each(entry->d_name);
+	}
+	closedir(tasks);
+	return n;
+}
+
+static void check_blocked(const char *tid)
+{
+	uint64_t blocked = task_field(tid, "SigBlk:");
+	const int signals[] = {SIGINT, SIGTERM, SIGUSR1, SIGCHLD, SIGALRM, SIGWINCH};
+
+	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
+		assert_true(blocked >> (signals[i] - 1) & 1);
+}
+
+static void threads_block_signals_and_end(void **state)
+{
+	struct unc_reader_span span = {0, 0, 20};
+	struct work w = {0};
+	struct unc_readers *all;
+	int cpus[2];
+
+	(void)state;
+	if (!two_cpus(cpus))
+		skip_because("it takes two CPUs");
+	span.cpu = cpus[1];
+	assert_int_equal(count_readers(NULL), 0);
+	all = start(&w, &span, 1);
+	assert_int_equal(count_readers(check_blocked), 1);
+	unc_readers_free(all);
+	assert_int_equal(count_readers(NULL), 0);
+}
+
+static void nothing_to_do_is_fine(void **state)
+{
+	struct work w = {0};
+	struct unc_readers *all = start(&w, NULL, 0);
+
+	(void)state;
+	unc_readers_run(all);
+	unc_readers_free(all);
+	unc_readers_free(NULL);
+}
+
+/* ---- a CPU that never lets its reader run --------------------------------------------------- */
+
+struct hog {
+	int cpu;
+	atomic_bool ready, stop, refused;
+};
+
+static void *occupy(void *arg)
+{
+	struct sched_param param = {.sched_priority = 1};
+	struct hog *h = arg;
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET((size_t)h->cpu, &set);
+	if (pthread_setaffinity_np(pthread_self(), sizeof(set), &set) != 0 ||
+	    pthread_setschedparam(pthread_self(), SCHED_FIFO, &param) != 0)
+		atomic_store(&h->refused, true);
+	atomic_store(&h->ready, true);
+	while (!atomic_load(&h->stop) && !atomic_load(&h->refused))
+		;
+	return NULL;
+}
+
+static void pin_to(int cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET((size_t)cpu, &set);
+	assert_int_equal(sched_setaffinity(0, sizeof(set), &set), 0);
+}
+
+static void a_busy_cpu_does_not_hold_up_the_caller(void **state)
+{
+	struct unc_reader_span span = {0, 0, ITEMS};
+	struct hog hog = {0};
+	struct work w = {0};
+	struct unc_readers *all;
+	pthread_t thread;
+	cpu_set_t before;
+	uint64_t longest = 0;
+	int cpus[2];
+
+	(void)state;
+	if (!two_cpus(cpus))
+		skip_because("it takes two CPUs");
+	sched_getaffinity(0, sizeof(before), &before);
+	pin_to(cpus[0]);
+	hog.cpu = span.cpu = cpus[1];
+	all = start(&w, &span, 1);
+	usleep(1000);
+	assert_int_equal(pthread_create(&thread, NULL, occupy, &hog), 0);
+	while (!atomic_load(&hog.ready))
+		usleep(100);
+	for (int run = 0; run < 20 && !atomic_load(&hog.refused); run++) {
+		uint64_t begin = now_ns(), took;
+
+		unc_readers_run(all);
+		took = now_ns() - begin;
+		longest = took > longest ? took : longest;
+	}
+	atomic_store(&hog.stop, true);
+	pthread_join(thread, NULL);
+	if (!atomic_load(&hog.refused))
+		check_done(&w, ITEMS, 20);
+	unc_readers_free(all);
+	sched_setaffinity(0, sizeof(before), &before);
+	if (atomic_load(&hog.refused))
+		skip_because("it takes the right to schedule in real time");
+	if (longest > 100000000)
+		fail_msg("a run took %" PRIu64 " ns", longest);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_item_is_done_once_in_each_run),
+		cmocka_unit_test(most_items_run_on_their_own_cpu),
+		cmocka_unit_test(the_callers_affinity_and_signals_stay),
+		cmocka_unit_test(threads_block_signals_and_end),
+		cmocka_unit_test(nothing_to_do_is_fine),
+		cmocka_unit_test(a_busy_cpu_does_not_hold_up_the_caller),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: MIT */
+/* CPUs, sockets, nodes, CPU model and hypervisor. */
+#include "topology.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "tree.h"
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+#define CPUS "sys/devices/system/cpu/"
+#define DMI "sys/class/dmi/id/"
+
+static int setup(void **state)
+{
+	struct tree *t = calloc(1, sizeof(*t));
+
+	tree_require(t, "memory");
+	tree_make(t);
+	*state = t;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	tree_remove(*state);
+	free(*state);
+	return 0;
+}
+
+static int read_dir(const char *dir, struct unc_topology *out, struct unc_error *e)
+{
+	struct unc_root *r;
+	int err;
+
+	assert_int_equal(unc_root_open(&r, dir, e), 0);
+	err = unc_topology_read(out, r, e);
+	unc_root_free(r);
+	return err;
+}
+
+/* Reads a tree that must be right. */
+static struct unc_topology topology_of(const struct tree *t)
+{
+	struct unc_topology topology = {0};
+	struct unc_error e = {""};
+
+	if (read_dir(t->dir, &topology, &e))
+		fail_msg("%s", e.text);
+	return topology;
+}
+
+static void machines_of_the_repository(void **state)
+{
+	static const struct {
+		const char *name, *model;
+		int socket, die;
+	} cases[] = {
+		{"amd-zen4-1socket", "amd/25/17", 0, 0},
+		{"intel-icx-1socket", "intel/6/106", 0, 0},
+		{"intel-ivt-1socket", "intel/6/62", 0, 0},
+		{"intel-skx-1socket", "intel/6/85", 0, 0},
+		{"intel-spr-1socket", "intel/6/143", 0, 0},
+		{"nvidia-grace-1socket", "arm/0x41/0xd0c", 56, -1},
+		{"nvidia-t410-1socket", "arm/0x41/0xd0c", 56, -1},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct unc_topology t = {0};
+		struct unc_error e = {""};
+		char dir[1024];
+
+		tree_machine(cases[i].name, dir, sizeof(dir));
+		if (read_dir(dir, &t, &e))
+			fail_msg("%s: %s", cases[i].name, e.text);
+		assert_string_equal(t.cpu_model, cases[i].model);
+		assert_string_equal(t.hypervisor, "");
+		assert_int_equal(t.cpu_count, 4);
+		for (int cpu = 0; cpu < 4; cpu++) {
+			assert_int_equal(t.cpus[cpu].id, cpu);
+			assert_int_equal(t.cpus[cpu].socket, cases[i].socket);
+			assert_int_equal(t.cpus[cpu].die, cases[i].die);
+			assert_int_equal(t.cpus[cpu].node, 0);
+			assert_true(t.cpus[cpu].online);
+		}
+		assert_int_equal(t.socket_count, 1);
+		assert_int_equal(t.sockets[0], cases[i].socket);
+		unc_topology_finish(&t);
+	}
+}
+
+/* Two sockets with odd numbers; one CPU is offline and so has no topology directory. */
+static void sockets_may_have_any_number(void **state)
+{
+	const struct tree *t = *state;
+	struct unc_topology topology;
+
+	tree_put(t, CPUS "present", "0-3,64\n");
+	tree_put(t, CPUS "online", "0-1,3,64\n");
+	tree_cpu(t, 0, "physical_package_id", "2364\n");
+	tree_cpu(t, 1, "physical_package_id", "36\n");
+	tree_cpu(t, 3, "physical_package_id", "36\n");
+	tree_cpu(t, 64, "physical_package_id", "2364\n");
+	tree_cpu(t, 0, "die_id", "1\n");
+	tree_put(t, "sys/devices/system/node/node0/cpulist", "1,3\n");
+	tree_put(t, "sys/devices/system/node/node8/cpulist", "0,64\n");
+	tree_put(t, "sys/devices/system/node/node9/cpulist", "\n"); /* memory only */
+	topology = topology_of(t);
+	assert_int_equal(topology.cpu_count, 5);
+	assert_int_equal(topology.socket_count, 2);
+	assert_int_equal(topology.sockets[0], 36);
+	assert_int_equal(topology.sockets[1], 2364);
+	assert_int_equal(unc_topology_socket(&topology, 0), 2364);
+	assert_int_equal(unc_topology_socket(&topology, 3), 36);
+	assert_int_equal(unc_topology_socket(&topology, 2), -1);
+	assert_int_equal(unc_topology_socket(&topology, 7), -1);
+	assert_true(unc_topology_online(&topology, 64));
+	assert_false(unc_topology_online(&topology, 2));
+	assert_false(unc_topology_online(&topology, 7));
+	assert_int_equal(unc_topology_cpu(&topology, 64)->node, 8);
+	assert_int_equal(unc_topology_cpu(&topology, 3)->node, 0);
+	assert_int_equal(unc_topology_cpu(&topology, 2)->node, -1);
+	assert_int_equal(unc_topology_cpu(&topology, 0)->die, 1);
+	assert_int_equal(unc_topology_cpu(&topology, 1)->die, -1);
+	assert_null(unc_topology_cpu(&topology, 5));
+	unc_topology_finish(&topology);
+}
+
+/* A package of -1 is no socket, and a socket without online CPU none to list. */
+static void unknown_sockets_are_not_listed(void **state)
+{
+	const struct tree *t = *state;
+	struct unc_topology topology;
+
+	tree_put(t, CPUS "present", "0-2\n");
+	tree_put(t, CPUS "online", "0-1\n");
+	tree_cpu(t, 0, "physical_package_id", "-1\n");
+	tree_cpu(t, 1, "physical_package_id", "nonsense\n");
+	tree_cpu(t, 2, "physical_package_id", "5\n");
+	topology = topology_of(t);
+	assert_int_equal(topology.socket_count, 0);
+	assert_int_equal(topology.cpus[0].socket, -1);
+	assert_int_equal(topology.cpus[1].socket, -1);
+	assert_int_equal(topology.cpus[2].socket, 5);
+	unc_topology_finish(&topology);
+}
+
+static void without_lists_the_directories_count(void **state)
+{
+	const struct tree *t = *state;
+	struct unc_topology topology;
+
+	tree_cpu(t, 0, "physical_package_id", "0\n");
+	tree_cpu(t, 11, "physical_package_id", "0\n");
+	tree_put(t, CPUS "cpufreq/x", "");
+	tree_put(t, CPUS "cpu3x/x", "");
+	tree_put(t, CPUS "cpu/x", "");
+	topology = topology_of(t);
+	assert_int_equal(topology.cpu_count, 2);
+	assert_int_equal(topology.cpus[1].id, 11);
+	assert_true(topology.cpus[1].online);
+	unc_topology_finish(&topology);
+}
+
+static void broken_trees_say_what_is_wrong(void **state)
+{
+	static const struct {
+		const char *path, *text, *says;
+		int err;
+	} cases[] = {
+		{CPUS "present", "", "names no CPU", -ENOENT},
+		{CPUS "present", "zero\n", "present: 'zero' is no list", -EBADMSG},
+		{CPUS "online", "0-\n", "online: '0-' is no list", -EBADMSG},
+		{"sys/devices/system/node/node0/cpulist", "x", "node0/cpulist: 'x'", -EBADMSG},
+	};
+	struct tree *t = *state;
+	struct unc_topology topology = {.cpu_count = 99};
+	struct unc_error e;
+
+	assert_int_equal(read_dir(t->dir, &topology, &e), -ENOENT);
+	assert_non_null(strstr(e.text, "is /sys mounted there?"));
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		tree_remove(t);
+		tree_make(t);
+		tree_put(t, CPUS "present", "0\n");
+		tree_put(t, cases[i].path, cases[i].text);
+		assert_int_equal(read_dir(t->dir, &topology, &e), cases[i].err);
+		assert_non_null(strstr(e.text, cases[i].says));
+		assert_int_equal(topology.cpu_count, 99);
+	}
+}
+
+#define X86(vendor, family, model, flags)                                                      \
+	"processor\t: 0\nvendor_id\t: " vendor "\ncpu family\t: " family "\nmodel\t\t: " model \
+	"\nmodel name\t: A (R) CPU\nflags\t\t: " flags "\nbugs\t\t: hypervisor_x\n\n"
+#define ARM "processor\t: 0\nCPU implementer\t: 0x4E\nCPU architecture: 8\nCPU part\t: 0x004\n"
+
+static void cpu_model_is_vendor_family_model(void **state)
+{
+	static const struct {
+		const char *cpuinfo, *model;
+	} cases[] = {
+		{X86("GenuineIntel", "6", "143", "fpu"), "intel/6/143"},
+		{X86("AuthenticAMD", "26", "2", "fpu"), "amd/26/2"},
+		{X86("HygonGenuine", "24", "1", "fpu"), "hygon/24/1"},
+		{X86("  Shanghai  ", "7", "91", "fpu"), "shanghai/7/91"},
+		{X86("GenuineIntel", "6", "143", "fpu") X86("AuthenticAMD", "1", "2", "fpu"),
+		 "intel/6/143"},
+		{ARM, "arm/0x4e/0x004"},
+		{"vendor_id : GenuineIntel\ncpu family : 6\n", "unknown"},
+		{"processor : 0\ncpu : POWER9\n", "unknown"},
+		{"vendor_id", "unknown"},
+		{"", "unknown"},
+	};
+	const struct tree *t = *state;
+
+	tree_put(t, CPUS "present", "0\n");
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct unc_topology topology;
+
+		tree_put(t, "proc/cpuinfo", cases[i].cpuinfo);
+		topology = topology_of(t);
+		assert_string_equal(topology.cpu_model, cases[i].model);
+		unc_topology_finish(&topology);
+	}
+}
+
+#define GUEST X86("GenuineIntel", "6", "1", "fpu hypervisor lahf_lm")
+#define BARE X86("GenuineIntel", "6", "1", "fpu no_hypervisor hypervisor_not")
+#define CLOCKS "sys/devices/system/clocksource/clocksource0/available_clocksource"
+
+static const struct {
+	const char *cpuinfo, *clocks, *type, *vendor, *product, *name;
+} hypervisors[] = {
+	{GUEST, "tsc kvm-clock \n", NULL, NULL, NULL, "KVM"},
+	{GUEST, "hyperv_clocksource_tsc_page acpi_pm\n", NULL, NULL, NULL, "Hyper-V"},
+	{GUEST, "xen tsc hpet\n", NULL, NULL, NULL, "Xen"},
+	{GUEST, "tsc hpet\n", NULL, NULL, NULL, "an unknown hypervisor"},
+	{GUEST, NULL, NULL, NULL, NULL, "an unknown hypervisor"},
+	{GUEST, "tsc\n", NULL, "VMware, Inc.\n", "VMware7,1\n", "VMware"},
+	{GUEST, "tsc\n", NULL, "QEMU\n", "Standard PC\n", "QEMU"},
+	{GUEST, "tsc\n", NULL, "Amazon EC2\n", "m7i.large\n", "Amazon EC2"},
+	{GUEST, "tsc\n", NULL, "Google\n", "Google Compute Engine\n", "Google Compute Engine"},
+	{GUEST, "tsc\n", NULL, "Microsoft Corporation\n", "Virtual Machine\n", "Hyper-V"},
+	{GUEST, "tsc\n", NULL, "ACME\n", "Server\n", "an unknown hypervisor"},
+	{BARE, "tsc hpet\n", NULL, NULL, NULL, ""},
+	{BARE, "tsc\n", NULL, "Amazon EC2\n", "m7i.metal-24xl\n", ""},
+	{BARE, "tsc\n", NULL, "Google\n", "Google Compute Engine\n", ""},
+	{BARE, "tsc\n", "xen\n", NULL, NULL, "Xen"},
+	{ARM, NULL, NULL, "QEMU\n", "KVM Virtual Machine\n", "KVM"},
+	{ARM, NULL, NULL, "Amazon EC2\n", "c8g.large\n", "Amazon EC2"},
+	{ARM, NULL, NULL, "Amazon EC2\n", "c8g.metal-24xl\n", ""},
+	{ARM, NULL, NULL, "Microsoft Corporation\n", "Surface Laptop\n", ""},
+	{ARM, NULL, NULL, "NVIDIA\n", "Grace\n", ""},
+};
+
+static void hypervisors_are_named(void **state)
+{
+	struct tree *t = *state;
+
+	for (size_t i = 0; i < COUNT(hypervisors); i++) {
+		struct unc_topology topology;
+
+		tree_remove(t);
+		tree_make(t);
+		tree_put(t, CPUS "present", "0\n");
+		tree_put(t, "proc/cpuinfo", hypervisors[i].cpuinfo);
+		if (hypervisors[i].clocks)
+			tree_put(t, CLOCKS, hypervisors[i].clocks);
+		if (hypervisors[i].type)
+			tree_put(t, "sys/hypervisor/type", hypervisors[i].type);
+		if (hypervisors[i].vendor) {
+			tree_put(t, DMI "sys_vendor", hypervisors[i].vendor);
+			tree_put(t, DMI "product_name", hypervisors[i].product);
+		}
+		topology = topology_of(t);
+		if (strcmp(topology.hypervisor, hypervisors[i].name) != 0)
+			fail_msg("case %zu: '%s', not '%s'", i, topology.hypervisor,
+				 hypervisors[i].name);
+		unc_topology_finish(&topology);
+	}
+}
+
+static void device_trees_have_a_node_for_it(void **state)
+{
+	const struct tree *t = *state;
+	struct unc_topology topology;
+
+	tree_put(t, CPUS "present", "0\n");
+	tree_put(t, "proc/cpuinfo", ARM);
+	tree_put_bytes(t, "sys/firmware/devicetree/base/hypervisor/compatible", "acme,hv", 8);
+	topology = topology_of(t);
+	assert_string_equal(topology.hypervisor, "an unknown hypervisor");
+	unc_topology_finish(&topology);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(machines_of_the_repository),
+		cmocka_unit_test_setup_teardown(sockets_may_have_any_number, setup, teardown),
+		cmocka_unit_test_setup_teardown(unknown_sockets_are_not_listed, setup, teardown),
+		cmocka_unit_test_setup_teardown(without_lists_the_directories_count, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(broken_trees_say_what_is_wrong, setup, teardown),
+		cmocka_unit_test_setup_teardown(cpu_model_is_vendor_family_model, setup, teardown),
+		cmocka_unit_test_setup_teardown(hypervisors_are_named, setup, teardown),
+		cmocka_unit_test_setup_teardown(device_trees_have_a_node_for_it, setup, teardown),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+/* Machines for tests: the trees in tests/machines, and small ones written to a new directory. */
+#ifndef TREE_H
+#define TREE_H
+
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#ifndef TEST_SOURCE_ROOT
+#define TEST_SOURCE_ROOT "."
+#endif
+
+#define TREE_PMU "sys/bus/event_source/devices/"
+
+struct tree {
+	char dir[256];
+};
+
+/* A test cannot go on without its input. */
+static inline void tree_require(bool ok, const char *what)
+{
+	if (!ok) {
+		perror(what);
+		abort();
+	}
+}
+
+static inline void tree_make(struct tree *t)
+{
+	const char *tmp = getenv("TMPDIR");
+
+	snprintf(t->dir, sizeof(t->dir), "%s/uncore-test-XXXXXX", tmp ? tmp : "/tmp");
+	tree_require(mkdtemp(t->dir), t->dir);
+}
+
+static inline int tree_remove_one(const char *path, const struct stat *st, int flag,
+				  struct FTW *ftw)
+{
+	(void)st;
+	(void)flag;
+	(void)ftw;
+	return remove(path);
+}
+
+static inline void tree_remove(struct tree *t)
+{
+	tree_require(nftw(t->dir, tree_remove_one, 16, FTW_DEPTH | FTW_PHYS) == 0, t->dir);
+}
+
+static inline void tree_put_bytes(const struct tree *t, const char *path, const char *data,
+				  size_t len)
+{
+	char full[1024];
+	FILE *f;
+
+	snprintf(full, sizeof(full), "%s/%s", t->dir, path);
+	for (char *at = full + strlen(t->dir) + 1; (at = strchr(at, '/')); at++) {
+		*at = '\0';
+		mkdir(full, 0755);
+		*at = '/';
+	}
+	f = fopen(full, "wb");
+	tree_require(f && fwrite(data, 1, len, f) == len && fclose(f) == 0, full);
+}
+
+static inline void tree_put(const struct tree *t, const char *path, const char *text)
+{
+	tree_put_bytes(t, path, text, strlen(text));
+}
+
+/* A file of a PMU. */
+static inline void tree_pmu(const struct tree *t, const char *pmu, const char *file,
+			    const char *text)
+{
+	char path[600];
+
+	snprintf(path, sizeof(path), TREE_PMU "%s/%s", pmu, file);
+	tree_put(t, path, text);
+}
+
+/* A file of what the kernel says of one CPU. */
+static inline void tree_cpu(const struct tree *t, int cpu, const char *file, const char *text)
+{
+	char path[200];
+
+	snprintf(path, sizeof(path), "sys/devices/system/cpu/cpu%d/topology/%s", cpu, file);
+	tree_put(t, path, text);
+}
+
+/* The directory of a machine of tests/machines. */
+static inline const char *tree_machine(const char *name, char *into, size_t room)
+{
+	const char *source = getenv("UNCORE_SOURCE_ROOT");
+
+	snprintf(into, room, "%s/tests/machines/%s", source ? source : TEST_SOURCE_ROOT, name);
+	return into;
+}
+
+#endif
