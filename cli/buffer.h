@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/* Text in memory: everything that is printed is put together here and written in one piece. */
+#ifndef CLI_BUFFER_H
+#define CLI_BUFFER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct buffer {
+	char *data; /* not NUL-terminated */
+	size_t len;
+	size_t room;
+};
+
+void buffer_free(struct buffer *b);
+void buffer_add(struct buffer *b, const void *data, size_t len);
+void buffer_puts(struct buffer *b, const char *text);
+void buffer_printf(struct buffer *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void buffer_spaces(struct buffer *b, size_t count);
+
+/* Words of `text`, broken so that no line passes `width` columns, each line after `indent` spaces;
+ * ends with a newline. */
+void buffer_wrap(struct buffer *b, size_t indent, size_t width, const char *text);
+
+/* The same behind a label that is padded to `indent` columns: a hanging paragraph. */
+void buffer_hang(struct buffer *b, size_t indent, size_t width, const char *label,
+		 const char *text);
+
+/* Numbers as text, NUL-terminated; the length. */
+#define COUNT_ROOM 24
+#define REAL_ROOM 40
+size_t text_count(char into[COUNT_ROOM], uint64_t value);
+/* A whole number as it is, a large one to a millionth, a smaller one with 15 digits; "" when it is
+ * not finite. */
+size_t text_real(char into[REAL_ROOM], double value);
+
+/* Columns a UTF-8 text takes on a terminal, for the texts we print: one per character. */
+size_t text_width(const char *text);
+
+#endif

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/* A metric taken apart, for the two forms of `uncore explain`. */
+#ifndef CLI_EXPLAIN_H
+#define CLI_EXPLAIN_H
+
+#include "buffer.h"
+#include "cli.h"
+
+struct explained {
+	const struct uncore_metric *metric;
+	struct uncore_metric_event *events; /* empty when its family is not on this machine */
+	size_t count;
+};
+
+/* "uncore_imc": what perf calls the PMUs of an event; NUL-terminated. */
+void explain_pmu(const struct uncore_metric_event *event, struct buffer *to);
+
+/* The equal `perf stat` line: a group for the events of each kind of PMU. Nothing without events. */
+void explain_perf(const struct explained *e, struct buffer *to);
+
+void explain_text(const struct uncore *u, const struct explained *e, size_t count,
+		  struct buffer *to);
+void explain_json(const struct uncore *u, const struct explained *e, size_t count,
+		  struct buffer *to);
+
+#endif

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: MIT */
+/* Text for people: aligned columns, a unit that suits the value, the quality and its reason. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli.h"
+#include "human.h"
+#include "out.h"
+
+static const struct table_column columns[] = {
+	{"TIME", true},  {"WINDOW", true},  {"NAME", false},    {"PLACE", false}, {"VALUE", true},
+	{"UNIT", false}, {"SPREAD", false}, {"QUALITY", false}, {NULL, false},
+};
+
+static void text_begin(struct out *out)
+{
+	if (!out->table.columns)
+		table_init(&out->table, columns);
+	out->kept_count = 0;
+}
+
+static void text_row(struct out *out, const struct uncore_row *row, double spread)
+{
+	if (out->kept_count == out->kept_room) {
+		out->kept_room = out->kept_room ? 2 * out->kept_room : 64;
+		out->kept = cli_realloc(out->kept, out->kept_room, sizeof(*out->kept));
+	}
+	out->kept[out->kept_count++] = (struct out_kept){.row = row, .spread = spread};
+}
+
+static bool same_item(const struct uncore_row *a, const struct uncore_row *b)
+{
+	const char *fa = a->family ? a->family : "";
+	const char *fb = b->family ? b->family : "";
+
+	return strcmp(a->name, b->name) == 0 && strcmp(fa, fb) == 0;
+}
+
+/* True when another family reports the same name: then the name alone says too little. */
+static bool ambiguous(const struct out *out, const struct uncore_row *row)
+{
+	for (size_t i = 0; i < out->kept_count; i++) {
+		const struct uncore_row *other = out->kept[i].row;
+
+		if (other->family && strcmp(other->name, row->name) == 0 && !same_item(other, row))
+			return true;
+	}
+	return false;
+}
+
+static void put_time(struct out *out)
+{
+	char window[48];
+
+	if (!out->setup.intervals) {
+		table_cell(&out->table, "%s", "");
+		table_cell(&out->table, "%s", "");
+		return;
+	}
+	human_duration(window, sizeof(window), out->frame.window);
+	if (out->frame.total)
+		table_cell(&out->table, "total");
+	else
+		table_cell(&out->table, "%.6f", out->frame.time);
+	table_cell(&out->table, "%s", window);
+}
+
+static void put_place(struct table *t, const struct uncore_row *row)
+{
+	if (row->pmu && row->cpu >= 0)
+		table_cell(t, "%s, CPU %d", uncore_pmu_name(row->pmu), row->cpu);
+	else if (row->pmu)
+		table_cell(t, "%s", uncore_pmu_name(row->pmu));
+	else if (row->cpu >= 0)
+		table_cell(t, "CPU %d", row->cpu);
+	else if (row->socket >= 0)
+		table_cell(t, "socket %d", row->socket);
+	else
+		table_cell(t, "all");
+}
+
+static void put_quality(struct table *t, const struct uncore_row *row)
+{
+	const char *name = uncore_quality_name(row->quality);
+
+	if (row->quality != UNCORE_UNAVAILABLE && row->coverage < 1)
+		table_cell(t, "%s %.3g %%", name, row->coverage * 100);
+	else
+		table_cell(t, "%s", name);
+}
+
+static void put_row(struct out *out, const struct out_kept *kept, bool family, bool repeated)
+{
+	const struct uncore_row *row = kept->row;
+	struct table *t = &out->table;
+	struct human value;
+
+	human_value(&value, row->value, row->unit);
+	put_time(out);
+	table_cell(t, "%s%s%s", family ? row->family : "", family ? "/" : "", row->name);
+	put_place(t, row);
+	table_cell(t, "%s", value.number);
+	table_cell(t, "%s", value.unit);
+	if (isfinite(kept->spread))
+		table_cell(t, "± %.2f %%", kept->spread * 100);
+	else
+		table_cell(t, "%s", "");
+	put_quality(t, row);
+	table_end_row(t, repeated ? "(same reason)" : row->reason);
+}
+
+static void put_header(struct out *out)
+{
+	char window[48];
+
+	if (out->begun && (out->setup.intervals || out->frame.total))
+		return;
+	if (out->setup.simulated)
+		buffer_printf(out->to, "SIMULATED by %s: these values are invented.\n",
+			      out->setup.source);
+	if (out->setup.intervals)
+		return;
+	human_duration(window, sizeof(window), out->frame.window);
+	if (out->frame.runs)
+		buffer_printf(out->to, "Mean of %u runs, %s each", out->frame.runs, window);
+	else
+		buffer_printf(out->to, "Counted for %s", window);
+	if (out->setup.command)
+		buffer_printf(out->to, " of '%s'", out->setup.command);
+	buffer_puts(out->to, "\n\n");
+}
+
+static bool same_reason(const char *a, const char *b)
+{
+	return a && b && strcmp(a, b) == 0;
+}
+
+static void text_end(struct out *out)
+{
+	const struct uncore_row *last = NULL;
+	bool family = false;
+
+	put_header(out);
+	for (size_t i = 0; i < out->kept_count; i++) {
+		const struct uncore_row *row = out->kept[i].row;
+
+		if (!last || !same_item(last, row))
+			family = row->family && ambiguous(out, row);
+		put_row(out, &out->kept[i], family, last && same_reason(last->reason, row->reason));
+		last = row;
+	}
+	table_print(&out->table, out->to);
+}
+
+const struct out_ops out_text = {"text", text_begin, text_row, text_end};

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/* Signals as something to poll: Ctrl-C, termination, the end of the command. */
+#ifndef CLI_SIGNALS_H
+#define CLI_SIGNALS_H
+
+#include <signal.h>
+#include <stdbool.h>
+
+struct signals {
+	int stop_fd;  /* readable: SIGINT or SIGTERM */
+	int child_fd; /* readable: SIGCHLD */
+	sigset_t old; /* mask to give to a command */
+};
+
+/* Blocks SIGINT, SIGTERM and SIGCHLD and makes them readable. Returns an exit code. */
+int signals_open(struct signals *s);
+void signals_close(struct signals *s);
+
+/* What has happened since the last call. */
+struct signals_seen {
+	int stop;      /* SIGINT or SIGTERM; 0: none */
+	bool personal; /* sent to this process by another one, not typed at the terminal */
+	bool child;    /* a child has ended */
+};
+struct signals_seen signals_take(struct signals *s);
+
+#endif

@@ -1,0 +1,132 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Simulated results must be what the rates in data/sim say.
+
+  check-sim.py MACHINE         counts every event of the simulation for some seconds and compares
+  check-sim.py MACHINE FILE    compares the metrics in a .jsonl or .csv, one second per interval
+
+The counts are worked out by simulation.py, the formulas below are written by hand."""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+import rows
+from rows import check
+from simulation import Simulation, rate_of, wave_of
+
+ROOT = pathlib.Path(os.environ["UNCORE_SOURCE_ROOT"])
+UCF, CMEM = "nvidia_ucf_pmu_0", "nvidia_cmem_latency_pmu_0"
+IMC = [f"uncore_imc_{i}" for i in range(8)]
+
+
+def ucf(event):
+    return lambda n: n(UCF, event)
+
+
+def imc(event):
+    return lambda n: sum(n(pmu, event) for pmu in IMC)
+
+
+RD, WR, DCLK = imc("cas_count_read"), imc("cas_count_write"), imc("event=0x01,umask=0x01")
+
+# Each window lasts one second, so "/ seconds" is nothing.
+FORMULAS = {
+    "t410": {
+        "memory.read.bandwidth": ucf("mem_bytes_rd"),
+        "memory.write.bandwidth": ucf("mem_bytes_wr"),
+        "memory.bandwidth": lambda n: n(UCF, "mem_bytes_rd") + n(UCF, "mem_bytes_wr"),
+        "memory.read.request.rate": lambda n: n(UCF, "mem_access_rd") / n(UCF, "cycles"),
+        "memory.write.request.rate": lambda n: n(UCF, "mem_access_wr") / n(UCF, "cycles"),
+        "memory.local.read.bandwidth": lambda n: n(CMEM, "rd_req") * 32,
+        "memory.read.latency": lambda n: n(CMEM, "rd_cum_outs")
+        / n(CMEM, "rd_req")
+        / n(CMEM, "cycles"),
+    },
+    "spr": {
+        "memory.read.bandwidth": lambda n: RD(n) * 64,
+        "memory.write.bandwidth": lambda n: WR(n) * 64,
+        "memory.bandwidth": lambda n: (RD(n) + WR(n)) * 64,
+        "memory.utilization": lambda n: (RD(n) + WR(n)) * 4 / DCLK(n),
+        "memory.clock.frequency": lambda n: DCLK(n) / len(IMC),
+    },
+}
+
+
+def near(a, b):
+    # Counts are cut to whole numbers, 64 bytes each.
+    return abs(a - b) <= 1e-7 * abs(b)
+
+
+def check_metric(simulation, formulas, row, pmu, begin, end):
+    """`pmu`: the row is of this PMU alone, "" or None: of all."""
+
+    def counted(name, event):
+        if pmu and pmu != name:
+            return 0.0
+        since = [simulation.counts(name, event, 0, t) for t in (begin, end)]
+        return (since[1] - since[0]) / (end - begin)
+
+    name, value = row["name"], float(row["value"])
+    check(name in formulas, f"no formula for {name} in this test")
+    expected = formulas[name](counted)
+    if pmu and name == "memory.clock.frequency":
+        expected *= len(IMC)  # the mean of one
+    check(near(value, expected), f"{name} from {begin} to {end} s: {value}, and not {expected}")
+
+
+def check_file(machine, path):
+    simulation, formulas = Simulation(ROOT / f"data/sim/{machine}.yaml"), FORMULAS[machine]
+    text = pathlib.Path(path).read_text(encoding="utf-8")
+    found = rows.csv_rows(text) if path.endswith(".csv") else rows.json_rows(text)
+    for row in found:
+        end = float(row["time"])
+        begin = end - float(row["interval"])
+        check(begin == int(begin) and end == int(end), f"not in steps of a second: {row}")
+        check_metric(simulation, formulas, row, row["pmu"], begin, end)
+    seen = {row["name"] for row in found}
+    check(seen == set(formulas), f"metrics without a row, or more: {seen ^ set(formulas)}")
+    print(f"{path}: {len(found)} values are right")
+
+
+def check_events(machine, seconds=3):
+    simulation = Simulation(ROOT / f"data/sim/{machine}.yaml")
+    args = [os.environ["UNCORE"], "--source", f"sim:{machine},step=1s", "stat", "-j", "--no-merge"]
+    args += ["-I", "1", "--interval-count", str(seconds)]
+    for i, rate in enumerate(simulation.rates):
+        args += ["-e", f"{rate['pmu']}/{rate['event']},name=rate{i}/"]
+    done = subprocess.run(args, capture_output=True, text=True, timeout=120, check=False)
+    check(done.returncode == 0, f"status {done.returncode}: {done.stderr}")
+    found = rows.json_rows(done.stdout)
+    names = {f"rate{i}" for i in range(len(simulation.rates))}
+    check({row["name"] for row in found} == names, "some have no row")
+    for row in found:
+        event = simulation.rates[int(row["name"][4:])]["event"]
+        rate = rate_of(simulation.rates, row["pmu"], event)
+        begin, end = row["time"] - row["interval"], row["time"]
+        before = int(simulation.counts(row["pmu"], event, row["cpu"], begin))
+        expected = int(simulation.counts(row["pmu"], event, row["cpu"], end)) - before
+        what = f"{row['pmu']}/{event}/ on CPU {row['cpu']} until {end} s"
+        check(row["simulated"], f"not labelled: {json.dumps(row)}")
+        check(row["count"] is not None, f"{what}: {row['reason']}")
+        # Counts are cut to whole numbers, the phase is cut to whole nanoseconds.
+        allowed = 2 + 2e-9 * sum(wave_of(rate)[1].values())
+        apart = abs(row["count"] - expected)
+        check(apart <= allowed, f"{what}: {row['count']}, and not {expected}")
+    print(f"{machine}: {len(found)} counts of {len(simulation.rates)} rates are right")
+
+
+def main():
+    try:
+        if len(sys.argv) == 3:
+            check_file(sys.argv[1], sys.argv[2])
+        else:
+            check_events(sys.argv[1])
+    except rows.Wrong as wrong:
+        sys.exit(f"check-sim {' '.join(sys.argv[1:])}: {wrong}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,151 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# `stat -- command`: its status, its signals, its files; -r, -D, --timeout.
+
+load helpers
+
+stat_sim() {
+	"$UNCORE" --source sim:t410 stat -e nvidia_ucf_pmu_0/mem_bytes_rd/ "$@"
+}
+
+# Standard output holds the rows, too: the command under it writes to a file.
+note=
+setup() {
+	note=$BATS_TEST_TMPDIR/note
+}
+
+@test "the command's own exit status is ours" {
+	expect 0 stat_sim -j -- true
+	helper check-rows json N=1 <<<"$output"
+	expect 1 stat_sim -j -- false
+	helper check-rows json N=1 <<<"$output"
+	expect 42 stat_sim -j -- sh -c 'exit 42'
+	helper check-rows json N=1 <<<"$output"
+}
+
+@test "the kernel's counters, too" {
+	needs_msr
+	expect 1 "$UNCORE" stat -e msr/tsc/ -- false
+	shows msr/tsc/
+}
+
+@test "a command killed by a signal: 128 and its number" {
+	expect 137 stat_sim -j -- sh -c 'kill -9 $$'
+	helper check-rows json N=1 <<<"$output"
+	expect 143 stat_sim -j -- sh -c 'kill -TERM $$'
+}
+
+@test "a command that is not there: 127 and a sentence" {
+	refuses 127 stat_sim -j -- /nonexistent
+	says /nonexistent 'No such file'
+	refuses 127 stat_sim -j -- no-such-command-anywhere
+}
+
+@test "a command that cannot be executed: 126 and a sentence" {
+	refuses 126 stat_sim -j -- "$BATS_TEST_DIRNAME/helpers.bash"
+	says helpers.bash
+	refuses 126 stat_sim -j -- /tmp
+}
+
+@test "-- may be left out, as with perf; the command keeps its options" {
+	expect 0 stat_sim -j sh -c 'echo "$1" >"$2"' _ -e "$note"
+	[ "$(cat "$note")" = -e ]
+	expect 0 stat_sim -j -- sh -c 'echo "$#" >"$1"' _ "$note" --help
+	[ "$(cat "$note")" = 2 ]
+}
+
+@test "the command has our standard input, environment and arguments" {
+	expect 0 with_input stat_sim -j -- sh -c 'cat >"$0"; echo "$VARIABLE" >>"$0"' "$note"
+	[ "$(cat "$note")" = $'input\nhere' ]
+}
+
+with_input() {
+	echo input | VARIABLE=here "$@"
+}
+
+@test "the command has no descriptor of ours, and signals as they were" {
+	needs_msr
+	expect 0 "$UNCORE" stat -e msr/tsc/ -j -- sh -c 'ls /proc/$$/fd >"$0"' "$note"
+	# bats keeps descriptors open itself: what we were given is what may be there.
+	[ "$(cat "$note")" = "$(sh -c 'ls /proc/$$/fd >"$0"; cat "$0"' "$BATS_TEST_TMPDIR/mine")" ] ||
+		fail "$(cat "$note")"
+	expect 0 "$UNCORE" stat -e msr/tsc/ -j -- sh -c 'grep ^Sig.*: /proc/self/status >"$0"' "$note"
+	[ "$(grep -v SigQ "$note")" = "$(grep '^Sig[^Q].*:' /proc/self/status)" ] ||
+		fail "$(cat "$note")" "$(grep '^Sig.*:' /proc/self/status)"
+}
+
+@test "neither we nor the command are bound to a CPU" {
+	needs_msr
+	expect 0 "$UNCORE" stat -e msr/tsc/ -j -- sh -c 'nproc >"$0"' "$note"
+	[ "$(cat "$note")" = "$(nproc)" ]
+}
+
+@test "-r runs the command so often; text has mean and spread, JSON every run" {
+	expect 0 stat_sim -r 3 -- sh -c 'echo run >>"$0"' "$note"
+	[ "$(wc -l <"$note")" -eq 3 ]
+	shows 'Mean of 3 runs' '±'
+	expect 0 stat_sim -r 3 -j -- true
+	helper check-rows json N=3 <<<"$output"
+	expect 0 stat_sim -r 3 --csv -- true
+	helper check-rows csv N=3 <<<"$output"
+}
+
+@test "-r: the first status that is not 0 is ours, and all runs are done" {
+	expect 3 stat_sim -r 3 -j -- sh -c 'echo run >>"$0"; [ "$(wc -l <"$0")" -ne 2 ] || exit 3' "$note"
+	[ "$(wc -l <"$note")" -eq 3 ]
+}
+
+@test "-D begins while the command runs" {
+	needs_msr
+	expect 0 "$UNCORE" stat -e msr/tsc/ -j -D 200 -- sleep 0.5
+	[ "$(jq '.interval | . > 0.2 and . < 0.45' <<<"$output")" = true ] || fail 'the window'
+}
+
+@test "a command that ends before the delay: nothing was counted, and that is said" {
+	expect 0 stat_sim -j -D 5000 -- true
+	[ -z "$output" ]
+	says 'nothing was counted'
+}
+
+@test "--timeout ends the command and counts until then" {
+	expect 143 timeout 10 "$UNCORE" --source sim:t410 stat -j --timeout 100 \
+		-e nvidia_ucf_pmu_0/mem_bytes_rd/ -- sleep 5
+	[ "$(jq '.interval | . > 0.09 and . < 1' <<<"$output")" = true ] || fail 'the window'
+}
+
+@test "intervals while a command runs: the last one ends with it" {
+	needs_msr
+	expect 0 "$UNCORE" stat -e msr/tsc/ -j -I 100 -- sleep 0.35
+	[ "$(jq -s 'length | . >= 4' <<<"$output")" = true ] || fail 'too few intervals'
+	[ "$(jq -s 'last | .interval < 0.099' <<<"$output")" = true ] || fail 'the last interval'
+}
+
+@test "--interval-count ends counting, not the command" {
+	expect 0 stat_sim -j -I 10 --interval-count 2 -- sh -c 'sleep 0.2; echo end >"$0"' "$note"
+	helper check-rows json N=2 <<<"$output"
+	[ "$(cat "$note")" = end ]
+}
+
+@test "the text says what was counted, and for how long" {
+	expect 0 stat_sim -- sh -c 'exit 0'
+	shows 'Counted for' "'sh -c exit 0'"
+}
+
+@test "--per-socket and --no-merge: the places, and the same counts in sum" {
+	local merged
+
+	expect 0 "$UNCORE" --source "$SIM_SPR" stat -j -e 'uncore_imc/event=0x5,umask=0xcf/' --timeout 1
+	merged=$(jq .count <<<"$output")
+	helper check-rows json N=1 simulated <<<"$output"
+	[ "$(jq -c '[.socket,.pmu,.cpu,.instances]' <<<"$output")" = '[null,null,null,8]' ]
+	expect 0 "$UNCORE" --source "$SIM_SPR" stat -j -e 'uncore_imc/event=0x5,umask=0xcf/' \
+		--timeout 1 --per-socket
+	helper check-rows json N=1 simulated <<<"$output"
+	[ "$(jq -c '[.socket,.pmu,.cpu,.count]' <<<"$output")" = "[0,null,null,$merged]" ]
+	expect 0 "$UNCORE" --source "$SIM_SPR" stat -j -e 'uncore_imc/event=0x5,umask=0xcf/' \
+		--timeout 1 --no-merge
+	helper check-rows json N=8 simulated <<<"$output"
+	[ "$(jq -s -c 'map(.pmu) | unique | length' <<<"$output")" -eq 8 ]
+	[ "$(jq -s 'map(.count) | add' <<<"$output")" -eq "$merged" ]
+	[ "$(jq -s 'map(.instances) | unique == [1]' <<<"$output")" = true ]
+}

@@ -1,0 +1,180 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# Event syntax from outside: what is planned, and the sentence for what cannot be.
+
+load helpers
+
+plan() {
+	expect 0 "$UNCORE" --root "$1" stat --dry-run -j -e "$2"
+}
+
+plan_of_pmus() {
+	plan "$1" "$2" && jq -r .pmu <<<"$output" | sort -u | wc -l
+}
+
+@test "a PMU without its number means every one of them" {
+	[ "$(plan_of_pmus "$SPR" 'uncore_imc/event=0x5,umask=0xcf/')" -eq 8 ]
+	[ "$(plan_of_pmus "$SPR" 'uncore_imc_3/event=0x5,umask=0xcf/')" -eq 1 ]
+	[ "$(plan_of_pmus "$T410" 'nvidia_pcie_pmu_0_rc/rd_bytes/')" -eq 6 ]
+}
+
+@test "a PMU glob" {
+	[ "$(plan_of_pmus "$T410" 'nvidia_pcie_pmu_0_rc_[0-2]/rd_bytes/')" -eq 3 ]
+	[ "$(plan_of_pmus "$SPR" 'uncore_imc_free_*_[01]/dclk/')" -eq 2 ]
+}
+
+@test "a raw configuration, hexadecimal and decimal values, split and high bits" {
+	plan "$SPR" 'uncore_imc_0/config=0xcf05/'
+	[ "$(jq -r '.config[0]' <<<"$output")" = 0xcf05 ]
+	plan "$SPR" 'uncore_imc_0/event=5,umask=207/'
+	[ "$(jq -r '.config[0]' <<<"$output")" = 0xcf05 ]
+	plan "$T410" 'nvidia_ucf_pmu_0/cycles/'
+	[ "$(jq -r '.config[0]' <<<"$output")" = 0x100000000 ]
+}
+
+@test "a list makes groups of its own, braces make one" {
+	plan "$T410" 'nvidia_cmem_latency_pmu_0/rd_req/,nvidia_cmem_latency_pmu_0/cycles/'
+	[ "$(jq -s 'map(select(.leader)) | length' <<<"$output")" -eq 2 ]
+	plan "$T410" '{nvidia_cmem_latency_pmu_0/rd_req/,nvidia_cmem_latency_pmu_0/cycles/}'
+	[ "$(jq -s 'map(select(.leader)) | length' <<<"$output")" -eq 1 ]
+	[ "$(jq -s 'map(.group) | unique | length' <<<"$output")" -eq 1 ]
+}
+
+@test "-e may be repeated" {
+	expect 0 "$UNCORE" --root "$SPR" stat --dry-run -j -e uncore_imc_0/event=1/ \
+		-e uncore_imc_1/event=2/
+	[ "$(jq -r .pmu <<<"$output" | sort -u | wc -l)" -eq 2 ]
+}
+
+@test "name= is what the row is called" {
+	expect 0 "$UNCORE" --source "$SIM_T410" stat -j --timeout 1 \
+		-e nvidia_ucf_pmu_0/mem_bytes_rd,name=dma/
+	[ "$(jq -r .name <<<"$output")" = dma ]
+}
+
+@test "a wrong PMU: what it is called, and the nearest names; exit 3" {
+	refuses 3 "$UNCORE" --root "$SPR" stat --dry-run -e uncore_inc_0/event=1/
+	says uncore_inc_0 uncore_imc
+	refuses 3 "$UNCORE" --root "$T410" stat --dry-run -e nvidia_ucf_pmu_7/event=0x0/
+	says nvidia_ucf_pmu_7 nvidia_ucf_pmu_0
+}
+
+@test "a wrong alias or term: what exists, and the nearest names; exit 2" {
+	refuses 2 "$UNCORE" --root "$T410" stat --dry-run -e nvidia_ucf_pmu_0/mem_byte_rd/
+	says mem_byte_rd mem_bytes_rd
+	refuses 2 "$UNCORE" --root "$T410" stat --dry-run -e nvidia_ucf_pmu_0/event=0,src_loc_cpus=1/
+	says src_loc_cpus src_loc_cpu
+}
+
+@test "a value too wide for its term: the term, its width, the value; exit 2" {
+	refuses 2 "$UNCORE" --root "$T410" stat --dry-run -e nvidia_cmem_latency_pmu_0/event=0x4/
+	says event '0x4|4'
+	refuses 2 "$UNCORE" --root "$T410" stat --dry-run \
+		-e nvidia_pcie_tgt_pmu_0_rc_0/event=0,dst_rp_mask=0x100/
+	says dst_rp_mask 0x100
+	refuses 2 "$UNCORE" --root "$SPR" stat --dry-run -e uncore_imc_0/event=0x100/
+	says event 0x100
+}
+
+@test "values that are no numbers, or more than 64 bits" {
+	refuses 2 "$UNCORE" --root "$SPR" stat --dry-run -e uncore_imc_0/event=zz/
+	refuses 2 "$UNCORE" --root "$SPR" stat --dry-run -e uncore_imc_0/event=-1/
+	refuses 2 "$UNCORE" --root "$SPR" stat --dry-run -e uncore_imc_0/event=/
+	refuses 2 "$UNCORE" --root "$SPR" stat --dry-run -e uncore_imc_0/config=0x1ffffffffffffffff/
+}
+
+@test "broken syntax is refused, whatever is broken" {
+	local event
+
+	for event in '' ',' '/' '//' 'uncore_imc_0' 'uncore_imc_0/' '/event=1/' '{' '}' '{}' \
+		'{uncore_imc_0/event=1/' 'uncore_imc_0/event=1/}' 'uncore_imc_0/event=1/,' \
+		',uncore_imc_0/event=1/' '{uncore_imc_0/event=1/}}' 'uncore_imc_0/event=1/zzz' \
+		'uncore_imc_0/event=1//' '{{uncore_imc_0/event=1/}}'; do
+		run --separate-stderr "$UNCORE" --root "$SPR" stat --dry-run -e "$event"
+		no_sanitizer_report
+		[ "$status" -eq 2 ] || [ "$status" -eq 3 ] || fail "'$event' was taken"
+		[ -z "$output" ] || fail "'$event' made output"
+		[ -n "$stderr" ] || fail "'$event': no sentence"
+	done
+}
+
+@test "an empty -e is a mistake in usage" {
+	refuses 2 "$UNCORE" --root "$SPR" stat --dry-run -e ''
+}
+
+@test "an event of 10,000 characters is refused in a sentence that can be read" {
+	local long
+
+	long=$(printf 'x%.0s' {1..10000})
+	refuses 2 "$UNCORE" --root "$SPR" stat --dry-run -e "uncore_imc_0/$long/"
+	[ "${#stderr}" -lt 5000 ] || fail 'the sentence is as long as the event'
+	refuses 3 "$UNCORE" --root "$SPR" stat --dry-run -e "$long/event=1/"
+	[ "${#stderr}" -lt 5000 ] || fail 'the sentence is as long as the event'
+	refuses 2 "$UNCORE" --root "$SPR" stat --dry-run -e "uncore_imc_0/event=0x$long/"
+	[ "${#stderr}" -lt 5000 ] || fail 'the sentence is as long as the event'
+}
+
+@test "bytes that are no text do no harm" {
+	run --separate-stderr "$UNCORE" --root "$SPR" stat --dry-run -e $'uncore_imc_0/\xff\xfe\x01/'
+	no_sanitizer_report
+	[ "$status" -eq 2 ]
+}
+
+@test "a wrong metric: the nearest names; exit 2" {
+	refuses 2 "$UNCORE" --root "$SPR" stat --dry-run -M memory.read.bandwidths
+	says memory.read.bandwidths 'memory.read.bandwidth[^s]'
+	refuses 2 "$UNCORE" --root "$SPR" stat --dry-run -M ''
+}
+
+@test "a metric that this machine cannot count: why; exit 3" {
+	refuses 3 "$UNCORE" --root "$SPR" stat --dry-run -M cache.hit.ratio
+	says cache.hit.ratio
+}
+
+@test "nothing is planned when one of several is wrong" {
+	refuses 2 "$UNCORE" --root "$SPR" stat --dry-run -j \
+		-e uncore_imc_0/event=1/ -e uncore_imc_0/evnt=1/
+}
+
+@test "a recorded tree cannot be counted: the sentence says so" {
+	refuses 3 "$UNCORE" --root "$SPR" stat -e uncore_imc_0/event=1/ --timeout 10
+	says 'root|tree'
+}
+
+# The driver looks at config alone, and uncore counts equal configurations once.
+distinct_counters() {
+	printf 'msr/event=0x0,config1=%d/,' {1..120}
+}
+
+@test "the same counter asked for twice is opened once" {
+	expect 0 "$UNCORE" --root "$SPR" stat --dry-run -j -e uncore_imc_0/event=1/ \
+		-e uncore_imc_0/event=0x1/
+	[ "$(jq -s length <<<"$output")" -eq 1 ]
+}
+
+@test "hundreds of counters with 64 file descriptors: the limit is raised, and a note says so" {
+	local list
+
+	needs_msr
+	list=$(distinct_counters)
+	run --separate-stderr bash -c 'ulimit -Sn 64; exec "$@"' _ \
+		"$UNCORE" stat -v -j -e "${list%,}" --timeout 20
+	no_sanitizer_report
+	[ "$status" -eq 0 ] || fail 'counting failed'
+	[ "$(jq -s 'length == 120 and all(.quality == "measured" and .count > 0)' \
+		<<<"$output")" = true ] || fail 'not 120 good rows'
+	says '64 to [0-9]+'
+}
+
+@test "the hard limit of file descriptors: a sentence names it; exit 1" {
+	local list
+
+	needs_msr
+	list=$(distinct_counters)
+	run --separate-stderr bash -c 'ulimit -n 64; exec "$@"' _ \
+		"$UNCORE" stat -j -e "${list%,}" --timeout 20
+	no_sanitizer_report
+	[ "$status" -eq 1 ] || fail 'exit status'
+	[ -z "$output" ]
+	says 64 'ulimit|RLIMIT_NOFILE|LimitNOFILE'
+}

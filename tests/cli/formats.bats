@@ -1,0 +1,146 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# CSV that every reader takes, JSON lines without NaN, text that fits; also where values miss.
+
+load helpers
+
+# Counters that work, that do not, and that are scaled: every quality there is.
+setup_file() {
+	cat >"$BATS_FILE_TMPDIR/mixed.yaml" <<-YAML
+		sim: mixed
+		machine: spr
+		rates:
+		  - {pmu: uncore_imc_0, event: "event=0x05,umask=0xcf", constant: 1e8, refuse: EINVAL}
+		  - {pmu: uncore_imc, event: "event=0x05,umask=0xcf", constant: 1e8}
+		  - {pmu: uncore_imc, event: "event=0x05,umask=0xf0", constant: 1e8, running: 0.5}
+		  - {pmu: uncore_imc, event: clockticks, constant: 1e9, running: 0}
+		  - {pmu: uncore_m2m, event: event=0x1, constant: 0}
+	YAML
+}
+
+mixed() {
+	cd "$BATS_FILE_TMPDIR" || return 1 # reasons name the file: a short name
+	expect 0 "$UNCORE" --source sim:mixed.yaml,step=1s stat --timeout 1 \
+		-e 'uncore_imc/event=0x05,umask=0xcf,name=partial/' \
+		-e 'uncore_imc/event=0x05,umask=0xf0,name=scaled/' \
+		-e 'uncore_imc/clockticks,name=never/' \
+		-e 'uncore_m2m/event=0x1,name=zero/' \
+		-e 'uncore_upi/event=0x1,name=none/' "$@"
+}
+
+@test "JSON: every quality, with its reason; null and not 0 for what is not known" {
+	mixed -j
+	helper check-rows json N=5 simulated <<<"$output"
+	[ "$(jq -s -r 'map(.name + "=" + .quality) | join(" ")' <<<"$output")" = \
+		'partial=partial scaled=scaled never=unavailable zero=measured none=unavailable' ] ||
+		fail 'the qualities'
+	[ "$(jq -c 'select(.name == "never") | [.value, .count, .rate, (.reason | length > 9)]' \
+		<<<"$output")" = '[null,null,null,true]' ] || fail 'a counter that never ran'
+	[ "$(jq -c 'select(.name == "zero") | [.value == 0, .count == 0, .reason]' \
+		<<<"$output")" = '[true,true,null]' ] ||
+		fail 'a counter that stood still'
+	# 8 counters, half of the time.
+	[ "$(jq -c 'select(.name == "scaled") | [.count == 4e8, .value == 8e8, .coverage == 0.5]' \
+		<<<"$output")" = '[true,true,true]' ] || fail 'a scaled counter'
+	[ "$(jq -c 'select(.name == "partial") | [.count == 7e8, (.reason | length > 9)]' \
+		<<<"$output")" = '[true,true]' ] || fail 'a partial sum'
+}
+
+@test "CSV: the same columns in each row, an empty cell for what is not known" {
+	mixed --csv
+	helper check-rows csv N=5 simulated <<<"$output"
+	[ "$(grep -c 'nan\|inf' <<<"$output")" -eq 0 ] || fail 'nan'
+	[[ $output =~ ,never,,,,,,, ]] || fail 'a counter that never ran has a value'
+}
+
+@test "text: a hyphen and the reason for what is not known" {
+	mixed
+	[[ $output =~ never\ +all\ +-\ +unavailable ]] || fail 'a counter that never ran'
+	[[ $output =~ scaled\ +all\ +800,000,000\ +scaled\ 50\ % ]] || fail 'a scaled counter'
+	[[ $output =~ zero\ +all\ +0\ +measured ]] || fail 'a counter that stood still'
+	[ "$(awk 'length > 100' <<<"$output" | wc -l)" -eq 0 ] || fail 'lines of more than 100 columns'
+	[ "$(grep -c ' $' <<<"$output")" -eq 0 ] || fail 'lines that end in spaces'
+}
+
+@test "the kernel's scale and unit: applied to the value, not to the count" {
+	expect 0 "$UNCORE" --source "$SIM_SPR" stat -j --timeout 1 -e uncore_imc/cas_count_read/
+	helper check-rows json N=1 <<<"$output"
+	# Mebibytes: 64 bytes over 2^20.
+	[ "$(jq -c '[.unit, (.value / .count - 6.103515625e-5 | fabs) < 1e-15, .count > 1e9]' \
+		<<<"$output")" = '["MiB",true,true]' ] || fail 'the scale'
+}
+
+@test "the kernel's counters: CSV and JSON, intervals and totals, every level" {
+	local how
+
+	needs_msr
+	for how in '' --per-socket --no-merge '-I 10 --interval-count 3 --summary'; do
+		# shellcheck disable=SC2086 # words are meant
+		expect 0 "$UNCORE" stat -e '{msr/tsc/,msr/smi/}' --timeout 60 $how -j
+		helper check-rows json real <<<"$output"
+		# shellcheck disable=SC2086 # words are meant
+		expect 0 "$UNCORE" stat -e '{msr/tsc/,msr/smi/}' --timeout 60 $how --csv
+		helper check-rows csv real <<<"$output"
+	done
+}
+
+@test "every metric of this machine, in CSV and JSON" {
+	needs_msr
+	expect 0 "$UNCORE" stat --timeout 20 -j
+	helper check-rows json real <<<"$output"
+	expect 0 "$UNCORE" stat --timeout 20 --csv
+	helper check-rows csv real <<<"$output"
+}
+
+@test "names with separators, quotes and odd bytes keep CSV and JSON whole" {
+	local name
+
+	for name in 'a"b' 'a;b' $'a\tb' 'ä€' $'a\xffb' 'a b' '"'; do
+		run --separate-stderr "$UNCORE" --source "$SIM_T410" stat --timeout 1 --csv \
+			-e "nvidia_ucf_pmu_0/cycles,name=$name/"
+		no_sanitizer_report
+		[ "$status" -eq 0 ] || { [ "$status" -eq 2 ] && continue; } || fail "$name"
+		PYTHONIOENCODING=utf-8:surrogateescape helper check-rows csv N=1 <<<"$output"
+		expect 0 "$UNCORE" --source "$SIM_T410" stat --timeout 1 -j \
+			-e "nvidia_ucf_pmu_0/cycles,name=$name/"
+		helper check-rows json N=1 <<<"$output"
+		expect 0 "$UNCORE" --source "$SIM_T410" stat --timeout 1 -x ';' \
+			-e "nvidia_ucf_pmu_0/cycles,name=$name/"
+		PYTHONIOENCODING=utf-8:surrogateescape helper check-rows csv ';' N=1 <<<"$output"
+	done
+}
+
+@test "separators: a tab, a word, and one that is in numbers" {
+	local separator
+
+	expect 0 "$UNCORE" --source "$SIM_T410" mem --timeout 1 -x '\t'
+	helper check-rows csv $'\t' <<<"$output"
+	for separator in ';' '|' ' ' '.' '1' ':'; do
+		expect 0 "$UNCORE" --source "$SIM_T410" mem --timeout 1 -x "$separator"
+		helper check-rows csv "$separator" <<<"$output"
+	done
+	expect 0 "$UNCORE" --source "$SIM_T410" mem --timeout 1 -x ' <> '
+	helper check-rows csv ' <> ' <<<"$output"
+}
+
+@test "counts above 2^53 keep every digit in JSON" {
+	local file=$BATS_TEST_TMPDIR/large.yaml
+
+	cat >"$file" <<-YAML
+		sim: large
+		machine: t410
+		rates:
+		  - {pmu: nvidia_ucf_pmu, event: cycles, constant: 1e15}
+	YAML
+	expect 0 "$UNCORE" --source "sim:$file,step=1.000000001s" stat -j --timeout 5 -I 1 \
+		--interval-count 1 -e nvidia_ucf_pmu/cycles/ --summary
+	helper check-rows json <<<"$output"
+	# 1e15 a second for 10.000000010 s, in a window of its own.
+	expect 0 "$UNCORE" --source "sim:$file,step=10.000000007s" stat -j --timeout 1 \
+		-e nvidia_ucf_pmu/cycles/
+	[ "$(grep -o '"count":[0-9]*' <<<"$output")" = '"count":10000000007000000' ] ||
+		fail 'digits are lost'
+	expect 0 "$UNCORE" --source "sim:$file,step=10.000000007s" stat --csv --timeout 1 \
+		-e nvidia_ucf_pmu/cycles/
+	[[ $output =~ ,10000000007000000, ]] || fail 'digits are lost'
+}

@@ -1,0 +1,76 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# Whole outputs on recorded and simulated machines, to the byte. UPDATE=1 writes the goldens;
+# what the simulations give is also worked out by check-sim.py from their rates.
+
+load helpers
+
+# golden_of NAME STATUS ARGUMENTS...
+golden_of() {
+	local name=$1
+
+	shift
+	expect "$1" "$UNCORE" "${@:2}"
+	# A busy machine may miss a tick; simulated time does not.
+	[ -z "$stderr" ] || [[ $stderr =~ ticks\ were\ missed ]] || fail 'a word on standard error'
+	golden "$name" <<<"$output"
+}
+
+@test "explain memory.read.bandwidth" {
+	golden_of explain-t410.txt 0 --root "$T410" explain memory.read.bandwidth
+	golden_of explain-spr.txt 0 --root "$SPR" explain memory.read.bandwidth
+	golden_of explain-ivt.txt 0 --root "$MACHINES/intel-ivt-1socket" explain memory.read.bandwidth
+	golden_of explain-spr.json 0 --root "$SPR" explain --json memory.utilization
+}
+
+@test "doctor" {
+	local tree
+
+	for tree in nvidia-t410-1socket intel-spr-1socket amd-zen4-1socket; do
+		run --separate-stderr "$UNCORE" --root "$MACHINES/$tree" doctor
+		no_sanitizer_report
+		[ "$status" -eq 0 ] || [ "$status" -eq 3 ] || fail "$tree"
+		golden "doctor-$tree.txt" <<<"exit status $status"$'\n'"$output"
+		run --separate-stderr "$UNCORE" --root "$MACHINES/$tree" doctor --json
+		sorted_json <<<"$output" | golden "doctor-$tree.json"
+	done
+}
+
+@test "stat --dry-run" {
+	golden_of dry-run-t410.txt 0 --root "$T410" stat --dry-run -M 'memory.*'
+	golden_of dry-run-spr.txt 0 --root "$SPR" stat --dry-run -M 'memory.*'
+	golden_of dry-run-spr.json 0 --root "$SPR" stat --dry-run -j -M 'memory.*'
+	golden_of dry-run-ivt.txt 0 --root "$MACHINES/intel-ivt-1socket" stat --dry-run -M 'memory.*'
+}
+
+@test "list as text" {
+	golden_of list-t410.txt 0 --root "$T410" list
+	golden_of list-spr.txt 0 --root "$SPR" list pmus
+}
+
+@test "the simulated machines: overview" {
+	golden_of overview-t410.txt 0 --source "$SIM_T410"
+	golden_of overview-spr.txt 0 --source "$SIM_SPR"
+}
+
+@test "the simulated machines: text, CSV, JSON" {
+	golden_of mem-t410.txt 0 --source "$SIM_T410" mem --timeout 1
+	golden_of mem-spr.txt 0 --source "$SIM_SPR" mem --timeout 1
+	golden_of mem-t410.csv 0 --source "$SIM_T410" mem --csv -I 10 --interval-count 5
+	golden_of mem-t410.jsonl 0 --source "$SIM_T410" mem -j -I 10 --interval-count 5
+	golden_of mem-spr.csv 0 --source "$SIM_SPR" mem --timeout 1 --csv --no-merge
+	golden_of mem-spr.jsonl 0 --source "$SIM_SPR" mem -j -I 10 --interval-count 5 --summary
+	golden_of intervals-t410.txt 0 --source "$SIM_T410" mem -I 10 --interval-count 3 --summary
+}
+
+@test "the goldens of the simulations are what their rates say" {
+	helper check-sim t410 "$GOLDEN/mem-t410.jsonl"
+	helper check-sim spr "$GOLDEN/mem-spr.jsonl"
+	helper check-sim t410 "$GOLDEN/mem-t410.csv"
+	helper check-sim spr "$GOLDEN/mem-spr.csv"
+}
+
+@test "every event of the simulations is what its rate says" {
+	helper check-sim t410
+	helper check-sim spr
+}

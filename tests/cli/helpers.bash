@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=bash
+# What the tests of the command share. UNCORE is the command, UNCORE_SOURCE_ROOT the sources.
+
+bats_require_minimum_version 1.5.0
+
+: "${UNCORE:?the path of the command under test}"
+: "${UNCORE_SOURCE_ROOT:=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)}"
+export UNCORE UNCORE_SOURCE_ROOT
+MACHINES=$UNCORE_SOURCE_ROOT/tests/machines
+GOLDEN=$UNCORE_SOURCE_ROOT/tests/golden
+T410=$MACHINES/nvidia-t410-1socket
+SPR=$MACHINES/intel-spr-1socket
+# One second per reading, whatever the clock says: results repeat to the byte.
+SIM_T410=sim:t410,step=1s
+SIM_SPR=sim:spr,step=1s
+
+# Python writes no caches into the sources.
+export PYTHONDONTWRITEBYTECODE=1
+
+helper() {
+	python3 "$BATS_TEST_DIRNAME/$1.py" "${@:2}"
+}
+
+fail() {
+	printf '%s\n' "$@"
+	# shellcheck disable=SC2154 # set by run
+	printf -- '--- status\n%s\n--- stdout\n%s\n--- stderr\n%s\n' "$status" "${output:0:4000}" \
+		"${stderr:0:4000}"
+	return 1
+}
+
+no_sanitizer_report() {
+	case $stderr in
+	*Sanitizer* | *'runtime error:'*) fail 'a sanitizer has found something' ;;
+	esac
+}
+
+# expect STATUS COMMAND...: runs it; $output and $stderr are what it wrote.
+expect() {
+	local wanted=$1 flags=(--separate-stderr)
+
+	shift
+	[ "$wanted" -ne 127 ] || flags+=(-127) # else bats takes it for a slip of the test
+	run "${flags[@]}" "$@"
+	no_sanitizer_report || return 1
+	[ "$status" -eq "$wanted" ] || fail "exit status $status and not $wanted: $*"
+}
+
+# What a failing command must keep to: the status, nothing on standard output, and sentences that
+# begin with the name of the command.
+refuses() {
+	expect "$@" || return 1
+	[ -z "$output" ] || fail 'a failing command wrote to standard output' || return 1
+	case $stderr in
+	uncore:* | 'uncore '*:*) ;;
+	*) fail 'the sentence does not begin with the name of the command' ;;
+	esac
+}
+
+# Each argument is a regular expression that standard error must match.
+says() {
+	local words
+
+	for words in "$@"; do
+		[[ $stderr =~ $words ]] || fail "standard error does not match: $words" || return 1
+	done
+}
+
+shows() {
+	local words
+
+	for words in "$@"; do
+		[[ $output =~ $words ]] || fail "standard output does not match: $words" || return 1
+	done
+}
+
+root_only() {
+	[ "$(id -u)" -eq 0 ] || skip 'needs root'
+}
+
+# The kernel's own counters, which any x86 machine and guest has.
+needs_msr() {
+	[ -e /sys/bus/event_source/devices/msr/events/tsc ] || skip 'this machine has no msr PMU'
+	if [ "$(id -u)" -ne 0 ] && [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -gt 0 ]; then
+		skip 'counting system-wide needs root here'
+	fi
+}
+
+needs_perf() {
+	command -v perf >/dev/null || skip 'there is no perf here'
+	perf stat -a -e msr/tsc/ -x, -- true >/dev/null 2>&1 || skip 'perf does not work here'
+}
+
+# An object over many lines, in the order of the names. Not by jq, which prints 1.0 as 1 up to 1.6.
+sorted_json() {
+	python3 -m json.tool --sort-keys --no-ensure-ascii --indent 2
+}
+
+# Compares standard input with tests/golden/NAME; UPDATE=1 takes it over instead.
+golden() {
+	local name=$1 file=$GOLDEN/$1
+
+	if [ -n "${UPDATE-}" ]; then
+		mkdir -p "$GOLDEN"
+		cat >"$file"
+		return
+	fi
+	[ -e "$file" ] || { echo "tests/golden/$name is missing: UPDATE=1 makes it"; return 1; }
+	diff -u --label "tests/golden/$name" --label 'the command' "$file" - || {
+		echo "differs from tests/golden/$name; when that is right: UPDATE=1 meson test --suite cli"
+		return 1
+	}
+}

@@ -1,0 +1,91 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# `uncore list`: every PMU, term and alias of every machine recorded. UPDATE=1 writes the goldens.
+
+load helpers
+
+@test "list --json of every machine: golden, and complete by a walk of its own" {
+	local tree count=0
+
+	for tree in "$MACHINES"/*/; do
+		tree=$(basename "$tree")
+		expect 0 "$UNCORE" --root "$MACHINES/$tree" list --json
+		[ -z "$stderr" ] || fail "$tree"
+		helper check-list "$MACHINES/$tree" <<<"$output"
+		sorted_json <<<"$output" | golden "list-$tree.json"
+		count=$((count + 1))
+	done
+	[ "$count" -ge 7 ] || fail "only $count machines in tests/machines"
+}
+
+@test "the machine this runs on: complete, too" {
+	[ -d /sys/bus/event_source/devices ] || skip 'no PMU here'
+	expect 0 "$UNCORE" list --json
+	helper check-list / <<<"$output"
+}
+
+@test "list --json names the machine" {
+	expect 0 "$UNCORE" --root "$SPR" list --json
+	[ "$(jq -r '.machine.cpu_model' <<<"$output")" = intel/6/143 ]
+	[ "$(jq -c '[.machine.cpus, .machine.sockets]' <<<"$output")" = '[4,[0]]' ]
+}
+
+@test "list pmus, events, metrics: one kind each; without a word all three" {
+	expect 0 "$UNCORE" --root "$T410" list pmus
+	shows nvidia_ucf_pmu_0 'nvidia_pcie_pmu_0_rc_\{0-5\}'
+	[[ ! $output =~ mem_bytes_rd ]]
+	expect 0 "$UNCORE" --root "$T410" list events
+	shows nvidia_ucf_pmu_0/mem_bytes_rd/
+	[[ ! $output =~ memory.read.bandwidth ]]
+	expect 0 "$UNCORE" --root "$T410" list metrics
+	shows 'memory.read.bandwidth +B/s'
+	[[ ! $output =~ mem_bytes_rd ]]
+	expect 0 "$UNCORE" --root "$T410" list
+	shows 'nvidia_pcie_pmu_0_rc_\{0-5\}' nvidia_ucf_pmu_0/mem_bytes_rd/ memory.read.bandwidth
+}
+
+@test "a pattern is any part of a name, or a glob" {
+	expect 0 "$UNCORE" --root "$T410" list events BYTES_RD
+	shows mem_bytes_rd slc_bytes_rd
+	[[ ! $output =~ bytes_wr ]]
+	expect 0 "$UNCORE" --root "$T410" list metrics 'memory.*.bandwidth'
+	shows memory.read.bandwidth memory.write.bandwidth
+	[[ ! $output =~ cache ]]
+}
+
+@test "every event that is listed parses" {
+	local events list
+
+	expect 0 "$UNCORE" --root "$SPR" list --json events
+	# Placeholders must be filled in by the user.
+	events=$(jq -r '.pmus[] | select(.core | not) | .name as $p | .events[] |
+		select(.terms | contains("?") | not) | "\($p)/\(.name)/"' <<<"$output")
+	list=$(tr '\n' ',' <<<"$events")
+	expect 0 "$UNCORE" --root "$SPR" stat --dry-run -j -e "${list%,}"
+	[ "$(wc -l <<<"$events")" -gt 50 ] || fail 'too few events: this test tests nothing'
+}
+
+@test "every metric that is listed can be planned and explained" {
+	local tree metric
+
+	for tree in nvidia-t410-1socket intel-spr-1socket; do
+		expect 0 "$UNCORE" --root "$MACHINES/$tree" list --json metrics
+		for metric in $(jq -r '.metrics[].name' <<<"$output"); do
+			expect 0 "$UNCORE" --root "$MACHINES/$tree" stat --dry-run -j -M "$metric"
+			[ -n "$output" ] || fail "$metric"
+			expect 0 "$UNCORE" --root "$MACHINES/$tree" explain "$metric"
+			shows "$metric" formula evidence 'perf stat -a'
+		done
+	done
+}
+
+@test "--all: metrics of other machines, with the reason why not here" {
+	expect 0 "$UNCORE" --root "$SPR" list --json --all metrics cache.hit.ratio
+	[ "$(jq -r '.metrics[0].missing | length > 10' <<<"$output")" = true ]
+}
+
+@test "a pattern that matches nothing: a sentence, exit 1" {
+	expect 1 "$UNCORE" --root "$SPR" list nothing-like-it
+	[ -z "$output" ]
+	says nothing-like-it
+}

@@ -1,0 +1,185 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# Options and arguments: what is refused, and what does what perf's users expect.
+
+load helpers
+
+stat_refuses() {
+	refuses 2 "$UNCORE" --root "$SPR" stat --dry-run "$@"
+}
+
+@test "an unknown command: exit 2, and the nearest one" {
+	refuses 2 "$UNCORE" stats
+	says stats "'stat'|stat"
+	refuses 2 "$UNCORE" frobnicate
+	says frobnicate
+}
+
+@test "an unknown option: exit 2" {
+	refuses 2 "$UNCORE" --frobnicate
+	refuses 2 "$UNCORE" stat --frobnicate
+	says frobnicate
+	refuses 2 "$UNCORE" list --frobnicate
+	refuses 2 "$UNCORE" mem --frobnicate
+}
+
+@test "an option without its argument: exit 2" {
+	refuses 2 "$UNCORE" stat -e
+	refuses 2 "$UNCORE" --root
+}
+
+@test "--help prints to standard output and exits with 0, for every command" {
+	local command
+
+	expect 0 "$UNCORE" --help
+	shows list stat explain doctor mem pcie link cache
+	for command in list stat explain doctor mem pcie link cache; do
+		expect 0 "$UNCORE" "$command" --help
+		[ -n "$output" ] && [ -z "$stderr" ] || fail "$command --help"
+		shows "$command" --root --source --help
+	done
+}
+
+@test "--version" {
+	expect 0 "$UNCORE" --version
+	[[ $output =~ ^uncore\ [0-9]+\.[0-9]+\.[0-9]+$ ]]
+}
+
+@test "intervals that are none: 0, negative, too short, not a number, endless" {
+	local interval
+
+	for interval in 0 -1 1us 999us 1e99 1e3 nan inf x '' 10x 0x10 '1 s' 99999999999999999999; do
+		stat_refuses -e uncore_imc_0/event=1/ -I "$interval"
+		says "-I|'$interval'"
+	done
+}
+
+@test "counts that are none: --interval-count, -r, COUNT" {
+	local count
+
+	for count in 0 -1 x '' 1.5 99999999999; do
+		stat_refuses -e uncore_imc_0/event=1/ -I 10 --interval-count "$count"
+		says interval-count
+		stat_refuses -e uncore_imc_0/event=1/ -r "$count" -- true
+		says '-r'
+	done
+	stat_refuses -e uncore_imc_0/event=1/ 1 0
+	says COUNT
+	stat_refuses -e uncore_imc_0/event=1/ 1 2 3
+	stat_refuses -e uncore_imc_0/event=1/ 0
+	says INTERVAL
+}
+
+@test "options that do not go together" {
+	refuses 2 "$UNCORE" --root "$T410" --source sim:t410 list
+	stat_refuses -e uncore_imc_0/event=1/ -j --csv
+	stat_refuses -e uncore_imc_0/event=1/ --per-socket --no-merge
+	stat_refuses -e uncore_imc_0/event=1/ --append
+	stat_refuses -e uncore_imc_0/event=1/ --interval-count 3
+	stat_refuses -e uncore_imc_0/event=1/ -r 3
+}
+
+@test "separators that cannot be one" {
+	local separator
+
+	for separator in '' '"' $'\n' 12345678901234567; do
+		refuses 2 "$UNCORE" --root "$SPR" stat -e uncore_imc_0/event=1/ -x "$separator"
+	done
+}
+
+@test "-- without a command: exit 2" {
+	stat_refuses -e uncore_imc_0/event=1/ --
+	says --
+}
+
+@test "--root: no such directory, a file, an empty directory" {
+	refuses 2 "$UNCORE" --root /nonexistent list
+	says /nonexistent
+	refuses 2 "$UNCORE" --root /etc/passwd list
+	says /etc/passwd
+	mkdir "$BATS_TEST_TMPDIR/empty"
+	refuses 2 "$UNCORE" --root "$BATS_TEST_TMPDIR/empty" list pmus
+	says sys/devices/system/cpu
+}
+
+@test "--source: no such source, no such simulation, a broken one" {
+	refuses 2 "$UNCORE" --source frobnicate list
+	says frobnicate kernel sim
+	refuses 2 "$UNCORE" --source sim:t411 list
+	says t411 t410
+	refuses 2 "$UNCORE" --source sim:t410,step=0 list
+	refuses 2 "$UNCORE" --source sim:t410,stop=1s list
+	refuses 2 "$UNCORE" --source "sim:$BATS_TEST_TMPDIR/none.yaml" list
+	says none.yaml
+}
+
+@test "--data with a broken file: file:line:col" {
+	local dir=$BATS_TEST_TMPDIR/data
+
+	mkdir "$dir"
+	printf 'family: broken\ntitle: Broken\nfrobnicate: 1\n' >"$dir/broken.yaml"
+	refuses 1 "$UNCORE" --root "$SPR" --data "$dir" list metrics
+	says 'broken\.yaml:3:1' frobnicate
+	printf 'family: broken\n  title: [\n' >"$dir/broken.yaml"
+	refuses 1 "$UNCORE" --root "$SPR" --data "$dir" list metrics
+	says 'broken\.yaml:[0-9]+:[0-9]+'
+	: >"$dir/broken.yaml"
+	refuses 1 "$UNCORE" --root "$SPR" --data "$dir" list metrics
+	says 'broken\.yaml'
+	refuses 2 "$UNCORE" --data /nonexistent list metrics
+	says /nonexistent
+}
+
+@test "--data replaces a built-in family of the same name" {
+	local dir=$BATS_TEST_TMPDIR/data
+
+	mkdir "$dir"
+	sed 's/DRAM read bandwidth/Another title/' "$UNCORE_SOURCE_ROOT/data/intel-imc.yaml" \
+		>"$dir/intel-imc.yaml"
+	expect 0 "$UNCORE" --root "$SPR" --data "$dir" list --json metrics memory.read.bandwidth
+	shows 'Another title'
+}
+
+@test "no decimal commas in any locale" {
+	local here
+
+	# A locale of our own: nothing but a comma.
+	printf 'LC_NUMERIC\ndecimal_point ","\nthousands_sep "."\ngrouping 3;3\nEND LC_NUMERIC\n' \
+		>"$BATS_TEST_TMPDIR/source"
+	unset LC_ALL
+	export LOCPATH=$BATS_TEST_TMPDIR
+	localedef -c -i "$LOCPATH/source" -f UTF-8 "$LOCPATH/commas" >/dev/null 2>&1 || true
+	[ -d "$LOCPATH/commas" ] || skip 'localedef cannot make a locale here'
+	[ "$(LC_NUMERIC=commas bash -c 'printf %.1f 1')" = 1,0 ] || skip 'the locale does not work'
+
+	expect 0 "$UNCORE" --source "$SIM_T410" mem --timeout 1
+	here=$output
+	export LC_NUMERIC=commas
+	expect 0 "$UNCORE" --source "$SIM_T410" mem --timeout 1
+	[ "$output" = "$here" ] || fail 'the locale changes the text' "$here"
+	expect 0 "$UNCORE" --source "$SIM_T410" mem --timeout 1 -j
+	helper check-rows json <<<"$output"
+	expect 0 "$UNCORE" --source "$SIM_T410" mem --timeout 1 --csv
+	helper check-rows csv <<<"$output"
+	expect 0 "$UNCORE" --source sim:t410,step=0.5s mem -j -I 0.05s --interval-count 1
+	[ "$(jq -s '.[0].interval' <<<"$output")" = 0.5 ] || fail 'the step was not read'
+}
+
+@test "the time zone and a locale that does not exist change nothing" {
+	expect 0 "$UNCORE" --source "$SIM_T410" mem --timeout 1 -j
+	local here=$output
+
+	expect 0 env TZ=Pacific/Auckland LC_ALL=xx_XX.UTF-8 LANG=xx "$UNCORE" \
+		--source "$SIM_T410" mem --timeout 1 -j
+	[ "$output" = "$here" ]
+}
+
+@test "options may stand before and after the command's name" {
+	expect 0 "$UNCORE" --root "$SPR" list pmus
+	local before=$output
+
+	expect 0 "$UNCORE" list --root "$SPR" pmus
+	[ "$output" = "$before" ]
+	expect 0 "$UNCORE" list pmus --root "$SPR"
+	[ "$output" = "$before" ]
+}

@@ -1,0 +1,148 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# Where results go: files, full disks, closed pipes. Never half a line, never silence about a loss.
+
+load helpers
+
+SMALL= # what a test has mounted
+
+teardown() {
+	[ -z "$SMALL" ] || umount "$SMALL" || umount -l "$SMALL"
+}
+
+# Something to count that works on every machine.
+count() {
+	"$UNCORE" --source "$SIM_T410" stat -M 'memory.*' --timeout 1 "$@"
+}
+
+@test "-o writes to the file, and nothing to standard output" {
+	local file=$BATS_TEST_TMPDIR/out.csv
+
+	expect 0 count --csv -o "$file"
+	[ -z "$output" ]
+	helper check-rows csv <"$file"
+}
+
+@test "-o empties the file first, --append does not and keeps one header" {
+	local file=$BATS_TEST_TMPDIR/out.csv rows
+
+	expect 0 count --csv -o "$file"
+	rows=$(($(wc -l <"$file") - 1))
+	expect 0 count --csv -o "$file"
+	helper check-rows csv "N=$rows" <"$file"
+	expect 0 count --csv --append -o "$file"
+	expect 0 count --csv --append -o "$file"
+	helper check-rows csv "N=$((3 * rows))" <"$file"
+}
+
+@test "--append to a file that is not there makes it, with a header" {
+	expect 0 count --csv --append -o "$BATS_TEST_TMPDIR/new.csv"
+	helper check-rows csv <"$BATS_TEST_TMPDIR/new.csv"
+}
+
+@test "a mistake in usage leaves an older file alone" {
+	local file=$BATS_TEST_TMPDIR/precious
+
+	echo precious >"$file"
+	refuses 2 "$UNCORE" --source "$SIM_T410" stat -o "$file" -e nvidia_ucf_pmu_0/nothing/
+	[ "$(cat "$file")" = precious ]
+}
+
+@test "-o that cannot be opened: the file, why, exit 1; the command is not started" {
+	local started=$BATS_TEST_TMPDIR/started
+
+	refuses 1 count -o /nonexistent/out
+	says /nonexistent/out 'No such file'
+	refuses 1 count -o "$BATS_TEST_TMPDIR"
+	says 'directory'
+	refuses 1 "$UNCORE" --source sim:t410 stat -M 'memory.*' -o /nonexistent/out -- touch "$started"
+	[ ! -e "$started" ]
+}
+
+@test "a full device behind -o: the file, why, exit 1" {
+	refuses 1 count -o /dev/full
+	says /dev/full 'No space left'
+	refuses 1 count --csv -o /dev/full
+	refuses 1 count -j -o /dev/full
+	refuses 1 "$UNCORE" --root "$T410" stat --dry-run -o /dev/full -M 'memory.*'
+}
+
+@test "a full device behind standard output: every command says so, exit 1" {
+	local command
+
+	for command in 'list' 'list --json' 'explain memory.read.bandwidth' 'doctor' '--help' \
+		'list --help' '--version' 'stat -M memory.* --timeout 1' 'mem -j --timeout 1'; do
+		# shellcheck disable=SC2086 # words are meant
+		refuses 1 to_full "$UNCORE" --source "$SIM_T410" $command
+		says 'No space left'
+	done
+}
+
+to_full() {
+	"$@" >/dev/full
+}
+
+@test "an error of the output does not hide behind the command's success" {
+	refuses 1 "$UNCORE" --source sim:t410 stat -M 'memory.*' -o /dev/full -- true
+}
+
+@test "a closed standard output is an error, and no counter takes its place" {
+	refuses 1 to_closed count -j
+}
+
+to_closed() {
+	"$@" >&-
+}
+
+@test "a closed pipe ends counting at once, without a word" {
+	run --separate-stderr bash -c '"$@" | head -n 1; exit "${PIPESTATUS[0]}"' _ \
+		timeout 20 "$UNCORE" --source "$SIM_T410" stat -M 'memory.*' -j -I 10
+	no_sanitizer_report
+	[ "$status" -eq 1 ] || fail 'exit status'
+	[ -z "$stderr" ] || fail 'a closed pipe is no news'
+	helper check-rows json N=1 <<<"$output"
+}
+
+@test "a closed pipe ends the other commands as quietly" {
+	local command
+
+	for command in 'list --json' 'list' 'explain memory.*' 'doctor' '--help'; do
+		# shellcheck disable=SC2086 # words are meant
+		run --separate-stderr bash -c '"$@" | true' _ "$UNCORE" --root "$SPR" $command
+		no_sanitizer_report
+		[ -z "$stderr" ] || fail "$command"
+	done
+}
+
+@test "a small full file system: whole lines, and the error says how much was written" {
+	local dir=$BATS_TEST_TMPDIR/small kind
+
+	root_only
+	mkdir "$dir"
+	mount -t tmpfs -o size=16k uncore-test "$dir" 2>/dev/null || skip 'mounting is not allowed here'
+	SMALL=$dir
+	for kind in -j --csv; do
+		run --separate-stderr timeout 30 "$UNCORE" --source sim:t410,step=1ms stat -M 'memory.*' \
+			"$kind" -I 1 --interval-count 500 -o "$dir/out"
+		cp "$dir/out" "$BATS_TEST_TMPDIR/out$kind"
+		no_sanitizer_report && [ "$status" -eq 1 ] || break
+	done
+	no_sanitizer_report
+	[ "$status" -eq 1 ] || fail 'exit status'
+	says "$dir/out" 'No space left' '[0-9]+'
+	helper check-rows json <"$BATS_TEST_TMPDIR/out-j"
+	helper check-rows csv <"$BATS_TEST_TMPDIR/out--csv"
+	[ "$(wc -c <"$BATS_TEST_TMPDIR/out-j")" -gt 12000 ] || fail 'too little was kept'
+}
+
+@test "two at once do not disturb each other" {
+	needs_msr
+	"$UNCORE" stat -e msr/tsc/ -j -I 20 --interval-count 20 >"$BATS_TEST_TMPDIR/one" &
+	local first=$!
+
+	"$UNCORE" stat -e msr/tsc/ -j -I 20 --interval-count 20 >"$BATS_TEST_TMPDIR/two"
+	wait "$first"
+	helper check-rows json N=20 real <"$BATS_TEST_TMPDIR/one"
+	helper check-rows json N=20 real <"$BATS_TEST_TMPDIR/two"
+	[ "$(jq -s 'all(.quality == "measured")' "$BATS_TEST_TMPDIR/one" "$BATS_TEST_TMPDIR/two")" = true ]
+}

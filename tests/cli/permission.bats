@@ -1,0 +1,137 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# What a user without and with CAP_PERFMON gets, and what a guest without uncore PMUs is told.
+
+load helpers
+
+setup_file() {
+	# Where nobody can reach it: the command and the library beside it.
+	PUBLIC=$(mktemp -d)
+	chmod 755 "$PUBLIC"
+	cp "$UNCORE" "$PUBLIC/uncore"
+	cp "$(dirname "$UNCORE")"/libuncore.so* "$PUBLIC/" 2>/dev/null || true
+	chmod -R a+rX "$PUBLIC"
+	export PUBLIC
+}
+
+teardown_file() {
+	rm -rf "$PUBLIC"
+}
+
+# As nobody, with these capabilities and no other: "" or perfmon.
+as_nobody() {
+	local capabilities='-all'
+
+	[ -z "$1" ] || capabilities="-all,+$1"
+	shift
+	setpriv --reuid 65534 --regid 65534 --clear-groups --inh-caps="$capabilities" \
+		--ambient-caps="$capabilities" --bounding-set="$capabilities" \
+		env LD_LIBRARY_PATH="$PUBLIC" "$@"
+}
+
+needs_nobody() {
+	root_only
+	[ -e /sys/bus/event_source/devices/msr/events/tsc ] || skip 'this machine has no msr PMU'
+	as_nobody '' true 2>/dev/null || skip 'setpriv cannot drop capabilities here'
+}
+
+needs_denial() {
+	needs_nobody
+	PARANOID=$(cat /proc/sys/kernel/perf_event_paranoid)
+	[ "$PARANOID" -gt 0 ] || skip "perf_event_paranoid is $PARANOID: everybody may count"
+}
+
+needs_perfmon() {
+	needs_nobody
+	as_nobody perfmon true 2>/dev/null || skip 'setpriv does not know CAP_PERFMON'
+}
+
+@test "nobody: exit 4, and the sentence names the level, the capability and a command" {
+	needs_denial
+	refuses 4 as_nobody '' "$PUBLIC/uncore" stat -e msr/tsc/ --timeout 20
+	says perf_event_paranoid "$PARANOID" CAP_PERFMON 'setcap|sysctl|sudo'
+}
+
+@test "nobody, metrics and JSON: the same sentence, no output" {
+	needs_denial
+	refuses 4 as_nobody '' "$PUBLIC/uncore" stat -M clock.frequency -j --timeout 20
+	says perf_event_paranoid CAP_PERFMON
+}
+
+@test "nobody: the overview says why nothing can be seen, and what to type" {
+	needs_denial
+	expect 4 as_nobody '' "$PUBLIC/uncore"
+	[[ "$output$stderr" =~ perf_event_paranoid ]] || fail 'the level'
+	[[ "$output$stderr" =~ CAP_PERFMON ]] || fail 'the capability'
+}
+
+@test "nobody: doctor says DENIED, and the command that mends it" {
+	needs_denial
+	run --separate-stderr as_nobody '' "$PUBLIC/uncore" doctor
+	no_sanitizer_report
+	[ "$status" -eq 3 ] || [ "$status" -eq 4 ] || fail 'exit status'
+	shows DENIED "$PARANOID" CAP_PERFMON 'setcap|sysctl|sudo'
+}
+
+@test "nobody may list, explain and plan" {
+	needs_nobody
+	expect 0 as_nobody '' "$PUBLIC/uncore" list
+	shows msr/tsc/
+	expect 0 as_nobody '' "$PUBLIC/uncore" explain clock.frequency
+	expect 0 as_nobody '' "$PUBLIC/uncore" stat --dry-run -e msr/tsc/
+}
+
+@test "the command is not started when counting is refused" {
+	needs_denial
+	run --separate-stderr as_nobody '' "$PUBLIC/uncore" stat -e msr/tsc/ -- echo started
+	[ "$status" -eq 4 ] || fail 'exit status'
+	[ -z "$output" ] || fail 'the command was started'
+}
+
+@test "nobody with CAP_PERFMON: values, exit 0" {
+	needs_perfmon
+	expect 0 as_nobody perfmon "$PUBLIC/uncore" stat -e msr/tsc/ -j --timeout 50
+	helper check-rows json N=1 real <<<"$output"
+	[ "$(jq '.quality == "measured" and .count > 0' <<<"$output")" = true ]
+}
+
+@test "nobody with CAP_PERFMON: doctor has nothing denied" {
+	needs_perfmon
+	run --separate-stderr as_nobody perfmon "$PUBLIC/uncore" doctor
+	no_sanitizer_report
+	[ "$status" -ne 4 ] || fail 'exit status'
+	shows permission CAP_PERFMON
+	[[ ! $output =~ DENIED ]] || fail 'DENIED'
+}
+
+@test "no memory controllers to count here: exit 3, why, and what to do" {
+	expect_none mem
+	says memory
+}
+
+@test "no cache counters here: exit 3, why, and what to do" {
+	expect_none cache
+}
+
+@test "what the catalogue has no metrics for yet: exit 3, and it says so" {
+	refuses 3 "$UNCORE" pcie
+	says catalogue 'uncore list events'
+	refuses 3 "$UNCORE" link
+	says catalogue 'uncore list events'
+}
+
+# expect_none PRESET: on a machine that has nothing of the kind.
+expect_none() {
+	local pmu
+
+	for pmu in /sys/bus/event_source/devices/*; do
+		case ${pmu##*/} in
+		breakpoint | kprobe | uprobe | software | tracepoint | msr | power | cpu | cstate_*) ;;
+		*) skip "this machine has ${pmu##*/}" ;;
+		esac
+	done
+	refuses 3 "$UNCORE" "$1"
+	if grep -qw hypervisor /proc/cpuinfo; then
+		says guest 'host'
+	fi
+}

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: MIT
+"""Strict readers of what the command prints: JSON lines and CSV. A finding raises Wrong."""
+
+import csv
+import io
+import json
+import math
+
+SCHEMA = 1
+COLUMNS = (
+    "time interval total source kind name family socket pmu cpu value unit rate quality coverage "
+    "instances count enabled_ns running_ns reason"
+).split()
+QUALITIES = ("measured", "scaled", "partial", "suspect", "unavailable")
+
+
+class Wrong(Exception):
+    """What was read is not what the format promises."""
+
+
+def check(condition, sentence):
+    if not condition:
+        raise Wrong(sentence)
+
+
+def _no_constant(name):
+    raise Wrong(f"{name} is not JSON")
+
+
+def _no_twins(pairs):
+    names = [name for name, _ in pairs]
+    check(len(names) == len(set(names)), f"an object has a key twice: {names}")
+    return dict(pairs)
+
+
+def json_value(text):
+    try:
+        return json.loads(text, parse_constant=_no_constant, object_pairs_hook=_no_twins)
+    except json.JSONDecodeError as error:
+        raise Wrong(f"not JSON ({error}): {text[:200]!r}") from error
+
+
+def json_lines(text):
+    """Every line an object with a schema version; the last line ends, too."""
+    check(text.endswith("\n"), f"the last line is cut off: {text[-80:]!r}")
+    objects = [json_value(line) for line in text[:-1].split("\n")]
+    for o in objects:
+        check(isinstance(o, dict), f"not an object: {o!r}")
+        check(o.get("schema") == SCHEMA, f"schema is {o.get('schema')!r}")
+    return objects
+
+
+def json_rows(text):
+    """Rows of results: all keys there, every value of its kind."""
+    rows = json_lines(text)
+    for row in rows:
+        for key in COLUMNS:
+            check(key in row, f"no {key} in {row}")
+        for key in ("simulated", "total"):
+            check(isinstance(row[key], bool), f"{key} is {row[key]!r}")
+        check(row["kind"] in ("metric", "event"), f"kind is {row['kind']!r}")
+        check(row["quality"] in QUALITIES, f"quality is {row['quality']!r}")
+        check(row["value"] is not None or row["reason"], f"no value and no reason: {row}")
+        unavailable = row["quality"] == "unavailable"
+        check((row["value"] is None) == unavailable, f"value and quality: {row}")
+        for key in ("count", "enabled_ns", "running_ns", "instances"):
+            check(row[key] is None or isinstance(row[key], int), f"{key} is no integer: {row}")
+        for key in ("time", "interval"):
+            check(isinstance(row[key], (int, float)), f"{key} is no number: {row}")
+    return rows
+
+
+def csv_rows(text, separator=","):
+    """Rows as dictionaries: one header line, the same columns everywhere."""
+    check(text.endswith("\n"), f"the last line is cut off: {text[-80:]!r}")
+    if len(separator) == 1:
+        lines = list(csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True))
+    else:
+        lines = [line.split(separator) for line in text[:-1].split("\n")]
+    check(lines[0] == COLUMNS, f"the header is {lines[0]}")
+    for line in lines[1:]:
+        check(len(line) == len(COLUMNS), f"{len(line)} columns and not {len(COLUMNS)}: {line}")
+        check(line != COLUMNS, "the header is there twice")
+    rows = [dict(zip(COLUMNS, line)) for line in lines[1:]]
+    for row in rows:
+        check(row["kind"] in ("metric", "event"), f"kind is {row['kind']!r}")
+        check(row["total"] in ("true", "false"), f"total is {row['total']!r}")
+        check(row["quality"] in QUALITIES, f"quality is {row['quality']!r}")
+        check(row["value"] or row["reason"], f"no value and no reason: {row}")
+        for key in ("time", "interval", "value", "rate", "coverage"):
+            check(not row[key] or math.isfinite(float(row[key])), f"{key} is not finite: {row}")
+        for key in ("instances", "count", "enabled_ns", "running_ns"):
+            check(not row[key] or row[key].isdigit(), f"{key} is no whole number: {row}")
+    return rows

@@ -1,0 +1,36 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# Ctrl-C, kill, and readers that stop reading.
+
+load helpers
+
+@test "SIGINT and SIGTERM end an interval cleanly and print it" {
+	helper signals intervals INT
+	helper signals intervals TERM
+}
+
+@test "SIGINT and SIGTERM end a single window and print it" {
+	helper signals window INT
+	helper signals window TERM
+}
+
+@test "signals sent to uncore alone are handed on to the command" {
+	helper signals command INT
+	helper signals command TERM
+}
+
+@test "Ctrl-C at a terminal: the command decides what it does" {
+	helper signals terminal
+}
+
+@test "SIGINT works where the shell has it ignored" {
+	helper signals ignored
+}
+
+@test "Ctrl-C before the delay is over" {
+	helper signals delay
+}
+
+@test "Ctrl-C works when the reader has stopped reading" {
+	helper signals stalled
+}

@@ -1,0 +1,121 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Sends signals to `uncore stat` as terminals and service managers do, and checks what it leaves.
+
+  signals.py intervals INT|TERM     the interval under way is ended and printed; status 0
+  signals.py window INT|TERM        so is the only one
+  signals.py command INT|TERM       sent to uncore alone: handed on, the command's status is ours
+  signals.py terminal               Ctrl-C goes to all; the command decides what it does
+  signals.py ignored                SIGINT ignored by the shell, as for every `&` of a script
+  signals.py delay                  Ctrl-C before counting has begun
+  signals.py stalled                Ctrl-C when the reader of the pipe has stopped reading"""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import rows
+from rows import check
+
+STAT = [os.environ["UNCORE"], "--source", "sim:t410", "stat", "-j"]
+STAT += ["-e", "nvidia_ucf_pmu_0/mem_bytes_rd/"]
+LIMIT = 20  # seconds that nothing here may take
+
+
+def start(*args, **options):
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    return subprocess.Popen([*STAT, *args], **{**pipes, **options})
+
+
+def end(process, status):
+    """What it still wrote; the status must be `status`."""
+    out, err = process.communicate(timeout=LIMIT)
+    text = err.decode()
+    check("Sanitizer" not in text and "runtime error" not in text, text)
+    check(process.returncode == status, f"status {process.returncode} and not {status}: {text}")
+    return out.decode(), text
+
+
+def intervals(name):
+    process = start("-I", "100")
+    first = [process.stdout.readline() for _ in range(3)]
+    time.sleep(0.03)
+    process.send_signal(getattr(signal, "SIG" + name))
+    out, err = end(process, 0)
+    found = rows.json_rows(b"".join(first).decode() + out)
+    check(not err or "ticks were missed" in err, f"a word on standard error: {err}")
+    check(len(found) >= 4, f"the interval under way was not printed: {len(found)} rows")
+    check(0 < found[-1]["interval"] < 0.099, f"the last interval was not cut short: {found[-1]}")
+    lengths = sum(row["interval"] for row in found)
+    check(abs(lengths - found[-1]["time"]) < 1e-6, f"lost time: {lengths} {found[-1]['time']}")
+
+
+def window(name):
+    process = start()
+    time.sleep(0.4)
+    process.send_signal(getattr(signal, "SIG" + name))
+    found = rows.json_rows(end(process, 0)[0])
+    check(len(found) == 1 and 0 < found[0]["interval"] < 5, f"one window: {found}")
+
+
+def command(name):
+    number = getattr(signal, "SIG" + name)
+    process = start("--", "sh", "-c", "echo here >&2; exec sleep 10")
+    check(process.stderr.readline() == b"here\n", "the command did not start")
+    time.sleep(0.1)
+    begin = time.monotonic()
+    process.send_signal(number)
+    found = rows.json_rows(end(process, 128 + number)[0])
+    check(time.monotonic() - begin < 5, "the command was not ended")
+    check(len(found) == 1, f"one window: {found}")
+
+
+def terminal():
+    script = "trap 'exit 7' INT; echo here >&2; sleep 2 >/dev/null 2>&1 & wait"
+    process = start("--", "sh", "-c", script, start_new_session=True)
+    check(process.stderr.readline() == b"here\n", "the command did not start")
+    time.sleep(0.1)
+    os.killpg(process.pid, signal.SIGINT)
+    check(len(rows.json_rows(end(process, 7)[0])) == 1, "one window")
+
+
+def ignored():
+    process = start("-I", "50", preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN))
+    first = process.stdout.readline()
+    process.send_signal(signal.SIGINT)
+    rows.json_rows(first.decode() + end(process, 0)[0])
+
+
+def delay():
+    process = start("-D", "10000")
+    time.sleep(0.4)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=LIMIT)
+    check(not out, f"nothing was counted: {out!r}")
+    check(b"nothing was counted" in err, f"that is not said: {err!r}")
+
+
+def stalled():
+    process = start("-I", "1", "--per-socket")
+    # A pipe takes 64 KiB, about 200 rows.
+    time.sleep(1)
+    process.send_signal(signal.SIGINT)
+    process.wait(timeout=LIMIT)
+    out = process.stdout.read().decode()
+    check(process.returncode == 1, f"status {process.returncode}: data was lost")
+    check(b"stopped reading" in process.stderr.read(), "that data was lost is not said")
+    rows.json_rows(out[: out.rindex("\n") + 1])
+
+
+def main():
+    commands = [intervals, window, command, terminal, ignored, delay, stalled]
+    try:
+        {c.__name__: c for c in commands}[sys.argv[1]](*sys.argv[2:])
+    except (rows.Wrong, subprocess.TimeoutExpired) as wrong:
+        sys.exit(f"signals {' '.join(sys.argv[1:])}: {wrong}")
+
+
+if __name__ == "__main__":
+    main()

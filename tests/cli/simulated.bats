@@ -1,0 +1,111 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# Nobody may take invented values for measured ones: every output of a simulation says so.
+
+load helpers
+
+# Arguments that make rows. A word for each way of printing them.
+sim() {
+	expect 0 "$UNCORE" --source "$SIM_T410" "$@"
+}
+
+says_so() {
+	[[ ${lines[0]}${lines[1]-} =~ SIMULATED ]] || fail "not labelled at the top: $*"
+}
+
+@test "text: the overview and every command say SIMULATED at the top" {
+	local command
+
+	sim
+	says_so overview
+	for command in list 'list pmus' 'list events' 'list metrics' 'explain memory.*' doctor \
+		'mem --timeout 1' 'cache --timeout 1' 'stat --timeout 1' \
+		'stat -I 1 --interval-count 2 --summary' \
+		'stat --timeout 1 --per-socket' 'stat --timeout 1 --no-merge' \
+		'stat --timeout 1 -e nvidia_ucf_pmu_0/cycles/' 'stat -r 2 -- true' 'stat -- true' \
+		'stat --dry-run -M memory.*'; do
+		# shellcheck disable=SC2086 # words are meant
+		sim $command
+		says_so "$command"
+	done
+}
+
+@test "JSON: every object has \"simulated\": true, and the source" {
+	local command
+
+	for command in 'list --json' 'explain --json memory.*' 'doctor --json' 'mem -j --timeout 1' \
+		'cache -j --timeout 1' 'stat -j --timeout 1' 'stat -j -I 1 --interval-count 2 --summary' \
+		'stat -j --timeout 1 -e nvidia_ucf_pmu_0/cycles/' 'stat -j -r 2 -- true' \
+		'stat -j --dry-run -M memory.*' 'stat -j --timeout 1 --no-merge'; do
+		# shellcheck disable=SC2086 # words are meant
+		sim $command
+		[ "$(jq -s -c 'map([.simulated, .source]) | unique' <<<"$output")" = \
+			"[[true,\"$SIM_T410\"]]" ] || fail "$command"
+	done
+}
+
+@test "CSV: the source of every row says SIMULATED, with any separator" {
+	local command
+
+	for command in 'mem --csv --timeout 1' 'stat --csv --timeout 1' \
+		'stat --csv -I 1 --interval-count 2' \
+		'stat --csv --timeout 1 -e nvidia_ucf_pmu_0/cycles/' 'stat --csv -r 2 -- true'; do
+		# shellcheck disable=SC2086 # words are meant
+		sim $command
+		helper check-rows csv simulated <<<"$output"
+	done
+	sim mem --timeout 1 -x ';'
+	helper check-rows csv ';' simulated <<<"$output"
+}
+
+@test "files and appended rows are labelled as well" {
+	local file=$BATS_TEST_TMPDIR/out
+
+	sim mem --timeout 1 -o "$file"
+	head -n 1 "$file" | grep -q SIMULATED
+	sim mem --timeout 1 --csv -o "$file"
+	sim mem --timeout 1 --csv -o "$file" --append
+	helper check-rows csv simulated <"$file"
+}
+
+@test "a simulation of one's own is labelled, too" {
+	local file=$BATS_TEST_TMPDIR/mine.yaml
+
+	cat >"$file" <<-YAML
+		sim: mine
+		machine: t410
+		rates:
+		  - {pmu: nvidia_ucf_pmu, event: cycles, constant: 1e9}
+	YAML
+	expect 0 "$UNCORE" --source "sim:$file,step=1s" stat -j --timeout 1 -e nvidia_ucf_pmu/cycles/
+	helper check-rows json simulated N=1 <<<"$output"
+	[ "$(jq .count <<<"$output")" -eq 1000000000 ]
+	expect 0 "$UNCORE" --source "sim:$file" stat --timeout 10 -e nvidia_ucf_pmu/cycles/
+	says_so mine
+}
+
+@test "the same command prints the same bytes twice" {
+	sim mem -j -I 1 --interval-count 3
+	local before=$output
+
+	sim mem -j -I 1 --interval-count 3
+	[ "$output" = "$before" ]
+}
+
+@test "sim: works from any directory" {
+	cd /
+	sim mem --timeout 1
+	shows memory.read.bandwidth
+}
+
+@test "what is real is not labelled" {
+	expect 0 "$UNCORE" --root "$T410" list
+	[[ ! $output =~ SIMULATED ]]
+	expect 0 "$UNCORE" --root "$T410" list --json
+	[ "$(jq .simulated <<<"$output")" = false ]
+	needs_msr
+	expect 0 "$UNCORE" stat -e msr/tsc/ --csv --timeout 10
+	helper check-rows csv real <<<"$output"
+	expect 0 "$UNCORE" stat -e msr/tsc/ -j --timeout 10
+	helper check-rows json real <<<"$output"
+}
