@@ -172,18 +172,6 @@ static int no_such_pmu(struct adder *a)
 	return r < 0 ? unc_nomem(a->e) : -ENODEV;
 }
 
-/* A PMU that the name means but whose terms do not fit: counted on the others, and told. */
-static int note_skipped(struct adder *a, const struct unc_error *why)
-{
-	struct unc_text note = {0};
-	int r = 0;
-
-	unc_text_add(&note, "not counted there: %s", why->text);
-	r = note.failed ? -ENOMEM : unc_names_add(&a->m->notes, note.data);
-	unc_text_finish(&note);
-	return r < 0 ? unc_nomem(a->e) : 0;
-}
-
 /* PMUs of the event's own kind that cannot be counted: its rows are not the whole. */
 static int leave_out(struct adder *a, size_t count, const struct unc_error *why)
 {
@@ -247,34 +235,34 @@ static int add_event(struct adder *a)
 		return failed ? unc_fail(a->e, -error, "%s", first.text) : no_such_pmu(a);
 	if (!failed)
 		return 0;
-	return is_glob(a->event) ? note_skipped(a, &first) : leave_out(a, failed, &first);
+	error = unc_monitor_note(a->m, "left out: %s", first.text);
+	return error < 0 || is_glob(a->event) ? error : leave_out(a, failed, &first);
+}
+
+/* True when some PMU has only a part of the group's events. */
+static bool is_split(const struct adder *a, const struct unc_events *list, int group)
+{
+	size_t members = 0;
+
+	for (size_t i = 0; i < list->count; i++)
+		members += list->items[i].group == group;
+	for (size_t i = a->first_want; i < a->m->want_count; i++)
+		if (a->m->wants[i].group == group && a->m->wants[i].count < members)
+			return true;
+	return false;
 }
 
 static int note_split_groups(struct adder *a, const struct unc_events *list)
 {
-	for (size_t g = 0; g < list->group_count; g++) {
-		size_t members = 0;
-		struct unc_text note = {0};
-		int r = 0;
+	int r = 0;
 
-		for (size_t i = 0; i < list->count; i++)
-			members += list->items[i].group == (int)g;
-		for (size_t i = a->first_want; i < a->m->want_count; i++) {
-			const struct unc_want *w = &a->m->wants[i];
-
-			if (w->group != (int)g || w->count >= members)
-				continue;
-			unc_text_add(&note,
-				     "a {} group names events of different PMUs; the kernel groups "
-				     "only events of one PMU, so each PMU has its own group");
-			r = note.failed ? -ENOMEM : unc_names_add(&a->m->notes, note.data);
-			break;
-		}
-		unc_text_finish(&note);
-		if (r < 0)
-			return unc_nomem(a->e);
-	}
-	return 0;
+	for (size_t g = 0; r == 0 && g < list->group_count; g++)
+		if (is_split(a, list, (int)g))
+			r = unc_monitor_note(
+				a->m, "a {} group names events of different PMUs; the kernel "
+				      "groups only events of one PMU, so each PMU has its own "
+				      "group");
+	return r;
 }
 
 static int refuse_when_planned(struct uncore_monitor *m)

@@ -129,7 +129,10 @@ static int add_metric(struct uncore_monitor *m, const struct uncore_metric *metr
 	if (!item->place_count)
 		return unc_fail(&m->machine->error, ENODEV, "%s: %s", metric->name,
 				item->left_why ? item->left_why : "no PMU here has its events");
-	return 0;
+	/* One by one the PMUs have rows of their own, and this one has none to say it. */
+	return item->left_out
+		       ? unc_monitor_note(m, "%s: left out: %s", metric->name, item->left_why)
+		       : 0;
 }
 
 static int no_such_metric(const struct uncore_monitor *m, const char *pattern)

@@ -3,6 +3,8 @@
 #include "monitor.h"
 
 #include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -371,6 +373,17 @@ int uncore_monitor_total(struct uncore_monitor *m, struct uncore_sample *into)
 				"there is no total before the first read");
 	fill(m, m->first, m->first_ns, into);
 	return 0;
+}
+
+int unc_monitor_note(struct uncore_monitor *m, const char *fmt, ...)
+{
+	char note[sizeof(m->machine->error.text)];
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(note, sizeof(note), fmt, args);
+	va_end(args);
+	return unc_names_add(&m->notes, note) < 0 ? unc_nomem(&m->machine->error) : 0;
 }
 
 size_t uncore_monitor_note_count(const struct uncore_monitor *m)

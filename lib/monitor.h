@@ -63,6 +63,9 @@ int unc_monitor_wanted(struct uncore_monitor *m, struct unc_want *want, const ch
 		       const struct unc_encoding *encoding, uint32_t modifiers);
 /* Adds an empty item and returns it; NULL when out of memory. */
 struct unc_item *unc_monitor_item(struct uncore_monitor *m);
+/* Adds something worth telling. -ENOMEM. */
+int unc_monitor_note(struct uncore_monitor *m, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
 /* Notes a PMU that belongs to the item and cannot be counted: its rows are partial. */
 int unc_item_leave_out(struct unc_item *item, const char *why);
 /* Adds a place: `event_count` refs, copied. */

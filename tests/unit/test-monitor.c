@@ -549,6 +549,10 @@ static void an_instance_without_a_cpu(void **state)
 	toy_ok(&t, uncore_monitor_add_events(t.m, "uncore_imc/event=0x04,umask=0x0c/"));
 	toy_start(&t);
 	toy_ok(&t, uncore_monitor_read(t.m, t.s));
+	assert_int_equal(uncore_monitor_note_count(t.m), 2);
+	assert_string_equal(uncore_monitor_note_at(t.m, 0),
+			    "memory.write.bandwidth: left out: uncore_imc_2 has no CPU to be "
+			    "counted from: its cpumask is empty");
 	assert_int_equal(uncore_sample_count(t.s), 4);
 	for (size_t i = 0; i < 4; i++) {
 		const struct uncore_row *row = uncore_sample_row(t.s, i);
