@@ -4,14 +4,16 @@
 
 load helpers
 
-@test "SIGINT and SIGTERM end an interval cleanly and print it" {
+@test "SIGINT, SIGTERM and SIGHUP end an interval cleanly and print it" {
 	helper signals intervals INT
 	helper signals intervals TERM
+	helper signals intervals HUP
 }
 
-@test "SIGINT and SIGTERM end a single window and print it" {
+@test "SIGINT, SIGTERM and SIGHUP end a single window and print it" {
 	helper signals window INT
 	helper signals window TERM
+	helper signals window HUP
 }
 
 @test "signals sent to uncore alone are handed on to the command" {

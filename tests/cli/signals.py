@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 """Sends signals to `uncore stat` as terminals and service managers do, and checks what it leaves.
 
-  signals.py intervals INT|TERM     the interval under way is ended and printed; status 0
-  signals.py window INT|TERM        so is the only one
+  signals.py intervals INT|TERM|HUP the interval under way is ended and printed; status 0
+  signals.py window INT|TERM|HUP    so is the only one
   signals.py command INT|TERM       sent to uncore alone: handed on, the command's status is ours
   signals.py terminal               Ctrl-C goes to all; the command decides what it does
   signals.py ignored                SIGINT ignored by the shell, as for every `&` of a script
