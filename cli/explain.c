@@ -195,8 +195,7 @@ static json_t *event_json(const struct uncore_metric_event *event)
 
 static json_t *metric_json(const struct explained *e)
 {
-	const struct uncore_metric *m = e->metric;
-	json_t *object = json_object();
+	json_t *object = json_metric(e->metric);
 	json_t *events = json_array();
 	struct buffer perf = {0};
 
@@ -204,13 +203,6 @@ static json_t *metric_json(const struct explained *e)
 		json_push(events, event_json(&e->events[i]));
 	explain_perf(e, &perf);
 	buffer_add(&perf, "", 1);
-	json_put(object, "name", json_text(uncore_metric_name(m)));
-	json_put(object, "title", json_text(uncore_metric_title(m)));
-	json_put(object, "unit", json_text(uncore_metric_unit(m)));
-	json_put(object, "family", json_text(uncore_metric_family(m)));
-	json_put(object, "formula", json_text(uncore_metric_formula(m)));
-	json_put(object, "evidence", json_text(uncore_metric_evidence(m)));
-	json_put(object, "missing", json_text(uncore_metric_missing(m)));
 	json_put(object, "events", events);
 	json_put(object, "perf", json_text(*perf.data ? perf.data : NULL));
 	buffer_free(&perf);

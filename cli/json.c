@@ -100,6 +100,20 @@ static int append(const char *text, size_t len, void *to)
 	return 0;
 }
 
+json_t *json_metric(const struct uncore_metric *m)
+{
+	json_t *object = json_object();
+
+	json_put(object, "name", json_text(uncore_metric_name(m)));
+	json_put(object, "title", json_text(uncore_metric_title(m)));
+	json_put(object, "unit", json_text(uncore_metric_unit(m)));
+	json_put(object, "family", json_text(uncore_metric_family(m)));
+	json_put(object, "formula", json_text(uncore_metric_formula(m)));
+	json_put(object, "evidence", json_text(uncore_metric_evidence(m)));
+	json_put(object, "missing", json_text(uncore_metric_missing(m)));
+	return object;
+}
+
 void json_print(json_t *value, size_t flags, struct buffer *to)
 {
 	json_dump_callback(value, append, to, flags);

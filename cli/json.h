@@ -25,6 +25,9 @@ json_t *json_flag(bool value);
 /* {"schema":1,"source":...,"simulated":...} */
 json_t *json_header(const struct uncore *u);
 
+/* What the catalogue says of a metric. */
+json_t *json_metric(const struct uncore_metric *m);
+
 /* Appends the text with a newline, then frees the value. */
 void json_print(json_t *value, size_t flags, struct buffer *to);
 

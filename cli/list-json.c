@@ -109,19 +109,9 @@ static json_t *metrics(const struct uncore *u, const struct list_options *o)
 
 	for (size_t i = 0; i < uncore_metric_count(u); i++) {
 		const struct uncore_metric *m = uncore_metric_at(u, i);
-		json_t *object;
 
-		if (!list_takes_metric(o, m))
-			continue;
-		object = json_object();
-		json_put(object, "name", json_text(uncore_metric_name(m)));
-		json_put(object, "title", json_text(uncore_metric_title(m)));
-		json_put(object, "unit", json_text(uncore_metric_unit(m)));
-		json_put(object, "family", json_text(uncore_metric_family(m)));
-		json_put(object, "formula", json_text(uncore_metric_formula(m)));
-		json_put(object, "evidence", json_text(uncore_metric_evidence(m)));
-		json_put(object, "missing", json_text(uncore_metric_missing(m)));
-		json_push(array, object);
+		if (list_takes_metric(o, m))
+			json_push(array, json_metric(m));
 	}
 	return array;
 }
