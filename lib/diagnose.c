@@ -170,6 +170,15 @@ static int find_missing(struct uncore *u, const struct unc_family *family,
 
 /* ---- permission ---- */
 
+static void lower_level(struct draft *d)
+{
+	unc_text_add(&d->why,
+		     "%slevels above 2 are a distribution's own, and Debian's kernels "
+		     "want CAP_SYS_ADMIN for them",
+		     d->why.len ? "; " : "");
+	unc_text_add(&d->fix, "sudo sysctl kernel.perf_event_paranoid=2");
+}
+
 static void explain_denial(struct draft *d, const struct unc_permission *p)
 {
 	d->verdict = UNCORE_VERDICT_DENIED;
@@ -183,6 +192,10 @@ static void explain_denial(struct draft *d, const struct unc_permission *p)
 	}
 	unc_text_add(&d->why, "counting system-wide needs %s, or perf_event_paranoid at 0 or below",
 		     p->before_perfmon ? "CAP_SYS_ADMIN" : "CAP_PERFMON");
+	if (p->level > 2) {
+		lower_level(d);
+		unc_text_add(&d->fix, " && ");
+	}
 	unc_text_add(&d->fix, "sudo setcap %s=ep \"$(command -v uncore)\"",
 		     p->before_perfmon ? "cap_sys_admin" : "cap_perfmon");
 }
@@ -202,8 +215,12 @@ static int find_permission(struct uncore *u)
 		     p.held ? p.held : "neither CAP_PERFMON nor CAP_SYS_ADMIN");
 	if (p.filtered)
 		unc_text_add(&d.found, ", and a seccomp filter, which may forbid to count");
-	if (!unc_permission_granted(&p))
+	if (!unc_permission_granted(&p)) {
 		explain_denial(&d, &p);
+	} else if (unc_permission_doubtful(&p)) {
+		d.verdict = UNCORE_VERDICT_NOTE;
+		lower_level(&d);
+	}
 	return file_draft(u, &d);
 }
 

@@ -39,20 +39,24 @@ static void permitted_but_refused(const struct cause *c, const struct unc_permis
 			"lockdown) must forbid it: see the kernel's log for the denial");
 }
 
+/* Above 2 no capability but CAP_SYS_ADMIN is sure to do. */
 static void permission_lacking(const struct cause *c, const struct unc_permission *p)
 {
+	const char *name = p->before_perfmon ? "CAP_SYS_ADMIN" : "CAP_PERFMON";
+	const char *capability = p->before_perfmon ? "cap_sys_admin" : "cap_perfmon";
+
 	unc_error_append(
-		c->e,
-		"; it takes a perf_event_paranoid of 0 or lower, or the capability %s. For "
-		"everybody, until the next boot: sudo sysctl kernel.perf_event_paranoid=0  For "
-		"this program alone: sudo setcap %s=ep $(command -v uncore)",
-		p->before_perfmon ? "CAP_SYS_ADMIN" : "CAP_PERFMON",
-		p->before_perfmon ? "cap_sys_admin" : "cap_perfmon");
-	if (p->level > 2)
+		c->e, "; it takes a perf_event_paranoid of 0 or lower, or the capability %s", name);
+	if (p->level > 2 && !p->before_perfmon)
 		unc_error_append(c->e,
-				 "  (Level %ld is a distribution's own: it forbids every use of "
-				 "perf events without the capability.)",
+				 " at a level of 2 or lower (level %ld is a distribution's own; "
+				 "Debian's kernels want CAP_SYS_ADMIN for it)",
 				 p->level);
+	unc_error_append(c->e, ". For everybody, until the next boot: sudo sysctl "
+			       "kernel.perf_event_paranoid=0  For this program alone: ");
+	if (p->level > 2 && !p->before_perfmon)
+		unc_error_append(c->e, "sudo sysctl kernel.perf_event_paranoid=2 && ");
+	unc_error_append(c->e, "sudo setcap %s=ep $(command -v uncore)", capability);
 }
 
 static void permission(const struct cause *c)
@@ -63,7 +67,7 @@ static void permission(const struct cause *c)
 	unc_error_append(c->e, "no permission to count for the whole machine");
 	if (p.level_known)
 		unc_error_append(c->e, " (kernel.perf_event_paranoid is %ld)", p.level);
-	if (unc_permission_granted(&p))
+	if (unc_permission_granted(&p) && !unc_permission_doubtful(&p))
 		permitted_but_refused(c, &p);
 	else if (p.in_user_namespace)
 		unc_error_append(

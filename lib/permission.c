@@ -42,9 +42,10 @@ static void read_status(struct unc_permission *p, const struct unc_root *root)
 	effective = field(text, "CapEff:");
 	if (effective)
 		set = strtoull(effective, NULL, 16);
+	p->admin = set >> CAP_SYS_ADMIN_BIT & 1;
 	if (set >> CAP_PERFMON_BIT & 1)
 		p->held = "CAP_PERFMON";
-	else if (set >> CAP_SYS_ADMIN_BIT & 1)
+	else if (p->admin)
 		p->held = "CAP_SYS_ADMIN";
 	seccomp = field(text, "Seccomp:");
 	p->filtered = seccomp && strtol(seccomp, NULL, 10) != 0;
@@ -91,4 +92,9 @@ void unc_permission_read(struct unc_permission *out, const struct unc_root *root
 bool unc_permission_granted(const struct unc_permission *p)
 {
 	return (p->level_known && p->level <= 0) || (p->held && !p->in_user_namespace);
+}
+
+bool unc_permission_doubtful(const struct unc_permission *p)
+{
+	return p->level_known && p->level > 2 && p->held && !p->admin && !p->in_user_namespace;
 }

@@ -12,6 +12,7 @@
 #include "helpers.h"
 
 #define PERFMON "CapEff:\t0000004000000000\n"
+#define ADMIN "CapEff:\t0000004000200000\n"
 #define NO_CAPS "CapEff:\t0000000000000000\n"
 #define WHOLE_MAP "         0          0 4294967295\n"
 
@@ -109,7 +110,15 @@ static void permission(void **state)
 	assert_contains(p->e.text, "sudo setcap cap_perfmon=ep $(command -v uncore)");
 	check_lacks(p->e.text, "distribution");
 	tree_put(&p->tree, "proc/sys/kernel/perf_event_paranoid", "3\n");
-	assert_contains(why(p, EPERM), "Level 3 is a distribution's own");
+	assert_contains(why(p, EPERM), "level 3 is a distribution's own");
+	assert_contains(p->e.text,
+			"sysctl kernel.perf_event_paranoid=2 && sudo setcap cap_perfmon");
+	/* With CAP_PERFMON alone it may be the level that refuses: no talk of security modules. */
+	tree_put(&p->tree, "proc/self/status", PERFMON "Seccomp:\t0\n");
+	assert_contains(why(p, EACCES), "want CAP_SYS_ADMIN");
+	check_lacks(p->e.text, "SELinux");
+	tree_put(&p->tree, "proc/self/status", ADMIN "Seccomp:\t0\n");
+	assert_contains(why(p, EACCES), "SELinux");
 }
 
 static void permission_on_old_kernels(void **state)

@@ -144,6 +144,23 @@ static void what_grants(void **state)
 		assert_int_equal(unc_permission_granted(&cases[i].p), cases[i].granted);
 }
 
+static void what_only_trying_tells(void **state)
+{
+	static const struct {
+		struct unc_permission p;
+		bool doubtful;
+	} cases[] = {
+		{{.level_known = true, .level = 3, .held = "CAP_PERFMON"}, true},
+		{{.level_known = true, .level = 3, .held = "CAP_PERFMON", .admin = true}, false},
+		{{.level_known = true, .level = 2, .held = "CAP_PERFMON"}, false},
+		{{.level_known = true, .level = 3}, false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++)
+		assert_int_equal(unc_permission_doubtful(&cases[i].p), cases[i].doubtful);
+}
+
 static void user_namespaces(void **state)
 {
 	static const struct {
@@ -173,7 +190,8 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(nothing_can_be_read), cmocka_unit_test(everything_is_read),
 		cmocka_unit_test(capabilities),        cmocka_unit_test(releases),
-		cmocka_unit_test(what_grants),         cmocka_unit_test(user_namespaces),
+		cmocka_unit_test(what_grants),         cmocka_unit_test(what_only_trying_tells),
+		cmocka_unit_test(user_namespaces),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
