@@ -103,9 +103,6 @@ static int add_on_pmu(struct adder *a, const struct uncore_pmu *pmu, const struc
 {
 	bool per_package = enc->alias && enc->alias->per_package;
 
-	if (enc->cpu >= 0 && !unc_cpulist_has(&pmu->cpus, enc->cpu))
-		return unc_fail(a->e, EINVAL, "%s: %s is not counted from CPU %d", a->event->text,
-				pmu->name, enc->cpu);
 	for (size_t i = 0; i < pmu->cpus.count; i++) {
 		int r = 0;
 
@@ -182,21 +179,32 @@ static int leave_out(struct adder *a, size_t count, const struct unc_error *why)
 	return 0;
 }
 
+enum outcome {
+	ADDED,     /* or the whole call failed */
+	FAILED,    /* this PMU cannot be counted */
+	ELSEWHERE, /* it is not counted from the CPU that the event names */
+};
+
 /* A PMU that the name means: counted, or why not. */
 static int try_pmu(struct adder *a, const struct uncore_pmu *pmu, struct unc_error *why,
-		   bool *added)
+		   enum outcome *outcome)
 {
 	struct unc_encoding enc;
 	int r = unc_pmu_encode(pmu, a->event->terms, &enc, why);
 
-	*added = false;
+	*outcome = FAILED;
 	if (r < 0)
 		return r;
 	if (!pmu->cpus.count)
 		return unc_fail(why, ENODEV,
 				"%s has no CPU to be counted from: its cpumask is empty",
 				pmu->name);
-	*added = true;
+	if (enc.cpu >= 0 && !unc_cpulist_has(&pmu->cpus, enc.cpu)) {
+		*outcome = ELSEWHERE;
+		return unc_fail(why, EINVAL, "%s: %s is not counted from CPU %d", a->event->text,
+				pmu->name, enc.cpu);
+	}
+	*outcome = ADDED;
 	return add_on_pmu(a, pmu, &enc);
 }
 
@@ -206,7 +214,8 @@ static bool is_glob(const struct unc_event *ev)
 	return !ev->pmu || strpbrk(ev->pmu, "*?[");
 }
 
-/* On every PMU that answers to the name; where that fails on some of them, on the others. */
+/* On every PMU that answers to the name; where that fails on some of them, on the others. A `cpu=`
+ * picks, as in perf: each PMU that is counted from that CPU. */
 static int add_event(struct adder *a)
 {
 	const struct unc_pmus *pmus = &a->m->machine->pmus;
@@ -217,22 +226,22 @@ static int add_event(struct adder *a)
 	a->first_item = a->m->item_count;
 	for (size_t i = 0; i < pmus->count; i++) {
 		struct unc_error why = {0};
-		bool good;
+		enum outcome outcome;
 		int r;
 
 		if (!is_candidate(a->event, &pmus->items[i]))
 			continue;
-		r = try_pmu(a, &pmus->items[i], &why, &good);
-		if (good && r < 0)
+		r = try_pmu(a, &pmus->items[i], &why, &outcome);
+		if (outcome == ADDED && r < 0)
 			return r;
-		added += good;
-		if (!good && !failed++) {
+		added += outcome == ADDED;
+		if ((outcome == FAILED && !failed++) || (outcome == ELSEWHERE && !error)) {
 			first = why;
 			error = r;
 		}
 	}
 	if (!added)
-		return failed ? unc_fail(a->e, -error, "%s", first.text) : no_such_pmu(a);
+		return error ? unc_fail(a->e, -error, "%s", first.text) : no_such_pmu(a);
 	if (!failed)
 		return 0;
 	error = unc_monitor_note(a->m, "left out: %s", first.text);

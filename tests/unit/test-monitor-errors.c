@@ -134,6 +134,24 @@ static void terms_that_fit_some_of_the_pmus(void **state)
 	toy_end(&t);
 }
 
+/* A `cpu=` picks the PMUs that are counted from that CPU, and says nothing of the others. */
+static void a_cpu_that_some_of_the_pmus_are_counted_from(void **state)
+{
+	struct uncore_counter c;
+	struct toy t;
+
+	(void)state;
+	toy_play(&t, UNCORE_LEVEL_MACHINE);
+	assert_fails(&t, uncore_monitor_add_events(t.m, "uncore_imc/event=1,cpu=3/"), EINVAL,
+		     "uncore_imc_0 is not counted from CPU 3");
+	toy_ok(&t, uncore_monitor_add_events(t.m, "uncore_imc/event=1,cpu=0/"));
+	assert_int_equal(uncore_monitor_counter_count(t.m), 1);
+	toy_ok(&t, uncore_monitor_counter(t.m, 0, &c));
+	assert_string_equal(uncore_pmu_name(c.pmu), "uncore_imc_0");
+	assert_int_equal(uncore_monitor_note_count(t.m), 0);
+	toy_end(&t);
+}
+
 /* A failed list forgets its own events only. */
 static void what_was_added_before_stays(void **state)
 {
@@ -335,6 +353,7 @@ int main(void)
 		cmocka_unit_test(a_guest_with_the_pmu_but_not_the_event),
 		cmocka_unit_test(events_that_cannot_be),
 		cmocka_unit_test(terms_that_fit_some_of_the_pmus),
+		cmocka_unit_test(a_cpu_that_some_of_the_pmus_are_counted_from),
 		cmocka_unit_test(what_was_added_before_stays),
 		cmocka_unit_test(adding_after_planning),
 		cmocka_unit_test(levels),
