@@ -15,8 +15,9 @@ struct unc_group {
 	size_t first, end; /* of the plan; those without a descriptor are not in it */
 	size_t members;
 	size_t sets;
-	int leader;      /* its descriptor */
-	uint64_t *words; /* the source's buffer for a reading: number, two times, values */
+	int leader;        /* its descriptor */
+	uint64_t alive_ns; /* when the source last saw its time move */
+	uint64_t *words;   /* the source's buffer for a reading: number, two times, values */
 };
 
 /* `shares` of a counter that has a descriptor of its own, or none. */

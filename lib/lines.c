@@ -91,14 +91,15 @@ static void describe_bad(const struct maker *m, size_t index, char *into, size_t
 		snprintf(into, room, "%s", c->why ? c->why : unc_errno_text(c->error));
 		break;
 	case UNC_LOST:
-		snprintf(into, room, "%s/%s/ on CPU %d could not be read", c->pmu->name, c->event,
-			 c->cpu);
+		snprintf(into, room,
+			 "%s/%s/ on CPU %d could not be read: the kernel has given it up",
+			 c->pmu->name, c->event, c->cpu);
 		break;
 	case UNC_STOPPED:
-		snprintf(
-			into, room,
-			"%s/%s/ is no longer counted: CPU %d went offline or the driver was removed",
-			c->pmu->name, c->event, c->cpu);
+		snprintf(into, room,
+			 "%s/%s/ was not counted: CPU %d went offline, its driver was removed, or "
+			 "the machine stood still; it is opened again when it can be",
+			 c->pmu->name, c->event, c->cpu);
 		break;
 	case UNC_NEVER_RAN:
 		snprintf(

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "event.h"
 #include "kernel-groups.h"
+#include "kernel-revive.h"
 #include "kernel-why.h"
 #include "reader.h"
 #include "source.h"
@@ -18,6 +19,7 @@
 
 #define HEADER_WORDS 3 /* of a group's reading: number of values, time enabled, time running */
 #define CONFIG3_WORD (UNC_ATTR_CONFIG3_BYTES / 8 - 1)
+#define REVIVE_NS 100000000u /* between two tries to open dead groups again */
 
 /* The kernel's structure with room for what headers older than Linux 6.3 do not name. */
 union attr {
@@ -34,6 +36,11 @@ struct kernel_source {
 	uint64_t *words; /* what the groups' readings are put into */
 	struct unc_readers *readers;
 	struct unc_reading *into; /* of the read that is going on */
+	struct unc_reading *last; /* of each counter, as last read well */
+	struct unc_reading *past; /* what it had when it was opened again: zeroes at first */
+	bool *dead;               /* which groups are */
+	uint64_t tried_ns;        /* when dead groups were last tried */
+	bool counting;
 
 	struct unc_names *notes; /* of the open that is going on */
 	bool raised;             /* the limit of open files, as far as it goes */
@@ -200,11 +207,76 @@ static void read_group(void *ctx, size_t index)
 		return;
 	}
 	for (size_t i = g->first; i < g->end; i++) {
+		const struct unc_reading *past = &k->past[i];
+
 		if (k->groups.fds[i] >= 0)
-			k->into[i] =
-				(struct unc_reading){*value++, g->words[1], g->words[2], false};
+			k->into[i] = (struct unc_reading){past->raw + *value++,
+							  past->enabled_ns + g->words[1],
+							  past->running_ns + g->words[2], false};
 		else if (k->groups.shares[i] != UNC_SHARES_NONE)
 			k->into[i] = k->into[k->groups.shares[i]];
+	}
+}
+
+static size_t first_open(const struct kernel_source *k, const struct unc_group *g)
+{
+	size_t i = g->first;
+
+	while (k->groups.fds[i] < 0)
+		i++;
+	return i;
+}
+
+/* A group that is read short, or whose time stands still for long though nobody has stopped it. For a
+ * moment, that of a starved virtual machine may, too. A pinned group is read short when it lost its
+ * place on the hardware: it asked for that. */
+static bool is_dead(const struct kernel_source *k, struct unc_group *g, uint64_t now_ns)
+{
+	size_t i = first_open(k, g);
+
+	if (k->into[i].lost)
+		return !(k->counters[i].modifiers & UNC_MOD_PINNED);
+	if (k->into[i].enabled_ns != k->last[i].enabled_ns)
+		g->alive_ns = now_ns;
+	return now_ns - g->alive_ns >= REVIVE_NS;
+}
+
+/* The counts go on from where they were, with the next reading: the time that was missed is missing in
+ * both times, and this window has nothing. */
+static void revive(struct kernel_source *k, struct unc_group *g)
+{
+	const struct unc_opener o = opener(k);
+	int cpu = unc_revive_cpu(k->env.root, k->env.topology, &k->counters[g->first]);
+
+	if (cpu < 0 || unc_revive_group(&k->groups, g, k->counters, cpu, &o) < 0)
+		return;
+	for (size_t i = g->first; i < g->end; i++)
+		k->past[i] = k->last[i];
+	ioctl(g->leader, PERF_EVENT_IOC_ENABLE, 0);
+}
+
+/* A lost counter stands where it was last seen: not counted since, which its times say. */
+static void keep_last(struct kernel_source *k)
+{
+	for (size_t i = 0; i < k->count; i++)
+		if (!k->into[i].lost)
+			k->last[i] = k->into[i];
+		else if (k->last[i].enabled_ns && !(k->counters[i].modifiers & UNC_MOD_PINNED))
+			k->into[i] = k->last[i];
+}
+
+static void look_for_dead(struct kernel_source *k, uint64_t now_ns)
+{
+	bool try = k->counting && now_ns - k->tried_ns >= REVIVE_NS;
+
+	for (size_t g = 0; g < k->groups.count; g++)
+		k->dead[g] = is_dead(k, &k->groups.items[g], now_ns);
+	keep_last(k);
+	for (size_t g = 0; try && g < k->groups.count; g++) {
+		if (!k->dead[g])
+			continue;
+		k->tried_ns = now_ns;
+		revive(k, &k->groups.items[g]);
 	}
 }
 
@@ -222,6 +294,7 @@ static int kernel_read(struct unc_source *s, struct unc_reading *into, uint64_t 
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	unc_readers_run(k->readers);
 	*now_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+	look_for_dead(k, *now_ns);
 	return 0;
 }
 
@@ -232,7 +305,10 @@ static int make_buffer(struct kernel_source *k, struct unc_error *e)
 	uint64_t *at;
 
 	k->words = calloc(HEADER_WORDS * k->groups.count + k->count + 1, sizeof(*k->words));
-	if (!k->words)
+	k->last = calloc(k->count + 1, sizeof(*k->last));
+	k->past = calloc(k->count + 1, sizeof(*k->past));
+	k->dead = calloc(k->groups.count + 1, sizeof(*k->dead));
+	if (!k->words || !k->last || !k->past || !k->dead)
 		return unc_nomem(e);
 	at = k->words;
 	for (size_t g = 0; g < k->groups.count; g++) {
@@ -305,12 +381,18 @@ static int control(struct kernel_source *k, unsigned long request, struct unc_er
 
 static int kernel_enable(struct unc_source *s, struct unc_error *e)
 {
-	return control(kernel_of(s), PERF_EVENT_IOC_ENABLE, e);
+	struct kernel_source *k = kernel_of(s);
+
+	k->counting = true;
+	return control(k, PERF_EVENT_IOC_ENABLE, e);
 }
 
 static int kernel_disable(struct unc_source *s, struct unc_error *e)
 {
-	return control(kernel_of(s), PERF_EVENT_IOC_DISABLE, e);
+	struct kernel_source *k = kernel_of(s);
+
+	k->counting = false;
+	return control(k, PERF_EVENT_IOC_DISABLE, e);
 }
 
 static void kernel_close(struct unc_source *s)
@@ -324,6 +406,9 @@ static void kernel_close(struct unc_source *s)
 	unc_readers_free(k->readers);
 	unc_groups_finish(&k->groups, &o);
 	free(k->words);
+	free(k->last);
+	free(k->past);
+	free(k->dead);
 	free(k);
 }
 
