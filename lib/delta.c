@@ -18,6 +18,12 @@ void unc_delta_unwrap(const struct unc_counter *counter, const struct unc_readin
 		after->raw = before->raw + ((after->raw - before->raw) & mask(counter->width));
 }
 
+static struct unc_delta went_back(const char *what, uint64_t from, uint64_t to)
+{
+	return (struct unc_delta){
+		.state = UNC_WENT_BACK, .fell = what, .fell_from = from, .fell_to = to};
+}
+
 struct unc_delta unc_delta_take(const struct unc_counter *counter, const struct unc_reading *before,
 				const struct unc_reading *after)
 {
@@ -27,8 +33,10 @@ struct unc_delta unc_delta_take(const struct unc_counter *counter, const struct 
 		return (struct unc_delta){.state = UNC_NOT_OPEN};
 	if (before->lost || after->lost)
 		return (struct unc_delta){.state = UNC_LOST};
-	if (after->enabled_ns < before->enabled_ns || after->running_ns < before->running_ns)
-		return (struct unc_delta){.state = UNC_WENT_BACK};
+	if (after->enabled_ns < before->enabled_ns)
+		return went_back("enabled time", before->enabled_ns, after->enabled_ns);
+	if (after->running_ns < before->running_ns)
+		return went_back("running time", before->running_ns, after->running_ns);
 	d.enabled_ns = after->enabled_ns - before->enabled_ns;
 	d.running_ns = after->running_ns - before->running_ns;
 	if (!d.enabled_ns)
@@ -47,7 +55,7 @@ struct unc_delta unc_delta_take(const struct unc_counter *counter, const struct 
 	else if (counter->width < 64)
 		d.count = (after->raw - before->raw) & mask(counter->width);
 	else
-		return (struct unc_delta){.state = UNC_WENT_BACK};
+		return went_back("count", before->raw, after->raw);
 	d.scaled = (double)d.count;
 	if (d.running_ns < d.enabled_ns)
 		d.scaled *= (double)d.enabled_ns / (double)d.running_ns;

@@ -12,7 +12,7 @@ enum unc_state {
 	UNC_LOST,      /* the source could not read it */
 	UNC_STOPPED,   /* enabled time stood still: the kernel no longer counts it */
 	UNC_NEVER_RAN, /* enabled, but not on the hardware for one moment */
-	UNC_WENT_BACK, /* fell, which a counter of 64 bits cannot */
+	UNC_WENT_BACK, /* the count or a time fell, which none of them can */
 };
 
 struct unc_delta {
@@ -21,7 +21,9 @@ struct unc_delta {
 	uint64_t enabled_ns; /* time it should have counted */
 	uint64_t running_ns; /* time it did */
 	double scaled;       /* count, extrapolated to the enabled time */
-	bool gap;            /* a total: not read or not counted in some interval of it */
+	const char *fell;    /* UNC_WENT_BACK: what, where that is known, and how far */
+	uint64_t fell_from, fell_to;
+	bool gap; /* a total: not read or not counted in some interval of it */
 };
 
 /* Takes the difference of two readings of one counter. A count below 64 bits wraps at its width. */

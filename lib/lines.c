@@ -81,6 +81,17 @@ static size_t place_counter(const struct maker *m, size_t k, size_t place)
 	return own;
 }
 
+static void describe_fall(const struct unc_counter *c, const struct unc_delta *d, char *into,
+			  size_t room)
+{
+	int n = snprintf(into, room, "%s/%s/ on CPU %d fell between two readings", c->pmu->name,
+			 c->event, c->cpu);
+
+	if (d->fell && n > 0 && (size_t)n < room)
+		snprintf(into + n, room - (size_t)n, ": the %s, from %llu to %llu", d->fell,
+			 (unsigned long long)d->fell_from, (unsigned long long)d->fell_to);
+}
+
 /* Why one counter gives no value. */
 static void describe_bad(const struct maker *m, size_t index, char *into, size_t room)
 {
@@ -109,8 +120,7 @@ static void describe_bad(const struct maker *m, size_t index, char *into, size_t
 			c->pmu->name, c->event);
 		break;
 	case UNC_WENT_BACK:
-		snprintf(into, room, "%s/%s/ on CPU %d fell between two readings", c->pmu->name,
-			 c->event, c->cpu);
+		describe_fall(c, &m->window->deltas[index], into, room);
 		break;
 	case UNC_COUNTED:
 		snprintf(into, room, "%s/%s/ counted", c->pmu->name, c->event);

@@ -101,10 +101,14 @@ static void times_that_go_back(void **state)
 
 	(void)state;
 	assert_int_equal(d.state, UNC_WENT_BACK);
+	assert_string_equal(d.fell, "enabled time");
+	assert_int_equal(d.fell_from, 2 * SECOND);
+	assert_int_equal(d.fell_to, SECOND);
 	assert_int_equal(d.count, 0);
 	assert_close(d.scaled, 0);
 	d = take(&wide, at(5, SECOND, SECOND), at(6, 2 * SECOND, SECOND - 1));
 	assert_int_equal(d.state, UNC_WENT_BACK);
+	assert_string_equal(d.fell, "running time");
 }
 
 static void wraps_at_its_width(void **state)

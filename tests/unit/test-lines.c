@@ -490,6 +490,15 @@ static void a_counter_that_fell(void **state)
 	assert_no_value(evaluate(&s));
 	assert_string_equal(s.row.reason, "imc_0/rd/ on CPU 0 fell between two readings");
 	end(&s);
+	begin(&s, "rd * 64 / seconds");
+	ev = add_event(&s, "rd");
+	add_counter(&s, ev,
+		    (struct unc_delta){
+			    .state = UNC_WENT_BACK, .fell = "count", .fell_from = 9, .fell_to = 4});
+	assert_no_value(evaluate(&s));
+	assert_string_equal(s.row.reason,
+			    "imc_0/rd/ on CPU 0 fell between two readings: the count, from 9 to 4");
+	end(&s);
 }
 
 static void a_clock_that_stands_still(void **state)
