@@ -145,11 +145,11 @@ static int find_missing(struct uncore *u, const struct unc_family *family,
 	unc_text_add(&d.found, "%s: no PMU named %s, though this machine (%s) has the hardware",
 		     family->title, family->patterns[0].name, u->topology.cpu_model);
 	if (u->topology.hypervisor[0]) {
-		unc_text_add(
-			&d.why,
-			"this is a guest of %s: the counters belong to the host and the driver "
-			"%s does not start in a guest",
-			u->topology.hypervisor, x->module);
+		unc_text_add(&d.why,
+			     "this is a guest of %s: the counters usually belong to the host, and "
+			     "most drivers do not start in a guest (%s is %sloaded)",
+			     u->topology.hypervisor, x->module,
+			     module_loaded(u, x->module) ? "" : "not ");
 		unc_text_add(&d.fix, "run uncore on the host");
 	} else if (!module_loaded(u, x->module)) {
 		unc_text_add(&d.why, "the driver %s is not loaded", x->module);
