@@ -50,11 +50,12 @@ struct unc_delta unc_delta_take(const struct unc_counter *counter, const struct 
 		d.scaled = (double)d.count;
 		return d;
 	}
-	if (after->raw >= before->raw)
-		d.count = after->raw - before->raw;
-	else if (counter->width < 64)
-		d.count = (after->raw - before->raw) & mask(counter->width);
-	else
+	/* Nothing counts 2^63 between two readings: modulo 2^64 that is a step back, as when a driver
+	 * takes a large jump of its hardware for a negative number. */
+	d.count = after->raw - before->raw;
+	if (counter->width < 64 && after->raw < before->raw)
+		d.count &= mask(counter->width);
+	else if (d.count > INT64_MAX)
 		return went_back("count", before->raw, after->raw);
 	d.scaled = (double)d.count;
 	if (d.running_ns < d.enabled_ns)

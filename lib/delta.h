@@ -12,7 +12,7 @@ enum unc_state {
 	UNC_LOST,      /* the source could not read it */
 	UNC_STOPPED,   /* enabled time stood still: the kernel no longer counts it */
 	UNC_NEVER_RAN, /* enabled, but not on the hardware for one moment */
-	UNC_WENT_BACK, /* the count or a time fell, which none of them can */
+	UNC_WENT_BACK, /* the count or a time fell, which none of them can; modulo 2^64 */
 };
 
 struct unc_delta {

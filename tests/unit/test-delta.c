@@ -174,7 +174,25 @@ static void a_counter_of_64_bits_never_falls(void **state)
 	assert_int_equal(d.state, UNC_WENT_BACK);
 	assert_int_equal(d.count, 0);
 	assert_close(d.scaled, 0);
-	assert_int_equal(take(&wide, at(UINT64_MAX, 0, 0), at(0, 100, 100)).state, UNC_WENT_BACK);
+	/* But for going round, and then it has not gone far. */
+	d = take(&wide, at(UINT64_MAX, 0, 0), at(4, 100, 100));
+	assert_int_equal(d.state, UNC_COUNTED);
+	assert_int_equal(d.count, 5);
+}
+
+/* AMD's driver of Linux 7.2 after a jump of 2^47: it has added -2^47. */
+static void a_step_back_modulo_two_to_the_64(void **state)
+{
+	struct unc_delta d = take(&wide, at(1000, 0, 0), at(1000 - (UINT64_C(1) << 47), 100, 100));
+
+	(void)state;
+	assert_int_equal(d.state, UNC_WENT_BACK);
+	assert_string_equal(d.fell, "count");
+	assert_int_equal(d.count, 0);
+	d = take(&wide, at(1000, 0, 0), at(1001 + (UINT64_C(1) << 63), 100, 100));
+	assert_int_equal(d.state, UNC_WENT_BACK);
+	d = take(&wide, at(1000, 0, 0), at(999 + (UINT64_C(1) << 63), 100, 100));
+	assert_int_equal(d.state, UNC_COUNTED);
 }
 
 static void values_near_two_to_the_64(void **state)
@@ -186,9 +204,9 @@ static void values_near_two_to_the_64(void **state)
 	assert_int_equal(d.state, UNC_COUNTED);
 	assert_int_equal(d.count, 5);
 	assert_int_equal(d.enabled_ns, 100);
-	d = take(&wide, at(0, 0, 0), at(UINT64_MAX, UINT64_MAX, UINT64_MAX));
-	assert_int_equal(d.count, UINT64_MAX);
-	assert_close(d.scaled, 18446744073709551615.0);
+	d = take(&wide, at(0, 0, 0), at(INT64_MAX, UINT64_MAX, UINT64_MAX));
+	assert_int_equal(d.count, INT64_MAX);
+	assert_close(d.scaled, 9223372036854775807.0);
 }
 
 static void lost_before_or_after(void **state)
@@ -386,6 +404,7 @@ int main(void)
 		cmocka_unit_test(a_wrap_is_scaled_after_it_is_undone),
 		cmocka_unit_test(wraps_in_each_of_many_windows),
 		cmocka_unit_test(a_counter_of_64_bits_never_falls),
+		cmocka_unit_test(a_step_back_modulo_two_to_the_64),
 		cmocka_unit_test(values_near_two_to_the_64),
 		cmocka_unit_test(lost_before_or_after),
 		cmocka_unit_test(not_open_comes_before_everything),
