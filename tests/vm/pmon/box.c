@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Counters, and the arithmetic of counting. */
+#include "pmon.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define MAX_BOXES 1024
+
+static struct box *boxes[MAX_BOXES];
+static unsigned n_boxes;
+
+static uint64_t mask(unsigned width)
+{
+	return width < 64 ? (UINT64_C(1) << width) - 1 : UINT64_MAX;
+}
+
+void box_init(struct box *box, unsigned n, unsigned width)
+{
+	if (n > BOX_COUNTERS || n_boxes == MAX_BOXES) {
+		fprintf(stderr, "pmon: too many counters or boxes\n");
+		exit(1);
+	}
+	*box = (struct box){.n = n, .tick = traffic_now()};
+	for (unsigned i = 0; i < n; i++)
+		box->ctr[i].width = width;
+	boxes[n_boxes++] = box;
+}
+
+static void grow(struct counter *c, uint64_t by)
+{
+	uint64_t top = mask(c->width);
+
+	if (c->saturates && by > top - c->value) {
+		c->value = top;
+		c->overflow = true;
+	} else {
+		c->value = (c->value + by) & top;
+	}
+}
+
+void box_advance(struct box *box)
+{
+	uint64_t now = traffic_now(), ticks = now - box->tick;
+
+	box->tick = now;
+	if (box->frozen)
+		return;
+	for (unsigned i = 0; i < box->n; i++) {
+		struct counter *c = &box->ctr[i];
+
+		if (c->on)
+			grow(c, c->weight * ticks);
+	}
+}
+
+void boxes_preset(uint64_t below)
+{
+	for (unsigned b = 0; b < n_boxes; b++) {
+		box_advance(boxes[b]);
+		for (unsigned i = 0; i < boxes[b]->n; i++) {
+			struct counter *c = &boxes[b]->ctr[i];
+
+			c->value = (0 - below) & mask(c->width);
+			c->overflow = false;
+		}
+	}
+}
+
+/*
+ * A prime modulus spreads wide selections (32-bit umasks, masks of ports) without letting a
+ * weight grow so large that a 36-bit counter would wrap within a test.
+ */
+uint64_t pmon_weight(unsigned socket, unsigned instance, uint64_t event, uint64_t select)
+{
+	uint64_t unit = 1 + instance + 32 * (uint64_t)socket;
+
+	return unit * (1000 * event + 1 + select % 997);
+}

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The frame of the plugin: arguments, the model, the lock, the doorbell.
+ *
+ *   -plugin pmon.so,model=ivt,cpus=4,sockets=2[,window=FILE]
+ */
+#include "pmon.h"
+#include "qemu-api.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+QEMU_PLUGIN_EXPORT int qemu_plugin_version = QEMU_PLUGIN_VERSION;
+QEMU_PLUGIN_EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc,
+					   char **argv);
+
+struct pmon_config pmon_config = {.cpus = 1, .sockets = 1};
+const struct pmon_model *pmon_model;
+void *pmon_window;
+size_t pmon_window_size;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static uint64_t writes;
+static bool is_x86;
+
+static const struct pmon_model *const models[] = {
+	&model_ivt, &model_skx, &model_icx, &model_spr, &model_amd, &model_t410, &model_grace,
+};
+
+enum { DB_IDENTIFY, DB_STEP, DB_RATE, DB_CLOCK, DB_RAMP, DB_PRESET, DB_WRITES };
+
+#define IDENTITY 0x756e636f /* "unco" */
+
+void pmon_lock(void)
+{
+	pthread_mutex_lock(&lock);
+}
+
+void pmon_unlock(void)
+{
+	pthread_mutex_unlock(&lock);
+}
+
+unsigned pmon_socket(unsigned cpu)
+{
+	return cpu / (pmon_config.cpus / pmon_config.sockets);
+}
+
+void pmon_count_write(void)
+{
+	writes++;
+}
+
+uint64_t pmon_doorbell(uint64_t command, uint64_t argument)
+{
+	switch (command) {
+	case DB_IDENTIFY:
+		return IDENTITY;
+	case DB_STEP:
+		traffic_step(argument);
+		break;
+	case DB_RATE:
+		traffic_rate(argument);
+		break;
+	case DB_RAMP:
+		traffic_ramp(argument & UINT32_MAX, argument >> 32);
+		break;
+	case DB_PRESET:
+		boxes_preset(argument);
+		break;
+	case DB_WRITES:
+		return writes;
+	case DB_CLOCK:
+	default:
+		break;
+	}
+	return traffic_now();
+}
+
+static GByteArray *scratch(void)
+{
+	static __thread GByteArray *buf;
+
+	if (!buf)
+		buf = g_byte_array_new();
+	g_byte_array_set_size(buf, 0);
+	return buf;
+}
+
+uint64_t reg_read(struct qemu_plugin_register *reg)
+{
+	GByteArray *buf = scratch();
+	uint64_t value = 0;
+
+	qemu_plugin_read_register(reg, buf);
+	memcpy(&value, buf->data, buf->len < sizeof(value) ? buf->len : sizeof(value));
+	return value;
+}
+
+void reg_write(struct qemu_plugin_register *reg, uint64_t value)
+{
+	GByteArray *buf = scratch();
+
+	g_byte_array_append(buf, (const uint8_t *)&value, sizeof(value));
+	qemu_plugin_write_register(reg, buf);
+}
+
+static void vcpu_init(unsigned vcpu, void *data)
+{
+	(void)data;
+	if (vcpu >= RIG_MAX_CPUS) {
+		fprintf(stderr, "pmon: at most %d CPUs\n", RIG_MAX_CPUS);
+		exit(1);
+	}
+	if (is_x86)
+		x86_vcpu_init(vcpu);
+	else
+		arm64_vcpu_init(vcpu);
+}
+
+static bool is_arg(const char *arg, const char *key, const char **value)
+{
+	size_t n = strlen(key);
+
+	if (strncmp(arg, key, n) != 0 || arg[n] != '=')
+		return false;
+	*value = arg + n + 1;
+	return true;
+}
+
+static int parse_args(int argc, char **argv)
+{
+	const char *v;
+
+	for (int i = 0; i < argc; i++) {
+		if (is_arg(argv[i], "model", &v)) {
+			snprintf(pmon_config.model, sizeof(pmon_config.model), "%s", v);
+		} else if (is_arg(argv[i], "cpus", &v)) {
+			pmon_config.cpus = (unsigned)strtoul(v, NULL, 10);
+		} else if (is_arg(argv[i], "sockets", &v)) {
+			pmon_config.sockets = (unsigned)strtoul(v, NULL, 10);
+		} else if (is_arg(argv[i], "window", &v)) {
+			snprintf(pmon_config.window, sizeof(pmon_config.window), "%s", v);
+		} else {
+			fprintf(stderr,
+				"pmon: unknown argument '%s': model, cpus, sockets, window\n",
+				argv[i]);
+			return -1;
+		}
+	}
+	if (!pmon_config.sockets || pmon_config.cpus % pmon_config.sockets || !pmon_config.cpus) {
+		fprintf(stderr, "pmon: %u CPUs do not divide into %u sockets\n", pmon_config.cpus,
+			pmon_config.sockets);
+		return -1;
+	}
+	return 0;
+}
+
+static int find_model(void)
+{
+	for (size_t i = 0; i < sizeof(models) / sizeof(models[0]); i++) {
+		if (models[i] && !strcmp(models[i]->name, pmon_config.model)) {
+			pmon_model = models[i];
+			return 0;
+		}
+	}
+	fprintf(stderr, "pmon: no model '%s'\n", pmon_config.model);
+	return -1;
+}
+
+static int map_window(void)
+{
+	struct stat st;
+	int fd;
+
+	if (!pmon_config.window[0])
+		return 0;
+	fd = open(pmon_config.window, O_RDWR | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &st) < 0) {
+		fprintf(stderr, "pmon: %s: %s\n", pmon_config.window, strerror(errno));
+		return -1;
+	}
+	pmon_window_size = (size_t)st.st_size;
+	pmon_window = mmap(NULL, pmon_window_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	close(fd);
+	if (pmon_window == MAP_FAILED) {
+		fprintf(stderr, "pmon: %s: cannot be mapped: %s\n", pmon_config.window,
+			strerror(errno));
+		return -1;
+	}
+	return 0;
+}
+
+int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, char **argv)
+{
+	if (parse_args(argc, argv) || find_model() || map_window())
+		return -1;
+	is_x86 = !strcmp(info->target_name, "x86_64");
+	if (pmon_model->init && pmon_model->init())
+		return -1;
+	qemu_plugin_register_vcpu_init_cb(id, vcpu_init, NULL);
+	qemu_plugin_register_vcpu_tb_trans_cb(id, is_x86 ? x86_translate : arm64_translate, NULL);
+	return 0;
+}

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Emulated PMON hardware inside QEMU: what the parts of the plugin tell each other.
+ *
+ * There is one truth: the traffic clock, in whole ticks. A counter that is on and not frozen grows
+ * by weight x ticks. The clock moves when a program in the guest rings the doorbell, or at a rate
+ * that the program has set. So a test knows what every counter must have counted.
+ */
+#ifndef RIG_PMON_H
+#define RIG_PMON_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct qemu_plugin_tb;
+struct qemu_plugin_register;
+
+/* ---- traffic.c: the clock ------------------------------------------------------------------ */
+
+uint64_t traffic_now(void); /* ticks since QEMU started */
+void traffic_step(uint64_t ticks);
+void traffic_rate(uint64_t ticks_per_s);
+void traffic_ramp(uint64_t ticks_per_s, uint64_t ms); /* linear, from the rate of now */
+
+/* ---- box.c: counters that share a freeze --------------------------------------------------- */
+
+#define BOX_COUNTERS 40
+
+struct counter {
+	uint64_t value;
+	uint64_t weight; /* per tick */
+	unsigned width;  /* bits */
+	bool on;
+	bool saturates; /* at the end of its range it stays there and sets `overflow` */
+	bool overflow;
+};
+
+struct box {
+	unsigned n;
+	bool frozen;
+	uint64_t tick; /* the counters are right as of this tick */
+	struct counter ctr[BOX_COUNTERS];
+};
+
+/* Makes `box` known, with `n` counters of `width` bits, all off. It must live on. */
+void box_init(struct box *box, unsigned n, unsigned width);
+
+/* Brings the counters up to the present tick. To be called before anything in `box` changes. */
+void box_advance(struct box *box);
+
+/* Every counter of every box to 2^width - `below`, as if it were about to wrap. */
+void boxes_preset(uint64_t below);
+
+/* What an event counts per tick. `select`: all bits that choose what is counted but `event`. */
+uint64_t pmon_weight(unsigned socket, unsigned instance, uint64_t event, uint64_t select);
+
+/* ---- plugin.c ------------------------------------------------------------------------------- */
+
+struct pmon_config {
+	char model[32];
+	unsigned cpus, sockets;
+	char window[256]; /* the file of the register window, or empty */
+};
+
+extern struct pmon_config pmon_config;
+
+unsigned pmon_socket(unsigned cpu);
+void pmon_count_write(void); /* the guest has written a control or counter register */
+
+/* Runs a doorbell command; the result goes back to the guest. */
+uint64_t pmon_doorbell(uint64_t command, uint64_t argument);
+
+/*
+ * Guest CPUs are threads: every callback of a model runs under this lock. It must be given back
+ * before qemu_plugin_set_pc(), which does not return.
+ */
+void pmon_lock(void);
+void pmon_unlock(void);
+
+uint64_t reg_read(struct qemu_plugin_register *reg);
+void reg_write(struct qemu_plugin_register *reg, uint64_t value);
+
+/* ---- models ---------------------------------------------------------------------------------- */
+
+struct pmon_model {
+	const char *name;
+	int (*init)(void); /* 0, or -1 after a message on stderr */
+	/* x86: true when the register is the model's own; otherwise QEMU does what it always does. */
+	bool (*rdmsr)(unsigned cpu, uint32_t msr, uint64_t *value);
+	bool (*wrmsr)(unsigned cpu, uint32_t msr, uint64_t value);
+	bool (*rdpmc)(unsigned cpu, uint32_t index, uint64_t *value);
+	bool (*cpuid)(unsigned cpu, uint32_t leaf, uint32_t sub,
+		      uint32_t r[4]); /* eax ebx ecx edx */
+	/* Configuration space by ports CF8/CFC; bdf = bus << 8 | device << 3 | function. */
+	bool (*pci_read)(uint32_t bdf, unsigned offset, unsigned size, uint32_t *value);
+	bool (*pci_write)(uint32_t bdf, unsigned offset, unsigned size, uint32_t value);
+	/* The register window: before a load of the kernel from it, after a store to it. */
+	void (*window_load)(uint64_t offset, unsigned size);
+	void (*window_store)(uint64_t offset, unsigned size);
+};
+
+extern const struct pmon_model *pmon_model;   /* the one in use */
+#define PMON_WINDOW_X86 UINT64_C(0x100000000) /* where QEMU puts the NVDIMM: RAM ends below */
+
+extern void *pmon_window; /* the mapped window, or NULL */
+extern size_t pmon_window_size;
+
+/* Weak: a model whose file is not built is not there. */
+#define RIG_MODEL(name) extern const struct pmon_model name __attribute__((weak))
+RIG_MODEL(model_ivt);
+RIG_MODEL(model_skx);
+RIG_MODEL(model_icx);
+RIG_MODEL(model_spr);
+RIG_MODEL(model_amd);
+RIG_MODEL(model_t410);
+RIG_MODEL(model_grace);
+
+/* ---- instruction sets ------------------------------------------------------------------------ */
+
+void x86_vcpu_init(unsigned vcpu);
+void x86_translate(struct qemu_plugin_tb *tb, void *data);
+void arm64_vcpu_init(unsigned vcpu) __attribute__((weak));
+void arm64_translate(struct qemu_plugin_tb *tb, void *data) __attribute__((weak));
+
+#define RIG_MAX_CPUS 64
+
+#endif

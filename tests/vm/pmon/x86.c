@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The instructions of x86 that reach PMON registers: RDMSR, WRMSR, RDPMC, CPUID and port I/O to the
+ * PCI configuration ports. A callback before the instruction asks the model; when the register is
+ * the model's own, the instruction is stepped over.
+ */
+#include "pmon.h"
+#include "qemu-api.h"
+#include "x86-window.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define DOORBELL 0x554e4350 /* CPUID leaf "UNCP", for programs in the guest */
+#define PCI_ADDRESS 0xcf8
+#define PCI_DATA 0xcfc
+
+enum { RAX, RBX, RCX, RDX, R8, N_REGS };
+
+#define CPUID_REGS 4
+
+struct site {
+	uint64_t next;  /* the address after the instruction */
+	unsigned width; /* of port I/O, in bytes */
+};
+
+static struct qemu_plugin_register *regs[RIG_MAX_CPUS][N_REGS];
+static uint32_t pci_address; /* what was last written to CF8 */
+
+void x86_vcpu_init(unsigned vcpu)
+{
+	static const char *const names[N_REGS] = {"rax", "rbx", "rcx", "rdx", "r8"};
+	GArray *all = qemu_plugin_get_registers();
+
+	for (unsigned i = 0; i < all->len; i++) {
+		const qemu_plugin_reg_descriptor *d =
+			(qemu_plugin_reg_descriptor *)(void *)all->data + i;
+
+		for (int r = 0; r < N_REGS; r++)
+			if (!strcmp(d->name, names[r]))
+				regs[vcpu][r] = d->handle;
+	}
+	g_array_free(all, 1);
+}
+
+static uint64_t get(unsigned vcpu, int r)
+{
+	return reg_read(regs[vcpu][r]);
+}
+
+static void put(unsigned vcpu, int r, uint64_t value)
+{
+	reg_write(regs[vcpu][r], value);
+}
+
+/* RDMSR and RDPMC: ecx says which register, edx:eax takes its value. */
+static void read_wide(unsigned vcpu, const struct site *site,
+		      bool (*read)(unsigned cpu, uint32_t which, uint64_t *value))
+{
+	uint64_t value = 0;
+	bool mine;
+
+	if (!read)
+		return;
+	pmon_lock();
+	mine = read(vcpu, (uint32_t)get(vcpu, RCX), &value);
+	pmon_unlock();
+	if (!mine)
+		return;
+	put(vcpu, RAX, value & UINT32_MAX);
+	put(vcpu, RDX, value >> 32);
+	qemu_plugin_set_pc(site->next);
+}
+
+static void on_rdmsr(unsigned vcpu, void *data)
+{
+	read_wide(vcpu, data, pmon_model->rdmsr);
+}
+
+static void on_rdpmc(unsigned vcpu, void *data)
+{
+	read_wide(vcpu, data, pmon_model->rdpmc);
+}
+
+static void on_wrmsr(unsigned vcpu, void *data)
+{
+	const struct site *site = data;
+	uint64_t value = get(vcpu, RDX) << 32 | (get(vcpu, RAX) & UINT32_MAX);
+	bool mine;
+
+	if (!pmon_model->wrmsr)
+		return;
+	pmon_lock();
+	mine = pmon_model->wrmsr(vcpu, (uint32_t)get(vcpu, RCX), value);
+	if (mine) {
+		pmon_count_write();
+		x86_window_driver();
+	}
+	pmon_unlock();
+	if (mine)
+		qemu_plugin_set_pc(site->next);
+}
+
+/*
+ * The doorbell leaves its result in r8 and lets QEMU's own CPUID run: one translation of a program
+ * serves every address that it is mapped at, so there is no one address to step to. For the same
+ * reason a model answers the kernel only.
+ */
+static void on_user_cpuid(unsigned vcpu, void *data)
+{
+	uint64_t result;
+
+	(void)data;
+	if ((uint32_t)get(vcpu, RAX) != DOORBELL)
+		return;
+	pmon_lock();
+	result = pmon_doorbell(get(vcpu, RCX), get(vcpu, RBX));
+	pmon_unlock();
+	put(vcpu, R8, result);
+}
+
+static void on_kernel_cpuid(unsigned vcpu, void *data)
+{
+	const struct site *site = data;
+	uint32_t r[CPUID_REGS] = {0};
+	bool mine;
+
+	if (!pmon_model->cpuid)
+		return;
+	pmon_lock();
+	mine = pmon_model->cpuid(vcpu, (uint32_t)get(vcpu, RAX), (uint32_t)get(vcpu, RCX), r);
+	pmon_unlock();
+	if (!mine)
+		return;
+	for (int i = 0; i < CPUID_REGS; i++)
+		put(vcpu, i, r[i]);
+	qemu_plugin_set_pc(site->next);
+}
+
+/* Configuration space by address and data port. True: the model's own device has answered. */
+static bool config_access(uint16_t port, unsigned width, bool out, uint32_t *value)
+{
+	unsigned offset = (pci_address & 0xfc) + (port & 3u);
+	uint32_t bdf = pci_address >> 8 & 0xffff;
+
+	if (!(pci_address >> 31))
+		return false;
+	if (!out)
+		return pmon_model->pci_read && pmon_model->pci_read(bdf, offset, width, value);
+	if (!pmon_model->pci_write || !pmon_model->pci_write(bdf, offset, width, *value))
+		return false;
+	pmon_count_write();
+	return true;
+}
+
+static uint64_t low_bits(unsigned bytes)
+{
+	return bytes < 4 ? (1u << 8 * bytes) - 1 : UINT32_MAX;
+}
+
+static void on_out(unsigned vcpu, void *data)
+{
+	const struct site *site = data;
+	uint16_t port = (uint16_t)get(vcpu, RDX);
+	uint32_t value;
+	bool mine;
+
+	if (port < PCI_ADDRESS || port > PCI_DATA + 3)
+		return;
+	value = (uint32_t)(get(vcpu, RAX) & low_bits(site->width));
+	pmon_lock();
+	if (port == PCI_ADDRESS && site->width == 4)
+		pci_address = value; /* QEMU keeps its own copy */
+	mine = port >= PCI_DATA && config_access(port, site->width, true, &value);
+	pmon_unlock();
+	if (mine)
+		qemu_plugin_set_pc(site->next);
+}
+
+static void on_in(unsigned vcpu, void *data)
+{
+	const struct site *site = data;
+	uint16_t port = (uint16_t)get(vcpu, RDX);
+	uint64_t rax = get(vcpu, RAX), keep = ~low_bits(site->width);
+	uint32_t value = 0;
+	bool mine;
+
+	if (port < PCI_DATA || port > PCI_DATA + 3)
+		return;
+	pmon_lock();
+	mine = config_access(port, site->width, false, &value);
+	pmon_unlock();
+	if (!mine)
+		return;
+	if (site->width == 4)
+		keep = 0; /* a 32-bit result clears the upper half */
+	put(vcpu, RAX, (rax & keep) | (value & low_bits(site->width)));
+	qemu_plugin_set_pc(site->next);
+}
+
+static void hook(struct qemu_plugin_insn *insn, size_t size, unsigned width,
+		 void (*cb)(unsigned vcpu, void *data))
+{
+	/* Never freed: QEMU may keep the translation for as long as it runs. */
+	struct site *site = malloc(sizeof(*site));
+
+	if (!site)
+		abort();
+	*site = (struct site){.next = qemu_plugin_insn_vaddr(insn) + size, .width = width};
+	qemu_plugin_register_vcpu_insn_exec_cb(insn, cb, QEMU_PLUGIN_CB_RW_REGS_PC, site);
+}
+
+static bool is_kernel(const struct qemu_plugin_insn *insn)
+{
+	return qemu_plugin_insn_vaddr(insn) >> 63;
+}
+
+/*
+ * Only the kernel does MSR accesses, and only its port I/O is of interest: the firmware need not see
+ * the model's devices. CPUID is anybody's.
+ */
+static void look(struct qemu_plugin_insn *insn, const uint8_t *c, size_t size)
+{
+	if (size == 2 && c[0] == 0x0f && c[1] == 0x32)
+		hook(insn, size, 0, on_rdmsr);
+	else if (size == 2 && c[0] == 0x0f && c[1] == 0x30)
+		hook(insn, size, 0, on_wrmsr);
+	else if (size == 2 && c[0] == 0x0f && c[1] == 0x33 && is_kernel(insn))
+		hook(insn, size, 0, on_rdpmc);
+	else if (size == 2 && c[0] == 0x0f && c[1] == 0xa2)
+		hook(insn, size, 0, is_kernel(insn) ? on_kernel_cpuid : on_user_cpuid);
+	else if (!is_kernel(insn))
+		return;
+	else if (size == 1 && (c[0] == 0xec || c[0] == 0xed))
+		hook(insn, size, c[0] == 0xec ? 1 : 4, on_in);
+	else if (size == 1 && (c[0] == 0xee || c[0] == 0xef))
+		hook(insn, size, c[0] == 0xee ? 1 : 4, on_out);
+	else if (size == 2 && c[0] == 0x66 && c[1] == 0xed)
+		hook(insn, size, 2, on_in);
+	else if (size == 2 && c[0] == 0x66 && c[1] == 0xef)
+		hook(insn, size, 2, on_out);
+}
+
+void x86_translate(struct qemu_plugin_tb *tb, void *data)
+{
+	size_t n = qemu_plugin_tb_n_insns(tb);
+
+	(void)data;
+	for (size_t i = 0; i < n; i++) {
+		struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
+		size_t size = qemu_plugin_insn_size(insn);
+		uint8_t code[4] = {0};
+
+		qemu_plugin_insn_data(insn, code, size < sizeof(code) ? size : sizeof(code));
+		if (is_kernel(insn))
+			x86_window_look(insn, code, size);
+		look(insn, code, size);
+	}
+}
