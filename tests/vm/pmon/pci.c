@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Devices that exist only in PCI configuration space. */
+#include "pci.h"
+
+#include <string.h>
+
+#define PCI_VENDOR 0x00
+#define PCI_CLASS 0x08
+#define PCI_HEADER 0x0c
+#define PCI_CONFIG_SIZE 4096
+
+#define CPUNODEID 0xc0
+#define GIDNIDMAP 0xd4
+#define KTILP0 0x94
+#define KTIPCSTS 0x120
+
+#define GIDNIDMAP_IDENTITY 076543210u /* node n is physical package n */
+#define LINK_TRAINED (1u << 4)
+
+#define VENDOR_INTEL 0x8086
+#define CLASS_SYSTEM_PERIPHERAL 0x08800000u
+#define MULTIFUNCTION 0x00800000u
+
+uint64_t pci_config(uint32_t bdf)
+{
+	return (uint64_t)bdf * PCI_CONFIG_SIZE;
+}
+
+static void *at(uint32_t bdf, unsigned offset)
+{
+	return (char *)pmon_window + pci_config(bdf) + offset;
+}
+
+void pci_set(uint32_t bdf, unsigned offset, uint32_t value)
+{
+	memcpy(at(bdf, offset), &value, sizeof(value));
+}
+
+void pci_add(const struct pci_device *devices, const uint8_t *buses, unsigned socket)
+{
+	for (const struct pci_device *d = devices; d->id; d++) {
+		uint32_t bdf = PCI_BDF(buses[d->bus], d->device, d->function);
+
+		pci_set(bdf, PCI_VENDOR, (uint32_t)d->id << 16 | VENDOR_INTEL);
+		pci_set(bdf, PCI_CLASS, CLASS_SYSTEM_PERIPHERAL);
+		pci_set(bdf, PCI_HEADER, MULTIFUNCTION);
+		if (d->type)
+			intel_window_add(d->type, socket, d->instance, pci_config(bdf));
+	}
+}
+
+void pci_ubox(uint32_t bdf, unsigned socket)
+{
+	pci_set(bdf, CPUNODEID, socket);
+	pci_set(bdf, GIDNIDMAP, GIDNIDMAP_IDENTITY);
+}
+
+/* Every link goes to the same link of the other socket; with one socket there is none. */
+void pci_upi_link(uint32_t bdf, unsigned socket, unsigned link)
+{
+	if (pmon_config.sockets != 2)
+		return;
+	pci_set(bdf, KTIPCSTS, LINK_TRAINED);
+	pci_set(bdf, KTILP0, (1 - socket) << 16 | link << 8);
+}
+
+static bool exists(uint32_t bdf)
+{
+	uint32_t id;
+
+	memcpy(&id, at(bdf, PCI_VENDOR), sizeof(id));
+	return id;
+}
+
+bool pci_read(uint32_t bdf, unsigned offset, unsigned size, uint32_t *value)
+{
+	if (!exists(bdf))
+		return false;
+	intel_window_load(pci_config(bdf) + offset, size);
+	*value = 0;
+	memcpy(value, at(bdf, offset), size);
+	return true;
+}
+
+bool pci_write(uint32_t bdf, unsigned offset, unsigned size, uint32_t value)
+{
+	if (!exists(bdf))
+		return false;
+	if (intel_window_is_register(pci_config(bdf) + offset)) {
+		memcpy(at(bdf, offset), &value, size);
+		intel_window_store(pci_config(bdf) + offset, size);
+	}
+	return true;
+}
