@@ -1,0 +1,6 @@
+# shellcheck shell=bash disable=SC2034
+# SPDX-License-Identifier: MIT
+# EPYC 9004 (Zen 4): data fabric, L3 and UMC. Their feature bits come from the plugin: QEMU knows
+# them not.
+arch=amd64
+machine=(-M pc -m 1G -cpu "EPYC-Genoa,hypervisor=$hypervisor")
