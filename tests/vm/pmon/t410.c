@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Tegra410: UCF, CMEM latency, NVLink-C2C, NV-CLink and NV-DLink of each socket, PCIE and PCIE-TGT
+ * of each root complex. `select` in weights:
+ *
+ *   UCF       PMEVFILTR: sources in bits 0-2, destinations in bits 8-11; all of them: 0xf07
+ *   PCIE      PMEVFILTR + 31 * PMEVFILT2R: root ports in bits 0-7, BDF in bits 8-23, its enable
+ *             in bit 24; destinations in bits 0-4 of PMEVFILT2R; all ports and destinations: 1216
+ *   PCIE-TGT  31 * ports + the sum over the ranges of 1 + base % 997 + 7 * (mask % 997); ports:
+ *             bits 0-7 of PMEVFILT2R; all ports: 7905
+ *   cycles    PMCCFILTR, of any of these three. The driver writes config1 there as it is, and if
+ *             that is 0: 0xf07 (UCF), 0xff (PCIE), 0 (PCIE-TGT, always)
+ *   others    free.c
+ *
+ * A filter without any source, destination, port or range matches nothing. A range with base 0 and
+ * mask 0 beside another one is nothing to compare with: the driver of 7.2 takes a free slot, which is
+ * all zero, for the one of that range, and from then on two ranges share a slot.
+ */
+#include "nvidia.h"
+
+static bool ucf_select(const struct cspmu_filter *f, uint64_t *select)
+{
+	*select = f->filter;
+	return (f->filter & 0x7) && (f->filter & 0xf00);
+}
+
+static bool pcie_select(const struct cspmu_filter *f, uint64_t *select)
+{
+	*select = f->filter + 31 * (uint64_t)f->filter2;
+	return (f->filter & 0x10000ff) && (f->filter2 & 0x1f);
+}
+
+static bool tgt_select(const struct cspmu_filter *f, uint64_t *select)
+{
+	*select = 31 * (f->filter2 & 0xff) + f->address;
+	return f->filter2 & 0xffff;
+}
+
+/*
+ * Counters of 64 bits would do for the drivers, but perf prints a count as a floating-point number:
+ * it must stay below 2^53, also when a preset has added half of the counter's range.
+ */
+static const struct cspmu_type ucf = {
+	.pmiidr = 0x2cf2036b, .ctrs = 6, .width = 52, .dual_page = true, .select = ucf_select};
+static const struct cspmu_type pcie = {
+	.pmiidr = 0x1030136b, .ctrs = 4, .width = 48, .select = pcie_select};
+static const struct cspmu_type tgt = {
+	.pmiidr = 0x1070036b, .ctrs = 4, .width = 48, .ranges = true, .select = tgt_select};
+
+static int init(void)
+{
+	static const unsigned rcs[] = {0, 4, 5}; /* must be those of arm64/tables */
+
+	if (nvidia_window_init())
+		return -1;
+	for (unsigned s = 0; s < pmon_config.sockets; s++) {
+		uint32_t base = s * SOCKET_STRIDE;
+
+		cspmu_new(&ucf, base, s, 0);
+		cmem_new(base + 0x10000, s);
+		c2c_new(base + 0x20000, s, 14, 0x3f00); /* NVLink-C2C, two GPUs */
+		c2c_new(base + 0x40000, s, 12, 0);      /* NV-CLink, the other socket */
+		c2c_new(base + 0x60000, s, 16, 0);      /* NV-DLink, CXL memory */
+		for (size_t i = 0; i < sizeof(rcs) / sizeof(rcs[0]); i++) {
+			uint32_t rc = base + 0x80000 + rcs[i] * 0x4000;
+
+			cspmu_new(&pcie, rc, s, rcs[i]);
+			cspmu_new(&tgt, rc + PAGE, s, rcs[i]);
+		}
+	}
+	return 0;
+}
+
+const struct pmon_model model_t410 = {.name = "t410",
+				      .init = init,
+				      .window_load = nvidia_window_load,
+				      .window_store = nvidia_window_store};
