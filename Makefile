@@ -10,7 +10,7 @@ SETUP ?= tools/setup
 
 RELEASE := -Dbuildtype=release -Db_sanitize=none -Db_lundef=true -Dtests=disabled
 
-.PHONY: all run dev test bench lint format fuzz install clean help
+.PHONY: all run dev test test-vm bench lint format fuzz install clean help
 .PHONY: setup-build setup-test setup-bench setup-lint setup-fuzz
 
 all: build/build.ninja ## optimised build: build/uncore
@@ -26,6 +26,10 @@ dev: build-dev/build.ninja ## development build with ASan and UBSan: build-dev/u
 
 test: build-dev/build.ninja ## all tests that need no virtual machine, on the development build
 	@tools/run-tests build-dev
+
+test-vm: ## tests against the kernel's own drivers, in virtual machines: build-vm/results.txt
+	@tests/vm/prepare
+	@tests/vm/test
 
 bench: setup-bench all ## measures against perf and bare system calls: build/bench.json
 	@ninja -C build bench-read
@@ -50,7 +54,7 @@ clean: ## removes every build directory
 	rm -rf build build-*/
 
 help: ## this
-	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
 
 build/build.ninja: | setup-build
 	meson setup build --prefix=$(PREFIX) $(RELEASE)

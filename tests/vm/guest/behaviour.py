@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: MIT
+"""What the tests of behaviour share: the box of each model that they count on, what its events must
+count, and an uncore that runs in the background while the traffic is changed."""
+
+import collections
+import json
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import time
+
+import rig
+import truth
+
+# box: a PMU whose counters take any of `terms`, {socket} for models that have a name for each;
+# neighbour: an event of another box on the same CPUs, which the tests leave to itself; module: the
+# driver; controls: the MSR of the first counter's control register; moves: an event of a PMU that is
+# counted once for each socket, when the box is not.
+Model = collections.namedtuple("Model", "box terms counters width neighbour module controls moves",
+                               defaults=[0, None])
+
+_UMASKS = "event=0x3,umask={:#x}"
+
+_MODELS = {
+    "ivt": Model("uncore_cbox_0", _UMASKS, 4, 44, "uncore_cbox_1/event=0x3/", "intel_uncore", 0xD10),
+    "skx": Model("uncore_cha_0", _UMASKS, 4, 48, "uncore_cha_1/event=0x3/", "intel_uncore", 0xE01),
+    "icx": Model("uncore_cha_0", _UMASKS, 4, 48, "uncore_cha_1/event=0x3/", "intel_uncore"),
+    "spr": Model("uncore_cha_0", _UMASKS, 4, 48, "uncore_cha_1/event=0x3/", "intel_uncore"),
+    "amd": Model("amd_l3", _UMASKS, 6, 48, "amd_df/event=0x7,umask=0x8/", "amd_uncore",
+                 moves="amd_df/event=0x3,umask=0x1/"),
+    "t410": Model("nvidia_ucf_pmu_{socket}", "event={:#x}", 6, 64,
+                  "nvidia_pcie_pmu_{socket}_rc_0/event=0x1/", "nvidia_cspmu"),
+    "grace": Model("nvidia_scf_pmu_{socket}", "event={:#x}", 6, 64,
+                   "nvidia_pcie_pmu_{socket}/event=0x1/", "nvidia_cspmu"),
+}
+
+MODEL = _MODELS.get(rig.MODEL)
+if not MODEL:
+    rig.skip("behaviour", f"no box of model {rig.MODEL} is known to these tests")
+    rig.done()
+
+
+def pmu(socket=0):
+    """The name of the box."""
+    return MODEL.box.format(socket=socket)
+
+
+def events(count, socket=0):
+    """`count` different events of the box, any of which can be counted by any counter."""
+    return [f"{pmu(socket)}/{MODEL.terms.format(n + 1)}/" for n in range(count)]
+
+
+def moving(socket):
+    """An event of a box that is counted from one CPU of the socket, and moves when that one goes."""
+    return MODEL.moves or events(1, socket)[0]
+
+
+def neighbour(socket=0):
+    """An event of another box, counted from the same CPUs."""
+    return MODEL.neighbour.format(socket=socket)
+
+
+def weight(event, socket=None, cpu=None):
+    """What an event must count per tick: on one socket or CPU, or summed over the machine."""
+    name, terms, _ = event.split("/")
+    box = rig.Pmu(rig.DEVICES / name)
+    model = truth.model(rig.MODEL)
+    return sum(model.weight(name, box.encode(terms), at) for at in box.cpus
+               if socket in (None, rig.socket_of(at)) and cpu in (None, at))
+
+
+def rotate_slowly(names):
+    """Fewer rotations of a shared PMU: each costs far more here than on real hardware."""
+    for name in names:
+        (rig.DEVICES / name / "perf_event_mux_interval_ms").write_text("20", encoding="ascii")
+
+
+def within(value, truth, share):
+    """Is `value` no further from `truth` than `share` of it?"""
+    return value is not None and abs(value - truth) <= share * abs(truth)
+
+
+def counted(row, truth):
+    """Is this exactly what was counted? In a guest that the host stops, counters may be enabled later
+    than the window begins; such a row is partial."""
+    late = row["quality"] == "partial" and "was counted for" in row["reason"]
+    return row["count"] == truth and row["coverage"] == 1 and (row["quality"] == "measured" or late)
+
+
+def short(rows):
+    """Rows for a message: what matters of each, of the last ones."""
+    keys = ("time", "name", "socket", "cpu", "value", "count", "quality", "coverage", "enabled_ns", "reason")
+    return "\n".join(" ".join(f"{key}={row[key]}" for key in keys if row[key] is not None)
+                     for row in rows[-12:])
+
+
+def by_timing(attempt, times=3):
+    """Checks of what depends on timing: attempt() gives a list of (good, name, why). A guest that the
+    host stops at the wrong moment is tried again; what is not right by then is wrong. Nothing that
+    must be exact belongs here."""
+    for left in reversed(range(times)):
+        checks = attempt()
+        if all(good for good, _, _ in checks) or not left:
+            break
+        rig.diag("again, after:", *[f"{name}: {why}" for good, name, why in checks if not good])
+    for check in checks:
+        rig.ok(*check)
+
+
+class Running:
+    """An uncore that prints intervals. After the `with` block it has ended: .intervals, a list of
+    rows for each, .total, the rows of --summary, .status and .errors."""
+
+    def __init__(self, event_list, place="all", interval="20ms", tag=""):
+        self.output = pathlib.Path(f"/tmp/running-{os.getpid()}{tag}")
+        self.output.unlink(missing_ok=True)
+        self.argv = rig.uncore_argv(event_list, self.output, place, ["-I", interval, "--summary"])
+        self.intervals, self.total, self.status, self.errors = [], [], None, ""
+        self.process = None
+
+    def __enter__(self):
+        self.process = subprocess.Popen(self.argv, text=True, stdin=subprocess.DEVNULL,
+                                        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        self.wait_rows()
+        return self
+
+    def wait_rows(self):
+        """Until a window that begins after now is over: everything before is then in what is printed."""
+        deadline = time.monotonic() + 20
+        for _ in range(2):
+            seen = self._last()
+            while self._last() == seen:
+                if time.monotonic() > deadline or self.process.poll() is not None:
+                    raise rig.Failed(f"{self.argv}: no further interval: {self.process.poll()}")
+                time.sleep(0.01)
+
+    def _last(self):
+        """The end of the last window that is printed."""
+        if not self.output.exists():
+            return None
+        text = self.output.read_bytes()[-4096:]
+        times = re.findall(rb'"time": *([0-9.e+-]+),[^\n]*\n', text)
+        return times[-1] if times else None
+
+    def _rows(self):
+        text = self.output.read_text(encoding="utf-8")
+        return [json.loads(line) for line in text[:text.rfind("\n") + 1].splitlines()]
+
+    def stop(self, how=signal.SIGINT):
+        """Ends it and waits."""
+        if self.status is None:
+            self.process.send_signal(how)
+            self.errors = self.process.communicate(timeout=rig.TIME_LIMIT)[1]
+            self.status = self.process.returncode
+
+    def __exit__(self, *exception):
+        self.stop()
+        windows = {}
+        for row in self._rows():
+            if row["total"]:
+                self.total.append(row)
+            else:
+                windows.setdefault(row["time"], []).append(row)
+        self.intervals = list(windows.values())
+
+    def rows_of(self, **what):
+        """The rows of all intervals that have these values, in order of time."""
+        return [row for rows in self.intervals for row in rows if all(row[k] == v for k, v in what.items())]

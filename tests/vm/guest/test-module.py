@@ -1,0 +1,116 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The driver is unloaded and loaded again: not while uncore counts; without it uncore says what is
+missing; with it the PMUs are found again, whatever their type numbers are now."""
+
+import pathlib
+import time
+
+import behaviour
+import rig
+
+STEP = 1000
+DRIVERS = pathlib.Path("/rig/drivers")
+SKX = pathlib.Path("/sys/bus/pci/drivers/skx_uncore")
+
+
+def busybox(*argv):
+    """A command of busybox; its process."""
+    return rig.run(["/rig/busybox", *argv], status=None)
+
+
+def load(name):
+    """Loads a module that the guest was started with."""
+    for path in DRIVERS.glob("*.ko"):
+        if path.stem.partition("-")[2].replace("-", "_") == name:
+            return busybox("insmod", path)
+    raise rig.Failed(f"no module {name} in {DRIVERS}")
+
+
+def is_loaded(name):
+    """Is the module there?"""
+    return any(line.split()[0] == name for line in open("/proc/modules", encoding="ascii"))
+
+
+def taken_away():
+    """The devices of a PMU are taken from its driver while it is counted. Loading the module again,
+    which comes next, brings them back."""
+    event = "uncore_imc_0/event=0x4/"
+    devices = [path.name for path in SKX.glob("*:0a.2")]
+    if not devices:
+        rig.skip("a PMU that goes away while it is counted", "no driver here whose devices can be taken away")
+        return
+    per_tick = behaviour.weight(event)
+    with behaviour.Running(event, "all", "50ms") as running:
+        rig.traffic("step", STEP)
+        running.wait_rows()
+        for device in devices:
+            (SKX / "unbind").write_text(device, encoding="ascii")
+        running.wait_rows()
+        rig.traffic("step", STEP)
+        running.wait_rows()
+    rows = running.rows_of()
+    got = sum(row["count"] or 0 for row in rows)
+    rig.ok("uncore_imc_0" not in rig.pmus() and got == STEP * per_tick, "counted until the PMU went away",
+           f"{got} {STEP * per_tick} {behaviour.short(rows)}")
+    rig.ok(rows[-1]["quality"] == "unavailable" and rows[-1]["value"] is None and rows[-1]["reason"],
+           "then unavailable, with the reason", behaviour.short(rows))
+    rig.ok(running.total[0]["quality"] == "partial" and running.total[0]["count"] == got, "the total is partial",
+           behaviour.short(running.total))
+    rig.ok(running.status == 0, "uncore ends well", f"{running.status} {running.errors}")
+
+
+def while_counting(module, event, per_tick):
+    """A driver whose counters are open stays, and they go on."""
+    with behaviour.Running(event) as running:
+        refused = busybox("rmmod", module)
+        rig.traffic("step", STEP)
+        running.wait_rows()
+    rig.ok(refused.returncode != 0 and is_loaded(module), "not unloaded while uncore counts", refused)
+    got = sum(row["count"] for row in running.rows_of())
+    rig.ok(got == STEP * per_tick and behaviour.counted(running.total[0], got), "counting goes on",
+           f"{got} {running.total}")
+
+
+def unloaded(module, event):
+    """Without the driver."""
+    done = busybox("rmmod", module)
+    rig.ok(done.returncode == 0 and behaviour.pmu() not in rig.pmus(), "it is unloaded afterwards", done)
+    done = rig.run(["uncore", "stat", "-e", event, "--", "true"], status=None)
+    rig.ok(done.returncode == 3 and behaviour.pmu() in done.stderr, "uncore: no such PMU, status 3", done)
+    done = rig.run(["uncore", "doctor", "-j"], status=None)
+    missing = [f for f in rig.json.loads(done.stdout)["findings"] if f["verdict"] == "missing"]
+    # "uncore PMUs" stands for families that nothing in /sys announces without their driver.
+    named = [f for f in missing if f["subject"] != "uncore PMUs"]
+    rig.ok(done.returncode == (3 if missing else 0) and all("is not loaded" in f["why"] for f in named),
+           "uncore doctor: what is missing lacks its driver", missing)
+    rig.diag("missing:", " ".join(f["subject"] for f in missing))
+
+
+def again(module, event, per_tick, old_type):
+    """Loaded again, once more after another PMU took a type number."""
+    done = load(module)
+    deadline = time.monotonic() + 5
+    while behaviour.pmu() not in rig.pmus() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    rig.ok(done.returncode == 0 and behaviour.pmu() in rig.pmus(), "it is loaded again", done)
+    rows = rig.uncore(event, ["traffic", "step", STEP])
+    rig.ok(behaviour.counted(rows[0], STEP * per_tick), "and counts as before", behaviour.short(rows))
+    rig.diag("type number: before", old_type, "now", rig.pmus()[behaviour.pmu()].type)
+
+
+def main():
+    module, event = behaviour.MODEL.module, behaviour.events(1)[0]
+    if not is_loaded(module):
+        rig.skip("module", f"{module} is no module of this kernel, but built in")
+        rig.done()
+    per_tick = behaviour.weight(event)
+    old_type = rig.pmus()[behaviour.pmu()].type
+    while_counting(module, event, per_tick)
+    taken_away()
+    unloaded(module, event)
+    again(module, event, per_tick, old_type)
+    rig.done()
+
+
+main()

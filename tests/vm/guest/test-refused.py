@@ -1,0 +1,101 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""What a driver refuses, at the open or in silence: an error or `unavailable`, with a reason; never
+a 0."""
+
+import behaviour
+import rig
+
+STEP = 1000
+
+
+def stat(events):
+    """uncore stat -j over a step: the process and its rows."""
+    done = rig.run(["uncore", "stat", "-j", "-e", events, "--", "traffic", "step", STEP], status=None)
+    return done, [rig.json.loads(line) for line in done.stdout.splitlines()]
+
+
+def exact(row):
+    """Did the row count the step?"""
+    return behaviour.counted(row, STEP * behaviour.weight(row["name"]))
+
+
+def groups():
+    """Groups as large as the box, and larger."""
+    n = behaviour.MODEL.counters
+    fits, large = behaviour.events(n), behaviour.events(n + 1)
+    done, rows = stat("{" + ",".join(fits) + "}")
+    rig.ok(done.returncode == 0 and len(rows) == n and all(map(exact, rows)), f"a group of {n} is counted", done)
+    rig.ok(len({(row["enabled_ns"], row["running_ns"]) for row in rows}) == 1, "over one window", behaviour.short(rows))
+    done, rows = stat("{" + ",".join(large) + "}")
+    rig.ok(done.returncode == 2 and not rows and "does not fit" in done.stderr and ":W" in done.stderr,
+           f"a group of {n + 1} is an error, with what mends it", done)
+    behaviour.rotate_slowly([behaviour.pmu()])
+    done, rows = stat("{" + ",".join(large) + "}:W")
+    good = [row for row in rows if exact(row)]
+    guessed = [row for row in rows if row["quality"] in ("scaled", "partial") and row["coverage"] < 1]
+    never = [row for row in rows if row["quality"] == "unavailable" and row["value"] is None and row["reason"]]
+    rig.ok(done.returncode == 0 and len(good + guessed + never) == n + 1 and guessed + never,
+           "with :W it is split: scaled, unavailable with a reason, or measured and exact", behaviour.short(rows))
+    done, rows = stat("{" + f"{fits[0]},{behaviour.neighbour()}" + "}")
+    rig.ok(done.returncode == 2 and done.stderr or len(rows) == 2 and all(map(exact, rows)),
+           "a group over two PMUs: counted in both, or an error", done)
+    rig.diag("a group over two PMUs: status", done.returncode, done.stderr.strip())
+
+
+def refused_at_open():
+    """A modifier that no uncore driver takes."""
+    good = behaviour.events(1)[0]
+    done, rows = stat(good + "u")
+    rig.ok(done.returncode in (1, 2, 3) and not rows and "modifiers" in done.stderr,
+           "refused alone: an error, with the reason", done)
+    done, rows = stat(f"{good},{good}u")
+    by_name = {row["name"]: row for row in rows}
+    rig.ok(done.returncode == 0 and exact(by_name[good]),
+           "what stands beside it is counted", done)
+    bad = by_name[good + "u"]
+    rig.ok(bad["quality"] == "unavailable" and bad["value"] is None and bad["reason"],
+           "it is itself unavailable, with the reason", bad)
+
+
+def refused_in_silence():
+    """A filter for a root port and one for a device on one event: the open succeeds, and the driver
+    never counts."""
+    pmu = "nvidia_pcie_pmu_0_rc_0"
+    if pmu not in rig.pmus():
+        rig.skip("refused in silence", f"no {pmu}: only its driver is known to do that")
+        return
+    both = f"{pmu}/event=0x2,src_rp_mask=0x1,src_bdf=0x100,src_bdf_en=0x1/"
+    counts = rig.perf(both, ["traffic", "step", STEP])
+    rig.ok(counts[0].value is None, "perf: not counted", counts)
+    done, rows = stat(both)
+    rig.ok(len(rows) == 1 and rows[0]["quality"] == "unavailable" and rows[0]["value"] is None and
+           "never ran" in rows[0]["reason"], "uncore: unavailable, never a 0", done)
+    plain = f"{pmu}/event=0x2/"
+    done, rows = stat(f"{both},{plain}")
+    # The kernel goes on giving the refused event its turns, in which nothing is counted.
+    rig.ok(rows[0]["quality"] == "unavailable" and
+           (exact(rows[1]) or rows[1]["quality"] == "scaled" and rows[1]["coverage"] < 1), "the event beside it: exact, or scaled", behaviour.short(rows))
+    done, rows = stat("{" + f"{both},{plain}" + "}")
+    rig.ok(done.returncode == 2 and "does not fit" in done.stderr or
+           done.returncode == 0 and len(rows) == 2 and
+           all(row["quality"] == "unavailable" and row["reason"] for row in rows),
+           "a group that it leads is not counted, and says so", done)
+    rig.diag("a group led by it: status", done.returncode, done.stderr.strip(), [r["quality"] for r in rows])
+    two = [f"{pmu}/event=0x2,src_bdf={bdf:#x},src_bdf_en=0x1/" for bdf in (0x100, 0x108)]
+    done, rows = stat(",".join(two))
+    rig.ok(done.returncode == 0 and len(rows) == 2 and
+           all(row["quality"] in ("scaled", "partial", "unavailable") for row in rows),
+           "two devices behind one root complex share it: none is measured", done)
+    done, rows = stat("{" + ",".join(two) + "}")
+    rig.ok(done.returncode == 2 and "does not fit" in done.stderr, "as a group they are an error", done)
+
+
+def main():
+    groups()
+    refused_at_open()
+    refused_in_silence()
+    rig.done()
+
+
+main()

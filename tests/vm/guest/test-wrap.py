@@ -1,0 +1,85 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Counters that pass their width while they are counted: the sum of what is read is exact."""
+
+import behaviour
+import rig
+
+# Others than the behaviour box, and their widths.
+MORE = {
+    "ivt": [("uncore_pcu/event=0x3/", 48)],
+    "skx": [("uncore_iio_free_running_0/bw_in_port0/", 36), ("uncore_pcu/event=0x3/", 48),
+            ("uncore_imc_0/event=0x4/", 48)],
+    "t410": [("nvidia_pcie_pmu_0_rc_0/event=0x1/", 48)],
+}
+
+
+def agree(count, row, truth):
+    """uncore's count is the truth, and perf's value is uncore's: with a scale and unit for some."""
+    return behaviour.counted(row, truth) and abs(count.value - row["value"]) <= 1e-6
+
+
+def just_below(event, per_tick):
+    """The counters stand short of their wrap when counting begins; the traffic takes them across."""
+    rig.traffic("preset", per_tick * 500)
+    counts, rows = rig.both(event, event, ["traffic", "step", 1000])
+    rig.ok(agree(counts[0], rows[0], 1000 * per_tick),
+           f"{event}: across the wrap: perf = uncore = truth", f"{counts} {rows} {1000 * per_tick}")
+
+
+# What a driver writes to its counters when it starts them: a preset does not last.
+REWRITTEN = {"amd": "the driver starts its counters at 0",
+             "t410": "the driver starts its counters half way", "grace": "the driver starts its counters half way"}
+
+
+def again_and_again(event, width, per_tick):
+    """More than two wraps' worth of traffic, in steps that are read one by one."""
+    step, steps = (1 << width) * 9 // 20 // per_tick, 5
+    with behaviour.Running(event) as running:
+        for _ in range(steps):
+            rig.traffic("step", step)
+            running.wait_rows()
+    got = sum(row["count"] for row in running.rows_of())
+    rig.ok(got == steps * step * per_tick > 2 << width,
+           f"{event}: the intervals add up across wraps of {width} bits", f"{got} {steps * step * per_tick}")
+    rig.ok(behaviour.counted(running.total[0], got),
+           f"{event}: and so does the total", running.total)
+
+
+def too_far(event, width, per_tick):
+    """Nobody reads the counter between two wraps: what passed before is lost to every reader, as the
+    driver sees no more than the difference modulo the width."""
+    step = 5 * (1 << width) // 2 // per_tick
+    counts, rows = rig.both(event, event, ["traffic", "step", step])
+    rig.diag(f"{event}: {step * per_tick / 2 ** width:.2f} times the width between two reads: perf",
+             counts[0].text, "uncore", rows[0]["count"], rows[0]["quality"], "truth", step * per_tick)
+    if rig.MODEL == "amd":  # the driver takes the difference for a negative number when its top bit is set
+        rig.ok(behaviour.counted(rows[0], step * per_tick % (1 << width)) or
+               rows[0]["quality"] == "unavailable" and "fell" in rows[0]["reason"],
+               f"{event}: twice around between two reads: the truth modulo the width, or no value at all",
+               f"{counts} {behaviour.short(rows)}")
+        return
+    rig.ok(agree(counts[0], rows[0], step * per_tick % (1 << width)),
+           f"{event}: twice around between two reads: perf = uncore = truth modulo the width", f"{counts} {behaviour.short(rows)}")
+
+
+def main():
+    have = rig.pmus()
+    for event, width in [(behaviour.events(1)[0], behaviour.MODEL.width), *MORE.get(rig.MODEL, [])]:
+        if event.split("/")[0] not in have:
+            rig.skip(event, "this guest has no such PMU")
+            continue
+        if width == 64:
+            rig.skip(event, "64 bits do not wrap")
+            continue
+        per_tick = behaviour.weight(event)
+        if rig.MODEL in REWRITTEN:
+            rig.skip(f"{event}: across the wrap after a preset", REWRITTEN[rig.MODEL])
+        else:
+            just_below(event, per_tick)
+        again_and_again(event, width, per_tick)
+        too_far(event, width, per_tick)
+    rig.done()
+
+
+main()
