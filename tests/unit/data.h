@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+/* What the tests of data files share: machines with the whole catalogue, and metrics as they must
+ * be there. Included after <cmocka.h>. */
+#ifndef TEST_DATA_H
+#define TEST_DATA_H
+
+#include "helpers.h"
+#include "machine.h"
+
+#define EVENTS 32
+
+static inline struct uncore *scan(const char *root)
+{
+	struct uncore *u;
+
+	assert_int_equal(uncore_new(&u), 0);
+	if (uncore_set_root(u, root) < 0 || uncore_scan(u) < 0)
+		fail_msg("%s: %s", root, uncore_error(u));
+	return u;
+}
+
+static inline struct uncore *scan_fixture(const char *machine)
+{
+	char path[600];
+
+	return scan(tree_machine(machine, path, sizeof(path)));
+}
+
+static inline const struct uncore_metric *find(const struct uncore *u, const char *family,
+					       const char *name)
+{
+	for (size_t i = 0; i < uncore_metric_count(u); i++) {
+		const struct uncore_metric *m = uncore_metric_at(u, i);
+
+		if (strcmp(uncore_metric_family(m), family) == 0 &&
+		    strcmp(uncore_metric_name(m), name) == 0)
+			return m;
+	}
+	fail_msg("no metric %s/%s", family, name);
+	return NULL;
+}
+
+/* A metric as it must be on a machine. */
+struct expected {
+	const char *name, *formula;
+	struct {
+		const char *name;
+		uint64_t config;
+	} events[16]; /* in the order of the formula */
+};
+
+static inline void assert_events(const struct uncore *u, const struct uncore_metric *m,
+				 const struct expected *x, size_t pmus)
+{
+	struct uncore_metric_event events[EVENTS];
+	size_t count = 0, expected = 0;
+
+	while (expected < COUNT(x->events) && x->events[expected].name)
+		expected++;
+	if (uncore_metric_events(u, m, events, EVENTS, &count) < 0)
+		fail_msg("%s: %s", x->name, uncore_error(u));
+	assert_int_equal(count, expected);
+	for (size_t k = 0; k < count; k++) {
+		assert_string_equal(events[k].name, x->events[k].name);
+		if (events[k].config[0] != x->events[k].config)
+			fail_msg("%s: %s: 0x%llx, not 0x%llx", x->name, events[k].name,
+				 (unsigned long long)events[k].config[0],
+				 (unsigned long long)x->events[k].config);
+		for (size_t w = 1; w < UNCORE_CONFIG_WORDS; w++)
+			assert_int_equal(events[k].config[w], 0);
+		assert_int_equal(events[k].pmu_count, pmus);
+		assert_non_null(events[k].pmu);
+		assert_non_null(events[k].terms);
+	}
+}
+
+/* On this machine the family has these metrics, each on so many PMUs, and no others. */
+static inline void assert_family(const struct uncore *u, const char *family, size_t pmus,
+				 const struct expected *expected, size_t count)
+{
+	size_t here = 0;
+
+	for (size_t i = 0; i < uncore_metric_count(u); i++) {
+		const struct uncore_metric *m = uncore_metric_at(u, i);
+
+		here += strcmp(uncore_metric_family(m), family) == 0 && !uncore_metric_missing(m);
+	}
+	assert_int_equal(here, count);
+	for (size_t i = 0; i < count; i++) {
+		const struct uncore_metric *m = find(u, family, expected[i].name);
+
+		assert_null(uncore_metric_missing(m));
+		assert_string_equal(uncore_metric_formula(m), expected[i].formula);
+		assert_events(u, m, &expected[i], pmus);
+	}
+}
+
+#endif
