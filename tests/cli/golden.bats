@@ -19,6 +19,7 @@ golden_of() {
 @test "explain memory.read.bandwidth" {
 	golden_of explain-t410.txt 0 --root "$T410" explain memory.read.bandwidth
 	golden_of explain-spr.txt 0 --root "$SPR" explain memory.read.bandwidth
+	golden_of explain-zen4.txt 0 --root "$ZEN4" explain memory.read.bandwidth
 	golden_of explain-ivt.txt 0 --root "$MACHINES/intel-ivt-1socket" explain memory.read.bandwidth
 	golden_of explain-spr.json 0 --root "$SPR" explain --json memory.utilization
 }
@@ -40,6 +41,7 @@ golden_of() {
 	golden_of dry-run-t410.txt 0 --root "$T410" stat --dry-run -M 'memory.*'
 	golden_of dry-run-spr.txt 0 --root "$SPR" stat --dry-run -M 'memory.*'
 	golden_of dry-run-spr.json 0 --root "$SPR" stat --dry-run -j -M 'memory.*'
+	golden_of dry-run-zen4.txt 0 --root "$ZEN4" stat --dry-run -M 'amd-umc/*'
 	golden_of dry-run-ivt.txt 0 --root "$MACHINES/intel-ivt-1socket" stat --dry-run -M 'memory.*'
 }
 
@@ -51,6 +53,7 @@ golden_of() {
 @test "the simulated machines: overview" {
 	golden_of overview-t410.txt 0 --source "$SIM_T410"
 	golden_of overview-spr.txt 0 --source "$SIM_SPR"
+	golden_of overview-zen4.txt 0 --source "$SIM_ZEN4"
 }
 
 @test "the simulated machines: text, CSV, JSON" {
@@ -60,6 +63,10 @@ golden_of() {
 	golden_of mem-t410.jsonl 0 --source "$SIM_T410" mem -j -I 10 --interval-count 5
 	golden_of mem-spr.csv 0 --source "$SIM_SPR" mem --timeout 1 --csv --no-merge
 	golden_of mem-spr.jsonl 0 --source "$SIM_SPR" mem -j -I 10 --interval-count 5 --summary
+	golden_of all-zen4.jsonl 0 --source "$SIM_ZEN4" stat -j -I 10 --interval-count 5 \
+		-M 'memory.*'
+	golden_of all-zen4.csv 0 --source "$SIM_ZEN4" stat --csv --no-merge --timeout 1 \
+		-M 'memory.*'
 	golden_of intervals-t410.txt 0 --source "$SIM_T410" mem -I 10 --interval-count 3 --summary
 }
 
@@ -68,9 +75,12 @@ golden_of() {
 	helper check-sim spr "$GOLDEN/mem-spr.jsonl"
 	helper check-sim t410 "$GOLDEN/mem-t410.csv"
 	helper check-sim spr "$GOLDEN/mem-spr.csv"
+	helper check-sim zen4 "$GOLDEN/all-zen4.jsonl"
+	helper check-sim zen4 "$GOLDEN/all-zen4.csv"
 }
 
 @test "every event of the simulations is what its rate says" {
 	helper check-sim t410
 	helper check-sim spr
+	helper check-sim zen4
 }

@@ -11,9 +11,11 @@ MACHINES=$UNCORE_SOURCE_ROOT/tests/machines
 GOLDEN=$UNCORE_SOURCE_ROOT/tests/golden
 T410=$MACHINES/nvidia-t410-1socket
 SPR=$MACHINES/intel-spr-1socket
+ZEN4=$MACHINES/amd-zen4-1socket
 # One second per reading, whatever the clock says: results repeat to the byte.
 SIM_T410=sim:t410,step=1s
 SIM_SPR=sim:spr,step=1s
+SIM_ZEN4=sim:zen4,step=1s
 
 # Python writes no caches into the sources.
 export PYTHONDONTWRITEBYTECODE=1

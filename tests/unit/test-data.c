@@ -25,7 +25,8 @@ static bool is_filled(const char *text)
 
 static void everything_has_title_unit_and_evidence(void **state)
 {
-	static const char *const models[] = {"unknown", "intel/6/85", "intel/6/143", "intel/6/173"};
+	static const char *const models[] = {"unknown",  "intel/6/85", "intel/6/143", "intel/6/173",
+					     "amd/25/1", "amd/25/17",  "amd/26/2"};
 	static const char units[] = " B/s Hz s ratio 1/s 1/cycle W J B ";
 	static const struct unc_names no_dirs;
 
@@ -59,7 +60,8 @@ static void everything_has_title_unit_and_evidence(void **state)
 static void every_event_is_used(void **state)
 {
 	static const struct unc_names no_dirs;
-	static const char *const models[] = {"intel/6/85", "intel/6/173"};
+	static const char *const models[] = {"intel/6/85", "intel/6/173", "amd/25/1", "amd/25/17",
+					     "amd/26/2"};
 	struct unc_catalogue loaded[COUNT(models)];
 
 	(void)state;
