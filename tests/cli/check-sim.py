@@ -36,9 +36,15 @@ def umc(event):
     return lambda n: sum(n(pmu, event) for pmu in UMC)
 
 
+def l3(umask):
+    """One PMU, counted on a CPU of each core complex."""
+    return lambda n: sum(n("amd_l3", f"event=0x04,umask={umask:#04x}", cpu) for cpu in (0, 2))
+
+
 RD, WR, DCLK = imc("cas_count_read"), imc("cas_count_write"), imc("event=0x01,umask=0x01")
 CAS_RD, CAS_WR = umc("event=0x0a,rdwrmask=0x1"), umc("event=0x0a,rdwrmask=0x2")
 MEMCLK, SLOTS = umc("event=0x00"), umc("event=0x14")
+LOOKUPS, MISSES = l3(0xFF), l3(0x01)
 
 # Each window lasts one second, so "/ seconds" is nothing.
 FORMULAS = {
@@ -66,6 +72,7 @@ FORMULAS = {
         "memory.bandwidth": lambda n: (CAS_RD(n) + CAS_WR(n)) * 64,
         "memory.utilization": lambda n: SLOTS(n) / 2 / MEMCLK(n),
         "memory.clock.frequency": lambda n: MEMCLK(n) / len(UMC),
+        "cache.hit.ratio": lambda n: 1 - MISSES(n) / LOOKUPS(n),
     },
 }
 
