@@ -41,7 +41,7 @@ golden_of() {
 	golden_of dry-run-t410.txt 0 --root "$T410" stat --dry-run -M 'memory.*'
 	golden_of dry-run-spr.txt 0 --root "$SPR" stat --dry-run -M 'memory.*'
 	golden_of dry-run-spr.json 0 --root "$SPR" stat --dry-run -j -M 'memory.*'
-	golden_of dry-run-zen4.txt 0 --root "$ZEN4" stat --dry-run -M 'amd-umc/*,cache.*'
+	golden_of dry-run-zen4.txt 0 --root "$ZEN4" stat --dry-run -M 'amd-umc/*,cache.*,link.*'
 	golden_of dry-run-ivt.txt 0 --root "$MACHINES/intel-ivt-1socket" stat --dry-run -M 'memory.*'
 }
 
@@ -64,9 +64,9 @@ golden_of() {
 	golden_of mem-spr.csv 0 --source "$SIM_SPR" mem --timeout 1 --csv --no-merge
 	golden_of mem-spr.jsonl 0 --source "$SIM_SPR" mem -j -I 10 --interval-count 5 --summary
 	golden_of all-zen4.jsonl 0 --source "$SIM_ZEN4" stat -j -I 10 --interval-count 5 \
-		-M 'memory.*,cache.*'
+		-M 'memory.*,cache.*,link.*,pcie.*'
 	golden_of all-zen4.csv 0 --source "$SIM_ZEN4" stat --csv --no-merge --timeout 1 \
-		-M 'memory.*,cache.*'
+		-M 'memory.*,cache.*,link.*,pcie.*'
 	golden_of intervals-t410.txt 0 --source "$SIM_T410" mem -I 10 --interval-count 3 --summary
 }
 

@@ -15,6 +15,16 @@
 
 #include "data.h"
 
+/* A data fabric event before PerfMonV2: event in bits 0-7, 32-35 and 59-60, mask in 8-15. */
+#define OLD(event, umask)                                                  \
+	(((uint64_t)(event)&0xff) | ((uint64_t)(event) >> 8 & 0xf) << 32 | \
+	 ((uint64_t)(event) >> 12) << 59 | (uint64_t)(umask) << 8)
+
+/* And with it: event in bits 0-7 and 32-37, mask in 8-15 and 24-27. */
+#define NEW(event, umask)                                            \
+	(((uint64_t)(event)&0xff) | ((uint64_t)(event) >> 8) << 32 | \
+	 ((uint64_t)(umask)&0xff) << 8 | ((uint64_t)(umask) >> 8) << 24)
+
 /* enallcores, enallslices, sliceid=3 and both threads. */
 #define EVERYWHERE UINT64_C(0x0303c00000000000)
 
@@ -30,6 +40,14 @@ static void put_cpu(const struct tree *t, int family, int model)
 		 family, model);
 	tree_put(t, "proc/cpuinfo", text);
 	machine_cpus(t, (const int[]){0, 0}, 2);
+}
+
+static void put_df(const struct tree *t, const char *event, const char *umask)
+{
+	tree_pmu(t, "amd_df", "type", "10\n");
+	tree_pmu(t, "amd_df", "cpumask", "0\n");
+	tree_pmu(t, "amd_df", "format/event", event);
+	tree_pmu(t, "amd_df", "format/umask", umask);
 }
 
 static void put_l3(const struct tree *t, int family)
@@ -184,12 +202,196 @@ static void caches(void **state)
 	}
 }
 
+/* ---- data fabric ------------------------------------------------------------------------------ */
+
+static const struct expected df_old[] = {
+	{"memory.bandwidth",
+	 "(dram_0 + dram_1 + dram_2 + dram_3 + dram_4 + dram_5 + dram_6 + dram_7) * 64 / seconds",
+	 {{"dram_0", OLD(0x07, 0x38)},
+	  {"dram_1", OLD(0x47, 0x38)},
+	  {"dram_2", OLD(0x87, 0x38)},
+	  {"dram_3", OLD(0xc7, 0x38)},
+	  {"dram_4", OLD(0x107, 0x38)},
+	  {"dram_5", OLD(0x147, 0x38)},
+	  {"dram_6", OLD(0x187, 0x38)},
+	  {"dram_7", OLD(0x1c7, 0x38)}}},
+	{"link.out.bandwidth",
+	 "(remote_out_0 + remote_out_1 + remote_out_2 + remote_out_3) * 32 / seconds",
+	 {{"remote_out_0", OLD(0x7c7, 0x02)},
+	  {"remote_out_1", OLD(0x807, 0x02)},
+	  {"remote_out_2", OLD(0x847, 0x02)},
+	  {"remote_out_3", OLD(0x887, 0x02)}}},
+};
+
+/* The sum over twelve channels. */
+#define CHANNELS(metric, name, umask)                                                             \
+	{                                                                                         \
+		metric,                                                                           \
+			"(" name "_0 + " name "_1 + " name "_2 + " name "_3 + " name "_4 + " name \
+			"_5 + " name "_6 + " name "_7 + " name "_8 + " name "_9 + " name          \
+			"_10 + " name "_11) * 64 / seconds",                                      \
+		{                                                                                 \
+			{name "_0", NEW(0x1f, umask)}, {name "_1", NEW(0x5f, umask)},             \
+				{name "_2", NEW(0x9f, umask)}, {name "_3", NEW(0xdf, umask)},     \
+				{name "_4", NEW(0x11f, umask)}, {name "_5", NEW(0x15f, umask)},   \
+				{name "_6", NEW(0x19f, umask)}, {name "_7", NEW(0x1df, umask)},   \
+				{name "_8", NEW(0x21f, umask)}, {name "_9", NEW(0x25f, umask)},   \
+				{name "_10", NEW(0x29f, umask)},                                  \
+			{                                                                         \
+				name "_11", NEW(0x2df, umask)                                     \
+			}                                                                         \
+		}                                                                                 \
+	}
+
+/* Zen 4: four IO moderators, for either socket. */
+#define MODERATORS(metric, d, local, remote)                                                    \
+	{                                                                                       \
+		metric,                                                                         \
+			"(io_local_" d "_0 + io_local_" d "_1 + io_local_" d "_2 + io_local_" d \
+			"_3 + io_remote_" d "_0 + io_remote_" d "_1 + io_remote_" d             \
+			"_2 + io_remote_" d "_3) * 64 / seconds",                               \
+		{                                                                               \
+			{"io_local_" d "_0", NEW(0x81f, local)},                                \
+				{"io_local_" d "_1", NEW(0x85f, local)},                        \
+				{"io_local_" d "_2", NEW(0x89f, local)},                        \
+				{"io_local_" d "_3", NEW(0x8df, local)},                        \
+				{"io_remote_" d "_0", NEW(0x81f, remote)},                      \
+				{"io_remote_" d "_1", NEW(0x85f, remote)},                      \
+				{"io_remote_" d "_2", NEW(0x89f, remote)},                      \
+			{                                                                       \
+				"io_remote_" d "_3", NEW(0x8df, remote)                         \
+			}                                                                       \
+		}                                                                               \
+	}
+
+/* Zen 5: eight IO root complexes, one mask for both sockets. */
+#define COMPLEXES(metric, d, umask)                                                               \
+	{                                                                                         \
+		metric,                                                                           \
+			"(io_" d "_0 + io_" d "_1 + io_" d "_2 + io_" d "_3 + io_" d "_4 + io_" d \
+			"_5 + io_" d "_6 + io_" d "_7) * 64 / seconds",                           \
+		{                                                                                 \
+			{"io_" d "_0", NEW(0x81f, umask)}, {"io_" d "_1", NEW(0x85f, umask)},     \
+				{"io_" d "_2", NEW(0x89f, umask)},                                \
+				{"io_" d "_3", NEW(0x8df, umask)},                                \
+				{"io_" d "_4", NEW(0x91f, umask)},                                \
+				{"io_" d "_5", NEW(0x95f, umask)},                                \
+				{"io_" d "_6", NEW(0x99f, umask)},                                \
+			{                                                                         \
+				"io_" d "_7", NEW(0x9df, umask)                                   \
+			}                                                                         \
+		}                                                                                 \
+	}
+
+static const struct expected df_zen4[] = {
+	CHANNELS("memory.local.read.bandwidth", "local_rd", 0x7fe),
+	CHANNELS("memory.local.write.bandwidth", "local_wr", 0x7ff),
+	CHANNELS("memory.remote.read.bandwidth", "remote_rd", 0xbfe),
+	CHANNELS("memory.remote.write.bandwidth", "remote_wr", 0xbff),
+	MODERATORS("pcie.inbound.read.bandwidth", "rd", 0x7fe, 0xbfe),
+	MODERATORS("pcie.inbound.write.bandwidth", "wr", 0x7ff, 0xbff),
+	{"link.out.bandwidth",
+	 "(link_out_0 + link_out_1 + link_out_2 + link_out_3 + link_out_4 + link_out_5 + "
+	 "link_out_6 + link_out_7) * 64 / seconds",
+	 {{"link_out_0", NEW(0xb5f, 0xf3e)},
+	  {"link_out_1", NEW(0xb9f, 0xf3e)},
+	  {"link_out_2", NEW(0xbdf, 0xf3e)},
+	  {"link_out_3", NEW(0xc1f, 0xf3e)},
+	  {"link_out_4", NEW(0xc5f, 0xf3e)},
+	  {"link_out_5", NEW(0xc9f, 0xf3e)},
+	  {"link_out_6", NEW(0xcdf, 0xf3e)},
+	  {"link_out_7", NEW(0xd1f, 0xf3e)}}},
+};
+
+static const struct expected df_zen5[] = {
+	CHANNELS("memory.local.write.bandwidth", "local_wr", 0x7ff),
+	CHANNELS("memory.remote.write.bandwidth", "remote_wr", 0xbff),
+	COMPLEXES("pcie.inbound.read.bandwidth", "rd", 0xffe),
+	COMPLEXES("pcie.inbound.write.bandwidth", "wr", 0xfff),
+	{"link.out.bandwidth",
+	 "(link_out_0 + link_out_1 + link_out_2 + link_out_3 + link_out_4 + link_out_5) * 64 / "
+	 "seconds",
+	 {{"link_out_0", NEW(0xd5f, 0xf3e)},
+	  {"link_out_1", NEW(0xd9f, 0xf3e)},
+	  {"link_out_2", NEW(0xddf, 0xf3e)},
+	  {"link_out_3", NEW(0xe1f, 0xf3e)},
+	  {"link_out_4", NEW(0xe5f, 0xf3e)},
+	  {"link_out_5", NEW(0xe9f, 0xf3e)}}},
+	{"link.in.bandwidth",
+	 "(link_in_0 + link_in_1 + link_in_2 + link_in_3 + link_in_4 + link_in_5) * 64 / seconds",
+	 {{"link_in_0", NEW(0xd5f, 0xf3f)},
+	  {"link_in_1", NEW(0xd9f, 0xf3f)},
+	  {"link_in_2", NEW(0xddf, 0xf3f)},
+	  {"link_in_3", NEW(0xe1f, 0xf3f)},
+	  {"link_in_4", NEW(0xe5f, 0xf3f)},
+	  {"link_in_5", NEW(0xe9f, 0xf3f)}}},
+};
+
+static void assert_fabric(int family, int model, const struct expected *expected, size_t count)
+{
+	bool is_old = expected == df_old;
+	struct uncore *u;
+	struct tree t;
+
+	tree_make(&t);
+	put_cpu(&t, family, model);
+	put_df(&t, is_old ? "config:0-7,32-35,59-60\n" : "config:0-7,32-37\n",
+	       is_old ? "config:8-15\n" : "config:8-15,24-27\n");
+	u = scan(t.dir);
+	assert_family(u, "amd-df", 1, expected, count);
+	uncore_free(u);
+	tree_remove(&t);
+}
+
+static void data_fabrics(void **state)
+{
+	static const int old[][2] = {{23, 1}, {23, 8}, {23, 49}, {25, 1}, {25, 8}};
+	static const int zen4[][2] = {{25, 17}, {25, 24}, {25, 160}};
+	static const int zen5[][2] = {{26, 2}, {26, 8}, {26, 17}};
+	struct uncore *u = scan_fixture("amd-zen4-1socket");
+
+	(void)state;
+	/* The macros above, by hand. */
+	assert_int_equal(OLD(0x7c7, 0x02), UINT64_C(0x7000002c7));
+	assert_int_equal(NEW(0x81f, 0x7fe), UINT64_C(0x80700fe1f));
+	assert_int_equal(NEW(0xd1f, 0xf3e), UINT64_C(0xd0f003e1f));
+	assert_family(u, "amd-df", 1, df_zen4, COUNT(df_zen4));
+	uncore_free(u);
+	for (size_t i = 0; i < COUNT(old); i++)
+		assert_fabric(old[i][0], old[i][1], df_old, COUNT(df_old));
+	for (size_t i = 0; i < COUNT(zen4); i++)
+		assert_fabric(zen4[i][0], zen4[i][1], df_zen4, COUNT(df_zen4));
+	for (size_t i = 0; i < COUNT(zen5); i++)
+		assert_fabric(zen5[i][0], zen5[i][1], df_zen5, COUNT(df_zen5));
+}
+
+/* A kernel that does not know PerfMonV2 shows Zen 4 with the masks of before, which the events do
+ * not fit into: no value rather than a wrong one. */
+static void zen4_with_an_old_format_is_refused(void **state)
+{
+	const struct uncore_metric *m;
+	struct uncore *u;
+	struct tree t;
+
+	(void)state;
+	tree_make(&t);
+	put_cpu(&t, 25, 17);
+	put_df(&t, "config:0-7,32-35,59-60\n", "config:8-15\n");
+	u = scan(t.dir);
+	m = find(u, "amd-df", "memory.local.read.bandwidth");
+	assert_contains(uncore_metric_missing(m), "umask");
+	uncore_free(u);
+	tree_remove(&t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(memory_controllers),
 		cmocka_unit_test(controllers_of_other_memory_have_no_metrics),
 		cmocka_unit_test(caches),
+		cmocka_unit_test(data_fabrics),
+		cmocka_unit_test(zen4_with_an_old_format_is_refused),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
