@@ -40,6 +40,8 @@ golden_of() {
 @test "stat --dry-run" {
 	golden_of dry-run-t410.txt 0 --root "$T410" stat --dry-run -M 'memory.*'
 	golden_of dry-run-spr.txt 0 --root "$SPR" stat --dry-run -M 'memory.*'
+	# The inputs of a ratio are in one group.
+	golden_of dry-run-t410-ratios.txt 0 --root "$T410" stat --dry-run -M '*.latency,*.rate'
 	golden_of dry-run-spr.json 0 --root "$SPR" stat --dry-run -j -M 'memory.*'
 	golden_of dry-run-zen4.txt 0 --root "$ZEN4" stat --dry-run -M 'amd-umc/*,cache.*,link.*'
 	golden_of dry-run-ivt.txt 0 --root "$MACHINES/intel-ivt-1socket" stat --dry-run -M 'memory.*'
@@ -67,6 +69,8 @@ golden_of() {
 		-M 'memory.*,cache.*,link.*,pcie.*'
 	golden_of all-zen4.csv 0 --source "$SIM_ZEN4" stat --csv --no-merge --timeout 1 \
 		-M 'memory.*,cache.*,link.*,pcie.*'
+	golden_of pcie-t410.csv 0 --source "$SIM_T410" pcie --timeout 1 --csv
+	golden_of pcie-each-t410.csv 0 --source "$SIM_T410" pcie --timeout 1 --csv --no-merge
 	golden_of intervals-t410.txt 0 --source "$SIM_T410" mem -I 10 --interval-count 3 --summary
 }
 
@@ -77,6 +81,8 @@ golden_of() {
 	helper check-sim spr "$GOLDEN/mem-spr.csv"
 	helper check-sim zen4 "$GOLDEN/all-zen4.jsonl"
 	helper check-sim zen4 "$GOLDEN/all-zen4.csv"
+	helper check-sim t410 "$GOLDEN/pcie-t410.csv"
+	helper check-sim t410 "$GOLDEN/pcie-each-t410.csv"
 }
 
 @test "every event of the simulations is what its rate says" {

@@ -108,8 +108,10 @@ static void a_tegra410(void **state)
 	(void)state;
 	must_find(u, "nvidia-t410-ucf", UNCORE_VERDICT_OK);
 	must_find(u, "nvidia-t410-cmem", UNCORE_VERDICT_OK);
+	must_find(u, "nvidia-t410-pcie", UNCORE_VERDICT_OK);
+	must_find(u, "nvidia-t410-pcie-tgt", UNCORE_VERDICT_OK);
 	must_find(u, "other PMUs", UNCORE_VERDICT_NOTE);
-	assert_int_equal(uncore_finding_count(u), 3);
+	assert_int_equal(uncore_finding_count(u), 5);
 	uncore_free(u);
 }
 
