@@ -21,6 +21,7 @@ ROOT = pathlib.Path(os.environ["UNCORE_SOURCE_ROOT"])
 UCF, CMEM = "nvidia_ucf_pmu_0", "nvidia_cmem_latency_pmu_0"
 RC = [f"nvidia_pcie_pmu_0_rc_{i}" for i in range(6)]
 TGT = [f"nvidia_pcie_tgt_pmu_0_rc_{i}" for i in range(6)]
+C2C, DLINK = "nvidia_nvlink_c2c_pmu_0", "nvidia_nvdlink_pmu_0"
 IMC = [f"uncore_imc_{i}" for i in range(8)]
 UMC = [f"amd_umc_{i}" for i in range(12)]
 
@@ -81,6 +82,16 @@ def pcie_of_t410(direction, pmus):
     }
 
 
+def c2c_of_t410(direction, kind):
+    event = f"{direction}_{kind[0]}{'d' if kind == 'read' else 'r'}"
+    return {
+        f"link.c2c.{direction}.{kind}.latency": lambda n: latency(
+            n, [C2C], [f"{event}_cum_outs"], [f"{event}_req"]
+        ),
+        f"link.c2c.{direction}.{kind}.requests": lambda n: n(C2C, f"{event}_req"),
+    }
+
+
 CLOCKTICKS = "event=0x01,umask=0x01"
 RD, WR, DCLK = imc("cas_count_read"), imc("cas_count_write"), imc(CLOCKTICKS)
 CAS_RD, CAS_WR = umc("event=0x0a,rdwrmask=0x1"), umc("event=0x0a,rdwrmask=0x2")
@@ -106,6 +117,14 @@ FORMULAS = {
         **pcie_of_t410("outbound", TGT),
         "pcie.inbound.read.latency": lambda n: latency(n, RC, ["rd_cum_outs"], ["rd_req"]),
         "pcie.clock.frequency": clock(RC),
+        **c2c_of_t410("in", "read"),
+        **c2c_of_t410("in", "write"),
+        **c2c_of_t410("out", "read"),
+        **c2c_of_t410("out", "write"),
+        "link.c2c.clock.frequency": clock([C2C]),
+        "link.cxl.read.latency": lambda n: latency(n, [DLINK], ["in_rd_cum_outs"], ["in_rd_req"]),
+        "link.cxl.read.requests": lambda n: n(DLINK, "in_rd_req"),
+        "link.cxl.clock.frequency": clock([DLINK]),
     },
     "spr": {
         "memory.read.bandwidth": lambda n: RD(n) * 64,

@@ -71,6 +71,7 @@ golden_of() {
 		-M 'memory.*,cache.*,link.*,pcie.*'
 	golden_of pcie-t410.csv 0 --source "$SIM_T410" pcie --timeout 1 --csv
 	golden_of pcie-each-t410.csv 0 --source "$SIM_T410" pcie --timeout 1 --csv --no-merge
+	golden_of link-t410.jsonl 0 --source "$SIM_T410" link -j -I 10 --interval-count 3
 	golden_of intervals-t410.txt 0 --source "$SIM_T410" mem -I 10 --interval-count 3 --summary
 }
 
@@ -83,6 +84,7 @@ golden_of() {
 	helper check-sim zen4 "$GOLDEN/all-zen4.csv"
 	helper check-sim t410 "$GOLDEN/pcie-t410.csv"
 	helper check-sim t410 "$GOLDEN/pcie-each-t410.csv"
+	helper check-sim t410 "$GOLDEN/link-t410.jsonl"
 }
 
 @test "every event of the simulations is what its rate says" {

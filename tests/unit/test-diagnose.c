@@ -110,8 +110,9 @@ static void a_tegra410(void **state)
 	must_find(u, "nvidia-t410-cmem", UNCORE_VERDICT_OK);
 	must_find(u, "nvidia-t410-pcie", UNCORE_VERDICT_OK);
 	must_find(u, "nvidia-t410-pcie-tgt", UNCORE_VERDICT_OK);
-	must_find(u, "other PMUs", UNCORE_VERDICT_NOTE);
-	assert_int_equal(uncore_finding_count(u), 5);
+	must_find(u, "nvidia-t410-nvlink-c2c", UNCORE_VERDICT_OK);
+	must_find(u, "nvidia-t410-nvdlink", UNCORE_VERDICT_OK);
+	assert_int_equal(uncore_finding_count(u), 6);
 	uncore_free(u);
 }
 
