@@ -49,6 +49,7 @@ struct unc_family {
 	struct unc_yaml_file *file; /* owns all strings */
 	bool on_this_cpu;           /* false: `models` does not list this machine's CPU */
 	bool names_this_cpu;        /* `models` does */
+	bool everywhere;            /* any machine may have it, a guest too: no uncore PMU */
 	struct unc_pattern *patterns;
 	size_t pattern_count;
 	struct unc_expectation *expectations;

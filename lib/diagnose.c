@@ -267,12 +267,6 @@ static int find_strangers(struct uncore *u, size_t count)
 	return file_draft(u, &d);
 }
 
-/* PMUs whose count moves on any machine, a guest too: not what this library is for. */
-static bool is_everywhere(const struct unc_family *f)
-{
-	return f->expectation_count == 0;
-}
-
 static int find_nothing(struct uncore *u)
 {
 	struct draft d = {.verdict = UNCORE_VERDICT_MISSING};
@@ -307,7 +301,7 @@ int uncore_diagnose(struct uncore *u)
 		const struct unc_expectation *x;
 
 		if (f->pmu_count) {
-			uncore += !is_everywhere(f);
+			uncore += !f->everywhere;
 			r = find_family(u, f);
 			continue;
 		}

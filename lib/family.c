@@ -129,15 +129,17 @@ static int parse_expectations(struct unc_family_parser *p, const struct unc_yaml
 
 static int parse_family(struct unc_family_parser *p)
 {
-	static const char *const keys[] = {"!family", "!title",  "!instance", "!pmus", "models",
-					   "expect",  "!events", "!metrics",  NULL};
+	static const char *const keys[] = {"!family",  "!title", "!instance",  "!pmus",
+					   "models",   "expect", "everywhere", "!events",
+					   "!metrics", NULL};
 	const struct unc_yaml *root = p->file->root;
 	struct unc_family *f = p->family;
 
 	if (unc_yaml_check(p->file, root, keys, p->e) < 0 ||
 	    unc_family_text(p, root, "family", &f->name) < 0 ||
 	    unc_family_text(p, root, "title", &f->title) < 0 ||
-	    unc_family_text(p, root, "instance", &f->instance) < 0)
+	    unc_family_text(p, root, "instance", &f->instance) < 0 ||
+	    unc_yaml_bool(p->file, root, "everywhere", &f->everywhere, p->e) < 0)
 		return -EBADMSG;
 	if (parse_models(p, unc_yaml_get(root, "models")) < 0)
 		return -EBADMSG;

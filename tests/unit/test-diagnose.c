@@ -280,6 +280,46 @@ static void an_unknown_cpu(void **state)
 	tree_remove(&t);
 }
 
+/* A machine with one PMU, which a data file describes. */
+static struct uncore *examine_box(const char *everywhere)
+{
+	char text[512], dir[300];
+	struct uncore *u;
+	struct tree t;
+
+	make_server(&t, UNKNOWN, "");
+	machine_pmu(&t, "box", "11\n", "0\n");
+	snprintf(text, sizeof(text),
+		 "family: box\ntitle: Box\ninstance: box\n%spmus: [{name: box}]\n"
+		 "events: {e: {title: e, terms: event=1, evidence: x}}\n"
+		 "metrics: {a.b: {title: m, unit: 1/s, formula: e / seconds, evidence: x}}\n",
+		 everywhere);
+	tree_put(&t, "data/box.yaml", text);
+	snprintf(dir, sizeof(dir), "%s/data", t.dir);
+	assert_int_equal(uncore_new(&u), 0);
+	if (uncore_set_root(u, t.dir) < 0 || uncore_add_data(u, dir) < 0 || uncore_scan(u) < 0 ||
+	    uncore_diagnose(u) < 0)
+		fail_msg("%s", uncore_error(u));
+	tree_remove(&t);
+	return u;
+}
+
+/* Where a family is to be expected is another question than whether it counts everywhere. */
+static void a_family_that_is_expected_nowhere(void **state)
+{
+	struct uncore *u = examine_box("");
+
+	(void)state;
+	assert_string_equal(must_find(u, "box", UNCORE_VERDICT_OK)->found, "Box: 1 PMU, 1 metric");
+	assert_int_equal(uncore_finding_count(u), 1);
+	uncore_free(u);
+	u = examine_box("everywhere: true\n");
+	must_find(u, "box", UNCORE_VERDICT_OK);
+	must_find(u, "uncore PMUs", UNCORE_VERDICT_MISSING);
+	assert_int_equal(uncore_finding_count(u), 2);
+	uncore_free(u);
+}
+
 /* `msr` and `power` count in any guest: they do not make it a machine with uncore PMUs. */
 static void an_unknown_guest(void **state)
 {
@@ -292,7 +332,13 @@ static void an_unknown_guest(void **state)
 	tree_pmu(&t, "msr", "type", "9\n");
 	tree_pmu(&t, "msr", "format/event", "config:0-63\n");
 	tree_pmu(&t, "msr", "events/tsc", "event=0x00\n");
+	tree_pmu(&t, "power", "type", "10\n");
+	tree_pmu(&t, "power", "cpumask", "0\n");
+	tree_pmu(&t, "power", "format/event", "config:0-7\n");
+	tree_pmu(&t, "power", "events/energy-pkg", "event=0x02\n");
+	tree_pmu(&t, "power", "events/energy-pkg.scale", "2.3e-10\n");
 	u = examine(t.dir);
+	must_find(u, "power", UNCORE_VERDICT_OK);
 	assert_string_equal(must_find(u, "msr", UNCORE_VERDICT_OK)->found,
 			    "x86 model-specific registers: 1 PMU, 1 metric");
 	f = must_find(u, "uncore PMUs", UNCORE_VERDICT_MISSING);
@@ -469,6 +515,7 @@ int main(void)
 		cmocka_unit_test(the_driver_is_loaded_and_does_nothing),
 		cmocka_unit_test(hardware_that_shows_elsewhere),
 		cmocka_unit_test(an_unknown_cpu),
+		cmocka_unit_test(a_family_that_is_expected_nowhere),
 		cmocka_unit_test(an_unknown_guest),
 		cmocka_unit_test(permission_on_the_running_machine),
 		cmocka_unit_test(permission_in_a_user_namespace),

@@ -155,6 +155,7 @@ static void the_smallest_file(void **state)
 	(void)state;
 	assert_int_equal(parse(&f, text, "unknown", NULL), 0);
 	assert_true(f->on_this_cpu); /* without models: on every CPU */
+	assert_false(f->everywhere);
 	assert_int_equal(f->expectation_count + f->event_count + f->metric_count, 0);
 	unc_family_free(f);
 }
@@ -185,6 +186,12 @@ static void every_optional_key(void **state)
 	unc_family_free(f);
 	f = must_parse(15, "    terms: event=4\n    always: false", SKX);
 	assert_false(f->events[0].always);
+	unc_family_free(f);
+	f = must_parse(3, "instance: CPU\neverywhere: true", SKX);
+	assert_true(f->everywhere);
+	unc_family_free(f);
+	f = must_parse(3, "instance: CPU\neverywhere: false", SKX);
+	assert_false(f->everywhere);
 	unc_family_free(f);
 }
 
@@ -342,6 +349,8 @@ static void mistakes_of_keys(void **state)
 {
 	static const struct mistake mistakes[] = {
 		{2, NULL, "f.yaml:1:1: the key 'title' is missing here"},
+		{3, "instance: a\neverywere: true",
+		 "f.yaml:4:1: unknown key 'everywere' (did you mean 'everywhere'?)"},
 		{4, "pmu:", "f.yaml:4:1: unknown key 'pmu' (did you mean 'pmus'?)"},
 		{5, "  - xname: x", "f.yaml:5:5: unknown key 'xname' (did you mean 'name'?)"},
 		{5, "  - identifier: x", "f.yaml:5:5: the key 'name' is missing here"},
@@ -369,6 +378,10 @@ static void mistakes_of_kind(void **state)
 	static const struct mistake mistakes[] = {
 		{1, "family: [imc]", "f.yaml:1:9: the value of 'family' must be text, not a list"},
 		{2, "title: {a: b}", "f.yaml:2:8: the value of 'title' must be text, not a map"},
+		{3, "instance: a\neverywhere: yes",
+		 "f.yaml:4:13: the value of 'everywhere' must be true or false, not 'yes'"},
+		{3, "instance: a\neverywhere: [true]",
+		 "f.yaml:4:13: the value of 'everywhere' must be text, not a list"},
 		{5, "  name: x", "f.yaml:5:3: the value of 'pmus' must be a list, not a map"},
 		{5, "  - uncore_imc_0",
 		 "f.yaml:5:5: expected a map (keys and values) here, not text"},
