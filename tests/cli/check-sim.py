@@ -22,6 +22,8 @@ UCF, CMEM = "nvidia_ucf_pmu_0", "nvidia_cmem_latency_pmu_0"
 RC = [f"nvidia_pcie_pmu_0_rc_{i}" for i in range(6)]
 TGT = [f"nvidia_pcie_tgt_pmu_0_rc_{i}" for i in range(6)]
 C2C, DLINK = "nvidia_nvlink_c2c_pmu_0", "nvidia_nvdlink_pmu_0"
+SCF, GRACE_PCIE = "nvidia_scf_pmu_0", ["nvidia_pcie_pmu_0"]
+GRACE_C2C = ["nvidia_nvlink_c2c0_pmu_0", "nvidia_nvlink_c2c1_pmu_0"]
 IMC = [f"uncore_imc_{i}" for i in range(8)]
 UMC = [f"amd_umc_{i}" for i in range(12)]
 
@@ -92,6 +94,46 @@ def c2c_of_t410(direction, kind):
     }
 
 
+def link_of_grace(prefix, pmus):
+    """PCIe and NVLink-C2C of Grace: to memory of this socket (loc) and of others (rem)."""
+
+    def both(event):
+        return lambda n: total(n, pmus, f"{event}_loc", f"{event}_rem")
+
+    return {
+        f"{prefix}.read.bandwidth": both("rd_bytes"),
+        f"{prefix}.write.bandwidth": both("wr_bytes"),
+        f"{prefix}.bandwidth": lambda n: both("rd_bytes")(n) + both("wr_bytes")(n),
+        f"{prefix}.remote.bandwidth": lambda n: total(n, pmus, "rd_bytes_rem", "wr_bytes_rem"),
+        f"{prefix}.read.requests": both("rd_req"),
+        f"{prefix}.write.requests": both("wr_req"),
+        f"{prefix}.requests": lambda n: both("rd_req")(n) + both("wr_req")(n),
+        f"{prefix}.read.latency": lambda n: latency(
+            n, pmus, ["rd_cum_outs_loc", "rd_cum_outs_rem"], ["rd_req_loc", "rd_req_rem"]
+        ),
+    }
+
+
+def memory_of_grace(prefix, event):
+    return {
+        f"{prefix}.read.bandwidth": lambda n: n(SCF, f"{event}_rd_data") * 32,
+        f"{prefix}.write.bandwidth": lambda n: n(SCF, f"{event}_wr_total_bytes"),
+        f"{prefix}.read.latency": lambda n: latency(
+            n, [SCF], [f"{event}_rd_outstanding"], [f"{event}_rd_access"]
+        ),
+    }
+
+
+def rates_of_grace(prefix, event):
+    return {
+        f"{prefix}.read.request.rate": lambda n: n(SCF, f"{event}_rd_access") / n(SCF, "cycles"),
+        f"{prefix}.write.request.rate": lambda n: total(
+            n, [SCF], f"{event}_wr_access", f"{event}_wb_access"
+        )
+        / n(SCF, "cycles"),
+    }
+
+
 CLOCKTICKS = "event=0x01,umask=0x01"
 RD, WR, DCLK = imc("cas_count_read"), imc("cas_count_write"), imc(CLOCKTICKS)
 CAS_RD, CAS_WR = umc("event=0x0a,rdwrmask=0x1"), umc("event=0x0a,rdwrmask=0x2")
@@ -125,6 +167,25 @@ FORMULAS = {
         "link.cxl.read.latency": lambda n: latency(n, [DLINK], ["in_rd_cum_outs"], ["in_rd_req"]),
         "link.cxl.read.requests": lambda n: n(DLINK, "in_rd_req"),
         "link.cxl.clock.frequency": clock([DLINK]),
+    },
+    "grace": {
+        **memory_of_grace("memory", "cmem"),
+        **memory_of_grace("memory.gpu", "gmem"),
+        **memory_of_grace("memory.remote", "remote_socket"),
+        **rates_of_grace("memory", "cmem"),
+        **rates_of_grace("memory.gpu", "gmem"),
+        "memory.bandwidth": lambda n: n(SCF, "cmem_rd_data") * 32 + n(SCF, "cmem_wr_total_bytes"),
+        "cache.hit.ratio": lambda n: 1 - n(SCF, "scf_cache_refill") / n(SCF, "scf_cache"),
+        "cache.request.rate": lambda n: n(SCF, "scf_cache") / n(SCF, "cycles"),
+        "cache.refills": lambda n: n(SCF, "scf_cache_refill"),
+        "cache.allocations": lambda n: n(SCF, "scf_cache_allocate"),
+        "cache.writebacks": lambda n: n(SCF, "scf_cache_wb"),
+        "fabric.clock.frequency": clock([SCF]),
+        "fabric.bus.clock.frequency": lambda n: n(SCF, "bus_cycles"),
+        **link_of_grace("pcie.inbound", GRACE_PCIE),
+        "pcie.clock.frequency": clock(GRACE_PCIE),
+        **link_of_grace("link.c2c.in", GRACE_C2C),
+        "link.c2c.clock.frequency": clock(GRACE_C2C),
     },
     "spr": {
         "memory.read.bandwidth": lambda n: RD(n) * 64,

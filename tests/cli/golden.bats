@@ -27,7 +27,7 @@ golden_of() {
 @test "doctor" {
 	local tree
 
-	for tree in nvidia-t410-1socket intel-spr-1socket amd-zen4-1socket; do
+	for tree in nvidia-t410-1socket nvidia-grace-1socket intel-spr-1socket amd-zen4-1socket; do
 		run --separate-stderr "$UNCORE" --root "$MACHINES/$tree" doctor
 		no_sanitizer_report
 		[ "$status" -eq 0 ] || [ "$status" -eq 3 ] || fail "$tree"
@@ -42,6 +42,7 @@ golden_of() {
 	golden_of dry-run-spr.txt 0 --root "$SPR" stat --dry-run -M 'memory.*'
 	# The inputs of a ratio are in one group.
 	golden_of dry-run-t410-ratios.txt 0 --root "$T410" stat --dry-run -M '*.latency,*.rate'
+	golden_of dry-run-grace-ratios.txt 0 --root "$GRACE" stat --dry-run -M '*.latency,*.rate'
 	golden_of dry-run-spr.json 0 --root "$SPR" stat --dry-run -j -M 'memory.*'
 	golden_of dry-run-zen4.txt 0 --root "$ZEN4" stat --dry-run -M 'amd-umc/*,cache.*,link.*'
 	golden_of dry-run-ivt.txt 0 --root "$MACHINES/intel-ivt-1socket" stat --dry-run -M 'memory.*'
@@ -54,6 +55,7 @@ golden_of() {
 
 @test "the simulated machines: overview" {
 	golden_of overview-t410.txt 0 --source "$SIM_T410"
+	golden_of overview-grace.txt 0 --source "$SIM_GRACE"
 	golden_of overview-spr.txt 0 --source "$SIM_SPR"
 	golden_of overview-zen4.txt 0 --source "$SIM_ZEN4"
 }
@@ -72,6 +74,11 @@ golden_of() {
 	golden_of pcie-t410.csv 0 --source "$SIM_T410" pcie --timeout 1 --csv
 	golden_of pcie-each-t410.csv 0 --source "$SIM_T410" pcie --timeout 1 --csv --no-merge
 	golden_of link-t410.jsonl 0 --source "$SIM_T410" link -j -I 10 --interval-count 3
+	golden_of mem-grace.csv 0 --source "$SIM_GRACE" mem --csv -I 10 --interval-count 3
+	golden_of cache-grace.jsonl 0 --source "$SIM_GRACE" cache -j --timeout 1
+	golden_of pcie-grace.csv 0 --source "$SIM_GRACE" pcie --csv -I 10 --interval-count 3
+	golden_of link-grace.csv 0 --source "$SIM_GRACE" link --timeout 1 --csv
+	golden_of link-each-grace.csv 0 --source "$SIM_GRACE" link --timeout 1 --csv --no-merge
 	golden_of intervals-t410.txt 0 --source "$SIM_T410" mem -I 10 --interval-count 3 --summary
 }
 
@@ -85,10 +92,16 @@ golden_of() {
 	helper check-sim t410 "$GOLDEN/pcie-t410.csv"
 	helper check-sim t410 "$GOLDEN/pcie-each-t410.csv"
 	helper check-sim t410 "$GOLDEN/link-t410.jsonl"
+	helper check-sim grace "$GOLDEN/mem-grace.csv"
+	helper check-sim grace "$GOLDEN/cache-grace.jsonl"
+	helper check-sim grace "$GOLDEN/pcie-grace.csv"
+	helper check-sim grace "$GOLDEN/link-grace.csv"
+	helper check-sim grace "$GOLDEN/link-each-grace.csv"
 }
 
 @test "every event of the simulations is what its rate says" {
 	helper check-sim t410
 	helper check-sim spr
 	helper check-sim zen4
+	helper check-sim grace
 }

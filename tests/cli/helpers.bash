@@ -10,10 +10,12 @@ export UNCORE UNCORE_SOURCE_ROOT
 MACHINES=$UNCORE_SOURCE_ROOT/tests/machines
 GOLDEN=$UNCORE_SOURCE_ROOT/tests/golden
 T410=$MACHINES/nvidia-t410-1socket
+GRACE=$MACHINES/nvidia-grace-1socket
 SPR=$MACHINES/intel-spr-1socket
 ZEN4=$MACHINES/amd-zen4-1socket
 # One second per reading, whatever the clock says: results repeat to the byte.
 SIM_T410=sim:t410,step=1s
+SIM_GRACE=sim:grace,step=1s
 SIM_SPR=sim:spr,step=1s
 SIM_ZEN4=sim:zen4,step=1s
 
