@@ -25,6 +25,7 @@ C2C, DLINK = "nvidia_nvlink_c2c_pmu_0", "nvidia_nvdlink_pmu_0"
 SCF, GRACE_PCIE = "nvidia_scf_pmu_0", ["nvidia_pcie_pmu_0"]
 GRACE_C2C = ["nvidia_nvlink_c2c0_pmu_0", "nvidia_nvlink_c2c1_pmu_0"]
 IMC = [f"uncore_imc_{i}" for i in range(8)]
+UPI = [f"uncore_upi_{i}" for i in range(4)]
 UMC = [f"amd_umc_{i}" for i in range(12)]
 
 
@@ -193,6 +194,9 @@ FORMULAS = {
         "memory.bandwidth": lambda n: (RD(n) + WR(n)) * 64,
         "memory.utilization": lambda n: (RD(n) + WR(n)) * 4 / DCLK(n),
         "memory.clock.frequency": clock(IMC, CLOCKTICKS),
+        "link.out.bandwidth": lambda n: total(n, UPI, "event=0x02,umask=0x0f") * 64 / 9,
+        "link.in.bandwidth": lambda n: total(n, UPI, "event=0x03,umask=0x0f") * 64 / 9,
+        "link.clock.frequency": clock(UPI, "event=0x01"),
     },
     "zen4": {
         "memory.read.bandwidth": lambda n: CAS_RD(n) * 64,

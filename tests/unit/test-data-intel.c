@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The data files of Intel's other PMUs, right on each generation. Formats are those of the kernel's
+ * uncore_snbep.c and uncore_discovery.c, codes and formulas those of its tables (pmu-events) and of
+ * perf's iostat.c; none come from the data files.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "data.h"
+
+/* One metric of one event. */
+#define ONE(name, formula, event, config)     \
+	{                                     \
+		name, formula,                \
+		{                             \
+			{                     \
+				event, config \
+			}                     \
+		}                             \
+	}
+
+/* One PMU of a model that has no tree: the format that most have, and what is added to it. */
+static struct uncore *scan_model(struct tree *t, int model, const char *pmu, const char *umask)
+{
+	tree_make(t);
+	machine_cpuinfo(t, model, "");
+	machine_cpus(t, (const int[]){0}, 1);
+	machine_pmu(t, pmu, "17\n", "0\n");
+	tree_pmu(t, pmu, "format/umask", umask);
+	return scan(t->dir);
+}
+
+/* On each of these models, up to the first 0, the family has these metrics and no others. */
+static void assert_models(const int *models, const char *family, const char *pmu, const char *umask,
+			  const struct expected *expected, size_t count)
+{
+	for (; *models; models++) {
+		struct tree t;
+		struct uncore *u = scan_model(&t, *models, pmu, umask);
+
+		assert_string_equal(uncore_pmu_family(uncore_pmu_at(u, 0)), family);
+		assert_family(u, family, 1, expected, count);
+		uncore_free(u);
+		tree_remove(&t);
+	}
+}
+
+static void assert_machine(const char *machine, const char *family, size_t pmus,
+			   const struct expected *expected, size_t count)
+{
+	struct uncore *u = scan_fixture(machine);
+
+	assert_family(u, family, pmus, expected, count);
+	uncore_free(u);
+}
+
+/* ---- links between sockets -------------------------------------------------------------------- */
+
+#define LINK_CLOCK(config) \
+	ONE("link.clock.frequency", "cycles / source_count(cycles) / seconds", "cycles", config)
+
+/* Nine slots carry the 64 bytes of a line. */
+static const struct expected upi[] = {
+	ONE("link.out.bandwidth", "tx_data * 64 / 9 / seconds", "tx_data", 0xf02),
+	ONE("link.in.bandwidth", "rx_data * 64 / 9 / seconds", "rx_data", 0xf03),
+	LINK_CLOCK(0x01),
+};
+
+static void upi_links(void **state)
+{
+	/* Emerald Rapids, Granite Rapids, Granite Rapids-D, Sierra Forest, Clearwater Forest */
+	static const int raw[] = {207, 173, 174, 175, 221, 0};
+
+	(void)state;
+	assert_machine("intel-skx-1socket", "intel-upi", 3, upi, COUNT(upi));
+	assert_machine("intel-icx-1socket", "intel-upi", 3, upi, COUNT(upi));
+	assert_machine("intel-spr-1socket", "intel-upi", 4, upi, COUNT(upi));
+	assert_models(raw, "intel-upi", "uncore_upi_0", "config:8-15,32-55\n", upi, COUNT(upi));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(upi_links),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
