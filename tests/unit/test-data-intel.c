@@ -86,10 +86,28 @@ static void upi_links(void **state)
 	assert_models(raw, "intel-upi", "uncore_upi_0", "config:8-15,32-55\n", upi, COUNT(upi));
 }
 
+/* A flit carries 8 bytes. What is received is documented before Haswell only. */
+static const struct expected qpi[] = {
+	ONE("link.out.bandwidth", "tx_data * 8 / seconds", "tx_data", 0x200),
+	LINK_CLOCK(0x14),
+	ONE("link.in.bandwidth", "rx_data * 8 / seconds", "rx_data", 0x201),
+};
+
+static void qpi_links(void **state)
+{
+	static const int snbep[] = {45, 0}, hsx_bdx[] = {63, 79, 0};
+
+	(void)state;
+	assert_machine("intel-ivt-1socket", "intel-qpi", 2, qpi, COUNT(qpi));
+	assert_models(snbep, "intel-qpi", "uncore_qpi_0", "config:8-15\n", qpi, COUNT(qpi));
+	assert_models(hsx_bdx, "intel-qpi", "uncore_qpi_0", "config:8-15\n", qpi, COUNT(qpi) - 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(upi_links),
+		cmocka_unit_test(qpi_links),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
