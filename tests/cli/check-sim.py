@@ -26,6 +26,7 @@ SCF, GRACE_PCIE = "nvidia_scf_pmu_0", ["nvidia_pcie_pmu_0"]
 GRACE_C2C = ["nvidia_nvlink_c2c0_pmu_0", "nvidia_nvlink_c2c1_pmu_0"]
 IMC = [f"uncore_imc_{i}" for i in range(8)]
 UPI = [f"uncore_upi_{i}" for i in range(4)]
+IIO = [f"uncore_iio_{i}" for i in range(6)]
 UMC = [f"amd_umc_{i}" for i in range(12)]
 
 
@@ -35,6 +36,13 @@ def ucf(event):
 
 def imc(event):
     return lambda n: total(n, IMC, event)
+
+
+def iio(event, *umasks):
+    """All ports and all kinds of completion, in bytes."""
+    masks = "ch_mask=0xff,fc_mask=0x07"
+    words = [f"event={event:#04x},umask={umask:#04x},{masks}" for umask in umasks]
+    return lambda n: 4 * sum(n(pmu, word) for pmu in IIO for word in words)
 
 
 def umc(event):
@@ -197,6 +205,12 @@ FORMULAS = {
         "link.out.bandwidth": lambda n: total(n, UPI, "event=0x02,umask=0x0f") * 64 / 9,
         "link.in.bandwidth": lambda n: total(n, UPI, "event=0x03,umask=0x0f") * 64 / 9,
         "link.clock.frequency": clock(UPI, "event=0x01"),
+        "pcie.inbound.read.bandwidth": iio(0x83, 4),
+        "pcie.inbound.write.bandwidth": iio(0x83, 1),
+        "pcie.inbound.bandwidth": iio(0x83, 4, 1),
+        "pcie.outbound.read.bandwidth": iio(0xC0, 4),
+        "pcie.outbound.write.bandwidth": iio(0xC0, 1),
+        "pcie.outbound.bandwidth": iio(0xC0, 4, 1),
     },
     "zen4": {
         "memory.read.bandwidth": lambda n: CAS_RD(n) * 64,

@@ -103,11 +103,69 @@ static void qpi_links(void **state)
 	assert_models(hsx_bdx, "intel-qpi", "uncore_qpi_0", "config:8-15\n", qpi, COUNT(qpi) - 1);
 }
 
+/* ---- I/O stacks ------------------------------------------------------------------------------- */
+
+/* Events 0x83 (by devices) and 0xc0 (by CPUs), masks 4 (reads) and 1 (writes). All ports, and all
+ * kinds of completion: in Skylake four ports in bits 36-43 and 7 in bits 44-46, later eight ports
+ * in bits 36-47 and 7 in bits 48-50. */
+#define SKX_IIO(event, umask) ((event) | (umask) << 8 | UINT64_C(0xf) << 36 | UINT64_C(7) << 44)
+#define ICX_IIO(event, umask) ((event) | (umask) << 8 | UINT64_C(0xff) << 36 | UINT64_C(7) << 48)
+
+#define DIRECTION(which, rd, wr, rd_config, wr_config)                                          \
+	ONE("pcie." which "bound.read.bandwidth", rd " * 4 / seconds", rd, rd_config),          \
+		ONE("pcie." which "bound.write.bandwidth", wr " * 4 / seconds", wr, wr_config), \
+	{                                                                                       \
+		"pcie." which "bound.bandwidth", "(" rd " + " wr ") * 4 / seconds",             \
+		{                                                                               \
+			{rd, rd_config},                                                        \
+			{                                                                       \
+				wr, wr_config                                                   \
+			}                                                                       \
+		}                                                                               \
+	}
+
+static const struct expected iio_skx[] = {
+	DIRECTION("in", "in_rd", "in_wr", SKX_IIO(0x83, 4), SKX_IIO(0x83, 1)),
+	DIRECTION("out", "out_rd", "out_wr", SKX_IIO(0xc0, 4), SKX_IIO(0xc0, 1)),
+};
+
+static const struct expected iio[] = {
+	DIRECTION("in", "in_rd", "in_wr", ICX_IIO(0x83, 4), ICX_IIO(0x83, 1)),
+	DIRECTION("out", "out_rd", "out_wr", ICX_IIO(0xc0, 4), ICX_IIO(0xc0, 1)),
+};
+
+static void io_stacks(void **state)
+{
+	/* Snow Ridge, Emerald Rapids, Granite Rapids, Sierra Forest, Grand Ridge, Clearwater Forest */
+	static const int others[] = {134, 207, 173, 174, 175, 182, 221};
+
+	(void)state;
+	assert_machine("intel-skx-1socket", "intel-iio", 6, iio_skx, COUNT(iio_skx));
+	assert_machine("intel-icx-1socket", "intel-iio", 6, iio, COUNT(iio));
+	assert_machine("intel-spr-1socket", "intel-iio", 6, iio, COUNT(iio));
+	for (size_t i = 0; i < COUNT(others); i++) {
+		struct uncore *u;
+		struct tree t;
+
+		tree_make(&t);
+		machine_cpuinfo(&t, others[i], "");
+		machine_cpus(&t, (const int[]){0}, 1);
+		machine_pmu(&t, "uncore_iio_0", "17\n", "0\n");
+		tree_pmu(&t, "uncore_iio_0", "format/ch_mask", "config:36-47\n");
+		tree_pmu(&t, "uncore_iio_0", "format/fc_mask", "config:48-50\n");
+		u = scan(t.dir);
+		assert_family(u, "intel-iio", 1, iio, COUNT(iio));
+		uncore_free(u);
+		tree_remove(&t);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(upi_links),
 		cmocka_unit_test(qpi_links),
+		cmocka_unit_test(io_stacks),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
