@@ -27,6 +27,8 @@ GRACE_C2C = ["nvidia_nvlink_c2c0_pmu_0", "nvidia_nvlink_c2c1_pmu_0"]
 IMC = [f"uncore_imc_{i}" for i in range(8)]
 UPI = [f"uncore_upi_{i}" for i in range(4)]
 IIO = [f"uncore_iio_{i}" for i in range(6)]
+FREE = [f"uncore_iio_free_running_{i}" for i in range(6)]
+PORTS = [f"bw_in_port{i}" for i in range(8)]
 UMC = [f"amd_umc_{i}" for i in range(12)]
 
 
@@ -43,6 +45,15 @@ def iio(event, *umasks):
     masks = "ch_mask=0xff,fc_mask=0x07"
     words = [f"event={event:#04x},umask={umask:#04x},{masks}" for umask in umasks]
     return lambda n: 4 * sum(n(pmu, word) for pmu in IIO for word in words)
+
+
+def ports_of_spr():
+    """Free-running, 32 bytes per count."""
+
+    def one(event):
+        return lambda n: total(n, FREE, event) * 32
+
+    return {f"pcie.port{i}.in.bandwidth": one(event) for i, event in enumerate(PORTS)}
 
 
 def umc(event):
@@ -211,6 +222,9 @@ FORMULAS = {
         "pcie.outbound.read.bandwidth": iio(0xC0, 4),
         "pcie.outbound.write.bandwidth": iio(0xC0, 1),
         "pcie.outbound.bandwidth": iio(0xC0, 4, 1),
+        "pcie.in.bandwidth": lambda n: total(n, FREE, *PORTS) * 32,
+        **ports_of_spr(),
+        "pcie.clock.frequency": clock(FREE, "ioclk"),
     },
     "zen4": {
         "memory.read.bandwidth": lambda n: CAS_RD(n) * 64,

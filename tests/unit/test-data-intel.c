@@ -160,12 +160,74 @@ static void io_stacks(void **state)
 	}
 }
 
+#define PORT(way, port, factor, config)                                                    \
+	ONE("pcie.port" port "." way ".bandwidth", way "_" port " * " factor " / seconds", \
+	    way "_" port, config)
+
+#define STACK_CLOCK \
+	ONE("pcie.clock.frequency", "cycles / source_count(cycles) / seconds", "cycles", 0x10ff)
+
+/* Skylake: 4 bytes a count, four ports in (masks 0x20 to 0x23) and out (0x24 to 0x27). */
+static const struct expected free_skx[] = {
+	{"pcie.in.bandwidth",
+	 "(in_0 + in_1 + in_2 + in_3) * 4 / seconds",
+	 {{"in_0", 0x20ff}, {"in_1", 0x21ff}, {"in_2", 0x22ff}, {"in_3", 0x23ff}}},
+	{"pcie.out.bandwidth",
+	 "(out_0 + out_1 + out_2 + out_3) * 4 / seconds",
+	 {{"out_0", 0x24ff}, {"out_1", 0x25ff}, {"out_2", 0x26ff}, {"out_3", 0x27ff}}},
+	PORT("in", "0", "4", 0x20ff),
+	PORT("in", "1", "4", 0x21ff),
+	PORT("in", "2", "4", 0x22ff),
+	PORT("in", "3", "4", 0x23ff),
+	PORT("out", "0", "4", 0x24ff),
+	PORT("out", "1", "4", 0x25ff),
+	PORT("out", "2", "4", 0x26ff),
+	PORT("out", "3", "4", 0x27ff),
+	STACK_CLOCK,
+};
+
+/* Later: 32 bytes a count, eight ports in, whatever the kernel's .scale says. */
+static const struct expected free_icx[] = {
+	{"pcie.in.bandwidth",
+	 "(in_0 + in_1 + in_2 + in_3 + in_4 + in_5 + in_6 + in_7) * 32 / seconds",
+	 {{"in_0", 0x20ff},
+	  {"in_1", 0x21ff},
+	  {"in_2", 0x22ff},
+	  {"in_3", 0x23ff},
+	  {"in_4", 0x24ff},
+	  {"in_5", 0x25ff},
+	  {"in_6", 0x26ff},
+	  {"in_7", 0x27ff}}},
+	PORT("in", "0", "32", 0x20ff),
+	PORT("in", "1", "32", 0x21ff),
+	PORT("in", "2", "32", 0x22ff),
+	PORT("in", "3", "32", 0x23ff),
+	PORT("in", "4", "32", 0x24ff),
+	PORT("in", "5", "32", 0x25ff),
+	PORT("in", "6", "32", 0x26ff),
+	PORT("in", "7", "32", 0x27ff),
+	STACK_CLOCK,
+};
+
+static void free_running_counters_of_io_stacks(void **state)
+{
+	static const int others[] = {134, 108, 207, 173, 174, 175, 182, 221, 0};
+
+	(void)state;
+	assert_machine("intel-skx-1socket", "intel-iio-free-running", 6, free_skx, COUNT(free_skx));
+	assert_machine("intel-icx-1socket", "intel-iio-free-running", 6, free_icx, COUNT(free_icx));
+	assert_machine("intel-spr-1socket", "intel-iio-free-running", 6, free_icx, COUNT(free_icx));
+	assert_models(others, "intel-iio-free-running", "uncore_iio_free_running_0",
+		      "config:8-15\n", free_icx, COUNT(free_icx));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(upi_links),
 		cmocka_unit_test(qpi_links),
 		cmocka_unit_test(io_stacks),
+		cmocka_unit_test(free_running_counters_of_io_stacks),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
