@@ -221,6 +221,29 @@ static void free_running_counters_of_io_stacks(void **state)
 		      "config:8-15\n", free_icx, COUNT(free_icx));
 }
 
+/* ---- persistent memory ------------------------------------------------------------------------ */
+
+static const struct expected persistent[] = {
+	ONE("memory.persistent.read.bandwidth", "ddrt_rd * 64 / seconds", "ddrt_rd", 0x30ff),
+	ONE("memory.persistent.write.bandwidth", "ddrt_wr * 64 / seconds", "ddrt_wr", 0x31ff),
+	{"memory.persistent.bandwidth",
+	 "(ddrt_rd + ddrt_wr) * 64 / seconds",
+	 {{"ddrt_rd", 0x30ff}, {"ddrt_wr", 0x31ff}}},
+};
+
+/* Sapphire Rapids has PMUs of this name, too; they count cycles. */
+static void persistent_memory_of_ice_lake(void **state)
+{
+	static const char family[] = "intel-imc-free-running";
+	static const int icx_d[] = {108, 0};
+
+	(void)state;
+	assert_machine("intel-icx-1socket", family, 4, persistent, COUNT(persistent));
+	assert_machine("intel-spr-1socket", family, 0, NULL, 0);
+	assert_models(icx_d, family, "uncore_imc_free_running_0", "config:8-15\n", persistent,
+		      COUNT(persistent));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -228,6 +251,7 @@ int main(void)
 		cmocka_unit_test(qpi_links),
 		cmocka_unit_test(io_stacks),
 		cmocka_unit_test(free_running_counters_of_io_stacks),
+		cmocka_unit_test(persistent_memory_of_ice_lake),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
