@@ -25,6 +25,7 @@ C2C, DLINK = "nvidia_nvlink_c2c_pmu_0", "nvidia_nvdlink_pmu_0"
 SCF, GRACE_PCIE = "nvidia_scf_pmu_0", ["nvidia_pcie_pmu_0"]
 GRACE_C2C = ["nvidia_nvlink_c2c0_pmu_0", "nvidia_nvlink_c2c1_pmu_0"]
 IMC = [f"uncore_imc_{i}" for i in range(8)]
+CHA = [f"uncore_cha_{i}" for i in range(8)]
 UPI = [f"uncore_upi_{i}" for i in range(4)]
 IIO = [f"uncore_iio_{i}" for i in range(6)]
 FREE = [f"uncore_iio_free_running_{i}" for i in range(6)]
@@ -56,6 +57,17 @@ def ports_of_spr():
     return {f"pcie.port{i}.in.bandwidth": one(event) for i, event in enumerate(PORTS)}
 
 
+def tor(umask):
+    """Data reads that miss, of one kind."""
+    return lambda n: latency(
+        n, CHA, [f"event=0x36,umask={umask}"], [f"event=0x35,umask={umask}"], "event=0x01"
+    )
+
+
+def home(umask):
+    return lambda n: total(n, CHA, f"event=0x50,umask={umask}") * 64
+
+
 def umc(event):
     return lambda n: total(n, UMC, event)
 
@@ -85,9 +97,9 @@ def clock(pmus, cycles="cycles"):
     return mean
 
 
-def latency(n, pmus, in_flight, requests):
+def latency(n, pmus, in_flight, requests, cycles="cycles"):
     """Little's law, with the mean of the clocks."""
-    return total(n, pmus, *in_flight) / total(n, pmus, *requests) / clock(pmus)(n)
+    return total(n, pmus, *in_flight) / total(n, pmus, *requests) / clock(pmus, cycles)(n)
 
 
 def pcie_of_t410(direction, pmus):
@@ -213,6 +225,15 @@ FORMULAS = {
         "memory.bandwidth": lambda n: (RD(n) + WR(n)) * 64,
         "memory.utilization": lambda n: (RD(n) + WR(n)) * 4 / DCLK(n),
         "memory.clock.frequency": clock(IMC, CLOCKTICKS),
+        "memory.read.latency": tor("0xc8178601"),
+        "memory.local.read.latency": tor("0xc816fe01"),
+        "memory.remote.read.latency": tor("0xc8177e01"),
+        "memory.local.read.bandwidth": home("0x01"),
+        "memory.local.write.bandwidth": home("0x04"),
+        "memory.remote.read.bandwidth": home("0x02"),
+        "memory.remote.write.bandwidth": home("0x08"),
+        "cache.miss.latency": tor("0xc817fe01"),
+        "fabric.clock.frequency": clock(CHA, "event=0x01"),
         "link.out.bandwidth": lambda n: total(n, UPI, "event=0x02,umask=0x0f") * 64 / 9,
         "link.in.bandwidth": lambda n: total(n, UPI, "event=0x03,umask=0x0f") * 64 / 9,
         "link.clock.frequency": clock(UPI, "event=0x01"),

@@ -68,9 +68,9 @@ golden_of() {
 	golden_of mem-spr.csv 0 --source "$SIM_SPR" mem --timeout 1 --csv --no-merge
 	golden_of mem-spr.jsonl 0 --source "$SIM_SPR" mem -j -I 10 --interval-count 5 --summary
 	golden_of all-spr.jsonl 0 --source "$SIM_SPR" stat -j -I 10 --interval-count 3 \
-		-M 'link.*,pcie.*'
+		-M 'cache.*,fabric.*,link.*,pcie.*'
 	golden_of all-spr.csv 0 --source "$SIM_SPR" stat --csv --no-merge --timeout 1 \
-		-M 'link.*,pcie.*'
+		-M 'cache.*,fabric.*,link.*,pcie.*'
 	golden_of all-zen4.jsonl 0 --source "$SIM_ZEN4" stat -j -I 10 --interval-count 5 \
 		-M 'memory.*,cache.*,link.*,pcie.*'
 	golden_of all-zen4.csv 0 --source "$SIM_ZEN4" stat --csv --no-merge --timeout 1 \

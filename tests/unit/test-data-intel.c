@@ -244,6 +244,134 @@ static void persistent_memory_of_ice_lake(void **state)
 		      COUNT(persistent));
 }
 
+/* ---- last-level cache ------------------------------------------------------------------------- */
+
+struct latency {
+	const char *name, *kind;
+	uint64_t occupancy, inserts, filter; /* filter: the second configuration word of both */
+};
+
+/* Little's law: what is in flight over what comes, in clocks of the mean slice. */
+static void assert_latency(const struct uncore *u, const char *family, const struct latency *x,
+			   uint64_t clock)
+{
+	const struct uncore_metric *m = find(u, family, x->name);
+	struct uncore_metric_event events[EVENTS];
+	char formula[200];
+	size_t n = 0;
+
+	snprintf(formula, sizeof(formula),
+		 "%s_occupancy / %s_inserts * source_count(cycles) * seconds / cycles", x->kind,
+		 x->kind);
+	assert_string_equal(uncore_metric_formula(m), formula);
+	assert_int_equal(uncore_metric_events(u, m, events, EVENTS, &n), 0);
+	assert_int_equal(n, 3);
+	assert_int_equal(events[0].config[0], x->occupancy);
+	assert_int_equal(events[0].config[1], x->filter);
+	assert_int_equal(events[1].config[0], x->inserts);
+	assert_int_equal(events[1].config[1], x->filter);
+	assert_int_equal(events[2].config[0], clock);
+	assert_int_equal(events[2].config[1], 0);
+}
+
+#define FABRIC_CLOCK(config) \
+	ONE("fabric.clock.frequency", "cycles / source_count(cycles) / seconds", "cycles", config)
+
+/* Requests at the home agents: event 0x50, one bit of the mask for each kind. */
+static const struct expected requests[] = {
+	ONE("memory.local.read.bandwidth", "req_local_rd * 64 / seconds", "req_local_rd", 0x150),
+	ONE("memory.local.write.bandwidth", "req_local_wr * 64 / seconds", "req_local_wr", 0x450),
+	ONE("memory.remote.read.bandwidth", "req_remote_rd * 64 / seconds", "req_remote_rd", 0x250),
+	ONE("memory.remote.write.bandwidth", "req_remote_wr * 64 / seconds", "req_remote_wr",
+	    0x850),
+};
+
+/* The mask of a CHA since Ice Lake has bits 8-15, and 32-57 or 32-63. */
+#define CHA(event, umask) ((event) | ((umask)&0xff) << 8 | (UINT64_C(umask) >> 8) << 32)
+
+#define MISSES(name, kind, umask)                                 \
+	{                                                         \
+		name, kind, CHA(0x36, umask), CHA(0x35, umask), 0 \
+	}
+
+/* Skylake: the filter's upper half has 0x202 (data read) from bit 9 on, not-near and near memory in
+ * bits 5 and 4, local in bit 1, remote in bit 0. */
+static const struct latency cha_skx[] = {
+	{"cache.miss.latency", "miss", 0x2136, 0x2135, UINT64_C(0x40433) << 32},
+	{"memory.local.read.latency", "local", 0x2136, 0x2135, UINT64_C(0x40432) << 32},
+	{"memory.remote.read.latency", "remote", 0x2136, 0x2135, UINT64_C(0x40431) << 32},
+};
+
+static const struct latency cha_icx[] = {
+	MISSES("cache.miss.latency", "miss", 0xc817fe01),
+	MISSES("memory.read.latency", "dram", 0xc8178601),
+	MISSES("memory.local.read.latency", "local", 0xc816fe01),
+	MISSES("memory.remote.read.latency", "remote", 0xc8177e01),
+};
+
+/* E cores have another opcode. */
+static const struct latency cha_atom[] = {MISSES("cache.miss.latency", "miss", 0xc827fe01)};
+
+struct cache {
+	const struct latency *latencies;
+	size_t latency_count, request_count;
+	uint64_t clock;
+};
+
+static void assert_cha(const struct uncore *u, size_t pmus, const struct cache *x)
+{
+	const struct expected clock = FABRIC_CLOCK(x->clock);
+
+	for (size_t i = 0; i < x->latency_count; i++)
+		assert_latency(u, "intel-cha", &x->latencies[i], x->clock);
+	for (size_t i = 0; i < x->request_count; i++)
+		assert_metric(u, "intel-cha", pmus, &requests[i]);
+	assert_metric(u, "intel-cha", pmus, &clock);
+	assert_int_equal(metrics_here(u, "intel-cha"), x->latency_count + x->request_count + 1);
+}
+
+/* The clock is event 0 until Ice Lake, event 1 since Sapphire Rapids. */
+static void last_level_caches_since_skylake(void **state)
+{
+	static const struct {
+		const char *machine;
+		struct cache cache;
+	} machines[] = {
+		{"intel-skx-1socket", {cha_skx, COUNT(cha_skx), COUNT(requests), 0}},
+		{"intel-icx-1socket", {cha_icx, COUNT(cha_icx), COUNT(requests), 0}},
+		{"intel-spr-1socket", {cha_icx, COUNT(cha_icx), COUNT(requests), 1}},
+	};
+	static const struct {
+		int model;
+		struct cache cache;
+	} models[] = {
+		{207, {cha_icx, COUNT(cha_icx), COUNT(requests), 1}},   /* Emerald Rapids */
+		{173, {cha_icx, COUNT(cha_icx), COUNT(requests), 1}},   /* Granite Rapids */
+		{174, {cha_icx, COUNT(cha_icx), COUNT(requests), 1}},   /* Granite Rapids-D */
+		{175, {cha_atom, COUNT(cha_atom), COUNT(requests), 1}}, /* Sierra Forest */
+		{221, {cha_atom, COUNT(cha_atom), COUNT(requests), 1}}, /* Clearwater Forest */
+		{182, {cha_atom, COUNT(cha_atom), 0, 1}},               /* Grand Ridge */
+		{134, {cha_atom, COUNT(cha_atom), 0, 0}},               /* Snow Ridge */
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(machines); i++) {
+		struct uncore *u = scan_fixture(machines[i].machine);
+
+		assert_cha(u, 8, &machines[i].cache);
+		uncore_free(u);
+	}
+	for (size_t i = 0; i < COUNT(models); i++) {
+		struct tree t;
+		struct uncore *u =
+			scan_model(&t, models[i].model, "uncore_cha_0", "config:8-15,32-63\n");
+
+		assert_cha(u, 1, &models[i].cache);
+		uncore_free(u);
+		tree_remove(&t);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -252,6 +380,7 @@ int main(void)
 		cmocka_unit_test(io_stacks),
 		cmocka_unit_test(free_running_counters_of_io_stacks),
 		cmocka_unit_test(persistent_memory_of_ice_lake),
+		cmocka_unit_test(last_level_caches_since_skylake),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
