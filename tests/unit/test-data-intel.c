@@ -372,6 +372,83 @@ static void last_level_caches_since_skylake(void **state)
 	}
 }
 
+/* Opcode 0x182 (data read) in the filter's bits 52-60, of Sandy Bridge 23-31. */
+#define OPCODE(opcode) (UINT64_C(opcode) << 52)
+
+static const struct latency cbox[] = {
+	{"cache.miss.latency", "miss", 0x336, 0x335, OPCODE(0x182)},
+	{"memory.local.read.latency", "local", 0x2336, 0x2335, OPCODE(0x182)},
+	{"memory.remote.read.latency", "remote", 0x8336, 0x8335, OPCODE(0x182)},
+};
+
+static const struct latency cbox_snbep = {"cache.miss.latency", "miss", 0x336, 0x335,
+					  UINT64_C(0x182) << 23};
+
+static const struct expected cbox_clock = FABRIC_CLOCK(0x00);
+
+static struct uncore *scan_cbox(struct tree *t, int model, const char *filter_opc)
+{
+	tree_make(t);
+	machine_cpuinfo(t, model, "");
+	machine_cpus(t, (const int[]){0}, 1);
+	machine_pmu(t, "uncore_cbox_0", "17\n", "0\n");
+	tree_pmu(t, "uncore_cbox_0", "format/filter_opc", filter_opc);
+	return scan(t->dir);
+}
+
+static void last_level_caches_of_ivy_bridge(void **state)
+{
+	struct uncore *u = scan_fixture("intel-ivt-1socket");
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cbox); i++)
+		assert_latency(u, "intel-cbox", &cbox[i], 0);
+	assert_metric(u, "intel-cbox", 4, &cbox_clock);
+	assert_int_equal(metrics_here(u, "intel-cbox"), COUNT(cbox) + 1);
+	uncore_free(u);
+}
+
+static void last_level_caches_of_sandy_bridge(void **state)
+{
+	struct tree t;
+	struct uncore *u = scan_cbox(&t, 45, "config1:23-31\n");
+
+	(void)state;
+	assert_latency(u, "intel-cbox", &cbox_snbep, 0);
+	assert_metric(u, "intel-cbox", 1, &cbox_clock);
+	assert_int_equal(metrics_here(u, "intel-cbox"), 2);
+	uncore_free(u);
+	tree_remove(&t);
+}
+
+/* Haswell and Broadwell tell what devices read, too: opcode 0x19e. */
+static void last_level_caches_of_haswell_and_broadwell(void **state)
+{
+	static const int models[] = {63, 79, 86};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(models); i++) {
+		struct tree t;
+		struct uncore *u = scan_cbox(&t, models[i], "config1:52-60\n");
+		const struct uncore_metric *m =
+			find(u, "intel-cbox", "pcie.inbound.read.bandwidth");
+		struct uncore_metric_event event;
+		size_t n = 0;
+
+		for (size_t k = 0; k < COUNT(cbox); k++)
+			assert_latency(u, "intel-cbox", &cbox[k], 0);
+		assert_metric(u, "intel-cbox", 1, &cbox_clock);
+		assert_string_equal(uncore_metric_formula(m), "io_reads * 64 / seconds");
+		assert_int_equal(uncore_metric_events(u, m, &event, 1, &n), 0);
+		assert_int_equal(n, 1);
+		assert_int_equal(event.config[0], 0x135);
+		assert_int_equal(event.config[1], OPCODE(0x19e));
+		assert_int_equal(metrics_here(u, "intel-cbox"), COUNT(cbox) + 2);
+		uncore_free(u);
+		tree_remove(&t);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -381,6 +458,9 @@ int main(void)
 		cmocka_unit_test(free_running_counters_of_io_stacks),
 		cmocka_unit_test(persistent_memory_of_ice_lake),
 		cmocka_unit_test(last_level_caches_since_skylake),
+		cmocka_unit_test(last_level_caches_of_ivy_bridge),
+		cmocka_unit_test(last_level_caches_of_sandy_bridge),
+		cmocka_unit_test(last_level_caches_of_haswell_and_broadwell),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -60,9 +60,9 @@ static void everything_has_title_unit_and_evidence(void **state)
 static void every_event_is_used(void **state)
 {
 	static const struct unc_names no_dirs;
-	static const char *const models[] = {"intel/6/62",  "intel/6/85", "intel/6/106",
-					     "intel/6/173", "amd/25/1",   "amd/25/17",
-					     "amd/26/2"};
+	static const char *const models[] = {"intel/6/62",  "intel/6/63",  "intel/6/85",
+					     "intel/6/106", "intel/6/173", "amd/25/1",
+					     "amd/25/17",   "amd/26/2"};
 	struct unc_catalogue loaded[COUNT(models)];
 
 	(void)state;
