@@ -192,7 +192,7 @@ static void explain_denial(struct draft *d, const struct unc_permission *p)
 	}
 	unc_text_add(&d->why, "counting system-wide needs %s, or perf_event_paranoid at 0 or below",
 		     p->before_perfmon ? "CAP_SYS_ADMIN" : "CAP_PERFMON");
-	if (p->level > 2) {
+	if (p->level > 2 && !p->before_perfmon) {
 		lower_level(d);
 		unc_text_add(&d->fix, " && ");
 	}

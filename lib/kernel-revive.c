@@ -31,20 +31,28 @@ static int read_mask(const struct unc_root *root, const struct uncore_pmu *pmu,
 	return ret;
 }
 
+int unc_pmu_type_now(const struct unc_root *root, const struct uncore_pmu *pmu, uint64_t *type)
+{
+	struct unc_text path = {0};
+	char *line = NULL;
+	int ret = -ENOMEM;
+
+	unc_text_add(&path, "sys/bus/event_source/devices/%s/type", pmu->name);
+	if (!path.failed)
+		ret = unc_root_read_line(root, path.data, &line);
+	unc_text_finish(&path);
+	if (ret == 0)
+		ret = unc_parse_u64(line, type);
+	free(line);
+	return ret;
+}
+
 /* A driver that was removed and came back has a new number, and its old one may be another PMU's. */
 static bool is_same_pmu(const struct unc_root *root, const struct uncore_pmu *pmu)
 {
-	struct unc_text path = {0};
-	uint64_t type = 0;
-	char *line = NULL;
-	bool same = false;
+	uint64_t type;
 
-	unc_text_add(&path, "sys/bus/event_source/devices/%s/type", pmu->name);
-	if (!path.failed && unc_root_read_line(root, path.data, &line) == 0)
-		same = unc_parse_u64(line, &type) == 0 && type == pmu->type;
-	free(line);
-	unc_text_finish(&path);
-	return same;
+	return unc_pmu_type_now(root, pmu, &type) == 0 && type == pmu->type;
 }
 
 int unc_revive_cpu(const struct unc_root *root, const struct unc_topology *t,

@@ -7,6 +7,9 @@
 #include "kernel-groups.h"
 #include "topology.h"
 
+/* The number that a PMU of this name has now. A negative errno, such as -ENOENT, when it has none. */
+int unc_pmu_type_now(const struct unc_root *root, const struct uncore_pmu *pmu, uint64_t *type);
+
 /*
  * The CPU that a counter of `c` can be opened on now: its own when its PMU is counted from there (again),
  * else the one that the kernel has put in its place; -1 when there is none, when it is not clear which

@@ -3,6 +3,7 @@
 #include "kernel-why.h"
 #include "errno-name.h"
 #include "event.h"
+#include "kernel-revive.h"
 #include "permission.h"
 #include <errno.h>
 #include <inttypes.h>
@@ -105,23 +106,14 @@ static bool bad_cpu(const struct cause *c)
 static bool stale_pmu(const struct cause *c)
 {
 	const struct uncore_pmu *pmu = c->counter->pmu;
-	struct unc_text path = {0};
 	uint64_t type = pmu->type;
-	char *line = NULL;
-	int ret = -ENOMEM;
+	int ret = unc_pmu_type_now(c->env->root, pmu, &type);
 
-	unc_text_add(&path, "sys/bus/event_source/devices/%s/type", pmu->name);
-	if (!path.failed)
-		ret = unc_root_read_line(c->env->root, path.data, &line);
-	unc_text_finish(&path);
-	if (ret == 0 && unc_parse_u64(line, &type) < 0)
-		type = pmu->type;
-	free(line);
 	if (ret == -ENOENT || ret == -ENOTDIR)
 		unc_error_append(c->e,
 				 "the PMU is gone: its driver's module has been unloaded or its "
 				 "device removed. Load the module again and start anew");
-	else if (type != pmu->type)
+	else if (ret == 0 && type != pmu->type)
 		unc_error_append(c->e,
 				 "the PMU has been registered anew (type %" PRIu64 ", was %" PRIu32
 				 "), as after a reload of its module: start anew",
