@@ -126,8 +126,10 @@ static int add_set(struct pack *p, struct unc_group *g, struct span s, size_t *b
 			return fd;
 		}
 		p->out->fds[i] = fd;
-		if (g->members++ == 0)
+		if (g->members++ == 0) {
 			g->leader = fd;
+			g->modifiers = modifiers;
+		}
 		p->opened = true;
 	}
 	g->end = s.end;

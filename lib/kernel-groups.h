@@ -15,9 +15,10 @@ struct unc_group {
 	size_t first, end; /* of the plan; those without a descriptor are not in it */
 	size_t members;
 	size_t sets;
-	int leader;        /* its descriptor */
-	uint64_t alive_ns; /* when the source last saw its time move */
-	uint64_t *words;   /* the source's buffer for a reading: number, two times, values */
+	int leader;         /* its descriptor */
+	uint32_t modifiers; /* UNC_MOD_PINNED and UNC_MOD_EXCLUSIVE, as the leader has them */
+	uint64_t alive_ns;  /* when the source last saw its time move */
+	uint64_t *words;    /* the source's buffer for a reading: number, two times, values */
 };
 
 /* `shares` of a counter that has a descriptor of its own, or none. */

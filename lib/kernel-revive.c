@@ -6,7 +6,6 @@
  */
 #include "kernel-revive.h"
 #include "cpulist.h"
-#include "event.h"
 #include <errno.h>
 #include <stdlib.h>
 
@@ -82,17 +81,6 @@ int unc_revive_cpu(const struct unc_root *root, const struct unc_topology *t,
 	return heirs == 1 && gone == 1 ? heir : -1;
 }
 
-static uint32_t modifiers_of(const struct unc_groups *groups, const struct unc_group *g,
-			     const struct unc_counter *counters)
-{
-	uint32_t modifiers = 0;
-
-	for (size_t i = g->first; i < g->end; i++)
-		if (groups->fds[i] >= 0)
-			modifiers |= counters[i].modifiers;
-	return modifiers & (UNC_MOD_PINNED | UNC_MOD_EXCLUSIVE);
-}
-
 static void close_all(const int *fds, size_t count, const struct unc_opener *o)
 {
 	for (size_t i = 0; i < count; i++)
@@ -103,7 +91,6 @@ static void close_all(const int *fds, size_t count, const struct unc_opener *o)
 int unc_revive_group(struct unc_groups *groups, struct unc_group *g,
 		     const struct unc_counter *counters, int cpu, const struct unc_opener *o)
 {
-	uint32_t modifiers = modifiers_of(groups, g, counters);
 	size_t count = g->end - g->first;
 	int *fds = malloc(count * sizeof(*fds));
 	int leader = -1;
@@ -117,7 +104,7 @@ int unc_revive_group(struct unc_groups *groups, struct unc_group *g,
 		if (groups->fds[g->first + i] < 0)
 			continue;
 		c.cpu = cpu;
-		fds[i] = o->open(o->ctx, &c, leader, modifiers);
+		fds[i] = o->open(o->ctx, &c, leader, g->modifiers);
 		if (fds[i] < 0) {
 			int err = fds[i];
 

@@ -235,7 +235,7 @@ static bool is_dead(const struct kernel_source *k, struct unc_group *g, uint64_t
 	size_t i = first_open(k, g);
 
 	if (k->into[i].lost)
-		return !(k->counters[i].modifiers & UNC_MOD_PINNED);
+		return !(g->modifiers & UNC_MOD_PINNED);
 	if (k->into[i].enabled_ns != k->last[i].enabled_ns)
 		g->alive_ns = now_ns;
 	return now_ns - g->alive_ns >= REVIVE_NS;
@@ -256,12 +256,12 @@ static void revive(struct kernel_source *k, struct unc_group *g)
 }
 
 /* A lost counter stands where it was last seen: not counted since, which its times say. */
-static void keep_last(struct kernel_source *k)
+static void keep_last(struct kernel_source *k, const struct unc_group *g)
 {
-	for (size_t i = 0; i < k->count; i++)
+	for (size_t i = g->first; i < g->end; i++)
 		if (!k->into[i].lost)
 			k->last[i] = k->into[i];
-		else if (k->last[i].enabled_ns && !(k->counters[i].modifiers & UNC_MOD_PINNED))
+		else if (k->last[i].enabled_ns && !(g->modifiers & UNC_MOD_PINNED))
 			k->into[i] = k->last[i];
 }
 
@@ -269,9 +269,10 @@ static void look_for_dead(struct kernel_source *k, uint64_t now_ns)
 {
 	bool try = k->counting && now_ns - k->tried_ns >= REVIVE_NS;
 
-	for (size_t g = 0; g < k->groups.count; g++)
+	for (size_t g = 0; g < k->groups.count; g++) {
 		k->dead[g] = is_dead(k, &k->groups.items[g], now_ns);
-	keep_last(k);
+		keep_last(k, &k->groups.items[g]);
+	}
 	for (size_t g = 0; try && g < k->groups.count; g++) {
 		if (!k->dead[g])
 			continue;
