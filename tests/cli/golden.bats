@@ -105,9 +105,10 @@ golden_of() {
 	helper check-sim grace "$GOLDEN/link-each-grace.csv"
 }
 
-@test "every event of the simulations is what its rate says" {
-	helper check-sim t410
-	helper check-sim spr
-	helper check-sim zen4
-	helper check-sim grace
+@test "every event and every metric of each simulation is what its rates say" {
+	local file
+
+	for file in "$UNCORE_SOURCE_ROOT"/data/sim/*.yaml; do
+		helper check-sim "$(basename "$file" .yaml)"
+	done
 }

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: MIT
+"""Formulas of the simulated NVIDIA machines, written by hand from the documents."""
+
+from formulas import clock, latency, total
+
+UCF, CMEM = "nvidia_ucf_pmu_0", "nvidia_cmem_latency_pmu_0"
+RC = [f"nvidia_pcie_pmu_0_rc_{i}" for i in range(6)]
+TGT = [f"nvidia_pcie_tgt_pmu_0_rc_{i}" for i in range(6)]
+C2C, DLINK = "nvidia_nvlink_c2c_pmu_0", "nvidia_nvdlink_pmu_0"
+SCF, GRACE_PCIE = "nvidia_scf_pmu_0", ["nvidia_pcie_pmu_0"]
+GRACE_C2C = ["nvidia_nvlink_c2c0_pmu_0", "nvidia_nvlink_c2c1_pmu_0"]
+
+
+def ucf(event):
+    return lambda n: n(UCF, event)
+
+
+def pcie_of_t410(direction, pmus):
+    """Both directions of the Tegra410's PCIe have these."""
+    p = f"pcie.{direction}"
+    return {
+        f"{p}.read.bandwidth": lambda n: total(n, pmus, "rd_bytes"),
+        f"{p}.write.bandwidth": lambda n: total(n, pmus, "wr_bytes"),
+        f"{p}.bandwidth": lambda n: total(n, pmus, "rd_bytes", "wr_bytes"),
+        f"{p}.read.requests": lambda n: total(n, pmus, "rd_req"),
+        f"{p}.write.requests": lambda n: total(n, pmus, "wr_req"),
+        f"{p}.read.request.rate": lambda n: total(n, pmus, "rd_req") / total(n, pmus, "cycles"),
+        f"{p}.write.request.rate": lambda n: total(n, pmus, "wr_req") / total(n, pmus, "cycles"),
+    }
+
+
+def c2c_of_t410(direction, kind):
+    event = f"{direction}_{kind[0]}{'d' if kind == 'read' else 'r'}"
+    return {
+        f"link.c2c.{direction}.{kind}.latency": lambda n: latency(
+            n, [C2C], [f"{event}_cum_outs"], [f"{event}_req"]
+        ),
+        f"link.c2c.{direction}.{kind}.requests": lambda n: n(C2C, f"{event}_req"),
+    }
+
+
+def link_of_grace(prefix, pmus):
+    """PCIe and NVLink-C2C of Grace: to memory of this socket (loc) and of others (rem)."""
+
+    def both(event):
+        return lambda n: total(n, pmus, f"{event}_loc", f"{event}_rem")
+
+    return {
+        f"{prefix}.read.bandwidth": both("rd_bytes"),
+        f"{prefix}.write.bandwidth": both("wr_bytes"),
+        f"{prefix}.bandwidth": lambda n: both("rd_bytes")(n) + both("wr_bytes")(n),
+        f"{prefix}.remote.bandwidth": lambda n: total(n, pmus, "rd_bytes_rem", "wr_bytes_rem"),
+        f"{prefix}.read.requests": both("rd_req"),
+        f"{prefix}.write.requests": both("wr_req"),
+        f"{prefix}.requests": lambda n: both("rd_req")(n) + both("wr_req")(n),
+        f"{prefix}.read.latency": lambda n: latency(
+            n, pmus, ["rd_cum_outs_loc", "rd_cum_outs_rem"], ["rd_req_loc", "rd_req_rem"]
+        ),
+    }
+
+
+def memory_of_grace(prefix, event):
+    return {
+        f"{prefix}.read.bandwidth": lambda n: n(SCF, f"{event}_rd_data") * 32,
+        f"{prefix}.write.bandwidth": lambda n: n(SCF, f"{event}_wr_total_bytes"),
+        f"{prefix}.read.latency": lambda n: latency(
+            n, [SCF], [f"{event}_rd_outstanding"], [f"{event}_rd_access"]
+        ),
+    }
+
+
+def rates_of_grace(prefix, event):
+    return {
+        f"{prefix}.read.request.rate": lambda n: n(SCF, f"{event}_rd_access") / n(SCF, "cycles"),
+        f"{prefix}.write.request.rate": lambda n: total(
+            n, [SCF], f"{event}_wr_access", f"{event}_wb_access"
+        )
+        / n(SCF, "cycles"),
+    }
+
+
+# Each window lasts one second, so "/ seconds" is nothing.
+FORMULAS = {
+    "t410": {
+        "memory.read.bandwidth": ucf("mem_bytes_rd"),
+        "memory.write.bandwidth": ucf("mem_bytes_wr"),
+        "memory.bandwidth": lambda n: n(UCF, "mem_bytes_rd") + n(UCF, "mem_bytes_wr"),
+        "memory.read.request.rate": lambda n: n(UCF, "mem_access_rd") / n(UCF, "cycles"),
+        "memory.write.request.rate": lambda n: n(UCF, "mem_access_wr") / n(UCF, "cycles"),
+        "cache.read.bandwidth": ucf("slc_bytes_rd"),
+        "cache.write.bandwidth": ucf("slc_bytes_wr"),
+        "cache.read.request.rate": lambda n: n(UCF, "slc_access_rd") / n(UCF, "cycles"),
+        "cache.write.request.rate": lambda n: n(UCF, "slc_access_wr") / n(UCF, "cycles"),
+        "cache.hit.ratio": lambda n: n(UCF, "slc_hit_rd") / n(UCF, "slc_access_rd"),
+        "fabric.clock.frequency": ucf("cycles"),
+        "memory.local.read.bandwidth": lambda n: n(CMEM, "rd_req") * 32,
+        "memory.read.latency": lambda n: n(CMEM, "rd_cum_outs")
+        / n(CMEM, "rd_req")
+        / n(CMEM, "cycles"),
+        **pcie_of_t410("inbound", RC),
+        **pcie_of_t410("outbound", TGT),
+        "pcie.inbound.read.latency": lambda n: latency(n, RC, ["rd_cum_outs"], ["rd_req"]),
+        "pcie.clock.frequency": clock(RC),
+        **c2c_of_t410("in", "read"),
+        **c2c_of_t410("in", "write"),
+        **c2c_of_t410("out", "read"),
+        **c2c_of_t410("out", "write"),
+        "link.c2c.clock.frequency": clock([C2C]),
+        "link.cxl.read.latency": lambda n: latency(n, [DLINK], ["in_rd_cum_outs"], ["in_rd_req"]),
+        "link.cxl.read.requests": lambda n: n(DLINK, "in_rd_req"),
+        "link.cxl.clock.frequency": clock([DLINK]),
+    },
+    "grace": {
+        **memory_of_grace("memory", "cmem"),
+        **memory_of_grace("memory.gpu", "gmem"),
+        **memory_of_grace("memory.remote", "remote_socket"),
+        **rates_of_grace("memory", "cmem"),
+        **rates_of_grace("memory.gpu", "gmem"),
+        "memory.bandwidth": lambda n: n(SCF, "cmem_rd_data") * 32 + n(SCF, "cmem_wr_total_bytes"),
+        "cache.hit.ratio": lambda n: 1 - n(SCF, "scf_cache_refill") / n(SCF, "scf_cache"),
+        "cache.request.rate": lambda n: n(SCF, "scf_cache") / n(SCF, "cycles"),
+        "cache.refills": lambda n: n(SCF, "scf_cache_refill"),
+        "cache.allocations": lambda n: n(SCF, "scf_cache_allocate"),
+        "cache.writebacks": lambda n: n(SCF, "scf_cache_wb"),
+        "fabric.clock.frequency": clock([SCF]),
+        "fabric.bus.clock.frequency": lambda n: n(SCF, "bus_cycles"),
+        **link_of_grace("pcie.inbound", GRACE_PCIE),
+        "pcie.clock.frequency": clock(GRACE_PCIE),
+        **link_of_grace("link.c2c.in", GRACE_C2C),
+        "link.c2c.clock.frequency": clock(GRACE_C2C),
+    },
+}
