@@ -32,6 +32,8 @@ struct cli {
 	struct sigaction pipe, file_size; /* SIGPIPE, SIGXFSZ as we found them: for a command */
 };
 
+struct out_ops; /* out.h */
+
 struct command {
 	const char *name;
 	const char *doc; /* one line */
@@ -80,6 +82,7 @@ struct preset {
 	const char *name;
 	const char *metrics; /* comma list of patterns */
 	const char *title;
+	const struct out_ops *text; /* its form for people; NULL: rows */
 };
 extern const struct preset cli_presets[];
 extern const size_t cli_preset_count;

@@ -4,10 +4,11 @@
 
 /* One row for each preset: this is the only place of the command that names metrics. */
 const struct preset cli_presets[] = {
-	{"mem", "memory.*", "Memory traffic, latency and utilization"},
-	{"pcie", "pcie.*", "PCIe traffic of the devices"},
-	{"link", "link.*", "Traffic between sockets and to accelerators"},
-	{"cache", "cache.*,fabric.*", "System-level caches and the fabric"},
+	{"mem", "memory.*", "Memory traffic, latency and utilization", NULL},
+	{"pcie", "pcie.*", "PCIe traffic of the devices", NULL},
+	{"link", "link.*", "Traffic between sockets and to accelerators", NULL},
+	{"cache", "cache.*,fabric.*", "System-level caches and the fabric", NULL},
+	{"matrix", "matrix.*", "Who moves data to and from which memory", &out_matrix},
 };
 
 const size_t cli_preset_count = sizeof(cli_presets) / sizeof(cli_presets[0]);

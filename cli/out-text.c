@@ -20,7 +20,7 @@ static void text_begin(struct out *out)
 	out->kept_count = 0;
 }
 
-static void text_row(struct out *out, const struct uncore_row *row, double spread)
+void out_keep_row(struct out *out, const struct uncore_row *row, double spread)
 {
 	if (out->kept_count == out->kept_room) {
 		out->kept_room = out->kept_room ? 2 * out->kept_room : 64;
@@ -110,7 +110,7 @@ static void put_row(struct out *out, const struct out_kept *kept, bool family, b
 	table_end_row(t, repeated ? "(same reason)" : row->reason);
 }
 
-static void put_header(struct out *out)
+void out_text_header(struct out *out)
 {
 	char window[48];
 
@@ -131,9 +131,54 @@ static void put_header(struct out *out)
 	buffer_puts(out->to, "\n\n");
 }
 
+void out_text_time(struct out *out)
+{
+	if (!out->setup.intervals)
+		return;
+	buffer_puts(out->to, out->begun ? "\n" : "");
+	if (out->frame.total)
+		buffer_puts(out->to, "total\n");
+	else
+		buffer_printf(out->to, "%.6f s\n", out->frame.time);
+}
+
 static bool same_reason(const char *a, const char *b)
 {
 	return a && b && strcmp(a, b) == 0;
+}
+
+static bool said_before(const struct out *out, size_t end, const char *reason)
+{
+	for (size_t i = 0; i < end; i++)
+		if (same_reason(out->kept[i].row->reason, reason))
+			return true;
+	return false;
+}
+
+void out_reasons(struct out *out,
+		 bool (*same_place)(const struct uncore_row *, const struct uncore_row *),
+		 const struct uncore_row *place)
+{
+	double least = 1;
+
+	for (size_t i = 0; i < out->kept_count; i++) {
+		const struct uncore_row *row = out->kept[i].row;
+
+		if (place && !same_place(row, place))
+			continue;
+		if (row->quality == UNCORE_SCALED && row->coverage < least)
+			least = row->coverage;
+		if (!row->reason || said_before(out, i, row->reason))
+			continue;
+		buffer_printf(out->to, "! %s is %s:\n", row->name,
+			      uncore_quality_name(row->quality));
+		buffer_wrap(out->to, 4, TABLE_WIDTH, row->reason);
+	}
+	if (least < 1)
+		buffer_printf(out->to,
+			      "~ scaled: the kernel shared the counters; each was counted for at "
+			      "least %.3g %% of the time\n",
+			      least * 100);
 }
 
 static void text_end(struct out *out)
@@ -141,7 +186,7 @@ static void text_end(struct out *out)
 	const struct uncore_row *last = NULL;
 	bool family = false;
 
-	put_header(out);
+	out_text_header(out);
 	for (size_t i = 0; i < out->kept_count; i++) {
 		const struct uncore_row *row = out->kept[i].row;
 
@@ -153,4 +198,4 @@ static void text_end(struct out *out)
 	table_print(&out->table, out->to);
 }
 
-const struct out_ops out_text = {"text", text_begin, text_row, text_end};
+const struct out_ops out_text = {"text", text_begin, out_keep_row, text_end};

@@ -58,7 +58,7 @@ struct out_ops {
 	void (*end)(struct out *out);
 };
 
-extern const struct out_ops out_text, out_csv, out_json;
+extern const struct out_ops out_text, out_csv, out_json, out_matrix;
 
 void out_init(struct out *out, const struct out_ops *ops, const struct out_setup *setup,
 	      struct buffer *to);
@@ -70,6 +70,16 @@ void out_end(struct out *out);
 
 /* All rows of a sample. */
 void out_sample(struct out *out, const struct out_frame *frame, const struct uncore_sample *sample);
+
+/* Parts of outputs for people: keeps the row until the end of its window; what stands at the top. */
+void out_keep_row(struct out *out, const struct uncore_row *row, double spread);
+void out_text_header(struct out *out);
+/* The end of the window, where several follow each other. */
+void out_text_time(struct out *out);
+/* Why kept rows are not right, each reason once; of those that are at `place` (NULL: all). */
+void out_reasons(struct out *out,
+		 bool (*same_place)(const struct uncore_row *, const struct uncore_row *),
+		 const struct uncore_row *place);
 
 /* "metric" or "event". */
 const char *out_kind(const struct uncore_row *row);

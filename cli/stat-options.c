@@ -287,7 +287,7 @@ void stat_options_parse(struct stat_options *o, struct cli *cli, const struct pr
 	}
 	argp_parse(&argp, argc, argv, ARGP_IN_ORDER | ARGP_NO_HELP, NULL, &p);
 	if (!o->output)
-		o->output = &out_text;
+		o->output = preset && preset->text ? preset->text : &out_text;
 	if (preset && !o->interval_ns && !o->command && !o->timeout_ns)
 		o->timeout_ns = NS_PER_S;
 }

@@ -136,7 +136,7 @@ static void print_sample(struct run *r, bool total)
 		r->begin_ns = begin_ns;
 	frame.time = (double)(end_ns - r->begin_ns) / 1e9;
 	frame.window = (double)(end_ns - begin_ns) / 1e9;
-	if (r->o->repeat > 1 && r->o->output == &out_text)
+	if (r->o->repeat > 1 && r->o->output != &out_csv && r->o->output != &out_json)
 		repeat_add(&r->repeat, r->sample, frame.time);
 	else
 		out_sample(&r->out, &frame, r->sample);
