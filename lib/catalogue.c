@@ -144,6 +144,21 @@ static bool family_has(const struct unc_family *f, const struct uncore_pmu *pmu)
 	return false;
 }
 
+/* What is at the other end of a PMU; NULL: its file does not say, or not in a word of the family. */
+static const char *role_of(const struct unc_family *f, const struct uncore_pmu *pmu)
+{
+	const char *role = f->role;
+	char *text;
+
+	if (!f->role_attribute || unc_pmu_attribute(pmu, f->role_attribute, &text) < 0)
+		return role;
+	for (size_t i = 0; !role && i < f->role_count; i++)
+		if (strncmp(text, f->roles[i].name, strlen(f->roles[i].name)) == 0)
+			role = f->roles[i].text;
+	free(text);
+	return role;
+}
+
 static int match_family(struct unc_family *f, struct unc_pmus *pmus)
 {
 	f->pmus = calloc(pmus->count + 1, sizeof(*f->pmus));
@@ -153,6 +168,7 @@ static int match_family(struct unc_family *f, struct unc_pmus *pmus)
 		if (pmus->items[i].family || !family_has(f, &pmus->items[i]))
 			continue;
 		pmus->items[i].family = f;
+		pmus->items[i].role = role_of(f, &pmus->items[i]);
 		f->pmus[f->pmu_count++] = &pmus->items[i];
 	}
 	return 0;

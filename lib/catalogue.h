@@ -15,6 +15,15 @@ struct unc_event_def {
 	bool kernel_scale; /* multiply by the alias's .scale */
 	bool always;       /* never idle: no movement over a long window means a stuck counter */
 	bool absent;       /* this CPU model does not have it */
+	bool unfiltered;   /* a clock: the family's filters do not restrict it */
+};
+
+/* What the rows of a metric cannot exceed. */
+enum unc_ceiling {
+	UNC_CEILING_NONE,
+	UNC_CEILING_MEMORY, /* the DRAM of the row's place */
+	UNC_CEILING_LINK,   /* the link between sockets */
+	UNC_CEILING_PORT,   /* the PCIe link of the row's root port, in one direction */
 };
 
 /* At most this many in one formula, so that evaluation needs no allocation. */
@@ -23,6 +32,7 @@ struct unc_event_def {
 struct uncore_metric {
 	const struct unc_family *family;
 	const char *name, *title, *unit, *evidence;
+	enum unc_ceiling ceiling;
 	const char *text; /* of the formula; NULL: not on this CPU model */
 	struct unc_formula *formula;
 	const struct unc_event_def **events; /* one per name of the formula */
@@ -44,12 +54,44 @@ struct unc_expectation {
 	const char *since;  /* first kernel version that has the driver, or NULL */
 };
 
+/* A word of the data file, and what it stands for. */
+struct unc_word {
+	const char *name, *text;
+};
+
+/* What can restrict events, in the order in which filters are written. */
+enum unc_filter_kind {
+	UNC_FILTER_FROM,
+	UNC_FILTER_TO,
+	UNC_FILTER_GPU,
+	UNC_FILTER_PORT,
+	UNC_FILTER_DEVICE,
+	UNC_FILTER_ADDRESS,
+	UNC_FILTERS,
+};
+
+/* "from" ... "address", then NULL. */
+extern const char *const unc_filter_names[UNC_FILTERS + 1];
+
+struct unc_filter {
+	const char *title;       /* NULL: the family has no such filter */
+	const char *terms;       /* "src_bdf={bdf},src_bdf_en=0x1"; NULL: one of `values` */
+	struct unc_word *values; /* "cpu", "src_loc_cpu=0x1" */
+	size_t value_count;
+};
+
 struct unc_family {
 	const char *name, *title, *instance;
 	struct unc_yaml_file *file; /* owns all strings */
 	bool on_this_cpu;           /* false: `models` does not list this machine's CPU */
 	bool names_this_cpu;        /* `models` does */
 	bool everywhere;            /* any machine may have it, a guest too: no uncore PMU */
+	bool each_socket;           /* every socket of a machine has PMUs of it */
+	const char *role;           /* what is at the other end of its PMUs; NULL: see below */
+	const char *role_attribute; /* the PMU's file that tells; NULL: no role */
+	struct unc_word *roles;     /* how its text begins, and the role */
+	size_t role_count;
+	struct unc_filter filters[UNC_FILTERS];
 	struct unc_pattern *patterns;
 	size_t pattern_count;
 	struct unc_expectation *expectations;

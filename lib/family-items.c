@@ -37,38 +37,45 @@ static bool is_unit(const char *s)
 
 /* ---- events ---- */
 
+int unc_family_terms(const struct unc_family_parser *p, const struct unc_yaml *value)
+{
+	struct unc_assignment a;
+	const char *at;
+	int r;
+
+	if (unc_yaml_expect(p->file, value, UNC_YAML_TEXT, p->e) < 0)
+		return -EBADMSG;
+	at = value->text;
+	while ((r = unc_assignment_next(&at, &a)) == 1)
+		if (strncmp(a.name, "config", 6) == 0)
+			return unc_yaml_fail(p->file, value, p->e,
+					     "'%s': write format terms, not raw "
+					     "configuration words",
+					     a.name);
+	if (r < 0 || !*value->text)
+		return unc_yaml_fail(p->file, value, p->e,
+				     "'%s' is no list of terms such as event=0x04,umask=0x03",
+				     value->text);
+	return 0;
+}
+
 static int check_event_case(const struct unc_family_parser *p, const struct unc_yaml *node)
 {
 	static const char *const encodings[] = {"alias", "terms"};
-	struct unc_assignment a;
 	bool any = false;
 
 	for (size_t i = 0; i < 2; i++) {
 		const struct unc_yaml *value = unc_yaml_get(node, encodings[i]);
-		const char *at;
-		int r;
 
 		if (!value)
 			continue;
 		any = true;
-		if (unc_yaml_expect(p->file, value, UNC_YAML_TEXT, p->e) < 0)
-			return -EBADMSG;
-		if (i == 0 && strpbrk(value->text, "=,"))
+		if (i == 0 && value->kind == UNC_YAML_TEXT && strpbrk(value->text, "=,"))
 			return unc_yaml_fail(p->file, value, p->e,
 					     "'%s' is no alias, which is one name of the kernel's",
 					     value->text);
-		at = value->text;
-		while ((r = unc_assignment_next(&at, &a)) == 1)
-			if (strncmp(a.name, "config", 6) == 0)
-				return unc_yaml_fail(p->file, value, p->e,
-						     "'%s': write format terms, not raw "
-						     "configuration words",
-						     a.name);
-		if (r < 0 || !*value->text)
-			return unc_yaml_fail(
-				p->file, value, p->e,
-				"'%s' is no list of terms such as event=0x04,umask=0x03",
-				value->text);
+		if (unc_family_terms(p, value) < 0)
+			return -EBADMSG;
 	}
 	return any ? 0
 		   : unc_yaml_fail(p->file, node, p->e,
@@ -93,6 +100,24 @@ static int parse_scale(const struct unc_family_parser *p, const struct unc_yaml 
 	return 0;
 }
 
+/* A clock is the same whoever asks. */
+static int parse_unfiltered(const struct unc_family_parser *p, const struct unc_yaml *node,
+			    struct unc_event_def *ev)
+{
+	const char *filter = NULL;
+
+	if (unc_family_text(p, node, "filter", &filter) < 0)
+		return -EBADMSG;
+	if (filter && strcmp(filter, "none") != 0)
+		return unc_yaml_fail(
+			p->file, unc_yaml_get(node, "filter"), p->e,
+			"'%s': an event is restricted by all filters of its family, or "
+			"with 'none' by no filter",
+			filter);
+	ev->unfiltered = filter;
+	return 0;
+}
+
 /* The kernel's scale is one of an alias: every case must have one. */
 static int check_scaled(const struct unc_family_parser *p, const struct unc_yaml *node)
 {
@@ -113,8 +138,8 @@ static int check_scaled(const struct unc_family_parser *p, const struct unc_yaml
 static int parse_event(const struct unc_family_parser *p, const struct unc_yaml *node,
 		       struct unc_event_def *ev)
 {
-	static const char *const keys[] = {"!title", "alias",  "terms",     "cases",
-					   "scale",  "always", "!evidence", NULL};
+	static const char *const keys[] = {"!title", "alias",  "terms",     "cases", "scale",
+					   "always", "filter", "!evidence", NULL};
 	static const char *const case_keys[] = {"when", "alias", "terms", "evidence", NULL};
 	const struct unc_yaml *chosen;
 	struct unc_yaml key = unc_family_key(node);
@@ -129,7 +154,7 @@ static int parse_event(const struct unc_family_parser *p, const struct unc_yaml 
 	if (unc_family_text(p, node, "title", &ev->title) < 0 ||
 	    unc_family_text(p, node, "evidence", &ev->evidence) < 0 ||
 	    unc_yaml_bool(p->file, node, "always", &ev->always, p->e) < 0 ||
-	    parse_scale(p, node, ev) < 0 ||
+	    parse_scale(p, node, ev) < 0 || parse_unfiltered(p, node, ev) < 0 ||
 	    unc_family_choose(p, node, case_keys, check_event_case, &chosen) < 0)
 		return -EBADMSG;
 	if (ev->kernel_scale && check_scaled(p, node) < 0)
@@ -272,11 +297,35 @@ static int metric_formula(const struct unc_family_parser *p, const struct unc_ya
 	return 0;
 }
 
+static int parse_ceiling(const struct unc_family_parser *p, const struct unc_yaml *node,
+			 struct uncore_metric *m)
+{
+	static const char *const kinds[] = {[UNC_CEILING_MEMORY] = "memory",
+					    [UNC_CEILING_LINK] = "link",
+					    [UNC_CEILING_PORT] = "port"};
+	const struct unc_yaml *value = unc_yaml_get(node, "ceiling");
+	const char *text = NULL;
+
+	if (unc_family_text(p, node, "ceiling", &text) < 0)
+		return -EBADMSG;
+	for (size_t i = UNC_CEILING_MEMORY; text && i <= UNC_CEILING_PORT; i++)
+		if (strcmp(text, kinds[i]) == 0)
+			m->ceiling = (enum unc_ceiling)i;
+	if (text && !m->ceiling)
+		return unc_yaml_fail(p->file, value, p->e,
+				     "'%s' is no ceiling; expected one of: memory, link, port",
+				     text);
+	if (text && strcmp(m->unit, "B/s") != 0)
+		return unc_yaml_fail(p->file, value, p->e,
+				     "a ceiling is one of B/s, and the unit is %s", m->unit);
+	return 0;
+}
+
 static int parse_metric(const struct unc_family_parser *p, const struct unc_yaml *node,
 			struct uncore_metric *m)
 {
-	static const char *const keys[] = {"!title", "!unit",     "formula",
-					   "cases",  "!evidence", NULL};
+	static const char *const keys[] = {"!title",  "!unit",     "formula", "cases",
+					   "ceiling", "!evidence", NULL};
 	static const char *const case_keys[] = {"when", "!formula", "evidence", NULL};
 	const struct unc_yaml *chosen;
 	struct unc_yaml key = unc_family_key(node);
@@ -299,6 +348,8 @@ static int parse_metric(const struct unc_family_parser *p, const struct unc_yaml
 				     "'%s' is no unit; expected one of: B/s, Hz, s, ratio, 1/s, "
 				     "1/cycle, W, J, B",
 				     m->unit);
+	if (parse_ceiling(p, node, m) < 0)
+		return -EBADMSG;
 	if (unc_family_choose(p, node, case_keys, check_metric_case, &chosen) < 0)
 		return -EBADMSG;
 	return chosen ? metric_formula(p, chosen, m) : 0;

@@ -20,6 +20,9 @@ void unc_family_free(struct unc_family *f)
 	free(f->events);
 	free(f->patterns);
 	free(f->expectations);
+	free(f->roles);
+	for (size_t i = 0; i < UNC_FILTERS; i++)
+		free(f->filters[i].values);
 	free(f->pmus);
 	unc_yaml_free(f->file);
 	free(f);
@@ -129,9 +132,10 @@ static int parse_expectations(struct unc_family_parser *p, const struct unc_yaml
 
 static int parse_family(struct unc_family_parser *p)
 {
-	static const char *const keys[] = {"!family",  "!title", "!instance",  "!pmus",
-					   "models",   "expect", "everywhere", "!events",
-					   "!metrics", NULL};
+	static const char *const keys[] = {"!family", "!title",  "!instance",  "!pmus",
+					   "models",  "expect",  "everywhere", "each_socket",
+					   "role",    "filters", "!events",    "!metrics",
+					   NULL};
 	const struct unc_yaml *root = p->file->root;
 	struct unc_family *f = p->family;
 
@@ -139,12 +143,15 @@ static int parse_family(struct unc_family_parser *p)
 	    unc_family_text(p, root, "family", &f->name) < 0 ||
 	    unc_family_text(p, root, "title", &f->title) < 0 ||
 	    unc_family_text(p, root, "instance", &f->instance) < 0 ||
-	    unc_yaml_bool(p->file, root, "everywhere", &f->everywhere, p->e) < 0)
+	    unc_yaml_bool(p->file, root, "everywhere", &f->everywhere, p->e) < 0 ||
+	    unc_yaml_bool(p->file, root, "each_socket", &f->each_socket, p->e) < 0)
 		return -EBADMSG;
 	if (parse_models(p, unc_yaml_get(root, "models")) < 0)
 		return -EBADMSG;
 	if (parse_patterns(p, unc_yaml_get(root, "pmus")) < 0 ||
-	    parse_expectations(p, unc_yaml_get(root, "expect")) < 0)
+	    parse_expectations(p, unc_yaml_get(root, "expect")) < 0 ||
+	    unc_family_role(p, unc_yaml_get(root, "role")) < 0 ||
+	    unc_family_filters(p, unc_yaml_get(root, "filters")) < 0)
 		return -EBADMSG;
 	if (unc_family_events(p, unc_yaml_get(root, "events")) < 0)
 		return -EBADMSG;

@@ -39,6 +39,16 @@ int unc_family_choose(const struct unc_family_parser *p, const struct unc_yaml *
 		      int (*check)(const struct unc_family_parser *, const struct unc_yaml *),
 		      const struct unc_yaml **chosen);
 
+/* A map of words to texts, all of it. The array is the caller's. */
+int unc_family_words(const struct unc_family_parser *p, const struct unc_yaml *node,
+		     struct unc_word **out, size_t *count);
+/* The value must be a list of format terms. */
+int unc_family_terms(const struct unc_family_parser *p, const struct unc_yaml *value);
+
+/* What rows say of the other end, and what restricts events. Both may be absent: `node` NULL. */
+int unc_family_role(struct unc_family_parser *p, const struct unc_yaml *node);
+int unc_family_filters(struct unc_family_parser *p, const struct unc_yaml *node);
+
 /* The two large parts of a family. */
 int unc_family_events(struct unc_family_parser *p, const struct unc_yaml *node);
 int unc_family_metrics(struct unc_family_parser *p, const struct unc_yaml *node);

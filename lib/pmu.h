@@ -20,6 +20,7 @@ struct uncore_pmu {
 	bool has_mask;                   /* `cpumask` or `cpus` was there */
 	struct unc_cpulist cpus;         /* cpumask, else cpus, else every online CPU */
 	const struct unc_family *family; /* set by the catalogue; NULL: none knows it */
+	const char *role;                /* the same: what is at its other end; NULL: not known */
 	const struct unc_root *root;
 	struct unc_error *error; /* of the machine, for lazy loads */
 
