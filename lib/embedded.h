@@ -7,7 +7,7 @@
 
 struct unc_file {
 	const char *name; /* "intel-imc.yaml"; in a tree the path "sys/bus/..." */
-	const char *text; /* NUL-terminated */
+	const char *text; /* a NUL behind it; config space holds others */
 	size_t len;
 };
 

@@ -316,8 +316,8 @@ static int list_tree(const struct unc_tree *tree, const char *path, struct unc_n
 
 /* ---- both ---- */
 
-static int read_some(const struct unc_root *r, const char *path, size_t max, char **out,
-		     size_t *out_len)
+int unc_root_read_bytes(const struct unc_root *r, const char *path, size_t max, char **out,
+			size_t *out_len)
 {
 	char *data = NULL;
 	size_t len = 0;
@@ -326,6 +326,21 @@ static int read_some(const struct unc_root *r, const char *path, size_t max, cha
 
 	if (err || !data)
 		return err ? err : -EIO;
+	*out = data;
+	*out_len = len;
+	return 0;
+}
+
+/* Text: without NUL bytes. */
+static int read_some(const struct unc_root *r, const char *path, size_t max, char **out,
+		     size_t *out_len)
+{
+	char *data;
+	size_t len;
+	int err = unc_root_read_bytes(r, path, max, &data, &len);
+
+	if (err)
+		return err;
 	if (memchr(data, '\0', len)) {
 		free(data);
 		return -EBADMSG;

@@ -27,6 +27,10 @@ int unc_root_read_line(const struct unc_root *r, const char *path, char **out);
 /* At most the first `max` bytes of it, for files of which only the beginning matters: the kernel
  * makes the text of /proc/cpuinfo as it is read, and it may be megabytes. */
 int unc_root_read_start(const struct unc_root *r, const char *path, size_t max, char **out);
+/* The same, and NUL bytes are bytes like others: config space of PCI devices; and files larger than
+ * 1 MiB. A NUL stands behind the last of the `*len` bytes. */
+int unc_root_read_bytes(const struct unc_root *r, const char *path, size_t max, char **out,
+			size_t *len);
 
 /* Names in a directory except "." and "..", sorted by unc_name_compare. -ENOENT, -ENOTDIR, ... */
 int unc_root_list(const struct unc_root *r, const char *path, struct unc_names *out);

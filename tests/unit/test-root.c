@@ -50,6 +50,7 @@ static void check_root(const struct unc_root *r)
 	static const char *const listed[] = {"imc_1", "imc_2", "imc_2.unit", "imc_10"};
 	struct unc_names names;
 	char *text = NULL;
+	size_t len = 0;
 
 	assert_int_equal(unc_root_read(r, "sys/a", &text), 0);
 	assert_string_equal(text, " one\ntwo \n\n");
@@ -69,7 +70,17 @@ static void check_root(const struct unc_root *r)
 	assert_int_equal(unc_root_read(r, "sys/dir", &text), -EISDIR);
 	assert_int_equal(unc_root_read(r, "sys/nul", &text), -EBADMSG);
 	assert_int_equal(unc_root_read_line(r, "sys/nul", &text), -EBADMSG);
+	assert_int_equal(unc_root_read_bytes(r, "sys/none", 9, &text, &len), -ENOENT);
 	assert_null(text);
+	assert_int_equal(len, 0);
+	assert_int_equal(unc_root_read_bytes(r, "sys/nul", 9, &text, &len), 0);
+	assert_int_equal(len, 3);
+	assert_memory_equal(text, "a\0b", 4); /* the NUL behind it, too */
+	free(text);
+	assert_int_equal(unc_root_read_bytes(r, "sys/nul", 2, &text, &len), 0);
+	assert_int_equal(len, 2);
+	assert_memory_equal(text, "a\0", 3);
+	free(text);
 
 	assert_int_equal(unc_root_list(r, "sys/dir", &names), 0);
 	assert_int_equal(names.count, COUNT(listed));
@@ -165,7 +176,7 @@ static void files_without_size_are_read_to_the_end(void **state)
 static void a_mebibyte_is_the_most(void **state)
 {
 	const struct tree *t = *state;
-	size_t most = (size_t)1 << 20;
+	size_t most = (size_t)1 << 20, len;
 	char *data = malloc(most + 1), *text = NULL;
 	struct unc_root *r;
 
@@ -180,6 +191,9 @@ static void a_mebibyte_is_the_most(void **state)
 	assert_int_equal(unc_root_read(r, "larger", &text), -EFBIG);
 	assert_int_equal(unc_root_read_start(r, "larger", 5000, &text), 0);
 	assert_int_equal(strlen(text), 5000);
+	free(text);
+	assert_int_equal(unc_root_read_bytes(r, "larger", 2 * most, &text, &len), 0);
+	assert_int_equal(len, most + 1);
 	free(text);
 	free(data);
 	unc_root_free(r);
