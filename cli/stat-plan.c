@@ -80,6 +80,15 @@ static int add_any(struct cli *cli, struct uncore_monitor *m, const char *list, 
 	return CLI_UNAVAILABLE;
 }
 
+/* The plan is made by the first look at it: what the hardware excludes is refused here. */
+static int plan(struct cli *cli, struct uncore_monitor *m)
+{
+	struct uncore_counter first;
+	int err = uncore_monitor_counter(m, 0, &first);
+
+	return err ? cli_fail(cli, err) : CLI_OK;
+}
+
 int stat_plan(struct cli *cli, const struct stat_options *o, struct uncore_monitor **out)
 {
 	struct uncore_monitor *m = NULL;
@@ -96,6 +105,8 @@ int stat_plan(struct cli *cli, const struct stat_options *o, struct uncore_monit
 		status = add_any(cli, m, "*", "every metric");
 	if (!status)
 		status = add_what(cli, o, m);
+	if (!status)
+		status = plan(cli, m);
 	if (!status)
 		*out = m;
 	else

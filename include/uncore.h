@@ -259,13 +259,15 @@ struct uncore_counter {
 	bool leader;  /* first of its group */
 };
 
-/* The plan, ordered by CPU, PMU and group; once looked at, nothing more can be added (-EBUSY). It is what uncore_monitor_open() will ask for; a group
- * that the hardware cannot hold is split when opened. */
+/* The plan, ordered by CPU, PMU and group; once looked at, nothing more can be added (-EBUSY). It is
+ * what uncore_monitor_open() will ask for; a group that the hardware cannot hold is split when
+ * opened. -EINVAL (the count is then 0): the hardware
+ * excludes what was asked together, by the rules of the family's data file. */
 size_t uncore_monitor_counter_count(struct uncore_monitor *m);
 int uncore_monitor_counter(struct uncore_monitor *m, size_t i, struct uncore_counter *into);
 
-/* Opens every planned counter, stopped. Needs one file descriptor each: when they run out the
- * process's soft limit RLIMIT_NOFILE is raised up to the hard one (the only process-wide setting
+/* Opens every planned counter, stopped; -EINVAL as above, before anything is opened. Needs one file
+ * descriptor each: when they run out the process's soft limit RLIMIT_NOFILE is raised up to the hard one (the only process-wide setting
  * this library changes; a note says so). Counters that cannot be opened make their rows `partial`
  * or `unavailable`; it is an error only when nothing could be opened, when permission is lacking,
  * when descriptors run out, or when a "{}" group does not fit. Reader threads do not survive fork():

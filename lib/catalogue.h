@@ -100,6 +100,8 @@ struct unc_family {
 	size_t event_count;
 	struct uncore_metric *metrics;
 	size_t metric_count;
+	struct unc_rule *rules; /* rules.h */
+	size_t rule_count;
 	const struct uncore_pmu **pmus; /* of this machine */
 	size_t pmu_count;
 };

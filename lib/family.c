@@ -2,6 +2,7 @@
 /* One data file: checked strictly, and reduced to what holds on one CPU model. */
 #include "family.h"
 #include "ascii.h"
+#include "rules.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -17,6 +18,7 @@ void unc_family_free(struct unc_family *f)
 		free(f->metrics[i].missing);
 	}
 	free(f->metrics);
+	unc_rules_free(f->rules, f->rule_count);
 	free(f->events);
 	free(f->patterns);
 	free(f->expectations);
@@ -135,7 +137,7 @@ static int parse_family(struct unc_family_parser *p)
 	static const char *const keys[] = {"!family", "!title",  "!instance",  "!pmus",
 					   "models",  "expect",  "everywhere", "each_socket",
 					   "role",    "filters", "!events",    "!metrics",
-					   NULL};
+					   "rules",   NULL};
 	const struct unc_yaml *root = p->file->root;
 	struct unc_family *f = p->family;
 
@@ -154,6 +156,8 @@ static int parse_family(struct unc_family_parser *p)
 	    unc_family_filters(p, unc_yaml_get(root, "filters")) < 0)
 		return -EBADMSG;
 	if (unc_family_events(p, unc_yaml_get(root, "events")) < 0)
+		return -EBADMSG;
+	if (unc_family_rules(p, unc_yaml_get(root, "rules")) < 0)
 		return -EBADMSG;
 	return unc_family_metrics(p, unc_yaml_get(root, "metrics"));
 }

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "rules.h"
 #include "sample.h"
 
 int uncore_monitor_new(struct uncore_monitor **out, struct uncore *u)
@@ -182,6 +183,9 @@ int unc_monitor_plan(struct uncore_monitor *m)
 
 	if (m->planned)
 		return 0;
+	r = unc_rules_check(m->wants, m->want_count, &m->machine->error);
+	if (r < 0)
+		return r;
 	if (unc_plan_build(&plan, m->wants, m->want_count) < 0)
 		return unc_nomem(&m->machine->error);
 	m->plan = plan;

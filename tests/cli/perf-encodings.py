@@ -179,7 +179,8 @@ def put(encodings, label, encoding):
 
 def ask_uncore(tree, events):
     run = subprocess.run(
-        [UNCORE, "--root", tree, "stat", "--dry-run", "-j", "-e", labelled(events)],
+        [UNCORE, "--root", tree, "--data", os.environ["NO_RULES"],
+         "stat", "--dry-run", "-j", "-e", labelled(events)],
         capture_output=True, text=True, check=False, timeout=120,
     )
     check(run.returncode == 0, f"{tree}: uncore exits with {run.returncode}: {run.stderr[:4000]}")

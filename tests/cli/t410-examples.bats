@@ -105,3 +105,16 @@ encodes() {
 		'nvidia_nvdlink_pmu_0 26 0x2 0x0 0x0 0x0' \
 		'nvidia_nvdlink_pmu_0 26 0x1 0x0 0x0 0x0'
 }
+
+@test "what the document excludes is refused before anything is opened, planned or simulated" {
+	local pcie=nvidia_pcie_pmu_0_rc_4 how
+
+	for how in "--root $BATS_FILE_TMPDIR/t410 stat --dry-run" "--source $SIM_T410 stat --interval-count 1 -I 1000"; do
+		# shellcheck disable=SC2086 # several words
+		refuses 2 "$UNCORE" $how -a -e "$pcie/rd_bytes,src_rp_mask=1,src_bdf=0x2709,src_bdf_en=1/"
+		says "$pcie: 'rd_bytes,src_rp_mask=1,src_bdf=0x2709,src_bdf_en=1' sets each of src_rp_mask, src_bdf_en: a root port and a device exclude"
+		# shellcheck disable=SC2086
+		refuses 2 "$UNCORE" $how -a -M pcie.inbound.bandwidth -e "$pcie/wr_bytes,src_bdf=0x2709,src_bdf_en=1/"
+		says "$pcie: .* differ in src_bdf, src_bdf_en: the PMU has one device filter"
+	done
+}

@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: MIT */
+/* What hardware excludes: refused with its sentence before anything is opened, and nothing else is.
+ * For Tegra410 the expectations come from pcie_v2_pmu_validate_event() and
+ * pcie_tgt_pmu_validate_event() of the kernel's nvidia_cspmu.c. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "data.h"
+#include "rules.h"
+
+#define PCIE "nvidia_pcie_pmu_0_rc_4"
+#define OTHER "nvidia_pcie_pmu_0_rc_2"
+#define TARGET "nvidia_pcie_tgt_pmu_0_rc_4"
+#define BDF ",src_bdf=0x2709,src_bdf_en=1"
+#define BDF_2 ",src_bdf=0x0108,src_bdf_en=1"
+
+/* What is asked for, and a part of the sentence; NULL: it is allowed. */
+struct asked {
+	const char *events, *metric, *sentence;
+};
+
+static void assert_asked(struct uncore *u, const struct asked *a)
+{
+	struct uncore_monitor *m;
+	struct uncore_counter first;
+	int r;
+
+	assert_int_equal(uncore_monitor_new(&m, u), 0);
+	if ((a->events && uncore_monitor_add_events(m, a->events) < 0) ||
+	    (a->metric && uncore_monitor_add_metrics(m, a->metric) < 0))
+		fail_msg("%s: %s", a->events, uncore_error(u));
+	r = uncore_monitor_counter(m, 0, &first);
+	if (!a->sentence && r < 0)
+		fail_msg("%s: %s", a->events, uncore_error(u));
+	if (a->sentence) {
+		if (r != -EINVAL || !strstr(uncore_error(u), a->sentence))
+			fail_msg("%s: %d '%s', not '%s'", a->events, r, uncore_error(u),
+				 a->sentence);
+		assert_int_equal(uncore_monitor_counter_count(m), 0);
+		assert_int_equal(uncore_monitor_open(m), -EINVAL);
+		assert_contains(uncore_error(u), a->sentence);
+	}
+	uncore_monitor_free(m);
+}
+
+static void assert_all(const char *machine, const struct asked *asked, size_t count)
+{
+	struct uncore *u = scan_fixture(machine);
+
+	for (size_t i = 0; i < count; i++)
+		assert_asked(u, &asked[i]);
+	uncore_free(u);
+}
+
+/* ---- Tegra410, inbound ------------------------------------------------------------------------ */
+
+static void a_device_and_a_root_port_exclude_each_other(void **state)
+{
+	static const struct asked asked[] = {
+		{PCIE "/rd_bytes,src_rp_mask=0x1" BDF "/", NULL,
+		 PCIE ": 'rd_bytes,src_rp_mask=0x1" BDF
+		      "' sets each of src_rp_mask, src_bdf_en: a root port and a device"},
+		{PCIE "/config=0,config1=0x1270901/", NULL,
+		 "'config=0,config1=0x1270901' sets each of src_rp_mask, src_bdf_en"},
+		{PCIE "/rd_bytes,src_rp_mask=0x1/", NULL, NULL},
+		{PCIE "/rd_bytes" BDF "/", NULL, NULL},
+		/* Different root ports, each with a counter of its own. */
+		{PCIE "/rd_bytes,src_rp_mask=0x1/," PCIE "/rd_bytes,src_rp_mask=0x2/," PCIE
+		      "/rd_bytes/",
+		 NULL, NULL},
+	};
+
+	(void)state;
+	assert_all("nvidia-t410-1socket", asked, COUNT(asked));
+}
+
+static void a_device_needs_its_enable(void **state)
+{
+	static const struct asked asked[] = {
+		{PCIE "/rd_bytes,src_bdf=0x2709/", NULL,
+		 PCIE ": 'rd_bytes,src_bdf=0x2709' sets src_bdf without src_bdf_en: the device"},
+		{PCIE "/rd_bytes,src_bdf=0x2709,src_rp_mask=0x1/", NULL,
+		 "sets src_bdf without src_bdf_en"},
+		{PCIE "/rd_bytes,src_bdf_en=1/", NULL, NULL}, /* 00:00.0 */
+	};
+
+	(void)state;
+	assert_all("nvidia-t410-1socket", asked, COUNT(asked));
+}
+
+static void one_device_for_each_root_complex(void **state)
+{
+	static const struct asked asked[] = {
+		{PCIE "/rd_bytes" BDF "/," PCIE "/wr_bytes" BDF_2 "/", NULL,
+		 PCIE ": 'rd_bytes" BDF "' and 'wr_bytes" BDF_2
+		      "' differ in src_bdf, src_bdf_en: the PMU has one device filter"},
+		{"{" PCIE "/rd_bytes" BDF "/," PCIE "/wr_bytes" BDF_2 "/}", NULL, "differ in"},
+		{PCIE "/rd_bytes" BDF "/," PCIE "/wr_bytes" BDF "/", NULL, NULL},
+		{PCIE "/rd_bytes" BDF "/," OTHER "/wr_bytes" BDF_2 "/", NULL, NULL},
+		/* Beside one that is not filtered, and beside metrics that are not. */
+		{PCIE "/rd_bytes" BDF "/," PCIE "/wr_bytes/", NULL,
+		 PCIE ": 'rd_bytes" BDF "' and 'wr_bytes' differ in"},
+		{PCIE "/rd_bytes" BDF "/", "pcie.inbound.read.latency", "differ in src_bdf"},
+		{PCIE "/rd_bytes" BDF "/", "pcie.outbound.*", NULL},
+	};
+
+	(void)state;
+	assert_all("nvidia-t410-1socket", asked, COUNT(asked));
+}
+
+static void a_sibling_inherits_the_device(void **state)
+{
+	static const struct asked asked[] = {
+		{"{" PCIE "/rd_bytes" BDF "/," PCIE "/wr_bytes/}", NULL, NULL},
+		{"{" PCIE "/rd_bytes" BDF "/," PCIE "/wr_bytes,dst_rem=1/}", NULL, NULL},
+		/* With a root port of its own it does not, and neither does a leader. */
+		{"{" PCIE "/rd_bytes" BDF "/," PCIE "/wr_bytes,src_rp_mask=1/}", NULL, "differ in"},
+		{"{" PCIE "/wr_bytes/," PCIE "/rd_bytes" BDF "/}", NULL, "differ in"},
+		/* A counter that inherits does not serve who wants all devices. */
+		{"{" PCIE "/rd_bytes" BDF "/," PCIE "/wr_bytes/}," PCIE "/wr_bytes/", NULL,
+		 "differ in"},
+		/* Where a group may be split it is not sure to inherit. */
+		{"{" PCIE "/rd_bytes" BDF "/," PCIE "/wr_bytes/}:W", NULL, "differ in"},
+	};
+
+	(void)state;
+	assert_all("nvidia-t410-1socket", asked, COUNT(asked));
+}
+
+static void cycles_are_exempt(void **state)
+{
+	static const struct asked asked[] = {
+		{PCIE "/rd_bytes" BDF "/," PCIE "/cycles/", NULL, NULL},
+		{PCIE "/cycles/," PCIE "/rd_bytes" BDF "/", NULL, NULL},
+		{PCIE "/rd_bytes" BDF "/," PCIE "/cycles" BDF_2 "/", NULL, NULL},
+		{PCIE "/rd_bytes" BDF "/," PCIE "/event=0x100000000/", NULL, NULL},
+		{"{" PCIE "/rd_bytes" BDF "/," PCIE "/cycles/}", NULL, NULL},
+		{PCIE "/rd_bytes" BDF "/", "pcie.clock.frequency", NULL},
+		/* The driver compares siblings with their leader, be it the clock. */
+		{"{" PCIE "/cycles/," PCIE "/rd_bytes" BDF "/}", NULL,
+		 "'cycles' and 'rd_bytes" BDF "' differ in"},
+	};
+
+	(void)state;
+	assert_all("nvidia-t410-1socket", asked, COUNT(asked));
+}
+
+/* ---- Tegra410, outbound ----------------------------------------------------------------------- */
+
+#define RANGE(n) \
+	TARGET "/rd_bytes,dst_addr_base=0x" n "0000,dst_addr_mask=0xffff0000,dst_addr_en=1/"
+#define RANGES                                                                                \
+	RANGE("1")                                                                            \
+	"," RANGE("2") "," RANGE("3") "," RANGE("4") "," RANGE("5") "," RANGE("6") "," RANGE( \
+		"7") "," RANGE("8")
+
+static void eight_address_ranges(void **state)
+{
+	static const struct asked asked[] = {
+		{RANGES, NULL, NULL},
+		{RANGES "," RANGE("9"), NULL,
+		 TARGET ": 'rd_bytes,dst_addr_base=0x90000,dst_addr_mask=0xffff0000,dst_addr_en=1' "
+			"is one too many for 8 different values of dst_addr_base, dst_addr_mask: "
+			"the PMU has eight address filters"},
+		/* The same range for several events, the clock, no range, another PMU: no slot. */
+		{RANGES "," TARGET
+			"/wr_bytes,dst_addr_base=0x80000,dst_addr_mask=0xffff0000,dst_addr_en=1/",
+		 NULL, NULL},
+		{RANGES "," TARGET "/wr_bytes/," TARGET
+			"/cycles,dst_addr_base=0x90000,dst_addr_mask=0xffff0000,dst_addr_en=1/",
+		 NULL, NULL},
+		{RANGES ",nvidia_pcie_tgt_pmu_0_rc_2/rd_bytes,dst_addr_base=0x90000,dst_addr_en=1/",
+		 "pcie.outbound.*", NULL},
+		/* Another mask is another range. */
+		{RANGES "," TARGET
+			"/wr_bytes,dst_addr_base=0x80000,dst_addr_mask=0xfffff000,dst_addr_en=1/",
+		 NULL, "one too many"},
+	};
+
+	(void)state;
+	assert_all("nvidia-t410-1socket", asked, COUNT(asked));
+}
+
+static void an_address_needs_its_enable(void **state)
+{
+	static const struct asked asked[] = {
+		{TARGET "/rd_bytes,dst_addr_base=0x10000/", NULL,
+		 "sets dst_addr_base without dst_addr_en"},
+		{TARGET "/rd_bytes,dst_addr_mask=0x10000,dst_rp_mask=1/", NULL,
+		 "sets dst_addr_mask without dst_addr_en"},
+		{TARGET "/rd_bytes,dst_addr_en=1/", NULL, NULL}, /* every address */
+		{TARGET "/rd_bytes,dst_addr_base=0x1,dst_addr_en=1,dst_rp_mask=1/", NULL, NULL},
+	};
+
+	(void)state;
+	assert_all("nvidia-t410-1socket", asked, COUNT(asked));
+}
+
+/* ---- other machines --------------------------------------------------------------------------- */
+
+/* What these allow, or the kernel does by turns. */
+static void nothing_else_is_refused(void **state)
+{
+	static const struct asked grace[] = {
+		{"nvidia_pcie_pmu_0/rd_bytes_loc,root_port=1/,nvidia_pcie_pmu_0/rd_bytes_loc,root_"
+		 "port=2/",
+		 "*", NULL},
+	};
+	static const struct asked skx[] = {
+		{"uncore_cha_0/event=0x35,umask=0x21,filter_opc0=1/,uncore_cha_0/"
+		 "event=0x35,umask=0x21,filter_opc0=2/",
+		 "*", NULL},
+	};
+
+	(void)state;
+	assert_all("nvidia-grace-1socket", grace, COUNT(grace));
+	assert_all("intel-skx-1socket", skx, COUNT(skx));
+}
+
+#define HEAD                                                      \
+	"family: %s\ntitle: t\ninstance: i\npmus: [{name: %s}]\n" \
+	"events: {a: {title: t, terms: event=1, evidence: e}}\nmetrics: {}\n"
+
+/* A family of one PMU of the t410 tree with one rule. */
+static struct uncore *scan_rule(const struct tree *t, const char *rule)
+{
+	char text[1024], path[600];
+	struct uncore *u;
+
+	snprintf(text, sizeof(text), HEAD "rules:\n  - {%s, why: so it is, evidence: e}\n", "a-toy",
+		 PCIE, rule);
+	tree_put(t, "a.yaml", text);
+	assert_int_equal(uncore_new(&u), 0);
+	if (uncore_set_root(u, tree_machine("nvidia-t410-1socket", path, sizeof(path))) < 0 ||
+	    uncore_add_data(u, t->dir) < 0 || uncore_scan(u) < 0)
+		fail_msg("%s", uncore_error(u));
+	return u;
+}
+
+static void rules_of_other_kinds(void **state)
+{
+	static const struct {
+		const char *rule;
+		struct asked asked;
+	} cases[] = {
+		{"needs_one: src_rp_mask src_bdf",
+		 {PCIE "/rd_bytes/", NULL,
+		  PCIE ": 'rd_bytes' sets none of src_rp_mask, src_bdf: so it is"}},
+		{"needs_one: src_rp_mask src_bdf", {PCIE "/rd_bytes,src_bdf=1/", NULL, NULL}},
+		/* Without `inherit` every event has its own value, if it is 0. */
+		{"same: src_rp_mask",
+		 {"{" PCIE "/rd_bytes,src_rp_mask=1/," PCIE "/wr_bytes/}", NULL, "differ in"}},
+		{"same: src_rp_mask, when: src_rp_mask",
+		 {PCIE "/rd_bytes,src_rp_mask=1/," PCIE "/wr_bytes/", NULL, NULL}},
+		{"same: src_rp_mask, except: a",
+		 {PCIE "/rd_bytes,src_rp_mask=1/," PCIE "/event=1/", NULL, NULL}},
+		{"at_most: 2, of: event",
+		 {PCIE "/event=1/," PCIE "/event=2/," PCIE "/event=3/", NULL,
+		  "'event=3' is one too many for 2 different values of event: so it is"}},
+		/* A term that the PMU does not have is set nowhere. */
+		{"never: src_rp_mask of_another_kernel",
+		 {PCIE "/rd_bytes,src_rp_mask=1/", NULL, NULL}},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct tree t;
+		struct uncore *u;
+
+		tree_make(&t);
+		u = scan_rule(&t, cases[i].rule);
+		assert_asked(u, &cases[i].asked);
+		uncore_free(u);
+		tree_remove(&t);
+	}
+}
+
+/* ---- data files ------------------------------------------------------------------------------- */
+
+static int parse(struct unc_family **out, const char *rules, struct unc_error *e)
+{
+	struct unc_yaml_file *file;
+	char text[1024];
+	int r;
+
+	snprintf(text, sizeof(text), HEAD "%s", "f", "p", rules);
+	r = unc_yaml_parse(&file, "f.yaml", text, strlen(text), e);
+	return r < 0 ? r : unc_family_parse(out, file, "unknown", e);
+}
+
+static void what_a_rule_becomes(void **state)
+{
+	struct unc_family *f;
+	const struct unc_rule *r;
+
+	(void)state;
+	assert_int_equal(parse(&f,
+			       "rules:\n  - {never: x y_2, why: w, evidence: e}\n"
+			       "  - {at_most: 8, of: z, when: v, except: a, inherit: x y, why: w, "
+			       "evidence: e}\n",
+			       NULL),
+			 0);
+	assert_int_equal(f->rule_count, 2);
+	r = f->rules;
+	assert_int_equal(r->kind, UNC_RULE_NEVER);
+	assert_int_equal(r->terms.count, 2);
+	assert_string_equal(r->terms.items[1], "y_2");
+	assert_string_equal(r->why, "w");
+	r++;
+	assert_int_equal(r->kind, UNC_RULE_AT_MOST);
+	assert_int_equal(r->most, 8);
+	assert_string_equal(r->terms.items[0], "z");
+	assert_string_equal(r->when.items[0], "v");
+	assert_ptr_equal(r->except, f->events);
+	assert_int_equal(r->inherit.count, 2);
+	unc_family_free(f);
+}
+
+/* Line 7 is "rules:". */
+static void mistakes(void **state)
+{
+	static const struct {
+		const char *rules, *sentence;
+	} cases[] = {
+		{"rules: none\n", "f.yaml:7:8: the value of 'rules' must be a list, not text"},
+		{"rules:\n  - x\n", "f.yaml:8:5: a rule begins with one of: never, needs"},
+		{"rules:\n  - why: w\n    evidence: e\n", "f.yaml:8:5: a rule begins with one of"},
+		{"rules:\n  - never: a b\n    evidence: e\n",
+		 "f.yaml:8:5: the key 'why' is missing here"},
+		{"rules:\n  - never: a b\n    why: w\n",
+		 "f.yaml:8:5: the key 'evidence' is missing here"},
+		{"rules:\n  - never: a\n    why: w\n    evidence: e\n",
+		 "f.yaml:8:12: 'never' needs at least 2 terms"},
+		{"rules:\n  - never: a b,c\n    why: w\n    evidence: e\n",
+		 "f.yaml:8:14: 'a b,c' is no list of format terms"},
+		{"rules:\n  - never: a b\n    needs: a b\n    why: w\n    evidence: e\n",
+		 "f.yaml:9:5: unknown key 'needs'"},
+		{"rules:\n  - never: a b\n    when: a\n    why: w\n    evidence: e\n",
+		 "f.yaml:9:5: unknown key 'when'"},
+		{"rules:\n  - same: a\n    except: b\n    why: w\n    evidence: e\n",
+		 "f.yaml:9:13: 'b' is no event of this family"},
+		{"rules:\n  - same: a\n    why: ''\n    evidence: e\n",
+		 "f.yaml:9:10: the value of 'why' is empty"},
+		{"rules:\n  - at_most: 0\n    of: a\n    why: w\n    evidence: e\n",
+		 "f.yaml:8:14: the value of 'at_most' must be from 1 to 64"},
+		{"rules:\n  - at_most: 65\n    of: a\n    why: w\n    evidence: e\n",
+		 "f.yaml:8:14: the value of 'at_most' must be from 1 to 64"},
+		{"rules:\n  - at_most: 2\n    why: w\n    evidence: e\n",
+		 "f.yaml:8:5: the key 'of' is missing here"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct unc_family *f = NULL;
+		struct unc_error e = {""};
+
+		if (parse(&f, cases[i].rules, &e) != -EBADMSG ||
+		    strncmp(e.text, cases[i].sentence, strlen(cases[i].sentence)) != 0)
+			fail_msg("'%s', not '%s'", e.text, cases[i].sentence);
+		assert_null(f);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_device_and_a_root_port_exclude_each_other),
+		cmocka_unit_test(a_device_needs_its_enable),
+		cmocka_unit_test(one_device_for_each_root_complex),
+		cmocka_unit_test(a_sibling_inherits_the_device),
+		cmocka_unit_test(cycles_are_exempt),
+		cmocka_unit_test(eight_address_ranges),
+		cmocka_unit_test(an_address_needs_its_enable),
+		cmocka_unit_test(nothing_else_is_refused),
+		cmocka_unit_test(rules_of_other_kinds),
+		cmocka_unit_test(what_a_rule_becomes),
+		cmocka_unit_test(mistakes),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
