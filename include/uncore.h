@@ -43,6 +43,7 @@ extern "C" {
 struct uncore;         /* one machine: PMUs, places, the catalogue matched to them */
 struct uncore_pmu;     /* one PMU of the machine; borrowed from it */
 struct uncore_metric;  /* one formula of the catalogue; borrowed from the machine */
+struct uncore_device;  /* one PCI device of the machine; borrowed from it */
 struct uncore_monitor; /* counters planned and running; the caller's */
 struct uncore_sample;  /* the rows of one interval; the caller's buffer */
 
@@ -200,6 +201,46 @@ struct uncore_metric_event {
  * evidence that hold for every model could be given, so nothing is). */
 int uncore_metric_events(const struct uncore *u, const struct uncore_metric *m,
 			 struct uncore_metric_event *into, size_t room, size_t *count);
+
+/* ---- devices: PCI, and which PMUs count what passes them ------------------------------------- */
+
+struct uncore_device {
+	const char *address;                 /* "0000:17:00.0": segment, bus, device, function */
+	unsigned vendor, device, class_code; /* as PCI gives them; 0: unknown */
+	const char *driver;                  /* bound to it; NULL: none */
+	const char *names;                   /* the kernel's, "mlx5_0 eth0"; NULL: none */
+	const struct uncore_device *parent;  /* the bridge above; NULL: on a root bus */
+	const struct uncore_device *port;    /* the root port above, itself for a root port;
+						       NULL: none, it is part of the chip */
+	bool is_port, is_bridge;             /* root port; PCI bridge, root ports included */
+	int node, socket;                    /* NUMA node, physical package; -1: unknown */
+	double speed, max_speed;             /* of the link above (of a port: below), GT/s; NaN */
+	unsigned width, max_width;           /* lanes; 0: no link, or unknown */
+	double link_rate; /* B/s in each direction at `speed` and `width`, after the line code; NaN */
+	int rc_socket, rc, index; /* root ports: socket, root complex and port in the numbers of
+				     the PMUs that count them; -1: they have none */
+	const char *unknown;      /* root ports: why no PMU is known to count it; NULL */
+};
+
+/* PCI devices of the machine, ordered by address; read at the first of these calls after a scan.
+ * Without root the kernel shows a part of config space only, so that some machines' root ports
+ * cannot be matched to PMUs: `unknown` says so. 0: there are none, or memory ran out (then
+ * uncore_error() says so). */
+size_t uncore_device_count(const struct uncore *u);
+const struct uncore_device *uncore_device_at(const struct uncore *u, size_t i);
+
+/* What pci.ids of the machine calls it, in short: "Mellanox ConnectX-6"; NULL: it does not know, or
+ * there is none. Read at the first call. */
+const char *uncore_device_name(const struct uncore_device *d);
+
+/* Finds a device by its address ("0000:17:00.0", or "17:00.0" where that is the only one or in
+ * segment 0) or by one of the kernel's names (nvme0, mlx5_0, eth0, card0). -ENOENT: there is none
+ * (the sentence offers the nearest). -EINVAL: several segments have the address. */
+int uncore_device_find(struct uncore *u, const char *name, const struct uncore_device **out);
+
+/* Of a root port: the PMUs that count what passes it, ordered as PMUs are. */
+size_t uncore_device_pmu_count(const struct uncore_device *d);
+const struct uncore_pmu *uncore_device_pmu_at(const struct uncore_device *d, size_t i);
 
 /* ---- findings: what is here, what is missing, and what mends it ---------------------------- */
 

@@ -80,6 +80,26 @@ struct unc_filter {
 	size_t value_count;
 };
 
+/* How to find the root ports that a PMU counts. */
+struct unc_port_rule {
+	enum {
+		UNC_PORTS_DVSEC,     /* root ports name the PMU in a capability of their own */
+		UNC_PORTS_ATTRIBUTE, /* a file of the PMU names the root bus */
+		UNC_PORTS_NAME,      /* the PMU's name holds the root port's address */
+		UNC_PORTS_RANGE,     /* files of the PMU have the first and the last address */
+	} kind;
+	const char *attribute; /* ATTRIBUTE: "die{die}" */
+	const char *min, *max; /* RANGE: names of the files */
+	unsigned vendor, id;   /* DVSEC */
+	struct unc_port_field {
+		const char *word; /* of the PMU's name; or "port": the index */
+		unsigned offset;
+	} fields[8];
+	size_t field_count;
+	unsigned first, count; /* ATTRIBUTE: device numbers from `first` on are the indices 0 to
+				  count-1; count 0: there are no indices */
+};
+
 struct unc_family {
 	const char *name, *title, *instance;
 	struct unc_yaml_file *file; /* owns all strings */
@@ -96,6 +116,8 @@ struct unc_family {
 	size_t pattern_count;
 	struct unc_expectation *expectations;
 	size_t expectation_count;
+	bool has_ports; /* `ports` has a rule for this machine's CPU: */
+	struct unc_port_rule ports;
 	struct unc_event_def *events;
 	size_t event_count;
 	struct uncore_metric *metrics;
@@ -127,6 +149,8 @@ void unc_family_free(struct unc_family *f);
 
 /* True when a pattern such as "nvidia_pcie_pmu_{socket}_rc_{rc}" describes the name. */
 bool unc_pattern_matches(const char *pattern, const char *name);
+/* The same; *value is the number that stands for {word} then, and as it was without such a word. */
+bool unc_pattern_value(const char *pattern, const char *name, const char *word, uint64_t *value);
 
 /* Encodes an event on one PMU. -ENODEV: the PMU or the CPU model does not have it. */
 int unc_event_encode(const struct unc_event_def *event, const struct uncore_pmu *pmu,

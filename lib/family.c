@@ -30,17 +30,23 @@ void unc_family_free(struct unc_family *f)
 	free(f);
 }
 
-bool unc_pattern_matches(const char *pattern, const char *name)
+/* {sbdf} is a PCI address as the kernel writes it into names: hexadecimal, without zeros. */
+bool unc_pattern_value(const char *pattern, const char *name, const char *word, uint64_t *value)
 {
 	while (*pattern) {
 		if (*pattern == '{') {
-			const char *end = strchr(pattern, '}');
+			size_t len = strcspn(++pattern, "}");
+			unsigned base = strncmp(pattern, "sbdf}", 5) == 0 ? 16 : 10;
+			const char *start = name;
+			uint64_t number = 0;
 
-			if (!end || !unc_is_digit(*name))
+			while (unc_digit_value(*name) >= 0 && unc_digit_value(*name) < (int)base)
+				number = number * base + (unsigned)unc_digit_value(*name++);
+			if (!pattern[len] || name == start)
 				return false;
-			while (unc_is_digit(*name))
-				name++;
-			pattern = end + 1;
+			if (word && strlen(word) == len && memcmp(pattern, word, len) == 0)
+				*value = number;
+			pattern += len + 1;
 		} else if (*pattern == '*' && !pattern[1]) {
 			return true;
 		} else if (*pattern++ != *name++) {
@@ -48,6 +54,11 @@ bool unc_pattern_matches(const char *pattern, const char *name)
 		}
 	}
 	return !*name;
+}
+
+bool unc_pattern_matches(const char *pattern, const char *name)
+{
+	return unc_pattern_value(pattern, name, NULL, NULL);
 }
 
 /* ---- models ---- */
@@ -134,10 +145,10 @@ static int parse_expectations(struct unc_family_parser *p, const struct unc_yaml
 
 static int parse_family(struct unc_family_parser *p)
 {
-	static const char *const keys[] = {"!family", "!title",  "!instance",  "!pmus",
-					   "models",  "expect",  "everywhere", "each_socket",
-					   "role",    "filters", "!events",    "!metrics",
-					   "rules",   NULL};
+	static const char *const keys[] = {"!family",  "!title",  "!instance",  "!pmus",
+					   "models",   "expect",  "everywhere", "each_socket",
+					   "role",     "filters", "ports",      "!events",
+					   "!metrics", "rules",   NULL};
 	const struct unc_yaml *root = p->file->root;
 	struct unc_family *f = p->family;
 
@@ -153,7 +164,8 @@ static int parse_family(struct unc_family_parser *p)
 	if (parse_patterns(p, unc_yaml_get(root, "pmus")) < 0 ||
 	    parse_expectations(p, unc_yaml_get(root, "expect")) < 0 ||
 	    unc_family_role(p, unc_yaml_get(root, "role")) < 0 ||
-	    unc_family_filters(p, unc_yaml_get(root, "filters")) < 0)
+	    unc_family_filters(p, unc_yaml_get(root, "filters")) < 0 ||
+	    unc_family_ports(p, unc_yaml_get(root, "ports")) < 0)
 		return -EBADMSG;
 	if (unc_family_events(p, unc_yaml_get(root, "events")) < 0)
 		return -EBADMSG;

@@ -49,6 +49,9 @@ int unc_family_terms(const struct unc_family_parser *p, const struct unc_yaml *v
 int unc_family_role(struct unc_family_parser *p, const struct unc_yaml *node);
 int unc_family_filters(struct unc_family_parser *p, const struct unc_yaml *node);
 
+/* Which root ports a PMU counts; may be absent. */
+int unc_family_ports(struct unc_family_parser *p, const struct unc_yaml *node);
+
 /* The parts of a family; rules after the events, which they name. */
 int unc_family_events(struct unc_family_parser *p, const struct unc_yaml *node);
 int unc_family_metrics(struct unc_family_parser *p, const struct unc_yaml *node);

@@ -16,6 +16,8 @@ const char *uncore_version(void)
 static void forget_scan(struct uncore *u)
 {
 	unc_findings_finish(&u->findings);
+	unc_ports_finish(&u->ports);
+	unc_pci_finish(&u->pci);
 	unc_catalogue_finish(&u->catalogue);
 	unc_pmus_finish(&u->pmus);
 	unc_topology_finish(&u->topology);

@@ -4,6 +4,7 @@
 #define UNC_MACHINE_H
 
 #include "catalogue.h"
+#include "ports.h"
 #include "source.h"
 
 struct unc_findings {
@@ -22,6 +23,8 @@ struct uncore {
 	struct unc_topology topology;
 	struct unc_pmus pmus;
 	struct unc_catalogue catalogue;
+	struct unc_pci pci;     /* read at first use, */
+	struct unc_ports ports; /* and this with it */
 	struct unc_findings findings;
 	bool scanned;
 	size_t monitors; /* alive: a scan would pull the ground from under them */

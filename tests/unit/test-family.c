@@ -623,6 +623,115 @@ static void patterns(void **state)
 			fail_msg("'%s' '%s'", cases[i].pattern, cases[i].name);
 }
 
+/* ---- root ports --------------------------------------------------------------------------------- */
+
+#define PORTS "instance: c\nports:\n"
+#define DVSEC PORTS "  - dvsec: {vendor: 0x10de, id: 0x4}\n"
+
+static void every_kind_of_ports(void **state)
+{
+	struct unc_family *f =
+		must_parse(3, DVSEC "    fields: {port: 0xe, rc: 15}\n    evidence: x", SKX);
+
+	(void)state;
+	assert_true(f->has_ports);
+	assert_int_equal(f->ports.kind, UNC_PORTS_DVSEC);
+	assert_int_equal(f->ports.vendor, 0x10de);
+	assert_int_equal(f->ports.id, 4);
+	assert_int_equal(f->ports.field_count, 2);
+	assert_string_equal(f->ports.fields[1].word, "rc");
+	assert_int_equal(f->ports.fields[1].offset, 15);
+	unc_family_free(f);
+	f = must_parse(3, PORTS "  - attribute: die{die}", SKX);
+	assert_int_equal(f->ports.kind, UNC_PORTS_ATTRIBUTE);
+	assert_string_equal(f->ports.attribute, "die{die}");
+	assert_int_equal(f->ports.count, 0);
+	unc_family_free(f);
+	f = must_parse(3, PORTS "  - range: {min: a, max: b}", SKX);
+	assert_int_equal(f->ports.kind, UNC_PORTS_RANGE);
+	assert_string_equal(f->ports.max, "b");
+	unc_family_free(f);
+	f = must_parse(5, "  - name: dwc_{sbdf}\nports: [{name: sbdf}]", SKX);
+	assert_int_equal(f->ports.kind, UNC_PORTS_NAME);
+	unc_family_free(f);
+}
+
+static void the_first_rule_that_holds(void **state)
+{
+	static const char rules[] = PORTS "  - {attribute: a, when: spr, index: device, first: 2, "
+					  "count: 4, evidence: x}\n"
+					  "  - {attribute: b, when: skx}\n  - {attribute: c}";
+	static const char *const models[] = {SPR, SKX};
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		struct unc_family *f = must_parse(3, rules, models[i]);
+
+		assert_string_equal(f->ports.attribute, i ? "b" : "a");
+		assert_int_equal(f->ports.first, i ? 0 : 2);
+		assert_int_equal(f->ports.count, i ? 0 : 4);
+		unc_family_free(f);
+	}
+}
+
+static void mistakes_of_ports(void **state)
+{
+	static const struct mistake mistakes[] = {
+		{3, "instance: c\nports: x", "f.yaml:4:8: the value of 'ports' must be a list"},
+		{3, PORTS "  - x", "f.yaml:5:5: expected a map"},
+		{3, PORTS "  - {when: skx}",
+		 "f.yaml:5:5: expected one of 'dvsec', 'attribute', 'name', 'range'"},
+		{3, PORTS "  - {attribute: a, when: x}", "f.yaml:5:26: 'x' is no model"},
+		{3, PORTS "  - {attribute: a, name: b}", "f.yaml:5:20: unknown key 'name'"},
+		{3, PORTS "  - {attribute: 'a{b}'}",
+		 "f.yaml:5:17: 'a{b}': the only word in braces is {die}"},
+		{3, PORTS "  - {attribute: 'a{die}{die}'}", "f.yaml:5:17: 'a{die}{die}': the only"},
+		{3, PORTS "  - {attribute: ''}", "f.yaml:5:17: the value of 'attribute' is empty"},
+		{3, PORTS "  - {attribute: a, index: bus, evidence: x}",
+		 "f.yaml:5:27: 'bus': the only index is 'device'"},
+		{3, PORTS "  - {attribute: a, index: device}",
+		 "f.yaml:5:27: an index needs 'evidence'"},
+		{3, PORTS "  - {attribute: a, index: device, evidence: x, count: 33}",
+		 "f.yaml:5:55: '33' is more than 0x20, the most for 'count'"},
+		{3, PORTS "  - {attribute: a, first: -1}", "f.yaml:5:27: "},
+		{3, PORTS "  - {name: bdf}", "f.yaml:5:12: 'bdf': the only word"},
+		{3, PORTS "  - {name: sbdf}",
+		 "f.yaml:5:12: there is no {sbdf} in 'uncore_imc_{channel}'"},
+		{3, PORTS "  - {range: {min: a}}", "f.yaml:5:13: the key 'max' is missing in '"},
+		{3, PORTS "  - {range: a}", "f.yaml:5:13: the value of 'range' must be a map"},
+		{3, PORTS "  - {dvsec: {vendor: 1, id: 2}}",
+		 "f.yaml:5:5: the key 'fields' is missing here"},
+		{3, PORTS "  - {dvsec: {vendor: 0x10000, id: 2}, fields: {port: 1}}",
+		 "f.yaml:5:22: '0x10000' is more than 0xffff"},
+		{3, DVSEC "    fields: {rc: 1}",
+		 "f.yaml:6:13: expected 1 to 8 fields, one of them"},
+		{3, DVSEC "    fields: {port: x}", "f.yaml:6:20: "},
+		{3, DVSEC "    fields: {port: 1, b: 2, c: 3, d: 4, e: 5, f: 6, g: 7, h: 8, i: 9}",
+		 "f.yaml:6:13: expected 1 to 8 fields"},
+	};
+
+	(void)state;
+	assert_mistakes(mistakes, COUNT(mistakes));
+}
+
+static void numbers_in_names(void **state)
+{
+	uint64_t value = 7;
+
+	(void)state;
+	assert_true(unc_pattern_value("a_{x}_rc_{y}", "a_12_rc_3", "y", &value));
+	assert_int_equal(value, 3);
+	assert_true(unc_pattern_value("a_{x}_rc_{y}", "a_12_rc_3", "x", &value));
+	assert_int_equal(value, 12);
+	assert_true(unc_pattern_value("a_{x}", "a_5", "xx", &value));
+	assert_int_equal(value, 12); /* as it was */
+	assert_true(unc_pattern_value("dwc_{sbdf}", "dwc_a1f08", "sbdf", &value));
+	assert_int_equal(value, 0xa1f08);
+	assert_false(unc_pattern_matches("dwc_{x}", "dwc_a1f08"));
+	assert_false(unc_pattern_matches("dwc_{sbdf}", "dwc_"));
+	assert_false(unc_pattern_matches("dwc_{sbdf", "dwc_1"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -647,6 +756,10 @@ int main(void)
 		cmocka_unit_test(a_formula_of_too_many_events),
 		cmocka_unit_test(a_file_that_is_no_map),
 		cmocka_unit_test(patterns),
+		cmocka_unit_test(every_kind_of_ports),
+		cmocka_unit_test(the_first_rule_that_holds),
+		cmocka_unit_test(mistakes_of_ports),
+		cmocka_unit_test(numbers_in_names),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/* Which PCIe root ports a PMU counts, by the `ports` of its data file. */
+#ifndef UNC_PORTS_H
+#define UNC_PORTS_H
+
+#include "catalogue.h"
+#include "pci.h"
+
+struct unc_port {
+	const struct uncore_device *device;
+	int index; /* in the PMU's filter; -1: none, it shares its PMU's number */
+};
+
+/* The root ports that a PMU counts when it is counted from `cpu`, in the order of their addresses;
+ * borrowed until the next scan. There may be none. -ENODEV: they are not known (`why` says why).
+ * -ENOMEM. */
+int unc_ports_of(struct uncore *u, const struct uncore_pmu *pmu, int cpu,
+		 const struct unc_port **ports, size_t *count, struct unc_error *why);
+
+/* A PMU on one of its CPUs, and how it says what it counts. */
+struct unc_place {
+	const struct uncore_pmu *pmu;
+	int cpu;
+	const struct unc_port_rule *rule;
+	const char *pattern;  /* that describes the PMU's name */
+	uint64_t first, last; /* addresses (unc_pci_number) of its root ports; DVSEC: unused */
+	char *why;            /* they are not known; NULL */
+	size_t first_port, port_count;
+};
+
+struct unc_found {
+	size_t place;
+	struct unc_port port;
+};
+
+struct unc_ports {
+	struct unc_place *places; /* in the order of PMUs and CPUs */
+	size_t place_count;
+	struct unc_found *found; /* in the order of the ports' addresses, then of places */
+	size_t found_count, room;
+	struct unc_port *ports;         /* the same in the order of places */
+	const struct uncore_pmu **pmus; /* of each port one after the other */
+	bool needs_root;                /* some config space ended too early */
+};
+
+/* What can be told of the machine's devices is read once. -ENOMEM. */
+int unc_ports_load(struct uncore *u);
+void unc_ports_finish(struct unc_ports *p);
+
+#endif

@@ -1,0 +1,473 @@
+/* SPDX-License-Identifier: MIT */
+/* PCI devices from sysfs: attributes, links, hierarchy, names; and files that make no sense. */
+#include "pci.h"
+
+#include <errno.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "helpers.h"
+
+struct machine {
+	struct tree tree;
+	struct unc_root *root;
+	struct unc_pci pci;
+};
+
+/* Two sockets, each of them a node. */
+static struct uncore_cpu cpus[] = {{0, 10, 0, 0, true}, {1, 20, 0, 1, true}};
+static int sockets[] = {10, 20};
+static const struct unc_topology topology = {cpus, 2, sockets, 2, "x", ""};
+
+static void put(const struct machine *m, const char *device, const char *file, const char *text)
+{
+	char path[256];
+
+	snprintf(path, sizeof(path), "sys/bus/pci/devices/%s/%s", device, file);
+	tree_put(&m->tree, path, text);
+}
+
+/* A bridge to the buses `from` to `to`. */
+static void put_bridge(const struct machine *m, const char *device, unsigned from, unsigned to)
+{
+	char text[16];
+
+	put(m, device, "class", "0x060400\n");
+	snprintf(text, sizeof(text), "%u\n", from);
+	put(m, device, "secondary_bus_number", text);
+	snprintf(text, sizeof(text), "%u\n", to);
+	put(m, device, "subordinate_bus_number", text);
+}
+
+static void put_link(const struct machine *m, const char *device, const char *speed,
+		     const char *width)
+{
+	put(m, device, "current_link_speed", speed);
+	put(m, device, "current_link_width", width);
+}
+
+static int set_up(void **state)
+{
+	static struct machine m;
+
+	m = (struct machine){0};
+	tree_make(&m.tree);
+	*state = &m;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct machine *m = *state;
+
+	unc_pci_finish(&m->pci);
+	unc_root_free(m->root);
+	tree_remove(&m->tree);
+	return 0;
+}
+
+static void read_machine(struct machine *m)
+{
+	assert_int_equal(unc_root_open(&m->root, m->tree.dir, NULL), 0);
+	assert_int_equal(unc_pci_read(&m->pci, m->root, &topology), 0);
+}
+
+static const struct uncore_device *device(const struct machine *m, const char *address)
+{
+	for (size_t i = 0; i < m->pci.count; i++)
+		if (strcmp(m->pci.devices[i].shown.address, address) == 0)
+			return &m->pci.devices[i].shown;
+	fail_msg("there is no %s", address);
+	return NULL;
+}
+
+static const char *address_of(const struct uncore_device *d)
+{
+	return d ? d->address : "none";
+}
+
+/* ---- one device ------------------------------------------------------------------------------- */
+
+static void no_pci(void **state)
+{
+	struct machine *m = *state;
+
+	tree_put(&m->tree, "sys/x", "");
+	read_machine(m);
+	assert_int_equal(m->pci.count, 0);
+}
+
+static void attributes(void **state)
+{
+	struct machine *m = *state;
+	const struct uncore_device *d;
+
+	put(m, "0000:17:00.1", "vendor", "0x15b3\n");
+	put(m, "0000:17:00.1", "device", "0x101d\n");
+	put(m, "0000:17:00.1", "class", "0x020000\n");
+	put(m, "0000:17:00.1", "numa_node", "1\n");
+	put(m, "0000:17:00.1", "uevent", "MODALIAS=x\nDRIVER=mlx5_core\nPCI_CLASS=20000\n");
+	put(m, "0000:17:00.1", "net/eth10/uevent", "");
+	put(m, "0000:17:00.1", "net/eth9/uevent", "");
+	put(m, "0000:17:00.1", "infiniband/mlx5_0/uevent", "");
+	put(m, "0000:17:00.1", "max_link_speed", "16.0 GT/s PCIe\n");
+	put(m, "0000:17:00.1", "max_link_width", "16\n");
+	put_link(m, "0000:17:00.1", "8.0 GT/s PCIe\n", "8\n");
+	read_machine(m);
+	assert_int_equal(m->pci.count, 1);
+	d = device(m, "0000:17:00.1");
+	assert_int_equal(d->vendor, 0x15b3);
+	assert_int_equal(d->device, 0x101d);
+	assert_int_equal(d->class_code, 0x020000);
+	assert_int_equal(d->node, 1);
+	assert_int_equal(d->socket, 20);
+	assert_string_equal(d->driver, "mlx5_core");
+	assert_string_equal(d->names, "mlx5_0 eth9 eth10");
+	assert_close(d->speed, 8);
+	assert_close(d->max_speed, 16);
+	assert_int_equal(d->width, 8);
+	assert_int_equal(d->max_width, 16);
+	assert_false(d->is_bridge || d->is_port);
+	assert_null(d->parent);
+	assert_null(d->port);
+}
+
+/* Nothing but the directory, and everything wrong. */
+static void unknown_is_unknown(void **state)
+{
+	static const char *const files[] = {"vendor",    "device",         "class",
+					    "numa_node", "max_link_width", "max_link_speed",
+					    "uevent"};
+	struct machine *m = *state;
+
+	put(m, "0000:00:00.0", "x", "");
+	for (size_t i = 0; i < COUNT(files); i++)
+		put(m, "0000:00:01.0", files[i], "nonsense\n");
+	put_link(m, "0000:00:01.0", "Unknown\n", "255\n");
+	put(m, "0000:00:01.0", "net", "a file");
+	put(m, "0000:00:02.0", "numa_node", "-1\n");
+	put(m, "0000:00:02.0", "vendor", "0x123456\n");
+	put_link(m, "0000:00:02.0", "7.0 GT/s PCIe\n", "4\n");
+	put(m, "0000:00:03.0", "numa_node", "5\n");
+	put_link(m, "0000:00:03.0", "16.0\n", "4\n");
+	read_machine(m);
+	assert_int_equal(m->pci.count, 4);
+	for (size_t i = 0; i < 4; i++) {
+		const struct uncore_device *d = &m->pci.devices[i].shown;
+
+		assert_int_equal(d->vendor | d->device | d->class_code | d->max_width, 0);
+		assert_int_equal(d->socket, -1);
+		assert_int_equal(d->node, i == 3 ? 5 : -1);
+		assert_true(isnan(d->link_rate) && isnan(d->max_speed));
+		assert_int_equal(isnan(d->speed), i != 2);
+		assert_int_equal(d->width, i < 2 ? 0 : 4);
+		assert_null(d->driver);
+		assert_null(d->names);
+		assert_null(unc_device(d)->pci->device_names);
+		assert_int_equal(d->rc_socket & d->rc & d->index, -1);
+	}
+}
+
+static void link_rates(void **state)
+{
+	static const struct {
+		const char *speed;
+		double rate; /* B/s of 16 lanes, worked out by hand */
+	} links[] = {
+		{"2.5 GT/s PCIe", 4e9},          {"2.5 GT/s", 4e9}, /* older kernels */
+		{"5.0 GT/s PCIe", 8e9},          {"8.0 GT/s PCIe", 1024e9 / 65},
+		{"16.0 GT/s PCIe", 2048e9 / 65}, {"32.0 GT/s PCIe", 4096e9 / 65},
+		{"64.0 GT/s PCIe", 121e9},
+	};
+	struct machine *m = *state;
+
+	for (size_t i = 0; i < COUNT(links); i++) {
+		char address[16];
+
+		snprintf(address, sizeof(address), "0000:00:%02zx.0", i);
+		put_link(m, address, links[i].speed, "16\n");
+	}
+	put_link(m, "0000:01:00.0", "2.5 GT/s PCIe\n", "0\n"); /* an empty slot */
+	read_machine(m);
+	for (size_t i = 0; i < COUNT(links); i++)
+		assert_close(m->pci.devices[i].shown.link_rate, links[i].rate);
+	assert_true(isnan(device(m, "0000:01:00.0")->link_rate));
+}
+
+/* ---- addresses -------------------------------------------------------------------------------- */
+
+static void addresses_in_their_order(void **state)
+{
+	static const char *const ordered[] = {"0000:00:00.0", "0000:0a:00.0", "0000:0a:1f.7",
+					      "0000:10:00.0", "0001:00:00.0", "000a:00:00.0",
+					      "10000:00:02.0"};
+	static const char *const wrong[] = {"pci0000:00",   "0000:00:00",     "0000:00:20.0",
+					    "0000:00:00.8", "0000:00:00.0x",  "00:00.0",
+					    "x:00:00.0",    "123456789:0:0.0"};
+	struct machine *m = *state;
+
+	for (size_t i = COUNT(ordered); i-- > 0;)
+		put(m, ordered[i], "class", "0x010802\n");
+	for (size_t i = 0; i < COUNT(wrong); i++)
+		put(m, wrong[i], "class", "0x010802\n");
+	read_machine(m);
+	assert_int_equal(m->pci.count, COUNT(ordered));
+	for (size_t i = 0; i < COUNT(ordered); i++)
+		assert_string_equal(m->pci.devices[i].shown.address, ordered[i]);
+	assert_int_equal(m->pci.devices[6].address.domain, 0x10000);
+}
+
+/* ---- hierarchy -------------------------------------------------------------------------------- */
+
+static void a_switch_below_a_root_port(void **state)
+{
+	struct machine *m = *state;
+	const struct uncore_device *d;
+
+	put_bridge(m, "0000:17:02.0", 0x18, 0x1c);
+	put_bridge(m, "0000:18:00.0", 0x19, 0x1c);
+	put_bridge(m, "0000:19:00.0", 0x1a, 0x1b);
+	put_bridge(m, "0000:19:01.0", 0x1c, 0x1c);
+	put(m, "0000:1a:00.0", "class", "0x020000\n");
+	put(m, "0000:1b:02.0", "class",
+	    "0x020000\n"); /* a virtual function: no bridge has its bus */
+	put(m, "0000:1c:00.0", "class", "0x010802\n");
+	put(m, "0000:17:00.0", "class", "0x088000\n");
+	put(m, "10000:18:00.0", "class", "0x010802\n");
+	read_machine(m);
+	d = device(m, "0000:17:02.0");
+	assert_true(d->is_port && d->is_bridge && d->port == d && !d->parent);
+	assert_string_equal(address_of(device(m, "0000:18:00.0")->parent), "0000:17:02.0");
+	assert_string_equal(address_of(device(m, "0000:19:01.0")->parent), "0000:18:00.0");
+	assert_string_equal(address_of(device(m, "0000:1a:00.0")->parent), "0000:19:00.0");
+	assert_string_equal(address_of(device(m, "0000:1b:02.0")->parent), "0000:19:00.0");
+	assert_string_equal(address_of(device(m, "0000:1c:00.0")->parent), "0000:19:01.0");
+	assert_string_equal(address_of(device(m, "0000:1c:00.0")->port), "0000:17:02.0");
+	assert_false(device(m, "0000:18:00.0")->is_port);
+	assert_true(device(m, "0000:18:00.0")->is_bridge);
+	assert_null(device(m, "0000:17:00.0")->port);
+	assert_null(device(m, "10000:18:00.0")->port);
+}
+
+/* Bridges that claim their own bus, each other, everything, or a range that ends before it begins. */
+static void circles_are_cut(void **state)
+{
+	struct machine *m = *state;
+
+	put_bridge(m, "0000:00:01.0", 0, 255);
+	put_bridge(m, "0000:05:00.0", 6, 6);
+	put_bridge(m, "0000:06:00.0", 5, 5);
+	put_bridge(m, "0000:07:00.0", 9, 8);
+	put_bridge(m, "0000:08:00.0", 300, 400);
+	put_bridge(m, "0000:00:02.0", 1, 255);
+	read_machine(m);
+	for (size_t i = 0; i < m->pci.count; i++) {
+		const struct uncore_device *d = &m->pci.devices[i].shown;
+		int steps = 0;
+
+		for (; d->parent; d = d->parent)
+			assert_true(++steps < 10);
+		assert_true(d->is_port);
+	}
+	assert_string_equal(address_of(device(m, "0000:06:00.0")->parent), "0000:05:00.0");
+	assert_string_equal(address_of(device(m, "0000:05:00.0")->parent), "0000:00:02.0");
+	assert_null(device(m, "0000:00:01.0")->parent);
+}
+
+/* ---- config space ----------------------------------------------------------------------------- */
+
+static void put_config(const struct machine *m, const char *device, const unsigned char *config,
+		       size_t len)
+{
+	char path[256];
+
+	snprintf(path, sizeof(path), "sys/bus/pci/devices/%s/config", device);
+	tree_put_bytes(&m->tree, path, (const char *)config, len);
+}
+
+static void buses_from_config_space(void **state)
+{
+	struct machine *m = *state;
+	unsigned char config[64] = {0};
+
+	config[0xe] = 0x81; /* a bridge with several functions */
+	config[0x19] = 3;
+	config[0x1a] = 4;
+	put(m, "0000:00:01.0", "class", "0x060400\n");
+	put_config(m, "0000:00:01.0", config, 64);
+	put(m, "0000:00:02.0", "class", "0x060400\n");
+	put_config(m, "0000:00:02.0", config, 0x1a); /* cut off */
+	config[0xe] = 0;
+	config[0x19] = config[0x1a] = 5;
+	put(m, "0000:00:03.0", "class", "0x060400\n");
+	put_config(m, "0000:00:03.0", config, 64); /* not the header of a bridge */
+	put(m, "0000:04:00.0", "class", "0x020000\n");
+	put(m, "0000:05:00.0", "class", "0x020000\n");
+	read_machine(m);
+	assert_string_equal(address_of(device(m, "0000:04:00.0")->parent), "0000:00:01.0");
+	assert_null(device(m, "0000:05:00.0")->parent);
+}
+
+static void a_bridge_that_is_no_root_port(void **state)
+{
+	struct machine *m = *state;
+	unsigned char config[256] = {0};
+
+	config[6] = 0x10;
+	config[0x34] = 0x40;
+	config[0x40] = 0x05; /* another capability before it */
+	config[0x41] = 0x60;
+	config[0x60] = 0x10;
+	config[0x62] = 0x42; /* root port */
+	put(m, "0000:00:01.0", "class", "0x060400\n");
+	put_config(m, "0000:00:01.0", config, 256);
+	config[0x62] = 0x72; /* PCI Express to PCI */
+	put(m, "0000:00:02.0", "class", "0x060400\n");
+	put_config(m, "0000:00:02.0", config, 256);
+	config[0x41] = 0; /* conventional PCI */
+	put(m, "0000:00:03.0", "class", "0x060400\n");
+	put_config(m, "0000:00:03.0", config, 256);
+	put(m, "0000:00:04.0", "class", "0x060400\n");
+	put_config(m, "0000:00:04.0", config, 64); /* what everybody may read does not tell */
+	read_machine(m);
+	assert_true(device(m, "0000:00:01.0")->is_port);
+	assert_false(device(m, "0000:00:02.0")->is_port);
+	assert_false(device(m, "0000:00:03.0")->is_port);
+	assert_true(device(m, "0000:00:04.0")->is_port);
+}
+
+static void capabilities_in_circles(void **state)
+{
+	unsigned char config[4096] = {[6] = 0x10, [0x34] = 0x40, [0x40] = 1, [0x41] = 0x40};
+	size_t length;
+
+	(void)state;
+	assert_int_equal(unc_pci_capability(config, 256, 0x10), 0);
+	assert_int_equal(unc_pci_capability(config, 256, 1), 0x40);
+	assert_int_equal(unc_pci_capability(config, 0x3f, 1), 0);
+	assert_int_equal(unc_pci_capability(config, 0x41, 1), 0);
+	memset(config, 0xff, sizeof(config));
+	assert_int_equal(unc_pci_capability(config, 4096, 0x10), 0);
+	assert_int_equal(unc_pci_dvsec(config, 4096, 0x10de, 4, &length), 0);
+	memcpy(config + 0x100, (const unsigned char[]){1, 0, 1, 0x20}, 4); /* next: 0x200 */
+	memcpy(config + 0x200, (const unsigned char[]){1, 0, 1, 0x10}, 4); /* next: 0x100 */
+	assert_int_equal(unc_pci_dvsec(config, 4096, 0x10de, 4, &length), 0);
+}
+
+static void a_vendors_capability(void **state)
+{
+	unsigned char config[4096] = {0};
+	const unsigned char other[] = {0x23, 0, 1, 0x20, 0xde, 0x10, 0x80, 0x01, 3, 0};
+	const unsigned char wanted[] = {0x23, 0, 1, 0x00, 0xde, 0x10, 0x81, 0x01, 4, 0};
+	size_t length = 0;
+
+	(void)state;
+	memcpy(config + 0x100, other, sizeof(other));
+	memcpy(config + 0x200, wanted, sizeof(wanted));
+	assert_int_equal(unc_pci_dvsec(config, 4096, 0x10de, 4, &length), 0x200);
+	assert_int_equal(length, 0x18);
+	assert_int_equal(unc_pci_dvsec(config, 0x20a, 0x10de, 4, &length), 0x200);
+	assert_int_equal(unc_pci_dvsec(config, 0x209, 0x10de, 4, &length), 0);
+	assert_int_equal(unc_pci_dvsec(config, 4096, 0x10de, 5, &length), 0);
+	assert_int_equal(unc_pci_dvsec(config, 4096, 0x10df, 4, &length), 0);
+	assert_int_equal(unc_pci_dvsec(config, 64, 0x10de, 4, &length), 0);
+	assert_int_equal(unc_pci_dvsec(NULL, 0, 0x10de, 4, &length), 0);
+}
+
+/* ---- names ------------------------------------------------------------------------------------ */
+
+static void put_ids(const struct machine *m, const char *device, const char *vendor, const char *id)
+{
+	put(m, device, "vendor", vendor);
+	put(m, device, "device", id);
+}
+
+static void assert_name(const struct machine *m, const char *address, const char *name)
+{
+	size_t i = (size_t)(unc_device(device(m, address)) - m->pci.devices);
+	const char *found = m->pci.device_names[i];
+
+	if (!name)
+		assert_null(found);
+	else
+		assert_string_equal(found, name);
+}
+
+static void names_of_devices(void **state)
+{
+	struct machine *m = *state;
+
+	tree_put(&m->tree, "usr/share/hwdata/pci.ids",
+		 "# comment\n\n"
+		 "10de  NVIDIA Corporation\r\n"
+		 "\t2331  GH100 [H100 PCIe]\r\n"
+		 "\t\t10de 1626  A subsystem\n"
+		 "15b3  Mellanox Technologies\n"
+		 "\t101d  MT2892 Family [ConnectX-6 Dx]\n"
+		 "1022  Advanced Micro Devices, Inc. [AMD]\n"
+		 "\t14ab  A []bridge\n"
+		 "1af4  Red Hat, Inc.\n"
+		 "\t1000  Virtio network device\n"
+		 "abcd  \n"
+		 "\t0001  \n"
+		 "C 01  Mass storage controller\n"
+		 "\t08  Not a device\n"
+		 "\tx\n\t\n1\n15b3");
+	put_ids(m, "0000:00:00.0", "0x10de\n", "0x2331\n");
+	put_ids(m, "0000:00:01.0", "0x15b3\n", "0x101d\n");
+	put_ids(m, "0000:00:02.0", "0x15b3\n", "0x101d\n");
+	put_ids(m, "0000:00:03.0", "0x15b3\n", "0xffff\n");
+	put_ids(m, "0000:00:04.0", "0x1022\n", "0x14ab\n");
+	put_ids(m, "0000:00:05.0", "0x1af4\n", "0x1000\n");
+	put_ids(m, "0000:00:06.0", "0xabcd\n", "0x0001\n");
+	put_ids(m, "0000:00:07.0", "0x9999\n", "0x0001\n");
+	read_machine(m);
+	unc_pci_name(&m->pci);
+	assert_name(m, "0000:00:00.0", "NVIDIA H100 PCIe");
+	assert_name(m, "0000:00:01.0", "Mellanox ConnectX-6 Dx");
+	assert_name(m, "0000:00:02.0", "Mellanox ConnectX-6 Dx");
+	assert_name(m, "0000:00:03.0", "Mellanox device ffff");
+	assert_name(m, "0000:00:04.0", "AMD A []bridge");
+	assert_name(m, "0000:00:05.0", "Red Hat Virtio network device");
+	assert_name(m, "0000:00:06.0", " ");
+	assert_name(m, "0000:00:07.0", NULL);
+}
+
+static void no_file_of_names(void **state)
+{
+	struct machine *m = *state;
+
+	put_ids(m, "0000:00:00.0", "0x10de\n", "0x2331\n");
+	read_machine(m);
+	unc_pci_name(&m->pci);
+	assert_name(m, "0000:00:00.0", NULL);
+}
+
+int main(void)
+{
+#define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
+	static const struct CMUnitTest tests[] = {
+		TEST(no_pci),
+		TEST(attributes),
+		TEST(unknown_is_unknown),
+		TEST(link_rates),
+		TEST(addresses_in_their_order),
+		TEST(a_switch_below_a_root_port),
+		TEST(circles_are_cut),
+		TEST(buses_from_config_space),
+		TEST(a_bridge_that_is_no_root_port),
+		TEST(capabilities_in_circles),
+		TEST(a_vendors_capability),
+		TEST(names_of_devices),
+		TEST(no_file_of_names),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
