@@ -71,10 +71,8 @@ golden_of() {
 		-M 'cache.*,fabric.*,link.*,pcie.*'
 	golden_of all-spr.csv 0 --source "$SIM_SPR" stat --csv --no-merge --timeout 1 \
 		-M 'cache.*,fabric.*,link.*,pcie.*'
-	golden_of all-zen4.jsonl 0 --source "$SIM_ZEN4" stat -j -I 10 --interval-count 5 \
-		-M 'memory.*,cache.*,link.*,pcie.*'
-	golden_of all-zen4.csv 0 --source "$SIM_ZEN4" stat --csv --no-merge --timeout 1 \
-		-M 'memory.*,cache.*,link.*,pcie.*'
+	golden_of all-zen4.jsonl 0 --source "$SIM_ZEN4" stat -j -I 10 --interval-count 3 -M '*'
+	golden_of all-zen4.csv 0 --source "$SIM_ZEN4" stat --csv --no-merge --timeout 1 -M '*'
 	golden_of pcie-t410.csv 0 --source "$SIM_T410" pcie --timeout 1 --csv
 	golden_of pcie-each-t410.csv 0 --source "$SIM_T410" pcie --timeout 1 --csv --no-merge
 	golden_of link-t410.jsonl 0 --source "$SIM_T410" link -j -I 10 --interval-count 3

@@ -90,6 +90,9 @@ static const struct expected umc[] = {
 	{"memory.clock.frequency",
 	 "mem_clk / source_count(mem_clk) / seconds",
 	 {{"mem_clk", 0x00}}},
+	{"dram.activate.rate", "act / seconds", {{"act", 0x05}}},
+	{"dram.precharge.rate", "pchg / seconds", {{"pchg", 0x06}}},
+	{"dram.activate.ratio", "act / cas", {{"act", 0x05}, {"cas", 0x0a}}},
 };
 
 static void memory_controllers(void **state)
@@ -170,6 +173,19 @@ static const struct expected l3_new[] = {
 	{"memory.remote.read.latency",
 	 "latency_dram_far * 10e-9 / requests_dram_far",
 	 {{"latency_dram_far", EVERYWHERE | 0x2ac}, {"requests_dram_far", EVERYWHERE | 0x2ad}}},
+	{"cache.peer.read.latency",
+	 "(latency_cache_near + latency_cache_far) * 10e-9 / (requests_cache_near + "
+	 "requests_cache_far)",
+	 {{"latency_cache_near", EVERYWHERE | 0x4ac},
+	  {"latency_cache_far", EVERYWHERE | 0x8ac},
+	  {"requests_cache_near", EVERYWHERE | 0x4ad},
+	  {"requests_cache_far", EVERYWHERE | 0x8ad}}},
+	{"cxl.read.latency",
+	 "(latency_cxl_near + latency_cxl_far) * 10e-9 / (requests_cxl_near + requests_cxl_far)",
+	 {{"latency_cxl_near", EVERYWHERE | 0x10ac},
+	  {"latency_cxl_far", EVERYWHERE | 0x20ac},
+	  {"requests_cxl_near", EVERYWHERE | 0x10ad},
+	  {"requests_cxl_far", EVERYWHERE | 0x20ad}}},
 };
 
 static void caches(void **state)
@@ -264,23 +280,68 @@ static const struct expected df_old[] = {
 		}                                                                               \
 	}
 
-/* Zen 5: eight IO root complexes, one mask for both sockets. */
-#define COMPLEXES(metric, d, umask)                                                               \
+/* Zen 5: eight IO root complexes. */
+#define COMPLEXES(metric, name, umask)                                                            \
 	{                                                                                         \
 		metric,                                                                           \
-			"(io_" d "_0 + io_" d "_1 + io_" d "_2 + io_" d "_3 + io_" d "_4 + io_" d \
-			"_5 + io_" d "_6 + io_" d "_7) * 64 / seconds",                           \
+			"(" name "_0 + " name "_1 + " name "_2 + " name "_3 + " name "_4 + " name \
+			"_5 + " name "_6 + " name "_7) * 64 / seconds",                           \
 		{                                                                                 \
-			{"io_" d "_0", NEW(0x81f, umask)}, {"io_" d "_1", NEW(0x85f, umask)},     \
-				{"io_" d "_2", NEW(0x89f, umask)},                                \
-				{"io_" d "_3", NEW(0x8df, umask)},                                \
-				{"io_" d "_4", NEW(0x91f, umask)},                                \
-				{"io_" d "_5", NEW(0x95f, umask)},                                \
-				{"io_" d "_6", NEW(0x99f, umask)},                                \
+			{name "_0", NEW(0x81f, umask)}, {name "_1", NEW(0x85f, umask)},           \
+				{name "_2", NEW(0x89f, umask)}, {name "_3", NEW(0x8df, umask)},   \
+				{name "_4", NEW(0x91f, umask)}, {name "_5", NEW(0x95f, umask)},   \
+				{name "_6", NEW(0x99f, umask)},                                   \
 			{                                                                         \
-				"io_" d "_7", NEW(0x9df, umask)                                   \
+				name "_7", NEW(0x9df, umask)                                      \
 			}                                                                         \
 		}                                                                                 \
+	}
+
+/* The fabric's interfaces to the cores: 32 bytes get in with a beat, 64 get out. */
+#define CORES(metric, name, umask, size)                                                          \
+	{                                                                                         \
+		metric,                                                                           \
+			"(" name "_0 + " name "_1 + " name "_2 + " name "_3 + " name "_4 + " name \
+			"_5 + " name "_6 + " name "_7 + " name "_8 + " name "_9 + " name          \
+			"_10 + " name "_11 + " name "_12 + " name "_13 + " name "_14 + " name     \
+			"_15) * " size " / seconds",                                              \
+		{                                                                                 \
+			{name "_0", NEW(0x41e, umask)}, {name "_1", NEW(0x45e, umask)},           \
+				{name "_2", NEW(0x49e, umask)}, {name "_3", NEW(0x4de, umask)},   \
+				{name "_4", NEW(0x51e, umask)}, {name "_5", NEW(0x55e, umask)},   \
+				{name "_6", NEW(0x59e, umask)}, {name "_7", NEW(0x5de, umask)},   \
+				{name "_8", NEW(0x41f, umask)}, {name "_9", NEW(0x45f, umask)},   \
+				{name "_10", NEW(0x49f, umask)}, {name "_11", NEW(0x4df, umask)}, \
+				{name "_12", NEW(0x51f, umask)}, {name "_13", NEW(0x55f, umask)}, \
+				{name "_14", NEW(0x59f, umask)},                                  \
+			{                                                                         \
+				name "_15", NEW(0x5df, umask)                                     \
+			}                                                                         \
+		}                                                                                 \
+	}
+
+/* What cores do, under both of its names. */
+#define ANY_CORES                                                                         \
+	CORES("fabric.cpu.local.read.bandwidth", "cpu_local_rd", 0x7fe, "32"),            \
+		CORES("fabric.cpu.local.write.bandwidth", "cpu_local_wr", 0x7ff, "64"),   \
+		CORES("fabric.cpu.remote.read.bandwidth", "cpu_remote_rd", 0xbfe, "32"),  \
+		CORES("fabric.cpu.remote.write.bandwidth", "cpu_remote_wr", 0xbff, "64"), \
+		CORES("matrix.cpu.memory.read.bandwidth", "cpu_local_rd", 0x7fe, "32"),   \
+		CORES("matrix.cpu.memory.write.bandwidth", "cpu_local_wr", 0x7ff, "64"),  \
+		CORES("matrix.cpu.remote.read.bandwidth", "cpu_remote_rd", 0xbfe, "32"),  \
+		CORES("matrix.cpu.remote.write.bandwidth", "cpu_remote_wr", 0xbff, "64")
+
+/* One cell of the matrix on Zen 4. */
+#define DEVICES(metric, name, umask)                                                          \
+	{                                                                                     \
+		metric, "(" name "_0 + " name "_1 + " name "_2 + " name "_3) * 64 / seconds", \
+		{                                                                             \
+			{name "_0", NEW(0x81f, umask)}, {name "_1", NEW(0x85f, umask)},       \
+				{name "_2", NEW(0x89f, umask)},                               \
+			{                                                                     \
+				name "_3", NEW(0x8df, umask)                                  \
+			}                                                                     \
+		}                                                                             \
 	}
 
 static const struct expected df_zen4[] = {
@@ -301,13 +362,20 @@ static const struct expected df_zen4[] = {
 	  {"link_out_5", NEW(0xc9f, 0xf3e)},
 	  {"link_out_6", NEW(0xcdf, 0xf3e)},
 	  {"link_out_7", NEW(0xd1f, 0xf3e)}}},
+	ANY_CORES,
+	DEVICES("matrix.device.memory.read.bandwidth", "io_local_rd", 0x7fe),
+	DEVICES("matrix.device.memory.write.bandwidth", "io_local_wr", 0x7ff),
+	DEVICES("matrix.device.remote.read.bandwidth", "io_remote_rd", 0xbfe),
+	DEVICES("matrix.device.remote.write.bandwidth", "io_remote_wr", 0xbff),
+	CHANNELS("matrix.remote.memory.read.bandwidth", "remote_rd", 0xbfe),
+	CHANNELS("matrix.remote.memory.write.bandwidth", "remote_wr", 0xbff),
 };
 
 static const struct expected df_zen5[] = {
 	CHANNELS("memory.local.write.bandwidth", "local_wr", 0x7ff),
 	CHANNELS("memory.remote.write.bandwidth", "remote_wr", 0xbff),
-	COMPLEXES("pcie.inbound.read.bandwidth", "rd", 0xffe),
-	COMPLEXES("pcie.inbound.write.bandwidth", "wr", 0xfff),
+	COMPLEXES("pcie.inbound.read.bandwidth", "io_rd", 0xffe),
+	COMPLEXES("pcie.inbound.write.bandwidth", "io_wr", 0xfff),
 	{"link.out.bandwidth",
 	 "(link_out_0 + link_out_1 + link_out_2 + link_out_3 + link_out_4 + link_out_5) * 64 / "
 	 "seconds",
@@ -325,6 +393,12 @@ static const struct expected df_zen5[] = {
 	  {"link_in_3", NEW(0xe1f, 0xf3f)},
 	  {"link_in_4", NEW(0xe5f, 0xf3f)},
 	  {"link_in_5", NEW(0xe9f, 0xf3f)}}},
+	ANY_CORES,
+	COMPLEXES("matrix.device.memory.read.bandwidth", "io_local_rd", 0x7fe),
+	COMPLEXES("matrix.device.memory.write.bandwidth", "io_local_wr", 0x7ff),
+	COMPLEXES("matrix.device.remote.read.bandwidth", "io_remote_rd", 0xbfe),
+	COMPLEXES("matrix.device.remote.write.bandwidth", "io_remote_wr", 0xbff),
+	CHANNELS("matrix.remote.memory.write.bandwidth", "remote_wr", 0xbff),
 };
 
 static void assert_fabric(int family, int model, const struct expected *expected, size_t count)
