@@ -57,7 +57,9 @@ golden_of() {
 	golden_of overview-t410.txt 0 --source "$SIM_T410"
 	golden_of overview-grace.txt 0 --source "$SIM_GRACE"
 	golden_of overview-spr.txt 0 --source "$SIM_SPR"
+	golden_of overview-zen3.txt 0 --source "$SIM_ZEN3"
 	golden_of overview-zen4.txt 0 --source "$SIM_ZEN4"
+	golden_of overview-zen5.txt 0 --source "$SIM_ZEN5"
 }
 
 @test "the simulated machines: text, CSV, JSON" {
@@ -73,6 +75,8 @@ golden_of() {
 		-M 'cache.*,fabric.*,link.*,pcie.*'
 	golden_of all-zen4.jsonl 0 --source "$SIM_ZEN4" stat -j -I 10 --interval-count 3 -M '*'
 	golden_of all-zen4.csv 0 --source "$SIM_ZEN4" stat --csv --no-merge --timeout 1 -M '*'
+	golden_of all-zen3.jsonl 0 --source "$SIM_ZEN3" stat -j -I 10 --interval-count 3 -M '*'
+	golden_of all-zen5.jsonl 0 --source "$SIM_ZEN5" stat -j -I 10 --interval-count 3 -M '*'
 	golden_of pcie-t410.csv 0 --source "$SIM_T410" pcie --timeout 1 --csv
 	golden_of pcie-each-t410.csv 0 --source "$SIM_T410" pcie --timeout 1 --csv --no-merge
 	golden_of link-t410.jsonl 0 --source "$SIM_T410" link -j -I 10 --interval-count 3
@@ -93,6 +97,8 @@ golden_of() {
 	helper check-sim spr "$GOLDEN/all-spr.csv"
 	helper check-sim zen4 "$GOLDEN/all-zen4.jsonl"
 	helper check-sim zen4 "$GOLDEN/all-zen4.csv"
+	helper check-sim zen3 "$GOLDEN/all-zen3.jsonl"
+	helper check-sim zen5 "$GOLDEN/all-zen5.jsonl"
 	helper check-sim t410 "$GOLDEN/pcie-t410.csv"
 	helper check-sim t410 "$GOLDEN/pcie-each-t410.csv"
 	helper check-sim t410 "$GOLDEN/link-t410.jsonl"

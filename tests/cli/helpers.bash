@@ -17,7 +17,9 @@ ZEN4=$MACHINES/amd-zen4-1socket
 SIM_T410=sim:t410,step=1s
 SIM_GRACE=sim:grace,step=1s
 SIM_SPR=sim:spr,step=1s
+SIM_ZEN3=sim:zen3,step=1s
 SIM_ZEN4=sim:zen4,step=1s
+SIM_ZEN5=sim:zen5,step=1s
 
 # Python writes no caches into the sources.
 export PYTHONDONTWRITEBYTECODE=1

@@ -18,6 +18,12 @@ load helpers
 	[ "$count" -ge 7 ] || fail "only $count machines in tests/machines"
 }
 
+@test "the trees made from that of another generation are what the script makes" {
+	"$MACHINES/make-amd" "$BATS_TEST_TMPDIR"
+	diff -r "$BATS_TEST_TMPDIR/amd-zen3-1socket" "$MACHINES/amd-zen3-1socket"
+	diff -r "$BATS_TEST_TMPDIR/amd-zen5-1socket" "$MACHINES/amd-zen5-1socket"
+}
+
 @test "the machine this runs on: complete, too" {
 	[ -d /sys/bus/event_source/devices ] || skip 'no PMU here'
 	expect 0 "$UNCORE" list --json
