@@ -8,13 +8,14 @@ through the same formula. Steady: at a rate the value must come out whatever the
 must be long beside the time that it takes to start all counters, or uncore rightly calls the value
 partial: so there are several tries for that, and for what is measured at a rate.
 
-The formulas of EXPECTED are written by hand from the documents. A metric that has none here is skipped,
-by name."""
+The formulas of EXPECTED (some in expected_*.py) are written by hand from the documents. A metric that
+has none there is skipped, by name."""
 
 import fnmatch
 import json
 import re
 
+import expected_amd
 import rig
 import truth
 
@@ -48,6 +49,7 @@ CONTROLLERS = {
     "spr": controllers("event=0x5,umask=0xcf", "event=0x5,umask=0xf0", "event=0x1,umask=0x1"),
 }
 EXPECTED = {
+    **expected_amd.EXPECTED,
     **{(model, f"intel-imc/{name}"): formula
        for model, table in CONTROLLERS.items() for name, formula in table.items()},
     # Little's law in clocks of the controller; a clock's length is n x s / clocks.
@@ -88,11 +90,11 @@ class Metric:
         self.formula = EXPECTED.get((rig.MODEL, self.name))
 
     def value(self, count, place, seconds):
-        """The formula with count(pmu, terms, cpu), over the counters of a place."""
+        """The formula with count(pmu, terms, cpu), over the counters of a place: a socket, or (PMU, CPU)."""
         def cpus(pattern):
             for pmu in self.pmus:
                 for cpu in PMUS[pmu].cpus:
-                    if fnmatch.fnmatch(pmu, pattern) and place in (None, rig.socket_of(cpu)):
+                    if fnmatch.fnmatch(pmu, pattern) and place in (None, rig.socket_of(cpu), (pmu, cpu)):
                         yield pmu, cpu
 
         return self.formula(lambda p, terms: sum(count(pmu, terms, cpu) for pmu, cpu in cpus(p)),
@@ -222,14 +224,31 @@ def steady(metric, window):
     return None if near(row["value"], expected, 0.005) else f"{row['value']} and not {expected}"
 
 
+def steady_each(metric, window):
+    """The same of each PMU and CPU: by channel, by cache."""
+    output = "/tmp/metrics.json"
+    rig.run([*rig.uncore_argv(metric.name, output, "each", what="-M"), "--timeout", window])
+    rows = [r for r in rig.uncore_rows(output) if r["kind"] == "metric" and r["name"] == metric.short]
+    places = {(pmu, cpu) for pmu in metric.pmus for cpu in PMUS[pmu].cpus}
+    if len(rows) != len(places) or {(r["pmu"], r["cpu"]) for r in rows} != places:
+        return f"rows of {[(r['pmu'], r['cpu']) for r in rows]}"
+    for row in rows:
+        place = row["pmu"], row["cpu"]
+        expected = metric.value(lambda *a: weight(*a) * RATE, place, 1.0)
+        if row["quality"] != "measured" or not near(row["value"], expected, 0.005):
+            return f"{place}: {row['value']} {row['quality']} and not {expected}"
+    return None
+
+
 def test_steady(every):
-    """A TAP line for each metric."""
+    """A TAP line for each metric, and one for all of its instances."""
     rig.traffic("rate", RATE)
     for metric in every:
-        why = "not counted"
-        for window in WINDOWS:
-            why = why and steady(metric, window)
-        rig.ok(why is None, f"{metric.name} at a steady rate", why)
+        for what, measure in (("", steady), (" by instance", steady_each)):
+            why = "not counted"
+            for window in WINDOWS:
+                why = why and measure(metric, window)
+            rig.ok(why is None, f"{metric.name} at a steady rate{what}", why)
     rig.traffic("rate", 0)
 
 
