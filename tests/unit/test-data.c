@@ -300,74 +300,6 @@ static void what_a_model_lacks_is_told(void **state)
 	uncore_free(u);
 }
 
-/* ---- NVIDIA Tegra410 -------------------------------------------------------------------------- */
-
-#define CYCLES UINT64_C(0x100000000)
-
-static const struct expected ucf[] = {
-	{"memory.read.bandwidth", "mem_bytes_rd / seconds", {{"mem_bytes_rd", 0x123}}},
-	{"memory.write.bandwidth", "mem_bytes_wr / seconds", {{"mem_bytes_wr", 0x124}}},
-	{"memory.bandwidth",
-	 "(mem_bytes_rd + mem_bytes_wr) / seconds",
-	 {{"mem_bytes_rd", 0x123}, {"mem_bytes_wr", 0x124}}},
-	{"memory.read.request.rate",
-	 "mem_access_rd / cycles",
-	 {{"mem_access_rd", 0x121}, {"cycles", CYCLES}}},
-	{"memory.write.request.rate",
-	 "mem_access_wr / cycles",
-	 {{"mem_access_wr", 0x122}, {"cycles", CYCLES}}},
-	{"cache.read.bandwidth", "slc_bytes_rd / seconds", {{"slc_bytes_rd", 0x113}}},
-	{"cache.write.bandwidth", "slc_bytes_wr / seconds", {{"slc_bytes_wr", 0x114}}},
-	{"cache.read.request.rate",
-	 "slc_access_rd / cycles",
-	 {{"slc_access_rd", 0x111}, {"cycles", CYCLES}}},
-	{"cache.write.request.rate",
-	 "slc_access_wr / cycles",
-	 {{"slc_access_wr", 0x112}, {"cycles", CYCLES}}},
-	{"cache.hit.ratio",
-	 "slc_hit_rd / slc_access_rd",
-	 {{"slc_hit_rd", 0x119}, {"slc_access_rd", 0x111}}},
-	{"fabric.clock.frequency", "cycles / source_count(cycles) / seconds", {{"cycles", CYCLES}}},
-};
-
-static const struct expected cmem[] = {
-	{"memory.read.latency",
-	 "rd_cum_outs / rd_req * source_count(cycles) * seconds / cycles",
-	 {{"rd_cum_outs", 2}, {"rd_req", 1}, {"cycles", 0}}},
-	{"memory.local.read.bandwidth", "rd_req * 32 / seconds", {{"rd_req", 1}}},
-};
-
-static void fabric_and_memory_latency_of_t410(void **state)
-{
-	struct uncore *u = scan_fixture("nvidia-t410-1socket");
-
-	(void)state;
-	assert_family(u, "nvidia-t410-ucf", 1, ucf, COUNT(ucf));
-	assert_family(u, "nvidia-t410-cmem", 1, cmem, COUNT(cmem));
-	uncore_free(u);
-}
-
-/* A kernel without the part's entry: no aliases but `cycles`, known by its identifier only. */
-static void fabric_of_t410_under_its_fallback_name(void **state)
-{
-	struct uncore *u;
-	struct tree t;
-
-	(void)state;
-	tree_make(&t);
-	machine_cpus(&t, (const int[]){0}, 1);
-	tree_pmu(&t, "nvidia_uncore_pmu_0", "type", "11\n");
-	tree_pmu(&t, "nvidia_uncore_pmu_0", "cpumask", "0\n");
-	tree_pmu(&t, "nvidia_uncore_pmu_0", "identifier", "2cf20000\n");
-	tree_pmu(&t, "nvidia_uncore_pmu_0", "format/event", "config:0-32\n");
-	tree_pmu(&t, "nvidia_uncore_pmu_0", "format/filter", "config1:0-31\n");
-	tree_pmu(&t, "nvidia_uncore_pmu_0", "events/cycles", "event=0x100000000\n");
-	u = scan(t.dir);
-	assert_family(u, "nvidia-t410-ucf", 1, ucf, COUNT(ucf));
-	uncore_free(u);
-	tree_remove(&t);
-}
-
 /* ---- what every x86 kernel counts ------------------------------------------------------------- */
 
 static void model_specific_registers(void **state)
@@ -438,8 +370,6 @@ int main(void)
 		cmocka_unit_test(memory_controllers_of_other_models),
 		cmocka_unit_test(the_kernels_aliases_agree),
 		cmocka_unit_test(what_a_model_lacks_is_told),
-		cmocka_unit_test(fabric_and_memory_latency_of_t410),
-		cmocka_unit_test(fabric_of_t410_under_its_fallback_name),
 		cmocka_unit_test(model_specific_registers),
 		cmocka_unit_test(energy_is_what_the_kernel_offers),
 	};

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The families of NVIDIA Tegra410. The configuration words were written from the event tables of
+ * the drivers (nvidia_cspmu.c, nvidia_t410_cmem_latency_pmu.c, nvidia_t410_c2c_pmu.c), the formulas
+ * from nvidia-tegra410-pmu.rst.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "data.h"
+
+/* The cycle counter of a CoreSight PMU: bit 32. */
+#define CYCLES UINT64_C(0x100000000)
+
+/* ---- fabric and memory --------------------------------------------------------------------------- */
+
+static const struct expected ucf[] = {
+	{"memory.read.bandwidth", "mem_bytes_rd / seconds", {{"mem_bytes_rd", 0x123}}},
+	{"memory.write.bandwidth", "mem_bytes_wr / seconds", {{"mem_bytes_wr", 0x124}}},
+	{"memory.bandwidth",
+	 "(mem_bytes_rd + mem_bytes_wr) / seconds",
+	 {{"mem_bytes_rd", 0x123}, {"mem_bytes_wr", 0x124}}},
+	{"memory.read.request.rate",
+	 "mem_access_rd / cycles",
+	 {{"mem_access_rd", 0x121}, {"cycles", CYCLES}}},
+	{"memory.write.request.rate",
+	 "mem_access_wr / cycles",
+	 {{"mem_access_wr", 0x122}, {"cycles", CYCLES}}},
+	{"cache.read.bandwidth", "slc_bytes_rd / seconds", {{"slc_bytes_rd", 0x113}}},
+	{"cache.write.bandwidth", "slc_bytes_wr / seconds", {{"slc_bytes_wr", 0x114}}},
+	{"cache.read.request.rate",
+	 "slc_access_rd / cycles",
+	 {{"slc_access_rd", 0x111}, {"cycles", CYCLES}}},
+	{"cache.write.request.rate",
+	 "slc_access_wr / cycles",
+	 {{"slc_access_wr", 0x112}, {"cycles", CYCLES}}},
+	{"cache.hit.ratio",
+	 "slc_hit_rd / slc_access_rd",
+	 {{"slc_hit_rd", 0x119}, {"slc_access_rd", 0x111}}},
+	{"fabric.clock.frequency", "cycles / source_count(cycles) / seconds", {{"cycles", CYCLES}}},
+};
+
+static const struct expected cmem[] = {
+	{"memory.read.latency",
+	 "rd_cum_outs / rd_req * source_count(cycles) * seconds / cycles",
+	 {{"rd_cum_outs", 2}, {"rd_req", 1}, {"cycles", 0}}},
+	{"memory.local.read.bandwidth", "rd_req * 32 / seconds", {{"rd_req", 1}}},
+};
+
+static void fabric_and_memory_latency_of_t410(void **state)
+{
+	struct uncore *u = scan_fixture("nvidia-t410-1socket");
+
+	(void)state;
+	assert_family(u, "nvidia-t410-ucf", 1, ucf, COUNT(ucf));
+	assert_family(u, "nvidia-t410-cmem", 1, cmem, COUNT(cmem));
+	uncore_free(u);
+}
+
+/* A kernel without the part's entry: no aliases but `cycles`, known by its identifier only. */
+static void fabric_of_t410_under_its_fallback_name(void **state)
+{
+	struct uncore *u;
+	struct tree t;
+
+	(void)state;
+	tree_make(&t);
+	machine_cpus(&t, (const int[]){0}, 1);
+	tree_pmu(&t, "nvidia_uncore_pmu_0", "type", "11\n");
+	tree_pmu(&t, "nvidia_uncore_pmu_0", "cpumask", "0\n");
+	tree_pmu(&t, "nvidia_uncore_pmu_0", "identifier", "2cf20000\n");
+	tree_pmu(&t, "nvidia_uncore_pmu_0", "format/event", "config:0-32\n");
+	tree_pmu(&t, "nvidia_uncore_pmu_0", "format/filter", "config1:0-31\n");
+	tree_pmu(&t, "nvidia_uncore_pmu_0", "events/cycles", "event=0x100000000\n");
+	u = scan(t.dir);
+	assert_family(u, "nvidia-t410-ucf", 1, ucf, COUNT(ucf));
+	uncore_free(u);
+	tree_remove(&t);
+}
+
+/* ---- PCIe and links ------------------------------------------------------------------------------- */
+
+static const struct expected pcie[] = {
+	{"pcie.inbound.read.bandwidth", "rd_bytes / seconds", {{"rd_bytes", 0}}},
+	{"pcie.inbound.write.bandwidth", "wr_bytes / seconds", {{"wr_bytes", 1}}},
+	{"pcie.inbound.bandwidth",
+	 "(rd_bytes + wr_bytes) / seconds",
+	 {{"rd_bytes", 0}, {"wr_bytes", 1}}},
+	{"pcie.inbound.read.requests", "rd_req / seconds", {{"rd_req", 2}}},
+	{"pcie.inbound.write.requests", "wr_req / seconds", {{"wr_req", 3}}},
+	{"pcie.inbound.read.request.rate", "rd_req / cycles", {{"rd_req", 2}, {"cycles", CYCLES}}},
+	{"pcie.inbound.write.request.rate", "wr_req / cycles", {{"wr_req", 3}, {"cycles", CYCLES}}},
+	{"pcie.inbound.read.latency",
+	 "rd_cum_outs / rd_req * source_count(cycles) * seconds / cycles",
+	 {{"rd_cum_outs", 4}, {"rd_req", 2}, {"cycles", CYCLES}}},
+	{"pcie.clock.frequency", "cycles / source_count(cycles) / seconds", {{"cycles", CYCLES}}},
+};
+
+/* Here the cycles are event 4. */
+static const struct expected pcie_tgt[] = {
+	{"pcie.outbound.read.bandwidth", "rd_bytes / seconds", {{"rd_bytes", 0}}},
+	{"pcie.outbound.write.bandwidth", "wr_bytes / seconds", {{"wr_bytes", 1}}},
+	{"pcie.outbound.bandwidth",
+	 "(rd_bytes + wr_bytes) / seconds",
+	 {{"rd_bytes", 0}, {"wr_bytes", 1}}},
+	{"pcie.outbound.read.requests", "rd_req / seconds", {{"rd_req", 2}}},
+	{"pcie.outbound.write.requests", "wr_req / seconds", {{"wr_req", 3}}},
+	{"pcie.outbound.read.request.rate", "rd_req / cycles", {{"rd_req", 2}, {"cycles", 4}}},
+	{"pcie.outbound.write.request.rate", "wr_req / cycles", {{"wr_req", 3}, {"cycles", 4}}},
+};
+
+#define LATENCY(name, what, outstanding, requests)                                               \
+	{                                                                                        \
+		name, what "_cum_outs / " what "_req * source_count(cycles) * seconds / cycles", \
+		{                                                                                \
+			{what "_cum_outs", outstanding}, {what "_req", requests},                \
+			{                                                                        \
+				"cycles", 0                                                      \
+			}                                                                        \
+		}                                                                                \
+	}
+
+#define REQUESTS(name, what, requests)                \
+	{                                             \
+		name, what "_req / seconds",          \
+		{                                     \
+			{                             \
+				what "_req", requests \
+			}                             \
+		}                                     \
+	}
+
+#define CLOCK(name, code)                                        \
+	{                                                        \
+		name, "cycles / source_count(cycles) / seconds", \
+		{                                                \
+			{                                        \
+				"cycles", code                   \
+			}                                        \
+		}                                                \
+	}
+
+static const struct expected nvlink_c2c[] = {
+	LATENCY("link.c2c.in.read.latency", "in_rd", 1, 2),
+	LATENCY("link.c2c.out.read.latency", "out_rd", 5, 6),
+	REQUESTS("link.c2c.in.read.requests", "in_rd", 2),
+	REQUESTS("link.c2c.out.read.requests", "out_rd", 6),
+	CLOCK("link.c2c.clock.frequency", 0),
+	/* Only where a GPU is connected. */
+	LATENCY("link.c2c.in.write.latency", "in_wr", 3, 4),
+	LATENCY("link.c2c.out.write.latency", "out_wr", 7, 8),
+	REQUESTS("link.c2c.in.write.requests", "in_wr", 4),
+	REQUESTS("link.c2c.out.write.requests", "out_wr", 8),
+};
+
+#define READS_ONLY 5
+
+static const struct expected nvclink[] = {
+	LATENCY("link.in.read.latency", "in_rd", 1, 2),
+	LATENCY("link.out.read.latency", "out_rd", 5, 6),
+	REQUESTS("link.in.read.requests", "in_rd", 2),
+	REQUESTS("link.out.read.requests", "out_rd", 6),
+	CLOCK("link.clock.frequency", 0),
+};
+
+static const struct expected nvdlink[] = {
+	LATENCY("link.cxl.read.latency", "in_rd", 1, 2),
+	REQUESTS("link.cxl.read.requests", "in_rd", 2),
+	CLOCK("link.cxl.clock.frequency", 0),
+};
+
+static void pcie_and_links_of_t410(void **state)
+{
+	struct uncore *u = scan_fixture("nvidia-t410-1socket");
+
+	(void)state;
+	assert_family(u, "nvidia-t410-pcie", 6, pcie, COUNT(pcie));
+	assert_family(u, "nvidia-t410-pcie-tgt", 6, pcie_tgt, COUNT(pcie_tgt));
+	assert_family(u, "nvidia-t410-nvlink-c2c", 1, nvlink_c2c, COUNT(nvlink_c2c));
+	assert_family(u, "nvidia-t410-nvdlink", 1, nvdlink, COUNT(nvdlink));
+	assert_family(u, "nvidia-t410-nvclink", 0, NULL, 0);
+	uncore_free(u);
+}
+
+/* A link of the Tegra410 as its driver registers it when another CPU is connected. */
+static void put_link(const struct tree *t, const char *pmu)
+{
+	tree_pmu(t, pmu, "type", "30\n");
+	tree_pmu(t, pmu, "cpumask", "0\n");
+	tree_pmu(t, pmu, "peer", "nr_cpu=1\n");
+	tree_pmu(t, pmu, "format/event", "config:0-3\n");
+	tree_pmu(t, pmu, "events/cycles", "event=0x0\n");
+	tree_pmu(t, pmu, "events/in_rd_cum_outs", "event=0x1\n");
+	tree_pmu(t, pmu, "events/in_rd_req", "event=0x2\n");
+	tree_pmu(t, pmu, "events/out_rd_cum_outs", "event=0x5\n");
+	tree_pmu(t, pmu, "events/out_rd_req", "event=0x6\n");
+}
+
+/* No bandwidth and no writes: the driver would take the numbers of the events that it hides. */
+static void links_between_two_sockets_of_t410(void **state)
+{
+	struct uncore *u;
+	struct tree t;
+
+	(void)state;
+	tree_make(&t);
+	machine_cpus(&t, (const int[]){0}, 1);
+	put_link(&t, "nvidia_nvclink_pmu_0");
+	put_link(&t, "nvidia_nvlink_c2c_pmu_0");
+	u = scan(t.dir);
+	assert_family(u, "nvidia-t410-nvclink", 1, nvclink, COUNT(nvclink));
+	assert_family(u, "nvidia-t410-nvlink-c2c", 1, nvlink_c2c, READS_ONLY);
+	assert_contains(uncore_metric_missing(
+				find(u, "nvidia-t410-nvlink-c2c", "link.c2c.in.write.latency")),
+			"nvidia_nvlink_c2c_pmu_0 does not have the event 'in_wr_cum_outs'");
+	uncore_free(u);
+	tree_remove(&t);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(fabric_and_memory_latency_of_t410),
+		cmocka_unit_test(fabric_of_t410_under_its_fallback_name),
+		cmocka_unit_test(pcie_and_links_of_t410),
+		cmocka_unit_test(links_between_two_sockets_of_t410),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
