@@ -92,7 +92,18 @@ FORMULAS = {
         "cache.read.request.rate": lambda n: n(UCF, "slc_access_rd") / n(UCF, "cycles"),
         "cache.write.request.rate": lambda n: n(UCF, "slc_access_wr") / n(UCF, "cycles"),
         "cache.hit.ratio": lambda n: n(UCF, "slc_hit_rd") / n(UCF, "slc_access_rd"),
+        "cache.refills": lambda n: total(n, [UCF], "slc_refill_rd", "slc_refill_wr"),
+        "cache.read.refills": ucf("slc_refill_rd"),
+        "cache.write.refills": ucf("slc_refill_wr"),
+        "cache.allocations": ucf("slc_allocate"),
+        "cache.writebacks": ucf("slc_wb"),
+        "cache.dataless.requests": ucf("slc_access_dataless"),
+        "cache.atomic.requests": ucf("slc_access_atomic"),
+        "cache.snoop.local.requests": ucf("local_snoop"),
+        "cache.snoop.external.accesses": ucf("ext_snp_access"),
+        "cache.snoop.external.evictions": ucf("ext_snp_evict"),
         "fabric.clock.frequency": ucf("cycles"),
+        "fabric.bus.clock.frequency": ucf("bus_cycles"),
         "memory.local.read.bandwidth": lambda n: n(CMEM, "rd_req") * 32,
         "memory.read.latency": lambda n: n(CMEM, "rd_cum_outs")
         / n(CMEM, "rd_req")

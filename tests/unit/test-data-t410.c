@@ -45,6 +45,23 @@ static const struct expected ucf[] = {
 	 "slc_hit_rd / slc_access_rd",
 	 {{"slc_hit_rd", 0x119}, {"slc_access_rd", 0x111}}},
 	{"fabric.clock.frequency", "cycles / source_count(cycles) / seconds", {{"cycles", CYCLES}}},
+	{"cache.refills",
+	 "(slc_refill_rd + slc_refill_wr) / seconds",
+	 {{"slc_refill_rd", 0x109}, {"slc_refill_wr", 0x10a}}},
+	{"cache.read.refills", "slc_refill_rd / seconds", {{"slc_refill_rd", 0x109}}},
+	{"cache.write.refills", "slc_refill_wr / seconds", {{"slc_refill_wr", 0x10a}}},
+	{"cache.allocations", "slc_allocate / seconds", {{"slc_allocate", 0xf0}}},
+	{"cache.writebacks", "slc_wb / seconds", {{"slc_wb", 0xf3}}},
+	{"cache.dataless.requests",
+	 "slc_access_dataless / seconds",
+	 {{"slc_access_dataless", 0x183}}},
+	{"cache.atomic.requests", "slc_access_atomic / seconds", {{"slc_access_atomic", 0x184}}},
+	{"cache.snoop.local.requests", "local_snoop / seconds", {{"local_snoop", 0x180}}},
+	{"cache.snoop.external.accesses", "ext_snp_access / seconds", {{"ext_snp_access", 0x181}}},
+	{"cache.snoop.external.evictions", "ext_snp_evict / seconds", {{"ext_snp_evict", 0x182}}},
+	{"fabric.bus.clock.frequency",
+	 "bus_cycles / source_count(bus_cycles) / seconds",
+	 {{"bus_cycles", 0x1d}}},
 };
 
 static const struct expected cmem[] = {
