@@ -164,28 +164,21 @@ static const struct expected pcie_tgt[] = {
 		}                                                \
 	}
 
-static const struct expected nvlink_c2c[] = {
-	LATENCY("link.c2c.in.read.latency", "in_rd", 1, 2),
-	LATENCY("link.c2c.out.read.latency", "out_rd", 5, 6),
-	REQUESTS("link.c2c.in.read.requests", "in_rd", 2),
-	REQUESTS("link.c2c.out.read.requests", "out_rd", 6),
-	CLOCK("link.c2c.clock.frequency", 0),
-	/* Only where a GPU is connected. */
-	LATENCY("link.c2c.in.write.latency", "in_wr", 3, 4),
-	LATENCY("link.c2c.out.write.latency", "out_wr", 7, 8),
-	REQUESTS("link.c2c.in.write.requests", "in_wr", 4),
-	REQUESTS("link.c2c.out.write.requests", "out_wr", 8),
-};
+/* Writes only where a GPU is connected. */
+#define LINK(p)                                                                              \
+	LATENCY(p "in.read.latency", "in_rd", 1, 2),                                         \
+		LATENCY(p "out.read.latency", "out_rd", 5, 6),                               \
+		REQUESTS(p "in.read.requests", "in_rd", 2),                                  \
+		REQUESTS(p "out.read.requests", "out_rd", 6), CLOCK(p "clock.frequency", 0), \
+		LATENCY(p "in.write.latency", "in_wr", 3, 4),                                \
+		LATENCY(p "out.write.latency", "out_wr", 7, 8),                              \
+		REQUESTS(p "in.write.requests", "in_wr", 4),                                 \
+		REQUESTS(p "out.write.requests", "out_wr", 8)
+
+static const struct expected nvlink_c2c[] = {LINK("link.c2c.")};
+static const struct expected nvclink[] = {LINK("link.")};
 
 #define READS_ONLY 5
-
-static const struct expected nvclink[] = {
-	LATENCY("link.in.read.latency", "in_rd", 1, 2),
-	LATENCY("link.out.read.latency", "out_rd", 5, 6),
-	REQUESTS("link.in.read.requests", "in_rd", 2),
-	REQUESTS("link.out.read.requests", "out_rd", 6),
-	CLOCK("link.clock.frequency", 0),
-};
 
 static const struct expected nvdlink[] = {
 	LATENCY("link.cxl.read.latency", "in_rd", 1, 2),
@@ -206,39 +199,61 @@ static void pcie_and_links_of_t410(void **state)
 	uncore_free(u);
 }
 
-/* A link of the Tegra410 as its driver registers it when another CPU is connected. */
-static void put_link(const struct tree *t, const char *pmu)
+/* A link of the Tegra410 as its driver registers it when another CPU, or GPUs, are connected. */
+static void put_link(const struct tree *t, const char *pmu, bool gpu)
 {
+	static const char *const events[] = {"cycles",         "in_rd_cum_outs",  "in_rd_req",
+					     "in_wr_cum_outs", "in_wr_req",       "out_rd_cum_outs",
+					     "out_rd_req",     "out_wr_cum_outs", "out_wr_req"};
+
 	tree_pmu(t, pmu, "type", "30\n");
 	tree_pmu(t, pmu, "cpumask", "0\n");
-	tree_pmu(t, pmu, "peer", "nr_cpu=1\n");
+	tree_pmu(t, pmu, "peer", gpu ? "nr_gpu=2\n" : "nr_cpu=1\n");
 	tree_pmu(t, pmu, "format/event", "config:0-3\n");
-	tree_pmu(t, pmu, "events/cycles", "event=0x0\n");
-	tree_pmu(t, pmu, "events/in_rd_cum_outs", "event=0x1\n");
-	tree_pmu(t, pmu, "events/in_rd_req", "event=0x2\n");
-	tree_pmu(t, pmu, "events/out_rd_cum_outs", "event=0x5\n");
-	tree_pmu(t, pmu, "events/out_rd_req", "event=0x6\n");
+	if (gpu)
+		tree_pmu(t, pmu, "format/gpu_mask", "config1:0-1\n");
+	for (size_t i = 0; i < COUNT(events); i++) {
+		char path[64], text[32];
+
+		if (!gpu && strstr(events[i], "_wr_"))
+			continue;
+		snprintf(path, sizeof(path), "events/%s", events[i]);
+		snprintf(text, sizeof(text), "event=0x%zx\n", i);
+		tree_pmu(t, pmu, path, text);
+	}
 }
 
-/* No bandwidth and no writes: the driver would take the numbers of the events that it hides. */
-static void links_between_two_sockets_of_t410(void **state)
+/* No bandwidth, and no writes between CPUs: the driver would take the numbers of the events that it
+ * hides. */
+static void links_to_another_socket_and_to_gpus(void **state)
 {
-	struct uncore *u;
-	struct tree t;
-
 	(void)state;
-	tree_make(&t);
-	machine_cpus(&t, (const int[]){0}, 1);
-	put_link(&t, "nvidia_nvclink_pmu_0");
-	put_link(&t, "nvidia_nvlink_c2c_pmu_0");
-	u = scan(t.dir);
-	assert_family(u, "nvidia-t410-nvclink", 1, nvclink, COUNT(nvclink));
-	assert_family(u, "nvidia-t410-nvlink-c2c", 1, nvlink_c2c, READS_ONLY);
-	assert_contains(uncore_metric_missing(
-				find(u, "nvidia-t410-nvlink-c2c", "link.c2c.in.write.latency")),
-			"nvidia_nvlink_c2c_pmu_0 does not have the event 'in_wr_cum_outs'");
-	uncore_free(u);
-	tree_remove(&t);
+	for (int gpu = 0; gpu < 2; gpu++) {
+		struct uncore *u;
+		struct tree t;
+
+		tree_make(&t);
+		machine_cpus(&t, (const int[]){0}, 1);
+		put_link(&t, "nvidia_nvclink_pmu_0", gpu);
+		put_link(&t, "nvidia_nvlink_c2c_pmu_0", gpu);
+		u = scan(t.dir);
+		assert_family(u, "nvidia-t410-nvclink", 1, nvclink,
+			      gpu ? COUNT(nvclink) : READS_ONLY);
+		assert_family(u, "nvidia-t410-nvlink-c2c", 1, nvlink_c2c,
+			      gpu ? COUNT(nvlink_c2c) : READS_ONLY);
+		if (!gpu) {
+			assert_contains(uncore_metric_missing(find(u, "nvidia-t410-nvlink-c2c",
+								   "link.c2c.in.write.latency")),
+					"nvidia_nvlink_c2c_pmu_0 does not have the event "
+					"'in_wr_cum_outs'");
+			assert_contains(uncore_metric_missing(find(u, "nvidia-t410-nvclink",
+								   "link.out.write.requests")),
+					"nvidia_nvclink_pmu_0 does not have the event "
+					"'out_wr_req'");
+		}
+		uncore_free(u);
+		tree_remove(&t);
+	}
 }
 
 int main(void)
@@ -247,7 +262,7 @@ int main(void)
 		cmocka_unit_test(fabric_and_memory_latency_of_t410),
 		cmocka_unit_test(fabric_of_t410_under_its_fallback_name),
 		cmocka_unit_test(pcie_and_links_of_t410),
-		cmocka_unit_test(links_between_two_sockets_of_t410),
+		cmocka_unit_test(links_to_another_socket_and_to_gpus),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
