@@ -79,6 +79,42 @@ def rates_of_grace(prefix, event):
     }
 
 
+def matrix_of_t410():
+    """Filters of the document: a source and a destination for each cell."""
+    sources = {"cpu": "src_loc_cpu", "device": "src_loc_noncpu", "remote": "src_rem"}
+    targets = {"memory": "cmem", "gpu": "gmem", "cxl": "other"}
+    targets = {**{to: f"dst_loc_{name}" for to, name in targets.items()}, "remote": "dst_rem"}
+    return {
+        f"matrix.{who}.{to}.{kind}.bandwidth": ucf(f"event={code},{source}=0x1,{target}=0x1")
+        for kind, code in (("read", "0x123"), ("write", "0x124"))
+        for who, source in sources.items()
+        for to, target in targets.items()
+    }
+
+
+def matrix_of_grace():
+    """What each PMU covers: SCF the CPUs, PCIe the devices, NVLink-C2C the GPU."""
+
+    def cells(pair, read, write):
+        return {f"matrix.{pair}.read.bandwidth": read, f"matrix.{pair}.write.bandwidth": write}
+
+    def fabric(event):
+        return (lambda n: n(SCF, f"{event}_rd_data") * 32, lambda n: n(SCF, f"{event}_wr_total_bytes"))
+
+    def link(pmus, to):
+        return (lambda n: total(n, pmus, f"rd_bytes_{to}"), lambda n: total(n, pmus, f"wr_bytes_{to}"))
+
+    return {
+        **cells("cpu.memory", *fabric("cmem")),
+        **cells("cpu.gpu", *fabric("gmem")),
+        **cells("cpu.remote", *fabric("remote_socket")),
+        **cells("device.memory", *link(GRACE_PCIE, "loc")),
+        **cells("device.remote", *link(GRACE_PCIE, "rem")),
+        **cells("gpu.memory", *link(GRACE_C2C, "loc")),
+        **cells("gpu.remote", *link(GRACE_C2C, "rem")),
+    }
+
+
 # Each window lasts one second, so "/ seconds" is nothing.
 FORMULAS = {
     "t410": {
@@ -120,6 +156,7 @@ FORMULAS = {
         "link.cxl.read.latency": lambda n: latency(n, [DLINK], ["in_rd_cum_outs"], ["in_rd_req"]),
         "link.cxl.read.requests": lambda n: n(DLINK, "in_rd_req"),
         "link.cxl.clock.frequency": clock([DLINK]),
+        **matrix_of_t410(),
     },
     "grace": {
         **memory_of_grace("memory", "cmem"),
@@ -139,5 +176,6 @@ FORMULAS = {
         "pcie.clock.frequency": clock(GRACE_PCIE),
         **link_of_grace("link.c2c.in", GRACE_C2C),
         "link.c2c.clock.frequency": clock(GRACE_C2C),
+        **matrix_of_grace(),
     },
 }

@@ -85,6 +85,10 @@ golden_of() {
 	golden_of pcie-grace.csv 0 --source "$SIM_GRACE" pcie --csv -I 10 --interval-count 3
 	golden_of link-grace.csv 0 --source "$SIM_GRACE" link --timeout 1 --csv
 	golden_of link-each-grace.csv 0 --source "$SIM_GRACE" link --timeout 1 --csv --no-merge
+	golden_of matrix-t410.txt 0 --source "$SIM_T410" matrix
+	golden_of matrix-t410.jsonl 0 --source "$SIM_T410" matrix -j -I 10 --interval-count 2
+	golden_of matrix-grace.txt 0 --source "$SIM_GRACE" matrix
+	golden_of matrix-grace.csv 0 --source "$SIM_GRACE" matrix --csv
 	golden_of intervals-t410.txt 0 --source "$SIM_T410" mem -I 10 --interval-count 3 --summary
 }
 
@@ -107,6 +111,8 @@ golden_of() {
 	helper check-sim grace "$GOLDEN/pcie-grace.csv"
 	helper check-sim grace "$GOLDEN/link-grace.csv"
 	helper check-sim grace "$GOLDEN/link-each-grace.csv"
+	helper check-sim t410 "$GOLDEN/matrix-t410.jsonl"
+	helper check-sim grace "$GOLDEN/matrix-grace.csv"
 }
 
 @test "every event and every metric of each simulation is what its rates say" {

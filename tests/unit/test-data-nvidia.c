@@ -42,6 +42,20 @@
 		}                                                \
 	}
 
+/* Pairs of the matrix: reads and writes. */
+#define CELL(name, event, factor, code)          \
+	{                                        \
+		name, event factor " / seconds", \
+		{                                \
+			{                        \
+				event, code      \
+			}                        \
+		}                                \
+	}
+#define CELLS(pair, rd, rd_code, wr, wr_code)          \
+	CELL(pair ".read.bandwidth", rd, "", rd_code), \
+		CELL(pair ".write.bandwidth", wr, "", wr_code)
+
 /* PCIe, NVLink-C2C and CNVLink have the same events. */
 #define LINK_EVENTS(p)                                                                             \
 	BOTH(p ".read.bandwidth", "rd_bytes", 0, 1), BOTH(p ".write.bandwidth", "wr_bytes", 2, 3), \
@@ -65,17 +79,22 @@
 static const struct expected grace_pcie[] = {
 	LINK_EVENTS("pcie.inbound"),
 	{"pcie.inbound.remote.bandwidth", "total_bytes_rem / seconds", {{"total_bytes_rem", 5}}},
+	CELLS("matrix.device.memory", "rd_bytes_loc", 0, "wr_bytes_loc", 2),
+	CELLS("matrix.device.remote", "rd_bytes_rem", 1, "wr_bytes_rem", 3),
 	CLOCK("pcie.clock.frequency", CYCLES),
 };
 
 static const struct expected grace_c2c[] = {
 	LINK_EVENTS("link.c2c.in"),
 	{"link.c2c.in.remote.bandwidth", "total_bytes_rem / seconds", {{"total_bytes_rem", 5}}},
+	CELLS("matrix.gpu.memory", "rd_bytes_loc", 0, "wr_bytes_loc", 2),
+	CELLS("matrix.gpu.remote", "rd_bytes_rem", 1, "wr_bytes_rem", 3),
 	CLOCK("link.c2c.clock.frequency", CYCLES),
 };
 
 static const struct expected grace_cnvlink[] = {
 	LINK_EVENTS("link.in"),
+	CELLS("matrix.remote.memory", "rd_bytes_loc", 0, "wr_bytes_loc", 2),
 	CLOCK("link.clock.frequency", CYCLES),
 };
 
@@ -132,6 +151,12 @@ static const struct expected scf[] = {
 	{"cache.refills", "scf_cache_refill / seconds", {{"scf_cache_refill", 0xf1}}},
 	{"cache.allocations", "scf_cache_allocate / seconds", {{"scf_cache_allocate", 0xf0}}},
 	{"cache.writebacks", "scf_cache_wb / seconds", {{"scf_cache_wb", 0xf3}}},
+	CELL("matrix.cpu.memory.read.bandwidth", "cmem_rd_data", " * 32", 0x1a5),
+	CELL("matrix.cpu.memory.write.bandwidth", "cmem_wr_total_bytes", "", 0x1db),
+	CELL("matrix.cpu.gpu.read.bandwidth", "gmem_rd_data", " * 32", 0x16d),
+	CELL("matrix.cpu.gpu.write.bandwidth", "gmem_wr_total_bytes", "", 0x1a0),
+	CELL("matrix.cpu.remote.read.bandwidth", "remote_socket_rd_data", " * 32", 0x1a2),
+	CELL("matrix.cpu.remote.write.bandwidth", "remote_socket_wr_total_bytes", "", 0x1a1),
 	CLOCK("fabric.clock.frequency", CYCLES),
 	{"fabric.bus.clock.frequency",
 	 "bus_cycles / source_count(bus_cycles) / seconds",
@@ -235,7 +260,7 @@ static void terms_are_the_aliases(void **state)
 				const struct unc_event_def *event = &family->events[k];
 				struct unc_encoding alias, terms;
 
-				if (!event->terms)
+				if (!event->terms || !event->alias)
 					continue;
 				assert_non_null(unc_pmu_alias(family->pmus[0], event->alias));
 				assert_int_equal(unc_pmu_encode(family->pmus[0], event->alias,

@@ -71,12 +71,58 @@ static const struct expected cmem[] = {
 	{"memory.local.read.bandwidth", "rd_req * 32 / seconds", {{"rd_req", 1}}},
 };
 
+/* Bits of config1: sources in 0 to 2, destinations in 8 to 11. */
+static const struct {
+	const char *name;
+	uint64_t bit;
+} sources[] = {{"cpu", 1 << 1}, {"device", 1 << 0}, {"remote", 1 << 2}},
+  destinations[] = {{"memory", 1 << 8}, {"gpu", 1 << 9}, {"cxl", 1 << 10}, {"remote", 1 << 11}};
+
+#define CELLS (2 * COUNT(sources) * COUNT(destinations))
+
+static void assert_cell(const struct uncore *u, bool read, size_t source, size_t destination)
+{
+	struct uncore_metric_event events[EVENTS];
+	const struct uncore_metric *m;
+	char name[80], formula[80];
+	size_t count = 0;
+
+	snprintf(name, sizeof(name), "matrix.%s.%s.%s.bandwidth", sources[source].name,
+		 destinations[destination].name, read ? "read" : "write");
+	snprintf(formula, sizeof(formula), "%s_%s_%s / seconds", read ? "rd" : "wr",
+		 sources[source].name, destinations[destination].name);
+	m = find(u, "nvidia-t410-ucf", name);
+	assert_null(uncore_metric_missing(m));
+	assert_string_equal(uncore_metric_formula(m), formula);
+	assert_int_equal(uncore_metric_events(u, m, events, EVENTS, &count), 0);
+	assert_int_equal(count, 1);
+	assert_int_equal(events[0].config[0], read ? 0x123 : 0x124);
+	assert_int_equal(events[0].config[1], sources[source].bit | destinations[destination].bit);
+	assert_int_equal(events[0].config[2], 0);
+}
+
+/* mem_bytes_rd and mem_bytes_wr with a source and a destination, each with each. */
+static void matrix_of_t410(void **state)
+{
+	struct uncore *u = scan_fixture("nvidia-t410-1socket");
+
+	(void)state;
+	for (size_t s = 0; s < COUNT(sources); s++)
+		for (size_t d = 0; d < COUNT(destinations); d++) {
+			assert_cell(u, true, s, d);
+			assert_cell(u, false, s, d);
+		}
+	uncore_free(u);
+}
+
 static void fabric_and_memory_latency_of_t410(void **state)
 {
 	struct uncore *u = scan_fixture("nvidia-t410-1socket");
 
 	(void)state;
-	assert_family(u, "nvidia-t410-ucf", 1, ucf, COUNT(ucf));
+	assert_int_equal(metrics_here(u, "nvidia-t410-ucf"), COUNT(ucf) + CELLS);
+	for (size_t i = 0; i < COUNT(ucf); i++)
+		assert_metric(u, "nvidia-t410-ucf", 1, &ucf[i]);
 	assert_family(u, "nvidia-t410-cmem", 1, cmem, COUNT(cmem));
 	uncore_free(u);
 }
@@ -97,7 +143,11 @@ static void fabric_of_t410_under_its_fallback_name(void **state)
 	tree_pmu(&t, "nvidia_uncore_pmu_0", "format/filter", "config1:0-31\n");
 	tree_pmu(&t, "nvidia_uncore_pmu_0", "events/cycles", "event=0x100000000\n");
 	u = scan(t.dir);
+	/* Filters it has none that could be named, so there is no matrix. */
 	assert_family(u, "nvidia-t410-ucf", 1, ucf, COUNT(ucf));
+	assert_contains(uncore_metric_missing(
+				find(u, "nvidia-t410-ucf", "matrix.cpu.memory.read.bandwidth")),
+			"src_loc_cpu");
 	uncore_free(u);
 	tree_remove(&t);
 }
@@ -260,6 +310,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(fabric_and_memory_latency_of_t410),
+		cmocka_unit_test(matrix_of_t410),
 		cmocka_unit_test(fabric_of_t410_under_its_fallback_name),
 		cmocka_unit_test(pcie_and_links_of_t410),
 		cmocka_unit_test(links_to_another_socket_and_to_gpus),
