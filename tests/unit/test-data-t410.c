@@ -127,31 +127,6 @@ static void fabric_and_memory_latency_of_t410(void **state)
 	uncore_free(u);
 }
 
-/* A kernel without the part's entry: no aliases but `cycles`, known by its identifier only. */
-static void fabric_of_t410_under_its_fallback_name(void **state)
-{
-	struct uncore *u;
-	struct tree t;
-
-	(void)state;
-	tree_make(&t);
-	machine_cpus(&t, (const int[]){0}, 1);
-	tree_pmu(&t, "nvidia_uncore_pmu_0", "type", "11\n");
-	tree_pmu(&t, "nvidia_uncore_pmu_0", "cpumask", "0\n");
-	tree_pmu(&t, "nvidia_uncore_pmu_0", "identifier", "2cf20000\n");
-	tree_pmu(&t, "nvidia_uncore_pmu_0", "format/event", "config:0-32\n");
-	tree_pmu(&t, "nvidia_uncore_pmu_0", "format/filter", "config1:0-31\n");
-	tree_pmu(&t, "nvidia_uncore_pmu_0", "events/cycles", "event=0x100000000\n");
-	u = scan(t.dir);
-	/* Filters it has none that could be named, so there is no matrix. */
-	assert_family(u, "nvidia-t410-ucf", 1, ucf, COUNT(ucf));
-	assert_contains(uncore_metric_missing(
-				find(u, "nvidia-t410-ucf", "matrix.cpu.memory.read.bandwidth")),
-			"src_loc_cpu");
-	uncore_free(u);
-	tree_remove(&t);
-}
-
 /* ---- PCIe and links ------------------------------------------------------------------------------- */
 
 static const struct expected pcie[] = {
@@ -311,7 +286,6 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(fabric_and_memory_latency_of_t410),
 		cmocka_unit_test(matrix_of_t410),
-		cmocka_unit_test(fabric_of_t410_under_its_fallback_name),
 		cmocka_unit_test(pcie_and_links_of_t410),
 		cmocka_unit_test(links_to_another_socket_and_to_gpus),
 	};
