@@ -207,6 +207,39 @@ static void link_between_two_sockets_of_grace(void **state)
 	tree_remove(&t);
 }
 
+/* A Grace without its PMUs: which of them are missing, and what loads them. */
+static void grace_without_its_driver(void **state)
+{
+	static const char *const devices[] = {"NVDA0508:00", "NVDA1513:00", "NVDA0708:00"};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(devices); i++) {
+		size_t missing = 0;
+		struct uncore *u;
+		struct tree t;
+		char path[64];
+
+		tree_make(&t);
+		machine_cpus(&t, (const int[]){0}, 1);
+		snprintf(path, sizeof(path), "sys/bus/acpi/devices/%s/hid", devices[i]);
+		tree_put(&t, path, "x\n");
+		u = scan(t.dir);
+		assert_int_equal(uncore_diagnose(u), 0);
+		for (size_t k = 0; k < uncore_finding_count(u); k++) {
+			const struct uncore_finding *f = uncore_finding_at(u, k);
+
+			if (strncmp(f->subject, "nvidia-grace-", 13) != 0)
+				continue;
+			assert_int_equal(f->verdict, UNCORE_VERDICT_MISSING);
+			assert_string_equal(f->fix, "sudo modprobe nvidia_cspmu");
+			missing++;
+		}
+		assert_int_equal(missing, i < 2 ? 2 : 0); /* NVDA0708 is of Tegra410 */
+		uncore_free(u);
+		tree_remove(&t);
+	}
+}
+
 /* ---- both ------------------------------------------------------------------------------------- */
 
 /* nvidia_pcie_pmu_0 is Grace's, or in older kernels Tegra410's; nvidia_pcie_pmu_0_rc_4 is Tegra410's. */
@@ -267,6 +300,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(fabric_pcie_and_links_of_grace),
 		cmocka_unit_test(link_between_two_sockets_of_grace),
+		cmocka_unit_test(grace_without_its_driver),
 		cmocka_unit_test(names_that_begin_alike),
 	};
 
