@@ -7,9 +7,9 @@
 #include "out.h"
 
 static const char *const columns[] = {
-	"time",     "interval",  "total", "source",     "kind",       "name",   "family",
-	"socket",   "pmu",       "cpu",   "value",      "unit",       "rate",   "quality",
-	"coverage", "instances", "count", "enabled_ns", "running_ns", "reason",
+	"time",  "interval",   "total",      "source", "kind", "name",    "family",   "socket",
+	"pmu",   "cpu",        "value",      "unit",   "rate", "quality", "coverage", "instances",
+	"count", "enabled_ns", "running_ns", "reason", "role", "filter",  "port",     "ceiling",
 };
 
 static void put_quoted(struct out *out, const char *text)
@@ -124,6 +124,10 @@ static void csv_row(struct out *out, const struct uncore_row *row, double spread
 	put_count(out, !row->family, row->enabled_ns);
 	put_count(out, !row->family, row->running_ns);
 	put_text(out, row->reason);
+	put_text(out, row->role);
+	put_text(out, row->filter);
+	put_text(out, row->port ? row->port->address : NULL);
+	put_real(out, row->ceiling);
 	end_line(out);
 }
 

@@ -55,6 +55,10 @@ static void json_row(struct out *out, const struct uncore_row *row, double sprea
 	json_put(line, "instances", json_count(row->instances));
 	put_counts(line, row);
 	json_put(line, "reason", json_text(row->reason));
+	json_put(line, "role", json_text(row->role));
+	json_put(line, "filter", json_text(row->filter));
+	json_put(line, "port", json_text(row->port ? row->port->address : NULL));
+	json_put(line, "ceiling", json_number(row->ceiling));
 	json_print(line, JSON_COMPACT | precision(row), out->to);
 }
 

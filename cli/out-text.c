@@ -66,18 +66,46 @@ static void put_time(struct out *out)
 	table_cell(&out->table, "%s", window);
 }
 
+/* Where, then what is at the other end, then what of it is counted. */
 static void put_place(struct table *t, const struct uncore_row *row)
 {
-	if (row->pmu && row->cpu >= 0)
-		table_cell(t, "%s, CPU %d", uncore_pmu_name(row->pmu), row->cpu);
+	struct buffer place = {0};
+
+	if (row->port)
+		buffer_printf(&place, "port %s", row->port->address);
+	else if (row->pmu && row->cpu >= 0)
+		buffer_printf(&place, "%s, CPU %d", uncore_pmu_name(row->pmu), row->cpu);
 	else if (row->pmu)
-		table_cell(t, "%s", uncore_pmu_name(row->pmu));
+		buffer_puts(&place, uncore_pmu_name(row->pmu));
 	else if (row->cpu >= 0)
-		table_cell(t, "CPU %d", row->cpu);
+		buffer_printf(&place, "CPU %d", row->cpu);
 	else if (row->socket >= 0)
-		table_cell(t, "socket %d", row->socket);
+		buffer_printf(&place, "socket %d", row->socket);
 	else
-		table_cell(t, "all");
+		buffer_puts(&place, "all");
+	if (row->role)
+		buffer_printf(&place, ", %s", row->role);
+	if (row->filter)
+		buffer_printf(&place, ", %s", row->filter);
+	buffer_add(&place, "", 1);
+	table_cell(t, "%s", place.data);
+	buffer_free(&place);
+}
+
+/* Of a healthy row: how near it is to what the hardware can do. */
+static void end_row(struct table *t, const struct uncore_row *row, bool repeated)
+{
+	char share[120];
+	struct human ceiling;
+
+	if (row->reason || !isfinite(row->value / row->ceiling)) {
+		table_end_row(t, repeated ? "(same reason)" : row->reason);
+		return;
+	}
+	human_value(&ceiling, row->ceiling, row->unit);
+	snprintf(share, sizeof(share), "%.1f %% of %s %s", row->value / row->ceiling * 100,
+		 ceiling.number, ceiling.unit);
+	table_end_row(t, share);
 }
 
 static void put_quality(struct table *t, const struct uncore_row *row)
@@ -107,7 +135,7 @@ static void put_row(struct out *out, const struct out_kept *kept, bool family, b
 	else
 		table_cell(t, "%s", "");
 	put_quality(t, row);
-	table_end_row(t, repeated ? "(same reason)" : row->reason);
+	end_row(t, row, repeated);
 }
 
 void out_text_header(struct out *out)

@@ -15,7 +15,8 @@ static bool same_row(const struct uncore_row *a, const struct uncore_row *b)
 	const char *fb = b->family ? b->family : "";
 
 	return a->socket == b->socket && a->cpu == b->cpu && a->pmu == b->pmu &&
-	       strcmp(a->name, b->name) == 0 && strcmp(fa, fb) == 0;
+	       a->port == b->port && a->role == b->role && strcmp(a->name, b->name) == 0 &&
+	       strcmp(fa, fb) == 0;
 }
 
 /* The row of earlier runs, or a new one. Rows come in the same order in every run: `hint`. */
@@ -34,6 +35,7 @@ static struct repeat_row *find(struct repeat *r, const struct uncore_row *row, s
 	new->row.name = cli_copy(row->name);
 	new->row.family = cli_copy(row->family);
 	new->row.unit = cli_copy(row->unit);
+	new->row.filter = cli_copy(row->filter);
 	new->row.reason = NULL;
 	return new;
 }
@@ -117,6 +119,7 @@ void repeat_free(struct repeat *r)
 		free((char *)r->rows[i].row.name);
 		free((char *)r->rows[i].row.family);
 		free((char *)r->rows[i].row.unit);
+		free((char *)r->rows[i].row.filter);
 		free((char *)r->rows[i].row.reason);
 	}
 	free(r->rows);

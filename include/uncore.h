@@ -127,6 +127,7 @@ uint32_t uncore_pmu_type(const struct uncore_pmu *p);     /* changes with each b
 const char *uncore_pmu_alias(const struct uncore_pmu *p); /* second name, or NULL */
 const char *uncore_pmu_identifier(const struct uncore_pmu *p); /* hardware id, or NULL */
 const char *uncore_pmu_family(const struct uncore_pmu *p);     /* catalogue family, or NULL */
+const char *uncore_pmu_role(const struct uncore_pmu *p); /* what is at its other end, or NULL */
 /* Why nothing can be counted of it: its `type` or cpumask makes no sense. NULL: it is sound. */
 const char *uncore_pmu_broken(const struct uncore_pmu *p);
 /* True for PMUs of the cores (a `cpus` file) and for the kernel's software, tracepoint, breakpoint,
@@ -286,7 +287,7 @@ int uncore_monitor_set_level(struct uncore_monitor *m, enum uncore_level level);
 int uncore_monitor_add_events(struct uncore_monitor *m, const char *text);
 
 /* Adds every metric that can be planned here and matches a shell pattern ("memory.*"), or
- * "family/pattern". -ENOENT: no metric of the catalogue has such a name (the sentence offers the
+ * "family/pattern". Patterns that begin with a wildcard do not match names "matrix.*". -ENOENT: no metric of the catalogue has such a name (the sentence offers the
  * nearest). -ENODEV: none of those that match can be counted here (the sentence says why). */
 int uncore_monitor_add_metrics(struct uncore_monitor *m, const char *pattern);
 
@@ -354,12 +355,17 @@ struct uncore_row {
 	int socket;       /* -1: all sockets, or not known */
 	int cpu;          /* -1: summed over CPUs */
 	const struct uncore_pmu *pmu; /* NULL: summed over PMUs */
-	size_t instances;             /* counters behind the row's first event that were planned */
-	double value;                 /* NaN: unavailable. Event: count times the kernel's .scale */
-	double rate;                  /* events: value per second counted; else NaN */
-	double coverage;              /* least running / enabled of the counters used, 0..1 */
-	double seconds; /* time the counters used were enabled: what rates divide by; or NaN */
-	uint64_t count; /* events: increments really counted, neither scaled nor multiplied */
+	const struct uncore_device
+		*port;      /* the PCIe root port it covers; NULL: several, or none known */
+	const char *role;   /* what is at the other end: "GPU"; NULL: not told, or several */
+	const char *filter; /* "from=cpu to=memory"; NULL: everything is counted */
+	size_t instances;   /* counters behind the row's first event that were planned */
+	double value;       /* NaN: unavailable. Event: count times the kernel's .scale */
+	double ceiling;     /* what `value` cannot exceed, in B/s; NaN: not known */
+	double rate;        /* events: value per second counted; else NaN */
+	double coverage;    /* least running / enabled of the counters used, 0..1 */
+	double seconds;     /* time the counters used were enabled: what rates divide by; or NaN */
+	uint64_t count;     /* events: increments really counted, neither scaled nor multiplied */
 	uint64_t enabled_ns, running_ns; /* events: summed over instances, as perf does */
 	enum uncore_quality quality;
 	const char *reason; /* NULL when measured or scaled */

@@ -13,6 +13,8 @@
 /* Counted for less of the window than this is worth a word. */
 #define SHORT_SHARE 0.95
 #define SHORT_SLACK_NS 5000000
+/* Windows of a value and of what limits it are not quite the same. */
+#define OVER_CEILING 1.05
 
 /* A row being made. */
 struct maker {
@@ -300,6 +302,39 @@ static void finish_metric(struct maker *m)
 		judge(m, UNCORE_UNAVAILABLE, "a divisor was 0 in this window: nothing happened");
 }
 
+/* PMUs that belong to the line and are not in it. */
+static void judge_missing(struct maker *m)
+{
+	const struct unc_line *line = m->line;
+
+	if (line->left_out)
+		judge(m, UNCORE_PARTIAL, "%zu PMU%s left out: %s", line->left_out,
+		      line->left_out == 1 ? "" : "s", line->left_why);
+	if (line->absent >= 0)
+		judge(m, line->events[0].count ? UNCORE_PARTIAL : UNCORE_UNAVAILABLE,
+		      "socket %d has no PMU of %s", line->absent, line->family);
+}
+
+/* In hundredths of 1e9, as numbers are not printed through the locale. */
+static unsigned long long hundredths(double value)
+{
+	return (unsigned long long)fmin(value / 1e7, 1e18);
+}
+
+/* More than the hardware can move, or than there is. */
+static void judge_ceiling(struct maker *m)
+{
+	double value = m->row->value, ceiling = m->line->ceiling;
+
+	if (value > OVER_CEILING * ceiling)
+		judge(m, UNCORE_SUSPECT,
+		      "%llu.%02llu GB/s are more than the ceiling of %llu.%02llu GB/s",
+		      hundredths(value) / 100, hundredths(value) % 100, hundredths(ceiling) / 100,
+		      hundredths(ceiling) % 100);
+	if (value > OVER_CEILING && strcmp(m->line->unit, "ratio") == 0)
+		judge(m, UNCORE_SUSPECT, "over 100 %%");
+}
+
 void unc_line_evaluate(const struct unc_line *line, const struct unc_window *window,
 		       struct unc_arena *reasons, struct uncore_row *row)
 {
@@ -313,6 +348,10 @@ void unc_line_evaluate(const struct unc_line *line, const struct unc_window *win
 		.socket = line->socket,
 		.cpu = line->cpu,
 		.pmu = line->pmu,
+		.port = line->port,
+		.role = line->role,
+		.filter = line->filter,
+		.ceiling = line->ceiling,
 		.instances = line->events[0].count,
 		.value = NAN,
 		.rate = NAN,
@@ -322,13 +361,12 @@ void unc_line_evaluate(const struct unc_line *line, const struct unc_window *win
 	for (size_t k = 0; k < line->event_count; k++)
 		if (m.sums[k].used)
 			judge_event(&m, k);
-	if (line->left_out)
-		judge(&m, UNCORE_PARTIAL, "%zu PMU%s left out: %s", line->left_out,
-		      line->left_out == 1 ? "" : "s", line->left_why);
+	judge_missing(&m);
 	if (line->formula)
 		finish_metric(&m);
 	else
 		finish_event(&m);
+	judge_ceiling(&m);
 	if (row->quality == UNCORE_UNAVAILABLE) {
 		row->value = NAN;
 		row->coverage = 0;

@@ -23,6 +23,10 @@ struct unc_line {
 	const struct unc_formula *formula; /* NULL: an event, whose value is its count */
 	int socket, cpu;                   /* -1: summed */
 	const struct uncore_pmu *pmu;      /* NULL: summed */
+	const struct uncore_device *port;  /* NULL: of several places, or of none */
+	const char *role, *filter;         /* NULL: not told; none */
+	double ceiling;                    /* NaN: not known */
+	int absent; /* a socket that should be in the sum and has no PMU; -1: none */
 	bool snapshot;
 	size_t left_out;      /* PMUs that should be in the sum and could not be planned */
 	const char *left_why; /* of the first of them */

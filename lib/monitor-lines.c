@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* The places of each item, summed up to the monitor's level: one line per row of a sample. */
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "ceiling.h"
 #include "monitor.h"
 
 void unc_lines_free(struct unc_line *lines, size_t count)
@@ -26,17 +29,77 @@ static int place_socket(const struct uncore_monitor *m, const struct unc_item *i
 	return unc_topology_socket(&m->machine->topology, place_want(m, item, place)->cpu);
 }
 
+static bool single(const struct uncore_monitor *m)
+{
+	return m->level == UNCORE_LEVEL_INSTANCE;
+}
+
+/* Metrics are not added up over PMUs with different things at their other ends; events are, as
+ * perf does it. */
+static const char *place_role(const struct uncore_monitor *m, const struct unc_item *item,
+			      size_t place)
+{
+	return item->metric || single(m) ? place_want(m, item, place)->pmu->role : NULL;
+}
+
+static int compare_roles(const char *a, const char *b)
+{
+	return strcmp(a ? a : "", b ? b : "");
+}
+
 /* True when `place` belongs to the line. */
 static bool belongs(const struct uncore_monitor *m, const struct unc_item *item,
 		    const struct unc_line *line, size_t place)
 {
 	const struct unc_want *want = place_want(m, item, place);
 
-	if (m->level == UNCORE_LEVEL_INSTANCE)
-		return want->pmu == line->pmu && want->cpu == line->cpu;
+	if (single(m))
+		return want->pmu == line->pmu && want->cpu == line->cpu && want->port == line->port;
+	if (compare_roles(place_role(m, item, place), line->role) != 0)
+		return false;
 	if (m->level == UNCORE_LEVEL_SOCKET)
 		return place_socket(m, item, place) == line->socket;
 	return true;
+}
+
+/* The first of the machine's sockets, from the i-th on, without a place of a metric whose family
+ * every socket has; -1: none. With the socket of some place not known none is said to be. */
+static int absent_socket(const struct uncore_monitor *m, const struct unc_item *item, size_t i)
+{
+	const struct unc_topology *t = &m->machine->topology;
+
+	if (!item->metric || !item->metric->family->each_socket)
+		return -1;
+	for (; i < t->socket_count; i++) {
+		size_t p = 0;
+
+		while (p < item->place_count && place_socket(m, item, p) >= 0 &&
+		       place_socket(m, item, p) != t->sockets[i])
+			p++;
+		if (p == item->place_count)
+			return t->sockets[i];
+	}
+	return -1;
+}
+
+/* What the values of a line cannot exceed. */
+static double line_ceiling(const struct uncore_monitor *m, const struct unc_item *item,
+			   const struct unc_line *line)
+{
+	const char *instance = item->metric ? item->metric->family->instance : "";
+	bool channel = strcmp(instance, "memory channel") == 0;
+
+	if (!item->metric || item->metric->ceiling == UNC_CEILING_NONE)
+		return NAN;
+	if (item->metric->ceiling == UNC_CEILING_PORT)
+		return line->port ? line->port->link_rate : NAN;
+	if (item->metric->ceiling != UNC_CEILING_MEMORY)
+		return NAN; /* nothing here tells the rate of a link between sockets */
+	if (m->level == UNCORE_LEVEL_MACHINE)
+		return unc_ceiling_memory(m->machine, -1, false);
+	if (line->socket < 0 || (single(m) && !channel && strcmp(instance, "socket") != 0))
+		return NAN;
+	return unc_ceiling_memory(m->machine, line->socket, single(m) && channel);
 }
 
 static int fill_event(const struct uncore_monitor *m, const struct unc_item *item,
@@ -60,27 +123,44 @@ static int fill_event(const struct uncore_monitor *m, const struct unc_item *ite
 	return 0;
 }
 
-/* The line that `place` of the item belongs to, with all other places of that line. */
-static int make_line(const struct uncore_monitor *m, const struct unc_item *item, size_t place,
-		     struct unc_line *line)
+/* The line that `place` of the item belongs to, without its counters. */
+static struct unc_line line_of(const struct uncore_monitor *m, const struct unc_item *item,
+			       size_t place)
 {
 	const struct unc_want *want = place_want(m, item, place);
-	bool summed = m->level == UNCORE_LEVEL_MACHINE;
-	bool single = m->level == UNCORE_LEVEL_INSTANCE;
-
-	*line = (struct unc_line){
-		.name = item->metric ? item->metric->name : item->name,
-		.family = item->metric ? item->metric->family->name : NULL,
-		.unit = item->metric ? item->metric->unit : item->unit,
-		.formula = item->metric ? item->metric->formula : NULL,
-		.socket = summed ? -1 : place_socket(m, item, place),
-		.cpu = single ? want->cpu : -1,
-		.pmu = single ? want->pmu : NULL,
-		.snapshot = item->snapshot,
-		.left_out = single ? 0 : item->left_out,
-		.left_why = item->left_why,
-		.event_count = item->event_count,
+	struct unc_line line = {
+		.socket = m->level == UNCORE_LEVEL_MACHINE ? -1 : place_socket(m, item, place),
+		.cpu = single(m) ? want->cpu : -1,
+		.pmu = single(m) ? want->pmu : NULL,
+		.port = want->port,
+		.role = place_role(m, item, place),
+		.absent = -1,
 	};
+
+	for (size_t p = 0; p < item->place_count; p++)
+		if (belongs(m, item, &line, p) && place_want(m, item, p)->port != line.port)
+			line.port = NULL;
+	if (m->level == UNCORE_LEVEL_MACHINE)
+		line.absent = absent_socket(m, item, 0);
+	return line;
+}
+
+/* Adds a line that so far has a place only. There is room. */
+static int add_line(struct uncore_monitor *m, const struct unc_item *item, struct unc_line where)
+{
+	struct unc_line *line = &m->lines[m->line_count++];
+
+	*line = where;
+	line->name = item->metric ? item->metric->name : item->name;
+	line->family = item->metric ? item->metric->family->name : NULL;
+	line->unit = item->metric ? item->metric->unit : item->unit;
+	line->formula = item->metric ? item->metric->formula : NULL;
+	line->filter = item->filter;
+	line->ceiling = line_ceiling(m, item, line);
+	line->snapshot = item->snapshot;
+	line->left_out = single(m) ? 0 : item->left_out;
+	line->left_why = item->left_why;
+	line->event_count = item->event_count;
 	line->events = calloc(item->event_count, sizeof(*line->events));
 	if (!line->events)
 		return -ENOMEM;
@@ -90,11 +170,13 @@ static int make_line(const struct uncore_monitor *m, const struct unc_item *item
 	return 0;
 }
 
-static int compare_sockets(const void *a, const void *b)
+static int compare_lines(const void *a, const void *b)
 {
 	const struct unc_line *x = a, *y = b;
 
-	return x->socket < y->socket ? -1 : x->socket > y->socket;
+	if (x->socket != y->socket)
+		return x->socket < y->socket ? -1 : 1;
+	return compare_roles(x->role, y->role);
 }
 
 static bool place_known(const struct uncore_monitor *m, const struct unc_item *item,
@@ -108,23 +190,31 @@ static bool place_known(const struct uncore_monitor *m, const struct unc_item *i
 
 static int add_lines(struct uncore_monitor *m, const struct unc_item *item)
 {
-	size_t first = m->line_count;
+	size_t first = m->line_count, sockets = m->machine->topology.socket_count;
 	struct unc_line *lines;
 
 	if (!item->place_count)
 		return 0;
-	lines = reallocarray(m->lines, first + item->place_count, sizeof(*m->lines));
+	lines = reallocarray(m->lines, first + item->place_count + sockets, sizeof(*m->lines));
 	if (!lines)
 		return -ENOMEM;
 	m->lines = lines;
 	for (size_t p = 0; p < item->place_count; p++) {
 		if (place_known(m, item, &lines[first], m->line_count - first, p))
 			continue;
-		if (make_line(m, item, p, &lines[m->line_count++]) < 0)
+		if (add_line(m, item, line_of(m, item, p)) < 0)
 			return -ENOMEM;
 	}
-	if (m->level == UNCORE_LEVEL_SOCKET)
-		qsort(&lines[first], m->line_count - first, sizeof(*lines), compare_sockets);
+	if (m->level != UNCORE_LEVEL_SOCKET)
+		return 0;
+	for (size_t i = 0; i < sockets; i++) {
+		int socket = m->machine->topology.sockets[i];
+		struct unc_line where = {.socket = socket, .cpu = -1, .absent = socket};
+
+		if (absent_socket(m, item, i) == socket && add_line(m, item, where) < 0)
+			return -ENOMEM;
+	}
+	qsort(&lines[first], m->line_count - first, sizeof(*lines), compare_lines);
 	return 0;
 }
 

@@ -7,18 +7,20 @@
 #include "glob.h"
 #include "monitor.h"
 
-/* "memory.*", or "intel-imc/memory.*". */
+/* "memory.*", or "intel-imc/memory.*". The cells of a matrix are many and say together what others
+ * say in one row: whoever wants everything does not mean them. */
 static bool matches(const struct uncore_metric *metric, const char *pattern)
 {
 	const char *slash = strchr(pattern, '/');
-	size_t len;
+	const char *name = slash ? slash + 1 : pattern;
+	size_t len = slash ? (size_t)(slash - pattern) : 0;
 
-	if (!slash)
-		return unc_glob_matches(pattern, metric->name);
-	len = (size_t)(slash - pattern);
-	return strlen(metric->family->name) == len &&
-	       memcmp(metric->family->name, pattern, len) == 0 &&
-	       unc_glob_matches(slash + 1, metric->name);
+	if (slash && (strlen(metric->family->name) != len ||
+		      memcmp(metric->family->name, pattern, len) != 0))
+		return false;
+	if (*name && strchr("*?[", *name) && strncmp(metric->name, "matrix.", 7) == 0)
+		return false;
+	return unc_glob_matches(name, metric->name);
 }
 
 static bool has_metric(const struct uncore_monitor *m, const struct uncore_metric *metric)

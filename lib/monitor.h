@@ -26,6 +26,7 @@ struct unc_item {
 	size_t event_count;
 	size_t left_out; /* PMUs that belong to it and could not be planned */
 	char *left_why;  /* of the first of them */
+	char *filter;    /* metrics: "from=cpu to=memory"; NULL: none */
 	double *scales; /* metrics: per event, the kernel's scale where the data file asks for it */
 };
 

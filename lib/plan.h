@@ -20,8 +20,9 @@ struct unc_wanted {
 struct unc_want {
 	const struct uncore_pmu *pmu;
 	int cpu;
-	bool together; /* one window for all its events */
-	bool strict;   /* and it is an error when that cannot be */
+	const struct uncore_device *port; /* the root port it is restricted to; NULL: none */
+	bool together;                    /* one window for all its events */
+	bool strict;                      /* and it is an error when that cannot be */
 	struct unc_wanted *events;
 	size_t count;
 	int group;    /* number of its "{}" within one add; -1: none */

@@ -69,6 +69,11 @@ const char *uncore_pmu_identifier(const struct uncore_pmu *p)
 	return p->identifier;
 }
 
+const char *uncore_pmu_role(const struct uncore_pmu *p)
+{
+	return p->role;
+}
+
 bool uncore_pmu_is_core(const struct uncore_pmu *p)
 {
 	return p->is_core;

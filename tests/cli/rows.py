@@ -9,7 +9,7 @@ import math
 SCHEMA = 1
 COLUMNS = (
     "time interval total source kind name family socket pmu cpu value unit rate quality coverage "
-    "instances count enabled_ns running_ns reason"
+    "instances count enabled_ns running_ns reason role filter port ceiling"
 ).split()
 QUALITIES = ("measured", "scaled", "partial", "suspect", "unavailable")
 
@@ -67,6 +67,14 @@ def json_rows(text):
             check(row[key] is None or isinstance(row[key], int), f"{key} is no integer: {row}")
         for key in ("time", "interval"):
             check(isinstance(row[key], (int, float)), f"{key} is no number: {row}")
+        for key in ("role", "filter", "port"):
+            check(row[key] is None or row[key] and isinstance(row[key], str), f"{key}: {row}")
+        ceiling = row["ceiling"]
+        check(ceiling is None or ceiling > 0 and row["unit"] == "B/s", f"ceiling: {row}")
+        if ceiling and row["value"] and row["value"] > 1.05 * ceiling:
+            check(row["quality"] == "suspect", f"over its ceiling: {row}")
+        if row["unit"] == "ratio" and row["value"] and row["value"] > 1.05:
+            check(row["quality"] == "suspect", f"over 100 %: {row}")
     return rows
 
 
@@ -87,7 +95,7 @@ def csv_rows(text, separator=","):
         check(row["total"] in ("true", "false"), f"total is {row['total']!r}")
         check(row["quality"] in QUALITIES, f"quality is {row['quality']!r}")
         check(row["value"] or row["reason"], f"no value and no reason: {row}")
-        for key in ("time", "interval", "value", "rate", "coverage"):
+        for key in ("time", "interval", "value", "rate", "coverage", "ceiling"):
             check(not row[key] or math.isfinite(float(row[key])), f"{key} is not finite: {row}")
         for key in ("instances", "count", "enabled_ns", "running_ns"):
             check(not row[key] or row[key].isdigit(), f"{key} is no whole number: {row}")

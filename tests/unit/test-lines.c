@@ -47,6 +47,8 @@ static void begin(struct stage *s, const char *formula)
 		.formula = s->formula,
 		.socket = -1,
 		.cpu = -1,
+		.ceiling = NAN,
+		.absent = -1,
 		.events = s->events,
 	};
 }

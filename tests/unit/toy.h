@@ -105,6 +105,9 @@ static inline void toy_begin(struct toy *t, enum uncore_level level)
 	snprintf(spec, sizeof(spec), "sim:%s/sim.yaml,step=1s", t->tree.dir);
 	assert_int_equal(uncore_new(&t->u), 0);
 	toy_ok(t, uncore_set_source(t->u, spec));
+	snprintf(spec, sizeof(spec), "%s/data", t->tree.dir); /* families of the test's own */
+	if (access(spec, F_OK) == 0)
+		toy_ok(t, uncore_add_data(t->u, spec));
 	toy_ok(t, uncore_scan(t->u));
 	toy_ok(t, uncore_monitor_new(&t->m, t->u));
 	toy_ok(t, uncore_monitor_set_level(t->m, level));

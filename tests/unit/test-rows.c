@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: MIT */
+/* What rows say beside a value: the other end, the ceiling, and a socket that is missing. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "ceiling.h"
+#include "toy.h"
+
+/* The linker sends the library's calls here: 100 GB/s for each socket of two, in four channels. */
+double __wrap_unc_ceiling_memory(struct uncore *u, int socket, bool one_channel);
+
+double __wrap_unc_ceiling_memory(struct uncore *u, int socket, bool one_channel)
+{
+	(void)u;
+	return (socket < 0 ? 200e9 : 100e9) / (one_channel ? 4 : 1);
+}
+
+#define METRIC(name, unit, more)                          \
+	"  " name ":\n    title: t\n    unit: " unit "\n" \
+	"    formula: data / seconds\n    evidence: x\n" more
+#define FAMILY(name, instance, pmu, more)                                                    \
+	"family: " name "\ntitle: t\ninstance: " instance "\npmus: [{name: '" pmu "'}]\n"    \
+	"each_socket: true\n" more                                                           \
+	"events: {data: {title: t, terms: event=1, evidence: x}}\nmetrics:\n" METRIC(        \
+		"x.bandwidth", "B/s", "    ceiling: memory\n") METRIC("x.load", "ratio", "") \
+		METRIC("matrix.x", "B/s", "")
+
+/* Two links of the first socket and one of the second, and a memory channel of the first. */
+static void make(struct toy *t, enum uncore_level level, const char *rates)
+{
+	toy_make(t, rates);
+	machine_pmu(&t->tree, "link_0", "31\n", "0\n");
+	machine_pmu(&t->tree, "link_1", "32\n", "1\n");
+	machine_pmu(&t->tree, "link_2", "33\n", "2\n");
+	machine_pmu(&t->tree, "channel_0", "34\n", "0\n");
+	tree_pmu(&t->tree, "link_0", "peer", "nr_gpu=2\n");
+	tree_pmu(&t->tree, "link_1", "peer", "nr_cpu=1\n");
+	tree_pmu(&t->tree, "link_2", "peer", "nr_gpu=1\n");
+	tree_put(&t->tree, "data/link.yaml",
+		 FAMILY("toy-link", "socket", "link_{n}",
+			"role: {attribute: peer, values: {nr_gpu: GPU, nr_cpu: CPU socket}}\n"));
+	tree_put(&t->tree, "data/channel.yaml",
+		 FAMILY("toy-channel", "memory channel", "channel_{n}", ""));
+	toy_begin(t, level);
+}
+
+static void play(struct toy *t, const char *what)
+{
+	if (strchr(what, '='))
+		toy_ok(t, uncore_monitor_add_events(t->m, what));
+	else
+		toy_ok(t, uncore_monitor_add_metrics(t->m, what));
+	toy_start(t);
+	toy_ok(t, uncore_monitor_read(t->m, t->s));
+}
+
+struct expected {
+	int socket;
+	const char *pmu, *role;
+	double value, ceiling;
+	enum uncore_quality quality;
+	const char *reason;
+};
+
+static void assert_rows(const struct toy *t, const struct expected *all, size_t count)
+{
+	assert_int_equal(uncore_sample_count(t->s), count);
+	for (size_t i = 0; i < count; i++) {
+		const struct uncore_row *row = uncore_sample_row(t->s, i);
+		const struct expected *x = &all[i];
+
+		assert_int_equal(row->socket, x->socket);
+		assert_string_equal(row->pmu ? uncore_pmu_name(row->pmu) : "",
+				    x->pmu ? x->pmu : "");
+		assert_string_equal(row->role ? row->role : "", x->role ? x->role : "");
+		assert_true(isnan(x->value) ? isnan(row->value) : row->value == x->value);
+		assert_true(isnan(x->ceiling) ? isnan(row->ceiling) : row->ceiling == x->ceiling);
+		assert_int_equal(row->quality, x->quality);
+		if (x->reason)
+			assert_contains(row->reason, x->reason);
+		else
+			assert_null(row->reason);
+		assert_null(row->port);
+		assert_null(row->filter);
+	}
+}
+
+#define RATE(pmu, rate) "  - {pmu: " pmu ", event: event=1, constant: " rate "}\n"
+#define RATES \
+	RATE("link_0", "1e9") RATE("link_1", "2e9") RATE("link_2", "4e9") RATE("channel", "1e9")
+
+static void roles_are_not_added_up(void **state)
+{
+	static const struct expected machine[] = {
+		{-1, NULL, "GPU", 5e9, 200e9, UNCORE_MEASURED, NULL},
+		{-1, NULL, "CPU socket", 2e9, 200e9, UNCORE_MEASURED, NULL},
+	};
+	static const struct expected sockets[] = {
+		{36, NULL, "CPU socket", 2e9, 100e9, UNCORE_MEASURED, NULL},
+		{36, NULL, "GPU", 1e9, 100e9, UNCORE_MEASURED, NULL},
+		{2364, NULL, "GPU", 4e9, 100e9, UNCORE_MEASURED, NULL},
+	};
+	static const struct expected instances[] = {
+		{36, "link_0", "GPU", 1e9, 100e9, UNCORE_MEASURED, NULL},
+		{36, "link_1", "CPU socket", 2e9, 100e9, UNCORE_MEASURED, NULL},
+		{2364, "link_2", "GPU", 4e9, 100e9, UNCORE_MEASURED, NULL},
+	};
+	static const struct {
+		const struct expected *rows;
+		size_t count;
+	} levels[] = {{machine, 2}, {sockets, 3}, {instances, 3}};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(levels); i++) {
+		struct toy t;
+
+		make(&t, (enum uncore_level)i, RATES);
+		play(&t, "toy-link/x.bandwidth");
+		assert_rows(&t, levels[i].rows, levels[i].count);
+		toy_end(&t);
+	}
+}
+
+/* As perf adds them up. */
+static void events_have_a_role_one_by_one_only(void **state)
+{
+	static const struct expected sum = {-1, NULL, NULL, 7e9, NAN, UNCORE_MEASURED, NULL};
+	struct toy t;
+
+	(void)state;
+	make(&t, UNCORE_LEVEL_MACHINE, RATES);
+	play(&t, "link/event=1/");
+	assert_rows(&t, &sum, 1);
+	toy_end(&t);
+	make(&t, UNCORE_LEVEL_INSTANCE, RATES);
+	play(&t, "link/event=1/");
+	assert_string_equal(uncore_sample_row(t.s, 1)->role, "CPU socket");
+	toy_end(&t);
+}
+
+static void a_role_that_is_not_told(void **state)
+{
+	char peer[400];
+	struct toy t;
+
+	(void)state;
+	make(&t, UNCORE_LEVEL_INSTANCE, RATES);
+	tree_pmu(&t.tree, "link_0", "peer", "nr_other=1\n");
+	snprintf(peer, sizeof(peer), "%s/" TREE_PMU "link_1/peer", t.tree.dir);
+	tree_require(unlink(peer) == 0, peer);
+	uncore_monitor_free(t.m);
+	toy_ok(&t, uncore_scan(t.u));
+	toy_ok(&t, uncore_monitor_new(&t.m, t.u));
+	play(&t, "toy-link/x.bandwidth");
+	assert_int_equal(uncore_sample_count(t.s), 2);
+	assert_null(uncore_sample_row(t.s, 0)->role);
+	assert_true(uncore_sample_row(t.s, 0)->value == 3e9);
+	assert_string_equal(uncore_sample_row(t.s, 1)->role, "GPU");
+	toy_end(&t);
+}
+
+static void a_socket_without_pmu(void **state)
+{
+	static const struct expected machine = {-1,
+						NULL,
+						NULL,
+						1e9,
+						200e9,
+						UNCORE_PARTIAL,
+						"socket 2364 has no PMU of toy-channel"};
+	static const struct expected sockets[] = {
+		{36, NULL, NULL, 1e9, 100e9, UNCORE_MEASURED, NULL},
+		{2364, NULL, NULL, NAN, 100e9, UNCORE_UNAVAILABLE,
+		 "socket 2364 has no PMU of toy-channel"},
+	};
+	static const struct expected instance = {36,   "channel_0",     NULL, 1e9,
+						 25e9, UNCORE_MEASURED, NULL};
+	struct toy t;
+
+	(void)state;
+	make(&t, UNCORE_LEVEL_MACHINE, RATES);
+	play(&t, "toy-channel/x.bandwidth");
+	assert_rows(&t, &machine, 1);
+	toy_end(&t);
+	make(&t, UNCORE_LEVEL_SOCKET, RATES);
+	play(&t, "toy-channel/x.bandwidth");
+	assert_rows(&t, sockets, 2);
+	toy_end(&t);
+	make(&t, UNCORE_LEVEL_INSTANCE, RATES);
+	play(&t, "toy-channel/x.bandwidth");
+	assert_rows(&t, &instance, 1);
+	toy_end(&t);
+}
+
+/* 5 % over is believed, more is not. */
+static void over_the_ceiling(void **state)
+{
+	static const struct {
+		const char *rate;
+		enum uncore_quality quality;
+		const char *reason;
+	} all[] = {
+		{RATE("channel", "26.25e9"), UNCORE_MEASURED, NULL},
+		{RATE("channel", "26.26e9"), UNCORE_SUSPECT,
+		 "26.26 GB/s are more than the ceiling of 25.00 GB/s"},
+	};
+	struct toy t;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(all); i++) {
+		make(&t, UNCORE_LEVEL_INSTANCE, all[i].rate);
+		play(&t, "toy-channel/x.bandwidth");
+		assert_int_equal(uncore_sample_row(t.s, 0)->quality, all[i].quality);
+		if (all[i].reason)
+			assert_string_equal(uncore_sample_row(t.s, 0)->reason, all[i].reason);
+		toy_end(&t);
+	}
+}
+
+static void over_100_percent(void **state)
+{
+	static const struct expected rows[] = {
+		{36, "link_0", "GPU", 1, NAN, UNCORE_MEASURED, NULL},
+		{36, "link_1", "CPU socket", 2, NAN, UNCORE_SUSPECT, "over 100 %"},
+		{2364, "link_2", "GPU", 1, NAN, UNCORE_MEASURED, NULL},
+	};
+	struct toy t;
+
+	(void)state;
+	make(&t, UNCORE_LEVEL_INSTANCE, RATE("link_1", "2") RATE("link", "1"));
+	play(&t, "toy-link/x.load");
+	assert_rows(&t, rows, 3);
+	toy_end(&t);
+}
+
+static void wildcards_leave_out_the_matrix(void **state)
+{
+	static const struct {
+		const char *pattern;
+		bool matrix;
+	} all[] = {
+		{"*", false},          {"?atrix.x", false}, {"toy-link/*", false},
+		{"*.x", false},        {"matrix.*", true},  {"toy-link/matrix.*", true},
+		{"toy-link/m*", true},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(all); i++) {
+		struct toy t;
+		bool found = false;
+		int r;
+
+		make(&t, UNCORE_LEVEL_MACHINE, RATES);
+		r = uncore_monitor_add_metrics(t.m, all[i].pattern);
+		if (r == 0) {
+			toy_start(&t);
+			toy_ok(&t, uncore_monitor_read(t.m, t.s));
+			for (size_t k = 0; k < uncore_sample_count(t.s); k++)
+				found = found ||
+					strcmp(uncore_sample_row(t.s, k)->name, "matrix.x") == 0;
+		}
+		assert_true(found == all[i].matrix);
+		toy_end(&t);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(roles_are_not_added_up),
+		cmocka_unit_test(events_have_a_role_one_by_one_only),
+		cmocka_unit_test(a_role_that_is_not_told),
+		cmocka_unit_test(a_socket_without_pmu),
+		cmocka_unit_test(over_the_ceiling),
+		cmocka_unit_test(over_100_percent),
+		cmocka_unit_test(wildcards_leave_out_the_matrix),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
