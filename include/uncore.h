@@ -272,6 +272,7 @@ enum uncore_level {
 	UNCORE_LEVEL_MACHINE,  /* one row per metric or event */
 	UNCORE_LEVEL_SOCKET,   /* one row per socket */
 	UNCORE_LEVEL_INSTANCE, /* one row per PMU and CPU, nothing summed */
+	UNCORE_LEVEL_PORT, /* one per PCIe root port where a PMU can tell them apart, else as above */
 };
 
 /* A monitor of a scanned machine, with nothing in it. -EINVAL: not scanned. */
@@ -281,6 +282,22 @@ void uncore_monitor_free(struct uncore_monitor *m);
 
 /* Default UNCORE_LEVEL_MACHINE. Before anything is added. */
 int uncore_monitor_set_level(struct uncore_monitor *m, enum uncore_level level);
+
+/*
+ * Restricts the metrics added from now on; `value` NULL: no longer. Events are not restricted. What
+ * words a family knows is in its data file. Words that commas separate are ORed.
+ *   "from", "to"  who asks, and what is asked: cpu, device, remote ...; memory, gpu, cxl, remote ...
+ *   "gpu"         GPUs by number
+ *   "port"        PCIe root ports, by address or as PMUs number them: SOCKET:RC:INDEX
+ *   "device"      one PCI device, as uncore_device_find() takes it: by the narrowest filter that
+ *                 each family has, be it that of its root port (then a note says what else is
+ *                 counted with it); not together with "port" or "address"
+ *   "address"     ranges of memory: BASE/SIZE, a power of two and aligned (64K, 1G: powers of 1024)
+ * -EINVAL, -ENOENT, -ENODEV: there is no such thing on this machine; the sentence says what there
+ * is. Metrics that cannot be restricted so are -ENODEV when they are added; of several that a
+ * pattern names, those are left out, with a note.
+ */
+int uncore_monitor_set_filter(struct uncore_monitor *m, const char *kind, const char *value);
 
 /* Adds events in perf's syntax: "pmu/term=value,alias/modifier", lists, "{a,b}" groups, PMU globs
  * and suffix rule. Nothing is added on failure. -EINVAL, -ENODEV as above. */

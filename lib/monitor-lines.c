@@ -31,7 +31,7 @@ static int place_socket(const struct uncore_monitor *m, const struct unc_item *i
 
 static bool single(const struct uncore_monitor *m)
 {
-	return m->level == UNCORE_LEVEL_INSTANCE;
+	return m->level == UNCORE_LEVEL_INSTANCE || m->level == UNCORE_LEVEL_PORT;
 }
 
 /* Metrics are not added up over PMUs with different things at their other ends; events are, as
@@ -68,7 +68,7 @@ static int absent_socket(const struct uncore_monitor *m, const struct unc_item *
 {
 	const struct unc_topology *t = &m->machine->topology;
 
-	if (!item->metric || !item->metric->family->each_socket)
+	if (!item->metric || !item->metric->family->each_socket || item->narrowed)
 		return -1;
 	for (; i < t->socket_count; i++) {
 		size_t p = 0;
@@ -102,10 +102,27 @@ static double line_ceiling(const struct uncore_monitor *m, const struct unc_item
 	return unc_ceiling_memory(m->machine, line->socket, single(m) && channel);
 }
 
+/* What no filter restricts is counted once for a PMU and CPU, however many parts of what it counts
+ * the line sums. */
+static bool counted_before(const struct uncore_monitor *m, const struct unc_item *item,
+			   const struct unc_line *line, size_t place)
+{
+	const struct unc_want *want = place_want(m, item, place);
+
+	for (size_t p = 0; p < place; p++) {
+		const struct unc_want *other = place_want(m, item, p);
+
+		if (other->pmu == want->pmu && other->cpu == want->cpu && belongs(m, item, line, p))
+			return true;
+	}
+	return false;
+}
+
 static int fill_event(const struct uncore_monitor *m, const struct unc_item *item,
 		      const struct unc_line *line, size_t k)
 {
 	struct unc_line_event *event = &line->events[k];
+	bool unfiltered = item->metric && item->metric->events[k]->unfiltered;
 
 	event->counters = calloc(item->place_count, sizeof(*event->counters));
 	if (!event->counters)
@@ -116,7 +133,7 @@ static int fill_event(const struct uncore_monitor *m, const struct unc_item *ite
 	for (size_t p = 0; p < item->place_count; p++) {
 		const struct unc_ref *ref = &item->refs[p * item->event_count + k];
 
-		if (belongs(m, item, line, p))
+		if (belongs(m, item, line, p) && !(unfiltered && counted_before(m, item, line, p)))
 			event->counters[event->count++] =
 				m->wants[ref->want].events[ref->event].counter;
 	}

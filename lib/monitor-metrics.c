@@ -23,10 +23,12 @@ static bool matches(const struct uncore_metric *metric, const char *pattern)
 	return unc_glob_matches(name, metric->name);
 }
 
-static bool has_metric(const struct uncore_monitor *m, const struct uncore_metric *metric)
+static bool has_metric(const struct uncore_monitor *m, const struct uncore_metric *metric,
+		       const char *filter)
 {
 	for (size_t i = 0; i < m->item_count; i++)
-		if (m->items[i].metric == metric)
+		if (m->items[i].metric == metric &&
+		    strcmp(m->items[i].filter ? m->items[i].filter : "", filter) == 0)
 			return true;
 	return false;
 }
@@ -59,64 +61,121 @@ static int take_scale(struct uncore_monitor *m, struct unc_item *item, size_t k,
 	return 0;
 }
 
-/* One PMU and CPU: a want with all events of the metric, and the item's place. */
-static int add_place(struct uncore_monitor *m, struct unc_item *item, const struct uncore_pmu *pmu,
-		     int cpu)
+/* An event of the metric, with a cut's terms put over its own, joins the latest want. */
+static int add_event(struct uncore_monitor *m, struct unc_item *item, size_t k,
+		     const struct unc_cut *cut, struct unc_error *why)
 {
-	const struct uncore_metric *metric = item->metric;
+	const struct unc_event_def *event = item->metric->events[k];
+	struct unc_want *want = &m->wants[m->want_count - 1];
+	struct unc_encoding enc;
+	char *terms;
+	int r = unc_cut_terms(cut, event, want->pmu, &terms);
+
+	if (r < 0)
+		return unc_nomem(why);
+	r = unc_pmu_encode(want->pmu, terms, &enc, why) < 0 ? -ENODEV : 0;
+	if (r == 0 && event->kernel_scale)
+		r = take_scale(m, item, k, &enc);
+	if (r == 0)
+		r = unc_monitor_wanted(m, want, terms, &enc, 0);
+	free(terms);
+	return r;
+}
+
+/* One PMU and CPU, or a part of what it counts: a want with all events of the metric, and the
+ * item's place. */
+static int add_place(struct uncore_monitor *m, struct unc_item *item, const struct uncore_pmu *pmu,
+		     int cpu, const struct unc_cut *cut, struct unc_error *why)
+{
 	struct unc_ref refs[UNC_METRIC_EVENTS];
 	struct unc_want *want = unc_monitor_want(m, pmu, cpu);
 
 	if (!want)
 		return -ENOMEM;
-	want->together = item->event_count > 1 && unc_formula_is_ratio(metric->formula);
+	want->port = cut->port;
+	want->together = item->event_count > 1 && unc_formula_is_ratio(item->metric->formula);
 	for (size_t k = 0; k < item->event_count; k++) {
-		struct unc_encoding enc;
-		int r = unc_event_encode(metric->events[k], pmu, &enc, &m->machine->error);
+		int r = add_event(m, item, k, cut, why);
 
-		if (r < 0)
-			return r;
-		if (metric->events[k]->kernel_scale)
-			r = take_scale(m, item, k, &enc);
-		if (r < 0)
-			return r;
-		r = unc_monitor_wanted(m, want, unc_event_terms(metric->events[k], pmu), &enc, 0);
 		if (r < 0)
 			return r;
 		refs[k] = (struct unc_ref){.want = m->want_count - 1, .event = k};
 	}
-	return unc_item_place(item, refs) < 0 ? unc_nomem(&m->machine->error) : 0;
+	return unc_item_place(item, refs) < 0 ? unc_nomem(why) : 0;
 }
 
-static int add_on_pmu(struct uncore_monitor *m, struct unc_item *item, const struct uncore_pmu *pmu)
+/* -ENODEV with `why`: it cannot be restricted as asked. */
+static int add_on_cpu(struct uncore_monitor *m, struct unc_item *item, const struct uncore_pmu *pmu,
+		      int cpu, struct unc_error *why)
+{
+	struct unc_cuts cuts;
+	int r = unc_monitor_cuts(m, item->metric, pmu, cpu, &cuts, why);
+
+	if (r < 0)
+		return r;
+	for (size_t i = 0; r == 0 && i < cuts.count; i++)
+		r = add_place(m, item, pmu, cpu, &cuts.items[i], why);
+	unc_cuts_finish(&cuts);
+	return r;
+}
+
+static int add_on_pmu(struct uncore_monitor *m, struct unc_item *item, const struct uncore_pmu *pmu,
+		      struct unc_error *why)
 {
 	bool per_package = is_per_package(item->metric, pmu);
+	size_t places = item->place_count, wants = m->want_count;
 
 	for (size_t i = 0; i < pmu->cpus.count; i++) {
 		int r = 0;
 
 		if (!per_package || !unc_monitor_package_seen(m, pmu, i))
-			r = add_place(m, item, pmu, pmu->cpus.ids[i]);
-		if (r < 0)
-			return r;
+			r = add_on_cpu(m, item, pmu, pmu->cpus.ids[i], why);
+		if (r == 0)
+			continue;
+		item->place_count = places;
+		unc_monitor_roll_back(m, m->item_count, wants);
+		return r;
 	}
 	return 0;
 }
 
-static int add_metric(struct uncore_monitor *m, const struct uncore_metric *metric)
+/* The item with what its metric needs before it has places. */
+static struct unc_item *new_item(struct uncore_monitor *m, const struct uncore_metric *metric)
 {
-	const struct unc_family *f = metric->family;
 	struct unc_item *item = unc_monitor_item(m);
 
 	if (!item)
-		return -ENOMEM;
+		return NULL;
 	item->metric = metric;
 	item->event_count = unc_formula_name_count(metric->formula);
 	item->scales = calloc(item->event_count, sizeof(*item->scales));
-	if (!item->scales)
-		return unc_nomem(&m->machine->error);
+	item->narrowed = m->filters.device || m->filters.port_count;
+	if (!item->scales || unc_filters_text(&m->filters, &item->filter) < 0) {
+		unc_nomem(&m->machine->error);
+		return NULL;
+	}
 	for (size_t k = 0; k < item->event_count; k++)
 		item->scales[k] = 1;
+	return item;
+}
+
+static int note_unfit(struct uncore_monitor *m, const struct unc_error *why)
+{
+	struct unc_error note;
+
+	unc_fail(&note, ENODEV, "left out: %s", why->text);
+	return unc_monitor_note_once(m, note.text);
+}
+
+/* On every PMU of the family; on the others where one of them cannot be counted, or not so. */
+static int add_metric(struct uncore_monitor *m, const struct uncore_metric *metric)
+{
+	const struct unc_family *f = metric->family;
+	struct unc_item *item = new_item(m, metric);
+	struct unc_error unfit = {0};
+
+	if (!item)
+		return -ENOMEM;
 	for (size_t i = 0; i < f->pmu_count; i++) {
 		struct unc_error why = {0};
 		int r = 0;
@@ -124,13 +183,23 @@ static int add_metric(struct uncore_monitor *m, const struct uncore_metric *metr
 		if (unc_metric_broken_on(metric, f->pmus[i], &why))
 			r = unc_item_leave_out(item, why.text);
 		else if (unc_metric_on(metric, f->pmus[i]))
-			r = add_on_pmu(m, item, f->pmus[i]);
-		if (r < 0)
+			r = add_on_pmu(m, item, f->pmus[i], &why);
+		if (r == -ENODEV && !unfit.text[0])
+			unfit = why;
+		else if (r < 0 && r != -ENODEV)
 			return r == -ENOMEM ? unc_nomem(&m->machine->error) : r;
 	}
+	if (!item->place_count && unfit.text[0])
+		return unc_fail(&m->machine->error, ENODEV, "%s", unfit.text);
+	if (!item->place_count && item->narrowed)
+		return unc_fail(&m->machine->error, ENODEV,
+				"no PMU of %s counts what '%s' names here", f->name, item->filter);
 	if (!item->place_count)
 		return unc_fail(&m->machine->error, ENODEV, "%s: %s", metric->name,
 				item->left_why ? item->left_why : "no PMU here has its events");
+	/* What the user named is found, so it is not where nobody knows. */
+	if (unfit.text[0] && !item->narrowed && note_unfit(m, &unfit) < 0)
+		return -ENOMEM;
 	/* One by one the PMUs have rows of their own, and this one has none to say it. */
 	return item->left_out
 		       ? unc_monitor_note(m, "%s: left out: %s", metric->name, item->left_why)
@@ -195,10 +264,33 @@ static int none_here(const struct uncore_monitor *m, const char *pattern)
 	return -ENODEV;
 }
 
+/* One of those that match: added, or (`unfit` says why) not, since the filters do not suit it. */
+static int try_metric(struct uncore_monitor *m, const struct uncore_metric *metric,
+		      struct unc_error *unfit)
+{
+	size_t items = m->item_count, wants = m->want_count;
+	char *filter;
+	int r = unc_filters_text(&m->filters, &filter);
+
+	if (r < 0)
+		return unc_nomem(&m->machine->error);
+	if (!has_metric(m, metric, filter ? filter : ""))
+		r = add_metric(m, metric);
+	if (r == -ENODEV && filter) {
+		unc_monitor_roll_back(m, items, wants);
+		if (!unfit->text[0])
+			*unfit = m->machine->error;
+		r = note_unfit(m, &m->machine->error);
+	}
+	free(filter);
+	return r;
+}
+
 int uncore_monitor_add_metrics(struct uncore_monitor *m, const char *pattern)
 {
 	const struct unc_catalogue *c = &m->machine->catalogue;
 	size_t items = m->item_count, wants = m->want_count;
+	struct unc_error unfit = {0};
 	bool known = false, here = false;
 
 	if (m->planned)
@@ -214,9 +306,7 @@ int uncore_monitor_add_metrics(struct uncore_monitor *m, const char *pattern)
 		if (uncore_metric_missing(metric))
 			continue;
 		here = true;
-		if (has_metric(m, metric))
-			continue;
-		r = add_metric(m, metric);
+		r = try_metric(m, metric, &unfit);
 		if (r < 0) {
 			unc_monitor_roll_back(m, items, wants);
 			return r;
@@ -224,5 +314,7 @@ int uncore_monitor_add_metrics(struct uncore_monitor *m, const char *pattern)
 	}
 	if (!known)
 		return no_such_metric(m, pattern);
+	if (here && m->item_count == items && unfit.text[0])
+		return unc_fail(&m->machine->error, ENODEV, "%s", unfit.text);
 	return here ? 0 : none_here(m, pattern);
 }

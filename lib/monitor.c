@@ -53,6 +53,7 @@ void uncore_monitor_free(struct uncore_monitor *m)
 	unc_monitor_roll_back(m, 0, 0);
 	free(m->items);
 	free(m->wants);
+	unc_filters_finish(&m->filters);
 	unc_names_finish(&m->strings);
 	unc_names_finish(&m->notes);
 	m->machine->monitors--;
@@ -64,7 +65,7 @@ int uncore_monitor_set_level(struct uncore_monitor *m, enum uncore_level level)
 	if (m->item_count)
 		return unc_fail(&m->machine->error, EBUSY,
 				"the level must be set before events or metrics are added");
-	if ((unsigned)level > UNCORE_LEVEL_INSTANCE)
+	if ((unsigned)level > UNCORE_LEVEL_PORT)
 		return unc_fail(&m->machine->error, EINVAL, "%d is no level", (int)level);
 	m->level = level;
 	return 0;
@@ -389,6 +390,11 @@ int unc_monitor_note(struct uncore_monitor *m, const char *fmt, ...)
 	vsnprintf(note, sizeof(note), fmt, args);
 	va_end(args);
 	return unc_names_add(&m->notes, note) < 0 ? unc_nomem(&m->machine->error) : 0;
+}
+
+int unc_monitor_note_once(struct uncore_monitor *m, const char *note)
+{
+	return unc_names_has(&m->notes, note) ? 0 : unc_monitor_note(m, "%s", note);
 }
 
 size_t uncore_monitor_note_count(const struct uncore_monitor *m)

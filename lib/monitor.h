@@ -27,12 +27,49 @@ struct unc_item {
 	size_t left_out; /* PMUs that belong to it and could not be planned */
 	char *left_why;  /* of the first of them */
 	char *filter;    /* metrics: "from=cpu to=memory"; NULL: none */
+	bool narrowed;   /* metrics: by its filter to some ports, so that sockets may lack it */
 	double *scales; /* metrics: per event, the kernel's scale where the data file asks for it */
+};
+
+#define UNC_FILTER_CHOICES 16 /* of one kind, at once */
+#define UNC_FILTER_ROOM 128   /* for one word of the user's */
+
+/* A root port that the user named. */
+struct unc_port_choice {
+	const struct uncore_device *device; /* NULL: by the numbers in names of PMUs */
+	uint64_t socket, rc, index;
+};
+
+struct unc_range {
+	uint64_t base, mask; /* as struct unc_filter's {base} and {mask} */
+};
+
+/* What restricts the metrics added from now on. */
+struct unc_filters {
+	char *value[UNC_FILTERS]; /* as the user wrote it; NULL: none */
+	uint64_t gpus;            /* bit n: GPU n */
+	const struct uncore_device *device;
+	struct unc_port_choice ports[UNC_FILTER_CHOICES];
+	size_t port_count;
+	struct unc_range ranges[UNC_FILTER_CHOICES];
+	size_t range_count;
+};
+
+/* One way to restrict the events of a PMU on a CPU: it is a place of its own. */
+struct unc_cut {
+	const struct uncore_device *port; /* that it covers; NULL: several, or not known */
+	char *terms;                      /* "src_rp_mask=0x1"; "": none */
+};
+
+struct unc_cuts {
+	struct unc_cut *items;
+	size_t count;
 };
 
 struct uncore_monitor {
 	struct uncore *machine;
 	enum uncore_level level;
+	struct unc_filters filters;
 	struct unc_item *items;
 	size_t item_count;
 	struct unc_want *wants;
@@ -67,6 +104,8 @@ struct unc_item *unc_monitor_item(struct uncore_monitor *m);
 /* Adds something worth telling. -ENOMEM. */
 int unc_monitor_note(struct uncore_monitor *m, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
+/* The same, unless it has been told. */
+int unc_monitor_note_once(struct uncore_monitor *m, const char *note);
 /* Notes a PMU that belongs to the item and cannot be counted: its rows are partial. */
 int unc_item_leave_out(struct unc_item *item, const char *why);
 /* Adds a place: `event_count` refs, copied. */
@@ -77,6 +116,20 @@ bool unc_monitor_package_seen(const struct uncore_monitor *m, const struct uncor
 			      size_t i);
 /* Forgets items and wants added since the counts were these (a failed add adds nothing). */
 void unc_monitor_roll_back(struct uncore_monitor *m, size_t item_count, size_t want_count);
+
+/* "from=cpu to=memory", or NULL without filters. -ENOMEM. */
+int unc_filters_text(const struct unc_filters *f, char **out);
+void unc_filters_finish(struct unc_filters *f);
+
+/* How the filters and the level restrict the metric's events on this PMU and CPU: none at all when
+ * it counts nothing of what is asked. -ENODEV with a sentence: it cannot be restricted so. */
+int unc_monitor_cuts(struct uncore_monitor *m, const struct uncore_metric *metric,
+		     const struct uncore_pmu *pmu, int cpu, struct unc_cuts *out,
+		     struct unc_error *why);
+void unc_cuts_finish(struct unc_cuts *c);
+/* The event's terms on this PMU with those of a cut put over them; the caller's to free. -ENOMEM. */
+int unc_cut_terms(const struct unc_cut *cut, const struct unc_event_def *event,
+		  const struct uncore_pmu *pmu, char **out);
 
 /* Makes plan and lines of all items, once. */
 int unc_monitor_plan(struct uncore_monitor *m);

@@ -194,8 +194,8 @@ static void levels(void **state)
 
 	(void)state;
 	toy_play(&t, UNCORE_LEVEL_MACHINE);
-	assert_fails(&t, uncore_monitor_set_level(t.m, (enum uncore_level)3), EINVAL,
-		     "3 is no level");
+	assert_fails(&t, uncore_monitor_set_level(t.m, (enum uncore_level)4), EINVAL,
+		     "4 is no level");
 	toy_ok(&t, uncore_monitor_set_level(t.m, UNCORE_LEVEL_INSTANCE));
 	toy_ok(&t, uncore_monitor_add_events(t.m, "toy/ticks/"));
 	assert_fails(&t, uncore_monitor_set_level(t.m, UNCORE_LEVEL_MACHINE), EBUSY,

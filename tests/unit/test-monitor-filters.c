@@ -1,0 +1,667 @@
+/* SPDX-License-Identifier: MIT */
+/* Filters: what they refuse, and the configuration words they come to; one row for each port. */
+#include <errno.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "helpers.h"
+#include "machine.h"
+
+/* ---- devices: the linker sends the library's calls here (--wrap) ------------------------------- */
+
+/* Root complex 4 has three root ports, and two devices behind the last of them; of root complex 5
+ * the one port has no number; those of 3 are not known, and the others have none. */
+static struct uncore_device devices[] = {
+	{.address = "0005:00:00.0", .is_port = true, .is_bridge = true, .link_rate = 63e9},
+	{.address = "0005:40:00.0", .is_port = true, .is_bridge = true, .link_rate = NAN},
+	{.address = "0005:c0:00.0", .is_port = true, .is_bridge = true, .link_rate = 31.5e9},
+	{.address = "0005:c1:01.1", .port = &devices[2]},
+	{.address = "0005:c2:00.0", .port = &devices[2]},
+	{.address = "0006:00:00.0", .is_port = true, .is_bridge = true, .link_rate = NAN},
+	{.address = "0006:01:00.0", .port = &devices[5]},
+	{.address = "0007:00:00.0"},
+};
+
+size_t __wrap_uncore_device_count(const struct uncore *u);
+const struct uncore_device *__wrap_uncore_device_at(const struct uncore *u, size_t i);
+int __wrap_uncore_device_find(struct uncore *u, const char *name, const struct uncore_device **out);
+int __wrap_unc_ports_of(struct uncore *u, const struct uncore_pmu *pmu, int cpu,
+			const struct unc_port **ports, size_t *count, struct unc_error *why);
+
+size_t __wrap_uncore_device_count(const struct uncore *u)
+{
+	(void)u;
+	return COUNT(devices);
+}
+
+const struct uncore_device *__wrap_uncore_device_at(const struct uncore *u, size_t i)
+{
+	(void)u;
+	return &devices[i];
+}
+
+int __wrap_uncore_device_find(struct uncore *u, const char *name, const struct uncore_device **out)
+{
+	for (size_t i = 0; i < COUNT(devices); i++) {
+		if (strcmp(devices[i].address, name) != 0)
+			continue;
+		if (devices[i].is_port)
+			devices[i].port = &devices[i];
+		*out = &devices[i];
+		return 0;
+	}
+	return unc_fail(&u->error, ENOENT, "there is no PCI device '%s'", name);
+}
+
+int __wrap_unc_ports_of(struct uncore *u, const struct uncore_pmu *pmu, int cpu,
+			const struct unc_port **ports, size_t *count, struct unc_error *why)
+{
+	static const struct unc_port of_4[] = {
+		{&devices[0], 0}, {&devices[1], 1}, {&devices[2], 2}};
+	static const struct unc_port of_5 = {&devices[5], -1};
+	const char *rc = strstr(pmu->name, "_rc_");
+
+	(void)u;
+	(void)cpu;
+	if (rc && rc[4] == '3')
+		return unc_fail(why, ENODEV, "the ports of %s are hidden", pmu->name);
+	*ports = rc && rc[4] == '5' ? &of_5 : of_4;
+	*count = rc && rc[4] == '4' ? 3 : rc && rc[4] == '5';
+	return 0;
+}
+
+/* ---- a machine -------------------------------------------------------------------------------- */
+
+struct stage {
+	struct uncore *u;
+	struct uncore_monitor *m;
+	struct uncore_sample *s;
+	struct tree tree;
+};
+
+#define ok(s, call) ok_at(s, call, __FILE__, __LINE__)
+
+static void ok_at(const struct stage *s, int r, const char *file, int line)
+{
+	if (r == 0)
+		return;
+	print_error("%d: %s\n", r, uncore_error(s->u));
+	_fail(file, line);
+}
+
+/* The recorded Tegra410, or a simulation on it with these rates. */
+static void begin(struct stage *s, enum uncore_level level, const char *rates)
+{
+	char path[1100], text[4096];
+
+	tree_make(&s->tree);
+	assert_int_equal(uncore_new(&s->u), 0);
+	if (rates) {
+		snprintf(text, sizeof(text), "sim: test\nmachine: t410\nrates:\n%s", rates);
+		tree_put(&s->tree, "sim.yaml", text);
+		snprintf(path, sizeof(path), "sim:%s/sim.yaml,step=1s", s->tree.dir);
+		ok(s, uncore_set_source(s->u, path));
+	} else {
+		ok(s,
+		   uncore_set_root(s->u, tree_machine("nvidia-t410-1socket", path, sizeof(path))));
+	}
+	tree_machine("../families", path, sizeof(path));
+	ok(s, uncore_add_data(s->u, path));
+	ok(s, uncore_scan(s->u));
+	ok(s, uncore_monitor_new(&s->m, s->u));
+	ok(s, uncore_monitor_set_level(s->m, level));
+	ok(s, uncore_sample_new(&s->s));
+}
+
+static void end(struct stage *s)
+{
+	uncore_sample_free(s->s);
+	uncore_monitor_free(s->m);
+	uncore_free(s->u);
+	tree_remove(&s->tree);
+}
+
+/* "KIND=VALUE", several separated by spaces. */
+static int set_filters(struct stage *s, const char *filters)
+{
+	char copy[256], *rest = copy, *kind;
+	int r = 0;
+
+	snprintf(copy, sizeof(copy), "%s", filters);
+	while (r == 0 && (kind = strsep(&rest, " "))) {
+		char *value = strchr(kind, '=');
+
+		*value = '\0';
+		r = uncore_monitor_set_filter(s->m, kind, value + 1);
+	}
+	return r;
+}
+
+struct counter {
+	const char *pmu, *event;
+	uint64_t config[3];
+};
+
+static void assert_plan(const struct stage *s, const struct counter *all, size_t count)
+{
+	for (size_t i = 0; i < uncore_monitor_counter_count(s->m); i++) {
+		struct uncore_counter c;
+
+		ok(s, uncore_monitor_counter(s->m, i, &c));
+		if (i >= count)
+			fail_msg("counter %zu too many: %s/%s/", i, uncore_pmu_name(c.pmu),
+				 c.event);
+		assert_string_equal(uncore_pmu_name(c.pmu), all[i].pmu);
+		assert_string_equal(c.event, all[i].event);
+		for (size_t k = 0; k < 3; k++)
+			assert_int_equal(c.config[k], all[i].config[k]);
+	}
+	assert_int_equal(uncore_monitor_counter_count(s->m), count);
+}
+
+#define RC4 "nvidia_pcie_pmu_0_rc_4"
+#define RC5 "nvidia_pcie_pmu_0_rc_5"
+#define TGT4 "nvidia_pcie_tgt_pmu_0_rc_4"
+#define TGT5 "nvidia_pcie_tgt_pmu_0_rc_5"
+#define READS "pcie.inbound.read.bandwidth"
+#define CYCLES UINT64_C(0x100000000)
+
+/* ---- words ------------------------------------------------------------------------------------ */
+
+/* As the drivers' formats have them; see tests/cli/t410-examples.bats. */
+static void filters_become_words(void **state)
+{
+	static const struct {
+		const char *filters, *metric;
+		struct counter counters[3];
+		size_t count;
+	} all[] = {
+		{"from=cpu to=memory",
+		 "memory.read.bandwidth",
+		 {{"nvidia_ucf_pmu_0",
+		   "mem_bytes_rd,src_loc_cpu=0x1,dst_loc_cmem=0x1",
+		   {0x123, 0x102, 0}}},
+		 1},
+		{"from=device,remote to=remote",
+		 "memory.read.bandwidth",
+		 {{"nvidia_ucf_pmu_0",
+		   "mem_bytes_rd,src_loc_noncpu=0x1,src_rem=0x1,dst_rem=0x1",
+		   {0x123, 0x805, 0}}},
+		 1},
+		{"gpu=1",
+		 "link.in.read.requests",
+		 {{"nvidia_nvlink_c2c_pmu_0", "in_rd_req,gpu_mask=0x2", {0x2, 0x2, 0}}},
+		 1},
+		{"gpu=0,1",
+		 "link.in.read.requests",
+		 {{"nvidia_nvlink_c2c_pmu_0", "in_rd_req,gpu_mask=0x3", {0x2, 0x3, 0}}},
+		 1},
+		{"port=0005:c0:00.0", READS, {{RC4, "rd_bytes,src_rp_mask=0x4", {0, 0x4, 0}}}, 1},
+		{"port=0005:00:00.0,0005:c0:00.0 to=gpu",
+		 READS,
+		 {{RC4, "rd_bytes,dst_loc_gmem=0x1,src_rp_mask=0x5", {0, 0x5, 0x2}}},
+		 1},
+		{"port=0:4:1", READS, {{RC4, "rd_bytes,src_rp_mask=0x2", {0, 0x2, 0}}}, 1},
+		/* by its number also where nobody knows the ports */
+		{"port=0:3:7",
+		 READS,
+		 {{"nvidia_pcie_pmu_0_rc_3", "rd_bytes,src_rp_mask=0x80", {0, 0x80, 0}}},
+		 1},
+		/* the PMU's only port */
+		{"port=0006:00:00.0", READS, {{RC5, "rd_bytes", {0, 0, 0}}}, 1},
+		{"device=0005:c1:01.1",
+		 READS,
+		 {{RC4, "rd_bytes,src_bdf=0xc109,src_bdf_en=0x1", {0, 0x1c10900, 0}}},
+		 1},
+		/* A root port asks for nothing itself: what is below it is meant. */
+		{"device=0005:40:00.0", READS, {{RC4, "rd_bytes,src_rp_mask=0x2", {0, 0x2, 0}}}, 1},
+		{"device=0005:c0:00.0",
+		 "pcie.outbound.read.bandwidth",
+		 {{TGT4, "rd_bytes,dst_rp_mask=0x4", {0x20, 0, 0}}},
+		 1},
+		{"port=0005:c0:00.0",
+		 "pcie.outbound.read.request.rate",
+		 {{TGT4, "rd_req,dst_rp_mask=0x4", {0x22, 0, 0}}, {TGT4, "cycles", {0x4, 0, 0}}},
+		 2},
+		/* A filter's terms replace those of the event; a clock has none. */
+		{"port=0005:c0:00.0",
+		 "pcie.inbound.read.request.rate",
+		 {{RC4, "event=0x2,src_rp_mask=0x4", {0x2, 0x4, 0}},
+		  {RC4, "cycles", {CYCLES, 0, 0}}},
+		 2},
+		{"to=memory port=0:4:0",
+		 "pcie.inbound.read.latency",
+		 {{RC4, "rd_cum_outs,dst_loc_cmem=0x1,src_rp_mask=0x1", {0x4, 0x1, 0x1}},
+		  {RC4, "event=0x2,dst_loc_cmem=0x1,src_rp_mask=0x1", {0x2, 0x1, 0x1}},
+		  {RC4, "cycles", {CYCLES, 0, 0}}},
+		 3},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(all); i++) {
+		struct stage s;
+
+		begin(&s, UNCORE_LEVEL_MACHINE, NULL);
+		ok(&s, set_filters(&s, all[i].filters));
+		ok(&s, uncore_monitor_add_metrics(s.m, all[i].metric));
+		assert_plan(&s, all[i].counters, all[i].count);
+		assert_int_equal(uncore_monitor_note_count(s.m),
+				 strncmp(all[i].filters, "device=", 7) == 0 &&
+					 strstr(all[i].filters, "0:00.0"));
+		end(&s);
+	}
+}
+
+/* On every root complex. */
+static void ranges_of_addresses(void **state)
+{
+	struct uncore_counter c;
+	struct stage s;
+
+	(void)state;
+	begin(&s, UNCORE_LEVEL_MACHINE, NULL);
+	ok(&s, set_filters(&s, "address=0x10000/256,0x4000000000/64G"));
+	ok(&s, uncore_monitor_add_metrics(s.m, "pcie.outbound.read.bandwidth"));
+	assert_int_equal(uncore_monitor_counter_count(s.m), 12);
+	ok(&s, uncore_monitor_counter(s.m, 0, &c));
+	assert_string_equal(c.event, "rd_bytes,dst_addr_en=0x1,dst_addr_base=0x10000,"
+				     "dst_addr_mask=0xffffffffffffff00");
+	assert_int_equal(c.config[0], 0x800);
+	assert_int_equal(c.config[1], 0x10000);
+	assert_true(c.config[2] == UINT64_C(0xffffffffffffff00));
+	ok(&s, uncore_monitor_counter(s.m, 11, &c));
+	assert_string_equal(uncore_pmu_name(c.pmu), TGT5);
+	assert_true(c.config[1] == UINT64_C(0x4000000000));
+	assert_true(c.config[2] == UINT64_C(0xfffffff000000000));
+	end(&s);
+}
+
+/* A family that knows no devices but addresses: those of the device's memory, not its I/O ports. */
+static void a_device_by_its_addresses(void **state)
+{
+	static const struct counter counters[] = {
+		{TGT4,
+		 "rd_bytes,dst_addr_en=0x1,dst_addr_base=0x220000000000,"
+		 "dst_addr_mask=0xffffffffffff0000",
+		 {0x800, UINT64_C(0x220000000000), UINT64_C(0xffffffffffff0000)}},
+		{TGT4,
+		 "rd_bytes,dst_addr_en=0x1,dst_addr_base=0x230000000000,"
+		 "dst_addr_mask=0xfffffff000000000",
+		 {0x800, UINT64_C(0x230000000000), UINT64_C(0xfffffff000000000)}},
+	};
+	struct stage s;
+	char command[4096], machine[1024];
+
+	(void)state;
+	begin(&s, UNCORE_LEVEL_MACHINE, NULL);
+	uncore_monitor_free(s.m);
+	snprintf(command, sizeof(command), "cp -r '%s/sys' '%s/proc' '%s'",
+		 tree_machine("nvidia-t410-1socket", machine, sizeof(machine)), machine,
+		 s.tree.dir);
+	tree_require(system(command) == 0, command);
+	tree_put(&s.tree, "sys/bus/pci/devices/0005:c1:01.1/resource",
+		 "0x0000220000000000 0x000022000000ffff 0x0000000000140204\n"
+		 "0x0000000000000000 0x0000000000000000 0x0000000000000000\n"
+		 "0x0000230000000000 0x0000230fffffffff 0x000000000014220c\n"
+		 "0x0000000000000000 0x0000000000000000 0x0000000000000000\n"
+		 "0x000000000000e000 0x000000000000e0ff 0x0000000000040101\n"
+		 "0x0000000000000000 0x0000000000000000 0x0000000000000000\n"
+		 "0x0000000040000000 0x00000000400fffff 0x0000000000046200\n");
+	ok(&s, uncore_set_root(s.u, s.tree.dir));
+	ok(&s, uncore_scan(s.u));
+	ok(&s, uncore_monitor_new(&s.m, s.u));
+	ok(&s, set_filters(&s, "device=0005:c1:01.1"));
+	ok(&s, uncore_monitor_add_metrics(s.m, "pcie.outbound.read.bandwidth"));
+	assert_plan(&s, counters, COUNT(counters));
+	end(&s);
+}
+
+static void a_device_that_shares_its_number(void **state)
+{
+	struct stage s;
+
+	(void)state;
+	begin(&s, UNCORE_LEVEL_MACHINE, NULL);
+	ok(&s, set_filters(&s, "device=0006:01:00.0"));
+	/* The outbound PMU has a filter for addresses, but those of the device are not told. */
+	ok(&s, uncore_monitor_add_metrics(s.m, "pcie.outbound.read.bandwidth"));
+	assert_int_equal(uncore_monitor_note_count(s.m), 1);
+	assert_string_equal(uncore_monitor_note_at(s.m, 0),
+			    "nvidia-t410-pcie-tgt: what is counted for 0006:01:00.0 is root port "
+			    "0006:00:00.0");
+	ok(&s, set_filters(&s, "device=0005:c0:00.0"));
+	ok(&s, uncore_monitor_add_metrics(s.m, READS));
+	assert_contains(uncore_monitor_note_at(s.m, uncore_monitor_note_count(s.m) - 1),
+			"nvidia-t410-pcie: what is counted for 0005:c0:00.0 is root port "
+			"0005:c0:00.0, which it shares with 0005:c1:01.1, 0005:c2:00.0");
+	end(&s);
+}
+
+/* ---- what is refused -------------------------------------------------------------------------- */
+
+static void words_that_make_no_sense(void **state)
+{
+	static const struct {
+		const char *filters;
+		int error;
+		const char *sentence;
+	} all[] = {
+		{"form=cpu", -EINVAL,
+		 "there is no filter 'form'; there are from, to, gpu, port, device, address"},
+		{"from=gpu", -EINVAL, "from: 'gpu' is none of cpu, device, remote"},
+		{"from=cpu,", -EINVAL, "from: 'cpu,' is no list of words"},
+		{"from=", -EINVAL, "from: '' is no list of words"},
+		{"to=memory,sky", -EINVAL, "to: 'sky' is none of memory, gpu, remote"},
+		{"gpu=64", -EINVAL, "gpu: '64' is no number of a GPU"},
+		{"gpu=x", -EINVAL, "gpu: 'x' is no number of a GPU"},
+		{"port=nonsense", -ENOENT,
+		 "there is no PCI device 'nonsense'; a root port is given by its address or as "
+		 "SOCKET:RC:INDEX"},
+		{"port=0:4:64", -ENOENT, "there is no PCI device '0:4:64'"},
+		{"port=0:4:1:2", -ENOENT, "there is no PCI device '0:4:1:2'"},
+		{"port=0005:c1:01.1", -EINVAL,
+		 "0005:c1:01.1 is no root port, but below 0005:c0:00.0"},
+		{"device=0009:00:00.0", -ENOENT, "there is no PCI device '0009:00:00.0'"},
+		{"device=0007:00:00.0", -ENODEV, "0007:00:00.0 is below no root port"},
+		{"device=0005:c1:01.1,0005:c2:00.0", -EINVAL, "device: one at a time"},
+		{"device=0005:c1:01.1 port=0:4:1", -EINVAL,
+		 "the filters 'device' and 'port' exclude each other"},
+		{"port=0:4:1 device=0005:c1:01.1", -EINVAL,
+		 "the filters 'device' and 'port' exclude each other"},
+		{"address=0/1 device=0005:c1:01.1", -EINVAL,
+		 "the filters 'device' and 'address' exclude each other"},
+		{"address=0x1000", -EINVAL, "address: '0x1000' is no range of addresses"},
+		{"address=x/4K", -EINVAL, "address: 'x/4K' is no range of addresses"},
+		{"address=0/4X", -EINVAL, "address: '0/4X' is no range of addresses"},
+		{"address=0/16777216T", -EINVAL, "address: '0/16777216T' is no range of addresses"},
+		{"address=0/0", -EINVAL, "its size must be a power of two"},
+		{"address=0/3K", -EINVAL, "its size must be a power of two"},
+		{"address=0x1000/8K", -EINVAL, "its base a multiple of the size"},
+		{"gpu=1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1 "
+		 "port=0:4:1,0:4:1,0:4:1,0:4:1,0:4:1,0:4:1,0:4:1,0:4:1,0:4:1,0:4:1,0:4:1,0:4:1,0:4:1,"
+		 "0:4:1,0:4:1,0:4:1,0:4:1",
+		 -EINVAL, "port: more than 16 are given"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(all); i++) {
+		struct stage s;
+		int r;
+
+		begin(&s, UNCORE_LEVEL_MACHINE, NULL);
+		r = set_filters(&s, all[i].filters);
+		if (r != all[i].error || !strstr(uncore_error(s.u), all[i].sentence))
+			fail_msg("%s: %d '%s', expected '%s'", all[i].filters, r, uncore_error(s.u),
+				 all[i].sentence);
+		end(&s);
+	}
+}
+
+static void metrics_that_cannot_be_restricted(void **state)
+{
+	static const struct {
+		const char *filters, *metric, *sentence;
+	} all[] = {
+		{"from=cpu", READS,
+		 "the PMUs of nvidia-t410-pcie cannot be restricted by 'from'; they can by to, port, "
+		 "device"},
+		{"gpu=0", "memory.read.bandwidth",
+		 "the PMUs of nvidia-t410-ucf cannot be restricted by 'gpu'; they can by from, to"},
+		{"to=cxl", READS,
+		 "the PMUs of nvidia-t410-pcie know no to=cxl; they know memory, gpu, remote"},
+		{"from=cpu", "memory.read.latency",
+		 "the PMUs of nvidia-t410-cmem cannot be restricted by 'from'"},
+		{"gpu=2", "link.in.read.requests", "gpu_mask"},
+		{"port=0:4:1", "pcie.clock.frequency",
+		 "nvidia-t410-pcie/pcie.clock.frequency is the same for all: no filter restricts it"},
+		{"port=0:9:1", READS, "no PMU of nvidia-t410-pcie counts what 'port=0:9:1' names"},
+		{"port=0005:00:00.0", "memory.read.bandwidth",
+		 "no PMU of nvidia-t410-ucf counts what 'port=0005:00:00.0' names"},
+		{"address=0/4K", READS,
+		 "the PMUs of nvidia-t410-pcie cannot be restricted by 'address'"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(all); i++) {
+		struct stage s;
+		int r;
+
+		begin(&s, UNCORE_LEVEL_MACHINE, NULL);
+		ok(&s, set_filters(&s, all[i].filters));
+		r = uncore_monitor_add_metrics(s.m, all[i].metric);
+		if (r != -ENODEV || !strstr(uncore_error(s.u), all[i].sentence))
+			fail_msg("%s: %d '%s', expected '%s'", all[i].filters, r, uncore_error(s.u),
+				 all[i].sentence);
+		assert_int_equal(uncore_monitor_counter_count(s.m), 0);
+		end(&s);
+	}
+}
+
+/* Of several, those that can be are counted; each family is told of once. */
+static void a_pattern_leaves_out_what_does_not_suit(void **state)
+{
+	struct stage s;
+
+	(void)state;
+	begin(&s, UNCORE_LEVEL_MACHINE, NULL);
+	ok(&s, set_filters(&s, "to=gpu"));
+	ok(&s, uncore_monitor_add_metrics(s.m, "pcie.*"));
+	assert_int_equal(uncore_monitor_counter_count(s.m), 6 * 4);
+	assert_int_equal(uncore_monitor_note_count(s.m), 2);
+	assert_contains(uncore_monitor_note_at(s.m, 1),
+			"left out: the PMUs of nvidia-t410-pcie-tgt "
+			"cannot be restricted by 'to'");
+	assert_contains(uncore_monitor_note_at(s.m, 0), "left out: nvidia-t410-pcie/pcie.clock");
+	end(&s);
+}
+
+/* Each with its own filter, and events with none. */
+static void filters_hold_from_then_on(void **state)
+{
+	static const struct counter counters[] = {
+		{"nvidia_ucf_pmu_0", "mem_bytes_rd", {0x123, 0, 0}},
+		{"nvidia_ucf_pmu_0", "mem_bytes_rd,src_loc_cpu=0x1", {0x123, 0x2, 0}},
+		{"nvidia_ucf_pmu_0", "cycles", {CYCLES, 0, 0}},
+		{"nvidia_ucf_pmu_0", "mem_bytes_rd,src_rem=0x1", {0x123, 0x4, 0}},
+	};
+	struct stage s;
+
+	(void)state;
+	begin(&s, UNCORE_LEVEL_MACHINE, NULL);
+	ok(&s, uncore_monitor_add_metrics(s.m, "memory.read.bandwidth"));
+	ok(&s, set_filters(&s, "from=cpu"));
+	ok(&s, uncore_monitor_add_metrics(s.m, "memory.read.bandwidth"));
+	ok(&s, uncore_monitor_add_metrics(s.m, "memory.read.bandwidth"));
+	ok(&s, uncore_monitor_add_events(s.m, "nvidia_ucf_pmu_0/cycles/"));
+	assert_int_equal(uncore_monitor_set_filter(s.m, "from", "nobody"), -EINVAL); /* no change */
+	ok(&s, set_filters(&s, "from=remote"));
+	ok(&s, uncore_monitor_add_metrics(s.m, "memory.read.bandwidth"));
+	ok(&s, uncore_monitor_set_filter(s.m, "from", NULL));
+	ok(&s, uncore_monitor_add_metrics(s.m, "memory.read.bandwidth"));
+	assert_plan(&s, counters, COUNT(counters));
+	end(&s);
+}
+
+/* ---- rows ------------------------------------------------------------------------------------- */
+
+#define RATE(pmu, event, rate) "  - {pmu: '" pmu "', event: '" event "', constant: " rate "}\n"
+/* Of each port on its own, of two together, and of all. The clock is one for all. */
+#define RATES                                                           \
+	RATE("nvidia_pcie_pmu_*", "cycles", "2e9")                      \
+	RATE("nvidia_pcie_pmu_*", "rd_bytes,src_rp_mask=0x1", "1e9")    \
+	RATE("nvidia_pcie_pmu_*", "rd_bytes,src_rp_mask=0x2", "2e9")    \
+	RATE("nvidia_pcie_pmu_*", "rd_bytes,src_rp_mask=0x4", "40e9")   \
+	RATE("nvidia_pcie_pmu_*", "rd_bytes,src_rp_mask=0x3", "3e9")    \
+	RATE("nvidia_pcie_pmu_*", "rd_bytes", "9e9")                    \
+	RATE("nvidia_pcie_pmu_*", "rd_req,src_rp_mask=0x1", "1e6")      \
+	RATE("nvidia_pcie_pmu_*", "rd_req,src_rp_mask=0x2", "2e6")      \
+	RATE("nvidia_pcie_pmu_*", "rd_req,src_rp_mask=0x4", "4e6")      \
+	RATE("nvidia_pcie_pmu_*", "rd_req,src_rp_mask=0xff", "9e6")     \
+	RATE("nvidia_pcie_pmu_*", "rd_cum_outs,src_rp_mask=0x1", "1e9") \
+	RATE("nvidia_pcie_pmu_*", "rd_cum_outs,src_rp_mask=0x2", "8e9") \
+	RATE("nvidia_pcie_pmu_*", "rd_cum_outs,src_rp_mask=0x4", "2e9") \
+	RATE("nvidia_pcie_pmu_*", "rd_cum_outs", "9e9")
+
+struct expected {
+	const char *pmu, *port;
+	double value, ceiling;
+	enum uncore_quality quality;
+};
+
+static void assert_rows(const struct stage *s, const struct expected *all, size_t count)
+{
+	for (size_t i = 0; i < uncore_sample_count(s->s); i++) {
+		const struct uncore_row *row = uncore_sample_row(s->s, i);
+
+		if (i >= count)
+			fail_msg("too many rows");
+		assert_string_equal(row->pmu ? uncore_pmu_name(row->pmu) : "", all[i].pmu);
+		assert_string_equal(row->port ? row->port->address : "", all[i].port);
+		assert_close(row->value, all[i].value);
+		assert_true(isnan(all[i].ceiling) ? isnan(row->ceiling)
+						  : row->ceiling == all[i].ceiling);
+		assert_int_equal(row->quality, all[i].quality);
+	}
+	assert_int_equal(uncore_sample_count(s->s), count);
+}
+
+static void play(struct stage *s, enum uncore_level level, const char *filters, const char *metric)
+{
+	begin(s, level, RATES);
+	if (filters)
+		ok(s, set_filters(s, filters));
+	ok(s, uncore_monitor_add_metrics(s->m, metric));
+	ok(s, uncore_monitor_open(s->m));
+	ok(s, uncore_monitor_start(s->m));
+	ok(s, uncore_monitor_read(s->m, s->s));
+}
+
+/* Where ports are not known, one row for the PMU; what is over its link is not believed. */
+static void a_row_for_each_port(void **state)
+{
+	static const struct expected bandwidth[] = {
+		{"nvidia_pcie_pmu_0_rc_0", "", 9e9, NAN, UNCORE_MEASURED},
+		{"nvidia_pcie_pmu_0_rc_1", "", 9e9, NAN, UNCORE_MEASURED},
+		{"nvidia_pcie_pmu_0_rc_2", "", 9e9, NAN, UNCORE_MEASURED},
+		{"nvidia_pcie_pmu_0_rc_3", "", 9e9, NAN, UNCORE_MEASURED},
+		{RC4, "0005:00:00.0", 1e9, 63e9, UNCORE_MEASURED},
+		{RC4, "0005:40:00.0", 2e9, NAN, UNCORE_MEASURED},
+		{RC4, "0005:c0:00.0", 40e9, 31.5e9, UNCORE_SUSPECT},
+		{RC5, "0006:00:00.0", 9e9, NAN, UNCORE_MEASURED},
+	};
+	struct stage s;
+
+	(void)state;
+	play(&s, UNCORE_LEVEL_PORT, NULL, READS);
+	assert_rows(&s, bandwidth, COUNT(bandwidth));
+	assert_string_equal(uncore_sample_row(s.s, 6)->reason,
+			    "40.00 GB/s are more than the ceiling of 31.50 GB/s");
+	assert_null(uncore_sample_row(s.s, 6)->filter);
+	assert_int_equal(uncore_monitor_note_count(s.m), 1);
+	assert_string_equal(uncore_monitor_note_at(s.m, 0),
+			    "the ports of nvidia_pcie_pmu_0_rc_3 are hidden");
+	end(&s);
+}
+
+/* Each port's latency with its own requests, and one clock: 1000, 4000 and 500 cycles of 0.5 ns. */
+static void ratios_for_each_port(void **state)
+{
+	static const struct expected latency[] = {
+		{RC4, "0005:00:00.0", 500e-9, NAN, UNCORE_MEASURED},
+		{RC4, "0005:40:00.0", 2000e-9, NAN, UNCORE_MEASURED},
+		{RC4, "0005:c0:00.0", 250e-9, NAN, UNCORE_MEASURED},
+	};
+	static const struct expected rate[] = {
+		{RC4, "0005:40:00.0", 1e-3, NAN, UNCORE_MEASURED},
+	};
+	static const struct expected clock[] = {
+		{RC4, "", 2e9, NAN, UNCORE_MEASURED},
+	};
+	struct stage s;
+
+	(void)state;
+	play(&s, UNCORE_LEVEL_PORT, "port=0:4:0,0:4:1,0005:c0:00.0", "pcie.inbound.read.latency");
+	assert_rows(&s, latency, COUNT(latency));
+	assert_string_equal(uncore_sample_row(s.s, 0)->filter, "port=0:4:0,0:4:1,0005:c0:00.0");
+	for (size_t i = 0; i < 3; i++)
+		assert_int_equal(uncore_sample_row(s.s, i)->instances, 1);
+	end(&s);
+	play(&s, UNCORE_LEVEL_PORT, "port=0005:40:00.0", "pcie.inbound.read.request.rate");
+	assert_rows(&s, rate, COUNT(rate));
+	end(&s);
+	play(&s, UNCORE_LEVEL_PORT, NULL, "pcie.clock.frequency");
+	assert_int_equal(uncore_sample_count(s.s), 6);
+	assert_string_equal(uncore_pmu_name(uncore_sample_row(s.s, 4)->pmu), clock[0].pmu);
+	assert_close(uncore_sample_row(s.s, 4)->value, clock[0].value);
+	end(&s);
+}
+
+/* Two ports of one PMU in one row are one number of the hardware. */
+static void ports_together(void **state)
+{
+	static const struct expected machine[] = {{"", "", 3e9, NAN, UNCORE_MEASURED}};
+	static const struct expected one[] = {{"", "0005:00:00.0", 1e9, 63e9, UNCORE_MEASURED}};
+	struct stage s;
+
+	(void)state;
+	play(&s, UNCORE_LEVEL_MACHINE, "port=0005:00:00.0,0005:40:00.0", READS);
+	assert_rows(&s, machine, 1);
+	assert_int_equal(uncore_sample_row(s.s, 0)->instances, 1);
+	end(&s);
+	play(&s, UNCORE_LEVEL_MACHINE, "port=0005:00:00.0", READS);
+	assert_rows(&s, one, 1);
+	end(&s);
+}
+
+/* Two ranges of one PMU are two numbers, and one clock: 3e6 requests in 1e9 cycles, not in 2e9. */
+static void parts_of_a_pmu_share_its_clock(void **state)
+{
+	static const char rates[] = RATE("nvidia_pcie_tgt_pmu_*", "cycles", "1e9") RATE(
+		"nvidia_pcie_tgt_pmu_*",
+		"rd_req,dst_addr_en=1,dst_addr_base=0,dst_addr_mask=0xfffffffffffff000", "1e6")
+		RATE("nvidia_pcie_tgt_pmu_*",
+		     "rd_req,dst_addr_en=1,dst_addr_base=0x1000,dst_addr_mask=0xfffffffffffff000",
+		     "2e6");
+	struct stage s;
+
+	(void)state;
+	for (int level = UNCORE_LEVEL_MACHINE; level <= UNCORE_LEVEL_PORT; level++) {
+		begin(&s, (enum uncore_level)level, rates);
+		ok(&s, set_filters(&s, "address=0/4K,0x1000/4K"));
+		ok(&s, uncore_monitor_add_metrics(s.m, "pcie.outbound.read.request.rate"));
+		ok(&s, uncore_monitor_open(s.m));
+		ok(&s, uncore_monitor_start(s.m));
+		ok(&s, uncore_monitor_read(s.m, s.s));
+		assert_int_equal(uncore_sample_row(s.s, 0)->quality, UNCORE_MEASURED);
+		assert_close(uncore_sample_row(s.s, 0)->value, 3e-3);
+		end(&s);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(filters_become_words),
+		cmocka_unit_test(ranges_of_addresses),
+		cmocka_unit_test(a_device_by_its_addresses),
+		cmocka_unit_test(a_device_that_shares_its_number),
+		cmocka_unit_test(words_that_make_no_sense),
+		cmocka_unit_test(metrics_that_cannot_be_restricted),
+		cmocka_unit_test(a_pattern_leaves_out_what_does_not_suit),
+		cmocka_unit_test(filters_hold_from_then_on),
+		cmocka_unit_test(a_row_for_each_port),
+		cmocka_unit_test(ratios_for_each_port),
+		cmocka_unit_test(ports_together),
+		cmocka_unit_test(parts_of_a_pmu_share_its_clock),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
