@@ -17,32 +17,47 @@ enum {
 	KEY_NO_MERGE,
 	KEY_SUMMARY,
 	KEY_DRY_RUN,
+	KEY_PER_PORT,
+	KEY_FILTER, /* and as many more as there are filters */
 };
+
+const char *const stat_filters[STAT_FILTERS] = {"from", "to", "gpu", "port", "device", "address"};
 
 static const struct argp_option options[] = {
 	{NULL, 0, NULL, 0, "What to count (default: every metric this machine has):", 1},
 	{"event", 'e', "LIST", 0, "Events in perf's syntax: pmu/term=value/,{a,b}", 1},
 	{"metrics", 'M', "LIST", 0, "Metric names or patterns, separated by commas", 1},
 	{"all-cpus", 'a', NULL, 0, "Accepted as in perf: counting is always system-wide", 1},
-	{NULL, 0, NULL, 0, "When:", 2},
+	{NULL, 0, NULL, 0, "Of metrics, only what is (lists: any of them):", 2},
+	{"from", KEY_FILTER, "LIST", 0, "Asked for by: cpu, device, remote ...", 2},
+	{"to", KEY_FILTER + 1, "LIST", 0, "Asked of: memory, gpu, cxl, remote ...", 2},
+	{"gpu", KEY_FILTER + 2, "LIST", 0, "Of these GPUs, by number", 2},
+	{"port", KEY_FILTER + 3, "LIST", 0,
+	 "At these PCIe root ports: addresses, or SOCKET:RC:INDEX", 2},
+	{"device", KEY_FILTER + 4, "NAME", 0,
+	 "Of this PCI device, or of the least that it is counted with", 2},
+	{"address", KEY_FILTER + 5, "LIST", 0, "In these ranges of memory: BASE/SIZE", 2},
+	{NULL, 0, NULL, 0, "When:", 3},
 	{"interval-print", 'I', "TIME", 0,
-	 "Print every TIME: 100 (milliseconds), 100ms, 1s; at least 1ms", 2},
-	{"interval-count", KEY_INTERVAL_COUNT, "N", 0, "End after N intervals", 2},
-	{"timeout", KEY_TIMEOUT, "TIME", 0, "End after TIME (milliseconds, or with a unit)", 2},
-	{"delay", 'D', "TIME", 0, "Begin after TIME (milliseconds, or with a unit)", 2},
-	{"repeat", 'r', "N", 0, "Run COMMAND N times; print mean and spread", 2},
-	{NULL, 0, NULL, 0, "How:", 3},
-	{"per-socket", KEY_PER_SOCKET, NULL, 0, "One row for each socket", 3},
-	{"no-merge", KEY_NO_MERGE, NULL, 0, "One row for each PMU and CPU", 3},
-	{"no-aggr", 'A', NULL, 0, "The same as --no-merge", 3},
-	{"csv", KEY_CSV, NULL, 0, "CSV with a header line", 3},
-	{"field-separator", 'x', "SEP", 0, "CSV with SEP between the fields", 3},
-	{"json", 'j', NULL, 0, "JSON lines: an object for each row", 3},
-	{"output", 'o', "FILE", 0, "Write to FILE instead of standard output", 3},
-	{"append", KEY_APPEND, NULL, 0, "Do not empty FILE first", 3},
-	{"summary", KEY_SUMMARY, NULL, 0, "After intervals, print the totals", 3},
-	{"verbose", 'v', NULL, 0, "Notes on groups, limits and late intervals", 3},
-	{"dry-run", KEY_DRY_RUN, NULL, 0, "Print every counter that would be opened", 3},
+	 "Print every TIME: 100 (milliseconds), 100ms, 1s; at least 1ms", 3},
+	{"interval-count", KEY_INTERVAL_COUNT, "N", 0, "End after N intervals", 3},
+	{"timeout", KEY_TIMEOUT, "TIME", 0, "End after TIME (milliseconds, or with a unit)", 3},
+	{"delay", 'D', "TIME", 0, "Begin after TIME (milliseconds, or with a unit)", 3},
+	{"repeat", 'r', "N", 0, "Run COMMAND N times; print mean and spread", 3},
+	{NULL, 0, NULL, 0, "How:", 4},
+	{"per-socket", KEY_PER_SOCKET, NULL, 0, "One row for each socket", 4},
+	{"per-port", KEY_PER_PORT, NULL, 0,
+	 "One row for each PCIe root port where they can be told apart, else as --no-merge", 4},
+	{"no-merge", KEY_NO_MERGE, NULL, 0, "One row for each PMU and CPU", 4},
+	{"no-aggr", 'A', NULL, 0, "The same as --no-merge", 4},
+	{"csv", KEY_CSV, NULL, 0, "CSV with a header line", 4},
+	{"field-separator", 'x', "SEP", 0, "CSV with SEP between the fields", 4},
+	{"json", 'j', NULL, 0, "JSON lines: an object for each row", 4},
+	{"output", 'o', "FILE", 0, "Write to FILE instead of standard output", 4},
+	{"append", KEY_APPEND, NULL, 0, "Do not empty FILE first", 4},
+	{"summary", KEY_SUMMARY, NULL, 0, "After intervals, print the totals", 4},
+	{"verbose", 'v', NULL, 0, "Notes on groups, limits and late intervals", 4},
+	{"dry-run", KEY_DRY_RUN, NULL, 0, "Print every counter that would be opened", 4},
 	{0},
 };
 
@@ -109,7 +124,7 @@ static void set_output(struct argp_state *state, struct stat_options *o, const s
 static void set_level(struct argp_state *state, struct stat_options *o, enum uncore_level level)
 {
 	if (o->level != UNCORE_LEVEL_MACHINE && o->level != level)
-		argp_error(state, "--per-socket and --no-merge exclude each other");
+		argp_error(state, "--per-socket, --per-port and --no-merge exclude each other");
 	o->level = level;
 }
 
@@ -142,6 +157,9 @@ static error_t parse_how(struct stat_options *o, int key, char *arg, struct argp
 	case KEY_PER_SOCKET:
 		set_level(state, o, UNCORE_LEVEL_SOCKET);
 		return 0;
+	case KEY_PER_PORT:
+		set_level(state, o, UNCORE_LEVEL_PORT);
+		return 0;
 	case KEY_NO_MERGE:
 	case 'A':
 		set_level(state, o, UNCORE_LEVEL_INSTANCE);
@@ -165,6 +183,19 @@ static error_t parse_how(struct stat_options *o, int key, char *arg, struct argp
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
+}
+
+static error_t parse_filter(struct stat_options *o, int key, char *arg, struct argp_state *state)
+{
+	int i = key - KEY_FILTER;
+
+	if (i < 0 || i >= STAT_FILTERS)
+		return ARGP_ERR_UNKNOWN;
+	if (o->filters[i])
+		argp_error(state, "--%s is given twice", stat_filters[i]);
+	o->filters[i] = arg;
+	o->filtered = true;
+	return 0;
 }
 
 static error_t parse_rest(struct stat_options *o, int key, char *arg)
@@ -210,6 +241,14 @@ static void take_argument(struct parser *p, char *arg, struct argp_state *state)
 	}
 }
 
+static bool has_metrics(const struct stat_options *o)
+{
+	for (size_t i = 0; i < o->what_count; i++)
+		if (o->what[i].metric)
+			return true;
+	return false;
+}
+
 /* What does not go together. */
 static void check(struct parser *p, struct argp_state *state)
 {
@@ -229,6 +268,9 @@ static void check(struct parser *p, struct argp_state *state)
 		argp_error(state, "-r and intervals exclude each other");
 	if (o->append && !o->file)
 		argp_error(state, "--append needs a file: -o");
+	if (o->filtered && !o->preset && o->what_count && !has_metrics(o))
+		argp_error(state, "--from, --to and their like restrict metrics, not events: write "
+				  "terms into the events");
 	if (o->dry_run && o->output == &out_csv)
 		argp_error(state, "--dry-run prints text or JSON, not CSV");
 }
@@ -254,6 +296,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	err = parse_when(p->o, key, arg, state);
 	if (err == ARGP_ERR_UNKNOWN)
 		err = parse_how(p->o, key, arg, state);
+	if (err == ARGP_ERR_UNKNOWN)
+		err = parse_filter(p->o, key, arg, state);
 	return err == ARGP_ERR_UNKNOWN ? parse_rest(p->o, key, arg) : err;
 }
 

@@ -89,6 +89,28 @@ static int plan(struct cli *cli, struct uncore_monitor *m)
 	return err ? cli_fail(cli, err) : CLI_OK;
 }
 
+static int set_filters(const struct stat_options *o, struct uncore_monitor *m)
+{
+	int err = 0;
+
+	for (size_t i = 0; !err && i < STAT_FILTERS; i++)
+		if (o->filters[i])
+			err = uncore_monitor_set_filter(m, stat_filters[i], o->filters[i]);
+	return err;
+}
+
+void stat_notes(const struct stat_options *o, const struct uncore_monitor *m)
+{
+	size_t count = uncore_monitor_note_count(m);
+	bool all = o->verbose || o->filtered; /* filters leave things out */
+
+	if (count && !all)
+		cli_error("%zu note%s; -v prints %s", count, count == 1 ? "" : "s",
+			  count == 1 ? "it" : "them");
+	for (size_t i = 0; all && i < count; i++)
+		cli_error("note: %s", uncore_monitor_note_at(m, i));
+}
+
 int stat_plan(struct cli *cli, const struct stat_options *o, struct uncore_monitor **out)
 {
 	struct uncore_monitor *m = NULL;
@@ -97,6 +119,8 @@ int stat_plan(struct cli *cli, const struct stat_options *o, struct uncore_monit
 
 	if (!err)
 		err = uncore_monitor_set_level(m, o->level);
+	if (!err)
+		err = set_filters(o, m);
 	if (err)
 		status = cli_fail(cli, err);
 	else if (o->preset)

@@ -184,19 +184,6 @@ static int count_windows(struct run *r)
 	return status;
 }
 
-static void print_notes(struct run *r)
-{
-	size_t count = uncore_monitor_note_count(r->monitor);
-
-	if (r->windows)
-		return;
-	if (count && !r->o->verbose)
-		cli_error("%zu note%s; -v prints %s", count, count == 1 ? "" : "s",
-			  count == 1 ? "it" : "them");
-	for (size_t i = 0; r->o->verbose && i < count; i++)
-		cli_error("note: %s", uncore_monitor_note_at(r->monitor, i));
-}
-
 static int let_command_go(struct run *r)
 {
 	return r->o->command ? child_release(&r->child, r->o->command[0]) : CLI_OK;
@@ -233,7 +220,8 @@ static int count(struct run *r)
 
 	if (err)
 		return cli_fail(r->cli, err);
-	print_notes(r);
+	if (!r->windows)
+		stat_notes(r->o, r->monitor);
 	if (!r->o->delay_ns) {
 		status = start(r);
 		if (!status)

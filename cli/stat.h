@@ -11,6 +11,10 @@
 #include "out.h"
 #include "writer.h"
 
+/* What restricts metrics: the library's kinds, each an option of that name. */
+#define STAT_FILTERS 6
+extern const char *const stat_filters[STAT_FILTERS];
+
 /* One -e or -M, in the order of the command line. */
 struct stat_what {
 	const char *text;
@@ -22,9 +26,11 @@ struct stat_options {
 	size_t what_count;
 	const struct preset *preset; /* one at least of its patterns must be countable; or NULL */
 	enum uncore_level level;
-	uint64_t interval_ns;    /* 0: one window */
-	uint64_t interval_count; /* 0: no limit */
-	uint64_t timeout_ns;     /* 0: none */
+	const char *filters[STAT_FILTERS]; /* values of stat_filters; NULL: not given */
+	bool filtered;                     /* any of them is */
+	uint64_t interval_ns;              /* 0: one window */
+	uint64_t interval_count;           /* 0: no limit */
+	uint64_t timeout_ns;               /* 0: none */
 	uint64_t delay_ns;
 	unsigned repeat; /* runs of the command */
 	const struct out_ops *output;
@@ -47,6 +53,9 @@ int stat_main(struct cli *cli, const struct stat_options *o);
 
 /* A monitor with everything that was asked for in it, nothing opened. Returns an exit code. */
 int stat_plan(struct cli *cli, const struct stat_options *o, struct uncore_monitor **out);
+
+/* What the monitor noted, on standard error: all of it when it is wanted, else how much. */
+void stat_notes(const struct stat_options *o, const struct uncore_monitor *m);
 
 /* Prints every counter of the plan. Frees nothing. Returns an exit code. */
 int stat_dry_run(struct cli *cli, const struct stat_options *o, struct uncore_monitor *m);

@@ -376,7 +376,7 @@ static int ways_of_device(struct cutter *x)
 		add_port(x, port);
 	else
 		add_whole(x);
-	return note_sharing(x);
+	return x->ways[0].port == d ? 0 : note_sharing(x);
 }
 
 /* ---- all of it ---- */

@@ -252,9 +252,7 @@ static void filters_become_words(void **state)
 		ok(&s, set_filters(&s, all[i].filters));
 		ok(&s, uncore_monitor_add_metrics(s.m, all[i].metric));
 		assert_plan(&s, all[i].counters, all[i].count);
-		assert_int_equal(uncore_monitor_note_count(s.m),
-				 strncmp(all[i].filters, "device=", 7) == 0 &&
-					 strstr(all[i].filters, "0:00.0"));
+		assert_int_equal(uncore_monitor_note_count(s.m), 0);
 		end(&s);
 	}
 }
@@ -336,11 +334,11 @@ static void a_device_that_shares_its_number(void **state)
 	assert_string_equal(uncore_monitor_note_at(s.m, 0),
 			    "nvidia-t410-pcie-tgt: what is counted for 0006:01:00.0 is root port "
 			    "0006:00:00.0");
-	ok(&s, set_filters(&s, "device=0005:c0:00.0"));
-	ok(&s, uncore_monitor_add_metrics(s.m, READS));
-	assert_contains(uncore_monitor_note_at(s.m, uncore_monitor_note_count(s.m) - 1),
-			"nvidia-t410-pcie: what is counted for 0005:c0:00.0 is root port "
-			"0005:c0:00.0, which it shares with 0005:c1:01.1, 0005:c2:00.0");
+	ok(&s, set_filters(&s, "device=0005:c1:01.1"));
+	ok(&s, uncore_monitor_add_metrics(s.m, "pcie.outbound.read.bandwidth"));
+	assert_string_equal(uncore_monitor_note_at(s.m, 1),
+			    "nvidia-t410-pcie-tgt: what is counted for 0005:c1:01.1 is root port "
+			    "0005:c0:00.0, which it shares with 0005:c2:00.0");
 	end(&s);
 }
 

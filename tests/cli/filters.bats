@@ -1,0 +1,142 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# Filters on the command line: the configuration words they come to, one row for each port, and
+# what is said when they cannot be. The families are those of tests/families, whatever the built-in
+# ones may do; words of the drivers' formats are as in t410-examples.bats.
+
+load helpers
+
+FAMILIES=$UNCORE_SOURCE_ROOT/tests/families
+
+filtered() {
+	"$UNCORE" --root "$T410" --data "$FAMILIES" "$@"
+}
+
+# encodes "OPTIONS" METRIC "PMU WORDS"...: one argument for each counter, in order.
+encodes() {
+	local options=$1 metric=$2 wanted
+
+	shift 2
+	wanted=$(printf '%s\n' "$@")
+	# shellcheck disable=SC2086 # words are meant
+	expect 0 filtered stat --dry-run -j -M "$metric" $options || return 1
+	[ "$(jq -r '"\(.pmu) \(.config[:3] | join(" "))"' <<<"$output")" = "$wanted" ] ||
+		fail "$options should be" "$wanted"
+}
+
+@test "who asks and what is asked" {
+	encodes '--from cpu --to memory' memory.read.bandwidth 'nvidia_ucf_pmu_0 0x123 0x102 0x0'
+	encodes '--from device --to remote' memory.read.bandwidth 'nvidia_ucf_pmu_0 0x123 0x801 0x0'
+	encodes '--from cpu,device' memory.read.bandwidth 'nvidia_ucf_pmu_0 0x123 0x3 0x0'
+	encodes '--gpu 0' link.in.read.requests 'nvidia_nvlink_c2c_pmu_0 0x2 0x1 0x0'
+	encodes '--gpu 0,1' link.in.read.requests 'nvidia_nvlink_c2c_pmu_0 0x2 0x3 0x0'
+}
+
+@test "root ports, devices, addresses" {
+	encodes '--port 0005:c0:00.0 --to memory' pcie.inbound.read.bandwidth \
+		'nvidia_pcie_pmu_0_rc_4 0x0 0x4 0x1'
+	encodes '--port 0:4:2 --to memory' pcie.inbound.read.bandwidth \
+		'nvidia_pcie_pmu_0_rc_4 0x0 0x4 0x1'
+	encodes '--port 0005:00:00.0,0005:40:00.0' pcie.inbound.read.bandwidth \
+		'nvidia_pcie_pmu_0_rc_4 0x0 0x3 0x0'
+	# 0x8301 in bits 8-23, and bit 24.
+	encodes '--device 0002:83:00.1' pcie.inbound.read.bandwidth \
+		'nvidia_pcie_pmu_0_rc_1 0x0 0x1830100 0x0'
+	# 0x3 in bits 3-10, as of a device without known addresses no better is known.
+	encodes '--port 0:0:0,0:0:1' pcie.outbound.read.bandwidth \
+		'nvidia_pcie_tgt_pmu_0_rc_0 0x18 0x0 0x0'
+	expect 0 filtered stat --dry-run -j -M pcie.outbound.read.bandwidth --address 0x10000/256
+	[ "$(jq -c '.config[:3]' <<<"$output" | sort -u)" = '["0x800","0x10000","0xffffffffffffff00"]' ]
+}
+
+@test "clocks stay as they are, and are in one group with what they divide" {
+	encodes '--port 0:4:1' pcie.inbound.read.request.rate \
+		'nvidia_pcie_pmu_0_rc_4 0x2 0x2 0x0' 'nvidia_pcie_pmu_0_rc_4 0x100000000 0x0 0x0'
+	[ "$(jq -r .group <<<"$output" | sort -u | wc -l)" -eq 1 ] || fail 'two groups'
+}
+
+@test "--per-port: a set of counters for each root port" {
+	expect 0 filtered stat --dry-run -j -M pcie.inbound.read.bandwidth --per-port
+	[ "$(jq -r '"\(.pmu) \(.config[1])"' <<<"$output" | sort -u | wc -l)" -eq 11 ] ||
+		fail 'there are eleven root ports'
+	[ "$(jq -r 'select(.pmu == "nvidia_pcie_pmu_0_rc_4") | .config[1]' <<<"$output" | xargs)" = \
+		'0x1 0x2 0x4' ] || fail 'root complex 4 has three'
+	# Where their numbers are not known, a row for the PMU as a whole, and a note.
+	cp -r "$T410" "$BATS_TEST_TMPDIR/t410"
+	rm -r "$BATS_TEST_TMPDIR/t410/sys/bus/pci"
+	expect 0 "$UNCORE" --root "$BATS_TEST_TMPDIR/t410" --data "$FAMILIES" stat --dry-run -j \
+		-M pcie.inbound.read.bandwidth --per-port
+	[ "$(jq -r '.config[1]' <<<"$output" | xargs)" = '0x0 0x0 0x0 0x0 0x0 0x0' ] || fail 'six PMUs'
+}
+
+@test "a device that shares its number: a note says with whom" {
+	expect 0 filtered stat --dry-run -M pcie.outbound.read.bandwidth --device 0002:83:00.0
+	says 'note: nvidia-t410-pcie-tgt: what is counted for 0002:83:00.0 is root port 0002:80:00.0, '\
+'which it shares with 0002:83:00.1'
+	expect 0 filtered stat --dry-run -M pcie.inbound.read.bandwidth --device 0002:83:00.0
+	[ -z "$stderr" ] || fail 'the device alone is counted'
+}
+
+@test "a wrong word: exit 2, and what there is" {
+	refuses 2 filtered stat -M memory.read.bandwidth --from nobody
+	says "from: 'nobody' is none of cpu, device, remote"
+	refuses 2 filtered stat -M memory.read.bandwidth --gpu zero
+	says "gpu: 'zero' is no number"
+	refuses 2 filtered pcie --port 0002:83:00.0
+	says '0002:83:00.0 is no root port, but below 0002:80:00.0'
+	refuses 2 filtered pcie --device nvme77
+	says nvme77
+	refuses 2 filtered pcie --address 0/3K
+	says 'power of two'
+	refuses 2 filtered pcie --device 0002:83:00.0 --port 0:1:0
+	says "'device' and 'port' exclude each other"
+	refuses 2 filtered stat -M 'memory.*' --from cpu --from device
+	says 'from is given twice'
+	refuses 2 filtered stat -M 'memory.*' --per-port --per-socket
+	refuses 2 filtered stat -e nvidia_ucf_pmu_0/cycles/ --from cpu
+	says 'not events'
+}
+
+@test "a metric that cannot be restricted so: exit 3, and how it can" {
+	refuses 3 filtered stat -M memory.read.bandwidth --gpu 0
+	says 'the PMUs of nvidia-t410-ucf cannot be restricted by .gpu.; they can by from, to'
+	refuses 3 filtered stat -M pcie.inbound.read.bandwidth --to cxl
+	says 'know no to=cxl; they know memory, gpu, remote'
+	refuses 3 filtered stat -M pcie.clock.frequency --to gpu
+	says 'is the same for all'
+	refuses 3 filtered pcie --port 0:7:0
+	says 'counts what .port=0:7:0. names'
+}
+
+@test "presets leave out what cannot be restricted so, with a note for each family" {
+	expect 0 filtered pcie --to gpu --dry-run
+	says 'note: left out: the PMUs of nvidia-t410-pcie-tgt cannot be restricted by .to.; they can '\
+'by port, address'
+	[ "$(grep -c 'pcie-tgt' <<<"$stderr")" -eq 1 ] || fail 'one note for each family'
+	[[ ! $output =~ pcie_tgt ]] || fail 'a PMU is counted that cannot be restricted'
+}
+
+@test "rows: what was let through, the port, and its share of the link" {
+	local file=$BATS_TEST_TMPDIR/ports.yaml
+
+	cat >"$file" <<-YAML
+		sim: ports
+		machine: t410
+		rates:
+		  - {pmu: nvidia_pcie_pmu_0_rc_4, event: "rd_bytes,src_rp_mask=0x1,dst_loc_cmem=1", constant: 1e9}
+		  - {pmu: nvidia_pcie_pmu_0_rc_4, event: "rd_bytes,src_rp_mask=0x2,dst_loc_cmem=1", constant: 2e9}
+		  - {pmu: nvidia_pcie_pmu_0_rc_4, event: "rd_bytes,src_rp_mask=0x4,dst_loc_cmem=1", constant: 4e12}
+	YAML
+	ports() {
+		expect 0 "$UNCORE" --source "sim:$file,step=1s" --data "$FAMILIES" stat --timeout 1 \
+			-M pcie.inbound.read.bandwidth --to memory --port 0:4:0,0:4:1,0:4:2 --per-port "$@"
+	}
+	ports -j
+	helper check-rows json N=3 <<<"$output"
+	[ "$(jq -r '"\(.port) \(.filter) \(.value == 1e9)"' <<<"$output" | head -n 1)" = \
+		'0005:00:00.0 to=memory port=0:4:0,0:4:1,0:4:2 true' ] || fail 'the first port'
+	ports --csv
+	helper check-rows csv N=3 <<<"$output"
+	ports
+	shows 'port 0005:40:00.0, to=memory port='
+}
