@@ -87,9 +87,13 @@ struct unc_port_rule {
 		UNC_PORTS_ATTRIBUTE, /* a file of the PMU names the root bus */
 		UNC_PORTS_NAME,      /* the PMU's name holds the root port's address */
 		UNC_PORTS_RANGE,     /* files of the PMU have the first and the last address */
+		UNC_PORTS_SOCKET,    /* all of its socket */
+		UNC_PORTS_UNKNOWN,   /* nothing tells */
 	} kind;
 	const char *attribute; /* ATTRIBUTE: "die{die}" */
+	const char *except;    /* ATTRIBUTE: a PMU whose ports have no indices; NULL */
 	const char *min, *max; /* RANGE: names of the files */
+	const char *why;       /* UNKNOWN: the reason */
 	unsigned vendor, id;   /* DVSEC */
 	struct unc_port_field {
 		const char *word; /* of the PMU's name; or "port": the index */

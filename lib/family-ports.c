@@ -80,12 +80,13 @@ static int parse_index(const struct unc_family_parser *p, const struct unc_yaml 
 static int parse_attribute(const struct unc_family_parser *p, const struct unc_yaml *node,
 			   struct unc_port_rule *rule)
 {
-	static const char *const keys[] = {"!attribute", "index",    "first", "count",
-					   "when",       "evidence", NULL};
+	static const char *const keys[] = {"!attribute", "index", "first",    "count",
+					   "except",     "when",  "evidence", NULL};
 	const char *brace;
 
 	if (unc_yaml_check(p->file, node, keys, p->e) < 0 ||
-	    unc_family_text(p, node, "attribute", &rule->attribute) < 0)
+	    unc_family_text(p, node, "attribute", &rule->attribute) < 0 ||
+	    unc_family_text(p, node, "except", &rule->except) < 0)
 		return -EBADMSG;
 	brace = strchr(rule->attribute, '{');
 	if (brace && (strncmp(brace, "{die}", 5) != 0 || strchr(brace + 1, '{')))
@@ -130,6 +131,32 @@ static int parse_range(const struct unc_family_parser *p, const struct unc_yaml 
 	return 0;
 }
 
+static int parse_socket(const struct unc_family_parser *p, const struct unc_yaml *node,
+			struct unc_port_rule *rule)
+{
+	static const char *const keys[] = {"!socket", "when", "!evidence", NULL};
+	bool all = false;
+
+	(void)rule;
+	if (unc_yaml_check(p->file, node, keys, p->e) < 0 ||
+	    unc_yaml_bool(p->file, node, "socket", &all, p->e) < 0)
+		return -EBADMSG;
+	if (!all)
+		return unc_yaml_fail(p->file, unc_yaml_get(node, "socket"), p->e,
+				     "expected true: all root ports of the PMU's socket");
+	return 0;
+}
+
+static int parse_unknown(const struct unc_family_parser *p, const struct unc_yaml *node,
+			 struct unc_port_rule *rule)
+{
+	static const char *const keys[] = {"!unknown", "when", "evidence", NULL};
+
+	if (unc_yaml_check(p->file, node, keys, p->e) < 0)
+		return -EBADMSG;
+	return unc_family_text(p, node, "unknown", &rule->why);
+}
+
 /* Fills *rule; *holds is false when it is for other CPU models. */
 static int parse_rule(const struct unc_family_parser *p, const struct unc_yaml *node,
 		      struct unc_port_rule *rule, bool *holds)
@@ -143,6 +170,8 @@ static int parse_rule(const struct unc_family_parser *p, const struct unc_yaml *
 		[UNC_PORTS_ATTRIBUTE] = {"attribute", parse_attribute},
 		[UNC_PORTS_NAME] = {"name", parse_name},
 		[UNC_PORTS_RANGE] = {"range", parse_range},
+		[UNC_PORTS_SOCKET] = {"socket", parse_socket},
+		[UNC_PORTS_UNKNOWN] = {"unknown", parse_unknown},
 	};
 	const struct unc_yaml *when;
 	const char *evidence;
@@ -161,7 +190,8 @@ static int parse_rule(const struct unc_family_parser *p, const struct unc_yaml *
 		return kinds[i].parse(p, node, rule);
 	}
 	return unc_yaml_fail(p->file, node, p->e,
-			     "expected one of 'dvsec', 'attribute', 'name', 'range'");
+			     "expected one of 'dvsec', 'attribute', 'name', 'range', 'socket', "
+			     "'unknown'");
 }
 
 int unc_family_ports(struct unc_family_parser *p, const struct unc_yaml *node)

@@ -109,7 +109,11 @@ static int resolve(struct unc_place *place, const struct unc_topology *t)
 	case UNC_PORTS_RANGE:
 		err = read_bound(place, rule->min, &place->first);
 		return err || place->why ? err : read_bound(place, rule->max, &place->last);
+	case UNC_PORTS_UNKNOWN:
+		place->why = strdup(rule->why);
+		return place->why ? 0 : -ENOMEM;
 	case UNC_PORTS_DVSEC:
+	case UNC_PORTS_SOCKET:
 		break;
 	}
 	return 0;
@@ -172,23 +176,32 @@ static void number_port(struct uncore_device *d, const struct unc_port_rule *rul
 	d->index = field_value(rule, c, at, "port");
 }
 
+static bool in_range(const struct unc_place *place, const struct unc_device *d, int *index)
+{
+	uint64_t number = unc_pci_number(&d->address);
+	const struct unc_port_rule *rule = place->rule;
+	unsigned at = d->address.device - rule->first; /* huge below the first */
+
+	if (at < rule->count && !(rule->except && strcmp(rule->except, place->pmu->name) == 0))
+		*index = (int)at;
+	return number >= place->first && number <= place->last;
+}
+
 /* True when the PMU counts the port; *index is its number there. */
 static bool counts(struct unc_place *place, struct unc_device *d, const struct config *c,
 		   int *index)
 {
 	const struct unc_port_rule *rule = place->rule;
-	uint64_t number = unc_pci_number(&d->address);
-	unsigned at = d->address.device - rule->first; /* huge below the first */
+	size_t at;
 
 	*index = -1;
 	if (place->why)
 		return false;
-	if (rule->kind != UNC_PORTS_DVSEC) {
-		if (at < rule->count)
-			*index = (int)at;
-		return number >= place->first && number <= place->last;
-	}
-	at = (unsigned)find_dvsec(rule, c);
+	if (rule->kind == UNC_PORTS_SOCKET)
+		return d->shown.socket >= 0 && d->shown.socket == place->socket;
+	if (rule->kind != UNC_PORTS_DVSEC)
+		return in_range(place, d, index);
+	at = find_dvsec(rule, c);
 	if (!at)
 		return false;
 	number_port(&d->shown, rule, c, at);
@@ -213,7 +226,11 @@ static int add_places(struct uncore *u, const struct uncore_pmu *pmu)
 	for (size_t i = 0; err == 0 && i < pmu->cpus.count; i++) {
 		struct unc_place *place = &p->places[p->place_count++];
 
-		*place = (struct unc_place){.pmu = pmu, .cpu = pmu->cpus.ids[i]};
+		*place = (struct unc_place){
+			.pmu = pmu,
+			.cpu = pmu->cpus.ids[i],
+			.socket = unc_topology_socket(&u->topology, pmu->cpus.ids[i]),
+		};
 		for (size_t k = 0; k < f->pattern_count; k++)
 			if (unc_pattern_matches(f->patterns[k].name, pmu->name))
 				place->pattern = f->patterns[k].name;
@@ -254,7 +271,10 @@ static const char *why_unknown(struct uncore *u, const struct unc_device *d, con
 		else if (place->why && !broken)
 			broken = place;
 	}
-	if (dvsec && c->len < 0x100)
+	if (u->ports.place_count && d->address.domain > UINT16_MAX)
+		unc_text_add(&why, "a driver made its segment (VMD) and does not say which root "
+				   "port it is behind");
+	else if (dvsec && c->len < 0x100)
 		unc_text_add(&why, "the part of its config space that names its PMU cannot be "
 				   "read without root");
 	else if (d->shown.rc >= 0)
@@ -266,7 +286,7 @@ static const char *why_unknown(struct uncore *u, const struct unc_device *d, con
 	else if (broken)
 		unc_text_add(&why, "%s", broken->why);
 	else if (u->ports.place_count)
-		unc_text_add(&why, "no PMU says that it counts its root bus");
+		unc_text_add(&why, "no PMU says that it counts this root port");
 	else
 		unc_text_add(&why, "no PMU here is known to count single root ports");
 	kept = why.failed ? NULL : unc_pci_keep(&u->pci, why.data);

@@ -20,7 +20,7 @@ int unc_ports_of(struct uncore *u, const struct uncore_pmu *pmu, int cpu,
 /* A PMU on one of its CPUs, and how it says what it counts. */
 struct unc_place {
 	const struct uncore_pmu *pmu;
-	int cpu;
+	int cpu, socket;
 	const struct unc_port_rule *rule;
 	const char *pattern;  /* that describes the PMU's name */
 	uint64_t first, last; /* addresses (unc_pci_number) of its root ports; DVSEC: unused */

@@ -654,6 +654,13 @@ static void every_kind_of_ports(void **state)
 	f = must_parse(5, "  - name: dwc_{sbdf}\nports: [{name: sbdf}]", SKX);
 	assert_int_equal(f->ports.kind, UNC_PORTS_NAME);
 	unc_family_free(f);
+	f = must_parse(3, PORTS "  - {socket: true, evidence: x}", SKX);
+	assert_int_equal(f->ports.kind, UNC_PORTS_SOCKET);
+	unc_family_free(f);
+	f = must_parse(3, PORTS "  - {unknown: nothing tells}", SKX);
+	assert_int_equal(f->ports.kind, UNC_PORTS_UNKNOWN);
+	assert_string_equal(f->ports.why, "nothing tells");
+	unc_family_free(f);
 }
 
 static void the_first_rule_that_holds(void **state)
@@ -680,7 +687,11 @@ static void mistakes_of_ports(void **state)
 		{3, "instance: c\nports: x", "f.yaml:4:8: the value of 'ports' must be a list"},
 		{3, PORTS "  - x", "f.yaml:5:5: expected a map"},
 		{3, PORTS "  - {when: skx}",
-		 "f.yaml:5:5: expected one of 'dvsec', 'attribute', 'name', 'range'"},
+		 "f.yaml:5:5: expected one of 'dvsec', 'attribute', 'name', 'range', 'socket', "
+		 "'unknown'"},
+		{3, PORTS "  - {socket: false, evidence: x}", "f.yaml:5:14: expected true"},
+		{3, PORTS "  - {socket: true}", "f.yaml:5:5: the key 'evidence' is missing here"},
+		{3, PORTS "  - {unknown: ''}", "f.yaml:5:15: the value of 'unknown' is empty"},
 		{3, PORTS "  - {attribute: a, when: x}", "f.yaml:5:26: 'x' is no model"},
 		{3, PORTS "  - {attribute: a, name: b}", "f.yaml:5:20: unknown key 'name'"},
 		{3, PORTS "  - {attribute: 'a{b}'}",

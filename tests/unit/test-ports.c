@@ -214,7 +214,25 @@ static void indices_from_the_first_device(void **state)
 	open_toy(m, "toy_{n}",
 		 "  - {attribute: 'die{die}', index: device, first: 2, count: 4, evidence: x}");
 	assert_ports(m->u, "toy_0", 0, "0000:17:01.0=-1 0000:17:02.0=0 0000:17:06.0=-1");
-	assert_unknown(m, "0000:99:00.0", "no PMU says that it counts its root bus");
+	assert_unknown(m, "0000:99:00.0", "no PMU says that it counts this root port");
+}
+
+static void a_pmu_whose_ports_have_no_index(void **state)
+{
+	struct machine *m = *state;
+
+	for (int i = 0; i < 2; i++) {
+		const char *name = i ? "toy_1" : "toy_0";
+
+		machine_pmu(&m->tree, name, i ? "11\n" : "10\n", "0\n");
+		tree_pmu(&m->tree, name, "die0", i ? "0000:18\n" : "0000:17\n");
+	}
+	put_bridge(m, "0000:17:01.0");
+	put_bridge(m, "0000:18:01.0");
+	open_toy(m, "toy_{n}",
+		 "  - {attribute: 'die{die}', index: device, except: toy_1, evidence: x}");
+	assert_ports(m->u, "toy_0", 0, "0000:17:01.0=1");
+	assert_ports(m->u, "toy_1", 0, "0000:18:01.0=-1");
 }
 
 static void a_name_with_the_address(void **state)
@@ -242,6 +260,78 @@ static void a_range_of_addresses(void **state)
 	put_bridge(m, "0000:80:04.1");
 	open_toy(m, "toy_{n}", "  - {range: {min: bdf_min, max: bdf_max}}");
 	assert_ports(m->u, "toy_0", 0, "0000:80:00.0=-1 0000:80:04.0=-1");
+}
+
+static void put_node(const struct machine *m, const char *address, const char *node)
+{
+	char path[256];
+
+	put_bridge(m, address);
+	snprintf(path, sizeof(path), "sys/bus/pci/devices/%s/numa_node", address);
+	tree_put(&m->tree, path, node);
+}
+
+static void all_of_the_socket(void **state)
+{
+	struct machine *m = *state;
+
+	machine_pmu(&m->tree, "toy_0", "10\n", "0\n");
+	machine_pmu(&m->tree, "toy_1", "11\n", "2\n");
+	tree_put(&m->tree, "sys/devices/system/node/node0/cpulist", "0-1\n");
+	tree_put(&m->tree, "sys/devices/system/node/node1/cpulist", "2-3\n");
+	put_node(m, "0000:00:00.0", "0\n");
+	put_node(m, "0001:00:00.0", "1\n");
+	put_node(m, "0002:00:00.0", "-1\n");
+	open_toy(m, "toy_{n}", "  - {socket: true, evidence: x}");
+	assert_ports(m->u, "toy_0", 0, "0000:00:00.0=-1");
+	assert_ports(m->u, "toy_1", 2, "0001:00:00.0=-1");
+	assert_unknown(m, "0002:00:00.0", "no PMU says that it counts this root port");
+}
+
+static void nothing_tells(void **state)
+{
+	struct machine *m = *state;
+
+	machine_pmu(&m->tree, "toy_0", "10\n", "0\n");
+	put_bridge(m, "0000:00:00.0");
+	open_toy(m, "toy_{n}", "  - {unknown: the kernel does not say}");
+	assert_ports(m->u, "toy_0", 0, "! the kernel does not say");
+	assert_unknown(m, "0000:00:00.0", "the kernel does not say");
+}
+
+/* ---- the families' own -------------------------------------------------------------------------- */
+
+/* In Intel's pcm-iio, src/pcm-iio-topology.cpp: on Skylake device N of a stack's bus is part N; on Ice
+ * Lake devices 2 to 5 are parts 0 to 3. Ports of the chipset are behind the stack on bus 0. */
+static void intel(void **state)
+{
+	struct uncore *u = open_machine("intel-skx-1socket");
+
+	(void)state;
+	assert_ports(u, "uncore_iio_0", 0, "0000:00:1c.0=-1");
+	assert_ports(u, "uncore_iio_1", 0, "0000:17:00.0=0");
+	assert_ports(u, "uncore_iio_2", 0, "0000:3a:00.0=0 0000:3a:01.0=1");
+	assert_ports(u, "uncore_iio_3", 0, "0000:5d:02.0=2");
+	assert_ports(u, "uncore_iio_4", 0,
+		     "! uncore_iio_4 has no file 'die0', which would name its root ports");
+	assert_contains(find(u, "10000:00:02.0")->unknown, "(VMD)");
+	uncore_free(u);
+	u = open_machine("intel-icx-1socket");
+	assert_ports(u, "uncore_iio_5", 0, "0000:00:1c.0=-1");
+	assert_ports(u, "uncore_iio_2", 0, "0000:4a:02.0=0 0000:4a:04.0=2");
+	uncore_free(u);
+	u = open_machine("intel-spr-1socket");
+	assert_contains(find(u, "0000:15:01.0")->unknown, "the kernel does not say which root bus");
+	uncore_free(u);
+}
+
+static void grace(void **state)
+{
+	struct uncore *u = open_machine("nvidia-grace-1socket");
+
+	(void)state;
+	assert_ports(u, "nvidia_pcie_pmu_0", 0, "0000:00:00.0=-1 0001:00:00.0=-1 0002:00:00.0=-1");
+	uncore_free(u);
 }
 
 /* ---- capabilities that cannot be read, or say something else -------------------------------------- */
@@ -382,8 +472,13 @@ int main(void)
 		cmocka_unit_test(t410),
 		TEST(a_file_for_each_die),
 		TEST(indices_from_the_first_device),
+		TEST(a_pmu_whose_ports_have_no_index),
 		TEST(a_name_with_the_address),
 		TEST(a_range_of_addresses),
+		TEST(all_of_the_socket),
+		TEST(nothing_tells),
+		cmocka_unit_test(intel),
+		cmocka_unit_test(grace),
 		TEST(ports_that_name_no_pmu),
 		TEST(without_root_config_space_ends_early),
 		cmocka_unit_test(devices_by_name),
