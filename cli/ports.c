@@ -28,7 +28,9 @@ void ports_link_of(char *into, size_t size, const struct uncore_device *port)
 	if (has_link(port->max_speed, port->max_width) &&
 	    (!has_link(port->speed, port->width) || port->speed < port->max_speed ||
 	     port->width < port->max_width))
-		snprintf(into, size, "%s of %g GT/s x%u", link, port->max_speed, port->max_width);
+		snprintf(into, size, "%s%s %g GT/s x%u", link,
+			 has_link(port->speed, port->width) ? " of" : ", up to", port->max_speed,
+			 port->max_width);
 	else
 		snprintf(into, size, "%s", link);
 }

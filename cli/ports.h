@@ -11,7 +11,8 @@
 /* "16 GT/s x16", as negotiated; "no link" without lanes, "?" when it is not known. */
 void ports_link(char *into, size_t size, const struct uncore_device *port);
 
-/* The same, and what it could be when that is more: "8 GT/s x4 of 16 GT/s x16". */
+/* The same, and what it could be when that is more: "8 GT/s x4 of 16 GT/s x16",
+ * "no link, up to 16 GT/s x16". */
 void ports_link_of(char *into, size_t size, const struct uncore_device *port);
 
 /* "0001:01:00.0 nvme0 Samsung PM9A3 (nvme)": address, the kernel's names, pci.ids', the driver. */
