@@ -128,6 +128,8 @@ const char *uncore_pmu_alias(const struct uncore_pmu *p); /* second name, or NUL
 const char *uncore_pmu_identifier(const struct uncore_pmu *p); /* hardware id, or NULL */
 const char *uncore_pmu_family(const struct uncore_pmu *p);     /* catalogue family, or NULL */
 const char *uncore_pmu_role(const struct uncore_pmu *p); /* what is at its other end, or NULL */
+/* What one PMU of the family is for: "memory channel", "I/O stack", "link"; NULL: no family. */
+const char *uncore_pmu_instance(const struct uncore_pmu *p);
 /* Why nothing can be counted of it: its `type` or cpumask makes no sense. NULL: it is sound. */
 const char *uncore_pmu_broken(const struct uncore_pmu *p);
 /* True for PMUs of the cores (a `cpus` file) and for the kernel's software, tracepoint, breakpoint,
@@ -242,6 +244,16 @@ int uncore_device_find(struct uncore *u, const char *name, const struct uncore_d
 /* Of a root port: the PMUs that count what passes it, ordered as PMUs are. */
 size_t uncore_device_pmu_count(const struct uncore_device *d);
 const struct uncore_pmu *uncore_device_pmu_at(const struct uncore_device *d, size_t i);
+
+/* The other end of a link. */
+struct uncore_peer {
+	const char *text; /* in the kernel's words: "nr_gpu=2", "upi_1,die_1" */
+	int socket;       /* -1: none, or not known */
+};
+
+/* What the kernel says of the other end of the link that a PMU counts from `cpu`; the catalogue's word
+ * for it is uncore_pmu_role(). -ENODEV: nothing (the sentence says why). */
+int uncore_pmu_peer(struct uncore *u, const struct uncore_pmu *p, int cpu, struct uncore_peer *out);
 
 /* ---- findings: what is here, what is missing, and what mends it ---------------------------- */
 

@@ -115,6 +115,7 @@ struct unc_family {
 	const char *role_attribute; /* the PMU's file that tells; NULL: no role */
 	struct unc_word *roles;     /* how its text begins, and the role */
 	size_t role_count;
+	const char *peer; /* the PMU's file that names the other end of a link; NULL */
 	struct unc_filter filters[UNC_FILTERS];
 	struct unc_pattern *patterns;
 	size_t pattern_count;

@@ -77,21 +77,31 @@ static int parse_index(const struct unc_family_parser *p, const struct unc_yaml 
 	return parse_number(p, node, "count", 32, &rule->count);
 }
 
+/* The name of a file of the PMU, with or without {die}. */
+static int parse_die_file(const struct unc_family_parser *p, const struct unc_yaml *map,
+			  const char *key, const char **out)
+{
+	const char *brace;
+
+	if (unc_family_text(p, map, key, out) < 0)
+		return -EBADMSG;
+	brace = strchr(*out, '{');
+	if (brace && (strncmp(brace, "{die}", 5) != 0 || strchr(brace + 1, '{')))
+		return unc_yaml_fail(p->file, unc_yaml_get(map, key), p->e,
+				     "'%s': the only word in braces is {die}", *out);
+	return 0;
+}
+
 static int parse_attribute(const struct unc_family_parser *p, const struct unc_yaml *node,
 			   struct unc_port_rule *rule)
 {
 	static const char *const keys[] = {"!attribute", "index", "first",    "count",
 					   "except",     "when",  "evidence", NULL};
-	const char *brace;
 
 	if (unc_yaml_check(p->file, node, keys, p->e) < 0 ||
-	    unc_family_text(p, node, "attribute", &rule->attribute) < 0 ||
+	    parse_die_file(p, node, "attribute", &rule->attribute) < 0 ||
 	    unc_family_text(p, node, "except", &rule->except) < 0)
 		return -EBADMSG;
-	brace = strchr(rule->attribute, '{');
-	if (brace && (strncmp(brace, "{die}", 5) != 0 || strchr(brace + 1, '{')))
-		return unc_yaml_fail(p->file, unc_yaml_get(node, "attribute"), p->e,
-				     "'%s': the only word in braces is {die}", rule->attribute);
 	return parse_index(p, node, rule);
 }
 
@@ -192,6 +202,11 @@ static int parse_rule(const struct unc_family_parser *p, const struct unc_yaml *
 	return unc_yaml_fail(p->file, node, p->e,
 			     "expected one of 'dvsec', 'attribute', 'name', 'range', 'socket', "
 			     "'unknown'");
+}
+
+int unc_family_peer(struct unc_family_parser *p, const struct unc_yaml *node)
+{
+	return node ? parse_die_file(p, p->file->root, "peer", &p->family->peer) : 0;
 }
 
 int unc_family_ports(struct unc_family_parser *p, const struct unc_yaml *node)

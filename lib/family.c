@@ -148,7 +148,7 @@ static int parse_family(struct unc_family_parser *p)
 	static const char *const keys[] = {"!family",  "!title",  "!instance",  "!pmus",
 					   "models",   "expect",  "everywhere", "each_socket",
 					   "role",     "filters", "ports",      "!events",
-					   "!metrics", "rules",   NULL};
+					   "!metrics", "rules",   "peer",       NULL};
 	const struct unc_yaml *root = p->file->root;
 	struct unc_family *f = p->family;
 
@@ -164,6 +164,7 @@ static int parse_family(struct unc_family_parser *p)
 	if (parse_patterns(p, unc_yaml_get(root, "pmus")) < 0 ||
 	    parse_expectations(p, unc_yaml_get(root, "expect")) < 0 ||
 	    unc_family_role(p, unc_yaml_get(root, "role")) < 0 ||
+	    unc_family_peer(p, unc_yaml_get(root, "peer")) < 0 ||
 	    unc_family_filters(p, unc_yaml_get(root, "filters")) < 0 ||
 	    unc_family_ports(p, unc_yaml_get(root, "ports")) < 0)
 		return -EBADMSG;

@@ -46,6 +46,7 @@ int unc_family_words(const struct unc_family_parser *p, const struct unc_yaml *n
 int unc_family_terms(const struct unc_family_parser *p, const struct unc_yaml *value);
 
 /* What rows say of the other end, and what restricts events. Both may be absent: `node` NULL. */
+int unc_family_peer(struct unc_family_parser *p, const struct unc_yaml *node);
 int unc_family_role(struct unc_family_parser *p, const struct unc_yaml *node);
 int unc_family_filters(struct unc_family_parser *p, const struct unc_yaml *node);
 

@@ -254,6 +254,11 @@ const struct uncore_pmu *uncore_pmu_at(const struct uncore *u, size_t i)
 	return &u->pmus.items[i];
 }
 
+const char *uncore_pmu_instance(const struct uncore_pmu *p)
+{
+	return p->family ? p->family->instance : NULL;
+}
+
 const char *uncore_pmu_family(const struct uncore_pmu *p)
 {
 	return p->family ? p->family->name : NULL;

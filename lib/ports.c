@@ -9,24 +9,6 @@
 
 /* ---- what a PMU says of itself ---- */
 
-/* The kernel numbers dies over the whole machine, in the order of packages and their dies. */
-static int die_number(const struct unc_topology *t, int cpu)
-{
-	const struct uncore_cpu *own = unc_topology_cpu(t, cpu);
-	int number = 0;
-
-	for (size_t i = 0; own && i < t->cpu_count; i++) {
-		const struct uncore_cpu *c = &t->cpus[i];
-		bool seen =
-			c->socket > own->socket || (c->socket == own->socket && c->die >= own->die);
-
-		for (size_t k = 0; k < i && !seen; k++)
-			seen = t->cpus[k].socket == c->socket && t->cpus[k].die == c->die;
-		number += !seen;
-	}
-	return number;
-}
-
 /* The text of a file of the PMU, or a reason why not: one of the two is NULL, both without memory. */
 static char *read_file(struct unc_place *place, const char *file)
 {
@@ -53,19 +35,27 @@ static int no_sense(struct unc_place *place, const char *file, const char *text)
 	return place->why ? 0 : -ENOMEM;
 }
 
+void unc_die_file(struct unc_text *to, const char *name, int die)
+{
+	const char *brace = strchr(name, '{');
+
+	if (brace)
+		unc_text_add(to, "%.*s%d%s", (int)(brace - name), name, die,
+			     strchr(brace, '}') + 1);
+	else
+		unc_text_add(to, "%s", name);
+}
+
 /* "0000:3a": the root bus of one die; of that every device may be a root port. */
 static int read_root_bus(struct unc_place *place, const struct unc_topology *t)
 {
-	const char *name = place->rule->attribute, *brace = strchr(name, '{');
 	struct unc_text file = {0}, device = {0};
 	struct unc_pci_address bus;
 	bool has_domain;
 	char *text;
 	int err = 0;
 
-	unc_text_add(&file, "%.*s", (int)strcspn(name, "{"), name);
-	if (brace)
-		unc_text_add(&file, "%d%s", die_number(t, place->cpu), strchr(brace, '}') + 1);
+	unc_die_file(&file, place->rule->attribute, unc_topology_die(t, place->cpu));
 	text = file.failed ? NULL : read_file(place, file.data);
 	if (text)
 		unc_text_add(&device, "%s:00.0", text);

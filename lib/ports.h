@@ -17,6 +17,9 @@ struct unc_port {
 int unc_ports_of(struct uncore *u, const struct uncore_pmu *pmu, int cpu,
 		 const struct unc_port **ports, size_t *count, struct unc_error *why);
 
+/* The file of a PMU that is called `name`, with the die's number for {die}. */
+void unc_die_file(struct unc_text *to, const char *name, int die);
+
 /* A PMU on one of its CPUs, and how it says what it counts. */
 struct unc_place {
 	const struct uncore_pmu *pmu;

@@ -269,3 +269,28 @@ int unc_topology_socket(const struct unc_topology *t, int id)
 
 	return cpu ? cpu->socket : -1;
 }
+
+int unc_topology_die(const struct unc_topology *t, int cpu)
+{
+	const struct uncore_cpu *own = find_cpu(t, cpu);
+	int number = 0;
+
+	for (size_t i = 0; own && i < t->cpu_count; i++) {
+		const struct uncore_cpu *c = &t->cpus[i];
+		bool seen =
+			c->socket > own->socket || (c->socket == own->socket && c->die >= own->die);
+
+		for (size_t k = 0; k < i && !seen; k++)
+			seen = t->cpus[k].socket == c->socket && t->cpus[k].die == c->die;
+		number += !seen;
+	}
+	return number;
+}
+
+int unc_topology_die_socket(const struct unc_topology *t, int die)
+{
+	for (size_t i = 0; i < t->cpu_count; i++)
+		if (unc_topology_die(t, t->cpus[i].id) == die)
+			return t->cpus[i].socket;
+	return -1;
+}

@@ -689,6 +689,7 @@ static void mistakes_of_ports(void **state)
 		{3, PORTS "  - {when: skx}",
 		 "f.yaml:5:5: expected one of 'dvsec', 'attribute', 'name', 'range', 'socket', "
 		 "'unknown'"},
+		{3, "instance: c\npeer: 'a{b}'", "f.yaml:4:7: 'a{b}': the only word in braces"},
 		{3, PORTS "  - {socket: false, evidence: x}", "f.yaml:5:14: expected true"},
 		{3, PORTS "  - {socket: true}", "f.yaml:5:5: the key 'evidence' is missing here"},
 		{3, PORTS "  - {unknown: ''}", "f.yaml:5:15: the value of 'unknown' is empty"},

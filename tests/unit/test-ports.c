@@ -299,6 +299,59 @@ static void nothing_tells(void **state)
 	assert_unknown(m, "0000:00:00.0", "the kernel does not say");
 }
 
+/* ---- the other ends of links --------------------------------------------------------------------- */
+
+static void assert_peer(struct uncore *u, const char *name, int cpu, const char *text, int socket)
+{
+	struct uncore_peer peer = {.socket = -7};
+
+	assert_int_equal(uncore_pmu_peer(u, pmu(u, name), cpu, &peer), 0);
+	assert_string_equal(peer.text, text);
+	assert_int_equal(peer.socket, socket);
+}
+
+static void assert_no_peer(struct uncore *u, const char *name, const char *why)
+{
+	struct uncore_peer peer = {.socket = -7};
+
+	assert_int_equal(uncore_pmu_peer(u, pmu(u, name), 0, &peer), -ENODEV);
+	assert_string_equal(uncore_error(u), why);
+	assert_int_equal(peer.socket, -7);
+}
+
+/* The kernel's words, arch/x86/events/intel/uncore_snbep.c: "upi_%d,die_%d", the other end's link and die. */
+static void links_between_sockets(void **state)
+{
+	struct machine *m = *state;
+
+	machine_pmu(&m->tree, "toy_0", "10\n", "0,2\n");
+	tree_pmu(&m->tree, "toy_0", "die0", "upi_1,die_1\n");
+	tree_pmu(&m->tree, "toy_0", "die1", "upi_0,die_0\n");
+	machine_pmu(&m->tree, "toy_1", "11\n", "0,2\n");
+	tree_pmu(&m->tree, "toy_1", "die1", "upi_0,die_2\n");
+	open_toy(m, "toy_{n}", "  - {unknown: x}\npeer: die{die}");
+	assert_peer(m->u, "toy_0", 0, "upi_1,die_1", 3);
+	assert_peer(m->u, "toy_0", 2, "upi_0,die_0", 0);
+	assert_peer(m->u, "toy_1", 3, "upi_0,die_2", -1); /* there are two dies */
+	assert_no_peer(m->u, "toy_1", "toy_1 has no file 'die0', which would name its other end");
+}
+
+static void links_to_something_else(void **state)
+{
+	struct machine *m = *state;
+
+	machine_pmu(&m->tree, "toy_0", "10\n", "0\n");
+	tree_pmu(&m->tree, "toy_0", "peer", "nr_gpu=2\n");
+	machine_pmu(&m->tree, "toy_1", "11\n", "0\n");
+	machine_pmu(&m->tree, "other", "12\n", "0\n");
+	open_toy(m, "toy_{n}", "  - {unknown: x}\nrole: {attribute: peer, values: {nr_gpu: GPU}}");
+	assert_peer(m->u, "toy_0", 0, "nr_gpu=2", -1);
+	assert_no_peer(m->u, "toy_1", "toy_1 has no file 'peer', which would name its other end");
+	assert_no_peer(m->u, "other", "nothing says what is at the other end of other");
+	assert_string_equal(uncore_pmu_instance(pmu(m->u, "toy_0")), "x");
+	assert_null(uncore_pmu_instance(pmu(m->u, "other")));
+}
+
 /* ---- the families' own -------------------------------------------------------------------------- */
 
 /* In Intel's pcm-iio, src/pcm-iio-topology.cpp: on Skylake device N of a stack's bus is part N; on Ice
@@ -477,6 +530,8 @@ int main(void)
 		TEST(a_range_of_addresses),
 		TEST(all_of_the_socket),
 		TEST(nothing_tells),
+		TEST(links_between_sockets),
+		TEST(links_to_something_else),
 		cmocka_unit_test(intel),
 		cmocka_unit_test(grace),
 		TEST(ports_that_name_no_pmu),
