@@ -29,13 +29,13 @@ def pcie_of_t410(direction, pmus):
     }
 
 
-def c2c_of_t410(direction, kind):
-    event = f"{direction}_{kind[0]}{'d' if kind == 'read' else 'r'}"
+def link_of_t410(family, pmu, way, event):
+    """One direction of a link: latency and requests. Other links have metrics of these names."""
     return {
-        f"link.c2c.{direction}.{kind}.latency": lambda n: latency(
-            n, [C2C], [f"{event}_cum_outs"], [f"{event}_req"]
+        f"{family}/link.{way}.latency": lambda n: latency(
+            n, [pmu], [f"{event}_cum_outs"], [f"{event}_req"]
         ),
-        f"link.c2c.{direction}.{kind}.requests": lambda n: n(C2C, f"{event}_req"),
+        f"{family}/link.{way}.requests": lambda n: n(pmu, f"{event}_req"),
     }
 
 
@@ -148,14 +148,14 @@ FORMULAS = {
         **pcie_of_t410("outbound", TGT),
         "pcie.inbound.read.latency": lambda n: latency(n, RC, ["rd_cum_outs"], ["rd_req"]),
         "pcie.clock.frequency": clock(RC),
-        **c2c_of_t410("in", "read"),
-        **c2c_of_t410("in", "write"),
-        **c2c_of_t410("out", "read"),
-        **c2c_of_t410("out", "write"),
-        "link.c2c.clock.frequency": clock([C2C]),
-        "link.cxl.read.latency": lambda n: latency(n, [DLINK], ["in_rd_cum_outs"], ["in_rd_req"]),
-        "link.cxl.read.requests": lambda n: n(DLINK, "in_rd_req"),
-        "link.cxl.clock.frequency": clock([DLINK]),
+        **link_of_t410("nvidia-t410-nvlink-c2c", C2C, "in.read", "in_rd"),
+        **link_of_t410("nvidia-t410-nvlink-c2c", C2C, "in.write", "in_wr"),
+        **link_of_t410("nvidia-t410-nvlink-c2c", C2C, "out.read", "out_rd"),
+        **link_of_t410("nvidia-t410-nvlink-c2c", C2C, "out.write", "out_wr"),
+        "nvidia-t410-nvlink-c2c/link.clock.frequency": clock([C2C]),
+        # The driver's word is "in" for what the socket reads from CXL memory.
+        **link_of_t410("nvidia-t410-nvdlink", DLINK, "out.read", "in_rd"),
+        "nvidia-t410-nvdlink/link.clock.frequency": clock([DLINK]),
         **matrix_of_t410(),
     },
     "grace": {
@@ -174,8 +174,8 @@ FORMULAS = {
         "fabric.bus.clock.frequency": lambda n: n(SCF, "bus_cycles"),
         **link_of_grace("pcie.inbound", GRACE_PCIE),
         "pcie.clock.frequency": clock(GRACE_PCIE),
-        **link_of_grace("link.c2c.in", GRACE_C2C),
-        "link.c2c.clock.frequency": clock(GRACE_C2C),
+        **link_of_grace("link.in", GRACE_C2C),
+        "link.clock.frequency": clock(GRACE_C2C),
         **matrix_of_grace(),
     },
 }

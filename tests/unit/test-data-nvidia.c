@@ -85,11 +85,11 @@ static const struct expected grace_pcie[] = {
 };
 
 static const struct expected grace_c2c[] = {
-	LINK_EVENTS("link.c2c.in"),
-	{"link.c2c.in.remote.bandwidth", "total_bytes_rem / seconds", {{"total_bytes_rem", 5}}},
+	LINK_EVENTS("link.in"),
+	{"link.in.remote.bandwidth", "total_bytes_rem / seconds", {{"total_bytes_rem", 5}}},
 	CELLS("matrix.gpu.memory", "rd_bytes_loc", 0, "wr_bytes_loc", 2),
 	CELLS("matrix.gpu.remote", "rd_bytes_rem", 1, "wr_bytes_rem", 3),
-	CLOCK("link.c2c.clock.frequency", CYCLES),
+	CLOCK("link.clock.frequency", CYCLES),
 };
 
 static const struct expected grace_cnvlink[] = {

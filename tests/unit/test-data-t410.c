@@ -200,15 +200,15 @@ static const struct expected pcie_tgt[] = {
 		REQUESTS(p "in.write.requests", "in_wr", 4),                                 \
 		REQUESTS(p "out.write.requests", "out_wr", 8)
 
-static const struct expected nvlink_c2c[] = {LINK("link.c2c.")};
+static const struct expected nvlink_c2c[] = {LINK("link.")};
 static const struct expected nvclink[] = {LINK("link.")};
 
 #define READS_ONLY 5
 
 static const struct expected nvdlink[] = {
-	LATENCY("link.cxl.read.latency", "in_rd", 1, 2),
-	REQUESTS("link.cxl.read.requests", "in_rd", 2),
-	CLOCK("link.cxl.clock.frequency", 0),
+	LATENCY("link.out.read.latency", "in_rd", 1, 2),
+	REQUESTS("link.out.read.requests", "in_rd", 2),
+	CLOCK("link.clock.frequency", 0),
 };
 
 static void pcie_and_links_of_t410(void **state)
@@ -268,7 +268,7 @@ static void links_to_another_socket_and_to_gpus(void **state)
 			      gpu ? COUNT(nvlink_c2c) : READS_ONLY);
 		if (!gpu) {
 			assert_contains(uncore_metric_missing(find(u, "nvidia-t410-nvlink-c2c",
-								   "link.c2c.in.write.latency")),
+								   "link.in.write.latency")),
 					"nvidia_nvlink_c2c_pmu_0 does not have the event "
 					"'in_wr_cum_outs'");
 			assert_contains(uncore_metric_missing(find(u, "nvidia-t410-nvclink",
