@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The data files of Arm, Ampere, Marvell, Fujitsu, Alibaba and of CXL. Configuration words are those of
+ * the kernel's drivers (drivers/perf), formulas those of its tables and documents; none come from the
+ * data files.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "data-other.h"
+
+/* ---- Arm CMN: event number in bits 16-26, kind of node in 0-15, occupancy ID in 27-30 -------- */
+
+#define HNF(event) (UINT64_C(event) << 16 | 0x5)
+#define RND(event) (UINT64_C(event) << 16 | 0xa)
+
+static const struct expected cmn[] = {
+	{"cache.hit.ratio",
+	 "(accesses - misses) / accesses",
+	 {{"accesses", HNF(0x02)}, {"misses", HNF(0x01)}}},
+	{"cache.snoop.hit.ratio",
+	 "snoop_hits / accesses",
+	 {{"snoop_hits", HNF(0x06)}, {"accesses", HNF(0x02)}}},
+	{"cache.request.latency",
+	 "occupancy / requests * source_count(cycles) * seconds / cycles",
+	 {{"occupancy", HNF(0x0f)}, {"requests", HNF(0x05)}, {"cycles", 0x3}}},
+	RATE("cache.memory.requests", "memory_requests", HNF(0x0d)),
+	{"fabric.retry.ratio",
+	 "retries / requests",
+	 {{"retries", HNF(0x04)}, {"requests", HNF(0x05)}}},
+	{"fabric.memory.retry.ratio",
+	 "memory_retries / memory_requests",
+	 {{"memory_retries", HNF(0x0c)}, {"memory_requests", HNF(0x0d)}}},
+	{"fabric.io.read.bandwidth",
+	 "io_read_flits * 32 / seconds",
+	 {{"io_read_flits", RND(0x04)}}},
+	{"fabric.io.write.bandwidth",
+	 "io_write_flits * 32 / seconds",
+	 {{"io_write_flits", RND(0x05)}}},
+	{"fabric.io.retry.ratio",
+	 "io_retries / io_requests",
+	 {{"io_retries", RND(0x07)}, {"io_requests", RND(0x06)}}},
+	{"fabric.axi.write.bandwidth",
+	 "axi_write_flits * 32 / seconds",
+	 {{"axi_write_flits", 0x50007}}},
+	CLOCK("fabric.clock.frequency", 0x3),
+};
+
+/* A mesh of this identifier with one event of those that metrics need. */
+static struct uncore *mesh(struct tree *t, const char *identifier)
+{
+	tree_make(t);
+	machine_cpus(t, (const int[]){0, 0}, 2);
+	tree_pmu(t, "arm_cmn_1", "type", "10\n");
+	tree_pmu(t, "arm_cmn_1", "cpumask", "0\n");
+	tree_pmu(t, "arm_cmn_1", "identifier", identifier);
+	tree_pmu(t, "arm_cmn_1", "format/type", "config:0-15\n");
+	tree_pmu(t, "arm_cmn_1", "events/dtc_cycles", "type=0x3\n");
+	return scan(t->dir);
+}
+
+static void coherent_meshes(void **state)
+{
+	static const struct {
+		const char *identifier;
+		size_t metrics;
+	} meshes[] = {
+		{"43400\n", 1}, {"43604\n", 1}, {"43a02\n", 1}, {"43c03\n", 1},
+		{"43801\n", 0}, {"43e02\n", 0}, /* CMN-600AE, CMN-S3: not in the kernel's tables */
+	};
+
+	(void)state;
+	assert_on("arm-neoverse-cmn", "arm-cmn", 1, cmn, COUNT(cmn));
+	for (size_t i = 0; i < COUNT(meshes); i++) {
+		struct tree t;
+		struct uncore *u = mesh(&t, meshes[i].identifier);
+
+		/* Without home nodes it has a clock, and says why there is no more. */
+		assert_int_equal(metrics_here(u, "arm-cmn"), meshes[i].metrics);
+		if (meshes[i].metrics)
+			assert_contains(
+				uncore_metric_missing(find(u, "arm-cmn", "cache.hit.ratio")),
+				"hnf_slc_sf_cache_access");
+		uncore_free(u);
+		tree_remove(&t);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(coherent_meshes),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
