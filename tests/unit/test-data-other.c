@@ -93,10 +93,29 @@ static void coherent_meshes(void **state)
 	}
 }
 
+/* ---- Arm DSU --------------------------------------------------------------------------------- */
+
+static const struct expected dsu[] = {
+	{"cache.cluster.hit.ratio",
+	 "(accesses - refills) / accesses",
+	 {{"accesses", 0x2b}, {"refills", 0x2a}}},
+	RATE("cache.cluster.refills", "refills", 0x2a),
+	RATE("cache.cluster.allocations", "allocations", 0x29),
+	RATE("cache.cluster.writebacks", "writebacks", 0x2c),
+	CLOCK("cache.cluster.clock.frequency", 0x11),
+};
+
+static void shared_units(void **state)
+{
+	(void)state;
+	assert_on("arm-neoverse-cmn", "arm-dsu", 2, dsu, COUNT(dsu));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(coherent_meshes),
+		cmocka_unit_test(shared_units),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
