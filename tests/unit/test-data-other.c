@@ -111,11 +111,28 @@ static void shared_units(void **state)
 	assert_on("arm-neoverse-cmn", "arm-dsu", 2, dsu, COUNT(dsu));
 }
 
+/* ---- Arm DMC-620: the event is in bits 3-8 of the third word, the clock in its bit 9 --------- */
+
+static const struct wide dmc620[] = {
+	{"memory.requests", "transfers / seconds", {{"transfers", 0, 0, 0x12 << 3 | 1 << 9}}},
+	{"memory.activates", "activates / seconds", {{"activates", 0, 0, 0x11 << 3 | 1 << 9}}},
+	{"memory.controller.clock.frequency",
+	 "cycles / source_count(cycles) / seconds",
+	 {{"cycles", 0, 0, 0}}},
+};
+
+static void dmc620s(void **state)
+{
+	(void)state;
+	assert_wide("arm-neoverse-cmn", "arm-dmc620", 2, dmc620, COUNT(dmc620));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(coherent_meshes),
 		cmocka_unit_test(shared_units),
+		cmocka_unit_test(dmc620s),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
