@@ -127,12 +127,52 @@ static void dmc620s(void **state)
 	assert_wide("arm-neoverse-cmn", "arm-dmc620", 2, dmc620, COUNT(dmc620));
 }
 
+/* ---- CXL memory: vendor 0x1e98 in bits 48-63, group in 32-47, a bit for each event ----------- */
+
+#define CXL(group, bit) (UINT64_C(0x1e98) << 48 | UINT64_C(group) << 32 | UINT64_C(1) << (bit))
+
+static const struct expected cxl[] = {
+	{"memory.cxl.read.bandwidth", "read_lines * 64 / seconds", {{"read_lines", CXL(0x25, 0)}}},
+	{"memory.cxl.write.bandwidth",
+	 "write_lines * 64 / seconds",
+	 {{"write_lines", CXL(0x21, 1)}}},
+	{"memory.cxl.bandwidth",
+	 "(read_lines + write_lines) * 64 / seconds",
+	 {{"read_lines", CXL(0x25, 0)}, {"write_lines", CXL(0x21, 1)}}},
+	RATE("memory.cxl.partial.write.requests", "partial_writes", CXL(0x21, 2)),
+	RATE("memory.cxl.dram.read.requests", "cas_rd", CXL(0x8000, 2)),
+	RATE("memory.cxl.dram.write.requests", "cas_wr", CXL(0x8000, 3)),
+	CLOCK("memory.cxl.clock.frequency", CXL(0, 0)),
+};
+
+static void cxl_memory(void **state)
+{
+	struct uncore *u;
+	struct tree t;
+
+	(void)state;
+	assert_on("arm-neoverse-cmn", "cxl-pmu", 1, cxl, COUNT(cxl));
+	/* The second PMU of a device, which counts nothing but its DRAM. */
+	tree_make(&t);
+	machine_cpus(&t, (const int[]){0, 0}, 2);
+	tree_pmu(&t, "cxl_pmu_mem12.1", "type", "10\n");
+	tree_pmu(&t, "cxl_pmu_mem12.1", "cpumask", "0\n");
+	tree_pmu(&t, "cxl_pmu_mem12.1", "format/mask", "config:0-31\n");
+	tree_pmu(&t, "cxl_pmu_mem12.1", "events/ddr_casrd", "config=0x1e98800000000004\n");
+	u = scan(t.dir);
+	assert_int_equal(metrics_here(u, "cxl-pmu"), 1);
+	assert_metric(u, "cxl-pmu", 1, &cxl[4]);
+	uncore_free(u);
+	tree_remove(&t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(coherent_meshes),
 		cmocka_unit_test(shared_units),
 		cmocka_unit_test(dmc620s),
+		cmocka_unit_test(cxl_memory),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
