@@ -166,13 +166,31 @@ static void cxl_memory(void **state)
 	tree_remove(&t);
 }
 
+/* ---- DesignWare PCIe: bytes, as the driver multiplies by 16 itself --------------------------- */
+
+static const struct expected dwc[] = {
+	RATE("pcie.in.bandwidth", "rx_bytes", 0x21),
+	RATE("pcie.out.bandwidth", "tx_bytes", 0x20),
+};
+
+static void designware_ports(void **state)
+{
+	struct uncore *u;
+
+	(void)state;
+	assert_on("arm-neoverse-cmn", "dwc-pcie", 2, dwc, COUNT(dwc));
+	u = scan_fixture("arm-neoverse-cmn");
+	assert_port(u, "0001:00:00.0", "dwc_rootport_10000");
+	assert_port(u, "0001:30:03.0", "dwc_rootport_13018");
+	uncore_free(u);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(coherent_meshes),
-		cmocka_unit_test(shared_units),
-		cmocka_unit_test(dmc620s),
-		cmocka_unit_test(cxl_memory),
+		cmocka_unit_test(coherent_meshes),  cmocka_unit_test(shared_units),
+		cmocka_unit_test(dmc620s),          cmocka_unit_test(cxl_memory),
+		cmocka_unit_test(designware_ports),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
