@@ -51,10 +51,50 @@ static void hisilicon_controllers(void **state)
 	assert_on("hisilicon-hip09", "hisi-ddrc", 2, ddrc_v2, COUNT(ddrc_v2));
 }
 
+/* ---- HiSilicon HHA --------------------------------------------------------------------------- */
+
+#define HHA                                                         \
+	RATE("memory.home.requests", "requests", 0x00),             \
+		{"memory.home.remote.ratio",                        \
+		 "remote_requests / requests",                      \
+		 {{"remote_requests", 0x01}, {"requests", 0x00}}},  \
+	{                                                           \
+		"memory.home.die.ratio", "die_requests / requests", \
+		{                                                   \
+			{"die_requests", 0x02},                     \
+			{                                           \
+				"requests", 0x00                    \
+			}                                           \
+		}                                                   \
+	}
+
+static const struct expected hha_v1[] = {
+	HHA,
+	{"memory.home.read.bandwidth",
+	 "(reads_64 * 64 + reads_128 * 128) / seconds",
+	 {{"reads_64", 0x1c}, {"reads_128", 0x1e}}},
+	{"memory.home.write.bandwidth",
+	 "(writes_64 * 64 + writes_128 * 128) / seconds",
+	 {{"writes_64", 0x1d}, {"writes_128", 0x1f}}},
+};
+
+static const struct expected hha_v2[] = {
+	HHA,
+	CLOCK("memory.home.clock.frequency", 0x55),
+};
+
+static void hisilicon_home_agents(void **state)
+{
+	(void)state;
+	assert_on("hisilicon-hip08", "hisi-hha", 1, hha_v1, COUNT(hha_v1));
+	assert_on("hisilicon-hip09", "hisi-hha", 1, hha_v2, COUNT(hha_v2));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(hisilicon_controllers),
+		cmocka_unit_test(hisilicon_home_agents),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
