@@ -90,11 +90,68 @@ static void hisilicon_home_agents(void **state)
 	assert_on("hisilicon-hip09", "hisi-hha", 1, hha_v2, COUNT(hha_v2));
 }
 
+/* ---- HiSilicon L3C --------------------------------------------------------------------------- */
+
+#define LOCAL_HIT_RATIO(rd, rd_hit, wr, wr_hit)                                                \
+	{                                                                                      \
+		"cache.local.hit.ratio",                                                       \
+			"(local_read_hits + local_write_hits) / (local_reads + local_writes)", \
+		{                                                                              \
+			{"local_read_hits", rd_hit}, {"local_write_hits", wr_hit},             \
+				{"local_reads", rd},                                           \
+			{                                                                      \
+				"local_writes", wr                                             \
+			}                                                                      \
+		}                                                                              \
+	}
+
+static const struct expected l3c_v1[] = {
+	{"cache.hit.ratio",
+	 "(read_hits + write_hits) / (reads + writes)",
+	 {{"read_hits", 0x02}, {"write_hits", 0x03}, {"reads", 0x00}, {"writes", 0x01}}},
+	LOCAL_HIT_RATIO(0x20, 0x22, 0x21, 0x23),
+};
+
+static const struct expected l3c_v2[] = {
+	CLOCK("cache.clock.frequency", 0x7f),
+};
+
+static const struct expected l3c_v3[] = {
+	LOCAL_HIT_RATIO(0x18, 0x19, 0x1a, 0x1b),
+	CLOCK("cache.clock.frequency", 0x7f),
+};
+
+static void hisilicon_caches(void **state)
+{
+	struct uncore *u;
+	struct tree t;
+
+	(void)state;
+	assert_on("hisilicon-hip08", "hisi-l3c", 1, l3c_v1, COUNT(l3c_v1));
+	assert_on("hisilicon-hip09", "hisi-l3c", 1, l3c_v2, COUNT(l3c_v2));
+	tree_make(&t);
+	machine_cpus(&t, (const int[]){0, 0}, 2);
+	tree_pmu(&t, "hisi_sccl0_l3c1_0", "type", "10\n");
+	tree_pmu(&t, "hisi_sccl0_l3c1_0", "cpumask", "0\n");
+	tree_pmu(&t, "hisi_sccl0_l3c1_0", "identifier", "0x00000040\n");
+	tree_pmu(&t, "hisi_sccl0_l3c1_0", "format/event", "config:0-7\n");
+	tree_pmu(&t, "hisi_sccl0_l3c1_0", "events/rd_spipe", "config=0x18\n");
+	tree_pmu(&t, "hisi_sccl0_l3c1_0", "events/rd_hit_spipe", "config=0x19\n");
+	tree_pmu(&t, "hisi_sccl0_l3c1_0", "events/wr_spipe", "config=0x1a\n");
+	tree_pmu(&t, "hisi_sccl0_l3c1_0", "events/wr_hit_spipe", "config=0x1b\n");
+	tree_pmu(&t, "hisi_sccl0_l3c1_0", "events/cycles", "config=0x7f\n");
+	u = scan(t.dir);
+	assert_family(u, "hisi-l3c", 1, l3c_v3, COUNT(l3c_v3));
+	uncore_free(u);
+	tree_remove(&t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(hisilicon_controllers),
 		cmocka_unit_test(hisilicon_home_agents),
+		cmocka_unit_test(hisilicon_caches),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
