@@ -146,12 +146,27 @@ static void hisilicon_caches(void **state)
 	tree_remove(&t);
 }
 
+/* ---- HiSilicon PA ---------------------------------------------------------------------------- */
+
+static const struct expected pa[] = {
+	RATE("link.in.requests", "rx_requests", 0x40),
+	RATE("link.out.requests", "tx_requests", 0x5c),
+	CLOCK("link.clock.frequency", 0x78),
+};
+
+static void hisilicon_protocol_adapters(void **state)
+{
+	(void)state;
+	assert_on("hisilicon-hip09", "hisi-pa", 1, pa, COUNT(pa));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(hisilicon_controllers),
 		cmocka_unit_test(hisilicon_home_agents),
 		cmocka_unit_test(hisilicon_caches),
+		cmocka_unit_test(hisilicon_protocol_adapters),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
