@@ -160,6 +160,24 @@ static void hisilicon_protocol_adapters(void **state)
 	assert_on("hisilicon-hip09", "hisi-pa", 1, pa, COUNT(pa));
 }
 
+/* ---- HiSilicon CPA --------------------------------------------------------------------------- */
+
+static const struct expected cpa[] = {
+	{"fabric.port0.bandwidth",
+	 "(writes_0 * 64 + reads_0_64 * 64 + reads_0_32 * 32) / seconds",
+	 {{"writes_0", 0xe1}, {"reads_0_64", 0x83}, {"reads_0_32", 0x84}}},
+	{"fabric.port1.bandwidth",
+	 "(writes_1 * 64 + reads_1_64 * 64 + reads_1_32 * 32) / seconds",
+	 {{"writes_1", 0x61}, {"reads_1_64", 0x03}, {"reads_1_32", 0x04}}},
+	CLOCK("fabric.clock.frequency", 0x00),
+};
+
+static void hisilicon_protocol_agents(void **state)
+{
+	(void)state;
+	assert_on("hisilicon-hip09", "hisi-cpa", 1, cpa, COUNT(cpa));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -167,6 +185,7 @@ int main(void)
 		cmocka_unit_test(hisilicon_home_agents),
 		cmocka_unit_test(hisilicon_caches),
 		cmocka_unit_test(hisilicon_protocol_adapters),
+		cmocka_unit_test(hisilicon_protocol_agents),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
