@@ -178,6 +178,100 @@ static void hisilicon_protocol_agents(void **state)
 	assert_on("hisilicon-hip09", "hisi-cpa", 1, cpa, COUNT(cpa));
 }
 
+/* ---- HiSilicon PCIe: all root ports, payload only (len_mode in bits 10-11 of the second word)  */
+
+#define PAYLOAD(metric, event, config)                         \
+	{                                                      \
+		metric, event " * 4 / seconds",                \
+		{                                              \
+			{                                      \
+				event, config, 1 << 10, 0xffff \
+			}                                      \
+		}                                              \
+	}
+
+#define PACKETS(metric, event, config)                   \
+	{                                                \
+		metric, event " / seconds",              \
+		{                                        \
+			{                                \
+				event, config, 0, 0xffff \
+			}                                \
+		}                                        \
+	}
+
+/* The second event of a pair differs in bit 16. */
+#define DELAY(metric, delay, packets, config)                        \
+	{                                                            \
+		metric, delay " * 1e-9 / " packets,                  \
+		{                                                    \
+			{delay, config, 0, 0xffff},                  \
+			{                                            \
+				packets, config | 1 << 16, 0, 0xffff \
+			}                                            \
+		}                                                    \
+	}
+
+static const struct wide hisi_pcie[] = {
+	PAYLOAD("pcie.inbound.read.bandwidth", "device_reads", 0x1005),
+	PAYLOAD("pcie.inbound.write.bandwidth", "device_writes", 0x0104),
+	PAYLOAD("pcie.outbound.read.bandwidth", "cpu_reads", 0x2004),
+	PAYLOAD("pcie.outbound.write.bandwidth", "cpu_writes", 0x0105),
+	PACKETS("pcie.inbound.read.requests", "read_packets", 0x10210),
+	PACKETS("pcie.inbound.write.requests", "write_packets", 0x10010),
+	PACKETS("pcie.outbound.read.requests", "cpu_read_packets", 0x10011),
+	DELAY("pcie.inbound.read.latency", "read_delay", "read_packets", 0x0210),
+	DELAY("pcie.inbound.write.latency", "write_delay", "write_packets", 0x0010),
+	DELAY("pcie.outbound.read.latency", "cpu_read_delay", "cpu_read_packets", 0x0011),
+};
+
+/* What the driver refuses as EINVAL, or leaves out without a word, has a sentence. */
+static void assert_refused(struct uncore *u, const char *event, const char *words)
+{
+	struct uncore_monitor *m;
+
+	assert_int_equal(uncore_monitor_new(&m, u), 0);
+	assert_int_equal(uncore_monitor_add_events(m, event), 0);
+	assert_true(uncore_monitor_open(m) < 0);
+	assert_contains(uncore_error(u), words);
+	uncore_monitor_free(m);
+}
+
+/* One device: the filter by port goes, that by bus, device and function comes. */
+static void assert_device_filter(struct uncore *u)
+{
+	struct uncore_counter counter;
+	struct uncore_monitor *m;
+
+	assert_int_equal(uncore_monitor_new(&m, u), 0);
+	assert_int_equal(uncore_monitor_set_filter(m, "device", "0000:81:00.0"), 0);
+	assert_int_equal(uncore_monitor_add_metrics(m, "pcie.inbound.write.bandwidth"), 0);
+	assert_int_equal(uncore_monitor_add_metrics(m, "pcie.inbound.read.requests"), -ENODEV);
+	assert_int_equal(uncore_monitor_add_metrics(m, "pcie.outbound.read.bandwidth"), -ENODEV);
+	assert_int_equal(uncore_monitor_counter_count(m), 1);
+	assert_int_equal(uncore_monitor_counter(m, 0, &counter), 0);
+	assert_int_equal(counter.config[0], 0x104);
+	assert_int_equal(counter.config[1], 1 << 10);
+	assert_int_equal(counter.config[2], UINT64_C(0x8100) << 16);
+	uncore_monitor_free(m);
+}
+
+static void hisilicon_pcie(void **state)
+{
+	struct uncore *u;
+
+	(void)state;
+	assert_wide("hisilicon-hip09", "hisi-pcie", 1, hisi_pcie, COUNT(hisi_pcie));
+	u = scan_fixture("hisilicon-hip09");
+	assert_port(u, "0000:80:00.0", "hisi_pcie0_core0");
+	assert_port(u, "0000:80:04.0", "hisi_pcie0_core0");
+	assert_port(u, "0000:90:00.0", NULL);
+	assert_device_filter(u);
+	assert_refused(u, "hisi_pcie0_core0/rx_mwr_cnt/", "sets none of port, bdf");
+	assert_refused(u, "hisi_pcie0_core0/rx_mwr_flux,port=0x1,bdf=0x8100/", "sets each of port");
+	uncore_free(u);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -186,6 +280,7 @@ int main(void)
 		cmocka_unit_test(hisilicon_caches),
 		cmocka_unit_test(hisilicon_protocol_adapters),
 		cmocka_unit_test(hisilicon_protocol_agents),
+		cmocka_unit_test(hisilicon_pcie),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
