@@ -185,12 +185,30 @@ static void designware_ports(void **state)
 	uncore_free(u);
 }
 
+/* ---- Ampere ---------------------------------------------------------------------------------- */
+
+static const struct expected mcu[] = {
+	{"memory.read.bandwidth", "reads * 64 / seconds", {{"reads", 0x0f}}},
+	{"memory.write.bandwidth", "writes * 64 / seconds", {{"writes", 0x10}}},
+	{"memory.bandwidth",
+	 "(reads + writes) * 64 / seconds",
+	 {{"reads", 0x0f}, {"writes", 0x10}}},
+	RATE("memory.activates", "activates", 0x01),
+	CLOCK("memory.controller.clock.frequency", 0x00),
+};
+
+static void ampere_controllers(void **state)
+{
+	(void)state;
+	assert_on("ampere-ampereone", "ampere-mcu", 2, mcu, COUNT(mcu));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(coherent_meshes),  cmocka_unit_test(shared_units),
 		cmocka_unit_test(dmc620s),          cmocka_unit_test(cxl_memory),
-		cmocka_unit_test(designware_ports),
+		cmocka_unit_test(designware_ports), cmocka_unit_test(ampere_controllers),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
