@@ -203,12 +203,49 @@ static void ampere_controllers(void **state)
 	assert_on("ampere-ampereone", "ampere-mcu", 2, mcu, COUNT(mcu));
 }
 
+/* ---- Marvell TAD ----------------------------------------------------------------------------- */
+
+static const struct expected tad_odyssey[] = {
+	RATE("cache.hits", "hits", 0x1f),
+	RATE("cache.allocations", "allocations", 0x1c),
+};
+
+static const struct expected tad_cn10k[] = {
+	RATE("cache.hits", "hits", 0x1f),
+	RATE("cache.allocations", "allocations", 0x1c),
+	RATE("cache.memory.read.requests", "memory_reads", 0x0c),
+	RATE("cache.memory.write.requests", "memory_writes", 0x0d),
+};
+
+static void marvell_caches(void **state)
+{
+	struct uncore *u;
+	struct tree t;
+
+	(void)state;
+	assert_on("marvell-odyssey", "marvell-tad", 1, tad_odyssey, COUNT(tad_odyssey));
+	tree_make(&t);
+	machine_cpus(&t, (const int[]){0, 0}, 2);
+	tree_pmu(&t, "tad", "type", "10\n");
+	tree_pmu(&t, "tad", "cpumask", "0\n");
+	tree_pmu(&t, "tad", "format/event", "config:0-7\n");
+	tree_pmu(&t, "tad", "events/tad_req_msh_out_dss_rd", "event=0x0c\n");
+	tree_pmu(&t, "tad", "events/tad_req_msh_out_dss_wr", "event=0x0d\n");
+	tree_pmu(&t, "tad", "events/tad_alloc_any", "event=0x1c\n");
+	tree_pmu(&t, "tad", "events/tad_hit_any", "event=0x1f\n");
+	u = scan(t.dir);
+	assert_family(u, "marvell-tad", 1, tad_cn10k, COUNT(tad_cn10k));
+	uncore_free(u);
+	tree_remove(&t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(coherent_meshes),  cmocka_unit_test(shared_units),
 		cmocka_unit_test(dmc620s),          cmocka_unit_test(cxl_memory),
 		cmocka_unit_test(designware_ports), cmocka_unit_test(ampere_controllers),
+		cmocka_unit_test(marvell_caches),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
