@@ -239,13 +239,43 @@ static void marvell_caches(void **state)
 	tree_remove(&t);
 }
 
+/* ---- Marvell DDR ----------------------------------------------------------------------------- */
+
+static const struct expected ddr[] = {
+	RATE("memory.read.requests", "reads", 101),
+	RATE("memory.write.requests", "writes", 100),
+	RATE("memory.activates", "activates", 13),
+	CLOCK("memory.controller.clock.frequency", 45),
+};
+
+static void marvell_controllers(void **state)
+{
+	struct uncore *u;
+	struct tree t;
+
+	(void)state;
+	assert_on("marvell-odyssey", "marvell-ddr", 2, ddr, COUNT(ddr));
+	/* CN10K has no event of that clock: 45 is another one. */
+	tree_make(&t);
+	machine_cpus(&t, (const int[]){0, 0}, 2);
+	tree_pmu(&t, "mrvl_ddr_pmu_87e1c0000000", "type", "10\n");
+	tree_pmu(&t, "mrvl_ddr_pmu_87e1c0000000", "cpumask", "0\n");
+	tree_pmu(&t, "mrvl_ddr_pmu_87e1c0000000", "format/event", "config:0-8\n");
+	tree_pmu(&t, "mrvl_ddr_pmu_87e1c0000000", "events/ddr_hpr_req_with_nocredit",
+		 "event=0x2d\n");
+	u = scan(t.dir);
+	assert_family(u, "marvell-ddr", 1, ddr, COUNT(ddr) - 1);
+	uncore_free(u);
+	tree_remove(&t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(coherent_meshes),  cmocka_unit_test(shared_units),
 		cmocka_unit_test(dmc620s),          cmocka_unit_test(cxl_memory),
 		cmocka_unit_test(designware_ports), cmocka_unit_test(ampere_controllers),
-		cmocka_unit_test(marvell_caches),
+		cmocka_unit_test(marvell_caches),   cmocka_unit_test(marvell_controllers),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
