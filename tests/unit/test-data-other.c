@@ -269,6 +269,20 @@ static void marvell_controllers(void **state)
 	tree_remove(&t);
 }
 
+/* ---- Marvell PCIe ---------------------------------------------------------------------------- */
+
+static const struct expected pem[] = {
+	{"pcie.inbound.write.bandwidth", "posted_dwords * 4 / seconds", {{"posted_dwords", 4}}},
+	RATE("pcie.inbound.write.requests", "posted", 1),
+	RATE("pcie.inbound.read.requests", "reads", 7),
+};
+
+static void marvell_pcie(void **state)
+{
+	(void)state;
+	assert_on("marvell-odyssey", "marvell-pcie", 1, pem, COUNT(pem));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -276,6 +290,7 @@ int main(void)
 		cmocka_unit_test(dmc620s),          cmocka_unit_test(cxl_memory),
 		cmocka_unit_test(designware_ports), cmocka_unit_test(ampere_controllers),
 		cmocka_unit_test(marvell_caches),   cmocka_unit_test(marvell_controllers),
+		cmocka_unit_test(marvell_pcie),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
