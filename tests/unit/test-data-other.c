@@ -283,6 +283,22 @@ static void marvell_pcie(void **state)
 	assert_on("marvell-odyssey", "marvell-pcie", 1, pem, COUNT(pem));
 }
 
+/* ---- Fujitsu MAC ----------------------------------------------------------------------------- */
+
+static const struct expected mac[] = {
+	RATE("memory.read.requests", "reads", 0x40),
+	{"memory.write.requests",
+	 "(full_writes + partial_writes) / seconds",
+	 {{"full_writes", 0x50}, {"partial_writes", 0x60}}},
+	CLOCK("memory.controller.clock.frequency", 0x00),
+};
+
+static void fujitsu_controllers(void **state)
+{
+	(void)state;
+	assert_on("fujitsu-monaka", "fujitsu-mac", 2, mac, COUNT(mac));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -290,7 +306,7 @@ int main(void)
 		cmocka_unit_test(dmc620s),          cmocka_unit_test(cxl_memory),
 		cmocka_unit_test(designware_ports), cmocka_unit_test(ampere_controllers),
 		cmocka_unit_test(marvell_caches),   cmocka_unit_test(marvell_controllers),
-		cmocka_unit_test(marvell_pcie),
+		cmocka_unit_test(marvell_pcie),     cmocka_unit_test(fujitsu_controllers),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
