@@ -299,6 +299,30 @@ static void fujitsu_controllers(void **state)
 	assert_on("fujitsu-monaka", "fujitsu-mac", 2, mac, COUNT(mac));
 }
 
+/* ---- Fujitsu PCIe ---------------------------------------------------------------------------- */
+
+static const struct expected pci[] = {
+	{"pcie.read.requests",
+	 "(reads_0 + reads_1) / seconds",
+	 {{"reads_0", 0x10}, {"reads_1", 0x50}}},
+	{"pcie.write.requests",
+	 "(writes_0 + writes_1) / seconds",
+	 {{"writes_0", 0x20}, {"writes_1", 0x60}}},
+	RATE("pcie.port0.read.requests", "reads_0", 0x10),
+	RATE("pcie.port0.write.requests", "writes_0", 0x20),
+	RATE("pcie.port1.read.requests", "reads_1", 0x50),
+	RATE("pcie.port1.write.requests", "writes_1", 0x60),
+	{"pcie.clock.frequency",
+	 "cycles_0 / source_count(cycles_0) / seconds",
+	 {{"cycles_0", 0x00}}},
+};
+
+static void fujitsu_pcie(void **state)
+{
+	(void)state;
+	assert_on("fujitsu-monaka", "fujitsu-pci", 1, pci, COUNT(pci));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -307,6 +331,7 @@ int main(void)
 		cmocka_unit_test(designware_ports), cmocka_unit_test(ampere_controllers),
 		cmocka_unit_test(marvell_caches),   cmocka_unit_test(marvell_controllers),
 		cmocka_unit_test(marvell_pcie),     cmocka_unit_test(fujitsu_controllers),
+		cmocka_unit_test(fujitsu_pcie),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
