@@ -323,6 +323,26 @@ static void fujitsu_pcie(void **state)
 	assert_on("fujitsu-monaka", "fujitsu-pci", 1, pci, COUNT(pci));
 }
 
+/* ---- Alibaba --------------------------------------------------------------------------------- */
+
+static const struct expected drw[] = {
+	{"memory.read.bandwidth", "reads * 64 / seconds", {{"reads", 0x2}}},
+	{"memory.write.bandwidth",
+	 "(writes + partial_writes) * 64 / seconds",
+	 {{"writes", 0x1}, {"partial_writes", 0x3}}},
+	{"memory.bandwidth",
+	 "(reads + writes + partial_writes) * 64 / seconds",
+	 {{"reads", 0x2}, {"writes", 0x1}, {"partial_writes", 0x3}}},
+	RATE("memory.activates", "activates", 0xc),
+	CLOCK("memory.controller.clock.frequency", 0x80),
+};
+
+static void alibaba_controllers(void **state)
+{
+	(void)state;
+	assert_on("alibaba-yitian710", "alibaba-drw", 2, drw, COUNT(drw));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -331,7 +351,7 @@ int main(void)
 		cmocka_unit_test(designware_ports), cmocka_unit_test(ampere_controllers),
 		cmocka_unit_test(marvell_caches),   cmocka_unit_test(marvell_controllers),
 		cmocka_unit_test(marvell_pcie),     cmocka_unit_test(fujitsu_controllers),
-		cmocka_unit_test(fujitsu_pcie),
+		cmocka_unit_test(fujitsu_pcie),     cmocka_unit_test(alibaba_controllers),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
