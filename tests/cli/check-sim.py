@@ -16,12 +16,18 @@ import sys
 import formulas_amd
 import formulas_intel
 import formulas_nvidia
+import formulas_other
 import rows
 from rows import check
 from simulation import Simulation, rate_of, wave_of
 
 ROOT = pathlib.Path(os.environ["UNCORE_SOURCE_ROOT"])
-FORMULAS = {**formulas_nvidia.FORMULAS, **formulas_intel.FORMULAS, **formulas_amd.FORMULAS}
+FORMULAS = {
+    **formulas_nvidia.FORMULAS,
+    **formulas_intel.FORMULAS,
+    **formulas_amd.FORMULAS,
+    **formulas_other.FORMULAS,
+}
 
 
 def near(a, b):
