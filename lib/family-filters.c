@@ -11,7 +11,7 @@ const char *const unc_filter_names[UNC_FILTERS + 1] = {"from",   "to",      "gpu
 
 /* What may stand in braces; NULL: a filter of this kind has values instead. */
 static const char *const words[UNC_FILTERS] = {
-	[UNC_FILTER_GPU] = "{mask} {index}",
+	[UNC_FILTER_GPU] = "{mask}",
 	[UNC_FILTER_PORT] = "{mask} {index}",
 	[UNC_FILTER_DEVICE] = "{bdf}",
 	[UNC_FILTER_ADDRESS] = "{base} {mask}",

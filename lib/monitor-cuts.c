@@ -151,18 +151,18 @@ static int put_words(struct cutter *x, const struct way *way, size_t kind, struc
 		     size_t *count)
 {
 	const struct unc_filter *f = &x->family->filters[kind];
-	char copy[UNC_FILTER_ROOM], *rest = copy;
-	const char *word;
+	char word[UNC_FILTER_ROOM];
 	int r = 0;
 
-	snprintf(copy, sizeof(copy), "%s", x->filters->value[kind]);
-	while (r == 0 && (word = strsep(&rest, ","))) {
-		size_t i = 0;
+	for (const char *at = x->filters->value[kind]; r == 0 && *at;) {
+		size_t len = strcspn(at, ","), i = 0;
 
+		snprintf(word, sizeof(word), "%.*s", (int)len, at);
 		while (i < f->value_count && strcmp(f->values[i].name, word) != 0)
 			i++;
 		r = i == f->value_count ? no_word(x, kind, word)
 					: put_terms(x, way, kind, f->values[i].text, terms, count);
+		at += len + (at[len] == ',');
 	}
 	return r;
 }
@@ -196,15 +196,24 @@ static int add_cut(struct cutter *x, const struct way *way, struct unc_cuts *out
 
 /* ---- ways: root ports ---- */
 
+static bool has_bit(const struct unc_port *port)
+{
+	return port->index >= 0 && port->index < 64;
+}
+
+/* Once, however often the user names it. */
 static void add_port(struct cutter *x, const struct unc_port *port)
 {
-	struct way *way = &x->ways[x->way_count++];
+	struct way way = {.port = port->device};
 
-	*way = (struct way){.port = port->device};
-	if (port->index < 0)
-		return;
-	way->kinds = 1U << UNC_FILTER_PORT;
-	way->ports = (uint64_t)1 << port->index;
+	if (has_bit(port)) {
+		way.kinds = 1U << UNC_FILTER_PORT;
+		way.ports = (uint64_t)1 << port->index;
+	}
+	for (size_t i = 0; i < x->way_count; i++)
+		if (x->ways[i].port == way.port && x->ways[i].ports == way.ports)
+			return;
+	x->ways[x->way_count++] = way;
 }
 
 static void add_whole(struct cutter *x)
@@ -278,8 +287,14 @@ static int ways_of_ports(struct cutter *x)
 		merge_ports(x);
 		return 0;
 	}
-	if (x->unknown || x->way_count < x->port_count)
+	if (!x->family->filters[UNC_FILTER_PORT].title &&
+	    (x->unknown || x->way_count < x->port_count))
 		return no_filter(x, UNC_FILTER_PORT);
+	if (x->way_count < x->port_count)
+		return unc_fail(x->why, ENODEV,
+				"%s counts %zu root ports, and which bit of its filter is whose is "
+				"not known",
+				x->pmu->name, x->port_count);
 	x->way_count = 0;
 	add_whole(x);
 	return 0;
@@ -389,7 +404,7 @@ static int find_ports(struct cutter *x, int cpu)
 	x->unknown = r < 0;
 	x->apart = f->terms;
 	for (size_t i = 0; i < x->port_count; i++)
-		x->apart = x->apart && x->ports[i].index >= 0;
+		x->apart = x->apart && has_bit(&x->ports[i]);
 	return r == -ENOMEM ? r : 0;
 }
 

@@ -169,6 +169,11 @@ static int take_range(struct setter *x, const char *word)
 			      "range that the hardware can match: its size must be a power of two, "
 			      "and its base a multiple of the size");
 	*range = (struct unc_range){.base = base, .mask = ~(size - 1)};
+	for (const struct unc_range *other = x->into->ranges; other < range; other++)
+		if (!((other->base ^ base) & other->mask & range->mask))
+			return refuse(x, word,
+				      "range of its own: it overlaps another, and would be counted "
+				      "twice");
 	x->into->range_count++;
 	return 0;
 }

@@ -195,6 +195,13 @@ static void filters_become_words(void **state)
 		   "mem_bytes_rd,src_loc_noncpu=0x1,src_rem=0x1,dst_rem=0x1",
 		   {0x123, 0x805, 0}}},
 		 1},
+		{"from=remote,remote,remote,remote,remote,remote,remote,remote,remote,remote,remote,"
+		 "remote,remote,remote,remote,remote,remote,remote,remote,cpu",
+		 "memory.read.bandwidth",
+		 {{"nvidia_ucf_pmu_0",
+		   "mem_bytes_rd,src_rem=0x1,src_loc_cpu=0x1",
+		   {0x123, 0x6, 0}}},
+		 1},
 		{"gpu=1",
 		 "link.in.read.requests",
 		 {{"nvidia_nvlink_c2c_pmu_0", "in_rd_req,gpu_mask=0x2", {0x2, 0x2, 0}}},
@@ -382,6 +389,8 @@ static void words_that_make_no_sense(void **state)
 		{"address=0/0", -EINVAL, "its size must be a power of two"},
 		{"address=0/3K", -EINVAL, "its size must be a power of two"},
 		{"address=0x1000/8K", -EINVAL, "its base a multiple of the size"},
+		{"address=0/4K,0x100/256", -EINVAL, "it overlaps another"},
+		{"address=0x1000/4K,0/64K", -EINVAL, "it overlaps another"},
 		{"gpu=1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1 "
 		 "port=0:4:1,0:4:1,0:4:1,0:4:1,0:4:1,0:4:1,0:4:1,0:4:1,0:4:1,0:4:1,0:4:1,0:4:1,0:4:1,"
 		 "0:4:1,0:4:1,0:4:1,0:4:1",
@@ -601,6 +610,19 @@ static void ratios_for_each_port(void **state)
 	end(&s);
 }
 
+/* Named twice, or by two names, it is counted once. */
+static void a_port_named_twice(void **state)
+{
+	static const struct expected one[] = {{RC4, "0005:00:00.0", 1e9, 63e9, UNCORE_MEASURED}};
+	struct stage s;
+
+	(void)state;
+	play(&s, UNCORE_LEVEL_PORT, "port=0005:00:00.0,0:4:0,0:4:0", READS);
+	assert_rows(&s, one, 1);
+	assert_int_equal(uncore_sample_row(s.s, 0)->instances, 1);
+	end(&s);
+}
+
 /* Two ports of one PMU in one row are one number of the hardware. */
 static void ports_together(void **state)
 {
@@ -656,6 +678,7 @@ int main(void)
 		cmocka_unit_test(filters_hold_from_then_on),
 		cmocka_unit_test(a_row_for_each_port),
 		cmocka_unit_test(ratios_for_each_port),
+		cmocka_unit_test(a_port_named_twice),
 		cmocka_unit_test(ports_together),
 		cmocka_unit_test(parts_of_a_pmu_share_its_clock),
 	};
