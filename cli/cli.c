@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Global options, the machine they name, error sentences and exit codes. */
 #include "cli.h"
+#include "parse.h"
 
 #include <errno.h>
 #include <fnmatch.h>
@@ -13,6 +14,7 @@ enum {
 	KEY_ROOT = 0x200,
 	KEY_SOURCE,
 	KEY_DATA,
+	KEY_MEMORY_PEAK,
 	KEY_USAGE,
 };
 
@@ -21,6 +23,8 @@ static const struct argp_option options[] = {
 	{"source", KEY_SOURCE, "SPEC", 0,
 	 "Where counts come from: kernel, sim:NAME or sim:FILE.yaml", 90},
 	{"data", KEY_DATA, "DIR", 0, "Add a directory of data files (repeatable)", 90},
+	{"memory-peak", KEY_MEMORY_PEAK, "RATE", 0,
+	 "What the memory of one socket can move, such as 307.2GB/s", 90},
 	{"help", 'h', NULL, 0, "Print this help and exit", -1},
 	{"usage", KEY_USAGE, NULL, 0, "Print a short usage and exit", -1},
 	{"version", 'V', NULL, 0, "Print the version and exit", -1},
@@ -33,6 +37,16 @@ static const char *directory(struct argp_state *state, const char *option, const
 	if (!*name)
 		argp_error(state, "%s: the name of the directory is empty", option);
 	return name;
+}
+
+static double memory_peak(struct argp_state *state, const char *text)
+{
+	double rate = 0;
+	const char *wrong = parse_rate(text, &rate);
+
+	if (wrong)
+		argp_error(state, "--memory-peak: '%s' %s", text, wrong);
+	return rate;
 }
 
 static error_t parse_global(int key, char *arg, struct argp_state *state)
@@ -49,6 +63,9 @@ static error_t parse_global(int key, char *arg, struct argp_state *state)
 	case KEY_DATA:
 		cli->data = cli_realloc(cli->data, cli->data_count + 1, sizeof(*cli->data));
 		cli->data[cli->data_count++] = directory(state, "--data", arg);
+		return 0;
+	case KEY_MEMORY_PEAK:
+		cli->memory_peak = memory_peak(state, arg);
 		return 0;
 	case 'h':
 		argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
@@ -117,6 +134,8 @@ static int configure(struct cli *cli)
 		err = uncore_set_source(cli->u, cli->source);
 	for (size_t i = 0; !err && i < cli->data_count; i++)
 		err = uncore_add_data(cli->u, cli->data[i]);
+	if (!err && cli->memory_peak > 0)
+		err = uncore_set_memory_peak(cli->u, cli->memory_peak);
 	return err;
 }
 

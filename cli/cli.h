@@ -29,6 +29,7 @@ struct cli {
 	const char *source; /* NULL: "kernel" */
 	const char **data;
 	size_t data_count;
+	double memory_peak;               /* 0: as the machine says */
 	struct sigaction pipe, file_size; /* SIGPIPE, SIGXFSZ as we found them: for a command */
 };
 

@@ -55,6 +55,36 @@ const char *parse_duration(const char *text, uint64_t plain_ns, uint64_t *ns)
 	return NULL;
 }
 
+const char *parse_rate(const char *text, double *bytes_per_second)
+{
+	static const struct {
+		const char *name;
+		double bytes;
+	} rates[] = {
+		{"B/s", 1},           {"kB/s", 1e3},           {"MB/s", 1e6},
+		{"GB/s", 1e9},        {"TB/s", 1e12},          {"KiB/s", 1024.0},
+		{"MiB/s", 1048576.0}, {"GiB/s", 1073741824.0}, {"TiB/s", 1099511627776.0},
+	};
+	size_t len = number_length(text);
+	const char *unit = text + len + (text[len] == ' ');
+	double value = strtod(text, NULL);
+
+	if (!len)
+		return "is not a rate; write 307.2GB/s";
+	for (size_t i = 0; i < sizeof(rates) / sizeof(rates[0]); i++) {
+		if (strcmp(unit, rates[i].name) != 0)
+			continue;
+		if (!(value * rates[i].bytes > 0))
+			return "must be more than zero";
+		if (value * rates[i].bytes > 1e18)
+			return "is more than any memory can move";
+		*bytes_per_second = value * rates[i].bytes;
+		return NULL;
+	}
+	return "does not end in a unit of rates (B/s, kB/s, MB/s, GB/s, TB/s, KiB/s, MiB/s, GiB/s, "
+	       "TiB/s)";
+}
+
 const char *parse_count(const char *text, uint64_t *count)
 {
 	size_t len = strspn(text, "0123456789");

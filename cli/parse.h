@@ -13,6 +13,9 @@
  * what is wrong with it, to be put behind the text: "is longer than a year". */
 const char *parse_duration(const char *text, uint64_t plain_ns, uint64_t *ns);
 
+/* "307.2GB/s", "300 GiB/s". */
+const char *parse_rate(const char *text, double *bytes_per_second);
+
 /* A whole number from 1 to a thousand million. */
 const char *parse_count(const char *text, uint64_t *count);
 

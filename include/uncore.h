@@ -255,6 +255,26 @@ struct uncore_peer {
  * for it is uncore_pmu_role(). -ENODEV: nothing (the sentence says why). */
 int uncore_pmu_peer(struct uncore *u, const struct uncore_pmu *p, int cpu, struct uncore_peer *out);
 
+/* ---- ceilings: what cannot be exceeded ----------------------------------------------------- */
+
+/* What the memory of one socket can move: channels x transfers x width. */
+struct uncore_memory {
+	size_t modules;   /* of the machine; 0: not known */
+	double transfers; /* million per second, of the slowest module; NaN: not known */
+	bool rated; /* which is what modules are made for: firmware does not say what they do */
+	unsigned channels; /* with a module, of one socket; 0: not known */
+	double peak;       /* bytes per second of one socket; NaN: not known */
+	const char *from;  /* "SMBIOS", "udev" or "the user"; NULL: not known */
+	const char *why;   /* NULL, or the reason why the peak is not known */
+};
+
+/* Of a scanned machine, by its firmware's table of memory modules (root only) or what udev has read
+ * of it, at the first call after a scan. Never NULL. */
+const struct uncore_memory *uncore_memory_get(struct uncore *u);
+
+/* The peak of one socket, to be used instead; before or after a scan. -EINVAL: not above 0. */
+int uncore_set_memory_peak(struct uncore *u, double bytes_per_second_per_socket);
+
 /* ---- findings: what is here, what is missing, and what mends it ---------------------------- */
 
 enum uncore_verdict {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What is here, what ought to be here and is not, why, and the one command that mends it. */
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -267,6 +268,47 @@ static int find_strangers(struct uncore *u, size_t count)
 	return file_draft(u, &d);
 }
 
+/* ---- ceilings ---- */
+
+static bool counts_memory(const struct uncore *u)
+{
+	for (size_t i = 0; i < u->catalogue.metric_count; i++)
+		if (strncmp(u->catalogue.metrics[i]->name, "memory.", 7) == 0 &&
+		    !uncore_metric_missing(u->catalogue.metrics[i]))
+			return true;
+	return false;
+}
+
+static int find_memory(struct uncore *u)
+{
+	const struct uncore_memory *m = uncore_memory_get(u);
+	struct draft d = {.verdict = UNCORE_VERDICT_OK};
+	bool told = m->channels && u->memory_peak <= 0;
+	long hundredths;
+
+	if (m->why && !counts_memory(u))
+		return 0;
+	unc_text_add(&d.subject, "memory peak");
+	if (m->why) {
+		d.verdict = UNCORE_VERDICT_NOTE;
+		unc_text_add(&d.found, "not known, so no value is held against it");
+		unc_text_add(&d.why, "%s", m->why);
+		unc_text_add(&d.fix, "uncore --memory-peak RATE ...   # of one socket, such as "
+				     "307.2GB/s: channels x MT/s x 8 bytes");
+		return file_draft(u, &d);
+	}
+	/* Whole numbers: others are not printed through the locale. */
+	if (told)
+		unc_text_add(&d.found, "%u channel%s of %lu bits x %lu MT/s%s = ", m->channels,
+			     m->channels == 1 ? "" : "s",
+			     lround(m->peak * 8 / (m->channels * m->transfers * 1e6)),
+			     lround(m->transfers), m->rated ? " (as rated)" : "");
+	hundredths = lround(fmin(m->peak / 1e7, 1e15));
+	unc_text_add(&d.found, "%ld.%02ld GB/s per socket (%s)", hundredths / 100, hundredths % 100,
+		     m->from);
+	return file_draft(u, &d);
+}
+
 static int find_nothing(struct uncore *u)
 {
 	struct draft d = {.verdict = UNCORE_VERDICT_MISSING};
@@ -314,6 +356,8 @@ int uncore_diagnose(struct uncore *u)
 	for (size_t i = 0; r == 0 && i < u->pmus.count; i++)
 		if (u->pmus.items[i].broken && !u->pmus.items[i].family)
 			r = find_broken(u, &u->pmus.items[i]);
+	if (r == 0)
+		r = find_memory(u);
 	if (r == 0 && strangers)
 		r = find_strangers(u, strangers);
 	if (r == 0 && !uncore && !missing)

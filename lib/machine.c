@@ -21,7 +21,7 @@ static void forget_scan(struct uncore *u)
 	unc_catalogue_finish(&u->catalogue);
 	unc_pmus_finish(&u->pmus);
 	unc_topology_finish(&u->topology);
-	u->scanned = false;
+	u->scanned = u->memory_known = false;
 }
 
 int uncore_new(struct uncore **out)

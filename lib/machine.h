@@ -6,6 +6,7 @@
 #include "catalogue.h"
 #include "ports.h"
 #include "source.h"
+#include "uncore.h"
 
 struct unc_findings {
 	struct uncore_finding *items;
@@ -26,6 +27,10 @@ struct uncore {
 	struct unc_pci pci;     /* read at first use, */
 	struct unc_ports ports; /* and this with it */
 	struct unc_findings findings;
+	struct uncore_memory memory; /* see ceiling.c */
+	bool memory_known;
+	struct unc_error memory_why;
+	double memory_peak; /* the user's; 0: none */
 	bool scanned;
 	size_t monitors; /* alive: a scan would pull the ground from under them */
 };

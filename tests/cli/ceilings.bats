@@ -1,0 +1,128 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# The peak of the memory, by tables that others read, too: dmidecode is the judge of the tables, and
+# dmi_memory_id of systemd writes udev's form of them.
+
+load helpers
+
+# tells WORDS: the finding of the machine in $tree.
+tells() {
+	local code=0
+
+	run --separate-stderr "$UNCORE" --root "$tree" doctor -j
+	no_sanitizer_report || return 1
+	[ "$(jq -r '.findings[] | select(.subject == "memory peak") |
+		if .why then .why else .found end' <<<"$output")" = "$1" ] || fail "should tell: $1"
+}
+
+# machine NAME READ: a server with eight memory controllers and the table of that name, which
+# dmidecode reads as "MODULES WIDTH RATED CONFIGURED".
+machine() {
+	tree=$BATS_TEST_TMPDIR/$1
+	cp -r "$SPR" "$tree"
+	helper smbios write "$1" "$tree"
+	command -v dmidecode >/dev/null || return 0
+	[ "$(helper smbios judge "$tree")" = "$2" ] || fail "dmidecode reads $(helper smbios judge "$tree")"
+}
+
+# By what udev has read of the same table.
+without_table() {
+	local code=0
+
+	helper smbios udev "$tree" || code=$?
+	[ "$code" -ne 77 ] || skip 'there is no dmi_memory_id here'
+	[ "$code" -eq 0 ] && rm -r "$tree/sys/firmware"
+}
+
+@test "one module on each of eight channels" {
+	machine spr '8 64 4800 4800'
+	tells '8 channels of 64 bits x 4800 MT/s = 307.20 GB/s per socket (SMBIOS)'
+	without_table
+	tells '8 channels of 64 bits x 4800 MT/s = 307.20 GB/s per socket (udev)'
+}
+
+@test "two modules of a channel count once, and the slowest module sets the speed" {
+	machine twice '16 64 4800 4000,4400'
+	tells '8 channels of 64 bits x 4000 MT/s = 256.00 GB/s per socket (SMBIOS)'
+	without_table
+	tells '8 channels of 64 bits x 4000 MT/s = 256.00 GB/s per socket (udev)'
+}
+
+@test "empty places, ROM, persistent and CXL memory are no channels" {
+	machine half '7 64,8 4800,Unknown 4800,Unknown'
+	tells '4 channels of 64 bits x 4800 MT/s = 153.60 GB/s per socket (SMBIOS)'
+	without_table # in which nothing says that a module is on a CXL card
+	tells "it is not told which of the 5 modules share a channel (the first is at 'P1-DIMMA1', bank 'P0_Node0_Channel0_Dimm0')"
+}
+
+@test "modules whose texts tell nothing: two for each memory PMU, or not" {
+	machine filled '16 64 4800 4800'
+	tells '8 channels of 64 bits x 4800 MT/s = 307.20 GB/s per socket (SMBIOS)'
+	machine untold '15 64 4800 4800'
+	tells "it is not told which of the 15 modules share a channel (the first is at 'PROC 1 DIMM 1', bank 'Not Specified')"
+	expect 0 "$UNCORE" --root "$tree" doctor
+	shows 'note +memory peak: not known' 'to mend it: uncore --memory-peak RATE'
+}
+
+@test "a clock for a speed, and bits of error correction for data" {
+	machine clock '8 72 2133 1067'
+	tells '8 channels of 64 bits x 2133 MT/s = 136.51 GB/s per socket (SMBIOS)'
+	without_table
+	tells '8 channels of 64 bits x 2133 MT/s = 136.51 GB/s per socket (udev)'
+}
+
+@test "speeds of more than 16 bits" {
+	machine fast '8 64 70000 65536'
+	tells '8 channels of 64 bits x 65536 MT/s = 4194.30 GB/s per socket (SMBIOS)'
+}
+
+@test "Grace: one wide entry, and the configured speed is not told" {
+	machine grace '1 480 8532 Unknown'
+	tells '1 channel of 480 bits x 8532 MT/s (as rated) = 511.92 GB/s per socket (SMBIOS)'
+	without_table
+	tells '1 channel of 480 bits x 8532 MT/s (as rated) = 511.92 GB/s per socket (udev)'
+}
+
+@test "a guest, and no module at all" {
+	machine guest '1 Unknown Unknown Unknown'
+	tells "the width of the module at 'DIMM 0' is not told"
+	machine none '0   '
+	tells 'no memory module is told'
+}
+
+@test "a broken table is refused with its place" {
+	machine spr '8 64 4800 4800'
+	truncate -s 200 "$tree/sys/firmware/dmi/tables/DMI"
+	tells 'the structure at byte 169 of the SMBIOS table is cut off' # the second module
+}
+
+@test "a table that only root may read" {
+	[ "$(id -u)" -eq 0 ] || skip 'this must be root to become somebody else'
+	machine spr '8 64 4800 4800'
+	chmod 711 "$BATS_RUN_TMPDIR" "$BATS_FILE_TMPDIR/.." "$BATS_TEST_TMPDIR" "$BATS_TEST_TMPDIR/.."
+	chmod 400 "$tree/sys/firmware/dmi/tables/DMI"
+	cp "$UNCORE" "$(dirname "$UNCORE")"/libuncore.so* "$BATS_TEST_TMPDIR" 2>/dev/null || true
+	expect 0 setpriv --reuid 65534 --regid 65534 --clear-groups \
+		env LD_LIBRARY_PATH="$BATS_TEST_TMPDIR" "$BATS_TEST_TMPDIR/uncore" --root "$tree" doctor
+	shows 'only root may read the SMBIOS table .sys/firmware/dmi/tables/DMI., and udev has no'
+}
+
+@test "--memory-peak: the user's value, and what is none" {
+	local rate
+
+	machine spr '8 64 4800 4800'
+	for rate in 250GB/s '250 GB/s' 250000MB/s 0.25TB/s 250000000kB/s 250000000000B/s; do
+		expect 0 "$UNCORE" --memory-peak "$rate" --root "$tree" doctor
+		shows 'ok +memory peak: 250.00 GB/s per socket .the user.'
+	done
+	expect 0 "$UNCORE" --root "$tree" doctor --memory-peak 1GiB/s
+	shows 'memory peak: 1.07 GB/s per socket'
+	for rate in 250 250GB 250Gb/s x -1GB/s 1e9B/s '250  GB/s'; do
+		refuses 2 "$UNCORE" "--memory-peak=$rate" doctor
+		says "--memory-peak: '$rate' (is not a rate; write 307.2GB/s|does not end in a unit)"
+	done
+	refuses 2 "$UNCORE" --memory-peak 0GB/s doctor
+	says 'must be more than zero'
+	refuses 2 "$UNCORE" --memory-peak 9999999TB/s doctor
+	says 'is more than any memory can move'
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/* Memory modules, as an SMBIOS table and as udev's record: what is made of them is safe to print and
+ * to divide by. The first byte tells sockets and PMUs. */
+#include "ceiling.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void require(bool holds)
+{
+	if (!holds)
+		abort();
+}
+
+static bool is_printable(const char name[static 64])
+{
+	const char *end = memchr(name, '\0', 64);
+
+	for (const char *at = name; end && at < end; at++)
+		if (*at < ' ' || *at > '~')
+			return false;
+	return end;
+}
+
+static void check(struct unc_modules *m, size_t sockets, size_t pmus)
+{
+	struct unc_channels found = {.channels = 77};
+	struct unc_error e = {""};
+	int r = unc_modules_channels(m, sockets, pmus, &found, &e);
+
+	for (size_t i = 0; i < m->count; i++) {
+		require(is_printable(m->items[i].locator) && is_printable(m->items[i].bank));
+		require(unc_module_is_dram(m->items[i].kind));
+	}
+	if (r == 0) {
+		require(found.channels >= 1 && found.channels * sockets <= found.modules);
+		require(!pmus || found.channels <= pmus ||
+			found.modules == found.channels * sockets);
+		require(found.modules <= m->count && found.width && found.transfers > 0);
+	} else {
+		require(r == -ENODATA && e.text[0] && found.channels == 77);
+	}
+	unc_modules_finish(m);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	size_t sockets, pmus;
+	struct unc_modules m;
+	struct unc_error e = {""};
+	char *text;
+
+	if (!size)
+		return 0;
+	sockets = 1 + (data[0] & 3);
+	pmus = data[0] >> 4;
+	if (unc_modules_smbios(&m, data + 1, size - 1, &e) == 0)
+		check(&m, sockets, pmus);
+	else
+		require(e.text[0]);
+	text = calloc(size, 1);
+	require(text);
+	memcpy(text, data + 1, size - 1);
+	if (unc_modules_udev(&m, text, &e) == 0)
+		check(&m, sockets, pmus);
+	free(text);
+	return 0;
+}
