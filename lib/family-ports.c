@@ -196,7 +196,7 @@ static int parse_rule(const struct unc_family_parser *p, const struct unc_yaml *
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
 		if (!unc_yaml_get(node, kinds[i].key))
 			continue;
-		rule->kind = i;
+		rule->kind = (unsigned int)i;
 		return kinds[i].parse(p, node, rule);
 	}
 	return unc_yaml_fail(p->file, node, p->e,
