@@ -84,6 +84,7 @@ struct preset {
 	const char *metrics; /* comma list of patterns */
 	const char *title;
 	const struct out_ops *text; /* its form for people; NULL: rows */
+	enum uncore_level level;    /* unless an option says another */
 };
 extern const struct preset cli_presets[];
 extern const size_t cli_preset_count;

@@ -23,6 +23,7 @@ struct out_frame {
 
 /* What stays the same for all of them. */
 struct out_setup {
+	const struct uncore *machine;
 	const char *source;
 	bool simulated;
 	bool intervals;        /* several windows follow each other */
@@ -58,7 +59,7 @@ struct out_ops {
 	void (*end)(struct out *out);
 };
 
-extern const struct out_ops out_text, out_csv, out_json, out_matrix;
+extern const struct out_ops out_text, out_csv, out_json, out_matrix, out_ports;
 
 void out_init(struct out *out, const struct out_ops *ops, const struct out_setup *setup,
 	      struct buffer *to);

@@ -273,7 +273,8 @@ static int run_once(struct run *r)
 static int open_run(struct run *r)
 {
 	const struct stat_options *o = r->o;
-	struct out_setup setup = {.source = uncore_source(r->cli->u),
+	struct out_setup setup = {.machine = r->cli->u,
+				  .source = uncore_source(r->cli->u),
 				  .simulated = uncore_is_simulated(r->cli->u),
 				  .intervals = o->interval_ns > 0,
 				  .separator = o->separator};

@@ -35,7 +35,7 @@ golden_of() {
 		helper check-sim "$machine" "$GOLDEN/mem-$machine.csv"
 	done
 	for machine in neoverse hip09 odyssey monaka; do
-		golden_of "pcie-$machine.csv" --source "sim:$machine,step=1s" pcie --csv --timeout 1 --no-merge
+		golden_of "pcie-$machine.csv" --source "sim:$machine,step=1s" stat -M 'pcie.*' --csv --timeout 1 --no-merge
 		helper check-sim "$machine" "$GOLDEN/pcie-$machine.csv"
 	done
 }

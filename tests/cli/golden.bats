@@ -77,12 +77,14 @@ golden_of() {
 	golden_of all-zen4.csv 0 --source "$SIM_ZEN4" stat --csv --no-merge --timeout 1 -M '*'
 	golden_of all-zen3.jsonl 0 --source "$SIM_ZEN3" stat -j -I 10 --interval-count 3 -M '*'
 	golden_of all-zen5.jsonl 0 --source "$SIM_ZEN5" stat -j -I 10 --interval-count 3 -M '*'
-	golden_of pcie-t410.csv 0 --source "$SIM_T410" pcie --timeout 1 --csv
-	golden_of pcie-each-t410.csv 0 --source "$SIM_T410" pcie --timeout 1 --csv --no-merge
+	golden_of pcie-t410.txt 0 --source "$SIM_T410" pcie
+	golden_of matrix-t410.txt 0 --source "$SIM_T410" matrix
+	golden_of pcie-t410.csv 0 --source "$SIM_T410" stat -M "pcie.*" --timeout 1 --csv
+	golden_of pcie-each-t410.csv 0 --source "$SIM_T410" stat -M "pcie.*" --timeout 1 --csv --no-merge
 	golden_of link-t410.jsonl 0 --source "$SIM_T410" link -j -I 10 --interval-count 3
 	golden_of mem-grace.csv 0 --source "$SIM_GRACE" mem --csv -I 10 --interval-count 3
 	golden_of cache-grace.jsonl 0 --source "$SIM_GRACE" cache -j --timeout 1
-	golden_of pcie-grace.csv 0 --source "$SIM_GRACE" pcie --csv -I 10 --interval-count 3
+	golden_of pcie-grace.csv 0 --source "$SIM_GRACE" stat -M "pcie.*" --csv -I 10 --interval-count 3
 	golden_of link-grace.csv 0 --source "$SIM_GRACE" link --timeout 1 --csv
 	golden_of link-each-grace.csv 0 --source "$SIM_GRACE" link --timeout 1 --csv --no-merge
 	golden_of matrix-t410.txt 0 --source "$SIM_T410" matrix

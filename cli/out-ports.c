@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: MIT */
+/* Text of `pcie`: a line for each root port (or PMU, where ports cannot be told apart) with a column for
+ * each metric, and below it what hangs there. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli.h"
+#include "human.h"
+#include "out.h"
+#include "ports.h"
+
+#define COLUMNS (TABLE_COLUMNS - 3) /* beside the port, its link and the share of that */
+
+/* The columns: metrics in the order of the rows. */
+struct columns {
+	const char *names[COLUMNS];
+	char titles[COLUMNS][40];
+	size_t count;
+};
+
+static bool same_place(const struct uncore_row *a, const struct uncore_row *b)
+{
+	return a->port == b->port && a->socket == b->socket && a->cpu == b->cpu && a->pmu == b->pmu;
+}
+
+/* Ports with their metrics come first; families of one machine meet in a port. */
+static bool same_line(const struct uncore_row *a, const struct uncore_row *b)
+{
+	return a->port ? a->port == b->port : !b->port && same_place(a, b);
+}
+
+/* "pcie.inbound.read.bandwidth" is headed "IN READ", "pcie.inbound.read.latency" "LATENCY", and
+ * "pcie.in.bandwidth" "IN". */
+static void make_title(char *title, size_t size, const char *name)
+{
+	const char *words[3] = {"", "", ""};
+	char copy[64];
+	char *rest = copy;
+	size_t count = 0;
+
+	snprintf(copy, sizeof(copy), "%s", name);
+	strsep(&rest, ".");
+	while (rest && count < 3)
+		words[count++] = strsep(&rest, ".");
+	if (count == 3 && strcmp(words[2], "bandwidth") != 0)
+		snprintf(title, size, "%s", words[2]);
+	else
+		snprintf(title, size, "%.*s%s%s", (int)strcspn(words[0], "b"), words[0],
+			 count == 3 ? " " : "", count == 3 ? words[1] : "");
+	for (char *c = title; *c; c++)
+		*c = *c >= 'a' && *c <= 'z' ? (char)(*c - 'a' + 'A') : *c;
+}
+
+static void add_column(struct columns *c, const char *name)
+{
+	for (size_t i = 0; i < c->count; i++)
+		if (strcmp(c->names[i], name) == 0)
+			return;
+	if (c->count == COLUMNS)
+		return;
+	make_title(c->titles[c->count], sizeof(c->titles[0]), name);
+	c->names[c->count++] = name;
+}
+
+static const struct uncore_row *find(const struct out *out, const struct uncore_row *line,
+				     const char *name)
+{
+	for (size_t i = 0; i < out->kept_count; i++)
+		if (same_line(line, out->kept[i].row) && strcmp(out->kept[i].row->name, name) == 0)
+			return out->kept[i].row;
+	return NULL;
+}
+
+static void put_value(struct table *t, const struct uncore_row *row)
+{
+	struct human h;
+
+	if (!row) {
+		table_cell(t, "n/a");
+		return;
+	}
+	human_value(&h, row->value, row->unit);
+	table_cell(t, "%s%s%s%s", h.number, *h.unit ? " " : "", h.unit,
+		   row->quality == UNCORE_SCALED                                      ? " ~"
+		   : row->quality == UNCORE_PARTIAL || row->quality == UNCORE_SUSPECT ? " !"
+										      : "");
+}
+
+static void put_place(struct table *t, const struct uncore_row *row)
+{
+	char link[LINK_ROOM];
+
+	if (row->port) {
+		ports_link(link, sizeof(link), row->port);
+		table_cell(t, "%s", row->port->address);
+		table_cell(t, "%s", link);
+		return;
+	}
+	if (row->pmu && uncore_pmu_cpu_count(row->pmu) > 1)
+		table_cell(t, "%s, CPU %d", uncore_pmu_name(row->pmu), row->cpu);
+	else if (row->pmu)
+		table_cell(t, "%s", uncore_pmu_name(row->pmu));
+	else if (row->socket >= 0)
+		table_cell(t, "socket %d", row->socket);
+	else
+		table_cell(t, "all");
+	table_cell(t, "%s", "");
+}
+
+/* The largest part of what the link can carry in one direction. */
+static void put_share(struct table *t, const struct out *out, const struct uncore_row *line)
+{
+	double most = NAN;
+
+	for (size_t i = 0; i < out->kept_count; i++) {
+		const struct uncore_row *row = out->kept[i].row;
+
+		if (same_line(line, row) && isfinite(row->ceiling))
+			most = fmax(most, row->value / row->ceiling);
+	}
+	if (isfinite(most))
+		table_cell(t, "%.3g %%", most * 100);
+	else
+		table_cell(t, "%s", line->port ? "?" : "");
+}
+
+static void put_line(struct out *out, const struct columns *c, struct table *t,
+		     const struct uncore_row *row)
+{
+	struct buffer below = {0};
+
+	put_place(t, row);
+	for (size_t i = 0; i < c->count; i++)
+		put_value(t, find(out, row, c->names[i]));
+	put_share(t, out, row);
+	if (row->port)
+		ports_below(&below, out->setup.machine, row->port);
+	buffer_add(&below, "", 1);
+	table_end_row(t, below.data);
+	buffer_free(&below);
+}
+
+/* Each line once, where its first row stands. Returns how many there are. */
+static size_t put_lines(struct out *out, const struct columns *c, struct table *t)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < out->kept_count; i++) {
+		size_t first = 0;
+
+		while (!same_line(out->kept[first].row, out->kept[i].row))
+			first++;
+		if (first != i)
+			continue;
+		put_line(out, c, t, out->kept[i].row);
+		count++;
+	}
+	return count;
+}
+
+/* Bandwidths can be added up. */
+static void put_sum(struct out *out, const struct columns *c, struct table *t)
+{
+	table_cell(t, "sum");
+	table_cell(t, "%s", "");
+	for (size_t i = 0; i < c->count; i++) {
+		struct uncore_row sum = {.unit = "B/s", .quality = UNCORE_MEASURED};
+		bool adds = true;
+
+		for (size_t k = 0; k < out->kept_count; k++) {
+			const struct uncore_row *row = out->kept[k].row;
+
+			if (strcmp(row->name, c->names[i]) != 0)
+				continue;
+			adds = adds && strcmp(row->unit, "B/s") == 0;
+			sum.value += isfinite(row->value) ? row->value : 0;
+			if (row->quality > sum.quality)
+				sum.quality = row->quality;
+		}
+		if (adds)
+			put_value(t, &sum);
+		else
+			table_cell(t, "%s", "");
+	}
+	table_end_row(t, NULL);
+}
+
+/* What the values are restricted to: the same for all rows, as the options say it. */
+static void put_filter(const struct out *out)
+{
+	if (out->kept_count && out->kept[0].row->filter)
+		buffer_printf(out->to, "Restricted to %s\n", out->kept[0].row->filter);
+}
+
+static void ports_begin(struct out *out)
+{
+	out->kept_count = 0;
+}
+
+static void ports_end(struct out *out)
+{
+	struct table_column columns[TABLE_COLUMNS + 1] = {{"PORT", false}, {"LINK", false}};
+	struct columns c = {.count = 0};
+	struct table t;
+	size_t lines;
+
+	out_text_header(out);
+	out_text_time(out);
+	put_filter(out);
+	for (size_t i = 0; i < out->kept_count; i++)
+		add_column(&c, out->kept[i].row->name);
+	for (size_t i = 0; i < c.count; i++)
+		columns[i + 2] = (struct table_column){c.titles[i], true};
+	columns[c.count + 2] = (struct table_column){"OF LINK", true};
+	table_init(&t, columns);
+	lines = put_lines(out, &c, &t);
+	if (lines > 1)
+		put_sum(out, &c, &t);
+	table_print(&t, out->to);
+	table_free(&t);
+	buffer_puts(
+		out->to,
+		"IN: devices reach memory (DMA). OUT: CPUs reach devices (MMIO). OF LINK: the largest "
+		"of them,\nof what the link carries in one direction.\n");
+	out_reasons(out, NULL, NULL);
+}
+
+const struct out_ops out_ports = {"ports", ports_begin, out_keep_row, ports_end};

@@ -1,0 +1,75 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# PCIe by root port and device: which port, which device, and how much of its link.
+
+load helpers
+
+pcie() {
+	expect 0 "$UNCORE" --source "$SIM_T410" pcie "$@"
+}
+
+# value NAME PORT: of the JSON rows in $output.
+value() {
+	jq -r --arg name "$1" --arg port "$2" 'select(.name == $name and .port == $port) | .value' \
+		<<<"$output"
+}
+
+@test "text: a line for each root port, its link, what hangs below, the share of the link" {
+	pcie
+	shows 'PORT +LINK +IN READ +IN WRITE +OUT READ +OUT WRITE +LATENCY +OF LINK'
+	shows '0001:00:00.0 +32 GT/s x4 .* 41\.8 %' '0001:01:00.0 nvme0 .*\(nvme\)'
+	shows '0002:a0:00.0 +no link +0 B/s' '0002:83:00.1 mlx5_1' $'\nsum +66\.83 GB/s'
+	[ "$(grep -c '^000[1-6]:.0:00\.0' <<<"$output")" -eq 11 ] || fail 'not every root port'
+}
+
+@test "the ports add up to what the root complexes count without a filter" {
+	local name sums totals
+
+	pcie -j
+	sums=$(jq -s -c 'map(select(.unit == "B/s")) | group_by(.name) |
+		map({(.[0].name): (map(.value) | add | round)}) | add' <<<"$output")
+	expect 0 "$UNCORE" --source "$SIM_T410" stat --timeout 1 -j \
+		-M 'pcie.*bound.read.bandwidth,pcie.*bound.write.bandwidth'
+	totals=$(jq -s -c 'map({(.name): (.value | round)}) | add' <<<"$output")
+	# Each counter is cut to a whole count.
+	jq -n -e --argjson a "$sums" --argjson b "$totals" \
+		'($a | keys) == ($b | keys) and ([$a | to_entries[] | (.value - $b[.key]) | fabs] | max) < 12' ||
+		fail "$sums" "$totals"
+}
+
+@test "--device: one of two functions behind a switch, where the hardware can tell them apart" {
+	local all one other
+
+	pcie -j
+	all=$(value pcie.inbound.read.bandwidth 0002:80:00.0)
+	pcie -j --device mlx5_0
+	one=$(value pcie.inbound.read.bandwidth 0002:80:00.0)
+	says 'pcie-tgt: what is counted for mlx5_0|0002:83:00.0 is root port 0002:80:00.0, which it shares with 0002:83:00.1'
+	pcie -j --device 0002:83:00.1
+	other=$(value pcie.inbound.read.bandwidth 0002:80:00.0)
+	jq -n -e --argjson a "$all" --argjson b "$one" --argjson c "$other" \
+		'(($a - $b - $c) | fabs) < 3 and (($b / $a - 0.75) | fabs) < 1e-6' || fail "$all $one $other"
+	pcie --device mlx5_0
+	shows 'Restricted to device=mlx5_0'
+}
+
+@test "--port takes an address or the PMUs' numbers; what there is not is a clear error" {
+	pcie -j --port 0003:00:00.0
+	[ "$(jq -r .port <<<"$output" | sort -u)" = 0003:00:00.0 ] || fail 'other ports, too'
+	refuses 2 "$UNCORE" --source "$SIM_T410" pcie --device nvme7
+	says "nvme7" 'nvme0'
+}
+
+@test "JSON and CSV are rows as ever, with the port and what its link carries" {
+	pcie -j
+	helper check-rows json simulated <<<"$output"
+	[ "$(jq -r 'select(.port == "0001:00:00.0" and .unit == "B/s") | .ceiling | round' \
+		<<<"$output" | sort -u)" = 15753846154 ] || fail 'PCIe 5.0 x4 carries 15.75 GB/s'
+	pcie --csv
+	helper check-rows csv simulated <<<"$output"
+}
+
+@test "machines whose ports cannot be told apart have a line for each PMU" {
+	expect 0 "$UNCORE" --source "$SIM_SPR" pcie
+	shows 'uncore_iio_0 '
+}
