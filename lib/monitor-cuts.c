@@ -108,7 +108,7 @@ static int put_term(struct cutter *x, struct term *terms, size_t *count, const c
 				x->pmu->name);
 	if (i == *count) {
 		terms[i] = (struct term){.value = 0};
-		strcpy(terms[i].name, name);
+		snprintf(terms[i].name, sizeof(terms[i].name), "%s", name);
 		++*count;
 	}
 	terms[i].value |= value;
@@ -347,20 +347,24 @@ static void ways_of_bars(struct cutter *x)
 {
 	const struct uncore_device *d = x->filters->device;
 	char path[128], *text, *rest, *line;
+	uint64_t numbers[3]; /* first, last, flags */
 
 	snprintf(path, sizeof(path), "sys/bus/pci/devices/%s/resource", d->address);
 	if (unc_root_read(x->m->machine->root, path, &text) < 0)
 		return;
 	rest = text;
 	for (size_t i = 0; i < BARS && (line = strsep(&rest, "\n")); i++) {
-		unsigned long long first, last, flags;
+		size_t n = 0;
 
-		if (sscanf(line, "%llx %llx %llx", &first, &last, &flags) == 3 &&
-		    flags & RESOURCE_MEM && last > first)
-			x->ways[x->way_count++] =
-				(struct way){.port = d->port,
-					     .kinds = 1U << UNC_FILTER_ADDRESS,
-					     .range = {.base = first, .mask = ~(last - first)}};
+		while (n < 3 && line && unc_parse_u64(strsep(&line, " "), &numbers[n]) == 0)
+			n++;
+		if (n < 3 || !(numbers[2] & RESOURCE_MEM) || numbers[1] <= numbers[0])
+			continue;
+		x->ways[x->way_count++] = (struct way){
+			.port = d->port,
+			.kinds = 1U << UNC_FILTER_ADDRESS,
+			.range = {.base = numbers[0], .mask = ~(numbers[1] - numbers[0])},
+		};
 	}
 	free(text);
 }
@@ -370,17 +374,19 @@ static int ways_of_device(struct cutter *x)
 {
 	const struct uncore_device *d = x->filters->device;
 	const struct unc_port *port = find_port(x, d->port);
-	unsigned bus, device, function;
+	struct unc_pci_address a;
+	bool has_domain;
 
 	if (x->unknown)
 		return -ENODEV;
 	if (!port)
 		return 0;
 	if (x->family->filters[UNC_FILTER_DEVICE].title && !d->is_bridge &&
-	    sscanf(d->address, "%*x:%x:%x.%x", &bus, &device, &function) == 3) {
-		x->ways[x->way_count++] = (struct way){.port = d->port,
-						       .kinds = 1U << UNC_FILTER_DEVICE,
-						       .bdf = bus << 8 | device << 3 | function};
+	    unc_pci_parse(d->address, &a, &has_domain)) {
+		x->ways[x->way_count++] =
+			(struct way){.port = d->port,
+				     .kinds = 1U << UNC_FILTER_DEVICE,
+				     .bdf = (uint64_t)(a.bus << 8 | a.device << 3 | a.function)};
 		return 0;
 	}
 	if (x->family->filters[UNC_FILTER_ADDRESS].title && !d->is_bridge)
@@ -439,15 +445,15 @@ static int add_cuts(struct cutter *x, struct unc_cuts *out)
 	if (!out->items)
 		return unc_nomem(x->why);
 	for (size_t i = 0; r == 0 && i < x->way_count * ranges; i++) {
-		struct way *way = &x->ways[i / ranges];
+		struct way way = x->ways[i / ranges];
 
 		if (f->gpus)
-			way->kinds |= 1U << UNC_FILTER_GPU;
+			way.kinds |= 1U << UNC_FILTER_GPU;
 		if (f->range_count) {
-			way->kinds |= 1U << UNC_FILTER_ADDRESS;
-			way->range = f->ranges[i % ranges];
+			way.kinds |= 1U << UNC_FILTER_ADDRESS;
+			way.range = f->ranges[i % ranges];
 		}
-		r = add_cut(x, way, out);
+		r = add_cut(x, &way, out);
 	}
 	return r;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What the user lets through: words and numbers, checked when they are given. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -78,7 +79,7 @@ static bool take_numbers(const char *word, struct unc_port_choice *into)
 	char copy[UNC_FILTER_ROOM], *rest = copy;
 	uint64_t *const numbers[] = {&into->socket, &into->rc, &into->index};
 
-	strcpy(copy, word);
+	snprintf(copy, sizeof(copy), "%s", word);
 	for (size_t i = 0; i < 3; i++) {
 		const char *number = strsep(&rest, ":");
 
@@ -142,7 +143,7 @@ static int parse_size(const char *text, uint64_t *out)
 	const char *unit = len ? strchr(units, text[len - 1]) : NULL;
 	unsigned shift = unit ? 10 * (unsigned)(unit - units + 1) : 0;
 
-	strcpy(digits, text);
+	snprintf(digits, sizeof(digits), "%s", text);
 	if (unit)
 		digits[len - 1] = '\0';
 	if (unc_parse_u64(digits, out) < 0 || (*out << shift) >> shift != *out)
@@ -160,7 +161,7 @@ static int take_range(struct setter *x, const char *word)
 
 	if (x->into->range_count == UNC_FILTER_CHOICES)
 		return too_many(x);
-	strcpy(copy, word);
+	snprintf(copy, sizeof(copy), "%s", word);
 	base_text = strsep(&size_text, "/");
 	if (!size_text || unc_parse_u64(base_text, &base) < 0 || parse_size(size_text, &size) < 0)
 		return refuse(x, word, "range of addresses, BASE/SIZE, such as 0x4000000000/64K");

@@ -176,89 +176,84 @@ static void assert_plan(const struct stage *s, const struct counter *all, size_t
 /* ---- words ------------------------------------------------------------------------------------ */
 
 /* As the drivers' formats have them; see tests/cli/t410-examples.bats. */
+static const struct {
+	const char *filters, *metric;
+	struct counter counters[3];
+	size_t count;
+} words[] = {
+	{"from=cpu to=memory",
+	 "memory.read.bandwidth",
+	 {{"nvidia_ucf_pmu_0", "mem_bytes_rd,src_loc_cpu=0x1,dst_loc_cmem=0x1", {0x123, 0x102, 0}}},
+	 1},
+	{"from=device,remote to=remote",
+	 "memory.read.bandwidth",
+	 {{"nvidia_ucf_pmu_0",
+	   "mem_bytes_rd,src_loc_noncpu=0x1,src_rem=0x1,dst_rem=0x1",
+	   {0x123, 0x805, 0}}},
+	 1},
+	{"from=remote,remote,remote,remote,remote,remote,remote,remote,remote,remote,remote,"
+	 "remote,remote,remote,remote,remote,remote,remote,remote,cpu",
+	 "memory.read.bandwidth",
+	 {{"nvidia_ucf_pmu_0", "mem_bytes_rd,src_rem=0x1,src_loc_cpu=0x1", {0x123, 0x6, 0}}},
+	 1},
+	{"gpu=1",
+	 "link.in.read.requests",
+	 {{"nvidia_nvlink_c2c_pmu_0", "in_rd_req,gpu_mask=0x2", {0x2, 0x2, 0}}},
+	 1},
+	{"gpu=0,1",
+	 "link.in.read.requests",
+	 {{"nvidia_nvlink_c2c_pmu_0", "in_rd_req,gpu_mask=0x3", {0x2, 0x3, 0}}},
+	 1},
+	{"port=0005:c0:00.0", READS, {{RC4, "rd_bytes,src_rp_mask=0x4", {0, 0x4, 0}}}, 1},
+	{"port=0005:00:00.0,0005:c0:00.0 to=gpu",
+	 READS,
+	 {{RC4, "rd_bytes,dst_loc_gmem=0x1,src_rp_mask=0x5", {0, 0x5, 0x2}}},
+	 1},
+	{"port=0:4:1", READS, {{RC4, "rd_bytes,src_rp_mask=0x2", {0, 0x2, 0}}}, 1},
+	/* by its number also where nobody knows the ports */
+	{"port=0:3:7",
+	 READS,
+	 {{"nvidia_pcie_pmu_0_rc_3", "rd_bytes,src_rp_mask=0x80", {0, 0x80, 0}}},
+	 1},
+	/* the PMU's only port */
+	{"port=0006:00:00.0", READS, {{RC5, "rd_bytes", {0, 0, 0}}}, 1},
+	{"device=0005:c1:01.1",
+	 READS,
+	 {{RC4, "rd_bytes,src_bdf=0xc109,src_bdf_en=0x1", {0, 0x1c10900, 0}}},
+	 1},
+	/* A root port asks for nothing itself: what is below it is meant. */
+	{"device=0005:40:00.0", READS, {{RC4, "rd_bytes,src_rp_mask=0x2", {0, 0x2, 0}}}, 1},
+	{"device=0005:c0:00.0",
+	 "pcie.outbound.read.bandwidth",
+	 {{TGT4, "rd_bytes,dst_rp_mask=0x4", {0x20, 0, 0}}},
+	 1},
+	{"port=0005:c0:00.0",
+	 "pcie.outbound.read.request.rate",
+	 {{TGT4, "rd_req,dst_rp_mask=0x4", {0x22, 0, 0}}, {TGT4, "cycles", {0x4, 0, 0}}},
+	 2},
+	/* A filter's terms replace those of the event; a clock has none. */
+	{"port=0005:c0:00.0",
+	 "pcie.inbound.read.request.rate",
+	 {{RC4, "event=0x2,src_rp_mask=0x4", {0x2, 0x4, 0}}, {RC4, "cycles", {CYCLES, 0, 0}}},
+	 2},
+	{"to=memory port=0:4:0",
+	 "pcie.inbound.read.latency",
+	 {{RC4, "rd_cum_outs,dst_loc_cmem=0x1,src_rp_mask=0x1", {0x4, 0x1, 0x1}},
+	  {RC4, "event=0x2,dst_loc_cmem=0x1,src_rp_mask=0x1", {0x2, 0x1, 0x1}},
+	  {RC4, "cycles", {CYCLES, 0, 0}}},
+	 3},
+};
+
 static void filters_become_words(void **state)
 {
-	static const struct {
-		const char *filters, *metric;
-		struct counter counters[3];
-		size_t count;
-	} all[] = {
-		{"from=cpu to=memory",
-		 "memory.read.bandwidth",
-		 {{"nvidia_ucf_pmu_0",
-		   "mem_bytes_rd,src_loc_cpu=0x1,dst_loc_cmem=0x1",
-		   {0x123, 0x102, 0}}},
-		 1},
-		{"from=device,remote to=remote",
-		 "memory.read.bandwidth",
-		 {{"nvidia_ucf_pmu_0",
-		   "mem_bytes_rd,src_loc_noncpu=0x1,src_rem=0x1,dst_rem=0x1",
-		   {0x123, 0x805, 0}}},
-		 1},
-		{"from=remote,remote,remote,remote,remote,remote,remote,remote,remote,remote,remote,"
-		 "remote,remote,remote,remote,remote,remote,remote,remote,cpu",
-		 "memory.read.bandwidth",
-		 {{"nvidia_ucf_pmu_0",
-		   "mem_bytes_rd,src_rem=0x1,src_loc_cpu=0x1",
-		   {0x123, 0x6, 0}}},
-		 1},
-		{"gpu=1",
-		 "link.in.read.requests",
-		 {{"nvidia_nvlink_c2c_pmu_0", "in_rd_req,gpu_mask=0x2", {0x2, 0x2, 0}}},
-		 1},
-		{"gpu=0,1",
-		 "link.in.read.requests",
-		 {{"nvidia_nvlink_c2c_pmu_0", "in_rd_req,gpu_mask=0x3", {0x2, 0x3, 0}}},
-		 1},
-		{"port=0005:c0:00.0", READS, {{RC4, "rd_bytes,src_rp_mask=0x4", {0, 0x4, 0}}}, 1},
-		{"port=0005:00:00.0,0005:c0:00.0 to=gpu",
-		 READS,
-		 {{RC4, "rd_bytes,dst_loc_gmem=0x1,src_rp_mask=0x5", {0, 0x5, 0x2}}},
-		 1},
-		{"port=0:4:1", READS, {{RC4, "rd_bytes,src_rp_mask=0x2", {0, 0x2, 0}}}, 1},
-		/* by its number also where nobody knows the ports */
-		{"port=0:3:7",
-		 READS,
-		 {{"nvidia_pcie_pmu_0_rc_3", "rd_bytes,src_rp_mask=0x80", {0, 0x80, 0}}},
-		 1},
-		/* the PMU's only port */
-		{"port=0006:00:00.0", READS, {{RC5, "rd_bytes", {0, 0, 0}}}, 1},
-		{"device=0005:c1:01.1",
-		 READS,
-		 {{RC4, "rd_bytes,src_bdf=0xc109,src_bdf_en=0x1", {0, 0x1c10900, 0}}},
-		 1},
-		/* A root port asks for nothing itself: what is below it is meant. */
-		{"device=0005:40:00.0", READS, {{RC4, "rd_bytes,src_rp_mask=0x2", {0, 0x2, 0}}}, 1},
-		{"device=0005:c0:00.0",
-		 "pcie.outbound.read.bandwidth",
-		 {{TGT4, "rd_bytes,dst_rp_mask=0x4", {0x20, 0, 0}}},
-		 1},
-		{"port=0005:c0:00.0",
-		 "pcie.outbound.read.request.rate",
-		 {{TGT4, "rd_req,dst_rp_mask=0x4", {0x22, 0, 0}}, {TGT4, "cycles", {0x4, 0, 0}}},
-		 2},
-		/* A filter's terms replace those of the event; a clock has none. */
-		{"port=0005:c0:00.0",
-		 "pcie.inbound.read.request.rate",
-		 {{RC4, "event=0x2,src_rp_mask=0x4", {0x2, 0x4, 0}},
-		  {RC4, "cycles", {CYCLES, 0, 0}}},
-		 2},
-		{"to=memory port=0:4:0",
-		 "pcie.inbound.read.latency",
-		 {{RC4, "rd_cum_outs,dst_loc_cmem=0x1,src_rp_mask=0x1", {0x4, 0x1, 0x1}},
-		  {RC4, "event=0x2,dst_loc_cmem=0x1,src_rp_mask=0x1", {0x2, 0x1, 0x1}},
-		  {RC4, "cycles", {CYCLES, 0, 0}}},
-		 3},
-	};
-
 	(void)state;
-	for (size_t i = 0; i < COUNT(all); i++) {
+	for (size_t i = 0; i < COUNT(words); i++) {
 		struct stage s;
 
 		begin(&s, UNCORE_LEVEL_MACHINE, NULL);
-		ok(&s, set_filters(&s, all[i].filters));
-		ok(&s, uncore_monitor_add_metrics(s.m, all[i].metric));
-		assert_plan(&s, all[i].counters, all[i].count);
+		ok(&s, set_filters(&s, words[i].filters));
+		ok(&s, uncore_monitor_add_metrics(s.m, words[i].metric));
+		assert_plan(&s, words[i].counters, words[i].count);
 		assert_int_equal(uncore_monitor_note_count(s.m), 0);
 		end(&s);
 	}
@@ -301,16 +296,20 @@ static void a_device_by_its_addresses(void **state)
 		 "dst_addr_mask=0xfffffff000000000",
 		 {0x800, UINT64_C(0x230000000000), UINT64_C(0xfffffff000000000)}},
 	};
+	static const int sockets[] = {0};
 	struct stage s;
-	char command[4096], machine[1024];
 
 	(void)state;
 	begin(&s, UNCORE_LEVEL_MACHINE, NULL);
 	uncore_monitor_free(s.m);
-	snprintf(command, sizeof(command), "cp -r '%s/sys' '%s/proc' '%s'",
-		 tree_machine("nvidia-t410-1socket", machine, sizeof(machine)), machine,
-		 s.tree.dir);
-	tree_require(system(command) == 0, command);
+	machine_cpus(&s.tree, sockets, 1);
+	tree_pmu(&s.tree, TGT4, "type", "21\n");
+	tree_pmu(&s.tree, TGT4, "cpumask", "0\n");
+	tree_pmu(&s.tree, TGT4, "format/event", "config:0-2\n");
+	tree_pmu(&s.tree, TGT4, "format/dst_addr_en", "config:11\n");
+	tree_pmu(&s.tree, TGT4, "format/dst_addr_base", "config1:0-63\n");
+	tree_pmu(&s.tree, TGT4, "format/dst_addr_mask", "config2:0-63\n");
+	tree_pmu(&s.tree, TGT4, "events/rd_bytes", "event=0x0\n");
 	tree_put(&s.tree, "sys/bus/pci/devices/0005:c1:01.1/resource",
 		 "0x0000220000000000 0x000022000000ffff 0x0000000000140204\n"
 		 "0x0000000000000000 0x0000000000000000 0x0000000000000000\n"
