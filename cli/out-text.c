@@ -66,7 +66,7 @@ static void put_time(struct out *out)
 	table_cell(&out->table, "%s", window);
 }
 
-/* Where, then what is at the other end, then what of it is counted. */
+/* Where, then what is at the other end. */
 static void put_place(struct table *t, const struct uncore_row *row)
 {
 	struct buffer place = {0};
@@ -85,8 +85,6 @@ static void put_place(struct table *t, const struct uncore_row *row)
 		buffer_puts(&place, "all");
 	if (row->role)
 		buffer_printf(&place, ", %s", row->role);
-	if (row->filter)
-		buffer_printf(&place, ", %s", row->filter);
 	buffer_add(&place, "", 1);
 	table_cell(t, "%s", place.data);
 	buffer_free(&place);
@@ -138,6 +136,15 @@ static void put_row(struct out *out, const struct out_kept *kept, bool family, b
 	end_row(t, row, repeated);
 }
 
+/* All metrics of a run are restricted alike; events are not. */
+static const char *filter_of(const struct out *out)
+{
+	for (size_t i = 0; i < out->kept_count; i++)
+		if (out->kept[i].row->filter)
+			return out->kept[i].row->filter;
+	return NULL;
+}
+
 void out_text_header(struct out *out)
 {
 	char window[48];
@@ -147,6 +154,8 @@ void out_text_header(struct out *out)
 	if (out->setup.simulated)
 		buffer_printf(out->to, "SIMULATED by %s: these values are invented.\n",
 			      out->setup.source);
+	if (filter_of(out))
+		buffer_printf(out->to, "Metrics are restricted by %s.\n", filter_of(out));
 	if (out->setup.intervals)
 		return;
 	human_duration(window, sizeof(window), out->frame.window);

@@ -138,5 +138,16 @@ encodes() {
 	ports --csv
 	helper check-rows csv N=3 <<<"$output"
 	ports
-	shows 'port 0005:40:00.0, to=memory port='
+	shows 'Metrics are restricted by to=memory port=0:4:0,0:4:1,0:4:2\.' 'port 0005:40:00.0 +2\.000  GB/s'
+}
+
+@test "how near a value is to its ceiling; over it, both numbers" {
+	peak() {
+		expect 0 "$UNCORE" --source "$SIM_T410" --data "$FAMILIES" --memory-peak "$1" stat \
+			--timeout 1 -M memory.read.bandwidth
+	}
+	peak 300GB/s
+	shows '241\.3  GB/s  measured  80\.4 % of 300\.0 GB/s'
+	peak 200GB/s
+	shows '241\.3  GB/s  suspect' '241\.33 GB/s are more than the ceiling of 200\.00 GB/s'
 }
