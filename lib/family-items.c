@@ -14,7 +14,8 @@ static bool is_event_name(const char *s)
 		return false;
 	return s[strspn(s, "abcdefghijklmnopqrstuvwxyz0123456789_")] == '\0' &&
 	       strcmp(s, "seconds") != 0 && strcmp(s, "min") != 0 && strcmp(s, "max") != 0 &&
-	       strcmp(s, "if") != 0 && strcmp(s, "else") != 0 && strcmp(s, "source_count") != 0;
+	       strcmp(s, "if") != 0 && strcmp(s, "else") != 0 && strcmp(s, "source_count") != 0 &&
+	       strcmp(s, "memory_peak") != 0;
 }
 
 static bool is_metric_name(const char *s)

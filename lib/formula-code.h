@@ -16,7 +16,8 @@ enum unc_op_kind {
 	UNC_OP_NUMBER,
 	UNC_OP_EVENT,
 	UNC_OP_SOURCES,
-	UNC_OP_SECONDS,
+	UNC_OP_PEAK,
+	UNC_OP_SECONDS, /* last of those that take no operand */
 	UNC_OP_NEGATE,
 	UNC_OP_ADD,
 	UNC_OP_SUBTRACT,
@@ -45,7 +46,7 @@ struct unc_formula {
 	struct unc_op *code; /* in postfix order */
 	size_t count;
 	struct unc_names names;
-	bool ratio;
+	bool ratio, peak;
 };
 
 #endif

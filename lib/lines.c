@@ -289,13 +289,17 @@ static void finish_metric(struct maker *m)
 		in[k].sources = sources(m, k);
 		in[k].known = m->sums[k].used;
 	}
-	if (unc_formula_eval(m->line->formula, in, m->row->seconds, &value)) {
+	if (unc_formula_eval(m->line->formula, in, m->row->seconds, m->line->memory_peak, &value)) {
 		m->row->value = value;
 		return;
 	}
 	for (size_t k = 0; k < m->line->event_count; k++)
 		if (!m->sums[k].used)
 			judge_absent(m, k);
+	if (unc_formula_has_peak(m->line->formula) && isnan(m->line->memory_peak))
+		judge(m, UNCORE_UNAVAILABLE, "the peak of the memory is not known: %s",
+		      m->line->peak_why ? m->line->peak_why
+					: "it is the socket's, and not that of one PMU");
 	if (m->row->quality >= UNCORE_PARTIAL)
 		judge(m, UNCORE_UNAVAILABLE, NULL); /* for the reason that is there */
 	else

@@ -82,24 +82,31 @@ static int absent_socket(const struct uncore_monitor *m, const struct unc_item *
 	return -1;
 }
 
-/* What the values of a line cannot exceed. */
-static double line_ceiling(const struct uncore_monitor *m, const struct unc_item *item,
-			   const struct unc_line *line)
+/* What the memory of a metric's line can move. */
+static double line_peak(const struct uncore_monitor *m, const struct unc_item *item,
+			const struct unc_line *line)
 {
-	const char *instance = item->metric ? item->metric->family->instance : "";
+	const char *instance = item->metric->family->instance;
 	bool channel = strcmp(instance, "memory channel") == 0;
 
-	if (!item->metric || item->metric->ceiling == UNC_CEILING_NONE)
-		return NAN;
-	if (item->metric->ceiling == UNC_CEILING_PORT)
-		return line->port ? line->port->link_rate : NAN;
-	if (item->metric->ceiling != UNC_CEILING_MEMORY)
-		return NAN; /* nothing here tells the rate of a link between sockets */
 	if (m->level == UNCORE_LEVEL_MACHINE)
 		return unc_ceiling_memory(m->machine, -1, false);
 	if (line->socket < 0 || (single(m) && !channel && strcmp(instance, "socket") != 0))
 		return NAN;
 	return unc_ceiling_memory(m->machine, line->socket, single(m) && channel);
+}
+
+/* What the values of a line cannot exceed. Nothing here tells the rate of a link between sockets. */
+static double line_ceiling(const struct uncore_monitor *m, const struct unc_item *item,
+			   const struct unc_line *line)
+{
+	if (!item->metric)
+		return NAN;
+	if (item->metric->ceiling == UNC_CEILING_MEMORY)
+		return line_peak(m, item, line);
+	if (item->metric->ceiling == UNC_CEILING_PORT && line->port)
+		return line->port->link_rate;
+	return NAN;
 }
 
 /* What no filter restricts is counted once for a PMU and CPU, however many parts of what it counts
@@ -174,6 +181,10 @@ static int add_line(struct uncore_monitor *m, const struct unc_item *item, struc
 	line->formula = item->metric ? item->metric->formula : NULL;
 	line->filter = item->filter;
 	line->ceiling = line_ceiling(m, item, line);
+	if (line->formula && unc_formula_has_peak(line->formula)) {
+		line->memory_peak = line_peak(m, item, line);
+		line->peak_why = uncore_memory_get(m->machine)->why;
+	}
 	line->snapshot = item->snapshot;
 	line->left_out = single(m) ? 0 : item->left_out;
 	line->left_why = item->left_why;

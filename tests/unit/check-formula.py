@@ -10,7 +10,8 @@ import sys
 
 CASES = 8000
 MISTAKES = 2000
-NAMES = ["a", "b", "reads", "writes_2", "_x", "minimum", "iff", "seconds_0", "else_", "max0"]
+NAMES = ["a", "b", "reads", "writes_2", "_x", "minimum", "iff", "seconds_0", "else_", "max0",
+         "memory_peaks"]
 NUMBERS = ["0", "1", "2", "64", "0.5", ".25", "5.", "1e9", "1E-3", "3.0e+2", "1e300", "1e-300"]
 COMPARISONS = ["<", ">", "<=", ">=", "==", "!="]
 
@@ -26,7 +27,7 @@ def leaf(rng):
     if pick < 0.35:
         return ("number", rng.choice(NUMBERS))
     if pick < 0.45:
-        return ("seconds",)
+        return (rng.choice(["seconds", "memory_peak"]),)
     if pick < 0.55:
         return ("source_count", rng.choice(NAMES))
     return ("name", rng.choice(NAMES))
@@ -57,8 +58,8 @@ def tokens(node, level, rng):
         return ["(", *tokens(node, 0, rng), ")"]
     if kind in ("number", "name"):
         return [node[1]]
-    if kind == "seconds":
-        return ["seconds"]
+    if kind in ("seconds", "memory_peak"):
+        return [kind]
     if kind == "source_count":
         return ["source_count", "(", node[1], ")"]
     if kind == "sign":
@@ -122,27 +123,27 @@ def compute(kind, a, b):
     return results[kind]()
 
 
-def value(node, inputs, seconds):
+def value(node, inputs, times):
     """The value of a tree, or None. Branches that are not taken are not looked at."""
     kind = node[0]
     if kind == "number":
         return float(node[1])
-    if kind == "seconds":
-        return finite(seconds)
+    if kind in ("seconds", "memory_peak"):
+        return finite(times[kind])
     if kind == "name":
         return finite(inputs[node[1]][0])
     if kind == "source_count":
         return finite(inputs[node[1]][1])
     if kind == "sign":
-        inner = value(node[2], inputs, seconds)
+        inner = value(node[2], inputs, times)
         return -inner if inner is not None and node[1] == "-" else inner
     if kind == "if":
-        condition = value(node[2], inputs, seconds)
+        condition = value(node[2], inputs, times)
         if condition is None:
             return None
-        return value(node[1] if condition != 0 else node[3], inputs, seconds)
+        return value(node[1] if condition != 0 else node[3], inputs, times)
     operands = node[2:] if kind in ("compare", "call") else node[1:]
-    a, b = (value(operand, inputs, seconds) for operand in operands)
+    a, b = (value(operand, inputs, times) for operand in operands)
     if a is None or b is None:
         return None
     return compute(node[1] if kind in ("compare", "call") else kind, a, b)
@@ -172,12 +173,12 @@ def random_inputs(rng):
     return inputs
 
 
-def line_of(text, inputs, seconds):
+def line_of(text, inputs, times):
     values = ",".join(
         f"{name}={'none' if known is None else repr(known)}:{sources}"
         for name, (known, sources) in inputs.items()
     )
-    return f"{text};{values};{seconds!r}"
+    return f"{text};{values};{times['seconds']!r};{times['memory_peak']!r}"
 
 
 def good_case(rng):
@@ -187,10 +188,11 @@ def good_case(rng):
     if len(text) > 4000:
         return good_case(rng)
     inputs = random_inputs(rng)
-    seconds = rng.choice([1.0, 0.5, 0.001, 2.0, 0.0, math.nan])
+    times = {"seconds": rng.choice([1.0, 0.5, 0.001, 2.0, 0.0, math.nan]),
+             "memory_peak": rng.choice([3.072e11, 2e11, 1.0, math.nan])}
     names = ",".join(dict.fromkeys(part for part in parts if part in NAMES))
-    want = (value(node, inputs, seconds), int(is_ratio(node)), names)
-    return line_of(text, inputs, seconds), want
+    want = (value(node, inputs, times), int(is_ratio(node)), names)
+    return line_of(text, inputs, times), want
 
 
 def bad_case(rng):
@@ -202,7 +204,8 @@ def bad_case(rng):
     text, starts = write(parts, rng)
     if len(text) > 4000:
         return bad_case(rng)
-    return line_of(text, random_inputs(rng), 1.0), ("error", starts[at])
+    times = {"seconds": 1.0, "memory_peak": 1.0}
+    return line_of(text, random_inputs(rng), times), ("error", starts[at])
 
 
 def agrees(answer, want):
