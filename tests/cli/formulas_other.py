@@ -155,6 +155,20 @@ PEM, TAD = ["mrvl_pcie_rc_pmu_8e0000006000"], ["tad"]
 MAC, PCI = ["mac_iod0_mac0_ch0", "mac_iod0_mac0_ch1"], ["pci_iod0_pci0"]
 DRW = ["ali_drw_21000", "ali_drw_21080"]
 
+IMX8, IMX9 = ["imx8_ddr0"], ["imx9_ddr0"]
+MP_READ, MP_WRITE = (f"event={event},axi_mask=0xffff,axi_id=0x0" for event in ("0x41", "0x42"))
+IMX93_WRITE = {f"ddrc_pm_{i}": 32 if i % 2 else -32 for i in range(2, 10)}  # odd ones less even ones
+
+
+def imx(pmus, read, write, size):
+    return {
+        "memory.read.bandwidth": rate(pmus, read, size=size),
+        "memory.write.bandwidth": rate(pmus, write, size=size),
+        "memory.bandwidth": rate(pmus, read, write, size=size),
+        "memory.controller.clock.frequency": clock(pmus),
+    }
+
+
 # Each window lasts one second, so "/ seconds" is nothing.
 FORMULAS = {
     "neoverse": NEOVERSE,
@@ -196,5 +210,14 @@ FORMULAS = {
         "memory.bandwidth": rate(DRW, "hif_rd", "hif_wr", "hif_rmw", size=64),
         "memory.activates": rate(DRW, "op_is_activate"),
         "memory.controller.clock.frequency": clock(DRW, "cycle"),
+    },    "imx8mm": imx(IMX8, "read-cycles", "write-cycles", 16),
+    "imx8mn": imx(IMX8, "read-cycles", "write-cycles", 8),
+    "imx8mp": imx(IMX8, MP_READ, MP_WRITE, 1),
+    "imx93": {
+        "memory.read.bandwidth": rate(IMX9, "ddrc_pm_0", size=16),
+        "memory.write.bandwidth": lambda n: sum(
+            size * total(n, IMX9, event) for event, size in IMX93_WRITE.items()
+        ),
     },
+    "imx95": imx(IMX9, "eddrtq_pm_rd_beat_filt0", "eddrtq_pm_wr_beat_filt", 32),
 }

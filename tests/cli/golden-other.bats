@@ -22,7 +22,7 @@ golden_of() {
 @test "overview" {
 	local machine
 
-	for machine in neoverse hip08 hip09 ampereone odyssey monaka yitian710; do
+	for machine in neoverse hip08 hip09 ampereone odyssey monaka yitian710 imx8mp; do
 		golden_of "overview-$machine.txt" --source "sim:$machine,step=1s"
 	done
 }
@@ -30,7 +30,7 @@ golden_of() {
 @test "mem, pcie: CSV, summed and one by one" {
 	local machine
 
-	for machine in neoverse hip08 hip09 ampereone odyssey monaka yitian710; do
+	for machine in neoverse hip08 hip09 ampereone odyssey monaka yitian710 imx8mp; do
 		golden_of "mem-$machine.csv" --source "sim:$machine,step=1s" mem --csv -I 10 --interval-count 3
 		helper check-sim "$machine" "$GOLDEN/mem-$machine.csv"
 	done

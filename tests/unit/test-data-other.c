@@ -343,6 +343,60 @@ static void alibaba_controllers(void **state)
 	assert_on("alibaba-yitian710", "alibaba-drw", 2, drw, COUNT(drw));
 }
 
+/* ---- NXP: the size of a count differs between parts ---------------------------------------- */
+
+/* Bandwidths of these two events, with the factor of their formulas. */
+#define IMX(rd, wr, rd_code, wr_code, factor)                                              \
+	{"memory.read.bandwidth", rd " * " factor " / seconds", {{rd, rd_code}}},          \
+		{"memory.write.bandwidth", wr " * " factor " / seconds", {{wr, wr_code}}}, \
+		{"memory.bandwidth",                                                       \
+		 "(" rd " + " wr ") * " factor " / seconds",                               \
+		 {{rd, rd_code}, {wr, wr_code}}},                                          \
+		CLOCK("memory.controller.clock.frequency", 0)
+
+static const struct expected imx8mm[] = {IMX("read_cycles", "write_cycles", 0x2a, 0x2b, "16")};
+static const struct expected imx8mn[] = {IMX("read_cycles", "write_cycles", 0x2a, 0x2b, "8")};
+
+/* All bits of the AXI ID masked. */
+static const struct wide imx8mp[] = {
+	{"memory.read.bandwidth", "read_bytes / seconds", {{"read_bytes", 0x41, 0xffff0000, 0}}},
+	{"memory.write.bandwidth", "write_bytes / seconds", {{"write_bytes", 0x42, 0xffff0000, 0}}},
+	{"memory.bandwidth",
+	 "(read_bytes + write_bytes) / seconds",
+	 {{"read_bytes", 0x41, 0xffff0000, 0}, {"write_bytes", 0x42, 0xffff0000, 0}}},
+	{"memory.controller.clock.frequency",
+	 "cycles / source_count(cycles) / seconds",
+	 {{"cycles", 0, 0, 0}}},
+};
+
+static const struct expected imx93[] = {
+	{"memory.read.bandwidth", "pm_0 * 16 / seconds", {{"pm_0", 15}}},
+	{"memory.write.bandwidth",
+	 "(pm_3 + pm_5 + pm_7 + pm_9 - pm_2 - pm_4 - pm_6 - pm_8) * 32 / seconds",
+	 {{"pm_3", 18},
+	  {"pm_5", 22},
+	  {"pm_7", 24},
+	  {"pm_9", 26},
+	  {"pm_2", 17},
+	  {"pm_4", 19},
+	  {"pm_6", 23},
+	  {"pm_8", 25}}},
+};
+
+/* The counter that the event is on, in bits 16-23. */
+static const struct expected imx95[] = {
+	IMX("read_beats", "write_beats", 73 | 5 << 16, 73 | 2 << 16, "32")};
+
+static void nxp_controllers(void **state)
+{
+	(void)state;
+	assert_on("nxp-imx8mm", "nxp-imx8m-ddr", 1, imx8mm, COUNT(imx8mm));
+	assert_on("nxp-imx8mn", "nxp-imx8mn-ddr", 1, imx8mn, COUNT(imx8mn));
+	assert_wide("nxp-imx8mp", "nxp-imx8mp-ddr", 1, imx8mp, COUNT(imx8mp));
+	assert_on("nxp-imx93", "nxp-imx93-ddr", 1, imx93, COUNT(imx93));
+	assert_on("nxp-imx95", "nxp-imx95-ddr", 1, imx95, COUNT(imx95));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -352,6 +406,7 @@ int main(void)
 		cmocka_unit_test(marvell_caches),   cmocka_unit_test(marvell_controllers),
 		cmocka_unit_test(marvell_pcie),     cmocka_unit_test(fujitsu_controllers),
 		cmocka_unit_test(fujitsu_pcie),     cmocka_unit_test(alibaba_controllers),
+		cmocka_unit_test(nxp_controllers),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
