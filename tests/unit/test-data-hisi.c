@@ -201,15 +201,15 @@ static void hisilicon_protocol_agents(void **state)
 	}
 
 /* The second event of a pair differs in bit 16. */
-#define DELAY(metric, delay, packets, config)                        \
-	{                                                            \
-		metric, delay " * 1e-9 / " packets,                  \
-		{                                                    \
-			{delay, config, 0, 0xffff},                  \
-			{                                            \
-				packets, config | 1 << 16, 0, 0xffff \
-			}                                            \
-		}                                                    \
+#define DELAY(metric, delay, packets, config)                          \
+	{                                                              \
+		metric, delay " * 1e-9 / " packets,                    \
+		{                                                      \
+			{delay, config, 0, 0xffff},                    \
+			{                                              \
+				packets, (config) | 1 << 16, 0, 0xffff \
+			}                                              \
+		}                                                      \
 	}
 
 static const struct wide hisi_pcie[] = {
