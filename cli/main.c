@@ -13,6 +13,7 @@
 static const struct command commands[] = {
 	{"stat", "Count metrics and events, once or every interval", cmd_stat},
 	{"list", "List PMUs, events and metrics of this machine", cmd_list},
+	{"topo", "Show sockets, memory, PCIe and links, and which PMUs count them", cmd_topo},
 	{"explain", "Show how a metric is made", cmd_explain},
 	{"doctor", "Say what is here, what is missing, and what mends it", cmd_doctor},
 };

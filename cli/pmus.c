@@ -56,8 +56,7 @@ size_t pmus_alike(const struct pmus *p, size_t first)
 	return count;
 }
 
-/* "0-7,9" from ascending numbers. */
-static void put_ranges(const int *ids, size_t count, struct buffer *to)
+void pmus_ranges(const int *ids, size_t count, struct buffer *to)
 {
 	for (size_t i = 0; i < count; i++) {
 		size_t first = i;
@@ -90,7 +89,7 @@ static void put_suffixes(const struct pmus *p, size_t first, size_t count, struc
 		ids[i] = decimal ? (int)strtol(text, NULL, 10) : 0;
 	}
 	if (decimal)
-		put_ranges(ids, count, to);
+		pmus_ranges(ids, count, to);
 	for (size_t i = 0; !decimal && i < count && i < 3; i++)
 		buffer_printf(to, "%s%s", i ? "," : "", suffix(p, first + i));
 	if (!decimal && count > 3)
@@ -145,6 +144,6 @@ void pmus_cpus(const struct pmus *p, size_t first, size_t count, struct buffer *
 	for (size_t i = 0; i < n; i++)
 		if (!unique || ids[unique - 1] != ids[i])
 			ids[unique++] = ids[i];
-	put_ranges(ids, unique, to);
+	pmus_ranges(ids, unique, to);
 	free(ids);
 }

@@ -33,6 +33,9 @@ void pmus_name(const struct pmus *p, size_t first, size_t count, struct buffer *
 /* "uncore_imc", or the full name of one. */
 void pmus_short_name(const struct pmus *p, size_t first, size_t count, struct buffer *to);
 
+/* "0-7,9" from ascending numbers. */
+void pmus_ranges(const int *ids, size_t count, struct buffer *to);
+
 /* "0,28" or "0-71": all CPUs from which they are counted. */
 void pmus_cpus(const struct pmus *p, size_t first, size_t count, struct buffer *to);
 

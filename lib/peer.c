@@ -47,7 +47,7 @@ int uncore_pmu_peer(struct uncore *u, const struct uncore_pmu *p, int cpu, struc
 
 	if (err == 0)
 		err = read_peer(u, p, cpu, &text);
-	if (err)
+	if (!text)
 		return err;
 	peer.socket = socket_of(&u->topology, text);
 	peer.text = unc_pci_keep(&u->pci, text);

@@ -1,0 +1,175 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# `uncore topo`: what hangs together, and which PMU counts it. UPDATE=1 writes the goldens.
+
+load helpers
+
+T410_2=$MACHINES/nvidia-t410-2socket
+
+@test "every machine with PCI devices, as text and as JSON" {
+	local tree count=0
+
+	for tree in "$MACHINES"/*/sys/bus/pci; do
+		tree=$(basename "${tree%/sys/bus/pci}")
+		expect 0 "$UNCORE" --root "$MACHINES/$tree" topo
+		[ -z "$stderr" ] || fail "$tree"
+		golden "topo-$tree.txt" <<<"$output"
+		[ "$(wc -L <<<"$output")" -le 100 ] || fail "$tree: a line is too long"
+		expect 0 "$UNCORE" --root "$MACHINES/$tree" topo --json
+		sorted_json <<<"$output" | golden "topo-$tree.json"
+		count=$((count + 1))
+	done
+	[ "$count" -ge 7 ] || fail "only $count machines have PCI devices"
+}
+
+# Example output of linux Documentation/admin-guide/perf/nvidia-tegra410-pmu.rst, typed from there:
+# 11 root ports on socket 0 and 10 on socket 1.
+t410_document() {
+	cat <<'END'
+0001:00:00.0: Bus=00, Segment=01, RP=00, RC=00, Socket=00
+0002:80:00.0: Bus=80, Segment=02, RP=01, RC=01, Socket=00
+0002:a0:00.0: Bus=a0, Segment=02, RP=02, RC=01, Socket=00
+0002:c0:00.0: Bus=c0, Segment=02, RP=03, RC=01, Socket=00
+0002:e0:00.0: Bus=e0, Segment=02, RP=04, RC=01, Socket=00
+0003:00:00.0: Bus=00, Segment=03, RP=00, RC=02, Socket=00
+0004:00:00.0: Bus=00, Segment=04, RP=00, RC=03, Socket=00
+0005:00:00.0: Bus=00, Segment=05, RP=00, RC=04, Socket=00
+0005:40:00.0: Bus=40, Segment=05, RP=01, RC=04, Socket=00
+0005:c0:00.0: Bus=c0, Segment=05, RP=02, RC=04, Socket=00
+0006:00:00.0: Bus=00, Segment=06, RP=00, RC=05, Socket=00
+0009:00:00.0: Bus=00, Segment=09, RP=00, RC=00, Socket=01
+000a:80:00.0: Bus=80, Segment=0a, RP=01, RC=01, Socket=01
+000a:a0:00.0: Bus=a0, Segment=0a, RP=02, RC=01, Socket=01
+000a:e0:00.0: Bus=e0, Segment=0a, RP=03, RC=01, Socket=01
+000b:00:00.0: Bus=00, Segment=0b, RP=00, RC=02, Socket=01
+000c:00:00.0: Bus=00, Segment=0c, RP=00, RC=03, Socket=01
+000d:00:00.0: Bus=00, Segment=0d, RP=00, RC=04, Socket=01
+000d:40:00.0: Bus=40, Segment=0d, RP=01, RC=04, Socket=01
+000d:c0:00.0: Bus=c0, Segment=0d, RP=02, RC=04, Socket=01
+000e:00:00.0: Bus=00, Segment=0e, RP=00, RC=05, Socket=01
+END
+}
+
+t410_ports() {
+	jq -r '.root_ports[] | "\(.address) \(.bus) \(.segment) \(.index) \(.root_complex) \(.pmu_socket)"' |
+		while read -r address bus segment rp rc socket; do
+			printf '%s: Bus=%02x, Segment=%02x, RP=%02x, RC=%02x, Socket=%02x\n' \
+				"$address" "$bus" "$segment" "$rp" "$rc" "$socket"
+		done
+}
+
+@test "Tegra410: the table of the document, with the PMUs of each port" {
+	expect 0 "$UNCORE" --root "$T410_2" topo --json
+	diff <(t410_document) <(t410_ports <<<"$output")
+	jq -e '.root_ports | all(.root_complex as $rc | .pmu_socket as $s |
+		.pmus == ["nvidia_pcie_pmu_\($s)_rc_\($rc)", "nvidia_pcie_tgt_pmu_\($s)_rc_\($rc)"])' \
+		<<<"$output"
+}
+
+@test "without root config space ends before the capability: said, not guessed" {
+	cp -r "$T410" "$BATS_TEST_TMPDIR/t410"
+	find "$BATS_TEST_TMPDIR/t410/sys/bus/pci" -name config -exec truncate -s 64 {} +
+	expect 0 "$UNCORE" --root "$BATS_TEST_TMPDIR/t410" topo
+	shows 'no PMU: .* without root' '0001:00:00.0 +32 GT/s x4'
+	[[ ! $output =~ 'root complex' ]]
+	expect 0 "$UNCORE" --root "$BATS_TEST_TMPDIR/t410" topo --json
+	jq -e '.root_ports | length == 11 and all(.pmus == [] and .index == null and
+		(.unknown | contains("without root")))' <<<"$output"
+}
+
+@test "every device is there, and refers to what is there" {
+	local tree
+
+	for tree in "$MACHINES"/*/sys/bus/pci; do
+		tree=${tree%/sys/bus/pci}
+		expect 0 "$UNCORE" --root "$tree" topo --json
+		diff <(cd "$tree/sys/bus/pci/devices" && printf '%s\n' * | sort) \
+			<(jq -r '.devices[].address' <<<"$output" | sort)
+		jq -e '([.devices[].address] | unique) as $all | ([.sockets[].id]) as $sockets |
+			all(.devices[] | .parent, .root_port; . == null or IN($all[])) and
+			all(.root_ports[]; .socket == null or IN(.socket; $sockets[])) and
+			all(.root_ports[]; (.pmus == []) == (.unknown != null)) and
+			all(.links[]; (.peer == null) == (.unknown != null))' \
+			<<<"$output" || fail "$tree"
+	done
+}
+
+# add_device TREE ADDRESS CLASS [FILE TEXT]...
+add_device() {
+	local dir=$1/sys/bus/pci/devices/$2
+
+	mkdir -p "$dir"
+	echo 0x8086 >"$dir/vendor"
+	echo 0x1234 >"$dir/device"
+	echo "$3" >"$dir/class"
+	shift 3
+	while [ $# -gt 0 ]; do
+		echo "$2" >"$dir/$1"
+		shift 2
+	done
+}
+
+@test "links between sockets: the other end, and who does not say" {
+	local tree=$BATS_TEST_TMPDIR/skx pmus
+
+	cp -r "$MACHINES/intel-skx-1socket" "$tree"
+	pmus=$tree/sys/bus/event_source/devices
+	echo upi_1,die_0 >"$pmus/uncore_upi_0/die0"
+	expect 0 "$UNCORE" --root "$tree" topo
+	shows 'uncore_upi_0 to socket 0 \(upi_1,die_0\)' 'uncore_upi_\{1,2\} to unknown'
+	expect 0 "$UNCORE" --root "$tree" topo --json
+	jq -e '.links[0] | .pmu == "uncore_upi_0" and .peer == "upi_1,die_0" and .peer_socket == 0' \
+		<<<"$output"
+}
+
+@test "many functions below a port, a link that is not known, devices of no socket" {
+	local tree=$BATS_TEST_TMPDIR/many i
+
+	mkdir "$tree"
+	cp -r "$SPR"/{proc,sys} "$tree"
+	rm -r "$tree/sys/bus/pci"
+	add_device "$tree" 0000:15:01.0 0x060400 secondary_bus_number 22 subordinate_bus_number 22
+	for i in {0..9} {a..f} 10 11 12; do
+		add_device "$tree" "0000:16:$(printf %02x "0x$i").0" 0x020000
+	done
+	expect 0 "$UNCORE" --root "$tree" topo
+	shows '0000:15:01.0  \?' '0000:16:0f.0 8086:1234 \(no driver\)' 'and 3 more'
+	[[ ! $output =~ 0000:16:10 ]]
+	rm -r "$tree/sys/bus/pci"
+	expect 0 "$UNCORE" --root "$tree" topo
+	shows 'no PCI devices'
+}
+
+@test "10,000 devices: within seconds" {
+	local tree=$BATS_TEST_TMPDIR/large out=$BATS_TEST_TMPDIR/out
+
+	# The limit is generous: this takes a second, with sanitizers.
+	ulimit -t 20
+
+	mkdir "$tree"
+	cp -r "$T410_2"/{proc,sys} "$tree"
+	python3 - "$tree/sys/bus/pci/devices" <<'END'
+import pathlib, sys
+
+def device(address, **files):
+    directory = pathlib.Path(sys.argv[1], address)
+    directory.mkdir(exist_ok=True)
+    for name, text in files.items():
+        (directory / name).write_text(text + "\n")
+
+for segment in range(0x20, 0x70):
+    device(f"{segment:04x}:00:00.0", secondary_bus_number="1", subordinate_bus_number="1",
+           **{"class": "0x060400"})
+    for function in range(124):
+        device(f"{segment:04x}:01:{function >> 3:02x}.{function & 7}", vendor="0x15b3")
+END
+	"$UNCORE" --root "$tree" topo --json >"$out"
+	jq -e '.devices | length > 10000' "$out"
+	"$UNCORE" --root "$tree" topo >"$out"
+	[ "$(grep -c 'and 108 more' "$out")" -eq 80 ]
+}
+
+@test "wrong usage" {
+	refuses 2 "$UNCORE" topo nvme0
+	says 'takes no arguments'
+}
