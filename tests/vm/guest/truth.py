@@ -482,6 +482,7 @@ class T410(Nvidia):
         ("nvidia_pcie_tgt_pmu", "event"): ["event=0x1", "event=0x3"],
     }
     NVLINK = "nvidia_nvlink_c2c_pmu"
+    DEVICES = [(0, 0x100), (1, 0x200)]  # root port and BDF of those behind root complex 0
 
     def is_cycles(self, name, words):
         if self.kind(name) == "nvidia_pcie_tgt_pmu":
@@ -496,6 +497,8 @@ class T410(Nvidia):
             select = {"nvidia_ucf_pmu": words[1] & 0xF07 or 0xF07,
                       "nvidia_pcie_pmu": words[1] & 0x1FFFFFF or 0xFF, "nvidia_pcie_tgt_pmu": 0}[kind]
             return weight(socket, instance, CYCLES, select)
+        if kind == "nvidia_pcie_pmu" and instance == 0:
+            return self.devices(socket, words)
         event, select = getattr(self, kind.removeprefix("nvidia_"))(words)
         return 0 if select is None else weight(socket, instance, event, select)
 
@@ -516,10 +519,22 @@ class T410(Nvidia):
         return words[0] & 0xFFFFFFFF, (words[1] & 7 or 7) | (words[1] & 0xF00 or 0xF00)
 
     @staticmethod
-    def pcie_pmu(words):
-        """No filter on the source: all ports. A BDF without its enable bit: nothing."""
-        source, destination = words[1] & 0x1FFFFFF or 0xFF, words[2] & 0x1F or 0x1F
+    def source_and_destination(words):
+        """No filter on the source: all ports; none on the destination: all of them."""
+        return words[1] & 0x1FFFFFF or 0xFF, words[2] & 0x1F or 0x1F
+
+    def pcie_pmu(self, words):
+        """A BDF without its enable bit: nothing."""
+        source, destination = self.source_and_destination(words)
         return words[0] & 0xFFFFFFFF, source + 31 * destination if source & 0x10000FF else None
+
+    def devices(self, socket, words):
+        """Root complex 0: only its devices count, each for itself."""
+        source, destination = self.source_and_destination(words)
+        wanted = [number for number, (port, bdf) in enumerate(self.DEVICES)
+                  if (bits(source, 8, 23) == bdf if source >> 24 & 1 else source >> port & 1)]
+        return sum(weight(socket, 0, words[0] & 0xFFFFFFFF, 100 * number + to)
+                   for number in wanted for to in range(5) if destination >> to & 1)
 
     @staticmethod
     def pcie_tgt_pmu(words):

@@ -70,21 +70,26 @@ static void read_ranges(const struct cspmu *pmu, struct cspmu_filter *f)
 	}
 }
 
+static uint64_t weight_of(const struct cspmu *pmu, unsigned i)
+{
+	struct cspmu_filter f = {.filter = get32(pmu->regs + PMEVFILTR + 4 * i),
+				 .filter2 = get32(pmu->regs + PMEVFILT2R + 4 * i)};
+	uint32_t event = get32(pmu->regs + PMEVTYPER + 4 * i);
+	uint64_t select;
+
+	if (pmu->type->weight)
+		return pmu->type->weight(&f, pmu->socket, event);
+	if (pmu->type->ranges)
+		read_ranges(pmu, &f);
+	if (!pmu->type->select(&f, &select) || f.no_match)
+		return 0;
+	return pmon_weight(pmu->socket, pmu->instance, event, select);
+}
+
 static void weigh(struct cspmu *pmu)
 {
-	for (unsigned i = 0; i < pmu->type->ctrs; i++) {
-		struct cspmu_filter f = {.filter = get32(pmu->regs + PMEVFILTR + 4 * i),
-					 .filter2 = get32(pmu->regs + PMEVFILT2R + 4 * i)};
-		uint32_t event = get32(pmu->regs + PMEVTYPER + 4 * i);
-		uint64_t select;
-		bool matches;
-
-		if (pmu->type->ranges)
-			read_ranges(pmu, &f);
-		matches = pmu->type->select(&f, &select) && !f.no_match;
-		pmu->box.ctr[i].weight =
-			matches ? pmon_weight(pmu->socket, pmu->instance, event, select) : 0;
-	}
+	for (unsigned i = 0; i < pmu->type->ctrs; i++)
+		pmu->box.ctr[i].weight = weight_of(pmu, i);
 	pmu->box.ctr[pmu->type->ctrs].weight =
 		pmon_weight(pmu->socket, pmu->instance, CYCLES, get32(pmu->regs + PMCCFILTR));
 }

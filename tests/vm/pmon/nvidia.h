@@ -56,6 +56,8 @@ struct cspmu_type {
 	bool ranges;    /* a page of address ranges, PMEVFILT2R bits 8 to 15 refer to it */
 	/* What the filter selects as one number; false: it matches nothing, ever. */
 	bool (*select)(const struct cspmu_filter *f, uint64_t *select);
+	/* Instead of `select`, where several things count each for itself: counts per tick. */
+	uint64_t (*weight)(const struct cspmu_filter *f, unsigned socket, unsigned event);
 };
 
 /* One PMU with its pages: registers, [counters,] [address ranges]. */

@@ -6,6 +6,9 @@
  *   UCF       PMEVFILTR: sources in bits 0-2, destinations in bits 8-11; all of them: 0xf07
  *   PCIE      PMEVFILTR + 31 * PMEVFILT2R: root ports in bits 0-7, BDF in bits 8-23, its enable
  *             in bit 24; destinations in bits 0-4 of PMEVFILT2R; all ports and destinations: 1216
+ *             Root complex 0 has two devices, and nothing else counts there: 0 is 01:00.0 behind root
+ *             port 0, 1 is 02:00.0 behind root port 1. Each that the filter lets through adds the weight
+ *             of select = 100 * device + bit for each destination bit that is set
  *   PCIE-TGT  31 * ports + the sum over the ranges of 1 + base % 997 + 7 * (mask % 997); ports:
  *             bits 0-7 of PMEVFILT2R; all ports: 7905
  *   cycles    PMCCFILTR, of any of these three. The driver writes config1 there as it is, and if
@@ -30,6 +33,26 @@ static bool pcie_select(const struct cspmu_filter *f, uint64_t *select)
 	return (f->filter & 0x10000ff) && (f->filter2 & 0x1f);
 }
 
+/* Where the devices of root complex 0 are; arm64/guest.sh puts them there. */
+static const struct {
+	unsigned port, bdf;
+} devices[] = {{0, 0x100}, {1, 0x200}};
+
+static uint64_t weight_of_devices(const struct cspmu_filter *f, unsigned socket, unsigned event)
+{
+	uint64_t weight = 0;
+
+	for (unsigned d = 0; d < sizeof(devices) / sizeof(devices[0]); d++) {
+		bool wanted = f->filter >> 24 & 1 ? (f->filter >> 8 & 0xffff) == devices[d].bdf
+						  : f->filter >> devices[d].port & 1;
+
+		for (unsigned to = 0; wanted && to < 5; to++)
+			if (f->filter2 >> to & 1)
+				weight += pmon_weight(socket, 0, event, 100 * d + to);
+	}
+	return weight;
+}
+
 static bool tgt_select(const struct cspmu_filter *f, uint64_t *select)
 {
 	*select = 31 * (f->filter2 & 0xff) + f->address;
@@ -44,12 +67,14 @@ static const struct cspmu_type ucf = {
 	.pmiidr = 0x2cf2036b, .ctrs = 6, .width = 52, .dual_page = true, .select = ucf_select};
 static const struct cspmu_type pcie = {
 	.pmiidr = 0x1030136b, .ctrs = 4, .width = 48, .select = pcie_select};
+static const struct cspmu_type pcie_devices = {
+	.pmiidr = 0x1030136b, .ctrs = 4, .width = 48, .weight = weight_of_devices};
 static const struct cspmu_type tgt = {
 	.pmiidr = 0x1070036b, .ctrs = 4, .width = 48, .ranges = true, .select = tgt_select};
 
 static int init(void)
 {
-	static const unsigned rcs[] = {0, 4, 5}; /* must be those of arm64/tables */
+	static const unsigned rcs[] = {0, 1, 2, 3, 4, 5}; /* must be those of arm64/tables */
 
 	if (nvidia_window_init())
 		return -1;
@@ -64,7 +89,7 @@ static int init(void)
 		for (size_t i = 0; i < sizeof(rcs) / sizeof(rcs[0]); i++) {
 			uint32_t rc = base + 0x80000 + rcs[i] * 0x4000;
 
-			cspmu_new(&pcie, rc, s, rcs[i]);
+			cspmu_new(rcs[i] ? &pcie : &pcie_devices, rc, s, rcs[i]);
 			cspmu_new(&tgt, rc + PAGE, s, rcs[i]);
 		}
 	}
