@@ -16,6 +16,7 @@ import json
 import re
 
 import expected_amd
+import expected_nvidia
 import rig
 import truth
 
@@ -24,12 +25,13 @@ PMUS = rig.pmus()
 TICKS = 100003  # of a step
 RATE = 200000  # ticks per second
 TRIES = 4  # of what is partial by a short window
+OUTPUT = "/tmp/metrics.json"
+AT_ONCE = 8  # metrics in one command
 WINDOWS = ("400ms", "1s", "2s", "4s")  # at a steady rate: to start counters takes some ms
 
 # What a formula gets: c(PMUs, terms) is the count summed over those PMUs of the place, n(PMUs) their
 # number, s the seconds. PMUs are a shell pattern.
-IMC, CMEM, UCF = "uncore_imc_[0-9]*", "nvidia_cmem_latency_pmu_*", "nvidia_ucf_pmu_*"
-UCF_CLOCK = "config=0x100000000"
+IMC = "uncore_imc_[0-9]*"
 
 
 def controllers(reads, writes, clock):
@@ -50,31 +52,12 @@ CONTROLLERS = {
 }
 EXPECTED = {
     **expected_amd.EXPECTED,
+    **expected_nvidia.EXPECTED,
     **{(model, f"intel-imc/{name}"): formula
        for model, table in CONTROLLERS.items() for name, formula in table.items()},
     # Little's law in clocks of the controller; a clock's length is n x s / clocks.
     ("skx", "intel-imc/memory.read.queue.latency"):
         lambda c, n, s: c(IMC, "event=0x80") / c(IMC, "event=0x10") * (n(IMC) * s / c(IMC, "event=0x0")),
-    # nvidia-tegra410-pmu.rst; requests of 32 bytes.
-    ("t410", "nvidia-t410-cmem/memory.read.latency"):
-        lambda c, n, s: c(CMEM, "event=2") / c(CMEM, "event=1") * (n(CMEM) * s / c(CMEM, "event=0")),
-    ("t410", "nvidia-t410-cmem/memory.local.read.bandwidth"): lambda c, n, s: c(CMEM, "event=1") * 32 / s,
-    ("t410", "nvidia-t410-ucf/memory.read.bandwidth"): lambda c, n, s: c(UCF, "event=0x123") / s,
-    ("t410", "nvidia-t410-ucf/memory.write.bandwidth"): lambda c, n, s: c(UCF, "event=0x124") / s,
-    ("t410", "nvidia-t410-ucf/memory.bandwidth"):
-        lambda c, n, s: (c(UCF, "event=0x123") + c(UCF, "event=0x124")) / s,
-    ("t410", "nvidia-t410-ucf/memory.read.request.rate"):
-        lambda c, n, s: c(UCF, "event=0x121") / c(UCF, UCF_CLOCK),
-    ("t410", "nvidia-t410-ucf/memory.write.request.rate"):
-        lambda c, n, s: c(UCF, "event=0x122") / c(UCF, UCF_CLOCK),
-    ("t410", "nvidia-t410-ucf/cache.read.bandwidth"): lambda c, n, s: c(UCF, "event=0x113") / s,
-    ("t410", "nvidia-t410-ucf/cache.write.bandwidth"): lambda c, n, s: c(UCF, "event=0x114") / s,
-    ("t410", "nvidia-t410-ucf/cache.read.request.rate"):
-        lambda c, n, s: c(UCF, "event=0x111") / c(UCF, UCF_CLOCK),
-    ("t410", "nvidia-t410-ucf/cache.write.request.rate"):
-        lambda c, n, s: c(UCF, "event=0x112") / c(UCF, UCF_CLOCK),
-    ("t410", "nvidia-t410-ucf/cache.hit.ratio"): lambda c, n, s: c(UCF, "event=0x119") / c(UCF, "event=0x111"),
-    ("t410", "nvidia-t410-ucf/fabric.clock.frequency"): lambda c, n, s: c(UCF, UCF_CLOCK) / n(UCF) / s,
 }
 
 
@@ -119,6 +102,26 @@ def metrics():
             if m["family"] in families and (m["family"], m["name"]) in here]
 
 
+def batches(every):
+    """Metrics to be counted at once: on no PMU more events than it has counters, less one for perf."""
+    found = []
+    for metric in every:
+        room = min((MODEL.room(pmu) or AT_ONCE) for pmu in metric.pmus) - 1
+        for batch in found:
+            events = {e[2] for m in batch if m.family == metric.family for e in (*m.events, *metric.events)}
+            if len(batch) < AT_ONCE and len(events) <= room:
+                batch.append(metric)
+                break
+        else:
+            found.append([metric])
+    return found
+
+
+def listed(batch):
+    """The list for -M."""
+    return ",".join(metric.name for metric in batch)
+
+
 def row_of(rows, metric, place):
     """The one row of a metric in a place."""
     mine = [r for r in rows if r["kind"] == "metric" and (r["family"], r["name"], r["socket"]) ==
@@ -158,9 +161,15 @@ def perf_counter(every):
     return lambda pmu, terms, cpu: counts[(pmu, terms, cpu)]
 
 
-def seconds_of(rows, place):
-    """How long the counters were enabled, from the event rows beside a metric."""
-    rows = [r for r in rows if r["kind"] == "event" and r["socket"] == place and r["enabled_ns"]]
+def first_events(metric):
+    """The metric's first event on all of its PMUs, for -e: beside it stands how long it was enabled."""
+    return [f"{pmu}/{metric.events[0][2]}/" for pmu in sorted({stem(p) for p in metric.pmus})]
+
+
+def seconds_of(rows, metric, place):
+    """How long the metric's counters were enabled, from the rows of its first event."""
+    rows = [r for r in rows if r["kind"] == "event" and r["name"] in first_events(metric)
+            and r["socket"] == place and r["enabled_ns"]]
     enabled, instances = sum(r["enabled_ns"] for r in rows), sum(r["instances"] for r in rows)
     return enabled / instances / 1e9 if instances else float("nan")
 
@@ -170,65 +179,64 @@ def near(value, expected, share):
     return value is not None and abs(value - expected) <= share * abs(expected)
 
 
-def stepped(metric, perf):
-    """One step between two readings: [(place, perf, uncore, truth, verdict)]."""
-    place = "socket" if rig.SOCKETS > 1 else "all"
-    output = "/tmp/metrics.json"
-    also = [a for pmu in sorted({stem(p) for p in metric.pmus}) for a in ("-e", f"{pmu}/{metric.events[0][2]}/")]
+def step_once(batch, place):
+    """Rows of one step between two readings, in a window that is long beside starting the counters."""
+    events = {text for metric in batch for text in first_events(metric)}
+    also = [a for text in sorted(events) for a in ("-e", text)]
     for _ in range(TRIES):
-        rig.run([*rig.uncore_argv(metric.name, output, place, more=also, what="-M"), "--",
+        rig.run([*rig.uncore_argv(listed(batch), OUTPUT, place, more=also, what="-M"), "--",
                  "sh", "-c", f"traffic step {TICKS}; sleep 0.2"])
-        rows = rig.uncore_rows(output)
+        rows = rig.uncore_rows(OUTPUT)
         if all(r["quality"] != "partial" for r in rows):
             break
-    results = []
-    for where in rig.sockets() if place == "socket" else [None]:
-        seconds = seconds_of(rows, where)
-        row = row_of(rows, metric, where)
-        expected = metric.value(lambda *a: weight(*a) * TICKS, where, seconds)
-        theirs = metric.value(perf, where, seconds)
-        verdict = "exact"
-        if row is None or row["quality"] != "measured" or row["unit"] != metric.unit:
-            verdict = f"uncore: {row and (row['quality'], row['unit'], row['reason'])}"
-        elif not near(row["value"], expected, 1e-9):
-            verdict = "uncore differs"
-        elif not near(theirs, expected, 1e-12):
-            verdict = "perf differs"
-        results.append((where, theirs, row and row["value"], expected, verdict))
-    return results
+    return rows
 
 
-def test_stepped(metric, perf):
-    """A TAP line, and lines in the table."""
-    bad = []
-    results = stepped(metric, perf)
-    for where, theirs, ours, expected, verdict in results:
-        name = metric.short + ("" if where is None else f" on socket {where}")
-        rig.record(metric.family, name, theirs, ours, expected, verdict)
-        if verdict != "exact":
-            bad.append(f"{name}: {verdict}; perf {theirs} uncore {ours} truth {expected}")
-    rig.ok(results and not bad, f"{metric.name} stepped", "\n".join(bad))
+def judge(metric, rows, perf, where):
+    """One place: (perf, uncore, truth, verdict)."""
+    seconds, row = seconds_of(rows, metric, where), row_of(rows, metric, where)
+    expected = metric.value(lambda *a: weight(*a) * TICKS, where, seconds)
+    theirs = metric.value(perf, where, seconds)
+    verdict = "exact"
+    if row is None or row["quality"] != "measured" or row["unit"] != metric.unit:
+        verdict = f"uncore: {row and (row['quality'], row['unit'], row['reason'])}"
+    elif not near(row["value"], expected, 1e-9):
+        verdict = "uncore differs"
+    elif not near(theirs, expected, 1e-12):
+        verdict = "perf differs"
+    return theirs, row and row["value"], expected, verdict
+
+
+def test_stepped(batch, perf):
+    """A TAP line for each metric, and lines in the table."""
+    place = "socket" if rig.SOCKETS > 1 else "all"
+    rows = step_once(batch, place)
+    for metric in batch:
+        bad = []
+        for where in rig.sockets() if place == "socket" else [None]:
+            theirs, ours, expected, verdict = judge(metric, rows, perf, where)
+            name = metric.short + ("" if where is None else f" on socket {where}")
+            rig.record(metric.family, name, theirs, ours, expected, verdict)
+            if verdict != "exact":
+                bad.append(f"{name}: {verdict}; perf {theirs} uncore {ours} truth {expected}")
+        rig.ok(not bad, f"{metric.name} stepped", "\n".join(bad))
 
 
 # ---- steady ----------------------------------------------------------------------------------------
 
 
-def steady(metric, window):
+def steady(metric, rows):
     """A metric at a steady rate: why it is wrong, or None."""
-    output = "/tmp/metrics.json"
-    rig.run([*rig.uncore_argv(metric.name, output, what="-M"), "--timeout", window])
-    row = row_of(rig.uncore_rows(output), metric, None)
+    row = row_of(rows, metric, None)
     expected = metric.value(lambda *a: weight(*a) * RATE, None, 1.0)
     if row is None or row["quality"] != "measured":
         return f"{row}"
     return None if near(row["value"], expected, 0.005) else f"{row['value']} and not {expected}"
 
 
-def steady_each(metric, window):
+def steady_each(metric, rows):
     """The same of each PMU and CPU: by channel, by cache."""
-    output = "/tmp/metrics.json"
-    rig.run([*rig.uncore_argv(metric.name, output, "each", what="-M"), "--timeout", window])
-    rows = [r for r in rig.uncore_rows(output) if r["kind"] == "metric" and r["name"] == metric.short]
+    rows = [r for r in rows if (r["kind"], r["family"], r["name"]) == ("metric", metric.family, metric.short)]
     places = {(pmu, cpu) for pmu in metric.pmus for cpu in PMUS[pmu].cpus}
     if len(rows) != len(places) or {(r["pmu"], r["cpu"]) for r in rows} != places:
         return f"rows of {[(r['pmu'], r['cpu']) for r in rows]}"
@@ -240,15 +248,26 @@ def steady_each(metric, window):
     return None
 
 
+def steady_batch(batch, place, judge_one):
+    """{metric: why it is wrong, or None}; what is wrong has another try in a longer window."""
+    why = {metric: "not counted" for metric in batch}
+    for window in WINDOWS:
+        again = [metric for metric in batch if why[metric]]
+        if not again:
+            break
+        rig.run([*rig.uncore_argv(listed(again), OUTPUT, place, what="-M"), "--timeout", window])
+        rows = rig.uncore_rows(OUTPUT)
+        why.update({metric: judge_one(metric, rows) for metric in again})
+    return why
+
+
 def test_steady(every):
     """A TAP line for each metric, and one for all of its instances."""
     rig.traffic("rate", RATE)
-    for metric in every:
-        for what, measure in (("", steady), (" by instance", steady_each)):
-            why = "not counted"
-            for window in WINDOWS:
-                why = why and measure(metric, window)
-            rig.ok(why is None, f"{metric.name} at a steady rate{what}", why)
+    for batch in batches(every):
+        for what, place, judge_one in (("", "all", steady), (" by instance", "each", steady_each)):
+            for metric, why in steady_batch(batch, place, judge_one).items():
+                rig.ok(why is None, f"{metric.name} at a steady rate{what}", why)
     rig.traffic("rate", 0)
 
 
@@ -263,11 +282,11 @@ def main():
     if not every:
         rig.done()
     perf = perf_counter(every)
-    for metric in every:
+    for batch in batches(every):
         try:
-            test_stepped(metric, perf)
+            test_stepped(batch, perf)
         except (rig.Failed, KeyError, ZeroDivisionError) as e:
-            rig.ok(False, f"{metric.name} stepped", repr(e))
+            rig.ok(False, f"{listed(batch)} stepped", repr(e))
     test_steady(every)
     unused = [name for model, name in EXPECTED if model == rig.MODEL and name not in {m.name for m in every}]
     rig.ok(not unused, "every formula written by hand is of a metric that is here", unused)
