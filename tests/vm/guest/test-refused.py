@@ -3,15 +3,20 @@
 """What a driver refuses, at the open or in silence: an error or `unavailable`, with a reason; never
 a 0."""
 
+import pathlib
+import re
+
 import behaviour
 import rig
 
 STEP = 1000
+DATA = pathlib.Path(__file__).parents[3] / "data"
+RULELESS = pathlib.Path("/tmp/ruleless")
 
 
-def stat(events):
+def stat(events, *options):
     """uncore stat -j over a step: the process and its rows."""
-    done = rig.run(["uncore", "stat", "-j", "-e", events, "--", "traffic", "step", STEP], status=None)
+    done = rig.run(["uncore", *options, "stat", "-j", "-e", events, "--", "traffic", "step", STEP], status=None)
     return done, [rig.json.loads(line) for line in done.stdout.splitlines()]
 
 
@@ -58,6 +63,25 @@ def refused_at_open():
            "it is itself unavailable, with the reason", bad)
 
 
+def without_rules(family):
+    """Options to know a family of PMUs as it is, but not what it excludes: then the driver is asked."""
+    RULELESS.mkdir(exist_ok=True)
+    text, removed = re.subn(r"^rules:\n(?:(?: .*|#.*|)\n)*(?=\w)", "", (DATA / f"{family}.yaml").read_text(encoding="utf-8"),
+                            flags=re.M)
+    rig.ok(removed == 1, f"{family} has rules", text)
+    (RULELESS / f"{family}.yaml").write_text(text, encoding="utf-8")
+    return ["--data", RULELESS]
+
+
+def refused_by_rule(pmu, both, plain, two):
+    """What its family's rules exclude is an error before anything is opened."""
+    for events, words in ((both, "exclude each other"), (f"{both},{plain}", "exclude each other"),
+                          (",".join(two), "one device"), ("{" + ",".join(two) + "}", "one device")):
+        done, rows = stat(events)
+        rig.ok(done.returncode == 2 and not rows and pmu in done.stderr and words in done.stderr,
+               f"refused by a rule: {events}", done)
+
+
 def refused_in_silence():
     """A filter for a root port and one for a device on one event: the open succeeds, and the driver
     never counts."""
@@ -66,28 +90,31 @@ def refused_in_silence():
         rig.skip("refused in silence", f"no {pmu}: only its driver is known to do that")
         return
     both = f"{pmu}/event=0x2,src_rp_mask=0x1,src_bdf=0x100,src_bdf_en=0x1/"
+    plain = f"{pmu}/event=0x2/"
+    two = [f"{pmu}/event=0x2,src_bdf={bdf:#x},src_bdf_en=0x1/" for bdf in (0x100, 0x200)]
+    refused_by_rule(pmu, both, plain, two)
+    asked = without_rules("nvidia-t410-pcie")
     counts = rig.perf(both, ["traffic", "step", STEP])
     rig.ok(counts[0].value is None, "perf: not counted", counts)
-    done, rows = stat(both)
+    done, rows = stat(both, *asked)
     rig.ok(len(rows) == 1 and rows[0]["quality"] == "unavailable" and rows[0]["value"] is None and
            "never ran" in rows[0]["reason"], "uncore: unavailable, never a 0", done)
-    plain = f"{pmu}/event=0x2/"
-    done, rows = stat(f"{both},{plain}")
+    done, rows = stat(f"{both},{plain}", *asked)
     # The kernel goes on giving the refused event its turns, in which nothing is counted.
-    rig.ok(rows[0]["quality"] == "unavailable" and
-           (exact(rows[1]) or rows[1]["quality"] == "scaled" and rows[1]["coverage"] < 1), "the event beside it: exact, or scaled", behaviour.short(rows))
-    done, rows = stat("{" + f"{both},{plain}" + "}")
+    rig.ok(len(rows) == 2 and rows[0]["quality"] == "unavailable" and
+           (exact(rows[1]) or rows[1]["quality"] == "scaled" and rows[1]["coverage"] < 1),
+           "the event beside it: exact, or scaled", behaviour.short(rows))
+    done, rows = stat("{" + f"{both},{plain}" + "}", *asked)
     rig.ok(done.returncode == 2 and "does not fit" in done.stderr or
            done.returncode == 0 and len(rows) == 2 and
            all(row["quality"] == "unavailable" and row["reason"] for row in rows),
            "a group that it leads is not counted, and says so", done)
     rig.diag("a group led by it: status", done.returncode, done.stderr.strip(), [r["quality"] for r in rows])
-    two = [f"{pmu}/event=0x2,src_bdf={bdf:#x},src_bdf_en=0x1/" for bdf in (0x100, 0x108)]
-    done, rows = stat(",".join(two))
+    done, rows = stat(",".join(two), *asked)
     rig.ok(done.returncode == 0 and len(rows) == 2 and
            all(row["quality"] in ("scaled", "partial", "unavailable") for row in rows),
            "two devices behind one root complex share it: none is measured", done)
-    done, rows = stat("{" + ",".join(two) + "}")
+    done, rows = stat("{" + ",".join(two) + "}", *asked)
     rig.ok(done.returncode == 2 and "does not fit" in done.stderr, "as a group they are an error", done)
 
 
