@@ -12,6 +12,7 @@
 
 static const struct command commands[] = {
 	{"stat", "Count metrics and events, once or every interval", cmd_stat},
+	{"latency", "Latencies: means, or how those of sampled loads are spread", cmd_latency},
 	{"list", "List PMUs, events and metrics of this machine", cmd_list},
 	{"topo", "Show sockets, memory, PCIe and links, and which PMUs count them", cmd_topo},
 	{"explain", "Show how a metric is made", cmd_explain},

@@ -46,6 +46,7 @@ struct uncore_metric;  /* one formula of the catalogue; borrowed from the machin
 struct uncore_device;  /* one PCI device of the machine; borrowed from it */
 struct uncore_monitor; /* counters planned and running; the caller's */
 struct uncore_sample;  /* the rows of one interval; the caller's buffer */
+struct uncore_latency; /* loads sampled by AMD's CPUs; the caller's */
 
 #define UNCORE_CONFIG_WORDS 4 /* config, config1, config2, config3 of perf_event_attr */
 
@@ -392,6 +393,7 @@ enum uncore_quality {
 	UNCORE_PARTIAL,     /* some instances are missing from the sum: `reason` says which */
 	UNCORE_SUSPECT,     /* measured, but cannot be believed: `reason` says why */
 	UNCORE_UNAVAILABLE, /* no value; `value` is NaN and `reason` says why */
+	UNCORE_SAMPLED, /* of some of the events, picked by the hardware: struct uncore_latency */
 };
 
 /* "measured", "scaled", ... */
@@ -431,6 +433,70 @@ const struct uncore_row *uncore_sample_row(const struct uncore_sample *s, size_t
 /* The window: CLOCK_MONOTONIC at its begin and end, in nanoseconds (simulated time with a step). */
 uint64_t uncore_sample_begin_ns(const struct uncore_sample *s);
 uint64_t uncore_sample_end_ns(const struct uncore_sample *s);
+
+/* ---- latency: loads that AMD's CPUs sample (IBS) -------------------------------------------- */
+
+/*
+ * Instruction-based sampling tags one op in a million on each CPU and says, of a load that missed the
+ * core's first data cache, how long the data took and where they came from. What comes out is how
+ * these sampled loads were distributed. It is NOT the average latency of memory: loads that hit,
+ * stores, prefetches and what devices do are not in it. Latencies are in core clocks, whose frequency
+ * is not sampled with them.
+ */
+
+#define UNCORE_LATENCY_BINS 112
+
+/* The least latency of a bin; of the bin behind the last one what no latency reaches, 65536. A bin is
+ * at most an eighth of its latency wide. The hardware's field ends at 65535, which stands for more. */
+uint64_t uncore_latency_bin(size_t bin);
+
+struct uncore_latency_row {
+	const char *source;   /* what answered: "local memory", "L2 cache" */
+	uint64_t samples;     /* never 0 */
+	double mean;          /* core clocks */
+	double p50, p90, p99; /* the greatest latency of the bin in which the share is reached */
+	const uint64_t *bins; /* UNCORE_LATENCY_BINS: samples in each */
+	enum uncore_quality quality; /* UNCORE_SAMPLED; UNCORE_PARTIAL: CPUs are missing */
+	const char *reason;          /* NULL when sampled */
+};
+
+/* What the rows were made of, and what is missing from them. */
+struct uncore_latency_counts {
+	uint64_t samples;   /* ops */
+	uint64_t loads;     /* of them */
+	uint64_t used;      /* loads with a miss, long enough: those in rows */
+	uint64_t unusable;  /* loads of which the hardware gives no latency: prefetches, uncached */
+	uint64_t lost;      /* records for which there was no room: collect more often */
+	uint64_t throttled; /* times the kernel held sampling back */
+	uint64_t broken;    /* records that make no sense */
+	double coverage; /* share of the time for which the hardware was ours; NaN of a recording */
+};
+
+/* Opens sampling on every CPU, stopped; needs the permissions of counting. Latencies below `least` (0:
+ * none) core clocks are left out, by the hardware where it can (128 to 2048): Zen 5 then samples
+ * only what missed the L3, too. -ENODEV: this CPU, or its kernel, has no IBS. -EOPNOTSUPP: the machine
+ * is a directory or simulated. */
+int uncore_latency_open(struct uncore_latency **out, struct uncore *u, unsigned least);
+/* Takes the samples of a file instead: `perf record -a -e ibs_op// --raw-samples`, of any machine of
+ * AMD. They are there at once. -EBADMSG: it is none. */
+int uncore_latency_open_file(struct uncore_latency **out, struct uncore *u, const char *path,
+			     unsigned least);
+/* Before the machine is freed. */
+void uncore_latency_free(struct uncore_latency *l);
+
+int uncore_latency_start(struct uncore_latency *l);
+/* Adds what was sampled since the last call to the rows: at least four times a second, or samples are
+ * lost. Nothing of a file. */
+int uncore_latency_collect(struct uncore_latency *l);
+/* Empties the rows and counts: for the next interval. */
+void uncore_latency_clear(struct uncore_latency *l);
+
+/* From near to far. Borrowed until the next call on `l`. */
+size_t uncore_latency_count(const struct uncore_latency *l);
+const struct uncore_latency_row *uncore_latency_at(const struct uncore_latency *l, size_t i);
+const struct uncore_latency_counts *uncore_latency_total(const struct uncore_latency *l);
+/* What is particular of what is sampled here ("only loads that missed the L3"), or NULL. */
+const char *uncore_latency_note(const struct uncore_latency *l);
 
 #ifdef __cplusplus
 }

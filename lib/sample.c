@@ -70,7 +70,7 @@ const char *uncore_quality_name(enum uncore_quality quality)
 	static const char *const names[] = {
 		[UNCORE_MEASURED] = "measured",       [UNCORE_SCALED] = "scaled",
 		[UNCORE_PARTIAL] = "partial",         [UNCORE_SUSPECT] = "suspect",
-		[UNCORE_UNAVAILABLE] = "unavailable",
+		[UNCORE_UNAVAILABLE] = "unavailable", [UNCORE_SAMPLED] = "sampled",
 	};
 
 	if ((size_t)quality >= sizeof(names) / sizeof(*names))

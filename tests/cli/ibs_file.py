@@ -1,0 +1,122 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Recordings of AMD's IBS, byte by byte as perf writes them:  ibs_file.py FILE [CPU]
+
+The samples are those of Linux's arch/x86/events/amd/ibs.c: the size, the capabilities of CPUID
+8000_001B, then the registers; their fields are those of AMD's PPR. Around them a perf.data file, whose
+header says which CPU it was, so that perf decodes them, too.
+
+CPU is milan or genoa: the loads of what they say of their work are drawn at random, from a seed."""
+
+import pathlib
+import random
+import struct
+import sys
+
+OP, FETCH, SOFTWARE = 11, 10, 1  # PMU types
+RAW, IP, TID, TIME, CPU, IDENTIFIER = 1 << 10, 1, 2, 4, 1 << 7, 1 << 16
+SAMPLE, LOST, THROTTLE, FINISHED_ROUND, LOST_SAMPLES = 9, 2, 5, 68, 13
+ZEN4, BRANCH_TARGET, OP_DATA4 = 1 << 11, 1 << 5, 1 << 10
+CPUS = {  # family, model, capabilities, as far as they are known to matter
+    "milan": (25, 1, 0x1FF | BRANCH_TARGET),
+    "rome": (23, 49, 0x1FF | BRANCH_TARGET),
+    "genoa": (25, 17, 0x1FF | BRANCH_TARGET | ZEN4),
+}
+
+
+def field(value, first, bits):
+    """A value into its bits, checked."""
+    assert 0 <= value < 1 << bits, (value, first, bits)
+    return value << first
+
+
+def op(load=1, store=0, miss=1, l2_miss=1, latency=0, source=0, remote=0, uncached=0, prefetch=0, no_mab=0,
+       valid=1, enabled=1, to_retire=0, hit_state=0):
+    """The registers of one op: control, RIP, data, data 2, data 3, linear and physical address, branch target."""
+    control = field(62500, 0, 16) | field(enabled, 17, 1) | field(valid, 18, 1) | field(1, 19, 1)
+    data = field(7, 0, 16) | field(to_retire, 16, 16)
+    data2 = field(source & 7, 0, 3) | field(remote, 4, 1) | field(hit_state, 5, 1) | field(source >> 3, 6, 2)
+    data3 = (field(load, 0, 1) | field(store, 1, 1) | field(miss, 7, 1) | field(uncached, 14, 1)
+             | field(no_mab, 16, 1) | field(1, 17, 1) | field(1, 18, 1) | field(l2_miss, 20, 1)
+             | field(prefetch, 21, 1) | field(4, 22, 4) | field(latency, 32, 16))
+    return [control, 0x401000, data, data2, data3, 0x7F0000001000, 0x12345000, 0]
+
+
+def record(kind, payload, misc=2):
+    """A record with its header."""
+    return struct.pack("<IHH", kind, misc, 8 + len(payload)) + payload
+
+
+def sample(registers, caps, before=b""):
+    """A sample: what stands before the raw data, then that."""
+    raw = struct.pack(f"<I{len(registers)}Q", caps, *registers)
+    return record(SAMPLE, before + struct.pack("<I", len(raw)) + raw)
+
+
+def text(string):
+    """A string of perf's header."""
+    data = string.encode() + b"\0"
+    data += b"\0" * (-len(data) % 64)
+    return struct.pack("<I", len(data)) + data
+
+
+def attribute(kind, sample_type):
+    """A perf_event_attr of 128 bytes; period 1,000,000, by micro-ops; disabled, with sample_id_all."""
+    words = [kind | 128 << 32, 1 << 19, 1000000, sample_type, 0, 1 | 1 << 18]
+    return struct.pack("<6Q", *words) + b"\0" * 80
+
+
+def perf_data(path, cpu, records, sample_type=RAW, others=()):
+    """Writes the file. `others`: types of further events; every event's id is 100 plus its place."""
+    family, model, caps = CPUS[cpu]
+    kinds = [OP, *others]
+    ids = b"".join(struct.pack("<Q", 100 + i) for i in range(len(kinds)))
+    attrs_at = 104 + len(ids)
+    attrs = b"".join(attribute(kind, sample_type) + struct.pack("<QQ", 104 + 8 * i, 8) for i, kind in enumerate(kinds))
+    data_at = attrs_at + len(attrs)
+    data = b"".join(records)
+    mappings = struct.pack("<I", 3) + b"".join(struct.pack("<I", n) + text(name) for n, name in
+                                               ((SOFTWARE, "software"), (FETCH, "ibs_fetch"), (OP, "ibs_op")))
+    names = [("zen4_ibs_extensions", "1")] if caps & ZEN4 else []
+    pmu_caps = struct.pack("<II", 1, len(names)) + b"".join(text(a) + text(b) for a, b in names) + text("ibs_op")
+    features = {9: text(f"AuthenticAMD,{family},{model},1"), 16: mappings, 31: pmu_caps}
+    table_at = data_at + len(data)
+    at = table_at + 16 * len(features)
+    table = b""
+    for bit in sorted(features):
+        table += struct.pack("<QQ", at, len(features[bit]))
+        at += len(features[bit])
+    head = struct.pack("<8s12Q", b"PERFILE2", 104, 144, attrs_at, len(attrs), data_at, len(data), 0, 0,
+                       sum(1 << bit for bit in features), 0, 0, 0)
+    pathlib.Path(path).write_bytes(head + ids + attrs + data + table + b"".join(features[b] for b in sorted(features)))
+
+
+def loads(cpu, count=4000):
+    """Ops of a program that reads memory at random, and other ops between them."""
+    dice = random.Random(4)
+    genoa = CPUS[cpu][2] & ZEN4
+    places = [  # share, source, on another node, L2 missed, latency
+        (40, 0, 0, 0, 20), (25, 1 if genoa else 2, 0, 1, 70), (20, 3, 0, 1, 480), (8, 3, 1, 1, 800),
+        (4, 2 if genoa else 4, 0, 1, 300), *([(3, 8, 0, 1, 900)] if genoa else []),
+    ]
+    for _ in range(count):
+        if dice.random() < 0.4:  # hits, stores, others
+            yield op(**dice.choice([{"miss": 0, "l2_miss": 0}, {"load": 0, "store": 1, "latency": 99},
+                                    {"load": 0, "miss": 0, "l2_miss": 0}, {"prefetch": 1, "source": 3, "latency": 77},
+                                    {"uncached": 1, "latency": 12}, {"no_mab": 1, "source": 3, "latency": 150}]))
+            continue
+        _, source, remote, l2_miss, middle = dice.choices(places, [p[0] for p in places])[0]
+        latency = min(int(dice.lognormvariate(0, 0.35) * middle) + 1, 0xFFFF)
+        yield op(source=source, remote=remote, l2_miss=l2_miss, latency=latency, to_retire=min(latency + 30, 0xFFFF))
+
+
+def main():
+    """The file."""
+    cpu = sys.argv[2] if len(sys.argv) > 2 else "genoa"
+    records = [sample(registers, CPUS[cpu][2]) for registers in loads(cpu)]
+    records[100:100] = [record(LOST, struct.pack("<QQ", 100, 17)), record(THROTTLE, b"\0" * 24)]
+    perf_data(sys.argv[1], cpu, records)
+
+
+if __name__ == "__main__":
+    main()

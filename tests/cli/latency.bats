@@ -1,0 +1,92 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# `uncore latency`: means of counters, and distributions of sampled loads out of recordings of IBS.
+# That the samples are decoded right is checked against perf by tests/unit/check-ibs.py.
+
+load helpers
+
+# record CPU: a recording in $PWD, by that name.
+record() {
+	cd "$BATS_TEST_TMPDIR" || return
+	python3 "$BATS_TEST_DIRNAME/ibs_file.py" "$1.data" "$1"
+}
+
+@test "means: what the counters give, in every form" {
+	expect 0 "$UNCORE" --source "$SIM_ZEN5" latency
+	shows 'memory.read.latency +all +[0-9.]+ +ns +measured' cxl.read.latency
+	[[ ! $output =~ bandwidth ]]
+	expect 0 "$UNCORE" --source "$SIM_ZEN5" latency -j -I 10 --interval-count 2
+	[ "$(jq -r .time <<<"$output" | sort -u | wc -l)" = 2 ]
+	expect 0 "$UNCORE" --source "$SIM_T410" latency --csv --timeout 1
+	shows memory.read.latency
+}
+
+@test "a recording as text, CSV, JSON: goldens" {
+	record genoa
+	expect 0 "$UNCORE" latency --ibs --input genoa.data
+	golden latency-genoa.txt <<<"$output"
+	expect 0 "$UNCORE" latency --ibs --input genoa.data --csv
+	golden latency-genoa.csv <<<"$output"
+	record milan
+	expect 0 "$UNCORE" latency --ibs --input milan.data -j
+	golden latency-milan.jsonl <<<"$output"
+	expect 0 "$UNCORE" latency --ibs --input milan.data --min-latency 300
+	golden latency-milan-300.txt <<<"$output"
+}
+
+@test "each row is what the ops of the recording say" {
+	local cpu least
+
+	for cpu in rome milan genoa; do
+		record "$cpu"
+		expect 0 "$UNCORE" latency --ibs --input "$cpu.data" -j
+		helper check-latency "$cpu" 0 <<<"$output"
+		for least in 1 300 1000; do
+			expect 0 "$UNCORE" latency --ibs --input "$cpu.data" -j --min-latency "$least"
+			helper check-latency "$cpu" "$least" <<<"$output"
+		done
+	done
+}
+
+@test "a machine without IBS, one that is a directory, one that is simulated: 3, and why" {
+	[ -d /sys/bus/event_source/devices/ibs_op ] || {
+		refuses 3 "$UNCORE" latency --ibs --timeout 10
+		says IBS
+	}
+	refuses 3 "$UNCORE" --root "$ZEN4" latency --ibs
+	says 'running machine only' 'recording'
+	refuses 3 "$UNCORE" --source "$SIM_ZEN4" latency --ibs
+	says 'running machine only'
+}
+
+@test "files that are no recordings of IBS" {
+	cd "$BATS_TEST_TMPDIR"
+	record genoa
+	refuses 2 "$UNCORE" latency --ibs --input missing.data
+	says 'missing.data: No such file'
+	: >empty.data
+	refuses 1 "$UNCORE" latency --ibs --input empty.data
+	says 'no regular file with something in it'
+	refuses 1 "$UNCORE" latency --ibs --input "$ZEN4/proc/cpuinfo"
+	says 'does not begin as one'
+	head -c 5000 genoa.data >cut.data
+	refuses 1 "$UNCORE" latency --ibs --input cut.data
+	says 'cut off'
+	# Without raw data: the sample type stands in the first event, behind the header and its id.
+	{ head -c 136 genoa.data && printf '\1\0' && tail -c +139 genoa.data; } >cooked.data
+	refuses 1 "$UNCORE" latency --ibs --input cooked.data
+	says 'record with --raw-samples'
+	sed 's/ibs_op/ibs_xx/g' genoa.data >other.data
+	refuses 1 "$UNCORE" latency --ibs --input other.data
+	says 'no PMU ibs_op'
+}
+
+@test "options that do not go together" {
+	refuses 2 "$UNCORE" latency --min-latency 200
+	says 'for --ibs'
+	refuses 2 "$UNCORE" latency --ibs --input x -I 100
+	refuses 2 "$UNCORE" latency --ibs --min-latency 70000
+	says '65535'
+	refuses 2 "$UNCORE" latency --ibs --interval-count 3
+	refuses 2 "$UNCORE" latency word
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/* A recording of perf, or, behind a byte that says what stands before the raw data of a sample, records. */
+#include "ibs-file.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void require(bool holds)
+{
+	if (!holds)
+		abort();
+}
+
+/* Whatever came in: what is summed up is consistent. */
+static void check(const struct unc_ibs *ibs)
+{
+	const struct uncore_latency_counts *c = &ibs->counts;
+	uint64_t used = 0;
+
+	for (size_t i = 0; i < UNC_IBS_SOURCES; i++) {
+		const struct unc_ibs_sum *sum = &ibs->sums[i];
+		uint64_t in_bins = 0, least = 0, most = 0;
+
+		for (size_t bin = 0; bin < UNCORE_LATENCY_BINS; bin++) {
+			in_bins += sum->bins[bin];
+			least += sum->bins[bin] * uncore_latency_bin(bin);
+			most += sum->bins[bin] * (uncore_latency_bin(bin + 1) - 1);
+		}
+		require(in_bins == sum->samples && least <= sum->clocks && sum->clocks <= most);
+		used += sum->samples;
+	}
+	require(used == c->used && c->used + c->unusable <= c->loads && c->loads <= c->samples);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct unc_ibs ibs = {.least = 2};
+	struct unc_ibs_file file;
+	struct unc_error e;
+	/* Of its own, so that a read behind the end is seen. */
+	uint8_t *copy = malloc(size + 1);
+
+	if (!copy || !size) {
+		free(copy);
+		return 0;
+	}
+	memcpy(copy, data, size);
+	if (unc_ibs_file_parse(&file, copy, size, &e) == 0) {
+		unc_ibs_add(&ibs, &file.layout, file.records, file.size, &e);
+		check(&ibs);
+	} else {
+		const struct unc_ibs_layout layout = {.skip = copy[0] % 64};
+		uint8_t *records = realloc(copy, size);
+
+		copy = records ? records : copy;
+		unc_ibs_add(&ibs, &layout, copy + 1, size - 1, &e);
+		check(&ibs);
+	}
+	free(copy);
+	return 0;
+}

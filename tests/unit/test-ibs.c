@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: MIT */
+/* AMD's sampled ops: records taken apart, bins, what is refused, and the rings with another PMU. That
+ * every field is decoded as perf does is check-ibs.py's work. */
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+#include "helpers.h"
+#include "ibs-file.h"
+#include "ibs-ring.h"
+#include "machine.h"
+
+#define ZEN4 (1u << 11)
+
+/* A record of one op, as the kernel writes it; its registers are control, RIP, data, data 2, data 3. */
+struct op_record {
+	struct perf_event_header h;
+	uint32_t size, caps;
+	uint64_t reg[5];
+};
+
+#define VALID (UINT64_C(3) << 17)
+#define LOAD UINT64_C(1)
+#define MISS (UINT64_C(1) << 7)
+#define UNCACHED (UINT64_C(1) << 14)
+#define L2_MISS (UINT64_C(1) << 20)
+#define PREFETCH (UINT64_C(1) << 21)
+#define LATENCY(n) ((uint64_t)(n) << 32)
+
+static struct op_record op_record(uint32_t caps, uint64_t data2, uint64_t data3)
+{
+	return (struct op_record){
+		.h = {.type = PERF_RECORD_SAMPLE, .size = sizeof(struct op_record)},
+		.size = sizeof(uint32_t) + 5 * sizeof(uint64_t),
+		.caps = caps,
+		.reg = {VALID, 0, 0, data2, data3},
+	};
+}
+
+static int add(struct unc_ibs *ibs, const void *records, size_t size)
+{
+	static const struct unc_ibs_layout layout = {0};
+
+	return unc_ibs_add(ibs, &layout, records, size, NULL);
+}
+
+static void add_op(struct unc_ibs *ibs, uint64_t data2, uint64_t data3)
+{
+	struct op_record r = op_record(ZEN4, data2, data3);
+
+	assert_int_equal(add(ibs, &r, sizeof(r)), 0);
+}
+
+static void bins_cover_every_latency(void **state)
+{
+	size_t before = 0;
+
+	(void)state;
+	for (unsigned latency = 0; latency <= UNC_IBS_LATENCY_MAX; latency++) {
+		size_t bin = unc_ibs_bin(latency);
+
+		assert_true(bin == before || bin == before + 1);
+		assert_true(bin < UNCORE_LATENCY_BINS);
+		assert_true(uncore_latency_bin(bin) <= latency);
+		assert_true(latency < uncore_latency_bin(bin + 1));
+		before = bin;
+	}
+	assert_int_equal(before, UNCORE_LATENCY_BINS - 1);
+	assert_int_equal(uncore_latency_bin(UNCORE_LATENCY_BINS), 65536);
+	assert_int_equal(unc_ibs_bin(70000), UNCORE_LATENCY_BINS - 1);
+}
+
+static void only_loads_with_a_valid_latency_are_used(void **state)
+{
+	static const struct {
+		uint64_t data3;
+		uint64_t loads, used, unusable;
+	} ops[] = {
+		{LOAD | MISS | L2_MISS | LATENCY(200), 1, 1, 0},
+		{LOAD | LATENCY(200), 1, 0, 0}, /* hit the first cache */
+		{2 | MISS | L2_MISS | LATENCY(200), 0, 0, 0},
+		{MISS | L2_MISS | LATENCY(200), 0, 0, 0},
+		{LOAD | MISS | L2_MISS | UNCACHED | LATENCY(200), 1, 0, 1},
+		{LOAD | MISS | L2_MISS | PREFETCH | LATENCY(200), 1, 0, 1},
+		{LOAD | MISS | L2_MISS, 1, 0, 1},               /* a latency of 0 is none */
+		{LOAD | MISS | L2_MISS | LATENCY(99), 1, 0, 0}, /* too short */
+		{LOAD | MISS | L2_MISS | LATENCY(100), 1, 1, 0},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(ops); i++) {
+		struct unc_ibs ibs = {.least = 100};
+
+		add_op(&ibs, 3, ops[i].data3);
+		assert_int_equal(ibs.counts.samples, 1);
+		assert_int_equal(ibs.counts.loads, ops[i].loads);
+		assert_int_equal(ibs.counts.used, ops[i].used);
+		assert_int_equal(ibs.counts.unusable, ops[i].unusable);
+		assert_int_equal(ibs.sums[UNC_IBS_LOCAL_DRAM].samples, ops[i].used);
+	}
+}
+
+static void sums_are_kept_until_cleared(void **state)
+{
+	struct unc_ibs ibs = {0};
+
+	(void)state;
+	add_op(&ibs, 3, LOAD | MISS | L2_MISS | LATENCY(200));
+	add_op(&ibs, 3, LOAD | MISS | L2_MISS | LATENCY(202));
+	add_op(&ibs, 3 | 1 << 4, LOAD | MISS | L2_MISS | LATENCY(0xffff));
+	assert_int_equal(ibs.sums[UNC_IBS_LOCAL_DRAM].samples, 2);
+	assert_int_equal(ibs.sums[UNC_IBS_LOCAL_DRAM].clocks, 402);
+	assert_int_equal(ibs.sums[UNC_IBS_LOCAL_DRAM].bins[unc_ibs_bin(200)], 2);
+	assert_int_equal(ibs.sums[UNC_IBS_REMOTE_DRAM].bins[UNCORE_LATENCY_BINS - 1], 1);
+	unc_ibs_clear(&ibs);
+	assert_int_equal(ibs.counts.samples + ibs.sums[UNC_IBS_LOCAL_DRAM].samples, 0);
+}
+
+static void other_records(void **state)
+{
+	struct {
+		struct perf_event_header h;
+		uint64_t words[2];
+	} lost = {{PERF_RECORD_LOST, 0, sizeof(lost)}, {7, 30}},
+	  lost_samples = {{PERF_RECORD_LOST_SAMPLES, 0, sizeof(lost)}, {5, 0}},
+	  throttle = {{PERF_RECORD_THROTTLE, 0, sizeof(lost)}, {0, 0}},
+	  unknown = {{200, 0, sizeof(lost)}, {0, 0}};
+	struct unc_ibs ibs = {0};
+
+	(void)state;
+	assert_int_equal(add(&ibs, &lost, sizeof(lost)), 0);
+	assert_int_equal(add(&ibs, &lost_samples, sizeof(lost)), 0);
+	assert_int_equal(add(&ibs, &throttle, sizeof(lost)), 0);
+	assert_int_equal(add(&ibs, &unknown, sizeof(lost)), 0);
+	lost.h.size = 16; /* no room for the number */
+	assert_int_equal(add(&ibs, &lost, 16), 0);
+	assert_int_equal(ibs.counts.lost, 35);
+	assert_int_equal(ibs.counts.throttled, 1);
+	assert_int_equal(ibs.counts.samples, 0);
+}
+
+static void broken_records(void **state)
+{
+	struct op_record r = op_record(ZEN4, 3, LOAD | MISS | LATENCY(9));
+	struct unc_ibs ibs = {0};
+	void *end;
+
+	(void)state;
+	/* Cut off, at every length. */
+	for (size_t size = 1; size < sizeof(r); size++)
+		assert_int_equal(add(&ibs, &r, size), -EBADMSG);
+	r.h.size = 0;
+	assert_int_equal(add(&ibs, &r, sizeof(r)), -EBADMSG);
+	assert_int_equal(ibs.counts.samples + ibs.counts.broken, 0);
+	/* A record whose raw data are shorter than an op, or longer than the record. */
+	r.h.size = sizeof(r);
+	r.size = 36;
+	assert_int_equal(add(&ibs, &r, sizeof(r)), 0);
+	r.size = 0xffffffff;
+	assert_int_equal(add(&ibs, &r, sizeof(r)), 0);
+	r.h.size = 8;
+	assert_int_equal(add(&ibs, &r, 8), 0);
+	assert_int_equal(ibs.counts.broken, 3);
+	/* Nothing but a size of 0, at the end of what may be read. */
+	r.h.size = 12;
+	r.size = 0;
+	end = malloc(12);
+	assert_non_null(end);
+	memcpy(end, &r, 12);
+	assert_int_equal(add(&ibs, end, 12), 0);
+	free(end);
+	assert_int_equal(ibs.counts.broken, 4);
+	assert_int_equal(ibs.counts.samples, 0);
+	/* What the hardware has not filled in. */
+	r = op_record(ZEN4, 3, LOAD | MISS | LATENCY(9));
+	r.reg[0] = UINT64_C(1) << 17;
+	assert_int_equal(add(&ibs, &r, sizeof(r)), 0);
+	assert_int_equal(ibs.counts.samples, 0);
+}
+
+static void samples_of_other_events_are_left_out(void **state)
+{
+	struct {
+		struct perf_event_header h;
+		uint64_t id;
+		char rest[sizeof(struct op_record) - sizeof(struct perf_event_header)];
+	} r = {{PERF_RECORD_SAMPLE, 0, sizeof(r)}, 8, {0}};
+	const struct op_record op = op_record(ZEN4, 3, LOAD | MISS | LATENCY(9));
+	const uint64_t ids[] = {7, 9};
+	const struct unc_ibs_layout layout = {.skip = 8, .ids = ids, .id_count = 2};
+	struct unc_ibs ibs = {0};
+
+	(void)state;
+	memcpy(r.rest, &op.size, sizeof(r.rest));
+	assert_int_equal(unc_ibs_add(&ibs, &layout, &r, sizeof(r), NULL), 0);
+	assert_int_equal(ibs.counts.samples, 0);
+	r.id = 9;
+	assert_int_equal(unc_ibs_add(&ibs, &layout, &r, sizeof(r), NULL), 0);
+	assert_int_equal(ibs.counts.samples, 1);
+}
+
+/* ---- rings ----------------------------------------------------------------------------------- */
+
+static void sleep_ms(long ms)
+{
+	nanosleep(&(struct timespec){.tv_nsec = ms * 1000000}, NULL);
+}
+
+/* The kernel's own clock, which interrupts every CPU each 20 us: its samples have raw data of no
+ * length, which are no ops. */
+static void a_ring_for_each_cpu(void **state)
+{
+	struct unc_ibs ibs = {0};
+	struct unc_ibs_rings *rings = NULL;
+	struct uncore_pmu pmu = {.name = (char *)"software", .type = PERF_TYPE_SOFTWARE};
+	struct unc_counter event = {.pmu = &pmu, .event = "cpu-clock"};
+	struct unc_kernel_env env = {0};
+	struct unc_error e;
+	struct uncore *u;
+	const char *why;
+	size_t all;
+	int ret;
+
+	(void)state;
+	assert_int_equal(uncore_new(&u), 0);
+	assert_int_equal(uncore_scan(u), 0);
+	env = (struct unc_kernel_env){u->root, &u->topology};
+	for (size_t i = 0; i < u->pmus.count; i++)
+		if (strcmp(u->pmus.items[i].name, "software") == 0)
+			pmu.cpus = u->pmus.items[i].cpus;
+	ret = unc_ibs_rings_open(&rings, &env, &event, 20000, &e);
+	if (ret < 0) {
+		uncore_free(u);
+		print_message("not here: %s\n", e.text);
+		skip();
+	}
+	assert_int_equal(unc_ibs_rings_missing(rings, &all, &why), 0);
+	assert_true(all == pmu.cpus.count && all > 0);
+	assert_int_equal(unc_ibs_rings_start(rings, &e), 0);
+	/* Until the rings have been gone round, by samples of 16 bytes or 24. */
+	for (int i = 0; i < 40 && ibs.counts.broken * 16 < all * (600 << 10); i++) {
+		uint64_t before = ibs.counts.broken;
+
+		sleep_ms(50);
+		assert_int_equal(unc_ibs_rings_drain(rings, &ibs, &e), 0);
+		assert_true(ibs.counts.broken > before);
+	}
+	assert_int_equal(ibs.counts.lost, 0);
+	assert_true(unc_ibs_rings_coverage(rings) > 0.9);
+	assert_int_equal(ibs.counts.samples, 0);
+	unc_ibs_rings_close(rings);
+	unc_ibs_rings_close(NULL);
+	uncore_free(u);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(bins_cover_every_latency),
+		cmocka_unit_test(only_loads_with_a_valid_latency_are_used),
+		cmocka_unit_test(sums_are_kept_until_cleared),
+		cmocka_unit_test(other_records),
+		cmocka_unit_test(broken_records),
+		cmocka_unit_test(samples_of_other_events_are_left_out),
+		cmocka_unit_test(a_ring_for_each_cpu),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
