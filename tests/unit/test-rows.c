@@ -88,7 +88,6 @@ static void assert_rows(const struct toy *t, const struct expected *all, size_t 
 		else
 			assert_null(row->reason);
 		assert_null(row->port);
-		assert_null(row->filter);
 	}
 }
 
@@ -199,6 +198,26 @@ static void a_socket_without_pmu(void **state)
 	toy_end(&t);
 }
 
+/* Who asks for one port of one socket misses nothing on the others. */
+static void a_port_is_on_one_socket(void **state)
+{
+	static const struct expected row = {-1, NULL, NULL, 1e9, 200e9, UNCORE_MEASURED, NULL};
+	struct toy t;
+
+	(void)state;
+	toy_make(&t, "  - {pmu: bus_0_rc_1, event: 'event=1,umask=2', constant: 1e9}\n");
+	machine_pmu(&t.tree, "bus_0_rc_1", "35\n", "0\n");
+	tree_put(&t.tree, "data/bus.yaml",
+		 FAMILY("toy-bus", "root complex", "bus_{socket}_rc_{rc}",
+			"filters: {port: {title: t, terms: 'umask={mask}'}}\n"));
+	toy_begin(&t, UNCORE_LEVEL_MACHINE);
+	toy_ok(&t, uncore_monitor_set_filter(t.m, "port", "0:1:1"));
+	play(&t, "toy-bus/x.bandwidth");
+	assert_string_equal(uncore_sample_row(t.s, 0)->filter, "port=0:1:1");
+	assert_rows(&t, &row, 1);
+	toy_end(&t);
+}
+
 /* 5 % over is believed, more is not. */
 static void over_the_ceiling(void **state)
 {
@@ -278,6 +297,7 @@ int main(void)
 		cmocka_unit_test(events_have_a_role_one_by_one_only),
 		cmocka_unit_test(a_role_that_is_not_told),
 		cmocka_unit_test(a_socket_without_pmu),
+		cmocka_unit_test(a_port_is_on_one_socket),
 		cmocka_unit_test(over_the_ceiling),
 		cmocka_unit_test(over_100_percent),
 		cmocka_unit_test(wildcards_leave_out_the_matrix),
