@@ -555,6 +555,15 @@ static void check_all_open(const struct play *p)
 			fail_msg("%s", p->plan[i].why);
 }
 
+/* Units without a load: no link is up at two root complexes of the Tegra410. */
+static bool is_idle(const char *pmu, const char *event)
+{
+	bool unlinked = strstr(pmu, "pcie") && (strstr(pmu, "_rc_4") || strstr(pmu, "_rc_5"));
+
+	return (unlinked && strcmp(event, "cycles") != 0) || strcmp(event, "bw_in_port7") == 0 ||
+	       strncmp(event, "socket_2_", 9) == 0 || strncmp(event, "socket_3_", 9) == 0;
+}
+
 static void every_alias_of_the_built_in_machines_moves(void **state)
 {
 	static const char *const specs[] = {"t410,step=1s", "grace,step=1s", "spr,step=1s"};
@@ -570,12 +579,10 @@ static void every_alias_of_the_built_in_machines_moves(void **state)
 		for (int i = 0; i < 20; i++)
 			take(p);
 		for (size_t i = 0; i < p->count; i++) {
-			const char *event = p->plan[i].event;
-			bool empty = strcmp(event, "bw_in_port7") == 0 ||
-				     strncmp(event, "socket_2_", 9) == 0 ||
-				     strncmp(event, "socket_3_", 9) == 0;
+			const struct unc_counter *c = &p->plan[i];
 
-			assert_int_equal(p->readings[i].raw > 1000000, !empty);
+			assert_int_equal(p->readings[i].raw > 1000000,
+					 !is_idle(c->pmu->name, c->event));
 		}
 		end_play(p);
 	}
