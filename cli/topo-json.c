@@ -42,6 +42,21 @@ static json_t *pmu_json(const struct uncore *u, const struct uncore_pmu *pmu, in
 	return object;
 }
 
+static json_t *peak_json(struct uncore *u)
+{
+	const struct uncore_memory *m = uncore_memory_get(u);
+	json_t *object = json_object();
+
+	json_put(object, "peak", json_number(m->peak));
+	json_put(object, "channels", m->channels ? json_integer(m->channels) : json_null());
+	json_put(object, "modules", m->modules ? json_count(m->modules) : json_null());
+	json_put(object, "transfers", json_number(m->transfers));
+	json_put(object, "rated", json_flag(m->rated));
+	json_put(object, "from", json_text(m->from));
+	json_put(object, "unknown", json_text(m->why));
+	return object;
+}
+
 static void push_memory(json_t *array, const struct uncore *u, int socket)
 {
 	struct pmus p;
@@ -177,6 +192,7 @@ void topo_json(struct uncore *u, struct buffer *to)
 	}
 	json_put(topo, "sockets", sockets);
 	json_put(topo, "memory", memory);
+	json_put(topo, "memory_peak", peak_json(u));
 	json_put(topo, "links", links);
 	put_devices(topo, u);
 	json_print(topo, JSON_INDENT(2), to);

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* `uncore topo` for people: a tree by socket. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli.h"
+#include "human.h"
 #include "ports.h"
 #include "table.h"
 #include "topo.h"
@@ -84,6 +86,31 @@ static void channel_lines(struct pmus p, struct buffer *to)
 		}
 		hang(to, "  memory", &text);
 	}
+}
+
+/* "peak 307.2 GB/s: 8 channels, 4800 MT/s (SMBIOS)" */
+static void peak_line(struct uncore *u, struct buffer *to)
+{
+	const struct uncore_memory *m = uncore_memory_get(u);
+	struct buffer text = {0};
+	struct human peak;
+
+	if (isfinite(m->peak)) {
+		human_value(&peak, m->peak, "B/s");
+		buffer_printf(&text, "peak %s %s", peak.number, peak.unit);
+	} else {
+		buffer_puts(&text, "peak unknown");
+	}
+	if (m->channels)
+		buffer_printf(&text, ", %u channel%s with a module", m->channels,
+			      m->channels == 1 ? "" : "s");
+	if (isfinite(m->transfers))
+		buffer_printf(&text, ", %.0f MT/s%s", m->transfers, m->rated ? " rated" : "");
+	if (m->from)
+		buffer_printf(&text, " (%s)", m->from);
+	if (m->why)
+		buffer_printf(&text, ": %s", m->why);
+	hang(to, "  memory", &text);
 }
 
 /* PMUs of whole sockets do not tell how many channels there are. */
@@ -282,6 +309,7 @@ static void socket_lines(struct uncore *u, int socket, struct buffer *to)
 {
 	socket_line(u, socket, to);
 	memory_lines(u, socket, to);
+	peak_line(u, to);
 	link_lines(u, socket, to);
 	complex_lines(u, socket, to);
 	inner_lines(u, socket, to);

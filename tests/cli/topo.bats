@@ -169,6 +169,15 @@ END
 	[ "$(grep -c 'and 108 more' "$out")" -eq 80 ]
 }
 
+@test "what the memory can move" {
+	expect 0 "$UNCORE" --root "$T410" topo --memory-peak 800GB/s
+	shows 'memory  peak 800.0 GB/s \(the user\)'
+	expect 0 "$UNCORE" --root "$T410" topo --json --memory-peak 800GB/s
+	jq -e '.memory_peak | .peak == 800e9 and .from == "the user" and .unknown == null' <<<"$output"
+	expect 0 "$UNCORE" --root "$T410" topo
+	shows 'memory  peak unknown'
+}
+
 @test "wrong usage" {
 	refuses 2 "$UNCORE" topo nvme0
 	says 'takes no arguments'
