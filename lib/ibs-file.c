@@ -107,18 +107,24 @@ static int find_type(const struct reader *r, uint32_t *type)
 	return broken(r, "the machine had no PMU ibs_op");
 }
 
-/* What stands before the raw data of each sample must be of one size. */
-static int find_raw(const struct reader *r, uint64_t type, size_t *skip)
+/* What stands before the raw data of each sample must be of one size: words, in the order of the bits
+ * but for the identifier, which is first. */
+static int find_raw(const struct reader *r, uint64_t type, struct unc_ibs_layout *out)
 {
-	static const uint64_t words = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID |
-				      PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR | PERF_SAMPLE_ID |
+	static const uint64_t before_id =
+		PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR;
+	static const uint64_t words = before_id | PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_ID |
 				      PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD;
 
 	if (!(type & PERF_SAMPLE_RAW))
 		return broken(r, "its samples have no raw data; record with --raw-samples");
 	if (type & (PERF_SAMPLE_READ | PERF_SAMPLE_CALLCHAIN))
 		return broken(r, "its samples have call chains or counts; record without -g");
-	*skip = 8 * (size_t)__builtin_popcountll(type & words);
+	out->skip = 8 * (size_t)__builtin_popcountll(type & words);
+	if (!(type & PERF_SAMPLE_IDENTIFIER))
+		out->id_at = 8 * (size_t)__builtin_popcountll(type & before_id);
+	if (out->ids && !(type & (PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_ID)))
+		return broken(r, "its samples do not say of which event they are");
 	return 0;
 }
 
@@ -137,13 +143,13 @@ static int find_event(const struct reader *r, uint32_t type, struct unc_ibs_file
 		take(r, s->offset + at + size - sizeof(ids), &ids, sizeof(ids));
 		if (a.type != type)
 			continue;
-		if (s->size == size)
-			return find_raw(r, a.sample_type, &out->layout.skip);
-		if (!(a.sample_type & PERF_SAMPLE_IDENTIFIER) || !is_inside(r, &ids))
-			return broken(r, "its samples do not say of which event they are");
-		out->layout.ids = r->bytes + ids.offset;
-		out->layout.id_count = ids.size / sizeof(uint64_t);
-		return find_raw(r, a.sample_type, &out->layout.skip);
+		if (!is_inside(r, &ids))
+			return broken(r, "its list of events makes no sense");
+		if (s->size != size) {
+			out->layout.ids = r->bytes + ids.offset;
+			out->layout.id_count = ids.size / sizeof(uint64_t);
+		}
+		return find_raw(r, a.sample_type, &out->layout);
 	}
 	return broken(r, "none of its events is one of ibs_op");
 }

@@ -182,7 +182,7 @@ static bool is_ours(const struct unc_ibs_layout *layout, const char *payload)
 	if (!layout->ids)
 		return true;
 	for (size_t i = 0; i < layout->id_count; i++)
-		if (word_at(layout->ids, i) == word_at(payload, 0))
+		if (word_at(layout->ids, i) == word_at(payload + layout->id_at, 0))
 			return true;
 	return false;
 }
@@ -193,7 +193,7 @@ static void add_sample(struct unc_ibs *ibs, const struct unc_ibs_layout *layout,
 	struct unc_ibs_op op;
 	uint32_t raw = 0;
 
-	if (size < layout->skip + sizeof(raw) || (layout->ids && size < sizeof(uint64_t))) {
+	if (size < layout->skip + sizeof(raw)) {
 		ibs->counts.broken++;
 		return;
 	}

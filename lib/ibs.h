@@ -58,7 +58,8 @@ struct unc_ibs {
 
 /* Where things are in records of PERF_RECORD_SAMPLE. */
 struct unc_ibs_layout {
-	size_t skip; /* bytes of a sample before its raw data */
+	size_t skip;  /* bytes of a sample before its raw data */
+	size_t id_at; /* where, before them, its event's id is */
 	const void *
 		ids; /* of the event among several: 64-bit numbers, anyhow aligned; NULL: one event */
 	size_t id_count;

@@ -14,7 +14,7 @@ import struct
 import sys
 
 OP, FETCH, SOFTWARE = 11, 10, 1  # PMU types
-RAW, IP, TID, TIME, CPU, IDENTIFIER = 1 << 10, 1, 2, 4, 1 << 7, 1 << 16
+RAW, IP, TID, TIME, ID, CPU, IDENTIFIER = 1 << 10, 1, 2, 4, 1 << 6, 1 << 7, 1 << 16
 SAMPLE, LOST, THROTTLE, FINISHED_ROUND, LOST_SAMPLES = 9, 2, 5, 68, 13
 ZEN4, BRANCH_TARGET, OP_DATA4 = 1 << 11, 1 << 5, 1 << 10
 CPUS = {  # family, model, capabilities, as far as they are known to matter

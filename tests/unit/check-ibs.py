@@ -52,7 +52,9 @@ def registers(dice):
 def layouts():
     """(sample_type, what stands before the raw data, other events)"""
     full = ibs_file.IDENTIFIER | ibs_file.IP | ibs_file.TID | ibs_file.TIME | ibs_file.CPU | ibs_file.RAW
-    return [(ibs_file.RAW, b"", ()), (full, struct.pack("<6Q", 100, 0x401000, 1, 2, 3, 0)[:40], (ibs_file.SOFTWARE,))]
+    by_id = ibs_file.IP | ibs_file.TID | ibs_file.TIME | ibs_file.ID | ibs_file.CPU | ibs_file.RAW
+    return [(ibs_file.RAW, b"", ()), (full, struct.pack("<5Q", 100, 0x401000, 1, 2, 3), (ibs_file.SOFTWARE,)),
+            (by_id, struct.pack("<5Q", 0x401000, 1, 2, 100, 3), (ibs_file.SOFTWARE,))]
 
 
 def perf_says(path):
