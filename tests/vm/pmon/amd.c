@@ -16,8 +16,11 @@
  * 2^k >= n the next power of two, CPU c is of socket c / n and of L3 (c % n) / 2^(k-1) there; with
  * n = 1, of L3 0. The driver reads df and l3 counters with RDPMC, those of a UMC with RDMSR.
  *
+ * Sampling (IBS): see amd-ibs.c.
+ *
  * Counters have 48 bits. Those of df and l3 wrap; those of a UMC stop at the end and set bit 48.
  */
+#include "amd-ibs.h"
 #include "pmon.h"
 
 #include <stdio.h>
@@ -169,8 +172,11 @@ static bool cpuid(unsigned cpu, uint32_t leaf, uint32_t sub, uint32_t r[4])
 	switch (leaf) {
 	case 0x80000001:
 		r[0] = SIGNATURE;
-		r[2] = FEATURES_ECX | TOPOEXT | PERFCTR_NB | PERFCTR_LLC;
+		r[2] = FEATURES_ECX | IBS_FEATURE | TOPOEXT | PERFCTR_NB | PERFCTR_LLC;
 		r[3] = FEATURES_EDX;
+		return true;
+	case IBS_LEAF:
+		ibs_cpuid(r);
 		return true;
 	case 0x8000001d:
 		if (sub == 3)
@@ -246,7 +252,7 @@ static bool rdmsr(unsigned cpu, uint32_t msr, uint64_t *value)
 	struct amd_box *b = find(cpu, msr, &i);
 
 	if (!b)
-		return false;
+		return ibs_rdmsr(cpu, msr, value);
 	*value = i % 2 ? read_ctr(b, i / 2) : b->ctl[i / 2];
 	return true;
 }
@@ -257,7 +263,7 @@ static bool wrmsr(unsigned cpu, uint32_t msr, uint64_t value)
 	struct amd_box *b = find(cpu, msr, &i);
 
 	if (!b)
-		return false;
+		return ibs_wrmsr(cpu, msr, value);
 	if (i % 2)
 		write_ctr(b, i / 2, value);
 	else
@@ -310,4 +316,5 @@ const struct pmon_model model_amd = {.name = "amd",
 				     .rdmsr = rdmsr,
 				     .wrmsr = wrmsr,
 				     .rdpmc = rdpmc,
-				     .cpuid = cpuid};
+				     .cpuid = cpuid,
+				     .apic_read = ibs_apic_read};

@@ -92,6 +92,8 @@ struct pmon_model {
 	bool (*rdpmc)(unsigned cpu, uint32_t index, uint64_t *value);
 	bool (*cpuid)(unsigned cpu, uint32_t leaf, uint32_t sub,
 		      uint32_t r[4]); /* eax ebx ecx edx */
+	/* A register of the local APIC, by its offset. */
+	bool (*apic_read)(uint32_t reg, uint32_t *value);
 	/* Configuration space by ports CF8/CFC; bdf = bus << 8 | device << 3 | function. */
 	bool (*pci_read)(uint32_t bdf, unsigned offset, unsigned size, uint32_t *value);
 	bool (*pci_write)(uint32_t bdf, unsigned offset, unsigned size, uint32_t value);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The instructions of x86 that reach PMON registers: RDMSR, WRMSR, RDPMC, CPUID and port I/O to the
- * PCI configuration ports. A callback before the instruction asks the model; when the register is
- * the model's own, the instruction is stepped over.
+ * The instructions of x86 that reach PMON registers: RDMSR, WRMSR, RDPMC, CPUID, port I/O to the PCI
+ * configuration ports, and loads from the local APIC. A callback before the instruction asks the
+ * model; when the register is the model's own, the instruction is stepped over.
  */
 #include "pmon.h"
 #include "qemu-api.h"
@@ -15,7 +15,7 @@
 #define PCI_ADDRESS 0xcf8
 #define PCI_DATA 0xcfc
 
-enum { RAX, RBX, RCX, RDX, R8, N_REGS };
+enum { RAX, RBX, RCX, RDX, R8, RDI, N_REGS };
 
 #define CPUID_REGS 4
 
@@ -29,7 +29,7 @@ static uint32_t pci_address; /* what was last written to CF8 */
 
 void x86_vcpu_init(unsigned vcpu)
 {
-	static const char *const names[N_REGS] = {"rax", "rbx", "rcx", "rdx", "r8"};
+	static const char *const names[N_REGS] = {"rax", "rbx", "rcx", "rdx", "r8", "rdi"};
 	GArray *all = qemu_plugin_get_registers();
 
 	for (unsigned i = 0; i < all->len; i++) {
@@ -137,6 +137,24 @@ static void on_kernel_cpuid(unsigned vcpu, void *data)
 	qemu_plugin_set_pc(site->next);
 }
 
+/* The kernel's function that reads a register of the local APIC: edi says which. */
+static void on_apic_read(unsigned vcpu, void *data)
+{
+	const struct site *site = data;
+	uint32_t value = 0;
+	bool mine;
+
+	if (!pmon_model->apic_read)
+		return;
+	pmon_lock();
+	mine = pmon_model->apic_read((uint32_t)get(vcpu, RDI), &value);
+	pmon_unlock();
+	if (!mine)
+		return;
+	put(vcpu, RAX, value);
+	qemu_plugin_set_pc(site->next);
+}
+
 /* Configuration space by address and data port. True: the model's own device has answered. */
 static bool config_access(uint16_t port, unsigned width, bool out, uint32_t *value)
 {
@@ -231,6 +249,8 @@ static void look(struct qemu_plugin_insn *insn, const uint8_t *c, size_t size)
 		hook(insn, size, 0, is_kernel(insn) ? on_kernel_cpuid : on_user_cpuid);
 	else if (!is_kernel(insn))
 		return;
+	else if (size == 6 && c[0] == 0x8b && c[1] == 0x87 && c[4] == 0x5f && c[5] == 0xff)
+		hook(insn, size, 0, on_apic_read); /* mov eax, [rdi + where the APIC is mapped] */
 	else if (size == 1 && (c[0] == 0xec || c[0] == 0xed))
 		hook(insn, size, c[0] == 0xec ? 1 : 4, on_in);
 	else if (size == 1 && (c[0] == 0xee || c[0] == 0xef))
@@ -249,7 +269,7 @@ void x86_translate(struct qemu_plugin_tb *tb, void *data)
 	for (size_t i = 0; i < n; i++) {
 		struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
 		size_t size = qemu_plugin_insn_size(insn);
-		uint8_t code[4] = {0};
+		uint8_t code[6] = {0};
 
 		qemu_plugin_insn_data(insn, code, size < sizeof(code) ? size : sizeof(code));
 		if (is_kernel(insn))
