@@ -5,6 +5,8 @@
   check-sim.py MACHINE         counts every event and every metric for some seconds and compares
   check-sim.py MACHINE FILE    compares the metrics in a .jsonl or .csv, one second per interval
 
+MACHINE is one that is built in, or the path of a simulation's file.
+
 The counts are worked out by simulation.py, the formulas of formulas_*.py are written by hand."""
 
 import json
@@ -30,6 +32,15 @@ FORMULAS = {
 }
 
 
+def name_of(machine):
+    return pathlib.Path(machine).stem
+
+
+def load(machine):
+    path = machine if machine.endswith(".yaml") else ROOT / f"data/sim/{machine}.yaml"
+    return Simulation(path)
+
+
 def near(a, b):
     # Phases are cut to whole nanoseconds.
     return abs(a - b) <= 1e-7 * abs(b)
@@ -46,7 +57,7 @@ def kind_of(name):
 
 
 def check_metric(simulation, machine, row, begin, end):
-    formulas, pmu = FORMULAS[machine], row["pmu"]  # "" or None: the row is of all
+    formulas, pmu = FORMULAS[name_of(machine)], row["pmu"]  # "" or None: the row is of all
 
     def counted(name, event, cpu=0):
         if pmu and (pmu != name or int(row["cpu"]) != cpu):
@@ -68,13 +79,13 @@ def check_metric(simulation, machine, row, begin, end):
 
 def check_rows(machine, found, wanted):
     """Every row is right, and each of the wanted names has one."""
-    simulation = Simulation(ROOT / f"data/sim/{machine}.yaml")
+    simulation = load(machine)
     for row in found:
         end = float(row["time"])
         begin = end - float(row["interval"])
         check(begin == int(begin) and end == int(end), f"not in steps of a second: {row}")
         check_metric(simulation, machine, row, begin, end)
-    seen = {key_of(row, FORMULAS[machine]) for row in found}
+    seen = {key_of(row, FORMULAS[name_of(machine)]) for row in found}
     check(seen == wanted, f"metrics without a row, or more: {seen ^ wanted}")
 
 
@@ -82,7 +93,8 @@ def check_file(machine, path):
     text = pathlib.Path(path).read_text(encoding="utf-8")
     found = rows.csv_rows(text) if path.endswith(".csv") else rows.json_rows(text)
     kinds = {kind_of(row["name"]) for row in found}
-    check_rows(machine, found, {name for name in FORMULAS[machine] if kind_of(name) in kinds})
+    formulas = FORMULAS[name_of(machine)]
+    check_rows(machine, found, {name for name in formulas if kind_of(name) in kinds})
     print(f"{path}: {len(found)} values are right")
 
 
@@ -97,17 +109,18 @@ def count(machine, seconds, *args):
 
 def check_metrics(machine, seconds=2):
     """All of the machine's, summed and one by one."""
-    matrix = any(name.startswith("matrix.") for name in FORMULAS[machine])
+    formulas = FORMULAS[name_of(machine)]
+    matrix = any(name.startswith("matrix.") for name in formulas)
     for args in ([], ["--no-merge"]):
         found = count(machine, seconds, "-M", "*,matrix.*" if matrix else "*", *args)
         if not args:  # two families never give the same name
-            check(len(found) == seconds * len(FORMULAS[machine]), f"{machine}: more than one row of a name")
-        check_rows(machine, found, set(FORMULAS[machine]))
-        print(f"{machine}: {len(found)} values of {len(FORMULAS[machine])} metrics are right")
+            check(len(found) == seconds * len(formulas), f"{machine}: more than one row of a name")
+        check_rows(machine, found, set(formulas))
+        print(f"{machine}: {len(found)} values of {len(formulas)} metrics are right")
 
 
 def check_events(machine, seconds=3):
-    simulation = Simulation(ROOT / f"data/sim/{machine}.yaml")
+    simulation = load(machine)
     together, alone = [], []  # a PMU of Tegra410's PCIe has one device filter for all its counters
     for i, rate in enumerate(simulation.rates):
         event = ["-e", f"{rate['pmu']}/{rate['event']},name=rate{i}/"]

@@ -3,77 +3,451 @@
 
 from formulas import clock, latency, msr, total
 
-IMC = [f"uncore_imc_{i}" for i in range(8)]
-CHA = [f"uncore_cha_{i}" for i in range(8)]
-UPI = [f"uncore_upi_{i}" for i in range(4)]
-IIO = [f"uncore_iio_{i}" for i in range(6)]
-FREE = [f"uncore_iio_free_running_{i}" for i in range(6)]
-PORTS = [f"bw_in_port{i}" for i in range(8)]
-
-
-def imc(event):
-    return lambda n: total(n, IMC, event)
-
-
-def iio(event, *umasks):
-    """All ports and all kinds of completion, in bytes."""
-    masks = "ch_mask=0xff,fc_mask=0x07"
-    words = [f"event={event:#04x},umask={umask:#04x},{masks}" for umask in umasks]
-    return lambda n: 4 * sum(n(pmu, word) for pmu in IIO for word in words)
-
-
-def ports_of_spr():
-    """Free-running, 32 bytes per count."""
-
-    def one(event):
-        return lambda n: total(n, FREE, event) * 32
-
-    return {f"pcie.port{i}.in.bandwidth": one(event) for i, event in enumerate(PORTS)}
-
-
-def tor(umask):
-    """Data reads that miss, of one kind."""
-    return lambda n: latency(
-        n, CHA, [f"event=0x36,umask={umask}"], [f"event=0x35,umask={umask}"], "event=0x01"
-    )
-
-
-def home(umask):
-    return lambda n: total(n, CHA, f"event=0x50,umask={umask}") * 64
-
-
-CLOCKTICKS = "event=0x01,umask=0x01"
-RD, WR, DCLK = imc("cas_count_read"), imc("cas_count_write"), imc(CLOCKTICKS)
-
 # Each window lasts one second, so "/ seconds" is nothing.
-FORMULAS = {
-    "spr": {
-        **msr(range(4)),
-        "memory.read.bandwidth": lambda n: RD(n) * 64,
-        "memory.write.bandwidth": lambda n: WR(n) * 64,
-        "memory.bandwidth": lambda n: (RD(n) + WR(n)) * 64,
-        "memory.utilization": lambda n: (RD(n) + WR(n)) * 4 / DCLK(n),
-        "memory.clock.frequency": clock(IMC, CLOCKTICKS),
-        "memory.read.latency": tor("0xc8178601"),
-        "memory.local.read.latency": tor("0xc816fe01"),
-        "memory.remote.read.latency": tor("0xc8177e01"),
-        "memory.local.read.bandwidth": home("0x01"),
-        "memory.local.write.bandwidth": home("0x04"),
-        "memory.remote.read.bandwidth": home("0x02"),
-        "memory.remote.write.bandwidth": home("0x08"),
-        "cache.miss.latency": tor("0xc817fe01"),
-        "fabric.clock.frequency": clock(CHA, "event=0x01"),
-        "link.out.bandwidth": lambda n: total(n, UPI, "event=0x02,umask=0x0f") * 64 / 9,
-        "link.in.bandwidth": lambda n: total(n, UPI, "event=0x03,umask=0x0f") * 64 / 9,
-        "link.clock.frequency": clock(UPI, "event=0x01"),
-        "pcie.inbound.read.bandwidth": iio(0x83, 4),
-        "pcie.inbound.write.bandwidth": iio(0x83, 1),
-        "pcie.inbound.bandwidth": iio(0x83, 4, 1),
-        "pcie.outbound.read.bandwidth": iio(0xC0, 4),
-        "pcie.outbound.write.bandwidth": iio(0xC0, 1),
-        "pcie.outbound.bandwidth": iio(0xC0, 4, 1),
-        "pcie.in.bandwidth": lambda n: total(n, FREE, *PORTS) * 32,
-        **ports_of_spr(),
+
+
+def boxes(name, count):
+    return [f"uncore_{name}_{i}" for i in range(count)]
+
+
+def event(code, umask=None, rest=""):
+    """Terms as the simulations write them."""
+    return f"event={code:#04x}" + (f",umask={umask:#04x}" if umask is not None else "") + rest
+
+
+def lines(pmus, *events, size=64):
+    """Bytes, where a count is a line (or `size` bytes)."""
+    return lambda n: size * total(n, pmus, *events)
+
+
+def rate(pmus, *events):
+    return lambda n: total(n, pmus, *events)
+
+
+def share(pmus, over, under):
+    return lambda n: total(n, pmus, *over) / total(n, pmus, *under)
+
+
+def little(pmus, occupancy, inserts, cycles):
+    return lambda n: latency(n, pmus, [occupancy], [inserts], cycles)
+
+
+# ---- memory --------------------------------------------------------------------------------------
+
+
+def memory(imc, rd, wr, act, dclk):
+    """Controllers: a command moves 64 bytes and keeps the bus for four clocks."""
+    return {
+        "memory.read.bandwidth": lines(imc, rd),
+        "memory.write.bandwidth": lines(imc, wr),
+        "memory.bandwidth": lines(imc, rd, wr),
+        "memory.utilization": lambda n: 4 * share(imc, [rd, wr], [dclk])(n),
+        "memory.clock.frequency": clock(imc, dclk),
+        "dram.activate.rate": rate(imc, act),
+        "dram.activate.ratio": share(imc, [act], [rd, wr]),
+    }
+
+
+def home(pmus, code):
+    """Requests at home agents: a bit of the mask for who asks and what for."""
+    return {
+        f"{prefix}.{who}.{kind}.bandwidth": lines(pmus, event(code, mask))
+        for prefix, who, kind, mask in (
+            ("memory", "local", "read", 1),
+            ("memory", "remote", "read", 2),
+            ("memory", "local", "write", 4),
+            ("memory", "remote", "write", 8),
+            ("matrix", "remote.memory", "read", 2),
+            ("matrix", "remote.memory", "write", 8),
+        )
+    }
+
+
+def behind_the_fabric(pmus, rd, wr):
+    return {
+        "fabric.memory.read.bandwidth": lines(pmus, rd),
+        "fabric.memory.write.bandwidth": lines(pmus, wr),
+    }
+
+
+def persistent(pmus, rd, wr):
+    return {
+        "memory.persistent.read.bandwidth": lines(pmus, rd),
+        "memory.persistent.write.bandwidth": lines(pmus, wr),
+        "memory.persistent.bandwidth": lines(pmus, rd, wr),
+    }
+
+
+# ---- cache slices --------------------------------------------------------------------------------
+
+def missed(pmus, terms, cycles):
+    """terms(code) are those of what is in flight (0x36) and what entered (0x35)."""
+    return little(pmus, terms(0x36), terms(0x35), cycles)
+
+
+def slices(pmus, cycles):
+    """All of a caching and home agent that is the same since Skylake."""
+    return {
+        **home(pmus, 0x50),
+        "fabric.clock.frequency": clock(pmus, cycles),
+        "fabric.directory.home.write.bandwidth": lines(pmus, event(0x54, 1), event(0x54, 2)),
+    }
+
+
+def since_ice_lake(pmus, cycles):
+    """What misses is told by a long mask: here DRd, of all, to DRAM, to one socket or another."""
+
+    def of(mask):
+        return missed(pmus, lambda code: f"event={code:#04x},umask={mask}", cycles)
+
+    def cell(*masks):
+        return lines(pmus, *(f"event=0x35,umask={mask}" for mask in masks))
+
+    local = ("c816fe01", "c896fe01", "c806fe01", "c886fe01", "c80efe01", "c88efe01")
+    remote = ("c8177e01", "c8977e01", "c8077e01", "c8877e01", "c80f7e01", "c88f7e01")
+    return {
+        **slices(pmus, cycles),
+        "cache.miss.latency": of("0xc817fe01"),
+        "memory.read.latency": of("0xc8178601"),
+        "memory.local.read.latency": of("0xc816fe01"),
+        "memory.remote.read.latency": of("0xc8177e01"),
+        "matrix.cpu.memory.read.bandwidth": cell(*(f"0x{mask}" for mask in local)),
+        "matrix.cpu.remote.read.bandwidth": cell(*(f"0x{mask}" for mask in remote)),
+        "matrix.device.memory.read.bandwidth": cell("0xc8f2ff04"),
+        "matrix.device.memory.write.bandwidth": cell("0xcc42ff04", "0xcd42ff04"),
+        "matrix.device.remote.read.bandwidth": cell("0xc8f37f04"),
+        "matrix.device.remote.write.bandwidth": cell("0xcc437f04", "0xcd437f04"),
+    }
+
+
+def of_skylake(pmus, cycles):
+    """What misses is told by filters: of memory (loc, rem) and opcode (DRd, RFO, CRd)."""
+    near = "filter_nm=1,filter_not_nm=1,filter_opc0="
+
+    def terms(code, where, opcode=0x202):
+        return f"event={code:#04x},umask=0x21,{where}{near}{opcode:#05x}"
+
+    def of(where):
+        return missed(pmus, lambda code: terms(code, where), cycles)
+
+    def cell(where):
+        return lines(pmus, *(terms(0x35, where, opcode) for opcode in (0x202, 0x200, 0x201)))
+
+    return {
+        **slices(pmus, cycles),
+        "cache.miss.latency": of("filter_rem=1,filter_loc=1,"),
+        "memory.local.read.latency": of("filter_loc=1,"),
+        "memory.remote.read.latency": of("filter_rem=1,"),
+        "matrix.cpu.memory.read.bandwidth": cell("filter_loc=1,"),
+        "matrix.cpu.remote.read.bandwidth": cell("filter_rem=1,"),
+        "fabric.backpressure": share(pmus, [event(0xA5, 1)], [cycles]),
+    }
+
+
+# ---- links, power --------------------------------------------------------------------------------
+
+
+def upi(pmus, twenty_lanes):
+    """Nine slots carry 64 bytes; with 20 lanes 5/6 of a flit of three slots go in a clock."""
+    sent, other, cycles = event(0x02, 0x0F), event(0x02, 0x97), event(0x01)
+    table = {
+        "link.out.bandwidth": lambda n: total(n, pmus, sent) * 64 / 9,
+        "link.in.bandwidth": lambda n: total(n, pmus, event(0x03, 0x0F)) * 64 / 9,
+        "link.clock.frequency": clock(pmus, cycles),
+        "power.link.out.l0p.ratio": share(pmus, [event(0x27)], [cycles]),
+    }
+    if twenty_lanes:
+        table["link.out.utilization"] = (
+            lambda n: share(pmus, [sent, other], [cycles])(n) / 3 / (5 / 6)
+        )
+    return table
+
+
+def qpi(pmus, flits_per_clock):
+    """A flit carries 8 bytes."""
+    sent, other, cycles = event(0x00, 2), event(0x00, 4), event(0x14)
+    return {
+        "link.out.bandwidth": lines(pmus, sent, size=8),
+        "link.clock.frequency": clock(pmus, cycles),
+        "link.out.utilization": lambda n: share(pmus, [sent, other], [cycles])(n) / flits_per_clock,
+        "power.link.out.l0p.ratio": share(pmus, [event(0x0D)], [cycles]),
+    }
+
+
+def pcu(c0, c3, c6, cycles):
+    """One for the socket: cores are counted each cycle."""
+    unit = ["uncore_pcu"]
+    return {
+        "power.cores.c0.count": share(unit, [c0], [cycles]),
+        "power.cores.c3.count": share(unit, [c3], [cycles]),
+        "power.cores.c6.count": share(unit, [c6], [cycles]),
+        "power.clock.frequency": clock(unit, cycles),
+    }
+
+
+# ---- I/O -----------------------------------------------------------------------------------------
+
+
+def iio(pmus, ports):
+    """All ports and all kinds of completion, in pieces of 4 bytes."""
+
+    def of(code, *masks):
+        rest = f",ch_mask={ports},fc_mask=0x07"
+        return lines(pmus, *(event(code, mask, rest) for mask in masks), size=4)
+
+    return {
+        "pcie.inbound.read.bandwidth": of(0x83, 4),
+        "pcie.inbound.write.bandwidth": of(0x83, 1),
+        "pcie.inbound.bandwidth": of(0x83, 4, 1),
+        "pcie.outbound.read.bandwidth": of(0xC0, 4),
+        "pcie.outbound.write.bandwidth": of(0xC0, 1),
+        "pcie.outbound.bandwidth": of(0xC0, 4, 1),
+    }
+
+
+def free(pmus, way, ports, size):
+    """Counters that never stop, one for each port."""
+    names = [f"bw_{way}_port{i}" for i in range(ports)]
+    return {
+        f"pcie.{way}.bandwidth": lines(pmus, *names, size=size),
+        **{
+            f"pcie.port{i}.{way}.bandwidth": lines(pmus, name, size=size)
+            for i, name in enumerate(names)
+        },
+    }
+
+
+def operations(pmus, code, *kinds):
+    """What the coherent side does for devices: a bit of the mask for each kind."""
+    masks = {"read": 1, "rfo": 8, "itom": 0x10, "writeback": 0x40}
+    return {
+        f"io.coherent.{kind}.requests": rate(pmus, event(code, masks[kind])) for kind in kinds
+    }
+
+
+def irp(pmus):
+    """The coherent side since Skylake."""
+    cycles = event(0x01)
+    return {
+        "pcie.inbound.read.requests": rate(pmus, event(0x18)),
+        "pcie.inbound.write.requests": rate(pmus, event(0x11, 8)),
+        "io.coherent.read.queue.length": share(pmus, [event(0x19)], [cycles]),
+        "io.coherent.clock.frequency": clock(pmus, cycles),
+    }
+
+
+# ---- machines ------------------------------------------------------------------------------------
+
+STACKS, FREE, IRP = boxes("iio", 6), boxes("iio_free_running", 6), boxes("irp", 6)
+CHA, M2M2, M2M4 = boxes("cha", 8), boxes("m2m", 2), boxes("m2m", 4)
+CPUS = range(4)
+
+
+def directory(pmus, terms):
+    return {"fabric.directory.memory.write.bandwidth": lines(pmus, terms)}
+
+
+def before_skylake(dclk, flits_per_clock):
+    """Ivy Bridge to Broadwell: four channels, four slices, two home agents, two links."""
+    imc, cbox, homes = boxes("imc", 4), boxes("cbox", 4), boxes("ha", 2)
+
+    def of(mask):
+        return missed(cbox, lambda code: event(code, mask, ",filter_opc=0x182"), event(0x00))
+
+    return {
+        **memory(imc, "cas_count_read", "cas_count_write", event(0x01, 0x0B), dclk),
+        **home(homes, 0x01),
+        **behind_the_fabric(homes, event(0x17, 1), event(0x1A, 0x0F)),
+        "cache.miss.latency": of(0x03),
+        "memory.local.read.latency": of(0x23),
+        "memory.remote.read.latency": of(0x83),
+        "fabric.clock.frequency": clock(cbox, event(0x00)),
+        **qpi(boxes("qpi", 2), flits_per_clock),
+        "io.coherent.clock.frequency": clock(["uncore_irp"], event(0x00)),
+        **pcu(*(event(0x80, None, f",occ_sel={i}") for i in (1, 2, 3)), event(0x00)),
+    }
+
+
+def ivt():
+    return {
+        **msr(CPUS),
+        **before_skylake("clockticks", 2),
+        "link.in.bandwidth": lines(boxes("qpi", 2), event(0x01, 2), size=8),
+    }
+
+
+def bdx():
+    """Devices are told by opcode, their writes by the number of a thread that no core has, too."""
+    cbox = boxes("cbox", 4)
+    writes = [
+        event(0x35, 1, f",tid_en=1,filter_opc={opcode:#05x},filter_tid=0x3e")
+        for opcode in (0x1C8, 0x180)
+    ]
+    return {
+        **before_skylake("clockticks", 1),
+        "pcie.inbound.read.bandwidth": lines(cbox, event(0x35, 1, ",filter_opc=0x19e")),
+        "pcie.inbound.write.bandwidth": lines(cbox, *writes),
+        "fabric.backpressure": share(cbox, [event(0x09)], [event(0x00)]),
+        **operations(["uncore_irp"], 0x13, "read", "itom", "rfo", "writeback"),
+    }
+
+
+def skx():
+    imc, dclk = boxes("imc", 6), event(0x00)
+    return {
+        **msr(CPUS),
+        **memory(imc, event(0x04, 3), event(0x04, 0x0C), event(0x01, 0x0B), dclk),
+        "dram.read.queue.latency": little(imc, event(0x80), event(0x10), dclk),
+        "dram.write.queue.latency": little(imc, event(0x81), event(0x20), dclk),
+        **behind_the_fabric(M2M2, event(0x37, 4), event(0x38, 0x10)),
+        **directory(M2M2, event(0x2E, 1)),
+        **of_skylake(CHA, event(0x00)),
+        **upi(boxes("upi", 3), True),
+        **iio(STACKS, "0x0f"),
+        **free(FREE, "in", 4, 4),
+        **free(FREE, "out", 4, 4),
         "pcie.clock.frequency": clock(FREE, "ioclk"),
-    },
+        **irp(IRP),
+        **operations(IRP, 0x10, "read", "itom", "rfo", "writeback"),
+        **pcu(*(event(0x80, mask) for mask in (0x40, 0x80, 0xC0)), event(0x00)),
+    }
+
+
+def icx():
+    imc, dclk = boxes("imc", 12), event(0x00)
+    queues = {  # of each pseudo-channel: occupancy, inserts
+        "read.queue.pch0": (event(0x80), event(0x10, 1)),
+        "read.queue.pch1": (event(0x81), event(0x10, 2)),
+        "write.queue.pch0": (event(0x82), event(0x20, 1)),
+        "write.queue.pch1": (event(0x83), event(0x20, 2)),
+    }
+    return {
+        **msr(CPUS),
+        **memory(imc, event(0x04, 0x0F), event(0x04, 0x30), event(0x01, 0x0B), dclk),
+        **{f"dram.{name}.latency": little(imc, *pair, dclk) for name, pair in queues.items()},
+        **persistent(boxes("imc_free_running", 4), "ddrt_read", "ddrt_write"),
+        **directory(M2M4, event(0x2E, 1)),
+        **since_ice_lake(CHA, event(0x00)),
+        "fabric.backpressure": share(CHA, [event(0xAF, 1)], [event(0x00)]),
+        **upi(boxes("upi", 3), True),
+        **iio(STACKS, "0xff"),
+        **free(FREE, "in", 8, 32),
+        "pcie.clock.frequency": clock(FREE, "ioclk"),
+        **irp(IRP),
+        **operations(IRP, 0x10, "itom", "rfo", "writeback"),
+        **pcu(*(event(0x80, mask) for mask in (0x40, 0x80, 0xC0)), event(0x00)),
+    }
+
+
+def spr():
+    imc = boxes("imc", 8)
+    return {
+        **msr(CPUS),
+        **memory(imc, "cas_count_read", "cas_count_write", event(0x02, 0xFF), event(0x01, 1)),
+        **behind_the_fabric(M2M4, "event=0x24,umask=0x304", "event=0x25,umask=0x1810"),
+        **persistent(M2M4, "event=0x24,umask=0x320", "event=0x25,umask=0x1880"),
+        **directory(M2M4, "event=0x21,umask=0x301"),
+        **since_ice_lake(CHA, event(0x01)),
+        **upi(boxes("upi", 4), False),
+        **iio(STACKS, "0xff"),
+        **free(FREE, "in", 8, 32),
+        "pcie.clock.frequency": clock(FREE, "ioclk"),
+        **irp(IRP),
+        **pcu(event(0x35), event(0x36), event(0x37), event(0x01)),
+    }
+
+
+def gnr():
+    """Two schedulers for each channel."""
+    imc, stacks, coherent = boxes("imc", 4), boxes("iio", 2), boxes("irp", 2)
+    free_running = boxes("iio_free_running", 2)
+    reads = [f"cas_count_read_sch{i}" for i in range(2)]
+    writes = [f"cas_count_write_sch{i}" for i in range(2)]
+    both, dclk = [event(0x05, 0xFF), event(0x06, 0xFF)], event(0x01, 1)
+    return {
+        "memory.read.bandwidth": lines(imc, *reads),
+        "memory.write.bandwidth": lines(imc, *writes),
+        "memory.bandwidth": lines(imc, *reads, *writes),
+        "memory.utilization": lambda n: 4 * share(imc, both, [dclk])(n),
+        "memory.clock.frequency": clock(imc, dclk),
+        "dram.activate.rate": rate(imc, event(0x02, 0xF7)),
+        "dram.activate.ratio": share(imc, [event(0x02, 0xF7)], both),
+        **behind_the_fabric(boxes("b2cmi", 4), "event=0x24,umask=0x104", "event=0x25,umask=0x110"),
+        **directory(boxes("b2cmi", 4), "event=0x21,umask=0x301"),
+        "memory.cxl.read.bandwidth": lines(["uncore_cxlcm_0"], event(0x41, 0x10)),
+        "memory.cxl.write.bandwidth": lines(["uncore_cxldp_0"], event(0x02, 0x20)),
+        **since_ice_lake(boxes("cha", 4), event(0x01)),
+        **upi(boxes("upi", 2), False),
+        **iio(stacks, "0xff"),
+        **free(free_running, "in", 8, 32),
+        "pcie.clock.frequency": clock(free_running, "ioclk"),
+        **irp(coherent),
+        "pcie.inbound.read.queue.latency": little(coherent, event(0x19), event(0x18), event(0x01)),
+        **pcu(event(0x35), event(0x36), event(0x37), event(0x01)),
+    }
+
+
+def moved(pmus, rd, wr, size=64):
+    return {
+        "memory.read.bandwidth": lines(pmus, rd, size=size),
+        "memory.write.bandwidth": lines(pmus, wr, size=size),
+        "memory.bandwidth": lines(pmus, rd, wr, size=size),
+    }
+
+
+def skl():
+    imc = ["uncore_imc"]
+    return {
+        **moved(imc, "data_reads", "data_writes"),
+        "memory.from.cpu.bandwidth": lines(imc, "ia_requests"),
+        "memory.from.gpu.bandwidth": lines(imc, "gt_requests"),
+        "memory.from.device.bandwidth": lines(imc, "io_requests"),
+    }
+
+
+def mtl():
+    imc = boxes("imc", 2)
+    return {
+        **moved(imc, event(0x3A), event(0x3B), 32),
+        "memory.bandwidth": lines(imc, event(0x3C), size=32),
+    }
+
+
+def knl():
+    imc, edc = boxes("imc", 6), boxes("edc_eclk", 8)
+    rd, wr, hits, misses = event(0x03, 1), event(0x03, 2), [1, 2], [4, 8]
+    cache = [event(0x02, mask) for mask in hits], [event(0x02, mask) for mask in hits + misses]
+    return {
+        **moved(imc, rd, wr),
+        "memory.utilization": lambda n: 4 * share(imc, [rd, wr], [event(0x00)])(n),
+        "memory.clock.frequency": clock(imc, event(0x00)),
+        "memory.package.read.bandwidth": lines(edc, event(0x01, 1)),
+        "memory.package.write.bandwidth": lines(edc, event(0x02, 1)),
+        "memory.package.clock.frequency": clock(edc, event(0x00)),
+        "memory.package.hit.ratio": share(boxes("edc_uclk", 8), *cache),
+    }
+
+
+def dmr():
+    free_running = boxes("iio_free_running", 2)
+    return {
+        **free(free_running, "in", 8, 4),
+        **free(free_running, "out", 8, 4),
+        "pcie.clock.frequency": clock(free_running, "clockticks"),
+    }
+
+
+FORMULAS = {
+    "ivt": ivt(),
+    "skx": skx(),
+    "icx": icx(),
+    "spr": spr(),
+    # On trees of tests/machines/make-intel:
+    "bdx": bdx(),
+    "gnr": gnr(),
+    "skl": skl(),
+    "adl": moved(boxes("imc_free_running", 2), "data_read", "data_write"),
+    "mtl": mtl(),
+    "knl": knl(),
+    "dmr": dmr(),
 }

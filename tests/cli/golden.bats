@@ -22,6 +22,8 @@ golden_of() {
 	golden_of explain-zen4.txt 0 --root "$ZEN4" explain memory.read.bandwidth
 	golden_of explain-ivt.txt 0 --root "$MACHINES/intel-ivt-1socket" explain memory.read.bandwidth
 	golden_of explain-spr.json 0 --root "$SPR" explain --json memory.utilization
+	golden_of explain-skx.txt 0 --root "$MACHINES/intel-skx-1socket" explain memory.read.bandwidth
+	golden_of explain-icx.txt 0 --root "$MACHINES/intel-icx-1socket" explain memory.read.bandwidth
 }
 
 @test "doctor" {
@@ -60,6 +62,25 @@ golden_of() {
 	golden_of overview-zen3.txt 0 --source "$SIM_ZEN3"
 	golden_of overview-zen4.txt 0 --source "$SIM_ZEN4"
 	golden_of overview-zen5.txt 0 --source "$SIM_ZEN5"
+	golden_of overview-ivt.txt 0 --source sim:ivt,step=1s
+	golden_of overview-skx.txt 0 --source sim:skx,step=1s
+	golden_of overview-icx.txt 0 --source sim:icx,step=1s
+}
+
+@test "the simulated machines: Intel before Sapphire Rapids" {
+	local machine
+
+	for machine in ivt skx icx; do
+		golden_of "mem-$machine.txt" 0 --source "sim:$machine,step=1s" mem --timeout 1
+		golden_of "mem-$machine.csv" 0 --source "sim:$machine,step=1s" \
+			mem --csv -I 10 --interval-count 3
+		helper check-sim "$machine" "$GOLDEN/mem-$machine.csv"
+		golden_of "link-$machine.txt" 0 --source "sim:$machine,step=1s" link --timeout 1
+	done
+	for machine in skx icx; do
+		golden_of "pcie-$machine.csv" 0 --source "sim:$machine,step=1s" stat -M "pcie.*" --timeout 1 --csv
+		helper check-sim "$machine" "$GOLDEN/pcie-$machine.csv"
+	done
 }
 
 @test "the simulated machines: text, CSV, JSON" {

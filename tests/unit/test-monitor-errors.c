@@ -77,7 +77,7 @@ static void a_guest_with_the_pmu_but_not_the_event(void **state)
 	toy_begin(&t, UNCORE_LEVEL_MACHINE);
 	u = t.u;
 	assert_non_null(uncore_hypervisor(u));
-	assert_fails(&t, uncore_monitor_add_metrics(t.m, "memory.read.queue.latency"), ENODEV,
+	assert_fails(&t, uncore_monitor_add_metrics(t.m, "dram.read.queue.latency"), ENODEV,
 		     "no formula for this CPU model");
 	assert_fails(&t, uncore_monitor_add_metrics(t.m, "power.package"), ENODEV,
 		     "It is a guest of an unknown hypervisor");

@@ -1,0 +1,57 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# Intel machines that no guest could be: trees that make-intel writes, with the simulations of tests/sim.
+
+load helpers
+
+setup_file() {
+	"$UNCORE_SOURCE_ROOT/tests/machines/make-intel" "$BATS_FILE_TMPDIR"
+	cp "$UNCORE_SOURCE_ROOT"/tests/sim/*.yaml "$BATS_FILE_TMPDIR"
+}
+
+@test "every event and every metric is what the rates say" {
+	local file
+
+	for file in "$BATS_FILE_TMPDIR"/*.yaml; do
+		helper check-sim "$file"
+	done
+}
+
+@test "every PMU of every machine is known, and each has a simulation" {
+	local tree
+
+	for tree in "$BATS_FILE_TMPDIR"/*/; do
+		expect 0 "$UNCORE" --root "$tree" list --json
+		helper check-list "$tree" <<<"$output"
+		grep -qx "machine: ./$(basename "$tree")" "$BATS_FILE_TMPDIR"/*.yaml || fail "$tree"
+	done
+}
+
+@test "the same words on all: explain memory.read.bandwidth" {
+	local tree
+
+	for tree in "$BATS_FILE_TMPDIR"/*/; do
+		case $tree in *dmr*) continue ;; esac
+		expect 0 "$UNCORE" --root "$tree" explain memory.read.bandwidth
+		shows formula evidence 'perf stat -a'
+	done
+}
+
+# The value of a row, as a whole number.
+value() {
+	expect 0 "$UNCORE" --source sim:skx,step=1s stat -j --timeout 1 "$@"
+	jq -s 'map(.value // .count) | add | round' <<<"$output"
+}
+
+@test "I/O by port: a bit of ch_mask for each root port, and a device is counted with its port" {
+	local read='pcie.inbound.read.bandwidth' one=event=0x83,umask=0x04,fc_mask=0x7
+
+	[ "$(value -M $read --port 0000:3a:01.0)" -eq \
+		$((4 * $(value -e "uncore_iio_2/$one,ch_mask=0x2/"))) ]
+	[ "$(value -M $read --port 0000:5d:02.0)" -eq \
+		$((4 * $(value -e "uncore_iio_3/$one,ch_mask=0x4/"))) ]
+	[ "$(value -M $read --device nvme0)" -eq \
+		$((4 * $(value -e "uncore_iio_2/$one,ch_mask=0x1/"))) ]
+	expect 0 "$UNCORE" --source sim:skx,step=1s pcie --timeout 1 --csv --per-port
+	golden pcie-ports-skx.csv <<<"$output"
+}
