@@ -8,7 +8,7 @@ const struct preset cli_presets[] = {
 	{"pcie",
 	 "pcie.inbound.read.bandwidth,pcie.inbound.write.bandwidth,"
 	 "pcie.outbound.read.bandwidth,pcie.outbound.write.bandwidth,"
-	 "pcie.in.bandwidth,pcie.out.bandwidth,pcie.inbound.read.latency",
+	 "pcie.inbound.read.latency,else,pcie.in.bandwidth,pcie.out.bandwidth",
 	 "PCIe traffic by root port and device", &out_ports, UNCORE_LEVEL_PORT},
 	{"link", "link.*", "Traffic between sockets and to accelerators", NULL, 0},
 	{"cache", "cache.*,fabric.*", "System-level caches and the fabric", NULL, 0},

@@ -46,7 +46,8 @@ static int add_what(struct cli *cli, const struct stat_options *o, struct uncore
 }
 
 /* A preset asks for several patterns and is content with any: a machine may have none of the
- * metrics of one, and the catalogue may not know any yet. */
+ * metrics of one, and the catalogue may not know any yet. What is behind "else" is for machines that
+ * have nothing of what is before it. */
 static int add_any(struct cli *cli, struct uncore_monitor *m, const char *list, const char *title)
 {
 	char *copy = cli_copy(list);
@@ -58,6 +59,10 @@ static int add_any(struct cli *cli, struct uncore_monitor *m, const char *list, 
 	int err = 0;
 
 	while ((pattern = strsep(&rest, ","))) {
+		if (strcmp(pattern, "else") == 0 && added)
+			break;
+		if (strcmp(pattern, "else") == 0)
+			continue;
 		err = uncore_monitor_add_metrics(m, pattern);
 		added = added || !err;
 		if (err && err != -ENODEV && err != -ENOENT)
