@@ -76,7 +76,8 @@ def without_rules(family):
 def refused_by_rule(pmu, both, plain, two):
     """What its family's rules exclude is an error before anything is opened."""
     for events, words in ((both, "exclude each other"), (f"{both},{plain}", "exclude each other"),
-                          (",".join(two), "one device"), ("{" + ",".join(two) + "}", "one device")):
+                          (",".join(two), "one device"), ("{" + ",".join(two) + "}", "one device"),
+                          (f"{pmu}/event=0x2,src_bdf=0x100/", "without src_bdf_en")):
         done, rows = stat(events)
         rig.ok(done.returncode == 2 and not rows and pmu in done.stderr and words in done.stderr,
                f"refused by a rule: {events}", done)
@@ -94,6 +95,9 @@ def refused_in_silence():
     two = [f"{pmu}/event=0x2,src_bdf={bdf:#x},src_bdf_en=0x1/" for bdf in (0x100, 0x200)]
     refused_by_rule(pmu, both, plain, two)
     asked = without_rules("nvidia-t410-pcie")
+    done, rows = stat(f"{pmu}/event=0x2,src_bdf=0x100/", *asked)
+    rig.ok(len(rows) == 1 and rows[0]["count"] == 0 and rows[0]["quality"] == "measured",
+           "a device without its enable bit: the driver counts nothing, as the rule says", done)
     counts = rig.perf(both, ["traffic", "step", STEP])
     rig.ok(counts[0].value is None, "perf: not counted", counts)
     done, rows = stat(both, *asked)

@@ -461,9 +461,9 @@ class T410(Nvidia):
     TERMS = {
         ("nvidia_ucf_pmu", "src_loc_cpu"): ["event=0x123,src_loc_cpu=1", "event=0x123,src_loc_cpu=1,src_rem=1",
                                             "event=0x124,src_loc_cpu=1,dst_loc_gmem=1,dst_rem=1"],
-        # A port mask and a BDF exclude each other; a BDF needs its enable bit, or nothing is counted.
+        # A port mask and a BDF exclude each other; a BDF without its enable bit is refused by a rule.
         ("nvidia_pcie_pmu", "src_rp_mask"): ["event=0x1,src_rp_mask=0xa5", "event=0x3,src_rp_mask=0x81,dst_rem=1"],
-        ("nvidia_pcie_pmu", "src_bdf"): ["event=0x2,src_bdf=0x2709,src_bdf_en=1", "event=0x2,src_bdf=0x2709"],
+        ("nvidia_pcie_pmu", "src_bdf"): ["event=0x2,src_bdf=0x2709,src_bdf_en=1"],
         ("nvidia_pcie_pmu", "src_bdf_en"): ["event=0x0,src_bdf=0x108,src_bdf_en=1,dst_loc_cmem=1"],
         ("nvidia_pcie_tgt_pmu", "dst_rp_mask"): ["event=0x1,dst_rp_mask=0xa5", "event=0x3,dst_rp_mask=0x81"],
         # Base and mask 0 are what the driver marks free slots with: it mixes them up.
