@@ -11,8 +11,8 @@ DIR has a tree for each machine. With PERF_DIR, perf reads its trees from there.
 
 `perf stat -vv` prints the perf_event_attr of every event before the kernel refuses it, which it
 must for each: so a tree has type numbers that no kernel has. Left out is what perfs do differently:
-a term beside an alias that sets it (6.1 adds up the bits of both, later ones and uncore replace),
-and config3 (6.1 has none)."""
+a term beside an alias that sets it (6.1 adds up the bits of both, later ones and uncore replace), an
+event whose name 6.1 takes for a raw code (imx8_ddr0/read/: 0xead), and config3 (6.1 has none)."""
 
 import collections
 import os
@@ -41,6 +41,7 @@ RECORD = re.compile(
 # Lines among and within the records: retries of 6.1; 6.12 looks for the names of configurations.
 NOISE = re.compile("^(Attempting|After|Required parameter|unknown term).*\n", re.M)
 FAILED = "sys_perf_event_open failed, error "
+RAW = re.compile("r[0-9a-f]+")
 TYPE = re.compile(r"^  type +(\d+)", re.M)
 
 
@@ -66,7 +67,11 @@ class Pmu:
             if not text.startswith("config3")
         }
         events = self.read_all(directory / "events")
-        self.aliases = {name: text for name, text in events.items() if "." not in name}
+        self.aliases = {
+            name: text
+            for name, text in events.items()
+            if "." not in name and not RAW.fullmatch(name)
+        }
 
     @staticmethod
     def read_all(directory):
