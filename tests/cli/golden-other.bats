@@ -40,6 +40,14 @@ golden_of() {
 	done
 }
 
+@test "pcie by root port and by device" {
+	golden_of pcie-neoverse.txt --source sim:neoverse,step=1s pcie --timeout 1
+	golden_of pcie-hip09.txt --source sim:hip09,step=1s pcie --timeout 1
+	expect 0 "$UNCORE" --source sim:hip09,step=1s pcie --timeout 1 --device mlx5_0
+	golden pcie-hip09-device.txt <<<"$output"
+	says 'left out: hisi-pcie/pcie.inbound.read.latency'
+}
+
 @test "explain" {
 	golden_of explain-hip08.txt --root "$MACHINES/hisilicon-hip08" explain memory.read.bandwidth
 	golden_of explain-hip09.txt --root "$MACHINES/hisilicon-hip09" explain memory.read.bandwidth
