@@ -60,3 +60,18 @@ matrix() {
 	matrix --csv
 	helper check-rows csv N=5 simulated <<<"$output"
 }
+
+# Every pair has a counter there, so that nothing is left out and nothing counted twice.
+@test "the pairs of the simulated Tegra410 are all of its memory traffic" {
+	local kind
+
+	expect 0 "$UNCORE" --source "$SIM_T410" stat -j --timeout 1 -M 'matrix.*,memory.*.bandwidth'
+	for kind in read write; do
+		jq -e -s --arg kind "$kind" 'map(select(.kind == "metric")) |
+			(map(select(.name | test("^matrix\\..*\\." + $kind + "\\.bandwidth$")).value) |
+				[length, add]) as [$pairs, $sum] |
+			(map(select(.name == "memory." + $kind + ".bandwidth").value)[0]) as $whole |
+			$pairs == 12 and ($sum - $whole | fabs) < 1e-7 * $whole' <<<"$output" >/dev/null ||
+			fail "$kind"
+	done
+}
