@@ -84,6 +84,28 @@ static int read_bound(struct unc_place *place, const char *file, uint64_t *out)
 	return err;
 }
 
+/* What the family's first name tells of a root port, this PMU's name must tell, too: a kernel that does
+ * not know the part gives it a name without. */
+static int check_name(struct unc_place *place)
+{
+	const char *full = place->pmu->family->patterns[0].name;
+	struct unc_text why = {0}, word = {0};
+
+	for (size_t i = 0; !why.len && i < place->rule->field_count; i++) {
+		unc_text_finish(&word);
+		unc_text_add(&word, "{%s}", place->rule->fields[i].word);
+		if (word.data && strstr(full, word.data) && !strstr(place->pattern, word.data))
+			unc_text_add(&why, "the name of %s does not tell its %s, as %s would",
+				     place->pmu->name, word.data, full);
+	}
+	why.failed |= word.failed;
+	unc_text_finish(&word);
+	if (!why.len && !why.failed)
+		return 0;
+	place->why = unc_text_take(&why);
+	return place->why ? 0 : -ENOMEM;
+}
+
 static int resolve(struct unc_place *place, const struct unc_topology *t)
 {
 	const struct unc_port_rule *rule = place->rule;
@@ -103,6 +125,7 @@ static int resolve(struct unc_place *place, const struct unc_topology *t)
 		place->why = strdup(rule->why);
 		return place->why ? 0 : -ENOMEM;
 	case UNC_PORTS_DVSEC:
+		return check_name(place);
 	case UNC_PORTS_SOCKET:
 		break;
 	}
@@ -256,10 +279,10 @@ static const char *why_unknown(struct uncore *u, const struct unc_device *d, con
 	for (size_t i = 0; i < u->ports.place_count; i++) {
 		const struct unc_place *place = &u->ports.places[i];
 
-		if (place->rule->kind == UNC_PORTS_DVSEC)
-			dvsec = place;
-		else if (place->why && !broken)
+		if (place->why && !broken)
 			broken = place;
+		else if (!place->why && place->rule->kind == UNC_PORTS_DVSEC)
+			dvsec = place;
 	}
 	if (u->ports.place_count && d->address.domain > UINT16_MAX)
 		unc_text_add(&why, "a driver made its segment (VMD) and does not say which root "

@@ -434,6 +434,20 @@ static void ports_that_name_no_pmu(void **state)
 	assert_unknown(m, "0000:03:00.0", "it has no capability (DVSEC 10de:4) that names its PMU");
 }
 
+/* A PMU that the kernel does not know by the part counts some root complex, and nobody knows which. */
+static void a_name_that_does_not_tell(void **state)
+{
+	struct machine *m = *state;
+
+	machine_pmu(&m->tree, "any_7", "10\n", "0\n");
+	put_dvsec(m, "0000:00:00.0", 0x118, 0x18, "\0\0\6\3\1");
+	open_toy(m, "toy_{socket}_rc_{rc}'}, {name: 'any_{index}", T410_RULE);
+	assert_ports(m->u, "any_7", 0,
+		     "! the name of any_7 does not tell its {rc}, as toy_{socket}_rc_{rc} would");
+	assert_unknown(m, "0000:00:00.0",
+		       "the name of any_7 does not tell its {rc}, as toy_{socket}_rc_{rc} would");
+}
+
 static void without_root_config_space_ends_early(void **state)
 {
 	struct machine *m = *state;
@@ -535,6 +549,7 @@ int main(void)
 		cmocka_unit_test(intel),
 		cmocka_unit_test(grace),
 		TEST(ports_that_name_no_pmu),
+		TEST(a_name_that_does_not_tell),
 		TEST(without_root_config_space_ends_early),
 		cmocka_unit_test(devices_by_name),
 		cmocka_unit_test(addresses_without_a_segment),
