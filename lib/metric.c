@@ -40,6 +40,21 @@ bool unc_metric_on(const struct uncore_metric *m, const struct uncore_pmu *pmu)
 	return true;
 }
 
+/* False where the PMU lacks a term that the event needs: then it has other events, as a PMU has under a
+ * name that the kernel gives to parts it does not know. */
+static bool has_terms(const struct unc_event_def *event, const struct uncore_pmu *pmu)
+{
+	const char *at = unc_event_terms(event, pmu);
+	struct unc_assignment a;
+
+	if (!at || at == event->alias || unc_pmu_load(pmu) < 0)
+		return at;
+	while (unc_assignment_next(&at, &a) == 1)
+		if (!unc_pmu_term(pmu, a.name))
+			return false;
+	return true;
+}
+
 bool unc_metric_broken_on(const struct uncore_metric *m, const struct uncore_pmu *pmu,
 			  struct unc_error *e)
 {
@@ -52,7 +67,7 @@ bool unc_metric_broken_on(const struct uncore_metric *m, const struct uncore_pmu
 		return true;
 	}
 	for (size_t i = 0; i < unc_formula_name_count(m->formula); i++)
-		if (!unc_event_terms(m->events[i], pmu))
+		if (!has_terms(m->events[i], pmu))
 			return false;
 	for (size_t i = 0; i < unc_formula_name_count(m->formula); i++)
 		if (unc_event_encode(m->events[i], pmu, &encoding, e) < 0)

@@ -168,6 +168,30 @@ static void parts_are_known_by_their_identifier(void **state)
 	}
 }
 
+/* What is known by its identifier is here; what it lacks there is no fault of the machine. */
+static void nothing_is_missing(void **state)
+{
+	size_t found = 0;
+	struct uncore *u;
+	struct tree t;
+
+	(void)state;
+	make_fallback(&t, "nvidia-t410-1socket", true);
+	u = scan(t.dir);
+	assert_int_equal(uncore_diagnose(u), 0);
+	for (size_t i = 0; i < uncore_finding_count(u); i++) {
+		const struct uncore_finding *f = uncore_finding_at(u, i);
+
+		if (strncmp(f->subject, "nvidia-", 7) == 0) {
+			assert_int_equal(f->verdict, UNCORE_VERDICT_OK);
+			found++;
+		}
+	}
+	assert_int_equal(found, 3);
+	uncore_free(u);
+	tree_remove(&t);
+}
+
 /* Of Grace's links between sockets there is no tree. */
 static void a_part_without_a_tree(void **state)
 {
@@ -257,6 +281,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(parts_are_known_by_their_identifier),
+		cmocka_unit_test(nothing_is_missing),
 		cmocka_unit_test(a_part_without_a_tree),
 		cmocka_unit_test(a_kernel_without_the_second_filter),
 		cmocka_unit_test(tegra410_under_graces_names),
