@@ -54,9 +54,9 @@ def home(pmus, code):
         f"{prefix}.{who}.{kind}.bandwidth": lines(pmus, event(code, mask))
         for prefix, who, kind, mask in (
             ("memory", "local", "read", 1),
-            ("memory", "remote", "read", 2),
+            ("memory", "served", "read", 2),
             ("memory", "local", "write", 4),
-            ("memory", "remote", "write", 8),
+            ("memory", "served", "write", 8),
             ("matrix", "remote.memory", "read", 2),
             ("matrix", "remote.memory", "write", 8),
         )
@@ -105,8 +105,13 @@ def since_ice_lake(pmus, cycles):
 
     local = ("c816fe01", "c896fe01", "c806fe01", "c886fe01", "c80efe01", "c88efe01")
     remote = ("c8177e01", "c8977e01", "c8077e01", "c8877e01", "c80f7e01", "c88f7e01")
+    # From Sapphire Rapids on the clock is event 1, and another bit is in the mask of lookups.
+    kind = "0x1bc1" if cycles == "event=0x00" else "0x1fc1"
+    lookups, misses = f"event=0x34,umask={kind}ff", f"event=0x34,umask={kind}01"
     return {
         **slices(pmus, cycles),
+        "cache.hit.ratio": lambda n: 1 - total(n, pmus, misses) / total(n, pmus, lookups),
+        "cache.read.requests": lambda n: total(n, pmus, lookups),
         "cache.miss.latency": of("0xc817fe01"),
         "memory.read.latency": of("0xc8178601"),
         "memory.local.read.latency": of("0xc816fe01"),

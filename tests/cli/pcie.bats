@@ -50,7 +50,7 @@ value() {
 	jq -n -e --argjson a "$all" --argjson b "$one" --argjson c "$other" \
 		'(($a - $b - $c) | fabs) < 3 and (($b / $a - 0.75) | fabs) < 1e-6' || fail "$all $one $other"
 	pcie --device mlx5_0
-	shows 'Restricted to device=mlx5_0'
+	shows 'restricted by device=mlx5_0'
 }
 
 @test "--port takes an address or the PMUs' numbers; what there is not is a clear error" {
@@ -67,6 +67,19 @@ value() {
 		<<<"$output" | sort -u)" = 15753846154 ] || fail 'PCIe 5.0 x4 carries 15.75 GB/s'
 	pcie --csv
 	helper check-rows csv simulated <<<"$output"
+}
+
+@test "a PMU that counts more than one root port is not taken for that port" {
+	expect 0 "$UNCORE" --source sim:skx,step=1s pcie
+	shows $'\nuncore_iio_0 +63' '0000:02:00.0 card0'
+	[[ ! $output =~ 0000:00:1c.0 ]] || fail 'the whole stack as its root port'
+	expect 0 "$UNCORE" --source sim:skx,step=1s pcie --device card0
+	says 'what is counted for (card0|0000:02:00.0) is uncore_iio_0'
+}
+
+@test "a sum of nothing is not 0" {
+	pcie --to cxl
+	[[ $output =~ sum\ +- ]] || fail 'a sum where nothing was counted'
 }
 
 @test "machines whose ports cannot be told apart have a line for each PMU" {

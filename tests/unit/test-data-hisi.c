@@ -36,7 +36,7 @@ static const struct expected ddrc_v1[] = {
 	DDRC(0x01, 0x00),
 	RATE("memory.read.requests", "read_commands", 0x03),
 	RATE("memory.write.requests", "write_commands", 0x02),
-	RATE("memory.activates", "activates", 0x05),
+	RATE("dram.activate.rate", "activates", 0x05),
 };
 
 static const struct expected ddrc_v2[] = {

@@ -115,7 +115,7 @@ static void shared_units(void **state)
 
 static const struct wide dmc620[] = {
 	{"memory.requests", "transfers / seconds", {{"transfers", 0, 0, 0x12 << 3 | 1 << 9}}},
-	{"memory.activates", "activates / seconds", {{"activates", 0, 0, 0x11 << 3 | 1 << 9}}},
+	{"dram.activate.rate", "activates / seconds", {{"activates", 0, 0, 0x11 << 3 | 1 << 9}}},
 	{"memory.controller.clock.frequency",
 	 "cycles / source_count(cycles) / seconds",
 	 {{"cycles", 0, 0, 0}}},
@@ -193,7 +193,7 @@ static const struct expected mcu[] = {
 	{"memory.bandwidth",
 	 "(reads + writes) * 64 / seconds",
 	 {{"reads", 0x0f}, {"writes", 0x10}}},
-	RATE("memory.activates", "activates", 0x01),
+	RATE("dram.activate.rate", "activates", 0x01),
 	CLOCK("memory.controller.clock.frequency", 0x00),
 };
 
@@ -244,7 +244,7 @@ static void marvell_caches(void **state)
 static const struct expected ddr[] = {
 	RATE("memory.read.requests", "reads", 101),
 	RATE("memory.write.requests", "writes", 100),
-	RATE("memory.activates", "activates", 13),
+	RATE("dram.activate.rate", "activates", 13),
 	CLOCK("memory.controller.clock.frequency", 45),
 };
 
@@ -333,7 +333,7 @@ static const struct expected drw[] = {
 	{"memory.bandwidth",
 	 "(reads + writes + partial_writes) * 64 / seconds",
 	 {{"reads", 0x2}, {"writes", 0x1}, {"partial_writes", 0x3}}},
-	RATE("memory.activates", "activates", 0xc),
+	RATE("dram.activate.rate", "activates", 0xc),
 	CLOCK("memory.controller.clock.frequency", 0x80),
 };
 
