@@ -136,8 +136,14 @@ static void put_grid(struct grid *g, const char *kind, struct buffer *to)
 static void put_place(struct out *out, const struct uncore_row *place)
 {
 	static const char *const kinds[] = {"read", "write"};
+	static const struct word common[] = {{"cpu", 3}, {"device", 6}, {"remote", 6}};
 	struct grid g = {.out = out, .place = place};
 
+	/* These are everywhere; what a machine cannot tell of them is to be seen. */
+	for (size_t i = 0; i < sizeof(common) / sizeof(common[0]); i++)
+		add_word(&g.from, common[i]);
+	add_word(&g.to, (struct word){"memory", 6});
+	add_word(&g.to, common[2]);
 	for (size_t i = 0; i < out->kept_count; i++) {
 		if (!same_place(out->kept[i].row, place))
 			continue;

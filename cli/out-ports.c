@@ -125,6 +125,26 @@ static void put_share(struct table *t, const struct out *out, const struct uncor
 		table_cell(t, "%s", line->port ? "?" : "");
 }
 
+/* Where a PMU counts several ports as one: what is behind them. */
+static void put_known(struct buffer *to, const struct uncore *u, const struct uncore_pmu *pmu)
+{
+	for (size_t i = 0; i < uncore_device_count(u); i++) {
+		const struct uncore_device *d = uncore_device_at(u, i);
+		struct buffer below = {0};
+		bool counts = false;
+
+		for (size_t k = 0; d->is_port && !counts && k < uncore_device_pmu_count(d); k++)
+			counts = uncore_device_pmu_at(d, k) == pmu;
+		if (counts)
+			ports_below(&below, u, d);
+		if (below.len) {
+			buffer_add(&below, "", 1);
+			buffer_printf(to, "%s%s", to->len ? "; " : "", below.data);
+		}
+		buffer_free(&below);
+	}
+}
+
 static void put_line(struct out *out, const struct columns *c, struct table *t,
 		     const struct uncore_row *row)
 {
@@ -136,6 +156,8 @@ static void put_line(struct out *out, const struct columns *c, struct table *t,
 	put_share(t, out, row);
 	if (row->port)
 		ports_below(&below, out->setup.machine, row->port);
+	else if (row->pmu)
+		put_known(&below, out->setup.machine, row->pmu);
 	buffer_add(&below, "", 1);
 	table_end_row(t, below.data);
 	buffer_free(&below);
@@ -166,7 +188,7 @@ static void put_sum(struct out *out, const struct columns *c, struct table *t)
 	table_cell(t, "%s", "");
 	for (size_t i = 0; i < c->count; i++) {
 		struct uncore_row sum = {.unit = "B/s", .quality = UNCORE_MEASURED};
-		bool adds = true;
+		bool adds = true, any = false;
 
 		for (size_t k = 0; k < out->kept_count; k++) {
 			const struct uncore_row *row = out->kept[k].row;
@@ -175,9 +197,13 @@ static void put_sum(struct out *out, const struct columns *c, struct table *t)
 				continue;
 			adds = adds && strcmp(row->unit, "B/s") == 0;
 			sum.value += isfinite(row->value) ? row->value : 0;
+			any = any || isfinite(row->value);
 			if (row->quality > sum.quality)
-				sum.quality = row->quality;
+				sum.quality = row->quality == UNCORE_UNAVAILABLE ? UNCORE_PARTIAL
+										 : row->quality;
 		}
+		if (!any)
+			sum.value = NAN;
 		if (adds)
 			put_value(t, &sum);
 		else
@@ -186,11 +212,24 @@ static void put_sum(struct out *out, const struct columns *c, struct table *t)
 	table_end_row(t, NULL);
 }
 
-/* What the values are restricted to: the same for all rows, as the options say it. */
-static void put_filter(const struct out *out)
+static void put_legend(const struct out *out)
 {
-	if (out->kept_count && out->kept[0].row->filter)
-		buffer_printf(out->to, "Restricted to %s\n", out->kept[0].row->filter);
+	bool ports = false, directed = false;
+
+	for (size_t i = 0; i < out->kept_count; i++) {
+		ports = ports || out->kept[i].row->port;
+		directed = directed || strstr(out->kept[i].row->name, "bound.");
+	}
+	if (directed)
+		buffer_puts(out->to,
+			    "IN: devices reach memory (DMA). OUT: CPUs reach devices (MMIO).\n");
+	else
+		buffer_puts(out->to, "IN, OUT: by direction, whoever asked.\n");
+	if (ports)
+		buffer_puts(out->to,
+			    "OF LINK: the largest of them, of what the link carries in one "
+			    "direction. What does not\npass a root port shown here is not in the "
+			    "sum.\n");
 }
 
 static void ports_begin(struct out *out)
@@ -207,7 +246,6 @@ static void ports_end(struct out *out)
 
 	out_text_header(out);
 	out_text_time(out);
-	put_filter(out);
 	for (size_t i = 0; i < out->kept_count; i++)
 		add_column(&c, out->kept[i].row->name);
 	for (size_t i = 0; i < c.count; i++)
@@ -219,10 +257,7 @@ static void ports_end(struct out *out)
 		put_sum(out, &c, &t);
 	table_print(&t, out->to);
 	table_free(&t);
-	buffer_puts(
-		out->to,
-		"IN: devices reach memory (DMA). OUT: CPUs reach devices (MMIO). OF LINK: the largest "
-		"of them,\nof what the link carries in one direction.\n");
+	put_legend(out);
 	out_reasons(out, NULL, NULL);
 }
 

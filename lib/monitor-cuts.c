@@ -216,10 +216,14 @@ static void add_port(struct cutter *x, const struct unc_port *port)
 	x->ways[x->way_count++] = way;
 }
 
+/* All that the PMU counts. Where it could tell ports apart and this one has no number, more than the
+ * port is behind it: an I/O stack has functions without a root port, too. */
 static void add_whole(struct cutter *x)
 {
-	x->ways[x->way_count++] =
-		(struct way){.port = x->port_count == 1 ? x->ports[0].device : NULL};
+	bool is_port = x->port_count == 1 &&
+		       (has_bit(&x->ports[0]) || !x->family->filters[UNC_FILTER_PORT].title);
+
+	x->ways[x->way_count++] = (struct way){.port = is_port ? x->ports[0].device : NULL};
 }
 
 static const struct unc_port *find_port(const struct cutter *x, const struct uncore_device *device)
