@@ -331,7 +331,7 @@ void stat_options_parse(struct stat_options *o, struct cli *cli, const struct pr
 	}
 	argp_parse(&argp, argc, argv, ARGP_IN_ORDER | ARGP_NO_HELP, NULL, &p);
 	if (!o->output)
-		o->output = preset && preset->text ? preset->text : &out_text;
+		o->output = preset && preset->text && !o->what_count ? preset->text : &out_text;
 	if (preset && o->level == UNCORE_LEVEL_MACHINE)
 		o->level = preset->level;
 	if (preset && !o->interval_ns && !o->command && !o->timeout_ns)

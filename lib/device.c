@@ -109,8 +109,12 @@ int uncore_device_find(struct uncore *u, const char *name, const struct uncore_d
 {
 	struct unc_pci_address address;
 	bool has_domain;
-	int err = unc_ports_load(u);
+	int err;
 
+	if (!u->scanned)
+		return unc_fail(&u->error, EINVAL,
+				"the machine is not scanned: uncore_scan() first");
+	err = unc_ports_load(u);
 	if (err)
 		return err;
 	if (unc_pci_parse(name, &address, &has_domain))

@@ -193,12 +193,13 @@ static void add_sample(struct unc_ibs *ibs, const struct unc_ibs_layout *layout,
 	struct unc_ibs_op op;
 	uint32_t raw = 0;
 
+	/* Samples of other events in a recording are as long as these ask for. */
+	if (layout->ids && size >= layout->id_at + sizeof(uint64_t) && !is_ours(layout, payload))
+		return;
 	if (size < layout->skip + sizeof(raw)) {
 		ibs->counts.broken++;
 		return;
 	}
-	if (!is_ours(layout, payload))
-		return;
 	memcpy(&raw, payload + layout->skip, sizeof(raw));
 	if (raw > size - layout->skip - sizeof(raw) ||
 	    unc_ibs_decode(payload + layout->skip + sizeof(raw), raw, &op) < 0)

@@ -330,6 +330,8 @@ static void judge_ceiling(struct maker *m)
 {
 	double value = m->row->value, ceiling = m->line->ceiling;
 
+	if (m->line->limit > ceiling)
+		ceiling = m->line->limit;
 	if (value > OVER_CEILING * ceiling)
 		judge(m, UNCORE_SUSPECT,
 		      "%llu.%02llu GB/s are more than the ceiling of %llu.%02llu GB/s",

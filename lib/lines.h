@@ -26,6 +26,7 @@ struct unc_line {
 	const struct uncore_device *port;  /* NULL: of several places, or of none */
 	const char *role, *filter;         /* NULL: not told; none */
 	double ceiling;                    /* NaN: not known */
+	double limit; /* above the ceiling for links that go slower when idle; else NaN */
 	double memory_peak;                /* for the formula; NaN: not known */
 	const char *peak_why;              /* NULL, or why the machine's is not */
 	int absent; /* a socket that should be in the sum and has no PMU; -1: none */

@@ -239,6 +239,7 @@ static bool by_numbers(const struct cutter *x, const struct unc_port_choice *cho
 		       struct unc_port *port)
 {
 	uint64_t socket = UINT64_MAX, rc = UINT64_MAX;
+	bool numbered = false;
 
 	for (size_t i = 0; i < x->family->pattern_count; i++) {
 		const char *pattern = x->family->patterns[i].name;
@@ -251,10 +252,14 @@ static bool by_numbers(const struct cutter *x, const struct unc_port_choice *cho
 	if (socket != choice->socket || rc != choice->rc)
 		return false;
 	*port = (struct unc_port){.index = (int)choice->index};
-	for (size_t i = 0; i < x->port_count; i++)
-		if (x->ports[i].index == port->index)
+	for (size_t i = 0; i < x->port_count; i++) {
+		if (x->ports[i].index == port->index) {
 			*port = x->ports[i];
-	return true;
+			return true;
+		}
+		numbered = numbered || has_bit(&x->ports[i]);
+	}
+	return !numbered; /* where numbers are known, this is none of them */
 }
 
 /* One number for several ports, where the user does not want one each. */

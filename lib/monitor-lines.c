@@ -181,6 +181,8 @@ static int add_line(struct uncore_monitor *m, const struct unc_item *item, struc
 	line->formula = item->metric ? item->metric->formula : NULL;
 	line->filter = item->filter;
 	line->ceiling = line_ceiling(m, item, line);
+	/* The speed was that of the moment of the scan: an idle device may have been asleep. */
+	line->limit = line->port && isfinite(line->ceiling) ? line->port->max_rate : NAN;
 	if (line->formula && unc_formula_has_peak(line->formula)) {
 		line->memory_peak = line_peak(m, item, line);
 		line->peak_why = uncore_memory_get(m->machine)->why;

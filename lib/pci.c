@@ -185,17 +185,23 @@ static double code_share(double speed)
 	return 0;
 }
 
+static double rate_of(double speed, unsigned width)
+{
+	double share = code_share(speed);
+
+	return share > 0 && width ? speed * 1e9 * share * width / 8 : NAN;
+}
+
 static void read_link(struct uncore_device *d)
 {
 	const struct unc_device *device = unc_device(d);
-	double share;
 
 	d->speed = read_speed(device, "current_link_speed");
 	d->max_speed = read_speed(device, "max_link_speed");
 	d->width = read_width(device, "current_link_width");
 	d->max_width = read_width(device, "max_link_width");
-	share = code_share(d->speed);
-	d->link_rate = share > 0 && d->width ? d->speed * 1e9 * share * d->width / 8 : NAN;
+	d->link_rate = rate_of(d->speed, d->width);
+	d->max_rate = rate_of(d->max_speed, d->max_width);
 }
 
 /* ---- one device ---- */

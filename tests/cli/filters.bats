@@ -43,8 +43,8 @@ encodes() {
 	encodes '--device 0002:83:00.1' pcie.inbound.read.bandwidth \
 		'nvidia_pcie_pmu_0_rc_1 0x0 0x1830100 0x0'
 	# 0x3 in bits 3-10, as of a device without known addresses no better is known.
-	encodes '--port 0:0:0,0:0:1' pcie.outbound.read.bandwidth \
-		'nvidia_pcie_tgt_pmu_0_rc_0 0x18 0x0 0x0'
+	encodes '--port 0:1:1,0:1:2' pcie.outbound.read.bandwidth \
+		'nvidia_pcie_tgt_pmu_0_rc_1 0x30 0x0 0x0'
 	expect 0 filtered stat --dry-run -j -M pcie.outbound.read.bandwidth --address 0x10000/256
 	[ "$(jq -c '.config[:3]' <<<"$output" | sort -u)" = '["0x800","0x10000","0xffffffffffffff00"]' ]
 }
