@@ -5,8 +5,14 @@
 #include <string.h>
 
 #define PCI_VENDOR 0x00
+#define PCI_COMMAND 0x04
 #define PCI_CLASS 0x08
 #define PCI_HEADER 0x0c
+#define PCI_BUSES 0x18
+#define PCI_IO_WINDOW 0x1c
+#define PCI_MEMORY_WINDOW 0x20
+#define PCI_PREFETCH_WINDOW 0x24
+#define PCI_CAPABILITIES 0x34
 #define PCI_CONFIG_SIZE 4096
 
 #define CPUNODEID 0xc0
@@ -20,6 +26,19 @@
 #define VENDOR_INTEL 0x8086
 #define CLASS_SYSTEM_PERIPHERAL 0x08800000u
 #define MULTIFUNCTION 0x00800000u
+
+/* Of a PCI Express root port: its one capability begins at 0x40. */
+#define ROOT_PORT_ID 0x2030u
+#define CLASS_BRIDGE 0x06040000u
+#define HEADER_BRIDGE 0x00010000u
+#define STATUS_CAPABILITIES 0x00100000u
+#define EXPRESS 0x40
+#define EXPRESS_ROOT_PORT 0x00420010u /* id 0x10, no next one, version 2, type 4 */
+#define LINK_CAPABILITIES 0x4c
+#define LINK_STATUS 0x50
+#define LINK_8GT_X16 0x103u
+#define NO_IO 0x000000f0u     /* the base above the limit */
+#define NO_MEMORY 0x0000fff0u /* the same */
 
 uint64_t pci_config(uint32_t bdf)
 {
@@ -47,6 +66,22 @@ void pci_add(const struct pci_device *devices, const uint8_t *buses, unsigned so
 		if (d->type)
 			intel_window_add(d->type, socket, d->instance, pci_config(bdf));
 	}
+}
+
+void pci_root_port(uint32_t bdf, uint8_t below)
+{
+	pci_set(bdf, PCI_VENDOR, ROOT_PORT_ID << 16 | VENDOR_INTEL);
+	pci_set(bdf, PCI_COMMAND, STATUS_CAPABILITIES);
+	pci_set(bdf, PCI_CLASS, CLASS_BRIDGE);
+	pci_set(bdf, PCI_HEADER, HEADER_BRIDGE);
+	pci_set(bdf, PCI_BUSES, (uint32_t)below << 16 | (uint32_t)below << 8 | bdf >> 8);
+	pci_set(bdf, PCI_IO_WINDOW, NO_IO);
+	pci_set(bdf, PCI_MEMORY_WINDOW, NO_MEMORY);
+	pci_set(bdf, PCI_PREFETCH_WINDOW, NO_MEMORY);
+	pci_set(bdf, PCI_CAPABILITIES, EXPRESS);
+	pci_set(bdf, EXPRESS, EXPRESS_ROOT_PORT);
+	pci_set(bdf, LINK_CAPABILITIES, LINK_8GT_X16);
+	pci_set(bdf, LINK_STATUS, LINK_8GT_X16 << 16);
 }
 
 void pci_ubox(uint32_t bdf, unsigned socket)

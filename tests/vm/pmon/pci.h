@@ -30,6 +30,9 @@ struct pci_device {
  */
 void pci_add(const struct pci_device *devices, const uint8_t *buses, unsigned socket);
 
+/* A PCI Express root port with an empty bus below it. */
+void pci_root_port(uint32_t bdf, uint8_t below);
+
 /* Fills in 32 bits that the guest can read. */
 void pci_set(uint32_t bdf, unsigned offset, uint32_t value);
 

@@ -224,11 +224,25 @@ static const struct pci_device devices[] = {
 	{.id = 0},
 };
 
+/* Root ports, so that stacks can be counted by port: stack (by its bus) and device. Bus 0 of the first
+ * socket is QEMU's own. */
+static const uint8_t ports[][2] = {{1, 0}, {1, 2}, {2, 1}, {3, 3}};
+
+static void add_ports(const uint8_t *bus)
+{
+	for (unsigned i = 0; i < sizeof(ports) / sizeof(*ports); i++) {
+		uint8_t root = bus[ports[i][0]], device = ports[i][1];
+
+		pci_root_port(PCI_BDF(root, device, 0), (uint8_t)(root + 1 + device));
+	}
+}
+
 static void add_socket(unsigned socket)
 {
 	const uint8_t *bus = buses[socket];
 
 	pci_add(devices, bus, socket);
+	add_ports(bus);
 	pci_ubox(PCI_BDF(bus[0], 8, 0), socket);
 	pci_set(PCI_BDF(bus[1], 30, 3), CAPID6, CHAS);
 	for (unsigned link = 0; link < 3; link++)
