@@ -25,6 +25,10 @@
 #define CAPABILITIES 0x19ff /* those of Zen 4 in the lowest 12 bits, and the filter */
 #define VECTOR_VALID 0x101  /* offset 1 of the interrupt's vector */
 
+#define APIC_ERRORS 0x280
+#define APIC_VECTOR_1 0x510
+#define APIC_MASKED (1 << 16)
+
 #define OP_ENABLE (UINT64_C(1) << 17)
 #define OP_VALID (UINT64_C(1) << 18)
 #define LOAD 1
@@ -52,11 +56,12 @@ static struct {
 	unsigned op; /* the present one */
 } cpus[RIG_MAX_CPUS];
 
-/* Entry 1 of the vectors that AMD's APICs have more of: masked, so that it is free to take. */
+/* Entry 1 of the vectors that AMD's APICs have more of: masked, so that it is free to take. QEMU's has
+ * none, and a write to it is an error, which the kernel must not see when it wakes a CPU up. */
 bool ibs_apic_read(uint32_t reg, uint32_t *value)
 {
-	*value = 1 << 16;
-	return reg == 0x510;
+	*value = reg == APIC_VECTOR_1 ? APIC_MASKED : 0;
+	return reg == APIC_VECTOR_1 || reg == APIC_ERRORS;
 }
 
 void ibs_cpuid(uint32_t r[4])
