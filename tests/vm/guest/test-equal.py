@@ -199,6 +199,8 @@ def perf_values(member, number, counts, place):
             continue
         pmu = member.pmus[int(index or 0)]
         key = {"all": None, "socket": c.socket, "each": (pmu, c.cpu)}[place]
+        if place == "socket" and c.value is None and c.socket not in map(rig.socket_of, PMUS[pmu].cpus):
+            continue  # perf has a line for each socket, whether the PMU is there or not
         sound = c.value is not None and c.share == 100 and (key, index) not in seen
         seen.add((key, index))
         before = values.get(key, 0)
