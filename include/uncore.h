@@ -221,7 +221,7 @@ struct uncore_device {
 	double speed, max_speed;             /* of the link above (of a port: below), GT/s; NaN */
 	unsigned width, max_width;           /* lanes; 0: no link, or unknown */
 	double link_rate; /* B/s in each direction at `speed` and `width`, after the line code; NaN */
-	double max_rate;  /* the same at `max_speed` and `max_width` */
+	double max_rate;          /* the same at `max_speed` and `max_width` */
 	int rc_socket, rc, index; /* root ports: socket, root complex and port in the numbers of
 				     the PMUs that count them; -1: they have none */
 	const char *unknown;      /* root ports: why no PMU is known to count it; NULL */

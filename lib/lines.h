@@ -26,10 +26,10 @@ struct unc_line {
 	const struct uncore_device *port;  /* NULL: of several places, or of none */
 	const char *role, *filter;         /* NULL: not told; none */
 	double ceiling;                    /* NaN: not known */
-	double limit; /* above the ceiling for links that go slower when idle; else NaN */
-	double memory_peak;                /* for the formula; NaN: not known */
-	const char *peak_why;              /* NULL, or why the machine's is not */
-	int absent; /* a socket that should be in the sum and has no PMU; -1: none */
+	double limit;         /* above the ceiling for links that go slower when idle; else NaN */
+	double memory_peak;   /* for the formula; NaN: not known */
+	const char *peak_why; /* NULL, or why the machine's is not */
+	int absent;           /* a socket that should be in the sum and has no PMU; -1: none */
 	bool snapshot;
 	size_t left_out;      /* PMUs that should be in the sum and could not be planned */
 	const char *left_why; /* of the first of them */

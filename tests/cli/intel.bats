@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 # Intel machines that no guest could be: trees that make-intel writes, with the simulations of tests/sim.
 
+# shellcheck disable=SC2030,SC2031 # $output is that of run, in the test that reads it
 load helpers
 
 setup_file() {

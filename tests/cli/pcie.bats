@@ -23,7 +23,7 @@ value() {
 }
 
 @test "the ports add up to what the root complexes count without a filter" {
-	local name sums totals
+	local sums totals
 
 	pcie -j
 	sums=$(jq -s -c 'map(select(.unit == "B/s")) | group_by(.name) |
