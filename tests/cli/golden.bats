@@ -102,6 +102,8 @@ golden_of() {
 	golden_of matrix-t410.txt 0 --source "$SIM_T410" matrix
 	golden_of pcie-t410.csv 0 --source "$SIM_T410" stat -M "pcie.*" --timeout 1 --csv
 	golden_of pcie-each-t410.csv 0 --source "$SIM_T410" stat -M "pcie.*" --timeout 1 --csv --no-merge
+	golden_of link-gpu-t410.csv 0 --source "$SIM_T410" stat --gpu 1 --timeout 1 --csv \
+		-M 'nvidia-t410-nvlink-c2c/link.*.latency,nvidia-t410-nvlink-c2c/link.*.requests'
 	golden_of link-t410.jsonl 0 --source "$SIM_T410" link -j -I 10 --interval-count 3
 	golden_of mem-grace.csv 0 --source "$SIM_GRACE" mem --csv -I 10 --interval-count 3
 	golden_of cache-grace.jsonl 0 --source "$SIM_GRACE" cache -j --timeout 1
