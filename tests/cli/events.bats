@@ -127,8 +127,8 @@ plan_of_pmus() {
 }
 
 @test "a metric that this machine cannot count: why; exit 3" {
-	refuses 3 "$UNCORE" --root "$SPR" stat --dry-run -M cache.hit.ratio
-	says cache.hit.ratio
+	refuses 3 "$UNCORE" --root "$SPR" stat --dry-run -M cache.refills
+	says cache.refills
 }
 
 @test "nothing is planned when one of several is wrong" {

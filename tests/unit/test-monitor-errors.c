@@ -54,8 +54,8 @@ static void a_metric_that_cannot_be_counted_here(void **state)
 
 	(void)state;
 	toy_play(&t, UNCORE_LEVEL_MACHINE);
-	assert_fails(&t, uncore_monitor_add_metrics(t.m, "cache.hit.ratio"), ENODEV,
-		     "cache.hit.ratio: nothing on this machine can count it: the catalogue has it "
+	assert_fails(&t, uncore_monitor_add_metrics(t.m, "cache.refills"), ENODEV,
+		     "cache.refills: nothing on this machine can count it: the catalogue has it "
 		     "for other PMUs than those of this machine");
 	assert_fails(&t, uncore_monitor_add_metrics(t.m, "power.package"), ENODEV,
 		     "for other PMUs than those of this machine");
