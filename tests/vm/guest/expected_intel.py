@@ -3,8 +3,8 @@
 ivytown, skylakex, icelakex and sapphirerapids, its driver's free-running counters, perf's iostat.c. What
 a formula gets: see test-metrics.py."""
 
-IMC, CHA, CBOX, HA = "uncore_imc_[0-9]*", "uncore_cha_*", "uncore_cbox_*", "uncore_ha_*"
-M2M, UPI, QPI, PCU = "uncore_m2m_*", "uncore_upi_*", "uncore_qpi_*", "uncore_pcu"
+IMC, CHA, CBOX = "uncore_imc_[0-9]*", "uncore_cha_*", "uncore_cbox_*"
+M2M, UPI, PCU = "uncore_m2m_*", "uncore_upi_*", "uncore_pcu"
 IIO, FREE, IRP = "uncore_iio_[0-9]*", "uncore_iio_free_running_*", "uncore_irp*"
 IMC_FREE = "uncore_imc_free_running_*"
 
@@ -178,18 +178,6 @@ def upi(twenty_lanes):
     return table
 
 
-def qpi():
-    """8 bytes a flit, two flits a clock."""
-    sent, other, cycles = event(0, 2), event(0, 4), event(0x14)
-    return {
-        "link.out.bandwidth": rate(QPI, sent, size=8),
-        "link.in.bandwidth": rate(QPI, event(1, 2), size=8),
-        "link.clock.frequency": clock(QPI, cycles),
-        "link.out.utilization": share(QPI, [sent, other], [cycles], 1 / 2),
-        "power.link.out.l0p.ratio": share(QPI, [event(0x0D)], [cycles]),
-    }
-
-
 def pcu(c0, c3, c6, cycles):
     """Cores of all sockets, counted each cycle of their own."""
     def cores(terms):
@@ -245,12 +233,8 @@ def irp(**operations):
 
 ACTIVATES = event(1, 0x0B)
 FAMILIES = {
-    "ivt": {
-        "intel-imc": controllers(event(4, 3), event(4, 0x0C), ACTIVATES, event(0xFF)),
-        "intel-ha": {**home(HA, 1), **behind(HA, event(0x17, 1), event(0x1A, 0x0F))},
+    "ivt": {  # this guest has no more boxes
         "intel-cbox": boxes(event(0)),
-        "intel-qpi": qpi(),
-        "intel-irp": {"io.coherent.clock.frequency": clock(IRP, event(0))},
         "intel-pcu": pcu(*(event(0x80, 0, f",occ_sel={state}") for state in (1, 2, 3)), event(0)),
     },
     "skx": {
@@ -302,6 +286,8 @@ FAMILIES = {
         "intel-iio-free-running": free(32, in_=0x20),
         "intel-irp": irp(),
         "intel-pcu": pcu(event(0x35), event(0x36), event(0x37), event(1)),
+        "intel-cxlcm": {"memory.cxl.read.bandwidth": lines("uncore_cxlcm_*", event(0x41, 0x10))},
+        "intel-cxldp": {"memory.cxl.write.bandwidth": lines("uncore_cxldp_*", event(2, 0x20))},
     },
 }
 EXPECTED = {

@@ -72,8 +72,8 @@ class Metric:
 
 
 def weight(pmu, terms, cpu):
-    """Counts per tick."""
-    return MODEL.weight(pmu, PMUS[pmu].encode(terms), cpu)
+    """Counts per tick. Where the driver goes to the first box for every box, they are that one's."""
+    return MODEL.weight(re.sub(r"\d+$", "0", pmu) if MODEL.broken(pmu) else pmu, PMUS[pmu].encode(terms), cpu)
 
 
 def metrics():
