@@ -74,11 +74,6 @@ static void add_word(struct words *words, struct word w)
 	words->count++;
 }
 
-static bool same_place(const struct uncore_row *a, const struct uncore_row *b)
-{
-	return a->socket == b->socket && a->cpu == b->cpu && a->pmu == b->pmu;
-}
-
 static bool is_kind(const struct uncore_row *row, const char *kind)
 {
 	return same_word(part(row->name, 3), (struct word){kind, (int)strlen(kind)});
@@ -95,7 +90,7 @@ static void put_cell(struct grid *g, struct table *t, const char *kind, struct w
 		const struct uncore_row *row = g->out->kept[i].row;
 		struct human h;
 
-		if (!same_place(row, g->place) || !is_kind(row, kind) ||
+		if (!out_same_place(row, g->place) || !is_kind(row, kind) ||
 		    !same_word(part(row->name, 1), from) || !same_word(part(row->name, 2), to))
 			continue;
 		human_value(&h, row->value, row->unit);
@@ -145,7 +140,7 @@ static void put_place(struct out *out, const struct uncore_row *place)
 	add_word(&g.to, (struct word){"memory", 6});
 	add_word(&g.to, common[2]);
 	for (size_t i = 0; i < out->kept_count; i++) {
-		if (!same_place(out->kept[i].row, place))
+		if (!out_same_place(out->kept[i].row, place))
 			continue;
 		add_word(&g.from, part(out->kept[i].row->name, 1));
 		add_word(&g.to, part(out->kept[i].row->name, 2));
@@ -158,14 +153,9 @@ static void put_place(struct out *out, const struct uncore_row *place)
 		put_grid(&g, kinds[k], out->to);
 		buffer_puts(out->to, "\n");
 	}
-	out_reasons(out, same_place, place);
+	out_reasons(out, place);
 	if (g.holes)
 		buffer_puts(out->to, "n/a: no counter of this machine tells this pair apart\n");
-}
-
-static void matrix_begin(struct out *out)
-{
-	out->kept_count = 0;
 }
 
 static void matrix_end(struct out *out)
@@ -175,11 +165,11 @@ static void matrix_end(struct out *out)
 	for (size_t i = 0; i < out->kept_count; i++) {
 		size_t first = 0;
 
-		while (!same_place(out->kept[first].row, out->kept[i].row))
+		while (!out_same_place(out->kept[first].row, out->kept[i].row))
 			first++;
 		if (first == i)
 			put_place(out, out->kept[i].row);
 	}
 }
 
-const struct out_ops out_matrix = {"matrix", matrix_begin, out_keep_row, matrix_end};
+const struct out_ops out_matrix = {"matrix", out_keep_begin, out_keep_row, matrix_end};

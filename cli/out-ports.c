@@ -19,15 +19,10 @@ struct columns {
 	size_t count;
 };
 
-static bool same_place(const struct uncore_row *a, const struct uncore_row *b)
-{
-	return a->port == b->port && a->socket == b->socket && a->cpu == b->cpu && a->pmu == b->pmu;
-}
-
 /* Ports with their metrics come first; families of one machine meet in a port. */
 static bool same_line(const struct uncore_row *a, const struct uncore_row *b)
 {
-	return a->port ? a->port == b->port : !b->port && same_place(a, b);
+	return a->port ? a->port == b->port : !b->port && out_same_place(a, b);
 }
 
 /* "pcie.inbound.read.bandwidth" is headed "IN READ", "pcie.inbound.read.latency" "LATENCY", and
@@ -232,11 +227,6 @@ static void put_legend(const struct out *out)
 			    "sum.\n");
 }
 
-static void ports_begin(struct out *out)
-{
-	out->kept_count = 0;
-}
-
 static void ports_end(struct out *out)
 {
 	struct table_column columns[TABLE_COLUMNS + 1] = {{"PORT", false}, {"LINK", false}};
@@ -258,7 +248,7 @@ static void ports_end(struct out *out)
 	table_print(&t, out->to);
 	table_free(&t);
 	put_legend(out);
-	out_reasons(out, NULL, NULL);
+	out_reasons(out, NULL);
 }
 
-const struct out_ops out_ports = {"ports", ports_begin, out_keep_row, ports_end};
+const struct out_ops out_ports = {"ports", out_keep_begin, out_keep_row, ports_end};

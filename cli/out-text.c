@@ -20,15 +20,6 @@ static void text_begin(struct out *out)
 	out->kept_count = 0;
 }
 
-void out_keep_row(struct out *out, const struct uncore_row *row, double spread)
-{
-	if (out->kept_count == out->kept_room) {
-		out->kept_room = out->kept_room ? 2 * out->kept_room : 64;
-		out->kept = cli_realloc(out->kept, out->kept_room, sizeof(*out->kept));
-	}
-	out->kept[out->kept_count++] = (struct out_kept){.row = row, .spread = spread};
-}
-
 static bool same_item(const struct uncore_row *a, const struct uncore_row *b)
 {
 	const char *fa = a->family ? a->family : "";
@@ -136,86 +127,9 @@ static void put_row(struct out *out, const struct out_kept *kept, bool family, b
 	end_row(t, row, repeated);
 }
 
-/* All metrics of a run are restricted alike; events are not. */
-static const char *filter_of(const struct out *out)
-{
-	for (size_t i = 0; i < out->kept_count; i++)
-		if (out->kept[i].row->filter)
-			return out->kept[i].row->filter;
-	return NULL;
-}
-
-void out_text_header(struct out *out)
-{
-	char window[48];
-
-	if (out->begun && (out->setup.intervals || out->frame.total))
-		return;
-	if (out->setup.simulated)
-		buffer_printf(out->to, "SIMULATED by %s: these values are invented.\n",
-			      out->setup.source);
-	if (filter_of(out))
-		buffer_printf(out->to, "Metrics are restricted by %s.\n", filter_of(out));
-	if (out->setup.intervals)
-		return;
-	human_duration(window, sizeof(window), out->frame.window);
-	if (out->frame.runs)
-		buffer_printf(out->to, "Mean of %u runs, %s each", out->frame.runs, window);
-	else
-		buffer_printf(out->to, "Counted for %s", window);
-	if (out->setup.command)
-		buffer_printf(out->to, " of '%s'", out->setup.command);
-	buffer_puts(out->to, "\n\n");
-}
-
-void out_text_time(struct out *out)
-{
-	if (!out->setup.intervals)
-		return;
-	buffer_puts(out->to, out->begun ? "\n" : "");
-	if (out->frame.total)
-		buffer_puts(out->to, "total\n");
-	else
-		buffer_printf(out->to, "%.6f s\n", out->frame.time);
-}
-
 static bool same_reason(const char *a, const char *b)
 {
 	return a && b && strcmp(a, b) == 0;
-}
-
-static bool said_before(const struct out *out, size_t end, const char *reason)
-{
-	for (size_t i = 0; i < end; i++)
-		if (same_reason(out->kept[i].row->reason, reason))
-			return true;
-	return false;
-}
-
-void out_reasons(struct out *out,
-		 bool (*same_place)(const struct uncore_row *, const struct uncore_row *),
-		 const struct uncore_row *place)
-{
-	double least = 1;
-
-	for (size_t i = 0; i < out->kept_count; i++) {
-		const struct uncore_row *row = out->kept[i].row;
-
-		if (place && !same_place(row, place))
-			continue;
-		if (row->quality == UNCORE_SCALED && row->coverage < least)
-			least = row->coverage;
-		if (!row->reason || said_before(out, i, row->reason))
-			continue;
-		buffer_printf(out->to, "! %s is %s:\n", row->name,
-			      uncore_quality_name(row->quality));
-		buffer_wrap(out->to, 4, TABLE_WIDTH, row->reason);
-	}
-	if (least < 1)
-		buffer_printf(out->to,
-			      "~ scaled: the kernel shared the counters; each was counted for at "
-			      "least %.3g %% of the time\n",
-			      least * 100);
 }
 
 static void text_end(struct out *out)

@@ -72,15 +72,15 @@ void out_end(struct out *out);
 /* All rows of a sample. */
 void out_sample(struct out *out, const struct out_frame *frame, const struct uncore_sample *sample);
 
-/* Parts of outputs for people: keeps the row until the end of its window; what stands at the top. */
+/* Parts of outputs for people: rows are kept until the end of their window; what stands at the top. */
+void out_keep_begin(struct out *out);
 void out_keep_row(struct out *out, const struct uncore_row *row, double spread);
 void out_text_header(struct out *out);
 /* The end of the window, where several follow each other. */
 void out_text_time(struct out *out);
 /* Why kept rows are not right, each reason once; of those that are at `place` (NULL: all). */
-void out_reasons(struct out *out,
-		 bool (*same_place)(const struct uncore_row *, const struct uncore_row *),
-		 const struct uncore_row *place);
+void out_reasons(struct out *out, const struct uncore_row *place);
+bool out_same_place(const struct uncore_row *a, const struct uncore_row *b);
 
 /* "metric" or "event". */
 const char *out_kind(const struct uncore_row *row);
