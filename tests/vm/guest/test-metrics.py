@@ -217,16 +217,36 @@ def judge(metric, rows, perf, where):
     return theirs, row and row["value"], expected, verdict
 
 
-def test_stepped(batch, perf, place):
-    """A TAP line for each metric, and lines in the table."""
-    rows = step_once(batch, place)
+def stepped(batch, perf, place):
+    """[(metric, name with its place, perf, uncore, truth, verdict)] of one step."""
+    rows, judged = step_once(batch, place), []
     for metric in batch:
-        bad = []
         for where in places_of(metric, place):
-            theirs, ours, expected, verdict = judge(metric, rows, perf, where)
             name = metric.short
             if where is not None:
                 name += " of {} on CPU {}".format(*where) if place == "each" else f" on socket {where}"
+            judged.append((metric, name, *judge(metric, rows, perf, where)))
+    return judged
+
+
+def by_time(line):
+    """Whether a line is wrong by no more than what the host takes between starting two groups: the
+    seconds are those of the metric's first event, and the others may have had some more or less."""
+    _, _, _, ours, expected, verdict = line
+    return verdict.startswith("uncore") and near(ours, expected, 1e-3)
+
+
+def test_stepped(batch, perf, place):
+    """A TAP line for each metric, and lines in the table."""
+    for left in reversed(range(TRIES)):
+        judged = stepped(batch, perf, place)
+        wrong = [line for line in judged if line[-1] != "exact"]
+        if not left or not wrong or not all(map(by_time, wrong)):
+            break
+        rig.diag("again, the time being another's:", *[f"{name}: {ours} {want}" for _, name, _, ours, want, _ in wrong])
+    for metric in batch:
+        bad = []
+        for _, name, theirs, ours, expected, verdict in [line for line in judged if line[0] is metric]:
             rig.record(metric.family, name, theirs, ours, expected, verdict)
             if verdict != "exact":
                 bad.append(f"{name}: {verdict}; perf {theirs} uncore {ours} truth {expected}")
