@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: MIT */
+/* From deltas to rows: what is missing, not to be believed, or not there. */
+#include <errno.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "line-stage.h"
+
+/* ---- partial ---------------------------------------------------------------------------------- */
+
+static void some_instances_are_missing(void **state)
+{
+	struct stage s;
+	struct unc_line_event *ev;
+	struct unc_counter *bad;
+
+	(void)state;
+	begin(&s, "rd * 64 / seconds");
+	ev = add_event(&s, "rd");
+	add_counter(&s, ev, counted(100, SECOND));
+	bad = add_counter(&s, ev, (struct unc_delta){.state = UNC_NOT_OPEN});
+	bad->error = -ENODEV;
+	bad->why = (char *)"imc_0/rd/ on CPU 1: no such PMU";
+	add_counter(&s, ev, (struct unc_delta){.state = UNC_LOST});
+	assert_close(evaluate(&s)->value, 6400); /* of the one that counted */
+	assert_int_equal(s.row.quality, UNCORE_PARTIAL);
+	assert_string_equal(s.row.reason, "2 of 3 missing: imc_0/rd/ on CPU 1: no such PMU");
+	assert_int_equal(s.row.instances, 3);
+	assert_close(s.row.coverage, 1);
+	end(&s);
+}
+
+/* The mean of three clocks, of which two were counted. */
+static void a_mean_is_over_those_that_counted(void **state)
+{
+	struct stage s;
+	struct unc_line_event *ev;
+
+	(void)state;
+	begin(&s, "tsc / source_count(tsc) / seconds");
+	ev = add_event(&s, "tsc");
+	add_counter(&s, ev, counted(4000, 2 * SECOND));
+	add_counter(&s, ev, (struct unc_delta){.state = UNC_LOST});
+	add_counter(&s, ev, counted(2000, 2 * SECOND));
+	assert_close(evaluate(&s)->value, 1500);
+	assert_int_equal(s.row.quality, UNCORE_PARTIAL);
+	end(&s);
+}
+
+static void each_kind_of_missing_is_told(void **state)
+{
+	static const struct {
+		enum unc_state kind;
+		const char *told;
+	} cases[] = {
+		{UNC_LOST,
+		 "1 of 2 missing: imc_0/rd/ on CPU 1 could not be read: the kernel has given it up"},
+		{UNC_STOPPED, "1 of 2 missing: imc_0/rd/ was not counted: CPU 1 went offline"},
+		{UNC_NEVER_RAN, "1 of 2 missing: imc_0/rd/ never ran in this window"},
+		{UNC_NOT_OPEN, "1 of 2 missing: No such device"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct stage s;
+		struct unc_line_event *ev;
+
+		begin(&s, NULL);
+		ev = add_event(&s, "rd");
+		add_counter(&s, ev, counted(100, SECOND));
+		add_counter(&s, ev, (struct unc_delta){.state = cases[i].kind})->error = -ENODEV;
+		evaluate(&s);
+		assert_int_equal(s.row.quality, UNCORE_PARTIAL);
+		assert_contains(s.row.reason, cases[i].told);
+		assert_int_equal(s.row.count, 100);
+		end(&s);
+	}
+}
+
+/* Hits on two sockets, accesses counted on one. */
+static void set_half_counted_place(struct stage *s, const char *formula)
+{
+	struct unc_line_event *hits, *accesses;
+
+	begin(s, formula);
+	hits = add_event(s, "hits");
+	accesses = add_event(s, "accesses");
+	add_counter(s, hits, counted(60, SECOND));
+	add_counter(s, hits, counted(40, SECOND));
+	add_counter(s, accesses, counted(100, SECOND));
+	add_counter(s, accesses, (struct unc_delta){.state = UNC_LOST});
+}
+
+/* 60 of 100 hit where both were counted. With the other socket's 40 hits the ratio would be 1. */
+static void a_ratio_leaves_out_half_counted_places(void **state)
+{
+	struct stage s;
+
+	(void)state;
+	set_half_counted_place(&s, "hits / accesses");
+	assert_close(evaluate(&s)->value, 0.6);
+	assert_int_equal(s.row.quality, UNCORE_PARTIAL);
+	assert_contains(s.row.reason,
+			"1 of 2 missing: imc_0/accesses/ on CPU 3 could not be read: the kernel");
+	end(&s);
+	/* A sum takes what there is. */
+	set_half_counted_place(&s, "hits + accesses");
+	assert_close(evaluate(&s)->value, 200);
+	assert_int_equal(s.row.quality, UNCORE_PARTIAL);
+	end(&s);
+}
+
+static void a_ratio_without_one_whole_place(void **state)
+{
+	struct stage s;
+	struct unc_line_event *hits, *accesses;
+
+	(void)state;
+	begin(&s, "hits / accesses");
+	hits = add_event(&s, "hits");
+	accesses = add_event(&s, "accesses");
+	add_counter(&s, hits, (struct unc_delta){.state = UNC_LOST});
+	add_counter(&s, hits, counted(40, SECOND));
+	add_counter(&s, accesses, counted(100, SECOND));
+	add_counter(&s, accesses, (struct unc_delta){.state = UNC_STOPPED});
+	assert_no_value(evaluate(&s));
+	assert_contains(s.row.reason, "imc_0/hits/ on CPU 0 could not be read");
+	end(&s);
+}
+
+/* ---- suspect ---------------------------------------------------------------------------------- */
+
+static void a_counter_that_fell(void **state)
+{
+	struct stage s;
+	struct unc_line_event *ev;
+
+	(void)state;
+	begin(&s, "rd * 64 / seconds");
+	ev = add_event(&s, "rd");
+	add_counter(&s, ev, counted(100, SECOND));
+	add_counter(&s, ev, (struct unc_delta){.state = UNC_LOST});
+	add_counter(&s, ev, (struct unc_delta){.state = UNC_WENT_BACK});
+	assert_close(evaluate(&s)->value, 6400);
+	assert_int_equal(s.row.quality, UNCORE_SUSPECT);
+	assert_string_equal(s.row.reason,
+			    "2 of 3 left out: imc_0/rd/ on CPU 2 fell between two readings");
+	end(&s);
+	begin(&s, "rd * 64 / seconds");
+	ev = add_event(&s, "rd");
+	add_counter(&s, ev, (struct unc_delta){.state = UNC_WENT_BACK});
+	assert_no_value(evaluate(&s));
+	assert_string_equal(s.row.reason, "imc_0/rd/ on CPU 0 fell between two readings");
+	end(&s);
+	begin(&s, "rd * 64 / seconds");
+	ev = add_event(&s, "rd");
+	add_counter(&s, ev,
+		    (struct unc_delta){
+			    .state = UNC_WENT_BACK, .fell = "count", .fell_from = 9, .fell_to = 4});
+	assert_no_value(evaluate(&s));
+	assert_string_equal(s.row.reason,
+			    "imc_0/rd/ on CPU 0 fell between two readings: the count, from 9 to 4");
+	end(&s);
+}
+
+static void a_clock_that_stands_still(void **state)
+{
+	struct stage s;
+	struct unc_line_event *ev;
+
+	(void)state;
+	begin(&s, "cycles / seconds");
+	ev = add_event(&s, "cycles");
+	ev->always = true;
+	add_counter(&s, ev, counted(0, SECOND / 10));
+	assert_close(evaluate(&s)->value, 0);
+	assert_int_equal(s.row.quality, UNCORE_SUSPECT);
+	assert_string_equal(s.row.reason, "'cycles' did not move in 100 ms: the counter is stuck");
+	/* One nanosecond less may be chance. */
+	s.deltas[0] = counted(0, SECOND / 10 - 1);
+	assert_int_equal(evaluate(&s)->quality, UNCORE_MEASURED);
+	assert_null(s.row.reason);
+	/* One increment is life. */
+	s.deltas[0] = counted(1, SECOND);
+	assert_int_equal(evaluate(&s)->quality, UNCORE_MEASURED);
+	/* Nor do the others of a sum hide the one that is dead. */
+	add_counter(&s, ev, counted(0, SECOND));
+	assert_close(evaluate(&s)->value, 1);
+	assert_int_equal(s.row.quality, UNCORE_SUSPECT);
+	assert_string_equal(s.row.reason, "'cycles' did not move on 1 of 2 counters in 1000 ms: "
+					  "stuck on imc_0, CPU 1");
+	/* Other events may rest. */
+	ev->always = false;
+	s.deltas[0] = counted(0, SECOND);
+	assert_int_equal(evaluate(&s)->quality, UNCORE_MEASURED);
+	end(&s);
+}
+
+/* A clock that counts 1e9 a second on two of three channels: their mean is 1e9, not two thirds. */
+static void a_dead_clock_is_no_source(void **state)
+{
+	struct stage s;
+	struct unc_line_event *ev;
+
+	(void)state;
+	begin(&s, "cycles / source_count(cycles) / seconds");
+	ev = add_event(&s, "cycles");
+	ev->always = true;
+	add_counter(&s, ev, counted(1000000000, SECOND));
+	add_counter(&s, ev, counted(0, SECOND));
+	add_counter(&s, ev, counted(1000000000, SECOND));
+	assert_close(evaluate(&s)->value, 1e9);
+	assert_int_equal(s.row.quality, UNCORE_SUSPECT);
+	end(&s);
+}
+
+/* A stuck divisor is the reason, not that "nothing happened". */
+static void the_first_reason_stays(void **state)
+{
+	struct stage s;
+	struct unc_line_event *cycles;
+
+	(void)state;
+	begin(&s, "reads / cycles");
+	add_counter(&s, add_event(&s, "reads"), counted(5, SECOND));
+	cycles = add_event(&s, "cycles");
+	cycles->always = true;
+	add_counter(&s, cycles, counted(0, SECOND));
+	assert_no_value(evaluate(&s));
+	assert_string_equal(s.row.reason, "'cycles' did not move in 1000 ms: the counter is stuck");
+	end(&s);
+}
+
+/* 1e9 a second for 10 s, and the same for 1 s until its CPU went: 11e9 in 10 s are 1.1e9 a second. */
+static void a_counter_that_ended_early(void **state)
+{
+	struct stage s;
+	struct unc_line_event *ev;
+
+	(void)state;
+	begin(&s, NULL);
+	s.length_ns = 10 * SECOND;
+	ev = add_event(&s, "rd");
+	add_counter(&s, ev, counted(10000000000, 10 * SECOND));
+	add_counter(&s, ev, counted(1000000000, SECOND));
+	assert_close(evaluate(&s)->rate, 1.1e9);
+	assert_int_equal(s.row.quality, UNCORE_PARTIAL);
+	assert_string_equal(s.row.reason,
+			    "imc_0/rd/ on CPU 1 was counted for 1000 of 10000 ms only");
+	/* Readings of a short window lie apart without anything being wrong. */
+	s.length_ns = SECOND / 1000;
+	s.deltas[0] = counted(1000000, SECOND / 1000);
+	s.deltas[1] = counted(900000, 9 * SECOND / 10000);
+	assert_int_equal(evaluate(&s)->quality, UNCORE_MEASURED);
+	end(&s);
+}
+
+static void a_pmu_that_was_left_out(void **state)
+{
+	struct stage s;
+
+	(void)state;
+	begin(&s, "rd * 64 / seconds");
+	add_counter(&s, add_event(&s, "rd"), counted(100, SECOND));
+	s.line.left_out = 2;
+	s.line.left_why = "imc_1 has no CPU";
+	assert_close(evaluate(&s)->value, 6400);
+	assert_int_equal(s.row.quality, UNCORE_PARTIAL);
+	assert_string_equal(s.row.reason, "2 PMUs left out: imc_1 has no CPU");
+	end(&s);
+}
+
+/* ---- unavailable ------------------------------------------------------------------------------ */
+
+static void not_opened_has_the_counters_own_sentence(void **state)
+{
+	struct stage s;
+	struct unc_counter *bad;
+
+	(void)state;
+	begin(&s, NULL);
+	bad = add_counter(&s, add_event(&s, "rd"), (struct unc_delta){.state = UNC_NOT_OPEN});
+	bad->error = -EACCES;
+	bad->why = (char *)"imc_0/rd/: perf_event_paranoid is 3";
+	assert_no_value(evaluate(&s));
+	assert_string_equal(s.row.reason, "imc_0/rd/: perf_event_paranoid is 3");
+	assert_int_equal(s.row.count, 0);
+	assert_int_equal(s.row.instances, 1);
+	assert_true(isnan(s.row.seconds));
+	end(&s);
+}
+
+static void never_ran_is_not_zero(void **state)
+{
+	struct stage s;
+
+	(void)state;
+	begin(&s, NULL);
+	add_counter(&s, add_event(&s, "rd"),
+		    (struct unc_delta){.state = UNC_NEVER_RAN, .enabled_ns = SECOND});
+	assert_no_value(evaluate(&s));
+	assert_contains(s.row.reason, "imc_0/rd/ never ran in this window");
+	end(&s);
+}
+
+static void a_divisor_of_zero_is_not_zero(void **state)
+{
+	struct stage s;
+
+	(void)state;
+	begin(&s, "hits / accesses");
+	add_counter(&s, add_event(&s, "hits"), counted(0, SECOND));
+	add_counter(&s, add_event(&s, "accesses"), counted(0, SECOND));
+	assert_no_value(evaluate(&s));
+	assert_contains(s.row.reason, "a divisor was 0 in this window");
+	assert_close(s.row.seconds, 1);
+	end(&s);
+}
+
+static void an_event_that_nothing_counts(void **state)
+{
+	struct stage s;
+
+	(void)state;
+	begin(&s, "rd + wr");
+	add_counter(&s, add_event(&s, "rd"), counted(5, SECOND));
+	add_event(&s, "wr");
+	assert_no_value(evaluate(&s));
+	assert_string_equal(s.row.reason, "no PMU here counts 'wr'");
+	end(&s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(some_instances_are_missing),
+		cmocka_unit_test(a_mean_is_over_those_that_counted),
+		cmocka_unit_test(each_kind_of_missing_is_told),
+		cmocka_unit_test(a_ratio_leaves_out_half_counted_places),
+		cmocka_unit_test(a_ratio_without_one_whole_place),
+		cmocka_unit_test(a_counter_that_fell),
+		cmocka_unit_test(a_clock_that_stands_still),
+		cmocka_unit_test(a_dead_clock_is_no_source),
+		cmocka_unit_test(the_first_reason_stays),
+		cmocka_unit_test(a_counter_that_ended_early),
+		cmocka_unit_test(a_pmu_that_was_left_out),
+		cmocka_unit_test(not_opened_has_the_counters_own_sentence),
+		cmocka_unit_test(never_ran_is_not_zero),
+		cmocka_unit_test(a_divisor_of_zero_is_not_zero),
+		cmocka_unit_test(an_event_that_nothing_counts),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT */
+/* From deltas to rows: which reason stays, and the room for it. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "line-stage.h"
+
+/* ---- several at once -------------------------------------------------------------------------- */
+
+/* Event 's' is suspect, 'p' partial, 'm' merely scaled. */
+static void add_by_letter(struct stage *s, const char *letter)
+{
+	struct unc_line_event *ev = add_event(s, letter);
+
+	if (*letter == 'm') {
+		add_counter(s, ev, shared(1, 10 * SECOND, 5 * SECOND));
+		return;
+	}
+	add_counter(s, ev, counted(1, SECOND));
+	add_counter(s, ev, (struct unc_delta){.state = *letter == 's' ? UNC_WENT_BACK : UNC_LOST});
+}
+
+static void the_worst_quality_wins_whatever_the_order(void **state)
+{
+	static const char *const orders[][3] = {
+		{"m", "p", "s"}, {"s", "p", "m"}, {"p", "s", "m"}, {"m", "s", "p"}};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(orders); i++) {
+		struct stage s;
+
+		begin(&s, "m + p + s");
+		for (size_t k = 0; k < 3; k++)
+			add_by_letter(&s, orders[i][k]);
+		evaluate(&s);
+		assert_int_equal(s.row.quality, UNCORE_SUSPECT);
+		assert_contains(s.row.reason, "1 of 2 left out: imc_0/s/");
+		assert_close(s.row.coverage, 0.5); /* told all the same */
+		/* The reasons that were given up take no room. */
+		assert_int_equal(s.arena.len, strlen(s.row.reason) + 1);
+		end(&s);
+	}
+}
+
+static void of_equal_qualities_the_first_reason_stays(void **state)
+{
+	struct stage s;
+
+	(void)state;
+	begin(&s, "a + b");
+	for (int k = 0; k < 2; k++) {
+		struct unc_line_event *ev = add_event(&s, k ? "b" : "a");
+
+		add_counter(&s, ev, counted(1, SECOND));
+		add_counter(&s, ev, (struct unc_delta){.state = UNC_LOST});
+	}
+	assert_contains(evaluate(&s)->reason, "imc_0/a/");
+	end(&s);
+}
+
+/* ---- room for reasons ------------------------------------------------------------------------- */
+
+static void a_long_reason_is_cut(void **state)
+{
+	struct stage s;
+	char why[3000];
+	struct unc_counter *bad;
+
+	(void)state;
+	memset(why, 'x', sizeof(why) - 1);
+	why[sizeof(why) - 1] = '\0';
+	begin(&s, NULL);
+	bad = add_counter(&s, add_event(&s, "rd"), (struct unc_delta){.state = UNC_NOT_OPEN});
+	bad->why = why;
+	bad->error = -EINVAL;
+	evaluate(&s);
+	assert_true(strlen(s.row.reason) >= 100);
+	assert_true(strlen(s.row.reason) < UNC_REASON_ROOM);
+	assert_int_equal(strspn(s.row.reason, "x"), strlen(s.row.reason));
+	end(&s);
+}
+
+/* Every row gets its reason when the arena has UNC_REASON_ROOM for each. */
+static void one_row_does_not_eat_the_room_of_the_next(void **state)
+{
+	char name[2000];
+	struct stage s;
+	const struct unc_window window = {.counters = s.counters, .deltas = s.deltas};
+
+	(void)state;
+	memset(name, 'n', sizeof(name) - 1);
+	name[sizeof(name) - 1] = '\0';
+	begin(&s, "wr");
+	add_event(&s, name);
+	assert_true(strlen(evaluate(&s)->reason) < UNC_REASON_ROOM);
+	unc_line_evaluate(&s.line, &window, &s.arena, &s.row);
+	assert_contains(s.row.reason, "no PMU here counts 'nnn");
+	assert_true(s.arena.len <= s.arena.room);
+	end(&s);
+}
+
+static void an_arena_never_overflows(void **state)
+{
+	(void)state;
+	for (size_t room = 0; room < 40; room++) {
+		struct stage s;
+
+		begin(&s, "rd");
+		add_event(&s, "rd"); /* "no PMU here counts 'rd'" has 23 bytes */
+		memset(s.reasons, '#', sizeof(s.reasons));
+		s.arena.room = room;
+		evaluate(&s);
+		assert_int_equal(s.row.quality, UNCORE_UNAVAILABLE);
+		assert_int_equal(s.reasons[room], '#');
+		if (!room)
+			assert_null(s.row.reason);
+		else
+			assert_int_equal(strlen(s.row.reason), room < 24 ? room - 1 : 23);
+		end(&s);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_worst_quality_wins_whatever_the_order),
+		cmocka_unit_test(of_equal_qualities_the_first_reason_stays),
+		cmocka_unit_test(a_long_reason_is_cut),
+		cmocka_unit_test(one_row_does_not_eat_the_room_of_the_next),
+		cmocka_unit_test(an_arena_never_overflows),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
