@@ -22,7 +22,7 @@ struct maker {
 	const struct unc_window *window;
 	struct unc_arena *reasons;
 	struct uncore_row *row;
-	bool whole_places;
+	bool whole_boxes;
 	bool uneven;         /* counters were enabled for clearly different times */
 	uint64_t longest_ns; /* of them */
 	struct unc_sum sums[UNC_METRIC_EVENTS];
@@ -57,30 +57,72 @@ judge(struct maker *m, enum uncore_quality quality, const char *fmt, ...)
 	reasons->len += strlen(m->row->reason) + 1;
 }
 
-/* A ratio must not divide by places that its numerator lacks: it counts a place with all its events
- * or not at all. */
-static bool needs_whole_places(const struct unc_line *line)
+/* A ratio must not divide by places that its numerator lacks, nor by a clock that they share when
+ * one of them is missing: it counts a box with all its events or not at all. */
+static bool needs_whole_boxes(const struct unc_line *line)
 {
 	if (!line->formula || !unc_formula_is_ratio(line->formula))
 		return false;
-	for (size_t k = 1; k < line->event_count; k++)
+	for (size_t k = 1; k < line->event_count && !line->boxes; k++)
 		if (line->events[k].count != line->events[0].count)
 			return false;
 	return true;
 }
 
-/* The counter that makes a place of event `k` unusable; its own when it is good. */
-static size_t place_counter(const struct maker *m, size_t k, size_t place)
+static size_t box_count(const struct unc_line *line)
 {
-	const struct unc_line_event *events = m->line->events;
-	size_t own = events[k].counters[place];
+	return line->boxes ? line->box_count : line->events[0].count;
+}
 
-	if (m->window->deltas[own].state != UNC_COUNTED || !m->whole_places)
+/* Position of the first counter of event `k` in a box; that of the next box is the end. */
+static size_t box_begin(const struct unc_line *line, size_t k, size_t box)
+{
+	return line->boxes && !line->events[k].shared ? line->boxes[box] : box;
+}
+
+/* The box of the counter of event `k` at this position. */
+static size_t box_of(const struct unc_line *line, size_t k, size_t position)
+{
+	size_t low = 0, high = box_count(line);
+
+	while (high - low > 1) {
+		size_t middle = low + (high - low) / 2;
+
+		if (box_begin(line, k, middle) <= position)
+			low = middle;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* The first counter of a box without a value; SIZE_MAX: all have one. */
+static size_t bad_in_box(const struct maker *m, size_t box)
+{
+	const struct unc_line *line = m->line;
+
+	for (size_t k = 0; k < line->event_count; k++)
+		for (size_t i = box_begin(line, k, box); i < box_begin(line, k, box + 1); i++)
+			if (m->window->deltas[line->events[k].counters[i]].state != UNC_COUNTED)
+				return line->events[k].counters[i];
+	return SIZE_MAX;
+}
+
+/* What stands for a counter in a sum: itself, or when it is good the one of its box (`bad`) that
+ * makes it unusable. */
+static size_t own_or_bad(const struct maker *m, size_t own, size_t bad)
+{
+	return m->window->deltas[own].state == UNC_COUNTED && bad != SIZE_MAX ? bad : own;
+}
+
+/* The same by the position of the counter among those of event `k`. */
+static size_t summed_counter(const struct maker *m, size_t k, size_t position)
+{
+	size_t own = m->line->events[k].counters[position];
+
+	if (!m->whole_boxes)
 		return own;
-	for (size_t i = 0; i < m->line->event_count; i++)
-		if (m->window->deltas[events[i].counters[place]].state != UNC_COUNTED)
-			return events[i].counters[place];
-	return own;
+	return own_or_bad(m, own, bad_in_box(m, box_of(m->line, k, position)));
 }
 
 static void describe_fall(const struct unc_counter *c, const struct unc_delta *d, char *into,
@@ -135,7 +177,7 @@ static void judge_stuck(struct maker *m, size_t k)
 {
 	const struct unc_line_event *event = &m->line->events[k];
 	const struct unc_sum *sum = &m->sums[k];
-	const struct unc_counter *c = &m->window->counters[place_counter(m, k, sum->first_still)];
+	const struct unc_counter *c = &m->window->counters[summed_counter(m, k, sum->first_still)];
 	unsigned long long ms = (unsigned long long)(m->row->seconds * 1e3);
 
 	if (sum->still == sum->used)
@@ -160,7 +202,7 @@ static bool is_short(const struct maker *m, const struct unc_sum *sum)
 static void judge_short(struct maker *m, size_t k)
 {
 	const struct unc_sum *sum = &m->sums[k];
-	const struct unc_counter *c = &m->window->counters[place_counter(m, k, sum->first_short)];
+	const struct unc_counter *c = &m->window->counters[summed_counter(m, k, sum->first_short)];
 
 	judge(m, UNCORE_PARTIAL, "%s/%s/ on CPU %d was counted for %llu of %llu ms only",
 	      c->pmu->name, c->event, c->cpu, (unsigned long long)sum->shortest_ns / 1000000,
@@ -170,7 +212,7 @@ static void judge_short(struct maker *m, size_t k)
 static void judge_gap(struct maker *m, size_t k)
 {
 	const struct unc_sum *sum = &m->sums[k];
-	const struct unc_counter *c = &m->window->counters[place_counter(m, k, sum->first_gap)];
+	const struct unc_counter *c = &m->window->counters[summed_counter(m, k, sum->first_gap)];
 
 	judge(m, UNCORE_PARTIAL, "%s/%s/ on CPU %d was not counted all of the time", c->pmu->name,
 	      c->event, c->cpu);
@@ -186,7 +228,7 @@ static void judge_absent(struct maker *m, size_t k)
 		judge(m, UNCORE_UNAVAILABLE, "no PMU here counts '%s'", event->name);
 		return;
 	}
-	describe_bad(m, place_counter(m, k, m->sums[k].first_bad), why, sizeof(why));
+	describe_bad(m, summed_counter(m, k, m->sums[k].first_bad), why, sizeof(why));
 	judge(m, UNCORE_UNAVAILABLE, "%s", why);
 }
 
@@ -197,7 +239,7 @@ static void judge_event(struct maker *m, size_t k)
 	char why[384];
 
 	if (sum->missing)
-		describe_bad(m, place_counter(m, k, sum->first_bad), why, sizeof(why));
+		describe_bad(m, summed_counter(m, k, sum->first_bad), why, sizeof(why));
 	if (sum->went_back)
 		judge(m, UNCORE_SUSPECT, "%zu of %zu left out: %s", sum->missing, event->count,
 		      why);
@@ -218,8 +260,15 @@ static struct unc_sum sum_event(const struct maker *m, size_t k)
 	const struct unc_line_event *event = &m->line->events[k];
 	struct unc_sum sum = {.coverage = 1};
 
-	for (size_t i = 0; i < event->count; i++)
-		unc_sum_add(&sum, i, &m->window->deltas[place_counter(m, k, i)]);
+	for (size_t i = 0; i < event->count && !m->whole_boxes; i++)
+		unc_sum_add(&sum, i, &m->window->deltas[event->counters[i]]);
+	for (size_t box = 0; m->whole_boxes && box < box_count(m->line); box++) {
+		size_t bad = bad_in_box(m, box), end = box_begin(m->line, k, box + 1);
+
+		for (size_t i = box_begin(m->line, k, box); i < end; i++)
+			unc_sum_add(&sum, i,
+				    &m->window->deltas[own_or_bad(m, event->counters[i], bad)]);
+	}
 	return sum;
 }
 
@@ -346,7 +395,7 @@ void unc_line_evaluate(const struct unc_line *line, const struct unc_window *win
 {
 	struct maker m = {.line = line, .window = window, .reasons = reasons, .row = row};
 
-	m.whole_places = needs_whole_places(line);
+	m.whole_boxes = needs_whole_boxes(line);
 	*row = (struct uncore_row){
 		.name = line->name,
 		.family = line->family,

@@ -8,14 +8,15 @@
 #include "plan.h"
 #include "uncore.h"
 
-/* One event of a line: the counters of all places that the line sums. The i-th counters of all
- * events of a line are at one place. */
+/* One event of a line: the counters of all places that the line sums. Without boxes the i-th
+ * counters of all events of a line are at one place. */
 struct unc_line_event {
 	const char *name; /* for sentences */
 	size_t *counters; /* indices in the plan */
 	size_t count;
 	double scale; /* the kernel's .scale, where the data file asks for it; else 1 */
 	bool always;  /* no movement over a long window means a stuck counter */
+	bool shared;  /* one counter for all places of a box */
 };
 
 struct unc_line {
@@ -35,6 +36,10 @@ struct unc_line {
 	const char *left_why; /* of the first of them */
 	struct unc_line_event *events;
 	size_t event_count;
+	/* A box is the places of one PMU and CPU: boxes[b] is the first of the b-th, and
+	 * boxes[box_count] the end. NULL: no event is shared, and each place is a box of its own. */
+	size_t *boxes;
+	size_t box_count;
 };
 
 /* What happened between two sets of readings, as far as rows need it. */

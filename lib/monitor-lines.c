@@ -14,6 +14,7 @@ void unc_lines_free(struct unc_line *lines, size_t count)
 		for (size_t k = 0; lines[i].events && k < lines[i].event_count; k++)
 			free(lines[i].events[k].counters);
 		free(lines[i].events);
+		free(lines[i].boxes);
 	}
 	free(lines);
 }
@@ -129,7 +130,6 @@ static int fill_event(const struct uncore_monitor *m, const struct unc_item *ite
 		      const struct unc_line *line, size_t k)
 {
 	struct unc_line_event *event = &line->events[k];
-	bool unfiltered = item->metric && item->metric->events[k]->unfiltered;
 
 	event->counters = calloc(item->place_count, sizeof(*event->counters));
 	if (!event->counters)
@@ -137,13 +137,39 @@ static int fill_event(const struct uncore_monitor *m, const struct unc_item *ite
 	event->name = item->metric ? item->metric->events[k]->name : item->name;
 	event->scale = item->metric ? item->scales[k] : item->scale;
 	event->always = item->metric && item->metric->events[k]->always;
+	event->shared = item->metric && item->metric->events[k]->unfiltered;
 	for (size_t p = 0; p < item->place_count; p++) {
 		const struct unc_ref *ref = &item->refs[p * item->event_count + k];
 
-		if (belongs(m, item, line, p) && !(unfiltered && counted_before(m, item, line, p)))
+		if (belongs(m, item, line, p) &&
+		    !(event->shared && counted_before(m, item, line, p)))
 			event->counters[event->count++] =
 				m->wants[ref->want].events[ref->event].counter;
 	}
+	return 0;
+}
+
+static int fill_boxes(const struct uncore_monitor *m, const struct unc_item *item,
+		      struct unc_line *line)
+{
+	size_t count = 0;
+	bool any = false;
+
+	for (size_t k = 0; k < line->event_count; k++)
+		any = any || line->events[k].shared;
+	if (!any)
+		return 0;
+	line->boxes = calloc(item->place_count + 1, sizeof(*line->boxes));
+	if (!line->boxes)
+		return -ENOMEM;
+	for (size_t p = 0; p < item->place_count; p++) {
+		if (!belongs(m, item, line, p))
+			continue;
+		if (!counted_before(m, item, line, p))
+			line->boxes[line->box_count++] = count;
+		count++;
+	}
+	line->boxes[line->box_count] = count;
 	return 0;
 }
 
@@ -197,7 +223,7 @@ static int add_line(struct uncore_monitor *m, const struct unc_item *item, struc
 	for (size_t k = 0; k < item->event_count; k++)
 		if (fill_event(m, item, line, k) < 0)
 			return -ENOMEM;
-	return 0;
+	return fill_boxes(m, item, line);
 }
 
 static int compare_lines(const void *a, const void *b)
