@@ -2,6 +2,7 @@
 /* The places of each item, summed up to the monitor's level: one line per row of a sample. */
 #include <errno.h>
 #include <math.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,6 +20,32 @@ void unc_lines_free(struct unc_line *lines, size_t count)
 	free(lines);
 }
 
+/* One place of an item, and what tells its line from the others. */
+struct spot {
+	size_t place;
+	const struct unc_want *want;
+	int socket, cpu; /* as the line's */
+	const struct uncore_pmu *pmu;
+	const struct uncore_device *port;
+	const char *role;
+	size_t first; /* place of its line */
+};
+
+/* The places of an item, line after line. */
+struct layout {
+	struct uncore_monitor *m;
+	const struct unc_item *item;
+	struct spot *spots;
+	size_t line_count;
+	bool *absent; /* for each of the machine's sockets: it lacks what each socket should have */
+};
+
+/* The places of one line. */
+struct run {
+	const struct spot *spots;
+	size_t count;
+};
+
 static const struct unc_want *place_want(const struct uncore_monitor *m,
 					 const struct unc_item *item, size_t place)
 {
@@ -35,12 +62,25 @@ static bool single(const struct uncore_monitor *m)
 	return m->level == UNCORE_LEVEL_INSTANCE || m->level == UNCORE_LEVEL_PORT;
 }
 
+/* ---- which places make a line -------------------------------------------------------------------- */
+
 /* Metrics are not added up over PMUs with different things at their other ends; events are, as
  * perf does it. */
-static const char *place_role(const struct uncore_monitor *m, const struct unc_item *item,
-			      size_t place)
+static struct spot spot_of(const struct uncore_monitor *m, const struct unc_item *item,
+			   size_t place)
 {
-	return item->metric || single(m) ? place_want(m, item, place)->pmu->role : NULL;
+	const struct unc_want *want = place_want(m, item, place);
+	bool one = single(m);
+
+	return (struct spot){
+		.place = place,
+		.want = want,
+		.socket = m->level == UNCORE_LEVEL_MACHINE ? -1 : place_socket(m, item, place),
+		.cpu = one ? want->cpu : -1,
+		.pmu = one ? want->pmu : NULL,
+		.port = one ? want->port : NULL,
+		.role = one || item->metric ? want->pmu->role : NULL,
+	};
 }
 
 static int compare_roles(const char *a, const char *b)
@@ -48,40 +88,114 @@ static int compare_roles(const char *a, const char *b)
 	return strcmp(a ? a : "", b ? b : "");
 }
 
-/* True when `place` belongs to the line. */
-static bool belongs(const struct uncore_monitor *m, const struct unc_item *item,
-		    const struct unc_line *line, size_t place)
+static int compare_addresses(const void *a, const void *b)
 {
-	const struct unc_want *want = place_want(m, item, place);
-
-	if (single(m))
-		return want->pmu == line->pmu && want->cpu == line->cpu && want->port == line->port;
-	if (compare_roles(place_role(m, item, place), line->role) != 0)
-		return false;
-	if (m->level == UNCORE_LEVEL_SOCKET)
-		return place_socket(m, item, place) == line->socket;
-	return true;
+	return (uintptr_t)a < (uintptr_t)b ? -1 : (uintptr_t)a > (uintptr_t)b;
 }
 
-/* The first of the machine's sockets, from the i-th on, without a place of a metric whose family
- * every socket has; -1: none. With the socket of some place not known none is said to be. */
-static int absent_socket(const struct uncore_monitor *m, const struct unc_item *item, size_t i)
+/* 0: of one line. */
+static int compare_owners(const struct spot *x, const struct spot *y)
 {
-	const struct unc_topology *t = &m->machine->topology;
+	if (x->socket != y->socket)
+		return x->socket < y->socket ? -1 : 1;
+	if (x->cpu != y->cpu)
+		return x->cpu < y->cpu ? -1 : 1;
+	if (x->pmu != y->pmu)
+		return compare_addresses(x->pmu, y->pmu);
+	if (x->port != y->port)
+		return compare_addresses(x->port, y->port);
+	return compare_roles(x->role, y->role);
+}
+
+static int compare_spots(const void *a, const void *b)
+{
+	const struct spot *x = a, *y = b;
+	int order = compare_owners(x, y);
+
+	return order ? order : x->place < y->place ? -1 : x->place > y->place;
+}
+
+static int compare_firsts(const void *a, const void *b)
+{
+	const struct spot *x = a, *y = b;
+
+	if (x->first != y->first)
+		return x->first < y->first ? -1 : 1;
+	return x->place < y->place ? -1 : x->place > y->place;
+}
+
+/* Lines stand in the order of their first places. */
+static void order_spots(struct layout *l)
+{
+	size_t count = l->item->place_count;
+
+	for (size_t p = 0; p < count; p++)
+		l->spots[p] = spot_of(l->m, l->item, p);
+	qsort(l->spots, count, sizeof(*l->spots), compare_spots);
+	for (size_t i = 0; i < count; i++) {
+		bool begins = i == 0 || compare_owners(&l->spots[i - 1], &l->spots[i]) != 0;
+
+		l->spots[i].first = begins ? l->spots[i].place : l->spots[i - 1].first;
+		l->line_count += begins;
+	}
+	qsort(l->spots, count, sizeof(*l->spots), compare_firsts);
+}
+
+/* The sockets without a place of a metric whose family every socket has. With the socket of some
+ * place not known none is said to be. */
+static void mark_absent(struct layout *l)
+{
+	const struct unc_topology *t = &l->m->machine->topology;
+	const struct unc_item *item = l->item;
 
 	if (!item->metric || !item->metric->family->each_socket || item->narrowed)
-		return -1;
-	for (; i < t->socket_count; i++) {
-		size_t p = 0;
+		return;
+	memset(l->absent, true, t->socket_count * sizeof(*l->absent));
+	for (size_t p = 0; p < item->place_count; p++) {
+		int socket = place_socket(l->m, item, p);
 
-		while (p < item->place_count && place_socket(m, item, p) >= 0 &&
-		       place_socket(m, item, p) != t->sockets[i])
-			p++;
-		if (p == item->place_count)
-			return t->sockets[i];
+		if (socket < 0) {
+			memset(l->absent, false, t->socket_count * sizeof(*l->absent));
+			return;
+		}
+		for (size_t i = 0; i < t->socket_count; i++)
+			if (t->sockets[i] == socket)
+				l->absent[i] = false;
 	}
+}
+
+/* The first socket that is absent; -1: none. */
+static int first_absent(const struct layout *l)
+{
+	const struct unc_topology *t = &l->m->machine->topology;
+
+	for (size_t i = 0; i < t->socket_count; i++)
+		if (l->absent[i])
+			return t->sockets[i];
 	return -1;
 }
+
+static void finish_layout(struct layout *l)
+{
+	free(l->spots);
+	free(l->absent);
+}
+
+static int make_layout(struct layout *l, struct uncore_monitor *m, const struct unc_item *item)
+{
+	*l = (struct layout){.m = m, .item = item};
+	l->spots = calloc(item->place_count, sizeof(*l->spots));
+	l->absent = calloc(m->machine->topology.socket_count + 1, sizeof(*l->absent));
+	if (!l->spots || !l->absent) {
+		finish_layout(l);
+		return -ENOMEM;
+	}
+	order_spots(l);
+	mark_absent(l);
+	return 0;
+}
+
+/* ---- ceilings ------------------------------------------------------------------------------------ */
 
 /* What the memory of a metric's line can move. */
 static double line_peak(const struct uncore_monitor *m, const struct unc_item *item,
@@ -110,94 +224,85 @@ static double line_ceiling(const struct uncore_monitor *m, const struct unc_item
 	return NAN;
 }
 
-/* What no filter restricts is counted once for a PMU and CPU, however many parts of what it counts
- * the line sums. */
-static bool counted_before(const struct uncore_monitor *m, const struct unc_item *item,
-			   const struct unc_line *line, size_t place)
+/* ---- counters ------------------------------------------------------------------------------------ */
+
+/* The places of one PMU and CPU, which stand side by side, are a box. */
+static bool begins_box(const struct run *run, size_t i)
 {
-	const struct unc_want *want = place_want(m, item, place);
+	const struct unc_want *want = run->spots[i].want;
 
-	for (size_t p = 0; p < place; p++) {
-		const struct unc_want *other = place_want(m, item, p);
-
-		if (other->pmu == want->pmu && other->cpu == want->cpu && belongs(m, item, line, p))
-			return true;
-	}
-	return false;
+	return i == 0 || run->spots[i - 1].want->pmu != want->pmu ||
+	       run->spots[i - 1].want->cpu != want->cpu;
 }
 
-static int fill_event(const struct uncore_monitor *m, const struct unc_item *item,
-		      const struct unc_line *line, size_t k)
+/* What no filter restricts is counted once for a box. */
+static int fill_event(const struct layout *l, const struct run *run, struct unc_line_event *event,
+		      size_t k)
 {
-	struct unc_line_event *event = &line->events[k];
+	const struct unc_item *item = l->item;
 
-	event->counters = calloc(item->place_count, sizeof(*event->counters));
+	event->counters = calloc(run->count + 1, sizeof(*event->counters));
 	if (!event->counters)
 		return -ENOMEM;
 	event->name = item->metric ? item->metric->events[k]->name : item->name;
 	event->scale = item->metric ? item->scales[k] : item->scale;
 	event->always = item->metric && item->metric->events[k]->always;
 	event->shared = item->metric && item->metric->events[k]->unfiltered;
-	for (size_t p = 0; p < item->place_count; p++) {
-		const struct unc_ref *ref = &item->refs[p * item->event_count + k];
+	for (size_t i = 0; i < run->count; i++) {
+		const struct unc_ref *ref =
+			&item->refs[run->spots[i].place * item->event_count + k];
 
-		if (belongs(m, item, line, p) &&
-		    !(event->shared && counted_before(m, item, line, p)))
+		if (!event->shared || begins_box(run, i))
 			event->counters[event->count++] =
-				m->wants[ref->want].events[ref->event].counter;
+				l->m->wants[ref->want].events[ref->event].counter;
 	}
 	return 0;
 }
 
-static int fill_boxes(const struct uncore_monitor *m, const struct unc_item *item,
-		      struct unc_line *line)
+static int fill_boxes(struct unc_line *line, const struct run *run)
 {
-	size_t count = 0;
 	bool any = false;
 
 	for (size_t k = 0; k < line->event_count; k++)
 		any = any || line->events[k].shared;
 	if (!any)
 		return 0;
-	line->boxes = calloc(item->place_count + 1, sizeof(*line->boxes));
+	line->boxes = calloc(run->count + 1, sizeof(*line->boxes));
 	if (!line->boxes)
 		return -ENOMEM;
-	for (size_t p = 0; p < item->place_count; p++) {
-		if (!belongs(m, item, line, p))
-			continue;
-		if (!counted_before(m, item, line, p))
-			line->boxes[line->box_count++] = count;
-		count++;
-	}
-	line->boxes[line->box_count] = count;
+	for (size_t i = 0; i < run->count; i++)
+		if (begins_box(run, i))
+			line->boxes[line->box_count++] = i;
+	line->boxes[line->box_count] = run->count;
 	return 0;
 }
 
-/* The line that `place` of the item belongs to, without its counters. */
-static struct unc_line line_of(const struct uncore_monitor *m, const struct unc_item *item,
-			       size_t place)
+/* ---- lines --------------------------------------------------------------------------------------- */
+
+/* A line of these places, without its counters. */
+static struct unc_line line_of(const struct layout *l, const struct run *run)
 {
-	const struct unc_want *want = place_want(m, item, place);
+	const struct spot *spot = &run->spots[0];
 	struct unc_line line = {
-		.socket = m->level == UNCORE_LEVEL_MACHINE ? -1 : place_socket(m, item, place),
-		.cpu = single(m) ? want->cpu : -1,
-		.pmu = single(m) ? want->pmu : NULL,
-		.port = want->port,
-		.role = place_role(m, item, place),
-		.absent = -1,
+		.socket = spot->socket,
+		.cpu = spot->cpu,
+		.pmu = spot->pmu,
+		.port = spot->want->port,
+		.role = spot->role,
+		.absent = l->m->level == UNCORE_LEVEL_MACHINE ? first_absent(l) : -1,
 	};
 
-	for (size_t p = 0; p < item->place_count; p++)
-		if (belongs(m, item, &line, p) && place_want(m, item, p)->port != line.port)
+	for (size_t i = 0; i < run->count; i++)
+		if (run->spots[i].want->port != line.port)
 			line.port = NULL;
-	if (m->level == UNCORE_LEVEL_MACHINE)
-		line.absent = absent_socket(m, item, 0);
 	return line;
 }
 
 /* Adds a line that so far has a place only. There is room. */
-static int add_line(struct uncore_monitor *m, const struct unc_item *item, struct unc_line where)
+static int add_line(const struct layout *l, struct unc_line where, const struct run *run)
 {
+	struct uncore_monitor *m = l->m;
+	const struct unc_item *item = l->item;
 	struct unc_line *line = &m->lines[m->line_count++];
 
 	*line = where;
@@ -221,9 +326,9 @@ static int add_line(struct uncore_monitor *m, const struct unc_item *item, struc
 	if (!line->events)
 		return -ENOMEM;
 	for (size_t k = 0; k < item->event_count; k++)
-		if (fill_event(m, item, line, k) < 0)
+		if (fill_event(l, run, &line->events[k], k) < 0)
 			return -ENOMEM;
-	return fill_boxes(m, item, line);
+	return fill_boxes(line, run);
 }
 
 static int compare_lines(const void *a, const void *b)
@@ -235,43 +340,70 @@ static int compare_lines(const void *a, const void *b)
 	return compare_roles(x->role, y->role);
 }
 
-static bool place_known(const struct uncore_monitor *m, const struct unc_item *item,
-			const struct unc_line *lines, size_t count, size_t place)
+/* Lines that say which socket is not there. */
+static int add_absent(const struct layout *l)
 {
-	for (size_t i = 0; i < count; i++)
-		if (belongs(m, item, &lines[i], place))
-			return true;
-	return false;
+	const struct unc_topology *t = &l->m->machine->topology;
+	const struct run none = {NULL, 0};
+
+	for (size_t i = 0; i < t->socket_count; i++) {
+		int socket = t->sockets[i];
+		struct unc_line where = {.socket = socket, .cpu = -1, .absent = socket};
+
+		if (l->absent[i] && add_line(l, where, &none) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int add_runs(const struct layout *l)
+{
+	size_t count = l->item->place_count;
+	struct run run;
+
+	for (size_t i = 0; i < count; i += run.count) {
+		run = (struct run){&l->spots[i], 1};
+		while (i + run.count < count && run.spots[run.count].first == run.spots[0].first)
+			run.count++;
+		if (add_line(l, line_of(l, &run), &run) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int add_layout(const struct layout *l)
+{
+	struct uncore_monitor *m = l->m;
+	size_t first = m->line_count;
+	size_t more = l->line_count + m->machine->topology.socket_count;
+	struct unc_line *lines = reallocarray(m->lines, first + more, sizeof(*lines));
+
+	if (!lines)
+		return -ENOMEM;
+	m->lines = lines;
+	if (add_runs(l) < 0)
+		return -ENOMEM;
+	if (m->level != UNCORE_LEVEL_SOCKET)
+		return 0;
+	if (add_absent(l) < 0)
+		return -ENOMEM;
+	qsort(&lines[first], m->line_count - first, sizeof(*lines), compare_lines);
+	return 0;
 }
 
 static int add_lines(struct uncore_monitor *m, const struct unc_item *item)
 {
-	size_t first = m->line_count, sockets = m->machine->topology.socket_count;
-	struct unc_line *lines;
+	struct layout layout;
+	int r;
 
 	if (!item->place_count)
 		return 0;
-	lines = reallocarray(m->lines, first + item->place_count + sockets, sizeof(*m->lines));
-	if (!lines)
-		return -ENOMEM;
-	m->lines = lines;
-	for (size_t p = 0; p < item->place_count; p++) {
-		if (place_known(m, item, &lines[first], m->line_count - first, p))
-			continue;
-		if (add_line(m, item, line_of(m, item, p)) < 0)
-			return -ENOMEM;
-	}
-	if (m->level != UNCORE_LEVEL_SOCKET)
-		return 0;
-	for (size_t i = 0; i < sockets; i++) {
-		int socket = m->machine->topology.sockets[i];
-		struct unc_line where = {.socket = socket, .cpu = -1, .absent = socket};
-
-		if (absent_socket(m, item, i) == socket && add_line(m, item, where) < 0)
-			return -ENOMEM;
-	}
-	qsort(&lines[first], m->line_count - first, sizeof(*lines), compare_lines);
-	return 0;
+	r = make_layout(&layout, m, item);
+	if (r < 0)
+		return r;
+	r = add_layout(&layout);
+	finish_layout(&layout);
+	return r;
 }
 
 int unc_monitor_lines(struct uncore_monitor *m)

@@ -71,17 +71,27 @@ int uncore_monitor_set_level(struct uncore_monitor *m, enum uncore_level level)
 	return 0;
 }
 
+/* There may be thousands of wants and places. */
+static size_t more_room(size_t room)
+{
+	return room ? 2 * room : 8;
+}
+
 struct unc_want *unc_monitor_want(struct uncore_monitor *m, const struct uncore_pmu *pmu, int cpu)
 {
-	struct unc_want *wants = reallocarray(m->wants, m->want_count + 1, sizeof(*wants));
+	if (m->want_count == m->want_room) {
+		size_t room = more_room(m->want_room);
+		struct unc_want *wants = reallocarray(m->wants, room, sizeof(*wants));
 
-	if (!wants) {
-		unc_nomem(&m->machine->error);
-		return NULL;
+		if (!wants) {
+			unc_nomem(&m->machine->error);
+			return NULL;
+		}
+		m->wants = wants;
+		m->want_room = room;
 	}
-	m->wants = wants;
-	wants[m->want_count] = (struct unc_want){.pmu = pmu, .cpu = cpu, .group = -1};
-	return &wants[m->want_count++];
+	m->wants[m->want_count] = (struct unc_want){.pmu = pmu, .cpu = cpu, .group = -1};
+	return &m->wants[m->want_count++];
 }
 
 /* The same text, kept as long as the monitor; each text once. */
@@ -129,14 +139,18 @@ struct unc_item *unc_monitor_item(struct uncore_monitor *m)
 
 int unc_item_place(struct unc_item *item, const struct unc_ref *refs)
 {
-	size_t have = item->place_count * item->event_count;
-	struct unc_ref *grown =
-		reallocarray(item->refs, have + item->event_count, sizeof(*item->refs));
+	size_t size = item->event_count * sizeof(*refs);
 
-	if (!grown)
-		return -ENOMEM;
-	memcpy(&grown[have], refs, item->event_count * sizeof(*refs));
-	item->refs = grown;
+	if (item->place_count == item->place_room) {
+		size_t room = more_room(item->place_room);
+		struct unc_ref *grown = reallocarray(item->refs, room, size);
+
+		if (!grown)
+			return -ENOMEM;
+		item->refs = grown;
+		item->place_room = room;
+	}
+	memcpy(&item->refs[item->place_count * item->event_count], refs, size);
 	item->place_count++;
 	return 0;
 }

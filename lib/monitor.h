@@ -22,7 +22,7 @@ struct unc_item {
 	bool snapshot;                      /* events */
 	/* One per place: refs of all its events side by side. */
 	struct unc_ref *refs; /* place p, event k: refs[p * event_count + k] */
-	size_t place_count;
+	size_t place_count, place_room;
 	size_t event_count;
 	size_t left_out; /* PMUs that belong to it and could not be planned */
 	char *left_why;  /* of the first of them */
@@ -73,7 +73,7 @@ struct uncore_monitor {
 	struct unc_item *items;
 	size_t item_count;
 	struct unc_want *wants;
-	size_t want_count;
+	size_t want_count, want_room;
 	struct unc_names strings; /* event texts that wants point to, each once */
 	struct unc_names notes;
 

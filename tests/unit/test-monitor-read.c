@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Reading again and again: intervals, totals, several monitors, and no allocation. */
+/* Reading again and again: intervals, totals, several monitors, and no allocation; what a plan of many
+ * places takes. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,7 +17,7 @@
 
 /* ---- counting allocations: the linker sends the library's calls here (--wrap) ------------------- */
 
-static size_t allocations;
+static size_t allocations, allocated; /* calls; bytes asked for */
 
 void *__real_malloc(size_t size);
 void *__real_calloc(size_t count, size_t size);
@@ -32,24 +33,28 @@ char *__wrap_strdup(const char *text);
 void *__wrap_malloc(size_t size)
 {
 	allocations++;
+	allocated += size;
 	return __real_malloc(size);
 }
 
 void *__wrap_calloc(size_t count, size_t size)
 {
 	allocations++;
+	allocated += count * size;
 	return __real_calloc(count, size);
 }
 
 void *__wrap_realloc(void *old, size_t size)
 {
 	allocations++;
+	allocated += size;
 	return __real_realloc(old, size);
 }
 
 void *__wrap_reallocarray(void *old, size_t count, size_t size)
 {
 	allocations++;
+	allocated += count * size;
 	return __real_reallocarray(old, count, size);
 }
 
@@ -167,6 +172,50 @@ static void reading_allocates_nothing_after_the_first_time(void **state)
 	toy_end(&t);
 }
 
+struct bytes {
+	size_t added, planned;
+};
+
+/* What it takes to count reads on so many PMUs, each on four CPUs but for the first two, which have
+ * three together. */
+static struct bytes bytes_for_pmus(enum uncore_level level, int count)
+{
+	struct bytes b;
+	struct toy t;
+
+	toy_make(&t, TOY_RATES);
+	for (int i = 2; i < count; i++) {
+		char name[32], type[16];
+
+		snprintf(name, sizeof(name), "uncore_imc_%d", i);
+		snprintf(type, sizeof(type), "%d\n", 100 + i);
+		machine_pmu(&t.tree, name, type, "0-3\n");
+	}
+	toy_begin(&t, level);
+	allocated = 0;
+	toy_ok(&t, uncore_monitor_add_metrics(t.m, "memory.read.bandwidth"));
+	b.added = allocated;
+	assert_int_equal(uncore_monitor_counter_count(t.m), 3 + (count - 2) * 4);
+	b.planned = allocated - b.added;
+	toy_end(&t);
+	return b;
+}
+
+/* Twice as much for twice the places, but for what is there once, and rooms that are doubled. It
+ * would be four times as much if each line, or each place that is added, took room for all. */
+static void a_plan_grows_as_its_places_do(void **state)
+{
+	(void)state;
+	for (int level = UNCORE_LEVEL_MACHINE; level <= UNCORE_LEVEL_PORT; level++) {
+		struct bytes once = bytes_for_pmus((enum uncore_level)level, 100);
+		struct bytes twice = bytes_for_pmus((enum uncore_level)level, 200);
+
+		if (twice.added >= 3 * once.added || twice.planned >= 3 * once.planned)
+			fail_msg("level %d: %zu + %zu bytes, of twice the PMUs %zu + %zu", level,
+				 once.added, once.planned, twice.added, twice.planned);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -174,6 +223,7 @@ int main(void)
 		cmocka_unit_test(stopping_ends_the_last_interval),
 		cmocka_unit_test(monitors_do_not_disturb_each_other),
 		cmocka_unit_test(reading_allocates_nothing_after_the_first_time),
+		cmocka_unit_test(a_plan_grows_as_its_places_do),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
