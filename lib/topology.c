@@ -225,6 +225,29 @@ static int collect_sockets(struct unc_topology *t, struct unc_error *e)
 	return 0;
 }
 
+static int compare_dies(const void *a, const void *b)
+{
+	const struct unc_die *x = a, *y = b;
+
+	if (x->socket != y->socket)
+		return x->socket < y->socket ? -1 : 1;
+	return x->id < y->id ? -1 : x->id > y->id;
+}
+
+static int collect_dies(struct unc_topology *t, struct unc_error *e)
+{
+	t->dies = calloc(t->cpu_count, sizeof(*t->dies));
+	if (!t->dies)
+		return unc_nomem(e);
+	for (size_t i = 0; i < t->cpu_count; i++)
+		t->dies[i] = (struct unc_die){t->cpus[i].socket, t->cpus[i].die};
+	qsort(t->dies, t->cpu_count, sizeof(*t->dies), compare_dies);
+	for (size_t i = 0; i < t->cpu_count; i++)
+		if (!t->die_count || compare_dies(&t->dies[i], &t->dies[t->die_count - 1]) != 0)
+			t->dies[t->die_count++] = t->dies[i];
+	return 0;
+}
+
 int unc_topology_read(struct unc_topology *out, const struct unc_root *root, struct unc_error *e)
 {
 	struct unc_topology t = {0};
@@ -234,6 +257,8 @@ int unc_topology_read(struct unc_topology *out, const struct unc_root *root, str
 		err = read_nodes(&t, root, e);
 	if (!err)
 		err = collect_sockets(&t, e);
+	if (!err)
+		err = collect_dies(&t, e);
 	if (!err && unc_platform_read(&t, root) == -ENOMEM)
 		err = unc_nomem(e);
 	if (err) {
@@ -248,6 +273,7 @@ void unc_topology_finish(struct unc_topology *t)
 {
 	free(t->cpus);
 	free(t->sockets);
+	free(t->dies);
 	*t = (struct unc_topology){0};
 }
 
@@ -273,24 +299,17 @@ int unc_topology_socket(const struct unc_topology *t, int id)
 int unc_topology_die(const struct unc_topology *t, int cpu)
 {
 	const struct uncore_cpu *own = find_cpu(t, cpu);
-	int number = 0;
+	const struct unc_die *found = NULL;
 
-	for (size_t i = 0; own && i < t->cpu_count; i++) {
-		const struct uncore_cpu *c = &t->cpus[i];
-		bool seen =
-			c->socket > own->socket || (c->socket == own->socket && c->die >= own->die);
+	if (own) {
+		const struct unc_die die = {own->socket, own->die};
 
-		for (size_t k = 0; k < i && !seen; k++)
-			seen = t->cpus[k].socket == c->socket && t->cpus[k].die == c->die;
-		number += !seen;
+		found = bsearch(&die, t->dies, t->die_count, sizeof(die), compare_dies);
 	}
-	return number;
+	return found ? (int)(found - t->dies) : 0;
 }
 
 int unc_topology_die_socket(const struct unc_topology *t, int die)
 {
-	for (size_t i = 0; i < t->cpu_count; i++)
-		if (unc_topology_die(t, t->cpus[i].id) == die)
-			return t->cpus[i].socket;
-	return -1;
+	return die >= 0 && (size_t)die < t->die_count ? t->dies[die].socket : -1;
 }

@@ -23,7 +23,13 @@ struct machine {
 /* Two sockets, each of them a node. */
 static struct uncore_cpu cpus[] = {{0, 10, 0, 0, true}, {1, 20, 0, 1, true}};
 static int sockets[] = {10, 20};
-static const struct unc_topology topology = {cpus, 2, sockets, 2, "x", ""};
+static const struct unc_topology topology = {
+	.cpus = cpus,
+	.cpu_count = 2,
+	.sockets = sockets,
+	.socket_count = 2,
+	.cpu_model = "x",
+};
 
 static void put(const struct machine *m, const char *device, const char *file, const char *text)
 {

@@ -132,6 +132,58 @@ static void sockets_may_have_any_number(void **state)
 }
 
 /* A package of -1 is no socket, and a socket without online CPU none to list. */
+static void put_die(const struct tree *t, int cpu, const char *socket, const char *die)
+{
+	tree_cpu(t, cpu, "physical_package_id", socket);
+	if (die)
+		tree_cpu(t, cpu, "die_id", die);
+}
+
+/* Over the whole machine, whatever the numbers of packages and of their dies. */
+static void dies_are_numbered_through(void **state)
+{
+	static const int numbers[] = {2, 3, 0, 1, 2, 0};
+	const struct tree *t = *state;
+	struct unc_topology topology;
+
+	tree_put(t, CPUS "present", "0-5\n");
+	put_die(t, 0, "2364\n", "0\n");
+	put_die(t, 1, "2364\n", "7\n");
+	put_die(t, 2, "36\n", "1\n");
+	put_die(t, 3, "36\n", "3\n");
+	put_die(t, 4, "2364\n", "0\n");
+	put_die(t, 5, "36\n", "1\n");
+	topology = topology_of(t);
+	for (int cpu = 0; cpu < 6; cpu++)
+		assert_int_equal(unc_topology_die(&topology, cpu), numbers[cpu]);
+	assert_int_equal(unc_topology_die(&topology, 6), 0);
+	assert_int_equal(unc_topology_die_socket(&topology, 0), 36);
+	assert_int_equal(unc_topology_die_socket(&topology, 1), 36);
+	assert_int_equal(unc_topology_die_socket(&topology, 2), 2364);
+	assert_int_equal(unc_topology_die_socket(&topology, 3), 2364);
+	assert_int_equal(unc_topology_die_socket(&topology, 4), -1);
+	assert_int_equal(unc_topology_die_socket(&topology, -1), -1);
+	unc_topology_finish(&topology);
+}
+
+/* Before kernels told dies, a package was one. */
+static void a_package_without_dies_is_one(void **state)
+{
+	const struct tree *t = *state;
+	struct unc_topology topology;
+
+	tree_put(t, CPUS "present", "0-2\n");
+	put_die(t, 0, "0\n", NULL);
+	put_die(t, 1, "1\n", NULL);
+	put_die(t, 2, "1\n", NULL);
+	topology = topology_of(t);
+	assert_int_equal(unc_topology_die(&topology, 0), 0);
+	assert_int_equal(unc_topology_die(&topology, 2), 1);
+	assert_int_equal(unc_topology_die_socket(&topology, 1), 1);
+	assert_int_equal(unc_topology_die_socket(&topology, 2), -1);
+	unc_topology_finish(&topology);
+}
+
 static void unknown_sockets_are_not_listed(void **state)
 {
 	const struct tree *t = *state;
@@ -304,6 +356,8 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(machines_of_the_repository),
 		cmocka_unit_test_setup_teardown(sockets_may_have_any_number, setup, teardown),
+		cmocka_unit_test_setup_teardown(dies_are_numbered_through, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_package_without_dies_is_one, setup, teardown),
 		cmocka_unit_test_setup_teardown(unknown_sockets_are_not_listed, setup, teardown),
 		cmocka_unit_test_setup_teardown(without_lists_the_directories_count, setup,
 						teardown),
