@@ -234,15 +234,19 @@ static int compare_dies(const void *a, const void *b)
 	return x->id < y->id ? -1 : x->id > y->id;
 }
 
+/* A CPU that is offline may have no socket that anybody knows. */
 static int collect_dies(struct unc_topology *t, struct unc_error *e)
 {
+	size_t count = 0;
+
 	t->dies = calloc(t->cpu_count, sizeof(*t->dies));
 	if (!t->dies)
 		return unc_nomem(e);
 	for (size_t i = 0; i < t->cpu_count; i++)
-		t->dies[i] = (struct unc_die){t->cpus[i].socket, t->cpus[i].die};
-	qsort(t->dies, t->cpu_count, sizeof(*t->dies), compare_dies);
-	for (size_t i = 0; i < t->cpu_count; i++)
+		if (t->cpus[i].socket >= 0)
+			t->dies[count++] = (struct unc_die){t->cpus[i].socket, t->cpus[i].die};
+	qsort(t->dies, count, sizeof(*t->dies), compare_dies);
+	for (size_t i = 0; i < count; i++)
 		if (!t->die_count || compare_dies(&t->dies[i], &t->dies[t->die_count - 1]) != 0)
 			t->dies[t->die_count++] = t->dies[i];
 	return 0;

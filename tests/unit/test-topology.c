@@ -166,6 +166,26 @@ static void dies_are_numbered_through(void **state)
 	unc_topology_finish(&topology);
 }
 
+/* The kernel takes an offline CPU's directory away: it is on no die that anybody knows, and not on
+ * one before all others. */
+static void an_offline_cpu_is_no_die(void **state)
+{
+	const struct tree *t = *state;
+	struct unc_topology topology;
+
+	tree_put(t, CPUS "present", "0-2\n");
+	tree_put(t, CPUS "online", "0,2\n");
+	put_die(t, 0, "0\n", "0\n");
+	put_die(t, 2, "1\n", "0\n");
+	topology = topology_of(t);
+	assert_int_equal(unc_topology_die(&topology, 0), 0);
+	assert_int_equal(unc_topology_die(&topology, 2), 1);
+	assert_int_equal(unc_topology_die_socket(&topology, 0), 0);
+	assert_int_equal(unc_topology_die_socket(&topology, 1), 1);
+	assert_int_equal(unc_topology_die_socket(&topology, 2), -1);
+	unc_topology_finish(&topology);
+}
+
 /* Before kernels told dies, a package was one. */
 static void a_package_without_dies_is_one(void **state)
 {
@@ -357,6 +377,7 @@ int main(void)
 		cmocka_unit_test(machines_of_the_repository),
 		cmocka_unit_test_setup_teardown(sockets_may_have_any_number, setup, teardown),
 		cmocka_unit_test_setup_teardown(dies_are_numbered_through, setup, teardown),
+		cmocka_unit_test_setup_teardown(an_offline_cpu_is_no_die, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_package_without_dies_is_one, setup, teardown),
 		cmocka_unit_test_setup_teardown(unknown_sockets_are_not_listed, setup, teardown),
 		cmocka_unit_test_setup_teardown(without_lists_the_directories_count, setup,
