@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: MIT */
+/* One row for each root port. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "filtered.h"
+
+#define RATE(pmu, event, rate) "  - {pmu: '" pmu "', event: '" event "', constant: " rate "}\n"
+/* Of each port on its own, of two together, and of all. The clock is one for all. */
+#define RATES                                                           \
+	RATE("nvidia_pcie_pmu_*", "cycles", "2e9")                      \
+	RATE("nvidia_pcie_pmu_*", "rd_bytes,src_rp_mask=0x1", "1e9")    \
+	RATE("nvidia_pcie_pmu_*", "rd_bytes,src_rp_mask=0x2", "2e9")    \
+	RATE("nvidia_pcie_pmu_*", "rd_bytes,src_rp_mask=0x4", "40e9")   \
+	RATE("nvidia_pcie_pmu_*", "rd_bytes,src_rp_mask=0x3", "3e9")    \
+	RATE("nvidia_pcie_pmu_*", "rd_bytes", "9e9")                    \
+	RATE("nvidia_pcie_pmu_*", "rd_req,src_rp_mask=0x1", "1e6")      \
+	RATE("nvidia_pcie_pmu_*", "rd_req,src_rp_mask=0x2", "2e6")      \
+	RATE("nvidia_pcie_pmu_*", "rd_req,src_rp_mask=0x4", "4e6")      \
+	RATE("nvidia_pcie_pmu_*", "rd_req,src_rp_mask=0xff", "9e6")     \
+	RATE("nvidia_pcie_pmu_*", "rd_cum_outs,src_rp_mask=0x1", "1e9") \
+	RATE("nvidia_pcie_pmu_*", "rd_cum_outs,src_rp_mask=0x2", "8e9") \
+	RATE("nvidia_pcie_pmu_*", "rd_cum_outs,src_rp_mask=0x4", "2e9") \
+	RATE("nvidia_pcie_pmu_*", "rd_cum_outs", "9e9")
+
+struct expected {
+	const char *pmu, *port;
+	double value, ceiling;
+	enum uncore_quality quality;
+};
+
+static void assert_rows(const struct stage *s, const struct expected *all, size_t count)
+{
+	for (size_t i = 0; i < uncore_sample_count(s->s); i++) {
+		const struct uncore_row *row = uncore_sample_row(s->s, i);
+
+		if (i >= count)
+			fail_msg("too many rows");
+		assert_string_equal(row->pmu ? uncore_pmu_name(row->pmu) : "", all[i].pmu);
+		assert_string_equal(row->port ? row->port->address : "", all[i].port);
+		assert_close(row->value, all[i].value);
+		assert_true(isnan(all[i].ceiling) ? isnan(row->ceiling)
+						  : row->ceiling == all[i].ceiling);
+		assert_int_equal(row->quality, all[i].quality);
+	}
+	assert_int_equal(uncore_sample_count(s->s), count);
+}
+
+static void play(struct stage *s, enum uncore_level level, const char *filters, const char *metric)
+{
+	begin(s, level, RATES);
+	if (filters)
+		ok(s, set_filters(s, filters));
+	ok(s, uncore_monitor_add_metrics(s->m, metric));
+	ok(s, uncore_monitor_open(s->m));
+	ok(s, uncore_monitor_start(s->m));
+	ok(s, uncore_monitor_read(s->m, s->s));
+}
+
+/* Where ports are not known, one row for the PMU; what is over its link is not believed. */
+static void a_row_for_each_port(void **state)
+{
+	static const struct expected bandwidth[] = {
+		{"nvidia_pcie_pmu_0_rc_0", "", 9e9, NAN, UNCORE_MEASURED},
+		{"nvidia_pcie_pmu_0_rc_1", "", 9e9, NAN, UNCORE_MEASURED},
+		{"nvidia_pcie_pmu_0_rc_2", "", 9e9, NAN, UNCORE_MEASURED},
+		{"nvidia_pcie_pmu_0_rc_3", "", 9e9, NAN, UNCORE_MEASURED},
+		{RC4, "0005:00:00.0", 1e9, 63e9, UNCORE_MEASURED},
+		{RC4, "0005:40:00.0", 2e9, NAN, UNCORE_MEASURED},
+		{RC4, "0005:c0:00.0", 40e9, 31.5e9, UNCORE_SUSPECT},
+		{RC5, "", 9e9, NAN, UNCORE_MEASURED},
+	};
+	struct stage s;
+
+	(void)state;
+	play(&s, UNCORE_LEVEL_PORT, NULL, READS);
+	assert_rows(&s, bandwidth, COUNT(bandwidth));
+	assert_string_equal(uncore_sample_row(s.s, 6)->reason,
+			    "40.00 GB/s are more than the ceiling of 31.50 GB/s");
+	assert_null(uncore_sample_row(s.s, 6)->filter);
+	assert_int_equal(uncore_monitor_note_count(s.m), 1);
+	assert_string_equal(uncore_monitor_note_at(s.m, 0),
+			    "the ports of nvidia_pcie_pmu_0_rc_3 are hidden");
+	end(&s);
+}
+
+/* Each port's latency with its own requests, and one clock: 1000, 4000 and 500 cycles of 0.5 ns. */
+static void ratios_for_each_port(void **state)
+{
+	static const struct expected latency[] = {
+		{RC4, "0005:00:00.0", 500e-9, NAN, UNCORE_MEASURED},
+		{RC4, "0005:40:00.0", 2000e-9, NAN, UNCORE_MEASURED},
+		{RC4, "0005:c0:00.0", 250e-9, NAN, UNCORE_MEASURED},
+	};
+	static const struct expected rate[] = {
+		{RC4, "0005:40:00.0", 1e-3, NAN, UNCORE_MEASURED},
+	};
+	static const struct expected clock[] = {
+		{RC4, "", 2e9, NAN, UNCORE_MEASURED},
+	};
+	struct stage s;
+
+	(void)state;
+	play(&s, UNCORE_LEVEL_PORT, "port=0:4:0,0:4:1,0005:c0:00.0", "pcie.inbound.read.latency");
+	assert_rows(&s, latency, COUNT(latency));
+	assert_string_equal(uncore_sample_row(s.s, 0)->filter, "port=0:4:0,0:4:1,0005:c0:00.0");
+	for (size_t i = 0; i < 3; i++)
+		assert_int_equal(uncore_sample_row(s.s, i)->instances, 1);
+	end(&s);
+	play(&s, UNCORE_LEVEL_PORT, "port=0005:40:00.0", "pcie.inbound.read.request.rate");
+	assert_rows(&s, rate, COUNT(rate));
+	end(&s);
+	play(&s, UNCORE_LEVEL_PORT, NULL, "pcie.clock.frequency");
+	assert_int_equal(uncore_sample_count(s.s), 6);
+	assert_string_equal(uncore_pmu_name(uncore_sample_row(s.s, 4)->pmu), clock[0].pmu);
+	assert_close(uncore_sample_row(s.s, 4)->value, clock[0].value);
+	end(&s);
+}
+
+/* Named twice, or by two names, it is counted once. */
+static void a_port_named_twice(void **state)
+{
+	static const struct expected one[] = {{RC4, "0005:00:00.0", 1e9, 63e9, UNCORE_MEASURED}};
+	struct stage s;
+
+	(void)state;
+	play(&s, UNCORE_LEVEL_PORT, "port=0005:00:00.0,0:4:0,0:4:0", READS);
+	assert_rows(&s, one, 1);
+	assert_int_equal(uncore_sample_row(s.s, 0)->instances, 1);
+	end(&s);
+}
+
+/* Two ports of one PMU in one row are one number of the hardware. */
+static void ports_together(void **state)
+{
+	static const struct expected machine[] = {{"", "", 3e9, NAN, UNCORE_MEASURED}};
+	static const struct expected one[] = {{"", "0005:00:00.0", 1e9, 63e9, UNCORE_MEASURED}};
+	struct stage s;
+
+	(void)state;
+	play(&s, UNCORE_LEVEL_MACHINE, "port=0005:00:00.0,0005:40:00.0", READS);
+	assert_rows(&s, machine, 1);
+	assert_int_equal(uncore_sample_row(s.s, 0)->instances, 1);
+	end(&s);
+	play(&s, UNCORE_LEVEL_MACHINE, "port=0005:00:00.0", READS);
+	assert_rows(&s, one, 1);
+	end(&s);
+}
+
+/* Two ranges of one PMU are two numbers, and one clock: 3e6 requests in 1e9 cycles, not in 2e9. */
+static void parts_of_a_pmu_share_its_clock(void **state)
+{
+	static const char rates[] = RATE("nvidia_pcie_tgt_pmu_*", "cycles", "1e9") RATE(
+		"nvidia_pcie_tgt_pmu_*",
+		"rd_req,dst_addr_en=1,dst_addr_base=0,dst_addr_mask=0xfffffffffffff000", "1e6")
+		RATE("nvidia_pcie_tgt_pmu_*",
+		     "rd_req,dst_addr_en=1,dst_addr_base=0x1000,dst_addr_mask=0xfffffffffffff000",
+		     "2e6");
+	struct stage s;
+
+	(void)state;
+	for (int level = UNCORE_LEVEL_MACHINE; level <= UNCORE_LEVEL_PORT; level++) {
+		begin(&s, (enum uncore_level)level, rates);
+		ok(&s, set_filters(&s, "address=0/4K,0x1000/4K"));
+		ok(&s, uncore_monitor_add_metrics(s.m, "pcie.outbound.read.request.rate"));
+		ok(&s, uncore_monitor_open(s.m));
+		ok(&s, uncore_monitor_start(s.m));
+		ok(&s, uncore_monitor_read(s.m, s.s));
+		assert_int_equal(uncore_sample_row(s.s, 0)->quality, UNCORE_MEASURED);
+		assert_close(uncore_sample_row(s.s, 0)->value, 3e-3);
+		end(&s);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_row_for_each_port),
+		cmocka_unit_test(ratios_for_each_port),
+		cmocka_unit_test(a_port_named_twice),
+		cmocka_unit_test(ports_together),
+		cmocka_unit_test(parts_of_a_pmu_share_its_clock),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
