@@ -408,7 +408,8 @@ struct uncore_row {
 	int cpu;          /* -1: summed over CPUs */
 	const struct uncore_pmu *pmu; /* NULL: summed over PMUs */
 	const struct uncore_device
-		*port;      /* the PCIe root port it covers; NULL: several, or none known */
+		*port; /* the PCIe root port it covers (its address is SOCKET:RC:INDEX where it was
+			  named so and no more is known of it); NULL: several, or none known */
 	const char *role;   /* what is at the other end: "GPU"; NULL: not told, or several */
 	const char *filter; /* "from=cpu to=memory"; NULL: everything is counted */
 	size_t instances;   /* counters behind the row's first event that were planned */

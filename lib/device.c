@@ -21,6 +21,8 @@ const char *uncore_device_name(const struct uncore_device *d)
 {
 	struct unc_pci *p = unc_device(d)->pci;
 
+	if (!p)
+		return NULL; /* only its numbers are known */
 	unc_pci_name(p);
 	return p->device_names ? p->device_names[unc_device(d) - p->devices] : NULL;
 }

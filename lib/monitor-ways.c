@@ -51,7 +51,7 @@ static const struct unc_port *find_port(const struct unc_cutter *x,
 	return NULL;
 }
 
-/* "SOCKET:RC:INDEX": by the PMU's name, also where no port is known. */
+/* "SOCKET:RC:INDEX": by the PMU's name, also where no port is known (then without a device). */
 static bool by_numbers(const struct unc_cutter *x, const struct unc_port_choice *choice,
 		       struct unc_port *port)
 {
@@ -92,6 +92,22 @@ static void merge_ports(struct unc_cutter *x)
 	}
 }
 
+/* Adds the port of a choice by numbers, which has a row of its own whatever is known of it. */
+static int add_numbered(struct unc_cutter *x, const struct unc_port_choice *choice)
+{
+	struct unc_port port;
+
+	if (!by_numbers(x, choice, &port))
+		return 0;
+	if (!port.device)
+		port.device = unc_ports_numbered(x->m->machine, choice->socket, choice->rc,
+						 choice->index);
+	if (!port.device)
+		return unc_nomem(x->why);
+	add_port(x, &port);
+	return 0;
+}
+
 /* A PMU that cannot tell its ports apart serves when all of them are asked for. */
 static int ways_of_ports(struct unc_cutter *x)
 {
@@ -100,12 +116,14 @@ static int ways_of_ports(struct unc_cutter *x)
 	for (size_t i = 0; i < f->port_count; i++) {
 		const struct unc_port_choice *choice = &f->ports[i];
 		const struct unc_port *found = find_port(x, choice->device);
-		struct unc_port port;
+		int r = choice->device ? 0 : add_numbered(x, choice);
 
 		if (choice->device && x->unknown)
 			return -ENODEV;
-		if (choice->device ? found != NULL : by_numbers(x, choice, &port))
-			add_port(x, choice->device ? found : &port);
+		if (r < 0)
+			return r;
+		if (found)
+			add_port(x, found);
 	}
 	if (!x->way_count)
 		return 0;

@@ -4,6 +4,9 @@
 #include "machine.h"
 
 #include <errno.h>
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -398,8 +401,56 @@ int unc_ports_load(struct uncore *u)
 	return unc_nomem(&u->error);
 }
 
+/* What no int can hold is the number of no PMU. */
+static int small(uint64_t number)
+{
+	return number > INT_MAX ? -1 : (int)number;
+}
+
+const struct uncore_device *unc_ports_numbered(struct uncore *u, uint64_t socket, uint64_t rc,
+					       uint64_t index)
+{
+	const uint64_t numbers[] = {socket, rc, index};
+	struct unc_numbered *n = u->ports.numbered;
+
+	while (n && memcmp(n->numbers, numbers, sizeof(numbers)) != 0)
+		n = n->next;
+	if (n)
+		return &n->device.shown;
+	n = calloc(1, sizeof(*n));
+	if (!n)
+		return NULL;
+	memcpy(n->numbers, numbers, sizeof(numbers));
+	snprintf(n->address, sizeof(n->address), "%llu:%llu:%llu", (unsigned long long)socket,
+		 (unsigned long long)rc, (unsigned long long)index);
+	n->device.shown = (struct uncore_device){
+		.address = n->address,
+		.port = &n->device.shown,
+		.is_port = true,
+		.is_bridge = true,
+		.node = -1,
+		.socket = -1,
+		.speed = NAN,
+		.max_speed = NAN,
+		.link_rate = NAN,
+		.max_rate = NAN,
+		.rc_socket = small(socket),
+		.rc = small(rc),
+		.index = small(index),
+	};
+	n->next = u->ports.numbered;
+	u->ports.numbered = n;
+	return &n->device.shown;
+}
+
 void unc_ports_finish(struct unc_ports *p)
 {
+	while (p->numbered) {
+		struct unc_numbered *next = p->numbered->next;
+
+		free(p->numbered);
+		p->numbered = next;
+	}
 	for (size_t i = 0; i < p->place_count; i++)
 		free(p->places[i].why);
 	free(p->places);

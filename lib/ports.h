@@ -17,6 +17,11 @@ struct unc_port {
 int unc_ports_of(struct uncore *u, const struct uncore_pmu *pmu, int cpu,
 		 const struct unc_port **ports, size_t *count, struct unc_error *why);
 
+/* A root port of which only the numbers are known that PMUs have for it: its address is
+ * "SOCKET:RC:INDEX". The same one for the same numbers until the next scan; NULL: out of memory. */
+const struct uncore_device *unc_ports_numbered(struct uncore *u, uint64_t socket, uint64_t rc,
+					       uint64_t index);
+
 /* The file of a PMU that is called `name`, with the die's number for {die}. */
 void unc_die_file(struct unc_text *to, const char *name, int die);
 
@@ -36,6 +41,14 @@ struct unc_found {
 	struct unc_port port;
 };
 
+/* Stands for a root port whose address is not known. */
+struct unc_numbered {
+	struct unc_numbered *next;
+	struct unc_device device;
+	uint64_t numbers[3]; /* socket, root complex, port */
+	char address[64];
+};
+
 struct unc_ports {
 	struct unc_place *places; /* in the order of PMUs and CPUs */
 	size_t place_count;
@@ -44,6 +57,7 @@ struct unc_ports {
 	struct unc_port *ports;         /* the same in the order of places */
 	const struct uncore_pmu **pmus; /* of each port one after the other */
 	bool needs_root;                /* some config space ended too early */
+	struct unc_numbered *numbered;
 };
 
 /* What can be told of the machine's devices is read once. -ENOMEM. */

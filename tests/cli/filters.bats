@@ -141,6 +141,32 @@ encodes() {
 	shows 'Metrics are restricted by to=memory port=0:4:0,0:4:1,0:4:2\.' 'port 0005:40:00.0 +2\.000  GB/s'
 }
 
+@test "ports by their numbers have rows of their own where nobody knows their addresses" {
+	local file=$BATS_TEST_TMPDIR/numbers.yaml
+
+	cp -r "$T410" "$BATS_TEST_TMPDIR/t410"
+	rm -r "$BATS_TEST_TMPDIR/t410/sys/bus/pci"
+	cat >"$file" <<-YAML
+		sim: numbers
+		machine: $BATS_TEST_TMPDIR/t410
+		rates:
+		  - {pmu: nvidia_pcie_pmu_0_rc_1, event: "rd_bytes,src_rp_mask=0x2", constant: 1e9}
+		  - {pmu: nvidia_pcie_pmu_0_rc_1, event: "rd_bytes,src_rp_mask=0x4", constant: 2e9}
+	YAML
+	ports() {
+		expect 0 "$UNCORE" --source "sim:$file,step=1s" --data "$FAMILIES" "$@" \
+			--port 0:1:1,0:1:2
+	}
+	ports stat --timeout 1 -M pcie.inbound.read.bandwidth --per-port -j
+	helper check-rows json N=2 <<<"$output"
+	[ "$(jq -r '"\(.port) \(.value)"' <<<"$output" | xargs)" = '0:1:1 1000000000 0:1:2 2000000000' ] ||
+		fail 'a row for each port'
+	ports stat --timeout 1 -M pcie.inbound.read.bandwidth --per-port
+	shows 'port 0:1:1 +1\.000  GB/s' 'port 0:1:2 +2\.000  GB/s'
+	ports pcie
+	shows $'\n0:1:1 +\\? +1\.000 GB/s' $'\n0:1:2 +\\? +2\.000 GB/s' $'\nsum +3\.000 GB/s'
+}
+
 @test "how near a value is to its ceiling; over it, both numbers" {
 	peak() {
 		expect 0 "$UNCORE" --source "$SIM_T410" --data "$FAMILIES" --memory-peak "$1" stat \

@@ -137,6 +137,32 @@ static void a_port_named_twice(void **state)
 	end(&s);
 }
 
+/* Of which nobody knows the address: each its own row, and one in the sum. */
+static void ports_by_numbers_only(void **state)
+{
+	static const struct expected each[] = {
+		{"nvidia_pcie_pmu_0_rc_3", "0:3:0", 1e9, NAN, UNCORE_MEASURED},
+		{"nvidia_pcie_pmu_0_rc_3", "0:3:1", 2e9, NAN, UNCORE_MEASURED},
+	};
+	static const struct expected sum[] = {{"", "", 3e9, NAN, UNCORE_MEASURED}};
+	const struct uncore_device *port;
+	struct stage s;
+
+	(void)state;
+	play(&s, UNCORE_LEVEL_PORT, "port=0:3:0,0:3:1,0:3:0", READS);
+	assert_rows(&s, each, COUNT(each));
+	port = uncore_sample_row(s.s, 1)->port;
+	assert_int_equal(port->rc_socket, 0);
+	assert_int_equal(port->rc, 3);
+	assert_int_equal(port->index, 1);
+	assert_null(uncore_device_name(port));
+	assert_int_equal(uncore_device_pmu_count(port), 0);
+	end(&s);
+	play(&s, UNCORE_LEVEL_MACHINE, "port=0:3:0,0:3:1", READS);
+	assert_rows(&s, sum, COUNT(sum));
+	end(&s);
+}
+
 /* Two ports of one PMU in one row are one number of the hardware. */
 static void ports_together(void **state)
 {
@@ -185,6 +211,7 @@ int main(void)
 		cmocka_unit_test(a_row_for_each_port),
 		cmocka_unit_test(ratios_for_each_port),
 		cmocka_unit_test(a_port_named_twice),
+		cmocka_unit_test(ports_by_numbers_only),
 		cmocka_unit_test(ports_together),
 		cmocka_unit_test(parts_of_a_pmu_share_its_clock),
 	};

@@ -69,7 +69,8 @@ struct expected {
 	const char *reason;
 };
 
-static void assert_rows(const struct toy *t, const struct expected *all, size_t count)
+static void assert_rows_of_port(const struct toy *t, const struct expected *all, size_t count,
+				const char *port)
 {
 	assert_int_equal(uncore_sample_count(t->s), count);
 	for (size_t i = 0; i < count; i++) {
@@ -87,8 +88,13 @@ static void assert_rows(const struct toy *t, const struct expected *all, size_t 
 			assert_contains(row->reason, x->reason);
 		else
 			assert_null(row->reason);
-		assert_null(row->port);
+		assert_string_equal(row->port ? row->port->address : "none", port);
 	}
+}
+
+static void assert_rows(const struct toy *t, const struct expected *all, size_t count)
+{
+	assert_rows_of_port(t, all, count, "none");
 }
 
 #define RATE(pmu, rate) "  - {pmu: " pmu ", event: event=1, constant: " rate "}\n"
@@ -214,7 +220,7 @@ static void a_port_is_on_one_socket(void **state)
 	toy_ok(&t, uncore_monitor_set_filter(t.m, "port", "0:1:1"));
 	play(&t, "toy-bus/x.bandwidth");
 	assert_string_equal(uncore_sample_row(t.s, 0)->filter, "port=0:1:1");
-	assert_rows(&t, &row, 1);
+	assert_rows_of_port(&t, &row, 1, "0:1:1");
 	toy_end(&t);
 }
 
