@@ -161,28 +161,55 @@ static int ways_of_level(struct unc_cutter *x)
 
 /* ---- a device ---- */
 
+static bool is_behind(const struct uncore_device *d, const struct uncore_device *bridge)
+{
+	for (d = d->parent; d; d = d->parent)
+		if (d == bridge)
+			return true;
+	return false;
+}
+
+/* The devices that are counted with the asked one, by address and the kernel's names: those behind it
+ * where it is a part of a switch, or the others. Returns how many there are. */
+static size_t list_counted(const struct unc_cutter *x, bool behind, struct unc_text *to)
+{
+	const struct uncore_device *asked = x->filters->device, *port = x->ways[0].port;
+	const struct uncore *u = x->m->machine;
+	size_t count = 0;
+
+	for (size_t i = 0; i < uncore_device_count(u); i++) {
+		const struct uncore_device *d = uncore_device_at(u, i);
+
+		if (d == asked || d->is_bridge || !d->port || !find_port(x, d->port) ||
+		    (port && d->port != port) || is_behind(d, asked) != behind)
+			continue;
+		unc_text_add(to, "%s%s", count++ ? ", " : "", d->address);
+		if (d->names)
+			unc_text_add(to, " (%s)", d->names);
+	}
+	return count;
+}
+
 /* What is counted is more than the device: its port, or all ports of the PMU. */
 static int note_sharing(struct unc_cutter *x)
 {
-	const struct uncore_device *d = x->filters->device, *port = x->ways[0].port;
-	const struct uncore *u = x->m->machine;
-	struct unc_text text = {0};
-	size_t others = 0;
+	const struct uncore_device *port = x->ways[0].port;
+	struct unc_text text = {0}, behind = {0}, others = {0};
 	int r;
 
-	unc_text_add(&text, "%s: what is counted for %s is ", x->family->name, d->address);
-	unc_text_add(&text, "%s%s", port ? "root port " : "", port ? port->address : x->pmu->name);
-	for (size_t i = 0; i < uncore_device_count(u); i++) {
-		const struct uncore_device *other = uncore_device_at(u, i);
-
-		if (other == d || other->is_bridge || !other->port || !find_port(x, other->port) ||
-		    (port && other->port != port))
-			continue;
-		unc_text_add(&text, "%s%s", others++ ? ", " : ", which it shares with ",
-			     other->address);
-	}
-	r = text.failed ? -ENOMEM : unc_monitor_note_once(x->m, text.data);
+	unc_text_add(&text, "%s: what is counted for %s", x->family->name,
+		     x->filters->device->address);
+	if (list_counted(x, true, &behind))
+		unc_text_add(&text, ", with %s behind it,", behind.data);
+	unc_text_add(&text, " is %s%s", port ? "root port " : "",
+		     port ? port->address : x->pmu->name);
+	if (list_counted(x, false, &others))
+		unc_text_add(&text, ", which it shares with %s", others.data);
+	r = text.failed || behind.failed || others.failed ? unc_nomem(x->why)
+							  : unc_monitor_note_once(x->m, text.data);
 	unc_text_finish(&text);
+	unc_text_finish(&behind);
+	unc_text_finish(&others);
 	return r;
 }
 

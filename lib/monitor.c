@@ -408,7 +408,9 @@ int unc_monitor_note(struct uncore_monitor *m, const char *fmt, ...)
 
 int unc_monitor_note_once(struct uncore_monitor *m, const char *note)
 {
-	return unc_names_has(&m->notes, note) ? 0 : unc_monitor_note(m, "%s", note);
+	if (unc_names_has(&m->notes, note))
+		return 0;
+	return unc_names_add(&m->notes, note) < 0 ? unc_nomem(&m->machine->error) : 0;
 }
 
 size_t uncore_monitor_note_count(const struct uncore_monitor *m)

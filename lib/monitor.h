@@ -104,7 +104,7 @@ struct unc_item *unc_monitor_item(struct uncore_monitor *m);
 /* Adds something worth telling. -ENOMEM. */
 int unc_monitor_note(struct uncore_monitor *m, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
-/* The same, unless it has been told. */
+/* The same, of any length, unless it has been told. */
 int unc_monitor_note_once(struct uncore_monitor *m, const char *note);
 /* Notes a PMU that belongs to the item and cannot be counted: its rows are partial. */
 int unc_item_leave_out(struct unc_item *item, const char *why);

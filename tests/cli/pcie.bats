@@ -44,13 +44,17 @@ value() {
 	all=$(value pcie.inbound.read.bandwidth 0002:80:00.0)
 	pcie -j --device mlx5_0
 	one=$(value pcie.inbound.read.bandwidth 0002:80:00.0)
-	says 'pcie-tgt: what is counted for mlx5_0|0002:83:00.0 is root port 0002:80:00.0, which it shares with 0002:83:00.1'
+	says 'pcie-tgt: what is counted for mlx5_0|0002:83:00.0 is root port 0002:80:00.0, which it shares with 0002:83:00.1 \(mlx5_1 enP2p131s0f1np1\)'
 	pcie -j --device 0002:83:00.1
 	other=$(value pcie.inbound.read.bandwidth 0002:80:00.0)
 	jq -n -e --argjson a "$all" --argjson b "$one" --argjson c "$other" \
 		'(($a - $b - $c) | fabs) < 3 and (($b / $a - 0.75) | fabs) < 1e-6' || fail "$all $one $other"
 	pcie --device mlx5_0
 	shows 'restricted by device=mlx5_0'
+	# A port of the switch stands for what is behind it.
+	pcie --device 0002:82:00.0
+	says '0002:82:00.0, with 0002:83:00.0 \(mlx5_0 .*\), 0002:83:00.1 \(mlx5_1 .*\) behind it, is root port 0002:80:00.0'
+	[[ ! $stderr =~ shares ]] || fail 'what is behind it is no neighbour'
 }
 
 @test "--port takes an address or the PMUs' numbers; what there is not is a clear error" {

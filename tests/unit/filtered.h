@@ -11,7 +11,8 @@
 
 /* ---- devices: the linker sends the library's calls here (--wrap) ------------------------------- */
 
-/* Root complex 4 has three root ports, and two devices behind the last of them; of root complex 5
+/* Root complex 4 has three root ports, a switch with two devices behind the second, and two devices
+ * behind the last of them; of root complex 5
  * the one port has no number; those of 3 are not known, and the others have none. */
 static struct uncore_device devices[] = {
 	{.address = "0005:00:00.0", .is_port = true, .is_bridge = true, .link_rate = 63e9},
@@ -22,6 +23,14 @@ static struct uncore_device devices[] = {
 	{.address = "0006:00:00.0", .is_port = true, .is_bridge = true, .link_rate = NAN},
 	{.address = "0006:01:00.0", .port = &devices[5]},
 	{.address = "0007:00:00.0"},
+	{.address = "0005:41:00.0", .is_bridge = true, .parent = &devices[1], .port = &devices[1]},
+	{.address = "0005:42:00.0", .is_bridge = true, .parent = &devices[8], .port = &devices[1]},
+	{.address = "0005:42:01.0", .is_bridge = true, .parent = &devices[8], .port = &devices[1]},
+	{.address = "0005:43:00.0",
+	 .parent = &devices[9],
+	 .port = &devices[1],
+	 .names = "mlx5_0 eth0"},
+	{.address = "0005:44:00.0", .parent = &devices[10], .port = &devices[1]},
 };
 
 size_t __wrap_uncore_device_count(const struct uncore *u);

@@ -187,6 +187,60 @@ static void a_device_that_shares_its_number(void **state)
 	end(&s);
 }
 
+/* Neighbours are what is behind the other ports of the switch; what is behind a part of the switch is
+ * what is asked for. */
+static void a_device_behind_a_switch(void **state)
+{
+	static const char *const all[][2] = {
+		{"device=0005:43:00.0", "what is counted for 0005:43:00.0 is root port "
+					"0005:40:00.0, which it shares with 0005:44:00.0"},
+		{"device=0005:44:00.0",
+		 "what is counted for 0005:44:00.0 is root port 0005:40:00.0, which it shares with "
+		 "0005:43:00.0 (mlx5_0 eth0)"},
+		{"device=0005:42:01.0",
+		 "what is counted for 0005:42:01.0, with 0005:44:00.0 behind it, is root port "
+		 "0005:40:00.0, which it shares with 0005:43:00.0 (mlx5_0 eth0)"},
+		{"device=0005:41:00.0",
+		 "what is counted for 0005:41:00.0, with 0005:43:00.0 (mlx5_0 eth0), 0005:44:00.0 "
+		 "behind it, is root port 0005:40:00.0"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(all); i++) {
+		struct stage s;
+		char note[300];
+
+		begin(&s, UNCORE_LEVEL_MACHINE, NULL);
+		ok(&s, set_filters(&s, all[i][0]));
+		ok(&s, uncore_monitor_add_metrics(s.m, "pcie.outbound.read.bandwidth"));
+		assert_int_equal(uncore_monitor_note_count(s.m), 1);
+		snprintf(note, sizeof(note), "nvidia-t410-pcie-tgt: %s", all[i][1]);
+		assert_string_equal(uncore_monitor_note_at(s.m, 0), note);
+		end(&s);
+	}
+}
+
+/* However long the list is, it is told whole, and once. */
+static void many_devices_share_a_number(void **state)
+{
+	static char names[4000];
+	const char *before = devices[12].names;
+	struct stage s;
+
+	(void)state;
+	memset(names, 'x', sizeof(names) - 1);
+	devices[12].names = names;
+	begin(&s, UNCORE_LEVEL_MACHINE, NULL);
+	ok(&s, set_filters(&s, "device=0005:43:00.0"));
+	for (int i = 0; i < 2; i++)
+		ok(&s, uncore_monitor_add_metrics(s.m, i ? "pcie.outbound.read.request.rate"
+							 : "pcie.outbound.read.bandwidth"));
+	assert_int_equal(uncore_monitor_note_count(s.m), 1);
+	assert_contains(uncore_monitor_note_at(s.m, 0), "xxx)");
+	devices[12].names = before;
+	end(&s);
+}
+
 /* ---- what is refused -------------------------------------------------------------------------- */
 
 static void words_that_make_no_sense(void **state)
@@ -341,6 +395,8 @@ int main(void)
 		cmocka_unit_test(ranges_of_addresses),
 		cmocka_unit_test(a_device_by_its_addresses),
 		cmocka_unit_test(a_device_that_shares_its_number),
+		cmocka_unit_test(a_device_behind_a_switch),
+		cmocka_unit_test(many_devices_share_a_number),
 		cmocka_unit_test(words_that_make_no_sense),
 		cmocka_unit_test(metrics_that_cannot_be_restricted),
 		cmocka_unit_test(a_pattern_leaves_out_what_does_not_suit),
