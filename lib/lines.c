@@ -355,7 +355,7 @@ static void finish_metric(struct maker *m)
 		judge(m, UNCORE_UNAVAILABLE, "a divisor was 0 in this window: nothing happened");
 }
 
-/* PMUs that belong to the line and are not in it. */
+/* PMUs and root ports that belong to the line and are not in it. */
 static void judge_missing(struct maker *m)
 {
 	const struct unc_line *line = m->line;
@@ -366,6 +366,9 @@ static void judge_missing(struct maker *m)
 	if (line->absent >= 0)
 		judge(m, line->events[0].count ? UNCORE_PARTIAL : UNCORE_UNAVAILABLE,
 		      "socket %d has no PMU of %s", line->absent, line->family);
+	if (line->lacks)
+		judge(m, line->events[0].count ? UNCORE_PARTIAL : UNCORE_UNAVAILABLE, "%s",
+		      line->lacks);
 }
 
 /* In hundredths of 1e9, as numbers are not printed through the locale. */

@@ -34,6 +34,7 @@ struct unc_line {
 	bool snapshot;
 	size_t left_out;      /* PMUs that should be in the sum and could not be planned */
 	const char *left_why; /* of the first of them */
+	char *lacks;          /* root ports that should be in it and are not, and why; NULL */
 	struct unc_line_event *events;
 	size_t event_count;
 	/* A box is the places of one PMU and CPU: boxes[b] is the first of the b-th, and

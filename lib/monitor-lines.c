@@ -16,6 +16,7 @@ void unc_lines_free(struct unc_line *lines, size_t count)
 			free(lines[i].events[k].counters);
 		free(lines[i].events);
 		free(lines[i].boxes);
+		free(lines[i].lacks);
 	}
 	free(lines);
 }
@@ -298,6 +299,22 @@ static struct unc_line line_of(const struct layout *l, const struct run *run)
 	return line;
 }
 
+/* Ports that are not in a sum; one by one each has a line. */
+static int take_lacks(const struct uncore_monitor *m, const struct unc_item *item,
+		      struct unc_line *line)
+{
+	struct unc_text text = {0};
+
+	if (single(m))
+		return 0;
+	unc_item_lacking_text(item, line->socket, &text);
+	if (!text.len && !text.failed)
+		return 0;
+	line->lacks = unc_text_take(&text);
+	line->port = NULL; /* what is asked for is more */
+	return line->lacks ? 0 : -ENOMEM;
+}
+
 /* Adds a line that so far has a place only. There is room. */
 static int add_line(const struct layout *l, struct unc_line where, const struct run *run)
 {
@@ -306,6 +323,8 @@ static int add_line(const struct layout *l, struct unc_line where, const struct 
 	struct unc_line *line = &m->lines[m->line_count++];
 
 	*line = where;
+	if (take_lacks(m, item, line) < 0)
+		return -ENOMEM;
 	line->name = item->metric ? item->metric->name : item->name;
 	line->family = item->metric ? item->metric->family->name : NULL;
 	line->unit = item->metric ? item->metric->unit : item->unit;
@@ -340,17 +359,54 @@ static int compare_lines(const void *a, const void *b)
 	return compare_roles(x->role, y->role);
 }
 
-/* Lines that say which socket is not there. */
-static int add_absent(const struct layout *l)
+/* A line without counters for each root port that is not counted, behind those that are. */
+static int add_lacking(const struct layout *l)
+{
+	const struct unc_item *item = l->item;
+	const struct run none = {NULL, 0};
+
+	for (size_t i = 0; i < item->lacking_count; i++) {
+		const struct unc_lacking *lacking = &item->lacking[i];
+		struct unc_line where = {.socket = lacking->port->socket,
+					 .cpu = -1,
+					 .port = lacking->port,
+					 .absent = -1};
+		struct unc_text text = {0};
+
+		unc_lacking_text(item, lacking, &text);
+		where.lacks = unc_text_take(&text);
+		if (!where.lacks || add_line(l, where, &none) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* A root port of the socket is not counted, and the item has no line of the socket to say so. */
+static bool lacks_socket(const struct layout *l, int socket)
+{
+	const struct unc_item *item = l->item;
+	size_t i = 0;
+
+	while (i < item->lacking_count && item->lacking[i].port->socket != socket)
+		i++;
+	for (size_t p = 0; i < item->lacking_count && p < item->place_count; p++)
+		if (l->spots[p].socket == socket)
+			return false;
+	return i < item->lacking_count;
+}
+
+/* Lines without counters for sockets that ought to have some. */
+static int add_sockets(const struct layout *l)
 {
 	const struct unc_topology *t = &l->m->machine->topology;
 	const struct run none = {NULL, 0};
 
 	for (size_t i = 0; i < t->socket_count; i++) {
 		int socket = t->sockets[i];
-		struct unc_line where = {.socket = socket, .cpu = -1, .absent = socket};
+		struct unc_line where = {
+			.socket = socket, .cpu = -1, .absent = l->absent[i] ? socket : -1};
 
-		if (l->absent[i] && add_line(l, where, &none) < 0)
+		if ((l->absent[i] || lacks_socket(l, socket)) && add_line(l, where, &none) < 0)
 			return -ENOMEM;
 	}
 	return 0;
@@ -375,7 +431,7 @@ static int add_layout(const struct layout *l)
 {
 	struct uncore_monitor *m = l->m;
 	size_t first = m->line_count;
-	size_t more = l->line_count + m->machine->topology.socket_count;
+	size_t more = l->line_count + m->machine->topology.socket_count + l->item->lacking_count;
 	struct unc_line *lines = reallocarray(m->lines, first + more, sizeof(*lines));
 
 	if (!lines)
@@ -383,9 +439,11 @@ static int add_layout(const struct layout *l)
 	m->lines = lines;
 	if (add_runs(l) < 0)
 		return -ENOMEM;
+	if (single(m))
+		return add_lacking(l);
 	if (m->level != UNCORE_LEVEL_SOCKET)
 		return 0;
-	if (add_absent(l) < 0)
+	if (add_sockets(l) < 0)
 		return -ENOMEM;
 	qsort(&lines[first], m->line_count - first, sizeof(*lines), compare_lines);
 	return 0;

@@ -167,43 +167,98 @@ static int note_unfit(struct uncore_monitor *m, const struct unc_error *why)
 	return unc_monitor_note_once(m, note.text);
 }
 
+/* One PMU of the family. -ENODEV with `why`: it cannot be counted, or not so. */
+static int try_pmu(struct uncore_monitor *m, struct unc_item *item, const struct uncore_pmu *pmu,
+		   struct unc_named *named, struct unc_error *why)
+{
+	bool counted = false;
+	int r = 0;
+
+	if (unc_metric_broken_on(item->metric, pmu, why)) {
+		r = unc_item_leave_out(item, why->text);
+	} else if (unc_metric_on(item->metric, pmu)) {
+		r = add_on_pmu(m, item, pmu, why);
+		counted = r == 0;
+	} else {
+		return 0;
+	}
+	if (r < 0 && r != -ENODEV)
+		return r;
+	return unc_named_add(named, m, pmu, counted ? NULL : why) < 0 ? -ENOMEM : r;
+}
+
+/* Nothing of the metric can be counted, or not so: the sentence that says most. */
+static int fail_metric(struct uncore_monitor *m, const struct unc_item *item,
+		       const struct unc_named *named, const struct unc_error *unfit)
+{
+	struct unc_error *e = &m->machine->error;
+	struct unc_text lacking = {0};
+	int r;
+
+	for (size_t i = 0; i < item->lacking_count && !lacking.len; i++)
+		if (item->lacking[i].why)
+			unc_item_lacking_text(item, -1, &lacking);
+	if (lacking.failed)
+		r = unc_nomem(e);
+	else if (unc_named_why(named))
+		r = unc_fail(e, ENODEV, "%s", unc_named_why(named));
+	else if (lacking.len)
+		r = unc_fail(e, ENODEV, "%s", lacking.data);
+	else if (unfit->text[0])
+		r = unc_fail(e, ENODEV, "%s", unfit->text);
+	else if (item->narrowed)
+		r = unc_fail(e, ENODEV, "no PMU of %s counts what '%s' names here",
+			     item->metric->family->name, item->filter);
+	else
+		r = unc_fail(e, ENODEV, "%s: %s", item->metric->name,
+			     item->left_why ? item->left_why : "no PMU here has its events");
+	unc_text_finish(&lacking);
+	return r;
+}
+
+/* What is told of a metric that is counted. */
+static int note_metric(struct uncore_monitor *m, const struct unc_item *item,
+		       const struct unc_error *unfit)
+{
+	/* What the user named is found, so it is not where nobody knows. */
+	if (unfit->text[0] && !item->narrowed && note_unfit(m, unfit) < 0)
+		return -ENOMEM;
+	if (unc_item_note_lacking(m, item) < 0)
+		return -ENOMEM;
+	/* One by one the PMUs have rows of their own, and this one has none to say it. */
+	return item->left_out
+		       ? unc_monitor_note(m, "%s: left out: %s", item->metric->name, item->left_why)
+		       : 0;
+}
+
 /* On every PMU of the family; on the others where one of them cannot be counted, or not so. */
 static int add_metric(struct uncore_monitor *m, const struct uncore_metric *metric)
 {
 	const struct unc_family *f = metric->family;
 	struct unc_item *item = new_item(m, metric);
+	struct unc_named named = {0};
 	struct unc_error unfit = {0};
+	int r = item ? 0 : -ENOMEM;
 
-	if (!item)
-		return -ENOMEM;
-	for (size_t i = 0; i < f->pmu_count; i++) {
+	for (size_t i = 0; r == 0 && i < f->pmu_count; i++) {
 		struct unc_error why = {0};
-		int r = 0;
 
-		if (unc_metric_broken_on(metric, f->pmus[i], &why))
-			r = unc_item_leave_out(item, why.text);
-		else if (unc_metric_on(metric, f->pmus[i]))
-			r = add_on_pmu(m, item, f->pmus[i], &why);
-		if (r == -ENODEV && !unfit.text[0])
-			unfit = why;
-		else if (r < 0 && r != -ENODEV)
-			return r == -ENOMEM ? unc_nomem(&m->machine->error) : r;
+		r = try_pmu(m, item, f->pmus[i], &named, &why);
+		if (r == -ENODEV) {
+			if (!unfit.text[0])
+				unfit = why;
+			r = 0;
+		}
 	}
-	if (!item->place_count && unfit.text[0])
-		return unc_fail(&m->machine->error, ENODEV, "%s", unfit.text);
-	if (!item->place_count && item->narrowed)
-		return unc_fail(&m->machine->error, ENODEV,
-				"no PMU of %s counts what '%s' names here", f->name, item->filter);
-	if (!item->place_count)
-		return unc_fail(&m->machine->error, ENODEV, "%s: %s", metric->name,
-				item->left_why ? item->left_why : "no PMU here has its events");
-	/* What the user named is found, so it is not where nobody knows. */
-	if (unfit.text[0] && !item->narrowed && note_unfit(m, &unfit) < 0)
-		return -ENOMEM;
-	/* One by one the PMUs have rows of their own, and this one has none to say it. */
-	return item->left_out
-		       ? unc_monitor_note(m, "%s: left out: %s", metric->name, item->left_why)
-		       : 0;
+	if (r == 0)
+		r = unc_item_lack(m, item, &named);
+	if (r == -ENOMEM)
+		unc_nomem(&m->machine->error);
+	else if (r == 0)
+		r = item->place_count ? note_metric(m, item, &unfit)
+				      : fail_metric(m, item, &named, &unfit);
+	unc_named_finish(&named);
+	return r;
 }
 
 static int no_such_metric(const struct uncore_monitor *m, const char *pattern)

@@ -112,21 +112,21 @@ static int add_numbered(struct unc_cutter *x, const struct unc_port_choice *choi
 static int ways_of_ports(struct unc_cutter *x)
 {
 	const struct unc_filters *f = x->filters;
+	bool by_address = false;
 
 	for (size_t i = 0; i < f->port_count; i++) {
 		const struct unc_port_choice *choice = &f->ports[i];
 		const struct unc_port *found = find_port(x, choice->device);
 		int r = choice->device ? 0 : add_numbered(x, choice);
 
-		if (choice->device && x->unknown)
-			return -ENODEV;
 		if (r < 0)
 			return r;
 		if (found)
 			add_port(x, found);
+		by_address = by_address || choice->device;
 	}
 	if (!x->way_count)
-		return 0;
+		return by_address && x->unknown ? -ENODEV : 0;
 	if (x->apart) {
 		merge_ports(x);
 		return 0;
@@ -304,4 +304,25 @@ int unc_find_ways(struct unc_cutter *x, int cpu)
 		return ways_of_level(x);
 	add_whole(x);
 	return 0;
+}
+
+unsigned unc_monitor_named(struct uncore_monitor *m, const struct uncore_pmu *pmu)
+{
+	unsigned named = 0;
+
+	for (size_t c = 0; c < pmu->cpus.count; c++) {
+		struct unc_error ignored;
+		struct unc_cutter x = {.m = m, .family = pmu->family, .pmu = pmu, .why = &ignored};
+
+		find_ports(&x, pmu->cpus.ids[c]);
+		for (size_t i = 0; i < m->filters.port_count; i++) {
+			const struct unc_port_choice *choice = &m->filters.ports[i];
+			struct unc_port port;
+
+			if (choice->device ? find_port(&x, choice->device) != NULL
+					   : by_numbers(&x, choice, &port))
+				named |= 1U << i;
+		}
+	}
+	return named;
 }

@@ -187,6 +187,7 @@ void unc_monitor_roll_back(struct uncore_monitor *m, size_t item_count, size_t w
 		free(item->scales);
 		free(item->left_why);
 		free(item->filter);
+		unc_item_forget_lacking(item);
 	}
 	while (m->want_count > want_count)
 		free(m->wants[--m->want_count].events);

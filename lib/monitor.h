@@ -13,6 +13,12 @@ struct unc_ref {
 	size_t want, event;
 };
 
+/* A root port that belongs to an item and is not counted. */
+struct unc_lacking {
+	const struct uncore_device *port;
+	char *why; /* NULL: no PMU of the family counts it */
+};
+
 /* One thing the user asked for: a metric of one family, or one event. */
 struct unc_item {
 	char *name;                         /* of an event; a metric's name is the catalogue's */
@@ -28,6 +34,8 @@ struct unc_item {
 	char *left_why;  /* of the first of them */
 	char *filter;    /* metrics: "from=cpu to=memory"; NULL: none */
 	bool narrowed;   /* metrics: by its filter to some ports, so that sockets may lack it */
+	struct unc_lacking *lacking;
+	size_t lacking_count;
 	double *scales; /* metrics: per event, the kernel's scale where the data file asks for it */
 };
 
@@ -130,6 +138,33 @@ void unc_cuts_finish(struct unc_cuts *c);
 /* The event's terms on this PMU with those of a cut put over them; the caller's to free. -ENOMEM. */
 int unc_cut_terms(const struct unc_cut *cut, const struct unc_event_def *event,
 		  const struct uncore_pmu *pmu, char **out);
+
+/* The root ports that the user names and this PMU counts: bit n for the n-th. */
+unsigned unc_monitor_named(struct uncore_monitor *m, const struct uncore_pmu *pmu);
+
+/* What became, in one metric, of the root ports that the user named. */
+struct unc_named {
+	unsigned counted;              /* bit n: the n-th of them */
+	char *why[UNC_FILTER_CHOICES]; /* a PMU has it and cannot count it so; NULL */
+};
+
+/* The PMU counts its part of them, or (`refused`, else NULL) cannot. -ENOMEM. */
+int unc_named_add(struct unc_named *named, struct uncore_monitor *m, const struct uncore_pmu *pmu,
+		  const struct unc_error *refused);
+/* The first sentence of a PMU that refused; NULL: none. */
+const char *unc_named_why(const struct unc_named *named);
+void unc_named_finish(struct unc_named *named);
+
+/* Fills what the item lacks. -ENOMEM. */
+int unc_item_lack(struct uncore_monitor *m, struct unc_item *item, const struct unc_named *named);
+/* Tells what the item lacks, each port once. -ENOMEM. */
+int unc_item_note_lacking(struct uncore_monitor *m, const struct unc_item *item);
+/* Appends "root port 0000:3a:00.0 is not counted: ...". */
+void unc_lacking_text(const struct unc_item *item, const struct unc_lacking *l,
+		      struct unc_text *to);
+/* The same for those on the socket (-1: any), and for those whose socket is not known. */
+void unc_item_lacking_text(const struct unc_item *item, int socket, struct unc_text *to);
+void unc_item_forget_lacking(struct unc_item *item);
 
 /* Makes plan and lines of all items, once. */
 int unc_monitor_plan(struct uncore_monitor *m);

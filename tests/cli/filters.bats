@@ -167,6 +167,50 @@ encodes() {
 	shows $'\n0:1:1 +\\? +1\.000 GB/s' $'\n0:1:2 +\\? +2\.000 GB/s' $'\nsum +3\.000 GB/s'
 }
 
+@test "root ports that no PMU counts: the row says so; none that is counted: exit 3" {
+	ports() {
+		local wanted=$1
+
+		shift
+		expect "$wanted" "$UNCORE" --source sim:skx,step=1s "$@"
+	}
+	ports 0 stat --timeout 1 -j -M pcie.inbound.read.bandwidth --port 0000:3a:00.0,10000:00:02.0
+	helper check-rows json N=1 <<<"$output"
+	[ "$(jq -r '"\(.port) \(.quality) \(.reason)"' <<<"$output")" = "null partial root port \
+10000:00:02.0 is not counted: a driver made its segment (VMD) and does not say which root port it is \
+behind" ] || fail 'the sum lacks a port'
+	says 'note: root port 10000:00:02\.0 is not counted: .*\(VMD\)'
+	ports 0 pcie --port 0000:3a:00.0,10000:00:02.0
+	shows $'\n10000:00:02\\.0 .* - +- +- +- +\\?' $'\nsum +381\\.7 MB/s !' 'unavailable:'
+	refuses 3 "$UNCORE" --source sim:skx,step=1s pcie --port 10000:00:02.0
+	says 'root port 10000:00:02\.0 is not counted: .*\(VMD\)'
+	refuses 3 "$UNCORE" --source sim:skx,step=1s pcie --device nvme2
+	says 'root port 10000:00:02\.0 is not counted: .*\(VMD\)'
+	refuses 3 "$UNCORE" --source "$SIM_SPR" pcie --port 0000:15:01.0,0000:26:01.0
+	says 'root port 0000:26:01\.0 is not counted: the kernel does not say which root bus'
+}
+
+@test "a socket whose root port is not counted has a row that says so" {
+	local copy=$BATS_TEST_TMPDIR/t410 file=$BATS_TEST_TMPDIR/two.yaml
+
+	cp -r "$MACHINES/nvidia-t410-2socket" "$copy"
+	head -c 64 "$copy/sys/bus/pci/devices/000e:00:00.0/config" >"$copy/short"
+	cp "$copy/short" "$copy/sys/bus/pci/devices/000e:00:00.0/config"
+	cat >"$file" <<-YAML
+		sim: two
+		machine: $copy
+		rates:
+		  - {pmu: 'nvidia_pcie_pmu_*', event: "rd_bytes,src_rp_mask=0x1", constant: 1e9}
+	YAML
+	expect 0 "$UNCORE" --source "sim:$file,step=1s" --data "$FAMILIES" stat --timeout 1 -j \
+		-M pcie.inbound.read.bandwidth --port 0001:00:00.0,000e:00:00.0 --per-socket
+	helper check-rows json N=2 <<<"$output"
+	[ "$(jq -r '"\(.quality) \(.port)"' <<<"$output" | xargs)" = \
+		'measured 0001:00:00.0 unavailable null' ] || fail 'a row for each socket'
+	[ "$(jq -r '.reason // empty' <<<"$output")" = "root port 000e:00:00.0 is not counted: the part of \
+its config space that names its PMU cannot be read without root" ] || fail 'the reason'
+}
+
 @test "how near a value is to its ceiling; over it, both numbers" {
 	peak() {
 		expect 0 "$UNCORE" --source "$SIM_T410" --data "$FAMILIES" --memory-peak "$1" stat \

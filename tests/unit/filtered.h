@@ -13,7 +13,8 @@
 
 /* Root complex 4 has three root ports, a switch with two devices behind the second, and two devices
  * behind the last of them; of root complex 5
- * the one port has no number; those of 3 are not known, and the others have none. */
+ * the one port has no number; those of 3 are not known, and the others have none.
+ * One port is counted by no PMU. */
 static struct uncore_device devices[] = {
 	{.address = "0005:00:00.0", .is_port = true, .is_bridge = true, .link_rate = 63e9},
 	{.address = "0005:40:00.0", .is_port = true, .is_bridge = true, .link_rate = NAN},
@@ -31,6 +32,12 @@ static struct uncore_device devices[] = {
 	 .port = &devices[1],
 	 .names = "mlx5_0 eth0"},
 	{.address = "0005:44:00.0", .parent = &devices[10], .port = &devices[1]},
+	{.address = "10000:00:02.0",
+	 .is_port = true,
+	 .is_bridge = true,
+	 .socket = -1,
+	 .link_rate = NAN,
+	 .unknown = "a driver made its segment"},
 };
 
 size_t __wrap_uncore_device_count(const struct uncore *u);

@@ -54,6 +54,12 @@ static const struct {
 	 READS,
 	 {{"nvidia_pcie_pmu_0_rc_3", "rd_bytes,src_rp_mask=0x80", {0, 0x80, 0}}},
 	 1},
+	/* and beside one whose address is known */
+	{"port=0:3:7,0005:00:00.0",
+	 READS,
+	 {{"nvidia_pcie_pmu_0_rc_3", "rd_bytes,src_rp_mask=0x80", {0, 0x80, 0}},
+	  {RC4, "rd_bytes,src_rp_mask=0x1", {0, 0x1, 0}}},
+	 2},
 	/* the PMU's only port */
 	{"port=0006:00:00.0", READS, {{RC5, "rd_bytes", {0, 0, 0}}}, 1},
 	{"device=0005:c1:01.1",
@@ -323,6 +329,13 @@ static void metrics_that_cannot_be_restricted(void **state)
 		{"port=0:9:1", READS, "no PMU of nvidia-t410-pcie counts what 'port=0:9:1' names"},
 		{"port=0005:00:00.0", "memory.read.bandwidth",
 		 "no PMU of nvidia-t410-ucf counts what 'port=0005:00:00.0' names"},
+		{"port=10000:00:02.0", READS,
+		 "root port 10000:00:02.0 is not counted: a driver made its segment"},
+		{"port=0:9:1,10000:00:02.0", READS,
+		 "root port 0:9:1 is not counted: no PMU of nvidia-t410-pcie counts it; root port "
+		 "10000:00:02.0 is not counted: a driver made its segment"},
+		{"device=10000:00:02.0", READS,
+		 "root port 10000:00:02.0 is not counted: a driver made its segment"},
 		{"address=0/4K", READS,
 		 "the PMUs of nvidia-t410-pcie cannot be restricted by 'address'"},
 	};

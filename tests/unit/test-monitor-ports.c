@@ -45,7 +45,9 @@ static void assert_rows(const struct stage *s, const struct expected *all, size_
 			fail_msg("too many rows");
 		assert_string_equal(row->pmu ? uncore_pmu_name(row->pmu) : "", all[i].pmu);
 		assert_string_equal(row->port ? row->port->address : "", all[i].port);
-		assert_close(row->value, all[i].value);
+		assert_int_equal(isnan(row->value), isnan(all[i].value));
+		if (!isnan(row->value))
+			assert_close(row->value, all[i].value);
 		assert_true(isnan(all[i].ceiling) ? isnan(row->ceiling)
 						  : row->ceiling == all[i].ceiling);
 		assert_int_equal(row->quality, all[i].quality);
@@ -163,6 +165,42 @@ static void ports_by_numbers_only(void **state)
 	end(&s);
 }
 
+#define VMD "root port 10000:00:02.0 is not counted: a driver made its segment"
+#define NONE "root port 0:9:1 is not counted: no PMU of nvidia-t410-pcie counts it"
+
+/* They have rows of their own, or the sum lacks them; either way a note names each once. */
+static void ports_that_no_pmu_counts(void **state)
+{
+	static const struct expected each[] = {
+		{RC4, "0005:00:00.0", 1e9, 63e9, UNCORE_MEASURED},
+		{"", "10000:00:02.0", NAN, NAN, UNCORE_UNAVAILABLE},
+		{"", "0:9:1", NAN, NAN, UNCORE_UNAVAILABLE},
+	};
+	static const struct expected sum[] = {{"", "", 1e9, NAN, UNCORE_PARTIAL}};
+	static const enum uncore_level singles[] = {UNCORE_LEVEL_INSTANCE, UNCORE_LEVEL_PORT};
+	static const char ports[] = "port=10000:00:02.0,0005:00:00.0,0:9:1,10000:00:02.0";
+	struct stage s;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(singles); i++) {
+		play(&s, singles[i], ports, READS);
+		assert_rows(&s, each, COUNT(each));
+		assert_string_equal(uncore_sample_row(s.s, 1)->reason, VMD);
+		assert_string_equal(uncore_sample_row(s.s, 2)->reason, NONE);
+		assert_int_equal(uncore_sample_row(s.s, 2)->instances, 0);
+		end(&s);
+	}
+	for (int level = UNCORE_LEVEL_MACHINE; level <= UNCORE_LEVEL_SOCKET; level++) {
+		play(&s, (enum uncore_level)level, ports, READS);
+		assert_rows(&s, sum, COUNT(sum));
+		assert_string_equal(uncore_sample_row(s.s, 0)->reason, VMD "; " NONE);
+		assert_int_equal(uncore_monitor_note_count(s.m), 2);
+		assert_string_equal(uncore_monitor_note_at(s.m, 0), VMD);
+		assert_string_equal(uncore_monitor_note_at(s.m, 1), NONE);
+		end(&s);
+	}
+}
+
 /* Two ports of one PMU in one row are one number of the hardware. */
 static void ports_together(void **state)
 {
@@ -212,6 +250,7 @@ int main(void)
 		cmocka_unit_test(ratios_for_each_port),
 		cmocka_unit_test(a_port_named_twice),
 		cmocka_unit_test(ports_by_numbers_only),
+		cmocka_unit_test(ports_that_no_pmu_counts),
 		cmocka_unit_test(ports_together),
 		cmocka_unit_test(parts_of_a_pmu_share_its_clock),
 	};
