@@ -306,7 +306,8 @@ enum uncore_level {
 	UNCORE_LEVEL_MACHINE,  /* one row per metric or event */
 	UNCORE_LEVEL_SOCKET,   /* one row per socket */
 	UNCORE_LEVEL_INSTANCE, /* one row per PMU and CPU, nothing summed */
-	UNCORE_LEVEL_PORT, /* one per PCIe root port where a PMU can tell them apart, else as above */
+	UNCORE_LEVEL_PORT, /* one per PCIe root port where a PMU can tell them apart, else as above;
+			      and an unavailable one per root port that no PMU counts */
 };
 
 /* A monitor of a scanned machine, with nothing in it. -EINVAL: not scanned. */

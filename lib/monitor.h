@@ -157,7 +157,7 @@ void unc_named_finish(struct unc_named *named);
 
 /* Fills what the item lacks. -ENOMEM. */
 int unc_item_lack(struct uncore_monitor *m, struct unc_item *item, const struct unc_named *named);
-/* Tells what the item lacks, each port once. -ENOMEM. */
+/* Tells what the item lacks of what the user named, each port once. -ENOMEM. */
 int unc_item_note_lacking(struct uncore_monitor *m, const struct unc_item *item);
 /* Appends "root port 0000:3a:00.0 is not counted: ...". */
 void unc_lacking_text(const struct unc_item *item, const struct unc_lacking *l,

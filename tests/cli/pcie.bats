@@ -81,6 +81,35 @@ value() {
 	says 'what is counted for (card0|0000:02:00.0) is uncore_iio_0'
 }
 
+@test "a root port that no PMU counts has a line that says so, and the sum lacks it" {
+	expect 0 "$UNCORE" --source sim:skx,step=1s pcie
+	shows $'\n10000:00:02\\.0 +8 GT/s x4( +-){4} +\\?\n +10000:01:00\\.0 nvme2 ' $'\nsum +1\\.972 GB/s !' \
+		'unavailable:.*root port 10000:00:02\.0 is not counted: a driver made its segment \(VMD\)'
+	expect 0 "$UNCORE" --source sim:skx,step=1s pcie -j
+	helper check-rows json simulated <<<"$output"
+	[ "$(jq -r 'select(.port == "10000:00:02.0") | "\(.quality) \(.value) \(.pmu)"' <<<"$output" |
+		sort -u)" = 'unavailable null null' ] || fail 'rows without a value'
+	# What is the same for all ports is not that of one.
+	expect 0 "$UNCORE" --source sim:hip09,step=1s pcie
+	shows $'\n0000:90:00\\.0 +no link +- +- +n/a +n/a +n/a'
+}
+
+@test "root ports that may be in the rows of PMUs have none of their own, and a note names them" {
+	expect 0 "$UNCORE" --source "$SIM_SPR" pcie -v
+	says 'note: root ports 0000:15:01\.0, 0000:26:01\.0, 0000:37:01\.0 have no rows of their own: the kernel does not say'
+	shows $'\nsum +19\\.68 GB/s  4'
+	# Config space as the kernel shows it to everybody.
+	cp -r "$T410" "$BATS_TEST_TMPDIR/t410"
+	for config in "$BATS_TEST_TMPDIR"/t410/sys/bus/pci/devices/*/config; do
+		head -c 64 "$config" >"$BATS_TEST_TMPDIR/config"
+		cp "$BATS_TEST_TMPDIR/config" "$config"
+	done
+	expect 0 "$UNCORE" --root "$BATS_TEST_TMPDIR/t410" pcie --dry-run
+	expect 0 "$UNCORE" --root "$BATS_TEST_TMPDIR/t410" stat --dry-run -M pcie.inbound.read.bandwidth \
+		--per-port -v --to memory
+	says 'note: root ports 0001:00:00\.0, .*, 0006:00:00\.0 have no rows of their own: .* without root'
+}
+
 @test "a sum of nothing is not 0" {
 	pcie --to cxl
 	[[ $output =~ sum\ +- ]] || fail 'a sum where nothing was counted'

@@ -12,6 +12,7 @@
 
 #include "filtered.h"
 
+#define VMD "root port 10000:00:02.0 is not counted: a driver made its segment"
 #define RATE(pmu, event, rate) "  - {pmu: '" pmu "', event: '" event "', constant: " rate "}\n"
 /* Of each port on its own, of two together, and of all. The clock is one for all. */
 #define RATES                                                           \
@@ -78,6 +79,7 @@ static void a_row_for_each_port(void **state)
 		{RC4, "0005:40:00.0", 2e9, NAN, UNCORE_MEASURED},
 		{RC4, "0005:c0:00.0", 40e9, 31.5e9, UNCORE_SUSPECT},
 		{RC5, "", 9e9, NAN, UNCORE_MEASURED},
+		{"", "10000:00:02.0", NAN, NAN, UNCORE_UNAVAILABLE},
 	};
 	struct stage s;
 
@@ -87,6 +89,7 @@ static void a_row_for_each_port(void **state)
 	assert_string_equal(uncore_sample_row(s.s, 6)->reason,
 			    "40.00 GB/s are more than the ceiling of 31.50 GB/s");
 	assert_null(uncore_sample_row(s.s, 6)->filter);
+	assert_string_equal(uncore_sample_row(s.s, 8)->reason, VMD);
 	assert_int_equal(uncore_monitor_note_count(s.m), 1);
 	assert_string_equal(uncore_monitor_note_at(s.m, 0),
 			    "the ports of nvidia_pcie_pmu_0_rc_3 are hidden");
@@ -165,7 +168,6 @@ static void ports_by_numbers_only(void **state)
 	end(&s);
 }
 
-#define VMD "root port 10000:00:02.0 is not counted: a driver made its segment"
 #define NONE "root port 0:9:1 is not counted: no PMU of nvidia-t410-pcie counts it"
 
 /* They have rows of their own, or the sum lacks them; either way a note names each once. */
