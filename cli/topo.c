@@ -85,13 +85,14 @@ bool topo_is_about(const struct uncore *u, const struct uncore_pmu *pmu, const c
 	return false;
 }
 
-/* PMUs of channels; where a machine has none, those that have memory metrics. */
+/* PMUs of channels; where a machine has none, those that have memory metrics, but for links to CXL
+ * memory, which are among the links. */
 bool topo_counts_memory(const struct uncore *u, const struct uncore_pmu *pmu)
 {
 	for (size_t i = 0; i < uncore_pmu_count(u); i++)
 		if (topo_is_memory(uncore_pmu_at(u, i)))
 			return topo_is_memory(pmu);
-	return topo_is_about(u, pmu, "memory.");
+	return topo_is_about(u, pmu, "memory.") && !topo_is_about(u, pmu, "link.cxl.");
 }
 
 bool topo_counts_link(const struct uncore *u, const struct uncore_pmu *pmu)

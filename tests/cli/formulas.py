@@ -24,6 +24,6 @@ def latency(n, pmus, in_flight, requests, cycles="cycles"):
 def msr(cpus):
     """Time-stamp counters: the mean of those counted. Interrupts of the system are too rare to come."""
     return {
-        "clock.frequency": lambda n: max(n("msr", "tsc", cpu) for cpu in cpus),
+        "clock.tsc.frequency": lambda n: max(n("msr", "tsc", cpu) for cpu in cpus),
         "interrupt.smi.rate": lambda n: sum(n("msr", "smi", cpu) for cpu in cpus),
     }

@@ -55,7 +55,7 @@ CONTROLLERS = {
     "dram.activate.ratio": lambda n: ACT(n) / CAS(n),
 }
 CACHE = {
-    "clock.frequency": msr(range(4))["clock.frequency"],
+    "clock.tsc.frequency": msr(range(4))["clock.tsc.frequency"],
     "cache.hit.ratio": lambda n: 1 - MISSES(n) / LOOKUPS(n),
 }
 ANY_FABRIC = {
@@ -116,6 +116,6 @@ FORMULAS = {
         "memory.local.read.latency": ticks(0x01),
         "memory.remote.read.latency": ticks(0x02),
         "cache.peer.read.latency": ticks(0x04, 0x08),
-        "cxl.read.latency": ticks(0x10, 0x20),
+        "memory.cxl.read.latency": ticks(0x10, 0x20),
     },
 }

@@ -140,7 +140,7 @@ FORMULAS = {
         "cache.snoop.external.evictions": ucf("ext_snp_evict"),
         "fabric.clock.frequency": ucf("cycles"),
         "fabric.bus.clock.frequency": ucf("bus_cycles"),
-        "memory.local.read.bandwidth": lambda n: n(CMEM, "rd_req") * 32,
+        "memory.dram.read.bandwidth": lambda n: n(CMEM, "rd_req") * 32,
         "memory.read.latency": lambda n: n(CMEM, "rd_cum_outs")
         / n(CMEM, "rd_req")
         / n(CMEM, "cycles"),
@@ -152,10 +152,11 @@ FORMULAS = {
         **link_of_t410("nvidia-t410-nvlink-c2c", C2C, "in.write", "in_wr"),
         **link_of_t410("nvidia-t410-nvlink-c2c", C2C, "out.read", "out_rd"),
         **link_of_t410("nvidia-t410-nvlink-c2c", C2C, "out.write", "out_wr"),
-        "nvidia-t410-nvlink-c2c/link.clock.frequency": clock([C2C]),
+        "link.clock.frequency": clock([C2C]),
         # The driver's word is "in" for what the socket reads from CXL memory.
-        **link_of_t410("nvidia-t410-nvdlink", DLINK, "out.read", "in_rd"),
-        "nvidia-t410-nvdlink/link.clock.frequency": clock([DLINK]),
+        "memory.cxl.read.latency": lambda n: latency(n, [DLINK], ["in_rd_cum_outs"], ["in_rd_req"]),
+        "memory.cxl.read.requests": lambda n: n(DLINK, "in_rd_req"),
+        "link.cxl.clock.frequency": clock([DLINK]),
         **matrix_of_t410(),
     },
     "grace": {

@@ -87,9 +87,9 @@ def ddrc(pmus):
 
 def hha(pmus):
     return {
-        "memory.home.requests": rate(pmus, "rx_ops_num"),
-        "memory.home.remote.ratio": share(pmus, ["rx_outer"], ["rx_ops_num"]),
-        "memory.home.die.ratio": share(pmus, ["rx_sccl"], ["rx_ops_num"]),
+        "fabric.home.requests": rate(pmus, "rx_ops_num"),
+        "fabric.home.remote.ratio": share(pmus, ["rx_outer"], ["rx_ops_num"]),
+        "fabric.home.die.ratio": share(pmus, ["rx_sccl"], ["rx_ops_num"]),
     }
 
 
@@ -113,9 +113,9 @@ HIP08 = {
     "memory.write.requests": rate(DDRC_V1, "flux_wcmd"),
     "dram.activate.rate": rate(DDRC_V1, "act_cmd"),
     **hha(HHA_V1),
-    "memory.home.read.bandwidth": lambda n: rate(HHA_V1, "rd_ddr_64b", size=64)(n)
+    "fabric.memory.read.bandwidth": lambda n: rate(HHA_V1, "rd_ddr_64b", size=64)(n)
     + rate(HHA_V1, "rd_ddr_128b", size=128)(n),
-    "memory.home.write.bandwidth": lambda n: rate(HHA_V1, "wr_ddr_64b", size=64)(n)
+    "fabric.memory.write.bandwidth": lambda n: rate(HHA_V1, "wr_ddr_64b", size=64)(n)
     + rate(HHA_V1, "wr_ddr_128b", size=128)(n),
     "cache.hit.ratio": share(L3C_V1, ["rd_hit_cpipe", "wr_hit_cpipe"], ["rd_cpipe", "wr_cpipe"]),
     "cache.local.hit.ratio": share(L3C_V1, ["rd_hit_spipe", "wr_hit_spipe"], ["rd_spipe", "wr_spipe"]),
@@ -125,7 +125,7 @@ HIP09 = {
     **ddrc(DDRC_V2),
     "memory.controller.clock.frequency": clock(DDRC_V2),
     **hha(HHA_V2),
-    "memory.home.clock.frequency": clock(HHA_V2),
+    "fabric.home.clock.frequency": clock(HHA_V2),
     "cache.clock.frequency": clock(L3C_V2),
     "link.in.requests": rate(PA, "rx_req"),
     "link.out.requests": rate(PA, "tx_req"),
@@ -196,12 +196,12 @@ FORMULAS = {
         "memory.read.requests": rate(MAC, "memory-read-count"),
         "memory.write.requests": rate(MAC, "memory-write-count", "memory-pwrite-count"),
         "memory.controller.clock.frequency": clock(MAC),
-        "pcie.read.requests": rate(PCI, "pci-port0-read-count", "pci-port1-read-count"),
-        "pcie.write.requests": rate(PCI, "pci-port0-write-count", "pci-port1-write-count"),
-        "pcie.port0.read.requests": rate(PCI, "pci-port0-read-count"),
-        "pcie.port0.write.requests": rate(PCI, "pci-port0-write-count"),
-        "pcie.port1.read.requests": rate(PCI, "pci-port1-read-count"),
-        "pcie.port1.write.requests": rate(PCI, "pci-port1-write-count"),
+        "pcie.any.read.requests": rate(PCI, "pci-port0-read-count", "pci-port1-read-count"),
+        "pcie.any.write.requests": rate(PCI, "pci-port0-write-count", "pci-port1-write-count"),
+        "pcie.port0.any.read.requests": rate(PCI, "pci-port0-read-count"),
+        "pcie.port0.any.write.requests": rate(PCI, "pci-port0-write-count"),
+        "pcie.port1.any.read.requests": rate(PCI, "pci-port1-read-count"),
+        "pcie.port1.any.write.requests": rate(PCI, "pci-port1-write-count"),
         "pcie.clock.frequency": clock(PCI, "pci-port0-cycles"),
     },
     "yitian710": {

@@ -13,7 +13,7 @@ record() {
 
 @test "means: what the counters give, in every form" {
 	expect 0 "$UNCORE" --source "$SIM_ZEN5" latency
-	shows 'memory.read.latency +all +[0-9.]+ +ns +measured' cxl.read.latency
+	shows 'memory.read.latency +all +[0-9.]+ +ns +measured' memory.cxl.read.latency
 	[[ ! $output =~ bandwidth ]]
 	expect 0 "$UNCORE" --source "$SIM_ZEN5" latency -j -I 10 --interval-count 2
 	[ "$(jq -r .time <<<"$output" | sort -u | wc -l)" = 2 ]

@@ -54,7 +54,7 @@ needs_perfmon() {
 
 @test "nobody, metrics and JSON: the same sentence, no output" {
 	needs_denial
-	refuses 4 as_nobody '' "$PUBLIC/uncore" stat -M clock.frequency -j --timeout 20
+	refuses 4 as_nobody '' "$PUBLIC/uncore" stat -M clock.tsc.frequency -j --timeout 20
 	says perf_event_paranoid CAP_PERFMON
 }
 
@@ -77,7 +77,7 @@ needs_perfmon() {
 	needs_nobody
 	expect 0 as_nobody '' "$PUBLIC/uncore" list
 	shows msr/tsc/
-	expect 0 as_nobody '' "$PUBLIC/uncore" explain clock.frequency
+	expect 0 as_nobody '' "$PUBLIC/uncore" explain clock.tsc.frequency
 	expect 0 as_nobody '' "$PUBLIC/uncore" stat --dry-run -e msr/tsc/
 }
 

@@ -180,7 +180,7 @@ static const struct expected l3_new[] = {
 	  {"latency_cache_far", EVERYWHERE | 0x8ac},
 	  {"requests_cache_near", EVERYWHERE | 0x4ad},
 	  {"requests_cache_far", EVERYWHERE | 0x8ad}}},
-	{"cxl.read.latency",
+	{"memory.cxl.read.latency",
 	 "(latency_cxl_near + latency_cxl_far) * 10e-9 / (requests_cxl_near + requests_cxl_far)",
 	 {{"latency_cxl_near", EVERYWHERE | 0x10ac},
 	  {"latency_cxl_far", EVERYWHERE | 0x20ac},

@@ -54,12 +54,12 @@ static void hisilicon_controllers(void **state)
 /* ---- HiSilicon HHA --------------------------------------------------------------------------- */
 
 #define HHA                                                         \
-	RATE("memory.home.requests", "requests", 0x00),             \
-		{"memory.home.remote.ratio",                        \
+	RATE("fabric.home.requests", "requests", 0x00),             \
+		{"fabric.home.remote.ratio",                        \
 		 "remote_requests / requests",                      \
 		 {{"remote_requests", 0x01}, {"requests", 0x00}}},  \
 	{                                                           \
-		"memory.home.die.ratio", "die_requests / requests", \
+		"fabric.home.die.ratio", "die_requests / requests", \
 		{                                                   \
 			{"die_requests", 0x02},                     \
 			{                                           \
@@ -70,17 +70,17 @@ static void hisilicon_controllers(void **state)
 
 static const struct expected hha_v1[] = {
 	HHA,
-	{"memory.home.read.bandwidth",
+	{"fabric.memory.read.bandwidth",
 	 "(reads_64 * 64 + reads_128 * 128) / seconds",
 	 {{"reads_64", 0x1c}, {"reads_128", 0x1e}}},
-	{"memory.home.write.bandwidth",
+	{"fabric.memory.write.bandwidth",
 	 "(writes_64 * 64 + writes_128 * 128) / seconds",
 	 {{"writes_64", 0x1d}, {"writes_128", 0x1f}}},
 };
 
 static const struct expected hha_v2[] = {
 	HHA,
-	CLOCK("memory.home.clock.frequency", 0x55),
+	CLOCK("fabric.home.clock.frequency", 0x55),
 };
 
 static void hisilicon_home_agents(void **state)

@@ -302,16 +302,16 @@ static void fujitsu_controllers(void **state)
 /* ---- Fujitsu PCIe ---------------------------------------------------------------------------- */
 
 static const struct expected pci[] = {
-	{"pcie.read.requests",
+	{"pcie.any.read.requests",
 	 "(reads_0 + reads_1) / seconds",
 	 {{"reads_0", 0x10}, {"reads_1", 0x50}}},
-	{"pcie.write.requests",
+	{"pcie.any.write.requests",
 	 "(writes_0 + writes_1) / seconds",
 	 {{"writes_0", 0x20}, {"writes_1", 0x60}}},
-	RATE("pcie.port0.read.requests", "reads_0", 0x10),
-	RATE("pcie.port0.write.requests", "writes_0", 0x20),
-	RATE("pcie.port1.read.requests", "reads_1", 0x50),
-	RATE("pcie.port1.write.requests", "writes_1", 0x60),
+	RATE("pcie.port0.any.read.requests", "reads_0", 0x10),
+	RATE("pcie.port0.any.write.requests", "writes_0", 0x20),
+	RATE("pcie.port1.any.read.requests", "reads_1", 0x50),
+	RATE("pcie.port1.any.write.requests", "writes_1", 0x60),
 	{"pcie.clock.frequency",
 	 "cycles_0 / source_count(cycles_0) / seconds",
 	 {{"cycles_0", 0x00}}},

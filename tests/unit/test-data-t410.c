@@ -68,7 +68,7 @@ static const struct expected cmem[] = {
 	{"memory.read.latency",
 	 "rd_cum_outs / rd_req * source_count(cycles) * seconds / cycles",
 	 {{"rd_cum_outs", 2}, {"rd_req", 1}, {"cycles", 0}}},
-	{"memory.local.read.bandwidth", "rd_req * 32 / seconds", {{"rd_req", 1}}},
+	{"memory.dram.read.bandwidth", "rd_req * 32 / seconds", {{"rd_req", 1}}},
 };
 
 /* Bits of config1: sources in 0 to 2, destinations in 8 to 11. */
@@ -206,9 +206,9 @@ static const struct expected nvclink[] = {LINK("link.")};
 #define READS_ONLY 5
 
 static const struct expected nvdlink[] = {
-	LATENCY("link.out.read.latency", "in_rd", 1, 2),
-	REQUESTS("link.out.read.requests", "in_rd", 2),
-	CLOCK("link.clock.frequency", 0),
+	LATENCY("memory.cxl.read.latency", "in_rd", 1, 2),
+	REQUESTS("memory.cxl.read.requests", "in_rd", 2),
+	CLOCK("link.cxl.clock.frequency", 0),
 };
 
 static void pcie_and_links_of_t410(void **state)

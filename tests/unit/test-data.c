@@ -164,7 +164,7 @@ static void what_a_model_lacks_is_told(void **state)
 static void model_specific_registers(void **state)
 {
 	static const struct expected msr[] = {
-		{"clock.frequency", "tsc / source_count(tsc) / seconds", {{"tsc", 0}}},
+		{"clock.tsc.frequency", "tsc / source_count(tsc) / seconds", {{"tsc", 0}}},
 		{"interrupt.smi.rate", "smi / source_count(smi) / seconds", {{"smi", 4}}},
 	};
 	struct uncore *u = scan_fixture("intel-skx-1socket");

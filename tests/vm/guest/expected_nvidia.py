@@ -69,7 +69,7 @@ FABRIC = {
 }
 MEMORY = {
     "memory.read.latency": latency(CMEM, [2], [1], "event=0"),
-    "memory.local.read.bandwidth": rate(CMEM, 1, factor=32),  # requests of 32 bytes
+    "memory.dram.read.bandwidth": rate(CMEM, 1, factor=32),  # requests of 32 bytes
 }
 
 
@@ -111,8 +111,12 @@ T410 = {
     "nvidia-t410-pcie-tgt": pcie("outbound", TGT, "event=4"),
     "nvidia-t410-nvlink-c2c": link(C2C, in_read=1, in_write=3, out_read=5, out_write=7),
     "nvidia-t410-nvclink": link(CLINK, in_read=1, out_read=5),
-    # The driver's "in" are reads of CXL memory: they go out.
-    "nvidia-t410-nvdlink": link(DLINK, out_read=1),
+    # The driver's "in" are reads of CXL memory.
+    "nvidia-t410-nvdlink": {
+        "memory.cxl.read.latency": latency(DLINK, [1], [2], "event=0"),
+        "memory.cxl.read.requests": rate(DLINK, 2),
+        "link.cxl.clock.frequency": clock(DLINK, "event=0"),
+    },
 }
 
 # ---- Grace ----------------------------------------------------------------------------------------
