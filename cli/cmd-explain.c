@@ -71,14 +71,14 @@ static int take_apart(const struct uncore *u, const struct uncore_metric *m, str
 	return err == -ENODEV ? 0 : err;
 }
 
-/* Those of this machine if there are any, else those of all. */
-static size_t keep_those_here(struct explained *e, size_t count)
+/* Those of this machine; when there are none, those of a family that was named, else nothing. */
+static size_t keep_those_here(struct explained *e, size_t count, bool family_named)
 {
 	size_t here = 0;
 
 	for (size_t i = 0; i < count; i++)
 		here += e[i].count > 0;
-	if (!here || here == count)
+	if ((!here && family_named) || here == count)
 		return count;
 	here = 0;
 	for (size_t i = 0; i < count; i++) {
@@ -90,19 +90,113 @@ static size_t keep_those_here(struct explained *e, size_t count)
 	return here;
 }
 
-/* The library has the sentence, with the nearest names, when it is asked to count such a metric. */
-static int unknown(struct cli *cli, const char *pattern)
+/* The words of a name, between dots. */
+static bool same_word(const char *a, const char *b)
+{
+	size_t len = strcspn(a, ".");
+
+	return len && len == strcspn(b, ".") && strncmp(a, b, len) == 0;
+}
+
+static const char *next_word(const char *name)
+{
+	name += strcspn(name, ".");
+	return *name ? name + 1 : name;
+}
+
+/* 4 for each word that two names share, and 4 for the subject, the first; less for what is longer.
+ * 0: too little in common. */
+static size_t likeness(const char *wanted, const char *name)
+{
+	size_t shared = same_word(wanted, name);
+	size_t words = 0;
+
+	for (const char *n = name; *n; n = next_word(n), words++)
+		for (const char *w = wanted; *w; w = next_word(w))
+			shared += same_word(w, n);
+	return shared < 2 || words >= 8 ? 0 : 4 * shared - words;
+}
+
+#define RELATED 5
+
+struct related {
+	const char *names[RELATED + 1]; /* the best first, none twice; the last is about to go */
+	size_t scores[RELATED + 1];
+	size_t count;
+};
+
+static void consider(struct related *r, const char *name, size_t score)
+{
+	size_t at = r->count;
+
+	for (size_t i = 0; i < r->count; i++)
+		if (strcmp(r->names[i], name) == 0)
+			return;
+	for (; at && r->scores[at - 1] < score; at--) {
+		r->names[at] = r->names[at - 1];
+		r->scores[at] = r->scores[at - 1];
+	}
+	r->names[at] = name;
+	r->scores[at] = score;
+	r->count += r->count < RELATED;
+}
+
+static void say_related(const struct uncore *u, const char *wanted)
+{
+	struct related r = {.count = 0};
+	struct buffer text = {0};
+
+	for (size_t i = 0; i < uncore_metric_count(u); i++) {
+		const struct uncore_metric *m = uncore_metric_at(u, i);
+		size_t score = likeness(wanted, uncore_metric_name(m));
+
+		if (score && !uncore_metric_missing(m))
+			consider(&r, uncore_metric_name(m), score);
+	}
+	for (size_t i = 0; i < r.count; i++)
+		buffer_printf(&text, "%s%s", i ? ", " : "", r.names[i]);
+	if (r.count)
+		cli_error("related metrics of this machine: %.*s", (int)text.len, text.data);
+	buffer_free(&text);
+}
+
+/* Families are neighbours in the list of metrics. */
+static void say_families(const struct uncore *u, const char *pattern)
+{
+	const char *last = NULL;
+	struct buffer text = {0};
+
+	for (size_t i = 0; i < uncore_metric_count(u); i++) {
+		const struct uncore_metric *m = uncore_metric_at(u, i);
+
+		if (!matches(pattern, m) || (last && strcmp(last, uncore_metric_family(m)) == 0))
+			continue;
+		buffer_printf(&text, "%s%s", last ? ", " : "", uncore_metric_family(m));
+		last = uncore_metric_family(m);
+	}
+	cli_error("families that have it (explain FAMILY/%s): %.*s", pattern, (int)text.len,
+		  text.data);
+	buffer_free(&text);
+}
+
+/* The library has the sentence why, or the nearest names, when it is asked to count such a metric. */
+static int not_here(struct cli *cli, const char *pattern)
 {
 	struct uncore_monitor *m = NULL;
 	int err = uncore_monitor_new(&m, cli->u);
+	int status;
 
 	if (!err)
 		err = uncore_monitor_add_metrics(m, pattern);
 	uncore_monitor_free(m);
-	if (err)
-		return cli_fail(cli, err);
-	cli_error("there is no metric '%s'", pattern);
-	return CLI_USAGE;
+	status = err ? cli_fail(cli, err) : CLI_UNAVAILABLE;
+	if (!err)
+		cli_error("%s: this machine does not have it", pattern);
+	if (status == CLI_UNAVAILABLE) {
+		say_related(cli->u, pattern);
+		say_families(cli->u, pattern);
+	}
+	return status;
 }
 
 static int explain(struct cli *cli, const struct parser *p)
@@ -117,11 +211,11 @@ static int explain(struct cli *cli, const struct parser *p)
 	for (size_t i = 0; !err && i < all; i++)
 		if (matches(p->metric, uncore_metric_at(cli->u, i)))
 			err = take_apart(cli->u, uncore_metric_at(cli->u, i), &e[count++]);
-	count = err ? count : keep_those_here(e, count);
+	count = err ? count : keep_those_here(e, count, strchr(p->metric, '/'));
 	if (err) {
 		status = cli_fail(cli, err);
 	} else if (!count) {
-		status = unknown(cli, p->metric);
+		status = not_here(cli, p->metric);
 	} else {
 		(p->json ? explain_json : explain_text)(cli->u, e, count, &text);
 		status = writer_print(&text);
@@ -141,7 +235,8 @@ int cmd_explain(struct cli *cli, int argc, char **argv)
 		.args_doc = "METRIC",
 		.doc = "Shows how a metric is made: formula, events with their encoding on this "
 		       "machine, evidence, and the equal perf line.\vMETRIC is a name, a shell "
-		       "pattern, or either behind FAMILY/.",
+		       "pattern, or either behind FAMILY/. Those of this machine are shown; others only "
+		       "behind FAMILY/.",
 		.children = children,
 	};
 	struct parser p = {.cli = cli};

@@ -1,0 +1,33 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# `uncore explain` of what this machine has not; tests/golden has what it has.
+
+load helpers
+
+@test "a metric of other machines: exit 3, what is like it here, and who has it" {
+	local form
+
+	for form in '' -j; do
+		refuses 3 "$UNCORE" --source "$SIM_T410" explain $form memory.utilization
+		says 'nothing on this machine' 'machine: memory.bandwidth, memory.read.latency' \
+			'families that have it.*: amd-umc, intel-imc, intel-knl-imc'$
+		[ "${#stderr_lines[@]}" -eq 3 ]
+	done
+}
+
+@test "a pattern of other machines: nothing is like it here" {
+	refuses 3 "$UNCORE" --source "$SIM_T410" explain 'power.*'
+	says 'nothing on this machine' 'intel-pcu, intel-qpi, intel-upi, power'
+	[[ ! $stderr =~ related ]]
+}
+
+@test "behind its family it is explained, without encodings" {
+	expect 0 "$UNCORE" --source "$SIM_T410" explain intel-knl-imc/memory.utilization
+	shows 'family +intel-knl-imc' 'missing +.*not for this CPU model'
+	[[ ! $output =~ 'intel-imc' ]]
+}
+
+@test "a name that exists nowhere: exit 2, and the nearest" {
+	refuses 2 "$UNCORE" --source "$SIM_T410" explain memory.utilizatio
+	says 'did you mean memory.utilization'
+}
