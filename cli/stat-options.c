@@ -21,7 +21,8 @@ enum {
 	KEY_FILTER, /* and as many more as there are filters */
 };
 
-const char *const stat_filters[STAT_FILTERS] = {"from", "to", "gpu", "port", "device", "address"};
+const char *const stat_filters[STAT_FILTERS] = {"from", "to",     "gpu",    "link",
+						"port", "device", "address"};
 
 static const struct argp_option options[] = {
 	{NULL, 0, NULL, 0, "What to count (default: every metric this machine has):", 1},
@@ -32,11 +33,12 @@ static const struct argp_option options[] = {
 	{"from", KEY_FILTER, "LIST", 0, "Asked for by: cpu, device, remote ...", 2},
 	{"to", KEY_FILTER + 1, "LIST", 0, "Asked of: memory, gpu, cxl, remote ...", 2},
 	{"gpu", KEY_FILTER + 2, "LIST", 0, "Of these GPUs, by number", 2},
-	{"port", KEY_FILTER + 3, "LIST", 0,
+	{"link", KEY_FILTER + 3, "LIST", 0, "Over these ports of a link: port0, port1 ...", 2},
+	{"port", KEY_FILTER + 4, "LIST", 0,
 	 "At these PCIe root ports: addresses, or SOCKET:RC:INDEX", 2},
-	{"device", KEY_FILTER + 4, "NAME", 0,
+	{"device", KEY_FILTER + 5, "NAME", 0,
 	 "Of this PCI device, or of the least that it is counted with", 2},
-	{"address", KEY_FILTER + 5, "LIST", 0, "In these ranges of memory: BASE/SIZE", 2},
+	{"address", KEY_FILTER + 6, "LIST", 0, "In these ranges of memory: BASE/SIZE", 2},
 	{NULL, 0, NULL, 0, "When:", 3},
 	{"interval-print", 'I', "TIME", 0,
 	 "Print every TIME: 100 (milliseconds), 100ms, 1s; at least 1ms", 3},

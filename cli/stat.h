@@ -12,7 +12,7 @@
 #include "writer.h"
 
 /* What restricts metrics: the library's kinds, each an option of that name. */
-#define STAT_FILTERS 6
+#define STAT_FILTERS 7
 extern const char *const stat_filters[STAT_FILTERS];
 
 /* One -e or -M, in the order of the command line. */

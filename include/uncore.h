@@ -323,6 +323,7 @@ int uncore_monitor_set_level(struct uncore_monitor *m, enum uncore_level level);
  * words a family knows is in its data file. Words that commas separate are ORed.
  *   "from", "to"  who asks, and what is asked: cpu, device, remote ...; memory, gpu, cxl, remote ...
  *   "gpu"         GPUs by number
+ *   "link"        the ports of a link: port0, port1
  *   "port"        PCIe root ports, by address or as PMUs number them: SOCKET:RC:INDEX; of those
  *                 that no PMU counts the rows say so
  *   "device"      one PCI device, as uncore_device_find() takes it: by the narrowest filter that

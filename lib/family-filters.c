@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const unc_filter_names[UNC_FILTERS + 1] = {"from",   "to",      "gpu", "port",
-						       "device", "address", NULL};
+const char *const unc_filter_names[UNC_FILTERS + 1] = {"from", "to",     "gpu",     "link",
+						       "port", "device", "address", NULL};
 
 /* What may stand in braces; NULL: a filter of this kind has values instead. */
 static const char *const words[UNC_FILTERS] = {

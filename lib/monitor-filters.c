@@ -184,8 +184,9 @@ static int take_list(struct setter *x, const char *value)
 {
 	static int (*const take[UNC_FILTERS])(struct setter *, const char *) = {
 		[UNC_FILTER_FROM] = take_word,     [UNC_FILTER_TO] = take_word,
-		[UNC_FILTER_GPU] = take_gpu,       [UNC_FILTER_PORT] = take_port,
-		[UNC_FILTER_DEVICE] = take_device, [UNC_FILTER_ADDRESS] = take_range,
+		[UNC_FILTER_GPU] = take_gpu,       [UNC_FILTER_LINK] = take_word,
+		[UNC_FILTER_PORT] = take_port,     [UNC_FILTER_DEVICE] = take_device,
+		[UNC_FILTER_ADDRESS] = take_range,
 	};
 	char word[UNC_FILTER_ROOM];
 

@@ -32,6 +32,16 @@ encodes() {
 	encodes '--gpu 0,1' link.in.read.requests 'nvidia_nvlink_c2c_pmu_0 0x2 0x3 0x0'
 }
 
+@test "ports of a link: they are not who asks" {
+	expect 0 "$UNCORE" --root "$GRACE" stat --dry-run -j -M link.in.remote.bandwidth --link port1
+	[ "$(jq -r '"\(.pmu) \(.config[:3] | join(" "))"' <<<"$output")" = \
+		$'nvidia_nvlink_c2c0_pmu_0 0x5 0x2 0x0\nnvidia_nvlink_c2c1_pmu_0 0x5 0x2 0x0' ] || fail
+	refuses 3 "$UNCORE" --root "$GRACE" stat --dry-run -M link.in.remote.bandwidth --from socket1
+	says 'nvidia-grace-c2c cannot be restricted by .from.; they can by link'
+	refuses 2 "$UNCORE" --root "$GRACE" stat --dry-run -M link.in.remote.bandwidth --link port2
+	says "link: 'port2' is none of port0, port1"
+}
+
 @test "root ports, devices, addresses" {
 	encodes '--port 0005:c0:00.0 --to memory' pcie.inbound.read.bandwidth \
 		'nvidia_pcie_pmu_0_rc_4 0x0 0x4 0x1'

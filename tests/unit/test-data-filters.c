@@ -49,8 +49,8 @@ static const struct filtered {
 	 {1 << 11, 0x10000, UINT64_C(0xffffffffffffff00)}},
 	{T410, "nvidia-t410-nvlink-c2c", UNC_FILTER_GPU, "0x2", "0x2", {0, 0x2, 0}},
 	{GRACE, "nvidia-grace-pcie", UNC_FILTER_PORT, "0x201", "0x201", {0, 0x201, 0}},
-	{GRACE, "nvidia-grace-c2c", UNC_FILTER_FROM, "port0", NULL, {0, 1 << 0, 0}},
-	{GRACE, "nvidia-grace-c2c", UNC_FILTER_FROM, "port1", NULL, {0, 1 << 1, 0}},
+	{GRACE, "nvidia-grace-c2c", UNC_FILTER_LINK, "port0", NULL, {0, 1 << 0, 0}},
+	{GRACE, "nvidia-grace-c2c", UNC_FILTER_LINK, "port1", NULL, {0, 1 << 1, 0}},
 };
 
 static const struct unc_family *family_of(const struct uncore *u, const char *name)

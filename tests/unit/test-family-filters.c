@@ -73,6 +73,7 @@ static void with_the_keys(void **state)
 			      "filters:\n"
 			      "  address: {title: T5, terms: 'on=0x1,b={base},m={mask}'}\n"
 			      "  from: {title: T0, values: {cpu: src=0x1, device: 'dev=2,x=3'}}\n"
+			      "  link: {title: T6, values: {port0: port=0x1}}\n"
 			      "  gpu: {title: T2, terms: 'gpu_mask={mask}'}\n"
 			      "  port: {title: T3, terms: 'port={index}'}\n"
 			      "  device: {title: T4, terms: 'bdf={bdf},en=1'}\n",
@@ -92,6 +93,7 @@ static void with_the_keys(void **state)
 	assert_word(&f->filters[UNC_FILTER_FROM].values[0], "cpu", "src=0x1");
 	assert_word(&f->filters[UNC_FILTER_FROM].values[1], "device", "dev=2,x=3");
 	assert_null(f->filters[UNC_FILTER_TO].title);
+	assert_word(&f->filters[UNC_FILTER_LINK].values[0], "port0", "port=0x1");
 	assert_string_equal(f->filters[UNC_FILTER_GPU].terms, "gpu_mask={mask}");
 	assert_string_equal(f->filters[UNC_FILTER_PORT].terms, "port={index}");
 	assert_string_equal(f->filters[UNC_FILTER_DEVICE].terms, "bdf={bdf},en=1");
@@ -125,7 +127,7 @@ static void mistakes(void **state)
 		 "f.yaml:5:10: the value of 'filters' must be a map"},
 		{{"filters:\n  form: {title: t}\n", NULL, NULL},
 		 "f.yaml:6:3: unknown key 'form' (did you mean 'from'?); expected one of: from, to, "
-		 "gpu, port, device, address"},
+		 "gpu, link, port, device, address"},
 		{{"filters:\n  from: {title: t}\n", NULL, NULL},
 		 "f.yaml:6:9: the key 'values' is missing in 'from'"},
 		{{"filters:\n  to: {title: t, terms: a=1}\n", NULL, NULL},

@@ -257,7 +257,7 @@ static void words_that_make_no_sense(void **state)
 		const char *sentence;
 	} all[] = {
 		{"form=cpu", -EINVAL,
-		 "there is no filter 'form'; there are from, to, gpu, port, device, address"},
+		 "there is no filter 'form'; there are from, to, gpu, link, port, device, address"},
 		{"from=gpu", -EINVAL, "from: 'gpu' is none of cpu, device, remote"},
 		{"from=cpu,", -EINVAL, "from: 'cpu,' is no list of words"},
 		{"from=", -EINVAL, "from: '' is no list of words"},
