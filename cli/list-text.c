@@ -11,6 +11,21 @@ static bool keep(const struct uncore_pmu *pmu, const void *arg)
 	return list_takes_pmu(arg, pmu);
 }
 
+/* Where the name does not tell the family, the identifier did. */
+static void family_cell(struct table *t, const struct pmus *p, size_t i)
+{
+	const struct uncore_pmu *pmu = p->items[i];
+	const char *family = uncore_pmu_family(pmu);
+	const char *identifier = uncore_pmu_identifier(pmu);
+
+	if (!family)
+		family = uncore_pmu_is_core(pmu) ? "(not uncore)" : "-";
+	if (identifier && pmus_mixed(p, i))
+		table_cell(t, "%s, identifier %s", family, identifier);
+	else
+		table_cell(t, "%s", family);
+}
+
 static bool pmus_section(const struct uncore *u, const struct list_options *o, struct buffer *to)
 {
 	static const struct table_column columns[] = {
@@ -25,7 +40,6 @@ static bool pmus_section(const struct uncore *u, const struct list_options *o, s
 	pmus_select(&p, u, keep, o);
 	for (size_t i = 0; i < p.count; i += n) {
 		const struct uncore_pmu *pmu = p.items[i];
-		const char *family = uncore_pmu_family(pmu);
 		const char *alias = uncore_pmu_alias(pmu);
 		struct buffer name = {0};
 		struct buffer cpus = {0};
@@ -37,10 +51,7 @@ static bool pmus_section(const struct uncore *u, const struct list_options *o, s
 		table_cell(&t, "%zu", n);
 		table_cell(&t, n > 1 ? "%u..." : "%u", uncore_pmu_type(pmu));
 		table_cell(&t, "%.*s", (int)cpus.len, cpus.len ? cpus.data : "");
-		table_cell(&t, "%s",
-			   family                    ? family
-			   : uncore_pmu_is_core(pmu) ? "(not uncore)"
-						     : "-");
+		family_cell(&t, &p, i);
 		table_cell(&t, "%s", alias && n == 1 ? alias : "");
 		table_end_row(&t, NULL);
 		buffer_free(&name);

@@ -40,20 +40,45 @@ size_t pmu_stem(const char *name)
 	return len > 2 && strspn(end + 1, "0123456789abcdef") == len ? (size_t)(end - name) : 0;
 }
 
+static bool same_stem(const struct pmus *p, size_t a, size_t b)
+{
+	const char *x = uncore_pmu_name(p->items[a]);
+	const char *y = uncore_pmu_name(p->items[b]);
+	size_t stem = pmu_stem(x);
+
+	return stem && pmu_stem(y) == stem && strncmp(x, y, stem) == 0;
+}
+
+static bool same_text(const char *a, const char *b)
+{
+	return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+static bool same_kind(const struct uncore_pmu *a, const struct uncore_pmu *b)
+{
+	return same_text(uncore_pmu_family(a), uncore_pmu_family(b)) &&
+	       same_text(uncore_pmu_identifier(a), uncore_pmu_identifier(b));
+}
+
+bool pmus_mixed(const struct pmus *p, size_t i)
+{
+	size_t first = i;
+
+	while (first && same_stem(p, first - 1, i))
+		first--;
+	for (; first < p->count && (first == i || same_stem(p, first, i)); first++)
+		if (!same_kind(p->items[first], p->items[i]))
+			return true;
+	return false;
+}
+
 size_t pmus_alike(const struct pmus *p, size_t first)
 {
-	const char *name = uncore_pmu_name(p->items[first]);
-	size_t stem = pmu_stem(name);
 	size_t count = 1;
 
-	while (stem && first + count < p->count) {
-		const char *next = uncore_pmu_name(p->items[first + count]);
-
-		if (pmu_stem(next) != stem || strncmp(name, next, stem) != 0)
-			break;
+	while (first + count < p->count && same_stem(p, first, first + count))
 		count++;
-	}
-	return count;
+	return pmus_mixed(p, first) ? 1 : count;
 }
 
 void pmus_ranges(const int *ids, size_t count, struct buffer *to)

@@ -24,7 +24,11 @@ void pmus_free(struct pmus *p);
  * does not end in one. perf and this library take the shorter name for all of them. */
 size_t pmu_stem(const char *name);
 
-/* How many PMUs from `first` on have its stem: 1 or more. */
+/* True when PMUs of its stem are not all of one family and one identifier: the kernel gives parts that it
+ * does not know one name. */
+bool pmus_mixed(const struct pmus *p, size_t i);
+
+/* How many PMUs from `first` on have its stem, and are of one kind: 1 or more. */
 size_t pmus_alike(const struct pmus *p, size_t first);
 
 /* "uncore_imc_{0-7}" for `count` PMUs that are alike, or the name of one. */

@@ -50,6 +50,24 @@ load helpers
 	shows 'nvidia_pcie_pmu_0_rc_\{0-5\}' nvidia_ucf_pmu_0/mem_bytes_rd/ memory.read.bandwidth
 }
 
+@test "names of the driver's fallback tell nothing: each PMU, and what it was recognised as" {
+	local pmus=$BATS_TEST_TMPDIR/sys/bus/event_source/devices number=0 name
+
+	cp -r "$GRACE"/. "$BATS_TEST_TMPDIR"
+	chmod -R u+w "$BATS_TEST_TMPDIR"
+	for name in scf nvlink_c2c0 nvlink_c2c1 pcie; do
+		mv "$pmus/nvidia_${name}_pmu_0" "$pmus/nvidia_uncore_pmu_$number"
+		number=$((number + 1))
+	done
+	expect 0 "$UNCORE" --root "$BATS_TEST_TMPDIR" list pmus
+	shows 'nvidia_uncore_pmu_0 +1 .* nvidia-grace-scf, identifier 2cf0036b' \
+		'nvidia_uncore_pmu_1 +1 .* nvidia-grace-c2c, identifier 1050036b' \
+		'nvidia_uncore_pmu_2 +1 .* nvidia-grace-c2c, identifier 1040036b' \
+		'nvidia_uncore_pmu_3 +1 .* nvidia-grace-pcie, identifier 1030036b'
+	expect 0 "$UNCORE" --root "$BATS_TEST_TMPDIR" list events
+	shows nvidia_uncore_pmu_0/cycles/ nvidia_uncore_pmu_3/cycles/
+}
+
 @test "a pattern is any part of a name, or a glob" {
 	expect 0 "$UNCORE" --root "$T410" list events BYTES_RD
 	shows mem_bytes_rd slc_bytes_rd
