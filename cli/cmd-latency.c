@@ -94,10 +94,10 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		p->stat.timeout_ns = number(state, "--timeout", arg, parse_time);
 		return 0;
 	case KEY_CSV:
-		p->stat.output = &out_csv;
+		stat_set_output(state, &p->stat, &out_csv);
 		return 0;
 	case 'j':
-		p->stat.output = &out_json;
+		stat_set_output(state, &p->stat, &out_json);
 		return 0;
 	case ARGP_KEY_ARG:
 		argp_error(state, "'%s': latency takes no arguments", arg);

@@ -227,6 +227,39 @@ static void put_legend(const struct out *out)
 			    "sum.\n");
 }
 
+/* No latency where nothing was read is no news: an idle port has none, and "-" says so. */
+static bool is_idle(const struct out *out, const struct uncore_row *row)
+{
+	bool known = false;
+
+	if (row->quality != UNCORE_UNAVAILABLE || strcmp(row->unit, "s") != 0)
+		return false;
+	for (size_t i = 0; i < out->kept_count; i++) {
+		const struct uncore_row *other = out->kept[i].row;
+
+		if (!same_line(other, row) || !isfinite(other->value))
+			continue;
+		known = true;
+		if (other->value > 0)
+			return false;
+	}
+	return known;
+}
+
+/* True when there were such rows. */
+static bool forget_idle(struct out *out)
+{
+	size_t all = out->kept_count;
+	size_t kept = 0;
+
+	/* Rows with values stay, so that those before do not change what is idle behind them. */
+	for (size_t i = 0; i < out->kept_count; i++)
+		if (!is_idle(out, out->kept[i].row))
+			out->kept[kept++] = out->kept[i];
+	out->kept_count = kept;
+	return kept < all;
+}
+
 static void ports_end(struct out *out)
 {
 	struct table_column columns[TABLE_COLUMNS + 1] = {{"PORT", false}, {"LINK", false}};
@@ -248,6 +281,8 @@ static void ports_end(struct out *out)
 	table_print(&t, out->to);
 	table_free(&t);
 	put_legend(out);
+	if (forget_idle(out))
+		buffer_puts(out->to, "LATENCY: there is none where nothing was read.\n");
 	out_reasons(out, NULL);
 }
 

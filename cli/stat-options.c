@@ -116,7 +116,7 @@ static const char *separator(struct argp_state *state, const char *text)
 	return text;
 }
 
-static void set_output(struct argp_state *state, struct stat_options *o, const struct out_ops *ops)
+void stat_set_output(struct argp_state *state, struct stat_options *o, const struct out_ops *ops)
 {
 	if (o->output && o->output != ops)
 		argp_error(state, "CSV and JSON exclude each other");
@@ -167,14 +167,14 @@ static error_t parse_how(struct stat_options *o, int key, char *arg, struct argp
 		set_level(state, o, UNCORE_LEVEL_INSTANCE);
 		return 0;
 	case KEY_CSV:
-		set_output(state, o, &out_csv);
+		stat_set_output(state, o, &out_csv);
 		return 0;
 	case 'x':
-		set_output(state, o, &out_csv);
+		stat_set_output(state, o, &out_csv);
 		o->separator = separator(state, arg);
 		return 0;
 	case 'j':
-		set_output(state, o, &out_json);
+		stat_set_output(state, o, &out_json);
 		return 0;
 	case 'o':
 		o->file = arg;

@@ -47,6 +47,8 @@ struct stat_options {
 void stat_options_parse(struct stat_options *o, struct cli *cli, const struct preset *preset,
 			int argc, char **argv);
 void stat_options_free(struct stat_options *o);
+/* Two different ones are a usage error. */
+void stat_set_output(struct argp_state *state, struct stat_options *o, const struct out_ops *ops);
 
 /* Opens the machine, then counts or, with --dry-run, prints the plan. Returns an exit code. */
 int stat_main(struct cli *cli, const struct stat_options *o);

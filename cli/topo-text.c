@@ -68,6 +68,15 @@ static size_t of_one_family(const struct pmus *p, size_t first)
 	return n;
 }
 
+/* "6 memory channels", "4 memory ports of the mesh": the word before "of" is what there are several of. */
+static void put_count(struct buffer *to, size_t n, const char *what)
+{
+	const char *of = strstr(what, " of ");
+	size_t head = of ? (size_t)(of - what) : strlen(what);
+
+	buffer_printf(to, "%zu %.*s%s%s", n, (int)head, what, n == 1 ? "" : "s", what + head);
+}
+
 /* "6 memory channels: uncore_imc_{0-5}" */
 static void channel_lines(struct pmus p, struct buffer *to)
 {
@@ -76,8 +85,7 @@ static void channel_lines(struct pmus p, struct buffer *to)
 		size_t alike;
 
 		n = of_one_family(&p, 0);
-		buffer_printf(&text, "%zu %s%s", n, uncore_pmu_instance(p.items[0]),
-			      n == 1 ? "" : "s");
+		put_count(&text, n, uncore_pmu_instance(p.items[0]));
 		for (size_t i = 0; i < n; i += alike) {
 			alike = pmus_alike(&p, i);
 			alike = alike < n - i ? alike : n - i;
@@ -298,11 +306,11 @@ static void inner_lines(const struct uncore *u, int socket, struct buffer *to)
 		begun = true;
 		device_line(d, 0, to);
 	}
-	if (more)
-		buffer_printf(to,
-			      begun ? "    and %zu without a name\n"
-				    : "  below no root port: %zu devices without a name\n",
-			      more);
+	if (more && begun)
+		buffer_printf(to, "    and %zu without a name\n", more);
+	else if (more)
+		buffer_printf(to, "  below no root port: %zu device%s without a name\n", more,
+			      more == 1 ? "" : "s");
 }
 
 static void socket_lines(struct uncore *u, int socket, struct buffer *to)

@@ -2,6 +2,7 @@
 /* Which PMUs and root ports of a machine belong together. */
 #include "topo.h"
 
+#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -71,7 +72,7 @@ bool topo_is_memory(const struct uncore_pmu *pmu)
 	return instance && strncmp(instance, "memory ", 7) == 0;
 }
 
-bool topo_is_about(const struct uncore *u, const struct uncore_pmu *pmu, const char *subject)
+bool topo_is_about(const struct uncore *u, const struct uncore_pmu *pmu, const char *pattern)
 {
 	const char *family = uncore_pmu_family(pmu);
 
@@ -79,25 +80,25 @@ bool topo_is_about(const struct uncore *u, const struct uncore_pmu *pmu, const c
 		const struct uncore_metric *m = uncore_metric_at(u, i);
 
 		if (strcmp(uncore_metric_family(m), family) == 0 &&
-		    strncmp(uncore_metric_name(m), subject, strlen(subject)) == 0)
+		    fnmatch(pattern, uncore_metric_name(m), 0) == 0)
 			return true;
 	}
 	return false;
 }
 
-/* PMUs of channels; where a machine has none, those that have memory metrics, but for links to CXL
- * memory, which are among the links. */
+/* PMUs of channels; where a machine has none, those that count its traffic: caches and links only know
+ * how long memory takes. */
 bool topo_counts_memory(const struct uncore *u, const struct uncore_pmu *pmu)
 {
 	for (size_t i = 0; i < uncore_pmu_count(u); i++)
 		if (topo_is_memory(uncore_pmu_at(u, i)))
 			return topo_is_memory(pmu);
-	return topo_is_about(u, pmu, "memory.") && !topo_is_about(u, pmu, "link.cxl.");
+	return topo_is_about(u, pmu, "memory.*bandwidth");
 }
 
 bool topo_counts_link(const struct uncore *u, const struct uncore_pmu *pmu)
 {
-	return topo_is_about(u, pmu, "link.");
+	return topo_is_about(u, pmu, "link.*");
 }
 
 void topo_select(struct pmus *p, const struct uncore *u, int socket,

@@ -18,8 +18,8 @@ int *topo_nodes(const struct uncore *u, int socket, size_t *count);
 
 /* A PMU that stands for a memory channel or controller. */
 bool topo_is_memory(const struct uncore_pmu *pmu);
-/* A PMU whose family has metrics of this subject: "link.". */
-bool topo_is_about(const struct uncore *u, const struct uncore_pmu *pmu, const char *subject);
+/* A PMU whose family has such metrics: "link.*". */
+bool topo_is_about(const struct uncore *u, const struct uncore_pmu *pmu, const char *pattern);
 
 /* The PMUs of a socket of which `is` holds. */
 void topo_select(struct pmus *p, const struct uncore *u, int socket,

@@ -90,3 +90,8 @@ record() {
 	refuses 2 "$UNCORE" latency --ibs --interval-count 3
 	refuses 2 "$UNCORE" latency word
 }
+
+@test "one output at a time, as everywhere" {
+	refuses 2 "$UNCORE" --source "$SIM_ZEN5" latency --csv -j
+	says 'CSV and JSON exclude each other'
+}

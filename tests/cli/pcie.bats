@@ -22,6 +22,12 @@ value() {
 	[ "$(grep -c '^000[1-6]:.0:00\.0' <<<"$output")" -eq 11 ] || fail 'not every root port'
 }
 
+@test "text: an idle port has no latency, which is nothing to report" {
+	pcie
+	shows '0002:a0:00.0 .* - +\?' 'LATENCY: there is none where nothing was read'
+	[[ ! $output =~ unavailable ]]
+}
+
 @test "the ports add up to what the root complexes count without a filter" {
 	local sums totals
 

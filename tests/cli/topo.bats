@@ -178,6 +178,13 @@ END
 	shows 'memory  peak unknown'
 }
 
+@test "what there are several of; caches do not count the memory" {
+	expect 0 "$UNCORE" --root "$MACHINES/intel-icx-1socket" topo
+	shows '12 memory channels: ' '4 memory ports of the mesh: '
+	expect 0 "$UNCORE" --root "$MACHINES/amd-zen3-1socket" topo
+	shows 'counted together by amd_df'$'\n'
+}
+
 @test "wrong usage" {
 	refuses 2 "$UNCORE" topo nvme0
 	says 'takes no arguments'
