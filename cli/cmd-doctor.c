@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* `uncore doctor`: each PMU found, or expected and missing, why, and what mends it. */
 #include <stdio.h>
+#include <string.h>
 
 #include "doctor.h"
 #include "json.h"
@@ -27,6 +28,22 @@ static const struct {
 	[UNCORE_VERDICT_NOTE] = {"note", "note"},
 };
 
+/* A command stays in one line, to be copied; a comment that makes it too long goes below. */
+static void put_fix(const char *fix, struct buffer *to)
+{
+	static const char label[] = "         to mend it: ";
+	const char *comment = strstr(fix, "   # ");
+	size_t command = comment ? (size_t)(comment - fix) : strlen(fix);
+
+	buffer_printf(to, "%s%.*s", label, (int)command, fix);
+	if (comment && strlen(label) + strlen(fix) > TABLE_WIDTH) {
+		buffer_puts(to, "\n");
+		buffer_wrap(to, 11, TABLE_WIDTH, comment);
+	} else {
+		buffer_printf(to, "%s\n", comment ? comment : "");
+	}
+}
+
 void doctor_finding(const struct uncore_finding *f, struct buffer *to)
 {
 	char label[80];
@@ -36,7 +53,7 @@ void doctor_finding(const struct uncore_finding *f, struct buffer *to)
 	if (f->why)
 		buffer_wrap(to, 9, TABLE_WIDTH, f->why);
 	if (f->fix)
-		buffer_printf(to, "         to mend it: %s\n", f->fix);
+		put_fix(f->fix, to);
 }
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)

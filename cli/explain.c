@@ -155,6 +155,16 @@ static void perf_text(const struct explained *e, struct buffer *to)
 	buffer_free(&perf);
 }
 
+static void title_text(const struct uncore_metric *m, struct buffer *to)
+{
+	struct buffer label = {0};
+
+	buffer_printf(&label, "%s:", uncore_metric_name(m));
+	buffer_add(&label, "", 1);
+	buffer_hang(to, 4, TABLE_WIDTH, label.data, uncore_metric_title(m));
+	buffer_free(&label);
+}
+
 void explain_text(const struct uncore *u, const struct explained *e, size_t count,
 		  struct buffer *to)
 {
@@ -163,11 +173,11 @@ void explain_text(const struct uncore *u, const struct explained *e, size_t coun
 	for (size_t i = 0; i < count; i++) {
 		const struct uncore_metric *m = e[i].metric;
 
-		buffer_printf(to, "%s%s: %s\n", i ? "\n" : "", uncore_metric_name(m),
-			      uncore_metric_title(m));
+		buffer_puts(to, i ? "\n" : "");
+		title_text(m, to);
 		field(to, "family", uncore_metric_family(m));
 		field(to, "unit", uncore_metric_unit(m));
-		field(to, "formula", uncore_metric_formula(m));
+		sentence(to, "formula", *uncore_metric_formula(m) ? uncore_metric_formula(m) : "-");
 		sentence(to, "evidence", uncore_metric_evidence(m));
 		sentence(to, "missing", uncore_metric_missing(m));
 		for (size_t k = 0; k < e[i].count; k++)

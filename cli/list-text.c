@@ -135,6 +135,7 @@ static bool metrics_section(const struct uncore *u, const struct list_options *o
 	struct table t;
 
 	table_init(&t, columns);
+	t.flows = true;
 	for (size_t i = 0; i < uncore_metric_count(u); i++) {
 		const struct uncore_metric *m = uncore_metric_at(u, i);
 

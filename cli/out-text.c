@@ -64,7 +64,7 @@ static void put_place(struct table *t, const struct uncore_row *row)
 
 	if (row->port)
 		buffer_printf(&place, "port %s", row->port->address);
-	else if (row->pmu && row->cpu >= 0)
+	else if (row->pmu && row->cpu >= 0 && uncore_pmu_cpu_count(row->pmu) > 1)
 		buffer_printf(&place, "%s, CPU %d", uncore_pmu_name(row->pmu), row->cpu);
 	else if (row->pmu)
 		buffer_puts(&place, uncore_pmu_name(row->pmu));

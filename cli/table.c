@@ -118,6 +118,32 @@ static void put_note(const char *note, size_t used, size_t pending, struct buffe
 	}
 }
 
+/* Returns the cell behind the row. */
+static const char *put_row(const struct table *t, const char *cell, struct buffer *to)
+{
+	const char *below = "";
+	size_t pending = 0;
+	size_t used = 0;
+
+	for (size_t i = 0; i < t->column_count; i++, cell += strlen(cell) + 1) {
+		bool last = i + 1 == t->column_count;
+
+		if (last && t->flows && used + pending + text_width(cell) > TABLE_WIDTH)
+			below = cell;
+		else
+			used += put_cell(t, i, cell, &pending, to);
+	}
+	if (*below) {
+		buffer_puts(to, "\n");
+		buffer_wrap(to, 4, TABLE_WIDTH, below);
+		if (*cell)
+			buffer_wrap(to, 4, TABLE_WIDTH, cell);
+	} else {
+		put_note(cell, used, pending, to);
+	}
+	return cell + strlen(cell) + 1;
+}
+
 void table_print(struct table *t, struct buffer *to)
 {
 	const char *cell = t->cells.data;
@@ -127,14 +153,7 @@ void table_print(struct table *t, struct buffer *to)
 		return;
 	if (!t->titled)
 		put_titles(t, to);
-	while (cell < end) {
-		size_t pending = 0;
-		size_t used = 0;
-
-		for (size_t i = 0; i < t->column_count; i++, cell += strlen(cell) + 1)
-			used += put_cell(t, i, cell, &pending, to);
-		put_note(cell, used, pending, to);
-		cell += strlen(cell) + 1;
-	}
+	while (cell < end)
+		cell = put_row(t, cell, to);
 	t->cells.len = 0;
 }

@@ -23,6 +23,7 @@ struct table {
 	struct buffer cells;          /* NUL-terminated texts; a note ends each row */
 	size_t at;                    /* cell of the current row that comes next */
 	bool titled;
+	bool flows; /* texts of the last column that make a line longer than TABLE_WIDTH go below */
 };
 
 /* `columns` ends with an entry without title and must outlive the table. */

@@ -68,7 +68,7 @@ static size_t of_one_family(const struct pmus *p, size_t first)
 	return n;
 }
 
-/* "6 memory channels", "4 memory ports of the mesh": the word before "of" is what there are several of. */
+/* "6 memory channels", "4 memory ports of the mesh": what stands before "of" is in the plural. */
 static void put_count(struct buffer *to, size_t n, const char *what)
 {
 	const char *of = strstr(what, " of ");

@@ -113,3 +113,16 @@ load helpers
 	[ -z "$output" ]
 	says nothing-like-it
 }
+
+@test "lines for people keep to 100 columns: what does not fit goes below" {
+	local command
+
+	for command in 'list metrics' doctor topo; do
+		# shellcheck disable=SC2086 # words are meant
+		run --separate-stderr "$UNCORE" --root "$MACHINES/intel-icx-1socket" $command
+		[ "${#lines[@]}" -gt 5 ] || fail "$command"
+		! grep -E '^.{101}' <<<"$output" || fail "$command"
+	done
+	expect 0 "$UNCORE" --root "$ZEN4" explain 'memory.*'
+	! grep -v '^  perf ' <<<"$output" | grep -E '^.{101}' || fail
+}
