@@ -21,6 +21,8 @@ extern const struct unc_file unc_embedded_data[]; /* data/<family>.yaml, sorted 
 extern const size_t unc_embedded_data_count;
 extern const struct unc_file unc_embedded_sims[]; /* data/sim/<name>.yaml */
 extern const size_t unc_embedded_sims_count;
+extern const struct unc_file unc_embedded_blocks[]; /* data/blocks/<name>.yaml */
+extern const size_t unc_embedded_blocks_count;
 extern const struct unc_tree unc_embedded_trees[]; /* machines that the sims need */
 extern const size_t unc_embedded_trees_count;
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Writes embedded.c: data files, simulations and machine trees as C strings (lib/embedded.h)."""
+"""Writes embedded.c: data files, simulations, register blocks and machine trees as C strings
+(lib/embedded.h)."""
 
 import argparse
 import os
@@ -72,7 +73,9 @@ def embed(args, inputs):
             array("const struct unc_file unc_embedded_data[]", named(args.data)),
             count("unc_embedded_data", len(args.data)),
             array("const struct unc_file unc_embedded_sims[]", named(args.sim)),
-            count("unc_embedded_sims", len(args.sim))]
+            count("unc_embedded_sims", len(args.sim)),
+            array("const struct unc_file unc_embedded_blocks[]", named(args.block)),
+            count("unc_embedded_blocks", len(args.block))]
     rows = []
     for i, (name, top) in enumerate(sorted(args.tree)):
         files = walk(top, inputs)
@@ -90,9 +93,10 @@ def main():
     parser.add_argument("--depfile", required=True)
     parser.add_argument("--data", nargs="*", default=[], metavar="FILE")
     parser.add_argument("--sim", nargs="*", default=[], metavar="FILE")
+    parser.add_argument("--block", nargs="*", default=[], metavar="FILE")
     parser.add_argument("--tree", nargs=2, action="append", default=[], metavar=("NAME", "DIR"))
     args = parser.parse_args()
-    inputs = args.data + args.sim
+    inputs = args.data + args.sim + args.block
     text = embed(args, inputs)
     with open(args.output, "w", encoding="ascii") as f:
         f.write(text)

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MIT */
+/* A register block as a whole: nothing overlaps, nothing lies outside, and roles fit together. */
+#include "regs.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* One register of an instance. */
+struct span {
+	uint64_t begin, end;
+	const struct unc_regs_counter *counter;
+	const char *key; /* that says where it is */
+};
+
+struct spans {
+	const struct unc_regs *r;
+	struct span *items;
+	size_t count;
+	struct unc_error *e;
+};
+
+static const struct unc_yaml *span_at(const struct span *s)
+{
+	return unc_yaml_get(s->counter->at, s->key);
+}
+
+static void add_span(struct spans *all, const struct unc_regs_counter *c, const char *key,
+		     uint64_t offset)
+{
+	uint64_t bytes = all->r->space == UNC_SPACE_MSR ? 1 : all->r->bytes;
+
+	all->items[all->count++] = (struct span){offset, offset + bytes, c, key};
+}
+
+static int check_inside(const struct spans *all, const struct span *s)
+{
+	const struct unc_regs *r = all->r;
+	uint64_t last = s->end + (r->instances - 1) * r->stride;
+
+	if (r->space == UNC_SPACE_MSR)
+		return last <= UINT64_C(1) << 32
+			       ? 0
+			       : unc_yaml_fail(r->file, span_at(s), all->e,
+					       "the number of an MSR has 32 bits");
+	if (s->begin % r->bytes)
+		return unc_yaml_fail(r->file, span_at(s), all->e,
+				     "'%s': %#llx is not aligned to its %u bytes", s->counter->name,
+				     (unsigned long long)s->begin, r->bytes);
+	if (last <= r->size)
+		return 0;
+	return unc_yaml_fail(r->file, span_at(s), all->e,
+			     "'%s' lies beyond the map: it ends at %#llx%s, and the map at %#llx",
+			     s->counter->name, (unsigned long long)last,
+			     r->instances > 1 ? " in the last instance" : "",
+			     (unsigned long long)r->size);
+}
+
+/* True when `a` of one instance meets `b` of an instance that is `apart` later, either way round. */
+static bool meet(const struct span *a, const struct span *b, uint64_t apart)
+{
+	return (a->begin < b->end + apart && b->begin + apart < a->end) ||
+	       (b->begin < a->end + apart && a->begin + apart < b->end);
+}
+
+static int check_apart(const struct spans *all, const struct span *a, const struct span *b)
+{
+	const struct unc_regs *r = all->r;
+	uint64_t between = b->begin - a->begin; /* they are in order */
+	/* Only the instances that are about so far apart can meet. */
+	uint64_t near = r->stride ? between / r->stride : 0;
+	const uint64_t apart[] = {0, near, near + 1};
+
+	for (size_t k = 0; k < sizeof(apart) / sizeof(*apart); k++) {
+		uint64_t i = apart[k];
+
+		if (i >= r->instances || (i == 0 && a == b) || !meet(a, b, i * r->stride))
+			continue;
+		if (i == 0)
+			return unc_yaml_fail(r->file, span_at(b), all->e,
+					     "'%s' overlaps '%s' (line %d)", b->counter->name,
+					     a->counter->name, span_at(a)->line);
+		return unc_yaml_fail(r->file, unc_yaml_get(r->file->root, "stride"), all->e,
+				     "'%s' of one instance overlaps '%s' of another",
+				     b->counter->name, a->counter->name);
+	}
+	return 0;
+}
+
+static int compare_begin(const void *a, const void *b)
+{
+	const struct span *x = a, *y = b;
+
+	if (x->begin != y->begin)
+		return x->begin < y->begin ? -1 : 1;
+	return x->counter < y->counter ? -1 : x->counter > y->counter;
+}
+
+static int check_spans(struct spans *all)
+{
+	const struct unc_regs *r = all->r;
+	int err = 0;
+
+	for (size_t i = 0; i < r->count; i++) {
+		const struct unc_regs_counter *c = &r->counters[i];
+
+		add_span(all, c, c->split ? "low" : "offset", c->offset);
+		if (c->split)
+			add_span(all, c, "high", c->high);
+	}
+	for (size_t i = 0; err == 0 && i < all->count; i++)
+		err = check_inside(all, &all->items[i]);
+	/* In order, so that instances that do not interleave are told by neighbours. */
+	qsort(all->items, all->count, sizeof(*all->items), compare_begin);
+	for (size_t i = 0; err == 0 && i < all->count; i++)
+		for (size_t k = i; err == 0 && k < all->count; k++)
+			err = check_apart(all, &all->items[i], &all->items[k]);
+	return err;
+}
+
+static int check_places(const struct unc_regs *r, struct unc_error *e)
+{
+	struct spans all = {.r = r, .items = calloc(2 * r->count, sizeof(*all.items)), .e = e};
+	int err = all.items ? check_spans(&all) : unc_nomem(e);
+
+	free(all.items);
+	return err;
+}
+
+const struct unc_regs_counter *unc_regs_role(const struct unc_regs *r, enum unc_regs_role role)
+{
+	for (size_t i = 0; i < r->count; i++)
+		if (r->counters[i].role == role)
+			return &r->counters[i];
+	return NULL;
+}
+
+static int check_names(const struct unc_regs *r, struct unc_error *e)
+{
+	for (size_t i = 0; i < r->count; i++) {
+		const struct unc_regs_counter *c = &r->counters[i], *same;
+
+		for (same = r->counters; strcmp(same->name, c->name) != 0; same++)
+			;
+		if (same != c)
+			return unc_yaml_fail(r->file, c->at, e, "there are two counters named '%s'",
+					     c->name);
+		if (c->role == UNC_ROLE_NONE || c->role == UNC_ROLE_BIN)
+			continue;
+		if (unc_regs_role(r, c->role) != c)
+			return unc_yaml_fail(r->file, unc_yaml_get(c->at, "role"), e,
+					     "'%s' has this role already: a block has one counter "
+					     "for each role, and several bins",
+					     unc_regs_role(r, c->role)->name);
+	}
+	return 0;
+}
+
+/* A rate is made from the time that the block itself gives, or that the host is said to give. */
+static int check_clock(const struct unc_regs *r, struct unc_error *e)
+{
+	const struct unc_regs_counter *bytes = unc_regs_role(r, UNC_ROLE_BYTES);
+	const struct unc_regs_counter *packets = unc_regs_role(r, UNC_ROLE_PACKETS);
+	bool cycles = unc_regs_role(r, UNC_ROLE_ACTIVE) || unc_regs_role(r, UNC_ROLE_BUSY) ||
+		      unc_regs_role(r, UNC_ROLE_IDLE);
+	const struct unc_regs_counter *rate = bytes ? bytes : packets;
+
+	if (rate && !(r->hz > 0) && !r->clock && !r->host_clock)
+		return unc_yaml_fail(r->file, unc_yaml_get(rate->at, "role"), e,
+				     "a rate of '%s' needs a clock: give 'clock' its 'hz' or its "
+				     "'counter', or say 'clock: host'",
+				     rate->name);
+	if (r->hz > 0 && !r->clock && !cycles)
+		return unc_yaml_fail(r->file, unc_yaml_get(r->file->root, "clock"), e,
+				     "'hz' gives no time without a counter of cycles: a role "
+				     "'active', 'busy' or 'idle', or a 'counter' here");
+	return 0;
+}
+
+int unc_regs_check(const struct unc_regs *r, struct unc_error *e)
+{
+	bool bins = unc_regs_role(r, UNC_ROLE_BIN);
+	bool roles = false;
+	int err = check_places(r, e);
+
+	for (size_t i = 0; i < r->count; i++)
+		roles = roles || r->counters[i].role != UNC_ROLE_NONE;
+	if (err == 0)
+		err = check_names(r, e);
+	if (err == 0)
+		err = check_clock(r, e);
+	if (err < 0)
+		return err;
+	if (bins && !r->has_histogram)
+		return unc_yaml_fail(r->file,
+				     unc_yaml_get(unc_regs_role(r, UNC_ROLE_BIN)->at, "role"), e,
+				     "bins need bounds: the key 'histogram'");
+	if (roles && !r->quantity)
+		return unc_yaml_fail(r->file, r->file->root, e,
+				     "counters with roles make metrics: 'quantity' must say what "
+				     "their names begin with, such as pcie.dma");
+	return 0;
+}

@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: MIT */
+/* Register blocks: what a good description becomes, and where the mistakes of a bad one are. */
+#include "regs.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "helpers.h"
+
+/* A valid file, line by line: a test replaces one of them. */
+static const char *const good[] = {
+	"block: engine",           /* 1 */
+	"title: DMA engine",       /* 2 */
+	"instance: engine",        /* 3 */
+	"evidence: its manual",    /* 4 */
+	"pmu: engine_{engine}",    /* 5 */
+	"space: mmio",             /* 6 */
+	"access: 32",              /* 7 */
+	"size: 0x200",             /* 8 */
+	"count: 2",                /* 9 */
+	"stride: 0x100",           /* 10 */
+	"window: free-running",    /* 11 */
+	"quantity: dma",           /* 12 */
+	"clock: {hz: 250e6}",      /* 13 */
+	"counters:",               /* 14 */
+	"  active_cnt:",           /* 15 */
+	"    title: cycles",       /* 16 */
+	"    low: 0x10",           /* 17 */
+	"    high: 0x14",          /* 18 */
+	"    width: 48",           /* 19 */
+	"    role: active",        /* 20 */
+	"  byte_cnt:",             /* 21 */
+	"    title: payload",      /* 22 */
+	"    offset: 0x18",        /* 23 */
+	"    width: 32",           /* 24 */
+	"    role: bytes",         /* 25 */
+	"  bin_{n}:",              /* 26 */
+	"    title: latency, {n}", /* 27 */
+	"    offset: 0x20",        /* 28 */
+	"    count: 3",            /* 29 */
+	"    width: 32",           /* 30 */
+	"    role: bin",           /* 31 */
+	"histogram:",              /* 32 */
+	"  listed: [0, 16, 32]",   /* 33 */
+	"  last: 40",              /* 34 */
+};
+
+/* The valid file with one line (0: none) replaced by another, by several or (NULL) by none. */
+static int parse(struct unc_regs **out, size_t line, const char *by, struct unc_error *e)
+{
+	struct unc_yaml_file *file;
+	struct unc_text t = {0};
+	char *text;
+	int r;
+
+	for (size_t i = 1; i <= COUNT(good); i++)
+		if (i != line)
+			unc_text_add(&t, "%s\n", good[i - 1]);
+		else if (by)
+			unc_text_add(&t, "%s\n", by);
+	text = unc_text_take(&t);
+	assert_non_null(text);
+	r = unc_yaml_parse(&file, "b.yaml", text, strlen(text), e);
+	free(text);
+	return r < 0 ? r : unc_regs_parse(out, file, e);
+}
+
+static struct unc_regs *must(size_t line, const char *by)
+{
+	struct unc_error e = {""};
+	struct unc_regs *r = NULL;
+
+	if (parse(&r, line, by, &e) < 0)
+		fail_msg("%s", e.text);
+	return r;
+}
+
+static void test_good(void **state)
+{
+	struct unc_regs *r = must(0, NULL);
+	const struct unc_regs_counter *c = r->counters;
+
+	(void)state;
+	assert_string_equal(r->name, "engine");
+	assert_int_equal(r->space, UNC_SPACE_MMIO);
+	assert_int_equal(r->window, UNC_WINDOW_FREE);
+	assert_int_equal(r->bytes, 4);
+	assert_int_equal(r->size, 0x200);
+	assert_int_equal(r->instances, 2);
+	assert_int_equal(r->stride, 0x100);
+	assert_close(r->hz, 250e6);
+	assert_int_equal(r->count, 5);
+	assert_true(c[0].split && c[0].offset == 0x10 && c[0].high == 0x14 && c[0].width == 48);
+	assert_close(c[0].per_cycle, 1);
+	assert_true(!c[1].split && c[1].offset == 0x18 && c[1].role == UNC_ROLE_BYTES);
+	assert_close(c[1].per_cycle, 0);
+	assert_string_equal(c[4].name, "bin_2");
+	assert_string_equal(c[4].title, "latency, 2");
+	assert_int_equal(c[4].offset, 0x28);
+	assert_int_equal(r->histogram.count, 3);
+	assert_close(r->histogram.lower[2], 32);
+	unc_regs_free(r);
+}
+
+static void test_bounds(void **state)
+{
+	static const struct {
+		const char *rule;
+		double lower[3];
+	} cases[] = {
+		{"  listed: [5, 6, 100]\n  last: 200", {5, 6, 100}},
+		{"  linear: {first: 8}\n  last: 20", {0, 8, 16}},
+		{"  linear: {first: 8, step: 2}\n  last: 11", {0, 8, 10}},
+		{"  exponential: {first: 16}\n  last: 48", {0, 16, 32}},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct unc_error e = {""};
+		struct unc_yaml_file *file;
+		struct unc_text t = {0};
+		struct unc_regs *r;
+		char *text;
+
+		for (size_t k = 0; k < 32; k++)
+			unc_text_add(&t, "%s\n", good[k]);
+		unc_text_add(&t, "%s\n", cases[i].rule);
+		text = unc_text_take(&t);
+		assert_int_equal(unc_yaml_parse(&file, "b.yaml", text, strlen(text), &e), 0);
+		free(text);
+		if (unc_regs_parse(&r, file, &e) < 0)
+			fail_msg("%s", e.text);
+		for (size_t k = 0; k < 3; k++)
+			assert_close(r->histogram.lower[k], cases[i].lower[k]);
+		unc_regs_free(r);
+	}
+}
+
+static void test_maps(void **state)
+{
+	static const struct {
+		const char *map;
+		enum unc_regs_map_kind kind;
+		const char *text;
+		uint64_t index, physical;
+	} cases[] = {
+		{"map: {file: /dev/shm/pmon}", UNC_MAP_FILE, "/dev/shm/pmon", 0, 0},
+		{"map: {pci: \"10ee:9038\", bar: 2}", UNC_MAP_PCI, "10ee:9038", 2, 0},
+		{"map: {uio: pmon, map: 1}", UNC_MAP_UIO, "pmon", 1, 0},
+		{"map: {memory: 0xfed00000}", UNC_MAP_MEMORY, NULL, 0, 0xfed00000},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		char lines[100];
+		struct unc_regs *r;
+
+		snprintf(lines, sizeof(lines), "%s\n%s", good[5], cases[i].map);
+		r = must(6, lines);
+		assert_int_equal(r->map.kind, cases[i].kind);
+		if (cases[i].text)
+			assert_string_equal(r->map.text, cases[i].text);
+		assert_int_equal(r->map.index, cases[i].index);
+		assert_int_equal(r->map.physical, cases[i].physical);
+		unc_regs_free(r);
+	}
+}
+
+/* A clock may be the host's, or a counter, with or without its frequency. */
+static void test_clocks(void **state)
+{
+	struct unc_regs *r = must(13, "clock: host");
+
+	(void)state;
+	assert_true(r->host_clock && !r->clock && !(r->hz > 0));
+	unc_regs_free(r);
+	r = must(13, "clock: {counter: active_cnt}");
+	assert_ptr_equal(r->clock, &r->counters[0]);
+	unc_regs_free(r);
+}
+
+static void test_mistakes(void **state)
+{
+	static const struct {
+		size_t line;
+		const char *by, *where, *what;
+	} cases[] = {
+		{1, "blok: engine", "b.yaml:1:1", "unknown key 'blok'"},
+		{1, "block: The Engine", "b.yaml:1:8", "no name"},
+		{2, "title: ''", "b.yaml:2:8", "one line"},
+		{4, NULL, "b.yaml:1:1", "'evidence' is missing"},
+		{5, "pmu: engine", "b.yaml:5:6", "one {word}"},
+		{5, "pmu: engine_{a}_{b}", "b.yaml:5:6", "one {word}"},
+		{6, "space: io", "b.yaml:6:8", "expected one of: mmio, pci, msr"},
+		{6, "space: msr", "b.yaml:8:7", "'size' is for maps"},
+		{6, "space: pci\nmap: {memory: 1}", "b.yaml:7:6", "exactly one of: file, pci"},
+		{6, "space: mmio\nmap: {file: a, uio: b}", "b.yaml:7:6", "exactly one"},
+		{6, "space: mmio\nmap: {file: a, bar: 1}", "b.yaml:7:21", "BAR"},
+		{6, "space: mmio\nmap: {pci: a, bar: 6}", "b.yaml:7:20", "from 0 to 5"},
+		{7, "access: 16", "b.yaml:7:9", "from 32 to 64"},
+		{7, "access: 48", "b.yaml:7:9", "32 or 64"},
+		{7, "access: 64", "b.yaml:18:11", "one read is of 64"},
+		{8, NULL, "b.yaml:1:1", "needs the key 'size'"},
+		{8, "size: 0x128", "b.yaml:28:13", "beyond the map: it ends at 0x12c in the last"},
+		{10, NULL, "b.yaml:9:8", "need a 'stride'"},
+		{10, "stride: 0x10", "b.yaml:10:9", "of another"},
+		{11, "window: snapshot", "b.yaml:11:9", "free-running, freeze, read-to-clear"},
+		{11, "window: read-to-clear", "b.yaml:18:11", "'latch'"},
+		{12, NULL, "b.yaml:1:1", "'quantity'"},
+		{13, NULL, "b.yaml:24:11", "a rate of 'byte_cnt' needs a clock"},
+		{13, "clock: {hz: 0}", "b.yaml:13:13", "more than 0"},
+		{13, "clock: {hz: fast}", "b.yaml:13:13", "a number"},
+		{13, "clock: {counter: ticks}", "b.yaml:13:18", "no counter of this block"},
+		{13, "clock: 1e9", "b.yaml:13:8", "'host', or a map"},
+		{15, "  Active:", "b.yaml:15:3", "no name of a counter"},
+		{17, NULL, "b.yaml:16:5", "'low' and 'high'"},
+		{17, "    low: 0x12", "b.yaml:17:10", "not aligned"},
+		{17, "    low: 0x18", "b.yaml:23:13", "'byte_cnt' overlaps 'active_cnt' (line 17)"},
+		{17, "    low: 0x10\n    offset: 0x10", "b.yaml:16:5", "needs 'offset', or"},
+		{19, "    width: 65", "b.yaml:19:12", "from 1 to 64"},
+		{19, "    width: 32", "b.yaml:19:12", "need no halves"},
+		{20, "    role: activ", "b.yaml:20:11", "expected one of: none, active"},
+		{20, "    role: none", "b.yaml:13:8", "without a counter of cycles"},
+		{23, "    offset: 0x200", "b.yaml:23:13", "beyond the map"},
+		{23, "    offset: 0x20", "b.yaml:28:13", "overlaps"},
+		{24, "    width: 48", "b.yaml:24:12", "do not fit into one read of 32"},
+		{25, "    role: active", "b.yaml:25:11", "has this role already"},
+		{25, "    role: bytes\n    packet_bytes: 64", "b.yaml:26:19",
+		 "only a counter of packets"},
+		{25, "    role: bytes\n    latch: low", "b.yaml:26:12",
+		 "only a counter with halves"},
+		{26, "  bin:", "b.yaml:26:3", "{n} in its name"},
+		{29, "    count: 300", "b.yaml:29:12", "from 1 to 256"},
+		{29, "    count: 1", "b.yaml:33:3", "here are 1"},
+		{33, "  listed: [0, 16]", "b.yaml:33:11", "2 bounds for 3 bins"},
+		{33, "  listed: [0, 16, 16]", "b.yaml:33:19", "larger than the one before"},
+		{33, "  linear: {first: 0}", "b.yaml:33:19", "from 1"},
+		{33, "  exponential: {first: 1, step: 2}", "b.yaml:33:33", "no step"},
+		{33, NULL, "b.yaml:33:3", "exactly one of: linear"},
+		{34, NULL, "b.yaml:33:3", "'last' is missing"},
+		{34, "  last: 20", "b.yaml:34:9", "lies below it"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct unc_error e = {""};
+		struct unc_regs *r = NULL;
+		int err = parse(&r, cases[i].line, cases[i].by, &e);
+
+		if (err != -EBADMSG || r)
+			fail_msg("line %zu '%s' is taken", cases[i].line, cases[i].by);
+		if (strncmp(e.text, cases[i].where, strlen(cases[i].where)) != 0)
+			print_error("line %zu '%s': %s\n", cases[i].line, cases[i].by, e.text);
+		assert_contains(e.text, cases[i].where);
+		assert_contains(e.text, cases[i].what);
+	}
+}
+
+/* Bins without bounds have no meaning. */
+static void test_no_histogram(void **state)
+{
+	struct unc_yaml_file *file;
+	struct unc_error e = {""};
+	struct unc_text t = {0};
+	struct unc_regs *r;
+	char *text;
+
+	(void)state;
+	for (size_t i = 0; i < 31; i++)
+		unc_text_add(&t, "%s\n", good[i]);
+	text = unc_text_take(&t);
+	assert_int_equal(unc_yaml_parse(&file, "b.yaml", text, strlen(text), &e), 0);
+	free(text);
+	assert_int_equal(unc_regs_parse(&r, file, &e), -EBADMSG);
+	assert_contains(e.text, "b.yaml:31:11: bins need bounds");
+}
+
+static void test_msr(void **state)
+{
+	static const char text[] =
+		"block: cbo\ntitle: Cbo\ninstance: slice\nevidence: e\n"
+		"pmu: uncore_cbox_{slice}\nspace: msr\ncount: 15\nstride: 0x20\n"
+		"window: free-running\ncounters:\n  ctr{n}:\n    title: counter\n"
+		"    offset: 0xd16\n    count: 4\n    width: 44\n";
+	struct unc_yaml_file *file;
+	struct unc_error e = {""};
+	struct unc_regs *r;
+
+	(void)state;
+	assert_int_equal(unc_yaml_parse(&file, "b.yaml", text, strlen(text), &e), 0);
+	if (unc_regs_parse(&r, file, &e) < 0)
+		fail_msg("%s", e.text);
+	assert_int_equal(r->count, 4);
+	assert_int_equal(r->counters[3].offset, 0xd19);
+	assert_int_equal(r->bytes, 8);
+	unc_regs_free(r);
+}
+
+static void test_load(void **state)
+{
+	struct unc_error e = {""};
+	struct unc_regs *r = NULL;
+
+	(void)state;
+	if (unc_regs_load(&r, "generic-pmon,at=/dev/shm/x", &e) < 0)
+		fail_msg("%s", e.text);
+	assert_string_equal(r->name, "generic-pmon");
+	assert_string_equal(r->where, "/dev/shm/x");
+	unc_regs_free(r);
+	r = NULL;
+	assert_int_equal(unc_regs_load(&r, "generic", &e), -ENOENT);
+	assert_contains(e.text, "generic-pmon");
+	assert_int_equal(unc_regs_load(&r, "./none.yaml", &e), -ENOENT);
+	assert_int_equal(unc_regs_load(&r, "generic-pmon,at=", &e), -EINVAL);
+	assert_null(r);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_good),     cmocka_unit_test(test_bounds),
+		cmocka_unit_test(test_maps),     cmocka_unit_test(test_clocks),
+		cmocka_unit_test(test_mistakes), cmocka_unit_test(test_no_histogram),
+		cmocka_unit_test(test_msr),      cmocka_unit_test(test_load),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
