@@ -418,10 +418,15 @@ struct uncore_row {
 	size_t instances;   /* counters behind the row's first event that were planned */
 	double value;       /* NaN: unavailable. Event: count times the kernel's .scale */
 	double ceiling;     /* what `value` cannot exceed, in B/s; NaN: not known */
-	double rate;        /* events: value per second counted; else NaN */
-	double coverage;    /* least running / enabled of the counters used, 0..1 */
-	double seconds;     /* time the counters used were enabled: what rates divide by; or NaN */
-	uint64_t count;     /* events: increments really counted, neither scaled nor multiplied */
+	/* Where the value lies when it is not known better: a percentile is that of a histogram and
+	 * lies in one bin of it, between its first and its last whole cycle (`value` is the last; the
+	 * open last bin has only a first one, and `high` is NaN); a rate over the host's clock lies
+	 * where the uncertain moments of reading leave it. Else NaN. */
+	double low, high;
+	double rate;     /* events: value per second counted; else NaN */
+	double coverage; /* least running / enabled of the counters used, 0..1 */
+	double seconds;  /* time the counters used were enabled: what rates divide by; or NaN */
+	uint64_t count;  /* events: increments really counted, neither scaled nor multiplied */
 	uint64_t enabled_ns, running_ns; /* events: summed over instances, as perf does */
 	enum uncore_quality quality;
 	const char *reason; /* NULL when measured or scaled */

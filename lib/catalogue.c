@@ -18,8 +18,8 @@ void unc_catalogue_finish(struct unc_catalogue *c)
 	*c = (struct unc_catalogue){0};
 }
 
-/* Takes `f` over. Families stay ordered by name; one of the same name is replaced. */
-static int add_family(struct unc_catalogue *c, struct unc_family *f, struct unc_error *e)
+/* Families stay ordered by name. */
+int unc_catalogue_add(struct unc_catalogue *c, struct unc_family *f, struct unc_error *e)
 {
 	struct unc_family **grown;
 	size_t at = 0;
@@ -49,7 +49,7 @@ static int add_file(struct unc_catalogue *c, struct unc_yaml_file *file, const c
 	struct unc_family *f;
 	int r = unc_family_parse(&f, file, cpu_model, e);
 
-	return r < 0 ? r : add_family(c, f, e);
+	return r < 0 ? r : unc_catalogue_add(c, f, e);
 }
 
 static int load_embedded(struct unc_catalogue *c, const char *cpu_model, struct unc_error *e)

@@ -4,6 +4,7 @@
 #define UNC_CATALOGUE_H
 
 #include "formula.h"
+#include "histogram.h"
 #include "pmu.h"
 #include "yaml-file.h"
 
@@ -35,9 +36,11 @@ struct uncore_metric {
 	enum unc_ceiling ceiling;
 	const char *text; /* of the formula; NULL: not on this CPU model */
 	struct unc_formula *formula;
-	const struct unc_event_def **events; /* one per name of the formula */
-	bool checked;                        /* `missing` has been worked out */
-	char *missing;                       /* NULL: can be planned here */
+	const struct unc_event_def **events;   /* one per name of the formula */
+	const struct unc_histogram *histogram; /* a percentile of the events, which are its bins */
+	unsigned per_mille;                    /* which one; 990 is p99 */
+	bool checked;                          /* `missing` has been worked out */
+	char *missing;                         /* NULL: can be planned here */
 };
 
 /* A way to recognise the family's PMUs. */
@@ -144,6 +147,8 @@ struct unc_catalogue {
 /* Loads the built-in families, then those of each directory, for this CPU model. */
 int unc_catalogue_load(struct unc_catalogue *out, const struct unc_names *dirs,
 		       const char *cpu_model, struct unc_error *e);
+/* Adds one, in place of that of its name. Takes it over, also on failure. -ENOMEM. */
+int unc_catalogue_add(struct unc_catalogue *c, struct unc_family *f, struct unc_error *e);
 /* Gives each PMU its family and each family its PMUs. */
 int unc_catalogue_match(struct unc_catalogue *c, struct unc_pmus *pmus, struct unc_error *e);
 void unc_catalogue_finish(struct unc_catalogue *c);

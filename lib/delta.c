@@ -2,6 +2,9 @@
 /* The arithmetic of readings. Everything a user is told rests on these few lines. */
 #include "delta.h"
 
+/* A block's clock may be faster than its description says, and the host's slower. */
+#define CLOCK_SLACK 1.02
+
 static uint64_t mask(unsigned width)
 {
 	return width >= 64 ? UINT64_MAX : (UINT64_C(1) << width) - 1;
@@ -32,11 +35,13 @@ struct unc_delta unc_delta_take(const struct unc_counter *counter, const struct 
 	if (counter->error < 0)
 		return (struct unc_delta){.state = UNC_NOT_OPEN};
 	if (before->lost || after->lost)
-		return (struct unc_delta){.state = UNC_LOST};
+		return (struct unc_delta){.state = UNC_LOST,
+					  .why = after->lost ? after->why : before->why};
 	if (after->enabled_ns < before->enabled_ns)
 		return went_back("enabled time", before->enabled_ns, after->enabled_ns);
 	if (after->running_ns < before->running_ns)
 		return went_back("running time", before->running_ns, after->running_ns);
+	d.uncertain_ns = before->uncertain_ns + after->uncertain_ns;
 	d.enabled_ns = after->enabled_ns - before->enabled_ns;
 	d.running_ns = after->running_ns - before->running_ns;
 	if (!d.enabled_ns)
@@ -57,10 +62,25 @@ struct unc_delta unc_delta_take(const struct unc_counter *counter, const struct 
 		d.count &= mask(counter->width);
 	else if (d.count > INT64_MAX)
 		return went_back("count", before->raw, after->raw);
+	d.fell_from = before->raw & mask(counter->width);
+	d.fell_to = after->raw & mask(counter->width);
 	d.scaled = (double)d.count;
 	if (d.running_ns < d.enabled_ns)
 		d.scaled *= (double)d.enabled_ns / (double)d.running_ns;
 	return d;
+}
+
+void unc_delta_bound(const struct unc_counter *counter, struct unc_delta *d)
+{
+	double longest = (double)(d->enabled_ns + d->uncertain_ns) / 1e9;
+	double most = counter->most_per_s * longest * CLOCK_SLACK + 1;
+
+	if (d->state != UNC_COUNTED || !(counter->most_per_s > 0))
+		return;
+	if (d->fell_to < d->fell_from && (double)d->count > most)
+		*d = went_back("count", d->fell_from, d->fell_to);
+	else if (counter->width < 64 && most >= (double)mask(counter->width))
+		d->state = UNC_WRAPPED;
 }
 
 static void add_counted(struct unc_sum *sum, size_t position, const struct unc_delta *d)
@@ -79,6 +99,8 @@ static void add_counted(struct unc_sum *sum, size_t position, const struct unc_d
 		sum->shortest_ns = d->enabled_ns;
 		sum->first_short = position;
 	}
+	if (d->uncertain_ns > sum->uncertain_ns)
+		sum->uncertain_ns = d->uncertain_ns;
 	if (d->enabled_ns > sum->longest_ns)
 		sum->longest_ns = d->enabled_ns;
 	sum->used++;

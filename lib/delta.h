@@ -13,17 +13,20 @@ enum unc_state {
 	UNC_STOPPED,   /* enabled time stood still: the kernel no longer counts it */
 	UNC_NEVER_RAN, /* enabled, but not on the hardware for one moment */
 	UNC_WENT_BACK, /* the count or a time fell, which none of them can; modulo 2^64 */
+	UNC_WRAPPED,   /* it may have wrapped more than once: nobody knows the difference */
 };
 
 struct unc_delta {
 	enum unc_state state;
-	uint64_t count;      /* increments really counted */
-	uint64_t enabled_ns; /* time it should have counted */
-	uint64_t running_ns; /* time it did */
-	double scaled;       /* count, extrapolated to the enabled time */
-	const char *fell;    /* UNC_WENT_BACK: what, where that is known, and how far */
-	uint64_t fell_from, fell_to;
-	bool gap; /* a total: not read or not counted in some interval of it */
+	uint64_t count;              /* increments really counted */
+	uint64_t enabled_ns;         /* time it should have counted */
+	uint64_t running_ns;         /* time it did */
+	double scaled;               /* count, extrapolated to the enabled time */
+	const char *fell;            /* UNC_WENT_BACK: what, where that is known, and how far */
+	uint64_t fell_from, fell_to; /* of a count also while it is good */
+	const char *why;             /* UNC_LOST: a constant, or NULL */
+	uint64_t uncertain_ns;       /* so far enabled_ns may be off */
+	bool gap;                    /* a total: not read or not counted in some interval of it */
 };
 
 /* Takes the difference of two readings of one counter. A count below 64 bits wraps at its width. */
@@ -35,6 +38,11 @@ struct unc_delta unc_delta_take(const struct unc_counter *counter, const struct 
  * reading gets the count it follows. Nothing is changed at 64 bits, nor for a state. */
 void unc_delta_unwrap(const struct unc_counter *counter, const struct unc_reading *before,
 		      struct unc_reading *after);
+
+/* Takes back what cannot be the difference over one interval: a fall that would be a wrap only if the
+ * counter were faster than it can be, or an interval so long that it may have wrapped twice. Not for
+ * totals: they are sums of intervals. */
+void unc_delta_bound(const struct unc_counter *counter, struct unc_delta *d);
 
 /* One event summed over counters. */
 struct unc_sum {
@@ -50,9 +58,10 @@ struct unc_sum {
 	uint64_t shortest_ns; /* least time a counter with a value was enabled */
 	size_t first_short;   /* position of that one */
 	uint64_t longest_ns;
-	size_t gaps;      /* counters with a value that lacks some interval */
-	size_t first_gap; /* position of the first of them */
-	double coverage;  /* least share of the time really counted; 1 when nothing was used */
+	uint64_t uncertain_ns; /* most of those with a value */
+	size_t gaps;           /* counters with a value that lacks some interval */
+	size_t first_gap;      /* position of the first of them */
+	double coverage;       /* least share of the time really counted; 1 when nothing was used */
 };
 
 /* Adds what one counter did, the `position`-th of the sum. A sum begins as {.coverage = 1}. */

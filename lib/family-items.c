@@ -27,8 +27,8 @@ static bool is_metric_name(const char *s)
 
 static bool is_unit(const char *s)
 {
-	static const char *const units[] = {"B/s",     "Hz", "s", "ratio", "1/s",
-					    "1/cycle", "W",  "J", "B"};
+	static const char *const units[] = {"B/s", "Hz", "s", "ratio", "1/s",     "1/cycle",
+					    "W",   "J",  "B", "cycle", "B/cycle", "packet"};
 
 	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++)
 		if (strcmp(units[i], s) == 0)
@@ -347,7 +347,7 @@ static int parse_metric(const struct unc_family_parser *p, const struct unc_yaml
 	if (!is_unit(m->unit))
 		return unc_yaml_fail(p->file, unc_yaml_get(node, "unit"), p->e,
 				     "'%s' is no unit; expected one of: B/s, Hz, s, ratio, 1/s, "
-				     "1/cycle, W, J, B",
+				     "1/cycle, W, J, B, cycle, B/cycle, packet",
 				     m->unit);
 	if (parse_ceiling(p, node, m) < 0)
 		return -EBADMSG;

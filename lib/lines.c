@@ -25,6 +25,7 @@ struct maker {
 	bool whole_boxes;
 	bool uneven;         /* counters were enabled for clearly different times */
 	uint64_t longest_ns; /* of them */
+	double uncertain_s;  /* so far the time they were enabled may be off */
 	struct unc_sum sums[UNC_METRIC_EVENTS];
 };
 
@@ -136,6 +137,22 @@ static void describe_fall(const struct unc_counter *c, const struct unc_delta *d
 			 (unsigned long long)d->fell_from, (unsigned long long)d->fell_to);
 }
 
+static void describe_lost(const struct unc_counter *c, const struct unc_delta *d, char *into,
+			  size_t room)
+{
+	snprintf(into, room, "%s/%s/ on CPU %d could not be read: %s", c->pmu->name, c->event,
+		 c->cpu, d->why ? d->why : "the kernel has given it up");
+}
+
+static void describe_wrapped(const struct unc_counter *c, char *into, size_t room)
+{
+	snprintf(into, room,
+		 "%s/%s/ on CPU %d may have wrapped more than once: its %u bits are certain for "
+		 "%llu ms only; read it more often (-I)",
+		 c->pmu->name, c->event, c->cpu, c->width,
+		 (unsigned long long)(ldexp(1e3, (int)c->width) / c->most_per_s));
+}
+
 /* Why one counter gives no value. */
 static void describe_bad(const struct maker *m, size_t index, char *into, size_t room)
 {
@@ -146,9 +163,10 @@ static void describe_bad(const struct maker *m, size_t index, char *into, size_t
 		snprintf(into, room, "%s", c->why ? c->why : unc_errno_text(c->error));
 		break;
 	case UNC_LOST:
-		snprintf(into, room,
-			 "%s/%s/ on CPU %d could not be read: the kernel has given it up",
-			 c->pmu->name, c->event, c->cpu);
+		describe_lost(c, &m->window->deltas[index], into, room);
+		break;
+	case UNC_WRAPPED:
+		describe_wrapped(c, into, room);
 		break;
 	case UNC_STOPPED:
 		snprintf(into, room,
@@ -289,6 +307,7 @@ static void sum_events(struct maker *m)
 		if (m->sums[k].longest_ns > m->longest_ns)
 			m->longest_ns = m->sums[k].longest_ns;
 		m->uneven = m->uneven || is_short(m, &m->sums[k]);
+		m->uncertain_s = fmax(m->uncertain_s, (double)m->sums[k].uncertain_ns / 1e9);
 	}
 	row->seconds = NAN;
 	if (used)
@@ -328,6 +347,42 @@ static double sources(const struct maker *m, size_t k)
 	return (double)sum->used;
 }
 
+/* The bin in which the percentile lies: its bounds, and as the value the upper one. The last bin has
+ * none, and at least the lower one. */
+static bool take_percentile(struct maker *m)
+{
+	const struct unc_histogram *h = m->line->histogram;
+	double counts[UNC_METRIC_EVENTS];
+	struct uncore_row *row = m->row;
+	size_t bin;
+
+	for (size_t k = 0; k < m->line->event_count; k++)
+		counts[k] = m->sums[k].value;
+	if (!unc_histogram_percentile(h, counts, m->line->per_mille, &bin))
+		return false;
+	unc_histogram_bounds(h, bin, &row->low, &row->high);
+	row->value = isnan(row->high) ? row->low : row->high;
+	return true;
+}
+
+/* Between which values the row's lies, as far as the time it was counted for is uncertain. */
+static void take_interval(struct maker *m, const struct unc_formula_input *in)
+{
+	struct uncore_row *row = m->row;
+	double at[2] = {row->seconds - m->uncertain_s, row->seconds + m->uncertain_s};
+	double value[2];
+
+	if (!(m->uncertain_s > 0) || !(at[0] > 0))
+		return;
+	for (size_t i = 0; i < 2; i++)
+		if (!unc_formula_eval(m->line->formula, in, at[i], m->line->memory_peak, &value[i]))
+			return;
+	if (value[0] == value[1])
+		return;
+	row->low = fmin(value[0], value[1]);
+	row->high = fmax(value[0], value[1]);
+}
+
 static void finish_metric(struct maker *m)
 {
 	struct unc_formula_input in[UNC_METRIC_EVENTS];
@@ -340,7 +395,9 @@ static void finish_metric(struct maker *m)
 	}
 	if (unc_formula_eval(m->line->formula, in, m->row->seconds, m->line->memory_peak, &value)) {
 		m->row->value = value;
-		return;
+		take_interval(m, in);
+		if (!m->line->histogram || take_percentile(m))
+			return;
 	}
 	for (size_t k = 0; k < m->line->event_count; k++)
 		if (!m->sums[k].used)
@@ -413,6 +470,8 @@ void unc_line_evaluate(const struct unc_line *line, const struct unc_window *win
 		.instances = line->events[0].count,
 		.value = NAN,
 		.rate = NAN,
+		.low = NAN,
+		.high = NAN,
 		.quality = UNCORE_MEASURED,
 	};
 	sum_events(&m);
@@ -426,7 +485,7 @@ void unc_line_evaluate(const struct unc_line *line, const struct unc_window *win
 		finish_event(&m);
 	judge_ceiling(&m);
 	if (row->quality == UNCORE_UNAVAILABLE) {
-		row->value = NAN;
+		row->value = row->low = row->high = NAN;
 		row->coverage = 0;
 	}
 }

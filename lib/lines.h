@@ -32,6 +32,8 @@ struct unc_line {
 	const char *peak_why; /* NULL, or why the machine's is not */
 	int absent;           /* a socket that should be in the sum and has no PMU; -1: none */
 	bool snapshot;
+	const struct unc_histogram *histogram; /* the value is the bin of a percentile; or NULL */
+	unsigned per_mille;
 	size_t left_out;      /* PMUs that should be in the sum and could not be planned */
 	const char *left_why; /* of the first of them */
 	char *lacks;          /* root ports that should be in it and are not, and why; NULL */

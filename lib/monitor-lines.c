@@ -329,6 +329,8 @@ static int add_line(const struct layout *l, struct unc_line where, const struct 
 	line->family = item->metric ? item->metric->family->name : NULL;
 	line->unit = item->metric ? item->metric->unit : item->unit;
 	line->formula = item->metric ? item->metric->formula : NULL;
+	line->histogram = item->metric ? item->metric->histogram : NULL;
+	line->per_mille = item->metric ? item->metric->per_mille : 0;
 	line->filter = item->filter;
 	line->ceiling = line_ceiling(m, item, line);
 	/* The speed was that of the moment of the scan: an idle device may have been asleep. */

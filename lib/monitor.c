@@ -36,9 +36,10 @@ static void close_source(struct uncore_monitor *m)
 	free(m->previous);
 	free(m->latest);
 	free(m->deltas);
-	free(m->fell);
+	free(m->bad);
 	free(m->gap);
-	m->fell = m->gap = NULL;
+	m->bad = NULL;
+	m->gap = NULL;
 	m->first = m->previous = m->latest = NULL;
 	m->deltas = NULL;
 }
@@ -249,9 +250,9 @@ static int allocate_readings(struct uncore_monitor *m)
 	m->previous = calloc(n, sizeof(*m->previous));
 	m->latest = calloc(n, sizeof(*m->latest));
 	m->deltas = calloc(n, sizeof(*m->deltas));
-	m->fell = calloc(n, sizeof(*m->fell));
+	m->bad = calloc(n, sizeof(*m->bad));
 	m->gap = calloc(n, sizeof(*m->gap));
-	if (!m->first || !m->previous || !m->latest || !m->deltas || !m->fell || !m->gap)
+	if (!m->first || !m->previous || !m->latest || !m->deltas || !m->bad || !m->gap)
 		return unc_nomem(&m->machine->error);
 	return 0;
 }
@@ -327,10 +328,13 @@ static void take_deltas(struct uncore_monitor *m, const struct unc_reading *from
 		struct unc_delta *d = &m->deltas[i];
 
 		*d = unc_delta_take(&m->plan.counters[i], &from[i], &m->latest[i]);
-		if (total && m->fell[i])
-			*d = (struct unc_delta){.state = UNC_WENT_BACK};
+		if (!total)
+			unc_delta_bound(&m->plan.counters[i], d);
+		else if (m->bad[i])
+			*d = (struct unc_delta){.state = m->bad[i]};
 		d->gap = total && m->gap[i];
-		m->fell[i] = m->fell[i] || d->state == UNC_WENT_BACK;
+		if (d->state == UNC_WENT_BACK || d->state == UNC_WRAPPED)
+			m->bad[i] = d->state;
 		m->gap[i] = m->gap[i] || d->state == UNC_LOST || d->state == UNC_STOPPED;
 	}
 }

@@ -92,10 +92,11 @@ struct uncore_monitor {
 
 	struct unc_source *source; /* open */
 	bool started, stopped;
-	bool finished; /* read since it was stopped */
-	bool *fell;    /* per counter: fell in some interval, so that no total is right */
-	bool *gap;     /* per counter: lost or stopped in some interval, so that a total lacks it */
-	bool read;     /* at least once since the start */
+	bool finished;       /* read since it was stopped */
+	enum unc_state *bad; /* per counter: how it went wrong in some interval, so that no total
+			      * is right; else UNC_COUNTED */
+	bool *gap; /* per counter: lost or stopped in some interval, so that a total lacks it */
+	bool read; /* at least once since the start */
 	/* Counts go on past the counters' widths. */
 	struct unc_reading *first, *previous, *latest; /* per counter */
 	struct unc_delta *deltas;

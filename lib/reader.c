@@ -120,7 +120,9 @@ static void start(struct reader *r)
 	char name[16];
 	pthread_attr_t attr;
 
-	if (r->span.cpu < 0 || r->span.end - r->span.first < UNC_READER_MIN_ITEMS)
+	if (r->span.cpu < 0)
+		return;
+	if (!r->span.always && r->span.end - r->span.first < UNC_READER_MIN_ITEMS)
 		return;
 	if (pthread_attr_init(&attr) != 0)
 		return;

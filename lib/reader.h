@@ -4,6 +4,7 @@
 #define UNC_READER_H
 
 #include "error.h"
+#include <stdbool.h>
 #include <stddef.h>
 
 /*
@@ -17,6 +18,7 @@
 struct unc_reader_span {
 	int cpu;
 	size_t first, end; /* the items of this CPU */
+	bool always;       /* a thread however few they are: no reading may wander */
 };
 
 struct unc_readers;

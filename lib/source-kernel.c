@@ -210,9 +210,10 @@ static void read_group(void *ctx, size_t index)
 		const struct unc_reading *past = &k->past[i];
 
 		if (k->groups.fds[i] >= 0)
-			k->into[i] = (struct unc_reading){past->raw + *value++,
-							  past->enabled_ns + g->words[1],
-							  past->running_ns + g->words[2], false};
+			k->into[i] =
+				(struct unc_reading){.raw = past->raw + *value++,
+						     .enabled_ns = past->enabled_ns + g->words[1],
+						     .running_ns = past->running_ns + g->words[2]};
 		else if (k->groups.shares[i] != UNC_SHARES_NONE)
 			k->into[i] = k->into[k->groups.shares[i]];
 	}
@@ -331,7 +332,7 @@ static int make_readers(struct kernel_source *k, struct unc_error *e)
 		int cpu = k->counters[k->groups.items[g].first].cpu;
 
 		if (used == 0 || spans[used - 1].cpu != cpu)
-			spans[used++] = (struct unc_reader_span){cpu, g, g};
+			spans[used++] = (struct unc_reader_span){.cpu = cpu, .first = g, .end = g};
 		spans[used - 1].end = g + 1;
 	}
 	ret = unc_readers_new(&k->readers, spans, used, read_group, k, e);

@@ -23,15 +23,18 @@ struct unc_counter {
 	bool snapshot; /* a state, not a count */
 
 	/* Filled by the source's open: */
-	unsigned width; /* bits after which the raw count wraps; 64 for the kernel */
-	int error;      /* negative errno: not opened */
-	char *why;      /* the sentence for it; freed by the plan */
+	unsigned width;    /* bits after which the raw count wraps; 64 for the kernel */
+	double most_per_s; /* it cannot count faster; 0: not known */
+	int error;         /* negative errno: not opened */
+	char *why;         /* the sentence for it; freed by the plan */
 };
 
 /* What was read of one counter: never scaled, never differenced. */
 struct unc_reading {
 	uint64_t raw, enabled_ns, running_ns;
-	bool lost; /* the read failed or the kernel gave the event up (end of file) */
+	uint64_t uncertain_ns; /* so far the times may lie from the moment that was read */
+	bool lost;             /* the read failed or the kernel gave the event up (end of file) */
+	const char *why;       /* lost: a constant that says why; NULL: the kernel gave it up */
 };
 
 struct unc_source;
@@ -56,7 +59,8 @@ struct unc_source {
 	const struct unc_source_ops *ops;
 };
 
-struct unc_sim; /* a parsed simulation, source-sim.c; owned by the machine */
+struct unc_sim;  /* a parsed simulation, source-sim.c; owned by the machine */
+struct unc_regs; /* a register block, regs.h; the same */
 
 /* `root` must be live, else open fails with -EOPNOTSUPP. topology is borrowed. */
 int unc_source_kernel_new(struct unc_source **out, const struct unc_root *root,
@@ -69,5 +73,9 @@ int unc_sim_load(struct unc_sim **out, const char *spec, struct unc_root **root,
 void unc_sim_free(struct unc_sim *sim);
 /* `sim` is borrowed. */
 int unc_source_sim_new(struct unc_source **out, const struct unc_sim *sim);
+
+/* `regs` and `root` are borrowed. */
+int unc_source_regs_new(struct unc_source **out, const struct unc_regs *regs,
+			const struct unc_root *root);
 
 #endif

@@ -19,7 +19,7 @@ static const struct unc_counter wide = {.width = 64};
 
 static struct unc_reading at(uint64_t raw, uint64_t enabled_ns, uint64_t running_ns)
 {
-	return (struct unc_reading){raw, enabled_ns, running_ns, false};
+	return (struct unc_reading){.raw = raw, .enabled_ns = enabled_ns, .running_ns = running_ns};
 }
 
 static struct unc_delta take(const struct unc_counter *counter, struct unc_reading before,
@@ -311,6 +311,59 @@ static struct unc_sum sum_up(const struct unc_delta *deltas, const size_t *count
 	return sum;
 }
 
+/* A counter that does not count faster than 1000 a second, read after 2 s. */
+static struct unc_delta bound(unsigned width, uint64_t before, uint64_t after)
+{
+	struct unc_counter c = {.width = width, .most_per_s = 1000};
+	struct unc_delta d = take(&c, at(before, 0, 0), at(after, 2 * SECOND, 2 * SECOND));
+
+	unc_delta_bound(&c, &d);
+	return d;
+}
+
+static void a_fall_that_cannot_be_a_wrap(void **state)
+{
+	struct unc_delta d = bound(32, UINT32_MAX - 9, 1990);
+
+	(void)state;
+	assert_int_equal(d.state, UNC_COUNTED);
+	assert_int_equal(d.count, 2000);
+	d = bound(32, 1000, 999);
+	assert_int_equal(d.state, UNC_WENT_BACK);
+	assert_string_equal(d.fell, "count");
+	assert_int_equal(d.fell_from, 1000);
+	assert_int_equal(d.fell_to, 999);
+	/* Clocks differ a little: 40 more are still believed. */
+	assert_int_equal(bound(32, UINT32_MAX, 2040).state, UNC_COUNTED);
+	assert_int_equal(bound(32, UINT32_MAX, 2041).state, UNC_WENT_BACK);
+	/* A device may go on while its host sleeps. */
+	assert_int_equal(bound(32, 0, 5000).state, UNC_COUNTED);
+}
+
+static void a_counter_that_may_have_wrapped_twice(void **state)
+{
+	(void)state;
+	assert_int_equal(bound(12, 0, 2000).state, UNC_COUNTED);
+	assert_int_equal(bound(10, 0, 500).state, UNC_WRAPPED);
+}
+
+static void uncertain_times_add_up(void **state)
+{
+	struct unc_reading before = at(0, 0, 0), after = at(5, SECOND, SECOND);
+	struct unc_sum sum = {.coverage = 1};
+	struct unc_delta d;
+
+	(void)state;
+	before.uncertain_ns = 20;
+	after.uncertain_ns = 300;
+	d = take(&wide, before, after);
+	assert_int_equal(d.uncertain_ns, 320);
+	unc_sum_add(&sum, 0, &d);
+	d.uncertain_ns = 100;
+	unc_sum_add(&sum, 1, &d);
+	assert_int_equal(sum.uncertain_ns, 320);
+}
+
 static void sum_of_good_ones(void **state)
 {
 	const struct unc_delta deltas[] = {
@@ -412,6 +465,9 @@ int main(void)
 		cmocka_unit_test(unwrapped_readings_give_the_total),
 		cmocka_unit_test(unwrapping_steps_over_a_lost_reading),
 		cmocka_unit_test(wide_counters_and_states_are_left_alone),
+		cmocka_unit_test(a_fall_that_cannot_be_a_wrap),
+		cmocka_unit_test(a_counter_that_may_have_wrapped_twice),
+		cmocka_unit_test(uncertain_times_add_up),
 		cmocka_unit_test(sum_of_good_ones),
 		cmocka_unit_test(sum_with_missing_ones),
 		cmocka_unit_test(the_one_that_fell_is_named_first),

@@ -94,10 +94,10 @@ static void each_item_is_done_once_in_each_run(void **state)
 		skip_because("it takes two CPUs");
 	/* The third CPU does not exist, the fourth has too little for a thread. */
 	const struct unc_reader_span spans[] = {
-		{cpus[0], 0, 20},
-		{cpus[1], 20, 50},
-		{4000, 50, 60},
-		{cpus[1], 60, 61},
+		{cpus[0], 0, 20, false},
+		{cpus[1], 20, 50, false},
+		{4000, 50, 60, false},
+		{cpus[1], 60, 61, false},
 	};
 	all = start(&w, spans, 4);
 	assert_int_equal(unc_readers_threads(all), 2);
@@ -115,7 +115,7 @@ static void each_item_is_done_once_in_each_run(void **state)
 static void most_items_run_on_their_own_cpu(void **state)
 {
 	struct work w = {.spin = 2000};
-	struct unc_reader_span span = {0, 0, ITEMS};
+	struct unc_reader_span span = {0, 0, ITEMS, false};
 	struct unc_readers *all;
 	size_t own = 0, total = 0;
 	int cpus[2];
@@ -139,7 +139,7 @@ static void most_items_run_on_their_own_cpu(void **state)
 
 static void the_callers_affinity_and_signals_stay(void **state)
 {
-	struct unc_reader_span spans[2] = {{0, 0, 20}, {0, 20, 40}};
+	struct unc_reader_span spans[2] = {{0, 0, 20, false}, {0, 20, 40, false}};
 	cpu_set_t before, after;
 	sigset_t mask_before, mask_after;
 	struct work w = {0};
@@ -227,7 +227,7 @@ static void check_blocked(const char *tid)
 
 static void threads_block_signals_and_end(void **state)
 {
-	struct unc_reader_span span = {0, 0, 20};
+	struct unc_reader_span span = {0, 0, 20, false};
 	struct work w = {0};
 	struct unc_readers *all;
 	int cpus[2];
@@ -289,7 +289,7 @@ static void pin_to(int cpu)
 
 static void a_busy_cpu_does_not_hold_up_the_caller(void **state)
 {
-	struct unc_reader_span span = {0, 0, ITEMS};
+	struct unc_reader_span span = {0, 0, ITEMS, false};
 	struct hog hog = {0};
 	struct work w = {0};
 	struct unc_readers *all;
