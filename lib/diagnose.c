@@ -206,7 +206,7 @@ static int find_permission(struct uncore *u)
 	struct draft d = {.verdict = UNCORE_VERDICT_OK};
 	struct unc_permission p;
 
-	if (u->sim || !unc_root_is_live(u->root))
+	if (u->sim || u->regs || !unc_root_is_live(u->root))
 		return 0;
 	unc_permission_read(&p, u->root);
 	if (!p.level_known)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* struct uncore: made, pointed at a root and a source, scanned; and what it tells of itself. */
 #include "machine.h"
+#include "regs-family.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -46,6 +47,7 @@ void uncore_free(struct uncore *u)
 	forget_scan(u);
 	unc_names_finish(&u->data_dirs);
 	unc_sim_free(u->sim);
+	unc_regs_free(u->regs);
 	unc_root_free(u->root);
 	free(u->source);
 	free(u);
@@ -83,6 +85,13 @@ int uncore_set_root(struct uncore *u, const char *dir)
 	return r;
 }
 
+static void replace_regs(struct uncore *u, struct unc_regs *regs)
+{
+	forget_scan(u);
+	unc_regs_free(u->regs);
+	u->regs = regs;
+}
+
 static int use_sim(struct uncore *u, const char *spec)
 {
 	struct unc_root *root;
@@ -94,23 +103,34 @@ static int use_sim(struct uncore *u, const char *spec)
 	replace_root(u, root);
 	unc_sim_free(u->sim);
 	u->sim = sim;
+	replace_regs(u, NULL);
 	return 0;
 }
 
-static int use_kernel(struct uncore *u)
+/* A machine that is not simulated; `regs`: read through this block. Taken over. */
+static int use_real(struct uncore *u, struct unc_regs *regs)
 {
 	struct unc_root *root;
-	int r;
+	int r = u->sim ? unc_root_open(&root, "/", &u->error) : 0;
 
-	if (!u->sim)
-		return 0;
-	r = unc_root_open(&root, "/", &u->error);
-	if (r < 0)
+	if (r < 0) {
+		unc_regs_free(regs);
 		return r;
-	replace_root(u, root);
+	}
+	if (u->sim)
+		replace_root(u, root);
 	unc_sim_free(u->sim);
 	u->sim = NULL;
+	replace_regs(u, regs);
 	return 0;
+}
+
+static int use_regs(struct uncore *u, const char *spec)
+{
+	struct unc_regs *regs = NULL;
+	int r = unc_regs_load(&regs, spec, &u->error);
+
+	return r < 0 ? r : use_real(u, regs);
 }
 
 int uncore_set_source(struct uncore *u, const char *spec)
@@ -124,13 +144,15 @@ int uncore_set_source(struct uncore *u, const char *spec)
 	if (!name)
 		return unc_nomem(&u->error);
 	if (strcmp(spec, "kernel") == 0)
-		r = use_kernel(u);
+		r = use_real(u, NULL);
 	else if (strncmp(spec, "sim:", 4) == 0)
 		r = use_sim(u, spec + 4);
+	else if (strncmp(spec, "regs:", 5) == 0)
+		r = use_regs(u, spec + 5);
 	else
 		r = unc_fail(&u->error, EINVAL,
 			     "'%s' is no source of counters; expected one of: kernel, sim:NAME, "
-			     "sim:FILE.yaml",
+			     "sim:FILE.yaml, regs:NAME, regs:FILE.yaml",
 			     spec);
 	if (r < 0) {
 		free(name);
@@ -170,6 +192,17 @@ static int load_catalogue(struct uncore *u)
 	return r;
 }
 
+/* What a register block counts is a family like those of data files. */
+static int add_block(struct uncore *u)
+{
+	struct unc_family *f = NULL;
+	int r = 0;
+
+	if (u->regs)
+		r = unc_regs_family(&f, u->regs, u->topology.cpu_model, &u->error);
+	return r == 0 && f ? unc_catalogue_add(&u->catalogue, f, &u->error) : r;
+}
+
 int uncore_scan(struct uncore *u)
 {
 	int r = refuse_while_monitored(u);
@@ -179,9 +212,12 @@ int uncore_scan(struct uncore *u)
 	forget_scan(u);
 	r = unc_topology_read(&u->topology, u->root, &u->error);
 	if (r == 0)
-		r = unc_pmus_read(&u->pmus, u->root, &u->topology, &u->error);
+		r = u->regs ? unc_regs_scan(u->regs, u->root, &u->topology, &u->pmus, &u->error)
+			    : unc_pmus_read(&u->pmus, u->root, &u->topology, &u->error);
 	if (r == 0)
 		r = load_catalogue(u);
+	if (r == 0)
+		r = add_block(u);
 	if (r == 0)
 		r = unc_catalogue_match(&u->catalogue, &u->pmus, &u->error);
 	if (r < 0)
@@ -193,9 +229,14 @@ int uncore_scan(struct uncore *u)
 
 int unc_machine_source(struct uncore *u, struct unc_source **out)
 {
-	int r = u->sim ? unc_source_sim_new(out, u->sim)
-		       : unc_source_kernel_new(out, u->root, &u->topology);
+	int r;
 
+	if (u->sim)
+		r = unc_source_sim_new(out, u->sim);
+	else if (u->regs)
+		r = unc_source_regs_new(out, u->regs, u->root);
+	else
+		r = unc_source_kernel_new(out, u->root, &u->topology);
 	return r == -ENOMEM ? unc_nomem(&u->error) : r;
 }
 

@@ -5,6 +5,7 @@
 
 #include "catalogue.h"
 #include "ports.h"
+#include "regs.h"
 #include "source.h"
 #include "uncore.h"
 
@@ -18,7 +19,8 @@ struct uncore {
 	struct unc_error error;
 	struct unc_root *root;
 	char *source;        /* as the user named it */
-	struct unc_sim *sim; /* NULL: the kernel */
+	struct unc_sim *sim;   /* where counts come from: a simulation, */
+	struct unc_regs *regs; /* or a register block; both NULL: the kernel */
 	struct unc_names data_dirs;
 
 	struct unc_topology topology;

@@ -21,6 +21,7 @@ struct uncore_pmu {
 	struct unc_cpulist cpus;         /* cpumask, else cpus, else every online CPU */
 	const struct unc_family *family; /* set by the catalogue; NULL: none knows it */
 	const char *role;                /* the same: what is at its other end; NULL: not known */
+	size_t unit;                     /* of a register block: which instance */
 	const struct unc_root *root;
 	struct unc_error *error; /* of the machine, for lazy loads */
 

@@ -74,7 +74,7 @@ int unc_regs_load(struct unc_regs **out, const char *spec, struct unc_error *e)
 	return err;
 }
 
-static void free_devices(struct unc_regs *r)
+void unc_regs_forget_devices(struct unc_regs *r)
 {
 	for (size_t i = 0; i < r->device_count; i++)
 		free(r->devices[i].path);
@@ -87,7 +87,7 @@ void unc_regs_free(struct unc_regs *r)
 {
 	if (!r)
 		return;
-	free_devices(r);
+	unc_regs_forget_devices(r);
 	unc_names_finish(&r->strings);
 	unc_yaml_free(r->file);
 	free(r->counters);

@@ -11,6 +11,9 @@
 #define UNC_REGS_COUNTERS 256  /* of one instance */
 #define UNC_REGS_INSTANCES 256 /* of one device */
 
+/* Where in an event's configuration the number of its counter is, from 1. */
+#define UNC_REGS_COUNTER_WORD 3
+
 enum unc_regs_space { UNC_SPACE_MMIO, UNC_SPACE_PCI, UNC_SPACE_MSR };
 
 enum unc_regs_window {
@@ -66,10 +69,11 @@ struct unc_regs_map {
 
 /* One device, found on this machine. */
 struct unc_regs_device {
-	char *path;      /* below the root; NULL: MSRs of the CPU that it is read from */
+	char *path;      /* below the root; not looked at for MSRs */
 	uint64_t offset; /* of the block's first byte in it */
 	uint64_t length; /* bytes there, where /sys says it; else 0 */
 	int cpu;         /* near it; -1: any */
+	bool is_pci;
 };
 
 /* A block: parsed once, never changed but for the devices, which a scan finds. */
@@ -102,6 +106,11 @@ int unc_regs_load(struct unc_regs **out, const char *spec, struct unc_error *e);
 /* For the loader, the fuzzer and tests. Takes `file` over, also on failure. -EBADMSG, -ENOMEM. */
 int unc_regs_parse(struct unc_regs **out, struct unc_yaml_file *file, struct unc_error *e);
 void unc_regs_free(struct unc_regs *r);
+
+/* Finds the devices, and makes a PMU of each instance. -ENODEV: there is none. */
+int unc_regs_scan(struct unc_regs *r, const struct unc_root *root,
+		  const struct unc_topology *topology, struct unc_pmus *out, struct unc_error *e);
+void unc_regs_forget_devices(struct unc_regs *r);
 
 /* Checks over all counters; regs-parse.c's. */
 int unc_regs_check(const struct unc_regs *r, struct unc_error *e);

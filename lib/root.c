@@ -402,6 +402,11 @@ int unc_root_list(const struct unc_root *r, const char *path, struct unc_names *
 	return 0;
 }
 
+int unc_root_open_file(const struct unc_root *r, const char *path, int flags)
+{
+	return r->tree ? -ENOENT : open_below(r, path, flags);
+}
+
 bool unc_root_exists(const struct unc_root *r, const char *path)
 {
 	int fd;

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT */
+/* Registers: memory that is mapped, PCI configuration space, and MSRs. */
+#include "regs-access.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#define PATH_ROOM 4200
+
+static int explain(const struct unc_regs *r, const char *path, int err, struct unc_error *e)
+{
+	unc_fail(e, err, "%s: %s cannot be opened: %s", r->name, path, unc_errno_text(err));
+	if (err == EACCES)
+		unc_error_append(e, "; registers are read by root");
+	else if (err == EPERM)
+		unc_error_append(e,
+				 "; a locked-down kernel (secure boot) forbids it, even to root");
+	else if (err == ENOENT && r->space == UNC_SPACE_MSR)
+		unc_error_append(e, "; its module makes it: modprobe msr");
+	return err == ENOENT || err == ENXIO ? -ENODEV : -err;
+}
+
+static int too_short(const struct unc_regs *r, const char *path, uint64_t has, struct unc_error *e)
+{
+	return unc_fail(e, ENODEV,
+			"%s: %s has %llu bytes from there, and the block needs %llu: this is "
+			"another device, or its description is wrong",
+			r->name, path, (unsigned long long)has, (unsigned long long)r->size);
+}
+
+/* Pages are mapped whole, and a device may begin within one. */
+static int map_device(struct unc_regs_io *io, const struct unc_regs_device *d, bool write,
+		      struct unc_error *e)
+{
+	uint64_t skip = d->offset % (uint64_t)sysconf(_SC_PAGESIZE);
+	int protection = write ? PROT_READ | PROT_WRITE : PROT_READ;
+	void *map = mmap(NULL, io->regs->size + skip, protection, MAP_SHARED, io->fd,
+			 (off_t)(d->offset - skip));
+
+	if (map == MAP_FAILED)
+		return unc_fail(e, errno == EINVAL ? ENODEV : errno, "%s: %s cannot be mapped: %s",
+				io->regs->name, d->path, unc_errno_text(errno));
+	io->map = map;
+	io->mapped = io->regs->size + skip;
+	io->base += skip;
+	return 0;
+}
+
+static int open_device(struct unc_regs_io *io, const struct unc_root *root,
+		       const struct unc_regs_device *d, bool write, struct unc_error *e)
+{
+	const struct unc_regs *r = io->regs;
+	struct statfs fs;
+	struct stat st;
+
+	io->fd = unc_root_open_file(root, d->path, (write ? O_RDWR : O_RDONLY) | O_SYNC);
+	if (io->fd < 0)
+		return explain(r, d->path, -io->fd, e);
+	if (fstat(io->fd, &st) < 0 || fstatfs(io->fd, &fs) < 0)
+		return explain(r, d->path, errno, e);
+	io->plain = S_ISREG(st.st_mode) && fs.f_type != SYSFS_MAGIC;
+	if (S_ISREG(st.st_mode)) {
+		uint64_t has = (uint64_t)st.st_size;
+
+		has = has > d->offset ? has - d->offset : 0;
+		io->end = d->offset + r->size;
+		if (has < r->size)
+			return too_short(r, d->path, has, e);
+	} else if (d->length && d->length < r->size) {
+		return too_short(r, d->path, d->length, e);
+	}
+	if (io->plain && r->window == UNC_WINDOW_CLEAR && r->space == UNC_SPACE_MMIO && !write) {
+		close(io->fd);
+		return open_device(io, root, d, true, e);
+	}
+	if (r->space == UNC_SPACE_MMIO)
+		return map_device(io, d, write, e);
+	io->base += d->offset;
+	return 0;
+}
+
+int unc_regs_io_open(struct unc_regs_io *io, const struct unc_regs *r, const struct unc_root *root,
+		     size_t unit, int cpu, bool write, struct unc_error *e)
+{
+	const struct unc_regs_device *d = &r->devices[unit / r->instances];
+	char path[64];
+	int err = 0;
+
+	*io = (struct unc_regs_io){.regs = r, .fd = -1, .base = unit % r->instances * r->stride};
+	if (r->space != UNC_SPACE_MSR) {
+		err = open_device(io, root, d, write, e);
+	} else {
+		snprintf(path, sizeof(path), "dev/cpu/%d/msr", cpu);
+		io->fd = unc_root_open_file(root, path, write ? O_RDWR : O_RDONLY);
+		if (io->fd < 0)
+			err = explain(r, path, -io->fd, e);
+	}
+	if (err < 0)
+		unc_regs_io_close(io);
+	return err;
+}
+
+void unc_regs_io_close(struct unc_regs_io *io)
+{
+	if (io->map)
+		munmap(io->map, io->mapped);
+	if (io->fd >= 0)
+		close(io->fd);
+	io->map = NULL;
+	io->fd = -1;
+}
+
+/* A load from a map that is gone is a signal and no error, so it is asked for before. A file of /sys
+ * answers a read with ENODEV once its device is removed, whatever it answers before. */
+int unc_regs_io_check(const struct unc_regs_io *io)
+{
+	struct stat st;
+	char byte;
+
+	if (!io->end || !io->map)
+		return 0;
+	if (io->plain)
+		return fstat(io->fd, &st) < 0 || (uint64_t)st.st_size < io->end ? -ENODEV : 0;
+	return pread(io->fd, &byte, 1, 0) < 0 && errno == ENODEV ? -ENODEV : 0;
+}
+
+int unc_regs_io_load(const struct unc_regs_io *io, uint64_t offset, uint64_t *value)
+{
+	unsigned bytes = io->regs->bytes;
+	uint64_t raw64 = 0;
+	uint32_t raw32 = 0;
+	ssize_t got;
+
+	if (io->map && bytes == 8) {
+		*value = *(const volatile uint64_t *)(io->map + io->base + offset);
+		return 0;
+	}
+	if (io->map) {
+		*value = *(const volatile uint32_t *)(io->map + io->base + offset);
+		return 0;
+	}
+	got = pread(io->fd, bytes == 8 ? (void *)&raw64 : &raw32, bytes,
+		    (off_t)(io->base + offset));
+	if (got != (ssize_t)bytes)
+		return got < 0 ? -errno : -ENODEV;
+	*value = bytes == 8 ? raw64 : raw32;
+	return 0;
+}
+
+int unc_regs_io_take(const struct unc_regs_io *io, uint64_t offset, uint64_t *value)
+{
+	if (!io->plain || !io->map)
+		return unc_regs_io_load(io, offset, value);
+	if (io->regs->bytes == 8)
+		*value = __atomic_exchange_n((uint64_t *)(io->map + io->base + offset), 0,
+					     __ATOMIC_SEQ_CST);
+	else
+		*value = __atomic_exchange_n((uint32_t *)(io->map + io->base + offset), 0,
+					     __ATOMIC_SEQ_CST);
+	return 0;
+}

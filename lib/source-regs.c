@@ -1,0 +1,392 @@
+/* SPDX-License-Identifier: MIT */
+/* Counters read straight from their registers, as a block's description says. */
+#include "reader.h"
+#include "regs-access.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* How often halves are read again before a counter is given up. Between two carries of 32 bits any
+ * hardware leaves time for many readings. */
+#define MOST_TRIES 1000
+
+static const char why_torn[] = "its halves did not hold still";
+static const char why_gone[] =
+	"its registers read as all ones: the device is gone, or switched off";
+
+struct reg {
+	const struct unc_regs_counter *what; /* NULL: not open */
+	uint64_t total;                      /* read-to-clear: all that was taken */
+};
+
+/* One instance and the CPU that it is read on. */
+struct box {
+	struct unc_regs_io io;
+	int cpu;
+	size_t first, end; /* its counters */
+	bool answers;      /* something it said in this reading was not all ones */
+};
+
+struct regs_source {
+	struct unc_source base;
+	const struct unc_regs *regs;
+	const struct unc_root *root;
+	struct unc_counter *plan;
+	struct reg *counters;
+	size_t count;
+	struct box *boxes;
+	size_t box_count;
+	struct unc_readers *readers;
+	struct unc_reading *into; /* of the read that runs */
+	uint64_t start_ns;
+};
+
+static struct regs_source *regs_of(struct unc_source *s)
+{
+	return (struct regs_source *)s; /* base is its first member */
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* ---- one counter --------------------------------------------------------------------------- */
+
+static uint64_t all_ones(unsigned bits)
+{
+	return UINT64_MAX >> (64 - bits);
+}
+
+/* A high half that was the same before and after belongs to the low half between. */
+static const char *read_stable(const struct unc_regs_io *io, const struct unc_regs_counter *c,
+			       uint64_t *raw)
+{
+	uint64_t before = 0, low = 0, high = 0;
+	int err = unc_regs_io_load(io, c->high, &high);
+
+	for (int i = 0; i < MOST_TRIES; i++) {
+		before = high;
+		if (err == 0)
+			err = unc_regs_io_load(io, c->offset, &low);
+		if (err == 0)
+			err = unc_regs_io_load(io, c->high, &high);
+		if (err < 0)
+			return unc_errno_text(err);
+		if (high != before)
+			continue;
+		*raw = high << 32 | low;
+		return NULL;
+	}
+	return why_torn;
+}
+
+/* Reading the one half holds the other, and clears both where reading clears. */
+static const char *read_latched(const struct unc_regs_io *io, const struct unc_regs_counter *c,
+				uint64_t *raw)
+{
+	bool low_first = c->latch == UNC_LATCH_LOW;
+	uint64_t first = 0, second = 0;
+	int err = unc_regs_io_load(io, low_first ? c->offset : c->high, &first);
+
+	if (err == 0)
+		err = unc_regs_io_load(io, low_first ? c->high : c->offset, &second);
+	if (err < 0)
+		return unc_errno_text(err);
+	*raw = low_first ? second << 32 | first : first << 32 | second;
+	return NULL;
+}
+
+static const char *read_register(const struct unc_regs_io *io, const struct unc_regs_counter *c,
+				 uint64_t *raw)
+{
+	int err;
+
+	if (c->split)
+		return c->latch ? read_latched(io, c, raw) : read_stable(io, c, raw);
+	if (io->regs->window == UNC_WINDOW_CLEAR)
+		err = unc_regs_io_take(io, c->offset, raw);
+	else
+		err = unc_regs_io_load(io, c->offset, raw);
+	return err < 0 ? unc_errno_text(err) : NULL;
+}
+
+/* A device that is gone reads as all ones. So may a counter of all bits of its register, once: it is
+ * asked again, and believed when another register of the box still says something else. */
+static const char *read_counter(struct box *b, const struct unc_regs_counter *c, uint64_t *raw,
+				bool *ones)
+{
+	unsigned bits = c->split ? 64 : b->io.regs->bytes * 8;
+	uint64_t again = 0;
+	const char *why = read_register(&b->io, c, raw);
+
+	*ones = !why && *raw == all_ones(bits);
+	if (*ones) {
+		why = read_register(&b->io, c, &again);
+		*ones = !why && again == *raw;
+		if (b->io.regs->window == UNC_WINDOW_CLEAR && !*ones)
+			*raw += again;
+	}
+	b->answers = b->answers || (!why && !*ones);
+	if (*ones && (c->width < bits || bits == 64))
+		why = why_gone;
+	return why;
+}
+
+/* ---- one reading --------------------------------------------------------------------------- */
+
+static void lose(struct unc_reading *r, const char *why)
+{
+	*r = (struct unc_reading){.lost = true, .why = why};
+}
+
+static void take_counter(struct regs_source *s, struct box *b, size_t i)
+{
+	struct reg *reg = &s->counters[i];
+	struct unc_reading *r = &s->into[i];
+	uint64_t raw = 0;
+	bool ones = false;
+	const char *why = reg->what ? read_counter(b, reg->what, &raw, &ones) : why_gone;
+
+	*r = (struct unc_reading){.lost = why, .why = why};
+	if (why)
+		return;
+	if (ones)
+		r->why = why_gone; /* unless another register answers */
+	raw &= all_ones(reg->what->width);
+	if (s->regs->window == UNC_WINDOW_CLEAR)
+		raw = reg->total += raw;
+	r->raw = raw;
+}
+
+/* The counts are of one moment between the first and the last look at the clock. */
+static void read_box(void *ctx, size_t index)
+{
+	struct regs_source *s = ctx;
+	struct box *b = &s->boxes[index];
+	int err = unc_regs_io_check(&b->io);
+	uint64_t before, after, at;
+
+	b->answers = false;
+	before = now_ns();
+	for (size_t i = b->first; i < b->end; i++)
+		if (err < 0)
+			lose(&s->into[i], unc_errno_text(err));
+		else
+			take_counter(s, b, i);
+	after = now_ns();
+	at = before + (after - before) / 2 - s->start_ns;
+	for (size_t i = b->first; i < b->end; i++) {
+		struct unc_reading *r = &s->into[i];
+
+		if (r->why && !b->answers)
+			lose(r, r->why);
+		if (!r->lost)
+			r->why = NULL;
+		r->enabled_ns = r->running_ns = at;
+		r->uncertain_ns = (after - before + 1) / 2;
+	}
+}
+
+static int regs_read(struct unc_source *source, struct unc_reading *into, uint64_t *now,
+		     struct unc_error *e)
+{
+	struct regs_source *s = regs_of(source);
+
+	(void)e;
+	s->into = into;
+	unc_readers_run(s->readers);
+	*now = now_ns();
+	return 0;
+}
+
+/* ---- opening ------------------------------------------------------------------------------- */
+
+static int refuse(struct unc_counter *c, int err, const char *why, struct unc_error *e)
+{
+	c->error = err;
+	c->why = strdup(why);
+	return c->why ? 0 : unc_nomem(e);
+}
+
+static int open_counter(struct regs_source *s, size_t i, struct unc_error *e)
+{
+	struct unc_counter *c = &s->plan[i];
+	uint64_t number = c->config.word[UNC_REGS_COUNTER_WORD];
+	struct unc_error why = {""};
+
+	if (number == 0 || number > s->regs->count)
+		unc_fail(&why, EINVAL,
+			 "%s/%s/: %s has no such counter; its events name those that "
+			 "there are",
+			 c->pmu->name, c->event, s->regs->name);
+	else if (c->modifiers)
+		unc_fail(&why, EINVAL,
+			 "%s/%s/: a register counts whatever it counts, and has no "
+			 "modifiers",
+			 c->pmu->name, c->event);
+	if (why.text[0])
+		return refuse(c, -EINVAL, why.text, e);
+	s->counters[i].what = &s->regs->counters[number - 1];
+	c->width = s->regs->window == UNC_WINDOW_CLEAR ? 64 : s->counters[i].what->width;
+	c->most_per_s = s->counters[i].what->per_cycle * s->regs->hz;
+	return 0;
+}
+
+static int open_box(struct regs_source *s, struct box *b, struct unc_error *e)
+{
+	const struct unc_counter *c = &s->plan[b->first];
+	struct unc_error why = {""};
+	int err = unc_regs_io_open(&b->io, s->regs, s->root, c->pmu->unit, c->cpu, false, &why);
+	int r = 0;
+
+	if (err == -ENOMEM)
+		return unc_nomem(e);
+	for (size_t i = b->first; r == 0 && i < b->end; i++)
+		r = err < 0 ? refuse(&s->plan[i], err, why.text, e) : open_counter(s, i, e);
+	return r;
+}
+
+/* A first reading shows what is not there; its counts are what the first interval begins with. */
+static int try_box(struct regs_source *s, size_t index, struct unc_error *e)
+{
+	const struct box *b = &s->boxes[index];
+	int r = 0;
+
+	read_box(s, index);
+	for (size_t i = b->first; r == 0 && i < b->end; i++) {
+		struct unc_counter *c = &s->plan[i];
+		struct unc_error why = {""};
+
+		if (c->error == 0 && s->into[i].lost) {
+			unc_fail(&why, ENODEV, "%s/%s/ on CPU %d: %s", c->pmu->name, c->event,
+				 c->cpu, s->into[i].why);
+			r = refuse(c, -ENODEV, why.text, e);
+		}
+	}
+	return r;
+}
+
+static int open_boxes(struct regs_source *s, struct unc_error *e)
+{
+	struct unc_reading *first = calloc(s->count + 1, sizeof(*first));
+	int r = first ? 0 : unc_nomem(e);
+
+	s->into = first;
+	for (size_t i = 0; r == 0 && i < s->count; i++) {
+		struct box *b = &s->boxes[s->box_count];
+
+		if (i == 0 || s->plan[i].pmu != s->plan[i - 1].pmu ||
+		    s->plan[i].cpu != s->plan[i - 1].cpu) {
+			*b = (struct box){.io = {.fd = -1}, .cpu = s->plan[i].cpu, .first = i};
+			s->box_count++;
+		}
+		s->boxes[s->box_count - 1].end = i + 1;
+	}
+	for (size_t k = 0; r == 0 && k < s->box_count; k++) {
+		r = open_box(s, &s->boxes[k], e);
+		if (r == 0 && s->boxes[k].io.fd >= 0)
+			r = try_box(s, k, e);
+	}
+	free(first);
+	s->into = NULL;
+	return r;
+}
+
+/* A reader for each CPU, always the same: readings do not wander between CPUs. */
+static int start_readers(struct regs_source *s, struct unc_error *e)
+{
+	struct unc_reader_span *spans = calloc(s->box_count + 1, sizeof(*spans));
+	size_t used = 0;
+	int r;
+
+	if (!spans)
+		return unc_nomem(e);
+	for (size_t k = 0; k < s->box_count; k++) {
+		if (!used || spans[used - 1].cpu != s->boxes[k].cpu)
+			spans[used++] = (struct unc_reader_span){s->boxes[k].cpu, k, k, true};
+		spans[used - 1].end = k + 1;
+	}
+	r = unc_readers_new(&s->readers, spans, used, read_box, s, e);
+	free(spans);
+	return r;
+}
+
+static int regs_open(struct unc_source *source, struct unc_counter *counters, size_t count,
+		     struct unc_names *notes, struct unc_error *e)
+{
+	struct regs_source *s = regs_of(source);
+	int r;
+
+	(void)notes;
+	s->plan = counters;
+	s->count = count;
+	s->counters = calloc(count + 1, sizeof(*s->counters));
+	s->boxes = calloc(count + 1, sizeof(*s->boxes));
+	if (!s->counters || !s->boxes)
+		return unc_nomem(e);
+	r = open_boxes(s, e);
+	for (size_t i = 0; r == 0 && i < count; i++)
+		if (counters[i].error == 0)
+			return start_readers(s, e);
+	if (r == 0 && count)
+		r = unc_fail(e, -counters[0].error, "%s", counters[0].why);
+	return r;
+}
+
+/* Registers count whether anybody looks or not. */
+static int regs_enable(struct unc_source *source, struct unc_error *e)
+{
+	(void)e;
+	regs_of(source)->start_ns = now_ns();
+	return 0;
+}
+
+static int regs_disable(struct unc_source *source, struct unc_error *e)
+{
+	(void)source;
+	(void)e;
+	return 0;
+}
+
+static void regs_close(struct unc_source *source)
+{
+	struct regs_source *s = regs_of(source);
+
+	if (!source)
+		return;
+	unc_readers_free(s->readers);
+	for (size_t k = 0; k < s->box_count; k++)
+		unc_regs_io_close(&s->boxes[k].io);
+	free(s->boxes);
+	free(s->counters);
+	free(s);
+}
+
+static const struct unc_source_ops regs_ops = {
+	.name = "regs",
+	.open = regs_open,
+	.enable = regs_enable,
+	.disable = regs_disable,
+	.read = regs_read,
+	.close = regs_close,
+};
+
+int unc_source_regs_new(struct unc_source **out, const struct unc_regs *regs,
+			const struct unc_root *root)
+{
+	struct regs_source *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return -ENOMEM;
+	s->base.ops = &regs_ops;
+	s->regs = regs;
+	s->root = root;
+	*out = &s->base;
+	return 0;
+}

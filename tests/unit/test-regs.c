@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: MIT */
+/* Register blocks through the library: access, windows, wraps, and what is no data. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "block.h"
+
+#define HEAD                                                                                        \
+	"block: test\ntitle: Test\ninstance: unit\nevidence: none\npmu: test_{unit}\nspace: mmio\n" \
+	"size: 0x1000\n"
+
+static struct block *fresh(void)
+{
+	static struct block b;
+
+	block_make(&b);
+	return &b;
+}
+
+static int finish(void **state)
+{
+	(void)state;
+	return 0;
+}
+
+/* ---- widths ---- */
+
+/* Counters of all widths wrap in one interval, and the total goes on. */
+static void test_wraps(void **state)
+{
+	static const char text[] = HEAD "access: 64\nwindow: free-running\ncounters:\n"
+					"  c32: {title: c, offset: 0x00, width: 32}\n"
+					"  c36: {title: c, offset: 0x08, width: 36}\n"
+					"  c44: {title: c, offset: 0x10, width: 44}\n"
+					"  c48: {title: c, offset: 0x18, width: 48}\n"
+					"  c64: {title: c, offset: 0x20, width: 64}\n";
+	static const char *const names[] = {"test_0/c32/", "test_0/c36/", "test_0/c44/",
+					    "test_0/c48/"};
+	static const unsigned widths[] = {32, 36, 44, 48};
+	struct block *b = fresh();
+
+	(void)state;
+	must(b, block_use(b, text));
+	for (size_t i = 0; i < 4; i++)
+		block_set64(b, 8 * i, (UINT64_C(1) << widths[i]) - 10);
+	must(b, block_start(b, "test_0/c32/,test_0/c36/,test_0/c44/,test_0/c48/,test_0/c64/"));
+	for (int round = 1; round <= 3; round++) {
+		for (size_t i = 0; i < 4; i++)
+			block_set64(b, 8 * i, round % 2 ? 90 : (UINT64_C(1) << widths[i]) - 10);
+		block_set64(b, 0x20, (uint64_t)round << 60);
+		block_read(b);
+		for (size_t i = 0; i < 4; i++)
+			block_assert(b, names[i],
+				     round % 2 ? 100 : (double)(UINT64_C(1) << widths[i]) - 100);
+		block_assert(b, "test_0/c64/", 0x1p60);
+	}
+	block_total(b);
+	for (size_t i = 0; i < 4; i++)
+		block_assert(b, names[i], (double)(UINT64_C(1) << widths[i]) + 100);
+	block_remove(b);
+}
+
+/* The last register of the last page: a wider read would leave the map. Its neighbours are not in it. */
+static void test_exact_width(void **state)
+{
+	struct block *b = fresh();
+
+	(void)state;
+	must(b, block_use(b, HEAD "access: 32\nwindow: free-running\ncounters:\n"
+				  "  last: {title: c, offset: 0xffc, width: 32}\n"));
+	block_set32(b, 0xffc, 7);
+	must(b, block_start(b, "test_0/last/"));
+	block_set32(b, 0xff8, 99);
+	block_set32(b, 0xffc, 12);
+	block_read(b);
+	block_assert(b, "test_0/last/", 5);
+	block_remove(b);
+}
+
+/* Bits above the width are somebody else's. */
+static void test_bits_above(void **state)
+{
+	struct block *b = fresh();
+
+	(void)state;
+	must(b, block_use(b, HEAD "access: 64\nwindow: free-running\ncounters:\n"
+				  "  c: {title: c, offset: 0, width: 44}\n"));
+	block_set64(b, 0, 5);
+	must(b, block_start(b, "test_0/c/"));
+	block_set64(b, 0, UINT64_C(0xabc) << 52 | 25);
+	block_read(b);
+	block_assert(b, "test_0/c/", 20);
+	block_remove(b);
+}
+
+static void test_halves(void **state)
+{
+	struct block *b = fresh();
+
+	(void)state;
+	must(b, block_use(b, HEAD
+			  "access: 32\nwindow: free-running\ncounters:\n"
+			  "  near: {title: c, low: 0x10, high: 0x14, width: 48}\n"
+			  "  swapped: {title: c, low: 0x24, high: 0x20, width: 64}\n"
+			  "  held: {title: c, low: 0x30, high: 0x38, width: 64, latch: low}\n"));
+	must(b, block_start(b, "test_0/near/,test_0/swapped/,test_0/held/"));
+	block_set32(b, 0x10, 3);
+	block_set32(b, 0x14, 0xabcd0002); /* 16 bits of it count */
+	block_set32(b, 0x24, 5);
+	block_set32(b, 0x20, 1);
+	block_set32(b, 0x30, 7);
+	block_set32(b, 0x38, 4);
+	block_read(b);
+	block_assert(b, "test_0/near/", 0x2p32 + 3);
+	block_assert(b, "test_0/swapped/", 0x1p32 + 5);
+	block_assert(b, "test_0/held/", 0x4p32 + 7);
+	block_remove(b);
+}
+
+/* ---- windows ---- */
+
+/* Several adds between two reads, or none: nothing is lost, and the map is left at 0. */
+static void test_read_to_clear(void **state)
+{
+	struct block *b = fresh();
+
+	(void)state;
+	must(b, block_use(b, HEAD "access: 32\nwindow: read-to-clear\ncounters:\n"
+				  "  c: {title: c, offset: 0, width: 32}\n"
+				  "  d: {title: c, offset: 4, width: 32}\n"));
+	block_set32(b, 0, 1000);
+	must(b, block_start(b, "test_0/c/"));
+	assert_int_equal(*(volatile uint32_t *)b->map, 0);
+	for (uint32_t i = 1; i <= 5; i++) {
+		block_set32(b, 0, 0xfffffff0 + i);
+		block_set32(b, 4, 77);
+		block_read(b);
+		block_assert(b, "test_0/c/", 0xfffffff0 + i);
+	}
+	block_total(b);
+	block_assert(b, "test_0/c/", 5.0 * 0xfffffff0 + 15);
+	/* What nobody asked for is not cleared. */
+	assert_int_equal(*(volatile uint32_t *)(b->map + 4), 77);
+	block_remove(b);
+}
+
+/* Instances are PMUs, and their sum is one row. */
+static void test_instances(void **state)
+{
+	struct block *b = fresh();
+
+	(void)state;
+	must(b, block_use(b, HEAD "count: 3\nstride: 0x100\naccess: 64\nwindow: free-running\n"
+				  "counters:\n  c: {title: c, offset: 0x8, width: 64}\n"));
+	assert_int_equal(uncore_pmu_count(b->u), 3);
+	assert_string_equal(uncore_pmu_name(uncore_pmu_at(b->u, 2)), "test_2");
+	must(b, block_start(b, "test/c/,test_1/c/"));
+	block_set64(b, 0x008, 1);
+	block_set64(b, 0x108, 20);
+	block_set64(b, 0x208, 300);
+	block_read(b);
+	block_assert(b, "test/c/", 321);
+	block_assert(b, "test_1/c/", 20);
+	block_remove(b);
+}
+
+/* ---- time ---- */
+
+/* Without a clock of its own a rate is over the host's time, and says how uncertain that is. */
+static void test_host_clock(void **state)
+{
+	const struct uncore_row *row;
+	struct block *b = fresh();
+
+	(void)state;
+	must(b,
+	     block_use(b, HEAD "access: 64\nwindow: free-running\nclock: host\nquantity: dma\n"
+			       "counters:\n  c: {title: c, offset: 0, width: 64, role: bytes}\n"));
+	must(b, block_start(b, NULL));
+	usleep(20000);
+	block_set64(b, 0, 1000000);
+	block_read(b);
+	row = block_row(b, "dma.bandwidth");
+	assert_int_equal(row->quality, UNCORE_MEASURED);
+	assert_true(row->seconds >= 0.02);
+	assert_close(row->value, 1e6 / row->seconds);
+	assert_true(row->low < row->value && row->value < row->high);
+	assert_true(row->high - row->low < 0.5 * row->value);
+	block_remove(b);
+}
+
+/* A counter of the clock, alone and with cycles of other states. */
+static void test_clock_counter(void **state)
+{
+	const struct uncore_row *row;
+	struct block *b = fresh();
+
+	(void)state;
+	must(b, block_use(b, HEAD "access: 64\nwindow: free-running\nquantity: dma\n"
+				  "clock: {counter: clk, hz: 1e9}\ncounters:\n"
+				  "  clk: {title: c, offset: 0, width: 64}\n"
+				  "  act: {title: c, offset: 8, width: 64, role: active}\n"
+				  "  pkt: {title: c, offset: 16, width: 64, role: packets, "
+				  "packet_bytes: 64}\n"));
+	must(b, block_start(b, NULL));
+	usleep(20000);
+	block_set64(b, 0, 1000);
+	block_set64(b, 8, 250);
+	block_set64(b, 16, 500);
+	block_read(b);
+	block_assert(b, "dma.utilization", 0.25);
+	block_assert(b, "dma.bandwidth", 32e9);
+	block_assert(b, "dma.bytes_per_cycle", 32);
+	block_assert(b, "dma.packets", 500);
+	block_assert(b, "dma.packets.rate", 500e6);
+	row = block_row(b, "dma.clock.frequency");
+	assert_close(row->value, 1000 / row->seconds);
+	block_remove(b);
+}
+
+/* ---- what is no data ---- */
+
+#define CLOCKED                                                                               \
+	HEAD "access: 32\nwindow: free-running\nclock: {hz: 1e6}\nquantity: dma\ncounters:\n" \
+	     "  act: {title: c, offset: 0, width: 32, role: active}\n"                        \
+	     "  idl: {title: c, offset: 4, width: 32, role: idle}\n"
+
+/* 32 bits at 1 MHz wrap once in an hour: what falls has been set back. */
+static void test_fall(void **state)
+{
+	struct block *b = fresh();
+
+	(void)state;
+	must(b, block_use(b, CLOCKED));
+	block_set32(b, 0, 1000);
+	must(b, block_start(b, "test_0/act/,test_0/idl/"));
+	usleep(2000);
+	block_set32(b, 0, 900);
+	block_set32(b, 4, 100);
+	block_read(b);
+	block_assert_none(b, "test_0/act/",
+			  "fell between two readings: the count, from 1000 to 900");
+	block_assert(b, "test_0/idl/", 100);
+	usleep(2000);
+	block_set32(b, 0, 950);
+	block_read(b);
+	block_assert(b, "test_0/act/", 50);
+	block_total(b);
+	block_assert_none(b, "test_0/act/", "between two readings");
+	block_remove(b);
+}
+
+static void test_wrapped_twice(void **state)
+{
+	struct block *b = fresh();
+
+	(void)state;
+	must(b, block_use(b, HEAD "access: 32\nwindow: free-running\nclock: {hz: 1e6}\n"
+				  "quantity: dma\ncounters:\n"
+				  "  act: {title: c, offset: 0, width: 8, role: active}\n"));
+	must(b, block_start(b, "test_0/act/"));
+	usleep(2000);
+	block_set32(b, 0, 17);
+	block_read(b);
+	block_assert_none(b, "test_0/act/", "may have wrapped more than once: its 8 bits");
+	block_total(b);
+	block_assert_none(b, "test_0/act/", "may have wrapped more than once");
+	block_remove(b);
+}
+
+/* All ones everywhere is a device that is gone; in one full register it is a count. */
+static void test_all_ones(void **state)
+{
+	struct block *b = fresh();
+
+	(void)state;
+	must(b, block_use(b, HEAD "access: 32\nwindow: free-running\ncounters:\n"
+				  "  c: {title: c, offset: 0, width: 32}\n"
+				  "  d: {title: c, offset: 4, width: 32}\n"
+				  "  e: {title: c, offset: 8, width: 24}\n"));
+	must(b, block_start(b, "test_0/c/,test_0/d/,test_0/e/"));
+	block_set32(b, 0, UINT32_MAX);
+	block_read(b);
+	block_assert(b, "test_0/c/", UINT32_MAX);
+	block_set32(b, 8, UINT32_MAX);
+	block_read(b);
+	block_assert(b, "test_0/c/", 0);
+	block_assert_none(b, "test_0/e/", "all ones");
+	block_set32(b, 4, UINT32_MAX);
+	block_read(b);
+	block_assert_none(b, "test_0/c/", "the device is gone");
+	block_assert_none(b, "test_0/d/", "the device is gone");
+	assert_int_equal(block_start(b, "test_0/c/,test_0/e/"), -ENODEV);
+	assert_contains(uncore_error(b->u), "test_0/c/ on CPU");
+	assert_contains(uncore_error(b->u), "all ones");
+	block_remove(b);
+}
+
+static void test_short(void **state)
+{
+	struct block *b = fresh();
+
+	(void)state;
+	assert_int_equal(truncate(b->map_path, 0xfff), 0);
+	must(b, block_use(b, CLOCKED));
+	assert_int_equal(block_start(b, "test_0/act/"), -ENODEV);
+	assert_contains(uncore_error(b->u), "4095 bytes");
+	assert_contains(uncore_error(b->u), "4096");
+	block_remove(b);
+}
+
+/* The file ends while it is read from: no signal, and no value. */
+static void test_vanished(void **state)
+{
+	struct block *b = fresh();
+
+	(void)state;
+	must(b, block_use(b, CLOCKED));
+	must(b, block_start(b, "test_0/act/"));
+	assert_int_equal(truncate(b->map_path, 0), 0);
+	block_read(b);
+	block_assert_none(b, "test_0/act/", "No such device");
+	block_remove(b);
+}
+
+static void test_refused(void **state)
+{
+	struct block *b = fresh();
+
+	(void)state;
+	must(b, block_use(b, CLOCKED));
+	assert_int_equal(block_start(b, "test_0/counter=7/"), -EINVAL);
+	assert_contains(uncore_error(b->u), "no such counter");
+	assert_int_equal(block_start(b, "test_0/act/u"), -EINVAL);
+	assert_contains(uncore_error(b->u), "no modifiers");
+	uncore_monitor_free(b->m);
+	b->m = NULL;
+	assert_int_equal(uncore_set_source(b->u, "regs:generic-pmon"), 0);
+	assert_int_equal(uncore_scan(b->u), -EINVAL);
+	assert_contains(uncore_error(b->u), "does not say where it is");
+	assert_int_equal(uncore_set_source(b->u, "regs:generic-pmon,at=/nowhere/x"), 0);
+	must(b, uncore_scan(b->u));
+	assert_int_equal(block_start(b, NULL), -ENODEV);
+	assert_contains(uncore_error(b->u), "/nowhere/x cannot be opened");
+	/* The kernel's counters are there again afterwards. */
+	uncore_monitor_free(b->m);
+	b->m = NULL;
+	assert_int_equal(uncore_set_source(b->u, "kernel"), 0);
+	must(b, uncore_scan(b->u));
+	block_remove(b);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_wraps),         cmocka_unit_test(test_exact_width),
+		cmocka_unit_test(test_bits_above),    cmocka_unit_test(test_halves),
+		cmocka_unit_test(test_read_to_clear), cmocka_unit_test(test_instances),
+		cmocka_unit_test(test_host_clock),    cmocka_unit_test(test_clock_counter),
+		cmocka_unit_test(test_fall),          cmocka_unit_test(test_wrapped_twice),
+		cmocka_unit_test(test_all_ones),      cmocka_unit_test(test_short),
+		cmocka_unit_test(test_vanished),      cmocka_unit_test(test_refused),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, finish);
+}
