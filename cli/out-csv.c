@@ -7,9 +7,10 @@
 #include "out.h"
 
 static const char *const columns[] = {
-	"time",  "interval",   "total",      "source", "kind", "name",    "family",   "socket",
-	"pmu",   "cpu",        "value",      "unit",   "rate", "quality", "coverage", "instances",
-	"count", "enabled_ns", "running_ns", "reason", "role", "filter",  "port",     "ceiling",
+	"time",     "interval",  "total",   "source",     "kind",       "name",   "family",
+	"socket",   "pmu",       "cpu",     "value",      "unit",       "rate",   "quality",
+	"coverage", "instances", "count",   "enabled_ns", "running_ns", "reason", "role",
+	"filter",   "port",      "ceiling", "low",        "high",
 };
 
 static void put_quoted(struct out *out, const char *text)
@@ -128,6 +129,8 @@ static void csv_row(struct out *out, const struct uncore_row *row, double spread
 	put_text(out, row->filter);
 	put_text(out, row->port ? row->port->address : NULL);
 	put_real(out, row->ceiling);
+	put_real(out, row->low);
+	put_real(out, row->high);
 	end_line(out);
 }
 

@@ -59,6 +59,8 @@ static void json_row(struct out *out, const struct uncore_row *row, double sprea
 	json_put(line, "filter", json_text(row->filter));
 	json_put(line, "port", json_text(row->port ? row->port->address : NULL));
 	json_put(line, "ceiling", json_number(row->ceiling));
+	json_put(line, "low", json_number(row->low));
+	json_put(line, "high", json_number(row->high));
 	json_print(line, JSON_COMPACT | precision(row), out->to);
 }
 

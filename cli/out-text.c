@@ -107,22 +107,38 @@ static void put_quality(struct table *t, const struct uncore_row *row)
 		table_cell(t, "%s", name);
 }
 
+/* A percentile is a bin of a histogram: its bounds say all that is known. Else `value` lies between
+ * them, and half their distance is the spread. */
+static void put_value(struct table *t, const struct uncore_row *row, double spread)
+{
+	struct human value, low;
+
+	human_value(&value, row->value, row->unit);
+	human_value(&low, row->low, row->unit);
+	if (isfinite(row->low) && !isfinite(row->high))
+		table_cell(t, "≥ %s", low.number);
+	else if (isfinite(row->low) && row->value >= row->high)
+		table_cell(t, "%s to %s", low.number, value.number);
+	else
+		table_cell(t, "%s", value.number);
+	table_cell(t, "%s", value.unit);
+	if (!isfinite(spread) && row->low < row->value && row->value < row->high)
+		spread = (row->high - row->low) / 2 / fabs(row->value);
+	if (isfinite(spread))
+		table_cell(t, "± %.2f %%", spread * 100);
+	else
+		table_cell(t, "%s", "");
+}
+
 static void put_row(struct out *out, const struct out_kept *kept, bool family, bool repeated)
 {
 	const struct uncore_row *row = kept->row;
 	struct table *t = &out->table;
-	struct human value;
 
-	human_value(&value, row->value, row->unit);
 	put_time(out);
 	table_cell(t, "%s%s%s", family ? row->family : "", family ? "/" : "", row->name);
 	put_place(t, row);
-	table_cell(t, "%s", value.number);
-	table_cell(t, "%s", value.unit);
-	if (isfinite(kept->spread))
-		table_cell(t, "± %.2f %%", kept->spread * 100);
-	else
-		table_cell(t, "%s", "");
+	put_value(t, row, kept->spread);
 	put_quality(t, row);
 	end_row(t, row, repeated);
 }

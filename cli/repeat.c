@@ -37,6 +37,7 @@ static struct repeat_row *find(struct repeat *r, const struct uncore_row *row, s
 	new->row.unit = cli_copy(row->unit);
 	new->row.filter = cli_copy(row->filter);
 	new->row.reason = NULL;
+	new->row.low = new->row.high = NAN; /* those of one run */
 	return new;
 }
 

@@ -9,7 +9,7 @@ import math
 SCHEMA = 1
 COLUMNS = (
     "time interval total source kind name family socket pmu cpu value unit rate quality coverage "
-    "instances count enabled_ns running_ns reason role filter port ceiling"
+    "instances count enabled_ns running_ns reason role filter port ceiling low high"
 ).split()
 QUALITIES = ("measured", "scaled", "partial", "suspect", "unavailable")
 
@@ -95,7 +95,8 @@ def csv_rows(text, separator=","):
         check(row["total"] in ("true", "false"), f"total is {row['total']!r}")
         check(row["quality"] in QUALITIES, f"quality is {row['quality']!r}")
         check(row["value"] or row["reason"], f"no value and no reason: {row}")
-        for key in ("time", "interval", "value", "rate", "coverage", "ceiling"):
+        for key in ("time", "interval", "value", "rate", "coverage", "ceiling", "low",
+                    "high"):
             check(not row[key] or math.isfinite(float(row[key])), f"{key} is not finite: {row}")
         for key in ("instances", "count", "enabled_ns", "running_ns"):
             check(not row[key] or row[key].isdigit(), f"{key} is no whole number: {row}")

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Register blocks: what is accepted is safe to read with; what is not has one sentence with its
  * place. */
-#include "regs.h"
+#include "regs-family.h"
 
 #include <errno.h>
 #include <stdint.h>
@@ -55,6 +55,18 @@ static void check_histogram(const struct unc_histogram *h)
 	require(unc_histogram_percentile(h, counts, 999, &bin) && bin == h->count - 1);
 }
 
+/* Roles that were accepted make metrics. */
+static void check_family(const struct unc_regs *r)
+{
+	struct unc_family *f = NULL;
+	struct unc_error e = {""};
+
+	if (unc_regs_family(&f, r, "unknown", &e) < 0)
+		abort();
+	require(!f || f->event_count == r->count);
+	unc_family_free(f);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct unc_yaml_file *file = NULL;
@@ -75,6 +87,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		check_counter(r, &r->counters[i]);
 	if (r->has_histogram)
 		check_histogram(&r->histogram);
+	check_family(r);
 	unc_regs_free(r);
 	return 0;
 }

@@ -1,0 +1,90 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# The worked example of PCIe and DMA monitors, through the command: every number in it.
+# shellcheck disable=SC2154 # set by run
+
+load helpers
+
+setup() {
+	MAP=$BATS_TEST_TMPDIR/map
+	AT0="125000000 25000000 100000000 8000000000 1000000 600000 200000 20000 5000"
+	AT1="215000000 55000000 105000000 20000000000 1180000 690000 220000 24000 6000"
+	cat >"$BATS_TEST_TMPDIR/set" <<-'SET'
+		#!/usr/bin/env python3
+		import struct, sys
+		with open(sys.argv[1], "r+b") as f:
+		    f.write(struct.pack("<9Q", *map(int, sys.argv[2].split())))
+	SET
+	chmod +x "$BATS_TEST_TMPDIR/set"
+	truncate -s 72 "$MAP"
+	set_counters "$AT0"
+}
+
+set_counters() {
+	"$BATS_TEST_TMPDIR/set" "$MAP" "$1"
+}
+
+@test "the metrics, as text" {
+	expect 0 "$UNCORE" --source "regs:generic-pmon,at=$MAP" stat -- \
+		"$BATS_TEST_TMPDIR/set" "$MAP" "$AT1"
+	shows 'pcie.dma.cycles +all +125,000,000 +cycle +measured' \
+		'pcie.dma.bytes_per_cycle +all +96.00 +B/cycle' \
+		'pcie.dma.bandwidth +all +96.00 +GB/s' \
+		'pcie.dma.utilization +all +72.00 +%' \
+		'pcie.dma.backpressure +all +24.00 +%' \
+		'pcie.dma.latency.packets +all +295,000 +packet' \
+		'pcie.dma.latency.cycles +all +17.30 +cycle' \
+		'pcie.dma.latency +all +17.30 +ns' \
+		'pcie.dma.latency.p50 +all +0 to 15.00 +cycle' \
+		'pcie.dma.latency.p90 +all +16.00 to 31.00 +cycle' \
+		'pcie.dma.latency.p99 +all +64.00 to 127.0 +cycle' \
+		'pcie.dma.latency.p99.9 +all +≥ 128.0 +cycle'
+}
+
+@test "the same as JSON and CSV" {
+	expect 0 "$UNCORE" --source "regs:generic-pmon,at=$MAP" stat -j -- \
+		"$BATS_TEST_TMPDIR/set" "$MAP" "$AT1"
+	[ "$(jq -sc 'map({key: .name, value: [.value, .low, .high]}) | from_entries |
+		[."pcie.dma.bandwidth", ."pcie.dma.latency.p50", ."pcie.dma.latency.p99.9"]' \
+		<<<"$output")" = '[[96000000000,null,null],[15,0,15],[128,128,null]]' ]
+	set_counters "$AT0"
+	expect 0 "$UNCORE" --source "regs:generic-pmon,at=$MAP" stat --csv \
+		-M pcie.dma.latency.p90 -- "$BATS_TEST_TMPDIR/set" "$MAP" "$AT1"
+	shows 'pcie.dma.latency.p90,generic-pmon,,,,31,cycle,,measured,1,1,,,,,,,,,16,31'
+}
+
+@test "each bin is an event" {
+	expect 0 "$UNCORE" --source "regs:generic-pmon,at=$MAP" stat \
+		-e 'generic_pmon/hist_bin_0/,generic_pmon_0/hist_bin_4/,generic_pmon/byte_cnt/' -- \
+		"$BATS_TEST_TMPDIR/set" "$MAP" "$AT1"
+	shows 'generic_pmon/hist_bin_0/ +all +180,000 ' 'hist_bin_4/ +all +1,000 ' \
+		'generic_pmon/byte_cnt/ +all +12.00 +GB'
+}
+
+@test "what is here is listed and explained" {
+	expect 0 "$UNCORE" --source "regs:generic-pmon,at=$MAP" list metrics
+	shows pcie.dma.bandwidth
+	expect 0 "$UNCORE" --source "regs:generic-pmon,at=$MAP" explain pcie.dma.bandwidth
+	shows 'byte_cnt / \(active_cnt \+ busy_cnt \+ idle_cnt\) \* 1000000000'
+	expect 0 "$UNCORE" --source "regs:generic-pmon,at=$MAP"
+	shows '1 of generic-pmon'
+}
+
+@test "intervals follow each other without drift" {
+	expect 0 "$UNCORE" --source "regs:generic-pmon,at=$MAP" stat -I 20ms --interval-count 5 \
+		-j -M pcie.dma.cycles
+	[ "$(jq -sc '[.[] | .value] | [length, add]' <<<"$output")" = '[5,0]' ]
+	jq -se '.[4].time > 0.095 and .[4].time < 0.2' <<<"$output"
+}
+
+@test "mistakes have a place, and a device that does not fit is not read" {
+	sed 's/width: 64/width: 65/' "$UNCORE_SOURCE_ROOT/data/blocks/generic-pmon.yaml" \
+		>"$BATS_TEST_TMPDIR/wrong.yaml"
+	refuses 1 "$UNCORE" --source "regs:$BATS_TEST_TMPDIR/wrong.yaml" list
+	says 'wrong.yaml:[0-9]+:[0-9]+: .*64'
+	truncate -s 64 "$MAP"
+	refuses 3 "$UNCORE" --source "regs:generic-pmon,at=$MAP" stat 1 1
+	says '64 bytes from there, and the block needs 72'
+	refuses 2 "$UNCORE" --source regs:generic stat 1 1
+	says 'built in are'
+}
