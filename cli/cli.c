@@ -15,13 +15,17 @@ enum {
 	KEY_SOURCE,
 	KEY_DATA,
 	KEY_MEMORY_PEAK,
+	KEY_PROGRAM,
 	KEY_USAGE,
 };
 
 static const struct argp_option options[] = {
 	{"root", KEY_ROOT, "DIR", 0, "Read /sys and /proc below DIR", 90},
 	{"source", KEY_SOURCE, "SPEC", 0,
-	 "Where counts come from: kernel, sim:NAME or sim:FILE.yaml", 90},
+	 "Where counts come from: kernel, sim:NAME, regs:NAME, or sim: and regs: with FILE.yaml",
+	 90},
+	{"program", KEY_PROGRAM, NULL, 0,
+	 "Let regs write control registers; they are put back afterwards", 90},
 	{"data", KEY_DATA, "DIR", 0, "Add a directory of data files (repeatable)", 90},
 	{"memory-peak", KEY_MEMORY_PEAK, "RATE", 0,
 	 "What the memory of one socket can move, such as 307.2GB/s", 90},
@@ -66,6 +70,9 @@ static error_t parse_global(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_MEMORY_PEAK:
 		cli->memory_peak = memory_peak(state, arg);
+		return 0;
+	case KEY_PROGRAM:
+		cli->program = true;
 		return 0;
 	case 'h':
 		argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
@@ -132,6 +139,8 @@ static int configure(struct cli *cli)
 		err = uncore_set_root(cli->u, cli->root);
 	if (!err && cli->source)
 		err = uncore_set_source(cli->u, cli->source);
+	if (!err && cli->program)
+		err = uncore_set_program(cli->u, true);
 	for (size_t i = 0; !err && i < cli->data_count; i++)
 		err = uncore_add_data(cli->u, cli->data[i]);
 	if (!err && cli->memory_peak > 0)

@@ -30,6 +30,7 @@ struct cli {
 	const char **data;
 	size_t data_count;
 	double memory_peak;               /* 0: as the machine says */
+	bool program;                     /* registers may be written */
 	struct sigaction pipe, file_size; /* SIGPIPE, SIGXFSZ as we found them: for a command */
 };
 

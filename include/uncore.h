@@ -68,8 +68,15 @@ int uncore_set_root(struct uncore *u, const char *dir);
 /* Chooses where counters come from: "kernel", or "sim:NAME" (built-in machine) or "sim:FILE.yaml",
  * optionally followed by ",step=DURATION": each reading is exactly that much later than the one
  * before, whatever the clock says, so that results repeat. A simulated machine brings its own root.
- * -EINVAL: no such source. -ENOENT: no such simulation. -EBADMSG: its file is wrong. */
+ * "regs:NAME" or "regs:FILE.yaml" reads the registers that a description names, optionally followed by
+ * ",at=PATH" or ",at=PATH@OFFSET": where the block is.
+ * -EINVAL: no such source. -ENOENT: no such simulation or block. -EBADMSG: its file is wrong. */
 int uncore_set_source(struct uncore *u, const char *spec);
+
+/* Lets the source "regs" write the control registers of its block: to freeze counters while they are
+ * read, and to tell programmable ones what to count. All that was written is put back when the monitor
+ * is freed. Not allowed by default. */
+int uncore_set_program(struct uncore *u, bool allowed);
 
 /* Adds a directory of data files (*.yaml); a family in it replaces the built-in one of the same
  * name. Read at the next scan. /etc/uncore/platforms.d is read before it when the root is "/" and

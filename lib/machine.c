@@ -163,6 +163,15 @@ int uncore_set_source(struct uncore *u, const char *spec)
 	return 0;
 }
 
+int uncore_set_program(struct uncore *u, bool allowed)
+{
+	int r = refuse_while_monitored(u);
+
+	if (r == 0)
+		u->program = allowed;
+	return r;
+}
+
 int uncore_add_data(struct uncore *u, const char *dir)
 {
 	struct unc_root *root;
@@ -234,7 +243,7 @@ int unc_machine_source(struct uncore *u, struct unc_source **out)
 	if (u->sim)
 		r = unc_source_sim_new(out, u->sim);
 	else if (u->regs)
-		r = unc_source_regs_new(out, u->regs, u->root);
+		r = unc_source_regs_new(out, u->regs, u->root, u->program);
 	else
 		r = unc_source_kernel_new(out, u->root, &u->topology);
 	return r == -ENOMEM ? unc_nomem(&u->error) : r;

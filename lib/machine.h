@@ -18,9 +18,10 @@ struct unc_findings {
 struct uncore {
 	struct unc_error error;
 	struct unc_root *root;
-	char *source;        /* as the user named it */
+	char *source;          /* as the user named it */
 	struct unc_sim *sim;   /* where counts come from: a simulation, */
 	struct unc_regs *regs; /* or a register block; both NULL: the kernel */
+	bool program;          /* registers may be written */
 	struct unc_names data_dirs;
 
 	struct unc_topology topology;

@@ -86,8 +86,9 @@ static int open_device(struct unc_regs_io *io, const struct unc_root *root,
 }
 
 int unc_regs_io_open(struct unc_regs_io *io, const struct unc_regs *r, const struct unc_root *root,
-		     size_t unit, int cpu, bool write, struct unc_error *e)
+		     const struct unc_counter *counter, bool write, struct unc_error *e)
 {
+	size_t unit = counter->pmu->unit;
 	const struct unc_regs_device *d = &r->devices[unit / r->instances];
 	char path[64];
 	int err = 0;
@@ -96,7 +97,7 @@ int unc_regs_io_open(struct unc_regs_io *io, const struct unc_regs *r, const str
 	if (r->space != UNC_SPACE_MSR) {
 		err = open_device(io, root, d, write, e);
 	} else {
-		snprintf(path, sizeof(path), "dev/cpu/%d/msr", cpu);
+		snprintf(path, sizeof(path), "dev/cpu/%d/msr", counter->cpu);
 		io->fd = unc_root_open_file(root, path, write ? O_RDWR : O_RDONLY);
 		if (io->fd < 0)
 			err = explain(r, path, -io->fd, e);
@@ -164,4 +165,25 @@ int unc_regs_io_take(const struct unc_regs_io *io, uint64_t offset, uint64_t *va
 		*value = __atomic_exchange_n((uint32_t *)(io->map + io->base + offset), 0,
 					     __ATOMIC_SEQ_CST);
 	return 0;
+}
+
+int unc_regs_io_store(const struct unc_regs_io *io, uint64_t offset, uint64_t value)
+{
+	unsigned bytes = io->regs->bytes;
+	uint32_t half = (uint32_t)value;
+	ssize_t put;
+
+	if (io->map && bytes == 8) {
+		*(volatile uint64_t *)(io->map + io->base + offset) = value;
+		return 0;
+	}
+	if (io->map) {
+		*(volatile uint32_t *)(io->map + io->base + offset) = half;
+		return 0;
+	}
+	put = pwrite(io->fd, bytes == 8 ? (const void *)&value : &half, bytes,
+		     (off_t)(io->base + offset));
+	if (put == (ssize_t)bytes)
+		return 0;
+	return put < 0 ? -errno : -ENODEV;
 }

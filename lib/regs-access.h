@@ -15,10 +15,10 @@ struct unc_regs_io {
 	bool plain;    /* a plain file: there is no hardware that would clear what is read */
 };
 
-/* `unit` numbers the instances of all devices. `write`: control registers are going to be written.
- * -EACCES, -ENODEV (too short, gone) and others, with a sentence that says what would mend it. */
+/* The instance that a counter's PMU is, from its CPU. `write`: control registers are going to be
+ * written. -EACCES, -ENODEV (too short, gone) and others, with a sentence that says what would mend it. */
 int unc_regs_io_open(struct unc_regs_io *io, const struct unc_regs *r, const struct unc_root *root,
-		     size_t unit, int cpu, bool write, struct unc_error *e);
+		     const struct unc_counter *counter, bool write, struct unc_error *e);
 void unc_regs_io_close(struct unc_regs_io *io);
 
 /* -ENODEV: the device, or the end of its file, is not there any more. */
@@ -27,5 +27,7 @@ int unc_regs_io_check(const struct unc_regs_io *io);
 int unc_regs_io_load(const struct unc_regs_io *io, uint64_t offset, uint64_t *value);
 /* The same, of a counter that reading sets to 0. */
 int unc_regs_io_take(const struct unc_regs_io *io, uint64_t offset, uint64_t *value);
+/* Writes one register; the block was opened for that. */
+int unc_regs_io_store(const struct unc_regs_io *io, uint64_t offset, uint64_t value);
 
 #endif

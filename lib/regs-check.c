@@ -9,8 +9,8 @@
 /* One register of an instance. */
 struct span {
 	uint64_t begin, end;
-	const struct unc_regs_counter *counter;
-	const char *key; /* that says where it is */
+	const char *name;
+	const struct unc_yaml *at; /* what says where it is */
 };
 
 struct spans {
@@ -20,17 +20,13 @@ struct spans {
 	struct unc_error *e;
 };
 
-static const struct unc_yaml *span_at(const struct span *s)
-{
-	return unc_yaml_get(s->counter->at, s->key);
-}
-
-static void add_span(struct spans *all, const struct unc_regs_counter *c, const char *key,
-		     uint64_t offset)
+static void add_span(struct spans *all, const char *name, const struct unc_yaml *map,
+		     const char *key, uint64_t offset)
 {
 	uint64_t bytes = all->r->space == UNC_SPACE_MSR ? 1 : all->r->bytes;
 
-	all->items[all->count++] = (struct span){offset, offset + bytes, c, key};
+	all->items[all->count++] =
+		(struct span){offset, offset + bytes, name, unc_yaml_get(map, key)};
 }
 
 static int check_inside(const struct spans *all, const struct span *s)
@@ -41,17 +37,17 @@ static int check_inside(const struct spans *all, const struct span *s)
 	if (r->space == UNC_SPACE_MSR)
 		return last <= UINT64_C(1) << 32
 			       ? 0
-			       : unc_yaml_fail(r->file, span_at(s), all->e,
+			       : unc_yaml_fail(r->file, s->at, all->e,
 					       "the number of an MSR has 32 bits");
 	if (s->begin % r->bytes)
-		return unc_yaml_fail(r->file, span_at(s), all->e,
-				     "'%s': %#llx is not aligned to its %u bytes", s->counter->name,
+		return unc_yaml_fail(r->file, s->at, all->e,
+				     "'%s': %#llx is not aligned to its %u bytes", s->name,
 				     (unsigned long long)s->begin, r->bytes);
 	if (last <= r->size)
 		return 0;
-	return unc_yaml_fail(r->file, span_at(s), all->e,
+	return unc_yaml_fail(r->file, s->at, all->e,
 			     "'%s' lies beyond the map: it ends at %#llx%s, and the map at %#llx",
-			     s->counter->name, (unsigned long long)last,
+			     s->name, (unsigned long long)last,
 			     r->instances > 1 ? " in the last instance" : "",
 			     (unsigned long long)r->size);
 }
@@ -77,12 +73,11 @@ static int check_apart(const struct spans *all, const struct span *a, const stru
 		if (i >= r->instances || (i == 0 && a == b) || !meet(a, b, i * r->stride))
 			continue;
 		if (i == 0)
-			return unc_yaml_fail(r->file, span_at(b), all->e,
-					     "'%s' overlaps '%s' (line %d)", b->counter->name,
-					     a->counter->name, span_at(a)->line);
+			return unc_yaml_fail(r->file, b->at, all->e, "'%s' overlaps '%s' (line %d)",
+					     b->name, a->name, a->at->line);
 		return unc_yaml_fail(r->file, unc_yaml_get(r->file->root, "stride"), all->e,
-				     "'%s' of one instance overlaps '%s' of another",
-				     b->counter->name, a->counter->name);
+				     "'%s' of one instance overlaps '%s' of another", b->name,
+				     a->name);
 	}
 	return 0;
 }
@@ -93,7 +88,7 @@ static int compare_begin(const void *a, const void *b)
 
 	if (x->begin != y->begin)
 		return x->begin < y->begin ? -1 : 1;
-	return x->counter < y->counter ? -1 : x->counter > y->counter;
+	return x->at->line < y->at->line ? -1 : x->at->line > y->at->line;
 }
 
 static int check_spans(struct spans *all)
@@ -104,10 +99,15 @@ static int check_spans(struct spans *all)
 	for (size_t i = 0; i < r->count; i++) {
 		const struct unc_regs_counter *c = &r->counters[i];
 
-		add_span(all, c, c->split ? "low" : "offset", c->offset);
+		add_span(all, c->name, c->at, c->split ? "low" : "offset", c->offset);
 		if (c->split)
-			add_span(all, c, "high", c->high);
+			add_span(all, c->name, c->at, "high", c->high);
+		if (c->programmable)
+			add_span(all, c->name, c->at, "control", c->control);
 	}
+	for (size_t i = 0; i < r->control_count; i++)
+		add_span(all, r->controls[i].name, r->controls[i].at, "offset",
+			 r->controls[i].offset);
 	for (size_t i = 0; err == 0 && i < all->count; i++)
 		err = check_inside(all, &all->items[i]);
 	/* In order, so that instances that do not interleave are told by neighbours. */
@@ -120,7 +120,9 @@ static int check_spans(struct spans *all)
 
 static int check_places(const struct unc_regs *r, struct unc_error *e)
 {
-	struct spans all = {.r = r, .items = calloc(2 * r->count, sizeof(*all.items)), .e = e};
+	struct spans all = {.r = r,
+			    .items = calloc(2 * r->count + UNC_REGS_CONTROLS, sizeof(*all.items)),
+			    .e = e};
 	int err = all.items ? check_spans(&all) : unc_nomem(e);
 
 	free(all.items);
@@ -177,6 +179,30 @@ static int check_clock(const struct unc_regs *r, struct unc_error *e)
 	return 0;
 }
 
+/* Windows and programmable counters need fields to write. */
+static int check_control(const struct unc_regs *r, struct unc_error *e)
+{
+	const struct unc_yaml *root = r->file->root;
+	const struct unc_regs_control *in;
+	bool freeze = unc_regs_use(r, UNC_USE_FREEZE, &in);
+
+	if (r->window == UNC_WINDOW_FREEZE && !freeze)
+		return unc_yaml_fail(r->file, unc_yaml_get(root, "window"), e,
+				     "nothing can freeze this block: 'control' needs a field with "
+				     "'use: freeze'");
+	if (!r->select.at)
+		return 0;
+	if (!unc_regs_field(&r->select, UNC_USE_EVENT))
+		return unc_yaml_fail(r->file, r->select.at, e,
+				     "a counter that is told what to count needs a field with "
+				     "'use: event'");
+	if (r->window != UNC_WINDOW_FREEZE)
+		return unc_yaml_fail(r->file, unc_yaml_get(root, "window"), e,
+				     "counters that are programmed begin and end together: they "
+				     "need 'window: freeze'");
+	return 0;
+}
+
 int unc_regs_check(const struct unc_regs *r, struct unc_error *e)
 {
 	bool bins = unc_regs_role(r, UNC_ROLE_BIN);
@@ -189,6 +215,8 @@ int unc_regs_check(const struct unc_regs *r, struct unc_error *e)
 		err = check_names(r, e);
 	if (err == 0)
 		err = check_clock(r, e);
+	if (err == 0)
+		err = check_control(r, e);
 	if (err < 0)
 		return err;
 	if (bins && !r->has_histogram)

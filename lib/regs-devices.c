@@ -239,30 +239,90 @@ static int set_cpus(const struct finder *f, const struct unc_regs_device *d, str
 	return 0;
 }
 
-/* Each counter is an event; its configuration is its number from 1. */
+/* A term for some bits of a configuration word; `format` as the kernel would write it. */
+static int add_term(struct uncore_pmu *p, const char *name, int word, uint64_t bits)
+{
+	struct uncore_term *grown = reallocarray(p->terms, p->term_count + 1, sizeof(*p->terms));
+	struct unc_text format = {0};
+
+	if (!grown)
+		return -ENOMEM;
+	p->terms = grown;
+	unc_text_add(&format, "config%.0d:", word);
+	for (int low = 0, high; low < 64; low = high + 1) {
+		high = low;
+		if (!(bits >> low & 1))
+			continue;
+		while (high < 63 && bits >> (high + 1) & 1)
+			high++;
+		unc_text_add(&format, "%s%d", format.data[format.len - 1] == ':' ? "" : ",", low);
+		if (high > low)
+			unc_text_add(&format, "-%d", high);
+	}
+	p->terms[p->term_count++] = (struct uncore_term){
+		.name = strdup(name), .format = unc_text_take(&format), .word = word, .bits = bits};
+	return p->terms[p->term_count - 1].name && p->terms[p->term_count - 1].format ? 0 : -ENOMEM;
+}
+
+/* The document's name of a field, and the one that the kernel's driver would have for it. */
+static int add_field(struct uncore_pmu *p, const struct unc_regs_field *f, int word, unsigned shift)
+{
+	static const char *const usual[] = {[UNC_USE_EVENT] = "event",
+					    [UNC_USE_UMASK] = "umask",
+					    [UNC_USE_EDGE] = "edge",
+					    [UNC_USE_THRESHOLD] = "thresh",
+					    [UNC_USE_FILTER] = NULL};
+
+	if (f->access != UNC_ACCESS_RW || f->use == UNC_USE_ENABLE)
+		return 0;
+	if (usual[f->use] && strcmp(usual[f->use], f->name) != 0 &&
+	    add_term(p, usual[f->use], word, f->bits << shift) < 0)
+		return -ENOMEM;
+	return add_term(p, f->name, word, f->bits << shift);
+}
+
+/* What programmable counters can be told. */
+static int add_select_terms(const struct unc_regs *r, struct uncore_pmu *p)
+{
+	int err = 0;
+
+	for (size_t i = 0; err == 0 && i < r->select.count; i++)
+		err = add_field(p, &r->select.fields[i], UNC_REGS_SELECT_WORD, 0);
+	for (size_t i = 0; i < r->control_count; i++) {
+		const struct unc_regs_control *c = &r->controls[i];
+
+		for (size_t k = 0; err == 0 && k < c->count; k++)
+			if (c->fields[k].use == UNC_USE_FILTER)
+				err = add_field(p, &c->fields[k], UNC_REGS_FILTER_WORD,
+						c->filter ? 32 : 0);
+	}
+	if (err == 0 && r->overflow_freezes)
+		err = add_term(p, "after", UNC_REGS_AFTER_WORD, UINT64_MAX);
+	return err;
+}
+
+/* Each counter that is not programmable is an event; its configuration is its number from 1. */
 static int set_events(const struct unc_regs *r, struct uncore_pmu *p)
 {
-	p->terms = calloc(1, sizeof(*p->terms));
+	int err = r->select.at ? add_select_terms(r, p) : 0;
+
 	p->aliases = calloc(r->count, sizeof(*p->aliases));
-	if (!p->terms || !p->aliases)
-		return -ENOMEM;
-	p->terms[0] = (struct uncore_term){.name = strdup("counter"),
-					   .format = strdup("config3:0-15"),
-					   .word = UNC_REGS_COUNTER_WORD,
-					   .bits = 0xffff};
-	p->term_count = 1;
-	if (!p->terms[0].name || !p->terms[0].format)
+	if (err < 0 || !p->aliases || add_term(p, "counter", UNC_REGS_COUNTER_WORD, 0xffff) < 0)
 		return -ENOMEM;
 	for (size_t i = 0; i < r->count; i++) {
+		bool bytes = r->counters[i].role == UNC_ROLE_BYTES;
+		struct uncore_alias *a = &p->aliases[p->alias_count];
 		struct unc_text terms = {0};
-		struct uncore_alias *a = &p->aliases[p->alias_count++];
 
+		if (r->counters[i].programmable)
+			continue;
+		p->alias_count++;
 		unc_text_add(&terms, "counter=%zu", i + 1);
 		a->scale = 1;
 		a->name = strdup(r->counters[i].name);
 		a->terms = unc_text_take(&terms);
-		a->unit = r->counters[i].role == UNC_ROLE_BYTES ? strdup("B") : NULL;
-		if (!a->name || !a->terms || (r->counters[i].role == UNC_ROLE_BYTES && !a->unit))
+		a->unit = bytes ? strdup("B") : NULL;
+		if (!a->name || !a->terms || (bytes && !a->unit))
 			return -ENOMEM;
 	}
 	return 0;

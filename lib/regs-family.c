@@ -5,6 +5,7 @@
 #include "text.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -196,10 +197,11 @@ static void add_latency_metrics(struct terms *t)
 	if (is_there(&f))
 		add_metric(t, "latency", "s", "Mean latency, by the middles of the bins", &f);
 	for (size_t i = 0; i < PERCENTILES; i++) {
-		char name[32] = "latency.", title[64] = "Bin of the latency's percentile ";
+		char name[32], title[64];
 
-		strcat(name, percentiles[i].name);
-		strcat(title, percentiles[i].name + 1);
+		snprintf(name, sizeof(name), "latency.%s", percentiles[i].name);
+		snprintf(title, sizeof(title), "Bin of the latency's percentile %s",
+			 percentiles[i].name + 1);
 		unc_text_add(&f, "%s", t->bins.data);
 		add_metric(t, name, "cycle", title, &f);
 	}
@@ -278,7 +280,7 @@ int unc_regs_family(struct unc_family **out, const struct unc_regs *r, const cha
 	unc_text_finish(&t.mean);
 	unc_text_finish(&t.bins);
 	unc_text_finish(&t.yaml);
-	if (err < 0)
+	if (err < 0 || !f)
 		return err;
 	mark_percentiles(f, r);
 	*out = f;

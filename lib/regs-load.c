@@ -56,7 +56,7 @@ int unc_regs_load(struct unc_regs **out, const char *spec, struct unc_error *e)
 	free(name);
 	if (err == 0)
 		err = unc_regs_parse(&r, file, e);
-	if (err < 0)
+	if (err < 0 || !r)
 		return err;
 	if (at && (r->space == UNC_SPACE_MSR || !at[4])) {
 		err = unc_fail(e, EINVAL,

@@ -187,6 +187,29 @@ static int parse_role(const struct unc_regs_parser *p, const struct unc_yaml *no
 	return 0;
 }
 
+/* A counter with a control register counts what that says. */
+static int parse_programmable(const struct unc_regs_parser *p, const struct unc_yaml *node,
+			      struct unc_regs_counter *c)
+{
+	static const uint64_t any[] = {0, UINT64_C(1) << 32};
+	const struct unc_yaml *control = unc_yaml_get(node, "control");
+
+	if (!control)
+		return 0;
+	c->programmable = true;
+	if (unc_regs_number(p, node, "control", any, &c->control) < 0)
+		return -EBADMSG;
+	if (!p->r->select.at)
+		return unc_yaml_fail(p->file, control, p->e,
+				     "what is in the control register of a counter must be said: "
+				     "'counter_control'");
+	if (c->role != UNC_ROLE_NONE || c->split)
+		return unc_yaml_fail(p->file, control, p->e,
+				     "a counter that counts what it is told has no role and no "
+				     "halves");
+	return 0;
+}
+
 /* `text` with {n} replaced by the number; as long as the block lives. */
 static const char *numbered(const struct unc_regs_parser *p, const char *text, uint64_t n)
 {
@@ -207,9 +230,10 @@ static const char *numbered(const struct unc_regs_parser *p, const char *text, u
 /* One entry of `counters`, which may stand for a row of them. */
 static int parse_counter(const struct unc_regs_parser *p, const struct unc_yaml *node)
 {
-	static const char *const keys[] = {"!title", "offset",    "low",          "high",
-					   "latch",  "!width",    "role",         "count",
-					   "stride", "per_cycle", "packet_bytes", NULL};
+	static const char *const keys[] = {"!title", "offset",  "low",       "high",
+					   "latch",  "!width",  "role",      "count",
+					   "stride", "control", "per_cycle", "packet_bytes",
+					   NULL};
 	static const uint64_t counts[] = {1, UNC_REGS_COUNTERS}, strides[] = {1, 1 << 20};
 	struct unc_yaml key = {.line = node->key_line, .col = node->key_col};
 	struct unc_regs_counter one = {.at = node};
@@ -218,6 +242,7 @@ static int parse_counter(const struct unc_regs_parser *p, const struct unc_yaml 
 	if (unc_yaml_check(p->file, node, keys, p->e) < 0 ||
 	    unc_regs_line(p, node, "title", &one.title) < 0 || parse_place(p, node, &one) < 0 ||
 	    parse_width(p, node, &one) < 0 || parse_role(p, node, &one) < 0 ||
+	    parse_programmable(p, node, &one) < 0 ||
 	    unc_regs_number(p, node, "count", counts, &count) < 0 ||
 	    unc_regs_number(p, node, "stride", strides, &stride) < 0)
 		return -EBADMSG;
@@ -242,6 +267,7 @@ static int parse_counter(const struct unc_regs_parser *p, const struct unc_yaml 
 					     c->name);
 		c->offset += i * stride;
 		c->high += i * stride;
+		c->control += i * stride;
 		p->r->count++;
 	}
 	return 0;
@@ -271,11 +297,12 @@ static int parse_counters(const struct unc_regs_parser *p)
 
 static int parse(const struct unc_regs_parser *p)
 {
-	static const char *const keys[] = {"!block", "!title",   "!instance", "!evidence",
-					   "!pmu",   "!space",   "!window",   "access",
-					   "size",   "count",    "stride",    "map",
-					   "clock",  "quantity", "!counters", "histogram",
-					   NULL};
+	static const char *const keys[] = {"!block",    "!title",   "!instance", "!evidence",
+					   "!pmu",      "!space",   "!window",   "access",
+					   "size",      "count",    "stride",    "map",
+					   "clock",     "quantity", "control",   "counter_control",
+					   "overflow",  "only",     "kernel",    "!counters",
+					   "histogram", NULL};
 	static const char *const spaces[] = {"mmio", "pci", "msr", NULL};
 	static const char *const windows[] = {"free-running", "freeze", "read-to-clear", NULL};
 	const struct unc_yaml *root = p->file->root;
@@ -296,7 +323,9 @@ static int parse(const struct unc_regs_parser *p)
 	r->window = (enum unc_regs_window)window;
 	if (parse_map(p) < 0 || parse_size(p) < 0)
 		return -EBADMSG;
-	err = parse_counters(p);
+	err = unc_regs_parse_controls(p);
+	if (err == 0)
+		err = parse_counters(p);
 	if (err == 0)
 		err = unc_regs_parse_clock(p);
 	if (err == 0)

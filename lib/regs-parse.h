@@ -30,7 +30,8 @@ int unc_regs_name(const struct unc_regs_parser *p, const struct unc_yaml *map, c
 		  const char *others, const char **out);
 bool unc_regs_is_name(const char *text, const char *others);
 
-/* Parts of a block, after its counters. */
+/* Parts of a block, in this order: before its counters, and after. */
+int unc_regs_parse_controls(const struct unc_regs_parser *p);
 int unc_regs_parse_clock(const struct unc_regs_parser *p);
 int unc_regs_parse_histogram(const struct unc_regs_parser *p);
 

@@ -13,6 +13,11 @@
 
 /* Where in an event's configuration the number of its counter is, from 1. */
 #define UNC_REGS_COUNTER_WORD 3
+/* And what a programmable counter is given: its control register, the filters, and after how many
+ * events it freezes its instance. */
+#define UNC_REGS_SELECT_WORD 0
+#define UNC_REGS_FILTER_WORD 1
+#define UNC_REGS_AFTER_WORD 2
 
 enum unc_regs_space { UNC_SPACE_MMIO, UNC_SPACE_PCI, UNC_SPACE_MSR };
 
@@ -38,6 +43,49 @@ enum unc_regs_role {
 /* Reading one half of a counter holds the other. */
 enum unc_regs_latch { UNC_LATCH_NONE, UNC_LATCH_LOW, UNC_LATCH_HIGH };
 
+/* What a field of a control register is for. */
+enum unc_regs_use {
+	UNC_USE_NONE,
+	UNC_USE_FREEZE, /* 1 stops all counters of the instance */
+	UNC_USE_FROZEN, /* 1 when they have stopped */
+	UNC_USE_ENABLE, /* 1 lets this counter count */
+	UNC_USE_EVENT,  /* these say what it counts */
+	UNC_USE_UMASK,
+	UNC_USE_EDGE,
+	UNC_USE_THRESHOLD,
+	UNC_USE_FILTER, /* this one for all counters of the instance */
+};
+
+enum unc_regs_access { UNC_ACCESS_RW, UNC_ACCESS_RO, UNC_ACCESS_WO };
+
+struct unc_regs_field {
+	const char *name;
+	uint64_t bits;
+	enum unc_regs_access access;
+	enum unc_regs_use use;
+};
+
+#define UNC_REGS_FIELDS 24
+#define UNC_REGS_CONTROLS 8
+
+/* A control register of an instance, or the one that each programmable counter has. */
+struct unc_regs_control {
+	const char *name;
+	uint64_t offset;
+	uint64_t ones; /* bits that are 1 whenever it is written */
+	struct unc_regs_field fields[UNC_REGS_FIELDS];
+	size_t count;
+	int filter; /* which half of the filter's configuration word it is; -1: none */
+	const struct unc_yaml *at;
+};
+
+/* An event that only some of the programmable counters count. */
+struct unc_regs_only {
+	uint64_t event, counters; /* a bit for each */
+};
+
+#define UNC_REGS_ONLY 32
+
 struct unc_regs_counter {
 	const char *name, *title;
 	uint64_t offset; /* of the register, or of its low half; an MSR's number */
@@ -48,6 +96,8 @@ struct unc_regs_counter {
 	enum unc_regs_role role;
 	double per_cycle;          /* it counts no more in one cycle; 0: not known */
 	double packet_bytes;       /* packets: their size, when it is fixed; else 0 */
+	bool programmable;         /* it counts what its control register says */
+	uint64_t control;          /* offset of that */
 	const struct unc_yaml *at; /* in the file */
 };
 
@@ -93,6 +143,13 @@ struct unc_regs {
 	bool host_clock;
 	struct unc_regs_counter *counters;
 	size_t count;
+	struct unc_regs_control controls[UNC_REGS_CONTROLS];
+	size_t control_count;
+	struct unc_regs_control select; /* of the programmable counters; its offset means nothing */
+	struct unc_regs_only only[UNC_REGS_ONLY];
+	size_t only_count;
+	bool overflow_freezes;                  /* a counter that overflows freezes its instance */
+	const char *kernel_pmu, *kernel_module; /* the driver of the same box; or NULL */
 	bool has_histogram;
 	struct unc_histogram histogram;
 
@@ -114,6 +171,12 @@ void unc_regs_forget_devices(struct unc_regs *r);
 
 /* Checks over all counters; regs-parse.c's. */
 int unc_regs_check(const struct unc_regs *r, struct unc_error *e);
+/* The first field for this use among the control registers of an instance, and its register; or NULL. */
+const struct unc_regs_field *unc_regs_use(const struct unc_regs *r, enum unc_regs_use use,
+					  const struct unc_regs_control **control);
+/* The same among the fields of one register. */
+const struct unc_regs_field *unc_regs_field(const struct unc_regs_control *c,
+					    enum unc_regs_use use);
 /* The first counter with a role, or NULL. */
 const struct unc_regs_counter *unc_regs_role(const struct unc_regs *r, enum unc_regs_role role);
 

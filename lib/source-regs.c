@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Counters read straight from their registers, as a block's description says. */
 #include "reader.h"
-#include "regs-access.h"
+#include "regs-program.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -13,12 +13,16 @@
 #define MOST_TRIES 1000
 
 static const char why_torn[] = "its halves did not hold still";
+static const char why_frozen[] =
+	"a counter of its box overflowed, and that froze all of them: read more "
+	"often (-I)";
 static const char why_gone[] =
 	"its registers read as all ones: the device is gone, or switched off";
 
 struct reg {
 	const struct unc_regs_counter *what; /* NULL: not open */
-	uint64_t total;                      /* read-to-clear: all that was taken */
+	uint64_t total; /* what was counted before `last`; read-to-clear: all */
+	uint64_t last;  /* programmable: the raw count that was read last */
 };
 
 /* One instance and the CPU that it is read on. */
@@ -27,12 +31,18 @@ struct box {
 	int cpu;
 	size_t first, end; /* its counters */
 	bool answers;      /* something it said in this reading was not all ones */
+	struct unc_regs_program program;
+	bool freezes;       /* for each reading */
+	bool stopped;       /* not let go: not started yet, or a counter did what it was to do */
+	uint64_t frozen_ns; /* in all */
+	size_t programmed;  /* counters */
 };
 
 struct regs_source {
 	struct unc_source base;
 	const struct unc_regs *regs;
 	const struct unc_root *root;
+	bool write; /* control registers may be written */
 	struct unc_counter *plan;
 	struct reg *counters;
 	size_t count;
@@ -145,6 +155,27 @@ static void lose(struct unc_reading *r, const char *why)
 	*r = (struct unc_reading){.lost = true, .why = why};
 }
 
+/* A programmed counter was set, so that a wrap means something: it is the end that was asked for, or
+ * it has frozen its box for a reason nobody asked for. Half-way to that it is set to 0. */
+static const char *follow(struct regs_source *s, struct box *b, size_t i, uint64_t raw)
+{
+	const struct unc_regs_counter *c = s->counters[i].what;
+	struct reg *reg = &s->counters[i];
+	bool wrapped = raw < reg->last;
+
+	if (wrapped && s->regs->overflow_freezes) {
+		if (!s->plan[i].config.word[UNC_REGS_AFTER_WORD])
+			return why_frozen;
+		b->stopped = true;
+	}
+	reg->total += (raw - reg->last) & all_ones(c->width);
+	reg->last = raw;
+	if (raw >> (c->width - 1) && !s->plan[i].config.word[UNC_REGS_AFTER_WORD] &&
+	    unc_regs_write(&b->program, c->offset, 0) == 0)
+		reg->last = 0;
+	return NULL;
+}
+
 static void take_counter(struct regs_source *s, struct box *b, size_t i)
 {
 	struct reg *reg = &s->counters[i];
@@ -153,34 +184,57 @@ static void take_counter(struct regs_source *s, struct box *b, size_t i)
 	bool ones = false;
 	const char *why = reg->what ? read_counter(b, reg->what, &raw, &ones) : why_gone;
 
+	if (!why)
+		raw &= all_ones(reg->what->width);
+	if (!why && reg->what->programmable)
+		why = follow(s, b, i, raw);
 	*r = (struct unc_reading){.lost = why, .why = why};
 	if (why)
 		return;
 	if (ones)
 		r->why = why_gone; /* unless another register answers */
-	raw &= all_ones(reg->what->width);
 	if (s->regs->window == UNC_WINDOW_CLEAR)
-		raw = reg->total += raw;
-	r->raw = raw;
+		reg->total += raw;
+	r->raw = reg->what->programmable || s->regs->window == UNC_WINDOW_CLEAR ? reg->total : raw;
 }
 
-/* The counts are of one moment between the first and the last look at the clock. */
-static void read_box(void *ctx, size_t index)
+/* All counters of the box, at one moment when it can be frozen. What happens between two looks at the
+ * clock happens in the middle, give or take half. */
+static void take_counters(struct regs_source *s, struct box *b, uint64_t *at, uint64_t *uncertain)
 {
-	struct regs_source *s = ctx;
-	struct box *b = &s->boxes[index];
-	int err = unc_regs_io_check(&b->io);
-	uint64_t before, after, at;
+	uint64_t before = now_ns(), after, end;
+	int err = b->freezes && !b->stopped ? unc_regs_freeze(&b->program, true) : 0;
 
-	b->answers = false;
-	before = now_ns();
+	after = now_ns();
 	for (size_t i = b->first; i < b->end; i++)
 		if (err < 0)
 			lose(&s->into[i], unc_errno_text(err));
 		else
 			take_counter(s, b, i);
-	after = now_ns();
-	at = before + (after - before) / 2 - s->start_ns;
+	end = now_ns();
+	if (b->freezes && !b->stopped)
+		unc_regs_freeze(&b->program, false);
+	if (!b->freezes)
+		after = end;
+	*at = before + (after - before) / 2;
+	*uncertain = (after - before + 1) / 2;
+	if (b->freezes)
+		b->frozen_ns += now_ns() - *at;
+}
+
+/* The time counted is that from the start, but for what the box stood still for reading. */
+static void read_box(void *ctx, size_t index)
+{
+	struct regs_source *s = ctx;
+	struct box *b = &s->boxes[index];
+	uint64_t frozen_ns = b->frozen_ns, at = now_ns(), uncertain = 0;
+	int err = unc_regs_io_check(&b->io);
+
+	b->answers = false;
+	for (size_t i = b->first; err < 0 && i < b->end; i++)
+		lose(&s->into[i], unc_errno_text(err));
+	if (err == 0)
+		take_counters(s, b, &at, &uncertain);
 	for (size_t i = b->first; i < b->end; i++) {
 		struct unc_reading *r = &s->into[i];
 
@@ -188,8 +242,8 @@ static void read_box(void *ctx, size_t index)
 			lose(r, r->why);
 		if (!r->lost)
 			r->why = NULL;
-		r->enabled_ns = r->running_ns = at;
-		r->uncertain_ns = (after - before + 1) / 2;
+		r->enabled_ns = r->running_ns = at - s->start_ns - frozen_ns;
+		r->uncertain_ns = uncertain;
 	}
 }
 
@@ -214,41 +268,135 @@ static int refuse(struct unc_counter *c, int err, const char *why, struct unc_er
 	return c->why ? 0 : unc_nomem(e);
 }
 
-static int open_counter(struct regs_source *s, size_t i, struct unc_error *e)
+/* A programmable counter that may count the event and is not taken. */
+static const struct unc_regs_counter *find_free(const struct regs_source *s, const struct box *b,
+						uint64_t select)
+{
+	const struct unc_regs *r = s->regs;
+	const struct unc_regs_field *event = unc_regs_field(&r->select, UNC_USE_EVENT);
+	uint64_t allowed = UINT64_MAX, number = 0, code;
+
+	if (!event)
+		return NULL;
+	code = (select & event->bits) >> __builtin_ctzll(event->bits);
+	for (size_t i = 0; i < r->only_count; i++)
+		if (r->only[i].event == code)
+			allowed = r->only[i].counters;
+	/* From the end: what may be counted by few counters finds them at the beginning. */
+	for (size_t i = 0; i < r->count; i++)
+		number += r->counters[i].programmable;
+	for (size_t i = r->count; i-- > 0;) {
+		bool taken = !r->counters[i].programmable || !(allowed >> --number & 1);
+
+		for (size_t k = b->first; k < b->end; k++)
+			taken = taken || s->counters[k].what == &r->counters[i];
+		if (!taken)
+			return &r->counters[i];
+	}
+	return NULL;
+}
+
+/* All counters of an instance share its filters. */
+static const struct unc_counter *other_filter(const struct regs_source *s, const struct box *b,
+					      const struct unc_counter *c)
+{
+	uint64_t filter = c->config.word[UNC_REGS_FILTER_WORD];
+
+	for (size_t k = b->first; filter && k < b->end; k++) {
+		uint64_t other = s->plan[k].config.word[UNC_REGS_FILTER_WORD];
+
+		if (s->counters[k].what && other && other != filter)
+			return &s->plan[k];
+	}
+	return NULL;
+}
+
+static int choose_counter(struct regs_source *s, const struct box *b, const struct unc_counter *c,
+			  const struct unc_regs_counter **out, struct unc_error *e)
+{
+	const struct unc_counter *other = other_filter(s, b, c);
+	int err = unc_regs_check_select(s->regs, c, e);
+
+	if (err < 0)
+		return err;
+	if (!s->write)
+		return unc_fail(e, EACCES,
+				"%s/%s/: registers must be written to count it, and that is done "
+				"with --program only",
+				c->pmu->name, c->event);
+	if (other)
+		return unc_fail(e, EINVAL,
+				"%s/%s/: the %s has one filter for all its counters, and %s has "
+				"another",
+				c->pmu->name, c->event, s->regs->instance, other->event);
+	*out = find_free(s, b, c->config.word[UNC_REGS_SELECT_WORD]);
+	return *out ? 0
+		    : unc_fail(e, EINVAL,
+			       "%s/%s/: no counter of the %s that can count it is free, and "
+			       "registers are not time-shared: count less at once",
+			       c->pmu->name, c->event, s->regs->instance);
+}
+
+static int open_counter(struct regs_source *s, struct box *b, size_t i, struct unc_error *e)
 {
 	struct unc_counter *c = &s->plan[i];
 	uint64_t number = c->config.word[UNC_REGS_COUNTER_WORD];
+	const struct unc_regs_counter *what = NULL;
 	struct unc_error why = {""};
+	int err = 0;
 
-	if (number == 0 || number > s->regs->count)
-		unc_fail(&why, EINVAL,
-			 "%s/%s/: %s has no such counter; its events name those that "
-			 "there are",
-			 c->pmu->name, c->event, s->regs->name);
-	else if (c->modifiers)
-		unc_fail(&why, EINVAL,
-			 "%s/%s/: a register counts whatever it counts, and has no "
-			 "modifiers",
-			 c->pmu->name, c->event);
-	if (why.text[0])
-		return refuse(c, -EINVAL, why.text, e);
-	s->counters[i].what = &s->regs->counters[number - 1];
-	c->width = s->regs->window == UNC_WINDOW_CLEAR ? 64 : s->counters[i].what->width;
-	c->most_per_s = s->counters[i].what->per_cycle * s->regs->hz;
+	if (c->modifiers)
+		err = unc_fail(&why, EINVAL,
+			       "%s/%s/: a register counts whatever it counts, and has no modifiers",
+			       c->pmu->name, c->event);
+	else if (!number && s->regs->select.at)
+		err = choose_counter(s, b, c, &what, &why);
+	else if (!number || number > s->regs->count || s->regs->counters[number - 1].programmable)
+		err = unc_fail(&why, EINVAL,
+			       "%s/%s/: %s has no such counter; its events name those that there "
+			       "are",
+			       c->pmu->name, c->event, s->regs->name);
+	else
+		what = &s->regs->counters[number - 1];
+	if (err < 0 || !what)
+		return refuse(c, err, why.text, e);
+	s->counters[i].what = what;
+	b->programmed += what->programmable;
+	c->width = what->programmable || s->regs->window == UNC_WINDOW_CLEAR ? 64 : what->width;
+	c->most_per_s = what->per_cycle * s->regs->hz;
 	return 0;
+}
+
+/* Frozen from here on until counting starts. */
+static int program_box(struct regs_source *s, struct box *b)
+{
+	int err = unc_regs_freeze(&b->program, true);
+
+	for (size_t i = b->first; err == 0 && i < b->end; i++)
+		if (s->counters[i].what && s->counters[i].what->programmable)
+			err = unc_regs_prepare(&b->program, s->counters[i].what, &s->plan[i].config,
+					       &s->counters[i].last);
+	return err;
 }
 
 static int open_box(struct regs_source *s, struct box *b, struct unc_error *e)
 {
 	const struct unc_counter *c = &s->plan[b->first];
 	struct unc_error why = {""};
-	int err = unc_regs_io_open(&b->io, s->regs, s->root, c->pmu->unit, c->cpu, false, &why);
+	int err = unc_regs_io_open(&b->io, s->regs, s->root, c, s->write, &why);
 	int r = 0;
 
 	if (err == -ENOMEM)
 		return unc_nomem(e);
+	b->program.io = &b->io;
 	for (size_t i = b->first; r == 0 && i < b->end; i++)
-		r = err < 0 ? refuse(&s->plan[i], err, why.text, e) : open_counter(s, i, e);
+		r = err < 0 ? refuse(&s->plan[i], err, why.text, e) : open_counter(s, b, i, e);
+	b->freezes = err == 0 && s->write && s->regs->window == UNC_WINDOW_FREEZE;
+	if (r == 0 && b->programmed)
+		err = program_box(s, b);
+	if (r == 0 && b->programmed && err < 0)
+		r = unc_fail(e, -err, "%s on CPU %d cannot be programmed: %s", c->pmu->name, c->cpu,
+			     unc_errno_text(err));
 	return r;
 }
 
@@ -275,8 +423,10 @@ static int try_box(struct regs_source *s, size_t index, struct unc_error *e)
 static int open_boxes(struct regs_source *s, struct unc_error *e)
 {
 	struct unc_reading *first = calloc(s->count + 1, sizeof(*first));
-	int r = first ? 0 : unc_nomem(e);
+	int r = 0;
 
+	if (!first)
+		return unc_nomem(e);
 	s->into = first;
 	for (size_t i = 0; r == 0 && i < s->count; i++) {
 		struct box *b = &s->boxes[s->box_count];
@@ -323,14 +473,19 @@ static int regs_open(struct unc_source *source, struct unc_counter *counters, si
 	struct regs_source *s = regs_of(source);
 	int r;
 
-	(void)notes;
 	s->plan = counters;
 	s->count = count;
 	s->counters = calloc(count + 1, sizeof(*s->counters));
 	s->boxes = calloc(count + 1, sizeof(*s->boxes));
 	if (!s->counters || !s->boxes)
 		return unc_nomem(e);
-	r = open_boxes(s, e);
+	r = s->write ? unc_regs_check_kernel(s->regs, s->root, e) : 0;
+	if (r == 0 && !s->write && s->regs->window == UNC_WINDOW_FREEZE &&
+	    unc_names_add(notes, "registers are only read without --program: counters are not "
+				 "frozen, but read one after another") < 0)
+		r = unc_nomem(e);
+	if (r == 0)
+		r = open_boxes(s, e);
 	for (size_t i = 0; r == 0 && i < count; i++)
 		if (counters[i].error == 0)
 			return start_readers(s, e);
@@ -339,11 +494,18 @@ static int regs_open(struct unc_source *source, struct unc_counter *counters, si
 	return r;
 }
 
-/* Registers count whether anybody looks or not. */
+/* Registers count whether anybody looks or not, but for those that were programmed: the reading to come
+ * finds them as they were set, and lets them go. */
 static int regs_enable(struct unc_source *source, struct unc_error *e)
 {
+	struct regs_source *s = regs_of(source);
+
 	(void)e;
-	regs_of(source)->start_ns = now_ns();
+	s->start_ns = now_ns();
+	for (size_t k = 0; k < s->box_count; k++) {
+		s->boxes[k].frozen_ns = 0;
+		s->boxes[k].stopped = false;
+	}
 	return 0;
 }
 
@@ -361,8 +523,12 @@ static void regs_close(struct unc_source *source)
 	if (!source)
 		return;
 	unc_readers_free(s->readers);
-	for (size_t k = 0; k < s->box_count; k++)
+	for (size_t k = 0; k < s->box_count; k++) {
+		if (s->boxes[k].io.fd >= 0 && unc_regs_io_check(&s->boxes[k].io) == 0)
+			unc_regs_restore(&s->boxes[k].program);
+		free(s->boxes[k].program.saved);
 		unc_regs_io_close(&s->boxes[k].io);
+	}
 	free(s->boxes);
 	free(s->counters);
 	free(s);
@@ -378,7 +544,7 @@ static const struct unc_source_ops regs_ops = {
 };
 
 int unc_source_regs_new(struct unc_source **out, const struct unc_regs *regs,
-			const struct unc_root *root)
+			const struct unc_root *root, bool write)
 {
 	struct regs_source *s = calloc(1, sizeof(*s));
 
@@ -387,6 +553,7 @@ int unc_source_regs_new(struct unc_source **out, const struct unc_regs *regs,
 	s->base.ops = &regs_ops;
 	s->regs = regs;
 	s->root = root;
+	s->write = write;
 	*out = &s->base;
 	return 0;
 }

@@ -74,8 +74,8 @@ void unc_sim_free(struct unc_sim *sim);
 /* `sim` is borrowed. */
 int unc_source_sim_new(struct unc_source **out, const struct unc_sim *sim);
 
-/* `regs` and `root` are borrowed. */
+/* `regs` and `root` are borrowed. `write`: control registers may be written. */
 int unc_source_regs_new(struct unc_source **out, const struct unc_regs *regs,
-			const struct unc_root *root);
+			const struct unc_root *root, bool write);
 
 #endif

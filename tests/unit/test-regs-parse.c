@@ -52,17 +52,18 @@ static const char *const good[] = {
 	"  last: 40",              /* 34 */
 };
 
-/* The valid file with one line (0: none) replaced by another, by several or (NULL) by none. */
-static int parse(struct unc_regs **out, size_t line, const char *by, struct unc_error *e)
+/* The lines with one (0: none) replaced by another, by several or (NULL) by none. */
+static int parse_lines(struct unc_regs **out, const char *const *lines, size_t count, size_t line,
+		       const char *by, struct unc_error *e)
 {
 	struct unc_yaml_file *file;
 	struct unc_text t = {0};
 	char *text;
 	int r;
 
-	for (size_t i = 1; i <= COUNT(good); i++)
+	for (size_t i = 1; i <= count; i++)
 		if (i != line)
-			unc_text_add(&t, "%s\n", good[i - 1]);
+			unc_text_add(&t, "%s\n", lines[i - 1]);
 		else if (by)
 			unc_text_add(&t, "%s\n", by);
 	text = unc_text_take(&t);
@@ -70,6 +71,34 @@ static int parse(struct unc_regs **out, size_t line, const char *by, struct unc_
 	r = unc_yaml_parse(&file, "b.yaml", text, strlen(text), e);
 	free(text);
 	return r < 0 ? r : unc_regs_parse(out, file, e);
+}
+
+static int parse(struct unc_regs **out, size_t line, const char *by, struct unc_error *e)
+{
+	return parse_lines(out, good, COUNT(good), line, by, e);
+}
+
+/* The sentence for lines with one replaced begins with a place and has a part. */
+struct mistake {
+	size_t line;
+	const char *by, *where, *what;
+};
+
+static void check_mistakes(const struct mistake *cases, size_t count, const char *const *lines,
+			   size_t line_count)
+{
+	for (size_t i = 0; i < count; i++) {
+		struct unc_error e = {""};
+		struct unc_regs *r = NULL;
+		int err = parse_lines(&r, lines, line_count, cases[i].line, cases[i].by, &e);
+
+		if (err != -EBADMSG || r)
+			fail_msg("line %zu '%s' is taken", cases[i].line, cases[i].by);
+		if (strncmp(e.text, cases[i].where, strlen(cases[i].where)) != 0)
+			print_error("line %zu '%s': %s\n", cases[i].line, cases[i].by, e.text);
+		assert_contains(e.text, cases[i].where);
+		assert_contains(e.text, cases[i].what);
+	}
 }
 
 static struct unc_regs *must(size_t line, const char *by)
@@ -188,11 +217,8 @@ static void test_clocks(void **state)
 
 static void test_mistakes(void **state)
 {
-	static const struct {
-		size_t line;
-		const char *by, *where, *what;
-	} cases[] = {
-		{1, "blok: engine", "b.yaml:1:1", "unknown key 'blok'"},
+	static const struct mistake cases[] = {
+		{1, "blocks: engine", "b.yaml:1:1", "unknown key 'blocks'"},
 		{1, "block: The Engine", "b.yaml:1:8", "no name"},
 		{2, "title: ''", "b.yaml:2:8", "one line"},
 		{4, NULL, "b.yaml:1:1", "'evidence' is missing"},
@@ -226,7 +252,7 @@ static void test_mistakes(void **state)
 		{17, "    low: 0x10\n    offset: 0x10", "b.yaml:16:5", "needs 'offset', or"},
 		{19, "    width: 65", "b.yaml:19:12", "from 1 to 64"},
 		{19, "    width: 32", "b.yaml:19:12", "need no halves"},
-		{20, "    role: activ", "b.yaml:20:11", "expected one of: none, active"},
+		{20, "    role: works", "b.yaml:20:11", "expected one of: none, active"},
 		{20, "    role: none", "b.yaml:13:8", "without a counter of cycles"},
 		{23, "    offset: 0x200", "b.yaml:23:13", "beyond the map"},
 		{23, "    offset: 0x20", "b.yaml:28:13", "overlaps"},
@@ -249,18 +275,83 @@ static void test_mistakes(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < COUNT(cases); i++) {
-		struct unc_error e = {""};
-		struct unc_regs *r = NULL;
-		int err = parse(&r, cases[i].line, cases[i].by, &e);
+	check_mistakes(cases, COUNT(cases), good, COUNT(good));
+}
 
-		if (err != -EBADMSG || r)
-			fail_msg("line %zu '%s' is taken", cases[i].line, cases[i].by);
-		if (strncmp(e.text, cases[i].where, strlen(cases[i].where)) != 0)
-			print_error("line %zu '%s': %s\n", cases[i].line, cases[i].by, e.text);
-		assert_contains(e.text, cases[i].where);
-		assert_contains(e.text, cases[i].what);
-	}
+/* A block with programmable counters, line by line. */
+static const char *const programmable[] = {
+	"block: box",                                                           /* 1 */
+	"title: Box",                                                           /* 2 */
+	"instance: box",                                                        /* 3 */
+	"evidence: its manual",                                                 /* 4 */
+	"pmu: box_{n}",                                                         /* 5 */
+	"space: msr",                                                           /* 6 */
+	"window: freeze",                                                       /* 7 */
+	"kernel: {pmu: box_*, module: box}",                                    /* 8 */
+	"control:",                                                             /* 9 */
+	"  ctl:",                                                               /* 10 */
+	"    offset: 0x10",                                                     /* 11 */
+	"    ones: 16-17",                                                      /* 12 */
+	"    fields:",                                                          /* 13 */
+	"      frz: {bits: 8, use: freeze}",                                    /* 14 */
+	"      sts: {bits: 9, access: RO, use: frozen}",                        /* 15 */
+	"  flt:",                                                               /* 16 */
+	"    offset: 0x11",                                                     /* 17 */
+	"    fields: {f: {bits: 0-4, use: filter}}",                            /* 18 */
+	"counter_control:",                                                     /* 19 */
+	"  fields:",                                                            /* 20 */
+	"    ev: {bits: '0-7,21', use: event}",                                 /* 21 */
+	"overflow: freezes",                                                    /* 22 */
+	"only: [{event: 1, counters: 0-1}]",                                    /* 23 */
+	"counters:",                                                            /* 24 */
+	"  c{n}: {title: t, count: 4, offset: 0x20, control: 0x30, width: 44}", /* 25 */
+};
+
+static void test_programmable(void **state)
+{
+	const struct unc_regs_control *in;
+	struct unc_error e = {""};
+	struct unc_regs *r = NULL;
+
+	(void)state;
+	if (parse_lines(&r, programmable, COUNT(programmable), 0, NULL, &e) < 0)
+		fail_msg("%s", e.text);
+	assert_int_equal(unc_regs_use(r, UNC_USE_FREEZE, &in)->bits, 0x100);
+	assert_int_equal(in->ones, 0x30000);
+	assert_int_equal(unc_regs_use(r, UNC_USE_FILTER, &in)->bits, 0x1f);
+	assert_int_equal(in->filter, 0);
+	assert_int_equal(r->select.fields[0].bits, 0x2000ff);
+	assert_int_equal(r->only[0].counters, 3);
+	assert_true(r->overflow_freezes && r->counters[3].programmable);
+	assert_int_equal(r->counters[3].control, 0x33);
+	assert_string_equal(r->kernel_module, "box");
+	unc_regs_free(r);
+}
+
+static void test_programmable_mistakes(void **state)
+{
+	static const struct mistake cases[] = {
+		{7, "window: free-running", "b.yaml:7:9", "need 'window: freeze'"},
+		{8, "kernel: {pmu: box_*}", "b.yaml:8:9", "'module' is missing"},
+		{11, "    offset: 0x31", "b.yaml:25:53", "'c1' overlaps 'ctl' (line 11)"},
+		{12, "    ones: 70", "b.yaml:12:11", "no bits"},
+		{14, "      frz: {bits: 8}", "b.yaml:7:9", "'use: freeze'"},
+		{14, "      frz: {bits: 8, use: halt}", "b.yaml:14:27", "expected one of"},
+		{14, "      frz: {bits: 8, use: enable}", "b.yaml:14:7", "no such use"},
+		{14, "      frz: {bits: 8, use: freeze, access: RO}", "b.yaml:14:27", "is read"},
+		{15, "      sts: {bits: 7-8, access: RO}", "b.yaml:15:19", "overlaps 'frz'"},
+		{15, "      sts: {bits: 9, use: freeze}", "b.yaml:15:27", "this use already"},
+		{18, "    fields: {f: {bits: 0-40, use: filter}}", "b.yaml:17:5", "32 bits"},
+		{19, "x:", "b.yaml:19:1", "unknown key"},
+		{21, "    ev: {bits: 0-7}", "b.yaml:20:3", "'use: event'"},
+		{21, "    ev: {bits: 0-7, use: freeze}", "b.yaml:21:5", "no such use"},
+		{22, "overflow: stops", "b.yaml:22:11", "wraps, freezes"},
+		{25, "  c: {title: t, offset: 0x20, control: 0x30, width: 44, role: bytes}",
+		 "b.yaml:25:40", "no role"},
+	};
+
+	(void)state;
+	check_mistakes(cases, COUNT(cases), programmable, COUNT(programmable));
 }
 
 /* Bins without bounds have no meaning. */
@@ -325,10 +416,11 @@ static void test_load(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_good),     cmocka_unit_test(test_bounds),
-		cmocka_unit_test(test_maps),     cmocka_unit_test(test_clocks),
-		cmocka_unit_test(test_mistakes), cmocka_unit_test(test_no_histogram),
-		cmocka_unit_test(test_msr),      cmocka_unit_test(test_load),
+		cmocka_unit_test(test_good),         cmocka_unit_test(test_bounds),
+		cmocka_unit_test(test_maps),         cmocka_unit_test(test_clocks),
+		cmocka_unit_test(test_mistakes),     cmocka_unit_test(test_no_histogram),
+		cmocka_unit_test(test_programmable), cmocka_unit_test(test_programmable_mistakes),
+		cmocka_unit_test(test_msr),          cmocka_unit_test(test_load),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

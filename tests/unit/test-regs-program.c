@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: MIT */
+/* Programming: the cache boxes of Xeon E5 v2 over a model of their MSRs; what was written is put
+ * back. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include <cmocka.h>
+
+#include "block.h"
+
+#define CPUS 4
+#define BOX_CTL 0xd04
+#define CTL 0xd10
+#define FILTER 0xd14
+#define CTR 0xd16
+#define FILTER1 0xd1a
+#define FRZ (1u << 8)
+#define EN (1u << 22)
+#define MASK ((UINT64_C(1) << 44) - 1)
+#define HALF (MASK >> 1)
+
+static uint64_t msr[CPUS][0x1000];
+static unsigned writes;
+static int fail_at; /* the MSR that cannot be read */
+
+ssize_t __real_pread64(int fd, void *into, size_t room, off_t offset);
+ssize_t __wrap_pread64(int fd, void *into, size_t room, off_t offset);
+ssize_t __real_pwrite64(int fd, const void *from, size_t room, off_t offset);
+ssize_t __wrap_pwrite64(int fd, const void *from, size_t room, off_t offset);
+
+/* The CPU whose MSRs a descriptor is; -1: none. */
+static int cpu_of(int fd)
+{
+	char link[64], path[400] = "";
+	int cpu = -1;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	if (readlink(link, path, sizeof(path) - 1) > 0 && strstr(path, "/dev/cpu/"))
+		sscanf(strstr(path, "/dev/cpu/"), "/dev/cpu/%d/msr", &cpu);
+	return cpu;
+}
+
+ssize_t __wrap_pread64(int fd, void *into, size_t room, off_t offset)
+{
+	int cpu = cpu_of(fd);
+
+	if (cpu < 0)
+		return __real_pread64(fd, into, room, offset);
+	assert_int_equal(room, 8);
+	if (offset == fail_at) {
+		errno = EIO;
+		return -1;
+	}
+	memcpy(into, &msr[cpu][offset], 8);
+	return 8;
+}
+
+ssize_t __wrap_pwrite64(int fd, const void *from, size_t room, off_t offset)
+{
+	int cpu = cpu_of(fd);
+
+	if (cpu < 0)
+		return __real_pwrite64(fd, from, room, offset);
+	assert_int_equal(room, 8);
+	writes++;
+	memcpy(&msr[cpu][offset], from, 8);
+	return 8;
+}
+
+/* Every box that is not frozen counts: its counters with an event and enabled go on by `n` times the
+ * event's code. One that overflows freezes its box then and there. */
+static void count(uint64_t n)
+{
+	for (int cpu = 0; cpu < CPUS; cpu++)
+		for (uint64_t step = 0; step < n; step++)
+			for (unsigned box = BOX_CTL; box < BOX_CTL + 15 * 0x20; box += 0x20) {
+				bool overflow = false;
+
+				if (msr[cpu][box] & FRZ)
+					continue;
+				for (unsigned k = 0; k < 4; k++) {
+					uint64_t ctl = msr[cpu][box - BOX_CTL + CTL + k];
+					uint64_t *ctr = &msr[cpu][box - BOX_CTL + CTR + k];
+					uint64_t next = *ctr + (ctl & 0xff);
+
+					if (!(ctl & EN))
+						continue;
+					overflow = overflow || next > MASK;
+					*ctr = next & MASK;
+				}
+				if (overflow)
+					msr[cpu][box] |= FRZ;
+			}
+}
+
+/* Two sockets; MSRs with something in them. */
+static struct block *fresh(void)
+{
+	static const int sockets[] = {0, 0, 1, 1};
+	static struct block b;
+
+	block_make(&b);
+	machine_cpus(&b.tree, sockets, CPUS);
+	machine_cpuinfo(&b.tree, 62, "");
+	for (int cpu = 0; cpu < CPUS; cpu++) {
+		char path[64];
+
+		snprintf(path, sizeof(path), "dev/cpu/%d/msr", cpu);
+		tree_put(&b.tree, path, "");
+		for (size_t i = 0; i < 0x1000; i++)
+			msr[cpu][i] = 0x20000 + 0x100 * i + (size_t)cpu;
+		for (size_t box = 0; box < 15; box++)
+			msr[cpu][BOX_CTL + 0x20 * box] = 0;
+	}
+	writes = 0;
+	fail_at = 0;
+	must(&b, uncore_set_root(b.u, b.tree.dir));
+	must(&b, uncore_set_source(b.u, "regs:intel-ivt-cbo"));
+	return &b;
+}
+
+static void scan(struct block *b, bool program)
+{
+	uncore_monitor_free(b->m);
+	b->m = NULL;
+	must(b, uncore_set_program(b->u, program));
+	must(b, uncore_scan(b->u));
+}
+
+/* What an event counted. A box that stood still for most of a window, because its reader had to wait for
+ * a CPU, says so: that is no fault here. */
+static void assert_counted(const struct block *b, const char *name, double count)
+{
+	const struct uncore_row *row = block_row(b, name);
+
+	if (row->quality != UNCORE_MEASURED &&
+	    !(row->reason && strstr(row->reason, "was counted for")))
+		fail_msg("%s is %s: %s", name, uncore_quality_name(row->quality), row->reason);
+	assert_close(row->value, count);
+}
+
+static void test_terms(void **state)
+{
+	struct uncore_counter c;
+	struct block *b = fresh();
+
+	(void)state;
+	scan(b, true);
+	assert_int_equal(uncore_pmu_count(b->u), 15);
+	must(b, uncore_monitor_new(&b->m, b->u));
+	must(b, uncore_monitor_add_events(
+			b->m, "uncore_cbox_3/ev_sel=0x35,umask=3,edge_det=1,thresh=2,tid_en=1,"
+			      "filter_opc=0x182,filter_state=1,after=7/"));
+	must(b, uncore_monitor_counter(b->m, 0, &c));
+	assert_int_equal(c.config[0], 0x35 | 3 << 8 | 1 << 18 | 2u << 24 | 1 << 19);
+	assert_int_equal(c.config[1], UINT64_C(0x182) << 52 | 1 << 17);
+	assert_int_equal(c.config[2], 7);
+	assert_string_equal(uncore_pmu_family(c.pmu), "intel-cbox");
+	uncore_monitor_free(b->m);
+	b->m = NULL;
+	must(b, uncore_monitor_new(&b->m, b->u));
+	must(b, uncore_monitor_add_events(b->m, "cbox_3/event=0x35,edge=1,thresh=2/"));
+	must(b, uncore_monitor_counter(b->m, 0, &c));
+	assert_int_equal(c.config[0], 0x35 | 1 << 18 | 2u << 24);
+	block_remove(b);
+}
+
+/* Counts on both sockets, over several readings; afterwards every register is as before but for the
+ * counters of nobody. */
+static void test_count_and_restore(void **state)
+{
+	static uint64_t before[CPUS][0x1000];
+	struct block *b = fresh();
+
+	(void)state;
+	scan(b, true);
+	memcpy(before, msr, sizeof(msr));
+	must(b, block_start(b, "uncore_cbox_1/event=0x36,filter_opc=0x182/,"
+			       "uncore_cbox_1/event=0x02/,uncore_cbox_2/event=0x05/"));
+	assert_int_equal(msr[0][FILTER1 + 0x20], 0x182u << 20);
+	assert_int_equal(msr[2][FILTER + 0x20], 0);
+	assert_int_equal(msr[0][CTL + 0x20], 0x36 | EN);
+	assert_int_equal(msr[0][BOX_CTL + 0x20], 3 << 16);
+	for (int i = 1; i <= 3; i++) {
+		count(10);
+		block_read(b);
+		assert_counted(b, "uncore_cbox_1/event=0x36,filter_opc=0x182/", 2 * 10 * 0x36);
+		assert_counted(b, "uncore_cbox_1/event=0x02/", 2 * 10 * 2);
+		assert_counted(b, "uncore_cbox_2/event=0x05/", 2 * 10 * 5);
+	}
+	assert_int_equal(msr[0][BOX_CTL + 0x20] & FRZ, 0);
+	uncore_monitor_free(b->m);
+	b->m = NULL;
+	assert_memory_equal(before, msr, sizeof(msr));
+	block_remove(b);
+}
+
+/* The box stops at N events, all counters of it at one moment, and stays so. */
+static void test_after(void **state)
+{
+	struct block *b = fresh();
+
+	(void)state;
+	scan(b, true);
+	must(b, block_start(b, "uncore_cbox_0/event=1,after=1000/,uncore_cbox_0/event=3/"));
+	count(400);
+	block_read(b);
+	assert_counted(b, "uncore_cbox_0/event=1,after=1000/", 2 * 400);
+	count(5000);
+	block_read(b);
+	assert_counted(b, "uncore_cbox_0/event=1,after=1000/", 2 * 600);
+	count(100);
+	block_read(b);
+	assert_counted(b, "uncore_cbox_0/event=1,after=1000/", 0);
+	block_total(b);
+	assert_counted(b, "uncore_cbox_0/event=1,after=1000/", 2 * 1000);
+	assert_counted(b, "uncore_cbox_0/event=3/", 2 * 3000);
+	block_remove(b);
+}
+
+/* Half-way to its end a counter is set back, so that it never freezes its box; when it did all the
+ * same, there is no value. */
+static void test_overflow(void **state)
+{
+	struct block *b = fresh();
+
+	(void)state;
+	scan(b, true);
+	must(b, block_start(b, "uncore_cbox_0/event=1/"));
+	msr[0][CTR + 3] += HALF + 5;
+	msr[2][CTR + 3] += 5;
+	block_read(b);
+	assert_counted(b, "uncore_cbox_0/event=1/", (double)(HALF + 10));
+	assert_int_equal(msr[0][CTR + 3], 0);
+	count(7);
+	block_read(b);
+	assert_counted(b, "uncore_cbox_0/event=1/", 14);
+	msr[0][CTR + 3] = MASK - 10;
+	block_read(b);
+	msr[0][CTR + 3] = HALF;
+	block_read(b);
+	assert_counted(b, "uncore_cbox_0/event=1/", (double)HALF);
+	msr[0][CTR + 3] = 3;
+	block_read(b);
+	assert_contains(block_row(b, "uncore_cbox_0/event=1/")->reason, "overflowed");
+	block_remove(b);
+}
+
+static void test_refused(void **state)
+{
+	struct block *b = fresh();
+
+	(void)state;
+	scan(b, true);
+	assert_int_equal(block_start(b, "uncore_cbox_0/event=1,edge_det=1/"), -EINVAL);
+	assert_contains(uncore_error(b->u), "add thresh=1");
+	must(b, block_start(b, "uncore_cbox_0/event=1,edge_det=1,thresh=1/"));
+	/* Only two counters know this event, and only one the other. */
+	must(b, block_start(b, "uncore_cbox_0/event=0x36/,uncore_cbox_0/event=0x35/,"
+			       "uncore_cbox_0/event=0x35,umask=1/"));
+	block_read(b);
+	assert_contains(block_row(b, "uncore_cbox_0/event=0x35,umask=1/")->reason, "is free");
+	assert_counted(b, "uncore_cbox_0/event=0x35/", 0);
+	must(b, block_start(b, "uncore_cbox_0/event=0x35,filter_opc=1/,"
+			       "uncore_cbox_0/event=0x35,filter_opc=2/"));
+	block_read(b);
+	assert_contains(block_row(b, "uncore_cbox_0/event=0x35,filter_opc=2/")->reason,
+			"one filter");
+	/* Nothing is written without leave. */
+	scan(b, false);
+	writes = 0;
+	assert_int_equal(block_start(b, "uncore_cbox_0/event=1/"), -EACCES);
+	assert_contains(uncore_error(b->u), "--program");
+	assert_int_equal(writes, 0);
+	/* Nor beside the kernel's driver. */
+	scan(b, true);
+	tree_pmu(&b->tree, "uncore_cbox_2", "type", "20\n");
+	assert_int_equal(block_start(b, "uncore_cbox_0/event=1/"), -EBUSY);
+	assert_contains(uncore_error(b->u), "rmmod intel_uncore");
+	assert_contains(uncore_error(b->u), "without --source");
+	assert_int_equal(writes, 0);
+	block_remove(b);
+}
+
+/* A counter that cannot be read: the box is let go all the same, and put back. */
+static void test_released_on_failure(void **state)
+{
+	static uint64_t before[CPUS][0x1000];
+	struct block *b = fresh();
+
+	(void)state;
+	scan(b, true);
+	memcpy(before, msr, sizeof(msr));
+	must(b, block_start(b, "uncore_cbox_0/event=1/"));
+	fail_at = CTR + 3;
+	block_read(b);
+	block_assert_none(b, "uncore_cbox_0/event=1/", "Input/output error");
+	assert_int_equal(msr[0][BOX_CTL] & FRZ, 0);
+	fail_at = 0;
+	uncore_monitor_free(b->m);
+	b->m = NULL;
+	assert_memory_equal(before, msr, sizeof(msr));
+	/* While it is programmed: what was done until then is undone. */
+	fail_at = CTL + 0x20 + 3;
+	assert_int_equal(block_start(b, "uncore_cbox_0/event=1/,uncore_cbox_1/event=1/"), -EIO);
+	assert_contains(uncore_error(b->u), "cannot be programmed");
+	fail_at = 0;
+	assert_memory_equal(before, msr, sizeof(msr));
+	block_remove(b);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_terms),   cmocka_unit_test(test_count_and_restore),
+		cmocka_unit_test(test_after),   cmocka_unit_test(test_overflow),
+		cmocka_unit_test(test_refused), cmocka_unit_test(test_released_on_failure),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
