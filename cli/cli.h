@@ -80,6 +80,7 @@ int cmd_stat(struct cli *cli, int argc, char **argv);
 int cmd_explain(struct cli *cli, int argc, char **argv);
 int cmd_doctor(struct cli *cli, int argc, char **argv);
 int cmd_latency(struct cli *cli, int argc, char **argv);
+int cmd_demo_block(struct cli *cli, int argc, char **argv);
 
 /* Presets are commands, too: argv[0] ends in the name of one. */
 struct preset {

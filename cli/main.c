@@ -17,6 +17,7 @@ static const struct command commands[] = {
 	{"topo", "Show sockets, memory, PCIe and links, and which PMUs count them", cmd_topo},
 	{"explain", "Show how a metric is made", cmd_explain},
 	{"doctor", "Say what is here, what is missing, and what mends it", cmd_doctor},
+	{"demo-block", "Move a register block in a file, to try the source regs", cmd_demo_block},
 };
 
 #define COMMAND_COUNT (sizeof(commands) / sizeof(commands[0]))
@@ -59,9 +60,9 @@ static char *help_filter(int key, const char *text, void *input)
 		return NULL;
 	fputs("Commands (each has its own --help):\n", f);
 	for (size_t i = 0; i < COMMAND_COUNT; i++)
-		fprintf(f, "  %-8s  %s\n", commands[i].name, commands[i].doc);
+		fprintf(f, "  %-10s  %s\n", commands[i].name, commands[i].doc);
 	for (size_t i = 0; i < cli_preset_count; i++)
-		fprintf(f, "  %-8s  %s\n", cli_presets[i].name, cli_presets[i].title);
+		fprintf(f, "  %-10s  %s\n", cli_presets[i].name, cli_presets[i].title);
 	fputs("\nExit status: 0 done, 1 failed, 2 wrong usage, 3 not possible on this machine, "
 	      "4 no permission.\n",
 	      f);

@@ -1,0 +1,75 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# A block that moves, read through the command.
+# shellcheck disable=SC2154 # set by run
+
+load helpers
+
+setup() {
+	DEMO=$BATS_TEST_TMPDIR/demo
+	PIDS=()
+}
+
+teardown() {
+	for pid in "${PIDS[@]}"; do kill "$pid" 2>/dev/null || true; done
+}
+
+demo() {
+	"$UNCORE" demo-block "$DEMO" "$@" >"$BATS_TEST_TMPDIR/out" 3>&- &
+	PIDS+=($!)
+	for _ in $(seq 500); do
+		[ -s "$BATS_TEST_TMPDIR/out" ] && return 0
+		sleep 0.02
+	done
+	return 1
+}
+
+@test "free-running: ratios and rates of the block's own time" {
+	demo
+	expect 0 "$UNCORE" --source "regs:$DEMO/block.yaml" stat -j --timeout 500ms
+	jq -se 'map({key: .name, value: .value}) | from_entries |
+		(."demo.utilization" - 0.72 | fabs) < 1e-3 and
+		(."demo.bandwidth" / 96e9 - 1 | fabs) < 1e-3 and
+		(."demo.latency.cycles" - 17.3017 | fabs) < 0.01' <<<"$output"
+}
+
+@test "freeze needs --program, and is over when counting ends, also by SIGTERM" {
+	local reader
+
+	demo --window freeze
+	expect 0 "$UNCORE" --source "regs:$DEMO/block.yaml" stat -v --timeout 100ms
+	says 'not frozen, but read one after another'
+	"$UNCORE" --source "regs:$DEMO/block.yaml" --program stat -j -I 10ms \
+		-M demo.cycles >"$BATS_TEST_TMPDIR/rows" 3>&- &
+	reader=$!
+	for _ in $(seq 500); do
+		[ -s "$BATS_TEST_TMPDIR/rows" ] && break
+		sleep 0.02
+	done
+	[ -s "$BATS_TEST_TMPDIR/rows" ]
+	kill -TERM "$reader"
+	wait "$reader"
+	[ "$(od -An -tu4 -j256 -N4 "$DEMO/map" | tr -d ' ')" -ne 1 ]
+	[ "$(od -An -tu4 -j256 -N4 "$DEMO/map" | tr -d ' ')" -ne 3 ]
+}
+
+@test "read-to-clear: the intervals add up to the total" {
+	demo --window read-to-clear
+	expect 0 "$UNCORE" --source "regs:$DEMO/block.yaml" stat -j -I 20ms --interval-count 5 \
+		--summary -e demo_0/byte_cnt/
+	jq -se '(map(select(.total | not) | .count) | add) == (.[] | select(.total) | .count)' \
+		<<<"$output"
+}
+
+@test "it says what it made, and its mistakes are usage" {
+	demo --timeout 100ms
+	wait "${PIDS[0]}"
+	[ "$(jq -c 'select(.kind == "made") | .event' <(tail -n +2 "$BATS_TEST_TMPDIR/out") |
+		wc -l)" -eq 9 ]
+	refuses 2 "$UNCORE" demo-block
+	says 'which directory'
+	refuses 2 "$UNCORE" demo-block --width 65 "$DEMO"
+	refuses 2 "$UNCORE" demo-block --window snapshot "$DEMO"
+	refuses 2 "$UNCORE" demo-block --halves --width 32 "$DEMO"
+	refuses 1 "$UNCORE" demo-block /proc/nowhere
+}
