@@ -32,7 +32,7 @@ test-vm: ## tests against the kernel's own drivers, in virtual machines: build-v
 	@tests/vm/test
 
 bench: setup-bench all ## measures against perf and bare system calls: build/bench.json
-	@ninja -C build bench-read
+	@ninja -C build bench-read bench-regs
 	@bench/run build
 
 lint: setup-lint build-dev/build.ninja ## format, clang-tidy, cppcheck, shellcheck, codespell, layers, licence lines
