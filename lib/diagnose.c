@@ -347,7 +347,7 @@ int uncore_diagnose(struct uncore *u)
 			r = find_family(u, f);
 			continue;
 		}
-		x = expected(u, f);
+		x = u->regs ? NULL : expected(u, f); /* then only the block was looked for */
 		if (!x)
 			continue;
 		missing++;
@@ -356,7 +356,7 @@ int uncore_diagnose(struct uncore *u)
 	for (size_t i = 0; r == 0 && i < u->pmus.count; i++)
 		if (u->pmus.items[i].broken && !u->pmus.items[i].family)
 			r = find_broken(u, &u->pmus.items[i]);
-	if (r == 0)
+	if (r == 0 && !u->regs)
 		r = find_memory(u);
 	if (r == 0 && strangers)
 		r = find_strangers(u, strangers);

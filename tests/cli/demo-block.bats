@@ -73,3 +73,8 @@ demo() {
 	refuses 2 "$UNCORE" demo-block --halves --width 32 "$DEMO"
 	refuses 1 "$UNCORE" demo-block /proc/nowhere
 }
+
+@test "doctor looks for nothing but the block" {
+	expect 0 "$UNCORE" --root "$MACHINES/intel-ivt-1socket" --source regs:intel-ivt-cbo doctor
+	[ "$output" = "ok       intel-cbox: Intel cache boxes: 15 PMUs, 4 metrics" ] || fail "$output"
+}
