@@ -39,9 +39,9 @@ static void grow(struct counter *c, uint64_t by)
 	}
 }
 
-void box_advance(struct box *box)
+static void advance_to(struct box *box, uint64_t now)
 {
-	uint64_t now = traffic_now(), ticks = now - box->tick;
+	uint64_t ticks = now - box->tick;
 
 	box->tick = now;
 	if (box->frozen)
@@ -52,6 +52,60 @@ void box_advance(struct box *box)
 		if (c->on)
 			grow(c, c->weight * ticks);
 	}
+}
+
+/* The tick in which a counter of the box first overflows. */
+static uint64_t overflows_at(const struct box *box)
+{
+	uint64_t first = UINT64_MAX;
+
+	for (unsigned i = 0; i < box->n && !box->frozen; i++) {
+		const struct counter *c = &box->ctr[i];
+		uint64_t at;
+
+		if (!c->on || !c->weight)
+			continue;
+		at = box->tick + (mask(c->width) - c->value) / c->weight + 1;
+		if (at < first)
+			first = at;
+	}
+	return first;
+}
+
+/* No box passes the tick in which one of those that freeze together overflows. */
+static void freeze_together(unsigned together, uint64_t now)
+{
+	uint64_t first = UINT64_MAX;
+
+	for (unsigned b = 0; b < n_boxes; b++) {
+		uint64_t at = boxes[b]->together == together ? overflows_at(boxes[b]) : UINT64_MAX;
+
+		if (at < first)
+			first = at;
+	}
+	for (unsigned b = 0; first <= now && b < n_boxes; b++) {
+		if (boxes[b]->together != together)
+			continue;
+		advance_to(boxes[b], first);
+		boxes[b]->frozen = true;
+	}
+}
+
+void box_advance(struct box *box)
+{
+	uint64_t now = traffic_now();
+
+	if (box->together)
+		freeze_together(box->together, now);
+	advance_to(box, now);
+}
+
+void box_freeze_together(struct box *box, unsigned together)
+{
+	if (together)
+		freeze_together(together, traffic_now());
+	box_advance(box);
+	box->together = together;
 }
 
 void boxes_preset(uint64_t below)

@@ -9,6 +9,7 @@
 #define CTL_ENABLE (1u << 22)
 #define CTL_INV (1u << 23)
 #define CTL_THRESH_SHIFT 24
+#define BOX_CTL_FRZ_EN (1u << 16)
 
 /* E5 v2 manual, table 2-13: freeze and both resets are write-only. */
 const struct intel_box_bits intel_bits_snbep = {.freeze = 1u << 8,
@@ -98,6 +99,8 @@ void intel_write_box_ctl(struct intel_box *b, uint64_t value)
 	box_advance(&b->box);
 	b->box.frozen = value & bits->freeze;
 	b->box_ctl = value & bits->kept;
+	if (b->type->tells_overflow)
+		box_freeze_together(&b->box, value & BOX_CTL_FRZ_EN ? 1 + b->socket : 0);
 	if (value & bits->reset_ctrs)
 		for (unsigned i = 0; i < b->box.n; i++)
 			b->box.ctr[i].value = 0;

@@ -39,6 +39,11 @@ struct intel_type {
 	uint32_t free_code;
 	unsigned thresh_bits; /* of CTL, from bit 24; 0: 8 */
 	const struct intel_box_bits *bits;
+	/*
+	 * A counter that overflows tells the UBox, and that freezes all such boxes of the socket, if bit
+	 * 16 of their BOX_CTL is set.
+	 */
+	bool tells_overflow;
 	/* What selects, beside the event: `filter` is FILTER1 << 32 | FILTER. */
 	uint64_t (*select)(uint64_t ctl, uint64_t filter);
 	uint64_t event_mask; /* bits of CTL that are the event code, lowest at bit 0 */

@@ -6,6 +6,15 @@
 #include "intel.h"
 
 /*
+ * Overflow of a Cbo (sections 2.1.1 and 2.3.3.2, table 2-13): the counter wraps, the UBox is told, and
+ * freezes all boxes of the socket; here at once. The text speaks of a bit in the counter's control
+ * register that lets it tell, the table has none. Box control bits 17:16 must be 1; in the manual of the
+ * E5 bit 16 is the one that lets a box obey the freeze. So a box whose bit 16 is set tells and obeys, and
+ * one whose bit is not, as the driver of Linux leaves it, wraps and goes on. Writing the box's control
+ * register without frz lets it go.
+ */
+
+/*
  * A field of the Cbo's filter counts with the events that look at it, whatever else the register
  * still holds: tid with tid_en; link with 0x31 and umask bit 4; state with 0x34; nid with 0x34 to
  * 0x37 and umask bit 6; opcode, c6, nc and isoc with 0x35, 0x36 and umask bit 0.
@@ -54,6 +63,7 @@ static const struct intel_type types[] = {
 	 .ctr = 0xd16,
 	 .filter1 = 0xd1a,
 	 .bits = &intel_bits_snbep,
+	 .tells_overflow = true,
 	 .select = cbox_select,
 	 .event_mask = 0xff},
 	{.name = "ubox",

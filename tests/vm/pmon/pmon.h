@@ -40,6 +40,8 @@ struct box {
 	unsigned n;
 	bool frozen;
 	uint64_t tick; /* the counters are right as of this tick */
+	/* When a counter of one of them overflows, all boxes with this number freeze; 0: none does. */
+	unsigned together;
 	struct counter ctr[BOX_COUNTERS];
 };
 
@@ -48,6 +50,9 @@ void box_init(struct box *box, unsigned n, unsigned width);
 
 /* Brings the counters up to the present tick. To be called before anything in `box` changes. */
 void box_advance(struct box *box);
+
+/* From now on the box freezes together with others, see struct box. */
+void box_freeze_together(struct box *box, unsigned together);
 
 /* Every counter of every box to 2^width - `below`, as if it were about to wrap. */
 void boxes_preset(uint64_t below);
