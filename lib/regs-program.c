@@ -147,9 +147,10 @@ int unc_regs_prepare(struct unc_regs_program *p, const struct unc_regs_counter *
 	uint64_t after = config->word[UNC_REGS_AFTER_WORD];
 	int err = 0;
 
-	/* Filters come before what looks at them. Without one the register stays as it is. */
-	for (size_t i = 0; err == 0 && filter && i < r->control_count; i++)
-		if (r->controls[i].filter >= 0)
+	/* Filters come before what looks at them. Without one nothing that somebody left there may
+	 * choose what is counted, but the filter of another counter stays. */
+	for (size_t i = 0; err == 0 && i < r->control_count; i++)
+		if (r->controls[i].filter >= 0 && (filter || !is_saved(p, r->controls[i].offset)))
 			err = unc_regs_write(p, r->controls[i].offset,
 					     (uint32_t)(filter >> (32 * r->controls[i].filter)) |
 						     r->controls[i].ones);

@@ -198,6 +198,28 @@ static void test_count_and_restore(void **state)
 	block_remove(b);
 }
 
+/* What somebody left in the filters of a box chooses nothing; what another counter wants stays. */
+static void test_filters_of_nobody(void **state)
+{
+	struct block *b = fresh();
+	uint64_t left[] = {msr[2][FILTER + 0x20], msr[2][FILTER1 + 0x20]};
+
+	(void)state;
+	scan(b, true);
+	assert_true(left[0] && left[1]);
+	must(b, block_start(b, "uncore_cbox_1/event=0x35,umask=1/"));
+	assert_int_equal(msr[2][FILTER + 0x20], 0);
+	assert_int_equal(msr[2][FILTER1 + 0x20], 0);
+	must(b, block_start(b, "uncore_cbox_1/event=3/,uncore_cbox_1/event=0x35,filter_opc=0x182/,"
+			       "uncore_cbox_1/event=5/"));
+	assert_int_equal(msr[2][FILTER1 + 0x20], 0x182u << 20);
+	uncore_monitor_free(b->m);
+	b->m = NULL;
+	assert_int_equal(msr[2][FILTER + 0x20], left[0]);
+	assert_int_equal(msr[2][FILTER1 + 0x20], left[1]);
+	block_remove(b);
+}
+
 /* The box stops at N events, all counters of it at one moment, and stays so. */
 static void test_after(void **state)
 {
@@ -315,9 +337,13 @@ static void test_released_on_failure(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_terms),   cmocka_unit_test(test_count_and_restore),
-		cmocka_unit_test(test_after),   cmocka_unit_test(test_overflow),
-		cmocka_unit_test(test_refused), cmocka_unit_test(test_released_on_failure),
+		cmocka_unit_test(test_terms),
+		cmocka_unit_test(test_count_and_restore),
+		cmocka_unit_test(test_filters_of_nobody),
+		cmocka_unit_test(test_after),
+		cmocka_unit_test(test_overflow),
+		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_released_on_failure),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
