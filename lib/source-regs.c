@@ -372,6 +372,7 @@ static int program_box(struct regs_source *s, struct box *b)
 {
 	int err = unc_regs_freeze(&b->program, true);
 
+	b->stopped = true;
 	for (size_t i = b->first; err == 0 && i < b->end; i++)
 		if (s->counters[i].what && s->counters[i].what->programmable)
 			err = unc_regs_prepare(&b->program, s->counters[i].what, &s->plan[i].config,

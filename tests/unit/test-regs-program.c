@@ -243,6 +243,24 @@ static void test_after(void **state)
 	block_remove(b);
 }
 
+/* What happens before the start is not among the N events. */
+static void test_frozen_until_start(void **state)
+{
+	struct block *b = fresh();
+
+	(void)state;
+	scan(b, true);
+	must(b, uncore_monitor_new(&b->m, b->u));
+	must(b, uncore_monitor_add_events(b->m, "uncore_cbox_0/event=1,after=120/"));
+	must(b, uncore_monitor_open(b->m));
+	count(100);
+	must(b, uncore_monitor_start(b->m));
+	count(500);
+	block_read(b);
+	assert_counted(b, "uncore_cbox_0/event=1,after=120/", 2 * 120);
+	block_remove(b);
+}
+
 /* Half-way to its end a counter is set back, so that it never freezes its box; when it did all the
  * same, there is no value. */
 static void test_overflow(void **state)
@@ -341,6 +359,7 @@ int main(void)
 		cmocka_unit_test(test_count_and_restore),
 		cmocka_unit_test(test_filters_of_nobody),
 		cmocka_unit_test(test_after),
+		cmocka_unit_test(test_frozen_until_start),
 		cmocka_unit_test(test_overflow),
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_released_on_failure),
