@@ -184,7 +184,7 @@ int unc_regs_parse_controls(const struct unc_regs_parser *p)
 {
 	const struct unc_yaml *root = p->file->root, *map = unc_yaml_get(root, "control");
 	const struct unc_yaml *select = unc_yaml_get(root, "counter_control");
-	static const char *const effects[] = {"wraps", "freezes", NULL};
+	static const char *const effects[] = {"wraps", "freezes", "freezes-all", NULL};
 	unsigned effect = 0;
 
 	if (map && unc_yaml_expect(p->file, map, UNC_YAML_MAP, p->e) < 0)
@@ -200,6 +200,7 @@ int unc_regs_parse_controls(const struct unc_regs_parser *p)
 	if (unc_regs_word(p, root, "overflow", effects, &effect) < 0 || number_filters(p) < 0 ||
 	    parse_only(p, unc_yaml_get(root, "only")) < 0)
 		return -EBADMSG;
-	p->r->overflow_freezes = effect;
+	p->r->overflow_freezes = effect >= 1;
+	p->r->overflow_freezes_all = effect == 2;
 	return parse_kernel(p, unc_yaml_get(root, "kernel"));
 }

@@ -149,6 +149,7 @@ struct unc_regs {
 	struct unc_regs_only only[UNC_REGS_ONLY];
 	size_t only_count;
 	bool overflow_freezes;                  /* a counter that overflows freezes its instance */
+	bool overflow_freezes_all;              /* and the others of the device, or of the socket */
 	const char *kernel_pmu, *kernel_module; /* the driver of the same box; or NULL */
 	bool has_histogram;
 	struct unc_histogram histogram;

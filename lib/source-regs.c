@@ -42,7 +42,8 @@ struct regs_source {
 	struct unc_source base;
 	const struct unc_regs *regs;
 	const struct unc_root *root;
-	bool write; /* control registers may be written */
+	bool write;    /* control registers may be written */
+	bool together; /* boxes of a device are let go together: one may have to stop all of them */
 	struct unc_counter *plan;
 	struct reg *counters;
 	size_t count;
@@ -198,6 +199,32 @@ static void take_counter(struct regs_source *s, struct box *b, size_t i)
 	r->raw = reg->what->programmable || s->regs->window == UNC_WINDOW_CLEAR ? reg->total : raw;
 }
 
+static bool same_device(const struct regs_source *s, const struct box *a, const struct box *b)
+{
+	size_t unit = s->plan[a->first].pmu->unit, other = s->plan[b->first].pmu->unit;
+
+	return a->cpu == b->cpu && unit / s->regs->instances == other / s->regs->instances;
+}
+
+/* When one may have stopped all of a device, all of them have been read before any is let go. */
+static void let_go(struct regs_source *s, struct box *b)
+{
+	struct box *first = b;
+	bool stopped = b->stopped;
+
+	if (s->together && b + 1 < s->boxes + s->box_count && same_device(s, b, b + 1))
+		return;
+	while (s->together && first > s->boxes && same_device(s, first - 1, b)) {
+		first--;
+		stopped = stopped || first->stopped;
+	}
+	for (; first <= b; first++) {
+		first->stopped = stopped;
+		if (first->freezes && !stopped)
+			unc_regs_freeze(&first->program, false);
+	}
+}
+
 /* All counters of the box, at one moment when it can be frozen. What happens between two looks at the
  * clock happens in the middle, give or take half. */
 static void take_counters(struct regs_source *s, struct box *b, uint64_t *at, uint64_t *uncertain)
@@ -212,8 +239,7 @@ static void take_counters(struct regs_source *s, struct box *b, uint64_t *at, ui
 		else
 			take_counter(s, b, i);
 	end = now_ns();
-	if (b->freezes && !b->stopped)
-		unc_regs_freeze(&b->program, false);
+	let_go(s, b);
 	if (!b->freezes)
 		after = end;
 	*at = before + (after - before) / 2;
@@ -438,6 +464,8 @@ static int open_boxes(struct regs_source *s, struct unc_error *e)
 			s->box_count++;
 		}
 		s->boxes[s->box_count - 1].end = i + 1;
+		if (s->regs->overflow_freezes_all && s->plan[i].config.word[UNC_REGS_AFTER_WORD])
+			s->together = true;
 	}
 	for (size_t k = 0; r == 0 && k < s->box_count; k++) {
 		r = open_box(s, &s->boxes[k], e);

@@ -322,7 +322,8 @@ static void test_programmable(void **state)
 	assert_int_equal(in->filter, 0);
 	assert_int_equal(r->select.fields[0].bits, 0x2000ff);
 	assert_int_equal(r->only[0].counters, 3);
-	assert_true(r->overflow_freezes && r->counters[3].programmable);
+	assert_true(r->overflow_freezes && !r->overflow_freezes_all);
+	assert_true(r->counters[3].programmable);
 	assert_int_equal(r->counters[3].control, 0x33);
 	assert_string_equal(r->kernel_module, "box");
 	unc_regs_free(r);
@@ -345,7 +346,7 @@ static void test_programmable_mistakes(void **state)
 		{19, "x:", "b.yaml:19:1", "unknown key"},
 		{21, "    ev: {bits: 0-7}", "b.yaml:20:3", "'use: event'"},
 		{21, "    ev: {bits: 0-7, use: freeze}", "b.yaml:21:5", "no such use"},
-		{22, "overflow: stops", "b.yaml:22:11", "wraps, freezes"},
+		{22, "overflow: stops", "b.yaml:22:11", "wraps, freezes, freezes-all"},
 		{25, "  c: {title: t, offset: 0x20, control: 0x30, width: 44, role: bytes}",
 		 "b.yaml:25:40", "no role"},
 	};

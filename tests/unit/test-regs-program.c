@@ -70,30 +70,38 @@ ssize_t __wrap_pwrite64(int fd, const void *from, size_t room, off_t offset)
 	return 8;
 }
 
-/* Every box that is not frozen counts: its counters with an event and enabled go on by `n` times the
- * event's code. One that overflows freezes its box then and there. */
+/* One step of a box: its counters with an event and enabled go on by the event's code. Whether one of
+ * them overflowed. */
+static bool step_box(int cpu, unsigned box)
+{
+	bool overflow = false;
+
+	for (unsigned k = 0; k < 4 && !(msr[cpu][box] & FRZ); k++) {
+		uint64_t ctl = msr[cpu][box - BOX_CTL + CTL + k];
+		uint64_t *ctr = &msr[cpu][box - BOX_CTL + CTR + k];
+		uint64_t next = *ctr + (ctl & 0xff);
+
+		if (!(ctl & EN))
+			continue;
+		overflow = overflow || next > MASK;
+		*ctr = next & MASK;
+	}
+	return overflow;
+}
+
+/* `n` steps of every box that is not frozen. An overflow freezes all those of its socket that obey. */
 static void count(uint64_t n)
 {
 	for (int cpu = 0; cpu < CPUS; cpu++)
-		for (uint64_t step = 0; step < n; step++)
-			for (unsigned box = BOX_CTL; box < BOX_CTL + 15 * 0x20; box += 0x20) {
-				bool overflow = false;
+		for (uint64_t step = 0; step < n; step++) {
+			bool overflow = false;
 
-				if (msr[cpu][box] & FRZ)
-					continue;
-				for (unsigned k = 0; k < 4; k++) {
-					uint64_t ctl = msr[cpu][box - BOX_CTL + CTL + k];
-					uint64_t *ctr = &msr[cpu][box - BOX_CTL + CTR + k];
-					uint64_t next = *ctr + (ctl & 0xff);
-
-					if (!(ctl & EN))
-						continue;
-					overflow = overflow || next > MASK;
-					*ctr = next & MASK;
-				}
-				if (overflow)
+			for (unsigned box = BOX_CTL; box < BOX_CTL + 15 * 0x20; box += 0x20)
+				overflow |= step_box(cpu, box);
+			for (unsigned box = BOX_CTL; box < BOX_CTL + 15 * 0x20; box += 0x20)
+				if (overflow && msr[cpu][box] & 3u << 16)
 					msr[cpu][box] |= FRZ;
-			}
+		}
 }
 
 /* Two sockets; MSRs with something in them. */
@@ -243,6 +251,32 @@ static void test_after(void **state)
 	block_remove(b);
 }
 
+/* So do the other boxes of the socket, whether they are read before it or after it. */
+static void test_after_all(void **state)
+{
+	static const char events[] = "uncore_cbox_2/event=1,after=1000/,uncore_cbox_0/event=3/,"
+				     "uncore_cbox_5/event=7/";
+	static const uint64_t steps[] = {400, 600, 0};
+	struct block *b = fresh();
+
+	(void)state;
+	scan(b, true);
+	must(b, block_start(b, events));
+	for (size_t i = 0; i < 3; i++) {
+		count(i ? 5000 : 400);
+		block_read(b);
+		assert_counted(b, "uncore_cbox_0/event=3/", 2 * 3 * (double)steps[i]);
+		assert_counted(b, "uncore_cbox_5/event=7/", 2 * 7 * (double)steps[i]);
+	}
+	/* Without such an event they go on by themselves. */
+	must(b, block_start(b, "uncore_cbox_0/event=3/,uncore_cbox_5/event=7/"));
+	count(5);
+	block_read(b);
+	assert_counted(b, "uncore_cbox_5/event=7/", 2 * 7 * 5);
+	assert_int_equal(msr[0][BOX_CTL] & FRZ, 0);
+	block_remove(b);
+}
+
 /* What happens before the start is not among the N events. */
 static void test_frozen_until_start(void **state)
 {
@@ -359,6 +393,7 @@ int main(void)
 		cmocka_unit_test(test_count_and_restore),
 		cmocka_unit_test(test_filters_of_nobody),
 		cmocka_unit_test(test_after),
+		cmocka_unit_test(test_after_all),
 		cmocka_unit_test(test_frozen_until_start),
 		cmocka_unit_test(test_overflow),
 		cmocka_unit_test(test_refused),
