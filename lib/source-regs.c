@@ -294,32 +294,50 @@ static int refuse(struct unc_counter *c, int err, const char *why, struct unc_er
 	return c->why ? 0 : unc_nomem(e);
 }
 
-/* A programmable counter that may count the event and is not taken. */
-static const struct unc_regs_counter *find_free(const struct regs_source *s, const struct box *b,
-						uint64_t select)
+/* Which of the programmable counters may count the event: a bit for each of the first 64. */
+static uint64_t allowed_for(const struct unc_regs *r, uint64_t select)
 {
-	const struct unc_regs *r = s->regs;
 	const struct unc_regs_field *event = unc_regs_field(&r->select, UNC_USE_EVENT);
-	uint64_t allowed = UINT64_MAX, number = 0, code;
+	uint64_t code;
 
 	if (!event)
-		return NULL;
+		return 0;
 	code = (select & event->bits) >> __builtin_ctzll(event->bits);
 	for (size_t i = 0; i < r->only_count; i++)
 		if (r->only[i].event == code)
-			allowed = r->only[i].counters;
-	/* From the end: what may be counted by few counters finds them at the beginning. */
-	for (size_t i = 0; i < r->count; i++)
-		number += r->counters[i].programmable;
-	for (size_t i = r->count; i-- > 0;) {
-		bool taken = !r->counters[i].programmable || !(allowed >> --number & 1);
+			return r->only[i].counters;
+	return UINT64_MAX;
+}
 
-		for (size_t k = b->first; k < b->end; k++)
-			taken = taken || s->counters[k].what == &r->counters[i];
-		if (!taken)
-			return &r->counters[i];
+/* Finds a counter for the event `i` of the plan. Nothing is programmed yet: one that is taken may be
+ * given up by an event that has another to go to. `tried`: a mark for each counter of the block. */
+static bool find_place(struct regs_source *s, const struct box *b, size_t i, bool *tried)
+{
+	const struct unc_regs *r = s->regs;
+	uint64_t allowed = allowed_for(r, s->plan[i].config.word[UNC_REGS_SELECT_WORD]);
+	size_t number = 0;
+
+	for (size_t k = 0; k < r->count; k++)
+		number += r->counters[k].programmable;
+	/* From the end: what few counters can count is counted by the first, mostly. */
+	for (size_t k = r->count; k-- > 0;) {
+		const struct unc_regs_counter *c = &r->counters[k];
+		size_t owner = b->first;
+
+		if (!c->programmable)
+			continue;
+		number--;
+		if (tried[k] || (number < 64 ? !(allowed >> number & 1) : allowed != UINT64_MAX))
+			continue;
+		tried[k] = true;
+		while (owner < b->end && s->counters[owner].what != c)
+			owner++;
+		if (owner < b->end && !find_place(s, b, owner, tried))
+			continue;
+		s->counters[i].what = c;
+		return true;
 	}
-	return NULL;
+	return false;
 }
 
 /* All counters of an instance share its filters. */
@@ -337,9 +355,11 @@ static const struct unc_counter *other_filter(const struct regs_source *s, const
 	return NULL;
 }
 
-static int choose_counter(struct regs_source *s, const struct box *b, const struct unc_counter *c,
+static int choose_counter(struct regs_source *s, const struct box *b, size_t i,
 			  const struct unc_regs_counter **out, struct unc_error *e)
 {
+	const struct unc_counter *c = &s->plan[i];
+	bool tried[UNC_REGS_COUNTERS] = {false};
 	const struct unc_counter *other = other_filter(s, b, c);
 	int err = unc_regs_check_select(s->regs, c, e);
 
@@ -355,12 +375,13 @@ static int choose_counter(struct regs_source *s, const struct box *b, const stru
 				"%s/%s/: the %s has one filter for all its counters, and %s has "
 				"another",
 				c->pmu->name, c->event, s->regs->instance, other->event);
-	*out = find_free(s, b, c->config.word[UNC_REGS_SELECT_WORD]);
-	return *out ? 0
-		    : unc_fail(e, EINVAL,
-			       "%s/%s/: no counter of the %s that can count it is free, and "
-			       "registers are not time-shared: count less at once",
-			       c->pmu->name, c->event, s->regs->instance);
+	if (!find_place(s, b, i, tried))
+		return unc_fail(e, EINVAL,
+				"%s/%s/: no counter of the %s that can count it is free, and "
+				"registers are not time-shared: count less at once",
+				c->pmu->name, c->event, s->regs->instance);
+	*out = s->counters[i].what;
+	return 0;
 }
 
 static int open_counter(struct regs_source *s, struct box *b, size_t i, struct unc_error *e)
@@ -376,7 +397,7 @@ static int open_counter(struct regs_source *s, struct box *b, size_t i, struct u
 			       "%s/%s/: a register counts whatever it counts, and has no modifiers",
 			       c->pmu->name, c->event);
 	else if (!number && s->regs->select.at)
-		err = choose_counter(s, b, c, &what, &why);
+		err = choose_counter(s, b, i, &what, &why);
 	else if (!number || number > s->regs->count || s->regs->counters[number - 1].programmable)
 		err = unc_fail(&why, EINVAL,
 			       "%s/%s/: %s has no such counter; its events name those that there "

@@ -206,6 +206,29 @@ static void test_count_and_restore(void **state)
 	block_remove(b);
 }
 
+/* An event gets a counter that can count it, also when another has to go elsewhere for that. */
+static void test_places(void **state)
+{
+	struct block *b = fresh();
+
+	(void)state;
+	scan(b, true);
+	must(b, block_start(b, "uncore_cbox_0/event=3/,uncore_cbox_0/event=0x35/,"
+			       "uncore_cbox_0/event=0x36/,uncore_cbox_0/event=0x1b/"));
+	assert_int_equal(msr[0][CTL] & 0xff, 0x36);
+	assert_int_equal(msr[0][CTL + 1] & 0xff, 0x35);
+	assert_true((msr[0][CTL + 2] & 0xff) == 0x1b || (msr[0][CTL + 3] & 0xff) == 0x1b);
+	must(b, block_start(b, "uncore_cbox_0/event=3/,uncore_cbox_0/event=4/,"
+			       "uncore_cbox_0/event=0x1b/,uncore_cbox_0/event=0x1c/"));
+	count(10);
+	block_read(b);
+	assert_counted(b, "uncore_cbox_0/event=3/", 2 * 10 * 3);
+	assert_counted(b, "uncore_cbox_0/event=4/", 2 * 10 * 4);
+	assert_counted(b, "uncore_cbox_0/event=0x1b/", 2 * 10 * 0x1b);
+	assert_counted(b, "uncore_cbox_0/event=0x1c/", 2 * 10 * 0x1c);
+	block_remove(b);
+}
+
 /* What somebody left in the filters of a box chooses nothing; what another counter wants stays. */
 static void test_filters_of_nobody(void **state)
 {
@@ -303,23 +326,23 @@ static void test_overflow(void **state)
 
 	(void)state;
 	scan(b, true);
-	must(b, block_start(b, "uncore_cbox_0/event=1/"));
+	must(b, block_start(b, "uncore_cbox_0/event=3/"));
 	msr[0][CTR + 3] += HALF + 5;
 	msr[2][CTR + 3] += 5;
 	block_read(b);
-	assert_counted(b, "uncore_cbox_0/event=1/", (double)(HALF + 10));
+	assert_counted(b, "uncore_cbox_0/event=3/", (double)(HALF + 10));
 	assert_int_equal(msr[0][CTR + 3], 0);
 	count(7);
 	block_read(b);
-	assert_counted(b, "uncore_cbox_0/event=1/", 14);
+	assert_counted(b, "uncore_cbox_0/event=3/", 2 * 7 * 3);
 	msr[0][CTR + 3] = MASK - 10;
 	block_read(b);
 	msr[0][CTR + 3] = HALF;
 	block_read(b);
-	assert_counted(b, "uncore_cbox_0/event=1/", (double)HALF);
+	assert_counted(b, "uncore_cbox_0/event=3/", (double)HALF);
 	msr[0][CTR + 3] = 3;
 	block_read(b);
-	assert_contains(block_row(b, "uncore_cbox_0/event=1/")->reason, "overflowed");
+	assert_contains(block_row(b, "uncore_cbox_0/event=3/")->reason, "overflowed");
 	block_remove(b);
 }
 
@@ -368,10 +391,10 @@ static void test_released_on_failure(void **state)
 	(void)state;
 	scan(b, true);
 	memcpy(before, msr, sizeof(msr));
-	must(b, block_start(b, "uncore_cbox_0/event=1/"));
+	must(b, block_start(b, "uncore_cbox_0/event=3/"));
 	fail_at = CTR + 3;
 	block_read(b);
-	block_assert_none(b, "uncore_cbox_0/event=1/", "Input/output error");
+	block_assert_none(b, "uncore_cbox_0/event=3/", "Input/output error");
 	assert_int_equal(msr[0][BOX_CTL] & FRZ, 0);
 	fail_at = 0;
 	uncore_monitor_free(b->m);
@@ -379,7 +402,7 @@ static void test_released_on_failure(void **state)
 	assert_memory_equal(before, msr, sizeof(msr));
 	/* While it is programmed: what was done until then is undone. */
 	fail_at = CTL + 0x20 + 3;
-	assert_int_equal(block_start(b, "uncore_cbox_0/event=1/,uncore_cbox_1/event=1/"), -EIO);
+	assert_int_equal(block_start(b, "uncore_cbox_0/event=3/,uncore_cbox_1/event=3/"), -EIO);
 	assert_contains(uncore_error(b->u), "cannot be programmed");
 	fail_at = 0;
 	assert_memory_equal(before, msr, sizeof(msr));
@@ -391,6 +414,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_terms),
 		cmocka_unit_test(test_count_and_restore),
+		cmocka_unit_test(test_places),
 		cmocka_unit_test(test_filters_of_nobody),
 		cmocka_unit_test(test_after),
 		cmocka_unit_test(test_after_all),
