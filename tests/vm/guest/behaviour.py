@@ -77,6 +77,27 @@ def rotate_slowly(names):
         (rig.DEVICES / name / "perf_event_mux_interval_ms").write_text("20", encoding="ascii")
 
 
+DRIVERS = pathlib.Path("/rig/drivers")
+
+
+def busybox(*argv):
+    """A command of busybox; its process."""
+    return rig.run(["/rig/busybox", *argv], status=None)
+
+
+def load(name):
+    """Loads a module that the guest was started with."""
+    for path in DRIVERS.glob("*.ko"):
+        if path.stem.partition("-")[2].replace("-", "_") == name:
+            return busybox("insmod", path)
+    raise rig.Failed(f"no module {name} in {DRIVERS}")
+
+
+def is_loaded(name):
+    """Is the module there?"""
+    return any(line.split()[0] == name for line in open("/proc/modules", encoding="ascii"))
+
+
 def within(value, truth, share):
     """Is `value` no further from `truth` than `share` of it?"""
     return value is not None and abs(value - truth) <= share * abs(truth)
@@ -113,10 +134,10 @@ class Running:
     """An uncore that prints intervals. After the `with` block it has ended: .intervals, a list of
     rows for each, .total, the rows of --summary, .status and .errors."""
 
-    def __init__(self, event_list, place="all", interval="20ms", tag=""):
+    def __init__(self, event_list, place="all", interval="20ms", tag="", more=()):
         self.output = pathlib.Path(f"/tmp/running-{os.getpid()}{tag}")
         self.output.unlink(missing_ok=True)
-        self.argv = rig.uncore_argv(event_list, self.output, place, ["-I", interval, "--summary"])
+        self.argv = rig.uncore_argv(event_list, self.output, place, ["-I", interval, "--summary", *more])
         self.intervals, self.total, self.status, self.errors = [], [], None, ""
         self.process = None
 

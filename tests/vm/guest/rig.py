@@ -18,6 +18,7 @@ import json
 import os
 import pathlib
 import re
+import struct
 import subprocess
 import sys
 
@@ -201,6 +202,23 @@ def pmus():
 def is_left_out(name):
     """True for PMUs that no traffic reaches."""
     return name in LEFT_OUT or name.startswith(LEFT_OUT_STEMS)
+
+
+class Msr:
+    """The model-specific registers of a CPU: msr[0xd04]."""
+
+    def __init__(self, cpu):
+        self.fd = os.open(f"/dev/cpu/{cpu}/msr", os.O_RDWR)
+
+    def close(self):
+        """Lets the registers go."""
+        os.close(self.fd)
+
+    def __getitem__(self, msr):
+        return struct.unpack("<Q", os.pread(self.fd, 8, msr))[0]
+
+    def __setitem__(self, msr, value):
+        os.pwrite(self.fd, struct.pack("<Q", value), msr)
 
 
 # ---- perf and uncore ------------------------------------------------------------------------------

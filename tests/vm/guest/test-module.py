@@ -10,26 +10,7 @@ import behaviour
 import rig
 
 STEP = 1000
-DRIVERS = pathlib.Path("/rig/drivers")
 SKX = pathlib.Path("/sys/bus/pci/drivers/skx_uncore")
-
-
-def busybox(*argv):
-    """A command of busybox; its process."""
-    return rig.run(["/rig/busybox", *argv], status=None)
-
-
-def load(name):
-    """Loads a module that the guest was started with."""
-    for path in DRIVERS.glob("*.ko"):
-        if path.stem.partition("-")[2].replace("-", "_") == name:
-            return busybox("insmod", path)
-    raise rig.Failed(f"no module {name} in {DRIVERS}")
-
-
-def is_loaded(name):
-    """Is the module there?"""
-    return any(line.split()[0] == name for line in open("/proc/modules", encoding="ascii"))
 
 
 def taken_away():
@@ -63,10 +44,10 @@ def taken_away():
 def while_counting(module, event, per_tick):
     """A driver whose counters are open stays, and they go on."""
     with behaviour.Running(event) as running:
-        refused = busybox("rmmod", module)
+        refused = behaviour.busybox("rmmod", module)
         rig.traffic("step", STEP)
         running.wait_rows()
-    rig.ok(refused.returncode != 0 and is_loaded(module), "not unloaded while uncore counts", refused)
+    rig.ok(refused.returncode != 0 and behaviour.is_loaded(module), "not unloaded while uncore counts", refused)
     got = sum(row["count"] for row in running.rows_of())
     rig.ok(got == STEP * per_tick and behaviour.counted(running.total[0], got), "counting goes on",
            f"{got} {running.total}")
@@ -74,7 +55,7 @@ def while_counting(module, event, per_tick):
 
 def unloaded(module, event):
     """Without the driver."""
-    done = busybox("rmmod", module)
+    done = behaviour.busybox("rmmod", module)
     rig.ok(done.returncode == 0 and behaviour.pmu() not in rig.pmus(), "it is unloaded afterwards", done)
     done = rig.run(["uncore", "stat", "-e", event, "--", "true"], status=None)
     rig.ok(done.returncode == 3 and behaviour.pmu() in done.stderr, "uncore: no such PMU, status 3", done)
@@ -89,7 +70,7 @@ def unloaded(module, event):
 
 def again(module, event, per_tick, old_type):
     """Loaded again, once more after another PMU took a type number."""
-    done = load(module)
+    done = behaviour.load(module)
     deadline = time.monotonic() + 5
     while behaviour.pmu() not in rig.pmus() and time.monotonic() < deadline:
         time.sleep(0.05)
@@ -101,7 +82,7 @@ def again(module, event, per_tick, old_type):
 
 def main():
     module, event = behaviour.MODEL.module, behaviour.events(1)[0]
-    if not is_loaded(module):
+    if not behaviour.is_loaded(module):
         rig.skip("module", f"{module} is no module of this kernel, but built in")
         rig.done()
     per_tick = behaviour.weight(event)

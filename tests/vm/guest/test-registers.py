@@ -3,9 +3,6 @@
 """The emulated Cbo against the Intel Xeon E5 v2 uncore manual (329468-002, tables 2-13 and 2-14), register
 by register, on a box that the driver does not use: freeze, resets, enable, threshold and edge, width."""
 
-import os
-import struct
-
 import rig
 
 BOX = 14  # the last of 15; the driver takes one for each core of the guest
@@ -16,19 +13,6 @@ ENABLE, EDGE, RESET = 1 << 22, 1 << 18, 1 << 17
 WIDTH = 44
 WEIGHT = (1 + BOX) * (1000 * 0x11 + 1 + 0x3)  # of event 0x11, umask 0x3
 EVENT = 0x11 | 0x3 << 8
-
-
-class Registers:
-    """MSRs of CPU 0."""
-
-    def __init__(self):
-        self.fd = os.open("/dev/cpu/0/msr", os.O_RDWR)
-
-    def __getitem__(self, msr):
-        return struct.unpack("<Q", os.pread(self.fd, 8, msr))[0]
-
-    def __setitem__(self, msr, value):
-        os.pwrite(self.fd, struct.pack("<Q", value), msr)
 
 
 def counted(msr, control, ticks=10):
@@ -80,13 +64,45 @@ def control_of_the_box(msr):
     rig.ok(msr[CTR0] == WEIGHT, "and nothing is enabled any more")
 
 
+def overflow(msr):
+    """Sections 2.1.1 and 2.3.3.2, see ivt.c: the boxes of a socket freeze in the tick in which a counter of
+    one of them overflows."""
+    obey = 3 << 16
+    boxes = {12: 0, 13: obey, BOX: obey}
+    ctr = {box: 0xD16 + 0x20 * box for box in boxes}
+    for box, control in boxes.items():
+        msr[0xD04 + 0x20 * box] = control
+        msr[0xD10 + 0x20 * box] = EVENT | ENABLE
+        msr[ctr[box]] = 0
+    weight = {box: WEIGHT // (1 + BOX) * (1 + box) for box in boxes}
+    msr[CTL0 + 1], msr[CTR0 + 1] = ENABLE, 0
+    msr[CTR0] = (1 << WIDTH) - 5 * WEIGHT
+    rig.traffic("step", 3)
+    rig.ok(msr[CTR0] == (1 << WIDTH) - 2 * WEIGHT, "a counter set to 2^44 - N counts")
+    rig.traffic("step", 10)
+    rig.ok(msr[CTR0] == 0 and msr[CTR0 + 1] == 5 * (1 + BOX), "with the Nth event it overflows, and its box freezes")
+    rig.ok(msr[ctr[13]] == 5 * weight[13], "so do the others of the socket", msr[ctr[13]])
+    rig.ok(msr[ctr[12]] == 13 * weight[12], "but not one whose bits 17:16 are 0", msr[ctr[12]])
+    rig.ok(msr[BOX_CTL] == obey, "the control register does not show it")
+    msr[BOX_CTL] = obey
+    rig.traffic("step", 2)
+    rig.ok(msr[CTR0] == 2 * WEIGHT and msr[ctr[13]] == 5 * weight[13], "one that is written without frz goes on")
+    msr[CTR0] = (1 << WIDTH) - WEIGHT - 1
+    rig.traffic("step", 10)
+    rig.ok(msr[CTR0] == WEIGHT - 1, "the tick in which it overflows is counted whole", msr[CTR0])
+    for box in boxes:
+        msr[0xD10 + 0x20 * box] = 0
+        msr[0xD04 + 0x20 * box] = RESET_COUNTERS | RESET_CONTROL
+
+
 def main():
     if rig.MODEL != "ivt":
         rig.skip("registers", "only the Cbo of the E5 v2 has its manual here")
         rig.done()
-    msr = Registers()
+    msr = rig.Msr(0)
     control_of_a_counter(msr)
     control_of_the_box(msr)
+    overflow(msr)
     rig.done()
 
 
