@@ -427,6 +427,24 @@ static int program_box(struct regs_source *s, struct box *b)
 	return err;
 }
 
+/* A processor with fewer of its cores has fewer boxes: reading their registers fails. */
+static int refuse_box(struct regs_source *s, struct box *b, struct unc_error *e)
+{
+	const struct unc_counter *c = &s->plan[b->first];
+	struct unc_error why = {""};
+	int r = 0;
+
+	unc_fail(&why, ENODEV, "%s on CPU %d: its registers cannot be read: there is no such %s",
+		 c->pmu->name, c->cpu, s->regs->instance);
+	for (size_t i = b->first; r == 0 && i < b->end; i++) {
+		if (s->plan[i].error == 0)
+			r = refuse(&s->plan[i], -ENODEV, why.text, e);
+		s->counters[i].what = NULL;
+	}
+	b->freezes = b->stopped = false;
+	return r;
+}
+
 static int open_box(struct regs_source *s, struct box *b, struct unc_error *e)
 {
 	const struct unc_counter *c = &s->plan[b->first];
@@ -442,6 +460,8 @@ static int open_box(struct regs_source *s, struct box *b, struct unc_error *e)
 	b->freezes = err == 0 && s->write && s->regs->window == UNC_WINDOW_FREEZE;
 	if (r == 0 && b->programmed)
 		err = program_box(s, b);
+	if (r == 0 && b->programmed && err == -EIO && !b->program.count)
+		return refuse_box(s, b, e);
 	if (r == 0 && b->programmed && err < 0)
 		r = unc_fail(e, -err, "%s on CPU %d cannot be programmed: %s", c->pmu->name, c->cpu,
 			     unc_errno_text(err));

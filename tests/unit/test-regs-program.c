@@ -24,7 +24,8 @@
 
 static uint64_t msr[CPUS][0x1000];
 static unsigned writes;
-static int fail_at; /* the MSR that cannot be read */
+static int fail_at;   /* the MSR that cannot be read */
+static int fail_from; /* and all from this one on; 0: none */
 
 ssize_t __real_pread64(int fd, void *into, size_t room, off_t offset);
 ssize_t __wrap_pread64(int fd, void *into, size_t room, off_t offset);
@@ -50,7 +51,7 @@ ssize_t __wrap_pread64(int fd, void *into, size_t room, off_t offset)
 	if (cpu < 0)
 		return __real_pread64(fd, into, room, offset);
 	assert_int_equal(room, 8);
-	if (offset == fail_at) {
+	if (offset == fail_at || (fail_from && offset >= fail_from)) {
 		errno = EIO;
 		return -1;
 	}
@@ -124,7 +125,7 @@ static struct block *fresh(void)
 			msr[cpu][BOX_CTL + 0x20 * box] = 0;
 	}
 	writes = 0;
-	fail_at = 0;
+	fail_at = fail_from = 0;
 	must(&b, uncore_set_root(b.u, b.tree.dir));
 	must(&b, uncore_set_source(b.u, "regs:intel-ivt-cbo"));
 	return &b;
@@ -409,6 +410,29 @@ static void test_released_on_failure(void **state)
 	block_remove(b);
 }
 
+/* A processor with ten cores has ten boxes, whatever the description has room for. */
+static void test_boxes_that_are_not_there(void **state)
+{
+	const struct uncore_row *row;
+	struct block *b = fresh();
+
+	(void)state;
+	scan(b, true);
+	fail_from = BOX_CTL + 10 * 0x20;
+	must(b, block_start(b, "uncore_cbox/event=3/"));
+	count(10);
+	block_read(b);
+	row = block_row(b, "uncore_cbox/event=3/");
+	assert_int_equal(row->quality, UNCORE_PARTIAL);
+	assert_contains(row->reason, "10 of 30 missing: uncore_cbox_10 on CPU 0");
+	assert_contains(row->reason, "no such cache slice");
+	assert_close(row->value, 2 * 10 * 10 * 3);
+	/* Not one of them at all. */
+	fail_from = BOX_CTL;
+	assert_int_equal(block_start(b, "uncore_cbox/event=3/"), -ENODEV);
+	block_remove(b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -422,6 +446,7 @@ int main(void)
 		cmocka_unit_test(test_overflow),
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_released_on_failure),
+		cmocka_unit_test(test_boxes_that_are_not_there),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
