@@ -31,6 +31,43 @@ int signals_open(struct signals *s)
 	return CLI_RUNTIME;
 }
 
+/* Ends a process that does nothing about it, but for faults of its own (SIGSEGV ...). */
+static bool ends_process(int sig)
+{
+	static const int others[] = {SIGQUIT, SIGABRT, SIGALRM, SIGUSR1, SIGUSR2,  SIGVTALRM,
+				     SIGPROF, SIGXCPU, SIGIO,   SIGPWR,  SIGSTKFLT};
+
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		if (others[i] == sig)
+			return true;
+	return sig >= SIGRTMIN && sig <= SIGRTMAX;
+}
+
+static bool is_ignored(int sig)
+{
+	struct sigaction now;
+
+	return sigaction(sig, NULL, &now) < 0 || now.sa_handler == SIG_IGN;
+}
+
+int signals_take_all(struct signals *s)
+{
+	sigset_t stop;
+
+	sigemptyset(&stop);
+	sigaddset(&stop, SIGINT);
+	sigaddset(&stop, SIGTERM);
+	sigaddset(&stop, SIGHUP);
+	for (int sig = 1; sig <= SIGRTMAX; sig++)
+		if (ends_process(sig) && !is_ignored(sig))
+			sigaddset(&stop, sig);
+	sigprocmask(SIG_BLOCK, &stop, NULL);
+	if (signalfd(s->stop_fd, &stop, 0) >= 0)
+		return CLI_OK;
+	cli_error("cannot wait for signals: %s", strerror(errno));
+	return CLI_RUNTIME;
+}
+
 void signals_close(struct signals *s)
 {
 	if (s->stop_fd >= 0)
@@ -39,6 +76,14 @@ void signals_close(struct signals *s)
 		close(s->child_fd);
 	s->stop_fd = -1;
 	s->child_fd = -1;
+}
+
+/* Ctrl-C, Ctrl-\ and a terminal that is closed reach the command, too; all else is for us alone. */
+static bool is_personal(const struct signalfd_siginfo *info)
+{
+	if (info->ssi_code <= 0) /* SI_USER, SI_QUEUE, SI_TKILL */
+		return true;
+	return info->ssi_signo != SIGINT && info->ssi_signo != SIGQUIT && info->ssi_signo != SIGHUP;
 }
 
 struct signals_seen signals_take(struct signals *s)
@@ -50,7 +95,7 @@ struct signals_seen signals_take(struct signals *s)
 		seen.child = true;
 	while (read(s->stop_fd, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
 		seen.stop = (int)info.ssi_signo;
-		seen.personal = info.ssi_code <= 0; /* SI_USER, SI_QUEUE, SI_TKILL */
+		seen.personal = is_personal(&info);
 	}
 	return seen;
 }

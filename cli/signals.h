@@ -7,18 +7,21 @@
 #include <stdbool.h>
 
 struct signals {
-	int stop_fd;  /* readable: SIGINT or SIGTERM */
+	int stop_fd;  /* readable: a signal that ends counting */
 	int child_fd; /* readable: SIGCHLD */
 	sigset_t old; /* mask to give to a command */
 };
 
-/* Blocks SIGINT, SIGTERM and SIGCHLD and makes them readable. Returns an exit code. */
+/* Blocks SIGINT, SIGTERM, SIGHUP and SIGCHLD and makes them readable. Returns an exit code. */
 int signals_open(struct signals *s);
+/* So too with all others that would end the process at once, where they do: whoever has something to
+ * put back, such as a register, does it on every way out. Returns an exit code. */
+int signals_take_all(struct signals *s);
 void signals_close(struct signals *s);
 
 /* What has happened since the last call. */
 struct signals_seen {
-	int stop;      /* SIGINT or SIGTERM; 0: none */
+	int stop;      /* the signal that ends counting; 0: none */
 	bool personal; /* sent to this process by another one, not typed at the terminal */
 	bool child;    /* a child has ended */
 };

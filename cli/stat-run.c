@@ -288,6 +288,8 @@ static int open_run(struct run *r)
 	out_init(&r->out, o->output, &setup, &r->writer.text);
 	if (!status)
 		status = signals_open(&r->signals);
+	if (!status && r->cli->program)
+		status = signals_take_all(&r->signals);
 	if (status)
 		return status;
 	r->writer.signal_fd = r->signals.stop_fd;

@@ -21,6 +21,20 @@ load helpers
 	helper signals command TERM
 }
 
+@test "registers are put back, whatever signal ends the process" {
+	local name
+
+	for name in INT TERM HUP QUIT ABRT ALRM USR1 USR2 VTALRM PROF XCPU IO PWR 16 RTMIN RTMAX; do
+		helper signals programmed "$name"
+	done
+}
+
+@test "registers are put back when a signal ends the command, too" {
+	helper signals released USR1
+	helper signals released QUIT
+	helper signals released XCPU
+}
+
 @test "Ctrl-C at a terminal: the command decides what it does" {
 	helper signals terminal
 }

@@ -5,6 +5,8 @@
   signals.py intervals INT|TERM|HUP the interval under way is ended and printed; status 0
   signals.py window INT|TERM|HUP    so is the only one
   signals.py command INT|TERM       sent to uncore alone: handed on, the command's status is ours
+  signals.py programmed NAME        ends counting when registers are programmed: they are put back
+  signals.py released NAME          the same with a command, which the signal kills
   signals.py terminal               Ctrl-C goes to all; the command decides what it does
   signals.py ignored                SIGINT ignored by the shell, as for every `&` of a script
   signals.py delay                  Ctrl-C before counting has begun
@@ -14,6 +16,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 
 import rows
@@ -22,6 +25,31 @@ from rows import check
 STAT = [os.environ["UNCORE"], "--source", "sim:t410", "stat", "-j"]
 STAT += ["-e", "nvidia_ucf_pmu_0/mem_bytes_rd/"]
 LIMIT = 20  # seconds that nothing here may take
+
+# A counter that is programmed, and a freeze bit; nothing in the file moves by itself.
+BLOCK = """block: test
+title: A block that is programmed
+instance: unit
+evidence: none
+pmu: test_{unit}
+space: mmio
+access: 32
+size: 16
+map: {file: '%s'}
+window: freeze
+control:
+  ctl:
+    offset: 0x0
+    fields:
+      freeze: {bits: 0, use: freeze}
+counter_control:
+  fields:
+    en: {bits: 22, use: enable}
+    ev_sel: {bits: 0-7, use: event}
+counters:
+  ctr: {title: c, offset: 0x8, control: 0x4, width: 32}
+"""
+PRESET = bytes.fromhex("00000000 5a000000 78563412 11223344")
 
 
 def start(*args, **options):
@@ -72,6 +100,41 @@ def command(name):
     check(len(found) == 1, f"one window: {found}")
 
 
+def program(name, status, *command):
+    """Registers as they were found, whatever ends counting."""
+    number = int(name) if name.isdecimal() else getattr(signal, "SIG" + name)
+    with tempfile.TemporaryDirectory() as directory:
+        path = os.path.join(directory, "map")
+        with open(path, "wb") as file:
+            file.write(PRESET)
+        with open(os.path.join(directory, "block.yaml"), "w", encoding="ascii") as file:
+            file.write(BLOCK % path)
+        args = [STAT[0], "--source", f"regs:{file.name}", "--program", "stat", "-j", "-I", "20"]
+        process = subprocess.Popen(
+            [*args, "-e", "test_0/event=0x21/", *command],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            # Python and shells leave some of them ignored.
+            preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),
+        )
+        first = process.stdout.readline()
+        with open(path, "rb") as file:
+            check(file.read()[4:8] == bytes.fromhex("21004000"), "nothing was programmed")
+        process.send_signal(number)
+        rows.json_rows(first.decode() + end(process, status(number))[0])
+        with open(path, "rb") as file:
+            left = file.read()
+        check(left == PRESET, f"{name}: left as {left.hex(' ', 4)}, found {PRESET.hex(' ', 4)}")
+
+
+def programmed(name):
+    program(name, lambda number: 0)
+
+
+def released(name):
+    program(name, lambda number: 128 + number, "--", "sleep", "10")
+
+
 def terminal():
     script = "trap 'exit 7' INT; echo here >&2; sleep 2 >/dev/null 2>&1 & wait"
     process = start("--", "sh", "-c", script, start_new_session=True)
@@ -110,7 +173,7 @@ def stalled():
 
 
 def main():
-    commands = [intervals, window, command, terminal, ignored, delay, stalled]
+    commands = [intervals, window, command, programmed, released, terminal, ignored, delay, stalled]
     try:
         {c.__name__: c for c in commands}[sys.argv[1]](*sys.argv[2:])
     except (rows.Wrong, subprocess.TimeoutExpired) as wrong:
