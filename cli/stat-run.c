@@ -29,8 +29,10 @@ struct run {
 	int tick_fd;       /* timers: every interval, */
 	int timer_fd;      /* and once: the delay, then the timeout */
 	uint64_t begin_ns; /* of the first window */
-	uint64_t ticks;    /* of this run */
-	uint64_t missed;   /* ticks that passed while an earlier window was still being printed */
+	uint64_t grid_ns;  /* of this run: when its first interval began, */
+	uint64_t ticks;    /* and how many have ended */
+	uint64_t late;     /* ticks that we came to more than half an interval after them */
+	uint64_t missed;   /* ticks that had passed when we came to an earlier one */
 	uint64_t windows;
 	bool stopped;       /* by the user: no further run */
 	int command_status; /* the first that is not 0 */
@@ -72,17 +74,29 @@ static uint64_t expirations(int fd)
 	return read(fd, &n, sizeof(n)) == (ssize_t)sizeof(n) ? n : 0;
 }
 
+/* `n` ticks have passed: the first of them is the one that was waited for. */
+static void judge_tick(struct run *r, uint64_t n)
+{
+	uint64_t due = r->grid_ns + (r->ticks + 1) * r->o->interval_ns, now = now_ns();
+	uint64_t late_ns = now > due ? now - due : 0;
+
+	r->missed += n - 1;
+	if (n == 1 && late_ns <= r->o->interval_ns / 2)
+		return;
+	r->late++;
+	if (r->o->verbose)
+		cli_error("window %llu is late by %.1f ms (ticks missed: %llu)",
+			  (unsigned long long)r->windows + 1, (double)late_ns / 1e6,
+			  (unsigned long long)n - 1);
+}
+
 static enum wake take_tick(struct run *r)
 {
 	uint64_t n = expirations(r->tick_fd);
 
+	if (n)
+		judge_tick(r, n);
 	r->ticks += n;
-	if (n > 1) {
-		r->missed += n - 1;
-		if (r->o->verbose)
-			cli_error("window %llu is late by %llu ticks",
-				  (unsigned long long)r->windows + 1, (unsigned long long)n - 1);
-	}
 	/* A timeout on the grid ends this window: no sliver of another one after it. */
 	if (r->o->timeout_ns && r->ticks * r->o->interval_ns >= r->o->timeout_ns)
 		return WAKE_TIMER;
@@ -207,6 +221,7 @@ static int start(struct run *r)
 	if (err)
 		return cli_fail(r->cli, err);
 	r->ticks = 0;
+	r->grid_ns = now;
 	arm(r->tick_fd, r->o->interval_ns ? now + r->o->interval_ns : 0, r->o->interval_ns);
 	arm(r->timer_fd, r->o->timeout_ns ? now + r->o->timeout_ns : 0, 0);
 	return CLI_OK;
@@ -317,6 +332,22 @@ static void close_run(struct run *r)
 	buffer_free(&r->command);
 }
 
+static void say_late(const struct run *r)
+{
+	unsigned long long late = r->late, missed = r->missed;
+	const char *verb = late == 1 ? " was" : "s were";
+
+	if (!late)
+		return;
+	if (missed)
+		cli_error("%llu tick%s late by more than half an interval, and %llu tick%s missed; "
+			  "what was counted in those is in the window after",
+			  late, verb, missed, missed == 1 ? " was" : "s were");
+	else
+		cli_error("%llu tick%s late by more than half an interval, and none was missed",
+			  late, verb);
+}
+
 int stat_run(struct cli *cli, const struct stat_options *o, struct uncore_monitor *m)
 {
 	struct run r = {.cli = cli,
@@ -336,9 +367,7 @@ int stat_run(struct cli *cli, const struct stat_options *o, struct uncore_monito
 	repeat_print(&r.repeat, &r.out);
 	if (writer_flush(&r.writer) && !status)
 		status = r.writer.status;
-	if (r.missed)
-		cli_error("%llu tick%s missed; what was counted in them is in the window after",
-			  (unsigned long long)r.missed, r.missed == 1 ? " was" : "s were");
+	say_late(&r);
 	if (writer_close(&r.writer) && !status)
 		status = r.writer.status;
 	close_run(&r);
