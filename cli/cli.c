@@ -35,6 +35,14 @@ static const struct argp_option options[] = {
 	{0},
 };
 
+const char *cli_once(struct argp_state *state, const char *option, const char *before,
+		     const char *now)
+{
+	if (before)
+		argp_error(state, "%s is given twice: '%s' and '%s'", option, before, now);
+	return now;
+}
+
 /* An empty name would be the current directory. */
 static const char *directory(struct argp_state *state, const char *option, const char *name)
 {
@@ -59,16 +67,18 @@ static error_t parse_global(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case KEY_ROOT:
-		cli->root = directory(state, "--root", arg);
+		cli->root = cli_once(state, "--root", cli->root, directory(state, "--root", arg));
 		return 0;
 	case KEY_SOURCE:
-		cli->source = arg;
+		cli->source = cli_once(state, "--source", cli->source, arg);
 		return 0;
 	case KEY_DATA:
 		cli->data = cli_realloc(cli->data, cli->data_count + 1, sizeof(*cli->data));
 		cli->data[cli->data_count++] = directory(state, "--data", arg);
 		return 0;
 	case KEY_MEMORY_PEAK:
+		if (cli->memory_peak > 0)
+			argp_error(state, "--memory-peak is given twice");
 		cli->memory_peak = memory_peak(state, arg);
 		return 0;
 	case KEY_PROGRAM:

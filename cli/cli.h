@@ -45,6 +45,11 @@ struct command {
 /* Options that hold before and after the subcommand: a child of every argp, its input a struct cli */
 extern const struct argp cli_globals;
 
+/* The value of an option that would silently count for less than it says if a second one replaced it:
+ * two are a usage error. `before` NULL: this is the first. */
+const char *cli_once(struct argp_state *state, const char *option, const char *before,
+		     const char *now);
+
 /* Makes and scans the machine of the global options. */
 int cli_open(struct cli *cli);
 void cli_close(struct cli *cli);

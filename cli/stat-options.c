@@ -177,7 +177,7 @@ static error_t parse_how(struct stat_options *o, int key, char *arg, struct argp
 		stat_set_output(state, o, &out_json);
 		return 0;
 	case 'o':
-		o->file = arg;
+		o->file = cli_once(state, "-o", o->file, arg);
 		return 0;
 	case KEY_APPEND:
 		o->append = true;

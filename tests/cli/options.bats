@@ -28,6 +28,19 @@ stat_refuses() {
 	refuses 2 "$UNCORE" --root
 }
 
+@test "what can be said once only: exit 2, naming both" {
+	refuses 2 "$UNCORE" --source regs:generic-pmon --source kernel stat 1 1
+	says "--source is given twice: 'regs:generic-pmon' and 'kernel'"
+	refuses 2 "$UNCORE" --source kernel list --source sim:t410
+	says "'kernel' and 'sim:t410'"
+	refuses 2 "$UNCORE" --root "$SPR" stat --dry-run --root "$T410"
+	says '--root is given twice' "$SPR" "$T410"
+	stat_refuses -e uncore_imc_0/event=1/ -o one -o two
+	says "-o is given twice: 'one' and 'two'"
+	refuses 2 "$UNCORE" --memory-peak 1GB/s list --memory-peak 2GB/s
+	says '--memory-peak is given twice'
+}
+
 @test "--help prints to standard output and exits with 0, for every command" {
 	local command
 
