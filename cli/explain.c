@@ -56,10 +56,14 @@ static size_t put_group(const struct explained *e, size_t first, struct buffer *
 	return count;
 }
 
-void explain_perf(const struct explained *e, struct buffer *to)
+/* The equal `perf stat` line: a group for the events of each kind of PMU. Nothing without events, nor of
+ * registers: the kernel has no PMU for them that perf could know. */
+static void put_perf(const struct uncore *u, const struct explained *e, struct buffer *to)
 {
 	bool any = false;
 
+	if (strncmp(uncore_source(u), "regs:", 5) == 0)
+		return;
 	for (size_t i = 0; i < e->count; i++) {
 		struct buffer group = {0};
 
@@ -136,11 +140,11 @@ static void event_text(const struct uncore_metric_event *event, struct buffer *t
 	sentence(to, "", event->evidence);
 }
 
-static void perf_text(const struct explained *e, struct buffer *to)
+static void perf_text(const struct uncore *u, const struct explained *e, struct buffer *to)
 {
 	struct buffer perf = {0};
 
-	explain_perf(e, &perf);
+	put_perf(u, e, &perf);
 	if (!perf.len)
 		return;
 	buffer_add(&perf, "", 1);
@@ -182,7 +186,7 @@ void explain_text(const struct uncore *u, const struct explained *e, size_t coun
 		sentence(to, "missing", uncore_metric_missing(m));
 		for (size_t k = 0; k < e[i].count; k++)
 			event_text(&e[i].events[k], to);
-		perf_text(&e[i], to);
+		perf_text(u, &e[i], to);
 	}
 }
 
@@ -203,7 +207,7 @@ static json_t *event_json(const struct uncore_metric_event *event)
 	return object;
 }
 
-static json_t *metric_json(const struct explained *e)
+static json_t *metric_json(const struct uncore *u, const struct explained *e)
 {
 	json_t *object = json_metric(e->metric);
 	json_t *events = json_array();
@@ -211,7 +215,7 @@ static json_t *metric_json(const struct explained *e)
 
 	for (size_t i = 0; i < e->count; i++)
 		json_push(events, event_json(&e->events[i]));
-	explain_perf(e, &perf);
+	put_perf(u, e, &perf);
 	buffer_add(&perf, "", 1);
 	json_put(object, "events", events);
 	json_put(object, "perf", json_text(*perf.data ? perf.data : NULL));
@@ -226,7 +230,7 @@ void explain_json(const struct uncore *u, const struct explained *e, size_t coun
 	json_t *metrics = json_array();
 
 	for (size_t i = 0; i < count; i++)
-		json_push(metrics, metric_json(&e[i]));
+		json_push(metrics, metric_json(u, &e[i]));
 	json_put(list, "metrics", metrics);
 	json_print(list, JSON_INDENT(2), to);
 }

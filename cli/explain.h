@@ -15,9 +15,6 @@ struct explained {
 /* "uncore_imc": what perf calls the PMUs of an event; NUL-terminated. */
 void explain_pmu(const struct uncore_metric_event *event, struct buffer *to);
 
-/* The equal `perf stat` line: a group for the events of each kind of PMU. Nothing without events. */
-void explain_perf(const struct explained *e, struct buffer *to);
-
 void explain_text(const struct uncore *u, const struct explained *e, size_t count,
 		  struct buffer *to);
 void explain_json(const struct uncore *u, const struct explained *e, size_t count,

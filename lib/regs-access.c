@@ -34,6 +34,17 @@ static int too_short(const struct unc_regs *r, const char *path, uint64_t has, s
 			r->name, path, (unsigned long long)has, (unsigned long long)r->size);
 }
 
+/* Only the first 64 bytes of configuration space are there for those without CAP_SYS_ADMIN: the others
+ * get nothing, and no error. Asked of the last byte, which hardly ever is a register. */
+static bool is_cut_off(const struct unc_regs_io *io, const struct unc_regs_device *d,
+		       const struct stat *st)
+{
+	char byte;
+
+	return io->regs->space == UNC_SPACE_PCI && !io->plain && d->offset + io->regs->size > 64 &&
+	       pread(io->fd, &byte, 1, st->st_size - 1) == 0;
+}
+
 /* Pages are mapped whole, and a device may begin within one. */
 static int map_device(struct unc_regs_io *io, const struct unc_regs_device *d, bool write,
 		      struct unc_error *e)
@@ -72,6 +83,11 @@ static int open_device(struct unc_regs_io *io, const struct unc_root *root,
 		io->end = d->offset + r->size;
 		if (has < r->size)
 			return too_short(r, d->path, has, e);
+		if (is_cut_off(io, d, &st))
+			return unc_fail(e, EACCES,
+					"%s: %s shows its first 64 bytes only; those behind are "
+					"read by root",
+					r->name, d->path);
 	} else if (d->length && d->length < r->size) {
 		return too_short(r, d->path, d->length, e);
 	}
@@ -93,6 +109,7 @@ int unc_regs_io_open(struct unc_regs_io *io, const struct unc_regs *r, const str
 	char path[64];
 	int err = 0;
 
+	write = write && (r->control_count || r->select.at); /* else there is nothing to write */
 	*io = (struct unc_regs_io){.regs = r, .fd = -1, .base = unit % r->instances * r->stride};
 	if (r->space != UNC_SPACE_MSR) {
 		err = open_device(io, root, d, write, e);

@@ -133,3 +133,36 @@ expect_none() {
 		says guest 'host'
 	fi
 }
+
+@test "PCI configuration space behind its first 64 bytes is a matter of permission" {
+	root_only
+	as_nobody '' true 2>/dev/null || skip 'setpriv cannot drop capabilities here'
+	[ -e /sys/bus/pci/devices/0000:00:00.0/config ] || skip 'this machine has no PCI'
+	cat >"$PUBLIC/pci.yaml" <<-'BLOCK'
+		block: test
+		title: A register behind the 64 bytes that everybody sees
+		instance: unit
+		evidence: none
+		pmu: test_{unit}
+		space: pci
+		access: 32
+		size: 0x84
+		map: {pci: '0000:00:00.0'}
+		window: free-running
+		counters:
+		  ctr: {title: c, offset: 0x80, width: 32}
+	BLOCK
+	refuses 4 as_nobody '' "$PUBLIC/uncore" --source "regs:$PUBLIC/pci.yaml" stat \
+		-e test_0/ctr/ --timeout 10ms
+	says 'first 64 bytes only' 'read by root'
+	expect 0 "$UNCORE" --source "regs:$PUBLIC/pci.yaml" stat -e test_0/ctr/ --timeout 10ms
+}
+
+@test "--program asks for nothing where a block has no control registers" {
+	root_only
+	as_nobody '' true 2>/dev/null || skip 'setpriv cannot drop capabilities here'
+	truncate -s 72 "$PUBLIC/map"
+	chmod 444 "$PUBLIC/map"
+	expect 0 as_nobody '' "$PUBLIC/uncore" --source "regs:generic-pmon,at=$PUBLIC/map" \
+		--program stat -M pcie.dma.cycles --timeout 10ms
+}

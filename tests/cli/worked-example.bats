@@ -65,7 +65,10 @@ set_counters() {
 	expect 0 "$UNCORE" --source "regs:generic-pmon,at=$MAP" list metrics
 	shows pcie.dma.bandwidth
 	expect 0 "$UNCORE" --source "regs:generic-pmon,at=$MAP" explain pcie.dma.bandwidth
+	[[ ! $output =~ 'perf stat' ]] || fail 'perf does not know these PMUs'
 	shows 'byte_cnt / \(active_cnt \+ busy_cnt \+ idle_cnt\) \* 1000000000'
+	expect 0 "$UNCORE" --source "regs:generic-pmon,at=$MAP" explain -j pcie.dma.bandwidth
+	[ "$(jq -c '[.metrics[].perf]' <<<"$output")" = '[null]' ]
 	expect 0 "$UNCORE" --source "regs:generic-pmon,at=$MAP"
 	shows '1 of generic-pmon'
 }
@@ -88,6 +91,11 @@ set_counters() {
 	truncate -s 64 "$MAP"
 	refuses 3 "$UNCORE" --source "regs:generic-pmon,at=$MAP" stat 1 1
 	says '64 bytes from there, and the block needs 72'
+	mkdir "$BATS_TEST_TMPDIR/a@b"
+	truncate -s 72 "$BATS_TEST_TMPDIR/a@b/map"
+	refuses 2 "$UNCORE" --source "regs:generic-pmon,at=$BATS_TEST_TMPDIR/a@b/map" list
+	says "'b/map' is no offset" 'with an @ of its own write @0'
+	expect 0 "$UNCORE" --source "regs:generic-pmon,at=$BATS_TEST_TMPDIR/a@b/map@0" list metrics
 	refuses 2 "$UNCORE" --source regs:generic stat 1 1
 	says 'built in are'
 }
