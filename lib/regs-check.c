@@ -158,25 +158,29 @@ static int check_names(const struct unc_regs *r, struct unc_error *e)
 	return 0;
 }
 
+bool unc_regs_all_cycles(const struct unc_regs *r)
+{
+	return unc_regs_role(r, UNC_ROLE_ACTIVE) && unc_regs_role(r, UNC_ROLE_BUSY) &&
+	       unc_regs_role(r, UNC_ROLE_IDLE);
+}
+
 /* A rate is made from the time that the block itself gives, or that the host is said to give. */
 static int check_clock(const struct unc_regs *r, struct unc_error *e)
 {
 	const struct unc_regs_counter *bytes = unc_regs_role(r, UNC_ROLE_BYTES);
 	const struct unc_regs_counter *packets = unc_regs_role(r, UNC_ROLE_PACKETS);
-	bool cycles = unc_regs_role(r, UNC_ROLE_ACTIVE) || unc_regs_role(r, UNC_ROLE_BUSY) ||
-		      unc_regs_role(r, UNC_ROLE_IDLE);
 	const struct unc_regs_counter *rate = bytes ? bytes : packets;
 
-	if (rate && !(r->hz > 0) && !r->clock && !r->host_clock)
-		return unc_yaml_fail(r->file, unc_yaml_get(rate->at, "role"), e,
-				     "a rate of '%s' needs a clock: give 'clock' its 'hz' or its "
-				     "'counter', or say 'clock: host'",
-				     rate->name);
-	if (r->hz > 0 && !r->clock && !cycles)
-		return unc_yaml_fail(r->file, unc_yaml_get(r->file->root, "clock"), e,
-				     "'hz' gives no time without a counter of cycles: a role "
-				     "'active', 'busy' or 'idle', or a 'counter' here");
-	return 0;
+	if (!rate || r->clock || r->host_clock || (r->hz > 0 && unc_regs_all_cycles(r)))
+		return 0;
+	return unc_yaml_fail(
+		r->file, unc_yaml_get(rate->at, "role"), e,
+		r->hz > 0 ? "missing clock for a rate of '%s': 'hz' gives time only with "
+			    "all cycles, the roles 'active', 'busy' and 'idle', or a "
+			    "'counter' of them in 'clock'; without, say 'clock: host'"
+			  : "missing clock for a rate of '%s': give 'clock' its 'hz' or "
+			    "its 'counter', or say 'clock: host'",
+		rate->name);
 }
 
 /* Windows and programmable counters need fields to write. */

@@ -19,8 +19,7 @@ static const struct {
 /* Formulas of a block; "" for what it cannot tell. */
 struct terms {
 	const struct unc_regs *r;
-	struct unc_text cycles;     /* active + busy + idle, those that there are */
-	struct unc_text total;      /* all cycles: the same with idle, or the clock's counter */
+	struct unc_text total;      /* all cycles: active + busy + idle, or the clock's counter */
 	struct unc_text per_second; /* what an amount is multiplied by to become a rate */
 	struct unc_text mean;       /* latency in cycles */
 	struct unc_text bins;       /* all of them */
@@ -48,18 +47,14 @@ static void add_quoted(struct unc_text *t, const char *text)
 	unc_text_add(t, "'");
 }
 
+/* Two of the three do not add up to all cycles, and what is divided by them is no rate. */
 static void work_out_cycles(struct terms *t)
 {
 	const struct unc_regs *r = t->r;
 
-	for (int role = UNC_ROLE_ACTIVE; role <= UNC_ROLE_IDLE; role++)
-		if (name_of(r, (enum unc_regs_role)role))
-			unc_text_add(&t->cycles, "%s%s", is_there(&t->cycles) ? " + " : "(",
-				     name_of(r, (enum unc_regs_role)role));
-	if (is_there(&t->cycles))
-		unc_text_add(&t->cycles, ")");
-	if (name_of(r, UNC_ROLE_IDLE) && name_of(r, UNC_ROLE_ACTIVE))
-		unc_text_add(&t->total, "%s", t->cycles.data);
+	if (unc_regs_all_cycles(r))
+		unc_text_add(&t->total, "(%s + %s + %s)", name_of(r, UNC_ROLE_ACTIVE),
+			     name_of(r, UNC_ROLE_BUSY), name_of(r, UNC_ROLE_IDLE));
 	else if (r->clock)
 		unc_text_add(&t->total, "%s", r->clock->name);
 }
@@ -69,14 +64,13 @@ static void work_out_cycles(struct terms *t)
 static void work_out_rate(struct terms *t)
 {
 	const struct unc_regs *r = t->r;
-	const char *cycles = t->cycles.data;
 
-	if (r->clock && (r->hz > 0 || !cycles))
-		cycles = r->clock->name;
-	if (r->hz > 0)
-		unc_text_add(&t->per_second, "/ %s * %s", cycles, r->clock_hz);
-	else if (r->clock && is_there(&t->cycles))
-		unc_text_add(&t->per_second, "/ %s * (%s / seconds)", cycles, r->clock->name);
+	if (r->hz > 0 && is_there(&t->total))
+		unc_text_add(&t->per_second, "/ %s * %s", r->clock ? r->clock->name : t->total.data,
+			     r->clock_hz);
+	else if (r->clock && unc_regs_all_cycles(r))
+		unc_text_add(&t->per_second, "/ %s * (%s / seconds)", t->total.data,
+			     r->clock->name);
 	else
 		unc_text_add(&t->per_second, "/ seconds");
 }
@@ -267,14 +261,13 @@ int unc_regs_family(struct unc_family **out, const struct unc_regs *r, const cha
 	if (!has_roles(r))
 		return 0;
 	write_family(&t);
-	if (t.yaml.failed || t.cycles.failed || t.total.failed || t.per_second.failed ||
-	    t.mean.failed || t.bins.failed)
+	if (t.yaml.failed || t.total.failed || t.per_second.failed || t.mean.failed ||
+	    t.bins.failed)
 		err = unc_nomem(e);
 	if (err == 0)
 		err = unc_yaml_parse(&file, r->file->name, t.yaml.data, t.yaml.len, e);
 	if (err == 0)
 		err = unc_family_parse(&f, file, cpu_model, e);
-	unc_text_finish(&t.cycles);
 	unc_text_finish(&t.total);
 	unc_text_finish(&t.per_second);
 	unc_text_finish(&t.mean);

@@ -178,6 +178,8 @@ const struct unc_regs_field *unc_regs_use(const struct unc_regs *r, enum unc_reg
 /* The same among the fields of one register. */
 const struct unc_regs_field *unc_regs_field(const struct unc_regs_control *c,
 					    enum unc_regs_use use);
+/* True when the roles account for every cycle: active, busy and idle. */
+bool unc_regs_all_cycles(const struct unc_regs *r);
 /* The first counter with a role, or NULL. */
 const struct unc_regs_counter *unc_regs_role(const struct unc_regs *r, enum unc_regs_role role);
 
