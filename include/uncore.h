@@ -402,7 +402,8 @@ enum uncore_quality {
 	UNCORE_MEASURED,    /* counted during the whole window by every instance */
 	UNCORE_SCALED,      /* the kernel time-shared a counter: extrapolated by `coverage` */
 	UNCORE_PARTIAL,     /* some instances are missing from the sum: `reason` says which */
-	UNCORE_SUSPECT,     /* measured, but cannot be believed: `reason` says why */
+	UNCORE_SUSPECT,     /* measured, but cannot be believed: `reason` says why; `value` is NaN
+			       when nothing is left after counters that fell were left out */
 	UNCORE_UNAVAILABLE, /* no value; `value` is NaN and `reason` says why */
 	UNCORE_SAMPLED, /* of some of the events, picked by the hardware: struct uncore_latency */
 };
@@ -423,7 +424,7 @@ struct uncore_row {
 	const char *role;   /* what is at the other end: "GPU"; NULL: not told, or several */
 	const char *filter; /* "from=cpu to=memory"; NULL: everything is counted */
 	size_t instances;   /* counters behind the row's first event that were planned */
-	double value;       /* NaN: unavailable. Event: count times the kernel's .scale */
+	double value;       /* NaN: no value. Event: count times the kernel's .scale */
 	double ceiling;     /* what `value` cannot exceed, in B/s; NaN: not known */
 	/* Where the value lies when it is not known better: a percentile is that of a histogram and
 	 * lies in one bin of it, between its first and its last whole cycle (`value` is the last; the

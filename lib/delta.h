@@ -40,8 +40,8 @@ void unc_delta_unwrap(const struct unc_counter *counter, const struct unc_readin
 		      struct unc_reading *after);
 
 /* Takes back what cannot be the difference over one interval: a fall that would be a wrap only if the
- * counter were faster than it can be, or an interval so long that it may have wrapped twice. Not for
- * totals: they are sums of intervals. */
+ * counter were faster than it can be (of one whose speed is not known: than any), or an interval so
+ * long that it may have wrapped twice. Not for totals: they are sums of intervals. */
 void unc_delta_bound(const struct unc_counter *counter, struct unc_delta *d);
 
 /* One event summed over counters. */

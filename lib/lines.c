@@ -247,7 +247,8 @@ static void judge_absent(struct maker *m, size_t k)
 		return;
 	}
 	describe_bad(m, summed_counter(m, k, m->sums[k].first_bad), why, sizeof(why));
-	judge(m, UNCORE_UNAVAILABLE, "%s", why);
+	/* It was counted, and what was counted cannot be. */
+	judge(m, m->sums[k].went_back ? UNCORE_SUSPECT : UNCORE_UNAVAILABLE, "%s", why);
 }
 
 static void judge_event(struct maker *m, size_t k)
@@ -386,6 +387,7 @@ static void take_interval(struct maker *m, const struct unc_formula_input *in)
 static void finish_metric(struct maker *m)
 {
 	struct unc_formula_input in[UNC_METRIC_EVENTS];
+	bool fell = false;
 	double value;
 
 	for (size_t k = 0; k < m->line->event_count; k++) {
@@ -400,12 +402,16 @@ static void finish_metric(struct maker *m)
 			return;
 	}
 	for (size_t k = 0; k < m->line->event_count; k++)
-		if (!m->sums[k].used)
+		if (!m->sums[k].used) {
 			judge_absent(m, k);
+			fell = fell || m->sums[k].went_back;
+		}
 	if (unc_formula_has_peak(m->line->formula) && isnan(m->line->memory_peak))
 		judge(m, UNCORE_UNAVAILABLE, "the peak of the memory is not known: %s",
 		      m->line->peak_why ? m->line->peak_why
 					: "it is the socket's, and not that of one PMU");
+	if (fell)
+		return;
 	if (m->row->quality >= UNCORE_PARTIAL)
 		judge(m, UNCORE_UNAVAILABLE, NULL); /* for the reason that is there */
 	else
@@ -484,7 +490,7 @@ void unc_line_evaluate(const struct unc_line *line, const struct unc_window *win
 	else
 		finish_event(&m);
 	judge_ceiling(&m);
-	if (row->quality == UNCORE_UNAVAILABLE) {
+	if (row->quality == UNCORE_UNAVAILABLE || isnan(row->value)) {
 		row->value = row->low = row->high = NAN;
 		row->coverage = 0;
 	}

@@ -62,7 +62,9 @@ def json_rows(text):
         check(row["quality"] in QUALITIES, f"quality is {row['quality']!r}")
         check(row["value"] is not None or row["reason"], f"no value and no reason: {row}")
         unavailable = row["quality"] == "unavailable"
-        check((row["value"] is None) == unavailable, f"value and quality: {row}")
+        # What fell is suspect, and has no value when nothing is left.
+        fell = row["quality"] == "suspect" and "fell between" in row["reason"]
+        check((row["value"] is None) == unavailable or fell, f"value and quality: {row}")
         for key in ("count", "enabled_ns", "running_ns", "instances"):
             check(row[key] is None or isinstance(row[key], int), f"{key} is no integer: {row}")
         for key in ("time", "interval"):

@@ -311,15 +311,18 @@ static struct unc_sum sum_up(const struct unc_delta *deltas, const size_t *count
 	return sum;
 }
 
-/* A counter that does not count faster than 1000 a second, read after 2 s. */
-static struct unc_delta bound(unsigned width, uint64_t before, uint64_t after)
+/* A counter that does not count faster than this in a second (0: not known), read after 2 s. */
+static struct unc_delta bound_by(double most_per_s, unsigned width, uint64_t before, uint64_t after)
 {
-	struct unc_counter c = {.width = width, .most_per_s = 1000};
+	struct unc_counter c = {.width = width, .most_per_s = most_per_s};
 	struct unc_delta d = take(&c, at(before, 0, 0), at(after, 2 * SECOND, 2 * SECOND));
 
 	unc_delta_bound(&c, &d);
 	return d;
 }
+
+#define bound(width, before, after) bound_by(1000, width, before, after)
+#define fall(width, before, after) bound_by(0, width, before, after).state
 
 static void a_fall_that_cannot_be_a_wrap(void **state)
 {
@@ -338,6 +341,19 @@ static void a_fall_that_cannot_be_a_wrap(void **state)
 	assert_int_equal(bound(32, UINT32_MAX, 2041).state, UNC_WENT_BACK);
 	/* A device may go on while its host sleeps. */
 	assert_int_equal(bound(32, 0, 5000).state, UNC_COUNTED);
+}
+
+/* 2^40 in a second is more than any counter counts; 44 bits take 16 s for a round. */
+static void a_fall_of_a_counter_of_unknown_speed(void **state)
+{
+	(void)state;
+	assert_int_equal(fall(48, 5000000, 100), UNC_WENT_BACK);
+	assert_int_equal(fall(44, 5000000, 100), UNC_WENT_BACK);
+	assert_int_equal(fall(48, (UINT64_C(1) << 48) - 10, 100), UNC_COUNTED);
+	assert_int_equal(fall(44, (UINT64_C(1) << 44) - 10, UINT64_C(1) << 41), UNC_COUNTED);
+	/* These may have gone round, and not only once. */
+	assert_int_equal(fall(32, 1000, 999), UNC_COUNTED);
+	assert_int_equal(fall(32, 0, 999), UNC_COUNTED);
 }
 
 static void a_counter_that_may_have_wrapped_twice(void **state)
@@ -466,6 +482,7 @@ int main(void)
 		cmocka_unit_test(unwrapping_steps_over_a_lost_reading),
 		cmocka_unit_test(wide_counters_and_states_are_left_alone),
 		cmocka_unit_test(a_fall_that_cannot_be_a_wrap),
+		cmocka_unit_test(a_fall_of_a_counter_of_unknown_speed),
 		cmocka_unit_test(a_counter_that_may_have_wrapped_twice),
 		cmocka_unit_test(uncertain_times_add_up),
 		cmocka_unit_test(sum_of_good_ones),

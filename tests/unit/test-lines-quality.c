@@ -135,6 +135,14 @@ static void a_ratio_without_one_whole_place(void **state)
 
 /* ---- suspect ---------------------------------------------------------------------------------- */
 
+/* All that was counted is left out: suspect, and nothing is the value. */
+static void assert_fell(const struct uncore_row *row)
+{
+	assert_int_equal(row->quality, UNCORE_SUSPECT);
+	assert_true(isnan(row->value));
+	assert_close(row->coverage, 0);
+}
+
 static void a_counter_that_fell(void **state)
 {
 	struct stage s;
@@ -154,7 +162,7 @@ static void a_counter_that_fell(void **state)
 	begin(&s, "rd * 64 / seconds");
 	ev = add_event(&s, "rd");
 	add_counter(&s, ev, (struct unc_delta){.state = UNC_WENT_BACK});
-	assert_no_value(evaluate(&s));
+	assert_fell(evaluate(&s));
 	assert_string_equal(s.row.reason, "imc_0/rd/ on CPU 0 fell between two readings");
 	end(&s);
 	begin(&s, "rd * 64 / seconds");
@@ -162,9 +170,18 @@ static void a_counter_that_fell(void **state)
 	add_counter(&s, ev,
 		    (struct unc_delta){
 			    .state = UNC_WENT_BACK, .fell = "count", .fell_from = 9, .fell_to = 4});
-	assert_no_value(evaluate(&s));
+	assert_fell(evaluate(&s));
 	assert_string_equal(s.row.reason,
 			    "imc_0/rd/ on CPU 0 fell between two readings: the count, from 9 to 4");
+	end(&s);
+	/* An event that is not there at all is worse. */
+	begin(&s, "rd / wr");
+	ev = add_event(&s, "rd");
+	add_counter(&s, ev, (struct unc_delta){.state = UNC_WENT_BACK});
+	ev = add_event(&s, "wr");
+	add_counter(&s, ev, (struct unc_delta){.state = UNC_LOST});
+	assert_no_value(evaluate(&s));
+	assert_contains(s.row.reason, "imc_0/wr/");
 	end(&s);
 }
 
