@@ -47,20 +47,21 @@ static const struct argp_option options[] = {
 static const char *const windows[] = {"free-running", "freeze", "read-to-clear"};
 enum { FREE, FROZEN_READ, CLEARED };
 
-/* The counters, in the order of their registers, each a share of the cycles. */
+/* The counters, in the order of their registers, each a share of the cycles: of several in one cycle at
+ * most so many. */
 static const struct {
 	const char *name, *role, *title;
-	uint64_t share, of;
+	uint64_t share, of, per_cycle;
 } counters[] = {
-	{"active_cnt", "active", "cycles in which data moved", 18, 25},
-	{"busy_cnt", "busy", "cycles in which data was ready and the receiver was not", 6, 25},
-	{"idle_cnt", "idle", "cycles without any data", 1, 25},
-	{"byte_cnt", "bytes", "payload bytes", 96, 1},
-	{"hist_bin_0", "bin", "transactions of 0 to 15 cycles", 180, 125000},
-	{"hist_bin_1", "bin", "transactions of 16 to 31 cycles", 90, 125000},
-	{"hist_bin_2", "bin", "transactions of 32 to 63 cycles", 20, 125000},
-	{"hist_bin_3", "bin", "transactions of 64 to 127 cycles", 4, 125000},
-	{"hist_bin_4", "bin", "transactions of 128 cycles and more", 1, 125000},
+	{"active_cnt", "active", "cycles in which data moved", 18, 25, 1},
+	{"busy_cnt", "busy", "cycles in which data was ready and the receiver was not", 6, 25, 1},
+	{"idle_cnt", "idle", "cycles without any data", 1, 25, 1},
+	{"byte_cnt", "bytes", "payload bytes", 96, 1, 96},
+	{"hist_bin_0", "bin", "transactions of 0 to 15 cycles", 180, 125000, 1},
+	{"hist_bin_1", "bin", "transactions of 16 to 31 cycles", 90, 125000, 1},
+	{"hist_bin_2", "bin", "transactions of 32 to 63 cycles", 20, 125000, 1},
+	{"hist_bin_3", "bin", "transactions of 64 to 127 cycles", 4, 125000, 1},
+	{"hist_bin_4", "bin", "transactions of 128 cycles and more", 1, 125000, 1},
 };
 
 #define COUNTERS (sizeof(counters) / sizeof(counters[0]))
@@ -175,8 +176,10 @@ static void describe(const struct demo *d, struct buffer *to)
 			      CONTROL);
 	buffer_puts(to, "histogram: {listed: [0, 16, 32, 64, 128], last: 160}\ncounters:\n");
 	for (size_t i = 0; i < COUNTERS; i++) {
-		buffer_printf(to, "  %s: {title: '%s', role: %s, width: %llu, ", counters[i].name,
-			      counters[i].title, counters[i].role, (unsigned long long)d->width);
+		buffer_printf(to, "  %s: {title: '%s', role: %s, width: %llu, per_cycle: %llu, ",
+			      counters[i].name, counters[i].title, counters[i].role,
+			      (unsigned long long)d->width,
+			      (unsigned long long)counters[i].per_cycle);
 		if (d->halves)
 			buffer_printf(to, "low: %zu, high: %zu}\n", 8 * i, 8 * i + 4);
 		else

@@ -6,6 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* At the most that any counter counts, 2^40 in a second, these bits last for 16 s. */
+#define LASTING_BITS 44
+
 /* One register of an instance. */
 struct span {
 	uint64_t begin, end;
@@ -183,6 +186,24 @@ static int check_clock(const struct unc_regs *r, struct unc_error *e)
 		rate->name);
 }
 
+/* What metrics are made of must not go round unseen. */
+static int check_speeds(const struct unc_regs *r, struct unc_error *e)
+{
+	for (size_t i = 0; i < r->count; i++) {
+		const struct unc_regs_counter *c = &r->counters[i];
+
+		if (c->width >= LASTING_BITS || c->most_per_s > 0 ||
+		    (c->role == UNC_ROLE_NONE && c != r->clock))
+			continue;
+		return unc_yaml_fail(r->file, unc_yaml_get(c->at, "width"), e,
+				     "'%s': %u bits soon wrap, and how soon must be known: give "
+				     "the most that it counts in one cycle, 'per_cycle', with 'hz' "
+				     "in 'clock', or in one second, 'per_second'",
+				     c->name, c->width);
+	}
+	return 0;
+}
+
 /* Windows and programmable counters need fields to write. */
 static int check_control(const struct unc_regs *r, struct unc_error *e)
 {
@@ -219,6 +240,8 @@ int unc_regs_check(const struct unc_regs *r, struct unc_error *e)
 		err = check_names(r, e);
 	if (err == 0)
 		err = check_clock(r, e);
+	if (err == 0)
+		err = check_speeds(r, e);
 	if (err == 0)
 		err = check_control(r, e);
 	if (err < 0)

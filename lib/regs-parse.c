@@ -174,6 +174,7 @@ static int parse_role(const struct unc_regs_parser *p, const struct unc_yaml *no
 
 	if (unc_regs_word(p, node, "role", roles, &role) < 0 ||
 	    unc_regs_positive(p, node, "per_cycle", &c->per_cycle) < 0 ||
+	    unc_regs_positive(p, node, "per_second", &c->most_per_s) < 0 ||
 	    unc_regs_positive(p, node, "packet_bytes", &c->packet_bytes) < 0)
 		return -EBADMSG;
 	c->role = (enum unc_regs_role)role;
@@ -230,10 +231,10 @@ static const char *numbered(const struct unc_regs_parser *p, const char *text, u
 /* One entry of `counters`, which may stand for a row of them. */
 static int parse_counter(const struct unc_regs_parser *p, const struct unc_yaml *node)
 {
-	static const char *const keys[] = {"!title", "offset",  "low",       "high",
-					   "latch",  "!width",  "role",      "count",
-					   "stride", "control", "per_cycle", "packet_bytes",
-					   NULL};
+	static const char *const keys[] = {"!title",       "offset",  "low",       "high",
+					   "latch",        "!width",  "role",      "count",
+					   "stride",       "control", "per_cycle", "per_second",
+					   "packet_bytes", NULL};
 	static const uint64_t counts[] = {1, UNC_REGS_COUNTERS}, strides[] = {1, 1 << 20};
 	struct unc_yaml key = {.line = node->key_line, .col = node->key_col};
 	struct unc_regs_counter one = {.at = node};
@@ -293,6 +294,21 @@ static int parse_counters(const struct unc_regs_parser *p)
 	return 0;
 }
 
+/* How fast counters can be, once the clock is known. The clock's own counts each cycle. */
+static void work_out_speeds(struct unc_regs *r)
+{
+	for (size_t i = 0; i < r->count; i++) {
+		struct unc_regs_counter *c = &r->counters[i];
+		double most;
+
+		if (c == r->clock && !(c->per_cycle > 0))
+			c->per_cycle = 1;
+		most = c->per_cycle * r->hz;
+		if (most > 0 && (most < c->most_per_s || !(c->most_per_s > 0)))
+			c->most_per_s = most;
+	}
+}
+
 /* ---- the whole ---- */
 
 static int parse(const struct unc_regs_parser *p)
@@ -328,6 +344,7 @@ static int parse(const struct unc_regs_parser *p)
 		err = parse_counters(p);
 	if (err == 0)
 		err = unc_regs_parse_clock(p);
+	work_out_speeds(r);
 	if (err == 0)
 		err = unc_regs_parse_histogram(p);
 	return err < 0 ? err : unc_regs_check(r, p->e);

@@ -94,10 +94,11 @@ struct unc_regs_counter {
 	enum unc_regs_latch latch;
 	unsigned width;
 	enum unc_regs_role role;
-	double per_cycle;          /* it counts no more in one cycle; 0: not known */
-	double packet_bytes;       /* packets: their size, when it is fixed; else 0 */
-	bool programmable;         /* it counts what its control register says */
-	uint64_t control;          /* offset of that */
+	double per_cycle;    /* it counts no more in one cycle; 0: not known */
+	double most_per_s;   /* nor in one second, by that and what the file says; 0: not known */
+	double packet_bytes; /* packets: their size, when it is fixed; else 0 */
+	bool programmable;   /* it counts what its control register says */
+	uint64_t control;    /* offset of that */
 	const struct unc_yaml *at; /* in the file */
 };
 

@@ -410,7 +410,7 @@ static int open_counter(struct regs_source *s, struct box *b, size_t i, struct u
 	s->counters[i].what = what;
 	b->programmed += what->programmable;
 	c->width = what->programmable || s->regs->window == UNC_WINDOW_CLEAR ? 64 : what->width;
-	c->most_per_s = what->per_cycle * s->regs->hz;
+	c->most_per_s = what->most_per_s;
 	return 0;
 }
 

@@ -41,15 +41,17 @@ static const char *const good[] = {
 	"    offset: 0x18",                        /* 23 */
 	"    width: 32",                           /* 24 */
 	"    role: bytes",                         /* 25 */
-	"  bin_{n}:",                              /* 26 */
-	"    title: latency, {n}",                 /* 27 */
-	"    offset: 0x20",                        /* 28 */
-	"    count: 3",                            /* 29 */
-	"    width: 32",                           /* 30 */
-	"    role: bin",                           /* 31 */
-	"histogram:",                              /* 32 */
-	"  listed: [0, 16, 32]",                   /* 33 */
-	"  last: 40",                              /* 34 */
+	"    per_second: 8e9",                     /* 26 */
+	"  bin_{n}:",                              /* 27 */
+	"    title: latency, {n}",                 /* 28 */
+	"    offset: 0x20",                        /* 29 */
+	"    count: 3",                            /* 30 */
+	"    width: 32",                           /* 31 */
+	"    role: bin",                           /* 32 */
+	"    per_second: 250e6",                   /* 33 */
+	"histogram:",                              /* 34 */
+	"  listed: [0, 16, 32]",                   /* 35 */
+	"  last: 40",                              /* 36 */
 };
 
 /* The lines with one (0: none) replaced by another, by several or (NULL) by none. */
@@ -129,7 +131,8 @@ static void test_good(void **state)
 	assert_true(c[0].split && c[0].offset == 0x10 && c[0].high == 0x14 && c[0].width == 48);
 	assert_close(c[0].per_cycle, 1);
 	assert_true(!c[1].split && c[1].offset == 0x18 && c[1].role == UNC_ROLE_BYTES);
-	assert_close(c[1].per_cycle, 0);
+	assert_close(c[0].most_per_s, 250e6);
+	assert_close(c[1].most_per_s, 8e9);
 	assert_string_equal(c[4].name, "bin_2");
 	assert_string_equal(c[4].title, "latency, 2");
 	assert_int_equal(c[4].offset, 0x28);
@@ -158,7 +161,7 @@ static void test_bounds(void **state)
 		struct unc_regs *r;
 		char *text;
 
-		for (size_t k = 0; k < 32; k++)
+		for (size_t k = 0; k < 34; k++)
 			unc_text_add(&t, "%s\n", good[k]);
 		unc_text_add(&t, "%s\n", cases[i].rule);
 		text = unc_text_take(&t);
@@ -202,6 +205,33 @@ static void test_maps(void **state)
 	}
 }
 
+/* What is known of a counter's speed: in a cycle, in a second, or both. */
+static void test_speeds(void **state)
+{
+	static const struct {
+		const char *says;
+		double most_per_s;
+	} cases[] = {
+		{"    per_cycle: 32", 8e9},
+		{"    per_second: 5e9", 5e9},
+		{"    per_cycle: 32\n    per_second: 9e9", 8e9},
+		{"    per_cycle: 32\n    per_second: 7e9", 7e9},
+	};
+	struct unc_regs *r;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		r = must(26, cases[i].says);
+		assert_close(r->counters[0].most_per_s, 250e6);
+		assert_close(r->counters[1].most_per_s, cases[i].most_per_s);
+		unc_regs_free(r);
+	}
+	/* The counter of the clock counts cycles, too. */
+	r = must(20, "    role: none");
+	assert_close(r->counters[0].most_per_s, 250e6);
+	unc_regs_free(r);
+}
+
 /* A clock may be the host's, or a counter, with or without its frequency. */
 static void test_clocks(void **state)
 {
@@ -234,7 +264,7 @@ static void test_mistakes(void **state)
 		{7, "access: 48", "b.yaml:7:9", "32 or 64"},
 		{7, "access: 64", "b.yaml:18:11", "one read is of 64"},
 		{8, NULL, "b.yaml:1:1", "needs the key 'size'"},
-		{8, "size: 0x128", "b.yaml:28:13", "beyond the map: it ends at 0x12c in the last"},
+		{8, "size: 0x128", "b.yaml:29:13", "beyond the map: it ends at 0x12c in the last"},
 		{10, NULL, "b.yaml:9:8", "need a 'stride'"},
 		{10, "stride: 0x10", "b.yaml:10:9", "of another"},
 		{11, "window: snapshot", "b.yaml:11:9", "free-running, freeze, read-to-clear"},
@@ -255,23 +285,26 @@ static void test_mistakes(void **state)
 		{19, "    width: 32", "b.yaml:19:12", "need no halves"},
 		{20, "    role: works", "b.yaml:20:11", "expected one of: none, active"},
 		{23, "    offset: 0x200", "b.yaml:23:13", "beyond the map"},
-		{23, "    offset: 0x20", "b.yaml:28:13", "overlaps"},
+		{23, "    offset: 0x20", "b.yaml:29:13", "overlaps"},
 		{24, "    width: 48", "b.yaml:24:12", "do not fit into one read of 32"},
 		{25, "    role: active", "b.yaml:25:11", "has this role already"},
 		{25, "    role: bytes\n    packet_bytes: 64", "b.yaml:26:19",
 		 "only a counter of packets"},
 		{25, "    role: bytes\n    latch: low", "b.yaml:26:12",
 		 "only a counter with halves"},
-		{26, "  bin:", "b.yaml:26:3", "{n} in its name"},
-		{29, "    count: 300", "b.yaml:29:12", "from 1 to 256"},
-		{29, "    count: 1", "b.yaml:33:3", "here are 1"},
-		{33, "  listed: [0, 16]", "b.yaml:33:11", "2 bounds for 3 bins"},
-		{33, "  listed: [0, 16, 16]", "b.yaml:33:19", "larger than the one before"},
-		{33, "  linear: {first: 0}", "b.yaml:33:19", "from 1"},
-		{33, "  exponential: {first: 1, step: 2}", "b.yaml:33:33", "no step"},
-		{33, NULL, "b.yaml:33:3", "exactly one of: linear"},
-		{34, NULL, "b.yaml:33:3", "'last' is missing"},
-		{34, "  last: 20", "b.yaml:34:9", "lies below it"},
+		{26, NULL, "b.yaml:24:12", "32 bits soon wrap"},
+		{26, "    per_second: 0", "b.yaml:26:17", "more than 0"},
+		{33, NULL, "b.yaml:31:12", "'bin_0'"},
+		{27, "  bin:", "b.yaml:27:3", "{n} in its name"},
+		{30, "    count: 300", "b.yaml:30:12", "from 1 to 256"},
+		{30, "    count: 1", "b.yaml:35:3", "here are 1"},
+		{35, "  listed: [0, 16]", "b.yaml:35:11", "2 bounds for 3 bins"},
+		{35, "  listed: [0, 16, 16]", "b.yaml:35:19", "larger than the one before"},
+		{35, "  linear: {first: 0}", "b.yaml:35:19", "from 1"},
+		{35, "  exponential: {first: 1, step: 2}", "b.yaml:35:33", "no step"},
+		{35, NULL, "b.yaml:35:3", "exactly one of: linear"},
+		{36, NULL, "b.yaml:35:3", "'last' is missing"},
+		{36, "  last: 20", "b.yaml:36:9", "lies below it"},
 	};
 
 	(void)state;
@@ -365,13 +398,13 @@ static void test_no_histogram(void **state)
 	char *text;
 
 	(void)state;
-	for (size_t i = 0; i < 31; i++)
+	for (size_t i = 0; i < 33; i++)
 		unc_text_add(&t, "%s\n", good[i]);
 	text = unc_text_take(&t);
 	assert_int_equal(unc_yaml_parse(&file, "b.yaml", text, strlen(text), &e), 0);
 	free(text);
 	assert_int_equal(unc_regs_parse(&r, file, &e), -EBADMSG);
-	assert_contains(e.text, "b.yaml:31:11: bins need bounds");
+	assert_contains(e.text, "b.yaml:32:11: bins need bounds");
 }
 
 static void test_msr(void **state)
@@ -417,11 +450,17 @@ static void test_load(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_good),         cmocka_unit_test(test_bounds),
-		cmocka_unit_test(test_maps),         cmocka_unit_test(test_clocks),
-		cmocka_unit_test(test_mistakes),     cmocka_unit_test(test_no_histogram),
-		cmocka_unit_test(test_programmable), cmocka_unit_test(test_programmable_mistakes),
-		cmocka_unit_test(test_msr),          cmocka_unit_test(test_load),
+		cmocka_unit_test(test_good),
+		cmocka_unit_test(test_bounds),
+		cmocka_unit_test(test_maps),
+		cmocka_unit_test(test_speeds),
+		cmocka_unit_test(test_clocks),
+		cmocka_unit_test(test_mistakes),
+		cmocka_unit_test(test_no_histogram),
+		cmocka_unit_test(test_programmable),
+		cmocka_unit_test(test_programmable_mistakes),
+		cmocka_unit_test(test_msr),
+		cmocka_unit_test(test_load),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
