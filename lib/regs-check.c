@@ -46,6 +46,10 @@ static int check_inside(const struct spans *all, const struct span *s)
 		return unc_yaml_fail(r->file, s->at, all->e,
 				     "'%s': %#llx is not aligned to its %u bytes", s->name,
 				     (unsigned long long)s->begin, r->bytes);
+	if (r->instances > 1 && r->stride % r->bytes)
+		return unc_yaml_fail(r->file, unc_yaml_get(r->file->root, "stride"), all->e,
+				     "'%s' of the next instance is not aligned to its %u bytes",
+				     s->name, r->bytes);
 	if (last <= r->size)
 		return 0;
 	return unc_yaml_fail(r->file, s->at, all->e,

@@ -266,6 +266,7 @@ static void test_mistakes(void **state)
 		{8, NULL, "b.yaml:1:1", "needs the key 'size'"},
 		{8, "size: 0x128", "b.yaml:29:13", "beyond the map: it ends at 0x12c in the last"},
 		{10, NULL, "b.yaml:9:8", "need a 'stride'"},
+		{10, "stride: 0xfe", "b.yaml:10:9", "not aligned to its 4 bytes"},
 		{10, "stride: 0x10", "b.yaml:10:9", "of another"},
 		{11, "window: snapshot", "b.yaml:11:9", "free-running, freeze, read-to-clear"},
 		{11, "window: read-to-clear", "b.yaml:18:11", "'latch'"},
