@@ -152,7 +152,23 @@ static void add_traffic_metrics(struct terms *t)
 	unc_text_finish(&amount);
 }
 
-/* The mean weighs each bin with what stands for it; tenths are enough, as bounds are whole. */
+/* What stands for a bin, exactly: bounds are whole, so that a middle is whole or a half, and for the last
+ * bin the file has it. */
+static void add_middle(struct unc_text *to, const struct unc_regs *r, size_t bin)
+{
+	const struct unc_yaml *histogram = unc_yaml_get(r->file->root, "histogram");
+	const struct unc_histogram *h = &r->histogram;
+	unsigned long long twice;
+
+	if (bin + 1 == h->count) {
+		unc_text_add(to, "%s", unc_yaml_get(histogram, "last")->text);
+		return;
+	}
+	twice = (unsigned long long)(2 * unc_histogram_middle(h, bin));
+	unc_text_add(to, "%llu%s", twice / 2, twice % 2 ? ".5" : "");
+}
+
+/* The mean weighs each bin with what stands for it. */
 static void work_out_bins(struct terms *t)
 {
 	struct unc_text weighed = {0};
@@ -160,15 +176,14 @@ static void work_out_bins(struct terms *t)
 
 	for (size_t i = 0; i < t->r->count; i++) {
 		const struct unc_regs_counter *c = &t->r->counters[i];
-		double middle;
 
 		if (c->role != UNC_ROLE_BIN)
 			continue;
-		middle = unc_histogram_middle(&t->r->histogram, bin++) * 10 + 0.5;
-		unc_text_add(&weighed, "%s%llu.%llu * %s", bin > 1 ? " + " : "",
-			     (unsigned long long)middle / 10, (unsigned long long)middle % 10,
-			     c->name);
-		unc_text_add(&t->bins, "%s%s", bin > 1 ? " + " : "", c->name);
+		unc_text_add(&weighed, "%s", bin ? " + " : "");
+		add_middle(&weighed, t->r, bin);
+		unc_text_add(&weighed, " * %s", c->name);
+		unc_text_add(&t->bins, "%s%s", bin ? " + " : "", c->name);
+		bin++;
 	}
 	unc_text_add(&t->mean, "(%s) / (%s)", weighed.data, t->bins.data);
 	t->mean.failed |= weighed.failed || t->bins.failed;

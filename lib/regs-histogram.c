@@ -6,6 +6,9 @@
 #include <errno.h>
 #include <string.h>
 
+/* Whole cycles below are exact in a double. */
+#define LAST_MOST 0x1p53
+
 int unc_regs_parse_clock(const struct unc_regs_parser *p)
 {
 	static const char *const keys[] = {"hz", "counter", NULL};
@@ -52,7 +55,7 @@ static int parse_listed(const struct unc_regs_parser *p, const struct unc_yaml *
 
 		if (unc_yaml_expect(p->file, one, UNC_YAML_TEXT, p->e) < 0)
 			return -EBADMSG;
-		if (unc_parse_u64(one->text, &bound) < 0 || bound >= UINT64_C(1) << 53 ||
+		if (unc_parse_u64(one->text, &bound) < 0 || (double)bound >= LAST_MOST ||
 		    (k && (double)bound <= h->lower[k - 1]))
 			return unc_yaml_fail(p->file, one, p->e,
 					     "bounds are whole cycles, each larger than the one "
@@ -115,6 +118,9 @@ int unc_regs_parse_histogram(const struct unc_regs_parser *p)
 	r = strcmp(rule->key, "listed") == 0
 		    ? parse_listed(p, rule, h)
 		    : parse_rule(p, rule, strcmp(rule->key, "linear") == 0);
+	if (r == 0 && h->last >= LAST_MOST)
+		r = unc_yaml_fail(p->file, unc_yaml_get(node, "last"), p->e,
+				  "no latency has so many cycles: less than 2^53");
 	if (r == 0 && h->last < h->lower[h->count - 1])
 		r = unc_yaml_fail(p->file, unc_yaml_get(node, "last"), p->e,
 				  "what stands for the last bin lies below it");

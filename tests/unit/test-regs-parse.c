@@ -305,6 +305,7 @@ static void test_mistakes(void **state)
 		{35, "  exponential: {first: 1, step: 2}", "b.yaml:35:33", "no step"},
 		{35, NULL, "b.yaml:35:3", "exactly one of: linear"},
 		{36, NULL, "b.yaml:35:3", "'last' is missing"},
+		{36, "  last: 1e300", "b.yaml:36:9", "less than 2^53"},
 		{36, "  last: 20", "b.yaml:36:9", "lies below it"},
 	};
 

@@ -222,6 +222,28 @@ static void test_clock_counter(void **state)
 	block_remove(b);
 }
 
+/* What stands for a bin is neither rounded nor cut. */
+static void test_middles(void **state)
+{
+	static const double middles[] = {2.5, 12.5, 160.25};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(middles); i++) {
+		struct block *b = fresh();
+
+		must(b,
+		     block_use(b, HEAD "access: 64\nwindow: free-running\nquantity: dma\n"
+				       "histogram: {listed: [0, 5, 20], last: 160.25}\ncounters:\n"
+				       "  bin_{n}: {title: c, offset: 0, width: 64, count: 3, "
+				       "role: bin}\n"));
+		must(b, block_start(b, NULL));
+		block_set64(b, 8 * i, 7);
+		block_read(b);
+		block_assert(b, "dma.latency.cycles", middles[i]);
+		block_remove(b);
+	}
+}
+
 /* ---- what is no data ---- */
 
 #define CLOCKED                                                                               \
@@ -387,10 +409,10 @@ int main(void)
 		cmocka_unit_test(test_bits_above),    cmocka_unit_test(test_halves),
 		cmocka_unit_test(test_read_to_clear), cmocka_unit_test(test_instances),
 		cmocka_unit_test(test_host_clock),    cmocka_unit_test(test_clock_counter),
-		cmocka_unit_test(test_fall),          cmocka_unit_test(test_fall_unknown),
-		cmocka_unit_test(test_wrapped_twice), cmocka_unit_test(test_all_ones),
-		cmocka_unit_test(test_short),         cmocka_unit_test(test_vanished),
-		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_middles),       cmocka_unit_test(test_fall),
+		cmocka_unit_test(test_fall_unknown),  cmocka_unit_test(test_wrapped_twice),
+		cmocka_unit_test(test_all_ones),      cmocka_unit_test(test_short),
+		cmocka_unit_test(test_vanished),      cmocka_unit_test(test_refused),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
