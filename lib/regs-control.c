@@ -15,6 +15,16 @@ const struct unc_regs_field *unc_regs_field(const struct unc_regs_control *c, en
 	return NULL;
 }
 
+unsigned unc_regs_narrowest(const struct unc_regs *r)
+{
+	unsigned width = 64;
+
+	for (size_t i = 0; i < r->count; i++)
+		if (r->counters[i].programmable && r->counters[i].width < width)
+			width = r->counters[i].width;
+	return width;
+}
+
 const struct unc_regs_field *unc_regs_use(const struct unc_regs *r, enum unc_regs_use use,
 					  const struct unc_regs_control **control)
 {

@@ -299,7 +299,8 @@ static int add_select_terms(const struct unc_regs *r, struct uncore_pmu *p)
 						c->filter ? 32 : 0);
 	}
 	if (err == 0 && r->overflow_freezes)
-		err = add_term(p, "after", UNC_REGS_AFTER_WORD, UINT64_MAX);
+		err = add_term(p, "after", UNC_REGS_AFTER_WORD,
+			       UINT64_MAX >> (64 - unc_regs_narrowest(r)));
 	return err;
 }
 

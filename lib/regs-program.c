@@ -131,6 +131,9 @@ int unc_regs_check_select(const struct unc_regs *r, const struct unc_counter *c,
 				"least 1: add %s=1",
 				c->pmu->name, c->event, edge->name, threshold->name,
 				threshold->name);
+	if (c->config.word[UNC_REGS_AFTER_WORD] > UINT64_MAX >> (64 - unc_regs_narrowest(r)))
+		return unc_fail(e, EINVAL, "%s/%s/: a counter of %u bits cannot count so many",
+				c->pmu->name, c->event, unc_regs_narrowest(r));
 	if (c->config.word[UNC_REGS_AFTER_WORD] && !r->overflow_freezes)
 		return unc_fail(e, EINVAL, "%s/%s/: a counter that overflows freezes nothing here",
 				c->pmu->name, c->event);

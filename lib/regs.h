@@ -179,6 +179,8 @@ const struct unc_regs_field *unc_regs_use(const struct unc_regs *r, enum unc_reg
 /* The same among the fields of one register. */
 const struct unc_regs_field *unc_regs_field(const struct unc_regs_control *c,
 					    enum unc_regs_use use);
+/* Bits of the narrowest programmable counter; 64 without any. */
+unsigned unc_regs_narrowest(const struct unc_regs *r);
 /* True when the roles account for every cycle: active, busy and idle. */
 bool unc_regs_all_cycles(const struct unc_regs *r);
 /* The first counter with a role, or NULL. */

@@ -275,6 +275,26 @@ static void test_after(void **state)
 	block_remove(b);
 }
 
+/* N events that the counter has no room for are refused, however they are written. */
+static void test_after_too_many(void **state)
+{
+	struct block *b = fresh();
+
+	(void)state;
+	scan(b, true);
+	must(b, block_start(b, "uncore_cbox_0/event=1,after=0xfffffffffff/"));
+	uncore_monitor_free(b->m);
+	b->m = NULL;
+	must(b, uncore_monitor_new(&b->m, b->u));
+	assert_int_equal(uncore_monitor_add_events(b->m,
+						   "uncore_cbox_0/event=1,after=0x100000000000/"),
+			 -EINVAL);
+	assert_contains(uncore_error(b->u), "44");
+	assert_true(block_start(b, "uncore_cbox_0/event=1,config2=0x100000000000/") < 0);
+	assert_contains(uncore_error(b->u), "of 44 bits");
+	block_remove(b);
+}
+
 /* So do the other boxes of the socket, whether they are read before it or after it. */
 static void test_after_all(void **state)
 {
@@ -441,6 +461,7 @@ int main(void)
 		cmocka_unit_test(test_places),
 		cmocka_unit_test(test_filters_of_nobody),
 		cmocka_unit_test(test_after),
+		cmocka_unit_test(test_after_too_many),
 		cmocka_unit_test(test_after_all),
 		cmocka_unit_test(test_frozen_until_start),
 		cmocka_unit_test(test_overflow),
