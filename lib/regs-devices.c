@@ -350,6 +350,27 @@ static int add_pmu(const struct finder *f, struct unc_pmus *pmus, size_t unit)
 	return 0;
 }
 
+/* The same numbers are other registers of another CPU. */
+static int check_model(const struct finder *f)
+{
+	const char *cpu = f->topology->cpu_model;
+
+	for (const char *at = f->r->models; at && *at; at += strspn(at, " ")) {
+		size_t n = strcspn(at, " ");
+
+		if (n == strlen(cpu) && memcmp(at, cpu, n) == 0)
+			return 0;
+		at += n;
+	}
+	if (!f->r->models)
+		return 0;
+	return unc_fail(
+		f->e, ENODEV,
+		"%s: %s: it is in the CPU models %s only, and this one is %s; elsewhere its "
+		"registers are something else",
+		f->r->name, f->r->title, f->r->models, cpu);
+}
+
 int unc_regs_scan(struct unc_regs *r, const struct unc_root *root,
 		  const struct unc_topology *topology, struct unc_pmus *out, struct unc_error *e)
 {
@@ -358,7 +379,9 @@ int unc_regs_scan(struct unc_regs *r, const struct unc_root *root,
 	int err;
 
 	unc_regs_forget_devices(r);
-	err = find_devices(&f);
+	err = check_model(&f);
+	if (err == 0)
+		err = find_devices(&f);
 	if (err < 0)
 		return err;
 	if (!r->device_count)

@@ -28,6 +28,25 @@ static int parse_pmu(const struct unc_regs_parser *p)
 	return 0;
 }
 
+/* "intel/6/62 intel/6/63" */
+static int parse_models(const struct unc_regs_parser *p)
+{
+	const struct unc_yaml *node = unc_yaml_get(p->file->root, "models");
+
+	if (unc_regs_line(p, p->file->root, "models", &p->r->models) < 0)
+		return -EBADMSG;
+	for (const char *at = node ? node->text : ""; *at; at += strspn(at, " ")) {
+		size_t n = strcspn(at, " ");
+
+		if (!memchr(at, '/', n))
+			return unc_yaml_fail(p->file, node, p->e,
+					     "'%.*s' is no CPU model such as intel/6/62", (int)n,
+					     at);
+		at += n;
+	}
+	return 0;
+}
+
 /* ---- where it is ---- */
 
 static int parse_map(const struct unc_regs_parser *p)
@@ -313,12 +332,12 @@ static void work_out_speeds(struct unc_regs *r)
 
 static int parse(const struct unc_regs_parser *p)
 {
-	static const char *const keys[] = {"!block",    "!title",   "!instance", "!evidence",
-					   "!pmu",      "!space",   "!window",   "access",
-					   "size",      "count",    "stride",    "map",
-					   "clock",     "quantity", "control",   "counter_control",
-					   "overflow",  "only",     "kernel",    "!counters",
-					   "histogram", NULL};
+	static const char *const keys[] = {
+		"!block",    "!title",          "!instance", "!evidence", "!pmu",
+		"models",    "!space",          "!window",   "access",    "size",
+		"count",     "stride",          "map",       "clock",     "quantity",
+		"control",   "counter_control", "overflow",  "only",      "kernel",
+		"!counters", "histogram",       NULL};
 	static const char *const spaces[] = {"mmio", "pci", "msr", NULL};
 	static const char *const windows[] = {"free-running", "freeze", "read-to-clear", NULL};
 	const struct unc_yaml *root = p->file->root;
@@ -332,7 +351,7 @@ static int parse(const struct unc_regs_parser *p)
 	    unc_regs_line(p, root, "instance", &r->instance) < 0 ||
 	    unc_regs_line(p, root, "evidence", &r->evidence) < 0 ||
 	    unc_regs_name(p, root, "quantity", "._", &r->quantity) < 0 || parse_pmu(p) < 0 ||
-	    unc_regs_word(p, root, "space", spaces, &space) < 0 ||
+	    parse_models(p) < 0 || unc_regs_word(p, root, "space", spaces, &space) < 0 ||
 	    unc_regs_word(p, root, "window", windows, &window) < 0)
 		return -EBADMSG;
 	r->space = (enum unc_regs_space)space;

@@ -132,6 +132,7 @@ struct unc_regs {
 	struct unc_yaml_file *file; /* owns the texts */
 	struct unc_names strings;   /* and these the ones that were made from them */
 	const char *name, *title, *instance, *evidence, *pmu, *quantity;
+	const char *models; /* of CPUs that have it, separated by spaces; NULL: any may */
 	enum unc_regs_space space;
 	enum unc_regs_window window;
 	unsigned bytes; /* of one access: 4 or 8 */

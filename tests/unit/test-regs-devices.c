@@ -224,6 +224,25 @@ static void test_msr(void **state)
 	block_remove(b);
 }
 
+/* What a number means depends on the CPU: a block of others is not there. */
+static void test_models(void **state)
+{
+	struct block *b = fresh();
+
+	(void)state;
+	tree_put(&b->tree, "dev/cpu/0/msr", "");
+	tree_put(&b->tree, "dev/cpu/2/msr", "");
+	must(b, use(b, HEAD "models: intel/6/63 intel/6/62\nspace: msr\n" COUNTER));
+	assert_int_equal(use(b, HEAD "models: intel/6/6 intel/6/622\nspace: msr\n" COUNTER),
+			 -ENODEV);
+	assert_contains(uncore_error(b->u), "in the CPU models intel/6/6 intel/6/622 only");
+	assert_contains(uncore_error(b->u), "this one is intel/6/62;");
+	machine_cpuinfo(&b->tree, 63, "");
+	assert_int_equal(uncore_set_source(b->u, "regs:intel-ivt-cbo"), 0);
+	assert_int_equal(uncore_scan(b->u), -ENODEV);
+	block_remove(b);
+}
+
 static void test_msr_errors(void **state)
 {
 	static const char text[] = HEAD "space: msr\nwindow: free-running\n"
@@ -252,7 +271,7 @@ int main(void)
 		cmocka_unit_test(test_pci_ids),    cmocka_unit_test(test_pci_config),
 		cmocka_unit_test(test_missing),    cmocka_unit_test(test_uio),
 		cmocka_unit_test(test_memory),     cmocka_unit_test(test_msr),
-		cmocka_unit_test(test_msr_errors),
+		cmocka_unit_test(test_msr_errors), cmocka_unit_test(test_models),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
