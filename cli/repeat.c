@@ -41,11 +41,29 @@ static struct repeat_row *find(struct repeat *r, const struct uncore_row *row, s
 	return new;
 }
 
+/* Bounds of which the value is one: a percentile. Those of a rate have it between them. */
+static bool is_bin(const struct uncore_row *row)
+{
+	return isfinite(row->low) && (!isfinite(row->high) || row->value >= row->high);
+}
+
+/* All that is known of several bins: where the first begins, and where the last ends. */
+static void add_bin(struct repeat_row *into, const struct uncore_row *row)
+{
+	into->bin = true;
+	into->open = into->open || !isfinite(row->high);
+	into->row.low = fmin(into->row.low, row->low);
+	into->row.high = fmax(into->row.high, row->high);
+}
+
 static void add_value(struct repeat_row *into, const struct uncore_row *row)
 {
 	double delta = row->value - into->mean;
 
-	into->values++;
+	if (!into->values++)
+		into->worst = row->quality;
+	if (is_bin(row))
+		add_bin(into, row);
 	into->mean += delta / into->values;
 	into->m2 += delta * (row->value - into->mean);
 	if (row->quality > into->worst)
@@ -67,6 +85,8 @@ void repeat_add(struct repeat *r, const struct uncore_sample *sample, double tim
 
 		if (isfinite(row->value))
 			add_value(into, row);
+		else if (!into->values && row->quality > into->worst)
+			into->worst = row->quality;
 		if (row->reason && !into->row.reason)
 			into->row.reason = cli_copy(row->reason);
 	}
@@ -76,7 +96,7 @@ static double spread(const struct repeat_row *row)
 {
 	double n = row->values;
 
-	if (row->values < 2 || row->mean == 0)
+	if (row->values < 2 || row->mean == 0 || row->bin)
 		return NAN;
 	return sqrt(row->m2 / (n - 1) / n) / fabs(row->mean);
 }
@@ -86,7 +106,11 @@ static void finish(struct repeat_row *row, unsigned runs)
 	struct buffer reason = {0};
 
 	row->row.value = row->values ? row->mean : NAN;
-	row->row.quality = row->values ? row->worst : UNCORE_UNAVAILABLE;
+	if (row->open)
+		row->row.high = NAN;
+	if (row->bin)
+		row->row.value = row->open ? row->row.low : row->row.high;
+	row->row.quality = row->worst;
 	if (row->values == runs || !row->values)
 		return;
 	/* A mean of fewer runs than the header says is no whole answer. */

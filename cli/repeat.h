@@ -11,7 +11,9 @@ struct repeat_row {
 	struct uncore_row row;     /* with strings of its own; of the first run */
 	double mean, m2;           /* Welford: mean and sum of squared deviations of the values */
 	unsigned values;           /* runs with a value */
-	enum uncore_quality worst; /* of those */
+	enum uncore_quality worst; /* of those; of all when none has one */
+	bool bin;  /* a percentile: what is known is a bin, of which there is no mean */
+	bool open; /* and once it was the last bin, which has no end */
 };
 
 struct repeat {

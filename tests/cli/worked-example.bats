@@ -53,6 +53,20 @@ set_counters() {
 	shows 'pcie.dma.latency.p90,generic-pmon,,,,31,cycle,,measured,1,1,,,,,,,,,16,31'
 }
 
+@test "percentiles of several runs are bounds, and no mean" {
+	local again="215000001 55000000 105000000 20000000000 1180000 690000 220000 25000 6000"
+
+	# p50 is in the bins 0 to 15 and 64 to 127, p99.9 in the open one and 64 to 127.
+	# shellcheck disable=SC2016 # of the command
+	expect 0 "$UNCORE" --source "regs:generic-pmon,at=$MAP" stat -r 2 -- sh -c '
+		[ -e "$1/ran" ] && exec "$1/set" "$2" "$4"
+		: >"$1/ran"
+		exec "$1/set" "$2" "$3"' sh "$BATS_TEST_TMPDIR" "$MAP" "$AT1" "$again"
+	shows 'pcie.dma.latency.p50 +all +0 to 127.0 +cycle +measured' \
+		'pcie.dma.latency.p99.9 +all +≥ 64.00 +cycle +measured' \
+		'pcie.dma.latency.cycles +all +56.65 +cycle +± '
+}
+
 @test "each bin is an event" {
 	expect 0 "$UNCORE" --source "regs:generic-pmon,at=$MAP" stat \
 		-e 'generic_pmon/hist_bin_0/,generic_pmon_0/hist_bin_4/,generic_pmon/byte_cnt/' -- \
