@@ -101,7 +101,7 @@ static void put_quality(struct table *t, const struct uncore_row *row)
 {
 	const char *name = uncore_quality_name(row->quality);
 
-	if (row->quality != UNCORE_UNAVAILABLE && row->coverage < 1)
+	if (isfinite(row->value) && row->coverage < 1)
 		table_cell(t, "%s %.3g %%", name, row->coverage * 100);
 	else
 		table_cell(t, "%s", name);

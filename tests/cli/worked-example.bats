@@ -67,6 +67,17 @@ set_counters() {
 		'pcie.dma.latency.cycles +all +56.65 +cycle +± '
 }
 
+@test "a block that was set back is suspect, and has no value" {
+	sed 's/width: 64/width: 48/' "$UNCORE_SOURCE_ROOT/data/blocks/generic-pmon.yaml" \
+		>"$BATS_TEST_TMPDIR/narrow.yaml"
+	expect 0 "$UNCORE" --source "regs:$BATS_TEST_TMPDIR/narrow.yaml,at=$MAP" stat \
+		-M pcie.dma.bandwidth,pcie.dma.cycles -- "$BATS_TEST_TMPDIR/set" "$MAP" \
+		"215000000 55000000 105000000 100 0 0 0 0 0"
+	shows 'pcie.dma.bandwidth +all +- +suspect' 'pcie.dma.cycles +all +125,000,000 ' \
+		'byte_cnt/ on CPU 0 fell between two readings: the count, from 8000000000 to 100'
+	[[ $output != *'suspect 0 %'* ]] || fail 'a share of no value'
+}
+
 @test "each bin is an event" {
 	expect 0 "$UNCORE" --source "regs:generic-pmon,at=$MAP" stat \
 		-e 'generic_pmon/hist_bin_0/,generic_pmon_0/hist_bin_4/,generic_pmon/byte_cnt/' -- \
