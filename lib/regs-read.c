@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: MIT */
+/* Reading registers: one counter, and all counters of a box at one moment. */
+#include "regs-source.h"
+
+#include <errno.h>
+#include <time.h>
+
+/* How often halves are read again before a counter is given up. Between two carries of 32 bits any
+ * hardware leaves time for many readings. */
+#define MOST_TRIES 1000
+
+static const char why_torn[] = "its halves did not hold still";
+static const char why_frozen[] =
+	"a counter of its box overflowed, and that froze all of them: read more "
+	"often (-I)";
+static const char why_gone[] =
+	"its registers read as all ones: the device is gone, or switched off";
+
+uint64_t unc_regs_now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* ---- one counter --------------------------------------------------------------------------- */
+
+static uint64_t all_ones(unsigned bits)
+{
+	return UINT64_MAX >> (64 - bits);
+}
+
+/* A high half that was the same before and after belongs to the low half between. */
+static const char *read_stable(const struct unc_regs_io *io, const struct unc_regs_counter *c,
+			       uint64_t *raw)
+{
+	uint64_t before = 0, low = 0, high = 0;
+	int err = unc_regs_io_load(io, c->high, &high);
+
+	for (int i = 0; i < MOST_TRIES; i++) {
+		before = high;
+		if (err == 0)
+			err = unc_regs_io_load(io, c->offset, &low);
+		if (err == 0)
+			err = unc_regs_io_load(io, c->high, &high);
+		if (err < 0)
+			return unc_errno_text(err);
+		if (high != before)
+			continue;
+		*raw = high << 32 | low;
+		return NULL;
+	}
+	return why_torn;
+}
+
+/* Reading the one half holds the other, and clears both where reading clears. */
+static const char *read_latched(const struct unc_regs_io *io, const struct unc_regs_counter *c,
+				uint64_t *raw)
+{
+	bool low_first = c->latch == UNC_LATCH_LOW;
+	uint64_t first = 0, second = 0;
+	int err = unc_regs_io_load(io, low_first ? c->offset : c->high, &first);
+
+	if (err == 0)
+		err = unc_regs_io_load(io, low_first ? c->high : c->offset, &second);
+	if (err < 0)
+		return unc_errno_text(err);
+	*raw = low_first ? second << 32 | first : first << 32 | second;
+	return NULL;
+}
+
+static const char *read_register(const struct unc_regs_io *io, const struct unc_regs_counter *c,
+				 uint64_t *raw)
+{
+	int err;
+
+	if (c->split)
+		return c->latch ? read_latched(io, c, raw) : read_stable(io, c, raw);
+	if (io->regs->window == UNC_WINDOW_CLEAR)
+		err = unc_regs_io_take(io, c->offset, raw);
+	else
+		err = unc_regs_io_load(io, c->offset, raw);
+	return err < 0 ? unc_errno_text(err) : NULL;
+}
+
+/* A device that is gone reads as all ones. So may a counter of all bits of its register, once: it is
+ * asked again, and believed when another register of the box still says something else. */
+static const char *read_counter(struct unc_regs_box *b, const struct unc_regs_counter *c,
+				uint64_t *raw, bool *ones)
+{
+	unsigned bits = c->split ? 64 : b->io.regs->bytes * 8;
+	uint64_t again = 0;
+	const char *why = read_register(&b->io, c, raw);
+
+	*ones = !why && *raw == all_ones(bits);
+	if (*ones) {
+		why = read_register(&b->io, c, &again);
+		*ones = !why && again == *raw;
+		if (b->io.regs->window == UNC_WINDOW_CLEAR && !*ones)
+			*raw += again;
+	}
+	b->answers = b->answers || (!why && !*ones);
+	if (*ones && (c->width < bits || bits == 64))
+		why = why_gone;
+	return why;
+}
+
+/* ---- one reading --------------------------------------------------------------------------- */
+
+static void lose(struct unc_reading *r, const char *why)
+{
+	*r = (struct unc_reading){.lost = true, .why = why};
+}
+
+/* A programmed counter was set, so that a wrap means something: it is the end that was asked for, or
+ * it has frozen its box for a reason nobody asked for. Half-way to that it is set to 0. */
+static const char *follow(struct unc_regs_source *s, struct unc_regs_box *b, size_t i, uint64_t raw)
+{
+	const struct unc_regs_counter *c = s->counters[i].what;
+	struct unc_regs_count *reg = &s->counters[i];
+	bool wrapped = raw < reg->last;
+
+	if (wrapped && s->regs->overflow_freezes) {
+		if (!s->plan[i].config.word[UNC_REGS_AFTER_WORD])
+			return why_frozen;
+		b->stopped = true;
+	}
+	reg->total += (raw - reg->last) & all_ones(c->width);
+	reg->last = raw;
+	if (raw >> (c->width - 1) && !s->plan[i].config.word[UNC_REGS_AFTER_WORD] &&
+	    unc_regs_write(&b->program, c->offset, 0) == 0)
+		reg->last = 0;
+	return NULL;
+}
+
+static void take_counter(struct unc_regs_source *s, struct unc_regs_box *b, size_t i)
+{
+	struct unc_regs_count *reg = &s->counters[i];
+	struct unc_reading *r = &s->into[i];
+	uint64_t raw = 0;
+	bool ones = false;
+	const char *why = reg->what ? read_counter(b, reg->what, &raw, &ones) : why_gone;
+
+	if (!why)
+		raw &= all_ones(reg->what->width);
+	if (!why && reg->what->programmable)
+		why = follow(s, b, i, raw);
+	*r = (struct unc_reading){.lost = why, .why = why};
+	if (why)
+		return;
+	if (ones)
+		r->why = why_gone; /* unless another register answers */
+	if (s->regs->window == UNC_WINDOW_CLEAR)
+		reg->total += raw;
+	r->raw = reg->what->programmable || s->regs->window == UNC_WINDOW_CLEAR ? reg->total : raw;
+}
+
+static bool same_device(const struct unc_regs_source *s, const struct unc_regs_box *a,
+			const struct unc_regs_box *b)
+{
+	size_t unit = s->plan[a->first].pmu->unit, other = s->plan[b->first].pmu->unit;
+
+	return a->cpu == b->cpu && unit / s->regs->instances == other / s->regs->instances;
+}
+
+/* When one may have stopped all of a device, all of them have been read before any is let go. */
+static void let_go(struct unc_regs_source *s, struct unc_regs_box *b)
+{
+	struct unc_regs_box *first = b;
+	bool stopped = b->stopped;
+
+	if (s->together && b + 1 < s->boxes + s->box_count && same_device(s, b, b + 1))
+		return;
+	while (s->together && first > s->boxes && same_device(s, first - 1, b)) {
+		first--;
+		stopped = stopped || first->stopped;
+	}
+	for (; first <= b; first++) {
+		first->stopped = stopped;
+		if (first->freezes && !stopped)
+			unc_regs_freeze(&first->program, false);
+	}
+}
+
+/* All counters of the box, at one moment when it can be frozen. What happens between two looks at the
+ * clock happens in the middle, give or take half. */
+static void take_counters(struct unc_regs_source *s, struct unc_regs_box *b, uint64_t *at,
+			  uint64_t *uncertain)
+{
+	uint64_t before = unc_regs_now(), after, end;
+	int err = b->freezes && !b->stopped ? unc_regs_freeze(&b->program, true) : 0;
+
+	after = unc_regs_now();
+	for (size_t i = b->first; i < b->end; i++)
+		if (err < 0)
+			lose(&s->into[i], unc_errno_text(err));
+		else
+			take_counter(s, b, i);
+	end = unc_regs_now();
+	let_go(s, b);
+	if (!b->freezes)
+		after = end;
+	*at = before + (after - before) / 2;
+	*uncertain = (after - before + 1) / 2;
+	if (b->freezes)
+		b->frozen_ns += unc_regs_now() - *at;
+}
+
+/* The time counted is that from the start, but for what the box stood still for reading. */
+void unc_regs_read_box(void *ctx, size_t index)
+{
+	struct unc_regs_source *s = ctx;
+	struct unc_regs_box *b = &s->boxes[index];
+	uint64_t frozen_ns = b->frozen_ns, at = unc_regs_now(), uncertain = 0;
+	int err = unc_regs_io_check(&b->io);
+
+	b->answers = false;
+	for (size_t i = b->first; err < 0 && i < b->end; i++)
+		lose(&s->into[i], unc_errno_text(err));
+	if (err == 0)
+		take_counters(s, b, &at, &uncertain);
+	for (size_t i = b->first; i < b->end; i++) {
+		struct unc_reading *r = &s->into[i];
+
+		if (r->why && !b->answers)
+			lose(r, r->why);
+		if (!r->lost)
+			r->why = NULL;
+		r->enabled_ns = r->running_ns = at - s->start_ns - frozen_ns;
+		r->uncertain_ns = uncertain;
+	}
+}

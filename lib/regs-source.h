@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/* The source of registers while it is open: what source-regs.c, regs-choose.c and regs-read.c share. */
+#ifndef UNC_REGS_SOURCE_H
+#define UNC_REGS_SOURCE_H
+
+#include "reader.h"
+#include "regs-program.h"
+
+struct unc_regs_count {
+	const struct unc_regs_counter *what; /* NULL: not open */
+	uint64_t total; /* what was counted before `last`; read-to-clear: all */
+	uint64_t last;  /* programmable: the raw count that was read last */
+};
+
+/* One instance and the CPU that it is read on. */
+struct unc_regs_box {
+	struct unc_regs_io io;
+	int cpu;
+	size_t first, end; /* its counters */
+	bool answers;      /* something it said in this reading was not all ones */
+	struct unc_regs_program program;
+	bool freezes;       /* for each reading */
+	bool stopped;       /* not let go: not started yet, or a counter did what it was to do */
+	uint64_t frozen_ns; /* in all */
+	size_t programmed;  /* counters */
+};
+
+struct unc_regs_source {
+	struct unc_source base;
+	const struct unc_regs *regs;
+	const struct unc_root *root;
+	bool write;    /* control registers may be written */
+	bool together; /* boxes of a device are let go together: one may have to stop all of them */
+	struct unc_counter *plan;
+	struct unc_regs_count *counters;
+	size_t count;
+	struct unc_regs_box *boxes;
+	size_t box_count;
+	struct unc_readers *readers;
+	struct unc_reading *into; /* of the read that runs */
+	uint64_t start_ns;
+};
+
+/* CLOCK_MONOTONIC */
+uint64_t unc_regs_now(void);
+
+/* A programmable counter for the event `i` of the plan, in a box that is not programmed yet; what was
+ * chosen before may have to go to another. -EACCES, -EINVAL. */
+int unc_regs_choose(struct unc_regs_source *s, const struct unc_regs_box *b, size_t i,
+		    const struct unc_regs_counter **out, struct unc_error *e);
+
+/* Reads all counters of a box; `ctx` is the source. */
+void unc_regs_read_box(void *ctx, size_t index);
+
+#endif
