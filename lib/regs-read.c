@@ -13,6 +13,8 @@ static const char why_torn[] = "its halves did not hold still";
 static const char why_frozen[] =
 	"a counter of its box overflowed, and that froze all of them: read more "
 	"often (-I)";
+static const char why_full[] =
+	"it may have overflowed since the reading before: read more often (-I)";
 static const char why_gone[] =
 	"its registers read as all ones: the device is gone, or switched off";
 
@@ -207,12 +209,21 @@ static void take_counters(struct unc_regs_source *s, struct unc_regs_box *b, uin
 		b->frozen_ns += unc_regs_now() - *at;
 }
 
+/* What is added up here has no width any more: an overflow of its register would go unseen. */
+static bool may_be_full(struct unc_regs_count *count, uint64_t begin, uint64_t end)
+{
+	bool full = count->full_ns && count->read_ns && end - count->read_ns >= count->full_ns;
+
+	count->read_ns = begin;
+	return full;
+}
+
 /* The time counted is that from the start, but for what the box stood still for reading. */
 void unc_regs_read_box(void *ctx, size_t index)
 {
 	struct unc_regs_source *s = ctx;
 	struct unc_regs_box *b = &s->boxes[index];
-	uint64_t frozen_ns = b->frozen_ns, at = unc_regs_now(), uncertain = 0;
+	uint64_t frozen_ns = b->frozen_ns, begin = unc_regs_now(), at = begin, uncertain = 0;
 	int err = unc_regs_io_check(&b->io);
 
 	b->answers = false;
@@ -227,6 +238,9 @@ void unc_regs_read_box(void *ctx, size_t index)
 			lose(r, r->why);
 		if (!r->lost)
 			r->why = NULL;
+		if (s->counters[i].full_ns && !r->lost &&
+		    may_be_full(&s->counters[i], begin, unc_regs_now()))
+			lose(r, why_full);
 		r->enabled_ns = r->running_ns = at - s->start_ns - frozen_ns;
 		r->uncertain_ns = uncertain;
 	}

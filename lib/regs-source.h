@@ -10,6 +10,9 @@ struct unc_regs_count {
 	const struct unc_regs_counter *what; /* NULL: not open */
 	uint64_t total; /* what was counted before `last`; read-to-clear: all */
 	uint64_t last;  /* programmable: the raw count that was read last */
+	uint64_t
+		full_ns; /* in which it may overflow, at most; 0: not known, or nothing is added up */
+	uint64_t read_ns; /* when its last reading began; 0: there is none that matters */
 };
 
 /* One instance and the CPU that it is read on. */

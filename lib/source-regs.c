@@ -20,6 +20,17 @@ static int refuse(struct unc_counter *c, int err, const char *why, struct unc_er
 	return c->why ? 0 : unc_nomem(e);
 }
 
+/* A block's clock may be faster than its description says, and the host's slower. */
+#define CLOCK_SLACK 1.02
+
+/* In how much time a register of so many bits may overflow; 0: not known, or none that matters. */
+static uint64_t time_to_fill(unsigned width, double most_per_s)
+{
+	double ns = (double)(UINT64_MAX >> (64 - width)) / CLOCK_SLACK / most_per_s * 1e9;
+
+	return most_per_s > 0 && ns < 0x1p62 ? (uint64_t)ns + 1 : 0;
+}
+
 static int open_counter(struct unc_regs_source *s, struct unc_regs_box *b, size_t i,
 			struct unc_error *e)
 {
@@ -48,6 +59,8 @@ static int open_counter(struct unc_regs_source *s, struct unc_regs_box *b, size_
 	b->programmed += what->programmable;
 	c->width = what->programmable || s->regs->window == UNC_WINDOW_CLEAR ? 64 : what->width;
 	c->most_per_s = what->most_per_s;
+	if (c->width > what->width)
+		s->counters[i].full_ns = time_to_fill(what->width, c->most_per_s);
 	return 0;
 }
 
@@ -212,6 +225,8 @@ static int regs_enable(struct unc_source *source, struct unc_error *e)
 
 	(void)e;
 	s->start_ns = unc_regs_now();
+	for (size_t i = 0; i < s->count; i++)
+		s->counters[i].read_ns = 0; /* what was before the start is no count of anybody's */
 	for (size_t k = 0; k < s->box_count; k++) {
 		s->boxes[k].frozen_ns = 0;
 		s->boxes[k].stopped = false;

@@ -148,6 +148,37 @@ static void test_read_to_clear(void **state)
 	block_remove(b);
 }
 
+/* What may have overflowed between two readings is no value, however much was read. */
+static void test_cleared_too_late(void **state)
+{
+	struct block *b = fresh();
+
+	(void)state;
+	must(b, block_use(b, HEAD "access: 32\nwindow: read-to-clear\nclock: {hz: 1e6}\n"
+				  "quantity: dma\ncounters:\n"
+				  "  act: {title: c, offset: 0, width: 17, role: active}\n"
+				  "  any: {title: c, offset: 4, width: 17}\n"));
+	must(b, block_start(b, "test_0/act/,test_0/any/"));
+	usleep(1000);
+	block_set32(b, 0, 100);
+	block_read(b);
+	block_assert(b, "test_0/act/", 100);
+	usleep(140000); /* 2^17 us are 131 ms */
+	block_set32(b, 0, 17);
+	block_set32(b, 4, 18);
+	block_read(b);
+	block_assert_none(b, "test_0/act/", "may have overflowed");
+	block_assert(b, "test_0/any/", 18);
+	block_read(b);
+	usleep(1000);
+	block_set32(b, 0, 3);
+	block_read(b);
+	block_assert(b, "test_0/act/", 3);
+	block_total(b);
+	assert_int_equal(block_row(b, "test_0/act/")->quality, UNCORE_PARTIAL);
+	block_remove(b);
+}
+
 /* Instances are PMUs, and their sum is one row. */
 static void test_instances(void **state)
 {
@@ -405,14 +436,23 @@ static void test_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_wraps),         cmocka_unit_test(test_exact_width),
-		cmocka_unit_test(test_bits_above),    cmocka_unit_test(test_halves),
-		cmocka_unit_test(test_read_to_clear), cmocka_unit_test(test_instances),
-		cmocka_unit_test(test_host_clock),    cmocka_unit_test(test_clock_counter),
-		cmocka_unit_test(test_middles),       cmocka_unit_test(test_fall),
-		cmocka_unit_test(test_fall_unknown),  cmocka_unit_test(test_wrapped_twice),
-		cmocka_unit_test(test_all_ones),      cmocka_unit_test(test_short),
-		cmocka_unit_test(test_vanished),      cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_wraps),
+		cmocka_unit_test(test_exact_width),
+		cmocka_unit_test(test_bits_above),
+		cmocka_unit_test(test_halves),
+		cmocka_unit_test(test_read_to_clear),
+		cmocka_unit_test(test_instances),
+		cmocka_unit_test(test_cleared_too_late),
+		cmocka_unit_test(test_host_clock),
+		cmocka_unit_test(test_clock_counter),
+		cmocka_unit_test(test_middles),
+		cmocka_unit_test(test_fall),
+		cmocka_unit_test(test_fall_unknown),
+		cmocka_unit_test(test_wrapped_twice),
+		cmocka_unit_test(test_all_ones),
+		cmocka_unit_test(test_short),
+		cmocka_unit_test(test_vanished),
+		cmocka_unit_test(test_refused),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
