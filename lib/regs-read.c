@@ -87,20 +87,22 @@ static const char *read_register(const struct unc_regs_io *io, const struct unc_
 }
 
 /* A device that is gone reads as all ones. So may a counter of all bits of its register, once: it is
- * asked again, and believed when another register of the box still says something else. */
+ * asked again, and believed when another register of the box still says something else. Where reading
+ * clears, both readings have taken something. */
 static const char *read_counter(struct unc_regs_box *b, const struct unc_regs_counter *c,
 				uint64_t *raw, bool *ones)
 {
 	unsigned bits = c->split ? 64 : b->io.regs->bytes * 8;
-	uint64_t again = 0;
-	const char *why = read_register(&b->io, c, raw);
+	uint64_t first = 0, again = 0;
+	const char *why = read_register(&b->io, c, &first);
 
-	*ones = !why && *raw == all_ones(bits);
+	*ones = !why && first == all_ones(bits);
+	*raw = first & all_ones(c->width);
 	if (*ones) {
 		why = read_register(&b->io, c, &again);
-		*ones = !why && again == *raw;
-		if (b->io.regs->window == UNC_WINDOW_CLEAR && !*ones)
-			*raw += again;
+		*ones = !why && again == first;
+		if (b->io.regs->window == UNC_WINDOW_CLEAR)
+			*raw += again & all_ones(c->width);
 	}
 	b->answers = b->answers || (!why && !*ones);
 	if (*ones && (c->width < bits || bits == 64))
@@ -138,24 +140,49 @@ static const char *follow(struct unc_regs_source *s, struct unc_regs_box *b, siz
 
 static void take_counter(struct unc_regs_source *s, struct unc_regs_box *b, size_t i)
 {
-	struct unc_regs_count *reg = &s->counters[i];
-	struct unc_reading *r = &s->into[i];
+	const struct unc_regs_counter *what = s->counters[i].what;
 	uint64_t raw = 0;
 	bool ones = false;
-	const char *why = reg->what ? read_counter(b, reg->what, &raw, &ones) : why_gone;
+	const char *why = what ? read_counter(b, what, &raw, &ones) : why_gone;
 
-	if (!why)
-		raw &= all_ones(reg->what->width);
-	if (!why && reg->what->programmable)
-		why = follow(s, b, i, raw);
-	*r = (struct unc_reading){.lost = why, .why = why};
-	if (why)
-		return;
-	if (ones)
-		r->why = why_gone; /* unless another register answers */
+	s->into[i] = (struct unc_reading){.raw = why ? 0 : raw, .lost = why, .why = why};
+	if (ones && !why) {
+		s->into[i].why = why_gone; /* unless another register answers */
+		b->doubted = true;
+	}
+}
+
+/* What was read is added up when it is known to be a count. */
+static void add_up(struct unc_regs_source *s, struct unc_regs_box *b, size_t i)
+{
+	struct unc_regs_count *reg = &s->counters[i];
+	struct unc_reading *r = &s->into[i];
+	const char *why = NULL;
+
 	if (s->regs->window == UNC_WINDOW_CLEAR)
-		reg->total += raw;
-	r->raw = reg->what->programmable || s->regs->window == UNC_WINDOW_CLEAR ? reg->total : raw;
+		reg->total += r->raw;
+	else if (reg->what->programmable)
+		why = follow(s, b, i, r->raw);
+	else
+		return;
+	r->raw = reg->total;
+	if (why)
+		lose(r, why);
+}
+
+/* All registers of the box have been read. */
+static void believe(struct unc_regs_source *s, struct unc_regs_box *b)
+{
+	for (size_t i = b->first; (b->doubted || b->adds_up) && i < b->end; i++) {
+		struct unc_reading *r = &s->into[i];
+
+		if (r->why && !b->answers)
+			lose(r, r->why);
+		if (r->lost)
+			continue;
+		r->why = NULL;
+		add_up(s, b, i);
+	}
 }
 
 static bool same_device(const struct unc_regs_source *s, const struct unc_regs_box *a,
@@ -199,6 +226,7 @@ static void take_counters(struct unc_regs_source *s, struct unc_regs_box *b, uin
 			lose(&s->into[i], unc_errno_text(err));
 		else
 			take_counter(s, b, i);
+	believe(s, b);
 	end = unc_regs_now();
 	let_go(s, b);
 	if (!b->freezes)
@@ -226,7 +254,7 @@ void unc_regs_read_box(void *ctx, size_t index)
 	uint64_t frozen_ns = b->frozen_ns, begin = unc_regs_now(), at = begin, uncertain = 0;
 	int err = unc_regs_io_check(&b->io);
 
-	b->answers = false;
+	b->answers = b->doubted = false;
 	for (size_t i = b->first; err < 0 && i < b->end; i++)
 		lose(&s->into[i], unc_errno_text(err));
 	if (err == 0)
@@ -234,10 +262,6 @@ void unc_regs_read_box(void *ctx, size_t index)
 	for (size_t i = b->first; i < b->end; i++) {
 		struct unc_reading *r = &s->into[i];
 
-		if (r->why && !b->answers)
-			lose(r, r->why);
-		if (!r->lost)
-			r->why = NULL;
 		if (s->counters[i].full_ns && !r->lost &&
 		    may_be_full(&s->counters[i], begin, unc_regs_now()))
 			lose(r, why_full);

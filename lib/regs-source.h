@@ -21,6 +21,8 @@ struct unc_regs_box {
 	int cpu;
 	size_t first, end; /* its counters */
 	bool answers;      /* something it said in this reading was not all ones */
+	bool doubted;      /* something it said was */
+	bool adds_up;      /* some of its counters are added up here */
 	struct unc_regs_program program;
 	bool freezes;       /* for each reading */
 	bool stopped;       /* not let go: not started yet, or a counter did what it was to do */

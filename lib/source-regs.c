@@ -57,6 +57,7 @@ static int open_counter(struct unc_regs_source *s, struct unc_regs_box *b, size_
 		return refuse(c, err, why.text, e);
 	s->counters[i].what = what;
 	b->programmed += what->programmable;
+	b->adds_up = b->programmed || s->regs->window == UNC_WINDOW_CLEAR;
 	c->width = what->programmable || s->regs->window == UNC_WINDOW_CLEAR ? 64 : what->width;
 	c->most_per_s = what->most_per_s;
 	if (c->width > what->width)

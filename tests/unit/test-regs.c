@@ -8,10 +8,26 @@
 #include <cmocka.h>
 
 #include "block.h"
+#include "regs-access.h"
 
 #define HEAD                                                                                        \
 	"block: test\ntitle: Test\ninstance: unit\nevidence: none\npmu: test_{unit}\nspace: mmio\n" \
 	"size: 0x1000\n"
+
+/* What the first registers become at once when they have been taken full. */
+static uint32_t refilled[2], refill_count;
+
+int __real_unc_regs_io_take(const struct unc_regs_io *io, uint64_t offset, uint64_t *value);
+int __wrap_unc_regs_io_take(const struct unc_regs_io *io, uint64_t offset, uint64_t *value);
+
+int __wrap_unc_regs_io_take(const struct unc_regs_io *io, uint64_t offset, uint64_t *value)
+{
+	int err = __real_unc_regs_io_take(io, offset, value);
+
+	if (offset / 4 < refill_count && *value == UINT32_MAX)
+		*(volatile uint32_t *)(io->map + io->base + offset) = refilled[offset / 4];
+	return err;
+}
 
 static struct block *fresh(void)
 {
@@ -145,6 +161,45 @@ static void test_read_to_clear(void **state)
 	block_assert(b, "test_0/c/", 5.0 * 0xfffffff0 + 15);
 	/* What nobody asked for is not cleared. */
 	assert_int_equal(*(volatile uint32_t *)(b->map + 4), 77);
+	block_remove(b);
+}
+
+/* A counter that is full when it is taken, and goes on at once: both are counts. A device that was gone
+ * for a while has counted nothing by that. */
+static void test_cleared_when_full(void **state)
+{
+	struct block *b = fresh();
+
+	(void)state;
+	must(b, block_use(b, HEAD "access: 32\nwindow: read-to-clear\ncounters:\n"
+				  "  c: {title: c, offset: 0, width: 32}\n"
+				  "  d: {title: c, offset: 4, width: 24}\n"));
+	must(b, block_start(b, "test_0/c/,test_0/d/"));
+	refill_count = 1;
+	refilled[0] = 9;
+	block_set32(b, 0, UINT32_MAX);
+	block_set32(b, 4, 5);
+	block_read(b);
+	block_assert(b, "test_0/c/", 0x1p32 + 8);
+	block_assert(b, "test_0/d/", 5);
+	refilled[0] = refilled[1] = UINT32_MAX;
+	block_set32(b, 0, UINT32_MAX);
+	block_read(b);
+	block_assert(b, "test_0/c/", 0x2p32 - 2);
+	block_set32(b, 4, UINT32_MAX);
+	block_set32(b, 0, UINT32_MAX);
+	refill_count = 2;
+	block_read(b);
+	block_assert_none(b, "test_0/c/", "the device is gone");
+	refill_count = 0;
+	block_set32(b, 0, 1);
+	block_set32(b, 4, 0);
+	block_read(b);
+	block_set32(b, 0, 2);
+	block_read(b);
+	block_assert(b, "test_0/c/", 2);
+	block_total(b);
+	assert_close(block_row(b, "test_0/c/")->value, 0x3p32 + 9);
 	block_remove(b);
 }
 
@@ -443,6 +498,7 @@ int main(void)
 		cmocka_unit_test(test_read_to_clear),
 		cmocka_unit_test(test_instances),
 		cmocka_unit_test(test_cleared_too_late),
+		cmocka_unit_test(test_cleared_when_full),
 		cmocka_unit_test(test_host_clock),
 		cmocka_unit_test(test_clock_counter),
 		cmocka_unit_test(test_middles),
