@@ -45,6 +45,22 @@ static bool is_cut_off(const struct unc_regs_io *io, const struct unc_regs_devic
 	       pread(io->fd, &byte, 1, st->st_size - 1) == 0;
 }
 
+/* Nothing clears a register of a plain file when it is read. One that is mapped is exchanged for 0 in
+ * its place; two halves are no one place. */
+static int check_plain(const struct unc_regs *r, const char *path, struct unc_error *e)
+{
+	bool split = false;
+
+	for (size_t i = 0; i < r->count; i++)
+		split = split || r->counters[i].split;
+	if (r->window != UNC_WINDOW_CLEAR || (r->space == UNC_SPACE_MMIO && !split))
+		return 0;
+	return unc_fail(e, EINVAL,
+			"%s: %s is a plain file, where reading clears nothing, and only a register "
+			"of memory in one piece can be cleared instead%s: read the device itself",
+			r->name, path, split ? ", not 'low' and 'high'" : "");
+}
+
 /* Pages are mapped whole, and a device may begin within one. */
 static int map_device(struct unc_regs_io *io, const struct unc_regs_device *d, bool write,
 		      struct unc_error *e)
@@ -76,6 +92,8 @@ static int open_device(struct unc_regs_io *io, const struct unc_root *root,
 	if (fstat(io->fd, &st) < 0 || fstatfs(io->fd, &fs) < 0)
 		return explain(r, d->path, errno, e);
 	io->plain = S_ISREG(st.st_mode) && fs.f_type != SYSFS_MAGIC;
+	if (io->plain && check_plain(r, d->path, e) < 0)
+		return -EINVAL;
 	if (S_ISREG(st.st_mode)) {
 		uint64_t has = (uint64_t)st.st_size;
 
@@ -101,24 +119,34 @@ static int open_device(struct unc_regs_io *io, const struct unc_root *root,
 	return 0;
 }
 
+static int open_msr(struct unc_regs_io *io, const struct unc_root *root, int cpu, bool write,
+		    struct unc_error *e)
+{
+	char path[64];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "dev/cpu/%d/msr", cpu);
+	io->fd = unc_root_open_file(root, path, write ? O_RDWR : O_RDONLY);
+	if (io->fd < 0)
+		return explain(io->regs, path, -io->fd, e);
+	if (fstat(io->fd, &st) < 0)
+		return explain(io->regs, path, errno, e);
+	return S_ISREG(st.st_mode) ? check_plain(io->regs, path, e) : 0;
+}
+
 int unc_regs_io_open(struct unc_regs_io *io, const struct unc_regs *r, const struct unc_root *root,
 		     const struct unc_counter *counter, bool write, struct unc_error *e)
 {
 	size_t unit = counter->pmu->unit;
 	const struct unc_regs_device *d = &r->devices[unit / r->instances];
-	char path[64];
-	int err = 0;
+	int err;
 
 	write = write && (r->control_count || r->select.at); /* else there is nothing to write */
 	*io = (struct unc_regs_io){.regs = r, .fd = -1, .base = unit % r->instances * r->stride};
-	if (r->space != UNC_SPACE_MSR) {
+	if (r->space == UNC_SPACE_MSR)
+		err = open_msr(io, root, counter->cpu, write, e);
+	else
 		err = open_device(io, root, d, write, e);
-	} else {
-		snprintf(path, sizeof(path), "dev/cpu/%d/msr", counter->cpu);
-		io->fd = unc_root_open_file(root, path, write ? O_RDWR : O_RDONLY);
-		if (io->fd < 0)
-			err = explain(r, path, -io->fd, e);
-	}
 	if (err < 0)
 		unc_regs_io_close(io);
 	return err;

@@ -203,6 +203,27 @@ static void test_cleared_when_full(void **state)
 	block_remove(b);
 }
 
+/* What cannot be cleared in a plain file would be counted again at each reading. */
+static void test_cleared_in_no_file(void **state)
+{
+	struct block *b = fresh();
+
+	(void)state;
+	must(b, block_use(b, HEAD "access: 32\nwindow: read-to-clear\ncounters:\n"
+				  "  c: {title: c, low: 0, high: 4, width: 64, latch: low}\n"));
+	assert_int_equal(block_start(b, "test_0/c/"), -EINVAL);
+	assert_contains(uncore_error(b->u), "is a plain file, where reading clears nothing");
+	assert_contains(uncore_error(b->u), "not 'low' and 'high'");
+	uncore_monitor_free(b->m);
+	b->m = NULL;
+	must(b, block_use(b, "block: test\ntitle: Test\ninstance: unit\nevidence: none\n"
+			     "pmu: test_{unit}\nspace: pci\nsize: 256\nwindow: read-to-clear\n"
+			     "counters:\n  c: {title: c, offset: 0, width: 32}\n"));
+	assert_int_equal(block_start(b, "test_0/c/"), -EINVAL);
+	assert_contains(uncore_error(b->u), "is a plain file, where reading clears nothing");
+	block_remove(b);
+}
+
 /* What may have overflowed between two readings is no value, however much was read. */
 static void test_cleared_too_late(void **state)
 {
@@ -497,6 +518,7 @@ int main(void)
 		cmocka_unit_test(test_halves),
 		cmocka_unit_test(test_read_to_clear),
 		cmocka_unit_test(test_instances),
+		cmocka_unit_test(test_cleared_in_no_file),
 		cmocka_unit_test(test_cleared_too_late),
 		cmocka_unit_test(test_cleared_when_full),
 		cmocka_unit_test(test_host_clock),
