@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Registers: memory that is mapped, PCI configuration space, and MSRs. */
+#define _GNU_SOURCE
 #include "regs-access.h"
 
 #include <errno.h>
@@ -79,6 +80,12 @@ static int map_device(struct unc_regs_io *io, const struct unc_regs_device *d, b
 	return 0;
 }
 
+/* Reading that clears changes registers, and a lock for that is for those who may write. */
+static int access_mode(const struct unc_regs *r, bool write)
+{
+	return write || r->window == UNC_WINDOW_CLEAR ? O_RDWR : O_RDONLY;
+}
+
 static int open_device(struct unc_regs_io *io, const struct unc_root *root,
 		       const struct unc_regs_device *d, bool write, struct unc_error *e)
 {
@@ -86,7 +93,7 @@ static int open_device(struct unc_regs_io *io, const struct unc_root *root,
 	struct statfs fs;
 	struct stat st;
 
-	io->fd = unc_root_open_file(root, d->path, (write ? O_RDWR : O_RDONLY) | O_SYNC);
+	io->fd = unc_root_open_file(root, d->path, access_mode(r, write) | O_SYNC);
 	if (io->fd < 0)
 		return explain(r, d->path, -io->fd, e);
 	if (fstat(io->fd, &st) < 0 || fstatfs(io->fd, &fs) < 0)
@@ -109,12 +116,9 @@ static int open_device(struct unc_regs_io *io, const struct unc_root *root,
 	} else if (d->length && d->length < r->size) {
 		return too_short(r, d->path, d->length, e);
 	}
-	if (io->plain && r->window == UNC_WINDOW_CLEAR && r->space == UNC_SPACE_MMIO && !write) {
-		close(io->fd);
-		return open_device(io, root, d, true, e);
-	}
+	io->place = io->base + d->offset;
 	if (r->space == UNC_SPACE_MMIO)
-		return map_device(io, d, write, e);
+		return map_device(io, d, write || (io->plain && r->window == UNC_WINDOW_CLEAR), e);
 	io->base += d->offset;
 	return 0;
 }
@@ -126,7 +130,8 @@ static int open_msr(struct unc_regs_io *io, const struct unc_root *root, int cpu
 	struct stat st;
 
 	snprintf(path, sizeof(path), "dev/cpu/%d/msr", cpu);
-	io->fd = unc_root_open_file(root, path, write ? O_RDWR : O_RDONLY);
+	io->place = io->base;
+	io->fd = unc_root_open_file(root, path, access_mode(io->regs, write));
 	if (io->fd < 0)
 		return explain(io->regs, path, -io->fd, e);
 	if (fstat(io->fd, &st) < 0)
@@ -160,6 +165,20 @@ void unc_regs_io_close(struct unc_regs_io *io)
 		close(io->fd);
 	io->map = NULL;
 	io->fd = -1;
+}
+
+/* Locks are the descriptor's, so that boxes of one device, each with its own, have their own, and go
+ * with it, however the process ends. */
+int unc_regs_io_claim(const struct unc_regs_io *io, uint64_t offset)
+{
+	struct flock lock = {.l_type = F_WRLCK,
+			     .l_whence = SEEK_SET,
+			     .l_start = (off_t)(io->place + offset),
+			     .l_len = io->regs->space == UNC_SPACE_MSR ? 1 : io->regs->bytes};
+
+	if (fcntl(io->fd, F_OFD_SETLK, &lock) == 0)
+		return 0;
+	return errno == EAGAIN || errno == EACCES ? -EBUSY : 0;
 }
 
 /* A load from a map that is gone is a signal and no error, so it is asked for before. A file of /sys

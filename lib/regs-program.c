@@ -31,8 +31,10 @@ static bool is_saved(const struct unc_regs_program *p, uint64_t offset)
 static int save(struct unc_regs_program *p, uint64_t offset)
 {
 	uint64_t value = 0;
-	int err = unc_regs_io_load(p->io, offset, &value);
+	int err = unc_regs_io_claim(p->io, offset);
 
+	if (err == 0)
+		err = unc_regs_io_load(p->io, offset, &value);
 	if (err < 0)
 		return err;
 	if (p->count == p->room) {

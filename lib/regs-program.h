@@ -16,7 +16,7 @@ struct unc_regs_program {
 	size_t count, room;
 };
 
-/* Writes a register. The first time its value before is kept. */
+/* Writes a register. The first time it is claimed, -EBUSY, and its value before is kept. */
 int unc_regs_write(struct unc_regs_program *p, uint64_t offset, uint64_t value);
 /* Stops all counters of the instance, or lets them go; 0 when the block cannot. */
 int unc_regs_freeze(struct unc_regs_program *p, bool freeze);

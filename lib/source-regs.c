@@ -20,6 +20,22 @@ static int refuse(struct unc_counter *c, int err, const char *why, struct unc_er
 	return c->why ? 0 : unc_nomem(e);
 }
 
+/* Two who clear a counter by reading it share its counts. */
+static int claim_counter(const struct unc_counter *c, const struct unc_regs_io *io,
+			 const struct unc_regs_counter *what, struct unc_error *e)
+{
+	int err = unc_regs_io_claim(io, what->offset);
+
+	if (err == 0 && what->split)
+		err = unc_regs_io_claim(io, what->high);
+	if (err == 0)
+		return 0;
+	return unc_fail(e, EBUSY,
+			"%s/%s/ on CPU %d: another process counts with this register, and each "
+			"reading takes away what the other would count: end that one first",
+			c->pmu->name, c->event, c->cpu);
+}
+
 /* A block's clock may be faster than its description says, and the host's slower. */
 #define CLOCK_SLACK 1.02
 
@@ -53,6 +69,8 @@ static int open_counter(struct unc_regs_source *s, struct unc_regs_box *b, size_
 			       c->pmu->name, c->event, s->regs->name);
 	else
 		what = &s->regs->counters[number - 1];
+	if (err == 0 && s->regs->window == UNC_WINDOW_CLEAR)
+		err = claim_counter(c, &b->io, what, &why);
 	if (err < 0 || !what)
 		return refuse(c, err, why.text, e);
 	s->counters[i].what = what;
@@ -65,17 +83,35 @@ static int open_counter(struct unc_regs_source *s, struct unc_regs_box *b, size_
 	return 0;
 }
 
-/* Frozen from here on until counting starts. */
+/* Frozen from here on until counting starts, when there is something to program. */
 static int program_box(struct unc_regs_source *s, struct unc_regs_box *b)
 {
-	int err = unc_regs_freeze(&b->program, true);
+	const struct unc_regs_control *control;
+	int err = 0;
 
+	if (unc_regs_use(s->regs, UNC_USE_FREEZE, &control))
+		err = unc_regs_io_claim(&b->io, control->offset);
+	if (err < 0 || !b->programmed)
+		return err;
+	err = unc_regs_freeze(&b->program, true);
 	b->stopped = true;
 	for (size_t i = b->first; err == 0 && i < b->end; i++)
 		if (s->counters[i].what && s->counters[i].what->programmable)
 			err = unc_regs_prepare(&b->program, s->counters[i].what, &s->plan[i].config,
 					       &s->counters[i].last);
 	return err;
+}
+
+static int fail_program(const struct unc_counter *c, int err, struct unc_error *e)
+{
+	if (err != -EBUSY)
+		return unc_fail(e, -err, "%s on CPU %d cannot be programmed: %s", c->pmu->name,
+				c->cpu, unc_errno_text(err));
+	return unc_fail(
+		e, EBUSY,
+		"%s on CPU %d: another process counts with its registers, and each would "
+		"undo what the other writes: end that one first, or count without --program",
+		c->pmu->name, c->cpu);
 }
 
 /* A processor with fewer of its cores has fewer boxes: reading their registers fails. */
@@ -109,14 +145,11 @@ static int open_box(struct unc_regs_source *s, struct unc_regs_box *b, struct un
 	for (size_t i = b->first; r == 0 && i < b->end; i++)
 		r = err < 0 ? refuse(&s->plan[i], err, why.text, e) : open_counter(s, b, i, e);
 	b->freezes = err == 0 && s->write && s->regs->window == UNC_WINDOW_FREEZE;
-	if (r == 0 && b->programmed)
+	if (r == 0 && b->freezes)
 		err = program_box(s, b);
 	if (r == 0 && b->programmed && err == -EIO && !b->program.count)
 		return refuse_box(s, b, e);
-	if (r == 0 && b->programmed && err < 0)
-		r = unc_fail(e, -err, "%s on CPU %d cannot be programmed: %s", c->pmu->name, c->cpu,
-			     unc_errno_text(err));
-	return r;
+	return r == 0 && b->freezes && err < 0 ? fail_program(c, err, e) : r;
 }
 
 /* A first reading shows what is not there; its counts are what the first interval begins with. */

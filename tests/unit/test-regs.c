@@ -8,26 +8,10 @@
 #include <cmocka.h>
 
 #include "block.h"
-#include "regs-access.h"
 
 #define HEAD                                                                                        \
 	"block: test\ntitle: Test\ninstance: unit\nevidence: none\npmu: test_{unit}\nspace: mmio\n" \
 	"size: 0x1000\n"
-
-/* What the first registers become at once when they have been taken full. */
-static uint32_t refilled[2], refill_count;
-
-int __real_unc_regs_io_take(const struct unc_regs_io *io, uint64_t offset, uint64_t *value);
-int __wrap_unc_regs_io_take(const struct unc_regs_io *io, uint64_t offset, uint64_t *value);
-
-int __wrap_unc_regs_io_take(const struct unc_regs_io *io, uint64_t offset, uint64_t *value)
-{
-	int err = __real_unc_regs_io_take(io, offset, value);
-
-	if (offset / 4 < refill_count && *value == UINT32_MAX)
-		*(volatile uint32_t *)(io->map + io->base + offset) = refilled[offset / 4];
-	return err;
-}
 
 static struct block *fresh(void)
 {
@@ -138,122 +122,6 @@ static void test_halves(void **state)
 }
 
 /* ---- windows ---- */
-
-/* Several adds between two reads, or none: nothing is lost, and the map is left at 0. */
-static void test_read_to_clear(void **state)
-{
-	struct block *b = fresh();
-
-	(void)state;
-	must(b, block_use(b, HEAD "access: 32\nwindow: read-to-clear\ncounters:\n"
-				  "  c: {title: c, offset: 0, width: 32}\n"
-				  "  d: {title: c, offset: 4, width: 32}\n"));
-	block_set32(b, 0, 1000);
-	must(b, block_start(b, "test_0/c/"));
-	assert_int_equal(*(volatile uint32_t *)b->map, 0);
-	for (uint32_t i = 1; i <= 5; i++) {
-		block_set32(b, 0, 0xfffffff0 + i);
-		block_set32(b, 4, 77);
-		block_read(b);
-		block_assert(b, "test_0/c/", 0xfffffff0 + i);
-	}
-	block_total(b);
-	block_assert(b, "test_0/c/", 5.0 * 0xfffffff0 + 15);
-	/* What nobody asked for is not cleared. */
-	assert_int_equal(*(volatile uint32_t *)(b->map + 4), 77);
-	block_remove(b);
-}
-
-/* A counter that is full when it is taken, and goes on at once: both are counts. A device that was gone
- * for a while has counted nothing by that. */
-static void test_cleared_when_full(void **state)
-{
-	struct block *b = fresh();
-
-	(void)state;
-	must(b, block_use(b, HEAD "access: 32\nwindow: read-to-clear\ncounters:\n"
-				  "  c: {title: c, offset: 0, width: 32}\n"
-				  "  d: {title: c, offset: 4, width: 24}\n"));
-	must(b, block_start(b, "test_0/c/,test_0/d/"));
-	refill_count = 1;
-	refilled[0] = 9;
-	block_set32(b, 0, UINT32_MAX);
-	block_set32(b, 4, 5);
-	block_read(b);
-	block_assert(b, "test_0/c/", 0x1p32 + 8);
-	block_assert(b, "test_0/d/", 5);
-	refilled[0] = refilled[1] = UINT32_MAX;
-	block_set32(b, 0, UINT32_MAX);
-	block_read(b);
-	block_assert(b, "test_0/c/", 0x2p32 - 2);
-	block_set32(b, 4, UINT32_MAX);
-	block_set32(b, 0, UINT32_MAX);
-	refill_count = 2;
-	block_read(b);
-	block_assert_none(b, "test_0/c/", "the device is gone");
-	refill_count = 0;
-	block_set32(b, 0, 1);
-	block_set32(b, 4, 0);
-	block_read(b);
-	block_set32(b, 0, 2);
-	block_read(b);
-	block_assert(b, "test_0/c/", 2);
-	block_total(b);
-	assert_close(block_row(b, "test_0/c/")->value, 0x3p32 + 9);
-	block_remove(b);
-}
-
-/* What cannot be cleared in a plain file would be counted again at each reading. */
-static void test_cleared_in_no_file(void **state)
-{
-	struct block *b = fresh();
-
-	(void)state;
-	must(b, block_use(b, HEAD "access: 32\nwindow: read-to-clear\ncounters:\n"
-				  "  c: {title: c, low: 0, high: 4, width: 64, latch: low}\n"));
-	assert_int_equal(block_start(b, "test_0/c/"), -EINVAL);
-	assert_contains(uncore_error(b->u), "is a plain file, where reading clears nothing");
-	assert_contains(uncore_error(b->u), "not 'low' and 'high'");
-	uncore_monitor_free(b->m);
-	b->m = NULL;
-	must(b, block_use(b, "block: test\ntitle: Test\ninstance: unit\nevidence: none\n"
-			     "pmu: test_{unit}\nspace: pci\nsize: 256\nwindow: read-to-clear\n"
-			     "counters:\n  c: {title: c, offset: 0, width: 32}\n"));
-	assert_int_equal(block_start(b, "test_0/c/"), -EINVAL);
-	assert_contains(uncore_error(b->u), "is a plain file, where reading clears nothing");
-	block_remove(b);
-}
-
-/* What may have overflowed between two readings is no value, however much was read. */
-static void test_cleared_too_late(void **state)
-{
-	struct block *b = fresh();
-
-	(void)state;
-	must(b, block_use(b, HEAD "access: 32\nwindow: read-to-clear\nclock: {hz: 1e6}\n"
-				  "quantity: dma\ncounters:\n"
-				  "  act: {title: c, offset: 0, width: 17, role: active}\n"
-				  "  any: {title: c, offset: 4, width: 17}\n"));
-	must(b, block_start(b, "test_0/act/,test_0/any/"));
-	usleep(1000);
-	block_set32(b, 0, 100);
-	block_read(b);
-	block_assert(b, "test_0/act/", 100);
-	usleep(140000); /* 2^17 us are 131 ms */
-	block_set32(b, 0, 17);
-	block_set32(b, 4, 18);
-	block_read(b);
-	block_assert_none(b, "test_0/act/", "may have overflowed");
-	block_assert(b, "test_0/any/", 18);
-	block_read(b);
-	usleep(1000);
-	block_set32(b, 0, 3);
-	block_read(b);
-	block_assert(b, "test_0/act/", 3);
-	block_total(b);
-	assert_int_equal(block_row(b, "test_0/act/")->quality, UNCORE_PARTIAL);
-	block_remove(b);
-}
 
 /* Instances are PMUs, and their sum is one row. */
 static void test_instances(void **state)
@@ -512,24 +380,13 @@ static void test_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_wraps),
-		cmocka_unit_test(test_exact_width),
-		cmocka_unit_test(test_bits_above),
-		cmocka_unit_test(test_halves),
-		cmocka_unit_test(test_read_to_clear),
-		cmocka_unit_test(test_instances),
-		cmocka_unit_test(test_cleared_in_no_file),
-		cmocka_unit_test(test_cleared_too_late),
-		cmocka_unit_test(test_cleared_when_full),
-		cmocka_unit_test(test_host_clock),
-		cmocka_unit_test(test_clock_counter),
-		cmocka_unit_test(test_middles),
-		cmocka_unit_test(test_fall),
-		cmocka_unit_test(test_fall_unknown),
-		cmocka_unit_test(test_wrapped_twice),
-		cmocka_unit_test(test_all_ones),
-		cmocka_unit_test(test_short),
-		cmocka_unit_test(test_vanished),
+		cmocka_unit_test(test_wraps),         cmocka_unit_test(test_exact_width),
+		cmocka_unit_test(test_bits_above),    cmocka_unit_test(test_halves),
+		cmocka_unit_test(test_instances),     cmocka_unit_test(test_host_clock),
+		cmocka_unit_test(test_clock_counter), cmocka_unit_test(test_middles),
+		cmocka_unit_test(test_fall),          cmocka_unit_test(test_fall_unknown),
+		cmocka_unit_test(test_wrapped_twice), cmocka_unit_test(test_all_ones),
+		cmocka_unit_test(test_short),         cmocka_unit_test(test_vanished),
 		cmocka_unit_test(test_refused),
 	};
 

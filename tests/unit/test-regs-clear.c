@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: MIT */
+/* Registers that are changed by who reads them: counters that reading clears, and two at once. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "block.h"
+#include "regs-access.h"
+
+#define HEAD                                                                                        \
+	"block: test\ntitle: Test\ninstance: unit\nevidence: none\npmu: test_{unit}\nspace: mmio\n" \
+	"size: 0x1000\n"
+
+/* What the first registers become at once when they have been taken full. */
+static uint32_t refilled[2], refill_count;
+
+int __real_unc_regs_io_take(const struct unc_regs_io *io, uint64_t offset, uint64_t *value);
+int __wrap_unc_regs_io_take(const struct unc_regs_io *io, uint64_t offset, uint64_t *value);
+
+int __wrap_unc_regs_io_take(const struct unc_regs_io *io, uint64_t offset, uint64_t *value)
+{
+	int err = __real_unc_regs_io_take(io, offset, value);
+
+	if (offset / 4 < refill_count && *value == UINT32_MAX)
+		*(volatile uint32_t *)(io->map + io->base + offset) = refilled[offset / 4];
+	return err;
+}
+
+static struct block *fresh(void)
+{
+	static struct block b;
+
+	block_make(&b);
+	return &b;
+}
+
+/* Several adds between two reads, or none: nothing is lost, and the map is left at 0. */
+static void test_read_to_clear(void **state)
+{
+	struct block *b = fresh();
+
+	(void)state;
+	must(b, block_use(b, HEAD "access: 32\nwindow: read-to-clear\ncounters:\n"
+				  "  c: {title: c, offset: 0, width: 32}\n"
+				  "  d: {title: c, offset: 4, width: 32}\n"));
+	block_set32(b, 0, 1000);
+	must(b, block_start(b, "test_0/c/"));
+	assert_int_equal(*(volatile uint32_t *)b->map, 0);
+	for (uint32_t i = 1; i <= 5; i++) {
+		block_set32(b, 0, 0xfffffff0 + i);
+		block_set32(b, 4, 77);
+		block_read(b);
+		block_assert(b, "test_0/c/", 0xfffffff0 + i);
+	}
+	block_total(b);
+	block_assert(b, "test_0/c/", 5.0 * 0xfffffff0 + 15);
+	/* What nobody asked for is not cleared. */
+	assert_int_equal(*(volatile uint32_t *)(b->map + 4), 77);
+	block_remove(b);
+}
+
+/* A counter that is full when it is taken, and goes on at once: both are counts. A device that was gone
+ * for a while has counted nothing by that. */
+static void test_cleared_when_full(void **state)
+{
+	struct block *b = fresh();
+
+	(void)state;
+	must(b, block_use(b, HEAD "access: 32\nwindow: read-to-clear\ncounters:\n"
+				  "  c: {title: c, offset: 0, width: 32}\n"
+				  "  d: {title: c, offset: 4, width: 24}\n"));
+	must(b, block_start(b, "test_0/c/,test_0/d/"));
+	refill_count = 1;
+	refilled[0] = 9;
+	block_set32(b, 0, UINT32_MAX);
+	block_set32(b, 4, 5);
+	block_read(b);
+	block_assert(b, "test_0/c/", 0x1p32 + 8);
+	block_assert(b, "test_0/d/", 5);
+	refilled[0] = refilled[1] = UINT32_MAX;
+	block_set32(b, 0, UINT32_MAX);
+	block_read(b);
+	block_assert(b, "test_0/c/", 0x2p32 - 2);
+	block_set32(b, 4, UINT32_MAX);
+	block_set32(b, 0, UINT32_MAX);
+	refill_count = 2;
+	block_read(b);
+	block_assert_none(b, "test_0/c/", "the device is gone");
+	refill_count = 0;
+	block_set32(b, 0, 1);
+	block_set32(b, 4, 0);
+	block_read(b);
+	block_set32(b, 0, 2);
+	block_read(b);
+	block_assert(b, "test_0/c/", 2);
+	block_total(b);
+	assert_close(block_row(b, "test_0/c/")->value, 0x3p32 + 9);
+	block_remove(b);
+}
+
+/* What cannot be cleared in a plain file would be counted again at each reading. */
+static void test_cleared_in_no_file(void **state)
+{
+	struct block *b = fresh();
+
+	(void)state;
+	must(b, block_use(b, HEAD "access: 32\nwindow: read-to-clear\ncounters:\n"
+				  "  c: {title: c, low: 0, high: 4, width: 64, latch: low}\n"));
+	assert_int_equal(block_start(b, "test_0/c/"), -EINVAL);
+	assert_contains(uncore_error(b->u), "is a plain file, where reading clears nothing");
+	assert_contains(uncore_error(b->u), "not 'low' and 'high'");
+	uncore_monitor_free(b->m);
+	b->m = NULL;
+	must(b, block_use(b, "block: test\ntitle: Test\ninstance: unit\nevidence: none\n"
+			     "pmu: test_{unit}\nspace: pci\nsize: 256\nwindow: read-to-clear\n"
+			     "counters:\n  c: {title: c, offset: 0, width: 32}\n"));
+	assert_int_equal(block_start(b, "test_0/c/"), -EINVAL);
+	assert_contains(uncore_error(b->u), "is a plain file, where reading clears nothing");
+	block_remove(b);
+}
+
+/* What may have overflowed between two readings is no value, however much was read. */
+static void test_cleared_too_late(void **state)
+{
+	struct block *b = fresh();
+
+	(void)state;
+	must(b, block_use(b, HEAD "access: 32\nwindow: read-to-clear\nclock: {hz: 1e6}\n"
+				  "quantity: dma\ncounters:\n"
+				  "  act: {title: c, offset: 0, width: 17, role: active}\n"
+				  "  any: {title: c, offset: 4, width: 17}\n"));
+	must(b, block_start(b, "test_0/act/,test_0/any/"));
+	usleep(1000);
+	block_set32(b, 0, 100);
+	block_read(b);
+	block_assert(b, "test_0/act/", 100);
+	usleep(140000); /* 2^17 us are 131 ms */
+	block_set32(b, 0, 17);
+	block_set32(b, 4, 18);
+	block_read(b);
+	block_assert_none(b, "test_0/act/", "may have overflowed");
+	block_assert(b, "test_0/any/", 18);
+	block_read(b);
+	usleep(1000);
+	block_set32(b, 0, 3);
+	block_read(b);
+	block_assert(b, "test_0/act/", 3);
+	block_total(b);
+	assert_int_equal(block_row(b, "test_0/act/")->quality, UNCORE_PARTIAL);
+	block_remove(b);
+}
+
+/* Who else reads the same file. */
+static struct block *second(const struct block *b)
+{
+	static struct block other;
+
+	other = (struct block){.tree = b->tree};
+	strcpy(other.map_path, b->map_path);
+	if (uncore_new(&other.u) || uncore_sample_new(&other.s))
+		abort();
+	return &other;
+}
+
+static void forget(struct block *b)
+{
+	uncore_monitor_free(b->m);
+	uncore_sample_free(b->s);
+	uncore_free(b->u);
+}
+
+static void test_cleared_by_two(void **state)
+{
+	static const char text[] = HEAD "access: 32\nwindow: read-to-clear\ncount: 2\n"
+					"stride: 0x100\ncounters:\n"
+					"  c: {title: c, offset: 0, width: 32}\n"
+					"  d: {title: c, offset: 4, width: 32}\n";
+	struct block *b = fresh(), *other = second(b);
+
+	(void)state;
+	must(b, block_use(b, text));
+	must(b, block_start(b, "test_0/c/,test_1/c/"));
+	must(other, block_use(other, text));
+	block_set32(b, 0, 7);
+	assert_int_equal(block_start(other, "test_0/c/"), -EBUSY);
+	assert_contains(uncore_error(other->u), "another process counts with this register");
+	must(other, block_start(other, "test_1/d/"));
+	block_read(b);
+	block_assert(b, "test_0/c/", 7);
+	uncore_monitor_free(b->m);
+	b->m = NULL;
+	must(other, block_start(other, "test_0/c/"));
+	forget(other);
+	block_remove(b);
+}
+
+/* The second one would find the block frozen by the first, and leave it so. */
+static void test_frozen_by_two(void **state)
+{
+	static const char text[] =
+		HEAD "access: 32\nwindow: freeze\ncontrol:\n"
+		     "  ctl: {offset: 0x80, fields: {frz: {bits: 0, use: freeze}}}\n"
+		     "counters:\n  c: {title: c, offset: 0, width: 32}\n";
+	struct block *b = fresh(), *other = second(b);
+
+	(void)state;
+	must(b, uncore_set_program(b->u, true));
+	must(b, block_use(b, text));
+	must(b, block_start(b, "test_0/c/"));
+	must(other, uncore_set_program(other->u, true));
+	must(other, block_use(other, text));
+	assert_int_equal(block_start(other, "test_0/c/"), -EBUSY);
+	assert_contains(uncore_error(other->u), "another process counts with its registers");
+	uncore_monitor_free(other->m);
+	other->m = NULL;
+	must(other, uncore_set_program(other->u, false));
+	must(other, uncore_scan(other->u));
+	must(other, block_start(other, "test_0/c/"));
+	forget(other);
+	block_remove(b);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_read_to_clear),      cmocka_unit_test(test_cleared_when_full),
+		cmocka_unit_test(test_cleared_in_no_file), cmocka_unit_test(test_cleared_too_late),
+		cmocka_unit_test(test_cleared_by_two),     cmocka_unit_test(test_frozen_by_two),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
