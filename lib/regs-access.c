@@ -48,13 +48,22 @@ static bool is_cut_off(const struct unc_regs_io *io, const struct unc_regs_devic
 
 /* Nothing clears a register of a plain file when it is read. One that is mapped is exchanged for 0 in
  * its place; two halves are no one place. */
-static int check_plain(const struct unc_regs *r, const char *path, struct unc_error *e)
+static int check_plain(const struct unc_regs *r, const char *path, bool write, struct unc_error *e)
 {
 	bool split = false;
 
 	for (size_t i = 0; i < r->count; i++)
 		split = split || r->counters[i].split;
-	if (r->window != UNC_WINDOW_CLEAR || (r->space == UNC_SPACE_MMIO && !split))
+	if (r->window != UNC_WINDOW_CLEAR)
+		return 0;
+	/* A slip of the pen in at= must not cost anybody a file. */
+	if (r->where && !write)
+		return unc_fail(e, EACCES,
+				"%s: %s is a plain file, and reading would set bytes of it to 0: "
+				"that is done with --program only, or when the 'map' of the "
+				"description names the file",
+				r->name, path);
+	if (r->space == UNC_SPACE_MMIO && !split)
 		return 0;
 	return unc_fail(e, EINVAL,
 			"%s: %s is a plain file, where reading clears nothing, and only a register "
@@ -92,6 +101,7 @@ static int open_device(struct unc_regs_io *io, const struct unc_root *root,
 	const struct unc_regs *r = io->regs;
 	struct statfs fs;
 	struct stat st;
+	int err;
 
 	io->fd = unc_root_open_file(root, d->path, access_mode(r, write) | O_SYNC);
 	if (io->fd < 0)
@@ -99,8 +109,9 @@ static int open_device(struct unc_regs_io *io, const struct unc_root *root,
 	if (fstat(io->fd, &st) < 0 || fstatfs(io->fd, &fs) < 0)
 		return explain(r, d->path, errno, e);
 	io->plain = S_ISREG(st.st_mode) && fs.f_type != SYSFS_MAGIC;
-	if (io->plain && check_plain(r, d->path, e) < 0)
-		return -EINVAL;
+	err = io->plain ? check_plain(r, d->path, write, e) : 0;
+	if (err < 0)
+		return err;
 	if (S_ISREG(st.st_mode)) {
 		uint64_t has = (uint64_t)st.st_size;
 
@@ -136,7 +147,7 @@ static int open_msr(struct unc_regs_io *io, const struct unc_root *root, int cpu
 		return explain(io->regs, path, -io->fd, e);
 	if (fstat(io->fd, &st) < 0)
 		return explain(io->regs, path, errno, e);
-	return S_ISREG(st.st_mode) ? check_plain(io->regs, path, e) : 0;
+	return S_ISREG(st.st_mode) ? check_plain(io->regs, path, write, e) : 0;
 }
 
 int unc_regs_io_open(struct unc_regs_io *io, const struct unc_regs *r, const struct unc_root *root,
@@ -146,7 +157,8 @@ int unc_regs_io_open(struct unc_regs_io *io, const struct unc_regs *r, const str
 	const struct unc_regs_device *d = &r->devices[unit / r->instances];
 	int err;
 
-	write = write && (r->control_count || r->select.at); /* else there is nothing to write */
+	/* Else there is nothing to write. */
+	write = write && (r->control_count || r->select.at || r->window == UNC_WINDOW_CLEAR);
 	*io = (struct unc_regs_io){.regs = r, .fd = -1, .base = unit % r->instances * r->stride};
 	if (r->space == UNC_SPACE_MSR)
 		err = open_msr(io, root, counter->cpu, write, e);

@@ -34,6 +34,7 @@ static struct block *fresh(void)
 	static struct block b;
 
 	block_make(&b);
+	must(&b, uncore_set_program(b.u, true));
 	return &b;
 }
 
@@ -101,6 +102,33 @@ static void test_cleared_when_full(void **state)
 	block_remove(b);
 }
 
+/* A file that somebody names by mistake stays as it is. */
+static void test_cleared_by_mistake(void **state)
+{
+#define CLEARED HEAD "access: 32\nwindow: read-to-clear\n"
+#define ONE "counters:\n  c: {title: c, offset: 0, width: 32}\n"
+	struct block *b = fresh();
+	char named[700], spec[400];
+
+	(void)state;
+	must(b, uncore_set_program(b->u, false));
+	block_set32(b, 0, 7);
+	must(b, block_use(b, CLEARED ONE));
+	assert_int_equal(block_start(b, "test_0/c/"), -EACCES);
+	assert_contains(uncore_error(b->u), "with --program only");
+	assert_int_equal(*(volatile uint32_t *)b->map, 7);
+	uncore_monitor_free(b->m);
+	b->m = NULL;
+	snprintf(named, sizeof(named), CLEARED "map: {file: '%s'}\n" ONE, b->map_path);
+	tree_put(&b->tree, "named.yaml", named);
+	snprintf(spec, sizeof(spec), "regs:%s/named.yaml", b->tree.dir);
+	must(b, uncore_set_source(b->u, spec));
+	must(b, uncore_scan(b->u));
+	must(b, block_start(b, "test_0/c/"));
+	assert_int_equal(*(volatile uint32_t *)b->map, 0);
+	block_remove(b);
+}
+
 /* What cannot be cleared in a plain file would be counted again at each reading. */
 static void test_cleared_in_no_file(void **state)
 {
@@ -162,6 +190,7 @@ static struct block *second(const struct block *b)
 	strcpy(other.map_path, b->map_path);
 	if (uncore_new(&other.u) || uncore_sample_new(&other.s))
 		abort();
+	must(&other, uncore_set_program(other.u, true));
 	return &other;
 }
 
@@ -207,10 +236,8 @@ static void test_frozen_by_two(void **state)
 	struct block *b = fresh(), *other = second(b);
 
 	(void)state;
-	must(b, uncore_set_program(b->u, true));
 	must(b, block_use(b, text));
 	must(b, block_start(b, "test_0/c/"));
-	must(other, uncore_set_program(other->u, true));
 	must(other, block_use(other, text));
 	assert_int_equal(block_start(other, "test_0/c/"), -EBUSY);
 	assert_contains(uncore_error(other->u), "another process counts with its registers");
@@ -226,9 +253,13 @@ static void test_frozen_by_two(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_read_to_clear),      cmocka_unit_test(test_cleared_when_full),
-		cmocka_unit_test(test_cleared_in_no_file), cmocka_unit_test(test_cleared_too_late),
-		cmocka_unit_test(test_cleared_by_two),     cmocka_unit_test(test_frozen_by_two),
+		cmocka_unit_test(test_read_to_clear),
+		cmocka_unit_test(test_cleared_when_full),
+		cmocka_unit_test(test_cleared_by_mistake),
+		cmocka_unit_test(test_cleared_in_no_file),
+		cmocka_unit_test(test_cleared_too_late),
+		cmocka_unit_test(test_cleared_by_two),
+		cmocka_unit_test(test_frozen_by_two),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
