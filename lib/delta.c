@@ -48,7 +48,7 @@ struct unc_delta unc_delta_take(const struct unc_counter *counter, const struct 
 	d.enabled_ns = after->enabled_ns - before->enabled_ns;
 	d.running_ns = after->running_ns - before->running_ns;
 	if (!d.enabled_ns)
-		return (struct unc_delta){.state = UNC_STOPPED};
+		return (struct unc_delta){.state = UNC_STOPPED, .why = after->why};
 	if (!d.running_ns) {
 		d.state = UNC_NEVER_RAN;
 		return d;

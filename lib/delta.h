@@ -24,7 +24,7 @@ struct unc_delta {
 	double scaled;               /* count, extrapolated to the enabled time */
 	const char *fell;            /* UNC_WENT_BACK: what, where that is known, and how far */
 	uint64_t fell_from, fell_to; /* of a count also while it is good */
-	const char *why;             /* UNC_LOST: a constant, or NULL */
+	const char *why;             /* UNC_LOST, UNC_STOPPED: a constant, or NULL */
 	uint64_t uncertain_ns;       /* so far enabled_ns may be off */
 	bool gap;                    /* a total: not read or not counted in some interval of it */
 };

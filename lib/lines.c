@@ -144,6 +144,16 @@ static void describe_lost(const struct unc_counter *c, const struct unc_delta *d
 		 c->cpu, d->why ? d->why : "the kernel has given it up");
 }
 
+static void describe_stopped(const struct unc_counter *c, const struct unc_delta *d, char *into,
+			     size_t room)
+{
+	static const char gone[] = "went offline, its driver was removed, or the machine stood "
+				   "still; it is opened again when it can be";
+
+	snprintf(into, room, "%s/%s/ was not counted: CPU %d%s %s", c->pmu->name, c->event, c->cpu,
+		 d->why ? ":" : "", d->why ? d->why : gone);
+}
+
 static void describe_wrapped(const struct unc_counter *c, char *into, size_t room)
 {
 	snprintf(into, room,
@@ -169,10 +179,7 @@ static void describe_bad(const struct maker *m, size_t index, char *into, size_t
 		describe_wrapped(c, into, room);
 		break;
 	case UNC_STOPPED:
-		snprintf(into, room,
-			 "%s/%s/ was not counted: CPU %d went offline, its driver was removed, or "
-			 "the machine stood still; it is opened again when it can be",
-			 c->pmu->name, c->event, c->cpu);
+		describe_stopped(c, &m->window->deltas[index], into, room);
 		break;
 	case UNC_NEVER_RAN:
 		snprintf(

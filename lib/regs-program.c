@@ -88,6 +88,26 @@ static int wait_frozen(const struct unc_regs_program *p)
 	return err;
 }
 
+/* What is gone, and reads as all ones, is not frozen. */
+bool unc_regs_is_frozen(const struct unc_regs_io *io)
+{
+	static const enum unc_regs_use uses[] = {UNC_USE_FROZEN, UNC_USE_FREEZE};
+	const struct unc_regs_control *control;
+	bool frozen = false;
+
+	for (size_t i = 0; i < 2; i++) {
+		const struct unc_regs_field *field = unc_regs_use(io->regs, uses[i], &control);
+		uint64_t value = 0;
+
+		if (!field || field->access == UNC_ACCESS_WO ||
+		    unc_regs_io_load(io, control->offset, &value) < 0 ||
+		    value == UINT64_MAX >> (64 - 8 * io->regs->bytes))
+			continue;
+		frozen = frozen || value & field->bits;
+	}
+	return frozen;
+}
+
 int unc_regs_freeze(struct unc_regs_program *p, bool freeze)
 {
 	const struct unc_regs_control *control;

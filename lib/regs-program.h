@@ -20,6 +20,8 @@ struct unc_regs_program {
 int unc_regs_write(struct unc_regs_program *p, uint64_t offset, uint64_t value);
 /* Stops all counters of the instance, or lets them go; 0 when the block cannot. */
 int unc_regs_freeze(struct unc_regs_program *p, bool freeze);
+/* The instance stands still, as far as its registers tell. */
+bool unc_regs_is_frozen(const struct unc_regs_io *io);
 /* Puts back all that was written, the last first, while the counters stand still. */
 void unc_regs_restore(struct unc_regs_program *p);
 

@@ -5,6 +5,9 @@
 #include <errno.h>
 #include <time.h>
 
+/* Who freezes a block to read it has let it go again after so much time. */
+#define FROZEN_NS 200000
+
 /* How often halves are read again before a counter is given up. Between two carries of 32 bits any
  * hardware leaves time for many readings. */
 #define MOST_TRIES 1000
@@ -13,6 +16,12 @@ static const char why_torn[] = "its halves did not hold still";
 static const char why_frozen[] =
 	"a counter of its box overflowed, and that froze all of them: read more "
 	"often (-I)";
+static const char why_held[] =
+	"its block is frozen, and by somebody else: nothing is counted; --program lets it go while "
+	"it is read";
+static const char why_done[] =
+	"its box stands still: a counter of it, or of one that freezes it, has had its events "
+	"(after=)";
 static const char why_full[] =
 	"it may have overflowed since the reading before: read more often (-I)";
 static const char why_gone[] =
@@ -246,6 +255,18 @@ static bool may_be_full(struct unc_regs_count *count, uint64_t begin, uint64_t e
 	return full;
 }
 
+/* Nobody here has frozen the box. */
+static bool is_held(const struct unc_regs_box *b)
+{
+	uint64_t end = unc_regs_now() + FROZEN_NS;
+	bool frozen;
+
+	do
+		frozen = unc_regs_is_frozen(&b->io);
+	while (frozen && unc_regs_now() < end);
+	return frozen;
+}
+
 /* The time counted is that from the start, but for what the box stood still for reading. */
 void unc_regs_read_box(void *ctx, size_t index)
 {
@@ -253,19 +274,25 @@ void unc_regs_read_box(void *ctx, size_t index)
 	struct unc_regs_box *b = &s->boxes[index];
 	uint64_t frozen_ns = b->frozen_ns, begin = unc_regs_now(), at = begin, uncertain = 0;
 	int err = unc_regs_io_check(&b->io);
+	bool stopped = b->stopped;
 
 	b->answers = b->doubted = false;
-	for (size_t i = b->first; err < 0 && i < b->end; i++)
-		lose(&s->into[i], unc_errno_text(err));
-	if (err == 0)
+	b->frozen = b->watched && err == 0 && is_held(b);
+	for (size_t i = b->first; (err < 0 || b->frozen) && i < b->end; i++)
+		lose(&s->into[i], b->frozen ? why_held : unc_errno_text(err));
+	if (err == 0 && !b->frozen)
 		take_counters(s, b, &at, &uncertain);
+	if (!stopped)
+		b->enabled_ns = at - s->start_ns - frozen_ns;
 	for (size_t i = b->first; i < b->end; i++) {
 		struct unc_reading *r = &s->into[i];
 
 		if (s->counters[i].full_ns && !r->lost &&
 		    may_be_full(&s->counters[i], begin, unc_regs_now()))
 			lose(r, why_full);
-		r->enabled_ns = r->running_ns = at - s->start_ns - frozen_ns;
+		if (stopped && !r->lost)
+			r->why = why_done;
+		r->enabled_ns = r->running_ns = b->enabled_ns;
 		r->uncertain_ns = uncertain;
 	}
 }

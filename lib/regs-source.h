@@ -24,10 +24,13 @@ struct unc_regs_box {
 	bool doubted;      /* something it said was */
 	bool adds_up;      /* some of its counters are added up here */
 	struct unc_regs_program program;
-	bool freezes;       /* for each reading */
-	bool stopped;       /* not let go: not started yet, or a counter did what it was to do */
-	uint64_t frozen_ns; /* in all */
-	size_t programmed;  /* counters */
+	bool freezes;        /* for each reading */
+	bool watched;        /* it may be frozen, but not from here */
+	bool frozen;         /* so it is, or was when it was opened, by somebody else */
+	bool stopped;        /* not let go: not started yet, or a counter did what it was to do */
+	uint64_t enabled_ns; /* at the latest reading before it stopped */
+	uint64_t frozen_ns;  /* in all */
+	size_t programmed;   /* counters */
 };
 
 struct unc_regs_source {

@@ -3,6 +3,7 @@
 #include "regs-source.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -132,6 +133,14 @@ static int refuse_box(struct unc_regs_source *s, struct unc_regs_box *b, struct 
 	return r;
 }
 
+static bool can_freeze(const struct unc_regs *r)
+{
+	const struct unc_regs_control *control;
+
+	return unc_regs_use(r, UNC_USE_FREEZE, &control) ||
+	       unc_regs_use(r, UNC_USE_FROZEN, &control);
+}
+
 static int open_box(struct unc_regs_source *s, struct unc_regs_box *b, struct unc_error *e)
 {
 	const struct unc_counter *c = &s->plan[b->first];
@@ -145,6 +154,8 @@ static int open_box(struct unc_regs_source *s, struct unc_regs_box *b, struct un
 	for (size_t i = b->first; r == 0 && i < b->end; i++)
 		r = err < 0 ? refuse(&s->plan[i], err, why.text, e) : open_counter(s, b, i, e);
 	b->freezes = err == 0 && s->write && s->regs->window == UNC_WINDOW_FREEZE;
+	b->watched = err == 0 && !b->freezes && can_freeze(s->regs);
+	b->frozen = b->freezes && unc_regs_is_frozen(&b->io);
 	if (r == 0 && b->freezes)
 		err = program_box(s, b);
 	if (r == 0 && b->programmed && err == -EIO && !b->program.count)
@@ -155,11 +166,14 @@ static int open_box(struct unc_regs_source *s, struct unc_regs_box *b, struct un
 /* A first reading shows what is not there; its counts are what the first interval begins with. */
 static int try_box(struct unc_regs_source *s, size_t index, struct unc_error *e)
 {
-	const struct unc_regs_box *b = &s->boxes[index];
+	struct unc_regs_box *b = &s->boxes[index];
+	bool frozen = b->frozen;
 	int r = 0;
 
 	unc_regs_read_box(s, index);
-	for (size_t i = b->first; r == 0 && i < b->end; i++) {
+	b->frozen = frozen || b->frozen;
+	/* What somebody has frozen may be let go any time. */
+	for (size_t i = b->first; r == 0 && !b->frozen && i < b->end; i++) {
 		struct unc_counter *c = &s->plan[i];
 		struct unc_error why = {""};
 
@@ -170,6 +184,32 @@ static int try_box(struct unc_regs_source *s, size_t index, struct unc_error *e)
 		}
 	}
 	return r;
+}
+
+/* What was left so by a reader that was killed is left so again, and that should not go unseen. */
+static int note_frozen(const struct unc_regs_source *s, struct unc_names *notes,
+		       struct unc_error *e)
+{
+	const struct unc_regs_box *first = NULL;
+	char note[400];
+	size_t count = 0;
+
+	for (size_t k = 0; k < s->box_count; k++) {
+		if (!s->boxes[k].frozen)
+			continue;
+		first = first ? first : &s->boxes[k];
+		count++;
+	}
+	if (!first)
+		return 0;
+	snprintf(
+		note, sizeof(note),
+		"%s on CPU %d (%zu of %zu) was found frozen: somebody else freezes it, or was killed "
+		"before it was let go; %s",
+		s->plan[first->first].pmu->name, first->cpu, count, s->box_count,
+		s->write ? "it counts while it is read here, and is frozen again afterwards"
+			 : "it counts nothing until then");
+	return unc_names_add(notes, note) < 0 ? unc_nomem(e) : 0;
 }
 
 static int open_boxes(struct unc_regs_source *s, struct unc_error *e)
@@ -241,6 +281,8 @@ static int regs_open(struct unc_source *source, struct unc_counter *counters, si
 		r = unc_nomem(e);
 	if (r == 0)
 		r = open_boxes(s, e);
+	if (r == 0)
+		r = note_frozen(s, notes, e);
 	for (size_t i = 0; r == 0 && i < count; i++)
 		if (counters[i].error == 0)
 			return start_readers(s, e);

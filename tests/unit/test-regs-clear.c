@@ -38,6 +38,15 @@ static struct block *fresh(void)
 	return &b;
 }
 
+/* A note of the monitor's has this in it. */
+static bool noted(const struct block *b, const char *text)
+{
+	for (size_t i = 0; i < uncore_monitor_note_count(b->m); i++)
+		if (strstr(uncore_monitor_note_at(b->m, i), text))
+			return true;
+	return false;
+}
+
 /* Several adds between two reads, or none: nothing is lost, and the map is left at 0. */
 static void test_read_to_clear(void **state)
 {
@@ -226,19 +235,68 @@ static void test_cleared_by_two(void **state)
 	block_remove(b);
 }
 
+#define FROZEN_BLOCK                                                          \
+	HEAD "access: 32\nwindow: freeze\ncontrol:\n"                         \
+	     "  ctl: {offset: 0x80, fields: {frz: {bits: 0, use: freeze}}}\n" \
+	     "counters:\n  c: {title: c, offset: 0, width: 32}\n"
+
+/* A block that somebody else has frozen counts nothing, which is not 0. */
+static void test_frozen_by_another(void **state)
+{
+	struct block *b = fresh();
+
+	(void)state;
+	must(b, uncore_set_program(b->u, false));
+	must(b, block_use(b, FROZEN_BLOCK));
+	block_set32(b, 0x80, 1);
+	must(b, block_start(b, "test_0/c/"));
+	assert_true(noted(b, "test_0 on CPU 0 (1 of 1) was found frozen"));
+	block_read(b);
+	block_assert_none(b, "test_0/c/", "is frozen, and by somebody else");
+	block_set32(b, 0x80, 0);
+	block_read(b);
+	block_set32(b, 0, 5);
+	block_read(b);
+	block_assert(b, "test_0/c/", 5);
+	/* What is all ones is gone. */
+	memset((void *)b->map, 0xff, BLOCK_SIZE);
+	block_read(b);
+	block_assert_none(b, "test_0/c/", "the device is gone");
+	block_remove(b);
+}
+
+/* A reader that was killed leaves it so. */
+static void test_found_frozen(void **state)
+{
+	struct block *b = fresh();
+
+	(void)state;
+	must(b, block_use(b, FROZEN_BLOCK));
+	must(b, block_start(b, "test_0/c/"));
+	assert_false(noted(b, "frozen"));
+	uncore_monitor_free(b->m);
+	b->m = NULL;
+	block_set32(b, 0x80, 1);
+	must(b, block_start(b, "test_0/c/"));
+	assert_true(noted(b, "frozen again afterwards"));
+	block_set32(b, 0, 5);
+	block_read(b);
+	block_assert(b, "test_0/c/", 5);
+	uncore_monitor_free(b->m);
+	b->m = NULL;
+	assert_int_equal(*(volatile uint32_t *)(b->map + 0x80), 1);
+	block_remove(b);
+}
+
 /* The second one would find the block frozen by the first, and leave it so. */
 static void test_frozen_by_two(void **state)
 {
-	static const char text[] =
-		HEAD "access: 32\nwindow: freeze\ncontrol:\n"
-		     "  ctl: {offset: 0x80, fields: {frz: {bits: 0, use: freeze}}}\n"
-		     "counters:\n  c: {title: c, offset: 0, width: 32}\n";
 	struct block *b = fresh(), *other = second(b);
 
 	(void)state;
-	must(b, block_use(b, text));
+	must(b, block_use(b, FROZEN_BLOCK));
 	must(b, block_start(b, "test_0/c/"));
-	must(other, block_use(other, text));
+	must(other, block_use(other, FROZEN_BLOCK));
 	assert_int_equal(block_start(other, "test_0/c/"), -EBUSY);
 	assert_contains(uncore_error(other->u), "another process counts with its registers");
 	uncore_monitor_free(other->m);
@@ -260,6 +318,8 @@ int main(void)
 		cmocka_unit_test(test_cleared_too_late),
 		cmocka_unit_test(test_cleared_by_two),
 		cmocka_unit_test(test_frozen_by_two),
+		cmocka_unit_test(test_frozen_by_another),
+		cmocka_unit_test(test_found_frozen),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -151,6 +151,16 @@ static void assert_counted(const struct block *b, const char *name, double count
 	assert_close(row->value, count);
 }
 
+/* A total over more than the time until its box stopped. */
+static void assert_stopped(const struct block *b, const char *name, double count)
+{
+	const struct uncore_row *row = block_row(b, name);
+
+	assert_int_equal(row->quality, UNCORE_PARTIAL);
+	assert_contains(row->reason, "counted");
+	assert_close(row->value, count);
+}
+
 static void test_terms(void **state)
 {
 	struct uncore_counter c;
@@ -266,12 +276,15 @@ static void test_after(void **state)
 	count(5000);
 	block_read(b);
 	assert_counted(b, "uncore_cbox_0/event=1,after=1000/", 2 * 600);
-	count(100);
-	block_read(b);
-	assert_counted(b, "uncore_cbox_0/event=1,after=1000/", 0);
+	/* From then on it does not count, which is not the same as 0. */
+	for (int i = 0; i < 2; i++) {
+		count(100);
+		block_read(b);
+		block_assert_none(b, "uncore_cbox_0/event=1,after=1000/", "has had its events");
+	}
 	block_total(b);
-	assert_counted(b, "uncore_cbox_0/event=1,after=1000/", 2 * 1000);
-	assert_counted(b, "uncore_cbox_0/event=3/", 2 * 3000);
+	assert_stopped(b, "uncore_cbox_0/event=1,after=1000/", 2 * 1000);
+	assert_stopped(b, "uncore_cbox_0/event=3/", 2 * 3000);
 	block_remove(b);
 }
 
@@ -300,18 +313,22 @@ static void test_after_all(void **state)
 {
 	static const char events[] = "uncore_cbox_2/event=1,after=1000/,uncore_cbox_0/event=3/,"
 				     "uncore_cbox_5/event=7/";
-	static const uint64_t steps[] = {400, 600, 0};
+	static const uint64_t steps[] = {400, 600};
 	struct block *b = fresh();
 
 	(void)state;
 	scan(b, true);
 	must(b, block_start(b, events));
-	for (size_t i = 0; i < 3; i++) {
+	for (size_t i = 0; i < 2; i++) {
 		count(i ? 5000 : 400);
 		block_read(b);
 		assert_counted(b, "uncore_cbox_0/event=3/", 2 * 3 * (double)steps[i]);
 		assert_counted(b, "uncore_cbox_5/event=7/", 2 * 7 * (double)steps[i]);
 	}
+	count(5000);
+	block_read(b);
+	block_assert_none(b, "uncore_cbox_0/event=3/", "has had its events");
+	block_assert_none(b, "uncore_cbox_5/event=7/", "has had its events");
 	/* Without such an event they go on by themselves. */
 	must(b, block_start(b, "uncore_cbox_0/event=3/,uncore_cbox_5/event=7/"));
 	count(5);
