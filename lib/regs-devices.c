@@ -214,6 +214,22 @@ static int find_devices(const struct finder *f)
 			f->r->name);
 }
 
+/* A register that lies across two words is no register. */
+static int check_places(const struct finder *f)
+{
+	const struct unc_regs *r = f->r;
+
+	for (size_t i = 0; i < r->device_count && r->space != UNC_SPACE_MSR; i++)
+		if (r->devices[i].offset % r->bytes)
+			return unc_fail(
+				f->e, EINVAL,
+				"%s: it would begin at byte 0x%llx of %s, and registers of %u "
+				"bits begin at multiples of %u",
+				r->name, (unsigned long long)r->devices[i].offset,
+				r->devices[i].path, r->bytes * 8, r->bytes);
+	return 0;
+}
+
 /* ---- PMUs ---- */
 
 /* MSRs belong to a socket, and any of its CPUs reads them; other devices are read near by. */
@@ -382,6 +398,8 @@ int unc_regs_scan(struct unc_regs *r, const struct unc_root *root,
 	err = check_model(&f);
 	if (err == 0)
 		err = find_devices(&f);
+	if (err == 0)
+		err = check_places(&f);
 	if (err < 0)
 		return err;
 	if (!r->device_count)

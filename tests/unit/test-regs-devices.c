@@ -265,6 +265,27 @@ static void test_msr_errors(void **state)
 	block_remove(b);
 }
 
+/* Registers lie at multiples of their size, wherever the block does. */
+static void test_misaligned(void **state)
+{
+	static const char memory[] = HEAD "space: mmio\naccess: 64\nsize: 0x1000\n"
+					  "map: {memory: 0x1004}\n" COUNTER;
+	struct block *b = fresh();
+	char spec[700];
+
+	(void)state;
+	assert_int_equal(use(b, memory), -EINVAL);
+	assert_contains(uncore_error(b->u), "begin at byte 0x1004 of dev/mem");
+	assert_contains(uncore_error(b->u), "multiples of 8");
+	snprintf(spec, sizeof(spec), "regs:%s/block.yaml,at=%s@2", b->tree.dir, b->map_path);
+	must(b, uncore_set_source(b->u, spec));
+	assert_int_equal(uncore_scan(b->u), -EINVAL);
+	snprintf(spec, sizeof(spec), "regs:%s/block.yaml,at=%s@8", b->tree.dir, b->map_path);
+	must(b, uncore_set_source(b->u, spec));
+	must(b, uncore_scan(b->u));
+	block_remove(b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -272,6 +293,7 @@ int main(void)
 		cmocka_unit_test(test_missing),    cmocka_unit_test(test_uio),
 		cmocka_unit_test(test_memory),     cmocka_unit_test(test_msr),
 		cmocka_unit_test(test_msr_errors), cmocka_unit_test(test_models),
+		cmocka_unit_test(test_misaligned),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
