@@ -103,11 +103,15 @@ static int open_device(struct unc_regs_io *io, const struct unc_root *root,
 	struct stat st;
 	int err;
 
-	io->fd = unc_root_open_file(root, d->path, access_mode(r, write) | O_SYNC);
+	/* Opening a pipe would wait for who writes to it. */
+	io->fd = unc_root_open_file(root, d->path, access_mode(r, write) | O_SYNC | O_NONBLOCK);
 	if (io->fd < 0)
 		return explain(r, d->path, -io->fd, e);
 	if (fstat(io->fd, &st) < 0 || fstatfs(io->fd, &fs) < 0)
 		return explain(r, d->path, errno, e);
+	if (!S_ISREG(st.st_mode) && !S_ISCHR(st.st_mode))
+		return unc_fail(e, EINVAL, "%s: %s is neither a file nor a device with registers",
+				r->name, d->path);
 	io->plain = S_ISREG(st.st_mode) && fs.f_type != SYSFS_MAGIC;
 	err = io->plain ? check_plain(r, d->path, write, e) : 0;
 	if (err < 0)

@@ -4,6 +4,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <sys/stat.h>
 
 #include <cmocka.h>
 
@@ -350,6 +351,24 @@ static void test_vanished(void **state)
 	block_remove(b);
 }
 
+/* What has no registers, and would be waited for. */
+static void refuse_place(struct block *b, const char *name)
+{
+	char path[300], spec[400];
+
+	snprintf(path, sizeof(path), "%s/%s", b->tree.dir, name);
+	assert_int_equal(*name == 'p' ? mkfifo(path, 0600) : mkdir(path, 0700), 0);
+	uncore_monitor_free(b->m);
+	b->m = NULL;
+	snprintf(spec, sizeof(spec), "regs:generic-pmon,at=%s", path);
+	must(b, uncore_set_source(b->u, spec));
+	must(b, uncore_scan(b->u));
+	alarm(10);
+	assert_int_equal(block_start(b, NULL), -EINVAL);
+	alarm(0);
+	assert_contains(uncore_error(b->u), "neither a file nor a device");
+}
+
 static void test_refused(void **state)
 {
 	struct block *b = fresh();
@@ -369,6 +388,8 @@ static void test_refused(void **state)
 	must(b, uncore_scan(b->u));
 	assert_int_equal(block_start(b, NULL), -ENODEV);
 	assert_contains(uncore_error(b->u), "/nowhere/x cannot be opened");
+	refuse_place(b, "pipe");
+	refuse_place(b, "directory");
 	/* The kernel's counters are there again afterwards. */
 	uncore_monitor_free(b->m);
 	b->m = NULL;
