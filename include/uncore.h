@@ -388,7 +388,8 @@ int uncore_monitor_read(struct uncore_monitor *m, struct uncore_sample *into);
 int uncore_monitor_total(struct uncore_monitor *m, struct uncore_sample *into);
 
 /* Stops counting, for good; one read afterwards gives the end of the last interval, a second one is
- * -EINVAL. */
+ * -EINVAL. Registers that were written are put back: a negative errno when one of them stays changed,
+ * and the error says which. */
 int uncore_monitor_stop(struct uncore_monitor *m);
 
 /* Things worth telling the user that are no errors: a group that had to be split, an offline CPU, a

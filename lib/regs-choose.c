@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Which of the programmable counters of a box counts an event. */
+/* Which counter of a box counts an event, and what is known of it. */
 #include "regs-source.h"
 
 #include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 
 /* Which of the programmable counters may count the event: a bit for each of the first 64. */
 static uint64_t allowed_for(const struct unc_regs *r, uint64_t select)
@@ -67,8 +69,8 @@ static const struct unc_counter *other_filter(const struct unc_regs_source *s,
 	return NULL;
 }
 
-int unc_regs_choose(struct unc_regs_source *s, const struct unc_regs_box *b, size_t i,
-		    const struct unc_regs_counter **out, struct unc_error *e)
+static int choose_counter(struct unc_regs_source *s, const struct unc_regs_box *b, size_t i,
+			  const struct unc_regs_counter **out, struct unc_error *e)
 {
 	const struct unc_counter *c = &s->plan[i];
 	bool tried[UNC_REGS_COUNTERS] = {false};
@@ -93,5 +95,75 @@ int unc_regs_choose(struct unc_regs_source *s, const struct unc_regs_box *b, siz
 				"registers are not time-shared: count less at once",
 				c->pmu->name, c->event, s->regs->instance);
 	*out = s->counters[i].what;
+	return 0;
+}
+
+int unc_regs_refuse(struct unc_counter *c, int err, const char *why, struct unc_error *e)
+{
+	c->error = err;
+	c->why = strdup(why);
+	return c->why ? 0 : unc_nomem(e);
+}
+
+/* Two who clear a counter by reading it share its counts. */
+static int claim_counter(const struct unc_counter *c, const struct unc_regs_io *io,
+			 const struct unc_regs_counter *what, struct unc_error *e)
+{
+	int err = unc_regs_io_claim(io, what->offset);
+
+	if (err == 0 && what->split)
+		err = unc_regs_io_claim(io, what->high);
+	if (err == 0)
+		return 0;
+	return unc_fail(e, EBUSY,
+			"%s/%s/ on CPU %d: another process counts with this register, and each "
+			"reading takes away what the other would count: end that one first",
+			c->pmu->name, c->event, c->cpu);
+}
+
+/* A block's clock may be faster than its description says, and the host's slower. */
+#define CLOCK_SLACK 1.02
+
+/* In how much time a register of so many bits may overflow; 0: not known, or none that matters. */
+static uint64_t time_to_fill(unsigned width, double most_per_s)
+{
+	double ns = (double)(UINT64_MAX >> (64 - width)) / CLOCK_SLACK / most_per_s * 1e9;
+
+	return most_per_s > 0 && ns < 0x1p62 ? (uint64_t)ns + 1 : 0;
+}
+
+int unc_regs_open_counter(struct unc_regs_source *s, struct unc_regs_box *b, size_t i,
+			  struct unc_error *e)
+{
+	struct unc_counter *c = &s->plan[i];
+	uint64_t number = c->config.word[UNC_REGS_COUNTER_WORD];
+	const struct unc_regs_counter *what = NULL;
+	struct unc_error why = {""};
+	int err = 0;
+
+	if (c->modifiers)
+		err = unc_fail(&why, EINVAL,
+			       "%s/%s/: a register counts whatever it counts, and has no modifiers",
+			       c->pmu->name, c->event);
+	else if (!number && s->regs->select.at)
+		err = choose_counter(s, b, i, &what, &why);
+	else if (!number || number > s->regs->count || s->regs->counters[number - 1].programmable)
+		err = unc_fail(&why, EINVAL,
+			       "%s/%s/: %s has no such counter; its events name those that there "
+			       "are",
+			       c->pmu->name, c->event, s->regs->name);
+	else
+		what = &s->regs->counters[number - 1];
+	if (err == 0 && what && s->regs->window == UNC_WINDOW_CLEAR)
+		err = claim_counter(c, &b->io, what, &why);
+	if (err < 0 || !what)
+		return unc_regs_refuse(c, err, why.text, e);
+	s->counters[i].what = what;
+	b->programmed += what->programmable;
+	b->adds_up = b->programmed || s->regs->window == UNC_WINDOW_CLEAR;
+	c->width = what->programmable || s->regs->window == UNC_WINDOW_CLEAR ? 64 : what->width;
+	c->most_per_s = what->most_per_s;
+	if (c->width > what->width)
+		s->counters[i].full_ns = time_to_fill(what->width, c->most_per_s);
 	return 0;
 }

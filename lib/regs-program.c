@@ -126,18 +126,25 @@ int unc_regs_freeze(struct unc_regs_program *p, bool freeze)
 	return err == 0 && freeze ? wait_frozen(p) : err;
 }
 
-void unc_regs_restore(struct unc_regs_program *p)
+int unc_regs_restore(struct unc_regs_program *p, uint64_t *changed)
 {
+	int first = 0;
+
 	if (p->count)
 		unc_regs_freeze(p, true);
 	while (p->count) {
 		const struct unc_regs_saved *s = &p->saved[--p->count];
+		int err = unc_regs_io_store(p->io, s->offset, s->value);
 
-		unc_regs_io_store(p->io, s->offset, s->value);
+		if (err < 0 && first == 0) {
+			first = err;
+			*changed = s->offset;
+		}
 	}
 	free(p->saved);
 	p->saved = NULL;
 	p->room = 0;
+	return first;
 }
 
 int unc_regs_check_select(const struct unc_regs *r, const struct unc_counter *c,
@@ -194,11 +201,19 @@ int unc_regs_check_kernel(const struct unc_regs *r, const struct unc_root *root,
 {
 	struct unc_names names = {0};
 	const char *found = NULL;
+	int err;
 
 	if (!r->kernel_pmu)
 		return 0;
-	if (unc_root_list(root, PMUS, &names) == -ENOMEM)
+	err = unc_root_list(root, PMUS, &names);
+	if (err == -ENOMEM)
 		return unc_nomem(e);
+	if (err < 0 && err != -ENOENT)
+		return unc_fail(
+			e, -err,
+			"%s: whether the kernel's driver in %s counts with the same registers "
+			"cannot be told: /%s: %s; nothing is written",
+			r->name, r->kernel_module, PMUS, unc_errno_text(err));
 	for (size_t i = 0; !found && i < names.count; i++)
 		if (unc_pmu_name_matches(names.items[i], r->kernel_pmu))
 			found = names.items[i];

@@ -22,8 +22,9 @@ int unc_regs_write(struct unc_regs_program *p, uint64_t offset, uint64_t value);
 int unc_regs_freeze(struct unc_regs_program *p, bool freeze);
 /* The instance stands still, as far as its registers tell. */
 bool unc_regs_is_frozen(const struct unc_regs_io *io);
-/* Puts back all that was written, the last first, while the counters stand still. */
-void unc_regs_restore(struct unc_regs_program *p);
+/* Puts back all that was written, the last first, while the counters stand still. What cannot be put
+ * back does not keep the others from it: a negative errno, and the first such register in *changed. */
+int unc_regs_restore(struct unc_regs_program *p, uint64_t *changed);
 
 /* What is wrong with an event for a programmable counter: -EINVAL and the sentence. */
 int unc_regs_check_select(const struct unc_regs *r, const struct unc_counter *c,

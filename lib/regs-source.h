@@ -47,15 +47,22 @@ struct unc_regs_source {
 	struct unc_readers *readers;
 	struct unc_reading *into; /* of the read that runs */
 	uint64_t start_ns;
+	struct unc_reading
+		*end; /* that of the end, when counting was ended before it was asked for */
+	uint64_t end_ns;
+	bool ended;
 };
 
 /* CLOCK_MONOTONIC */
 uint64_t unc_regs_now(void);
 
-/* A programmable counter for the event `i` of the plan, in a box that is not programmed yet; what was
- * chosen before may have to go to another. -EACCES, -EINVAL. */
-int unc_regs_choose(struct unc_regs_source *s, const struct unc_regs_box *b, size_t i,
-		    const struct unc_regs_counter **out, struct unc_error *e);
+/* Keeps the error and its sentence for a counter that is not opened. -ENOMEM. */
+int unc_regs_refuse(struct unc_counter *c, int err, const char *why, struct unc_error *e);
+
+/* The counter for the event `i` of the plan, in a box that is not programmed yet; what was chosen before
+ * may have to go to another. One that there is none for is refused. -ENOMEM. */
+int unc_regs_open_counter(struct unc_regs_source *s, struct unc_regs_box *b, size_t i,
+			  struct unc_error *e);
 
 /* Reads all counters of a box; `ctx` is the source. */
 void unc_regs_read_box(void *ctx, size_t index);

@@ -14,76 +14,6 @@ static struct unc_regs_source *regs_of(struct unc_source *s)
 
 /* ---- opening ------------------------------------------------------------------------------- */
 
-static int refuse(struct unc_counter *c, int err, const char *why, struct unc_error *e)
-{
-	c->error = err;
-	c->why = strdup(why);
-	return c->why ? 0 : unc_nomem(e);
-}
-
-/* Two who clear a counter by reading it share its counts. */
-static int claim_counter(const struct unc_counter *c, const struct unc_regs_io *io,
-			 const struct unc_regs_counter *what, struct unc_error *e)
-{
-	int err = unc_regs_io_claim(io, what->offset);
-
-	if (err == 0 && what->split)
-		err = unc_regs_io_claim(io, what->high);
-	if (err == 0)
-		return 0;
-	return unc_fail(e, EBUSY,
-			"%s/%s/ on CPU %d: another process counts with this register, and each "
-			"reading takes away what the other would count: end that one first",
-			c->pmu->name, c->event, c->cpu);
-}
-
-/* A block's clock may be faster than its description says, and the host's slower. */
-#define CLOCK_SLACK 1.02
-
-/* In how much time a register of so many bits may overflow; 0: not known, or none that matters. */
-static uint64_t time_to_fill(unsigned width, double most_per_s)
-{
-	double ns = (double)(UINT64_MAX >> (64 - width)) / CLOCK_SLACK / most_per_s * 1e9;
-
-	return most_per_s > 0 && ns < 0x1p62 ? (uint64_t)ns + 1 : 0;
-}
-
-static int open_counter(struct unc_regs_source *s, struct unc_regs_box *b, size_t i,
-			struct unc_error *e)
-{
-	struct unc_counter *c = &s->plan[i];
-	uint64_t number = c->config.word[UNC_REGS_COUNTER_WORD];
-	const struct unc_regs_counter *what = NULL;
-	struct unc_error why = {""};
-	int err = 0;
-
-	if (c->modifiers)
-		err = unc_fail(&why, EINVAL,
-			       "%s/%s/: a register counts whatever it counts, and has no modifiers",
-			       c->pmu->name, c->event);
-	else if (!number && s->regs->select.at)
-		err = unc_regs_choose(s, b, i, &what, &why);
-	else if (!number || number > s->regs->count || s->regs->counters[number - 1].programmable)
-		err = unc_fail(&why, EINVAL,
-			       "%s/%s/: %s has no such counter; its events name those that there "
-			       "are",
-			       c->pmu->name, c->event, s->regs->name);
-	else
-		what = &s->regs->counters[number - 1];
-	if (err == 0 && s->regs->window == UNC_WINDOW_CLEAR)
-		err = claim_counter(c, &b->io, what, &why);
-	if (err < 0 || !what)
-		return refuse(c, err, why.text, e);
-	s->counters[i].what = what;
-	b->programmed += what->programmable;
-	b->adds_up = b->programmed || s->regs->window == UNC_WINDOW_CLEAR;
-	c->width = what->programmable || s->regs->window == UNC_WINDOW_CLEAR ? 64 : what->width;
-	c->most_per_s = what->most_per_s;
-	if (c->width > what->width)
-		s->counters[i].full_ns = time_to_fill(what->width, c->most_per_s);
-	return 0;
-}
-
 /* Frozen from here on until counting starts, when there is something to program. */
 static int program_box(struct unc_regs_source *s, struct unc_regs_box *b)
 {
@@ -126,7 +56,7 @@ static int refuse_box(struct unc_regs_source *s, struct unc_regs_box *b, struct 
 		 c->pmu->name, c->cpu, s->regs->instance);
 	for (size_t i = b->first; r == 0 && i < b->end; i++) {
 		if (s->plan[i].error == 0)
-			r = refuse(&s->plan[i], -ENODEV, why.text, e);
+			r = unc_regs_refuse(&s->plan[i], -ENODEV, why.text, e);
 		s->counters[i].what = NULL;
 	}
 	b->freezes = b->stopped = false;
@@ -152,7 +82,8 @@ static int open_box(struct unc_regs_source *s, struct unc_regs_box *b, struct un
 		return unc_nomem(e);
 	b->program.io = &b->io;
 	for (size_t i = b->first; r == 0 && i < b->end; i++)
-		r = err < 0 ? refuse(&s->plan[i], err, why.text, e) : open_counter(s, b, i, e);
+		r = err < 0 ? unc_regs_refuse(&s->plan[i], err, why.text, e)
+			    : unc_regs_open_counter(s, b, i, e);
 	b->freezes = err == 0 && s->write && s->regs->window == UNC_WINDOW_FREEZE;
 	b->watched = err == 0 && !b->freezes && can_freeze(s->regs);
 	b->frozen = b->freezes && unc_regs_is_frozen(&b->io);
@@ -180,7 +111,7 @@ static int try_box(struct unc_regs_source *s, size_t index, struct unc_error *e)
 		if (c->error == 0 && s->into[i].lost) {
 			unc_fail(&why, ENODEV, "%s/%s/ on CPU %d: %s", c->pmu->name, c->event,
 				 c->cpu, s->into[i].why);
-			r = refuse(c, -ENODEV, why.text, e);
+			r = unc_regs_refuse(c, -ENODEV, why.text, e);
 		}
 	}
 	return r;
@@ -272,7 +203,8 @@ static int regs_open(struct unc_source *source, struct unc_counter *counters, si
 	s->count = count;
 	s->counters = calloc(count + 1, sizeof(*s->counters));
 	s->boxes = calloc(count + 1, sizeof(*s->boxes));
-	if (!s->counters || !s->boxes)
+	s->end = calloc(count + 1, sizeof(*s->end));
+	if (!s->counters || !s->boxes || !s->end)
 		return unc_nomem(e);
 	r = s->write ? unc_regs_check_kernel(s->regs, s->root, e) : 0;
 	if (r == 0 && !s->write && s->regs->window == UNC_WINDOW_FREEZE &&
@@ -316,34 +248,72 @@ static int regs_read(struct unc_source *source, struct unc_reading *into, uint64
 	struct unc_regs_source *s = regs_of(source);
 
 	(void)e;
+	if (s->ended) {
+		memcpy(into, s->end, s->count * sizeof(*into));
+		*now = s->end_ns;
+		return 0;
+	}
 	s->into = into;
 	unc_readers_run(s->readers);
 	*now = unc_regs_now();
 	return 0;
 }
 
+static int restore_box(struct unc_regs_source *s, struct unc_regs_box *b, struct unc_error *e)
+{
+	const struct unc_counter *c = &s->plan[b->first];
+	uint64_t changed = 0;
+	int err = b->program.count ? unc_regs_io_check(&b->io) : 0;
+
+	if (err == 0)
+		err = unc_regs_restore(&b->program, &changed);
+	else
+		changed = b->program.saved[0].offset;
+	b->freezes = false;
+	if (err == 0)
+		return 0;
+	return unc_fail(e, -err,
+			"%s on CPU %d: the register 0x%llx was written and could not be put back, "
+			"and stays changed: %s",
+			c->pmu->name, c->cpu, (unsigned long long)changed, unc_errno_text(err));
+}
+
+/* What was written is put back at once, while there is somebody to tell when it cannot be. The reading
+ * of the end is taken before that. */
 static int regs_disable(struct unc_source *source, struct unc_error *e)
 {
-	(void)source;
-	(void)e;
-	return 0;
+	struct unc_regs_source *s = regs_of(source);
+	struct unc_error other;
+	int r;
+
+	if (!s->write || s->ended)
+		return 0;
+	r = regs_read(source, s->end, &s->end_ns, e);
+	s->ended = true;
+	for (size_t k = 0; k < s->box_count; k++) {
+		int err = restore_box(s, &s->boxes[k], r < 0 ? &other : e);
+
+		r = r < 0 ? r : err;
+	}
+	return r;
 }
 
 static void regs_close(struct unc_source *source)
 {
 	struct unc_regs_source *s = regs_of(source);
+	struct unc_error nobody;
 
 	if (!source)
 		return;
 	unc_readers_free(s->readers);
 	for (size_t k = 0; k < s->box_count; k++) {
-		if (s->boxes[k].io.fd >= 0 && unc_regs_io_check(&s->boxes[k].io) == 0)
-			unc_regs_restore(&s->boxes[k].program);
+		restore_box(s, &s->boxes[k], &nobody);
 		free(s->boxes[k].program.saved);
 		unc_regs_io_close(&s->boxes[k].io);
 	}
 	free(s->boxes);
 	free(s->counters);
+	free(s->end);
 	free(s);
 }
 

@@ -5,131 +5,10 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <sys/types.h>
 
 #include <cmocka.h>
 
-#include "block.h"
-
-#define CPUS 4
-#define BOX_CTL 0xd04
-#define CTL 0xd10
-#define FILTER 0xd14
-#define CTR 0xd16
-#define FILTER1 0xd1a
-#define FRZ (1u << 8)
-#define EN (1u << 22)
-#define MASK ((UINT64_C(1) << 44) - 1)
-#define HALF (MASK >> 1)
-
-static uint64_t msr[CPUS][0x1000];
-static unsigned writes;
-static int fail_at;   /* the MSR that cannot be read */
-static int fail_from; /* and all from this one on; 0: none */
-
-ssize_t __real_pread64(int fd, void *into, size_t room, off_t offset);
-ssize_t __wrap_pread64(int fd, void *into, size_t room, off_t offset);
-ssize_t __real_pwrite64(int fd, const void *from, size_t room, off_t offset);
-ssize_t __wrap_pwrite64(int fd, const void *from, size_t room, off_t offset);
-
-/* The CPU whose MSRs a descriptor is; -1: none. */
-static int cpu_of(int fd)
-{
-	char link[64], path[400] = "";
-	int cpu = -1;
-
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	if (readlink(link, path, sizeof(path) - 1) > 0 && strstr(path, "/dev/cpu/"))
-		sscanf(strstr(path, "/dev/cpu/"), "/dev/cpu/%d/msr", &cpu);
-	return cpu;
-}
-
-ssize_t __wrap_pread64(int fd, void *into, size_t room, off_t offset)
-{
-	int cpu = cpu_of(fd);
-
-	if (cpu < 0)
-		return __real_pread64(fd, into, room, offset);
-	assert_int_equal(room, 8);
-	if (offset == fail_at || (fail_from && offset >= fail_from)) {
-		errno = EIO;
-		return -1;
-	}
-	memcpy(into, &msr[cpu][offset], 8);
-	return 8;
-}
-
-ssize_t __wrap_pwrite64(int fd, const void *from, size_t room, off_t offset)
-{
-	int cpu = cpu_of(fd);
-
-	if (cpu < 0)
-		return __real_pwrite64(fd, from, room, offset);
-	assert_int_equal(room, 8);
-	writes++;
-	memcpy(&msr[cpu][offset], from, 8);
-	return 8;
-}
-
-/* One step of a box: its counters with an event and enabled go on by the event's code. Whether one of
- * them overflowed. */
-static bool step_box(int cpu, unsigned box)
-{
-	bool overflow = false;
-
-	for (unsigned k = 0; k < 4 && !(msr[cpu][box] & FRZ); k++) {
-		uint64_t ctl = msr[cpu][box - BOX_CTL + CTL + k];
-		uint64_t *ctr = &msr[cpu][box - BOX_CTL + CTR + k];
-		uint64_t next = *ctr + (ctl & 0xff);
-
-		if (!(ctl & EN))
-			continue;
-		overflow = overflow || next > MASK;
-		*ctr = next & MASK;
-	}
-	return overflow;
-}
-
-/* `n` steps of every box that is not frozen. An overflow freezes all those of its socket that obey. */
-static void count(uint64_t n)
-{
-	for (int cpu = 0; cpu < CPUS; cpu++)
-		for (uint64_t step = 0; step < n; step++) {
-			bool overflow = false;
-
-			for (unsigned box = BOX_CTL; box < BOX_CTL + 15 * 0x20; box += 0x20)
-				overflow |= step_box(cpu, box);
-			for (unsigned box = BOX_CTL; box < BOX_CTL + 15 * 0x20; box += 0x20)
-				if (overflow && msr[cpu][box] & 3u << 16)
-					msr[cpu][box] |= FRZ;
-		}
-}
-
-/* Two sockets; MSRs with something in them. */
-static struct block *fresh(void)
-{
-	static const int sockets[] = {0, 0, 1, 1};
-	static struct block b;
-
-	block_make(&b);
-	machine_cpus(&b.tree, sockets, CPUS);
-	machine_cpuinfo(&b.tree, 62, "");
-	for (int cpu = 0; cpu < CPUS; cpu++) {
-		char path[64];
-
-		snprintf(path, sizeof(path), "dev/cpu/%d/msr", cpu);
-		tree_put(&b.tree, path, "");
-		for (size_t i = 0; i < 0x1000; i++)
-			msr[cpu][i] = 0x20000 + 0x100 * i + (size_t)cpu;
-		for (size_t box = 0; box < 15; box++)
-			msr[cpu][BOX_CTL + 0x20 * box] = 0;
-	}
-	writes = 0;
-	fail_at = fail_from = 0;
-	must(&b, uncore_set_root(b.u, b.tree.dir));
-	must(&b, uncore_set_source(b.u, "regs:intel-ivt-cbo"));
-	return &b;
-}
+#include "cbo.h"
 
 static void scan(struct block *b, bool program)
 {
@@ -387,6 +266,7 @@ static void test_overflow(void **state)
 static void test_refused(void **state)
 {
 	struct block *b = fresh();
+	char path[300], aside[300];
 
 	(void)state;
 	scan(b, true);
@@ -417,6 +297,14 @@ static void test_refused(void **state)
 	assert_contains(uncore_error(b->u), "rmmod intel_uncore");
 	assert_contains(uncore_error(b->u), "without --source");
 	assert_int_equal(writes, 0);
+	/* Nor when nobody can tell whether it is there. */
+	snprintf(path, sizeof(path), "%s/sys/bus/event_source/devices", b->tree.dir);
+	snprintf(aside, sizeof(aside), "%s/aside", b->tree.dir);
+	assert_int_equal(rename(path, aside), 0);
+	tree_put(&b->tree, "sys/bus/event_source/devices", "");
+	assert_int_equal(block_start(b, "uncore_cbox_0/event=1/"), -ENOTDIR);
+	assert_contains(uncore_error(b->u), "nothing is written");
+	assert_int_equal(writes, 0);
 	block_remove(b);
 }
 
@@ -444,6 +332,37 @@ static void test_released_on_failure(void **state)
 	assert_contains(uncore_error(b->u), "cannot be programmed");
 	fail_at = 0;
 	assert_memory_equal(before, msr, sizeof(msr));
+	block_remove(b);
+}
+
+/* Stopping puts the registers back and tells which one stays changed; the end can still be read. */
+static void test_stop_tells(void **state)
+{
+	static uint64_t before[CPUS][0x1000];
+	struct block *b = fresh();
+
+	(void)state;
+	scan(b, true);
+	memcpy(before, msr, sizeof(msr));
+	must(b, block_start(b, "uncore_cbox_0/event=3/,uncore_cbox_1/event=3/"));
+	count(10);
+	must(b, uncore_monitor_stop(b->m));
+	assert_memory_equal(before, msr, sizeof(msr));
+	count(10);
+	block_read(b);
+	assert_counted(b, "uncore_cbox_1/event=3/", 2 * 10 * 3);
+	must(b, block_start(b, "uncore_cbox_0/event=3/,uncore_cbox_1/event=3/"));
+	count(10);
+	stuck_at = CTL + 3;
+	assert_int_equal(uncore_monitor_stop(b->m), -EIO);
+	assert_contains(uncore_error(b->u),
+			"uncore_cbox_0 on CPU 0: the register 0xd13 was written");
+	assert_contains(uncore_error(b->u), "stays changed");
+	for (int cpu = 0; cpu < CPUS; cpu++)
+		msr[cpu][CTL + 3] = before[cpu][CTL + 3];
+	assert_memory_equal(before, msr, sizeof(msr));
+	block_read(b);
+	assert_counted(b, "uncore_cbox_0/event=3/", 2 * 10 * 3);
 	block_remove(b);
 }
 
@@ -484,6 +403,7 @@ int main(void)
 		cmocka_unit_test(test_overflow),
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_released_on_failure),
+		cmocka_unit_test(test_stop_tells),
 		cmocka_unit_test(test_boxes_that_are_not_there),
 	};
 

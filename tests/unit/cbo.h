@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT */
+/* The cache boxes of Xeon E5 v2 as a model of their MSRs. Included once, after <cmocka.h>, by a test that
+ * wraps pread64 and pwrite64. */
+#ifndef TEST_CBO_H
+#define TEST_CBO_H
+
+#include <errno.h>
+#include <sys/types.h>
+
+#include "block.h"
+
+#define CPUS 4
+#define BOX_CTL 0xd04
+#define CTL 0xd10
+#define FILTER 0xd14
+#define CTR 0xd16
+#define FILTER1 0xd1a
+#define FRZ (1u << 8)
+#define EN (1u << 22)
+#define MASK ((UINT64_C(1) << 44) - 1)
+#define HALF (MASK >> 1)
+
+static uint64_t msr[CPUS][0x1000];
+static unsigned writes;
+static int fail_at;   /* the MSR that cannot be read */
+static int stuck_at;  /* and the one that cannot be written */
+static int fail_from; /* and all from this one on; 0: none */
+
+ssize_t __real_pread64(int fd, void *into, size_t room, off_t offset);
+ssize_t __wrap_pread64(int fd, void *into, size_t room, off_t offset);
+ssize_t __real_pwrite64(int fd, const void *from, size_t room, off_t offset);
+ssize_t __wrap_pwrite64(int fd, const void *from, size_t room, off_t offset);
+
+/* The CPU whose MSRs a descriptor is; -1: none. */
+static inline int cpu_of(int fd)
+{
+	char link[64], path[400] = "";
+	int cpu = -1;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	if (readlink(link, path, sizeof(path) - 1) > 0 && strstr(path, "/dev/cpu/"))
+		sscanf(strstr(path, "/dev/cpu/"), "/dev/cpu/%d/msr", &cpu);
+	return cpu;
+}
+
+ssize_t __wrap_pread64(int fd, void *into, size_t room, off_t offset)
+{
+	int cpu = cpu_of(fd);
+
+	if (cpu < 0)
+		return __real_pread64(fd, into, room, offset);
+	assert_int_equal(room, 8);
+	if (offset == fail_at || (fail_from && offset >= fail_from)) {
+		errno = EIO;
+		return -1;
+	}
+	memcpy(into, &msr[cpu][offset], 8);
+	return 8;
+}
+
+ssize_t __wrap_pwrite64(int fd, const void *from, size_t room, off_t offset)
+{
+	int cpu = cpu_of(fd);
+
+	if (cpu < 0)
+		return __real_pwrite64(fd, from, room, offset);
+	assert_int_equal(room, 8);
+	writes++;
+	if (offset == stuck_at) {
+		errno = EIO;
+		return -1;
+	}
+	memcpy(&msr[cpu][offset], from, 8);
+	return 8;
+}
+
+/* One step of a box: its counters with an event and enabled go on by the event's code. Whether one of
+ * them overflowed. */
+static inline bool step_box(int cpu, unsigned box)
+{
+	bool overflow = false;
+
+	for (unsigned k = 0; k < 4 && !(msr[cpu][box] & FRZ); k++) {
+		uint64_t ctl = msr[cpu][box - BOX_CTL + CTL + k];
+		uint64_t *ctr = &msr[cpu][box - BOX_CTL + CTR + k];
+		uint64_t next = *ctr + (ctl & 0xff);
+
+		if (!(ctl & EN))
+			continue;
+		overflow = overflow || next > MASK;
+		*ctr = next & MASK;
+	}
+	return overflow;
+}
+
+/* `n` steps of every box that is not frozen. An overflow freezes all those of its socket that obey. */
+static inline void count(uint64_t n)
+{
+	for (int cpu = 0; cpu < CPUS; cpu++)
+		for (uint64_t step = 0; step < n; step++) {
+			bool overflow = false;
+
+			for (unsigned box = BOX_CTL; box < BOX_CTL + 15 * 0x20; box += 0x20)
+				overflow |= step_box(cpu, box);
+			for (unsigned box = BOX_CTL; box < BOX_CTL + 15 * 0x20; box += 0x20)
+				if (overflow && msr[cpu][box] & 3u << 16)
+					msr[cpu][box] |= FRZ;
+		}
+}
+
+/* Two sockets; MSRs with something in them. */
+static inline struct block *fresh(void)
+{
+	static const int sockets[] = {0, 0, 1, 1};
+	static struct block b;
+
+	block_make(&b);
+	machine_cpus(&b.tree, sockets, CPUS);
+	machine_cpuinfo(&b.tree, 62, "");
+	for (int cpu = 0; cpu < CPUS; cpu++) {
+		char path[64];
+
+		snprintf(path, sizeof(path), "dev/cpu/%d/msr", cpu);
+		tree_put(&b.tree, path, "");
+		for (size_t i = 0; i < 0x1000; i++)
+			msr[cpu][i] = 0x20000 + 0x100 * i + (size_t)cpu;
+		for (size_t box = 0; box < 15; box++)
+			msr[cpu][BOX_CTL + 0x20 * box] = 0;
+	}
+	writes = 0;
+	fail_at = fail_from = stuck_at = 0;
+	must(&b, uncore_set_root(b.u, b.tree.dir));
+	must(&b, uncore_set_source(b.u, "regs:intel-ivt-cbo"));
+	return &b;
+}
+
+#endif
