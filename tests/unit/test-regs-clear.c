@@ -288,6 +288,31 @@ static void test_found_frozen(void **state)
 	block_remove(b);
 }
 
+/* The file ends while its counters are counted: no signal, and what cannot be put back is told. */
+static void test_cut_short(void **state)
+{
+	struct block *b = fresh();
+
+	(void)state;
+	must(b, block_use(b, FROZEN_BLOCK));
+	must(b, block_start(b, "test_0/c/"));
+	block_read(b);
+	assert_int_equal(truncate(b->map_path, BLOCK_SIZE - 1), 0);
+	block_read(b);
+	block_assert_none(b, "test_0/c/", "No such device");
+	assert_int_equal(truncate(b->map_path, 0), 0);
+	block_read(b);
+	block_assert_none(b, "test_0/c/", "No such device");
+	assert_int_equal(uncore_monitor_stop(b->m), -ENODEV);
+	assert_contains(uncore_error(b->u), "0x80 was written and could not be put back");
+	uncore_monitor_free(b->m);
+	b->m = NULL;
+	assert_int_equal(truncate(b->map_path, BLOCK_SIZE), 0);
+	must(b, block_start(b, "test_0/c/"));
+	assert_int_equal(truncate(b->map_path, 0), 0);
+	block_remove(b);
+}
+
 /* The second one would find the block frozen by the first, and leave it so. */
 static void test_frozen_by_two(void **state)
 {
@@ -320,6 +345,7 @@ int main(void)
 		cmocka_unit_test(test_frozen_by_two),
 		cmocka_unit_test(test_frozen_by_another),
 		cmocka_unit_test(test_found_frozen),
+		cmocka_unit_test(test_cut_short),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
