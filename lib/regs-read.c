@@ -202,6 +202,21 @@ static bool same_device(const struct unc_regs_source *s, const struct unc_regs_b
 	return a->cpu == b->cpu && unit / s->regs->instances == other / s->regs->instances;
 }
 
+/* An interval begins when the box is let go, and ends when it is frozen: how far either may be off
+ * belongs to the reading. */
+static void release(struct unc_regs_source *s, struct unc_regs_box *b)
+{
+	uint64_t before = unc_regs_now(), after;
+
+	unc_regs_freeze(&b->program, false);
+	after = unc_regs_now();
+	b->frozen_ns += before + (after - before) / 2 - b->at_ns;
+	if ((after - before + 1) / 2 > b->uncertain_ns)
+		b->uncertain_ns = (after - before + 1) / 2;
+	for (size_t i = b->first; i < b->end; i++)
+		s->into[i].uncertain_ns = b->uncertain_ns;
+}
+
 /* When one may have stopped all of a device, all of them have been read before any is let go. */
 static void let_go(struct unc_regs_source *s, struct unc_regs_box *b)
 {
@@ -217,16 +232,15 @@ static void let_go(struct unc_regs_source *s, struct unc_regs_box *b)
 	for (; first <= b; first++) {
 		first->stopped = stopped;
 		if (first->freezes && !stopped)
-			unc_regs_freeze(&first->program, false);
+			release(s, first);
 	}
 }
 
 /* All counters of the box, at one moment when it can be frozen. What happens between two looks at the
  * clock happens in the middle, give or take half. */
-static void take_counters(struct unc_regs_source *s, struct unc_regs_box *b, uint64_t *at,
-			  uint64_t *uncertain)
+static void take_counters(struct unc_regs_source *s, struct unc_regs_box *b)
 {
-	uint64_t before = unc_regs_now(), after, end;
+	uint64_t before = unc_regs_now(), after;
 	int err = b->freezes && !b->stopped ? unc_regs_freeze(&b->program, true) : 0;
 
 	after = unc_regs_now();
@@ -236,14 +250,11 @@ static void take_counters(struct unc_regs_source *s, struct unc_regs_box *b, uin
 		else
 			take_counter(s, b, i);
 	believe(s, b);
-	end = unc_regs_now();
-	let_go(s, b);
 	if (!b->freezes)
-		after = end;
-	*at = before + (after - before) / 2;
-	*uncertain = (after - before + 1) / 2;
-	if (b->freezes)
-		b->frozen_ns += unc_regs_now() - *at;
+		after = unc_regs_now();
+	b->at_ns = before + (after - before) / 2;
+	b->uncertain_ns = (after - before + 1) / 2;
+	let_go(s, b);
 }
 
 /* What is added up here has no width any more: an overflow of its register would go unseen. */
@@ -272,18 +283,20 @@ void unc_regs_read_box(void *ctx, size_t index)
 {
 	struct unc_regs_source *s = ctx;
 	struct unc_regs_box *b = &s->boxes[index];
-	uint64_t frozen_ns = b->frozen_ns, begin = unc_regs_now(), at = begin, uncertain = 0;
+	uint64_t frozen_ns = b->frozen_ns, begin = unc_regs_now();
 	int err = unc_regs_io_check(&b->io);
 	bool stopped = b->stopped;
 
+	b->at_ns = begin;
+	b->uncertain_ns = 0;
 	b->answers = b->doubted = false;
 	b->frozen = b->watched && err == 0 && is_held(b);
 	for (size_t i = b->first; (err < 0 || b->frozen) && i < b->end; i++)
 		lose(&s->into[i], b->frozen ? why_held : unc_errno_text(err));
 	if (err == 0 && !b->frozen)
-		take_counters(s, b, &at, &uncertain);
+		take_counters(s, b);
 	if (!stopped)
-		b->enabled_ns = at - s->start_ns - frozen_ns;
+		b->enabled_ns = b->at_ns - s->start_ns - frozen_ns;
 	for (size_t i = b->first; i < b->end; i++) {
 		struct unc_reading *r = &s->into[i];
 
@@ -293,6 +306,6 @@ void unc_regs_read_box(void *ctx, size_t index)
 		if (stopped && !r->lost)
 			r->why = why_done;
 		r->enabled_ns = r->running_ns = b->enabled_ns;
-		r->uncertain_ns = uncertain;
+		r->uncertain_ns = b->uncertain_ns;
 	}
 }

@@ -8,10 +8,9 @@
 
 struct unc_regs_count {
 	const struct unc_regs_counter *what; /* NULL: not open */
-	uint64_t total; /* what was counted before `last`; read-to-clear: all */
-	uint64_t last;  /* programmable: the raw count that was read last */
-	uint64_t
-		full_ns; /* in which it may overflow, at most; 0: not known, or nothing is added up */
+	uint64_t total;   /* what was counted before `last`; read-to-clear: all */
+	uint64_t last;    /* programmable: the raw count that was read last */
+	uint64_t full_ns; /* in which its register may overflow; 0: not known, or no matter */
 	uint64_t read_ns; /* when its last reading began; 0: there is none that matters */
 };
 
@@ -24,13 +23,15 @@ struct unc_regs_box {
 	bool doubted;      /* something it said was */
 	bool adds_up;      /* some of its counters are added up here */
 	struct unc_regs_program program;
-	bool freezes;        /* for each reading */
-	bool watched;        /* it may be frozen, but not from here */
-	bool frozen;         /* so it is, or was when it was opened, by somebody else */
-	bool stopped;        /* not let go: not started yet, or a counter did what it was to do */
-	uint64_t enabled_ns; /* at the latest reading before it stopped */
-	uint64_t frozen_ns;  /* in all */
-	size_t programmed;   /* counters */
+	bool freezes;          /* for each reading */
+	bool watched;          /* it may be frozen, but not from here */
+	bool frozen;           /* so it is, or was when it was opened, by somebody else */
+	bool stopped;          /* not let go: not started yet, or a counter did what it was to do */
+	uint64_t enabled_ns;   /* at the latest reading before it stopped */
+	uint64_t at_ns;        /* of the reading */
+	uint64_t uncertain_ns; /* so far that, or the moment when it was let go, may be off */
+	uint64_t frozen_ns;    /* in all */
+	size_t programmed;     /* counters */
 };
 
 struct unc_regs_source {

@@ -22,9 +22,10 @@
 
 static uint64_t msr[CPUS][0x1000];
 static unsigned writes;
-static int fail_at;   /* the MSR that cannot be read */
-static int stuck_at;  /* and the one that cannot be written */
-static int fail_from; /* and all from this one on; 0: none */
+static unsigned slow_us; /* so long a box takes to be let go */
+static int fail_at;      /* the MSR that cannot be read */
+static int stuck_at;     /* and the one that cannot be written */
+static int fail_from;    /* and all from this one on; 0: none */
 
 ssize_t __real_pread64(int fd, void *into, size_t room, off_t offset);
 ssize_t __wrap_pread64(int fd, void *into, size_t room, off_t offset);
@@ -71,6 +72,8 @@ ssize_t __wrap_pwrite64(int fd, const void *from, size_t room, off_t offset)
 		return -1;
 	}
 	memcpy(&msr[cpu][offset], from, 8);
+	if (slow_us && offset == BOX_CTL && !(msr[cpu][offset] & FRZ))
+		usleep(slow_us);
 	return 8;
 }
 
@@ -129,6 +132,7 @@ static inline struct block *fresh(void)
 	}
 	writes = 0;
 	fail_at = fail_from = stuck_at = 0;
+	slow_us = 0;
 	must(&b, uncore_set_root(b.u, b.tree.dir));
 	must(&b, uncore_set_source(b.u, "regs:intel-ivt-cbo"));
 	return &b;

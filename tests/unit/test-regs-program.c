@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "cbo.h"
+#include "monitor.h"
 
 static void scan(struct block *b, bool program)
 {
@@ -335,6 +336,22 @@ static void test_released_on_failure(void **state)
 	block_remove(b);
 }
 
+/* When a box was let go is no more certain than how long that took. */
+static void test_uncertain(void **state)
+{
+	struct block *b = fresh();
+
+	(void)state;
+	scan(b, true);
+	must(b, block_start(b, "uncore_cbox_0/event=3/"));
+	block_read(b);
+	assert_true(b->m->latest[0].uncertain_ns < 10000000);
+	slow_us = 40000;
+	block_read(b);
+	assert_true(b->m->latest[0].uncertain_ns >= 20000000);
+	block_remove(b);
+}
+
 /* Stopping puts the registers back and tells which one stays changed; the end can still be read. */
 static void test_stop_tells(void **state)
 {
@@ -403,6 +420,7 @@ int main(void)
 		cmocka_unit_test(test_overflow),
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_released_on_failure),
+		cmocka_unit_test(test_uncertain),
 		cmocka_unit_test(test_stop_tells),
 		cmocka_unit_test(test_boxes_that_are_not_there),
 	};
