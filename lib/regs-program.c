@@ -28,6 +28,19 @@ static bool is_saved(const struct unc_regs_program *p, uint64_t offset)
 	return false;
 }
 
+/* Bits that only the hardware sets. What it said when they were read is not written back: it may be
+ * taken for what it says now, and a 1 may clear something. */
+static uint64_t read_only_bits(const struct unc_regs *r, uint64_t offset)
+{
+	uint64_t bits = 0;
+
+	for (size_t i = 0; i < r->control_count; i++)
+		for (size_t k = 0; r->controls[i].offset == offset && k < r->controls[i].count; k++)
+			if (r->controls[i].fields[k].access == UNC_ACCESS_RO)
+				bits |= r->controls[i].fields[k].bits;
+	return bits;
+}
+
 static int save(struct unc_regs_program *p, uint64_t offset)
 {
 	uint64_t value = 0;
@@ -46,6 +59,7 @@ static int save(struct unc_regs_program *p, uint64_t offset)
 		p->saved = grown;
 		p->room = room;
 	}
+	value &= ~read_only_bits(p->io->regs, offset);
 	p->saved[p->count++] = (struct unc_regs_saved){offset, value};
 	return 0;
 }
