@@ -33,12 +33,23 @@ demo() {
 		(."demo.latency.cycles" - 17.3017 | fabs) < 0.01' <<<"$output"
 }
 
-@test "freeze needs --program, and is over when counting ends, also by SIGTERM" {
+# The control register of a block that can be frozen, but for what the block itself sets.
+control() {
+	echo $(($(od -An -tu4 -j256 -N4 "$DEMO/map") & ~2))
+}
+
+# Sets it to these bytes.
+set_control() {
+	printf '%b' "$1" | dd of="$DEMO/map" bs=1 seek=256 conv=notrunc status=none
+}
+
+@test "freeze needs --program, and the block is left as it was found, also by SIGTERM" {
 	local reader
 
 	demo --window freeze
 	expect 0 "$UNCORE" --source "regs:$DEMO/block.yaml" stat -v --timeout 100ms
 	says 'not frozen, but read one after another'
+	set_control '\x00\x00\xcd\xab'
 	"$UNCORE" --source "regs:$DEMO/block.yaml" --program stat -j -I 10ms \
 		-M demo.cycles >"$BATS_TEST_TMPDIR/rows" 3>&- &
 	reader=$!
@@ -49,8 +60,11 @@ demo() {
 	[ -s "$BATS_TEST_TMPDIR/rows" ]
 	kill -TERM "$reader"
 	wait "$reader"
-	[ "$(od -An -tu4 -j256 -N4 "$DEMO/map" | tr -d ' ')" -ne 1 ]
-	[ "$(od -An -tu4 -j256 -N4 "$DEMO/map" | tr -d ' ')" -ne 3 ]
+	[ "$(control)" -eq $((0xabcd0000)) ]
+	set_control '\x01\x00\xcd\xab'
+	expect 0 "$UNCORE" --source "regs:$DEMO/block.yaml" --program stat -v --timeout 100ms
+	says 'was found frozen'
+	[ "$(control)" -eq $((0xabcd0001)) ]
 }
 
 @test "read-to-clear: the intervals add up to the total" {

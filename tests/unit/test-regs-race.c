@@ -163,18 +163,24 @@ static void test_halves(void **state)
 
 /* ---- read-to-clear ---- */
 
+#define STOPS 100
+
 struct result {
+	volatile bool enough; /* it was stopped often enough */
 	bool done;
 	uint64_t totals[COUNTERS];
 	uint64_t windows;
 };
 
 /* A reader in a process of its own: every interval, or some, then a last look when the block is still. */
-static void read_cleared(struct demo *d, struct result *r)
+static void read_cleared(struct demo *d, struct result *r, uint64_t bytes)
 {
+	uint64_t end = now_s() + 60;
+
 	must(&d->b, uncore_scan(d->b.u));
 	must(&d->b, block_start(&d->b, EVENTS));
-	for (r->windows = 0; r->windows < WINDOWS; r->windows++)
+	for (; r->windows < WINDOWS || ((!r->enough || raw(d, 3) < bytes) && now_s() < end);
+	     r->windows++)
 		block_read(&d->b);
 	for (size_t i = 0; i < COUNTERS; i++)
 		r->totals[i] = raw(d, i);
@@ -183,9 +189,15 @@ static void read_cleared(struct demo *d, struct result *r)
 }
 
 /* Stopped at any moment, between two registers or within a reading: the sum is what the block made. */
-static void test_read_to_clear(void **state)
+static void check_cleared(const char *width, const char *rate, uint64_t bytes)
 {
-	static char *options[] = {(char *)"--window", (char *)"read-to-clear", NULL};
+	char *options[] = {(char *)"--window",
+			   (char *)"read-to-clear",
+			   (char *)"--width",
+			   (char *)width,
+			   (char *)"--rate",
+			   (char *)rate,
+			   NULL};
 	struct result *r =
 		mmap(NULL, sizeof(*r), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	unsigned stops = 0, seed = 1;
@@ -193,25 +205,37 @@ static void test_read_to_clear(void **state)
 	int status;
 	pid_t reader;
 
-	(void)state;
 	demo_start(&d, options);
 	reader = fork();
 	if (reader == 0)
-		read_cleared(&d, r);
+		read_cleared(&d, r, bytes);
 	while (waitpid(reader, &status, WNOHANG) == 0) {
 		usleep((useconds_t)(rand_r(&seed) % 20000));
 		kill(reader, SIGSTOP);
+		assert_int_equal(waitpid(reader, &status, WUNTRACED), reader);
+		if (!WIFSTOPPED(status))
+			break;
+		r->enough = ++stops >= STOPS;
 		usleep((useconds_t)(rand_r(&seed) % 5000));
 		kill(reader, SIGCONT);
-		stops++;
 	}
-	assert_true(r->done && status == 0 && r->windows == WINDOWS && stops > 3);
+	assert_true(r->done && status == 0 && r->windows >= WINDOWS && stops >= STOPS);
 	demo_stop(&d);
+	assert_true(d.made[3] >= bytes);
 	for (size_t i = 0; i < COUNTERS; i++)
 		assert_int_equal(r->totals[i] + *(volatile uint64_t *)(d.b.map + 8 * i), d.made[i]);
-	print_message("# %d windows, stopped %u times: nothing lost\n", WINDOWS, stops);
+	print_message("# %llu windows of %s bits, stopped %u times: nothing lost\n",
+		      (unsigned long long)r->windows, width, stops);
 	munmap(r, sizeof(*r));
 	block_remove(&d.b);
+}
+
+/* 32 bits of bytes are full after two seconds, and are added up beyond that. */
+static void test_read_to_clear(void **state)
+{
+	(void)state;
+	check_cleared("64", "1000000000", 0);
+	check_cleared("32", "20000000", UINT64_C(1) << 33);
 }
 
 /* ---- wraps ---- */
@@ -279,8 +303,21 @@ static void check_frozen(const struct demo *d, uint64_t cycles)
 	assert_int_equal(raw(d, 8), share(cycles, 1, 125000));
 }
 
+#define CONTROL 0x100
+#define FREEZE 1u
+#define FROZEN 2u          /* the block's own */
+#define OTHERS 0xabcd0000u /* bits that mean nothing to the block */
+
+/* The control register as counting leaves it. */
+static uint32_t control_after(struct demo *d)
+{
+	uncore_monitor_free(d->b.m);
+	d->b.m = NULL;
+	return *(volatile uint32_t *)(d->b.map + CONTROL) & ~FROZEN;
+}
+
 /* All counters of one reading are those of one number of cycles. A block that gets no CPU for too long
- * does not answer, and that is no reading. */
+ * does not answer, and that is no reading. The block is left as it was found: frozen, or not. */
 static void test_freeze(void **state)
 {
 	static char *options[] = {(char *)"--window", (char *)"freeze", NULL};
@@ -292,6 +329,7 @@ static void test_freeze(void **state)
 	demo_start(&d, options);
 	must(&d.b, uncore_set_program(d.b.u, true));
 	must(&d.b, uncore_scan(d.b.u));
+	block_set32(&d.b, CONTROL, OTHERS | FREEZE);
 	must(&d.b, block_start(&d.b, EVENTS));
 	for (uint64_t end = now_s() + 60; moved < 100 && now_s() < end;) {
 		block_read(&d.b);
@@ -302,9 +340,11 @@ static void test_freeze(void **state)
 		last = raw(&d, 3);
 	}
 	assert_true(moved >= 10);
-	uncore_monitor_free(d.b.m);
-	d.b.m = NULL;
-	assert_int_equal(*(volatile uint32_t *)(d.b.map + 0x100) & 1, 0);
+	assert_int_equal(control_after(&d), OTHERS | FREEZE);
+	block_set32(&d.b, CONTROL, OTHERS);
+	must(&d.b, block_start(&d.b, EVENTS));
+	block_read(&d.b);
+	assert_int_equal(control_after(&d), OTHERS);
 	demo_stop(&d);
 	assert_true(d.made[3] >= last);
 	block_remove(&d.b);
