@@ -227,6 +227,16 @@ static int start(struct run *r)
 	return CLI_OK;
 }
 
+/* Registers that were written are put back here, where it can be told when one of them is not. */
+static int count_to_the_end(struct run *r)
+{
+	int status = count_windows(r);
+	int err = r->cli->program ? uncore_monitor_stop(r->monitor) : 0;
+	int failed = err ? cli_fail(r->cli, err) : CLI_OK;
+
+	return status ? status : failed;
+}
+
 /* Counting starts just before the command does, or, with a delay, while it runs. */
 static int count(struct run *r)
 {
@@ -241,13 +251,13 @@ static int count(struct run *r)
 		status = start(r);
 		if (!status)
 			status = let_command_go(r);
-		return status ? status : count_windows(r);
+		return status ? status : count_to_the_end(r);
 	}
 	status = let_command_go(r);
 	if (status || !wait_delay(r))
 		return status;
 	status = start(r);
-	return status ? status : count_windows(r);
+	return status ? status : count_to_the_end(r);
 }
 
 /* The command may outlive counting: its end is ours, and so is its status. */

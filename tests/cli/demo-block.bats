@@ -104,3 +104,39 @@ set_control() {
 	expect 0 "$UNCORE" --root "$MACHINES/intel-ivt-1socket" --source regs:intel-ivt-cbo doctor
 	[ "$output" = "ok       intel-cbox: Intel cache boxes: 15 PMUs, 4 metrics" ] || fail "$output"
 }
+
+@test "a register that cannot be put back is told" {
+	local map=$BATS_TEST_TMPDIR/map
+
+	head -c 256 /dev/zero >"$map"
+	sed "s|MAP|${map#/}|" >"$BATS_TEST_TMPDIR/stays.yaml" <<-'END'
+		block: stays
+		title: A block whose registers cannot be written any more
+		instance: unit
+		evidence: none
+		pmu: stays_{unit}
+		map: {file: "MAP"}
+		space: pci
+		size: 256
+		window: freeze
+		clock: host
+		control:
+		  ctl:
+		    offset: 0x80
+		    fields:
+		      frz: {bits: 8, use: freeze}
+		counters:
+		  c: {title: c, offset: 0x40, width: 32}
+	END
+	# The limit is for files: what is printed goes to a pipe.
+	run bash -c '"$0" --program --source "regs:$1" stat -e stays_0/c/ --timeout 60s 2>&1 > >(cat) | cat &
+		for _ in $(seq 500); do
+			pid=$(pgrep -f "^$0 --program --source regs:$1") && break
+			sleep 0.02
+		done
+		sleep 0.3
+		prlimit --pid "$pid" --fsize=0 && kill -TERM "$pid"
+		wait' "$UNCORE" "$BATS_TEST_TMPDIR/stays.yaml"
+	no_sanitizer_report
+	[[ $output == *"register 0x80 was written and could not be put back"* ]] || fail "$output"
+}
