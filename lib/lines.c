@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* From deltas to one row: the formula's value, and how good it is. */
-#include "lines.h"
+#include "line-boxes.h"
 
 #include <errno.h>
 #include <math.h>
@@ -58,57 +58,6 @@ judge(struct maker *m, enum uncore_quality quality, const char *fmt, ...)
 	reasons->len += strlen(m->row->reason) + 1;
 }
 
-/* A ratio must not divide by places that its numerator lacks, nor by a clock that they share when
- * one of them is missing: it counts a box with all its events or not at all. */
-static bool needs_whole_boxes(const struct unc_line *line)
-{
-	if (!line->formula || !unc_formula_is_ratio(line->formula))
-		return false;
-	for (size_t k = 1; k < line->event_count && !line->boxes; k++)
-		if (line->events[k].count != line->events[0].count)
-			return false;
-	return true;
-}
-
-static size_t box_count(const struct unc_line *line)
-{
-	return line->boxes ? line->box_count : line->events[0].count;
-}
-
-/* Position of the first counter of event `k` in a box; that of the next box is the end. */
-static size_t box_begin(const struct unc_line *line, size_t k, size_t box)
-{
-	return line->boxes && !line->events[k].shared ? line->boxes[box] : box;
-}
-
-/* The box of the counter of event `k` at this position. */
-static size_t box_of(const struct unc_line *line, size_t k, size_t position)
-{
-	size_t low = 0, high = box_count(line);
-
-	while (high - low > 1) {
-		size_t middle = low + (high - low) / 2;
-
-		if (box_begin(line, k, middle) <= position)
-			low = middle;
-		else
-			high = middle;
-	}
-	return low;
-}
-
-/* The first counter of a box without a value; SIZE_MAX: all have one. */
-static size_t bad_in_box(const struct maker *m, size_t box)
-{
-	const struct unc_line *line = m->line;
-
-	for (size_t k = 0; k < line->event_count; k++)
-		for (size_t i = box_begin(line, k, box); i < box_begin(line, k, box + 1); i++)
-			if (m->window->deltas[line->events[k].counters[i]].state != UNC_COUNTED)
-				return line->events[k].counters[i];
-	return SIZE_MAX;
-}
-
 /* What stands for a counter in a sum: itself, or when it is good the one of its box (`bad`) that
  * makes it unusable. */
 static size_t own_or_bad(const struct maker *m, size_t own, size_t bad)
@@ -123,7 +72,9 @@ static size_t summed_counter(const struct maker *m, size_t k, size_t position)
 
 	if (!m->whole_boxes)
 		return own;
-	return own_or_bad(m, own, bad_in_box(m, box_of(m->line, k, position)));
+	return own_or_bad(m, own,
+			  unc_line_bad_in_box(m->line, m->window,
+					      unc_line_box_of(m->line, k, position)));
 }
 
 static void describe_fall(const struct unc_counter *c, const struct unc_delta *d, char *into,
@@ -288,10 +239,11 @@ static struct unc_sum sum_event(const struct maker *m, size_t k)
 
 	for (size_t i = 0; i < event->count && !m->whole_boxes; i++)
 		unc_sum_add(&sum, i, &m->window->deltas[event->counters[i]]);
-	for (size_t box = 0; m->whole_boxes && box < box_count(m->line); box++) {
-		size_t bad = bad_in_box(m, box), end = box_begin(m->line, k, box + 1);
+	for (size_t box = 0; m->whole_boxes && box < unc_line_box_count(m->line); box++) {
+		size_t bad = unc_line_bad_in_box(m->line, m->window, box),
+		       end = unc_line_box_begin(m->line, k, box + 1);
 
-		for (size_t i = box_begin(m->line, k, box); i < end; i++)
+		for (size_t i = unc_line_box_begin(m->line, k, box); i < end; i++)
 			unc_sum_add(&sum, i,
 				    &m->window->deltas[own_or_bad(m, event->counters[i], bad)]);
 	}
@@ -468,7 +420,7 @@ void unc_line_evaluate(const struct unc_line *line, const struct unc_window *win
 {
 	struct maker m = {.line = line, .window = window, .reasons = reasons, .row = row};
 
-	m.whole_boxes = needs_whole_boxes(line);
+	m.whole_boxes = unc_line_needs_whole_boxes(line);
 	*row = (struct uncore_row){
 		.name = line->name,
 		.family = line->family,
