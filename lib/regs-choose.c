@@ -105,6 +105,16 @@ int unc_regs_refuse(struct unc_counter *c, int err, const char *why, struct unc_
 	return c->why ? 0 : unc_nomem(e);
 }
 
+/* The first counter of the box with the register of this one. */
+static size_t find_reader(const struct unc_regs_source *s, const struct unc_regs_box *b, size_t i)
+{
+	size_t k = b->first;
+
+	while (s->counters[k].what != s->counters[i].what)
+		k++;
+	return k;
+}
+
 /* Two who clear a counter by reading it share its counts. */
 static int claim_counter(const struct unc_counter *c, const struct unc_regs_io *io,
 			 const struct unc_regs_counter *what, struct unc_error *e)
@@ -159,6 +169,7 @@ int unc_regs_open_counter(struct unc_regs_source *s, struct unc_regs_box *b, siz
 	if (err < 0 || !what)
 		return unc_regs_refuse(c, err, why.text, e);
 	s->counters[i].what = what;
+	s->counters[i].reader = find_reader(s, b, i);
 	b->programmed += what->programmable;
 	b->adds_up = b->programmed || s->regs->window == UNC_WINDOW_CLEAR;
 	c->width = what->programmable || s->regs->window == UNC_WINDOW_CLEAR ? 64 : what->width;

@@ -147,13 +147,20 @@ static const char *follow(struct unc_regs_source *s, struct unc_regs_box *b, siz
 	return NULL;
 }
 
+/* A register is read once, whoever wants to know: two groups may share an event, and where reading
+ * clears the second would find nothing. */
 static void take_counter(struct unc_regs_source *s, struct unc_regs_box *b, size_t i)
 {
 	const struct unc_regs_counter *what = s->counters[i].what;
 	uint64_t raw = 0;
 	bool ones = false;
-	const char *why = what ? read_counter(b, what, &raw, &ones) : why_gone;
+	const char *why;
 
+	if (what && s->counters[i].reader != i) {
+		s->into[i] = s->into[s->counters[i].reader];
+		return;
+	}
+	why = what ? read_counter(b, what, &raw, &ones) : why_gone;
 	s->into[i] = (struct unc_reading){.raw = why ? 0 : raw, .lost = why, .why = why};
 	if (ones && !why) {
 		s->into[i].why = why_gone; /* unless another register answers */

@@ -72,6 +72,37 @@ static void test_read_to_clear(void **state)
 	block_remove(b);
 }
 
+/* Two groups, as those of two metrics, share an event: its register is read once, and both have it. */
+static void test_cleared_for_two_groups(void **state)
+{
+	struct block *b = fresh();
+	size_t rows = 0;
+
+	(void)state;
+	must(b, block_use(b, HEAD "access: 32\nwindow: read-to-clear\ncounters:\n"
+				  "  c: {title: c, offset: 0, width: 32}\n"
+				  "  d: {title: c, offset: 4, width: 32}\n"
+				  "  e: {title: c, offset: 8, width: 32}\n"));
+	must(b, block_start(b, "{test_0/c/,test_0/d/},{test_0/c/,test_0/e/}"));
+	block_set32(b, 0, 1000);
+	block_set32(b, 4, 20);
+	block_set32(b, 8, 3);
+	block_read(b);
+	for (size_t i = 0; i < uncore_sample_count(b->s); i++) {
+		const struct uncore_row *row = uncore_sample_row(b->s, i);
+
+		if (strcmp(row->name, "test_0/c/") != 0)
+			continue;
+		rows++;
+		assert_int_equal(row->quality, UNCORE_MEASURED);
+		assert_close(row->value, 1000);
+	}
+	assert_true(rows > 0);
+	block_assert(b, "test_0/d/", 20);
+	block_assert(b, "test_0/e/", 3);
+	block_remove(b);
+}
+
 /* A counter that is full when it is taken, and goes on at once: both are counts. A device that was gone
  * for a while has counted nothing by that. */
 static void test_cleared_when_full(void **state)
@@ -337,6 +368,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_read_to_clear),
+		cmocka_unit_test(test_cleared_for_two_groups),
 		cmocka_unit_test(test_cleared_when_full),
 		cmocka_unit_test(test_cleared_by_mistake),
 		cmocka_unit_test(test_cleared_in_no_file),
