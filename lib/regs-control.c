@@ -132,6 +132,25 @@ static int parse_control(const struct unc_regs_parser *p, const struct unc_yaml 
 	return 0;
 }
 
+/* One field of an instance freezes it, and one says that it is frozen. */
+static int check_one_each(const struct unc_regs_parser *p)
+{
+	static const enum unc_regs_use uses[] = {UNC_USE_FREEZE, UNC_USE_FROZEN};
+
+	for (size_t i = 0; i < p->r->control_count; i++)
+		for (size_t k = 0; k < 2; k++) {
+			const struct unc_regs_control *c = &p->r->controls[i], *first = c;
+			const struct unc_regs_field *f = unc_regs_use(p->r, uses[k], &first);
+
+			if (f && first != c && unc_regs_field(c, uses[k]))
+				return unc_yaml_fail(p->file, c->at, p->e,
+						     "'%s' of '%s' has the use of its '%s' already",
+						     f->name, first->name,
+						     unc_regs_field(c, uses[k])->name);
+		}
+	return 0;
+}
+
 /* Two registers of 32 bits make the word of the filter. */
 static int number_filters(const struct unc_regs_parser *p)
 {
@@ -207,8 +226,8 @@ int unc_regs_parse_controls(const struct unc_regs_parser *p)
 			return -EBADMSG;
 	if (select && parse_control(p, select, &p->r->select) < 0)
 		return -EBADMSG;
-	if (unc_regs_word(p, root, "overflow", effects, &effect) < 0 || number_filters(p) < 0 ||
-	    parse_only(p, unc_yaml_get(root, "only")) < 0)
+	if (unc_regs_word(p, root, "overflow", effects, &effect) < 0 || check_one_each(p) < 0 ||
+	    number_filters(p) < 0 || parse_only(p, unc_yaml_get(root, "only")) < 0)
 		return -EBADMSG;
 	p->r->overflow_freezes = effect >= 1;
 	p->r->overflow_freezes_all = effect == 2;

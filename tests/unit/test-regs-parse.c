@@ -381,6 +381,7 @@ static void test_programmable_mistakes(void **state)
 		{15, "      sts: {bits: 7-8, access: RO}", "b.yaml:15:19", "overlaps 'frz'"},
 		{15, "      sts: {bits: 9, use: freeze}", "b.yaml:15:27", "this use already"},
 		{18, "    fields: {f: {bits: 0-40, use: filter}}", "b.yaml:17:5", "32 bits"},
+		{18, "    fields: {f: {bits: 3, use: freeze}}", "b.yaml:17:5", "'frz' of"},
 		{19, "x:", "b.yaml:19:1", "unknown key"},
 		{21, "    ev: {bits: 0-7}", "b.yaml:20:3", "'use: event'"},
 		{21, "    ev: {bits: 0-7, use: freeze}", "b.yaml:21:5", "no such use"},
