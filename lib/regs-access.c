@@ -95,6 +95,12 @@ static int access_mode(const struct unc_regs *r, bool write)
 	return write || r->window == UNC_WINDOW_CLEAR ? O_RDWR : O_RDONLY;
 }
 
+static int no_registers(const struct unc_regs *r, const char *path, struct unc_error *e)
+{
+	return unc_fail(e, EINVAL, "%s: %s is neither a file nor a device with registers", r->name,
+			path);
+}
+
 static int open_device(struct unc_regs_io *io, const struct unc_root *root,
 		       const struct unc_regs_device *d, bool write, struct unc_error *e)
 {
@@ -110,8 +116,7 @@ static int open_device(struct unc_regs_io *io, const struct unc_root *root,
 	if (fstat(io->fd, &st) < 0 || fstatfs(io->fd, &fs) < 0)
 		return explain(r, d->path, errno, e);
 	if (!S_ISREG(st.st_mode) && !S_ISCHR(st.st_mode))
-		return unc_fail(e, EINVAL, "%s: %s is neither a file nor a device with registers",
-				r->name, d->path);
+		return no_registers(r, d->path, e);
 	io->plain = S_ISREG(st.st_mode) && fs.f_type != SYSFS_MAGIC;
 	err = io->plain ? check_plain(r, d->path, write, e) : 0;
 	if (err < 0)
@@ -146,11 +151,13 @@ static int open_msr(struct unc_regs_io *io, const struct unc_root *root, int cpu
 
 	snprintf(path, sizeof(path), "dev/cpu/%d/msr", cpu);
 	io->place = io->base;
-	io->fd = unc_root_open_file(root, path, access_mode(io->regs, write));
+	io->fd = unc_root_open_file(root, path, access_mode(io->regs, write) | O_NONBLOCK);
 	if (io->fd < 0)
 		return explain(io->regs, path, -io->fd, e);
 	if (fstat(io->fd, &st) < 0)
 		return explain(io->regs, path, errno, e);
+	if (!S_ISREG(st.st_mode) && !S_ISCHR(st.st_mode))
+		return no_registers(io->regs, path, e);
 	return S_ISREG(st.st_mode) ? check_plain(io->regs, path, write, e) : 0;
 }
 

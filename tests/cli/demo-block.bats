@@ -140,3 +140,15 @@ set_control() {
 	no_sanitizer_report
 	[[ $output == *"register 0x80 was written and could not be put back"* ]] || fail "$output"
 }
+
+@test "what stands in the place of an MSR and is a pipe is not waited for" {
+	cp -r "$MACHINES/intel-ivt-1socket" "$BATS_TEST_TMPDIR/root"
+	rm -r "$BATS_TEST_TMPDIR"/root/sys/bus/event_source/devices/uncore_*
+	mkdir -p "$BATS_TEST_TMPDIR/root/dev/cpu/0"
+	mkfifo "$BATS_TEST_TMPDIR/root/dev/cpu/0/msr"
+	run timeout 20 "$UNCORE" --root "$BATS_TEST_TMPDIR/root" --source regs:intel-ivt-cbo --program \
+		stat -e uncore_cbox_0/event=1/ --timeout 10ms
+	no_sanitizer_report
+	[ "$status" -ne 124 ] || fail "it waited"
+	[[ $output == *"neither a file nor a device with registers"* ]] || fail "$output"
+}
