@@ -126,8 +126,9 @@ static int claim_counter(const struct unc_counter *c, const struct unc_regs_io *
 	if (err == 0)
 		return 0;
 	return unc_fail(e, EBUSY,
-			"%s/%s/ on CPU %d: another process counts with this register, and each "
-			"reading takes away what the other would count: end that one first",
+			"%s/%s/ on CPU %d: another process or monitor counts with this register, "
+			"and each reading takes away what the other would count: end that one "
+			"first",
 			c->pmu->name, c->event, c->cpu);
 }
 

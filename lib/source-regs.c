@@ -40,8 +40,8 @@ static int fail_program(const struct unc_counter *c, int err, struct unc_error *
 				c->cpu, unc_errno_text(err));
 	return unc_fail(
 		e, EBUSY,
-		"%s on CPU %d: another process counts with its registers, and each would "
-		"undo what the other writes: end that one first, or count without --program",
+		"%s on CPU %d: another process or monitor counts with its registers, and each "
+		"would undo what the other writes: end that one first, or count without --program",
 		c->pmu->name, c->cpu);
 }
 

@@ -255,7 +255,8 @@ static void test_cleared_by_two(void **state)
 	must(other, block_use(other, text));
 	block_set32(b, 0, 7);
 	assert_int_equal(block_start(other, "test_0/c/"), -EBUSY);
-	assert_contains(uncore_error(other->u), "another process counts with this register");
+	assert_contains(uncore_error(other->u),
+			"another process or monitor counts with this register");
 	must(other, block_start(other, "test_1/d/"));
 	block_read(b);
 	block_assert(b, "test_0/c/", 7);
@@ -354,7 +355,8 @@ static void test_frozen_by_two(void **state)
 	must(b, block_start(b, "test_0/c/"));
 	must(other, block_use(other, FROZEN_BLOCK));
 	assert_int_equal(block_start(other, "test_0/c/"), -EBUSY);
-	assert_contains(uncore_error(other->u), "another process counts with its registers");
+	assert_contains(uncore_error(other->u),
+			"another process or monitor counts with its registers");
 	uncore_monitor_free(other->m);
 	other->m = NULL;
 	must(other, uncore_set_program(other->u, false));
