@@ -168,9 +168,20 @@ static void test_halves(void **state)
 struct result {
 	volatile bool enough; /* it was stopped often enough */
 	bool done;
+	bool late; /* a register may have overflowed: the machine stood still for seconds */
 	uint64_t totals[COUNTERS];
 	uint64_t windows;
 };
+
+static bool is_late(const struct demo *d)
+{
+	const struct unc_reading *r = d->b.m->latest;
+
+	for (size_t i = 0; i < COUNTERS; i++)
+		if (r[i].lost && strstr(r[i].why, "overflowed"))
+			return true;
+	return false;
+}
 
 /* A reader in a process of its own: every interval, or some, then a last look when the block is still. */
 static void read_cleared(struct demo *d, struct result *r, uint64_t bytes)
@@ -180,8 +191,12 @@ static void read_cleared(struct demo *d, struct result *r, uint64_t bytes)
 	must(&d->b, uncore_scan(d->b.u));
 	must(&d->b, block_start(&d->b, EVENTS));
 	for (; r->windows < WINDOWS || ((!r->enough || raw(d, 3) < bytes) && now_s() < end);
-	     r->windows++)
+	     r->windows++) {
 		block_read(&d->b);
+		r->late = is_late(d);
+		if (r->late)
+			_exit(0);
+	}
 	for (size_t i = 0; i < COUNTERS; i++)
 		r->totals[i] = raw(d, i);
 	r->done = true;
@@ -189,7 +204,7 @@ static void read_cleared(struct demo *d, struct result *r, uint64_t bytes)
 }
 
 /* Stopped at any moment, between two registers or within a reading: the sum is what the block made. */
-static void check_cleared(const char *width, const char *rate, uint64_t bytes)
+static bool check_cleared(const char *width, const char *rate, uint64_t bytes)
 {
 	char *options[] = {(char *)"--window",
 			   (char *)"read-to-clear",
@@ -202,6 +217,7 @@ static void check_cleared(const char *width, const char *rate, uint64_t bytes)
 		mmap(NULL, sizeof(*r), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	unsigned stops = 0, seed = 1;
 	struct demo d;
+	bool late;
 	int status;
 	pid_t reader;
 
@@ -219,23 +235,30 @@ static void check_cleared(const char *width, const char *rate, uint64_t bytes)
 		usleep((useconds_t)(rand_r(&seed) % 5000));
 		kill(reader, SIGCONT);
 	}
-	assert_true(r->done && status == 0 && r->windows >= WINDOWS && stops >= STOPS);
+	late = r->late;
+	assert_true(late || (r->done && status == 0 && r->windows >= WINDOWS && stops >= STOPS));
 	demo_stop(&d);
-	assert_true(d.made[3] >= bytes);
-	for (size_t i = 0; i < COUNTERS; i++)
+	assert_true(late || d.made[3] >= bytes);
+	for (size_t i = 0; i < COUNTERS && !late; i++)
 		assert_int_equal(r->totals[i] + *(volatile uint64_t *)(d.b.map + 8 * i), d.made[i]);
-	print_message("# %llu windows of %s bits, stopped %u times: nothing lost\n",
-		      (unsigned long long)r->windows, width, stops);
+	print_message("# %llu windows of %s bits, stopped %u times: %s\n",
+		      (unsigned long long)r->windows, width, stops,
+		      late ? "too late to know" : "nothing lost");
 	munmap(r, sizeof(*r));
 	block_remove(&d.b);
+	return !late;
 }
 
 /* 32 bits of bytes are full after two seconds, and are added up beyond that. */
 static void test_read_to_clear(void **state)
 {
 	(void)state;
-	check_cleared("64", "1000000000", 0);
-	check_cleared("32", "20000000", UINT64_C(1) << 33);
+	assert_true(check_cleared("64", "1000000000", 0));
+	/* That a machine stood still for two seconds is said, and no fault: then once more. */
+	for (int i = 0; i < 3; i++)
+		if (check_cleared("32", "20000000", UINT64_C(1) << 33))
+			return;
+	fail_msg("the machine stood still each time");
 }
 
 /* ---- wraps ---- */
