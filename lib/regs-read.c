@@ -97,11 +97,12 @@ static const char *read_register(const struct unc_regs_io *io, const struct unc_
 
 /* A device that is gone reads as all ones. So may a counter of all bits of its register, once: it is
  * asked again, and believed when another register of the box still says something else. Where reading
- * clears, both readings have taken something. */
+ * clears, both readings have taken something. One of fewer bits is what it says the second time. */
 static const char *read_counter(struct unc_regs_box *b, const struct unc_regs_counter *c,
 				uint64_t *raw, bool *ones)
 {
 	unsigned bits = c->split ? 64 : b->io.regs->bytes * 8;
+	bool is_count = c->width == bits && bits < 64; /* all ones may be */
 	uint64_t first = 0, again = 0;
 	const char *why = read_register(&b->io, c, &first);
 
@@ -110,11 +111,14 @@ static const char *read_counter(struct unc_regs_box *b, const struct unc_regs_co
 	if (*ones) {
 		why = read_register(&b->io, c, &again);
 		*ones = !why && again == first;
-		if (b->io.regs->window == UNC_WINDOW_CLEAR)
-			*raw += again & all_ones(c->width);
+		again &= all_ones(c->width);
+		if (!is_count)
+			*raw = again;
+		else if (b->io.regs->window == UNC_WINDOW_CLEAR)
+			*raw += again;
 	}
 	b->answers = b->answers || (!why && !*ones);
-	if (*ones && (c->width < bits || bits == 64))
+	if (*ones && !is_count)
 		why = why_gone;
 	return why;
 }

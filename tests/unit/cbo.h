@@ -26,6 +26,7 @@ static unsigned slow_us; /* so long a box takes to be let go */
 static int fail_at;      /* the MSR that cannot be read */
 static int stuck_at;     /* and the one that cannot be written */
 static int fail_from;    /* and all from this one on; 0: none */
+static int away_at;      /* the one that reads as all ones, once */
 
 ssize_t __real_pread64(int fd, void *into, size_t room, off_t offset);
 ssize_t __wrap_pread64(int fd, void *into, size_t room, off_t offset);
@@ -56,6 +57,10 @@ ssize_t __wrap_pread64(int fd, void *into, size_t room, off_t offset)
 		return -1;
 	}
 	memcpy(into, &msr[cpu][offset], 8);
+	if (offset == away_at) {
+		memset(into, 0xff, 8);
+		away_at = 0;
+	}
 	return 8;
 }
 
@@ -131,7 +136,7 @@ static inline struct block *fresh(void)
 			msr[cpu][BOX_CTL + 0x20 * box] = 0;
 	}
 	writes = 0;
-	fail_at = fail_from = stuck_at = 0;
+	fail_at = fail_from = stuck_at = away_at = 0;
 	slow_us = 0;
 	must(&b, uncore_set_root(b.u, b.tree.dir));
 	must(&b, uncore_set_source(b.u, "regs:intel-ivt-cbo"));

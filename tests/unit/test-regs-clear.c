@@ -142,6 +142,24 @@ static void test_cleared_when_full(void **state)
 	block_remove(b);
 }
 
+/* All ones in more bits than the counter has were no count; what comes next is one. */
+static void test_cleared_when_away(void **state)
+{
+	struct block *b = fresh();
+
+	(void)state;
+	must(b, block_use(b, HEAD "access: 32\nwindow: read-to-clear\ncounters:\n"
+				  "  c: {title: c, offset: 0, width: 24}\n"));
+	must(b, block_start(b, "test_0/c/"));
+	refill_count = 1;
+	refilled[0] = 0xab000009;
+	block_set32(b, 0, UINT32_MAX);
+	block_read(b);
+	refill_count = 0;
+	block_assert(b, "test_0/c/", 9);
+	block_remove(b);
+}
+
 /* A file that somebody names by mistake stays as it is. */
 static void test_cleared_by_mistake(void **state)
 {
@@ -372,6 +390,7 @@ int main(void)
 		cmocka_unit_test(test_read_to_clear),
 		cmocka_unit_test(test_cleared_for_two_groups),
 		cmocka_unit_test(test_cleared_when_full),
+		cmocka_unit_test(test_cleared_when_away),
 		cmocka_unit_test(test_cleared_by_mistake),
 		cmocka_unit_test(test_cleared_in_no_file),
 		cmocka_unit_test(test_cleared_too_late),

@@ -336,6 +336,24 @@ static void test_released_on_failure(void **state)
 	block_remove(b);
 }
 
+/* All ones in more bits than a counter has are no count, though the device answers the next time. */
+static void test_away_once(void **state)
+{
+	struct block *b = fresh();
+
+	(void)state;
+	scan(b, true);
+	must(b, block_start(b, "uncore_cbox_0/event=3/"));
+	for (int i = 0; i < 2; i++) {
+		count(10);
+		away_at = CTR + 3;
+		block_read(b);
+		assert_int_equal(away_at, 0);
+		assert_counted(b, "uncore_cbox_0/event=3/", 2 * 10 * 3);
+	}
+	block_remove(b);
+}
+
 /* When a box was let go is no more certain than how long that took. */
 static void test_uncertain(void **state)
 {
@@ -420,6 +438,7 @@ int main(void)
 		cmocka_unit_test(test_overflow),
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_released_on_failure),
+		cmocka_unit_test(test_away_once),
 		cmocka_unit_test(test_uncertain),
 		cmocka_unit_test(test_stop_tells),
 		cmocka_unit_test(test_boxes_that_are_not_there),
