@@ -8,6 +8,11 @@
 /* Who freezes a block to read it has let it go again after so much time. */
 #define FROZEN_NS 200000
 
+/* A block's clock may be faster than its description says, and the host's slower. */
+#define CLOCK_SLACK 1.02
+/* What nothing is known of counts no faster: as between two readings in delta.c. */
+#define MOST_PER_S 0x1p40
+
 /* How often halves are read again before a counter is given up. Between two carries of 32 bits any
  * hardware leaves time for many readings. */
 #define MOST_TRIES 1000
@@ -130,25 +135,34 @@ static void lose(struct unc_reading *r, const char *why)
 	*r = (struct unc_reading){.lost = true, .why = why};
 }
 
+/* It would have to be faster than it can be. */
+static bool is_too_much(const struct unc_regs_count *reg, uint64_t count)
+{
+	double most = reg->what->most_per_s > 0 ? reg->what->most_per_s : MOST_PER_S;
+	double longest = (double)(unc_regs_now() - reg->last_ns) / 1e9;
+
+	return (double)count > most * longest * CLOCK_SLACK + 1;
+}
+
 /* A programmed counter was set, so that a wrap means something: it is the end that was asked for, or
- * it has frozen its box for a reason nobody asked for. Half-way to that it is set to 0. */
+ * it has frozen its box for a reason nobody asked for. A fall that is no wrap is one of the total, too,
+ * and shows there. Half-way to its end a counter is set to 0. */
 static const char *follow(struct unc_regs_source *s, struct unc_regs_box *b, size_t i, uint64_t raw)
 {
-	const struct unc_regs_counter *c = s->counters[i].what;
 	struct unc_regs_count *reg = &s->counters[i];
-	bool wrapped = raw < reg->last;
+	const struct unc_regs_counter *c = reg->what;
+	bool after = s->plan[i].config.word[UNC_REGS_AFTER_WORD];
+	uint64_t step = (raw - reg->last) & all_ones(c->width);
+	bool fell = raw < reg->last, set_back = fell && is_too_much(reg, step);
+	bool full = fell && !set_back && s->regs->overflow_freezes;
 
-	if (wrapped && s->regs->overflow_freezes) {
-		if (!s->plan[i].config.word[UNC_REGS_AFTER_WORD])
-			return why_frozen;
-		b->stopped = true;
-	}
-	reg->total += (raw - reg->last) & all_ones(c->width);
+	reg->total += set_back ? raw - reg->last : step;
 	reg->last = raw;
-	if (raw >> (c->width - 1) && !s->plan[i].config.word[UNC_REGS_AFTER_WORD] &&
-	    unc_regs_write(&b->program, c->offset, 0) == 0)
+	reg->last_ns = b->at_ns;
+	b->stopped = b->stopped || (full && after);
+	if (raw >> (c->width - 1) && !after && unc_regs_write(&b->program, c->offset, 0) == 0)
 		reg->last = 0;
-	return NULL;
+	return full && !after ? why_frozen : NULL;
 }
 
 /* A register is read once, whoever wants to know: two groups may share an event, and where reading

@@ -9,8 +9,9 @@
 struct unc_regs_count {
 	const struct unc_regs_counter *what; /* NULL: not open */
 	size_t reader;  /* which counter of the plan reads the register: the first that names it */
-	uint64_t total; /* what was counted before `last`; read-to-clear: all */
-	uint64_t last;  /* programmable: the raw count that was read last */
+	uint64_t total; /* all that was counted, from what it was set to */
+	uint64_t last;  /* programmable: the raw count that was read last, or set */
+	uint64_t last_ns; /* and when that reading began */
 	uint64_t full_ns; /* in which its register may overflow; 0: not known, or no matter */
 	uint64_t read_ns; /* when its last reading began; 0: there is none that matters */
 };

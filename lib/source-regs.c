@@ -26,10 +26,14 @@ static int program_box(struct unc_regs_source *s, struct unc_regs_box *b)
 		return err;
 	err = unc_regs_freeze(&b->program, true);
 	b->stopped = true;
-	for (size_t i = b->first; err == 0 && i < b->end; i++)
-		if (s->counters[i].what && s->counters[i].what->programmable)
-			err = unc_regs_prepare(&b->program, s->counters[i].what, &s->plan[i].config,
-					       &s->counters[i].last);
+	for (size_t i = b->first; err == 0 && i < b->end; i++) {
+		struct unc_regs_count *reg = &s->counters[i];
+
+		if (!reg->what || !reg->what->programmable)
+			continue;
+		err = unc_regs_prepare(&b->program, reg->what, &s->plan[i].config, &reg->last);
+		reg->total = reg->last;
+	}
 	return err;
 }
 

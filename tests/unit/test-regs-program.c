@@ -253,14 +253,45 @@ static void test_overflow(void **state)
 	count(7);
 	block_read(b);
 	assert_counted(b, "uncore_cbox_0/event=3/", 2 * 7 * 3);
+	stuck_at = CTR + 3; /* it cannot be set back, and does overflow */
 	msr[0][CTR + 3] = MASK - 10;
 	block_read(b);
-	msr[0][CTR + 3] = HALF;
-	block_read(b);
-	assert_counted(b, "uncore_cbox_0/event=3/", (double)HALF);
 	msr[0][CTR + 3] = 3;
 	block_read(b);
 	assert_contains(block_row(b, "uncore_cbox_0/event=3/")->reason, "overflowed");
+	count(7);
+	block_read(b);
+	count(7);
+	block_read(b);
+	assert_counted(b, "uncore_cbox_0/event=3/", 2 * 7 * 3);
+	stuck_at = 0;
+	block_remove(b);
+}
+
+/* Somebody else sets a counter, which is no overflow: one interval is suspect, and so is the total. */
+static void test_set_back(void **state)
+{
+	static const char *const events[] = {"uncore_cbox_0/event=3/",
+					     "uncore_cbox_0/event=3,after=0x90000000000/"};
+	struct block *b = fresh();
+
+	(void)state;
+	scan(b, true);
+	for (size_t i = 0; i < 2; i++) {
+		must(b, block_start(b, events[i]));
+		count(50);
+		block_read(b);
+		assert_counted(b, events[i], 2 * 50 * 3);
+		msr[0][CTR + 3] = 5;
+		block_read(b);
+		assert_int_equal(block_row(b, events[i])->quality, UNCORE_SUSPECT);
+		assert_contains(block_row(b, events[i])->reason, " to 5");
+		count(7);
+		block_read(b);
+		assert_counted(b, events[i], 2 * 7 * 3);
+		block_total(b);
+		assert_int_equal(block_row(b, events[i])->quality, UNCORE_SUSPECT);
+	}
 	block_remove(b);
 }
 
@@ -427,21 +458,14 @@ static void test_boxes_that_are_not_there(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_terms),
-		cmocka_unit_test(test_count_and_restore),
-		cmocka_unit_test(test_places),
-		cmocka_unit_test(test_filters_of_nobody),
-		cmocka_unit_test(test_after),
-		cmocka_unit_test(test_after_too_many),
-		cmocka_unit_test(test_after_all),
-		cmocka_unit_test(test_frozen_until_start),
-		cmocka_unit_test(test_overflow),
-		cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_released_on_failure),
-		cmocka_unit_test(test_away_once),
-		cmocka_unit_test(test_uncertain),
-		cmocka_unit_test(test_stop_tells),
-		cmocka_unit_test(test_boxes_that_are_not_there),
+		cmocka_unit_test(test_terms),      cmocka_unit_test(test_count_and_restore),
+		cmocka_unit_test(test_places),     cmocka_unit_test(test_filters_of_nobody),
+		cmocka_unit_test(test_after),      cmocka_unit_test(test_after_too_many),
+		cmocka_unit_test(test_after_all),  cmocka_unit_test(test_frozen_until_start),
+		cmocka_unit_test(test_overflow),   cmocka_unit_test(test_set_back),
+		cmocka_unit_test(test_refused),    cmocka_unit_test(test_released_on_failure),
+		cmocka_unit_test(test_away_once),  cmocka_unit_test(test_uncertain),
+		cmocka_unit_test(test_stop_tells), cmocka_unit_test(test_boxes_that_are_not_there),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
