@@ -234,6 +234,7 @@ static void release(struct unc_regs_source *s, struct unc_regs_box *b)
 	uint64_t before = unc_regs_now(), after;
 
 	unc_regs_freeze(&b->program, false);
+	b->held = false;
 	after = unc_regs_now();
 	b->frozen_ns += before + (after - before) / 2 - b->at_ns;
 	if ((after - before + 1) / 2 > b->uncertain_ns)
@@ -242,22 +243,23 @@ static void release(struct unc_regs_source *s, struct unc_regs_box *b)
 		s->into[i].uncertain_ns = b->uncertain_ns;
 }
 
-/* When one may have stopped all of a device, all of them have been read before any is let go. */
-static void let_go(struct unc_regs_source *s, struct unc_regs_box *b)
+/* When one may have stopped all of a device, all of them have been read before any is let go: boxes
+ * are read in any order, and at once. */
+void unc_regs_let_go(struct unc_regs_source *s)
 {
-	struct unc_regs_box *first = b;
-	bool stopped = b->stopped;
+	size_t end;
 
-	if (s->together && b + 1 < s->boxes + s->box_count && same_device(s, b, b + 1))
-		return;
-	while (s->together && first > s->boxes && same_device(s, first - 1, b)) {
-		first--;
-		stopped = stopped || first->stopped;
-	}
-	for (; first <= b; first++) {
-		first->stopped = stopped;
-		if (first->freezes && !stopped)
-			release(s, first);
+	for (size_t first = 0; s->together && first < s->box_count; first = end) {
+		bool stopped = false;
+
+		for (end = first;
+		     end < s->box_count && same_device(s, &s->boxes[first], &s->boxes[end]); end++)
+			stopped = stopped || s->boxes[end].stopped;
+		for (size_t k = first; k < end; k++) {
+			s->boxes[k].stopped = stopped;
+			if (s->boxes[k].held && !stopped)
+				release(s, &s->boxes[k]);
+		}
 	}
 }
 
@@ -266,8 +268,10 @@ static void let_go(struct unc_regs_source *s, struct unc_regs_box *b)
 static void take_counters(struct unc_regs_source *s, struct unc_regs_box *b)
 {
 	uint64_t before = unc_regs_now(), after;
-	int err = b->freezes && !b->stopped ? unc_regs_freeze(&b->program, true) : 0;
+	int err;
 
+	b->held = b->freezes && !b->stopped;
+	err = b->held ? unc_regs_freeze(&b->program, true) : 0;
 	after = unc_regs_now();
 	for (size_t i = b->first; i < b->end; i++)
 		if (err < 0)
@@ -279,7 +283,8 @@ static void take_counters(struct unc_regs_source *s, struct unc_regs_box *b)
 		after = unc_regs_now();
 	b->at_ns = before + (after - before) / 2;
 	b->uncertain_ns = (after - before + 1) / 2;
-	let_go(s, b);
+	if (b->held && !b->stopped && !s->together)
+		release(s, b);
 }
 
 /* What is added up here has no width any more: an overflow of its register would go unseen. */
@@ -314,7 +319,7 @@ void unc_regs_read_box(void *ctx, size_t index)
 
 	b->at_ns = begin;
 	b->uncertain_ns = 0;
-	b->answers = b->doubted = false;
+	b->answers = b->doubted = b->held = false;
 	b->frozen = b->watched && err == 0 && is_held(b);
 	for (size_t i = b->first; (err < 0 || b->frozen) && i < b->end; i++)
 		lose(&s->into[i], b->frozen ? why_held : unc_errno_text(err));

@@ -28,6 +28,7 @@ struct unc_regs_box {
 	bool freezes;          /* for each reading */
 	bool watched;          /* it may be frozen, but not from here */
 	bool frozen;           /* so it is, or was when it was opened, by somebody else */
+	bool held;             /* frozen for the reading, and not let go yet */
 	bool stopped;          /* not let go: not started yet, or a counter did what it was to do */
 	uint64_t enabled_ns;   /* at the latest reading before it stopped */
 	uint64_t at_ns;        /* of the reading */
@@ -67,7 +68,10 @@ int unc_regs_refuse(struct unc_counter *c, int err, const char *why, struct unc_
 int unc_regs_open_counter(struct unc_regs_source *s, struct unc_regs_box *b, size_t i,
 			  struct unc_error *e);
 
-/* Reads all counters of a box; `ctx` is the source. */
+/* Reads all counters of a box; `ctx` is the source. Different boxes may be read at once. */
 void unc_regs_read_box(void *ctx, size_t index);
+
+/* When all have been read: lets those go that had to wait for the others. */
+void unc_regs_let_go(struct unc_regs_source *s);
 
 #endif

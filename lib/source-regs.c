@@ -173,6 +173,7 @@ static int open_boxes(struct unc_regs_source *s, struct unc_error *e)
 		if (r == 0 && s->boxes[k].io.fd >= 0)
 			r = try_box(s, k, e);
 	}
+	unc_regs_let_go(s);
 	free(first);
 	s->into = NULL;
 	return r;
@@ -259,6 +260,7 @@ static int regs_read(struct unc_source *source, struct unc_reading *into, uint64
 	}
 	s->into = into;
 	unc_readers_run(s->readers);
+	unc_regs_let_go(s);
 	*now = unc_regs_now();
 	return 0;
 }

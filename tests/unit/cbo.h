@@ -143,4 +143,12 @@ static inline struct block *fresh(void)
 	return &b;
 }
 
+static inline void scan(struct block *b, bool program)
+{
+	uncore_monitor_free(b->m);
+	b->m = NULL;
+	must(b, uncore_set_program(b->u, program));
+	must(b, uncore_scan(b->u));
+}
+
 #endif

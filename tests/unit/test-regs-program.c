@@ -10,14 +10,7 @@
 
 #include "cbo.h"
 #include "monitor.h"
-
-static void scan(struct block *b, bool program)
-{
-	uncore_monitor_free(b->m);
-	b->m = NULL;
-	must(b, uncore_set_program(b->u, program));
-	must(b, uncore_scan(b->u));
-}
+#include "regs-source.h"
 
 /* What an event counted. A box that stood still for most of a window, because its reader had to wait for
  * a CPU, says so: that is no fault here. */
@@ -215,6 +208,24 @@ static void test_after_all(void **state)
 	block_read(b);
 	assert_counted(b, "uncore_cbox_5/event=7/", 2 * 7 * 5);
 	assert_int_equal(msr[0][BOX_CTL] & FRZ, 0);
+	block_remove(b);
+}
+
+/* Boxes that one of them may stop are read in any order: none is let go before all have been. */
+static void test_after_any_order(void **state)
+{
+	struct block *b = fresh();
+	struct unc_regs_source *s;
+
+	(void)state;
+	scan(b, true);
+	must(b, block_start(b, "uncore_cbox_2/event=1,after=1000/,uncore_cbox_5/event=7/"));
+	s = (struct unc_regs_source *)b->m->source;
+	s->into = b->m->latest;
+	unc_regs_read_box(s, 1);
+	assert_int_equal(msr[0][BOX_CTL + 5 * 0x20] & FRZ, FRZ);
+	block_read(b);
+	assert_int_equal(msr[0][BOX_CTL + 5 * 0x20] & FRZ, 0);
 	block_remove(b);
 }
 
@@ -458,14 +469,23 @@ static void test_boxes_that_are_not_there(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_terms),      cmocka_unit_test(test_count_and_restore),
-		cmocka_unit_test(test_places),     cmocka_unit_test(test_filters_of_nobody),
-		cmocka_unit_test(test_after),      cmocka_unit_test(test_after_too_many),
-		cmocka_unit_test(test_after_all),  cmocka_unit_test(test_frozen_until_start),
-		cmocka_unit_test(test_overflow),   cmocka_unit_test(test_set_back),
-		cmocka_unit_test(test_refused),    cmocka_unit_test(test_released_on_failure),
-		cmocka_unit_test(test_away_once),  cmocka_unit_test(test_uncertain),
-		cmocka_unit_test(test_stop_tells), cmocka_unit_test(test_boxes_that_are_not_there),
+		cmocka_unit_test(test_terms),
+		cmocka_unit_test(test_count_and_restore),
+		cmocka_unit_test(test_places),
+		cmocka_unit_test(test_filters_of_nobody),
+		cmocka_unit_test(test_after),
+		cmocka_unit_test(test_after_too_many),
+		cmocka_unit_test(test_after_all),
+		cmocka_unit_test(test_after_any_order),
+		cmocka_unit_test(test_frozen_until_start),
+		cmocka_unit_test(test_overflow),
+		cmocka_unit_test(test_set_back),
+		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_released_on_failure),
+		cmocka_unit_test(test_away_once),
+		cmocka_unit_test(test_uncertain),
+		cmocka_unit_test(test_stop_tells),
+		cmocka_unit_test(test_boxes_that_are_not_there),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
