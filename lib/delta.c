@@ -2,11 +2,16 @@
 /* The arithmetic of readings. Everything a user is told rests on these few lines. */
 #include "delta.h"
 
+#include <math.h>
+
 /* A block's clock may be faster than its description says, and the host's slower. */
 #define CLOCK_SLACK 1.02
 /* No counter is faster, whatever it counts: 256 at each cycle of 4 GHz are bytes of a bus wider than
  * any. */
 #define MOST_PER_S 0x1p40
+/* What stands for a block, a file or an emulator, keeps a time of its own: within an interval it may
+ * be set to what took so long. */
+#define AT_ONCE_S 1.0
 
 static uint64_t mask(unsigned width)
 {
@@ -77,12 +82,16 @@ void unc_delta_bound(const struct unc_counter *counter, struct unc_delta *d)
 {
 	double longest = (double)(d->enabled_ns + d->uncertain_ns) / 1e9;
 	bool known = counter->most_per_s > 0;
-	double most = (known ? counter->most_per_s : MOST_PER_S) * longest * CLOCK_SLACK + 1;
+	double speed = (known ? counter->most_per_s : MOST_PER_S) * CLOCK_SLACK;
+	double most = speed * longest + 1, most_at_once = speed * fmax(longest, AT_ONCE_S) + 1;
 
-	if (d->state != UNC_COUNTED || (!known && counter->width >= 64))
+	if (d->state != UNC_COUNTED || counter->snapshot || (!known && counter->width >= 64))
 		return;
 	if (d->fell_to < d->fell_from && (double)d->count > most)
 		*d = went_back("count", d->fell_from, d->fell_to);
+	else if (known && (double)d->count > most_at_once)
+		*d = (struct unc_delta){
+			.state = UNC_TOO_FAST, .fell_from = d->fell_from, .fell_to = d->fell_to};
 	else if (known && counter->width < 64 && most >= (double)mask(counter->width))
 		d->state = UNC_WRAPPED;
 }
@@ -123,6 +132,6 @@ void unc_sum_add(struct unc_sum *sum, size_t position, const struct unc_delta *d
 	sum->waited_ns += d->enabled_ns;
 	if (!sum->missing++)
 		sum->first_bad = position;
-	if (d->state == UNC_WENT_BACK && !sum->went_back++)
+	if ((d->state == UNC_WENT_BACK || d->state == UNC_TOO_FAST) && !sum->went_back++)
 		sum->first_bad = position;
 }

@@ -13,6 +13,7 @@ enum unc_state {
 	UNC_STOPPED,   /* enabled time stood still: the kernel no longer counts it */
 	UNC_NEVER_RAN, /* enabled, but not on the hardware for one moment */
 	UNC_WENT_BACK, /* the count or a time fell, which none of them can; modulo 2^64 */
+	UNC_TOO_FAST,  /* it rose by more than it can count in that time */
 	UNC_WRAPPED,   /* it may have wrapped more than once: nobody knows the difference */
 };
 
@@ -23,7 +24,7 @@ struct unc_delta {
 	uint64_t running_ns;         /* time it did */
 	double scaled;               /* count, extrapolated to the enabled time */
 	const char *fell;            /* UNC_WENT_BACK: what, where that is known, and how far */
-	uint64_t fell_from, fell_to; /* of a count also while it is good */
+	uint64_t fell_from, fell_to; /* of a count also while it is good, or rose too fast */
 	const char *why;             /* UNC_LOST, UNC_STOPPED: a constant, or NULL */
 	uint64_t uncertain_ns;       /* so far enabled_ns may be off */
 	bool gap;                    /* a total: not read or not counted in some interval of it */
@@ -40,7 +41,8 @@ void unc_delta_unwrap(const struct unc_counter *counter, const struct unc_readin
 		      struct unc_reading *after);
 
 /* Takes back what cannot be the difference over one interval: a fall that would be a wrap only if the
- * counter were faster than it can be (of one whose speed is not known: than any), or an interval so
+ * counter were faster than it can be (of one whose speed is not known: than any), a rise by more than
+ * one whose speed is known can count (in a second, when the interval is shorter), or an interval so
  * long that it may have wrapped twice. Not for totals: they are sums of intervals. */
 void unc_delta_bound(const struct unc_counter *counter, struct unc_delta *d);
 
@@ -51,8 +53,8 @@ struct unc_sum {
 	uint64_t waited_ns;   /* enabled, but without a value: never on the hardware */
 	size_t used;          /* counters with a value */
 	size_t missing;       /* counters without */
-	size_t first_bad;     /* position of the first that fell, else of the first without */
-	size_t went_back;     /* counters that fell: their increments are left out of the sum */
+	size_t first_bad;     /* position of the first of went_back, else of the first without */
+	size_t went_back;     /* counters that fell or rose too fast: left out of the sum */
 	size_t still;         /* counters with a value that did not move */
 	size_t first_still;   /* position of the first of them */
 	uint64_t shortest_ns; /* least time a counter with a value was enabled */

@@ -88,6 +88,18 @@ static void describe_fall(const struct unc_counter *c, const struct unc_delta *d
 			 (unsigned long long)d->fell_from, (unsigned long long)d->fell_to);
 }
 
+static void describe_too_fast(const struct unc_counter *c, const struct unc_delta *d, char *into,
+			      size_t room)
+{
+	int n = snprintf(into, room,
+			 "%s/%s/ on CPU %d rose by more between two readings than it can count",
+			 c->pmu->name, c->event, c->cpu);
+
+	if (d->fell_to > d->fell_from && n > 0 && (size_t)n < room)
+		snprintf(into + n, room - (size_t)n, ": from %llu to %llu",
+			 (unsigned long long)d->fell_from, (unsigned long long)d->fell_to);
+}
+
 static void describe_lost(const struct unc_counter *c, const struct unc_delta *d, char *into,
 			  size_t room)
 {
@@ -141,6 +153,9 @@ static void describe_bad(const struct maker *m, size_t index, char *into, size_t
 		break;
 	case UNC_WENT_BACK:
 		describe_fall(c, &m->window->deltas[index], into, room);
+		break;
+	case UNC_TOO_FAST:
+		describe_too_fast(c, &m->window->deltas[index], into, room);
 		break;
 	case UNC_COUNTED:
 		snprintf(into, room, "%s/%s/ counted", c->pmu->name, c->event);

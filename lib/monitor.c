@@ -319,6 +319,12 @@ int uncore_monitor_stop(struct uncore_monitor *m)
 	return m->source->ops->disable(m->source, &m->machine->error);
 }
 
+/* Nobody knows what was counted, not even by the counter's next reading. */
+static bool never_total(enum unc_state state)
+{
+	return state == UNC_WENT_BACK || state == UNC_TOO_FAST || state == UNC_WRAPPED;
+}
+
 /* What went wrong in an interval is remembered: the total over it must not look right. */
 static void take_deltas(struct uncore_monitor *m, const struct unc_reading *from)
 {
@@ -333,7 +339,7 @@ static void take_deltas(struct uncore_monitor *m, const struct unc_reading *from
 		else if (m->bad[i])
 			*d = (struct unc_delta){.state = m->bad[i]};
 		d->gap = total && m->gap[i];
-		if (d->state == UNC_WENT_BACK || d->state == UNC_WRAPPED)
+		if (never_total(d->state))
 			m->bad[i] = d->state;
 		m->gap[i] = m->gap[i] || d->state == UNC_LOST || d->state == UNC_STOPPED;
 	}

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT */
+/* Counts that cannot be: of one interval, over a gap, and what becomes of the total. Registers are
+ * those of a plain file. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "block.h"
+#include "delta.h"
+
+#define HEAD                                                                                        \
+	"block: test\ntitle: Test\ninstance: unit\nevidence: none\npmu: test_{unit}\nspace: mmio\n" \
+	"size: 0x1000\naccess: 64\nwindow: free-running\n"
+#define SECOND UINT64_C(1000000000)
+
+static struct block *fresh(const char *description)
+{
+	static struct block b;
+
+	block_make(&b);
+	must(&b, block_use(&b, description));
+	return &b;
+}
+
+/* It was counted, and what was counted cannot be. */
+static void assert_suspect(const struct block *b, const char *name, const char *why)
+{
+	const struct uncore_row *row = block_row(b, name);
+
+	assert_int_equal(row->quality, UNCORE_SUSPECT);
+	assert_true(isnan(row->value));
+	assert_contains(row->reason, why);
+}
+
+/* ---- one interval ----------------------------------------------------------------------------- */
+
+static struct unc_delta bound_in(uint64_t ns, struct unc_counter c, uint64_t before, uint64_t after)
+{
+	struct unc_reading from = {.raw = before};
+	struct unc_reading to = {.raw = after, .enabled_ns = ns, .running_ns = ns};
+	struct unc_delta d = unc_delta_take(&c, &from, &to);
+
+	unc_delta_bound(&c, &d);
+	return d;
+}
+
+static struct unc_delta bound(struct unc_counter c, uint64_t before, uint64_t after)
+{
+	return bound_in(2 * SECOND, c, before, after);
+}
+
+static void test_rise_of_known_speed(void **state)
+{
+	static const unsigned widths[] = {32, 48, 64};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(widths); i++) {
+		struct unc_counter c = {.width = widths[i], .most_per_s = 1000};
+		struct unc_delta d = bound(c, 10, 3000);
+
+		assert_int_equal(d.state, UNC_TOO_FAST);
+		assert_int_equal(d.count, 0);
+		assert_int_equal(d.fell_from, 10);
+		assert_int_equal(d.fell_to, 3000);
+		/* Two in a hundred are left to the clocks. */
+		assert_int_equal(bound(c, 10, 10 + 2041).state, UNC_COUNTED);
+		assert_int_equal(bound(c, 10, 10 + 2042).state, UNC_TOO_FAST);
+	}
+}
+
+/* What stands for a block may be set at once to what took it a second. */
+static void test_rise_in_no_time(void **state)
+{
+	struct unc_counter c = {.width = 48, .most_per_s = 1000};
+
+	(void)state;
+	assert_int_equal(bound_in(1, c, 10, 10 + 1021).state, UNC_COUNTED);
+	assert_int_equal(bound_in(1, c, 10, 10 + 1022).state, UNC_TOO_FAST);
+}
+
+static void test_rise_of_unknown_speed(void **state)
+{
+	struct unc_counter kernel = {.width = 64}, free_running = {.width = 48};
+	struct unc_counter level = {.width = 64, .most_per_s = 1000, .snapshot = true};
+
+	(void)state;
+	assert_int_equal(bound(kernel, 0, UINT64_C(1) << 62).state, UNC_COUNTED);
+	assert_int_equal(bound(free_running, 0, UINT64_C(1) << 47).state, UNC_COUNTED);
+	assert_int_equal(bound(level, 0, 1000000).state, UNC_COUNTED);
+}
+
+static void test_sum_leaves_out_what_is_too_fast(void **state)
+{
+	const struct unc_delta deltas[] = {
+		{.state = UNC_LOST},
+		{.state = UNC_TOO_FAST},
+		{.count = 5, .scaled = 5, .enabled_ns = 9, .running_ns = 9},
+	};
+	struct unc_sum sum = {.coverage = 1};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(deltas); i++)
+		unc_sum_add(&sum, i, &deltas[i]);
+	assert_int_equal(sum.count, 5);
+	assert_int_equal(sum.missing, 2);
+	assert_int_equal(sum.went_back, 1);
+	assert_int_equal(sum.first_bad, 1);
+}
+
+static void test_jump_of_a_register(void **state)
+{
+	struct block *b =
+		fresh(HEAD "counters:\n  c: {title: c, offset: 0, width: 48, per_second: 1e6}\n");
+
+	(void)state;
+	must(b, block_start(b, "test_0/c/"));
+	usleep(1000);
+	block_set64(b, 0, 100);
+	block_read(b);
+	block_assert(b, "test_0/c/", 100);
+	block_set64(b, 0, UINT64_C(100000000000000));
+	block_read(b);
+	assert_suspect(b, "test_0/c/", "rose by more between two readings than it can count");
+	assert_contains(block_row(b, "test_0/c/")->reason, "from 100 to 100000000000000");
+	block_read(b);
+	block_assert(b, "test_0/c/", 0);
+	block_total(b);
+	assert_suspect(b, "test_0/c/", "than it can count");
+	block_remove(b);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_rise_of_known_speed),
+		cmocka_unit_test(test_rise_in_no_time),
+		cmocka_unit_test(test_rise_of_unknown_speed),
+		cmocka_unit_test(test_sum_leaves_out_what_is_too_fast),
+		cmocka_unit_test(test_jump_of_a_register),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
