@@ -96,6 +96,18 @@ void unc_delta_bound(const struct unc_counter *counter, struct unc_delta *d)
 		d->state = UNC_WRAPPED;
 }
 
+enum unc_state unc_delta_over_gap(const struct unc_counter *counter,
+				  const struct unc_reading *before, const struct unc_reading *after)
+{
+	struct unc_delta d;
+
+	if (counter->width >= 64 && !(counter->most_per_s > 0))
+		return UNC_COUNTED;
+	d = unc_delta_take(counter, before, after);
+	unc_delta_bound(counter, &d);
+	return d.state;
+}
+
 static void add_counted(struct unc_sum *sum, size_t position, const struct unc_delta *d)
 {
 	double coverage = 1;

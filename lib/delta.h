@@ -46,6 +46,12 @@ void unc_delta_unwrap(const struct unc_counter *counter, const struct unc_readin
  * long that it may have wrapped twice. Not for totals: they are sums of intervals. */
 void unc_delta_bound(const struct unc_counter *counter, struct unc_delta *d);
 
+/* How a register did between two readings that others, lost ones, lie between: bounded as an interval
+ * is. UNC_COUNTED for a counter that nothing is known of, neither width nor speed. */
+enum unc_state unc_delta_over_gap(const struct unc_counter *counter,
+				  const struct unc_reading *before,
+				  const struct unc_reading *after);
+
 /* One event summed over counters. */
 struct unc_sum {
 	double value; /* scaled increments */

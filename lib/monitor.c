@@ -35,12 +35,13 @@ static void close_source(struct uncore_monitor *m)
 	free(m->first);
 	free(m->previous);
 	free(m->latest);
+	free(m->good);
 	free(m->deltas);
 	free(m->bad);
 	free(m->gap);
 	m->bad = NULL;
 	m->gap = NULL;
-	m->first = m->previous = m->latest = NULL;
+	m->first = m->previous = m->latest = m->good = NULL;
 	m->deltas = NULL;
 }
 
@@ -249,10 +250,11 @@ static int allocate_readings(struct uncore_monitor *m)
 	m->first = calloc(n, sizeof(*m->first));
 	m->previous = calloc(n, sizeof(*m->previous));
 	m->latest = calloc(n, sizeof(*m->latest));
+	m->good = calloc(n, sizeof(*m->good));
 	m->deltas = calloc(n, sizeof(*m->deltas));
 	m->bad = calloc(n, sizeof(*m->bad));
 	m->gap = calloc(n, sizeof(*m->gap));
-	if (!m->first || !m->previous || !m->latest || !m->deltas || !m->bad || !m->gap)
+	if (!m->first || !m->previous || !m->latest || !m->good || !m->deltas || !m->bad || !m->gap)
 		return unc_nomem(&m->machine->error);
 	return 0;
 }
@@ -306,6 +308,7 @@ int uncore_monitor_start(struct uncore_monitor *m)
 		return r;
 	memcpy(m->previous, m->first, m->plan.count * sizeof(*m->first));
 	memcpy(m->latest, m->first, m->plan.count * sizeof(*m->first));
+	memcpy(m->good, m->first, m->plan.count * sizeof(*m->first));
 	m->previous_ns = m->latest_ns = m->first_ns;
 	m->started = true;
 	return 0;
@@ -325,6 +328,20 @@ static bool never_total(enum unc_state state)
 	return state == UNC_WENT_BACK || state == UNC_TOO_FAST || state == UNC_WRAPPED;
 }
 
+/* Intervals beside a lost reading are no values. The total goes on over them, if it can. */
+static void step_over_gap(struct uncore_monitor *m, size_t i)
+{
+	enum unc_state state = UNC_COUNTED;
+
+	if (m->latest[i].lost)
+		return;
+	if (m->previous[i].lost && !m->good[i].lost)
+		state = unc_delta_over_gap(&m->plan.counters[i], &m->good[i], &m->latest[i]);
+	if (never_total(state))
+		m->bad[i] = state;
+	m->good[i] = m->latest[i];
+}
+
 /* What went wrong in an interval is remembered: the total over it must not look right. */
 static void take_deltas(struct uncore_monitor *m, const struct unc_reading *from)
 {
@@ -334,10 +351,12 @@ static void take_deltas(struct uncore_monitor *m, const struct unc_reading *from
 		struct unc_delta *d = &m->deltas[i];
 
 		*d = unc_delta_take(&m->plan.counters[i], &from[i], &m->latest[i]);
-		if (!total)
+		if (!total) {
 			unc_delta_bound(&m->plan.counters[i], d);
-		else if (m->bad[i])
+			step_over_gap(m, i);
+		} else if (m->bad[i]) {
 			*d = (struct unc_delta){.state = m->bad[i]};
+		}
 		d->gap = total && m->gap[i];
 		if (never_total(d->state))
 			m->bad[i] = d->state;

@@ -99,6 +99,7 @@ struct uncore_monitor {
 	bool read; /* at least once since the start */
 	/* Counts go on past the counters' widths. */
 	struct unc_reading *first, *previous, *latest; /* per counter */
+	struct unc_reading *good; /* per counter: the latest that was not lost, else the first */
 	struct unc_delta *deltas;
 	uint64_t first_ns, previous_ns, latest_ns;
 };

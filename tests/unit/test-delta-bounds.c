@@ -131,6 +131,79 @@ static void test_jump_of_a_register(void **state)
 	block_remove(b);
 }
 
+/* ---- over a gap ------------------------------------------------------------------------------- */
+
+static void test_reset_in_a_gap(void **state)
+{
+	struct block *b = fresh(HEAD "counters:\n  c: {title: c, offset: 0, width: 48}\n"
+				     "  d: {title: d, offset: 8, width: 48}\n");
+
+	(void)state;
+	block_set64(b, 0, 4000000);
+	block_set64(b, 8, 1000);
+	must(b, block_start(b, "test_0/c/,test_0/d/"));
+	block_set64(b, 0, 5000000);
+	block_read(b);
+	block_assert(b, "test_0/c/", 1000000);
+	for (int i = 0; i < 2; i++) {
+		memset((void *)b->map, 0xff, BLOCK_SIZE);
+		block_read(b);
+		block_assert_none(b, "test_0/c/", "the device is gone");
+		block_set64(b, 0, 100);
+		block_set64(b, 8, 1700);
+		block_read(b);
+		block_assert_none(b, "test_0/c/", "the device is gone");
+	}
+	block_set64(b, 0, 150);
+	block_read(b);
+	block_assert(b, "test_0/c/", 50);
+	block_total(b);
+	assert_suspect(b, "test_0/c/", "fell between two readings");
+	/* What has gone on is in the total, gap or not. */
+	assert_int_equal(block_row(b, "test_0/d/")->quality, UNCORE_PARTIAL);
+	assert_close(block_row(b, "test_0/d/")->value, 700);
+	block_remove(b);
+}
+
+static void test_wraps_and_jumps_in_a_gap(void **state)
+{
+	struct block *b =
+		fresh(HEAD "counters:\n  slow: {title: c, offset: 0, width: 16, per_second: 1e3}\n"
+			   "  quick: {title: d, offset: 8, width: 16, per_second: 1e6}\n"
+			   "  jumps: {title: e, offset: 16, width: 64, per_second: 1e3}\n");
+
+	(void)state;
+	block_set64(b, 0, UINT16_MAX);
+	must(b, block_start(b, "test_0/slow/,test_0/quick/,test_0/jumps/"));
+	memset((void *)b->map, 0xff, BLOCK_SIZE);
+	block_read(b);
+	usleep(80000); /* 2^16 us are 66 ms */
+	block_set64(b, 0, 9);
+	block_set64(b, 8, 9);
+	block_set64(b, 16, 5000000);
+	block_read(b);
+	block_total(b);
+	assert_int_equal(block_row(b, "test_0/slow/")->quality, UNCORE_PARTIAL);
+	assert_close(block_row(b, "test_0/slow/")->value, 10);
+	block_assert_none(b, "test_0/quick/", "may have wrapped more than once");
+	assert_suspect(b, "test_0/jumps/", "than it can count");
+	block_remove(b);
+}
+
+/* Nothing is known of the kernel's counters: whatever they did, the total tells it. */
+static void test_gap_of_the_kernel(void **state)
+{
+	struct unc_counter kernel = {.width = 64}, narrow = {.width = 48};
+	struct unc_reading before = {.raw = 1000}, after = {.raw = 900};
+
+	(void)state;
+	after.enabled_ns = after.running_ns = SECOND;
+	assert_int_equal(unc_delta_over_gap(&kernel, &before, &after), UNC_COUNTED);
+	assert_int_equal(unc_delta_over_gap(&narrow, &before, &after), UNC_WENT_BACK);
+	after.raw = 1100;
+	assert_int_equal(unc_delta_over_gap(&narrow, &before, &after), UNC_COUNTED);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -139,6 +212,9 @@ int main(void)
 		cmocka_unit_test(test_rise_of_unknown_speed),
 		cmocka_unit_test(test_sum_leaves_out_what_is_too_fast),
 		cmocka_unit_test(test_jump_of_a_register),
+		cmocka_unit_test(test_reset_in_a_gap),
+		cmocka_unit_test(test_wraps_and_jumps_in_a_gap),
+		cmocka_unit_test(test_gap_of_the_kernel),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
