@@ -314,12 +314,22 @@ int uncore_monitor_start(struct uncore_monitor *m)
 	return 0;
 }
 
+/* Read at once: a register that nothing was written to counts on, and time goes on for all. Only the
+ * first failure is told. */
 int uncore_monitor_stop(struct uncore_monitor *m)
 {
+	struct unc_error other, *e = &m->machine->error;
+	int r, err = 0;
+
 	if (!m->started)
-		return unc_fail(&m->machine->error, EINVAL, "the monitor was not started");
+		return unc_fail(e, EINVAL, "the monitor was not started");
+	r = m->source->ops->disable(m->source, e);
+	if (!m->stopped) {
+		err = m->source->ops->read(m->source, m->previous, &m->end_ns, r < 0 ? &other : e);
+		m->ended = err == 0;
+	}
 	m->stopped = true;
-	return m->source->ops->disable(m->source, &m->machine->error);
+	return r < 0 ? r : err;
 }
 
 /* Nobody knows what was counted, not even by the counter's next reading. */
@@ -396,7 +406,9 @@ int uncore_monitor_read(struct uncore_monitor *m, struct uncore_sample *into)
 	if (r == 0 && m->finished)
 		r = unc_fail(&m->machine->error, EINVAL,
 			     "the monitor was stopped, and its end has been read");
-	if (r == 0)
+	if (r == 0 && m->ended)
+		now_ns = m->end_ns;
+	else if (r == 0)
 		r = m->source->ops->read(m->source, spare, &now_ns, &m->machine->error);
 	if (r < 0)
 		return r;

@@ -92,6 +92,8 @@ struct uncore_monitor {
 
 	struct unc_source *source; /* open */
 	bool started, stopped;
+	bool ended; /* when it was stopped, `previous` was filled with the reading of the end */
+	uint64_t end_ns;
 	bool finished;       /* read since it was stopped */
 	enum unc_state *bad; /* per counter: how it went wrong in some interval, so that no total
 			      * is right; else UNC_COUNTED */
