@@ -58,6 +58,10 @@ struct unc_delta unc_delta_take(const struct unc_counter *counter, const struct 
 		d.state = UNC_NEVER_RAN;
 		return d;
 	}
+	if (after->wrapped) {
+		d.state = UNC_WRAPPED;
+		return d;
+	}
 	if (counter->snapshot) { /* what it was last read as, never extrapolated */
 		d.count = after->raw;
 		d.scaled = (double)d.count;

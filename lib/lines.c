@@ -119,6 +119,14 @@ static void describe_stopped(const struct unc_counter *c, const struct unc_delta
 
 static void describe_wrapped(const struct unc_counter *c, char *into, size_t room)
 {
+	/* What was added up has no width: its register has overflowed. */
+	if (c->width >= 64) {
+		snprintf(into, room,
+			 "%s/%s/ on CPU %d may have overflowed between two readings: read it more "
+			 "often (-I)",
+			 c->pmu->name, c->event, c->cpu);
+		return;
+	}
 	snprintf(into, room,
 		 "%s/%s/ on CPU %d may have wrapped more than once: its %u bits are certain for "
 		 "%llu ms only; read it more often (-I)",

@@ -27,8 +27,6 @@ static const char why_held[] =
 static const char why_done[] =
 	"its box stands still: a counter of it, or of one that freezes it, has had its events "
 	"(after=)";
-static const char why_full[] =
-	"it may have overflowed since the reading before: read more often (-I)";
 static const char why_gone[] =
 	"its registers read as all ones: the device is gone, or switched off";
 
@@ -330,9 +328,8 @@ void unc_regs_read_box(void *ctx, size_t index)
 	for (size_t i = b->first; i < b->end; i++) {
 		struct unc_reading *r = &s->into[i];
 
-		if (s->counters[i].full_ns && !r->lost &&
-		    may_be_full(&s->counters[i], begin, unc_regs_now()))
-			lose(r, why_full);
+		r->wrapped = s->counters[i].full_ns && !r->lost &&
+			     may_be_full(&s->counters[i], begin, unc_regs_now());
 		if (stopped && !r->lost)
 			r->why = why_done;
 		r->enabled_ns = r->running_ns = b->enabled_ns;

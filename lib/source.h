@@ -34,6 +34,7 @@ struct unc_reading {
 	uint64_t raw, enabled_ns, running_ns;
 	uint64_t uncertain_ns; /* so far the times may lie from the moment that was read */
 	bool lost;             /* the read failed or the kernel gave the event up (end of file) */
+	bool wrapped;          /* since the reading before, maybe, and raw does not have it */
 	const char *why; /* a constant: why it is lost, or why its times stand still; or NULL */
 };
 

@@ -204,6 +204,26 @@ static void test_gap_of_the_kernel(void **state)
 	assert_int_equal(unc_delta_over_gap(&narrow, &before, &after), UNC_COUNTED);
 }
 
+/* ---- overflows that only the source can know of ------------------------------------------------ */
+
+static void test_register_that_overflowed(void **state)
+{
+	struct unc_counter c = {.width = 64, .most_per_s = 1000};
+	struct unc_reading before = {.raw = 5}, after = {.raw = 8, .wrapped = true};
+	struct unc_reading next = {.raw = 10};
+
+	(void)state;
+	after.enabled_ns = after.running_ns = SECOND;
+	next.enabled_ns = next.running_ns = 2 * SECOND;
+	assert_int_equal(unc_delta_take(&c, &before, &after).state, UNC_WRAPPED);
+	assert_int_equal(unc_delta_over_gap(&c, &before, &after), UNC_WRAPPED);
+	/* What comes after is counted from there. */
+	assert_int_equal(unc_delta_take(&c, &after, &next).state, UNC_COUNTED);
+	assert_int_equal(unc_delta_take(&c, &after, &next).count, 2);
+	after.lost = true;
+	assert_int_equal(unc_delta_take(&c, &before, &after).state, UNC_LOST);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -215,6 +235,7 @@ int main(void)
 		cmocka_unit_test(test_reset_in_a_gap),
 		cmocka_unit_test(test_wraps_and_jumps_in_a_gap),
 		cmocka_unit_test(test_gap_of_the_kernel),
+		cmocka_unit_test(test_register_that_overflowed),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -229,13 +229,14 @@ static void test_cleared_too_late(void **state)
 	block_read(b);
 	block_assert_none(b, "test_0/act/", "may have overflowed");
 	block_assert(b, "test_0/any/", 18);
-	block_read(b);
 	usleep(1000);
 	block_set32(b, 0, 3);
 	block_read(b);
 	block_assert(b, "test_0/act/", 3);
+	/* Nobody knows by how much too little was counted in all. */
 	block_total(b);
-	assert_int_equal(block_row(b, "test_0/act/")->quality, UNCORE_PARTIAL);
+	block_assert_none(b, "test_0/act/", "may have overflowed between two readings");
+	block_assert(b, "test_0/any/", 18);
 	block_remove(b);
 }
 

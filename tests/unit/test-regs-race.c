@@ -178,7 +178,7 @@ static bool is_late(const struct demo *d)
 	const struct unc_reading *r = d->b.m->latest;
 
 	for (size_t i = 0; i < COUNTERS; i++)
-		if (r[i].lost && strstr(r[i].why, "overflowed"))
+		if (r[i].wrapped)
 			return true;
 	return false;
 }
