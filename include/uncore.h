@@ -432,7 +432,7 @@ struct uncore_row {
 	 * open last bin has only a first one, and `high` is NaN); a rate over the host's clock lies
 	 * where the uncertain moments of reading leave it. Else NaN. */
 	double low, high;
-	double rate;     /* events: value per second counted; else NaN */
+	double rate;     /* events: value per second counted; NaN: how long is not known, or none */
 	double coverage; /* least running / enabled of the counters used, 0..1 */
 	double seconds;  /* time the counters used were enabled: what rates divide by; or NaN */
 	uint64_t count;  /* events: increments really counted, neither scaled nor multiplied */

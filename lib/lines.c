@@ -15,6 +15,8 @@
 #define SHORT_SLACK_NS 5000000
 /* Windows of a value and of what limits it are not quite the same. */
 #define OVER_CEILING 1.05
+/* Counters of one row are not read at quite the same moments. */
+#define UNKNOWN_SHARE 0.99
 
 /* A row being made. */
 struct maker {
@@ -299,6 +301,12 @@ static void sum_events(struct maker *m)
 			1e9;
 }
 
+/* A counter stopped between its two readings, and might have done so right after the first. */
+static bool is_time_unknown(const struct maker *m)
+{
+	return m->uncertain_s > 0 && m->uncertain_s >= UNKNOWN_SHARE * m->row->seconds;
+}
+
 static void finish_event(struct maker *m)
 {
 	const struct unc_sum *sum = &m->sums[0];
@@ -312,7 +320,7 @@ static void finish_event(struct maker *m)
 		return;
 	}
 	row->value = sum->value * m->line->events[0].scale;
-	if (!m->line->snapshot)
+	if (!m->line->snapshot && !is_time_unknown(m))
 		row->rate = row->value / row->seconds;
 }
 
@@ -355,6 +363,15 @@ static void take_interval(struct maker *m, const struct unc_formula_input *in)
 	double at[2] = {row->seconds - m->uncertain_s, row->seconds + m->uncertain_s};
 	double value[2];
 
+	if (is_time_unknown(m)) {
+		if (unc_formula_eval(m->line->formula, in, at[1], m->line->memory_peak, value) &&
+		    value[0] != m->row->value)
+			judge(m, UNCORE_PARTIAL,
+			      "it was counted for an unknown part of %llu ms: it stopped between "
+			      "two readings, or they took that long",
+			      (unsigned long long)(m->row->seconds * 1e3));
+		return;
+	}
 	if (!(m->uncertain_s > 0) || !(at[0] > 0))
 		return;
 	for (size_t i = 0; i < 2; i++)

@@ -241,21 +241,34 @@ static void release(struct unc_regs_source *s, struct unc_regs_box *b)
 		s->into[i].uncertain_ns = b->uncertain_ns;
 }
 
+/* It stopped somewhere between the reading before and this one: how long it counted is no more certain
+ * than that. */
+static void end_within(struct unc_regs_source *s, struct unc_regs_box *b)
+{
+	b->held = false;
+	b->uncertain_ns += b->interval_ns;
+	for (size_t i = b->first; i < b->end; i++)
+		s->into[i].uncertain_ns = b->uncertain_ns;
+}
+
 /* When one may have stopped all of a device, all of them have been read before any is let go: boxes
  * are read in any order, and at once. */
 void unc_regs_let_go(struct unc_regs_source *s)
 {
 	size_t end;
 
-	for (size_t first = 0; s->together && first < s->box_count; first = end) {
-		bool stopped = false;
+	for (size_t first = 0; first < s->box_count; first = end) {
+		bool stopped = s->boxes[first].stopped;
 
-		for (end = first;
-		     end < s->box_count && same_device(s, &s->boxes[first], &s->boxes[end]); end++)
+		for (end = first + 1; s->together && end < s->box_count &&
+				      same_device(s, &s->boxes[first], &s->boxes[end]);
+		     end++)
 			stopped = stopped || s->boxes[end].stopped;
 		for (size_t k = first; k < end; k++) {
 			s->boxes[k].stopped = stopped;
-			if (s->boxes[k].held && !stopped)
+			if (s->boxes[k].held && stopped)
+				end_within(s, &s->boxes[k]);
+			else if (s->boxes[k].held)
 				release(s, &s->boxes[k]);
 		}
 	}
@@ -312,6 +325,7 @@ void unc_regs_read_box(void *ctx, size_t index)
 	struct unc_regs_source *s = ctx;
 	struct unc_regs_box *b = &s->boxes[index];
 	uint64_t frozen_ns = b->frozen_ns, begin = unc_regs_now();
+	uint64_t enabled_ns = b->enabled_ns, uncertain_ns = b->uncertain_ns;
 	int err = unc_regs_io_check(&b->io);
 	bool stopped = b->stopped;
 
@@ -323,8 +337,11 @@ void unc_regs_read_box(void *ctx, size_t index)
 		lose(&s->into[i], b->frozen ? why_held : unc_errno_text(err));
 	if (err == 0 && !b->frozen)
 		take_counters(s, b);
-	if (!stopped)
+	if (stopped)
+		b->uncertain_ns = uncertain_ns;
+	else
 		b->enabled_ns = b->at_ns - s->start_ns - frozen_ns;
+	b->interval_ns = b->enabled_ns - enabled_ns;
 	for (size_t i = b->first; i < b->end; i++) {
 		struct unc_reading *r = &s->into[i];
 

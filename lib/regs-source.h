@@ -31,6 +31,7 @@ struct unc_regs_box {
 	bool held;             /* frozen for the reading, and not let go yet */
 	bool stopped;          /* not let go: not started yet, or a counter did what it was to do */
 	uint64_t enabled_ns;   /* at the latest reading before it stopped */
+	uint64_t interval_ns;  /* of that, since the reading before */
 	uint64_t at_ns;        /* of the reading */
 	uint64_t uncertain_ns; /* so far that, or the moment when it was let go, may be off */
 	uint64_t frozen_ns;    /* in all */

@@ -241,7 +241,7 @@ static int regs_enable(struct unc_source *source, struct unc_error *e)
 	for (size_t i = 0; i < s->count; i++)
 		s->counters[i].read_ns = 0; /* what was before the start is no count of anybody's */
 	for (size_t k = 0; k < s->box_count; k++) {
-		s->boxes[k].frozen_ns = 0;
+		s->boxes[k].frozen_ns = s->boxes[k].enabled_ns = 0;
 		s->boxes[k].stopped = false;
 	}
 	return 0;

@@ -316,6 +316,44 @@ static void test_frozen_by_another(void **state)
 	block_remove(b);
 }
 
+/* What stops its block does so somewhere between two readings: counts are right, rates are not known. */
+static void test_stopped_between(void **state)
+{
+	const struct uncore_row *row;
+	struct block *b = fresh();
+
+	(void)state;
+	must(b,
+	     block_use(b, HEAD
+		       "access: 32\nwindow: freeze\nclock: host\nquantity: dma\noverflow: freezes\n"
+		       "control:\n  ctl: {offset: 0x80, fields: {frz: {bits: 0, use: freeze}}}\n"
+		       "counter_control: {fields: {ev: {bits: 0-7, use: event}}}\n"
+		       "counters:\n  n: {title: c, offset: 0, width: 32, control: 0x40}\n"
+		       "  act: {title: c, offset: 8, width: 32, role: bytes, per_second: 1e9}\n"));
+	must(b, uncore_monitor_new(&b->m, b->u));
+	must(b, uncore_monitor_add_events(b->m, "test_0/ev=1,after=100/"));
+	must(b, uncore_monitor_add_metrics(b->m, "*"));
+	must(b, uncore_monitor_open(b->m));
+	must(b, uncore_monitor_start(b->m));
+	for (uint32_t i = 0; i < 2; i++) {
+		usleep(20000);
+		block_set32(b, 0, i ? 3 : 0u - 40);
+		block_set32(b, 8, 1000 * (i + 1));
+		block_read(b);
+		block_assert(b, "test_0/ev=1,after=100/", i ? 43 : 60);
+		row = block_row(b, "test_0/ev=1,after=100/");
+		assert_true(i ? isnan(row->rate) : row->rate > 0);
+		row = block_row(b, "dma.bandwidth");
+		assert_int_equal(row->quality, i ? UNCORE_PARTIAL : UNCORE_MEASURED);
+	}
+	assert_contains(row->reason, "an unknown part of");
+	block_read(b);
+	block_total(b);
+	row = block_row(b, "dma.bandwidth");
+	assert_true(row->low < row->value && row->high > 1.5 * row->value);
+	block_remove(b);
+}
+
 /* A reader that was killed leaves it so. */
 static void test_found_frozen(void **state)
 {
@@ -398,6 +436,7 @@ int main(void)
 		cmocka_unit_test(test_cleared_by_two),
 		cmocka_unit_test(test_frozen_by_two),
 		cmocka_unit_test(test_frozen_by_another),
+		cmocka_unit_test(test_stopped_between),
 		cmocka_unit_test(test_found_frozen),
 		cmocka_unit_test(test_cut_short),
 	};
