@@ -73,24 +73,3 @@ int unc_regs_load(struct unc_regs **out, const char *spec, struct unc_error *e)
 		*out = r;
 	return err;
 }
-
-void unc_regs_forget_devices(struct unc_regs *r)
-{
-	for (size_t i = 0; i < r->device_count; i++)
-		free(r->devices[i].path);
-	free(r->devices);
-	r->devices = NULL;
-	r->device_count = 0;
-}
-
-void unc_regs_free(struct unc_regs *r)
-{
-	if (!r)
-		return;
-	unc_regs_forget_devices(r);
-	unc_names_finish(&r->strings);
-	unc_yaml_free(r->file);
-	free(r->counters);
-	free(r->where);
-	free(r);
-}
