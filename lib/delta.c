@@ -4,11 +4,6 @@
 
 #include <math.h>
 
-/* A block's clock may be faster than its description says, and the host's slower. */
-#define CLOCK_SLACK 1.02
-/* No counter is faster, whatever it counts: 256 at each cycle of 4 GHz are bytes of a bus wider than
- * any. */
-#define MOST_PER_S 0x1p40
 /* What stands for a block, a file or an emulator, keeps a time of its own: within an interval it may
  * be set to what took so long. */
 #define AT_ONCE_S 1.0
@@ -86,7 +81,7 @@ void unc_delta_bound(const struct unc_counter *counter, struct unc_delta *d)
 {
 	double longest = (double)(d->enabled_ns + d->uncertain_ns) / 1e9;
 	bool known = counter->most_per_s > 0;
-	double speed = (known ? counter->most_per_s : MOST_PER_S) * CLOCK_SLACK;
+	double speed = (known ? counter->most_per_s : UNC_MOST_PER_S) * UNC_CLOCK_SLACK;
 	double most = speed * longest + 1, most_at_once = speed * fmax(longest, AT_ONCE_S) + 1;
 
 	if (d->state != UNC_COUNTED || counter->snapshot || (!known && counter->width >= 64))

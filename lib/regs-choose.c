@@ -132,13 +132,10 @@ static int claim_counter(const struct unc_counter *c, const struct unc_regs_io *
 			c->pmu->name, c->event, c->cpu);
 }
 
-/* A block's clock may be faster than its description says, and the host's slower. */
-#define CLOCK_SLACK 1.02
-
 /* In how much time a register of so many bits may overflow; 0: not known, or none that matters. */
 static uint64_t time_to_fill(unsigned width, double most_per_s)
 {
-	double ns = (double)(UINT64_MAX >> (64 - width)) / CLOCK_SLACK / most_per_s * 1e9;
+	double ns = (double)(UINT64_MAX >> (64 - width)) / UNC_CLOCK_SLACK / most_per_s * 1e9;
 
 	return most_per_s > 0 && ns < 0x1p62 ? (uint64_t)ns + 1 : 0;
 }

@@ -8,11 +8,6 @@
 /* Who freezes a block to read it has let it go again after so much time. */
 #define FROZEN_NS 200000
 
-/* A block's clock may be faster than its description says, and the host's slower. */
-#define CLOCK_SLACK 1.02
-/* What nothing is known of counts no faster: as between two readings in delta.c. */
-#define MOST_PER_S 0x1p40
-
 /* How often halves are read again before a counter is given up. Between two carries of 32 bits any
  * hardware leaves time for many readings. */
 #define MOST_TRIES 1000
@@ -136,10 +131,10 @@ static void lose(struct unc_reading *r, const char *why)
 /* It would have to be faster than it can be. */
 static bool is_too_much(const struct unc_regs_count *reg, uint64_t count)
 {
-	double most = reg->what->most_per_s > 0 ? reg->what->most_per_s : MOST_PER_S;
+	double most = reg->what->most_per_s > 0 ? reg->what->most_per_s : UNC_MOST_PER_S;
 	double longest = (double)(unc_regs_now() - reg->last_ns) / 1e9;
 
-	return (double)count > most * longest * CLOCK_SLACK + 1;
+	return (double)count > most * longest * UNC_CLOCK_SLACK + 1;
 }
 
 /* A programmed counter was set, so that a wrap means something: it is the end that was asked for, or

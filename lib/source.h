@@ -7,6 +7,12 @@
 #include "format.h"
 #include "pmu.h"
 
+/* No counter is faster, whatever it counts: 256 at each cycle of 4 GHz are bytes of a bus wider than
+ * any. For those of which nothing is known. */
+#define UNC_MOST_PER_S 0x1p40
+/* A block's clock may be faster than its description says, and the host's slower. */
+#define UNC_CLOCK_SLACK 1.02
+
 /*
  * One counter of the plan. The plan is ordered by CPU, then PMU, then set; counters of one set are
  * adjacent. A set is what must be counted over one window (a "{}" group, the inputs of a ratio, or a
