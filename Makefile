@@ -39,7 +39,7 @@ lint: setup-lint build-dev/build.ninja ## format, clang-tidy, cppcheck, shellche
 	@tools/lint build-dev
 
 format: setup-lint ## puts all C sources into the project's format
-	clang-format -i include/*.h lib/*.[ch] cli/*.[ch] bench/*.c tests/unit/*.[ch] tests/fuzz/*.c
+	git ls-files include lib cli bench tests/unit tests/fuzz | grep '\.[ch]$$' | xargs clang-format -i
 
 fuzz: build-fuzz/build.ninja ## each fuzz target for FUZZ_SECONDS (60); FUZZ_MERGE=1 keeps new inputs
 	@ninja -C build-fuzz fuzzers

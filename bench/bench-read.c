@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "monitor.h"
+#include "count/monitor.h"
 
 #define PMUS 50
 #define EVENTS 4 /* per PMU: one group */

@@ -18,7 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "monitor.h"
+#include "count/monitor.h"
 
 #define MOST 64
 #define ROUNDS 41

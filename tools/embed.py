@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Writes embedded.c: data files, simulations, register blocks and machine trees as C strings
-(lib/embedded.h)."""
+(lib/machine/embedded.h)."""
 
 import argparse
 import os
@@ -69,7 +69,7 @@ def walk(top, inputs):
 
 def embed(args, inputs):
     text = ["/* SPDX-License-Identifier: MIT */\n/* Made by tools/embed.py. */\n",
-            '#include "embedded.h"\n\n',
+            '#include "machine/embedded.h"\n\n',
             array("const struct unc_file unc_embedded_data[]", named(args.data)),
             count("unc_embedded_data", len(args.data)),
             array("const struct unc_file unc_embedded_sims[]", named(args.sim)),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Data files: what is accepted is complete and safe to use, on whatever CPU; what is not has one
  * sentence with its place, the same on every CPU. */
-#include "catalogue.h"
+#include "catalogue/catalogue.h"
 
 #include <errno.h>
 #include <stdint.h>

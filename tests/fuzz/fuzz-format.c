@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The texts of a PMU, one per line of the input: the format of its term "x", its event "it", the
  * terms of a user, a PMU's name, a name that may mean it. */
-#include "pmu.h"
+#include "machine/pmu.h"
 
 #include <errno.h>
 #include <fnmatch.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Formulas: what parses evaluates to a finite number or to none; what does not has a place. */
-#include "formula.h"
-#include "text.h"
+#include "base/formula.h"
+#include "base/text.h"
 
 #include <errno.h>
 #include <math.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Register blocks: what is accepted is safe to read with; what is not has one sentence with its
  * place. */
-#include "regs-family.h"
+#include "catalogue/regs-family.h"
 
 #include <errno.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Memory modules, as an SMBIOS table and as udev's record: what is made of them is safe to print and
  * to divide by. The first byte tells sockets and PMUs. */
-#include "ceiling.h"
+#include "machine/ceiling.h"
 
 #include <errno.h>
 #include <stdint.h>

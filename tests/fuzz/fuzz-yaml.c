@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The YAML loader: what loads is a sound tree that survives being written and loaded again; what
  * does not has a sentence with its place. */
-#include "text.h"
-#include "yaml-file.h"
+#include "base/text.h"
+#include "base/yaml-file.h"
 
 #include <errno.h>
 #include <stdint.h>

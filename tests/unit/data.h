@@ -5,7 +5,7 @@
 #define TEST_DATA_H
 
 #include "helpers.h"
-#include "machine.h"
+#include "object.h"
 
 #define EVENTS 32
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Prints what the library makes of each sample of a perf.data, for check-ibs.py: names and numbers
  * with an equals sign between them, then what answered. */
-#include "ibs-file.h"
+#include "ibs/file.h"
 
 #include <linux/perf_event.h>
 #include <stdio.h>

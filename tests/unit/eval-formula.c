@@ -2,7 +2,7 @@
 /* Evaluates formulas for check-formula.py. Each line of the input is
  * "expression;name=value:sources,...;seconds;peak", where a value "none" is not known. Each line of the
  * output is "value ratio name,..." with "none" for no value and 1 for a ratio, or "error POSITION". */
-#include "formula.h"
+#include "base/formula.h"
 
 #include <stdio.h>
 #include <stdlib.h>

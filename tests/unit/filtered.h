@@ -7,7 +7,7 @@
 #include <errno.h>
 
 #include "helpers.h"
-#include "machine.h"
+#include "object.h"
 
 /* ---- devices: the linker sends the library's calls here (--wrap) ------------------------------- */
 

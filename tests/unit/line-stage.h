@@ -4,8 +4,8 @@
 #ifndef LINE_STAGE_H
 #define LINE_STAGE_H
 
+#include "count/lines.h"
 #include "helpers.h"
-#include "lines.h"
 
 #define SECOND UINT64_C(1000000000)
 #define EVENTS 8

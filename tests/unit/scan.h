@@ -3,7 +3,7 @@
 #ifndef SCAN_H
 #define SCAN_H
 
-#include "pmu.h"
+#include "machine/pmu.h"
 #include "tree.h"
 
 struct scan {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The set of families: built in, overridden by directories, matched to PMUs. */
-#include "catalogue.h"
+#include "catalogue/catalogue.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -12,8 +12,8 @@
 
 #include <cmocka.h>
 
-#include "embedded.h"
 #include "helpers.h"
+#include "machine/embedded.h"
 
 static const struct unc_names no_dirs;
 

@@ -12,8 +12,8 @@
 
 #include <cmocka.h>
 
-#include "ceiling.h"
 #include "helpers.h"
+#include "machine/ceiling.h"
 #include "uncore.h"
 
 #define DDR5 0x22

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "block.h"
-#include "delta.h"
+#include "count/delta.h"
 
 #define HEAD                                                                                        \
 	"block: test\ntitle: Test\ninstance: unit\nevidence: none\npmu: test_{unit}\nspace: mmio\n" \

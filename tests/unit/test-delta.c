@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Differences of readings, and their sums. Expected values are worked out by hand. */
-#include "delta.h"
+#include "count/delta.h"
 
 #include <errno.h>
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* perf's event syntax. */
-#include "event.h"
+#include "machine/event.h"
 
 #include <errno.h>
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Data files: roles, filters and ceilings, and where the mistakes in them are. */
-#include "catalogue.h"
+#include "catalogue/catalogue.h"
 
 #include <errno.h>
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Data files: what a good one becomes on each CPU model, and where the mistakes of a bad one are. */
-#include "catalogue.h"
+#include "catalogue/catalogue.h"
 
 #include <errno.h>
 #include <setjmp.h>

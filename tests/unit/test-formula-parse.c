@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The grammar of formulas: places of mistakes, names, ratios, limits. */
-#include "formula.h"
-#include "text.h"
+#include "base/formula.h"
+#include "base/text.h"
 
 #include <errno.h>
 #include <math.h>

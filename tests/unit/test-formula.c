@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The values of formulas, and above all when there is none. */
-#include "formula.h"
+#include "base/formula.h"
 
 #include <errno.h>
 #include <math.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Histograms: means by midpoints, and percentiles that say no more than a bin can tell. */
-#include "histogram.h"
+#include "base/histogram.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

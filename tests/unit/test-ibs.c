@@ -14,9 +14,9 @@
 #include <cmocka.h>
 
 #include "helpers.h"
-#include "ibs-file.h"
-#include "ibs-ring.h"
-#include "machine.h"
+#include "ibs/file.h"
+#include "ibs/ring.h"
+#include "object.h"
 
 #define ZEN4 (1u << 11)
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Packing counters into groups, on hardware made up for each test. */
-#include "event.h"
-#include "kernel-groups.h"
+#include "machine/event.h"
+#include "source/kernel/groups.h"
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Groups that the kernel has given up: where they are opened again, and what happens to the old. */
-#include "kernel-revive.h"
+#include "source/kernel/revive.h"
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The sentences for refused counters, on machines that are a directory each. */
 #define _GNU_SOURCE
-#include "event.h"
-#include "kernel-why.h"
+#include "machine/event.h"
+#include "source/kernel/why.h"
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

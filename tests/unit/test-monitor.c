@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "monitor.h"
+#include "count/monitor.h"
 #include "toy.h"
 
 #define SECOND UINT64_C(1000000000)

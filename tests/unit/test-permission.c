@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What /proc tells of the right to count, on machines that are a directory each. */
-#include "permission.h"
+#include "machine/permission.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

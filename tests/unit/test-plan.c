@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Plans: which counters serve what was asked, by example and for random wants. */
-#include "plan.h"
+#include "count/plan.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,8 +11,8 @@
 
 #include <cmocka.h>
 
-#include "event.h"
 #include "helpers.h"
+#include "machine/event.h"
 
 #define MAX_WANTS 64
 #define MAX_EVENTS 6

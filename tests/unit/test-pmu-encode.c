@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Terms and aliases as configuration words. Expected words are written by hand from the drivers'
  * formats, never by the code under test. */
-#include "event.h"
-#include "pmu.h"
+#include "machine/event.h"
+#include "machine/pmu.h"
 
 #include <errno.h>
 #include <setjmp.h>

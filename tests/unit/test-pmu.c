@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* PMUs found and loaded, and which of them a name means. */
-#include "pmu.h"
+#include "machine/pmu.h"
 
 #include <errno.h>
 #include <math.h>

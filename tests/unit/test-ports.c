@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Root ports and the PMUs that count them; finding devices. */
-#include "machine.h"
+#include "object.h"
 
 #include <errno.h>
 #include <math.h>

@@ -9,8 +9,8 @@
 #include <cmocka.h>
 
 #include "cbo.h"
-#include "monitor.h"
-#include "regs-source.h"
+#include "count/monitor.h"
+#include "source/regs/source.h"
 
 /* What an event counted. A box that stood still for most of a window, because its reader had to wait for
  * a CPU, says so: that is no fault here. */

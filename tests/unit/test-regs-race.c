@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "block.h"
-#include "monitor.h"
+#include "count/monitor.h"
 
 #define COUNTERS 9
 #define EVENTS                                                                         \

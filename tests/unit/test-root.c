@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Reading below a root: a directory, this machine, a built-in tree. */
-#include "root.h"
+#include "machine/root.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "embedded.h"
+#include "machine/embedded.h"
 #include "tree.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))

@@ -12,8 +12,8 @@
 
 #include <cmocka.h>
 
+#include "catalogue/rules.h"
 #include "data.h"
-#include "rules.h"
 
 #define PCIE "nvidia_pcie_pmu_0_rc_4"
 #define OTHER "nvidia_pcie_pmu_0_rc_2"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Integrals of rates against sums of small steps, and what may never happen to a count. */
-#include "sim.h"
+#include "source/sim/sim.h"
 
 #include <errno.h>
 #include <setjmp.h>

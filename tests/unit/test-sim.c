@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Simulations: their files, the machines they play, and the readings they give. */
-#include "embedded.h"
-#include "sim.h"
+#include "machine/embedded.h"
+#include "source/sim/sim.h"
 
 #include <errno.h>
 #include <setjmp.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Sentences of errors, growing text, lists of names, numbers, nearest names. */
-#include "ascii.h"
-#include "error.h"
-#include "text.h"
+#include "base/ascii.h"
+#include "base/error.h"
+#include "base/text.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* CPUs, sockets, nodes, CPU model and hypervisor. */
-#include "topology.h"
+#include "machine/topology.h"
 
 #include <errno.h>
 #include <setjmp.h>

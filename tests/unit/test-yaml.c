@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The strict YAML loader: trees with positions, what is refused, typed access. */
-#include "yaml-file.h"
+#include "base/yaml-file.h"
 
 #include <errno.h>
 #include <setjmp.h>

@@ -1,0 +1,411 @@
+/* SPDX-License-Identifier: MIT */
+/* `uncore demo-block`: a register block that is a file, moved as hardware would move it. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli.h"
+#include "output/json.h"
+#include "output/writer.h"
+#include "parse.h"
+#include "signals.h"
+
+#define MAP_SIZE 4096
+#define CONTROL 0x100
+#define FREEZE 1u
+#define FROZEN 2u
+
+enum {
+	KEY_WINDOW = 0x100,
+	KEY_WIDTH,
+	KEY_HALVES,
+	KEY_RATE,
+	KEY_BELOW,
+	KEY_CARRIES,
+	KEY_WAIT,
+	KEY_TIMEOUT,
+};
+
+static const struct argp_option options[] = {
+	{"window", KEY_WINDOW, "KIND", 0, "free-running, freeze or read-to-clear", 1},
+	{"width", KEY_WIDTH, "BITS", 0, "At which the counters wrap (64)", 1},
+	{"halves", KEY_HALVES, NULL, 0, "Each counter in two registers of 32 bits", 1},
+	{"rate", KEY_RATE, "N", 0, "Cycles in each second (1000000000)", 1},
+	{"below", KEY_BELOW, "N", 0, "Begin N below the wrap", 1},
+	{"carries", KEY_CARRIES, NULL, 0, "Carry into the high half at each step", 1},
+	{"wait", KEY_WAIT, NULL, 0, "Count only after SIGUSR1", 1},
+	{"timeout", KEY_TIMEOUT, "TIME", 0, "End after TIME (milliseconds, or with a unit)", 1},
+	{0},
+};
+
+static const char *const windows[] = {"free-running", "freeze", "read-to-clear"};
+enum { FREE, FROZEN_READ, CLEARED };
+
+/* The counters, in the order of their registers, each a share of the cycles: of several in one cycle at
+ * most so many. */
+static const struct {
+	const char *name, *role, *title;
+	uint64_t share, of, per_cycle;
+} counters[] = {
+	{"active_cnt", "active", "cycles in which data moved", 18, 25, 1},
+	{"busy_cnt", "busy", "cycles in which data was ready and the receiver was not", 6, 25, 1},
+	{"idle_cnt", "idle", "cycles without any data", 1, 25, 1},
+	{"byte_cnt", "bytes", "payload bytes", 96, 1, 96},
+	{"hist_bin_0", "bin", "transactions of 0 to 15 cycles", 180, 125000, 1},
+	{"hist_bin_1", "bin", "transactions of 16 to 31 cycles", 90, 125000, 1},
+	{"hist_bin_2", "bin", "transactions of 32 to 63 cycles", 20, 125000, 1},
+	{"hist_bin_3", "bin", "transactions of 64 to 127 cycles", 4, 125000, 1},
+	{"hist_bin_4", "bin", "transactions of 128 cycles and more", 1, 125000, 1},
+};
+
+#define COUNTERS (sizeof(counters) / sizeof(counters[0]))
+
+struct demo {
+	struct cli *cli;
+	const char *dir;
+	int window;
+	uint64_t width, rate, below, timeout_ns;
+	bool halves, carries, wait;
+	char *map;
+	uint64_t made[COUNTERS];
+	struct signals signals;
+};
+
+static uint64_t number(struct argp_state *state, const char *option, const char *text)
+{
+	uint64_t n = 0;
+	const char *wrong = parse_count(text, &n);
+
+	if (wrong)
+		argp_error(state, "%s: '%s' %s", option, text, wrong);
+	return n;
+}
+
+static int window(struct argp_state *state, const char *text)
+{
+	for (int i = FREE; i <= CLEARED; i++)
+		if (strcmp(windows[i], text) == 0)
+			return i;
+	argp_error(state, "--window: '%s' is none of free-running, freeze, read-to-clear", text);
+	return FREE;
+}
+
+static void check(const struct demo *d, struct argp_state *state)
+{
+	if (d->width > 64)
+		argp_error(state, "--width: a counter has at most 64 bits");
+	if (d->halves && (d->width <= 32 || d->window == CLEARED))
+		argp_error(state, "--halves: more than 32 bits that are not cleared have halves");
+	if (d->carries && (d->width != 64 || d->window != FREE))
+		argp_error(state, "--carries: free-running counters of 64 bits do that");
+}
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+	struct demo *d = state->input;
+	const char *wrong;
+
+	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = d->cli;
+		return 0;
+	case KEY_WINDOW:
+		d->window = window(state, arg);
+		return 0;
+	case KEY_WIDTH:
+		d->width = number(state, "--width", arg);
+		return 0;
+	case KEY_HALVES:
+		d->halves = true;
+		return 0;
+	case KEY_RATE:
+		d->rate = number(state, "--rate", arg);
+		return 0;
+	case KEY_BELOW:
+		d->below = number(state, "--below", arg);
+		return 0;
+	case KEY_CARRIES:
+		d->carries = true;
+		return 0;
+	case KEY_WAIT:
+		d->wait = true;
+		return 0;
+	case KEY_TIMEOUT:
+		wrong = parse_duration(arg, NS_PER_MS, &d->timeout_ns);
+		if (wrong)
+			argp_error(state, "--timeout: '%s' %s", arg, wrong);
+		return 0;
+	case ARGP_KEY_ARG:
+		if (d->dir)
+			argp_error(state, "'%s' is one argument too many", arg);
+		d->dir = arg;
+		return 0;
+	case ARGP_KEY_NO_ARGS:
+		argp_error(state, "in which directory? It is made when it is not there");
+		return 0;
+	case ARGP_KEY_END:
+		check(d, state);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+/* ---- the files ---- */
+
+static void describe(const struct demo *d, struct buffer *to)
+{
+	buffer_printf(to,
+		      "block: demo\ntitle: A block in a file, moved by uncore demo-block\n"
+		      "instance: port\nevidence: uncore-demo-block(1)\npmu: demo_{port}\n"
+		      "space: mmio\naccess: %d\nsize: %d\nwindow: %s\nquantity: demo\n"
+		      "map: {file: '%s/map'}\nclock: {hz: %llu}\n",
+		      d->halves ? 32 : 64, MAP_SIZE, windows[d->window], d->dir,
+		      (unsigned long long)d->rate);
+	if (d->window == FROZEN_READ)
+		buffer_printf(to,
+			      "control:\n  ctl:\n    offset: %d\n    fields:\n"
+			      "      freeze: {bits: 0, use: freeze}\n"
+			      "      frozen: {bits: 1, access: RO, use: frozen}\n",
+			      CONTROL);
+	buffer_puts(to, "histogram: {listed: [0, 16, 32, 64, 128], last: 160}\ncounters:\n");
+	for (size_t i = 0; i < COUNTERS; i++) {
+		buffer_printf(to, "  %s: {title: '%s', role: %s, width: %llu, per_cycle: %llu, ",
+			      counters[i].name, counters[i].title, counters[i].role,
+			      (unsigned long long)d->width,
+			      (unsigned long long)counters[i].per_cycle);
+		if (d->halves)
+			buffer_printf(to, "low: %zu, high: %zu}\n", 8 * i, 8 * i + 4);
+		else
+			buffer_printf(to, "offset: %zu}\n", 8 * i);
+	}
+}
+
+static int fail(const char *path)
+{
+	cli_error("%s: %s", path, strerror(errno));
+	return CLI_RUNTIME;
+}
+
+static int make_map(struct demo *d, const char *path)
+{
+	int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+	void *map = MAP_FAILED;
+
+	if (fd < 0)
+		return fail(path);
+	if (ftruncate(fd, MAP_SIZE) == 0)
+		map = mmap(NULL, MAP_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	close(fd);
+	if (map == MAP_FAILED)
+		return fail(path);
+	d->map = map;
+	return CLI_OK;
+}
+
+static int make_files(struct demo *d)
+{
+	char *dir, path[4200];
+	struct writer w;
+	int status;
+
+	if (mkdir(d->dir, 0755) < 0 && errno != EEXIST)
+		return fail(d->dir);
+	dir = realpath(d->dir, NULL);
+	if (!dir || strlen(dir) > 4000 || strchr(dir, '\'')) {
+		cli_error("%s: the name of the directory cannot be used", d->dir);
+		free(dir);
+		return CLI_USAGE;
+	}
+	d->dir = dir; /* lives as long as the process */
+	snprintf(path, sizeof(path), "%s/map", dir);
+	status = make_map(d, path);
+	snprintf(path, sizeof(path), "%s/block.yaml", dir);
+	if (!status)
+		status = writer_open(&w, path, false);
+	if (status)
+		return status;
+	describe(d, &w.text);
+	writer_flush(&w);
+	return writer_close(&w);
+}
+
+/* ---- moving ---- */
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
+}
+
+static uint64_t mask(const struct demo *d)
+{
+	return UINT64_MAX >> (64 - d->width);
+}
+
+/* Both halves change at one moment, as in hardware: a carry is never seen half-way. */
+static void put(const struct demo *d, size_t i, uint64_t value)
+{
+	__atomic_store_n((uint64_t *)(d->map + 8 * i), value & mask(d), __ATOMIC_RELEASE);
+}
+
+/* What a reader has taken is gone; what comes at that moment is not lost. */
+static void add(const struct demo *d, size_t i, uint64_t more)
+{
+	uint64_t *at = (uint64_t *)(d->map + 8 * i);
+	uint64_t old = __atomic_load_n(at, __ATOMIC_RELAXED);
+
+	while (more && !__atomic_compare_exchange_n(at, &old, (old + more) & mask(d), false,
+						    __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
+		;
+}
+
+static void move_to(struct demo *d, uint64_t cycles)
+{
+	for (size_t i = 0; i < COUNTERS; i++) {
+		uint64_t made = cycles / counters[i].of * counters[i].share +
+				cycles % counters[i].of * counters[i].share / counters[i].of;
+
+		if (d->window == CLEARED)
+			add(d, i, made - d->made[i]);
+		else
+			put(d, i, made - d->below);
+		d->made[i] = made;
+	}
+}
+
+/* All counters are the same multiple of 2^32 - 1, so that each step carries, and halves of different
+ * steps never fit together. Steps leave a reader the time to look twice. */
+static void carry(struct demo *d, uint64_t steps)
+{
+	uint64_t end = now_ns() + 300;
+
+	for (size_t i = 0; i < COUNTERS; i++) {
+		d->made[i] = steps * UINT32_MAX;
+		put(d, i, d->made[i]);
+	}
+	while (now_ns() < end)
+		;
+}
+
+/* True while the freeze bit is set; says so in the register. */
+static bool is_frozen(const struct demo *d)
+{
+	uint32_t *control = (uint32_t *)(d->map + CONTROL);
+	uint32_t seen = __atomic_load_n(control, __ATOMIC_ACQUIRE);
+
+	if (d->window != FROZEN_READ || !(seen & FREEZE))
+		return false;
+	__atomic_compare_exchange_n(control, &seen, seen | FROZEN, false, __ATOMIC_SEQ_CST,
+				    __ATOMIC_RELAXED);
+	return true;
+}
+
+/* Waits for SIGUSR1. False: the end came before. */
+static bool wait_for_start(struct demo *d)
+{
+	const struct timespec step = {.tv_nsec = 10000000};
+	sigset_t start;
+
+	sigemptyset(&start);
+	sigaddset(&start, SIGUSR1);
+	while (d->wait && sigtimedwait(&start, NULL, &step) != SIGUSR1)
+		if (signals_take(&d->signals).stop)
+			return false;
+	return true;
+}
+
+/* Cycles are those of the time that was not frozen. */
+static void move(struct demo *d)
+{
+	uint64_t begin = now_ns(), last = begin, counted = 0, steps = 0;
+
+	for (uint64_t turns = 1;; turns++) {
+		uint64_t now = now_ns();
+
+		if (!is_frozen(d))
+			counted += now - last;
+		last = now;
+		if (d->carries)
+			carry(d, ++steps);
+		else
+			move_to(d, counted / NS_PER_S * d->rate +
+					   counted % NS_PER_S * d->rate / NS_PER_S);
+		if (turns % 1024 == 0 && signals_take(&d->signals).stop)
+			return;
+		if (d->timeout_ns && now - begin >= d->timeout_ns)
+			return;
+	}
+}
+
+static int print_made(const struct demo *d)
+{
+	struct buffer text = {0};
+
+	for (size_t i = 0; i < COUNTERS; i++) {
+		json_t *line = json_object();
+
+		json_put(line, "schema", json_integer(JSON_SCHEMA));
+		json_put(line, "kind", json_text("made"));
+		json_put(line, "event", json_text(counters[i].name));
+		json_put(line, "made", json_count(d->made[i]));
+		json_print(line, JSON_COMPACT, &text);
+	}
+	return writer_print(&text);
+}
+
+static int run(struct demo *d)
+{
+	struct buffer text = {0};
+	sigset_t start;
+	int status = make_files(d);
+
+	if (status)
+		return status;
+	sigemptyset(&start);
+	sigaddset(&start, SIGUSR1);
+	sigprocmask(SIG_BLOCK, &start, NULL);
+	status = signals_open(&d->signals);
+	if (status)
+		return status;
+	move_to(d, 0);
+	buffer_printf(&text, "uncore --source regs:%s/block.yaml%s stat -I 100ms\n", d->dir,
+		      d->window == FROZEN_READ ? " --program" : "");
+	status = writer_print(&text);
+	if (!status && wait_for_start(d))
+		move(d);
+	signals_close(&d->signals);
+	return status ? status : print_made(d);
+}
+
+int cmd_demo_block(struct cli *cli, int argc, char **argv)
+{
+	static const struct argp_child children[] = {{&cli_globals, 0, "Everywhere:", 90}, {0}};
+	static const struct argp argp = {
+		.options = options,
+		.parser = parse_option,
+		.args_doc = "DIRECTORY",
+		.doc = "Moves a register block in a file, for trying and testing the source regs.\v"
+		       "Writes DIRECTORY/map and DIRECTORY/block.yaml, prints the command that "
+		       "reads them, and runs until Ctrl-C. Then it prints what it has counted.",
+		.children = children,
+	};
+	struct demo d = {.cli = cli, .width = 64, .rate = NS_PER_S};
+	int status;
+
+	argp_parse(&argp, argc, argv, ARGP_NO_HELP, NULL, &d);
+	status = run(&d);
+	if (d.map) {
+		munmap(d.map, MAP_SIZE);
+		free((char *)d.dir);
+	}
+	return status;
+}

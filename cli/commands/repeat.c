@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+/* Means over runs. The spread is the standard error of the mean over the mean, as perf stat -r has
+ * it: it says how well the mean is known, not how much single runs differ. */
+#include "commands/repeat.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+
+static bool same_row(const struct uncore_row *a, const struct uncore_row *b)
+{
+	const char *fa = a->family ? a->family : "";
+	const char *fb = b->family ? b->family : "";
+
+	return a->socket == b->socket && a->cpu == b->cpu && a->pmu == b->pmu &&
+	       a->port == b->port && a->role == b->role && strcmp(a->name, b->name) == 0 &&
+	       strcmp(fa, fb) == 0;
+}
+
+/* The row of earlier runs, or a new one. Rows come in the same order in every run: `hint`. */
+static struct repeat_row *find(struct repeat *r, const struct uncore_row *row, size_t hint)
+{
+	struct repeat_row *new;
+
+	if (hint < r->count && same_row(&r->rows[hint].row, row))
+		return &r->rows[hint];
+	for (size_t i = 0; i < r->count; i++)
+		if (same_row(&r->rows[i].row, row))
+			return &r->rows[i];
+	r->rows = cli_realloc(r->rows, r->count + 1, sizeof(*r->rows));
+	new = &r->rows[r->count++];
+	*new = (struct repeat_row){.row = *row};
+	new->row.name = cli_copy(row->name);
+	new->row.family = cli_copy(row->family);
+	new->row.unit = cli_copy(row->unit);
+	new->row.filter = cli_copy(row->filter);
+	new->row.reason = NULL;
+	new->row.low = new->row.high = NAN; /* those of one run */
+	return new;
+}
+
+/* Bounds of which the value is one: a percentile. Those of a rate have it between them. */
+static bool is_bin(const struct uncore_row *row)
+{
+	return isfinite(row->low) && (!isfinite(row->high) || row->value >= row->high);
+}
+
+/* All that is known of several bins: where the first begins, and where the last ends. */
+static void add_bin(struct repeat_row *into, const struct uncore_row *row)
+{
+	into->bin = true;
+	into->open = into->open || !isfinite(row->high);
+	into->row.low = fmin(into->row.low, row->low);
+	into->row.high = fmax(into->row.high, row->high);
+}
+
+static void add_value(struct repeat_row *into, const struct uncore_row *row)
+{
+	double delta = row->value - into->mean;
+
+	if (!into->values++)
+		into->worst = row->quality;
+	if (is_bin(row))
+		add_bin(into, row);
+	into->mean += delta / into->values;
+	into->m2 += delta * (row->value - into->mean);
+	if (row->quality > into->worst)
+		into->worst = row->quality;
+	if (into->values == 1 || row->coverage < into->row.coverage)
+		into->row.coverage = row->coverage;
+}
+
+void repeat_add(struct repeat *r, const struct uncore_sample *sample, double time)
+{
+	uint64_t ns = uncore_sample_end_ns(sample) - uncore_sample_begin_ns(sample);
+
+	r->runs++;
+	r->time = time;
+	r->seconds += (double)ns / 1e9;
+	for (size_t i = 0; i < uncore_sample_count(sample); i++) {
+		const struct uncore_row *row = uncore_sample_row(sample, i);
+		struct repeat_row *into = find(r, row, i);
+
+		if (isfinite(row->value))
+			add_value(into, row);
+		else if (!into->values && row->quality > into->worst)
+			into->worst = row->quality;
+		if (row->reason && !into->row.reason)
+			into->row.reason = cli_copy(row->reason);
+	}
+}
+
+static double spread(const struct repeat_row *row)
+{
+	double n = row->values;
+
+	if (row->values < 2 || row->mean == 0 || row->bin)
+		return NAN;
+	return sqrt(row->m2 / (n - 1) / n) / fabs(row->mean);
+}
+
+static void finish(struct repeat_row *row, unsigned runs)
+{
+	struct buffer reason = {0};
+
+	row->row.value = row->values ? row->mean : NAN;
+	if (row->open)
+		row->row.high = NAN;
+	if (row->bin)
+		row->row.value = row->open ? row->row.low : row->row.high;
+	row->row.quality = row->worst;
+	if (row->values == runs || !row->values)
+		return;
+	/* A mean of fewer runs than the header says is no whole answer. */
+	buffer_printf(&reason, "no value in %u of %u runs: %s", runs - row->values, runs,
+		      row->row.reason ? row->row.reason : "");
+	buffer_add(&reason, "", 1);
+	free((char *)row->row.reason);
+	row->row.reason = reason.data;
+	if (row->row.quality < UNCORE_PARTIAL)
+		row->row.quality = UNCORE_PARTIAL;
+}
+
+void repeat_print(struct repeat *r, struct out *out)
+{
+	struct out_frame frame = {.time = r->time, .runs = r->runs};
+
+	if (!r->runs)
+		return;
+	frame.window = r->seconds / r->runs;
+	out_begin(out, &frame);
+	for (size_t i = 0; i < r->count; i++) {
+		finish(&r->rows[i], r->runs);
+		out_row(out, &r->rows[i].row, spread(&r->rows[i]));
+	}
+	out_end(out);
+}
+
+void repeat_free(struct repeat *r)
+{
+	for (size_t i = 0; i < r->count; i++) {
+		free((char *)r->rows[i].row.name);
+		free((char *)r->rows[i].row.family);
+		free((char *)r->rows[i].row.unit);
+		free((char *)r->rows[i].row.filter);
+		free((char *)r->rows[i].row.reason);
+	}
+	free(r->rows);
+	*r = (struct repeat){0};
+}

@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: MIT */
+/* Counting: one window, window after window, or run after run of a command. */
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/timerfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "commands/child.h"
+#include "commands/repeat.h"
+#include "commands/stat.h"
+#include "parse.h"
+#include "signals.h"
+
+struct run {
+	struct cli *cli;
+	const struct stat_options *o;
+	struct uncore_monitor *monitor;
+	struct uncore_sample *sample;
+	struct writer writer;
+	struct out out;
+	struct buffer command; /* its words, for the header */
+	struct signals signals;
+	struct child child;
+	struct repeat repeat;
+	int tick_fd;       /* timers: every interval, */
+	int timer_fd;      /* and once: the delay, then the timeout */
+	uint64_t begin_ns; /* of the first window */
+	uint64_t grid_ns;  /* of this run: when its first interval began, */
+	uint64_t ticks;    /* and how many have ended */
+	uint64_t late;     /* ticks that we came to more than half an interval after them */
+	uint64_t missed;   /* ticks that had passed when we came to an earlier one */
+	uint64_t windows;
+	bool stopped;       /* by the user: no further run */
+	int command_status; /* the first that is not 0 */
+};
+
+enum wake {
+	WAKE_TICK,  /* an interval is over */
+	WAKE_TIMER, /* the delay or the timeout is over */
+	WAKE_STOP,  /* the user or the end of the command */
+};
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
+}
+
+static struct timespec to_timespec(uint64_t ns)
+{
+	return (struct timespec){.tv_sec = (time_t)(ns / NS_PER_S),
+				 .tv_nsec = (long)(ns % NS_PER_S)};
+}
+
+/* Absolute deadlines: however long printing takes, the grid stays where it was. */
+static void arm(int fd, uint64_t first_ns, uint64_t every_ns)
+{
+	struct itimerspec spec = {.it_value = to_timespec(first_ns),
+				  .it_interval = to_timespec(every_ns)};
+
+	timerfd_settime(fd, TFD_TIMER_ABSTIME, &spec, NULL);
+}
+
+static uint64_t expirations(int fd)
+{
+	uint64_t n;
+
+	return read(fd, &n, sizeof(n)) == (ssize_t)sizeof(n) ? n : 0;
+}
+
+/* `n` ticks have passed: the first of them is the one that was waited for. */
+static void judge_tick(struct run *r, uint64_t n)
+{
+	uint64_t due = r->grid_ns + (r->ticks + 1) * r->o->interval_ns, now = now_ns();
+	uint64_t late_ns = now > due ? now - due : 0;
+
+	r->missed += n - 1;
+	if (n == 1 && late_ns <= r->o->interval_ns / 2)
+		return;
+	r->late++;
+	if (r->o->verbose)
+		cli_error("window %llu is late by %.1f ms (ticks missed: %llu)",
+			  (unsigned long long)r->windows + 1, (double)late_ns / 1e6,
+			  (unsigned long long)n - 1);
+}
+
+static enum wake take_tick(struct run *r)
+{
+	uint64_t n = expirations(r->tick_fd);
+
+	if (n)
+		judge_tick(r, n);
+	r->ticks += n;
+	/* A timeout on the grid ends this window: no sliver of another one after it. */
+	if (r->o->timeout_ns && r->ticks * r->o->interval_ns >= r->o->timeout_ns)
+		return WAKE_TIMER;
+	return WAKE_TICK;
+}
+
+/* True when counting is to end. A command gets Ctrl-C from the terminal as we do; what was sent to
+ * us alone is handed on. It decides what it does then, and counting ends with it. */
+static bool take_signals(struct run *r)
+{
+	struct signals_seen seen = signals_take(&r->signals);
+
+	if (seen.stop)
+		r->stopped = true;
+	if (!r->o->command)
+		return seen.stop != 0;
+	if (seen.stop && seen.personal)
+		child_signal(&r->child, seen.stop);
+	return child_ended(&r->child, false);
+}
+
+static enum wake wait_next(struct run *r)
+{
+	struct pollfd fds[] = {
+		{.fd = r->signals.stop_fd, .events = POLLIN},
+		{.fd = r->signals.child_fd, .events = POLLIN},
+		{.fd = r->timer_fd, .events = POLLIN},
+		{.fd = r->tick_fd, .events = POLLIN},
+	};
+
+	for (;;) {
+		if (poll(fds, sizeof(fds) / sizeof(fds[0]), -1) < 0)
+			continue;
+		if ((fds[0].revents || fds[1].revents) && take_signals(r))
+			return WAKE_STOP;
+		if (fds[2].revents && expirations(r->timer_fd))
+			return WAKE_TIMER;
+		if (fds[3].revents)
+			return take_tick(r);
+	}
+}
+
+static void print_sample(struct run *r, bool total)
+{
+	uint64_t begin_ns = uncore_sample_begin_ns(r->sample);
+	uint64_t end_ns = uncore_sample_end_ns(r->sample);
+	struct out_frame frame = {.total = total};
+
+	/* A simulated machine begins anew in every run. */
+	if (!r->windows || begin_ns < r->begin_ns)
+		r->begin_ns = begin_ns;
+	frame.time = (double)(end_ns - r->begin_ns) / 1e9;
+	frame.window = (double)(end_ns - begin_ns) / 1e9;
+	if (r->o->repeat > 1 && r->o->output != &out_csv && r->o->output != &out_json)
+		repeat_add(&r->repeat, r->sample, frame.time);
+	else
+		out_sample(&r->out, &frame, r->sample);
+}
+
+static int print_window(struct run *r)
+{
+	int err = uncore_monitor_read(r->monitor, r->sample);
+
+	if (err)
+		return cli_fail(r->cli, err);
+	print_sample(r, false);
+	r->windows++;
+	return writer_flush(&r->writer);
+}
+
+static int print_total(struct run *r)
+{
+	int err = uncore_monitor_total(r->monitor, r->sample);
+
+	if (err)
+		return cli_fail(r->cli, err);
+	print_sample(r, true);
+	return writer_flush(&r->writer);
+}
+
+/* Windows until the end; the last one is as long as it came to be. Nothing is stopped before it is
+ * read: the window would be longer than what was counted in it. */
+static int count_windows(struct run *r)
+{
+	int status = CLI_OK;
+
+	while (!status) {
+		enum wake wake = wait_next(r);
+
+		status = print_window(r);
+		if (wake == WAKE_TIMER)
+			child_signal(&r->child, SIGTERM); /* as perf does at the timeout */
+		if (wake != WAKE_TICK ||
+		    (r->o->interval_count && r->windows == r->o->interval_count))
+			break;
+	}
+	if (!status && r->o->summary)
+		status = print_total(r);
+	return status;
+}
+
+static int let_command_go(struct run *r)
+{
+	return r->o->command ? child_release(&r->child, r->o->command[0]) : CLI_OK;
+}
+
+/* True when the delay passed undisturbed. */
+static bool wait_delay(struct run *r)
+{
+	arm(r->timer_fd, now_ns() + r->o->delay_ns, 0);
+	if (wait_next(r) == WAKE_TIMER)
+		return true;
+	cli_error("the end came before the delay (-D) was over: nothing was counted");
+	return false;
+}
+
+static int start(struct run *r)
+{
+	int err = uncore_monitor_start(r->monitor);
+	uint64_t now = now_ns();
+
+	if (err)
+		return cli_fail(r->cli, err);
+	r->ticks = 0;
+	r->grid_ns = now;
+	arm(r->tick_fd, r->o->interval_ns ? now + r->o->interval_ns : 0, r->o->interval_ns);
+	arm(r->timer_fd, r->o->timeout_ns ? now + r->o->timeout_ns : 0, 0);
+	return CLI_OK;
+}
+
+/* Registers that were written are put back here, where it can be told when one of them is not. */
+static int count_to_the_end(struct run *r)
+{
+	int status = count_windows(r);
+	int err = r->cli->program ? uncore_monitor_stop(r->monitor) : 0;
+	int failed = err ? cli_fail(r->cli, err) : CLI_OK;
+
+	return status ? status : failed;
+}
+
+/* Counting starts just before the command does, or, with a delay, while it runs. */
+static int count(struct run *r)
+{
+	int status;
+	int err = uncore_monitor_open(r->monitor);
+
+	if (err)
+		return cli_fail(r->cli, err);
+	if (!r->windows)
+		stat_notes(r->o, r->monitor);
+	if (!r->o->delay_ns) {
+		status = start(r);
+		if (!status)
+			status = let_command_go(r);
+		return status ? status : count_to_the_end(r);
+	}
+	status = let_command_go(r);
+	if (status || !wait_delay(r))
+		return status;
+	status = start(r);
+	return status ? status : count_to_the_end(r);
+}
+
+/* The command may outlive counting: its end is ours, and so is its status. */
+static void wait_for_command(struct run *r)
+{
+	struct pollfd fds[] = {
+		{.fd = r->signals.stop_fd, .events = POLLIN},
+		{.fd = r->signals.child_fd, .events = POLLIN},
+	};
+
+	while (!child_ended(&r->child, false)) {
+		poll(fds, 2, -1);
+		take_signals(r);
+	}
+	if (!r->command_status)
+		r->command_status = r->child.status;
+}
+
+static int run_once(struct run *r)
+{
+	int status = CLI_OK;
+	bool released;
+
+	r->child = (struct child){.go = -1, .failed = -1};
+	if (r->o->command)
+		status = child_prepare(&r->child, r->o->command, &r->signals, r->cli);
+	if (!status)
+		status = count(r);
+	released = r->o->command && r->child.go < 0;
+	if (released)
+		wait_for_command(r);
+	child_close(&r->child);
+	uncore_monitor_free(r->monitor);
+	r->monitor = NULL;
+	return status;
+}
+
+static int open_run(struct run *r)
+{
+	const struct stat_options *o = r->o;
+	struct out_setup setup = {.machine = r->cli->u,
+				  .source = uncore_source(r->cli->u),
+				  .simulated = uncore_is_simulated(r->cli->u),
+				  .intervals = o->interval_ns > 0,
+				  .separator = o->separator};
+	int status = writer_open(&r->writer, o->file, o->append);
+
+	for (char **word = o->command; word && *word; word++)
+		buffer_printf(&r->command, "%s%s", word == o->command ? "" : " ", *word);
+	buffer_add(&r->command, "", 1);
+	setup.header = r->writer.empty;
+	setup.command = o->command ? r->command.data : NULL;
+	out_init(&r->out, o->output, &setup, &r->writer.text);
+	if (!status)
+		status = signals_open(&r->signals);
+	if (!status && r->cli->program)
+		status = signals_take_all(&r->signals);
+	if (status)
+		return status;
+	r->writer.signal_fd = r->signals.stop_fd;
+	r->writer.piece = o->interval_ns ? "interval" : "result";
+	r->tick_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	r->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (r->tick_fd < 0 || r->timer_fd < 0) {
+		cli_error("cannot make timers: %s", strerror(errno));
+		return CLI_RUNTIME;
+	}
+	return uncore_sample_new(&r->sample) ? cli_fail(r->cli, -ENOMEM) : CLI_OK;
+}
+
+static void close_run(struct run *r)
+{
+	if (r->tick_fd >= 0)
+		close(r->tick_fd);
+	if (r->timer_fd >= 0)
+		close(r->timer_fd);
+	signals_close(&r->signals);
+	uncore_monitor_free(r->monitor);
+	uncore_sample_free(r->sample);
+	repeat_free(&r->repeat);
+	out_free(&r->out);
+	buffer_free(&r->command);
+}
+
+static void say_late(const struct run *r)
+{
+	unsigned long long late = r->late, missed = r->missed;
+	const char *verb = late == 1 ? " was" : "s were";
+
+	if (!late)
+		return;
+	if (missed)
+		cli_error("%llu tick%s late by more than half an interval, and %llu tick%s missed; "
+			  "what was counted in those is in the window after",
+			  late, verb, missed, missed == 1 ? " was" : "s were");
+	else
+		cli_error("%llu tick%s late by more than half an interval, and none was missed",
+			  late, verb);
+}
+
+int stat_run(struct cli *cli, const struct stat_options *o, struct uncore_monitor *m)
+{
+	struct run r = {.cli = cli,
+			.o = o,
+			.monitor = m,
+			.tick_fd = -1,
+			.timer_fd = -1,
+			.signals = {.stop_fd = -1, .child_fd = -1}};
+	int status = open_run(&r);
+
+	for (unsigned i = 0; !status && i < o->repeat && !r.stopped; i++) {
+		if (i)
+			status = stat_plan(cli, o, &r.monitor);
+		if (!status)
+			status = run_once(&r);
+	}
+	repeat_print(&r.repeat, &r.out);
+	if (writer_flush(&r.writer) && !status)
+		status = r.writer.status;
+	say_late(&r);
+	if (writer_close(&r.writer) && !status)
+		status = r.writer.status;
+	close_run(&r);
+	/* Ctrl-C is how monitoring without a command ends: that is success, 0. */
+	return r.command_status ? r.command_status : status;
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/* Counting, as `stat`, the presets and the overview do it: options, plan, run. */
+#ifndef CLI_STAT_H
+#define CLI_STAT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cli.h"
+#include "output/output.h"
+#include "output/writer.h"
+
+/* What restricts metrics: the library's kinds, each an option of that name. */
+#define STAT_FILTERS 7
+extern const char *const stat_filters[STAT_FILTERS];
+
+/* One -e or -M, in the order of the command line. */
+struct stat_what {
+	const char *text;
+	bool metric;
+};
+
+struct stat_options {
+	struct stat_what *what; /* none: every metric that this machine has */
+	size_t what_count;
+	const struct preset *preset; /* one at least of its patterns must be countable; or NULL */
+	enum uncore_level level;
+	const char *filters[STAT_FILTERS]; /* values of stat_filters; NULL: not given */
+	bool filtered;                     /* any of them is */
+	uint64_t interval_ns;              /* 0: one window */
+	uint64_t interval_count;           /* 0: no limit */
+	uint64_t timeout_ns;               /* 0: none */
+	uint64_t delay_ns;
+	unsigned repeat; /* runs of the command */
+	const struct out_ops *output;
+	const char *separator;
+	const char *file; /* NULL: standard output */
+	bool append;
+	bool summary;
+	bool verbose;
+	bool dry_run;
+	char **command; /* NULL: none */
+};
+
+/* Reads the options of `stat`; usage errors end the process. `preset` NULL: stat itself. */
+void stat_options_parse(struct stat_options *o, struct cli *cli, const struct preset *preset,
+			int argc, char **argv);
+void stat_options_free(struct stat_options *o);
+/* Two different ones are a usage error. */
+void stat_set_output(struct argp_state *state, struct stat_options *o, const struct out_ops *ops);
+
+/* Opens the machine, then counts or, with --dry-run, prints the plan. Returns an exit code. */
+int stat_main(struct cli *cli, const struct stat_options *o);
+
+/* A monitor with everything that was asked for in it, nothing opened. Returns an exit code. */
+int stat_plan(struct cli *cli, const struct stat_options *o, struct uncore_monitor **out);
+
+/* What the monitor noted, on standard error: all of it when it is wanted, else how much. */
+void stat_notes(const struct stat_options *o, const struct uncore_monitor *m);
+
+/* Prints every counter of the plan. Frees nothing. Returns an exit code. */
+int stat_dry_run(struct cli *cli, const struct stat_options *o, struct uncore_monitor *m);
+
+/* Opens the output, counts and prints until the end that the options say. Takes the monitor over.
+ * Returns an exit code. */
+int stat_run(struct cli *cli, const struct stat_options *o, struct uncore_monitor *m);
+
+#endif

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT */
+/* Growing text. The process never calls setlocale(), so printf and strtod are those of "C". */
+#include "output/buffer.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+
+void buffer_free(struct buffer *b)
+{
+	free(b->data);
+	*b = (struct buffer){0};
+}
+
+static void reserve(struct buffer *b, size_t more)
+{
+	size_t room = b->room ? b->room : 256;
+
+	if (b->room - b->len >= more)
+		return;
+	while (room - b->len < more)
+		room *= 2;
+	b->data = cli_realloc(b->data, room, 1);
+	b->room = room;
+}
+
+void buffer_add(struct buffer *b, const void *data, size_t len)
+{
+	if (!len)
+		return;
+	reserve(b, len);
+	memcpy(b->data + b->len, data, len);
+	b->len += len;
+}
+
+void buffer_puts(struct buffer *b, const char *text)
+{
+	buffer_add(b, text, strlen(text));
+}
+
+void buffer_printf(struct buffer *b, const char *fmt, ...)
+{
+	va_list args;
+	int len;
+
+	va_start(args, fmt);
+	len = vsnprintf(NULL, 0, fmt, args);
+	va_end(args);
+	if (len < 0)
+		return;
+	reserve(b, (size_t)len + 1);
+	va_start(args, fmt);
+	vsnprintf(b->data + b->len, (size_t)len + 1, fmt, args);
+	va_end(args);
+	b->len += (size_t)len;
+}
+
+void buffer_spaces(struct buffer *b, size_t count)
+{
+	if (!count)
+		return;
+	reserve(b, count);
+	memset(b->data + b->len, ' ', count);
+	b->len += count;
+}
+
+void buffer_wrap(struct buffer *b, size_t indent, size_t width, const char *text)
+{
+	buffer_hang(b, indent, width, "", text);
+}
+
+void buffer_hang(struct buffer *b, size_t indent, size_t width, const char *label, const char *text)
+{
+	size_t column = text_width(label);
+	bool begun = false; /* this line has a word */
+
+	buffer_puts(b, label);
+	for (text += strspn(text, " \n"); *text; text += strspn(text, " \n")) {
+		size_t len = strcspn(text, " \n");
+		size_t gap;
+
+		if (begun && column + 1 + len > width) {
+			buffer_puts(b, "\n");
+			column = 0;
+			begun = false;
+		}
+		gap = begun || column >= indent ? column > 0 : indent - column;
+		buffer_spaces(b, gap);
+		buffer_add(b, text, len);
+		column += gap + len;
+		begun = true;
+		text += len;
+	}
+	buffer_puts(b, "\n");
+}
+
+/* By hand, as are large numbers below: printf takes most of the time of a sample otherwise. */
+size_t text_count(char into[COUNT_ROOM], uint64_t value)
+{
+	char digits[COUNT_ROOM];
+	size_t len = 0;
+
+	do
+		digits[len++] = (char)('0' + value % 10);
+	while (value /= 10);
+	for (size_t i = 0; i < len; i++)
+		into[i] = digits[len - 1 - i];
+	into[len] = '\0';
+	return len;
+}
+
+/* Up to six decimals without zeros at their end. */
+static size_t text_decimals(char *into, uint64_t millionths)
+{
+	size_t len = 7;
+
+	into[0] = '.';
+	for (size_t i = 6; i > 0; i--, millionths /= 10)
+		into[i] = (char)('0' + millionths % 10);
+	while (into[len - 1] == '0')
+		len--;
+	if (len == 1)
+		len = 0;
+	into[len] = '\0';
+	return len;
+}
+
+size_t text_real(char into[REAL_ROOM], double value)
+{
+	double size = fabs(value), whole = floor(size), millionths = rint((size - whole) * 1e6);
+	size_t len = 0;
+
+	*into = '\0';
+	if (!isfinite(value))
+		return 0;
+	if (size >= 1e15 || (size < 1e3 && whole < size))
+		return (size_t)snprintf(into, REAL_ROOM, "%.15g", value);
+	if (millionths >= 1e6) {
+		whole += 1;
+		millionths = 0;
+	}
+	if (value < 0)
+		into[len++] = '-';
+	len += text_count(into + len, (uint64_t)whole);
+	return len + text_decimals(into + len, (uint64_t)millionths);
+}
+
+size_t text_width(const char *text)
+{
+	size_t width = 0;
+
+	for (; *text; text++)
+		width += ((unsigned char)*text & 0xc0) != 0x80;
+	return width;
+}

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: MIT */
+/* Text of `pcie`: a line for each root port (or PMU, where ports cannot be told apart) with a column for
+ * each metric, and below it what hangs there. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli.h"
+#include "output/human.h"
+#include "output/output.h"
+#include "views/links.h"
+
+#define COLUMNS (TABLE_COLUMNS - 3) /* beside the port, its link and the share of that */
+
+/* The columns: metrics in the order of the rows. */
+struct columns {
+	const char *names[COLUMNS];
+	char titles[COLUMNS][40];
+	size_t count;
+};
+
+/* Ports with their metrics come first; families of one machine meet in a port. */
+static bool same_line(const struct uncore_row *a, const struct uncore_row *b)
+{
+	return a->port ? a->port == b->port : !b->port && out_same_place(a, b);
+}
+
+/* "pcie.inbound.read.bandwidth" is headed "IN READ", "pcie.inbound.read.latency" "LATENCY", and
+ * "pcie.in.bandwidth" "IN". */
+static void make_title(char *title, size_t size, const char *name)
+{
+	const char *words[3] = {"", "", ""};
+	char copy[64];
+	char *rest = copy;
+	size_t count = 0;
+
+	snprintf(copy, sizeof(copy), "%s", name);
+	strsep(&rest, ".");
+	while (rest && count < 3)
+		words[count++] = strsep(&rest, ".");
+	if (count == 3 && strcmp(words[2], "bandwidth") != 0)
+		snprintf(title, size, "%s", words[2]);
+	else
+		snprintf(title, size, "%.*s%s%s", (int)strcspn(words[0], "b"), words[0],
+			 count == 3 ? " " : "", count == 3 ? words[1] : "");
+	for (char *c = title; *c; c++)
+		*c = *c >= 'a' && *c <= 'z' ? (char)(*c - 'a' + 'A') : *c;
+}
+
+static void add_column(struct columns *c, const char *name)
+{
+	for (size_t i = 0; i < c->count; i++)
+		if (strcmp(c->names[i], name) == 0)
+			return;
+	if (c->count == COLUMNS)
+		return;
+	make_title(c->titles[c->count], sizeof(c->titles[0]), name);
+	c->names[c->count++] = name;
+}
+
+static const struct uncore_row *find(const struct out *out, const struct uncore_row *line,
+				     const char *name)
+{
+	for (size_t i = 0; i < out->kept_count; i++)
+		if (same_line(line, out->kept[i].row) && strcmp(out->kept[i].row->name, name) == 0)
+			return out->kept[i].row;
+	return NULL;
+}
+
+static void put_value(struct table *t, const struct uncore_row *row)
+{
+	struct human h;
+
+	if (!row) {
+		table_cell(t, "n/a");
+		return;
+	}
+	human_value(&h, row->value, row->unit);
+	table_cell(t, "%s%s%s%s", h.number, *h.unit ? " " : "", h.unit,
+		   row->quality == UNCORE_SCALED                                      ? " ~"
+		   : row->quality == UNCORE_PARTIAL || row->quality == UNCORE_SUSPECT ? " !"
+										      : "");
+}
+
+static void put_place(struct table *t, const struct uncore_row *row)
+{
+	char link[LINK_ROOM];
+
+	if (row->port) {
+		ports_link(link, sizeof(link), row->port);
+		table_cell(t, "%s", row->port->address);
+		table_cell(t, "%s", link);
+		return;
+	}
+	if (row->pmu && uncore_pmu_cpu_count(row->pmu) > 1)
+		table_cell(t, "%s, CPU %d", uncore_pmu_name(row->pmu), row->cpu);
+	else if (row->pmu)
+		table_cell(t, "%s", uncore_pmu_name(row->pmu));
+	else if (row->socket >= 0)
+		table_cell(t, "socket %d", row->socket);
+	else
+		table_cell(t, "all");
+	table_cell(t, "%s", "");
+}
+
+/* The largest part of what the link can carry in one direction. */
+static void put_share(struct table *t, const struct out *out, const struct uncore_row *line)
+{
+	double most = NAN;
+
+	for (size_t i = 0; i < out->kept_count; i++) {
+		const struct uncore_row *row = out->kept[i].row;
+
+		if (same_line(line, row) && isfinite(row->ceiling))
+			most = fmax(most, row->value / row->ceiling);
+	}
+	if (isfinite(most))
+		table_cell(t, "%.3g %%", most * 100);
+	else
+		table_cell(t, "%s", line->port ? "?" : "");
+}
+
+/* Where a PMU counts several ports as one: what is behind them. */
+static void put_known(struct buffer *to, const struct uncore *u, const struct uncore_pmu *pmu)
+{
+	for (size_t i = 0; i < uncore_device_count(u); i++) {
+		const struct uncore_device *d = uncore_device_at(u, i);
+		struct buffer below = {0};
+		bool counts = false;
+
+		for (size_t k = 0; d->is_port && !counts && k < uncore_device_pmu_count(d); k++)
+			counts = uncore_device_pmu_at(d, k) == pmu;
+		if (counts)
+			ports_below(&below, u, d);
+		if (below.len) {
+			buffer_add(&below, "", 1);
+			buffer_printf(to, "%s%s", to->len ? "; " : "", below.data);
+		}
+		buffer_free(&below);
+	}
+}
+
+static void put_line(struct out *out, const struct columns *c, struct table *t,
+		     const struct uncore_row *row)
+{
+	struct buffer below = {0};
+
+	put_place(t, row);
+	for (size_t i = 0; i < c->count; i++)
+		put_value(t, find(out, row, c->names[i]));
+	put_share(t, out, row);
+	if (row->port)
+		ports_below(&below, out->setup.machine, row->port);
+	else if (row->pmu)
+		put_known(&below, out->setup.machine, row->pmu);
+	buffer_add(&below, "", 1);
+	table_end_row(t, below.data);
+	buffer_free(&below);
+}
+
+/* Each line once, where its first row stands. Returns how many there are. */
+static size_t put_lines(struct out *out, const struct columns *c, struct table *t)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < out->kept_count; i++) {
+		size_t first = 0;
+
+		while (!same_line(out->kept[first].row, out->kept[i].row))
+			first++;
+		if (first != i)
+			continue;
+		put_line(out, c, t, out->kept[i].row);
+		count++;
+	}
+	return count;
+}
+
+/* Bandwidths can be added up. */
+static void put_sum(struct out *out, const struct columns *c, struct table *t)
+{
+	table_cell(t, "sum");
+	table_cell(t, "%s", "");
+	for (size_t i = 0; i < c->count; i++) {
+		struct uncore_row sum = {.unit = "B/s", .quality = UNCORE_MEASURED};
+		bool adds = true, any = false;
+
+		for (size_t k = 0; k < out->kept_count; k++) {
+			const struct uncore_row *row = out->kept[k].row;
+
+			if (strcmp(row->name, c->names[i]) != 0)
+				continue;
+			adds = adds && strcmp(row->unit, "B/s") == 0;
+			sum.value += isfinite(row->value) ? row->value : 0;
+			any = any || isfinite(row->value);
+			if (row->quality > sum.quality)
+				sum.quality = row->quality == UNCORE_UNAVAILABLE ? UNCORE_PARTIAL
+										 : row->quality;
+		}
+		if (!any)
+			sum.value = NAN;
+		if (adds)
+			put_value(t, &sum);
+		else
+			table_cell(t, "%s", "");
+	}
+	table_end_row(t, NULL);
+}
+
+static void put_legend(const struct out *out)
+{
+	bool ports = false, directed = false;
+
+	for (size_t i = 0; i < out->kept_count; i++) {
+		ports = ports || out->kept[i].row->port;
+		directed = directed || strstr(out->kept[i].row->name, "bound.");
+	}
+	if (directed)
+		buffer_puts(out->to,
+			    "IN: devices reach memory (DMA). OUT: CPUs reach devices (MMIO).\n");
+	else
+		buffer_puts(out->to, "IN, OUT: by direction, whoever asked.\n");
+	if (ports)
+		buffer_puts(out->to,
+			    "OF LINK: the largest of them, of what the link carries in one "
+			    "direction. What does not\npass a root port shown here is not in the "
+			    "sum.\n");
+}
+
+/* No latency where nothing was read is no news: an idle port has none, and "-" says so. */
+static bool is_idle(const struct out *out, const struct uncore_row *row)
+{
+	bool known = false;
+
+	if (row->quality != UNCORE_UNAVAILABLE || strcmp(row->unit, "s") != 0)
+		return false;
+	for (size_t i = 0; i < out->kept_count; i++) {
+		const struct uncore_row *other = out->kept[i].row;
+
+		if (!same_line(other, row) || !isfinite(other->value))
+			continue;
+		known = true;
+		if (other->value > 0)
+			return false;
+	}
+	return known;
+}
+
+/* True when there were such rows. */
+static bool forget_idle(struct out *out)
+{
+	size_t all = out->kept_count;
+	size_t kept = 0;
+
+	/* Rows with values stay, so that those before do not change what is idle behind them. */
+	for (size_t i = 0; i < out->kept_count; i++)
+		if (!is_idle(out, out->kept[i].row))
+			out->kept[kept++] = out->kept[i];
+	out->kept_count = kept;
+	return kept < all;
+}
+
+static void ports_end(struct out *out)
+{
+	struct table_column columns[TABLE_COLUMNS + 1] = {{"PORT", false}, {"LINK", false}};
+	struct columns c = {.count = 0};
+	struct table t;
+	size_t lines;
+
+	out_text_header(out);
+	out_text_time(out);
+	for (size_t i = 0; i < out->kept_count; i++)
+		add_column(&c, out->kept[i].row->name);
+	for (size_t i = 0; i < c.count; i++)
+		columns[i + 2] = (struct table_column){c.titles[i], true};
+	columns[c.count + 2] = (struct table_column){"OF LINK", true};
+	table_init(&t, columns);
+	lines = put_lines(out, &c, &t);
+	if (lines > 1)
+		put_sum(out, &c, &t);
+	table_print(&t, out->to);
+	table_free(&t);
+	put_legend(out);
+	if (forget_idle(out))
+		buffer_puts(out->to, "LATENCY: there is none where nothing was read.\n");
+	out_reasons(out, NULL);
+}
+
+const struct out_ops out_ports = {"ports", out_keep_begin, out_keep_row, ports_end};

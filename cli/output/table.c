@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT */
+/* Aligned columns: cells are kept until the table is printed, when their widths are known. */
+#include "output/table.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+
+void table_init(struct table *t, const struct table_column *columns)
+{
+	*t = (struct table){.columns = columns};
+	while (columns[t->column_count].title)
+		t->column_count++;
+}
+
+void table_free(struct table *t)
+{
+	buffer_free(&t->cells);
+}
+
+static void end_cell(struct table *t, size_t start)
+{
+	for (size_t i = start; i < t->cells.len; i++) {
+		unsigned char c = (unsigned char)t->cells.data[i];
+
+		if (c < ' ' || c == 0x7f)
+			t->cells.data[i] = '?';
+	}
+	buffer_add(&t->cells, "", 1);
+}
+
+void table_cell(struct table *t, const char *fmt, ...)
+{
+	size_t start = t->cells.len;
+	size_t width;
+	va_list args;
+	char *text;
+
+	va_start(args, fmt);
+	if (vasprintf(&text, fmt, args) < 0)
+		text = NULL;
+	va_end(args);
+	buffer_puts(&t->cells, text ? text : "");
+	free(text);
+	end_cell(t, start);
+	width = text_width(t->cells.data + start);
+	if (width > t->widths[t->at])
+		t->widths[t->at] = width;
+	t->at++;
+}
+
+void table_end_row(struct table *t, const char *note)
+{
+	size_t start;
+
+	while (t->at < t->column_count)
+		table_cell(t, "%s", "");
+	start = t->cells.len;
+	buffer_puts(&t->cells, note ? note : "");
+	end_cell(t, start);
+	t->at = 0;
+}
+
+/* Appends one cell; `pending` collects the spaces of what was left out, so that no line ends in
+ * spaces. Returns the columns used. */
+static size_t put_cell(const struct table *t, size_t i, const char *text, size_t *pending,
+		       struct buffer *to)
+{
+	size_t width = text_width(text);
+	size_t used = *pending;
+	size_t fill;
+
+	if (!t->widths[i])
+		return 0;
+	if (!width) {
+		*pending += t->widths[i] + 2;
+		return 0;
+	}
+	fill = t->widths[i] - width;
+	if (t->columns[i].right)
+		used += fill;
+	buffer_spaces(to, used);
+	buffer_puts(to, text);
+	*pending = (t->columns[i].right ? 0 : fill) + 2;
+	return used + width;
+}
+
+static void put_titles(struct table *t, struct buffer *to)
+{
+	size_t pending = 0;
+
+	for (size_t i = 0; i < t->column_count; i++) {
+		size_t width = strlen(t->columns[i].title);
+
+		if (t->widths[i] && t->widths[i] < width)
+			t->widths[i] = width;
+	}
+	for (size_t i = 0; i < t->column_count; i++)
+		put_cell(t, i, t->columns[i].title, &pending, to);
+	buffer_puts(to, "\n");
+	t->titled = true;
+}
+
+static void put_note(const char *note, size_t used, size_t pending, struct buffer *to)
+{
+	if (!*note) {
+		buffer_puts(to, "\n");
+	} else if (used + pending + text_width(note) <= TABLE_WIDTH) {
+		buffer_spaces(to, pending);
+		buffer_puts(to, note);
+		buffer_puts(to, "\n");
+	} else {
+		buffer_puts(to, "\n");
+		buffer_wrap(to, 4, TABLE_WIDTH, note);
+	}
+}
+
+/* Returns the cell behind the row. */
+static const char *put_row(const struct table *t, const char *cell, struct buffer *to)
+{
+	const char *below = "";
+	size_t pending = 0;
+	size_t used = 0;
+
+	for (size_t i = 0; i < t->column_count; i++, cell += strlen(cell) + 1) {
+		bool last = i + 1 == t->column_count;
+
+		if (last && t->flows && used + pending + text_width(cell) > TABLE_WIDTH)
+			below = cell;
+		else
+			used += put_cell(t, i, cell, &pending, to);
+	}
+	if (*below) {
+		buffer_puts(to, "\n");
+		buffer_wrap(to, 4, TABLE_WIDTH, below);
+		if (*cell)
+			buffer_wrap(to, 4, TABLE_WIDTH, cell);
+	} else {
+		put_note(cell, used, pending, to);
+	}
+	return cell + strlen(cell) + 1;
+}
+
+void table_print(struct table *t, struct buffer *to)
+{
+	const char *cell = t->cells.data;
+	const char *end = t->cells.data + t->cells.len;
+
+	if (!t->cells.len)
+		return;
+	if (!t->titled)
+		put_titles(t, to);
+	while (cell < end)
+		cell = put_row(t, cell, to);
+	t->cells.len = 0;
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/* Aligned columns of text. */
+#ifndef CLI_TABLE_H
+#define CLI_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "output/buffer.h"
+
+#define TABLE_COLUMNS 10
+#define TABLE_WIDTH 100 /* columns a line should keep to */
+
+struct table_column {
+	const char *title;
+	bool right; /* aligned to the right */
+};
+
+struct table {
+	const struct table_column *columns; /* until one without title */
+	size_t column_count;
+	size_t widths[TABLE_COLUMNS]; /* only grow, so that interval after interval lines up */
+	struct buffer cells;          /* NUL-terminated texts; a note ends each row */
+	size_t at;                    /* cell of the current row that comes next */
+	bool titled;
+	bool flows; /* texts of the last column that make a line longer than TABLE_WIDTH go below */
+};
+
+/* `columns` ends with an entry without title and must outlive the table. */
+void table_init(struct table *t, const struct table_column *columns);
+void table_free(struct table *t);
+
+/* The next cell of the current row. Control characters become '?'. */
+void table_cell(struct table *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* Ends the row. A note stands behind it when the line keeps to TABLE_WIDTH, else below it. */
+void table_end_row(struct table *t, const char *note);
+
+/* Appends the rows and forgets them; titles come before the first ones. Columns that never held
+ * anything are left out. */
+void table_print(struct table *t, struct buffer *to);
+
+#endif

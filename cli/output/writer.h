@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/* Where results go: standard output or a file. A buffer is written whole, never line by line. */
+#ifndef CLI_WRITER_H
+#define CLI_WRITER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "output/buffer.h"
+
+struct writer {
+	struct buffer text; /* filled by the outputs, emptied by writer_flush() */
+	const char *name;   /* for sentences */
+	const char *piece;  /* what a flush writes, for sentences: "interval" */
+	int fd;
+	int signal_fd;    /* readable when the user wants to stop; -1: none */
+	bool own;         /* the file is ours to close */
+	bool empty;       /* nothing had been written to it before: a CSV header is due */
+	uint64_t flushes; /* that went through */
+	int status;       /* of the first failure; nothing is written after it */
+};
+
+/* `file` NULL or "-": standard output. Truncates without `append`. Returns an exit code. */
+int writer_open(struct writer *w, const char *file, bool append);
+
+/* Writes the text; on failure prints why (a closed pipe is no news) and cuts a regular file back to
+ * its last whole line. Returns an exit code. */
+int writer_flush(struct writer *w);
+
+int writer_close(struct writer *w);
+
+/* Opens standard output, flushes the text of `b` and frees it: for commands that print once. */
+int writer_print(struct buffer *b);
+
+#endif

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/* The sentence that goes with a negative errno. */
+#include "base/error.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void put(char *into, size_t room, const char *fmt, va_list args)
+	__attribute__((format(printf, 3, 0)));
+
+/* Formats beside the buffer first: the arguments may point into the sentence they replace. */
+static void put(char *into, size_t room, const char *fmt, va_list args)
+{
+	char text[sizeof(((struct unc_error *)0)->text)];
+	size_t len;
+
+	if (vsnprintf(text, sizeof(text), fmt, args) < 0)
+		text[0] = '\0';
+	len = strlen(text);
+	if (len >= room)
+		len = room - 1;
+	memcpy(into, text, len);
+	into[len] = '\0';
+}
+
+int unc_fail(struct unc_error *e, int err, const char *fmt, ...)
+{
+	va_list args;
+
+	if (e) {
+		va_start(args, fmt);
+		put(e->text, sizeof(e->text), fmt, args);
+		va_end(args);
+	}
+	return -err;
+}
+
+void unc_error_append(struct unc_error *e, const char *fmt, ...)
+{
+	va_list args;
+	size_t len;
+
+	if (!e)
+		return;
+	len = strlen(e->text);
+	va_start(args, fmt);
+	put(e->text + len, sizeof(e->text) - len, fmt, args);
+	va_end(args);
+}
+
+int unc_nomem(struct unc_error *e)
+{
+	return unc_fail(e, ENOMEM, "out of memory");
+}
+
+const char *unc_errno_text(int err)
+{
+	const char *text = strerrordesc_np(abs(err));
+
+	return text ? text : "unknown error";
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Formulas over events: a subset of perf's metric language. Pure; fuzzed.
+ *
+ *   expr    := or [ "if" expr "else" expr ]        a if c else b
+ *   or      := sum [ ("<"|">"|"<="|">="|"=="|"!=") sum ]
+ *   sum     := term { ("+"|"-") term }
+ *   term    := unary { ("*"|"/") unary }
+ *   unary   := ["-"|"+"] primary
+ *   primary := number | name | "seconds" | "memory_peak" | "(" expr ")"
+ *            | ("min"|"max") "(" expr "," expr ")"
+ *            | "source_count" "(" name ")"          counters behind the event (instances)
+ *
+ * Names are [a-z_][a-z0-9_]*. A missing input, a division by zero or a result that is not finite is
+ * "no value", never 0, NaN or infinity. Of "a if c else b" only c and the branch taken must have a
+ * value. Depth at most 64, length at most 4096.
+ */
+#ifndef UNC_FORMULA_H
+#define UNC_FORMULA_H
+
+#include "base/error.h"
+#include <stdbool.h>
+#include <stddef.h>
+
+struct unc_formula;
+
+/* -EINVAL with a sentence; *pos (may be NULL) is then the byte offset of the mistake. */
+int unc_formula_parse(struct unc_formula **out, const char *text, size_t *pos, struct unc_error *e);
+void unc_formula_free(struct unc_formula *f);
+
+/* The different event names, in order of first appearance. */
+size_t unc_formula_name_count(const struct unc_formula *f);
+const char *unc_formula_name(const struct unc_formula *f, size_t i);
+
+/* True when an event stands in a divisor: then all its events must be counted over one window. In
+ * source_count() it does not: that is a constant of the plan. */
+bool unc_formula_is_ratio(const struct unc_formula *f);
+
+/* True when "memory_peak" is in it, which is not known everywhere. */
+bool unc_formula_has_peak(const struct unc_formula *f);
+
+struct unc_formula_input {
+	double value;
+	double sources; /* for source_count(), whether `known` or not */
+	bool known;     /* false: `value` is none */
+};
+
+/* `in` has one entry per name; `memory_peak` is in bytes per second, NaN: not known. False: no
+ * value, and *out is untouched. Allocates nothing. */
+bool unc_formula_eval(const struct unc_formula *f, const struct unc_formula_input *in,
+		      double seconds, double memory_peak, double *out);
+
+#endif

@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: MIT */
+/* Text: growing buffers, lists of names, and numbers without the locale. */
+#include "base/text.h"
+#include "base/ascii.h"
+
+#include <errno.h>
+#include <locale.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool is_word(char c)
+{
+	return unc_is_digit(c) || (unc_lower(c) >= 'a' && unc_lower(c) <= 'z') || c == '_';
+}
+
+/* Makes room for `more` characters and the final NUL. */
+static bool text_reserve(struct unc_text *t, size_t more)
+{
+	size_t room = t->room ? t->room : 64;
+	char *data;
+
+	if (more < t->room - t->len)
+		return true;
+	while (room - t->len <= more)
+		room *= 2;
+	data = realloc(t->data, room);
+	if (!data) {
+		t->failed = true;
+		return false;
+	}
+	t->data = data;
+	t->room = room;
+	return true;
+}
+
+void unc_text_add(struct unc_text *t, const char *fmt, ...)
+{
+	va_list args;
+	int len;
+
+	if (t->failed)
+		return;
+	va_start(args, fmt);
+	len = vsnprintf(NULL, 0, fmt, args);
+	va_end(args);
+	if (len < 0) {
+		t->failed = true;
+		return;
+	}
+	if (!text_reserve(t, (size_t)len))
+		return;
+	va_start(args, fmt);
+	vsnprintf(t->data + t->len, t->room - t->len, fmt, args);
+	va_end(args);
+	t->len += (size_t)len;
+}
+
+char *unc_text_take(struct unc_text *t)
+{
+	char *data = NULL;
+
+	if (!t->failed) {
+		data = t->data ? t->data : strdup("");
+		t->data = NULL;
+	}
+	unc_text_finish(t);
+	return data;
+}
+
+void unc_text_finish(struct unc_text *t)
+{
+	free(t->data);
+	*t = (struct unc_text){0};
+}
+
+int unc_names_add(struct unc_names *n, const char *name)
+{
+	size_t room = n->room ? n->room * 2 : 8;
+	char *copy = strdup(name), **items;
+
+	if (!copy)
+		return -ENOMEM;
+	if (n->count == n->room) {
+		items = realloc(n->items, room * sizeof(*items));
+		if (!items) {
+			free(copy);
+			return -ENOMEM;
+		}
+		n->items = items;
+		n->room = room;
+	}
+	n->items[n->count++] = copy;
+	return 0;
+}
+
+bool unc_names_has(const struct unc_names *n, const char *name)
+{
+	for (size_t i = 0; i < n->count; i++)
+		if (strcmp(n->items[i], name) == 0)
+			return true;
+	return false;
+}
+
+static int compare_items(const void *a, const void *b)
+{
+	return unc_name_compare(*(char *const *)a, *(char *const *)b);
+}
+
+void unc_names_sort(struct unc_names *n)
+{
+	if (n->count > 1)
+		qsort(n->items, n->count, sizeof(*n->items), compare_items);
+}
+
+void unc_names_finish(struct unc_names *n)
+{
+	for (size_t i = 0; i < n->count; i++)
+		free(n->items[i]);
+	free(n->items);
+	*n = (struct unc_names){0};
+}
+
+/* Compares the runs of digits at *a and *b as numbers of any length, and steps over them. */
+static int compare_digits(const char **a, const char **b)
+{
+	size_t la = 0, lb = 0;
+	int order;
+
+	while (**a == '0')
+		(*a)++;
+	while (**b == '0')
+		(*b)++;
+	while (unc_is_digit((*a)[la]))
+		la++;
+	while (unc_is_digit((*b)[lb]))
+		lb++;
+	if (la != lb)
+		return la < lb ? -1 : 1;
+	order = memcmp(*a, *b, la);
+	*a += la;
+	*b += lb;
+	return order;
+}
+
+int unc_name_compare(const char *a, const char *b)
+{
+	const char *x = a, *y = b;
+	int order;
+
+	while (*x && *y) {
+		if (unc_is_digit(*x) && unc_is_digit(*y)) {
+			order = compare_digits(&x, &y);
+			if (order)
+				return order;
+		} else if (*x == *y) {
+			x++;
+			y++;
+		} else {
+			break;
+		}
+	}
+	if (*x != *y)
+		return (unsigned char)*x < (unsigned char)*y ? -1 : 1;
+	return strcmp(a, b); /* equal but for leading zeros: still one fixed order */
+}
+
+int unc_parse_u64(const char *text, uint64_t *out)
+{
+	bool hex = text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
+	int base = hex ? 16 : 10;
+	bool over = false;
+	uint64_t value = 0;
+
+	if (hex)
+		text += 2;
+	if (!*text)
+		return -EINVAL;
+	for (; *text; text++) {
+		int digit = unc_digit_value(*text);
+
+		if (digit < 0 || digit >= base)
+			return -EINVAL;
+		if (__builtin_mul_overflow(value, (uint64_t)base, &value) ||
+		    __builtin_add_overflow(value, (uint64_t)digit, &value))
+			over = true;
+	}
+	if (over)
+		return -ERANGE;
+	*out = value;
+	return 0;
+}
+
+static size_t digits_span(const char *text)
+{
+	size_t n = 0;
+
+	while (unc_is_digit(text[n]))
+		n++;
+	return n;
+}
+
+/* Length of the decimal number at `text`: digits, fraction, exponent. 0: none there. */
+static size_t number_span(const char *text)
+{
+	size_t n = digits_span(text), sign, digits = n;
+
+	if (text[n] == '.') {
+		size_t fraction = digits_span(text + n + 1);
+
+		digits += fraction;
+		n += 1 + fraction;
+	}
+	if (digits == 0)
+		return 0;
+	if (text[n] == 'e' || text[n] == 'E') {
+		sign = text[n + 1] == '-' || text[n + 1] == '+';
+		digits = digits_span(text + n + 1 + sign);
+		if (digits)
+			n += 1 + sign + digits;
+	}
+	return n;
+}
+
+int unc_scan_double(const char *text, const char **end, double *out)
+{
+	size_t len = number_span(text);
+	locale_t c_locale;
+	double value;
+	int err;
+
+	/* 0x10, 12ab, 1.2.3 and 1e are mistakes, not a number with something after it. */
+	if (len == 0 || is_word(text[len]) || text[len] == '.')
+		return -EINVAL;
+	c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+	if (!c_locale)
+		return -ENOMEM;
+	errno = 0;
+	value = strtod_l(text, NULL, c_locale);
+	err = errno;
+	freelocale(c_locale);
+	if (err == ERANGE || !isfinite(value))
+		return -ERANGE;
+	*end = text + len;
+	*out = value;
+	return 0;
+}
+
+int unc_parse_double(const char *text, double *out)
+{
+	bool negative = *text == '-';
+	const char *end;
+	double value;
+	int err;
+
+	if (*text == '-' || *text == '+')
+		text++;
+	err = unc_scan_double(text, &end, &value);
+	if (err)
+		return err;
+	if (*end)
+		return -EINVAL;
+	*out = negative ? -value : value;
+	return 0;
+}
+
+char *unc_trim(char *text)
+{
+	size_t len;
+
+	while (unc_is_space(*text))
+		text++;
+	len = strlen(text);
+	while (len && unc_is_space(text[len - 1]))
+		len--;
+	text[len] = '\0';
+	return text;
+}

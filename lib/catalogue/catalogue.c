@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT */
+/* The set of families: built in, then directories in which a file replaces a family of its name. */
+#include "catalogue/catalogue.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "machine/embedded.h"
+
+void unc_catalogue_finish(struct unc_catalogue *c)
+{
+	for (size_t i = 0; i < c->family_count; i++)
+		unc_family_free(c->families[i]);
+	free(c->families);
+	free(c->metrics);
+	*c = (struct unc_catalogue){0};
+}
+
+/* Families stay ordered by name. */
+int unc_catalogue_add(struct unc_catalogue *c, struct unc_family *f, struct unc_error *e)
+{
+	struct unc_family **grown;
+	size_t at = 0;
+
+	while (at < c->family_count && strcmp(c->families[at]->name, f->name) < 0)
+		at++;
+	if (at < c->family_count && strcmp(c->families[at]->name, f->name) == 0) {
+		unc_family_free(c->families[at]);
+		c->families[at] = f;
+		return 0;
+	}
+	grown = reallocarray(c->families, c->family_count + 1, sizeof(*grown));
+	if (!grown) {
+		unc_family_free(f);
+		return unc_nomem(e);
+	}
+	c->families = grown;
+	memmove(&grown[at + 1], &grown[at], (c->family_count - at) * sizeof(*grown));
+	grown[at] = f;
+	c->family_count++;
+	return 0;
+}
+
+static int add_file(struct unc_catalogue *c, struct unc_yaml_file *file, const char *cpu_model,
+		    struct unc_error *e)
+{
+	struct unc_family *f;
+	int r = unc_family_parse(&f, file, cpu_model, e);
+
+	return r < 0 ? r : unc_catalogue_add(c, f, e);
+}
+
+static int load_embedded(struct unc_catalogue *c, const char *cpu_model, struct unc_error *e)
+{
+	for (size_t i = 0; i < unc_embedded_data_count; i++) {
+		const struct unc_file *f = &unc_embedded_data[i];
+		struct unc_yaml_file *file = NULL;
+		int r = unc_yaml_parse(&file, f->name, f->text, f->len, e);
+
+		if (r == 0)
+			r = add_file(c, file, cpu_model, e);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static bool is_yaml(const char *name)
+{
+	size_t len = strlen(name);
+
+	return name[0] != '.' && len > 5 && strcmp(name + len - 5, ".yaml") == 0;
+}
+
+static int list_yaml(const char *dir, struct unc_names *out, struct unc_error *e)
+{
+	DIR *d = opendir(dir);
+	struct dirent *entry;
+	int r = 0;
+
+	if (!d)
+		return unc_fail(e, errno, "%s: cannot read the directory of data files: %s", dir,
+				unc_errno_text(errno));
+	while (r == 0 && (entry = readdir(d)))
+		if (is_yaml(entry->d_name))
+			r = unc_names_add(out, entry->d_name);
+	closedir(d);
+	unc_names_sort(out);
+	return r < 0 ? unc_nomem(e) : 0;
+}
+
+static int load_dir(struct unc_catalogue *c, const char *dir, const char *cpu_model,
+		    struct unc_error *e)
+{
+	struct unc_names files = {0};
+	int r = list_yaml(dir, &files, e);
+
+	for (size_t i = 0; r == 0 && i < files.count; i++) {
+		struct unc_text path = {0};
+		struct unc_yaml_file *file = NULL;
+
+		unc_text_add(&path, "%s/%s", dir, files.items[i]);
+		r = path.failed ? unc_nomem(e) : unc_yaml_load(&file, path.data, e);
+		if (r == 0)
+			r = add_file(c, file, cpu_model, e);
+		unc_text_finish(&path);
+	}
+	unc_names_finish(&files);
+	return r;
+}
+
+int unc_catalogue_load(struct unc_catalogue *out, const struct unc_names *dirs,
+		       const char *cpu_model, struct unc_error *e)
+{
+	struct unc_catalogue c = {0};
+	int r = load_embedded(&c, cpu_model, e);
+
+	for (size_t i = 0; r == 0 && i < dirs->count; i++)
+		r = load_dir(&c, dirs->items[i], cpu_model, e);
+	if (r < 0) {
+		unc_catalogue_finish(&c);
+		return r;
+	}
+	*out = c;
+	return 0;
+}
+
+static bool family_has(const struct unc_family *f, const struct uncore_pmu *pmu)
+{
+	if (!f->on_this_cpu)
+		return false;
+	for (size_t i = 0; i < f->pattern_count; i++) {
+		const struct unc_pattern *p = &f->patterns[i];
+
+		if (!unc_pattern_matches(p->name, pmu->name))
+			continue;
+		if (!p->identifier)
+			return true;
+		if (pmu->identifier && unc_pattern_matches(p->identifier, pmu->identifier))
+			return true;
+	}
+	return false;
+}
+
+/* What is at the other end of a PMU; NULL: its file does not say, or not in a word of the family. */
+static const char *role_of(const struct unc_family *f, const struct uncore_pmu *pmu)
+{
+	const char *role = f->role;
+	char *text;
+
+	if (!f->role_attribute || unc_pmu_attribute(pmu, f->role_attribute, &text) < 0)
+		return role;
+	for (size_t i = 0; !role && i < f->role_count; i++)
+		if (strncmp(text, f->roles[i].name, strlen(f->roles[i].name)) == 0)
+			role = f->roles[i].text;
+	free(text);
+	return role;
+}
+
+static int match_family(struct unc_family *f, struct unc_pmus *pmus)
+{
+	f->pmus = calloc(pmus->count + 1, sizeof(*f->pmus));
+	if (!f->pmus)
+		return -ENOMEM;
+	for (size_t i = 0; i < pmus->count; i++) {
+		if (pmus->items[i].family || !family_has(f, &pmus->items[i]))
+			continue;
+		pmus->items[i].family = f;
+		pmus->items[i].role = role_of(f, &pmus->items[i]);
+		f->pmus[f->pmu_count++] = &pmus->items[i];
+	}
+	return 0;
+}
+
+/* Families found on this machine first, so that the first match of a name is the one that works. */
+static int order_metrics(struct unc_catalogue *c)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < c->family_count; i++)
+		count += c->families[i]->metric_count;
+	c->metrics = calloc(count + 1, sizeof(*c->metrics));
+	if (!c->metrics)
+		return -ENOMEM;
+	for (int here = 1; here >= 0; here--)
+		for (size_t i = 0; i < c->family_count; i++) {
+			const struct unc_family *f = c->families[i];
+
+			if ((f->pmu_count > 0) != here)
+				continue;
+			for (size_t k = 0; k < f->metric_count; k++)
+				c->metrics[c->metric_count++] = &f->metrics[k];
+		}
+	return 0;
+}
+
+int unc_catalogue_match(struct unc_catalogue *c, struct unc_pmus *pmus, struct unc_error *e)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < c->family_count; i++)
+		r = match_family(c->families[i], pmus);
+	if (r == 0)
+		r = order_metrics(c);
+	return r < 0 ? unc_nomem(e) : 0;
+}

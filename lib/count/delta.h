@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/* The arithmetic of readings, for every source: difference, wrap, share, sum. Pure. */
+#ifndef UNC_DELTA_H
+#define UNC_DELTA_H
+
+#include "source/source.h"
+
+/* What one counter did between two readings. */
+enum unc_state {
+	UNC_COUNTED,   /* as it should */
+	UNC_NOT_OPEN,  /* never opened: the counter has the sentence */
+	UNC_LOST,      /* the source could not read it */
+	UNC_STOPPED,   /* enabled time stood still: the kernel no longer counts it */
+	UNC_NEVER_RAN, /* enabled, but not on the hardware for one moment */
+	UNC_WENT_BACK, /* the count or a time fell, which none of them can; modulo 2^64 */
+	UNC_TOO_FAST,  /* it rose by more than it can count in that time */
+	UNC_WRAPPED,   /* it may have wrapped more than once: nobody knows the difference */
+};
+
+struct unc_delta {
+	enum unc_state state;
+	uint64_t count;              /* increments really counted */
+	uint64_t enabled_ns;         /* time it should have counted */
+	uint64_t running_ns;         /* time it did */
+	double scaled;               /* count, extrapolated to the enabled time */
+	const char *fell;            /* UNC_WENT_BACK: what, where that is known, and how far */
+	uint64_t fell_from, fell_to; /* of a count also while it is good, or rose too fast */
+	const char *why;             /* UNC_LOST, UNC_STOPPED: a constant, or NULL */
+	uint64_t uncertain_ns;       /* so far enabled_ns may be off */
+	bool gap;                    /* a total: not read or not counted in some interval of it */
+};
+
+/* Takes the difference of two readings of one counter. A count below 64 bits wraps at its width. */
+struct unc_delta unc_delta_take(const struct unc_counter *counter, const struct unc_reading *before,
+				const struct unc_reading *after);
+
+/* Makes the count of `after` go on from that of `before`, past the counter's width: then the
+ * difference of any two readings is right, however often the counter wrapped between them. A lost
+ * reading gets the count it follows. Nothing is changed at 64 bits, nor for a state. */
+void unc_delta_unwrap(const struct unc_counter *counter, const struct unc_reading *before,
+		      struct unc_reading *after);
+
+/* Takes back what cannot be the difference over one interval: a fall that would be a wrap only if the
+ * counter were faster than it can be (of one whose speed is not known: than any), a rise by more than
+ * one whose speed is known can count (in a second, when the interval is shorter), or an interval so
+ * long that it may have wrapped twice. Not for totals: they are sums of intervals. */
+void unc_delta_bound(const struct unc_counter *counter, struct unc_delta *d);
+
+/* How a register did between two readings that others, lost ones, lie between: bounded as an interval
+ * is. UNC_COUNTED for a counter that nothing is known of, neither width nor speed. */
+enum unc_state unc_delta_over_gap(const struct unc_counter *counter,
+				  const struct unc_reading *before,
+				  const struct unc_reading *after);
+
+/* One event summed over counters. */
+struct unc_sum {
+	double value; /* scaled increments */
+	uint64_t count, enabled_ns, running_ns;
+	uint64_t waited_ns;   /* enabled, but without a value: never on the hardware */
+	size_t used;          /* counters with a value */
+	size_t missing;       /* counters without */
+	size_t first_bad;     /* position of the first of went_back, else of the first without */
+	size_t went_back;     /* counters that fell or rose too fast: left out of the sum */
+	size_t still;         /* counters with a value that did not move */
+	size_t first_still;   /* position of the first of them */
+	uint64_t shortest_ns; /* least time a counter with a value was enabled */
+	size_t first_short;   /* position of that one */
+	uint64_t longest_ns;
+	uint64_t uncertain_ns; /* most of those with a value */
+	size_t gaps;           /* counters with a value that lacks some interval */
+	size_t first_gap;      /* position of the first of them */
+	double coverage;       /* least share of the time really counted; 1 when nothing was used */
+};
+
+/* Adds what one counter did, the `position`-th of the sum. A sum begins as {.coverage = 1}. */
+void unc_sum_add(struct unc_sum *sum, size_t position, const struct unc_delta *d);
+
+#endif

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: MIT */
+/* perf.data: its header, the event that is ibs_op, and where its samples are. */
+#include "ibs/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/perf_event.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Numbers of the parts behind the data, tools/perf/util/header.h. */
+enum { FEATURE_PMUS = 16, FEATURE_COMPRESSED = 27 };
+
+struct section {
+	uint64_t offset, size;
+};
+
+/* As perf writes it, in the byte order of the machine: that of AMD's. */
+struct header {
+	char magic[8];
+	uint64_t size, attr_size;
+	struct section attrs, data, types;
+	uint64_t features[4];
+};
+
+/* The part of perf_event_attr that every version has. */
+struct attr {
+	uint32_t type, size;
+	uint64_t config, period, sample_type;
+};
+
+struct reader {
+	const char *bytes;
+	size_t size;
+	struct header h;
+	struct unc_error *e;
+};
+
+static int broken(const struct reader *r, const char *what)
+{
+	return unc_fail(r->e, EBADMSG, "no recording of perf that can be read: %s", what);
+}
+
+/* Copies bytes of the file; false: there are not so many. */
+static bool take(const struct reader *r, uint64_t offset, void *into, size_t size)
+{
+	if (offset > r->size || size > r->size - offset)
+		return false;
+	memcpy(into, r->bytes + offset, size);
+	return true;
+}
+
+static bool is_inside(const struct reader *r, const struct section *s)
+{
+	return s->offset <= r->size && s->size <= r->size - s->offset;
+}
+
+/* A part behind the data, of which there is one for each bit that is set. */
+static bool find_feature(const struct reader *r, unsigned bit, struct section *out)
+{
+	uint64_t at = r->h.data.offset + r->h.data.size;
+
+	if (!(r->h.features[0] >> bit & 1))
+		return false;
+	for (unsigned i = 0; i < bit; i++)
+		at += (r->h.features[0] >> i & 1) * sizeof(*out);
+	return take(r, at, out, sizeof(*out)) && is_inside(r, out);
+}
+
+/* A string with its length before it; *at goes behind it. NULL: there is none. */
+static const char *take_string(const struct reader *r, uint64_t *at)
+{
+	uint32_t size;
+	const char *text;
+
+	if (!take(r, *at, &size, sizeof(size)) || size > r->size - *at - sizeof(size) || !size)
+		return NULL;
+	text = r->bytes + *at + sizeof(size);
+	*at += sizeof(size) + size;
+	return memchr(text, '\0', size) ? text : NULL;
+}
+
+/* The type number that ibs_op had there. */
+static int find_type(const struct reader *r, uint32_t *type)
+{
+	struct section s = {0};
+	uint32_t count, number;
+	uint64_t at;
+
+	if (!find_feature(r, FEATURE_PMUS, &s) || !take(r, s.offset, &count, sizeof(count)))
+		return broken(r, "it does not say which PMUs the machine had");
+	at = s.offset + sizeof(count);
+	while (count-- && take(r, at, &number, sizeof(number))) {
+		const char *name;
+
+		at += sizeof(number);
+		name = take_string(r, &at);
+		if (!name)
+			break;
+		if (strcmp(name, "ibs_op") == 0) {
+			*type = number;
+			return 0;
+		}
+	}
+	return broken(r, "the machine had no PMU ibs_op");
+}
+
+/* What stands before the raw data of each sample must be of one size: words, in the order of the bits
+ * but for the identifier, which is first. */
+static int find_raw(const struct reader *r, uint64_t type, struct unc_ibs_layout *out)
+{
+	static const uint64_t before_id =
+		PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR;
+	static const uint64_t words = before_id | PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_ID |
+				      PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD;
+
+	if (!(type & PERF_SAMPLE_RAW))
+		return broken(r, "its samples have no raw data; record with --raw-samples");
+	if (type & (PERF_SAMPLE_READ | PERF_SAMPLE_CALLCHAIN))
+		return broken(r, "its samples have call chains or counts; record without -g");
+	out->skip = 8 * (size_t)__builtin_popcountll(type & words);
+	if (!(type & PERF_SAMPLE_IDENTIFIER))
+		out->id_at = 8 * (size_t)__builtin_popcountll(type & before_id);
+	if (out->ids && !(type & (PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_ID)))
+		return broken(r, "its samples do not say of which event they are");
+	return 0;
+}
+
+/* The event of that type, among several. */
+static int find_event(const struct reader *r, uint32_t type, struct unc_ibs_file *out)
+{
+	const struct section *s = &r->h.attrs;
+	uint64_t size = r->h.attr_size;
+	struct section ids = {0};
+	struct attr a = {0};
+
+	if (size < sizeof(a) + sizeof(ids) || !is_inside(r, s) || s->size % size)
+		return broken(r, "its list of events makes no sense");
+	for (uint64_t at = 0; at < s->size; at += size) {
+		take(r, s->offset + at, &a, sizeof(a));
+		take(r, s->offset + at + size - sizeof(ids), &ids, sizeof(ids));
+		if (a.type != type)
+			continue;
+		if (!is_inside(r, &ids))
+			return broken(r, "its list of events makes no sense");
+		if (s->size != size) {
+			out->layout.ids = r->bytes + ids.offset;
+			out->layout.id_count = ids.size / sizeof(uint64_t);
+		}
+		return find_raw(r, a.sample_type, &out->layout);
+	}
+	return broken(r, "none of its events is one of ibs_op");
+}
+
+int unc_ibs_file_parse(struct unc_ibs_file *out, const void *bytes, size_t size,
+		       struct unc_error *e)
+{
+	struct reader r = {.bytes = bytes, .size = size, .e = e};
+	struct unc_ibs_file f = {0};
+	struct section s;
+	uint32_t type = 0;
+	int ret;
+
+	if (!take(&r, 0, &r.h, sizeof(r.h)) || memcmp(r.h.magic, "PERFILE2", 8) != 0)
+		return broken(&r, "it does not begin as one");
+	if (!is_inside(&r, &r.h.data) || r.h.data.size == 0)
+		return broken(&r, "its data are cut off, or there are none");
+	if (find_feature(&r, FEATURE_COMPRESSED, &s))
+		return broken(&r, "it is compressed; record without -z");
+	ret = find_type(&r, &type);
+	if (ret == 0)
+		ret = find_event(&r, type, &f);
+	if (ret < 0)
+		return ret;
+	f.records = r.bytes + r.h.data.offset;
+	f.size = r.h.data.size;
+	*out = f;
+	return 0;
+}
+
+/* The whole file, to be unmapped. */
+static int map_file(const char *path, void **bytes, size_t *size, struct unc_error *e)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	struct stat st = {0};
+	int ret = 0;
+
+	*bytes = MAP_FAILED;
+	if (fd < 0 || fstat(fd, &st) < 0)
+		ret = unc_fail(e, errno, "%s: %s", path, unc_errno_text(errno));
+	else if (!S_ISREG(st.st_mode) || st.st_size == 0)
+		ret = unc_fail(e, EBADMSG, "%s: no regular file with something in it", path);
+	else
+		*bytes = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (ret == 0 && *bytes == MAP_FAILED)
+		ret = unc_fail(e, errno, "%s: %s", path, unc_errno_text(errno));
+	*size = (size_t)st.st_size;
+	if (fd >= 0)
+		close(fd);
+	return ret;
+}
+
+int unc_ibs_file_read(struct unc_ibs *into, const char *path, struct unc_error *e)
+{
+	struct unc_ibs_file f = {0};
+	struct unc_error why = {0};
+	void *bytes;
+	size_t size;
+	int ret = map_file(path, &bytes, &size, e);
+
+	if (ret < 0)
+		return ret;
+	ret = unc_ibs_file_parse(&f, bytes, size, &why);
+	if (ret == 0)
+		ret = unc_ibs_add(into, &f.layout, f.records, f.size, &why);
+	munmap(bytes, size);
+	return ret < 0 ? unc_fail(e, -ret, "%s: %s", path, why.text) : 0;
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * AMD's instruction-based sampling: sampled ops out of perf's records, and the latency of the loads
+ * among them by what answered. An op's registers are laid out as Linux writes them
+ * (arch/x86/events/amd/ibs.c); their fields are those of AMD's Processor Programming References.
+ */
+#ifndef UNC_IBS_H
+#define UNC_IBS_H
+
+#include "base/error.h"
+#include "uncore.h"
+
+#define UNC_IBS_LATENCY_MAX 0xffff /* the field's width: stands for what is longer, too */
+
+/* What answered a load that missed the core's first cache, from near to far. */
+enum unc_ibs_source {
+	UNC_IBS_L2,
+	UNC_IBS_COMPLEX,     /* since Zen 4: L3, or another core of the complex */
+	UNC_IBS_NODE_CACHES, /* before: some cache of the node */
+	UNC_IBS_NEAR_CACHE,  /* since Zen 4: a cache of another complex */
+	UNC_IBS_FAR_CACHE,
+	UNC_IBS_LOCAL_DRAM,
+	UNC_IBS_REMOTE_DRAM,
+	UNC_IBS_LOCAL_SLOW,
+	UNC_IBS_REMOTE_SLOW,
+	UNC_IBS_LOCAL_EXTENSION,
+	UNC_IBS_REMOTE_EXTENSION,
+	UNC_IBS_PEER,
+	UNC_IBS_IO,
+	UNC_IBS_PENDING, /* the line was on its way already */
+	UNC_IBS_UNKNOWN,
+	UNC_IBS_SOURCES
+};
+
+/* One sampled op, as far as it is about memory. */
+struct unc_ibs_op {
+	uint32_t caps; /* of the CPU: CPUID 8000_001B, EAX */
+	bool valid;
+	bool load, store, prefetch, uncached;
+	bool miss;    /* of the first data cache */
+	bool l2_miss; /* and of the second one */
+	bool no_mab;  /* no miss of its own: an earlier one had asked for the line */
+	unsigned data_source, latency, to_retire; /* the hardware's number; core clocks */
+	bool remote;                              /* another NUMA node */
+};
+
+/* What is summed up of many. */
+struct unc_ibs {
+	/* Set by the caller: */
+	unsigned least; /* core clocks; shorter latencies are left out */
+	/* Results: */
+	struct uncore_latency_counts counts;
+	struct unc_ibs_sum {
+		uint64_t samples, clocks;
+		uint64_t bins[UNCORE_LATENCY_BINS];
+	} sums[UNC_IBS_SOURCES];
+};
+
+/* Where things are in records of PERF_RECORD_SAMPLE. */
+struct unc_ibs_layout {
+	size_t skip;  /* bytes of a sample before its raw data */
+	size_t id_at; /* where, before them, its event's id is */
+	const void *
+		ids; /* of the event among several: 64-bit numbers, anyhow aligned; NULL: one event */
+	size_t id_count;
+};
+
+/* `raw`: what PERF_SAMPLE_RAW has behind its size. -EBADMSG: too short for an op. */
+int unc_ibs_decode(const void *raw, size_t size, struct unc_ibs_op *out);
+
+/* What answered; for a load that missed. */
+enum unc_ibs_source unc_ibs_source_of(const struct unc_ibs_op *op);
+const char *unc_ibs_source_name(enum unc_ibs_source source);
+
+size_t unc_ibs_bin(unsigned latency);
+
+/* Sums up whole records. -EBADMSG: these are none, or one is cut off; what came before is counted. */
+int unc_ibs_add(struct unc_ibs *ibs, const struct unc_ibs_layout *layout, const void *records,
+		size_t size, struct unc_error *e);
+
+/* Forgets the results. */
+void unc_ibs_clear(struct unc_ibs *ibs);
+
+#endif

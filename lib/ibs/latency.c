@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: MIT */
+/* struct uncore_latency: loads sampled by AMD's CPUs, or by those of a recording, as rows. */
+#include "ibs/file.h"
+#include "ibs/ring.h"
+#include "object.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PERIOD 1000000u /* ops from sample to sample: some thousand in a second of each CPU */
+#define HARDWARE_LEAST 128u
+#define HARDWARE_MOST 2048u
+
+struct uncore_latency {
+	struct uncore *u;
+	struct unc_ibs ibs;
+	struct unc_ibs_rings *rings; /* NULL: a recording */
+	bool l3_misses_only;
+	struct uncore_latency_row rows[UNC_IBS_SOURCES];
+	size_t count;
+	char reason[sizeof(struct unc_error) + 80]; /* "": no CPU is missing */
+};
+
+/* ---- rows ---------------------------------------------------------------------------------- */
+
+/* The end of the bin in which so many of 100 samples are reached. */
+static double quantile(const struct unc_ibs_sum *sum, unsigned percent)
+{
+	uint64_t seen = 0;
+	size_t bin = 0;
+
+	/* ceil(samples * percent / 100), without a product that might not fit. */
+	uint64_t wanted = sum->samples / 100 * percent + (sum->samples % 100 * percent + 99) / 100;
+
+	while (bin < UNCORE_LATENCY_BINS - 1 && seen + sum->bins[bin] < wanted)
+		seen += sum->bins[bin++];
+	return (double)(uncore_latency_bin(bin + 1) - 1);
+}
+
+static void make_rows(struct uncore_latency *l)
+{
+	bool complete = l->reason[0] == '\0';
+
+	l->count = 0;
+	for (unsigned i = 0; i < UNC_IBS_SOURCES; i++) {
+		const struct unc_ibs_sum *sum = &l->ibs.sums[i];
+
+		if (sum->samples == 0)
+			continue;
+		l->rows[l->count++] = (struct uncore_latency_row){
+			.source = unc_ibs_source_name(i),
+			.samples = sum->samples,
+			.mean = (double)sum->clocks / (double)sum->samples,
+			.p50 = quantile(sum, 50),
+			.p90 = quantile(sum, 90),
+			.p99 = quantile(sum, 99),
+			.bins = sum->bins,
+			.quality = complete ? UNCORE_SAMPLED : UNCORE_PARTIAL,
+			.reason = complete ? NULL : l->reason,
+		};
+	}
+	l->ibs.counts.coverage = l->rings ? unc_ibs_rings_coverage(l->rings) : NAN;
+}
+
+/* ---- opening ------------------------------------------------------------------------------- */
+
+static int new_latency(struct uncore_latency **out, struct uncore *u, unsigned least)
+{
+	struct uncore_latency *l;
+
+	if (!u->scanned)
+		return unc_fail(&u->error, EINVAL, "the machine has to be scanned first");
+	if (least > UNC_IBS_LATENCY_MAX)
+		return unc_fail(&u->error, EINVAL, "latencies are %u clocks at most, and not %u",
+				UNC_IBS_LATENCY_MAX, least);
+	l = calloc(1, sizeof(*l));
+	if (!l)
+		return unc_nomem(&u->error);
+	l->u = u;
+	l->ibs.least = least;
+	u->monitors++;
+	*out = l;
+	return 0;
+}
+
+void uncore_latency_free(struct uncore_latency *l)
+{
+	if (!l)
+		return;
+	unc_ibs_rings_close(l->rings);
+	l->u->monitors--;
+	free(l);
+}
+
+/* The PMU, or why there is none. */
+static int find_pmu(struct uncore *u, const struct uncore_pmu **out)
+{
+	const char *cpu = u->topology.cpu_model;
+
+	if (u->sim || !unc_root_is_live(u->root))
+		return unc_fail(&u->error, EOPNOTSUPP,
+				"loads can be sampled on the running machine only, not on one that "
+				"is simulated or a directory: a recording can be read anywhere");
+	for (size_t i = 0; i < u->pmus.count; i++) {
+		*out = &u->pmus.items[i];
+		if (strcmp((*out)->name, "ibs_op") == 0 && !(*out)->broken)
+			return 0;
+	}
+	if (strncmp(cpu, "amd/", 4) != 0)
+		return unc_fail(&u->error, ENODEV,
+				"this CPU (%s) has no IBS: instruction-based sampling is AMD's",
+				cpu);
+	if (u->topology.hypervisor[0])
+		return unc_fail(
+			&u->error, ENODEV,
+			"this CPU (%s) shows no IBS (no PMU ibs_op): the machine is a guest "
+			"of %s, and guests are given none as a rule",
+			cpu, u->topology.hypervisor);
+	return unc_fail(&u->error, ENODEV,
+			"this CPU (%s) shows no IBS (no PMU ibs_op): it is switched off in the "
+			"firmware, or the kernel has been built without it; see 'dmesg | grep IBS'",
+			cpu);
+}
+
+/* The terms of the event, as far as this CPU and kernel have them. */
+static int encode(struct uncore_latency *l, const struct uncore_pmu *pmu, struct unc_counter *event,
+		  char *terms, size_t room)
+{
+	unsigned below =
+		l->ibs.least ? l->ibs.least - 1 : 0; /* the kernel drops what is not above */
+	struct unc_encoding encoding;
+	int ret = unc_pmu_load(pmu);
+	int len;
+
+	if (ret < 0)
+		return ret;
+	len = snprintf(terms, room, "%s", unc_pmu_term(pmu, "cnt_ctl") ? "cnt_ctl=1" : "");
+	if (below > HARDWARE_MOST)
+		below = HARDWARE_MOST;
+	if (below >= HARDWARE_LEAST && unc_pmu_term(pmu, "ldlat")) {
+		snprintf(terms + len, room - (size_t)len, "%sldlat=%u", len ? "," : "", below);
+		l->l3_misses_only = true;
+	}
+	ret = unc_pmu_encode(pmu, terms, &encoding, &l->u->error);
+	if (ret == 0)
+		*event =
+			(struct unc_counter){.pmu = pmu, .event = terms, .config = encoding.config};
+	return ret;
+}
+
+static int open_rings(struct uncore_latency *l)
+{
+	const struct unc_kernel_env env = {.root = l->u->root, .topology = &l->u->topology};
+	const struct uncore_pmu *pmu = NULL;
+	struct unc_counter event;
+	char terms[64];
+	const char *why;
+	size_t missing, all;
+	int ret = find_pmu(l->u, &pmu);
+
+	if (ret == 0)
+		ret = encode(l, pmu, &event, terms, sizeof(terms));
+	if (ret == 0)
+		ret = unc_ibs_rings_open(&l->rings, &env, &event, PERIOD, &l->u->error);
+	if (ret < 0)
+		return ret;
+	missing = unc_ibs_rings_missing(l->rings, &all, &why);
+	if (missing)
+		snprintf(l->reason, sizeof(l->reason), "%zu of %zu CPUs left out: %s", missing, all,
+			 why);
+	return 0;
+}
+
+int uncore_latency_open(struct uncore_latency **out, struct uncore *u, unsigned least)
+{
+	struct uncore_latency *l = NULL;
+	int ret = new_latency(&l, u, least);
+
+	if (!l)
+		return ret;
+	ret = open_rings(l);
+	if (ret < 0)
+		uncore_latency_free(l);
+	else
+		*out = l;
+	return ret;
+}
+
+int uncore_latency_open_file(struct uncore_latency **out, struct uncore *u, const char *path,
+			     unsigned least)
+{
+	struct uncore_latency *l = NULL;
+	int ret = new_latency(&l, u, least);
+
+	if (!l)
+		return ret;
+	ret = unc_ibs_file_read(&l->ibs, path, &u->error);
+	if (ret < 0) {
+		uncore_latency_free(l);
+		return ret;
+	}
+	make_rows(l);
+	*out = l;
+	return 0;
+}
+
+/* ---- sampling ------------------------------------------------------------------------------ */
+
+int uncore_latency_start(struct uncore_latency *l)
+{
+	return l->rings ? unc_ibs_rings_start(l->rings, &l->u->error) : 0;
+}
+
+int uncore_latency_collect(struct uncore_latency *l)
+{
+	int ret = l->rings ? unc_ibs_rings_drain(l->rings, &l->ibs, &l->u->error) : 0;
+
+	make_rows(l);
+	return ret;
+}
+
+void uncore_latency_clear(struct uncore_latency *l)
+{
+	unc_ibs_clear(&l->ibs);
+	l->count = 0;
+}
+
+size_t uncore_latency_count(const struct uncore_latency *l)
+{
+	return l->count;
+}
+
+const struct uncore_latency_row *uncore_latency_at(const struct uncore_latency *l, size_t i)
+{
+	return &l->rows[i];
+}
+
+const struct uncore_latency_counts *uncore_latency_total(const struct uncore_latency *l)
+{
+	return &l->ibs.counts;
+}
+
+const char *uncore_latency_note(const struct uncore_latency *l)
+{
+	return l->l3_misses_only ? "filtered by the hardware: on Zen 5 only ops that missed the L3 "
+				   "are sampled with it"
+				 : NULL;
+}

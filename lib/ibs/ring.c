@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: MIT */
+/* ibs_op of every CPU: opened, mapped, drained. */
+#define _GNU_SOURCE
+#include "ibs/ring.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* Without further rights a user may lock 512 KiB and a page for each CPU. */
+#define RING_BYTES ((size_t)512 << 10)
+#define RING_LEAST ((size_t)16 << 10)
+
+struct ring {
+	int fd;
+	struct perf_event_mmap_page *page; /* and the ring behind it */
+	size_t bytes;                      /* of the ring */
+};
+
+struct unc_ibs_rings {
+	struct ring *items;
+	size_t count, all; /* opened, and CPUs that there are */
+	size_t page;
+	char *copy; /* of one ring's records: those may go over its end */
+	struct unc_error why;
+};
+
+static int open_event(const struct unc_counter *event, int cpu, uint64_t period)
+{
+	struct perf_event_attr a = {
+		.size = PERF_ATTR_SIZE_VER5,
+		.type = event->pmu->type,
+		.config = event->config.word[0],
+		.config1 = event->config.word[1],
+		.config2 = event->config.word[2],
+		.sample_period = period,
+		.sample_type = PERF_SAMPLE_RAW,
+		.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING,
+		.disabled = 1,
+		.watermark = 1,
+		.wakeup_watermark = (uint32_t)RING_BYTES, /* nobody waits for it */
+	};
+	long fd;
+
+	do
+		fd = syscall(SYS_perf_event_open, &a, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	while (fd < 0 && errno == EINTR);
+	return fd < 0 ? -errno : (int)fd;
+}
+
+/* As large a ring as this user may lock. */
+static int map_ring(struct ring *ring, size_t page)
+{
+	for (ring->bytes = RING_BYTES; ring->bytes >= RING_LEAST; ring->bytes /= 2) {
+		void *at = mmap(NULL, page + ring->bytes, PROT_READ | PROT_WRITE, MAP_SHARED,
+				ring->fd, 0);
+
+		if (at != MAP_FAILED) {
+			ring->page = at;
+			return 0;
+		}
+		if (errno != EPERM && errno != ENOMEM)
+			break;
+	}
+	return -errno;
+}
+
+static void close_ring(struct ring *ring, size_t page)
+{
+	if (ring->page)
+		munmap(ring->page, page + ring->bytes);
+	if (ring->fd >= 0)
+		close(ring->fd);
+}
+
+static int open_ring(struct ring *ring, const struct unc_kernel_env *env,
+		     const struct unc_counter *event, uint64_t period, size_t page,
+		     struct unc_error *e)
+{
+	int ret;
+
+	*ring = (struct ring){.fd = open_event(event, event->cpu, period)};
+	if (ring->fd < 0) {
+		unc_kernel_why(env, event, ring->fd, e);
+		return ring->fd;
+	}
+	ret = map_ring(ring, page);
+	if (ret < 0) {
+		close_ring(ring, page);
+		return unc_fail(e, -ret,
+				"%s on CPU %d: no memory for the samples may be locked (%s): "
+				"sudo sysctl kernel.perf_event_mlock_kb=516 is the usual limit",
+				event->pmu->name, event->cpu, unc_errno_text(ret));
+	}
+	return 0;
+}
+
+/* Nothing else would go better after these. */
+static bool is_final(int err)
+{
+	return err == -EACCES || err == -EPERM || err == -EMFILE || err == -ENFILE;
+}
+
+int unc_ibs_rings_open(struct unc_ibs_rings **out, const struct unc_kernel_env *env,
+		       const struct unc_counter *event, uint64_t period, struct unc_error *e)
+{
+	const struct unc_cpulist *cpus = &event->pmu->cpus;
+	struct unc_ibs_rings *r = calloc(1, sizeof(*r));
+	struct unc_counter one = *event;
+	int ret = 0;
+
+	if (!r)
+		return unc_nomem(e);
+	r->page = (size_t)sysconf(_SC_PAGESIZE);
+	r->all = cpus->count;
+	r->items = calloc(cpus->count + 1, sizeof(*r->items));
+	r->copy = malloc(RING_BYTES);
+	if (!r->items || !r->copy)
+		ret = unc_nomem(&r->why);
+	for (size_t i = 0; i < cpus->count && !is_final(ret) && ret != -ENOMEM; i++) {
+		struct unc_error why;
+
+		one.cpu = cpus->ids[i];
+		ret = open_ring(&r->items[r->count], env, &one, period, r->page, &why);
+		if (ret == 0)
+			r->count++;
+		else if (!r->why.text[0] || is_final(ret))
+			r->why = why;
+	}
+	if (is_final(ret) || r->count == 0) {
+		ret = unc_fail(e, ret ? -ret : ENODEV, "%s",
+			       r->why.text[0] ? r->why.text : "ibs_op has no CPU to sample on");
+		unc_ibs_rings_close(r);
+		return ret;
+	}
+	*out = r;
+	return 0;
+}
+
+void unc_ibs_rings_close(struct unc_ibs_rings *r)
+{
+	if (!r)
+		return;
+	for (size_t i = 0; i < r->count; i++)
+		close_ring(&r->items[i], r->page);
+	free(r->items);
+	free(r->copy);
+	free(r);
+}
+
+int unc_ibs_rings_start(struct unc_ibs_rings *r, struct unc_error *e)
+{
+	for (size_t i = 0; i < r->count; i++)
+		if (ioctl(r->items[i].fd, PERF_EVENT_IOC_ENABLE, 0) < 0)
+			return unc_fail(e, errno, "sampling cannot be started: %s",
+					unc_errno_text(errno));
+	return 0;
+}
+
+int unc_ibs_rings_drain(struct unc_ibs_rings *r, struct unc_ibs *into, struct unc_error *e)
+{
+	static const struct unc_ibs_layout layout = {0}; /* raw data and nothing else */
+	int ret = 0;
+
+	for (size_t i = 0; i < r->count && ret == 0; i++) {
+		const struct ring *ring = &r->items[i];
+		const char *data = (const char *)ring->page + r->page;
+		uint64_t head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
+		size_t size = (size_t)(head - ring->page->data_tail);
+		size_t begin = (size_t)(ring->page->data_tail % ring->bytes);
+		size_t first = size < ring->bytes - begin ? size : ring->bytes - begin;
+
+		if (size > ring->bytes)
+			return unc_fail(e, EBADMSG,
+					"the kernel's ring of samples has %zu bytes in "
+					"%zu",
+					size, ring->bytes);
+		memcpy(r->copy, data + begin, first);
+		memcpy(r->copy + first, data, size - first);
+		__atomic_store_n(&ring->page->data_tail, head, __ATOMIC_RELEASE);
+		ret = unc_ibs_add(into, &layout, r->copy, size, e);
+	}
+	return ret;
+}
+
+double unc_ibs_rings_coverage(const struct unc_ibs_rings *r)
+{
+	double enabled = 0, running = 0;
+
+	for (size_t i = 0; i < r->count; i++) {
+		uint64_t words[3]; /* value, time enabled, time running */
+
+		if (read(r->items[i].fd, words, sizeof(words)) != (ssize_t)sizeof(words))
+			continue;
+		enabled += (double)words[1];
+		running += (double)words[2];
+	}
+	return enabled > 0 ? running / enabled : NAN;
+}
+
+size_t unc_ibs_rings_missing(const struct unc_ibs_rings *r, size_t *all, const char **why)
+{
+	*all = r->all;
+	*why = r->why.text;
+	return r->all - r->count;
+}

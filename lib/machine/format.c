@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT */
+/* Pure text work of a PMU: `format/` contents, values into bits, lists of assignments. */
+#include "machine/format.h"
+#include "base/ascii.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <string.h>
+
+static const char *skip_spaces(const char *at)
+{
+	while (unc_is_space(*at))
+		at++;
+	return at;
+}
+
+/* ---- format ---- */
+
+static int take_bit(const char **at, unsigned *out)
+{
+	unsigned bit = 0;
+
+	if (!unc_is_digit(**at))
+		return -EINVAL;
+	for (; unc_is_digit(**at); (*at)++) {
+		bit = bit * 10 + (unsigned)(**at - '0');
+		if (bit > 63)
+			return -EINVAL;
+	}
+	*out = bit;
+	return 0;
+}
+
+static int take_bits(const char **at, uint64_t *bits)
+{
+	unsigned first, last, swap;
+
+	if (take_bit(at, &first) < 0)
+		return -EINVAL;
+	last = first;
+	if (**at == '-') {
+		(*at)++;
+		if (take_bit(at, &last) < 0)
+			return -EINVAL;
+	}
+	if (last < first) {
+		swap = first;
+		first = last;
+		last = swap;
+	}
+	*bits |= UINT64_MAX >> (63 - (last - first)) << first;
+	return 0;
+}
+
+int unc_format_parse(const char *text, int *word, uint64_t *bits)
+{
+	uint64_t set = 0;
+	int number = 0;
+
+	if (strncmp(text, "config", 6) != 0)
+		return -EINVAL;
+	text += 6;
+	if (*text >= '1' && *text <= '3')
+		number = *text++ - '0';
+	if (*text && *text != ':')
+		return -EINVAL;
+	if (!*text)
+		set = UINT64_MAX;
+	while (*text) { /* at the colon, or at a comma */
+		text++;
+		if (take_bits(&text, &set) < 0 || (*text && *text != ','))
+			return -EINVAL;
+	}
+	*word = number;
+	*bits = set;
+	return 0;
+}
+
+int unc_format_put(uint64_t bits, uint64_t value, uint64_t *word)
+{
+	int width = __builtin_popcountll(bits);
+	uint64_t placed = 0;
+
+	if (width < 64 && value >> width)
+		return -ERANGE;
+	for (uint64_t left = bits; left; left &= left - 1) {
+		if (value & 1)
+			placed |= left & -left;
+		value >>= 1;
+	}
+	*word = (*word & ~bits) | placed;
+	return 0;
+}
+
+/* ---- assignments ---- */
+
+static int copy(char *into, size_t room, const char *from, size_t len)
+{
+	if (len == 0 || len >= room)
+		return -EINVAL;
+	memcpy(into, from, len);
+	into[len] = '\0';
+	return 0;
+}
+
+/* What stands before a comma, a '=' (if `stop` has one), a space or the end. */
+static int take_word(const char **at, const char *stop, char *into, size_t room)
+{
+	size_t len = strcspn(*at, stop);
+
+	if (copy(into, room, *at, len) < 0)
+		return -EINVAL;
+	*at += len;
+	return 0;
+}
+
+static int take_value(const char **at, char *into, size_t room)
+{
+	size_t len;
+
+	if (**at != '\'')
+		return take_word(at, ",' \t\n\v\f\r", into, room);
+	(*at)++;
+	len = strcspn(*at, "'");
+	if ((*at)[len] != '\'' || copy(into, room, *at, len) < 0)
+		return -EINVAL;
+	*at += len + 1;
+	return 0;
+}
+
+int unc_assignment_next(const char **text, struct unc_assignment *out)
+{
+	const char *at = skip_spaces(*text);
+	struct unc_assignment a = {0};
+
+	if (!*at)
+		return 0;
+	if (take_word(&at, ",=' \t\n\v\f\r", a.name, sizeof(a.name)) < 0)
+		return -EINVAL;
+	at = skip_spaces(at);
+	if (*at == '=') {
+		at = skip_spaces(at + 1);
+		a.has_value = true;
+		if (take_value(&at, a.value, sizeof(a.value)) < 0)
+			return -EINVAL;
+		at = skip_spaces(at);
+	}
+	if (*at == ',') {
+		at = skip_spaces(at + 1);
+		if (!*at)
+			return -EINVAL;
+	} else if (*at) {
+		return -EINVAL;
+	}
+	*text = at;
+	*out = a;
+	return 1;
+}

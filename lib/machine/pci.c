@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: MIT */
+/* PCI devices from sysfs. A file that is missing or makes no sense leaves its value unknown. */
+#include "machine/pci.h"
+#include "base/ascii.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DEVICES "sys/bus/pci/devices"
+#define PATH_ROOM 400
+#define CLASS_BRIDGE 0x0604 /* PCI to PCI; root ports and ports of switches are such bridges */
+#define MOST_LANES 32
+#define NO_NUMBER UINT64_MAX
+
+/* ---- addresses ---- */
+
+/* Digits up to `stop`; at most `most` of them. */
+static bool scan_hex(const char **text, size_t most, char stop, uint32_t *out)
+{
+	uint32_t value = 0;
+	size_t n = 0;
+
+	while (n < most && unc_digit_value((*text)[n]) >= 0)
+		value = value << 4 | (uint32_t)unc_digit_value((*text)[n++]);
+	if (!n || (*text)[n] != stop)
+		return false;
+	*text += n + (stop != '\0');
+	*out = value;
+	return true;
+}
+
+bool unc_pci_parse(const char *text, struct unc_pci_address *out, bool *has_domain)
+{
+	const char *colon = strchr(text, ':');
+	uint32_t domain = 0, bus, device, function;
+
+	*has_domain = colon && strchr(colon + 1, ':');
+	if (*has_domain && !scan_hex(&text, 8, ':', &domain))
+		return false;
+	if (!scan_hex(&text, 2, ':', &bus) || !scan_hex(&text, 2, '.', &device) ||
+	    !scan_hex(&text, 1, '\0', &function) || device > 31 || function > 7)
+		return false;
+	*out = (struct unc_pci_address){domain, (uint8_t)bus, (uint8_t)device, (uint8_t)function};
+	return true;
+}
+
+uint64_t unc_pci_number(const struct unc_pci_address *a)
+{
+	return (uint64_t)a->domain << 16 | (uint64_t)(a->bus << 8 | a->device << 3 | a->function);
+}
+
+/* ---- files of a device ---- */
+
+const char *unc_pci_keep(struct unc_pci *p, const char *text)
+{
+	if (unc_names_add(&p->strings, text) == 0)
+		return p->strings.items[p->strings.count - 1];
+	p->no_memory = true;
+	return NULL;
+}
+
+static void path_of(const struct unc_device *d, const char *file, char into[PATH_ROOM])
+{
+	snprintf(into, PATH_ROOM, DEVICES "/%s/%s", d->shown.address, file);
+}
+
+/* The caller's to free; NULL: not known. */
+static char *read_text(const struct unc_device *d, const char *file)
+{
+	char path[PATH_ROOM], *text;
+	int err;
+
+	path_of(d, file, path);
+	err = unc_root_read_line(d->pci->root, path, &text);
+	d->pci->no_memory |= err == -ENOMEM;
+	return err ? NULL : text;
+}
+
+static uint64_t read_number(const struct unc_device *d, const char *file, uint64_t most)
+{
+	char *text = read_text(d, file);
+	uint64_t value = NO_NUMBER;
+
+	if (text && unc_parse_u64(text, &value) < 0)
+		value = NO_NUMBER;
+	free(text);
+	return value <= most ? value : NO_NUMBER;
+}
+
+static unsigned read_id(const struct unc_device *d, const char *file, uint64_t most)
+{
+	uint64_t value = read_number(d, file, most);
+
+	return value == NO_NUMBER ? 0 : (unsigned)value;
+}
+
+int unc_pci_config(const struct unc_device *d, size_t max, unsigned char **out, size_t *len)
+{
+	char path[PATH_ROOM];
+
+	path_of(d, "config", path);
+	return unc_root_read_bytes(d->pci->root, path, max, (char **)out, len);
+}
+
+/* The kernel's names of what a driver made of the device: directories in directories. */
+static const char *read_names(const struct unc_device *d)
+{
+	static const char *const kinds[] = {"infiniband", "net", "nvme", "block", "drm", "accel"};
+	struct unc_text text = {0};
+	const char *kept = NULL;
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+		struct unc_names names = {0};
+		char path[PATH_ROOM];
+
+		path_of(d, kinds[i], path);
+		if (unc_root_list(d->pci->root, path, &names) < 0)
+			continue;
+		for (size_t k = 0; k < names.count; k++)
+			unc_text_add(&text, "%s%s", text.len ? " " : "", names.items[k]);
+		unc_names_finish(&names);
+	}
+	d->pci->no_memory |= text.failed;
+	if (text.len && !text.failed)
+		kept = unc_pci_keep(d->pci, text.data);
+	unc_text_finish(&text);
+	return kept;
+}
+
+/* uevent has lines such as DRIVER=nvme; `driver` is a link, which a copied tree lacks. */
+static const char *read_driver(const struct unc_device *d)
+{
+	char *text = read_text(d, "uevent"), *rest = text, *line;
+	const char *driver = NULL;
+
+	while (text && !driver && (line = strsep(&rest, "\n")))
+		if (strncmp(line, "DRIVER=", 7) == 0 && line[7])
+			driver = unc_pci_keep(d->pci, line + 7);
+	free(text);
+	return driver;
+}
+
+/* ---- links ---- */
+
+/* "16.0 GT/s PCIe"; "Unknown" where there is no link. */
+static double read_speed(const struct unc_device *d, const char *file)
+{
+	char *text = read_text(d, file);
+	double speed = NAN;
+	const char *end;
+
+	if (text && (unc_scan_double(text, &end, &speed) < 0 || strncmp(end, " GT/s", 5) != 0))
+		speed = NAN;
+	free(text);
+	return speed;
+}
+
+static unsigned read_width(const struct unc_device *d, const char *file)
+{
+	return read_id(d, file, MOST_LANES);
+}
+
+/*
+ * What is left of the transfers after the line code, in bits of each; as the kernel's
+ * PCIE_SPEED2MBS_ENC (drivers/pci/pci.h) up to 32 GT/s. At 64 GT/s there is no line code, but flits
+ * of 256 bytes, of which 236 are for packets, 6 for the data link layer, and 14 for error detection
+ * and correction (PCI Express 6.0, Flit Mode). At the lower speeds the data link layer's part is
+ * in the rate too, so 242 of 256 is the comparable share. 0: no speed of PCI Express.
+ */
+static double code_share(double speed)
+{
+	static const struct {
+		double speed, share;
+	} codes[] = {
+		{2.5, 8.0 / 10},   {5, 8.0 / 10},     {8, 128.0 / 130},
+		{16, 128.0 / 130}, {32, 128.0 / 130}, {64, 242.0 / 256},
+	};
+
+	for (size_t i = 0; i < sizeof(codes) / sizeof(*codes); i++)
+		if (codes[i].speed == speed)
+			return codes[i].share;
+	return 0;
+}
+
+static double rate_of(double speed, unsigned width)
+{
+	double share = code_share(speed);
+
+	return share > 0 && width ? speed * 1e9 * share * width / 8 : NAN;
+}
+
+static void read_link(struct uncore_device *d)
+{
+	const struct unc_device *device = unc_device(d);
+
+	d->speed = read_speed(device, "current_link_speed");
+	d->max_speed = read_speed(device, "max_link_speed");
+	d->width = read_width(device, "current_link_width");
+	d->max_width = read_width(device, "max_link_width");
+	d->link_rate = rate_of(d->speed, d->width);
+	d->max_rate = rate_of(d->max_speed, d->max_width);
+}
+
+/* ---- one device ---- */
+
+/* Header type 1 has the bus numbers at 0x18 primary, 0x19 secondary, 0x1a subordinate. */
+static void read_buses(struct unc_device *d)
+{
+	unsigned char *config;
+	size_t len;
+
+	d->secondary = (uint8_t)read_id(d, "secondary_bus_number", UINT8_MAX);
+	d->subordinate = (uint8_t)read_id(d, "subordinate_bus_number", UINT8_MAX);
+	if (d->secondary || unc_pci_config(d, 0x1b, &config, &len) < 0)
+		return;
+	if (len == 0x1b && (config[0xe] & 0x7f) == 1) {
+		d->secondary = config[0x19];
+		d->subordinate = config[0x1a];
+	}
+	free(config);
+}
+
+static int socket_of_node(const struct unc_topology *t, int node)
+{
+	for (size_t i = 0; node >= 0 && i < t->cpu_count; i++)
+		if (t->cpus[i].online && t->cpus[i].node == node)
+			return t->cpus[i].socket;
+	return t->socket_count == 1 ? t->sockets[0] : -1;
+}
+
+static void read_device(struct unc_device *device, const struct unc_topology *t)
+{
+	struct uncore_device *d = &device->shown;
+	uint64_t node = read_number(device, "numa_node", INT32_MAX);
+
+	d->vendor = read_id(device, "vendor", UINT16_MAX);
+	d->device = read_id(device, "device", UINT16_MAX);
+	d->class_code = read_id(device, "class", 0xffffff);
+	d->is_bridge = d->class_code >> 8 == CLASS_BRIDGE;
+	d->driver = read_driver(device);
+	d->names = d->is_bridge ? NULL : read_names(device);
+	d->node = node == NO_NUMBER ? -1 : (int)node;
+	d->socket = socket_of_node(t, d->node);
+	d->rc = d->rc_socket = d->index = -1;
+	read_link(d);
+	if (d->is_bridge)
+		read_buses(device);
+}
+
+/* ---- how they hang together ---- */
+
+static unsigned bus_span(const struct unc_device *bridge)
+{
+	return (unsigned)(bridge->subordinate - bridge->secondary);
+}
+
+/* A bridge leads to a bus of its range; the one with the narrowest range is the next above. As the
+ * kernel (pci_scan_bridge) this takes bridges only whose buses lie behind their own: so no way
+ * upwards is a circle, whatever the files say. */
+static void find_parents(struct unc_device *domain, size_t count)
+{
+	const struct unc_device *above[256] = {NULL};
+
+	for (size_t i = 0; i < count; i++) {
+		const struct unc_device *d = &domain[i];
+
+		if (d->secondary <= d->address.bus || d->subordinate < d->secondary)
+			continue;
+		for (unsigned bus = d->secondary; bus <= d->subordinate; bus++)
+			if (!above[bus] || bus_span(d) < bus_span(above[bus]))
+				above[bus] = d;
+	}
+	for (size_t i = 0; i < count; i++)
+		if (above[domain[i].address.bus])
+			domain[i].shown.parent = &above[domain[i].address.bus]->shown;
+}
+
+/* A bridge on a root bus is taken for a root port, unless its PCI Express capability, which only
+ * root can read, says otherwise: bits 7:4 at offset 2 are 4 for a root port. */
+static bool is_root_port(const struct unc_device *d)
+{
+	unsigned char *config;
+	bool is_port = true;
+	size_t len, at;
+
+	if (!d->shown.is_bridge || d->shown.parent)
+		return false;
+	if (unc_pci_config(d, 256, &config, &len) < 0)
+		return true;
+	at = unc_pci_capability(config, len, 0x10);
+	if (at && at + 3 < len)
+		is_port = config[at + 2] >> 4 == 4;
+	else if (len == 256)
+		is_port = false; /* conventional PCI */
+	free(config);
+	return is_port;
+}
+
+/* Bridges come before what is below them: their bus numbers are lower. */
+static void find_ports(struct unc_device *devices, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		struct uncore_device *d = &devices[i].shown;
+
+		d->is_port = is_root_port(&devices[i]);
+		d->port = d->is_port ? d : d->parent ? d->parent->port : NULL;
+	}
+}
+
+static void connect_devices(struct unc_pci *p)
+{
+	size_t n;
+
+	for (size_t first = 0; first < p->count; first += n) {
+		for (n = 1; first + n < p->count; n++)
+			if (p->devices[first + n].address.domain !=
+			    p->devices[first].address.domain)
+				break;
+		find_parents(p->devices + first, n);
+		find_ports(p->devices + first, n);
+	}
+}
+
+/* ---- all ---- */
+
+static int by_address(const void *a, const void *b)
+{
+	const struct unc_device *left = a, *right = b;
+	uint64_t x = unc_pci_number(&left->address), y = unc_pci_number(&right->address);
+
+	return (x > y) - (x < y);
+}
+
+static void add_devices(struct unc_pci *p, const struct unc_names *names)
+{
+	for (size_t i = 0; i < names->count; i++) {
+		struct unc_device *d = &p->devices[p->count];
+		bool has_domain;
+
+		if (!unc_pci_parse(names->items[i], &d->address, &has_domain) || !has_domain)
+			continue;
+		d->shown.address = unc_pci_keep(p, names->items[i]);
+		if (!d->shown.address)
+			return;
+		d->pci = p;
+		p->count++;
+	}
+	qsort(p->devices, p->count, sizeof(*p->devices), by_address);
+}
+
+int unc_pci_read(struct unc_pci *out, const struct unc_root *root, const struct unc_topology *t)
+{
+	struct unc_names names = {0};
+	int err = unc_root_list(root, DEVICES, &names);
+
+	*out = (struct unc_pci){.root = root};
+	if (err)
+		return err == -ENOMEM ? err : 0;
+	out->devices = calloc(names.count + 1, sizeof(*out->devices));
+	if (out->devices) {
+		add_devices(out, &names);
+		for (size_t i = 0; i < out->count; i++)
+			read_device(&out->devices[i], t);
+		connect_devices(out);
+	}
+	out->no_memory |= !out->devices;
+	unc_names_finish(&names);
+	if (!out->no_memory)
+		return 0;
+	unc_pci_finish(out);
+	return -ENOMEM;
+}
+
+void unc_pci_finish(struct unc_pci *p)
+{
+	free(p->devices);
+	free(p->device_names);
+	unc_names_finish(&p->strings);
+	*p = (struct unc_pci){0};
+}

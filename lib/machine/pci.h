@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/* PCI devices from sysfs: what they are, which bridge they are below, and their links. */
+#ifndef UNC_PCI_H
+#define UNC_PCI_H
+
+#include "machine/topology.h"
+
+struct unc_pci_address {
+	uint32_t domain; /* also: segment. More than 16 bits behind Intel's VMD */
+	uint8_t bus, device, function;
+};
+
+struct unc_device {
+	struct uncore_device shown; /* first: a pointer to it is a pointer to this */
+	struct unc_pci_address address;
+	uint8_t secondary, subordinate; /* a bridge's: buses below it; 0: not known */
+	struct unc_pci *pci;
+	const struct uncore_pmu *const *pmus; /* a root port's, those that count it */
+	size_t pmu_count;
+};
+
+struct unc_pci {
+	const struct unc_root *root;
+	struct unc_device *devices; /* ordered by address */
+	size_t count;
+	bool named;                /* pci.ids has been read */
+	bool no_memory;            /* something could not be read for lack of memory */
+	const char **device_names; /* of pci.ids, for each device; NULL: not known */
+	struct unc_names strings;  /* what the devices point to */
+};
+
+/* Devices below sys/bus/pci/devices; none at all is no error. Only -ENOMEM. Devices point into
+ * `out`, so that it must stay where it is. */
+int unc_pci_read(struct unc_pci *out, const struct unc_root *root, const struct unc_topology *t);
+void unc_pci_finish(struct unc_pci *p);
+
+/* A copy that lives as long as the devices; NULL: out of memory. */
+const char *unc_pci_keep(struct unc_pci *p, const char *text);
+
+/* "0000:17:00.0", "17:00.0" (*has_domain is false then). */
+bool unc_pci_parse(const char *text, struct unc_pci_address *out, bool *has_domain);
+/* All of it as one number: addresses in their order. */
+uint64_t unc_pci_number(const struct unc_pci_address *a);
+
+static inline const struct unc_device *unc_device(const struct uncore_device *d)
+{
+	return (const struct unc_device *)d;
+}
+
+/* At most the first `max` bytes of the config space. The kernel gives 64 of them to everybody, and
+ * the rest to root. */
+#define UNC_PCI_CONFIG 4096
+int unc_pci_config(const struct unc_device *d, size_t max, unsigned char **out, size_t *len);
+/* Offset of a capability of config space, of which `len` bytes could be read; 0: it has none. */
+size_t unc_pci_capability(const unsigned char *config, size_t len, unsigned id);
+/* Offset of a vendor's own capability (DVSEC), and its length. */
+size_t unc_pci_dvsec(const unsigned char *config, size_t len, unsigned vendor, unsigned id,
+		     size_t *length);
+
+/* pci-ids.c: fills p->device_names, once. */
+void unc_pci_name(struct unc_pci *p);
+
+#endif

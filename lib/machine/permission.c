@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+/* Whether this process may count for the whole machine, as far as /proc tells. */
+#include "machine/permission.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define CAP_SYS_ADMIN_BIT 21
+#define CAP_PERFMON_BIT 38
+
+static void read_level(struct unc_permission *p, const struct unc_root *root)
+{
+	char *text, *end;
+
+	if (unc_root_read_line(root, "proc/sys/kernel/perf_event_paranoid", &text) < 0)
+		return;
+	p->level = strtol(text, &end, 10);
+	p->level_known = end != text;
+	free(text);
+}
+
+/* What follows the key at the beginning of a line; NULL: there is no such line. */
+static const char *field(const char *status, const char *key)
+{
+	size_t len = strlen(key);
+
+	while (status && strncmp(status, key, len) != 0) {
+		status = strchr(status, '\n');
+		status = status ? status + 1 : NULL;
+	}
+	return status ? status + len : NULL;
+}
+
+static void read_status(struct unc_permission *p, const struct unc_root *root)
+{
+	const char *effective, *seccomp;
+	unsigned long long set = 0;
+	char *text;
+
+	if (unc_root_read(root, "proc/self/status", &text) < 0)
+		return;
+	effective = field(text, "CapEff:");
+	if (effective)
+		set = strtoull(effective, NULL, 16);
+	p->admin = set >> CAP_SYS_ADMIN_BIT & 1;
+	if (set >> CAP_PERFMON_BIT & 1)
+		p->held = "CAP_PERFMON";
+	else if (p->admin)
+		p->held = "CAP_SYS_ADMIN";
+	seccomp = field(text, "Seccomp:");
+	p->filtered = seccomp && strtol(seccomp, NULL, 10) != 0;
+	free(text);
+}
+
+/* The first namespace maps every user to itself. */
+static void read_namespace(struct unc_permission *p, const struct unc_root *root)
+{
+	unsigned long inside, outside, length;
+	char *text, *at;
+
+	if (unc_root_read(root, "proc/self/uid_map", &text) < 0)
+		return;
+	inside = strtoul(text, &at, 10);
+	outside = strtoul(at, &at, 10);
+	length = strtoul(at, NULL, 10);
+	free(text);
+	p->in_user_namespace = inside != 0 || outside != 0 || length < UINT32_MAX;
+}
+
+static void read_release(struct unc_permission *p, const struct unc_root *root)
+{
+	long major, minor;
+	char *text, *at;
+
+	if (unc_root_read_line(root, "proc/sys/kernel/osrelease", &text) < 0)
+		return;
+	major = strtol(text, &at, 10);
+	minor = *at == '.' ? strtol(at + 1, NULL, 10) : 0;
+	free(text);
+	p->before_perfmon = major > 0 && (major < 5 || (major == 5 && minor < 8));
+}
+
+void unc_permission_read(struct unc_permission *out, const struct unc_root *root)
+{
+	*out = (struct unc_permission){.level_known = false};
+	read_level(out, root);
+	read_status(out, root);
+	read_namespace(out, root);
+	read_release(out, root);
+}
+
+bool unc_permission_granted(const struct unc_permission *p)
+{
+	return (p->level_known && p->level <= 0) || (p->held && !p->in_user_namespace);
+}
+
+bool unc_permission_doubtful(const struct unc_permission *p)
+{
+	return p->level_known && p->level > 2 && p->held && !p->admin && !p->in_user_namespace;
+}

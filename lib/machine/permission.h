@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* Whether this process may count for the whole machine, as far as /proc tells. */
+#ifndef UNC_PERMISSION_H
+#define UNC_PERMISSION_H
+
+#include "machine/root.h"
+
+struct unc_permission {
+	bool level_known;       /* false: the file cannot be read here */
+	long level;             /* kernel.perf_event_paranoid */
+	bool admin;             /* CAP_SYS_ADMIN is in effect */
+	const char *held;       /* "CAP_PERFMON" or "CAP_SYS_ADMIN", in effect; NULL: neither */
+	bool in_user_namespace; /* whose capabilities do not reach perf events */
+	bool filtered;          /* a seccomp filter looks at its system calls */
+	bool before_perfmon;    /* Linux older than 5.8, which has no CAP_PERFMON */
+};
+
+/* What cannot be read counts as not there. */
+void unc_permission_read(struct unc_permission *out, const struct unc_root *root);
+
+/* False also when nothing is known. True is no promise: a filter or a security module may refuse. */
+bool unc_permission_granted(const struct unc_permission *p);
+
+/* Levels above 2 are distributions' own, and their kernels differ: some accept CAP_PERFMON there,
+ * others (Debian's) CAP_SYS_ADMIN only. True when that decides: only trying tells. */
+bool unc_permission_doubtful(const struct unc_permission *p);
+
+#endif

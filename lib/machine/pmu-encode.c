@@ -1,0 +1,455 @@
+/* SPDX-License-Identifier: MIT */
+/* What stands between the slashes, as configuration words. */
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/ascii.h"
+#include "machine/pmu.h"
+
+#define LISTED 20 /* names in a sentence; more help nobody */
+#define TRACKED 256
+#define HIGHEST_CPU 65535
+
+struct encoder {
+	const struct uncore_pmu *pmu;
+	const char *user;                 /* the user's list of terms */
+	const struct uncore_alias *alias; /* whose terms are being put; NULL: the user's */
+	uint64_t given[TRACKED / 64];     /* terms of the user so far, by index */
+	struct unc_config words, mask;    /* of one list: bits set, and bits spoken for */
+	struct unc_encoding out;
+	struct unc_error *e;
+};
+
+/* ---- sentences ---- */
+
+static int refuse(const struct encoder *x, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* A mistake in an alias is the kernel's, all others are the user's. */
+static int refuse(const struct encoder *x, const char *fmt, ...)
+{
+	char text[1600];
+	va_list args;
+
+	if (!x->e)
+		return x->alias ? -EBADMSG : -EINVAL;
+	va_start(args, fmt);
+	vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	if (x->alias)
+		return unc_fail(x->e, EBADMSG, "%s: its event '%s' is '%.100s': %s", x->pmu->name,
+				x->alias->name, x->alias->terms, text);
+	return unc_fail(x->e, EINVAL, "%s/%.100s/: %s", x->pmu->name, x->user, text);
+}
+
+/* Names of the terms, then of the aliases; NULL when out of memory. */
+static const char **collect_names(const struct uncore_pmu *p)
+{
+	const char **names = calloc(p->term_count + p->alias_count + 1, sizeof(*names));
+
+	for (size_t i = 0; names && i < p->term_count; i++)
+		names[i] = p->terms[i].name;
+	for (size_t i = 0; names && i < p->alias_count; i++)
+		names[p->term_count + i] = p->aliases[i].name;
+	return names;
+}
+
+static void add_list(struct unc_text *t, const char *what, const char *const *names, size_t count)
+{
+	if (!count) {
+		unc_text_add(t, "; it has no %s", what);
+		return;
+	}
+	unc_text_add(t, "; its %s: ", what);
+	for (size_t i = 0; i < count && i < LISTED; i++)
+		unc_text_add(t, "%s%s", i ? ", " : "", names[i]);
+	if (count > LISTED)
+		unc_text_add(t, " and %zu more", count - LISTED);
+}
+
+/* Says what exists. `kinds`: "term", "event" or "term or event". */
+static int refuse_unknown(const struct encoder *x, const char *name, const char *kinds)
+{
+	const struct uncore_pmu *p = x->pmu;
+	bool terms = strstr(kinds, "term"), events = strstr(kinds, "event");
+	struct unc_text near = {0}, text = {0};
+	const char **names;
+	size_t first = terms ? 0 : p->term_count, count;
+
+	if (!x->e)
+		return refuse(x, "unknown");
+	names = collect_names(p);
+	if (!names)
+		return unc_nomem(x->e);
+	count = (terms ? p->term_count : 0) + (events ? p->alias_count : 0);
+	unc_text_add(&text, "it has no %s '%s'", kinds, name);
+	if (unc_suggest(&near, name, names + first, count) && near.data)
+		unc_text_add(&text, " (did you mean %s?)", near.data);
+	if (terms)
+		add_list(&text, "terms", names, p->term_count);
+	if (events)
+		add_list(&text, "events", names + p->term_count, p->alias_count);
+	refuse(x, "%s", text.data ? text.data : "unknown name");
+	unc_text_finish(&near);
+	unc_text_finish(&text);
+	free(names);
+	return x->alias ? -EBADMSG : -EINVAL;
+}
+
+/* ---- words that every PMU understands ---- */
+
+static bool is_event_word(const char *name)
+{
+	return strcmp(name, "event") == 0;
+}
+
+/* "config" 0 ... "config3" 3; -1: another name. */
+static int config_word(const char *name)
+{
+	static const char *const words[] = {"config", "config1", "config2", "config3"};
+
+	for (int i = 0; i < 4; i++)
+		if (strcmp(name, words[i]) == 0)
+			return i;
+	return -1;
+}
+
+static bool is_built_in(const char *name)
+{
+	return config_word(name) >= 0 || strcmp(name, "name") == 0 || strcmp(name, "cpu") == 0 ||
+	       strcmp(name, "metric-id") == 0;
+}
+
+/* perf's raw codes, "r1a" or "r0x1a": hexadecimal either way. Unlike perf's they begin with a
+ * digit: "read", on a PMU without an event of this name, is a mistake and not the code 0xead. */
+static bool is_raw(const struct encoder *x, const struct unc_assignment *a)
+{
+	const char *code = a->name + 1;
+
+	if (a->has_value || a->name[0] != 'r' || !unc_is_digit(*code))
+		return false;
+	if (code[0] == '0' && code[1] == 'x')
+		code += 2;
+	return *code && !code[strspn(code, "0123456789abcdefABCDEF")] &&
+	       !unc_pmu_term(x->pmu, a->name) && !unc_pmu_alias(x->pmu, a->name);
+}
+
+static int refuse_sampling(const struct encoder *x, const char *name)
+{
+	static const char *const words[] = {
+		"period",          "freq",          "branch_type", "time",
+		"call-graph",      "stack-size",    "nr",          "inherit",
+		"no-inherit",      "max-stack",     "overwrite",   "max-nr",
+		"no-overwrite",    "driver-config", "aux-output",  "aux-action",
+		"aux-sample-size",
+	};
+
+	if (strcmp(name, "percore") == 0)
+		return refuse(x, "'percore' adds up the threads of a core; these counters belong "
+				 "to no core");
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+		if (strcmp(name, words[i]) == 0)
+			return refuse(x,
+				      "'%s' is for sampling; these counters count and never sample",
+				      name);
+	return 0;
+}
+
+/* ---- values ---- */
+
+static int read_number(const struct encoder *x, const struct unc_assignment *a, uint64_t *out)
+{
+	int err;
+
+	if (!a->has_value)
+		return refuse(x, "'%s' needs a value: %s=NUMBER", a->name, a->name);
+	err = unc_parse_u64(a->value, out);
+	if (err == -ERANGE)
+		return refuse(x, "the value of '%s', %s, is wider than 64 bits", a->name, a->value);
+	if (err)
+		return refuse(x,
+			      "the value of '%s', '%s', is no number; write decimal, or "
+			      "hexadecimal with 0x",
+			      a->name, a->value);
+	return 0;
+}
+
+static int put_word(struct encoder *x, const struct unc_assignment *a, int word)
+{
+	x->mask.word[word] = UINT64_MAX;
+	return read_number(x, a, &x->words.word[word]);
+}
+
+static int put_raw(struct encoder *x, const struct unc_assignment *a)
+{
+	const char *code = a->name + 1;
+	char text[80];
+	int err;
+
+	if (code[0] == '0' && code[1] == 'x')
+		code += 2;
+	snprintf(text, sizeof(text), "0x%s", code);
+	x->mask.word[0] = UINT64_MAX;
+	err = unc_parse_u64(text, &x->words.word[0]);
+	return err ? refuse(x, "the code %s is wider than 64 bits", a->name) : 0;
+}
+
+static int put_built_in(struct encoder *x, const struct unc_assignment *a)
+{
+	uint64_t cpu = 0;
+	int err;
+
+	if (strcmp(a->name, "metric-id") == 0)
+		return 0;
+	if (strcmp(a->name, "name") == 0) {
+		if (!a->has_value)
+			return refuse(x, "'name' needs a value: name=TEXT");
+		snprintf(x->out.name, sizeof(x->out.name), "%s", a->value);
+		return 0;
+	}
+	err = read_number(x, a, &cpu);
+	if (err)
+		return err;
+	if (cpu > HIGHEST_CPU)
+		return refuse(x, "there is no CPU %s", a->value);
+	x->out.cpu = (int)cpu;
+	return 0;
+}
+
+/* What a term given twice means differs between tools: one counts the last, one both at once. */
+static int refuse_twice(struct encoder *x, const struct uncore_term *term)
+{
+	size_t i = (size_t)(term - x->pmu->terms);
+	uint64_t bit = (uint64_t)1 << (i % 64);
+
+	if (x->alias || i >= TRACKED)
+		return 0;
+	if (x->given[i / 64] & bit)
+		return refuse(x, "the term '%s' is given twice", term->name);
+	x->given[i / 64] |= bit;
+	return 0;
+}
+
+static int put_term(struct encoder *x, const struct unc_assignment *a,
+		    const struct uncore_term *term)
+{
+	int width = __builtin_popcountll(term->bits), err;
+	uint64_t value = 1, placed = 0;
+
+	if (term->word < 0)
+		return refuse(x,
+			      "the term '%s' cannot be used: its format '%.100s' is not understood",
+			      term->name, term->format);
+	err = refuse_twice(x, term);
+	if (!err && a->has_value)
+		err = read_number(x, a, &value);
+	if (err)
+		return err;
+	if (unc_format_put(term->bits, value, &placed) == 0) {
+		x->words.word[term->word] |= placed;
+		x->mask.word[term->word] |= term->bits;
+		return 0;
+	}
+	return refuse(x,
+		      "the value 0x%llx is too wide for the term '%s', which has %d bit%s (%s): "
+		      "the largest is 0x%llx",
+		      (unsigned long long)value, term->name, width, width == 1 ? "" : "s",
+		      term->format, (1ULL << width) - 1);
+}
+
+/* ---- aliases ---- */
+
+/* The alias an assignment of the user stands for: its bare name, or event=NAME. A name that is also
+ * a term is the term. */
+static const struct uncore_alias *alias_meant(const struct encoder *x,
+					      const struct unc_assignment *a)
+{
+	uint64_t number;
+
+	if (is_built_in(a->name))
+		return NULL;
+	if (!a->has_value)
+		return unc_pmu_term(x->pmu, a->name) ? NULL : unc_pmu_alias(x->pmu, a->name);
+	if (!is_event_word(a->name) || unc_parse_u64(a->value, &number) != -EINVAL)
+		return NULL;
+	return unc_pmu_alias(x->pmu, a->value);
+}
+
+/* Checks the form of the list and finds its alias, if any. */
+static int scan(struct encoder *x, const struct uncore_alias **alias)
+{
+	const struct uncore_alias *found;
+	const char *at = x->user;
+	struct unc_assignment a;
+	int r;
+
+	while ((r = unc_assignment_next(&at, &a)) == 1) {
+		found = alias_meant(x, &a);
+		if (found && *alias)
+			return refuse(x,
+				      "'%s' and '%s' are both events; only one can be counted here",
+				      (*alias)->name, found->name);
+		if (found)
+			*alias = found;
+	}
+	if (r < 0)
+		return refuse(x, "at '%.40s': expected a list such as term=1,term=0x2 or an event",
+			      at);
+	return 0;
+}
+
+static bool user_gives(const struct encoder *x, const char *name)
+{
+	const char *at = x->user;
+	struct unc_assignment a;
+
+	while (unc_assignment_next(&at, &a) == 1)
+		if (a.has_value && strcmp(a.name, name) == 0)
+			return true;
+	return false;
+}
+
+static bool is_placeholder(const struct encoder *x, const struct unc_assignment *a)
+{
+	return x->alias && strcmp(a->value, "?") == 0;
+}
+
+/* The user's own term fills it, later. */
+static int check_placeholder(struct encoder *x, const struct unc_assignment *a)
+{
+	const struct uncore_alias *alias = x->alias;
+
+	if (user_gives(x, a->name))
+		return 0;
+	x->alias = NULL; /* the user's mistake */
+	return refuse(x, "the event '%s' needs a value for '%s': write %s/%s,%s=VALUE/",
+		      alias->name, a->name, x->pmu->name, alias->name, a->name);
+}
+
+/* Refuses an alias whose files gave no scale: its value would be wrong. */
+static int check_scale(const struct encoder *x)
+{
+	static const char *const suffixes[] = {".unit", ".scale"};
+	const char *name = x->alias->name;
+	char file[300], *text = NULL;
+	int r = 0;
+
+	if (!isnan(x->alias->scale))
+		return 0;
+	for (int i = 0; i < 2 && (r == 0 || r == -ENOENT); i++) {
+		free(text);
+		text = NULL;
+		snprintf(file, sizeof(file), "events/%s%s", name, suffixes[i]);
+		r = unc_pmu_attribute(x->pmu, file, &text);
+	}
+	if (r < 0)
+		r = refuse(x, "sys/bus/event_source/devices/%s/%s cannot be read: %s", x->pmu->name,
+			   file, unc_errno_text(r));
+	else
+		r = refuse(x,
+			   "sys/bus/event_source/devices/%s/%s: '%.100s' is no number such as "
+			   "6.1035e-5",
+			   x->pmu->name, file, text);
+	free(text);
+	return r;
+}
+
+/* ---- lists ---- */
+
+/* Puts the words of a list over what is there. */
+static void lay_over(struct encoder *x)
+{
+	for (int i = 0; i < 4; i++) {
+		x->out.config.word[i] &= ~x->mask.word[i];
+		x->out.config.word[i] |= x->words.word[i];
+	}
+	x->words = x->mask = (struct unc_config){0};
+}
+
+static int put_other(struct encoder *x, const struct unc_assignment *a)
+{
+	const struct uncore_term *term;
+	int err;
+
+	if (!x->alias && alias_meant(x, a))
+		return 0; /* its terms are put already */
+	if (is_built_in(a->name))
+		return put_built_in(x, a);
+	term = unc_pmu_term(x->pmu, a->name);
+	if (term && a->has_value && is_event_word(a->name) && !x->alias && !unc_is_digit(*a->value))
+		return refuse_unknown(x, a->value, "event");
+	if (term)
+		return put_term(x, a, term);
+	err = refuse_sampling(x, a->name);
+	if (err)
+		return err;
+	return refuse_unknown(x, a->name, a->has_value || x->alias ? "term" : "term or event");
+}
+
+static int put(struct encoder *x, const struct unc_assignment *a, bool words)
+{
+	int word = config_word(a->name);
+	bool raw = is_raw(x, a);
+
+	if (words != (word >= 0 || raw))
+		return 0;
+	if (is_placeholder(x, a))
+		return check_placeholder(x, a);
+	if (raw)
+		return put_raw(x, a);
+	return word >= 0 ? put_word(x, a, word) : put_other(x, a);
+}
+
+/* Whole words first, so that the order of writing does not matter. Bits of a list add up, as perf's
+ * do: terms may overlap. */
+static int put_list(struct encoder *x, const char *text)
+{
+	struct unc_assignment a;
+	int r = 0;
+
+	for (int pass = 0; pass < 2; pass++) {
+		const char *at = text;
+
+		while ((r = unc_assignment_next(&at, &a)) == 1) {
+			r = put(x, &a, pass == 0);
+			if (r < 0)
+				return r;
+		}
+		if (r < 0)
+			return refuse(x, "at '%.40s': expected a list such as term=1,term=0x2", at);
+	}
+	lay_over(x);
+	return 0;
+}
+
+int unc_pmu_encode(const struct uncore_pmu *p, const char *terms, struct unc_encoding *out,
+		   struct unc_error *e)
+{
+	struct encoder x = {.pmu = p, .user = terms, .e = e, .out = {.cpu = -1}};
+	const struct uncore_alias *alias = NULL;
+	int r = unc_pmu_load(p);
+
+	if (r < 0) {
+		if (e && e != p->error && p->error)
+			*e = *p->error;
+		return r;
+	}
+	r = scan(&x, &alias);
+	if (r == 0 && alias) {
+		x.alias = x.out.alias = alias;
+		r = check_scale(&x);
+		if (r == 0)
+			r = put_list(&x, alias->terms);
+		x.alias = NULL;
+	}
+	if (r == 0)
+		r = put_list(&x, terms);
+	if (r < 0)
+		return r;
+	*out = x.out;
+	return 0;
+}

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT */
+/* What a PMU tells of itself: the public getters, and terms and aliases by name. */
+#include <string.h>
+
+#include "base/ascii.h"
+#include "machine/pmu.h"
+
+static bool same_ignoring_case(const char *a, const char *b)
+{
+	while (*a && unc_lower(*a) == unc_lower(*b)) {
+		a++;
+		b++;
+	}
+	return unc_lower(*a) == unc_lower(*b);
+}
+
+const struct uncore_term *unc_pmu_term(const struct uncore_pmu *p, const char *name)
+{
+	const struct uncore_term *near = NULL;
+
+	if (unc_pmu_load(p) < 0)
+		return NULL;
+	for (size_t i = 0; i < p->term_count; i++) {
+		if (strcmp(p->terms[i].name, name) == 0)
+			return &p->terms[i];
+		if (!near && same_ignoring_case(p->terms[i].name, name))
+			near = &p->terms[i];
+	}
+	return near;
+}
+
+const struct uncore_alias *unc_pmu_alias(const struct uncore_pmu *p, const char *name)
+{
+	const struct uncore_alias *near = NULL;
+
+	if (unc_pmu_load(p) < 0)
+		return NULL;
+	for (size_t i = 0; i < p->alias_count; i++) {
+		if (strcmp(p->aliases[i].name, name) == 0)
+			return &p->aliases[i];
+		if (!near && same_ignoring_case(p->aliases[i].name, name))
+			near = &p->aliases[i];
+	}
+	return near;
+}
+
+const char *uncore_pmu_name(const struct uncore_pmu *p)
+{
+	return p->name;
+}
+
+uint32_t uncore_pmu_type(const struct uncore_pmu *p)
+{
+	return p->type;
+}
+
+const char *uncore_pmu_alias(const struct uncore_pmu *p)
+{
+	return p->alias;
+}
+
+const char *uncore_pmu_broken(const struct uncore_pmu *p)
+{
+	return p->broken;
+}
+
+const char *uncore_pmu_identifier(const struct uncore_pmu *p)
+{
+	return p->identifier;
+}
+
+const char *uncore_pmu_role(const struct uncore_pmu *p)
+{
+	return p->role;
+}
+
+bool uncore_pmu_is_core(const struct uncore_pmu *p)
+{
+	return p->is_core;
+}
+
+size_t uncore_pmu_cpu_count(const struct uncore_pmu *p)
+{
+	return p->cpus.count;
+}
+
+int uncore_pmu_cpu_at(const struct uncore_pmu *p, size_t i)
+{
+	return p->cpus.ids[i];
+}
+
+size_t uncore_pmu_term_count(const struct uncore_pmu *p)
+{
+	return unc_pmu_load(p) < 0 ? 0 : p->term_count;
+}
+
+const struct uncore_term *uncore_pmu_term_at(const struct uncore_pmu *p, size_t i)
+{
+	return &p->terms[i];
+}
+
+size_t uncore_pmu_alias_count(const struct uncore_pmu *p)
+{
+	return unc_pmu_load(p) < 0 ? 0 : p->alias_count;
+}
+
+const struct uncore_alias *uncore_pmu_alias_at(const struct uncore_pmu *p, size_t i)
+{
+	return &p->aliases[i];
+}
+
+size_t uncore_pmu_cap_count(const struct uncore_pmu *p)
+{
+	return unc_pmu_load(p) < 0 ? 0 : p->cap_count;
+}
+
+const struct uncore_cap *uncore_pmu_cap_at(const struct uncore_pmu *p, size_t i)
+{
+	return &p->caps[i];
+}

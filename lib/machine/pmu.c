@@ -1,0 +1,500 @@
+/* SPDX-License-Identifier: MIT */
+/* PMUs of the machine: found at once, their terms, aliases and caps read at first use. */
+#include "machine/pmu.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DEVICES "sys/bus/event_source/devices"
+#define PATH_ROOM 640 /* a PMU, a directory in it, and a file in that; names have up to 255 bytes */
+#define LONGEST_UNIT 31
+#define FIRST_DYNAMIC_TYPE 6 /* below are the kernel's own, software and CPU */
+
+/* ---- finding ---- */
+
+static int read_attribute(const struct unc_root *root, const char *pmu, const char *name,
+			  char **out)
+{
+	char path[PATH_ROOM];
+
+	snprintf(path, sizeof(path), DEVICES "/%s/%s", pmu, name);
+	return unc_root_read_line(root, path, out);
+}
+
+/* A file that need not be there. */
+static int read_optional(const struct unc_root *root, const char *pmu, const char *name, char **out)
+{
+	int err = read_attribute(root, pmu, name, out);
+
+	if (err == 0 && !**out) {
+		free(*out);
+		*out = NULL;
+	}
+	return err == -ENOMEM ? err : 0;
+}
+
+static int read_type(struct uncore_pmu *p, struct unc_error *e)
+{
+	uint64_t type;
+	char *text;
+	int err = read_attribute(p->root, p->name, "type", &text);
+
+	if (err == -ENOMEM)
+		return unc_nomem(e);
+	if (err)
+		return unc_fail(e, EBADMSG, DEVICES "/%s/type cannot be read", p->name);
+	err = unc_parse_u64(text, &type);
+	if (err || type > UINT32_MAX)
+		err = unc_fail(e, EBADMSG,
+			       DEVICES "/%s/type: '%.100s' is no number as PMUs have one", p->name,
+			       text);
+	else
+		p->type = (uint32_t)type;
+	free(text);
+	return err;
+}
+
+/* 1: the file was there. */
+static int read_cpus(struct uncore_pmu *p, const char *file, struct unc_error *e)
+{
+	char *text;
+	int err = read_attribute(p->root, p->name, file, &text);
+
+	if (err == -ENOMEM)
+		return unc_nomem(e);
+	if (err)
+		return 0;
+	err = unc_cpulist_parse(text, &p->cpus);
+	if (err == -ENOMEM)
+		err = unc_nomem(e);
+	else if (err)
+		err = unc_fail(e, EBADMSG,
+			       DEVICES "/%s/%s: '%.100s' is no list of CPUs such as 0-3,8", p->name,
+			       file, text);
+	free(text);
+	return err ? err : 1;
+}
+
+static int use_online_cpus(struct uncore_pmu *p, const struct unc_topology *topology)
+{
+	int *ids = malloc((topology->cpu_count + 1) * sizeof(*ids));
+
+	if (!ids)
+		return -ENOMEM;
+	p->cpus.ids = ids;
+	for (size_t i = 0; i < topology->cpu_count; i++)
+		if (topology->cpus[i].online)
+			ids[p->cpus.count++] = topology->cpus[i].id;
+	return 0;
+}
+
+static int read_mask(struct uncore_pmu *p, const struct unc_topology *topology, struct unc_error *e)
+{
+	int r = read_cpus(p, "cpumask", e);
+
+	if (r == 0) {
+		r = read_cpus(p, "cpus", e);
+		p->is_core |= r > 0;
+	}
+	if (r < 0)
+		return r;
+	p->has_mask = r > 0;
+	if (!p->has_mask && use_online_cpus(p, topology) < 0)
+		return unc_nomem(e);
+	return 0;
+}
+
+/* Software, tracepoint, raw CPU and breakpoint events have fixed types, probes have not. */
+static bool is_kernels_own(const struct uncore_pmu *p)
+{
+	return p->type < FIRST_DYNAMIC_TYPE || strcmp(p->name, "kprobe") == 0 ||
+	       strcmp(p->name, "uprobe") == 0;
+}
+
+static int read_pmu(struct uncore_pmu *p, const struct unc_topology *topology, struct unc_error *e)
+{
+	int err = read_type(p, e);
+
+	if (err)
+		return err;
+	p->is_core = is_kernels_own(p);
+	err = read_mask(p, topology, e);
+	if (err)
+		return err;
+	if (read_optional(p->root, p->name, "alias", &p->alias) < 0 ||
+	    read_optional(p->root, p->name, "identifier", &p->identifier) < 0)
+		return unc_nomem(e);
+	return 0;
+}
+
+static void free_terms(struct uncore_pmu *p)
+{
+	for (size_t i = 0; i < p->term_count; i++) {
+		free((char *)p->terms[i].name);
+		free((char *)p->terms[i].format);
+	}
+	for (size_t i = 0; i < p->alias_count; i++) {
+		free((char *)p->aliases[i].name);
+		free((char *)p->aliases[i].terms);
+		free((char *)p->aliases[i].unit);
+	}
+	for (size_t i = 0; i < p->cap_count; i++) {
+		free((char *)p->caps[i].name);
+		free((char *)p->caps[i].value);
+	}
+	free(p->terms);
+	free(p->aliases);
+	free(p->caps);
+	p->terms = NULL;
+	p->aliases = NULL;
+	p->caps = NULL;
+	p->term_count = p->alias_count = p->cap_count = 0;
+}
+
+static void finish_pmu(struct uncore_pmu *p)
+{
+	free_terms(p);
+	free(p->name);
+	free(p->alias);
+	free(p->identifier);
+	free(p->broken);
+	unc_cpulist_finish(&p->cpus);
+	*p = (struct uncore_pmu){0};
+}
+
+/* A PMU whose module was removed since the directory was listed is no PMU any more. */
+static bool is_gone(const struct unc_root *root, const char *name)
+{
+	char path[PATH_ROOM];
+
+	snprintf(path, sizeof(path), DEVICES "/%s", name);
+	return !unc_root_exists(root, path);
+}
+
+static int set_broken(struct uncore_pmu *p, struct unc_error *e)
+{
+	unc_cpulist_finish(&p->cpus);
+	p->broken = strdup(e->text);
+	e->text[0] = '\0';
+	return p->broken ? 0 : unc_nomem(e);
+}
+
+int unc_pmus_read(struct unc_pmus *out, const struct unc_root *root,
+		  const struct unc_topology *topology, struct unc_error *error)
+{
+	struct unc_pmus pmus = {0};
+	struct unc_names names = {0};
+	int err = unc_root_list(root, DEVICES, &names);
+
+	if (err == -ENOENT || err == -ENOTDIR)
+		err = 0;
+	else if (err)
+		return unc_fail(error, -err, "the directory " DEVICES " cannot be read");
+	pmus.items = calloc(names.count + 1, sizeof(*pmus.items));
+	if (!pmus.items) {
+		unc_names_finish(&names);
+		return unc_nomem(error);
+	}
+	for (size_t i = 0; err == 0 && i < names.count; i++) {
+		struct uncore_pmu *p = &pmus.items[pmus.count++];
+
+		p->root = root;
+		p->error = error;
+		p->name = strdup(names.items[i]);
+		err = p->name ? read_pmu(p, topology, error) : unc_nomem(error);
+		if (err == -EBADMSG && is_gone(root, names.items[i])) {
+			finish_pmu(&pmus.items[--pmus.count]);
+			err = 0;
+		} else if (err == -EBADMSG) {
+			err = set_broken(p, error);
+		}
+	}
+	unc_names_finish(&names);
+	if (err) {
+		unc_pmus_finish(&pmus);
+		return err;
+	}
+	*out = pmus;
+	return 0;
+}
+
+void unc_pmus_finish(struct unc_pmus *p)
+{
+	for (size_t i = 0; i < p->count; i++)
+		finish_pmu(&p->items[i]);
+	free(p->items);
+	*p = (struct unc_pmus){0};
+}
+
+/* ---- loading ---- */
+
+/* A file of format/, events/ or caps/. 1: read; 0: no file, or one that just went away. Writes a
+ * sentence for -ENOMEM only. */
+static int try_member(const struct uncore_pmu *p, const char *dir, const char *name, char **out)
+{
+	char path[PATH_ROOM];
+	int err;
+
+	snprintf(path, sizeof(path), DEVICES "/%s/%s/%s", p->name, dir, name);
+	err = unc_root_read_line(p->root, path, out);
+	if (err == -ENOMEM)
+		return unc_nomem(p->error);
+	if (err == -ENOENT || err == -EISDIR || err == -ENODEV)
+		return 0;
+	return err ? err : 1;
+}
+
+/* The same of a file that the PMU cannot be used without. */
+static int read_member(const struct uncore_pmu *p, const char *dir, const char *name, char **out)
+{
+	int r = try_member(p, dir, name, out);
+
+	if (r >= 0 || r == -ENOMEM)
+		return r;
+	return unc_fail(p->error, EBADMSG, DEVICES "/%s/%s/%s cannot be read%s", p->name, dir, name,
+			r == -EACCES ? ": permission denied" : "");
+}
+
+/* The names in one of these directories, none when there is no such directory. */
+static int list_members(const struct uncore_pmu *p, const char *dir, struct unc_names *names)
+{
+	char path[PATH_ROOM];
+	int err;
+
+	snprintf(path, sizeof(path), DEVICES "/%s/%s", p->name, dir);
+	err = unc_root_list(p->root, path, names);
+	if (err == -ENOMEM)
+		return unc_nomem(p->error);
+	if (err && err != -ENOENT && err != -ENOTDIR)
+		return unc_fail(p->error, EBADMSG, "the directory %s cannot be read", path);
+	return 0;
+}
+
+/* A structure's name, taken out of the list. */
+static char *take_name(struct unc_names *names, size_t i)
+{
+	char *name = names->items[i];
+
+	names->items[i] = NULL;
+	return name;
+}
+
+static int load_terms(struct uncore_pmu *p)
+{
+	struct unc_names names = {0};
+	int r = list_members(p, "format", &names);
+
+	p->terms = calloc(names.count + 1, sizeof(*p->terms));
+	if (!p->terms) {
+		unc_names_finish(&names);
+		return unc_nomem(p->error);
+	}
+	for (size_t i = 0; r >= 0 && i < names.count; i++) {
+		struct uncore_term *term = &p->terms[p->term_count];
+		char *format;
+
+		r = read_member(p, "format", names.items[i], &format);
+		if (r <= 0)
+			continue;
+		p->term_count++;
+		term->name = take_name(&names, i);
+		term->format = format;
+		if (unc_format_parse(format, &term->word, &term->bits) < 0)
+			term->word = -1;
+	}
+	unc_names_finish(&names);
+	return r < 0 ? r : 0;
+}
+
+static int load_caps(struct uncore_pmu *p)
+{
+	struct unc_names names = {0};
+	int r = list_members(p, "caps", &names);
+
+	p->caps = calloc(names.count + 1, sizeof(*p->caps));
+	if (!p->caps) {
+		unc_names_finish(&names);
+		return unc_nomem(p->error);
+	}
+	for (size_t i = 0; r >= 0 && i < names.count; i++) {
+		char *value;
+
+		r = try_member(p, "caps", names.items[i], &value);
+		if (r < 0 && r != -ENOMEM)
+			r = 0; /* they describe the PMU, and no count depends on them */
+		if (r <= 0)
+			continue;
+		p->caps[p->cap_count].value = value;
+		p->caps[p->cap_count++].name = take_name(&names, i);
+	}
+	unc_names_finish(&names);
+	return r < 0 ? r : 0;
+}
+
+static const char *const side_suffixes[] = {".scale", ".unit", ".per-pkg", ".snapshot"};
+
+#define SIDES (sizeof(side_suffixes) / sizeof(*side_suffixes))
+
+static int compare_names(const void *a, const void *b)
+{
+	return unc_name_compare(*(char *const *)a, *(char *const *)b);
+}
+
+static bool in_list(const struct unc_names *names, const char *name)
+{
+	return names->count &&
+	       bsearch(&name, names->items, names->count, sizeof(*names->items), compare_names);
+}
+
+/* Event names may have dots: only a known suffix of an event that exists makes a side file. */
+static bool is_side_file(const struct unc_names *names, const char *name)
+{
+	size_t len = strlen(name);
+
+	for (size_t i = 0; i < SIDES; i++) {
+		size_t suffix = strlen(side_suffixes[i]);
+		char stem[256];
+
+		if (len <= suffix || len >= sizeof(stem) ||
+		    strcmp(name + len - suffix, side_suffixes[i]) != 0)
+			continue;
+		memcpy(stem, name, len - suffix);
+		stem[len - suffix] = '\0';
+		return in_list(names, stem);
+	}
+	return false;
+}
+
+/* Some kernels wrote "MiB" with its quotation marks into the file. */
+static char *unquote(char *text)
+{
+	size_t len = strlen(text);
+
+	if (len >= 2 && (text[0] == '"' || text[0] == '\'') && text[len - 1] == text[0]) {
+		text[len - 1] = '\0';
+		text++;
+	}
+	return unc_trim(text);
+}
+
+/* One that is no number is NaN. */
+static int set_scale(const struct uncore_pmu *p, struct uncore_alias *alias, char *text)
+{
+	int err = unc_parse_double(unquote(text), &alias->scale);
+
+	if (err == -ENOMEM)
+		return unc_nomem(p->error);
+	if (err)
+		alias->scale = NAN;
+	return 0;
+}
+
+static int set_unit(const struct uncore_pmu *p, struct uncore_alias *alias, char *text)
+{
+	const char *unit = unquote(text);
+
+	if (!*unit)
+		return 0;
+	alias->unit = strndup(unit, LONGEST_UNIT);
+	return alias->unit ? 0 : unc_nomem(p->error);
+}
+
+/* What one file beside an event says of it. Without the right scale and unit a value would be wrong:
+ * the scale becomes NaN, and only the use of the alias an error. */
+static int load_side(const struct uncore_pmu *p, struct uncore_alias *alias, const char *suffix,
+		     const char *file)
+{
+	char *text = NULL;
+	int r = try_member(p, "events", file, &text);
+
+	if (r == 0 || r == -ENOMEM)
+		return r;
+	if (strcmp(suffix, ".per-pkg") == 0)
+		alias->per_package = true;
+	else if (strcmp(suffix, ".snapshot") == 0)
+		alias->snapshot = true;
+	else if (r < 0)
+		alias->scale = NAN;
+	else if (strcmp(suffix, ".scale") == 0)
+		r = set_scale(p, alias, text);
+	else
+		r = set_unit(p, alias, text);
+	free(text);
+	return r == -ENOMEM ? r : 0;
+}
+
+static int load_sides(const struct uncore_pmu *p, struct uncore_alias *alias,
+		      const struct unc_names *names)
+{
+	for (size_t i = 0; i < SIDES; i++) {
+		char file[300];
+		int r = 0;
+
+		snprintf(file, sizeof(file), "%s%s", alias->name, side_suffixes[i]);
+		if (in_list(names, file))
+			r = load_side(p, alias, side_suffixes[i], file);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static int load_alias(struct uncore_pmu *p, const struct unc_names *names, const char *name)
+{
+	struct uncore_alias *alias = &p->aliases[p->alias_count];
+	char *terms;
+	int r = read_member(p, "events", name, &terms);
+
+	if (r <= 0)
+		return r;
+	p->alias_count++;
+	alias->scale = 1;
+	alias->terms = terms;
+	alias->name = strdup(name);
+	return alias->name ? load_sides(p, alias, names) : unc_nomem(p->error);
+}
+
+static int load_aliases(struct uncore_pmu *p)
+{
+	struct unc_names names = {0};
+	int r = list_members(p, "events", &names);
+
+	p->aliases = calloc(names.count + 1, sizeof(*p->aliases));
+	if (!p->aliases) {
+		unc_names_finish(&names);
+		return unc_nomem(p->error);
+	}
+	for (size_t i = 0; r >= 0 && i < names.count; i++)
+		if (!is_side_file(&names, names.items[i]))
+			r = load_alias(p, &names, names.items[i]);
+	unc_names_finish(&names);
+	return r < 0 ? r : 0;
+}
+
+int unc_pmu_load(const struct uncore_pmu *pmu)
+{
+	struct uncore_pmu *p = (struct uncore_pmu *)pmu; /* reading late is no change */
+	int err;
+
+	if (p->broken)
+		return unc_fail(p->error, EBADMSG, "%s", p->broken);
+	if (p->loaded)
+		return 0;
+	err = load_terms(p);
+	if (!err)
+		err = load_aliases(p);
+	if (!err)
+		err = load_caps(p);
+	if (err)
+		free_terms(p);
+	p->loaded = !err;
+	return err;
+}
+
+int unc_pmu_attribute(const struct uncore_pmu *p, const char *name, char **out)
+{
+	return read_attribute(p->root, p->name, name, out);
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+/* One PMU of the machine: what sysfs says of it, and how its terms become configuration words. */
+#ifndef UNC_PMU_H
+#define UNC_PMU_H
+
+#include "base/cpulist.h"
+#include "machine/format.h"
+#include "machine/root.h"
+#include "machine/topology.h"
+
+struct unc_family; /* catalogue.h */
+
+struct uncore_pmu {
+	char *name;
+	char *alias;      /* NULL: none */
+	char *identifier; /* NULL: none */
+	uint32_t type;
+	bool is_core;
+	char *broken;                    /* why nothing can be counted of it; NULL: it is sound */
+	bool has_mask;                   /* `cpumask` or `cpus` was there */
+	struct unc_cpulist cpus;         /* cpumask, else cpus, else every online CPU */
+	const struct unc_family *family; /* set by the catalogue; NULL: none knows it */
+	const char *role;                /* the same: what is at its other end; NULL: not known */
+	size_t unit;                     /* of a register block: which instance */
+	const struct unc_root *root;
+	struct unc_error *error; /* of the machine, for lazy loads */
+
+	bool loaded; /* what follows is read at first use */
+	struct uncore_term *terms;
+	size_t term_count;
+	struct uncore_alias *aliases;
+	size_t alias_count;
+	struct uncore_cap *caps;
+	size_t cap_count;
+};
+
+struct unc_pmus {
+	struct uncore_pmu *items; /* ordered by unc_name_compare of name */
+	size_t count;
+};
+
+/* All PMUs below sys/bus/event_source/devices; none at all is not an error. A PMU whose `type` is
+ * missing or makes no sense, or whose cpumask does not, is kept as `broken`: one odd directory must not
+ * hide all the others. `error` is kept for lazy loads. */
+int unc_pmus_read(struct unc_pmus *out, const struct unc_root *root,
+		  const struct unc_topology *topology, struct unc_error *error);
+void unc_pmus_finish(struct unc_pmus *p);
+
+/* Reads format/, events/ and caps/ if that has not been done. -ENOMEM, or -EBADMSG. */
+int unc_pmu_load(const struct uncore_pmu *p);
+const struct uncore_term *unc_pmu_term(const struct uncore_pmu *p, const char *name);
+const struct uncore_alias *unc_pmu_alias(const struct uncore_pmu *p, const char *name);
+
+/* An attribute file of the PMU ("peer", "die0"), trimmed, the caller's to free; -ENOENT. */
+int unc_pmu_attribute(const struct uncore_pmu *p, const char *name, char **out);
+
+/* perf's rule: `pattern` is a glob, or the name (with or without "uncore_"), or the name without
+ * its last _digits or _hexadecimal (longer than 2) suffix; the same for the alias file's name. */
+bool unc_pmu_matches(const struct uncore_pmu *p, const char *pattern);
+/* The rule on bare strings, for tests and fuzzing. */
+bool unc_pmu_name_matches(const char *name, const char *pattern);
+
+/* What terms and aliases between the slashes came to. */
+struct unc_encoding {
+	struct unc_config config;
+	const struct uncore_alias *alias; /* the alias that was used; NULL: none */
+	char name[128];                   /* of a name= term; "" */
+	int cpu;                          /* of a cpu= term; -1 */
+};
+
+/* "event=0x04,umask=0x03", "cas_count_read", "event=cas_count_read", "cycles,gpu_mask=1,name=x",
+ * "config=0x10", "r304". Without an alias the words are perf's: whole words first, then terms, all
+ * bits added up. Terms of the user replace those of the alias (perf adds the bits of both, which
+ * counts something else). A bare name that is a term and an alias is the term. Errors: unknown name
+ * (says what exists, offers the nearest), too wide a value, a term given twice, a placeholder
+ * without value, a sampling term, two aliases. -EINVAL; -EBADMSG: an alias file itself is wrong. */
+int unc_pmu_encode(const struct uncore_pmu *p, const char *terms, struct unc_encoding *out,
+		   struct unc_error *e);
+
+#endif

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/* The root below which /sys and /proc are read: a directory, or a tree built into the library.
+ * Nothing else in the library opens files of the machine. */
+#ifndef UNC_ROOT_H
+#define UNC_ROOT_H
+
+#include "base/error.h"
+#include "base/text.h"
+
+struct unc_root;
+struct unc_tree; /* embedded.h */
+
+/* -ENOENT, -ENOTDIR. */
+int unc_root_open(struct unc_root **out, const char *dir, struct unc_error *e);
+int unc_root_open_tree(struct unc_root **out, const struct unc_tree *tree, struct unc_error *e);
+void unc_root_free(struct unc_root *r);
+
+/* True when this is the running machine itself ("/"). */
+bool unc_root_is_live(const struct unc_root *r);
+
+/* The whole file as a NUL-terminated string to be freed by the caller, or a negative errno: -ENOENT
+ * and -ENOTDIR when absent (no sentence is written: absence is often fine), -EACCES, -EFBIG over
+ * 1 MiB, -EBADMSG when it holds a NUL byte. `path` is relative: "sys/bus/...". */
+int unc_root_read(const struct unc_root *r, const char *path, char **out);
+/* The same, trimmed of white space at both ends. */
+int unc_root_read_line(const struct unc_root *r, const char *path, char **out);
+/* At most the first `max` bytes of it, for files of which only the beginning matters: the kernel
+ * makes the text of /proc/cpuinfo as it is read, and it may be megabytes. */
+int unc_root_read_start(const struct unc_root *r, const char *path, size_t max, char **out);
+/* The same, and NUL bytes are bytes like others: config space of PCI devices; and files larger than
+ * 1 MiB. A NUL stands behind the last of the `*len` bytes. */
+int unc_root_read_bytes(const struct unc_root *r, const char *path, size_t max, char **out,
+			size_t *len);
+
+/* Names in a directory except "." and "..", sorted by unc_name_compare. -ENOENT, -ENOTDIR, ... */
+int unc_root_list(const struct unc_root *r, const char *path, struct unc_names *out);
+/* A descriptor with close-on-exec for a file that is not just read: a device. A negative errno. */
+int unc_root_open_file(const struct unc_root *r, const char *path, int flags);
+bool unc_root_exists(const struct unc_root *r, const char *path);
+
+#endif

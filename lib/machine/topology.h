@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/* CPUs, sockets, NUMA nodes, and what machine this is. */
+#ifndef UNC_TOPOLOGY_H
+#define UNC_TOPOLOGY_H
+
+#include "machine/root.h"
+#include "uncore.h"
+
+struct unc_die {
+	int socket, id; /* id -1: the kernel does not tell dies */
+};
+
+struct unc_topology {
+	struct uncore_cpu *cpus; /* ascending by id */
+	size_t cpu_count;
+	int *sockets; /* of online CPUs, ascending */
+	size_t socket_count;
+	struct unc_die *dies; /* in the order of the kernel's numbers */
+	size_t die_count;
+	char cpu_model[64];  /* "intel/6/143", "unknown" */
+	char hypervisor[32]; /* "" : none seen */
+};
+
+int unc_topology_read(struct unc_topology *out, const struct unc_root *root, struct unc_error *e);
+void unc_topology_finish(struct unc_topology *t);
+/* NULL: no such CPU. */
+const struct uncore_cpu *unc_topology_cpu(const struct unc_topology *t, int id);
+bool unc_topology_online(const struct unc_topology *t, int id);
+/* The socket of a CPU; -1 when not known. */
+int unc_topology_socket(const struct unc_topology *t, int id);
+/* The kernel numbers dies over the whole machine, in the order of packages and their dies. 0 for a
+ * CPU whose die is not known. */
+int unc_topology_die(const struct unc_topology *t, int cpu);
+/* The socket of the die with that number; -1: there is none. */
+int unc_topology_die_socket(const struct unc_topology *t, int die);
+
+#endif

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/* The machine: what was scanned, and from where. */
+#ifndef UNC_MACHINE_H
+#define UNC_MACHINE_H
+
+#include "catalogue/catalogue.h"
+#include "catalogue/ports.h"
+#include "source/regs/regs.h"
+#include "source/source.h"
+#include "uncore.h"
+
+struct unc_findings {
+	struct uncore_finding *items;
+	size_t count;
+	struct unc_names strings; /* what the items point to */
+};
+
+struct uncore {
+	struct unc_error error;
+	struct unc_root *root;
+	char *source;          /* as the user named it */
+	struct unc_sim *sim;   /* where counts come from: a simulation, */
+	struct unc_regs *regs; /* or a register block; both NULL: the kernel */
+	bool program;          /* registers may be written */
+	struct unc_names data_dirs;
+
+	struct unc_topology topology;
+	struct unc_pmus pmus;
+	struct unc_catalogue catalogue;
+	struct unc_pci pci;     /* read at first use, */
+	struct unc_ports ports; /* and this with it */
+	struct unc_findings findings;
+	struct uncore_memory memory; /* see ceiling.c */
+	bool memory_known;
+	struct unc_error memory_why;
+	double memory_peak; /* the user's; 0: none */
+	bool scanned;
+	size_t monitors; /* alive: a scan would pull the ground from under them */
+};
+
+/* A source for a monitor of this machine. */
+int unc_machine_source(struct uncore *u, struct unc_source **out);
+
+void unc_findings_finish(struct unc_findings *f);
+
+#endif

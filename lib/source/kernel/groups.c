@@ -1,0 +1,421 @@
+/* SPDX-License-Identifier: MIT */
+/* The packing of counters into groups, by trying: only the driver knows what fits. */
+#include "source/kernel/groups.h"
+#include "base/errno-name.h"
+#include "machine/event.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NAMES_SHOWN 8
+
+struct span {
+	size_t first, end;
+};
+
+struct pack {
+	struct unc_groups *out;
+	struct unc_counter *counters;
+	const struct unc_opener *o;
+	struct unc_names *notes;
+	struct unc_error *e;
+	struct unc_group *current; /* the group that the next set may join; NULL: none */
+	bool opened;               /* something could be opened */
+};
+
+static bool same_pmu(const struct unc_counter *a, const struct unc_counter *b)
+{
+	return a->cpu == b->cpu && a->pmu == b->pmu;
+}
+
+static struct span set_at(const struct pack *p, size_t first, size_t limit)
+{
+	struct span s = {first, first + 1};
+
+	while (s.end < limit && p->counters[s.end].set == p->counters[first].set &&
+	       same_pmu(&p->counters[s.end], &p->counters[first]))
+		s.end++;
+	return s;
+}
+
+/* What only a leader can carry, for the group as a whole. */
+static uint32_t leader_modifiers(const struct pack *p, struct span s)
+{
+	uint32_t modifiers = 0;
+
+	for (size_t i = s.first; i < s.end; i++)
+		modifiers |= p->counters[i].modifiers;
+	return modifiers & (UNC_MOD_PINNED | UNC_MOD_EXCLUSIVE);
+}
+
+/* Refusals that no other grouping would change. */
+static bool is_fatal(int err)
+{
+	return err == -EMFILE || err == -ENFILE || err == -ENOMEM;
+}
+
+static int fail_with(const struct pack *p, size_t i, int err)
+{
+	p->o->why(p->o->ctx, &p->counters[i], err, p->e);
+	return err == -ENFILE ? -EMFILE : err;
+}
+
+/* Counter i cannot be opened in any group. */
+static int give_up(struct pack *p, size_t i, int err)
+{
+	struct unc_counter *c = &p->counters[i];
+	struct unc_error sentence = {""};
+
+	if ((err == -EACCES || err == -EPERM) && !p->opened) {
+		fail_with(p, i, err);
+		return -EACCES;
+	}
+	p->o->why(p->o->ctx, c, err, &sentence);
+	c->why = strdup(sentence.text);
+	if (!c->why)
+		return unc_nomem(p->e);
+	c->error = err;
+	return 0;
+}
+
+static void remove_set(struct pack *p, struct unc_group *g, struct span s)
+{
+	for (size_t i = s.end; i-- > s.first;) {
+		p->out->shares[i] = UNC_SHARES_NONE;
+		if (p->out->fds[i] < 0)
+			continue;
+		p->o->close(p->o->ctx, p->out->fds[i]);
+		p->out->fds[i] = -1;
+		g->members--;
+	}
+}
+
+/* The counter of another set of the group that counts the same; or none. */
+static size_t find_equal(const struct pack *p, const struct unc_group *g, size_t i)
+{
+	const struct unc_counter *c = &p->counters[i];
+
+	for (size_t k = g->first; k < i; k++) {
+		const struct unc_counter *other = &p->counters[k];
+
+		if (p->out->fds[k] >= 0 && other->set != c->set &&
+		    other->modifiers == c->modifiers &&
+		    memcmp(&other->config, &c->config, sizeof(c->config)) == 0)
+			return k;
+	}
+	return UNC_SHARES_NONE;
+}
+
+/* Adds the whole set or nothing. On refusal *bad is the counter that was refused. */
+static int add_set(struct pack *p, struct unc_group *g, struct span s, size_t *bad)
+{
+	uint32_t modifiers = leader_modifiers(p, s);
+
+	for (size_t i = s.first; i < s.end; i++) {
+		int fd;
+
+		if (p->counters[i].error)
+			continue;
+		p->out->shares[i] = find_equal(p, g, i);
+		if (p->out->shares[i] != UNC_SHARES_NONE)
+			continue;
+		fd = p->o->open(p->o->ctx, &p->counters[i], g->members ? g->leader : -1, modifiers);
+		if (fd < 0) {
+			remove_set(p, g, s);
+			*bad = i;
+			return fd;
+		}
+		p->out->fds[i] = fd;
+		if (g->members++ == 0) {
+			g->leader = fd;
+			g->modifiers = modifiers;
+		}
+		p->opened = true;
+	}
+	g->end = s.end;
+	g->sets++;
+	return 0;
+}
+
+static struct unc_group *new_group(struct pack *p, size_t first)
+{
+	struct unc_group *g = &p->out->items[p->out->count];
+
+	*g = (struct unc_group){.first = first, .end = first, .leader = -1};
+	return g;
+}
+
+/* The first few: a sentence has to be read. */
+static void add_names(const struct pack *p, struct span s, struct unc_text *t)
+{
+	size_t shown = s.end - s.first > NAMES_SHOWN ? NAMES_SHOWN : s.end - s.first;
+
+	for (size_t i = 0; i < shown; i++)
+		unc_text_add(t, "%s%s", i ? ", " : "", p->counters[s.first + i].event);
+	if (shown < s.end - s.first)
+		unc_text_add(t, " and %zu more", s.end - s.first - shown);
+}
+
+static bool noted(const struct unc_names *notes, const char *beginning)
+{
+	for (size_t i = 0; i < notes->count; i++)
+		if (strncmp(notes->items[i], beginning, strlen(beginning)) == 0)
+			return true;
+	return false;
+}
+
+/* Once for a set, not once for each instance of its PMU. */
+static int note_split(struct pack *p, struct span s)
+{
+	const struct unc_counter *c = &p->counters[s.first];
+	struct unc_text t = {0};
+	char *note = NULL;
+	int ret = -ENOMEM;
+
+	add_names(p, s, &t);
+	unc_text_add(&t, " do not fit into one group: each is counted on its own");
+	if (!t.failed && noted(p->notes, t.data)) {
+		unc_text_finish(&t);
+		return 0;
+	}
+	unc_text_add(&t, " (seen first on PMU %s, CPU %d)", c->pmu->name, c->cpu);
+	note = unc_text_take(&t);
+	if (note)
+		ret = unc_names_add(p->notes, note);
+	free(note);
+	return ret == 0 ? 0 : unc_nomem(p->e);
+}
+
+static int refuse_strict(struct pack *p, struct span s, size_t bad, int err)
+{
+	const struct unc_counter *c = &p->counters[bad];
+	const char *reason = "The PMU has too few counters for all of them, or their filters "
+			     "contradict one another";
+	struct unc_text t = {0};
+	int ret;
+
+	if (err == -E2BIG)
+		reason = "The kernel takes no groups this large";
+	add_names(p, s, &t);
+	ret = unc_fail(
+		p->e, EINVAL,
+		"the group {%s} does not fit: PMU %s on CPU %d refuses %s beside those before it "
+		"(%s), and takes it alone. %s. Put fewer events into the braces, or write ':W' "
+		"after them so that the group may be split",
+		t.data ? t.data : "", c->pmu->name, c->cpu, c->event, unc_errno_name(err), reason);
+	unc_text_finish(&t);
+	return ret;
+}
+
+static int open_alone(struct pack *p, size_t i)
+{
+	struct unc_group *g = new_group(p, i);
+	struct span one = {i, i + 1};
+	size_t bad;
+	int err;
+
+	if (p->counters[i].error)
+		return 0;
+	err = add_set(p, g, one, &bad);
+	if (err == 0)
+		p->out->count++;
+	else if (is_fatal(err))
+		return fail_with(p, i, err);
+	else
+		return give_up(p, i, err);
+	return 0;
+}
+
+/* The set fits into no group, though `bad` can be opened alone. */
+static int split(struct pack *p, struct span s, size_t bad, int err)
+{
+	int ret;
+
+	if (p->counters[bad].strict)
+		return refuse_strict(p, s, bad, err);
+	p->current = NULL;
+	for (size_t i = s.first; i < s.end; i++) {
+		ret = open_alone(p, i);
+		if (ret < 0)
+			return ret;
+	}
+	return note_split(p, s);
+}
+
+/* 0: counter i is refused whatever stands beside it, and keeps its error. 1: it can be opened
+ * alone. */
+static int judge(struct pack *p, struct span s, size_t i, int err)
+{
+	size_t leader = s.first;
+	int fd;
+
+	while (p->counters[leader].error)
+		leader++;
+	if (i != leader) {
+		struct span one = {i, i + 1};
+
+		fd = p->o->open(p->o->ctx, &p->counters[i], -1, leader_modifiers(p, one));
+		if (fd >= 0) {
+			p->o->close(p->o->ctx, fd);
+			return 1;
+		}
+		err = fd;
+	}
+	return is_fatal(err) ? fail_with(p, i, err) : give_up(p, i, err);
+}
+
+/* Puts a set into a group of its own. */
+static int place_alone(struct pack *p, struct span s)
+{
+	struct unc_group *g = new_group(p, s.first);
+	size_t bad;
+	int err, ret;
+
+	while ((err = add_set(p, g, s, &bad)) < 0) {
+		if (is_fatal(err))
+			return fail_with(p, bad, err);
+		ret = judge(p, s, bad, err);
+		if (ret < 0)
+			return ret;
+		if (ret == 1)
+			return split(p, s, bad, err);
+	}
+	if (g->members == 0)
+		return 0;
+	p->out->count++;
+	p->current = leader_modifiers(p, s) ? NULL : g;
+	return 0;
+}
+
+static int place(struct pack *p, struct span s)
+{
+	struct unc_group *g = p->current;
+	size_t bad;
+	int err;
+
+	if (g && leader_modifiers(p, s) == 0 &&
+	    g->members + (s.end - s.first) <= UNC_GROUP_MERGE_MAX) {
+		err = add_set(p, g, s, &bad);
+		if (err == 0)
+			return 0;
+		if (is_fatal(err))
+			return fail_with(p, bad, err);
+	}
+	return place_alone(p, s);
+}
+
+/* Gives each set of group k a group of its own; those are appended. */
+static int dissolve(struct pack *p, size_t k)
+{
+	struct unc_groups *out = p->out;
+	struct unc_group old = out->items[k];
+	struct span all = {old.first, old.end};
+	struct span s;
+	int ret;
+
+	out->items[k] = out->items[--out->count];
+	remove_set(p, &old, all);
+	for (size_t i = all.first; i < all.end; i = s.end) {
+		s = set_at(p, i, all.end);
+		ret = place_alone(p, s);
+		if (ret < 0)
+			return ret;
+	}
+	return 0;
+}
+
+/*
+ * All counters of one PMU and CPU. Some drivers (AMD's before 7.x) take any number of members and
+ * such a group then never runs, so what was merged is tried. When somebody else holds counters of
+ * the PMU a merged group may fail the trial too: smaller ones have the better chance then as well.
+ */
+static int pack_pmu(struct pack *p, struct span all)
+{
+	size_t k = p->out->count;
+	struct span s;
+	int ret;
+
+	p->current = NULL;
+	for (size_t i = all.first; i < all.end; i = s.end) {
+		s = set_at(p, i, all.end);
+		ret = place(p, s);
+		if (ret < 0)
+			return ret;
+	}
+	while (k < p->out->count) {
+		const struct unc_group *g = &p->out->items[k];
+
+		if (g->sets < 2 || p->o->runs(p->o->ctx, g)) {
+			k++;
+			continue;
+		}
+		ret = dissolve(p, k);
+		if (ret < 0)
+			return ret;
+	}
+	return 0;
+}
+
+static int pack_all(struct pack *p, size_t count)
+{
+	struct span all;
+	int ret;
+
+	for (size_t i = 0; i < count; i = all.end) {
+		all = (struct span){i, i + 1};
+		while (all.end < count && same_pmu(&p->counters[all.end], &p->counters[i]))
+			all.end++;
+		ret = pack_pmu(p, all);
+		if (ret < 0)
+			return ret;
+	}
+	if (count != 0 && p->out->count == 0) {
+		int err = -p->counters[0].error;
+
+		/* A driver that does not know the event: nothing here counts it. */
+		return unc_fail(p->e, err == ENOENT || err == ENXIO ? ENODEV : err, "%s",
+				p->counters[0].why);
+	}
+	return 0;
+}
+
+int unc_groups_open(struct unc_groups *out, struct unc_counter *counters, size_t count,
+		    const struct unc_opener *o, struct unc_names *notes, struct unc_error *e)
+{
+	struct unc_groups groups = {.counter_count = count};
+	struct pack p = {&groups, counters, o, notes, e, NULL, false};
+	int ret;
+
+	/* One more than there can be, as a set is tried in the place behind the last. */
+	groups.items = calloc(count + 1, sizeof(*groups.items));
+	groups.fds = malloc((count + 1) * sizeof(*groups.fds));
+	groups.shares = malloc((count + 1) * sizeof(*groups.shares));
+	if (!groups.items || !groups.fds || !groups.shares) {
+		groups.counter_count = 0;
+		ret = unc_nomem(e);
+		goto fail;
+	}
+	for (size_t i = 0; i < count; i++) {
+		groups.fds[i] = -1;
+		groups.shares[i] = UNC_SHARES_NONE;
+	}
+	ret = pack_all(&p, count);
+	if (ret < 0)
+		goto fail;
+	*out = groups;
+	return 0;
+fail:
+	unc_groups_finish(&groups, o);
+	return ret;
+}
+
+void unc_groups_finish(struct unc_groups *g, const struct unc_opener *o)
+{
+	for (size_t i = 0; i < g->counter_count; i++)
+		if (g->fds[i] >= 0)
+			o->close(o->ctx, g->fds[i]);
+	free(g->fds);
+	free(g->shares);
+	free(g->items);
+	memset(g, 0, sizeof(*g));
+}

@@ -1,0 +1,438 @@
+/* SPDX-License-Identifier: MIT */
+/* Counters of the running kernel, through perf_event_open. */
+#define _GNU_SOURCE
+#include "machine/event.h"
+#include "source/kernel/groups.h"
+#include "source/kernel/revive.h"
+#include "source/kernel/why.h"
+#include "source/reader.h"
+#include "source/source.h"
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define HEADER_WORDS 3 /* of a group's reading: number of values, time enabled, time running */
+#define CONFIG3_WORD (UNC_ATTR_CONFIG3_BYTES / 8 - 1)
+#define REVIVE_NS 100000000u /* between two tries to open dead groups again */
+
+/* The kernel's structure with room for what headers older than Linux 6.3 do not name. */
+union attr {
+	struct perf_event_attr is;
+	uint64_t words[UNC_ATTR_CONFIG3_BYTES / 8];
+};
+
+struct kernel_source {
+	struct unc_source base;
+	struct unc_kernel_env env;
+	const struct unc_counter *counters; /* of the plan, from open to close */
+	size_t count;
+	struct unc_groups groups;
+	uint64_t *words; /* what the groups' readings are put into */
+	struct unc_readers *readers;
+	struct unc_reading *into; /* of the read that is going on */
+	struct unc_reading *last; /* of each counter, as last read well */
+	struct unc_reading *past; /* what it had when it was opened again: zeroes at first */
+	bool *dead;               /* which groups are */
+	uint64_t tried_ns;        /* when dead groups were last tried */
+	bool counting;
+
+	struct unc_names *notes; /* of the open that is going on */
+	bool raised;             /* the limit of open files, as far as it goes */
+};
+
+static struct kernel_source *kernel_of(struct unc_source *s)
+{
+	return (struct kernel_source *)s; /* base is its first member */
+}
+
+/* ---- one descriptor ------------------------------------------------------------------------ */
+
+/* As perf does: what is named is counted, and everything else of its kind is not. */
+static void set_exclusions(struct perf_event_attr *a, uint32_t modifiers)
+{
+	if (modifiers & (UNC_MOD_USER | UNC_MOD_KERNEL | UNC_MOD_HV)) {
+		a->exclude_user = !(modifiers & UNC_MOD_USER);
+		a->exclude_kernel = !(modifiers & UNC_MOD_KERNEL);
+		a->exclude_hv = !(modifiers & UNC_MOD_HV);
+	}
+	if (modifiers & (UNC_MOD_GUEST | UNC_MOD_HOST)) {
+		a->exclude_guest = !(modifiers & UNC_MOD_GUEST);
+		a->exclude_host = !(modifiers & UNC_MOD_HOST);
+	}
+	a->exclude_idle = (modifiers & UNC_MOD_NO_IDLE) != 0;
+}
+
+static void fill_attr(union attr *a, const struct unc_counter *c, int leader,
+		      uint32_t leader_modifiers)
+{
+	memset(a, 0, sizeof(*a));
+	a->is.size = UNC_ATTR_CONFIG3_BYTES;
+	a->is.type = c->pmu->type;
+	a->is.config = c->config.word[0];
+	a->is.config1 = c->config.word[1];
+	a->is.config2 = c->config.word[2];
+	a->words[CONFIG3_WORD] = c->config.word[3];
+	a->is.read_format =
+		PERF_FORMAT_GROUP | PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
+	set_exclusions(&a->is, c->modifiers);
+	if (leader < 0) {
+		a->is.disabled = 1;
+		a->is.pinned = (leader_modifiers & UNC_MOD_PINNED) != 0;
+		a->is.exclusive = (leader_modifiers & UNC_MOD_EXCLUSIVE) != 0;
+	}
+}
+
+static int perf_event_open(union attr *a, int cpu, int leader)
+{
+	long fd;
+
+	do
+		fd = syscall(SYS_perf_event_open, a, -1, cpu, leader, PERF_FLAG_FD_CLOEXEC);
+	while (fd < 0 && errno == EINTR);
+	return fd < 0 ? -errno : (int)fd;
+}
+
+/* A kernel that knows a shorter structure says so; it never needed the rest when that is zero. */
+static int open_event(union attr *a, int cpu, int leader)
+{
+	int fd = perf_event_open(a, cpu, leader);
+
+	if (fd == -E2BIG && a->is.size < UNC_ATTR_CONFIG3_BYTES &&
+	    a->is.size >= PERF_ATTR_SIZE_VER0 && a->words[CONFIG3_WORD] == 0)
+		fd = perf_event_open(a, cpu, leader);
+	return fd;
+}
+
+/* True when more descriptors may be had now. */
+static bool raise_limit(struct kernel_source *k)
+{
+	struct rlimit limit;
+	struct unc_text note = {0};
+	rlim_t before;
+
+	if (k->raised || getrlimit(RLIMIT_NOFILE, &limit) != 0)
+		return false;
+	k->raised = true;
+	before = limit.rlim_cur;
+	limit.rlim_cur = limit.rlim_max;
+	if (before >= limit.rlim_max || setrlimit(RLIMIT_NOFILE, &limit) != 0)
+		return false;
+	unc_text_add(&note, "raised the limit of open files from %llu to %llu",
+		     (unsigned long long)before, (unsigned long long)limit.rlim_max);
+	if (!note.failed)
+		unc_names_add(k->notes, note.data);
+	unc_text_finish(&note);
+	return true;
+}
+
+/* ---- what the packing needs ---------------------------------------------------------------- */
+
+static int opener_open(void *ctx, const struct unc_counter *c, int leader,
+		       uint32_t leader_modifiers)
+{
+	union attr a;
+	int fd;
+
+	fill_attr(&a, c, leader, leader_modifiers);
+	fd = open_event(&a, c->cpu, leader);
+	if (fd == -EMFILE && raise_limit(ctx))
+		fd = open_event(&a, c->cpu, leader);
+	return fd;
+}
+
+static void opener_close(void *ctx, int fd)
+{
+	(void)ctx;
+	close(fd);
+}
+
+static bool opener_runs(void *ctx, const struct unc_group *g)
+{
+	uint64_t words[HEADER_WORDS + UNC_GROUP_MERGE_MAX] = {0};
+	size_t bytes = (HEADER_WORDS + g->members) * sizeof(words[0]);
+	bool runs;
+
+	(void)ctx;
+	if (g->members > UNC_GROUP_MERGE_MAX || ioctl(g->leader, PERF_EVENT_IOC_ENABLE, 0) != 0)
+		return true; /* no trial, no verdict */
+	runs = read(g->leader, words, bytes) == (ssize_t)bytes && words[2] != 0;
+	ioctl(g->leader, PERF_EVENT_IOC_DISABLE, 0);
+	return runs;
+}
+
+static void opener_why(void *ctx, const struct unc_counter *c, int err, struct unc_error *e)
+{
+	const struct kernel_source *k = ctx;
+
+	unc_kernel_why(&k->env, c, err, e);
+	if (err == -EMFILE)
+		unc_error_append(e, " (%zu counters are planned)", k->count);
+}
+
+static struct unc_opener opener(struct kernel_source *k)
+{
+	return (struct unc_opener){opener_open, opener_close, opener_runs, opener_why, k};
+}
+
+/* ---- reading ------------------------------------------------------------------------------- */
+
+static void lose_group(const struct kernel_source *k, const struct unc_group *g)
+{
+	for (size_t i = g->first; i < g->end; i++)
+		if (k->groups.fds[i] >= 0 || k->groups.shares[i] != UNC_SHARES_NONE)
+			k->into[i] = (struct unc_reading){.lost = true};
+}
+
+/* One group. Runs on several threads at once, each with groups of its own. */
+static void read_group(void *ctx, size_t index)
+{
+	const struct kernel_source *k = ctx;
+	const struct unc_group *g = &k->groups.items[index];
+	size_t bytes = (HEADER_WORDS + g->members) * sizeof(g->words[0]);
+	const uint64_t *value = g->words + HEADER_WORDS;
+	ssize_t got;
+
+	do
+		got = read(g->leader, g->words, bytes);
+	while (got < 0 && errno == EINTR);
+	/* Nothing at all is the end of file of a pinned group that could not be scheduled. */
+	if (got != (ssize_t)bytes || g->words[0] != g->members) {
+		lose_group(k, g);
+		return;
+	}
+	for (size_t i = g->first; i < g->end; i++) {
+		const struct unc_reading *past = &k->past[i];
+
+		if (k->groups.fds[i] >= 0)
+			k->into[i] =
+				(struct unc_reading){.raw = past->raw + *value++,
+						     .enabled_ns = past->enabled_ns + g->words[1],
+						     .running_ns = past->running_ns + g->words[2]};
+		else if (k->groups.shares[i] != UNC_SHARES_NONE)
+			k->into[i] = k->into[k->groups.shares[i]];
+	}
+}
+
+static size_t first_open(const struct kernel_source *k, const struct unc_group *g)
+{
+	size_t i = g->first;
+
+	while (k->groups.fds[i] < 0)
+		i++;
+	return i;
+}
+
+/* A group that is read short, or whose time stands still for long though nobody has stopped it. For a
+ * moment, that of a starved virtual machine may, too. A pinned group is read short when it lost its
+ * place on the hardware: it asked for that. */
+static bool is_dead(const struct kernel_source *k, struct unc_group *g, uint64_t now_ns)
+{
+	size_t i = first_open(k, g);
+
+	if (k->into[i].lost)
+		return !(g->modifiers & UNC_MOD_PINNED);
+	if (k->into[i].enabled_ns != k->last[i].enabled_ns)
+		g->alive_ns = now_ns;
+	return now_ns - g->alive_ns >= REVIVE_NS;
+}
+
+/* The counts go on from where they were, with the next reading: the time that was missed is missing in
+ * both times, and this window has nothing. */
+static void revive(struct kernel_source *k, struct unc_group *g)
+{
+	const struct unc_opener o = opener(k);
+	int cpu = unc_revive_cpu(k->env.root, k->env.topology, &k->counters[g->first]);
+
+	if (cpu < 0 || unc_revive_group(&k->groups, g, k->counters, cpu, &o) < 0)
+		return;
+	for (size_t i = g->first; i < g->end; i++)
+		k->past[i] = k->last[i];
+	ioctl(g->leader, PERF_EVENT_IOC_ENABLE, 0);
+}
+
+/* A lost counter stands where it was last seen: not counted since, which its times say. */
+static void keep_last(struct kernel_source *k, const struct unc_group *g)
+{
+	for (size_t i = g->first; i < g->end; i++)
+		if (!k->into[i].lost)
+			k->last[i] = k->into[i];
+		else if (k->last[i].enabled_ns && !(g->modifiers & UNC_MOD_PINNED))
+			k->into[i] = k->last[i];
+}
+
+static void look_for_dead(struct kernel_source *k, uint64_t now_ns)
+{
+	bool try = k->counting && now_ns - k->tried_ns >= REVIVE_NS;
+
+	for (size_t g = 0; g < k->groups.count; g++) {
+		k->dead[g] = is_dead(k, &k->groups.items[g], now_ns);
+		keep_last(k, &k->groups.items[g]);
+	}
+	for (size_t g = 0; try && g < k->groups.count; g++) {
+		if (!k->dead[g])
+			continue;
+		k->tried_ns = now_ns;
+		revive(k, &k->groups.items[g]);
+	}
+}
+
+static int kernel_read(struct unc_source *s, struct unc_reading *into, uint64_t *now_ns,
+		       struct unc_error *e)
+{
+	struct kernel_source *k = kernel_of(s);
+	struct timespec now;
+
+	(void)e;
+	k->into = into;
+	for (size_t i = 0; i < k->count; i++)
+		if (k->groups.fds[i] < 0 && k->groups.shares[i] == UNC_SHARES_NONE)
+			into[i] = (struct unc_reading){.lost = true};
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	unc_readers_run(k->readers);
+	*now_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+	look_for_dead(k, *now_ns);
+	return 0;
+}
+
+/* ---- opening ------------------------------------------------------------------------------- */
+
+static int make_buffer(struct kernel_source *k, struct unc_error *e)
+{
+	uint64_t *at;
+
+	k->words = calloc(HEADER_WORDS * k->groups.count + k->count + 1, sizeof(*k->words));
+	k->last = calloc(k->count + 1, sizeof(*k->last));
+	k->past = calloc(k->count + 1, sizeof(*k->past));
+	k->dead = calloc(k->groups.count + 1, sizeof(*k->dead));
+	if (!k->words || !k->last || !k->past || !k->dead)
+		return unc_nomem(e);
+	at = k->words;
+	for (size_t g = 0; g < k->groups.count; g++) {
+		k->groups.items[g].words = at;
+		at += HEADER_WORDS + k->groups.items[g].members;
+	}
+	return 0;
+}
+
+static int make_readers(struct kernel_source *k, struct unc_error *e)
+{
+	size_t count = k->groups.count, used = 0;
+	struct unc_reader_span *spans = calloc(count + 1, sizeof(*spans));
+	int ret;
+
+	if (!spans)
+		return unc_nomem(e);
+	for (size_t g = 0; g < count; g++) {
+		int cpu = k->counters[k->groups.items[g].first].cpu;
+
+		if (used == 0 || spans[used - 1].cpu != cpu)
+			spans[used++] = (struct unc_reader_span){.cpu = cpu, .first = g, .end = g};
+		spans[used - 1].end = g + 1;
+	}
+	ret = unc_readers_new(&k->readers, spans, used, read_group, k, e);
+	free(spans);
+	return ret;
+}
+
+static int kernel_open(struct unc_source *s, struct unc_counter *counters, size_t count,
+		       struct unc_names *notes, struct unc_error *e)
+{
+	struct kernel_source *k = kernel_of(s);
+	const struct unc_opener o = opener(k);
+	int ret;
+
+	if (!unc_root_is_live(k->env.root))
+		return unc_fail(
+			e, EOPNOTSUPP,
+			"counters can be opened on the running machine only, not on one that is a "
+			"directory: leave out the root to count here, or choose a simulation");
+	k->notes = notes;
+	k->count = count;
+	k->counters = counters;
+	for (size_t i = 0; i < count; i++)
+		counters[i].width = 64;
+	ret = unc_groups_open(&k->groups, counters, count, &o, notes, e);
+	if (ret < 0)
+		return ret;
+	ret = make_buffer(k, e);
+	return ret < 0 ? ret : make_readers(k, e);
+}
+
+/* A group whose PMU has been removed meanwhile refuses; the others go on. */
+static int control(struct kernel_source *k, unsigned long request, struct unc_error *e)
+{
+	size_t done = 0;
+	int err = 0;
+
+	for (size_t g = 0; g < k->groups.count; g++) {
+		if (ioctl(k->groups.items[g].leader, request, 0) == 0)
+			done++;
+		else
+			err = errno;
+	}
+	if (err != 0 && done == 0)
+		unc_kernel_why(&k->env, &k->counters[k->groups.items[0].first], -err, e);
+	return done != 0 ? 0 : -err;
+}
+
+static int kernel_enable(struct unc_source *s, struct unc_error *e)
+{
+	struct kernel_source *k = kernel_of(s);
+
+	k->counting = true;
+	return control(k, PERF_EVENT_IOC_ENABLE, e);
+}
+
+static int kernel_disable(struct unc_source *s, struct unc_error *e)
+{
+	struct kernel_source *k = kernel_of(s);
+
+	k->counting = false;
+	return control(k, PERF_EVENT_IOC_DISABLE, e);
+}
+
+static void kernel_close(struct unc_source *s)
+{
+	struct kernel_source *k = kernel_of(s);
+	struct unc_opener o;
+
+	if (!s)
+		return;
+	o = opener(k);
+	unc_readers_free(k->readers);
+	unc_groups_finish(&k->groups, &o);
+	free(k->words);
+	free(k->last);
+	free(k->past);
+	free(k->dead);
+	free(k);
+}
+
+static const struct unc_source_ops kernel_ops = {
+	.name = "kernel",
+	.open = kernel_open,
+	.enable = kernel_enable,
+	.disable = kernel_disable,
+	.read = kernel_read,
+	.close = kernel_close,
+};
+
+int unc_source_kernel_new(struct unc_source **out, const struct unc_root *root,
+			  const struct unc_topology *topology)
+{
+	struct kernel_source *k = calloc(1, sizeof(*k));
+
+	if (!k)
+		return -ENOMEM;
+	k->base.ops = &kernel_ops;
+	k->env.root = root;
+	k->env.topology = topology;
+	*out = &k->base;
+	return 0;
+}

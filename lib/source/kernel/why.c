@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: MIT */
+/* One sentence for each errno of perf_event_open, from what the machine says of itself. */
+#include "source/kernel/why.h"
+#include "base/errno-name.h"
+#include "machine/event.h"
+#include "machine/permission.h"
+#include "source/kernel/revive.h"
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#define EXCLUDING                                                                       \
+	(UNC_MOD_USER | UNC_MOD_KERNEL | UNC_MOD_HV | UNC_MOD_NO_IDLE | UNC_MOD_GUEST | \
+	 UNC_MOD_HOST)
+
+struct cause {
+	const struct unc_kernel_env *env;
+	const struct unc_counter *counter;
+	int err; /* positive */
+	struct unc_error *e;
+};
+
+/* ---- permission -------------------------------------------------------------------------- */
+
+static void permitted_but_refused(const struct cause *c, const struct unc_permission *p)
+{
+	if (p->filtered)
+		unc_error_append(
+			c->e,
+			"; the process may count, so the seccomp filter it runs under (a "
+			"container's, or a systemd unit's) must forbid perf_event_open: allow it "
+			"there (docker: --cap-add PERFMON; systemd: "
+			"SystemCallFilter=perf_event_open)");
+	else
+		unc_error_append(
+			c->e,
+			"; the process may count, so a security module (SELinux, AppArmor, kernel "
+			"lockdown) must forbid it: see the kernel's log for the denial");
+}
+
+/* Above 2 no capability but CAP_SYS_ADMIN is sure to do. */
+static void permission_lacking(const struct cause *c, const struct unc_permission *p)
+{
+	const char *name = p->before_perfmon ? "CAP_SYS_ADMIN" : "CAP_PERFMON";
+	const char *capability = p->before_perfmon ? "cap_sys_admin" : "cap_perfmon";
+
+	unc_error_append(
+		c->e, "; it takes a perf_event_paranoid of 0 or lower, or the capability %s", name);
+	if (p->level > 2 && !p->before_perfmon)
+		unc_error_append(c->e,
+				 " at a level of 2 or lower (level %ld is a distribution's own; "
+				 "Debian's kernels want CAP_SYS_ADMIN for it)",
+				 p->level);
+	unc_error_append(c->e, ". For everybody, until the next boot: sudo sysctl "
+			       "kernel.perf_event_paranoid=0  For this program alone: ");
+	if (p->level > 2 && !p->before_perfmon)
+		unc_error_append(c->e, "sudo sysctl kernel.perf_event_paranoid=2 && ");
+	unc_error_append(c->e, "sudo setcap %s=ep $(command -v uncore)", capability);
+}
+
+static void permission(const struct cause *c)
+{
+	struct unc_permission p;
+
+	unc_permission_read(&p, c->env->root);
+	unc_error_append(c->e, "no permission to count for the whole machine");
+	if (p.level_known)
+		unc_error_append(c->e, " (kernel.perf_event_paranoid is %ld)", p.level);
+	if (unc_permission_granted(&p) && !unc_permission_doubtful(&p))
+		permitted_but_refused(c, &p);
+	else if (p.in_user_namespace)
+		unc_error_append(
+			c->e,
+			"; the process is in a user namespace (a container without root of the "
+			"host), and what it is privileged to there does not count here: start it on "
+			"the host, or set kernel.perf_event_paranoid to 0 on the host");
+	else
+		permission_lacking(c, &p);
+}
+
+/* ---- the machine has changed, or is not what was thought ---------------------------------- */
+
+/* True when the CPU explains the refusal, whatever the errno. */
+static bool bad_cpu(const struct cause *c)
+{
+	int cpu = c->counter->cpu;
+	const struct unc_topology *t = c->env->topology;
+
+	if (!unc_topology_cpu(t, cpu)) {
+		unc_error_append(c->e, "this machine has no CPU %d", cpu);
+		return true;
+	}
+	if (!unc_topology_online(t, cpu)) {
+		unc_error_append(c->e,
+				 "CPU %d is offline: to bring it back, echo 1 | sudo tee "
+				 "/sys/devices/system/cpu/cpu%d/online",
+				 cpu, cpu);
+		return true;
+	}
+	return false;
+}
+
+/* True when the PMU is not any more what was scanned. */
+static bool stale_pmu(const struct cause *c)
+{
+	const struct uncore_pmu *pmu = c->counter->pmu;
+	uint64_t type = pmu->type;
+	int ret = unc_pmu_type_now(c->env->root, pmu, &type);
+
+	if (ret == -ENOENT || ret == -ENOTDIR)
+		unc_error_append(c->e,
+				 "the PMU is gone: its driver's module has been unloaded or its "
+				 "device removed. Load the module again and start anew");
+	else if (ret == 0 && type != pmu->type)
+		unc_error_append(c->e,
+				 "the PMU has been registered anew (type %" PRIu64 ", was %" PRIu32
+				 "), as after a reload of its module: start anew",
+				 type, pmu->type);
+	else
+		return false;
+	return true;
+}
+
+static void add_config(const struct cause *c)
+{
+	static const char *const words[] = {"config", "config1", "config2", "config3"};
+
+	for (size_t i = 0; i < 4; i++)
+		if (i == 0 || c->counter->config.word[i] != 0)
+			unc_error_append(c->e, "%s%s=0x%" PRIx64, i ? "," : "", words[i],
+					 c->counter->config.word[i]);
+}
+
+static void add_guest(const struct cause *c)
+{
+	if (c->env->topology->hypervisor[0] != '\0')
+		unc_error_append(
+			c->e,
+			". This machine is a guest of %s, which may offer its guests no such counter",
+			c->env->topology->hypervisor);
+}
+
+static void no_such_event(const struct cause *c)
+{
+	if (bad_cpu(c) || stale_pmu(c))
+		return;
+	unc_error_append(c->e, "the driver knows no such event (");
+	add_config(c);
+	unc_error_append(c->e, ") on this CPU");
+	add_guest(c);
+}
+
+/* ---- the others --------------------------------------------------------------------------- */
+
+static bool outside_mask(const struct cause *c)
+{
+	const struct uncore_pmu *pmu = c->counter->pmu;
+
+	if (!pmu->has_mask || unc_cpulist_has(&pmu->cpus, c->counter->cpu))
+		return false;
+	unc_error_append(c->e,
+			 "the PMU is not counted from CPU %d; its cpumask in /sys has the CPUs "
+			 "that it is counted from",
+			 c->counter->cpu);
+	return true;
+}
+
+/* Drivers look at an event before the kernel looks at the permission. */
+static void add_hidden_permission(const struct cause *c)
+{
+	struct unc_permission p;
+
+	unc_permission_read(&p, c->env->root);
+	if (!p.level_known || unc_permission_granted(&p))
+		return;
+	unc_error_append(c->e,
+			 ". Beside that, permission is lacking (kernel.perf_event_paranoid is %ld, "
+			 "0 or the capability %s%s is needed)",
+			 p.level, p.before_perfmon ? "CAP_SYS_ADMIN" : "CAP_PERFMON",
+			 p.in_user_namespace ? " on the host" : "");
+}
+
+static void invalid(const struct cause *c)
+{
+	uint32_t modifiers = c->counter->modifiers;
+
+	if (bad_cpu(c) || outside_mask(c) || stale_pmu(c))
+		return;
+	if (modifiers & EXCLUDING) {
+		unc_error_append(c->e,
+				 "the PMU cannot tell user, kernel, hypervisor, guest or idle time "
+				 "apart, as counters outside the cores never can: leave out the "
+				 "modifiers u, k, h, I, G and H");
+		return;
+	}
+	unc_error_append(c->e, "the driver does not take ");
+	add_config(c);
+	unc_error_append(c->e,
+			 ": the hardware lacks the event, a term has a value it does not allow, or "
+			 "terms exclude one another");
+	add_guest(c);
+	add_hidden_permission(c);
+}
+
+static void too_big(const struct cause *c)
+{
+	if (c->counter->config.word[3] != 0)
+		unc_error_append(
+			c->e, "the event needs config3, which Linux has since 6.3: this kernel is "
+			      "older");
+	else
+		unc_error_append(c->e, "the kernel does not take a group this large");
+}
+
+static void out_of_files(const struct cause *c)
+{
+	struct rlimit limit = {0, 0};
+
+	getrlimit(RLIMIT_NOFILE, &limit);
+	if (c->err == ENFILE)
+		unc_error_append(c->e, "the whole machine is out of file descriptors: sudo sysctl "
+				       "fs.file-max=... allows more");
+	else
+		unc_error_append(
+			c->e,
+			"out of file descriptors: each counter takes one, this process may have "
+			"%llu (hard limit %llu). Allow more with ulimit -n as root, or with "
+			"LimitNOFILE= in a systemd unit; or ask for less",
+			(unsigned long long)limit.rlim_cur, (unsigned long long)limit.rlim_max);
+}
+
+static void no_system_call(const struct cause *c)
+{
+	struct unc_permission p;
+
+	unc_permission_read(&p, c->env->root);
+	if (p.filtered)
+		unc_error_append(c->e,
+				 "a seccomp filter (a container's, or a systemd unit's) hides the "
+				 "system call perf_event_open: allow it there");
+	else
+		unc_error_append(c->e,
+				 "this kernel is built without perf events (CONFIG_PERF_EVENTS)");
+}
+
+/* Those for which there is nothing to look up. */
+static const char *plain_reason(int err)
+{
+	switch (err) {
+	case EOPNOTSUPP:
+		return "the driver cannot count this event in this way (or its hardware lacks what "
+		       "it takes)";
+	case EBUSY:
+		return "somebody else holds the hardware: another profiler, or the kernel itself. "
+		       "Look for one with: sudo lsof | grep perf_event";
+	case ENOSPC:
+		return "the hardware has too few counters for the event";
+	case ESRCH:
+		return "the kernel took the request for one about a process, which this PMU cannot "
+		       "serve";
+	case ENOMEM:
+		return "the kernel is out of memory";
+	default:
+		return "a refusal that perf_event_open is not known for; see the kernel's log "
+		       "(sudo dmesg)";
+	}
+}
+
+void unc_kernel_why(const struct unc_kernel_env *env, const struct unc_counter *counter, int err,
+		    struct unc_error *e)
+{
+	const struct cause c = {env, counter, err < 0 ? -err : err, e};
+
+	unc_fail(e, c.err, "%s/%s/ on CPU %d: ", counter->pmu->name, counter->event, counter->cpu);
+	switch (c.err) {
+	case EACCES:
+	case EPERM:
+		permission(&c);
+		break;
+	case ENOENT:
+	case ENODEV:
+	case ENXIO:
+		no_such_event(&c);
+		break;
+	case EINVAL:
+		invalid(&c);
+		break;
+	case EMFILE:
+	case ENFILE:
+		out_of_files(&c);
+		break;
+	case E2BIG:
+		too_big(&c);
+		break;
+	case ENOSYS:
+		no_system_call(&c);
+		break;
+	default:
+		unc_error_append(e, "%s", plain_reason(c.err));
+	}
+	unc_error_append(e, " [perf_event_open: %s]", unc_errno_name(c.err));
+}

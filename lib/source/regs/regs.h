@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: MIT */
+/* Register blocks: counters read straight from the hardware, as one file describes them. */
+#ifndef UNC_REGS_H
+#define UNC_REGS_H
+
+#include "base/histogram.h"
+#include "base/yaml-file.h"
+#include "machine/pmu.h"
+#include "source/source.h"
+
+#define UNC_REGS_COUNTERS 256  /* of one instance */
+#define UNC_REGS_INSTANCES 256 /* of one device */
+
+/* Where in an event's configuration the number of its counter is, from 1. */
+#define UNC_REGS_COUNTER_WORD 3
+/* And what a programmable counter is given: its control register, the filters, and after how many
+ * events it freezes its instance. */
+#define UNC_REGS_SELECT_WORD 0
+#define UNC_REGS_FILTER_WORD 1
+#define UNC_REGS_AFTER_WORD 2
+
+enum unc_regs_space { UNC_SPACE_MMIO, UNC_SPACE_PCI, UNC_SPACE_MSR };
+
+enum unc_regs_window {
+	UNC_WINDOW_FREE,   /* free-running: read at any moment, never stopped */
+	UNC_WINDOW_FREEZE, /* all counters are stopped, read, and let go */
+	UNC_WINDOW_CLEAR,  /* reading a counter sets it to 0 */
+};
+
+/* What a counter means to the arithmetic. */
+enum unc_regs_role {
+	UNC_ROLE_NONE,
+	UNC_ROLE_ACTIVE,
+	UNC_ROLE_BUSY,
+	UNC_ROLE_IDLE,
+	UNC_ROLE_BYTES,
+	UNC_ROLE_PACKETS,
+	UNC_ROLE_BIN,
+};
+
+#define UNC_ROLES (UNC_ROLE_BIN + 1)
+
+/* Reading one half of a counter holds the other. */
+enum unc_regs_latch { UNC_LATCH_NONE, UNC_LATCH_LOW, UNC_LATCH_HIGH };
+
+/* What a field of a control register is for. */
+enum unc_regs_use {
+	UNC_USE_NONE,
+	UNC_USE_FREEZE, /* 1 stops all counters of the instance */
+	UNC_USE_FROZEN, /* 1 when they have stopped */
+	UNC_USE_ENABLE, /* 1 lets this counter count */
+	UNC_USE_EVENT,  /* these say what it counts */
+	UNC_USE_UMASK,
+	UNC_USE_EDGE,
+	UNC_USE_THRESHOLD,
+	UNC_USE_FILTER, /* this one for all counters of the instance */
+};
+
+enum unc_regs_access { UNC_ACCESS_RW, UNC_ACCESS_RO, UNC_ACCESS_WO };
+
+struct unc_regs_field {
+	const char *name;
+	uint64_t bits;
+	enum unc_regs_access access;
+	enum unc_regs_use use;
+};
+
+#define UNC_REGS_FIELDS 24
+#define UNC_REGS_CONTROLS 8
+
+/* A control register of an instance, or the one that each programmable counter has. */
+struct unc_regs_control {
+	const char *name;
+	uint64_t offset;
+	uint64_t ones; /* bits that are 1 whenever it is written */
+	struct unc_regs_field fields[UNC_REGS_FIELDS];
+	size_t count;
+	int filter; /* which half of the filter's configuration word it is; -1: none */
+	const struct unc_yaml *at;
+};
+
+/* An event that only some of the programmable counters count. */
+struct unc_regs_only {
+	uint64_t event, counters; /* a bit for each */
+};
+
+#define UNC_REGS_ONLY 32
+
+struct unc_regs_counter {
+	const char *name, *title;
+	uint64_t offset; /* of the register, or of its low half; an MSR's number */
+	uint64_t high;   /* of the high half */
+	bool split;
+	enum unc_regs_latch latch;
+	unsigned width;
+	enum unc_regs_role role;
+	double per_cycle;    /* it counts no more in one cycle; 0: not known */
+	double most_per_s;   /* nor in one second, by that and what the file says; 0: not known */
+	double packet_bytes; /* packets: their size, when it is fixed; else 0 */
+	bool programmable;   /* it counts what its control register says */
+	uint64_t control;    /* offset of that */
+	const struct unc_yaml *at; /* in the file */
+};
+
+/* Where the device is. */
+enum unc_regs_map_kind {
+	UNC_MAP_NONE, /* to be said by whoever uses the block */
+	UNC_MAP_FILE,
+	UNC_MAP_PCI,
+	UNC_MAP_UIO,
+	UNC_MAP_MEMORY,
+};
+
+struct unc_regs_map {
+	enum unc_regs_map_kind kind;
+	const char *text;  /* a file's path; a PCI address, or vendor:device; a UIO device's name */
+	uint64_t index;    /* PCI: which BAR; UIO: which map */
+	uint64_t physical; /* memory: the address */
+};
+
+/* One device, found on this machine. */
+struct unc_regs_device {
+	char *path;      /* below the root; not looked at for MSRs */
+	uint64_t offset; /* of the block's first byte in it */
+	uint64_t length; /* bytes there, where /sys says it; else 0 */
+	int cpu;         /* near it; -1: any */
+	bool is_pci;
+};
+
+/* A block: parsed once, never changed but for the devices, which a scan finds. */
+struct unc_regs {
+	struct unc_yaml_file *file; /* owns the texts */
+	struct unc_names strings;   /* and these the ones that were made from them */
+	const char *name, *title, *instance, *evidence, *pmu, *quantity;
+	const char *models; /* of CPUs that have it, separated by spaces; NULL: any may */
+	enum unc_regs_space space;
+	enum unc_regs_window window;
+	unsigned bytes; /* of one access: 4 or 8 */
+	uint64_t size;  /* bytes of the map; MSR: 0 */
+	uint64_t instances, stride;
+	struct unc_regs_map map;
+	const char *clock_hz; /* as written; NULL: not known */
+	double hz;            /* 0: not known */
+	const struct unc_regs_counter *clock;
+	bool host_clock;
+	struct unc_regs_counter *counters;
+	size_t count;
+	struct unc_regs_control controls[UNC_REGS_CONTROLS];
+	size_t control_count;
+	struct unc_regs_control select; /* of the programmable counters; its offset means nothing */
+	struct unc_regs_only only[UNC_REGS_ONLY];
+	size_t only_count;
+	bool overflow_freezes;                  /* a counter that overflows freezes its instance */
+	bool overflow_freezes_all;              /* and the others of the device, or of the socket */
+	const char *kernel_pmu, *kernel_module; /* the driver of the same box; or NULL */
+	bool has_histogram;
+	struct unc_histogram histogram;
+
+	char *where; /* "at=": instead of the file's map; or NULL */
+	struct unc_regs_device *devices;
+	size_t device_count;
+};
+
+/* "NAME", or "FILE.yaml", optionally followed by ",at=PATH[@OFFSET]". -ENOENT, -EBADMSG, -EINVAL. */
+int unc_regs_load(struct unc_regs **out, const char *spec, struct unc_error *e);
+/* For the loader, the fuzzer and tests. Takes `file` over, also on failure. -EBADMSG, -ENOMEM. */
+int unc_regs_parse(struct unc_regs **out, struct unc_yaml_file *file, struct unc_error *e);
+void unc_regs_free(struct unc_regs *r);
+
+/* Finds the devices, and makes a PMU of each instance. -ENODEV: there is none. */
+int unc_regs_scan(struct unc_regs *r, const struct unc_root *root,
+		  const struct unc_topology *topology, struct unc_pmus *out, struct unc_error *e);
+void unc_regs_forget_devices(struct unc_regs *r);
+
+/* Checks over all counters; regs-parse.c's. */
+int unc_regs_check(const struct unc_regs *r, struct unc_error *e);
+/* The first field for this use among the control registers of an instance, and its register; or NULL. */
+const struct unc_regs_field *unc_regs_use(const struct unc_regs *r, enum unc_regs_use use,
+					  const struct unc_regs_control **control);
+/* The same among the fields of one register. */
+const struct unc_regs_field *unc_regs_field(const struct unc_regs_control *c,
+					    enum unc_regs_use use);
+/* Bits of the narrowest programmable counter; 64 without any. */
+unsigned unc_regs_narrowest(const struct unc_regs *r);
+/* True when the roles account for every cycle: active, busy and idle. */
+bool unc_regs_all_cycles(const struct unc_regs *r);
+/* The first counter with a role, or NULL. */
+const struct unc_regs_counter *unc_regs_role(const struct unc_regs *r, enum unc_regs_role role);
+
+#endif

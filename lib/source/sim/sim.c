@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: MIT */
+/* Counters that are calculated: a simulation's rates, integrated over time. */
+#define _GNU_SOURCE
+#include "source/sim/sim.h"
+#include "base/errno-name.h"
+#include "base/yaml-file.h"
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+struct sim_counter {
+	const struct unc_sim_rate *rate; /* NULL: not open */
+	uint64_t phase_ns;
+	long double factor; /* of this instance */
+	uint64_t counted;   /* at the latest reading, before start and width */
+};
+
+struct sim_source {
+	struct unc_source base;
+	const struct unc_sim *sim;
+	struct sim_counter *counters;
+	size_t count;
+	uint64_t readings;
+	bool enabled;
+	uint64_t since_ns;   /* when it was enabled last */
+	uint64_t stopped_ns; /* when it was disabled last */
+	uint64_t elapsed_ns; /* enabled in all, before since_ns */
+};
+
+/* The rates' events as one PMU encodes them, for as long as the plan stays with that PMU. */
+struct encoded {
+	const struct uncore_pmu *pmu;
+	struct unc_config *configs;
+	bool *usable;
+};
+
+static struct sim_source *sim_of(struct unc_source *s)
+{
+	return (struct sim_source *)s; /* base is its first member */
+}
+
+/* With a step it is the time of the reading to come. */
+static uint64_t sim_now(const struct sim_source *s)
+{
+	struct timespec now;
+
+	if (s->sim->step_ns != 0)
+		return s->readings * s->sim->step_ns;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* ---- opening ------------------------------------------------------------------------------- */
+
+/* A rate whose event this PMU does not have is not for it: a pattern may span different PMUs. */
+static int encode_rates(struct encoded *all, const struct unc_sim *sim,
+			const struct uncore_pmu *pmu, struct unc_error *e)
+{
+	struct unc_error why;
+	struct unc_encoding encoding;
+
+	if (all->pmu == pmu)
+		return 0;
+	all->pmu = pmu;
+	for (size_t i = 0; i < sim->count; i++) {
+		int ret;
+
+		all->usable[i] = false;
+		if (!unc_pmu_matches(pmu, sim->rates[i].pmu))
+			continue;
+		ret = unc_pmu_encode(pmu, sim->rates[i].event, &encoding, &why);
+		if (ret == -ENOMEM)
+			return unc_nomem(e);
+		if (ret < 0)
+			continue;
+		all->usable[i] = true;
+		all->configs[i] = encoding.config;
+	}
+	return 0;
+}
+
+/* The first one that fits. */
+static const struct unc_sim_rate *find_rate(const struct encoded *all, const struct unc_sim *sim,
+					    const struct unc_config *config)
+{
+	for (size_t i = 0; i < sim->count; i++)
+		if (all->usable[i] && memcmp(&all->configs[i], config, sizeof(*config)) == 0)
+			return &sim->rates[i];
+	return NULL;
+}
+
+static void set_phase(struct sim_counter *c, const struct unc_sim *sim,
+		      const struct unc_counter *plan)
+{
+	const struct unc_sim_rate *r = c->rate;
+	double phase = r->phase;
+
+	if (r->phase_kind != UNC_PHASE_FIXED)
+		phase = unc_sim_chance(sim->seed,
+				       r->phase_kind == UNC_PHASE_NAMED ? r->phase_name
+									: plan->pmu->name,
+				       plan->cpu);
+	c->phase_ns = (uint64_t)((long double)phase * (long double)r->wave.period_ns);
+	/* Another seed, or the places that are ahead would be the busy ones. */
+	c->factor = 1 + (long double)r->spread *
+				(2 * (long double)unc_sim_chance(~sim->seed, plan->pmu->name,
+								 plan->cpu) -
+				 1);
+}
+
+/* Why a counter cannot be opened: 0 or the errno. */
+static int refusal(const struct sim_source *s, const struct unc_counter *plan,
+		   const struct unc_sim_rate *rate, struct unc_error *why)
+{
+	const char *pmu = plan->pmu->name, *file = s->sim->file->name;
+
+	if (!rate)
+		return unc_fail(why, ENODEV,
+				"the simulation %s has no rate for %s/%s/: add one to %s, or count "
+				"something else",
+				s->sim->name, pmu, plan->event, file);
+	if (rate->refuse != 0)
+		return unc_fail(
+			why, rate->refuse,
+			"%s/%s/ on CPU %d: the simulation refuses it with %s, as %s says in "
+			"line %d",
+			pmu, plan->event, plan->cpu, unc_errno_name(rate->refuse), file,
+			rate->line);
+	if (plan->snapshot)
+		return unc_fail(why, EOPNOTSUPP,
+				"%s/%s/ is a state and not a count, which a simulation cannot play",
+				pmu, plan->event);
+	return 0;
+}
+
+static int open_counter(struct sim_source *s, size_t i, struct unc_counter *plan,
+			const struct encoded *all, struct unc_error *e)
+{
+	const struct unc_sim_rate *rate = find_rate(all, s->sim, &plan->config);
+	struct unc_error why = {""};
+
+	plan->error = refusal(s, plan, rate, &why);
+	if (plan->error == 0) {
+		s->counters[i].rate = rate;
+		set_phase(&s->counters[i], s->sim, plan);
+		plan->width = rate->width;
+		return 0;
+	}
+	plan->why = strdup(why.text);
+	return plan->why ? 0 : unc_nomem(e);
+}
+
+/* The kernel refuses these to the whole plan, so a simulation does. */
+static int refused_all(const struct sim_source *s, const struct unc_counter *counters,
+		       struct unc_error *e)
+{
+	bool opened = false;
+
+	for (size_t i = 0; i < s->count; i++) {
+		int err = counters[i].error;
+
+		if (err == -EMFILE || err == -ENFILE || err == -ENOMEM ||
+		    (!opened && (err == -EACCES || err == -EPERM)))
+			return unc_fail(e, -err, "%s", counters[i].why);
+		opened = opened || err == 0;
+	}
+	if (!opened && s->count != 0)
+		return unc_fail(e, -counters[0].error, "%s", counters[0].why);
+	return 0;
+}
+
+static int open_counters(struct sim_source *s, struct unc_counter *counters, struct encoded *all,
+			 struct unc_error *e)
+{
+	int ret = 0;
+
+	for (size_t i = 0; i < s->count && ret == 0; i++) {
+		ret = encode_rates(all, s->sim, counters[i].pmu, e);
+		if (ret == 0)
+			ret = open_counter(s, i, &counters[i], all, e);
+	}
+	return ret < 0 ? ret : refused_all(s, counters, e);
+}
+
+static int sim_open(struct unc_source *source, struct unc_counter *counters, size_t count,
+		    struct unc_names *notes, struct unc_error *e)
+{
+	struct sim_source *s = sim_of(source);
+	size_t rates = s->sim->count;
+	struct encoded all = {NULL, calloc(rates + 1, sizeof(*all.configs)),
+			      calloc(rates + 1, sizeof(*all.usable))};
+	int ret;
+
+	(void)notes;
+	s->counters = calloc(count + 1, sizeof(*s->counters));
+	s->count = count;
+	if (s->counters && all.configs && all.usable)
+		ret = open_counters(s, counters, &all, e);
+	else
+		ret = unc_nomem(e);
+	free(all.configs);
+	free(all.usable);
+	return ret;
+}
+
+/* ---- counting ------------------------------------------------------------------------------ */
+
+static int sim_enable(struct unc_source *source, struct unc_error *e)
+{
+	struct sim_source *s = sim_of(source);
+
+	(void)e;
+	if (s->enabled)
+		return 0;
+	s->enabled = true;
+	s->since_ns = sim_now(s);
+	if (s->sim->step_ns == 0 || s->readings == 0)
+		return 0;
+	/* With a step, counting starts at the reading before and stops at the one after: whoever
+	 * reads, starts, and reads again has counted for one step. */
+	s->since_ns -= s->sim->step_ns;
+	if (s->since_ns < s->stopped_ns)
+		s->since_ns = s->stopped_ns;
+	return 0;
+}
+
+static int sim_disable(struct unc_source *source, struct unc_error *e)
+{
+	struct sim_source *s = sim_of(source);
+
+	(void)e;
+	if (!s->enabled)
+		return 0;
+	s->enabled = false;
+	s->stopped_ns = sim_now(s);
+	s->elapsed_ns += s->stopped_ns - s->since_ns;
+	return 0;
+}
+
+static struct unc_reading read_counter(struct sim_counter *c, uint64_t elapsed_ns)
+{
+	const struct unc_sim_rate *r = c->rate;
+	long double counted;
+	uint64_t whole;
+
+	if (!r)
+		return (struct unc_reading){.lost = true};
+	counted = (long double)r->running * c->factor *
+		  unc_wave_integral(&r->wave, c->phase_ns, elapsed_ns);
+	/* Rounding may make a wave step back by one where its rate is all but zero. */
+	whole = (uint64_t)fmodl(floorl(fmaxl(counted, 0)), 0x1p64L);
+	if ((int64_t)(whole - c->counted) > 0)
+		c->counted = whole;
+	return (struct unc_reading){
+		.raw = (r->start + c->counted) & (UINT64_MAX >> (64 - r->width)),
+		.enabled_ns = elapsed_ns,
+		.running_ns = (uint64_t)((long double)r->running * (long double)elapsed_ns),
+	};
+}
+
+static int sim_read(struct unc_source *source, struct unc_reading *into, uint64_t *now_ns,
+		    struct unc_error *e)
+{
+	struct sim_source *s = sim_of(source);
+	uint64_t now = sim_now(s);
+	uint64_t elapsed = s->elapsed_ns + (s->enabled ? now - s->since_ns : 0);
+
+	(void)e;
+	for (size_t i = 0; i < s->count; i++)
+		into[i] = read_counter(&s->counters[i], elapsed);
+	s->readings++;
+	*now_ns = now;
+	return 0;
+}
+
+static void sim_close(struct unc_source *source)
+{
+	struct sim_source *s = sim_of(source);
+
+	if (!source)
+		return;
+	free(s->counters);
+	free(s);
+}
+
+static const struct unc_source_ops sim_ops = {
+	.name = "sim",
+	.open = sim_open,
+	.enable = sim_enable,
+	.disable = sim_disable,
+	.read = sim_read,
+	.close = sim_close,
+};
+
+int unc_source_sim_new(struct unc_source **out, const struct unc_sim *sim)
+{
+	struct sim_source *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return -ENOMEM;
+	s->base.ops = &sim_ops;
+	s->sim = sim;
+	*out = &s->base;
+	return 0;
+}

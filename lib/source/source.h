@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+/* Where counts come from. A source opens the counters of a plan and reads them raw: wrap, delta,
+ * share and sum are done in one place, sample.c, for every source. */
+#ifndef UNC_SOURCE_H
+#define UNC_SOURCE_H
+
+#include "machine/format.h"
+#include "machine/pmu.h"
+
+/* No counter is faster, whatever it counts: 256 at each cycle of 4 GHz are bytes of a bus wider than
+ * any. For those of which nothing is known. */
+#define UNC_MOST_PER_S 0x1p40
+/* A block's clock may be faster than its description says, and the host's slower. */
+#define UNC_CLOCK_SLACK 1.02
+
+/*
+ * One counter of the plan. The plan is ordered by CPU, then PMU, then set; counters of one set are
+ * adjacent. A set is what must be counted over one window (a "{}" group, the inputs of a ratio, or a
+ * single event). The source packs sets of one PMU and CPU into as few groups as the hardware takes.
+ */
+struct unc_counter {
+	const struct uncore_pmu *pmu;
+	const char *event; /* for sentences: what stands between the slashes */
+	struct unc_config config;
+	uint32_t modifiers; /* UNC_MOD_* */
+	int cpu;
+	size_t set;
+	bool strict;   /* the set must not be split: the user wrote "{}" */
+	bool snapshot; /* a state, not a count */
+
+	/* Filled by the source's open: */
+	unsigned width;    /* bits after which the raw count wraps; 64 for the kernel */
+	double most_per_s; /* it cannot count faster; 0: not known */
+	int error;         /* negative errno: not opened */
+	char *why;         /* the sentence for it; freed by the plan */
+};
+
+/* What was read of one counter: never scaled, never differenced. */
+struct unc_reading {
+	uint64_t raw, enabled_ns, running_ns;
+	uint64_t uncertain_ns; /* so far the times may lie from the moment that was read */
+	bool lost;             /* the read failed or the kernel gave the event up (end of file) */
+	bool wrapped;          /* since the reading before, maybe, and raw does not have it */
+	const char *why; /* a constant: why it is lost, or why its times stand still; or NULL */
+};
+
+struct unc_source;
+
+struct unc_source_ops {
+	const char *name;
+	/* Opens every counter it can, stopped. Counters keep their own error; the call fails (with the
+	 * sentence in e) only for permission, file descriptors, memory, a strict set that does not fit,
+	 * or when nothing at all could be opened. Adds to `notes`.
+	 * `counters` are borrowed until close. */
+	int (*open)(struct unc_source *s, struct unc_counter *counters, size_t count,
+		    struct unc_names *notes, struct unc_error *e);
+	int (*enable)(struct unc_source *s, struct unc_error *e);
+	int (*disable)(struct unc_source *s, struct unc_error *e);
+	/* One reading per counter, in plan order. *now_ns: time of the reading. Allocates nothing. */
+	int (*read)(struct unc_source *s, struct unc_reading *into, uint64_t *now_ns,
+		    struct unc_error *e);
+	void (*close)(struct unc_source *s); /* frees s; accepts NULL and half-opened */
+};
+
+struct unc_source {
+	const struct unc_source_ops *ops;
+};
+
+struct unc_sim;  /* a parsed simulation, source-sim.c; owned by the machine */
+struct unc_regs; /* a register block, regs.h; the same */
+
+/* `root` must be live, else open fails with -EOPNOTSUPP. topology is borrowed. */
+int unc_source_kernel_new(struct unc_source **out, const struct unc_root *root,
+			  const struct unc_topology *topology);
+
+/* "NAME" or "FILE.yaml", optional ",step=DURATION" (20ms, 1s). Opens the tree of the simulated
+ * machine too: *root is then the caller's. */
+int unc_sim_load(struct unc_sim **out, const char *spec, struct unc_root **root,
+		 struct unc_error *e);
+void unc_sim_free(struct unc_sim *sim);
+/* `sim` is borrowed. */
+int unc_source_sim_new(struct unc_source **out, const struct unc_sim *sim);
+
+/* `regs` and `root` are borrowed. `write`: control registers may be written. */
+int unc_source_regs_new(struct unc_source **out, const struct unc_regs *regs,
+			const struct unc_root *root, bool write);
+
+#endif

@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: MIT */
+/* struct uncore: made, pointed at a root and a source, scanned; and what it tells of itself. */
+#include "catalogue/regs-family.h"
+#include "object.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DATA_DIR "/etc/uncore/platforms.d"
+
+const char *uncore_version(void)
+{
+	return UNC_VERSION;
+}
+
+static void forget_scan(struct uncore *u)
+{
+	unc_findings_finish(&u->findings);
+	unc_ports_finish(&u->ports);
+	unc_pci_finish(&u->pci);
+	unc_catalogue_finish(&u->catalogue);
+	unc_pmus_finish(&u->pmus);
+	unc_topology_finish(&u->topology);
+	u->scanned = u->memory_known = false;
+}
+
+int uncore_new(struct uncore **out)
+{
+	struct uncore *u = calloc(1, sizeof(*u));
+
+	if (!u)
+		return -ENOMEM;
+	u->source = strdup("kernel");
+	if (!u->source || unc_root_open(&u->root, "/", &u->error) < 0) {
+		uncore_free(u);
+		return -ENOMEM;
+	}
+	*out = u;
+	return 0;
+}
+
+void uncore_free(struct uncore *u)
+{
+	if (!u)
+		return;
+	forget_scan(u);
+	unc_names_finish(&u->data_dirs);
+	unc_sim_free(u->sim);
+	unc_regs_free(u->regs);
+	unc_root_free(u->root);
+	free(u->source);
+	free(u);
+}
+
+/* What was scanned under the old root borrows from it. */
+static void replace_root(struct uncore *u, struct unc_root *root)
+{
+	forget_scan(u);
+	unc_root_free(u->root);
+	u->root = root;
+}
+
+static int refuse_while_monitored(struct uncore *u)
+{
+	if (!u->monitors)
+		return 0;
+	return unc_fail(
+		&u->error, EBUSY,
+		"a monitor of this machine still exists: free it before the machine changes");
+}
+
+int uncore_set_root(struct uncore *u, const char *dir)
+{
+	struct unc_root *root;
+	int r = refuse_while_monitored(u);
+
+	if (r == 0 && u->sim)
+		r = unc_fail(&u->error, EINVAL,
+			     "%s brings its own machine: it cannot have another root", u->source);
+	if (r == 0)
+		r = unc_root_open(&root, dir, &u->error);
+	if (r == 0)
+		replace_root(u, root);
+	return r;
+}
+
+static void replace_regs(struct uncore *u, struct unc_regs *regs)
+{
+	forget_scan(u);
+	unc_regs_free(u->regs);
+	u->regs = regs;
+}
+
+static int use_sim(struct uncore *u, const char *spec)
+{
+	struct unc_root *root;
+	struct unc_sim *sim;
+	int r = unc_sim_load(&sim, spec, &root, &u->error);
+
+	if (r < 0)
+		return r;
+	replace_root(u, root);
+	unc_sim_free(u->sim);
+	u->sim = sim;
+	replace_regs(u, NULL);
+	return 0;
+}
+
+/* A machine that is not simulated; `regs`: read through this block. Taken over. */
+static int use_real(struct uncore *u, struct unc_regs *regs)
+{
+	struct unc_root *root;
+	int r = u->sim ? unc_root_open(&root, "/", &u->error) : 0;
+
+	if (r < 0) {
+		unc_regs_free(regs);
+		return r;
+	}
+	if (u->sim)
+		replace_root(u, root);
+	unc_sim_free(u->sim);
+	u->sim = NULL;
+	replace_regs(u, regs);
+	return 0;
+}
+
+static int use_regs(struct uncore *u, const char *spec)
+{
+	struct unc_regs *regs = NULL;
+	int r = unc_regs_load(&regs, spec, &u->error);
+
+	return r < 0 ? r : use_real(u, regs);
+}
+
+int uncore_set_source(struct uncore *u, const char *spec)
+{
+	char *name;
+	int r = refuse_while_monitored(u);
+
+	if (r < 0)
+		return r;
+	name = strdup(spec);
+	if (!name)
+		return unc_nomem(&u->error);
+	if (strcmp(spec, "kernel") == 0)
+		r = use_real(u, NULL);
+	else if (strncmp(spec, "sim:", 4) == 0)
+		r = use_sim(u, spec + 4);
+	else if (strncmp(spec, "regs:", 5) == 0)
+		r = use_regs(u, spec + 5);
+	else
+		r = unc_fail(&u->error, EINVAL,
+			     "'%s' is no source of counters; expected one of: kernel, sim:NAME, "
+			     "sim:FILE.yaml, regs:NAME, regs:FILE.yaml",
+			     spec);
+	if (r < 0) {
+		free(name);
+		return r;
+	}
+	free(u->source);
+	u->source = name;
+	return 0;
+}
+
+int uncore_set_program(struct uncore *u, bool allowed)
+{
+	int r = refuse_while_monitored(u);
+
+	if (r == 0)
+		u->program = allowed;
+	return r;
+}
+
+int uncore_add_data(struct uncore *u, const char *dir)
+{
+	struct unc_root *root;
+	int r = unc_root_open(&root, dir, &u->error);
+
+	if (r < 0)
+		return r;
+	unc_root_free(root);
+	return unc_names_add(&u->data_dirs, dir) < 0 ? unc_nomem(&u->error) : 0;
+}
+
+/* The built-in families, the administrator's, then the caller's. */
+static int load_catalogue(struct uncore *u)
+{
+	struct unc_names dirs = {0};
+	int r = 0;
+
+	if (unc_root_is_live(u->root) && unc_root_exists(u->root, &DATA_DIR[1]))
+		r = unc_names_add(&dirs, DATA_DIR);
+	for (size_t i = 0; r == 0 && i < u->data_dirs.count; i++)
+		r = unc_names_add(&dirs, u->data_dirs.items[i]);
+	if (r < 0)
+		r = unc_nomem(&u->error);
+	else
+		r = unc_catalogue_load(&u->catalogue, &dirs, u->topology.cpu_model, &u->error);
+	unc_names_finish(&dirs);
+	return r;
+}
+
+/* What a register block counts is a family like those of data files. */
+static int add_block(struct uncore *u)
+{
+	struct unc_family *f = NULL;
+	int r = 0;
+
+	if (u->regs)
+		r = unc_regs_family(&f, u->regs, u->topology.cpu_model, &u->error);
+	return r == 0 && f ? unc_catalogue_add(&u->catalogue, f, &u->error) : r;
+}
+
+int uncore_scan(struct uncore *u)
+{
+	int r = refuse_while_monitored(u);
+
+	if (r < 0)
+		return r;
+	forget_scan(u);
+	r = unc_topology_read(&u->topology, u->root, &u->error);
+	if (r == 0)
+		r = u->regs ? unc_regs_scan(u->regs, u->root, &u->topology, &u->pmus, &u->error)
+			    : unc_pmus_read(&u->pmus, u->root, &u->topology, &u->error);
+	if (r == 0)
+		r = load_catalogue(u);
+	if (r == 0)
+		r = add_block(u);
+	if (r == 0)
+		r = unc_catalogue_match(&u->catalogue, &u->pmus, &u->error);
+	if (r < 0)
+		forget_scan(u);
+	else
+		u->scanned = true;
+	return r;
+}
+
+int unc_machine_source(struct uncore *u, struct unc_source **out)
+{
+	int r;
+
+	if (u->sim)
+		r = unc_source_sim_new(out, u->sim);
+	else if (u->regs)
+		r = unc_source_regs_new(out, u->regs, u->root, u->program);
+	else
+		r = unc_source_kernel_new(out, u->root, &u->topology);
+	return r == -ENOMEM ? unc_nomem(&u->error) : r;
+}
+
+const char *uncore_error(const struct uncore *u)
+{
+	return u->error.text;
+}
+
+const char *uncore_source(const struct uncore *u)
+{
+	return u->source;
+}
+
+bool uncore_is_simulated(const struct uncore *u)
+{
+	return u->sim;
+}
+
+size_t uncore_cpu_count(const struct uncore *u)
+{
+	return u->topology.cpu_count;
+}
+
+const struct uncore_cpu *uncore_cpu_at(const struct uncore *u, size_t i)
+{
+	return &u->topology.cpus[i];
+}
+
+size_t uncore_socket_count(const struct uncore *u)
+{
+	return u->topology.socket_count;
+}
+
+int uncore_socket_at(const struct uncore *u, size_t i)
+{
+	return u->topology.sockets[i];
+}
+
+const char *uncore_cpu_model(const struct uncore *u)
+{
+	return u->topology.cpu_model;
+}
+
+const char *uncore_hypervisor(const struct uncore *u)
+{
+	return u->topology.hypervisor[0] ? u->topology.hypervisor : NULL;
+}
+
+size_t uncore_pmu_count(const struct uncore *u)
+{
+	return u->pmus.count;
+}
+
+const struct uncore_pmu *uncore_pmu_at(const struct uncore *u, size_t i)
+{
+	return &u->pmus.items[i];
+}
+
+const char *uncore_pmu_instance(const struct uncore_pmu *p)
+{
+	return p->family ? p->family->instance : NULL;
+}
+
+const char *uncore_pmu_family(const struct uncore_pmu *p)
+{
+	return p->family ? p->family->name : NULL;
+}
+
+size_t uncore_metric_count(const struct uncore *u)
+{
+	return u->catalogue.metric_count;
+}
+
+const struct uncore_metric *uncore_metric_at(const struct uncore *u, size_t i)
+{
+	return u->catalogue.metrics[i];
+}
