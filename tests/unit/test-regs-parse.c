@@ -354,9 +354,9 @@ static void test_programmable(void **state)
 	(void)state;
 	if (parse_lines(&r, programmable, COUNT(programmable), 0, NULL, &e) < 0)
 		fail_msg("%s", e.text);
-	assert_int_equal(unc_regs_use(r, UNC_USE_FREEZE, &in)->bits, 0x100);
+	assert_int_equal(unc_regs_find_field(r, UNC_PURPOSE_FREEZE, &in)->bits, 0x100);
 	assert_int_equal(in->ones, 0x30000);
-	assert_int_equal(unc_regs_use(r, UNC_USE_FILTER, &in)->bits, 0x1f);
+	assert_int_equal(unc_regs_find_field(r, UNC_PURPOSE_FILTER, &in)->bits, 0x1f);
 	assert_int_equal(in->filter, 0);
 	assert_int_equal(r->select.fields[0].bits, 0x2000ff);
 	assert_int_equal(r->only[0].counters, 3);

@@ -213,7 +213,7 @@ static int check_control(const struct unc_regs *r, struct unc_error *e)
 {
 	const struct unc_yaml *root = r->file->root;
 	const struct unc_regs_control *in;
-	bool freeze = unc_regs_use(r, UNC_USE_FREEZE, &in);
+	bool freeze = unc_regs_find_field(r, UNC_PURPOSE_FREEZE, &in);
 
 	if (r->window == UNC_WINDOW_FREEZE && !freeze)
 		return unc_yaml_fail(r->file, unc_yaml_get(root, "window"), e,
@@ -221,7 +221,7 @@ static int check_control(const struct unc_regs *r, struct unc_error *e)
 				     "'use: freeze'");
 	if (!r->select.at)
 		return 0;
-	if (!unc_regs_field(&r->select, UNC_USE_EVENT))
+	if (!unc_regs_field(&r->select, UNC_PURPOSE_EVENT))
 		return unc_yaml_fail(r->file, r->select.at, e,
 				     "a counter that is told what to count needs a field with "
 				     "'use: event'");

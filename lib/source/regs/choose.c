@@ -9,7 +9,7 @@
 /* Which of the programmable counters may count the event: a bit for each of the first 64. */
 static uint64_t allowed_for(const struct unc_regs *r, uint64_t select)
 {
-	const struct unc_regs_field *event = unc_regs_field(&r->select, UNC_USE_EVENT);
+	const struct unc_regs_field *event = unc_regs_field(&r->select, UNC_PURPOSE_EVENT);
 	uint64_t code;
 
 	if (!event)

@@ -7,10 +7,11 @@
 #include <stdio.h>
 #include <string.h>
 
-const struct unc_regs_field *unc_regs_field(const struct unc_regs_control *c, enum unc_regs_use use)
+const struct unc_regs_field *unc_regs_field(const struct unc_regs_control *c,
+					    enum unc_field_purpose purpose)
 {
 	for (size_t i = 0; i < c->count; i++)
-		if (c->fields[i].use == use)
+		if (c->fields[i].purpose == purpose)
 			return &c->fields[i];
 	return NULL;
 }
@@ -25,11 +26,12 @@ unsigned unc_regs_narrowest(const struct unc_regs *r)
 	return width;
 }
 
-const struct unc_regs_field *unc_regs_use(const struct unc_regs *r, enum unc_regs_use use,
-					  const struct unc_regs_control **control)
+const struct unc_regs_field *unc_regs_find_field(const struct unc_regs *r,
+						 enum unc_field_purpose purpose,
+						 const struct unc_regs_control **control)
 {
 	for (size_t i = 0; i < r->control_count; i++) {
-		const struct unc_regs_field *f = unc_regs_field(&r->controls[i], use);
+		const struct unc_regs_field *f = unc_regs_field(&r->controls[i], purpose);
 
 		if (!f)
 			continue;
@@ -66,11 +68,11 @@ static int parse_field(const struct unc_regs_parser *p, const struct unc_yaml *n
 {
 	static const char *const keys[] = {"!bits", "access", "use", NULL};
 	static const char *const accesses[] = {"RW", "RO", "WO", NULL};
-	static const char *const uses[] = {"none",  "freeze", "frozen",    "enable", "event",
-					   "umask", "edge",   "threshold", "filter", NULL};
+	static const char *const purposes[] = {"none",  "freeze", "frozen",    "enable", "event",
+					       "umask", "edge",   "threshold", "filter", NULL};
 	struct unc_yaml key = {.line = node->key_line, .col = node->key_col};
 	struct unc_regs_field *f = &c->fields[c->count];
-	unsigned access = UNC_ACCESS_RW, use = UNC_USE_NONE;
+	unsigned access = UNC_ACCESS_RW, purpose = UNC_PURPOSE_NONE;
 
 	if (c->count == UNC_REGS_FIELDS)
 		return unc_yaml_fail(p->file, &key, p->e, "a register has at most %d fields",
@@ -80,7 +82,7 @@ static int parse_field(const struct unc_regs_parser *p, const struct unc_yaml *n
 	if (unc_yaml_check(p->file, node, keys, p->e) < 0 ||
 	    parse_bits(p, node, "bits", &f->bits) < 0 ||
 	    unc_regs_word(p, node, "access", accesses, &access) < 0 ||
-	    unc_regs_word(p, node, "use", uses, &use) < 0)
+	    unc_regs_word(p, node, "use", purposes, &purpose) < 0)
 		return -EBADMSG;
 	for (size_t i = 0; i < c->count; i++)
 		if (f->bits & c->fields[i].bits)
@@ -88,11 +90,14 @@ static int parse_field(const struct unc_regs_parser *p, const struct unc_yaml *n
 					     "'%s' overlaps '%s'", node->key, c->fields[i].name);
 	f->name = node->key;
 	f->access = (enum unc_regs_access)access;
-	f->use = (enum unc_regs_use)use;
-	if (use != UNC_USE_NONE && use != UNC_USE_FILTER && unc_regs_field(c, f->use))
+	f->purpose = (enum unc_field_purpose)purpose;
+	if (purpose != UNC_PURPOSE_NONE && purpose != UNC_PURPOSE_FILTER &&
+	    unc_regs_field(c, f->purpose))
 		return unc_yaml_fail(p->file, unc_yaml_get(node, "use"), p->e,
-				     "'%s' has this use already", unc_regs_field(c, f->use)->name);
-	if (use != UNC_USE_NONE && (access == UNC_ACCESS_RO) != (use == UNC_USE_FROZEN))
+				     "'%s' has this use already",
+				     unc_regs_field(c, f->purpose)->name);
+	if (purpose != UNC_PURPOSE_NONE &&
+	    (access == UNC_ACCESS_RO) != (purpose == UNC_PURPOSE_FROZEN))
 		return unc_yaml_fail(p->file, unc_yaml_get(node, "use"), p->e,
 				     "only 'frozen' is read, and the others are written");
 	c->count++;
@@ -120,10 +125,10 @@ static int parse_control(const struct unc_regs_parser *p, const struct unc_yaml 
 		if (parse_field(p, &fields->children[i], c) < 0)
 			return -EBADMSG;
 	for (size_t i = 0; i < c->count; i++) {
-		enum unc_regs_use use = c->fields[i].use;
+		enum unc_field_purpose purpose = c->fields[i].purpose;
 
-		if (use == UNC_USE_NONE ||
-		    select == (use >= UNC_USE_ENABLE && use <= UNC_USE_THRESHOLD))
+		if (purpose == UNC_PURPOSE_NONE ||
+		    select == (purpose >= UNC_PURPOSE_ENABLE && purpose <= UNC_PURPOSE_THRESHOLD))
 			continue;
 		return unc_yaml_fail(p->file, fields, p->e,
 				     "'%s' has no such use in the control register of %s",
@@ -135,18 +140,19 @@ static int parse_control(const struct unc_regs_parser *p, const struct unc_yaml 
 /* One field of an instance freezes it, and one says that it is frozen. */
 static int check_one_each(const struct unc_regs_parser *p)
 {
-	static const enum unc_regs_use uses[] = {UNC_USE_FREEZE, UNC_USE_FROZEN};
+	static const enum unc_field_purpose purposes[] = {UNC_PURPOSE_FREEZE, UNC_PURPOSE_FROZEN};
 
 	for (size_t i = 0; i < p->r->control_count; i++)
 		for (size_t k = 0; k < 2; k++) {
 			const struct unc_regs_control *c = &p->r->controls[i], *first = c;
-			const struct unc_regs_field *f = unc_regs_use(p->r, uses[k], &first);
+			const struct unc_regs_field *f =
+				unc_regs_find_field(p->r, purposes[k], &first);
 
-			if (f && first != c && unc_regs_field(c, uses[k]))
+			if (f && first != c && unc_regs_field(c, purposes[k]))
 				return unc_yaml_fail(p->file, c->at, p->e,
 						     "'%s' of '%s' has the use of its '%s' already",
 						     f->name, first->name,
-						     unc_regs_field(c, uses[k])->name);
+						     unc_regs_field(c, purposes[k])->name);
 		}
 	return 0;
 }
@@ -159,7 +165,7 @@ static int number_filters(const struct unc_regs_parser *p)
 	for (size_t i = 0; i < p->r->control_count; i++) {
 		struct unc_regs_control *c = &p->r->controls[i];
 
-		if (!unc_regs_field(c, UNC_USE_FILTER))
+		if (!unc_regs_field(c, UNC_PURPOSE_FILTER))
 			continue;
 		if (next == 2)
 			return unc_yaml_fail(p->file, c->at, p->e,

@@ -285,16 +285,16 @@ static int add_term(struct uncore_pmu *p, const char *name, int word, uint64_t b
 /* The document's name of a field, and the one that the kernel's driver would have for it. */
 static int add_field(struct uncore_pmu *p, const struct unc_regs_field *f, int word, unsigned shift)
 {
-	static const char *const usual[] = {[UNC_USE_EVENT] = "event",
-					    [UNC_USE_UMASK] = "umask",
-					    [UNC_USE_EDGE] = "edge",
-					    [UNC_USE_THRESHOLD] = "thresh",
-					    [UNC_USE_FILTER] = NULL};
+	static const char *const usual[] = {[UNC_PURPOSE_EVENT] = "event",
+					    [UNC_PURPOSE_UMASK] = "umask",
+					    [UNC_PURPOSE_EDGE] = "edge",
+					    [UNC_PURPOSE_THRESHOLD] = "thresh",
+					    [UNC_PURPOSE_FILTER] = NULL};
 
-	if (f->access != UNC_ACCESS_RW || f->use == UNC_USE_ENABLE)
+	if (f->access != UNC_ACCESS_RW || f->purpose == UNC_PURPOSE_ENABLE)
 		return 0;
-	if (usual[f->use] && strcmp(usual[f->use], f->name) != 0 &&
-	    add_term(p, usual[f->use], word, f->bits << shift) < 0)
+	if (usual[f->purpose] && strcmp(usual[f->purpose], f->name) != 0 &&
+	    add_term(p, usual[f->purpose], word, f->bits << shift) < 0)
 		return -ENOMEM;
 	return add_term(p, f->name, word, f->bits << shift);
 }
@@ -310,7 +310,7 @@ static int add_select_terms(const struct unc_regs *r, struct uncore_pmu *p)
 		const struct unc_regs_control *c = &r->controls[i];
 
 		for (size_t k = 0; err == 0 && k < c->count; k++)
-			if (c->fields[k].use == UNC_USE_FILTER)
+			if (c->fields[k].purpose == UNC_PURPOSE_FILTER)
 				err = add_field(p, &c->fields[k], UNC_REGS_FILTER_WORD,
 						c->filter ? 32 : 0);
 	}

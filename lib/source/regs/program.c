@@ -71,10 +71,10 @@ int unc_regs_write(struct unc_regs_program *p, uint64_t offset, uint64_t value)
 	return err < 0 ? err : unc_regs_io_store(p->io, offset, value);
 }
 
-/* What a control register holds besides its fields of one use, as it was found. Fields that are only
+/* What a control register holds besides its fields of one purpose, as it was found. Fields that are only
  * written have no value to keep. */
 static uint64_t kept_bits(const struct unc_regs_program *p, const struct unc_regs_control *c,
-			  enum unc_regs_use use)
+			  enum unc_field_purpose purpose)
 {
 	uint64_t value = 0;
 
@@ -82,7 +82,7 @@ static uint64_t kept_bits(const struct unc_regs_program *p, const struct unc_reg
 		if (p->saved[i].offset == c->offset)
 			value = p->saved[i].value;
 	for (size_t i = 0; i < c->count; i++)
-		if (c->fields[i].use == use || c->fields[i].access == UNC_ACCESS_WO)
+		if (c->fields[i].purpose == purpose || c->fields[i].access == UNC_ACCESS_WO)
 			value &= ~c->fields[i].bits;
 	return value | c->ones;
 }
@@ -90,7 +90,8 @@ static uint64_t kept_bits(const struct unc_regs_program *p, const struct unc_reg
 static int wait_frozen(const struct unc_regs_program *p)
 {
 	const struct unc_regs_control *control;
-	const struct unc_regs_field *frozen = unc_regs_use(p->io->regs, UNC_USE_FROZEN, &control);
+	const struct unc_regs_field *frozen =
+		unc_regs_find_field(p->io->regs, UNC_PURPOSE_FROZEN, &control);
 	uint64_t end = now_ns() + FREEZE_NS, value = 0;
 	int err = 0;
 
@@ -105,12 +106,13 @@ static int wait_frozen(const struct unc_regs_program *p)
 /* What is gone, and reads as all ones, is not frozen. */
 bool unc_regs_is_frozen(const struct unc_regs_io *io)
 {
-	static const enum unc_regs_use uses[] = {UNC_USE_FROZEN, UNC_USE_FREEZE};
+	static const enum unc_field_purpose purposes[] = {UNC_PURPOSE_FROZEN, UNC_PURPOSE_FREEZE};
 	const struct unc_regs_control *control;
 	bool frozen = false;
 
 	for (size_t i = 0; i < 2; i++) {
-		const struct unc_regs_field *field = unc_regs_use(io->regs, uses[i], &control);
+		const struct unc_regs_field *field =
+			unc_regs_find_field(io->regs, purposes[i], &control);
 		uint64_t value = 0;
 
 		if (!field || field->access == UNC_ACCESS_WO ||
@@ -125,7 +127,8 @@ bool unc_regs_is_frozen(const struct unc_regs_io *io)
 int unc_regs_freeze(struct unc_regs_program *p, bool freeze)
 {
 	const struct unc_regs_control *control;
-	const struct unc_regs_field *field = unc_regs_use(p->io->regs, UNC_USE_FREEZE, &control);
+	const struct unc_regs_field *field =
+		unc_regs_find_field(p->io->regs, UNC_PURPOSE_FREEZE, &control);
 	uint64_t value;
 	int err = 0;
 
@@ -135,7 +138,7 @@ int unc_regs_freeze(struct unc_regs_program *p, bool freeze)
 		err = save(p, control->offset);
 	if (err < 0)
 		return err;
-	value = kept_bits(p, control, UNC_USE_FREEZE) | (freeze ? field->bits : 0);
+	value = kept_bits(p, control, UNC_PURPOSE_FREEZE) | (freeze ? field->bits : 0);
 	err = unc_regs_io_store(p->io, control->offset, value);
 	return err == 0 && freeze ? wait_frozen(p) : err;
 }
@@ -164,8 +167,8 @@ int unc_regs_restore(struct unc_regs_program *p, uint64_t *changed)
 int unc_regs_check_select(const struct unc_regs *r, const struct unc_counter *c,
 			  struct unc_error *e)
 {
-	const struct unc_regs_field *edge = unc_regs_field(&r->select, UNC_USE_EDGE);
-	const struct unc_regs_field *threshold = unc_regs_field(&r->select, UNC_USE_THRESHOLD);
+	const struct unc_regs_field *edge = unc_regs_field(&r->select, UNC_PURPOSE_EDGE);
+	const struct unc_regs_field *threshold = unc_regs_field(&r->select, UNC_PURPOSE_THRESHOLD);
 	uint64_t select = c->config.word[UNC_REGS_SELECT_WORD];
 
 	if (edge && threshold && (select & edge->bits) && !(select & threshold->bits))
@@ -187,7 +190,7 @@ int unc_regs_prepare(struct unc_regs_program *p, const struct unc_regs_counter *
 		     const struct unc_config *config, uint64_t *start)
 {
 	const struct unc_regs *r = p->io->regs;
-	const struct unc_regs_field *enable = unc_regs_field(&r->select, UNC_USE_ENABLE);
+	const struct unc_regs_field *enable = unc_regs_field(&r->select, UNC_PURPOSE_ENABLE);
 	uint64_t select = config->word[UNC_REGS_SELECT_WORD] | r->select.ones;
 	uint64_t filter = config->word[UNC_REGS_FILTER_WORD];
 	uint64_t after = config->word[UNC_REGS_AFTER_WORD];

@@ -129,7 +129,7 @@ static void lose(struct unc_reading *r, const char *why)
 }
 
 /* It would have to be faster than it can be. */
-static bool is_too_much(const struct unc_regs_count *reg, uint64_t count)
+static bool is_too_much(const struct unc_open_counter *reg, uint64_t count)
 {
 	double most = reg->what->most_per_s > 0 ? reg->what->most_per_s : UNC_MOST_PER_S;
 	double longest = (double)(unc_regs_now() - reg->last_ns) / 1e9;
@@ -142,7 +142,7 @@ static bool is_too_much(const struct unc_regs_count *reg, uint64_t count)
  * and shows there. Half-way to its end a counter is set to 0. */
 static const char *follow(struct unc_regs_source *s, struct unc_regs_box *b, size_t i, uint64_t raw)
 {
-	struct unc_regs_count *reg = &s->counters[i];
+	struct unc_open_counter *reg = &s->counters[i];
 	const struct unc_regs_counter *c = reg->what;
 	bool after = s->plan[i].config.word[UNC_REGS_AFTER_WORD];
 	uint64_t step = (raw - reg->last) & all_ones(c->width);
@@ -182,7 +182,7 @@ static void take_counter(struct unc_regs_source *s, struct unc_regs_box *b, size
 /* What was read is added up when it is known to be a count. */
 static void add_up(struct unc_regs_source *s, struct unc_regs_box *b, size_t i)
 {
-	struct unc_regs_count *reg = &s->counters[i];
+	struct unc_open_counter *reg = &s->counters[i];
 	struct unc_reading *r = &s->into[i];
 	const char *why = NULL;
 
@@ -294,7 +294,7 @@ static void take_counters(struct unc_regs_source *s, struct unc_regs_box *b)
 }
 
 /* What is added up here has no width any more: an overflow of its register would go unseen. */
-static bool may_be_full(struct unc_regs_count *count, uint64_t begin, uint64_t end)
+static bool may_be_full(struct unc_open_counter *count, uint64_t begin, uint64_t end)
 {
 	bool full = count->full_ns && count->read_ns && end - count->read_ns >= count->full_ns;
 

@@ -44,16 +44,16 @@ enum unc_regs_role {
 enum unc_regs_latch { UNC_LATCH_NONE, UNC_LATCH_LOW, UNC_LATCH_HIGH };
 
 /* What a field of a control register is for. */
-enum unc_regs_use {
-	UNC_USE_NONE,
-	UNC_USE_FREEZE, /* 1 stops all counters of the instance */
-	UNC_USE_FROZEN, /* 1 when they have stopped */
-	UNC_USE_ENABLE, /* 1 lets this counter count */
-	UNC_USE_EVENT,  /* these say what it counts */
-	UNC_USE_UMASK,
-	UNC_USE_EDGE,
-	UNC_USE_THRESHOLD,
-	UNC_USE_FILTER, /* this one for all counters of the instance */
+enum unc_field_purpose {
+	UNC_PURPOSE_NONE,
+	UNC_PURPOSE_FREEZE, /* 1 stops all counters of the instance */
+	UNC_PURPOSE_FROZEN, /* 1 when they have stopped */
+	UNC_PURPOSE_ENABLE, /* 1 lets this counter count */
+	UNC_PURPOSE_EVENT,  /* these say what it counts */
+	UNC_PURPOSE_UMASK,
+	UNC_PURPOSE_EDGE,
+	UNC_PURPOSE_THRESHOLD,
+	UNC_PURPOSE_FILTER, /* this one for all counters of the instance */
 };
 
 enum unc_regs_access { UNC_ACCESS_RW, UNC_ACCESS_RO, UNC_ACCESS_WO };
@@ -62,7 +62,7 @@ struct unc_regs_field {
 	const char *name;
 	uint64_t bits;
 	enum unc_regs_access access;
-	enum unc_regs_use use;
+	enum unc_field_purpose purpose;
 };
 
 #define UNC_REGS_FIELDS 24
@@ -174,12 +174,13 @@ void unc_regs_forget_devices(struct unc_regs *r);
 
 /* Checks over all counters; regs-parse.c's. */
 int unc_regs_check(const struct unc_regs *r, struct unc_error *e);
-/* The first field for this use among the control registers of an instance, and its register; or NULL. */
-const struct unc_regs_field *unc_regs_use(const struct unc_regs *r, enum unc_regs_use use,
-					  const struct unc_regs_control **control);
+/* The first field with this purpose among the control registers of an instance, and its register; or NULL. */
+const struct unc_regs_field *unc_regs_find_field(const struct unc_regs *r,
+						 enum unc_field_purpose purpose,
+						 const struct unc_regs_control **control);
 /* The same among the fields of one register. */
 const struct unc_regs_field *unc_regs_field(const struct unc_regs_control *c,
-					    enum unc_regs_use use);
+					    enum unc_field_purpose purpose);
 /* Bits of the narrowest programmable counter; 64 without any. */
 unsigned unc_regs_narrowest(const struct unc_regs *r);
 /* True when the roles account for every cycle: active, busy and idle. */

@@ -20,14 +20,14 @@ static int program_box(struct unc_regs_source *s, struct unc_regs_box *b)
 	const struct unc_regs_control *control;
 	int err = 0;
 
-	if (unc_regs_use(s->regs, UNC_USE_FREEZE, &control))
+	if (unc_regs_find_field(s->regs, UNC_PURPOSE_FREEZE, &control))
 		err = unc_regs_io_claim(&b->io, control->offset);
 	if (err < 0 || !b->programmed)
 		return err;
 	err = unc_regs_freeze(&b->program, true);
 	b->stopped = true;
 	for (size_t i = b->first; err == 0 && i < b->end; i++) {
-		struct unc_regs_count *reg = &s->counters[i];
+		struct unc_open_counter *reg = &s->counters[i];
 
 		if (!reg->what || !reg->what->programmable)
 			continue;
@@ -71,8 +71,8 @@ static bool can_freeze(const struct unc_regs *r)
 {
 	const struct unc_regs_control *control;
 
-	return unc_regs_use(r, UNC_USE_FREEZE, &control) ||
-	       unc_regs_use(r, UNC_USE_FROZEN, &control);
+	return unc_regs_find_field(r, UNC_PURPOSE_FREEZE, &control) ||
+	       unc_regs_find_field(r, UNC_PURPOSE_FROZEN, &control);
 }
 
 static int open_box(struct unc_regs_source *s, struct unc_regs_box *b, struct unc_error *e)

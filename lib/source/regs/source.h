@@ -6,7 +6,7 @@
 #include "source/reader.h"
 #include "source/regs/program.h"
 
-struct unc_regs_count {
+struct unc_open_counter {
 	const struct unc_regs_counter *what; /* NULL: not open */
 	size_t reader;  /* which counter of the plan reads the register: the first that names it */
 	uint64_t total; /* all that was counted, from what it was set to */
@@ -45,7 +45,7 @@ struct unc_regs_source {
 	bool write;    /* control registers may be written */
 	bool together; /* boxes of a device are let go together: one may have to stop all of them */
 	struct unc_counter *plan;
-	struct unc_regs_count *counters;
+	struct unc_open_counter *counters;
 	size_t count;
 	struct unc_regs_box *boxes;
 	size_t box_count;
