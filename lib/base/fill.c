@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: MIT */
+/* Maps of a YAML file into structs, with sentences that point at the mistake. */
+#include "base/fill.h"
+
+#include "base/text.h"
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- sentences ---- */
+
+static int fail_at(const struct unc_reader *r, int line, int col, const char *fmt, va_list args)
+{
+	char what[sizeof(r->e->text)];
+
+	vsnprintf(what, sizeof(what), fmt, args);
+	return unc_fail(r->e, EBADMSG, "%s:%d:%d: %s", r->file->name, line, col, what);
+}
+
+int unc_reader_fail(const struct unc_reader *r, const struct unc_yaml *at, const char *fmt, ...)
+{
+	va_list args;
+	int err;
+
+	va_start(args, fmt);
+	err = fail_at(r, at->line, at->col, fmt, args);
+	va_end(args);
+	return err;
+}
+
+int unc_reader_fail_key(const struct unc_reader *r, const struct unc_yaml *at, const char *fmt, ...)
+{
+	va_list args;
+	int err;
+
+	va_start(args, fmt);
+	err = fail_at(r, at->key_line, at->key_col, fmt, args);
+	va_end(args);
+	return err;
+}
+
+int unc_reader_fail_in(const struct unc_reader *r, const struct unc_yaml *text, size_t offset,
+		       const char *fmt, ...)
+{
+	va_list args;
+	int err;
+
+	va_start(args, fmt);
+	err = fail_at(r, text->line, text->col + (text->plain ? (int)offset : 0), fmt, args);
+	va_end(args);
+	return err;
+}
+
+int unc_reader_expect(const struct unc_reader *r, const struct unc_yaml *node,
+		      enum unc_yaml_kind kind)
+{
+	static const char *const expected[] = {"text", "a list", "a map (keys and values)"};
+	static const char *const found[] = {"text", "a list", "a map"};
+
+	if (node->kind == kind)
+		return 0;
+	if (!node->key)
+		return unc_reader_fail(r, node, "expected %s here, not %s", expected[kind],
+				       found[node->kind]);
+	return unc_reader_fail(r, node, "the value of '%s' must be %s, not %s", node->key,
+			       expected[kind], found[node->kind]);
+}
+
+/* "the value of 'scale' must be EXPECTED, not '1x'" */
+static int fail_value(const struct unc_reader *r, const struct unc_yaml *node, const char *expected)
+{
+	if (!*node->text)
+		return unc_reader_fail(r, node, "the value of '%s' is empty; it must be %s",
+				       node->key, expected);
+	return unc_reader_fail(r, node, "the value of '%s' must be %s, not '%s'", node->key,
+			       expected, node->text);
+}
+
+/* ---- keys ---- */
+
+static const char *key_of(const struct unc_field *f)
+{
+	return f->key + (*f->key == '!');
+}
+
+static int fail_unknown(const struct unc_reader *r, const struct unc_yaml *at,
+			const struct unc_field *fields)
+{
+	const char **names, *near;
+	size_t count = 0;
+
+	while (fields[count].key)
+		count++;
+	names = calloc(count + 1, sizeof(*names));
+	if (!names)
+		return unc_nomem(r->e);
+	for (size_t i = 0; i < count; i++)
+		names[i] = key_of(&fields[i]);
+	unc_reader_fail_key(r, at, "unknown key '%s'", at->key);
+	near = unc_nearest(at->key, names, count);
+	if (near)
+		unc_error_append(r->e, " (did you mean '%s'?)", near);
+	for (size_t i = 0; i < count; i++)
+		unc_error_append(r->e, "%s%s", i ? ", " : "; expected one of: ", names[i]);
+	free(names);
+	return -EBADMSG;
+}
+
+static int check_keys(const struct unc_reader *r, const struct unc_yaml *map,
+		      const struct unc_field *fields)
+{
+	for (size_t i = 0; i < map->count; i++) {
+		const struct unc_field *f = fields;
+
+		while (f->key && strcmp(key_of(f), map->children[i].key) != 0)
+			f++;
+		if (!f->key)
+			return fail_unknown(r, &map->children[i], fields);
+	}
+	for (const struct unc_field *f = fields; f->key; f++) {
+		if (*f->key != '!' || unc_yaml_get(map, key_of(f)))
+			continue;
+		if (map->key)
+			return unc_reader_fail(r, map, "the key '%s' is missing in '%s'", key_of(f),
+					       map->key);
+		return unc_reader_fail(r, map, "the key '%s' is missing here", key_of(f));
+	}
+	return 0;
+}
+
+/* ---- values ---- */
+
+static int find_word(const struct unc_reader *r, const struct unc_yaml *node,
+		     const struct unc_field *f, unsigned *number)
+{
+	bool first = true;
+
+	for (unsigned i = 0; f->words[i]; i++)
+		if (*node->text && strcmp(f->words[i], node->text) == 0) {
+			*number = i;
+			return 0;
+		}
+	if (f->what)
+		unc_reader_fail(r, node, "'%s' is no %s", node->text, f->what);
+	else
+		unc_reader_fail(r, node, "the value of '%s' cannot be '%s'", node->key, node->text);
+	for (unsigned i = 0; f->words[i]; i++) {
+		if (!*f->words[i])
+			continue;
+		unc_error_append(r->e, "%s%s", first ? "; expected one of: " : ", ", f->words[i]);
+		first = false;
+	}
+	return -EBADMSG;
+}
+
+static int fill_number(const struct unc_reader *r, const struct unc_yaml *node,
+		       const struct unc_field *f, void *member)
+{
+	uint64_t value;
+	int err = unc_parse_u64(node->text, &value);
+
+	if (err < 0)
+		return fail_value(r, node,
+				  err == -ERANGE ? "a number below 2^64"
+						 : "a whole number, decimal or 0x hexadecimal");
+	if (f->most && (value < f->least || value > f->most))
+		return unc_reader_fail(r, node, "the value of '%s' must be from %llu to %llu",
+				       node->key, (unsigned long long)f->least,
+				       (unsigned long long)f->most);
+	if (f->size == sizeof(unsigned))
+		*(unsigned *)member = (unsigned)value;
+	else
+		*(uint64_t *)member = value;
+	return 0;
+}
+
+static int fill_double(const struct unc_reader *r, const struct unc_yaml *node,
+		       const struct unc_field *f, double *member)
+{
+	double value;
+	int err = unc_parse_double(node->text, &value);
+
+	if (err == -ENOMEM)
+		return unc_nomem(r->e);
+	if (err < 0)
+		return fail_value(r, node,
+				  err == -ERANGE ? "a number that a double can hold"
+						 : "a number such as 64, 0.5 or 1e9");
+	if (f->range && !(value >= f->range->low && value <= f->range->high))
+		return unc_reader_fail(r, node, "the value of '%s' must be %s", node->key,
+				       f->range->text);
+	*member = value;
+	return 0;
+}
+
+static int fill_scalar(const struct unc_reader *r, const struct unc_yaml *node,
+		       const struct unc_field *f, void *member)
+{
+	unsigned number = 0;
+	int err = unc_reader_expect(r, node, UNC_YAML_TEXT);
+
+	if (err < 0)
+		return err;
+	if (f->kind == UNC_FIELD_NUMBER)
+		return fill_number(r, node, f, member);
+	if (f->kind == UNC_FIELD_DOUBLE)
+		return fill_double(r, node, f, member);
+	if (f->kind == UNC_FIELD_BOOL) {
+		if (strcmp(node->text, "true") != 0 && strcmp(node->text, "false") != 0)
+			return fail_value(r, node, "true or false");
+		*(bool *)member = *node->text == 't';
+		return 0;
+	}
+	if (f->words) {
+		err = find_word(r, node, f, &number);
+		if (err < 0)
+			return err;
+	} else if (!*node->text && !f->check) {
+		return unc_reader_fail(r, node, "the value of '%s' is empty", node->key);
+	}
+	if (f->kind == UNC_FIELD_WORD)
+		*(unsigned *)member = number;
+	else if (f->size)
+		*(const char **)member = node->text;
+	return 0;
+}
+
+static int fill_words(const struct unc_reader *r, const struct unc_yaml *map,
+		      struct unc_word **member, size_t *count)
+{
+	int err = unc_reader_expect(r, map, UNC_YAML_MAP);
+
+	if (err < 0)
+		return err;
+	if (!map->count)
+		return unc_reader_fail(r, map, "'%s' is empty", map->key);
+	*member = calloc(map->count, sizeof(**member));
+	if (!*member)
+		return unc_nomem(r->e);
+	for (; *count < map->count; ++*count) {
+		const struct unc_field text = {.kind = UNC_FIELD_TEXT, .size = sizeof(char *)};
+		struct unc_word *word = &(*member)[*count];
+
+		word->name = map->children[*count].key;
+		err = fill_scalar(r, &map->children[*count], &text, &word->text);
+		if (err < 0)
+			return err;
+	}
+	return 0;
+}
+
+static int fill_array(const struct unc_reader *r, const struct unc_yaml *node,
+		      const struct unc_field *f, void **member, size_t *count)
+{
+	int err = unc_reader_expect(r, node,
+				    f->kind == UNC_FIELD_LIST ? UNC_YAML_LIST : UNC_YAML_MAP);
+
+	if (err < 0)
+		return err;
+	*member = calloc(node->count + 1, f->of->size);
+	if (!*member)
+		return unc_nomem(r->e);
+	for (size_t i = 0; err == 0 && i < node->count; i++) {
+		++*count;
+		err = unc_fill(r, &node->children[i], f->of, (char *)*member + i * f->of->size);
+	}
+	return err;
+}
+
+int unc_fill_value(const struct unc_reader *r, const struct unc_yaml *node,
+		   const struct unc_field *f, void *into)
+{
+	void *member = (char *)into + f->offset;
+	size_t *count = (size_t *)(void *)((char *)into + f->count);
+
+	switch (f->kind) {
+	case UNC_FIELD_ANY:
+		return 0;
+	case UNC_FIELD_MAP:
+		return unc_fill(r, node, f->of, member);
+	case UNC_FIELD_WORDS:
+		return fill_words(r, node, member, count);
+	case UNC_FIELD_LIST:
+	case UNC_FIELD_NAMED:
+		return fill_array(r, node, f, member, count);
+	default:
+		return fill_scalar(r, node, f, member);
+	}
+}
+
+int unc_fill(const struct unc_reader *r, const struct unc_yaml *map, const struct unc_shape *shape,
+	     void *into)
+{
+	int err = unc_reader_expect(r, map, UNC_YAML_MAP);
+
+	if (err == 0)
+		err = check_keys(r, map, shape->fields);
+	for (const struct unc_field *f = shape->fields; err == 0 && f->key; f++) {
+		const struct unc_yaml *node = unc_yaml_get(map, key_of(f));
+
+		if (!node)
+			continue;
+		err = unc_fill_value(r, node, f, into);
+		if (err == 0 && f->check)
+			err = f->check(r, node, into);
+	}
+	return err == 0 && shape->check ? shape->check(r, map, into) : err;
+}
