@@ -1,141 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* The catalogue: families of PMUs, their events and metrics, from data files; matched to a machine. */
+/* The catalogue: all families of PMUs, matched to those of a machine. */
 #ifndef UNC_CATALOGUE_H
 #define UNC_CATALOGUE_H
 
-#include "base/formula.h"
-#include "base/histogram.h"
-#include "base/yaml-file.h"
-#include "machine/pmu.h"
-
-/* An event as valid on the CPU model the catalogue was loaded for. */
-struct unc_event_def {
-	const char *name, *title, *evidence;
-	const char *alias; /* the kernel's name, tried first; NULL: none */
-	const char *terms; /* format terms; NULL: none */
-	bool kernel_scale; /* multiply by the alias's .scale */
-	bool always;       /* never idle: no movement over a long window means a stuck counter */
-	bool absent;       /* this CPU model does not have it */
-	bool unfiltered;   /* a clock: the family's filters do not restrict it */
-};
-
-/* What the rows of a metric cannot exceed. */
-enum unc_ceiling {
-	UNC_CEILING_NONE,
-	UNC_CEILING_MEMORY, /* the DRAM of the row's place */
-	UNC_CEILING_LINK,   /* the link between sockets */
-	UNC_CEILING_PORT,   /* the PCIe link of the row's root port, in one direction */
-};
-
-/* At most this many in one formula, so that evaluation needs no allocation. */
-#define UNC_METRIC_EVENTS 32
-
-struct uncore_metric {
-	const struct unc_family *family;
-	const char *name, *title, *unit, *evidence;
-	enum unc_ceiling ceiling;
-	const char *text; /* of the formula; NULL: not on this CPU model */
-	struct unc_formula *formula;
-	const struct unc_event_def **events;   /* one per name of the formula */
-	const struct unc_histogram *histogram; /* a percentile of the events, which are its bins */
-	unsigned per_mille;                    /* which one; 990 is p99 */
-	bool checked;                          /* `missing` has been worked out */
-	char *missing;                         /* NULL: can be planned here */
-};
-
-/* A way to recognise the family's PMUs. */
-struct unc_pattern {
-	const char *name;       /* "uncore_imc_{channel}": each {word} stands for a number */
-	const char *identifier; /* glob, or NULL */
-};
-
-/* Where PMUs of the family ought to be. */
-struct unc_expectation {
-	bool on_this_cpu;   /* its `cpu` list holds this machine's model */
-	const char *path;   /* a glob below the root that shows the hardware; or NULL */
-	const char *module; /* the kernel module that registers the PMUs */
-	const char *since;  /* first kernel version that has the driver, or NULL */
-};
-
-/* A word of the data file, and what it stands for. */
-struct unc_word {
-	const char *name, *text;
-};
-
-/* What can restrict events, in the order in which filters are written. */
-enum unc_filter_kind {
-	UNC_FILTER_FROM,
-	UNC_FILTER_TO,
-	UNC_FILTER_GPU,
-	UNC_FILTER_LINK,
-	UNC_FILTER_PORT,
-	UNC_FILTER_DEVICE,
-	UNC_FILTER_ADDRESS,
-	UNC_FILTERS,
-};
-
-/* "from" ... "address", then NULL. */
-extern const char *const unc_filter_names[UNC_FILTERS + 1];
-
-struct unc_filter {
-	const char *title;       /* NULL: the family has no such filter */
-	const char *terms;       /* "src_bdf={bdf},src_bdf_en=0x1"; NULL: one of `values` */
-	struct unc_word *values; /* "cpu", "src_loc_cpu=0x1" */
-	size_t value_count;
-};
-
-/* How to find the root ports that a PMU counts. */
-struct unc_port_rule {
-	enum {
-		UNC_PORTS_DVSEC,     /* root ports name the PMU in a capability of their own */
-		UNC_PORTS_ATTRIBUTE, /* a file of the PMU names the root bus */
-		UNC_PORTS_NAME,      /* the PMU's name holds the root port's address */
-		UNC_PORTS_RANGE,     /* files of the PMU have the first and the last address */
-		UNC_PORTS_SOCKET,    /* all of its socket */
-		UNC_PORTS_UNKNOWN,   /* nothing tells */
-	} kind;
-	const char *attribute; /* ATTRIBUTE: "die{die}" */
-	const char *except;    /* ATTRIBUTE: a PMU whose ports have no indices; NULL */
-	const char *min, *max; /* RANGE: names of the files */
-	const char *why;       /* UNKNOWN: the reason */
-	unsigned vendor, id;   /* DVSEC */
-	struct unc_port_field {
-		const char *word; /* of the PMU's name; or "port": the index */
-		unsigned offset;
-	} fields[8];
-	size_t field_count;
-	unsigned first, count; /* ATTRIBUTE: device numbers from `first` on are the indices 0 to
-				  count-1; count 0: there are no indices */
-};
-
-struct unc_family {
-	const char *name, *title, *instance;
-	struct unc_yaml_file *file; /* owns all strings */
-	bool on_this_cpu;           /* false: `models` does not list this machine's CPU */
-	bool names_this_cpu;        /* `models` does */
-	bool everywhere;            /* any machine may have it, a guest too: no uncore PMU */
-	bool each_socket;           /* every socket of a machine has PMUs of it */
-	const char *role;           /* what is at the other end of its PMUs; NULL: see below */
-	const char *role_attribute; /* the PMU's file that tells; NULL: no role */
-	struct unc_word *roles;     /* how its text begins, and the role */
-	size_t role_count;
-	const char *peer; /* the PMU's file that names the other end of a link; NULL */
-	struct unc_filter filters[UNC_FILTERS];
-	struct unc_pattern *patterns;
-	size_t pattern_count;
-	struct unc_expectation *expectations;
-	size_t expectation_count;
-	bool has_ports; /* `ports` has a rule for this machine's CPU: */
-	struct unc_port_rule ports;
-	struct unc_event_def *events;
-	size_t event_count;
-	struct uncore_metric *metrics;
-	size_t metric_count;
-	struct unc_rule *rules; /* rules.h */
-	size_t rule_count;
-	const struct uncore_pmu **pmus; /* of this machine */
-	size_t pmu_count;
-};
+#include "catalogue/family.h"
 
 struct unc_catalogue {
 	struct unc_family **families; /* ordered by name */
@@ -152,16 +20,6 @@ int unc_catalogue_add(struct unc_catalogue *c, struct unc_family *f, struct unc_
 /* Gives each PMU its family and each family its PMUs. */
 int unc_catalogue_match(struct unc_catalogue *c, struct unc_pmus *pmus, struct unc_error *e);
 void unc_catalogue_finish(struct unc_catalogue *c);
-
-/* Parses one family; used by the loader, the fuzzer and tests. Takes `file` over, also on failure. */
-int unc_family_parse(struct unc_family **out, struct unc_yaml_file *file, const char *cpu_model,
-		     struct unc_error *e);
-void unc_family_free(struct unc_family *f);
-
-/* True when a pattern such as "nvidia_pcie_pmu_{socket}_rc_{rc}" describes the name. */
-bool unc_pattern_matches(const char *pattern, const char *name);
-/* The same; *value is the number that stands for {word} then, and as it was without such a word. */
-bool unc_pattern_value(const char *pattern, const char *name, const char *word, uint64_t *value);
 
 /* Encodes an event on one PMU. -ENODEV: the PMU or the CPU model does not have it. */
 int unc_event_encode(const struct unc_event_def *event, const struct uncore_pmu *pmu,

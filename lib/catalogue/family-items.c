@@ -1,22 +1,123 @@
 /* SPDX-License-Identifier: MIT */
 /* Data files: events and metrics. */
-#include "catalogue/family.h"
+#include "base/text.h"
+#include "catalogue/family-parse.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- names of things ---- */
+/* ---- events ---- */
 
 static bool is_event_name(const char *s)
 {
-	if (*s < 'a' || *s > 'z')
-		return false;
-	return s[strspn(s, "abcdefghijklmnopqrstuvwxyz0123456789_")] == '\0' &&
-	       strcmp(s, "seconds") != 0 && strcmp(s, "min") != 0 && strcmp(s, "max") != 0 &&
-	       strcmp(s, "if") != 0 && strcmp(s, "else") != 0 && strcmp(s, "source_count") != 0 &&
-	       strcmp(s, "memory_peak") != 0;
+	static const char *const reserved[] = {"seconds", "min",          "max",        "if",
+					       "else",    "source_count", "memory_peak"};
+
+	for (size_t i = 0; i < sizeof(reserved) / sizeof(*reserved); i++)
+		if (strcmp(s, reserved[i]) == 0)
+			return false;
+	return *s >= 'a' && *s <= 'z' &&
+	       s[strspn(s, "abcdefghijklmnopqrstuvwxyz0123456789_")] == '\0';
 }
+
+static int check_alias(const struct unc_reader *r, const struct unc_yaml *value, void *into)
+{
+	if (strpbrk(value->text, "=,"))
+		return unc_reader_fail(r, value,
+				       "'%s' is no alias, which is one name of the kernel's",
+				       value->text);
+	return unc_family_terms(r, value, into);
+}
+
+static int read_scale(const struct unc_reader *r, const struct unc_yaml *value, void *into)
+{
+	if (strcmp(value->text, "kernel") != 0)
+		return unc_reader_fail(r, value,
+				       "'%s': the only scale is 'kernel' (the alias's .scale); put "
+				       "factors into formulas",
+				       value->text);
+	((struct unc_event_def *)into)->kernel_scale = true;
+	return 0;
+}
+
+/* Whatever is asked for, a clock is the same. */
+static int read_filter(const struct unc_reader *r, const struct unc_yaml *value, void *into)
+{
+	if (strcmp(value->text, "none") != 0)
+		return unc_reader_fail(r, value,
+				       "'%s': an event is restricted by all filters of its family, "
+				       "or with 'none' by no filter",
+				       value->text);
+	((struct unc_event_def *)into)->unfiltered = true;
+	return 0;
+}
+
+static int check_encoded(const struct unc_reader *r, const struct unc_yaml *map, void *into)
+{
+	(void)into;
+	if (unc_yaml_get(map, "alias") || unc_yaml_get(map, "terms") || unc_yaml_get(map, "cases"))
+		return 0;
+	return unc_reader_fail(r, map, "an event needs 'alias', 'terms' or 'cases'");
+}
+
+static const struct unc_field event_case_fields[] = {
+	UNC_FIELD("when", ANY),
+	UNC_FIELD("alias", TEXT, UNC_AT(struct unc_event_def, alias), .check = check_alias),
+	UNC_FIELD("terms", TEXT, UNC_AT(struct unc_event_def, terms), .check = unc_family_terms),
+	UNC_FIELD("evidence", TEXT, UNC_AT(struct unc_event_def, evidence)),
+	UNC_END,
+};
+
+static const struct unc_shape event_case = {event_case_fields, sizeof(struct unc_event_def),
+					    check_encoded};
+
+static int finish_event(const struct unc_reader *r, const struct unc_yaml *map, void *into)
+{
+	const struct unc_yaml *cases = unc_yaml_get(map, "cases");
+	struct unc_event_def *event = into;
+	bool found = true;
+
+	event->name = map->key;
+	if (!is_event_name(map->key))
+		return unc_reader_fail_key(r, map,
+					   "'%s' is no event name: lower case letters, digits "
+					   "and _",
+					   map->key);
+	if (cases) {
+		int err = unc_family_cases(r, map, &event_case, event, NULL, &found);
+
+		if (err < 0)
+			return err;
+	}
+	event->absent = !found;
+	/* The kernel's scale is one of an alias: every case must have one. */
+	for (size_t i = 0; event->kernel_scale && cases && i < cases->count; i++)
+		if (!unc_yaml_get(&cases->children[i], "alias"))
+			return unc_reader_fail(r, &cases->children[i],
+					       "the kernel's scale belongs to an alias, and this "
+					       "case has none");
+	if (event->kernel_scale && !cases && !event->alias)
+		return unc_reader_fail(r, unc_yaml_get(map, "scale"),
+				       "the kernel's scale belongs to an alias, and there is none");
+	return check_encoded(r, map, into);
+}
+
+static const struct unc_field event_fields[] = {
+	UNC_FIELD("!title", TEXT, UNC_AT(struct unc_event_def, title)),
+	UNC_FIELD("alias", TEXT, UNC_AT(struct unc_event_def, alias), .check = check_alias),
+	UNC_FIELD("terms", TEXT, UNC_AT(struct unc_event_def, terms), .check = unc_family_terms),
+	UNC_FIELD("cases", ANY),
+	UNC_FIELD("scale", TEXT, .check = read_scale),
+	UNC_FIELD("always", BOOL, UNC_AT(struct unc_event_def, always)),
+	UNC_FIELD("filter", TEXT, .check = read_filter),
+	UNC_FIELD("!evidence", TEXT, UNC_AT(struct unc_event_def, evidence)),
+	UNC_END,
+};
+
+const struct unc_shape unc_event_shape = {event_fields, sizeof(struct unc_event_def), finish_event};
+
+/* ---- metrics ---- */
 
 static bool is_metric_name(const char *s)
 {
@@ -25,196 +126,12 @@ static bool is_metric_name(const char *s)
 	       s[strspn(s, "abcdefghijklmnopqrstuvwxyz0123456789_.")] == '\0';
 }
 
-static bool is_unit(const char *s)
-{
-	static const char *const units[] = {"B/s", "Hz", "s", "ratio", "1/s",     "1/cycle",
-					    "W",   "J",  "B", "cycle", "B/cycle", "packet"};
-
-	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++)
-		if (strcmp(units[i], s) == 0)
-			return true;
-	return false;
-}
-
-/* ---- events ---- */
-
-int unc_family_terms(const struct unc_family_parser *p, const struct unc_yaml *value)
-{
-	struct unc_assignment a;
-	const char *at;
-	int r;
-
-	if (unc_yaml_expect(p->file, value, UNC_YAML_TEXT, p->e) < 0)
-		return -EBADMSG;
-	at = value->text;
-	while ((r = unc_assignment_next(&at, &a)) == 1)
-		if (strncmp(a.name, "config", 6) == 0)
-			return unc_yaml_fail(p->file, value, p->e,
-					     "'%s': write format terms, not raw "
-					     "configuration words",
-					     a.name);
-	if (r < 0 || !*value->text)
-		return unc_yaml_fail(p->file, value, p->e,
-				     "'%s' is no list of terms such as event=0x04,umask=0x03",
-				     value->text);
-	return 0;
-}
-
-static int check_event_case(const struct unc_family_parser *p, const struct unc_yaml *node)
-{
-	static const char *const encodings[] = {"alias", "terms"};
-	bool any = false;
-
-	for (size_t i = 0; i < 2; i++) {
-		const struct unc_yaml *value = unc_yaml_get(node, encodings[i]);
-
-		if (!value)
-			continue;
-		any = true;
-		if (i == 0 && value->kind == UNC_YAML_TEXT && strpbrk(value->text, "=,"))
-			return unc_yaml_fail(p->file, value, p->e,
-					     "'%s' is no alias, which is one name of the kernel's",
-					     value->text);
-		if (unc_family_terms(p, value) < 0)
-			return -EBADMSG;
-	}
-	return any ? 0
-		   : unc_yaml_fail(p->file, node, p->e,
-				   "an event needs 'alias', 'terms' or 'cases'");
-}
-
-static int parse_scale(const struct unc_family_parser *p, const struct unc_yaml *node,
-		       struct unc_event_def *ev)
-{
-	const char *scale = NULL;
-
-	if (unc_family_text(p, node, "scale", &scale) < 0)
-		return -EBADMSG;
-	if (!scale)
-		return 0;
-	if (strcmp(scale, "kernel") != 0)
-		return unc_yaml_fail(p->file, unc_yaml_get(node, "scale"), p->e,
-				     "'%s': the only scale is 'kernel' (the alias's .scale); put "
-				     "factors into formulas",
-				     scale);
-	ev->kernel_scale = true;
-	return 0;
-}
-
-/* A clock is the same whoever asks. */
-static int parse_unfiltered(const struct unc_family_parser *p, const struct unc_yaml *node,
-			    struct unc_event_def *ev)
-{
-	const char *filter = NULL;
-
-	if (unc_family_text(p, node, "filter", &filter) < 0)
-		return -EBADMSG;
-	if (filter && strcmp(filter, "none") != 0)
-		return unc_yaml_fail(
-			p->file, unc_yaml_get(node, "filter"), p->e,
-			"'%s': an event is restricted by all filters of its family, or "
-			"with 'none' by no filter",
-			filter);
-	ev->unfiltered = filter;
-	return 0;
-}
-
-/* The kernel's scale is one of an alias: every case must have one. */
-static int check_scaled(const struct unc_family_parser *p, const struct unc_yaml *node)
-{
-	const struct unc_yaml *cases = unc_yaml_get(node, "cases");
-
-	for (size_t i = 0; cases && i < cases->count; i++)
-		if (!unc_yaml_get(&cases->children[i], "alias"))
-			return unc_yaml_fail(
-				p->file, &cases->children[i], p->e,
-				"the kernel's scale belongs to an alias, and this case "
-				"has none");
-	if (!cases && !unc_yaml_get(node, "alias"))
-		return unc_yaml_fail(p->file, unc_yaml_get(node, "scale"), p->e,
-				     "the kernel's scale belongs to an alias, and there is none");
-	return 0;
-}
-
-static int parse_event(const struct unc_family_parser *p, const struct unc_yaml *node,
-		       struct unc_event_def *ev)
-{
-	static const char *const keys[] = {"!title", "alias",  "terms",     "cases", "scale",
-					   "always", "filter", "!evidence", NULL};
-	static const char *const case_keys[] = {"when", "alias", "terms", "evidence", NULL};
-	const struct unc_yaml *chosen;
-	struct unc_yaml key = unc_family_key(node);
-
-	if (!is_event_name(node->key))
-		return unc_yaml_fail(p->file, &key, p->e,
-				     "'%s' is no event name: lower case letters, digits and _",
-				     node->key);
-	if (unc_yaml_check(p->file, node, keys, p->e) < 0)
-		return -EBADMSG;
-	ev->name = node->key;
-	if (unc_family_text(p, node, "title", &ev->title) < 0 ||
-	    unc_family_text(p, node, "evidence", &ev->evidence) < 0 ||
-	    unc_yaml_bool(p->file, node, "always", &ev->always, p->e) < 0 ||
-	    parse_scale(p, node, ev) < 0 || parse_unfiltered(p, node, ev) < 0 ||
-	    unc_family_choose(p, node, case_keys, check_event_case, &chosen) < 0)
-		return -EBADMSG;
-	if (ev->kernel_scale && check_scaled(p, node) < 0)
-		return -EBADMSG;
-	ev->absent = !chosen;
-	if (!chosen)
-		return 0;
-	if (unc_family_text(p, chosen, "alias", &ev->alias) < 0 ||
-	    unc_family_text(p, chosen, "terms", &ev->terms) < 0 ||
-	    unc_family_text(p, chosen, "evidence", &ev->evidence) < 0)
-		return -EBADMSG;
-	return 0;
-}
-
-int unc_family_events(struct unc_family_parser *p, const struct unc_yaml *node)
-{
-	struct unc_family *f = p->family;
-
-	if (unc_yaml_expect(p->file, node, UNC_YAML_MAP, p->e) < 0)
-		return -EBADMSG;
-	f->events = calloc(node->count + 1, sizeof(*f->events));
-	if (!f->events)
-		return unc_nomem(p->e);
-	for (; f->event_count < node->count; f->event_count++)
-		if (parse_event(p, &node->children[f->event_count], &f->events[f->event_count]) < 0)
-			return -EBADMSG;
-	return 0;
-}
-
-/* ---- metrics ---- */
-
 static const struct unc_event_def *find_event(const struct unc_family *f, const char *name)
 {
 	for (size_t i = 0; i < f->event_count; i++)
 		if (strcmp(f->events[i].name, name) == 0)
 			return &f->events[i];
 	return NULL;
-}
-
-static int unknown_event(const struct unc_family_parser *p, const struct unc_yaml *at,
-			 const char *name)
-{
-	struct unc_text near = {0};
-	const char **names = calloc(p->family->event_count + 1, sizeof(*names));
-	int r;
-
-	if (!names)
-		return unc_nomem(p->e);
-	for (size_t i = 0; i < p->family->event_count; i++)
-		names[i] = p->family->events[i].name;
-	if (unc_suggest(&near, name, names, p->family->event_count) && near.data)
-		r = unc_yaml_fail(p->file, at, p->e,
-				  "'%s' is no event of this family (did you mean %s?)", name,
-				  near.data);
-	else
-		r = unc_yaml_fail(p->file, at, p->e, "'%s' is no event of this family", name);
-	free(names);
-	unc_text_finish(&near);
-	return r;
 }
 
 /* Where a name that is in the text begins. */
@@ -233,142 +150,115 @@ static size_t find_name(const char *text, const char *name)
 	return 0;
 }
 
-/* The formula of a metric or of one of its cases, parsed, and its names known. */
-static int read_formula(const struct unc_family_parser *p, const struct unc_yaml *node,
-			struct unc_formula **out)
+static int fail_event(const struct unc_reader *r, const struct unc_yaml *formula, const char *name)
 {
-	const struct unc_yaml *text = unc_yaml_get(node, "formula");
-	struct unc_formula *f;
-	struct unc_error why;
-	struct unc_yaml at;
-	size_t pos = 0;
+	const struct unc_family *f = ((struct unc_family_parser *)r->context)->family;
+	const char **names = calloc(f->event_count + 1, sizeof(*names));
+	struct unc_text near = {0};
 
-	if (!text)
-		return unc_yaml_fail(p->file, node, p->e, "a metric needs 'formula' or 'cases'");
-	if (unc_yaml_expect(p->file, text, UNC_YAML_TEXT, p->e) < 0)
-		return -EBADMSG;
-	if (unc_formula_parse(&f, text->text, &pos, &why) < 0) {
-		at = unc_family_position(text, pos);
-		return unc_yaml_fail(p->file, &at, p->e, "formula: %s", why.text);
-	}
-	for (size_t i = 0; i < unc_formula_name_count(f); i++)
-		if (!find_event(p->family, unc_formula_name(f, i))) {
-			const char *name = unc_formula_name(f, i);
-			int r;
-
-			at = unc_family_position(text, find_name(text->text, name));
-			r = unknown_event(p, &at, name);
-			unc_formula_free(f);
-			return r;
-		}
-	*out = f;
-	return 0;
-}
-
-static int check_metric_case(const struct unc_family_parser *p, const struct unc_yaml *node)
-{
-	struct unc_formula *f;
-	size_t names;
-
-	if (read_formula(p, node, &f) < 0)
-		return -EBADMSG;
-	names = unc_formula_name_count(f);
-	unc_formula_free(f);
 	if (!names)
-		return unc_yaml_fail(p->file, unc_yaml_get(node, "formula"), p->e,
-				     "the formula names no event");
-	if (names > UNC_METRIC_EVENTS)
-		return unc_yaml_fail(p->file, unc_yaml_get(node, "formula"), p->e,
-				     "the formula names more than %d events", UNC_METRIC_EVENTS);
-	return 0;
+		return unc_nomem(r->e);
+	for (size_t i = 0; i < f->event_count; i++)
+		names[i] = f->events[i].name;
+	unc_reader_fail_in(r, formula, find_name(formula->text, name),
+			   "'%s' is no event of this family", name);
+	if (unc_suggest(&near, name, names, f->event_count) && near.data)
+		unc_error_append(r->e, " (did you mean %s?)", near.data);
+	free(names);
+	unc_text_finish(&near);
+	return -EBADMSG;
 }
 
-static int metric_formula(const struct unc_family_parser *p, const struct unc_yaml *chosen,
-			  struct uncore_metric *m)
+static int read_formula(const struct unc_reader *r, const struct unc_yaml *node, void *into)
 {
-	if (unc_family_text(p, chosen, "formula", &m->text) < 0 ||
-	    unc_family_text(p, chosen, "evidence", &m->evidence) < 0 ||
-	    read_formula(p, chosen, &m->formula) < 0)
-		return -EBADMSG;
-	m->events = calloc(unc_formula_name_count(m->formula) + 1, sizeof(*m->events));
+	const struct unc_family *f = ((struct unc_family_parser *)r->context)->family;
+	struct uncore_metric *m = into;
+	struct unc_error why;
+	size_t pos = 0, count;
+
+	if (unc_formula_parse(&m->formula, node->text, &pos, &why) < 0)
+		return unc_reader_fail_in(r, node, pos, "formula: %s", why.text);
+	count = unc_formula_name_count(m->formula);
+	m->events = calloc(count + 1, sizeof(*m->events));
 	if (!m->events)
-		return unc_nomem(p->e);
-	for (size_t i = 0; i < unc_formula_name_count(m->formula); i++)
-		m->events[i] = find_event(p->family, unc_formula_name(m->formula, i));
-	return 0;
-}
-
-static int parse_ceiling(const struct unc_family_parser *p, const struct unc_yaml *node,
-			 struct uncore_metric *m)
-{
-	static const char *const kinds[] = {[UNC_CEILING_MEMORY] = "memory",
-					    [UNC_CEILING_LINK] = "link",
-					    [UNC_CEILING_PORT] = "port"};
-	const struct unc_yaml *value = unc_yaml_get(node, "ceiling");
-	const char *text = NULL;
-
-	if (unc_family_text(p, node, "ceiling", &text) < 0)
-		return -EBADMSG;
-	for (size_t i = UNC_CEILING_MEMORY; text && i <= UNC_CEILING_PORT; i++)
-		if (strcmp(text, kinds[i]) == 0)
-			m->ceiling = (enum unc_ceiling)i;
-	if (text && !m->ceiling)
-		return unc_yaml_fail(p->file, value, p->e,
-				     "'%s' is no ceiling; expected one of: memory, link, port",
-				     text);
-	if (text && strcmp(m->unit, "B/s") != 0)
-		return unc_yaml_fail(p->file, value, p->e,
-				     "a ceiling is one of B/s, and the unit is %s", m->unit);
-	return 0;
-}
-
-static int parse_metric(const struct unc_family_parser *p, const struct unc_yaml *node,
-			struct uncore_metric *m)
-{
-	static const char *const keys[] = {"!title",  "!unit",     "formula", "cases",
-					   "ceiling", "!evidence", NULL};
-	static const char *const case_keys[] = {"when", "!formula", "evidence", NULL};
-	const struct unc_yaml *chosen;
-	struct unc_yaml key = unc_family_key(node);
-
-	if (!is_metric_name(node->key))
-		return unc_yaml_fail(p->file, &key, p->e,
-				     "'%s' is no metric name: lower case words joined by dots, "
-				     "such as memory.read.bandwidth",
-				     node->key);
-	if (unc_yaml_check(p->file, node, keys, p->e) < 0)
-		return -EBADMSG;
-	m->family = p->family;
-	m->name = node->key;
-	if (unc_family_text(p, node, "title", &m->title) < 0 ||
-	    unc_family_text(p, node, "unit", &m->unit) < 0 ||
-	    unc_family_text(p, node, "evidence", &m->evidence) < 0)
-		return -EBADMSG;
-	if (!is_unit(m->unit))
-		return unc_yaml_fail(p->file, unc_yaml_get(node, "unit"), p->e,
-				     "'%s' is no unit; expected one of: B/s, Hz, s, ratio, 1/s, "
-				     "1/cycle, W, J, B, cycle, B/cycle, packet",
-				     m->unit);
-	if (parse_ceiling(p, node, m) < 0)
-		return -EBADMSG;
-	if (unc_family_choose(p, node, case_keys, check_metric_case, &chosen) < 0)
-		return -EBADMSG;
-	return chosen ? metric_formula(p, chosen, m) : 0;
-}
-
-int unc_family_metrics(struct unc_family_parser *p, const struct unc_yaml *node)
-{
-	struct unc_family *f = p->family;
-
-	if (unc_yaml_expect(p->file, node, UNC_YAML_MAP, p->e) < 0)
-		return -EBADMSG;
-	f->metrics = calloc(node->count + 1, sizeof(*f->metrics));
-	if (!f->metrics)
-		return unc_nomem(p->e);
-	for (size_t i = 0; i < node->count; i++) {
-		f->metric_count++; /* first, so that a half-parsed one is freed too */
-		if (parse_metric(p, &node->children[i], &f->metrics[i]) < 0)
-			return -EBADMSG;
+		return unc_nomem(r->e);
+	for (size_t i = 0; i < count; i++) {
+		m->events[i] = find_event(f, unc_formula_name(m->formula, i));
+		if (!m->events[i])
+			return fail_event(r, node, unc_formula_name(m->formula, i));
 	}
+	if (!count)
+		return unc_reader_fail(r, node, "the formula names no event");
+	if (count > UNC_METRIC_EVENTS)
+		return unc_reader_fail(r, node, "the formula names more than %d events",
+				       UNC_METRIC_EVENTS);
 	return 0;
 }
+
+static int check_ceiling(const struct unc_reader *r, const struct unc_yaml *value, void *into)
+{
+	const struct uncore_metric *m = into;
+
+	if (strcmp(m->unit, "B/s") == 0)
+		return 0;
+	return unc_reader_fail(r, value, "a ceiling is one of B/s, and the unit is %s", m->unit);
+}
+
+void unc_metric_finish(void *metric)
+{
+	struct uncore_metric *m = metric;
+
+	unc_formula_free(m->formula);
+	free(m->events);
+	free(m->missing);
+}
+
+static const struct unc_field metric_case_fields[] = {
+	UNC_FIELD("when", ANY),
+	UNC_FIELD("!formula", TEXT, UNC_AT(struct uncore_metric, text), .check = read_formula),
+	UNC_FIELD("evidence", TEXT, UNC_AT(struct uncore_metric, evidence)),
+	UNC_END,
+};
+
+static const struct unc_shape metric_case = {metric_case_fields, sizeof(struct uncore_metric),
+					     NULL};
+
+static int finish_metric(const struct unc_reader *r, const struct unc_yaml *map, void *into)
+{
+	struct uncore_metric *m = into;
+	bool found;
+
+	m->family = ((struct unc_family_parser *)r->context)->family;
+	m->name = map->key;
+	if (!is_metric_name(map->key))
+		return unc_reader_fail_key(r, map,
+					   "'%s' is no metric name: lower case words joined by "
+					   "dots, such as memory.read.bandwidth",
+					   map->key);
+	if (unc_yaml_get(map, "cases"))
+		return unc_family_cases(r, map, &metric_case, m, unc_metric_finish, &found);
+	return m->formula ? 0 : unc_reader_fail(r, map, "a metric needs 'formula' or 'cases'");
+}
+
+static const struct unc_field metric_fields[] = {
+	UNC_FIELD("!title", TEXT, UNC_AT(struct uncore_metric, title)),
+	UNC_FIELD("!unit", TEXT, UNC_AT(struct uncore_metric, unit),
+		  .words = (const char *const[]){"B/s", "Hz", "s", "ratio", "1/s", "1/cycle", "W",
+						 "J", "B", "cycle", "B/cycle", "packet", NULL},
+		  .what = "unit"),
+	UNC_FIELD("formula", TEXT, UNC_AT(struct uncore_metric, text), .check = read_formula),
+	UNC_FIELD("cases", ANY),
+	UNC_FIELD("ceiling", WORD, UNC_AT(struct uncore_metric, ceiling), .check = check_ceiling,
+		  .words =
+			  (const char *const[]){[UNC_CEILING_NONE] = "",
+						[UNC_CEILING_MEMORY] = "memory",
+						[UNC_CEILING_LINK] = "link",
+						[UNC_CEILING_PORT] = "port",
+						NULL},
+		  .what = "ceiling"),
+	UNC_FIELD("!evidence", TEXT, UNC_AT(struct uncore_metric, evidence)),
+	UNC_END,
+};
+
+const struct unc_shape unc_metric_shape = {metric_fields, sizeof(struct uncore_metric),
+					   finish_metric};

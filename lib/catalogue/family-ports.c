@@ -1,231 +1,174 @@
 /* SPDX-License-Identifier: MIT */
 /* Data files: which PCIe root ports a PMU counts. */
-#include "catalogue/family.h"
+#include "catalogue/family-parse.h"
 
 #include <errno.h>
 #include <string.h>
 
-/* A number of at most `most`; *out stays as it was when the key is absent. */
-static int parse_number(const struct unc_family_parser *p, const struct unc_yaml *map,
-			const char *key, uint64_t most, unsigned *out)
+static int read_fields(const struct unc_reader *r, const struct unc_yaml *fields, void *into)
 {
-	uint64_t value = *out;
-
-	if (unc_yaml_u64(p->file, map, key, &value, p->e) < 0)
-		return -EBADMSG;
-	if (value > most)
-		return unc_yaml_fail(p->file, unc_yaml_get(map, key), p->e,
-				     "'%s' is more than %#x, the most for '%s'",
-				     unc_yaml_get(map, key)->text, (unsigned)most, key);
-	*out = (unsigned)value;
-	return 0;
-}
-
-static int parse_fields(const struct unc_family_parser *p, const struct unc_yaml *fields,
-			struct unc_port_rule *rule)
-{
+	struct unc_port_rule *rule = into;
 	size_t room = sizeof(rule->fields) / sizeof(*rule->fields);
 
-	if (unc_yaml_expect(p->file, fields, UNC_YAML_MAP, p->e) < 0)
+	if (unc_reader_expect(r, fields, UNC_YAML_MAP) < 0)
 		return -EBADMSG;
 	if (!unc_yaml_get(fields, "port") || fields->count > room)
-		return unc_yaml_fail(p->file, fields, p->e,
-				     "expected 1 to %zu fields, one of them 'port'", room);
+		return unc_reader_fail(r, fields, "expected 1 to %zu fields, one of them 'port'",
+				       room);
 	for (; rule->field_count < fields->count; rule->field_count++) {
 		struct unc_port_field *field = &rule->fields[rule->field_count];
+		const struct unc_field offset = UNC_FIELD(
+			NULL, NUMBER, UNC_AT(struct unc_port_field, offset), .most = 0xfff);
 
 		field->word = fields->children[rule->field_count].key;
-		if (parse_number(p, fields, field->word, 0xfff, &field->offset) < 0)
+		if (unc_fill_value(r, &fields->children[rule->field_count], &offset, field) < 0)
 			return -EBADMSG;
 	}
 	return 0;
 }
 
-static int parse_dvsec(const struct unc_family_parser *p, const struct unc_yaml *node,
-		       struct unc_port_rule *rule)
+static int check_device(const struct unc_reader *r, const struct unc_yaml *node, void *into)
 {
-	static const char *const keys[] = {"!dvsec", "!fields", "when", "evidence", NULL};
-	static const char *const id_keys[] = {"!vendor", "!id", NULL};
-	const struct unc_yaml *dvsec = unc_yaml_get(node, "dvsec");
-
-	if (unc_yaml_check(p->file, node, keys, p->e) < 0 ||
-	    unc_yaml_check(p->file, dvsec, id_keys, p->e) < 0 ||
-	    parse_number(p, dvsec, "vendor", UINT16_MAX, &rule->vendor) < 0 ||
-	    parse_number(p, dvsec, "id", UINT16_MAX, &rule->id) < 0)
-		return -EBADMSG;
-	return parse_fields(p, unc_yaml_get(node, "fields"), rule);
+	if (strcmp(node->text, "device") != 0)
+		return unc_reader_fail(
+			r, node, "'%s': the only index is 'device', the device number", node->text);
+	((struct unc_port_rule *)into)->count = 32;
+	return 0;
 }
 
 /* An index is a claim about the hardware: it needs evidence. */
-static int parse_index(const struct unc_family_parser *p, const struct unc_yaml *node,
-		       struct unc_port_rule *rule)
+static int check_index(const struct unc_reader *r, const struct unc_yaml *map, void *into)
 {
-	const char *index = NULL;
+	const struct unc_yaml *index = unc_yaml_get(map, "index");
 
-	if (unc_family_text(p, node, "index", &index) < 0 ||
-	    parse_number(p, node, "first", 31, &rule->first) < 0)
-		return -EBADMSG;
 	if (!index)
+		((struct unc_port_rule *)into)->count = 0;
+	if (!index || unc_yaml_get(map, "evidence"))
 		return 0;
-	if (strcmp(index, "device") != 0)
-		return unc_yaml_fail(p->file, unc_yaml_get(node, "index"), p->e,
-				     "'%s': the only index is 'device', the device number", index);
-	if (!unc_yaml_get(node, "evidence"))
-		return unc_yaml_fail(p->file, unc_yaml_get(node, "index"), p->e,
-				     "an index needs 'evidence'");
-	rule->count = 32;
-	return parse_number(p, node, "count", 32, &rule->count);
+	return unc_reader_fail(r, index, "an index needs 'evidence'");
 }
 
-/* The name of a file of the PMU, with or without {die}. */
-static int parse_die_file(const struct unc_family_parser *p, const struct unc_yaml *map,
-			  const char *key, const char **out)
+static int check_attribute(const struct unc_reader *r, const struct unc_yaml *node, void *into)
 {
-	const char *brace;
+	(void)into;
+	return unc_family_die_file(r, node);
+}
 
-	if (unc_family_text(p, map, key, out) < 0)
-		return -EBADMSG;
-	brace = strchr(*out, '{');
-	if (brace && (strncmp(brace, "{die}", 5) != 0 || strchr(brace + 1, '{')))
-		return unc_yaml_fail(p->file, unc_yaml_get(map, key), p->e,
-				     "'%s': the only word in braces is {die}", *out);
+static int check_name(const struct unc_reader *r, const struct unc_yaml *node, void *into)
+{
+	const struct unc_family *f = ((struct unc_family_parser *)r->context)->family;
+
+	(void)into;
+	if (strcmp(node->text, "sbdf") != 0)
+		return unc_reader_fail(r, node, "'%s': the only word for an address is 'sbdf'",
+				       node->text);
+	for (size_t i = 0; i < f->pattern_count; i++)
+		if (!strstr(f->patterns[i].name, "{sbdf}"))
+			return unc_reader_fail(r, node, "there is no {sbdf} in '%s'",
+					       f->patterns[i].name);
 	return 0;
 }
 
-static int parse_attribute(const struct unc_family_parser *p, const struct unc_yaml *node,
-			   struct unc_port_rule *rule)
+static int check_socket(const struct unc_reader *r, const struct unc_yaml *node, void *into)
 {
-	static const char *const keys[] = {"!attribute", "index", "first",    "count",
-					   "except",     "when",  "evidence", NULL};
-
-	if (unc_yaml_check(p->file, node, keys, p->e) < 0 ||
-	    parse_die_file(p, node, "attribute", &rule->attribute) < 0 ||
-	    unc_family_text(p, node, "except", &rule->except) < 0)
-		return -EBADMSG;
-	return parse_index(p, node, rule);
-}
-
-static int parse_name(const struct unc_family_parser *p, const struct unc_yaml *node,
-		      struct unc_port_rule *rule)
-{
-	static const char *const keys[] = {"!name", "when", "evidence", NULL};
-	const char *word;
-
-	(void)rule;
-	if (unc_yaml_check(p->file, node, keys, p->e) < 0 ||
-	    unc_family_text(p, node, "name", &word) < 0)
-		return -EBADMSG;
-	if (strcmp(word, "sbdf") != 0)
-		return unc_yaml_fail(p->file, unc_yaml_get(node, "name"), p->e,
-				     "'%s': the only word for an address is 'sbdf'", word);
-	for (size_t i = 0; i < p->family->pattern_count; i++)
-		if (!strstr(p->family->patterns[i].name, "{sbdf}"))
-			return unc_yaml_fail(p->file, unc_yaml_get(node, "name"), p->e,
-					     "there is no {sbdf} in '%s'",
-					     p->family->patterns[i].name);
-	return 0;
-}
-
-static int parse_range(const struct unc_family_parser *p, const struct unc_yaml *node,
-		       struct unc_port_rule *rule)
-{
-	static const char *const keys[] = {"!range", "when", "evidence", NULL};
-	static const char *const range_keys[] = {"!min", "!max", NULL};
-	const struct unc_yaml *range = unc_yaml_get(node, "range");
-
-	if (unc_yaml_check(p->file, node, keys, p->e) < 0 ||
-	    unc_yaml_check(p->file, range, range_keys, p->e) < 0 ||
-	    unc_family_text(p, range, "min", &rule->min) < 0 ||
-	    unc_family_text(p, range, "max", &rule->max) < 0)
-		return -EBADMSG;
-	return 0;
-}
-
-static int parse_socket(const struct unc_family_parser *p, const struct unc_yaml *node,
-			struct unc_port_rule *rule)
-{
-	static const char *const keys[] = {"!socket", "when", "!evidence", NULL};
-	bool all = false;
-
-	(void)rule;
-	if (unc_yaml_check(p->file, node, keys, p->e) < 0 ||
-	    unc_yaml_bool(p->file, node, "socket", &all, p->e) < 0)
-		return -EBADMSG;
-	if (!all)
-		return unc_yaml_fail(p->file, unc_yaml_get(node, "socket"), p->e,
-				     "expected true: all root ports of the PMU's socket");
-	return 0;
-}
-
-static int parse_unknown(const struct unc_family_parser *p, const struct unc_yaml *node,
-			 struct unc_port_rule *rule)
-{
-	static const char *const keys[] = {"!unknown", "when", "evidence", NULL};
-
-	if (unc_yaml_check(p->file, node, keys, p->e) < 0)
-		return -EBADMSG;
-	return unc_family_text(p, node, "unknown", &rule->why);
-}
-
-/* Fills *rule; *holds is false when it is for other CPU models. */
-static int parse_rule(const struct unc_family_parser *p, const struct unc_yaml *node,
-		      struct unc_port_rule *rule, bool *holds)
-{
-	static const struct {
-		const char *key;
-		int (*parse)(const struct unc_family_parser *, const struct unc_yaml *,
-			     struct unc_port_rule *);
-	} kinds[] = {
-		[UNC_PORTS_DVSEC] = {"dvsec", parse_dvsec},
-		[UNC_PORTS_ATTRIBUTE] = {"attribute", parse_attribute},
-		[UNC_PORTS_NAME] = {"name", parse_name},
-		[UNC_PORTS_RANGE] = {"range", parse_range},
-		[UNC_PORTS_SOCKET] = {"socket", parse_socket},
-		[UNC_PORTS_UNKNOWN] = {"unknown", parse_unknown},
-	};
-	const struct unc_yaml *when;
-	const char *evidence;
-
-	if (unc_yaml_expect(p->file, node, UNC_YAML_MAP, p->e) < 0 ||
-	    unc_family_text(p, node, "evidence", &evidence) < 0)
-		return -EBADMSG;
-	when = unc_yaml_get(node, "when");
-	*holds = true;
-	if (when && unc_family_models_hold(p, when, holds) < 0)
-		return -EBADMSG;
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
-		if (!unc_yaml_get(node, kinds[i].key))
-			continue;
-		rule->kind = (unsigned int)i;
-		return kinds[i].parse(p, node, rule);
-	}
-	return unc_yaml_fail(p->file, node, p->e,
-			     "expected one of 'dvsec', 'attribute', 'name', 'range', 'socket', "
-			     "'unknown'");
-}
-
-int unc_family_peer(struct unc_family_parser *p, const struct unc_yaml *node)
-{
-	return node ? parse_die_file(p, p->file->root, "peer", &p->family->peer) : 0;
-}
-
-int unc_family_ports(struct unc_family_parser *p, const struct unc_yaml *node)
-{
-	struct unc_family *f = p->family;
-
-	if (!node)
+	(void)into;
+	if (node->kind == UNC_YAML_TEXT && strcmp(node->text, "true") == 0)
 		return 0;
-	if (unc_yaml_expect(p->file, node, UNC_YAML_LIST, p->e) < 0)
-		return -EBADMSG;
-	for (size_t i = 0; i < node->count; i++) {
+	return unc_reader_fail(r, node, "expected true: all root ports of the PMU's socket");
+}
+
+#define RULE(member) UNC_AT(struct unc_port_rule, member)
+#define COMMON UNC_FIELD("when", ANY), UNC_FIELD("evidence", TEXT), UNC_END
+
+static const struct unc_field id_fields[] = {
+	UNC_FIELD("!vendor", NUMBER, RULE(vendor), .most = UINT16_MAX),
+	UNC_FIELD("!id", NUMBER, RULE(id), .most = UINT16_MAX),
+	UNC_END,
+};
+
+static const struct unc_shape id = {id_fields, 0, NULL};
+
+static const struct unc_field dvsec[] = {
+	UNC_FIELD("!dvsec", MAP, .of = &id),
+	UNC_FIELD("!fields", ANY, .check = read_fields),
+	COMMON,
+};
+
+static const struct unc_field attribute[] = {
+	UNC_FIELD("!attribute", TEXT, RULE(attribute), .check = check_attribute),
+	UNC_FIELD("index", TEXT, .check = check_device),
+	UNC_FIELD("first", NUMBER, RULE(first), .most = 31),
+	UNC_FIELD("count", NUMBER, RULE(count), .most = 32),
+	UNC_FIELD("except", TEXT, RULE(except)),
+	COMMON,
+};
+
+static const struct unc_field name[] = {
+	UNC_FIELD("!name", TEXT, .check = check_name),
+	COMMON,
+};
+
+static const struct unc_field range_fields[] = {
+	UNC_FIELD("!min", TEXT, RULE(min)),
+	UNC_FIELD("!max", TEXT, RULE(max)),
+	UNC_END,
+};
+
+static const struct unc_shape bounds = {range_fields, 0, NULL};
+
+static const struct unc_field range[] = {
+	UNC_FIELD("!range", MAP, .of = &bounds),
+	COMMON,
+};
+
+static const struct unc_field socket[] = {
+	UNC_FIELD("!socket", ANY, .check = check_socket),
+	UNC_FIELD("when", ANY),
+	UNC_FIELD("!evidence", TEXT),
+	UNC_END,
+};
+
+static const struct unc_field unknown[] = {
+	UNC_FIELD("!unknown", TEXT, RULE(why)),
+	COMMON,
+};
+
+/* The kinds of rules, each known by its first key. */
+static const struct unc_shape kinds[] = {
+	[UNC_PORTS_DVSEC] = {dvsec, 0, NULL},   [UNC_PORTS_ATTRIBUTE] = {attribute, 0, check_index},
+	[UNC_PORTS_NAME] = {name, 0, NULL},     [UNC_PORTS_RANGE] = {range, 0, NULL},
+	[UNC_PORTS_SOCKET] = {socket, 0, NULL}, [UNC_PORTS_UNKNOWN] = {unknown, 0, NULL},
+};
+
+int unc_family_ports(const struct unc_reader *r, const struct unc_yaml *list, void *into)
+{
+	const size_t count = sizeof(kinds) / sizeof(*kinds);
+	struct unc_family *f = into;
+	int err = unc_reader_expect(r, list, UNC_YAML_LIST);
+
+	for (size_t i = 0; err == 0 && i < list->count; i++) {
+		const struct unc_yaml *node = &list->children[i],
+				      *when = unc_yaml_get(node, "when");
 		struct unc_port_rule rule = {0};
-		bool holds;
+		bool holds = true;
+		size_t kind = 0;
 
-		if (parse_rule(p, &node->children[i], &rule, &holds) < 0)
-			return -EBADMSG;
+		err = unc_reader_expect(r, node, UNC_YAML_MAP);
+		if (err < 0)
+			return err;
+		while (kind < count && !unc_yaml_get(node, kinds[kind].fields[0].key + 1))
+			kind++;
+		if (kind == count)
+			return unc_reader_fail(r, node,
+					       "expected one of 'dvsec', 'attribute', 'name', "
+					       "'range', 'socket', 'unknown'");
+		rule.kind = (unsigned)kind;
+		err = unc_fill(r, node, &kinds[kind], &rule);
+		if (err == 0 && when)
+			err = unc_family_models_hold(r, when, &holds);
 		if (holds && !f->has_ports)
 			f->ports = rule;
 		f->has_ports |= holds;
 	}
-	return 0;
+	return err;
 }

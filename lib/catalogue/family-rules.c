@@ -1,129 +1,119 @@
 /* SPDX-License-Identifier: MIT */
 /* Data files: what the hardware excludes. */
-#include "catalogue/family.h"
+#include "catalogue/family-parse.h"
 #include "catalogue/rules.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* The kinds of rules, and the keys of each. */
-static const struct form {
-	const char *name;
-	enum unc_rule_kind kind;
-	size_t least; /* of its terms */
-	const char *keys[9];
-} forms[] = {
-	{"never", UNC_RULE_NEVER, 2, {"!never", "!why", "!evidence"}},
-	{"needs", UNC_RULE_NEEDS, 2, {"!needs", "!why", "!evidence"}},
-	{"needs_one", UNC_RULE_NEEDS_ONE, 1, {"!needs_one", "!why", "!evidence"}},
-	{"same", UNC_RULE_AT_MOST, 1, {"!same", "when", "except", "inherit", "!why", "!evidence"}},
-	{"at_most",
-	 UNC_RULE_AT_MOST,
-	 1,
-	 {"!at_most", "!of", "when", "except", "inherit", "!why", "!evidence"}},
-};
-
-/* Names of format terms, separated by blanks; none when the key is absent. */
-static int parse_terms(const struct unc_family_parser *p, const struct unc_yaml *node,
-		       const char *key, struct unc_names *out)
+/* Names of format terms, separated by blanks. */
+static int add_terms(const struct unc_reader *r, const struct unc_yaml *node, struct unc_names *out)
 {
-	const char *list = NULL;
+	const char *list = node->text;
 	char word[64];
 
-	if (unc_family_text(p, node, key, &list) < 0)
-		return -EBADMSG;
-	for (const char *at = list; at && *at;) {
+	if (!*list)
+		return unc_reader_fail(r, node, "the value of '%s' is empty", node->key);
+	for (const char *at = list; *at;) {
 		size_t n = strspn(at, "abcdefghijklmnopqrstuvwxyz0123456789_");
-		struct unc_yaml here =
-			unc_family_position(unc_yaml_get(node, key), (size_t)(at - list));
 
 		if (!n || n >= sizeof(word) || (at[n] && at[n] != ' '))
-			return unc_yaml_fail(p->file, &here, p->e,
-					     "'%s' is no list of format terms such as src_bdf "
-					     "src_bdf_en",
-					     list);
+			return unc_reader_fail_in(r, node, (size_t)(at - list),
+						  "'%s' is no list of format terms such as src_bdf "
+						  "src_bdf_en",
+						  list);
 		memcpy(word, at, n);
 		word[n] = '\0';
 		if (unc_names_add(out, word) < 0)
-			return unc_nomem(p->e);
+			return unc_nomem(r->e);
 		at += n + strspn(at + n, " ");
 	}
 	return 0;
 }
 
-static int parse_except(const struct unc_family_parser *p, const struct unc_yaml *node,
-			struct unc_rule *rule)
+static int read_terms(const struct unc_reader *r, const struct unc_yaml *node, void *into)
 {
-	const struct unc_family *f = p->family;
-	const char *name = NULL;
+	return add_terms(r, node, &((struct unc_rule *)into)->terms);
+}
 
-	if (unc_family_text(p, node, "except", &name) < 0)
-		return -EBADMSG;
-	for (size_t i = 0; name && i < f->event_count; i++)
-		if (strcmp(f->events[i].name, name) == 0)
+static int read_when(const struct unc_reader *r, const struct unc_yaml *node, void *into)
+{
+	return add_terms(r, node, &((struct unc_rule *)into)->when);
+}
+
+static int read_inherit(const struct unc_reader *r, const struct unc_yaml *node, void *into)
+{
+	return add_terms(r, node, &((struct unc_rule *)into)->inherit);
+}
+
+static int read_except(const struct unc_reader *r, const struct unc_yaml *node, void *into)
+{
+	const struct unc_family *f = ((struct unc_family_parser *)r->context)->family;
+	struct unc_rule *rule = into;
+
+	for (size_t i = 0; i < f->event_count; i++)
+		if (strcmp(f->events[i].name, node->text) == 0)
 			rule->except = &f->events[i];
-	if (name && !rule->except)
-		return unc_yaml_fail(p->file, unc_yaml_get(node, "except"), p->e,
-				     "'%s' is no event of this family", name);
-	return 0;
+	return rule->except
+		       ? 0
+		       : unc_reader_fail(r, node, "'%s' is no event of this family", node->text);
 }
 
-static int parse_most(const struct unc_family_parser *p, const struct unc_yaml *node,
-		      struct unc_rule *rule)
+#define WHY                                                    \
+	UNC_FIELD("!why", TEXT, UNC_AT(struct unc_rule, why)), \
+		UNC_FIELD("!evidence", TEXT, UNC_AT(struct unc_rule, evidence)), UNC_END
+#define DIFFERENT                                                \
+	UNC_FIELD("when", TEXT, .check = read_when),             \
+		UNC_FIELD("except", TEXT, .check = read_except), \
+		UNC_FIELD("inherit", TEXT, .check = read_inherit), WHY
+
+/* The kinds of rules, each known by its first key. */
+static const struct form {
+	enum unc_rule_kind kind;
+	size_t least; /* of its terms */
+	struct unc_field fields[9];
+} forms[] = {
+	{UNC_RULE_NEVER, 2, {UNC_FIELD("!never", TEXT, .check = read_terms), WHY}},
+	{UNC_RULE_NEEDS, 2, {UNC_FIELD("!needs", TEXT, .check = read_terms), WHY}},
+	{UNC_RULE_NEEDS_ONE, 1, {UNC_FIELD("!needs_one", TEXT, .check = read_terms), WHY}},
+	{UNC_RULE_AT_MOST, 1, {UNC_FIELD("!same", TEXT, .check = read_terms), DIFFERENT}},
+	{UNC_RULE_AT_MOST,
+	 1,
+	 {UNC_FIELD("!at_most", NUMBER, UNC_AT(struct unc_rule, most), .least = 1,
+		    .most = UNC_RULE_MOST),
+	  UNC_FIELD("!of", TEXT, .check = read_terms), DIFFERENT}},
+};
+
+int unc_family_rules(const struct unc_reader *r, const struct unc_yaml *list, void *into)
 {
-	uint64_t most = 1;
+	const struct form *end = &forms[sizeof(forms) / sizeof(*forms)];
+	struct unc_family *f = into;
+	int err = unc_reader_expect(r, list, UNC_YAML_LIST);
 
-	if (unc_yaml_u64(p->file, node, "at_most", &most, p->e) < 0)
-		return -EBADMSG;
-	if (most < 1 || most > UNC_RULE_MOST)
-		return unc_yaml_fail(p->file, unc_yaml_get(node, "at_most"), p->e,
-				     "the value of 'at_most' must be from 1 to %d", UNC_RULE_MOST);
-	rule->most = (size_t)most;
-	return 0;
-}
-
-static int parse_rule(const struct unc_family_parser *p, const struct unc_yaml *node,
-		      struct unc_rule *rule)
-{
-	const struct form *form = forms, *end = &forms[sizeof(forms) / sizeof(*forms)];
-
-	while (form < end && !unc_yaml_get(node, form->name))
-		form++;
-	if (form == end)
-		return unc_yaml_fail(p->file, node, p->e,
-				     "a rule begins with one of: never, needs, needs_one, same, "
-				     "at_most");
-	rule->kind = form->kind;
-	if (unc_yaml_check(p->file, node, form->keys, p->e) < 0 ||
-	    parse_terms(p, node, unc_yaml_get(node, "of") ? "of" : form->name, &rule->terms) < 0 ||
-	    parse_terms(p, node, "when", &rule->when) < 0 ||
-	    parse_terms(p, node, "inherit", &rule->inherit) < 0 ||
-	    parse_except(p, node, rule) < 0 || parse_most(p, node, rule) < 0 ||
-	    unc_family_text(p, node, "why", &rule->why) < 0 ||
-	    unc_family_text(p, node, "evidence", &rule->evidence) < 0)
-		return -EBADMSG;
-	if (rule->terms.count < form->least)
-		return unc_yaml_fail(p->file, unc_yaml_get(node, form->name), p->e,
-				     "'%s' needs at least %zu terms", form->name, form->least);
-	return 0;
-}
-
-int unc_family_rules(struct unc_family_parser *p, const struct unc_yaml *node)
-{
-	struct unc_family *f = p->family;
-
-	if (!node)
-		return 0;
-	if (unc_yaml_expect(p->file, node, UNC_YAML_LIST, p->e) < 0)
-		return -EBADMSG;
-	f->rules = calloc(node->count + 1, sizeof(*f->rules));
+	if (err < 0)
+		return err;
+	f->rules = calloc(list->count + 1, sizeof(*f->rules));
 	if (!f->rules)
-		return unc_nomem(p->e);
-	for (size_t i = 0; i < node->count; i++) {
-		f->rule_count++; /* first, so that a half-parsed one is freed too */
-		if (parse_rule(p, &node->children[i], &f->rules[i]) < 0)
-			return -EBADMSG;
+		return unc_nomem(r->e);
+	for (size_t i = 0; err == 0 && i < list->count; i++) {
+		const struct unc_yaml *node = &list->children[i];
+		struct unc_rule *rule = &f->rules[f->rule_count++];
+		const struct form *form = forms;
+
+		while (form < end && !unc_yaml_get(node, form->fields[0].key + 1))
+			form++;
+		if (form == end)
+			return unc_reader_fail(r, node,
+					       "a rule begins with one of: never, needs, "
+					       "needs_one, same, at_most");
+		rule->kind = form->kind;
+		rule->most = 1;
+		err = unc_fill(r, node, &(struct unc_shape){.fields = form->fields}, rule);
+		if (err == 0 && rule->terms.count < form->least)
+			err = unc_reader_fail(r, unc_yaml_get(node, form->fields[0].key + 1),
+					      "'%s' needs at least %zu terms",
+					      form->fields[0].key + 1, form->least);
 	}
-	return 0;
+	return err;
 }

@@ -1,31 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Data files: what in them holds on which CPU model, and where in the file a thing stands. */
-#include "catalogue/family.h"
+/* Data files: what in them holds on which CPU model, and values that several parts have. */
+#include "catalogue/family-parse.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
-
-struct unc_yaml unc_family_key(const struct unc_yaml *node)
-{
-	return (struct unc_yaml){.line = node->key_line, .col = node->key_col};
-}
-
-int unc_family_text(const struct unc_family_parser *p, const struct unc_yaml *map, const char *key,
-		    const char **out)
-{
-	if (unc_yaml_text(p->file, map, key, out, p->e) < 0)
-		return -EBADMSG;
-	if (unc_yaml_get(map, key) && !**out)
-		return unc_yaml_fail(p->file, unc_yaml_get(map, key), p->e,
-				     "the value of '%s' is empty", key);
-	return 0;
-}
-
-struct unc_yaml unc_family_position(const struct unc_yaml *scalar, size_t offset)
-{
-	return (struct unc_yaml){.line = scalar->line,
-				 .col = scalar->col + (scalar->plain ? (int)offset : 0)};
-}
 
 bool unc_family_word_in(const char *list, const char *word)
 {
@@ -41,29 +20,28 @@ bool unc_family_word_in(const char *list, const char *word)
 	return false;
 }
 
-int unc_family_models_hold(const struct unc_family_parser *p, const struct unc_yaml *list,
-			   bool *holds)
+int unc_family_models_hold(const struct unc_reader *r, const struct unc_yaml *list, bool *holds)
 {
+	const struct unc_family_parser *p = r->context;
 	char word[64];
 	bool found = false;
 
-	if (unc_yaml_expect(p->file, list, UNC_YAML_TEXT, p->e) < 0)
+	if (unc_reader_expect(r, list, UNC_YAML_TEXT) < 0)
 		return -EBADMSG;
 	if (!*list->text)
-		return unc_yaml_fail(p->file, list, p->e, "no model is named");
+		return unc_reader_fail(r, list, "no model is named");
 	for (const char *at = list->text; *at;) {
-		size_t n = strcspn(at, " ");
+		size_t n = strcspn(at, " "), offset = (size_t)(at - list->text);
 		const struct unc_yaml *model;
-		struct unc_yaml here = unc_family_position(list, (size_t)(at - list->text));
 
 		if (n >= sizeof(word))
-			return unc_yaml_fail(p->file, &here, p->e, "a model's name is too long");
+			return unc_reader_fail_in(r, list, offset, "a model's name is too long");
 		memcpy(word, at, n);
 		word[n] = '\0';
 		model = p->models ? unc_yaml_get(p->models, word) : NULL;
 		if (!model)
-			return unc_yaml_fail(p->file, &here, p->e,
-					     "'%s' is no model of this file's 'models'", word);
+			return unc_reader_fail_in(r, list, offset,
+						  "'%s' is no model of this file's 'models'", word);
 		found = found || unc_family_word_in(model->text, p->cpu_model);
 		at += n + strspn(at + n, " ");
 	}
@@ -71,56 +49,84 @@ int unc_family_models_hold(const struct unc_family_parser *p, const struct unc_y
 	return 0;
 }
 
-/* What a case may say stands in cases only; but for the evidence, which may hold for all. */
-static int refuse_beside_cases(const struct unc_family_parser *p, const struct unc_yaml *node,
-			       const char *const *keys)
+/* The keys of a case are in the cases only; but the evidence may be for all. */
+static int refuse_beside_cases(const struct unc_reader *r, const struct unc_yaml *map,
+			       const struct unc_field *fields)
 {
-	for (; *keys; keys++) {
-		const char *key = *keys + (**keys == '!');
-		const struct unc_yaml *beside = unc_yaml_get(node, key);
-		struct unc_yaml at;
+	for (; fields->key; fields++) {
+		const char *key = fields->key + (*fields->key == '!');
+		const struct unc_yaml *beside = unc_yaml_get(map, key);
 
-		if (!beside || strcmp(key, "evidence") == 0)
-			continue;
-		at = unc_family_key(beside);
-		return unc_yaml_fail(p->file, &at, p->e,
-				     "'%s' stands beside 'cases': put it into them", key);
+		if (beside && strcmp(key, "evidence") != 0)
+			return unc_reader_fail_key(
+				r, beside, "'%s' stands beside 'cases': put it into them", key);
 	}
 	return 0;
 }
 
-int unc_family_choose(const struct unc_family_parser *p, const struct unc_yaml *node,
-		      const char *const *keys,
-		      int (*check)(const struct unc_family_parser *, const struct unc_yaml *),
-		      const struct unc_yaml **chosen)
+int unc_family_cases(const struct unc_reader *r, const struct unc_yaml *map,
+		     const struct unc_shape *shape, void *item, void (*drop)(void *item),
+		     bool *found)
 {
-	const struct unc_yaml *cases = unc_yaml_get(node, "cases");
-	const struct unc_yaml *found = NULL;
+	const struct unc_yaml *cases = unc_yaml_get(map, "cases");
+	char *one = malloc(2 * shape->size), *before = one + shape->size;
+	int err = one ? unc_reader_expect(r, cases, UNC_YAML_LIST) : unc_nomem(r->e);
 
-	if (!cases) {
-		*chosen = node;
-		return check(p, node);
-	}
-	if (unc_yaml_expect(p->file, cases, UNC_YAML_LIST, p->e) < 0 ||
-	    refuse_beside_cases(p, node, keys) < 0)
-		return -EBADMSG;
-	if (!cases->count)
-		return unc_yaml_fail(p->file, cases, p->e, "'cases' has no case");
-	for (size_t i = 0; i < cases->count; i++) {
-		const struct unc_yaml *one = &cases->children[i];
-		const struct unc_yaml *when;
-		const char *evidence;
+	if (err == 0)
+		err = refuse_beside_cases(r, map, shape->fields);
+	if (err == 0 && !cases->count)
+		err = unc_reader_fail(r, cases, "'cases' has no case");
+	if (err < 0)
+		goto out;
+	*found = false;
+	memcpy(before, item, shape->size);
+	for (size_t i = 0; err == 0 && i < cases->count; i++) {
+		const struct unc_yaml *when = unc_yaml_get(&cases->children[i], "when");
 		bool holds = true;
 
-		if (unc_yaml_check(p->file, one, keys, p->e) < 0 || check(p, one) < 0 ||
-		    unc_family_text(p, one, "evidence", &evidence) < 0)
-			return -EBADMSG;
-		when = unc_yaml_get(one, "when");
-		if (when && unc_family_models_hold(p, when, &holds) < 0)
-			return -EBADMSG;
-		if (holds && !found)
-			found = one;
+		memcpy(one, before, shape->size);
+		err = unc_fill(r, &cases->children[i], shape, one);
+		if (err == 0 && when)
+			err = unc_family_models_hold(r, when, &holds);
+		if (err == 0 && holds && !*found) {
+			memcpy(item, one, shape->size);
+			*found = true;
+		} else if (drop) {
+			drop(one);
+		}
 	}
-	*chosen = found;
+out:
+	free(one);
+	return err;
+}
+
+int unc_family_terms(const struct unc_reader *r, const struct unc_yaml *value, void *into)
+{
+	const char *at = value->text;
+	struct unc_assignment a;
+	int more;
+
+	(void)into;
+	while ((more = unc_assignment_next(&at, &a)) == 1)
+		if (strncmp(a.name, "config", 6) == 0)
+			return unc_reader_fail(
+				r, value, "'%s': write format terms, not raw configuration words",
+				a.name);
+	if (more < 0 || !*value->text)
+		return unc_reader_fail(r, value,
+				       "'%s' is no list of terms such as event=0x04,umask=0x03",
+				       value->text);
+	return 0;
+}
+
+int unc_family_die_file(const struct unc_reader *r, const struct unc_yaml *node)
+{
+	const char *brace = strchr(node->text, '{');
+
+	if (!*node->text)
+		return unc_reader_fail(r, node, "the value of '%s' is empty", node->key);
+	if (brace && (strncmp(brace, "{die}", 5) != 0 || strchr(brace + 1, '{')))
+		return unc_reader_fail(r, node, "'%s': the only word in braces is {die}",
+				       node->text);
 	return 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* One data file: checked strictly, and reduced to what holds on one CPU model. */
-#include "catalogue/family.h"
 #include "base/ascii.h"
+#include "catalogue/family-parse.h"
 #include "catalogue/rules.h"
 
 #include <errno.h>
@@ -12,11 +12,8 @@ void unc_family_free(struct unc_family *f)
 {
 	if (!f)
 		return;
-	for (size_t i = 0; i < f->metric_count; i++) {
-		unc_formula_free(f->metrics[i].formula);
-		free(f->metrics[i].events);
-		free(f->metrics[i].missing);
-	}
+	for (size_t i = 0; i < f->metric_count; i++)
+		unc_metric_finish(&f->metrics[i]);
 	free(f->metrics);
 	unc_rules_free(f->rules, f->rule_count);
 	free(f->events);
@@ -61,137 +58,147 @@ bool unc_pattern_matches(const char *pattern, const char *name)
 	return unc_pattern_value(pattern, name, NULL, NULL);
 }
 
-/* ---- models ---- */
+/* ---- parts of a family ---- */
 
-static int parse_models(struct unc_family_parser *p, const struct unc_yaml *node)
+static const struct unc_field pattern_fields[] = {
+	UNC_FIELD("!name", TEXT, UNC_AT(struct unc_pattern, name)),
+	UNC_FIELD("identifier", TEXT, UNC_AT(struct unc_pattern, identifier)),
+	UNC_END,
+};
+
+static const struct unc_shape pattern = {pattern_fields, sizeof(struct unc_pattern), NULL};
+
+static int check_patterns(const struct unc_reader *r, const struct unc_yaml *list, void *into)
 {
-	p->family->on_this_cpu = !node;
-	if (!node)
-		return 0;
-	if (unc_yaml_expect(p->file, node, UNC_YAML_MAP, p->e) < 0)
-		return -EBADMSG;
-	for (size_t i = 0; i < node->count; i++) {
-		const struct unc_yaml *model = &node->children[i];
+	(void)into;
+	return list->count ? 0 : unc_reader_fail(r, list, "'pmus' names no PMU");
+}
 
-		if (unc_yaml_expect(p->file, model, UNC_YAML_TEXT, p->e) < 0)
+static int read_models(const struct unc_reader *r, const struct unc_yaml *map, void *into)
+{
+	struct unc_family_parser *p = r->context;
+	struct unc_family *f = into;
+
+	if (unc_reader_expect(r, map, UNC_YAML_MAP) < 0)
+		return -EBADMSG;
+	f->on_this_cpu = false;
+	for (size_t i = 0; i < map->count; i++) {
+		const struct unc_yaml *model = &map->children[i];
+
+		if (unc_reader_expect(r, model, UNC_YAML_TEXT) < 0)
 			return -EBADMSG;
 		if (!strchr(model->text, '/'))
-			return unc_yaml_fail(p->file, model, p->e,
-					     "'%s' is no CPU model such as intel/6/143",
-					     model->text);
+			return unc_reader_fail(r, model, "'%s' is no CPU model such as intel/6/143",
+					       model->text);
 		if (unc_family_word_in(model->text, p->cpu_model))
-			p->family->on_this_cpu = p->family->names_this_cpu = true;
+			f->on_this_cpu = f->names_this_cpu = true;
 	}
-	p->models = node;
+	p->models = map;
 	return 0;
 }
 
-/* ---- PMUs and where to expect them ---- */
-
-static int parse_patterns(struct unc_family_parser *p, const struct unc_yaml *node)
+static int read_expected_models(const struct unc_reader *r, const struct unc_yaml *list, void *into)
 {
-	static const char *const keys[] = {"!name", "identifier", NULL};
-	struct unc_family *f = p->family;
-
-	if (unc_yaml_expect(p->file, node, UNC_YAML_LIST, p->e) < 0)
-		return -EBADMSG;
-	if (!node->count)
-		return unc_yaml_fail(p->file, node, p->e, "'pmus' names no PMU");
-	f->patterns = calloc(node->count + 1, sizeof(*f->patterns));
-	if (!f->patterns)
-		return unc_nomem(p->e);
-	for (size_t i = 0; i < node->count; i++, f->pattern_count++) {
-		const struct unc_yaml *one = &node->children[i];
-
-		if (unc_yaml_check(p->file, one, keys, p->e) < 0 ||
-		    unc_family_text(p, one, "name", &f->patterns[i].name) < 0 ||
-		    unc_family_text(p, one, "identifier", &f->patterns[i].identifier) < 0)
-			return -EBADMSG;
-	}
-	return 0;
+	return unc_family_models_hold(r, list, &((struct unc_expectation *)into)->on_this_cpu);
 }
 
-static int parse_expectations(struct unc_family_parser *p, const struct unc_yaml *node)
+static int check_expectation(const struct unc_reader *r, const struct unc_yaml *map, void *into)
 {
-	static const char *const keys[] = {"models", "path", "!module", "since", NULL};
-	struct unc_family *f = p->family;
-
-	if (!node)
+	(void)into;
+	if (unc_yaml_get(map, "models") || unc_yaml_get(map, "path"))
 		return 0;
-	if (unc_yaml_expect(p->file, node, UNC_YAML_LIST, p->e) < 0)
-		return -EBADMSG;
-	f->expectations = calloc(node->count + 1, sizeof(*f->expectations));
-	if (!f->expectations)
-		return unc_nomem(p->e);
-	for (size_t i = 0; i < node->count; i++, f->expectation_count++) {
-		const struct unc_yaml *one = &node->children[i];
-		struct unc_expectation *x = &f->expectations[i];
-		const struct unc_yaml *models;
+	return unc_reader_fail(r, map, "an expectation needs 'models' or 'path'");
+}
 
-		if (unc_yaml_check(p->file, one, keys, p->e) < 0 ||
-		    unc_family_text(p, one, "path", &x->path) < 0 ||
-		    unc_family_text(p, one, "module", &x->module) < 0 ||
-		    unc_family_text(p, one, "since", &x->since) < 0)
-			return -EBADMSG;
-		models = unc_yaml_get(one, "models");
-		if (models && unc_family_models_hold(p, models, &x->on_this_cpu) < 0)
-			return -EBADMSG;
-		if (!models && !x->path)
-			return unc_yaml_fail(p->file, one, p->e,
-					     "an expectation needs 'models' or 'path'");
-	}
+static const struct unc_field expectation_fields[] = {
+	UNC_FIELD("models", ANY, .check = read_expected_models),
+	UNC_FIELD("path", TEXT, UNC_AT(struct unc_expectation, path)),
+	UNC_FIELD("!module", TEXT, UNC_AT(struct unc_expectation, module)),
+	UNC_FIELD("since", TEXT, UNC_AT(struct unc_expectation, since)),
+	UNC_END,
+};
+
+static const struct unc_shape expectation = {expectation_fields, sizeof(struct unc_expectation),
+					     check_expectation};
+
+static int check_file(const struct unc_reader *r, const struct unc_yaml *node, void *into)
+{
+	(void)into;
+	if (strchr(node->text, '/'))
+		return unc_reader_fail(r, node, "'%s' is no name of a file of the PMU", node->text);
+	return *node->text ? 0 : unc_reader_fail(r, node, "the value of 'attribute' is empty");
+}
+
+static const struct unc_field role_fields[] = {
+	UNC_FIELD("!attribute", TEXT, UNC_AT(struct unc_family, role_attribute),
+		  .check = check_file),
+	UNC_FIELD("!values", WORDS, UNC_LIST(struct unc_family, roles, role_count)),
+	UNC_END,
+};
+
+static int read_role(const struct unc_reader *r, const struct unc_yaml *node, void *into)
+{
+	static const struct unc_shape by_attribute = {role_fields, 0, NULL};
+
+	if (node->kind != UNC_YAML_TEXT)
+		return unc_fill(r, node, &by_attribute, into);
+	if (!*node->text)
+		return unc_reader_fail(r, node, "the value of 'role' is empty");
+	((struct unc_family *)into)->role = node->text;
 	return 0;
 }
 
-static int parse_family(struct unc_family_parser *p)
+static int check_peer(const struct unc_reader *r, const struct unc_yaml *node, void *into)
 {
-	static const char *const keys[] = {"!family",  "!title",  "!instance",  "!pmus",
-					   "models",   "expect",  "everywhere", "each_socket",
-					   "role",     "filters", "ports",      "!events",
-					   "!metrics", "rules",   "peer",       NULL};
-	const struct unc_yaml *root = p->file->root;
-	struct unc_family *f = p->family;
-
-	if (unc_yaml_check(p->file, root, keys, p->e) < 0 ||
-	    unc_family_text(p, root, "family", &f->name) < 0 ||
-	    unc_family_text(p, root, "title", &f->title) < 0 ||
-	    unc_family_text(p, root, "instance", &f->instance) < 0 ||
-	    unc_yaml_bool(p->file, root, "everywhere", &f->everywhere, p->e) < 0 ||
-	    unc_yaml_bool(p->file, root, "each_socket", &f->each_socket, p->e) < 0)
-		return -EBADMSG;
-	if (parse_models(p, unc_yaml_get(root, "models")) < 0)
-		return -EBADMSG;
-	if (parse_patterns(p, unc_yaml_get(root, "pmus")) < 0 ||
-	    parse_expectations(p, unc_yaml_get(root, "expect")) < 0 ||
-	    unc_family_role(p, unc_yaml_get(root, "role")) < 0 ||
-	    unc_family_peer(p, unc_yaml_get(root, "peer")) < 0 ||
-	    unc_family_filters(p, unc_yaml_get(root, "filters")) < 0 ||
-	    unc_family_ports(p, unc_yaml_get(root, "ports")) < 0)
-		return -EBADMSG;
-	if (unc_family_events(p, unc_yaml_get(root, "events")) < 0)
-		return -EBADMSG;
-	if (unc_family_rules(p, unc_yaml_get(root, "rules")) < 0)
-		return -EBADMSG;
-	return unc_family_metrics(p, unc_yaml_get(root, "metrics"));
+	(void)into;
+	return unc_family_die_file(r, node);
 }
+
+/* ---- the whole ---- */
+
+static const struct unc_field family_fields[] = {
+	UNC_FIELD("!family", TEXT, UNC_AT(struct unc_family, name)),
+	UNC_FIELD("!title", TEXT, UNC_AT(struct unc_family, title)),
+	UNC_FIELD("!instance", TEXT, UNC_AT(struct unc_family, instance)),
+	UNC_FIELD("!pmus", LIST, UNC_LIST(struct unc_family, patterns, pattern_count),
+		  .of = &pattern, .check = check_patterns),
+	UNC_FIELD("models", ANY, .check = read_models),
+	UNC_FIELD("expect", LIST, UNC_LIST(struct unc_family, expectations, expectation_count),
+		  .of = &expectation),
+	UNC_FIELD("everywhere", BOOL, UNC_AT(struct unc_family, everywhere)),
+	UNC_FIELD("each_socket", BOOL, UNC_AT(struct unc_family, each_socket)),
+	UNC_FIELD("role", ANY, .check = read_role),
+	UNC_FIELD("filters", ANY, .check = unc_family_filters),
+	UNC_FIELD("ports", ANY, .check = unc_family_ports),
+	UNC_FIELD("!events", NAMED, UNC_LIST(struct unc_family, events, event_count),
+		  .of = &unc_event_shape),
+	UNC_FIELD("rules", ANY, .check = unc_family_rules),
+	UNC_FIELD("!metrics", NAMED, UNC_LIST(struct unc_family, metrics, metric_count),
+		  .of = &unc_metric_shape),
+	UNC_FIELD("peer", TEXT, UNC_AT(struct unc_family, peer), .check = check_peer),
+	UNC_END,
+};
+
+static const struct unc_shape family = {family_fields, 0, NULL};
 
 int unc_family_parse(struct unc_family **out, struct unc_yaml_file *file, const char *cpu_model,
 		     struct unc_error *e)
 {
 	struct unc_family *f = calloc(1, sizeof(*f));
-	struct unc_family_parser p = {.family = f, .file = file, .cpu_model = cpu_model, .e = e};
-	int r;
+	struct unc_family_parser p = {.family = f, .cpu_model = cpu_model};
+	struct unc_reader r = {.file = file, .e = e, .context = &p};
+	int err;
 
 	if (!f) {
 		unc_yaml_free(file);
 		return unc_nomem(e);
 	}
 	f->file = file;
-	r = parse_family(&p);
-	if (r < 0) {
+	f->on_this_cpu = true;
+	err = unc_fill(&r, file->root, &family, f);
+	if (err < 0)
 		unc_family_free(f);
-		return r;
-	}
-	*out = f;
-	return 0;
+	else
+		*out = f;
+	return err;
 }
