@@ -29,9 +29,16 @@ def escape(data):
     return '"' + "".join(out).removesuffix('"\n"') + '"'
 
 
-def entry(name, path):
+def contents(path):
+    """Of a file; the text of a link."""
+    if os.path.islink(path):
+        return os.fsencode(os.readlink(path))
     with open(path, "rb") as f:
-        data = f.read()
+        return f.read()
+
+
+def entry(name, path):
+    data = contents(path)
     return "\t{%s,\n%s, %d},\n" % (escape(os.fsencode(name)), escape(data), len(data))
 
 
@@ -50,15 +57,18 @@ def named(paths):
 
 
 def walk(top, inputs):
-    """The tree's files as (name, path); adds files and directories to `inputs`."""
+    """The tree's files as (name, path), links to directories with a slash behind the name; adds files
+    and directories to `inputs`."""
     found = []
     for part in TREE_PARTS:
         start = os.path.join(top, part)
         if os.path.isfile(start):
             found.append((part, start))
-        for folder, folders, files in os.walk(start):
+        for folder, folders, files in os.walk(start, followlinks=True):
             folders[:] = sorted(set(folders) - LEFT_OUT)
             inputs.append(folder)  # its time changes when a file comes or goes
+            if os.path.islink(folder):
+                found.append((os.path.relpath(folder, top) + "/", folder))
             found += [(os.path.relpath(os.path.join(folder, f), top), os.path.join(folder, f))
                       for f in files if f not in LEFT_OUT]
     if not found:

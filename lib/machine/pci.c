@@ -206,23 +206,6 @@ static void read_link(struct uncore_device *d)
 
 /* ---- one device ---- */
 
-/* Header type 1 has the bus numbers at 0x18 primary, 0x19 secondary, 0x1a subordinate. */
-static void read_buses(struct unc_device *d)
-{
-	unsigned char *config;
-	size_t len;
-
-	d->secondary = (uint8_t)read_id(d, "secondary_bus_number", UINT8_MAX);
-	d->subordinate = (uint8_t)read_id(d, "subordinate_bus_number", UINT8_MAX);
-	if (d->secondary || unc_pci_config(d, 0x1b, &config, &len) < 0)
-		return;
-	if (len == 0x1b && (config[0xe] & 0x7f) == 1) {
-		d->secondary = config[0x19];
-		d->subordinate = config[0x1a];
-	}
-	free(config);
-}
-
 static int socket_of_node(const struct unc_topology *t, int node)
 {
 	for (size_t i = 0; node >= 0 && i < t->cpu_count; i++)
@@ -246,36 +229,52 @@ static void read_device(struct unc_device *device, const struct unc_topology *t)
 	d->socket = socket_of_node(t, d->node);
 	d->rc = d->rc_socket = d->index = -1;
 	read_link(d);
-	if (d->is_bridge)
-		read_buses(device);
 }
 
 /* ---- how they hang together ---- */
 
-static unsigned bus_span(const struct unc_device *bridge)
+static struct unc_device *find_device(const struct unc_pci *p, const struct unc_pci_address *a)
 {
-	return (unsigned)(bridge->subordinate - bridge->secondary);
+	uint64_t number = unc_pci_number(a);
+	size_t low = 0, high = p->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (unc_pci_number(&p->devices[middle].address) < number)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < p->count && unc_pci_number(&p->devices[low].address) == number
+		       ? &p->devices[low]
+		       : NULL;
 }
 
-/* A bridge leads to a bus of its range; the one with the narrowest range is the next above. As the
- * kernel (pci_scan_bridge) this takes bridges only whose buses lie behind their own: so no way
- * upwards is a circle, whatever the files say. */
-static void find_parents(struct unc_device *domain, size_t count)
+/* The entry is a link to ".../pci0000:17/0000:17:00.0/0000:18:00.0": the directory that contains it
+ * is the bridge above, or the host bridge, which is no PCI device. */
+static const struct uncore_device *parent_of(const struct unc_device *d)
 {
-	const struct unc_device *above[256] = {NULL};
+	const struct unc_device *parent = NULL;
+	struct unc_pci_address address;
+	char path[PATH_ROOM], *link, *slash;
+	bool has_domain;
+	int err;
 
-	for (size_t i = 0; i < count; i++) {
-		const struct unc_device *d = &domain[i];
-
-		if (d->secondary <= d->address.bus || d->subordinate < d->secondary)
-			continue;
-		for (unsigned bus = d->secondary; bus <= d->subordinate; bus++)
-			if (!above[bus] || bus_span(d) < bus_span(above[bus]))
-				above[bus] = d;
+	snprintf(path, sizeof(path), DEVICES "/%s", d->shown.address);
+	err = unc_root_link(d->pci->root, path, &link);
+	d->pci->no_memory |= err == -ENOMEM;
+	if (err)
+		return NULL;
+	slash = strrchr(link, '/');
+	if (slash) {
+		*slash = '\0';
+		slash = strrchr(link, '/');
 	}
-	for (size_t i = 0; i < count; i++)
-		if (above[domain[i].address.bus])
-			domain[i].shown.parent = &above[domain[i].address.bus]->shown;
+	if (slash && unc_pci_parse(slash + 1, &address, &has_domain) && has_domain)
+		parent = find_device(d->pci, &address);
+	free(link);
+	return parent && parent < d ? &parent->shown : NULL;
 }
 
 /* A bridge on a root bus is taken for a root port, unless its PCI Express capability, which only
@@ -299,28 +298,16 @@ static bool is_root_port(const struct unc_device *d)
 	return is_port;
 }
 
-/* Bridges come before what is below them: their bus numbers are lower. */
-static void find_ports(struct unc_device *devices, size_t count)
-{
-	for (size_t i = 0; i < count; i++) {
-		struct uncore_device *d = &devices[i].shown;
-
-		d->is_port = is_root_port(&devices[i]);
-		d->port = d->is_port ? d : d->parent ? d->parent->port : NULL;
-	}
-}
-
+/* Bridges come before what is below them: their bus numbers are lower. Other links are not
+ * followed, so that no files make a circle. */
 static void connect_devices(struct unc_pci *p)
 {
-	size_t n;
+	for (size_t i = 0; i < p->count; i++) {
+		struct uncore_device *d = &p->devices[i].shown;
 
-	for (size_t first = 0; first < p->count; first += n) {
-		for (n = 1; first + n < p->count; n++)
-			if (p->devices[first + n].address.domain !=
-			    p->devices[first].address.domain)
-				break;
-		find_parents(p->devices + first, n);
-		find_ports(p->devices + first, n);
+		d->parent = parent_of(&p->devices[i]);
+		d->is_port = is_root_port(&p->devices[i]);
+		d->port = d->is_port ? d : d->parent ? d->parent->port : NULL;
 	}
 }
 

@@ -13,7 +13,6 @@ struct unc_pci_address {
 struct unc_device {
 	struct uncore_device shown; /* first: a pointer to it is a pointer to this */
 	struct unc_pci_address address;
-	uint8_t secondary, subordinate; /* a bridge's: buses below it; 0: not known */
 	struct unc_pci *pci;
 	const struct uncore_pmu *const *pmus; /* a root port's, those that count it */
 	size_t pmu_count;

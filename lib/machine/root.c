@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/openat2.h>
 #include <stdlib.h>
 #include <string.h>
@@ -180,6 +181,25 @@ static int read_from_dir(const struct unc_root *r, const char *path, size_t max,
 	return err;
 }
 
+static int link_in_dir(const struct unc_root *r, const char *path, char **out)
+{
+	int fd = open_below(r, path, O_PATH | O_NOFOLLOW);
+	char text[PATH_MAX];
+	ssize_t len;
+
+	if (fd < 0)
+		return fd;
+	len = readlinkat(fd, "", text, sizeof(text));
+	/* An empty path is for links only. */
+	if (len < 0)
+		len = errno == ENOENT ? -EINVAL : -errno;
+	close(fd);
+	if (len < 0)
+		return (int)len;
+	*out = strndup(text, (size_t)len);
+	return *out ? 0 : -ENOMEM;
+}
+
 static int list_dir(const struct unc_root *r, const char *path, struct unc_names *names)
 {
 	int fd = open_below(r, path, O_RDONLY | O_DIRECTORY | O_NONBLOCK);
@@ -288,7 +308,8 @@ static int list_tree_below(const struct unc_tree *tree, const char *prefix, stru
 			break;
 		name += len;
 		n = strcspn(name, "/");
-		if ((last && n == last_len && memcmp(name, last, n) == 0) || n >= sizeof(entry))
+		if ((last && n == last_len && memcmp(name, last, n) == 0) || !n ||
+		    n >= sizeof(entry))
 			continue;
 		memcpy(entry, name, n);
 		entry[n] = '\0';
@@ -312,6 +333,24 @@ static int list_tree(const struct unc_tree *tree, const char *path, struct unc_n
 	err = list_tree_below(tree, prefix, names);
 	free(prefix);
 	return err;
+}
+
+/* A link to a directory is written as "link/" with its text; what is below it follows. */
+static int link_in_tree(const struct unc_tree *tree, const char *path, char **out)
+{
+	char *name = tree_prefix(path);
+	const struct unc_file *file = name ? tree_file(tree, name) : NULL;
+	char *text = file ? strdup(file->text) : NULL;
+	bool no_memory = !name || (file && !text);
+
+	free(name);
+	if (text) {
+		*out = text;
+		return 0;
+	}
+	if (no_memory)
+		return -ENOMEM;
+	return tree_file(tree, path) || tree_has_dir(tree, path) ? -EINVAL : -ENOENT;
 }
 
 /* ---- both ---- */
@@ -386,6 +425,11 @@ int unc_root_read_line(const struct unc_root *r, const char *path, char **out)
 		return -ENOMEM;
 	*out = line;
 	return 0;
+}
+
+int unc_root_link(const struct unc_root *r, const char *path, char **out)
+{
+	return r->tree ? link_in_tree(r->tree, path, out) : link_in_dir(r, path, out);
 }
 
 int unc_root_list(const struct unc_root *r, const char *path, struct unc_names *out)

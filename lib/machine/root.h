@@ -32,6 +32,9 @@ int unc_root_read_start(const struct unc_root *r, const char *path, size_t max, 
 int unc_root_read_bytes(const struct unc_root *r, const char *path, size_t max, char **out,
 			size_t *len);
 
+/* The text of a symbolic link, to be freed by the caller. -EINVAL: it is no link; -ENOENT, ... */
+int unc_root_link(const struct unc_root *r, const char *path, char **out);
+
 /* Names in a directory except "." and "..", sorted by unc_name_compare. -ENOENT, -ENOTDIR, ... */
 int unc_root_list(const struct unc_root *r, const char *path, struct unc_names *out);
 /* A descriptor with close-on-exec for a file that is not just read: a device. A negative errno. */

@@ -68,7 +68,7 @@ t410_ports() {
 
 @test "without root config space ends before the capability: said, not guessed" {
 	cp -r "$T410" "$BATS_TEST_TMPDIR/t410"
-	find "$BATS_TEST_TMPDIR/t410/sys/bus/pci" -name config -exec truncate -s 64 {} +
+	find "$BATS_TEST_TMPDIR/t410/sys/devices" -name config -exec truncate -s 64 {} +
 	expect 0 "$UNCORE" --root "$BATS_TEST_TMPDIR/t410" topo
 	shows 'no PMU: .* without root' '0001:00:00.0 +32 GT/s x4'
 	[[ ! $output =~ 'root complex' ]]
@@ -94,19 +94,16 @@ t410_ports() {
 	done
 }
 
-# add_device TREE ADDRESS CLASS [FILE TEXT]...
+# add_device TREE ADDRESS CLASS [BRIDGE ABOVE]
 add_device() {
-	local dir=$1/sys/bus/pci/devices/$2
+	local place=pci${2%:*}${4:+/$4}/$2
+	local dir=$1/sys/devices/$place
 
-	mkdir -p "$dir"
+	mkdir -p "$dir" "$1/sys/bus/pci/devices"
+	ln -s "../../../devices/$place" "$1/sys/bus/pci/devices/$2"
 	echo 0x8086 >"$dir/vendor"
 	echo 0x1234 >"$dir/device"
 	echo "$3" >"$dir/class"
-	shift 3
-	while [ $# -gt 0 ]; do
-		echo "$2" >"$dir/$1"
-		shift 2
-	done
 }
 
 @test "links between sockets: the other end, and who does not say" {
@@ -127,10 +124,10 @@ add_device() {
 
 	mkdir "$tree"
 	cp -r "$SPR"/{proc,sys} "$tree"
-	rm -r "$tree/sys/bus/pci"
-	add_device "$tree" 0000:15:01.0 0x060400 secondary_bus_number 22 subordinate_bus_number 22
+	rm -r "$tree/sys/bus/pci" "$tree"/sys/devices/pci*
+	add_device "$tree" 0000:15:01.0 0x060400
 	for i in {0..9} {a..f} 10 11 12; do
-		add_device "$tree" "0000:16:$(printf %02x "0x$i").0" 0x020000
+		add_device "$tree" "0000:16:$(printf %02x "0x$i").0" 0x020000 0000:15:01.0
 	done
 	expect 0 "$UNCORE" --root "$tree" topo
 	shows '0000:15:01.0  \?' '0000:16:0f.0 8086:1234 \(no driver\)' 'and 3 more'
@@ -148,20 +145,20 @@ add_device() {
 
 	mkdir "$tree"
 	cp -r "$T410_2"/{proc,sys} "$tree"
-	python3 - "$tree/sys/bus/pci/devices" <<'END'
+	python3 - "$tree/sys" <<'END'
 import pathlib, sys
 
-def device(address, **files):
-    directory = pathlib.Path(sys.argv[1], address)
-    directory.mkdir(exist_ok=True)
-    for name, text in files.items():
-        (directory / name).write_text(text + "\n")
+def device(path, file, text):
+    directory = pathlib.Path(sys.argv[1], "devices", path)
+    directory.mkdir(parents=True)
+    (directory / file).write_text(text + "\n")
+    pathlib.Path(sys.argv[1], "bus/pci/devices", directory.name).symlink_to(f"../../../devices/{path}")
 
 for segment in range(0x20, 0x70):
-    device(f"{segment:04x}:00:00.0", secondary_bus_number="1", subordinate_bus_number="1",
-           **{"class": "0x060400"})
+    port = f"pci{segment:04x}:00/{segment:04x}:00:00.0"
+    device(port, "class", "0x060400")
     for function in range(124):
-        device(f"{segment:04x}:01:{function >> 3:02x}.{function & 7}", vendor="0x15b3")
+        device(f"{port}/{segment:04x}:01:{function >> 3:02x}.{function & 7}", "vendor", "0x15b3")
 END
 	"$UNCORE" --root "$tree" topo --json >"$out"
 	jq -e '.devices | length > 10000' "$out"

@@ -218,6 +218,33 @@ static void absolute_links_stay_in_a_copied_tree(void **state)
 	unc_root_free(r);
 }
 
+static void text_of_a_link(void **state)
+{
+	struct tree t;
+	struct unc_root *r;
+	char *text = NULL;
+
+	(void)state;
+	tree_make(&t);
+	tree_put(&t, "dir/file", "x");
+	tree_link(&t, "bus/device", "../dir");
+	tree_link(&t, "bus/broken", "nowhere");
+	assert_int_equal(unc_root_open(&r, t.dir, NULL), 0);
+	assert_int_equal(unc_root_link(r, "bus/device", &text), 0);
+	assert_string_equal(text, "../dir");
+	free(text);
+	assert_int_equal(unc_root_link(r, "bus/broken", &text), 0);
+	assert_string_equal(text, "nowhere");
+	free(text);
+	text = NULL;
+	assert_int_equal(unc_root_link(r, "dir", &text), -EINVAL);
+	assert_int_equal(unc_root_link(r, "dir/file", &text), -EINVAL);
+	assert_int_equal(unc_root_link(r, "bus/none", &text), -ENOENT);
+	assert_null(text);
+	unc_root_free(r);
+	tree_remove(&t);
+}
+
 static void a_pipe_is_no_file(void **state)
 {
 	const struct tree *t = *state;
@@ -263,6 +290,7 @@ int main(void)
 		cmocka_unit_test(files_without_size_are_read_to_the_end),
 		cmocka_unit_test(a_mebibyte_is_the_most),
 		cmocka_unit_test(absolute_links_stay_in_a_copied_tree),
+		cmocka_unit_test(text_of_a_link),
 		cmocka_unit_test(a_pipe_is_no_file),
 		cmocka_unit_test(refused_files_say_so),
 	};

@@ -51,20 +51,34 @@ static inline void tree_remove(struct tree *t)
 	tree_require(nftw(t->dir, tree_remove_one, 16, FTW_DEPTH | FTW_PHYS) == 0, t->dir);
 }
 
+/* The full path, whose directories are there then. */
+static inline void tree_path(const struct tree *t, const char *path, char *full, size_t room)
+{
+	snprintf(full, room, "%s/%s", t->dir, path);
+	for (char *at = full + strlen(t->dir) + 1; (at = strchr(at, '/')); at++) {
+		*at = '\0';
+		mkdir(full, 0755);
+		*at = '/';
+	}
+}
+
 static inline void tree_put_bytes(const struct tree *t, const char *path, const char *data,
 				  size_t len)
 {
 	char full[1024];
 	FILE *f;
 
-	snprintf(full, sizeof(full), "%s/%s", t->dir, path);
-	for (char *at = full + strlen(t->dir) + 1; (at = strchr(at, '/')); at++) {
-		*at = '\0';
-		mkdir(full, 0755);
-		*at = '/';
-	}
+	tree_path(t, path, full, sizeof(full));
 	f = fopen(full, "wb");
 	tree_require(f && fwrite(data, 1, len, f) == len && fclose(f) == 0, full);
+}
+
+static inline void tree_link(const struct tree *t, const char *path, const char *target)
+{
+	char full[1024];
+
+	tree_path(t, path, full, sizeof(full));
+	tree_require(symlink(target, full) == 0, full);
 }
 
 static inline void tree_put(const struct tree *t, const char *path, const char *text)
