@@ -317,7 +317,7 @@ enum uncore_level {
 			      and an unavailable one per root port that no PMU counts */
 };
 
-/* A monitor of a scanned machine, with nothing in it. -EINVAL: not scanned. */
+/* A monitor of a scanned machine, with nothing in it. -EBUSY: not scanned. */
 int uncore_monitor_new(struct uncore_monitor **out, struct uncore *u);
 /* Stops and closes what runs. */
 void uncore_monitor_free(struct uncore_monitor *m);
@@ -388,7 +388,7 @@ int uncore_monitor_read(struct uncore_monitor *m, struct uncore_sample *into);
 int uncore_monitor_total(struct uncore_monitor *m, struct uncore_sample *into);
 
 /* Stops counting, for good; one read afterwards gives the end of the last interval, a second one is
- * -EINVAL. Registers that were written are put back: a negative errno when one of them stays changed,
+ * -EBUSY. Registers that were written are put back: a negative errno when one of them stays changed,
  * and the error says which. */
 int uncore_monitor_stop(struct uncore_monitor *m);
 

@@ -1,33 +1,74 @@
 /* SPDX-License-Identifier: MIT */
-/* The arithmetic of readings. Everything a user is told rests on these few lines. */
+/* The arithmetic of readings. Every value rests on these few lines. */
 #include "count/delta.h"
 
 #include <math.h>
+#include <stdio.h>
 
 /* What stands for a block, a file or an emulator, keeps a time of its own: within an interval it may
  * be set to what took so long. */
 #define AT_ONCE_S 1.0
+
+static const struct {
+	enum uncore_quality quality;
+	bool no_total;        /* it cannot be known what a total over such an interval would be */
+	const char *sentence; /* follows the counter's name */
+	const char *why;      /* where the source gives no reason */
+} states[] = {
+	[UNC_COUNTED] = {UNCORE_MEASURED, false, "counted", NULL},
+	[UNC_NOT_OPEN] = {UNCORE_UNAVAILABLE, true, "could not be opened", NULL},
+	[UNC_LOST] = {UNCORE_UNAVAILABLE, false, "could not be read", "the kernel has given it up"},
+	[UNC_STOPPED] =
+		{UNCORE_UNAVAILABLE, false, "was not counted",
+		 "the CPU went offline, its driver was removed, or the machine was suspended; "
+		 "it is opened again when it can be"},
+	[UNC_NEVER_RAN] = {UNCORE_UNAVAILABLE, false, "never ran in this interval",
+			   "the driver refused its filters, or other events hold the counters"},
+	[UNC_WENT_BACK] = {UNCORE_SUSPECT, true, "fell between two readings", NULL},
+	[UNC_TOO_FAST] = {UNCORE_SUSPECT, true,
+			  "rose by more between two readings than it can count", NULL},
+	[UNC_WRAPPED] = {UNCORE_UNAVAILABLE, true, NULL, NULL},
+};
 
 static uint64_t mask(unsigned width)
 {
 	return width >= 64 ? UINT64_MAX : (UINT64_C(1) << width) - 1;
 }
 
-void unc_delta_unwrap(const struct unc_counter *counter, const struct unc_reading *before,
-		      struct unc_reading *after)
-{
-	if (counter->width >= 64 || counter->snapshot)
-		return;
-	if (after->lost)
-		after->raw = before->raw;
-	else
-		after->raw = before->raw + ((after->raw - before->raw) & mask(counter->width));
-}
-
 static struct unc_delta went_back(const char *what, uint64_t from, uint64_t to)
 {
-	return (struct unc_delta){
-		.state = UNC_WENT_BACK, .fell = what, .fell_from = from, .fell_to = to};
+	return (struct unc_delta){.state = UNC_WENT_BACK, .what = what, .from = from, .to = to};
+}
+
+/* What a counter was last read as is never extrapolated where it is a state. */
+static double scale(const struct unc_counter *counter, const struct unc_delta *d)
+{
+	double scaled = (double)d->count;
+
+	if (d->running_ns < d->enabled_ns && !counter->snapshot)
+		scaled *= (double)d->enabled_ns / (double)d->running_ns;
+	return scaled;
+}
+
+static struct unc_delta bound(const struct unc_counter *counter, struct unc_delta d)
+{
+	double longest = (double)(d.enabled_ns + d.uncertain_ns) / 1e9;
+	bool known = counter->most_per_s > 0, fell = d.to < d.from;
+	double speed = (known ? counter->most_per_s : UNC_MOST_PER_S) * UNC_CLOCK_SLACK;
+	double most = speed * longest + 1, most_at_once = speed * fmax(longest, AT_ONCE_S) + 1;
+
+	if (!known && counter->width >= 64)
+		return d;
+	if (fell && (double)d.count > most)
+		return went_back("count", d.from, d.to);
+	if (known && (double)d.count > most_at_once)
+		return (struct unc_delta){.state = UNC_TOO_FAST,
+					  .what = fell ? NULL : "count",
+					  .from = d.from,
+					  .to = d.to};
+	if (known && counter->width < 64 && most >= (double)mask(counter->width))
+		d.state = UNC_WRAPPED;
+	return d;
 }
 
 struct unc_delta unc_delta_take(const struct unc_counter *counter, const struct unc_reading *before,
@@ -45,21 +86,18 @@ struct unc_delta unc_delta_take(const struct unc_counter *counter, const struct 
 	if (after->running_ns < before->running_ns)
 		return went_back("running time", before->running_ns, after->running_ns);
 	d.uncertain_ns = before->uncertain_ns + after->uncertain_ns;
+	d.uncertain_end_ns = after->uncertain_ns;
 	d.enabled_ns = after->enabled_ns - before->enabled_ns;
 	d.running_ns = after->running_ns - before->running_ns;
 	if (!d.enabled_ns)
 		return (struct unc_delta){.state = UNC_STOPPED, .why = after->why};
-	if (!d.running_ns) {
-		d.state = UNC_NEVER_RAN;
+	if (!d.running_ns || after->wrapped) {
+		d.state = d.running_ns ? UNC_WRAPPED : UNC_NEVER_RAN;
 		return d;
 	}
-	if (after->wrapped) {
-		d.state = UNC_WRAPPED;
-		return d;
-	}
-	if (counter->snapshot) { /* what it was last read as, never extrapolated */
+	if (counter->snapshot) {
 		d.count = after->raw;
-		d.scaled = (double)d.count;
+		d.scaled = scale(counter, &d);
 		return d;
 	}
 	/* Nothing counts 2^63 between two readings: modulo 2^64 that is a step back, as when a driver
@@ -69,42 +107,79 @@ struct unc_delta unc_delta_take(const struct unc_counter *counter, const struct 
 		d.count &= mask(counter->width);
 	else if (d.count > INT64_MAX)
 		return went_back("count", before->raw, after->raw);
-	d.fell_from = before->raw & mask(counter->width);
-	d.fell_to = after->raw & mask(counter->width);
-	d.scaled = (double)d.count;
-	if (d.running_ns < d.enabled_ns)
-		d.scaled *= (double)d.enabled_ns / (double)d.running_ns;
-	return d;
+	d.from = before->raw & mask(counter->width);
+	d.to = after->raw & mask(counter->width);
+	d.scaled = scale(counter, &d);
+	return bound(counter, d);
 }
 
-void unc_delta_bound(const struct unc_counter *counter, struct unc_delta *d)
+void unc_delta_add(const struct unc_counter *counter, struct unc_delta *total,
+		   const struct unc_delta *interval)
 {
-	double longest = (double)(d->enabled_ns + d->uncertain_ns) / 1e9;
-	bool known = counter->most_per_s > 0;
-	double speed = (known ? counter->most_per_s : UNC_MOST_PER_S) * UNC_CLOCK_SLACK;
-	double most = speed * longest + 1, most_at_once = speed * fmax(longest, AT_ONCE_S) + 1;
-
-	if (d->state != UNC_COUNTED || counter->snapshot || (!known && counter->width >= 64))
+	if (states[total->state].no_total)
 		return;
-	if (d->fell_to < d->fell_from && (double)d->count > most)
-		*d = went_back("count", d->fell_from, d->fell_to);
-	else if (known && (double)d->count > most_at_once)
-		*d = (struct unc_delta){
-			.state = UNC_TOO_FAST, .fell_from = d->fell_from, .fell_to = d->fell_to};
-	else if (known && counter->width < 64 && most >= (double)mask(counter->width))
-		d->state = UNC_WRAPPED;
+	if (states[interval->state].no_total) {
+		*total = *interval;
+		return;
+	}
+	if (interval->state == UNC_LOST || interval->state == UNC_STOPPED) {
+		total->interrupted = true;
+		if (!total->enabled_ns) {
+			total->state = interval->state;
+			total->why = interval->why;
+		}
+		return;
+	}
+	/* Only the moments at which it begins and ends are uncertain, not those between. */
+	total->uncertain_ns += interval->uncertain_end_ns - total->uncertain_end_ns;
+	if (!total->enabled_ns)
+		total->uncertain_ns = interval->uncertain_ns;
+	total->uncertain_end_ns = interval->uncertain_end_ns;
+	total->count = counter->snapshot ? interval->count : total->count + interval->count;
+	total->enabled_ns += interval->enabled_ns;
+	total->running_ns += interval->running_ns;
+	total->state = total->running_ns ? UNC_COUNTED : UNC_NEVER_RAN;
+	total->scaled = total->running_ns ? scale(counter, total) : 0;
 }
 
-enum unc_state unc_delta_over_gap(const struct unc_counter *counter,
-				  const struct unc_reading *before, const struct unc_reading *after)
+enum uncore_quality unc_state_quality(enum unc_state state)
 {
-	struct unc_delta d;
+	return states[state].quality;
+}
 
-	if (counter->width >= 64 && !(counter->most_per_s > 0))
-		return UNC_COUNTED;
-	d = unc_delta_take(counter, before, after);
-	unc_delta_bound(counter, &d);
-	return d.state;
+/* What was added up has no width: its register has overflowed. */
+static void explain_wrap(const struct unc_counter *c, char *into, size_t room)
+{
+	if (c->width >= 64)
+		snprintf(into, room,
+			 "%s/%s/ on CPU %d may have overflowed between two readings: read it more "
+			 "often (-I)",
+			 c->pmu->name, c->event, c->cpu);
+	else
+		snprintf(
+			into, room,
+			"%s/%s/ on CPU %d may have wrapped more than once: its %u bits are certain "
+			"for %llu ms only; read it more often (-I)",
+			c->pmu->name, c->event, c->cpu, c->width,
+			(unsigned long long)(ldexp(1e3, (int)c->width) / c->most_per_s));
+}
+
+void unc_delta_explain(const struct unc_counter *c, const struct unc_delta *d, char *into,
+		       size_t room)
+{
+	const char *why = d->why ? d->why : states[d->state].why;
+
+	if (d->state == UNC_NOT_OPEN)
+		snprintf(into, room, "%s", c->why ? c->why : unc_errno_text(c->error));
+	else if (d->state == UNC_WRAPPED)
+		explain_wrap(c, into, room);
+	else if (d->what)
+		snprintf(into, room, "%s/%s/ on CPU %d %s: the %s, from %llu to %llu", c->pmu->name,
+			 c->event, c->cpu, states[d->state].sentence, d->what,
+			 (unsigned long long)d->from, (unsigned long long)d->to);
+	else
+		snprintf(into, room, "%s/%s/ on CPU %d %s%s%s", c->pmu->name, c->event, c->cpu,
+			 states[d->state].sentence, why ? ": " : "", why ? why : "");
 }
 
 static void add_counted(struct unc_sum *sum, size_t position, const struct unc_delta *d)
@@ -128,7 +203,7 @@ static void add_counted(struct unc_sum *sum, size_t position, const struct unc_d
 	if (d->enabled_ns > sum->longest_ns)
 		sum->longest_ns = d->enabled_ns;
 	sum->used++;
-	if (d->gap && !sum->gaps++)
+	if (d->interrupted && !sum->gaps++)
 		sum->first_gap = position;
 	if (!d->count && !sum->still++)
 		sum->first_still = position;
@@ -143,6 +218,6 @@ void unc_sum_add(struct unc_sum *sum, size_t position, const struct unc_delta *d
 	sum->waited_ns += d->enabled_ns;
 	if (!sum->missing++)
 		sum->first_bad = position;
-	if ((d->state == UNC_WENT_BACK || d->state == UNC_TOO_FAST) && !sum->went_back++)
+	if (unc_state_quality(d->state) == UNCORE_SUSPECT && !sum->went_back++)
 		sum->first_bad = position;
 }

@@ -1,56 +1,56 @@
 /* SPDX-License-Identifier: MIT */
-/* The arithmetic of readings, for every source: difference, wrap, share, sum. Pure. */
+/* The arithmetic of readings, for every source: difference, wrap, extrapolation, totals. Pure. */
 #ifndef UNC_DELTA_H
 #define UNC_DELTA_H
 
 #include "source/source.h"
+#include "uncore.h"
 
 /* What one counter did between two readings. */
 enum unc_state {
 	UNC_COUNTED,   /* as it should */
 	UNC_NOT_OPEN,  /* never opened: the counter has the sentence */
 	UNC_LOST,      /* the source could not read it */
-	UNC_STOPPED,   /* enabled time stood still: the kernel no longer counts it */
-	UNC_NEVER_RAN, /* enabled, but not on the hardware for one moment */
+	UNC_STOPPED,   /* enabled time did not advance: the kernel no longer counts it */
+	UNC_NEVER_RAN, /* enabled, but at no time on the hardware */
 	UNC_WENT_BACK, /* the count or a time fell, which none of them can; modulo 2^64 */
 	UNC_TOO_FAST,  /* it rose by more than it can count in that time */
-	UNC_WRAPPED,   /* it may have wrapped more than once: nobody knows the difference */
+	UNC_WRAPPED,   /* it may have wrapped more than once: the difference is not known */
 };
 
 struct unc_delta {
 	enum unc_state state;
-	uint64_t count;              /* increments really counted */
-	uint64_t enabled_ns;         /* time it should have counted */
-	uint64_t running_ns;         /* time it did */
-	double scaled;               /* count, extrapolated to the enabled time */
-	const char *fell;            /* UNC_WENT_BACK: what, where that is known, and how far */
-	uint64_t fell_from, fell_to; /* of a count also while it is good, or rose too fast */
-	const char *why;             /* UNC_LOST, UNC_STOPPED: a constant, or NULL */
-	uint64_t uncertain_ns;       /* so far enabled_ns may be off */
-	bool gap;                    /* a total: not read or not counted in some interval of it */
+	uint64_t count;      /* increments really counted */
+	uint64_t enabled_ns; /* time it should have counted */
+	uint64_t running_ns; /* time it did */
+	double scaled;       /* count, extrapolated to the enabled time */
+	/* Of a count that wrapped, or for UNC_WENT_BACK and UNC_TOO_FAST: what changed, from and to. */
+	const char *what; /* "count", "enabled time"; NULL: no more than the state is known */
+	uint64_t from, to;
+	const char *why; /* UNC_LOST, UNC_STOPPED: a constant, or NULL */
+	uint64_t uncertain_ns,
+		uncertain_end_ns; /* so far enabled_ns may be off: in all, at its end */
+	bool interrupted;         /* a total: not read or not counted in some interval of it */
 };
 
-/* Takes the difference of two readings of one counter. A count below 64 bits wraps at its width. */
+/* The difference of two readings of one counter. A count below 64 bits wraps at its width. What cannot
+ * be the difference is no value: a fall that would be a wrap only if the counter were faster than it can
+ * be (of one whose speed is not known: than any), a rise by more than one whose speed is known can
+ * count (in a second, when the interval is shorter), or an interval so long that it may have wrapped
+ * twice. */
 struct unc_delta unc_delta_take(const struct unc_counter *counter, const struct unc_reading *before,
 				const struct unc_reading *after);
 
-/* Makes the count of `after` go on from that of `before`, past the counter's width: then the
- * difference of any two readings is right, however often the counter wrapped between them. A lost
- * reading gets the count it follows. Nothing is changed at 64 bits, nor for a state. */
-void unc_delta_unwrap(const struct unc_counter *counter, const struct unc_reading *before,
-		      struct unc_reading *after);
+/* Adds the next interval to a total, which begins as {0}. Intervals without a reading are not in it;
+ * after a count that cannot be there is no total. */
+void unc_delta_add(const struct unc_counter *counter, struct unc_delta *total,
+		   const struct unc_delta *interval);
 
-/* Takes back what cannot be the difference over one interval: a fall that would be a wrap only if the
- * counter were faster than it can be (of one whose speed is not known: than any), a rise by more than
- * one whose speed is known can count (in a second, when the interval is shorter), or an interval so
- * long that it may have wrapped twice. Not for totals: they are sums of intervals. */
-void unc_delta_bound(const struct unc_counter *counter, struct unc_delta *d);
-
-/* How a register did between two readings that others, lost ones, lie between: bounded as an interval
- * is. UNC_COUNTED for a counter that nothing is known of, neither width nor speed. */
-enum unc_state unc_delta_over_gap(const struct unc_counter *counter,
-				  const struct unc_reading *before,
-				  const struct unc_reading *after);
+/* What a row says that has no other counter than one in this state. */
+enum uncore_quality unc_state_quality(enum unc_state state);
+/* Why the counter has no value; the sentence is cut where there is no room. */
+void unc_delta_explain(const struct unc_counter *counter, const struct unc_delta *d, char *into,
+		       size_t room);
 
 /* One event summed over counters. */
 struct unc_sum {

@@ -276,7 +276,7 @@ static int note_split_groups(struct adder *a, const struct unc_events *list)
 
 static int refuse_when_planned(struct uncore_monitor *m)
 {
-	if (!m->planned)
+	if (m->state == UNC_MONITOR_NEW)
 		return 0;
 	return unc_fail(&m->machine->error, EBUSY,
 			"the monitor is planned already: add everything before");

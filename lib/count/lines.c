@@ -79,98 +79,10 @@ static size_t summed_counter(const struct maker *m, size_t k, size_t position)
 					      unc_line_box_of(m->line, k, position)));
 }
 
-static void describe_fall(const struct unc_counter *c, const struct unc_delta *d, char *into,
-			  size_t room)
-{
-	int n = snprintf(into, room, "%s/%s/ on CPU %d fell between two readings", c->pmu->name,
-			 c->event, c->cpu);
-
-	if (d->fell && n > 0 && (size_t)n < room)
-		snprintf(into + n, room - (size_t)n, ": the %s, from %llu to %llu", d->fell,
-			 (unsigned long long)d->fell_from, (unsigned long long)d->fell_to);
-}
-
-static void describe_too_fast(const struct unc_counter *c, const struct unc_delta *d, char *into,
-			      size_t room)
-{
-	int n = snprintf(into, room,
-			 "%s/%s/ on CPU %d rose by more between two readings than it can count",
-			 c->pmu->name, c->event, c->cpu);
-
-	if (d->fell_to > d->fell_from && n > 0 && (size_t)n < room)
-		snprintf(into + n, room - (size_t)n, ": from %llu to %llu",
-			 (unsigned long long)d->fell_from, (unsigned long long)d->fell_to);
-}
-
-static void describe_lost(const struct unc_counter *c, const struct unc_delta *d, char *into,
-			  size_t room)
-{
-	snprintf(into, room, "%s/%s/ on CPU %d could not be read: %s", c->pmu->name, c->event,
-		 c->cpu, d->why ? d->why : "the kernel has given it up");
-}
-
-static void describe_stopped(const struct unc_counter *c, const struct unc_delta *d, char *into,
-			     size_t room)
-{
-	static const char gone[] = "went offline, its driver was removed, or the machine stood "
-				   "still; it is opened again when it can be";
-
-	snprintf(into, room, "%s/%s/ was not counted: CPU %d%s %s", c->pmu->name, c->event, c->cpu,
-		 d->why ? ":" : "", d->why ? d->why : gone);
-}
-
-static void describe_wrapped(const struct unc_counter *c, char *into, size_t room)
-{
-	/* What was added up has no width: its register has overflowed. */
-	if (c->width >= 64) {
-		snprintf(into, room,
-			 "%s/%s/ on CPU %d may have overflowed between two readings: read it more "
-			 "often (-I)",
-			 c->pmu->name, c->event, c->cpu);
-		return;
-	}
-	snprintf(into, room,
-		 "%s/%s/ on CPU %d may have wrapped more than once: its %u bits are certain for "
-		 "%llu ms only; read it more often (-I)",
-		 c->pmu->name, c->event, c->cpu, c->width,
-		 (unsigned long long)(ldexp(1e3, (int)c->width) / c->most_per_s));
-}
-
 /* Why one counter gives no value. */
 static void describe_bad(const struct maker *m, size_t index, char *into, size_t room)
 {
-	const struct unc_counter *c = &m->window->counters[index];
-
-	switch (m->window->deltas[index].state) {
-	case UNC_NOT_OPEN:
-		snprintf(into, room, "%s", c->why ? c->why : unc_errno_text(c->error));
-		break;
-	case UNC_LOST:
-		describe_lost(c, &m->window->deltas[index], into, room);
-		break;
-	case UNC_WRAPPED:
-		describe_wrapped(c, into, room);
-		break;
-	case UNC_STOPPED:
-		describe_stopped(c, &m->window->deltas[index], into, room);
-		break;
-	case UNC_NEVER_RAN:
-		snprintf(
-			into, room,
-			"%s/%s/ never ran in this window: the driver refused its filters, or other "
-			"events hold the counters",
-			c->pmu->name, c->event);
-		break;
-	case UNC_WENT_BACK:
-		describe_fall(c, &m->window->deltas[index], into, room);
-		break;
-	case UNC_TOO_FAST:
-		describe_too_fast(c, &m->window->deltas[index], into, room);
-		break;
-	case UNC_COUNTED:
-		snprintf(into, room, "%s/%s/ counted", c->pmu->name, c->event);
-		break;
-	}
+	unc_delta_explain(&m->window->counters[index], &m->window->deltas[index], into, room);
 }
 
 /* One dead clock among many is lost in their sum. */

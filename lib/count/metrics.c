@@ -348,7 +348,7 @@ int uncore_monitor_add_metrics(struct uncore_monitor *m, const char *pattern)
 	struct unc_error unfit = {0};
 	bool known = false, here = false;
 
-	if (m->planned)
+	if (m->state != UNC_MONITOR_NEW)
 		return unc_fail(&m->machine->error, EBUSY,
 				"the monitor is planned already: add everything before");
 	for (size_t i = 0; i < c->metric_count; i++) {

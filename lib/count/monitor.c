@@ -16,7 +16,7 @@ int uncore_monitor_new(struct uncore_monitor **out, struct uncore *u)
 	struct uncore_monitor *m;
 
 	if (!u->scanned)
-		return unc_fail(&u->error, EINVAL, "the machine must be scanned before a monitor");
+		return unc_fail(&u->error, EBUSY, "the machine must be scanned before a monitor");
 	m = calloc(1, sizeof(*m));
 	if (!m)
 		return unc_nomem(&u->error);
@@ -31,18 +31,12 @@ static void close_source(struct uncore_monitor *m)
 	if (m->source)
 		m->source->ops->close(m->source);
 	m->source = NULL;
-	m->started = m->read = false;
-	free(m->first);
 	free(m->previous);
-	free(m->latest);
-	free(m->good);
-	free(m->deltas);
-	free(m->bad);
-	free(m->gap);
-	m->bad = NULL;
-	m->gap = NULL;
-	m->first = m->previous = m->latest = m->good = NULL;
-	m->deltas = NULL;
+	free(m->now);
+	free(m->interval);
+	free(m->total);
+	m->previous = m->now = NULL;
+	m->interval = m->total = NULL;
 }
 
 void uncore_monitor_free(struct uncore_monitor *m)
@@ -200,7 +194,7 @@ int unc_monitor_plan(struct uncore_monitor *m)
 	struct unc_plan plan;
 	int r;
 
-	if (m->planned)
+	if (m->state != UNC_MONITOR_NEW)
 		return 0;
 	r = unc_rules_check(m->wants, m->want_count, &m->machine->error);
 	if (r < 0)
@@ -213,7 +207,7 @@ int unc_monitor_plan(struct uncore_monitor *m)
 		unc_plan_finish(&m->plan);
 		return unc_nomem(&m->machine->error);
 	}
-	m->planned = true;
+	m->state = UNC_MONITOR_PLANNED;
 	return 0;
 }
 
@@ -247,14 +241,11 @@ static int allocate_readings(struct uncore_monitor *m)
 {
 	size_t n = m->plan.count + 1;
 
-	m->first = calloc(n, sizeof(*m->first));
 	m->previous = calloc(n, sizeof(*m->previous));
-	m->latest = calloc(n, sizeof(*m->latest));
-	m->good = calloc(n, sizeof(*m->good));
-	m->deltas = calloc(n, sizeof(*m->deltas));
-	m->bad = calloc(n, sizeof(*m->bad));
-	m->gap = calloc(n, sizeof(*m->gap));
-	if (!m->first || !m->previous || !m->latest || !m->good || !m->deltas || !m->bad || !m->gap)
+	m->now = calloc(n, sizeof(*m->now));
+	m->interval = calloc(n, sizeof(*m->interval));
+	m->total = calloc(n, sizeof(*m->total));
+	if (!m->previous || !m->now || !m->interval || !m->total)
 		return unc_nomem(&m->machine->error);
 	return 0;
 }
@@ -276,7 +267,7 @@ int uncore_monitor_open(struct uncore_monitor *m)
 
 	if (r < 0)
 		return r;
-	if (m->source)
+	if (m->state != UNC_MONITOR_PLANNED)
 		return unc_fail(e, EBUSY, "the monitor is open already");
 	if (!m->plan.count)
 		return unc_fail(e, EINVAL, "nothing to count: no event and no metric was added");
@@ -288,6 +279,8 @@ int uncore_monitor_open(struct uncore_monitor *m)
 		r = m->source->ops->open(m->source, m->plan.counters, m->plan.count, &m->notes, e);
 	if (r < 0)
 		close_source(m);
+	else
+		m->state = UNC_MONITOR_OPEN;
 	return r;
 }
 
@@ -297,130 +290,90 @@ int uncore_monitor_start(struct uncore_monitor *m)
 	struct unc_error *e = &m->machine->error;
 	int r;
 
-	if (!m->source)
-		return unc_fail(e, EINVAL, "the monitor is not open");
-	if (m->started)
+	if (m->state < UNC_MONITOR_OPEN)
+		return unc_fail(e, EBUSY, "the monitor is not open");
+	if (m->state > UNC_MONITOR_OPEN)
 		return unc_fail(e, EBUSY, "the monitor was started already");
 	r = m->source->ops->enable(m->source, e);
 	if (r == 0)
-		r = m->source->ops->read(m->source, m->first, &m->first_ns, e);
+		r = m->source->ops->read(m->source, m->previous, &m->begin_ns, e);
 	if (r < 0)
 		return r;
-	memcpy(m->previous, m->first, m->plan.count * sizeof(*m->first));
-	memcpy(m->latest, m->first, m->plan.count * sizeof(*m->first));
-	memcpy(m->good, m->first, m->plan.count * sizeof(*m->first));
-	m->previous_ns = m->latest_ns = m->first_ns;
-	m->started = true;
+	m->previous_ns = m->begin_ns;
+	m->state = UNC_MONITOR_RUNNING;
 	return 0;
 }
 
-/* Read at once: a register that nothing was written to counts on, and time goes on for all. Only the
- * first failure is told. */
+/* Read at once: a register that nothing was written to counts on, and time goes on for all. The error is
+ * that of the first failure. */
 int uncore_monitor_stop(struct uncore_monitor *m)
 {
 	struct unc_error other, *e = &m->machine->error;
 	int r, err = 0;
 
-	if (!m->started)
-		return unc_fail(e, EINVAL, "the monitor was not started");
+	if (m->state < UNC_MONITOR_RUNNING)
+		return unc_fail(e, EBUSY, "the monitor was not started");
 	r = m->source->ops->disable(m->source, e);
-	if (!m->stopped) {
-		err = m->source->ops->read(m->source, m->previous, &m->end_ns, r < 0 ? &other : e);
-		m->ended = err == 0;
+	if (m->state == UNC_MONITOR_RUNNING) {
+		err = m->source->ops->read(m->source, m->now, &m->now_ns, r < 0 ? &other : e);
+		m->state = err < 0 ? UNC_MONITOR_STOPPED : UNC_MONITOR_STOPPED_READ;
 	}
-	m->stopped = true;
 	return r < 0 ? r : err;
 }
 
-/* Nobody knows what was counted, not even by the counter's next reading. */
-static bool never_total(enum unc_state state)
+static void take_deltas(struct uncore_monitor *m)
 {
-	return state == UNC_WENT_BACK || state == UNC_TOO_FAST || state == UNC_WRAPPED;
-}
-
-/* Intervals beside a lost reading are no values. The total goes on over them, if it can. */
-static void step_over_gap(struct uncore_monitor *m, size_t i)
-{
-	enum unc_state state = UNC_COUNTED;
-
-	if (m->latest[i].lost)
-		return;
-	if (m->previous[i].lost && !m->good[i].lost)
-		state = unc_delta_over_gap(&m->plan.counters[i], &m->good[i], &m->latest[i]);
-	if (never_total(state))
-		m->bad[i] = state;
-	m->good[i] = m->latest[i];
-}
-
-/* What went wrong in an interval is remembered: the total over it must not look right. */
-static void take_deltas(struct uncore_monitor *m, const struct unc_reading *from)
-{
-	bool total = from == m->first;
-
 	for (size_t i = 0; i < m->plan.count; i++) {
-		struct unc_delta *d = &m->deltas[i];
+		const struct unc_counter *c = &m->plan.counters[i];
 
-		*d = unc_delta_take(&m->plan.counters[i], &from[i], &m->latest[i]);
-		if (!total) {
-			unc_delta_bound(&m->plan.counters[i], d);
-			step_over_gap(m, i);
-		} else if (m->bad[i]) {
-			*d = (struct unc_delta){.state = m->bad[i]};
-		}
-		d->gap = total && m->gap[i];
-		if (never_total(d->state))
-			m->bad[i] = d->state;
-		m->gap[i] = m->gap[i] || d->state == UNC_LOST || d->state == UNC_STOPPED;
+		m->interval[i] = unc_delta_take(c, &m->previous[i], &m->now[i]);
+		unc_delta_add(c, &m->total[i], &m->interval[i]);
 	}
 }
 
-static void fill(struct uncore_monitor *m, const struct unc_reading *from, uint64_t from_ns,
+static int prepare(struct uncore_monitor *m, struct uncore_sample *into)
+{
+	if (m->state < UNC_MONITOR_RUNNING)
+		return unc_fail(&m->machine->error, EBUSY, "the monitor was not started");
+	return unc_sample_reserve(into, m->line_count) < 0 ? unc_nomem(&m->machine->error) : 0;
+}
+
+static void fill(const struct uncore_monitor *m, const struct unc_delta *deltas, uint64_t begin_ns,
 		 struct uncore_sample *into)
 {
 	const struct unc_window window = {.counters = m->plan.counters,
-					  .deltas = m->deltas,
-					  .length_ns = m->latest_ns - from_ns};
+					  .deltas = deltas,
+					  .length_ns = m->previous_ns - begin_ns};
 
-	take_deltas(m, from);
 	into->reasons.len = 0;
-	into->begin_ns = from_ns;
-	into->end_ns = m->latest_ns;
+	into->begin_ns = begin_ns;
+	into->end_ns = m->previous_ns;
 	into->count = m->line_count;
 	for (size_t i = 0; i < m->line_count; i++)
 		unc_line_evaluate(&m->lines[i], &window, &into->reasons, &into->rows[i]);
 }
 
-static int prepare(struct uncore_monitor *m, struct uncore_sample *into)
-{
-	if (!m->started)
-		return unc_fail(&m->machine->error, EINVAL, "the monitor was not started");
-	return unc_sample_reserve(into, m->line_count) < 0 ? unc_nomem(&m->machine->error) : 0;
-}
-
 int uncore_monitor_read(struct uncore_monitor *m, struct uncore_sample *into)
 {
-	struct unc_reading *spare = m->previous;
-	uint64_t now_ns = 0;
+	struct unc_reading *previous = m->previous;
+	uint64_t begin_ns = m->previous_ns;
 	int r = prepare(m, into);
 
-	if (r == 0 && m->finished)
-		r = unc_fail(&m->machine->error, EINVAL,
+	if (r == 0 && m->state == UNC_MONITOR_ENDED)
+		r = unc_fail(&m->machine->error, EBUSY,
 			     "the monitor was stopped, and its end has been read");
-	if (r == 0 && m->ended)
-		now_ns = m->end_ns;
-	else if (r == 0)
-		r = m->source->ops->read(m->source, spare, &now_ns, &m->machine->error);
+	if (r == 0 && m->state != UNC_MONITOR_STOPPED_READ)
+		r = m->source->ops->read(m->source, m->now, &m->now_ns, &m->machine->error);
 	if (r < 0)
 		return r;
-	for (size_t i = 0; i < m->plan.count; i++)
-		unc_delta_unwrap(&m->plan.counters[i], &m->latest[i], &spare[i]);
-	m->previous = m->latest;
-	m->previous_ns = m->latest_ns;
-	m->latest = spare;
-	m->latest_ns = now_ns;
-	m->read = true;
-	m->finished = m->stopped;
-	fill(m, m->previous, m->previous_ns, into);
+	if (m->state > UNC_MONITOR_RUNNING)
+		m->state = UNC_MONITOR_ENDED;
+	take_deltas(m);
+	m->interval_count++;
+	m->previous = m->now;
+	m->previous_ns = m->now_ns;
+	m->now = previous;
+	fill(m, m->interval, begin_ns, into);
 	return 0;
 }
 
@@ -430,10 +383,10 @@ int uncore_monitor_total(struct uncore_monitor *m, struct uncore_sample *into)
 
 	if (r < 0)
 		return r;
-	if (!m->read)
-		return unc_fail(&m->machine->error, EINVAL,
+	if (!m->interval_count)
+		return unc_fail(&m->machine->error, EBUSY,
 				"there is no total before the first read");
-	fill(m, m->first, m->first_ns, into);
+	fill(m, m->total, m->begin_ns, into);
 	return 0;
 }
 

@@ -74,8 +74,19 @@ struct unc_cuts {
 	size_t count;
 };
 
+enum unc_monitor_state {
+	UNC_MONITOR_NEW,          /* queries can be added */
+	UNC_MONITOR_PLANNED,      /* as it was asked for, for good */
+	UNC_MONITOR_OPEN,         /* counters are there, stopped */
+	UNC_MONITOR_RUNNING,      /* `previous` is the beginning of the next interval */
+	UNC_MONITOR_STOPPED,      /* its end could not be read: the next reading is its end */
+	UNC_MONITOR_STOPPED_READ, /* `now` is its end */
+	UNC_MONITOR_ENDED,        /* its end has been reported */
+};
+
 struct uncore_monitor {
 	struct uncore *machine;
+	enum unc_monitor_state state;
 	enum uncore_level level;
 	struct unc_filters filters;
 	struct unc_item *items;
@@ -85,25 +96,15 @@ struct uncore_monitor {
 	struct unc_names strings; /* event texts that wants point to, each once */
 	struct unc_names notes;
 
-	bool planned;
 	struct unc_plan plan;
 	struct unc_line *lines;
 	size_t line_count;
 
-	struct unc_source *source; /* open */
-	bool started, stopped;
-	bool ended; /* when it was stopped, `previous` was filled with the reading of the end */
-	uint64_t end_ns;
-	bool finished;       /* read since it was stopped */
-	enum unc_state *bad; /* per counter: how it went wrong in some interval, so that no total
-			      * is right; else UNC_COUNTED */
-	bool *gap; /* per counter: lost or stopped in some interval, so that a total lacks it */
-	bool read; /* at least once since the start */
-	/* Counts go on past the counters' widths. */
-	struct unc_reading *first, *previous, *latest; /* per counter */
-	struct unc_reading *good; /* per counter: the latest that was not lost, else the first */
-	struct unc_delta *deltas;
-	uint64_t first_ns, previous_ns, latest_ns;
+	struct unc_source *source;              /* NULL: not open */
+	struct unc_reading *previous, *now;     /* per counter */
+	struct unc_delta *interval, *total;     /* per counter: of the latest interval, of all */
+	uint64_t begin_ns, previous_ns, now_ns; /* of the start and of these readings */
+	size_t interval_count;
 };
 
 /* Adds a want without events; NULL when out of memory. Valid until the next one is added. */

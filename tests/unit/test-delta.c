@@ -101,14 +101,14 @@ static void times_that_go_back(void **state)
 
 	(void)state;
 	assert_int_equal(d.state, UNC_WENT_BACK);
-	assert_string_equal(d.fell, "enabled time");
-	assert_int_equal(d.fell_from, 2 * SECOND);
-	assert_int_equal(d.fell_to, SECOND);
+	assert_string_equal(d.what, "enabled time");
+	assert_int_equal(d.from, 2 * SECOND);
+	assert_int_equal(d.to, SECOND);
 	assert_int_equal(d.count, 0);
 	assert_close(d.scaled, 0);
 	d = take(&wide, at(5, SECOND, SECOND), at(6, 2 * SECOND, SECOND - 1));
 	assert_int_equal(d.state, UNC_WENT_BACK);
-	assert_string_equal(d.fell, "running time");
+	assert_string_equal(d.what, "running time");
 }
 
 static void wraps_at_its_width(void **state)
@@ -155,9 +155,11 @@ static void wraps_in_each_of_many_windows(void **state)
 
 	(void)state;
 	for (uint64_t i = 0; i < 10; i++) {
-		struct unc_delta d = take(
-			&c, at(UINT64_C(3000000000) * i % UINT64_C(4294967296), i, i),
-			at(UINT64_C(3000000000) * (i + 1) % UINT64_C(4294967296), i + 1, i + 1));
+		struct unc_delta d = take(&c,
+					  at(UINT64_C(3000000000) * i % UINT64_C(4294967296),
+					     i * SECOND, i * SECOND),
+					  at(UINT64_C(3000000000) * (i + 1) % UINT64_C(4294967296),
+					     (i + 1) * SECOND, (i + 1) * SECOND));
 
 		assert_int_equal(d.state, UNC_COUNTED);
 		assert_int_equal(d.count, UINT64_C(3000000000));
@@ -187,7 +189,7 @@ static void a_step_back_modulo_two_to_the_64(void **state)
 
 	(void)state;
 	assert_int_equal(d.state, UNC_WENT_BACK);
-	assert_string_equal(d.fell, "count");
+	assert_string_equal(d.what, "count");
 	assert_int_equal(d.count, 0);
 	d = take(&wide, at(1000, 0, 0), at(1001 + (UINT64_C(1) << 63), 100, 100));
 	assert_int_equal(d.state, UNC_WENT_BACK);
@@ -251,53 +253,121 @@ static void a_state_is_not_differenced(void **state)
 	assert_int_equal(take(&c, at(1, 5, 5), at(1, 6, 5)).state, UNC_NEVER_RAN);
 }
 
-/* ---- readings made to go on past their width -------------------------------------------------- */
+/* ---- totals ----------------------------------------------------------------------------------- */
 
-static void unwrapped_readings_give_the_total(void **state)
+/* The total of the intervals between these readings. */
+static struct unc_delta add_up(const struct unc_counter *c, const struct unc_reading *readings,
+			       size_t count)
+{
+	struct unc_delta total = {0};
+
+	for (size_t i = 1; i < count; i++) {
+		struct unc_delta d = unc_delta_take(c, &readings[i - 1], &readings[i]);
+
+		unc_delta_add(c, &total, &d);
+	}
+	return total;
+}
+
+static void a_total_is_the_sum_of_its_intervals(void **state)
 {
 	/* 32 bits, 3e9 a window: the total of ten windows is 3e10, which is 7 times 2^32 round. */
 	struct unc_counter c = {.width = 32};
-	struct unc_reading first = at(UINT64_C(4000000000), 0, 0), before = first;
+	struct unc_reading readings[11];
+	struct unc_delta total;
 
 	(void)state;
-	for (uint64_t i = 1; i <= 10; i++) {
-		uint64_t raw =
-			(UINT64_C(4000000000) + UINT64_C(3000000000) * i) % UINT64_C(4294967296);
-		struct unc_reading after = at(raw, i * SECOND, i * SECOND);
-
-		unc_delta_unwrap(&c, &before, &after);
-		assert_int_equal(unc_delta_take(&c, &before, &after).count, UINT64_C(3000000000));
-		before = after;
-	}
-	assert_int_equal(unc_delta_take(&c, &first, &before).count, UINT64_C(30000000000));
+	for (uint64_t i = 0; i <= 10; i++)
+		readings[i] =
+			at((UINT64_C(4000000000) + UINT64_C(3000000000) * i) % UINT64_C(4294967296),
+			   i * SECOND, i * SECOND);
+	total = add_up(&c, readings, COUNT(readings));
+	assert_int_equal(total.state, UNC_COUNTED);
+	assert_int_equal(total.count, UINT64_C(30000000000));
+	assert_close(total.scaled, 3e10);
+	assert_int_equal(total.enabled_ns, 10 * SECOND);
+	assert_int_equal(total.running_ns, 10 * SECOND);
+	assert_false(total.interrupted);
 }
 
-static void unwrapping_steps_over_a_lost_reading(void **state)
+/* 150 in 4 of 12 ms: what it would have counted in the interval without hardware is in it, too. */
+static void a_total_is_extrapolated_as_a_whole(void **state)
+{
+	const struct unc_reading readings[] = {at(0, 0, 0), at(100, 4 * MS, 3 * MS),
+					       at(100, 8 * MS, 3 * MS), at(150, 12 * MS, 4 * MS)};
+	struct unc_delta total = add_up(&wide, readings, COUNT(readings));
+
+	(void)state;
+	assert_int_equal(total.state, UNC_COUNTED);
+	assert_int_equal(total.count, 150);
+	assert_close(total.scaled, 450);
+	assert_false(total.interrupted);
+	total = add_up(&wide, &readings[1], 2);
+	assert_int_equal(total.state, UNC_NEVER_RAN);
+	assert_int_equal(total.enabled_ns, 4 * MS);
+}
+
+/* The two intervals beside a lost reading, and one in which nothing was counted, are not in it. */
+static void a_total_lacks_intervals(void **state)
 {
 	struct unc_counter c = {.width = 32};
-	struct unc_reading first = at(UINT64_C(0xfffffff0), 0, 0);
-	struct unc_reading second = at(0x10, 1, 1), lost = {.lost = true}, last = at(0x30, 3, 3);
+	const struct unc_reading lost = {.lost = true, .why = "gone"};
+	const struct unc_reading readings[] = {lost,           lost,           at(0xfffffff0, 2, 2),
+					       at(0x10, 3, 3), at(0x10, 3, 3), lost,
+					       at(0x30, 5, 5), at(0x35, 6, 6)};
+	struct unc_delta total = add_up(&c, readings, 3);
 
 	(void)state;
-	unc_delta_unwrap(&c, &first, &second);
-	unc_delta_unwrap(&c, &second, &lost);
-	assert_true(lost.lost);
-	unc_delta_unwrap(&c, &lost, &last);
-	assert_int_equal(unc_delta_take(&c, &second, &lost).state, UNC_LOST);
-	assert_int_equal(unc_delta_take(&c, &lost, &last).state, UNC_LOST);
-	assert_int_equal(unc_delta_take(&c, &first, &last).count, 0x40);
+	assert_int_equal(total.state, UNC_LOST);
+	assert_string_equal(total.why, "gone");
+	for (size_t count = 4; count < COUNT(readings); count++) {
+		total = add_up(&c, readings, count);
+		assert_int_equal(total.state, UNC_COUNTED);
+		assert_int_equal(total.count, 0x20);
+		assert_int_equal(total.enabled_ns, 1);
+		assert_true(total.interrupted);
+	}
+	assert_int_equal(add_up(&c, readings, COUNT(readings)).count, 0x25);
 }
 
-static void wide_counters_and_states_are_left_alone(void **state)
+/* What it counted until then is not known, and so is what it would have counted later. */
+static void no_total_after_a_count_that_cannot_be(void **state)
 {
-	struct unc_counter narrow_state = {.width = 8, .snapshot = true};
-	struct unc_reading before = at(200, 0, 0), after = at(100, 1, 1);
+	const struct unc_reading readings[] = {at(5, 1, 1), at(9, 2, 2), at(7, 3, 3), at(8, 4, 4)};
+	struct unc_counter closed = {.error = -ENODEV};
+	struct unc_delta total = add_up(&wide, readings, COUNT(readings));
 
 	(void)state;
-	unc_delta_unwrap(&wide, &before, &after);
-	assert_int_equal(after.raw, 100);
-	unc_delta_unwrap(&narrow_state, &before, &after);
-	assert_int_equal(after.raw, 100);
+	assert_int_equal(total.state, UNC_WENT_BACK);
+	assert_int_equal(total.from, 9);
+	assert_int_equal(total.to, 7);
+	assert_int_equal(total.count, 0);
+	assert_int_equal(add_up(&closed, readings, COUNT(readings)).state, UNC_NOT_OPEN);
+}
+
+static void the_total_of_a_state_is_the_latest(void **state)
+{
+	struct unc_counter c = {.width = 8, .snapshot = true};
+	const struct unc_reading readings[] = {at(70, 0, 0), at(200, 2, 2), at(100, 4, 3)};
+	struct unc_delta total = add_up(&c, readings, COUNT(readings));
+
+	(void)state;
+	assert_int_equal(total.count, 100);
+	assert_close(total.scaled, 100);
+	assert_int_equal(total.enabled_ns, 4);
+}
+
+/* The moments between do not matter: only the first and the last are uncertain. */
+static void a_total_is_as_uncertain_as_its_ends(void **state)
+{
+	struct unc_reading readings[] = {at(0, 0, 0), at(1, SECOND, SECOND),
+					 at(2, 2 * SECOND, 2 * SECOND)};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(readings); i++)
+		readings[i].uncertain_ns = 10 + i;
+	assert_int_equal(add_up(&wide, readings, 2).uncertain_ns, 21);
+	assert_int_equal(add_up(&wide, readings, 3).uncertain_ns, 22);
 }
 
 /* ---- sums ------------------------------------------------------------------------------------- */
@@ -315,10 +385,8 @@ static struct unc_sum sum_up(const struct unc_delta *deltas, const size_t *count
 static struct unc_delta bound_by(double most_per_s, unsigned width, uint64_t before, uint64_t after)
 {
 	struct unc_counter c = {.width = width, .most_per_s = most_per_s};
-	struct unc_delta d = take(&c, at(before, 0, 0), at(after, 2 * SECOND, 2 * SECOND));
 
-	unc_delta_bound(&c, &d);
-	return d;
+	return take(&c, at(before, 0, 0), at(after, 2 * SECOND, 2 * SECOND));
 }
 
 #define bound(width, before, after) bound_by(1000, width, before, after)
@@ -333,9 +401,9 @@ static void a_fall_that_cannot_be_a_wrap(void **state)
 	assert_int_equal(d.count, 2000);
 	d = bound(32, 1000, 999);
 	assert_int_equal(d.state, UNC_WENT_BACK);
-	assert_string_equal(d.fell, "count");
-	assert_int_equal(d.fell_from, 1000);
-	assert_int_equal(d.fell_to, 999);
+	assert_string_equal(d.what, "count");
+	assert_int_equal(d.from, 1000);
+	assert_int_equal(d.to, 999);
 	/* Clocks differ a little: 40 more are still believed. */
 	assert_int_equal(bound(32, UINT32_MAX, 2040).state, UNC_COUNTED);
 	assert_int_equal(bound(32, UINT32_MAX, 2041).state, UNC_WENT_BACK);
@@ -476,9 +544,12 @@ int main(void)
 		cmocka_unit_test(lost_before_or_after),
 		cmocka_unit_test(not_open_comes_before_everything),
 		cmocka_unit_test(a_state_is_not_differenced),
-		cmocka_unit_test(unwrapped_readings_give_the_total),
-		cmocka_unit_test(unwrapping_steps_over_a_lost_reading),
-		cmocka_unit_test(wide_counters_and_states_are_left_alone),
+		cmocka_unit_test(a_total_is_the_sum_of_its_intervals),
+		cmocka_unit_test(a_total_is_extrapolated_as_a_whole),
+		cmocka_unit_test(a_total_lacks_intervals),
+		cmocka_unit_test(no_total_after_a_count_that_cannot_be),
+		cmocka_unit_test(the_total_of_a_state_is_the_latest),
+		cmocka_unit_test(a_total_is_as_uncertain_as_its_ends),
 		cmocka_unit_test(a_fall_that_cannot_be_a_wrap),
 		cmocka_unit_test(a_fall_of_a_counter_of_unknown_speed),
 		cmocka_unit_test(a_counter_that_may_have_wrapped_twice),

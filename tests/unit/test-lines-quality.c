@@ -60,8 +60,9 @@ static void each_kind_of_missing_is_told(void **state)
 	} cases[] = {
 		{UNC_LOST,
 		 "1 of 2 missing: imc_0/rd/ on CPU 1 could not be read: the kernel has given it up"},
-		{UNC_STOPPED, "1 of 2 missing: imc_0/rd/ was not counted: CPU 1 went offline"},
-		{UNC_NEVER_RAN, "1 of 2 missing: imc_0/rd/ never ran in this window"},
+		{UNC_STOPPED,
+		 "1 of 2 missing: imc_0/rd/ on CPU 1 was not counted: the CPU went offline"},
+		{UNC_NEVER_RAN, "1 of 2 missing: imc_0/rd/ on CPU 1 never ran in this interval"},
 		{UNC_NOT_OPEN, "1 of 2 missing: No such device"},
 	};
 
@@ -167,9 +168,9 @@ static void a_counter_that_fell(void **state)
 	end(&s);
 	begin(&s, "rd * 64 / seconds");
 	ev = add_event(&s, "rd");
-	add_counter(&s, ev,
-		    (struct unc_delta){
-			    .state = UNC_WENT_BACK, .fell = "count", .fell_from = 9, .fell_to = 4});
+	add_counter(
+		&s, ev,
+		(struct unc_delta){.state = UNC_WENT_BACK, .what = "count", .from = 9, .to = 4});
 	assert_fell(evaluate(&s));
 	assert_string_equal(s.row.reason,
 			    "imc_0/rd/ on CPU 0 fell between two readings: the count, from 9 to 4");
@@ -321,7 +322,7 @@ static void never_ran_is_not_zero(void **state)
 	add_counter(&s, add_event(&s, "rd"),
 		    (struct unc_delta){.state = UNC_NEVER_RAN, .enabled_ns = SECOND});
 	assert_no_value(evaluate(&s));
-	assert_contains(s.row.reason, "imc_0/rd/ never ran in this window");
+	assert_contains(s.row.reason, "imc_0/rd/ on CPU 0 never ran in this interval");
 	end(&s);
 }
 

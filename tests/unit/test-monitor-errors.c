@@ -214,16 +214,16 @@ static void calls_out_of_order(void **state)
 	(void)state;
 	toy_play(&t, UNCORE_LEVEL_MACHINE);
 	toy_ok(&t, uncore_monitor_add_events(t.m, "toy/ticks/"));
-	assert_fails(&t, uncore_monitor_start(t.m), EINVAL, "the monitor is not open");
-	assert_fails(&t, uncore_monitor_stop(t.m), EINVAL, "the monitor was not started");
-	assert_fails(&t, uncore_monitor_read(t.m, t.s), EINVAL, "the monitor was not started");
-	assert_fails(&t, uncore_monitor_total(t.m, t.s), EINVAL, "the monitor was not started");
+	assert_fails(&t, uncore_monitor_start(t.m), EBUSY, "the monitor is not open");
+	assert_fails(&t, uncore_monitor_stop(t.m), EBUSY, "the monitor was not started");
+	assert_fails(&t, uncore_monitor_read(t.m, t.s), EBUSY, "the monitor was not started");
+	assert_fails(&t, uncore_monitor_total(t.m, t.s), EBUSY, "the monitor was not started");
 	toy_ok(&t, uncore_monitor_open(t.m));
 	assert_fails(&t, uncore_monitor_open(t.m), EBUSY, "the monitor is open already");
-	assert_fails(&t, uncore_monitor_read(t.m, t.s), EINVAL, "the monitor was not started");
+	assert_fails(&t, uncore_monitor_read(t.m, t.s), EBUSY, "the monitor was not started");
 	toy_ok(&t, uncore_monitor_start(t.m));
 	assert_fails(&t, uncore_monitor_start(t.m), EBUSY, "the monitor was started already");
-	assert_fails(&t, uncore_monitor_total(t.m, t.s), EINVAL,
+	assert_fails(&t, uncore_monitor_total(t.m, t.s), EBUSY,
 		     "there is no total before the first read");
 	assert_int_equal(uncore_sample_count(t.s), 0);
 	assert_fails(&t, uncore_monitor_counter(t.m, 4, &c), EINVAL,
@@ -244,7 +244,7 @@ static void opening_when_nothing_can_be_opened(void **state)
 	for (int i = 0; i < 2; i++) {
 		assert_fails(&t, uncore_monitor_open(t.m), EINVAL,
 			     "the simulation refuses it with EINVAL");
-		assert_fails(&t, uncore_monitor_start(t.m), EINVAL, "the monitor is not open");
+		assert_fails(&t, uncore_monitor_start(t.m), EBUSY, "the monitor is not open");
 	}
 	toy_end(&t);
 }

@@ -61,7 +61,7 @@ static void ends_when_stopped(bool program)
 	block_total(b);
 	block_assert(b, event, 130);
 	assert_in_range(uncore_sample_end_ns(b->s), before_ns, after_ns);
-	assert_int_equal(uncore_monitor_read(b->m, b->s), -EINVAL);
+	assert_int_equal(uncore_monitor_read(b->m, b->s), -EBUSY);
 	block_remove(b);
 }
 

@@ -138,7 +138,7 @@ static void test_cleared_when_full(void **state)
 	block_read(b);
 	block_assert(b, "test_0/c/", 2);
 	block_total(b);
-	assert_close(block_row(b, "test_0/c/")->value, 0x3p32 + 9);
+	assert_close(block_row(b, "test_0/c/")->value, 0x3p32 + 8);
 	block_remove(b);
 }
 

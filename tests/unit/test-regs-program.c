@@ -221,7 +221,7 @@ static void test_after_any_order(void **state)
 	scan(b, true);
 	must(b, block_start(b, "uncore_cbox_2/event=1,after=1000/,uncore_cbox_5/event=7/"));
 	s = (struct unc_regs_source *)b->m->source;
-	s->into = b->m->latest;
+	s->into = b->m->previous;
 	unc_regs_read_box(s, 1);
 	assert_int_equal(msr[0][BOX_CTL + 5 * 0x20] & FRZ, FRZ);
 	block_read(b);
@@ -405,10 +405,10 @@ static void test_uncertain(void **state)
 	scan(b, true);
 	must(b, block_start(b, "uncore_cbox_0/event=3/"));
 	block_read(b);
-	assert_true(b->m->latest[0].uncertain_ns < 10000000);
+	assert_true(b->m->previous[0].uncertain_ns < 10000000);
 	slow_us = 40000;
 	block_read(b);
-	assert_true(b->m->latest[0].uncertain_ns >= 20000000);
+	assert_true(b->m->previous[0].uncertain_ns >= 20000000);
 	block_remove(b);
 }
 
