@@ -19,8 +19,7 @@ double unc_histogram_middle(const struct unc_histogram *h, size_t bin);
 
 /* The bin in which the percentile lies, of `counts` in each bin; `per_mille` 990 is p99. It is the
  * first bin up to which that share of all has been counted (nearest rank). False: all are 0. */
-bool unc_histogram_percentile(const struct unc_histogram *h, const double *counts,
-			      unsigned per_mille, size_t *bin);
+bool unc_histogram_percentile(const double *counts, size_t bins, unsigned per_mille, size_t *bin);
 
 /* First and last whole cycle of a bin; the last bin has no upper bound: NaN. */
 void unc_histogram_bounds(const struct unc_histogram *h, size_t bin, double *low, double *high);

@@ -261,7 +261,7 @@ static bool take_percentile(struct maker *m)
 
 	for (size_t k = 0; k < m->line->event_count; k++)
 		counts[k] = m->sums[k].value;
-	if (!unc_histogram_percentile(h, counts, m->line->per_mille, &bin))
+	if (!unc_histogram_percentile(counts, h->count, m->line->per_mille, &bin))
 		return false;
 	unc_histogram_bounds(h, bin, &row->low, &row->high);
 	row->value = isnan(row->high) ? row->low : row->high;

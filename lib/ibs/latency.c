@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* struct uncore_latency: loads sampled by AMD's CPUs, or by those of a recording, as rows. */
+#include "base/histogram.h"
 #include "ibs/file.h"
 #include "ibs/ring.h"
 #include "object.h"
@@ -26,17 +27,15 @@ struct uncore_latency {
 
 /* ---- rows ---------------------------------------------------------------------------------- */
 
-/* The end of the bin in which so many of 100 samples are reached. */
-static double quantile(const struct unc_ibs_sum *sum, unsigned percent)
+/* The end of the bin in which the percentile lies. */
+static double percentile(const struct unc_ibs_sum *sum, unsigned per_mille)
 {
-	uint64_t seen = 0;
+	double counts[UNCORE_LATENCY_BINS];
 	size_t bin = 0;
 
-	/* ceil(samples * percent / 100), without a product that might not fit. */
-	uint64_t wanted = sum->samples / 100 * percent + (sum->samples % 100 * percent + 99) / 100;
-
-	while (bin < UNCORE_LATENCY_BINS - 1 && seen + sum->bins[bin] < wanted)
-		seen += sum->bins[bin++];
+	for (size_t i = 0; i < UNCORE_LATENCY_BINS; i++)
+		counts[i] = (double)sum->bins[i];
+	unc_histogram_percentile(counts, UNCORE_LATENCY_BINS, per_mille, &bin);
 	return (double)(uncore_latency_bin(bin + 1) - 1);
 }
 
@@ -54,9 +53,9 @@ static void make_rows(struct uncore_latency *l)
 			.source = unc_ibs_source_name(i),
 			.samples = sum->samples,
 			.mean = (double)sum->clocks / (double)sum->samples,
-			.p50 = quantile(sum, 50),
-			.p90 = quantile(sum, 90),
-			.p99 = quantile(sum, 99),
+			.p50 = percentile(sum, 500),
+			.p90 = percentile(sum, 900),
+			.p99 = percentile(sum, 990),
 			.bins = sum->bins,
 			.quality = complete ? UNCORE_SAMPLED : UNCORE_PARTIAL,
 			.reason = complete ? NULL : l->reason,

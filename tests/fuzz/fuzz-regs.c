@@ -44,7 +44,7 @@ static void check_histogram(const struct unc_histogram *h)
 	size_t bin;
 
 	require(h->count >= 2 && h->count <= UNC_HISTOGRAM_BINS);
-	require(!unc_histogram_percentile(h, counts, 500, &bin));
+	require(!unc_histogram_percentile(counts, h->count, 500, &bin));
 	for (size_t k = 0; k < h->count; k++) {
 		counts[k] = 1;
 		require(k == 0 || h->lower[k] > h->lower[k - 1]);
@@ -52,7 +52,7 @@ static void check_histogram(const struct unc_histogram *h)
 		unc_histogram_bounds(h, k, &low, &high);
 		require(high >= low || k + 1 == h->count);
 	}
-	require(unc_histogram_percentile(h, counts, 999, &bin) && bin == h->count - 1);
+	require(unc_histogram_percentile(counts, h->count, 999, &bin) && bin == h->count - 1);
 }
 
 /* Roles that were accepted make metrics. */
