@@ -180,41 +180,27 @@ int unc_ibs_file_parse(struct unc_ibs_file *out, const void *bytes, size_t size,
 	return 0;
 }
 
-/* The whole file, to be unmapped. */
-static int map_file(const char *path, void **bytes, size_t *size, struct unc_error *e)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	struct stat st = {0};
-	int ret = 0;
-
-	*bytes = MAP_FAILED;
-	if (fd < 0 || fstat(fd, &st) < 0)
-		ret = unc_fail(e, errno, "%s: %s", path, unc_errno_text(errno));
-	else if (!S_ISREG(st.st_mode) || st.st_size == 0)
-		ret = unc_fail(e, EBADMSG, "%s: no regular file with something in it", path);
-	else
-		*bytes = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-	if (ret == 0 && *bytes == MAP_FAILED)
-		ret = unc_fail(e, errno, "%s: %s", path, unc_errno_text(errno));
-	*size = (size_t)st.st_size;
-	if (fd >= 0)
-		close(fd);
-	return ret;
-}
-
 int unc_ibs_file_read(struct unc_ibs *into, const char *path, struct unc_error *e)
 {
 	struct unc_ibs_file f = {0};
 	struct unc_error why = {0};
-	void *bytes;
-	size_t size;
-	int ret = map_file(path, &bytes, &size, e);
+	void *bytes = MAP_FAILED;
+	struct stat st = {0};
+	int fd = open(path, O_RDONLY | O_CLOEXEC), ret = 0;
 
-	if (ret < 0)
-		return ret;
-	ret = unc_ibs_file_parse(&f, bytes, size, &why);
+	if (fd >= 0 && fstat(fd, &st) == 0 && (!S_ISREG(st.st_mode) || st.st_size == 0))
+		ret = unc_fail(&why, EBADMSG, "no regular file with something in it");
+	else if (fd >= 0)
+		bytes = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (ret == 0 && bytes == MAP_FAILED)
+		ret = unc_fail(&why, errno, "%s", unc_errno_text(errno));
+	if (fd >= 0)
+		close(fd);
+	if (ret == 0)
+		ret = unc_ibs_file_parse(&f, bytes, (size_t)st.st_size, &why);
 	if (ret == 0)
 		ret = unc_ibs_add(into, &f.layout, f.records, f.size, &why);
-	munmap(bytes, size);
+	if (bytes != MAP_FAILED)
+		munmap(bytes, (size_t)st.st_size);
 	return ret < 0 ? unc_fail(e, -ret, "%s: %s", path, why.text) : 0;
 }

@@ -57,56 +57,35 @@ int unc_ibs_decode(const void *raw, size_t size, struct unc_ibs_op *out)
 	return 0;
 }
 
-/* Data source numbers before Zen 4, and since. */
-static enum unc_ibs_source source_before(const struct unc_ibs_op *op)
-{
-	switch (op->data_source) {
-	case 2:
-		return UNC_IBS_NODE_CACHES;
-	case 3:
-		return op->remote ? UNC_IBS_REMOTE_DRAM : UNC_IBS_LOCAL_DRAM;
-	case 4:
-		return UNC_IBS_FAR_CACHE;
-	case 7:
-		return UNC_IBS_IO;
-	default:
-		return UNC_IBS_UNKNOWN;
-	}
-}
-
-static enum unc_ibs_source source_since(const struct unc_ibs_op *op)
-{
-	switch (op->data_source) {
-	case 1:
-		return UNC_IBS_COMPLEX;
-	case 2:
-		return UNC_IBS_NEAR_CACHE;
-	case 3:
-		return op->remote ? UNC_IBS_REMOTE_DRAM : UNC_IBS_LOCAL_DRAM;
-	case 5:
-		return UNC_IBS_FAR_CACHE;
-	case 6:
-		return op->remote ? UNC_IBS_REMOTE_SLOW : UNC_IBS_LOCAL_SLOW;
-	case 7:
-		return UNC_IBS_IO;
-	case 8:
-		return op->remote ? UNC_IBS_REMOTE_EXTENSION : UNC_IBS_LOCAL_EXTENSION;
-	case 12:
-		return UNC_IBS_PEER;
-	default:
-		return UNC_IBS_UNKNOWN;
-	}
-}
-
-/* The wait for a line that was on its way is no latency of where it came from. Nor is what the op says
- * of that always right (erratum 1293 of family 19h). */
+/* The wait for a line that was on its way is no latency of where it came from. What the op says of it is
+ * not always right, either (erratum 1293 of family 19h). */
 enum unc_ibs_source unc_ibs_source_of(const struct unc_ibs_op *op)
 {
+	static const enum unc_ibs_source before_zen4[32] = {[2] = UNC_IBS_NODE_CACHES,
+							    [3] = UNC_IBS_LOCAL_DRAM,
+							    [4] = UNC_IBS_FAR_CACHE,
+							    [7] = UNC_IBS_IO};
+	static const enum unc_ibs_source since_zen4[32] = {
+		[1] = UNC_IBS_COMPLEX,         [2] = UNC_IBS_NEAR_CACHE, [3] = UNC_IBS_LOCAL_DRAM,
+		[5] = UNC_IBS_FAR_CACHE,       [6] = UNC_IBS_LOCAL_SLOW, [7] = UNC_IBS_IO,
+		[8] = UNC_IBS_LOCAL_EXTENSION, [12] = UNC_IBS_PEER};
+	enum unc_ibs_source source =
+		(op->caps & CAPS_ZEN4 ? since_zen4 : before_zen4)[op->data_source % 32];
+
 	if (op->no_mab)
 		return UNC_IBS_PENDING;
 	if (!op->l2_miss)
 		return UNC_IBS_L2;
-	return op->caps & CAPS_ZEN4 ? source_since(op) : source_before(op);
+	switch (source) {
+	case UNC_IBS_L2: /* not in the table */
+		return UNC_IBS_UNKNOWN;
+	case UNC_IBS_LOCAL_DRAM:
+	case UNC_IBS_LOCAL_SLOW:
+	case UNC_IBS_LOCAL_EXTENSION:
+		return op->remote ? source + 1 : source;
+	default:
+		return source;
+	}
 }
 
 const char *unc_ibs_source_name(enum unc_ibs_source source)
