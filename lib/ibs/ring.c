@@ -4,13 +4,11 @@
 #include "ibs/ring.h"
 
 #include <errno.h>
-#include <linux/perf_event.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 /* Without further rights a user may lock 512 KiB and a page for each CPU. */
@@ -30,29 +28,6 @@ struct unc_ibs_rings {
 	char *copy; /* of one ring's records: those may go over its end */
 	struct unc_error why;
 };
-
-static int open_event(const struct unc_counter *event, int cpu, uint64_t period)
-{
-	struct perf_event_attr a = {
-		.size = PERF_ATTR_SIZE_VER5,
-		.type = event->pmu->type,
-		.config = event->config.word[0],
-		.config1 = event->config.word[1],
-		.config2 = event->config.word[2],
-		.sample_period = period,
-		.sample_type = PERF_SAMPLE_RAW,
-		.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING,
-		.disabled = 1,
-		.watermark = 1,
-		.wakeup_watermark = (uint32_t)RING_BYTES, /* nobody waits for it */
-	};
-	long fd;
-
-	do
-		fd = syscall(SYS_perf_event_open, &a, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
-	while (fd < 0 && errno == EINTR);
-	return fd < 0 ? -errno : (int)fd;
-}
 
 /* As large a ring as this user may lock. */
 static int map_ring(struct ring *ring, size_t page)
@@ -83,9 +58,17 @@ static int open_ring(struct ring *ring, const struct unc_kernel_env *env,
 		     const struct unc_counter *event, uint64_t period, size_t page,
 		     struct unc_error *e)
 {
+	union unc_perf_attr a;
 	int ret;
 
-	*ring = (struct ring){.fd = open_event(event, event->cpu, period)};
+	unc_perf_attr_init(&a, event);
+	a.is.sample_period = period;
+	a.is.sample_type = PERF_SAMPLE_RAW;
+	a.is.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
+	a.is.disabled = 1;
+	a.is.watermark = 1;
+	a.is.wakeup_watermark = (uint32_t)RING_BYTES; /* no program waits for it */
+	*ring = (struct ring){.fd = unc_perf_open(&a, event->cpu, -1)};
 	if (ring->fd < 0) {
 		unc_kernel_why(env, event, ring->fd, e);
 		return ring->fd;

@@ -4,7 +4,7 @@
 #define UNC_IBS_RING_H
 
 #include "ibs/ibs.h"
-#include "source/kernel/why.h"
+#include "source/kernel/perf.h"
 
 struct unc_ibs_rings;
 

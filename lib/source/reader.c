@@ -14,28 +14,28 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* How long the caller looks out for the threads before he does something else: longer than an idle
- * CPU takes to wake up, and less than one would notice in an interval of a millisecond. */
+/* How long the caller waits for the threads before it helps them: longer than an idle CPU takes to wake
+ * up, and short within an interval of a millisecond. */
 #define PATIENCE_NS 100000
 
 #define STACK_BYTES ((size_t)256 << 10)
 
 struct reader {
-	struct unc_reader_span span;
+	int cpu;
+	size_t first, end; /* the items of this CPU */
 	struct unc_readers *all;
 	pthread_t thread;
 	bool threaded;
-	bool posted; /* only the caller looks at it */
+	bool posted; /* in this run; only the caller uses it */
 	sem_t go;
-	atomic_size_t next;  /* the first item nobody has taken yet */
-	atomic_bool started; /* the thread is awake: the caller need not help any more */
+	atomic_size_t next; /* the first item that is not taken; `first`: the thread still sleeps */
 };
 
 struct unc_readers {
 	void (*item)(void *ctx, size_t i);
 	void *ctx;
-	/* Items of this run that are not done, plus one for the caller: who takes it to zero is the
-	 * last, and if that is a thread it tells the caller by `done`. */
+	/* Items of this run that are not done, plus one for the caller. The one who takes it to zero is
+	 * the last, and if that is a thread it wakes the caller with `done`. */
 	atomic_size_t left;
 	sem_t done;
 	atomic_bool stop;
@@ -49,18 +49,18 @@ static void wait_for(sem_t *s)
 		;
 }
 
-/* Does one item nobody has taken. False: none is left. */
+/* Does the next item of the span. False: none is left. */
 static bool take(struct reader *r)
 {
 	size_t i = atomic_fetch_add(&r->next, 1);
 
-	if (i >= r->span.end)
+	if (i >= r->end)
 		return false;
 	r->all->item(r->all->ctx, i);
 	return true;
 }
 
-/* True for the one who finishes the run. */
+/* True: these were the last items of the run. */
 static bool finish(struct unc_readers *all, size_t done)
 {
 	return atomic_fetch_sub(&all->left, done) == done;
@@ -75,7 +75,6 @@ static void *serve(void *arg)
 		wait_for(&r->go);
 		if (atomic_load(&r->all->stop))
 			return NULL;
-		atomic_store(&r->started, true);
 		for (done = 0; take(r); done++)
 			;
 		if (done != 0 && finish(r->all, done))
@@ -114,46 +113,44 @@ static int create_blocked(struct reader *r, const pthread_attr_t *attr)
 	return ret;
 }
 
-/* On failure the span simply has no thread. */
+/* On failure the span has no thread. */
 static void start(struct reader *r)
 {
 	char name[16];
 	pthread_attr_t attr;
 
-	if (r->span.cpu < 0)
-		return;
-	if (!r->span.always && r->span.end - r->span.first < UNC_READER_MIN_ITEMS)
-		return;
 	if (pthread_attr_init(&attr) != 0)
 		return;
-	if (pthread_attr_setstacksize(&attr, STACK_BYTES) == 0 && pin(&attr, r->span.cpu) == 0)
+	if (pthread_attr_setstacksize(&attr, STACK_BYTES) == 0 && pin(&attr, r->cpu) == 0)
 		r->threaded = create_blocked(r, &attr) == 0;
 	pthread_attr_destroy(&attr);
 	if (!r->threaded)
 		return;
-	snprintf(name, sizeof(name), "uncore-%d", r->span.cpu);
+	snprintf(name, sizeof(name), "uncore-%d", r->cpu);
 	pthread_setname_np(r->thread, name);
 }
 
-int unc_readers_new(struct unc_readers **out, const struct unc_reader_span *spans, size_t count,
+int unc_readers_new(struct unc_readers **out, const int *cpus, size_t count, size_t least,
 		    void (*item)(void *ctx, size_t i), void *ctx, struct unc_error *e)
 {
 	struct unc_readers *all = calloc(1, sizeof(*all) + count * sizeof(all->readers[0]));
+	size_t end;
 
 	if (!all)
 		return unc_nomem(e);
 	all->item = item;
 	all->ctx = ctx;
 	sem_init(&all->done, 0, 0);
-	for (size_t k = 0; k < count; k++) {
-		struct reader *r = &all->readers[k];
+	for (size_t first = 0; first < count; first = end) {
+		struct reader *r = &all->readers[all->count++];
 
-		r->span = spans[k];
-		r->all = all;
-		atomic_init(&r->next, spans[k].end);
+		for (end = first + 1; end < count && cpus[end] == cpus[first];)
+			end++;
+		*r = (struct reader){.cpu = cpus[first], .first = first, .end = end, .all = all};
+		atomic_init(&r->next, end);
 		sem_init(&r->go, 0, 0);
-		start(r);
-		all->count++;
+		if (r->cpu >= 0 && end - first >= least)
+			start(r);
 	}
 	*out = all;
 	return 0;
@@ -167,9 +164,9 @@ static size_t post(struct unc_readers *all, int here)
 	for (size_t k = 0; k < all->count; k++) {
 		struct reader *r = &all->readers[k];
 
-		r->posted = r->threaded && r->span.cpu != here;
+		r->posted = r->threaded && r->cpu != here;
 		if (r->posted)
-			items += r->span.end - r->span.first;
+			items += r->end - r->first;
 	}
 	atomic_store(&all->left, items + 1);
 	for (size_t k = 0; k < all->count; k++) {
@@ -177,24 +174,11 @@ static size_t post(struct unc_readers *all, int here)
 
 		if (!r->posted)
 			continue;
-		/* A thread that is late from the run before may begin at the second line. */
-		atomic_store(&r->started, false);
-		atomic_store(&r->next, r->span.first);
+		/* From here on also a thread that is late from the run before takes items. */
+		atomic_store(&r->next, r->first);
 		sem_post(&r->go);
 	}
 	return items;
-}
-
-static void run_here(struct unc_readers *all)
-{
-	for (size_t k = 0; k < all->count; k++) {
-		struct reader *r = &all->readers[k];
-
-		if (r->posted)
-			continue;
-		for (size_t i = r->span.first; i < r->span.end; i++)
-			all->item(all->ctx, i);
-	}
 }
 
 static uint64_t now_ns(void)
@@ -205,65 +189,31 @@ static uint64_t now_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-static bool all_awake(const struct unc_readers *all)
+void unc_readers_run(struct unc_readers *all)
 {
+	size_t posted = post(all, sched_getcpu()), own = 1;
+	uint64_t end;
+
 	for (size_t k = 0; k < all->count; k++)
-		if (all->readers[k].posted && !atomic_load(&all->readers[k].started))
-			return false;
-	return true;
-}
-
-static void wait_until_awake(const struct unc_readers *all)
-{
-	uint64_t end = now_ns() + PATIENCE_NS;
-
-	while (!all_awake(all) && now_ns() < end)
+		for (size_t i = all->readers[k].first;
+		     !all->readers[k].posted && i < all->readers[k].end; i++)
+			all->item(all->ctx, i);
+	if (posted == 0)
+		return;
+	/* To sleep at once would cost a wake-up of this CPU, too. */
+	end = now_ns() + PATIENCE_NS;
+	while (atomic_load(&all->left) > 1 && now_ns() < end)
 		sched_yield();
-}
-
-/* Takes the items of threads that their CPU does not let run: a run never waits for a busy CPU. */
-static size_t help(struct unc_readers *all)
-{
-	size_t done = 0;
-
+	/* A run never waits for a CPU that does not let its thread run. */
 	for (size_t k = 0; k < all->count; k++) {
 		struct reader *r = &all->readers[k];
 
-		while (r->posted && !atomic_load(&r->started) && take(r))
-			done++;
+		if (r->posted && atomic_load(&r->next) == r->first)
+			while (take(r))
+				own++;
 	}
-	return done;
-}
-
-/* Until all but `own` are done. To sleep at once would cost a wake-up of this CPU, too. */
-static void wait_until_done(struct unc_readers *all, size_t own)
-{
-	uint64_t end = now_ns() + PATIENCE_NS;
-
-	while (atomic_load(&all->left) > own && now_ns() < end)
-		sched_yield();
 	if (!finish(all, own))
 		wait_for(&all->done);
-}
-
-void unc_readers_run(struct unc_readers *all)
-{
-	size_t items = post(all, sched_getcpu());
-
-	run_here(all);
-	if (items == 0)
-		return;
-	wait_until_awake(all);
-	wait_until_done(all, help(all) + 1);
-}
-
-size_t unc_readers_threads(const struct unc_readers *all)
-{
-	size_t n = 0;
-
-	for (size_t k = 0; k < all->count; k++)
-		n += all->readers[k].threaded;
-	return n;
 }
 
 void unc_readers_free(struct unc_readers *all)

@@ -2,7 +2,7 @@
 /* The sentences for refused counters, on machines that are a directory each. */
 #define _GNU_SOURCE
 #include "machine/event.h"
-#include "source/kernel/why.h"
+#include "source/kernel/perf.h"
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

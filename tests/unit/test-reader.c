@@ -23,6 +23,8 @@
 #define ITEMS 64
 #define RUNS 2000
 
+static size_t count_readers(void (*each)(const char *tid));
+
 struct work {
 	unsigned done[ITEMS]; /* not atomic: ThreadSanitizer looks whether each has one owner */
 	int cpu[ITEMS];
@@ -67,13 +69,21 @@ static uint64_t now_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-static struct unc_readers *start(struct work *w, const struct unc_reader_span *spans, size_t count)
+static struct unc_readers *start(struct work *w, const int *cpus, size_t count)
 {
 	struct unc_readers *all = NULL;
 	struct unc_error e = {""};
 
-	assert_int_equal(unc_readers_new(&all, spans, count, work_item, w, &e), 0);
+	assert_int_equal(unc_readers_new(&all, cpus, count, UNC_READER_MIN_ITEMS, work_item, w, &e),
+			 0);
 	return all;
+}
+
+/* `count` items of a CPU. */
+static void put(int *cpus, size_t count, int cpu)
+{
+	for (size_t i = 0; i < count; i++)
+		cpus[i] = cpu;
 }
 
 static void check_done(const struct work *w, size_t count, unsigned times)
@@ -86,21 +96,19 @@ static void check_done(const struct work *w, size_t count, unsigned times)
 static void each_item_is_done_once_in_each_run(void **state)
 {
 	struct work w = {.spin = 20};
-	int cpus[2];
+	int cpus[2], of[61];
 	struct unc_readers *all;
 
 	(void)state;
 	if (!two_cpus(cpus))
 		skip_because("it takes two CPUs");
-	/* The third CPU does not exist, the fourth has too little for a thread. */
-	const struct unc_reader_span spans[] = {
-		{cpus[0], 0, 20, false},
-		{cpus[1], 20, 50, false},
-		{4000, 50, 60, false},
-		{cpus[1], 60, 61, false},
-	};
-	all = start(&w, spans, 4);
-	assert_int_equal(unc_readers_threads(all), 2);
+	/* The third CPU does not exist, and one item is too little for a thread. */
+	put(of, 20, cpus[0]);
+	put(of + 20, 30, cpus[1]);
+	put(of + 50, 10, 4000);
+	put(of + 60, 1, cpus[1]);
+	all = start(&w, of, 61);
+	assert_int_equal(count_readers(NULL), 2);
 	for (unsigned run = 1; run <= RUNS; run++) {
 		unc_readers_run(all);
 		if (run % 100 == 0)
@@ -115,23 +123,22 @@ static void each_item_is_done_once_in_each_run(void **state)
 static void most_items_run_on_their_own_cpu(void **state)
 {
 	struct work w = {.spin = 2000};
-	struct unc_reader_span span = {0, 0, ITEMS, false};
 	struct unc_readers *all;
 	size_t own = 0, total = 0;
-	int cpus[2];
+	int cpus[2], of[ITEMS];
 
 	(void)state;
 	if (!two_cpus(cpus))
 		skip_because("it takes two CPUs");
-	span.cpu = cpus[1];
-	all = start(&w, &span, 1);
+	put(of, ITEMS, cpus[1]);
+	all = start(&w, of, ITEMS);
 	/* While others keep that CPU busy the caller does the work: then it is tried again, later. */
 	for (int attempt = 0; attempt < 100 && own * 2 <= total; attempt++) {
 		own = total = 0;
 		for (int run = 0; run < 100; run++) {
 			unc_readers_run(all);
 			for (size_t i = 0; i < ITEMS; i++)
-				own += w.cpu[i] == span.cpu;
+				own += w.cpu[i] == cpus[1];
 			total += ITEMS;
 		}
 		if (own * 2 < total)
@@ -144,23 +151,22 @@ static void most_items_run_on_their_own_cpu(void **state)
 
 static void the_callers_affinity_and_signals_stay(void **state)
 {
-	struct unc_reader_span spans[2] = {{0, 0, 20, false}, {0, 20, 40, false}};
 	cpu_set_t before, after;
 	sigset_t mask_before, mask_after;
 	struct work w = {0};
 	struct unc_readers *all;
-	int cpus[2];
+	int cpus[2], of[40];
 
 	(void)state;
 	if (!two_cpus(cpus))
 		skip_because("it takes two CPUs");
-	spans[0].cpu = cpus[0];
-	spans[1].cpu = cpus[1];
+	put(of, 20, cpus[0]);
+	put(of + 20, 20, cpus[1]);
 	sigemptyset(&mask_before);
 	sigaddset(&mask_before, SIGUSR2);
 	pthread_sigmask(SIG_SETMASK, &mask_before, NULL);
 	sched_getaffinity(0, sizeof(before), &before);
-	all = start(&w, spans, 2);
+	all = start(&w, of, 40);
 	unc_readers_run(all);
 	sched_getaffinity(0, sizeof(after), &after);
 	pthread_sigmask(SIG_SETMASK, NULL, &mask_after);
@@ -232,17 +238,16 @@ static void check_blocked(const char *tid)
 
 static void threads_block_signals_and_end(void **state)
 {
-	struct unc_reader_span span = {0, 0, 20, false};
 	struct work w = {0};
 	struct unc_readers *all;
-	int cpus[2];
+	int cpus[2], of[20];
 
 	(void)state;
 	if (!two_cpus(cpus))
 		skip_because("it takes two CPUs");
-	span.cpu = cpus[1];
+	put(of, 20, cpus[1]);
 	assert_int_equal(count_readers(NULL), 0);
-	all = start(&w, &span, 1);
+	all = start(&w, of, 20);
 	assert_int_equal(count_readers(check_blocked), 1);
 	unc_readers_free(all);
 	assert_int_equal(count_readers(NULL), 0);
@@ -294,22 +299,22 @@ static void pin_to(int cpu)
 
 static void a_busy_cpu_does_not_hold_up_the_caller(void **state)
 {
-	struct unc_reader_span span = {0, 0, ITEMS, false};
 	struct hog hog = {0};
 	struct work w = {0};
 	struct unc_readers *all;
 	pthread_t thread;
 	cpu_set_t before;
 	uint64_t longest = 0;
-	int cpus[2];
+	int cpus[2], of[ITEMS];
 
 	(void)state;
 	if (!two_cpus(cpus))
 		skip_because("it takes two CPUs");
 	sched_getaffinity(0, sizeof(before), &before);
 	pin_to(cpus[0]);
-	hog.cpu = span.cpu = cpus[1];
-	all = start(&w, &span, 1);
+	hog.cpu = cpus[1];
+	put(of, ITEMS, cpus[1]);
+	all = start(&w, of, ITEMS);
 	usleep(1000);
 	assert_int_equal(pthread_create(&thread, NULL, occupy, &hog), 0);
 	while (!atomic_load(&hog.ready))

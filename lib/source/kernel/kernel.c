@@ -4,28 +4,18 @@
 #include "machine/event.h"
 #include "source/kernel/groups.h"
 #include "source/kernel/revive.h"
-#include "source/kernel/why.h"
 #include "source/reader.h"
 #include "source/source.h"
 #include <errno.h>
-#include <linux/perf_event.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #define HEADER_WORDS 3 /* of a group's reading: number of values, time enabled, time running */
-#define CONFIG3_WORD (UNC_ATTR_CONFIG3_BYTES / 8 - 1)
 #define REVIVE_NS 100000000u /* between two tries to open dead groups again */
-
-/* The kernel's structure with room for what headers older than Linux 6.3 do not name. */
-union attr {
-	struct perf_event_attr is;
-	uint64_t words[UNC_ATTR_CONFIG3_BYTES / 8];
-};
 
 struct kernel_source {
 	struct unc_source base;
@@ -68,47 +58,6 @@ static void set_exclusions(struct perf_event_attr *a, uint32_t modifiers)
 	a->exclude_idle = (modifiers & UNC_MOD_NO_IDLE) != 0;
 }
 
-static void fill_attr(union attr *a, const struct unc_counter *c, int leader,
-		      uint32_t leader_modifiers)
-{
-	memset(a, 0, sizeof(*a));
-	a->is.size = UNC_ATTR_CONFIG3_BYTES;
-	a->is.type = c->pmu->type;
-	a->is.config = c->config.word[0];
-	a->is.config1 = c->config.word[1];
-	a->is.config2 = c->config.word[2];
-	a->words[CONFIG3_WORD] = c->config.word[3];
-	a->is.read_format =
-		PERF_FORMAT_GROUP | PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
-	set_exclusions(&a->is, c->modifiers);
-	if (leader < 0) {
-		a->is.disabled = 1;
-		a->is.pinned = (leader_modifiers & UNC_MOD_PINNED) != 0;
-		a->is.exclusive = (leader_modifiers & UNC_MOD_EXCLUSIVE) != 0;
-	}
-}
-
-static int perf_event_open(union attr *a, int cpu, int leader)
-{
-	long fd;
-
-	do
-		fd = syscall(SYS_perf_event_open, a, -1, cpu, leader, PERF_FLAG_FD_CLOEXEC);
-	while (fd < 0 && errno == EINTR);
-	return fd < 0 ? -errno : (int)fd;
-}
-
-/* A kernel that knows a shorter structure says so; it never needed the rest when that is zero. */
-static int open_event(union attr *a, int cpu, int leader)
-{
-	int fd = perf_event_open(a, cpu, leader);
-
-	if (fd == -E2BIG && a->is.size < UNC_ATTR_CONFIG3_BYTES &&
-	    a->is.size >= PERF_ATTR_SIZE_VER0 && a->words[CONFIG3_WORD] == 0)
-		fd = perf_event_open(a, cpu, leader);
-	return fd;
-}
-
 /* True when more descriptors may be had now. */
 static bool raise_limit(struct kernel_source *k)
 {
@@ -136,13 +85,21 @@ static bool raise_limit(struct kernel_source *k)
 static int opener_open(void *ctx, const struct unc_counter *c, int leader,
 		       uint32_t leader_modifiers)
 {
-	union attr a;
+	union unc_perf_attr a;
 	int fd;
 
-	fill_attr(&a, c, leader, leader_modifiers);
-	fd = open_event(&a, c->cpu, leader);
+	unc_perf_attr_init(&a, c);
+	a.is.read_format =
+		PERF_FORMAT_GROUP | PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
+	set_exclusions(&a.is, c->modifiers);
+	if (leader < 0) {
+		a.is.disabled = 1;
+		a.is.pinned = (leader_modifiers & UNC_MOD_PINNED) != 0;
+		a.is.exclusive = (leader_modifiers & UNC_MOD_EXCLUSIVE) != 0;
+	}
+	fd = unc_perf_open(&a, c->cpu, leader);
 	if (fd == -EMFILE && raise_limit(ctx))
-		fd = open_event(&a, c->cpu, leader);
+		fd = unc_perf_open(&a, c->cpu, leader);
 	return fd;
 }
 
@@ -322,21 +279,16 @@ static int make_buffer(struct kernel_source *k, struct unc_error *e)
 
 static int make_readers(struct kernel_source *k, struct unc_error *e)
 {
-	size_t count = k->groups.count, used = 0;
-	struct unc_reader_span *spans = calloc(count + 1, sizeof(*spans));
+	size_t count = k->groups.count;
+	int *cpus = calloc(count + 1, sizeof(*cpus));
 	int ret;
 
-	if (!spans)
+	if (!cpus)
 		return unc_nomem(e);
-	for (size_t g = 0; g < count; g++) {
-		int cpu = k->counters[k->groups.items[g].first].cpu;
-
-		if (used == 0 || spans[used - 1].cpu != cpu)
-			spans[used++] = (struct unc_reader_span){.cpu = cpu, .first = g, .end = g};
-		spans[used - 1].end = g + 1;
-	}
-	ret = unc_readers_new(&k->readers, spans, used, read_group, k, e);
-	free(spans);
+	for (size_t g = 0; g < count; g++)
+		cpus[g] = k->counters[k->groups.items[g].first].cpu;
+	ret = unc_readers_new(&k->readers, cpus, count, UNC_READER_MIN_ITEMS, read_group, k, e);
+	free(cpus);
 	return ret;
 }
 

@@ -30,38 +30,17 @@ static int read_mask(const struct unc_root *root, const struct uncore_pmu *pmu,
 	return ret;
 }
 
-int unc_pmu_type_now(const struct unc_root *root, const struct uncore_pmu *pmu, uint64_t *type)
-{
-	struct unc_text path = {0};
-	char *line = NULL;
-	int ret = -ENOMEM;
-
-	unc_text_add(&path, "sys/bus/event_source/devices/%s/type", pmu->name);
-	if (!path.failed)
-		ret = unc_root_read_line(root, path.data, &line);
-	unc_text_finish(&path);
-	if (ret == 0)
-		ret = unc_parse_u64(line, type);
-	free(line);
-	return ret;
-}
-
-/* A driver that was removed and came back has a new number, and its old one may be another PMU's. */
-static bool is_same_pmu(const struct unc_root *root, const struct uncore_pmu *pmu)
-{
-	uint64_t type;
-
-	return unc_pmu_type_now(root, pmu, &type) == 0 && type == pmu->type;
-}
-
 int unc_revive_cpu(const struct unc_root *root, const struct unc_topology *t,
 		   const struct unc_counter *c)
 {
 	int socket = unc_topology_socket(t, c->cpu), heir = -1;
 	struct unc_cpulist mask = {0};
 	size_t heirs = 0, gone = 0;
+	uint64_t type;
 
-	if (!is_same_pmu(root, c->pmu) || read_mask(root, c->pmu, &mask) < 0)
+	/* A driver that was removed and came back has a new type, and its old one may be another PMU's. */
+	if (unc_pmu_type_now(root, c->pmu, &type) < 0 || type != c->pmu->type ||
+	    read_mask(root, c->pmu, &mask) < 0)
 		return -1;
 	if (unc_cpulist_has(&mask, c->cpu)) {
 		unc_cpulist_finish(&mask);

@@ -6,9 +6,7 @@
 
 #include "machine/topology.h"
 #include "source/kernel/groups.h"
-
-/* The number that a PMU of this name has now. A negative errno, such as -ENOENT, when it has none. */
-int unc_pmu_type_now(const struct unc_root *root, const struct uncore_pmu *pmu, uint64_t *type);
+#include "source/kernel/perf.h"
 
 /*
  * The CPU that a counter of `c` can be opened on now: its own when its PMU is counted from there (again),

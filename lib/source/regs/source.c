@@ -179,22 +179,18 @@ static int open_boxes(struct unc_regs_source *s, struct unc_error *e)
 	return r;
 }
 
-/* A reader for each CPU, always the same: readings do not wander between CPUs. */
+/* A thread for each CPU, however few items: readings do not move between CPUs. */
 static int start_readers(struct unc_regs_source *s, struct unc_error *e)
 {
-	struct unc_reader_span *spans = calloc(s->box_count + 1, sizeof(*spans));
-	size_t used = 0;
+	int *cpus = calloc(s->box_count + 1, sizeof(*cpus));
 	int r;
 
-	if (!spans)
+	if (!cpus)
 		return unc_nomem(e);
-	for (size_t k = 0; k < s->box_count; k++) {
-		if (!used || spans[used - 1].cpu != s->boxes[k].cpu)
-			spans[used++] = (struct unc_reader_span){s->boxes[k].cpu, k, k, true};
-		spans[used - 1].end = k + 1;
-	}
-	r = unc_readers_new(&s->readers, spans, used, unc_regs_read_box, s, e);
-	free(spans);
+	for (size_t k = 0; k < s->box_count; k++)
+		cpus[k] = s->boxes[k].cpu;
+	r = unc_readers_new(&s->readers, cpus, s->box_count, 1, unc_regs_read_box, s, e);
+	free(cpus);
 	return r;
 }
 

@@ -1,19 +1,72 @@
 /* SPDX-License-Identifier: MIT */
-/* One sentence for each errno of perf_event_open, from what the machine says of itself. */
-#include "source/kernel/why.h"
+#define _GNU_SOURCE
+#include "source/kernel/perf.h"
 #include "base/errno-name.h"
 #include "machine/event.h"
 #include "machine/permission.h"
-#include "source/kernel/revive.h"
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define CONFIG3_WORD (UNC_ATTR_CONFIG3_BYTES / 8 - 1)
 
 #define EXCLUDING                                                                       \
 	(UNC_MOD_USER | UNC_MOD_KERNEL | UNC_MOD_HV | UNC_MOD_NO_IDLE | UNC_MOD_GUEST | \
 	 UNC_MOD_HOST)
+
+void unc_perf_attr_init(union unc_perf_attr *a, const struct unc_counter *c)
+{
+	memset(a, 0, sizeof(*a));
+	a->is.size = UNC_ATTR_CONFIG3_BYTES;
+	a->is.type = c->pmu->type;
+	a->is.config = c->config.word[0];
+	a->is.config1 = c->config.word[1];
+	a->is.config2 = c->config.word[2];
+	a->words[CONFIG3_WORD] = c->config.word[3];
+}
+
+static int perf_event_open(union unc_perf_attr *a, int cpu, int leader)
+{
+	long fd;
+
+	do
+		fd = syscall(SYS_perf_event_open, a, -1, cpu, leader, PERF_FLAG_FD_CLOEXEC);
+	while (fd < 0 && errno == EINTR);
+	return fd < 0 ? -errno : (int)fd;
+}
+
+/* A kernel that knows a shorter structure writes its size; it needs no more when the rest is zero. */
+int unc_perf_open(union unc_perf_attr *a, int cpu, int leader)
+{
+	int fd = perf_event_open(a, cpu, leader);
+
+	if (fd == -E2BIG && a->is.size < UNC_ATTR_CONFIG3_BYTES &&
+	    a->is.size >= PERF_ATTR_SIZE_VER0 && a->words[CONFIG3_WORD] == 0)
+		fd = perf_event_open(a, cpu, leader);
+	return fd;
+}
+
+int unc_pmu_type_now(const struct unc_root *root, const struct uncore_pmu *pmu, uint64_t *type)
+{
+	struct unc_text path = {0};
+	char *line = NULL;
+	int ret = -ENOMEM;
+
+	unc_text_add(&path, "sys/bus/event_source/devices/%s/type", pmu->name);
+	if (!path.failed)
+		ret = unc_root_read_line(root, path.data, &line);
+	unc_text_finish(&path);
+	if (ret == 0)
+		ret = unc_parse_u64(line, type);
+	free(line);
+	return ret;
+}
+
+/* ---- why it was refused ------------------------------------------------------------------- */
 
 struct cause {
 	const struct unc_kernel_env *env;
@@ -22,42 +75,25 @@ struct cause {
 	struct unc_error *e;
 };
 
-/* ---- permission -------------------------------------------------------------------------- */
-
-static void permitted_but_refused(const struct cause *c, const struct unc_permission *p)
+/* Above level 2 only CAP_SYS_ADMIN is sure to suffice. */
+static void advise_permission(const struct cause *c, const struct unc_permission *p)
 {
-	if (p->filtered)
-		unc_error_append(
-			c->e,
-			"; the process may count, so the seccomp filter it runs under (a "
-			"container's, or a systemd unit's) must forbid perf_event_open: allow it "
-			"there (docker: --cap-add PERFMON; systemd: "
-			"SystemCallFilter=perf_event_open)");
-	else
-		unc_error_append(
-			c->e,
-			"; the process may count, so a security module (SELinux, AppArmor, kernel "
-			"lockdown) must forbid it: see the kernel's log for the denial");
-}
+	bool above = p->level > 2 && !p->before_perfmon;
 
-/* Above 2 no capability but CAP_SYS_ADMIN is sure to do. */
-static void permission_lacking(const struct cause *c, const struct unc_permission *p)
-{
-	const char *name = p->before_perfmon ? "CAP_SYS_ADMIN" : "CAP_PERFMON";
-	const char *capability = p->before_perfmon ? "cap_sys_admin" : "cap_perfmon";
-
-	unc_error_append(
-		c->e, "; it takes a perf_event_paranoid of 0 or lower, or the capability %s", name);
-	if (p->level > 2 && !p->before_perfmon)
+	unc_error_append(c->e,
+			 "; it takes a perf_event_paranoid of 0 or lower, or the capability %s",
+			 p->before_perfmon ? "CAP_SYS_ADMIN" : "CAP_PERFMON");
+	if (above)
 		unc_error_append(c->e,
 				 " at a level of 2 or lower (level %ld is a distribution's own; "
 				 "Debian's kernels want CAP_SYS_ADMIN for it)",
 				 p->level);
-	unc_error_append(c->e, ". For everybody, until the next boot: sudo sysctl "
-			       "kernel.perf_event_paranoid=0  For this program alone: ");
-	if (p->level > 2 && !p->before_perfmon)
-		unc_error_append(c->e, "sudo sysctl kernel.perf_event_paranoid=2 && ");
-	unc_error_append(c->e, "sudo setcap %s=ep $(command -v uncore)", capability);
+	unc_error_append(c->e,
+			 ". For everybody, until the next boot: sudo sysctl "
+			 "kernel.perf_event_paranoid=0  For this program alone: %ssudo setcap "
+			 "%s=ep $(command -v uncore)",
+			 above ? "sudo sysctl kernel.perf_event_paranoid=2 && " : "",
+			 p->before_perfmon ? "cap_sys_admin" : "cap_perfmon");
 }
 
 static void permission(const struct cause *c)
@@ -68,19 +104,27 @@ static void permission(const struct cause *c)
 	unc_error_append(c->e, "no permission to count for the whole machine");
 	if (p.level_known)
 		unc_error_append(c->e, " (kernel.perf_event_paranoid is %ld)", p.level);
-	if (unc_permission_granted(&p) && !unc_permission_doubtful(&p))
-		permitted_but_refused(c, &p);
-	else if (p.in_user_namespace)
-		unc_error_append(
-			c->e,
-			"; the process is in a user namespace (a container without root of the "
-			"host), and what it is privileged to there does not count here: start it on "
-			"the host, or set kernel.perf_event_paranoid to 0 on the host");
-	else
-		permission_lacking(c, &p);
+	if (!unc_permission_granted(&p) || unc_permission_doubtful(&p)) {
+		if (!p.in_user_namespace)
+			advise_permission(c, &p);
+		else
+			unc_error_append(
+				c->e,
+				"; the process is in a user namespace (a container without root of "
+				"the host), and what it is privileged to there does not count "
+				"here: start it on the host, or set kernel.perf_event_paranoid to "
+				"0 on the host");
+		return;
+	}
+	unc_error_append(
+		c->e, "; the process may count, so %s",
+		p.filtered
+			? "the seccomp filter it runs under (a container's, or a systemd unit's) "
+			  "must forbid perf_event_open: allow it there (docker: --cap-add PERFMON; "
+			  "systemd: SystemCallFilter=perf_event_open)"
+			: "a security module (SELinux, AppArmor, kernel lockdown) must forbid it: "
+			  "see the kernel's log for the denial");
 }
-
-/* ---- the machine has changed, or is not what was thought ---------------------------------- */
 
 /* True when the CPU explains the refusal, whatever the errno. */
 static bool bad_cpu(const struct cause *c)
@@ -152,21 +196,6 @@ static void no_such_event(const struct cause *c)
 	add_guest(c);
 }
 
-/* ---- the others --------------------------------------------------------------------------- */
-
-static bool outside_mask(const struct cause *c)
-{
-	const struct uncore_pmu *pmu = c->counter->pmu;
-
-	if (!pmu->has_mask || unc_cpulist_has(&pmu->cpus, c->counter->cpu))
-		return false;
-	unc_error_append(c->e,
-			 "the PMU is not counted from CPU %d; its cpumask in /sys has the CPUs "
-			 "that it is counted from",
-			 c->counter->cpu);
-	return true;
-}
-
 /* Drivers look at an event before the kernel looks at the permission. */
 static void add_hidden_permission(const struct cause *c)
 {
@@ -184,11 +213,20 @@ static void add_hidden_permission(const struct cause *c)
 
 static void invalid(const struct cause *c)
 {
-	uint32_t modifiers = c->counter->modifiers;
+	const struct uncore_pmu *pmu = c->counter->pmu;
 
-	if (bad_cpu(c) || outside_mask(c) || stale_pmu(c))
+	if (bad_cpu(c))
 		return;
-	if (modifiers & EXCLUDING) {
+	if (pmu->has_mask && !unc_cpulist_has(&pmu->cpus, c->counter->cpu)) {
+		unc_error_append(c->e,
+				 "the PMU is not counted from CPU %d; its cpumask in /sys has the "
+				 "CPUs that it is counted from",
+				 c->counter->cpu);
+		return;
+	}
+	if (stale_pmu(c))
+		return;
+	if (c->counter->modifiers & EXCLUDING) {
 		unc_error_append(c->e,
 				 "the PMU cannot tell user, kernel, hypervisor, guest or idle time "
 				 "apart, as counters outside the cores never can: leave out the "
@@ -204,57 +242,44 @@ static void invalid(const struct cause *c)
 	add_hidden_permission(c);
 }
 
-static void too_big(const struct cause *c)
-{
-	if (c->counter->config.word[3] != 0)
-		unc_error_append(
-			c->e, "the event needs config3, which Linux has since 6.3: this kernel is "
-			      "older");
-	else
-		unc_error_append(c->e, "the kernel does not take a group this large");
-}
-
 static void out_of_files(const struct cause *c)
 {
 	struct rlimit limit = {0, 0};
 
 	getrlimit(RLIMIT_NOFILE, &limit);
-	if (c->err == ENFILE)
-		unc_error_append(c->e, "the whole machine is out of file descriptors: sudo sysctl "
-				       "fs.file-max=... allows more");
-	else
-		unc_error_append(
-			c->e,
-			"out of file descriptors: each counter takes one, this process may have "
-			"%llu (hard limit %llu). Allow more with ulimit -n as root, or with "
-			"LimitNOFILE= in a systemd unit; or ask for less",
-			(unsigned long long)limit.rlim_cur, (unsigned long long)limit.rlim_max);
+	unc_error_append(c->e,
+			 "out of file descriptors: each counter takes one, this process may have "
+			 "%llu (hard limit %llu). Allow more with ulimit -n as root, or with "
+			 "LimitNOFILE= in a systemd unit; or ask for less",
+			 (unsigned long long)limit.rlim_cur, (unsigned long long)limit.rlim_max);
 }
 
-static void no_system_call(const struct cause *c)
+/* Reasons without details. */
+static const char *plain_reason(const struct cause *c)
 {
 	struct unc_permission p;
 
-	unc_permission_read(&p, c->env->root);
-	if (p.filtered)
-		unc_error_append(c->e,
-				 "a seccomp filter (a container's, or a systemd unit's) hides the "
-				 "system call perf_event_open: allow it there");
-	else
-		unc_error_append(c->e,
-				 "this kernel is built without perf events (CONFIG_PERF_EVENTS)");
-}
-
-/* Those for which there is nothing to look up. */
-static const char *plain_reason(int err)
-{
-	switch (err) {
+	switch (c->err) {
+	case ENFILE:
+		return "the whole machine is out of file descriptors: sudo sysctl fs.file-max=... "
+		       "allows more";
+	case E2BIG:
+		return c->counter->config.word[3]
+			       ? "the event needs config3, which Linux has since 6.3: this kernel "
+				 "is older"
+			       : "the kernel does not take a group this large";
+	case ENOSYS:
+		unc_permission_read(&p, c->env->root);
+		return p.filtered ? "a seccomp filter (a container's, or a systemd unit's) hides "
+				    "the system call perf_event_open: allow it there"
+				  : "this kernel is built without perf events "
+				    "(CONFIG_PERF_EVENTS)";
 	case EOPNOTSUPP:
 		return "the driver cannot count this event in this way (or its hardware lacks what "
 		       "it takes)";
 	case EBUSY:
-		return "somebody else holds the hardware: another profiler, or the kernel itself. "
-		       "Look for one with: sudo lsof | grep perf_event";
+		return "another program holds the hardware: another profiler, or the kernel "
+		       "itself. Look for one with: sudo lsof | grep perf_event";
 	case ENOSPC:
 		return "the hardware has too few counters for the event";
 	case ESRCH:
@@ -288,17 +313,10 @@ void unc_kernel_why(const struct unc_kernel_env *env, const struct unc_counter *
 		invalid(&c);
 		break;
 	case EMFILE:
-	case ENFILE:
 		out_of_files(&c);
 		break;
-	case E2BIG:
-		too_big(&c);
-		break;
-	case ENOSYS:
-		no_system_call(&c);
-		break;
 	default:
-		unc_error_append(e, "%s", plain_reason(c.err));
+		unc_error_append(e, "%s", plain_reason(&c));
 	}
 	unc_error_append(e, " [perf_event_open: %s]", unc_errno_name(c.err));
 }

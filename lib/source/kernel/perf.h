@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/* One event of the kernel: opened with perf_event_open, and a sentence for each refusal. */
+#ifndef UNC_KERNEL_PERF_H
+#define UNC_KERNEL_PERF_H
+
+#include "source/source.h"
+
+#include <linux/perf_event.h>
+
+/* The length of perf_event_attr at which config3 was added (Linux 6.3). */
+#define UNC_ATTR_CONFIG3_BYTES 136
+
+/* The kernel's structure with room for what headers older than Linux 6.3 do not name. */
+union unc_perf_attr {
+	struct perf_event_attr is;
+	uint64_t words[UNC_ATTR_CONFIG3_BYTES / 8];
+};
+
+struct unc_kernel_env {
+	const struct unc_root *root;
+	const struct unc_topology *topology;
+};
+
+/* What the event counts; all else is zero. */
+void unc_perf_attr_init(union unc_perf_attr *a, const struct unc_counter *c);
+/* A descriptor of the event for the whole CPU, or a negative errno. `leader`: of its group, or -1. */
+int unc_perf_open(union unc_perf_attr *a, int cpu, int leader);
+
+/* Replaces the sentence in `e`. `err`: the negative errno of unc_perf_open() for this counter as a
+ * leader. */
+void unc_kernel_why(const struct unc_kernel_env *env, const struct unc_counter *c, int err,
+		    struct unc_error *e);
+
+/* The type that a PMU of this name has now. A negative errno, such as -ENOENT, when it has none. */
+int unc_pmu_type_now(const struct unc_root *root, const struct uncore_pmu *pmu, uint64_t *type);
+
+#endif
