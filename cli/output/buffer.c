@@ -21,6 +21,7 @@ static void reserve(struct buffer *b, size_t more)
 {
 	size_t room = b->room ? b->room : 256;
 
+	more++; /* the NUL */
 	if (b->room - b->len >= more)
 		return;
 	while (room - b->len < more)
@@ -36,6 +37,12 @@ void buffer_add(struct buffer *b, const void *data, size_t len)
 	reserve(b, len);
 	memcpy(b->data + b->len, data, len);
 	b->len += len;
+	b->data[b->len] = '\0';
+}
+
+const char *buffer_text(const struct buffer *b)
+{
+	return b->len ? b->data : "";
 }
 
 void buffer_puts(struct buffer *b, const char *text)
@@ -53,7 +60,7 @@ void buffer_printf(struct buffer *b, const char *fmt, ...)
 	va_end(args);
 	if (len < 0)
 		return;
-	reserve(b, (size_t)len + 1);
+	reserve(b, (size_t)len);
 	va_start(args, fmt);
 	vsnprintf(b->data + b->len, (size_t)len + 1, fmt, args);
 	va_end(args);
@@ -67,6 +74,7 @@ void buffer_spaces(struct buffer *b, size_t count)
 	reserve(b, count);
 	memset(b->data + b->len, ' ', count);
 	b->len += count;
+	b->data[b->len] = '\0';
 }
 
 void buffer_wrap(struct buffer *b, size_t indent, size_t width, const char *text)
@@ -99,7 +107,7 @@ void buffer_hang(struct buffer *b, size_t indent, size_t width, const char *labe
 	buffer_puts(b, "\n");
 }
 
-/* By hand, as are large numbers below: printf takes most of the time of a sample otherwise. */
+/* Not with printf, which would take most of the time of printing a sample. */
 size_t text_count(char into[COUNT_ROOM], uint64_t value)
 {
 	char digits[COUNT_ROOM];

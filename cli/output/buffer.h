@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Text in memory: everything that is printed is put together here and written in one piece. */
+/* Text in memory: an output is collected here and written at once. */
 #ifndef CLI_BUFFER_H
 #define CLI_BUFFER_H
 
@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 struct buffer {
-	char *data; /* not NUL-terminated */
+	char *data; /* ends in a NUL behind `len`; NULL: nothing was added yet */
 	size_t len;
 	size_t room;
 };
@@ -16,6 +16,8 @@ void buffer_free(struct buffer *b);
 void buffer_add(struct buffer *b, const void *data, size_t len);
 void buffer_puts(struct buffer *b, const char *text);
 void buffer_printf(struct buffer *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* The text; "" when there is none. */
+const char *buffer_text(const struct buffer *b);
 void buffer_spaces(struct buffer *b, size_t count);
 
 /* Words of `text`, broken so that no line passes `width` columns, each line after `indent` spaces;
