@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Global options, the machine they name, error sentences and exit codes. */
+/* The machine that the global options name, error sentences and exit codes. */
 #include "cli.h"
-#include "parse.h"
 
 #include <errno.h>
 #include <fnmatch.h>
@@ -9,96 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum {
-	KEY_ROOT = 0x200,
-	KEY_SOURCE,
-	KEY_DATA,
-	KEY_MEMORY_PEAK,
-	KEY_PROGRAM,
-	KEY_USAGE,
-};
-
-static const struct argp_option options[] = {
-	{"root", KEY_ROOT, "DIR", 0, "Read /sys and /proc below DIR", 90},
-	{"source", KEY_SOURCE, "SPEC", 0,
-	 "Where counts come from: kernel, sim:NAME, regs:NAME, or sim: and regs: with FILE.yaml",
-	 90},
-	{"program", KEY_PROGRAM, NULL, 0,
-	 "Let regs write control registers; they are put back afterwards", 90},
-	{"data", KEY_DATA, "DIR", 0, "Add a directory of data files (repeatable)", 90},
-	{"memory-peak", KEY_MEMORY_PEAK, "RATE", 0,
-	 "What the memory of one socket can move, such as 307.2GB/s", 90},
-	{"help", 'h', NULL, 0, "Print this help and exit", -1},
-	{"usage", KEY_USAGE, NULL, 0, "Print a short usage and exit", -1},
-	{"version", 'V', NULL, 0, "Print the version and exit", -1},
-	{0},
-};
-
-const char *cli_once(struct argp_state *state, const char *option, const char *before,
-		     const char *now)
-{
-	if (before)
-		argp_error(state, "%s is given twice: '%s' and '%s'", option, before, now);
-	return now;
-}
-
-/* An empty name would be the current directory. */
-static const char *directory(struct argp_state *state, const char *option, const char *name)
-{
-	if (!*name)
-		argp_error(state, "%s: the name of the directory is empty", option);
-	return name;
-}
-
-static double memory_peak(struct argp_state *state, const char *text)
-{
-	double rate = 0;
-	const char *wrong = parse_rate(text, &rate);
-
-	if (wrong)
-		argp_error(state, "--memory-peak: '%s' %s", text, wrong);
-	return rate;
-}
-
-static error_t parse_global(int key, char *arg, struct argp_state *state)
-{
-	struct cli *cli = state->input;
-
-	switch (key) {
-	case KEY_ROOT:
-		cli->root = cli_once(state, "--root", cli->root, directory(state, "--root", arg));
-		return 0;
-	case KEY_SOURCE:
-		cli->source = cli_once(state, "--source", cli->source, arg);
-		return 0;
-	case KEY_DATA:
-		cli->data = cli_realloc(cli->data, cli->data_count + 1, sizeof(*cli->data));
-		cli->data[cli->data_count++] = directory(state, "--data", arg);
-		return 0;
-	case KEY_MEMORY_PEAK:
-		if (cli->memory_peak > 0)
-			argp_error(state, "--memory-peak is given twice");
-		cli->memory_peak = memory_peak(state, arg);
-		return 0;
-	case KEY_PROGRAM:
-		cli->program = true;
-		return 0;
-	case 'h':
-		argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
-		return 0;
-	case KEY_USAGE:
-		argp_state_help(state, stdout, ARGP_HELP_USAGE | ARGP_HELP_EXIT_OK);
-		return 0;
-	case 'V':
-		printf("uncore %s\n", uncore_version());
-		exit(CLI_OK);
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-}
-
-const struct argp cli_globals = {.options = options, .parser = parse_global};
+#include <time.h>
 
 void cli_error(const char *fmt, ...)
 {
@@ -184,8 +94,8 @@ void cli_close(struct cli *cli)
 	cli->data = NULL;
 }
 
-/* True when an earlier finding is mended by the same. */
-static bool said_before(const struct uncore *u, size_t i)
+/* True when an earlier finding has the same fix. */
+static bool has_earlier(const struct uncore *u, size_t i)
 {
 	const char *fix = uncore_finding_at(u, i)->fix;
 
@@ -205,12 +115,17 @@ void cli_advise(struct cli *cli)
 	for (size_t i = 0; i < uncore_finding_count(cli->u); i++) {
 		const struct uncore_finding *f = uncore_finding_at(cli->u, i);
 
-		if (f->verdict != UNCORE_VERDICT_MISSING)
-			continue;
-		if (!f->fix || said_before(cli->u, i))
-			continue;
-		cli_error("to mend it: %s", f->fix);
+		if (f->verdict == UNCORE_VERDICT_MISSING && f->fix && !has_earlier(cli->u, i))
+			cli_error("fix: %s", f->fix);
 	}
+}
+
+uint64_t cli_now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000U + (uint64_t)t.tv_nsec;
 }
 
 void *cli_realloc(void *old, size_t count, size_t size)
@@ -236,48 +151,4 @@ bool cli_matches(const char *pattern, const char *text)
 	if (strpbrk(pattern, "*?["))
 		return fnmatch(pattern, text, FNM_CASEFOLD) == 0;
 	return strcasestr(text, pattern) != NULL;
-}
-
-/* Edits (insert, delete, replace) that turn `a` into `b`; names are short. */
-static size_t distance(const char *a, const char *b)
-{
-	size_t row[65];
-	size_t b_len = strlen(b);
-
-	if (strlen(a) > 64 || b_len > 64)
-		return SIZE_MAX;
-	for (size_t j = 0; j <= b_len; j++)
-		row[j] = j;
-	for (size_t i = 1; a[i - 1]; i++) {
-		size_t diagonal = row[0];
-
-		row[0] = i;
-		for (size_t j = 1; j <= b_len; j++) {
-			size_t best = diagonal + (a[i - 1] != b[j - 1]);
-
-			diagonal = row[j];
-			if (row[j] + 1 < best)
-				best = row[j] + 1;
-			if (row[j - 1] + 1 < best)
-				best = row[j - 1] + 1;
-			row[j] = best;
-		}
-	}
-	return row[b_len];
-}
-
-const char *cli_nearest(const char *name, const char *const *names, size_t count)
-{
-	const char *nearest = NULL;
-	size_t least = 3; /* more edits than two are another word */
-
-	for (size_t i = 0; i < count; i++) {
-		size_t d = distance(name, names[i]);
-
-		if (d < least && d < strlen(names[i])) {
-			least = d;
-			nearest = names[i];
-		}
-	}
-	return nearest;
 }

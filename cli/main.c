@@ -9,82 +9,58 @@
 #include <unistd.h>
 
 #include "cli.h"
+#include "options.h"
+#include "output/buffer.h"
 
 static const struct command commands[] = {
 	{"stat", "Count metrics and events, once or every interval", cmd_stat},
-	{"latency", "Latencies: means, or how those of sampled loads are spread", cmd_latency},
+	{"latency", "Mean latencies, or the distribution of sampled loads", cmd_latency},
 	{"list", "List PMUs, events and metrics of this machine", cmd_list},
 	{"topo", "Show sockets, memory, PCIe and links, and which PMUs count them", cmd_topo},
-	{"explain", "Show how a metric is made", cmd_explain},
-	{"doctor", "Say what is here, what is missing, and what mends it", cmd_doctor},
-	{"demo-block", "Move a register block in a file, to try the source regs", cmd_demo_block},
+	{"explain", "Show the formula, events and evidence of a metric", cmd_explain},
+	{"doctor", "Report what works, what is missing, and how to fix it", cmd_doctor},
+	{"demo-block", "Simulate a register block in a file, to try the source regs",
+	 cmd_demo_block},
 };
 
 #define COMMAND_COUNT (sizeof(commands) / sizeof(commands[0]))
 
-struct top {
-	struct cli *cli;
-	int command; /* index of the first word that is no option; 0: none */
-};
-
-static error_t parse_top(int key, char *arg, struct argp_state *state)
+/* The index of the command's name: its options are not those of uncore. */
+static void take_command(void *into, char *arg, struct argp_state *state)
 {
-	struct top *top = state->input;
-
 	(void)arg;
-	switch (key) {
-	case ARGP_KEY_INIT:
-		state->child_inputs[0] = top->cli;
-		return 0;
-	case ARGP_KEY_ARG:
-		top->command = state->next - 1;
-		state->next = state->argc;
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
+	*(int *)into = state->next - 1;
+	state->next = state->argc;
 }
 
 /* The commands, for the help; argp frees the text. */
 static char *help_filter(int key, const char *text, void *input)
 {
-	char *help = NULL;
-	size_t size;
-	FILE *f;
+	struct buffer help = {0};
 
 	(void)input;
 	if (key != ARGP_KEY_HELP_EXTRA)
 		return (char *)text;
-	f = open_memstream(&help, &size);
-	if (!f)
-		return NULL;
-	fputs("Commands (each has its own --help):\n", f);
+	buffer_puts(&help, "Commands (each has its own --help):\n");
 	for (size_t i = 0; i < COMMAND_COUNT; i++)
-		fprintf(f, "  %-10s  %s\n", commands[i].name, commands[i].doc);
+		buffer_printf(&help, "  %-10s  %s\n", commands[i].name, commands[i].doc);
 	for (size_t i = 0; i < cli_preset_count; i++)
-		fprintf(f, "  %-10s  %s\n", cli_presets[i].name, cli_presets[i].title);
-	fputs("\nExit status: 0 done, 1 failed, 2 wrong usage, 3 not possible on this machine, "
-	      "4 no permission.\n",
-	      f);
-	fclose(f);
-	return help;
+		buffer_printf(&help, "  %-10s  %s\n", cli_presets[i].name, cli_presets[i].title);
+	buffer_puts(&help, "\nExit status: 0 success, 1 error, 2 wrong usage, 3 not available on "
+			   "this machine, 4 permission denied.\n");
+	return help.data;
 }
 
 static int unknown_command(const char *name)
 {
-	const char *names[COMMAND_COUNT + 16];
-	const char *nearest;
-	size_t count = 0;
+	struct buffer names = {0};
 
 	for (size_t i = 0; i < COMMAND_COUNT; i++)
-		names[count++] = commands[i].name;
-	for (size_t i = 0; i < cli_preset_count && i < 16; i++)
-		names[count++] = cli_presets[i].name;
-	nearest = cli_nearest(name, names, count);
-	if (nearest)
-		cli_error("there is no command '%s'; did you mean '%s'?", name, nearest);
-	else
-		cli_error("there is no command '%s'; 'uncore --help' lists them", name);
+		buffer_printf(&names, "%s, ", commands[i].name);
+	for (size_t i = 0; i < cli_preset_count; i++)
+		buffer_printf(&names, "%s%s", i ? ", " : "", cli_presets[i].name);
+	cli_error("unknown command '%s'; commands: %s", name, buffer_text(&names));
+	buffer_free(&names);
 	return CLI_USAGE;
 }
 
@@ -93,7 +69,7 @@ static int run_command(struct cli *cli, int argc, char **argv)
 	const char *name = argv[0];
 	char full[64];
 
-	/* argp and getopt begin their sentences with this. */
+	/* argp and getopt begin their errors with this. */
 	snprintf(full, sizeof(full), "uncore %s", name);
 	argv[0] = full;
 	for (size_t i = 0; i < COMMAND_COUNT; i++)
@@ -105,7 +81,7 @@ static int run_command(struct cli *cli, int argc, char **argv)
 	return unknown_command(name);
 }
 
-/* Help goes through stdio: a full disk must not pass unnoticed there either. */
+/* Help is printed with stdio: a full disk is an error there, too. */
 static void close_stdout(void)
 {
 	if (fclose(stdout) == 0)
@@ -115,8 +91,8 @@ static void close_stdout(void)
 	_exit(CLI_RUNTIME);
 }
 
-/* A counter opened as descriptor 1 would get our output. What was closed is opened the wrong way
- * round, so that using it fails. */
+/* A counter opened as descriptor 1 would receive the output. Descriptors that were closed are opened
+ * for the opposite direction, so that using them fails. */
 static void fill_standard_fds(void)
 {
 	for (int fd = 0; fd <= 2; fd++)
@@ -126,32 +102,30 @@ static void fill_standard_fds(void)
 
 int main(int argc, char **argv)
 {
-	static const struct argp_child children[] = {{&cli_globals, 0, NULL, 0}, {0}};
-	static const struct argp argp = {
-		.parser = parse_top,
-		.args_doc = "[COMMAND ...]",
+	static const struct cli_syntax syntax = {
+		.args = "[COMMAND ...]",
 		.doc = "Counts what moves outside the CPU cores: memory, PCIe, links, caches. "
 		       "Without a command: a second of everything this machine can count.",
-		.children = children,
+		.flags = ARGP_IN_ORDER,
+		.argument = take_command,
 		.help_filter = help_filter,
 	};
 	struct cli cli = {0};
-	struct top top = {.cli = &cli};
 	static char name[] = "uncore";
 	const struct sigaction ignore = {.sa_handler = SIG_IGN};
-	int status;
+	int status, command = 0;
 
 	fill_standard_fds();
 	atexit(close_stdout);
-	/* A closed pipe and a file grown too large are errors of write(), not deaths. */
+	/* A closed pipe and a file grown too large are errors of write(), not signals. */
 	sigaction(SIGPIPE, &ignore, &cli.pipe);
 	sigaction(SIGXFSZ, &ignore, &cli.file_size);
 	argp_err_exit_status = CLI_USAGE;
 	if (argc > 0)
 		argv[0] = name;
-	argp_parse(&argp, argc, argv, ARGP_IN_ORDER | ARGP_NO_HELP, NULL, &top);
-	if (top.command)
-		status = run_command(&cli, argc - top.command, argv + top.command);
+	cli_parse(&cli, &syntax, &command, argc, argv);
+	if (command)
+		status = run_command(&cli, argc - command, argv + command);
 	else
 		status = cmd_overview(&cli, argc, argv);
 	cli_close(&cli);

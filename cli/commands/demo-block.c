@@ -10,8 +10,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cli.h"
-#include "output/json.h"
+#include "options.h"
+#include "output/record.h"
 #include "output/writer.h"
 #include "parse.h"
 #include "signals.h"
@@ -20,29 +20,6 @@
 #define CONTROL 0x100
 #define FREEZE 1u
 #define FROZEN 2u
-
-enum {
-	KEY_WINDOW = 0x100,
-	KEY_WIDTH,
-	KEY_HALVES,
-	KEY_RATE,
-	KEY_BELOW,
-	KEY_CARRIES,
-	KEY_WAIT,
-	KEY_TIMEOUT,
-};
-
-static const struct argp_option options[] = {
-	{"window", KEY_WINDOW, "KIND", 0, "free-running, freeze or read-to-clear", 1},
-	{"width", KEY_WIDTH, "BITS", 0, "At which the counters wrap (64)", 1},
-	{"halves", KEY_HALVES, NULL, 0, "Each counter in two registers of 32 bits", 1},
-	{"rate", KEY_RATE, "N", 0, "Cycles in each second (1000000000)", 1},
-	{"below", KEY_BELOW, "N", 0, "Begin N below the wrap", 1},
-	{"carries", KEY_CARRIES, NULL, 0, "Carry into the high half at each step", 1},
-	{"wait", KEY_WAIT, NULL, 0, "Count only after SIGUSR1", 1},
-	{"timeout", KEY_TIMEOUT, "TIME", 0, "End after TIME (milliseconds, or with a unit)", 1},
-	{0},
-};
 
 static const char *const windows[] = {"free-running", "freeze", "read-to-clear"};
 enum { FREE, FROZEN_READ, CLEARED };
@@ -67,8 +44,8 @@ static const struct {
 #define COUNTERS (sizeof(counters) / sizeof(counters[0]))
 
 struct demo {
-	struct cli *cli;
 	const char *dir;
+	const char *window_name;
 	int window;
 	uint64_t width, rate, below, timeout_ns;
 	bool halves, carries, wait;
@@ -77,84 +54,48 @@ struct demo {
 	struct signals signals;
 };
 
-static uint64_t number(struct argp_state *state, const char *option, const char *text)
-{
-	uint64_t n = 0;
-	const char *wrong = parse_count(text, &n);
+#define AT(member) offsetof(struct demo, member)
 
-	if (wrong)
-		argp_error(state, "%s: '%s' %s", option, text, wrong);
-	return n;
+static const struct cli_option options[] = {
+	{"window", "KIND", "free-running, freeze or read-to-clear", 0, 1, OPTION_TEXT,
+	 AT(window_name)},
+	{"width", "BITS", "Bits of the counters, after which they wrap (64)", 0, 1, OPTION_COUNT,
+	 AT(width)},
+	{"halves", NULL, "Each counter in two registers of 32 bits", 0, 1, OPTION_FLAG, AT(halves)},
+	{"rate", "N", "Cycles in each second (1000000000)", 0, 1, OPTION_COUNT, AT(rate)},
+	{"below", "N", "Begin N below the wrap", 0, 1, OPTION_COUNT, AT(below)},
+	{"carries", NULL, "Carry into the high half at each step", 0, 1, OPTION_FLAG, AT(carries)},
+	{"wait", NULL, "Count only after SIGUSR1", 0, 1, OPTION_FLAG, AT(wait)},
+	{"timeout", "TIME", "End after TIME (milliseconds, or with a unit)", 0, 1, OPTION_TIME,
+	 AT(timeout_ns)},
+	{0},
+};
+
+static void take_argument(void *into, char *arg, struct argp_state *state)
+{
+	struct demo *d = into;
+
+	if (d->dir)
+		argp_error(state, "'%s' is one argument too many", arg);
+	d->dir = arg;
 }
 
-static int window(struct argp_state *state, const char *text)
+static void check(void *into, struct argp_state *state)
 {
-	for (int i = FREE; i <= CLEARED; i++)
-		if (strcmp(windows[i], text) == 0)
-			return i;
-	argp_error(state, "--window: '%s' is none of free-running, freeze, read-to-clear", text);
-	return FREE;
-}
+	struct demo *d = into;
 
-static void check(const struct demo *d, struct argp_state *state)
-{
+	while (d->window_name && d->window <= CLEARED &&
+	       strcmp(windows[d->window], d->window_name) != 0)
+		d->window++;
+	if (d->window > CLEARED)
+		argp_error(state, "--window: '%s' is none of free-running, freeze, read-to-clear",
+			   d->window_name);
 	if (d->width > 64)
 		argp_error(state, "--width: a counter has at most 64 bits");
 	if (d->halves && (d->width <= 32 || d->window == CLEARED))
 		argp_error(state, "--halves: more than 32 bits that are not cleared have halves");
 	if (d->carries && (d->width != 64 || d->window != FREE))
 		argp_error(state, "--carries: free-running counters of 64 bits do that");
-}
-
-static error_t parse_option(int key, char *arg, struct argp_state *state)
-{
-	struct demo *d = state->input;
-	const char *wrong;
-
-	switch (key) {
-	case ARGP_KEY_INIT:
-		state->child_inputs[0] = d->cli;
-		return 0;
-	case KEY_WINDOW:
-		d->window = window(state, arg);
-		return 0;
-	case KEY_WIDTH:
-		d->width = number(state, "--width", arg);
-		return 0;
-	case KEY_HALVES:
-		d->halves = true;
-		return 0;
-	case KEY_RATE:
-		d->rate = number(state, "--rate", arg);
-		return 0;
-	case KEY_BELOW:
-		d->below = number(state, "--below", arg);
-		return 0;
-	case KEY_CARRIES:
-		d->carries = true;
-		return 0;
-	case KEY_WAIT:
-		d->wait = true;
-		return 0;
-	case KEY_TIMEOUT:
-		wrong = parse_duration(arg, NS_PER_MS, &d->timeout_ns);
-		if (wrong)
-			argp_error(state, "--timeout: '%s' %s", arg, wrong);
-		return 0;
-	case ARGP_KEY_ARG:
-		if (d->dir)
-			argp_error(state, "'%s' is one argument too many", arg);
-		d->dir = arg;
-		return 0;
-	case ARGP_KEY_NO_ARGS:
-		argp_error(state, "in which directory? It is made when it is not there");
-		return 0;
-	case ARGP_KEY_END:
-		check(d, state);
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
 }
 
 /* ---- the files ---- */
@@ -238,14 +179,6 @@ static int make_files(struct demo *d)
 
 /* ---- moving ---- */
 
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
-}
-
 static uint64_t mask(const struct demo *d)
 {
 	return UINT64_MAX >> (64 - d->width);
@@ -286,13 +219,13 @@ static void move_to(struct demo *d, uint64_t cycles)
  * steps never fit together. Steps leave a reader the time to look twice. */
 static void carry(struct demo *d, uint64_t steps)
 {
-	uint64_t end = now_ns() + 300;
+	uint64_t end = cli_now_ns() + 300;
 
 	for (size_t i = 0; i < COUNTERS; i++) {
 		d->made[i] = steps * UINT32_MAX;
 		put(d, i, d->made[i]);
 	}
-	while (now_ns() < end)
+	while (cli_now_ns() < end)
 		;
 }
 
@@ -326,10 +259,10 @@ static bool wait_for_start(struct demo *d)
 /* Cycles are those of the time that was not frozen. */
 static void move(struct demo *d)
 {
-	uint64_t begin = now_ns(), last = begin, counted = 0, steps = 0;
+	uint64_t begin = cli_now_ns(), last = begin, counted = 0, steps = 0;
 
 	for (uint64_t turns = 1;; turns++) {
-		uint64_t now = now_ns();
+		uint64_t now = cli_now_ns();
 
 		if (!is_frozen(d))
 			counted += now - last;
@@ -350,15 +283,12 @@ static int print_made(const struct demo *d)
 {
 	struct buffer text = {0};
 
-	for (size_t i = 0; i < COUNTERS; i++) {
-		json_t *line = json_object();
-
-		json_put(line, "schema", json_integer(JSON_SCHEMA));
-		json_put(line, "kind", json_text("made"));
-		json_put(line, "event", json_text(counters[i].name));
-		json_put(line, "made", json_count(d->made[i]));
-		json_print(line, JSON_COMPACT, &text);
-	}
+	for (size_t i = 0; i < COUNTERS; i++)
+		json_print(json_record(RECORD({"schema", value_count(JSON_SCHEMA)},
+					      {"kind", value_text("made")},
+					      {"event", value_text(counters[i].name)},
+					      {"made", value_count(d->made[i])})),
+			   JSON_COMPACT, &text);
 	return writer_print(&text);
 }
 
@@ -388,20 +318,20 @@ static int run(struct demo *d)
 
 int cmd_demo_block(struct cli *cli, int argc, char **argv)
 {
-	static const struct argp_child children[] = {{&cli_globals, 0, "Everywhere:", 90}, {0}};
-	static const struct argp argp = {
+	static const struct cli_syntax syntax = {
+		.args = "DIRECTORY",
+		.no_args = "in which directory? It is created if it does not exist",
+		.doc = "Simulates a register block in a file, for trying and testing the source "
+		       "regs.\vWrites DIRECTORY/map and DIRECTORY/block.yaml, prints the command "
+		       "that reads them, and runs until Ctrl-C. Then it prints what it has counted.",
 		.options = options,
-		.parser = parse_option,
-		.args_doc = "DIRECTORY",
-		.doc = "Moves a register block in a file, for trying and testing the source regs.\v"
-		       "Writes DIRECTORY/map and DIRECTORY/block.yaml, prints the command that "
-		       "reads them, and runs until Ctrl-C. Then it prints what it has counted.",
-		.children = children,
+		.argument = take_argument,
+		.check = check,
 	};
-	struct demo d = {.cli = cli, .width = 64, .rate = NS_PER_S};
+	struct demo d = {.width = 64, .rate = NS_PER_S};
 	int status;
 
-	argp_parse(&argp, argc, argv, ARGP_NO_HELP, NULL, &d);
+	cli_parse(cli, &syntax, &d, argc, argv);
 	status = run(&d);
 	if (d.map) {
 		munmap(d.map, MAP_SIZE);

@@ -1,22 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* `uncore doctor`: each PMU found, or expected and missing, why, and what mends it. */
+/* `uncore doctor`: each PMU found, or expected and missing, the reason, and the fix. */
 #include <stdio.h>
 #include <string.h>
 
-#include "output/json.h"
-#include "output/table.h"
+#include "options.h"
+#include "output/output.h"
 #include "output/writer.h"
-#include "views/doctor.h"
-
-static const struct argp_option options[] = {
-	{"json", 'j', NULL, 0, "One JSON object", 1},
-	{0},
-};
-
-struct parser {
-	struct cli *cli;
-	bool json;
-};
 
 static const struct {
 	const char *mark; /* in text */
@@ -31,7 +20,7 @@ static const struct {
 /* A command stays in one line, to be copied; a comment that makes it too long goes below. */
 static void put_fix(const char *fix, struct buffer *to)
 {
-	static const char label[] = "         to mend it: ";
+	static const char label[] = "         fix: ";
 	const char *comment = strstr(fix, "   # ");
 	size_t command = comment ? (size_t)(comment - fix) : strlen(fix);
 
@@ -56,26 +45,7 @@ void doctor_finding(const struct uncore_finding *f, struct buffer *to)
 		put_fix(f->fix, to);
 }
 
-static error_t parse_option(int key, char *arg, struct argp_state *state)
-{
-	struct parser *p = state->input;
-
-	switch (key) {
-	case ARGP_KEY_INIT:
-		state->child_inputs[0] = p->cli;
-		return 0;
-	case 'j':
-		p->json = true;
-		return 0;
-	case ARGP_KEY_ARG:
-		argp_error(state, "'%s': doctor takes no arguments", arg);
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-}
-
-/* What is not there cannot be had by permission: missing comes before denied. */
+/* A missing PMU decides, because permission alone would not help. */
 static int verdict(const struct uncore *u)
 {
 	int status = CLI_OK;
@@ -91,61 +61,53 @@ static int verdict(const struct uncore *u)
 	return status;
 }
 
-static json_t *finding_json(const struct uncore_finding *f)
+static json_t *findings_document(const struct uncore *u)
 {
-	json_t *object = json_object();
-
-	json_put(object, "verdict", json_text(verdicts[f->verdict].name));
-	json_put(object, "subject", json_text(f->subject));
-	json_put(object, "found", json_text(f->found));
-	json_put(object, "why", json_text(f->why));
-	json_put(object, "fix", json_text(f->fix));
-	return object;
-}
-
-static void print_json(const struct uncore *u, struct buffer *to)
-{
-	json_t *object = json_header(u);
 	json_t *findings = json_array();
 
-	for (size_t i = 0; i < uncore_finding_count(u); i++)
-		json_push(findings, finding_json(uncore_finding_at(u, i)));
-	json_put(object, "findings", findings);
-	json_print(object, JSON_INDENT(2), to);
-}
+	for (size_t i = 0; i < uncore_finding_count(u); i++) {
+		const struct uncore_finding *f = uncore_finding_at(u, i);
+		const struct field fields[] = {
+			{"verdict", value_text(verdicts[f->verdict].name)},
+			{"subject", value_text(f->subject)},
+			{"found", value_text(f->found)},
+			{"why", value_text(f->why)},
+			{"fix", value_text(f->fix)},
+			{0},
+		};
 
-static void print_text(const struct uncore *u, struct buffer *to)
-{
-	if (uncore_is_simulated(u))
-		buffer_printf(to, "SIMULATED by %s: not this machine.\n\n", uncore_source(u));
-	for (size_t i = 0; i < uncore_finding_count(u); i++)
-		doctor_finding(uncore_finding_at(u, i), to);
+		json_push(findings, json_record(fields));
+	}
+	return json_document(u, RECORD({"findings", value_json(findings)}));
 }
 
 int cmd_doctor(struct cli *cli, int argc, char **argv)
 {
-	static const struct argp_child children[] = {{&cli_globals, 0, "Everywhere:", 90}, {0}};
-	static const struct argp argp = {
-		.options = options,
-		.parser = parse_option,
+	static const struct cli_syntax syntax = {
 		.doc = "Examines this machine: every PMU that is here or should be, why it cannot "
-		       "be used, and the command that mends it.\vExit status: 0 all is well, 3 a "
+		       "be used, and the command that fixes it.\vExit status: 0 all is well, 3 a "
 		       "PMU is missing, 4 only permission is missing.",
-		.children = children,
+		.outputs = OUTPUTS_DOCUMENTS,
 	};
-	struct parser p = {.cli = cli};
+	const struct output *output = NULL;
 	struct buffer text = {0};
 	int status;
 	int err;
 
-	argp_parse(&argp, argc, argv, ARGP_NO_HELP, NULL, &p);
+	cli_parse(cli, &syntax, &output, argc, argv);
 	status = cli_open(cli);
 	if (status)
 		return status;
 	err = uncore_diagnose(cli->u);
 	if (err)
 		return cli_fail(cli, err);
-	(p.json ? print_json : print_text)(cli->u, &text);
+	if (output) {
+		output->document(findings_document(cli->u), &text);
+	} else {
+		out_text_simulated(cli->u, &text);
+		for (size_t i = 0; i < uncore_finding_count(cli->u); i++)
+			doctor_finding(uncore_finding_at(cli->u, i), &text);
+	}
 	status = writer_print(&text);
 	return status ? status : verdict(cli->u);
 }

@@ -1,46 +1,34 @@
 /* SPDX-License-Identifier: MIT */
-/* `uncore explain`: which counters, which formula, from which document. */
+/* `uncore explain`: which counters, which formula, from which document; and the equal perf line. */
 #include <errno.h>
 #include <fnmatch.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "options.h"
+#include "output/output.h"
 #include "output/writer.h"
-#include "views/explain.h"
+#include "views/pmus.h"
 
-static const struct argp_option options[] = {
-	{"json", 'j', NULL, 0, "One JSON object", 1},
-	{0},
-};
-
-struct parser {
-	struct cli *cli;
+struct explain_options {
 	const char *metric;
-	bool json;
+	const struct output *output;
 };
 
-static error_t parse_option(int key, char *arg, struct argp_state *state)
-{
-	struct parser *p = state->input;
+struct explained {
+	const struct uncore_metric *metric;
+	struct uncore_metric_event *events; /* none when its family is not on this machine */
+	size_t count;
+};
 
-	switch (key) {
-	case ARGP_KEY_INIT:
-		state->child_inputs[0] = p->cli;
-		return 0;
-	case 'j':
-		p->json = true;
-		return 0;
-	case ARGP_KEY_ARG:
-		if (p->metric)
-			argp_error(state, "'%s' is one argument too many", arg);
-		p->metric = arg;
-		return 0;
-	case ARGP_KEY_NO_ARGS:
-		argp_error(state, "which metric? 'uncore list metrics' names them");
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
+static void take_argument(void *into, char *arg, struct argp_state *state)
+{
+	struct explain_options *o = into;
+
+	if (o->metric)
+		argp_error(state, "'%s' is one argument too many", arg);
+	o->metric = arg;
 }
 
 /* A name or a pattern, after "family/" or alone, as -M takes it. */
@@ -71,8 +59,8 @@ static int take_apart(const struct uncore *u, const struct uncore_metric *m, str
 	return err == -ENODEV ? 0 : err;
 }
 
-/* Those of this machine; when there are none, those of a family that was named, else nothing. */
-static size_t keep_those_here(struct explained *e, size_t count, bool family_named)
+/* Metrics of this machine; when there are none, those of the family that the pattern names. */
+static size_t keep_available(struct explained *e, size_t count, bool family_named)
 {
 	size_t here = 0;
 
@@ -90,6 +78,222 @@ static size_t keep_those_here(struct explained *e, size_t count, bool family_nam
 	return here;
 }
 
+/* ---- the perf line ---- */
+
+/* Length of the name that perf takes for all PMUs of an event: "uncore_imc" of "uncore_imc_0". */
+static size_t stem_of(const struct uncore_metric_event *event)
+{
+	const char *name = uncore_pmu_name(event->pmu);
+	size_t stem = event->pmu_count > 1 ? pmu_stem(name) : 0;
+
+	return stem ? stem : strlen(name);
+}
+
+static bool same_pmu(const struct uncore_metric_event *a, const struct uncore_metric_event *b)
+{
+	size_t stem = stem_of(a);
+
+	return stem == stem_of(b) &&
+	       strncmp(uncore_pmu_name(a->pmu), uncore_pmu_name(b->pmu), stem) == 0;
+}
+
+/* True for the first event of its kind of PMU. */
+static bool opens_group(const struct explained *e, size_t i)
+{
+	for (size_t k = 0; k < i; k++)
+		if (e->events[k].pmu && same_pmu(&e->events[k], &e->events[i]))
+			return false;
+	return true;
+}
+
+static size_t put_group(const struct explained *e, size_t first, struct buffer *to)
+{
+	const struct uncore_metric_event *leader = &e->events[first];
+	size_t count = 0;
+
+	for (size_t i = first; i < e->count; i++) {
+		const struct uncore_metric_event *event = &e->events[i];
+
+		if (event->pmu && same_pmu(leader, event))
+			buffer_printf(to, "%s%.*s/%s,name=%s/", count++ ? "," : "",
+				      (int)stem_of(leader), uncore_pmu_name(leader->pmu),
+				      event->terms, event->name);
+	}
+	return count;
+}
+
+/* The equal `perf stat` line: one group for the events of each kind of PMU. Nothing without events, and
+ * nothing for registers, which have no PMU that perf could open. */
+static void put_perf(const struct uncore *u, const struct explained *e, struct buffer *to)
+{
+	if (strncmp(uncore_source(u), "regs:", 5) == 0)
+		return;
+	for (size_t i = 0; i < e->count; i++) {
+		struct buffer group = {0};
+
+		if (!e->events[i].pmu || !opens_group(e, i))
+			continue;
+		buffer_puts(to, to->len ? "" : "perf stat -a");
+		if (put_group(e, i, &group) > 1)
+			buffer_printf(to, " -e '{%s}'", group.data);
+		else
+			buffer_printf(to, " -e '%s'", group.data);
+		buffer_free(&group);
+	}
+	if (to->len)
+		buffer_puts(to, " -- sleep 1");
+}
+
+/* ---- text ---- */
+
+static void field(struct buffer *to, const char *name, const char *text)
+{
+	buffer_printf(to, "  %-9s ", name);
+	buffer_puts(to, text ? text : "-");
+	buffer_puts(to, "\n");
+}
+
+/* A long text is wrapped with a hanging indent. */
+static void sentence(struct buffer *to, const char *name, const char *text)
+{
+	char label[40];
+
+	if (!text)
+		return;
+	snprintf(label, sizeof(label), "  %s ", name);
+	buffer_hang(to, 12, TABLE_WIDTH, label, text);
+}
+
+static void put_config(const struct uncore_metric_event *event, struct buffer *to)
+{
+	static const char *const words[UNCORE_CONFIG_WORDS] = {"config", "config1", "config2",
+							       "config3"};
+
+	for (size_t i = 0; i < UNCORE_CONFIG_WORDS; i++)
+		if (!i || event->config[i])
+			buffer_printf(to, "%s%s=0x%llx", i ? " " : "", words[i],
+				      (unsigned long long)event->config[i]);
+}
+
+static void encoding_text(const struct uncore_metric_event *event, struct buffer *to)
+{
+	const char *name = uncore_pmu_name(event->pmu);
+
+	buffer_printf(to, "%12s%.*s/%s/  ", "", (int)stem_of(event), name, event->terms);
+	put_config(event, to);
+	if (event->pmu_count > 1)
+		buffer_printf(to, "  on %zu PMUs from %s on\n", event->pmu_count, name);
+	else
+		buffer_printf(to, "  on %s\n", name);
+}
+
+static void event_text(const struct uncore_metric_event *event, struct buffer *to)
+{
+	struct buffer text = {0};
+
+	buffer_printf(&text, "%s: %s", event->name, event->title ? event->title : "");
+	sentence(to, "event", text.data);
+	buffer_free(&text);
+	if (event->pmu)
+		encoding_text(event, to);
+	else
+		sentence(to, "", "no PMU of this machine counts it");
+	sentence(to, "", event->evidence);
+}
+
+static void perf_text(const struct uncore *u, const struct explained *e, struct buffer *to)
+{
+	struct buffer perf = {0};
+
+	put_perf(u, e, &perf);
+	if (!perf.len)
+		return;
+	field(to, "perf", perf.data);
+	sentence(to, "",
+		 "Put the counts that perf prints into the formula; 'seconds' is its time "
+		 "elapsed.");
+	if (strstr(uncore_metric_formula(e->metric), "source_count("))
+		sentence(to, "",
+			 "source_count(x) is how many counters of x perf adds up: "
+			 "perf stat -A prints each.");
+	buffer_free(&perf);
+}
+
+static void title_text(const struct uncore_metric *m, struct buffer *to)
+{
+	struct buffer label = {0};
+
+	buffer_printf(&label, "%s:", uncore_metric_name(m));
+	buffer_hang(to, 4, TABLE_WIDTH, label.data, uncore_metric_title(m));
+	buffer_free(&label);
+}
+
+static void explain_text(const struct uncore *u, const struct explained *e, size_t count,
+			 struct buffer *to)
+{
+	out_text_simulated(u, to);
+	for (size_t i = 0; i < count; i++) {
+		const struct uncore_metric *m = e[i].metric;
+
+		buffer_puts(to, i ? "\n" : "");
+		title_text(m, to);
+		field(to, "family", uncore_metric_family(m));
+		field(to, "unit", uncore_metric_unit(m));
+		sentence(to, "formula", *uncore_metric_formula(m) ? uncore_metric_formula(m) : "-");
+		sentence(to, "evidence", uncore_metric_evidence(m));
+		sentence(to, "missing", uncore_metric_missing(m));
+		for (size_t k = 0; k < e[i].count; k++)
+			event_text(&e[i].events[k], to);
+		perf_text(u, &e[i], to);
+	}
+}
+
+/* ---- documents ---- */
+
+static json_t *event_record(const struct uncore_metric_event *event)
+{
+	json_t *config = json_array();
+	const struct field fields[] = {
+		{"name", value_text(event->name)},
+		{"title", value_text(event->title)},
+		{"terms", value_text(event->terms)},
+		{"pmu", value_text(event->pmu ? uncore_pmu_name(event->pmu) : NULL)},
+		{"pmu_count", value_count(event->pmu_count)},
+		{"config", value_json(config)},
+		{"evidence", value_text(event->evidence)},
+		{0},
+	};
+
+	for (size_t i = 0; i < UNCORE_CONFIG_WORDS; i++)
+		json_push(config, event->pmu ? json_hex(event->config[i]) : json_null());
+	return json_record(fields);
+}
+
+static json_t *metric_record(const struct uncore *u, const struct explained *e)
+{
+	json_t *metric = json_metric(e->metric);
+	json_t *events = json_array();
+	struct buffer perf = {0};
+
+	for (size_t i = 0; i < e->count; i++)
+		json_push(events, event_record(&e->events[i]));
+	put_perf(u, e, &perf);
+	json_add(metric, RECORD({"events", value_json(events)}, {"perf", value_text(perf.data)}));
+	buffer_free(&perf);
+	return metric;
+}
+
+static json_t *explain_document(const struct uncore *u, const struct explained *e, size_t count)
+{
+	json_t *metrics = json_array();
+
+	for (size_t i = 0; i < count; i++)
+		json_push(metrics, metric_record(u, &e[i]));
+	return json_document(u, RECORD({"metrics", value_json(metrics)}));
+}
+
+/* ---- when there is nothing to explain ---- */
+
 /* The words of a name, between dots. */
 static bool same_word(const char *a, const char *b)
 {
@@ -106,13 +310,13 @@ static const char *next_word(const char *name)
 
 /* 4 for each word that two names share, and 4 for the subject, the first; less for what is longer.
  * 0: too little in common. */
-static size_t likeness(const char *wanted, const char *name)
+static size_t likeness(const char *asked, const char *name)
 {
-	size_t shared = same_word(wanted, name);
+	size_t shared = same_word(asked, name);
 	size_t words = 0;
 
 	for (const char *n = name; *n; n = next_word(n), words++)
-		for (const char *w = wanted; *w; w = next_word(w))
+		for (const char *w = asked; *w; w = next_word(w))
 			shared += same_word(w, n);
 	return shared < 2 || words >= 8 ? 0 : 4 * shared - words;
 }
@@ -120,7 +324,7 @@ static size_t likeness(const char *wanted, const char *name)
 #define RELATED 5
 
 struct related {
-	const char *names[RELATED + 1]; /* the best first, none twice; the last is about to go */
+	const char *names[RELATED + 1]; /* the best first, each once; the last is room to insert */
 	size_t scores[RELATED + 1];
 	size_t count;
 };
@@ -141,14 +345,14 @@ static void consider(struct related *r, const char *name, size_t score)
 	r->count += r->count < RELATED;
 }
 
-static void say_related(const struct uncore *u, const char *wanted)
+static void say_related(const struct uncore *u, const char *asked)
 {
 	struct related r = {.count = 0};
 	struct buffer text = {0};
 
 	for (size_t i = 0; i < uncore_metric_count(u); i++) {
 		const struct uncore_metric *m = uncore_metric_at(u, i);
-		size_t score = likeness(wanted, uncore_metric_name(m));
+		size_t score = likeness(asked, uncore_metric_name(m));
 
 		if (score && !uncore_metric_missing(m))
 			consider(&r, uncore_metric_name(m), score);
@@ -156,7 +360,7 @@ static void say_related(const struct uncore *u, const char *wanted)
 	for (size_t i = 0; i < r.count; i++)
 		buffer_printf(&text, "%s%s", i ? ", " : "", r.names[i]);
 	if (r.count)
-		cli_error("related metrics of this machine: %.*s", (int)text.len, text.data);
+		cli_error("related metrics of this machine: %s", buffer_text(&text));
 	buffer_free(&text);
 }
 
@@ -174,12 +378,11 @@ static void say_families(const struct uncore *u, const char *pattern)
 		buffer_printf(&text, "%s%s", last ? ", " : "", uncore_metric_family(m));
 		last = uncore_metric_family(m);
 	}
-	cli_error("families that have it (explain FAMILY/%s): %.*s", pattern, (int)text.len,
-		  text.data);
+	cli_error("families that have it (explain FAMILY/%s): %s", pattern, buffer_text(&text));
 	buffer_free(&text);
 }
 
-/* The library has the sentence why, or the nearest names, when it is asked to count such a metric. */
+/* The reason, or the nearest names, is the error of the library when such a metric is to be counted. */
 static int not_here(struct cli *cli, const char *pattern)
 {
 	struct uncore_monitor *m = NULL;
@@ -199,7 +402,7 @@ static int not_here(struct cli *cli, const char *pattern)
 	return status;
 }
 
-static int explain(struct cli *cli, const struct parser *p)
+static int explain(struct cli *cli, const struct explain_options *o)
 {
 	size_t all = uncore_metric_count(cli->u);
 	struct explained *e = cli_realloc(NULL, all, sizeof(*e));
@@ -209,17 +412,17 @@ static int explain(struct cli *cli, const struct parser *p)
 	int err = 0;
 
 	for (size_t i = 0; !err && i < all; i++)
-		if (matches(p->metric, uncore_metric_at(cli->u, i)))
+		if (matches(o->metric, uncore_metric_at(cli->u, i)))
 			err = take_apart(cli->u, uncore_metric_at(cli->u, i), &e[count++]);
-	count = err ? count : keep_those_here(e, count, strchr(p->metric, '/'));
-	if (err) {
+	count = err ? count : keep_available(e, count, strchr(o->metric, '/'));
+	if (count && !err && o->output)
+		o->output->document(explain_document(cli->u, e, count), &text);
+	else if (count && !err)
+		explain_text(cli->u, e, count, &text);
+	if (err)
 		status = cli_fail(cli, err);
-	} else if (!count) {
-		status = not_here(cli, p->metric);
-	} else {
-		(p->json ? explain_json : explain_text)(cli->u, e, count, &text);
-		status = writer_print(&text);
-	}
+	else
+		status = count ? writer_print(&text) : not_here(cli, o->metric);
 	for (size_t i = 0; i < count; i++)
 		free(e[i].events);
 	free(e);
@@ -228,21 +431,21 @@ static int explain(struct cli *cli, const struct parser *p)
 
 int cmd_explain(struct cli *cli, int argc, char **argv)
 {
-	static const struct argp_child children[] = {{&cli_globals, 0, "Everywhere:", 90}, {0}};
-	static const struct argp argp = {
-		.options = options,
-		.parser = parse_option,
-		.args_doc = "METRIC",
-		.doc = "Shows how a metric is made: formula, events with their encoding on this "
-		       "machine, evidence, and the equal perf line.\vMETRIC is a name, a shell "
-		       "pattern, or either behind FAMILY/. Those of this machine are shown; others only "
-		       "behind FAMILY/.",
-		.children = children,
+	static const struct cli_syntax syntax = {
+		.args = "METRIC",
+		.no_args = "which metric? 'uncore list metrics' names them",
+		.doc = "Shows how a metric is calculated: formula, events with their encoding on "
+		       "this machine, evidence, and the equal perf line.\vMETRIC is a name, a shell "
+		       "pattern, or either behind FAMILY/. Only metrics of this machine are shown; "
+		       "with FAMILY/ also those of other machines.",
+		.outputs = OUTPUTS_DOCUMENTS,
+		.outputs_at = offsetof(struct explain_options, output),
+		.argument = take_argument,
 	};
-	struct parser p = {.cli = cli};
+	struct explain_options o = {0};
 	int status;
 
-	argp_parse(&argp, argc, argv, ARGP_NO_HELP, NULL, &p);
+	cli_parse(cli, &syntax, &o, argc, argv);
 	status = cli_open(cli);
-	return status ? status : explain(cli, &p);
+	return status ? status : explain(cli, &o);
 }

@@ -1,150 +1,82 @@
 /* SPDX-License-Identifier: MIT */
-/* `uncore latency`: mean latencies as counted, or with --ibs how those of sampled loads are spread. */
+/* `uncore latency`: mean latencies from counters, or with --ibs the distribution of sampled loads. */
 #include <math.h>
 #include <poll.h>
 #include <time.h>
 
 #include "commands/stat.h"
+#include "options.h"
 #include "parse.h"
 #include "signals.h"
 #include "views/latency.h"
 
 #define COLLECT_NS (100 * NS_PER_MS)
 
-enum { KEY_IBS = 0x100, KEY_LEAST, KEY_INPUT, KEY_INTERVAL_COUNT, KEY_TIMEOUT, KEY_CSV };
-
-static const struct argp_option options[] = {
-	{"ibs", KEY_IBS, NULL, 0, "Sample loads with AMD's IBS, and print their distribution", 1},
-	{"min-latency", KEY_LEAST, "CYCLES", 0, "With --ibs: only latencies of CYCLES or more", 1},
-	{"input", KEY_INPUT, "FILE", 0,
-	 "With --ibs: samples of perf record -e ibs_op// --raw-samples", 1},
-	{"interval-print", 'I', "TIME", 0,
-	 "Print every TIME: 100 (milliseconds), 100ms, 1s; at least 1ms", 2},
-	{"interval-count", KEY_INTERVAL_COUNT, "N", 0, "End after N intervals", 2},
-	{"timeout", KEY_TIMEOUT, "TIME", 0, "End after TIME (milliseconds, or with a unit)", 2},
-	{"csv", KEY_CSV, NULL, 0, "CSV with a header line", 3},
-	{"json", 'j', NULL, 0, "JSON lines", 3},
-	{0},
-};
-
-struct parser {
-	struct cli *cli;
-	struct stat_options stat; /* when, and in which form */
+struct latency_options {
+	struct stat_options stat; /* time and output */
 	bool ibs;
 	uint64_t least; /* core clocks; 0: any */
 	const char *input;
 };
 
-/* ---- options --------------------------------------------------------------------------------- */
+#define AT(member) offsetof(struct latency_options, member)
 
-static uint64_t number(struct argp_state *state, const char *what, const char *text,
-		       const char *(*parse)(const char *, uint64_t *))
+static const struct cli_option options[] = {
+	{"ibs", NULL, "Sample loads with AMD's IBS, and print their distribution", 0, 1,
+	 OPTION_FLAG, AT(ibs)},
+	{"min-latency", "CYCLES", "With --ibs: only latencies of CYCLES or more", 0, 1,
+	 OPTION_COUNT, AT(least)},
+	{"input", "FILE", "With --ibs: samples of perf record -e ibs_op// --raw-samples", 0, 1,
+	 OPTION_TEXT, AT(input)},
+	{"interval-print", "TIME", "Print every TIME: 100 (milliseconds), 100ms, 1s; at least 1ms",
+	 'I', 2, OPTION_INTERVAL, AT(stat.interval_ns)},
+	{"interval-count", "N", "End after N intervals", 0, 2, OPTION_COUNT,
+	 AT(stat.interval_count)},
+	{"timeout", "TIME", "End after TIME (milliseconds, or with a unit)", 0, 2, OPTION_INTERVAL,
+	 AT(stat.timeout_ns)},
+	{0},
+};
+
+static void check(void *into, struct argp_state *state)
 {
-	uint64_t n = 0;
-	const char *wrong = parse(text, &n);
+	const struct latency_options *o = into;
 
-	if (wrong)
-		argp_error(state, "%s: '%s' %s", what, text, wrong);
-	return n;
-}
-
-static const char *parse_time(const char *text, uint64_t *ns)
-{
-	const char *wrong = parse_duration(text, NS_PER_MS, ns);
-
-	return !wrong && *ns < NS_PER_MS ? "is shorter than 1 ms" : wrong;
-}
-
-static void check(const struct parser *p, struct argp_state *state)
-{
-	if (!p->ibs && (p->least || p->input))
+	if (!o->ibs && (o->least || o->input))
 		argp_error(state, "--min-latency and --input are for --ibs");
-	if (p->least > 65535)
+	if (o->least > 65535)
 		argp_error(state, "--min-latency: latencies are 65535 cycles at most");
-	if (p->input && (p->stat.interval_ns || p->stat.timeout_ns))
+	if (o->input && (o->stat.interval_ns || o->stat.timeout_ns))
 		argp_error(state, "--input has its own time: without -I and --timeout");
-	if (p->stat.interval_count && !p->stat.interval_ns)
+	if (o->stat.interval_count && !o->stat.interval_ns)
 		argp_error(state, "--interval-count needs an interval: -I");
 }
 
-static error_t parse_option(int key, char *arg, struct argp_state *state)
-{
-	struct parser *p = state->input;
-
-	switch (key) {
-	case ARGP_KEY_INIT:
-		state->child_inputs[0] = p->cli;
-		return 0;
-	case KEY_IBS:
-		p->ibs = true;
-		return 0;
-	case KEY_LEAST:
-		p->least = number(state, "--min-latency", arg, parse_count);
-		return 0;
-	case KEY_INPUT:
-		p->input = arg;
-		return 0;
-	case 'I':
-		p->stat.interval_ns = number(state, "-I", arg, parse_time);
-		return 0;
-	case KEY_INTERVAL_COUNT:
-		p->stat.interval_count = number(state, "--interval-count", arg, parse_count);
-		return 0;
-	case KEY_TIMEOUT:
-		p->stat.timeout_ns = number(state, "--timeout", arg, parse_time);
-		return 0;
-	case KEY_CSV:
-		stat_set_output(state, &p->stat, &out_csv);
-		return 0;
-	case 'j':
-		stat_set_output(state, &p->stat, &out_json);
-		return 0;
-	case ARGP_KEY_ARG:
-		argp_error(state, "'%s': latency takes no arguments", arg);
-		return 0;
-	case ARGP_KEY_END:
-		check(p, state);
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-}
-
-/* ---- sampling -------------------------------------------------------------------------------- */
+/* ---- sampling ---- */
 
 struct run {
-	const struct parser *p;
+	struct cli *cli;
+	const struct latency_options *o;
 	struct uncore_latency *samples;
 	struct signals signals;
 	struct writer writer;
+	struct out out;
 	uint64_t begin_ns, window_ns; /* when sampling began, and this window */
 	uint64_t windows;
 };
 
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
-}
-
 static int print_window(struct run *r, uint64_t now)
 {
-	const struct parser *p = r->p;
+	const struct latency_options *o = r->o;
 	const struct latency_window w = {
 		.samples = r->samples,
-		.source = p->input ? p->input : "ibs",
-		.time = p->input ? NAN : (double)(now - r->begin_ns) / 1e9,
-		.seconds = p->input ? NAN : (double)(now - r->window_ns) / 1e9,
-		.least = (unsigned)p->least,
+		.source = o->input ? o->input : "ibs",
+		.time = o->input ? NAN : (double)(now - r->begin_ns) / 1e9,
+		.seconds = o->input ? NAN : (double)(now - r->window_ns) / 1e9,
+		.least = (unsigned)o->least,
 		.first = r->windows++ == 0,
 	};
-	latency_print *print = p->stat.output == &out_csv    ? latency_csv
-			       : p->stat.output == &out_json ? latency_json
-							     : latency_text;
 
-	print(&w, &r->writer.text);
+	latency_print(&w, &r->out);
 	r->window_ns = now;
 	uncore_latency_clear(r->samples);
 	return writer_flush(&r->writer);
@@ -154,7 +86,7 @@ static int print_window(struct run *r, uint64_t now)
 static bool wait_until(struct run *r, uint64_t then_ns)
 {
 	struct pollfd fd = {.fd = r->signals.stop_fd, .events = POLLIN};
-	uint64_t now = now_ns();
+	uint64_t now = cli_now_ns();
 	struct timespec rest = {0};
 
 	if (then_ns > now)
@@ -165,18 +97,18 @@ static bool wait_until(struct run *r, uint64_t then_ns)
 
 static int sample(struct run *r)
 {
-	const struct stat_options *o = &r->p->stat;
+	const struct stat_options *o = &r->o->stat;
 	uint64_t end, tick;
 	int status = CLI_OK;
 	int err = uncore_latency_start(r->samples);
 
-	r->begin_ns = r->window_ns = now_ns();
+	r->begin_ns = r->window_ns = cli_now_ns();
 	end = o->timeout_ns ? r->begin_ns + o->timeout_ns : UINT64_MAX;
 	tick = o->interval_ns ? r->begin_ns + o->interval_ns : end;
 	while (!err && !status) {
-		uint64_t next = now_ns() + COLLECT_NS;
+		uint64_t next = cli_now_ns() + COLLECT_NS;
 		bool last = wait_until(r, next < tick ? next : tick);
-		uint64_t now = now_ns();
+		uint64_t now = cli_now_ns();
 
 		err = uncore_latency_collect(r->samples);
 		last = last || now >= end;
@@ -189,22 +121,24 @@ static int sample(struct run *r)
 		if (last || (o->interval_count && r->windows == o->interval_count))
 			break;
 	}
-	return err ? cli_fail(r->p->cli, err) : status;
+	return err ? cli_fail(r->cli, err) : status;
 }
 
-static int run(const struct parser *p)
+static int run(struct cli *cli, const struct latency_options *o)
 {
-	struct run r = {.p = p, .signals = {.stop_fd = -1, .child_fd = -1}};
-	struct uncore *u = p->cli->u;
-	int err = p->input ? uncore_latency_open_file(&r.samples, u, p->input, (unsigned)p->least)
-			   : uncore_latency_open(&r.samples, u, (unsigned)p->least);
-	int status = err ? cli_fail(p->cli, err) : writer_open(&r.writer, NULL, false);
+	const struct out_setup setup = {.separator = ",", .header = true};
+	struct run r = {.cli = cli, .o = o, .signals = {.stop_fd = -1, .child_fd = -1}};
+	unsigned least = (unsigned)o->least;
+	int err = o->input ? uncore_latency_open_file(&r.samples, cli->u, o->input, least)
+			   : uncore_latency_open(&r.samples, cli->u, least);
+	int status = err ? cli_fail(cli, err) : writer_open(&r.writer, NULL, false);
 
+	out_init(&r.out, o->stat.output, &setup, &r.writer.text);
 	if (!status)
 		status = signals_open(&r.signals);
 	r.writer.signal_fd = r.signals.stop_fd;
 	if (!status)
-		status = p->input ? print_window(&r, 0) : sample(&r);
+		status = o->input ? print_window(&r, 0) : sample(&r);
 	if (!err && writer_close(&r.writer) && !status)
 		status = r.writer.status;
 	signals_close(&r.signals);
@@ -214,30 +148,30 @@ static int run(const struct parser *p)
 
 int cmd_latency(struct cli *cli, int argc, char **argv)
 {
-	static const struct argp_child children[] = {{&cli_globals, 0, "Everywhere:", 90}, {0}};
-	static const struct argp argp = {
-		.options = options,
-		.parser = parse_option,
+	static const struct cli_syntax syntax = {
 		.doc = "Prints the mean latencies that this machine's counters give or, with --ibs, "
-		       "how the latencies of sampled loads are distributed, by what "
-		       "answered.\vCounts once for one second unless -I or --timeout say "
-		       "otherwise.",
-		.children = children,
+		       "the distribution of the latencies of sampled loads by the source of their "
+		       "data.\vCounts once for one second unless -I or --timeout say otherwise.",
+		.options = options,
+		.outputs = OUTPUTS_RECORDS,
+		.outputs_group = 3,
+		.outputs_at = AT(stat.output),
+		.check = check,
 	};
-	struct stat_what what = {.text = "*.latency", .metric = true};
-	struct parser p = {.cli = cli, .stat = {.repeat = 1, .separator = ","}};
+	struct stat_query query = {.text = "*.latency", .metric = true};
+	struct latency_options o = {.stat = {.repeat = 1, .separator = ","}};
 	int status;
 
-	argp_parse(&argp, argc, argv, ARGP_NO_HELP, NULL, &p);
-	if (!p.stat.interval_ns && !p.stat.timeout_ns)
-		p.stat.timeout_ns = NS_PER_S;
-	if (p.ibs) {
+	cli_parse(cli, &syntax, &o, argc, argv);
+	if (!o.stat.interval_ns && !o.stat.timeout_ns)
+		o.stat.timeout_ns = NS_PER_S;
+	if (!o.stat.output)
+		o.stat.output = output_find("text");
+	if (o.ibs) {
 		status = cli_open(cli);
-		return status ? status : run(&p);
+		return status ? status : run(cli, &o);
 	}
-	p.stat.what = &what;
-	p.stat.what_count = 1;
-	if (!p.stat.output)
-		p.stat.output = &out_text;
-	return stat_main(cli, &p.stat);
+	o.stat.queries = &query;
+	o.stat.query_count = 1;
+	return stat_main(cli, &o.stat);
 }

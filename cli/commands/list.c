@@ -1,105 +1,417 @@
 /* SPDX-License-Identifier: MIT */
-/* `uncore list`: what this machine has and what can be counted on it. */
+/* `uncore list`: the PMUs of this machine, their named events, and metrics. */
 #include <string.h>
 
+#include "options.h"
+#include "output/output.h"
 #include "output/writer.h"
-#include "views/list.h"
+#include "views/pmus.h"
 
-enum {
-	KEY_ALL = 0x100,
+enum { LIST_PMUS = 1, LIST_EVENTS = 2, LIST_METRICS = 4 };
+
+struct list_options {
+	unsigned kinds;
+	const char *pattern; /* NULL: all */
+	const struct output *output;
+	bool all; /* metrics that cannot be counted here, too */
 };
 
-static const struct argp_option options[] = {
-	{"json", 'j', NULL, 0, "One JSON object with everything, nothing merged", 1},
-	{"all", KEY_ALL, NULL, 0, "Also metrics that cannot be counted here, with the reason", 1},
+static const struct cli_option options[] = {
+	{"all", NULL, "Also metrics that cannot be counted here, with the reason", 0, 1,
+	 OPTION_FLAG, offsetof(struct list_options, all)},
 	{0},
 };
 
-static const struct {
-	const char *name;
-	unsigned kinds;
-} kinds[] = {
-	{"pmus", LIST_PMUS},
-	{"events", LIST_EVENTS},
-	{"metrics", LIST_METRICS},
-};
-
-struct parser {
-	struct list_options *o;
-	struct cli *cli;
-};
-
-/* [KIND] [PATTERN]: a first word that is no kind is the pattern. */
-static void take_argument(struct parser *p, char *arg, struct argp_state *state)
+/* [KIND] [PATTERN]: a first word that is not a kind is the pattern. */
+static void take_argument(void *into, char *arg, struct argp_state *state)
 {
-	if (p->o->pattern)
+	static const struct {
+		const char *name;
+		unsigned kinds;
+	} kinds[] = {{"pmus", LIST_PMUS}, {"events", LIST_EVENTS}, {"metrics", LIST_METRICS}};
+	struct list_options *o = into;
+
+	if (o->pattern)
 		argp_error(state, "'%s' is one argument too many", arg);
-	for (size_t i = 0; !p->o->kinds && i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+	for (size_t i = 0; !o->kinds && i < sizeof(kinds) / sizeof(kinds[0]); i++) {
 		if (strcmp(arg, kinds[i].name) == 0) {
-			p->o->kinds = kinds[i].kinds;
+			o->kinds = kinds[i].kinds;
 			return;
 		}
 	}
-	p->o->pattern = arg;
+	o->pattern = arg;
 }
 
-static error_t parse_option(int key, char *arg, struct argp_state *state)
-{
-	struct parser *p = state->input;
+/* ---- what the pattern selects ---- */
 
-	switch (key) {
-	case ARGP_KEY_INIT:
-		state->child_inputs[0] = p->cli;
-		return 0;
-	case 'j':
-		p->o->json = true;
-		return 0;
-	case KEY_ALL:
-		p->o->all = true;
-		return 0;
-	case ARGP_KEY_ARG:
-		take_argument(p, arg, state);
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
+static bool takes_pmu(const struct uncore_pmu *pmu, const void *arg)
+{
+	const struct list_options *o = arg;
+	const char *alias = uncore_pmu_alias(pmu);
+	const char *family = uncore_pmu_family(pmu);
+
+	return !o->pattern || cli_matches(o->pattern, uncore_pmu_name(pmu)) ||
+	       (alias && cli_matches(o->pattern, alias)) ||
+	       (family && cli_matches(o->pattern, family));
+}
+
+/* By its name, or written as an event: "pmu/alias/". */
+static bool takes_alias(const struct list_options *o, const struct uncore_pmu *pmu,
+			const struct uncore_alias *alias)
+{
+	struct buffer text = {0};
+	bool takes;
+
+	if (!o->pattern || cli_matches(o->pattern, alias->name))
+		return true;
+	buffer_printf(&text, "%s/%s/", uncore_pmu_name(pmu), alias->name);
+	takes = cli_matches(o->pattern, text.data);
+	buffer_free(&text);
+	return takes;
+}
+
+static bool takes_metric(const struct list_options *o, const struct uncore_metric *m)
+{
+	if (!o->all && uncore_metric_missing(m))
+		return false;
+	return !o->pattern || cli_matches(o->pattern, uncore_metric_name(m)) ||
+	       cli_matches(o->pattern, uncore_metric_family(m)) ||
+	       cli_matches(o->pattern, uncore_metric_title(m));
+}
+
+/* ---- text: PMUs whose names differ only in their number are one line ---- */
+
+/* With the identifier where PMUs of one name belong to several families. */
+static void family_cell(struct table *t, const struct pmus *p, size_t i)
+{
+	const struct uncore_pmu *pmu = p->items[i];
+	const char *family = uncore_pmu_family(pmu);
+	const char *identifier = uncore_pmu_identifier(pmu);
+
+	if (!family)
+		family = uncore_pmu_is_core(pmu) ? "(not uncore)" : "-";
+	if (identifier && pmus_mixed(p, i))
+		table_cell(t, "%s, identifier %s", family, identifier);
+	else
+		table_cell(t, "%s", family);
+}
+
+static void pmus_section(const struct uncore *u, const struct list_options *o, struct buffer *to)
+{
+	static const struct table_column columns[] = {
+		{"PMU", false},    {"COUNT", true},  {"TYPE", true}, {"CPUS", false},
+		{"FAMILY", false}, {"ALIAS", false}, {NULL, false},
+	};
+	struct table t;
+	struct pmus p;
+	size_t n;
+
+	table_init(&t, columns);
+	pmus_select(&p, u, takes_pmu, o);
+	for (size_t i = 0; i < p.count; i += n) {
+		const struct uncore_pmu *pmu = p.items[i];
+		const char *alias = uncore_pmu_alias(pmu);
+		struct buffer name = {0};
+		struct buffer cpus = {0};
+
+		n = pmus_alike(&p, i);
+		pmus_name(&p, i, n, &name);
+		pmus_cpus(&p, i, n, &cpus);
+		table_cell(&t, "%s", name.data);
+		table_cell(&t, "%zu", n);
+		table_cell(&t, n > 1 ? "%u..." : "%u", uncore_pmu_type(pmu));
+		table_cell(&t, "%s", buffer_text(&cpus));
+		family_cell(&t, &p, i);
+		table_cell(&t, "%s", alias && n == 1 ? alias : "");
+		table_end_row(&t, NULL);
+		buffer_free(&name);
+		buffer_free(&cpus);
+	}
+	table_print(&t, to);
+	table_free(&t);
+	pmus_free(&p);
+}
+
+static bool has_alias(const struct uncore_pmu *pmu, const char *name)
+{
+	for (size_t i = 0; i < uncore_pmu_alias_count(pmu); i++)
+		if (strcmp(uncore_pmu_alias_at(pmu, i)->name, name) == 0)
+			return true;
+	return false;
+}
+
+/* Events of PMUs that are alike, under their common name; those that only a later one has, under its
+ * own name. */
+static void events_alike(struct table *t, const struct list_options *o, const struct pmus *p,
+			 size_t first, size_t count)
+{
+	for (size_t i = first; i < first + count; i++) {
+		const struct uncore_pmu *pmu = p->items[i];
+		struct buffer name = {0};
+
+		pmus_short_name(p, i, i == first ? count : 1, &name);
+		for (size_t k = 0; k < uncore_pmu_alias_count(pmu); k++) {
+			const struct uncore_alias *alias = uncore_pmu_alias_at(pmu, k);
+
+			if (i > first && has_alias(p->items[first], alias->name))
+				continue;
+			if (!takes_alias(o, pmu, alias))
+				continue;
+			table_cell(t, "%s/%s/", name.data, alias->name);
+			table_cell(t, "%s", alias->unit ? alias->unit : "");
+			table_end_row(t, alias->terms);
+		}
+		buffer_free(&name);
 	}
 }
 
-static void say_nothing(const struct list_options *o)
+static void events_section(const struct uncore *u, const struct list_options *o, struct buffer *to)
 {
-	if (o->pattern)
-		cli_error("nothing here matches '%s'%s", o->pattern,
-			  o->all ? "" : "; --all searches the metrics of other machines, too");
-	else
-		cli_error("there is nothing to list on this machine; 'uncore doctor' says why");
+	static const struct table_column columns[] = {
+		{"EVENT", false},
+		{"UNIT", false},
+		{NULL, false},
+	};
+	struct table t;
+	struct pmus p;
+	size_t n;
+
+	table_init(&t, columns);
+	pmus_select(&p, u, NULL, NULL);
+	for (size_t i = 0; i < p.count; i += n) {
+		n = pmus_alike(&p, i);
+		events_alike(&t, o, &p, i, n);
+	}
+	table_print(&t, to);
+	table_free(&t);
+	pmus_free(&p);
+}
+
+static void metrics_section(const struct uncore *u, const struct list_options *o, struct buffer *to)
+{
+	static const struct table_column columns[] = {
+		{"METRIC", false}, {"UNIT", false}, {"FAMILY", false},
+		{"TITLE", false},  {NULL, false},
+	};
+	struct table t;
+
+	table_init(&t, columns);
+	t.flows = true;
+	for (size_t i = 0; i < uncore_metric_count(u); i++) {
+		const struct uncore_metric *m = uncore_metric_at(u, i);
+
+		if (!takes_metric(o, m))
+			continue;
+		table_cell(&t, "%s", uncore_metric_name(m));
+		table_cell(&t, "%s", uncore_metric_unit(m));
+		table_cell(&t, "%s", uncore_metric_family(m));
+		table_cell(&t, "%s", uncore_metric_title(m));
+		table_end_row(&t, uncore_metric_missing(m));
+	}
+	table_print(&t, to);
+	table_free(&t);
+}
+
+/* False when nothing was found. */
+static bool list_text(const struct uncore *u, const struct list_options *o, struct buffer *to)
+{
+	static void (*const sections[])(const struct uncore *, const struct list_options *,
+					struct buffer *) = {pmus_section, events_section,
+							    metrics_section};
+	bool found = false;
+
+	for (unsigned i = 0; i < 3; i++) {
+		struct buffer text = {0};
+
+		if (o->kinds & 1U << i)
+			sections[i](u, o, &text);
+		if (text.len && !found)
+			out_text_simulated(u, to);
+		else if (text.len)
+			buffer_puts(to, "\n");
+		found = found || text.len;
+		buffer_add(to, text.data, text.len);
+		buffer_free(&text);
+	}
+	return found;
+}
+
+/* ---- documents: every PMU, term, alias, cap and metric, nothing merged ---- */
+
+static json_t *cpus(const struct uncore_pmu *pmu)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < uncore_pmu_cpu_count(pmu); i++)
+		json_push(array, json_integer(uncore_pmu_cpu_at(pmu, i)));
+	return array;
+}
+
+static json_t *caps(const struct uncore_pmu *pmu)
+{
+	json_t *object = json_object();
+
+	for (size_t i = 0; i < uncore_pmu_cap_count(pmu); i++) {
+		const struct uncore_cap *cap = uncore_pmu_cap_at(pmu, i);
+
+		json_add(object, RECORD({cap->name, value_text(cap->value)}));
+	}
+	return object;
+}
+
+static json_t *terms(const struct uncore_pmu *pmu)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < uncore_pmu_term_count(pmu); i++) {
+		const struct uncore_term *term = uncore_pmu_term_at(pmu, i);
+		const struct field fields[] = {
+			{"name", value_text(term->name)},
+			{"format", value_text(term->format)},
+			{"word", value_id(term->word)},
+			{"bits", term->word < 0 ? value_none() : value_hex(term->bits)},
+			{0},
+		};
+
+		json_push(array, json_record(fields));
+	}
+	return array;
+}
+
+/* Those that match; all when PMUs are listed and the pattern selects this one. */
+static json_t *events(const struct list_options *o, const struct uncore_pmu *pmu, bool all)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < uncore_pmu_alias_count(pmu); i++) {
+		const struct uncore_alias *alias = uncore_pmu_alias_at(pmu, i);
+		const struct field fields[] = {
+			{"name", value_text(alias->name)},
+			{"terms", value_text(alias->terms)},
+			{"unit", value_text(alias->unit)},
+			{"scale", value_real(alias->scale)},
+			{"per_package", value_flag(alias->per_package)},
+			{"snapshot", value_flag(alias->snapshot)},
+			{0},
+		};
+
+		if (all || takes_alias(o, pmu, alias))
+			json_push(array, json_record(fields));
+	}
+	return array;
+}
+
+static json_t *pmu_record(const struct uncore_pmu *pmu, json_t *matching)
+{
+	const struct field fields[] = {
+		{"name", value_text(uncore_pmu_name(pmu))},
+		{"type", value_count(uncore_pmu_type(pmu))},
+		{"alias", value_text(uncore_pmu_alias(pmu))},
+		{"identifier", value_text(uncore_pmu_identifier(pmu))},
+		{"family", value_text(uncore_pmu_family(pmu))},
+		{"core", value_flag(uncore_pmu_is_core(pmu))},
+		{"cpus", value_json(cpus(pmu))},
+		{"caps", value_json(caps(pmu))},
+		{"terms", value_json(terms(pmu))},
+		{"events", value_json(matching)},
+		{0},
+	};
+
+	return json_record(fields);
+}
+
+static json_t *pmus(const struct uncore *u, const struct list_options *o)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < uncore_pmu_count(u); i++) {
+		const struct uncore_pmu *pmu = uncore_pmu_at(u, i);
+		bool named = (o->kinds & LIST_PMUS) && takes_pmu(pmu, o);
+		json_t *matching = events(o, pmu, named);
+
+		if (named || ((o->kinds & LIST_EVENTS) && json_array_size(matching)))
+			json_push(array, pmu_record(pmu, matching));
+		else
+			json_decref(matching);
+	}
+	return array;
+}
+
+static json_t *metrics(const struct uncore *u, const struct list_options *o)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < uncore_metric_count(u); i++)
+		if (takes_metric(o, uncore_metric_at(u, i)))
+			json_push(array, json_metric(uncore_metric_at(u, i)));
+	return array;
+}
+
+static json_t *machine(const struct uncore *u)
+{
+	json_t *sockets = json_array();
+
+	for (size_t i = 0; i < uncore_socket_count(u); i++)
+		json_push(sockets, json_integer(uncore_socket_at(u, i)));
+	return json_record(RECORD({"cpu_model", value_text(uncore_cpu_model(u))},
+				  {"hypervisor", value_text(uncore_hypervisor(u))},
+				  {"cpus", value_count(uncore_cpu_count(u))},
+				  {"sockets", value_json(sockets)}));
+}
+
+/* False when nothing was found. */
+static bool list_document(const struct uncore *u, const struct list_options *o, struct buffer *to)
+{
+	json_t *list = json_document(u, RECORD({"machine", value_json(machine(u))}));
+	bool found = false;
+
+	if (o->kinds & (LIST_PMUS | LIST_EVENTS)) {
+		json_t *array = pmus(u, o);
+
+		found = json_array_size(array) > 0;
+		json_add(list, RECORD({"pmus", value_json(array)}));
+	}
+	if (o->kinds & LIST_METRICS) {
+		json_t *array = metrics(u, o);
+
+		found = found || json_array_size(array) > 0;
+		json_add(list, RECORD({"metrics", value_json(array)}));
+	}
+	o->output->document(list, to);
+	return found;
 }
 
 int cmd_list(struct cli *cli, int argc, char **argv)
 {
-	static const struct argp_child children[] = {{&cli_globals, 0, "Everywhere:", 90}, {0}};
-	static const struct argp argp = {
-		.options = options,
-		.parser = parse_option,
-		.args_doc = "[pmus|events|metrics] [PATTERN]",
+	static const struct cli_syntax syntax = {
+		.args = "[pmus|events|metrics] [PATTERN]",
 		.doc = "Lists the PMUs of this machine, their named events, and the metrics that "
 		       "can be counted.\vPATTERN is a shell pattern or any part of a name.",
-		.children = children,
+		.options = options,
+		.outputs = OUTPUTS_DOCUMENTS,
+		.outputs_group = 1,
+		.outputs_at = offsetof(struct list_options, output),
+		.argument = take_argument,
 	};
 	struct list_options o = {0};
-	struct parser p = {.o = &o, .cli = cli};
 	struct buffer text = {0};
 	bool found;
 	int status;
 
-	argp_parse(&argp, argc, argv, ARGP_NO_HELP, NULL, &p);
+	cli_parse(cli, &syntax, &o, argc, argv);
 	if (!o.kinds)
 		o.kinds = LIST_PMUS | LIST_EVENTS | LIST_METRICS;
 	status = cli_open(cli);
 	if (status)
 		return status;
-	found = o.json ? list_json(cli->u, &o, &text) : list_text(cli->u, &o, &text);
+	found = (o.output ? list_document : list_text)(cli->u, &o, &text);
 	status = writer_print(&text);
-	if (!found)
-		say_nothing(&o);
-	return status || found || !o.pattern ? status : CLI_RUNTIME;
+	if (found)
+		return status;
+	if (!o.pattern)
+		cli_error("there is nothing to list on this machine; 'uncore doctor' says why");
+	else
+		cli_error("nothing here matches '%s'%s", o.pattern,
+			  o.all ? "" : "; --all searches the metrics of other machines, too");
+	return status || !o.pattern ? status : CLI_RUNTIME;
 }

@@ -4,7 +4,6 @@
 
 #include "commands/stat.h"
 #include "parse.h"
-#include "views/doctor.h"
 #include "views/pmus.h"
 
 static void machine_line(const struct uncore *u, struct buffer *to)
@@ -85,14 +84,10 @@ static void pmu_lines(const struct uncore *u, struct buffer *to)
 	put_others(&p, &others);
 	if (!p.count)
 		buffer_puts(to, "No PMU outside the cores.\n");
-	if (families.len) {
-		buffer_add(&families, "", 1);
+	if (families.len)
 		buffer_hang(to, 6, TABLE_WIDTH, "PMUs:", families.data);
-	}
-	if (others.len) {
-		buffer_add(&others, "", 1);
+	if (others.len)
 		buffer_hang(to, 6, TABLE_WIDTH, "PMUs without metrics:", others.data);
-	}
 	buffer_free(&families);
 	buffer_free(&others);
 	pmus_free(&p);
@@ -132,8 +127,10 @@ static bool has_metrics(const struct uncore *u)
 
 static int measure(struct cli *cli)
 {
-	struct stat_options o = {
-		.timeout_ns = NS_PER_S, .repeat = 1, .output = &out_text, .separator = ","};
+	struct stat_options o = {.timeout_ns = NS_PER_S,
+				 .repeat = 1,
+				 .output = output_find("text"),
+				 .separator = ","};
 	struct uncore_monitor *m;
 	int status;
 

@@ -116,7 +116,6 @@ static void finish(struct repeat_row *row, unsigned runs)
 	/* A mean of fewer runs than the header says is no whole answer. */
 	buffer_printf(&reason, "no value in %u of %u runs: %s", runs - row->values, runs,
 		      row->row.reason ? row->row.reason : "");
-	buffer_add(&reason, "", 1);
 	free((char *)row->row.reason);
 	row->row.reason = reason.data;
 	if (row->row.quality < UNCORE_PARTIAL)

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* From what was asked for to a planned monitor, and what --dry-run shows of it. */
+/* From queries to a planned monitor, and --dry-run, which prints the plan. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "commands/stat.h"
-#include "output/json.h"
 
-/* Nothing of the kind can be counted here: says so, and what would mend it. */
+/* Nothing that was asked for can be counted here: prints why and the fixes. */
 static int nothing_here(struct cli *cli, const char *why)
 {
 	cli_error("%s", why);
@@ -30,14 +29,14 @@ static int add_patterns(struct uncore_monitor *m, const char *list)
 	return err;
 }
 
-static int add_what(struct cli *cli, const struct stat_options *o, struct uncore_monitor *m)
+static int add_queries(struct cli *cli, const struct stat_options *o, struct uncore_monitor *m)
 {
-	for (size_t i = 0; i < o->what_count; i++) {
-		const struct stat_what *what = &o->what[i];
-		int err = what->metric ? add_patterns(m, what->text)
-				       : uncore_monitor_add_events(m, what->text);
+	for (size_t i = 0; i < o->query_count; i++) {
+		const struct stat_query *q = &o->queries[i];
+		int err = q->metric ? add_patterns(m, q->text)
+				    : uncore_monitor_add_events(m, q->text);
 
-		if (err == -ENODEV && what->metric)
+		if (err == -ENODEV && q->metric)
 			return nothing_here(cli, uncore_error(cli->u));
 		if (err)
 			return cli_fail(cli, err);
@@ -45,9 +44,9 @@ static int add_what(struct cli *cli, const struct stat_options *o, struct uncore
 	return CLI_OK;
 }
 
-/* A preset asks for several patterns and is content with any: a machine may have none of the
- * metrics of one, and the catalogue may not know any yet. What is behind "else" is for machines that
- * have nothing of what is before it. */
+/* At least one pattern of a preset must be countable: a machine may have none of the metrics of another,
+ * and the catalogue may not know any yet. Patterns behind "else" are for machines that have none of
+ * those before it. */
 static int add_any(struct cli *cli, struct uncore_monitor *m, const char *list, const char *title)
 {
 	char *copy = cli_copy(list);
@@ -85,7 +84,8 @@ static int add_any(struct cli *cli, struct uncore_monitor *m, const char *list, 
 	return CLI_UNAVAILABLE;
 }
 
-/* The plan is made by the first look at it: what the hardware excludes is refused here. */
+/* The library makes the plan when its first counter is read; events that the hardware cannot count
+ * together are an error of that. */
 static int plan(struct cli *cli, struct uncore_monitor *m)
 {
 	struct uncore_counter first;
@@ -107,7 +107,7 @@ static int set_filters(const struct stat_options *o, struct uncore_monitor *m)
 void stat_notes(const struct stat_options *o, const struct uncore_monitor *m)
 {
 	size_t count = uncore_monitor_note_count(m);
-	bool all = o->verbose || o->filtered; /* filters leave things out */
+	bool all = o->verbose || o->filtered; /* notes tell what filters could not include */
 
 	if (count && !all)
 		cli_error("%zu note%s; -v prints %s", count, count == 1 ? "" : "s",
@@ -130,10 +130,10 @@ int stat_plan(struct cli *cli, const struct stat_options *o, struct uncore_monit
 		status = cli_fail(cli, err);
 	else if (o->preset)
 		status = add_any(cli, m, o->preset->metrics, o->preset->title);
-	else if (!o->what_count)
+	else if (!o->query_count)
 		status = add_any(cli, m, "*", "every metric");
 	if (!status)
-		status = add_what(cli, o, m);
+		status = add_queries(cli, o, m);
 	if (!status)
 		status = plan(cli, m);
 	if (!status)
@@ -172,22 +172,24 @@ static void text_row(struct table *t, const struct uncore_counter *c)
 	table_end_row(t, NULL);
 }
 
-static json_t *json_counter(const struct cli *cli, const struct uncore_counter *c)
+static void print_record(struct out *out, const struct uncore_counter *c)
 {
-	json_t *line = json_header(cli->u);
-	json_t *config = json_array();
+	const struct field fields[] = {
+		{"schema", value_count(JSON_SCHEMA)},
+		{"source", value_text(out->setup.source)},
+		{"simulated", value_flag(out->setup.simulated)},
+		{"kind", value_text("counter")},
+		{"event", value_text(c->event)},
+		{"pmu", value_text(uncore_pmu_name(c->pmu))},
+		{"type", value_count(uncore_pmu_type(c->pmu))},
+		{"config", value_json(json_hex_list(c->config, UNCORE_CONFIG_WORDS))},
+		{"cpu", value_id(c->cpu)},
+		{"group", value_count(c->group)},
+		{"leader", value_flag(c->leader)},
+		{0},
+	};
 
-	for (size_t i = 0; i < UNCORE_CONFIG_WORDS; i++)
-		json_push(config, json_hex(c->config[i]));
-	json_put(line, "kind", json_text("counter"));
-	json_put(line, "event", json_text(c->event));
-	json_put(line, "pmu", json_text(uncore_pmu_name(c->pmu)));
-	json_put(line, "type", json_count(uncore_pmu_type(c->pmu)));
-	json_put(line, "config", config);
-	json_put(line, "cpu", json_id(c->cpu));
-	json_put(line, "group", json_count(c->group));
-	json_put(line, "leader", json_flag(c->leader));
-	return line;
+	out->output->record(out, fields);
 }
 
 int stat_dry_run(struct cli *cli, const struct stat_options *o, struct uncore_monitor *m)
@@ -196,29 +198,31 @@ int stat_dry_run(struct cli *cli, const struct stat_options *o, struct uncore_mo
 		{"EVENT", false}, {"PMU", false},  {"TYPE", true},    {"CONFIG", false},
 		{"CPU", true},    {"GROUP", true}, {"LEADER", false}, {NULL, false},
 	};
-	bool json = o->output == &out_json;
-	struct table table;
+	struct out_setup setup = {.source = uncore_source(cli->u),
+				  .simulated = uncore_is_simulated(cli->u)};
 	struct writer w;
+	struct out out;
 	int status = writer_open(&w, o->file, o->append);
 
-	table_init(&table, columns);
-	if (!status && !json && uncore_is_simulated(cli->u))
+	out_init(&out, o->output, &setup, &w.text);
+	table_init(&out.table, columns);
+	if (!status && !o->output->record && setup.simulated)
 		buffer_printf(&w.text, "SIMULATED by %s: no counter of this machine.\n",
-			      uncore_source(cli->u));
+			      setup.source);
 	for (size_t i = 0; !status && i < uncore_monitor_counter_count(m); i++) {
 		struct uncore_counter c;
 		int err = uncore_monitor_counter(m, i, &c);
 
 		if (err)
 			status = cli_fail(cli, err);
-		else if (json)
-			json_print(json_counter(cli, &c), JSON_COMPACT, &w.text);
+		else if (o->output->record)
+			print_record(&out, &c);
 		else
-			text_row(&table, &c);
+			text_row(&out.table, &c);
 	}
-	table_print(&table, &w.text);
+	table_print(&out.table, &w.text);
 	if (!status)
 		status = writer_flush(&w);
-	table_free(&table);
+	out_free(&out);
 	return writer_close(&w) ? w.status : status;
 }

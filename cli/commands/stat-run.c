@@ -44,14 +44,6 @@ enum wake {
 	WAKE_STOP,  /* the user or the end of the command */
 };
 
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
-}
-
 static struct timespec to_timespec(uint64_t ns)
 {
 	return (struct timespec){.tv_sec = (time_t)(ns / NS_PER_S),
@@ -77,7 +69,7 @@ static uint64_t expirations(int fd)
 /* `n` ticks have passed: the first of them is the one that was waited for. */
 static void judge_tick(struct run *r, uint64_t n)
 {
-	uint64_t due = r->grid_ns + (r->ticks + 1) * r->o->interval_ns, now = now_ns();
+	uint64_t due = r->grid_ns + (r->ticks + 1) * r->o->interval_ns, now = cli_now_ns();
 	uint64_t late_ns = now > due ? now - due : 0;
 
 	r->missed += n - 1;
@@ -150,7 +142,7 @@ static void print_sample(struct run *r, bool total)
 		r->begin_ns = begin_ns;
 	frame.time = (double)(end_ns - r->begin_ns) / 1e9;
 	frame.window = (double)(end_ns - begin_ns) / 1e9;
-	if (r->o->repeat > 1 && r->o->output != &out_csv && r->o->output != &out_json)
+	if (r->o->repeat > 1 && r->o->output->window)
 		repeat_add(&r->repeat, r->sample, frame.time);
 	else
 		out_sample(&r->out, &frame, r->sample);
@@ -206,7 +198,7 @@ static int let_command_go(struct run *r)
 /* True when the delay passed undisturbed. */
 static bool wait_delay(struct run *r)
 {
-	arm(r->timer_fd, now_ns() + r->o->delay_ns, 0);
+	arm(r->timer_fd, cli_now_ns() + r->o->delay_ns, 0);
 	if (wait_next(r) == WAKE_TIMER)
 		return true;
 	cli_error("the end came before the delay (-D) was over: nothing was counted");
@@ -216,7 +208,7 @@ static bool wait_delay(struct run *r)
 static int start(struct run *r)
 {
 	int err = uncore_monitor_start(r->monitor);
-	uint64_t now = now_ns();
+	uint64_t now = cli_now_ns();
 
 	if (err)
 		return cli_fail(r->cli, err);
@@ -368,7 +360,7 @@ int stat_run(struct cli *cli, const struct stat_options *o, struct uncore_monito
 			.signals = {.stop_fd = -1, .child_fd = -1}};
 	int status = open_run(&r);
 
-	for (unsigned i = 0; !status && i < o->repeat && !r.stopped; i++) {
+	for (uint64_t i = 0; !status && i < o->repeat && !r.stopped; i++) {
 		if (i)
 			status = stat_plan(cli, o, &r.monitor);
 		if (!status)

@@ -4,15 +4,15 @@
 
 /* One row for each preset: this is the only place of the command that names metrics. */
 const struct preset cli_presets[] = {
-	{"mem", "memory.*", "Memory traffic, latency and utilization", NULL, 0},
+	{"mem", "memory.*", "Memory traffic, latency and utilization", "text", 0},
 	{"pcie",
 	 "pcie.inbound.read.bandwidth,pcie.inbound.write.bandwidth,"
 	 "pcie.outbound.read.bandwidth,pcie.outbound.write.bandwidth,"
 	 "pcie.inbound.read.latency,else,pcie.in.bandwidth,pcie.out.bandwidth",
-	 "PCIe traffic by root port and device", &out_ports, UNCORE_LEVEL_PORT},
-	{"link", "link.*", "Traffic between sockets and to accelerators", NULL, 0},
-	{"cache", "cache.*,fabric.*", "System-level caches and the fabric", NULL, 0},
-	{"matrix", "matrix.*", "Who moves data to and from which memory", &out_matrix, 0},
+	 "PCIe traffic by root port and device", "ports", UNCORE_LEVEL_PORT},
+	{"link", "link.*", "Traffic between sockets and to accelerators", "text", 0},
+	{"cache", "cache.*,fabric.*", "System-level caches and the fabric", "text", 0},
+	{"matrix", "matrix.*", "Memory traffic by source and target", "matrix", 0},
 };
 
 const size_t cli_preset_count = sizeof(cli_presets) / sizeof(cli_presets[0]);

@@ -11,20 +11,20 @@
 #include "output/output.h"
 #include "output/writer.h"
 
-/* What restricts metrics: the library's kinds, each an option of that name. */
+/* The library's filters, each an option of that name. */
 #define STAT_FILTERS 7
 extern const char *const stat_filters[STAT_FILTERS];
 
 /* One -e or -M, in the order of the command line. */
-struct stat_what {
+struct stat_query {
 	const char *text;
 	bool metric;
 };
 
 struct stat_options {
-	struct stat_what *what; /* none: every metric that this machine has */
-	size_t what_count;
-	const struct preset *preset; /* one at least of its patterns must be countable; or NULL */
+	struct stat_query *queries; /* none: every metric that this machine has */
+	size_t query_count;
+	const struct preset *preset; /* at least one of its patterns must be countable; or NULL */
 	enum uncore_level level;
 	const char *filters[STAT_FILTERS]; /* values of stat_filters; NULL: not given */
 	bool filtered;                     /* any of them is */
@@ -32,8 +32,9 @@ struct stat_options {
 	uint64_t interval_count;           /* 0: no limit */
 	uint64_t timeout_ns;               /* 0: none */
 	uint64_t delay_ns;
-	unsigned repeat; /* runs of the command */
-	const struct out_ops *output;
+	uint64_t repeat;          /* runs of the command */
+	bool positional_interval; /* INTERVAL and not -I */
+	const struct output *output;
 	const char *separator;
 	const char *file; /* NULL: standard output */
 	bool append;
@@ -47,23 +48,21 @@ struct stat_options {
 void stat_options_parse(struct stat_options *o, struct cli *cli, const struct preset *preset,
 			int argc, char **argv);
 void stat_options_free(struct stat_options *o);
-/* Two different ones are a usage error. */
-void stat_set_output(struct argp_state *state, struct stat_options *o, const struct out_ops *ops);
 
 /* Opens the machine, then counts or, with --dry-run, prints the plan. Returns an exit code. */
 int stat_main(struct cli *cli, const struct stat_options *o);
 
-/* A monitor with everything that was asked for in it, nothing opened. Returns an exit code. */
+/* A monitor with all queries added and nothing opened. Returns an exit code. */
 int stat_plan(struct cli *cli, const struct stat_options *o, struct uncore_monitor **out);
 
-/* What the monitor noted, on standard error: all of it when it is wanted, else how much. */
+/* Prints the monitor's notes on standard error: all with -v or filters, else their number. */
 void stat_notes(const struct stat_options *o, const struct uncore_monitor *m);
 
 /* Prints every counter of the plan. Frees nothing. Returns an exit code. */
 int stat_dry_run(struct cli *cli, const struct stat_options *o, struct uncore_monitor *m);
 
-/* Opens the output, counts and prints until the end that the options say. Takes the monitor over.
- * Returns an exit code. */
+/* Opens the output, counts and prints until the end that the options give. Frees the monitor. Returns an
+ * exit code. */
 int stat_run(struct cli *cli, const struct stat_options *o, struct uncore_monitor *m);
 
 #endif

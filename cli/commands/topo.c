@@ -1,58 +1,674 @@
 /* SPDX-License-Identifier: MIT */
 /* `uncore topo`: sockets, memory, PCIe and links, and the PMUs that count them. */
-#include "views/topo.h"
-#include "cli.h"
+#include <fnmatch.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "options.h"
+#include "output/human.h"
+#include "output/output.h"
 #include "output/writer.h"
+#include "views/devices.h"
+#include "views/pmus.h"
 
-static const struct argp_option options[] = {
-	{"json", 'j', NULL, 0, "One JSON object with every device", 1},
-	{0},
-};
+#define BELOW_ROOM 16 /* devices shown below one bridge; virtual functions can be hundreds */
+#define DEEPEST 8     /* bridges below bridges are indented up to here */
 
-struct parser {
-	struct cli *cli;
-	bool json;
-};
+/* ---- which PMUs and root ports belong together ---- */
 
-static error_t parse_option(int key, char *arg, struct argp_state *state)
+static int socket_of(const struct uncore *u, int cpu)
 {
-	struct parser *p = state->input;
+	for (size_t i = 0; i < uncore_cpu_count(u); i++)
+		if (uncore_cpu_at(u, i)->id == cpu)
+			return uncore_cpu_at(u, i)->socket;
+	return -1;
+}
 
-	switch (key) {
-	case ARGP_KEY_INIT:
-		state->child_inputs[0] = p->cli;
-		return 0;
-	case 'j':
-		p->json = true;
-		return 0;
-	case ARGP_KEY_ARG:
-		argp_error(state, "'%s': topo takes no arguments", arg);
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
+/* The first CPU of the socket from which the PMU is counted; -1: it is not counted there. */
+static int cpu_of(const struct uncore *u, const struct uncore_pmu *pmu, int socket)
+{
+	for (size_t i = 0; i < uncore_pmu_cpu_count(pmu); i++)
+		if (socket_of(u, uncore_pmu_cpu_at(pmu, i)) == socket)
+			return uncore_pmu_cpu_at(pmu, i);
+	return -1;
+}
+
+static int by_number(const void *a, const void *b)
+{
+	int x = *(const int *)a, y = *(const int *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* CPUs, or with `nodes` NUMA nodes, of a socket: ascending, each once; the caller's to free. */
+static int *ids_of(const struct uncore *u, int socket, bool nodes, size_t *count)
+{
+	int *ids = cli_realloc(NULL, uncore_cpu_count(u) + 1, sizeof(*ids));
+	size_t all = 0;
+
+	*count = 0;
+	for (size_t i = 0; i < uncore_cpu_count(u); i++) {
+		const struct uncore_cpu *cpu = uncore_cpu_at(u, i);
+		int id = nodes ? cpu->node : cpu->id;
+
+		if (cpu->socket == socket && id >= 0)
+			ids[all++] = id;
 	}
+	qsort(ids, all, sizeof(*ids), by_number);
+	for (size_t i = 0; i < all; i++)
+		if (!*count || ids[*count - 1] != ids[i])
+			ids[(*count)++] = ids[i];
+	return ids;
+}
+
+/* A PMU that counts one memory channel or controller. */
+static bool is_memory(const struct uncore_pmu *pmu)
+{
+	const char *instance = uncore_pmu_instance(pmu);
+
+	return instance && strncmp(instance, "memory ", 7) == 0;
+}
+
+/* True when its family has such metrics: "link.*". */
+static bool has_metric(const struct uncore *u, const struct uncore_pmu *pmu, const char *pattern)
+{
+	const char *family = uncore_pmu_family(pmu);
+
+	for (size_t i = 0; family && i < uncore_metric_count(u); i++) {
+		const struct uncore_metric *m = uncore_metric_at(u, i);
+
+		if (strcmp(uncore_metric_family(m), family) == 0 &&
+		    fnmatch(pattern, uncore_metric_name(m), 0) == 0)
+			return true;
+	}
+	return false;
+}
+
+struct place {
+	const struct uncore *u;
+	int socket;
+};
+
+/* PMUs of channels; on a machine without those, PMUs that count memory traffic. Caches and links have
+ * only latencies of memory. */
+static bool counts_memory(const struct uncore_pmu *pmu, const void *place)
+{
+	const struct place *p = place;
+
+	if (cpu_of(p->u, pmu, p->socket) < 0)
+		return false;
+	for (size_t i = 0; i < uncore_pmu_count(p->u); i++)
+		if (is_memory(uncore_pmu_at(p->u, i)))
+			return is_memory(pmu);
+	return has_metric(p->u, pmu, "memory.*bandwidth");
+}
+
+static bool counts_link(const struct uncore_pmu *pmu, const void *place)
+{
+	const struct place *p = place;
+
+	return cpu_of(p->u, pmu, p->socket) >= 0 && has_metric(p->u, pmu, "link.*");
+}
+
+static unsigned segment_of(const struct uncore_device *d)
+{
+	return (unsigned)strtoul(d->address, NULL, 16);
+}
+
+static unsigned bus_of(const struct uncore_device *d)
+{
+	return (unsigned)strtoul(strchr(d->address, ':') + 1, NULL, 16);
+}
+
+static bool same_pmus(const struct uncore_device *a, const struct uncore_device *b)
+{
+	size_t count = uncore_device_pmu_count(a);
+
+	if (count != uncore_device_pmu_count(b))
+		return false;
+	for (size_t i = 0; i < count; i++)
+		if (uncore_device_pmu_at(a, i) != uncore_device_pmu_at(b, i))
+			return false;
+	if (!a->unknown || !b->unknown)
+		return a->unknown == b->unknown;
+	return strcmp(a->unknown, b->unknown) == 0;
+}
+
+/* Root ports of one root complex, counted by the same PMUs; where root complexes are not known, ports of
+ * one root bus. */
+static bool same_complex(const struct uncore_device *a, const struct uncore_device *b)
+{
+	if (a->socket != b->socket || a->rc != b->rc || a->rc_socket != b->rc_socket ||
+	    segment_of(a) != segment_of(b) || (a->rc < 0 && bus_of(a) != bus_of(b)))
+		return false;
+	return same_pmus(a, b);
+}
+
+/* ---- text: a tree by socket ---- */
+
+static void put_ids(struct buffer *to, const char *what, int *ids, size_t count)
+{
+	if (count) {
+		buffer_puts(to, what);
+		pmus_ranges(ids, count, to);
+	}
+	free(ids);
+}
+
+static void socket_line(const struct uncore *u, int socket, struct buffer *to)
+{
+	size_t count;
+	int *ids = ids_of(u, socket, false, &count);
+
+	buffer_printf(to, "socket %d", socket);
+	put_ids(to, count == 1 ? ": CPU " : ": CPUs ", ids, count);
+	ids = ids_of(u, socket, true, &count);
+	put_ids(to, count == 1 ? ", NUMA node " : ", NUMA nodes ", ids, count);
+	for (size_t i = 0; i < uncore_device_count(u); i++) {
+		const struct uncore_device *d = uncore_device_at(u, i);
+
+		if (d->socket != socket || d->rc_socket < 0)
+			continue;
+		if (d->rc_socket != socket)
+			buffer_printf(to, ", number %d in names of PMUs", d->rc_socket);
+		break;
+	}
+	buffer_puts(to, "\n");
+}
+
+static void hang(struct buffer *to, const char *label, struct buffer *text)
+{
+	buffer_hang(to, 10, TABLE_WIDTH, label, buffer_text(text));
+	buffer_free(text);
+}
+
+/* How many PMUs from `first` on are of its family. */
+static size_t of_one_family(const struct pmus *p, size_t first)
+{
+	const char *family = uncore_pmu_family(p->items[first]);
+	size_t n = 1;
+
+	while (first + n < p->count && strcmp(uncore_pmu_family(p->items[first + n]), family) == 0)
+		n++;
+	return n;
+}
+
+/* "6 memory channels", "4 memory ports of the mesh": what stands before "of" is in the plural. */
+static void put_count(struct buffer *to, size_t n, const char *what)
+{
+	const char *of = strstr(what, " of ");
+	size_t head = of ? (size_t)(of - what) : strlen(what);
+
+	buffer_printf(to, "%zu %.*s%s%s", n, (int)head, what, n == 1 ? "" : "s", what + head);
+}
+
+/* "6 memory channels: uncore_imc_{0-5}" */
+static void channel_lines(struct pmus p, struct buffer *to)
+{
+	for (size_t n; p.count; p.items += n, p.count -= n) {
+		struct buffer text = {0};
+		size_t alike;
+
+		n = of_one_family(&p, 0);
+		put_count(&text, n, uncore_pmu_instance(p.items[0]));
+		for (size_t i = 0; i < n; i += alike) {
+			alike = pmus_alike(&p, i);
+			alike = alike < n - i ? alike : n - i;
+			buffer_puts(&text, i ? ", " : ": ");
+			pmus_name(&p, i, alike, &text);
+		}
+		hang(to, "  memory", &text);
+	}
+}
+
+/* "peak 307.2 GB/s: 8 channels, 4800 MT/s (SMBIOS)" */
+static void peak_line(struct uncore *u, struct buffer *to)
+{
+	const struct uncore_memory *m = uncore_memory_get(u);
+	struct buffer text = {0};
+	struct human peak;
+
+	if (isfinite(m->peak)) {
+		human_value(&peak, m->peak, "B/s");
+		buffer_printf(&text, "peak %s %s", peak.number, peak.unit);
+	} else {
+		buffer_puts(&text, "peak unknown");
+	}
+	if (m->channels)
+		buffer_printf(&text, ", %u channel%s with a module", m->channels,
+			      m->channels == 1 ? "" : "s");
+	if (isfinite(m->transfers))
+		buffer_printf(&text, ", %.0f MT/s%s", m->transfers, m->rated ? " rated" : "");
+	if (m->from)
+		buffer_printf(&text, " (%s)", m->from);
+	if (m->why)
+		buffer_printf(&text, ": %s", m->why);
+	hang(to, "  memory", &text);
+}
+
+/* The number of channels is not known where each PMU counts a whole socket. */
+static void memory_lines(const struct uncore *u, int socket, struct buffer *to)
+{
+	struct buffer text = {0};
+	struct pmus p;
+
+	pmus_select(&p, u, counts_memory, &(struct place){u, socket});
+	if (p.count && is_memory(p.items[0])) {
+		channel_lines(p, to);
+	} else {
+		buffer_puts(&text, "channels unknown; ");
+		for (size_t i = 0; i < p.count; i++)
+			buffer_printf(&text, "%s%s", i ? ", " : "counted together by ",
+				      uncore_pmu_name(p.items[i]));
+		buffer_puts(&text, p.count ? "" : "no PMU counts them");
+		hang(to, "  memory", &text);
+	}
+	pmus_free(&p);
+}
+
+/* False when the other end is not known. */
+static bool put_peer(struct uncore *u, const struct uncore_pmu *pmu, int cpu, struct buffer *to)
+{
+	const char *role = uncore_pmu_role(pmu);
+	struct uncore_peer peer = {0};
+	int err = uncore_pmu_peer(u, pmu, cpu, &peer);
+
+	if (err && !role)
+		return false;
+	if (!err && peer.socket >= 0)
+		buffer_printf(to, "socket %d", peer.socket);
+	else
+		buffer_puts(to, role ? role : peer.text);
+	if (!err && (peer.socket >= 0 || role))
+		buffer_printf(to, " (%s)", peer.text);
+	return true;
+}
+
+/* PMUs that are alike, and whose other ends are not known, are one line. Returns how many. */
+static size_t link_line(struct uncore *u, const struct pmus *p, size_t first, int socket,
+			struct buffer *to)
+{
+	size_t alike = pmus_alike(p, first), n = 0;
+	struct buffer peer = {0}, text = {0};
+
+	while (n < alike &&
+	       !put_peer(u, p->items[first + n], cpu_of(u, p->items[first + n], socket), &peer))
+		n++;
+	if (n) {
+		peer.len = 0;
+		uncore_pmu_peer(u, p->items[first], cpu_of(u, p->items[first], socket),
+				&(struct uncore_peer){0});
+		buffer_printf(&peer, "unknown (%s)", uncore_error(u));
+	}
+	pmus_name(p, first, n ? n : 1, &text);
+	buffer_printf(&text, " to %s", buffer_text(&peer));
+	hang(to, "  link", &text);
+	buffer_free(&peer);
+	return n ? n : 1;
+}
+
+static void link_lines(struct uncore *u, int socket, struct buffer *to)
+{
+	struct pmus p;
+
+	pmus_select(&p, u, counts_link, &(struct place){u, socket});
+	for (size_t i = 0; i < p.count;)
+		i += link_line(u, &p, i, socket, to);
+	pmus_free(&p);
+}
+
+static void device_line(const struct uncore_device *d, size_t depth, struct buffer *to)
+{
+	struct buffer text = {0};
+	size_t indent = 4 + 2 * (depth < DEEPEST ? depth : DEEPEST);
+
+	device_text(&text, d);
+	buffer_wrap(to, indent, TABLE_WIDTH, buffer_text(&text));
+	buffer_free(&text);
+}
+
+/* Devices are ordered by address: those below a bridge come after it. */
+static void tree_below(const struct uncore *u, size_t bridge, size_t depth, struct buffer *to)
+{
+	const struct uncore_device *above = uncore_device_at(u, bridge);
+	size_t shown = 0, more = 0;
+
+	for (size_t i = bridge + 1; i < uncore_device_count(u); i++) {
+		const struct uncore_device *d = uncore_device_at(u, i);
+
+		if (d->parent != above)
+			continue;
+		if (shown == BELOW_ROOM && !d->is_bridge) {
+			more++;
+			continue;
+		}
+		device_line(d, depth, to);
+		if (d->is_bridge)
+			tree_below(u, i, depth + 1, to);
+		else
+			shown++;
+	}
+	if (more) {
+		buffer_spaces(to, 4 + 2 * (depth < DEEPEST ? depth : DEEPEST));
+		buffer_printf(to, "and %zu more\n", more);
+	}
+}
+
+static void port_lines(const struct uncore *u, size_t i, struct buffer *to)
+{
+	const struct uncore_device *port = uncore_device_at(u, i);
+	char link[LINK_ROOM];
+
+	link_of_text(link, sizeof(link), port);
+	buffer_printf(to, "    %s  ", port->address);
+	if (port->index >= 0)
+		buffer_printf(to, "port %d  ", port->index);
+	buffer_printf(to, "%s\n", link);
+	tree_below(u, i, 1, to);
+}
+
+/* "root complex 1, segment 0002: counted by ..." or "root bus 0000:3a: ..." */
+static void complex_line(const struct uncore_device *port, struct buffer *to)
+{
+	struct buffer text = {0};
+
+	if (port->rc < 0)
+		buffer_printf(to, "  root bus %04x:%02x", segment_of(port), bus_of(port));
+	else
+		buffer_printf(to, "  root complex %d, segment %04x", port->rc, segment_of(port));
+	buffer_puts(to, "\n");
+	if (port->unknown)
+		buffer_printf(&text, "no PMU: %s", port->unknown);
+	for (size_t i = 0; i < uncore_device_pmu_count(port); i++)
+		buffer_printf(&text, "%s%s", i ? ", " : "counted by ",
+			      uncore_pmu_name(uncore_device_pmu_at(port, i)));
+	buffer_wrap(to, 4, TABLE_WIDTH, buffer_text(&text));
+	buffer_free(&text);
+}
+
+static bool is_port_of(const struct uncore_device *d, int socket)
+{
+	return d->is_port && d->socket == socket;
+}
+
+static void complex_lines(const struct uncore *u, int socket, struct buffer *to)
+{
+	const struct uncore_device *last = NULL;
+
+	for (size_t i = 0; i < uncore_device_count(u); i++) {
+		const struct uncore_device *d = uncore_device_at(u, i);
+
+		if (!is_port_of(d, socket))
+			continue;
+		if (!last || !same_complex(last, d))
+			complex_line(d, to);
+		port_lines(u, i, to);
+		last = d;
+	}
+}
+
+/* Devices of the chip itself: only those with a name of the kernel are printed, others are counted. */
+static void inner_lines(const struct uncore *u, int socket, struct buffer *to)
+{
+	size_t more = 0;
+	bool begun = false;
+
+	for (size_t i = 0; i < uncore_device_count(u); i++) {
+		const struct uncore_device *d = uncore_device_at(u, i);
+
+		if (d->port || d->is_bridge || d->socket != socket)
+			continue;
+		if (!d->names) {
+			more++;
+			continue;
+		}
+		if (!begun)
+			buffer_puts(to, "  below no root port\n");
+		begun = true;
+		device_line(d, 0, to);
+	}
+	if (more && begun)
+		buffer_printf(to, "    and %zu without a name\n", more);
+	else if (more)
+		buffer_printf(to, "  below no root port: %zu device%s without a name\n", more,
+			      more == 1 ? "" : "s");
+}
+
+static void socket_lines(struct uncore *u, int socket, struct buffer *to)
+{
+	socket_line(u, socket, to);
+	memory_lines(u, socket, to);
+	peak_line(u, to);
+	link_lines(u, socket, to);
+	complex_lines(u, socket, to);
+	inner_lines(u, socket, to);
+}
+
+static void topo_text(struct uncore *u, struct buffer *to)
+{
+	struct buffer unknown = {0};
+
+	out_text_simulated(u, to);
+	for (size_t i = 0; i < uncore_socket_count(u); i++) {
+		if (i)
+			buffer_puts(to, "\n");
+		socket_lines(u, uncore_socket_at(u, i), to);
+	}
+	if (!uncore_socket_count(u) || uncore_socket_at(u, 0) >= 0) {
+		complex_lines(u, -1, &unknown);
+		inner_lines(u, -1, &unknown);
+	}
+	if (unknown.len)
+		buffer_puts(to, "\nsocket unknown\n");
+	buffer_add(to, unknown.data, unknown.len);
+	buffer_free(&unknown);
+	if (!uncore_device_count(u))
+		buffer_puts(to, "\nno PCI devices\n");
+}
+
+/* ---- documents: flat lists that refer to each other by socket, PMU and address ---- */
+
+/* Frees the ids. */
+static json_t *ids_json(int *ids, size_t count)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < count; i++)
+		json_push(array, json_integer(ids[i]));
+	free(ids);
+	return array;
+}
+
+/* Of numbers that are 0 when they are not known. */
+static struct value known_count(uint64_t count)
+{
+	return count ? value_count(count) : value_none();
+}
+
+static json_t *socket_record(const struct uncore *u, int socket)
+{
+	size_t cpu_count, node_count;
+	int *cpus = ids_of(u, socket, false, &cpu_count);
+	int *nodes = ids_of(u, socket, true, &node_count);
+
+	return json_record(RECORD({"id", value_id(socket)},
+				  {"cpus", value_json(ids_json(cpus, cpu_count))},
+				  {"nodes", value_json(ids_json(nodes, node_count))}));
+}
+
+/* A PMU where it counts one socket. */
+static json_t *pmu_record(const struct uncore *u, const struct uncore_pmu *pmu, int socket)
+{
+	return json_record(RECORD({"pmu", value_text(uncore_pmu_name(pmu))},
+				  {"family", value_text(uncore_pmu_family(pmu))},
+				  {"socket", value_id(socket)},
+				  {"cpu", value_id(cpu_of(u, pmu, socket))}));
+}
+
+static json_t *peak_record(struct uncore *u)
+{
+	const struct uncore_memory *m = uncore_memory_get(u);
+	const struct field fields[] = {
+		{"peak", value_real(m->peak)},        {"channels", known_count(m->channels)},
+		{"modules", known_count(m->modules)}, {"transfers", value_real(m->transfers)},
+		{"rated", value_flag(m->rated)},      {"from", value_text(m->from)},
+		{"unknown", value_text(m->why)},      {0},
+	};
+
+	return json_record(fields);
+}
+
+static void push_memory(json_t *array, const struct uncore *u, int socket)
+{
+	struct pmus p;
+
+	pmus_select(&p, u, counts_memory, &(struct place){u, socket});
+	for (size_t i = 0; i < p.count; i++) {
+		json_t *record = pmu_record(u, p.items[i], socket);
+
+		json_add(record, RECORD({"instance", value_text(uncore_pmu_instance(p.items[i]))}));
+		json_push(array, record);
+	}
+	pmus_free(&p);
+}
+
+static void push_links(json_t *array, struct uncore *u, int socket)
+{
+	struct pmus p;
+
+	pmus_select(&p, u, counts_link, &(struct place){u, socket});
+	for (size_t i = 0; i < p.count; i++) {
+		json_t *record = pmu_record(u, p.items[i], socket);
+		struct uncore_peer peer = {.socket = -1};
+		int err = uncore_pmu_peer(u, p.items[i], cpu_of(u, p.items[i], socket), &peer);
+
+		json_add(record, RECORD({"role", value_text(uncore_pmu_role(p.items[i]))},
+					{"peer", value_text(peer.text)},
+					{"peer_socket", value_id(peer.socket)},
+					{"unknown", value_text(err ? uncore_error(u) : NULL)}));
+		json_push(array, record);
+	}
+	pmus_free(&p);
+}
+
+static json_t *link_record(const struct uncore_device *d)
+{
+	return json_record(RECORD({"speed", value_real(d->speed)}, {"width", known_count(d->width)},
+				  {"max_speed", value_real(d->max_speed)},
+				  {"max_width", known_count(d->max_width)},
+				  {"rate", value_real(d->link_rate)}));
+}
+
+/* Words of the kernel's names. */
+static json_t *names_json(const char *names)
+{
+	json_t *array = json_array();
+	char *copy = names ? strdup(names) : NULL, *rest = copy, *word;
+
+	while (copy && (word = strsep(&rest, " ")))
+		json_push(array, json_text(word));
+	free(copy);
+	return array;
+}
+
+static struct value address(const struct uncore_device *d)
+{
+	return value_text(d ? d->address : NULL);
+}
+
+static json_t *device_record(const struct uncore_device *d)
+{
+	const struct field fields[] = {
+		{"address", address(d)},
+		{"vendor", value_hex(d->vendor)},
+		{"device", value_hex(d->device)},
+		{"class", value_hex(d->class_code)},
+		{"name", value_text(uncore_device_name(d))},
+		{"driver", value_text(d->driver)},
+		{"names", value_json(names_json(d->names))},
+		{"parent", address(d->parent)},
+		{"root_port", address(d->port)},
+		{"bridge", value_flag(d->is_bridge)},
+		{"node", value_id(d->node)},
+		{"socket", value_id(d->socket)},
+		{"link", value_json(link_record(d))},
+		{0},
+	};
+
+	return json_record(fields);
+}
+
+static json_t *port_record(const struct uncore_device *d)
+{
+	json_t *pmus = json_array();
+	const struct field fields[] = {
+		{"address", address(d)},
+		{"segment", value_count(segment_of(d))},
+		{"bus", value_count(bus_of(d))},
+		{"socket", value_id(d->socket)},
+		{"pmu_socket", value_id(d->rc_socket)},
+		{"root_complex", value_id(d->rc)},
+		{"index", value_id(d->index)},
+		{"pmus", value_json(pmus)},
+		{"unknown", value_text(d->unknown)},
+		{0},
+	};
+
+	for (size_t i = 0; i < uncore_device_pmu_count(d); i++)
+		json_push(pmus, json_text(uncore_pmu_name(uncore_device_pmu_at(d, i))));
+	return json_record(fields);
+}
+
+static json_t *topo_document(struct uncore *u)
+{
+	json_t *sockets = json_array(), *memory = json_array(), *links = json_array();
+	json_t *ports = json_array(), *devices = json_array();
+	const struct field fields[] = {
+		{"sockets", value_json(sockets)},
+		{"memory", value_json(memory)},
+		{"memory_peak", value_json(peak_record(u))},
+		{"links", value_json(links)},
+		{"root_ports", value_json(ports)},
+		{"devices", value_json(devices)},
+		{0},
+	};
+
+	for (size_t i = 0; i < uncore_socket_count(u); i++) {
+		json_push(sockets, socket_record(u, uncore_socket_at(u, i)));
+		push_memory(memory, u, uncore_socket_at(u, i));
+		push_links(links, u, uncore_socket_at(u, i));
+	}
+	for (size_t i = 0; i < uncore_device_count(u); i++) {
+		const struct uncore_device *d = uncore_device_at(u, i);
+
+		if (d->is_port)
+			json_push(ports, port_record(d));
+		json_push(devices, device_record(d));
+	}
+	return json_document(u, fields);
 }
 
 int cmd_topo(struct cli *cli, int argc, char **argv)
 {
-	static const struct argp_child children[] = {{&cli_globals, 0, "Everywhere:", 90}, {0}};
-	static const struct argp argp = {
-		.options = options,
-		.parser = parse_option,
-		.doc = "Shows what hangs together on this machine: sockets, memory channels, root "
-		       "ports with their links and the devices below them, links between "
-		       "sockets and to GPUs; and which PMU counts each.\vNothing is counted. "
-		       "Without root some machines do not tell which PMU counts a root port.",
-		.children = children,
+	static const struct cli_syntax syntax = {
+		.doc = "Shows how this machine is connected: sockets, memory channels, root ports "
+		       "with their links and the devices below them, links between sockets and to "
+		       "GPUs; and which PMU counts each.\vNothing is counted. Without root some "
+		       "machines do not show which PMU counts a root port.",
+		.outputs = OUTPUTS_DOCUMENTS,
 	};
-	struct parser p = {.cli = cli};
+	const struct output *output = NULL;
 	struct buffer text = {0};
 	int status;
 
-	argp_parse(&argp, argc, argv, ARGP_NO_HELP, NULL, &p);
+	cli_parse(cli, &syntax, &output, argc, argv);
 	status = cli_open(cli);
 	if (status)
 		return status;
-	(p.json ? topo_json : topo_text)(cli->u, &text);
+	if (output)
+		output->document(topo_document(cli->u), &text);
+	else
+		topo_text(cli->u, &text);
 	return writer_print(&text);
 }

@@ -86,8 +86,8 @@ static void put_cell(struct grid *g, struct table *t, const char *kind, struct w
 	char cell[128] = "";
 	size_t at = 0;
 
-	for (size_t i = 0; i < g->out->kept_count && at < sizeof(cell); i++) {
-		const struct uncore_row *row = g->out->kept[i].row;
+	for (size_t i = 0; i < g->out->row_count && at < sizeof(cell); i++) {
+		const struct uncore_row *row = g->out->rows[i].row;
 		struct human h;
 
 		if (!out_same_place(row, g->place) || !is_kind(row, kind) ||
@@ -139,11 +139,11 @@ static void put_place(struct out *out, const struct uncore_row *place)
 		add_word(&g.from, common[i]);
 	add_word(&g.to, (struct word){"memory", 6});
 	add_word(&g.to, common[2]);
-	for (size_t i = 0; i < out->kept_count; i++) {
-		if (!out_same_place(out->kept[i].row, place))
+	for (size_t i = 0; i < out->row_count; i++) {
+		if (!out_same_place(out->rows[i].row, place))
 			continue;
-		add_word(&g.from, part(out->kept[i].row->name, 1));
-		add_word(&g.to, part(out->kept[i].row->name, 2));
+		add_word(&g.from, part(out->rows[i].row->name, 1));
+		add_word(&g.to, part(out->rows[i].row->name, 2));
 	}
 	if (place->pmu)
 		buffer_printf(out->to, "%s, CPU %d\n", uncore_pmu_name(place->pmu), place->cpu);
@@ -158,18 +158,16 @@ static void put_place(struct out *out, const struct uncore_row *place)
 		buffer_puts(out->to, "n/a: no counter of this machine tells this pair apart\n");
 }
 
-static void matrix_end(struct out *out)
+void matrix_output_window(struct out *out)
 {
 	out_text_header(out);
 	out_text_time(out);
-	for (size_t i = 0; i < out->kept_count; i++) {
+	for (size_t i = 0; i < out->row_count; i++) {
 		size_t first = 0;
 
-		while (!out_same_place(out->kept[first].row, out->kept[i].row))
+		while (!out_same_place(out->rows[first].row, out->rows[i].row))
 			first++;
 		if (first == i)
-			put_place(out, out->kept[i].row);
+			put_place(out, out->rows[i].row);
 	}
 }
-
-const struct out_ops out_matrix = {"matrix", out_keep_begin, out_keep_row, matrix_end};

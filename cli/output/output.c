@@ -1,41 +1,107 @@
 /* SPDX-License-Identifier: MIT */
-/* What the outputs share. */
+/* The array of outputs, and what outputs share. */
+#include "output/output.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli.h"
 #include "output/human.h"
-#include "output/output.h"
 
-void out_init(struct out *out, const struct out_ops *ops, const struct out_setup *setup,
+const struct output outputs[] = {
+	{"text", .window = text_output_window},
+	{"csv", 0, "CSV with a header line", .record = csv_output_record},
+	{"json", 'j', "JSON; of rows, one object in each line", json_output_record,
+	 json_output_document, NULL},
+	{"ports", .window = ports_output_window},
+	{"matrix", .window = matrix_output_window},
+};
+const size_t output_count = sizeof(outputs) / sizeof(outputs[0]);
+
+const struct output *output_find(const char *name)
+{
+	for (size_t i = 0; i < output_count; i++)
+		if (strcmp(outputs[i].name, name) == 0)
+			return &outputs[i];
+	return NULL;
+}
+
+void out_init(struct out *out, const struct output *output, const struct out_setup *setup,
 	      struct buffer *to)
 {
-	*out = (struct out){.ops = ops, .setup = *setup, .to = to};
+	*out = (struct out){.output = output, .setup = *setup, .to = to};
 }
 
 void out_free(struct out *out)
 {
 	table_free(&out->table);
-	free(out->kept);
-	buffer_free(&out->prefix);
-	out->kept = NULL;
+	free(out->rows);
+	out->rows = NULL;
 }
 
 void out_begin(struct out *out, const struct out_frame *frame)
 {
 	out->frame = *frame;
-	out->ops->begin(out);
+	out->row_count = 0;
+}
+
+static void print_record(struct out *out, const struct uncore_row *row)
+{
+	bool event = !row->family;
+	bool counted = event && isfinite(row->value);
+	const struct field fields[] = {
+		{"schema", value_count(JSON_SCHEMA)},
+		{"time", value_real(out->frame.time)},
+		{"interval", value_real(out->frame.window)},
+		{"total", value_flag(out->frame.total)},
+		{"source", value_text(out->setup.source)},
+		{"simulated", value_flag(out->setup.simulated)},
+		{"kind", value_text(event ? "event" : "metric")},
+		{"name", value_text(row->name)},
+		{"family", value_text(row->family)},
+		{"socket", value_id(row->socket)},
+		{"pmu", value_text(row->pmu ? uncore_pmu_name(row->pmu) : NULL)},
+		{"cpu", value_id(row->cpu)},
+		{"value", value_real(row->value)},
+		{"unit", value_text(row->unit)},
+		{"rate", value_real(row->rate)},
+		{"quality", value_text(uncore_quality_name(row->quality))},
+		{"coverage", value_real(row->coverage)},
+		{"instances", value_count(row->instances)},
+		{"count", counted ? value_count(row->count) : value_none()},
+		{"enabled_ns", event ? value_count(row->enabled_ns) : value_none()},
+		{"running_ns", event ? value_count(row->running_ns) : value_none()},
+		{"reason", value_text(row->reason)},
+		{"role", value_text(row->role)},
+		{"filter", value_text(row->filter)},
+		{"port", value_text(row->port ? row->port->address : NULL)},
+		{"ceiling", value_real(row->ceiling)},
+		{"low", value_real(row->low)},
+		{"high", value_real(row->high)},
+		{0},
+	};
+
+	out->output->record(out, fields);
 }
 
 void out_row(struct out *out, const struct uncore_row *row, double spread)
 {
-	out->ops->row(out, row, spread);
+	if (out->output->record) {
+		print_record(out, row);
+		return;
+	}
+	if (out->row_count == out->row_room) {
+		out->row_room = out->row_room ? 2 * out->row_room : 64;
+		out->rows = cli_realloc(out->rows, out->row_room, sizeof(*out->rows));
+	}
+	out->rows[out->row_count++] = (struct out_row){.row = row, .spread = spread};
 }
 
 void out_end(struct out *out)
 {
-	out->ops->end(out);
+	if (out->output->window)
+		out->output->window(out);
 	out->begun = true;
 }
 
@@ -47,33 +113,20 @@ void out_sample(struct out *out, const struct out_frame *frame, const struct unc
 	out_end(out);
 }
 
-const char *out_kind(const struct uncore_row *row)
+/* ---- parts of outputs for people ---- */
+
+void out_text_simulated(const struct uncore *u, struct buffer *to)
 {
-	return row->family ? "metric" : "event";
+	if (uncore_is_simulated(u))
+		buffer_printf(to, "SIMULATED by %s: not this machine.\n\n", uncore_source(u));
 }
 
-/* ---- outputs for people ---- */
-
-void out_keep_begin(struct out *out)
-{
-	out->kept_count = 0;
-}
-
-void out_keep_row(struct out *out, const struct uncore_row *row, double spread)
-{
-	if (out->kept_count == out->kept_room) {
-		out->kept_room = out->kept_room ? 2 * out->kept_room : 64;
-		out->kept = cli_realloc(out->kept, out->kept_room, sizeof(*out->kept));
-	}
-	out->kept[out->kept_count++] = (struct out_kept){.row = row, .spread = spread};
-}
-
-/* All metrics of a run are restricted alike; events are not. */
+/* One run has one filter for all its metrics, and none for events. */
 static const char *filter_of(const struct out *out)
 {
-	for (size_t i = 0; i < out->kept_count; i++)
-		if (out->kept[i].row->filter)
-			return out->kept[i].row->filter;
+	for (size_t i = 0; i < out->row_count; i++)
+		if (out->rows[i].row->filter)
+			return out->rows[i].row->filter;
 	return NULL;
 }
 
@@ -119,7 +172,7 @@ bool out_same_place(const struct uncore_row *a, const struct uncore_row *b)
 static bool said_before(const struct out *out, size_t end, const char *reason)
 {
 	for (size_t i = 0; i < end; i++) {
-		const char *said = out->kept[i].row->reason;
+		const char *said = out->rows[i].row->reason;
 
 		if (said && strcmp(said, reason) == 0)
 			return true;
@@ -131,8 +184,8 @@ void out_reasons(struct out *out, const struct uncore_row *place)
 {
 	double least = 1;
 
-	for (size_t i = 0; i < out->kept_count; i++) {
-		const struct uncore_row *row = out->kept[i].row;
+	for (size_t i = 0; i < out->row_count; i++) {
+		const struct uncore_row *row = out->rows[i].row;
 
 		if (place && !out_same_place(row, place))
 			continue;
@@ -149,4 +202,20 @@ void out_reasons(struct out *out, const struct uncore_row *place)
 			      "~ scaled: the kernel shared the counters; each was counted for at "
 			      "least %.3g %% of the time\n",
 			      least * 100);
+}
+
+void out_place(struct buffer *to, const struct uncore_row *row)
+{
+	if (row->port)
+		buffer_printf(to, "port %s", row->port->address);
+	else if (row->pmu && row->cpu >= 0 && uncore_pmu_cpu_count(row->pmu) > 1)
+		buffer_printf(to, "%s, CPU %d", uncore_pmu_name(row->pmu), row->cpu);
+	else if (row->pmu)
+		buffer_puts(to, uncore_pmu_name(row->pmu));
+	else if (row->cpu >= 0)
+		buffer_printf(to, "CPU %d", row->cpu);
+	else if (row->socket >= 0)
+		buffer_printf(to, "socket %d", row->socket);
+	else
+		buffer_puts(to, "all");
 }

@@ -1,17 +1,38 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Outputs: rows of a sample as text, CSV or JSON lines. An output appends to a buffer and knows
- * nothing of metrics, vendors or sources. A new one is a file with an `out_ops` and a row in out.c.
+ * The forms of output: text, CSV, JSON ... An output appends to a buffer and knows nothing of metrics,
+ * vendors or sources. A new one is a file and a row of `outputs` in output.c.
  */
-#ifndef CLI_OUT_H
-#define CLI_OUT_H
+#ifndef CLI_OUTPUT_H
+#define CLI_OUTPUT_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
 #include "output/buffer.h"
+#include "output/record.h"
 #include "output/table.h"
 #include "uncore.h"
+
+struct out;
+
+/* An output is either for programs, with `record`, or for people, with `window`. */
+struct output {
+	const char *name;
+	int key;         /* of its option --NAME: a letter, or 0 when it has only the long form */
+	const char *doc; /* help of the option; NULL: it has none, a preset or default chooses it */
+	/* Prints one record at once. */
+	void (*record)(struct out *out, const struct field *fields);
+	/* Prints a document with lists and objects in it; NULL: this output has only flat records. Frees
+	 * the document. */
+	void (*document)(json_t *document, struct buffer *to);
+	/* Prints all rows of a window, which have been kept until its end. */
+	void (*window)(struct out *out);
+};
+
+extern const struct output outputs[];
+extern const size_t output_count;
+const struct output *output_find(const char *name);
 
 /* What the rows of one window have in common. */
 struct out_frame {
@@ -32,57 +53,55 @@ struct out_setup {
 	const char *command;   /* that is counted, for text; NULL: none */
 };
 
-/* Text keeps the rows of a window until its end, when their widths are known. */
-struct out_kept {
+struct out_row {
 	const struct uncore_row *row;
-	double spread;
+	double spread; /* of a mean: standard error over the mean; NaN when there is none */
 };
 
 struct out {
-	const struct out_ops *ops;
+	const struct output *output;
 	struct out_setup setup;
 	struct out_frame frame;
 	struct buffer *to;
 	bool begun; /* a window has been printed */
 	struct table table;
-	struct out_kept *kept;
-	size_t kept_count, kept_room;
-	struct buffer prefix; /* CSV: the cells that all rows of a window begin with */
+	struct out_row *rows; /* of this window, for output->window */
+	size_t row_count, row_room;
 };
 
-struct out_ops {
-	const char *name;
-	void (*begin)(struct out *out);
-	/* `spread` of a mean: standard error over the mean; NaN when there is none. The row is
-	 * borrowed until end(). */
-	void (*row)(struct out *out, const struct uncore_row *row, double spread);
-	void (*end)(struct out *out);
-};
-
-extern const struct out_ops out_text, out_csv, out_json, out_matrix, out_ports;
-
-void out_init(struct out *out, const struct out_ops *ops, const struct out_setup *setup,
+void out_init(struct out *out, const struct output *output, const struct out_setup *setup,
 	      struct buffer *to);
 void out_free(struct out *out);
 
+/* A window: begin, its rows, end. Rows are borrowed until the end. */
 void out_begin(struct out *out, const struct out_frame *frame);
 void out_row(struct out *out, const struct uncore_row *row, double spread);
 void out_end(struct out *out);
 
-/* All rows of a sample. */
+/* A window with all rows of a sample. */
 void out_sample(struct out *out, const struct out_frame *frame, const struct uncore_sample *sample);
 
-/* Parts of outputs for people: rows are kept until the end of their window; what stands at the top. */
-void out_keep_begin(struct out *out);
-void out_keep_row(struct out *out, const struct uncore_row *row, double spread);
+/* ---- parts of outputs for people ---- */
+
+/* The head of texts about a machine: nothing for a real one. */
+void out_text_simulated(const struct uncore *u, struct buffer *to);
+/* The head of a window: that values are simulated, filters, the length of the window. */
 void out_text_header(struct out *out);
-/* The end of the window, where several follow each other. */
+/* The time of the end of the window, where several follow each other. */
 void out_text_time(struct out *out);
-/* Why kept rows are not right, each reason once; of those that are at `place` (NULL: all). */
+/* The reasons of rows that are not "measured", each once; only rows of `place` unless it is NULL. */
 void out_reasons(struct out *out, const struct uncore_row *place);
 bool out_same_place(const struct uncore_row *a, const struct uncore_row *b);
+/* "port 0000:00:01.0", "uncore_imc_0, CPU 3", "socket 1" ... "all" */
+void out_place(struct buffer *to, const struct uncore_row *row);
 
-/* "metric" or "event". */
-const char *out_kind(const struct uncore_row *row);
+/* ---- the functions of `outputs`, each in the file of its name ---- */
+
+void csv_output_record(struct out *out, const struct field *fields);
+void json_output_record(struct out *out, const struct field *fields);
+void json_output_document(json_t *document, struct buffer *to);
+void text_output_window(struct out *out);
+void ports_output_window(struct out *out);
+void matrix_output_window(struct out *out);
 
 #endif

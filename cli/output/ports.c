@@ -8,7 +8,7 @@
 #include "cli.h"
 #include "output/human.h"
 #include "output/output.h"
-#include "views/links.h"
+#include "views/devices.h"
 
 #define COLUMNS (TABLE_COLUMNS - 3) /* beside the port, its link and the share of that */
 
@@ -61,9 +61,9 @@ static void add_column(struct columns *c, const char *name)
 static const struct uncore_row *find(const struct out *out, const struct uncore_row *line,
 				     const char *name)
 {
-	for (size_t i = 0; i < out->kept_count; i++)
-		if (same_line(line, out->kept[i].row) && strcmp(out->kept[i].row->name, name) == 0)
-			return out->kept[i].row;
+	for (size_t i = 0; i < out->row_count; i++)
+		if (same_line(line, out->rows[i].row) && strcmp(out->rows[i].row->name, name) == 0)
+			return out->rows[i].row;
 	return NULL;
 }
 
@@ -84,23 +84,19 @@ static void put_value(struct table *t, const struct uncore_row *row)
 
 static void put_place(struct table *t, const struct uncore_row *row)
 {
+	struct buffer place = {0};
 	char link[LINK_ROOM];
 
 	if (row->port) {
-		ports_link(link, sizeof(link), row->port);
+		link_text(link, sizeof(link), row->port);
 		table_cell(t, "%s", row->port->address);
 		table_cell(t, "%s", link);
 		return;
 	}
-	if (row->pmu && uncore_pmu_cpu_count(row->pmu) > 1)
-		table_cell(t, "%s, CPU %d", uncore_pmu_name(row->pmu), row->cpu);
-	else if (row->pmu)
-		table_cell(t, "%s", uncore_pmu_name(row->pmu));
-	else if (row->socket >= 0)
-		table_cell(t, "socket %d", row->socket);
-	else
-		table_cell(t, "all");
+	out_place(&place, row);
+	table_cell(t, "%s", place.data);
 	table_cell(t, "%s", "");
+	buffer_free(&place);
 }
 
 /* The largest part of what the link can carry in one direction. */
@@ -108,8 +104,8 @@ static void put_share(struct table *t, const struct out *out, const struct uncor
 {
 	double most = NAN;
 
-	for (size_t i = 0; i < out->kept_count; i++) {
-		const struct uncore_row *row = out->kept[i].row;
+	for (size_t i = 0; i < out->row_count; i++) {
+		const struct uncore_row *row = out->rows[i].row;
 
 		if (same_line(line, row) && isfinite(row->ceiling))
 			most = fmax(most, row->value / row->ceiling);
@@ -131,11 +127,9 @@ static void put_known(struct buffer *to, const struct uncore *u, const struct un
 		for (size_t k = 0; d->is_port && !counts && k < uncore_device_pmu_count(d); k++)
 			counts = uncore_device_pmu_at(d, k) == pmu;
 		if (counts)
-			ports_below(&below, u, d);
-		if (below.len) {
-			buffer_add(&below, "", 1);
+			devices_below(&below, u, d);
+		if (below.len)
 			buffer_printf(to, "%s%s", to->len ? "; " : "", below.data);
-		}
 		buffer_free(&below);
 	}
 }
@@ -150,11 +144,10 @@ static void put_line(struct out *out, const struct columns *c, struct table *t,
 		put_value(t, find(out, row, c->names[i]));
 	put_share(t, out, row);
 	if (row->port)
-		ports_below(&below, out->setup.machine, row->port);
+		devices_below(&below, out->setup.machine, row->port);
 	else if (row->pmu)
 		put_known(&below, out->setup.machine, row->pmu);
-	buffer_add(&below, "", 1);
-	table_end_row(t, below.data);
+	table_end_row(t, buffer_text(&below));
 	buffer_free(&below);
 }
 
@@ -163,14 +156,14 @@ static size_t put_lines(struct out *out, const struct columns *c, struct table *
 {
 	size_t count = 0;
 
-	for (size_t i = 0; i < out->kept_count; i++) {
+	for (size_t i = 0; i < out->row_count; i++) {
 		size_t first = 0;
 
-		while (!same_line(out->kept[first].row, out->kept[i].row))
+		while (!same_line(out->rows[first].row, out->rows[i].row))
 			first++;
 		if (first != i)
 			continue;
-		put_line(out, c, t, out->kept[i].row);
+		put_line(out, c, t, out->rows[i].row);
 		count++;
 	}
 	return count;
@@ -185,8 +178,8 @@ static void put_sum(struct out *out, const struct columns *c, struct table *t)
 		struct uncore_row sum = {.unit = "B/s", .quality = UNCORE_MEASURED};
 		bool adds = true, any = false;
 
-		for (size_t k = 0; k < out->kept_count; k++) {
-			const struct uncore_row *row = out->kept[k].row;
+		for (size_t k = 0; k < out->row_count; k++) {
+			const struct uncore_row *row = out->rows[k].row;
 
 			if (strcmp(row->name, c->names[i]) != 0)
 				continue;
@@ -211,9 +204,9 @@ static void put_legend(const struct out *out)
 {
 	bool ports = false, directed = false;
 
-	for (size_t i = 0; i < out->kept_count; i++) {
-		ports = ports || out->kept[i].row->port;
-		directed = directed || strstr(out->kept[i].row->name, "bound.");
+	for (size_t i = 0; i < out->row_count; i++) {
+		ports = ports || out->rows[i].row->port;
+		directed = directed || strstr(out->rows[i].row->name, "bound.");
 	}
 	if (directed)
 		buffer_puts(out->to,
@@ -234,8 +227,8 @@ static bool is_idle(const struct out *out, const struct uncore_row *row)
 
 	if (row->quality != UNCORE_UNAVAILABLE || strcmp(row->unit, "s") != 0)
 		return false;
-	for (size_t i = 0; i < out->kept_count; i++) {
-		const struct uncore_row *other = out->kept[i].row;
+	for (size_t i = 0; i < out->row_count; i++) {
+		const struct uncore_row *other = out->rows[i].row;
 
 		if (!same_line(other, row) || !isfinite(other->value))
 			continue;
@@ -249,18 +242,18 @@ static bool is_idle(const struct out *out, const struct uncore_row *row)
 /* True when there were such rows. */
 static bool forget_idle(struct out *out)
 {
-	size_t all = out->kept_count;
+	size_t all = out->row_count;
 	size_t kept = 0;
 
 	/* Rows with values stay, so that those before do not change what is idle behind them. */
-	for (size_t i = 0; i < out->kept_count; i++)
-		if (!is_idle(out, out->kept[i].row))
-			out->kept[kept++] = out->kept[i];
-	out->kept_count = kept;
+	for (size_t i = 0; i < out->row_count; i++)
+		if (!is_idle(out, out->rows[i].row))
+			out->rows[kept++] = out->rows[i];
+	out->row_count = kept;
 	return kept < all;
 }
 
-static void ports_end(struct out *out)
+void ports_output_window(struct out *out)
 {
 	struct table_column columns[TABLE_COLUMNS + 1] = {{"PORT", false}, {"LINK", false}};
 	struct columns c = {.count = 0};
@@ -269,8 +262,8 @@ static void ports_end(struct out *out)
 
 	out_text_header(out);
 	out_text_time(out);
-	for (size_t i = 0; i < out->kept_count; i++)
-		add_column(&c, out->kept[i].row->name);
+	for (size_t i = 0; i < out->row_count; i++)
+		add_column(&c, out->rows[i].row->name);
 	for (size_t i = 0; i < c.count; i++)
 		columns[i + 2] = (struct table_column){c.titles[i], true};
 	columns[c.count + 2] = (struct table_column){"OF LINK", true};
@@ -285,5 +278,3 @@ static void ports_end(struct out *out)
 		buffer_puts(out->to, "LATENCY: there is none where nothing was read.\n");
 	out_reasons(out, NULL);
 }
-
-const struct out_ops out_ports = {"ports", out_keep_begin, out_keep_row, ports_end};

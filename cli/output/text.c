@@ -13,14 +13,7 @@ static const struct table_column columns[] = {
 	{"UNIT", false}, {"SPREAD", false}, {"QUALITY", false}, {NULL, false},
 };
 
-static void text_begin(struct out *out)
-{
-	if (!out->table.columns)
-		table_init(&out->table, columns);
-	out->kept_count = 0;
-}
-
-static bool same_item(const struct uncore_row *a, const struct uncore_row *b)
+static bool same_query(const struct uncore_row *a, const struct uncore_row *b)
 {
 	const char *fa = a->family ? a->family : "";
 	const char *fb = b->family ? b->family : "";
@@ -28,13 +21,13 @@ static bool same_item(const struct uncore_row *a, const struct uncore_row *b)
 	return strcmp(a->name, b->name) == 0 && strcmp(fa, fb) == 0;
 }
 
-/* True when another family reports the same name: then the name alone says too little. */
+/* True when another family has rows of the same name: then the family is printed, too. */
 static bool ambiguous(const struct out *out, const struct uncore_row *row)
 {
-	for (size_t i = 0; i < out->kept_count; i++) {
-		const struct uncore_row *other = out->kept[i].row;
+	for (size_t i = 0; i < out->row_count; i++) {
+		const struct uncore_row *other = out->rows[i].row;
 
-		if (other->family && strcmp(other->name, row->name) == 0 && !same_item(other, row))
+		if (other->family && strcmp(other->name, row->name) == 0 && !same_query(other, row))
 			return true;
 	}
 	return false;
@@ -57,31 +50,7 @@ static void put_time(struct out *out)
 	table_cell(&out->table, "%s", window);
 }
 
-/* Where, then what is at the other end. */
-static void put_place(struct table *t, const struct uncore_row *row)
-{
-	struct buffer place = {0};
-
-	if (row->port)
-		buffer_printf(&place, "port %s", row->port->address);
-	else if (row->pmu && row->cpu >= 0 && uncore_pmu_cpu_count(row->pmu) > 1)
-		buffer_printf(&place, "%s, CPU %d", uncore_pmu_name(row->pmu), row->cpu);
-	else if (row->pmu)
-		buffer_puts(&place, uncore_pmu_name(row->pmu));
-	else if (row->cpu >= 0)
-		buffer_printf(&place, "CPU %d", row->cpu);
-	else if (row->socket >= 0)
-		buffer_printf(&place, "socket %d", row->socket);
-	else
-		buffer_puts(&place, "all");
-	if (row->role)
-		buffer_printf(&place, ", %s", row->role);
-	buffer_add(&place, "", 1);
-	table_cell(t, "%s", place.data);
-	buffer_free(&place);
-}
-
-/* Of a healthy row: how near it is to what the hardware can do. */
+/* The reason or, of a row without one, its share of the ceiling. */
 static void end_row(struct table *t, const struct uncore_row *row, bool repeated)
 {
 	char share[120];
@@ -107,8 +76,8 @@ static void put_quality(struct table *t, const struct uncore_row *row)
 		table_cell(t, "%s", name);
 }
 
-/* A percentile is a bin of a histogram: its bounds say all that is known. Else `value` lies between
- * them, and half their distance is the spread. */
+/* A percentile is known only as a bin of a histogram and printed as its bounds. Any other value lies
+ * between its bounds, and half their distance is printed as its spread. */
 static void put_value(struct table *t, const struct uncore_row *row, double spread)
 {
 	struct human value, low;
@@ -130,39 +99,43 @@ static void put_value(struct table *t, const struct uncore_row *row, double spre
 		table_cell(t, "%s", "");
 }
 
-static void put_row(struct out *out, const struct out_kept *kept, bool family, bool repeated)
+static void put_row(struct out *out, const struct out_row *kept, bool family, bool repeated)
 {
 	const struct uncore_row *row = kept->row;
 	struct table *t = &out->table;
+	struct buffer place = {0};
+
+	out_place(&place, row);
+	if (row->role)
+		buffer_printf(&place, ", %s", row->role);
 
 	put_time(out);
 	table_cell(t, "%s%s%s", family ? row->family : "", family ? "/" : "", row->name);
-	put_place(t, row);
+	table_cell(t, "%s", place.data);
 	put_value(t, row, kept->spread);
 	put_quality(t, row);
 	end_row(t, row, repeated);
+	buffer_free(&place);
 }
 
-static bool same_reason(const char *a, const char *b)
-{
-	return a && b && strcmp(a, b) == 0;
-}
-
-static void text_end(struct out *out)
+void text_output_window(struct out *out)
 {
 	const struct uncore_row *last = NULL;
 	bool family = false;
 
+	/* The widths of columns stay from window to window. */
+	if (!out->table.columns)
+		table_init(&out->table, columns);
 	out_text_header(out);
-	for (size_t i = 0; i < out->kept_count; i++) {
-		const struct uncore_row *row = out->kept[i].row;
+	for (size_t i = 0; i < out->row_count; i++) {
+		const struct uncore_row *row = out->rows[i].row;
+		bool repeated = last && last->reason && row->reason &&
+				strcmp(last->reason, row->reason) == 0;
 
-		if (!last || !same_item(last, row))
+		if (!last || !same_query(last, row))
 			family = row->family && ambiguous(out, row);
-		put_row(out, &out->kept[i], family, last && same_reason(last->reason, row->reason));
+		put_row(out, &out->rows[i], family, repeated);
 		last = row;
 	}
 	table_print(&out->table, out->to);
 }
-
-const struct out_ops out_text = {"text", text_begin, out_keep_row, text_end};

@@ -1,22 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* The three forms of a distribution of latencies. */
+/* A distribution of sampled latencies as text and as records. */
+#include "views/latency.h"
+
 #include <math.h>
 #include <stdio.h>
 
 #include "output/human.h"
-#include "output/json.h"
-#include "output/table.h"
-#include "views/latency.h"
 
 #define BAR_WIDTH 50
 
-/* What must not be taken for what it is not. */
 static const char about[] =
 	"Core clocks from the miss of the first data cache to the data, of sampled loads; not the "
 	"average latency of memory: loads that hit, stores, prefetches and what devices do are not "
 	"in it";
 
-/* ---- text ------------------------------------------------------------------------------------ */
+/* ---- text ---- */
 
 static void put_count_text(struct buffer *to, uint64_t count, const char *what)
 {
@@ -54,13 +52,13 @@ static void put_head(const struct latency_window *w, struct buffer *to)
 		buffer_printf(to, " of %u clocks or more", w->least);
 	buffer_puts(to, "\n");
 	put_missing(to, "loads without a latency (prefetches, uncached)", c->unusable);
-	put_missing(to, "samples LOST for want of room", c->lost);
-	put_missing(to, "times that the kernel held sampling back", c->throttled);
-	put_missing(to, "records that make no sense", c->broken);
+	put_missing(to, "samples LOST because a buffer was full", c->lost);
+	put_missing(to, "times that the kernel throttled sampling", c->throttled);
+	put_missing(to, "invalid records", c->broken);
 	if (c->coverage < 1)
-		buffer_printf(to,
-			      "sampled for %.3g %% of the time only: somebody else has IBS, too\n",
-			      c->coverage * 100);
+		buffer_printf(
+			to, "sampled for %.3g %% of the time only: something else uses IBS, too\n",
+			c->coverage * 100);
 	if (note)
 		buffer_printf(to, "%s\n", note);
 }
@@ -95,7 +93,7 @@ static void put_rows(const struct latency_window *w, struct buffer *to)
 	table_free(&t);
 }
 
-/* A power of two to the next: the bins themselves would be too many lines. */
+/* Samples from a power of two up to the next: fewer lines than there are bins. */
 static uint64_t samples_from(const struct uncore_latency_row *row, uint64_t from)
 {
 	uint64_t samples = 0;
@@ -136,7 +134,7 @@ static void put_histogram(const struct uncore_latency_row *row, struct buffer *t
 	}
 }
 
-void latency_text(const struct latency_window *w, struct buffer *to)
+static void print_text(const struct latency_window *w, struct buffer *to)
 {
 	if (!w->first)
 		buffer_puts(to, "\n");
@@ -150,128 +148,118 @@ void latency_text(const struct latency_window *w, struct buffer *to)
 		put_histogram(uncore_latency_at(w->samples, i), to);
 }
 
-/* ---- CSV ------------------------------------------------------------------------------------- */
-
-static void put_real(struct buffer *to, double value)
-{
-	char text[REAL_ROOM];
-
-	text_real(text, value);
-	buffer_printf(to, "%s,", text);
-}
-
-static void put_quoted(struct buffer *to, const char *text)
-{
-	buffer_puts(to, "\"");
-	for (; *text; text++)
-		buffer_printf(to, "%s%c", *text == '"' ? "\"" : "", *text);
-	buffer_puts(to, "\"");
-}
+/* ---- records: one for each row, or where records may hold lists, one for each window ---- */
 
 static void put_bins(const struct uncore_latency_row *row, struct buffer *to)
 {
-	const char *gap = "";
-
-	for (size_t i = 0; i < UNCORE_LATENCY_BINS; i++) {
-		if (!row->bins[i])
-			continue;
-		buffer_printf(to, "%s%llu-%llu:%llu", gap,
-			      (unsigned long long)uncore_latency_bin(i),
-			      (unsigned long long)uncore_latency_bin(i + 1) - 1,
-			      (unsigned long long)row->bins[i]);
-		gap = " ";
-	}
+	for (size_t i = 0; row->bins && i < UNCORE_LATENCY_BINS; i++)
+		if (row->bins[i])
+			buffer_printf(to, "%s%llu-%llu:%llu", to->len ? " " : "",
+				      (unsigned long long)uncore_latency_bin(i),
+				      (unsigned long long)uncore_latency_bin(i + 1) - 1,
+				      (unsigned long long)row->bins[i]);
 }
 
-void latency_csv(const struct latency_window *w, struct buffer *to)
+static void print_row(const struct latency_window *w, const struct uncore_latency_row *row,
+		      struct out *out)
 {
-	if (w->first)
-		buffer_puts(to,
-			    "time,interval,source,kind,name,samples,mean,p50,p90,p99,unit,quality,"
-			    "lost,histogram,reason\n");
-	for (size_t i = 0; i < uncore_latency_count(w->samples); i++) {
-		const struct uncore_latency_row *row = uncore_latency_at(w->samples, i);
+	struct buffer bins = {0};
 
-		put_real(to, w->time);
-		put_real(to, w->seconds);
-		put_quoted(to, w->source);
-		buffer_puts(to, ",latency,");
-		put_quoted(to, row->source);
-		buffer_printf(to, ",%llu,", (unsigned long long)row->samples);
-		put_real(to, row->mean);
-		put_real(to, row->p50);
-		put_real(to, row->p90);
-		put_real(to, row->p99);
-		buffer_printf(to, "cycles,%s,%llu,", uncore_quality_name(row->quality),
-			      (unsigned long long)uncore_latency_total(w->samples)->lost);
-		put_bins(row, to);
-		buffer_puts(to, ",");
-		if (row->reason)
-			put_quoted(to, row->reason);
-		buffer_puts(to, "\n");
-	}
+	put_bins(row, &bins);
+	out->output->record(
+		out,
+		RECORD({"time", value_real(w->time)}, {"interval", value_real(w->seconds)},
+		       {"source", value_text(w->source)}, {"kind", value_text("latency")},
+		       {"name", value_text(row->source)}, {"samples", value_count(row->samples)},
+		       {"mean", value_real(row->mean)}, {"p50", value_real(row->p50)},
+		       {"p90", value_real(row->p90)}, {"p99", value_real(row->p99)},
+		       {"unit", value_text("cycles")},
+		       {"quality", value_text(uncore_quality_name(row->quality))},
+		       {"lost", value_count(uncore_latency_total(w->samples)->lost)},
+		       {"histogram", value_text(bins.data)}, {"reason", value_text(row->reason)}));
+	buffer_free(&bins);
 }
 
-/* ---- JSON lines ------------------------------------------------------------------------------ */
-
-static json_t *bins_json(const struct uncore_latency_row *row)
+static json_t *bins_list(const struct uncore_latency_row *row)
 {
 	json_t *bins = json_array();
 
-	for (size_t i = 0; i < UNCORE_LATENCY_BINS; i++) {
-		json_t *bin;
-
-		if (!row->bins[i])
-			continue;
-		bin = json_object();
-		json_put(bin, "from", json_count(uncore_latency_bin(i)));
-		json_put(bin, "to", json_count(uncore_latency_bin(i + 1) - 1));
-		json_put(bin, "samples", json_count(row->bins[i]));
-		json_push(bins, bin);
-	}
+	for (size_t i = 0; i < UNCORE_LATENCY_BINS; i++)
+		if (row->bins[i])
+			json_push(bins, json_record(RECORD(
+						{"from", value_count(uncore_latency_bin(i))},
+						{"to", value_count(uncore_latency_bin(i + 1) - 1)},
+						{"samples", value_count(row->bins[i])})));
 	return bins;
 }
 
-static json_t *row_json(const struct uncore_latency_row *row)
+static json_t *row_record(const struct uncore_latency_row *row)
 {
-	json_t *object = json_object();
+	const struct field fields[] = {
+		{"name", value_text(row->source)},
+		{"samples", value_count(row->samples)},
+		{"mean", value_real(row->mean)},
+		{"p50", value_real(row->p50)},
+		{"p90", value_real(row->p90)},
+		{"p99", value_real(row->p99)},
+		{"quality", value_text(uncore_quality_name(row->quality))},
+		{"reason", value_text(row->reason)},
+		{"histogram", value_json(bins_list(row))},
+		{0},
+	};
 
-	json_put(object, "name", json_text(row->source));
-	json_put(object, "samples", json_count(row->samples));
-	json_put(object, "mean", json_number(row->mean));
-	json_put(object, "p50", json_number(row->p50));
-	json_put(object, "p90", json_number(row->p90));
-	json_put(object, "p99", json_number(row->p99));
-	json_put(object, "quality", json_text(uncore_quality_name(row->quality)));
-	json_put(object, "reason", json_text(row->reason));
-	json_put(object, "histogram", bins_json(row));
-	return object;
+	return json_record(fields);
 }
 
-void latency_json(const struct latency_window *w, struct buffer *to)
+static void print_window(const struct latency_window *w, struct out *out)
 {
 	const struct uncore_latency_counts *c = uncore_latency_total(w->samples);
-	json_t *object = json_object(), *rows = json_array();
+	json_t *rows = json_array();
+	const struct field fields[] = {
+		{"schema", value_count(JSON_SCHEMA)},
+		{"time", value_real(w->time)},
+		{"interval", value_real(w->seconds)},
+		{"source", value_text(w->source)},
+		{"kind", value_text("latency")},
+		{"unit", value_text("cycles")},
+		{"about", value_text(about)},
+		{"note", value_text(uncore_latency_note(w->samples))},
+		{"least", value_count(w->least)},
+		{"ops", value_count(c->samples)},
+		{"loads", value_count(c->loads)},
+		{"used", value_count(c->used)},
+		{"unusable", value_count(c->unusable)},
+		{"lost", value_count(c->lost)},
+		{"throttled", value_count(c->throttled)},
+		{"broken", value_count(c->broken)},
+		{"coverage", value_real(c->coverage)},
+		{"rows", value_json(rows)},
+		{0},
+	};
 
-	json_put(object, "schema", json_integer(JSON_SCHEMA));
-	json_put(object, "time", json_number(w->time));
-	json_put(object, "interval", json_number(w->seconds));
-	json_put(object, "source", json_text(w->source));
-	json_put(object, "kind", json_text("latency"));
-	json_put(object, "unit", json_text("cycles"));
-	json_put(object, "about", json_text(about));
-	json_put(object, "note", json_text(uncore_latency_note(w->samples)));
-	json_put(object, "least", json_integer(w->least));
-	json_put(object, "ops", json_count(c->samples));
-	json_put(object, "loads", json_count(c->loads));
-	json_put(object, "used", json_count(c->used));
-	json_put(object, "unusable", json_count(c->unusable));
-	json_put(object, "lost", json_count(c->lost));
-	json_put(object, "throttled", json_count(c->throttled));
-	json_put(object, "broken", json_count(c->broken));
-	json_put(object, "coverage", json_number(c->coverage));
 	for (size_t i = 0; i < uncore_latency_count(w->samples); i++)
-		json_push(rows, row_json(uncore_latency_at(w->samples, i)));
-	json_put(object, "rows", rows);
-	json_print(object, JSON_COMPACT | (size_t)JSON_REAL_PRECISION(15), to);
+		json_push(rows, row_record(uncore_latency_at(w->samples, i)));
+	out->output->record(out, fields);
+}
+
+void latency_print(const struct latency_window *w, struct out *out)
+{
+	static const struct uncore_latency_row none = {
+		.mean = NAN,
+		.p50 = NAN,
+		.p90 = NAN,
+		.p99 = NAN,
+		.quality = UNCORE_UNAVAILABLE,
+		.reason = "no sampled load had such a miss",
+	};
+
+	if (!out->output->record)
+		print_text(w, out->to);
+	else if (out->output->document)
+		print_window(w, out);
+	else if (!uncore_latency_count(w->samples))
+		print_row(w, &none, out);
+	else
+		for (size_t i = 0; i < uncore_latency_count(w->samples); i++)
+			print_row(w, uncore_latency_at(w->samples, i), out);
 }

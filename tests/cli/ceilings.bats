@@ -61,7 +61,7 @@ without_table() {
 	machine untold '15 64 4800 4800'
 	tells "it is not told which of the 15 modules share a channel (the first is at 'PROC 1 DIMM 1', bank 'Not Specified')"
 	expect 0 "$UNCORE" --root "$tree" doctor
-	shows 'note +memory peak: not known' 'to mend it: uncore --memory-peak RATE'
+	shows 'note +memory peak: not known' 'fix: uncore --memory-peak RATE'
 }
 
 @test "a clock for a speed, and bits of error correction for data" {

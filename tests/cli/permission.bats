@@ -65,7 +65,7 @@ needs_perfmon() {
 	[[ "$output$stderr" =~ CAP_PERFMON ]] || fail 'the capability'
 }
 
-@test "nobody: doctor says DENIED, and the command that mends it" {
+@test "nobody: doctor says DENIED, and the command that fixes it" {
 	needs_denial
 	run --separate-stderr as_nobody '' "$PUBLIC/uncore" doctor
 	no_sanitizer_report

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: MIT */
-/* PCIe root ports in text: their links, and what is below them. */
-#ifndef CLI_PORTS_H
-#define CLI_PORTS_H
+/* PCI devices in text: names, links, the devices below a root port. */
+#ifndef CLI_DEVICES_H
+#define CLI_DEVICES_H
 
 #include "output/buffer.h"
 #include "uncore.h"
 
-#define LINK_ROOM 64 /* enough for ports_link() */
+#define LINK_ROOM 64 /* enough for link_text() */
 
 /* "16 GT/s x16", as negotiated; "no link" without lanes, "?" when it is not known. */
-void ports_link(char *into, size_t size, const struct uncore_device *port);
+void link_text(char *into, size_t size, const struct uncore_device *port);
 
 /* The same, and what it could be when that is more: "8 GT/s x4 of 16 GT/s x16",
  * "no link, up to 16 GT/s x16". */
-void ports_link_of(char *into, size_t size, const struct uncore_device *port);
+void link_of_text(char *into, size_t size, const struct uncore_device *port);
 
 /* "0001:01:00.0 nvme0 Samsung PM9A3 (nvme)": address, the kernel's names, pci.ids', the driver. */
-void ports_device(struct buffer *to, const struct uncore_device *d);
+void device_text(struct buffer *to, const struct uncore_device *d);
 
 /* The devices below a port as one line of text, "...; ...", the last ones as a count only. */
-void ports_below(struct buffer *to, const struct uncore *u, const struct uncore_device *port);
+void devices_below(struct buffer *to, const struct uncore *u, const struct uncore_device *port);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* PCIe root ports in text: their links, and what is below them. */
-#include "views/links.h"
+/* PCI devices in text: names, links, the devices below a root port. */
+#include "views/devices.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@ static bool has_link(double speed, unsigned width)
 	return isfinite(speed) && width > 0;
 }
 
-void ports_link(char *into, size_t size, const struct uncore_device *port)
+void link_text(char *into, size_t size, const struct uncore_device *port)
 {
 	if (has_link(port->speed, port->width))
 		snprintf(into, size, "%g GT/s x%u", port->speed, port->width);
@@ -20,11 +20,11 @@ void ports_link(char *into, size_t size, const struct uncore_device *port)
 		snprintf(into, size, "%s", isfinite(port->speed) ? "no link" : "?");
 }
 
-void ports_link_of(char *into, size_t size, const struct uncore_device *port)
+void link_of_text(char *into, size_t size, const struct uncore_device *port)
 {
 	char link[LINK_ROOM];
 
-	ports_link(link, sizeof(link), port);
+	link_text(link, sizeof(link), port);
 	if (has_link(port->max_speed, port->max_width) &&
 	    (!has_link(port->speed, port->width) || port->speed < port->max_speed ||
 	     port->width < port->max_width))
@@ -35,7 +35,7 @@ void ports_link_of(char *into, size_t size, const struct uncore_device *port)
 		snprintf(into, size, "%s", link);
 }
 
-void ports_device(struct buffer *to, const struct uncore_device *d)
+void device_text(struct buffer *to, const struct uncore_device *d)
 {
 	const char *name = uncore_device_name(d);
 
@@ -54,7 +54,7 @@ static bool is_below(const struct uncore_device *d, const struct uncore_device *
 	return d->port == port && !d->is_bridge;
 }
 
-void ports_below(struct buffer *to, const struct uncore *u, const struct uncore_device *port)
+void devices_below(struct buffer *to, const struct uncore *u, const struct uncore_device *port)
 {
 	size_t all = 0, shown = 0;
 
@@ -71,7 +71,7 @@ void ports_below(struct buffer *to, const struct uncore *u, const struct uncore_
 			buffer_printf(to, "and %zu more", all - shown);
 			return;
 		}
-		ports_device(to, d);
+		device_text(to, d);
 		shown++;
 	}
 }

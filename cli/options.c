@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: MIT */
+/* The options of every command as one argp: its own, those of outputs, the global ones. */
+#include "options.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "output/output.h"
+#include "parse.h"
+
+#define KEY_FIRST 0x1000 /* of options without a key: this and their index */
+
+enum { KEY_DATA = 0x100, KEY_MEMORY_PEAK, KEY_USAGE };
+
+static const struct cli_option globals[] = {
+	{NULL, NULL, "Global options:", 0, 90, 0, 0},
+	{"root", "DIR", "Read /sys and /proc below DIR", 0, 90, OPTION_TEXT,
+	 offsetof(struct cli, root)},
+	{"source", "SPEC",
+	 "Where counts come from: kernel, sim:NAME, regs:NAME, or sim: and regs: with FILE.yaml", 0,
+	 90, OPTION_TEXT, offsetof(struct cli, source)},
+	{"program", NULL, "Let regs write control registers; they are restored afterwards", 0, 90,
+	 OPTION_FLAG, offsetof(struct cli, program)},
+	{"data", "DIR", "Add a directory of data files (repeatable)", KEY_DATA, 90, 0, 0},
+	{"memory-peak", "RATE", "Peak memory bandwidth of one socket, such as 307.2GB/s",
+	 KEY_MEMORY_PEAK, 90, 0, 0},
+	{"help", NULL, "Print this help and exit", 'h', -1, 0, 0},
+	{"usage", NULL, "Print a short usage and exit", KEY_USAGE, -1, 0, 0},
+	{"version", NULL, "Print the version and exit", 'V', -1, 0, 0},
+	{0},
+};
+
+struct parser {
+	struct cli *cli;
+	const struct cli_syntax *syntax;
+	void *into;
+	struct cli_option *options; /* the command's, outputs, then global ones */
+	size_t count, first_global;
+};
+
+void cli_once(struct argp_state *state, const char *option, const char *before, const char *now)
+{
+	if (before)
+		argp_error(state, "%s is given twice: '%s' and '%s'", option, before, now);
+}
+
+uint64_t cli_time(struct argp_state *state, const char *what, const char *text, uint64_t plain_ns,
+		  uint64_t least_ns)
+{
+	uint64_t ns = 0;
+	const char *wrong = parse_duration(text, plain_ns, &ns);
+
+	if (!wrong && ns < least_ns)
+		wrong = "is shorter than 1 ms";
+	if (wrong)
+		argp_error(state, "%s: '%s' %s", what, text, wrong);
+	return ns;
+}
+
+uint64_t cli_count(struct argp_state *state, const char *what, const char *text)
+{
+	uint64_t n = 0;
+	const char *wrong = parse_count(text, &n);
+
+	if (wrong)
+		argp_error(state, "%s: '%s' %s", what, text, wrong);
+	return n;
+}
+
+void cli_set_output(struct argp_state *state, const struct output **output, const char *name)
+{
+	const struct output *now = output_find(name);
+
+	if (*output && *output != now)
+		argp_error(state, "CSV and JSON exclude each other");
+	*output = now;
+}
+
+static void set_option(const struct cli_option *o, void *into, const char *arg,
+		       struct argp_state *state)
+{
+	void *member = (char *)into + o->at;
+	char name[40];
+
+	if (o->key > 0 && o->key < 256)
+		snprintf(name, sizeof(name), "-%c", o->key);
+	else
+		snprintf(name, sizeof(name), "--%s", o->name);
+	switch (o->type) {
+	case OPTION_FLAG:
+		*(bool *)member = true;
+		break;
+	case OPTION_TEXT:
+		cli_once(state, name, *(const char **)member, arg);
+		*(const char **)member = arg;
+		break;
+	case OPTION_TIME:
+		*(uint64_t *)member = cli_time(state, name, arg, NS_PER_MS, 0);
+		break;
+	case OPTION_INTERVAL:
+		*(uint64_t *)member = cli_time(state, name, arg, NS_PER_MS, NS_PER_MS);
+		break;
+	case OPTION_COUNT:
+		*(uint64_t *)member = cli_count(state, name, arg);
+		break;
+	case OPTION_OUTPUT:
+		cli_set_output(state, member, o->name);
+		break;
+	case OPTION_OTHER:
+		break;
+	}
+}
+
+static void add_data(struct cli *cli, const char *dir)
+{
+	cli->data = cli_realloc(cli->data, cli->data_count + 1, sizeof(*cli->data));
+	cli->data[cli->data_count++] = dir;
+}
+
+static void set_memory_peak(struct cli *cli, const char *text, struct argp_state *state)
+{
+	const char *wrong;
+
+	if (cli->memory_peak > 0)
+		argp_error(state, "--memory-peak is given twice");
+	wrong = parse_rate(text, &cli->memory_peak);
+	if (wrong)
+		argp_error(state, "--memory-peak: '%s' %s", text, wrong);
+}
+
+static void set_global(const struct cli_option *o, struct cli *cli, char *arg,
+		       struct argp_state *state)
+{
+	/* An empty name would be the current directory. */
+	if (arg && !*arg && strcmp(o->arg, "DIR") == 0)
+		argp_error(state, "--%s: the name of the directory is empty", o->name);
+	switch (o->key) {
+	case KEY_DATA:
+		add_data(cli, arg);
+		return;
+	case KEY_MEMORY_PEAK:
+		set_memory_peak(cli, arg, state);
+		return;
+	case 'h':
+		argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
+		return;
+	case KEY_USAGE:
+		argp_state_help(state, stdout, ARGP_HELP_USAGE | ARGP_HELP_EXIT_OK);
+		return;
+	case 'V':
+		printf("uncore %s\n", uncore_version());
+		exit(CLI_OK);
+	default:
+		set_option(o, cli, arg, state);
+	}
+}
+
+static void parse_argument(struct parser *p, char *arg, struct argp_state *state)
+{
+	if (p->syntax->argument)
+		p->syntax->argument(p->into, arg, state);
+	else
+		argp_error(state, "'%s': this command takes no arguments", arg);
+}
+
+static void parse_key(struct parser *p, size_t i, char *arg, struct argp_state *state)
+{
+	const struct cli_option *o = &p->options[i];
+
+	if (i >= p->first_global)
+		set_global(o, p->cli, arg, state);
+	else if (o->type == OPTION_OTHER)
+		p->syntax->other(p->into, o->key, arg, state);
+	else
+		set_option(o, p->into, arg, state);
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct parser *p = state->input;
+	const struct cli_syntax *s = p->syntax;
+
+	for (size_t i = 0; i < p->count; i++) {
+		if (p->options[i].name && p->options[i].key == key) {
+			parse_key(p, i, arg, state);
+			return 0;
+		}
+	}
+	if (key == ARGP_KEY_ARG)
+		parse_argument(p, arg, state);
+	else if (key == ARGP_KEY_NO_ARGS && s->no_args)
+		argp_error(state, "%s", s->no_args);
+	else if (key == ARGP_KEY_END && s->check)
+		s->check(p->into, state);
+	else
+		return ARGP_ERR_UNKNOWN;
+	return 0;
+}
+
+static void add(struct parser *p, struct cli_option option)
+{
+	if (!option.key)
+		option.key = KEY_FIRST + (int)p->count;
+	p->options = cli_realloc(p->options, p->count + 1, sizeof(*p->options));
+	p->options[p->count++] = option;
+}
+
+static void add_outputs(struct parser *p)
+{
+	const struct cli_syntax *s = p->syntax;
+
+	for (size_t i = 0; i < output_count; i++) {
+		const struct output *o = &outputs[i];
+
+		if (o->doc && (o->document || s->outputs == OUTPUTS_RECORDS))
+			add(p, (struct cli_option){o->name, NULL, o->doc, o->key, s->outputs_group,
+						   OPTION_OUTPUT, s->outputs_at});
+	}
+}
+
+void cli_parse(struct cli *cli, const struct cli_syntax *syntax, void *into, int argc, char **argv)
+{
+	struct parser p = {.cli = cli, .syntax = syntax, .into = into};
+	struct argp argp = {.parser = parse,
+			    .args_doc = syntax->args,
+			    .doc = syntax->doc,
+			    .help_filter = syntax->help_filter};
+	struct argp_option *options;
+
+	for (const struct cli_option *o = syntax->options; o && o->doc; o++)
+		add(&p, *o);
+	if (syntax->outputs != OUTPUTS_NONE)
+		add_outputs(&p);
+	p.first_global = p.count;
+	/* Without options of the command they need no heading. */
+	for (const struct cli_option *o = globals + (p.count == 0); o->doc; o++)
+		add(&p, *o);
+	options = cli_realloc(NULL, p.count + 1, sizeof(*options));
+	for (size_t i = 0; i < p.count; i++) {
+		const struct cli_option *o = &p.options[i];
+
+		options[i] = (struct argp_option){o->name, o->name ? o->key : 0, o->arg, 0, o->doc,
+						  o->group};
+	}
+	options[p.count] = (struct argp_option){0};
+	argp.options = options;
+	argp_parse(&argp, argc, argv, syntax->flags | ARGP_NO_HELP, NULL, &p);
+	free(options);
+	free(p.options);
+}

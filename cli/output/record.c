@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT */
+/* Values of records, and records as objects of JSON, where null is what is not known. */
+#include "output/record.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+
+struct value value_none(void)
+{
+	return (struct value){VALUE_NONE};
+}
+
+struct value value_text(const char *text)
+{
+	return (struct value){text ? VALUE_TEXT : VALUE_NONE, {.text = text}};
+}
+
+struct value value_real(double value)
+{
+	return (struct value){isfinite(value) ? VALUE_REAL : VALUE_NONE, {.real = value}};
+}
+
+struct value value_count(uint64_t value)
+{
+	return (struct value){VALUE_COUNT, {.count = value}};
+}
+
+struct value value_id(int id)
+{
+	return id < 0 ? value_none() : value_count((uint64_t)id);
+}
+
+struct value value_flag(bool value)
+{
+	return (struct value){VALUE_FLAG, {.flag = value}};
+}
+
+struct value value_json(json_t *value)
+{
+	return (struct value){VALUE_JSON, {.json = value}};
+}
+
+static json_t *checked(json_t *value)
+{
+	if (!value) {
+		cli_error("out of memory");
+		exit(CLI_RUNTIME);
+	}
+	return value;
+}
+
+json_t *json_hex(uint64_t value)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "0x%llx", (unsigned long long)value);
+	return checked(json_string(text));
+}
+
+struct value value_hex(uint64_t value)
+{
+	return value_json(json_hex(value));
+}
+
+/* Text that is not UTF-8, such as an event's name as the user typed it, is printed with '?'. */
+json_t *json_text(const char *text)
+{
+	json_t *value;
+	char *copy;
+
+	if (!text)
+		return json_null();
+	value = json_string(text);
+	if (value)
+		return value;
+	copy = cli_copy(text);
+	for (char *c = copy; *c; c++)
+		*c = (unsigned char)*c < 0x80 ? *c : '?';
+	value = checked(json_string(copy));
+	free(copy);
+	return value;
+}
+
+static json_t *json_of(const struct value *v)
+{
+	switch (v->type) {
+	case VALUE_TEXT:
+		return json_text(v->text);
+	case VALUE_REAL:
+		return checked(json_real(v->real));
+	case VALUE_COUNT:
+		return checked(v->count <= INT64_MAX ? json_integer((json_int_t)v->count)
+						     : json_real((double)v->count));
+	case VALUE_FLAG:
+		return json_boolean(v->flag);
+	case VALUE_JSON:
+		return checked(v->json);
+	default:
+		return json_null();
+	}
+}
+
+void json_add(json_t *object, const struct field *fields)
+{
+	for (const struct field *f = fields; f->name; f++)
+		if (json_object_set_new_nocheck(object, f->name, json_of(&f->value)))
+			checked(NULL);
+}
+
+json_t *json_record(const struct field *fields)
+{
+	json_t *object = checked(json_object());
+
+	json_add(object, fields);
+	return object;
+}
+
+void json_push(json_t *array, json_t *value)
+{
+	if (json_array_append_new(array, checked(value)))
+		checked(NULL);
+}
+
+json_t *json_hex_list(const uint64_t *values, size_t count)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < count; i++)
+		json_push(array, json_hex(values[i]));
+	return array;
+}
+
+json_t *json_document(const struct uncore *u, const struct field *fields)
+{
+	json_t *document = json_record(RECORD({"schema", value_count(JSON_SCHEMA)},
+					      {"source", value_text(uncore_source(u))},
+					      {"simulated", value_flag(uncore_is_simulated(u))}));
+
+	json_add(document, fields);
+	return document;
+}
+
+json_t *json_metric(const struct uncore_metric *m)
+{
+	const struct field fields[] = {
+		{"name", value_text(uncore_metric_name(m))},
+		{"title", value_text(uncore_metric_title(m))},
+		{"unit", value_text(uncore_metric_unit(m))},
+		{"family", value_text(uncore_metric_family(m))},
+		{"formula", value_text(uncore_metric_formula(m))},
+		{"evidence", value_text(uncore_metric_evidence(m))},
+		{"missing", value_text(uncore_metric_missing(m))},
+		{0},
+	};
+
+	return json_record(fields);
+}
+
+static int append(const char *text, size_t len, void *to)
+{
+	buffer_add(to, text, len);
+	return 0;
+}
+
+void json_print(json_t *value, size_t flags, struct buffer *to)
+{
+	json_dump_callback(value, append, to, flags);
+	buffer_puts(to, "\n");
+	json_decref(value);
+}
