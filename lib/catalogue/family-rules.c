@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Data files: what the hardware excludes. */
 #include "catalogue/family-parse.h"
-#include "catalogue/rules.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -2,7 +2,6 @@
 /* One data file: checked strictly, and reduced to what holds on one CPU model. */
 #include "base/ascii.h"
 #include "catalogue/family-parse.h"
-#include "catalogue/rules.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -15,7 +14,12 @@ void unc_family_free(struct unc_family *f)
 	for (size_t i = 0; i < f->metric_count; i++)
 		unc_metric_finish(&f->metrics[i]);
 	free(f->metrics);
-	unc_rules_free(f->rules, f->rule_count);
+	for (size_t i = 0; i < f->rule_count; i++) {
+		unc_names_finish(&f->rules[i].terms);
+		unc_names_finish(&f->rules[i].when);
+		unc_names_finish(&f->rules[i].inherit);
+	}
+	free(f->rules);
 	free(f->events);
 	free(f->patterns);
 	free(f->expectations);

@@ -103,6 +103,27 @@ struct unc_port_rule {
 				  count-1; count 0: there are no indices */
 };
 
+#define UNC_RULE_MOST 64 /* of at_most */
+
+/* What the hardware of a family excludes; checked by count/encode.c. */
+enum unc_rule_kind {
+	UNC_RULE_NEVER,     /* all terms set in one event */
+	UNC_RULE_NEEDS,     /* the first term set without all others */
+	UNC_RULE_NEEDS_ONE, /* none of the terms set */
+	UNC_RULE_AT_MOST,   /* more different values of the terms on one PMU and CPU than `most` */
+};
+
+/* A term is "set" when its bits are not all zero. */
+struct unc_rule {
+	enum unc_rule_kind kind;
+	struct unc_names terms;
+	struct unc_names when;    /* only for events that set all of these */
+	struct unc_names inherit; /* an event of a "{}" that sets none of these has its leader's */
+	size_t most;
+	const struct unc_event_def *except; /* exempt; NULL: none */
+	const char *why, *evidence;
+};
+
 struct unc_family {
 	const char *name, *title, *instance;
 	struct unc_yaml_file *file; /* owns all strings */
@@ -126,7 +147,7 @@ struct unc_family {
 	size_t event_count;
 	struct uncore_metric *metrics;
 	size_t metric_count;
-	struct unc_rule *rules; /* rules.h */
+	struct unc_rule *rules;
 	size_t rule_count;
 	const struct uncore_pmu **pmus; /* of this machine */
 	size_t pmu_count;

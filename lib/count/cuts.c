@@ -221,32 +221,3 @@ void unc_cuts_finish(struct unc_cuts *c)
 	free(c->items);
 	*c = (struct unc_cuts){0};
 }
-
-static bool has_term(const char *terms, const char *name)
-{
-	struct unc_assignment a;
-
-	while (unc_assignment_next(&terms, &a) == 1)
-		if (strcmp(a.name, name) == 0)
-			return true;
-	return false;
-}
-
-int unc_cut_terms(const struct unc_cut *cut, const struct unc_event_def *event,
-		  const struct uncore_pmu *pmu, char **out)
-{
-	const char *terms = unc_event_terms(event, pmu);
-	struct unc_assignment a;
-	struct unc_text text = {0};
-
-	if (event->unfiltered || !*cut->terms) {
-		*out = strdup(terms);
-		return *out ? 0 : -ENOMEM;
-	}
-	while (unc_assignment_next(&terms, &a) == 1)
-		if (!has_term(cut->terms, a.name))
-			unc_text_add(&text, a.has_value ? "%s=%s," : "%s,", a.name, a.value);
-	unc_text_add(&text, "%s", cut->terms);
-	*out = unc_text_take(&text);
-	return *out ? 0 : -ENOMEM;
-}

@@ -286,19 +286,21 @@ int uncore_monitor_set_filter(struct uncore_monitor *m, const char *kind, const 
 	return 0;
 }
 
-int unc_filters_text(const struct unc_filters *f, char **out)
+int unc_filters_text(struct uncore_monitor *m, const char **out)
 {
 	struct unc_text text = {0};
-	bool any = false;
 
 	for (size_t i = 0; i < UNC_FILTERS; i++)
-		if (f->value[i]) {
-			unc_text_add(&text, "%s%s=%s", any ? " " : "", unc_filter_names[i],
-				     f->value[i]);
-			any = true;
-		}
-	*out = any ? unc_text_take(&text) : NULL;
-	return any && !*out ? -ENOMEM : 0;
+		if (m->filters.value[i])
+			unc_text_add(&text, "%s%s=%s", text.len ? " " : "", unc_filter_names[i],
+				     m->filters.value[i]);
+	*out = text.len ? unc_monitor_keep(m, text.data) : NULL;
+	if (text.failed || (text.len && !*out)) {
+		unc_text_finish(&text);
+		return unc_nomem(&m->machine->error);
+	}
+	unc_text_finish(&text);
+	return 0;
 }
 
 void unc_filters_finish(struct unc_filters *f)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The places of each item, summed up to the monitor's level: one line per row of a sample. */
+/* The targets of each query, summed up to the monitor's level: one line per row of a sample. */
 #include <errno.h>
 #include <math.h>
 #include <stdint.h>
@@ -21,42 +21,30 @@ void unc_lines_free(struct unc_line *lines, size_t count)
 	free(lines);
 }
 
-/* One place of an item, and what tells its line from the others. */
+/* One target of a query, and what tells its line from the others. */
 struct spot {
-	size_t place;
-	const struct unc_want *want;
+	size_t place; /* number of the target */
+	const struct unc_target *target;
 	int socket, cpu; /* as the line's */
 	const struct uncore_pmu *pmu;
 	const struct uncore_device *port;
 	const char *role;
-	size_t first; /* place of its line */
+	size_t first; /* target of its line */
 };
 
-/* The places of an item, line after line. */
+/* The targets of a query, line after line. */
 struct layout {
 	struct uncore_monitor *m;
-	const struct unc_item *item;
+	const struct unc_query *query;
 	struct spot *spots;
 	size_t line_count;
-	bool *absent; /* for each of the machine's sockets: it lacks what each socket should have */
 };
 
-/* The places of one line. */
+/* The targets of one line. */
 struct run {
 	const struct spot *spots;
 	size_t count;
 };
-
-static const struct unc_want *place_want(const struct uncore_monitor *m,
-					 const struct unc_item *item, size_t place)
-{
-	return &m->wants[item->refs[place * item->event_count].want];
-}
-
-static int place_socket(const struct uncore_monitor *m, const struct unc_item *item, size_t place)
-{
-	return unc_topology_socket(&m->machine->topology, place_want(m, item, place)->cpu);
-}
 
 static bool single(const struct uncore_monitor *m)
 {
@@ -67,20 +55,21 @@ static bool single(const struct uncore_monitor *m)
 
 /* Metrics are not added up over PMUs with different things at their other ends; events are, as
  * perf does it. */
-static struct spot spot_of(const struct uncore_monitor *m, const struct unc_item *item,
-			   size_t place)
+static struct spot spot_of(const struct uncore_monitor *m, const struct unc_query *q, size_t place)
 {
-	const struct unc_want *want = place_want(m, item, place);
+	const struct unc_target *target = &q->targets[place];
 	bool one = single(m);
 
 	return (struct spot){
 		.place = place,
-		.want = want,
-		.socket = m->level == UNCORE_LEVEL_MACHINE ? -1 : place_socket(m, item, place),
-		.cpu = one ? want->cpu : -1,
-		.pmu = one ? want->pmu : NULL,
-		.port = one ? want->port : NULL,
-		.role = one || item->metric ? want->pmu->role : NULL,
+		.target = target,
+		.socket = m->level == UNCORE_LEVEL_MACHINE
+				  ? -1
+				  : unc_topology_socket(&m->machine->topology, target->cpu),
+		.cpu = one ? target->cpu : -1,
+		.pmu = one ? target->pmu : NULL,
+		.port = one ? target->port : NULL,
+		.role = one || q->metric ? target->pmu->role : NULL,
 	};
 }
 
@@ -128,10 +117,10 @@ static int compare_firsts(const void *a, const void *b)
 /* Lines stand in the order of their first places. */
 static void order_spots(struct layout *l)
 {
-	size_t count = l->item->place_count;
+	size_t count = l->query->target_count;
 
 	for (size_t p = 0; p < count; p++)
-		l->spots[p] = spot_of(l->m, l->item, p);
+		l->spots[p] = spot_of(l->m, l->query, p);
 	qsort(l->spots, count, sizeof(*l->spots), compare_spots);
 	for (size_t i = 0; i < count; i++) {
 		bool begins = i == 0 || compare_owners(&l->spots[i - 1], &l->spots[i]) != 0;
@@ -142,67 +131,41 @@ static void order_spots(struct layout *l)
 	qsort(l->spots, count, sizeof(*l->spots), compare_firsts);
 }
 
-/* The sockets without a place of a metric whose family every socket has. With the socket of some
- * place not known none is said to be. */
-static void mark_absent(struct layout *l)
-{
-	const struct unc_topology *t = &l->m->machine->topology;
-	const struct unc_item *item = l->item;
-
-	if (!item->metric || !item->metric->family->each_socket || item->narrowed)
-		return;
-	memset(l->absent, true, t->socket_count * sizeof(*l->absent));
-	for (size_t p = 0; p < item->place_count; p++) {
-		int socket = place_socket(l->m, item, p);
-
-		if (socket < 0) {
-			memset(l->absent, false, t->socket_count * sizeof(*l->absent));
-			return;
-		}
-		for (size_t i = 0; i < t->socket_count; i++)
-			if (t->sockets[i] == socket)
-				l->absent[i] = false;
-	}
-}
-
-/* The first socket that is absent; -1: none. */
+/* The first socket that should have a part in the query and has none; -1: none. */
 static int first_absent(const struct layout *l)
 {
-	const struct unc_topology *t = &l->m->machine->topology;
+	const struct unc_gaps *gaps = &l->query->gaps;
 
-	for (size_t i = 0; i < t->socket_count; i++)
-		if (l->absent[i])
-			return t->sockets[i];
+	for (size_t i = 0; i < gaps->count; i++)
+		if (gaps->items[i].what == UNC_GAP_SOCKET)
+			return gaps->items[i].socket;
 	return -1;
 }
 
 static void finish_layout(struct layout *l)
 {
 	free(l->spots);
-	free(l->absent);
 }
 
-static int make_layout(struct layout *l, struct uncore_monitor *m, const struct unc_item *item)
+static int make_layout(struct layout *l, struct uncore_monitor *m, const struct unc_query *q)
 {
-	*l = (struct layout){.m = m, .item = item};
-	l->spots = calloc(item->place_count, sizeof(*l->spots));
-	l->absent = calloc(m->machine->topology.socket_count + 1, sizeof(*l->absent));
-	if (!l->spots || !l->absent) {
+	*l = (struct layout){.m = m, .query = q};
+	l->spots = calloc(q->target_count, sizeof(*l->spots));
+	if (!l->spots) {
 		finish_layout(l);
 		return -ENOMEM;
 	}
 	order_spots(l);
-	mark_absent(l);
 	return 0;
 }
 
 /* ---- ceilings ------------------------------------------------------------------------------------ */
 
 /* What the memory of a metric's line can move. */
-static double line_peak(const struct uncore_monitor *m, const struct unc_item *item,
+static double line_peak(const struct uncore_monitor *m, const struct unc_query *q,
 			const struct unc_line *line)
 {
-	const char *instance = item->metric->family->instance;
+	const char *instance = q->metric->family->instance;
 	bool channel = strcmp(instance, "memory channel") == 0;
 
 	if (m->level == UNCORE_LEVEL_MACHINE)
@@ -213,14 +176,14 @@ static double line_peak(const struct uncore_monitor *m, const struct unc_item *i
 }
 
 /* What the values of a line cannot exceed. Nothing here tells the rate of a link between sockets. */
-static double line_ceiling(const struct uncore_monitor *m, const struct unc_item *item,
+static double line_ceiling(const struct uncore_monitor *m, const struct unc_query *q,
 			   const struct unc_line *line)
 {
-	if (!item->metric)
+	if (!q->metric)
 		return NAN;
-	if (item->metric->ceiling == UNC_CEILING_MEMORY)
-		return line_peak(m, item, line);
-	if (item->metric->ceiling == UNC_CEILING_PORT && line->port)
+	if (q->metric->ceiling == UNC_CEILING_MEMORY)
+		return line_peak(m, q, line);
+	if (q->metric->ceiling == UNC_CEILING_PORT && line->port)
 		return line->port->link_rate;
 	return NAN;
 }
@@ -230,32 +193,31 @@ static double line_ceiling(const struct uncore_monitor *m, const struct unc_item
 /* The places of one PMU and CPU, which stand side by side, are a box. */
 static bool begins_box(const struct run *run, size_t i)
 {
-	const struct unc_want *want = run->spots[i].want;
+	const struct unc_target *target = run->spots[i].target;
 
-	return i == 0 || run->spots[i - 1].want->pmu != want->pmu ||
-	       run->spots[i - 1].want->cpu != want->cpu;
+	return i == 0 || run->spots[i - 1].target->pmu != target->pmu ||
+	       run->spots[i - 1].target->cpu != target->cpu;
 }
 
 /* What no filter restricts is counted once for a box. */
 static int fill_event(const struct layout *l, const struct run *run, struct unc_line_event *event,
 		      size_t k)
 {
-	const struct unc_item *item = l->item;
+	const struct unc_query *q = l->query;
 
 	event->counters = calloc(run->count + 1, sizeof(*event->counters));
 	if (!event->counters)
 		return -ENOMEM;
-	event->name = item->metric ? item->metric->events[k]->name : item->name;
-	event->scale = item->metric ? item->scales[k] : item->scale;
-	event->always = item->metric && item->metric->events[k]->always;
-	event->shared = item->metric && item->metric->events[k]->unfiltered;
+	event->name = q->metric ? q->metric->events[k]->name : q->name;
+	event->scale = q->scales[k];
+	event->always = q->metric && q->metric->events[k]->always;
+	event->shared = q->metric && q->metric->events[k]->unfiltered;
 	for (size_t i = 0; i < run->count; i++) {
-		const struct unc_ref *ref =
-			&item->refs[run->spots[i].place * item->event_count + k];
+		const struct unc_target *target = run->spots[i].target;
 
 		if (!event->shared || begins_box(run, i))
 			event->counters[event->count++] =
-				l->m->wants[ref->want].events[ref->event].counter;
+				l->m->sets[target->set].requests[target->first + k].counter;
 	}
 	return 0;
 }
@@ -288,26 +250,30 @@ static struct unc_line line_of(const struct layout *l, const struct run *run)
 		.socket = spot->socket,
 		.cpu = spot->cpu,
 		.pmu = spot->pmu,
-		.port = spot->want->port,
+		.port = spot->target->port,
 		.role = spot->role,
 		.absent = l->m->level == UNCORE_LEVEL_MACHINE ? first_absent(l) : -1,
 	};
 
 	for (size_t i = 0; i < run->count; i++)
-		if (run->spots[i].want->port != line.port)
+		if (run->spots[i].target->port != line.port)
 			line.port = NULL;
 	return line;
 }
 
 /* Ports that are not in a sum; one by one each has a line. */
-static int take_lacks(const struct uncore_monitor *m, const struct unc_item *item,
+static int take_lacks(const struct uncore_monitor *m, const struct unc_query *q,
 		      struct unc_line *line)
 {
 	struct unc_text text = {0};
 
-	if (single(m))
-		return 0;
-	unc_item_lacking_text(item, line->socket, &text);
+	for (size_t i = 0; !single(m) && i < q->gaps.count; i++) {
+		const struct unc_gap *gap = &q->gaps.items[i];
+
+		if (gap->what == UNC_GAP_PORT &&
+		    (line->socket < 0 || gap->socket < 0 || gap->socket == line->socket))
+			unc_text_add(&text, "%s%s", text.len ? "; " : "", gap->why);
+	}
 	if (!text.len && !text.failed)
 		return 0;
 	line->lacks = unc_text_take(&text);
@@ -315,38 +281,48 @@ static int take_lacks(const struct uncore_monitor *m, const struct unc_item *ite
 	return line->lacks ? 0 : -ENOMEM;
 }
 
+/* The PMUs that are not in a sum. */
+static void take_left_out(const struct uncore_monitor *m, const struct unc_query *q,
+			  struct unc_line *line)
+{
+	for (size_t i = 0; i < q->gaps.count; i++)
+		if (q->gaps.items[i].what == UNC_GAP_PMU && !line->left_out++)
+			line->left_why = q->gaps.items[i].why;
+	if (single(m))
+		line->left_out = 0;
+}
+
 /* Adds a line that so far has a place only. There is room. */
 static int add_line(const struct layout *l, struct unc_line where, const struct run *run)
 {
 	struct uncore_monitor *m = l->m;
-	const struct unc_item *item = l->item;
+	const struct unc_query *q = l->query;
 	struct unc_line *line = &m->lines[m->line_count++];
 
 	*line = where;
-	if (take_lacks(m, item, line) < 0)
+	if (take_lacks(m, q, line) < 0)
 		return -ENOMEM;
-	line->name = item->metric ? item->metric->name : item->name;
-	line->family = item->metric ? item->metric->family->name : NULL;
-	line->unit = item->metric ? item->metric->unit : item->unit;
-	line->formula = item->metric ? item->metric->formula : NULL;
-	line->histogram = item->metric ? item->metric->histogram : NULL;
-	line->per_mille = item->metric ? item->metric->per_mille : 0;
-	line->filter = item->filter;
-	line->ceiling = line_ceiling(m, item, line);
+	line->name = q->metric ? q->metric->name : q->name;
+	line->family = q->metric ? q->metric->family->name : NULL;
+	line->unit = q->metric ? q->metric->unit : q->unit;
+	line->formula = q->metric ? q->metric->formula : NULL;
+	line->histogram = q->metric ? q->metric->histogram : NULL;
+	line->per_mille = q->metric ? q->metric->per_mille : 0;
+	line->filter = q->filter;
+	line->ceiling = line_ceiling(m, q, line);
 	/* The speed was that of the moment of the scan: an idle device may have been asleep. */
 	line->limit = line->port && isfinite(line->ceiling) ? line->port->max_rate : NAN;
 	if (line->formula && unc_formula_has_peak(line->formula)) {
-		line->memory_peak = line_peak(m, item, line);
+		line->memory_peak = line_peak(m, q, line);
 		line->peak_why = uncore_memory_get(m->machine)->why;
 	}
-	line->snapshot = item->snapshot;
-	line->left_out = single(m) ? 0 : item->left_out;
-	line->left_why = item->left_why;
-	line->event_count = item->event_count;
-	line->events = calloc(item->event_count, sizeof(*line->events));
+	line->snapshot = q->snapshot;
+	take_left_out(m, q, line);
+	line->event_count = q->event_count;
+	line->events = calloc(q->event_count, sizeof(*line->events));
 	if (!line->events)
 		return -ENOMEM;
-	for (size_t k = 0; k < item->event_count; k++)
+	for (size_t k = 0; k < q->event_count; k++)
 		if (fill_event(l, run, &line->events[k], k) < 0)
 			return -ENOMEM;
 	return fill_boxes(line, run);
@@ -362,53 +338,46 @@ static int compare_lines(const void *a, const void *b)
 }
 
 /* A line without counters for each root port that is not counted, behind those that are. */
-static int add_lacking(const struct layout *l)
+static int add_ports(const struct layout *l)
 {
-	const struct unc_item *item = l->item;
+	const struct unc_gaps *gaps = &l->query->gaps;
 	const struct run none = {NULL, 0};
 
-	for (size_t i = 0; i < item->lacking_count; i++) {
-		const struct unc_lacking *lacking = &item->lacking[i];
-		struct unc_line where = {.socket = lacking->port->socket,
-					 .cpu = -1,
-					 .port = lacking->port,
-					 .absent = -1};
-		struct unc_text text = {0};
+	for (size_t i = 0; i < gaps->count; i++) {
+		const struct unc_gap *gap = &gaps->items[i];
+		struct unc_line where = {
+			.socket = gap->socket, .cpu = -1, .port = gap->port, .absent = -1};
 
-		unc_lacking_text(item, lacking, &text);
-		where.lacks = unc_text_take(&text);
+		if (gap->what != UNC_GAP_PORT)
+			continue;
+		where.lacks = strdup(gap->why);
 		if (!where.lacks || add_line(l, where, &none) < 0)
 			return -ENOMEM;
 	}
 	return 0;
 }
 
-/* A root port of the socket is not counted, and the item has no line of the socket to say so. */
-static bool lacks_socket(const struct layout *l, int socket)
-{
-	const struct unc_item *item = l->item;
-	size_t i = 0;
-
-	while (i < item->lacking_count && item->lacking[i].port->socket != socket)
-		i++;
-	for (size_t p = 0; i < item->lacking_count && p < item->place_count; p++)
-		if (l->spots[p].socket == socket)
-			return false;
-	return i < item->lacking_count;
-}
-
 /* Lines without counters for sockets that ought to have some. */
 static int add_sockets(const struct layout *l)
 {
 	const struct unc_topology *t = &l->m->machine->topology;
+	const struct unc_query *q = l->query;
 	const struct run none = {NULL, 0};
 
 	for (size_t i = 0; i < t->socket_count; i++) {
-		int socket = t->sockets[i];
-		struct unc_line where = {
-			.socket = socket, .cpu = -1, .absent = l->absent[i] ? socket : -1};
+		struct unc_line where = {.socket = t->sockets[i], .cpu = -1, .absent = -1};
+		bool gap = false;
 
-		if ((l->absent[i] || lacks_socket(l, socket)) && add_line(l, where, &none) < 0)
+		for (size_t k = 0; k < q->gaps.count; k++)
+			if (q->gaps.items[k].what != UNC_GAP_PMU &&
+			    q->gaps.items[k].socket == where.socket) {
+				gap = true;
+				if (q->gaps.items[k].what == UNC_GAP_SOCKET)
+					where.absent = where.socket;
+			}
+		for (size_t k = 0; gap && k < q->target_count; k++)
+			gap = l->spots[k].socket != where.socket;
+		if (gap && add_line(l, where, &none) < 0)
 			return -ENOMEM;
 	}
 	return 0;
@@ -416,7 +385,7 @@ static int add_sockets(const struct layout *l)
 
 static int add_runs(const struct layout *l)
 {
-	size_t count = l->item->place_count;
+	size_t count = l->query->target_count;
 	struct run run;
 
 	for (size_t i = 0; i < count; i += run.count) {
@@ -433,7 +402,7 @@ static int add_layout(const struct layout *l)
 {
 	struct uncore_monitor *m = l->m;
 	size_t first = m->line_count;
-	size_t more = l->line_count + m->machine->topology.socket_count + l->item->lacking_count;
+	size_t more = l->line_count + m->machine->topology.socket_count + l->query->gaps.count;
 	struct unc_line *lines = reallocarray(m->lines, first + more, sizeof(*lines));
 
 	if (!lines)
@@ -442,7 +411,7 @@ static int add_layout(const struct layout *l)
 	if (add_runs(l) < 0)
 		return -ENOMEM;
 	if (single(m))
-		return add_lacking(l);
+		return add_ports(l);
 	if (m->level != UNCORE_LEVEL_SOCKET)
 		return 0;
 	if (add_sockets(l) < 0)
@@ -451,14 +420,14 @@ static int add_layout(const struct layout *l)
 	return 0;
 }
 
-static int add_lines(struct uncore_monitor *m, const struct unc_item *item)
+static int add_lines(struct uncore_monitor *m, const struct unc_query *q)
 {
 	struct layout layout;
 	int r;
 
-	if (!item->place_count)
+	if (!q->target_count)
 		return 0;
-	r = make_layout(&layout, m, item);
+	r = make_layout(&layout, m, q);
 	if (r < 0)
 		return r;
 	r = add_layout(&layout);
@@ -468,8 +437,8 @@ static int add_lines(struct uncore_monitor *m, const struct unc_item *item)
 
 int unc_monitor_lines(struct uncore_monitor *m)
 {
-	for (size_t i = 0; i < m->item_count; i++)
-		if (add_lines(m, &m->items[i]) < 0) {
+	for (size_t i = 0; i < m->query_count; i++)
+		if (add_lines(m, &m->queries[i]) < 0) {
 			unc_lines_free(m->lines, m->line_count);
 			m->lines = NULL;
 			m->line_count = 0;

@@ -3,12 +3,10 @@
 #include "count/monitor.h"
 
 #include <errno.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "catalogue/rules.h"
+#include "count/encode.h"
 #include "count/sample.h"
 
 int uncore_monitor_new(struct uncore_monitor **out, struct uncore *u)
@@ -46,9 +44,9 @@ void uncore_monitor_free(struct uncore_monitor *m)
 	close_source(m);
 	unc_lines_free(m->lines, m->line_count);
 	unc_plan_finish(&m->plan);
-	unc_monitor_roll_back(m, 0, 0);
-	free(m->items);
-	free(m->wants);
+	unc_monitor_roll_back(m, (struct unc_asked){0});
+	free(m->queries);
+	free(m->sets);
 	unc_filters_finish(&m->filters);
 	unc_names_finish(&m->strings);
 	unc_names_finish(&m->notes);
@@ -58,135 +56,13 @@ void uncore_monitor_free(struct uncore_monitor *m)
 
 int uncore_monitor_set_level(struct uncore_monitor *m, enum uncore_level level)
 {
-	if (m->item_count)
+	if (m->query_count)
 		return unc_fail(&m->machine->error, EBUSY,
 				"the level must be set before events or metrics are added");
 	if ((unsigned)level > UNCORE_LEVEL_PORT)
 		return unc_fail(&m->machine->error, EINVAL, "%d is no level", (int)level);
 	m->level = level;
 	return 0;
-}
-
-/* There may be thousands of wants and places. */
-static size_t more_room(size_t room)
-{
-	return room ? 2 * room : 8;
-}
-
-struct unc_want *unc_monitor_want(struct uncore_monitor *m, const struct uncore_pmu *pmu, int cpu)
-{
-	if (m->want_count == m->want_room) {
-		size_t room = more_room(m->want_room);
-		struct unc_want *wants = reallocarray(m->wants, room, sizeof(*wants));
-
-		if (!wants) {
-			unc_nomem(&m->machine->error);
-			return NULL;
-		}
-		m->wants = wants;
-		m->want_room = room;
-	}
-	m->wants[m->want_count] = (struct unc_want){.pmu = pmu, .cpu = cpu, .group = -1};
-	return &m->wants[m->want_count++];
-}
-
-/* The same text, kept as long as the monitor; each text once. */
-static const char *keep(struct uncore_monitor *m, const char *text)
-{
-	for (size_t i = m->strings.count; i-- > 0;)
-		if (strcmp(m->strings.items[i], text) == 0)
-			return m->strings.items[i];
-	if (unc_names_add(&m->strings, text) < 0)
-		return NULL;
-	return m->strings.items[m->strings.count - 1];
-}
-
-int unc_monitor_wanted(struct uncore_monitor *m, struct unc_want *want, const char *terms,
-		       const struct unc_encoding *encoding, uint32_t modifiers)
-{
-	struct unc_wanted *events = reallocarray(want->events, want->count + 1, sizeof(*events));
-	const char *kept = keep(m, terms);
-
-	if (events)
-		want->events = events;
-	if (!events || !kept)
-		return unc_nomem(&m->machine->error);
-	events[want->count++] = (struct unc_wanted){
-		.event = kept,
-		.config = encoding->config,
-		.modifiers = modifiers,
-		.snapshot = encoding->alias && encoding->alias->snapshot,
-	};
-	return 0;
-}
-
-struct unc_item *unc_monitor_item(struct uncore_monitor *m)
-{
-	struct unc_item *items = reallocarray(m->items, m->item_count + 1, sizeof(*items));
-
-	if (!items) {
-		unc_nomem(&m->machine->error);
-		return NULL;
-	}
-	m->items = items;
-	items[m->item_count] = (struct unc_item){.scale = 1};
-	return &items[m->item_count++];
-}
-
-int unc_item_place(struct unc_item *item, const struct unc_ref *refs)
-{
-	size_t size = item->event_count * sizeof(*refs);
-
-	if (item->place_count == item->place_room) {
-		size_t room = more_room(item->place_room);
-		struct unc_ref *grown = reallocarray(item->refs, room, size);
-
-		if (!grown)
-			return -ENOMEM;
-		item->refs = grown;
-		item->place_room = room;
-	}
-	memcpy(&item->refs[item->place_count * item->event_count], refs, size);
-	item->place_count++;
-	return 0;
-}
-
-bool unc_monitor_package_seen(const struct uncore_monitor *m, const struct uncore_pmu *pmu,
-			      size_t i)
-{
-	const struct unc_topology *t = &m->machine->topology;
-	int socket = unc_topology_socket(t, pmu->cpus.ids[i]);
-
-	if (socket < 0)
-		return false; /* not known: better twice with a place each than not at all */
-	for (size_t k = 0; k < i; k++)
-		if (unc_topology_socket(t, pmu->cpus.ids[k]) == socket)
-			return true;
-	return false;
-}
-
-int unc_item_leave_out(struct unc_item *item, const char *why)
-{
-	if (!item->left_out++)
-		item->left_why = strdup(why);
-	return item->left_why ? 0 : -ENOMEM;
-}
-
-void unc_monitor_roll_back(struct uncore_monitor *m, size_t item_count, size_t want_count)
-{
-	while (m->item_count > item_count) {
-		struct unc_item *item = &m->items[--m->item_count];
-
-		free(item->name);
-		free(item->unit);
-		free(item->refs);
-		free(item->scales);
-		free(item->left_why);
-		free(item->filter);
-		unc_item_forget_lacking(item);
-	}
-	while (m->want_count > want_count)
-		free(m->wants[--m->want_count].events);
 }
 
 int unc_monitor_plan(struct uncore_monitor *m)
@@ -196,10 +72,10 @@ int unc_monitor_plan(struct uncore_monitor *m)
 
 	if (m->state != UNC_MONITOR_NEW)
 		return 0;
-	r = unc_rules_check(m->wants, m->want_count, &m->machine->error);
+	r = unc_rules_check(m->sets, m->set_count, &m->machine->error);
 	if (r < 0)
 		return r;
-	if (unc_plan_build(&plan, m->wants, m->want_count) < 0)
+	if (unc_plan_build(&plan, m->sets, m->set_count) < 0)
 		return unc_nomem(&m->machine->error);
 	m->plan = plan;
 	r = unc_monitor_lines(m);
@@ -388,24 +264,6 @@ int uncore_monitor_total(struct uncore_monitor *m, struct uncore_sample *into)
 				"there is no total before the first read");
 	fill(m, m->total, m->begin_ns, into);
 	return 0;
-}
-
-int unc_monitor_note(struct uncore_monitor *m, const char *fmt, ...)
-{
-	char note[sizeof(m->machine->error.text)];
-	va_list args;
-
-	va_start(args, fmt);
-	vsnprintf(note, sizeof(note), fmt, args);
-	va_end(args);
-	return unc_names_add(&m->notes, note) < 0 ? unc_nomem(&m->machine->error) : 0;
-}
-
-int unc_monitor_note_once(struct uncore_monitor *m, const char *note)
-{
-	if (unc_names_has(&m->notes, note))
-		return 0;
-	return unc_names_add(&m->notes, note) < 0 ? unc_nomem(&m->machine->error) : 0;
 }
 
 size_t uncore_monitor_note_count(const struct uncore_monitor *m)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* From wants to counters: large sets first, so that smaller ones find themselves in them. */
+/* From requests to counters: large sets first, so that smaller ones find themselves in them. */
 #include "count/plan.h"
 
 #include <errno.h>
@@ -12,10 +12,10 @@ struct builder {
 	size_t box; /* first counter of the PMU and CPU being planned */
 };
 
-static int compare_wants(const void *a, const void *b)
+static int compare_sets(const void *a, const void *b)
 {
-	const struct unc_want *x = *(struct unc_want *const *)a;
-	const struct unc_want *y = *(struct unc_want *const *)b;
+	const struct unc_request_set *x = *(struct unc_request_set *const *)a;
+	const struct unc_request_set *y = *(struct unc_request_set *const *)b;
 
 	if (x->cpu != y->cpu)
 		return x->cpu < y->cpu ? -1 : 1;
@@ -28,57 +28,58 @@ static int compare_wants(const void *a, const void *b)
 	return x->order < y->order ? -1 : x->order > y->order;
 }
 
-static bool serves(const struct unc_counter *c, const struct unc_wanted *w)
+static bool serves(const struct unc_counter *c, const struct unc_request *request)
 {
-	return c->modifiers == w->modifiers && c->snapshot == w->snapshot &&
-	       memcmp(&c->config, &w->config, sizeof(c->config)) == 0;
+	return c->modifiers == request->modifiers && c->snapshot == request->snapshot &&
+	       memcmp(&c->config, &request->config, sizeof(c->config)) == 0;
 }
 
-/* A counter for `w` among those from `from` on, of the given set or (SIZE_MAX) of any; or SIZE_MAX. */
+/* A counter for `request` among those from `from` on, of the given set or (SIZE_MAX) of any; or SIZE_MAX. */
 static size_t find_counter(const struct builder *b, size_t from, size_t set,
-			   const struct unc_wanted *w)
+			   const struct unc_request *request)
 {
 	for (size_t i = from; i < b->plan.count; i++) {
 		const struct unc_counter *c = &b->plan.counters[i];
 
 		if (set != SIZE_MAX && c->set != set)
 			return SIZE_MAX;
-		if (serves(c, w))
+		if (serves(c, request))
 			return i;
 	}
 	return SIZE_MAX;
 }
 
-/* True, with every counter noted, when the set whose first counter is `from` holds all of `want`. */
-static bool ride_on(const struct builder *b, size_t from, struct unc_want *want)
+/* True, with every counter noted, when the set whose first counter is `from` holds all that is asked for. */
+static bool ride_on(const struct builder *b, size_t from, struct unc_request_set *asked)
 {
 	size_t set = b->plan.counters[from].set;
 
-	for (size_t k = 0; k < want->count; k++) {
-		want->events[k].counter = find_counter(b, from, set, &want->events[k]);
-		if (want->events[k].counter == SIZE_MAX)
+	for (size_t k = 0; k < asked->count; k++) {
+		asked->requests[k].counter = find_counter(b, from, set, &asked->requests[k]);
+		if (asked->requests[k].counter == SIZE_MAX)
 			return false;
 	}
 	return true;
 }
 
-static void append(struct builder *b, const struct unc_want *want, struct unc_wanted *w, size_t set)
+static void append(struct builder *b, const struct unc_request_set *asked,
+		   struct unc_request *request, size_t set)
 {
-	w->counter = b->plan.count;
+	request->counter = b->plan.count;
 	b->plan.counters[b->plan.count++] = (struct unc_counter){
-		.pmu = want->pmu,
-		.event = w->event,
-		.config = w->config,
-		.modifiers = w->modifiers,
-		.cpu = want->cpu,
+		.pmu = asked->pmu,
+		.event = request->event,
+		.config = request->config,
+		.modifiers = request->modifiers,
+		.cpu = asked->cpu,
 		.set = set,
-		.strict = want->strict,
-		.snapshot = w->snapshot,
+		.strict = asked->strict,
+		.snapshot = request->snapshot,
 		.width = 64,
 	};
 }
 
-static void place_together(struct builder *b, struct unc_want *want)
+static void plan_together(struct builder *b, struct unc_request_set *asked)
 {
 	size_t set, first = b->plan.count;
 
@@ -86,67 +87,67 @@ static void place_together(struct builder *b, struct unc_want *want)
 		const struct unc_counter *c = &b->plan.counters[i];
 		bool first_of_set = i == b->box || c[-1].set != c->set;
 
-		if (first_of_set && c->strict == want->strict && ride_on(b, i, want))
+		if (first_of_set && c->strict == asked->strict && ride_on(b, i, asked))
 			return;
 	}
 	set = b->plan.set_count++;
-	for (size_t k = 0; k < want->count; k++) {
-		struct unc_wanted *w = &want->events[k];
+	for (size_t k = 0; k < asked->count; k++) {
+		struct unc_request *request = &asked->requests[k];
 
-		w->counter = want->strict ? SIZE_MAX : find_counter(b, first, set, w);
-		if (w->counter == SIZE_MAX)
-			append(b, want, w, set);
+		request->counter = asked->strict ? SIZE_MAX : find_counter(b, first, set, request);
+		if (request->counter == SIZE_MAX)
+			append(b, asked, request, set);
 	}
 }
 
-static void place_apart(struct builder *b, struct unc_want *want)
+static void plan_singly(struct builder *b, struct unc_request_set *asked)
 {
-	for (size_t k = 0; k < want->count; k++) {
-		struct unc_wanted *w = &want->events[k];
+	for (size_t k = 0; k < asked->count; k++) {
+		struct unc_request *request = &asked->requests[k];
 
-		w->counter = find_counter(b, b->box, SIZE_MAX, w);
-		if (w->counter == SIZE_MAX)
-			append(b, want, w, b->plan.set_count++);
+		request->counter = find_counter(b, b->box, SIZE_MAX, request);
+		if (request->counter == SIZE_MAX)
+			append(b, asked, request, b->plan.set_count++);
 	}
 }
 
-static int sorted(struct unc_want ***out, struct unc_want *wants, size_t count)
+static int sorted(struct unc_request_set ***out, struct unc_request_set *sets, size_t count)
 {
-	struct unc_want **order = calloc(count + 1, sizeof(struct unc_want *));
+	struct unc_request_set **order = calloc(count + 1, sizeof(struct unc_request_set *));
 
 	if (!order)
 		return -ENOMEM;
 	for (size_t i = 0; i < count; i++) {
-		wants[i].order = i;
-		order[i] = &wants[i];
+		sets[i].order = i;
+		order[i] = &sets[i];
 	}
-	qsort(order, count, sizeof(*order), compare_wants);
+	qsort(order, count, sizeof(*order), compare_sets);
 	*out = order;
 	return 0;
 }
 
-int unc_plan_build(struct unc_plan *out, struct unc_want *wants, size_t count)
+int unc_plan_build(struct unc_plan *out, struct unc_request_set *sets, size_t count)
 {
 	struct builder b = {0};
-	struct unc_want **order;
+	struct unc_request_set **order;
 	size_t most = 0;
 
 	for (size_t i = 0; i < count; i++)
-		most += wants[i].count;
+		most += sets[i].count;
 	b.plan.counters = calloc(most + 1, sizeof(*b.plan.counters));
-	if (!b.plan.counters || sorted(&order, wants, count) < 0) {
+	if (!b.plan.counters || sorted(&order, sets, count) < 0) {
 		free(b.plan.counters);
 		return -ENOMEM;
 	}
 	for (size_t i = 0; i < count; i++) {
-		struct unc_want *want = order[i];
+		struct unc_request_set *asked = order[i];
 
-		if (i == 0 || order[i - 1]->cpu != want->cpu || order[i - 1]->pmu != want->pmu)
+		if (i == 0 || order[i - 1]->cpu != asked->cpu || order[i - 1]->pmu != asked->pmu)
 			b.box = b.plan.count;
-		if (want->together)
-			place_together(&b, want);
+		if (asked->together)
+			plan_together(&b, asked);
 		else
-			place_apart(&b, want);
+			plan_singly(&b, asked);
 	}
 	free(order);
 	*out = b.plan;

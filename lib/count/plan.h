@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The plan: which counters to open for what was asked. A want is one set of events on one PMU and
- * CPU. Equal counters are opened once, and a set that is part of a larger one rides along with it.
+ * The plan: which counters to open for the events that are requested. Equal counters are opened once,
+ * and a set of requests that is part of a larger one needs none of its own.
  */
 #ifndef UNC_PLAN_H
 #define UNC_PLAN_H
 
 #include "source/source.h"
 
-/* One event of a want. */
-struct unc_wanted {
+/* One event of a set. */
+struct unc_request {
 	const char *event; /* what stands between the slashes; borrowed */
 	struct unc_config config;
 	uint32_t modifiers;
@@ -17,13 +17,13 @@ struct unc_wanted {
 	size_t counter; /* index in the plan; filled by unc_plan_build */
 };
 
-struct unc_want {
+/* Events of one PMU, counted from one CPU. */
+struct unc_request_set {
 	const struct uncore_pmu *pmu;
 	int cpu;
-	const struct uncore_device *port; /* the root port it is restricted to; NULL: none */
-	bool together;                    /* one window for all its events */
-	bool strict;                      /* and it is an error when that cannot be */
-	struct unc_wanted *events;
+	bool together; /* one window for all its events */
+	bool strict;   /* and it is an error when that cannot be */
+	struct unc_request *requests;
 	size_t count;
 	int group;    /* number of its "{}" within one add; -1: none */
 	size_t order; /* in which it was asked for */
@@ -35,8 +35,8 @@ struct unc_plan {
 	size_t set_count;
 };
 
-/* Plans all wants, and notes in each which counters serve it. */
-int unc_plan_build(struct unc_plan *out, struct unc_want *wants, size_t count);
+/* Plans all sets, and enters the counter of each request. */
+int unc_plan_build(struct unc_plan *out, struct unc_request_set *sets, size_t count);
 void unc_plan_finish(struct unc_plan *p);
 
 #endif

@@ -15,29 +15,48 @@
  * behind the last of them; of root complex 5
  * the one port has no number; those of 3 are not known, and the others have none.
  * One port is counted by no PMU. */
-static struct uncore_device devices[] = {
-	{.address = "0005:00:00.0", .is_port = true, .is_bridge = true, .link_rate = 63e9},
-	{.address = "0005:40:00.0", .is_port = true, .is_bridge = true, .link_rate = NAN},
-	{.address = "0005:c0:00.0", .is_port = true, .is_bridge = true, .link_rate = 31.5e9},
-	{.address = "0005:c1:01.1", .port = &devices[2]},
-	{.address = "0005:c2:00.0", .port = &devices[2]},
-	{.address = "0006:00:00.0", .is_port = true, .is_bridge = true, .link_rate = NAN},
-	{.address = "0006:01:00.0", .port = &devices[5]},
-	{.address = "0007:00:00.0"},
-	{.address = "0005:41:00.0", .is_bridge = true, .parent = &devices[1], .port = &devices[1]},
-	{.address = "0005:42:00.0", .is_bridge = true, .parent = &devices[8], .port = &devices[1]},
-	{.address = "0005:42:01.0", .is_bridge = true, .parent = &devices[8], .port = &devices[1]},
-	{.address = "0005:43:00.0",
-	 .parent = &devices[9],
-	 .port = &devices[1],
-	 .names = "mlx5_0 eth0"},
-	{.address = "0005:44:00.0", .parent = &devices[10], .port = &devices[1]},
-	{.address = "10000:00:02.0",
-	 .is_port = true,
-	 .is_bridge = true,
-	 .socket = -1,
-	 .link_rate = NAN,
-	 .unknown = "a driver made its segment"},
+static struct unc_device devices[] = {
+	{.shown = {.address = "0005:00:00.0",
+		   .is_port = true,
+		   .is_bridge = true,
+		   .link_rate = 63e9}},
+	{.shown =
+		 {.address = "0005:40:00.0", .is_port = true, .is_bridge = true, .link_rate = NAN}},
+	{.shown = {.address = "0005:c0:00.0",
+		   .is_port = true,
+		   .is_bridge = true,
+		   .link_rate = 31.5e9}},
+	{.shown = {.address = "0005:c1:01.1", .port = &devices[2].shown}},
+	{.shown = {.address = "0005:c2:00.0", .port = &devices[2].shown}},
+	{.shown =
+		 {.address = "0006:00:00.0", .is_port = true, .is_bridge = true, .link_rate = NAN}},
+	{.shown = {.address = "0006:01:00.0", .port = &devices[5].shown}},
+	{.shown = {.address = "0007:00:00.0"}},
+	{.shown = {.address = "0005:41:00.0",
+		   .is_bridge = true,
+		   .parent = &devices[1].shown,
+		   .port = &devices[1].shown}},
+	{.shown = {.address = "0005:42:00.0",
+		   .is_bridge = true,
+		   .parent = &devices[8].shown,
+		   .port = &devices[1].shown}},
+	{.shown = {.address = "0005:42:01.0",
+		   .is_bridge = true,
+		   .parent = &devices[8].shown,
+		   .port = &devices[1].shown}},
+	{.shown = {.address = "0005:43:00.0",
+		   .parent = &devices[9].shown,
+		   .port = &devices[1].shown,
+		   .names = "mlx5_0 eth0"}},
+	{.shown = {.address = "0005:44:00.0",
+		   .parent = &devices[10].shown,
+		   .port = &devices[1].shown}},
+	{.shown = {.address = "10000:00:02.0",
+		   .is_port = true,
+		   .is_bridge = true,
+		   .socket = -1,
+		   .link_rate = NAN,
+		   .unknown = "a driver made its segment"}},
 };
 
 size_t __wrap_uncore_device_count(const struct uncore *u);
@@ -55,17 +74,17 @@ size_t __wrap_uncore_device_count(const struct uncore *u)
 const struct uncore_device *__wrap_uncore_device_at(const struct uncore *u, size_t i)
 {
 	(void)u;
-	return &devices[i];
+	return &devices[i].shown;
 }
 
 int __wrap_uncore_device_find(struct uncore *u, const char *name, const struct uncore_device **out)
 {
 	for (size_t i = 0; i < COUNT(devices); i++) {
-		if (strcmp(devices[i].address, name) != 0)
+		if (strcmp(devices[i].shown.address, name) != 0)
 			continue;
-		if (devices[i].is_port)
-			devices[i].port = &devices[i];
-		*out = &devices[i];
+		if (devices[i].shown.is_port)
+			devices[i].shown.port = &devices[i].shown;
+		*out = &devices[i].shown;
 		return 0;
 	}
 	return unc_fail(&u->error, ENOENT, "there is no PCI device '%s'", name);
@@ -75,8 +94,8 @@ int __wrap_unc_ports_of(struct uncore *u, const struct uncore_pmu *pmu, int cpu,
 			const struct unc_port **ports, size_t *count, struct unc_error *why)
 {
 	static const struct unc_port of_4[] = {
-		{&devices[0], 0}, {&devices[1], 1}, {&devices[2], 2}};
-	static const struct unc_port of_5 = {&devices[5], -1};
+		{&devices[0].shown, 0}, {&devices[1].shown, 1}, {&devices[2].shown, 2}};
+	static const struct unc_port of_5 = {&devices[5].shown, -1};
 	const char *rc = strstr(pmu->name, "_rc_");
 
 	(void)u;

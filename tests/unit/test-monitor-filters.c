@@ -230,12 +230,12 @@ static void a_device_behind_a_switch(void **state)
 static void many_devices_share_a_number(void **state)
 {
 	static char names[4000];
-	const char *before = devices[12].names;
+	const char *before = devices[12].shown.names;
 	struct stage s;
 
 	(void)state;
 	memset(names, 'x', sizeof(names) - 1);
-	devices[12].names = names;
+	devices[12].shown.names = names;
 	begin(&s, UNCORE_LEVEL_MACHINE, NULL);
 	ok(&s, set_filters(&s, "device=0005:43:00.0"));
 	for (int i = 0; i < 2; i++)
@@ -243,7 +243,7 @@ static void many_devices_share_a_number(void **state)
 							 : "pcie.outbound.read.bandwidth"));
 	assert_int_equal(uncore_monitor_note_count(s.m), 1);
 	assert_contains(uncore_monitor_note_at(s.m, 0), "xxx)");
-	devices[12].names = before;
+	devices[12].shown.names = before;
 	end(&s);
 }
 
@@ -326,9 +326,12 @@ static void metrics_that_cannot_be_restricted(void **state)
 		{"gpu=2", "link.in.read.requests", "gpu_mask"},
 		{"port=0:4:1", "pcie.clock.frequency",
 		 "nvidia-t410-pcie/pcie.clock.frequency is the same for all: no filter restricts it"},
-		{"port=0:9:1", READS, "no PMU of nvidia-t410-pcie counts what 'port=0:9:1' names"},
+		{"port=0:9:1", READS,
+		 "root port 0:9:1 is not counted: no PMU of nvidia-t410-pcie counts it"},
 		{"port=0005:00:00.0", "memory.read.bandwidth",
-		 "no PMU of nvidia-t410-ucf counts what 'port=0005:00:00.0' names"},
+		 "root port 0005:00:00.0 is not counted: no PMU of nvidia-t410-ucf counts it"},
+		{"device=0005:c1:01.1", "memory.read.bandwidth",
+		 "no PMU of nvidia-t410-ucf counts what 'device=0005:c1:01.1' names"},
 		{"port=10000:00:02.0", READS,
 		 "root port 10000:00:02.0 is not counted: a driver made its segment"},
 		{"port=0:9:1,10000:00:02.0", READS,

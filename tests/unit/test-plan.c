@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Plans: which counters serve what was asked, by example and for random wants. */
+/* Plans: which counters serve what was asked, by example and for random sets. */
 #include "count/plan.h"
 
 #include <setjmp.h>
@@ -14,64 +14,64 @@
 #include "helpers.h"
 #include "machine/event.h"
 
-#define MAX_WANTS 64
+#define MAX_SETS 64
 #define MAX_EVENTS 6
 
 static struct uncore_pmu pmus[200];
 
 /* What is asked for, in the order of asking. */
 struct ask {
-	struct unc_want wants[MAX_WANTS];
-	struct unc_wanted events[MAX_WANTS][MAX_EVENTS];
+	struct unc_request_set sets[MAX_SETS];
+	struct unc_request events[MAX_SETS][MAX_EVENTS];
 	size_t count;
 };
 
-static struct unc_wanted wanted(uint64_t config)
+static struct unc_request request(uint64_t config)
 {
-	return (struct unc_wanted){.event = "e", .config = {{config}}, .counter = SIZE_MAX};
+	return (struct unc_request){.event = "e", .config = {{config}}, .counter = SIZE_MAX};
 }
 
-static struct unc_want *ask_on(struct ask *a, size_t pmu, int cpu)
+static struct unc_request_set *ask_on(struct ask *a, size_t pmu, int cpu)
 {
-	struct unc_want *want = &a->wants[a->count];
+	struct unc_request_set *set = &a->sets[a->count];
 
-	*want = (struct unc_want){
-		.pmu = &pmus[pmu], .cpu = cpu, .events = a->events[a->count], .group = -1};
+	*set = (struct unc_request_set){
+		.pmu = &pmus[pmu], .cpu = cpu, .requests = a->events[a->count], .group = -1};
 	a->count++;
-	return want;
+	return set;
 }
 
 /* Events 'a'.. of `codes` on PMU 0 and CPU 0. */
-static struct unc_want *ask(struct ask *a, const char *codes)
+static struct unc_request_set *ask(struct ask *a, const char *codes)
 {
-	struct unc_want *want = ask_on(a, 0, 0);
+	struct unc_request_set *set = ask_on(a, 0, 0);
 
 	for (const char *c = codes; *c; c++)
-		want->events[want->count++] = wanted((uint64_t)*c);
-	return want;
+		set->requests[set->count++] = request((uint64_t)*c);
+	return set;
 }
 
-static struct unc_want *ask_together(struct ask *a, const char *codes)
+static struct unc_request_set *ask_together(struct ask *a, const char *codes)
 {
-	struct unc_want *want = ask(a, codes);
+	struct unc_request_set *set = ask(a, codes);
 
-	want->together = true;
-	return want;
+	set->together = true;
+	return set;
 }
 
-static struct unc_want *ask_strictly(struct ask *a, const char *codes)
+static struct unc_request_set *ask_strictly(struct ask *a, const char *codes)
 {
-	struct unc_want *want = ask_together(a, codes);
+	struct unc_request_set *set = ask_together(a, codes);
 
-	want->strict = true;
-	return want;
+	set->strict = true;
+	return set;
 }
 
 static struct unc_plan build(struct ask *a)
 {
 	struct unc_plan plan;
 
-	assert_int_equal(unc_plan_build(&plan, a->wants, a->count), 0);
+	assert_int_equal(unc_plan_build(&plan, a->sets, a->count), 0);
 	return plan;
 }
 
@@ -94,7 +94,7 @@ static void assert_plan(const struct unc_plan *plan, const char *expected)
 
 /* ---- examples --------------------------------------------------------------------------------- */
 
-static void nothing_wanted(void **state)
+static void nothing_requested(void **state)
 {
 	struct ask a = {.count = 0};
 	struct unc_plan plan = build(&a);
@@ -105,15 +105,15 @@ static void nothing_wanted(void **state)
 	unc_plan_finish(&plan);
 }
 
-static void a_counter_is_as_wanted(void **state)
+static void a_counter_is_as_requested(void **state)
 {
 	struct ask a = {.count = 0};
-	struct unc_want *want = ask_on(&a, 3, 17);
+	struct unc_request_set *set = ask_on(&a, 3, 17);
 	struct unc_plan plan;
 	const struct unc_counter *c;
 
 	(void)state;
-	want->events[want->count++] = (struct unc_wanted){
+	set->requests[set->count++] = (struct unc_request){
 		.event = "event=4",
 		.config = {{1, 2, 3, 4}},
 		.modifiers = UNC_MOD_KERNEL,
@@ -133,7 +133,7 @@ static void a_counter_is_as_wanted(void **state)
 	assert_int_equal(c->width, 64);
 	assert_int_equal(c->error, 0);
 	assert_null(c->why);
-	assert_int_equal(want->events[0].counter, 0);
+	assert_int_equal(set->requests[0].counter, 0);
 	unc_plan_finish(&plan);
 }
 
@@ -169,8 +169,8 @@ static void what_differs_is_another_counter(void **state)
 	a.events[3][0].config.word[3] = 1;
 	a.events[4][0].modifiers = UNC_MOD_USER;
 	a.events[5][0].snapshot = true;
-	a.wants[6].cpu = 1;
-	a.wants[7].pmu = &pmus[1];
+	a.sets[6].cpu = 1;
+	a.sets[7].pmu = &pmus[1];
 	plan = build(&a);
 	assert_int_equal(plan.count, 8);
 	assert_int_equal(plan.set_count, 8);
@@ -326,9 +326,9 @@ static void the_plan_is_ordered_by_cpu_pmu_and_set(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(asked); i++) {
-		struct unc_want *want = ask_on(&a, asked[i].pmu, asked[i].cpu);
+		struct unc_request_set *set = ask_on(&a, asked[i].pmu, asked[i].cpu);
 
-		want->events[want->count++] = wanted(i);
+		set->requests[set->count++] = request(i);
 	}
 	plan = build(&a);
 	assert_int_equal(plan.count, COUNT(expected));
@@ -345,11 +345,11 @@ static void the_plan_is_ordered_by_cpu_pmu_and_set(void **state)
 
 /* ---- many ------------------------------------------------------------------------------------- */
 
-/* Ten ratios of two events, half of them in common, on 200 PMUs and 2 CPUs: 4000 wants. */
+/* Ten ratios of two events, half of them in common, on 200 PMUs and 2 CPUs: 4000 sets. */
 static void a_large_machine_is_planned_quickly(void **state)
 {
-	static struct unc_wanted events[200 * 2 * 10][2];
-	static struct unc_want wants[200 * 2 * 10];
+	static struct unc_request events[200 * 2 * 10][2];
+	static struct unc_request_set sets[200 * 2 * 10];
 	struct unc_plan plan;
 	struct timespec before, after;
 	size_t n = 0;
@@ -359,16 +359,16 @@ static void a_large_machine_is_planned_quickly(void **state)
 	for (uint64_t i = 0; i < 10; i++)
 		for (size_t p = 0; p < 200; p++)
 			for (int cpu = 0; cpu < 2; cpu++, n++) {
-				events[n][0] = wanted(i);
-				events[n][1] = wanted(100);
-				wants[n] = (struct unc_want){.pmu = &pmus[p],
-							     .cpu = cpu,
-							     .together = true,
-							     .events = events[n],
-							     .count = 2};
+				events[n][0] = request(i);
+				events[n][1] = request(100);
+				sets[n] = (struct unc_request_set){.pmu = &pmus[p],
+								   .cpu = cpu,
+								   .together = true,
+								   .requests = events[n],
+								   .count = 2};
 			}
 	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &before);
-	assert_int_equal(unc_plan_build(&plan, wants, n), 0);
+	assert_int_equal(unc_plan_build(&plan, sets, n), 0);
 	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &after);
 	seconds = (double)(after.tv_sec - before.tv_sec) +
 		  (double)(after.tv_nsec - before.tv_nsec) / 1e9;
@@ -393,22 +393,22 @@ static size_t below(uint64_t *seed, size_t limit)
 
 static void ask_at_random(struct ask *a, uint64_t *seed)
 {
-	size_t wants = 1 + below(seed, MAX_WANTS);
+	size_t sets = 1 + below(seed, MAX_SETS);
 
 	a->count = 0;
-	while (a->count < wants) {
-		struct unc_want *want = ask_on(a, below(seed, 3), (int)below(seed, 2));
+	while (a->count < sets) {
+		struct unc_request_set *set = ask_on(a, below(seed, 3), (int)below(seed, 2));
 		size_t events = 1 + below(seed, MAX_EVENTS);
 
-		want->together = below(seed, 2);
-		want->strict = want->together && below(seed, 3) == 0;
-		while (want->count < events) {
-			struct unc_wanted *w = &want->events[want->count++];
+		set->together = below(seed, 2);
+		set->strict = set->together && below(seed, 3) == 0;
+		while (set->count < events) {
+			struct unc_request *r = &set->requests[set->count++];
 
-			*w = wanted(below(seed, 6));
-			w->config.word[1 + below(seed, 3)] = below(seed, 8) == 0;
-			w->modifiers = below(seed, 8) == 0 ? UNC_MOD_USER : 0;
-			w->snapshot = below(seed, 16) == 0;
+			*r = request(below(seed, 6));
+			r->config.word[1 + below(seed, 3)] = below(seed, 8) == 0;
+			r->modifiers = below(seed, 8) == 0 ? UNC_MOD_USER : 0;
+			r->snapshot = below(seed, 16) == 0;
 		}
 	}
 }
@@ -444,22 +444,22 @@ static void check_order(const struct unc_plan *plan)
 			 plan->count ? plan->counters[plan->count - 1].set + 1 : 0);
 }
 
-static void check_want(const struct unc_plan *plan, const struct unc_want *want)
+static void check_set(const struct unc_plan *plan, const struct unc_request_set *set)
 {
-	for (size_t k = 0; k < want->count; k++) {
-		const struct unc_wanted *w = &want->events[k];
+	for (size_t k = 0; k < set->count; k++) {
+		const struct unc_request *r = &set->requests[k];
 		const struct unc_counter *c;
 
-		assert_true(w->counter < plan->count);
-		c = &plan->counters[w->counter];
-		assert_ptr_equal(c->pmu, want->pmu);
-		assert_int_equal(c->cpu, want->cpu);
-		assert_int_equal(c->modifiers, w->modifiers);
-		assert_int_equal(c->snapshot, w->snapshot);
-		assert_memory_equal(&c->config, &w->config, sizeof(c->config));
-		if (want->together)
-			assert_int_equal(c->set, plan->counters[want->events[0].counter].set);
-		if (want->strict)
+		assert_true(r->counter < plan->count);
+		c = &plan->counters[r->counter];
+		assert_ptr_equal(c->pmu, set->pmu);
+		assert_int_equal(c->cpu, set->cpu);
+		assert_int_equal(c->modifiers, r->modifiers);
+		assert_int_equal(c->snapshot, r->snapshot);
+		assert_memory_equal(&c->config, &r->config, sizeof(c->config));
+		if (set->together)
+			assert_int_equal(c->set, plan->counters[set->requests[0].counter].set);
+		if (set->strict)
 			assert_true(c->strict);
 	}
 }
@@ -491,14 +491,14 @@ static void check_all_used(const struct unc_plan *plan, const struct ask *a)
 
 	assert_non_null(used);
 	for (size_t i = 0; i < a->count; i++)
-		for (size_t k = 0; k < a->wants[i].count; k++)
-			used[a->wants[i].events[k].counter] = true;
+		for (size_t k = 0; k < a->sets[i].count; k++)
+			used[a->sets[i].requests[k].counter] = true;
 	for (size_t i = 0; i < plan->count; i++)
 		assert_true(used[i]);
 	free(used);
 }
 
-static void random_wants_are_all_served(void **state)
+static void random_sets_are_all_served(void **state)
 {
 	uint64_t seed = UINT64_C(0x9e3779b97f4a7c15);
 
@@ -511,7 +511,7 @@ static void random_wants_are_all_served(void **state)
 		plan = build(&a);
 		check_order(&plan);
 		for (size_t i = 0; i < a.count; i++)
-			check_want(&plan, &a.wants[i]);
+			check_set(&plan, &a.sets[i]);
 		check_no_waste(&plan);
 		check_all_used(&plan, &a);
 		unc_plan_finish(&plan);
@@ -540,8 +540,8 @@ static void planning_does_not_depend_on_an_earlier_plan(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(nothing_wanted),
-		cmocka_unit_test(a_counter_is_as_wanted),
+		cmocka_unit_test(nothing_requested),
+		cmocka_unit_test(a_counter_is_as_requested),
 		cmocka_unit_test(equal_counters_are_opened_once),
 		cmocka_unit_test(what_differs_is_another_counter),
 		cmocka_unit_test(the_events_of_a_ratio_share_a_set),
@@ -555,7 +555,7 @@ int main(void)
 		cmocka_unit_test(a_single_event_rides_in_a_strict_set),
 		cmocka_unit_test(the_plan_is_ordered_by_cpu_pmu_and_set),
 		cmocka_unit_test(a_large_machine_is_planned_quickly),
-		cmocka_unit_test(random_wants_are_all_served),
+		cmocka_unit_test(random_sets_are_all_served),
 		cmocka_unit_test(planning_does_not_depend_on_an_earlier_plan),
 	};
 

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "catalogue/rules.h"
+#include "catalogue/catalogue.h"
 #include "data.h"
 
 #define PCIE "nvidia_pcie_pmu_0_rc_4"

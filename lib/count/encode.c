@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: MIT */
+/* Requests for the events of targets, and the rules of families, which are about requests. */
+#include "count/encode.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "count/monitor.h"
+
+/* ---- events ---- */
+
+int unc_encode_event(struct uncore_monitor *m, struct unc_query *q, struct unc_target target,
+		     const struct unc_event *event, const struct unc_encoding *encoding,
+		     size_t first_set)
+{
+	struct unc_request_set *set = NULL;
+	int r;
+
+	for (size_t i = first_set; !set && event->group >= 0 && i < m->set_count; i++)
+		if (m->sets[i].group == event->group && m->sets[i].pmu == target.pmu &&
+		    m->sets[i].cpu == target.cpu)
+			set = &m->sets[i];
+	if (!set)
+		set = unc_monitor_request_set(m, target.pmu, target.cpu);
+	if (!set)
+		return -ENOMEM;
+	if (event->group >= 0 && !set->count) {
+		set->group = event->group;
+		set->together = true;
+		set->strict = !(event->modifiers & UNC_MOD_WEAK);
+	}
+	target.set = (size_t)(set - m->sets);
+	target.first = set->count;
+	r = unc_monitor_request(m, set, event->terms, encoding, event->modifiers);
+	return r < 0 ? r : unc_query_add_target(m, q, &target);
+}
+
+/* ---- metrics ---- */
+
+static bool has_term(const char *terms, const char *name)
+{
+	struct unc_assignment a;
+
+	while (unc_assignment_next(&terms, &a) == 1)
+		if (strcmp(a.name, name) == 0)
+			return true;
+	return false;
+}
+
+/* The event's terms on the target's PMU, with those of the target put over them; NULL: no memory. */
+static char *event_terms(const struct unc_target *target, const struct unc_event_def *event)
+{
+	const char *terms = unc_event_terms(event, target->pmu);
+	struct unc_assignment a;
+	struct unc_text text = {0};
+
+	if (event->unfiltered || !*target->terms)
+		return strdup(terms);
+	while (unc_assignment_next(&terms, &a) == 1)
+		if (!has_term(target->terms, a.name))
+			unc_text_add(&text, a.has_value ? "%s=%s," : "%s,", a.name, a.value);
+	unc_text_add(&text, "%s", target->terms);
+	return unc_text_take(&text);
+}
+
+/* One scale serves all targets of a query: two would have to be applied before the sum. */
+static int take_scale(struct uncore_monitor *m, struct unc_query *q, size_t k,
+		      const struct unc_encoding *encoding)
+{
+	double scale = encoding->alias ? encoding->alias->scale : 1;
+
+	if (q->target_count && q->scales[k] != scale)
+		return unc_fail(&m->machine->error, EOPNOTSUPP,
+				"%s: the PMUs have different scales for '%s' and cannot be added "
+				"up; count them one by one with events",
+				q->metric->name, q->metric->events[k]->name);
+	q->scales[k] = scale;
+	return 0;
+}
+
+int unc_encode_metric(struct uncore_monitor *m, struct unc_query *q, struct unc_target target,
+		      struct unc_error *why)
+{
+	struct unc_request_set *set = unc_monitor_request_set(m, target.pmu, target.cpu);
+	int r = 0;
+
+	if (!set)
+		return -ENOMEM;
+	set->together = q->event_count > 1 && unc_formula_is_ratio(q->metric->formula);
+	for (size_t k = 0; r == 0 && k < q->event_count; k++) {
+		const struct unc_event_def *event = q->metric->events[k];
+		char *terms = event_terms(&target, event);
+		struct unc_encoding encoding;
+
+		if (!terms)
+			return unc_nomem(why);
+		r = unc_pmu_encode(target.pmu, terms, &encoding, why) < 0 ? -ENODEV : 0;
+		if (r == 0 && event->kernel_scale)
+			r = take_scale(m, q, k, &encoding);
+		if (r == 0)
+			r = unc_monitor_request(m, set, terms, &encoding, 0);
+		free(terms);
+	}
+	target.set = (size_t)(set - m->sets);
+	return r < 0 ? r : unc_query_add_target(m, q, &target);
+}
+
+/* ---- rules ---- */
+
+/* The bits of a term, in their place; 0 where the PMU has no such term. */
+static uint64_t value_of(const struct uncore_pmu *pmu, const struct unc_config *c, const char *term)
+{
+	const struct uncore_term *t = unc_pmu_term(pmu, term);
+
+	return t && t->word >= 0 ? c->word[t->word] & t->bits : 0;
+}
+
+static size_t count_set(const struct uncore_pmu *pmu, const struct unc_config *c,
+			const struct unc_names *terms)
+{
+	size_t set = 0;
+
+	for (size_t i = 0; i < terms->count; i++)
+		set += value_of(pmu, c, terms->items[i]) != 0;
+	return set;
+}
+
+static bool agree(const struct uncore_pmu *pmu, const struct unc_config *a,
+		  const struct unc_config *b, const struct unc_names *terms)
+{
+	for (size_t i = 0; i < terms->count; i++)
+		if (value_of(pmu, a, terms->items[i]) != value_of(pmu, b, terms->items[i]))
+			return false;
+	return true;
+}
+
+/* "src_bdf, src_bdf_en", as an ending of the sentence that is there. */
+static void append_terms(struct unc_error *e, const struct unc_rule *rule, size_t first)
+{
+	for (size_t i = first; i < rule->terms.count; i++)
+		unc_error_append(e, "%s%s", i > first ? ", " : " ", rule->terms.items[i]);
+	unc_error_append(e, ": %s", rule->why);
+}
+
+/* ---- one event ---- */
+
+static int check_event(const struct unc_rule *rule, const struct uncore_pmu *pmu,
+		       const struct unc_request *event, struct unc_error *e)
+{
+	size_t set = count_set(pmu, &event->config, &rule->terms), first = 0;
+
+	if (rule->kind == UNC_RULE_NEVER) {
+		if (set < rule->terms.count)
+			return 0;
+		unc_fail(e, EINVAL, "%s: '%s' sets each of", pmu->name, event->event);
+	} else if (rule->kind == UNC_RULE_NEEDS_ONE) {
+		if (set)
+			return 0;
+		unc_fail(e, EINVAL, "%s: '%s' sets none of", pmu->name, event->event);
+	} else {
+		if (!value_of(pmu, &event->config, rule->terms.items[0]) ||
+		    set == rule->terms.count)
+			return 0;
+		first = 1;
+		unc_fail(e, EINVAL, "%s: '%s' sets %s without", pmu->name, event->event,
+			 rule->terms.items[0]);
+	}
+	append_terms(e, rule, first);
+	return -EINVAL;
+}
+
+/* ---- all events of a PMU and CPU ---- */
+
+static bool same_pmu(const struct unc_request_set *a, const struct unc_request_set *b)
+{
+	return a->pmu == b->pmu && a->cpu == b->cpu;
+}
+
+/* Events are recognised by the kernel's usual term for them. */
+static bool is_exempt(const struct unc_rule *rule, const struct uncore_pmu *pmu,
+		      const struct unc_config *c)
+{
+	struct unc_encoding enc;
+
+	return rule->except && unc_pmu_term(pmu, "event") &&
+	       unc_event_encode(rule->except, pmu, &enc, NULL) == 0 &&
+	       value_of(pmu, &enc.config, "event") == value_of(pmu, c, "event");
+}
+
+/* The event whose terms the hardware would be given for the k-th; NULL: the rule is not about it. The
+ * leader of a group is compared with the rest of it, whatever it counts. */
+static const struct unc_request *effective(const struct unc_rule *rule,
+					   const struct unc_request_set *set, size_t k)
+{
+	const struct unc_request *own = &set->requests[k];
+	bool grouped = set->strict && set->count > 1;
+
+	if (count_set(set->pmu, &own->config, &rule->when) < rule->when.count)
+		return NULL;
+	if (is_exempt(rule, set->pmu, &own->config) && (k || !grouped))
+		return NULL;
+	if (k && grouped && rule->inherit.count &&
+	    !count_set(set->pmu, &own->config, &rule->inherit))
+		return set->requests;
+	return own;
+}
+
+static int too_many(const struct unc_rule *rule, const struct uncore_pmu *pmu, const char *first,
+		    const char *event, struct unc_error *e)
+{
+	if (rule->most == 1)
+		unc_fail(e, EINVAL, "%s: '%s' and '%s' differ in", pmu->name, first, event);
+	else
+		unc_fail(e, EINVAL, "%s: '%s' is one too many for %zu different values of",
+			 pmu->name, event, rule->most);
+	append_terms(e, rule, 0);
+	return -EINVAL;
+}
+
+/* Values of the rule's terms that were met on one PMU and CPU. */
+struct met {
+	const struct unc_request *by[UNC_RULE_MOST]; /* the first event with each */
+	size_t count;
+};
+
+static int check_value(const struct unc_rule *rule, const struct unc_request_set *set, size_t k,
+		       struct met *met, struct unc_error *e)
+{
+	const struct unc_request *event = effective(rule, set, k);
+
+	if (!event)
+		return 0;
+	for (size_t i = 0; i < met->count; i++)
+		if (agree(set->pmu, &event->config, &met->by[i]->config, &rule->terms))
+			return 0;
+	if (met->count && met->count == rule->most)
+		return too_many(rule, set->pmu, met->by[0]->event, set->requests[k].event, e);
+	met->by[met->count++] = event;
+	return 0;
+}
+
+/* `sets` begins with the first of its PMU and CPU. */
+static int check_pmu(const struct unc_rule *rule, const struct unc_request_set *sets, size_t count,
+		     struct unc_error *e)
+{
+	struct met met = {.count = 0};
+	int r = 0;
+
+	for (size_t i = 0; i < count; i++)
+		for (size_t k = 0; r == 0 && k < sets[i].count && same_pmu(&sets[i], sets); k++)
+			r = check_value(rule, &sets[i], k, &met, e);
+	return r;
+}
+
+static int check_rule(const struct unc_rule *rule, const struct unc_request_set *sets, size_t i,
+		      size_t count, struct unc_error *e)
+{
+	const struct unc_request_set *set = &sets[i];
+	int r = 0;
+
+	if (rule->kind != UNC_RULE_AT_MOST) {
+		for (size_t k = 0; r == 0 && k < set->count; k++)
+			r = check_event(rule, set->pmu, &set->requests[k], e);
+		return r;
+	}
+	for (size_t k = 0; k < i; k++)
+		if (same_pmu(&sets[k], set))
+			return 0; /* checked with that one */
+	return check_pmu(rule, set, count - i, e);
+}
+
+int unc_rules_check(const struct unc_request_set *sets, size_t count, struct unc_error *e)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < count; i++) {
+		const struct unc_family *f = sets[i].pmu->family;
+
+		for (size_t k = 0; f && r == 0 && k < f->rule_count; k++)
+			r = check_rule(&f->rules[k], sets, i, count, e);
+	}
+	return r;
+}

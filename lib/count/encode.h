@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/* Requests for the events of a target: the only place where filters meet the terms of events. */
+#ifndef UNC_ENCODE_H
+#define UNC_ENCODE_H
+
+#include "count/query.h"
+#include "machine/event.h"
+
+/* Requests the event at the target, in the set of its "{}" among those from `first_set` on, and adds the
+ * target to the query. -ENOMEM. */
+int unc_encode_event(struct uncore_monitor *m, struct unc_query *q, struct unc_target target,
+		     const struct unc_event *event, const struct unc_encoding *encoding,
+		     size_t first_set);
+
+/* The same for all events of a metric. -ENODEV with a sentence: one of them cannot be counted so.
+ * -EOPNOTSUPP: the target cannot be added up with the others. */
+int unc_encode_metric(struct uncore_monitor *m, struct unc_query *q, struct unc_target target,
+		      struct unc_error *why);
+
+/* -EINVAL with a sentence: the requests break a rule of their PMU's family. */
+int unc_rules_check(const struct unc_request_set *sets, size_t count, struct unc_error *e);
+
+#endif

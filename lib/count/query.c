@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: MIT */
+/* The lists of what was asked for. There may be thousands of targets and requests. */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "count/monitor.h"
+
+static size_t more_room(size_t room)
+{
+	return room ? 2 * room : 8;
+}
+
+/* ---- queries ---- */
+
+struct unc_query *unc_monitor_query(struct uncore_monitor *m, size_t event_count)
+{
+	struct unc_query *queries = reallocarray(m->queries, m->query_count + 1, sizeof(*queries));
+	double *scales = calloc(event_count, sizeof(*scales));
+
+	if (queries)
+		m->queries = queries;
+	if (!queries || !scales) {
+		free(scales);
+		unc_nomem(&m->machine->error);
+		return NULL;
+	}
+	for (size_t k = 0; k < event_count; k++)
+		scales[k] = 1;
+	queries[m->query_count] = (struct unc_query){.event_count = event_count, .scales = scales};
+	return &queries[m->query_count++];
+}
+
+int unc_query_add_target(struct uncore_monitor *m, struct unc_query *q,
+			 const struct unc_target *target)
+{
+	if (q->target_count == q->target_room) {
+		size_t room = more_room(q->target_room);
+		struct unc_target *targets = reallocarray(q->targets, room, sizeof(*targets));
+
+		if (!targets)
+			return unc_nomem(&m->machine->error);
+		q->targets = targets;
+		q->target_room = room;
+	}
+	q->targets[q->target_count++] = *target;
+	return 0;
+}
+
+int unc_query_add_gap(struct uncore_monitor *m, struct unc_query *q, struct unc_gap gap)
+{
+	struct unc_gap *items;
+
+	for (size_t i = 0; gap.port && i < q->gaps.count; i++)
+		if (q->gaps.items[i].port == gap.port)
+			return 0;
+	gap.why = unc_monitor_keep(m, gap.why);
+	items = reallocarray(q->gaps.items, q->gaps.count + 1, sizeof(*items));
+	if (items)
+		q->gaps.items = items;
+	if (!items || !gap.why)
+		return unc_nomem(&m->machine->error);
+	items[q->gaps.count++] = gap;
+	return 0;
+}
+
+/* ---- requests ---- */
+
+struct unc_request_set *unc_monitor_request_set(struct uncore_monitor *m,
+						const struct uncore_pmu *pmu, int cpu)
+{
+	if (m->set_count == m->set_room) {
+		size_t room = more_room(m->set_room);
+		struct unc_request_set *sets = reallocarray(m->sets, room, sizeof(*sets));
+
+		if (!sets) {
+			unc_nomem(&m->machine->error);
+			return NULL;
+		}
+		m->sets = sets;
+		m->set_room = room;
+	}
+	m->sets[m->set_count] = (struct unc_request_set){.pmu = pmu, .cpu = cpu, .group = -1};
+	return &m->sets[m->set_count++];
+}
+
+int unc_monitor_request(struct uncore_monitor *m, struct unc_request_set *set, const char *terms,
+			const struct unc_encoding *encoding, uint32_t modifiers)
+{
+	struct unc_request *requests =
+		reallocarray(set->requests, set->count + 1, sizeof(*requests));
+	const char *kept = unc_monitor_keep(m, terms);
+
+	if (requests)
+		set->requests = requests;
+	if (!requests || !kept)
+		return unc_nomem(&m->machine->error);
+	requests[set->count++] = (struct unc_request){
+		.event = kept,
+		.config = encoding->config,
+		.modifiers = modifiers,
+		.snapshot = encoding->alias && encoding->alias->snapshot,
+	};
+	return 0;
+}
+
+/* ---- taking back ---- */
+
+struct unc_asked unc_monitor_asked(const struct uncore_monitor *m)
+{
+	return (struct unc_asked){.queries = m->query_count, .sets = m->set_count};
+}
+
+void unc_monitor_roll_back(struct uncore_monitor *m, struct unc_asked to)
+{
+	while (m->query_count > to.queries) {
+		struct unc_query *q = &m->queries[--m->query_count];
+
+		free(q->scales);
+		free(q->targets);
+		free(q->gaps.items);
+	}
+	while (m->set_count > to.sets)
+		free(m->sets[--m->set_count].requests);
+}
+
+/* ---- texts ---- */
+
+const char *unc_monitor_keep(struct uncore_monitor *m, const char *text)
+{
+	for (size_t i = m->strings.count; i-- > 0;)
+		if (strcmp(m->strings.items[i], text) == 0)
+			return m->strings.items[i];
+	if (unc_names_add(&m->strings, text) < 0)
+		return NULL;
+	return m->strings.items[m->strings.count - 1];
+}
+
+int unc_monitor_note(struct uncore_monitor *m, const char *fmt, ...)
+{
+	char note[sizeof(m->machine->error.text)];
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(note, sizeof(note), fmt, args);
+	va_end(args);
+	return unc_names_add(&m->notes, note) < 0 ? unc_nomem(&m->machine->error) : 0;
+}
+
+int unc_monitor_note_once(struct uncore_monitor *m, const char *note)
+{
+	if (unc_names_has(&m->notes, note))
+		return 0;
+	return unc_names_add(&m->notes, note) < 0 ? unc_nomem(&m->machine->error) : 0;
+}

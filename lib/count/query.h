@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/* What was asked for: queries, where each of them counts, and the events requested for that. */
+#ifndef UNC_QUERY_H
+#define UNC_QUERY_H
+
+#include "catalogue/catalogue.h"
+#include "count/gap.h"
+#include "count/plan.h"
+
+struct uncore_monitor;
+
+/* Where a query counts: a PMU on one of its CPUs, or the part of it that a filter or a port selects. */
+struct unc_target {
+	const struct uncore_pmu *pmu;
+	int cpu;
+	const struct uncore_device
+		*port;     /* the only root port in it; NULL: several, or not known */
+	const char *terms; /* that replace or extend those of each event; "": none */
+	size_t set, first; /* its requests: number of the set, and of the first event's in it */
+};
+
+/* A metric of one family, or one event; with the filters that were set at that moment. */
+struct unc_query {
+	const struct uncore_metric *metric; /* NULL: an event, */
+	const char *name, *unit;            /* which has these */
+	bool snapshot;
+	const char *filter; /* "from=cpu to=memory"; NULL: none */
+	bool filtered; /* to some root ports or a device, so that a socket may have no part in it */
+	double *scales; /* for each event: the kernel's scale, where it is asked for; else 1 */
+	size_t event_count;
+	struct unc_target *targets;
+	size_t target_count, target_room;
+	struct unc_gaps gaps;
+};
+
+/* How much was asked before an addition, to take back what it added when it fails. */
+struct unc_asked {
+	size_t queries, sets;
+};
+
+/* Adds a query with neither targets nor gaps; NULL when out of memory. Valid until the next one. */
+struct unc_query *unc_monitor_query(struct uncore_monitor *m, size_t event_count);
+/* -ENOMEM. */
+int unc_query_add_target(struct uncore_monitor *m, struct unc_query *q,
+			 const struct unc_target *target);
+/* Adds a gap, a root port only once. -ENOMEM. */
+int unc_query_add_gap(struct uncore_monitor *m, struct unc_query *q, struct unc_gap gap);
+
+/* Adds a set without events; NULL when out of memory. Valid until the next one is added. */
+struct unc_request_set *unc_monitor_request_set(struct uncore_monitor *m,
+						const struct uncore_pmu *pmu, int cpu);
+/* Adds an event to a set. -ENOMEM. */
+int unc_monitor_request(struct uncore_monitor *m, struct unc_request_set *set, const char *terms,
+			const struct unc_encoding *encoding, uint32_t modifiers);
+
+struct unc_asked unc_monitor_asked(const struct uncore_monitor *m);
+void unc_monitor_roll_back(struct uncore_monitor *m, struct unc_asked to);
+
+/* The same text, kept as long as the monitor; NULL when out of memory. */
+const char *unc_monitor_keep(struct uncore_monitor *m, const char *text);
+/* Adds something worth telling. -ENOMEM. */
+int unc_monitor_note(struct uncore_monitor *m, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+/* The same, of any length, unless it has been told. */
+int unc_monitor_note_once(struct uncore_monitor *m, const char *note);
+
+#endif

@@ -1,0 +1,560 @@
+/* SPDX-License-Identifier: MIT */
+/* From what the user asks for to queries: where each counts (targets), and what it does not (gaps). */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/glob.h"
+#include "count/encode.h"
+#include "count/monitor.h"
+
+static int refuse_when_planned(struct uncore_monitor *m)
+{
+	if (m->state == UNC_MONITOR_NEW)
+		return 0;
+	return unc_fail(&m->machine->error, EBUSY,
+			"the monitor is planned already: add everything before");
+}
+
+/* True when the i-th CPU of the PMU is not its first on that socket: events that count a whole
+ * package are read once for each. */
+static bool package_seen(const struct uncore_monitor *m, const struct uncore_pmu *pmu, size_t i)
+{
+	const struct unc_topology *t = &m->machine->topology;
+	int socket = unc_topology_socket(t, pmu->cpus.ids[i]);
+
+	if (socket < 0)
+		return false; /* not known: better twice with a target each than not at all */
+	for (size_t k = 0; k < i; k++)
+		if (unc_topology_socket(t, pmu->cpus.ids[k]) == socket)
+			return true;
+	return false;
+}
+
+/* ---- events ---- */
+
+/* One call of uncore_monitor_add_events(). */
+struct adder {
+	struct uncore_monitor *m;
+	struct unc_error *e;
+	const struct unc_event *event; /* being added */
+	size_t first_query;            /* of this event */
+	size_t first_set;              /* of this call */
+};
+
+static bool is_candidate(const struct unc_event *ev, const struct uncore_pmu *pmu)
+{
+	if (ev->pmu)
+		return unc_pmu_matches(pmu, ev->pmu);
+	return unc_pmu_alias(pmu, ev->terms);
+}
+
+/* The query of this event for values of one unit and scale: PMUs that differ in these are not added
+ * up. NULL: out of memory. */
+static struct unc_query *find_query(struct adder *a, const struct unc_encoding *enc)
+{
+	const struct uncore_alias *alias = enc->alias;
+	const char *unit = alias && alias->unit ? alias->unit : "";
+	double scale = alias ? alias->scale : 1;
+	bool snapshot = alias && alias->snapshot;
+	struct unc_query *q;
+
+	for (size_t i = a->first_query; i < a->m->query_count; i++) {
+		q = &a->m->queries[i];
+		if (q->scales[0] == scale && strcmp(q->unit, unit) == 0 && q->snapshot == snapshot)
+			return q;
+	}
+	q = unc_monitor_query(a->m, 1);
+	if (!q)
+		return NULL;
+	q->name = unc_monitor_keep(a->m, enc->name[0] ? enc->name : a->event->text);
+	q->unit = unc_monitor_keep(a->m, unit);
+	q->scales[0] = scale;
+	q->snapshot = snapshot;
+	if (q->name && q->unit)
+		return q;
+	unc_nomem(a->e);
+	return NULL;
+}
+
+static int add_event_on(struct adder *a, const struct uncore_pmu *pmu,
+			const struct unc_encoding *enc)
+{
+	bool per_package = enc->alias && enc->alias->per_package;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < pmu->cpus.count; i++) {
+		struct unc_target target = {.pmu = pmu, .cpu = pmu->cpus.ids[i], .terms = ""};
+		struct unc_query *q;
+
+		if (enc->cpu >= 0 ? target.cpu != enc->cpu
+				  : per_package && package_seen(a->m, pmu, i))
+			continue;
+		q = find_query(a, enc);
+		r = q ? unc_encode_event(a->m, q, target, a->event, enc, a->first_set) : -ENOMEM;
+	}
+	return r;
+}
+
+/* What names like `wanted` there are: of PMUs, or (for a bare word) of their events. */
+static int suggest(struct adder *a, const char *wanted, bool events)
+{
+	const struct unc_pmus *pmus = &a->m->machine->pmus;
+	struct unc_names names = {0};
+	struct unc_text near = {0};
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < pmus->count; i++) {
+		const struct uncore_pmu *pmu = &pmus->items[i];
+
+		if (pmu->is_core)
+			continue;
+		if (!events)
+			r = unc_names_add(&names, pmu->name);
+		for (size_t k = 0; events && r == 0 && k < uncore_pmu_alias_count(pmu); k++)
+			if (!unc_names_has(&names, uncore_pmu_alias_at(pmu, k)->name))
+				r = unc_names_add(&names, uncore_pmu_alias_at(pmu, k)->name);
+	}
+	if (r == 0 && unc_suggest(&near, wanted, (const char *const *)names.items, names.count) &&
+	    near.data)
+		unc_error_append(a->e, " (did you mean %s?)", near.data);
+	else
+		for (size_t i = 0; !events && i < names.count && i < 8; i++)
+			unc_error_append(a->e, "%s%s", i ? ", " : "; it has ", names.items[i]);
+	if (!near.data && a->m->machine->topology.hypervisor[0])
+		unc_error_append(a->e, " (a guest of %s: those of the host are not passed on)",
+				 a->m->machine->topology.hypervisor);
+	unc_text_finish(&near);
+	unc_names_finish(&names);
+	return r;
+}
+
+/* The sentence for an event that no PMU here answers to. */
+static int no_such_pmu(struct adder *a)
+{
+	int r;
+
+	if (a->event->pmu) {
+		unc_fail(a->e, ENODEV, "%.200s: this machine has no PMU named '%.80s'",
+			 a->event->text, a->event->pmu);
+		r = suggest(a, a->event->pmu, false);
+	} else {
+		unc_fail(a->e, ENODEV,
+			 "%.200s: no PMU of this machine has an event of this name; events of a "
+			 "PMU are written pmu/event/, and core events are not counted here",
+			 a->event->text);
+		r = suggest(a, a->event->terms, true);
+	}
+	return r < 0 ? unc_nomem(a->e) : -ENODEV;
+}
+
+/* Some PMUs of the name cannot be counted. Those of one name belong to the rows, which lack them; a glob
+ * may span PMUs of different kinds, of which only some have the event. */
+static int leave_out(struct adder *a, const struct unc_names *failed)
+{
+	const char *pmu = a->event->pmu;
+	int r = unc_monitor_note(a->m, "left out: %s", failed->items[0]);
+
+	for (size_t i = a->first_query; pmu && !strpbrk(pmu, "*?[") && i < a->m->query_count; i++)
+		for (size_t k = 0; r == 0 && k < failed->count; k++)
+			r = unc_query_add_gap(a->m, &a->m->queries[i],
+					      (struct unc_gap){.what = UNC_GAP_PMU,
+							       .socket = -1,
+							       .why = failed->items[k]});
+	return r;
+}
+
+/* On every PMU that answers to the name; where that fails on some of them, on the others. A `cpu=`
+ * picks, as in perf: each PMU that is counted from that CPU. */
+static int add_event(struct adder *a)
+{
+	const struct unc_pmus *pmus = &a->m->machine->pmus;
+	const struct uncore_pmu *elsewhere = NULL; /* not counted from the CPU that is picked */
+	struct unc_names failed = {0};             /* why, for each that cannot be counted */
+	int r = 0, error = 0, cpu = -1;
+	bool added = false;
+
+	for (size_t i = 0; r == 0 && i < pmus->count; i++) {
+		const struct uncore_pmu *pmu = &pmus->items[i];
+		struct unc_error why = {0};
+		struct unc_encoding enc;
+		int err;
+
+		if (!is_candidate(a->event, pmu))
+			continue;
+		err = unc_pmu_encode(pmu, a->event->terms, &enc, &why);
+		if (err == 0 && !pmu->cpus.count)
+			err = unc_fail(&why, ENODEV,
+				       "%s has no CPU to be counted from: its cpumask is empty",
+				       pmu->name);
+		if (err < 0) {
+			error = error ? error : err;
+			r = unc_names_add(&failed, why.text) < 0 ? unc_nomem(a->e) : 0;
+		} else if (enc.cpu >= 0 && !unc_cpulist_has(&pmu->cpus, enc.cpu)) {
+			elsewhere = elsewhere ? elsewhere : pmu;
+			cpu = enc.cpu;
+		} else {
+			added = true;
+			r = add_event_on(a, pmu, &enc);
+		}
+	}
+	if (r == 0 && added && failed.count)
+		r = leave_out(a, &failed);
+	else if (r == 0 && !added && failed.count)
+		r = unc_fail(a->e, -error, "%s", failed.items[0]);
+	else if (r == 0 && !added && elsewhere)
+		r = unc_fail(a->e, EINVAL, "%s: %s is not counted from CPU %d", a->event->text,
+			     elsewhere->name, cpu);
+	else if (r == 0 && !added)
+		r = no_such_pmu(a);
+	unc_names_finish(&failed);
+	return r;
+}
+
+/* True when some PMU has only a part of the group's events. */
+static bool is_split(const struct adder *a, const struct unc_events *list, int group)
+{
+	size_t members = 0;
+
+	for (size_t i = 0; i < list->count; i++)
+		members += list->items[i].group == group;
+	for (size_t i = a->first_set; i < a->m->set_count; i++)
+		if (a->m->sets[i].group == group && a->m->sets[i].count < members)
+			return true;
+	return false;
+}
+
+int uncore_monitor_add_events(struct uncore_monitor *m, const char *text)
+{
+	struct unc_asked before = unc_monitor_asked(m);
+	struct adder a = {.m = m, .e = &m->machine->error, .first_set = before.sets};
+	struct unc_events list;
+	int r = refuse_when_planned(m);
+
+	if (r == 0)
+		r = unc_events_parse(text, &list, a.e);
+	if (r < 0)
+		return r;
+	for (size_t i = 0; r == 0 && i < list.count; i++) {
+		a.event = &list.items[i];
+		a.first_query = m->query_count;
+		r = add_event(&a);
+	}
+	for (size_t g = 0; r == 0 && g < list.group_count; g++)
+		if (is_split(&a, &list, (int)g))
+			r = unc_monitor_note(
+				m, "a {} group names events of different PMUs; the kernel groups "
+				   "only events of one PMU, so each PMU has its own group");
+	if (r < 0)
+		unc_monitor_roll_back(m, before);
+	unc_events_finish(&list);
+	return r;
+}
+
+/* ---- metrics ---- */
+
+/* "memory.*", or "intel-imc/memory.*". The cells of a matrix are many and say together what others
+ * say in one row: a pattern for all metrics does not include them. */
+static bool matches(const struct uncore_metric *metric, const char *pattern)
+{
+	const char *slash = strchr(pattern, '/');
+	const char *name = slash ? slash + 1 : pattern;
+	size_t len = slash ? (size_t)(slash - pattern) : 0;
+
+	if (slash && (strlen(metric->family->name) != len ||
+		      memcmp(metric->family->name, pattern, len) != 0))
+		return false;
+	if (*name && strchr("*?[", *name) && strncmp(metric->name, "matrix.", 7) == 0)
+		return false;
+	return unc_glob_matches(name, metric->name);
+}
+
+/* True when an event of the metric counts the whole package. */
+static bool is_per_package(const struct uncore_metric *metric, const struct uncore_pmu *pmu)
+{
+	for (size_t k = 0; k < unc_formula_name_count(metric->formula); k++) {
+		struct unc_encoding enc;
+
+		if (unc_event_encode(metric->events[k], pmu, &enc, NULL) == 0 && enc.alias &&
+		    enc.alias->per_package)
+			return true;
+	}
+	return false;
+}
+
+/* A PMU on one of its CPUs, or the parts of it that the filters select. -ENODEV with `why`: it cannot be
+ * restricted as asked. */
+static int add_metric_on_cpu(struct uncore_monitor *m, struct unc_query *q,
+			     const struct unc_target *whole, struct unc_error *why)
+{
+	struct unc_cuts cuts;
+	int r;
+
+	if (!q->filter && m->level != UNCORE_LEVEL_PORT)
+		return unc_encode_metric(m, q, *whole, why);
+	r = unc_monitor_cuts(m, q->metric, whole->pmu, whole->cpu, &cuts, why);
+	if (r < 0)
+		return r;
+	for (size_t i = 0; r == 0 && i < cuts.count; i++) {
+		struct unc_target target = {.pmu = whole->pmu,
+					    .cpu = whole->cpu,
+					    .port = cuts.items[i].port,
+					    .terms = unc_monitor_keep(m, cuts.items[i].terms)};
+		r = target.terms ? unc_encode_metric(m, q, target, why) : unc_nomem(why);
+	}
+	unc_cuts_finish(&cuts);
+	return r;
+}
+
+/* All of the PMU or, where that fails, nothing. */
+static int add_metric_on(struct uncore_monitor *m, struct unc_query *q,
+			 const struct uncore_pmu *pmu, struct unc_error *why)
+{
+	bool per_package = is_per_package(q->metric, pmu);
+	struct unc_asked before = unc_monitor_asked(m);
+	size_t targets = q->target_count;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < pmu->cpus.count; i++) {
+		struct unc_target whole = {.pmu = pmu, .cpu = pmu->cpus.ids[i], .terms = ""};
+
+		if (!per_package || !package_seen(m, pmu, i))
+			r = add_metric_on_cpu(m, q, &whole, why);
+	}
+	if (r == 0)
+		return 0;
+	q->target_count = targets;
+	unc_monitor_roll_back(m, before);
+	return r;
+}
+
+static int note_left_out(struct uncore_monitor *m, const struct unc_error *why)
+{
+	struct unc_error note;
+
+	unc_fail(&note, ENODEV, "left out: %s", why->text);
+	return unc_monitor_note_once(m, note.text);
+}
+
+/* One PMU of the family. -ENODEV with `why`: it cannot be counted as asked. */
+static int try_pmu(struct uncore_monitor *m, struct unc_query *q, const struct uncore_pmu *pmu,
+		   struct unc_named *named, struct unc_error *why)
+{
+	bool counted = false;
+	int r = 0;
+
+	if (unc_metric_broken_on(q->metric, pmu, why)) {
+		r = unc_query_add_gap(
+			m, q,
+			(struct unc_gap){.what = UNC_GAP_PMU, .socket = -1, .why = why->text});
+	} else if (unc_metric_on(q->metric, pmu)) {
+		r = add_metric_on(m, q, pmu, why);
+		counted = r == 0;
+	} else {
+		return 0;
+	}
+	if (r < 0 && r != -ENODEV)
+		return r;
+	return unc_named_add(named, m, pmu, counted ? NULL : why) < 0 ? -ENOMEM : r;
+}
+
+/* The first gap of this kind; NULL: none. */
+static const struct unc_gap *first_gap(const struct unc_query *q, enum unc_gap_what what)
+{
+	for (size_t i = 0; i < q->gaps.count; i++)
+		if (q->gaps.items[i].what == what)
+			return &q->gaps.items[i];
+	return NULL;
+}
+
+/* Nothing of the metric can be counted as asked: the sentence that says most. */
+static int fail_metric(struct uncore_monitor *m, const struct unc_query *q,
+		       const struct unc_named *named, const struct unc_error *unsuited)
+{
+	const struct unc_gap *pmu = first_gap(q, UNC_GAP_PMU);
+	struct unc_error *e = &m->machine->error;
+
+	if (first_gap(q, UNC_GAP_PORT)) {
+		unc_fail(e, ENODEV, "%s", "");
+		for (size_t i = 0; i < q->gaps.count; i++)
+			if (q->gaps.items[i].what == UNC_GAP_PORT)
+				unc_error_append(e, "%s%s", e->text[0] ? "; " : "",
+						 q->gaps.items[i].why);
+		return -ENODEV;
+	}
+	for (size_t i = 0; i < UNC_FILTER_CHOICES; i++)
+		if (named->why[i])
+			return unc_fail(e, ENODEV, "%s", named->why[i]);
+	if (unsuited->text[0])
+		return unc_fail(e, ENODEV, "%s", unsuited->text);
+	if (q->filtered)
+		return unc_fail(e, ENODEV, "no PMU of %s counts what '%s' names here",
+				q->metric->family->name, q->filter);
+	return unc_fail(e, ENODEV, "%s: %s", q->metric->name,
+			pmu ? pmu->why : "no PMU here has its events");
+}
+
+/* What is told of a metric that is counted. */
+static int note_metric(struct uncore_monitor *m, const struct unc_query *q,
+		       const struct unc_error *unsuited)
+{
+	const struct unc_gap *pmu = first_gap(q, UNC_GAP_PMU);
+	int r = 0;
+
+	/* A port or device that the user named was found: other PMUs cannot have it. */
+	if (unsuited->text[0] && !q->filtered)
+		r = note_left_out(m, unsuited);
+	for (size_t i = 0; r == 0 && q->filtered && i < q->gaps.count; i++)
+		if (q->gaps.items[i].what == UNC_GAP_PORT)
+			r = unc_monitor_note_once(m, q->gaps.items[i].why);
+	/* With a row for each PMU there is none to say it. */
+	return r == 0 && pmu ? unc_monitor_note(m, "%s: left out: %s", q->metric->name, pmu->why)
+			     : r;
+}
+
+/* On every PMU of the family; on the others where one of them cannot be counted, or not as asked. */
+static int add_metric(struct uncore_monitor *m, const struct uncore_metric *metric,
+		      const char *filter)
+{
+	struct unc_query *q = unc_monitor_query(m, unc_formula_name_count(metric->formula));
+	const struct unc_family *f = metric->family;
+	struct unc_error unsuited = {0};
+	struct unc_named named = {0};
+	int r = 0;
+
+	if (!q)
+		return -ENOMEM;
+	q->metric = metric;
+	q->filter = filter;
+	q->filtered = m->filters.device || m->filters.port_count;
+	for (size_t i = 0; r == 0 && i < f->pmu_count; i++) {
+		struct unc_error why = {0};
+
+		r = try_pmu(m, q, f->pmus[i], &named, &why);
+		if (r == -ENODEV) {
+			if (!unsuited.text[0])
+				unsuited = why;
+			r = 0;
+		}
+	}
+	if (r == 0)
+		r = unc_query_find_gaps(m, q, &named);
+	if (r == 0)
+		r = q->target_count ? note_metric(m, q, &unsuited)
+				    : fail_metric(m, q, &named, &unsuited);
+	else if (r == -ENOMEM)
+		unc_nomem(&m->machine->error);
+	return r;
+}
+
+/* One of those that match: added, or (`unsuited` says why) not, since the filters do not suit it. */
+static int try_metric(struct uncore_monitor *m, const struct uncore_metric *metric,
+		      const char *filter, struct unc_error *unsuited)
+{
+	struct unc_asked before = unc_monitor_asked(m);
+	int r;
+
+	for (size_t i = 0; i < m->query_count; i++)
+		if (m->queries[i].metric == metric && m->queries[i].filter == filter)
+			return 0;
+	r = add_metric(m, metric, filter);
+	if (r != -ENODEV || !filter)
+		return r;
+	unc_monitor_roll_back(m, before);
+	if (!unsuited->text[0])
+		*unsuited = m->machine->error;
+	return note_left_out(m, &m->machine->error);
+}
+
+static int no_such_metric(const struct uncore_monitor *m, const char *pattern)
+{
+	const struct unc_catalogue *c = &m->machine->catalogue;
+	struct unc_error *e = &m->machine->error;
+	const char **names = calloc(c->metric_count + 1, sizeof(*names));
+	const char *slash = strchr(pattern, '/');
+	struct unc_text near = {0};
+
+	if (!names)
+		return unc_nomem(e);
+	for (size_t i = 0; i < c->metric_count; i++)
+		names[i] = c->metrics[i]->name;
+	unc_fail(e, ENOENT, "no metric of the catalogue is named '%s'", pattern);
+	if (unc_suggest(&near, slash ? slash + 1 : pattern, names, c->metric_count) && near.data)
+		unc_error_append(e, " (did you mean %s?)", near.data);
+	unc_text_finish(&near);
+	free(names);
+	return -ENOENT;
+}
+
+/* Why the first metric of this name is missing among those of families that ought to work here:
+ * whose PMUs are there, else (`here` false) whose data file names this CPU model. NULL: none. */
+static const char *first_reason(const struct uncore_monitor *m, const char *pattern, bool here)
+{
+	const struct unc_catalogue *c = &m->machine->catalogue;
+
+	for (size_t i = 0; i < c->metric_count; i++) {
+		const struct unc_family *f = c->metrics[i]->family;
+
+		if (matches(c->metrics[i], pattern) &&
+		    (here ? f->pmu_count > 0 : f->names_this_cpu))
+			return uncore_metric_missing(c->metrics[i]);
+	}
+	return NULL;
+}
+
+/* Metrics of this name exist, but not one of them can be counted here. */
+static int none_here(const struct uncore_monitor *m, const char *pattern)
+{
+	struct unc_error *e = &m->machine->error;
+	const char *why = first_reason(m, pattern, true);
+
+	unc_fail(e, ENODEV, "%s: nothing on this machine can count it", pattern);
+	if (!why && m->machine->topology.hypervisor[0]) {
+		unc_error_append(e,
+				 ". It is a guest of %s: the counters outside the cores belong to "
+				 "the host, and their drivers stay out of guests",
+				 m->machine->topology.hypervisor);
+		return -ENODEV;
+	}
+	if (!why)
+		why = first_reason(m, pattern, false);
+	unc_error_append(e, ": %s",
+			 why ? why
+			     : "the catalogue has it for other PMUs than those of this machine");
+	return -ENODEV;
+}
+
+int uncore_monitor_add_metrics(struct uncore_monitor *m, const char *pattern)
+{
+	const struct unc_catalogue *c = &m->machine->catalogue;
+	struct unc_asked before = unc_monitor_asked(m);
+	struct unc_error unsuited = {0};
+	bool known = false, here = false;
+	const char *filter = NULL;
+	int r = refuse_when_planned(m);
+
+	if (r == 0)
+		r = unc_filters_text(m, &filter);
+	for (size_t i = 0; r == 0 && i < c->metric_count; i++) {
+		const struct uncore_metric *metric = c->metrics[i];
+
+		if (!matches(metric, pattern))
+			continue;
+		known = true;
+		if (uncore_metric_missing(metric))
+			continue;
+		here = true;
+		r = try_metric(m, metric, filter, &unsuited);
+	}
+	if (r < 0) {
+		unc_monitor_roll_back(m, before);
+		return r;
+	}
+	if (!known)
+		return no_such_metric(m, pattern);
+	if (!here)
+		return none_here(m, pattern);
+	if (m->query_count == before.queries && unsuited.text[0])
+		return unc_fail(&m->machine->error, ENODEV, "%s", unsuited.text);
+	return 0;
+}
