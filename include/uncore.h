@@ -61,9 +61,10 @@ int uncore_new(struct uncore **out);
 /* Frees the machine. Monitors made from it must be freed before. */
 void uncore_free(struct uncore *u);
 
-/* Opens /sys and /proc below `dir` from the next scan on. With another root than "/" the kernel
- * source plans but cannot open counters. -ENOENT, -ENOTDIR: `dir` is no directory. */
-int uncore_set_root(struct uncore *u, const char *dir);
+/* Reads /sys and /proc below `path` from the next scan on: a directory, or the file of a snapshot, see
+ * uncore-snapshot(5). With another root than "/" the kernel source plans but cannot open
+ * counters. -ENOENT, -ENOTDIR: there is no such directory or file; -EINVAL: the file is no snapshot. */
+int uncore_set_root(struct uncore *u, const char *path);
 
 /* Chooses where counters come from: "kernel", or "sim:NAME" (built-in machine) or "sim:FILE.yaml",
  * optionally followed by ",step=DURATION": each reading is exactly that much later than the one

@@ -70,7 +70,7 @@ static int refuse_while_monitored(struct uncore *u)
 		"a monitor of this machine still exists: free it before the machine changes");
 }
 
-int uncore_set_root(struct uncore *u, const char *dir)
+int uncore_set_root(struct uncore *u, const char *path)
 {
 	struct unc_root *root;
 	int r = refuse_while_monitored(u);
@@ -79,7 +79,7 @@ int uncore_set_root(struct uncore *u, const char *dir)
 		r = unc_fail(&u->error, EINVAL,
 			     "%s brings its own machine: it cannot have another root", u->source);
 	if (r == 0)
-		r = unc_root_open(&root, dir, &u->error);
+		r = unc_root_open(&root, path, &u->error);
 	if (r == 0)
 		replace_root(u, root);
 	return r;
@@ -175,7 +175,7 @@ int uncore_set_program(struct uncore *u, bool allowed)
 int uncore_add_data(struct uncore *u, const char *dir)
 {
 	struct unc_root *root;
-	int r = unc_root_open(&root, dir, &u->error);
+	int r = unc_root_open_dir(&root, dir, &u->error);
 
 	if (r < 0)
 		return r;

@@ -1,17 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Writes embedded.c: data files, simulations, register blocks and machine trees as C strings
+"""Writes embedded.c: data files, simulations, register blocks and snapshots of machines as C strings
 (lib/machine/embedded.h)."""
 
 import argparse
 import os
+import pathlib
 import sys
 
-TREE_PARTS = ("proc/cpuinfo", "proc/sys", "sys/bus/event_source", "sys/bus/pci",
-              "sys/devices/system/cpu", "sys/devices/system/node",
-              "usr/share/hwdata/pci.ids", "usr/share/misc/pci.ids")
-LEFT_OUT = {"cache", "power"}
-
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tests/machines"))
+import snapshot  # noqa: E402
 
 def escape(data):
     """The bytes as lines of one C string literal."""
@@ -29,72 +28,38 @@ def escape(data):
     return '"' + "".join(out).removesuffix('"\n"') + '"'
 
 
-def contents(path):
-    """Of a file; the text of a link."""
-    if os.path.islink(path):
-        return os.fsencode(os.readlink(path))
-    with open(path, "rb") as f:
-        return f.read()
-
-
-def entry(name, path):
-    data = contents(path)
+def entry(name, data):
     return "\t{%s,\n%s, %d},\n" % (escape(os.fsencode(name)), escape(data), len(data))
 
 
-def array(declaration, files):
-    """`files`: (name, path) pairs. C has no empty arrays, so an empty list gets one empty entry."""
-    rows = [entry(name, path) for name, path in sorted(files, key=lambda f: os.fsencode(f[0]))]
-    return declaration + " = {\n" + ("".join(rows) or "\t{0}\n") + "};\n"
-
-
-def count(name, n):
-    return f"const size_t {name}_count = {n};\n"
+def array(name, files):
+    """`files`: (name, bytes) pairs. C has no empty arrays, so an empty list gets one empty entry."""
+    rows = [entry(*file) for file in sorted(files, key=lambda f: os.fsencode(f[0]))]
+    return (f"const struct unc_file {name}[] = {{\n" + ("".join(rows) or "\t{0}\n") + "};\n"
+            f"const size_t {name}_count = {len(files)};\n")
 
 
 def named(paths):
-    return [(os.path.basename(p), p) for p in paths]
+    return [(os.path.basename(p), pathlib.Path(p).read_bytes()) for p in paths]
 
 
-def walk(top, inputs):
-    """The tree's files as (name, path), links to directories with a slash behind the name; adds files
-    and directories to `inputs`."""
-    found = []
-    for part in TREE_PARTS:
-        start = os.path.join(top, part)
-        if os.path.isfile(start):
-            found.append((part, start))
-        for folder, folders, files in os.walk(start, followlinks=True):
-            folders[:] = sorted(set(folders) - LEFT_OUT)
-            inputs.append(folder)  # its time changes when a file comes or goes
-            if os.path.islink(folder):
-                found.append((os.path.relpath(folder, top) + "/", folder))
-            found += [(os.path.relpath(os.path.join(folder, f), top), os.path.join(folder, f))
-                      for f in files if f not in LEFT_OUT]
-    if not found:
-        sys.exit(f"{top}: no files of a machine below it")
-    inputs += [path for _, path in found]
-    return found
+def machine(name, path, inputs):
+    """The snapshot of a machine; a directory's is made here."""
+    if not os.path.isdir(path):
+        inputs.append(path)
+        return name, pathlib.Path(path).read_bytes()
+    inputs += [os.path.join(folder, f) for folder, _, files in os.walk(path) for f in files + ["."]]
+    return name, snapshot.pack(path).text().encode()
 
 
 def embed(args, inputs):
-    text = ["/* SPDX-License-Identifier: MIT */\n/* Made by tools/embed.py. */\n",
-            '#include "machine/embedded.h"\n\n',
-            array("const struct unc_file unc_embedded_data[]", named(args.data)),
-            count("unc_embedded_data", len(args.data)),
-            array("const struct unc_file unc_embedded_sims[]", named(args.sim)),
-            count("unc_embedded_sims", len(args.sim)),
-            array("const struct unc_file unc_embedded_blocks[]", named(args.block)),
-            count("unc_embedded_blocks", len(args.block))]
-    rows = []
-    for i, (name, top) in enumerate(sorted(args.tree)):
-        files = walk(top, inputs)
-        text.append(array(f"static const struct unc_file tree_{i}[]", files))
-        rows.append(f'\t{{"{name}", tree_{i}, {len(files)}}},\n')
-    text.append("const struct unc_tree unc_embedded_trees[] = {\n"
-                + ("".join(rows) or "\t{0}\n") + "};\n")
-    text.append(count("unc_embedded_trees", len(rows)))
-    return "".join(text)
+    return "".join((
+        "/* SPDX-License-Identifier: MIT */\n/* Made by tools/embed.py. */\n",
+        '#include "machine/embedded.h"\n\n',
+        array("unc_embedded_data", named(args.data)),
+        array("unc_embedded_sims", named(args.sim)),
+        array("unc_embedded_blocks", named(args.block)),
+        array("unc_embedded_machines", [machine(name, path, inputs) for name, path in args.machine])))
 
 
 def main():
@@ -104,7 +69,7 @@ def main():
     parser.add_argument("--data", nargs="*", default=[], metavar="FILE")
     parser.add_argument("--sim", nargs="*", default=[], metavar="FILE")
     parser.add_argument("--block", nargs="*", default=[], metavar="FILE")
-    parser.add_argument("--tree", nargs=2, action="append", default=[], metavar=("NAME", "DIR"))
+    parser.add_argument("--machine", nargs=2, action="append", default=[], metavar=("NAME", "PATH"))
     args = parser.parse_args()
     inputs = args.data + args.sim + args.block
     text = embed(args, inputs)

@@ -6,15 +6,9 @@
 #include <stddef.h>
 
 struct unc_file {
-	const char *name; /* "intel-imc.yaml"; in a tree the path "sys/bus/..." */
-	const char *text; /* a NUL behind it; config space holds others */
+	const char *name; /* "intel-imc.yaml", "t410" */
+	const char *text; /* a NUL behind it */
 	size_t len;
-};
-
-struct unc_tree {
-	const char *name;             /* "t410" */
-	const struct unc_file *files; /* sorted by strcmp of name */
-	size_t count;
 };
 
 extern const struct unc_file unc_embedded_data[]; /* data/<family>.yaml, sorted by name */
@@ -23,7 +17,7 @@ extern const struct unc_file unc_embedded_sims[]; /* data/sim/<name>.yaml */
 extern const size_t unc_embedded_sims_count;
 extern const struct unc_file unc_embedded_blocks[]; /* data/blocks/<name>.yaml */
 extern const size_t unc_embedded_blocks_count;
-extern const struct unc_tree unc_embedded_trees[]; /* machines that the sims need */
-extern const size_t unc_embedded_trees_count;
+extern const struct unc_file unc_embedded_machines[]; /* snapshots that the sims need */
+extern const size_t unc_embedded_machines_count;
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The root below which /sys and /proc are read: a directory, or a tree built into the library. */
+/* The root below which /sys and /proc are read: a directory or a snapshot. */
 #include "machine/root.h"
 
 #include <dirent.h>
@@ -7,87 +7,25 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/openat2.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "machine/embedded.h"
+#include "machine/snapshot.h"
 
 #define LONGEST_FILE ((size_t)1 << 20)
+#define MOST_LINKS 40   /* as the kernel */
 #define FIRST_READ 4096 /* what sysfs gives at most, with rare exceptions */
 
 struct unc_root {
-	int fd; /* -1: built in */
+	int fd; /* -1: a snapshot */
 	bool live;
-	const struct unc_tree *tree; /* NULL: a directory */
+	struct unc_tree tree;
+	struct unc_tree *record; /* NULL: what is read is not recorded */
 };
-
-/* ---- opening ---- */
-
-static int explain_open(const char *dir, int err, struct unc_error *e)
-{
-	const char *why = strerrordesc_np(err);
-
-	if (err == ENOENT)
-		return unc_fail(e, err, "there is no directory '%s'", dir);
-	if (err == ENOTDIR)
-		return unc_fail(e, err, "'%s' is not a directory", dir);
-	return unc_fail(e, err, "cannot open the directory '%s': %s", dir,
-			why ? why : "unknown error");
-}
-
-int unc_root_open(struct unc_root **out, const char *dir, struct unc_error *e)
-{
-	char *path = realpath(dir, NULL);
-	struct unc_root *r;
-	int err = errno;
-
-	if (!path)
-		return err == ENOMEM ? unc_nomem(e) : explain_open(dir, err, e);
-	r = calloc(1, sizeof(*r));
-	if (!r) {
-		free(path);
-		return unc_nomem(e);
-	}
-	r->live = strcmp(path, "/") == 0;
-	r->fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	err = errno;
-	free(path);
-	if (r->fd < 0) {
-		unc_root_free(r);
-		return explain_open(dir, err, e);
-	}
-	*out = r;
-	return 0;
-}
-
-int unc_root_open_tree(struct unc_root **out, const struct unc_tree *tree, struct unc_error *e)
-{
-	struct unc_root *r = calloc(1, sizeof(*r));
-
-	if (!r)
-		return unc_nomem(e);
-	r->fd = -1;
-	r->tree = tree;
-	*out = r;
-	return 0;
-}
-
-void unc_root_free(struct unc_root *r)
-{
-	if (!r)
-		return;
-	if (r->fd >= 0)
-		close(r->fd);
-	free(r);
-}
-
-bool unc_root_is_live(const struct unc_root *r)
-{
-	return r->live;
-}
 
 /* ---- a directory ---- */
 
@@ -181,25 +119,6 @@ static int read_from_dir(const struct unc_root *r, const char *path, size_t max,
 	return err;
 }
 
-static int link_in_dir(const struct unc_root *r, const char *path, char **out)
-{
-	int fd = open_below(r, path, O_PATH | O_NOFOLLOW);
-	char text[PATH_MAX];
-	ssize_t len;
-
-	if (fd < 0)
-		return fd;
-	len = readlinkat(fd, "", text, sizeof(text));
-	/* An empty path is for links only. */
-	if (len < 0)
-		len = errno == ENOENT ? -EINVAL : -errno;
-	close(fd);
-	if (len < 0)
-		return (int)len;
-	*out = strndup(text, (size_t)len);
-	return *out ? 0 : -ENOMEM;
-}
-
 static int list_dir(const struct unc_root *r, const char *path, struct unc_names *names)
 {
 	int fd = open_below(r, path, O_RDONLY | O_DIRECTORY | O_NONBLOCK);
@@ -224,145 +143,232 @@ static int list_dir(const struct unc_root *r, const char *path, struct unc_names
 	return err;
 }
 
-/* ---- a built-in tree ---- */
+/* ---- opening ---- */
 
-/* The first file whose name is not below `name` in the order of strcmp. */
-static size_t tree_position(const struct unc_tree *tree, const char *name)
+int unc_root_open_text(struct unc_root **out, const char *name, const char *text, size_t len,
+		       struct unc_error *e)
 {
-	size_t low = 0, high = tree->count;
+	struct unc_root *r = calloc(1, sizeof(*r));
+	int err;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (strcmp(tree->files[middle].name, name) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	if (!r)
+		return unc_nomem(e);
+	r->fd = -1;
+	err = unc_snapshot_parse(&r->tree, name, text, len, e);
+	if (err)
+		free(r);
+	else
+		*out = r;
+	return err;
 }
 
-static const struct unc_file *tree_file(const struct unc_tree *tree, const char *path)
+static int open_snapshot(struct unc_root **out, const char *path, struct unc_error *e)
 {
-	size_t at = tree_position(tree, path);
-
-	return at < tree->count && strcmp(tree->files[at].name, path) == 0 ? &tree->files[at]
-									   : NULL;
-}
-
-/* "path/", or "" for the root itself; the caller's to free. */
-static char *tree_prefix(const char *path)
-{
-	struct unc_text t = {0};
-
-	if (*path)
-		unc_text_add(&t, "%s/", path);
-	return unc_text_take(&t);
-}
-
-static bool tree_has_dir(const struct unc_tree *tree, const char *path)
-{
-	char *prefix = tree_prefix(path);
-	size_t at = prefix ? tree_position(tree, prefix) : tree->count;
-	bool has = at < tree->count && strncmp(tree->files[at].name, prefix, strlen(prefix)) == 0;
-
-	free(prefix);
-	return has;
-}
-
-static int read_from_tree(const struct unc_tree *tree, const char *path, size_t max, char **out,
-			  size_t *out_len)
-{
-	const struct unc_file *file = tree_file(tree, path);
+	int fd = open(path, O_RDONLY | O_CLOEXEC), err = -errno;
+	char *text;
 	size_t len;
-	char *data;
 
-	if (!file)
-		return tree_has_dir(tree, path) ? -EISDIR : -ENOENT;
-	len = file->len < max ? file->len : max;
-	data = malloc(len + 1);
-	if (!data)
-		return -ENOMEM;
-	memcpy(data, file->text, len);
-	data[len] = '\0';
-	*out = data;
-	*out_len = len;
+	if (fd >= 0) {
+		err = read_bytes(fd, UNC_SNAPSHOT_MOST + 1, &text, &len);
+		close(fd);
+	}
+	if (err < 0)
+		return unc_fail(e, -err, "cannot read '%s': %s", path, unc_errno_text(err));
+	if (len > UNC_SNAPSHOT_MOST)
+		err = unc_fail(e, EFBIG, "'%s' is larger than a snapshot may be", path);
+	else
+		err = unc_root_open_text(out, path, text, len, e);
+	free(text);
+	return err;
+}
+
+int unc_root_open(struct unc_root **out, const char *path, struct unc_error *e)
+{
+	struct stat st;
+
+	if (stat(path, &st) == 0 && S_ISREG(st.st_mode))
+		return open_snapshot(out, path, e);
+	return unc_root_open_dir(out, path, e);
+}
+
+int unc_root_open_dir(struct unc_root **out, const char *dir, struct unc_error *e)
+{
+	char *path = realpath(dir, NULL);
+	struct unc_root *r = calloc(1, sizeof(*r));
+	int err = errno;
+
+	if (r)
+		r->fd = path ? open(path, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
+	if (path)
+		err = errno;
+	if (r && r->fd >= 0) {
+		r->live = strcmp(path, "/") == 0;
+		free(path);
+		*out = r;
+		return 0;
+	}
+	free(path);
+	free(r);
+	if (!r || err == ENOMEM)
+		return unc_nomem(e);
+	if (err == ENOENT)
+		return unc_fail(e, err, "there is no directory '%s'", dir);
+	return unc_fail(e, err, "cannot open the directory '%s': %s", dir, unc_errno_text(err));
+}
+
+void unc_root_free(struct unc_root *r)
+{
+	if (!r)
+		return;
+	if (r->fd >= 0)
+		close(r->fd);
+	unc_tree_finish(&r->tree);
+	free(r);
+}
+
+bool unc_root_is_live(const struct unc_root *r)
+{
+	return r->live;
+}
+
+/* ---- links ---- */
+
+/* The length of the target of the link `path`, whose directories are no links; 0: it is none. */
+static size_t link_target(const struct unc_root *r, const char *path, char into[static PATH_MAX])
+{
+	const struct unc_entry *e;
+	ssize_t n;
+
+	if (r->fd >= 0) {
+		n = readlinkat(r->fd, path, into, PATH_MAX - 1);
+		into[n > 0 ? n : 0] = '\0';
+		return n > 0 ? (size_t)n : 0;
+	}
+	e = unc_tree_find(&r->tree, path);
+	if (!e || e->kind != UNC_LINK)
+		return 0;
+	memcpy(into, e->data, e->len + 1);
+	return e->len;
+}
+
+static void record(const struct unc_root *r, enum unc_kind kind, const char *path, int err,
+		   const char *data, size_t len)
+{
+	struct unc_entry e = {.kind = kind, .err = -err, .data = malloc(len + 1), .len = len};
+
+	if (e.data) {
+		memcpy(e.data, data, len);
+		e.data[len] = '\0';
+	}
+	unc_tree_add(r->record, e, path);
+}
+
+/* The path without links, as the kernel finds it below a root; `last`: the last part may be a link,
+ * too, and is followed. Such a path may lead nowhere. */
+static int resolve(const struct unc_root *r, const char *path, bool last, char out[static PATH_MAX])
+{
+	char todo[PATH_MAX], target[PATH_MAX];
+	size_t len = 0, n, more, before;
+	int links = 0;
+
+	if (strlen(path) >= sizeof(todo))
+		return -ENAMETOOLONG;
+	strcpy(todo, path);
+	out[0] = '\0';
+	for (char *at = todo; *(at += strspn(at, "/")); at += n) {
+		n = strcspn(at, "/");
+		before = len;
+		if (n == 1 && *at == '.')
+			continue;
+		if (n == 2 && strncmp(at, "..", 2) == 0) {
+			while (len && out[--len] != '/')
+				;
+			out[len] = '\0';
+			continue;
+		}
+		if (len + n + 2 > PATH_MAX)
+			return -ENAMETOOLONG;
+		len += (size_t)sprintf(out + len, "%s%.*s", len ? "/" : "", (int)n, at);
+		if (!last && !at[n + strspn(at + n, "/")])
+			break;
+		more = link_target(r, out, target);
+		if (!more)
+			continue;
+		if (++links > MOST_LINKS)
+			return -ELOOP;
+		if (r->record)
+			record(r, UNC_LINK, out, 0, target, more);
+		if (more + strlen(at + n) >= sizeof(todo))
+			return -ENAMETOOLONG;
+		memmove(todo + more, at + n, strlen(at + n) + 1);
+		memcpy(todo, target, more);
+		len = *target == '/' ? 0 : before;
+		out[len] = '\0';
+		at = todo;
+		n = 0;
+	}
 	return 0;
 }
 
-/* In the order of strcmp all files of one directory, and in it of one subdirectory, are
- * neighbours. */
-static int list_tree_below(const struct unc_tree *tree, const char *prefix, struct unc_names *names)
+/* What was asked for and is there, or why it cannot be read; `data` NULL: only its name. */
+static void record_path(const struct unc_root *r, const char *path, int err, const char *data,
+			size_t len)
 {
-	size_t len = strlen(prefix);
-	const char *last = NULL;
-	size_t last_len = 0;
-	int err = 0;
+	char where[PATH_MAX];
+	struct stat st = {0};
+	bool there;
 
-	for (size_t i = tree_position(tree, prefix); err == 0 && i < tree->count; i++) {
-		const char *name = tree->files[i].name;
-		char entry[256];
-		size_t n;
-
-		if (strncmp(name, prefix, len) != 0)
-			break;
-		name += len;
-		n = strcspn(name, "/");
-		if ((last && n == last_len && memcmp(name, last, n) == 0) || !n ||
-		    n >= sizeof(entry))
-			continue;
-		memcpy(entry, name, n);
-		entry[n] = '\0';
-		err = unc_names_add(names, entry);
-		last = name;
-		last_len = n;
-	}
-	return err;
-}
-
-static int list_tree(const struct unc_tree *tree, const char *path, struct unc_names *names)
-{
-	char *prefix;
-	int err;
-
-	if (!tree_has_dir(tree, path))
-		return tree_file(tree, path) ? -ENOTDIR : -ENOENT;
-	prefix = tree_prefix(path);
-	if (!prefix)
-		return -ENOMEM;
-	err = list_tree_below(tree, prefix, names);
-	free(prefix);
-	return err;
-}
-
-/* A link to a directory is written as "link/" with its text; what is below it follows. */
-static int link_in_tree(const struct unc_tree *tree, const char *path, char **out)
-{
-	char *name = tree_prefix(path);
-	const struct unc_file *file = name ? tree_file(tree, name) : NULL;
-	char *text = file ? strdup(file->text) : NULL;
-	bool no_memory = !name || (file && !text);
-
-	free(name);
-	if (text) {
-		*out = text;
-		return 0;
-	}
-	if (no_memory)
-		return -ENOMEM;
-	return tree_file(tree, path) || tree_has_dir(tree, path) ? -EINVAL : -ENOENT;
+	if (!r->record || err == -ENOMEM || resolve(r, path, true, where) < 0 || !*where)
+		return;
+	if (r->fd >= 0)
+		there = fstatat(r->fd, where, &st, AT_SYMLINK_NOFOLLOW) == 0;
+	else
+		there = unc_tree_has_dir(&r->tree, where) || unc_tree_find(&r->tree, where);
+	if (r->fd < 0 && unc_tree_has_dir(&r->tree, where))
+		st.st_mode = S_IFDIR;
+	if (there && data)
+		record(r, UNC_FILE, where, 0, data, len);
+	else if (there && err != -EACCES && S_ISDIR(st.st_mode))
+		record(r, UNC_DIR, where, 0, "", 0);
+	else if (there)
+		record(r, err ? UNC_REFUSED : UNC_UNREAD, where, err, "", 0);
 }
 
 /* ---- both ---- */
+
+static int read_from_tree(const struct unc_root *r, const char *path, size_t max, char **out,
+			  size_t *out_len)
+{
+	char where[PATH_MAX];
+	int err = resolve(r, path, true, where);
+	const struct unc_entry *e = err ? NULL : unc_tree_find(&r->tree, where);
+
+	if (err)
+		return err;
+	if (unc_tree_has_dir(&r->tree, where))
+		return -EISDIR;
+	if (!e || e->kind == UNC_UNREAD)
+		return e ? -ENODATA : -ENOENT;
+	if (e->kind == UNC_REFUSED)
+		return -e->err;
+	*out_len = e->len < max ? e->len : max;
+	*out = malloc(*out_len + 1);
+	if (!*out)
+		return -ENOMEM;
+	memcpy(*out, e->data, *out_len);
+	(*out)[*out_len] = '\0';
+	return 0;
+}
 
 int unc_root_read_bytes(const struct unc_root *r, const char *path, size_t max, char **out,
 			size_t *out_len)
 {
 	char *data = NULL;
 	size_t len = 0;
-	int err = r->tree ? read_from_tree(r->tree, path, max, &data, &len)
-			  : read_from_dir(r, path, max, &data, &len);
+	int err = r->fd < 0 ? read_from_tree(r, path, max, &data, &len)
+			    : read_from_dir(r, path, max, &data, &len);
 
+	record_path(r, path, err, data, len);
 	if (err || !data)
 		return err ? err : -EIO;
 	*out = data;
@@ -429,37 +435,75 @@ int unc_root_read_line(const struct unc_root *r, const char *path, char **out)
 
 int unc_root_link(const struct unc_root *r, const char *path, char **out)
 {
-	return r->tree ? link_in_tree(r->tree, path, out) : link_in_dir(r, path, out);
+	char where[PATH_MAX], target[PATH_MAX];
+	int err = resolve(r, path, false, where);
+	size_t len;
+
+	if (err)
+		return err;
+	len = link_target(r, where, target);
+	if (!len)
+		return unc_root_exists(r, where) ? -EINVAL : -ENOENT;
+	if (r->record)
+		record(r, UNC_LINK, where, 0, target, len);
+	*out = strdup(target);
+	return *out ? 0 : -ENOMEM;
+}
+
+static int list_tree(const struct unc_root *r, const char *path, struct unc_names *names)
+{
+	char where[PATH_MAX];
+	int err = resolve(r, path, true, where);
+
+	return err ? err : unc_tree_list(&r->tree, where, names);
 }
 
 int unc_root_list(const struct unc_root *r, const char *path, struct unc_names *out)
 {
 	struct unc_names names = {0};
-	int err = r->tree ? list_tree(r->tree, path, &names) : list_dir(r, path, &names);
+	int err = r->fd < 0 ? list_tree(r, path, &names) : list_dir(r, path, &names);
 
+	record_path(r, path, err, NULL, 0);
 	if (err) {
 		unc_names_finish(&names);
 		return err;
 	}
 	unc_names_sort(&names);
+	for (size_t i = 0; r->record && i < names.count; i++) {
+		char entry[PATH_MAX];
+
+		if (snprintf(entry, sizeof(entry), "%s/%s", path, names.items[i]) < PATH_MAX)
+			record_path(r, entry, 0, NULL, 0);
+	}
 	*out = names;
 	return 0;
 }
 
 int unc_root_open_file(const struct unc_root *r, const char *path, int flags)
 {
-	return r->tree ? -ENOENT : open_below(r, path, flags);
+	return r->fd < 0 ? -ENOENT : open_below(r, path, flags);
 }
 
 bool unc_root_exists(const struct unc_root *r, const char *path)
 {
+	char where[PATH_MAX];
 	int fd;
 
-	if (r->tree)
-		return tree_file(r->tree, path) || tree_has_dir(r->tree, path);
-	fd = open_below(r, path, O_PATH);
-	if (fd < 0)
-		return false;
-	close(fd);
+	if (r->fd < 0) {
+		if (resolve(r, path, true, where) < 0 ||
+		    (!unc_tree_find(&r->tree, where) && !unc_tree_has_dir(&r->tree, where)))
+			return false;
+	} else {
+		fd = open_below(r, path, O_PATH);
+		if (fd < 0)
+			return false;
+		close(fd);
+	}
+	record_path(r, path, 0, NULL, 0);
 	return true;
+}
+
+void unc_root_record(struct unc_root *r, struct unc_tree *record)
+{
+	r->record = record;
 }

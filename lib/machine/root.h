@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The root below which /sys and /proc are read: a directory, or a tree built into the library.
+/* The root below which /sys and /proc are read: a directory or a snapshot.
  * Nothing else in the library opens files of the machine. */
 #ifndef UNC_ROOT_H
 #define UNC_ROOT_H
@@ -8,11 +8,14 @@
 #include "base/text.h"
 
 struct unc_root;
-struct unc_tree; /* embedded.h */
+struct unc_tree; /* snapshot.h */
 
-/* -ENOENT, -ENOTDIR. */
-int unc_root_open(struct unc_root **out, const char *dir, struct unc_error *e);
-int unc_root_open_tree(struct unc_root **out, const struct unc_tree *tree, struct unc_error *e);
+/* A directory, or the file of a snapshot. -ENOENT, -ENOTDIR; -EINVAL: the file is no snapshot. */
+int unc_root_open(struct unc_root **out, const char *path, struct unc_error *e);
+int unc_root_open_dir(struct unc_root **out, const char *dir, struct unc_error *e);
+/* A snapshot in memory; `name` is for sentences. */
+int unc_root_open_text(struct unc_root **out, const char *name, const char *text, size_t len,
+		       struct unc_error *e);
 void unc_root_free(struct unc_root *r);
 
 /* True when this is the running machine itself ("/"). */
@@ -32,13 +35,16 @@ int unc_root_read_start(const struct unc_root *r, const char *path, size_t max, 
 int unc_root_read_bytes(const struct unc_root *r, const char *path, size_t max, char **out,
 			size_t *len);
 
-/* The text of a symbolic link, to be freed by the caller. -EINVAL: it is no link; -ENOENT, ... */
+/* The target of a link, to be freed by the caller. -EINVAL: it is no link; -ENOENT, ... */
 int unc_root_link(const struct unc_root *r, const char *path, char **out);
-
 /* Names in a directory except "." and "..", sorted by unc_name_compare. -ENOENT, -ENOTDIR, ... */
 int unc_root_list(const struct unc_root *r, const char *path, struct unc_names *out);
 /* A descriptor with close-on-exec for a file that is not just read: a device. A negative errno. */
 int unc_root_open_file(const struct unc_root *r, const char *path, int flags);
 bool unc_root_exists(const struct unc_root *r, const char *path);
+
+/* Adds to `record` whatever is read from now on: with its contents, the links that lead there and the
+ * names in its directory. NULL: ends that. */
+void unc_root_record(struct unc_root *r, struct unc_tree *record);
 
 #endif

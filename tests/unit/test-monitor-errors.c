@@ -293,7 +293,7 @@ static void sources_roots_and_data_that_are_none(void **state)
 		char path[300];
 
 		snprintf(path, sizeof(path), "%s/file", t.tree.dir);
-		assert_fails(&t, uncore_set_root(t.u, path), ENOTDIR, path);
+		assert_fails(&t, uncore_set_root(t.u, path), EINVAL, "file:1: not a snapshot");
 		assert_fails(&t, uncore_add_data(t.u, path), ENOTDIR, path);
 	}
 	/* A directory without a machine in it. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reading below a root: a directory, this machine, a built-in tree. */
+/* Reading below a root: a directory, this machine, a snapshot. */
 #include "machine/root.h"
 
 #include <errno.h>
@@ -9,10 +9,20 @@
 
 #include <cmocka.h>
 
-#include "machine/embedded.h"
+#include "machine/snapshot.h"
 #include "tree.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+static void put_link(const struct tree *t, const char *name, const char *target)
+{
+	char path[400];
+
+	snprintf(path, sizeof(path), "%s/sys/links", t->dir);
+	mkdir(path, 0755);
+	snprintf(path, sizeof(path), "%s/sys/links/%s", t->dir, name);
+	assert_int_equal(symlink(target, path), 0);
+}
 
 static int make_tree(void **state)
 {
@@ -26,6 +36,12 @@ static int make_tree(void **state)
 	tree_put(&t, "sys/dir/imc_2.unit", "x");
 	tree_put(&t, "sys/dir/imc_1/type", "7\n");
 	tree_put_bytes(&t, "sys/nul", "a\0b", 3);
+	put_link(&t, "absolute", "/sys/dir");
+	put_link(&t, "circle", "circle");
+	put_link(&t, "dangling", "../none");
+	put_link(&t, "file", "../a");
+	put_link(&t, "outside", "../../../../sys/links/relative/imc_1");
+	put_link(&t, "relative", "../dir/.");
 	*state = &t;
 	return 0;
 }
@@ -36,13 +52,72 @@ static int remove_tree(void **state)
 	return 0;
 }
 
-static const struct unc_file files[] = {
-	{"sys/a", " one\ntwo \n\n", 11}, {"sys/dir/imc_1/type", "7\n", 2},
-	{"sys/dir/imc_10", "x", 1},      {"sys/dir/imc_2", "x", 1},
-	{"sys/dir/imc_2.unit", "x", 1},  {"sys/empty", "", 0},
-	{"sys/nul", "a\0b", 3},
-};
-static const struct unc_tree built_in = {"test", files, COUNT(files)};
+static const char snapshot[] = "uncore snapshot 1\n"
+			       "# a comment\n"
+			       "sys/a:\n"
+			       "\t one\n"
+			       "\ttwo\\x20\n"
+			       "\t\n"
+			       "\n"
+			       "sys/dir/imc_10 = x\\\n"
+			       "sys/dir/imc_2 = x\\\n"
+			       "sys/dir/imc_2.unit = x\\\n"
+			       "sys/dir/imc_1/type = 7\n"
+			       "sys/empty = \\\n"
+			       "sys/links/absolute -> /sys/dir\n"
+			       "sys/links/circle -> circle\n"
+			       "sys/links/dangling -> ../none\n"
+			       "sys/links/file -> ../a\n"
+			       "sys/links/outside -> ../../../../sys/links/relative/imc_1\n"
+			       "sys/links/relative -> ../dir/.\n"
+			       "sys/nul: hex\n"
+			       "\t0000  61 00 62\n";
+
+static void check_line(const struct unc_root *r, const char *path, const char *expected)
+{
+	char *text = NULL;
+
+	assert_int_equal(unc_root_read_line(r, path, &text), 0);
+	assert_string_equal(text, expected);
+	free(text);
+}
+
+static void check_links(const struct unc_root *r)
+{
+	struct unc_names names;
+	char *text = NULL;
+
+	check_line(r, "sys/links/file", "one\ntwo");
+	check_line(r, "sys/links/relative/imc_2", "x");
+	check_line(r, "sys/links/absolute/imc_1/type", "7");
+	check_line(r, "sys/links/outside/type", "7");
+	check_line(r, "sys/links/outside/../imc_2", "x");
+	check_line(r, "/sys//links/./file", "one\ntwo");
+	assert_int_equal(unc_root_list(r, "sys/links/relative", &names), 0);
+	assert_int_equal(names.count, 4);
+	unc_names_finish(&names);
+	assert_int_equal(unc_root_list(r, "sys/links/", &names), 0);
+	assert_int_equal(names.count, 6);
+	unc_names_finish(&names);
+	assert_int_equal(unc_root_link(r, "sys/links/relative", &text), 0);
+	assert_string_equal(text, "../dir/.");
+	free(text);
+	text = NULL;
+	assert_int_equal(unc_root_link(r, "sys/links/../links/dangling", &text), 0);
+	assert_string_equal(text, "../none");
+	free(text);
+	text = NULL;
+	assert_int_equal(unc_root_link(r, "sys/a", &text), -EINVAL);
+	assert_int_equal(unc_root_link(r, "sys/links", &text), -EINVAL);
+	assert_int_equal(unc_root_link(r, "sys/none", &text), -ENOENT);
+	assert_int_equal(unc_root_read(r, "sys/links/dangling", &text), -ENOENT);
+	assert_int_equal(unc_root_read(r, "sys/links/circle", &text), -ELOOP);
+	assert_int_equal(unc_root_read(r, "sys/links/relative", &text), -EISDIR);
+	assert_null(text);
+	assert_true(unc_root_exists(r, "sys/links/outside"));
+	assert_false(unc_root_exists(r, "sys/links/dangling"));
+	assert_false(unc_root_exists(r, "sys/links/circle"));
+}
 
 /* What holds for both kinds of root. */
 static void check_root(const struct unc_root *r)
@@ -106,18 +181,74 @@ static void directory(void **state)
 
 	assert_int_equal(unc_root_open(&r, t->dir, NULL), 0);
 	check_root(r);
+	check_links(r);
 	unc_root_free(r);
 }
 
-static void built_in_tree(void **state)
+static void snapshot_in_memory(void **state)
 {
 	struct unc_root *r;
 
 	(void)state;
-	assert_int_equal(unc_root_open_tree(&r, &built_in, NULL), 0);
+	assert_int_equal(unc_root_open_text(&r, "test", snapshot, sizeof(snapshot) - 1, NULL), 0);
 	check_root(r);
+	check_links(r);
 	unc_root_free(r);
 	unc_root_free(NULL);
+}
+
+static void snapshot_in_a_file(void **state)
+{
+	const struct tree *t = *state;
+	struct unc_root *r = NULL;
+	struct unc_error e;
+	char path[400];
+
+	snprintf(path, sizeof(path), "%s/snapshot.txt", t->dir);
+	tree_put(t, "snapshot.txt", snapshot);
+	assert_int_equal(unc_root_open(&r, path, NULL), 0);
+	check_root(r);
+	check_links(r);
+	assert_int_equal(unc_root_open_file(r, "sys/a", 0), -ENOENT);
+	unc_root_free(r);
+	r = NULL;
+	assert_int_equal(unc_root_open_dir(&r, path, &e), -ENOTDIR);
+	assert_null(r);
+}
+
+/* A snapshot of what was read of either root reads the same. */
+static void check_record(struct unc_root *r)
+{
+	struct unc_text text = {0};
+	struct unc_tree record = {0};
+	struct unc_root *again;
+	struct unc_error e;
+
+	unc_root_record(r, &record);
+	check_root(r);
+	check_links(r);
+	unc_root_record(r, NULL);
+	unc_root_free(r);
+	unc_tree_sort(&record);
+	unc_snapshot_print(&record, &text);
+	unc_tree_finish(&record);
+	if (unc_root_open_text(&again, "record", text.data, text.len, &e) < 0)
+		fail_msg("%s", e.text);
+	check_root(again);
+	check_links(again);
+	unc_root_free(again);
+	unc_text_finish(&text);
+}
+
+static void records(void **state)
+{
+	const struct tree *t = *state;
+	struct unc_root *r;
+
+	assert_int_equal(unc_root_open(&r, t->dir, NULL), 0);
+	check_record(r);
+	assert_int_equal(unc_root_open_text(&r, "test", snapshot, sizeof(snapshot) - 1, NULL), 0);
+	check_record(r);
 }
 
 static void open_says_what_is_wrong(void **state)
@@ -132,8 +263,10 @@ static void open_says_what_is_wrong(void **state)
 	assert_non_null(strstr(e.text, "there is no directory"));
 	assert_non_null(strstr(e.text, path));
 	snprintf(path, sizeof(path), "%s/sys/a", t->dir);
-	assert_int_equal(unc_root_open(&r, path, &e), -ENOTDIR);
-	assert_non_null(strstr(e.text, "not a directory"));
+	assert_int_equal(unc_root_open_dir(&r, path, &e), -ENOTDIR);
+	assert_non_null(strstr(e.text, "Not a directory"));
+	assert_int_equal(unc_root_open(&r, path, &e), -EINVAL);
+	assert_non_null(strstr(e.text, "sys/a:1: not a snapshot"));
 	assert_null(r);
 }
 
@@ -284,7 +417,9 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(directory),
-		cmocka_unit_test(built_in_tree),
+		cmocka_unit_test(snapshot_in_memory),
+		cmocka_unit_test(snapshot_in_a_file),
+		cmocka_unit_test(records),
 		cmocka_unit_test(open_says_what_is_wrong),
 		cmocka_unit_test(this_machine_is_live),
 		cmocka_unit_test(files_without_size_are_read_to_the_end),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Simulations: finding one by its name, and the tree of the machine it plays. */
+/* Simulations: finding one by its name, and the machine it plays. */
 #include "base/text.h"
 #include "base/yaml-file.h"
 #include "machine/embedded.h"
@@ -73,11 +73,11 @@ static int no_such_sim(const char *name, struct unc_error *e)
 
 /* ---- the machine --------------------------------------------------------------------------- */
 
-static const struct unc_tree *built_in_tree(const char *name)
+static const struct unc_file *built_in_machine(const char *name)
 {
-	for (size_t i = 0; i < unc_embedded_trees_count; i++)
-		if (strcmp(unc_embedded_trees[i].name, name) == 0)
-			return &unc_embedded_trees[i];
+	for (size_t i = 0; i < unc_embedded_machines_count; i++)
+		if (strcmp(unc_embedded_machines[i].name, name) == 0)
+			return &unc_embedded_machines[i];
 	return NULL;
 }
 
@@ -96,14 +96,14 @@ static char *beside(const char *file, const char *machine)
 static int open_machine(struct unc_root **root, const struct unc_sim *sim, const char *machine,
 			bool from_disk, struct unc_error *e)
 {
-	const struct unc_tree *tree = strchr(machine, '/') ? NULL : built_in_tree(machine);
+	const struct unc_file *f = strchr(machine, '/') ? NULL : built_in_machine(machine);
 	const struct unc_yaml *at = unc_yaml_get(sim->file->root, "machine");
 	struct unc_error why = {""};
 	char *dir;
 	int ret;
 
-	if (tree)
-		return unc_root_open_tree(root, tree, e);
+	if (f)
+		return unc_root_open_text(root, f->name, f->text, f->len, e);
 	if (!from_disk)
 		return unc_yaml_fail(sim->file, at, e, "there is no built-in machine '%s'",
 				     machine);
@@ -112,9 +112,10 @@ static int open_machine(struct unc_root **root, const struct unc_sim *sim, const
 		return unc_nomem(e);
 	ret = unc_root_open(root, dir, &why);
 	if (ret == -ENOENT || ret == -ENOTDIR)
-		ret = unc_yaml_fail(sim->file, at, e,
-				    "'%s' is neither a built-in machine nor a directory (%s)",
-				    machine, dir);
+		ret = unc_yaml_fail(
+			sim->file, at, e,
+			"'%s' is neither a built-in machine nor a directory or snapshot (%s)",
+			machine, dir);
 	else if (ret < 0)
 		ret = unc_fail(e, -ret, "%s", why.text);
 	free(dir);

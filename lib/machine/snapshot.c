@@ -1,0 +1,529 @@
+/* SPDX-License-Identifier: MIT */
+/* Snapshots of machines: entries in memory, and their text. */
+#include "machine/snapshot.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/ascii.h"
+
+#define FIRST_LINE "uncore snapshot 1"
+#define ROW 16 /* bytes in a line of hexadecimal numbers */
+#define MOST_ERRNO 133
+
+/* ---- entries in memory ---- */
+
+int unc_tree_add(struct unc_tree *t, struct unc_entry e, const char *path)
+{
+	size_t room = t->count < t->room ? t->room : t->room * 2 + 64;
+	struct unc_entry *entries = reallocarray(t->entries, room, sizeof(*entries));
+
+	if (entries) {
+		t->entries = entries;
+		t->room = room;
+	}
+	e.path = strdup(path);
+	if (!entries || !e.path || !e.data) {
+		free(e.path);
+		free(e.data);
+		t->failed = true;
+		return -ENOMEM;
+	}
+	t->bytes += e.len;
+	entries[t->count++] = e;
+	return 0;
+}
+
+/* A slash comes before all other characters, so that a directory and all below it are neighbours. */
+static int compare_paths(const char *a, const char *b)
+{
+	while (*a && *a == *b) {
+		a++;
+		b++;
+	}
+	return (*a == '/' ? 1 : (unsigned char)*a) - (*b == '/' ? 1 : (unsigned char)*b);
+}
+
+static int by_path(const void *a, const void *b)
+{
+	const struct unc_entry *x = a, *y = b;
+	int order = compare_paths(x->path, y->path);
+
+	if (order == 0 && x->kind != y->kind)
+		order = x->kind < y->kind ? -1 : 1;
+	/* A file that was read from its beginning, and then whole. */
+	if (order == 0 && x->len != y->len)
+		order = x->len > y->len ? -1 : 1;
+	return order;
+}
+
+void unc_tree_sort(struct unc_tree *t)
+{
+	size_t kept = 0;
+
+	if (t->count)
+		qsort(t->entries, t->count, sizeof(*t->entries), by_path);
+	for (size_t i = 0; i < t->count; i++) {
+		if (kept && strcmp(t->entries[kept - 1].path, t->entries[i].path) == 0) {
+			free(t->entries[i].path);
+			free(t->entries[i].data);
+		} else {
+			t->entries[kept++] = t->entries[i];
+		}
+	}
+	t->count = kept;
+}
+
+void unc_tree_finish(struct unc_tree *t)
+{
+	for (size_t i = 0; i < t->count; i++) {
+		free(t->entries[i].path);
+		free(t->entries[i].data);
+	}
+	free(t->entries);
+	*t = (struct unc_tree){0};
+}
+
+/* The first entry that is not before `path`. */
+static size_t position(const struct unc_tree *t, const char *path)
+{
+	size_t low = 0, high = t->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (compare_paths(t->entries[middle].path, path) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+const struct unc_entry *unc_tree_find(const struct unc_tree *t, const char *path)
+{
+	size_t at = position(t, path);
+
+	return at < t->count && strcmp(t->entries[at].path, path) == 0 ? &t->entries[at] : NULL;
+}
+
+/* The path of entry `i` from `path` on, "" for its own; NULL: it is not below it. */
+static const char *below(const struct unc_tree *t, size_t i, const char *path)
+{
+	size_t len = strlen(path);
+	const char *name = i < t->count ? t->entries[i].path : NULL;
+
+	if (!name || !len)
+		return name;
+	if (strncmp(name, path, len) != 0)
+		return NULL;
+	return name[len] == '/' ? name + len + 1 : name[len] ? NULL : "";
+}
+
+bool unc_tree_has_dir(const struct unc_tree *t, const char *path)
+{
+	size_t at = position(t, path);
+	const char *name = below(t, at, path);
+
+	return name && (*name || t->entries[at].kind == UNC_DIR || below(t, at + 1, path));
+}
+
+int unc_tree_list(const struct unc_tree *t, const char *path, struct unc_names *names)
+{
+	const struct unc_entry *e = unc_tree_find(t, path);
+	const char *name, *last = "";
+	size_t last_len = 0;
+
+	if (!unc_tree_has_dir(t, path))
+		return !e ? -ENOENT : e->kind == UNC_REFUSED ? -e->err : -ENOTDIR;
+	for (size_t i = position(t, path); (name = below(t, i, path)); i++) {
+		size_t len = strcspn(name, "/");
+		char entry[NAME_MAX + 1];
+
+		if (len == last_len && memcmp(name, last, len) == 0)
+			continue;
+		last = name;
+		last_len = len;
+		snprintf(entry, sizeof(entry), "%.*s", (int)len, name);
+		if (unc_names_add(names, entry) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* ---- from text ---- */
+
+struct parser {
+	struct unc_tree *tree;
+	const char *file;
+	const char *at, *end; /* what follows the line below */
+	const char *text;     /* the line, without its newline */
+	size_t len;
+	size_t line;
+	struct unc_error *e;
+};
+
+__attribute__((format(printf, 2, 3))) static int fail(const struct parser *p, const char *fmt, ...)
+{
+	char text[300];
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	return unc_fail(p->e, EINVAL, "%s:%zu: %s", p->file, p->line, text);
+}
+
+static bool next_line(struct parser *p)
+{
+	const char *newline;
+
+	if (p->at == p->end)
+		return false;
+	newline = memchr(p->at, '\n', (size_t)(p->end - p->at));
+	p->text = p->at;
+	p->len = (size_t)((newline ? newline : p->end) - p->at);
+	p->at = newline ? newline + 1 : p->end;
+	p->line++;
+	return true;
+}
+
+/* Two hexadecimal digits; negative when they are none. */
+static int byte_at(const char *text, const char *end)
+{
+	if (end - text < 2 || unc_digit_value(text[0]) < 0 || unc_digit_value(text[1]) < 0)
+		return -1;
+	return unc_digit_value(text[0]) << 4 | unc_digit_value(text[1]);
+}
+
+/* Appends the text with \\ and \xNN replaced to e->data, which has room for it, and a newline unless a
+ * backslash stands at the end: then *open. */
+static int add_text(const struct parser *p, struct unc_entry *e, const char *text, bool *open)
+{
+	const char *end = p->text + p->len;
+	int byte;
+
+	if (*open)
+		return fail(p, "a backslash ends the contents, and more follows");
+	while (text < end) {
+		if (*text != '\\') {
+			e->data[e->len++] = *text++;
+		} else if (text + 1 == end) {
+			*open = true;
+			return 0;
+		} else if (text[1] == '\\') {
+			e->data[e->len++] = '\\';
+			text += 2;
+		} else if (text[1] == 'x' && (byte = byte_at(text + 2, end)) >= 0) {
+			e->data[e->len++] = (char)byte;
+			text += 4;
+		} else {
+			return fail(p, "a backslash must be followed by another or by xNN");
+		}
+	}
+	e->data[e->len++] = '\n';
+	return 0;
+}
+
+/* "0040  10 00 42 00": bytes between the rows are 0. */
+static int add_row(const struct parser *p, struct unc_entry *e)
+{
+	const char *at = p->text + 1, *end = p->text + p->len;
+	size_t offset = 0, digits = 0;
+	char *grown;
+	int byte;
+
+	for (; at < end && digits < 6 && unc_digit_value(*at) >= 0; at++, digits++)
+		offset = offset << 4 | (size_t)unc_digit_value(*at);
+	if (!digits || at >= end || *at++ != ' ' || offset < e->len)
+		return fail(p, "expected an offset behind the bytes before, and two spaces");
+	if (p->tree->bytes + offset + ROW > UNC_SNAPSHOT_MOST)
+		return fail(p, "more than %zu bytes of contents", UNC_SNAPSHOT_MOST);
+	grown = realloc(e->data, offset + ROW + 1);
+	if (!grown)
+		return unc_nomem(p->e);
+	e->data = grown;
+	memset(grown + e->len, 0, offset + ROW + 1 - e->len);
+	for (e->len = offset; at < end && e->len < offset + ROW; at += 3) {
+		byte = *at == ' ' ? byte_at(at + 1, end) : -1;
+		if (byte < 0)
+			break;
+		e->data[e->len++] = (char)byte;
+	}
+	return at == end && e->len > offset ? 0 : fail(p, "expected 1 to 16 bytes of two digits");
+}
+
+/* The indented lines behind "PATH:" or "PATH: hex". */
+static int take_block(struct parser *p, struct unc_entry *e, bool hex)
+{
+	const char *end = p->at;
+	bool open = false;
+	int r = 0;
+
+	while (end < p->end && *end == '\t') {
+		end = memchr(end, '\n', (size_t)(p->end - end));
+		end = end ? end + 1 : p->end;
+	}
+	if (end == p->at)
+		return fail(p, "no indented lines follow");
+	e->data = malloc((size_t)(end - p->at) + 1);
+	if (!e->data)
+		return unc_nomem(p->e);
+	while (r == 0 && p->at < end) {
+		next_line(p);
+		r = hex ? add_row(p, e) : add_text(p, e, p->text + 1, &open);
+	}
+	return r;
+}
+
+/* A path, or the target of a link: no contents, so no newline. NULL: a sentence was written. */
+static char *take_name(const struct parser *p, const char *text, size_t len)
+{
+	struct parser part = *p;
+	struct unc_entry e = {.data = malloc(len + 2)};
+	bool open = false;
+	int r;
+
+	part.text = text;
+	part.len = len;
+	r = e.data ? add_text(&part, &e, text, &open) : unc_nomem(p->e);
+	e.len -= r == 0 && !open;
+	if (r == 0 && (!e.len || e.len >= PATH_MAX || open || memchr(e.data, '\0', e.len)))
+		r = fail(p, "a name is empty, too long or ends in a backslash");
+	if (r == 0) {
+		e.data[e.len] = '\0';
+		return e.data;
+	}
+	free(e.data);
+	return NULL;
+}
+
+/* As the kernel lists it below the root: parts of 1 to 255 bytes, not "." nor "..". */
+static bool is_path(const char *path)
+{
+	for (size_t len;; path += len + 1) {
+		len = strcspn(path, "/");
+		if (!len || len > NAME_MAX || (len == 1 && *path == '.') ||
+		    (len == 2 && strncmp(path, "..", 2) == 0))
+			return false;
+		for (size_t i = 0; i < len; i++)
+			if ((unsigned char)path[i] < ' ')
+				return false;
+		if (!path[len])
+			return true;
+	}
+}
+
+/* 0: no such name. */
+static int errno_named(const char *name, size_t len)
+{
+	for (int err = 1; err <= MOST_ERRNO; err++) {
+		const char *known = strerrorname_np(err);
+
+		if (known && strlen(known) == len && strncmp(known, name, len) == 0)
+			return err;
+	}
+	return 0;
+}
+
+/* What stands behind the path: `len` bytes of the current line. */
+static int take_rest(struct parser *p, struct unc_entry *e, const char *rest, size_t len)
+{
+	bool open = false;
+
+	if (len >= 2 && strncmp(rest, "= ", 2) == 0) {
+		e->data = malloc(len);
+		return e->data ? add_text(p, e, rest + 2, &open) : unc_nomem(p->e);
+	}
+	if (len >= 3 && strncmp(rest, "-> ", 3) == 0) {
+		e->kind = UNC_LINK;
+		e->data = take_name(p, rest + 3, len - 3);
+		e->len = e->data ? strlen(e->data) : 0;
+		return e->data ? 0 : -EINVAL;
+	}
+	if (len >= 2 && strncmp(rest, "! ", 2) == 0) {
+		e->kind = UNC_REFUSED;
+		e->err = errno_named(rest + 2, len - 2);
+		return e->err ? 0 : fail(p, "expected the name of an error, such as EACCES");
+	}
+	if (len == 1 && *rest == '?') {
+		e->kind = UNC_UNREAD;
+		return 0;
+	}
+	return fail(
+		p,
+		"expected ' = TEXT', ' -> TARGET', ' ! ERROR', ' ?', ':', ': hex' or '/' behind a path");
+}
+
+static int take_entry(struct parser *p)
+{
+	const char *space = memchr(p->text, ' ', p->len);
+	size_t len = space ? (size_t)(space - p->text) : p->len;
+	const char *rest = space ? space + 1 : "";
+	size_t rest_len = space ? p->len - len - 1 : 0;
+	char last = len ? p->text[len - 1] : '\0';
+	bool dir = last == '/' && !space;
+	bool block = last == ':' && (!space || (rest_len == 3 && strncmp(rest, "hex", 3) == 0));
+	struct unc_entry e = {.kind = dir ? UNC_DIR : UNC_FILE, .line = p->line};
+	char *path = take_name(p, p->text, len - (dir || block));
+	int r = path ? 0 : -EINVAL;
+
+	if (path && !is_path(path))
+		r = fail(p, "'%s' is not a path below the root", path);
+	else if (path && block)
+		r = take_block(p, &e, space);
+	else if (path && !dir)
+		r = take_rest(p, &e, rest, rest_len);
+	if (r == 0 && !e.data)
+		e.data = calloc(1, 1);
+	if (r < 0) {
+		free(e.data);
+	} else {
+		if (e.data)
+			e.data[e.len] = '\0';
+		r = unc_tree_add(p->tree, e, path) < 0 ? unc_nomem(p->e) : 0;
+	}
+	free(path);
+	return r;
+}
+
+/* Each path once, and only directories have something below them. */
+static int check(struct parser *p)
+{
+	const struct unc_tree *t = p->tree;
+
+	for (size_t i = 0; i + 1 < t->count; i++) {
+		const struct unc_entry *x = &t->entries[i], *y = x + 1;
+
+		if (x->kind == UNC_DIR && strcmp(x->path, y->path) != 0)
+			continue;
+		if (below(t, i + 1, x->path)) {
+			p->line = x->line > y->line ? x->line : y->line;
+			return fail(p, "'%s' does not fit line %zu", y->path,
+				    x->line > y->line ? y->line : x->line);
+		}
+	}
+	return 0;
+}
+
+int unc_snapshot_parse(struct unc_tree *out, const char *file, const char *text, size_t len,
+		       struct unc_error *e)
+{
+	struct unc_tree tree = {0};
+	struct parser p = {&tree, file, text, text + len, text, 0, 0, e};
+	int r = 0;
+
+	if (!next_line(&p) || p.len != strlen(FIRST_LINE) ||
+	    strncmp(p.text, FIRST_LINE, p.len) != 0) {
+		p.line = 1;
+		return fail(&p, "not a snapshot: its first line is '" FIRST_LINE "'");
+	}
+	while (r == 0 && next_line(&p)) {
+		if (p.len && *p.text == '\t')
+			r = fail(&p, "an indented line without a path above it");
+		else if (p.len && *p.text != '#')
+			r = take_entry(&p);
+	}
+	if (tree.count)
+		qsort(tree.entries, tree.count, sizeof(*tree.entries), by_path);
+	if (r == 0)
+		r = check(&p);
+	if (r < 0) {
+		unc_tree_finish(&tree);
+		return r;
+	}
+	*out = tree;
+	return 0;
+}
+
+/* ---- to text ---- */
+
+static void put_escaped(struct unc_text *to, const char *data, size_t len, bool name)
+{
+	size_t plain = 0;
+
+	for (size_t i = 0; i < len; i++) {
+		unsigned char c = (unsigned char)data[i];
+		bool blank = c == ' ' || c == '\t';
+
+		/* Editors drop blanks at the end of a line. */
+		if (c != '\\' && c < 0x7f && (c > ' ' || (blank && !name && i + 1 < len)) &&
+		    !(c == '#' && name && i == 0))
+			continue;
+		unc_text_add(to, "%.*s", (int)(i - plain), data + plain);
+		unc_text_add(to, c == '\\' ? "\\\\" : "\\x%02x", c);
+		plain = i + 1;
+	}
+	unc_text_add(to, "%.*s", (int)(len - plain), data + plain);
+}
+
+static void put_rows(struct unc_text *to, const char *data, size_t len)
+{
+	static const char zeros[ROW];
+
+	for (size_t at = 0; at < len; at += ROW) {
+		size_t n = len - at < ROW ? len - at : ROW;
+
+		if (at + n < len && memcmp(data + at, zeros, n) == 0)
+			continue;
+		unc_text_add(to, "\t%04zx ", at);
+		for (size_t i = 0; i < n; i++)
+			unc_text_add(to, " %02x", (unsigned char)data[at + i]);
+		unc_text_add(to, "\n");
+	}
+}
+
+static void put_contents(struct unc_text *to, const char *data, size_t len)
+{
+	const char *newline = memchr(data, '\n', len), *end = data + len;
+	bool one = !newline || newline + 1 == end;
+
+	if (memchr(data, '\0', len)) {
+		unc_text_add(to, ": hex\n");
+		put_rows(to, data, len);
+		return;
+	}
+	unc_text_add(to, one ? " = " : ":\n");
+	do {
+		newline = memchr(data, '\n', (size_t)(end - data));
+		unc_text_add(to, one ? "" : "\t");
+		put_escaped(to, data, (size_t)((newline ? newline : end) - data), false);
+		unc_text_add(to, newline ? "\n" : "\\\n");
+		data = newline ? newline + 1 : end;
+	} while (data < end);
+}
+
+void unc_snapshot_print(const struct unc_tree *t, struct unc_text *to)
+{
+	unc_text_add(to, FIRST_LINE "\n");
+	for (size_t i = 0; i < t->count; i++) {
+		const struct unc_entry *e = &t->entries[i];
+
+		if (e->kind == UNC_DIR && below(t, i + 1, e->path))
+			continue;
+		put_escaped(to, e->path, strlen(e->path), true);
+		switch (e->kind) {
+		case UNC_FILE:
+			put_contents(to, e->data, e->len);
+			break;
+		case UNC_LINK:
+			unc_text_add(to, " -> ");
+			put_escaped(to, e->data, e->len, true);
+			unc_text_add(to, "\n");
+			break;
+		case UNC_REFUSED:
+			unc_text_add(to, " ! %s\n", strerrorname_np(e->err));
+			break;
+		case UNC_DIR:
+			unc_text_add(to, "/\n");
+			break;
+		case UNC_UNREAD:
+			unc_text_add(to, " ?\n");
+			break;
+		}
+	}
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/* A machine in memory, and the text file that a person can read, compare and send. */
+#ifndef UNC_SNAPSHOT_H
+#define UNC_SNAPSHOT_H
+
+#include "base/error.h"
+#include "base/text.h"
+
+#define UNC_SNAPSHOT_MOST ((size_t)64 << 20) /* bytes of a snapshot, and of all its contents */
+
+/* When a path was recorded twice the entry with the lower kind says more. */
+enum unc_kind { UNC_FILE, UNC_LINK, UNC_REFUSED, UNC_DIR, UNC_UNREAD };
+
+struct unc_entry {
+	char *path; /* "sys/bus/...", without links before the last part */
+	enum unc_kind kind;
+	int err;          /* UNC_REFUSED: reading fails with this errno */
+	char *data;       /* UNC_FILE: contents, UNC_LINK: target; a NUL behind it */
+	size_t len, line; /* line: of the snapshot */
+};
+
+/* Directories are those of the paths, and those with an entry of their own. All-zero is empty. */
+struct unc_tree {
+	struct unc_entry *entries; /* sorted by strcmp of path */
+	size_t count, room, bytes;
+	bool failed; /* out of memory */
+};
+
+/* Takes `data` over, also on failure; NULL: out of memory. Unsorted until unc_tree_sort(). */
+int unc_tree_add(struct unc_tree *t, struct unc_entry e, const char *path);
+/* Keeps one entry of each path. */
+void unc_tree_sort(struct unc_tree *t);
+void unc_tree_finish(struct unc_tree *t);
+
+/* NULL: there is none. */
+const struct unc_entry *unc_tree_find(const struct unc_tree *t, const char *path);
+bool unc_tree_has_dir(const struct unc_tree *t, const char *path);
+/* -ENOENT, -ENOTDIR */
+int unc_tree_list(const struct unc_tree *t, const char *path, struct unc_names *names);
+
+/* Format: uncore-snapshot(5). -EINVAL with FILE:LINE, -EFBIG. */
+int unc_snapshot_parse(struct unc_tree *out, const char *file, const char *text, size_t len,
+		       struct unc_error *e);
+void unc_snapshot_print(const struct unc_tree *t, struct unc_text *to);
+
+#endif
