@@ -9,13 +9,6 @@
 #include "machine/permission.h"
 #include "object.h"
 
-void unc_findings_finish(struct unc_findings *f)
-{
-	free(f->items);
-	unc_names_finish(&f->strings);
-	*f = (struct unc_findings){0};
-}
-
 /* Keeps a string that was put together, and frees it in any case; NULL stays NULL. False: out of
  * memory. */
 static bool keep(struct unc_findings *f, struct unc_text *text, const char **out)

@@ -30,7 +30,7 @@ struct uncore {
 	struct unc_pci pci;     /* read at first use, */
 	struct unc_ports ports; /* and this with it */
 	struct unc_findings findings;
-	struct uncore_memory memory; /* see ceiling.c */
+	struct uncore_memory memory; /* read at first use */
 	bool memory_known;
 	struct unc_error memory_why;
 	double memory_peak; /* the user's; 0: none */
@@ -40,6 +40,10 @@ struct uncore {
 
 /* A source for a monitor of this machine. */
 int unc_machine_source(struct uncore *u, struct unc_source **out);
+
+/* Bytes per second that the memory of a socket, of the machine (`socket` -1), or of one memory channel
+ * can transfer at most; NaN: not known, and uncore_memory_get() has the reason. */
+double unc_ceiling_memory(struct uncore *u, int socket, bool one_channel);
 
 void unc_findings_finish(struct unc_findings *f);
 

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* struct uncore: made, pointed at a root and a source, scanned; and what it tells of itself. */
 #include "catalogue/regs-family.h"
+#include "machine/memory.h"
 #include "object.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,6 +14,13 @@
 const char *uncore_version(void)
 {
 	return UNC_VERSION;
+}
+
+void unc_findings_finish(struct unc_findings *f)
+{
+	free(f->items);
+	unc_names_finish(&f->strings);
+	*f = (struct unc_findings){0};
 }
 
 static void forget_scan(struct uncore *u)
@@ -322,4 +331,106 @@ size_t uncore_metric_count(const struct uncore *u)
 const struct uncore_metric *uncore_metric_at(const struct uncore *u, size_t i)
 {
 	return u->catalogue.metrics[i];
+}
+
+/* ---- PCI devices ---- */
+
+size_t uncore_device_count(const struct uncore *u)
+{
+	/* Read at first use, as the contents of a PMU are. */
+	return unc_ports_load((struct uncore *)u) < 0 ? 0 : u->pci.count;
+}
+
+const struct uncore_device *uncore_device_at(const struct uncore *u, size_t i)
+{
+	return &u->pci.devices[i].shown;
+}
+
+const char *uncore_device_name(const struct uncore_device *d)
+{
+	struct unc_pci *p = unc_device(d)->pci;
+
+	if (!p)
+		return NULL; /* only its numbers are known */
+	unc_pci_name(p);
+	return p->device_names ? p->device_names[unc_device(d) - p->devices] : NULL;
+}
+
+size_t uncore_device_pmu_count(const struct uncore_device *d)
+{
+	return unc_device(d)->pmu_count;
+}
+
+const struct uncore_pmu *uncore_device_pmu_at(const struct uncore_device *d, size_t i)
+{
+	return unc_device(d)->pmus[i];
+}
+
+int uncore_device_find(struct uncore *u, const char *name, const struct uncore_device **out)
+{
+	int err;
+
+	if (!u->scanned)
+		return unc_fail(&u->error, EINVAL,
+				"the machine is not scanned: uncore_scan() first");
+	err = unc_ports_load(u);
+	return err ? err : unc_pci_find(&u->pci, name, out, &u->error);
+}
+
+/* ---- memory ---- */
+
+/* Memory channels of the first socket that have a PMU; 0: not known. */
+static size_t count_channel_pmus(const struct uncore *u)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < u->pmus.count; i++) {
+		const struct uncore_pmu *p = &u->pmus.items[i];
+
+		if (p->family && strcmp(p->family->instance, "memory channel") == 0)
+			for (size_t k = 0; k < p->cpus.count; k++)
+				count += unc_topology_socket(&u->topology, p->cpus.ids[k]) ==
+					 u->topology.sockets[0];
+	}
+	return count;
+}
+
+const struct uncore_memory *uncore_memory_get(struct uncore *u)
+{
+	struct uncore_memory *memory = &u->memory;
+
+	if (u->memory_known)
+		return memory;
+	*memory = (struct uncore_memory){.transfers = NAN, .peak = NAN};
+	if (!u->scanned || !u->topology.socket_count)
+		memory->why = "the machine has not been scanned";
+	else if (unc_memory_read(memory, u->root, u->topology.socket_count, count_channel_pmus(u),
+				 &u->memory_why) < 0)
+		memory->why = u->memory_why.text;
+	if (u->memory_peak > 0) {
+		memory->peak = u->memory_peak;
+		memory->from = "the user";
+		memory->why = NULL;
+	}
+	u->memory_known = u->scanned;
+	return memory;
+}
+
+int uncore_set_memory_peak(struct uncore *u, double bytes_per_second_per_socket)
+{
+	if (!isfinite(bytes_per_second_per_socket) || bytes_per_second_per_socket <= 0)
+		return unc_fail(&u->error, EINVAL,
+				"the peak of the memory must be more than 0 bytes per second");
+	u->memory_peak = bytes_per_second_per_socket;
+	u->memory_known = false;
+	return 0;
+}
+
+double unc_ceiling_memory(struct uncore *u, int socket, bool one_channel)
+{
+	const struct uncore_memory *memory = uncore_memory_get(u);
+
+	if (one_channel)
+		return memory->channels ? memory->peak / memory->channels : NAN;
+	return socket < 0 ? memory->peak * (double)u->topology.socket_count : memory->peak;
 }

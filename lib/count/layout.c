@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "count/monitor.h"
-#include "machine/ceiling.h"
 
 void unc_lines_free(struct unc_line *lines, size_t count)
 {

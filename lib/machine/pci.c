@@ -311,6 +311,87 @@ static void connect_devices(struct unc_pci *p)
 	}
 }
 
+/* ---- finding ---- */
+
+static bool has_word(const char *words, const char *word)
+{
+	size_t len = strlen(word);
+
+	for (const char *at = words; at && len && (at = strstr(at, word)); at += len)
+		if ((at == words || at[-1] == ' ') && (at[len] == ' ' || !at[len]))
+			return true;
+	return false;
+}
+
+/* Addresses and the kernel's names, to offer the nearest. */
+static int not_found(const struct unc_pci *p, const char *name, struct unc_error *e)
+{
+	struct unc_names all = {0};
+	struct unc_text near = {0};
+	int err = 0;
+
+	for (size_t i = 0; i < p->count && err == 0; i++) {
+		const struct uncore_device *d = &p->devices[i].shown;
+		char *names = d->names ? strdup(d->names) : NULL, *rest = names, *word;
+
+		err = unc_names_add(&all, d->address);
+		while (err == 0 && (word = strsep(&rest, " ")))
+			err = unc_names_add(&all, word);
+		free(names);
+	}
+	if (unc_suggest(&near, name, (const char *const *)all.items, all.count) && near.data)
+		err = unc_fail(e, ENOENT, "there is no PCI device '%s' (did you mean %s?)", name,
+			       near.data);
+	else
+		err = unc_fail(e, ENOENT,
+			       "there is no PCI device '%s' on this machine, which has %zu; "
+			       "'uncore topo' shows them",
+			       name, p->count);
+	unc_names_finish(&all);
+	unc_text_finish(&near);
+	return err;
+}
+
+/* Without a segment: that of segment 0, or the only one. */
+static int find_address(const struct unc_pci *p, const struct unc_pci_address *a, bool has_domain,
+			const struct unc_device **out, struct unc_error *e)
+{
+	const struct unc_device *found = find_device(p, a);
+
+	for (size_t i = 0; !found && !has_domain && i < p->count; i++) {
+		const struct unc_device *d = &p->devices[i];
+
+		if ((uint16_t)unc_pci_number(&d->address) != unc_pci_number(a))
+			continue;
+		if (*out)
+			return unc_fail(e, EINVAL, "there are %s and %s: write the address in full",
+					(*out)->shown.address, d->shown.address);
+		*out = d;
+	}
+	*out = found ? found : *out;
+	return 0;
+}
+
+int unc_pci_find(const struct unc_pci *p, const char *name, const struct uncore_device **out,
+		 struct unc_error *e)
+{
+	const struct unc_device *found = NULL;
+	struct unc_pci_address address;
+	bool has_domain;
+	int err = 0;
+
+	if (unc_pci_parse(name, &address, &has_domain))
+		err = find_address(p, &address, has_domain, &found, e);
+	else
+		for (size_t i = 0; !found && i < p->count; i++)
+			if (has_word(p->devices[i].shown.names, name))
+				found = &p->devices[i];
+	if (err || !found)
+		return err ? err : not_found(p, name, e);
+	*out = &found->shown;
+	return 0;
+}
+
 /* ---- all ---- */
 
 static int by_address(const void *a, const void *b)

@@ -41,6 +41,11 @@ bool unc_pci_parse(const char *text, struct unc_pci_address *out, bool *has_doma
 /* All of it as one number: addresses in their order. */
 uint64_t unc_pci_number(const struct unc_pci_address *a);
 
+/* By address ("0000:17:00.0", "17:00.0") or by one of the kernel's names ("nvme0"). -ENOENT; -EINVAL:
+ * devices of two segments have this address. */
+int unc_pci_find(const struct unc_pci *p, const char *name, const struct uncore_device **out,
+		 struct unc_error *e);
+
 static inline const struct unc_device *unc_device(const struct uncore_device *d)
 {
 	return (const struct unc_device *)d;

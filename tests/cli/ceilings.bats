@@ -52,14 +52,14 @@ without_table() {
 	machine half '7 64,8 4800,Unknown 4800,Unknown'
 	tells '4 channels of 64 bits x 4800 MT/s = 153.60 GB/s per socket (SMBIOS)'
 	without_table # in which nothing says that a module is on a CXL card
-	tells "it is not told which of the 5 modules share a channel (the first is at 'P1-DIMMA1', bank 'P0_Node0_Channel0_Dimm0')"
+	tells 'the 5 modules of a socket are not evenly spread over its 8 memory channels'
 }
 
-@test "modules whose texts tell nothing: two for each memory PMU, or not" {
+@test "two modules for each memory PMU, or not as many for each" {
 	machine filled '16 64 4800 4800'
 	tells '8 channels of 64 bits x 4800 MT/s = 307.20 GB/s per socket (SMBIOS)'
 	machine untold '15 64 4800 4800'
-	tells "it is not told which of the 15 modules share a channel (the first is at 'PROC 1 DIMM 1', bank 'Not Specified')"
+	tells 'the 15 modules of a socket are not evenly spread over its 8 memory channels'
 	expect 0 "$UNCORE" --root "$tree" doctor
 	shows 'note +memory peak: not known' 'fix: uncore --memory-peak RATE'
 }
@@ -85,9 +85,9 @@ without_table() {
 
 @test "a guest, and no module at all" {
 	machine guest '1 Unknown Unknown Unknown'
-	tells "the width of the module at 'DIMM 0' is not told"
+	tells "the width of the module at 'DIMM 0' is not known"
 	machine none '0   '
-	tells 'no memory module is told'
+	tells 'the firmware lists no memory module'
 }
 
 @test "a broken table is refused with its place" {

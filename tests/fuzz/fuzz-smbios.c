@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Memory modules, as an SMBIOS table and as udev's record: what is made of them is safe to print and
  * to divide by. The first byte tells sockets and PMUs. */
-#include "machine/ceiling.h"
+#include "machine/memory.h"
 
 #include <errno.h>
 #include <stdint.h>
@@ -28,19 +28,19 @@ static bool is_printable(const char name[static 64])
 
 static void check(struct unc_modules *m, size_t sockets, size_t pmus)
 {
-	struct unc_channels found = {.channels = 77};
+	struct uncore_memory found = {.channels = 77};
 	struct unc_error e = {""};
-	int r = unc_modules_channels(m, sockets, pmus, &found, &e);
+	int r = unc_memory_peak(&found, m, sockets, pmus, &e);
 
 	for (size_t i = 0; i < m->count; i++) {
-		require(is_printable(m->items[i].locator) && is_printable(m->items[i].bank));
+		require(is_printable(m->items[i].locator));
 		require(unc_module_is_dram(m->items[i].kind));
 	}
 	if (r == 0) {
 		require(found.channels >= 1 && found.channels * sockets <= found.modules);
 		require(!pmus || found.channels <= pmus ||
 			found.modules == found.channels * sockets);
-		require(found.modules <= m->count && found.width && found.transfers > 0);
+		require(found.modules <= m->count && found.peak > 0 && found.transfers > 0);
 	} else {
 		require(r == -ENODATA && e.text[0] && found.channels == 77);
 	}

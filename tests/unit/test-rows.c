@@ -10,7 +10,6 @@
 
 #include <cmocka.h>
 
-#include "machine/ceiling.h"
 #include "toy.h"
 
 /* The linker sends the library's calls here: 100 GB/s for each socket of two, in four channels. */

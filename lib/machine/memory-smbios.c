@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Memory modules from the SMBIOS structure table. Offsets are those of DSP0134 3.7. */
-#include "machine/ceiling.h"
+#include "machine/memory.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -14,6 +14,8 @@ enum {
 	TYPE_END = 127,          /* 7.45 */
 	HEADER = 4,              /* type, length, handle */
 };
+
+/* ---- modules ---- */
 
 /* 7.18.2; the names are those of dmi_memory_id(8). */
 static const char *const kinds[] = {
@@ -76,13 +78,13 @@ int unc_modules_add(struct unc_modules *m, const struct unc_module *one, struct 
 	return 0;
 }
 
-void unc_module_name(char into[static 64], const char *from, size_t len)
+void unc_module_set_locator(struct unc_module *m, const char *name)
 {
-	size_t n = len < 63 ? len : 63;
+	size_t n = 0;
 
-	for (size_t i = 0; i < n; i++)
-		into[i] = from[i] >= ' ' && from[i] <= '~' ? from[i] : '?';
-	into[n] = '\0';
+	for (; name[n] && n + 1 < sizeof(m->locator); n++)
+		m->locator[n] = name[n] >= ' ' && name[n] <= '~' ? name[n] : '?';
+	m->locator[n] = '\0';
 }
 
 /* ---- structures ---- */
@@ -139,21 +141,17 @@ static unsigned number_at(const struct structure *s, size_t offset, size_t size)
 	return value;
 }
 
-/* The text whose number stands at `offset`; none for 0. */
-static int text_at(const struct structure *s, size_t offset, char into[static 64])
+/* The text whose number is at `offset`; NULL: there is no such text. */
+static const char *text_at(const struct structure *s, size_t offset)
 {
 	const char *at = (const char *)s->data + s->len, *end = at + s->strings;
-	unsigned wanted = number_at(s, offset, 1);
+	unsigned number = number_at(s, offset, 1);
 
-	into[0] = '\0';
-	for (unsigned i = 1; wanted && i < wanted && at < end; i++)
+	if (!number)
+		return "";
+	for (unsigned i = 1; i < number && at < end; i++)
 		at += strlen(at) + 1;
-	if (!wanted)
-		return 0;
-	if (at >= end || !*at)
-		return -EBADMSG;
-	unc_module_name(into, at, strlen(at));
-	return 0;
+	return at < end && *at ? at : NULL;
 }
 
 /* ---- memory ---- */
@@ -185,6 +183,7 @@ static int add_device(struct table *t, const struct arrays *a, const struct stru
 {
 	unsigned array = number_at(s, 4, 2), width = number_at(s, 0x0a, 2);
 	unsigned technology = number_at(s, 0x28, 1);
+	const char *locator = text_at(s, 0x10);
 	struct unc_module m = {
 		.present = number_at(s, 0x0c, 2) != 0,
 		.kind = (uint8_t)number_at(s, 0x12, 1),
@@ -197,10 +196,11 @@ static int add_device(struct table *t, const struct arrays *a, const struct stru
 	if (a->others[array / 8] & 1u << array % 8 || !unc_module_is_dram(m.kind) ||
 	    (technology >= 5 && technology <= 7))
 		return 0;
-	if (text_at(s, 0x10, m.locator) < 0 || text_at(s, 0x11, m.bank) < 0) {
+	if (!locator) {
 		t->at = (size_t)(s->data - t->data);
 		return fail_at(t, "names a text that it does not have");
 	}
+	unc_module_set_locator(&m, locator);
 	return unc_modules_add(out, &m, t->e);
 }
 

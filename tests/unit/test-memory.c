@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: MIT */
+/* The peak of memory: channels, broken tables, udev's record, the user's value. */
+#include <errno.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "helpers.h"
+#include "machine/memory.h"
+#include "object.h"
+
+#define DDR5 0x22
+
+/* ---- channels --------------------------------------------------------------------------------- */
+
+static struct unc_modules modules_of(size_t count)
+{
+	struct unc_module m = {
+		.present = true, .kind = DDR5, .width = 64, .rated = 4800, .configured = 4800};
+	struct unc_modules all = {0};
+
+	unc_module_set_locator(&m, "DIMM_A1");
+	for (size_t i = 0; i < count; i++)
+		assert_int_equal(unc_modules_add(&all, &m, NULL), 0);
+	return all;
+}
+
+/* Empty slots count for nothing. */
+static void channels_are_filled_evenly(void **state)
+{
+	static const struct {
+		size_t modules, sockets, pmus;
+		unsigned channels;    /* of each socket; 0: not known */
+		const char *sentence; /* then */
+	} cases[] = {
+		{8, 1, 8, 8, NULL},
+		{16, 1, 8, 8, NULL},
+		{16, 2, 8, 8, NULL},
+		{8, 2, 2, 2, NULL},
+		{4, 1, 8, 4, NULL},
+		{1, 1, 8, 1, NULL},
+		{15, 1, 8, 0, "the 15 modules of a socket are not evenly spread over its 8"},
+		{5, 1, 8, 0, "the 5 modules of a socket are not evenly spread over its 8"},
+		{8, 2, 3, 0, "the 4 modules of a socket are not evenly spread over its 3"},
+		{3, 2, 8, 0, "the 3 memory modules are not evenly spread over 2 sockets"},
+		{1, 1, 0, 1, NULL},
+		{2, 2, 0, 1, NULL},
+		{4, 2, 0, 0, "which of the 2 modules of a socket share a channel"},
+		{0, 1, 8, 0, "the firmware lists no memory module"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct unc_modules all = modules_of(cases[i].modules);
+		struct uncore_memory found = {.channels = 77};
+		struct unc_error e = {""};
+		int r;
+
+		assert_int_equal(unc_modules_add(&all, &(struct unc_module){0}, NULL), 0);
+		r = unc_memory_peak(&found, &all, cases[i].sockets, cases[i].pmus, &e);
+		assert_int_equal(r, cases[i].channels ? 0 : -ENODATA);
+		assert_int_equal(found.channels, cases[i].channels ? cases[i].channels : 77);
+		if (cases[i].sentence)
+			assert_contains(e.text, cases[i].sentence);
+		else
+			assert_close(found.peak, cases[i].channels * 38.4e9);
+		unc_modules_finish(&all);
+	}
+}
+
+static void modules_that_are_not_alike(void **state)
+{
+	static const struct {
+		struct unc_module second;
+		const char *sentence; /* NULL: it does not matter */
+	} cases[] = {
+		{{true, DDR5, "DIMM_B1", 64, 5600, 4800}, NULL},
+		{{false, 0, "DIMM_B1", 0, 0, 0}, NULL},
+		{{true, 0x21, "DIMM_B1", 64, 4800, 4800}, "different kinds (DDR5, HBM2)"},
+		{{true, DDR5, "DIMM_B1", 32, 4800, 4800},
+		 "the width of the module at 'DIMM_B1' is different from the others"},
+		{{true, DDR5, "DIMM_B1", 0, 4800, 4800},
+		 "the width of the module at 'DIMM_B1' is not known"},
+		{{true, DDR5, "DIMM_B1", 64, 0, 0},
+		 "the speed of the module at 'DIMM_B1' is not known"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct unc_modules all = modules_of(1);
+		struct uncore_memory found = {0};
+		struct unc_error e = {""};
+
+		assert_int_equal(unc_modules_add(&all, &cases[i].second, NULL), 0);
+		if (cases[i].sentence) {
+			assert_int_equal(unc_memory_peak(&found, &all, 1, 2, &e), -ENODATA);
+			assert_contains(e.text, cases[i].sentence);
+		} else {
+			assert_int_equal(unc_memory_peak(&found, &all, 1, 2, &e), 0);
+		}
+		unc_modules_finish(&all);
+	}
+}
+
+static void speed_of_the_slowest(void **state)
+{
+	static const struct {
+		unsigned rated, configured;
+		double transfers;
+		bool by_rating;
+	} cases[] = {
+		{4800, 4800, 4800, false}, {5600, 4400, 4400, false},
+		{8532, 0, 4800, true},     {1333, 667, 1333, false}, /* a clock */
+		{0, 2933, 2933, false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct unc_modules all = modules_of(2);
+		struct uncore_memory found = {0};
+
+		all.items[1].rated = cases[i].rated;
+		all.items[1].configured = cases[i].configured;
+		assert_int_equal(unc_memory_peak(&found, &all, 1, 2, NULL), 0);
+		assert_close(found.transfers, cases[i].transfers);
+		assert_int_equal(found.rated, cases[i].by_rating);
+		assert_int_equal(found.modules, 2);
+		assert_close(found.peak, 16 * found.transfers * 1e6);
+		unc_modules_finish(&all);
+	}
+}
+
+/* ---- tables ----------------------------------------------------------------------------------- */
+
+/* A memory device of 21 bytes (SMBIOS 2.1) with two texts, and the end. */
+static const uint8_t table[] = {
+	17, 21,   0, 0x11, 0,   0x10, 0xfe, 0xff, 72,   0, 64, 0,   0, 0x20, 9, 0, 2,
+	1,  0x1a, 0, 0,    'A', '1',  0,    'B',  '\n', 0, 0,  127, 4, 0,    0, 0, 0,
+};
+
+static void a_table(void **state)
+{
+	struct unc_modules all;
+
+	(void)state;
+	assert_int_equal(unc_modules_smbios(&all, table, sizeof(table), NULL), 0);
+	assert_int_equal(all.count, 1);
+	assert_true(all.items[0].present);
+	assert_string_equal(all.items[0].locator, "B?");
+	assert_int_equal(all.items[0].width, 64);
+	assert_int_equal(all.items[0].rated + all.items[0].configured, 0);
+	assert_string_equal(unc_module_kind(all.items[0].kind), "DDR4");
+	unc_modules_finish(&all);
+}
+
+static void broken_tables(void **state)
+{
+	static const struct {
+		size_t at;
+		uint8_t by;
+		size_t len;
+		const char *sentence;
+	} cases[] = {
+		{0, 17, 3, "at byte 0 of the SMBIOS table is cut off"},
+		{0, 17, 20, "at byte 0 of the SMBIOS table is cut off"},
+		{0, 17, 27, "at byte 0 of the SMBIOS table has texts without an end"},
+		{0, 17, 30, "at byte 28 of the SMBIOS table is cut off"},
+		{1, 0, sizeof(table), "at byte 0 of the SMBIOS table is shorter than its header"},
+		{1, 3, sizeof(table), "at byte 0 of the SMBIOS table is shorter than its header"},
+		{1, 255, sizeof(table), "at byte 0 of the SMBIOS table is cut off"},
+		{16, 3, sizeof(table),
+		 "at byte 0 of the SMBIOS table names a text that it does not"},
+		{16, 200, sizeof(table), "names a text that it does not have"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		uint8_t *copy = malloc(cases[i].len); /* no byte more, for the sanitizer */
+		struct unc_modules all = {.count = 77};
+		struct unc_error e = {""};
+
+		assert_non_null(copy);
+		memcpy(copy, table, cases[i].len);
+		copy[cases[i].at] = cases[i].by;
+		assert_int_equal(unc_modules_smbios(&all, copy, cases[i].len, &e), -EBADMSG);
+		assert_contains(e.text, cases[i].sentence);
+		assert_int_equal(all.count, 77);
+		free(copy);
+	}
+}
+
+/* ---- machines --------------------------------------------------------------------------------- */
+
+static struct uncore *scan(const struct tree *t)
+{
+	struct uncore *u;
+
+	assert_int_equal(uncore_new(&u), 0);
+	if (uncore_set_root(u, t->dir) < 0 || uncore_scan(u) < 0)
+		fail_msg("%s", uncore_error(u));
+	return u;
+}
+
+#define RECORD                                                                              \
+	"I:1\nE:MEMORY_DEVICE_0_LOCATOR=P0 CHANNEL A\nE:MEMORY_DEVICE_0_SIZE=34359738368\n" \
+	"E:MEMORY_DEVICE_0_DATA_WIDTH=64\nE:MEMORY_DEVICE_0_TYPE=DDR5\n"                    \
+	"E:MEMORY_DEVICE_0_SPEED_MTS=4800\nE:MEMORY_DEVICE_0_CONFIGURED_SPEED_MTS=4000\n"   \
+	"E:MEMORY_DEVICE_1_PRESENT=0\nE:MEMORY_DEVICE_1_LOCATOR=P0 CHANNEL B\n"
+
+static void make_machine(struct tree *t, const char *record)
+{
+	tree_make(t);
+	machine_cpuinfo(t, 143, "");
+	machine_cpus(t, (const int[]){0, 1}, 2);
+	if (record)
+		tree_put(t, "run/udev/data/+dmi:id", record);
+}
+
+static void a_machine_by_udev(void **state)
+{
+	const struct uncore_memory *m;
+	struct uncore *u;
+	struct tree t;
+
+	(void)state;
+	make_machine(&t, RECORD "E:MEMORY_DEVICE_2_LOCATOR=P1 CHANNEL A\n"
+				"E:MEMORY_DEVICE_2_SIZE=1\nE:MEMORY_DEVICE_2_DATA_WIDTH=64\n"
+				"E:MEMORY_DEVICE_2_SPEED_MTS=4800\nE:MEMORY_DEVICE_2_TYPE=DDR5\n"
+				"E:MEMORY_DEVICE_2_CONFIGURED_SPEED_MTS=4800\n");
+	u = scan(&t);
+	m = uncore_memory_get(u);
+	assert_null(m->why);
+	assert_string_equal(m->from, "udev");
+	assert_int_equal(m->modules, 2);
+	assert_int_equal(m->channels, 1);
+	assert_close(m->transfers, 4000);
+	assert_close(m->peak, 32e9);
+	assert_close(unc_ceiling_memory(u, 1, false), 32e9);
+	assert_close(unc_ceiling_memory(u, 1, true), 32e9);
+	assert_close(unc_ceiling_memory(u, -1, false), 64e9);
+	uncore_free(u);
+	tree_remove(&t);
+}
+
+static void the_users_value_wins(void **state)
+{
+	const struct uncore_memory *m;
+	struct uncore *u;
+	struct tree t;
+
+	(void)state;
+	make_machine(&t, NULL);
+	u = scan(&t);
+	m = uncore_memory_get(u);
+	assert_true(isnan(m->peak) && isnan(m->transfers));
+	assert_null(m->from);
+	assert_contains(m->why, "udev has no record of the modules");
+	assert_true(isnan(unc_ceiling_memory(u, -1, false)));
+	assert_int_equal(uncore_set_memory_peak(u, 0), -EINVAL);
+	assert_int_equal(uncore_set_memory_peak(u, INFINITY), -EINVAL);
+	assert_int_equal(uncore_set_memory_peak(u, NAN), -EINVAL);
+	assert_int_equal(uncore_set_memory_peak(u, 1e11), 0);
+	m = uncore_memory_get(u);
+	assert_close(m->peak, 1e11);
+	assert_string_equal(m->from, "the user");
+	assert_null(m->why);
+	assert_int_equal(m->channels, 0);
+	assert_close(unc_ceiling_memory(u, -1, false), 2e11);
+	assert_true(isnan(unc_ceiling_memory(u, 0, true))); /* of how many is not told */
+	assert_int_equal(uncore_scan(u), 0);
+	assert_close(uncore_memory_get(u)->peak, 1e11);
+	uncore_free(u);
+	tree_remove(&t);
+}
+
+static void a_broken_table_is_not_replaced_by_udev(void **state)
+{
+	struct uncore *u;
+	struct tree t;
+
+	(void)state;
+	make_machine(&t, RECORD);
+	tree_put_bytes(&t, "sys/firmware/dmi/tables/DMI", (const char *)table, 20);
+	u = scan(&t);
+	assert_contains(uncore_memory_get(u)->why, "at byte 0 of the SMBIOS table is cut off");
+	uncore_free(u);
+	tree_remove(&t);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(channels_are_filled_evenly),
+		cmocka_unit_test(modules_that_are_not_alike),
+		cmocka_unit_test(speed_of_the_slowest),
+		cmocka_unit_test(a_table),
+		cmocka_unit_test(broken_tables),
+		cmocka_unit_test(a_machine_by_udev),
+		cmocka_unit_test(the_users_value_wins),
+		cmocka_unit_test(a_broken_table_is_not_replaced_by_udev),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
