@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/glob.h"
 #include "machine/permission.h"
 #include "object.h"
 

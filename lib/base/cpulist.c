@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The kernel's CPU lists: "0-3,8". */
+/* The kernel's lists of numbers: "0-3,8". */
 #include "base/cpulist.h"
 #include "base/ascii.h"
 
@@ -7,104 +7,72 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#define MOST 65536
+#define CPUS_MOST 65536
 
-/* Order and duplicates do not matter while the CPUs are bits. */
-struct set {
-	uint64_t words[MOST / 64];
-};
-
-static int take_id(const char **at, unsigned *out)
+static int take_number(const char **text, unsigned most, unsigned *out)
 {
-	unsigned id = 0;
+	unsigned number = 0;
 
-	if (!unc_is_digit(**at))
+	if (!unc_is_digit(**text))
 		return -EINVAL;
-	for (; unc_is_digit(**at); (*at)++) {
-		id = id * 10 + (unsigned)(**at - '0');
-		if (id >= MOST)
+	for (; unc_is_digit(**text); (*text)++) {
+		number = number * 10 + (unsigned)(**text - '0');
+		if (number > most)
 			return -EINVAL;
 	}
-	*out = id;
+	*out = number;
 	return 0;
 }
 
-static int take_range(const char **at, struct set *set)
+int unc_range_take(const char **text, unsigned most, unsigned *first, unsigned *last)
 {
-	unsigned first, last;
-
-	if (take_id(at, &first) < 0)
+	if (take_number(text, most, first) < 0)
 		return -EINVAL;
-	last = first;
-	if (**at == '-') {
-		(*at)++;
-		if (take_id(at, &last) < 0 || last < first)
+	*last = *first;
+	if (**text == '-') {
+		(*text)++;
+		if (take_number(text, most, last) < 0)
 			return -EINVAL;
 	}
-	for (unsigned id = first; id <= last; id++)
-		set->words[id / 64] |= (uint64_t)1 << (id % 64);
-	return 0;
-}
-
-static int take_list(const char *text, struct set *set)
-{
-	if (!*text)
+	if (!**text)
 		return 0;
-	for (;;) {
-		if (take_range(&text, set) < 0)
-			return -EINVAL;
-		if (!*text)
-			return 0;
-		if (*text++ != ',')
-			return -EINVAL;
-	}
-}
-
-static size_t set_count(const struct set *set)
-{
-	size_t count = 0;
-
-	for (size_t i = 0; i < MOST / 64; i++)
-		count += (size_t)__builtin_popcountll(set->words[i]);
-	return count;
+	return *(*text)++ == ',' && **text ? 0 : -EINVAL;
 }
 
 int unc_cpulist_parse(const char *text, struct unc_cpulist *out)
 {
-	struct set set = {{0}};
-	size_t count, n = 0;
+	uint64_t set[CPUS_MOST / 64] = {0}; /* order and duplicates do not matter for bits */
+	size_t count = 0, n = 0;
+	unsigned first, last;
 	int *ids = NULL;
 
-	if (take_list(text, &set) < 0)
-		return -EINVAL;
-	count = set_count(&set);
-	if (count) {
-		ids = malloc(count * sizeof(*ids));
-		if (!ids)
-			return -ENOMEM;
+	while (*text) {
+		if (unc_range_take(&text, CPUS_MOST - 1, &first, &last) < 0 || last < first)
+			return -EINVAL;
+		for (unsigned id = first; id <= last; id++)
+			set[id / 64] |= (uint64_t)1 << (id % 64);
 	}
+	for (size_t i = 0; i < CPUS_MOST / 64; i++)
+		count += (size_t)__builtin_popcountll(set[i]);
+	if (count && !(ids = malloc(count * sizeof(*ids))))
+		return -ENOMEM;
 	for (int id = 0; n < count; id++)
-		if (set.words[id / 64] >> (id % 64) & 1)
+		if (set[id / 64] >> (id % 64) & 1)
 			ids[n++] = id;
 	*out = (struct unc_cpulist){.ids = ids, .count = count};
 	return 0;
 }
 
+static int compare(const void *a, const void *b)
+{
+	int x = *(const int *)a, y = *(const int *)b;
+
+	return (x > y) - (x < y);
+}
+
 bool unc_cpulist_has(const struct unc_cpulist *l, int cpu)
 {
-	size_t low = 0, high = l->count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (l->ids[middle] == cpu)
-			return true;
-		if (l->ids[middle] < cpu)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return false;
+	return l->count && bsearch(&cpu, l->ids, l->count, sizeof(*l->ids), compare);
 }
 
 void unc_cpulist_finish(struct unc_cpulist *l)

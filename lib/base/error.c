@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define ERRNO_END 4096 /* as in the kernel's IS_ERR_VALUE */
+
 static void put(char *into, size_t room, const char *fmt, va_list args)
 	__attribute__((format(printf, 3, 0)));
 
@@ -61,4 +63,22 @@ const char *unc_errno_text(int err)
 	const char *text = strerrordesc_np(abs(err));
 
 	return text ? text : "unknown error";
+}
+
+const char *unc_errno_name(int err)
+{
+	const char *name = strerrorname_np(abs(err));
+
+	return name ? name : "an unknown error";
+}
+
+int unc_errno_number(const char *name)
+{
+	for (int err = 1; err < ERRNO_END; err++) {
+		const char *known = strerrorname_np(err);
+
+		if (known && strcmp(known, name) == 0)
+			return err;
+	}
+	return 0;
 }

@@ -22,5 +22,9 @@ int unc_nomem(struct unc_error *e);
 
 /* "No such file or directory" for ENOENT or -ENOENT, in no locale; never NULL. */
 const char *unc_errno_text(int err);
+/* "EINVAL" for EINVAL or -EINVAL; "an unknown error". */
+const char *unc_errno_name(int err);
+/* EINVAL for "EINVAL"; 0 for no such name. */
+int unc_errno_number(const char *name);
 
 #endif

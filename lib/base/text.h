@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Text: growing buffers, numbers without the locale, nearest names. */
+/* Text: growing buffers, numbers without the locale, names. */
 #ifndef UNC_TEXT_H
 #define UNC_TEXT_H
 
@@ -42,11 +42,14 @@ int unc_parse_double(const char *text, double *out);
  * digit, '_' or '.'. Neither hexadecimal nor inf nor nan. -EINVAL, -ERANGE. */
 int unc_scan_double(const char *text, const char **end, double *out);
 
-/* Appends to `t` the names nearest to `wanted`, ", or "-joined: "imc_0, imc_1 or imc_2" (at most
+/* '*', '?', "[a-z]", "[!a]" and a backslash before any of them, on the whole name, byte by byte. */
+bool unc_glob_matches(const char *pattern, const char *name);
+
+/* Appends to `t` the names nearest to `typed`, ", or "-joined: "imc_0, imc_1 or imc_2" (at most
  * 3, only near ones). False, and nothing appended, when none is near. */
-bool unc_suggest(struct unc_text *t, const char *wanted, const char *const *names, size_t count);
+bool unc_suggest(struct unc_text *t, const char *typed, const char *const *names, size_t count);
 /* The one nearest name, or NULL when none is near. */
-const char *unc_nearest(const char *wanted, const char *const *names, size_t count);
+const char *unc_nearest(const char *typed, const char *const *names, size_t count);
 
 /* Removes white space at both ends, in place; returns its argument's first kept character. */
 char *unc_trim(char *text);

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/glob.h"
 #include "count/encode.h"
 #include "count/monitor.h"
 

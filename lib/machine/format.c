@@ -2,6 +2,7 @@
 /* Pure text work of a PMU: `format/` contents, values into bits, lists of assignments. */
 #include "machine/format.h"
 #include "base/ascii.h"
+#include "base/cpulist.h"
 
 #include <errno.h>
 #include <stddef.h>
@@ -16,44 +17,9 @@ static const char *skip_spaces(const char *at)
 
 /* ---- format ---- */
 
-static int take_bit(const char **at, unsigned *out)
-{
-	unsigned bit = 0;
-
-	if (!unc_is_digit(**at))
-		return -EINVAL;
-	for (; unc_is_digit(**at); (*at)++) {
-		bit = bit * 10 + (unsigned)(**at - '0');
-		if (bit > 63)
-			return -EINVAL;
-	}
-	*out = bit;
-	return 0;
-}
-
-static int take_bits(const char **at, uint64_t *bits)
-{
-	unsigned first, last, swap;
-
-	if (take_bit(at, &first) < 0)
-		return -EINVAL;
-	last = first;
-	if (**at == '-') {
-		(*at)++;
-		if (take_bit(at, &last) < 0)
-			return -EINVAL;
-	}
-	if (last < first) {
-		swap = first;
-		first = last;
-		last = swap;
-	}
-	*bits |= UINT64_MAX >> (63 - (last - first)) << first;
-	return 0;
-}
-
 int unc_format_parse(const char *text, int *word, uint64_t *bits)
 {
+	unsigned first, last;
 	uint64_t set = 0;
 	int number = 0;
 
@@ -62,14 +28,17 @@ int unc_format_parse(const char *text, int *word, uint64_t *bits)
 	text += 6;
 	if (*text >= '1' && *text <= '3')
 		number = *text++ - '0';
-	if (*text && *text != ':')
-		return -EINVAL;
 	if (!*text)
 		set = UINT64_MAX;
-	while (*text) { /* at the colon, or at a comma */
-		text++;
-		if (take_bits(&text, &set) < 0 || (*text && *text != ','))
+	else if (*text++ != ':' || !*text)
+		return -EINVAL;
+	while (*text) {
+		if (unc_range_take(&text, 63, &first, &last) < 0)
 			return -EINVAL;
+		if (last < first)
+			set |= UINT64_MAX >> (63 - (first - last)) << last;
+		else
+			set |= UINT64_MAX >> (63 - (last - first)) << first;
 	}
 	*word = number;
 	*bits = set;

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/ascii.h"
-#include "base/glob.h"
 #include "machine/pmu.h"
 
 #define PREFIX "uncore_"

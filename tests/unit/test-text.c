@@ -420,6 +420,19 @@ static void errno_text_is_never_null(void **state)
 		assert_string_equal(unc_errno_text(unknown[i]), "unknown error");
 }
 
+static void errno_names_are_symbols(void **state)
+{
+	(void)state;
+	assert_string_equal(unc_errno_name(EINVAL), "EINVAL");
+	assert_string_equal(unc_errno_name(-EOPNOTSUPP), "EOPNOTSUPP");
+	assert_string_equal(unc_errno_name(99999), "an unknown error");
+	assert_int_equal(unc_errno_number("EOPNOTSUPP"), EOPNOTSUPP);
+	assert_int_equal(unc_errno_number("EAGAIN"), EAGAIN);
+	assert_int_equal(unc_errno_number("E2BIG"), E2BIG);
+	assert_int_equal(unc_errno_number("EINVALID"), 0);
+	assert_int_equal(unc_errno_number("an unknown error"), 0);
+}
+
 /* tolower() is a macro with blocks of its own. */
 static char lower(int c)
 {
@@ -468,6 +481,7 @@ int main(void)
 		cmocka_unit_test(suggest_survives_long_names),
 		cmocka_unit_test(trim_both_ends),
 		cmocka_unit_test(errno_text_is_never_null),
+		cmocka_unit_test(errno_names_are_symbols),
 		cmocka_unit_test(ascii_is_as_in_the_c_locale),
 	};
 

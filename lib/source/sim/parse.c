@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The YAML of a simulation, and whether it fits the machine it plays. */
-#include "base/errno-name.h"
+#include "base/error.h"
 #include "base/text.h"
 #include "base/yaml-file.h"
 #include "source/sim/sim.h"

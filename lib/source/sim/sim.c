@@ -2,7 +2,7 @@
 /* Counters that are calculated: a simulation's rates, integrated over time. */
 #define _GNU_SOURCE
 #include "source/sim/sim.h"
-#include "base/errno-name.h"
+#include "base/error.h"
 #include "base/yaml-file.h"
 #include <errno.h>
 #include <math.h>
