@@ -1,72 +1,55 @@
 /* SPDX-License-Identifier: MIT */
 /* The CPU model from /proc/cpuinfo, and the hypervisor from the traces it leaves. */
 #include "machine/platform.h"
+#include "base/ascii.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define DMI_DIR "sys/class/dmi/id"
+#define PRODUCT "sys/class/dmi/id/product_name"
+#define VENDOR "sys/class/dmi/id/sys_vendor"
+#define CLOCKS "sys/devices/system/clocksource/clocksource0/available_clocksource"
 #define FIRST_CPU 16384 /* bytes that hold what cpuinfo says of one CPU */
 
 /* ---- CPU model ---- */
 
-/* Lower case and nothing but letters, digits, '_' and '-': vendors pad their names with spaces. */
-static void copy_word(char *into, size_t room, const char *text, size_t len)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < len && n + 1 < room; i++) {
-		char c = text[i];
-
-		if (c >= 'A' && c <= 'Z')
-			c = (char)(c - 'A' + 'a');
-		if ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '-')
-			into[n++] = c;
-	}
-	into[n] = '\0';
-}
-
-/* The text after "key :" at the beginning of a line; NULL when the line is another. */
-static const char *after_key(const char *line, const char *key)
-{
-	size_t len = strlen(key);
-
-	if (strncmp(line, key, len) != 0)
-		return NULL;
-	line += len;
-	line += strspn(line, " \t");
-	return *line == ':' ? line + 1 : NULL;
-}
-
-/* The first value of the key, and its length up to the line's end; NULL without. */
+/* The value after "key :" at the beginning of the first such line, up to the line's end; NULL without. */
 static const char *find_key(const char *cpuinfo, const char *key, size_t *len)
 {
-	while (*cpuinfo) {
-		const char *value = after_key(cpuinfo, key);
+	size_t key_len = strlen(key);
 
-		if (value) {
-			*len = strcspn(value, "\n");
-			return value;
-		}
-		cpuinfo += strcspn(cpuinfo, "\n");
-		cpuinfo += *cpuinfo == '\n';
+	for (const char *line = cpuinfo; line; line = strchr(line, '\n')) {
+		const char *value;
+
+		line += *line == '\n';
+		if (strncmp(line, key, key_len) != 0)
+			continue;
+		value = line + key_len + strspn(line + key_len, " \t");
+		if (*value++ != ':')
+			continue;
+		*len = strcspn(value, "\n");
+		return value;
 	}
 	return NULL;
 }
 
-/* False when there is no such key. */
+/* In lower case, and only letters, digits, '_' and '-': vendors pad their names with spaces. False
+ * when there is no such key. */
 static bool get_key(const char *cpuinfo, const char *key, char *into, size_t room)
 {
-	const char *value;
-	size_t len;
+	size_t len = 0, n = 0;
+	const char *value = find_key(cpuinfo, key, &len);
 
-	value = find_key(cpuinfo, key, &len);
-	if (!value)
-		return false;
-	copy_word(into, room, value, len);
-	return *into != '\0';
+	for (size_t i = 0; i < len && n + 1 < room; i++) {
+		char c = unc_lower(value[i]);
+
+		if ((c >= 'a' && c <= 'z') || unc_is_digit(c) || c == '_' || c == '-')
+			into[n++] = c;
+	}
+	into[n] = '\0';
+	return n > 0;
 }
 
 static const char *short_vendor(const char *vendor)
@@ -106,38 +89,41 @@ struct firmware {
 };
 
 static const struct firmware firmwares[] = {
-	{"product_name", "KVM", "KVM", true},
-	{"sys_vendor", "QEMU", "QEMU", true},
-	{"sys_vendor", "VMware", "VMware", true},
-	{"product_name", "VirtualBox", "VirtualBox", true},
-	{"product_name", "Virtual Machine", "Hyper-V", true},
-	{"product_name", "Google Compute Engine", "Google Compute Engine", false},
-	{"product_name", ".metal", NULL, false}, /* Amazon's servers without a hypervisor */
-	{"sys_vendor", "Amazon EC2", "Amazon EC2", true},
-	{"sys_vendor", "Alibaba Cloud", "Alibaba Cloud", false},
-	{"sys_vendor", "OpenStack", "OpenStack", true},
-	{"sys_vendor", "Xen", "Xen", true},
-	{"sys_vendor", "Parallels", "Parallels", true},
-	{"product_name", "Apple Virtualization", "Apple Virtualization", true},
-	{"product_name", "BHYVE", "bhyve", true},
-	{"sys_vendor", "Microsoft", "Hyper-V", false},
-	{"sys_vendor", "Google", "Google Compute Engine", false},
+	{PRODUCT, "KVM", "KVM", true},
+	{VENDOR, "QEMU", "QEMU", true},
+	{VENDOR, "VMware", "VMware", true},
+	{PRODUCT, "VirtualBox", "VirtualBox", true},
+	{PRODUCT, "Virtual Machine", "Hyper-V", true},
+	{PRODUCT, "Google Compute Engine", "Google Compute Engine", false},
+	{PRODUCT, ".metal", NULL, false}, /* Amazon's servers without a hypervisor */
+	{VENDOR, "Amazon EC2", "Amazon EC2", true},
+	{VENDOR, "Alibaba Cloud", "Alibaba Cloud", false},
+	{VENDOR, "OpenStack", "OpenStack", true},
+	{VENDOR, "Xen", "Xen", true},
+	{VENDOR, "Parallels", "Parallels", true},
+	{PRODUCT, "Apple Virtualization", "Apple Virtualization", true},
+	{PRODUCT, "BHYVE", "bhyve", true},
+	{VENDOR, "Microsoft", "Hyper-V", false},
+	{VENDOR, "Google", "Google Compute Engine", false},
 };
+
+static bool file_contains(const struct unc_root *root, const char *path, const char *part)
+{
+	char *text;
+	bool found;
+
+	if (unc_root_read_line(root, path, &text) < 0)
+		return false;
+	found = strstr(text, part);
+	free(text);
+	return found;
+}
 
 static const struct firmware *find_firmware(const struct unc_root *root)
 {
-	for (size_t i = 0; i < sizeof(firmwares) / sizeof(*firmwares); i++) {
-		char path[64], *text;
-		bool found;
-
-		snprintf(path, sizeof(path), DMI_DIR "/%s", firmwares[i].file);
-		if (unc_root_read_line(root, path, &text) < 0)
-			continue;
-		found = strstr(text, firmwares[i].text);
-		free(text);
-		if (found)
+	for (size_t i = 0; i < sizeof(firmwares) / sizeof(*firmwares); i++)
+		if (file_contains(root, firmwares[i].file, firmwares[i].text))
 			return &firmwares[i];
-	}
 	return NULL;
 }
 
@@ -149,18 +135,11 @@ static const char *find_clock(const struct unc_root *root)
 		{"hyperv_clocksource", "Hyper-V"},
 		{"xen", "Xen"},
 	};
-	const char *name = NULL;
-	char *text;
 
-	if (unc_root_read_line(root,
-			       "sys/devices/system/clocksource/clocksource0/available_clocksource",
-			       &text) < 0)
-		return NULL;
-	for (size_t i = 0; !name && i < sizeof(clocks) / sizeof(*clocks); i++)
-		if (strstr(text, clocks[i][0]))
-			name = clocks[i][1];
-	free(text);
-	return name;
+	for (size_t i = 0; i < sizeof(clocks) / sizeof(*clocks); i++)
+		if (file_contains(root, CLOCKS, clocks[i][0]))
+			return clocks[i][1];
+	return NULL;
 }
 
 /* /sys/hypervisor is there under Xen, also in its first domain, which has no CPU flag. */
@@ -177,22 +156,15 @@ static bool read_hypervisor_type(char *into, size_t room, const struct unc_root 
 
 static bool has_word(const char *line, size_t len, const char *word)
 {
-	size_t word_len = strlen(word);
+	size_t n;
 
-	while (len) {
-		size_t skip = strspn(line, " \t"), n;
-
-		if (skip >= len)
-			return false;
-		line += skip;
-		len -= skip;
+	for (const char *end = line + len; line < end; line += n) {
+		line += strspn(line, " \t");
 		n = strcspn(line, " \t\n");
-		if (n == word_len && memcmp(line, word, n) == 0)
+		if (n == strlen(word) && memcmp(line, word, n) == 0)
 			return true;
-		if (n >= len)
+		if (!n)
 			return false;
-		line += n;
-		len -= n;
 	}
 	return false;
 }
@@ -236,18 +208,18 @@ static void read_hypervisor(char *into, size_t room, const struct unc_root *root
 	snprintf(into, room, "%s", name ? name : "");
 }
 
-int unc_platform_read(struct unc_topology *t, const struct unc_root *root)
+int unc_platform_read(const struct unc_root *root, char cpu_model[static UNC_MODEL_ROOM],
+		      char hypervisor[static UNC_HYPERVISOR_ROOM])
 {
-	char *cpuinfo;
-	int err = unc_root_read_start(root, "proc/cpuinfo", FIRST_CPU, &cpuinfo);
+	char *text = NULL;
+	const char *cpuinfo;
 
-	if (err == -ENOMEM)
-		return err;
-	if (err)
-		cpuinfo = NULL;
-	snprintf(t->cpu_model, sizeof(t->cpu_model), "unknown");
-	read_model(t->cpu_model, sizeof(t->cpu_model), cpuinfo ? cpuinfo : "");
-	read_hypervisor(t->hypervisor, sizeof(t->hypervisor), root, cpuinfo ? cpuinfo : "");
-	free(cpuinfo);
+	if (unc_root_read_start(root, "proc/cpuinfo", FIRST_CPU, &text) == -ENOMEM)
+		return -ENOMEM;
+	cpuinfo = text ? text : "";
+	snprintf(cpu_model, UNC_MODEL_ROOM, "unknown");
+	read_model(cpu_model, UNC_MODEL_ROOM, cpuinfo);
+	read_hypervisor(hypervisor, UNC_HYPERVISOR_ROOM, root, cpuinfo);
+	free(text);
 	return 0;
 }

@@ -8,9 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cpulist.h"
-#include "machine/platform.h"
-
 #define CPU_DIR "sys/devices/system/cpu"
 #define NODE_DIR "sys/devices/system/node"
 
@@ -45,17 +42,19 @@ static int read_id(const struct unc_root *root, int cpu, const char *name, int *
 	return 0;
 }
 
-static int read_list(const struct unc_root *root, const char *path, struct unc_cpulist *out,
+int unc_cpulist_read(struct unc_cpulist *out, const struct unc_root *root, const char *path,
 		     struct unc_error *e)
 {
 	char *text;
 	int err = unc_root_read_line(root, path, &text);
 
 	if (err)
-		return err;
+		return err == -ENOMEM ? unc_nomem(e) : err;
 	err = unc_cpulist_parse(text, out);
-	if (err == -EINVAL)
-		err = unc_fail(e, EBADMSG, "%s: '%.200s' is no list of CPUs such as 0-3,8", path,
+	if (err == -ENOMEM)
+		unc_nomem(e);
+	else if (err)
+		err = unc_fail(e, EBADMSG, "%s: '%.100s' is no list of CPUs such as 0-3,8", path,
 			       text);
 	free(text);
 	return err;
@@ -65,43 +64,33 @@ static int read_list(const struct unc_root *root, const char *path, struct unc_c
 static int list_cpu_dirs(const struct unc_root *root, struct unc_cpulist *out)
 {
 	struct unc_names names = {0};
-	struct unc_text text = {0};
-	char *list;
 	int err = unc_root_list(root, CPU_DIR, &names);
 
 	if (err)
 		return err;
-	for (size_t i = 0; i < names.count; i++) {
+	out->ids = calloc(names.count + 1, sizeof(*out->ids));
+	for (size_t i = 0; out->ids && i < names.count; i++) {
 		int id = number_after(names.items[i], "cpu");
 
-		if (id >= 0)
-			unc_text_add(&text, "%s%d", text.len ? "," : "", id);
+		if (id >= 0) /* names are sorted by their numbers */
+			out->ids[out->count++] = id;
 	}
 	unc_names_finish(&names);
-	list = unc_text_take(&text);
-	if (!list)
-		return -ENOMEM;
-	err = unc_cpulist_parse(list, out);
-	free(list);
-	return err;
+	return out->ids ? 0 : -ENOMEM;
 }
 
 static int read_present(const struct unc_root *root, struct unc_cpulist *out, struct unc_error *e)
 {
-	struct unc_cpulist list = {0};
-	int err = read_list(root, CPU_DIR "/present", &list, e);
+	int err = unc_cpulist_read(out, root, CPU_DIR "/present", e);
 
-	if (err == -ENOENT)
-		err = list_cpu_dirs(root, &list);
-	if (err == -ENOMEM)
+	if (err == -ENOENT && list_cpu_dirs(root, out) == -ENOMEM)
 		return unc_nomem(e);
-	if (err == -EBADMSG)
+	if (err == -ENOMEM || err == -EBADMSG)
 		return err;
-	if (err || !list.count)
-		return unc_fail(e, ENOENT,
-				CPU_DIR " names no CPU below the root: is /sys mounted there?");
-	*out = list;
-	return 0;
+	return out->count
+		       ? 0
+		       : unc_fail(e, ENOENT,
+				  CPU_DIR " names no CPU below the root: is /sys mounted there?");
 }
 
 /* NULL online: all are. */
@@ -127,48 +116,49 @@ static int fill_cpus(struct unc_topology *t, const struct unc_root *root,
 static int read_cpus(struct unc_topology *t, const struct unc_root *root, struct unc_error *e)
 {
 	struct unc_cpulist present = {0}, online = {0};
-	int err = read_present(root, &present, e);
+	int err = read_present(root, &present, e), list;
 
-	if (err)
-		return err;
-	err = read_list(root, CPU_DIR "/online", &online, e);
-	if (err == 0 || err == -ENOENT)
-		err = fill_cpus(t, root, &present, err ? NULL : &online);
+	if (err == 0) {
+		list = unc_cpulist_read(&online, root, CPU_DIR "/online", e);
+		if (list == 0 || list == -ENOENT)
+			err = fill_cpus(t, root, &present, list ? NULL : &online);
+		else
+			err = list == -EBADMSG
+				      ? list
+				      : unc_fail(e, -list, CPU_DIR "/online cannot be read");
+	}
 	if (err == -ENOMEM)
 		unc_nomem(e);
-	else if (err && err != -EBADMSG)
-		unc_fail(e, -err, CPU_DIR "/online cannot be read");
 	unc_cpulist_finish(&present);
 	unc_cpulist_finish(&online);
 	return err;
 }
 
+static int compare_cpus(const void *a, const void *b)
+{
+	const struct uncore_cpu *x = a, *y = b;
+
+	return (x->id > y->id) - (x->id < y->id);
+}
+
 static struct uncore_cpu *find_cpu(const struct unc_topology *t, int id)
 {
-	size_t low = 0, high = t->cpu_count;
+	const struct uncore_cpu searched = {.id = id};
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (t->cpus[middle].id == id)
-			return &t->cpus[middle];
-		if (t->cpus[middle].id < id)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return NULL;
+	return t->cpu_count
+		       ? bsearch(&searched, t->cpus, t->cpu_count, sizeof(*t->cpus), compare_cpus)
+		       : NULL;
 }
 
 static int read_node(struct unc_topology *t, const struct unc_root *root, int node,
 		     struct unc_error *e)
 {
-	struct unc_cpulist list;
+	struct unc_cpulist list = {0};
 	char path[128];
 	int err;
 
 	snprintf(path, sizeof(path), NODE_DIR "/node%d/cpulist", node);
-	err = read_list(root, path, &list, e);
+	err = unc_cpulist_read(&list, root, path, e);
 	if (err == -ENOMEM || err == -EBADMSG)
 		return err;
 	if (err) /* a node that came or went: its CPUs stay without */
@@ -201,30 +191,6 @@ static int read_nodes(struct unc_topology *t, const struct unc_root *root, struc
 	return err == -ENOMEM ? unc_nomem(e) : err;
 }
 
-static int compare_ints(const void *a, const void *b)
-{
-	int x = *(const int *)a, y = *(const int *)b;
-
-	return (x > y) - (x < y);
-}
-
-static int collect_sockets(struct unc_topology *t, struct unc_error *e)
-{
-	size_t count = 0;
-
-	t->sockets = calloc(t->cpu_count, sizeof(*t->sockets));
-	if (!t->sockets)
-		return unc_nomem(e);
-	for (size_t i = 0; i < t->cpu_count; i++)
-		if (t->cpus[i].online && t->cpus[i].socket >= 0)
-			t->sockets[count++] = t->cpus[i].socket;
-	qsort(t->sockets, count, sizeof(*t->sockets), compare_ints);
-	for (size_t i = 0; i < count; i++)
-		if (!t->socket_count || t->sockets[i] != t->sockets[t->socket_count - 1])
-			t->sockets[t->socket_count++] = t->sockets[i];
-	return 0;
-}
-
 static int compare_dies(const void *a, const void *b)
 {
 	const struct unc_die *x = a, *y = b;
@@ -234,21 +200,38 @@ static int compare_dies(const void *a, const void *b)
 	return x->id < y->id ? -1 : x->id > y->id;
 }
 
-/* A CPU that is offline may have no socket that anybody knows. */
-static int collect_dies(struct unc_topology *t, struct unc_error *e)
+/* Sorts and takes duplicates out. */
+static size_t unique_dies(struct unc_die *dies, size_t count)
+{
+	size_t kept = 0;
+
+	qsort(dies, count, sizeof(*dies), compare_dies);
+	for (size_t i = 0; i < count; i++)
+		if (!kept || compare_dies(&dies[i], &dies[kept - 1]) != 0)
+			dies[kept++] = dies[i];
+	return kept;
+}
+
+/* Sockets of online CPUs; dies of all whose socket is known. */
+static int collect_sockets(struct unc_topology *t)
 {
 	size_t count = 0;
 
+	t->sockets = calloc(t->cpu_count, sizeof(*t->sockets));
 	t->dies = calloc(t->cpu_count, sizeof(*t->dies));
-	if (!t->dies)
-		return unc_nomem(e);
+	if (!t->sockets || !t->dies)
+		return -ENOMEM;
+	for (size_t i = 0; i < t->cpu_count; i++)
+		if (t->cpus[i].online && t->cpus[i].socket >= 0)
+			t->dies[count++].socket = t->cpus[i].socket;
+	t->socket_count = unique_dies(t->dies, count);
+	for (size_t i = 0; i < t->socket_count; i++)
+		t->sockets[i] = t->dies[i].socket;
+	count = 0;
 	for (size_t i = 0; i < t->cpu_count; i++)
 		if (t->cpus[i].socket >= 0)
 			t->dies[count++] = (struct unc_die){t->cpus[i].socket, t->cpus[i].die};
-	qsort(t->dies, count, sizeof(*t->dies), compare_dies);
-	for (size_t i = 0; i < count; i++)
-		if (!t->die_count || compare_dies(&t->dies[i], &t->dies[t->die_count - 1]) != 0)
-			t->dies[t->die_count++] = t->dies[i];
+	t->die_count = unique_dies(t->dies, count);
 	return 0;
 }
 
@@ -259,11 +242,8 @@ int unc_topology_read(struct unc_topology *out, const struct unc_root *root, str
 
 	if (!err)
 		err = read_nodes(&t, root, e);
-	if (!err)
-		err = collect_sockets(&t, e);
-	if (!err)
-		err = collect_dies(&t, e);
-	if (!err && unc_platform_read(&t, root) == -ENOMEM)
+	if (!err && (collect_sockets(&t) < 0 ||
+		     unc_platform_read(root, t.cpu_model, t.hypervisor) == -ENOMEM))
 		err = unc_nomem(e);
 	if (err) {
 		unc_topology_finish(&t);

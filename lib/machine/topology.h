@@ -3,6 +3,8 @@
 #ifndef UNC_TOPOLOGY_H
 #define UNC_TOPOLOGY_H
 
+#include "base/cpulist.h"
+#include "machine/platform.h"
 #include "machine/root.h"
 #include "uncore.h"
 
@@ -17,9 +19,14 @@ struct unc_topology {
 	size_t socket_count;
 	struct unc_die *dies; /* in the order of the kernel's numbers */
 	size_t die_count;
-	char cpu_model[64];  /* "intel/6/143", "unknown" */
-	char hypervisor[32]; /* "" : none seen */
+	char cpu_model[UNC_MODEL_ROOM]; /* see platform.h */
+	char hypervisor[UNC_HYPERVISOR_ROOM];
 };
+
+/* A file of the kernel with a list of CPUs, such as a cpumask. -EBADMSG: it is none; -ENOENT, ...: it
+ * cannot be read, and there is no sentence. */
+int unc_cpulist_read(struct unc_cpulist *out, const struct unc_root *root, const char *path,
+		     struct unc_error *e);
 
 int unc_topology_read(struct unc_topology *out, const struct unc_root *root, struct unc_error *e);
 void unc_topology_finish(struct unc_topology *t);
