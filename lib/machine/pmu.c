@@ -15,19 +15,18 @@
 
 /* ---- finding ---- */
 
-static int read_attribute(const struct unc_root *root, const char *pmu, const char *name,
-			  char **out)
+int unc_pmu_attribute(const struct uncore_pmu *p, const char *name, char **out)
 {
 	char path[PATH_ROOM];
 
-	snprintf(path, sizeof(path), DEVICES "/%s/%s", pmu, name);
-	return unc_root_read_line(root, path, out);
+	snprintf(path, sizeof(path), DEVICES "/%s/%s", p->name, name);
+	return unc_root_read_line(p->root, path, out);
 }
 
 /* A file that need not be there. */
-static int read_optional(const struct unc_root *root, const char *pmu, const char *name, char **out)
+static int read_optional(const struct uncore_pmu *p, const char *name, char **out)
 {
-	int err = read_attribute(root, pmu, name, out);
+	int err = unc_pmu_attribute(p, name, out);
 
 	if (err == 0 && !**out) {
 		free(*out);
@@ -40,7 +39,7 @@ static int read_type(struct uncore_pmu *p, struct unc_error *e)
 {
 	uint64_t type;
 	char *text;
-	int err = read_attribute(p->root, p->name, "type", &text);
+	int err = unc_pmu_attribute(p, "type", &text);
 
 	if (err == -ENOMEM)
 		return unc_nomem(e);
@@ -60,22 +59,14 @@ static int read_type(struct uncore_pmu *p, struct unc_error *e)
 /* 1: the file was there. */
 static int read_cpus(struct uncore_pmu *p, const char *file, struct unc_error *e)
 {
-	char *text;
-	int err = read_attribute(p->root, p->name, file, &text);
+	char path[PATH_ROOM];
+	int err;
 
-	if (err == -ENOMEM)
-		return unc_nomem(e);
-	if (err)
-		return 0;
-	err = unc_cpulist_parse(text, &p->cpus);
-	if (err == -ENOMEM)
-		err = unc_nomem(e);
-	else if (err)
-		err = unc_fail(e, EBADMSG,
-			       DEVICES "/%s/%s: '%.100s' is no list of CPUs such as 0-3,8", p->name,
-			       file, text);
-	free(text);
-	return err ? err : 1;
+	snprintf(path, sizeof(path), DEVICES "/%s/%s", p->name, file);
+	err = unc_cpulist_read(&p->cpus, p->root, path, e);
+	if (err == -ENOMEM || err == -EBADMSG)
+		return err;
+	return err == 0;
 }
 
 static int use_online_cpus(struct uncore_pmu *p, const struct unc_topology *topology)
@@ -107,25 +98,20 @@ static int read_mask(struct uncore_pmu *p, const struct unc_topology *topology, 
 	return 0;
 }
 
-/* Software, tracepoint, raw CPU and breakpoint events have fixed types, probes have not. */
-static bool is_kernels_own(const struct uncore_pmu *p)
-{
-	return p->type < FIRST_DYNAMIC_TYPE || strcmp(p->name, "kprobe") == 0 ||
-	       strcmp(p->name, "uprobe") == 0;
-}
-
 static int read_pmu(struct uncore_pmu *p, const struct unc_topology *topology, struct unc_error *e)
 {
 	int err = read_type(p, e);
 
 	if (err)
 		return err;
-	p->is_core = is_kernels_own(p);
+	/* Software, tracepoint, raw CPU and breakpoint events have fixed types, probes have not. */
+	p->is_core = p->type < FIRST_DYNAMIC_TYPE || strcmp(p->name, "kprobe") == 0 ||
+		     strcmp(p->name, "uprobe") == 0;
 	err = read_mask(p, topology, e);
 	if (err)
 		return err;
-	if (read_optional(p->root, p->name, "alias", &p->alias) < 0 ||
-	    read_optional(p->root, p->name, "identifier", &p->identifier) < 0)
+	if (read_optional(p, "alias", &p->alias) < 0 ||
+	    read_optional(p, "identifier", &p->identifier) < 0)
 		return unc_nomem(e);
 	return 0;
 }
@@ -238,8 +224,8 @@ static int try_member(const struct uncore_pmu *p, const char *dir, const char *n
 	char path[PATH_ROOM];
 	int err;
 
-	snprintf(path, sizeof(path), DEVICES "/%s/%s/%s", p->name, dir, name);
-	err = unc_root_read_line(p->root, path, out);
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	err = unc_pmu_attribute(p, path, out);
 	if (err == -ENOMEM)
 		return unc_nomem(p->error);
 	if (err == -ENOENT || err == -EISDIR || err == -ENODEV)
@@ -258,80 +244,41 @@ static int read_member(const struct uncore_pmu *p, const char *dir, const char *
 			r == -EACCES ? ": permission denied" : "");
 }
 
-/* The names in one of these directories, none when there is no such directory. */
-static int list_members(const struct uncore_pmu *p, const char *dir, struct unc_names *names)
+static int add_term(struct uncore_pmu *p, const struct unc_names *all, const char *name)
 {
-	char path[PATH_ROOM];
-	int err;
+	struct uncore_term *term;
+	char *format;
+	int r;
 
-	snprintf(path, sizeof(path), DEVICES "/%s/%s", p->name, dir);
-	err = unc_root_list(p->root, path, names);
-	if (err == -ENOMEM)
+	if (!p->terms && !(p->terms = calloc(all->count, sizeof(*term))))
 		return unc_nomem(p->error);
-	if (err && err != -ENOENT && err != -ENOTDIR)
-		return unc_fail(p->error, EBADMSG, "the directory %s cannot be read", path);
-	return 0;
+	r = read_member(p, "format", name, &format);
+	if (r <= 0)
+		return r;
+	term = &p->terms[p->term_count++];
+	term->format = format;
+	term->name = strdup(name);
+	if (unc_format_parse(format, &term->word, &term->bits) < 0)
+		term->word = -1;
+	return term->name ? 0 : unc_nomem(p->error);
 }
 
-/* A structure's name, taken out of the list. */
-static char *take_name(struct unc_names *names, size_t i)
+/* They describe the PMU, and no count depends on them. */
+static int add_cap(struct uncore_pmu *p, const struct unc_names *all, const char *name)
 {
-	char *name = names->items[i];
+	struct uncore_cap *cap;
+	char *value;
+	int r;
 
-	names->items[i] = NULL;
-	return name;
-}
-
-static int load_terms(struct uncore_pmu *p)
-{
-	struct unc_names names = {0};
-	int r = list_members(p, "format", &names);
-
-	p->terms = calloc(names.count + 1, sizeof(*p->terms));
-	if (!p->terms) {
-		unc_names_finish(&names);
+	if (!p->caps && !(p->caps = calloc(all->count, sizeof(*cap))))
 		return unc_nomem(p->error);
-	}
-	for (size_t i = 0; r >= 0 && i < names.count; i++) {
-		struct uncore_term *term = &p->terms[p->term_count];
-		char *format;
-
-		r = read_member(p, "format", names.items[i], &format);
-		if (r <= 0)
-			continue;
-		p->term_count++;
-		term->name = take_name(&names, i);
-		term->format = format;
-		if (unc_format_parse(format, &term->word, &term->bits) < 0)
-			term->word = -1;
-	}
-	unc_names_finish(&names);
-	return r < 0 ? r : 0;
-}
-
-static int load_caps(struct uncore_pmu *p)
-{
-	struct unc_names names = {0};
-	int r = list_members(p, "caps", &names);
-
-	p->caps = calloc(names.count + 1, sizeof(*p->caps));
-	if (!p->caps) {
-		unc_names_finish(&names);
-		return unc_nomem(p->error);
-	}
-	for (size_t i = 0; r >= 0 && i < names.count; i++) {
-		char *value;
-
-		r = try_member(p, "caps", names.items[i], &value);
-		if (r < 0 && r != -ENOMEM)
-			r = 0; /* they describe the PMU, and no count depends on them */
-		if (r <= 0)
-			continue;
-		p->caps[p->cap_count].value = value;
-		p->caps[p->cap_count++].name = take_name(&names, i);
-	}
-	unc_names_finish(&names);
-	return r < 0 ? r : 0;
+	r = try_member(p, "caps", name, &value);
+	if (r <= 0)
+		return r == -ENOMEM ? r : 0;
+	cap = &p->caps[p->cap_count++];
+	cap->value = value;
+	cap->name = strdup(name);
+	return cap->name ? 0 : unc_nomem(p->error);
 }
 
 static const char *const side_suffixes[] = {".scale", ".unit", ".per-pkg", ".snapshot"};
@@ -380,96 +327,87 @@ static char *unquote(char *text)
 	return unc_trim(text);
 }
 
-/* One that is no number is NaN. */
-static int set_scale(const struct uncore_pmu *p, struct uncore_alias *alias, char *text)
-{
-	int err = unc_parse_double(unquote(text), &alias->scale);
-
-	if (err == -ENOMEM)
-		return unc_nomem(p->error);
-	if (err)
-		alias->scale = NAN;
-	return 0;
-}
-
-static int set_unit(const struct uncore_pmu *p, struct uncore_alias *alias, char *text)
-{
-	const char *unit = unquote(text);
-
-	if (!*unit)
-		return 0;
-	alias->unit = strndup(unit, LONGEST_UNIT);
-	return alias->unit ? 0 : unc_nomem(p->error);
-}
-
 /* What one file beside an event says of it. Without the right scale and unit a value would be wrong:
  * the scale becomes NaN, and only the use of the alias an error. */
-static int load_side(const struct uncore_pmu *p, struct uncore_alias *alias, const char *suffix,
-		     const char *file)
+static int add_side(const struct uncore_pmu *p, struct uncore_alias *alias, const char *suffix)
 {
-	char *text = NULL;
-	int r = try_member(p, "events", file, &text);
+	bool is_scale = strcmp(suffix, ".scale") == 0;
+	char file[300], *text = NULL;
+	const char *value = "";
+	int r;
 
+	snprintf(file, sizeof(file), "%s%s", alias->name, suffix);
+	r = try_member(p, "events", file, &text);
 	if (r == 0 || r == -ENOMEM)
 		return r;
+	if (r > 0)
+		value = unquote(text);
 	if (strcmp(suffix, ".per-pkg") == 0)
 		alias->per_package = true;
 	else if (strcmp(suffix, ".snapshot") == 0)
 		alias->snapshot = true;
 	else if (r < 0)
 		alias->scale = NAN;
-	else if (strcmp(suffix, ".scale") == 0)
-		r = set_scale(p, alias, text);
-	else
-		r = set_unit(p, alias, text);
+	else if (is_scale && unc_parse_double(value, &alias->scale) < 0)
+		alias->scale = NAN;
+	else if (!is_scale && *value && !(alias->unit = strndup(value, LONGEST_UNIT)))
+		r = unc_nomem(p->error);
 	free(text);
 	return r == -ENOMEM ? r : 0;
 }
 
-static int load_sides(const struct uncore_pmu *p, struct uncore_alias *alias,
-		      const struct unc_names *names)
+static int add_alias(struct uncore_pmu *p, const struct unc_names *all, const char *name)
 {
-	for (size_t i = 0; i < SIDES; i++) {
-		char file[300];
-		int r = 0;
-
-		snprintf(file, sizeof(file), "%s%s", alias->name, side_suffixes[i]);
-		if (in_list(names, file))
-			r = load_side(p, alias, side_suffixes[i], file);
-		if (r < 0)
-			return r;
-	}
-	return 0;
-}
-
-static int load_alias(struct uncore_pmu *p, const struct unc_names *names, const char *name)
-{
-	struct uncore_alias *alias = &p->aliases[p->alias_count];
+	struct uncore_alias *alias;
 	char *terms;
-	int r = read_member(p, "events", name, &terms);
+	int r;
 
+	if (is_side_file(all, name))
+		return 0;
+	if (!p->aliases && !(p->aliases = calloc(all->count, sizeof(*alias))))
+		return unc_nomem(p->error);
+	r = read_member(p, "events", name, &terms);
 	if (r <= 0)
 		return r;
-	p->alias_count++;
+	alias = &p->aliases[p->alias_count++];
 	alias->scale = 1;
 	alias->terms = terms;
 	alias->name = strdup(name);
-	return alias->name ? load_sides(p, alias, names) : unc_nomem(p->error);
+	if (!alias->name)
+		return unc_nomem(p->error);
+	for (size_t i = 0; r >= 0 && i < SIDES; i++) {
+		char file[300];
+
+		snprintf(file, sizeof(file), "%s%s", name, side_suffixes[i]);
+		r = in_list(all, file) ? add_side(p, alias, side_suffixes[i]) : 0;
+	}
+	return r;
 }
 
-static int load_aliases(struct uncore_pmu *p)
+/* The names in a directory of the PMU, none when there is no such directory. */
+static int list_members(const struct uncore_pmu *p, const char *dir, struct unc_names *names)
+{
+	char path[PATH_ROOM];
+	int err;
+
+	snprintf(path, sizeof(path), DEVICES "/%s/%s", p->name, dir);
+	err = unc_root_list(p->root, path, names);
+	if (err == -ENOMEM)
+		return unc_nomem(p->error);
+	if (err && err != -ENOENT && err != -ENOTDIR)
+		return unc_fail(p->error, EBADMSG, "the directory %s cannot be read", path);
+	return 0;
+}
+
+/* `add` takes all names, and one of them. */
+static int load_members(struct uncore_pmu *p, const char *dir,
+			int (*add)(struct uncore_pmu *, const struct unc_names *, const char *))
 {
 	struct unc_names names = {0};
-	int r = list_members(p, "events", &names);
+	int r = list_members(p, dir, &names);
 
-	p->aliases = calloc(names.count + 1, sizeof(*p->aliases));
-	if (!p->aliases) {
-		unc_names_finish(&names);
-		return unc_nomem(p->error);
-	}
 	for (size_t i = 0; r >= 0 && i < names.count; i++)
-		if (!is_side_file(&names, names.items[i]))
-			r = load_alias(p, &names, names.items[i]);
+		r = add(p, &names, names.items[i]);
 	unc_names_finish(&names);
 	return r < 0 ? r : 0;
 }
@@ -483,18 +421,13 @@ int unc_pmu_load(const struct uncore_pmu *pmu)
 		return unc_fail(p->error, EBADMSG, "%s", p->broken);
 	if (p->loaded)
 		return 0;
-	err = load_terms(p);
+	err = load_members(p, "format", add_term);
 	if (!err)
-		err = load_aliases(p);
+		err = load_members(p, "events", add_alias);
 	if (!err)
-		err = load_caps(p);
+		err = load_members(p, "caps", add_cap);
 	if (err)
 		free_terms(p);
 	p->loaded = !err;
 	return err;
-}
-
-int unc_pmu_attribute(const struct uncore_pmu *p, const char *name, char **out)
-{
-	return read_attribute(p->root, p->name, name, out);
 }

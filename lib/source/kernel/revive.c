@@ -5,29 +5,19 @@
  * dead after the CPUs are back.
  */
 #include "source/kernel/revive.h"
-#include "base/cpulist.h"
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 /* The CPUs that the PMU is counted from now, which the scan may have seen otherwise. */
 static int read_mask(const struct unc_root *root, const struct uncore_pmu *pmu,
 		     struct unc_cpulist *out)
 {
-	struct unc_text path = {0};
-	char *line = NULL;
-	int ret = -ENOMEM;
+	char path[320] = "sys/devices/system/cpu/online";
 
 	if (pmu->has_mask)
-		unc_text_add(&path, "sys/bus/event_source/devices/%s/cpumask", pmu->name);
-	else
-		unc_text_add(&path, "sys/devices/system/cpu/online");
-	if (!path.failed)
-		ret = unc_root_read_line(root, path.data, &line);
-	unc_text_finish(&path);
-	if (ret == 0)
-		ret = unc_cpulist_parse(line, out);
-	free(line);
-	return ret;
+		snprintf(path, sizeof(path), "sys/bus/event_source/devices/%s/cpumask", pmu->name);
+	return unc_cpulist_read(out, root, path, NULL);
 }
 
 int unc_revive_cpu(const struct unc_root *root, const struct unc_topology *t,
