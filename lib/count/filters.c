@@ -1,29 +1,42 @@
 /* SPDX-License-Identifier: MIT */
-/* What the user lets through: words and numbers, checked when they are given. */
+/*
+ * Filters. Each kind has one row in `selectors`: how a word of the user's is checked when it is given,
+ * and how what was given splits a target when metrics are added (split.c).
+ */
+#include "count/filters.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "count/monitor.h"
+#include "count/split.h"
 
 /* One filter being set. */
 struct setter {
 	struct uncore_monitor *m;
+	struct unc_error *e;
 	enum unc_filter_kind kind;
-	struct unc_filters *into;
+	struct unc_filter_value *into;
 };
 
-static int refuse(const struct setter *x, const char *word, const char *expected)
+/* ---- words of the user ---- */
+
+static int refuse_word(const struct setter *x, const char *word, const char *expected)
 {
-	return unc_fail(&x->m->machine->error, EINVAL, "%s: '%s' is no %s",
-			unc_filter_names[x->kind], word, expected);
+	return unc_fail(x->e, EINVAL, "%s: '%s' is no %s", unc_filter_names[x->kind], word,
+			expected);
 }
 
-static int too_many(const struct setter *x)
+/* Room for what a word stands for; NULL: there are too many. */
+static struct unc_filter_choice *next_choice(const struct setter *x)
 {
-	return unc_fail(&x->m->machine->error, EINVAL, "%s: more than %d are given",
-			unc_filter_names[x->kind], UNC_FILTER_CHOICES);
+	if (x->into->count < UNC_FILTER_CHOICES)
+		return &x->into->choices[x->into->count];
+	unc_fail(x->e, EINVAL, "%s: more than %d are given", unc_filter_names[x->kind],
+		 UNC_FILTER_CHOICES);
+	return NULL;
 }
 
 /* The words of this filter, of families on this machine or of all. -ENOMEM. */
@@ -44,39 +57,39 @@ static int known_words(const struct setter *x, bool here, struct unc_names *word
 }
 
 /* A word of some family. Which families have it is seen when metrics are added. */
-static int take_word(struct setter *x, const char *word)
+static int check_word(struct setter *x, const char *word)
 {
-	struct unc_error *e = &x->m->machine->error;
 	struct unc_names words = {0};
 	int r = known_words(x, true, &words);
 
 	if (r == 0 && !words.count)
 		r = known_words(x, false, &words);
 	if (r < 0)
-		r = unc_nomem(e);
+		r = unc_nomem(x->e);
 	else if (words.count && !unc_names_has(&words, word)) {
-		r = unc_fail(e, EINVAL, "%s: '%s' is none of ", unc_filter_names[x->kind], word);
+		r = unc_fail(x->e, EINVAL, "%s: '%s' is none of ", unc_filter_names[x->kind], word);
 		for (size_t i = 0; i < words.count; i++)
-			unc_error_append(e, "%s%s", i ? ", " : "", words.items[i]);
+			unc_error_append(x->e, "%s%s", i ? ", " : "", words.items[i]);
 	}
 	unc_names_finish(&words);
 	return r;
 }
 
-static int take_gpu(struct setter *x, const char *word)
+static int check_gpu(struct setter *x, const char *word)
 {
 	uint64_t number;
 
 	if (unc_parse_u64(word, &number) < 0 || number > 63)
-		return refuse(x, word, "number of a GPU: 0, 1 ...");
-	x->into->gpus |= (uint64_t)1 << number;
+		return refuse_word(x, word, "number of a GPU: 0, 1 ...");
+	x->into->choices[0].mask |= (uint64_t)1 << number;
+	x->into->count = 1;
 	return 0;
 }
 
 /* "SOCKET:RC:INDEX", as PMUs number them; false: something else. */
-static bool take_numbers(const char *word, struct unc_port_choice *into)
+static bool parse_numbers(const char *word, struct unc_filter_choice *into)
 {
-	char copy[UNC_FILTER_ROOM], *rest = copy;
+	char copy[UNC_WORD_ROOM], *rest = copy;
 	uint64_t *const numbers[] = {&into->socket, &into->rc, &into->index};
 
 	snprintf(copy, sizeof(copy), "%s", word);
@@ -89,48 +102,46 @@ static bool take_numbers(const char *word, struct unc_port_choice *into)
 	return !rest && into->index < 64;
 }
 
-static int take_port(struct setter *x, const char *word)
+static int check_port(struct setter *x, const char *word)
 {
-	struct unc_port_choice *port = &x->into->ports[x->into->port_count];
-	struct unc_error *e = &x->m->machine->error;
+	struct unc_filter_choice *choice = next_choice(x);
+	const struct uncore_device *d;
 	int r;
 
-	if (x->into->port_count == UNC_FILTER_CHOICES)
-		return too_many(x);
-	*port = (struct unc_port_choice){.device = NULL};
-	if (!take_numbers(word, port)) {
-		r = uncore_device_find(x->m->machine, word, &port->device);
+	if (!choice)
+		return -EINVAL;
+	if (!parse_numbers(word, choice)) {
+		r = uncore_device_find(x->m->machine, word, &d);
 		if (r < 0) {
-			unc_error_append(e, "; a root port is given by its address or as "
-					    "SOCKET:RC:INDEX");
+			unc_error_append(x->e, "; a root port is given by its address or as "
+					       "SOCKET:RC:INDEX");
 			return r;
 		}
-		if (!port->device->is_port)
-			return unc_fail(e, EINVAL,
+		if (!d->is_port)
+			return unc_fail(x->e, EINVAL,
 					"%s is no root port, but below %s: use the filter 'device'",
-					port->device->address,
-					port->device->port ? port->device->port->address : "none");
+					d->address, d->port ? d->port->address : "none");
+		choice->device = d;
 	}
-	x->into->port_count++;
+	x->into->count++;
 	return 0;
 }
 
-static int take_device(struct setter *x, const char *word)
+static int check_device(struct setter *x, const char *word)
 {
-	struct unc_error *e = &x->m->machine->error;
-	const struct uncore_device *device;
+	const struct uncore_device *d;
 	int r;
 
-	if (x->into->device)
-		return unc_fail(e, EINVAL, "device: one at a time");
-	r = uncore_device_find(x->m->machine, word, &device);
+	if (x->into->count)
+		return unc_fail(x->e, EINVAL, "device: one at a time");
+	r = uncore_device_find(x->m->machine, word, &d);
 	if (r < 0)
 		return r;
-	if (!device->port)
-		return unc_fail(e, ENODEV,
+	if (!d->port)
+		return unc_fail(x->e, ENODEV,
 				"%s is below no root port: what it moves is not counted by port",
-				device->address);
-	x->into->device = device;
+				d->address);
+	x->into->choices[x->into->count++].device = d;
 	return 0;
 }
 
@@ -138,7 +149,7 @@ static int take_device(struct setter *x, const char *word)
 static int parse_size(const char *text, uint64_t *out)
 {
 	static const char units[] = "KMGT";
-	char digits[UNC_FILTER_ROOM];
+	char digits[UNC_WORD_ROOM];
 	size_t len = strlen(text);
 	const char *unit = len ? strchr(units, text[len - 1]) : NULL;
 	unsigned shift = unit ? 10 * (unsigned)(unit - units + 1) : 0;
@@ -152,108 +163,90 @@ static int parse_size(const char *text, uint64_t *out)
 	return 0;
 }
 
-static int take_range(struct setter *x, const char *word)
+static int check_range(struct setter *x, const char *word)
 {
-	struct unc_range *range = &x->into->ranges[x->into->range_count];
-	char copy[UNC_FILTER_ROOM], *size_text = copy;
+	struct unc_filter_choice *range = next_choice(x);
+	char copy[UNC_WORD_ROOM], *size_text = copy;
 	const char *base_text;
 	uint64_t base, size;
 
-	if (x->into->range_count == UNC_FILTER_CHOICES)
-		return too_many(x);
+	if (!range)
+		return -EINVAL;
 	snprintf(copy, sizeof(copy), "%s", word);
 	base_text = strsep(&size_text, "/");
 	if (!size_text || unc_parse_u64(base_text, &base) < 0 || parse_size(size_text, &size) < 0)
-		return refuse(x, word, "range of addresses, BASE/SIZE, such as 0x4000000000/64K");
+		return refuse_word(x, word,
+				   "range of addresses, BASE/SIZE, such as 0x4000000000/64K");
 	if (!size || size & (size - 1) || base & (size - 1))
-		return refuse(x, word,
-			      "range that the hardware can match: its size must be a power of two, "
-			      "and its base a multiple of the size");
-	*range = (struct unc_range){.base = base, .mask = ~(size - 1)};
-	for (const struct unc_range *other = x->into->ranges; other < range; other++)
+		return refuse_word(
+			x, word,
+			"range that the hardware can match: its size must be a power of two, "
+			"and its base a multiple of the size");
+	*range = (struct unc_filter_choice){.base = base, .mask = ~(size - 1)};
+	for (const struct unc_filter_choice *other = x->into->choices; other < range; other++)
 		if (!((other->base ^ base) & other->mask & range->mask))
-			return refuse(x, word,
-				      "range of its own: it overlaps another, and would be counted "
-				      "twice");
-	x->into->range_count++;
+			return refuse_word(
+				x, word,
+				"range of its own: it overlaps another, and would be counted "
+				"twice");
+	x->into->count++;
 	return 0;
 }
 
-/* Every word of a list that commas separate. */
-static int take_list(struct setter *x, const char *value)
+/* ---- the kinds ---- */
+
+static const struct selector {
+	int (*check)(struct setter *x, const char *word);
+	unc_split *split;
+	bool picks;        /* among PMUs, where it cannot restrict them */
+	unsigned excludes; /* bit n: kind n */
+} selectors[] = {
+	[UNC_FILTER_FROM] = {check_word, unc_split_by_words},
+	[UNC_FILTER_TO] = {check_word, unc_split_by_words},
+	[UNC_FILTER_GPU] = {check_gpu, unc_split_by_choices},
+	[UNC_FILTER_LINK] = {check_word, unc_split_by_words},
+	[UNC_FILTER_PORT] = {check_port, unc_split_by_ports, .picks = true},
+	/* A device has one port and addresses of its own. */
+	[UNC_FILTER_DEVICE] = {check_device, unc_split_by_device, .picks = true,
+			       .excludes = 1U << UNC_FILTER_PORT | 1U << UNC_FILTER_ADDRESS},
+	[UNC_FILTER_ADDRESS] = {check_range, unc_split_by_choices},
+};
+_Static_assert(sizeof(selectors) / sizeof(*selectors) == UNC_FILTERS, "a kind has no selector");
+
+/* ---- setting them ---- */
+
+static int check_list(struct setter *x, const char *list)
 {
-	static int (*const take[UNC_FILTERS])(struct setter *, const char *) = {
-		[UNC_FILTER_FROM] = take_word,     [UNC_FILTER_TO] = take_word,
-		[UNC_FILTER_GPU] = take_gpu,       [UNC_FILTER_LINK] = take_word,
-		[UNC_FILTER_PORT] = take_port,     [UNC_FILTER_DEVICE] = take_device,
-		[UNC_FILTER_ADDRESS] = take_range,
-	};
-	char word[UNC_FILTER_ROOM];
+	const char *at = list;
+	char word[UNC_WORD_ROOM];
+	int r, words = 0;
 
-	for (const char *at = value;; at++) {
-		size_t len = strcspn(at, ",");
-		int r;
-
-		if (!len || len >= sizeof(word))
-			return refuse(x, value, "list of words that commas separate");
-		memcpy(word, at, len);
-		word[len] = '\0';
-		r = take[x->kind](x, word);
+	while ((r = unc_next_word(&at, word)) == 1) {
+		r = selectors[x->kind].check(x, word);
 		if (r < 0)
 			return r;
-		at += len;
-		if (!*at)
-			return 0;
+		words++;
 	}
-}
-
-static bool has(const struct setter *x, enum unc_filter_kind kind)
-{
-	return kind == x->kind || x->into->value[kind];
-}
-
-/* A device has one port and addresses of its own. */
-static int check_exclusions(const struct setter *x)
-{
-	static const enum unc_filter_kind others[] = {UNC_FILTER_PORT, UNC_FILTER_ADDRESS};
-
-	for (size_t i = 0; i < 2; i++)
-		if (has(x, UNC_FILTER_DEVICE) && has(x, others[i]))
-			return unc_fail(&x->m->machine->error, EINVAL,
-					"the filters 'device' and '%s' exclude each other",
-					unc_filter_names[others[i]]);
+	if (r < 0 || !words)
+		return refuse_word(x, list, "list of words that commas separate");
 	return 0;
 }
 
-static void reset(struct unc_filters *f, enum unc_filter_kind kind)
+static int check_exclusions(const struct setter *x)
 {
-	switch (kind) {
-	case UNC_FILTER_GPU:
-		f->gpus = 0;
-		break;
-	case UNC_FILTER_PORT:
-		f->port_count = 0;
-		break;
-	case UNC_FILTER_DEVICE:
-		f->device = NULL;
-		break;
-	case UNC_FILTER_ADDRESS:
-		f->range_count = 0;
-		break;
-	default:
-		break;
-	}
+	for (size_t i = 0; i < UNC_FILTERS; i++)
+		for (size_t k = 0; k < UNC_FILTERS; k++)
+			if (selectors[i].excludes & 1U << k &&
+			    (i == x->kind || x->m->filters.values[i].text) &&
+			    (k == x->kind || x->m->filters.values[k].text))
+				return unc_fail(x->e, EINVAL,
+						"the filters '%s' and '%s' exclude each other",
+						unc_filter_names[i], unc_filter_names[k]);
+	return 0;
 }
 
-static int find_kind(struct uncore_monitor *m, const char *name, enum unc_filter_kind *out)
+static int no_such_kind(struct unc_error *e, const char *name)
 {
-	struct unc_error *e = &m->machine->error;
-
-	for (size_t i = 0; i < UNC_FILTERS; i++)
-		if (strcmp(unc_filter_names[i], name) == 0) {
-			*out = (enum unc_filter_kind)i;
-			return 0;
-		}
 	unc_fail(e, EINVAL, "there is no filter '%s'; there are", name);
 	for (size_t i = 0; i < UNC_FILTERS; i++)
 		unc_error_append(e, "%s %s", i ? "," : "", unc_filter_names[i]);
@@ -262,49 +255,161 @@ static int find_kind(struct uncore_monitor *m, const char *name, enum unc_filter
 
 int uncore_monitor_set_filter(struct uncore_monitor *m, const char *kind, const char *value)
 {
-	struct unc_filters next = m->filters;
-	struct setter x = {.m = m, .into = &next};
-	char *copy = NULL;
-	int r = find_kind(m, kind, &x.kind);
+	struct unc_filter_value next = {0};
+	struct setter x = {.m = m, .e = &m->machine->error, .into = &next};
+	int r = 0;
 
-	if (r < 0)
-		return r;
-	reset(&next, x.kind);
+	while (x.kind < UNC_FILTERS && strcmp(unc_filter_names[x.kind], kind) != 0)
+		x.kind++;
+	if (x.kind == UNC_FILTERS)
+		return no_such_kind(x.e, kind);
 	if (value) {
-		r = take_list(&x, value);
+		r = check_list(&x, value);
 		if (r == 0)
 			r = check_exclusions(&x);
 		if (r < 0)
 			return r;
-		copy = strdup(value);
-		if (!copy)
-			return unc_nomem(&m->machine->error);
+		next.text = strdup(value);
+		if (!next.text)
+			return unc_nomem(x.e);
 	}
-	free(m->filters.value[x.kind]);
-	next.value[x.kind] = copy;
-	m->filters = next;
+	free(m->filters.values[x.kind].text);
+	m->filters.values[x.kind] = next;
 	return 0;
 }
 
 int unc_filters_text(struct uncore_monitor *m, const char **out)
 {
 	struct unc_text text = {0};
+	const char *kept = NULL;
+	bool failed;
 
 	for (size_t i = 0; i < UNC_FILTERS; i++)
-		if (m->filters.value[i])
+		if (m->filters.values[i].text)
 			unc_text_add(&text, "%s%s=%s", text.len ? " " : "", unc_filter_names[i],
-				     m->filters.value[i]);
-	*out = text.len ? unc_monitor_keep(m, text.data) : NULL;
-	if (text.failed || (text.len && !*out)) {
-		unc_text_finish(&text);
-		return unc_nomem(&m->machine->error);
-	}
+				     m->filters.values[i].text);
+	if (text.len)
+		kept = unc_monitor_keep(m, text.data);
+	failed = text.failed || (text.len && !kept);
 	unc_text_finish(&text);
+	if (failed)
+		return unc_nomem(&m->machine->error);
+	*out = kept;
 	return 0;
 }
 
 void unc_filters_finish(struct unc_filters *f)
 {
 	for (size_t i = 0; i < UNC_FILTERS; i++)
-		free(f->value[i]);
+		free(f->values[i].text);
+}
+
+bool unc_filters_pick(const struct unc_filters *f)
+{
+	for (size_t i = 0; i < UNC_FILTERS; i++)
+		if (f->values[i].text && selectors[i].picks)
+			return true;
+	return false;
+}
+
+/* ---- applying them ---- */
+
+/* Kinds that pick PMUs need no filter of the family; what else is given must be there. */
+static int check_family(struct unc_splitter *x, const struct uncore_metric *metric)
+{
+	bool any = false;
+
+	for (size_t k = 0; k < unc_formula_name_count(metric->formula); k++)
+		x->restrictable = x->restrictable || !metric->events[k]->unfiltered;
+	for (size_t i = 0; i < UNC_FILTERS; i++) {
+		if (!x->filters->values[i].text)
+			continue;
+		any = true;
+		if (!selectors[i].picks && !x->family->filters[i].title)
+			return unc_refuse_kind(x, (enum unc_filter_kind)i);
+	}
+	if (any && !x->restrictable)
+		return unc_fail(x->why, ENODEV, "%s/%s is the same for all: no filter restricts it",
+				x->family->name, metric->name);
+	return 0;
+}
+
+/* Puts in the place of each part what the filter makes of it. */
+static int split_all(struct unc_splitter *x, unc_split *split, enum unc_filter_kind kind,
+		     struct unc_parts *parts)
+{
+	struct unc_parts out = {0};
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < parts->count; i++)
+		r = split(x, kind, &parts->items[i], &out);
+	free(parts->items);
+	*parts = out;
+	return r;
+}
+
+static const char *part_terms(struct uncore_monitor *m, const struct unc_part *part)
+{
+	struct unc_text text = {0};
+	const char *kept = NULL;
+
+	for (size_t i = 0; i < part->term_count; i++)
+		unc_text_add(&text, "%s%s=0x%llx", i ? "," : "", part->terms[i].name,
+			     (unsigned long long)part->terms[i].value);
+	if (!text.failed)
+		kept = unc_monitor_keep(m, text.len ? text.data : "");
+	unc_text_finish(&text);
+	return kept;
+}
+
+static int make_targets(const struct unc_splitter *x, const struct unc_parts *parts,
+			const struct unc_target *whole, struct unc_target **out)
+{
+	struct unc_target *targets = calloc(parts->count + 1, sizeof(*targets));
+
+	for (size_t i = 0; targets && i < parts->count; i++) {
+		targets[i] = *whole;
+		targets[i].port = parts->items[i].port;
+		targets[i].terms = part_terms(x->m, &parts->items[i]);
+		if (!targets[i].terms) {
+			free(targets);
+			targets = NULL;
+		}
+	}
+	if (!targets)
+		return unc_nomem(x->why);
+	*out = targets;
+	return 0;
+}
+
+int unc_filters_split(struct uncore_monitor *m, const struct uncore_metric *metric,
+		      const struct unc_target *whole, struct unc_target **out, size_t *count,
+		      struct unc_error *why)
+{
+	struct unc_splitter x = {.m = m,
+				 .filters = &m->filters,
+				 .family = metric->family,
+				 .pmu = whole->pmu,
+				 .why = why};
+	bool picks = unc_filters_pick(&m->filters), by_port = m->level == UNCORE_LEVEL_PORT;
+	struct unc_part all = {.port = NULL};
+	struct unc_parts parts = {0};
+	int r = check_family(&x, metric);
+
+	if (r == 0 && (picks || by_port))
+		r = unc_splitter_ports(&x, whole->cpu);
+	if (r == 0)
+		r = unc_add_part(&x, &parts, &all);
+	for (size_t i = 0; r == 0 && i < UNC_FILTERS; i++) {
+		if (m->filters.values[i].text)
+			r = split_all(&x, selectors[i].split, (enum unc_filter_kind)i, &parts);
+		else if (i == UNC_FILTER_PORT && by_port && !picks)
+			r = split_all(&x, unc_split_by_level, UNC_FILTER_PORT, &parts);
+	}
+	if (r == 0)
+		r = make_targets(&x, &parts, whole, out);
+	if (r == 0)
+		*count = parts.count;
+	free(parts.items);
+	return r;
 }

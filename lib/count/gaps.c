@@ -5,19 +5,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "catalogue/ports.h"
 #include "count/monitor.h"
+#include "count/split.h"
 
 /* ---- root ports that the user names ---- */
 
 int unc_named_add(struct unc_named *named, struct uncore_monitor *m, const struct uncore_pmu *pmu,
 		  const struct unc_error *refused)
 {
-	unsigned ports = m->filters.port_count ? unc_monitor_named(m, pmu) : 0;
+	size_t count = m->filters.values[UNC_FILTER_PORT].count;
+	unsigned ports = count ? unc_filters_named(m, pmu) : 0;
 
 	if (!refused)
 		named->counted |= ports;
-	for (size_t i = 0; refused && i < m->filters.port_count; i++) {
+	for (size_t i = 0; refused && i < count; i++) {
 		if (!(ports & 1U << i) || named->why[i])
 			continue;
 		named->why[i] = unc_monitor_keep(m, refused->text);
@@ -65,10 +66,11 @@ static bool counted_elsewhere(const struct uncore_metric *metric, const struct u
 
 static int find_named(struct uncore_monitor *m, struct unc_query *q, const struct unc_named *named)
 {
+	const struct unc_filter_value *value = &m->filters.values[UNC_FILTER_PORT];
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < m->filters.port_count; i++) {
-		const struct unc_port_choice *choice = &m->filters.ports[i];
+	for (size_t i = 0; r == 0 && i < value->count; i++) {
+		const struct unc_filter_choice *choice = &value->choices[i];
 		const struct uncore_device *port = choice->device;
 
 		if (named->counted & 1U << i)
@@ -218,7 +220,7 @@ static bool is_by_port(const struct uncore_metric *metric)
 int unc_query_find_gaps(struct uncore_monitor *m, struct unc_query *q,
 			const struct unc_named *named)
 {
-	const struct uncore_device *device = m->filters.device;
+	const struct uncore_device *device = m->filters.values[UNC_FILTER_DEVICE].choices[0].device;
 	int r = 0;
 
 	if (q->metric->family->each_socket && !q->filtered && q->target_count)

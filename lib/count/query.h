@@ -33,6 +33,28 @@ struct unc_query {
 	struct unc_gaps gaps;
 };
 
+#define UNC_FILTER_CHOICES 16 /* of one kind, at once */
+
+/* What one of the user's words stands for. */
+struct unc_filter_choice {
+	const struct uncore_device
+		*device;            /* a root port or a device; NULL: a port by its numbers */
+	uint64_t socket, rc, index; /* as PMUs number the port */
+	uint64_t base, mask;        /* of addresses; GPUs: bit n of the mask is GPU n */
+};
+
+/* What the user gave to one kind of filter. */
+struct unc_filter_value {
+	char *text; /* as it was written; NULL: not set */
+	struct unc_filter_choice choices[UNC_FILTER_CHOICES];
+	size_t count; /* 0 for words of data files */
+};
+
+/* What restricts the metrics added from now on. */
+struct unc_filters {
+	struct unc_filter_value values[UNC_FILTERS];
+};
+
 /* How much was asked before an addition, to take back what it added when it fails. */
 struct unc_asked {
 	size_t queries, sets;

@@ -286,22 +286,18 @@ static bool is_per_package(const struct uncore_metric *metric, const struct unco
 static int add_metric_on_cpu(struct uncore_monitor *m, struct unc_query *q,
 			     const struct unc_target *whole, struct unc_error *why)
 {
-	struct unc_cuts cuts;
+	struct unc_target *parts;
+	size_t count;
 	int r;
 
 	if (!q->filter && m->level != UNCORE_LEVEL_PORT)
 		return unc_encode_metric(m, q, *whole, why);
-	r = unc_monitor_cuts(m, q->metric, whole->pmu, whole->cpu, &cuts, why);
+	r = unc_filters_split(m, q->metric, whole, &parts, &count, why);
 	if (r < 0)
 		return r;
-	for (size_t i = 0; r == 0 && i < cuts.count; i++) {
-		struct unc_target target = {.pmu = whole->pmu,
-					    .cpu = whole->cpu,
-					    .port = cuts.items[i].port,
-					    .terms = unc_monitor_keep(m, cuts.items[i].terms)};
-		r = target.terms ? unc_encode_metric(m, q, target, why) : unc_nomem(why);
-	}
-	unc_cuts_finish(&cuts);
+	for (size_t i = 0; r == 0 && i < count; i++)
+		r = unc_encode_metric(m, q, parts[i], why);
+	free(parts);
 	return r;
 }
 
@@ -425,7 +421,7 @@ static int add_metric(struct uncore_monitor *m, const struct uncore_metric *metr
 		return -ENOMEM;
 	q->metric = metric;
 	q->filter = filter;
-	q->filtered = m->filters.device || m->filters.port_count;
+	q->filtered = unc_filters_pick(&m->filters);
 	for (size_t i = 0; r == 0 && i < f->pmu_count; i++) {
 		struct unc_error why = {0};
 

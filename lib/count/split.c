@@ -1,0 +1,459 @@
+/* SPDX-License-Identifier: MIT */
+/* How filters split a PMU on one of its CPUs into parts, each with terms to lay over those of events. */
+#include "count/split.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "count/monitor.h"
+
+#define BARS 6
+#define RESOURCE_MEM 0x200 /* in a device's `resource` file: memory, not I/O ports */
+
+int unc_next_word(const char **at, char *word)
+{
+	size_t len = strcspn(*at, ",");
+
+	if (!**at)
+		return 0;
+	if (!len || len >= UNC_WORD_ROOM || ((*at)[len] && !(*at)[len + 1]))
+		return -EINVAL;
+	memcpy(word, *at, len);
+	word[len] = '\0';
+	*at += len + ((*at)[len] == ',');
+	return 1;
+}
+
+/* ---- terms of a part ---- */
+
+/* What the words in braces of a data file's terms come to. */
+struct numbers {
+	uint64_t mask, bdf, base;
+};
+
+static int put_term(struct unc_splitter *x, struct unc_part *part, const char *name, uint64_t value)
+{
+	size_t i = 0;
+
+	while (i < part->term_count && strcmp(part->terms[i].name, name) != 0)
+		i++;
+	if (i == UNC_PART_TERMS)
+		return unc_fail(x->why, ENODEV, "more than %d terms would restrict %s",
+				UNC_PART_TERMS, x->pmu->name);
+	if (i == part->term_count) {
+		snprintf(part->terms[i].name, sizeof(part->terms[i].name), "%s", name);
+		part->terms[i].value = 0;
+		part->term_count++;
+	}
+	part->terms[i].value |= value;
+	return 0;
+}
+
+static int put_terms(struct unc_splitter *x, struct unc_part *part, const char *terms,
+		     struct numbers n)
+{
+	const struct {
+		const char *word;
+		uint64_t value;
+	} braces[] = {{"{mask}", n.mask},
+		      {"{index}", n.mask ? (uint64_t)__builtin_ctzll(n.mask) : 0},
+		      {"{bdf}", n.bdf},
+		      {"{base}", n.base}};
+	struct unc_assignment a;
+	int r = 0;
+
+	while (r == 0 && unc_assignment_next(&terms, &a) == 1) {
+		uint64_t value = 0;
+		bool known = unc_parse_u64(a.value, &value) == 0;
+
+		for (size_t i = 0; i < sizeof(braces) / sizeof(*braces); i++)
+			if (strcmp(a.value, braces[i].word) == 0) {
+				value = braces[i].value;
+				known = true;
+			}
+		r = known ? put_term(x, part, a.name, value)
+			  : unc_fail(x->why, ENODEV, "%s: '%s=%s' has no value", x->family->name,
+				     a.name, a.value);
+	}
+	return r;
+}
+
+int unc_add_part(struct unc_splitter *x, struct unc_parts *out, const struct unc_part *part)
+{
+	if (out->count == out->room) {
+		size_t room = out->room ? 2 * out->room : 4;
+		struct unc_part *items = reallocarray(out->items, room, sizeof(*items));
+
+		if (!items)
+			return unc_nomem(x->why);
+		out->items = items;
+		out->room = room;
+	}
+	out->items[out->count++] = *part;
+	return 0;
+}
+
+/* A part with the terms of one more filter. */
+static int add_restricted(struct unc_splitter *x, struct unc_parts *out,
+			  const struct unc_part *from, const struct uncore_device *port,
+			  enum unc_filter_kind kind, struct numbers n)
+{
+	struct unc_part part = *from;
+	int r = put_terms(x, &part, x->family->filters[kind].terms, n);
+
+	part.port = port;
+	return r < 0 ? r : unc_add_part(x, out, &part);
+}
+
+/* ---- words, GPUs, addresses ---- */
+
+int unc_refuse_kind(const struct unc_splitter *x, enum unc_filter_kind kind)
+{
+	bool any = false;
+
+	unc_fail(x->why, ENODEV, "the PMUs of %s cannot be restricted by '%s'", x->family->name,
+		 unc_filter_names[kind]);
+	for (size_t i = 0; i < UNC_FILTERS; i++) {
+		if (!x->family->filters[i].title)
+			continue;
+		unc_error_append(x->why, "%s%s", any ? ", " : "; they can by ",
+				 unc_filter_names[i]);
+		any = true;
+	}
+	return -ENODEV;
+}
+
+int unc_split_by_words(struct unc_splitter *x, enum unc_filter_kind kind,
+		       const struct unc_part *from, struct unc_parts *out)
+{
+	const struct unc_filter *f = &x->family->filters[kind];
+	const char *at = x->filters->values[kind].text;
+	struct unc_part part = *from;
+	char word[UNC_WORD_ROOM];
+	int r = 0;
+
+	while (r == 0 && unc_next_word(&at, word) == 1) {
+		size_t i = 0;
+
+		while (i < f->value_count && strcmp(f->values[i].name, word) != 0)
+			i++;
+		if (i < f->value_count) {
+			r = put_terms(x, &part, f->values[i].text, (struct numbers){0});
+			continue;
+		}
+		r = unc_fail(x->why, ENODEV, "the PMUs of %s know no %s=%s; they know ",
+			     x->family->name, unc_filter_names[kind], word);
+		for (i = 0; i < f->value_count; i++)
+			unc_error_append(x->why, "%s%s", i ? ", " : "", f->values[i].name);
+	}
+	return r < 0 ? r : unc_add_part(x, out, &part);
+}
+
+/* GPUs are one mask, ranges of addresses one part each. */
+int unc_split_by_choices(struct unc_splitter *x, enum unc_filter_kind kind,
+			 const struct unc_part *from, struct unc_parts *out)
+{
+	const struct unc_filter_value *value = &x->filters->values[kind];
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < value->count; i++)
+		r = add_restricted(x, out, from, from->port, kind,
+				   (struct numbers){.mask = value->choices[i].mask,
+						    .base = value->choices[i].base});
+	return r;
+}
+
+/* ---- root ports ---- */
+
+static bool has_bit(const struct unc_port *port)
+{
+	return port->index >= 0 && port->index < 64;
+}
+
+int unc_splitter_ports(struct unc_splitter *x, int cpu)
+{
+	int r = unc_ports_of(x->m->machine, x->pmu, cpu, &x->ports, &x->port_count, x->why);
+
+	x->ports_unknown = r < 0;
+	x->separable = x->family->filters[UNC_FILTER_PORT].terms;
+	for (size_t i = 0; i < x->port_count; i++)
+		x->separable = x->separable && has_bit(&x->ports[i]);
+	return r == -ENOMEM ? r : 0;
+}
+
+static const struct unc_port *find_port(const struct unc_splitter *x,
+					const struct uncore_device *device)
+{
+	for (size_t i = 0; i < x->port_count; i++)
+		if (x->ports[i].device == device)
+			return &x->ports[i];
+	return NULL;
+}
+
+/* "SOCKET:RC:INDEX": by the PMU's name, also where no port is known (then without a device). */
+static bool find_by_numbers(const struct unc_splitter *x, const struct unc_filter_choice *choice,
+			    struct unc_port *port)
+{
+	uint64_t socket = UINT64_MAX, rc = UINT64_MAX;
+	bool numbered = false;
+
+	for (size_t i = 0; i < x->family->pattern_count; i++) {
+		const char *pattern = x->family->patterns[i].name;
+
+		if (!unc_pattern_matches(pattern, x->pmu->name))
+			continue;
+		unc_pattern_value(pattern, x->pmu->name, "socket", &socket);
+		unc_pattern_value(pattern, x->pmu->name, "rc", &rc);
+	}
+	if (socket != choice->socket || rc != choice->rc)
+		return false;
+	*port = (struct unc_port){.index = (int)choice->index};
+	for (size_t i = 0; i < x->port_count; i++) {
+		if (x->ports[i].index == port->index) {
+			*port = x->ports[i];
+			return true;
+		}
+		numbered = numbered || has_bit(&x->ports[i]);
+	}
+	return !numbered; /* where numbers are known, this is none of them */
+}
+
+/* True when the PMU counts the root port that the user names. */
+static bool find_choice(const struct unc_splitter *x, const struct unc_filter_choice *choice,
+			struct unc_port *port)
+{
+	const struct unc_port *known = find_port(x, choice->device);
+
+	if (!choice->device)
+		return find_by_numbers(x, choice, port);
+	if (known)
+		*port = *known;
+	return known;
+}
+
+/* All that the PMU counts. Where it could tell ports apart and this one has no number, more than the
+ * port is behind it: an I/O stack has functions without a root port, too. */
+static int add_whole(struct unc_splitter *x, const struct unc_part *from, struct unc_parts *out)
+{
+	struct unc_part part = *from;
+
+	if (x->port_count == 1 &&
+	    (has_bit(&x->ports[0]) || !x->family->filters[UNC_FILTER_PORT].title))
+		part.port = x->ports[0].device;
+	return unc_add_part(x, out, &part);
+}
+
+static int add_port(struct unc_splitter *x, const struct unc_part *from,
+		    const struct unc_port *port, struct unc_parts *out)
+{
+	return add_restricted(x, out, from, port->device, UNC_FILTER_PORT,
+			      (struct numbers){.mask = (uint64_t)1 << port->index});
+}
+
+/* A row for each root port, when no port or device is asked for. */
+int unc_split_by_level(struct unc_splitter *x, enum unc_filter_kind kind,
+		       const struct unc_part *from, struct unc_parts *out)
+{
+	int r = 0;
+
+	(void)kind;
+	if (x->ports_unknown)
+		r = unc_monitor_note_once(x->m, x->why->text);
+	if (r == 0 && !(x->separable && x->restrictable && x->port_count))
+		return add_whole(x, from, out);
+	for (size_t i = 0; r == 0 && i < x->port_count; i++)
+		r = add_port(x, from, &x->ports[i], out);
+	return r;
+}
+
+/* The root ports that the user names and the PMU counts, each once. */
+static int find_choices(struct unc_splitter *x, struct unc_port *found, size_t *count)
+{
+	const struct unc_filter_value *value = &x->filters->values[UNC_FILTER_PORT];
+
+	*count = 0;
+	for (size_t i = 0; i < value->count; i++) {
+		const struct unc_filter_choice *choice = &value->choices[i];
+		struct unc_port port;
+		size_t k = 0;
+
+		if (!find_choice(x, choice, &port))
+			continue;
+		/* A port by its numbers has a row of its own whatever is known of it. */
+		if (!port.device)
+			port.device = unc_ports_numbered(x->m->machine, choice->socket, choice->rc,
+							 choice->index);
+		if (!port.device)
+			return unc_nomem(x->why);
+		while (k < *count && found[k].device != port.device)
+			k++;
+		if (k == *count)
+			found[(*count)++] = port;
+	}
+	return 0;
+}
+
+/* A PMU that cannot tell its ports apart serves when all of them are asked for. */
+int unc_split_by_ports(struct unc_splitter *x, enum unc_filter_kind kind,
+		       const struct unc_part *from, struct unc_parts *out)
+{
+	const struct unc_filter_value *value = &x->filters->values[kind];
+	const char *terms = x->family->filters[kind].terms;
+	struct unc_port found[UNC_FILTER_CHOICES];
+	struct numbers all = {0};
+	size_t count;
+	int r = find_choices(x, found, &count);
+
+	for (size_t i = 0; r == 0 && !count && x->ports_unknown && i < value->count; i++)
+		r = value->choices[i].device ? -ENODEV : 0; /* it may be among those not known */
+	if (r < 0 || !count)
+		return r;
+	if (!x->separable && !x->ports_unknown && count >= x->port_count)
+		return add_whole(x, from, out);
+	if (!x->separable && !terms)
+		return unc_refuse_kind(x, kind);
+	if (!x->separable)
+		return unc_fail(x->why, ENODEV,
+				"%s counts %zu root ports, and which bit of its filter is whose is "
+				"not known",
+				x->pmu->name, x->port_count);
+	if (count == 1 || x->m->level == UNCORE_LEVEL_PORT || strstr(terms, "{index}")) {
+		for (size_t i = 0; r == 0 && i < count; i++)
+			r = add_port(x, from, &found[i], out);
+		return r;
+	}
+	for (size_t i = 0; i < count; i++)
+		all.mask |= (uint64_t)1 << found[i].index;
+	return add_restricted(x, out, from, NULL, kind, all);
+}
+
+/* ---- a device ---- */
+
+static bool is_behind(const struct uncore_device *d, const struct uncore_device *bridge)
+{
+	for (d = d->parent; d; d = d->parent)
+		if (d == bridge)
+			return true;
+	return false;
+}
+
+/* The devices that are counted with the asked one, by address and the kernel's names: those behind it
+ * where it is a part of a switch, or the others. Returns how many there are. */
+static size_t list_counted(const struct unc_splitter *x, const struct uncore_device *asked,
+			   const struct uncore_device *port, bool behind, struct unc_text *to)
+{
+	const struct uncore *u = x->m->machine;
+	size_t count = 0;
+
+	for (size_t i = 0; i < uncore_device_count(u); i++) {
+		const struct uncore_device *d = uncore_device_at(u, i);
+
+		if (d == asked || d->is_bridge || !d->port || !find_port(x, d->port) ||
+		    (port && d->port != port) || is_behind(d, asked) != behind)
+			continue;
+		unc_text_add(to, "%s%s", count++ ? ", " : "", d->address);
+		if (d->names)
+			unc_text_add(to, " (%s)", d->names);
+	}
+	return count;
+}
+
+/* What is counted is more than the device: its port, or (NULL) all ports of the PMU. */
+static int note_sharing(struct unc_splitter *x, const struct uncore_device *device,
+			const struct uncore_device *port)
+{
+	struct unc_text text = {0}, behind = {0}, others = {0};
+	int r;
+
+	unc_text_add(&text, "%s: what is counted for %s", x->family->name, device->address);
+	if (list_counted(x, device, port, true, &behind))
+		unc_text_add(&text, ", with %s behind it,", behind.data);
+	unc_text_add(&text, " is %s%s", port ? "root port " : "",
+		     port ? port->address : x->pmu->name);
+	if (list_counted(x, device, port, false, &others))
+		unc_text_add(&text, ", which it shares with %s", others.data);
+	r = text.failed || behind.failed || others.failed ? unc_nomem(x->why)
+							  : unc_monitor_note_once(x->m, text.data);
+	unc_text_finish(&text);
+	unc_text_finish(&behind);
+	unc_text_finish(&others);
+	return r;
+}
+
+/* The memory behind the device's BARs, one part for each; none where its addresses are not told. */
+static int split_by_bars(struct unc_splitter *x, const struct uncore_device *d,
+			 const struct unc_part *from, struct unc_parts *out)
+{
+	char path[128], *text, *rest, *line;
+	uint64_t numbers[3]; /* first, last, flags */
+	int r = 0;
+
+	snprintf(path, sizeof(path), "sys/bus/pci/devices/%s/resource", d->address);
+	if (unc_root_read(x->m->machine->root, path, &text) < 0)
+		return 0;
+	rest = text;
+	for (size_t i = 0; r == 0 && i < BARS && (line = strsep(&rest, "\n")); i++) {
+		size_t n = 0;
+
+		while (n < 3 && line && unc_parse_u64(strsep(&line, " "), &numbers[n]) == 0)
+			n++;
+		if (n == 3 && numbers[2] & RESOURCE_MEM && numbers[1] > numbers[0])
+			r = add_restricted(x, out, from, d->port, UNC_FILTER_ADDRESS,
+					   (struct numbers){.base = numbers[0],
+							    .mask = ~(numbers[1] - numbers[0])});
+	}
+	free(text);
+	return r;
+}
+
+/* By the narrowest filter that the family has. */
+int unc_split_by_device(struct unc_splitter *x, enum unc_filter_kind kind,
+			const struct unc_part *from, struct unc_parts *out)
+{
+	const struct uncore_device *d = x->filters->values[kind].choices[0].device;
+	const struct unc_port *port = find_port(x, d->port);
+	size_t before = out->count;
+	struct unc_pci_address a;
+	bool has_domain;
+	int r = 0;
+
+	if (x->ports_unknown)
+		return -ENODEV;
+	if (!port)
+		return 0;
+	if (x->family->filters[kind].title && !d->is_bridge &&
+	    unc_pci_parse(d->address, &a, &has_domain))
+		return add_restricted(
+			x, out, from, d->port, kind,
+			(struct numbers){
+				.bdf = (uint64_t)(a.bus << 8 | a.device << 3 | a.function)});
+	if (x->family->filters[UNC_FILTER_ADDRESS].title && !d->is_bridge)
+		r = split_by_bars(x, d, from, out);
+	if (r < 0 || out->count > before)
+		return r;
+	r = x->separable ? add_port(x, from, port, out) : add_whole(x, from, out);
+	if (r < 0 || out->items[before].port == d)
+		return r;
+	return note_sharing(x, d, out->items[before].port);
+}
+
+unsigned unc_filters_named(struct uncore_monitor *m, const struct uncore_pmu *pmu)
+{
+	const struct unc_filter_value *value = &m->filters.values[UNC_FILTER_PORT];
+	unsigned named = 0;
+
+	for (size_t c = 0; c < pmu->cpus.count; c++) {
+		struct unc_error ignored;
+		struct unc_splitter x = {
+			.m = m, .family = pmu->family, .pmu = pmu, .why = &ignored};
+		struct unc_port port;
+
+		unc_splitter_ports(&x, pmu->cpus.ids[c]);
+		for (size_t i = 0; i < value->count; i++)
+			if (find_choice(&x, &value->choices[i], &port))
+				named |= 1U << i;
+	}
+	return named;
+}
