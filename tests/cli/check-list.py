@@ -15,6 +15,7 @@ import rows
 from rows import check
 
 WORDS = {"config": 0, "config1": 1, "config2": 2, "config3": 3}
+METRIC = {"evidence", "family", "formula", "missing", "name", "title", "unit"}
 SUFFIXES = (".scale", ".unit", ".per-pkg", ".snapshot")
 
 
@@ -43,6 +44,10 @@ def cpus_of(text):
         first, _, last = part.partition("-")
         cpus += range(int(first), int(last or first) + 1)
     return cpus
+
+
+def online_of(tree):
+    return cpus_of(text_of(tree / "sys/devices/system/cpu/online"))
 
 
 def compare(where, what, theirs, ours):
@@ -95,9 +100,19 @@ def check_pmu(pmu, directory, online):
     compare(where, "caps", pmu["caps"], caps)
 
 
+def check_metrics(metrics):
+    """The data files' metrics: data tests have their values; here each has all that is promised."""
+    for metric in metrics:
+        where = f"metric {metric.get('name')}"
+        check(set(metric) == METRIC, f"{where}: keys are {sorted(metric)}")
+        for key in METRIC - {"missing"}:
+            check(isinstance(metric[key], str) and metric[key], f"{where}: {key} is {metric[key]!r}")
+        check(metric["missing"] is None, f"{where} is listed, and missing")
+
+
 def check_tree(tree, listing):
     found = files(tree / "sys/bus/event_source/devices")
-    online = cpus_of(text_of(tree / "sys/devices/system/cpu/online"))
+    online = online_of(tree)
     check(found, "the tree has no PMU: this test would test nothing")
     names("the tree", "PMUs", [p["name"] for p in listing["pmus"]], list(found))
     for pmu in listing["pmus"]:
@@ -118,6 +133,8 @@ def main():
         compare("list", "schema", listing["schema"], rows.SCHEMA)
         compare("list", "simulated", listing["simulated"], False)
         check_tree(tree, listing)
+        check_metrics(listing["metrics"])
+        compare("machine", "cpus", listing["machine"]["cpus"], len(online_of(tree)))
     except rows.Wrong as wrong:
         sys.exit(f"check-list {tree.name}: {wrong}")
 

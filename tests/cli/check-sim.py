@@ -3,12 +3,14 @@
 """Simulated results must be what the rates in data/sim say.
 
   check-sim.py MACHINE         counts every event and every metric for some seconds and compares
-  check-sim.py MACHINE FILE    compares the metrics in a .jsonl or .csv, one second per interval
+  check-sim.py MACHINE FILE... compares the metrics in a .jsonl or .csv, one second per interval
 
-MACHINE is one that is built in, or the path of a simulation's file.
+MACHINE is one that is built in, `all` of these, or the path of a simulation's file; or a directory
+of such files.
 
 The counts are worked out by simulation.py, the formulas of formulas_*.py are written by hand."""
 
+import functools
 import json
 import os
 import pathlib
@@ -36,6 +38,7 @@ def name_of(machine):
     return pathlib.Path(machine).stem
 
 
+@functools.cache
 def load(machine):
     path = machine if machine.endswith(".yaml") else ROOT / f"data/sim/{machine}.yaml"
     return Simulation(path)
@@ -72,7 +75,10 @@ def check_metric(simulation, machine, row, begin, end):
         expected = formulas[name](counted)
     except ZeroDivisionError:  # nothing happened: there is no mean of nothing
         check(value in (None, ""), f"{when}: {value} out of nothing")
+        check(row["quality"] == "unavailable", f"{when}: no value, and {row['quality']}")
         return
+    quality = "measured" if float(row["coverage"]) == 1 else "scaled"
+    check(row["quality"] == quality and not row["reason"], f"{when}: not {quality}: {row}")
     check(value not in (None, ""), f"{when}: nothing, and not {expected}")
     check(near(float(value), expected), f"{when}: {value}, and not {expected}")
 
@@ -100,18 +106,18 @@ def check_file(machine, path):
 
 def count(machine, seconds, *args):
     """Rows of so many seconds."""
-    command = [os.environ["UNCORE"], "--source", f"sim:{machine},step=1s", "stat", "-j", "-I", "1"]
-    command += ["--interval-count", str(seconds), *args]
+    command = [os.environ["UNCORE"], "--source", f"sim:{machine},step=1s", "stat", "-I", "1"]
+    command += ["--interval-count", str(seconds), *([] if "--csv" in args else ["-j"]), *args]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     check(done.returncode == 0, f"status {done.returncode}: {done.stderr}")
-    return rows.json_rows(done.stdout)
+    return rows.csv_rows(done.stdout) if "--csv" in args else rows.json_rows(done.stdout)
 
 
 def check_metrics(machine, seconds=2):
     """All of the machine's, summed and one by one."""
     formulas = FORMULAS[name_of(machine)]
     matrix = any(name.startswith("matrix.") for name in formulas)
-    for args in ([], ["--no-merge"]):
+    for args in ([], ["--no-merge"], ["--no-merge", "--csv"]):
         found = count(machine, seconds, "-M", "*,matrix.*" if matrix else "*", *args)
         if not args:  # two families never give the same name
             check(len(found) == seconds * len(formulas), f"{machine}: more than one row of a name")
@@ -147,15 +153,24 @@ def check_events(machine, seconds=3):
     print(f"{machine}: {len(found)} counts of {len(simulation.rates)} rates are right")
 
 
+def machines(name):
+    directory = ROOT / "data/sim" if name == "all" else pathlib.Path(name)
+    if name != "all" and not directory.is_dir():
+        return [name]
+    files = sorted(directory.glob("*.yaml"))
+    return [file.stem if name == "all" else str(file) for file in files]
+
+
 def main():
     try:
-        if len(sys.argv) == 3:
-            check_file(sys.argv[1], sys.argv[2])
-        else:
-            check_events(sys.argv[1])
-            check_metrics(sys.argv[1])
+        for machine in machines(sys.argv[1]):
+            for file in sys.argv[2:]:
+                check_file(machine, file)
+            if not sys.argv[2:]:
+                check_events(machine)
+                check_metrics(machine)
     except rows.Wrong as wrong:
-        sys.exit(f"check-sim {' '.join(sys.argv[1:])}: {wrong}")
+        sys.exit(f"check-sim {machine}: {wrong}")
 
 
 if __name__ == "__main__":

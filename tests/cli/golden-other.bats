@@ -27,19 +27,6 @@ golden_of() {
 	done
 }
 
-@test "mem, pcie: CSV, summed and one by one" {
-	local machine
-
-	for machine in neoverse hip08 hip09 ampereone odyssey monaka yitian710 imx8mp; do
-		golden_of "mem-$machine.csv" --source "sim:$machine,step=1s" mem --csv -I 10 --interval-count 3
-		helper check-sim "$machine" "$GOLDEN/mem-$machine.csv"
-	done
-	for machine in neoverse hip09 odyssey monaka; do
-		golden_of "pcie-$machine.csv" --source "sim:$machine,step=1s" stat -M 'pcie.*' --csv --timeout 1 --no-merge
-		helper check-sim "$machine" "$GOLDEN/pcie-$machine.csv"
-	done
-}
-
 @test "pcie by root port and by device" {
 	golden_of pcie-neoverse.txt --source sim:neoverse,step=1s pcie --timeout 1
 	golden_of pcie-hip09.txt --source sim:hip09,step=1s pcie --timeout 1

@@ -4,7 +4,7 @@
 
 load helpers
 
-@test "list --json of every machine: golden, and complete by a walk of its own" {
+@test "list --json of every machine: complete by a walk of the tree; two goldens" {
 	local tree count=0
 
 	for tree in "$MACHINES"/*/; do
@@ -12,7 +12,9 @@ load helpers
 		expect 0 "$UNCORE" --root "$MACHINES/$tree" list --json
 		[ -z "$stderr" ] || fail "$tree"
 		helper check-list "$MACHINES/$tree" <<<"$output"
-		sorted_json <<<"$output" | golden "list-$tree.json"
+		case $tree in
+		amd-zen3-1socket | hisilicon-hip09) sorted_json <<<"$output" | golden "list-$tree.json" ;;
+		esac
 		count=$((count + 1))
 	done
 	[ "$count" -ge 7 ] || fail "only $count machines in tests/machines"
@@ -90,17 +92,7 @@ load helpers
 }
 
 @test "every metric that is listed can be planned and explained" {
-	local tree metric
-
-	for tree in nvidia-t410-1socket intel-spr-1socket; do
-		expect 0 "$UNCORE" --root "$MACHINES/$tree" list --json metrics
-		for metric in $(jq -r '.metrics[].name' <<<"$output"); do
-			expect 0 "$UNCORE" --root "$MACHINES/$tree" stat --dry-run -j -M "$metric"
-			[ -n "$output" ] || fail "$metric"
-			expect 0 "$UNCORE" --root "$MACHINES/$tree" explain "$metric"
-			shows "$metric" formula evidence 'perf stat -a'
-		done
-	done
+	helper check-metrics "$T410" "$SPR"
 }
 
 @test "--all: metrics of other machines, with the reason why not here" {

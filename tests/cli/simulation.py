@@ -3,6 +3,7 @@
 over the rate at each moment, where the library has closed forms."""
 
 import fnmatch
+import functools
 import math
 import re
 
@@ -149,6 +150,7 @@ class Simulation:
     def __init__(self, path):
         self.seed, self.rates = load(path)
 
+    @functools.cache
     def counts(self, pmu, event, cpu, seconds):
         """Counts from the start to `seconds`, not yet cut to a whole number."""
         rate = rate_of(self.rates, pmu, event)

@@ -6,7 +6,7 @@ load helpers
 
 T410_2=$MACHINES/nvidia-t410-2socket
 
-@test "every machine with PCI devices, as text and as JSON" {
+@test "every machine with PCI devices: text is golden, JSON agrees with the files" {
 	local tree count=0
 
 	for tree in "$MACHINES"/*/sys/bus/pci; do
@@ -16,7 +16,10 @@ T410_2=$MACHINES/nvidia-t410-2socket
 		golden "topo-$tree.txt" <<<"$output"
 		[ "$(wc -L <<<"$output")" -le 100 ] || fail "$tree: a line is too long"
 		expect 0 "$UNCORE" --root "$MACHINES/$tree" topo --json
-		sorted_json <<<"$output" | golden "topo-$tree.json"
+		helper check-topo "$MACHINES/$tree" <<<"$output"
+		case $tree in
+		arm-neoverse-cmn | nvidia-grace-1socket) sorted_json <<<"$output" | golden "topo-$tree.json" ;;
+		esac
 		count=$((count + 1))
 	done
 	[ "$count" -ge 7 ] || fail "only $count machines have PCI devices"
@@ -75,23 +78,6 @@ t410_ports() {
 	expect 0 "$UNCORE" --root "$BATS_TEST_TMPDIR/t410" topo --json
 	jq -e '.root_ports | length == 11 and all(.pmus == [] and .index == null and
 		(.unknown | contains("without root")))' <<<"$output"
-}
-
-@test "every device is there, and refers to what is there" {
-	local tree
-
-	for tree in "$MACHINES"/*/sys/bus/pci; do
-		tree=${tree%/sys/bus/pci}
-		expect 0 "$UNCORE" --root "$tree" topo --json
-		diff <(cd "$tree/sys/bus/pci/devices" && printf '%s\n' * | sort) \
-			<(jq -r '.devices[].address' <<<"$output" | sort)
-		jq -e '([.devices[].address] | unique) as $all | ([.sockets[].id]) as $sockets |
-			all(.devices[] | .parent, .root_port; . == null or IN($all[])) and
-			all(.root_ports[]; .socket == null or IN(.socket; $sockets[])) and
-			all(.root_ports[]; (.pmus == []) == (.unknown != null)) and
-			all(.links[]; (.peer == null) == (.unknown != null))' \
-			<<<"$output" || fail "$tree"
-	done
 }
 
 # add_device TREE ADDRESS CLASS [BRIDGE ABOVE]

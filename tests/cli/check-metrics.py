@@ -1,0 +1,38 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Every metric that `uncore list` names must be planned and explained: check-metrics.py ROOT..."""
+
+import os
+import subprocess
+import sys
+
+import rows
+from rows import check
+
+PARTS = ("formula", "evidence", "perf stat -a")
+
+
+def ask(*args):
+    run = subprocess.run([os.environ["UNCORE"], *args], capture_output=True, text=True, check=False,
+                         timeout=60)
+    check(run.returncode == 0, f"{' '.join(args)}: status {run.returncode}: {run.stderr}")
+    check(run.stdout, f"{' '.join(args)}: nothing")
+    return run.stdout
+
+
+def main():
+    try:
+        for root in sys.argv[1:]:
+            metrics = rows.json_value(ask("--root", root, "list", "--json", "metrics"))["metrics"]
+            check(metrics, f"{root}: no metrics: this test would test nothing")
+            for name in sorted({metric["name"] for metric in metrics}):
+                ask("--root", root, "stat", "--dry-run", "-j", "-M", name)
+                explained = ask("--root", root, "explain", name)
+                for part in (name, *PARTS):
+                    check(part in explained, f"{root}: explain {name} has no {part}")
+    except rows.Wrong as wrong:
+        sys.exit(f"check-metrics: {wrong}")
+
+
+if __name__ == "__main__":
+    main()
