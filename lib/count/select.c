@@ -120,9 +120,8 @@ static int suggest(struct adder *a, const char *wanted, bool events)
 	else
 		for (size_t i = 0; !events && i < names.count && i < 8; i++)
 			unc_error_append(a->e, "%s%s", i ? ", " : "; it has ", names.items[i]);
-	if (!near.data && a->m->machine->topology.hypervisor[0])
-		unc_error_append(a->e, " (a guest of %s: those of the host are not passed on)",
-				 a->m->machine->topology.hypervisor);
+	if (!near.data && a->m->machine->topology.guest[0])
+		unc_error_append(a->e, "; %s", a->m->machine->topology.guest);
 	unc_text_finish(&near);
 	unc_names_finish(&names);
 	return r;
@@ -504,11 +503,8 @@ static int none_here(const struct uncore_monitor *m, const char *pattern)
 	const char *why = first_reason(m, pattern, true);
 
 	unc_fail(e, ENODEV, "%s: nothing on this machine can count it", pattern);
-	if (!why && m->machine->topology.hypervisor[0]) {
-		unc_error_append(e,
-				 ". It is a guest of %s: the counters outside the cores belong to "
-				 "the host, and their drivers stay out of guests",
-				 m->machine->topology.hypervisor);
+	if (!why && m->machine->topology.guest[0]) {
+		unc_error_append(e, "; %s", m->machine->topology.guest);
 		return -ENODEV;
 	}
 	if (!why)

@@ -112,12 +112,9 @@ static int find_pmu(struct uncore *u, const struct uncore_pmu **out)
 		return unc_fail(&u->error, ENODEV,
 				"this CPU (%s) has no IBS: instruction-based sampling is AMD's",
 				cpu);
-	if (u->topology.hypervisor[0])
-		return unc_fail(
-			&u->error, ENODEV,
-			"this CPU (%s) shows no IBS (no PMU ibs_op): the machine is a guest "
-			"of %s, and guests are given none as a rule",
-			cpu, u->topology.hypervisor);
+	if (u->topology.guest[0])
+		return unc_fail(&u->error, ENODEV, "this CPU (%s) shows no IBS (no PMU ibs_op): %s",
+				cpu, u->topology.guest);
 	return unc_fail(&u->error, ENODEV,
 			"this CPU (%s) shows no IBS (no PMU ibs_op): it is switched off in the "
 			"firmware, or the kernel has been built without it; see 'dmesg | grep IBS'",

@@ -98,3 +98,52 @@ bool unc_permission_doubtful(const struct unc_permission *p)
 {
 	return p->level_known && p->level > 2 && p->held && !p->admin && !p->in_user_namespace;
 }
+
+void unc_permission_advise(const struct unc_permission *p, bool refused, struct unc_text *why,
+			   struct unc_text *fix)
+{
+	bool granted = unc_permission_granted(p), doubtful = unc_permission_doubtful(p);
+	bool capability = refused || !granted;
+
+	if (granted && !doubtful) {
+		if (refused && p->filtered)
+			unc_text_add(why,
+				     "this process may count, so the seccomp filter it runs under "
+				     "(of a container or a systemd unit) must forbid "
+				     "perf_event_open: allow it there (docker: --cap-add PERFMON; "
+				     "systemd: SystemCallFilter=perf_event_open)");
+		else if (refused)
+			unc_text_add(why,
+				     "this process may count, so a security module (SELinux, "
+				     "AppArmor, kernel lockdown) must forbid it: see the kernel's "
+				     "log for the denial");
+		return;
+	}
+	if (p->in_user_namespace) {
+		unc_text_add(why,
+			     "this process is in a user namespace (a container without root of "
+			     "the host), and its privileges there do not reach perf events");
+		unc_text_add(fix,
+			     "sudo sysctl kernel.perf_event_paranoid=0   # on the host; or run "
+			     "uncore there");
+		return;
+	}
+	if (capability)
+		unc_text_add(why,
+			     "counting for the whole machine needs the capability %s, or a "
+			     "perf_event_paranoid of 0 or below",
+			     p->before_perfmon ? "CAP_SYS_ADMIN" : "CAP_PERFMON");
+	if (p->level > 2 && !p->before_perfmon) {
+		unc_text_add(why,
+			     "%slevels above 2 are specific to distributions, and Debian's kernels "
+			     "require CAP_SYS_ADMIN for them",
+			     capability ? "; " : "");
+		unc_text_add(fix, "sudo sysctl kernel.perf_event_paranoid=2%s",
+			     capability ? " && " : "");
+	}
+	if (capability)
+		unc_text_add(fix,
+			     "sudo setcap %s=ep \"$(command -v uncore)\"   # or, for all users: "
+			     "sudo sysctl kernel.perf_event_paranoid=0",
+			     p->before_perfmon ? "cap_sys_admin" : "cap_perfmon");
+}

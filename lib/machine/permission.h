@@ -3,6 +3,7 @@
 #ifndef UNC_PERMISSION_H
 #define UNC_PERMISSION_H
 
+#include "base/text.h"
 #include "machine/root.h"
 
 struct unc_permission {
@@ -24,5 +25,10 @@ bool unc_permission_granted(const struct unc_permission *p);
 /* Levels above 2 are distributions' own, and their kernels differ: some accept CAP_PERFMON there,
  * others (Debian's) CAP_SYS_ADMIN only. True when that decides: only trying tells. */
 bool unc_permission_doubtful(const struct unc_permission *p);
+
+/* The reason why counting for the whole machine fails or may fail, and the command that changes it;
+ * nothing where it should work. `refused`: the kernel has refused. */
+void unc_permission_advise(const struct unc_permission *p, bool refused, struct unc_text *why,
+			   struct unc_text *fix);
 
 #endif

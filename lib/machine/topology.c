@@ -249,6 +249,11 @@ int unc_topology_read(struct unc_topology *out, const struct unc_root *root, str
 		unc_topology_finish(&t);
 		return err;
 	}
+	if (t.hypervisor[0])
+		snprintf(t.guest, sizeof(t.guest),
+			 "this machine is a guest of %s: counters outside the cores usually belong "
+			 "to the host",
+			 t.hypervisor);
 	*out = t;
 	return 0;
 }

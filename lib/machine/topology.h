@@ -21,6 +21,7 @@ struct unc_topology {
 	size_t die_count;
 	char cpu_model[UNC_MODEL_ROOM]; /* see platform.h */
 	char hypervisor[UNC_HYPERVISOR_ROOM];
+	char guest[128]; /* that as part of a sentence: "this machine is a guest of ..."; or "" */
 };
 
 /* A file of the kernel with a list of CPUs, such as a cpumask. -EBADMSG: it is none; -ENOENT, ...: it

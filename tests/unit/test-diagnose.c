@@ -190,7 +190,7 @@ static void a_guest_has_no_memory_controllers(void **state)
 	f = must_find(u, "intel-imc", UNCORE_VERDICT_MISSING);
 	assert_contains(f->found, "no PMU named uncore_imc_{channel}, though this machine "
 				  "(intel/6/207) has the hardware");
-	assert_contains(f->why, "this is a guest of KVM");
+	assert_contains(f->why, "this machine is a guest of KVM");
 	assert_contains(f->why, "(intel_uncore is not loaded)");
 	assert_string_equal(f->fix, "run uncore on the host");
 	/* Said once. */
@@ -345,7 +345,7 @@ static void an_unknown_guest(void **state)
 	assert_string_equal(must_find(u, "msr", UNCORE_VERDICT_OK)->found,
 			    "x86 model-specific registers: 1 PMU, 1 metric");
 	f = must_find(u, "uncore PMUs", UNCORE_VERDICT_MISSING);
-	assert_contains(f->why, "this is a guest of an unknown hypervisor");
+	assert_contains(f->why, "this machine is a guest of an unknown hypervisor");
 	assert_string_equal(f->fix, "run uncore on the host");
 	uncore_free(u);
 	tree_remove(&t);

@@ -80,7 +80,7 @@ static void a_guest_with_the_pmu_but_not_the_event(void **state)
 	assert_fails(&t, uncore_monitor_add_metrics(t.m, "dram.read.queue.latency"), ENODEV,
 		     "no formula for this CPU model");
 	assert_fails(&t, uncore_monitor_add_metrics(t.m, "power.package"), ENODEV,
-		     "It is a guest of an unknown hypervisor");
+		     "this machine is a guest of an unknown hypervisor");
 	assert_empty(&t);
 	toy_end(&t);
 }

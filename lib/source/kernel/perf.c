@@ -75,55 +75,22 @@ struct cause {
 	struct unc_error *e;
 };
 
-/* Above level 2 only CAP_SYS_ADMIN is sure to suffice. */
-static void advise_permission(const struct cause *c, const struct unc_permission *p)
-{
-	bool above = p->level > 2 && !p->before_perfmon;
-
-	unc_error_append(c->e,
-			 "; it takes a perf_event_paranoid of 0 or lower, or the capability %s",
-			 p->before_perfmon ? "CAP_SYS_ADMIN" : "CAP_PERFMON");
-	if (above)
-		unc_error_append(c->e,
-				 " at a level of 2 or lower (level %ld is a distribution's own; "
-				 "Debian's kernels want CAP_SYS_ADMIN for it)",
-				 p->level);
-	unc_error_append(c->e,
-			 ". For everybody, until the next boot: sudo sysctl "
-			 "kernel.perf_event_paranoid=0  For this program alone: %ssudo setcap "
-			 "%s=ep $(command -v uncore)",
-			 above ? "sudo sysctl kernel.perf_event_paranoid=2 && " : "",
-			 p->before_perfmon ? "cap_sys_admin" : "cap_perfmon");
-}
-
 static void permission(const struct cause *c)
 {
+	struct unc_text why = {0}, fix = {0};
 	struct unc_permission p;
 
 	unc_permission_read(&p, c->env->root);
+	unc_permission_advise(&p, true, &why, &fix);
 	unc_error_append(c->e, "no permission to count for the whole machine");
 	if (p.level_known)
 		unc_error_append(c->e, " (kernel.perf_event_paranoid is %ld)", p.level);
-	if (!unc_permission_granted(&p) || unc_permission_doubtful(&p)) {
-		if (!p.in_user_namespace)
-			advise_permission(c, &p);
-		else
-			unc_error_append(
-				c->e,
-				"; the process is in a user namespace (a container without root of "
-				"the host), and what it is privileged to there does not count "
-				"here: start it on the host, or set kernel.perf_event_paranoid to "
-				"0 on the host");
-		return;
-	}
-	unc_error_append(
-		c->e, "; the process may count, so %s",
-		p.filtered
-			? "the seccomp filter it runs under (a container's, or a systemd unit's) "
-			  "must forbid perf_event_open: allow it there (docker: --cap-add PERFMON; "
-			  "systemd: SystemCallFilter=perf_event_open)"
-			: "a security module (SELinux, AppArmor, kernel lockdown) must forbid it: "
-			  "see the kernel's log for the denial");
+	if (why.data)
+		unc_error_append(c->e, "; %s", why.data);
+	if (fix.data)
+		unc_error_append(c->e, ". Fix: %s", fix.data);
+	unc_text_finish(&why);
+	unc_text_finish(&fix);
 }
 
 /* True when the CPU explains the refusal, whatever the errno. */
@@ -179,11 +146,8 @@ static void add_config(const struct cause *c)
 
 static void add_guest(const struct cause *c)
 {
-	if (c->env->topology->hypervisor[0] != '\0')
-		unc_error_append(
-			c->e,
-			". This machine is a guest of %s, which may offer its guests no such counter",
-			c->env->topology->hypervisor);
+	if (c->env->topology->guest[0])
+		unc_error_append(c->e, "; %s", c->env->topology->guest);
 }
 
 static void no_such_event(const struct cause *c)
@@ -199,16 +163,18 @@ static void no_such_event(const struct cause *c)
 /* Drivers look at an event before the kernel looks at the permission. */
 static void add_hidden_permission(const struct cause *c)
 {
+	struct unc_text why = {0}, fix = {0};
 	struct unc_permission p;
 
 	unc_permission_read(&p, c->env->root);
 	if (!p.level_known || unc_permission_granted(&p))
 		return;
+	unc_permission_advise(&p, false, &why, &fix);
 	unc_error_append(c->e,
-			 ". Beside that, permission is lacking (kernel.perf_event_paranoid is %ld, "
-			 "0 or the capability %s%s is needed)",
-			 p.level, p.before_perfmon ? "CAP_SYS_ADMIN" : "CAP_PERFMON",
-			 p.in_user_namespace ? " on the host" : "");
+			 ". Permission is missing, too (kernel.perf_event_paranoid is %ld): %s",
+			 p.level, why.data ? why.data : "");
+	unc_text_finish(&why);
+	unc_text_finish(&fix);
 }
 
 static void invalid(const struct cause *c)
