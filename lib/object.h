@@ -38,6 +38,12 @@ struct uncore {
 	size_t monitors; /* alive: a scan would pull the ground from under them */
 };
 
+/* Reads the PCI devices, and which PMUs count them, at first use. -ENOMEM. */
+int unc_machine_pci(struct uncore *u);
+/* unc_ports_of() of this machine. -ENOMEM, too. */
+int unc_machine_ports_of(struct uncore *u, const struct uncore_pmu *pmu, int cpu,
+			 const struct unc_port **ports, size_t *count, struct unc_error *why);
+
 /* A source for a monitor of this machine. */
 int unc_machine_source(struct uncore *u, struct unc_source **out);
 

@@ -245,6 +245,36 @@ int uncore_scan(struct uncore *u)
 	return r;
 }
 
+int unc_machine_pci(struct uncore *u)
+{
+	int r;
+
+	if (u->pci.root || !u->scanned)
+		return 0;
+	r = unc_pci_read(&u->pci, u->root, &u->topology);
+	if (r == 0)
+		r = unc_ports_load(&u->ports, &u->pci, &u->pmus, &u->topology);
+	if (r == 0)
+		return 0;
+	unc_pci_finish(&u->pci);
+	return unc_nomem(&u->error);
+}
+
+int unc_machine_ports_of(struct uncore *u, const struct uncore_pmu *pmu, int cpu,
+			 const struct unc_port **ports, size_t *count, struct unc_error *why)
+{
+	int r = unc_machine_pci(u);
+
+	return r < 0 ? r : unc_ports_of(&u->ports, pmu, cpu, ports, count, why);
+}
+
+int uncore_pmu_peer(struct uncore *u, const struct uncore_pmu *p, int cpu, struct uncore_peer *out)
+{
+	int r = unc_machine_pci(u);
+
+	return r < 0 ? r : unc_ports_peer(&u->pci, &u->topology, p, cpu, out, &u->error);
+}
+
 int unc_machine_source(struct uncore *u, struct unc_source **out)
 {
 	int r;
@@ -333,12 +363,18 @@ const struct uncore_metric *uncore_metric_at(const struct uncore *u, size_t i)
 	return u->catalogue.metrics[i];
 }
 
+int uncore_metric_events(const struct uncore *u, const struct uncore_metric *m,
+			 struct uncore_metric_event *into, size_t room, size_t *count)
+{
+	return unc_metric_events(m, into, room, count, (struct unc_error *)&u->error);
+}
+
 /* ---- PCI devices ---- */
 
 size_t uncore_device_count(const struct uncore *u)
 {
 	/* Read at first use, as the contents of a PMU are. */
-	return unc_ports_load((struct uncore *)u) < 0 ? 0 : u->pci.count;
+	return unc_machine_pci((struct uncore *)u) < 0 ? 0 : u->pci.count;
 }
 
 const struct uncore_device *uncore_device_at(const struct uncore *u, size_t i)
@@ -373,7 +409,7 @@ int uncore_device_find(struct uncore *u, const char *name, const struct uncore_d
 	if (!u->scanned)
 		return unc_fail(&u->error, EINVAL,
 				"the machine is not scanned: uncore_scan() first");
-	err = unc_ports_load(u);
+	err = unc_machine_pci(u);
 	return err ? err : unc_pci_find(&u->pci, name, out, &u->error);
 }
 

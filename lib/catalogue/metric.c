@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "object.h"
+#include "catalogue/catalogue.h"
 
 const char *unc_event_terms(const struct unc_event_def *event, const struct uncore_pmu *pmu)
 {
@@ -174,14 +174,13 @@ static struct uncore_metric_event describe(const struct uncore_metric *m, size_t
 	return out;
 }
 
-int uncore_metric_events(const struct uncore *u, const struct uncore_metric *m,
-			 struct uncore_metric_event *into, size_t room, size_t *count)
+int unc_metric_events(const struct uncore_metric *m, struct uncore_metric_event *into, size_t room,
+		      size_t *count, struct unc_error *e)
 {
 	size_t n;
 
 	if (!m->formula || !m->family->pmu_count)
-		return unc_fail((struct unc_error *)&u->error, ENODEV, "%s: %s", m->name,
-				uncore_metric_missing(m));
+		return unc_fail(e, ENODEV, "%s: %s", m->name, uncore_metric_missing(m));
 	n = unc_formula_name_count(m->formula);
 	for (size_t i = 0; i < n && i < room; i++)
 		into[i] = describe(m, i);

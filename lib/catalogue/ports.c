@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* PCIe root ports and the PMUs that count them. */
+/* PCIe root ports and the PMUs that count them; and the other ends of links. */
 #include "catalogue/ports.h"
-#include "object.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -10,145 +9,169 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- what a PMU says of itself ---- */
+/* Stands for a root port whose address is not known. */
+struct unc_numbered_port {
+	struct unc_numbered_port *next;
+	struct unc_device device;
+	uint64_t numbers[3]; /* socket, root complex, port */
+	char address[64];
+};
 
-/* The text of a file of the PMU, or a reason why not: one of the two is NULL, both without memory. */
-static char *read_file(struct unc_place *place, const char *file)
-{
-	struct unc_text why = {0};
-	char *text;
-	int err = unc_pmu_attribute(place->pmu, file, &text);
+/* ---- what a PMU tells of its root ports ---- */
 
-	if (err == 0)
-		return text;
-	unc_text_add(&why, "%s has no file '%s', which would name its root ports", place->pmu->name,
-		     file);
-	place->why = err == -ENOMEM ? NULL : unc_text_take(&why);
-	unc_text_finish(&why);
-	return NULL;
-}
+#define FILE_ROOM 128
 
-static int no_sense(struct unc_place *place, const char *file, const char *text)
-{
-	struct unc_text why = {0};
-
-	unc_text_add(&why, "%s: its file '%s' has '%.40s', which names no root port",
-		     place->pmu->name, file, text);
-	place->why = unc_text_take(&why);
-	return place->why ? 0 : -ENOMEM;
-}
-
-void unc_die_file(struct unc_text *to, const char *name, int die)
+/* The name of a PMU's file, with the die's number for {die}. */
+static void die_file(char *to, const char *name, int die)
 {
 	const char *brace = strchr(name, '{');
 
 	if (brace)
-		unc_text_add(to, "%.*s%d%s", (int)(brace - name), name, die,
-			     strchr(brace, '}') + 1);
+		snprintf(to, FILE_ROOM, "%.*s%d%s", (int)(brace - name), name, die,
+			 strchr(brace, '}') + 1);
 	else
-		unc_text_add(to, "%s", name);
+		snprintf(to, FILE_ROOM, "%s", name);
 }
 
-/* "0000:3a": the root bus of one die; of that every device may be a root port. */
-static int read_root_bus(struct unc_place *place, const struct unc_topology *t)
+/* The text of a file of the PMU, which names `what`; the caller's to free. */
+static int read_file(const struct uncore_pmu *pmu, const char *file, const char *what, char **text,
+		     struct unc_error *why)
 {
-	struct unc_text file = {0}, device = {0};
+	int r = unc_pmu_attribute(pmu, file, text);
+
+	return r == 0 || r == -ENOMEM
+		       ? r
+		       : unc_fail(why, ENODEV, "%s has no file '%s', which would name its %s",
+				  pmu->name, file, what);
+}
+
+static int no_port(const struct uncore_pmu *pmu, const char *file, const char *text,
+		   struct unc_error *why)
+{
+	return unc_fail(why, ENODEV, "%s: its file '%s' has '%.40s', which names no root port",
+			pmu->name, file, text);
+}
+
+/* "0000:3a": the root bus of one die; every device on it may be a root port. */
+static int read_root_bus(struct unc_port_instance *x, int die, struct unc_error *why)
+{
+	char file[FILE_ROOM], device[80], *text;
 	struct unc_pci_address bus;
 	bool has_domain;
+	int r;
+
+	die_file(file, x->rule->attribute, die);
+	r = read_file(x->pmu, file, "root ports", &text, why);
+	if (r < 0)
+		return r;
+	snprintf(device, sizeof(device), "%.64s:00.0", text);
+	if (!unc_pci_parse(device, &bus, &has_domain) || !has_domain)
+		r = no_port(x->pmu, file, text, why);
+	else
+		x->first = unc_pci_number(&bus);
+	x->last = x->first | 0xff;
+	free(text);
+	return r;
+}
+
+static int read_bound(const struct uncore_pmu *pmu, const char *file, uint64_t *out,
+		      struct unc_error *why)
+{
 	char *text;
-	int err = 0;
+	int r = read_file(pmu, file, "root ports", &text, why);
 
-	unc_die_file(&file, place->rule->attribute, unc_topology_die(t, place->cpu));
-	text = file.failed ? NULL : read_file(place, file.data);
-	if (text)
-		unc_text_add(&device, "%s:00.0", text);
-	if (!text || device.failed) {
-		err = place->why ? 0 : -ENOMEM;
-	} else if (unc_pci_parse(device.data, &bus, &has_domain) && has_domain) {
-		place->first = unc_pci_number(&bus);
-		place->last = place->first | 0xff;
-	} else {
-		err = no_sense(place, file.data, text);
-	}
+	if (r < 0)
+		return r;
+	if (unc_parse_u64(text, out) < 0)
+		r = no_port(pmu, file, text, why);
 	free(text);
-	unc_text_finish(&file);
-	unc_text_finish(&device);
-	return err;
+	return r;
 }
 
-static int read_bound(struct unc_place *place, const char *file, uint64_t *out)
+/* Each word that the family's first name has, this PMU's name must have, too: a kernel that does not
+ * know the part gives it a name without. */
+static int check_name(const struct unc_port_instance *x, struct unc_error *why)
 {
-	char *text = read_file(place, file);
-	int err = text || place->why ? 0 : -ENOMEM;
+	const char *full = x->pmu->family->patterns[0].name;
 
-	if (text && unc_parse_u64(text, out) < 0)
-		err = no_sense(place, file, text);
-	free(text);
-	return err;
-}
+	for (size_t i = 0; i < x->rule->field_count; i++) {
+		char word[80];
 
-/* What the family's first name tells of a root port, this PMU's name must tell, too: a kernel that does
- * not know the part gives it a name without. */
-static int check_name(struct unc_place *place)
-{
-	const char *full = place->pmu->family->patterns[0].name;
-	struct unc_text why = {0}, word = {0};
-
-	for (size_t i = 0; !why.len && i < place->rule->field_count; i++) {
-		unc_text_finish(&word);
-		unc_text_add(&word, "{%s}", place->rule->fields[i].word);
-		if (word.data && strstr(full, word.data) && !strstr(place->pattern, word.data))
-			unc_text_add(&why, "the name of %s does not tell its %s, as %s would",
-				     place->pmu->name, word.data, full);
+		snprintf(word, sizeof(word), "{%s}", x->rule->fields[i].word);
+		if (strstr(full, word) && !strstr(x->pattern, word))
+			return unc_fail(why, ENODEV,
+					"the name of %s does not tell its %s, as %s would",
+					x->pmu->name, word, full);
 	}
-	why.failed |= word.failed;
-	unc_text_finish(&word);
-	if (!why.len && !why.failed)
-		return 0;
-	place->why = unc_text_take(&why);
-	return place->why ? 0 : -ENOMEM;
+	return 0;
 }
 
-static int resolve(struct unc_place *place, const struct unc_topology *t)
+/* What the PMU tells of its root ports. -ENODEV: they are not known. */
+static int resolve(struct unc_port_instance *x, const struct unc_topology *t, struct unc_error *why)
 {
-	const struct unc_port_rule *rule = place->rule;
-	int err;
+	const struct unc_port_rule *rule = x->rule;
+	int r;
 
 	switch (rule->kind) {
 	case UNC_PORTS_ATTRIBUTE:
-		return read_root_bus(place, t);
+		return read_root_bus(x, unc_topology_die(t, x->cpu), why);
 	case UNC_PORTS_NAME:
-		unc_pattern_value(place->pattern, place->pmu->name, "sbdf", &place->first);
-		place->last = place->first;
+		unc_pattern_value(x->pattern, x->pmu->name, "sbdf", &x->first);
+		x->last = x->first;
 		return 0;
 	case UNC_PORTS_RANGE:
-		err = read_bound(place, rule->min, &place->first);
-		return err || place->why ? err : read_bound(place, rule->max, &place->last);
+		r = read_bound(x->pmu, rule->min, &x->first, why);
+		return r < 0 ? r : read_bound(x->pmu, rule->max, &x->last, why);
 	case UNC_PORTS_UNKNOWN:
-		place->why = strdup(rule->why);
-		return place->why ? 0 : -ENOMEM;
+		return unc_fail(why, ENODEV, "%s", rule->why);
 	case UNC_PORTS_DVSEC:
-		return check_name(place);
+		return check_name(x, why);
 	case UNC_PORTS_SOCKET:
 		break;
 	}
 	return 0;
 }
 
-/* ---- what a root port says of itself ---- */
+/* An instance for each CPU from which a PMU with a rule for ports is counted. */
+static int add_instances(struct unc_ports *p, const struct uncore_pmu *pmu,
+			 const struct unc_topology *t)
+{
+	const struct unc_family *f = pmu->family;
+	struct unc_port_instance *grown =
+		reallocarray(p->instances, p->instance_count + pmu->cpus.count + 1, sizeof(*grown));
+
+	if (!grown)
+		return -ENOMEM;
+	p->instances = grown;
+	for (size_t i = 0; i < pmu->cpus.count; i++) {
+		struct unc_port_instance *x = &p->instances[p->instance_count++];
+		struct unc_error why;
+		int r;
+
+		*x = (struct unc_port_instance){
+			.pmu = pmu,
+			.cpu = pmu->cpus.ids[i],
+			.socket = unc_topology_socket(t, pmu->cpus.ids[i]),
+			.rule = &f->ports,
+		};
+		for (size_t k = 0; k < f->pattern_count; k++)
+			if (unc_pattern_matches(f->patterns[k].name, pmu->name))
+				x->pattern = f->patterns[k].name;
+		r = resolve(x, t, &why);
+		if (r == -ENODEV)
+			x->why = strdup(why.text);
+		if (r == -ENOMEM || (r < 0 && !x->why))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* ---- what a root port tells of itself ---- */
 
 struct config {
 	unsigned char *bytes;
 	size_t len;
 };
-
-static const struct unc_port_field *find_field(const struct unc_port_rule *rule, const char *word)
-{
-	for (size_t i = 0; i < rule->field_count; i++)
-		if (strcmp(rule->fields[i].word, word) == 0)
-			return &rule->fields[i];
-	return NULL;
-}
 
 /* Offset of the capability; 0: it is not there, or lacks a field. */
 static size_t find_dvsec(const struct unc_port_rule *rule, const struct config *c)
@@ -161,245 +184,210 @@ static size_t find_dvsec(const struct unc_port_rule *rule, const struct config *
 	return at;
 }
 
-static int field_value(const struct unc_port_rule *rule, const struct config *c, size_t at,
-		       const char *word)
+/* Takes the port's numbers from its capability. True when they are those in the PMU's name. */
+static bool names_pmu(const struct unc_port_instance *x, struct uncore_device *d,
+		      const struct config *c, size_t at)
 {
-	const struct unc_port_field *field = find_field(rule, word);
+	bool same = true;
 
-	return field ? c->bytes[at + field->offset] : -1;
-}
+	d->rc_socket = d->rc = d->index = -1;
+	for (size_t i = 0; i < x->rule->field_count; i++) {
+		const struct unc_port_field *field = &x->rule->fields[i];
+		uint64_t own = c->bytes[at + field->offset], wanted = own;
 
-/* The port's numbers are those that stand in the PMU's name. */
-static bool names_pmu(const struct unc_place *place, const struct config *c, size_t at)
-{
-	const struct unc_port_rule *rule = place->rule;
-
-	for (size_t i = 0; i < rule->field_count; i++) {
-		uint64_t own = c->bytes[at + rule->fields[i].offset], wanted = own;
-
-		unc_pattern_value(place->pattern, place->pmu->name, rule->fields[i].word, &wanted);
-		if (own != wanted)
-			return false;
+		if (strcmp(field->word, "socket") == 0)
+			d->rc_socket = (int)own;
+		else if (strcmp(field->word, "rc") == 0)
+			d->rc = (int)own;
+		else if (strcmp(field->word, "port") == 0)
+			d->index = (int)own;
+		unc_pattern_value(x->pattern, x->pmu->name, field->word, &wanted);
+		same = same && own == wanted;
 	}
-	return true;
-}
-
-static void number_port(struct uncore_device *d, const struct unc_port_rule *rule,
-			const struct config *c, size_t at)
-{
-	d->rc_socket = field_value(rule, c, at, "socket");
-	d->rc = field_value(rule, c, at, "rc");
-	d->index = field_value(rule, c, at, "port");
-}
-
-static bool in_range(const struct unc_place *place, const struct unc_device *d, int *index)
-{
-	uint64_t number = unc_pci_number(&d->address);
-	const struct unc_port_rule *rule = place->rule;
-	unsigned at = d->address.device - rule->first; /* huge below the first */
-
-	if (at < rule->count && !(rule->except && strcmp(rule->except, place->pmu->name) == 0))
-		*index = (int)at;
-	return number >= place->first && number <= place->last;
+	return same;
 }
 
 /* True when the PMU counts the port; *index is its number there. */
-static bool counts(struct unc_place *place, struct unc_device *d, const struct config *c,
+static bool counts(const struct unc_port_instance *x, struct unc_device *d, const struct config *c,
 		   int *index)
 {
-	const struct unc_port_rule *rule = place->rule;
+	const struct unc_port_rule *rule = x->rule;
+	uint64_t number = unc_pci_number(&d->address);
+	unsigned nth = d->address.device - rule->first; /* huge below the first */
 	size_t at;
 
 	*index = -1;
-	if (place->why)
+	if (x->why)
 		return false;
 	if (rule->kind == UNC_PORTS_SOCKET)
-		return d->shown.socket >= 0 && d->shown.socket == place->socket;
-	if (rule->kind != UNC_PORTS_DVSEC)
-		return in_range(place, d, index);
-	at = find_dvsec(rule, c);
-	if (!at)
-		return false;
-	number_port(&d->shown, rule, c, at);
-	*index = d->shown.index;
-	return names_pmu(place, c, at);
-}
-
-/* ---- the machine ---- */
-
-/* A place for each CPU from which a PMU with rules is counted. */
-static int add_places(struct uncore *u, const struct uncore_pmu *pmu)
-{
-	struct unc_ports *p = &u->ports;
-	const struct unc_family *f = pmu->family;
-	struct unc_place *grown;
-	int err = 0;
-
-	grown = reallocarray(p->places, p->place_count + pmu->cpus.count, sizeof(*grown));
-	if (!grown)
-		return -ENOMEM;
-	p->places = grown;
-	for (size_t i = 0; err == 0 && i < pmu->cpus.count; i++) {
-		struct unc_place *place = &p->places[p->place_count++];
-
-		*place = (struct unc_place){
-			.pmu = pmu,
-			.cpu = pmu->cpus.ids[i],
-			.socket = unc_topology_socket(&u->topology, pmu->cpus.ids[i]),
-		};
-		for (size_t k = 0; k < f->pattern_count; k++)
-			if (unc_pattern_matches(f->patterns[k].name, pmu->name))
-				place->pattern = f->patterns[k].name;
-		place->rule = &f->ports;
-		err = resolve(place, &u->topology);
+		return d->shown.socket >= 0 && d->shown.socket == x->socket;
+	if (rule->kind == UNC_PORTS_DVSEC) {
+		at = find_dvsec(rule, c);
+		if (!at)
+			return false;
+		if (!names_pmu(x, &d->shown, c, at))
+			return false;
+		*index = d->shown.index;
+		return true;
 	}
-	return err;
-}
-
-static int add_found(struct unc_ports *p, size_t place, const struct unc_port *port)
-{
-	if (p->found_count == p->room) {
-		size_t room = p->room ? p->room * 2 : 64;
-		struct unc_found *grown = reallocarray(p->found, room, sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		p->found = grown;
-		p->room = room;
-	}
-	p->found[p->found_count++] = (struct unc_found){place, *port};
-	p->places[place].port_count++;
-	return 0;
+	if (nth < rule->count && !(rule->except && strcmp(rule->except, x->pmu->name) == 0))
+		*index = (int)nth;
+	return number >= x->first && number <= x->last;
 }
 
 /* Why no PMU counts it, in one sentence. */
-static const char *why_unknown(struct uncore *u, const struct unc_device *d, const struct config *c)
+static const char *why_unknown(const struct unc_ports *p, struct unc_pci *pci,
+			       const struct unc_device *d, const struct config *c)
 {
-	const struct unc_place *dvsec = NULL, *broken = NULL;
-	struct unc_text why = {0};
+	const struct unc_port_instance *dvsec = NULL, *broken = NULL;
+	struct unc_error why;
 	const char *kept;
 
-	for (size_t i = 0; i < u->ports.place_count; i++) {
-		const struct unc_place *place = &u->ports.places[i];
+	for (size_t i = 0; i < p->instance_count; i++) {
+		const struct unc_port_instance *x = &p->instances[i];
 
-		if (place->why && !broken)
-			broken = place;
-		else if (!place->why && place->rule->kind == UNC_PORTS_DVSEC)
-			dvsec = place;
+		if (x->why && !broken)
+			broken = x;
+		else if (!x->why && x->rule->kind == UNC_PORTS_DVSEC)
+			dvsec = x;
 	}
-	if (u->ports.place_count && d->address.domain > UINT16_MAX)
-		unc_text_add(&why, "a driver made its segment (VMD) and does not say which root "
-				   "port it is behind");
+	if (!p->instance_count)
+		unc_fail(&why, ENODEV, "no PMU here is known to count single root ports");
+	else if (d->address.domain > UINT16_MAX)
+		unc_fail(&why, ENODEV,
+			 "a driver made its segment (VMD) and does not say which root port it is "
+			 "behind");
 	else if (dvsec && c->len < 0x100)
-		unc_text_add(&why, "the part of its config space that names its PMU cannot be "
-				   "read without root");
+		unc_fail(&why, ENODEV,
+			 "the part of its config space that names its PMU cannot be read without "
+			 "root");
 	else if (d->shown.rc >= 0)
-		unc_text_add(&why, "there is no PMU of socket %d, root complex %d",
-			     d->shown.rc_socket, d->shown.rc);
+		unc_fail(&why, ENODEV, "there is no PMU of socket %d, root complex %d",
+			 d->shown.rc_socket, d->shown.rc);
 	else if (dvsec)
-		unc_text_add(&why, "it has no capability (DVSEC %04x:%x) that names its PMU",
-			     dvsec->rule->vendor, dvsec->rule->id);
+		unc_fail(&why, ENODEV, "it has no capability (DVSEC %04x:%x) that names its PMU",
+			 dvsec->rule->vendor, dvsec->rule->id);
 	else if (broken)
-		unc_text_add(&why, "%s", broken->why);
-	else if (u->ports.place_count)
-		unc_text_add(&why, "no PMU says that it counts this root port");
+		unc_fail(&why, ENODEV, "%s", broken->why);
 	else
-		unc_text_add(&why, "no PMU here is known to count single root ports");
-	kept = why.failed ? NULL : unc_pci_keep(&u->pci, why.data);
-	u->pci.no_memory |= !kept;
-	unc_text_finish(&why);
+		unc_fail(&why, ENODEV, "no PMU says that it counts this root port");
+	kept = unc_pci_keep(pci, why.text);
+	pci->no_memory |= !kept;
 	return kept;
 }
 
-static bool reads_config(const struct unc_ports *p)
+/* ---- matching ---- */
+
+/* The instance counts the port. */
+static int add_port(struct unc_ports *p, struct unc_port_instance *x, struct unc_device *d,
+		    int index)
 {
-	for (size_t i = 0; i < p->place_count; i++)
-		if (p->places[i].rule->kind == UNC_PORTS_DVSEC)
-			return true;
-	return false;
-}
+	struct unc_port *ports = reallocarray(x->ports, x->port_count + 1, sizeof(*ports));
+	const struct uncore_pmu **pmus;
 
-static int match_port(struct uncore *u, struct unc_device *d, bool with_config)
-{
-	struct unc_ports *p = &u->ports;
-	struct config c = {0};
-	size_t before = p->found_count;
-	int err = 0;
-
-	if (with_config && unc_pci_config(d, UNC_PCI_CONFIG, &c.bytes, &c.len) == 0)
-		p->needs_root |= c.len < 0x100;
-	for (size_t i = 0; err == 0 && i < p->place_count; i++) {
-		struct unc_port port = {.device = &d->shown};
-
-		if (!counts(&p->places[i], d, &c, &port.index))
-			continue;
-		err = add_found(p, i, &port);
-		if (port.index >= 0)
-			d->shown.index = port.index;
-	}
-	if (err == 0 && p->found_count == before)
-		d->shown.unknown = why_unknown(u, d, &c);
-	free(c.bytes);
-	return err;
-}
-
-/* Gives each port its PMUs, each once, and each place its ports. */
-static int list_found(struct unc_ports *p)
-{
-	size_t count = 0;
-
-	p->pmus = calloc(p->found_count + 1, sizeof(*p->pmus));
-	p->ports = calloc(p->found_count + 1, sizeof(*p->ports));
-	if (!p->pmus || !p->ports)
+	if (!ports)
 		return -ENOMEM;
-	for (size_t i = 0; i < p->place_count; i++) {
-		p->places[i].first_port = count;
-		count += p->places[i].port_count;
-		p->places[i].port_count = 0; /* counted again below */
-	}
-	count = 0;
-	for (size_t i = 0; i < p->found_count; i++) {
-		struct unc_place *place = &p->places[p->found[i].place];
-		struct unc_device *d = (struct unc_device *)p->found[i].port.device;
-
-		p->ports[place->first_port + place->port_count++] = p->found[i].port;
-		if (!d->pmu_count)
-			d->pmus = &p->pmus[count];
-		else if (d->pmus[d->pmu_count - 1] == place->pmu)
-			continue;
-		p->pmus[count++] = place->pmu;
-		d->pmu_count++;
-	}
+	x->ports = ports;
+	ports[x->port_count++] = (struct unc_port){&d->shown, index};
+	if (index >= 0)
+		d->shown.index = index;
+	if (d->pmu_count && p->pmus[p->pmu_count - 1] == x->pmu)
+		return 0; /* from another CPU */
+	pmus = reallocarray(p->pmus, p->pmu_count + 1, sizeof(*pmus));
+	if (!pmus)
+		return -ENOMEM;
+	p->pmus = pmus;
+	pmus[p->pmu_count++] = x->pmu;
+	d->pmu_count++;
 	return 0;
 }
 
-static int load(struct uncore *u)
+static int match_port(struct unc_ports *p, struct unc_pci *pci, struct unc_device *d,
+		      bool with_config)
 {
-	bool with_config;
-	int err = unc_pci_read(&u->pci, u->root, &u->topology);
+	struct config c = {0};
+	bool found = false;
+	int index, r = 0;
 
-	for (size_t i = 0; err == 0 && i < u->pmus.count; i++)
-		if (u->pmus.items[i].family && u->pmus.items[i].family->has_ports)
-			err = add_places(u, &u->pmus.items[i]);
-	with_config = reads_config(&u->ports);
-	for (size_t i = 0; err == 0 && i < u->pci.count; i++)
-		if (u->pci.devices[i].shown.is_port)
-			err = match_port(u, &u->pci.devices[i], with_config);
-	if (err == 0)
-		err = u->pci.no_memory ? -ENOMEM : list_found(&u->ports);
-	return err;
+	if (with_config && unc_pci_config(d, UNC_PCI_CONFIG, &c.bytes, &c.len) == 0)
+		p->needs_root |= c.len < 0x100;
+	for (size_t i = 0; r == 0 && i < p->instance_count; i++)
+		if (counts(&p->instances[i], d, &c, &index)) {
+			found = true;
+			r = add_port(p, &p->instances[i], d, index);
+		}
+	if (!found)
+		d->shown.unknown = why_unknown(p, pci, d, &c);
+	free(c.bytes);
+	return r;
 }
 
-int unc_ports_load(struct uncore *u)
+int unc_ports_load(struct unc_ports *out, struct unc_pci *pci, const struct unc_pmus *pmus,
+		   const struct unc_topology *t)
 {
-	if (u->pci.root || !u->scanned)
-		return 0;
-	if (load(u) == 0)
-		return 0;
-	unc_ports_finish(&u->ports);
-	unc_pci_finish(&u->pci);
-	return unc_nomem(&u->error);
+	struct unc_ports p = {0};
+	bool with_config = false;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < pmus->count; i++)
+		if (pmus->items[i].family && pmus->items[i].family->has_ports)
+			r = add_instances(&p, &pmus->items[i], t);
+	for (size_t i = 0; r == 0 && i < p.instance_count; i++)
+		with_config |= p.instances[i].rule->kind == UNC_PORTS_DVSEC;
+	for (size_t i = 0; r == 0 && i < pci->count; i++)
+		if (pci->devices[i].shown.is_port)
+			r = match_port(&p, pci, &pci->devices[i], with_config);
+	if (r < 0 || pci->no_memory) {
+		unc_ports_finish(&p);
+		return -ENOMEM;
+	}
+	for (size_t i = 0, at = 0; i < pci->count; at += pci->devices[i++].pmu_count)
+		pci->devices[i].pmus = &p.pmus[at];
+	*out = p;
+	return 0;
 }
+
+int unc_ports_of(const struct unc_ports *p, const struct uncore_pmu *pmu, int cpu,
+		 const struct unc_port **ports, size_t *count, struct unc_error *why)
+{
+	const struct unc_port_instance *x = NULL;
+
+	for (size_t i = 0; i < p->instance_count && !x; i++)
+		if (p->instances[i].pmu == pmu && p->instances[i].cpu == cpu)
+			x = &p->instances[i];
+	if (!x)
+		return unc_fail(why, ENODEV, "it is not known which root ports %s counts",
+				pmu->name);
+	if (x->why)
+		return unc_fail(why, ENODEV, "%s", x->why);
+	if (x->rule->kind == UNC_PORTS_DVSEC && !x->port_count)
+		return unc_fail(why, ENODEV,
+				p->needs_root ? "only root can read which root ports %s counts"
+					      : "no root port says that %s counts it",
+				pmu->name);
+	*ports = x->ports;
+	*count = x->port_count;
+	return 0;
+}
+
+void unc_ports_finish(struct unc_ports *p)
+{
+	while (p->numbered) {
+		struct unc_numbered_port *next = p->numbered->next;
+
+		free(p->numbered);
+		p->numbered = next;
+	}
+	for (size_t i = 0; i < p->instance_count; i++) {
+		free(p->instances[i].why);
+		free(p->instances[i].ports);
+	}
+	free(p->instances);
+	free(p->pmus);
+	*p = (struct unc_ports){0};
+}
+
+/* ---- root ports by their numbers ---- */
 
 /* What no int can hold is the number of no PMU. */
 static int small(uint64_t number)
@@ -407,11 +395,11 @@ static int small(uint64_t number)
 	return number > INT_MAX ? -1 : (int)number;
 }
 
-const struct uncore_device *unc_ports_numbered(struct uncore *u, uint64_t socket, uint64_t rc,
+const struct uncore_device *unc_ports_numbered(struct unc_ports *p, uint64_t socket, uint64_t rc,
 					       uint64_t index)
 {
 	const uint64_t numbers[] = {socket, rc, index};
-	struct unc_numbered *n = u->ports.numbered;
+	struct unc_numbered_port *n = p->numbered;
 
 	while (n && memcmp(n->numbers, numbers, sizeof(numbers)) != 0)
 		n = n->next;
@@ -438,51 +426,47 @@ const struct uncore_device *unc_ports_numbered(struct uncore *u, uint64_t socket
 		.rc = small(rc),
 		.index = small(index),
 	};
-	n->next = u->ports.numbered;
-	u->ports.numbered = n;
+	n->next = p->numbered;
+	p->numbered = n;
 	return &n->device.shown;
 }
 
-void unc_ports_finish(struct unc_ports *p)
-{
-	while (p->numbered) {
-		struct unc_numbered *next = p->numbered->next;
+/* ---- the other ends of links ---- */
 
-		free(p->numbered);
-		p->numbered = next;
-	}
-	for (size_t i = 0; i < p->place_count; i++)
-		free(p->places[i].why);
-	free(p->places);
-	free(p->found);
-	free(p->ports);
-	free(p->pmus);
-	*p = (struct unc_ports){0};
+/* "upi_1,die_1": on the die with that number. */
+static int peer_socket(const struct unc_topology *t, const char *text)
+{
+	const char *die = strrchr(text, '_');
+	uint64_t number;
+
+	if (!die || die - text < 3 || strncmp(die - 3, "die", 3) != 0 ||
+	    unc_parse_u64(die + 1, &number) < 0 || number > INT32_MAX)
+		return -1;
+	return unc_topology_die_socket(t, (int)number);
 }
 
-int unc_ports_of(struct uncore *u, const struct uncore_pmu *pmu, int cpu,
-		 const struct unc_port **ports, size_t *count, struct unc_error *why)
+int unc_ports_peer(struct unc_pci *pci, const struct unc_topology *t, const struct uncore_pmu *pmu,
+		   int cpu, struct uncore_peer *out, struct unc_error *e)
 {
-	const struct unc_ports *p = &u->ports;
-	const struct unc_place *place = NULL;
-	int err = unc_ports_load(u);
+	const struct unc_family *f = pmu->family;
+	struct uncore_peer peer = {.socket = -1};
+	char file[FILE_ROOM], *text = NULL;
+	int r;
 
-	if (err)
-		return err;
-	for (size_t i = 0; i < p->place_count && !place; i++)
-		if (p->places[i].pmu == pmu && p->places[i].cpu == cpu)
-			place = &p->places[i];
-	if (!place)
-		return unc_fail(why, ENODEV, "it is not known which root ports %s counts",
+	if (!f || (!f->peer && !f->role_attribute))
+		return unc_fail(e, ENODEV, "nothing says what is at the other end of %s",
 				pmu->name);
-	if (place->why)
-		return unc_fail(why, ENODEV, "%s", place->why);
-	if (place->rule->kind == UNC_PORTS_DVSEC && !place->port_count)
-		return unc_fail(why, ENODEV,
-				p->needs_root ? "only root can read which root ports %s counts"
-					      : "no root port says that %s counts it",
-				pmu->name);
-	*ports = &p->ports[place->first_port];
-	*count = place->port_count;
+	die_file(file, f->peer ? f->peer : f->role_attribute, unc_topology_die(t, cpu));
+	r = read_file(pmu, file, "other end", &text, e);
+	if (r < 0 && r != -ENOMEM)
+		return r;
+	if (r == 0) {
+		peer.socket = peer_socket(t, text);
+		peer.text = unc_pci_keep(pci, text);
+		free(text);
+	}
+	if (!peer.text)
+		return unc_nomem(e);
+	*out = peer;
 	return 0;
 }

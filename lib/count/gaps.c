@@ -76,7 +76,7 @@ static int find_named(struct uncore_monitor *m, struct unc_query *q, const struc
 		if (named->counted & 1U << i)
 			continue;
 		if (!port)
-			port = unc_ports_numbered(m->machine, choice->socket, choice->rc,
+			port = unc_ports_numbered(&m->machine->ports, choice->socket, choice->rc,
 						  choice->index);
 		if (!port)
 			return unc_nomem(&m->machine->error);
@@ -95,7 +95,7 @@ static int port_knowledge(struct uncore_monitor *m, const struct uncore_pmu *pmu
 	const struct unc_port *ports;
 	size_t count;
 
-	return unc_ports_of(m->machine, pmu, pmu->cpus.ids[cpu], &ports, &count, why);
+	return unc_machine_ports_of(m->machine, pmu, pmu->cpus.ids[cpu], &ports, &count, why);
 }
 
 static bool some_known(struct uncore_monitor *m, const struct unc_family *f)

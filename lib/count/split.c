@@ -174,7 +174,7 @@ static bool has_bit(const struct unc_port *port)
 
 int unc_splitter_ports(struct unc_splitter *x, int cpu)
 {
-	int r = unc_ports_of(x->m->machine, x->pmu, cpu, &x->ports, &x->port_count, x->why);
+	int r = unc_machine_ports_of(x->m->machine, x->pmu, cpu, &x->ports, &x->port_count, x->why);
 
 	x->ports_unknown = r < 0;
 	x->separable = x->family->filters[UNC_FILTER_PORT].terms;
@@ -283,8 +283,8 @@ static int find_choices(struct unc_splitter *x, struct unc_port *found, size_t *
 			continue;
 		/* A port by its numbers has a row of its own whatever is known of it. */
 		if (!port.device)
-			port.device = unc_ports_numbered(x->m->machine, choice->socket, choice->rc,
-							 choice->index);
+			port.device = unc_ports_numbered(&x->m->machine->ports, choice->socket,
+							 choice->rc, choice->index);
 		if (!port.device)
 			return unc_nomem(x->why);
 		while (k < *count && found[k].device != port.device)

@@ -62,8 +62,9 @@ static struct unc_device devices[] = {
 size_t __wrap_uncore_device_count(const struct uncore *u);
 const struct uncore_device *__wrap_uncore_device_at(const struct uncore *u, size_t i);
 int __wrap_uncore_device_find(struct uncore *u, const char *name, const struct uncore_device **out);
-int __wrap_unc_ports_of(struct uncore *u, const struct uncore_pmu *pmu, int cpu,
-			const struct unc_port **ports, size_t *count, struct unc_error *why);
+int __wrap_unc_machine_ports_of(struct uncore *u, const struct uncore_pmu *pmu, int cpu,
+				const struct unc_port **ports, size_t *count,
+				struct unc_error *why);
 
 size_t __wrap_uncore_device_count(const struct uncore *u)
 {
@@ -90,8 +91,8 @@ int __wrap_uncore_device_find(struct uncore *u, const char *name, const struct u
 	return unc_fail(&u->error, ENOENT, "there is no PCI device '%s'", name);
 }
 
-int __wrap_unc_ports_of(struct uncore *u, const struct uncore_pmu *pmu, int cpu,
-			const struct unc_port **ports, size_t *count, struct unc_error *why)
+int __wrap_unc_machine_ports_of(struct uncore *u, const struct uncore_pmu *pmu, int cpu,
+				const struct unc_port **ports, size_t *count, struct unc_error *why)
 {
 	static const struct unc_port of_4[] = {
 		{&devices[0].shown, 0}, {&devices[1].shown, 1}, {&devices[2].shown, 2}};

@@ -56,7 +56,7 @@ static void assert_ports(struct uncore *u, const char *name, int cpu, const char
 	struct unc_error why = {""};
 	struct unc_text text = {0};
 	size_t count = 0;
-	int err = unc_ports_of(u, pmu(u, name), cpu, &ports, &count, &why);
+	int err = unc_machine_ports_of(u, pmu(u, name), cpu, &ports, &count, &why);
 
 	if (err == 0)
 		for (size_t i = 0; i < count; i++)
