@@ -2,6 +2,7 @@
 /* Pinned reader threads, and a caller who does their work when they cannot. */
 #define _GNU_SOURCE
 #include "source/reader.h"
+#include "base/clock.h"
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
@@ -12,7 +13,6 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 /* How long the caller waits for the threads before it helps them: longer than an idle CPU takes to wake
  * up, and short within an interval of a millisecond. */
@@ -181,14 +181,6 @@ static size_t post(struct unc_readers *all, int here)
 	return items;
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 void unc_readers_run(struct unc_readers *all)
 {
 	size_t posted = post(all, sched_getcpu()), own = 1;
@@ -201,8 +193,8 @@ void unc_readers_run(struct unc_readers *all)
 	if (posted == 0)
 		return;
 	/* To sleep at once would cost a wake-up of this CPU, too. */
-	end = now_ns() + PATIENCE_NS;
-	while (atomic_load(&all->left) > 1 && now_ns() < end)
+	end = unc_now_ns() + PATIENCE_NS;
+	while (atomic_load(&all->left) > 1 && unc_now_ns() < end)
 		sched_yield();
 	/* A run never waits for a CPU that does not let its thread run. */
 	for (size_t k = 0; k < all->count; k++) {

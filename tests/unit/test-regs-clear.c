@@ -17,15 +17,15 @@
 /* What the first registers become at once when they have been taken full. */
 static uint32_t refilled[2], refill_count;
 
-int __real_unc_regs_io_take(const struct unc_regs_io *io, uint64_t offset, uint64_t *value);
-int __wrap_unc_regs_io_take(const struct unc_regs_io *io, uint64_t offset, uint64_t *value);
+int __real_unc_regs_io_load_clear(const struct unc_regs_io *io, uint64_t offset, uint64_t *value);
+int __wrap_unc_regs_io_load_clear(const struct unc_regs_io *io, uint64_t offset, uint64_t *value);
 
-int __wrap_unc_regs_io_take(const struct unc_regs_io *io, uint64_t offset, uint64_t *value)
+int __wrap_unc_regs_io_load_clear(const struct unc_regs_io *io, uint64_t offset, uint64_t *value)
 {
-	int err = __real_unc_regs_io_take(io, offset, value);
+	int err = __real_unc_regs_io_load_clear(io, offset, value);
 
 	if (offset / 4 < refill_count && *value == UINT32_MAX)
-		*(volatile uint32_t *)(io->map + io->base + offset) = refilled[offset / 4];
+		*(volatile uint32_t *)(io->registers + offset) = refilled[offset / 4];
 	return err;
 }
 
@@ -303,7 +303,7 @@ static void test_frozen_by_another(void **state)
 	must(b, block_start(b, "test_0/c/"));
 	assert_true(noted(b, "test_0 on CPU 0 (1 of 1) was found frozen"));
 	block_read(b);
-	block_assert_none(b, "test_0/c/", "is frozen, and by somebody else");
+	block_assert_none(b, "test_0/c/", "is frozen by another program");
 	block_set32(b, 0x80, 0);
 	block_read(b);
 	block_set32(b, 0, 5);

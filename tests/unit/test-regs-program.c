@@ -153,7 +153,8 @@ static void test_after(void **state)
 	for (int i = 0; i < 2; i++) {
 		count(100);
 		block_read(b);
-		block_assert_none(b, "uncore_cbox_0/event=1,after=1000/", "has had its events");
+		block_assert_none(b, "uncore_cbox_0/event=1,after=1000/",
+				  "has reached its number of events");
 	}
 	block_total(b);
 	assert_stopped(b, "uncore_cbox_0/event=1,after=1000/", 2 * 1000);
@@ -200,8 +201,8 @@ static void test_after_all(void **state)
 	}
 	count(5000);
 	block_read(b);
-	block_assert_none(b, "uncore_cbox_0/event=3/", "has had its events");
-	block_assert_none(b, "uncore_cbox_5/event=7/", "has had its events");
+	block_assert_none(b, "uncore_cbox_0/event=3/", "has reached its number of events");
+	block_assert_none(b, "uncore_cbox_5/event=7/", "has reached its number of events");
 	/* Without such an event they go on by themselves. */
 	must(b, block_start(b, "uncore_cbox_0/event=3/,uncore_cbox_5/event=7/"));
 	count(5);
@@ -222,7 +223,7 @@ static void test_after_any_order(void **state)
 	must(b, block_start(b, "uncore_cbox_2/event=1,after=1000/,uncore_cbox_5/event=7/"));
 	s = (struct unc_regs_source *)b->m->source;
 	s->into = b->m->previous;
-	unc_regs_read_box(s, 1);
+	unc_regs_read_instance(s, 1);
 	assert_int_equal(msr[0][BOX_CTL + 5 * 0x20] & FRZ, FRZ);
 	block_read(b);
 	assert_int_equal(msr[0][BOX_CTL + 5 * 0x20] & FRZ, 0);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Counters of the running kernel, through perf_event_open. */
 #define _GNU_SOURCE
+#include "base/clock.h"
 #include "machine/event.h"
 #include "source/kernel/groups.h"
 #include "source/kernel/revive.h"
@@ -11,7 +12,6 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
 #define HEADER_WORDS 3 /* of a group's reading: number of values, time enabled, time running */
@@ -243,16 +243,15 @@ static int kernel_read(struct unc_source *s, struct unc_reading *into, uint64_t 
 		       struct unc_error *e)
 {
 	struct kernel_source *k = kernel_of(s);
-	struct timespec now;
+	uint64_t now = unc_now_ns();
 
 	(void)e;
 	k->into = into;
 	for (size_t i = 0; i < k->count; i++)
 		if (k->groups.fds[i] < 0 && k->groups.shares[i] == UNC_SHARES_NONE)
 			into[i] = (struct unc_reading){.lost = true};
-	clock_gettime(CLOCK_MONOTONIC, &now);
 	unc_readers_run(k->readers);
-	*now_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+	*now_ns = now;
 	look_for_dead(k, *now_ns);
 	return 0;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The devices of a register block on this machine, and the PMUs that their instances are. */
+#include "base/ascii.h"
 #include "base/text.h"
 #include "source/regs/regs.h"
 
@@ -8,9 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#define PCI "sys/bus/pci/devices"
-#define UIO "sys/class/uio"
 
 struct finder {
 	struct unc_regs *r;
@@ -40,7 +38,7 @@ static struct unc_regs_device *add_device(const struct finder *f, const char *pa
 	return &r->devices[r->device_count++];
 }
 
-/* A number of a small file; `otherwise` when there is none. */
+/* The number in a small file; `otherwise` when there is none. */
 static uint64_t read_number(const struct finder *f, const char *dir, const char *file,
 			    uint64_t otherwise)
 {
@@ -56,21 +54,22 @@ static uint64_t read_number(const struct finder *f, const char *dir, const char 
 	return err < 0 ? otherwise : value;
 }
 
-/* The first online CPU of a node; -1: not known. */
-static int cpu_of_node(const struct unc_topology *t, uint64_t node)
+/* A device with this address, or with these ids: "10ee:9038". */
+static int add_pci(const struct finder *f, const char *dir, const char *address)
 {
-	for (size_t i = 0; i < t->cpu_count; i++)
-		if (t->cpus[i].online && t->cpus[i].node >= 0 && (uint64_t)t->cpus[i].node == node)
-			return t->cpus[i].id;
-	return -1;
-}
-
-static int add_pci(const struct finder *f, const char *address)
-{
+	const char *text = f->r->map.text;
+	uint64_t node = read_number(f, dir, "numa_node", UINT64_MAX);
 	struct unc_regs_device *d;
-	char dir[300], path[600];
+	char ids[48], path[600];
+	size_t same = 0;
 
-	snprintf(dir, sizeof(dir), PCI "/%s", address);
+	snprintf(ids, sizeof(ids), "%04llx:%04llx",
+		 (unsigned long long)read_number(f, dir, "vendor", UINT64_MAX),
+		 (unsigned long long)read_number(f, dir, "device", UINT64_MAX));
+	while (text[same] && unc_lower(text[same]) == ids[same])
+		same++;
+	if ((text[same] || ids[same]) && strcmp(address, text) != 0)
+		return 0;
 	if (f->r->space == UNC_SPACE_PCI)
 		snprintf(path, sizeof(path), "%s/config", dir);
 	else
@@ -79,80 +78,51 @@ static int add_pci(const struct finder *f, const char *address)
 	d = add_device(f, path);
 	if (!d)
 		return -ENOMEM;
-	d->is_pci = true;
-	d->cpu = cpu_of_node(f->topology, read_number(f, dir, "numa_node", UINT64_MAX));
+	/* Its CPU is the first one online of its node. */
+	for (size_t i = f->topology->cpu_count; i-- > 0;)
+		if (f->topology->cpus[i].online && f->topology->cpus[i].node >= 0 &&
+		    (uint64_t)f->topology->cpus[i].node == node)
+			d->cpu = f->topology->cpus[i].id;
 	return 0;
 }
 
-/* "10ee:9038" */
-static bool parse_ids(const char *text, uint64_t *vendor, uint64_t *device)
+/* The device of this name, or whose driver has it. */
+static int add_uio(const struct finder *f, const char *dir, const char *uio)
 {
-	char hex[2][8];
-
-	if (strlen(text) != 9 || text[4] != ':')
-		return false;
-	snprintf(hex[0], sizeof(hex[0]), "0x%.4s", text);
-	snprintf(hex[1], sizeof(hex[1]), "0x%.4s", text + 5);
-	return unc_parse_u64(hex[0], vendor) == 0 && unc_parse_u64(hex[1], device) == 0;
-}
-
-static int find_pci(const struct finder *f)
-{
-	uint64_t vendor = 0, device = 0;
-	struct unc_names names = {0};
-	bool ids = parse_ids(f->r->map.text, &vendor, &device);
-	int err = unc_root_list(f->root, PCI, &names);
-
-	if (err == -ENOMEM)
-		return unc_nomem(f->e);
-	err = 0;
-	for (size_t i = 0; err == 0 && i < names.count; i++) {
-		char dir[300];
-
-		snprintf(dir, sizeof(dir), PCI "/%s", names.items[i]);
-		if (ids ? read_number(f, dir, "vendor", UINT64_MAX) == vendor &&
-				    read_number(f, dir, "device", UINT64_MAX) == device
-			: strcmp(names.items[i], f->r->map.text) == 0)
-			err = add_pci(f, names.items[i]);
-	}
-	unc_names_finish(&names);
-	return err;
-}
-
-static int add_uio(const struct finder *f, const char *uio)
-{
-	char dir[300], path[300];
+	unsigned long long map = f->r->map.index;
+	char path[600], *name = NULL;
 	struct unc_regs_device *d;
-	uint64_t map = f->r->map.index;
+	bool found;
 
+	snprintf(path, sizeof(path), "%s/name", dir);
+	unc_root_read_line(f->root, path, &name);
+	found = strcmp(uio, f->r->map.text) == 0 || (name && strcmp(name, f->r->map.text) == 0);
+	free(name);
+	if (!found)
+		return 0;
 	snprintf(path, sizeof(path), "dev/%s", uio);
 	d = add_device(f, path);
 	if (!d)
 		return -ENOMEM;
-	snprintf(dir, sizeof(dir), UIO "/%s/maps/map%llu", uio, (unsigned long long)map);
+	snprintf(path, sizeof(path), "%s/maps/map%llu", dir, map);
 	/* A device without the map has none of its bytes. */
-	d->length = read_number(f, dir, "size", 1);
-	d->offset = map * (uint64_t)sysconf(_SC_PAGESIZE) + read_number(f, dir, "offset", 0);
+	d->length = read_number(f, path, "size", 1);
+	d->offset = map * (uint64_t)sysconf(_SC_PAGESIZE) + read_number(f, path, "offset", 0);
 	return 0;
 }
 
-static int find_uio(const struct finder *f)
+/* Calls `add` for each device of a directory. */
+static int find_in(const struct finder *f, const char *parent,
+		   int (*add)(const struct finder *f, const char *dir, const char *name))
 {
 	struct unc_names names = {0};
-	int err = unc_root_list(f->root, UIO, &names);
+	int err = unc_root_list(f->root, parent, &names) == -ENOMEM ? unc_nomem(f->e) : 0;
 
-	if (err == -ENOMEM)
-		return unc_nomem(f->e);
-	err = 0;
 	for (size_t i = 0; err == 0 && i < names.count; i++) {
-		char path[300], *name = NULL;
+		char dir[300];
 
-		snprintf(path, sizeof(path), UIO "/%s/name", names.items[i]);
-		unc_root_read_line(f->root, path, &name);
-		if (strcmp(names.items[i], f->r->map.text) == 0 ||
-		    (name && strcmp(name, f->r->map.text) == 0))
-			err = add_uio(f, names.items[i]);
-		free(name);
+		snprintf(dir, sizeof(dir), "%s/%s", parent, names.items[i]);
+		err = add(f, dir, names.items[i]);
 	}
 	unc_names_finish(&names);
 	return err;
@@ -195,9 +165,9 @@ static int find_devices(const struct finder *f)
 		return add_where(f, f->r->where);
 	switch (f->r->space == UNC_SPACE_MSR ? UNC_MAP_FILE : m->kind) {
 	case UNC_MAP_PCI:
-		return find_pci(f);
+		return find_in(f, "sys/bus/pci/devices", add_pci);
 	case UNC_MAP_UIO:
-		return find_uio(f);
+		return find_in(f, "sys/class/uio", add_uio);
 	case UNC_MAP_FILE:
 		return add_device(f, m->text ? m->text : "MSRs") ? 0 : -ENOMEM;
 	case UNC_MAP_MEMORY:
@@ -214,8 +184,8 @@ static int find_devices(const struct finder *f)
 			f->r->name);
 }
 
-/* A register that lies across two words is no register. */
-static int check_places(const struct finder *f)
+/* Registers are aligned. */
+static int check_alignment(const struct finder *f)
 {
 	const struct unc_regs *r = f->r;
 
@@ -232,7 +202,7 @@ static int check_places(const struct finder *f)
 
 /* ---- PMUs ---- */
 
-/* MSRs belong to a socket, and any of its CPUs reads them; other devices are read near by. */
+/* MSRs belong to a socket: one CPU of each reads them. Other devices are read by a CPU of their node. */
 static int set_cpus(const struct finder *f, const struct unc_regs_device *d, struct uncore_pmu *p)
 {
 	const struct unc_topology *t = f->topology;
@@ -299,7 +269,7 @@ static int add_field(struct uncore_pmu *p, const struct unc_regs_field *f, int w
 	return add_term(p, f->name, word, f->bits << shift);
 }
 
-/* What programmable counters can be told. */
+/* Terms of programmable counters. */
 static int add_select_terms(const struct unc_regs *r, struct uncore_pmu *p)
 {
 	int err = 0;
@@ -399,7 +369,7 @@ int unc_regs_scan(struct unc_regs *r, const struct unc_root *root,
 	if (err == 0)
 		err = find_devices(&f);
 	if (err == 0)
-		err = check_places(&f);
+		err = check_alignment(&f);
 	if (err < 0)
 		return err;
 	if (!r->device_count)

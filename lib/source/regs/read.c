@@ -1,37 +1,27 @@
 /* SPDX-License-Identifier: MIT */
-/* Reading registers: one counter, and all counters of a box at one moment. */
+/* Reading registers: one counter, and all counters of an instance at one moment. */
+#include "base/clock.h"
 #include "source/regs/source.h"
 
-#include <errno.h>
-#include <time.h>
-
-/* Who freezes a block to read it has let it go again after so much time. */
+/* A program that freezes a block to read it has unfrozen it again after so much time. */
 #define FROZEN_NS 200000
 
 /* How often halves are read again before a counter is given up. Between two carries of 32 bits any
  * hardware leaves time for many readings. */
 #define MOST_TRIES 1000
 
-static const char why_torn[] = "its halves did not hold still";
-static const char why_frozen[] =
-	"a counter of its box overflowed, and that froze all of them: read more "
+static const char why_torn[] = "its halves changed during each reading";
+static const char why_overflowed[] =
+	"a counter of its instance overflowed, and that froze all of them: read more "
 	"often (-I)";
-static const char why_held[] =
-	"its block is frozen, and by somebody else: nothing is counted; --program lets it go while "
-	"it is read";
-static const char why_done[] =
-	"its box stands still: a counter of it, or of one that freezes it, has had its events "
-	"(after=)";
+static const char why_frozen[] =
+	"its block is frozen by another program: nothing is counted; with --program it is unfrozen "
+	"while it is read";
+static const char why_stopped[] =
+	"its counters are frozen: one of them, or of an instance that freezes this one, has "
+	"reached its number of events (after=)";
 static const char why_gone[] =
 	"its registers read as all ones: the device is gone, or switched off";
-
-uint64_t unc_regs_now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 /* ---- one counter --------------------------------------------------------------------------- */
 
@@ -47,23 +37,20 @@ static const char *read_stable(const struct unc_regs_io *io, const struct unc_re
 	uint64_t before = 0, low = 0, high = 0;
 	int err = unc_regs_io_load(io, c->high, &high);
 
-	for (int i = 0; i < MOST_TRIES; i++) {
+	for (int i = 0; i < MOST_TRIES && err == 0; i++) {
 		before = high;
-		if (err == 0)
-			err = unc_regs_io_load(io, c->offset, &low);
+		err = unc_regs_io_load(io, c->offset, &low);
 		if (err == 0)
 			err = unc_regs_io_load(io, c->high, &high);
-		if (err < 0)
-			return unc_errno_text(err);
-		if (high != before)
+		if (err < 0 || high != before)
 			continue;
 		*raw = high << 32 | low;
 		return NULL;
 	}
-	return why_torn;
+	return err < 0 ? unc_errno_text(err) : why_torn;
 }
 
-/* Reading the one half holds the other, and clears both where reading clears. */
+/* Reading one half latches the other, and clears both where reading clears. */
 static const char *read_latched(const struct unc_regs_io *io, const struct unc_regs_counter *c,
 				uint64_t *raw)
 {
@@ -87,264 +74,242 @@ static const char *read_register(const struct unc_regs_io *io, const struct unc_
 	if (c->split)
 		return c->latch ? read_latched(io, c, raw) : read_stable(io, c, raw);
 	if (io->regs->window == UNC_WINDOW_CLEAR)
-		err = unc_regs_io_take(io, c->offset, raw);
+		err = unc_regs_io_load_clear(io, c->offset, raw);
 	else
 		err = unc_regs_io_load(io, c->offset, raw);
 	return err < 0 ? unc_errno_text(err) : NULL;
 }
 
-/* A device that is gone reads as all ones. So may a counter of all bits of its register, once: it is
- * asked again, and believed when another register of the box still says something else. Where reading
- * clears, both readings have taken something. One of fewer bits is what it says the second time. */
-static const char *read_counter(struct unc_regs_box *b, const struct unc_regs_counter *c,
-				uint64_t *raw, bool *ones)
+/* A device that is gone reads as all ones. A count of all bits of a register may do so once: it is read
+ * again, and valid (with a `why` until then) when another register of the instance `answers`. Where reading
+ * clears, both readings are counts. A counter of fewer bits has what is read the second time. */
+static struct unc_reading read_counter(const struct unc_regs_io *io,
+				       const struct unc_regs_counter *c, bool *answers)
 {
-	unsigned bits = c->split ? 64 : b->io.regs->bytes * 8;
-	bool is_count = c->width == bits && bits < 64; /* all ones may be */
-	uint64_t first = 0, again = 0;
-	const char *why = read_register(&b->io, c, &first);
+	unsigned bits = c->split ? 64 : io->regs->bytes * 8;
+	bool may_be_count = c->width == bits && bits < 64, ones;
+	uint64_t raw = 0, again = 0;
+	const char *why = read_register(io, c, &raw);
 
-	*ones = !why && first == all_ones(bits);
-	*raw = first & all_ones(c->width);
-	if (*ones) {
-		why = read_register(&b->io, c, &again);
-		*ones = !why && again == first;
-		again &= all_ones(c->width);
-		if (!is_count)
-			*raw = again;
-		else if (b->io.regs->window == UNC_WINDOW_CLEAR)
-			*raw += again;
+	ones = !why && raw == all_ones(bits);
+	if (ones) {
+		why = read_register(io, c, &again);
+		ones = !why && again == raw;
+		if (!may_be_count)
+			raw = again;
+		else if (io->regs->window == UNC_WINDOW_CLEAR)
+			raw += again;
 	}
-	b->answers = b->answers || (!why && !*ones);
-	if (*ones && !is_count)
+	if (!may_be_count)
+		raw &= all_ones(c->width);
+	*answers = *answers || (!why && !ones);
+	if (ones)
 		why = why_gone;
-	return why;
+	if (why && !(ones && may_be_count))
+		return (struct unc_reading){.lost = true, .why = why};
+	return (struct unc_reading){.raw = raw, .why = why};
+}
+
+/* ---- adding up ----------------------------------------------------------------------------- */
+
+/* A count since the last reading that would need a faster counter. */
+static bool is_impossible(const struct unc_open_counter *o, uint64_t count)
+{
+	double most = o->reg->most_per_s > 0 ? o->reg->most_per_s : UNC_MOST_PER_S;
+	double seconds = (double)(unc_now_ns() - o->read_ns) / 1e9;
+
+	return (double)count > most * seconds * UNC_CLOCK_SLACK + 1;
+}
+
+/* A programmed counter was set, so a wrap has a meaning: it is the requested number of events, or an
+ * overflow that has frozen the instance. A fall that is no wrap makes the total fall, and is reported
+ * there. Half-way to its end a counter is set to 0. */
+static void add_programmed(struct unc_regs_source *s, struct unc_regs_instance *b, size_t i)
+{
+	struct unc_open_counter *o = &s->counters[i];
+	const struct unc_regs_counter *c = o->reg;
+	bool after = s->plan[i].config.word[UNC_REGS_AFTER_WORD];
+	uint64_t raw = s->into[i].raw, step = (raw - o->last) & all_ones(c->width);
+	bool fell = raw < o->last, set_back = fell && is_impossible(o, step);
+	bool overflowed = fell && !set_back && s->regs->overflow_freezes;
+
+	o->total += set_back ? raw - o->last : step;
+	o->last = raw;
+	s->into[i].raw = o->total;
+	if (overflowed && after)
+		b->state = UNC_INSTANCE_STOPPED;
+	else if (overflowed)
+		s->into[i] = (struct unc_reading){.lost = true, .why = why_overflowed};
+	if (raw >> (c->width - 1) && !after && unc_regs_write(&b->undo, c->offset, 0) == 0)
+		o->last = 0;
+}
+
+/* Each register is read once, as two groups may share an event. Counts are added up when all have been
+ * read and are known to be counts. */
+static void read_counters(struct unc_regs_source *s, struct unc_regs_instance *b)
+{
+	bool answers = false;
+
+	for (size_t i = b->first; i < b->end; i++) {
+		const struct unc_open_counter *o = &s->counters[i];
+
+		if (!o->reg)
+			s->into[i] = (struct unc_reading){.lost = true, .why = why_gone};
+		else if (o->first == i)
+			s->into[i] = read_counter(&b->io, o->reg, &answers);
+	}
+	for (size_t i = b->first; i < b->end; i++) {
+		struct unc_open_counter *o = &s->counters[i];
+		struct unc_reading *r = &s->into[i];
+
+		if (o->first != i)
+			*r = s->into[o->first];
+		if (r->lost || o->first != i)
+			continue;
+		if (r->why && !answers) {
+			*r = (struct unc_reading){.lost = true, .why = r->why};
+			continue;
+		}
+		r->why = NULL;
+		if (s->regs->window == UNC_WINDOW_CLEAR)
+			r->raw = o->total += r->raw;
+		else if (o->reg->programmable)
+			add_programmed(s, b, i);
+	}
 }
 
 /* ---- one reading --------------------------------------------------------------------------- */
 
-static void lose(struct unc_reading *r, const char *why)
+static void set_times(struct unc_regs_source *s, const struct unc_regs_instance *b)
 {
-	*r = (struct unc_reading){.lost = true, .why = why};
-}
-
-/* It would have to be faster than it can be. */
-static bool is_too_much(const struct unc_open_counter *reg, uint64_t count)
-{
-	double most = reg->what->most_per_s > 0 ? reg->what->most_per_s : UNC_MOST_PER_S;
-	double longest = (double)(unc_regs_now() - reg->last_ns) / 1e9;
-
-	return (double)count > most * longest * UNC_CLOCK_SLACK + 1;
-}
-
-/* A programmed counter was set, so that a wrap means something: it is the end that was asked for, or
- * it has frozen its box for a reason nobody asked for. A fall that is no wrap is one of the total, too,
- * and shows there. Half-way to its end a counter is set to 0. */
-static const char *follow(struct unc_regs_source *s, struct unc_regs_box *b, size_t i, uint64_t raw)
-{
-	struct unc_open_counter *reg = &s->counters[i];
-	const struct unc_regs_counter *c = reg->what;
-	bool after = s->plan[i].config.word[UNC_REGS_AFTER_WORD];
-	uint64_t step = (raw - reg->last) & all_ones(c->width);
-	bool fell = raw < reg->last, set_back = fell && is_too_much(reg, step);
-	bool full = fell && !set_back && s->regs->overflow_freezes;
-
-	reg->total += set_back ? raw - reg->last : step;
-	reg->last = raw;
-	reg->last_ns = b->at_ns;
-	b->stopped = b->stopped || (full && after);
-	if (raw >> (c->width - 1) && !after && unc_regs_write(&b->program, c->offset, 0) == 0)
-		reg->last = 0;
-	return full && !after ? why_frozen : NULL;
-}
-
-/* A register is read once, whoever wants to know: two groups may share an event, and where reading
- * clears the second would find nothing. */
-static void take_counter(struct unc_regs_source *s, struct unc_regs_box *b, size_t i)
-{
-	const struct unc_regs_counter *what = s->counters[i].what;
-	uint64_t raw = 0;
-	bool ones = false;
-	const char *why;
-
-	if (what && s->counters[i].reader != i) {
-		s->into[i] = s->into[s->counters[i].reader];
-		return;
-	}
-	why = what ? read_counter(b, what, &raw, &ones) : why_gone;
-	s->into[i] = (struct unc_reading){.raw = why ? 0 : raw, .lost = why, .why = why};
-	if (ones && !why) {
-		s->into[i].why = why_gone; /* unless another register answers */
-		b->doubted = true;
+	for (size_t i = b->first; i < b->end; i++) {
+		s->into[i].enabled_ns = s->into[i].running_ns = b->enabled_ns;
+		s->into[i].uncertain_ns = b->uncertain_ns;
 	}
 }
 
-/* What was read is added up when it is known to be a count. */
-static void add_up(struct unc_regs_source *s, struct unc_regs_box *b, size_t i)
-{
-	struct unc_open_counter *reg = &s->counters[i];
-	struct unc_reading *r = &s->into[i];
-	const char *why = NULL;
-
-	if (s->regs->window == UNC_WINDOW_CLEAR)
-		reg->total += r->raw;
-	else if (reg->what->programmable)
-		why = follow(s, b, i, r->raw);
-	else
-		return;
-	r->raw = reg->total;
-	if (why)
-		lose(r, why);
-}
-
-/* All registers of the box have been read. */
-static void believe(struct unc_regs_source *s, struct unc_regs_box *b)
-{
-	for (size_t i = b->first; (b->doubted || b->adds_up) && i < b->end; i++) {
-		struct unc_reading *r = &s->into[i];
-
-		if (r->why && !b->answers)
-			lose(r, r->why);
-		if (r->lost)
-			continue;
-		r->why = NULL;
-		add_up(s, b, i);
-	}
-}
-
-static bool same_device(const struct unc_regs_source *s, const struct unc_regs_box *a,
-			const struct unc_regs_box *b)
-{
-	size_t unit = s->plan[a->first].pmu->unit, other = s->plan[b->first].pmu->unit;
-
-	return a->cpu == b->cpu && unit / s->regs->instances == other / s->regs->instances;
-}
-
-/* An interval begins when the box is let go, and ends when it is frozen: how far either may be off
+/* An interval begins when the instance is unfrozen, and ends when it is frozen: the uncertainty of both
  * belongs to the reading. */
-static void release(struct unc_regs_source *s, struct unc_regs_box *b)
+static void unfreeze(struct unc_regs_source *s, struct unc_regs_instance *b)
 {
-	uint64_t before = unc_regs_now(), after;
+	uint64_t before = unc_now_ns(), after;
 
-	unc_regs_freeze(&b->program, false);
-	b->held = false;
-	after = unc_regs_now();
+	unc_regs_freeze(&b->undo, false);
+	b->state = UNC_INSTANCE_COUNTING;
+	after = unc_now_ns();
 	b->frozen_ns += before + (after - before) / 2 - b->at_ns;
 	if ((after - before + 1) / 2 > b->uncertain_ns)
 		b->uncertain_ns = (after - before + 1) / 2;
-	for (size_t i = b->first; i < b->end; i++)
-		s->into[i].uncertain_ns = b->uncertain_ns;
+	set_times(s, b);
 }
 
-/* It stopped somewhere between the reading before and this one: how long it counted is no more certain
- * than that. */
-static void end_within(struct unc_regs_source *s, struct unc_regs_box *b)
+/* It stopped somewhere between the reading before and this one. */
+static void stop(struct unc_regs_source *s, struct unc_regs_instance *b)
 {
-	b->held = false;
+	b->state = UNC_INSTANCE_STOPPED;
 	b->uncertain_ns += b->interval_ns;
-	for (size_t i = b->first; i < b->end; i++)
-		s->into[i].uncertain_ns = b->uncertain_ns;
+	set_times(s, b);
 }
 
-/* When one may have stopped all of a device, all of them have been read before any is let go: boxes
- * are read in any order, and at once. */
-void unc_regs_let_go(struct unc_regs_source *s)
+static bool same_device(const struct unc_regs_source *s, const struct unc_regs_instance *a,
+			const struct unc_regs_instance *b)
+{
+	const struct unc_counter *x = &s->plan[a->first], *y = &s->plan[b->first];
+
+	return x->cpu == y->cpu &&
+	       x->pmu->unit / s->regs->instances == y->pmu->unit / s->regs->instances;
+}
+
+void unc_regs_unfreeze(struct unc_regs_source *s)
 {
 	size_t end;
 
-	for (size_t first = 0; first < s->box_count; first = end) {
-		bool stopped = s->boxes[first].stopped;
+	for (size_t first = 0; s->together && first < s->instance_count; first = end) {
+		bool stopped = false;
 
-		for (end = first + 1; s->together && end < s->box_count &&
-				      same_device(s, &s->boxes[first], &s->boxes[end]);
+		for (end = first; end < s->instance_count &&
+				  same_device(s, &s->instances[first], &s->instances[end]);
 		     end++)
-			stopped = stopped || s->boxes[end].stopped;
+			stopped = stopped || s->instances[end].state == UNC_INSTANCE_STOPPED;
 		for (size_t k = first; k < end; k++) {
-			s->boxes[k].stopped = stopped;
-			if (s->boxes[k].held && stopped)
-				end_within(s, &s->boxes[k]);
-			else if (s->boxes[k].held)
-				release(s, &s->boxes[k]);
+			if (s->instances[k].state != UNC_INSTANCE_HELD)
+				continue;
+			if (stopped)
+				stop(s, &s->instances[k]);
+			else
+				unfreeze(s, &s->instances[k]);
 		}
 	}
 }
 
-/* All counters of the box, at one moment when it can be frozen. What happens between two looks at the
- * clock happens in the middle, give or take half. */
-static void take_counters(struct unc_regs_source *s, struct unc_regs_box *b)
+/* Frozen for longer than a reading by another program takes. */
+static bool stays_frozen(const struct unc_regs_io *io)
 {
-	uint64_t before = unc_regs_now(), after;
-	int err;
+	uint64_t end = unc_now_ns() + FROZEN_NS;
 
-	b->held = b->freezes && !b->stopped;
-	err = b->held ? unc_regs_freeze(&b->program, true) : 0;
-	after = unc_regs_now();
-	for (size_t i = b->first; i < b->end; i++)
-		if (err < 0)
-			lose(&s->into[i], unc_errno_text(err));
-		else
-			take_counter(s, b, i);
-	believe(s, b);
-	if (!b->freezes)
-		after = unc_regs_now();
-	b->at_ns = before + (after - before) / 2;
-	b->uncertain_ns = (after - before + 1) / 2;
-	if (b->held && !b->stopped && !s->together)
-		release(s, b);
+	while (unc_regs_is_frozen(io))
+		if (unc_now_ns() >= end)
+			return true;
+	return false;
 }
 
-/* What is added up here has no width any more: an overflow of its register would go unseen. */
-static bool may_be_full(struct unc_open_counter *count, uint64_t begin, uint64_t end)
+/* Why its counters cannot be read, or NULL; HELD when it was frozen for that. */
+static const char *prepare(struct unc_regs_source *s, struct unc_regs_instance *b)
 {
-	bool full = count->full_ns && count->read_ns && end - count->read_ns >= count->full_ns;
+	int err = unc_regs_io_check(&b->io);
 
-	count->read_ns = begin;
-	return full;
+	if (err == 0 && s->watches && b->state != UNC_INSTANCE_ABSENT)
+		b->state = stays_frozen(&b->io) ? UNC_INSTANCE_FROZEN : UNC_INSTANCE_COUNTING;
+	b->at_ns = unc_now_ns();
+	if (err == 0 && s->freezes && b->state == UNC_INSTANCE_COUNTING) {
+		b->state = UNC_INSTANCE_HELD;
+		err = unc_regs_freeze(&b->undo, true);
+	}
+	if (err < 0)
+		return unc_errno_text(err);
+	if (b->state == UNC_INSTANCE_ABSENT)
+		return why_gone;
+	return b->state == UNC_INSTANCE_FROZEN ? why_frozen : NULL;
 }
 
-/* Nobody here has frozen the box. */
-static bool is_held(const struct unc_regs_box *b)
-{
-	uint64_t end = unc_regs_now() + FROZEN_NS;
-	bool frozen;
-
-	do
-		frozen = unc_regs_is_frozen(&b->io);
-	while (frozen && unc_regs_now() < end);
-	return frozen;
-}
-
-/* The time counted is that from the start, but for what the box stood still for reading. */
-void unc_regs_read_box(void *ctx, size_t index)
+/* The time counted is that from the start without the time frozen for reading. What happens between two
+ * looks at the clock happens in the middle, give or take half. */
+void unc_regs_read_instance(void *ctx, size_t index)
 {
 	struct unc_regs_source *s = ctx;
-	struct unc_regs_box *b = &s->boxes[index];
-	uint64_t frozen_ns = b->frozen_ns, begin = unc_regs_now();
-	uint64_t enabled_ns = b->enabled_ns, uncertain_ns = b->uncertain_ns;
-	int err = unc_regs_io_check(&b->io);
-	bool stopped = b->stopped;
+	struct unc_regs_instance *b = &s->instances[index];
+	bool stopped = b->state == UNC_INSTANCE_STOPPED;
+	const char *why = prepare(s, b);
+	uint64_t begin = b->at_ns, end = unc_now_ns(), enabled_ns;
 
-	b->at_ns = begin;
-	b->uncertain_ns = 0;
-	b->answers = b->doubted = b->held = false;
-	b->frozen = b->watched && err == 0 && is_held(b);
-	for (size_t i = b->first; (err < 0 || b->frozen) && i < b->end; i++)
-		lose(&s->into[i], b->frozen ? why_held : unc_errno_text(err));
-	if (err == 0 && !b->frozen)
-		take_counters(s, b);
-	if (stopped)
-		b->uncertain_ns = uncertain_ns;
-	else
-		b->enabled_ns = b->at_ns - s->start_ns - frozen_ns;
-	b->interval_ns = b->enabled_ns - enabled_ns;
+	for (size_t i = b->first; why && i < b->end; i++)
+		s->into[i] = (struct unc_reading){.lost = true, .why = why};
+	if (!why)
+		read_counters(s, b);
+	if (!why && !s->freezes)
+		end = unc_now_ns();
+	b->at_ns = begin + (end - begin) / 2;
+	b->interval_ns = 0;
+	if (!stopped) {
+		enabled_ns = b->at_ns - s->start_ns - b->frozen_ns;
+		b->interval_ns = enabled_ns - b->enabled_ns;
+		b->enabled_ns = enabled_ns;
+		b->uncertain_ns = (end - begin + 1) / 2;
+	}
+	set_times(s, b);
+	end = unc_now_ns();
 	for (size_t i = b->first; i < b->end; i++) {
+		struct unc_open_counter *o = &s->counters[i];
 		struct unc_reading *r = &s->into[i];
 
-		r->wrapped = s->counters[i].full_ns && !r->lost &&
-			     may_be_full(&s->counters[i], begin, unc_regs_now());
-		if (stopped && !r->lost)
-			r->why = why_done;
-		r->enabled_ns = r->running_ns = b->enabled_ns;
-		r->uncertain_ns = b->uncertain_ns;
+		if (r->lost)
+			continue;
+		r->wrapped = o->full_ns && o->read_ns && end - o->read_ns >= o->full_ns;
+		r->why = stopped ? why_stopped : NULL;
+		o->read_ns = begin;
 	}
+	if (b->state == UNC_INSTANCE_STOPPED && !stopped)
+		stop(s, b);
+	else if (b->state == UNC_INSTANCE_HELD && !s->together)
+		unfreeze(s, b);
 }

@@ -124,7 +124,6 @@ struct unc_regs_device {
 	uint64_t offset; /* of the block's first byte in it */
 	uint64_t length; /* bytes there, where /sys says it; else 0 */
 	int cpu;         /* near it; -1: any */
-	bool is_pci;
 };
 
 /* A block: parsed once, never changed but for the devices, which a scan finds. */

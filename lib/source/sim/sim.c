@@ -2,13 +2,13 @@
 /* Counters that are calculated: a simulation's rates, integrated over time. */
 #define _GNU_SOURCE
 #include "source/sim/sim.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/yaml-file.h"
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define NS 1e9L /* nanoseconds in a second */
 
@@ -46,12 +46,7 @@ static struct sim_source *sim_of(struct unc_source *s)
 /* With a step it is the time of the reading to come. */
 static uint64_t sim_now(const struct sim_source *s)
 {
-	struct timespec now;
-
-	if (s->sim->step_ns != 0)
-		return s->readings * s->sim->step_ns;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+	return s->sim->step_ns ? s->readings * s->sim->step_ns : unc_now_ns();
 }
 
 /* ---- rates over time: their integrals, in closed form: no step size, no drift ---------------- */
