@@ -242,10 +242,6 @@ struct uncore_device {
 size_t uncore_device_count(const struct uncore *u);
 const struct uncore_device *uncore_device_at(const struct uncore *u, size_t i);
 
-/* What pci.ids of the machine calls it, in short: "Mellanox ConnectX-6"; NULL: it does not know, or
- * there is none. Read at the first call. */
-const char *uncore_device_name(const struct uncore_device *d);
-
 /* Finds a device by its address ("0000:17:00.0", or "17:00.0" where that is the only one or in
  * segment 0) or by one of the kernel's names (nvme0, mlx5_0, eth0, card0). -ENOENT: there is none
  * (the sentence offers the nearest). -EINVAL: several segments have the address. */

@@ -382,16 +382,6 @@ const struct uncore_device *uncore_device_at(const struct uncore *u, size_t i)
 	return &u->pci.devices[i].shown;
 }
 
-const char *uncore_device_name(const struct uncore_device *d)
-{
-	struct unc_pci *p = unc_device(d)->pci;
-
-	if (!p)
-		return NULL; /* only its numbers are known */
-	unc_pci_name(p);
-	return p->device_names ? p->device_names[unc_device(d) - p->devices] : NULL;
-}
-
 size_t uncore_device_pmu_count(const struct uncore_device *d)
 {
 	return unc_device(d)->pmu_count;

@@ -584,7 +584,7 @@ static json_t *device_record(const struct uncore_device *d)
 		{"vendor", value_hex(d->vendor)},
 		{"device", value_hex(d->device)},
 		{"class", value_hex(d->class_code)},
-		{"name", value_text(uncore_device_name(d))},
+		{"name", value_text(device_name(d))},
 		{"driver", value_text(d->driver)},
 		{"names", value_json(names_json(d->names))},
 		{"parent", address(d->parent)},

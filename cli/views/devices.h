@@ -6,6 +6,9 @@
 #include "output/buffer.h"
 #include "uncore.h"
 
+/* "Mellanox ConnectX-6 Dx": the names of vendor and device in pci.ids, shortened; NULL: not known. */
+const char *device_name(const struct uncore_device *d);
+
 #define LINK_ROOM 64 /* enough for link_text() */
 
 /* "16 GT/s x16", as negotiated; "no link" without lanes, "?" when it is not known. */
@@ -15,7 +18,7 @@ void link_text(char *into, size_t size, const struct uncore_device *port);
  * "no link, up to 16 GT/s x16". */
 void link_of_text(char *into, size_t size, const struct uncore_device *port);
 
-/* "0001:01:00.0 nvme0 Samsung PM9A3 (nvme)": address, the kernel's names, pci.ids', the driver. */
+/* "0001:01:00.0 nvme0 Samsung PM9A3 (nvme)": address, the kernel's names, device_name(), the driver. */
 void device_text(struct buffer *to, const struct uncore_device *d);
 
 /* The devices below a port as one line of text, "...; ...", the last ones as a count only. */

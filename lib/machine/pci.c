@@ -504,7 +504,6 @@ int unc_pci_read(struct unc_pci *out, const struct unc_root *root, const struct 
 void unc_pci_finish(struct unc_pci *p)
 {
 	free(p->devices);
-	free(p->device_names);
 	unc_names_finish(&p->strings);
 	*p = (struct unc_pci){0};
 }

@@ -22,10 +22,8 @@ struct unc_pci {
 	const struct unc_root *root;
 	struct unc_device *devices; /* ordered by address */
 	size_t count;
-	bool named;                /* pci.ids has been read */
-	bool no_memory;            /* something could not be read for lack of memory */
-	const char **device_names; /* of pci.ids, for each device; NULL: not known */
-	struct unc_names strings;  /* what the devices point to */
+	bool no_memory;           /* something could not be read for lack of memory */
+	struct unc_names strings; /* what the devices point to */
 };
 
 /* Devices below sys/bus/pci/devices; none at all is no error. Only -ENOMEM. Devices point into
@@ -60,8 +58,5 @@ size_t unc_pci_capability(const unsigned char *config, size_t len, unsigned id);
 /* Offset of a vendor's own capability (DVSEC), and its length. */
 size_t unc_pci_dvsec(const unsigned char *config, size_t len, unsigned vendor, unsigned id,
 		     size_t *length);
-
-/* pci-ids.c: fills p->device_names, once. */
-void unc_pci_name(struct unc_pci *p);
 
 #endif

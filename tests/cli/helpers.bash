@@ -13,6 +13,8 @@ T410=$MACHINES/nvidia-t410-1socket
 GRACE=$MACHINES/nvidia-grace-1socket
 SPR=$MACHINES/intel-spr-1socket
 ZEN4=$MACHINES/amd-zen4-1socket
+# Names of PCI devices do not depend on the machine that runs the tests.
+export UNCORE_PCI_IDS=$MACHINES/pci.ids
 # One second per reading, whatever the clock says: results repeat to the byte.
 SIM_T410=sim:t410,step=1s
 SIM_GRACE=sim:grace,step=1s

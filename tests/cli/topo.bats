@@ -92,6 +92,32 @@ add_device() {
 	echo "$3" >"$dir/class"
 }
 
+@test "names of devices: shortened, with CR LF, a vendor alone, unknown, no file" {
+	local tree=$BATS_TEST_TMPDIR/names i=0 ids
+
+	mkdir "$tree"
+	cp -r "$SPR/proc" "$SPR/sys" "$tree"
+	rm -r "$tree/sys/bus/pci"
+	for ids in 10de:2331 15b3:101d 15b3:ffff 1022:14ab 1af4:1000 9999:0001 0108:0001; do
+		add_device "$tree" "0000:00:0$i.0" 0x020000
+		echo "0x${ids%:*}" >"$tree/sys/devices/pci0000:00/0000:00:0$i.0/vendor"
+		echo "0x${ids#*:}" >"$tree/sys/devices/pci0000:00/0000:00:0$i.0/device"
+		i=$((i + 1))
+	done
+	printf '%s\n' '# comment' '' $'10de  NVIDIA Corporation\r' $'\t2331  GH100 [H100 PCIe]\r' \
+		$'\t\t10de 1626  A subsystem' '15b3  Mellanox Technologies' \
+		$'\t101d  MT2892 Family [ConnectX-6 Dx]' '1022  Advanced Micro Devices, Inc. [AMD]' \
+		$'\t14ab  A []bridge' '1af4  Red Hat, Inc.' $'\t1000  Virtio network device' \
+		'C 01  Mass storage controller' $'\t08  Not a device' $'\tx' $'\t' 1 15b3 >"$tree/pci.ids"
+	UNCORE_PCI_IDS=$tree/pci.ids expect 0 "$UNCORE" --root "$tree" topo --json
+	jq -e '[.devices[].name] == ["NVIDIA H100 PCIe", "Mellanox ConnectX-6 Dx", "Mellanox device ffff",
+		"AMD A []bridge", "Red Hat Virtio network device", null, null]' <<<"$output" || fail names
+	: >"$tree/pci.ids"
+	UNCORE_PCI_IDS=$tree/pci.ids expect 0 "$UNCORE" --root "$tree" topo --json
+	[ -e /usr/share/misc/pci.ids ] || [ -e /usr/share/hwdata/pci.ids ] ||
+		jq -e '[.devices[].name] | unique == [null]' <<<"$output" || fail 'no file'
+}
+
 @test "links between sockets: the other end, and who does not say" {
 	local tree=$BATS_TEST_TMPDIR/skx pmus
 
@@ -116,7 +142,7 @@ add_device() {
 		add_device "$tree" "0000:16:$(printf %02x "0x$i").0" 0x020000 0000:15:01.0
 	done
 	expect 0 "$UNCORE" --root "$tree" topo
-	shows '0000:15:01.0  \?' '0000:16:0f.0 8086:1234 \(no driver\)' 'and 3 more'
+	shows '0000:15:01.0  \?' '0000:16:0f.0 Intel device 1234 \(no driver\)' 'and 3 more'
 	[[ ! $output =~ 0000:16:10 ]]
 	rm -r "$tree/sys/bus/pci"
 	expect 0 "$UNCORE" --root "$tree" topo

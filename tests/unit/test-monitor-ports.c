@@ -160,7 +160,6 @@ static void ports_by_numbers_only(void **state)
 	assert_int_equal(port->rc_socket, 0);
 	assert_int_equal(port->rc, 3);
 	assert_int_equal(port->index, 1);
-	assert_null(uncore_device_name(port));
 	assert_int_equal(uncore_device_pmu_count(port), 0);
 	end(&s);
 	play(&s, UNCORE_LEVEL_MACHINE, "port=0:3:0,0:3:1", READS);

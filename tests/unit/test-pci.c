@@ -176,7 +176,6 @@ static void unknown_is_unknown(void **state)
 		assert_int_equal(d->width, i < 2 ? 0 : 4);
 		assert_null(d->driver);
 		assert_null(d->names);
-		assert_null(unc_device(d)->pci->device_names);
 		assert_int_equal(d->rc_socket & d->rc & d->index, -1);
 	}
 }
@@ -370,75 +369,6 @@ static void a_vendors_capability(void **state)
 	assert_int_equal(unc_pci_dvsec(NULL, 0, 0x10de, 4, &length), 0);
 }
 
-/* ---- names ------------------------------------------------------------------------------------ */
-
-static void put_ids(const struct machine *m, const char *device, const char *vendor, const char *id)
-{
-	put(m, device, "vendor", vendor);
-	put(m, device, "device", id);
-}
-
-static void assert_name(const struct machine *m, const char *address, const char *name)
-{
-	size_t i = (size_t)(unc_device(device(m, address)) - m->pci.devices);
-	const char *found = m->pci.device_names[i];
-
-	if (!name)
-		assert_null(found);
-	else
-		assert_string_equal(found, name);
-}
-
-static void names_of_devices(void **state)
-{
-	struct machine *m = *state;
-
-	tree_put(&m->tree, "usr/share/hwdata/pci.ids",
-		 "# comment\n\n"
-		 "10de  NVIDIA Corporation\r\n"
-		 "\t2331  GH100 [H100 PCIe]\r\n"
-		 "\t\t10de 1626  A subsystem\n"
-		 "15b3  Mellanox Technologies\n"
-		 "\t101d  MT2892 Family [ConnectX-6 Dx]\n"
-		 "1022  Advanced Micro Devices, Inc. [AMD]\n"
-		 "\t14ab  A []bridge\n"
-		 "1af4  Red Hat, Inc.\n"
-		 "\t1000  Virtio network device\n"
-		 "abcd  \n"
-		 "\t0001  \n"
-		 "C 01  Mass storage controller\n"
-		 "\t08  Not a device\n"
-		 "\tx\n\t\n1\n15b3");
-	put_ids(m, "0000:00:00.0", "0x10de\n", "0x2331\n");
-	put_ids(m, "0000:00:01.0", "0x15b3\n", "0x101d\n");
-	put_ids(m, "0000:00:02.0", "0x15b3\n", "0x101d\n");
-	put_ids(m, "0000:00:03.0", "0x15b3\n", "0xffff\n");
-	put_ids(m, "0000:00:04.0", "0x1022\n", "0x14ab\n");
-	put_ids(m, "0000:00:05.0", "0x1af4\n", "0x1000\n");
-	put_ids(m, "0000:00:06.0", "0xabcd\n", "0x0001\n");
-	put_ids(m, "0000:00:07.0", "0x9999\n", "0x0001\n");
-	read_machine(m);
-	unc_pci_name(&m->pci);
-	assert_name(m, "0000:00:00.0", "NVIDIA H100 PCIe");
-	assert_name(m, "0000:00:01.0", "Mellanox ConnectX-6 Dx");
-	assert_name(m, "0000:00:02.0", "Mellanox ConnectX-6 Dx");
-	assert_name(m, "0000:00:03.0", "Mellanox device ffff");
-	assert_name(m, "0000:00:04.0", "AMD A []bridge");
-	assert_name(m, "0000:00:05.0", "Red Hat Virtio network device");
-	assert_name(m, "0000:00:06.0", " ");
-	assert_name(m, "0000:00:07.0", NULL);
-}
-
-static void no_file_of_names(void **state)
-{
-	struct machine *m = *state;
-
-	put_ids(m, "0000:00:00.0", "0x10de\n", "0x2331\n");
-	read_machine(m);
-	unc_pci_name(&m->pci);
-	assert_name(m, "0000:00:00.0", NULL);
-}
-
 int main(void)
 {
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
@@ -453,8 +383,6 @@ int main(void)
 		TEST(a_bridge_that_is_no_root_port),
 		TEST(capabilities_in_circles),
 		TEST(a_vendors_capability),
-		TEST(names_of_devices),
-		TEST(no_file_of_names),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
