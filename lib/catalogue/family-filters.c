@@ -7,8 +7,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const unc_filter_names[UNC_FILTERS + 1] = {"from", "to",     "gpu",     "link",
-						       "port", "device", "address", NULL};
+const struct unc_filter_word unc_filter_words[UNC_FILTERS] = {
+	[UNC_FILTER_FROM] = {"from", NULL},
+	[UNC_FILTER_TO] = {"to", NULL},
+	[UNC_FILTER_GPU] = {"gpu", "{mask}"},
+	[UNC_FILTER_LINK] = {"link", NULL},
+	[UNC_FILTER_PORT] = {"port", "{mask} {index}"},
+	[UNC_FILTER_DEVICE] = {"device", "{bdf}"},
+	[UNC_FILTER_ADDRESS] = {"address", "{base} {mask}"},
+};
 
 /* Terms with values: numbers, and with `allowed` (at least one of) its words. */
 static int check_terms(const struct unc_reader *r, const struct unc_yaml *node, const char *allowed)
@@ -69,40 +76,28 @@ static const struct unc_field with_terms_fields[] = {
 
 static const struct unc_shape with_terms = {with_terms_fields, 0, NULL};
 
-#define FILTER(name, kind, shape)                                                             \
-	{                                                                                     \
-		name, UNC_FIELD_MAP, UNC_AT(struct unc_family, filters[kind]), .of = &(shape) \
-	}
-
-static const struct unc_field filters_fields[] = {
-	FILTER("from", UNC_FILTER_FROM, with_values),
-	FILTER("to", UNC_FILTER_TO, with_values),
-	FILTER("gpu", UNC_FILTER_GPU, with_terms),
-	FILTER("link", UNC_FILTER_LINK, with_values),
-	FILTER("port", UNC_FILTER_PORT, with_terms),
-	FILTER("device", UNC_FILTER_DEVICE, with_terms),
-	FILTER("address", UNC_FILTER_ADDRESS, with_terms),
-	UNC_END,
-};
-
-static const struct unc_shape filters = {filters_fields, 0, NULL};
-
 int unc_family_filters(const struct unc_reader *r, const struct unc_yaml *map, void *into)
 {
-	/* What may be in braces. */
-	static const char *const words[UNC_FILTERS] = {
-		[UNC_FILTER_GPU] = "{mask}",
-		[UNC_FILTER_PORT] = "{mask} {index}",
-		[UNC_FILTER_DEVICE] = "{bdf}",
-		[UNC_FILTER_ADDRESS] = "{base} {mask}",
-	};
-	int err = unc_fill(r, map, &filters, into);
+	struct unc_field fields[UNC_FILTERS + 1] = {0};
+	const struct unc_shape filters = {fields, 0, NULL};
+	int err;
 
+	for (size_t i = 0; i < UNC_FILTERS; i++)
+		fields[i] = (struct unc_field){
+			.key = unc_filter_words[i].name,
+			.kind = UNC_FIELD_MAP,
+			.offset = offsetof(struct unc_family, filters) +
+				  i * sizeof(struct unc_filter),
+			.size = sizeof(struct unc_filter),
+			.of = unc_filter_words[i].braces ? &with_terms : &with_values,
+		};
+	err = unc_fill(r, map, &filters, into);
 	for (size_t i = 0; err == 0 && i < UNC_FILTERS; i++) {
-		const struct unc_yaml *filter = unc_yaml_get(map, unc_filter_names[i]);
+		const struct unc_yaml *filter = unc_yaml_get(map, unc_filter_words[i].name);
 
-		if (filter && words[i])
-			err = check_terms(r, unc_yaml_get(filter, "terms"), words[i]);
+		if (filter && unc_filter_words[i].braces)
+			err = check_terms(r, unc_yaml_get(filter, "terms"),
+					  unc_filter_words[i].braces);
 	}
 	return err;
 }

@@ -69,8 +69,12 @@ enum unc_filter_kind {
 	UNC_FILTERS,
 };
 
-/* "from" ... "address", then NULL. */
-extern const char *const unc_filter_names[UNC_FILTERS + 1];
+/* How data files write a kind. What it does with targets is in count/filters.c. */
+extern const struct unc_filter_word {
+	const char *name; /* "from" ... "address" */
+	const char
+		*braces; /* what may stand in braces; NULL: the kind has values instead of terms */
+} unc_filter_words[UNC_FILTERS];
 
 struct unc_filter {
 	const char *title;       /* NULL: the family has no such filter */

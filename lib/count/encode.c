@@ -143,30 +143,24 @@ static void append_terms(struct unc_error *e, const struct unc_rule *rule, size_
 	unc_error_append(e, ": %s", rule->why);
 }
 
-/* ---- one event ---- */
-
+/* A rule about each event alone. */
 static int check_event(const struct unc_rule *rule, const struct uncore_pmu *pmu,
 		       const struct unc_request *event, struct unc_error *e)
 {
-	size_t set = count_set(pmu, &event->config, &rule->terms), first = 0;
+	size_t set = count_set(pmu, &event->config, &rule->terms);
+	bool all = set == rule->terms.count;
 
-	if (rule->kind == UNC_RULE_NEVER) {
-		if (set < rule->terms.count)
-			return 0;
+	if (rule->kind == UNC_RULE_NEVER && all)
 		unc_fail(e, EINVAL, "%s: '%s' sets each of", pmu->name, event->event);
-	} else if (rule->kind == UNC_RULE_NEEDS_ONE) {
-		if (set)
-			return 0;
+	else if (rule->kind == UNC_RULE_NEEDS_ONE && !set)
 		unc_fail(e, EINVAL, "%s: '%s' sets none of", pmu->name, event->event);
-	} else {
-		if (!value_of(pmu, &event->config, rule->terms.items[0]) ||
-		    set == rule->terms.count)
-			return 0;
-		first = 1;
+	else if (rule->kind == UNC_RULE_NEEDS && !all &&
+		 value_of(pmu, &event->config, rule->terms.items[0]))
 		unc_fail(e, EINVAL, "%s: '%s' sets %s without", pmu->name, event->event,
 			 rule->terms.items[0]);
-	}
-	append_terms(e, rule, first);
+	else
+		return 0;
+	append_terms(e, rule, rule->kind == UNC_RULE_NEEDS);
 	return -EINVAL;
 }
 

@@ -25,7 +25,7 @@ struct setter {
 
 static int refuse_word(const struct setter *x, const char *word, const char *expected)
 {
-	return unc_fail(x->e, EINVAL, "%s: '%s' is no %s", unc_filter_names[x->kind], word,
+	return unc_fail(x->e, EINVAL, "%s: '%s' is no %s", unc_filter_words[x->kind].name, word,
 			expected);
 }
 
@@ -34,7 +34,7 @@ static struct unc_filter_choice *next_choice(const struct setter *x)
 {
 	if (x->into->count < UNC_FILTER_CHOICES)
 		return &x->into->choices[x->into->count];
-	unc_fail(x->e, EINVAL, "%s: more than %d are given", unc_filter_names[x->kind],
+	unc_fail(x->e, EINVAL, "%s: more than %d are given", unc_filter_words[x->kind].name,
 		 UNC_FILTER_CHOICES);
 	return NULL;
 }
@@ -67,7 +67,8 @@ static int check_word(struct setter *x, const char *word)
 	if (r < 0)
 		r = unc_nomem(x->e);
 	else if (words.count && !unc_names_has(&words, word)) {
-		r = unc_fail(x->e, EINVAL, "%s: '%s' is none of ", unc_filter_names[x->kind], word);
+		r = unc_fail(x->e, EINVAL, "%s: '%s' is none of ", unc_filter_words[x->kind].name,
+			     word);
 		for (size_t i = 0; i < words.count; i++)
 			unc_error_append(x->e, "%s%s", i ? ", " : "", words.items[i]);
 	}
@@ -241,7 +242,7 @@ static int check_exclusions(const struct setter *x)
 			    (k == x->kind || x->m->filters.values[k].text))
 				return unc_fail(x->e, EINVAL,
 						"the filters '%s' and '%s' exclude each other",
-						unc_filter_names[i], unc_filter_names[k]);
+						unc_filter_words[i].name, unc_filter_words[k].name);
 	return 0;
 }
 
@@ -249,7 +250,7 @@ static int no_such_kind(struct unc_error *e, const char *name)
 {
 	unc_fail(e, EINVAL, "there is no filter '%s'; there are", name);
 	for (size_t i = 0; i < UNC_FILTERS; i++)
-		unc_error_append(e, "%s %s", i ? "," : "", unc_filter_names[i]);
+		unc_error_append(e, "%s %s", i ? "," : "", unc_filter_words[i].name);
 	return -EINVAL;
 }
 
@@ -259,7 +260,7 @@ int uncore_monitor_set_filter(struct uncore_monitor *m, const char *kind, const 
 	struct setter x = {.m = m, .e = &m->machine->error, .into = &next};
 	int r = 0;
 
-	while (x.kind < UNC_FILTERS && strcmp(unc_filter_names[x.kind], kind) != 0)
+	while (x.kind < UNC_FILTERS && strcmp(unc_filter_words[x.kind].name, kind) != 0)
 		x.kind++;
 	if (x.kind == UNC_FILTERS)
 		return no_such_kind(x.e, kind);
@@ -286,8 +287,8 @@ int unc_filters_text(struct uncore_monitor *m, const char **out)
 
 	for (size_t i = 0; i < UNC_FILTERS; i++)
 		if (m->filters.values[i].text)
-			unc_text_add(&text, "%s%s=%s", text.len ? " " : "", unc_filter_names[i],
-				     m->filters.values[i].text);
+			unc_text_add(&text, "%s%s=%s", text.len ? " " : "",
+				     unc_filter_words[i].name, m->filters.values[i].text);
 	if (text.len)
 		kept = unc_monitor_keep(m, text.data);
 	failed = text.failed || (text.len && !kept);
@@ -348,36 +349,30 @@ static int split_all(struct unc_splitter *x, unc_split *split, enum unc_filter_k
 	return r;
 }
 
-static const char *part_terms(struct uncore_monitor *m, const struct unc_part *part)
-{
-	struct unc_text text = {0};
-	const char *kept = NULL;
-
-	for (size_t i = 0; i < part->term_count; i++)
-		unc_text_add(&text, "%s%s=0x%llx", i ? "," : "", part->terms[i].name,
-			     (unsigned long long)part->terms[i].value);
-	if (!text.failed)
-		kept = unc_monitor_keep(m, text.len ? text.data : "");
-	unc_text_finish(&text);
-	return kept;
-}
-
+/* The parts as targets, with their terms as text. */
 static int make_targets(const struct unc_splitter *x, const struct unc_parts *parts,
 			const struct unc_target *whole, struct unc_target **out)
 {
 	struct unc_target *targets = calloc(parts->count + 1, sizeof(*targets));
+	bool failed = !targets;
 
-	for (size_t i = 0; targets && i < parts->count; i++) {
+	for (size_t i = 0; !failed && i < parts->count; i++) {
+		const struct unc_part *part = &parts->items[i];
+		struct unc_text text = {0};
+
+		for (size_t k = 0; k < part->term_count; k++)
+			unc_text_add(&text, "%s%s=0x%llx", k ? "," : "", part->terms[k].name,
+				     (unsigned long long)part->terms[k].value);
 		targets[i] = *whole;
-		targets[i].port = parts->items[i].port;
-		targets[i].terms = part_terms(x->m, &parts->items[i]);
-		if (!targets[i].terms) {
-			free(targets);
-			targets = NULL;
-		}
+		targets[i].port = part->port;
+		targets[i].terms = unc_monitor_keep(x->m, text.len ? text.data : "");
+		failed = text.failed || !targets[i].terms;
+		unc_text_finish(&text);
 	}
-	if (!targets)
+	if (failed) {
+		free(targets);
 		return unc_nomem(x->why);
+	}
 	*out = targets;
 	return 0;
 }

@@ -40,11 +40,7 @@ static int add_port_gap(struct uncore_monitor *m, struct unc_query *q,
 	else
 		unc_text_add(&text, "no PMU of %s counts it", q->metric->family->name);
 	r = text.failed ? unc_nomem(&m->machine->error)
-			: unc_query_add_gap(m, q,
-					    (struct unc_gap){.what = UNC_GAP_PORT,
-							     .port = port,
-							     .socket = port->socket,
-							     .why = text.data});
+			: unc_query_add_gap(m, q, UNC_GAP_PORT, port, port->socket, text.data);
 	unc_text_finish(&text);
 	return r;
 }
@@ -130,7 +126,7 @@ static int note_hidden(struct uncore_monitor *m, const struct uncore_device **hi
 
 	for (size_t i = 0; r == 0 && i < count; i++) {
 		const char *why = hidden[i] ? hidden[i]->unknown : NULL;
-		struct unc_text list = {0}, note = {0};
+		struct unc_text list = {0};
 		size_t same = 0;
 
 		for (size_t k = i; why && k < count; k++) {
@@ -139,15 +135,14 @@ static int note_hidden(struct uncore_monitor *m, const struct uncore_device **hi
 			unc_text_add(&list, "%s%s", same++ ? ", " : "", hidden[k]->address);
 			hidden[k] = NULL;
 		}
-		if (!why)
-			continue;
-		unc_text_add(&note, "root port%s %s %s: %s", same > 1 ? "s" : "",
-			     list.failed ? "" : list.data,
-			     same > 1 ? "have no rows of their own" : "has no row of its own", why);
-		r = list.failed || note.failed ? unc_nomem(&m->machine->error)
-					       : unc_monitor_note_once(m, note.data);
+		if (list.failed)
+			r = unc_nomem(&m->machine->error);
+		else if (same)
+			r = unc_monitor_note(
+				m, "root port%s %s %s: %s", same > 1 ? "s" : "", list.data,
+				same > 1 ? "have no rows of their own" : "has no row of its own",
+				why);
 		unc_text_finish(&list);
-		unc_text_finish(&note);
 	}
 	return r;
 }
@@ -200,10 +195,7 @@ static int find_sockets(struct uncore_monitor *m, struct unc_query *q)
 			continue;
 		snprintf(why, sizeof(why), "socket %d has no PMU of %s", t->sockets[i],
 			 q->metric->family->name);
-		r = unc_query_add_gap(m, q,
-				      (struct unc_gap){.what = UNC_GAP_SOCKET,
-						       .socket = t->sockets[i],
-						       .why = why});
+		r = unc_query_add_gap(m, q, UNC_GAP_SOCKET, NULL, t->sockets[i], why);
 	}
 	return r;
 }

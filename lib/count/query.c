@@ -49,20 +49,22 @@ int unc_query_add_target(struct uncore_monitor *m, struct unc_query *q,
 	return 0;
 }
 
-int unc_query_add_gap(struct uncore_monitor *m, struct unc_query *q, struct unc_gap gap)
+int unc_query_add_gap(struct uncore_monitor *m, struct unc_query *q, enum unc_gap_what what,
+		      const struct uncore_device *port, int socket, const char *why)
 {
+	const char *kept = unc_monitor_keep(m, why);
 	struct unc_gap *items;
 
-	for (size_t i = 0; gap.port && i < q->gaps.count; i++)
-		if (q->gaps.items[i].port == gap.port)
+	for (size_t i = 0; port && i < q->gaps.count; i++)
+		if (q->gaps.items[i].port == port)
 			return 0;
-	gap.why = unc_monitor_keep(m, gap.why);
 	items = reallocarray(q->gaps.items, q->gaps.count + 1, sizeof(*items));
 	if (items)
 		q->gaps.items = items;
-	if (!items || !gap.why)
+	if (!items || !kept)
 		return unc_nomem(&m->machine->error);
-	items[q->gaps.count++] = gap;
+	items[q->gaps.count++] =
+		(struct unc_gap){.what = what, .port = port, .socket = socket, .why = kept};
 	return 0;
 }
 
@@ -140,18 +142,16 @@ const char *unc_monitor_keep(struct uncore_monitor *m, const char *text)
 
 int unc_monitor_note(struct uncore_monitor *m, const char *fmt, ...)
 {
-	char note[sizeof(m->machine->error.text)];
+	char *note = NULL;
 	va_list args;
+	int r;
 
 	va_start(args, fmt);
-	vsnprintf(note, sizeof(note), fmt, args);
+	r = vasprintf(&note, fmt, args);
 	va_end(args);
-	return unc_names_add(&m->notes, note) < 0 ? unc_nomem(&m->machine->error) : 0;
-}
-
-int unc_monitor_note_once(struct uncore_monitor *m, const char *note)
-{
-	if (unc_names_has(&m->notes, note))
-		return 0;
-	return unc_names_add(&m->notes, note) < 0 ? unc_nomem(&m->machine->error) : 0;
+	if (r < 0)
+		return unc_nomem(&m->machine->error);
+	r = unc_names_has(&m->notes, note) ? 0 : unc_names_add(&m->notes, note);
+	free(note);
+	return r < 0 ? unc_nomem(&m->machine->error) : 0;
 }

@@ -13,9 +13,8 @@ struct uncore_monitor;
 struct unc_target {
 	const struct uncore_pmu *pmu;
 	int cpu;
-	const struct uncore_device
-		*port;     /* the only root port in it; NULL: several, or not known */
-	const char *terms; /* that replace or extend those of each event; "": none */
+	const struct uncore_device *port; /* the only one in it; NULL: several, or not known */
+	const char *terms;                /* that are laid over those of each event; "": none */
 	size_t set, first; /* its requests: number of the set, and of the first event's in it */
 };
 
@@ -37,10 +36,9 @@ struct unc_query {
 
 /* What one of the user's words stands for. */
 struct unc_filter_choice {
-	const struct uncore_device
-		*device;            /* a root port or a device; NULL: a port by its numbers */
-	uint64_t socket, rc, index; /* as PMUs number the port */
-	uint64_t base, mask;        /* of addresses; GPUs: bit n of the mask is GPU n */
+	const struct uncore_device *device; /* or root port; NULL: a port by its numbers */
+	uint64_t socket, rc, index;         /* as PMUs number the port */
+	uint64_t base, mask;                /* of addresses; GPUs: bit n of the mask is GPU n */
 };
 
 /* What the user gave to one kind of filter. */
@@ -65,8 +63,9 @@ struct unc_query *unc_monitor_query(struct uncore_monitor *m, size_t event_count
 /* -ENOMEM. */
 int unc_query_add_target(struct uncore_monitor *m, struct unc_query *q,
 			 const struct unc_target *target);
-/* Adds a gap, a root port only once. -ENOMEM. */
-int unc_query_add_gap(struct uncore_monitor *m, struct unc_query *q, struct unc_gap gap);
+/* Adds a gap, a root port only once; `port` NULL: it is something else. -ENOMEM. */
+int unc_query_add_gap(struct uncore_monitor *m, struct unc_query *q, enum unc_gap_what what,
+		      const struct uncore_device *port, int socket, const char *why);
 
 /* Adds a set without events; NULL when out of memory. Valid until the next one is added. */
 struct unc_request_set *unc_monitor_request_set(struct uncore_monitor *m,
@@ -80,10 +79,8 @@ void unc_monitor_roll_back(struct uncore_monitor *m, struct unc_asked to);
 
 /* The same text, kept as long as the monitor; NULL when out of memory. */
 const char *unc_monitor_keep(struct uncore_monitor *m, const char *text);
-/* Adds something worth telling. -ENOMEM. */
+/* Adds something worth telling, once. -ENOMEM. */
 int unc_monitor_note(struct uncore_monitor *m, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
-/* The same, of any length, unless it has been told. */
-int unc_monitor_note_once(struct uncore_monitor *m, const char *note);
 
 #endif

@@ -155,10 +155,8 @@ static int leave_out(struct adder *a, const struct unc_names *failed)
 
 	for (size_t i = a->first_query; pmu && !strpbrk(pmu, "*?[") && i < a->m->query_count; i++)
 		for (size_t k = 0; r == 0 && k < failed->count; k++)
-			r = unc_query_add_gap(a->m, &a->m->queries[i],
-					      (struct unc_gap){.what = UNC_GAP_PMU,
-							       .socket = -1,
-							       .why = failed->items[k]});
+			r = unc_query_add_gap(a->m, &a->m->queries[i], UNC_GAP_PMU, NULL, -1,
+					      failed->items[k]);
 	return r;
 }
 
@@ -280,27 +278,8 @@ static bool is_per_package(const struct uncore_metric *metric, const struct unco
 	return false;
 }
 
-/* A PMU on one of its CPUs, or the parts of it that the filters select. -ENODEV with `why`: it cannot be
- * restricted as asked. */
-static int add_metric_on_cpu(struct uncore_monitor *m, struct unc_query *q,
-			     const struct unc_target *whole, struct unc_error *why)
-{
-	struct unc_target *parts;
-	size_t count;
-	int r;
-
-	if (!q->filter && m->level != UNCORE_LEVEL_PORT)
-		return unc_encode_metric(m, q, *whole, why);
-	r = unc_filters_split(m, q->metric, whole, &parts, &count, why);
-	if (r < 0)
-		return r;
-	for (size_t i = 0; r == 0 && i < count; i++)
-		r = unc_encode_metric(m, q, parts[i], why);
-	free(parts);
-	return r;
-}
-
-/* All of the PMU or, where that fails, nothing. */
+/* The PMU on each of its CPUs, or the parts of it that the filters select; where that fails, nothing.
+ * -ENODEV with `why`: it cannot be restricted as asked. */
 static int add_metric_on(struct uncore_monitor *m, struct unc_query *q,
 			 const struct uncore_pmu *pmu, struct unc_error *why)
 {
@@ -311,23 +290,24 @@ static int add_metric_on(struct uncore_monitor *m, struct unc_query *q,
 
 	for (size_t i = 0; r == 0 && i < pmu->cpus.count; i++) {
 		struct unc_target whole = {.pmu = pmu, .cpu = pmu->cpus.ids[i], .terms = ""};
+		struct unc_target *parts = NULL;
+		size_t count = 0;
 
-		if (!per_package || !package_seen(m, pmu, i))
-			r = add_metric_on_cpu(m, q, &whole, why);
+		if (per_package && package_seen(m, pmu, i))
+			continue;
+		if (q->filter || m->level == UNCORE_LEVEL_PORT)
+			r = unc_filters_split(m, q->metric, &whole, &parts, &count, why);
+		else
+			r = unc_encode_metric(m, q, whole, why);
+		for (size_t k = 0; r == 0 && k < count; k++)
+			r = unc_encode_metric(m, q, parts[k], why);
+		free(parts);
 	}
-	if (r == 0)
-		return 0;
-	q->target_count = targets;
-	unc_monitor_roll_back(m, before);
+	if (r < 0) {
+		q->target_count = targets;
+		unc_monitor_roll_back(m, before);
+	}
 	return r;
-}
-
-static int note_left_out(struct uncore_monitor *m, const struct unc_error *why)
-{
-	struct unc_error note;
-
-	unc_fail(&note, ENODEV, "left out: %s", why->text);
-	return unc_monitor_note_once(m, note.text);
 }
 
 /* One PMU of the family. -ENODEV with `why`: it cannot be counted as asked. */
@@ -338,9 +318,7 @@ static int try_pmu(struct uncore_monitor *m, struct unc_query *q, const struct u
 	int r = 0;
 
 	if (unc_metric_broken_on(q->metric, pmu, why)) {
-		r = unc_query_add_gap(
-			m, q,
-			(struct unc_gap){.what = UNC_GAP_PMU, .socket = -1, .why = why->text});
+		r = unc_query_add_gap(m, q, UNC_GAP_PMU, NULL, -1, why->text);
 	} else if (unc_metric_on(q->metric, pmu)) {
 		r = add_metric_on(m, q, pmu, why);
 		counted = r == 0;
@@ -397,10 +375,10 @@ static int note_metric(struct uncore_monitor *m, const struct unc_query *q,
 
 	/* A port or device that the user named was found: other PMUs cannot have it. */
 	if (unsuited->text[0] && !q->filtered)
-		r = note_left_out(m, unsuited);
+		r = unc_monitor_note(m, "left out: %s", unsuited->text);
 	for (size_t i = 0; r == 0 && q->filtered && i < q->gaps.count; i++)
 		if (q->gaps.items[i].what == UNC_GAP_PORT)
-			r = unc_monitor_note_once(m, q->gaps.items[i].why);
+			r = unc_monitor_note(m, "%s", q->gaps.items[i].why);
 	/* With a row for each PMU there is none to say it. */
 	return r == 0 && pmu ? unc_monitor_note(m, "%s: left out: %s", q->metric->name, pmu->why)
 			     : r;
@@ -457,7 +435,7 @@ static int try_metric(struct uncore_monitor *m, const struct uncore_metric *metr
 	unc_monitor_roll_back(m, before);
 	if (!unsuited->text[0])
 		*unsuited = m->machine->error;
-	return note_left_out(m, &m->machine->error);
+	return unc_monitor_note(m, "left out: %s", m->machine->error.text);
 }
 
 static int no_such_metric(const struct uncore_monitor *m, const char *pattern)
@@ -480,38 +458,20 @@ static int no_such_metric(const struct uncore_monitor *m, const char *pattern)
 	return -ENOENT;
 }
 
-/* Why the first metric of this name is missing among those of families that ought to work here:
- * whose PMUs are there, else (`here` false) whose data file names this CPU model. NULL: none. */
-static const char *first_reason(const struct uncore_monitor *m, const char *pattern, bool here)
-{
-	const struct unc_catalogue *c = &m->machine->catalogue;
-
-	for (size_t i = 0; i < c->metric_count; i++) {
-		const struct unc_family *f = c->metrics[i]->family;
-
-		if (matches(c->metrics[i], pattern) &&
-		    (here ? f->pmu_count > 0 : f->names_this_cpu))
-			return uncore_metric_missing(c->metrics[i]);
-	}
-	return NULL;
-}
-
-/* Metrics of this name exist, but not one of them can be counted here. */
-static int none_here(const struct uncore_monitor *m, const char *pattern)
+/* Metrics of this name exist, but not one of them can be counted here. `why`: the first reason of those
+ * that ought to work here; NULL: there is none. */
+static int none_here(const struct uncore_monitor *m, const char *pattern, const char *why)
 {
 	struct unc_error *e = &m->machine->error;
-	const char *why = first_reason(m, pattern, true);
 
 	unc_fail(e, ENODEV, "%s: nothing on this machine can count it", pattern);
-	if (!why && m->machine->topology.guest[0]) {
+	if (why)
+		unc_error_append(e, ": %s", why);
+	else if (m->machine->topology.guest[0])
 		unc_error_append(e, "; %s", m->machine->topology.guest);
-		return -ENODEV;
-	}
-	if (!why)
-		why = first_reason(m, pattern, false);
-	unc_error_append(e, ": %s",
-			 why ? why
-			     : "the catalogue has it for other PMUs than those of this machine");
+	else
+		unc_error_append(
+			e, ": the catalogue has it for other PMUs than those of this machine");
 	return -ENODEV;
 }
 
@@ -520,8 +480,8 @@ int uncore_monitor_add_metrics(struct uncore_monitor *m, const char *pattern)
 	const struct unc_catalogue *c = &m->machine->catalogue;
 	struct unc_asked before = unc_monitor_asked(m);
 	struct unc_error unsuited = {0};
-	bool known = false, here = false;
-	const char *filter = NULL;
+	bool guest = m->machine->topology.guest[0], known = false, here = false;
+	const char *filter = NULL, *missing = NULL, *missing_pmus = NULL;
 	int r = refuse_when_planned(m);
 
 	if (r == 0)
@@ -532,10 +492,14 @@ int uncore_monitor_add_metrics(struct uncore_monitor *m, const char *pattern)
 		if (!matches(metric, pattern))
 			continue;
 		known = true;
-		if (uncore_metric_missing(metric))
-			continue;
-		here = true;
-		r = try_metric(m, metric, filter, &unsuited);
+		if (!uncore_metric_missing(metric)) {
+			here = true;
+			r = try_metric(m, metric, filter, &unsuited);
+		} else if (metric->family->pmu_count && !missing) {
+			missing = uncore_metric_missing(metric);
+		} else if (metric->family->names_this_cpu && !guest && !missing_pmus) {
+			missing_pmus = uncore_metric_missing(metric);
+		}
 	}
 	if (r < 0) {
 		unc_monitor_roll_back(m, before);
@@ -544,7 +508,7 @@ int uncore_monitor_add_metrics(struct uncore_monitor *m, const char *pattern)
 	if (!known)
 		return no_such_metric(m, pattern);
 	if (!here)
-		return none_here(m, pattern);
+		return none_here(m, pattern, missing ? missing : missing_pmus);
 	if (m->query_count == before.queries && unsuited.text[0])
 		return unc_fail(&m->machine->error, ENODEV, "%s", unsuited.text);
 	return 0;

@@ -114,12 +114,12 @@ int unc_refuse_kind(const struct unc_splitter *x, enum unc_filter_kind kind)
 	bool any = false;
 
 	unc_fail(x->why, ENODEV, "the PMUs of %s cannot be restricted by '%s'", x->family->name,
-		 unc_filter_names[kind]);
+		 unc_filter_words[kind].name);
 	for (size_t i = 0; i < UNC_FILTERS; i++) {
 		if (!x->family->filters[i].title)
 			continue;
 		unc_error_append(x->why, "%s%s", any ? ", " : "; they can by ",
-				 unc_filter_names[i]);
+				 unc_filter_words[i].name);
 		any = true;
 	}
 	return -ENODEV;
@@ -144,7 +144,7 @@ int unc_split_by_words(struct unc_splitter *x, enum unc_filter_kind kind,
 			continue;
 		}
 		r = unc_fail(x->why, ENODEV, "the PMUs of %s know no %s=%s; they know ",
-			     x->family->name, unc_filter_names[kind], word);
+			     x->family->name, unc_filter_words[kind].name, word);
 		for (i = 0; i < f->value_count; i++)
 			unc_error_append(x->why, "%s%s", i ? ", " : "", f->values[i].name);
 	}
@@ -260,7 +260,7 @@ int unc_split_by_level(struct unc_splitter *x, enum unc_filter_kind kind,
 
 	(void)kind;
 	if (x->ports_unknown)
-		r = unc_monitor_note_once(x->m, x->why->text);
+		r = unc_monitor_note(x->m, "%s", x->why->text);
 	if (r == 0 && !(x->separable && x->restrictable && x->port_count))
 		return add_whole(x, from, out);
 	for (size_t i = 0; r == 0 && i < x->port_count; i++)
@@ -364,19 +364,20 @@ static size_t list_counted(const struct unc_splitter *x, const struct uncore_dev
 static int note_sharing(struct unc_splitter *x, const struct uncore_device *device,
 			const struct uncore_device *port)
 {
-	struct unc_text text = {0}, behind = {0}, others = {0};
+	struct unc_text behind = {0}, others = {0};
+	bool has_behind = list_counted(x, device, port, true, &behind);
+	bool has_others = list_counted(x, device, port, false, &others);
 	int r;
 
-	unc_text_add(&text, "%s: what is counted for %s", x->family->name, device->address);
-	if (list_counted(x, device, port, true, &behind))
-		unc_text_add(&text, ", with %s behind it,", behind.data);
-	unc_text_add(&text, " is %s%s", port ? "root port " : "",
-		     port ? port->address : x->pmu->name);
-	if (list_counted(x, device, port, false, &others))
-		unc_text_add(&text, ", which it shares with %s", others.data);
-	r = text.failed || behind.failed || others.failed ? unc_nomem(x->why)
-							  : unc_monitor_note_once(x->m, text.data);
-	unc_text_finish(&text);
+	if (behind.failed || others.failed)
+		r = unc_nomem(x->why);
+	else
+		r = unc_monitor_note(x->m, "%s: what is counted for %s%s%s%s is %s%s%s%s",
+				     x->family->name, device->address, has_behind ? ", with " : "",
+				     has_behind ? behind.data : "", has_behind ? " behind it," : "",
+				     port ? "root port " : "", port ? port->address : x->pmu->name,
+				     has_others ? ", which it shares with " : "",
+				     has_others ? others.data : "");
 	unc_text_finish(&behind);
 	unc_text_finish(&others);
 	return r;
