@@ -52,27 +52,4 @@ enum uncore_quality unc_state_quality(enum unc_state state);
 void unc_delta_explain(const struct unc_counter *counter, const struct unc_delta *d, char *into,
 		       size_t room);
 
-/* One event summed over counters. */
-struct unc_sum {
-	double value; /* scaled increments */
-	uint64_t count, enabled_ns, running_ns;
-	uint64_t waited_ns;   /* enabled, but without a value: never on the hardware */
-	size_t used;          /* counters with a value */
-	size_t missing;       /* counters without */
-	size_t first_bad;     /* position of the first of went_back, else of the first without */
-	size_t went_back;     /* counters that fell or rose too fast: left out of the sum */
-	size_t still;         /* counters with a value that did not move */
-	size_t first_still;   /* position of the first of them */
-	uint64_t shortest_ns; /* least time a counter with a value was enabled */
-	size_t first_short;   /* position of that one */
-	uint64_t longest_ns;
-	uint64_t uncertain_ns; /* most of those with a value */
-	size_t gaps;           /* counters with a value that lacks some interval */
-	size_t first_gap;      /* position of the first of them */
-	double coverage;       /* least share of the time really counted; 1 when nothing was used */
-};
-
-/* Adds what one counter did, the `position`-th of the sum. A sum begins as {.coverage = 1}. */
-void unc_sum_add(struct unc_sum *sum, size_t position, const struct unc_delta *d);
-
 #endif

@@ -42,7 +42,7 @@ void uncore_monitor_free(struct uncore_monitor *m)
 	if (!m)
 		return;
 	close_source(m);
-	unc_lines_free(m->lines, m->line_count);
+	unc_rows_finish(&m->rows);
 	unc_plan_finish(&m->plan);
 	unc_monitor_roll_back(m, (struct unc_asked){0});
 	free(m->queries);
@@ -77,12 +77,12 @@ int unc_monitor_plan(struct uncore_monitor *m)
 		return r;
 	if (unc_plan_build(&plan, m->sets, m->set_count) < 0)
 		return unc_nomem(&m->machine->error);
-	m->plan = plan;
-	r = unc_monitor_lines(m);
+	r = unc_rows_make(&m->rows, m->machine, m->level, m->queries, m->query_count, m->sets);
 	if (r < 0) {
-		unc_plan_finish(&m->plan);
+		unc_plan_finish(&plan);
 		return unc_nomem(&m->machine->error);
 	}
+	m->plan = plan;
 	m->state = UNC_MONITOR_PLANNED;
 	return 0;
 }
@@ -211,22 +211,22 @@ static int prepare(struct uncore_monitor *m, struct uncore_sample *into)
 {
 	if (m->state < UNC_MONITOR_RUNNING)
 		return unc_fail(&m->machine->error, EBUSY, "the monitor was not started");
-	return unc_sample_reserve(into, m->line_count) < 0 ? unc_nomem(&m->machine->error) : 0;
+	return unc_sample_reserve(into, m->rows.count) < 0 ? unc_nomem(&m->machine->error) : 0;
 }
 
 static void fill(const struct uncore_monitor *m, const struct unc_delta *deltas, uint64_t begin_ns,
 		 struct uncore_sample *into)
 {
-	const struct unc_window window = {.counters = m->plan.counters,
-					  .deltas = deltas,
-					  .length_ns = m->previous_ns - begin_ns};
+	const struct unc_interval interval = {.counters = m->plan.counters,
+					      .deltas = deltas,
+					      .length_ns = m->previous_ns - begin_ns};
 
 	into->reasons.len = 0;
 	into->begin_ns = begin_ns;
 	into->end_ns = m->previous_ns;
-	into->count = m->line_count;
-	for (size_t i = 0; i < m->line_count; i++)
-		unc_line_evaluate(&m->lines[i], &window, &into->reasons, &into->rows[i]);
+	into->count = m->rows.count;
+	for (size_t i = 0; i < m->rows.count; i++)
+		unc_row_judge(&m->rows.items[i], &interval, &into->reasons, &into->rows[i]);
 }
 
 int uncore_monitor_read(struct uncore_monitor *m, struct uncore_sample *into)

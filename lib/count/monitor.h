@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* A monitor's insides: what was asked (queries), what is counted (plan), what is reported (lines). */
+/* A monitor's insides: what was asked (queries), what is counted (plan), what is reported (rows). */
 #ifndef UNC_MONITOR_H
 #define UNC_MONITOR_H
 
 #include "count/filters.h"
-#include "count/lines.h"
 #include "count/query.h"
+#include "count/rows.h"
 #include "machine/event.h"
 #include "object.h"
 
@@ -32,8 +32,7 @@ struct uncore_monitor {
 	struct unc_names notes;
 
 	struct unc_plan plan;
-	struct unc_line *lines;
-	size_t line_count;
+	struct unc_rows rows;
 
 	struct unc_source *source;              /* NULL: not open */
 	struct unc_reading *previous, *now;     /* per counter */
@@ -56,11 +55,7 @@ int unc_named_add(struct unc_named *named, struct uncore_monitor *m, const struc
 int unc_query_find_gaps(struct uncore_monitor *m, struct unc_query *q,
 			const struct unc_named *named);
 
-/* Makes plan and lines of all queries, once. */
+/* Makes plan and rows of all queries, once. */
 int unc_monitor_plan(struct uncore_monitor *m);
-
-/* Lines of all queries at the monitor's level, once the plan has served the requests. */
-int unc_monitor_lines(struct uncore_monitor *m);
-void unc_lines_free(struct unc_line *lines, size_t count);
 
 #endif

@@ -3,7 +3,7 @@
 #ifndef UNC_SAMPLE_H
 #define UNC_SAMPLE_H
 
-#include "count/lines.h"
+#include "count/judge.h"
 
 struct uncore_sample {
 	struct uncore_row *rows;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Where counts come from. A source opens the counters of a plan and reads them raw: wrap, delta,
- * share and sum are done in one place, sample.c, for every source. */
+ * share and sum are done in one place, delta.c and rows.c, for every source. */
 #ifndef UNC_SOURCE_H
 #define UNC_SOURCE_H
 

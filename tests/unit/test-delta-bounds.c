@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "block.h"
-#include "count/delta.h"
+#include "count/rows.h"
 
 #define HEAD                                                                                        \
 	"block: test\ntitle: Test\ninstance: unit\nevidence: none\npmu: test_{unit}\nspace: mmio\n" \
@@ -103,7 +103,7 @@ static void test_sum_leaves_out_what_is_too_fast(void **state)
 		unc_sum_add(&sum, i, &deltas[i]);
 	assert_int_equal(sum.count, 5);
 	assert_int_equal(sum.missing, 2);
-	assert_int_equal(sum.went_back, 1);
+	assert_int_equal(sum.suspect, 1);
 	assert_int_equal(sum.first_bad, 1);
 }
 

@@ -8,14 +8,14 @@
 
 #include <cmocka.h>
 
-#include "line-stage.h"
+#include "row-stage.h"
 
 /* ---- events ----------------------------------------------------------------------------------- */
 
 static void an_event_is_its_count(void **state)
 {
 	struct stage s;
-	struct unc_line_event *ev;
+	struct stage_event *ev;
 	const struct uncore_row *row;
 
 	(void)state;
@@ -24,9 +24,9 @@ static void an_event_is_its_count(void **state)
 	ev->scale = 0.25;
 	add_counter(&s, ev, counted(100, 2 * SECOND));
 	add_counter(&s, ev, counted(300, 4 * SECOND));
-	s.line.socket = 1;
-	s.line.cpu = 7;
-	s.line.pmu = &s.pmu;
+	s.planned.key.socket = 1;
+	s.planned.key.cpu = 7;
+	s.planned.key.pmu = &s.pmu;
 	row = evaluate(&s);
 	assert_int_equal(row->quality, UNCORE_MEASURED);
 	assert_null(row->reason);
@@ -50,7 +50,7 @@ static void an_event_is_its_count(void **state)
 static void a_scaled_event_keeps_its_true_count(void **state)
 {
 	struct stage s;
-	struct unc_line_event *ev;
+	struct stage_event *ev;
 	const struct uncore_row *row;
 
 	(void)state;
@@ -78,7 +78,7 @@ static void a_state_has_no_rate(void **state)
 
 	(void)state;
 	begin(&s, NULL);
-	s.line.snapshot = true;
+	s.query.snapshot = true;
 	add_counter(&s, add_event(&s, "e"), counted(42, 2 * SECOND));
 	row = evaluate(&s);
 	assert_int_equal(row->quality, UNCORE_MEASURED);
@@ -109,7 +109,7 @@ static void zero_is_a_measured_value(void **state)
 static void bandwidth_of_a_memory_controller(void **state)
 {
 	struct stage s;
-	struct unc_line_event *ev;
+	struct stage_event *ev;
 	const struct uncore_row *row;
 
 	(void)state;
@@ -213,7 +213,7 @@ static void bandwidth_and_request_rate_of_the_fabric(void **state)
 static void the_kernels_scale_is_applied(void **state)
 {
 	struct stage s;
-	struct unc_line_event *ev;
+	struct stage_event *ev;
 
 	(void)state;
 	begin(&s, "energy_pkg / seconds");
@@ -228,7 +228,7 @@ static void the_kernels_scale_is_applied(void **state)
 static void a_metric_of_scaled_counts(void **state)
 {
 	struct stage s;
-	struct unc_line_event *ev;
+	struct stage_event *ev;
 
 	(void)state;
 	begin(&s, "rd * 64 / seconds");

@@ -9,14 +9,14 @@
 
 #include <cmocka.h>
 
-#include "line-stage.h"
+#include "row-stage.h"
 
 /* ---- several at once -------------------------------------------------------------------------- */
 
 /* Event 's' is suspect, 'p' partial, 'm' merely scaled. */
 static void add_by_letter(struct stage *s, const char *letter)
 {
-	struct unc_line_event *ev = add_event(s, letter);
+	struct stage_event *ev = add_event(s, letter);
 
 	if (*letter == 'm') {
 		add_counter(s, ev, shared(1, 10 * SECOND, 5 * SECOND));
@@ -55,7 +55,7 @@ static void of_equal_qualities_the_first_reason_stays(void **state)
 	(void)state;
 	begin(&s, "a + b");
 	for (int k = 0; k < 2; k++) {
-		struct unc_line_event *ev = add_event(&s, k ? "b" : "a");
+		struct stage_event *ev = add_event(&s, k ? "b" : "a");
 
 		add_counter(&s, ev, counted(1, SECOND));
 		add_counter(&s, ev, (struct unc_delta){.state = UNC_LOST});
@@ -91,7 +91,6 @@ static void one_row_does_not_eat_the_room_of_the_next(void **state)
 {
 	char name[2000];
 	struct stage s;
-	const struct unc_window window = {.counters = s.counters, .deltas = s.deltas};
 
 	(void)state;
 	memset(name, 'n', sizeof(name) - 1);
@@ -99,7 +98,7 @@ static void one_row_does_not_eat_the_room_of_the_next(void **state)
 	begin(&s, "wr");
 	add_event(&s, name);
 	assert_true(strlen(evaluate(&s)->reason) < UNC_REASON_ROOM);
-	unc_line_evaluate(&s.line, &window, &s.arena, &s.row);
+	evaluate_next(&s);
 	assert_contains(s.row.reason, "no PMU here counts 'nnn");
 	assert_true(s.arena.len <= s.arena.room);
 	end(&s);

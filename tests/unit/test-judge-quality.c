@@ -9,14 +9,14 @@
 
 #include <cmocka.h>
 
-#include "line-stage.h"
+#include "row-stage.h"
 
 /* ---- partial ---------------------------------------------------------------------------------- */
 
 static void some_instances_are_missing(void **state)
 {
 	struct stage s;
-	struct unc_line_event *ev;
+	struct stage_event *ev;
 	struct unc_counter *bad;
 
 	(void)state;
@@ -39,7 +39,7 @@ static void some_instances_are_missing(void **state)
 static void a_mean_is_over_those_that_counted(void **state)
 {
 	struct stage s;
-	struct unc_line_event *ev;
+	struct stage_event *ev;
 
 	(void)state;
 	begin(&s, "tsc / source_count(tsc) / seconds");
@@ -69,7 +69,7 @@ static void each_kind_of_missing_is_told(void **state)
 	(void)state;
 	for (size_t i = 0; i < COUNT(cases); i++) {
 		struct stage s;
-		struct unc_line_event *ev;
+		struct stage_event *ev;
 
 		begin(&s, NULL);
 		ev = add_event(&s, "rd");
@@ -86,7 +86,7 @@ static void each_kind_of_missing_is_told(void **state)
 /* Hits on two sockets, accesses counted on one. */
 static void set_half_counted_place(struct stage *s, const char *formula)
 {
-	struct unc_line_event *hits, *accesses;
+	struct stage_event *hits, *accesses;
 
 	begin(s, formula);
 	hits = add_event(s, "hits");
@@ -119,7 +119,7 @@ static void a_ratio_leaves_out_half_counted_places(void **state)
 static void a_ratio_without_one_whole_place(void **state)
 {
 	struct stage s;
-	struct unc_line_event *hits, *accesses;
+	struct stage_event *hits, *accesses;
 
 	(void)state;
 	begin(&s, "hits / accesses");
@@ -147,7 +147,7 @@ static void assert_fell(const struct uncore_row *row)
 static void a_counter_that_fell(void **state)
 {
 	struct stage s;
-	struct unc_line_event *ev;
+	struct stage_event *ev;
 
 	(void)state;
 	begin(&s, "rd * 64 / seconds");
@@ -189,7 +189,7 @@ static void a_counter_that_fell(void **state)
 static void a_clock_that_stands_still(void **state)
 {
 	struct stage s;
-	struct unc_line_event *ev;
+	struct stage_event *ev;
 
 	(void)state;
 	begin(&s, "cycles / seconds");
@@ -223,7 +223,7 @@ static void a_clock_that_stands_still(void **state)
 static void a_dead_clock_is_no_source(void **state)
 {
 	struct stage s;
-	struct unc_line_event *ev;
+	struct stage_event *ev;
 
 	(void)state;
 	begin(&s, "cycles / source_count(cycles) / seconds");
@@ -241,7 +241,7 @@ static void a_dead_clock_is_no_source(void **state)
 static void the_first_reason_stays(void **state)
 {
 	struct stage s;
-	struct unc_line_event *cycles;
+	struct stage_event *cycles;
 
 	(void)state;
 	begin(&s, "reads / cycles");
@@ -258,7 +258,7 @@ static void the_first_reason_stays(void **state)
 static void a_counter_that_ended_early(void **state)
 {
 	struct stage s;
-	struct unc_line_event *ev;
+	struct stage_event *ev;
 
 	(void)state;
 	begin(&s, NULL);
@@ -285,8 +285,7 @@ static void a_pmu_that_was_left_out(void **state)
 	(void)state;
 	begin(&s, "rd * 64 / seconds");
 	add_counter(&s, add_event(&s, "rd"), counted(100, SECOND));
-	s.line.left_out = 2;
-	s.line.left_why = "imc_1 has no CPU";
+	s.planned.gaps = (char *)"2 PMUs left out: imc_1 has no CPU";
 	assert_close(evaluate(&s)->value, 6400);
 	assert_int_equal(s.row.quality, UNCORE_PARTIAL);
 	assert_string_equal(s.row.reason, "2 PMUs left out: imc_1 has no CPU");

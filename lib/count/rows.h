@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+/* Rows: what a monitor reports. Each sums the counters of the targets that have its key. */
+#ifndef UNC_ROWS_H
+#define UNC_ROWS_H
+
+#include "count/delta.h"
+#include "count/query.h"
+
+/* Which row a target belongs to: compared as a whole. */
+struct unc_key {
+	int socket, cpu;                  /* -1: summed */
+	const struct uncore_pmu *pmu;     /* NULL: summed */
+	const struct uncore_device *port; /* NULL: summed, or none known */
+	const char *role;                 /* NULL: not known, or several */
+};
+
+#define UNC_NO_COUNTER SIZE_MAX
+
+struct unc_row {
+	const struct unc_query *query;
+	struct unc_key key;
+	const struct uncore_device
+		*port;       /* the only root port in it; NULL: several, or none known */
+	double ceiling;      /* that its value cannot exceed; NaN: not known */
+	double memory_peak;  /* for its formula; NaN: not known, */
+	const char *no_peak; /* for this reason */
+	char *gaps;          /* what is not counted in it, and why; NULL: nothing */
+	/* Number in the plan, for target t and event k: counters[t * query->event_count + k].
+	 * UNC_NO_COUNTER: it is the same as that of the instance's first target. */
+	size_t *counters;
+	size_t target_count;
+	/* An instance is one PMU on one CPU: the number of its first target; last, target_count. */
+	size_t *instances;
+	size_t instance_count;
+};
+
+struct unc_rows {
+	struct unc_row *items;
+	size_t count;
+};
+
+/* The rows of all queries, once it is planned which counters serve their requests. -ENOMEM. */
+int unc_rows_make(struct unc_rows *out, struct uncore *u, enum uncore_level level,
+		  const struct unc_query *queries, size_t query_count,
+		  const struct unc_request_set *sets);
+void unc_rows_finish(struct unc_rows *rows);
+
+/* What all counters did between two readings, or in all intervals so far. */
+struct unc_interval {
+	const struct unc_counter *counters;
+	const struct unc_delta *deltas;
+	uint64_t length_ns; /* by the clock */
+};
+
+/* One event of a row. The first_... are counters, by their numbers in the plan. */
+struct unc_sum {
+	double value; /* scaled increments */
+	uint64_t count, enabled_ns, running_ns;
+	uint64_t waited_ns; /* enabled, but without a value: never on the hardware */
+	size_t used;        /* counters with a value */
+	size_t missing;     /* counters without */
+	size_t suspect;     /* of them: whose count cannot be */
+	size_t first_bad;   /* the first that is suspect, else the first without a value */
+	size_t still;       /* counters with a value of 0 */
+	size_t first_still;
+	uint64_t shortest_ns; /* least time a counter with a value was enabled */
+	size_t first_short;   /* that counter */
+	uint64_t longest_ns;
+	uint64_t uncertain_ns; /* most of those with a value */
+	size_t interrupted;    /* counters with a value that lacks some interval */
+	size_t first_interrupted;
+	double coverage; /* least share of the time really counted; 1 when nothing was used */
+};
+
+/* Adds what one counter did. A sum begins as {.coverage = 1}. */
+void unc_sum_add(struct unc_sum *sum, size_t counter, const struct unc_delta *d);
+
+/* Sums over the targets of each instance, and then over instances. A ratio must not divide by
+ * instances that its numerator lacks: it takes an instance with all its counters or not at all. */
+void unc_row_sum(const struct unc_row *row, const struct unc_interval *interval,
+		 struct unc_sum sums[static UNC_METRIC_EVENTS]);
+
+#endif

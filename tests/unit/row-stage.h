@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT */
+/* One row of a monitor, its counters and what they did, for tests of what it says. Included after
+ * <cmocka.h>. */
+#ifndef ROW_STAGE_H
+#define ROW_STAGE_H
+
+#include "count/judge.h"
+#include "helpers.h"
+
+#define SECOND UINT64_C(1000000000)
+#define EVENTS 8
+#define PLACES 8
+
+struct stage_event {
+	const char *name;
+	size_t counters[PLACES]; /* the i-th of each event are an instance */
+	size_t count;
+	double scale;
+	bool always;
+};
+
+struct stage {
+	struct uncore_pmu pmu;
+	struct unc_counter counters[EVENTS * PLACES];
+	struct unc_delta deltas[EVENTS * PLACES];
+	size_t used;
+	struct stage_event events[EVENTS];
+	struct unc_event_def defs[EVENTS];
+	const struct unc_event_def *def_list[EVENTS];
+	struct unc_family family;
+	struct uncore_metric metric;
+	double scales[EVENTS];
+	struct unc_query query;
+	size_t indices[EVENTS * PLACES], instances[PLACES + 1];
+	struct unc_row planned;
+	char reasons[2 * UNC_REASON_ROOM];
+	struct unc_arena arena;
+	struct uncore_row row;
+	uint64_t length_ns; /* of the interval; 0: not known */
+};
+
+static inline void begin(struct stage *s, const char *formula)
+{
+	*s = (struct stage){.arena = {.data = s->reasons, .room = sizeof(s->reasons)}};
+	s->pmu.name = (char *)"imc_0";
+	s->family.name = "family";
+	s->metric = (struct uncore_metric){
+		.family = &s->family, .name = "it", .unit = "B/s", .events = s->def_list};
+	if (formula)
+		assert_int_equal(unc_formula_parse(&s->metric.formula, formula, NULL, NULL), 0);
+	s->query = (struct unc_query){.metric = formula ? &s->metric : NULL,
+				      .name = "it",
+				      .unit = "B/s",
+				      .scales = s->scales};
+	s->planned = (struct unc_row){.query = &s->query,
+				      .key = {.socket = -1, .cpu = -1},
+				      .ceiling = NAN,
+				      .counters = s->indices,
+				      .instances = s->instances};
+}
+
+static inline void end(struct stage *s)
+{
+	unc_formula_free(s->metric.formula);
+}
+
+/* Adds an event without counters. */
+static inline struct stage_event *add_event(struct stage *s, const char *name)
+{
+	struct stage_event *event = &s->events[s->query.event_count++];
+
+	*event = (struct stage_event){.name = name, .scale = 1};
+	return event;
+}
+
+/* Adds a counter of the event, on a CPU numbered as the counter; returns it for changes. */
+static inline struct unc_counter *add_counter(struct stage *s, struct stage_event *event,
+					      struct unc_delta delta)
+{
+	struct unc_counter *c = &s->counters[s->used];
+
+	*c = (struct unc_counter){.pmu = &s->pmu, .event = event->name, .cpu = (int)s->used};
+	s->deltas[s->used] = delta;
+	event->counters[event->count++] = s->used++;
+	return c;
+}
+
+static inline struct unc_delta counted(uint64_t count, uint64_t ns)
+{
+	return (struct unc_delta){
+		.count = count, .enabled_ns = ns, .running_ns = ns, .scaled = (double)count};
+}
+
+static inline struct unc_delta shared(uint64_t count, uint64_t enabled_ns, uint64_t running_ns)
+{
+	return (struct unc_delta){
+		.count = count,
+		.enabled_ns = enabled_ns,
+		.running_ns = running_ns,
+		.scaled = (double)count * (double)enabled_ns / (double)running_ns,
+	};
+}
+
+/* The row of the events as they are now. */
+static inline void plan_row(struct stage *s)
+{
+	size_t events = s->query.event_count;
+	struct unc_row *row = &s->planned;
+
+	row->target_count = 0;
+	for (size_t k = 0; k < events; k++) {
+		s->defs[k] = (struct unc_event_def){.name = s->events[k].name,
+						    .always = s->events[k].always};
+		s->def_list[k] = &s->defs[k];
+		s->scales[k] = s->events[k].scale;
+		if (s->events[k].count > row->target_count)
+			row->target_count = s->events[k].count;
+	}
+	row->instance_count = row->target_count;
+	for (size_t t = 0; t < row->target_count; t++) {
+		for (size_t k = 0; k < events; k++)
+			s->indices[t * events + k] =
+				t < s->events[k].count ? s->events[k].counters[t] : UNC_NO_COUNTER;
+		s->instances[t] = t;
+	}
+	s->instances[row->target_count] = row->target_count;
+}
+
+static inline const struct uncore_row *evaluate_next(struct stage *s)
+{
+	const struct unc_interval interval = {
+		.counters = s->counters, .deltas = s->deltas, .length_ns = s->length_ns};
+
+	plan_row(s);
+	unc_row_judge(&s->planned, &interval, &s->arena, &s->row);
+	assert_true(s->arena.len <= s->arena.room);
+	return &s->row;
+}
+
+static inline const struct uncore_row *evaluate(struct stage *s)
+{
+	s->arena.len = 0;
+	return evaluate_next(s);
+}
+
+static inline void assert_no_value(const struct uncore_row *row)
+{
+	assert_int_equal(row->quality, UNCORE_UNAVAILABLE);
+	assert_true(isnan(row->value));
+	assert_true(isnan(row->rate));
+	assert_close(row->coverage, 0);
+	assert_non_null(row->reason);
+}
+
+#endif
