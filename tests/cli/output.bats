@@ -99,7 +99,9 @@ to_closed() {
 		timeout 20 "$UNCORE" --source "$SIM_T410" stat -M 'memory.*' -j -I 10
 	no_sanitizer_report
 	[ "$status" -eq 1 ] || fail 'exit status'
-	[ -z "$stderr" ] || fail 'a closed pipe is no news'
+	# A busy machine may miss a tick.
+	[ -z "$stderr" ] || [[ $stderr =~ tick(\ was|s\ were)\ late\ by ]] ||
+		fail 'a closed pipe is no news'
 	helper check-rows json N=1 <<<"$output"
 }
 

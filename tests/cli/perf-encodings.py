@@ -25,7 +25,7 @@ import sys
 import rows
 from rows import check
 
-UNCORE = os.environ["UNCORE"]
+UNCORE = os.environ.get("UNCORE_PLAIN", os.environ["UNCORE"])  # thousands of events, in copies of trees
 WORDS = ("config", "config1", "config2")
 SEED = 20
 LISTS = 200  # random ones for each set of formats
