@@ -10,8 +10,8 @@ SETUP ?= tools/setup
 
 RELEASE := -Dbuildtype=release -Db_sanitize=none -Db_lundef=true -Dtests=disabled
 
-.PHONY: all run dev test test-vm bench lint format fuzz install clean help
-.PHONY: setup-build setup-test setup-bench setup-lint setup-fuzz
+.PHONY: all run dev test test-vm clean-room bench lint format fuzz install clean help
+.PHONY: setup-build setup-test setup-bench setup-lint setup-fuzz setup-clean-room
 
 all: build/build.ninja ## optimised build: build/uncore
 	@ninja -C build
@@ -30,6 +30,9 @@ test: build-dev/build.ninja ## all tests that need no virtual machine, on the de
 test-vm: ## tests against the kernel's own drivers, in virtual machines: build-vm/results.txt
 	@tests/vm/prepare
 	@tests/vm/test
+
+clean-room: setup-clean-room ## `make run` and `make test` in a minimal Debian 12 and 13 (SUITE=bookworm: one); needs root
+	@tools/clean-room $(SUITE)
 
 bench: setup-bench all ## measures against perf and bare system calls: build/bench.json
 	@ninja -C build bench-read bench-regs
@@ -54,7 +57,7 @@ clean: ## removes every build directory
 	rm -rf build build-*/
 
 help: ## this
-	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
 
 build/build.ninja: | setup-build
 	meson setup build --prefix=$(PREFIX) $(RELEASE)
@@ -65,5 +68,5 @@ build-dev/build.ninja: | setup-test
 build-fuzz/build.ninja: | setup-fuzz
 	CC=clang meson setup build-fuzz -Dfuzz=true -Dtests=disabled -Dman=disabled
 
-setup-build setup-test setup-bench setup-lint setup-fuzz: setup-%:
+setup-build setup-test setup-bench setup-lint setup-fuzz setup-clean-room: setup-%:
 	@$(SETUP) $*

@@ -129,14 +129,11 @@ set_control() {
 		  c: {title: c, offset: 0x40, width: 32}
 	END
 	# The limit is for files: what is printed goes to a pipe.
-	run bash -c '"$0" --program --source "regs:$1" stat -e stays_0/c/ --timeout 60s 2>&1 > >(cat) | cat &
-		for _ in $(seq 500); do
-			pid=$(pgrep -f "^$0 --program --source regs:$1") && break
-			sleep 0.02
-		done
-		sleep 0.3
+	run bash -c '"$0" --program --source "regs:$1" stat -e stays_0/c/ --timeout 60s > >(cat) 2> >(cat) &
+		pid=$!
+		sleep 0.5
 		prlimit --pid "$pid" --fsize=0 && kill -TERM "$pid"
-		wait' "$UNCORE" "$BATS_TEST_TMPDIR/stays.yaml"
+		wait "$pid"' "$UNCORE" "$BATS_TEST_TMPDIR/stays.yaml"
 	no_sanitizer_report
 	[[ $output == *"register 0x80 was written and could not be put back"* ]] || fail "$output"
 }
