@@ -17,7 +17,7 @@
 
 int unc_pmu_attribute(const struct uncore_pmu *p, const char *name, char **out)
 {
-	char path[PATH_ROOM];
+	char path[2 * PATH_ROOM]; /* the name may be a path of try_member */
 
 	snprintf(path, sizeof(path), DEVICES "/%s/%s", p->name, name);
 	return unc_root_read_line(p->root, path, out);
