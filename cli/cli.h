@@ -25,12 +25,13 @@ enum cli_exit {
 };
 
 struct cli {
+	const struct command *command; /* NULL: none was named */
 	struct uncore *u;
 	const char *root;   /* NULL: "/" */
 	const char *source; /* NULL: "kernel" */
 	const char **data;
 	size_t data_count;
-	double memory_peak;               /* 0: as the machine says */
+	double memory_peak;               /* 0: found on the machine */
 	bool program;                     /* registers may be written */
 	struct sigaction pipe, file_size; /* SIGPIPE, SIGXFSZ as inherited: for a command */
 };
@@ -39,6 +40,10 @@ struct command {
 	const char *name;
 	const char *doc; /* one line */
 	int (*run)(struct cli *cli, int argc, char **argv);
+	/* Presets, which are `stat` with metrics already named; NULL and 0 for others. */
+	const char *metrics;     /* comma list of patterns */
+	const char *output;      /* its output for people; NULL: text */
+	enum uncore_level level; /* unless an option sets another */
 };
 
 /* Makes and scans the machine of the global options. */
@@ -80,17 +85,5 @@ int cmd_explain(struct cli *cli, int argc, char **argv);
 int cmd_doctor(struct cli *cli, int argc, char **argv);
 int cmd_latency(struct cli *cli, int argc, char **argv);
 int cmd_demo_block(struct cli *cli, int argc, char **argv);
-
-/* A preset is a command, too: `stat` with metrics already named. */
-struct preset {
-	const char *name;
-	const char *metrics; /* comma list of patterns */
-	const char *title;
-	const char *output;      /* its output for people */
-	enum uncore_level level; /* unless an option sets another */
-};
-extern const struct preset cli_presets[];
-extern const size_t cli_preset_count;
-int cmd_preset(struct cli *cli, const struct preset *preset, int argc, char **argv);
 
 #endif

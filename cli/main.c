@@ -13,14 +13,28 @@
 #include "output/buffer.h"
 
 static const struct command commands[] = {
-	{"stat", "Count metrics and events, once or every interval", cmd_stat},
-	{"latency", "Mean latencies, or the distribution of sampled loads", cmd_latency},
-	{"list", "List PMUs, events and metrics of this machine", cmd_list},
-	{"topo", "Show sockets, memory, PCIe and links, and which PMUs count them", cmd_topo},
-	{"explain", "Show the formula, events and evidence of a metric", cmd_explain},
-	{"doctor", "Report what works, what is missing, and how to fix it", cmd_doctor},
+	{"stat", "Count metrics and events, once or every interval", .run = cmd_stat},
+	{"latency", "Mean latencies, or the distribution of sampled loads", .run = cmd_latency},
+	{"list", "List PMUs, events and metrics of this machine", .run = cmd_list},
+	{"topo", "Show sockets, memory, PCIe and links, and which PMUs count them",
+	 .run = cmd_topo},
+	{"explain", "Show the formula, events and evidence of a metric", .run = cmd_explain},
+	{"doctor", "Report what works, what is missing, and how to fix it", .run = cmd_doctor},
 	{"demo-block", "Simulate a register block in a file, to try the source regs",
-	 cmd_demo_block},
+	 .run = cmd_demo_block},
+	/* Presets: nothing else in the command names metrics. */
+	{"mem", "Memory traffic, latency and utilization", .run = cmd_stat, .metrics = "memory.*"},
+	{"pcie", "PCIe traffic by root port and device", .run = cmd_stat,
+	 .metrics = "pcie.inbound.read.bandwidth,pcie.inbound.write.bandwidth,"
+		    "pcie.outbound.read.bandwidth,pcie.outbound.write.bandwidth,"
+		    "pcie.inbound.read.latency,else,pcie.in.bandwidth,pcie.out.bandwidth",
+	 .output = "ports", .level = UNCORE_LEVEL_PORT},
+	{"link", "Traffic between sockets and to accelerators", .run = cmd_stat,
+	 .metrics = "link.*"},
+	{"cache", "System-level caches and the fabric", .run = cmd_stat,
+	 .metrics = "cache.*,fabric.*"},
+	{"matrix", "Memory traffic by source and target", .run = cmd_stat, .metrics = "matrix.*",
+	 .output = "matrix"},
 };
 
 #define COMMAND_COUNT (sizeof(commands) / sizeof(commands[0]))
@@ -44,41 +58,33 @@ static char *help_filter(int key, const char *text, void *input)
 	buffer_puts(&help, "Commands (each has its own --help):\n");
 	for (size_t i = 0; i < COMMAND_COUNT; i++)
 		buffer_printf(&help, "  %-10s  %s\n", commands[i].name, commands[i].doc);
-	for (size_t i = 0; i < cli_preset_count; i++)
-		buffer_printf(&help, "  %-10s  %s\n", cli_presets[i].name, cli_presets[i].title);
 	buffer_puts(&help, "\nExit status: 0 success, 1 error, 2 wrong usage, 3 not available on "
 			   "this machine, 4 permission denied.\n");
 	return help.data;
 }
 
-static int unknown_command(const char *name)
-{
-	struct buffer names = {0};
-
-	for (size_t i = 0; i < COMMAND_COUNT; i++)
-		buffer_printf(&names, "%s, ", commands[i].name);
-	for (size_t i = 0; i < cli_preset_count; i++)
-		buffer_printf(&names, "%s%s", i ? ", " : "", cli_presets[i].name);
-	cli_error("unknown command '%s'; commands: %s", name, buffer_text(&names));
-	buffer_free(&names);
-	return CLI_USAGE;
-}
-
 static int run_command(struct cli *cli, int argc, char **argv)
 {
 	const char *name = argv[0];
-	char full[64];
+	struct buffer text = {0};
+	int status = CLI_USAGE;
 
-	/* argp and getopt begin their errors with this. */
-	snprintf(full, sizeof(full), "uncore %s", name);
-	argv[0] = full;
-	for (size_t i = 0; i < COMMAND_COUNT; i++)
+	for (size_t i = 0; i < COMMAND_COUNT; i++) {
+		buffer_printf(&text, "%s%s", i ? ", " : "", commands[i].name);
 		if (strcmp(name, commands[i].name) == 0)
-			return commands[i].run(cli, argc, argv);
-	for (size_t i = 0; i < cli_preset_count; i++)
-		if (strcmp(name, cli_presets[i].name) == 0)
-			return cmd_preset(cli, &cli_presets[i], argc, argv);
-	return unknown_command(name);
+			cli->command = &commands[i];
+	}
+	if (cli->command) {
+		/* argp and getopt begin their errors with this. */
+		text.len = 0;
+		buffer_printf(&text, "uncore %s", name);
+		argv[0] = text.data;
+		status = cli->command->run(cli, argc, argv);
+	} else {
+		cli_error("unknown command '%s'; commands: %s", name, text.data);
+	}
+	buffer_free(&text);
+	return status;
 }
 
 /* Help is printed with stdio: a full disk is an error there, too. */

@@ -8,12 +8,9 @@
 
 #define YEAR_NS (366ULL * 86400 * NS_PER_S)
 
-static const struct {
-	const char *name;
-	uint64_t ns;
-} units[] = {
-	{"ns", 1},       {"us", 1000},           {"µs", 1000},           {"ms", NS_PER_MS},
-	{"s", NS_PER_S}, {"min", 60 * NS_PER_S}, {"h", 3600 * NS_PER_S},
+struct unit {
+	const char *name; /* NULL ends a table */
+	double size;
 };
 
 /* Length of "digits", "digits.digits", ".digits"; 0 when there is none. */
@@ -33,20 +30,29 @@ bool parse_looks_numeric(const char *text)
 	return number_length(text) > 0;
 }
 
+/* Finds the unit behind a number; its size, or 0. */
+static double unit_size(const char *text, const struct unit *units)
+{
+	for (; units->name; units++)
+		if (strcmp(text, units->name) == 0)
+			return units->size;
+	return 0;
+}
+
 const char *parse_duration(const char *text, uint64_t plain_ns, uint64_t *ns)
 {
+	static const struct unit units[] = {
+		{"ns", 1},  {"us", 1e3},   {"µs", 1e3},   {"ms", 1e6},
+		{"s", 1e9}, {"min", 60e9}, {"h", 3600e9}, {NULL, 0},
+	};
 	size_t len = number_length(text);
-	uint64_t unit = text[len] ? 0 : plain_ns;
-	double value;
+	double unit = text[len] ? unit_size(text + len, units) : (double)plain_ns;
+	double value = strtod(text, NULL) * unit;
 
 	if (!len)
 		return "is not a duration; write 100ms, 1s or 0.5s";
-	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
-		if (strcmp(text + len, units[i].name) == 0)
-			unit = units[i].ns;
-	if (!unit)
+	if (unit == 0)
 		return "does not end in a unit of time (ns, us, ms, s, min, h)";
-	value = strtod(text, NULL) * (double)unit;
 	if (value > (double)YEAR_NS)
 		return "is longer than a year";
 	if (value < 1)
@@ -57,32 +63,27 @@ const char *parse_duration(const char *text, uint64_t plain_ns, uint64_t *ns)
 
 const char *parse_rate(const char *text, double *bytes_per_second)
 {
-	static const struct {
-		const char *name;
-		double bytes;
-	} rates[] = {
-		{"B/s", 1},           {"kB/s", 1e3},           {"MB/s", 1e6},
-		{"GB/s", 1e9},        {"TB/s", 1e12},          {"KiB/s", 1024.0},
-		{"MiB/s", 1048576.0}, {"GiB/s", 1073741824.0}, {"TiB/s", 1099511627776.0},
+	static const struct unit units[] = {
+		{"B/s", 1},          {"kB/s", 1e3},         {"MB/s", 1e6},
+		{"GB/s", 1e9},       {"TB/s", 1e12},        {"KiB/s", 0x400},
+		{"MiB/s", 0x100000}, {"GiB/s", 0x40000000}, {"TiB/s", 0x10000000000},
+		{NULL, 0},
 	};
 	size_t len = number_length(text);
-	const char *unit = text + len + (text[len] == ' ');
-	double value = strtod(text, NULL);
+	double unit = unit_size(text + len + (text[len] == ' '), units);
+	double value = strtod(text, NULL) * unit;
 
 	if (!len)
 		return "is not a rate; write 307.2GB/s";
-	for (size_t i = 0; i < sizeof(rates) / sizeof(rates[0]); i++) {
-		if (strcmp(unit, rates[i].name) != 0)
-			continue;
-		if (!(value * rates[i].bytes > 0))
-			return "must be more than zero";
-		if (value * rates[i].bytes > 1e18)
-			return "is more than any memory can move";
-		*bytes_per_second = value * rates[i].bytes;
-		return NULL;
-	}
-	return "does not end in a unit of rates (B/s, kB/s, MB/s, GB/s, TB/s, KiB/s, MiB/s, GiB/s, "
-	       "TiB/s)";
+	if (unit == 0)
+		return "does not end in a unit of rates (B/s, kB/s, MB/s, GB/s, TB/s, KiB/s, "
+		       "MiB/s, GiB/s, TiB/s)";
+	if (!(value > 0))
+		return "must be more than zero";
+	if (value > 1e18)
+		return "is more than any memory can move";
+	*bytes_per_second = value;
+	return NULL;
 }
 
 const char *parse_count(const char *text, uint64_t *count)

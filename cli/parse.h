@@ -10,7 +10,7 @@
 #define NS_PER_S 1000000000ULL
 
 /* "100", "100ms", "0.5s"; a number without unit counts `plain_ns` each. NULL when understood, else
- * what is wrong with it, to be put behind the text: "is longer than a year". */
+ * the error, to be printed behind the text: "is longer than a year". */
 const char *parse_duration(const char *text, uint64_t plain_ns, uint64_t *ns);
 
 /* "307.2GB/s", "300 GiB/s". */

@@ -11,19 +11,19 @@
 
 int signals_open(struct signals *s)
 {
-	sigset_t stop, child;
+	sigset_t child;
 
-	sigemptyset(&stop);
-	sigaddset(&stop, SIGINT);
-	sigaddset(&stop, SIGTERM);
-	sigaddset(&stop, SIGHUP);
+	sigemptyset(&s->stop);
+	sigaddset(&s->stop, SIGINT);
+	sigaddset(&s->stop, SIGTERM);
+	sigaddset(&s->stop, SIGHUP);
 	sigemptyset(&child);
 	sigaddset(&child, SIGCHLD);
-	/* Ignored by the parent, it would take the command's exit status away. */
+	/* Where the parent ignored it, the exit status of the command would be lost. */
 	signal(SIGCHLD, SIG_DFL);
-	sigprocmask(SIG_BLOCK, &stop, &s->old);
+	sigprocmask(SIG_BLOCK, &s->stop, &s->old);
 	sigprocmask(SIG_BLOCK, &child, NULL);
-	s->stop_fd = signalfd(-1, &stop, SFD_CLOEXEC | SFD_NONBLOCK);
+	s->stop_fd = signalfd(-1, &s->stop, SFD_CLOEXEC | SFD_NONBLOCK);
 	s->child_fd = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (s->stop_fd >= 0 && s->child_fd >= 0)
 		return CLI_OK;
@@ -31,7 +31,7 @@ int signals_open(struct signals *s)
 	return CLI_RUNTIME;
 }
 
-/* Ends a process that does nothing about it, but for faults of its own (SIGSEGV ...). */
+/* True when the default action ends the process, except for faults of its own (SIGSEGV ...). */
 static bool ends_process(int sig)
 {
 	static const int others[] = {SIGQUIT, SIGABRT, SIGALRM, SIGUSR1, SIGUSR2,  SIGVTALRM,
@@ -52,17 +52,11 @@ static bool is_ignored(int sig)
 
 int signals_take_all(struct signals *s)
 {
-	sigset_t stop;
-
-	sigemptyset(&stop);
-	sigaddset(&stop, SIGINT);
-	sigaddset(&stop, SIGTERM);
-	sigaddset(&stop, SIGHUP);
 	for (int sig = 1; sig <= SIGRTMAX; sig++)
 		if (ends_process(sig) && !is_ignored(sig))
-			sigaddset(&stop, sig);
-	sigprocmask(SIG_BLOCK, &stop, NULL);
-	if (signalfd(s->stop_fd, &stop, 0) >= 0)
+			sigaddset(&s->stop, sig);
+	sigprocmask(SIG_BLOCK, &s->stop, NULL);
+	if (signalfd(s->stop_fd, &s->stop, 0) >= 0)
 		return CLI_OK;
 	cli_error("cannot wait for signals: %s", strerror(errno));
 	return CLI_RUNTIME;
@@ -78,7 +72,7 @@ void signals_close(struct signals *s)
 	s->child_fd = -1;
 }
 
-/* Ctrl-C, Ctrl-\ and a terminal that is closed reach the command, too; all else is for us alone. */
+/* Ctrl-C, Ctrl-\ and a closed terminal reach the command, too; other signals reach only uncore. */
 static bool is_personal(const struct signalfd_siginfo *info)
 {
 	if (info->ssi_code <= 0) /* SI_USER, SI_QUEUE, SI_TKILL */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Signals as something to poll: Ctrl-C, termination, the end of the command. */
+/* Signals as file descriptors: Ctrl-C, termination, the end of the command. */
 #ifndef CLI_SIGNALS_H
 #define CLI_SIGNALS_H
 
@@ -7,15 +7,16 @@
 #include <stdbool.h>
 
 struct signals {
-	int stop_fd;  /* readable: a signal that ends counting */
-	int child_fd; /* readable: SIGCHLD */
-	sigset_t old; /* mask to give to a command */
+	int stop_fd;   /* readable: a signal that ends counting */
+	int child_fd;  /* readable: SIGCHLD */
+	sigset_t stop; /* those of stop_fd */
+	sigset_t old;  /* mask to give to a command */
 };
 
 /* Blocks SIGINT, SIGTERM, SIGHUP and SIGCHLD and makes them readable. Returns an exit code. */
 int signals_open(struct signals *s);
-/* So too with all others that would end the process at once, where they do: whoever has something to
- * put back, such as a register, does it on every way out. Returns an exit code. */
+/* Adds all other signals that would end the process at once, so that registers can be restored before it
+ * ends. Returns an exit code. */
 int signals_take_all(struct signals *s);
 void signals_close(struct signals *s);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The command that is counted: made first, let go when counting has begun. */
+/* The command that is counted: a process is forked first and executes it when counting has begun. */
 #ifndef CLI_CHILD_H
 #define CLI_CHILD_H
 
@@ -10,7 +10,7 @@
 #include "signals.h"
 
 struct child {
-	pid_t pid;  /* 0: there is none, or it has been waited for */
+	pid_t pid;  /* 0: none, or it has been waited for */
 	int go;     /* a byte into it lets the command start; closing it ends the child */
 	int failed; /* gives the errno of a failed exec; end of file when it went well */
 	int status; /* as an exit code, once it has ended */
@@ -29,7 +29,7 @@ bool child_ended(struct child *c, bool wait);
 
 void child_signal(const struct child *c, int sig);
 
-/* Ends a child that was never let go; frees. */
+/* Ends a child that was not released; frees. */
 void child_close(struct child *c);
 
 #endif

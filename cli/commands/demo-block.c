@@ -88,7 +88,8 @@ static void check(void *into, struct argp_state *state)
 	       strcmp(windows[d->window], d->window_name) != 0)
 		d->window++;
 	if (d->window > CLEARED)
-		argp_error(state, "--window: '%s' is none of free-running, freeze, read-to-clear",
+		argp_error(state,
+			   "--window: '%s' is not one of free-running, freeze, read-to-clear",
 			   d->window_name);
 	if (d->width > 64)
 		argp_error(state, "--width: a counter has at most 64 bits");
@@ -229,7 +230,7 @@ static void carry(struct demo *d, uint64_t steps)
 		;
 }
 
-/* True while the freeze bit is set; says so in the register. */
+/* True while the freeze bit is set; then sets the status bit in the register. */
 static bool is_frozen(const struct demo *d)
 {
 	uint32_t *control = (uint32_t *)(d->map + CONTROL);

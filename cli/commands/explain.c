@@ -294,74 +294,22 @@ static json_t *explain_document(const struct uncore *u, const struct explained *
 
 /* ---- when there is nothing to explain ---- */
 
-/* The words of a name, between dots. */
-static bool same_word(const char *a, const char *b)
-{
-	size_t len = strcspn(a, ".");
-
-	return len && len == strcspn(b, ".") && strncmp(a, b, len) == 0;
-}
-
-static const char *next_word(const char *name)
-{
-	name += strcspn(name, ".");
-	return *name ? name + 1 : name;
-}
-
-/* 4 for each word that two names share, and 4 for the subject, the first; less for what is longer.
- * 0: too little in common. */
-static size_t likeness(const char *asked, const char *name)
-{
-	size_t shared = same_word(asked, name);
-	size_t words = 0;
-
-	for (const char *n = name; *n; n = next_word(n), words++)
-		for (const char *w = asked; *w; w = next_word(w))
-			shared += same_word(w, n);
-	return shared < 2 || words >= 8 ? 0 : 4 * shared - words;
-}
-
-#define RELATED 5
-
-struct related {
-	const char *names[RELATED + 1]; /* the best first, each once; the last is room to insert */
-	size_t scores[RELATED + 1];
-	size_t count;
-};
-
-static void consider(struct related *r, const char *name, size_t score)
-{
-	size_t at = r->count;
-
-	for (size_t i = 0; i < r->count; i++)
-		if (strcmp(r->names[i], name) == 0)
-			return;
-	for (; at && r->scores[at - 1] < score; at--) {
-		r->names[at] = r->names[at - 1];
-		r->scores[at] = r->scores[at - 1];
-	}
-	r->names[at] = name;
-	r->scores[at] = score;
-	r->count += r->count < RELATED;
-}
-
+/* Points to metrics of this machine about the same subject: the first word, such as "memory". */
 static void say_related(const struct uncore *u, const char *asked)
 {
-	struct related r = {.count = 0};
-	struct buffer text = {0};
+	int subject = (int)strcspn(asked, ".*?[");
 
 	for (size_t i = 0; i < uncore_metric_count(u); i++) {
 		const struct uncore_metric *m = uncore_metric_at(u, i);
-		size_t score = likeness(asked, uncore_metric_name(m));
+		const char *name = uncore_metric_name(m);
 
-		if (score && !uncore_metric_missing(m))
-			consider(&r, uncore_metric_name(m), score);
+		if (uncore_metric_missing(m) || strncmp(name, asked, (size_t)subject) != 0 ||
+		    name[subject] != '.')
+			continue;
+		cli_error("related metrics of this machine: uncore list metrics '%.*s.*'", subject,
+			  asked);
+		return;
 	}
-	for (size_t i = 0; i < r.count; i++)
-		buffer_printf(&text, "%s%s", i ? ", " : "", r.names[i]);
-	if (r.count)
-		cli_error("related metrics of this machine: %s", buffer_text(&text));
-	buffer_free(&text);
 }
 
 /* Families are neighbours in the list of metrics. */

@@ -269,7 +269,7 @@ static json_t *terms(const struct uncore_pmu *pmu)
 			{"name", value_text(term->name)},
 			{"format", value_text(term->format)},
 			{"word", value_id(term->word)},
-			{"bits", term->word < 0 ? value_none() : value_hex(term->bits)},
+			{"bits", term->word < 0 ? value_none() : value_json(json_hex(term->bits))},
 			{0},
 		};
 
@@ -409,7 +409,7 @@ int cmd_list(struct cli *cli, int argc, char **argv)
 	if (found)
 		return status;
 	if (!o.pattern)
-		cli_error("there is nothing to list on this machine; 'uncore doctor' says why");
+		cli_error("there is nothing to list on this machine; 'uncore doctor' prints why");
 	else
 		cli_error("nothing here matches '%s'%s", o.pattern,
 			  o.all ? "" : "; --all searches the metrics of other machines, too");

@@ -34,7 +34,7 @@ static const char *family_of(const struct pmus *p, size_t i)
 	return family ? family : "";
 }
 
-/* How many PMUs the family of this one has; 0 when an earlier one has told. */
+/* How many PMUs the family of this one has; 0 when an earlier PMU is of the same family. */
 static size_t family_size(const struct pmus *p, size_t i)
 {
 	size_t count = 0;

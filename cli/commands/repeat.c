@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Means over runs. The spread is the standard error of the mean over the mean, as perf stat -r has
- * it: it says how well the mean is known, not how much single runs differ. */
+ * it: the uncertainty of the mean, not the difference between single runs. */
 #include "commands/repeat.h"
 
 #include <math.h>
@@ -113,7 +113,7 @@ static void finish(struct repeat_row *row, unsigned runs)
 	row->row.quality = row->worst;
 	if (row->values == runs || !row->values)
 		return;
-	/* A mean of fewer runs than the header says is no whole answer. */
+	/* A mean of fewer runs than the header gives is partial. */
 	buffer_printf(&reason, "no value in %u of %u runs: %s", runs - row->values, runs,
 		      row->row.reason ? row->row.reason : "");
 	free((char *)row->row.reason);

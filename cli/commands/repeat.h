@@ -12,8 +12,8 @@ struct repeat_row {
 	double mean, m2;           /* Welford: mean and sum of squared deviations of the values */
 	unsigned values;           /* runs with a value */
 	enum uncore_quality worst; /* of those; of all when none has one */
-	bool bin;  /* a percentile: what is known is a bin, of which there is no mean */
-	bool open; /* and once it was the last bin, which has no end */
+	bool bin;                  /* a percentile: only its bin is known, and bins have no mean */
+	bool open;                 /* and once it was the last bin, which has no end */
 };
 
 struct repeat {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The options of `stat` and of the presets: perf's where perf has them. */
+/* `uncore stat` and the presets: their options, which are perf's where perf has them. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -175,9 +175,11 @@ static const char stat_doc[] =
 	"INTERVAL and --timeout, counting ends with Ctrl-C. With COMMAND, its exit status is the "
 	"result.";
 
-void stat_options_parse(struct stat_options *o, struct cli *cli, const struct preset *preset,
-			int argc, char **argv)
+int cmd_stat(struct cli *cli, int argc, char **argv)
 {
+	const struct command *preset = cli->command->metrics ? cli->command : NULL;
+	struct stat_options o = {.repeat = 1, .separator = ",", .preset = preset};
+	int status;
 	char doc[400];
 	struct cli_syntax syntax = {.doc = stat_doc,
 				    .args = "[INTERVAL [COUNT]] [-- COMMAND ...]",
@@ -190,26 +192,23 @@ void stat_options_parse(struct stat_options *o, struct cli *cli, const struct pr
 				    .argument = parse_argument,
 				    .check = check};
 
-	*o = (struct stat_options){.repeat = 1, .separator = ",", .preset = preset};
 	if (preset) {
 		snprintf(doc, sizeof(doc),
 			 "%s: the metrics %s.\v"
 			 "Takes the options of stat. Counts once for one second unless INTERVAL, "
 			 "COMMAND or --timeout say otherwise.",
-			 preset->title, preset->metrics);
+			 preset->doc, preset->metrics);
 		syntax.doc = doc;
 	}
-	cli_parse(cli, &syntax, o, argc, argv);
-	if (!o->output)
-		o->output = output_find(preset && !o->query_count ? preset->output : "text");
-	if (preset && o->level == UNCORE_LEVEL_MACHINE)
-		o->level = preset->level;
-	if (preset && !o->interval_ns && !o->command && !o->timeout_ns)
-		o->timeout_ns = NS_PER_S;
-}
-
-void stat_options_free(struct stat_options *o)
-{
-	free(o->queries);
-	o->queries = NULL;
+	cli_parse(cli, &syntax, &o, argc, argv);
+	if (!o.output)
+		o.output = output_find(preset && preset->output && !o.query_count ? preset->output
+										  : "text");
+	if (preset && o.level == UNCORE_LEVEL_MACHINE)
+		o.level = preset->level;
+	if (preset && !o.interval_ns && !o.command && !o.timeout_ns)
+		o.timeout_ns = NS_PER_S;
+	status = stat_main(cli, &o);
+	free(o.queries);
+	return status;
 }

@@ -129,7 +129,7 @@ int stat_plan(struct cli *cli, const struct stat_options *o, struct uncore_monit
 	if (err)
 		status = cli_fail(cli, err);
 	else if (o->preset)
-		status = add_any(cli, m, o->preset->metrics, o->preset->title);
+		status = add_any(cli, m, o->preset->metrics, o->preset->doc);
 	else if (!o->query_count)
 		status = add_any(cli, m, "*", "every metric");
 	if (!status)

@@ -89,7 +89,7 @@ static enum wake take_tick(struct run *r)
 	if (n)
 		judge_tick(r, n);
 	r->ticks += n;
-	/* A timeout on the grid ends this window: no sliver of another one after it. */
+	/* A timeout at the end of an interval ends counting: no further, nearly empty interval. */
 	if (r->o->timeout_ns && r->ticks * r->o->interval_ns >= r->o->timeout_ns)
 		return WAKE_TIMER;
 	return WAKE_TICK;
@@ -219,7 +219,7 @@ static int start(struct run *r)
 	return CLI_OK;
 }
 
-/* Registers that were written are put back here, where it can be told when one of them is not. */
+/* Registers that were written are restored here, so that a failure of that can be reported. */
 static int count_to_the_end(struct run *r)
 {
 	int status = count_windows(r);
@@ -375,4 +375,22 @@ int stat_run(struct cli *cli, const struct stat_options *o, struct uncore_monito
 	close_run(&r);
 	/* Ctrl-C is how monitoring without a command ends: that is success, 0. */
 	return r.command_status ? r.command_status : status;
+}
+
+int stat_main(struct cli *cli, const struct stat_options *o)
+{
+	struct uncore_monitor *m = NULL;
+	int status = cli_open(cli);
+
+	if (!status)
+		status = stat_plan(cli, o, &m);
+	if (status)
+		return status;
+	if (!o->dry_run)
+		return stat_run(cli, o, m);
+	if (o->filtered)
+		stat_notes(o, m);
+	status = stat_dry_run(cli, o, m);
+	uncore_monitor_free(m);
+	return status;
 }

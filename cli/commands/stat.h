@@ -24,7 +24,7 @@ struct stat_query {
 struct stat_options {
 	struct stat_query *queries; /* none: every metric that this machine has */
 	size_t query_count;
-	const struct preset *preset; /* at least one of its patterns must be countable; or NULL */
+	const struct command *preset; /* at least one of its patterns must be countable; or NULL */
 	enum uncore_level level;
 	const char *filters[STAT_FILTERS]; /* values of stat_filters; NULL: not given */
 	bool filtered;                     /* any of them is */
@@ -43,11 +43,6 @@ struct stat_options {
 	bool dry_run;
 	char **command; /* NULL: none */
 };
-
-/* Reads the options of `stat`; usage errors end the process. `preset` NULL: stat itself. */
-void stat_options_parse(struct stat_options *o, struct cli *cli, const struct preset *preset,
-			int argc, char **argv);
-void stat_options_free(struct stat_options *o);
 
 /* Opens the machine, then counts or, with --dry-run, prints the plan. Returns an exit code. */
 int stat_main(struct cli *cli, const struct stat_options *o);

@@ -581,9 +581,9 @@ static json_t *device_record(const struct uncore_device *d)
 {
 	const struct field fields[] = {
 		{"address", address(d)},
-		{"vendor", value_hex(d->vendor)},
-		{"device", value_hex(d->device)},
-		{"class", value_hex(d->class_code)},
+		{"vendor", value_json(json_hex(d->vendor))},
+		{"device", value_json(json_hex(d->device))},
+		{"class", value_json(json_hex(d->class_code))},
 		{"name", value_text(device_name(d))},
 		{"driver", value_text(d->driver)},
 		{"names", value_json(names_json(d->names))},

@@ -45,7 +45,7 @@ static void put_value(struct out *out, const struct field *f)
 		if (out->setup.simulated && strcmp(f->name, "source") == 0)
 			put_source(out, f->value.text);
 		else
-			put_text(out, f->value.text);
+			put_text(out, f->value.text ? f->value.text : "");
 		return;
 	case VALUE_FLAG:
 		put_text(out, f->value.flag ? "true" : "false");
@@ -55,6 +55,10 @@ static void put_value(struct out *out, const struct field *f)
 		break;
 	case VALUE_COUNT:
 		text_count(number, f->value.count);
+		break;
+	case VALUE_ID:
+		if (f->value.id >= 0)
+			text_count(number, (uint64_t)f->value.id);
 		break;
 	default: /* not known; lists have no place in a cell */
 		break;

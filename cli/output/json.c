@@ -9,8 +9,8 @@
 static int precision(const struct field *fields)
 {
 	for (const struct field *f = fields; f->name; f++)
-		if (f->value.type == VALUE_REAL && rint(f->value.real) == f->value.real &&
-		    fabs(f->value.real) >= 1e15)
+		if (f->value.type == VALUE_REAL && isfinite(f->value.real) &&
+		    rint(f->value.real) == f->value.real && fabs(f->value.real) >= 1e15)
 			return 17;
 	return 15;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Text of `matrix`: who asks stands on the left, whose memory it is above, one table for reads and one
+/* Text of `matrix`: lines are the sources of requests, columns the targets, one table for reads and one
  * for writes. The rows are metrics named matrix.FROM.TO.read.bandwidth. */
 #include <math.h>
 #include <stdio.h>
@@ -22,7 +22,7 @@ struct words {
 	size_t count;
 };
 
-/* The rows of one place: a table of reads and one of writes, alike in their words. */
+/* The rows of one place: a table of reads and one of writes, with the same lines and columns. */
 struct grid {
 	const struct out *out;
 	const struct uncore_row *place; /* any row of it */
@@ -134,7 +134,7 @@ static void put_place(struct out *out, const struct uncore_row *place)
 	static const struct word common[] = {{"cpu", 3}, {"device", 6}, {"remote", 6}};
 	struct grid g = {.out = out, .place = place};
 
-	/* These are everywhere; what a machine cannot tell of them is to be seen. */
+	/* Shown on every machine, as "n/a" where it has no counter for them. */
 	for (size_t i = 0; i < sizeof(common) / sizeof(common[0]); i++)
 		add_word(&g.from, common[i]);
 	add_word(&g.to, (struct word){"memory", 6});
@@ -155,7 +155,8 @@ static void put_place(struct out *out, const struct uncore_row *place)
 	}
 	out_reasons(out, place);
 	if (g.holes)
-		buffer_puts(out->to, "n/a: no counter of this machine tells this pair apart\n");
+		buffer_puts(out->to,
+			    "n/a: no counter of this machine counts this pair separately\n");
 }
 
 void matrix_output_window(struct out *out)

@@ -116,7 +116,7 @@ static void put_share(struct table *t, const struct out *out, const struct uncor
 		table_cell(t, "%s", line->port ? "?" : "");
 }
 
-/* Where a PMU counts several ports as one: what is behind them. */
+/* Where a PMU counts several ports together: the devices below them. */
 static void put_known(struct buffer *to, const struct uncore *u, const struct uncore_pmu *pmu)
 {
 	for (size_t i = 0; i < uncore_device_count(u); i++) {
@@ -212,7 +212,7 @@ static void put_legend(const struct out *out)
 		buffer_puts(out->to,
 			    "IN: devices reach memory (DMA). OUT: CPUs reach devices (MMIO).\n");
 	else
-		buffer_puts(out->to, "IN, OUT: by direction, whoever asked.\n");
+		buffer_puts(out->to, "IN, OUT: by direction, from any source.\n");
 	if (ports)
 		buffer_puts(out->to,
 			    "OF LINK: the largest of them, of what the link carries in one "
@@ -220,7 +220,7 @@ static void put_legend(const struct out *out)
 			    "sum.\n");
 }
 
-/* No latency where nothing was read is no news: an idle port has none, and "-" says so. */
+/* An idle port has no latency: "-" is enough, without the reason. */
 static bool is_idle(const struct out *out, const struct uncore_row *row)
 {
 	bool known = false;
@@ -245,7 +245,7 @@ static bool forget_idle(struct out *out)
 	size_t all = out->row_count;
 	size_t kept = 0;
 
-	/* Rows with values stay, so that those before do not change what is idle behind them. */
+	/* Rows with values stay, and only those decide which rows are idle. */
 	for (size_t i = 0; i < out->row_count; i++)
 		if (!is_idle(out, out->rows[i].row))
 			out->rows[kept++] = out->rows[i];
@@ -275,6 +275,6 @@ void ports_output_window(struct out *out)
 	table_free(&t);
 	put_legend(out);
 	if (forget_idle(out))
-		buffer_puts(out->to, "LATENCY: there is none where nothing was read.\n");
+		buffer_puts(out->to, "LATENCY: - where nothing was read.\n");
 	out_reasons(out, NULL);
 }

@@ -9,41 +9,6 @@
 
 #include "cli.h"
 
-struct value value_none(void)
-{
-	return (struct value){VALUE_NONE};
-}
-
-struct value value_text(const char *text)
-{
-	return (struct value){text ? VALUE_TEXT : VALUE_NONE, {.text = text}};
-}
-
-struct value value_real(double value)
-{
-	return (struct value){isfinite(value) ? VALUE_REAL : VALUE_NONE, {.real = value}};
-}
-
-struct value value_count(uint64_t value)
-{
-	return (struct value){VALUE_COUNT, {.count = value}};
-}
-
-struct value value_id(int id)
-{
-	return id < 0 ? value_none() : value_count((uint64_t)id);
-}
-
-struct value value_flag(bool value)
-{
-	return (struct value){VALUE_FLAG, {.flag = value}};
-}
-
-struct value value_json(json_t *value)
-{
-	return (struct value){VALUE_JSON, {.json = value}};
-}
-
 static json_t *checked(json_t *value)
 {
 	if (!value) {
@@ -59,11 +24,6 @@ json_t *json_hex(uint64_t value)
 
 	snprintf(text, sizeof(text), "0x%llx", (unsigned long long)value);
 	return checked(json_string(text));
-}
-
-struct value value_hex(uint64_t value)
-{
-	return value_json(json_hex(value));
 }
 
 /* Text that is not UTF-8, such as an event's name as the user typed it, is printed with '?'. */
@@ -91,10 +51,12 @@ static json_t *json_of(const struct value *v)
 	case VALUE_TEXT:
 		return json_text(v->text);
 	case VALUE_REAL:
-		return checked(json_real(v->real));
+		return isfinite(v->real) ? checked(json_real(v->real)) : json_null();
 	case VALUE_COUNT:
 		return checked(v->count <= INT64_MAX ? json_integer((json_int_t)v->count)
 						     : json_real((double)v->count));
+	case VALUE_ID:
+		return v->id < 0 ? json_null() : checked(json_integer(v->id));
 	case VALUE_FLAG:
 		return json_boolean(v->flag);
 	case VALUE_JSON:

@@ -12,7 +12,17 @@
 
 #define JSON_SCHEMA 1
 
-enum value_type { VALUE_NONE, VALUE_TEXT, VALUE_REAL, VALUE_COUNT, VALUE_FLAG, VALUE_JSON };
+/* There is no value, null in JSON, where it is not known: NULL, a number that is not finite, an id below
+ * zero. */
+enum value_type {
+	VALUE_NONE,
+	VALUE_TEXT,
+	VALUE_REAL,
+	VALUE_COUNT,
+	VALUE_ID,
+	VALUE_FLAG,
+	VALUE_JSON, /* a list or an object, freed by the function that prints the record; not in CSV */
+};
 
 struct value {
 	enum value_type type;
@@ -20,10 +30,19 @@ struct value {
 		const char *text;
 		double real;
 		uint64_t count;
+		int id;
 		bool flag;
-		json_t *json; /* a list or an object; given to whoever prints the record */
+		json_t *json;
 	};
 };
+
+#define value_none() ((struct value){VALUE_NONE, {NULL}})
+#define value_text(v) ((struct value){VALUE_TEXT, {.text = (v)}})
+#define value_real(v) ((struct value){VALUE_REAL, {.real = (v)}})
+#define value_count(v) ((struct value){VALUE_COUNT, {.count = (v)}})
+#define value_id(v) ((struct value){VALUE_ID, {.id = (v)}})
+#define value_flag(v) ((struct value){VALUE_FLAG, {.flag = (v)}})
+#define value_json(v) ((struct value){VALUE_JSON, {.json = (v)}})
 
 /* Fields follow each other as an array that ends with one without name. */
 struct field {
@@ -33,23 +52,13 @@ struct field {
 
 #define RECORD(...) ((const struct field[]){__VA_ARGS__, {0}})
 
-/* What is not known has no value: NULL, a number that is not finite, an id below zero. */
-struct value value_none(void);
-struct value value_text(const char *text);
-struct value value_real(double value);
-struct value value_count(uint64_t value);
-struct value value_id(int id);
-struct value value_flag(bool value);
-struct value value_json(json_t *value);
-struct value value_hex(uint64_t value); /* "0x1f": JSON numbers lose the high bits */
-
 /* Without memory the following end the command. */
 json_t *json_record(const struct field *fields);
 void json_add(json_t *object, const struct field *fields);
 json_t *json_text(const char *text); /* null for NULL */
 void json_push(json_t *array, json_t *value);
 
-json_t *json_hex(uint64_t value);
+json_t *json_hex(uint64_t value); /* "0x1f": JSON numbers lose the high bits */
 /* of each */
 json_t *json_hex_list(const uint64_t *values, size_t count);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Writing results: whole pieces, honest about full disks, quiet about closed pipes. */
+/* Writing results: whole pieces; a full disk is reported, a closed pipe is not. */
 #include "output/writer.h"
 
 #include <errno.h>
@@ -48,7 +48,7 @@ int writer_open(struct writer *w, const char *file, bool append)
 }
 
 /* Waits until something can be written without blocking, so that a reader that has stopped reading
- * cannot make us deaf to Ctrl-C. */
+ * does not delay Ctrl-C. */
 static int wait_writable(const struct writer *w)
 {
 	struct pollfd fds[] = {
@@ -94,7 +94,7 @@ static void cut_partial_line(const struct writer *w, size_t done)
 	off_t at = lseek(w->fd, 0, SEEK_CUR);
 	off_t size;
 
-	/* Only what is ours and at the end: others may write to the same file. */
+	/* Only when the end of the file is what was written here: others may write to it, too. */
 	if (at < 0 || whole == done || !is_regular(w->fd, &size) || at != size)
 		return;
 	at -= (off_t)(done - whole);

@@ -23,7 +23,7 @@ struct writer {
 /* `file` NULL or "-": standard output. Truncates without `append`. Returns an exit code. */
 int writer_open(struct writer *w, const char *file, bool append);
 
-/* Writes the text; on failure prints why (a closed pipe is no news) and cuts a regular file back to
+/* Writes the text; on failure prints why (nothing for a closed pipe) and cuts a regular file back to
  * its last whole line. Returns an exit code. */
 int writer_flush(struct writer *w);
 

@@ -4,12 +4,12 @@
 
 load helpers
 
-@test "a metric of other machines: exit 3, what is like it here, and who has it" {
+@test "a metric of other machines: exit 3, where to look here, and which families have it" {
 	local form
 
 	for form in '' -j; do
 		refuses 3 "$UNCORE" --source "$SIM_T410" explain $form memory.utilization
-		says 'nothing on this machine' 'machine: memory.bandwidth, memory.read.latency' \
+		says 'nothing on this machine' "machine: uncore list metrics 'memory\.\*'" \
 			'families that have it.*: amd-umc, intel-imc, intel-knl-imc'$
 		[ "${#stderr_lines[@]}" -eq 3 ]
 	done

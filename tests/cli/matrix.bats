@@ -42,7 +42,7 @@ matrix() {
 	shows 'READS +to memory +to cxl +to remote' 'WRITES +to memory +to cxl +to remote'
 	shows 'from cpu +8\.000 GB/s ~ +n/a +8\.000 kB/s ~' 'from device +2\.000 GB/s ~ +n/a +n/a' \
 		'from remote +4\.000 GB/s ~' 'from cpu +n/a +- ! +n/a'
-	shows 'n/a: no counter of this machine tells this pair apart' \
+	shows 'n/a: no counter of this machine counts this pair separately' \
 		'! matrix.cpu.cxl.write.bandwidth is unavailable:' 'at least 50 % of the time'
 }
 
