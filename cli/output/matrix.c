@@ -9,16 +9,13 @@
 #include "output/human.h"
 #include "output/output.h"
 
+#define WORD 24 /* room for a source or target */
+
 /* Known words first and in this order, others behind them as they come. */
 static const char *const order[] = {"cpu", "device", "memory", "gpu", "cxl", "remote", "other"};
 
-struct word {
-	const char *text;
-	int len;
-};
-
 struct words {
-	struct word items[TABLE_COLUMNS - 1];
+	char items[TABLE_COLUMNS - 1][WORD];
 	size_t count;
 };
 
@@ -30,78 +27,56 @@ struct grid {
 	bool holes;
 };
 
-static bool same_word(struct word a, struct word b)
-{
-	return a.len == b.len && memcmp(a.text, b.text, (size_t)a.len) == 0;
-}
-
-/* The word behind the n-th dot of the name. */
-static struct word part(const char *name, int n)
-{
-	while (n--) {
-		name = strchr(name, '.');
-		if (!name)
-			return (struct word){"", 0};
-		name++;
-	}
-	return (struct word){name, (int)strcspn(name, ".")};
-}
-
-static size_t rank(struct word w)
+static size_t rank(const char *word)
 {
 	size_t i = 0;
 
-	while (i < sizeof(order) / sizeof(order[0]) &&
-	       !same_word(w, (struct word){order[i], (int)strlen(order[i])}))
+	while (i < sizeof(order) / sizeof(order[0]) && strcmp(order[i], word) != 0)
 		i++;
 	return i;
 }
 
-static void add_word(struct words *words, struct word w)
+/* Adds the word that begins the text and ends at a dot. */
+static void add_word(struct words *words, const char *text)
 {
 	size_t at = words->count;
+	char word[WORD];
 
+	snprintf(word, sizeof(word), "%.*s", (int)strcspn(text, "."), text);
 	for (size_t i = 0; i < words->count; i++)
-		if (same_word(words->items[i], w))
+		if (strcmp(words->items[i], word) == 0)
 			return;
 	if (words->count == sizeof(words->items) / sizeof(words->items[0]))
 		return;
-	while (at && rank(words->items[at - 1]) > rank(w)) {
-		words->items[at] = words->items[at - 1];
-		at--;
-	}
-	words->items[at] = w;
+	for (; at && rank(words->items[at - 1]) > rank(word); at--)
+		memcpy(words->items[at], words->items[at - 1], WORD);
+	memcpy(words->items[at], word, WORD);
 	words->count++;
 }
 
-static bool is_kind(const struct uncore_row *row, const char *kind)
+/* Several families may have a metric for one cell. */
+static void put_cell(struct grid *g, struct table *t, const char *kind, const char *from,
+		     const char *to)
 {
-	return same_word(part(row->name, 3), (struct word){kind, (int)strlen(kind)});
-}
+	struct buffer cell = {0};
+	char name[3 * WORD];
+	size_t len = (size_t)snprintf(name, sizeof(name), "matrix.%s.%s.%s.", from, to, kind);
 
-/* What the cell shows; several families may have one of it. */
-static void put_cell(struct grid *g, struct table *t, const char *kind, struct word from,
-		     struct word to)
-{
-	char cell[128] = "";
-	size_t at = 0;
-
-	for (size_t i = 0; i < g->out->row_count && at < sizeof(cell); i++) {
+	for (size_t i = 0; i < g->out->row_count; i++) {
 		const struct uncore_row *row = g->out->rows[i].row;
 		struct human h;
 
-		if (!out_same_place(row, g->place) || !is_kind(row, kind) ||
-		    !same_word(part(row->name, 1), from) || !same_word(part(row->name, 2), to))
+		if (!out_same_place(row, g->place) || strncmp(row->name, name, len) != 0)
 			continue;
 		human_value(&h, row->value, row->unit);
-		at += (size_t)snprintf(cell + at, sizeof(cell) - at, "%s%s%s%s", at ? " | " : "",
-				       h.number, *h.unit ? " " : "", h.unit);
-		if (row->quality != UNCORE_MEASURED && at < sizeof(cell))
-			at += (size_t)snprintf(cell + at, sizeof(cell) - at, " %s",
-					       row->quality == UNCORE_SCALED ? "~" : "!");
+		buffer_printf(&cell, "%s%s%s%s", cell.len ? " | " : "", h.number,
+			      *h.unit ? " " : "", h.unit);
+		if (row->quality != UNCORE_MEASURED)
+			buffer_puts(&cell, row->quality == UNCORE_SCALED ? " ~" : " !");
 	}
-	g->holes = g->holes || !at;
-	table_cell(t, "%s", at ? cell : "n/a");
+	g->holes = g->holes || !cell.len;
+	table_cell(t, "%s", cell.len ? cell.data : "n/a");
+	buffer_free(&cell);
 }
 
 static void put_grid(struct grid *g, const char *kind, struct buffer *to)
@@ -112,13 +87,12 @@ static void put_grid(struct grid *g, const char *kind, struct buffer *to)
 	struct table t;
 
 	for (size_t i = 0; i < g->to.count; i++) {
-		snprintf(titles[i], sizeof(titles[i]), "to %.*s", g->to.items[i].len,
-			 g->to.items[i].text);
+		snprintf(titles[i], sizeof(titles[i]), "to %s", g->to.items[i]);
 		columns[i + 1] = (struct table_column){titles[i], true};
 	}
 	table_init(&t, columns);
 	for (size_t i = 0; i < g->from.count; i++) {
-		table_cell(&t, "from %.*s", g->from.items[i].len, g->from.items[i].text);
+		table_cell(&t, "from %s", g->from.items[i]);
 		for (size_t k = 0; k < g->to.count; k++)
 			put_cell(g, &t, kind, g->from.items[i], g->to.items[k]);
 		table_end_row(&t, NULL);
@@ -131,19 +105,23 @@ static void put_grid(struct grid *g, const char *kind, struct buffer *to)
 static void put_place(struct out *out, const struct uncore_row *place)
 {
 	static const char *const kinds[] = {"read", "write"};
-	static const struct word common[] = {{"cpu", 3}, {"device", 6}, {"remote", 6}};
 	struct grid g = {.out = out, .place = place};
 
 	/* Shown on every machine, as "n/a" where it has no counter for them. */
-	for (size_t i = 0; i < sizeof(common) / sizeof(common[0]); i++)
-		add_word(&g.from, common[i]);
-	add_word(&g.to, (struct word){"memory", 6});
-	add_word(&g.to, common[2]);
+	add_word(&g.from, "cpu");
+	add_word(&g.from, "device");
+	add_word(&g.from, "remote");
+	add_word(&g.to, "memory");
+	add_word(&g.to, "remote");
 	for (size_t i = 0; i < out->row_count; i++) {
-		if (!out_same_place(out->rows[i].row, place))
+		const struct uncore_row *row = out->rows[i].row;
+		const char *from = strchr(row->name, '.');
+		const char *to = from ? strchr(from + 1, '.') : NULL;
+
+		if (!to || !out_same_place(row, place))
 			continue;
-		add_word(&g.from, part(out->rows[i].row->name, 1));
-		add_word(&g.to, part(out->rows[i].row->name, 2));
+		add_word(&g.from, from + 1);
+		add_word(&g.to, to + 1);
 	}
 	if (place->pmu)
 		buffer_printf(out->to, "%s, CPU %d\n", uncore_pmu_name(place->pmu), place->cpu);
