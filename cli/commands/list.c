@@ -96,17 +96,11 @@ static void family_cell(struct table *t, const struct pmus *p, size_t i)
 		table_cell(t, "%s", family);
 }
 
-static void pmus_section(const struct uncore *u, const struct list_options *o, struct buffer *to)
+static void add_pmus(const struct uncore *u, const struct list_options *o, struct table *t)
 {
-	static const struct table_column columns[] = {
-		{"PMU", false},    {"COUNT", true},  {"TYPE", true}, {"CPUS", false},
-		{"FAMILY", false}, {"ALIAS", false}, {NULL, false},
-	};
-	struct table t;
 	struct pmus p;
 	size_t n;
 
-	table_init(&t, columns);
 	pmus_select(&p, u, takes_pmu, o);
 	for (size_t i = 0; i < p.count; i += n) {
 		const struct uncore_pmu *pmu = p.items[i];
@@ -117,18 +111,16 @@ static void pmus_section(const struct uncore *u, const struct list_options *o, s
 		n = pmus_alike(&p, i);
 		pmus_name(&p, i, n, &name);
 		pmus_cpus(&p, i, n, &cpus);
-		table_cell(&t, "%s", name.data);
-		table_cell(&t, "%zu", n);
-		table_cell(&t, n > 1 ? "%u..." : "%u", uncore_pmu_type(pmu));
-		table_cell(&t, "%s", buffer_text(&cpus));
-		family_cell(&t, &p, i);
-		table_cell(&t, "%s", alias && n == 1 ? alias : "");
-		table_end_row(&t, NULL);
+		table_cell(t, "%s", name.data);
+		table_cell(t, "%zu", n);
+		table_cell(t, n > 1 ? "%u..." : "%u", uncore_pmu_type(pmu));
+		table_cell(t, "%s", buffer_text(&cpus));
+		family_cell(t, &p, i);
+		table_cell(t, "%s", alias && n == 1 ? alias : "");
+		table_end_row(t, NULL);
 		buffer_free(&name);
 		buffer_free(&cpus);
 	}
-	table_print(&t, to);
-	table_free(&t);
 	pmus_free(&p);
 }
 
@@ -165,73 +157,70 @@ static void events_alike(struct table *t, const struct list_options *o, const st
 	}
 }
 
-static void events_section(const struct uncore *u, const struct list_options *o, struct buffer *to)
+static void add_events(const struct uncore *u, const struct list_options *o, struct table *t)
 {
-	static const struct table_column columns[] = {
-		{"EVENT", false},
-		{"UNIT", false},
-		{NULL, false},
-	};
-	struct table t;
 	struct pmus p;
 	size_t n;
 
-	table_init(&t, columns);
 	pmus_select(&p, u, NULL, NULL);
 	for (size_t i = 0; i < p.count; i += n) {
 		n = pmus_alike(&p, i);
-		events_alike(&t, o, &p, i, n);
+		events_alike(t, o, &p, i, n);
 	}
-	table_print(&t, to);
-	table_free(&t);
 	pmus_free(&p);
 }
 
-static void metrics_section(const struct uncore *u, const struct list_options *o, struct buffer *to)
+static void add_metrics(const struct uncore *u, const struct list_options *o, struct table *t)
 {
-	static const struct table_column columns[] = {
-		{"METRIC", false}, {"UNIT", false}, {"FAMILY", false},
-		{"TITLE", false},  {NULL, false},
-	};
-	struct table t;
-
-	table_init(&t, columns);
-	t.flows = true;
+	t->flows = true;
 	for (size_t i = 0; i < uncore_metric_count(u); i++) {
 		const struct uncore_metric *m = uncore_metric_at(u, i);
 
 		if (!takes_metric(o, m))
 			continue;
-		table_cell(&t, "%s", uncore_metric_name(m));
-		table_cell(&t, "%s", uncore_metric_unit(m));
-		table_cell(&t, "%s", uncore_metric_family(m));
-		table_cell(&t, "%s", uncore_metric_title(m));
-		table_end_row(&t, uncore_metric_missing(m));
+		table_cell(t, "%s", uncore_metric_name(m));
+		table_cell(t, "%s", uncore_metric_unit(m));
+		table_cell(t, "%s", uncore_metric_family(m));
+		table_cell(t, "%s", uncore_metric_title(m));
+		table_end_row(t, uncore_metric_missing(m));
 	}
-	table_print(&t, to);
-	table_free(&t);
 }
+
+/* In the order of LIST_PMUS ... */
+static const struct {
+	struct table_column columns[7];
+	void (*add)(const struct uncore *u, const struct list_options *o, struct table *t);
+} sections[] = {
+	{{{"PMU", false},
+	  {"COUNT", true},
+	  {"TYPE", true},
+	  {"CPUS", false},
+	  {"FAMILY", false},
+	  {"ALIAS", false}},
+	 add_pmus},
+	{{{"EVENT", false}, {"UNIT", false}}, add_events},
+	{{{"METRIC", false}, {"UNIT", false}, {"FAMILY", false}, {"TITLE", false}}, add_metrics},
+};
 
 /* False when nothing was found. */
 static bool list_text(const struct uncore *u, const struct list_options *o, struct buffer *to)
 {
-	static void (*const sections[])(const struct uncore *, const struct list_options *,
-					struct buffer *) = {pmus_section, events_section,
-							    metrics_section};
 	bool found = false;
 
-	for (unsigned i = 0; i < 3; i++) {
-		struct buffer text = {0};
+	for (unsigned i = 0; i < sizeof(sections) / sizeof(sections[0]); i++) {
+		struct table t;
 
-		if (o->kinds & 1U << i)
-			sections[i](u, o, &text);
-		if (text.len && !found)
+		if (!(o->kinds & 1U << i))
+			continue;
+		table_init(&t, sections[i].columns);
+		sections[i].add(u, o, &t);
+		if (t.cells.len && !found)
 			out_text_simulated(u, to);
-		else if (text.len)
+		else if (t.cells.len)
 			buffer_puts(to, "\n");
-		found = found || text.len;
-		buffer_add(to, text.data, text.len);
-		buffer_free(&text);
+		found = found || t.cells.len;
+		table_print(&t, to);
+		table_free(&t);
 	}
 	return found;
 }
