@@ -87,43 +87,60 @@ static int check_gpu(struct setter *x, const char *word)
 	return 0;
 }
 
-/* "SOCKET:RC:INDEX", as PMUs number them; false: something else. */
-static bool parse_numbers(const char *word, struct unc_filter_choice *into)
+/* "SOCKET:RC:INDEX", as PMUs number root ports; false: something else. */
+static bool parse_numbers(const char *word, uint64_t *numbers)
 {
 	char copy[UNC_WORD_ROOM], *rest = copy;
-	uint64_t *const numbers[] = {&into->socket, &into->rc, &into->index};
 
 	snprintf(copy, sizeof(copy), "%s", word);
 	for (size_t i = 0; i < 3; i++) {
 		const char *number = strsep(&rest, ":");
 
-		if (!number || unc_parse_u64(number, numbers[i]) < 0)
+		if (!number || unc_parse_u64(number, &numbers[i]) < 0)
 			return false;
 	}
-	return !rest && into->index < 64;
+	return !rest && numbers[2] < 64;
+}
+
+/* The root port with these numbers, or one that stands for it; NULL: out of memory. */
+static const struct uncore_device *find_numbered(struct uncore *u, const uint64_t *numbers)
+{
+	for (size_t i = 0; i < uncore_device_count(u); i++) {
+		const struct uncore_device *d = uncore_device_at(u, i);
+
+		if (d->is_port && d->rc >= 0 && (uint64_t)d->rc_socket == numbers[0] &&
+		    (uint64_t)d->rc == numbers[1] && (uint64_t)d->index == numbers[2])
+			return d;
+	}
+	return unc_ports_numbered(&u->ports, numbers[0], numbers[1], numbers[2]);
 }
 
 static int check_port(struct setter *x, const char *word)
 {
 	struct unc_filter_choice *choice = next_choice(x);
 	const struct uncore_device *d;
-	int r;
+	uint64_t numbers[3];
 
 	if (!choice)
 		return -EINVAL;
-	if (!parse_numbers(word, choice)) {
-		r = uncore_device_find(x->m->machine, word, &d);
+	if (parse_numbers(word, numbers)) {
+		d = find_numbered(x->m->machine, numbers);
+		if (!d)
+			return unc_nomem(x->e);
+	} else {
+		int r = uncore_device_find(x->m->machine, word, &d);
+
 		if (r < 0) {
 			unc_error_append(x->e, "; a root port is given by its address or as "
 					       "SOCKET:RC:INDEX");
 			return r;
 		}
-		if (!d->is_port)
-			return unc_fail(x->e, EINVAL,
-					"%s is no root port, but below %s: use the filter 'device'",
-					d->address, d->port ? d->port->address : "none");
-		choice->device = d;
 	}
+	if (!d->is_port)
+		return unc_fail(x->e, EINVAL,
+				"%s is no root port, but below %s: use the filter 'device'",
+				d->address, d->port ? d->port->address : "none");
+	choice->device = d;
 	x->into->count++;
 	return 0;
 }

@@ -66,18 +66,11 @@ static int find_named(struct uncore_monitor *m, struct unc_query *q, const struc
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < value->count; i++) {
-		const struct unc_filter_choice *choice = &value->choices[i];
-		const struct uncore_device *port = choice->device;
+		const struct uncore_device *port = value->choices[i].device;
 
-		if (named->counted & 1U << i)
+		if (named->counted & 1U << i || counted_elsewhere(q->metric, port))
 			continue;
-		if (!port)
-			port = unc_ports_numbered(&m->machine->ports, choice->socket, choice->rc,
-						  choice->index);
-		if (!port)
-			return unc_nomem(&m->machine->error);
-		if (!counted_elsewhere(q->metric, port))
-			r = add_port_gap(m, q, port, named->why[i] ? named->why[i] : port->unknown);
+		r = add_port_gap(m, q, port, named->why[i] ? named->why[i] : port->unknown);
 	}
 	return r;
 }

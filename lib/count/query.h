@@ -36,8 +36,7 @@ struct unc_query {
 
 /* What one of the user's words stands for. */
 struct unc_filter_choice {
-	const struct uncore_device *device; /* or root port; NULL: a port by its numbers */
-	uint64_t socket, rc, index;         /* as PMUs number the port */
+	const struct uncore_device *device; /* or root port */
 	uint64_t base, mask;                /* of addresses; GPUs: bit n of the mask is GPU n */
 };
 

@@ -344,19 +344,22 @@ static int fail_metric(struct uncore_monitor *m, const struct unc_query *q,
 		       const struct unc_named *named, const struct unc_error *unsuited)
 {
 	const struct unc_gap *pmu = first_gap(q, UNC_GAP_PMU);
-	struct unc_error *e = &m->machine->error;
+	struct unc_error ports = {0}, *e = &m->machine->error;
+	const char *refused = NULL; /* why a PMU cannot count a port that it has */
+	bool known = false;         /* why a port is not counted */
 
-	if (first_gap(q, UNC_GAP_PORT)) {
-		unc_fail(e, ENODEV, "%s", "");
-		for (size_t i = 0; i < q->gaps.count; i++)
-			if (q->gaps.items[i].what == UNC_GAP_PORT)
-				unc_error_append(e, "%s%s", e->text[0] ? "; " : "",
-						 q->gaps.items[i].why);
-		return -ENODEV;
+	for (size_t i = 0; i < UNC_FILTER_CHOICES && !refused; i++)
+		refused = named->why[i];
+	for (size_t i = 0; i < q->gaps.count; i++) {
+		const struct unc_gap *gap = &q->gaps.items[i];
+
+		if (gap->what != UNC_GAP_PORT)
+			continue;
+		known = known || refused || gap->port->unknown;
+		unc_error_append(&ports, "%s%s", ports.text[0] ? "; " : "", gap->why);
 	}
-	for (size_t i = 0; i < UNC_FILTER_CHOICES; i++)
-		if (named->why[i])
-			return unc_fail(e, ENODEV, "%s", named->why[i]);
+	if (known || refused)
+		return unc_fail(e, ENODEV, "%s", known ? ports.text : refused);
 	if (unsuited->text[0])
 		return unc_fail(e, ENODEV, "%s", unsuited->text);
 	if (q->filtered)

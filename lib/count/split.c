@@ -192,13 +192,20 @@ static const struct unc_port *find_port(const struct unc_splitter *x,
 	return NULL;
 }
 
-/* "SOCKET:RC:INDEX": by the PMU's name, also where no port is known (then without a device). */
-static bool find_by_numbers(const struct unc_splitter *x, const struct unc_filter_choice *choice,
-			    struct unc_port *port)
+/* True when the PMU counts the root port that the user names. One of which only the numbers are known is
+ * found by the PMU's name, unless that PMU's ports are known by their numbers: then it is none of them. */
+static bool find_named(const struct unc_splitter *x, const struct uncore_device *device,
+		       struct unc_port *port)
 {
+	const struct unc_port *known = find_port(x, device);
 	uint64_t socket = UINT64_MAX, rc = UINT64_MAX;
-	bool numbered = false;
 
+	*port = known ? *known : (struct unc_port){device, device->index};
+	if (known || unc_device(device)->pci)
+		return known;
+	for (size_t i = 0; i < x->port_count; i++)
+		if (has_bit(&x->ports[i]))
+			return false;
 	for (size_t i = 0; i < x->family->pattern_count; i++) {
 		const char *pattern = x->family->patterns[i].name;
 
@@ -207,30 +214,8 @@ static bool find_by_numbers(const struct unc_splitter *x, const struct unc_filte
 		unc_pattern_value(pattern, x->pmu->name, "socket", &socket);
 		unc_pattern_value(pattern, x->pmu->name, "rc", &rc);
 	}
-	if (socket != choice->socket || rc != choice->rc)
-		return false;
-	*port = (struct unc_port){.index = (int)choice->index};
-	for (size_t i = 0; i < x->port_count; i++) {
-		if (x->ports[i].index == port->index) {
-			*port = x->ports[i];
-			return true;
-		}
-		numbered = numbered || has_bit(&x->ports[i]);
-	}
-	return !numbered; /* where numbers are known, this is none of them */
-}
-
-/* True when the PMU counts the root port that the user names. */
-static bool find_choice(const struct unc_splitter *x, const struct unc_filter_choice *choice,
-			struct unc_port *port)
-{
-	const struct unc_port *known = find_port(x, choice->device);
-
-	if (!choice->device)
-		return find_by_numbers(x, choice, port);
-	if (known)
-		*port = *known;
-	return known;
+	return device->rc_socket >= 0 && device->rc >= 0 && socket == (uint64_t)device->rc_socket &&
+	       rc == (uint64_t)device->rc;
 }
 
 /* All that the PMU counts. Where it could tell ports apart and this one has no number, more than the
@@ -268,33 +253,6 @@ int unc_split_by_level(struct unc_splitter *x, enum unc_filter_kind kind,
 	return r;
 }
 
-/* The root ports that the user names and the PMU counts, each once. */
-static int find_choices(struct unc_splitter *x, struct unc_port *found, size_t *count)
-{
-	const struct unc_filter_value *value = &x->filters->values[UNC_FILTER_PORT];
-
-	*count = 0;
-	for (size_t i = 0; i < value->count; i++) {
-		const struct unc_filter_choice *choice = &value->choices[i];
-		struct unc_port port;
-		size_t k = 0;
-
-		if (!find_choice(x, choice, &port))
-			continue;
-		/* A port by its numbers has a row of its own whatever is known of it. */
-		if (!port.device)
-			port.device = unc_ports_numbered(&x->m->machine->ports, choice->socket,
-							 choice->rc, choice->index);
-		if (!port.device)
-			return unc_nomem(x->why);
-		while (k < *count && found[k].device != port.device)
-			k++;
-		if (k == *count)
-			found[(*count)++] = port;
-	}
-	return 0;
-}
-
 /* A PMU that cannot tell its ports apart serves when all of them are asked for. */
 int unc_split_by_ports(struct unc_splitter *x, enum unc_filter_kind kind,
 		       const struct unc_part *from, struct unc_parts *out)
@@ -303,13 +261,23 @@ int unc_split_by_ports(struct unc_splitter *x, enum unc_filter_kind kind,
 	const char *terms = x->family->filters[kind].terms;
 	struct unc_port found[UNC_FILTER_CHOICES];
 	struct numbers all = {0};
-	size_t count;
-	int r = find_choices(x, found, &count);
+	size_t count = 0;
+	bool by_address = false;
+	int r = 0;
 
-	for (size_t i = 0; r == 0 && !count && x->ports_unknown && i < value->count; i++)
-		r = value->choices[i].device ? -ENODEV : 0; /* it may be among those not known */
-	if (r < 0 || !count)
-		return r;
+	for (size_t i = 0; i < value->count; i++) {
+		const struct uncore_device *device = value->choices[i].device;
+		size_t k = 0;
+
+		by_address = by_address || unc_device(device)->pci;
+		if (!find_named(x, device, &found[count]))
+			continue;
+		while (found[k].device != device)
+			k++;
+		count += k == count; /* each once */
+	}
+	if (!count) /* it may be among those not known */
+		return by_address && x->ports_unknown ? -ENODEV : 0;
 	if (!x->separable && !x->ports_unknown && count >= x->port_count)
 		return add_whole(x, from, out);
 	if (!x->separable && !terms)
@@ -453,7 +421,7 @@ unsigned unc_filters_named(struct uncore_monitor *m, const struct uncore_pmu *pm
 
 		unc_splitter_ports(&x, pmu->cpus.ids[c]);
 		for (size_t i = 0; i < value->count; i++)
-			if (find_choice(&x, &value->choices[i], &port))
+			if (find_named(&x, value->choices[i].device, &port))
 				named |= 1U << i;
 	}
 	return named;

@@ -115,7 +115,7 @@ encodes() {
 	refuses 3 filtered stat -M pcie.clock.frequency --to gpu
 	says 'is the same for all'
 	refuses 3 filtered pcie --port 0:7:0
-	says 'root port 0:7:0 is not counted: no PMU of .* counts it'
+	says 'counts what .port=0:7:0. names'
 }
 
 @test "presets leave out what cannot be restricted so, with a note for each family" {
