@@ -8,6 +8,47 @@
 
 #include "count/monitor.h"
 
+/* ---- sets ---- */
+
+/* A set without events; valid until the next one is added. NULL: out of memory. */
+static struct unc_request_set *add_set(struct uncore_monitor *m, const struct uncore_pmu *pmu,
+				       int cpu)
+{
+	if (m->set_count == m->set_room) {
+		size_t room = m->set_room ? 2 * m->set_room : 8;
+		struct unc_request_set *sets = reallocarray(m->sets, room, sizeof(*sets));
+
+		if (!sets) {
+			unc_nomem(&m->machine->error);
+			return NULL;
+		}
+		m->sets = sets;
+		m->set_room = room;
+	}
+	m->sets[m->set_count] = (struct unc_request_set){.pmu = pmu, .cpu = cpu, .group = -1};
+	return &m->sets[m->set_count++];
+}
+
+static int add_request(struct uncore_monitor *m, struct unc_request_set *set, const char *terms,
+		       const struct unc_encoding *encoding, uint32_t modifiers)
+{
+	struct unc_request *requests =
+		reallocarray(set->requests, set->count + 1, sizeof(*requests));
+	const char *kept = unc_monitor_keep(m, terms);
+
+	if (requests)
+		set->requests = requests;
+	if (!requests || !kept)
+		return unc_nomem(&m->machine->error);
+	requests[set->count++] = (struct unc_request){
+		.event = kept,
+		.config = encoding->config,
+		.modifiers = modifiers,
+		.snapshot = encoding->alias && encoding->alias->snapshot,
+	};
+	return 0;
+}
+
 /* ---- events ---- */
 
 int unc_encode_event(struct uncore_monitor *m, struct unc_query *q, struct unc_target target,
@@ -22,7 +63,7 @@ int unc_encode_event(struct uncore_monitor *m, struct unc_query *q, struct unc_t
 		    m->sets[i].cpu == target.cpu)
 			set = &m->sets[i];
 	if (!set)
-		set = unc_monitor_request_set(m, target.pmu, target.cpu);
+		set = add_set(m, target.pmu, target.cpu);
 	if (!set)
 		return -ENOMEM;
 	if (event->group >= 0 && !set->count) {
@@ -32,7 +73,7 @@ int unc_encode_event(struct uncore_monitor *m, struct unc_query *q, struct unc_t
 	}
 	target.set = (size_t)(set - m->sets);
 	target.first = set->count;
-	r = unc_monitor_request(m, set, event->terms, encoding, event->modifiers);
+	r = add_request(m, set, event->terms, encoding, event->modifiers);
 	return r < 0 ? r : unc_query_add_target(m, q, &target);
 }
 
@@ -82,7 +123,7 @@ static int take_scale(struct uncore_monitor *m, struct unc_query *q, size_t k,
 int unc_encode_metric(struct uncore_monitor *m, struct unc_query *q, struct unc_target target,
 		      struct unc_error *why)
 {
-	struct unc_request_set *set = unc_monitor_request_set(m, target.pmu, target.cpu);
+	struct unc_request_set *set = add_set(m, target.pmu, target.cpu);
 	int r = 0;
 
 	if (!set)
@@ -99,7 +140,7 @@ int unc_encode_metric(struct uncore_monitor *m, struct unc_query *q, struct unc_
 		if (r == 0 && event->kernel_scale)
 			r = take_scale(m, q, k, &encoding);
 		if (r == 0)
-			r = unc_monitor_request(m, set, terms, &encoding, 0);
+			r = add_request(m, set, terms, &encoding, 0);
 		free(terms);
 	}
 	target.set = (size_t)(set - m->sets);

@@ -8,11 +8,6 @@
 
 #include "count/monitor.h"
 
-static size_t more_room(size_t room)
-{
-	return room ? 2 * room : 8;
-}
-
 /* ---- queries ---- */
 
 struct unc_query *unc_monitor_query(struct uncore_monitor *m, size_t event_count)
@@ -37,7 +32,7 @@ int unc_query_add_target(struct uncore_monitor *m, struct unc_query *q,
 			 const struct unc_target *target)
 {
 	if (q->target_count == q->target_room) {
-		size_t room = more_room(q->target_room);
+		size_t room = q->target_room ? 2 * q->target_room : 8;
 		struct unc_target *targets = reallocarray(q->targets, room, sizeof(*targets));
 
 		if (!targets)
@@ -65,46 +60,6 @@ int unc_query_add_gap(struct uncore_monitor *m, struct unc_query *q, enum unc_ga
 		return unc_nomem(&m->machine->error);
 	items[q->gaps.count++] =
 		(struct unc_gap){.what = what, .port = port, .socket = socket, .why = kept};
-	return 0;
-}
-
-/* ---- requests ---- */
-
-struct unc_request_set *unc_monitor_request_set(struct uncore_monitor *m,
-						const struct uncore_pmu *pmu, int cpu)
-{
-	if (m->set_count == m->set_room) {
-		size_t room = more_room(m->set_room);
-		struct unc_request_set *sets = reallocarray(m->sets, room, sizeof(*sets));
-
-		if (!sets) {
-			unc_nomem(&m->machine->error);
-			return NULL;
-		}
-		m->sets = sets;
-		m->set_room = room;
-	}
-	m->sets[m->set_count] = (struct unc_request_set){.pmu = pmu, .cpu = cpu, .group = -1};
-	return &m->sets[m->set_count++];
-}
-
-int unc_monitor_request(struct uncore_monitor *m, struct unc_request_set *set, const char *terms,
-			const struct unc_encoding *encoding, uint32_t modifiers)
-{
-	struct unc_request *requests =
-		reallocarray(set->requests, set->count + 1, sizeof(*requests));
-	const char *kept = unc_monitor_keep(m, terms);
-
-	if (requests)
-		set->requests = requests;
-	if (!requests || !kept)
-		return unc_nomem(&m->machine->error);
-	requests[set->count++] = (struct unc_request){
-		.event = kept,
-		.config = encoding->config,
-		.modifiers = modifiers,
-		.snapshot = encoding->alias && encoding->alias->snapshot,
-	};
 	return 0;
 }
 

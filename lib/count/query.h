@@ -66,13 +66,6 @@ int unc_query_add_target(struct uncore_monitor *m, struct unc_query *q,
 int unc_query_add_gap(struct uncore_monitor *m, struct unc_query *q, enum unc_gap_what what,
 		      const struct uncore_device *port, int socket, const char *why);
 
-/* Adds a set without events; NULL when out of memory. Valid until the next one is added. */
-struct unc_request_set *unc_monitor_request_set(struct uncore_monitor *m,
-						const struct uncore_pmu *pmu, int cpu);
-/* Adds an event to a set. -ENOMEM. */
-int unc_monitor_request(struct uncore_monitor *m, struct unc_request_set *set, const char *terms,
-			const struct unc_encoding *encoding, uint32_t modifiers);
-
 struct unc_asked unc_monitor_asked(const struct uncore_monitor *m);
 void unc_monitor_roll_back(struct uncore_monitor *m, struct unc_asked to);
 
