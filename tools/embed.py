@@ -6,11 +6,7 @@
 import argparse
 import os
 import pathlib
-import sys
 
-sys.dont_write_bytecode = True
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tests/machines"))
-import snapshot  # noqa: E402
 
 def escape(data):
     """The bytes as lines of one C string literal."""
@@ -43,41 +39,27 @@ def named(paths):
     return [(os.path.basename(p), pathlib.Path(p).read_bytes()) for p in paths]
 
 
-def machine(name, path, inputs):
-    """The snapshot of a machine; a directory's is made here."""
-    if not os.path.isdir(path):
-        inputs.append(path)
-        return name, pathlib.Path(path).read_bytes()
-    inputs += [os.path.join(folder, f) for folder, _, files in os.walk(path) for f in files + ["."]]
-    return name, snapshot.pack(path).text().encode()
-
-
-def embed(args, inputs):
+def embed(args):
     return "".join((
         "/* SPDX-License-Identifier: MIT */\n/* Made by tools/embed.py. */\n",
         '#include "machine/embedded.h"\n\n',
         array("unc_embedded_data", named(args.data)),
         array("unc_embedded_sims", named(args.sim)),
         array("unc_embedded_blocks", named(args.block)),
-        array("unc_embedded_machines", [machine(name, path, inputs) for name, path in args.machine])))
+        array("unc_embedded_machines", [(name, pathlib.Path(p).read_bytes()) for name, p in args.machine])))
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--output", required=True)
-    parser.add_argument("--depfile", required=True)
     parser.add_argument("--data", nargs="*", default=[], metavar="FILE")
     parser.add_argument("--sim", nargs="*", default=[], metavar="FILE")
     parser.add_argument("--block", nargs="*", default=[], metavar="FILE")
     parser.add_argument("--machine", nargs=2, action="append", default=[], metavar=("NAME", "PATH"))
     args = parser.parse_args()
-    inputs = args.data + args.sim + args.block
-    text = embed(args, inputs)
+    text = embed(args)
     with open(args.output, "w", encoding="ascii") as f:
         f.write(text)
-    with open(args.depfile, "w", encoding="utf-8") as f:
-        escaped = (path.replace(" ", "\\ ").replace("#", "\\#") for path in inputs)
-        f.write(args.output + ": " + " \\\n  ".join(escaped) + "\n")
 
 
 if __name__ == "__main__":

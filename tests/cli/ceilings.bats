@@ -19,7 +19,7 @@ tells() {
 # dmidecode reads as "MODULES WIDTH RATED CONFIGURED".
 machine() {
 	tree=$BATS_TEST_TMPDIR/$1
-	cp -rl "$SPR" "$tree" # the files are only read
+	unpack "$SPR" "$tree"
 	helper smbios write "$1" "$tree"
 	command -v dmidecode >/dev/null || return 0
 	[ "$(helper smbios judge "$tree")" = "$2" ] || fail "dmidecode reads $(helper smbios judge "$tree")"

@@ -11,7 +11,9 @@ import pathlib
 import re
 import sys
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent / "machines"))
 import rows
+import snapshot
 from rows import check
 
 WORDS = {"config": 0, "config1": 1, "config2": 2, "config3": 3}
@@ -123,20 +125,20 @@ def check_tree(tree, listing):
     check(listed == sorted(listed, key=key), f"not in order: {listed}")
     terms = sum(len(p["terms"]) for p in listing["pmus"])
     events = sum(len(p["events"]) for p in listing["pmus"])
-    print(f"{tree.name}: {len(listed)} PMUs, {terms} terms, {events} events")
+    print(f"{len(listed)} PMUs, {terms} terms, {events} events")
 
 
 def main():
-    tree = pathlib.Path(sys.argv[1])
     try:
-        listing = rows.json_value(sys.stdin.read())
-        compare("list", "schema", listing["schema"], rows.SCHEMA)
-        compare("list", "simulated", listing["simulated"], False)
-        check_tree(tree, listing)
-        check_metrics(listing["metrics"])
-        compare("machine", "cpus", listing["machine"]["cpus"], len(online_of(tree)))
+        with snapshot.directory(sys.argv[1]) as tree:
+            listing = rows.json_value(sys.stdin.read())
+            compare("list", "schema", listing["schema"], rows.SCHEMA)
+            compare("list", "simulated", listing["simulated"], False)
+            check_tree(tree, listing)
+            check_metrics(listing["metrics"])
+            compare("machine", "cpus", listing["machine"]["cpus"], len(online_of(tree)))
     except rows.Wrong as wrong:
-        sys.exit(f"check-list {tree.name}: {wrong}")
+        sys.exit(f"check-list {sys.argv[1]}: {wrong}")
 
 
 if __name__ == "__main__":

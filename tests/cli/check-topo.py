@@ -8,7 +8,9 @@ every reference leads somewhere."""
 import pathlib
 import sys
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent / "machines"))
 import rows
+import snapshot
 from rows import check
 
 # GT/s: share of the bits that is data.
@@ -103,18 +105,18 @@ def check_tree(tree, topo):
         check((link["peer"] is None) == (link["unknown"] is not None), f"a peer or a reason: {link}")
     for counted in topo["links"] + topo["memory"]:
         check(counted["pmu"] in pmus and counted["socket"] in (None, *sockets), f"{counted}")
-    print(f"{tree.name}: {len(listed)} devices, {len(topo['root_ports'])} root ports")
+    print(f"{len(listed)} devices, {len(topo['root_ports'])} root ports")
 
 
 def main():
-    tree = pathlib.Path(sys.argv[1])
     try:
-        topo = rows.json_value(sys.stdin.read())
-        compare("topo", "schema", topo["schema"], rows.SCHEMA)
-        compare("topo", "simulated", topo["simulated"], False)
-        check_tree(tree, topo)
+        with snapshot.directory(sys.argv[1]) as tree:
+            topo = rows.json_value(sys.stdin.read())
+            compare("topo", "schema", topo["schema"], rows.SCHEMA)
+            compare("topo", "simulated", topo["simulated"], False)
+            check_tree(tree, topo)
     except rows.Wrong as wrong:
-        sys.exit(f"check-topo {tree.name}: {wrong}")
+        sys.exit(f"check-topo {sys.argv[1]}: {wrong}")
 
 
 if __name__ == "__main__":

@@ -101,7 +101,7 @@ set_control() {
 }
 
 @test "doctor looks for nothing but the block" {
-	expect 0 "$UNCORE" --root "$MACHINES/intel-ivt-1socket" --source regs:intel-ivt-cbo doctor
+	expect 0 "$UNCORE" --root "$MACHINES/intel-ivt-1socket.txt" --source regs:intel-ivt-cbo doctor
 	[ "$output" = "ok       intel-cbox: Intel cache boxes: 15 PMUs, 4 metrics" ] || fail "$output"
 }
 
@@ -139,7 +139,7 @@ set_control() {
 }
 
 @test "what stands in the place of an MSR and is a pipe is not waited for" {
-	cp -r "$MACHINES/intel-ivt-1socket" "$BATS_TEST_TMPDIR/root"
+	unpack "$MACHINES/intel-ivt-1socket.txt" "$BATS_TEST_TMPDIR/root"
 	rm -r "$BATS_TEST_TMPDIR"/root/sys/bus/event_source/devices/uncore_*
 	mkdir -p "$BATS_TEST_TMPDIR/root/dev/cpu/0"
 	mkfifo "$BATS_TEST_TMPDIR/root/dev/cpu/0/msr"

@@ -72,7 +72,7 @@ encodes() {
 	[ "$(jq -r 'select(.pmu == "nvidia_pcie_pmu_0_rc_4") | .config[1]' <<<"$output" | xargs)" = \
 		'0x1 0x2 0x4' ] || fail 'root complex 4 has three'
 	# Where their numbers are not known, a row for the PMU as a whole, and a note.
-	cp -r "$T410" "$BATS_TEST_TMPDIR/t410"
+	unpack "$T410" "$BATS_TEST_TMPDIR/t410"
 	rm -r "$BATS_TEST_TMPDIR/t410/sys/bus/pci"
 	expect 0 "$UNCORE" --root "$BATS_TEST_TMPDIR/t410" --data "$FAMILIES" stat --dry-run -j \
 		-M pcie.inbound.read.bandwidth --per-port
@@ -154,7 +154,7 @@ encodes() {
 @test "ports by their numbers have rows of their own where nobody knows their addresses" {
 	local file=$BATS_TEST_TMPDIR/numbers.yaml
 
-	cp -r "$T410" "$BATS_TEST_TMPDIR/t410"
+	unpack "$T410" "$BATS_TEST_TMPDIR/t410"
 	rm -r "$BATS_TEST_TMPDIR/t410/sys/bus/pci"
 	cat >"$file" <<-YAML
 		sim: numbers
@@ -203,7 +203,7 @@ behind" ] || fail 'the sum lacks a port'
 @test "a socket whose root port is not counted has a row that says so" {
 	local copy=$BATS_TEST_TMPDIR/t410 file=$BATS_TEST_TMPDIR/two.yaml
 
-	cp -r "$MACHINES/nvidia-t410-2socket" "$copy"
+	unpack "$MACHINES/nvidia-t410-2socket.txt" "$copy"
 	head -c 64 "$copy/sys/bus/pci/devices/000e:00:00.0/config" >"$copy/short"
 	cp "$copy/short" "$copy/sys/bus/pci/devices/000e:00:00.0/config"
 	cat >"$file" <<-YAML

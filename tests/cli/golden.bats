@@ -20,23 +20,23 @@ golden_of() {
 	golden_of explain-t410.txt 0 --root "$T410" explain memory.read.bandwidth
 	golden_of explain-spr.txt 0 --root "$SPR" explain memory.read.bandwidth
 	golden_of explain-zen4.txt 0 --root "$ZEN4" explain memory.read.bandwidth
-	golden_of explain-ivt.txt 0 --root "$MACHINES/intel-ivt-1socket" explain memory.read.bandwidth
+	golden_of explain-ivt.txt 0 --root "$MACHINES/intel-ivt-1socket.txt" explain memory.read.bandwidth
 	golden_of explain-spr.json 0 --root "$SPR" explain --json memory.utilization
-	golden_of explain-skx.txt 0 --root "$MACHINES/intel-skx-1socket" explain memory.read.bandwidth
-	golden_of explain-icx.txt 0 --root "$MACHINES/intel-icx-1socket" explain memory.read.bandwidth
+	golden_of explain-skx.txt 0 --root "$MACHINES/intel-skx-1socket.txt" explain memory.read.bandwidth
+	golden_of explain-icx.txt 0 --root "$MACHINES/intel-icx-1socket.txt" explain memory.read.bandwidth
 }
 
 @test "doctor" {
 	local tree
 
 	for tree in nvidia-t410-1socket nvidia-grace-1socket intel-spr-1socket amd-zen4-1socket; do
-		run --separate-stderr "$UNCORE" --root "$MACHINES/$tree" doctor
+		run --separate-stderr "$UNCORE" --root "$MACHINES/$tree.txt" doctor
 		no_sanitizer_report
 		[ "$status" -eq 0 ] || [ "$status" -eq 3 ] || fail "$tree"
 		golden "doctor-$tree.txt" <<<"exit status $status"$'\n'"$output"
 	done
 	for tree in nvidia-t410-1socket intel-spr-1socket; do
-		run --separate-stderr "$UNCORE" --root "$MACHINES/$tree" doctor --json
+		run --separate-stderr "$UNCORE" --root "$MACHINES/$tree.txt" doctor --json
 		no_sanitizer_report
 		sorted_json <<<"$output" | golden "doctor-$tree.json"
 	done
@@ -50,7 +50,7 @@ golden_of() {
 	golden_of dry-run-grace-ratios.txt 0 --root "$GRACE" stat --dry-run -M '*.latency,*.rate'
 	golden_of dry-run-spr.json 0 --root "$SPR" stat --dry-run -j -M 'memory.*'
 	golden_of dry-run-zen4.txt 0 --root "$ZEN4" stat --dry-run -M 'amd-umc/*,cache.*,link.*'
-	golden_of dry-run-ivt.txt 0 --root "$MACHINES/intel-ivt-1socket" stat --dry-run -M 'memory.*'
+	golden_of dry-run-ivt.txt 0 --root "$MACHINES/intel-ivt-1socket.txt" stat --dry-run -M 'memory.*'
 }
 
 @test "list as text" {

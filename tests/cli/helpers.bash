@@ -9,10 +9,10 @@ bats_require_minimum_version 1.5.0
 export UNCORE UNCORE_SOURCE_ROOT
 MACHINES=$UNCORE_SOURCE_ROOT/tests/machines
 GOLDEN=$UNCORE_SOURCE_ROOT/tests/golden
-T410=$MACHINES/nvidia-t410-1socket
-GRACE=$MACHINES/nvidia-grace-1socket
-SPR=$MACHINES/intel-spr-1socket
-ZEN4=$MACHINES/amd-zen4-1socket
+T410=$MACHINES/nvidia-t410-1socket.txt
+GRACE=$MACHINES/nvidia-grace-1socket.txt
+SPR=$MACHINES/intel-spr-1socket.txt
+ZEN4=$MACHINES/amd-zen4-1socket.txt
 # Names of PCI devices do not depend on the machine that runs the tests.
 export UNCORE_PCI_IDS=$MACHINES/pci.ids
 # One second per reading, whatever the clock says: results repeat to the byte.
@@ -22,6 +22,11 @@ SIM_SPR=sim:spr,step=1s
 SIM_ZEN3=sim:zen3,step=1s
 SIM_ZEN4=sim:zen4,step=1s
 SIM_ZEN5=sim:zen5,step=1s
+
+# unpack MACHINE DIRECTORY: the files of a machine, for tests that change them.
+unpack() {
+	python3 "$MACHINES/snapshot.py" unpack "$1" "$2"
+}
 
 # Python writes no caches into the sources.
 export PYTHONDONTWRITEBYTECODE=1

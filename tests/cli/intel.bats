@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# Intel machines that no guest could be: trees that make-intel writes, with the simulations of tests/sim.
+# Intel machines that no guest could be: files that make-intel writes, with the simulations of tests/sim.
 
 # shellcheck disable=SC2030,SC2031 # $output is that of run, in the test that reads it
 load helpers
@@ -17,7 +17,7 @@ setup_file() {
 @test "every PMU of every machine is known, and each has a simulation" {
 	local tree
 
-	for tree in "$BATS_FILE_TMPDIR"/*/; do
+	for tree in "$BATS_FILE_TMPDIR"/*.txt; do
 		expect 0 "$UNCORE" --root "$tree" list --json
 		helper check-list "$tree" <<<"$output"
 		grep -qx "machine: ./$(basename "$tree")" "$BATS_FILE_TMPDIR"/*.yaml || fail "$tree"
@@ -27,7 +27,7 @@ setup_file() {
 @test "the same words on all: explain memory.read.bandwidth" {
 	local tree
 
-	for tree in "$BATS_FILE_TMPDIR"/*/; do
+	for tree in "$BATS_FILE_TMPDIR"/*.txt; do
 		case $tree in *dmr*) continue ;; esac
 		expect 0 "$UNCORE" --root "$tree" explain memory.read.bandwidth
 		shows formula evidence 'perf stat -a'

@@ -48,7 +48,7 @@ record() {
 	done
 }
 
-@test "a machine without IBS, one that is a directory, one that is simulated: 3, and why" {
+@test "a machine without IBS, one that is a file, one that is simulated: 3, and why" {
 	[ -d /sys/bus/event_source/devices/ibs_op ] || {
 		refuses 3 "$UNCORE" latency --ibs --timeout 10
 		says IBS
@@ -67,7 +67,7 @@ record() {
 	: >empty.data
 	refuses 1 "$UNCORE" latency --ibs --input empty.data
 	says 'no regular file with something in it'
-	refuses 1 "$UNCORE" latency --ibs --input "$ZEN4/proc/cpuinfo"
+	refuses 1 "$UNCORE" latency --ibs --input "$ZEN4"
 	says 'does not begin as one'
 	head -c 5000 genoa.data >cut.data
 	refuses 1 "$UNCORE" latency --ibs --input cut.data

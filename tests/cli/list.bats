@@ -7,11 +7,11 @@ load helpers
 @test "list --json of every machine: complete by a walk of the tree; two goldens" {
 	local tree count=0
 
-	for tree in "$MACHINES"/*/; do
-		tree=$(basename "$tree")
-		expect 0 "$UNCORE" --root "$MACHINES/$tree" list --json
+	for tree in "$MACHINES"/*.txt; do
+		tree=$(basename "$tree" .txt)
+		expect 0 "$UNCORE" --root "$MACHINES/$tree.txt" list --json
 		[ -z "$stderr" ] || fail "$tree"
-		helper check-list "$MACHINES/$tree" <<<"$output"
+		helper check-list "$MACHINES/$tree.txt" <<<"$output"
 		case $tree in
 		amd-zen3-1socket | hisilicon-hip09) sorted_json <<<"$output" | golden "list-$tree.json" ;;
 		esac
@@ -20,10 +20,26 @@ load helpers
 	[ "$count" -ge 7 ] || fail "only $count machines in tests/machines"
 }
 
-@test "the trees made from that of another generation are what the script makes" {
-	"$MACHINES/make-amd" "$BATS_TEST_TMPDIR"
-	diff -r "$BATS_TEST_TMPDIR/amd-zen3-1socket" "$MACHINES/amd-zen3-1socket"
-	diff -r "$BATS_TEST_TMPDIR/amd-zen5-1socket" "$MACHINES/amd-zen5-1socket"
+@test "machines that a script makes are what it makes" {
+	local script file
+
+	for script in make-amd make-others make-pci; do
+		mkdir "$BATS_TEST_TMPDIR/$script"
+		"$MACHINES/$script" "$BATS_TEST_TMPDIR/$script"
+		for file in "$BATS_TEST_TMPDIR/$script"/*; do
+			diff -u "$MACHINES/${file##*/}" "$file"
+		done
+	done
+}
+
+@test "a directory and its file are the same machine" {
+	local command dir=$BATS_TEST_TMPDIR/dir
+
+	unpack "$T410" "$dir"
+	for command in 'list --json' topo 'topo --json' doctor 'explain *' pcie; do
+		# shellcheck disable=SC2086 # words are meant
+		diff <("$UNCORE" --root "$T410" $command 2>&1) <("$UNCORE" --root "$dir" $command 2>&1) || fail "$command"
+	done
 }
 
 @test "the machine this runs on: complete, too" {
@@ -55,8 +71,7 @@ load helpers
 @test "names of the driver's fallback tell nothing: each PMU, and what it was recognised as" {
 	local pmus=$BATS_TEST_TMPDIR/sys/bus/event_source/devices number=0 name
 
-	cp -r "$GRACE"/. "$BATS_TEST_TMPDIR"
-	chmod -R u+w "$BATS_TEST_TMPDIR"
+	unpack "$GRACE" "$BATS_TEST_TMPDIR"
 	for name in scf nvlink_c2c0 nvlink_c2c1 pcie; do
 		mv "$pmus/nvidia_${name}_pmu_0" "$pmus/nvidia_uncore_pmu_$number"
 		number=$((number + 1))
@@ -111,7 +126,7 @@ load helpers
 
 	for command in 'list metrics' doctor topo; do
 		# shellcheck disable=SC2086 # words are meant
-		run --separate-stderr "$UNCORE" --root "$MACHINES/intel-icx-1socket" $command
+		run --separate-stderr "$UNCORE" --root "$MACHINES/intel-icx-1socket.txt" $command
 		[ "${#lines[@]}" -gt 5 ] || fail "$command"
 		! grep -E '^.{101}' <<<"$output" || fail "$command"
 	done

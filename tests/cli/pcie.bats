@@ -105,7 +105,7 @@ value() {
 	says 'note: root ports 0000:15:01\.0, 0000:26:01\.0, 0000:37:01\.0 have no rows of their own: the kernel does not say'
 	shows $'\nsum +19\\.68 GB/s  4'
 	# Config space as the kernel shows it to everybody.
-	cp -r "$T410" "$BATS_TEST_TMPDIR/t410"
+	unpack "$T410" "$BATS_TEST_TMPDIR/t410"
 	for config in "$BATS_TEST_TMPDIR"/t410/sys/bus/pci/devices/*/config; do
 		head -c 64 "$config" >"$BATS_TEST_TMPDIR/config"
 		cp "$BATS_TEST_TMPDIR/config" "$config"

@@ -33,8 +33,10 @@ setup_file() {
 	local copies=$BATS_FILE_TMPDIR/machines file
 
 	mkdir "$copies"
-	cp -r "$MACHINES"/*/ "$copies"
-	cp -r "$T410" "$copies/made-up"
+	for file in "$MACHINES"/*.txt; do
+		unpack "$file" "$copies/$(basename "$file" .txt)"
+	done
+	unpack "$T410" "$copies/made-up"
 	make_odd "$copies/made-up"
 	sed -i 's/^/10000/' "$copies"/*/sys/bus/event_source/devices/*/type
 	# perf asks the kernel nothing about CPUs that this machine does not have.
@@ -84,7 +86,7 @@ agrees() {
 notices() {
 	local copies=$BATS_FILE_TMPDIR/machines broken=$BATS_TEST_TMPDIR/$2-$3 name
 
-	name=$(basename "$SPR")
+	name=$(basename "$SPR" .txt)
 	mkdir "$broken"
 	cp -r "$copies/$name" "$broken"
 	echo "$4" >"$broken/$name/sys/bus/event_source/devices/$2/format/$3"

@@ -5,7 +5,7 @@
 
 load helpers
 
-TWO=$MACHINES/nvidia-t410-2socket
+TWO=$MACHINES/nvidia-t410-2socket.txt
 EXAMPLES=$BATS_TEST_DIRNAME/t410-examples.txt
 
 # encodes COMMAND WORDS: a line for each counter, in order, all in one group.

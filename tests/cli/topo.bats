@@ -4,19 +4,20 @@
 
 load helpers
 
-T410_2=$MACHINES/nvidia-t410-2socket
+T410_2=$MACHINES/nvidia-t410-2socket.txt
 
 @test "every machine with PCI devices: text is golden, JSON agrees with the files" {
 	local tree count=0
 
-	for tree in "$MACHINES"/*/sys/bus/pci; do
-		tree=$(basename "${tree%/sys/bus/pci}")
-		expect 0 "$UNCORE" --root "$MACHINES/$tree" topo
+	for tree in "$MACHINES"/*.txt; do
+		grep -q ^sys/bus/pci/ "$tree" || continue
+		tree=$(basename "$tree" .txt)
+		expect 0 "$UNCORE" --root "$MACHINES/$tree.txt" topo
 		[ -z "$stderr" ] || fail "$tree"
 		golden "topo-$tree.txt" <<<"$output"
 		[ "$(wc -L <<<"$output")" -le 100 ] || fail "$tree: a line is too long"
-		expect 0 "$UNCORE" --root "$MACHINES/$tree" topo --json
-		helper check-topo "$MACHINES/$tree" <<<"$output"
+		expect 0 "$UNCORE" --root "$MACHINES/$tree.txt" topo --json
+		helper check-topo "$MACHINES/$tree.txt" <<<"$output"
 		case $tree in
 		arm-neoverse-cmn | nvidia-grace-1socket) sorted_json <<<"$output" | golden "topo-$tree.json" ;;
 		esac
@@ -70,7 +71,7 @@ t410_ports() {
 }
 
 @test "without root config space ends before the capability: said, not guessed" {
-	cp -r "$T410" "$BATS_TEST_TMPDIR/t410"
+	unpack "$T410" "$BATS_TEST_TMPDIR/t410"
 	find "$BATS_TEST_TMPDIR/t410/sys/devices" -name config -exec truncate -s 64 {} +
 	expect 0 "$UNCORE" --root "$BATS_TEST_TMPDIR/t410" topo
 	shows 'no PMU: .* without root' '0001:00:00.0 +32 GT/s x4'
@@ -96,7 +97,7 @@ add_device() {
 	local tree=$BATS_TEST_TMPDIR/names i=0 ids
 
 	mkdir "$tree"
-	cp -r "$SPR/proc" "$SPR/sys" "$tree"
+	unpack "$SPR" "$tree"
 	rm -r "$tree/sys/bus/pci"
 	for ids in 10de:2331 15b3:101d 15b3:ffff 1022:14ab 1af4:1000 9999:0001 0108:0001; do
 		add_device "$tree" "0000:00:0$i.0" 0x020000
@@ -121,7 +122,7 @@ add_device() {
 @test "links between sockets: the other end, and who does not say" {
 	local tree=$BATS_TEST_TMPDIR/skx pmus
 
-	cp -r "$MACHINES/intel-skx-1socket" "$tree"
+	unpack "$MACHINES/intel-skx-1socket.txt" "$tree"
 	pmus=$tree/sys/bus/event_source/devices
 	echo upi_1,die_0 >"$pmus/uncore_upi_0/die0"
 	expect 0 "$UNCORE" --root "$tree" topo
@@ -134,8 +135,7 @@ add_device() {
 @test "many functions below a port, a link that is not known, devices of no socket" {
 	local tree=$BATS_TEST_TMPDIR/many i
 
-	mkdir "$tree"
-	cp -r "$SPR"/{proc,sys} "$tree"
+	unpack "$SPR" "$tree"
 	rm -r "$tree/sys/bus/pci" "$tree"/sys/devices/pci*
 	add_device "$tree" 0000:15:01.0 0x060400
 	for i in {0..9} {a..f} 10 11 12; do
@@ -155,8 +155,7 @@ add_device() {
 	# The limit is generous: this takes a second, with sanitizers.
 	ulimit -t 20
 
-	mkdir "$tree"
-	cp -r "$T410_2"/{proc,sys} "$tree"
+	unpack "$T410_2" "$tree"
 	python3 - "$tree/sys" <<'END'
 import pathlib, sys
 
@@ -188,9 +187,9 @@ END
 }
 
 @test "what there are several of; caches do not count the memory" {
-	expect 0 "$UNCORE" --root "$MACHINES/intel-icx-1socket" topo
+	expect 0 "$UNCORE" --root "$MACHINES/intel-icx-1socket.txt" topo
 	shows '12 memory channels: ' '4 memory ports of the mesh: '
-	expect 0 "$UNCORE" --root "$MACHINES/amd-zen3-1socket" topo
+	expect 0 "$UNCORE" --root "$MACHINES/amd-zen3-1socket.txt" topo
 	shows 'counted together by amd_df'$'\n'
 }
 

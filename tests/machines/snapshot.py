@@ -7,11 +7,13 @@
 
 What a snapshot says cannot be read becomes an empty file without permission."""
 
+import contextlib
 import errno
 import os
 import pathlib
 import re
 import sys
+import tempfile
 
 FIRST_LINE = "uncore snapshot 1"
 ROW = 16
@@ -26,6 +28,11 @@ class Refused(str):
 
 
 DIRECTORY, UNREAD = object(), object()
+
+
+def is_pci(path):
+    """What make-pci invents."""
+    return path.startswith(("sys/bus/pci/", "sys/devices/pci"))
 
 
 def order(path):
@@ -110,11 +117,6 @@ class Snapshot(dict):
         for path, value in self.below(old).items():
             self[f"{new}/{path}"] = value
 
-    def remove(self, top):
-        """What has this path or is below it."""
-        for path in [p for p in self if p == top or p.startswith(top + "/")]:
-            del self[path]
-
 
 def parse(text):
     """The snapshot in a text."""
@@ -188,6 +190,17 @@ def unpack(snapshot, top):
             full.write_bytes(value if isinstance(value, bytes) else b"")
             if isinstance(value, Refused):
                 full.chmod(0)
+
+
+@contextlib.contextmanager
+def directory(path):
+    """The directory of a machine; of a file one that is removed again."""
+    if os.path.isdir(path):
+        yield pathlib.Path(path)
+        return
+    with tempfile.TemporaryDirectory() as top:
+        unpack(read(path), top)
+        yield pathlib.Path(top)
 
 
 def main():

@@ -182,7 +182,7 @@ static inline void begin(struct stage *s, enum uncore_level level, const char *r
 		ok(s,
 		   uncore_set_root(s->u, tree_machine("nvidia-t410-1socket", path, sizeof(path))));
 	}
-	tree_machine("../families", path, sizeof(path));
+	tree_source("tests/families", path, sizeof(path));
 	ok(s, uncore_add_data(s->u, path));
 	ok(s, uncore_scan(s->u));
 	ok(s, uncore_monitor_new(&s->m, s->u));

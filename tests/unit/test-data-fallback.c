@@ -2,11 +2,10 @@
 /*
  * NVIDIA's PMUs on kernels that do not know the part: nvidia_uncore_pmu_N, with the terms event, filter
  * and filter2 and no alias but `cycles` (nvidia_cspmu.c, generic_pmu_format_attrs), told apart by
- * PMIIDR, the file `identifier`. The machines are made from the real trees. What the filters must be
+ * PMIIDR, the file `identifier`. The machines are made from the real ones. What the filters must be
  * was written from the driver: the default that it sets for each part.
  */
 #include <ctype.h>
-#include <dirent.h>
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -44,17 +43,6 @@ static const struct part *part_of(const char *identifier)
 	return NULL;
 }
 
-static void read_line(const char *dir, const char *pmu, const char *file, char *into, size_t room)
-{
-	char path[1024];
-	FILE *f;
-
-	snprintf(path, sizeof(path), "%s/" TREE_PMU "%s/%s", dir, pmu, file);
-	f = fopen(path, "r");
-	tree_require(f && fgets(into, (int)room, f), path);
-	fclose(f);
-}
-
 /* A PMU as the fallback of the driver registers it; kernels before 6.19 have no filter2. */
 static void put_fallback(const struct tree *t, size_t number, const char *identifier, bool filter2)
 {
@@ -75,25 +63,28 @@ static void put_fallback(const struct tree *t, size_t number, const char *identi
 /* Every PMU of a real tree that has a PMIIDR, under its fallback name. */
 static size_t make_fallback(struct tree *t, const char *machine, bool filter2)
 {
-	char dir[600], path[700], identifier[64];
-	struct dirent *entry;
+	struct unc_names names;
+	struct unc_root *root;
+	char path[600];
 	size_t count = 0;
-	DIR *d;
 
 	tree_make(t);
 	machine_cpus(t, (const int[]){0}, 1);
-	tree_machine(machine, dir, sizeof(dir));
-	snprintf(path, sizeof(path), "%s/" TREE_PMU, dir);
-	d = opendir(path);
-	tree_require(d != NULL, path);
-	while ((entry = readdir(d))) {
-		if (strncmp(entry->d_name, "nvidia_", 7) != 0)
+	assert_int_equal(unc_root_open(&root, tree_machine(machine, path, sizeof(path)), NULL), 0);
+	assert_int_equal(unc_root_list(root, TREE_PMU, &names), 0);
+	for (size_t i = 0; i < names.count; i++) {
+		char *identifier;
+
+		if (strncmp(names.items[i], "nvidia_", 7) != 0)
 			continue;
-		read_line(dir, entry->d_name, "identifier", identifier, sizeof(identifier));
+		snprintf(path, sizeof(path), TREE_PMU "%s/identifier", names.items[i]);
+		assert_int_equal(unc_root_read_line(root, path, &identifier), 0);
 		if (isdigit((unsigned char)identifier[0]))
 			put_fallback(t, count++, identifier, filter2);
+		free(identifier);
 	}
-	closedir(d);
+	unc_names_finish(&names);
+	unc_root_free(root);
 	return count;
 }
 

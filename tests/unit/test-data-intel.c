@@ -215,7 +215,7 @@ static size_t assert_all_words(const struct uncore *u, const struct model *model
 	size_t held = 0;
 	FILE *f;
 
-	f = fopen(tree_machine("../unit/intel-words.txt", path, sizeof(path)), "r");
+	f = fopen(tree_source("tests/unit/intel-words.txt", path, sizeof(path)), "r");
 	assert_non_null(f);
 	while (fgets(line, sizeof(line), f)) {
 		if (sscanf(line, "family %63s", at.family) == 1 || line[0] == '#')

@@ -43,7 +43,7 @@ static const struct uncore_row *play(struct stage *s, enum uncore_level level, c
 	tree_put(&s->tree, "sim.yaml", text);
 	snprintf(path, sizeof(path), "sim:%s/sim.yaml,step=1s", s->tree.dir);
 	ok(s, uncore_set_source(s->u, path));
-	tree_machine("../families", path, sizeof(path));
+	tree_source("tests/families", path, sizeof(path));
 	ok(s, uncore_add_data(s->u, path));
 	ok(s, uncore_scan(s->u));
 	ok(s, uncore_monitor_new(&s->m, s->u));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Machines for tests: the trees in tests/machines, and small ones written to a new directory. */
+/* Machines for tests: those of tests/machines, and small ones written to a new directory. */
 #ifndef TREE_H
 #define TREE_H
 
@@ -105,13 +105,22 @@ static inline void tree_cpu(const struct tree *t, int cpu, const char *file, con
 	tree_put(t, path, text);
 }
 
-/* The directory of a machine of tests/machines. */
-static inline const char *tree_machine(const char *name, char *into, size_t room)
+/* A file or directory of the sources. */
+static inline const char *tree_source(const char *path, char *into, size_t room)
 {
 	const char *source = getenv("UNCORE_SOURCE_ROOT");
 
-	snprintf(into, room, "%s/tests/machines/%s", source ? source : TEST_SOURCE_ROOT, name);
+	snprintf(into, room, "%s/%s", source ? source : TEST_SOURCE_ROOT, path);
 	return into;
+}
+
+/* The file of a machine of tests/machines. */
+static inline const char *tree_machine(const char *name, char *into, size_t room)
+{
+	char path[200];
+
+	snprintf(path, sizeof(path), "tests/machines/%s.txt", name);
+	return tree_source(path, into, room);
 }
 
 #endif
