@@ -68,7 +68,7 @@ static int configure(struct cli *cli)
 	return err;
 }
 
-int cli_open(struct cli *cli)
+int cli_prepare(struct cli *cli)
 {
 	int err = uncore_new(&cli->u);
 
@@ -81,9 +81,15 @@ int cli_open(struct cli *cli)
 			cli->root, cli->source);
 		return CLI_USAGE;
 	}
-	if (!err)
-		err = uncore_scan(cli->u);
 	return err ? cli_fail(cli, err) : CLI_OK;
+}
+
+int cli_open(struct cli *cli)
+{
+	int status = cli_prepare(cli);
+	int err = status ? 0 : uncore_scan(cli->u);
+
+	return err ? cli_fail(cli, err) : status;
 }
 
 void cli_close(struct cli *cli)

@@ -46,7 +46,8 @@ struct command {
 	enum uncore_level level; /* unless an option sets another */
 };
 
-/* Makes and scans the machine of the global options. */
+/* Makes the machine of the global options; cli_open() scans it, too. */
+int cli_prepare(struct cli *cli);
 int cli_open(struct cli *cli);
 void cli_close(struct cli *cli);
 
@@ -84,6 +85,7 @@ int cmd_stat(struct cli *cli, int argc, char **argv);
 int cmd_explain(struct cli *cli, int argc, char **argv);
 int cmd_doctor(struct cli *cli, int argc, char **argv);
 int cmd_latency(struct cli *cli, int argc, char **argv);
+int cmd_snapshot(struct cli *cli, int argc, char **argv);
 int cmd_demo_block(struct cli *cli, int argc, char **argv);
 
 #endif

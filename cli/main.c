@@ -20,6 +20,8 @@ static const struct command commands[] = {
 	 .run = cmd_topo},
 	{"explain", "Show the formula, events and evidence of a metric", .run = cmd_explain},
 	{"doctor", "Report what works, what is missing, and how to fix it", .run = cmd_doctor},
+	{"snapshot", "Write what uncore reads of this machine into a text file",
+	 .run = cmd_snapshot},
 	{"demo-block", "Simulate a register block in a file, to try the source regs",
 	 .run = cmd_demo_block},
 	/* Presets: nothing else in the command names metrics. */

@@ -15,8 +15,8 @@ enum { KEY_DATA = 0x100, KEY_MEMORY_PEAK, KEY_USAGE };
 
 static const struct cli_option globals[] = {
 	{NULL, NULL, "Global options:", 0, 90, 0, 0},
-	{"root", "DIR", "Read /sys and /proc below DIR", 0, 90, OPTION_TEXT,
-	 offsetof(struct cli, root)},
+	{"root", "PATH", "Read /sys and /proc below PATH, a directory or a snapshot", 0, 90,
+	 OPTION_TEXT, offsetof(struct cli, root)},
 	{"source", "SPEC",
 	 "Where counts come from: kernel, sim:NAME, regs:NAME, or sim: and regs: with FILE.yaml", 0,
 	 90, OPTION_TEXT, offsetof(struct cli, source)},

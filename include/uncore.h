@@ -62,7 +62,7 @@ int uncore_new(struct uncore **out);
 void uncore_free(struct uncore *u);
 
 /* Reads /sys and /proc below `path` from the next scan on: a directory, or the file of a snapshot, see
- * uncore-snapshot(5). With another root than "/" the kernel source plans but cannot open
+ * uncore-snapshot(1). With another root than "/" the kernel source plans but cannot open
  * counters. -ENOENT, -ENOTDIR: there is no such directory or file; -EINVAL: the file is no snapshot. */
 int uncore_set_root(struct uncore *u, const char *path);
 
@@ -89,6 +89,13 @@ int uncore_add_data(struct uncore *u, const char *dir);
  * file (the sentence has file:line:col). -ENOENT: no CPU below the root; is it one? A machine
  * without any PMU is not an error. After a failure the machine is empty. */
 int uncore_scan(struct uncore *u);
+
+/* A snapshot: all that uncore reads of the machine (paths, links, contents) as one text, for
+ * uncore_set_root() on another machine, for a bug report or as a test; its format is
+ * uncore-snapshot(1). Serial numbers, MAC addresses, and names of the host and its users are left out.
+ * Scans the machine; a scan that fails does not fail the snapshot, which then has what was read.
+ * *out: to be released with free(). -EBUSY: a monitor exists; -ENOMEM. */
+int uncore_snapshot(struct uncore *u, char **out);
 
 /* Why the last failing call on this machine, or on a monitor made from it, failed: one or more
  * sentences without a final newline: what failed, where, and what would mend it. "" when nothing

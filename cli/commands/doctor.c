@@ -107,6 +107,9 @@ int cmd_doctor(struct cli *cli, int argc, char **argv)
 		out_text_simulated(cli->u, &text);
 		for (size_t i = 0; i < uncore_finding_count(cli->u); i++)
 			doctor_finding(uncore_finding_at(cli->u, i), &text);
+		if (!cli->root && !uncore_is_simulated(cli->u))
+			buffer_puts(&text, "\nFor a bug report, attach the file that this writes: "
+					   "uncore snapshot machine.txt\n");
 	}
 	status = writer_print(&text);
 	return status ? status : verdict(cli->u);

@@ -213,8 +213,9 @@ int unc_platform_read(const struct unc_root *root, char cpu_model[static UNC_MOD
 {
 	char *text = NULL;
 	const char *cpuinfo;
+	size_t len;
 
-	if (unc_root_read_start(root, "proc/cpuinfo", FIRST_CPU, &text) == -ENOMEM)
+	if (unc_root_read_bytes(root, "proc/cpuinfo", FIRST_CPU, &text, &len) == -ENOMEM)
 		return -ENOMEM;
 	cpuinfo = text ? text : "";
 	snprintf(cpu_model, UNC_MODEL_ROOM, "unknown");

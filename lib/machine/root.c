@@ -165,8 +165,8 @@ int unc_root_open_text(struct unc_root **out, const char *name, const char *text
 static int open_snapshot(struct unc_root **out, const char *path, struct unc_error *e)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC), err = -errno;
-	char *text;
-	size_t len;
+	char *text = NULL;
+	size_t len = 0;
 
 	if (fd >= 0) {
 		err = read_bytes(fd, UNC_SNAPSHOT_MOST + 1, &text, &len);
@@ -271,9 +271,8 @@ static int resolve(const struct unc_root *r, const char *path, bool last, char o
 	size_t len = 0, n, more, before;
 	int links = 0;
 
-	if (strlen(path) >= sizeof(todo))
+	if (snprintf(todo, sizeof(todo), "%s", path) >= PATH_MAX)
 		return -ENAMETOOLONG;
-	strcpy(todo, path);
 	out[0] = '\0';
 	for (char *at = todo; *(at += strspn(at, "/")); at += n) {
 		n = strcspn(at, "/");
@@ -376,46 +375,20 @@ int unc_root_read_bytes(const struct unc_root *r, const char *path, size_t max, 
 	return 0;
 }
 
-/* Text: without NUL bytes. */
-static int read_some(const struct unc_root *r, const char *path, size_t max, char **out,
-		     size_t *out_len)
-{
-	char *data;
-	size_t len;
-	int err = unc_root_read_bytes(r, path, max, &data, &len);
-
-	if (err)
-		return err;
-	if (memchr(data, '\0', len)) {
-		free(data);
-		return -EBADMSG;
-	}
-	*out = data;
-	*out_len = len;
-	return 0;
-}
-
 int unc_root_read(const struct unc_root *r, const char *path, char **out)
 {
 	char *data;
 	size_t len;
-	int err = read_some(r, path, LONGEST_FILE + 1, &data, &len);
+	int err = unc_root_read_bytes(r, path, LONGEST_FILE + 1, &data, &len);
 
 	if (err)
 		return err;
-	if (len > LONGEST_FILE) {
+	if (len > LONGEST_FILE || memchr(data, '\0', len)) {
 		free(data);
-		return -EFBIG;
+		return len > LONGEST_FILE ? -EFBIG : -EBADMSG;
 	}
 	*out = data;
 	return 0;
-}
-
-int unc_root_read_start(const struct unc_root *r, const char *path, size_t max, char **out)
-{
-	size_t len;
-
-	return read_some(r, path, max, out, &len);
 }
 
 int unc_root_read_line(const struct unc_root *r, const char *path, char **out)

@@ -27,11 +27,8 @@ bool unc_root_is_live(const struct unc_root *r);
 int unc_root_read(const struct unc_root *r, const char *path, char **out);
 /* The same, trimmed of white space at both ends. */
 int unc_root_read_line(const struct unc_root *r, const char *path, char **out);
-/* At most the first `max` bytes of it, for files of which only the beginning matters: the kernel
- * makes the text of /proc/cpuinfo as it is read, and it may be megabytes. */
-int unc_root_read_start(const struct unc_root *r, const char *path, size_t max, char **out);
-/* The same, and NUL bytes are bytes like others: config space of PCI devices; and files larger than
- * 1 MiB. A NUL stands behind the last of the `*len` bytes. */
+/* At most the first `max` bytes, NUL bytes among them, also of files larger than 1 MiB: config space of
+ * PCI devices, the beginning of /proc/cpuinfo, which may be megabytes. A NUL follows the last one. */
 int unc_root_read_bytes(const struct unc_root *r, const char *path, size_t max, char **out,
 			size_t *len);
 

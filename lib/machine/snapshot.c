@@ -280,29 +280,16 @@ static int take_block(struct parser *p, struct unc_entry *e, bool hex)
 	return r;
 }
 
-/* A path, or the target of a link: no contents, so no newline. NULL: a sentence was written. */
-static char *take_name(const struct parser *p, const char *text, size_t len)
+/* Printable ASCII without spaces and backslashes, as all names of sysfs and proc are. */
+static bool is_plain(const char *name, size_t len)
 {
-	struct parser part = *p;
-	struct unc_entry e = {.data = malloc(len + 2)};
-	bool open = false;
-	int r;
-
-	part.text = text;
-	part.len = len;
-	r = e.data ? add_text(&part, &e, text, &open) : unc_nomem(p->e);
-	e.len -= r == 0 && !open;
-	if (r == 0 && (!e.len || e.len >= PATH_MAX || open || memchr(e.data, '\0', e.len)))
-		r = fail(p, "a name is empty, too long or ends in a backslash");
-	if (r == 0) {
-		e.data[e.len] = '\0';
-		return e.data;
-	}
-	free(e.data);
-	return NULL;
+	for (size_t i = 0; i < len; i++)
+		if (name[i] <= ' ' || name[i] >= 0x7f || name[i] == '\\')
+			return false;
+	return len && len < PATH_MAX && *name != '#';
 }
 
-/* As the kernel lists it below the root: parts of 1 to 255 bytes, not "." nor "..". */
+/* Parts of 1 to 255 bytes, not "." nor "..". */
 static bool is_path(const char *path)
 {
 	for (size_t len;; path += len + 1) {
@@ -310,9 +297,6 @@ static bool is_path(const char *path)
 		if (!len || len > NAME_MAX || (len == 1 && *path == '.') ||
 		    (len == 2 && strncmp(path, "..", 2) == 0))
 			return false;
-		for (size_t i = 0; i < len; i++)
-			if ((unsigned char)path[i] < ' ')
-				return false;
 		if (!path[len])
 			return true;
 	}
@@ -341,9 +325,11 @@ static int take_rest(struct parser *p, struct unc_entry *e, const char *rest, si
 	}
 	if (len >= 3 && strncmp(rest, "-> ", 3) == 0) {
 		e->kind = UNC_LINK;
-		e->data = take_name(p, rest + 3, len - 3);
-		e->len = e->data ? strlen(e->data) : 0;
-		return e->data ? 0 : -EINVAL;
+		e->len = len - 3;
+		e->data = strndup(rest + 3, e->len);
+		if (!e->data)
+			return unc_nomem(p->e);
+		return is_plain(e->data, e->len) ? 0 : fail(p, "a link to no path");
 	}
 	if (len >= 2 && strncmp(rest, "! ", 2) == 0) {
 		e->kind = UNC_REFUSED;
@@ -369,14 +355,16 @@ static int take_entry(struct parser *p)
 	bool dir = last == '/' && !space;
 	bool block = last == ':' && (!space || (rest_len == 3 && strncmp(rest, "hex", 3) == 0));
 	struct unc_entry e = {.kind = dir ? UNC_DIR : UNC_FILE, .line = p->line};
-	char *path = take_name(p, p->text, len - (dir || block));
-	int r = path ? 0 : -EINVAL;
+	char *path = strndup(p->text, len - (dir || block));
+	int r = 0;
 
-	if (path && !is_path(path))
+	if (!path)
+		return unc_nomem(p->e);
+	if (!is_plain(path, strlen(path)) || !is_path(path))
 		r = fail(p, "'%s' is not a path below the root", path);
-	else if (path && block)
+	else if (block)
 		r = take_block(p, &e, space);
-	else if (path && !dir)
+	else if (!dir)
 		r = take_rest(p, &e, rest, rest_len);
 	if (r == 0 && !e.data)
 		e.data = calloc(1, 1);
@@ -442,7 +430,7 @@ int unc_snapshot_parse(struct unc_tree *out, const char *file, const char *text,
 
 /* ---- to text ---- */
 
-static void put_escaped(struct unc_text *to, const char *data, size_t len, bool name)
+static void put_text(struct unc_text *to, const char *data, size_t len)
 {
 	size_t plain = 0;
 
@@ -451,8 +439,7 @@ static void put_escaped(struct unc_text *to, const char *data, size_t len, bool 
 		bool blank = c == ' ' || c == '\t';
 
 		/* Editors drop blanks at the end of a line. */
-		if (c != '\\' && c < 0x7f && (c > ' ' || (blank && !name && i + 1 < len)) &&
-		    !(c == '#' && name && i == 0))
+		if (c != '\\' && c < 0x7f && (c > ' ' || (blank && i + 1 < len)))
 			continue;
 		unc_text_add(to, "%.*s", (int)(i - plain), data + plain);
 		unc_text_add(to, c == '\\' ? "\\\\" : "\\x%02x", c);
@@ -491,7 +478,7 @@ static void put_contents(struct unc_text *to, const char *data, size_t len)
 	do {
 		newline = memchr(data, '\n', (size_t)(end - data));
 		unc_text_add(to, one ? "" : "\t");
-		put_escaped(to, data, (size_t)((newline ? newline : end) - data), false);
+		put_text(to, data, (size_t)((newline ? newline : end) - data));
 		unc_text_add(to, newline ? "\n" : "\\\n");
 		data = newline ? newline + 1 : end;
 	} while (data < end);
@@ -503,27 +490,19 @@ void unc_snapshot_print(const struct unc_tree *t, struct unc_text *to)
 	for (size_t i = 0; i < t->count; i++) {
 		const struct unc_entry *e = &t->entries[i];
 
-		if (e->kind == UNC_DIR && below(t, i + 1, e->path))
+		bool skip = e->kind == UNC_DIR && below(t, i + 1, e->path);
+
+		if (skip || !is_plain(e->path, strlen(e->path)) ||
+		    (e->kind == UNC_LINK && !is_plain(e->data, e->len)))
 			continue;
-		put_escaped(to, e->path, strlen(e->path), true);
-		switch (e->kind) {
-		case UNC_FILE:
+		unc_text_add(to, "%s", e->path);
+		if (e->kind == UNC_FILE)
 			put_contents(to, e->data, e->len);
-			break;
-		case UNC_LINK:
-			unc_text_add(to, " -> ");
-			put_escaped(to, e->data, e->len, true);
-			unc_text_add(to, "\n");
-			break;
-		case UNC_REFUSED:
+		else if (e->kind == UNC_LINK)
+			unc_text_add(to, " -> %s\n", e->data);
+		else if (e->kind == UNC_REFUSED)
 			unc_text_add(to, " ! %s\n", strerrorname_np(e->err));
-			break;
-		case UNC_DIR:
-			unc_text_add(to, "/\n");
-			break;
-		case UNC_UNREAD:
-			unc_text_add(to, " ?\n");
-			break;
-		}
+		else
+			unc_text_add(to, e->kind == UNC_DIR ? "/\n" : " ?\n");
 	}
 }

@@ -38,7 +38,7 @@ bool unc_tree_has_dir(const struct unc_tree *t, const char *path);
 /* -ENOENT, -ENOTDIR */
 int unc_tree_list(const struct unc_tree *t, const char *path, struct unc_names *names);
 
-/* Format: uncore-snapshot(5). -EINVAL with FILE:LINE, -EFBIG. */
+/* Format: uncore-snapshot(1). -EINVAL with FILE:LINE, -EFBIG. */
 int unc_snapshot_parse(struct unc_tree *out, const char *file, const char *text, size_t len,
 		       struct unc_error *e);
 void unc_snapshot_print(const struct unc_tree *t, struct unc_text *to);

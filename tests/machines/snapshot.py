@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Snapshots of machines, uncore-snapshot(5), read and written without uncore:
+"""Snapshots of machines, uncore-snapshot(1), read and written without uncore:
 
   snapshot.py pack DIRECTORY FILE       a directory with sys/ and proc/ into a file
   snapshot.py unpack FILE DIRECTORY     and back
@@ -40,11 +40,17 @@ def order(path):
     return os.fsencode(path).replace(b"/", b"\1")
 
 
-def escape(data, name=False):
+def plain(name):
+    """A name that a snapshot can have."""
+    if not re.fullmatch(r"[!-\[\]-~]+", name):
+        raise ValueError(f"'{name}' has spaces, backslashes or characters that are not ASCII")
+    return name
+
+
+def escape(data):
     """A backslash, bytes that are no ASCII text, and blanks where they would be lost."""
     data = re.sub(rb"\\", rb"\\\\", data)
-    data = re.sub(rb"^#|[ \t]" if name else rb"[ \t]\Z", lambda m: b"\\x%02x" % m[0][0], data)
-    return re.sub(rb"[^\t\x20-\x7e]", lambda m: b"\\x%02x" % m[0][0], data).decode("ascii")
+    return re.sub(rb"[ \t]\Z|[^\t\x20-\x7e]", lambda m: b"\\x%02x" % m[0][0], data).decode("ascii")
 
 
 def unescape(text):
@@ -90,7 +96,7 @@ class Snapshot(dict):
         out = [FIRST_LINE + "\n"] + [f"# {line}\n" for line in self.comment.splitlines()]
         for path in sorted(self, key=order):
             value = self[path]
-            out.append(escape(os.fsencode(path), name=True))
+            out.append(plain(path))
             if value is DIRECTORY:
                 out.append("/\n")
             elif value is UNREAD:
@@ -98,7 +104,7 @@ class Snapshot(dict):
             elif isinstance(value, Refused):
                 out.append(f" ! {value}\n")
             elif isinstance(value, Link):
-                out.append(f" -> {escape(os.fsencode(value), name=True)}\n")
+                out.append(f" -> {plain(value)}\n")
             else:
                 out.append(contents(value))
         return "".join(out)
@@ -134,7 +140,7 @@ def parse(text):
         block = path.endswith(":") and rest in ("", "hex")
         while block and i < len(lines) and lines[i].startswith("\t"):
             i += 1
-        path = os.fsdecode(unescape(path.removesuffix(":") if block else path.rstrip("/"))[0])
+        path = path.removesuffix(":") if block else path.rstrip("/")
         if block and rest:
             data = bytearray()
             for row in lines[start + 1:i]:
@@ -145,7 +151,7 @@ def parse(text):
             parts = [unescape(t) for t in ([t[1:] for t in lines[start + 1:i]] if block else [rest[2:]])]
             snapshot[path] = b"".join(data + (b"\n" if newline else b"") for data, newline in parts)
         elif rest.startswith("-> "):
-            snapshot[path] = Link(os.fsdecode(unescape(rest[3:])[0]))
+            snapshot[path] = Link(rest[3:])
         elif rest.startswith("! "):
             snapshot[path] = Refused(rest[2:])
         else:

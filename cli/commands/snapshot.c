@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/* `uncore snapshot`: the machine as a text file, for --root, bug reports and tests. */
+#include <stdlib.h>
+
+#include "options.h"
+#include "output/writer.h"
+
+static void take_file(void *into, char *arg, struct argp_state *state)
+{
+	const char **file = into;
+
+	if (*file)
+		argp_error(state, "'%s': one file is enough", arg);
+	*file = arg;
+}
+
+int cmd_snapshot(struct cli *cli, int argc, char **argv)
+{
+	static const struct cli_syntax syntax = {
+		.doc = "Writes what uncore reads of this machine into a text file ('-': standard "
+		       "output), which --root takes like a directory: for bug reports and tests. "
+		       "Serial numbers, MAC addresses, and names of the host and its users are left "
+		       "out. Read the file before you publish it.",
+		.args = "FILE",
+		.no_args = "which file? 'uncore snapshot machine.txt'",
+		.argument = take_file,
+	};
+	const char *file = NULL;
+	struct writer w;
+	char *text;
+	int status, err;
+
+	cli_parse(cli, &syntax, &file, argc, argv);
+	status = cli_prepare(cli);
+	if (status)
+		return status;
+	err = uncore_snapshot(cli->u, &text);
+	if (err)
+		return cli_fail(cli, err);
+	status = writer_open(&w, file, false);
+	if (status == CLI_OK) {
+		buffer_puts(&w.text, text);
+		writer_flush(&w);
+		status = writer_close(&w);
+	}
+	free(text);
+	return status;
+}

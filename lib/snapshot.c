@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: MIT */
+/* What a snapshot of a machine holds: all that a scan and the commands read, without what names one
+ * machine or its user. */
+#include "machine/snapshot.h"
+#include "base/ascii.h"
+#include "machine/permission.h"
+#include "object.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PMUS "sys/bus/event_source/devices"
+#define PATH_ROOM 700
+
+/* ---- what is left out ---- */
+
+static bool is_hex(const char *text, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		if (unc_digit_value(text[i]) < 0)
+			return false;
+	return true;
+}
+
+/* Network interfaces may be named after their MAC address: "enx0123456789ab". */
+static void hide_address(char *path)
+{
+	for (char *part = path, *end; *part; part = *end ? end + 1 : end) {
+		size_t len = strcspn(part, "/");
+
+		end = part + len;
+		if (len > 13 && end[-13] == 'x' && is_hex(end - 12, 12))
+			memset(end - 12, '0', 12);
+	}
+}
+
+/* The first CPU: what is read ends somewhere in another one, and some boards have a serial number
+ * behind the last one. */
+static void clean_cpuinfo(struct unc_entry *e)
+{
+	const char *end = strstr(e->data, "\n\n");
+
+	if (end)
+		e->len = (size_t)(end + 1 - e->data);
+}
+
+/* Lines of memory modules but those with serial numbers and asset tags. */
+static void clean_udev(struct unc_entry *e)
+{
+	size_t kept = 0, n;
+
+	for (size_t at = 0; at < e->len; at += n) {
+		const char *line = e->data + at, *newline = memchr(line, '\n', e->len - at);
+
+		n = newline ? (size_t)(newline + 1 - line) : e->len - at;
+		if (n < 9 || strncmp(line, "E:MEMORY_", 9) != 0 || memmem(line, n, "SERIAL", 6) ||
+		    memmem(line, n, "ASSET", 5))
+			continue;
+		memmove(e->data + kept, line, n);
+		kept += n;
+	}
+	e->len = kept;
+}
+
+/* The device serial number, often made of a MAC address: an extended capability with id 3 and eight
+ * bytes (PCI Express 5.0, 7.9.3). Those behind the headers are a list. */
+static void clean_config(struct unc_entry *e)
+{
+	unsigned char *config = (unsigned char *)e->data;
+
+	for (size_t at = 0x100, i = 0; at >= 0x100 && at + 12 <= e->len && i < 480; i++) {
+		if (config[at] == 3 && !config[at + 1])
+			memset(config + at + 4, 0, 8);
+		at = ((size_t)config[at + 3] << 4 | config[at + 2] >> 4) & ~(size_t)3;
+	}
+}
+
+/* Keeps arrays and modules of memory (16, 17) and the end (127), of their texts the names of the slot
+ * (bytes 16 and 17 of a module): others are serial numbers, asset tags and the like. */
+static void clean_smbios(struct unc_entry *e)
+{
+	unsigned char *at = (unsigned char *)e->data, *end = at + e->len, *kept = at, *next;
+
+	for (; end - at >= 4 && at[1] >= 4 && at[1] <= end - at; at = next) {
+		unsigned char type = at[0], len = at[1], text = 1;
+
+		for (next = at + len; end - next >= 2 && (next[0] || next[1]); next++) {
+			if (!next[0])
+				text++;
+			else if (type != 17 || len <= 17 || (text != at[16] && text != at[17]))
+				next[0] = '-';
+		}
+		next = end - next >= 2 ? next + 2 : end;
+		if (type != 16 && type != 17 && type != 127)
+			continue;
+		memmove(kept, at, (size_t)(next - at));
+		kept += next - at;
+		if (type == 127)
+			break;
+	}
+	e->len = (size_t)(kept - (unsigned char *)e->data);
+}
+
+static const struct {
+	const char *path;                   /* a glob */
+	void (*clean)(struct unc_entry *e); /* NULL: left out */
+} rules[] = {
+	{"proc/self*", NULL}, /* this process and its user */
+	{"proc/[0-9]*", NULL},
+	{"*/hostname", NULL},
+	{"*/serial*", NULL},
+	{"*_serial", NULL},
+	{"*uuid", NULL},
+	{"*asset_tag", NULL},
+	{"*/wwid", NULL},
+	{"*/address", NULL},
+	{"proc/cpuinfo", clean_cpuinfo},
+	{"run/udev/data/*", clean_udev},
+	{"*/config", clean_config},
+	{"*/DMI", clean_smbios},
+};
+
+static void clean(struct unc_tree *t)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < t->count; i++) {
+		struct unc_entry *e = &t->entries[i];
+		bool keep = true;
+
+		for (size_t k = 0; k < sizeof(rules) / sizeof(*rules); k++) {
+			if (!unc_glob_matches(rules[k].path, e->path))
+				continue;
+			keep = keep && rules[k].clean;
+			if (keep && e->kind == UNC_FILE)
+				rules[k].clean(e);
+		}
+		hide_address(e->path);
+		if (e->kind == UNC_LINK)
+			hide_address(e->data);
+		if (keep) {
+			t->entries[kept++] = *e;
+		} else {
+			free(e->path);
+			free(e->data);
+		}
+	}
+	t->count = kept;
+}
+
+/* ---- what is read ---- */
+
+/* All files of a directory of PMUs, those that nothing reads today, too: a bug report may be about
+ * them. */
+static void read_pmus(const struct unc_root *root, const char *dir, int depth)
+{
+	static const char *const others[] = {"device", "driver", "power", "subsystem", "uevent"};
+	struct unc_names names = {0};
+	char path[PATH_ROOM], *data;
+	size_t len;
+
+	if (depth > 3 || unc_root_list(root, dir, &names) < 0)
+		return;
+	for (size_t i = 0; i < names.count; i++) {
+		const char *name = names.items[i];
+		bool other = strncmp(name, "firmware_node", 13) == 0;
+
+		for (size_t k = 0; k < sizeof(others) / sizeof(*others); k++)
+			other = other || strcmp(name, others[k]) == 0;
+		if (other || snprintf(path, sizeof(path), "%s/%s", dir, name) >= PATH_ROOM)
+			continue;
+		if (unc_root_read_bytes(root, path, 1 << 16, &data, &len) == 0)
+			free(data);
+		else
+			read_pmus(root, path, depth + 1);
+	}
+	unc_names_finish(&names);
+}
+
+/* Addresses of devices, for families that can count by them. */
+static void read_resources(const struct uncore *u)
+{
+	bool needed = false;
+	char path[PATH_ROOM], *text;
+
+	for (size_t i = 0; i < u->pmus.count; i++) {
+		const struct unc_family *f = u->pmus.items[i].family;
+
+		needed = needed || (f && f->filters[UNC_FILTER_ADDRESS].title);
+	}
+	for (size_t i = 0; needed && i < u->pci.count; i++) {
+		if (u->pci.devices[i].shown.is_bridge)
+			continue;
+		snprintf(path, sizeof(path), "sys/bus/pci/devices/%s/resource",
+			 u->pci.devices[i].shown.address);
+		if (unc_root_read(u->root, path, &text) == 0)
+			free(text);
+	}
+}
+
+/* A machine that cannot be scanned is worth a bug report, too: what was read up to there stays. */
+static int read_all(struct uncore *u)
+{
+	struct unc_permission permission;
+	int r = uncore_scan(u);
+
+	unc_permission_read(&permission, u->root);
+	read_pmus(u->root, PMUS, 0);
+	if (r == -EBUSY || r == -ENOMEM || r < 0)
+		return r == -EBUSY || r == -ENOMEM ? r : 0;
+	r = unc_machine_pci(u);
+	if (r < 0)
+		return r;
+	read_resources(u);
+	uncore_memory_get(u);
+	return uncore_diagnose(u);
+}
+
+int uncore_snapshot(struct uncore *u, char **out)
+{
+	struct unc_tree tree = {0};
+	struct unc_text text = {0};
+	int r;
+
+	unc_root_record(u->root, &tree);
+	r = read_all(u);
+	unc_root_record(u->root, NULL);
+	if (r == 0) {
+		unc_tree_sort(&tree);
+		clean(&tree);
+		unc_tree_sort(&tree); /* two names may be the same now */
+		unc_snapshot_print(&tree, &text);
+		r = tree.failed || text.failed ? unc_nomem(&u->error) : 0;
+	}
+	unc_tree_finish(&tree);
+	if (r == 0)
+		*out = unc_text_take(&text);
+	unc_text_finish(&text);
+	return r;
+}

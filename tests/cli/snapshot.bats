@@ -1,0 +1,131 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# `uncore snapshot`: the same machine from its file, and nothing in it that names one machine.
+
+load helpers
+
+@test "a snapshot of every machine gives the same list, topo, doctor, pcie and explain" {
+	local machine command file=$BATS_TEST_TMPDIR/file.txt
+
+	for machine in "$MACHINES"/*.txt; do
+		expect 0 "$UNCORE" --root "$machine" snapshot "$file"
+		[ -z "$output$stderr" ] || fail "$machine"
+		for command in 'list --json' 'topo --json' doctor pcie 'explain *'; do
+			# shellcheck disable=SC2086 # words are meant
+			diff <("$UNCORE" --root "$machine" $command 2>&1) \
+				<("$UNCORE" --root "$file" $command 2>&1) || fail "$machine: $command"
+		done
+	done
+	# A snapshot of the snapshot is the same file.
+	expect 0 "$UNCORE" --root "$file" snapshot -
+	diff "$file" <(echo "$output")
+}
+
+@test "this machine: the same from its file" {
+	expect 0 "$UNCORE" snapshot "$BATS_TEST_TMPDIR/here.txt"
+	python3 "$MACHINES/snapshot.py" unpack "$BATS_TEST_TMPDIR/here.txt" "$BATS_TEST_TMPDIR/here"
+	for command in 'list --json' 'topo --json'; do
+		# shellcheck disable=SC2086 # words are meant
+		diff <("$UNCORE" $command) <("$UNCORE" --root "$BATS_TEST_TMPDIR/here.txt" $command)
+	done
+}
+
+# no WORD...: not in $BATS_TEST_TMPDIR/file.txt, in any case.
+no() {
+	local word
+
+	for word in "$@"; do
+		! grep -iF -- "$word" "$BATS_TEST_TMPDIR/file.txt" || fail "the snapshot has '$word'"
+	done
+}
+
+@test "this machine: no serial number, UUID, MAC address, name of the host or of users" {
+	local file word
+
+	expect 0 "$UNCORE" snapshot "$BATS_TEST_TMPDIR/file.txt"
+	for file in /sys/class/net/*/address /sys/class/dmi/id/*serial /sys/class/dmi/id/*uuid \
+		/sys/class/dmi/id/*asset_tag; do
+		word=$(tr -d '\0' 2>/dev/null <"$file") || continue
+		case ${word,,} in
+		'' | 00:00:00:00:00:00 | none | 'not specified' | 'not available' | default* | 'to be filled'*) continue ;;
+		esac
+		[ "${#word}" -ge 4 ] || continue
+		no "$word" "${word//:/}"
+	done
+	word=$(uname -n)
+	[ "${#word}" -lt 4 ] || no "$word" "${word%%.*}"
+	! grep -E '^proc/(self|[0-9])|/address|serial|uuid|hostname' "$BATS_TEST_TMPDIR/file.txt" || fail
+	while read -r word; do
+		! grep -qw -- "$word" "$BATS_TEST_TMPDIR/file.txt" || fail "the snapshot has '$word'"
+	done < <(awk -F: '$3 >= 1000 && $3 < 65534 && length($1) > 3 {print $1}' /etc/passwd)
+}
+
+@test "what is left out of a machine that has everything" {
+	local root=$BATS_TEST_TMPDIR/root device net
+
+	unpack "$T410" "$root"
+	device=$root/sys/bus/pci/devices/0002:80:00.0
+	# The first extended capability of this port, at 0x100, becomes a device serial number.
+	printf '\003\000\001\024\122\064\126\376\377\171\232\274' |
+		dd of="$device/config" bs=1 seek=256 conv=notrunc status=none
+	net=$(echo "$root"/sys/devices/pci0002:80/*/*/*/0002:83:00.0/net)
+	mkdir "$net/enx0c42a1345678"
+	helper smbios write spr "$root"
+	mkdir -p "$root/run/udev/data"
+	printf '%s\n' I:123 E:ID_SERIAL=TopSecret1 E:MEMORY_DEVICE_0_TYPE=DDR5 \
+		E:MEMORY_DEVICE_0_SERIAL_NUMBER=TopSecret2 E:MEMORY_DEVICE_0_ASSET_TAG=TopSecret3 \
+		>"$root/run/udev/data/+dmi:id"
+	printf 'Serial\t\t: 00000000deadbeef\nHardware\t: board\n' >>"$root/proc/cpuinfo"
+	echo TopSecret4 >"$root/sys/bus/event_source/devices/nvidia_ucf_pmu_0/serial_number"
+	echo 00:11:22:33:44:55 >"$root/sys/bus/event_source/devices/nvidia_ucf_pmu_0/address"
+	expect 0 "$UNCORE" --root "$root" snapshot "$BATS_TEST_TMPDIR/file.txt"
+	no TopSecret deadbeef 0c42a1345678 'fe ff 79 9a' 00:11:22:33:44:55 maker
+	grep -q '0002:83:00.0/net/enx000000000000/' "$BATS_TEST_TMPDIR/file.txt"
+	grep -q nvidia_ucf_pmu_0/cpumask "$BATS_TEST_TMPDIR/file.txt"
+	# The peak of the memory is the same, and so are ports and their PMUs, but that of the broken list.
+	for command in doctor 'topo --json'; do
+		# shellcheck disable=SC2086 # words are meant
+		diff <("$UNCORE" --root "$root" $command | sed s/enx[0-9a-f]*/enx/) \
+			<("$UNCORE" --root "$BATS_TEST_TMPDIR/file.txt" $command | sed s/enx[0-9a-f]*/enx/)
+	done
+}
+
+@test "files that are refused and machines that cannot be scanned" {
+	local root=$BATS_TEST_TMPDIR/root
+
+	mkdir -p "$root/sys/devices/system/cpu" "$root/sys/bus/event_source/devices/box"
+	echo nonsense >"$root/sys/devices/system/cpu/online"
+	echo 9 >"$root/sys/bus/event_source/devices/box/type"
+	expect 0 "$UNCORE" --root "$root" snapshot -
+	shows 'sys/devices/system/cpu/online \?' 'devices/box/type = 9'
+	refuses 2 "$UNCORE" --root "$root" list
+	[ "$(id -u)" -ne 0 ] || return 0
+	unpack "$T410" "$root/t410"
+	chmod 0 "$root/t410/sys/bus/event_source/devices/nvidia_ucf_pmu_0/identifier"
+	expect 0 "$UNCORE" --root "$root/t410" snapshot -
+	shows 'nvidia_ucf_pmu_0/identifier ! EACCES'
+}
+
+@test "wrong usage, and files that are no snapshots" {
+	refuses 2 "$UNCORE" snapshot
+	says 'which file'
+	refuses 2 "$UNCORE" snapshot a b
+	says 'one file'
+	refuses 1 "$UNCORE" --root "$SPR" snapshot /nonexistent/file
+	says /nonexistent/file
+	refuses 1 "$UNCORE" --root "$SPR" snapshot /dev/full
+	says 'No space'
+	echo 'uncore snapshot 9' >"$BATS_TEST_TMPDIR/nine.txt"
+	refuses 2 "$UNCORE" --root "$BATS_TEST_TMPDIR/nine.txt" list
+	says 'nine.txt:1: not a snapshot'
+	printf 'uncore snapshot 1\na = 1\nb\n' >"$BATS_TEST_TMPDIR/bad.txt"
+	refuses 2 "$UNCORE" --root "$BATS_TEST_TMPDIR/bad.txt" list
+	says 'bad.txt:3: '
+}
+
+@test "doctor offers it" {
+	run --separate-stderr "$UNCORE" doctor
+	shows 'uncore snapshot machine.txt'
+	run --separate-stderr "$UNCORE" --root "$SPR" doctor
+	[[ ! $output =~ 'uncore snapshot' ]] || fail
+}
