@@ -42,7 +42,7 @@ static struct unc_regs_device *add_device(const struct finder *f, const char *pa
 static uint64_t read_number(const struct finder *f, const char *dir, const char *file,
 			    uint64_t otherwise)
 {
-	char path[600], *text;
+	char path[640], *text;
 	uint64_t value;
 	int err;
 
