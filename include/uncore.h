@@ -146,6 +146,8 @@ const char *uncore_pmu_family(const struct uncore_pmu *p);     /* catalogue fami
 const char *uncore_pmu_role(const struct uncore_pmu *p); /* what is at its other end, or NULL */
 /* What one PMU of the family is for: "memory channel", "I/O stack", "link"; NULL: no family. */
 const char *uncore_pmu_instance(const struct uncore_pmu *p);
+/* True for a memory channel, a part of one, a memory controller, or where the mesh meets one. */
+bool uncore_pmu_is_memory(const struct uncore_pmu *p);
 /* Why nothing can be counted of it: its `type` or cpumask makes no sense. NULL: it is sound. */
 const char *uncore_pmu_broken(const struct uncore_pmu *p);
 /* True for PMUs of the cores (a `cpus` file) and for the kernel's software, tracepoint, breakpoint,

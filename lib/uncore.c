@@ -348,6 +348,11 @@ const char *uncore_pmu_instance(const struct uncore_pmu *p)
 	return p->family ? p->family->instance : NULL;
 }
 
+bool uncore_pmu_is_memory(const struct uncore_pmu *p)
+{
+	return p->family && p->family->place <= UNC_PLACE_MESH_PORT;
+}
+
 const char *uncore_pmu_family(const struct uncore_pmu *p)
 {
 	return p->family ? p->family->name : NULL;
@@ -413,7 +418,7 @@ static size_t count_channel_pmus(const struct uncore *u)
 	for (size_t i = 0; i < u->pmus.count; i++) {
 		const struct uncore_pmu *p = &u->pmus.items[i];
 
-		if (p->family && strcmp(p->family->instance, "memory channel") == 0)
+		if (p->family && p->family->place == UNC_PLACE_CHANNEL)
 			for (size_t k = 0; k < p->cpus.count; k++)
 				count += unc_topology_socket(&u->topology, p->cpus.ids[k]) ==
 					 u->topology.sockets[0];

@@ -62,14 +62,6 @@ static int *ids_of(const struct uncore *u, int socket, bool nodes, size_t *count
 	return ids;
 }
 
-/* A PMU that counts one memory channel or controller. */
-static bool is_memory(const struct uncore_pmu *pmu)
-{
-	const char *instance = uncore_pmu_instance(pmu);
-
-	return instance && strncmp(instance, "memory ", 7) == 0;
-}
-
 /* True when its family has such metrics: "link.*". */
 static bool has_metric(const struct uncore *u, const struct uncore_pmu *pmu, const char *pattern)
 {
@@ -99,8 +91,8 @@ static bool counts_memory(const struct uncore_pmu *pmu, const void *place)
 	if (cpu_of(p->u, pmu, p->socket) < 0)
 		return false;
 	for (size_t i = 0; i < uncore_pmu_count(p->u); i++)
-		if (is_memory(uncore_pmu_at(p->u, i)))
-			return is_memory(pmu);
+		if (uncore_pmu_is_memory(uncore_pmu_at(p->u, i)))
+			return uncore_pmu_is_memory(pmu);
 	return has_metric(p->u, pmu, "memory.*bandwidth");
 }
 
@@ -254,7 +246,7 @@ static void memory_lines(const struct uncore *u, int socket, struct buffer *to)
 	struct pmus p;
 
 	pmus_select(&p, u, counts_memory, &(struct place){u, socket});
-	if (p.count && is_memory(p.items[0])) {
+	if (p.count && uncore_pmu_is_memory(p.items[0])) {
 		channel_lines(p, to);
 	} else {
 		buffer_puts(&text, "channels unknown; ");

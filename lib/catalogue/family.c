@@ -160,10 +160,33 @@ static int check_peer(const struct unc_reader *r, const struct unc_yaml *node, v
 
 /* ---- the whole ---- */
 
+static const char *const places[] = {
+	[UNC_PLACE_CHANNEL] = "channel",
+	[UNC_PLACE_SUBCHANNEL] = "subchannel",
+	[UNC_PLACE_CONTROLLER] = "controller",
+	[UNC_PLACE_MESH_PORT] = "mesh-port",
+	[UNC_PLACE_PACKAGE_MEMORY] = "package-memory",
+	[UNC_PLACE_SOCKET] = "socket",
+	[UNC_PLACE_CLUSTER] = "cluster",
+	[UNC_PLACE_SLICE] = "slice",
+	[UNC_PLACE_CACHE] = "cache",
+	[UNC_PLACE_AGENT] = "agent",
+	[UNC_PLACE_FABRIC] = "fabric",
+	[UNC_PLACE_STACK] = "stack",
+	[UNC_PLACE_PORT] = "port",
+	[UNC_PLACE_LINK] = "link",
+	[UNC_PLACE_DEVICE] = "device",
+	[UNC_PLACE_POWER] = "power",
+	[UNC_PLACE_CPU] = "cpu",
+	[UNC_PLACE_BLOCK] = "block",
+	NULL,
+};
+
 static const struct unc_field family_fields[] = {
 	UNC_FIELD("!family", TEXT, UNC_AT(struct unc_family, name)),
 	UNC_FIELD("!title", TEXT, UNC_AT(struct unc_family, title)),
 	UNC_FIELD("!instance", TEXT, UNC_AT(struct unc_family, instance)),
+	UNC_FIELD("!place", WORD, UNC_AT(struct unc_family, place), .words = places),
 	UNC_FIELD("!pmus", LIST, UNC_LIST(struct unc_family, patterns, pattern_count),
 		  .of = &pattern, .check = check_patterns),
 	UNC_FIELD("models", ANY, .check = read_models),

@@ -128,8 +128,31 @@ struct unc_rule {
 	const char *why, *evidence;
 };
 
+/* What one PMU and CPU of a family is. */
+enum unc_pmu_place {
+	UNC_PLACE_CHANNEL,    /* one memory channel */
+	UNC_PLACE_SUBCHANNEL, /* half of one */
+	UNC_PLACE_CONTROLLER, /* a memory controller of one or more channels */
+	UNC_PLACE_MESH_PORT,  /* where the mesh meets the memory */
+	UNC_PLACE_PACKAGE_MEMORY,
+	UNC_PLACE_SOCKET, /* all of a socket */
+	UNC_PLACE_CLUSTER,
+	UNC_PLACE_SLICE,
+	UNC_PLACE_CACHE,
+	UNC_PLACE_AGENT,
+	UNC_PLACE_FABRIC,
+	UNC_PLACE_STACK, /* several root ports */
+	UNC_PLACE_PORT,  /* one root port */
+	UNC_PLACE_LINK,
+	UNC_PLACE_DEVICE,
+	UNC_PLACE_POWER,
+	UNC_PLACE_CPU,
+	UNC_PLACE_BLOCK, /* an instance of a register block */
+};
+
 struct unc_family {
-	const char *name, *title, *instance;
+	const char *name, *title, *instance; /* texts for people; code looks at `place` */
+	enum unc_pmu_place place;
 	struct unc_yaml_file *file; /* owns all strings */
 	bool on_this_cpu;           /* false: `models` does not list this machine's CPU */
 	bool names_this_cpu;        /* `models` does */

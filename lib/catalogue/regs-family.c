@@ -225,7 +225,7 @@ static void write_family(struct terms *t)
 	add_quoted(&t->yaml, r->title);
 	unc_text_add(&t->yaml, "\ninstance: ");
 	add_quoted(&t->yaml, r->instance);
-	unc_text_add(&t->yaml, "\npmus:\n  - name: ");
+	unc_text_add(&t->yaml, "\nplace: block\npmus:\n  - name: ");
 	add_quoted(&t->yaml, r->pmu);
 	unc_text_add(&t->yaml, "\neverywhere: true\nevents:\n");
 	for (size_t i = 0; i < r->count; i++)

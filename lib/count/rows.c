@@ -182,12 +182,12 @@ static int add_gap_rows(struct builder *b)
 /* What the memory of a metric's row can move: of the machine, a socket or a memory channel. */
 static double find_memory_peak(const struct builder *b, const struct unc_row *row)
 {
-	const char *instance = row->query->metric->family->instance;
-	bool channel = strcmp(instance, "memory channel") == 0, single = is_single(b->level);
+	enum unc_pmu_place place = row->query->metric->family->place;
+	bool channel = place == UNC_PLACE_CHANNEL, single = is_single(b->level);
 
 	if (b->level == UNCORE_LEVEL_MACHINE)
 		return unc_ceiling_memory(b->u, -1, false);
-	if (row->key.socket < 0 || (single && !channel && strcmp(instance, "socket") != 0))
+	if (row->key.socket < 0 || (single && !channel && place != UNC_PLACE_SOCKET))
 		return NAN;
 	return unc_ceiling_memory(b->u, row->key.socket, single && channel);
 }

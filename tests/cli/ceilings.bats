@@ -134,6 +134,7 @@ utilization() {
 		family: a-test
 		title: Memory by its peak
 		instance: memory channel
+		place: channel
 		pmus: [{name: 'uncore_imc_{channel}'}]
 		events:
 		  rd: {title: reads, alias: cas_count_read, evidence: the test}
@@ -176,4 +177,32 @@ utilization() {
 	expect 0 "$UNCORE" --source "$SIM_T410" --memory-peak 300GB/s stat -j -I 1000 --interval-count 1 \
 		-M nvidia-t410-cmem/memory.dram.read.bandwidth
 	[ "$(jq -r '[.quality, .reason, .ceiling] | join("|")' <<<"$output")" = 'measured||300000000000' ] || fail
+}
+
+# without_texts FILE...: outputs without the texts that a data file has for people.
+without_texts() {
+	jq -S -c 'walk(if type == "object" then del(.title, .instance, .time, .timestamp) else . end)' <<<"$output"
+}
+
+@test "titles and instances of data files are texts: other ones change no value, word or quality" {
+	mkdir "$BATS_TEST_TMPDIR/renamed"
+	for f in "$UNCORE_SOURCE_ROOT"/data/*.yaml; do
+		sed -E 's/^( *)title: .*/\1title: renamed/; s/^instance: .*/instance: renamed/; s/\{title: [^,]*,/{title: renamed,/' \
+			"$f" >"$BATS_TEST_TMPDIR/renamed/${f##*/}"
+	done
+	for name in grace spr t410 zen4; do
+		for what in 'stat -I 1000 --interval-count 1 --per-socket -j' \
+			'stat -I 1000 --interval-count 1 --no-merge -j' 'topo -j' 'mem --timeout 1 -j' 'list metrics -j'; do
+			# A peak that every memory exceeds, so that ceilings are compared, too.
+			expect 0 "$UNCORE" --source "sim:$name,step=1s" --memory-peak 1GB/s $what
+			without_texts >"$BATS_TEST_TMPDIR/before"
+			[[ $what != *stat*per-socket* ]] || grep -q 'more than the ceiling' <<<"$output" ||
+				fail "$name: no ceiling is compared"
+			expect 0 "$UNCORE" --source "sim:$name,step=1s" --memory-peak 1GB/s \
+				--data "$BATS_TEST_TMPDIR/renamed" $what
+			without_texts >"$BATS_TEST_TMPDIR/after"
+			cmp "$BATS_TEST_TMPDIR/before" "$BATS_TEST_TMPDIR/after" ||
+				fail "$name: $what: $(diff "$BATS_TEST_TMPDIR/before" "$BATS_TEST_TMPDIR/after" | cut -c1-300 | head -4)"
+		done
+	done
 }

@@ -11,6 +11,7 @@ setup_file() {
 		family: a-matrix
 		title: pairs of the test
 		instance: socket
+		place: socket
 		pmus:
 		  - name: nvidia_ucf_pmu_{socket}
 		events:

@@ -42,7 +42,7 @@ static void put_family(const struct tree *t, const char *file, const char *famil
 	char text[512];
 
 	snprintf(text, sizeof(text),
-		 "family: %s\ntitle: %s\ninstance: x\npmus:\n  - name: toy_{n}\n"
+		 "family: %s\ntitle: %s\ninstance: x\nplace: link\npmus:\n  - name: toy_{n}\n"
 		 "events:\n  a: {title: x, terms: event=1, evidence: x}\n"
 		 "metrics:\n  toy.rate: {title: x, unit: 1/s, formula: a / seconds, evidence: x}\n",
 		 family, title);

@@ -293,7 +293,7 @@ static struct uncore *examine_box(const char *everywhere)
 	make_server(&t, UNKNOWN, "");
 	machine_pmu(&t, "box", "11\n", "0\n");
 	snprintf(text, sizeof(text),
-		 "family: box\ntitle: Box\ninstance: box\n%spmus: [{name: box}]\n"
+		 "family: box\ntitle: Box\ninstance: box\nplace: link\n%spmus: [{name: box}]\n"
 		 "events: {e: {title: e, terms: event=1, evidence: x}}\n"
 		 "metrics: {a.b: {title: m, unit: 1/s, formula: e / seconds, evidence: x}}\n",
 		 everywhere);

@@ -27,7 +27,7 @@ static int parse(struct unc_family **out, const struct lines *l, struct unc_erro
 		text, sizeof(text),
 		"family: a\ntitle: b\ninstance: c\npmus: [{name: d}]\n%s"
 		"events:\n  e: {title: t, terms: event=1, evidence: x%s}\n"
-		"metrics:\n  a.b: {title: t, unit: %s, formula: e / seconds, evidence: x}\n",
+		"metrics:\n  a.b: {title: t, unit: %s, formula: e / seconds, evidence: x}\nplace: link\n",
 		l->frame ? l->frame : "", l->event ? l->event : "", l->metric ? l->metric : "B/s");
 	int r = unc_yaml_parse(&file, "f.yaml", text, (size_t)len, e);
 

@@ -42,6 +42,7 @@ static const char *const good[] = {
 	"    unit: B/s",                      /* 20 */
 	"    formula: cas_rd * 64 / seconds", /* 21 */
 	"    evidence: arithmetic",           /* 22 */
+	"place: channel",                     /* 23 */
 };
 
 static int parse(struct unc_family **out, const char *text, const char *model, struct unc_error *e)
@@ -116,6 +117,7 @@ static void a_valid_file(void **state)
 	assert_string_equal(f->name, "imc");
 	assert_string_equal(f->title, "Memory controllers");
 	assert_string_equal(f->instance, "channel");
+	assert_int_equal(f->place, UNC_PLACE_CHANNEL);
 	assert_true(f->on_this_cpu);
 	assert_int_equal(f->pattern_count, 1);
 	assert_string_equal(f->patterns[0].name, "uncore_imc_{channel}");
@@ -149,7 +151,7 @@ static void a_valid_file(void **state)
 static void the_smallest_file(void **state)
 {
 	static const char text[] = "family: a\ntitle: b\ninstance: c\npmus: [{name: d}]\n"
-				   "events: {}\nmetrics: {}\n";
+				   "events: {}\nmetrics: {}\nplace: link\n";
 	struct unc_family *f = NULL;
 
 	(void)state;
@@ -349,6 +351,10 @@ static void mistakes_of_keys(void **state)
 {
 	static const struct mistake mistakes[] = {
 		{2, NULL, "f.yaml:1:1: the key 'title' is missing here"},
+		{23, NULL, "f.yaml:1:1: the key 'place' is missing here"},
+		{23, "place: memory channel",
+		 "f.yaml:23:8: the value of 'place' cannot be 'memory channel'; expected one of: "
+		 "channel, subchannel, controller, mesh-port, package-memory, socket, "},
 		{3, "instance: a\neverywere: true",
 		 "f.yaml:4:1: unknown key 'everywere' (did you mean 'everywhere'?)"},
 		{4, "pmu:", "f.yaml:4:1: unknown key 'pmu' (did you mean 'pmus'?)"},
@@ -435,7 +441,7 @@ static void a_family_without_pmus(void **state)
 	(void)state;
 	assert_int_equal(parse(&f,
 			       "family: a\ntitle: b\ninstance: c\npmus: []\n"
-			       "events: {}\nmetrics: {}\n",
+			       "events: {}\nmetrics: {}\nplace: link\n",
 			       SKX, &e),
 			 -EBADMSG);
 	assert_string_equal(e.text, "f.yaml:4:7: 'pmus' names no PMU");
@@ -483,7 +489,7 @@ static void when_needs_models(void **state)
 {
 	static const char text[] = "family: a\ntitle: b\ninstance: c\npmus: [{name: d}]\n"
 				   "expect:\n  - models: skx\n    module: m\n"
-				   "events: {}\nmetrics: {}\n";
+				   "events: {}\nmetrics: {}\nplace: link\n";
 	struct unc_family *f = NULL;
 	struct unc_error e;
 
@@ -555,7 +561,9 @@ static void a_formula_of_too_many_events(void **state)
 		struct unc_family *f = NULL;
 		struct unc_error e = {""};
 
-		unc_text_add(&t, "family: a\ntitle: b\ninstance: c\npmus: [{name: d}]\nevents:\n");
+		unc_text_add(
+			&t,
+			"family: a\ntitle: b\ninstance: c\npmus: [{name: d}]\nplace: link\nevents:\n");
 		for (int i = 0; i < count; i++)
 			unc_text_add(&t, "  e%d: {title: x, terms: event=%d, evidence: x}\n", i, i);
 		unc_text_add(&t, "metrics:\n  a.b:\n    title: x\n    unit: s\n"

@@ -325,7 +325,7 @@ static void a_scan_with_a_broken_data_file(void **state)
 	assert_int_equal(uncore_cpu_count(t.u), 0);
 	tree_put(
 		&t.tree, "data/x.yaml",
-		"family: x\ntitle: x\ninstance: x\npmus: [{name: toy}]\n"
+		"family: x\ntitle: x\ninstance: x\nplace: link\npmus: [{name: toy}]\n"
 		"events:\n  ticks: {title: x, alias: ticks, evidence: x}\n"
 		"metrics:\n  toy.rate: {title: x, unit: 1/s, evidence: x, formula: ticks / seconds}\n");
 	toy_ok(&t, uncore_scan(t.u));

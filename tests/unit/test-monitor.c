@@ -277,15 +277,16 @@ static void the_kernels_scale_reaches_the_metric(void **state)
 
 	(void)state;
 	toy_make(&t, TOY_RATES);
-	tree_put(&t.tree, "data/toy.yaml",
-		 "family: toy\ntitle: toys\ninstance: toy\npmus: [{name: toy}]\nevents:\n"
-		 "  energy: {title: x, alias: energy, scale: kernel, evidence: x}\n"
-		 "  other: {title: x, alias: gone, terms: event=2, scale: kernel, evidence: x}\n"
-		 "  ticks: {title: x, alias: ticks, evidence: x}\n"
-		 "metrics:\n"
-		 "  toy.power: {title: x, unit: W, formula: energy / seconds, evidence: x}\n"
-		 "  toy.other: {title: x, unit: W, formula: other / seconds, evidence: x}\n"
-		 "  toy.ticks: {title: x, unit: 1/s, formula: ticks / seconds, evidence: x}\n");
+	tree_put(
+		&t.tree, "data/toy.yaml",
+		"family: toy\ntitle: toys\ninstance: toy\nplace: link\npmus: [{name: toy}]\nevents:\n"
+		"  energy: {title: x, alias: energy, scale: kernel, evidence: x}\n"
+		"  other: {title: x, alias: gone, terms: event=2, scale: kernel, evidence: x}\n"
+		"  ticks: {title: x, alias: ticks, evidence: x}\n"
+		"metrics:\n"
+		"  toy.power: {title: x, unit: W, formula: energy / seconds, evidence: x}\n"
+		"  toy.other: {title: x, unit: W, formula: other / seconds, evidence: x}\n"
+		"  toy.ticks: {title: x, unit: 1/s, formula: ticks / seconds, evidence: x}\n");
 	toy_begin(&t, UNCORE_LEVEL_MACHINE);
 	uncore_monitor_free(t.m);
 	snprintf(path, sizeof(path), "%s/data", t.tree.dir);

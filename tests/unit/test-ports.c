@@ -151,7 +151,7 @@ static void open_toy(struct machine *m, const char *pattern, const char *rule)
 	char text[1024], dir[512];
 
 	snprintf(text, sizeof(text),
-		 "family: toy\ntitle: x\ninstance: x\npmus: [{name: '%s'}]\n"
+		 "family: toy\ntitle: x\ninstance: x\nplace: link\npmus: [{name: '%s'}]\n"
 		 "models: {skx: intel/6/85, icx: intel/6/106}\n"
 		 "ports:\n%s\n"
 		 "events:\n  a: {title: x, terms: event=1, evidence: x}\n"

@@ -24,11 +24,11 @@ double __wrap_unc_ceiling_memory(struct uncore *u, int socket, bool one_channel)
 #define METRIC(name, unit, more)                          \
 	"  " name ":\n    title: t\n    unit: " unit "\n" \
 	"    formula: data / seconds\n    evidence: x\n" more
-#define FAMILY(name, instance, pmu, more)                                                    \
-	"family: " name "\ntitle: t\ninstance: " instance "\npmus: [{name: '" pmu "'}]\n"    \
-	"each_socket: true\n" more                                                           \
-	"events: {data: {title: t, terms: event=1, evidence: x}}\nmetrics:\n" METRIC(        \
-		"x.bandwidth", "B/s", "    ceiling: memory\n") METRIC("x.load", "ratio", "") \
+#define FAMILY(name, place, pmu, more)                                                           \
+	"family: " name "\ntitle: t\ninstance: i\nplace: " place "\npmus: [{name: '" pmu "'}]\n" \
+	"each_socket: true\n" more                                                               \
+	"events: {data: {title: t, terms: event=1, evidence: x}}\nmetrics:\n" METRIC(            \
+		"x.bandwidth", "B/s", "    ceiling: memory\n") METRIC("x.load", "ratio", "")     \
 		METRIC("matrix.x", "B/s", "")
 
 /* Two links of the first socket and one of the second, and a memory channel of the first. */
@@ -46,7 +46,7 @@ static void make(struct toy *t, enum uncore_level level, const char *rates)
 		 FAMILY("toy-link", "socket", "link_{n}",
 			"role: {attribute: peer, values: {nr_gpu: GPU, nr_cpu: CPU socket}}\n"));
 	tree_put(&t->tree, "data/channel.yaml",
-		 FAMILY("toy-channel", "memory channel", "channel_{n}", ""));
+		 FAMILY("toy-channel", "channel", "channel_{n}", ""));
 	toy_begin(t, level);
 }
 
@@ -213,7 +213,7 @@ static void a_port_is_on_one_socket(void **state)
 	toy_make(&t, "  - {pmu: bus_0_rc_1, event: 'event=1,umask=2', constant: 1e9}\n");
 	machine_pmu(&t.tree, "bus_0_rc_1", "35\n", "0\n");
 	tree_put(&t.tree, "data/bus.yaml",
-		 FAMILY("toy-bus", "root complex", "bus_{socket}_rc_{rc}",
+		 FAMILY("toy-bus", "stack", "bus_{socket}_rc_{rc}",
 			"filters: {port: {title: t, terms: 'umask={mask}'}}\n"));
 	toy_begin(&t, UNCORE_LEVEL_MACHINE);
 	toy_ok(&t, uncore_monitor_set_filter(t.m, "port", "0:1:1"));

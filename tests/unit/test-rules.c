@@ -228,14 +228,16 @@ static void nothing_else_is_refused(void **state)
 	"family: %s\ntitle: t\ninstance: i\npmus: [{name: %s}]\n" \
 	"events: {a: {title: t, terms: event=1, evidence: e}}\nmetrics: {}\n"
 
+#define TAIL "place: link\n"
+
 /* A family of one PMU of the t410 tree with one rule. */
 static struct uncore *scan_rule(const struct tree *t, const char *rule)
 {
 	char text[1024], path[600];
 	struct uncore *u;
 
-	snprintf(text, sizeof(text), HEAD "rules:\n  - {%s, why: so it is, evidence: e}\n", "a-toy",
-		 PCIE, rule);
+	snprintf(text, sizeof(text), HEAD "rules:\n  - {%s, why: so it is, evidence: e}\n" TAIL,
+		 "a-toy", PCIE, rule);
 	tree_put(t, "a.yaml", text);
 	assert_int_equal(uncore_new(&u), 0);
 	if (uncore_set_root(u, tree_machine("nvidia-t410-1socket", path, sizeof(path))) < 0 ||
@@ -290,7 +292,7 @@ static int parse(struct unc_family **out, const char *rules, struct unc_error *e
 	char text[1024];
 	int r;
 
-	snprintf(text, sizeof(text), HEAD "%s", "f", "p", rules);
+	snprintf(text, sizeof(text), HEAD "%s" TAIL, "f", "p", rules);
 	r = unc_yaml_parse(&file, "f.yaml", text, strlen(text), e);
 	return r < 0 ? r : unc_family_parse(out, file, "unknown", e);
 }
