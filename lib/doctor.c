@@ -324,7 +324,7 @@ static int (*const checks[])(struct uncore *u) = {
 
 int uncore_diagnose(struct uncore *u)
 {
-	int r = 0;
+	int r = unc_catalogue_complete(&u->catalogue, &u->error);
 
 	unc_findings_finish(&u->findings);
 	for (size_t i = 0; r == 0 && i < sizeof(checks) / sizeof(*checks); i++)

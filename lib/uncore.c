@@ -360,6 +360,10 @@ const char *uncore_pmu_family(const struct uncore_pmu *p)
 
 size_t uncore_metric_count(const struct uncore *u)
 {
+	struct uncore *all = (struct uncore *)u;
+
+	if (u->scanned)
+		unc_catalogue_complete(&all->catalogue, &all->error);
 	return u->catalogue.metric_count;
 }
 

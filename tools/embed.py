@@ -28,6 +28,35 @@ def entry(name, data):
     return "\t{%s,\n%s, %d},\n" % (escape(os.fsencode(name)), escape(data), len(data))
 
 
+def index_of(path):
+    """Family, and name and identifier of its PMUs, which data files have on lines of their own."""
+    family, pmus, inside = None, [], False
+    for line in pathlib.Path(path).read_text(encoding="utf-8").splitlines():
+        key, _, value = line.partition(": ")
+        value = value.split(" #")[0].strip().strip("'\"")
+        if key == "family":
+            family = value
+        elif inside and key == "  - name":
+            pmus += [value, None]
+        elif inside and key == "    identifier":
+            pmus[-1] = value
+        if line and line[0] not in " #":
+            inside = line == "pmus:"
+    if not family or not pmus:
+        raise SystemExit(f"{path}: no 'family' or no list of 'pmus' to be indexed")
+    return family, pmus
+
+
+def index(paths):
+    text, rows = [], []
+    for i, path in enumerate(sorted(paths, key=lambda p: os.fsencode(os.path.basename(p)))):
+        family, pmus = index_of(path)
+        words = ", ".join(escape(p.encode()) if p else "NULL" for p in pmus)
+        text.append(f"static const char *const pmus_{i}[] = {{{words}}};\n")
+        rows.append(f'\t{{"{family}", pmus_{i}, {len(pmus) // 2}}},\n')
+    return "".join(text + ["const struct unc_index unc_embedded_index[] = {\n", *rows, "};\n"])
+
+
 def array(name, files):
     """`files`: (name, bytes) pairs. C has no empty arrays, so an empty list gets one empty entry."""
     rows = [entry(*file) for file in sorted(files, key=lambda f: os.fsencode(f[0]))]
@@ -44,6 +73,7 @@ def embed(args):
         "/* SPDX-License-Identifier: MIT */\n/* Made by tools/embed.py. */\n",
         '#include "machine/embedded.h"\n\n',
         array("unc_embedded_data", named(args.data)),
+        index(args.data),
         array("unc_embedded_sims", named(args.sim)),
         array("unc_embedded_blocks", named(args.block)),
         array("unc_embedded_machines", [(name, pathlib.Path(p).read_bytes()) for name, p in args.machine])))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The set of families: built in, then directories in which a file replaces a family of its name. */
+/* The set of families: built in, and directories in which a file replaces a family of its name. */
 #include "catalogue/catalogue.h"
 
 #include <dirent.h>
@@ -52,19 +52,49 @@ static int add_file(struct unc_catalogue *c, struct unc_yaml_file *file, const c
 	return r < 0 ? r : unc_catalogue_add(c, f, e);
 }
 
-static int load_embedded(struct unc_catalogue *c, const char *cpu_model, struct unc_error *e)
+static bool has_family(const struct unc_catalogue *c, const char *name)
 {
-	for (size_t i = 0; i < unc_embedded_data_count; i++) {
-		const struct unc_file *f = &unc_embedded_data[i];
-		struct unc_yaml_file *file = NULL;
-		int r = unc_yaml_parse(&file, f->name, f->text, f->len, e);
+	for (size_t i = 0; i < c->family_count; i++)
+		if (strcmp(c->families[i]->name, name) == 0)
+			return true;
+	return false;
+}
 
+static bool pattern_has(const char *name, const char *identifier, const struct uncore_pmu *pmu)
+{
+	return unc_pattern_matches(name, pmu->name) &&
+	       (!identifier ||
+		(pmu->identifier && unc_pattern_matches(identifier, pmu->identifier)));
+}
+
+static bool index_has(const struct unc_index *index, const struct unc_pmus *pmus)
+{
+	for (size_t i = 0; i < index->count; i++)
+		for (size_t k = 0; k < pmus->count; k++)
+			if (pattern_has(index->pmus[2 * i], index->pmus[2 * i + 1],
+					&pmus->items[k]))
+				return true;
+	return false;
+}
+
+/* Parses the built-in families that no file has replaced: those that may have PMUs among `pmus`, or
+ * (NULL) all. */
+static int load_embedded(struct unc_catalogue *c, const struct unc_pmus *pmus, struct unc_error *e)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < unc_embedded_data_count; i++) {
+		const struct unc_file *f = &unc_embedded_data[i];
+		const struct unc_index *index = &unc_embedded_index[i];
+		struct unc_yaml_file *file = NULL;
+
+		if (has_family(c, index->family) || (pmus && !index_has(index, pmus)))
+			continue;
+		r = unc_yaml_parse(&file, f->name, f->text, f->len, e);
 		if (r == 0)
-			r = add_file(c, file, cpu_model, e);
-		if (r < 0)
-			return r;
+			r = add_file(c, file, c->cpu_model, e);
 	}
-	return 0;
+	return r;
 }
 
 static bool is_yaml(const char *name)
@@ -114,8 +144,8 @@ static int load_dir(struct unc_catalogue *c, const char *dir, const char *cpu_mo
 int unc_catalogue_load(struct unc_catalogue *out, const struct unc_names *dirs,
 		       const char *cpu_model, struct unc_error *e)
 {
-	struct unc_catalogue c = {0};
-	int r = load_embedded(&c, cpu_model, e);
+	struct unc_catalogue c = {.cpu_model = cpu_model};
+	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < dirs->count; i++)
 		r = load_dir(&c, dirs->items[i], cpu_model, e);
@@ -129,18 +159,9 @@ int unc_catalogue_load(struct unc_catalogue *out, const struct unc_names *dirs,
 
 static bool family_has(const struct unc_family *f, const struct uncore_pmu *pmu)
 {
-	if (!f->on_this_cpu)
-		return false;
-	for (size_t i = 0; i < f->pattern_count; i++) {
-		const struct unc_pattern *p = &f->patterns[i];
-
-		if (!unc_pattern_matches(p->name, pmu->name))
-			continue;
-		if (!p->identifier)
+	for (size_t i = 0; f->on_this_cpu && i < f->pattern_count; i++)
+		if (pattern_has(f->patterns[i].name, f->patterns[i].identifier, pmu))
 			return true;
-		if (pmu->identifier && unc_pattern_matches(p->identifier, pmu->identifier))
-			return true;
-	}
 	return false;
 }
 
@@ -174,35 +195,43 @@ static int match_family(struct unc_family *f, struct unc_pmus *pmus)
 	return 0;
 }
 
-/* Families found on this machine first, so that the first match of a name is the one that works. */
-static int order_metrics(struct unc_catalogue *c)
+/* Adds the metrics of families that are here, or of the others. */
+static int add_metrics(struct unc_catalogue *c, bool here, struct unc_error *e)
 {
-	size_t count = 0;
+	const struct uncore_metric **grown;
+	size_t count = c->metric_count;
 
 	for (size_t i = 0; i < c->family_count; i++)
 		count += c->families[i]->metric_count;
-	c->metrics = calloc(count + 1, sizeof(*c->metrics));
-	if (!c->metrics)
-		return -ENOMEM;
-	for (int here = 1; here >= 0; here--)
-		for (size_t i = 0; i < c->family_count; i++) {
-			const struct unc_family *f = c->families[i];
+	grown = reallocarray(c->metrics, count + 1, sizeof(*grown));
+	if (!grown)
+		return unc_nomem(e);
+	c->metrics = grown;
+	for (size_t i = 0; i < c->family_count; i++) {
+		const struct unc_family *f = c->families[i];
 
-			if ((f->pmu_count > 0) != here)
-				continue;
-			for (size_t k = 0; k < f->metric_count; k++)
-				c->metrics[c->metric_count++] = &f->metrics[k];
-		}
+		for (size_t k = 0; (f->pmu_count > 0) == here && k < f->metric_count; k++)
+			c->metrics[c->metric_count++] = &f->metrics[k];
+	}
 	return 0;
 }
 
 int unc_catalogue_match(struct unc_catalogue *c, struct unc_pmus *pmus, struct unc_error *e)
 {
-	int r = 0;
+	int r = load_embedded(c, pmus, e);
 
 	for (size_t i = 0; r == 0 && i < c->family_count; i++)
-		r = match_family(c->families[i], pmus);
-	if (r == 0)
-		r = order_metrics(c);
-	return r < 0 ? unc_nomem(e) : 0;
+		if (match_family(c->families[i], pmus) < 0)
+			r = unc_nomem(e);
+	return r < 0 ? r : add_metrics(c, true, e);
+}
+
+int unc_catalogue_complete(struct unc_catalogue *c, struct unc_error *e)
+{
+	int r = c->complete ? 0 : load_embedded(c, NULL, e);
+
+	if (r == 0 && !c->complete)
+		r = add_metrics(c, false, e);
+	c->complete |= r == 0;
+	return r;
 }

@@ -6,19 +6,24 @@
 #include "catalogue/family.h"
 
 struct unc_catalogue {
+	const char *cpu_model;        /* borrowed */
 	struct unc_family **families; /* ordered by name */
 	size_t family_count;
-	const struct uncore_metric **metrics; /* families found here first */
+	const struct uncore_metric **metrics; /* of families found here, then of the others */
 	size_t metric_count;
+	bool complete; /* false: only families that may have PMUs here, and their metrics */
 };
 
-/* Loads the built-in families, then those of each directory, for this CPU model. */
+/* Loads the families of each directory for this CPU model, which must live as long as `out`. */
 int unc_catalogue_load(struct unc_catalogue *out, const struct unc_names *dirs,
 		       const char *cpu_model, struct unc_error *e);
 /* Adds one, in place of that of its name. Takes it over, also on failure. -ENOMEM. */
 int unc_catalogue_add(struct unc_catalogue *c, struct unc_family *f, struct unc_error *e);
-/* Gives each PMU its family and each family its PMUs. */
+/* Parses the built-in families that may have some of the PMUs, and gives each PMU its family and each
+ * family its PMUs. */
 int unc_catalogue_match(struct unc_catalogue *c, struct unc_pmus *pmus, struct unc_error *e);
+/* Parses the other built-in families, too: needed to say what this machine does not have. */
+int unc_catalogue_complete(struct unc_catalogue *c, struct unc_error *e);
 void unc_catalogue_finish(struct unc_catalogue *c);
 
 /* Encodes an event on one PMU. -ENODEV: the PMU or the CPU model does not have it. */

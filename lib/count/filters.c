@@ -63,6 +63,8 @@ static int check_word(struct setter *x, const char *word)
 	int r = known_words(x, true, &words);
 
 	if (r == 0 && !words.count)
+		r = unc_catalogue_complete(&x->m->machine->catalogue, &x->m->machine->error);
+	if (r == 0 && !words.count)
 		r = known_words(x, false, &words);
 	if (r < 0)
 		r = unc_nomem(x->e);

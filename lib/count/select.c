@@ -504,6 +504,10 @@ int uncore_monitor_add_metrics(struct uncore_monitor *m, const char *pattern)
 			missing_pmus = uncore_metric_missing(metric);
 		}
 	}
+	if (r == 0 && !here)
+		r = unc_catalogue_complete(&m->machine->catalogue, &m->machine->error);
+	for (size_t i = 0; r == 0 && !known && i < c->metric_count; i++)
+		known = matches(c->metrics[i], pattern);
 	if (r < 0) {
 		unc_monitor_roll_back(m, before);
 		return r;

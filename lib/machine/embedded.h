@@ -11,9 +11,17 @@ struct unc_file {
 	size_t len;
 };
 
+/* What tells whether a machine has PMUs of a data file, so that only those files are parsed. */
+struct unc_index {
+	const char *family;
+	const char *const *pmus; /* how to recognise them: name, identifier or NULL, name, ... */
+	size_t count;            /* of names */
+};
+
 extern const struct unc_file unc_embedded_data[]; /* data/<family>.yaml, sorted by name */
 extern const size_t unc_embedded_data_count;
-extern const struct unc_file unc_embedded_sims[]; /* data/sim/<name>.yaml */
+extern const struct unc_index unc_embedded_index[]; /* one for each of unc_embedded_data */
+extern const struct unc_file unc_embedded_sims[];   /* data/sim/<name>.yaml */
 extern const size_t unc_embedded_sims_count;
 extern const struct unc_file unc_embedded_blocks[]; /* data/blocks/<name>.yaml */
 extern const size_t unc_embedded_blocks_count;

@@ -35,6 +35,16 @@ static struct unc_catalogue load(const struct unc_names *dirs, const char *model
 	return c;
 }
 
+static struct unc_catalogue load_all(const struct unc_names *dirs, const char *model)
+{
+	struct unc_catalogue c = load(dirs, model);
+	struct unc_error e = {""};
+
+	if (unc_catalogue_complete(&c, &e) < 0)
+		fail_msg("%s: %s", model, e.text);
+	return c;
+}
+
 /* A family without events, with one metric name for each PMU name. */
 static void put_family(const struct tree *t, const char *file, const char *family,
 		       const char *title)
@@ -53,7 +63,7 @@ static void put_family(const struct tree *t, const char *file, const char *famil
 
 static void every_data_file_is_built_in(void **state)
 {
-	struct unc_catalogue c = load(&no_dirs, "unknown");
+	struct unc_catalogue c = load_all(&no_dirs, "unknown");
 
 	(void)state;
 	assert_true(c.family_count > 0);
@@ -80,7 +90,7 @@ static size_t load_for_models(const struct unc_yaml *models, const char *family)
 		char *list = strdup(models->children[i].text), *rest = list, *model;
 
 		while ((model = strtok_r(rest, " ", &rest))) {
-			struct unc_catalogue c = load(&no_dirs, model);
+			struct unc_catalogue c = load_all(&no_dirs, model);
 
 			assert_non_null(find(&c, family));
 			assert_true(find(&c, family)->on_this_cpu);
@@ -131,12 +141,12 @@ static void a_directory_adds_and_replaces(void **state)
 	tree_put(&second, ".yaml", "no data file");
 	tree_put(&second, "old.yaml~", "no data file");
 	assert_int_equal(unc_names_add(&dirs, first.dir), 0);
-	c = load(&no_dirs, "unknown");
+	c = load_all(&no_dirs, "unknown");
 	built_in = c.family_count;
 	assert_null(find(&c, "toy"));
 	unc_catalogue_finish(&c);
 
-	c = load(&dirs, "unknown");
+	c = load_all(&dirs, "unknown");
 	assert_int_equal(c.family_count, built_in + 1);
 	assert_string_equal(find(&c, "msr")->title, "from the first");
 	assert_string_equal(find(&c, "msr")->metrics[0].name, "toy.rate");
@@ -147,7 +157,7 @@ static void a_directory_adds_and_replaces(void **state)
 
 	/* The later directory wins. */
 	assert_int_equal(unc_names_add(&dirs, second.dir), 0);
-	c = load(&dirs, "unknown");
+	c = load_all(&dirs, "unknown");
 	assert_int_equal(c.family_count, built_in + 1);
 	assert_string_equal(find(&c, "toy")->title, "from the second");
 	assert_string_equal(find(&c, "msr")->title, "from the first");
@@ -166,7 +176,7 @@ static void an_empty_directory_changes_nothing(void **state)
 	(void)state;
 	tree_make(&t);
 	assert_int_equal(unc_names_add(&dirs, t.dir), 0);
-	c = load(&dirs, "unknown");
+	c = load_all(&dirs, "unknown");
 	assert_int_equal(c.family_count, unc_embedded_data_count);
 	unc_catalogue_finish(&c);
 	unc_names_finish(&dirs);
@@ -260,6 +270,7 @@ static void pmus_find_their_family(void **state)
 	assert_ptr_equal(find(&c, "intel-imc")->pmus[0], &items[5]);
 	assert_ptr_equal(find(&c, "intel-imc")->pmus[1], &items[6]);
 	assert_int_equal(find(&c, "nvidia-t410-ucf")->pmu_count, 2);
+	assert_int_equal(unc_catalogue_complete(&c, NULL), 0);
 	assert_int_equal(find(&c, "power")->pmu_count, 0);
 	unc_catalogue_finish(&c);
 }
@@ -278,6 +289,44 @@ static void an_unknown_cpu_model_leaves_its_pmus_without_family(void **state)
 	unc_catalogue_finish(&c);
 }
 
+/* What the build has made of the files, by the reader of the files. */
+static void the_index_is_that_of_the_data_files(void **state)
+{
+	struct unc_catalogue c = load_all(&no_dirs, "unknown");
+
+	(void)state;
+	for (size_t i = 0; i < unc_embedded_data_count; i++) {
+		const struct unc_index *index = &unc_embedded_index[i];
+		const struct unc_family *f = find(&c, index->family);
+
+		assert_non_null(f);
+		assert_string_equal(f->file->name, unc_embedded_data[i].name);
+		assert_int_equal(f->pattern_count, index->count);
+		for (size_t k = 0; k < index->count; k++) {
+			assert_string_equal(f->patterns[k].name, index->pmus[2 * k]);
+			assert_int_equal(!f->patterns[k].identifier, !index->pmus[2 * k + 1]);
+			if (index->pmus[2 * k + 1])
+				assert_string_equal(f->patterns[k].identifier,
+						    index->pmus[2 * k + 1]);
+		}
+	}
+	unc_catalogue_finish(&c);
+}
+
+static void only_files_of_pmus_that_are_here_are_parsed(void **state)
+{
+	struct uncore_pmu items[] = {pmu("msr", NULL)};
+	struct unc_pmus pmus = {.items = items, .count = COUNT(items)};
+	struct unc_catalogue c = load(&no_dirs, "intel/6/85");
+
+	(void)state;
+	assert_int_equal(c.family_count, 0);
+	assert_int_equal(unc_catalogue_match(&c, &pmus, NULL), 0);
+	assert_int_equal(c.family_count, 1);
+	assert_string_equal(items[0].family->name, "msr");
+	unc_catalogue_finish(&c);
+}
+
 static void metrics_of_what_is_here_come_first(void **state)
 {
 	struct uncore_pmu items[] = {pmu("power", NULL), pmu("uncore_imc_0", NULL)};
@@ -287,6 +336,10 @@ static void metrics_of_what_is_here_come_first(void **state)
 
 	(void)state;
 	assert_int_equal(unc_catalogue_match(&c, &pmus, NULL), 0);
+	assert_int_equal(c.metric_count,
+			 find(&c, "intel-imc")->metric_count + find(&c, "power")->metric_count);
+	for (int twice = 0; twice < 2; twice++)
+		assert_int_equal(unc_catalogue_complete(&c, NULL), 0);
 	for (size_t f = 0; f < c.family_count; f++)
 		all += c.families[f]->metric_count;
 	assert_int_equal(c.metric_count, all);
@@ -337,6 +390,8 @@ int main(void)
 		cmocka_unit_test(a_directory_that_cannot_be_read),
 		cmocka_unit_test(pmus_find_their_family),
 		cmocka_unit_test(an_unknown_cpu_model_leaves_its_pmus_without_family),
+		cmocka_unit_test(the_index_is_that_of_the_data_files),
+		cmocka_unit_test(only_files_of_pmus_that_are_here_are_parsed),
 		cmocka_unit_test(metrics_of_what_is_here_come_first),
 		cmocka_unit_test(of_two_families_the_first_by_name_has_the_pmu),
 	};

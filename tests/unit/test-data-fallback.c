@@ -123,6 +123,7 @@ static void assert_event(const struct part *part, const struct unc_family *known
 
 static const struct unc_family *family_of(const struct uncore *u, const char *name)
 {
+	assert_true(uncore_metric_count(u) > 0); /* parses all families */
 	for (size_t i = 0; i < u->catalogue.family_count; i++)
 		if (strcmp(u->catalogue.families[i]->name, name) == 0)
 			return u->catalogue.families[i];

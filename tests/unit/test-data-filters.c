@@ -55,6 +55,7 @@ static const struct filtered {
 
 static const struct unc_family *family_of(const struct uncore *u, const char *name)
 {
+	assert_true(uncore_metric_count(u) > 0); /* parses all families */
 	for (size_t i = 0; i < u->catalogue.family_count; i++)
 		if (strcmp(u->catalogue.families[i]->name, name) == 0)
 			return u->catalogue.families[i];
@@ -145,6 +146,7 @@ static void clocks_are_not_filtered(void **state)
 	struct uncore *u = scan_fixture(T410);
 
 	(void)state;
+	assert_true(uncore_metric_count(u) > 0); /* parses all families */
 	for (size_t i = 0; i < u->catalogue.family_count; i++) {
 		const struct unc_family *f = u->catalogue.families[i];
 		bool filters = false;

@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "data.h"
+#include "machine/embedded.h"
 
 /* ---- every family ----------------------------------------------------------------------------- */
 
@@ -35,6 +36,8 @@ static void everything_has_title_unit_and_evidence(void **state)
 		struct unc_catalogue c;
 
 		assert_int_equal(unc_catalogue_load(&c, &no_dirs, models[i], NULL), 0);
+		assert_int_equal(unc_catalogue_complete(&c, NULL), 0);
+		assert_int_equal(c.family_count, unc_embedded_data_count);
 		for (size_t f = 0; f < c.family_count; f++) {
 			const struct unc_family *family = c.families[f];
 
@@ -69,8 +72,10 @@ static void every_event_is_used(void **state)
 	struct unc_catalogue loaded[COUNT(models)];
 
 	(void)state;
-	for (size_t i = 0; i < COUNT(models); i++)
+	for (size_t i = 0; i < COUNT(models); i++) {
 		assert_int_equal(unc_catalogue_load(&loaded[i], &no_dirs, models[i], NULL), 0);
+		assert_int_equal(unc_catalogue_complete(&loaded[i], NULL), 0);
+	}
 	for (size_t f = 0; f < loaded[0].family_count; f++)
 		for (size_t e = 0; e < loaded[0].families[f]->event_count; e++) {
 			bool used = false;
