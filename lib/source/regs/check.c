@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A register block as a whole: nothing overlaps, nothing lies outside, and roles fit together. */
-#include "source/regs/regs.h"
+#include "source/regs/parse.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@ struct spans {
 	const struct unc_regs *r;
 	struct span *items;
 	size_t count;
-	struct unc_error *e;
+	const struct unc_reader *reader;
 };
 
 static void add_span(struct spans *all, const char *name, const struct unc_yaml *map,
@@ -40,23 +40,23 @@ static int check_inside(const struct spans *all, const struct span *s)
 	if (r->space == UNC_SPACE_MSR)
 		return last <= UINT64_C(1) << 32
 			       ? 0
-			       : unc_yaml_fail(r->file, s->at, all->e,
-					       "the number of an MSR has 32 bits");
+			       : unc_reader_fail(all->reader, s->at,
+						 "the number of an MSR has 32 bits");
 	if (s->begin % r->bytes)
-		return unc_yaml_fail(r->file, s->at, all->e,
-				     "'%s': %#llx is not aligned to its %u bytes", s->name,
-				     (unsigned long long)s->begin, r->bytes);
+		return unc_reader_fail(all->reader, s->at,
+				       "'%s': %#llx is not aligned to its %u bytes", s->name,
+				       (unsigned long long)s->begin, r->bytes);
 	if (r->instances > 1 && r->stride % r->bytes)
-		return unc_yaml_fail(r->file, unc_yaml_get(r->file->root, "stride"), all->e,
-				     "'%s' of the next instance is not aligned to its %u bytes",
-				     s->name, r->bytes);
+		return unc_reader_fail(all->reader, unc_yaml_get(r->file->root, "stride"),
+				       "'%s' of the next instance is not aligned to its %u bytes",
+				       s->name, r->bytes);
 	if (last <= r->size)
 		return 0;
-	return unc_yaml_fail(r->file, s->at, all->e,
-			     "'%s' lies beyond the map: it ends at %#llx%s, and the map at %#llx",
-			     s->name, (unsigned long long)last,
-			     r->instances > 1 ? " in the last instance" : "",
-			     (unsigned long long)r->size);
+	return unc_reader_fail(all->reader, s->at,
+			       "'%s' lies beyond the map: it ends at %#llx%s, and the map at %#llx",
+			       s->name, (unsigned long long)last,
+			       r->instances > 1 ? " in the last instance" : "",
+			       (unsigned long long)r->size);
 }
 
 /* True when `a` of one instance meets `b` of an instance that is `apart` later, either way round. */
@@ -80,11 +80,11 @@ static int check_apart(const struct spans *all, const struct span *a, const stru
 		if (i >= r->instances || (i == 0 && a == b) || !meet(a, b, i * r->stride))
 			continue;
 		if (i == 0)
-			return unc_yaml_fail(r->file, b->at, all->e, "'%s' overlaps '%s' (line %d)",
-					     b->name, a->name, a->at->line);
-		return unc_yaml_fail(r->file, unc_yaml_get(r->file->root, "stride"), all->e,
-				     "'%s' of one instance overlaps '%s' of another", b->name,
-				     a->name);
+			return unc_reader_fail(all->reader, b->at, "'%s' overlaps '%s' (line %d)",
+					       b->name, a->name, a->at->line);
+		return unc_reader_fail(all->reader, unc_yaml_get(r->file->root, "stride"),
+				       "'%s' of one instance overlaps '%s' of another", b->name,
+				       a->name);
 	}
 	return 0;
 }
@@ -125,12 +125,13 @@ static int check_spans(struct spans *all)
 	return err;
 }
 
-static int check_places(const struct unc_regs *r, struct unc_error *e)
+static int check_places(const struct unc_reader *reader)
 {
+	const struct unc_regs *r = reader->context;
 	struct spans all = {.r = r,
 			    .items = calloc(2 * r->count + UNC_REGS_CONTROLS, sizeof(*all.items)),
-			    .e = e};
-	int err = all.items ? check_spans(&all) : unc_nomem(e);
+			    .reader = reader};
+	int err = all.items ? check_spans(&all) : unc_nomem(reader->e);
 
 	free(all.items);
 	return err;
@@ -144,23 +145,25 @@ const struct unc_regs_counter *unc_regs_role(const struct unc_regs *r, enum unc_
 	return NULL;
 }
 
-static int check_names(const struct unc_regs *r, struct unc_error *e)
+static int check_names(const struct unc_reader *reader)
 {
+	const struct unc_regs *r = reader->context;
 	for (size_t i = 0; i < r->count; i++) {
 		const struct unc_regs_counter *c = &r->counters[i], *same;
 
 		for (same = r->counters; strcmp(same->name, c->name) != 0; same++)
 			;
 		if (same != c)
-			return unc_yaml_fail(r->file, c->at, e, "there are two counters named '%s'",
-					     c->name);
+			return unc_reader_fail(reader, c->at, "there are two counters named '%s'",
+					       c->name);
 		if (c->role == UNC_ROLE_NONE || c->role == UNC_ROLE_BIN)
 			continue;
 		if (unc_regs_role(r, c->role) != c)
-			return unc_yaml_fail(r->file, unc_yaml_get(c->at, "role"), e,
-					     "'%s' has this role already: a block has one counter "
-					     "for each role, and several bins",
-					     unc_regs_role(r, c->role)->name);
+			return unc_reader_fail(
+				reader, unc_yaml_get(c->at, "role"),
+				"'%s' has this role already: a block has one counter "
+				"for each role, and several bins",
+				unc_regs_role(r, c->role)->name);
 	}
 	return 0;
 }
@@ -172,16 +175,17 @@ bool unc_regs_all_cycles(const struct unc_regs *r)
 }
 
 /* A rate is made from the time that the block itself gives, or that the host is said to give. */
-static int check_clock(const struct unc_regs *r, struct unc_error *e)
+static int check_clock(const struct unc_reader *reader)
 {
+	const struct unc_regs *r = reader->context;
 	const struct unc_regs_counter *bytes = unc_regs_role(r, UNC_ROLE_BYTES);
 	const struct unc_regs_counter *packets = unc_regs_role(r, UNC_ROLE_PACKETS);
 	const struct unc_regs_counter *rate = bytes ? bytes : packets;
 
 	if (!rate || r->clock || r->host_clock || (r->hz > 0 && unc_regs_all_cycles(r)))
 		return 0;
-	return unc_yaml_fail(
-		r->file, unc_yaml_get(rate->at, "role"), e,
+	return unc_reader_fail(
+		reader, unc_yaml_get(rate->at, "role"),
 		r->hz > 0 ? "missing clock for a rate of '%s': 'hz' gives time only with "
 			    "all cycles, the roles 'active', 'busy' and 'idle', or a "
 			    "'counter' of them in 'clock'; without, say 'clock: host'"
@@ -191,72 +195,77 @@ static int check_clock(const struct unc_regs *r, struct unc_error *e)
 }
 
 /* What metrics are made of must not go round unseen. */
-static int check_speeds(const struct unc_regs *r, struct unc_error *e)
+static int check_speeds(const struct unc_reader *reader)
 {
+	const struct unc_regs *r = reader->context;
 	for (size_t i = 0; i < r->count; i++) {
 		const struct unc_regs_counter *c = &r->counters[i];
 
 		if (c->width >= LASTING_BITS || c->most_per_s > 0 ||
 		    (c->role == UNC_ROLE_NONE && c != r->clock))
 			continue;
-		return unc_yaml_fail(r->file, unc_yaml_get(c->at, "width"), e,
-				     "'%s': %u bits soon wrap, and how soon must be known: give "
-				     "the most that it counts in one cycle, 'per_cycle', with 'hz' "
-				     "in 'clock', or in one second, 'per_second'",
-				     c->name, c->width);
+		return unc_reader_fail(
+			reader, unc_yaml_get(c->at, "width"),
+			"'%s': %u bits soon wrap, and how soon must be known: give "
+			"the most that it counts in one cycle, 'per_cycle', with 'hz' "
+			"in 'clock', or in one second, 'per_second'",
+			c->name, c->width);
 	}
 	return 0;
 }
 
 /* Windows and programmable counters need fields to write. */
-static int check_control(const struct unc_regs *r, struct unc_error *e)
+static int check_control(const struct unc_reader *reader)
 {
+	const struct unc_regs *r = reader->context;
 	const struct unc_yaml *root = r->file->root;
 	const struct unc_regs_control *in;
 	bool freeze = unc_regs_find_field(r, UNC_PURPOSE_FREEZE, &in);
 
 	if (r->window == UNC_WINDOW_FREEZE && !freeze)
-		return unc_yaml_fail(r->file, unc_yaml_get(root, "window"), e,
-				     "nothing can freeze this block: 'control' needs a field with "
-				     "'use: freeze'");
+		return unc_reader_fail(
+			reader, unc_yaml_get(root, "window"),
+			"nothing can freeze this block: 'control' needs a field with "
+			"'use: freeze'");
 	if (!r->select.at)
 		return 0;
 	if (!unc_regs_field(&r->select, UNC_PURPOSE_EVENT))
-		return unc_yaml_fail(r->file, r->select.at, e,
-				     "a counter that is told what to count needs a field with "
-				     "'use: event'");
+		return unc_reader_fail(reader, r->select.at,
+				       "a counter that is told what to count needs a field with "
+				       "'use: event'");
 	if (r->window != UNC_WINDOW_FREEZE)
-		return unc_yaml_fail(r->file, unc_yaml_get(root, "window"), e,
-				     "counters that are programmed begin and end together: they "
-				     "need 'window: freeze'");
+		return unc_reader_fail(reader, unc_yaml_get(root, "window"),
+				       "counters that are programmed begin and end together: they "
+				       "need 'window: freeze'");
 	return 0;
 }
 
-int unc_regs_check(const struct unc_regs *r, struct unc_error *e)
+int unc_regs_check(const struct unc_reader *reader)
 {
+	const struct unc_regs *r = reader->context;
 	bool bins = unc_regs_role(r, UNC_ROLE_BIN);
 	bool roles = false;
-	int err = check_places(r, e);
+	int err = check_places(reader);
 
 	for (size_t i = 0; i < r->count; i++)
 		roles = roles || r->counters[i].role != UNC_ROLE_NONE;
 	if (err == 0)
-		err = check_names(r, e);
+		err = check_names(reader);
 	if (err == 0)
-		err = check_clock(r, e);
+		err = check_clock(reader);
 	if (err == 0)
-		err = check_speeds(r, e);
+		err = check_speeds(reader);
 	if (err == 0)
-		err = check_control(r, e);
+		err = check_control(reader);
 	if (err < 0)
 		return err;
 	if (bins && !r->has_histogram)
-		return unc_yaml_fail(r->file,
-				     unc_yaml_get(unc_regs_role(r, UNC_ROLE_BIN)->at, "role"), e,
-				     "bins need bounds: the key 'histogram'");
+		return unc_reader_fail(reader,
+				       unc_yaml_get(unc_regs_role(r, UNC_ROLE_BIN)->at, "role"),
+				       "bins need bounds: the key 'histogram'");
 	if (roles && !r->quantity)
-		return unc_yaml_fail(r->file, r->file->root, e,
-				     "counters with roles make metrics: 'quantity' must say what "
-				     "their names begin with, such as pcie.dma");
+		return unc_reader_fail(reader, r->file->root,
+				       "counters with roles make metrics: 'quantity' must say what "
+				       "their names begin with, such as pcie.dma");
 	return 0;
 }

@@ -171,8 +171,6 @@ int unc_regs_scan(struct unc_regs *r, const struct unc_root *root,
 		  const struct unc_topology *topology, struct unc_pmus *out, struct unc_error *e);
 void unc_regs_forget_devices(struct unc_regs *r);
 
-/* Checks over all counters; regs-parse.c's. */
-int unc_regs_check(const struct unc_regs *r, struct unc_error *e);
 /* The first field with this purpose among the control registers of an instance, and its register; or NULL. */
 const struct unc_regs_field *unc_regs_find_field(const struct unc_regs *r,
 						 enum unc_field_purpose purpose,
