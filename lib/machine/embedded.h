@@ -3,6 +3,7 @@
 #ifndef UNC_EMBEDDED_H
 #define UNC_EMBEDDED_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct unc_file {
@@ -27,5 +28,15 @@ extern const struct unc_file unc_embedded_blocks[]; /* data/blocks/<name>.yaml *
 extern const size_t unc_embedded_blocks_count;
 extern const struct unc_file unc_embedded_machines[]; /* snapshots that the sims need */
 extern const size_t unc_embedded_machines_count;
+
+struct unc_yaml_file;
+struct unc_error;
+
+/* True for a path, false for the name of a built-in file. */
+bool unc_is_path(const char *spec);
+/* The file of this path, or the built-in one of this name; `what` is in the sentence: "simulation".
+ * -ENOENT, and the errors of unc_yaml_load(). */
+int unc_load_named(struct unc_yaml_file **out, const char *spec, const struct unc_file *files,
+		   size_t count, const char *what, struct unc_error *e);
 
 #endif

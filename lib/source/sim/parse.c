@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The YAML of a simulation, and whether it fits the machine it plays. */
-#include "base/error.h"
+#include "base/fill.h"
 #include "base/text.h"
-#include "base/yaml-file.h"
 #include "source/sim/sim.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -39,244 +38,171 @@ int unc_sim_duration(const char *text, uint64_t *ns)
 	return -EINVAL;
 }
 
-struct range {
-	double low, high;
-	const char *text;
-};
-
-static const struct range rates = {0, 1e15, "a rate from 0 to 1e15 counts per second"};
-static const struct range shares = {0, 1, "a share from 0 to 1"};
-static const struct range spreads = {0, 0.999, "a share from 0 to less than 1"};
-
-/* *out stays as it was when there is no such key. */
-static int number(const struct unc_yaml_file *f, const struct unc_yaml *map, const char *key,
-		  const struct range *range, double *out, struct unc_error *e)
-{
-	double value = *out;
-	int ret = unc_yaml_double(f, map, key, &value, e);
-
-	if (ret < 0)
-		return ret;
-	if (unc_yaml_get(map, key) && !(value >= range->low && value <= range->high))
-		return unc_yaml_fail(f, unc_yaml_get(map, key), e, "the value of '%s' must be %s",
-				     key, range->text);
-	*out = value;
-	return 0;
-}
+static const struct unc_bounds rates = {0, 1e15, "a rate from 0 to 1e15 counts per second"};
+static const struct unc_bounds shares = {0, 1, "a share from 0 to 1"};
+static const struct unc_bounds spreads = {0, 0.999, "a share from 0 to less than 1"};
 
 /* ---- waves --------------------------------------------------------------------------------- */
 
-static const struct shape {
-	const char *key;
-	enum unc_wave_kind kind;
-	const char *a, *b; /* keys of the map */
-	const char *const keys[5];
-} shapes[] = {
-	{"sine", UNC_WAVE_SINE, "mean", "amplitude", {"!mean", "!amplitude", "!period"}},
-	{"burst", UNC_WAVE_BURST, "low", "high", {"!low", "!high", "!period", "!duty"}},
-	{"ramp", UNC_WAVE_RAMP, "from", "to", {"!from", "!to", "!period"}},
+static int read_period(const struct unc_reader *r, const struct unc_yaml *node, void *into)
+{
+	if (unc_sim_duration(node->text, &((struct unc_wave *)into)->period_ns) == 0)
+		return 0;
+	return unc_reader_fail(r, node,
+			       "the value of 'period' must be a duration such as 20ms or 1s, not "
+			       "'%s'",
+			       node->text);
+}
+
+static int check_amplitude(const struct unc_reader *r, const struct unc_yaml *node, void *into)
+{
+	const struct unc_wave *wave = into;
+
+	if (wave->b <= wave->a)
+		return 0;
+	return unc_reader_fail(r, node,
+			       "the amplitude is larger than the mean: the rate would be negative");
+}
+
+#define RATE(key, member, ...) \
+	UNC_FIELD(key, DOUBLE, UNC_AT(struct unc_wave, member), .range = &rates, __VA_ARGS__)
+#define PERIOD UNC_FIELD("!period", TEXT, .check = read_period)
+
+static const struct unc_field sine_fields[] = {
+	RATE("!mean", a),
+	RATE("!amplitude", b, .check = check_amplitude),
+	PERIOD,
+	UNC_END,
 };
 
-#define SHAPE_COUNT (sizeof(shapes) / sizeof(shapes[0]))
+static const struct unc_field burst_fields[] = {
+	RATE("!low", a),
+	RATE("!high", b),
+	PERIOD,
+	UNC_FIELD("!duty", DOUBLE, UNC_AT(struct unc_wave, duty), .range = &shares),
+	UNC_END,
+};
 
-static int parse_period(const struct unc_yaml_file *f, const struct unc_yaml *map, uint64_t *out,
-			struct unc_error *e)
-{
-	const char *text = NULL;
-	int ret = unc_yaml_text(f, map, "period", &text, e);
+static const struct unc_field ramp_fields[] = {
+	RATE("!from", a),
+	RATE("!to", b),
+	PERIOD,
+	UNC_END,
+};
 
-	if (ret < 0)
-		return ret;
-	if (unc_sim_duration(text, out) < 0)
-		return unc_yaml_fail(f, unc_yaml_get(map, "period"), e,
-				     "the value of 'period' must be a duration such as 20ms or 1s, "
-				     "not '%s'",
-				     text);
-	return 0;
-}
-
-static int parse_shape(const struct unc_yaml_file *f, const struct unc_yaml *map,
-		       const struct shape *s, struct unc_wave *out, struct unc_error *e)
-{
-	int ret = unc_yaml_check(f, map, s->keys, e);
-
-	out->kind = s->kind;
-	if (ret == 0)
-		ret = number(f, map, s->a, &rates, &out->a, e);
-	if (ret == 0)
-		ret = number(f, map, s->b, &rates, &out->b, e);
-	if (ret == 0)
-		ret = parse_period(f, map, &out->period_ns, e);
-	if (ret == 0)
-		ret = number(f, map, "duty", &shares, &out->duty, e);
-	if (ret == 0 && s->kind == UNC_WAVE_SINE && out->b > out->a)
-		ret = unc_yaml_fail(
-			f, unc_yaml_get(map, "amplitude"), e,
-			"the amplitude is larger than the mean: the rate would be negative");
-	return ret;
-}
-
-static int parse_wave(const struct unc_yaml_file *f, const struct unc_yaml *map,
-		      struct unc_wave *out, struct unc_error *e)
-{
-	const struct shape *found = NULL;
-	size_t count = unc_yaml_get(map, "constant") != NULL;
-
-	for (size_t i = 0; i < SHAPE_COUNT; i++) {
-		if (!unc_yaml_get(map, shapes[i].key))
-			continue;
-		found = &shapes[i];
-		count++;
-	}
-	if (count != 1)
-		return unc_yaml_fail(f, map, e,
-				     "a rate has exactly one of constant, sine, burst and ramp");
-	if (found)
-		return parse_shape(f, unc_yaml_get(map, found->key), found, out, e);
-	out->kind = UNC_WAVE_CONSTANT;
-	return number(f, map, "constant", &rates, &out->a, e);
-}
+static const struct unc_shape sine = {sine_fields, 0, NULL};
+static const struct unc_shape burst = {burst_fields, 0, NULL};
+static const struct unc_shape ramp = {ramp_fields, 0, NULL};
 
 /* ---- one rate ------------------------------------------------------------------------------ */
 
 /* A number is the share of the period itself, anything else is a name. */
-static int parse_phase(const struct unc_yaml_file *f, const struct unc_yaml *map,
-		       struct unc_sim_rate *r, struct unc_error *e)
+static int read_phase(const struct unc_reader *r, const struct unc_yaml *node, void *into)
 {
-	const char *text = NULL;
-	double phase;
-	int ret = unc_yaml_text(f, map, "phase", &text, e);
+	struct unc_sim_rate *rate = into;
 
-	if (ret < 0 || !text)
-		return ret;
-	r->phase_name = text;
-	r->phase_kind = UNC_PHASE_NAMED;
-	if (unc_parse_double(text, &phase) < 0)
+	rate->phase_name = node->text;
+	rate->phase_kind = UNC_PHASE_NAMED;
+	if (unc_parse_double(node->text, &rate->phase) < 0)
 		return 0;
-	r->phase_kind = UNC_PHASE_FIXED;
-	r->phase = phase;
-	if (phase >= 0 && phase < 1)
+	rate->phase_kind = UNC_PHASE_FIXED;
+	if (rate->phase >= 0 && rate->phase < 1)
 		return 0;
-	return unc_yaml_fail(f, unc_yaml_get(map, "phase"), e,
-			     "the value of 'phase' must be a name, or a share of the period from 0 "
-			     "to less than 1");
+	return unc_reader_fail(
+		r, node,
+		"the value of 'phase' must be a name, or a share of the period from 0 "
+		"to less than 1");
 }
 
-static int parse_width(const struct unc_yaml_file *f, const struct unc_yaml *map,
-		       struct unc_sim_rate *r, struct unc_error *e)
+static int read_refusal(const struct unc_reader *r, const struct unc_yaml *node, void *into)
 {
-	uint64_t width = 64;
-	int ret = unc_yaml_u64(f, map, "width", &width, e);
+	struct unc_sim_rate *rate = into;
 
-	if (ret == 0)
-		ret = unc_yaml_u64(f, map, "start", &r->start, e);
-	if (ret < 0)
-		return ret;
-	if (width < 1 || width > 64)
-		return unc_yaml_fail(f, unc_yaml_get(map, "width"), e,
-				     "the value of 'width' must be from 1 to 64 bits");
-	r->width = (unsigned)width;
-	if (width < 64 && r->start >> width != 0)
-		return unc_yaml_fail(f, unc_yaml_get(map, "start"), e,
-				     "the value of 'start' does not fit into %u bits", r->width);
+	rate->refuse = unc_errno_number(node->text);
+	if (rate->refuse != 0)
+		return 0;
+	return unc_reader_fail(r, node,
+			       "the value of 'refuse' must be an error that opening a counter can "
+			       "give, such as EINVAL or ENODEV, not '%s'",
+			       node->text);
+}
+
+static int finish_rate(const struct unc_reader *r, const struct unc_yaml *map, void *into)
+{
+	static const char *const waves[] = {[UNC_WAVE_CONSTANT] = "constant",
+					    [UNC_WAVE_SINE] = "sine",
+					    [UNC_WAVE_BURST] = "burst",
+					    [UNC_WAVE_RAMP] = "ramp"};
+	const struct unc_sim *sim = r->context;
+	struct unc_sim_rate *rate = into;
+	int given = 0;
+
+	rate->line = map->line;
+	if (!unc_yaml_get(map, "running"))
+		rate->running = 1;
+	if (!unc_yaml_get(map, "width"))
+		rate->width = 64;
+	for (unsigned i = 0; i < sizeof(waves) / sizeof(*waves); i++)
+		if (unc_yaml_get(map, waves[i])) {
+			rate->wave.kind = (enum unc_wave_kind)i;
+			given++;
+		}
+	if (given != 1)
+		return unc_reader_fail(r, map,
+				       "a rate has exactly one of constant, sine, burst and ramp");
+	if (rate->width < 64 && rate->start >> rate->width != 0)
+		return unc_reader_fail(r, unc_yaml_get(map, "start"),
+				       "the value of 'start' does not fit into %u bits",
+				       rate->width);
+	for (const struct unc_sim_rate *same = sim->rates; same < rate; same++)
+		if (strcmp(same->pmu, rate->pmu) == 0 && strcmp(same->event, rate->event) == 0)
+			return unc_reader_fail(r, map, "line %d has a rate for %s/%s/ already",
+					       same->line, same->pmu, same->event);
 	return 0;
 }
 
-static int parse_refusal(const struct unc_yaml_file *f, const struct unc_yaml *map,
-			 struct unc_sim_rate *r, struct unc_error *e)
+#define MEMBER(member) UNC_AT(struct unc_sim_rate, member)
+
+static const struct unc_field rate_fields[] = {
+	UNC_FIELD("!pmu", TEXT, MEMBER(pmu)),
+	UNC_FIELD("!event", TEXT, MEMBER(event)),
+	UNC_FIELD("constant", DOUBLE, MEMBER(wave.a), .range = &rates),
+	UNC_FIELD("sine", MAP, MEMBER(wave), .of = &sine),
+	UNC_FIELD("burst", MAP, MEMBER(wave), .of = &burst),
+	UNC_FIELD("ramp", MAP, MEMBER(wave), .of = &ramp),
+	UNC_FIELD("spread", DOUBLE, MEMBER(spread), .range = &spreads),
+	UNC_FIELD("phase", TEXT, .check = read_phase),
+	UNC_FIELD("running", DOUBLE, MEMBER(running), .range = &shares),
+	UNC_FIELD("start", NUMBER, MEMBER(start)),
+	UNC_FIELD("width", NUMBER, MEMBER(width), .least = 1, .most = 64),
+	UNC_FIELD("refuse", TEXT, .check = read_refusal),
+	UNC_END,
+};
+
+static const struct unc_shape rate = {rate_fields, sizeof(struct unc_sim_rate), finish_rate};
+
+static const struct unc_field sim_fields[] = {
+	UNC_FIELD("!sim", TEXT, UNC_AT(struct unc_sim, name)),
+	UNC_FIELD("title", TEXT),
+	UNC_FIELD("!machine", TEXT, UNC_AT(struct unc_sim, machine)),
+	UNC_FIELD("seed", NUMBER, UNC_AT(struct unc_sim, seed)),
+	UNC_FIELD("!rates", LIST, UNC_LIST(struct unc_sim, rates, count), .of = &rate),
+	UNC_END,
+};
+
+int unc_sim_parse(struct unc_sim *sim, struct unc_yaml_file *file, struct unc_error *e)
 {
-	const char *text = NULL;
-	int ret = unc_yaml_text(f, map, "refuse", &text, e);
-
-	if (ret < 0 || !text)
-		return ret;
-	r->refuse = unc_errno_number(text);
-	if (r->refuse != 0)
-		return 0;
-	return unc_yaml_fail(f, unc_yaml_get(map, "refuse"), e,
-			     "the value of 'refuse' must be an error that opening a counter can "
-			     "give, such as EINVAL or ENODEV, not '%s'",
-			     text);
-}
-
-static int parse_rate(const struct unc_yaml_file *f, const struct unc_yaml *map,
-		      struct unc_sim_rate *r, struct unc_error *e)
-{
-	static const char *const keys[] = {"!pmu",  "!event", "constant", "sine",    "burst",
-					   "ramp",  "spread", "phase",    "running", "start",
-					   "width", "refuse", NULL};
-	int ret = unc_yaml_check(f, map, keys, e);
-
-	r->line = map->line;
-	r->running = 1;
-	if (ret == 0)
-		ret = unc_yaml_text(f, map, "pmu", &r->pmu, e);
-	if (ret == 0)
-		ret = unc_yaml_text(f, map, "event", &r->event, e);
-	if (ret == 0)
-		ret = parse_wave(f, map, &r->wave, e);
-	if (ret == 0)
-		ret = number(f, map, "spread", &spreads, &r->spread, e);
-	if (ret == 0)
-		ret = number(f, map, "running", &shares, &r->running, e);
-	if (ret == 0)
-		ret = parse_phase(f, map, r, e);
-	if (ret == 0)
-		ret = parse_width(f, map, r, e);
-	return ret < 0 ? ret : parse_refusal(f, map, r, e);
-}
-
-static int check_twice(const struct unc_yaml_file *f, const struct unc_sim *sim,
-		       const struct unc_yaml *at, struct unc_error *e)
-{
-	const struct unc_sim_rate *last = &sim->rates[sim->count - 1];
-
-	for (const struct unc_sim_rate *r = sim->rates; r < last; r++)
-		if (strcmp(r->pmu, last->pmu) == 0 && strcmp(r->event, last->event) == 0)
-			return unc_yaml_fail(f, at, e, "line %d has a rate for %s/%s/ already",
-					     r->line, r->pmu, r->event);
-	return 0;
-}
-
-int unc_sim_parse(struct unc_sim *sim, struct unc_yaml_file *file, const char **machine,
-		  struct unc_error *e)
-{
-	static const char *const keys[] = {"!sim", "title", "!machine", "seed", "!rates", NULL};
-	const struct unc_yaml *list;
-	const char *title = NULL;
-	int ret;
+	static const struct unc_shape shape = {sim_fields, 0, NULL};
+	const struct unc_reader r = {.file = file, .e = e, .context = sim};
 
 	sim->file = file;
-	ret = unc_yaml_check(file, file->root, keys, e);
-	if (ret == 0)
-		ret = unc_yaml_text(file, file->root, "sim", &sim->name, e);
-	if (ret == 0)
-		ret = unc_yaml_text(file, file->root, "title", &title, e);
-	if (ret == 0)
-		ret = unc_yaml_text(file, file->root, "machine", machine, e);
-	if (ret == 0)
-		ret = unc_yaml_u64(file, file->root, "seed", &sim->seed, e);
-	if (ret < 0)
-		return ret;
-	list = unc_yaml_get(file->root, "rates");
-	ret = unc_yaml_expect(file, list, UNC_YAML_LIST, e);
-	if (ret < 0)
-		return ret;
-	sim->rates = calloc(list->count + 1, sizeof(*sim->rates));
-	if (!sim->rates)
-		return unc_nomem(e);
-	for (size_t i = 0; i < list->count && ret == 0; i++) {
-		ret = parse_rate(file, &list->children[i], &sim->rates[sim->count++], e);
-		if (ret == 0)
-			ret = check_twice(file, sim, &list->children[i], e);
-	}
-	return ret;
+	return unc_fill(&r, file->root, &shape, sim);
 }
 
 /* ---- against the machine ------------------------------------------------------------------- */
 
-static int no_such_pmu(const struct unc_sim *sim, const struct unc_yaml *map,
-		       const struct unc_pmus *pmus, struct unc_error *e)
+static int no_such_pmu(const struct unc_reader *r, const struct unc_yaml *map,
+		       const struct unc_pmus *pmus)
 {
 	const struct unc_yaml *at = unc_yaml_get(map, "pmu");
 	const char **names = calloc(pmus->count + 1, sizeof(*names));
@@ -284,13 +210,13 @@ static int no_such_pmu(const struct unc_sim *sim, const struct unc_yaml *map,
 	int ret;
 
 	if (!names)
-		return unc_nomem(e);
+		return unc_nomem(r->e);
 	for (size_t i = 0; i < pmus->count; i++)
 		names[i] = pmus->items[i].name;
-	ret = unc_yaml_fail(sim->file, at, e, "no PMU of the machine matches '%s'", at->text);
+	ret = unc_reader_fail(r, at, "no PMU of the machine matches '%s'", at->text);
 	near = unc_nearest(at->text, names, pmus->count);
 	if (near)
-		unc_error_append(e, " (did you mean '%s'?)", near);
+		unc_error_append(r->e, " (did you mean '%s'?)", near);
 	free(names);
 	return ret;
 }
@@ -300,6 +226,7 @@ static int check_rate(const struct unc_sim *sim, size_t i, const struct unc_pmus
 		      struct unc_error *e)
 {
 	const struct unc_yaml *map = &unc_yaml_get(sim->file->root, "rates")->children[i];
+	const struct unc_reader r = {.file = sim->file, .e = e};
 	struct unc_error why = {""}, first = {""};
 	struct unc_encoding encoding;
 
@@ -318,8 +245,8 @@ static int check_rate(const struct unc_sim *sim, size_t i, const struct unc_pmus
 			first = why;
 	}
 	if (first.text[0] == '\0')
-		return no_such_pmu(sim, map, pmus, e);
-	return unc_yaml_fail(sim->file, unc_yaml_get(map, "event"), e, "%s", first.text);
+		return no_such_pmu(&r, map, pmus);
+	return unc_reader_fail(&r, unc_yaml_get(map, "event"), "%s", first.text);
 }
 
 int unc_sim_check(const struct unc_sim *sim, const struct unc_root *root, struct unc_error *e)

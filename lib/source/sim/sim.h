@@ -52,7 +52,7 @@ struct unc_yaml_file;
 
 struct unc_sim {
 	struct unc_yaml_file *file;
-	const char *name;
+	const char *name, *machine;
 	uint64_t seed;
 	uint64_t step_ns; /* 0: by the clock */
 	struct unc_sim_rate *rates;
@@ -60,9 +60,8 @@ struct unc_sim {
 };
 
 /* Fills everything of `sim` but step_ns from a file's text; `sim` takes the file over, also on
- * failure. *machine: the value of that key. -EBADMSG, -ENOMEM. */
-int unc_sim_parse(struct unc_sim *sim, struct unc_yaml_file *file, const char **machine,
-		  struct unc_error *e);
+ * failure. -EBADMSG, -ENOMEM. */
+int unc_sim_parse(struct unc_sim *sim, struct unc_yaml_file *file, struct unc_error *e);
 /* Every rate must name an event of the machine. -EBADMSG with file:line:col. */
 int unc_sim_check(const struct unc_sim *sim, const struct unc_root *root, struct unc_error *e);
 
