@@ -80,6 +80,16 @@ static int fail_value(const struct unc_reader *r, const struct unc_yaml *node, c
 
 /* ---- keys ---- */
 
+const struct unc_yaml *unc_yaml_get(const struct unc_yaml *map, const char *key)
+{
+	if (map->kind != UNC_YAML_MAP)
+		return NULL;
+	for (size_t i = 0; i < map->count; i++)
+		if (strcmp(map->children[i].key, key) == 0)
+			return &map->children[i];
+	return NULL;
+}
+
 static const char *key_of(const struct unc_field *f)
 {
 	return f->key + (*f->key == '!');

@@ -17,6 +17,7 @@
 #define UNC_FILL_H
 
 #include "base/yaml-file.h"
+#include <stdint.h>
 
 struct unc_reader {
 	const struct unc_yaml_file *file;

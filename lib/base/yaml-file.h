@@ -9,7 +9,6 @@
 #include "base/error.h"
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
 enum unc_yaml_kind { UNC_YAML_TEXT, UNC_YAML_LIST, UNC_YAML_MAP };
 
@@ -36,28 +35,7 @@ int unc_yaml_parse(struct unc_yaml_file **out, const char *name, const char *tex
 int unc_yaml_load(struct unc_yaml_file **out, const char *path, struct unc_error *e);
 void unc_yaml_free(struct unc_yaml_file *f);
 
-/* "file:line:col: ..." and -EBADMSG. */
-int unc_yaml_fail(const struct unc_yaml_file *f, const struct unc_yaml *at, struct unc_error *e,
-		  const char *fmt, ...) __attribute__((format(printf, 4, 5)));
-
-/* NULL when `map` has no such key. */
+/* NULL when `map` has no such key, or is no map. Typed access is in fill.h. */
 const struct unc_yaml *unc_yaml_get(const struct unc_yaml *map, const char *key);
-/* The value's kind must be `kind`, else a sentence that names the key and what was expected. */
-int unc_yaml_expect(const struct unc_yaml_file *f, const struct unc_yaml *node,
-		    enum unc_yaml_kind kind, struct unc_error *e);
-/* `map` must be a map, have only keys of the NULL-terminated list, and all of those marked with a
- * leading '!' ("!title"): unknown keys (nearest offered) and missing ones are errors. */
-int unc_yaml_check(const struct unc_yaml_file *f, const struct unc_yaml *map,
-		   const char *const *keys, struct unc_error *e);
-/* Text of a key; *out stays as it was when the key is absent (returns 0). */
-int unc_yaml_text(const struct unc_yaml_file *f, const struct unc_yaml *map, const char *key,
-		  const char **out, struct unc_error *e);
-int unc_yaml_double(const struct unc_yaml_file *f, const struct unc_yaml *map, const char *key,
-		    double *out, struct unc_error *e);
-int unc_yaml_u64(const struct unc_yaml_file *f, const struct unc_yaml *map, const char *key,
-		 uint64_t *out, struct unc_error *e);
-/* "true" or "false". */
-int unc_yaml_bool(const struct unc_yaml_file *f, const struct unc_yaml *map, const char *key,
-		  bool *out, struct unc_error *e);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The strict YAML loader: libyaml's events made into a tree. Typed access is in yaml-get.c. */
+/* The strict YAML loader: libyaml's events made into a tree. Typed access is in fill.c. */
 #include "base/yaml-file.h"
 
 #include <errno.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The YAML loader: what loads is a sound tree that survives being written and loaded again; what
  * does not has a sentence with its place. */
+#include "base/fill.h"
 #include "base/text.h"
-#include "base/yaml-file.h"
 
 #include <errno.h>
 #include <stdint.h>
@@ -113,31 +113,50 @@ static void check_written(const struct unc_yaml_file *f)
 	unc_text_finish(&t);
 }
 
-/* Every way to read a key, on the root and on each of its children. */
+struct one {
+	const char *text;
+	double number;
+	uint64_t whole;
+	bool flag;
+	unsigned word;
+	struct unc_word *words;
+	size_t word_count;
+};
+
+/* Every kind of value, on each child of each map near the root. */
 static void check_access(const struct unc_yaml_file *f, const struct unc_yaml *map, int depth)
 {
-	static const char *const keys[] = {"!title", "unit", "formula", NULL};
+	static const char *const words[] = {"title", "unit", NULL};
+	static const struct unc_field kinds[] = {
+		UNC_FIELD(NULL, TEXT, UNC_AT(struct one, text)),
+		UNC_FIELD(NULL, DOUBLE, UNC_AT(struct one, number)),
+		UNC_FIELD(NULL, NUMBER, UNC_AT(struct one, whole), .most = 64),
+		UNC_FIELD(NULL, BOOL, UNC_AT(struct one, flag)),
+		UNC_FIELD(NULL, WORD, UNC_AT(struct one, word), .words = words),
+		UNC_FIELD(NULL, WORDS, UNC_LIST(struct one, words, word_count)),
+	};
+	static const struct unc_field fields[] = {
+		UNC_FIELD("!title", TEXT, UNC_AT(struct one, text)),
+		UNC_FIELD("unit", WORD, UNC_AT(struct one, word), .words = words),
+		UNC_END,
+	};
 	struct unc_error e = {""};
+	const struct unc_reader r = {.file = f, .e = &e};
+	struct one one = {0};
 
-	if (unc_yaml_check(f, map, keys, &e))
+	if (unc_fill(&r, map, &(struct unc_shape){fields, sizeof(one), NULL}, &one))
 		require(strncmp(e.text, "fuzz.yaml:", 10) == 0);
 	for (size_t i = 0; i < map->count; i++) {
-		const char *key = map->children[i].key, *text = NULL;
-		double number = 0;
-		uint64_t whole = 0;
-		bool flag = false;
-
 		if (depth < 2)
 			check_access(f, &map->children[i], depth + 1);
-		if (!key)
-			continue;
-		require(unc_yaml_text(f, map, key, &text, &e) == 0 ? text != NULL : e.text[0]);
-		e.text[0] = '\0';
-		require(unc_yaml_double(f, map, key, &number, &e) == 0 || e.text[0]);
-		e.text[0] = '\0';
-		require(unc_yaml_u64(f, map, key, &whole, &e) == 0 || e.text[0]);
-		e.text[0] = '\0';
-		require(unc_yaml_bool(f, map, key, &flag, &e) == 0 || e.text[0]);
+		for (size_t k = 0; map->children[i].key && k < sizeof(kinds) / sizeof(*kinds);
+		     k++) {
+			one = (struct one){0};
+			e.text[0] = '\0';
+			require(unc_fill_value(&r, &map->children[i], &kinds[k], &one) == 0 ||
+				strncmp(e.text, "fuzz.yaml:", 10) == 0);
+			free(one.words);
+		}
 	}
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The strict YAML loader: trees with positions, what is refused, typed access. */
-#include "base/yaml-file.h"
+#include "base/fill.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -292,166 +292,225 @@ static void expect_names_the_key(void **state)
 	struct unc_yaml_file *f = parse(sample);
 	const struct unc_yaml *events = unc_yaml_get(f->root, "events");
 	struct unc_error e = {""};
+	struct unc_reader r = {.file = f, .e = &e};
 
 	(void)state;
-	assert_int_equal(unc_yaml_expect(f, f->root, UNC_YAML_MAP, &e), 0);
-	assert_int_equal(unc_yaml_expect(f, events, UNC_YAML_LIST, &e), 0);
-	assert_int_equal(unc_yaml_expect(f, events, UNC_YAML_MAP, &e), -EBADMSG);
+	assert_int_equal(unc_reader_expect(&r, f->root, UNC_YAML_MAP), 0);
+	assert_int_equal(unc_reader_expect(&r, events, UNC_YAML_LIST), 0);
+	assert_int_equal(unc_reader_expect(&r, events, UNC_YAML_MAP), -EBADMSG);
 	assert_string_equal(e.text, "t.yaml:7:3: the value of 'events' must be a map (keys and "
 				    "values), not a list");
-	assert_int_equal(unc_yaml_expect(f, &events->children[0], UNC_YAML_LIST, &e), -EBADMSG);
+	assert_int_equal(unc_reader_expect(&r, &events->children[0], UNC_YAML_LIST), -EBADMSG);
 	assert_string_equal(e.text, "t.yaml:7:5: expected a list here, not text");
-	assert_int_equal(unc_yaml_expect(f, f->root, UNC_YAML_TEXT, NULL), -EBADMSG);
+	r.e = NULL;
+	assert_int_equal(unc_reader_expect(&r, f->root, UNC_YAML_TEXT), -EBADMSG);
 	unc_yaml_free(f);
 }
 
 static void fail_says_where(void **state)
 {
 	struct unc_yaml_file *f = parse(sample);
+	const struct unc_yaml *whole = unc_yaml_get(f->root, "whole");
 	struct unc_error e = {""};
+	const struct unc_reader r = {.file = f, .e = &e};
 
 	(void)state;
-	assert_int_equal(unc_yaml_fail(f, unc_yaml_get(f->root, "whole"), &e, "no event '%s'", "x"),
-			 -EBADMSG);
+	assert_int_equal(unc_reader_fail(&r, whole, "no event '%s'", "x"), -EBADMSG);
 	assert_string_equal(e.text, "t.yaml:3:8: no event 'x'");
+	assert_int_equal(unc_reader_fail_key(&r, whole, "no"), -EBADMSG);
+	assert_string_equal(e.text, "t.yaml:3:1: no");
+	assert_int_equal(unc_reader_fail_in(&r, whole, 2, "no"), -EBADMSG);
+	assert_string_equal(e.text, "t.yaml:3:10: no");
 	unc_yaml_free(f);
 }
 
-static void check_keys(const char *text, const char *const *keys, const char *want)
+/* ---- filled structs ---------------------------------------------------------------------- */
+
+static const struct unc_field checked[] = {
+	UNC_FIELD("!title", ANY),
+	UNC_FIELD("unit", ANY),
+	UNC_FIELD("!formula", ANY),
+	UNC_END,
+};
+
+static const struct unc_field none[] = {UNC_END};
+
+static void check_keys(const char *text, const struct unc_field *fields, const char *expected)
 {
 	struct unc_yaml_file *f = parse(text);
 	struct unc_error e = {""};
-	int err = unc_yaml_check(f, f->root, keys, &e);
+	const struct unc_reader r = {.file = f, .e = &e};
+	int err = unc_fill(&r, f->root, &(struct unc_shape){fields, 0, NULL}, NULL);
 
-	if (err != (*want ? -EBADMSG : 0) || strcmp(e.text, want) != 0)
-		fail_msg("'%s' gives %d '%s', not '%s'", text, err, e.text, want);
+	if (err != (*expected ? -EBADMSG : 0) || strcmp(e.text, expected) != 0)
+		fail_msg("'%s' gives %d '%s', not '%s'", text, err, e.text, expected);
 	unc_yaml_free(f);
 }
 
-static void check_finds_unknown_and_missing_keys(void **state)
+static void unknown_and_missing_keys_are_found(void **state)
 {
-	static const char *const keys[] = {"!title", "unit", "!formula", NULL};
-	static const char *const none[] = {NULL};
-	struct unc_yaml_file *f;
-	struct unc_error e = {""};
-
 	(void)state;
-	check_keys("{title: x, formula: y}", keys, "");
-	check_keys("{formula: y, unit: z, title: x}", keys, "");
+	check_keys("{title: x, formula: y}", checked, "");
+	check_keys("{formula: y, unit: z, title: x}", checked, "");
 	check_keys("{}", none, "");
 	check_keys("a: 1", none, "t.yaml:1:1: unknown key 'a'");
-	check_keys("{title: x,\n tittle: [y]}", keys,
+	check_keys("{title: x,\n tittle: [y]}", checked,
 		   "t.yaml:2:2: unknown key 'tittle' (did you mean 'title'?); expected one of: "
 		   "title, unit, formula");
-	check_keys("{\"!title\": x}", keys,
+	check_keys("{\"!title\": x}", checked,
 		   "t.yaml:1:2: unknown key '!title' (did you mean 'title'?); expected one of: "
 		   "title, unit, formula");
-	check_keys("{title: x, colour: y}", keys,
+	check_keys("{title: x, colour: y}", checked,
 		   "t.yaml:1:12: unknown key 'colour'; expected one of: title, unit, formula");
-	check_keys("\n title: x", keys, "t.yaml:2:2: the key 'formula' is missing here");
-	check_keys("text", keys, "t.yaml:1:1: expected a map (keys and values) here, not text");
-	f = parse("metric:\n  unit: B/s");
-	assert_int_equal(unc_yaml_check(f, unc_yaml_get(f->root, "metric"), keys, &e), -EBADMSG);
-	assert_string_equal(e.text, "t.yaml:2:3: the key 'title' is missing in 'metric'");
-	unc_yaml_free(f);
+	check_keys("\n title: x", checked, "t.yaml:2:2: the key 'formula' is missing here");
+	check_keys("text", checked, "t.yaml:1:1: expected a map (keys and values) here, not text");
 }
 
-static void typed_values(void **state)
+struct pair {
+	const char *name;
+	unsigned most;
+};
+
+struct sample {
+	const char *text;
+	double number;
+	uint64_t whole;
+	bool flag;
+	unsigned small, word;
+	struct unc_word *words;
+	size_t word_count;
+	struct pair *pairs, *named;
+	size_t pair_count, named_count;
+};
+
+static const struct unc_field pair_fields[] = {
+	UNC_FIELD("!name", TEXT, UNC_AT(struct pair, name)),
+	UNC_FIELD("most", NUMBER, UNC_AT(struct pair, most), .most = 9),
+	UNC_END,
+};
+
+static const struct unc_shape pair = {pair_fields, sizeof(struct pair), NULL};
+static const struct unc_bounds shares = {0, 1, "a share"};
+
+static int double_it(const struct unc_reader *r, const struct unc_yaml *node, void *into)
 {
-	struct unc_yaml_file *f = parse(sample);
-	const char *text = "before";
-	double number = 1;
-	uint64_t whole = 1;
-	bool yes = false, no = true;
+	(void)r;
+	(void)node;
+	((struct sample *)into)->whole *= 2;
+	return 0;
+}
+
+static const struct unc_field sample_fields[] = {
+	UNC_FIELD("text", TEXT, UNC_AT(struct sample, text)),
+	UNC_FIELD("number", DOUBLE, UNC_AT(struct sample, number)),
+	UNC_FIELD("share", DOUBLE, UNC_AT(struct sample, number), .range = &shares),
+	UNC_FIELD("whole", NUMBER, UNC_AT(struct sample, whole), .check = double_it),
+	UNC_FIELD("small", NUMBER, UNC_AT(struct sample, small), .least = 1, .most = 64),
+	UNC_FIELD("flag", BOOL, UNC_AT(struct sample, flag)),
+	UNC_FIELD("word", WORD, UNC_AT(struct sample, word),
+		  .words = (const char *const[]){"", "one", "two", NULL}, .what = "word"),
+	UNC_FIELD("words", WORDS, UNC_LIST(struct sample, words, word_count)),
+	UNC_FIELD("pairs", LIST, UNC_LIST(struct sample, pairs, pair_count), .of = &pair),
+	UNC_FIELD("named", NAMED, UNC_LIST(struct sample, named, named_count), .of = &pair),
+	UNC_END,
+};
+
+static const struct unc_shape sample_shape = {sample_fields, sizeof(struct sample), NULL};
+
+static void finish_sample(struct sample *s)
+{
+	free(s->words);
+	free(s->pairs);
+	free(s->named);
+}
+
+static void every_kind_is_filled(void **state)
+{
+	struct unc_yaml_file *f = parse("text: DRAM read\nnumber: 2.5e3\nwhole: 0x40\nsmall: 64\n"
+					"flag: true\nword: two\nwords: {a: b, c: d}\n"
+					"pairs: [{name: x}, {name: y, most: 9}]\n"
+					"named: {k: {name: z}}\n");
+	const struct unc_reader r = {.file = f};
+	struct sample s = {0};
 
 	(void)state;
-	assert_int_equal(unc_yaml_text(f, f->root, "title", &text, NULL), 0);
-	assert_string_equal(text, "DRAM read");
-	assert_int_equal(unc_yaml_double(f, f->root, "number", &number, NULL), 0);
-	assert_true(number == 2500);
-	assert_int_equal(unc_yaml_u64(f, f->root, "whole", &whole, NULL), 0);
-	assert_int_equal(whole, 64);
-	assert_int_equal(unc_yaml_bool(f, f->root, "yes", &yes, NULL), 0);
-	assert_int_equal(unc_yaml_bool(f, f->root, "no", &no, NULL), 0);
-	assert_true(yes);
-	assert_false(no);
+	assert_int_equal(unc_fill(&r, f->root, &sample_shape, &s), 0);
+	assert_string_equal(s.text, "DRAM read");
+	assert_true(s.number == 2500 && s.flag);
+	assert_int_equal(s.whole, 128); /* checked when it was set */
+	assert_int_equal(s.small, 64);
+	assert_int_equal(s.word, 2);
+	assert_int_equal(s.word_count, 2);
+	assert_string_equal(s.words[1].name, "c");
+	assert_string_equal(s.words[1].text, "d");
+	assert_int_equal(s.pair_count, 2);
+	assert_string_equal(s.pairs[1].name, "y");
+	assert_int_equal(s.pairs[1].most, 9);
+	assert_int_equal(s.named_count, 1);
+	assert_string_equal(s.named[0].name, "z");
+	finish_sample(&s);
 	unc_yaml_free(f);
 }
 
 static void absent_values_change_nothing(void **state)
 {
-	struct unc_yaml_file *f = parse(sample);
-	const char *text = "before";
-	double number = 7;
-	uint64_t whole = 8;
-	bool flag = true;
+	struct unc_yaml_file *f = parse("{}");
+	const struct unc_reader r = {.file = f};
+	struct sample s = {.text = "before", .number = 7, .whole = 8, .flag = true, .word = 9};
 
 	(void)state;
-	assert_int_equal(unc_yaml_text(f, f->root, "absent", &text, NULL), 0);
-	assert_int_equal(unc_yaml_double(f, f->root, "absent", &number, NULL), 0);
-	assert_int_equal(unc_yaml_u64(f, f->root, "absent", &whole, NULL), 0);
-	assert_int_equal(unc_yaml_bool(f, f->root, "absent", &flag, NULL), 0);
-	assert_string_equal(text, "before");
-	assert_true(number == 7);
-	assert_int_equal(whole, 8);
-	assert_true(flag);
+	assert_int_equal(unc_fill(&r, f->root, &sample_shape, &s), 0);
+	assert_string_equal(s.text, "before");
+	assert_true(s.number == 7 && s.whole == 8 && s.flag && s.word == 9);
 	unc_yaml_free(f);
 }
 
 static void wrong_values_are_explained(void **state)
 {
-	struct unc_yaml_file *f = parse("a: 1e999\nb: x\nc:\nd: [1]\ne: -1\n"
-					"f: 18446744073709551616\ng: True\n");
-	static const struct {
-		char type;
-		const char *key, *want;
-	} cases[] = {
-		{'t', "d", "4:4: the value of 'd' must be text, not a list"},
-		{'d', "a",
-		 "1:4: the value of 'a' must be a number that a double can hold, not "
-		 "'1e999'"},
-		{'d', "b",
-		 "2:4: the value of 'b' must be a number such as 64, 0.5 or 1e9, not 'x'"},
-		{'d', "c",
-		 "3:3: the value of 'c' is empty; it must be a number such as 64, 0.5 or "
-		 "1e9"},
-		{'d', "d", "4:4: the value of 'd' must be text, not a list"},
-		{'u', "e",
-		 "5:4: the value of 'e' must be a whole number, decimal or 0x "
-		 "hexadecimal, not '-1'"},
-		{'u', "f",
-		 "6:4: the value of 'f' must be a number below 2^64, not "
+	static const char *const cases[][2] = {
+		{"text: [1]", "1:7: the value of 'text' must be text, not a list"},
+		{"text:", "1:6: the value of 'text' is empty"},
+		{"number: 1e999",
+		 "1:9: the value of 'number' must be a number that a double can hold, not '1e999'"},
+		{"number: x",
+		 "1:9: the value of 'number' must be a number such as 64, 0.5 or 1e9, not 'x'"},
+		{"number:",
+		 "1:8: the value of 'number' is empty; it must be a number such as 64, 0.5 or 1e9"},
+		{"number: [1]", "1:9: the value of 'number' must be text, not a list"},
+		{"share: 1.5", "1:8: the value of 'share' must be a share"},
+		{"whole: -1",
+		 "1:8: the value of 'whole' must be a whole number, decimal or 0x hexadecimal, not "
+		 "'-1'"},
+		{"whole: 18446744073709551616",
+		 "1:8: the value of 'whole' must be a number below 2^64, not "
 		 "'18446744073709551616'"},
-		{'u', "d", "4:4: the value of 'd' must be text, not a list"},
-		{'b', "g", "7:4: the value of 'g' must be true or false, not 'True'"},
-		{'b', "c", "3:3: the value of 'c' is empty; it must be true or false"},
-		{'b', "d", "4:4: the value of 'd' must be text, not a list"},
+		{"small: 0", "1:8: the value of 'small' must be from 1 to 64"},
+		{"small: 65", "1:8: the value of 'small' must be from 1 to 64"},
+		{"flag: True", "1:7: the value of 'flag' must be true or false, not 'True'"},
+		{"flag:", "1:6: the value of 'flag' is empty; it must be true or false"},
+		{"word: three", "1:7: 'three' is no word; expected one of: one, two"},
+		{"word: ''", "1:7: '' is no word; expected one of: one, two"},
+		{"words: {}", "1:8: 'words' is empty"},
+		{"words: {a: [b]}", "1:12: the value of 'a' must be text, not a list"},
+		{"pairs: {}", "1:8: the value of 'pairs' must be a list, not a map"},
+		{"pairs: [{name: a}, {most: 1}]", "1:20: the key 'name' is missing here"},
+		{"named: {k: {most: 1}}", "1:12: the key 'name' is missing in 'k'"},
 	};
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(cases); i++) {
-		const char *key = cases[i].key, *text = "before";
+		struct unc_yaml_file *f = parse(cases[i][0]);
 		struct unc_error e = {""};
-		double number = 7;
-		uint64_t whole = 8;
-		bool flag = true;
-		int err = 0;
+		const struct unc_reader r = {.file = f, .e = &e};
+		struct sample s = {.number = 7, .whole = 8, .flag = true};
 
-		if (cases[i].type == 't')
-			err = unc_yaml_text(f, f->root, key, &text, &e);
-		if (cases[i].type == 'd')
-			err = unc_yaml_double(f, f->root, key, &number, &e);
-		if (cases[i].type == 'u')
-			err = unc_yaml_u64(f, f->root, key, &whole, &e);
-		if (cases[i].type == 'b')
-			err = unc_yaml_bool(f, f->root, key, &flag, &e);
-		assert_int_equal(err, -EBADMSG);
+		assert_int_equal(unc_fill(&r, f->root, &sample_shape, &s), -EBADMSG);
 		assert_int_equal(strncmp(e.text, "t.yaml:", 7), 0);
-		assert_string_equal(e.text + 7, cases[i].want);
-		assert_string_equal(text, "before");
-		assert_true(number == 7 && whole == 8 && flag);
+		assert_string_equal(e.text + 7, cases[i][1]);
+		assert_true(!s.text && s.number == 7 && s.whole == 8 && s.flag);
+		finish_sample(&s);
+		unc_yaml_free(f);
 	}
-	unc_yaml_free(f);
 }
 
 /* ---- from disk --------------------------------------------------------------------------- */
@@ -523,8 +582,8 @@ int main(void)
 		cmocka_unit_test(error_may_be_null),
 		cmocka_unit_test(expect_names_the_key),
 		cmocka_unit_test(fail_says_where),
-		cmocka_unit_test(check_finds_unknown_and_missing_keys),
-		cmocka_unit_test(typed_values),
+		cmocka_unit_test(unknown_and_missing_keys_are_found),
+		cmocka_unit_test(every_kind_is_filled),
 		cmocka_unit_test(absent_values_change_nothing),
 		cmocka_unit_test(wrong_values_are_explained),
 		cmocka_unit_test(load_reads_a_file),
