@@ -14,27 +14,19 @@
 #define MODIFIERS "ukhIGHDeWSbpP" /* in the order of UNC_MOD_*; 'P' is another 'p' */
 
 struct parser {
-	const char *text;
-	size_t pos;
+	const char *text, *at;
 	int group; /* open now; -1: none */
 	struct unc_events list;
-	size_t room;
 	struct unc_error *e;
 };
 
-struct span {
-	size_t begin, end;
-};
-
-/* ---- sentences ---- */
-
-static int fail_at(const struct parser *p, size_t pos, const char *fmt, ...)
+static int fail_at(const struct parser *p, const char *at, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* Shows the text around `pos` with a mark below it. */
-static int fail_at(const struct parser *p, size_t pos, const char *fmt, ...)
+/* Shows the text around `at` with a mark below it. */
+static int fail_at(const struct parser *p, const char *at, const char *fmt, ...)
 {
-	size_t begin = pos > SHOWN / 2 ? pos - SHOWN / 2 : 0;
+	size_t pos = (size_t)(at - p->text), begin = pos > SHOWN / 2 ? pos - SHOWN / 2 : 0;
 	char why[512], shown[SHOWN + 1];
 	va_list args;
 	size_t n = 0;
@@ -55,183 +47,122 @@ static int fail_at(const struct parser *p, size_t pos, const char *fmt, ...)
 			(int)(pos - begin + (begin ? 3 : 0)), "");
 }
 
-/* ---- steps ---- */
-
-static char current(const struct parser *p)
-{
-	return p->text[p->pos];
-}
-
 static void skip_spaces(struct parser *p)
 {
-	p->pos += strspn(p->text + p->pos, SPACES);
+	p->at += strspn(p->at, SPACES);
 }
 
-static char *copy(const struct parser *p, struct span s)
-{
-	return strndup(p->text + s.begin, s.end - s.begin);
-}
-
-static bool is_empty(struct span s)
-{
-	return s.begin == s.end;
-}
-
-static uint32_t modifier_bit(char c)
-{
-	const char *at = strchr(MODIFIERS, c == 'P' ? 'p' : c);
-
-	return 1u << (at - MODIFIERS);
-}
-
-static bool is_modifier(char c)
-{
-	return c && strchr(MODIFIERS, c);
-}
+/* ---- modifiers ---- */
 
 /* Letters until something else; each once, but for "ppp". */
-static int take_modifiers(struct parser *p, uint32_t *out)
+static int take_letters(struct parser *p, uint32_t *out)
 {
-	for (; is_modifier(current(p)); p->pos++) {
-		uint32_t bit = modifier_bit(current(p));
+	const char *found;
+
+	for (; *p->at && (found = strchr(MODIFIERS, *p->at == 'P' ? 'p' : *p->at)); p->at++) {
+		uint32_t bit = 1u << (found - MODIFIERS);
 
 		if (*out & bit && bit != UNC_MOD_PRECISE)
-			return fail_at(p, p->pos, "the modifier '%c' is given twice", current(p));
+			return fail_at(p, p->at, "the modifier '%c' is given twice", *p->at);
 		*out |= bit;
 	}
 	return 0;
 }
 
-static bool ends_item(char c)
-{
-	return !c || strchr(",}" SPACES, c);
-}
-
 /* After ':' there must be one; after a slash there may. */
-static int take_modifier_part(struct parser *p, bool after_slash, uint32_t *out)
+static int take_modifiers(struct parser *p, bool after_slash, uint32_t *out)
 {
-	bool colon = current(p) == ':';
-	size_t begin;
+	bool colon = *p->at == ':';
+	const char *begin = p->at += colon;
 
-	p->pos += colon;
-	begin = p->pos;
-	if ((colon || after_slash) && take_modifiers(p, out) < 0)
+	if ((colon || after_slash) && take_letters(p, out) < 0)
 		return -EINVAL;
-	if (colon && p->pos == begin)
-		return fail_at(p, p->pos, "expected modifiers after ':', some of " MODIFIERS);
-	if (ends_item(current(p)))
+	if (colon && p->at == begin)
+		return fail_at(p, p->at, "expected modifiers after ':', some of " MODIFIERS);
+	if (!*p->at || strchr(",}" SPACES, *p->at))
 		return 0;
-	if (current(p) == '{')
-		return fail_at(p, p->pos, "expected a comma before '{'");
+	if (*p->at == '{')
+		return fail_at(p, p->at, "expected a comma before '{'");
 	if (colon)
-		return fail_at(p, p->pos, "expected modifiers, some of " MODIFIERS);
-	return fail_at(p, p->pos,
+		return fail_at(p, p->at, "expected modifiers, some of " MODIFIERS);
+	return fail_at(p, p->at,
 		       "expected a comma, modifiers (some of " MODIFIERS ") or the end; or does an "
 		       "event before this lack its closing slash?");
 }
 
 /* ---- one event ---- */
 
-static int check_name(const struct parser *p, struct span name)
+static int take_name(struct parser *p)
 {
-	for (size_t i = name.begin; i < name.end; i++) {
-		char c = p->text[i];
+	const char *begin = p->at, *colon;
 
-		if (c == '\'' || c == '=' || c < ' ' || c > '~')
-			return fail_at(p, i,
-				       c == '=' ? "terms need a PMU: pmu/term=value/"
-						: "this character cannot be part of a name");
-	}
+	p->at += strcspn(p->at, ",{}/" SPACES);
+	/* A colon ends the bare name of an event; in front of a slash it is part of a PMU's. */
+	colon = memchr(begin, ':', (size_t)(p->at - begin));
+	if (*p->at != '/' && colon)
+		p->at = colon;
+	if (p->at == begin)
+		return fail_at(p, p->at, "expected an event, such as pmu/term=value/");
+	for (const char *c = begin; c < p->at; c++)
+		if (*c == '\'' || *c == '=' || *c < ' ' || *c > '~')
+			return fail_at(p, c,
+				       *c == '=' ? "terms need a PMU: pmu/term=value/"
+						 : "this character cannot be part of a name");
 	return 0;
 }
 
-static int take_name(struct parser *p, struct span *name)
-{
-	const char *stop = strcspn(p->text + p->pos, ",{}/" SPACES) + p->text + p->pos;
-	const char *colon;
-
-	name->begin = p->pos;
-	name->end = (size_t)(stop - p->text);
-	/* A colon ends the bare name of an event; in front of a slash it is part of a PMU's. */
-	colon = memchr(p->text + p->pos, ':', name->end - name->begin);
-	if (*stop != '/' && colon)
-		name->end = (size_t)(colon - p->text);
-	p->pos = name->end;
-	if (is_empty(*name))
-		return fail_at(p, p->pos, "expected an event, such as pmu/term=value/");
-	return check_name(p, *name);
-}
-
-/* What stands between the slashes; a slash between quotation marks is not one. */
-static int take_terms(struct parser *p, struct span name, struct span *terms)
+/* What is between the slashes; a slash between quotation marks is not one. */
+static int take_terms(struct parser *p, const char *name)
 {
 	bool quoted = false;
 
-	terms->begin = ++p->pos;
-	for (; current(p) && (quoted || current(p) != '/'); p->pos++)
-		quoted ^= current(p) == '\'';
-	terms->end = p->pos;
-	if (!current(p) && quoted)
-		return fail_at(p, p->pos, "a closing quotation mark is missing");
-	if (!current(p))
-		return fail_at(p, p->pos, "the closing slash is missing: write %.80s/",
-			       p->text + name.begin);
-	p->pos++;
+	for (p->at++; *p->at && (quoted || *p->at != '/'); p->at++)
+		quoted ^= *p->at == '\'';
+	if (!*p->at && quoted)
+		return fail_at(p, p->at, "a closing quotation mark is missing");
+	if (!*p->at)
+		return fail_at(p, p->at, "the closing slash is missing: write %.80s/", name);
+	p->at++;
 	return 0;
 }
 
-static struct unc_event *add_event(struct parser *p)
+static char *copy(const char *begin, const char *end)
 {
-	size_t room = p->room ? p->room * 2 : 8;
-	struct unc_event *items;
-
-	if (p->list.count == p->room) {
-		items = reallocarray(p->list.items, room, sizeof(*items));
-		if (!items)
-			return NULL;
-		p->list.items = items;
-		p->room = room;
-	}
-	p->list.items[p->list.count] = (struct unc_event){.group = p->group};
-	return &p->list.items[p->list.count++];
-}
-
-/* `terms` NULL: a bare name. Nothing between the slashes is all bits zero, as in perf. */
-static int store_event(struct parser *p, struct span name, const struct span *terms,
-		       uint32_t modifiers)
-{
-	struct unc_event *ev = add_event(p);
-	struct span all = {name.begin, p->pos};
-
-	if (!ev)
-		return unc_nomem(p->e);
-	ev->pos = name.begin;
-	ev->modifiers = modifiers;
-	ev->text = copy(p, all);
-	ev->terms = copy(p, terms ? *terms : name);
-	if (terms)
-		ev->pmu = copy(p, name);
-	if (!ev->text || !ev->terms || (terms && !ev->pmu))
-		return unc_nomem(p->e);
-	return 0;
+	return strndup(begin, (size_t)(end - begin));
 }
 
 static int take_event(struct parser *p)
 {
-	struct span name, terms = {0, 0};
+	const char *name = p->at, *name_end, *end;
+	struct unc_event *items, *ev;
 	uint32_t modifiers = 0;
 	bool has_pmu;
 	int r;
 
 	if (p->list.count == MOST_EVENTS)
-		return fail_at(p, p->pos, "more than %d events", MOST_EVENTS);
-	r = take_name(p, &name);
-	has_pmu = r == 0 && current(p) == '/';
+		return fail_at(p, p->at, "more than %d events", MOST_EVENTS);
+	r = take_name(p);
+	name_end = p->at;
+	has_pmu = r == 0 && *p->at == '/';
 	if (has_pmu)
-		r = take_terms(p, name, &terms);
+		r = take_terms(p, name);
+	end = p->at;
 	if (r == 0)
-		r = take_modifier_part(p, has_pmu, &modifiers);
-	return r < 0 ? r : store_event(p, name, has_pmu ? &terms : NULL, modifiers);
+		r = take_modifiers(p, has_pmu, &modifiers);
+	if (r < 0)
+		return r;
+	items = reallocarray(p->list.items, p->list.count + 1, sizeof(*items));
+	if (!items)
+		return unc_nomem(p->e);
+	p->list.items = items;
+	ev = &items[p->list.count++];
+	*ev = (struct unc_event){
+		.group = p->group, .pos = (size_t)(name - p->text), .modifiers = modifiers};
+	ev->text = copy(name, p->at);
+	/* Nothing between the slashes is all bits zero, as in perf. */
+	ev->terms = has_pmu ? copy(name_end + 1, end - 1) : copy(name, name_end);
+	ev->pmu = has_pmu ? copy(name, name_end) : NULL;
+	return ev->text && ev->terms && (ev->pmu || !has_pmu) ? 0 : unc_nomem(p->e);
 }
 
 /* ---- groups and the list ---- */
@@ -243,8 +174,8 @@ static int close_group(struct parser *p, size_t first)
 	int r;
 
 	p->group = -1;
-	p->pos++;
-	r = take_modifier_part(p, false, &modifiers);
+	p->at++;
+	r = take_modifiers(p, false, &modifiers);
 	for (size_t i = first; r == 0 && i < p->list.count; i++)
 		p->list.items[i].modifiers |= modifiers;
 	return r;
@@ -252,67 +183,61 @@ static int close_group(struct parser *p, size_t first)
 
 static int take_group(struct parser *p)
 {
-	size_t open = p->pos++, first = p->list.count;
+	const char *open = p->at++;
+	size_t first = p->list.count;
 
 	p->group = (int)p->list.group_count++;
-	for (;;) {
+	for (;; p->at++) {
 		int r;
 
 		skip_spaces(p);
-		if (current(p) == '{')
-			return fail_at(p, p->pos, "a group cannot be part of a group");
-		if (current(p) == '}' && first == p->list.count)
-			return fail_at(p, p->pos, "a group needs at least one event");
+		if (*p->at == '{')
+			return fail_at(p, p->at, "a group cannot be part of a group");
+		if (*p->at == '}' && first == p->list.count)
+			return fail_at(p, p->at, "a group needs at least one event");
 		r = take_event(p);
 		if (r < 0)
 			return r;
 		skip_spaces(p);
-		if (current(p) == '}')
+		if (*p->at == '}')
 			return close_group(p, first);
-		if (!current(p))
+		if (!*p->at)
 			return fail_at(p, open, "this '{' is not closed");
-		if (current(p) != ',')
-			return fail_at(p, p->pos, "expected a comma or '}'");
-		p->pos++;
+		if (*p->at != ',')
+			return fail_at(p, p->at, "expected a comma or '}'");
 	}
-}
-
-/* perf lets a group have a name, "name{a,b}", and makes no use of it. */
-static void skip_group_name(struct parser *p)
-{
-	size_t len = strcspn(p->text + p->pos, ",{}/:" SPACES);
-
-	if (p->text[p->pos + len] == '{')
-		p->pos += len;
 }
 
 static int take_list(struct parser *p)
 {
 	skip_spaces(p);
-	if (!current(p))
+	if (!*p->at)
 		return unc_fail(
 			p->e, EINVAL,
 			"the event list is empty; expected an event such as pmu/term=value/");
-	for (;;) {
+	for (;; p->at++) {
+		size_t name;
 		int r;
 
 		skip_spaces(p);
-		skip_group_name(p);
-		r = current(p) == '{' ? take_group(p) : take_event(p);
+		/* perf lets a group have a name, "name{a,b}", and does not use it. */
+		name = strcspn(p->at, ",{}/:" SPACES);
+		if (p->at[name] == '{')
+			p->at += name;
+		r = *p->at == '{' ? take_group(p) : take_event(p);
 		if (r < 0)
 			return r;
 		skip_spaces(p);
-		if (!current(p))
+		if (!*p->at)
 			return 0;
-		if (current(p) != ',')
-			return fail_at(p, p->pos, "expected a comma or the end of the list");
-		p->pos++;
+		if (*p->at != ',')
+			return fail_at(p, p->at, "expected a comma or the end of the list");
 	}
 }
 
 int unc_events_parse(const char *text, struct unc_events *out, struct unc_error *e)
 {
-	struct parser p = {.text = text, .group = -1, .e = e};
+	struct parser p = {.text = text, .at = text, .group = -1, .e = e};
 	int r = take_list(&p);
 
 	if (r < 0) {
