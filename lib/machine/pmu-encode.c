@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What stands between the slashes, as configuration words. */
+/* The text between the slashes, as configuration words. */
 #include <errno.h>
 #include <math.h>
 #include <stdarg.h>
@@ -46,53 +46,40 @@ static int refuse(const struct encoder *x, const char *fmt, ...)
 	return unc_fail(x->e, EINVAL, "%s/%.100s/: %s", x->pmu->name, x->user, text);
 }
 
-/* Names of the terms, then of the aliases; NULL when out of memory. */
-static const char **collect_names(const struct uncore_pmu *p)
-{
-	const char **names = calloc(p->term_count + p->alias_count + 1, sizeof(*names));
-
-	for (size_t i = 0; names && i < p->term_count; i++)
-		names[i] = p->terms[i].name;
-	for (size_t i = 0; names && i < p->alias_count; i++)
-		names[p->term_count + i] = p->aliases[i].name;
-	return names;
-}
-
 static void add_list(struct unc_text *t, const char *what, const char *const *names, size_t count)
 {
-	if (!count) {
-		unc_text_add(t, "; it has no %s", what);
-		return;
-	}
-	unc_text_add(t, "; its %s: ", what);
+	unc_text_add(t, count ? "; its %s: " : "; it has no %s", what);
 	for (size_t i = 0; i < count && i < LISTED; i++)
 		unc_text_add(t, "%s%s", i ? ", " : "", names[i]);
 	if (count > LISTED)
 		unc_text_add(t, " and %zu more", count - LISTED);
 }
 
-/* Says what exists. `kinds`: "term", "event" or "term or event". */
-static int refuse_unknown(const struct encoder *x, const char *name, const char *kinds)
+/* Lists what exists. */
+static int refuse_unknown(const struct encoder *x, const char *name, bool terms, bool events)
 {
 	const struct uncore_pmu *p = x->pmu;
-	bool terms = strstr(kinds, "term"), events = strstr(kinds, "event");
+	size_t term_count = terms ? p->term_count : 0, count = term_count;
 	struct unc_text near = {0}, text = {0};
 	const char **names;
-	size_t first = terms ? 0 : p->term_count, count;
 
 	if (!x->e)
 		return refuse(x, "unknown");
-	names = collect_names(p);
+	names = calloc(p->term_count + p->alias_count + 1, sizeof(*names));
 	if (!names)
 		return unc_nomem(x->e);
-	count = (terms ? p->term_count : 0) + (events ? p->alias_count : 0);
-	unc_text_add(&text, "it has no %s '%s'", kinds, name);
-	if (unc_suggest(&near, name, names + first, count) && near.data)
+	for (size_t i = 0; i < term_count; i++)
+		names[i] = p->terms[i].name;
+	for (size_t i = 0; events && i < p->alias_count; i++)
+		names[count++] = p->aliases[i].name;
+	unc_text_add(&text, "it has no %s%s%s '%s'", terms ? "term" : "",
+		     terms && events ? " or " : "", events ? "event" : "", name);
+	if (unc_suggest(&near, name, names, count) && near.data)
 		unc_text_add(&text, " (did you mean %s?)", near.data);
 	if (terms)
-		add_list(&text, "terms", names, p->term_count);
+		add_list(&text, "terms", names, term_count);
 	if (events)
-		add_list(&text, "events", names + p->term_count, p->alias_count);
+		add_list(&text, "events", names + term_count, count - term_count);
 	refuse(x, "%s", text.data ? text.data : "unknown name");
 	unc_text_finish(&near);
 	unc_text_finish(&text);
@@ -102,20 +89,14 @@ static int refuse_unknown(const struct encoder *x, const char *name, const char 
 
 /* ---- words that every PMU understands ---- */
 
-static bool is_event_word(const char *name)
-{
-	return strcmp(name, "event") == 0;
-}
-
 /* "config" 0 ... "config3" 3; -1: another name. */
 static int config_word(const char *name)
 {
-	static const char *const words[] = {"config", "config1", "config2", "config3"};
-
-	for (int i = 0; i < 4; i++)
-		if (strcmp(name, words[i]) == 0)
-			return i;
-	return -1;
+	if (strncmp(name, "config", 6) != 0)
+		return -1;
+	if (!name[6])
+		return 0;
+	return name[6] >= '1' && name[6] <= '3' && !name[7] ? name[6] - '0' : -1;
 }
 
 static bool is_built_in(const char *name)
@@ -124,18 +105,21 @@ static bool is_built_in(const char *name)
 	       strcmp(name, "metric-id") == 0;
 }
 
-/* perf's raw codes, "r1a" or "r0x1a": hexadecimal either way. Unlike perf's they begin with a
- * digit: "read", on a PMU without an event of this name, is a mistake and not the code 0xead. */
-static bool is_raw(const struct encoder *x, const struct unc_assignment *a)
+/* The digits of perf's raw codes, "r1a" or "r0x1a": hexadecimal either way; NULL: no such code. Unlike
+ * perf's they begin with a digit: "read", on a PMU without an event of this name, is a mistake and not
+ * the code 0xead. */
+static const char *raw_digits(const struct encoder *x, const struct unc_assignment *a)
 {
-	const char *code = a->name + 1;
+	const char *digits = a->name + 1;
 
-	if (a->has_value || a->name[0] != 'r' || !unc_is_digit(*code))
-		return false;
-	if (code[0] == '0' && code[1] == 'x')
-		code += 2;
-	return *code && !code[strspn(code, "0123456789abcdefABCDEF")] &&
-	       !unc_pmu_term(x->pmu, a->name) && !unc_pmu_alias(x->pmu, a->name);
+	if (a->has_value || a->name[0] != 'r' || !unc_is_digit(*digits))
+		return NULL;
+	if (digits[0] == '0' && digits[1] == 'x')
+		digits += 2;
+	if (!*digits || digits[strspn(digits, "0123456789abcdefABCDEF")] ||
+	    unc_pmu_term(x->pmu, a->name) || unc_pmu_alias(x->pmu, a->name))
+		return NULL;
+	return digits;
 }
 
 static int refuse_sampling(const struct encoder *x, const char *name)
@@ -178,26 +162,6 @@ static int read_number(const struct encoder *x, const struct unc_assignment *a, 
 	return 0;
 }
 
-static int put_word(struct encoder *x, const struct unc_assignment *a, int word)
-{
-	x->mask.word[word] = UINT64_MAX;
-	return read_number(x, a, &x->words.word[word]);
-}
-
-static int put_raw(struct encoder *x, const struct unc_assignment *a)
-{
-	const char *code = a->name + 1;
-	char text[80];
-	int err;
-
-	if (code[0] == '0' && code[1] == 'x')
-		code += 2;
-	snprintf(text, sizeof(text), "0x%s", code);
-	x->mask.word[0] = UINT64_MAX;
-	err = unc_parse_u64(text, &x->words.word[0]);
-	return err ? refuse(x, "the code %s is wider than 64 bits", a->name) : 0;
-}
-
 static int put_built_in(struct encoder *x, const struct unc_assignment *a)
 {
 	uint64_t cpu = 0;
@@ -220,32 +184,24 @@ static int put_built_in(struct encoder *x, const struct unc_assignment *a)
 	return 0;
 }
 
-/* What a term given twice means differs between tools: one counts the last, one both at once. */
-static int refuse_twice(struct encoder *x, const struct uncore_term *term)
-{
-	size_t i = (size_t)(term - x->pmu->terms);
-	uint64_t bit = (uint64_t)1 << (i % 64);
-
-	if (x->alias || i >= TRACKED)
-		return 0;
-	if (x->given[i / 64] & bit)
-		return refuse(x, "the term '%s' is given twice", term->name);
-	x->given[i / 64] |= bit;
-	return 0;
-}
-
 static int put_term(struct encoder *x, const struct unc_assignment *a,
 		    const struct uncore_term *term)
 {
-	int width = __builtin_popcountll(term->bits), err;
-	uint64_t value = 1, placed = 0;
+	size_t i = (size_t)(term - x->pmu->terms);
+	uint64_t value = 1, placed = 0, bit = (uint64_t)1 << (i % 64);
+	int width = __builtin_popcountll(term->bits), err = 0;
 
 	if (term->word < 0)
 		return refuse(x,
 			      "the term '%s' cannot be used: its format '%.100s' is not understood",
 			      term->name, term->format);
-	err = refuse_twice(x, term);
-	if (!err && a->has_value)
+	/* What a term given twice means differs between tools: one counts the last, one both. */
+	if (!x->alias && i < TRACKED) {
+		if (x->given[i / 64] & bit)
+			return refuse(x, "the term '%s' is given twice", term->name);
+		x->given[i / 64] |= bit;
+	}
+	if (a->has_value)
 		err = read_number(x, a, &value);
 	if (err)
 		return err;
@@ -274,7 +230,7 @@ static const struct uncore_alias *alias_meant(const struct encoder *x,
 		return NULL;
 	if (!a->has_value)
 		return unc_pmu_term(x->pmu, a->name) ? NULL : unc_pmu_alias(x->pmu, a->name);
-	if (!is_event_word(a->name) || unc_parse_u64(a->value, &number) != -EINVAL)
+	if (strcmp(a->name, "event") != 0 || unc_parse_u64(a->value, &number) != -EINVAL)
 		return NULL;
 	return unc_pmu_alias(x->pmu, a->value);
 }
@@ -302,32 +258,19 @@ static int scan(struct encoder *x, const struct uncore_alias **alias)
 	return 0;
 }
 
-static bool user_gives(const struct encoder *x, const char *name)
+/* "name=?" in an alias: a term of the user, which comes later, replaces it. */
+static int check_placeholder(struct encoder *x, const struct unc_assignment *placeholder)
 {
+	const struct uncore_alias *alias = x->alias;
 	const char *at = x->user;
 	struct unc_assignment a;
 
 	while (unc_assignment_next(&at, &a) == 1)
-		if (a.has_value && strcmp(a.name, name) == 0)
-			return true;
-	return false;
-}
-
-static bool is_placeholder(const struct encoder *x, const struct unc_assignment *a)
-{
-	return x->alias && strcmp(a->value, "?") == 0;
-}
-
-/* The user's own term fills it, later. */
-static int check_placeholder(struct encoder *x, const struct unc_assignment *a)
-{
-	const struct uncore_alias *alias = x->alias;
-
-	if (user_gives(x, a->name))
-		return 0;
+		if (a.has_value && strcmp(a.name, placeholder->name) == 0)
+			return 0;
 	x->alias = NULL; /* the user's mistake */
 	return refuse(x, "the event '%s' needs a value for '%s': write %s/%s,%s=VALUE/",
-		      alias->name, a->name, x->pmu->name, alias->name, a->name);
+		      alias->name, placeholder->name, x->pmu->name, alias->name, placeholder->name);
 }
 
 /* Refuses an alias whose files gave no scale: its value would be wrong. */
@@ -360,16 +303,6 @@ static int check_scale(const struct encoder *x)
 
 /* ---- lists ---- */
 
-/* Puts the words of a list over what is there. */
-static void lay_over(struct encoder *x)
-{
-	for (int i = 0; i < 4; i++) {
-		x->out.config.word[i] &= ~x->mask.word[i];
-		x->out.config.word[i] |= x->words.word[i];
-	}
-	x->words = x->mask = (struct unc_config){0};
-}
-
 static int put_other(struct encoder *x, const struct unc_assignment *a)
 {
 	const struct uncore_term *term;
@@ -380,28 +313,37 @@ static int put_other(struct encoder *x, const struct unc_assignment *a)
 	if (is_built_in(a->name))
 		return put_built_in(x, a);
 	term = unc_pmu_term(x->pmu, a->name);
-	if (term && a->has_value && is_event_word(a->name) && !x->alias && !unc_is_digit(*a->value))
-		return refuse_unknown(x, a->value, "event");
+	if (term && a->has_value && strcmp(a->name, "event") == 0 && !x->alias &&
+	    !unc_is_digit(*a->value))
+		return refuse_unknown(x, a->value, false, true);
 	if (term)
 		return put_term(x, a, term);
 	err = refuse_sampling(x, a->name);
 	if (err)
 		return err;
-	return refuse_unknown(x, a->name, a->has_value || x->alias ? "term" : "term or event");
+	return refuse_unknown(x, a->name, true, !a->has_value && !x->alias);
 }
 
+/* `words`: only what sets a whole word; else only the others. */
 static int put(struct encoder *x, const struct unc_assignment *a, bool words)
 {
-	int word = config_word(a->name);
-	bool raw = is_raw(x, a);
+	const char *raw = raw_digits(x, a);
+	int word = raw ? 0 : config_word(a->name);
+	char number[80];
 
-	if (words != (word >= 0 || raw))
+	if (words != (word >= 0))
 		return 0;
-	if (is_placeholder(x, a))
+	if (x->alias && strcmp(a->value, "?") == 0)
 		return check_placeholder(x, a);
-	if (raw)
-		return put_raw(x, a);
-	return word >= 0 ? put_word(x, a, word) : put_other(x, a);
+	if (word < 0)
+		return put_other(x, a);
+	x->mask.word[word] = UINT64_MAX;
+	if (!raw)
+		return read_number(x, a, &x->words.word[word]);
+	snprintf(number, sizeof(number), "0x%s", raw);
+	return unc_parse_u64(number, &x->words.word[0])
+		       ? refuse(x, "the code %s is wider than 64 bits", a->name)
+		       : 0;
 }
 
 /* Whole words first, so that the order of writing does not matter. Bits of a list add up, as perf's
@@ -422,7 +364,11 @@ static int put_list(struct encoder *x, const char *text)
 		if (r < 0)
 			return refuse(x, "at '%.40s': expected a list such as term=1,term=0x2", at);
 	}
-	lay_over(x);
+	for (int i = 0; i < 4; i++) {
+		x->out.config.word[i] &= ~x->mask.word[i];
+		x->out.config.word[i] |= x->words.word[i];
+	}
+	x->words = x->mask = (struct unc_config){0};
 	return 0;
 }
 
