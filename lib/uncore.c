@@ -94,82 +94,46 @@ int uncore_set_root(struct uncore *u, const char *path)
 	return r;
 }
 
-static void replace_regs(struct uncore *u, struct unc_regs *regs)
-{
-	forget_scan(u);
-	unc_regs_free(u->regs);
-	u->regs = regs;
-}
-
-static int use_sim(struct uncore *u, const char *spec)
-{
-	struct unc_root *root;
-	struct unc_sim *sim;
-	int r = unc_sim_load(&sim, spec, &root, &u->error);
-
-	if (r < 0)
-		return r;
-	replace_root(u, root);
-	unc_sim_free(u->sim);
-	u->sim = sim;
-	replace_regs(u, NULL);
-	return 0;
-}
-
-/* A machine that is not simulated; `regs`: read through this block. Taken over. */
-static int use_real(struct uncore *u, struct unc_regs *regs)
-{
-	struct unc_root *root;
-	int r = u->sim ? unc_root_open(&root, "/", &u->error) : 0;
-
-	if (r < 0) {
-		unc_regs_free(regs);
-		return r;
-	}
-	if (u->sim)
-		replace_root(u, root);
-	unc_sim_free(u->sim);
-	u->sim = NULL;
-	replace_regs(u, regs);
-	return 0;
-}
-
-static int use_regs(struct uncore *u, const char *spec)
-{
-	struct unc_regs *regs = NULL;
-	int r = unc_regs_load(&regs, spec, &u->error);
-
-	return r < 0 ? r : use_real(u, regs);
-}
-
 int uncore_set_source(struct uncore *u, const char *spec)
 {
-	char *name;
+	struct unc_root *root = NULL;
+	struct unc_regs *regs = NULL;
+	struct unc_sim *sim = NULL;
+	char *name = NULL;
 	int r = refuse_while_monitored(u);
 
 	if (r < 0)
 		return r;
-	name = strdup(spec);
-	if (!name)
-		return unc_nomem(&u->error);
-	if (strcmp(spec, "kernel") == 0)
-		r = use_real(u, NULL);
-	else if (strncmp(spec, "sim:", 4) == 0)
-		r = use_sim(u, spec + 4);
+	if (strncmp(spec, "sim:", 4) == 0)
+		r = unc_sim_load(&sim, spec + 4, &root, &u->error);
 	else if (strncmp(spec, "regs:", 5) == 0)
-		r = use_regs(u, spec + 5);
-	else
+		r = unc_regs_load(&regs, spec + 5, &u->error);
+	else if (strcmp(spec, "kernel") != 0)
 		r = unc_fail(&u->error, EINVAL,
 			     "'%s' is no source of counters; expected one of: kernel, sim:NAME, "
 			     "sim:FILE.yaml, regs:NAME, regs:FILE.yaml",
 			     spec);
-	if (r < 0) {
-		free(name);
-		return r;
-	}
+	if (r == 0 && u->sim && !sim) /* back from the machine of the simulation */
+		r = unc_root_open(&root, "/", &u->error);
+	if (r == 0 && !(name = strdup(spec)))
+		r = unc_nomem(&u->error);
+	if (r < 0)
+		goto fail;
+	forget_scan(u);
+	if (root)
+		replace_root(u, root);
+	unc_sim_free(u->sim);
+	unc_regs_free(u->regs);
 	free(u->source);
+	u->sim = sim;
+	u->regs = regs;
 	u->source = name;
 	return 0;
+fail:
+	unc_root_free(root);
+	unc_sim_free(sim);
+	unc_regs_free(regs);
+	return r;
 }
 
 int uncore_set_program(struct uncore *u, bool allowed)
