@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* struct uncore: made, pointed at a root and a source, scanned; and what it tells of itself. */
+/* struct uncore: its root and source, the scan, and the public getters. */
 #include "catalogue/regs-family.h"
 #include "machine/memory.h"
 #include "object.h"

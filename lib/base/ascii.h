@@ -20,7 +20,7 @@ static inline char unc_lower(char c)
 	return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
 }
 
-/* The value of a hexadecimal digit; -1: it is none. */
+/* The value of a hexadecimal digit; -1: another character. */
 static inline int unc_digit_value(char c)
 {
 	c = unc_lower(c);

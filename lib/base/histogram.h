@@ -11,10 +11,10 @@
 struct unc_histogram {
 	size_t count;                     /* of bins, at least 2 */
 	double lower[UNC_HISTOGRAM_BINS]; /* ascending: bin k ends where bin k + 1 begins */
-	double last;                      /* what stands for the open last bin in a mean */
+	double last;                      /* the value of the open last bin in a mean */
 };
 
-/* What stands for a bin: the middle between its bound and that of the next. */
+/* The value of a bin: the middle between its bound and that of the next. */
 double unc_histogram_middle(const struct unc_histogram *h, size_t bin);
 
 /* The bin in which the percentile lies, of `counts` in each bin; `per_mille` 990 is p99. It is the

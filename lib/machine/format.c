@@ -8,6 +8,8 @@
 #include <stddef.h>
 #include <string.h>
 
+#define STOP "' \t\n\v\f\r"
+
 static const char *skip_spaces(const char *at)
 {
 	while (unc_is_space(*at))
@@ -63,37 +65,19 @@ int unc_format_put(uint64_t bits, uint64_t value, uint64_t *word)
 
 /* ---- assignments ---- */
 
-static int copy(char *into, size_t room, const char *from, size_t len)
+/* The text before one of `stop`; a value may be between single quotation marks instead. */
+static int take_word(const char **at, const char *stop, bool quotable, char *into, size_t room)
 {
-	if (len == 0 || len >= room)
-		return -EINVAL;
-	memcpy(into, from, len);
-	into[len] = '\0';
-	return 0;
-}
-
-/* What stands before a comma, a '=' (if `stop` has one), a space or the end. */
-static int take_word(const char **at, const char *stop, char *into, size_t room)
-{
-	size_t len = strcspn(*at, stop);
-
-	if (copy(into, room, *at, len) < 0)
-		return -EINVAL;
-	*at += len;
-	return 0;
-}
-
-static int take_value(const char **at, char *into, size_t room)
-{
+	bool quoted = quotable && **at == '\'';
 	size_t len;
 
-	if (**at != '\'')
-		return take_word(at, ",' \t\n\v\f\r", into, room);
-	(*at)++;
-	len = strcspn(*at, "'");
-	if ((*at)[len] != '\'' || copy(into, room, *at, len) < 0)
+	*at += quoted;
+	len = strcspn(*at, quoted ? "'" : stop);
+	if (!len || len >= room || (quoted && (*at)[len] != '\''))
 		return -EINVAL;
-	*at += len + 1;
+	memcpy(into, *at, len);
+	into[len] = '\0';
+	*at += len + quoted;
 	return 0;
 }
 
@@ -104,13 +88,13 @@ int unc_assignment_next(const char **text, struct unc_assignment *out)
 
 	if (!*at)
 		return 0;
-	if (take_word(&at, ",=' \t\n\v\f\r", a.name, sizeof(a.name)) < 0)
+	if (take_word(&at, "=," STOP, false, a.name, sizeof(a.name)) < 0)
 		return -EINVAL;
 	at = skip_spaces(at);
 	if (*at == '=') {
 		at = skip_spaces(at + 1);
 		a.has_value = true;
-		if (take_value(&at, a.value, sizeof(a.value)) < 0)
+		if (take_word(&at, "," STOP, true, a.value, sizeof(a.value)) < 0)
 			return -EINVAL;
 		at = skip_spaces(at);
 	}

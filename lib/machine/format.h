@@ -29,7 +29,7 @@ struct unc_assignment {
 /* Takes the next assignment from a comma-separated list and moves *text past it and its comma. 1:
  * one was taken, 0: end of list, -EINVAL: not an assignment (empty name or value, name or value too
  * long, nothing after a comma, ...). White space around names and values is ignored. A value may
- * stand between single quotation marks and then hold anything but those. */
+ * be between single quotation marks, and then contain anything else. */
 int unc_assignment_next(const char **text, struct unc_assignment *out);
 
 #endif

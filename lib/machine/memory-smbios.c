@@ -131,7 +131,7 @@ static int next_structure(struct table *t, struct structure *s)
 	return 1;
 }
 
-/* A little-endian number; 0 when an older version of the structure lacks it. */
+/* A little-endian number; 0 when an older version of the structure does not have it. */
 static unsigned number_at(const struct structure *s, size_t offset, size_t size)
 {
 	unsigned value = 0;
@@ -156,7 +156,7 @@ static const char *text_at(const struct structure *s, size_t offset)
 
 /* ---- memory ---- */
 
-/* Arrays by their handle: those that are not the sockets' own memory. */
+/* Arrays by their handle: which are not the sockets' own memory. */
 struct arrays {
 	uint8_t others[65536 / 8];
 };

@@ -22,7 +22,7 @@ static void take_property(struct unc_module *m, const char *key, const char *val
 
 	if (unc_parse_u64(value, &number) < 0 || number > UINT32_MAX)
 		number = is_size; /* a size in bytes may be larger */
-	if (number == 0xffff)     /* stands for a larger speed, which udev does not have */
+	if (number == 0xffff)     /* a larger speed, which udev does not have */
 		number = 0;
 	if (is_size)
 		m->present = number != 0;

@@ -13,7 +13,6 @@
 #define PATH_ROOM 400
 #define CLASS_BRIDGE 0x0604 /* PCI to PCI; root ports and ports of switches are such bridges */
 #define MOST_LANES 32
-#define NO_NUMBER UINT64_MAX
 
 #define FIRST_EXTENDED 0x100
 
@@ -85,22 +84,23 @@ static char *read_text(const struct unc_device *d, const char *file)
 	return err ? NULL : text;
 }
 
-static uint64_t read_number(const struct unc_device *d, const char *file, uint64_t most)
+/* -1: not known. */
+static int64_t read_number(const struct unc_device *d, const char *file, uint64_t most)
 {
 	char *text = read_text(d, file);
-	uint64_t value = NO_NUMBER;
+	uint64_t value = most + 1;
 
 	if (text && unc_parse_u64(text, &value) < 0)
-		value = NO_NUMBER;
+		value = most + 1;
 	free(text);
-	return value <= most ? value : NO_NUMBER;
+	return value <= most ? (int64_t)value : -1;
 }
 
 static unsigned read_id(const struct unc_device *d, const char *file, uint64_t most)
 {
-	uint64_t value = read_number(d, file, most);
+	int64_t value = read_number(d, file, most);
 
-	return value == NO_NUMBER ? 0 : (unsigned)value;
+	return value < 0 ? 0 : (unsigned)value;
 }
 
 int unc_pci_config(const struct unc_device *d, size_t max, unsigned char **out, size_t *len)
@@ -136,7 +136,7 @@ static const char *read_names(const struct unc_device *d)
 	return kept;
 }
 
-/* uevent has lines such as DRIVER=nvme; `driver` is a link, which a copied tree lacks. */
+/* uevent has lines such as DRIVER=nvme; `driver` is a link, which a copied tree may not have. */
 static const char *read_driver(const struct unc_device *d)
 {
 	char *text = read_text(d, "uevent"), *rest = text, *line;
@@ -162,11 +162,6 @@ static double read_speed(const struct unc_device *d, const char *file)
 		speed = NAN;
 	free(text);
 	return speed;
-}
-
-static unsigned read_width(const struct unc_device *d, const char *file)
-{
-	return read_id(d, file, MOST_LANES);
 }
 
 /*
@@ -204,8 +199,8 @@ static void read_link(struct uncore_device *d)
 
 	d->speed = read_speed(device, "current_link_speed");
 	d->max_speed = read_speed(device, "max_link_speed");
-	d->width = read_width(device, "current_link_width");
-	d->max_width = read_width(device, "max_link_width");
+	d->width = read_id(device, "current_link_width", MOST_LANES);
+	d->max_width = read_id(device, "max_link_width", MOST_LANES);
 	d->link_rate = rate_of(d->speed, d->width);
 	d->max_rate = rate_of(d->max_speed, d->max_width);
 }
@@ -223,7 +218,6 @@ static int socket_of_node(const struct unc_topology *t, int node)
 static void read_device(struct unc_device *device, const struct unc_topology *t)
 {
 	struct uncore_device *d = &device->shown;
-	uint64_t node = read_number(device, "numa_node", INT32_MAX);
 
 	d->vendor = read_id(device, "vendor", UINT16_MAX);
 	d->device = read_id(device, "device", UINT16_MAX);
@@ -231,7 +225,7 @@ static void read_device(struct unc_device *device, const struct unc_topology *t)
 	d->is_bridge = d->class_code >> 8 == CLASS_BRIDGE;
 	d->driver = read_driver(device);
 	d->names = d->is_bridge ? NULL : read_names(device);
-	d->node = node == NO_NUMBER ? -1 : (int)node;
+	d->node = (int)read_number(device, "numa_node", INT32_MAX);
 	d->socket = socket_of_node(t, d->node);
 	d->rc = d->rc_socket = d->index = -1;
 	read_link(d);

@@ -14,7 +14,7 @@ struct unc_device {
 	struct uncore_device shown; /* first: a pointer to it is a pointer to this */
 	struct unc_pci_address address;
 	struct unc_pci *pci;
-	const struct uncore_pmu *const *pmus; /* a root port's, those that count it */
+	const struct uncore_pmu *const *pmus; /* of a root port: the PMUs that count it */
 	size_t pmu_count;
 };
 
@@ -22,7 +22,7 @@ struct unc_pci {
 	const struct unc_root *root;
 	struct unc_device *devices; /* ordered by address */
 	size_t count;
-	bool no_memory;           /* something could not be read for lack of memory */
+	bool no_memory;           /* out of memory while something was read */
 	struct unc_names strings; /* what the devices point to */
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Whether this process may count for the whole machine, as far as /proc tells. */
+/* Whether this process may count for the whole machine, as far as /proc shows. */
 #include "machine/permission.h"
 
 #include <stdlib.h>

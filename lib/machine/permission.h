@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Whether this process may count for the whole machine, as far as /proc tells. */
+/* Whether this process may count for the whole machine, as far as /proc shows. */
 #ifndef UNC_PERMISSION_H
 #define UNC_PERMISSION_H
 
@@ -16,14 +16,15 @@ struct unc_permission {
 	bool before_perfmon;    /* Linux older than 5.8, which has no CAP_PERFMON */
 };
 
-/* What cannot be read counts as not there. */
+/* What cannot be read is taken as absent. */
 void unc_permission_read(struct unc_permission *out, const struct unc_root *root);
 
 /* False also when nothing is known. True is no promise: a filter or a security module may refuse. */
 bool unc_permission_granted(const struct unc_permission *p);
 
 /* Levels above 2 are distributions' own, and their kernels differ: some accept CAP_PERFMON there,
- * others (Debian's) CAP_SYS_ADMIN only. True when that decides: only trying tells. */
+ * others (Debian's) CAP_SYS_ADMIN only. True when that decides: only opening a counter
+ * shows it. */
 bool unc_permission_doubtful(const struct unc_permission *p);
 
 /* The reason why counting for the whole machine fails or may fail, and the command that changes it;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The CPU model from /proc/cpuinfo, and the hypervisor from the traces it leaves. */
+/* The CPU model from /proc/cpuinfo; the hypervisor from CPU flags, firmware and clocks. */
 #include "machine/platform.h"
 #include "base/ascii.h"
 
@@ -80,7 +80,7 @@ static void read_model(char *into, size_t room, const char *cpuinfo)
 
 /* ---- hypervisor ---- */
 
-/* A line of what the firmware says the machine is. `certain`: only virtual machines say it. */
+/* What the firmware calls the machine. `certain`: only virtual machines have this name. */
 struct firmware {
 	const char *file;
 	const char *text; /* part of the file's */
@@ -169,7 +169,8 @@ static bool has_word(const char *line, size_t len, const char *word)
 	return false;
 }
 
-/* On x86 the CPU itself tells; the firmware's vendor also names servers that one rents bare. */
+/* On x86 a flag of the CPU decides; the firmware's vendor may be that of a rented server without a
+ * hypervisor, too. */
 static const char *x86_hypervisor(const struct unc_root *root, const char *flags, size_t len)
 {
 	const struct firmware *firmware;

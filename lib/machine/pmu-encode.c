@@ -10,7 +10,7 @@
 #include "base/ascii.h"
 #include "machine/pmu.h"
 
-#define LISTED 20 /* names in a sentence; more help nobody */
+#define LISTED 20 /* names in a sentence */
 #define TRACKED 256
 #define HIGHEST_CPU 65535
 
@@ -219,7 +219,7 @@ static int put_term(struct encoder *x, const struct unc_assignment *a,
 
 /* ---- aliases ---- */
 
-/* The alias an assignment of the user stands for: its bare name, or event=NAME. A name that is also
+/* The alias that an assignment of the user means: its bare name, or event=NAME. A name that is also
  * a term is the term. */
 static const struct uncore_alias *alias_meant(const struct encoder *x,
 					      const struct unc_assignment *a)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* CPUs, sockets and NUMA nodes, as sysfs tells them. */
+/* CPUs, sockets and NUMA nodes, from sysfs. */
 #include "machine/topology.h"
 
 #include <errno.h>

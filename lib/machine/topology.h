@@ -9,7 +9,7 @@
 #include "uncore.h"
 
 struct unc_die {
-	int socket, id; /* id -1: the kernel does not tell dies */
+	int socket, id; /* id -1: not known */
 };
 
 struct unc_topology {
