@@ -278,3 +278,24 @@ char *unc_trim(char *text)
 	text[len] = '\0';
 	return text;
 }
+
+const char *unc_find_value(const char *text, const char *key, size_t *len)
+{
+	size_t key_len = strlen(key);
+
+	for (const char *line = text; line; line = strchr(line, '\n')) {
+		const char *at;
+
+		line += *line == '\n';
+		at = line + key_len;
+		if (strncmp(line, key, key_len) != 0)
+			continue;
+		at += strspn(at, " \t");
+		if (*at != ':' && *at != '=')
+			continue;
+		at += 1 + strspn(at + 1, " \t");
+		*len = strcspn(at, "\n");
+		return at;
+	}
+	return NULL;
+}

@@ -51,6 +51,10 @@ bool unc_suggest(struct unc_text *t, const char *typed, const char *const *names
 /* The one nearest name, or NULL when none is near. */
 const char *unc_nearest(const char *typed, const char *const *names, size_t count);
 
+/* The value of the first line "key : value" or "key=value", and its length up to the end of the line;
+ * NULL: there is no such line. */
+const char *unc_find_value(const char *text, const char *key, size_t *len);
+
 /* Removes white space at both ends, in place; returns its argument's first kept character. */
 char *unc_trim(char *text);
 

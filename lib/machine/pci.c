@@ -136,15 +136,19 @@ static const char *read_names(const struct unc_device *d)
 	return kept;
 }
 
-/* uevent has lines such as DRIVER=nvme; `driver` is a link, which a copied tree may not have. */
+/* From "DRIVER=nvme"; `driver` is a link, which a copied tree may not have. */
 static const char *read_driver(const struct unc_device *d)
 {
-	char *text = read_text(d, "uevent"), *rest = text, *line;
+	char *text = read_text(d, "uevent"), *value = NULL;
 	const char *driver = NULL;
+	size_t len;
 
-	while (text && !driver && (line = strsep(&rest, "\n")))
-		if (strncmp(line, "DRIVER=", 7) == 0 && line[7])
-			driver = unc_pci_keep(d->pci, line + 7);
+	if (text)
+		value = (char *)unc_find_value(text, "DRIVER", &len);
+	if (value && len) {
+		value[len] = '\0';
+		driver = unc_pci_keep(d->pci, value);
+	}
 	free(text);
 	return driver;
 }

@@ -19,27 +19,16 @@ static void read_level(struct unc_permission *p, const struct unc_root *root)
 	free(text);
 }
 
-/* What follows the key at the beginning of a line; NULL: there is no such line. */
-static const char *field(const char *status, const char *key)
-{
-	size_t len = strlen(key);
-
-	while (status && strncmp(status, key, len) != 0) {
-		status = strchr(status, '\n');
-		status = status ? status + 1 : NULL;
-	}
-	return status ? status + len : NULL;
-}
-
 static void read_status(struct unc_permission *p, const struct unc_root *root)
 {
 	const char *effective, *seccomp;
 	unsigned long long set = 0;
+	size_t len;
 	char *text;
 
 	if (unc_root_read(root, "proc/self/status", &text) < 0)
 		return;
-	effective = field(text, "CapEff:");
+	effective = unc_find_value(text, "CapEff", &len);
 	if (effective)
 		set = strtoull(effective, NULL, 16);
 	p->admin = set >> CAP_SYS_ADMIN_BIT & 1;
@@ -47,7 +36,7 @@ static void read_status(struct unc_permission *p, const struct unc_root *root)
 		p->held = "CAP_PERFMON";
 	else if (p->admin)
 		p->held = "CAP_SYS_ADMIN";
-	seccomp = field(text, "Seccomp:");
+	seccomp = unc_find_value(text, "Seccomp", &len);
 	p->filtered = seccomp && strtol(seccomp, NULL, 10) != 0;
 	free(text);
 }

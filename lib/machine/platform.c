@@ -15,32 +15,12 @@
 
 /* ---- CPU model ---- */
 
-/* The value after "key :" at the beginning of the first such line, up to the line's end; NULL without. */
-static const char *find_key(const char *cpuinfo, const char *key, size_t *len)
-{
-	size_t key_len = strlen(key);
-
-	for (const char *line = cpuinfo; line; line = strchr(line, '\n')) {
-		const char *value;
-
-		line += *line == '\n';
-		if (strncmp(line, key, key_len) != 0)
-			continue;
-		value = line + key_len + strspn(line + key_len, " \t");
-		if (*value++ != ':')
-			continue;
-		*len = strcspn(value, "\n");
-		return value;
-	}
-	return NULL;
-}
-
 /* In lower case, and only letters, digits, '_' and '-': vendors pad their names with spaces. False
  * when there is no such key. */
 static bool get_key(const char *cpuinfo, const char *key, char *into, size_t room)
 {
 	size_t len = 0, n = 0;
-	const char *value = find_key(cpuinfo, key, &len);
+	const char *value = unc_find_value(cpuinfo, key, &len);
 
 	for (size_t i = 0; i < len && n + 1 < room; i++) {
 		char c = unc_lower(value[i]);
@@ -204,7 +184,7 @@ static void read_hypervisor(char *into, size_t room, const struct unc_root *root
 
 	if (read_hypervisor_type(into, room, root))
 		return;
-	flags = find_key(cpuinfo, "flags", &len);
+	flags = unc_find_value(cpuinfo, "flags", &len);
 	name = flags ? x86_hypervisor(root, flags, len) : other_hypervisor(root);
 	snprintf(into, room, "%s", name ? name : "");
 }

@@ -408,6 +408,31 @@ static void trim_both_ends(void **state)
 	}
 }
 
+static void value_of_a_key(void **state)
+{
+	static const char text[] = "vendor_id\t: X Y\nmodel name: m\nmodel\t\t: 143\n"
+				   "DRIVER=nvme\nempty:\nlast= z";
+	static const struct {
+		const char *key, *value;
+	} cases[] = {
+		{"vendor_id", "X Y"}, {"model", "143"}, {"DRIVER", "nvme"},
+		{"empty", ""},        {"last", "z"},
+	};
+	size_t len = 77;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		const char *value = unc_find_value(text, cases[i].key, &len);
+
+		assert_non_null(value);
+		assert_int_equal(len, strlen(cases[i].value));
+		assert_memory_equal(value, cases[i].value, len);
+	}
+	assert_null(unc_find_value(text, "name", &len));
+	assert_null(unc_find_value(text, "nvme", &len));
+	assert_null(unc_find_value("", "a", &len));
+}
+
 /* No number lacks a text: glibc's function gives NULL for those it does not know. */
 static void errno_text_is_never_null(void **state)
 {
@@ -480,6 +505,7 @@ int main(void)
 		cmocka_unit_test(suggest_offers_near_names),
 		cmocka_unit_test(suggest_survives_long_names),
 		cmocka_unit_test(trim_both_ends),
+		cmocka_unit_test(value_of_a_key),
 		cmocka_unit_test(errno_text_is_never_null),
 		cmocka_unit_test(errno_names_are_symbols),
 		cmocka_unit_test(ascii_is_as_in_the_c_locale),
