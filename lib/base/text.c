@@ -299,3 +299,18 @@ const char *unc_find_value(const char *text, const char *key, size_t *len)
 	}
 	return NULL;
 }
+
+bool unc_has_word(const char *text, const char *word)
+{
+	for (;;) {
+		size_t len;
+
+		text += strspn(text, " \t");
+		len = strcspn(text, " \t\n");
+		if (!len)
+			return false;
+		if (len == strlen(word) && memcmp(text, word, len) == 0)
+			return true;
+		text += len;
+	}
+}

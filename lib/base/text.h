@@ -55,6 +55,9 @@ const char *unc_nearest(const char *typed, const char *const *names, size_t coun
  * NULL: there is no such line. */
 const char *unc_find_value(const char *text, const char *key, size_t *len);
 
+/* Whether the first line of the text has the word between blanks. */
+bool unc_has_word(const char *text, const char *word);
+
 /* Removes white space at both ends, in place; returns its argument's first kept character. */
 char *unc_trim(char *text);
 

@@ -370,16 +370,6 @@ static void connect_devices(struct unc_pci *p)
 
 /* ---- finding ---- */
 
-static bool has_word(const char *words, const char *word)
-{
-	size_t len = strlen(word);
-
-	for (const char *at = words; at && len && (at = strstr(at, word)); at += len)
-		if ((at == words || at[-1] == ' ') && (at[len] == ' ' || !at[len]))
-			return true;
-	return false;
-}
-
 /* Addresses and the kernel's names, to offer the nearest. */
 static int not_found(const struct unc_pci *p, const char *name, struct unc_error *e)
 {
@@ -440,9 +430,12 @@ int unc_pci_find(const struct unc_pci *p, const char *name, const struct uncore_
 	if (unc_pci_parse(name, &address, &has_domain))
 		err = find_address(p, &address, has_domain, &found, e);
 	else
-		for (size_t i = 0; !found && i < p->count; i++)
-			if (has_word(p->devices[i].shown.names, name))
+		for (size_t i = 0; !found && i < p->count; i++) {
+			const char *names = p->devices[i].shown.names;
+
+			if (names && unc_has_word(names, name))
 				found = &p->devices[i];
+		}
 	if (err || !found)
 		return err ? err : not_found(p, name, e);
 	*out = &found->shown;

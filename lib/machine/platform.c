@@ -134,29 +134,14 @@ static bool read_hypervisor_type(char *into, size_t room, const struct unc_root 
 	return *into != '\0';
 }
 
-static bool has_word(const char *line, size_t len, const char *word)
-{
-	size_t n;
-
-	for (const char *end = line + len; line < end; line += n) {
-		line += strspn(line, " \t");
-		n = strcspn(line, " \t\n");
-		if (n == strlen(word) && memcmp(line, word, n) == 0)
-			return true;
-		if (!n)
-			return false;
-	}
-	return false;
-}
-
 /* On x86 a flag of the CPU decides; the firmware's vendor may be that of a rented server without a
  * hypervisor, too. */
-static const char *x86_hypervisor(const struct unc_root *root, const char *flags, size_t len)
+static const char *x86_hypervisor(const struct unc_root *root, const char *flags)
 {
 	const struct firmware *firmware;
 	const char *name;
 
-	if (!has_word(flags, len, "hypervisor"))
+	if (!unc_has_word(flags, "hypervisor"))
 		return NULL;
 	name = find_clock(root);
 	if (name)
@@ -185,7 +170,7 @@ static void read_hypervisor(char *into, size_t room, const struct unc_root *root
 	if (read_hypervisor_type(into, room, root))
 		return;
 	flags = unc_find_value(cpuinfo, "flags", &len);
-	name = flags ? x86_hypervisor(root, flags, len) : other_hypervisor(root);
+	name = flags ? x86_hypervisor(root, flags) : other_hypervisor(root);
 	snprintf(into, room, "%s", name ? name : "");
 }
 

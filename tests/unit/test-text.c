@@ -431,6 +431,10 @@ static void value_of_a_key(void **state)
 	assert_null(unc_find_value(text, "name", &len));
 	assert_null(unc_find_value(text, "nvme", &len));
 	assert_null(unc_find_value("", "a", &len));
+	assert_true(unc_has_word(" fpu vme\tde\nx", "vme") && unc_has_word("a", "a"));
+	assert_true(unc_has_word(" fpu vme\tde\nx", "de"));
+	assert_false(unc_has_word(" fpu vme\tde\nx", "x") || unc_has_word("fpu", "fp") ||
+		     unc_has_word("", "") || unc_has_word("a b", ""));
 }
 
 /* No number lacks a text: glibc's function gives NULL for those it does not know. */
