@@ -17,7 +17,7 @@
 
 int unc_pmu_attribute(const struct uncore_pmu *p, const char *name, char **out)
 {
-	char path[2 * PATH_ROOM]; /* the name may be a path of try_member */
+	char path[PATH_ROOM];
 
 	snprintf(path, sizeof(path), DEVICES "/%s/%s", p->name, name);
 	return unc_root_read_line(p->root, path, out);
@@ -224,8 +224,8 @@ static int try_member(const struct uncore_pmu *p, const char *dir, const char *n
 	char path[PATH_ROOM];
 	int err;
 
-	snprintf(path, sizeof(path), "%s/%s", dir, name);
-	err = unc_pmu_attribute(p, path, out);
+	snprintf(path, sizeof(path), DEVICES "/%s/%s/%s", p->name, dir, name);
+	err = unc_root_read_line(p->root, path, out);
 	if (err == -ENOMEM)
 		return unc_nomem(p->error);
 	if (err == -ENOENT || err == -EISDIR || err == -ENODEV)
@@ -346,9 +346,7 @@ static int add_side(const struct uncore_pmu *p, struct uncore_alias *alias, cons
 		alias->per_package = true;
 	else if (strcmp(suffix, ".snapshot") == 0)
 		alias->snapshot = true;
-	else if (r < 0)
-		alias->scale = NAN;
-	else if (is_scale && unc_parse_double(value, &alias->scale) < 0)
+	else if (r < 0 || (is_scale && unc_parse_double(value, &alias->scale) < 0))
 		alias->scale = NAN;
 	else if (!is_scale && *value && !(alias->unit = strndup(value, LONGEST_UNIT)))
 		r = unc_nomem(p->error);
