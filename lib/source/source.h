@@ -7,8 +7,8 @@
 #include "machine/format.h"
 #include "machine/pmu.h"
 
-/* No counter is faster, whatever it counts: 256 at each cycle of 4 GHz are bytes of a bus wider than
- * any. For those of which nothing is known. */
+/* The greatest speed of a counter of which none is known: 256 at each cycle of 4 GHz, more than the bytes
+ * of any bus. */
 #define UNC_MOST_PER_S 0x1p40
 /* A block's clock may be faster than its description says, and the host's slower. */
 #define UNC_CLOCK_SLACK 1.02
@@ -38,9 +38,9 @@ struct unc_counter {
 /* What was read of one counter: never scaled, never differenced. */
 struct unc_reading {
 	uint64_t raw, enabled_ns, running_ns;
-	uint64_t uncertain_ns; /* so far the times may lie from the moment that was read */
+	uint64_t uncertain_ns; /* how far the times may be from the moment that was read */
 	bool lost;             /* the read failed or the kernel gave the event up (end of file) */
-	bool wrapped;          /* since the reading before, maybe, and raw does not have it */
+	bool wrapped;          /* it may have overflowed since the reading before, unseen in raw */
 	const char *why; /* a constant: why it is lost, or why its times stand still; or NULL */
 };
 
@@ -66,8 +66,8 @@ struct unc_source {
 	const struct unc_source_ops *ops;
 };
 
-struct unc_sim;  /* a parsed simulation, source-sim.c; owned by the machine */
-struct unc_regs; /* a register block, regs.h; the same */
+struct unc_sim;  /* a parsed simulation, sim/sim.h; owned by the machine */
+struct unc_regs; /* a register block, regs/regs.h; the same */
 
 /* `root` must be live, else open fails with -EOPNOTSUPP. topology is borrowed. */
 int unc_source_kernel_new(struct unc_source **out, const struct unc_root *root,

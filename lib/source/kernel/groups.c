@@ -156,34 +156,21 @@ static void add_names(const struct pack *p, struct span s, struct unc_text *t)
 		unc_text_add(t, " and %zu more", s.end - s.first - shown);
 }
 
-static bool noted(const struct unc_names *notes, const char *beginning)
-{
-	for (size_t i = 0; i < notes->count; i++)
-		if (strncmp(notes->items[i], beginning, strlen(beginning)) == 0)
-			return true;
-	return false;
-}
-
 /* Once for a set, not once for each instance of its PMU. */
 static int note_split(struct pack *p, struct span s)
 {
-	const struct unc_counter *c = &p->counters[s.first];
 	struct unc_text t = {0};
-	char *note = NULL;
-	int ret = -ENOMEM;
+	bool known = false;
+	int ret = 0;
 
 	add_names(p, s, &t);
 	unc_text_add(&t, " do not fit into one group: each is counted on its own");
-	if (!t.failed && noted(p->notes, t.data)) {
-		unc_text_finish(&t);
-		return 0;
-	}
-	unc_text_add(&t, " (seen first on PMU %s, CPU %d)", c->pmu->name, c->cpu);
-	note = unc_text_take(&t);
-	if (note)
-		ret = unc_names_add(p->notes, note);
-	free(note);
-	return ret == 0 ? 0 : unc_nomem(p->e);
+	for (size_t i = 0; !t.failed && i < p->notes->count; i++)
+		known = known || strcmp(p->notes->items[i], t.data) == 0;
+	if (t.failed || (!known && unc_names_add(p->notes, t.data) < 0))
+		ret = unc_nomem(p->e);
+	unc_text_finish(&t);
+	return ret;
 }
 
 static int refuse_strict(struct pack *p, struct span s, size_t bad, int err)
@@ -207,44 +194,29 @@ static int refuse_strict(struct pack *p, struct span s, size_t bad, int err)
 	return ret;
 }
 
-static int open_alone(struct pack *p, size_t i)
-{
-	struct unc_group *g = new_group(p, i);
-	struct span one = {i, i + 1};
-	size_t bad;
-	int err;
+static int place_alone(struct pack *p, struct span s);
 
-	if (p->counters[i].error)
-		return 0;
-	err = add_set(p, g, one, &bad);
-	if (err == 0)
-		p->out->count++;
-	else if (is_fatal(err))
-		return fail_with(p, i, err);
-	else
-		return give_up(p, i, err);
-	return 0;
-}
-
-/* The set fits into no group, though `bad` can be opened alone. */
+/* The set fits into no group, though `bad` can be opened alone: a group for each counter. */
 static int split(struct pack *p, struct span s, size_t bad, int err)
 {
 	int ret;
 
 	if (p->counters[bad].strict)
 		return refuse_strict(p, s, bad, err);
-	p->current = NULL;
 	for (size_t i = s.first; i < s.end; i++) {
-		ret = open_alone(p, i);
+		struct span one = {i, i + 1};
+
+		ret = place_alone(p, one);
 		if (ret < 0)
 			return ret;
 	}
+	p->current = NULL;
 	return note_split(p, s);
 }
 
-/* 0: counter i is refused whatever stands beside it, and keeps its error. 1: it can be opened
- * alone. */
-static int judge(struct pack *p, struct span s, size_t i, int err)
+/* 1: counter i, which a group refuses, can be opened alone. 0: it is refused in any group, and keeps its
+ * error. */
+static int try_alone(struct pack *p, struct span s, size_t i, int err)
 {
 	size_t leader = s.first;
 	int fd;
@@ -274,7 +246,7 @@ static int place_alone(struct pack *p, struct span s)
 	while ((err = add_set(p, g, s, &bad)) < 0) {
 		if (is_fatal(err))
 			return fail_with(p, bad, err);
-		ret = judge(p, s, bad, err);
+		ret = try_alone(p, s, bad, err);
 		if (ret < 0)
 			return ret;
 		if (ret == 1)
@@ -326,7 +298,7 @@ static int dissolve(struct pack *p, size_t k)
 
 /*
  * All counters of one PMU and CPU. Some drivers (AMD's before 7.x) take any number of members and
- * such a group then never runs, so what was merged is tried. When somebody else holds counters of
+ * such a group then never runs, so what was merged is tried. When another program holds counters of
  * the PMU a merged group may fail the trial too: smaller ones have the better chance then as well.
  */
 static int pack_pmu(struct pack *p, struct span all)

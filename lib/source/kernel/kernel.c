@@ -28,7 +28,6 @@ struct kernel_source {
 	struct unc_reading *into; /* of the read that is going on */
 	struct unc_reading *last; /* of each counter, as last read well */
 	struct unc_reading *past; /* what it had when it was opened again: zeroes at first */
-	bool *dead;               /* which groups are */
 	uint64_t tried_ns;        /* when dead groups were last tried */
 	bool counting;
 
@@ -139,14 +138,7 @@ static struct unc_opener opener(struct kernel_source *k)
 
 /* ---- reading ------------------------------------------------------------------------------- */
 
-static void lose_group(const struct kernel_source *k, const struct unc_group *g)
-{
-	for (size_t i = g->first; i < g->end; i++)
-		if (k->groups.fds[i] >= 0 || k->groups.shares[i] != UNC_SHARES_NONE)
-			k->into[i] = (struct unc_reading){.lost = true};
-}
-
-/* One group. Runs on several threads at once, each with groups of its own. */
+/* One group; its readings are lost so far. Runs on several threads at once, each with groups of its own. */
 static void read_group(void *ctx, size_t index)
 {
 	const struct kernel_source *k = ctx;
@@ -159,10 +151,8 @@ static void read_group(void *ctx, size_t index)
 		got = read(g->leader, g->words, bytes);
 	while (got < 0 && errno == EINTR);
 	/* Nothing at all is the end of file of a pinned group that could not be scheduled. */
-	if (got != (ssize_t)bytes || g->words[0] != g->members) {
-		lose_group(k, g);
+	if (got != (ssize_t)bytes || g->words[0] != g->members)
 		return;
-	}
 	for (size_t i = g->first; i < g->end; i++) {
 		const struct unc_reading *past = &k->past[i];
 
@@ -176,22 +166,15 @@ static void read_group(void *ctx, size_t index)
 	}
 }
 
-static size_t first_open(const struct kernel_source *k, const struct unc_group *g)
+/* A group that is read short, or whose time stands still for long though it was not stopped. For a
+ * moment, that of a starved virtual machine may, too. A pinned group is read short when another one has
+ * its counters, as it was asked for. */
+static bool is_dead(const struct kernel_source *k, struct unc_group *g, uint64_t now_ns)
 {
 	size_t i = g->first;
 
 	while (k->groups.fds[i] < 0)
 		i++;
-	return i;
-}
-
-/* A group that is read short, or whose time stands still for long though nobody has stopped it. For a
- * moment, that of a starved virtual machine may, too. A pinned group is read short when it lost its
- * place on the hardware: it asked for that. */
-static bool is_dead(const struct kernel_source *k, struct unc_group *g, uint64_t now_ns)
-{
-	size_t i = first_open(k, g);
-
 	if (k->into[i].lost)
 		return !(g->modifiers & UNC_MOD_PINNED);
 	if (k->into[i].enabled_ns != k->last[i].enabled_ns)
@@ -199,8 +182,8 @@ static bool is_dead(const struct kernel_source *k, struct unc_group *g, uint64_t
 	return now_ns - g->alive_ns >= REVIVE_NS;
 }
 
-/* The counts go on from where they were, with the next reading: the time that was missed is missing in
- * both times, and this window has nothing. */
+/* With the next reading the counts go on from where they were. The time between is in neither of the
+ * times, and this interval has nothing. */
 static void revive(struct kernel_source *k, struct unc_group *g)
 {
 	const struct unc_opener o = opener(k);
@@ -213,7 +196,7 @@ static void revive(struct kernel_source *k, struct unc_group *g)
 	ioctl(g->leader, PERF_EVENT_IOC_ENABLE, 0);
 }
 
-/* A lost counter stands where it was last seen: not counted since, which its times say. */
+/* A lost counter keeps its last reading, whose times show that it was not counted since. */
 static void keep_last(struct kernel_source *k, const struct unc_group *g)
 {
 	for (size_t i = g->first; i < g->end; i++)
@@ -223,16 +206,15 @@ static void keep_last(struct kernel_source *k, const struct unc_group *g)
 			k->into[i] = k->last[i];
 }
 
-static void look_for_dead(struct kernel_source *k, uint64_t now_ns)
+static void reopen_dead(struct kernel_source *k, uint64_t now_ns)
 {
 	bool try = k->counting && now_ns - k->tried_ns >= REVIVE_NS;
 
 	for (size_t g = 0; g < k->groups.count; g++) {
-		k->dead[g] = is_dead(k, &k->groups.items[g], now_ns);
+		bool dead = is_dead(k, &k->groups.items[g], now_ns);
+
 		keep_last(k, &k->groups.items[g]);
-	}
-	for (size_t g = 0; try && g < k->groups.count; g++) {
-		if (!k->dead[g])
+		if (!try || !dead)
 			continue;
 		k->tried_ns = now_ns;
 		revive(k, &k->groups.items[g]);
@@ -243,16 +225,13 @@ static int kernel_read(struct unc_source *s, struct unc_reading *into, uint64_t 
 		       struct unc_error *e)
 {
 	struct kernel_source *k = kernel_of(s);
-	uint64_t now = unc_now_ns();
-
 	(void)e;
 	k->into = into;
 	for (size_t i = 0; i < k->count; i++)
-		if (k->groups.fds[i] < 0 && k->groups.shares[i] == UNC_SHARES_NONE)
-			into[i] = (struct unc_reading){.lost = true};
+		into[i] = (struct unc_reading){.lost = true};
+	*now_ns = unc_now_ns();
 	unc_readers_run(k->readers);
-	*now_ns = now;
-	look_for_dead(k, *now_ns);
+	reopen_dead(k, *now_ns);
 	return 0;
 }
 
@@ -265,8 +244,7 @@ static int make_buffer(struct kernel_source *k, struct unc_error *e)
 	k->words = calloc(HEADER_WORDS * k->groups.count + k->count + 1, sizeof(*k->words));
 	k->last = calloc(k->count + 1, sizeof(*k->last));
 	k->past = calloc(k->count + 1, sizeof(*k->past));
-	k->dead = calloc(k->groups.count + 1, sizeof(*k->dead));
-	if (!k->words || !k->last || !k->past || !k->dead)
+	if (!k->words || !k->last || !k->past)
 		return unc_nomem(e);
 	at = k->words;
 	for (size_t g = 0; g < k->groups.count; g++) {
@@ -361,7 +339,6 @@ static void kernel_close(struct unc_source *s)
 	free(k->words);
 	free(k->last);
 	free(k->past);
-	free(k->dead);
 	free(k);
 }
 

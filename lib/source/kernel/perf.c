@@ -6,6 +6,7 @@
 #include "machine/permission.h"
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -52,16 +53,14 @@ int unc_perf_open(union unc_perf_attr *a, int cpu, int leader)
 
 int unc_pmu_type_now(const struct unc_root *root, const struct uncore_pmu *pmu, uint64_t *type)
 {
-	struct unc_text path = {0};
-	char *line = NULL;
-	int ret = -ENOMEM;
+	char path[400], *line;
+	int ret;
 
-	unc_text_add(&path, "sys/bus/event_source/devices/%s/type", pmu->name);
-	if (!path.failed)
-		ret = unc_root_read_line(root, path.data, &line);
-	unc_text_finish(&path);
-	if (ret == 0)
-		ret = unc_parse_u64(line, type);
+	snprintf(path, sizeof(path), "sys/bus/event_source/devices/%s/type", pmu->name);
+	ret = unc_root_read_line(root, path, &line);
+	if (ret < 0)
+		return ret;
+	ret = unc_parse_u64(line, type);
 	free(line);
 	return ret;
 }
