@@ -29,13 +29,13 @@ struct sim_source {
 	uint64_t since_ns;   /* when it was enabled last */
 	uint64_t stopped_ns; /* when it was disabled last */
 	uint64_t elapsed_ns; /* enabled in all, before since_ns */
-};
 
-/* The rates' events as one PMU encodes them, for as long as the plan stays with that PMU. */
-struct encoded {
+	/* The rates' events as one PMU encodes them: while counters of that PMU are opened. */
 	const struct uncore_pmu *pmu;
-	struct unc_config *configs;
-	bool *usable;
+	struct encoded {
+		bool usable;
+		struct unc_config config;
+	} * encoded;
 };
 
 static struct sim_source *sim_of(struct unc_source *s)
@@ -106,40 +106,22 @@ double unc_sim_chance(uint64_t seed, const char *name, int cpu)
 /* ---- opening ------------------------------------------------------------------------------- */
 
 /* A rate whose event this PMU does not have is not for it: a pattern may span different PMUs. */
-static int encode_rates(struct encoded *all, const struct unc_sim *sim,
-			const struct uncore_pmu *pmu, struct unc_error *e)
+static int encode_rates(struct sim_source *s, const struct uncore_pmu *pmu, struct unc_error *e)
 {
-	struct unc_error why;
-	struct unc_encoding encoding;
+	for (size_t i = 0; s->pmu != pmu && i < s->sim->count; i++) {
+		const struct unc_sim_rate *rate = &s->sim->rates[i];
+		struct unc_encoding encoding = {.config = {.word = {0}}};
+		struct unc_error why;
+		int ret = -ENOENT;
 
-	if (all->pmu == pmu)
-		return 0;
-	all->pmu = pmu;
-	for (size_t i = 0; i < sim->count; i++) {
-		int ret;
-
-		all->usable[i] = false;
-		if (!unc_pmu_matches(pmu, sim->rates[i].pmu))
-			continue;
-		ret = unc_pmu_encode(pmu, sim->rates[i].event, &encoding, &why);
+		if (unc_pmu_matches(pmu, rate->pmu))
+			ret = unc_pmu_encode(pmu, rate->event, &encoding, &why);
 		if (ret == -ENOMEM)
 			return unc_nomem(e);
-		if (ret < 0)
-			continue;
-		all->usable[i] = true;
-		all->configs[i] = encoding.config;
+		s->encoded[i] = (struct encoded){ret == 0, encoding.config};
 	}
+	s->pmu = pmu;
 	return 0;
-}
-
-/* The first one that fits. */
-static const struct unc_sim_rate *find_rate(const struct encoded *all, const struct unc_sim *sim,
-					    const struct unc_config *config)
-{
-	for (size_t i = 0; i < sim->count; i++)
-		if (all->usable[i] && memcmp(&all->configs[i], config, sizeof(*config)) == 0)
-			return &sim->rates[i];
-	return NULL;
 }
 
 static void set_phase(struct sim_counter *c, const struct unc_sim *sim,
@@ -187,11 +169,18 @@ static int refusal(const struct sim_source *s, const struct unc_counter *plan,
 }
 
 static int open_counter(struct sim_source *s, size_t i, struct unc_counter *plan,
-			const struct encoded *all, struct unc_error *e)
+			struct unc_error *e)
 {
-	const struct unc_sim_rate *rate = find_rate(all, s->sim, &plan->config);
+	const struct unc_sim_rate *rate = NULL;
 	struct unc_error why = {""};
+	int ret = encode_rates(s, plan->pmu, e);
 
+	if (ret < 0)
+		return ret;
+	for (size_t k = 0; !rate && k < s->sim->count; k++)
+		if (s->encoded[k].usable &&
+		    memcmp(&s->encoded[k].config, &plan->config, sizeof(plan->config)) == 0)
+			rate = &s->sim->rates[k];
 	plan->error = refusal(s, plan, rate, &why);
 	if (plan->error == 0) {
 		s->counters[i].rate = rate;
@@ -222,38 +211,21 @@ static int refused_all(const struct sim_source *s, const struct unc_counter *cou
 	return 0;
 }
 
-static int open_counters(struct sim_source *s, struct unc_counter *counters, struct encoded *all,
-			 struct unc_error *e)
-{
-	int ret = 0;
-
-	for (size_t i = 0; i < s->count && ret == 0; i++) {
-		ret = encode_rates(all, s->sim, counters[i].pmu, e);
-		if (ret == 0)
-			ret = open_counter(s, i, &counters[i], all, e);
-	}
-	return ret < 0 ? ret : refused_all(s, counters, e);
-}
-
 static int sim_open(struct unc_source *source, struct unc_counter *counters, size_t count,
 		    struct unc_names *notes, struct unc_error *e)
 {
 	struct sim_source *s = sim_of(source);
-	size_t rates = s->sim->count;
-	struct encoded all = {NULL, calloc(rates + 1, sizeof(*all.configs)),
-			      calloc(rates + 1, sizeof(*all.usable))};
-	int ret;
+	int ret = 0;
 
 	(void)notes;
-	s->counters = calloc(count + 1, sizeof(*s->counters));
 	s->count = count;
-	if (s->counters && all.configs && all.usable)
-		ret = open_counters(s, counters, &all, e);
-	else
-		ret = unc_nomem(e);
-	free(all.configs);
-	free(all.usable);
-	return ret;
+	s->counters = calloc(count + 1, sizeof(*s->counters));
+	s->encoded = calloc(s->sim->count + 1, sizeof(*s->encoded));
+	if (!s->counters || !s->encoded)
+		return unc_nomem(e);
+	for (size_t i = 0; ret == 0 && i < count; i++)
+		ret = open_counter(s, i, &counters[i], e);
+	return ret < 0 ? ret : refused_all(s, counters, e);
 }
 
 /* ---- counting ------------------------------------------------------------------------------ */
@@ -269,8 +241,8 @@ static int sim_enable(struct unc_source *source, struct unc_error *e)
 	s->since_ns = sim_now(s);
 	if (s->sim->step_ns == 0 || s->readings == 0)
 		return 0;
-	/* With a step, counting starts at the reading before and stops at the one after: whoever
-	 * reads, starts, and reads again has counted for one step. */
+	/* With a step, counting starts at the reading before and stops at the one after: to
+	 * read, start, and read again counts for one step. */
 	s->since_ns -= s->sim->step_ns;
 	if (s->since_ns < s->stopped_ns)
 		s->since_ns = s->stopped_ns;
@@ -333,6 +305,7 @@ static void sim_close(struct unc_source *source)
 	if (!source)
 		return;
 	free(s->counters);
+	free(s->encoded);
 	free(s);
 }
 
