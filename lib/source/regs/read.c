@@ -80,34 +80,22 @@ static const char *read_register(const struct unc_regs_io *io, const struct unc_
 	return err < 0 ? unc_errno_text(err) : NULL;
 }
 
-/* A device that is gone reads as all ones. A count of all bits of a register may do so once: it is read
- * again, and valid (with a `why` until then) when another register of the instance `answers`. Where reading
- * clears, both readings are counts. A counter of fewer bits has what is read the second time. */
+/* A device that is gone reads as all ones. So may a counter of all bits of its register, which is valid
+ * (with a `why` until then) when another register of the instance `answers` with something else. */
 static struct unc_reading read_counter(const struct unc_regs_io *io,
 				       const struct unc_regs_counter *c, bool *answers)
 {
 	unsigned bits = c->split ? 64 : io->regs->bytes * 8;
-	bool may_be_count = c->width == bits && bits < 64, ones;
-	uint64_t raw = 0, again = 0;
+	uint64_t raw = 0;
 	const char *why = read_register(io, c, &raw);
 
-	ones = !why && raw == all_ones(bits);
-	if (ones) {
-		why = read_register(io, c, &again);
-		ones = !why && again == raw;
-		if (!may_be_count)
-			raw = again;
-		else if (io->regs->window == UNC_WINDOW_CLEAR)
-			raw += again;
-	}
-	if (!may_be_count)
-		raw &= all_ones(c->width);
-	*answers = *answers || (!why && !ones);
-	if (ones)
+	if (!why && raw == all_ones(bits) && bits < 64 && c->width == bits)
+		return (struct unc_reading){.raw = raw, .why = why_gone};
+	if (!why && raw == all_ones(bits))
 		why = why_gone;
-	if (why && !(ones && may_be_count))
-		return (struct unc_reading){.lost = true, .why = why};
-	return (struct unc_reading){.raw = raw, .why = why};
+	*answers = *answers || !why;
+	return (struct unc_reading){
+		.raw = why ? 0 : raw & all_ones(c->width), .lost = why, .why = why};
 }
 
 /* ---- adding up ----------------------------------------------------------------------------- */
