@@ -181,10 +181,18 @@ static size_t post(struct unc_readers *all, int here)
 	return items;
 }
 
+/* Waits until all but `own` items are done. To sleep at once would cost a wake-up of this CPU, too. */
+static void spin(const struct unc_readers *all, size_t own)
+{
+	uint64_t end = unc_now_ns() + PATIENCE_NS;
+
+	while (atomic_load(&all->left) > own && unc_now_ns() < end)
+		sched_yield();
+}
+
 void unc_readers_run(struct unc_readers *all)
 {
 	size_t posted = post(all, sched_getcpu()), own = 1;
-	uint64_t end;
 
 	for (size_t k = 0; k < all->count; k++)
 		for (size_t i = all->readers[k].first;
@@ -192,10 +200,7 @@ void unc_readers_run(struct unc_readers *all)
 			all->item(all->ctx, i);
 	if (posted == 0)
 		return;
-	/* To sleep at once would cost a wake-up of this CPU, too. */
-	end = unc_now_ns() + PATIENCE_NS;
-	while (atomic_load(&all->left) > 1 && unc_now_ns() < end)
-		sched_yield();
+	spin(all, own);
 	/* A run never waits for a CPU that does not let its thread run. */
 	for (size_t k = 0; k < all->count; k++) {
 		struct reader *r = &all->readers[k];
@@ -204,6 +209,7 @@ void unc_readers_run(struct unc_readers *all)
 			while (take(r))
 				own++;
 	}
+	spin(all, own);
 	if (!finish(all, own))
 		wait_for(&all->done);
 }
