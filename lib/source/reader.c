@@ -131,13 +131,13 @@ static void start(struct reader *r)
 }
 
 int unc_readers_new(struct unc_readers **out, const int *cpus, size_t count, size_t least,
-		    void (*item)(void *ctx, size_t i), void *ctx, struct unc_error *e)
+		    void (*item)(void *ctx, size_t i), void *ctx)
 {
 	struct unc_readers *all = calloc(1, sizeof(*all) + count * sizeof(all->readers[0]));
 	size_t end;
 
 	if (!all)
-		return unc_nomem(e);
+		return -ENOMEM;
 	all->item = item;
 	all->ctx = ctx;
 	sem_init(&all->done, 0, 0);

@@ -3,7 +3,6 @@
 #ifndef UNC_READER_H
 #define UNC_READER_H
 
-#include "base/error.h"
 #include <stddef.h>
 
 /*
@@ -21,7 +20,7 @@ struct unc_readers;
  * can be pinned, are done by the caller. item() must be safe to call for different items at once.
  * -ENOMEM. The threads do not survive a fork(): a child may neither run nor free them. */
 int unc_readers_new(struct unc_readers **out, const int *cpus, size_t count, size_t least,
-		    void (*item)(void *ctx, size_t i), void *ctx, struct unc_error *e);
+		    void (*item)(void *ctx, size_t i), void *ctx);
 
 /* Calls item() once for each item and returns when all are done. Allocates nothing; the caller's affinity
  * stays as it is. */

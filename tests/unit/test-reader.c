@@ -72,10 +72,8 @@ static uint64_t now_ns(void)
 static struct unc_readers *start(struct work *w, const int *cpus, size_t count)
 {
 	struct unc_readers *all = NULL;
-	struct unc_error e = {""};
 
-	assert_int_equal(unc_readers_new(&all, cpus, count, UNC_READER_MIN_ITEMS, work_item, w, &e),
-			 0);
+	assert_int_equal(unc_readers_new(&all, cpus, count, UNC_READER_MIN_ITEMS, work_item, w), 0);
 	return all;
 }
 

@@ -264,9 +264,9 @@ static int make_readers(struct kernel_source *k, struct unc_error *e)
 		return unc_nomem(e);
 	for (size_t g = 0; g < count; g++)
 		cpus[g] = k->counters[k->groups.items[g].first].cpu;
-	ret = unc_readers_new(&k->readers, cpus, count, UNC_READER_MIN_ITEMS, read_group, k, e);
+	ret = unc_readers_new(&k->readers, cpus, count, UNC_READER_MIN_ITEMS, read_group, k);
 	free(cpus);
-	return ret;
+	return ret < 0 ? unc_nomem(e) : 0;
 }
 
 static int kernel_open(struct unc_source *s, struct unc_counter *counters, size_t count,

@@ -129,7 +129,7 @@ int unc_regs_io_open(struct unc_regs_io *io, const struct unc_regs *r, const str
 	const struct unc_regs_device *d = &r->devices[unit / r->instances];
 	bool msr = r->space == UNC_SPACE_MSR;
 	char path[64];
-	struct stat st;
+	struct stat st = {0};
 	int err;
 
 	/* Without control registers nothing is written. */

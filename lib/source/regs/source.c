@@ -202,9 +202,9 @@ static int start_readers(struct unc_regs_source *s, struct unc_error *e)
 		return unc_nomem(e);
 	for (size_t k = 0; k < s->instance_count; k++)
 		cpus[k] = s->plan[s->instances[k].first].cpu;
-	r = unc_readers_new(&s->readers, cpus, s->instance_count, 1, unc_regs_read_instance, s, e);
+	r = unc_readers_new(&s->readers, cpus, s->instance_count, 1, unc_regs_read_instance, s);
 	free(cpus);
-	return r;
+	return r < 0 ? unc_nomem(e) : 0;
 }
 
 static int regs_open(struct unc_source *source, struct unc_counter *counters, size_t count,

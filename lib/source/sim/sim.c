@@ -182,7 +182,7 @@ static int open_counter(struct sim_source *s, size_t i, struct unc_counter *plan
 		    memcmp(&s->encoded[k].config, &plan->config, sizeof(plan->config)) == 0)
 			rate = &s->sim->rates[k];
 	plan->error = refusal(s, plan, rate, &why);
-	if (plan->error == 0) {
+	if (rate && plan->error == 0) {
 		s->counters[i].rate = rate;
 		set_phase(&s->counters[i], s->sim, plan);
 		plan->width = rate->width;
