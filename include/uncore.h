@@ -390,7 +390,9 @@ int uncore_monitor_start(struct uncore_monitor *m);
  * start). Allocates nothing after the first read into the same sample. */
 int uncore_monitor_read(struct uncore_monitor *m, struct uncore_sample *into);
 
-/* Fills `into` with the rows of the whole time from the start to the latest read; reads nothing. */
+/* Fills `into` with the rows of the whole time from the start to the latest read; reads nothing. They
+ * are the sums of the intervals: what an interval lacks, since a counter could not be read, the total
+ * lacks, too, and is partial. */
 int uncore_monitor_total(struct uncore_monitor *m, struct uncore_sample *into);
 
 /* Stops counting, for good; one read afterwards gives the end of the last interval, a second one is

@@ -331,7 +331,7 @@ static void check_value(struct verdict *v)
 	if (v->out->quality >= UNCORE_PARTIAL)
 		worsen(v, UNCORE_UNAVAILABLE, NULL); /* for the reason that is there */
 	else
-		worsen(v, UNCORE_UNAVAILABLE, "a divisor was 0 in this window: nothing happened");
+		worsen(v, UNCORE_UNAVAILABLE, "division by zero: no events in this interval");
 }
 
 /* In hundredths of 1e9, as numbers are not printed through the locale. */

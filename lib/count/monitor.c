@@ -197,7 +197,7 @@ int uncore_monitor_stop(struct uncore_monitor *m)
 	return r < 0 ? r : err;
 }
 
-static void take_deltas(struct uncore_monitor *m)
+static void update_deltas(struct uncore_monitor *m)
 {
 	for (size_t i = 0; i < m->plan.count; i++) {
 		const struct unc_counter *c = &m->plan.counters[i];
@@ -244,7 +244,7 @@ int uncore_monitor_read(struct uncore_monitor *m, struct uncore_sample *into)
 		return r;
 	if (m->state > UNC_MONITOR_RUNNING)
 		m->state = UNC_MONITOR_ENDED;
-	take_deltas(m);
+	update_deltas(m);
 	m->interval_count++;
 	m->previous = m->now;
 	m->previous_ns = m->now_ns;

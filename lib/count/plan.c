@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* From requests to counters: large sets first, so that smaller ones find themselves in them. */
+/* From requests to counters: large sets first, so that smaller ones that are part of them need no counters. */
 #include "count/plan.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 /* A plan being built. */
 struct builder {
 	struct unc_plan plan;
-	size_t box; /* first counter of the PMU and CPU being planned */
+	size_t first; /* counter of the PMU and CPU being planned */
 };
 
 static int compare_sets(const void *a, const void *b)
@@ -49,8 +49,8 @@ static size_t find_counter(const struct builder *b, size_t from, size_t set,
 	return SIZE_MAX;
 }
 
-/* True, with every counter noted, when the set whose first counter is `from` holds all that is asked for. */
-static bool ride_on(const struct builder *b, size_t from, struct unc_request_set *asked)
+/* True, with every counter entered, when the set whose first counter is `from` has all the requests. */
+static bool is_part_of_set(const struct builder *b, size_t from, struct unc_request_set *asked)
 {
 	size_t set = b->plan.counters[from].set;
 
@@ -83,11 +83,11 @@ static void plan_together(struct builder *b, struct unc_request_set *asked)
 {
 	size_t set, first = b->plan.count;
 
-	for (size_t i = b->box; i < b->plan.count; i++) {
+	for (size_t i = b->first; i < b->plan.count; i++) {
 		const struct unc_counter *c = &b->plan.counters[i];
-		bool first_of_set = i == b->box || c[-1].set != c->set;
+		bool first_of_set = i == b->first || c[-1].set != c->set;
 
-		if (first_of_set && c->strict == asked->strict && ride_on(b, i, asked))
+		if (first_of_set && c->strict == asked->strict && is_part_of_set(b, i, asked))
 			return;
 	}
 	set = b->plan.set_count++;
@@ -105,7 +105,7 @@ static void plan_singly(struct builder *b, struct unc_request_set *asked)
 	for (size_t k = 0; k < asked->count; k++) {
 		struct unc_request *request = &asked->requests[k];
 
-		request->counter = find_counter(b, b->box, SIZE_MAX, request);
+		request->counter = find_counter(b, b->first, SIZE_MAX, request);
 		if (request->counter == SIZE_MAX)
 			append(b, asked, request, b->plan.set_count++);
 	}
@@ -143,7 +143,7 @@ int unc_plan_build(struct unc_plan *out, struct unc_request_set *sets, size_t co
 		struct unc_request_set *asked = order[i];
 
 		if (i == 0 || order[i - 1]->cpu != asked->cpu || order[i - 1]->pmu != asked->pmu)
-			b.box = b.plan.count;
+			b.first = b.plan.count;
 		if (asked->together)
 			plan_together(&b, asked);
 		else

@@ -203,6 +203,26 @@ static void a_socket_without_pmu(void **state)
 	toy_end(&t);
 }
 
+static void gaps_of_all_kinds_are_told(void **state)
+{
+	const struct uncore_row *row;
+	struct toy t;
+
+	(void)state;
+	make(&t, UNCORE_LEVEL_MACHINE, RATES);
+	machine_pmu(&t.tree, "channel_1", "36\n", "\n");
+	uncore_monitor_free(t.m);
+	toy_ok(&t, uncore_scan(t.u));
+	toy_ok(&t, uncore_monitor_new(&t.m, t.u));
+	play(&t, "toy-channel/x.bandwidth");
+	row = uncore_sample_row(t.s, 0);
+	assert_true(row->value == 1e9);
+	assert_int_equal(row->quality, UNCORE_PARTIAL);
+	assert_contains(row->reason, "1 PMU left out: channel_1 has no CPU to be counted from");
+	assert_contains(row->reason, "; socket 2364 has no PMU of toy-channel");
+	toy_end(&t);
+}
+
 /* Who asks for one port of one socket misses nothing on the others. */
 static void a_port_is_on_one_socket(void **state)
 {
@@ -302,6 +322,7 @@ int main(void)
 		cmocka_unit_test(events_have_a_role_one_by_one_only),
 		cmocka_unit_test(a_role_that_is_not_told),
 		cmocka_unit_test(a_socket_without_pmu),
+		cmocka_unit_test(gaps_of_all_kinds_are_told),
 		cmocka_unit_test(a_port_is_on_one_socket),
 		cmocka_unit_test(over_the_ceiling),
 		cmocka_unit_test(over_100_percent),
