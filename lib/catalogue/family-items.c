@@ -252,7 +252,6 @@ static const struct unc_field metric_fields[] = {
 		  .words =
 			  (const char *const[]){[UNC_CEILING_NONE] = "",
 						[UNC_CEILING_MEMORY] = "memory",
-						[UNC_CEILING_LINK] = "link",
 						[UNC_CEILING_PORT] = "port",
 						NULL},
 		  .what = "ceiling"),

@@ -23,7 +23,6 @@ struct unc_event_def {
 enum unc_ceiling {
 	UNC_CEILING_NONE,
 	UNC_CEILING_MEMORY, /* the DRAM of the row's place */
-	UNC_CEILING_LINK,   /* the link between sockets */
 	UNC_CEILING_PORT,   /* the PCIe link of the row's root port, in one direction */
 };
 

@@ -192,7 +192,6 @@ static double find_memory_peak(const struct builder *b, const struct unc_row *ro
 	return unc_ceiling_memory(b->u, row->key.socket, single && channel);
 }
 
-/* Nothing tells the rate of a link between sockets. */
 static void set_ceilings(const struct builder *b, struct unc_row *row)
 {
 	const struct uncore_metric *metric = row->query->metric;

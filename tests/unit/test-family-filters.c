@@ -155,8 +155,8 @@ static void mistakes(void **state)
 		{{NULL, ", filter: all", NULL},
 		 "f.yaml:6:54: 'all': an event is restricted by all"},
 		{{NULL, NULL, "B/s, ceiling: sky"},
-		 "f.yaml:8:39: 'sky' is no ceiling; expected one of: memory, link, port"},
-		{{NULL, NULL, "Hz, ceiling: link"},
+		 "f.yaml:8:39: 'sky' is no ceiling; expected one of: memory, port"},
+		{{NULL, NULL, "Hz, ceiling: port"},
 		 "f.yaml:8:38: a ceiling is one of B/s, and the unit is Hz"},
 	};
 
