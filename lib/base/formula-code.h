@@ -16,7 +16,6 @@ enum unc_op_kind {
 	UNC_OP_NUMBER,
 	UNC_OP_EVENT,
 	UNC_OP_SOURCES,
-	UNC_OP_PEAK,
 	UNC_OP_SECONDS, /* last of those that take no operand */
 	UNC_OP_NEGATE,
 	UNC_OP_ADD,
@@ -46,7 +45,7 @@ struct unc_formula {
 	struct unc_op *code; /* in postfix order */
 	size_t count;
 	struct unc_names names;
-	bool ratio, peak;
+	bool ratio;
 };
 
 #endif

@@ -120,8 +120,8 @@ static int add_name(struct parser *p, struct word w, size_t *index)
 
 static bool is_reserved(struct word w)
 {
-	static const char *const reserved[] = {"if",      "else",         "min",        "max",
-					       "seconds", "source_count", "memory_peak"};
+	static const char *const reserved[] = {"if",  "else",    "min",
+					       "max", "seconds", "source_count"};
 
 	for (size_t i = 0; i < sizeof(reserved) / sizeof(*reserved); i++)
 		if (is_word(w, reserved[i]))
@@ -225,11 +225,6 @@ static int parse_primary(struct parser *p)
 	}
 	if (accept_word(p, "seconds")) {
 		emit(p, (struct unc_op){.kind = UNC_OP_SECONDS});
-		return 0;
-	}
-	if (accept_word(p, "memory_peak")) {
-		emit(p, (struct unc_op){.kind = UNC_OP_PEAK});
-		p->f->peak = true;
 		return 0;
 	}
 	if (accept_word(p, "min"))

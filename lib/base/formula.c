@@ -29,26 +29,18 @@ bool unc_formula_is_ratio(const struct unc_formula *f)
 	return f->ratio;
 }
 
-bool unc_formula_has_peak(const struct unc_formula *f)
-{
-	return f->peak;
-}
-
 /* "No value" is NaN inside the machine, and everything that is not finite becomes it. */
 static double only_finite(double x)
 {
 	return isfinite(x) ? x : NAN;
 }
 
-static double value_of(const struct unc_op *op, const struct unc_formula_input *in, double seconds,
-		       double memory_peak)
+static double value_of(const struct unc_op *op, const struct unc_formula_input *in, double seconds)
 {
 	if (op->kind == UNC_OP_NUMBER)
 		return op->number;
 	if (op->kind == UNC_OP_SECONDS)
 		return only_finite(seconds);
-	if (op->kind == UNC_OP_PEAK)
-		return only_finite(memory_peak);
 	if (op->kind == UNC_OP_SOURCES)
 		return only_finite(in[op->name].sources);
 	return in[op->name].known ? only_finite(in[op->name].value) : NAN;
@@ -94,7 +86,7 @@ static double select_value(double a, double c, double b)
 }
 
 bool unc_formula_eval(const struct unc_formula *f, const struct unc_formula_input *in,
-		      double seconds, double memory_peak, double *out)
+		      double seconds, double *out)
 {
 	double stack[UNC_FORMULA_STACK] = {0};
 	size_t top = 0; /* values on the stack */
@@ -103,7 +95,7 @@ bool unc_formula_eval(const struct unc_formula *f, const struct unc_formula_inpu
 		const struct unc_op *op = &f->code[i];
 
 		if (op->kind <= UNC_OP_SECONDS) {
-			stack[top++] = value_of(op, in, seconds, memory_peak);
+			stack[top++] = value_of(op, in, seconds);
 		} else if (op->kind == UNC_OP_NEGATE) {
 			stack[top - 1] = -stack[top - 1];
 		} else if (op->kind == UNC_OP_SELECT) {

@@ -7,7 +7,7 @@
  *   sum     := term { ("+"|"-") term }
  *   term    := unary { ("*"|"/") unary }
  *   unary   := ["-"|"+"] primary
- *   primary := number | name | "seconds" | "memory_peak" | "(" expr ")"
+ *   primary := number | name | "seconds" | "(" expr ")"
  *            | ("min"|"max") "(" expr "," expr ")"
  *            | "source_count" "(" name ")"          counters behind the event (instances)
  *
@@ -36,18 +36,14 @@ const char *unc_formula_name(const struct unc_formula *f, size_t i);
  * source_count() it does not: that is a constant of the plan. */
 bool unc_formula_is_ratio(const struct unc_formula *f);
 
-/* True when "memory_peak" is in it, which is not known everywhere. */
-bool unc_formula_has_peak(const struct unc_formula *f);
-
 struct unc_formula_input {
 	double value;
 	double sources; /* for source_count(), whether `known` or not */
 	bool known;     /* false: `value` is none */
 };
 
-/* `in` has one entry per name; `memory_peak` is in bytes per second, NaN: not known. False: no
- * value, and *out is untouched. Allocates nothing. */
+/* `in` has one entry per name. False: no value, and *out is untouched. Allocates nothing. */
 bool unc_formula_eval(const struct unc_formula *f, const struct unc_formula_input *in,
-		      double seconds, double memory_peak, double *out);
+		      double seconds, double *out);
 
 #endif

@@ -11,8 +11,8 @@
 
 static bool is_event_name(const char *s)
 {
-	static const char *const reserved[] = {"seconds", "min",          "max",        "if",
-					       "else",    "source_count", "memory_peak"};
+	static const char *const reserved[] = {"seconds", "min",  "max",
+					       "if",      "else", "source_count"};
 
 	for (size_t i = 0; i < sizeof(reserved) / sizeof(*reserved); i++)
 		if (strcmp(s, reserved[i]) == 0)

@@ -153,7 +153,7 @@ static double source_count(const struct verdict *v, size_t k)
 static bool evaluate(const struct verdict *v, const struct unc_formula_input *in, double seconds,
 		     double *value)
 {
-	return unc_formula_eval(v->metric->formula, in, seconds, v->row->memory_peak, value);
+	return unc_formula_eval(v->metric->formula, in, seconds, value);
 }
 
 /* Between which values the row's lies, as far as the time it was counted for is uncertain. */
@@ -323,9 +323,6 @@ static void check_value(struct verdict *v)
 	}
 	if (!isnan(v->out->value))
 		return;
-	if (v->metric && unc_formula_has_peak(v->metric->formula) && isnan(v->row->memory_peak))
-		worsen(v, UNCORE_UNAVAILABLE, "the peak of the memory is not known: %s",
-		       v->row->no_peak);
 	if (suspect)
 		return;
 	if (v->out->quality >= UNCORE_PARTIAL)

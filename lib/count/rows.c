@@ -196,19 +196,13 @@ static void set_ceilings(const struct builder *b, struct unc_row *row)
 {
 	const struct uncore_metric *metric = row->query->metric;
 
-	row->ceiling = row->memory_peak = NAN;
+	row->ceiling = NAN;
 	if (!metric)
 		return;
 	if (metric->ceiling == UNC_CEILING_MEMORY)
 		row->ceiling = find_memory_peak(b, row);
 	else if (metric->ceiling == UNC_CEILING_PORT && row->port)
 		row->ceiling = row->port->link_rate;
-	if (!unc_formula_has_peak(metric->formula))
-		return;
-	row->memory_peak = find_memory_peak(b, row);
-	row->no_peak = uncore_memory_get(b->u)->why;
-	if (!row->no_peak)
-		row->no_peak = "it is the socket's, and not that of one PMU";
 }
 
 /* ---- all rows ------------------------------------------------------------------------------------- */

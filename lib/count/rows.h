@@ -20,11 +20,9 @@ struct unc_row {
 	const struct unc_query *query;
 	struct unc_key key;
 	const struct uncore_device
-		*port;       /* the only root port in it; NULL: several, or none known */
-	double ceiling;      /* that its value cannot exceed; NaN: not known */
-	double memory_peak;  /* for its formula; NaN: not known, */
-	const char *no_peak; /* for this reason */
-	char *gaps;          /* what is not counted in it, and why; NULL: nothing */
+		*port;  /* the only root port in it; NULL: several, or none known */
+	double ceiling; /* that its value cannot exceed; NaN: not known */
+	char *gaps;     /* what is not counted in it, and why; NULL: nothing */
 	/* Number in the plan, for target t and event k: counters[t * query->event_count + k].
 	 * UNC_NO_COUNTER: it is the same as that of the instance's first target. */
 	size_t *counters;

@@ -127,48 +127,6 @@ without_table() {
 	says 'is more than any memory can move'
 }
 
-# A family that takes over the memory controllers of the simulated server.
-utilization() {
-	mkdir -p "$BATS_TEST_TMPDIR/data"
-	cat >"$BATS_TEST_TMPDIR/data/a.yaml" <<-'EOF'
-		family: a-test
-		title: Memory by its peak
-		instance: memory channel
-		place: channel
-		pmus: [{name: 'uncore_imc_{channel}'}]
-		events:
-		  rd: {title: reads, alias: cas_count_read, evidence: the test}
-		  wr: {title: writes, alias: cas_count_write, evidence: the test}
-		metrics:
-		  memory.bandwidth: {title: bytes, unit: B/s, formula: (rd + wr) * 64 / seconds, evidence: e}
-		  memory.utilization: {title: share, unit: ratio, formula: (rd + wr) * 64 / seconds / memory_peak, evidence: e}
-	EOF
-	expect 0 "$UNCORE" --source "$SIM_SPR" --data "$BATS_TEST_TMPDIR/data" "$@" stat -j \
-		-M a-test/memory.bandwidth,a-test/memory.utilization -I 1000 --interval-count 1 $how
-}
-
-@test "formulas: memory_peak of the machine and of a socket" {
-	for how in '' --per-socket; do
-		utilization --memory-peak 307.2GB/s
-		[ "$(jq -s '[.[] | select(.kind == "metric")] | length == 2 and
-			(.[1].value * 307.2e9 / .[0].value - 1 | fabs) < 1e-9 and
-			.[1].quality == "measured"' <<<"$output")" = true ] || fail 'should be bandwidth / peak'
-	done
-}
-
-@test "formulas: memory_peak that is not known has no value, and says why" {
-	how=
-	utilization
-	[ "$(jq -r 'select(.name == "memory.utilization") | [.value, .quality, .reason] | join("|")' \
-		<<<"$output")" = '|unavailable|the peak of the memory is not known: there is no SMBIOS table (sys/firmware/dmi/tables/DMI), and udev has no record of the modules (run/udev/data/+dmi:id)' ] || fail
-	# One channel of how many?
-	how=--no-merge
-	utilization --memory-peak 307.2GB/s
-	[ "$(jq -r 'select(.name == "memory.utilization") | .reason' <<<"$output" | sort -u)" = \
-		"the peak of the memory is not known: it is the socket's, and not that of one PMU" ] || fail
-	[ "$(jq -r 'select(.name == "memory.bandwidth") | .quality' <<<"$output" | sort -u)" = measured ]
-}
-
 @test "a value over the peak is suspect, with both numbers" {
 	expect 0 "$UNCORE" --source "$SIM_T410" --memory-peak 100GB/s stat -j -I 1000 --interval-count 1 \
 		-M nvidia-t410-cmem/memory.dram.read.bandwidth

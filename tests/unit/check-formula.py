@@ -27,7 +27,7 @@ def leaf(rng):
     if pick < 0.35:
         return ("number", rng.choice(NUMBERS))
     if pick < 0.45:
-        return (rng.choice(["seconds", "memory_peak"]),)
+        return ("seconds",)
     if pick < 0.55:
         return ("source_count", rng.choice(NAMES))
     return ("name", rng.choice(NAMES))
@@ -58,7 +58,7 @@ def tokens(node, level, rng):
         return ["(", *tokens(node, 0, rng), ")"]
     if kind in ("number", "name"):
         return [node[1]]
-    if kind in ("seconds", "memory_peak"):
+    if kind == "seconds":
         return [kind]
     if kind == "source_count":
         return ["source_count", "(", node[1], ")"]
@@ -123,27 +123,27 @@ def compute(kind, a, b):
     return results[kind]()
 
 
-def value(node, inputs, times):
+def value(node, inputs, seconds):
     """The value of a tree, or None. Branches that are not taken are not looked at."""
     kind = node[0]
     if kind == "number":
         return float(node[1])
-    if kind in ("seconds", "memory_peak"):
-        return finite(times[kind])
+    if kind == "seconds":
+        return finite(seconds)
     if kind == "name":
         return finite(inputs[node[1]][0])
     if kind == "source_count":
         return finite(inputs[node[1]][1])
     if kind == "sign":
-        inner = value(node[2], inputs, times)
+        inner = value(node[2], inputs, seconds)
         return -inner if inner is not None and node[1] == "-" else inner
     if kind == "if":
-        condition = value(node[2], inputs, times)
+        condition = value(node[2], inputs, seconds)
         if condition is None:
             return None
-        return value(node[1] if condition != 0 else node[3], inputs, times)
+        return value(node[1] if condition != 0 else node[3], inputs, seconds)
     operands = node[2:] if kind in ("compare", "call") else node[1:]
-    a, b = (value(operand, inputs, times) for operand in operands)
+    a, b = (value(operand, inputs, seconds) for operand in operands)
     if a is None or b is None:
         return None
     return compute(node[1] if kind in ("compare", "call") else kind, a, b)
@@ -173,12 +173,12 @@ def random_inputs(rng):
     return inputs
 
 
-def line_of(text, inputs, times):
+def line_of(text, inputs, seconds):
     values = ",".join(
         f"{name}={'none' if known is None else repr(known)}:{sources}"
         for name, (known, sources) in inputs.items()
     )
-    return f"{text};{values};{times['seconds']!r};{times['memory_peak']!r}"
+    return f"{text};{values};{seconds!r}"
 
 
 def good_case(rng):
@@ -188,11 +188,10 @@ def good_case(rng):
     if len(text) > 4000:
         return good_case(rng)
     inputs = random_inputs(rng)
-    times = {"seconds": rng.choice([1.0, 0.5, 0.001, 2.0, 0.0, math.nan]),
-             "memory_peak": rng.choice([3.072e11, 2e11, 1.0, math.nan])}
+    seconds = rng.choice([1.0, 0.5, 0.001, 2.0, 0.0, math.nan])
     names = ",".join(dict.fromkeys(part for part in parts if part in NAMES))
-    want = (value(node, inputs, times), int(is_ratio(node)), names)
-    return line_of(text, inputs, times), want
+    want = (value(node, inputs, seconds), int(is_ratio(node)), names)
+    return line_of(text, inputs, seconds), want
 
 
 def bad_case(rng):
@@ -204,8 +203,7 @@ def bad_case(rng):
     text, starts = write(parts, rng)
     if len(text) > 4000:
         return bad_case(rng)
-    times = {"seconds": 1.0, "memory_peak": 1.0}
-    return line_of(text, random_inputs(rng), times), ("error", starts[at])
+    return line_of(text, random_inputs(rng), 1.0), ("error", starts[at])
 
 
 def agrees(answer, want):

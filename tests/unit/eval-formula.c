@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Evaluates formulas for check-formula.py. Each line of the input is
- * "expression;name=value:sources,...;seconds;peak", where a value "none" is not known. Each line of the
+ * "expression;name=value:sources,...;seconds", where a value "none" is not known. Each line of the
  * output is "value ratio name,..." with "none" for no value and 1 for a ratio, or "error POSITION". */
 #include "base/formula.h"
 
@@ -32,8 +32,7 @@ static struct unc_formula_input find_input(const char *list, const char *name)
 	return in;
 }
 
-static void print_result(const struct unc_formula *f, const char *inputs, double seconds,
-			 double peak)
+static void print_result(const struct unc_formula *f, const char *inputs, double seconds)
 {
 	struct unc_formula_input in[MAX_NAMES];
 	size_t count = unc_formula_name_count(f);
@@ -41,7 +40,7 @@ static void print_result(const struct unc_formula *f, const char *inputs, double
 
 	for (size_t i = 0; i < count && i < MAX_NAMES; i++)
 		in[i] = find_input(inputs, unc_formula_name(f, i));
-	if (count <= MAX_NAMES && unc_formula_eval(f, in, seconds, peak, &value))
+	if (count <= MAX_NAMES && unc_formula_eval(f, in, seconds, &value))
 		printf("%.17g", value);
 	else
 		printf("none");
@@ -53,7 +52,7 @@ static void print_result(const struct unc_formula *f, const char *inputs, double
 
 int main(void)
 {
-	char *line = NULL, *inputs, *seconds, *peak;
+	char *line = NULL, *inputs, *seconds;
 	size_t room = 0;
 
 	while (getline(&line, &room, stdin) > 0) {
@@ -62,18 +61,16 @@ int main(void)
 
 		inputs = strchr(line, ';');
 		seconds = inputs ? strchr(inputs + 1, ';') : NULL;
-		peak = seconds ? strchr(seconds + 1, ';') : NULL;
-		if (!peak) {
+		if (!seconds) {
 			fprintf(stderr, "not understood: %s", line);
 			return EXIT_FAILURE;
 		}
 		*inputs++ = '\0';
 		*seconds++ = '\0';
-		*peak++ = '\0';
 		if (unc_formula_parse(&f, line, &pos, NULL))
 			printf("error %zu\n", pos);
 		else
-			print_result(f, inputs, strtod(seconds, NULL), strtod(peak, NULL));
+			print_result(f, inputs, strtod(seconds, NULL));
 		unc_formula_free(f);
 	}
 	free(line);
