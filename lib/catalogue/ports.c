@@ -153,6 +153,7 @@ static int add_instances(struct unc_ports *p, const struct uncore_pmu *pmu,
 			.cpu = pmu->cpus.ids[i],
 			.socket = unc_topology_socket(t, pmu->cpus.ids[i]),
 			.rule = &f->ports,
+			.pattern = f->patterns[0].name,
 		};
 		for (size_t k = 0; k < f->pattern_count; k++)
 			if (unc_pattern_matches(f->patterns[k].name, pmu->name))
@@ -291,7 +292,7 @@ static int add_port(struct unc_ports *p, struct unc_port_instance *x, struct unc
 	ports[x->port_count++] = (struct unc_port){&d->shown, index};
 	if (index >= 0)
 		d->shown.index = index;
-	if (d->pmu_count && p->pmus[p->pmu_count - 1] == x->pmu)
+	if (d->pmu_count && p->pmus && p->pmus[p->pmu_count - 1] == x->pmu)
 		return 0; /* from another CPU */
 	pmus = reallocarray(p->pmus, p->pmu_count + 1, sizeof(*pmus));
 	if (!pmus)

@@ -4,7 +4,6 @@
 #define UNC_QUERY_H
 
 #include "catalogue/catalogue.h"
-#include "count/gap.h"
 #include "count/plan.h"
 
 struct uncore_monitor;
@@ -16,6 +15,26 @@ struct unc_target {
 	const struct uncore_device *port; /* the only one in it; NULL: several, or not known */
 	const char *terms;                /* that are laid over those of each event; "": none */
 	size_t set, first; /* its requests: number of the set, and of the first event's in it */
+};
+
+/* Why something that belongs to an answer is not in it: the only form of it, from a query to its rows. */
+enum unc_gap_what {
+	UNC_GAP_PMU,    /* a PMU that cannot be counted, or not as asked */
+	UNC_GAP_SOCKET, /* a socket without a PMU of the family */
+	UNC_GAP_PORT,   /* a PCIe root port that no counter covers */
+};
+
+struct unc_gap {
+	enum unc_gap_what what;
+	const struct uncore_device *port; /* UNC_GAP_PORT */
+	int socket;                       /* that it is on; -1: not known */
+	const char *why;                  /* a sentence that names it; kept by the monitor */
+};
+
+/* The gaps of one query, each once, in the order in which they were found. */
+struct unc_gaps {
+	struct unc_gap *items;
+	size_t count;
 };
 
 /* A metric of one family, or one event; with the filters that were set at that moment. */

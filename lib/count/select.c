@@ -95,54 +95,45 @@ static int add_event_on(struct adder *a, const struct uncore_pmu *pmu,
 	return r;
 }
 
-/* What names like `wanted` there are: of PMUs, or (for a bare word) of their events. */
-static int suggest(struct adder *a, const char *wanted, bool events)
-{
-	const struct unc_pmus *pmus = &a->m->machine->pmus;
-	struct unc_names names = {0};
-	struct unc_text near = {0};
-	int r = 0;
-
-	for (size_t i = 0; r == 0 && i < pmus->count; i++) {
-		const struct uncore_pmu *pmu = &pmus->items[i];
-
-		if (pmu->is_core)
-			continue;
-		if (!events)
-			r = unc_names_add(&names, pmu->name);
-		for (size_t k = 0; events && r == 0 && k < uncore_pmu_alias_count(pmu); k++)
-			if (!unc_names_has(&names, uncore_pmu_alias_at(pmu, k)->name))
-				r = unc_names_add(&names, uncore_pmu_alias_at(pmu, k)->name);
-	}
-	if (r == 0 && unc_suggest(&near, wanted, (const char *const *)names.items, names.count) &&
-	    near.data)
-		unc_error_append(a->e, " (did you mean %s?)", near.data);
-	else
-		for (size_t i = 0; !events && i < names.count && i < 8; i++)
-			unc_error_append(a->e, "%s%s", i ? ", " : "; it has ", names.items[i]);
-	if (!near.data && a->m->machine->topology.guest[0])
-		unc_error_append(a->e, "; %s", a->m->machine->topology.guest);
-	unc_text_finish(&near);
-	unc_names_finish(&names);
-	return r;
-}
-
-/* The sentence for an event that no PMU here answers to. */
+/* The sentence for an event that no PMU here answers to, with names like its PMU's or (for a bare word)
+ * like the event's. */
 static int no_such_pmu(struct adder *a)
 {
-	int r;
+	const struct uncore *u = a->m->machine;
+	const char *pmu = a->event->pmu;
+	struct unc_names names = {0};
+	struct unc_text near = {0};
+	bool any;
+	int r = 0;
 
-	if (a->event->pmu) {
+	for (size_t i = 0; r == 0 && i < uncore_pmu_count(u); i++) {
+		const struct uncore_pmu *p = uncore_pmu_at(u, i);
+
+		if (pmu && !p->is_core)
+			r = unc_names_add(&names, p->name);
+		for (size_t k = 0; !pmu && !p->is_core && k < uncore_pmu_alias_count(p); k++)
+			if (r == 0 && !unc_names_has(&names, uncore_pmu_alias_at(p, k)->name))
+				r = unc_names_add(&names, uncore_pmu_alias_at(p, k)->name);
+	}
+	if (pmu)
 		unc_fail(a->e, ENODEV, "%.200s: this machine has no PMU named '%.80s'",
-			 a->event->text, a->event->pmu);
-		r = suggest(a, a->event->pmu, false);
-	} else {
+			 a->event->text, pmu);
+	else
 		unc_fail(a->e, ENODEV,
 			 "%.200s: no PMU of this machine has an event of this name; events of a "
 			 "PMU are written pmu/event/, and core events are not counted here",
 			 a->event->text);
-		r = suggest(a, a->event->terms, true);
-	}
+	any = unc_suggest(&near, pmu ? pmu : a->event->terms, (const char *const *)names.items,
+			  names.count) &&
+	      near.data;
+	if (any)
+		unc_error_append(a->e, " (did you mean %s?)", near.data);
+	for (size_t i = 0; !any && pmu && i < names.count && i < 8; i++)
+		unc_error_append(a->e, "%s%s", i ? ", " : "; it has ", names.items[i]);
+	if (!any && u->topology.guest[0])
+		unc_error_append(a->e, "; %s", u->topology.guest);
+	unc_text_finish(&near);
+	unc_names_finish(&names);
 	return r < 0 ? unc_nomem(a->e) : -ENODEV;
 }
 
@@ -164,14 +155,14 @@ static int leave_out(struct adder *a, const struct unc_names *failed)
  * picks, as in perf: each PMU that is counted from that CPU. */
 static int add_event(struct adder *a)
 {
-	const struct unc_pmus *pmus = &a->m->machine->pmus;
+	const struct uncore *u = a->m->machine;
 	const struct uncore_pmu *elsewhere = NULL; /* not counted from the CPU that is picked */
 	struct unc_names failed = {0};             /* why, for each that cannot be counted */
 	int r = 0, error = 0, cpu = -1;
 	bool added = false;
 
-	for (size_t i = 0; r == 0 && i < pmus->count; i++) {
-		const struct uncore_pmu *pmu = &pmus->items[i];
+	for (size_t i = 0; r == 0 && i < uncore_pmu_count(u); i++) {
+		const struct uncore_pmu *pmu = uncore_pmu_at(u, i);
 		struct unc_error why = {0};
 		struct unc_encoding enc;
 		int err;
