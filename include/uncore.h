@@ -420,33 +420,49 @@ enum uncore_quality {
 /* "measured", "scaled", ... */
 const char *uncore_quality_name(enum uncore_quality quality);
 
-struct uncore_row {
+/* The metric or event of a row. */
+struct uncore_row_query {
 	const char *name;   /* metric name, or event text as the user wrote it (or its name=) */
 	const char *family; /* catalogue family of a metric; NULL for an event */
-	const char *unit; /* metric: its unit; event: the kernel's .unit, or "" for a plain count */
-	int socket;       /* -1: all sockets, or not known */
-	int cpu;          /* -1: summed over CPUs */
+	const char *unit;   /* of a metric; of an event the kernel's .unit, or "": a plain count */
+	const char *filter; /* "from=cpu to=memory"; NULL: not filtered */
+};
+
+/* The part of the machine that a row covers. */
+struct uncore_row_place {
+	int socket;                   /* -1: all sockets, or not known */
+	int cpu;                      /* -1: summed over CPUs */
 	const struct uncore_pmu *pmu; /* NULL: summed over PMUs */
-	const struct uncore_device
-		*port; /* the PCIe root port it covers (its address is SOCKET:RC:INDEX where it was
-			  named so and no more is known of it); NULL: several, or none known */
-	const char *role;   /* what is at the other end: "GPU"; NULL: not told, or several */
-	const char *filter; /* "from=cpu to=memory"; NULL: everything is counted */
-	size_t instances;   /* counters behind the row's first event that were planned */
-	double value;       /* NaN: no value. Event: count times the kernel's .scale */
-	double ceiling;     /* what `value` cannot exceed, in B/s; NaN: not known */
-	/* Where the value lies when it is not known better: a percentile is that of a histogram and
-	 * lies in one bin of it, between its first and its last whole cycle (`value` is the last; the
-	 * open last bin has only a first one, and `high` is NaN); a rate over the host's clock lies
-	 * where the uncertain moments of reading leave it. Else NaN. */
+	/* The PCIe root port. NULL: several, or not known. When only the numbers are known that PMUs
+	 * have for it, its address is SOCKET:RC:INDEX. */
+	const struct uncore_device *port;
+	const char *role; /* the other end of the link: "GPU"; NULL: several, or not known */
+};
+
+/* What was counted for a row, and for how long. */
+struct uncore_row_counted {
+	size_t instances; /* planned counters of the row's first event */
+	double coverage;  /* smallest running / enabled time of its counters, 0..1 */
+	double seconds;   /* time its counters were enabled, the divisor of rates; NaN: unknown */
+	/* Events only, else 0: */
+	uint64_t count;                  /* increments as counted: not scaled, not extrapolated */
+	uint64_t enabled_ns, running_ns; /* summed over instances, as perf does */
+};
+
+struct uncore_row {
+	struct uncore_row_query query;
+	struct uncore_row_place place;
+	double value; /* NaN: no value. Event: count times the kernel's .scale */
+	/* Bounds of the value where it is not known exactly, else NaN. A percentile of a histogram
+	 * lies in one bin, between its first and its last whole cycle; `value` is the last. The last
+	 * bin is open: `high` is NaN and `value` is the first cycle. A rate over the host's clock
+	 * lies between the rates for the shortest and the longest possible time. */
 	double low, high;
-	double rate;     /* events: value per second counted; NaN: how long is not known, or none */
-	double coverage; /* least running / enabled of the counters used, 0..1 */
-	double seconds;  /* time the counters used were enabled: what rates divide by; or NaN */
-	uint64_t count;  /* events: increments really counted, neither scaled nor multiplied */
-	uint64_t enabled_ns, running_ns; /* events: summed over instances, as perf does */
+	double ceiling; /* the most that `value` can be, in B/s; NaN: not known */
+	double rate;    /* events: value per second; NaN: a metric, a state, or time unknown */
+	struct uncore_row_counted counted;
 	enum uncore_quality quality;
-	const char *reason; /* NULL when measured or scaled */
+	const char *reason; /* why the quality is not better; NULL: measured or scaled */
 };
 
 int uncore_sample_new(struct uncore_sample **out);

@@ -11,11 +11,12 @@
 
 static bool same_row(const struct uncore_row *a, const struct uncore_row *b)
 {
-	const char *fa = a->family ? a->family : "";
-	const char *fb = b->family ? b->family : "";
+	const char *fa = a->query.family ? a->query.family : "";
+	const char *fb = b->query.family ? b->query.family : "";
 
-	return a->socket == b->socket && a->cpu == b->cpu && a->pmu == b->pmu &&
-	       a->port == b->port && a->role == b->role && strcmp(a->name, b->name) == 0 &&
+	return a->place.socket == b->place.socket && a->place.cpu == b->place.cpu &&
+	       a->place.pmu == b->place.pmu && a->place.port == b->place.port &&
+	       a->place.role == b->place.role && strcmp(a->query.name, b->query.name) == 0 &&
 	       strcmp(fa, fb) == 0;
 }
 
@@ -32,10 +33,10 @@ static struct repeat_row *find(struct repeat *r, const struct uncore_row *row, s
 	r->rows = cli_realloc(r->rows, r->count + 1, sizeof(*r->rows));
 	new = &r->rows[r->count++];
 	*new = (struct repeat_row){.row = *row};
-	new->row.name = cli_copy(row->name);
-	new->row.family = cli_copy(row->family);
-	new->row.unit = cli_copy(row->unit);
-	new->row.filter = cli_copy(row->filter);
+	new->row.query.name = cli_copy(row->query.name);
+	new->row.query.family = cli_copy(row->query.family);
+	new->row.query.unit = cli_copy(row->query.unit);
+	new->row.query.filter = cli_copy(row->query.filter);
 	new->row.reason = NULL;
 	new->row.low = new->row.high = NAN; /* those of one run */
 	return new;
@@ -68,8 +69,8 @@ static void add_value(struct repeat_row *into, const struct uncore_row *row)
 	into->m2 += delta * (row->value - into->mean);
 	if (row->quality > into->worst)
 		into->worst = row->quality;
-	if (into->values == 1 || row->coverage < into->row.coverage)
-		into->row.coverage = row->coverage;
+	if (into->values == 1 || row->counted.coverage < into->row.counted.coverage)
+		into->row.counted.coverage = row->counted.coverage;
 }
 
 void repeat_add(struct repeat *r, const struct uncore_sample *sample, double time)
@@ -140,10 +141,10 @@ void repeat_print(struct repeat *r, struct out *out)
 void repeat_free(struct repeat *r)
 {
 	for (size_t i = 0; i < r->count; i++) {
-		free((char *)r->rows[i].row.name);
-		free((char *)r->rows[i].row.family);
-		free((char *)r->rows[i].row.unit);
-		free((char *)r->rows[i].row.filter);
+		free((char *)r->rows[i].row.query.name);
+		free((char *)r->rows[i].row.query.family);
+		free((char *)r->rows[i].row.query.unit);
+		free((char *)r->rows[i].row.query.filter);
 		free((char *)r->rows[i].row.reason);
 	}
 	free(r->rows);

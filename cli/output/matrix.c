@@ -22,7 +22,7 @@ struct words {
 /* The rows of one place: a table of reads and one of writes, with the same lines and columns. */
 struct grid {
 	const struct out *out;
-	const struct uncore_row *place; /* any row of it */
+	const struct uncore_row_place *place;
 	struct words from, to;
 	bool holes;
 };
@@ -66,9 +66,10 @@ static void put_cell(struct grid *g, struct table *t, const char *kind, const ch
 		const struct uncore_row *row = g->out->rows[i].row;
 		struct human h;
 
-		if (!out_same_place(row, g->place) || strncmp(row->name, name, len) != 0)
+		if (!out_same_place(&row->place, g->place) ||
+		    strncmp(row->query.name, name, len) != 0)
 			continue;
-		human_value(&h, row->value, row->unit);
+		human_value(&h, row->value, row->query.unit);
 		buffer_printf(&cell, "%s%s%s%s", cell.len ? " | " : "", h.number,
 			      *h.unit ? " " : "", h.unit);
 		if (row->quality != UNCORE_MEASURED)
@@ -102,7 +103,7 @@ static void put_grid(struct grid *g, const char *kind, struct buffer *to)
 }
 
 /* Both tables of one place. */
-static void put_place(struct out *out, const struct uncore_row *place)
+static void put_place(struct out *out, const struct uncore_row_place *place)
 {
 	static const char *const kinds[] = {"read", "write"};
 	struct grid g = {.out = out, .place = place};
@@ -115,10 +116,10 @@ static void put_place(struct out *out, const struct uncore_row *place)
 	add_word(&g.to, "remote");
 	for (size_t i = 0; i < out->row_count; i++) {
 		const struct uncore_row *row = out->rows[i].row;
-		const char *from = strchr(row->name, '.');
+		const char *from = strchr(row->query.name, '.');
 		const char *to = from ? strchr(from + 1, '.') : NULL;
 
-		if (!to || !out_same_place(row, place))
+		if (!to || !out_same_place(&row->place, place))
 			continue;
 		add_word(&g.from, from + 1);
 		add_word(&g.to, to + 1);
@@ -142,11 +143,12 @@ void matrix_output_window(struct out *out)
 	out_text_header(out);
 	out_text_time(out);
 	for (size_t i = 0; i < out->row_count; i++) {
+		const struct uncore_row_place *place = &out->rows[i].row->place;
 		size_t first = 0;
 
-		while (!out_same_place(out->rows[first].row, out->rows[i].row))
+		while (!out_same_place(&out->rows[first].row->place, place))
 			first++;
 		if (first == i)
-			put_place(out, out->rows[i].row);
+			put_place(out, place);
 	}
 }

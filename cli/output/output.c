@@ -48,7 +48,7 @@ void out_begin(struct out *out, const struct out_frame *frame)
 
 static void print_record(struct out *out, const struct uncore_row *row)
 {
-	bool event = !row->family;
+	bool event = !row->query.family;
 	bool counted = event && isfinite(row->value);
 	const struct field fields[] = {
 		{"schema", value_count(JSON_SCHEMA)},
@@ -58,24 +58,24 @@ static void print_record(struct out *out, const struct uncore_row *row)
 		{"source", value_text(out->setup.source)},
 		{"simulated", value_flag(out->setup.simulated)},
 		{"kind", value_text(event ? "event" : "metric")},
-		{"name", value_text(row->name)},
-		{"family", value_text(row->family)},
-		{"socket", value_id(row->socket)},
-		{"pmu", value_text(row->pmu ? uncore_pmu_name(row->pmu) : NULL)},
-		{"cpu", value_id(row->cpu)},
+		{"name", value_text(row->query.name)},
+		{"family", value_text(row->query.family)},
+		{"socket", value_id(row->place.socket)},
+		{"pmu", value_text(row->place.pmu ? uncore_pmu_name(row->place.pmu) : NULL)},
+		{"cpu", value_id(row->place.cpu)},
 		{"value", value_real(row->value)},
-		{"unit", value_text(row->unit)},
+		{"unit", value_text(row->query.unit)},
 		{"rate", value_real(row->rate)},
 		{"quality", value_text(uncore_quality_name(row->quality))},
-		{"coverage", value_real(row->coverage)},
-		{"instances", value_count(row->instances)},
-		{"count", counted ? value_count(row->count) : value_none()},
-		{"enabled_ns", event ? value_count(row->enabled_ns) : value_none()},
-		{"running_ns", event ? value_count(row->running_ns) : value_none()},
+		{"coverage", value_real(row->counted.coverage)},
+		{"instances", value_count(row->counted.instances)},
+		{"count", counted ? value_count(row->counted.count) : value_none()},
+		{"enabled_ns", event ? value_count(row->counted.enabled_ns) : value_none()},
+		{"running_ns", event ? value_count(row->counted.running_ns) : value_none()},
 		{"reason", value_text(row->reason)},
-		{"role", value_text(row->role)},
-		{"filter", value_text(row->filter)},
-		{"port", value_text(row->port ? row->port->address : NULL)},
+		{"role", value_text(row->place.role)},
+		{"filter", value_text(row->query.filter)},
+		{"port", value_text(row->place.port ? row->place.port->address : NULL)},
 		{"ceiling", value_real(row->ceiling)},
 		{"low", value_real(row->low)},
 		{"high", value_real(row->high)},
@@ -125,8 +125,8 @@ void out_text_simulated(const struct uncore *u, struct buffer *to)
 static const char *filter_of(const struct out *out)
 {
 	for (size_t i = 0; i < out->row_count; i++)
-		if (out->rows[i].row->filter)
-			return out->rows[i].row->filter;
+		if (out->rows[i].row->query.filter)
+			return out->rows[i].row->query.filter;
 	return NULL;
 }
 
@@ -164,7 +164,7 @@ void out_text_time(struct out *out)
 		buffer_printf(out->to, "%.6f s\n", out->frame.time);
 }
 
-bool out_same_place(const struct uncore_row *a, const struct uncore_row *b)
+bool out_same_place(const struct uncore_row_place *a, const struct uncore_row_place *b)
 {
 	return a->port == b->port && a->socket == b->socket && a->cpu == b->cpu && a->pmu == b->pmu;
 }
@@ -180,20 +180,20 @@ static bool said_before(const struct out *out, size_t end, const char *reason)
 	return false;
 }
 
-void out_reasons(struct out *out, const struct uncore_row *place)
+void out_reasons(struct out *out, const struct uncore_row_place *place)
 {
 	double least = 1;
 
 	for (size_t i = 0; i < out->row_count; i++) {
 		const struct uncore_row *row = out->rows[i].row;
 
-		if (place && !out_same_place(row, place))
+		if (place && !out_same_place(&row->place, place))
 			continue;
-		if (row->quality == UNCORE_SCALED && row->coverage < least)
-			least = row->coverage;
+		if (row->quality == UNCORE_SCALED && row->counted.coverage < least)
+			least = row->counted.coverage;
 		if (!row->reason || said_before(out, i, row->reason))
 			continue;
-		buffer_printf(out->to, "! %s is %s:\n", row->name,
+		buffer_printf(out->to, "! %s is %s:\n", row->query.name,
 			      uncore_quality_name(row->quality));
 		buffer_wrap(out->to, 4, TABLE_WIDTH, row->reason);
 	}
@@ -204,18 +204,18 @@ void out_reasons(struct out *out, const struct uncore_row *place)
 			      least * 100);
 }
 
-void out_place(struct buffer *to, const struct uncore_row *row)
+void out_place(struct buffer *to, const struct uncore_row_place *place)
 {
-	if (row->port)
-		buffer_printf(to, "port %s", row->port->address);
-	else if (row->pmu && row->cpu >= 0 && uncore_pmu_cpu_count(row->pmu) > 1)
-		buffer_printf(to, "%s, CPU %d", uncore_pmu_name(row->pmu), row->cpu);
-	else if (row->pmu)
-		buffer_puts(to, uncore_pmu_name(row->pmu));
-	else if (row->cpu >= 0)
-		buffer_printf(to, "CPU %d", row->cpu);
-	else if (row->socket >= 0)
-		buffer_printf(to, "socket %d", row->socket);
+	if (place->port)
+		buffer_printf(to, "port %s", place->port->address);
+	else if (place->pmu && place->cpu >= 0 && uncore_pmu_cpu_count(place->pmu) > 1)
+		buffer_printf(to, "%s, CPU %d", uncore_pmu_name(place->pmu), place->cpu);
+	else if (place->pmu)
+		buffer_puts(to, uncore_pmu_name(place->pmu));
+	else if (place->cpu >= 0)
+		buffer_printf(to, "CPU %d", place->cpu);
+	else if (place->socket >= 0)
+		buffer_printf(to, "socket %d", place->socket);
 	else
 		buffer_puts(to, "all");
 }

@@ -90,10 +90,10 @@ void out_text_header(struct out *out);
 /* The time of the end of the window, where several follow each other. */
 void out_text_time(struct out *out);
 /* The reasons of rows that are not "measured", each once; only rows of `place` unless it is NULL. */
-void out_reasons(struct out *out, const struct uncore_row *place);
-bool out_same_place(const struct uncore_row *a, const struct uncore_row *b);
+void out_reasons(struct out *out, const struct uncore_row_place *place);
+bool out_same_place(const struct uncore_row_place *a, const struct uncore_row_place *b);
 /* "port 0000:00:01.0", "uncore_imc_0, CPU 3", "socket 1" ... "all" */
-void out_place(struct buffer *to, const struct uncore_row *row);
+void out_place(struct buffer *to, const struct uncore_row_place *place);
 
 /* ---- the functions of `outputs`, each in the file of its name ---- */
 

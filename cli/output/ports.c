@@ -20,7 +20,7 @@ struct columns {
 };
 
 /* Ports with their metrics come first; families of one machine meet in a port. */
-static bool same_line(const struct uncore_row *a, const struct uncore_row *b)
+static bool same_line(const struct uncore_row_place *a, const struct uncore_row_place *b)
 {
 	return a->port ? a->port == b->port : !b->port && out_same_place(a, b);
 }
@@ -62,7 +62,8 @@ static const struct uncore_row *find(const struct out *out, const struct uncore_
 				     const char *name)
 {
 	for (size_t i = 0; i < out->row_count; i++)
-		if (same_line(line, out->rows[i].row) && strcmp(out->rows[i].row->name, name) == 0)
+		if (same_line(&line->place, &out->rows[i].row->place) &&
+		    strcmp(out->rows[i].row->query.name, name) == 0)
 			return out->rows[i].row;
 	return NULL;
 }
@@ -75,7 +76,7 @@ static void put_value(struct table *t, const struct uncore_row *row)
 		table_cell(t, "n/a");
 		return;
 	}
-	human_value(&h, row->value, row->unit);
+	human_value(&h, row->value, row->query.unit);
 	table_cell(t, "%s%s%s%s", h.number, *h.unit ? " " : "", h.unit,
 		   row->quality == UNCORE_SCALED                                      ? " ~"
 		   : row->quality == UNCORE_PARTIAL || row->quality == UNCORE_SUSPECT ? " !"
@@ -87,13 +88,13 @@ static void put_place(struct table *t, const struct uncore_row *row)
 	struct buffer place = {0};
 	char link[LINK_ROOM];
 
-	if (row->port) {
-		link_text(link, sizeof(link), row->port);
-		table_cell(t, "%s", row->port->address);
+	if (row->place.port) {
+		link_text(link, sizeof(link), row->place.port);
+		table_cell(t, "%s", row->place.port->address);
 		table_cell(t, "%s", link);
 		return;
 	}
-	out_place(&place, row);
+	out_place(&place, &row->place);
 	table_cell(t, "%s", place.data);
 	table_cell(t, "%s", "");
 	buffer_free(&place);
@@ -107,13 +108,13 @@ static void put_share(struct table *t, const struct out *out, const struct uncor
 	for (size_t i = 0; i < out->row_count; i++) {
 		const struct uncore_row *row = out->rows[i].row;
 
-		if (same_line(line, row) && isfinite(row->ceiling))
+		if (same_line(&line->place, &row->place) && isfinite(row->ceiling))
 			most = fmax(most, row->value / row->ceiling);
 	}
 	if (isfinite(most))
 		table_cell(t, "%.3g %%", most * 100);
 	else
-		table_cell(t, "%s", line->port ? "?" : "");
+		table_cell(t, "%s", line->place.port ? "?" : "");
 }
 
 /* Where a PMU counts several ports together: the devices below them. */
@@ -143,10 +144,10 @@ static void put_line(struct out *out, const struct columns *c, struct table *t,
 	for (size_t i = 0; i < c->count; i++)
 		put_value(t, find(out, row, c->names[i]));
 	put_share(t, out, row);
-	if (row->port)
-		devices_below(&below, out->setup.machine, row->port);
-	else if (row->pmu)
-		put_known(&below, out->setup.machine, row->pmu);
+	if (row->place.port)
+		devices_below(&below, out->setup.machine, row->place.port);
+	else if (row->place.pmu)
+		put_known(&below, out->setup.machine, row->place.pmu);
 	table_end_row(t, buffer_text(&below));
 	buffer_free(&below);
 }
@@ -159,7 +160,7 @@ static size_t put_lines(struct out *out, const struct columns *c, struct table *
 	for (size_t i = 0; i < out->row_count; i++) {
 		size_t first = 0;
 
-		while (!same_line(out->rows[first].row, out->rows[i].row))
+		while (!same_line(&out->rows[first].row->place, &out->rows[i].row->place))
 			first++;
 		if (first != i)
 			continue;
@@ -175,20 +176,23 @@ static void put_sum(struct out *out, const struct columns *c, struct table *t)
 	table_cell(t, "sum");
 	table_cell(t, "%s", "");
 	for (size_t i = 0; i < c->count; i++) {
-		struct uncore_row sum = {.unit = "B/s", .quality = UNCORE_MEASURED};
+		struct uncore_row sum = {.query.unit = "B/s", .quality = UNCORE_MEASURED};
 		bool adds = true, any = false;
 
 		for (size_t k = 0; k < out->row_count; k++) {
 			const struct uncore_row *row = out->rows[k].row;
+			enum uncore_quality quality = row->quality;
 
-			if (strcmp(row->name, c->names[i]) != 0)
+			if (strcmp(row->query.name, c->names[i]) != 0)
 				continue;
-			adds = adds && strcmp(row->unit, "B/s") == 0;
+			/* The sum then misses a part. */
+			if (quality == UNCORE_UNAVAILABLE)
+				quality = UNCORE_PARTIAL;
+			adds = adds && strcmp(row->query.unit, "B/s") == 0;
 			sum.value += isfinite(row->value) ? row->value : 0;
 			any = any || isfinite(row->value);
-			if (row->quality > sum.quality)
-				sum.quality = row->quality == UNCORE_UNAVAILABLE ? UNCORE_PARTIAL
-										 : row->quality;
+			if (quality > sum.quality)
+				sum.quality = quality;
 		}
 		if (!any)
 			sum.value = NAN;
@@ -205,8 +209,8 @@ static void put_legend(const struct out *out)
 	bool ports = false, directed = false;
 
 	for (size_t i = 0; i < out->row_count; i++) {
-		ports = ports || out->rows[i].row->port;
-		directed = directed || strstr(out->rows[i].row->name, "bound.");
+		ports = ports || out->rows[i].row->place.port;
+		directed = directed || strstr(out->rows[i].row->query.name, "bound.");
 	}
 	if (directed)
 		buffer_puts(out->to,
@@ -225,12 +229,12 @@ static bool is_idle(const struct out *out, const struct uncore_row *row)
 {
 	bool known = false;
 
-	if (row->quality != UNCORE_UNAVAILABLE || strcmp(row->unit, "s") != 0)
+	if (row->quality != UNCORE_UNAVAILABLE || strcmp(row->query.unit, "s") != 0)
 		return false;
 	for (size_t i = 0; i < out->row_count; i++) {
 		const struct uncore_row *other = out->rows[i].row;
 
-		if (!same_line(other, row) || !isfinite(other->value))
+		if (!same_line(&other->place, &row->place) || !isfinite(other->value))
 			continue;
 		known = true;
 		if (other->value > 0)
@@ -263,7 +267,7 @@ void ports_output_window(struct out *out)
 	out_text_header(out);
 	out_text_time(out);
 	for (size_t i = 0; i < out->row_count; i++)
-		add_column(&c, out->rows[i].row->name);
+		add_column(&c, out->rows[i].row->query.name);
 	for (size_t i = 0; i < c.count; i++)
 		columns[i + 2] = (struct table_column){c.titles[i], true};
 	columns[c.count + 2] = (struct table_column){"OF LINK", true};

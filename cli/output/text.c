@@ -15,10 +15,10 @@ static const struct table_column columns[] = {
 
 static bool same_query(const struct uncore_row *a, const struct uncore_row *b)
 {
-	const char *fa = a->family ? a->family : "";
-	const char *fb = b->family ? b->family : "";
+	const char *fa = a->query.family ? a->query.family : "";
+	const char *fb = b->query.family ? b->query.family : "";
 
-	return strcmp(a->name, b->name) == 0 && strcmp(fa, fb) == 0;
+	return strcmp(a->query.name, b->query.name) == 0 && strcmp(fa, fb) == 0;
 }
 
 /* True when another family has rows of the same name: then the family is printed, too. */
@@ -27,7 +27,8 @@ static bool ambiguous(const struct out *out, const struct uncore_row *row)
 	for (size_t i = 0; i < out->row_count; i++) {
 		const struct uncore_row *other = out->rows[i].row;
 
-		if (other->family && strcmp(other->name, row->name) == 0 && !same_query(other, row))
+		if (other->query.family && strcmp(other->query.name, row->query.name) == 0 &&
+		    !same_query(other, row))
 			return true;
 	}
 	return false;
@@ -60,7 +61,7 @@ static void end_row(struct table *t, const struct uncore_row *row, bool repeated
 		table_end_row(t, repeated ? "(same reason)" : row->reason);
 		return;
 	}
-	human_value(&ceiling, row->ceiling, row->unit);
+	human_value(&ceiling, row->ceiling, row->query.unit);
 	snprintf(share, sizeof(share), "%.1f %% of %s %s", row->value / row->ceiling * 100,
 		 ceiling.number, ceiling.unit);
 	table_end_row(t, share);
@@ -70,8 +71,8 @@ static void put_quality(struct table *t, const struct uncore_row *row)
 {
 	const char *name = uncore_quality_name(row->quality);
 
-	if (isfinite(row->value) && row->coverage < 1)
-		table_cell(t, "%s %.3g %%", name, row->coverage * 100);
+	if (isfinite(row->value) && row->counted.coverage < 1)
+		table_cell(t, "%s %.3g %%", name, row->counted.coverage * 100);
 	else
 		table_cell(t, "%s", name);
 }
@@ -82,8 +83,8 @@ static void put_value(struct table *t, const struct uncore_row *row, double spre
 {
 	struct human value, low;
 
-	human_value(&value, row->value, row->unit);
-	human_value(&low, row->low, row->unit);
+	human_value(&value, row->value, row->query.unit);
+	human_value(&low, row->low, row->query.unit);
 	if (isfinite(row->low) && !isfinite(row->high))
 		table_cell(t, "≥ %s", low.number);
 	else if (isfinite(row->low) && row->value >= row->high)
@@ -105,12 +106,13 @@ static void put_row(struct out *out, const struct out_row *kept, bool family, bo
 	struct table *t = &out->table;
 	struct buffer place = {0};
 
-	out_place(&place, row);
-	if (row->role)
-		buffer_printf(&place, ", %s", row->role);
+	out_place(&place, &row->place);
+	if (row->place.role)
+		buffer_printf(&place, ", %s", row->place.role);
 
 	put_time(out);
-	table_cell(t, "%s%s%s", family ? row->family : "", family ? "/" : "", row->name);
+	table_cell(t, "%s%s%s", family ? row->query.family : "", family ? "/" : "",
+		   row->query.name);
 	table_cell(t, "%s", place.data);
 	put_value(t, row, kept->spread);
 	put_quality(t, row);
@@ -133,7 +135,7 @@ void text_output_window(struct out *out)
 				strcmp(last->reason, row->reason) == 0;
 
 		if (!last || !same_query(last, row))
-			family = row->family && ambiguous(out, row);
+			family = row->query.family && ambiguous(out, row);
 		put_row(out, &out->rows[i], family, repeated);
 		last = row;
 	}

@@ -87,7 +87,7 @@ static bool is_short(const struct verdict *v, const struct unc_sum *sum)
 static bool is_stuck(const struct verdict *v, size_t k)
 {
 	return v->metric && v->metric->events[k]->always && v->sums[k].still &&
-	       v->out->seconds >= STUCK_SECONDS;
+	       v->out->counted.seconds >= STUCK_SECONDS;
 }
 
 /* The times that rates divide by. */
@@ -96,12 +96,12 @@ static void set_times(struct verdict *v)
 	uint64_t enabled_ns = 0;
 	size_t used = 0;
 
-	v->out->coverage = 1;
+	v->out->counted.coverage = 1;
 	for (size_t k = 0; k < v->row->query->event_count; k++) {
 		const struct unc_sum *sum = &v->sums[k];
 
-		if (sum->coverage < v->out->coverage)
-			v->out->coverage = sum->coverage;
+		if (sum->coverage < v->out->counted.coverage)
+			v->out->counted.coverage = sum->coverage;
 		enabled_ns += sum->enabled_ns;
 		used += sum->used;
 		if (sum->longest_ns > v->longest_ns)
@@ -111,15 +111,15 @@ static void set_times(struct verdict *v)
 	}
 	if (!used)
 		return;
-	v->out->seconds = (double)enabled_ns / (double)used / 1e9;
+	v->out->counted.seconds = (double)enabled_ns / (double)used / 1e9;
 	if (v->uneven)
-		v->out->seconds = (double)v->longest_ns / 1e9;
+		v->out->counted.seconds = (double)v->longest_ns / 1e9;
 }
 
 /* A counter stopped between its two readings, and might have done so right after the first. */
 static bool is_time_unknown(const struct verdict *v)
 {
-	return v->uncertain_s > 0 && v->uncertain_s >= UNKNOWN_SHARE * v->out->seconds;
+	return v->uncertain_s > 0 && v->uncertain_s >= UNKNOWN_SHARE * v->out->counted.seconds;
 }
 
 static void set_event(struct verdict *v)
@@ -127,14 +127,14 @@ static void set_event(struct verdict *v)
 	const struct unc_sum *sum = &v->sums[0];
 	struct uncore_row *out = v->out;
 
-	out->count = sum->count;
-	out->enabled_ns = sum->enabled_ns + sum->waited_ns;
-	out->running_ns = sum->running_ns;
+	out->counted.count = sum->count;
+	out->counted.enabled_ns = sum->enabled_ns + sum->waited_ns;
+	out->counted.running_ns = sum->running_ns;
 	if (!sum->used)
 		return;
 	out->value = sum->value * v->row->query->scales[0];
 	if (!v->row->query->snapshot && !is_time_unknown(v))
-		out->rate = out->value / out->seconds;
+		out->rate = out->value / out->counted.seconds;
 }
 
 /* Over how many counters a mean is taken: not over one that is stuck while others move, and by half
@@ -160,7 +160,8 @@ static bool evaluate(const struct verdict *v, const struct unc_formula_input *in
 static void set_bounds(struct verdict *v, const struct unc_formula_input *in)
 {
 	struct uncore_row *out = v->out;
-	double least = out->seconds - v->uncertain_s, most = out->seconds + v->uncertain_s;
+	double least = out->counted.seconds - v->uncertain_s,
+	       most = out->counted.seconds + v->uncertain_s;
 	double low, high;
 
 	if (is_time_unknown(v)) {
@@ -201,7 +202,7 @@ static void set_metric(struct verdict *v)
 		in[k].sources = source_count(v, k);
 		in[k].known = v->sums[k].used;
 	}
-	if (!evaluate(v, in, v->out->seconds, &v->out->value))
+	if (!evaluate(v, in, v->out->counted.seconds, &v->out->value))
 		return;
 	set_bounds(v, in);
 	if (v->metric->histogram)
@@ -231,7 +232,7 @@ static void check_stuck(struct verdict *v, size_t k)
 {
 	const struct unc_sum *sum = &v->sums[k];
 	const struct unc_counter *c = &v->interval->counters[sum->first_still];
-	unsigned long long length = (unsigned long long)(v->out->seconds * 1e3);
+	unsigned long long length = (unsigned long long)(v->out->counted.seconds * 1e3);
 
 	if (!is_stuck(v, k))
 		return;
@@ -297,7 +298,7 @@ static void check_time(struct verdict *v)
 		worsen(v, UNCORE_PARTIAL,
 		       "it was counted for an unknown part of %llu ms: it stopped between "
 		       "two readings, or they took that long",
-		       (unsigned long long)(v->out->seconds * 1e3));
+		       (unsigned long long)(v->out->counted.seconds * 1e3));
 }
 
 /* Why there is no value: an event without any, or a division by zero. */
@@ -350,7 +351,7 @@ static void check_ceiling(struct verdict *v)
 		       "%llu.%02llu GB/s are more than the ceiling of %llu.%02llu GB/s",
 		       hundredths(value) / 100, hundredths(value) % 100, hundredths(ceiling) / 100,
 		       hundredths(ceiling) % 100);
-	if (value > OVER_CEILING && strcmp(v->out->unit, "ratio") == 0)
+	if (value > OVER_CEILING && strcmp(v->out->query.unit, "ratio") == 0)
 		worsen(v, UNCORE_SUSPECT, "over 100 %%");
 }
 
@@ -369,25 +370,22 @@ void unc_row_judge(const struct unc_row *row, const struct unc_interval *interva
 			    .out = out};
 
 	*out = (struct uncore_row){
-		.name = v.metric ? v.metric->name : q->name,
-		.family = v.metric ? v.metric->family->name : NULL,
-		.unit = v.metric ? v.metric->unit : q->unit,
-		.socket = row->key.socket,
-		.cpu = row->key.cpu,
-		.pmu = row->key.pmu,
-		.port = row->port,
-		.role = row->key.role,
-		.filter = q->filter,
+		.query = {.name = v.metric ? v.metric->name : q->name,
+			  .family = v.metric ? v.metric->family->name : NULL,
+			  .unit = v.metric ? v.metric->unit : q->unit,
+			  .filter = q->filter},
+		.place = row->key,
 		.ceiling = row->ceiling,
 		.value = NAN,
 		.rate = NAN,
 		.low = NAN,
 		.high = NAN,
-		.seconds = NAN,
+		.counted.seconds = NAN,
 		.quality = UNCORE_MEASURED,
 	};
+	out->place.port = row->port;
 	unc_row_sum(row, interval, v.sums);
-	out->instances = v.sums[0].used + v.sums[0].missing;
+	out->counted.instances = v.sums[0].used + v.sums[0].missing;
 	set_times(&v);
 	if (v.metric)
 		set_metric(&v);
@@ -397,6 +395,6 @@ void unc_row_judge(const struct unc_row *row, const struct unc_interval *interva
 		row_checks[i](&v);
 	if (out->quality == UNCORE_UNAVAILABLE || isnan(out->value)) {
 		out->value = out->low = out->high = NAN;
-		out->coverage = 0;
+		out->counted.coverage = 0;
 	}
 }

@@ -29,11 +29,11 @@ static bool is_single(enum uncore_level level)
 
 /* Metrics are not added up over PMUs with different things at their other ends; events are, as perf
  * does it. */
-static struct unc_key key(const struct builder *b, const struct unc_target *t)
+static struct uncore_row_place key(const struct builder *b, const struct unc_target *t)
 {
 	bool single = is_single(b->level);
 
-	return (struct unc_key){
+	return (struct uncore_row_place){
 		.socket = b->level == UNCORE_LEVEL_MACHINE
 				  ? -1
 				  : unc_topology_socket(&b->u->topology, t->cpu),
@@ -49,14 +49,14 @@ static int compare_roles(const char *a, const char *b)
 	return strcmp(a ? a : "", b ? b : "");
 }
 
-static bool same_key(const struct unc_key *a, const struct unc_key *b)
+static bool same_key(const struct uncore_row_place *a, const struct uncore_row_place *b)
 {
 	return a->socket == b->socket && a->cpu == b->cpu && a->pmu == b->pmu &&
 	       a->port == b->port && compare_roles(a->role, b->role) == 0;
 }
 
 /* There is room. */
-static struct unc_row *add_row(struct builder *b, struct unc_key k)
+static struct unc_row *add_row(struct builder *b, struct uncore_row_place k)
 {
 	struct unc_row *row = &b->rows.items[b->rows.count++];
 
@@ -67,10 +67,10 @@ static struct unc_row *add_row(struct builder *b, struct unc_key k)
 /* The targets of a PMU on a CPU are adjacent: of those before, none has the row of this one. */
 static size_t find_row(struct builder *b, const struct unc_target *t)
 {
-	struct unc_key k = key(b, t);
+	struct uncore_row_place k = key(b, t);
 
 	for (size_t i = b->rows.count; i-- > b->first;) {
-		const struct unc_key *other = &b->rows.items[i].key;
+		const struct uncore_row_place *other = &b->rows.items[i].key;
 
 		if (same_key(other, &k))
 			return i;
@@ -163,7 +163,7 @@ static int add_gap_rows(struct builder *b)
 
 	for (size_t i = 0; i < gaps->count; i++) {
 		const struct unc_gap *gap = &gaps->items[i];
-		struct unc_key k = {.socket = gap->socket, .cpu = -1};
+		struct uncore_row_place k = {.socket = gap->socket, .cpu = -1};
 
 		if (is_single(b->level) && gap->what == UNC_GAP_PORT) {
 			k.port = gap->port;

@@ -6,19 +6,11 @@
 #include "count/delta.h"
 #include "count/query.h"
 
-/* Which row a target belongs to: compared as a whole. */
-struct unc_key {
-	int socket, cpu;                  /* -1: summed */
-	const struct uncore_pmu *pmu;     /* NULL: summed */
-	const struct uncore_device *port; /* NULL: summed, or none known */
-	const char *role;                 /* NULL: not known, or several */
-};
-
 #define UNC_NO_COUNTER SIZE_MAX
 
 struct unc_row {
 	const struct unc_query *query;
-	struct unc_key key;
+	struct uncore_row_place key; /* targets with the same one are in the same row */
 	const struct uncore_device
 		*port;  /* the only root port in it; NULL: several, or none known */
 	double ceiling; /* that its value cannot exceed; NaN: not known */

@@ -30,8 +30,8 @@ static void some_instances_are_missing(void **state)
 	assert_close(evaluate(&s)->value, 6400); /* of the one that counted */
 	assert_int_equal(s.row.quality, UNCORE_PARTIAL);
 	assert_string_equal(s.row.reason, "2 of 3 missing: imc_0/rd/ on CPU 1: no such PMU");
-	assert_int_equal(s.row.instances, 3);
-	assert_close(s.row.coverage, 1);
+	assert_int_equal(s.row.counted.instances, 3);
+	assert_close(s.row.counted.coverage, 1);
 	end(&s);
 }
 
@@ -78,7 +78,7 @@ static void each_kind_of_missing_is_told(void **state)
 		evaluate(&s);
 		assert_int_equal(s.row.quality, UNCORE_PARTIAL);
 		assert_contains(s.row.reason, cases[i].told);
-		assert_int_equal(s.row.count, 100);
+		assert_int_equal(s.row.counted.count, 100);
 		end(&s);
 	}
 }
@@ -141,7 +141,7 @@ static void assert_fell(const struct uncore_row *row)
 {
 	assert_int_equal(row->quality, UNCORE_SUSPECT);
 	assert_true(isnan(row->value));
-	assert_close(row->coverage, 0);
+	assert_close(row->counted.coverage, 0);
 }
 
 static void a_counter_that_fell(void **state)
@@ -306,9 +306,9 @@ static void not_opened_has_the_counters_own_sentence(void **state)
 	bad->why = (char *)"imc_0/rd/: perf_event_paranoid is 3";
 	assert_no_value(evaluate(&s));
 	assert_string_equal(s.row.reason, "imc_0/rd/: perf_event_paranoid is 3");
-	assert_int_equal(s.row.count, 0);
-	assert_int_equal(s.row.instances, 1);
-	assert_true(isnan(s.row.seconds));
+	assert_int_equal(s.row.counted.count, 0);
+	assert_int_equal(s.row.counted.instances, 1);
+	assert_true(isnan(s.row.counted.seconds));
 	end(&s);
 }
 
@@ -335,7 +335,7 @@ static void a_divisor_of_zero_is_not_zero(void **state)
 	add_counter(&s, add_event(&s, "accesses"), counted(0, SECOND));
 	assert_no_value(evaluate(&s));
 	assert_contains(s.row.reason, "division by zero: no events in this interval");
-	assert_close(s.row.seconds, 1);
+	assert_close(s.row.counted.seconds, 1);
 	end(&s);
 }
 

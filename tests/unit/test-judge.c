@@ -30,20 +30,20 @@ static void an_event_is_its_count(void **state)
 	row = evaluate(&s);
 	assert_int_equal(row->quality, UNCORE_MEASURED);
 	assert_null(row->reason);
-	assert_string_equal(row->name, "it");
-	assert_null(row->family);
-	assert_string_equal(row->unit, "B/s");
-	assert_int_equal(row->socket, 1);
-	assert_int_equal(row->cpu, 7);
-	assert_ptr_equal(row->pmu, &s.pmu);
-	assert_int_equal(row->instances, 2);
-	assert_int_equal(row->count, 400);
-	assert_close(row->value, 100); /* 400 x 0.25 */
-	assert_close(row->seconds, 3); /* the mean of 2 and 4 */
+	assert_string_equal(row->query.name, "it");
+	assert_null(row->query.family);
+	assert_string_equal(row->query.unit, "B/s");
+	assert_int_equal(row->place.socket, 1);
+	assert_int_equal(row->place.cpu, 7);
+	assert_ptr_equal(row->place.pmu, &s.pmu);
+	assert_int_equal(row->counted.instances, 2);
+	assert_int_equal(row->counted.count, 400);
+	assert_close(row->value, 100);         /* 400 x 0.25 */
+	assert_close(row->counted.seconds, 3); /* the mean of 2 and 4 */
 	assert_close(row->rate, 100.0 / 3);
-	assert_close(row->coverage, 1);
-	assert_int_equal(row->enabled_ns, 6 * SECOND);
-	assert_int_equal(row->running_ns, 6 * SECOND);
+	assert_close(row->counted.coverage, 1);
+	assert_int_equal(row->counted.enabled_ns, 6 * SECOND);
+	assert_int_equal(row->counted.running_ns, 6 * SECOND);
 	end(&s);
 }
 
@@ -62,12 +62,12 @@ static void a_scaled_event_keeps_its_true_count(void **state)
 	row = evaluate(&s);
 	assert_int_equal(row->quality, UNCORE_SCALED);
 	assert_null(row->reason);
-	assert_int_equal(row->count, 300);
+	assert_int_equal(row->counted.count, 300);
 	assert_close(row->value, 475);
 	assert_close(row->rate, 47.5);
-	assert_close(row->coverage, 0.4);
-	assert_int_equal(row->enabled_ns, 30 * SECOND);
-	assert_int_equal(row->running_ns, 22 * SECOND);
+	assert_close(row->counted.coverage, 0.4);
+	assert_int_equal(row->counted.enabled_ns, 30 * SECOND);
+	assert_int_equal(row->counted.running_ns, 22 * SECOND);
 	end(&s);
 }
 
@@ -120,11 +120,11 @@ static void bandwidth_of_a_memory_controller(void **state)
 	row = evaluate(&s);
 	assert_int_equal(row->quality, UNCORE_MEASURED);
 	assert_close(row->value, 192e6);
-	assert_close(row->seconds, 0.5);
-	assert_int_equal(row->instances, 2);
-	assert_string_equal(row->family, "family");
+	assert_close(row->counted.seconds, 0.5);
+	assert_int_equal(row->counted.instances, 2);
+	assert_string_equal(row->query.family, "family");
 	assert_true(isnan(row->rate));
-	assert_int_equal(row->count, 0); /* of events only */
+	assert_int_equal(row->counted.count, 0); /* of events only */
 	end(&s);
 }
 
@@ -139,7 +139,7 @@ static void bandwidth_of_four_events(void **state)
 	for (size_t k = 0; k < 4; k++)
 		add_counter(&s, add_event(&s, names[k]), counted(10 * (k + 1), 2 * SECOND));
 	assert_close(evaluate(&s)->value, 3200);
-	assert_close(s.row.seconds, 2);
+	assert_close(s.row.counted.seconds, 2);
 	end(&s);
 }
 
@@ -171,7 +171,7 @@ static void latency_on_one_socket(void **state)
 	add_socket(&s, 300000, 2000, 1250000000);
 	assert_close(evaluate(&s)->value, 120e-9);
 	assert_int_equal(s.row.quality, UNCORE_MEASURED);
-	assert_int_equal(s.row.instances, 1);
+	assert_int_equal(s.row.counted.instances, 1);
 	end(&s);
 }
 
@@ -187,7 +187,7 @@ static void latency_on_two_sockets(void **state)
 	add_socket(&s, 200000, 1000, 1000000000);
 	add_socket(&s, 300000, 3000, 1500000000);
 	assert_close(evaluate(&s)->value, 100e-9);
-	assert_int_equal(s.row.instances, 2);
+	assert_int_equal(s.row.counted.instances, 2);
 	end(&s);
 }
 
@@ -236,7 +236,7 @@ static void a_metric_of_scaled_counts(void **state)
 	add_counter(&s, ev, shared(100, 10 * SECOND, 4 * SECOND)); /* 250 in 10 s */
 	assert_close(evaluate(&s)->value, 1600);
 	assert_int_equal(s.row.quality, UNCORE_SCALED);
-	assert_close(s.row.coverage, 0.4);
+	assert_close(s.row.counted.coverage, 0.4);
 	assert_null(s.row.reason);
 	end(&s);
 }

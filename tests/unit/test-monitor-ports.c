@@ -44,8 +44,9 @@ static void assert_rows(const struct stage *s, const struct expected *all, size_
 
 		if (i >= count)
 			fail_msg("too many rows");
-		assert_string_equal(row->pmu ? uncore_pmu_name(row->pmu) : "", all[i].pmu);
-		assert_string_equal(row->port ? row->port->address : "", all[i].port);
+		assert_string_equal(row->place.pmu ? uncore_pmu_name(row->place.pmu) : "",
+				    all[i].pmu);
+		assert_string_equal(row->place.port ? row->place.port->address : "", all[i].port);
 		assert_int_equal(isnan(row->value), isnan(all[i].value));
 		if (!isnan(row->value))
 			assert_close(row->value, all[i].value);
@@ -88,7 +89,7 @@ static void a_row_for_each_port(void **state)
 	assert_rows(&s, bandwidth, COUNT(bandwidth));
 	assert_string_equal(uncore_sample_row(s.s, 6)->reason,
 			    "40.00 GB/s are more than the ceiling of 31.50 GB/s");
-	assert_null(uncore_sample_row(s.s, 6)->filter);
+	assert_null(uncore_sample_row(s.s, 6)->query.filter);
 	assert_string_equal(uncore_sample_row(s.s, 8)->reason, VMD);
 	assert_int_equal(uncore_monitor_note_count(s.m), 1);
 	assert_string_equal(uncore_monitor_note_at(s.m, 0),
@@ -115,16 +116,17 @@ static void ratios_for_each_port(void **state)
 	(void)state;
 	play(&s, UNCORE_LEVEL_PORT, "port=0:4:0,0:4:1,0005:c0:00.0", "pcie.inbound.read.latency");
 	assert_rows(&s, latency, COUNT(latency));
-	assert_string_equal(uncore_sample_row(s.s, 0)->filter, "port=0:4:0,0:4:1,0005:c0:00.0");
+	assert_string_equal(uncore_sample_row(s.s, 0)->query.filter,
+			    "port=0:4:0,0:4:1,0005:c0:00.0");
 	for (size_t i = 0; i < 3; i++)
-		assert_int_equal(uncore_sample_row(s.s, i)->instances, 1);
+		assert_int_equal(uncore_sample_row(s.s, i)->counted.instances, 1);
 	end(&s);
 	play(&s, UNCORE_LEVEL_PORT, "port=0005:40:00.0", "pcie.inbound.read.request.rate");
 	assert_rows(&s, rate, COUNT(rate));
 	end(&s);
 	play(&s, UNCORE_LEVEL_PORT, NULL, "pcie.clock.frequency");
 	assert_int_equal(uncore_sample_count(s.s), 6);
-	assert_string_equal(uncore_pmu_name(uncore_sample_row(s.s, 4)->pmu), clock[0].pmu);
+	assert_string_equal(uncore_pmu_name(uncore_sample_row(s.s, 4)->place.pmu), clock[0].pmu);
 	assert_close(uncore_sample_row(s.s, 4)->value, clock[0].value);
 	end(&s);
 }
@@ -138,7 +140,7 @@ static void a_port_named_twice(void **state)
 	(void)state;
 	play(&s, UNCORE_LEVEL_PORT, "port=0005:00:00.0,0:4:0,0:4:0", READS);
 	assert_rows(&s, one, 1);
-	assert_int_equal(uncore_sample_row(s.s, 0)->instances, 1);
+	assert_int_equal(uncore_sample_row(s.s, 0)->counted.instances, 1);
 	end(&s);
 }
 
@@ -156,7 +158,7 @@ static void ports_by_numbers_only(void **state)
 	(void)state;
 	play(&s, UNCORE_LEVEL_PORT, "port=0:3:0,0:3:1,0:3:0", READS);
 	assert_rows(&s, each, COUNT(each));
-	port = uncore_sample_row(s.s, 1)->port;
+	port = uncore_sample_row(s.s, 1)->place.port;
 	assert_int_equal(port->rc_socket, 0);
 	assert_int_equal(port->rc, 3);
 	assert_int_equal(port->index, 1);
@@ -188,7 +190,7 @@ static void ports_that_no_pmu_counts(void **state)
 		assert_rows(&s, each, COUNT(each));
 		assert_string_equal(uncore_sample_row(s.s, 1)->reason, VMD);
 		assert_string_equal(uncore_sample_row(s.s, 2)->reason, NONE);
-		assert_int_equal(uncore_sample_row(s.s, 2)->instances, 0);
+		assert_int_equal(uncore_sample_row(s.s, 2)->counted.instances, 0);
 		end(&s);
 	}
 	for (int level = UNCORE_LEVEL_MACHINE; level <= UNCORE_LEVEL_SOCKET; level++) {
@@ -212,7 +214,7 @@ static void ports_together(void **state)
 	(void)state;
 	play(&s, UNCORE_LEVEL_MACHINE, "port=0005:00:00.0,0005:40:00.0", READS);
 	assert_rows(&s, machine, 1);
-	assert_int_equal(uncore_sample_row(s.s, 0)->instances, 1);
+	assert_int_equal(uncore_sample_row(s.s, 0)->counted.instances, 1);
 	end(&s);
 	play(&s, UNCORE_LEVEL_MACHINE, "port=0005:00:00.0", READS);
 	assert_rows(&s, one, 1);

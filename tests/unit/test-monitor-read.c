@@ -83,8 +83,8 @@ static void the_total_is_the_sum_of_the_intervals(void **state)
 		assert_int_equal(uncore_sample_begin_ns(t.s), i * SECOND);
 		assert_int_equal(uncore_sample_end_ns(t.s), (i + 1) * SECOND);
 		for (size_t k = 0; k < COUNT(rates); k++) {
-			assert_int_equal(uncore_sample_row(t.s, k)->count, rates[k]);
-			sums[k] += uncore_sample_row(t.s, k)->count;
+			assert_int_equal(uncore_sample_row(t.s, k)->counted.count, rates[k]);
+			sums[k] += uncore_sample_row(t.s, k)->counted.count;
 		}
 	}
 	toy_ok(&t, uncore_monitor_total(t.m, t.s));
@@ -93,15 +93,15 @@ static void the_total_is_the_sum_of_the_intervals(void **state)
 	for (size_t k = 0; k < COUNT(rates); k++) {
 		const struct uncore_row *row = uncore_sample_row(t.s, k);
 
-		assert_int_equal(row->count, sums[k]);
-		assert_int_equal(row->count, 10 * rates[k]);
-		assert_close(row->seconds, 10);
+		assert_int_equal(row->counted.count, sums[k]);
+		assert_int_equal(row->counted.count, 10 * rates[k]);
+		assert_close(row->counted.seconds, 10);
 	}
 	/* Looking at the total reads nothing: the next interval is one step long. */
 	toy_ok(&t, uncore_monitor_total(t.m, t.s));
 	toy_ok(&t, uncore_monitor_read(t.m, t.s));
 	assert_int_equal(uncore_sample_begin_ns(t.s), 10 * SECOND);
-	assert_int_equal(uncore_sample_row(t.s, 0)->count, rates[0]);
+	assert_int_equal(uncore_sample_row(t.s, 0)->counted.count, rates[0]);
 	toy_end(&t);
 }
 
@@ -116,9 +116,9 @@ static void stopping_ends_the_last_interval(void **state)
 	toy_ok(&t, uncore_monitor_read(t.m, t.s));
 	toy_ok(&t, uncore_monitor_stop(t.m));
 	toy_ok(&t, uncore_monitor_read(t.m, t.s));
-	assert_int_equal(uncore_sample_row(t.s, 0)->count, 1000);
+	assert_int_equal(uncore_sample_row(t.s, 0)->counted.count, 1000);
 	toy_ok(&t, uncore_monitor_total(t.m, t.s));
-	assert_int_equal(uncore_sample_row(t.s, 0)->count, 2000);
+	assert_int_equal(uncore_sample_row(t.s, 0)->counted.count, 2000);
 	toy_end(&t);
 }
 
@@ -139,10 +139,10 @@ static void monitors_do_not_disturb_each_other(void **state)
 	toy_ok(&t, uncore_monitor_start(second));
 	toy_ok(&t, uncore_monitor_read(second, t.s)); /* one sample may serve both */
 	assert_int_equal(uncore_sample_count(t.s), 4);
-	assert_int_equal(uncore_sample_row(t.s, 3)->count, 1000);
+	assert_int_equal(uncore_sample_row(t.s, 3)->counted.count, 1000);
 	toy_ok(&t, uncore_monitor_read(t.m, t.s));
 	assert_int_equal(uncore_sample_count(t.s), 1);
-	assert_int_equal(uncore_sample_row(t.s, 0)->count, 1000);
+	assert_int_equal(uncore_sample_row(t.s, 0)->counted.count, 1000);
 	uncore_monitor_free(second);
 	toy_ok(&t, uncore_monitor_read(t.m, t.s));
 	toy_end(&t);

@@ -76,7 +76,7 @@ static void test_cleared_for_two_groups(void **state)
 	for (size_t i = 0; i < uncore_sample_count(b->s); i++) {
 		const struct uncore_row *row = uncore_sample_row(b->s, i);
 
-		if (strcmp(row->name, "test_0/c/") != 0)
+		if (strcmp(row->query.name, "test_0/c/") != 0)
 			continue;
 		rows++;
 		assert_int_equal(row->quality, UNCORE_MEASURED);
