@@ -407,14 +407,15 @@ const char *uncore_monitor_note_at(const struct uncore_monitor *m, size_t i);
 
 /* ---- sample: the rows of one interval ------------------------------------------------------ */
 
+/* How good a value is, from best to worst: that of a sum is the greatest of its parts. */
 enum uncore_quality {
-	UNCORE_MEASURED,    /* counted during the whole window by every instance */
-	UNCORE_SCALED,      /* the kernel time-shared a counter: extrapolated by `coverage` */
+	UNCORE_MEASURED,    /* counted during the whole interval by every instance */
+	UNCORE_SCALED,      /* a counter was multiplexed: extrapolated by `coverage` */
+	UNCORE_SAMPLED,     /* from a sample of the events that the hardware chose: latencies */
 	UNCORE_PARTIAL,     /* some instances are missing from the sum: `reason` says which */
-	UNCORE_SUSPECT,     /* measured, but cannot be believed: `reason` says why; `value` is NaN
-			       when nothing is left after counters that fell were left out */
+	UNCORE_SUSPECT,     /* counted, but not plausible: `reason` says why; `value` is NaN when
+			       no counter is left after implausible ones were left out */
 	UNCORE_UNAVAILABLE, /* no value; `value` is NaN and `reason` says why */
-	UNCORE_SAMPLED, /* of some of the events, picked by the hardware: struct uncore_latency */
 };
 
 /* "measured", "scaled", ... */

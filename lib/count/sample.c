@@ -68,9 +68,9 @@ uint64_t uncore_sample_end_ns(const struct uncore_sample *s)
 const char *uncore_quality_name(enum uncore_quality quality)
 {
 	static const char *const names[] = {
-		[UNCORE_MEASURED] = "measured",       [UNCORE_SCALED] = "scaled",
-		[UNCORE_PARTIAL] = "partial",         [UNCORE_SUSPECT] = "suspect",
-		[UNCORE_UNAVAILABLE] = "unavailable", [UNCORE_SAMPLED] = "sampled",
+		[UNCORE_MEASURED] = "measured", [UNCORE_SCALED] = "scaled",
+		[UNCORE_SAMPLED] = "sampled",   [UNCORE_PARTIAL] = "partial",
+		[UNCORE_SUSPECT] = "suspect",   [UNCORE_UNAVAILABLE] = "unavailable",
 	};
 
 	if ((size_t)quality >= sizeof(names) / sizeof(*names))
