@@ -218,10 +218,11 @@ struct uncore_metric_event {
 	uint64_t config[UNCORE_CONFIG_WORDS]; /* on `pmu`; zero without one */
 };
 
-/* The events of a metric: at most `room` are written, *count is how many there are. -ENODEV: the family is not on this machine (then only names, titles and
- * evidence that hold for every model could be given, so nothing is). */
-int uncore_metric_events(const struct uncore *u, const struct uncore_metric *m,
-			 struct uncore_metric_event *into, size_t room, size_t *count);
+/* The events of a metric, in the order of its formula. 0: the family has no PMU here, or no formula for
+ * this CPU model (uncore_metric_missing() has the reason), or out of memory. NULL: there is no event
+ * number `i`. */
+size_t uncore_metric_event_count(const struct uncore_metric *m);
+const struct uncore_metric_event *uncore_metric_event_at(const struct uncore_metric *m, size_t i);
 
 /* ---- devices: PCI, and which PMUs count what passes them ------------------------------------- */
 
@@ -268,7 +269,7 @@ struct uncore_peer {
 
 /* What the kernel says of the other end of the link that a PMU counts from `cpu`; the catalogue's word
  * for it is uncore_pmu_role(). -ENODEV: nothing (the sentence says why). */
-int uncore_pmu_peer(struct uncore *u, const struct uncore_pmu *p, int cpu, struct uncore_peer *out);
+const struct uncore_peer *uncore_pmu_peer(struct uncore *u, const struct uncore_pmu *p, int cpu);
 
 /* ---- ceilings: what cannot be exceeded ----------------------------------------------------- */
 
@@ -372,8 +373,9 @@ struct uncore_counter {
  * what uncore_monitor_open() will ask for; a group that the hardware cannot hold is split when
  * opened. -EINVAL (the count is then 0): the hardware
  * excludes what was asked together, by the rules of the family's data file. */
-size_t uncore_monitor_counter_count(struct uncore_monitor *m);
-int uncore_monitor_counter(struct uncore_monitor *m, size_t i, struct uncore_counter *into);
+int uncore_monitor_plan(struct uncore_monitor *m);
+size_t uncore_monitor_counter_count(const struct uncore_monitor *m);
+const struct uncore_counter *uncore_monitor_counter_at(const struct uncore_monitor *m, size_t i);
 
 /* Opens every planned counter, stopped; -EINVAL as above, before anything is opened. Needs one file
  * descriptor each: when they run out the process's soft limit RLIMIT_NOFILE is raised up to the hard one (the only process-wide setting

@@ -27,8 +27,9 @@ struct uncore {
 	struct unc_topology topology;
 	struct unc_pmus pmus;
 	struct unc_catalogue catalogue;
-	struct unc_pci pci;     /* read at first use, */
-	struct unc_ports ports; /* and this with it */
+	struct unc_pci pci;      /* read at first use, */
+	struct unc_ports ports;  /* and this with it */
+	struct uncore_peer peer; /* that was asked for last */
 	struct unc_findings findings;
 	struct uncore_memory memory; /* read at first use */
 	bool memory_known;

@@ -232,11 +232,13 @@ int unc_machine_ports_of(struct uncore *u, const struct uncore_pmu *pmu, int cpu
 	return r < 0 ? r : unc_ports_of(&u->ports, pmu, cpu, ports, count, why);
 }
 
-int uncore_pmu_peer(struct uncore *u, const struct uncore_pmu *p, int cpu, struct uncore_peer *out)
+const struct uncore_peer *uncore_pmu_peer(struct uncore *u, const struct uncore_pmu *p, int cpu)
 {
 	int r = unc_machine_pci(u);
 
-	return r < 0 ? r : unc_ports_peer(&u->pci, &u->topology, p, cpu, out, &u->error);
+	if (r == 0)
+		r = unc_ports_peer(&u->pci, &u->topology, p, cpu, &u->peer, &u->error);
+	return r < 0 ? NULL : &u->peer;
 }
 
 int unc_machine_source(struct uncore *u, struct unc_source **out)
@@ -336,12 +338,6 @@ const struct uncore_metric *uncore_metric_at(const struct uncore *u, size_t i)
 	return u->catalogue.metrics[i];
 }
 
-int uncore_metric_events(const struct uncore *u, const struct uncore_metric *m,
-			 struct uncore_metric_event *into, size_t room, size_t *count)
-{
-	return unc_metric_events(m, into, room, count, (struct unc_error *)&u->error);
-}
-
 /* ---- PCI devices ---- */
 
 size_t uncore_device_count(const struct uncore *u)
@@ -370,7 +366,7 @@ int uncore_device_find(struct uncore *u, const char *name, const struct uncore_d
 	int err;
 
 	if (!u->scanned)
-		return unc_fail(&u->error, EINVAL,
+		return unc_fail(&u->error, EBUSY,
 				"the machine is not scanned: uncore_scan() first");
 	err = unc_machine_pci(u);
 	return err ? err : unc_pci_find(&u->pci, name, out, &u->error);
@@ -417,6 +413,10 @@ const struct uncore_memory *uncore_memory_get(struct uncore *u)
 
 int uncore_set_memory_peak(struct uncore *u, double bytes_per_second_per_socket)
 {
+	int r = refuse_while_monitored(u);
+
+	if (r < 0)
+		return r;
 	if (!isfinite(bytes_per_second_per_socket) || bytes_per_second_per_socket <= 0)
 		return unc_fail(&u->error, EINVAL,
 				"the peak of the memory must be more than 0 bytes per second");

@@ -16,12 +16,6 @@ struct explain_options {
 	const struct output *output;
 };
 
-struct explained {
-	const struct uncore_metric *metric;
-	struct uncore_metric_event *events; /* none when its family is not on this machine */
-	size_t count;
-};
-
 static void take_argument(void *into, char *arg, struct argp_state *state)
 {
 	struct explain_options *o = into;
@@ -43,38 +37,19 @@ static bool matches(const char *pattern, const struct uncore_metric *m)
 	return fnmatch(slash ? slash + 1 : pattern, uncore_metric_name(m), 0) == 0;
 }
 
-static int take_apart(const struct uncore *u, const struct uncore_metric *m, struct explained *e)
-{
-	size_t room = 0;
-	int err;
-
-	*e = (struct explained){.metric = m};
-	do {
-		room = e->count > room ? e->count : room + 32;
-		e->events = cli_realloc(e->events, room, sizeof(*e->events));
-		err = uncore_metric_events(u, m, e->events, room, &e->count);
-	} while (!err && e->count > room);
-	if (err)
-		e->count = 0;
-	return err == -ENODEV ? 0 : err;
-}
-
 /* Metrics of this machine; when there are none, those of the family that the pattern names. */
-static size_t keep_available(struct explained *e, size_t count, bool family_named)
+static size_t keep_available(const struct uncore_metric **metrics, size_t count, bool family_named)
 {
 	size_t here = 0;
 
 	for (size_t i = 0; i < count; i++)
-		here += e[i].count > 0;
+		here += uncore_metric_event_count(metrics[i]) > 0;
 	if ((!here && family_named) || here == count)
 		return count;
 	here = 0;
-	for (size_t i = 0; i < count; i++) {
-		if (e[i].count)
-			e[here++] = e[i];
-		else
-			free(e[i].events);
-	}
+	for (size_t i = 0; i < count; i++)
+		if (uncore_metric_event_count(metrics[i]))
+			metrics[here++] = metrics[i];
 	return here;
 }
 
@@ -98,21 +73,26 @@ static bool same_pmu(const struct uncore_metric_event *a, const struct uncore_me
 }
 
 /* True for the first event of its kind of PMU. */
-static bool opens_group(const struct explained *e, size_t i)
+static bool opens_group(const struct uncore_metric *m, size_t i)
 {
-	for (size_t k = 0; k < i; k++)
-		if (e->events[k].pmu && same_pmu(&e->events[k], &e->events[i]))
+	const struct uncore_metric_event *event = uncore_metric_event_at(m, i);
+
+	for (size_t k = 0; k < i; k++) {
+		const struct uncore_metric_event *before = uncore_metric_event_at(m, k);
+
+		if (before->pmu && same_pmu(before, event))
 			return false;
+	}
 	return true;
 }
 
-static size_t put_group(const struct explained *e, size_t first, struct buffer *to)
+static size_t put_group(const struct uncore_metric *m, size_t first, struct buffer *to)
 {
-	const struct uncore_metric_event *leader = &e->events[first];
+	const struct uncore_metric_event *leader = uncore_metric_event_at(m, first);
 	size_t count = 0;
 
-	for (size_t i = first; i < e->count; i++) {
-		const struct uncore_metric_event *event = &e->events[i];
+	for (size_t i = first; i < uncore_metric_event_count(m); i++) {
+		const struct uncore_metric_event *event = uncore_metric_event_at(m, i);
 
 		if (event->pmu && same_pmu(leader, event))
 			buffer_printf(to, "%s%.*s/%s,name=%s/", count++ ? "," : "",
@@ -124,17 +104,17 @@ static size_t put_group(const struct explained *e, size_t first, struct buffer *
 
 /* The equal `perf stat` line: one group for the events of each kind of PMU. Nothing without events, and
  * nothing for registers, which have no PMU that perf could open. */
-static void put_perf(const struct uncore *u, const struct explained *e, struct buffer *to)
+static void put_perf(const struct uncore *u, const struct uncore_metric *m, struct buffer *to)
 {
 	if (strncmp(uncore_source(u), "regs:", 5) == 0)
 		return;
-	for (size_t i = 0; i < e->count; i++) {
+	for (size_t i = 0; i < uncore_metric_event_count(m); i++) {
 		struct buffer group = {0};
 
-		if (!e->events[i].pmu || !opens_group(e, i))
+		if (!uncore_metric_event_at(m, i)->pmu || !opens_group(m, i))
 			continue;
 		buffer_puts(to, to->len ? "" : "perf stat -a");
-		if (put_group(e, i, &group) > 1)
+		if (put_group(m, i, &group) > 1)
 			buffer_printf(to, " -e '{%s}'", group.data);
 		else
 			buffer_printf(to, " -e '%s'", group.data);
@@ -201,18 +181,18 @@ static void event_text(const struct uncore_metric_event *event, struct buffer *t
 	sentence(to, "", event->evidence);
 }
 
-static void perf_text(const struct uncore *u, const struct explained *e, struct buffer *to)
+static void perf_text(const struct uncore *u, const struct uncore_metric *m, struct buffer *to)
 {
 	struct buffer perf = {0};
 
-	put_perf(u, e, &perf);
+	put_perf(u, m, &perf);
 	if (!perf.len)
 		return;
 	field(to, "perf", perf.data);
 	sentence(to, "",
 		 "Put the counts that perf prints into the formula; 'seconds' is its time "
 		 "elapsed.");
-	if (strstr(uncore_metric_formula(e->metric), "source_count("))
+	if (strstr(uncore_metric_formula(m), "source_count("))
 		sentence(to, "",
 			 "source_count(x) is how many counters of x perf adds up: "
 			 "perf stat -A prints each.");
@@ -228,12 +208,12 @@ static void title_text(const struct uncore_metric *m, struct buffer *to)
 	buffer_free(&label);
 }
 
-static void explain_text(const struct uncore *u, const struct explained *e, size_t count,
+static void explain_text(const struct uncore *u, const struct uncore_metric **metrics, size_t count,
 			 struct buffer *to)
 {
 	out_text_simulated(u, to);
 	for (size_t i = 0; i < count; i++) {
-		const struct uncore_metric *m = e[i].metric;
+		const struct uncore_metric *m = metrics[i];
 
 		buffer_puts(to, i ? "\n" : "");
 		title_text(m, to);
@@ -242,9 +222,9 @@ static void explain_text(const struct uncore *u, const struct explained *e, size
 		sentence(to, "formula", *uncore_metric_formula(m) ? uncore_metric_formula(m) : "-");
 		sentence(to, "evidence", uncore_metric_evidence(m));
 		sentence(to, "missing", uncore_metric_missing(m));
-		for (size_t k = 0; k < e[i].count; k++)
-			event_text(&e[i].events[k], to);
-		perf_text(u, &e[i], to);
+		for (size_t k = 0; k < uncore_metric_event_count(m); k++)
+			event_text(uncore_metric_event_at(m, k), to);
+		perf_text(u, m, to);
 	}
 }
 
@@ -269,27 +249,28 @@ static json_t *event_record(const struct uncore_metric_event *event)
 	return json_record(fields);
 }
 
-static json_t *metric_record(const struct uncore *u, const struct explained *e)
+static json_t *metric_record(const struct uncore *u, const struct uncore_metric *m)
 {
-	json_t *metric = json_metric(e->metric);
+	json_t *metric = json_metric(m);
 	json_t *events = json_array();
 	struct buffer perf = {0};
 
-	for (size_t i = 0; i < e->count; i++)
-		json_push(events, event_record(&e->events[i]));
-	put_perf(u, e, &perf);
+	for (size_t i = 0; i < uncore_metric_event_count(m); i++)
+		json_push(events, event_record(uncore_metric_event_at(m, i)));
+	put_perf(u, m, &perf);
 	json_add(metric, RECORD({"events", value_json(events)}, {"perf", value_text(perf.data)}));
 	buffer_free(&perf);
 	return metric;
 }
 
-static json_t *explain_document(const struct uncore *u, const struct explained *e, size_t count)
+static json_t *explain_document(const struct uncore *u, const struct uncore_metric **metrics,
+				size_t count)
 {
-	json_t *metrics = json_array();
+	json_t *array = json_array();
 
 	for (size_t i = 0; i < count; i++)
-		json_push(metrics, metric_record(u, &e[i]));
-	return json_document(u, RECORD({"metrics", value_json(metrics)}));
+		json_push(array, metric_record(u, metrics[i]));
+	return json_document(u, RECORD({"metrics", value_json(array)}));
 }
 
 /* ---- when there is nothing to explain ---- */
@@ -353,27 +334,21 @@ static int not_here(struct cli *cli, const char *pattern)
 static int explain(struct cli *cli, const struct explain_options *o)
 {
 	size_t all = uncore_metric_count(cli->u);
-	struct explained *e = cli_realloc(NULL, all, sizeof(*e));
+	const struct uncore_metric **metrics = cli_realloc(NULL, all, sizeof(*metrics));
 	struct buffer text = {0};
 	size_t count = 0;
 	int status;
-	int err = 0;
 
-	for (size_t i = 0; !err && i < all; i++)
+	for (size_t i = 0; i < all; i++)
 		if (matches(o->metric, uncore_metric_at(cli->u, i)))
-			err = take_apart(cli->u, uncore_metric_at(cli->u, i), &e[count++]);
-	count = err ? count : keep_available(e, count, strchr(o->metric, '/'));
-	if (count && !err && o->output)
-		o->output->document(explain_document(cli->u, e, count), &text);
-	else if (count && !err)
-		explain_text(cli->u, e, count, &text);
-	if (err)
-		status = cli_fail(cli, err);
-	else
-		status = count ? writer_print(&text) : not_here(cli, o->metric);
-	for (size_t i = 0; i < count; i++)
-		free(e[i].events);
-	free(e);
+			metrics[count++] = uncore_metric_at(cli->u, i);
+	count = keep_available(metrics, count, strchr(o->metric, '/'));
+	if (count && o->output)
+		o->output->document(explain_document(cli->u, metrics, count), &text);
+	else if (count)
+		explain_text(cli->u, metrics, count, &text);
+	status = count ? writer_print(&text) : not_here(cli, o->metric);
+	free(metrics);
 	return status;
 }
 

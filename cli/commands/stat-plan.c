@@ -84,16 +84,6 @@ static int add_any(struct cli *cli, struct uncore_monitor *m, const char *list, 
 	return CLI_UNAVAILABLE;
 }
 
-/* The library makes the plan when its first counter is read; events that the hardware cannot count
- * together are an error of that. */
-static int plan(struct cli *cli, struct uncore_monitor *m)
-{
-	struct uncore_counter first;
-	int err = uncore_monitor_counter(m, 0, &first);
-
-	return err ? cli_fail(cli, err) : CLI_OK;
-}
-
 static int set_filters(const struct stat_options *o, struct uncore_monitor *m)
 {
 	int err = 0;
@@ -134,8 +124,10 @@ int stat_plan(struct cli *cli, const struct stat_options *o, struct uncore_monit
 		status = add_any(cli, m, "*", "every metric");
 	if (!status)
 		status = add_queries(cli, o, m);
-	if (!status)
-		status = plan(cli, m);
+	if (!status) {
+		err = uncore_monitor_plan(m);
+		status = err ? cli_fail(cli, err) : CLI_OK;
+	}
 	if (!status)
 		*out = m;
 	else
@@ -210,15 +202,10 @@ int stat_dry_run(struct cli *cli, const struct stat_options *o, struct uncore_mo
 		buffer_printf(&w.text, "SIMULATED by %s: no counter of this machine.\n",
 			      setup.source);
 	for (size_t i = 0; !status && i < uncore_monitor_counter_count(m); i++) {
-		struct uncore_counter c;
-		int err = uncore_monitor_counter(m, i, &c);
-
-		if (err)
-			status = cli_fail(cli, err);
-		else if (o->output->record)
-			print_record(&out, &c);
+		if (o->output->record)
+			print_record(&out, uncore_monitor_counter_at(m, i));
 		else
-			text_row(&out.table, &c);
+			text_row(&out.table, uncore_monitor_counter_at(m, i));
 	}
 	table_print(&out.table, &w.text);
 	if (!status)

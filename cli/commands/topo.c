@@ -263,17 +263,16 @@ static void memory_lines(const struct uncore *u, int socket, struct buffer *to)
 static bool put_peer(struct uncore *u, const struct uncore_pmu *pmu, int cpu, struct buffer *to)
 {
 	const char *role = uncore_pmu_role(pmu);
-	struct uncore_peer peer = {0};
-	int err = uncore_pmu_peer(u, pmu, cpu, &peer);
+	const struct uncore_peer *peer = uncore_pmu_peer(u, pmu, cpu);
 
-	if (err && !role)
+	if (!peer && !role)
 		return false;
-	if (!err && peer.socket >= 0)
-		buffer_printf(to, "socket %d", peer.socket);
+	if (peer && peer->socket >= 0)
+		buffer_printf(to, "socket %d", peer->socket);
 	else
-		buffer_puts(to, role ? role : peer.text);
-	if (!err && (peer.socket >= 0 || role))
-		buffer_printf(to, " (%s)", peer.text);
+		buffer_puts(to, role ? role : peer->text);
+	if (peer && (peer->socket >= 0 || role))
+		buffer_printf(to, " (%s)", peer->text);
 	return true;
 }
 
@@ -289,8 +288,7 @@ static size_t link_line(struct uncore *u, const struct pmus *p, size_t first, in
 		n++;
 	if (n) {
 		peer.len = 0;
-		uncore_pmu_peer(u, p->items[first], cpu_of(u, p->items[first], socket),
-				&(struct uncore_peer){0});
+		uncore_pmu_peer(u, p->items[first], cpu_of(u, p->items[first], socket));
 		buffer_printf(&peer, "unknown (%s)", uncore_error(u));
 	}
 	pmus_name(p, first, n ? n : 1, &text);
@@ -532,13 +530,13 @@ static void push_links(json_t *array, struct uncore *u, int socket)
 	pmus_select(&p, u, counts_link, &(struct place){u, socket});
 	for (size_t i = 0; i < p.count; i++) {
 		json_t *record = pmu_record(u, p.items[i], socket);
-		struct uncore_peer peer = {.socket = -1};
-		int err = uncore_pmu_peer(u, p.items[i], cpu_of(u, p.items[i], socket), &peer);
+		const struct uncore_peer *peer =
+			uncore_pmu_peer(u, p.items[i], cpu_of(u, p.items[i], socket));
 
 		json_add(record, RECORD({"role", value_text(uncore_pmu_role(p.items[i]))},
-					{"peer", value_text(peer.text)},
-					{"peer_socket", value_id(peer.socket)},
-					{"unknown", value_text(err ? uncore_error(u) : NULL)}));
+					{"peer", value_text(peer ? peer->text : NULL)},
+					{"peer_socket", value_id(peer ? peer->socket : -1)},
+					{"unknown", value_text(peer ? NULL : uncore_error(u))}));
 		json_push(array, record);
 	}
 	pmus_free(&p);

@@ -32,10 +32,6 @@ int unc_event_encode(const struct unc_event_def *event, const struct uncore_pmu 
 /* What stands between the slashes for it on this PMU; NULL: the PMU does not have it. */
 const char *unc_event_terms(const struct unc_event_def *event, const struct uncore_pmu *pmu);
 
-/* As uncore_metric_events(). */
-int unc_metric_events(const struct uncore_metric *m, struct uncore_metric_event *into, size_t room,
-		      size_t *count, struct unc_error *e);
-
 /* True when the PMU has every event of the metric. */
 bool unc_metric_on(const struct uncore_metric *m, const struct uncore_pmu *pmu);
 /* True when the PMU ought to be counted for the metric and cannot be: it has the events, but its

@@ -211,6 +211,7 @@ void unc_metric_finish(void *metric)
 	unc_formula_free(m->formula);
 	free(m->events);
 	free(m->missing);
+	free(m->shown);
 }
 
 static const struct unc_field metric_case_fields[] = {

@@ -40,6 +40,7 @@ struct uncore_metric {
 	unsigned per_mille;                    /* which one; 990 is p99 */
 	bool checked;                          /* `missing` has been worked out */
 	char *missing;                         /* NULL: can be planned here */
+	struct uncore_metric_event *shown;     /* of `events`; NULL: not yet asked for */
 };
 
 /* A way to recognise the family's PMUs. */

@@ -174,16 +174,20 @@ static struct uncore_metric_event describe(const struct uncore_metric *m, size_t
 	return out;
 }
 
-int unc_metric_events(const struct uncore_metric *m, struct uncore_metric_event *into, size_t room,
-		      size_t *count, struct unc_error *e)
+size_t uncore_metric_event_count(const struct uncore_metric *m)
 {
-	size_t n;
+	struct uncore_metric_event **shown = &((struct uncore_metric *)m)->shown;
+	size_t count = m->formula && m->family->pmu_count ? unc_formula_name_count(m->formula) : 0;
 
-	if (!m->formula || !m->family->pmu_count)
-		return unc_fail(e, ENODEV, "%s: %s", m->name, uncore_metric_missing(m));
-	n = unc_formula_name_count(m->formula);
-	for (size_t i = 0; i < n && i < room; i++)
-		into[i] = describe(m, i);
-	*count = n;
-	return 0;
+	if (*shown || !count)
+		return count;
+	*shown = calloc(count, sizeof(**shown));
+	for (size_t i = 0; *shown && i < count; i++)
+		(*shown)[i] = describe(m, i);
+	return *shown ? count : 0;
+}
+
+const struct uncore_metric_event *uncore_metric_event_at(const struct uncore_metric *m, size_t i)
+{
+	return i < uncore_metric_event_count(m) ? &m->shown[i] : NULL;
 }

@@ -277,8 +277,10 @@ int uncore_monitor_set_filter(struct uncore_monitor *m, const char *kind, const 
 {
 	struct unc_filter_value next = {0};
 	struct setter x = {.m = m, .e = &m->machine->error, .into = &next};
-	int r = 0;
+	int r = unc_monitor_refuse_planned(m);
 
+	if (r < 0)
+		return r;
 	while (x.kind < UNC_FILTERS && strcmp(unc_filter_words[x.kind].name, kind) != 0)
 		x.kind++;
 	if (x.kind == UNC_FILTERS)

@@ -43,6 +43,7 @@ void uncore_monitor_free(struct uncore_monitor *m)
 		return;
 	close_source(m);
 	unc_rows_finish(&m->rows);
+	free(m->shown);
 	unc_plan_finish(&m->plan);
 	unc_monitor_roll_back(m, (struct unc_asked){0});
 	free(m->queries);
@@ -56,7 +57,7 @@ void uncore_monitor_free(struct uncore_monitor *m)
 
 int uncore_monitor_set_level(struct uncore_monitor *m, enum uncore_level level)
 {
-	if (m->query_count)
+	if (m->query_count || m->state != UNC_MONITOR_NEW)
 		return unc_fail(&m->machine->error, EBUSY,
 				"the level must be set before events or metrics are added");
 	if ((unsigned)level > UNCORE_LEVEL_PORT)
@@ -65,20 +66,46 @@ int uncore_monitor_set_level(struct uncore_monitor *m, enum uncore_level level)
 	return 0;
 }
 
-int unc_monitor_plan(struct uncore_monitor *m)
+/* As the caller sees the plan. */
+static struct uncore_counter *show_counters(const struct unc_plan *plan)
+{
+	struct uncore_counter *shown = calloc(plan->count + 1, sizeof(*shown));
+
+	for (size_t i = 0; shown && i < plan->count; i++) {
+		const struct unc_counter *c = &plan->counters[i];
+
+		shown[i] = (struct uncore_counter){
+			.event = c->event,
+			.pmu = c->pmu,
+			.cpu = c->cpu,
+			.group = c->set,
+			.leader = i == 0 || c[-1].set != c->set,
+		};
+		memcpy(shown[i].config, c->config.word, sizeof(shown[i].config));
+	}
+	return shown;
+}
+
+int uncore_monitor_plan(struct uncore_monitor *m)
 {
 	struct unc_plan plan;
 	int r;
 
 	if (m->state != UNC_MONITOR_NEW)
 		return 0;
+	if (!m->set_count)
+		return unc_fail(&m->machine->error, EINVAL,
+				"nothing to count: no event and no metric was added");
 	r = unc_rules_check(m->sets, m->set_count, &m->machine->error);
 	if (r < 0)
 		return r;
 	if (unc_plan_build(&plan, m->sets, m->set_count) < 0)
 		return unc_nomem(&m->machine->error);
-	r = unc_rows_make(&m->rows, m->machine, m->level, m->queries, m->query_count, m->sets);
-	if (r < 0) {
+	m->shown = show_counters(&plan);
+	if (!m->shown || unc_rows_make(&m->rows, m->machine, m->level, m->queries, m->query_count,
+				       m->sets) < 0) {
+		free(m->shown);
+		m->shown = NULL;
 		unc_plan_finish(&plan);
 		return unc_nomem(&m->machine->error);
 	}
@@ -87,30 +114,14 @@ int unc_monitor_plan(struct uncore_monitor *m)
 	return 0;
 }
 
-size_t uncore_monitor_counter_count(struct uncore_monitor *m)
+size_t uncore_monitor_counter_count(const struct uncore_monitor *m)
 {
-	return unc_monitor_plan(m) < 0 ? 0 : m->plan.count;
+	return m->plan.count;
 }
 
-int uncore_monitor_counter(struct uncore_monitor *m, size_t i, struct uncore_counter *into)
+const struct uncore_counter *uncore_monitor_counter_at(const struct uncore_monitor *m, size_t i)
 {
-	const struct unc_counter *c;
-	int r = unc_monitor_plan(m);
-
-	if (r < 0)
-		return r;
-	if (i >= m->plan.count)
-		return unc_fail(&m->machine->error, EINVAL, "there is no counter number %zu", i);
-	c = &m->plan.counters[i];
-	*into = (struct uncore_counter){
-		.event = c->event,
-		.pmu = c->pmu,
-		.cpu = c->cpu,
-		.group = c->set,
-		.leader = i == 0 || c[-1].set != c->set,
-	};
-	memcpy(into->config, c->config.word, sizeof(into->config));
-	return 0;
+	return i < m->plan.count ? &m->shown[i] : NULL;
 }
 
 static int allocate_readings(struct uncore_monitor *m)
@@ -139,14 +150,12 @@ static void forget_errors(struct unc_plan *plan)
 int uncore_monitor_open(struct uncore_monitor *m)
 {
 	struct unc_error *e = &m->machine->error;
-	int r = unc_monitor_plan(m);
+	int r = uncore_monitor_plan(m);
 
 	if (r < 0)
 		return r;
 	if (m->state != UNC_MONITOR_PLANNED)
 		return unc_fail(e, EBUSY, "the monitor is open already");
-	if (!m->plan.count)
-		return unc_fail(e, EINVAL, "nothing to count: no event and no metric was added");
 	forget_errors(&m->plan);
 	r = allocate_readings(m);
 	if (r == 0)

@@ -32,6 +32,7 @@ struct uncore_monitor {
 	struct unc_names notes;
 
 	struct unc_plan plan;
+	struct uncore_counter *shown; /* the plan as the caller sees it */
 	struct unc_rows rows;
 
 	struct unc_source *source;              /* NULL: not open */
@@ -54,8 +55,5 @@ int unc_named_add(struct unc_named *named, struct uncore_monitor *m, const struc
 /* Adds the root ports and sockets that belong to the query and are not counted. -ENOMEM. */
 int unc_query_find_gaps(struct uncore_monitor *m, struct unc_query *q,
 			const struct unc_named *named);
-
-/* Makes plan and rows of all queries, once. */
-int unc_monitor_plan(struct uncore_monitor *m);
 
 #endif

@@ -65,6 +65,14 @@ int unc_query_add_gap(struct uncore_monitor *m, struct unc_query *q, enum unc_ga
 
 /* ---- taking back ---- */
 
+int unc_monitor_refuse_planned(struct uncore_monitor *m)
+{
+	if (m->state == UNC_MONITOR_NEW)
+		return 0;
+	return unc_fail(&m->machine->error, EBUSY,
+			"the monitor is planned already: add everything before");
+}
+
 struct unc_asked unc_monitor_asked(const struct uncore_monitor *m)
 {
 	return (struct unc_asked){.queries = m->query_count, .sets = m->set_count};

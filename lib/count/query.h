@@ -85,6 +85,9 @@ int unc_query_add_target(struct uncore_monitor *m, struct unc_query *q,
 int unc_query_add_gap(struct uncore_monitor *m, struct unc_query *q, enum unc_gap_what what,
 		      const struct uncore_device *port, int socket, const char *why);
 
+/* -EBUSY when the monitor is planned: nothing can be added then. */
+int unc_monitor_refuse_planned(struct uncore_monitor *m);
+
 struct unc_asked unc_monitor_asked(const struct uncore_monitor *m);
 void unc_monitor_roll_back(struct uncore_monitor *m, struct unc_asked to);
 

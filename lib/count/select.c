@@ -7,14 +7,6 @@
 #include "count/encode.h"
 #include "count/monitor.h"
 
-static int refuse_when_planned(struct uncore_monitor *m)
-{
-	if (m->state == UNC_MONITOR_NEW)
-		return 0;
-	return unc_fail(&m->machine->error, EBUSY,
-			"the monitor is planned already: add everything before");
-}
-
 /* True when the i-th CPU of the PMU is not its first on that socket: events that count a whole
  * package are read once for each. */
 static bool package_seen(const struct uncore_monitor *m, const struct uncore_pmu *pmu, size_t i)
@@ -216,7 +208,7 @@ int uncore_monitor_add_events(struct uncore_monitor *m, const char *text)
 	struct unc_asked before = unc_monitor_asked(m);
 	struct adder a = {.m = m, .e = &m->machine->error, .first_set = before.sets};
 	struct unc_events list;
-	int r = refuse_when_planned(m);
+	int r = unc_monitor_refuse_planned(m);
 
 	if (r == 0)
 		r = unc_events_parse(text, &list, a.e);
@@ -476,7 +468,7 @@ int uncore_monitor_add_metrics(struct uncore_monitor *m, const char *pattern)
 	struct unc_error unsuited = {0};
 	bool guest = m->machine->topology.guest[0], known = false, here = false;
 	const char *filter = NULL, *missing = NULL, *missing_pmus = NULL;
-	int r = refuse_when_planned(m);
+	int r = unc_monitor_refuse_planned(m);
 
 	if (r == 0)
 		r = unc_filters_text(m, &filter);

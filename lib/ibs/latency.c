@@ -71,7 +71,8 @@ static int new_latency(struct uncore_latency **out, struct uncore *u, unsigned l
 	struct uncore_latency *l;
 
 	if (!u->scanned)
-		return unc_fail(&u->error, EINVAL, "the machine has to be scanned first");
+		return unc_fail(&u->error, EBUSY,
+				"the machine is not scanned: uncore_scan() first");
 	if (least > UNC_IBS_LATENCY_MAX)
 		return unc_fail(&u->error, EINVAL, "latencies are %u clocks at most, and not %u",
 				UNC_IBS_LATENCY_MAX, least);

@@ -49,28 +49,27 @@ struct expected {
 	} events[16]; /* in the order of the formula */
 };
 
-static inline void assert_events(const struct uncore *u, const struct uncore_metric *m,
-				 const struct expected *x, size_t pmus)
+static inline void assert_events(const struct uncore_metric *m, const struct expected *x,
+				 size_t pmus)
 {
-	struct uncore_metric_event events[EVENTS];
-	size_t count = 0, expected = 0;
+	size_t count = uncore_metric_event_count(m), expected = 0;
 
 	while (expected < COUNT(x->events) && x->events[expected].name)
 		expected++;
-	if (uncore_metric_events(u, m, events, EVENTS, &count) < 0)
-		fail_msg("%s: %s", x->name, uncore_error(u));
 	assert_int_equal(count, expected);
 	for (size_t k = 0; k < count; k++) {
-		assert_string_equal(events[k].name, x->events[k].name);
-		if (events[k].config[0] != x->events[k].config)
-			fail_msg("%s: %s: 0x%llx, not 0x%llx", x->name, events[k].name,
-				 (unsigned long long)events[k].config[0],
+		const struct uncore_metric_event *event = uncore_metric_event_at(m, k);
+
+		assert_string_equal(event->name, x->events[k].name);
+		if (event->config[0] != x->events[k].config)
+			fail_msg("%s: %s: 0x%llx, not 0x%llx", x->name, event->name,
+				 (unsigned long long)event->config[0],
 				 (unsigned long long)x->events[k].config);
 		for (size_t w = 1; w < UNCORE_CONFIG_WORDS; w++)
-			assert_int_equal(events[k].config[w], 0);
-		assert_int_equal(events[k].pmu_count, pmus);
-		assert_non_null(events[k].pmu);
-		assert_non_null(events[k].terms);
+			assert_int_equal(event->config[w], 0);
+		assert_int_equal(event->pmu_count, pmus);
+		assert_non_null(event->pmu);
+		assert_non_null(event->terms);
 	}
 }
 
@@ -81,7 +80,7 @@ static inline void assert_metric(const struct uncore *u, const char *family, siz
 
 	assert_null(uncore_metric_missing(m));
 	assert_string_equal(uncore_metric_formula(m), x->formula);
-	assert_events(u, m, x, pmus);
+	assert_events(m, x, pmus);
 }
 
 /* How many metrics of the family this machine has. */

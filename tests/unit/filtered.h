@@ -221,17 +221,18 @@ struct counter {
 
 static inline void assert_plan(const struct stage *s, const struct counter *all, size_t count)
 {
+	ok(s, uncore_monitor_plan(s->m));
 	for (size_t i = 0; i < uncore_monitor_counter_count(s->m); i++) {
-		struct uncore_counter c;
+		const struct uncore_counter *c;
 
-		ok(s, uncore_monitor_counter(s->m, i, &c));
+		c = uncore_monitor_counter_at(s->m, i);
 		if (i >= count)
-			fail_msg("counter %zu too many: %s/%s/", i, uncore_pmu_name(c.pmu),
-				 c.event);
-		assert_string_equal(uncore_pmu_name(c.pmu), all[i].pmu);
-		assert_string_equal(c.event, all[i].event);
+			fail_msg("counter %zu too many: %s/%s/", i, uncore_pmu_name(c->pmu),
+				 c->event);
+		assert_string_equal(uncore_pmu_name(c->pmu), all[i].pmu);
+		assert_string_equal(c->event, all[i].event);
 		for (size_t k = 0; k < 3; k++)
-			assert_int_equal(c.config[k], all[i].config[k]);
+			assert_int_equal(c->config[k], all[i].config[k]);
 	}
 	assert_int_equal(uncore_monitor_counter_count(s->m), count);
 }

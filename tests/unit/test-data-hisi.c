@@ -240,7 +240,7 @@ static void assert_refused(struct uncore *u, const char *event, const char *word
 /* One device: the filter by port goes, that by bus, device and function comes. */
 static void assert_device_filter(struct uncore *u)
 {
-	struct uncore_counter counter;
+	const struct uncore_counter *counter;
 	struct uncore_monitor *m;
 
 	assert_int_equal(uncore_monitor_new(&m, u), 0);
@@ -248,11 +248,12 @@ static void assert_device_filter(struct uncore *u)
 	assert_int_equal(uncore_monitor_add_metrics(m, "pcie.inbound.write.bandwidth"), 0);
 	assert_int_equal(uncore_monitor_add_metrics(m, "pcie.inbound.read.requests"), -ENODEV);
 	assert_int_equal(uncore_monitor_add_metrics(m, "pcie.outbound.read.bandwidth"), -ENODEV);
+	assert_int_equal(uncore_monitor_plan(m), 0);
 	assert_int_equal(uncore_monitor_counter_count(m), 1);
-	assert_int_equal(uncore_monitor_counter(m, 0, &counter), 0);
-	assert_int_equal(counter.config[0], 0x104);
-	assert_int_equal(counter.config[1], 1 << 10);
-	assert_int_equal(counter.config[2], UINT64_C(0x8100) << 16);
+	counter = uncore_monitor_counter_at(m, 0);
+	assert_int_equal(counter->config[0], 0x104);
+	assert_int_equal(counter->config[1], 1 << 10);
+	assert_int_equal(counter->config[2], UINT64_C(0x8100) << 16);
 	uncore_monitor_free(m);
 }
 

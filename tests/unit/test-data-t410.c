@@ -82,10 +82,9 @@ static const struct {
 
 static void assert_cell(const struct uncore *u, bool read, size_t source, size_t destination)
 {
-	struct uncore_metric_event events[EVENTS];
+	const struct uncore_metric_event *event;
 	const struct uncore_metric *m;
 	char name[80], formula[80];
-	size_t count = 0;
 
 	snprintf(name, sizeof(name), "matrix.%s.%s.%s.bandwidth", sources[source].name,
 		 destinations[destination].name, read ? "read" : "write");
@@ -94,11 +93,11 @@ static void assert_cell(const struct uncore *u, bool read, size_t source, size_t
 	m = find(u, "nvidia-t410-ucf", name);
 	assert_null(uncore_metric_missing(m));
 	assert_string_equal(uncore_metric_formula(m), formula);
-	assert_int_equal(uncore_metric_events(u, m, events, EVENTS, &count), 0);
-	assert_int_equal(count, 1);
-	assert_int_equal(events[0].config[0], read ? 0x123 : 0x124);
-	assert_int_equal(events[0].config[1], sources[source].bit | destinations[destination].bit);
-	assert_int_equal(events[0].config[2], 0);
+	assert_int_equal(uncore_metric_event_count(m), 1);
+	event = uncore_metric_event_at(m, 0);
+	assert_int_equal(event->config[0], read ? 0x123 : 0x124);
+	assert_int_equal(event->config[1], sources[source].bit | destinations[destination].bit);
+	assert_int_equal(event->config[2], 0);
 }
 
 /* mem_bytes_rd and mem_bytes_wr with a source and a destination, each with each. */

@@ -124,18 +124,13 @@ static void the_kernels_aliases_agree(void **state)
 	(void)state;
 	for (size_t i = 0; i < COUNT(cases); i++) {
 		struct uncore *u = scan_fixture(cases[i].machine);
-		struct uncore_metric_event events[EVENTS];
+		const struct uncore_metric *m = find(u, "intel-imc", cases[i].metric);
+		const struct uncore_metric_event *event = uncore_metric_event_at(m, cases[i].event);
 		struct unc_encoding kernel;
-		size_t count = 0;
 
-		assert_int_equal(uncore_metric_events(u, find(u, "intel-imc", cases[i].metric),
-						      events, EVENTS, &count),
-				 0);
-		assert_int_equal(unc_pmu_encode(events[cases[i].event].pmu, cases[i].alias, &kernel,
-						NULL),
-				 0);
-		assert_memory_equal(kernel.config.word, events[cases[i].event].config,
-				    sizeof(kernel.config.word));
+		assert_non_null(event);
+		assert_int_equal(unc_pmu_encode(event->pmu, cases[i].alias, &kernel, NULL), 0);
+		assert_memory_equal(kernel.config.word, event->config, sizeof(kernel.config.word));
 		uncore_free(u);
 	}
 }
@@ -144,18 +139,16 @@ static void what_a_model_lacks_is_told(void **state)
 {
 	struct uncore *u = scan_fixture("intel-icx-1socket");
 	const struct uncore_metric *m = find(u, "intel-imc", "dram.read.queue.latency");
-	struct uncore_metric_event events[EVENTS];
-	size_t count = 99;
 
 	(void)state;
 	assert_string_equal(uncore_metric_missing(m), "no formula for this CPU model");
 	assert_string_equal(uncore_metric_formula(m), "");
-	assert_int_equal(uncore_metric_events(u, m, events, EVENTS, &count), -ENODEV);
-	assert_int_equal(count, 99);
+	assert_int_equal(uncore_metric_event_count(m), 0);
+	assert_null(uncore_metric_event_at(m, 0));
 	m = find(u, "nvidia-t410-ucf", "memory.bandwidth");
 	assert_string_equal(uncore_metric_missing(m),
 			    "no PMU named nvidia_ucf_pmu_{socket} on this machine");
-	assert_int_equal(uncore_metric_events(u, m, events, EVENTS, &count), -ENODEV);
+	assert_int_equal(uncore_metric_event_count(m), 0);
 	uncore_free(u);
 	/* The memory controllers of a CPU that nobody knows yet. */
 	u = scan_fixture("amd-zen4-1socket");

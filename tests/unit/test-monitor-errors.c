@@ -20,12 +20,13 @@ static void assert_fails(const struct toy *t, int r, int err, const char *told)
 	assert_contains(uncore_error(t->u), told);
 }
 
-/* Nothing was added to the monitor, which is then used up. */
+/* Nothing was added to the monitor. */
 static void assert_empty(const struct toy *t)
 {
 	assert_fails(t, uncore_monitor_open(t->m), EINVAL,
 		     "nothing to count: no event and no metric was added");
 	assert_int_equal(uncore_monitor_counter_count(t->m), 0);
+	assert_null(uncore_monitor_counter_at(t->m, 0));
 }
 
 /* ---- metrics ---------------------------------------------------------------------------------- */
@@ -61,6 +62,7 @@ static void a_metric_that_cannot_be_counted_here(void **state)
 		     "for other PMUs than those of this machine");
 	/* What can be counted is added, the rest is passed over. */
 	toy_ok(&t, uncore_monitor_add_metrics(t.m, "*bandwidth"));
+	toy_ok(&t, uncore_monitor_plan(t.m));
 	assert_int_equal(uncore_monitor_counter_count(t.m), 6);
 	toy_end(&t);
 }
@@ -122,22 +124,23 @@ static void events_that_cannot_be(void **state)
 /* Terms that only some PMUs of a glob have: those are counted. */
 static void terms_that_fit_some_of_the_pmus(void **state)
 {
-	struct uncore_counter c;
+	const struct uncore_counter *c;
 	struct toy t;
 
 	(void)state;
 	toy_play(&t, UNCORE_LEVEL_MACHINE);
 	toy_ok(&t, uncore_monitor_add_events(t.m, "odd/only_here/"));
+	toy_ok(&t, uncore_monitor_plan(t.m));
 	assert_int_equal(uncore_monitor_counter_count(t.m), 1);
-	toy_ok(&t, uncore_monitor_counter(t.m, 0, &c));
-	assert_string_equal(uncore_pmu_name(c.pmu), "odd_1");
+	c = uncore_monitor_counter_at(t.m, 0);
+	assert_string_equal(uncore_pmu_name(c->pmu), "odd_1");
 	toy_end(&t);
 }
 
 /* A `cpu=` picks the PMUs that are counted from that CPU, and says nothing of the others. */
 static void a_cpu_that_some_of_the_pmus_are_counted_from(void **state)
 {
-	struct uncore_counter c;
+	const struct uncore_counter *c;
 	struct toy t;
 
 	(void)state;
@@ -145,9 +148,10 @@ static void a_cpu_that_some_of_the_pmus_are_counted_from(void **state)
 	assert_fails(&t, uncore_monitor_add_events(t.m, "uncore_imc/event=1,cpu=3/"), EINVAL,
 		     "uncore_imc_0 is not counted from CPU 3");
 	toy_ok(&t, uncore_monitor_add_events(t.m, "uncore_imc/event=1,cpu=0/"));
+	toy_ok(&t, uncore_monitor_plan(t.m));
 	assert_int_equal(uncore_monitor_counter_count(t.m), 1);
-	toy_ok(&t, uncore_monitor_counter(t.m, 0, &c));
-	assert_string_equal(uncore_pmu_name(c.pmu), "uncore_imc_0");
+	c = uncore_monitor_counter_at(t.m, 0);
+	assert_string_equal(uncore_pmu_name(c->pmu), "uncore_imc_0");
 	assert_int_equal(uncore_monitor_note_count(t.m), 0);
 	toy_end(&t);
 }
@@ -162,6 +166,7 @@ static void what_was_added_before_stays(void **state)
 	toy_ok(&t, uncore_monitor_add_events(t.m, "odd_0/data/"));
 	assert_fails(&t, uncore_monitor_add_events(t.m, "toy/ticks/,toy/tick/"), EINVAL, "tick");
 	assert_fails(&t, uncore_monitor_add_metrics(t.m, "nothing.*"), ENOENT, "nothing.*");
+	toy_ok(&t, uncore_monitor_plan(t.m));
 	assert_int_equal(uncore_monitor_counter_count(t.m), 1);
 	toy_start(&t);
 	toy_ok(&t, uncore_monitor_read(t.m, t.s));
@@ -179,11 +184,17 @@ static void adding_after_planning(void **state)
 	(void)state;
 	toy_play(&t, UNCORE_LEVEL_MACHINE);
 	toy_ok(&t, uncore_monitor_add_events(t.m, "toy/ticks/"));
+	toy_ok(&t, uncore_monitor_plan(t.m));
 	assert_int_equal(uncore_monitor_counter_count(t.m), 4);
 	assert_fails(&t, uncore_monitor_add_events(t.m, "toy/shared/"), EBUSY,
 		     "the monitor is planned already");
 	assert_fails(&t, uncore_monitor_add_metrics(t.m, "memory.*"), EBUSY,
 		     "the monitor is planned already");
+	assert_fails(&t, uncore_monitor_set_filter(t.m, "to", "memory"), EBUSY,
+		     "the monitor is planned already");
+	assert_fails(&t, uncore_monitor_set_level(t.m, UNCORE_LEVEL_SOCKET), EBUSY,
+		     "the level must be set before");
+	toy_ok(&t, uncore_monitor_plan(t.m)); /* again: no error */
 	assert_int_equal(uncore_monitor_counter_count(t.m), 4);
 	toy_end(&t);
 }
@@ -208,7 +219,6 @@ static void levels(void **state)
 
 static void calls_out_of_order(void **state)
 {
-	struct uncore_counter c;
 	struct toy t;
 
 	(void)state;
@@ -226,8 +236,8 @@ static void calls_out_of_order(void **state)
 	assert_fails(&t, uncore_monitor_total(t.m, t.s), EBUSY,
 		     "there is no total before the first read");
 	assert_int_equal(uncore_sample_count(t.s), 0);
-	assert_fails(&t, uncore_monitor_counter(t.m, 4, &c), EINVAL,
-		     "there is no counter number 4");
+	assert_non_null(uncore_monitor_counter_at(t.m, 3));
+	assert_null(uncore_monitor_counter_at(t.m, 4));
 	toy_ok(&t, uncore_monitor_read(t.m, t.s));
 	toy_ok(&t, uncore_monitor_total(t.m, t.s));
 	toy_end(&t);
@@ -249,6 +259,42 @@ static void opening_when_nothing_can_be_opened(void **state)
 	toy_end(&t);
 }
 
+/* Opening refuses an empty monitor and one without a countable event; after each of them the same
+ * monitor can be used further. */
+static void a_failed_open_leaves_the_monitor_usable(void **state)
+{
+	struct toy t;
+
+	(void)state;
+	toy_play(&t, UNCORE_LEVEL_MACHINE);
+	assert_empty(&t);
+	toy_ok(&t, uncore_monitor_set_level(t.m, UNCORE_LEVEL_INSTANCE));
+	toy_ok(&t, uncore_monitor_add_events(t.m, "toy/ticks/"));
+	toy_start(&t);
+	toy_ok(&t, uncore_monitor_read(t.m, t.s));
+	assert_int_equal(uncore_sample_count(t.s), 4);
+	assert_close(uncore_sample_row(t.s, 0)->value, 1000);
+	toy_end(&t);
+}
+
+static void a_machine_that_is_not_scanned(void **state)
+{
+	struct toy t = {.u = NULL};
+	struct uncore_latency *l = NULL;
+	const struct uncore_device *d = NULL;
+
+	(void)state;
+	assert_int_equal(uncore_new(&t.u), 0);
+	assert_fails(&t, uncore_monitor_new(&t.m, t.u), EBUSY, "scanned");
+	assert_fails(&t, uncore_latency_open(&l, t.u, 0), EBUSY, "not scanned");
+	assert_fails(&t, uncore_latency_open_file(&l, t.u, "perf.data", 0), EBUSY, "not scanned");
+	assert_fails(&t, uncore_device_find(t.u, "eth0", &d), EBUSY, "not scanned");
+	assert_null(t.m);
+	assert_null(l);
+	assert_null(d);
+	uncore_free(t.u);
+}
+
 /* ---- the machine ------------------------------------------------------------------------------ */
 
 static void a_machine_does_not_change_below_a_monitor(void **state)
@@ -261,6 +307,10 @@ static void a_machine_does_not_change_below_a_monitor(void **state)
 	assert_fails(&t, uncore_set_root(t.u, "/"), EBUSY,
 		     "a monitor of this machine still exists");
 	assert_fails(&t, uncore_set_source(t.u, "kernel"), EBUSY,
+		     "a monitor of this machine still exists");
+	assert_fails(&t, uncore_set_program(t.u, true), EBUSY,
+		     "a monitor of this machine still exists");
+	assert_fails(&t, uncore_set_memory_peak(t.u, 1e9), EBUSY,
 		     "a monitor of this machine still exists");
 	assert_true(uncore_pmu_count(t.u) > 0);
 	uncore_monitor_free(t.m);
@@ -359,6 +409,8 @@ int main(void)
 		cmocka_unit_test(levels),
 		cmocka_unit_test(calls_out_of_order),
 		cmocka_unit_test(opening_when_nothing_can_be_opened),
+		cmocka_unit_test(a_failed_open_leaves_the_monitor_usable),
+		cmocka_unit_test(a_machine_that_is_not_scanned),
 		cmocka_unit_test(a_machine_does_not_change_below_a_monitor),
 		cmocka_unit_test(sources_roots_and_data_that_are_none),
 		cmocka_unit_test(a_scan_with_a_broken_data_file),

@@ -107,24 +107,25 @@ static void filters_become_words(void **state)
 /* On every root complex. */
 static void ranges_of_addresses(void **state)
 {
-	struct uncore_counter c;
+	const struct uncore_counter *c;
 	struct stage s;
 
 	(void)state;
 	begin(&s, UNCORE_LEVEL_MACHINE, NULL);
 	ok(&s, set_filters(&s, "address=0x10000/256,0x4000000000/64G"));
 	ok(&s, uncore_monitor_add_metrics(s.m, "pcie.outbound.read.bandwidth"));
+	ok(&s, uncore_monitor_plan(s.m));
 	assert_int_equal(uncore_monitor_counter_count(s.m), 12);
-	ok(&s, uncore_monitor_counter(s.m, 0, &c));
-	assert_string_equal(c.event, "rd_bytes,dst_addr_en=0x1,dst_addr_base=0x10000,"
-				     "dst_addr_mask=0xffffffffffffff00");
-	assert_int_equal(c.config[0], 0x800);
-	assert_int_equal(c.config[1], 0x10000);
-	assert_true(c.config[2] == UINT64_C(0xffffffffffffff00));
-	ok(&s, uncore_monitor_counter(s.m, 11, &c));
-	assert_string_equal(uncore_pmu_name(c.pmu), TGT5);
-	assert_true(c.config[1] == UINT64_C(0x4000000000));
-	assert_true(c.config[2] == UINT64_C(0xfffffff000000000));
+	c = uncore_monitor_counter_at(s.m, 0);
+	assert_string_equal(c->event, "rd_bytes,dst_addr_en=0x1,dst_addr_base=0x10000,"
+				      "dst_addr_mask=0xffffffffffffff00");
+	assert_int_equal(c->config[0], 0x800);
+	assert_int_equal(c->config[1], 0x10000);
+	assert_true(c->config[2] == UINT64_C(0xffffffffffffff00));
+	c = uncore_monitor_counter_at(s.m, 11);
+	assert_string_equal(uncore_pmu_name(c->pmu), TGT5);
+	assert_true(c->config[1] == UINT64_C(0x4000000000));
+	assert_true(c->config[2] == UINT64_C(0xfffffff000000000));
 	end(&s);
 }
 
@@ -367,6 +368,7 @@ static void a_pattern_leaves_out_what_does_not_suit(void **state)
 	begin(&s, UNCORE_LEVEL_MACHINE, NULL);
 	ok(&s, set_filters(&s, "to=gpu"));
 	ok(&s, uncore_monitor_add_metrics(s.m, "pcie.*"));
+	ok(&s, uncore_monitor_plan(s.m));
 	assert_int_equal(uncore_monitor_counter_count(s.m), 6 * 4);
 	assert_int_equal(uncore_monitor_note_count(s.m), 2);
 	assert_contains(uncore_monitor_note_at(s.m, 1),

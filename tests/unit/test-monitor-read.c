@@ -195,6 +195,7 @@ static struct bytes bytes_for_pmus(enum uncore_level level, int count)
 	allocated = 0;
 	toy_ok(&t, uncore_monitor_add_metrics(t.m, "memory.read.bandwidth"));
 	b.added = allocated;
+	toy_ok(&t, uncore_monitor_plan(t.m));
 	assert_int_equal(uncore_monitor_counter_count(t.m), 3 + (count - 2) * 4);
 	b.planned = allocated - b.added;
 	toy_end(&t);

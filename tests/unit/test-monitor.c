@@ -332,17 +332,18 @@ static void the_plan_can_be_looked_at(void **state)
 	toy_play(&t, UNCORE_LEVEL_MACHINE);
 	toy_ok(&t, uncore_monitor_add_metrics(t.m, "memory.read.bandwidth"));
 	toy_ok(&t, uncore_monitor_add_metrics(t.m, "memory.utilization"));
+	toy_ok(&t, uncore_monitor_plan(t.m));
 	assert_int_equal(uncore_monitor_counter_count(t.m), COUNT(expected));
 	for (size_t i = 0; i < COUNT(expected); i++) {
-		struct uncore_counter c;
+		const struct uncore_counter *c;
 
-		toy_ok(&t, uncore_monitor_counter(t.m, i, &c));
-		assert_string_equal(uncore_pmu_name(c.pmu), expected[i].pmu);
-		assert_int_equal(c.cpu, expected[i].cpu);
-		assert_int_equal(c.config[0], expected[i].config);
-		assert_int_equal(c.group, expected[i].group);
-		assert_int_equal(c.leader, expected[i].leader);
-		assert_non_null(c.event);
+		c = uncore_monitor_counter_at(t.m, i);
+		assert_string_equal(uncore_pmu_name(c->pmu), expected[i].pmu);
+		assert_int_equal(c->cpu, expected[i].cpu);
+		assert_int_equal(c->config[0], expected[i].config);
+		assert_int_equal(c->group, expected[i].group);
+		assert_int_equal(c->leader, expected[i].leader);
+		assert_non_null(c->event);
 	}
 	toy_end(&t);
 }
@@ -356,6 +357,7 @@ static void modifiers_make_other_counters(void **state)
 	toy_ok(&t, uncore_monitor_add_events(t.m, "odd_0/data/,odd_0/data/k,odd_0/data/,"
 						  "{odd_0/data/}"));
 	/* plain, kernel and group; the plain ones ride in the group */
+	toy_ok(&t, uncore_monitor_plan(t.m));
 	assert_int_equal(uncore_monitor_counter_count(t.m), 2);
 	toy_end(&t);
 }
@@ -369,6 +371,7 @@ static void weak_groups_are_not_strict(void **state)
 	toy_play(&t, UNCORE_LEVEL_MACHINE);
 	toy_ok(&t, uncore_monitor_add_events(t.m, "{odd_0/data/,odd_0/event=3/},"
 						  "{odd_1/data/,odd_1/event=3/}:W"));
+	toy_ok(&t, uncore_monitor_plan(t.m));
 	assert_int_equal(uncore_monitor_counter_count(t.m), 4);
 	for (size_t i = 0; i < 4; i++)
 		assert_int_equal(t.m->plan.counters[i].strict, i < 2);

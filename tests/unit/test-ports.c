@@ -302,20 +302,17 @@ static void nothing_tells(void **state)
 
 static void assert_peer(struct uncore *u, const char *name, int cpu, const char *text, int socket)
 {
-	struct uncore_peer peer = {.socket = -7};
+	const struct uncore_peer *peer = uncore_pmu_peer(u, pmu(u, name), cpu);
 
-	assert_int_equal(uncore_pmu_peer(u, pmu(u, name), cpu, &peer), 0);
-	assert_string_equal(peer.text, text);
-	assert_int_equal(peer.socket, socket);
+	assert_non_null(peer);
+	assert_string_equal(peer->text, text);
+	assert_int_equal(peer->socket, socket);
 }
 
 static void assert_no_peer(struct uncore *u, const char *name, const char *why)
 {
-	struct uncore_peer peer = {.socket = -7};
-
-	assert_int_equal(uncore_pmu_peer(u, pmu(u, name), 0, &peer), -ENODEV);
+	assert_null(uncore_pmu_peer(u, pmu(u, name), 0));
 	assert_string_equal(uncore_error(u), why);
-	assert_int_equal(peer.socket, -7);
 }
 
 /* The kernel's words, arch/x86/events/intel/uncore_snbep.c: "upi_%d,die_%d", the other end's link and die. */

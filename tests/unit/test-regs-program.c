@@ -36,7 +36,7 @@ static void assert_stopped(const struct block *b, const char *name, double count
 
 static void test_terms(void **state)
 {
-	struct uncore_counter c;
+	const struct uncore_counter *c;
 	struct block *b = fresh();
 
 	(void)state;
@@ -46,17 +46,19 @@ static void test_terms(void **state)
 	must(b, uncore_monitor_add_events(
 			b->m, "uncore_cbox_3/ev_sel=0x35,umask=3,edge_det=1,thresh=2,tid_en=1,"
 			      "filter_opc=0x182,filter_state=1,after=7/"));
-	must(b, uncore_monitor_counter(b->m, 0, &c));
-	assert_int_equal(c.config[0], 0x35 | 3 << 8 | 1 << 18 | 2u << 24 | 1 << 19);
-	assert_int_equal(c.config[1], UINT64_C(0x182) << 52 | 1 << 17);
-	assert_int_equal(c.config[2], 7);
-	assert_string_equal(uncore_pmu_family(c.pmu), "intel-cbox");
+	must(b, uncore_monitor_plan(b->m));
+	c = uncore_monitor_counter_at(b->m, 0);
+	assert_int_equal(c->config[0], 0x35 | 3 << 8 | 1 << 18 | 2u << 24 | 1 << 19);
+	assert_int_equal(c->config[1], UINT64_C(0x182) << 52 | 1 << 17);
+	assert_int_equal(c->config[2], 7);
+	assert_string_equal(uncore_pmu_family(c->pmu), "intel-cbox");
 	uncore_monitor_free(b->m);
 	b->m = NULL;
 	must(b, uncore_monitor_new(&b->m, b->u));
 	must(b, uncore_monitor_add_events(b->m, "cbox_3/event=0x35,edge=1,thresh=2/"));
-	must(b, uncore_monitor_counter(b->m, 0, &c));
-	assert_int_equal(c.config[0], 0x35 | 1 << 18 | 2u << 24);
+	must(b, uncore_monitor_plan(b->m));
+	c = uncore_monitor_counter_at(b->m, 0);
+	assert_int_equal(c->config[0], 0x35 | 1 << 18 | 2u << 24);
 	block_remove(b);
 }
 

@@ -29,14 +29,13 @@ struct asked {
 static void assert_asked(struct uncore *u, const struct asked *a)
 {
 	struct uncore_monitor *m;
-	struct uncore_counter first;
 	int r;
 
 	assert_int_equal(uncore_monitor_new(&m, u), 0);
 	if ((a->events && uncore_monitor_add_events(m, a->events) < 0) ||
 	    (a->metric && uncore_monitor_add_metrics(m, a->metric) < 0))
 		fail_msg("%s: %s", a->events, uncore_error(u));
-	r = uncore_monitor_counter(m, 0, &first);
+	r = uncore_monitor_plan(m);
 	if (!a->sentence && r < 0)
 		fail_msg("%s: %s", a->events, uncore_error(u));
 	if (a->sentence) {
