@@ -476,9 +476,13 @@ void uncore_sample_free(struct uncore_sample *s);
 size_t uncore_sample_count(const struct uncore_sample *s);
 const struct uncore_row *uncore_sample_row(const struct uncore_sample *s, size_t i);
 
-/* The window: CLOCK_MONOTONIC at its begin and end, in nanoseconds (simulated time with a step). */
+/* Begin and end of the interval in nanoseconds: CLOCK_MONOTONIC, to measure how long it was, and
+ * CLOCK_REALTIME (since 1970, UTC), to say when it was. Both belong to the same reading. In a simulation
+ * with a step both are the same simulated time: the n-th reading of a monitor (from 0) is at n steps. */
 uint64_t uncore_sample_begin_ns(const struct uncore_sample *s);
 uint64_t uncore_sample_end_ns(const struct uncore_sample *s);
+uint64_t uncore_sample_begin_wall_ns(const struct uncore_sample *s);
+uint64_t uncore_sample_end_wall_ns(const struct uncore_sample *s);
 
 /* ---- latency: loads that AMD's CPUs sample (IBS) -------------------------------------------- */
 

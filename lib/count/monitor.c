@@ -169,7 +169,17 @@ int uncore_monitor_open(struct uncore_monitor *m)
 	return r;
 }
 
-/* Enabled first: the window then begins at a reading as it ends at one, however long enabling took. */
+static int read_counters(struct uncore_monitor *m, struct unc_reading *into, struct unc_moment *at,
+			 struct unc_error *e)
+{
+	int r = m->source->ops->read(m->source, into, &at->ns, e);
+
+	if (r == 0)
+		at->wall_ns = at->ns + (m->source->simulated_time ? 0 : unc_wall_offset_ns());
+	return r;
+}
+
+/* Enabled first: the interval then begins at a reading as it ends at one, however long enabling took. */
 int uncore_monitor_start(struct uncore_monitor *m)
 {
 	struct unc_error *e = &m->machine->error;
@@ -181,10 +191,10 @@ int uncore_monitor_start(struct uncore_monitor *m)
 		return unc_fail(e, EBUSY, "the monitor was started already");
 	r = m->source->ops->enable(m->source, e);
 	if (r == 0)
-		r = m->source->ops->read(m->source, m->previous, &m->begin_ns, e);
+		r = read_counters(m, m->previous, &m->begin, e);
 	if (r < 0)
 		return r;
-	m->previous_ns = m->begin_ns;
+	m->previous_at = m->begin;
 	m->state = UNC_MONITOR_RUNNING;
 	return 0;
 }
@@ -200,7 +210,7 @@ int uncore_monitor_stop(struct uncore_monitor *m)
 		return unc_fail(e, EBUSY, "the monitor was not started");
 	r = m->source->ops->disable(m->source, e);
 	if (m->state == UNC_MONITOR_RUNNING) {
-		err = m->source->ops->read(m->source, m->now, &m->now_ns, r < 0 ? &other : e);
+		err = read_counters(m, m->now, &m->now_at, r < 0 ? &other : e);
 		m->state = err < 0 ? UNC_MONITOR_STOPPED : UNC_MONITOR_STOPPED_READ;
 	}
 	return r < 0 ? r : err;
@@ -223,16 +233,16 @@ static int prepare(struct uncore_monitor *m, struct uncore_sample *into)
 	return unc_sample_reserve(into, m->rows.count) < 0 ? unc_nomem(&m->machine->error) : 0;
 }
 
-static void fill(const struct uncore_monitor *m, const struct unc_delta *deltas, uint64_t begin_ns,
-		 struct uncore_sample *into)
+static void fill(const struct uncore_monitor *m, const struct unc_delta *deltas,
+		 struct unc_moment begin, struct uncore_sample *into)
 {
 	const struct unc_interval interval = {.counters = m->plan.counters,
 					      .deltas = deltas,
-					      .length_ns = m->previous_ns - begin_ns};
+					      .length_ns = m->previous_at.ns - begin.ns};
 
 	into->reasons.len = 0;
-	into->begin_ns = begin_ns;
-	into->end_ns = m->previous_ns;
+	into->begin = begin;
+	into->end = m->previous_at;
 	into->count = m->rows.count;
 	for (size_t i = 0; i < m->rows.count; i++)
 		unc_row_judge(&m->rows.items[i], &interval, &into->reasons, &into->rows[i]);
@@ -241,14 +251,14 @@ static void fill(const struct uncore_monitor *m, const struct unc_delta *deltas,
 int uncore_monitor_read(struct uncore_monitor *m, struct uncore_sample *into)
 {
 	struct unc_reading *previous = m->previous;
-	uint64_t begin_ns = m->previous_ns;
+	struct unc_moment begin = m->previous_at;
 	int r = prepare(m, into);
 
 	if (r == 0 && m->state == UNC_MONITOR_ENDED)
 		r = unc_fail(&m->machine->error, EBUSY,
 			     "the monitor was stopped, and its end has been read");
 	if (r == 0 && m->state != UNC_MONITOR_STOPPED_READ)
-		r = m->source->ops->read(m->source, m->now, &m->now_ns, &m->machine->error);
+		r = read_counters(m, m->now, &m->now_at, &m->machine->error);
 	if (r < 0)
 		return r;
 	if (m->state > UNC_MONITOR_RUNNING)
@@ -256,9 +266,9 @@ int uncore_monitor_read(struct uncore_monitor *m, struct uncore_sample *into)
 	update_deltas(m);
 	m->interval_count++;
 	m->previous = m->now;
-	m->previous_ns = m->now_ns;
+	m->previous_at = m->now_at;
 	m->now = previous;
-	fill(m, m->interval, begin_ns, into);
+	fill(m, m->interval, begin, into);
 	return 0;
 }
 
@@ -271,7 +281,7 @@ int uncore_monitor_total(struct uncore_monitor *m, struct uncore_sample *into)
 	if (!m->interval_count)
 		return unc_fail(&m->machine->error, EBUSY,
 				"there is no total before the first read");
-	fill(m, m->total, m->begin_ns, into);
+	fill(m, m->total, m->begin, into);
 	return 0;
 }
 

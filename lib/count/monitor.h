@@ -3,6 +3,7 @@
 #ifndef UNC_MONITOR_H
 #define UNC_MONITOR_H
 
+#include "base/clock.h"
 #include "count/filters.h"
 #include "count/query.h"
 #include "count/rows.h"
@@ -35,10 +36,10 @@ struct uncore_monitor {
 	struct uncore_counter *shown; /* the plan as the caller sees it */
 	struct unc_rows rows;
 
-	struct unc_source *source;              /* NULL: not open */
-	struct unc_reading *previous, *now;     /* per counter */
-	struct unc_delta *interval, *total;     /* per counter: of the latest interval, of all */
-	uint64_t begin_ns, previous_ns, now_ns; /* of the start and of these readings */
+	struct unc_source *source;          /* NULL: not open */
+	struct unc_reading *previous, *now; /* per counter */
+	struct unc_delta *interval, *total; /* per counter: of the latest interval, of all */
+	struct unc_moment begin, previous_at, now_at; /* of the start and of these readings */
 	size_t interval_count;
 };
 

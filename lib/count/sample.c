@@ -57,12 +57,22 @@ const struct uncore_row *uncore_sample_row(const struct uncore_sample *s, size_t
 
 uint64_t uncore_sample_begin_ns(const struct uncore_sample *s)
 {
-	return s->begin_ns;
+	return s->begin.ns;
 }
 
 uint64_t uncore_sample_end_ns(const struct uncore_sample *s)
 {
-	return s->end_ns;
+	return s->end.ns;
+}
+
+uint64_t uncore_sample_begin_wall_ns(const struct uncore_sample *s)
+{
+	return s->begin.wall_ns;
+}
+
+uint64_t uncore_sample_end_wall_ns(const struct uncore_sample *s)
+{
+	return s->end.wall_ns;
 }
 
 const char *uncore_quality_name(enum uncore_quality quality)

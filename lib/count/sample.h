@@ -3,12 +3,13 @@
 #ifndef UNC_SAMPLE_H
 #define UNC_SAMPLE_H
 
+#include "base/clock.h"
 #include "count/judge.h"
 
 struct uncore_sample {
 	struct uncore_row *rows;
 	size_t count, room;
-	uint64_t begin_ns, end_ns;
+	struct unc_moment begin, end;
 	struct unc_arena reasons;
 };
 

@@ -64,6 +64,7 @@ struct unc_source_ops {
 
 struct unc_source {
 	const struct unc_source_ops *ops;
+	bool simulated_time; /* its readings have times of their own, not those of a clock */
 };
 
 struct unc_sim;  /* a parsed simulation, sim/sim.h; owned by the machine */

@@ -82,6 +82,8 @@ static void the_total_is_the_sum_of_the_intervals(void **state)
 		toy_ok(&t, uncore_monitor_read(t.m, t.s));
 		assert_int_equal(uncore_sample_begin_ns(t.s), i * SECOND);
 		assert_int_equal(uncore_sample_end_ns(t.s), (i + 1) * SECOND);
+		assert_int_equal(uncore_sample_begin_wall_ns(t.s), i * SECOND);
+		assert_int_equal(uncore_sample_end_wall_ns(t.s), (i + 1) * SECOND);
 		for (size_t k = 0; k < COUNT(rates); k++) {
 			assert_int_equal(uncore_sample_row(t.s, k)->counted.count, rates[k]);
 			sums[k] += uncore_sample_row(t.s, k)->counted.count;
@@ -90,6 +92,8 @@ static void the_total_is_the_sum_of_the_intervals(void **state)
 	toy_ok(&t, uncore_monitor_total(t.m, t.s));
 	assert_int_equal(uncore_sample_begin_ns(t.s), 0);
 	assert_int_equal(uncore_sample_end_ns(t.s), 10 * SECOND);
+	assert_int_equal(uncore_sample_begin_wall_ns(t.s), 0);
+	assert_int_equal(uncore_sample_end_wall_ns(t.s), 10 * SECOND);
 	for (size_t k = 0; k < COUNT(rates); k++) {
 		const struct uncore_row *row = uncore_sample_row(t.s, k);
 

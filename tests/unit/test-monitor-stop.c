@@ -42,21 +42,37 @@ static struct block *fresh(bool program)
 	return &b;
 }
 
+static uint64_t wall_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
 static void ends_when_stopped(bool program)
 {
 	struct block *b = fresh(program);
 	uint64_t before_ns, after_ns, begin_ns = uncore_sample_end_ns(b->s);
+	uint64_t begin_wall_ns = uncore_sample_end_wall_ns(b->s);
+	uint64_t before_wall_ns, after_wall_ns;
 
 	block_set64(b, 0, 130);
 	before_ns = now_ns();
+	before_wall_ns = wall_ns();
 	must(b, uncore_monitor_stop(b->m));
 	after_ns = now_ns();
+	after_wall_ns = wall_ns();
 	block_set64(b, 0, 5000);
 	usleep(50000);
 	block_read(b);
 	block_assert(b, event, 30);
 	assert_int_equal(uncore_sample_begin_ns(b->s), begin_ns);
 	assert_in_range(uncore_sample_end_ns(b->s), before_ns, after_ns);
+	/* The clocks run at one rate, but for some microseconds of slewing. */
+	assert_int_equal(uncore_sample_begin_wall_ns(b->s), begin_wall_ns);
+	assert_in_range(uncore_sample_end_wall_ns(b->s), before_wall_ns - 1000000,
+			after_wall_ns + 1000000);
 	assert_true(block_row(b, event)->counted.seconds <= (double)(after_ns - read_ns) / 1e9);
 	block_total(b);
 	block_assert(b, event, 130);

@@ -325,6 +325,7 @@ int unc_source_sim_new(struct unc_source **out, const struct unc_sim *sim)
 	if (!s)
 		return -ENOMEM;
 	s->base.ops = &sim_ops;
+	s->base.simulated_time = sim->step_ns;
 	s->sim = sim;
 	*out = &s->base;
 	return 0;
