@@ -2,8 +2,8 @@
 /*
  * Formulas over events: a subset of perf's metric language. Pure; fuzzed.
  *
- *   expr    := or [ "if" expr "else" expr ]        a if c else b
- *   or      := sum [ ("<"|">"|"<="|">="|"=="|"!=") sum ]
+ *   expr    := test [ "if" expr "else" expr ]        a if c else b
+ *   test    := sum [ ("<"|">"|"<="|">="|"=="|"!=") sum ]
  *   sum     := term { ("+"|"-") term }
  *   term    := unary { ("*"|"/") unary }
  *   unary   := ["-"|"+"] primary
