@@ -75,7 +75,7 @@ static bool is_better(const struct match *a, const struct match *b)
 {
 	if (a->distance != b->distance)
 		return a->distance < b->distance;
-	return unc_name_compare(a->name, b->name) < 0;
+	return strverscmp(a->name, b->name) < 0;
 }
 
 /* The best matches, each name once; `into` has room for one more while it is sorted. */

@@ -106,7 +106,7 @@ bool unc_names_has(const struct unc_names *n, const char *name)
 
 static int compare_items(const void *a, const void *b)
 {
-	return unc_name_compare(*(char *const *)a, *(char *const *)b);
+	return strverscmp(*(char *const *)a, *(char *const *)b);
 }
 
 void unc_names_sort(struct unc_names *n)
@@ -121,50 +121,6 @@ void unc_names_finish(struct unc_names *n)
 		free(n->items[i]);
 	free(n->items);
 	*n = (struct unc_names){0};
-}
-
-/* Compares the runs of digits at *a and *b as numbers of any length, and steps over them. */
-static int compare_digits(const char **a, const char **b)
-{
-	size_t la = 0, lb = 0;
-	int order;
-
-	while (**a == '0')
-		(*a)++;
-	while (**b == '0')
-		(*b)++;
-	while (unc_is_digit((*a)[la]))
-		la++;
-	while (unc_is_digit((*b)[lb]))
-		lb++;
-	if (la != lb)
-		return la < lb ? -1 : 1;
-	order = memcmp(*a, *b, la);
-	*a += la;
-	*b += lb;
-	return order;
-}
-
-int unc_name_compare(const char *a, const char *b)
-{
-	const char *x = a, *y = b;
-	int order;
-
-	while (*x && *y) {
-		if (unc_is_digit(*x) && unc_is_digit(*y)) {
-			order = compare_digits(&x, &y);
-			if (order)
-				return order;
-		} else if (*x == *y) {
-			x++;
-			y++;
-		} else {
-			break;
-		}
-	}
-	if (*x != *y)
-		return (unsigned char)*x < (unsigned char)*y ? -1 : 1;
-	return strcmp(a, b); /* equal but for leading zeros: still one fixed order */
 }
 
 int unc_parse_u64(const char *text, uint64_t *out)

@@ -28,11 +28,8 @@ struct unc_names {
 
 int unc_names_add(struct unc_names *n, const char *name); /* copies; -ENOMEM */
 bool unc_names_has(const struct unc_names *n, const char *name);
-void unc_names_sort(struct unc_names *n); /* by unc_name_compare */
+void unc_names_sort(struct unc_names *n); /* by strverscmp: imc_2 before imc_10 */
 void unc_names_finish(struct unc_names *n);
-
-/* Order of names in which runs of digits compare as numbers: imc_2 before imc_10. */
-int unc_name_compare(const char *a, const char *b);
 
 /* Whole string, decimal or 0x-hexadecimal, no sign, no spaces. -EINVAL, -ERANGE. */
 int unc_parse_u64(const char *text, uint64_t *out);

@@ -287,7 +287,7 @@ static const char *const side_suffixes[] = {".scale", ".unit", ".per-pkg", ".sna
 
 static int compare_names(const void *a, const void *b)
 {
-	return unc_name_compare(*(char *const *)a, *(char *const *)b);
+	return strverscmp(*(char *const *)a, *(char *const *)b);
 }
 
 static bool in_list(const struct unc_names *names, const char *name)

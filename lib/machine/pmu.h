@@ -35,7 +35,7 @@ struct uncore_pmu {
 };
 
 struct unc_pmus {
-	struct uncore_pmu *items; /* ordered by unc_name_compare of name */
+	struct uncore_pmu *items; /* ordered by strverscmp of name */
 	size_t count;
 };
 

@@ -34,7 +34,7 @@ int unc_root_read_bytes(const struct unc_root *r, const char *path, size_t max, 
 
 /* The target of a link, to be freed by the caller. -EINVAL: it is no link; -ENOENT, ... */
 int unc_root_link(const struct unc_root *r, const char *path, char **out);
-/* Names in a directory except "." and "..", sorted by unc_name_compare. -ENOENT, -ENOTDIR, ... */
+/* Names in a directory except "." and "..", sorted by strverscmp. -ENOENT, -ENOTDIR, ... */
 int unc_root_list(const struct unc_root *r, const char *path, struct unc_names *out);
 /* A descriptor with close-on-exec for a file that is not just read: a device. A negative errno. */
 int unc_root_open_file(const struct unc_root *r, const char *path, int flags);

@@ -11,19 +11,6 @@
 #define CPU_DIR "sys/devices/system/cpu"
 #define NODE_DIR "sys/devices/system/node"
 
-/* "cpu12" -> 12; -1 when the name is not the prefix and a number. */
-static int number_after(const char *name, const char *prefix)
-{
-	size_t len = strlen(prefix);
-	uint64_t number;
-
-	if (strncmp(name, prefix, len) != 0 || name[len + strspn(name + len, "0123456789")])
-		return -1;
-	if (unc_parse_u64(name + len, &number) < 0 || number > 65535)
-		return -1;
-	return (int)number;
-}
-
 /* An id such as physical_package_id; -1 when the kernel does not know or does not say. -ENOMEM. */
 static int read_id(const struct unc_root *root, int cpu, const char *name, int *out)
 {
@@ -60,31 +47,10 @@ int unc_cpulist_read(struct unc_cpulist *out, const struct unc_root *root, const
 	return err;
 }
 
-/* Before `present` was there: the cpuN directories. */
-static int list_cpu_dirs(const struct unc_root *root, struct unc_cpulist *out)
-{
-	struct unc_names names = {0};
-	int err = unc_root_list(root, CPU_DIR, &names);
-
-	if (err)
-		return err;
-	out->ids = calloc(names.count + 1, sizeof(*out->ids));
-	for (size_t i = 0; out->ids && i < names.count; i++) {
-		int id = number_after(names.items[i], "cpu");
-
-		if (id >= 0) /* names are sorted by their numbers */
-			out->ids[out->count++] = id;
-	}
-	unc_names_finish(&names);
-	return out->ids ? 0 : -ENOMEM;
-}
-
 static int read_present(const struct unc_root *root, struct unc_cpulist *out, struct unc_error *e)
 {
 	int err = unc_cpulist_read(out, root, CPU_DIR "/present", e);
 
-	if (err == -ENOENT && list_cpu_dirs(root, out) == -ENOMEM)
-		return unc_nomem(e);
 	if (err == -ENOMEM || err == -EBADMSG)
 		return err;
 	return out->count
@@ -182,10 +148,12 @@ static int read_nodes(struct unc_topology *t, const struct unc_root *root, struc
 	if (err && err != -ENOMEM)
 		return 0;
 	for (size_t i = 0; err == 0 && i < names.count; i++) {
-		int node = number_after(names.items[i], "node");
+		const char *name = names.items[i];
+		uint64_t node;
 
-		if (node >= 0)
-			err = read_node(t, root, node, e);
+		if (strncmp(name, "node", 4) == 0 && unc_parse_u64(name + 4, &node) == 0 &&
+		    node <= 65535)
+			err = read_node(t, root, (int)node, e);
 	}
 	unc_names_finish(&names);
 	return err == -ENOMEM ? unc_nomem(e) : err;

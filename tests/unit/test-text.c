@@ -134,48 +134,6 @@ static void names_are_copied_found_sorted(void **state)
 	unc_names_finish(&n);
 }
 
-static void check_order(const char *a, const char *b, int want)
-{
-	int got = unc_name_compare(a, b);
-
-	if ((got > 0) - (got < 0) != want)
-		fail_msg("'%s' against '%s': %d", a, b, got);
-}
-
-static void names_compare_numbers(void **state)
-{
-	static const char *const ascending[] = {
-		"",
-		"0",
-		"00",
-		"01",
-		"1",
-		"1a",
-		"01b",
-		"2",
-		"10",
-		"a",
-		"a0",
-		"a00b",
-		"a0b",
-		"a1",
-		"a1_2",
-		"a1_10",
-		"a2",
-		"a10",
-		"a18446744073709551616",
-		"a18446744073709551617",
-		"ab",
-		"b",
-		"\xc3\xa9",
-	};
-
-	(void)state;
-	for (int i = 0; i < (int)COUNT(ascending); i++)
-		for (int j = 0; j < (int)COUNT(ascending); j++)
-			check_order(ascending[i], ascending[j], (i > j) - (i < j));
-}
-
 static void u64_accepts(void **state)
 {
 	static const struct {
@@ -499,7 +457,6 @@ int main(void)
 		cmocka_unit_test(text_of_each_length),
 		cmocka_unit_test(text_empty_and_failed),
 		cmocka_unit_test(names_are_copied_found_sorted),
-		cmocka_unit_test(names_compare_numbers),
 		cmocka_unit_test(u64_accepts),
 		cmocka_unit_test(u64_refuses),
 		cmocka_unit_test(double_accepts),

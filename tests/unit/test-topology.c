@@ -222,23 +222,6 @@ static void unknown_sockets_are_not_listed(void **state)
 	unc_topology_finish(&topology);
 }
 
-static void without_lists_the_directories_count(void **state)
-{
-	const struct tree *t = *state;
-	struct unc_topology topology;
-
-	tree_cpu(t, 0, "physical_package_id", "0\n");
-	tree_cpu(t, 11, "physical_package_id", "0\n");
-	tree_put(t, CPUS "cpufreq/x", "");
-	tree_put(t, CPUS "cpu3x/x", "");
-	tree_put(t, CPUS "cpu/x", "");
-	topology = topology_of(t);
-	assert_int_equal(topology.cpu_count, 2);
-	assert_int_equal(topology.cpus[1].id, 11);
-	assert_true(topology.cpus[1].online);
-	unc_topology_finish(&topology);
-}
-
 static void broken_trees_say_what_is_wrong(void **state)
 {
 	static const struct {
@@ -380,8 +363,6 @@ int main(void)
 		cmocka_unit_test_setup_teardown(an_offline_cpu_is_no_die, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_package_without_dies_is_one, setup, teardown),
 		cmocka_unit_test_setup_teardown(unknown_sockets_are_not_listed, setup, teardown),
-		cmocka_unit_test_setup_teardown(without_lists_the_directories_count, setup,
-						teardown),
 		cmocka_unit_test_setup_teardown(broken_trees_say_what_is_wrong, setup, teardown),
 		cmocka_unit_test_setup_teardown(cpu_model_is_vendor_family_model, setup, teardown),
 		cmocka_unit_test_setup_teardown(hypervisors_are_named, setup, teardown),
