@@ -66,6 +66,9 @@ void cli_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* A finding as text, for doctor and the overview. */
 void doctor_finding(const struct uncore_finding *f, struct buffer *to);
 
+#define NS_PER_MS 1000000ULL
+#define NS_PER_S 1000000000ULL
+
 /* CLOCK_MONOTONIC */
 uint64_t cli_now_ns(void);
 

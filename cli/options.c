@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "output/output.h"
-#include "parse.h"
 
 #define KEY_FIRST 0x1000 /* of options without a key: this and their index */
+#define YEAR_NS (366ULL * 86400 * NS_PER_S)
 
 enum { KEY_DATA = 0x100, KEY_MEMORY_PEAK, KEY_USAGE };
 
@@ -45,27 +45,73 @@ void cli_once(struct argp_state *state, const char *option, const char *before, 
 		argp_error(state, "%s is given twice: '%s' and '%s'", option, before, now);
 }
 
+struct unit {
+	const char *name; /* NULL ends a table */
+	double size;
+};
+
+size_t cli_number_length(const char *text)
+{
+	size_t whole = strspn(text, "0123456789");
+	size_t fraction;
+
+	if (text[whole] != '.')
+		return whole;
+	fraction = strspn(text + whole + 1, "0123456789");
+	return whole + fraction ? whole + 1 + fraction : 0;
+}
+
+/* Finds the unit behind a number; its size, or 0. */
+static double unit_size(const char *text, const struct unit *units)
+{
+	for (; units->name; units++)
+		if (strcmp(text, units->name) == 0)
+			return units->size;
+	return 0;
+}
+
 uint64_t cli_time(struct argp_state *state, const char *what, const char *text, uint64_t plain_ns,
 		  uint64_t least_ns)
 {
-	uint64_t ns = 0;
-	const char *wrong = parse_duration(text, plain_ns, &ns);
+	static const struct unit units[] = {
+		{"ns", 1},  {"us", 1e3},   {"µs", 1e3},   {"ms", 1e6},
+		{"s", 1e9}, {"min", 60e9}, {"h", 3600e9}, {NULL, 0},
+	};
+	size_t len = cli_number_length(text);
+	double unit = text[len] ? unit_size(text + len, units) : (double)plain_ns;
+	double ns = strtod(text, NULL) * unit;
+	const char *wrong = NULL;
 
-	if (!wrong && ns < least_ns)
+	if (!len)
+		wrong = "is not a duration; write 100ms, 1s or 0.5s";
+	else if (unit == 0)
+		wrong = "does not end in a unit of time (ns, us, ms, s, min, h)";
+	else if (ns > (double)YEAR_NS)
+		wrong = "is longer than a year";
+	else if (ns < 1)
+		wrong = "must be more than zero";
+	else if (ns + 0.5 < (double)least_ns)
 		wrong = "is shorter than 1 ms";
 	if (wrong)
 		argp_error(state, "%s: '%s' %s", what, text, wrong);
-	return ns;
+	return (uint64_t)(ns + 0.5);
 }
 
 uint64_t cli_count(struct argp_state *state, const char *what, const char *text)
 {
-	uint64_t n = 0;
-	const char *wrong = parse_count(text, &n);
+	size_t len = strspn(text, "0123456789");
+	uint64_t count = strtoull(text, NULL, 10);
+	const char *wrong = NULL;
 
+	if (!len || text[len])
+		wrong = "is not a whole number";
+	else if (len > 10 || count > 1000000000)
+		wrong = "is more than a thousand million";
+	else if (count == 0)
+		wrong = "must be at least 1";
 	if (wrong)
 		argp_error(state, "%s: '%s' %s", what, text, wrong);
-	return n;
+	return count;
 }
 
 void cli_set_output(struct argp_state *state, const struct output **output, const char *name)
@@ -112,21 +158,32 @@ static void set_option(const struct cli_option *o, void *into, const char *arg,
 	}
 }
 
-static void add_data(struct cli *cli, const char *dir)
+/* Bytes per second. */
+static double parse_rate(const char *text, struct argp_state *state)
 {
-	cli->data = cli_realloc(cli->data, cli->data_count + 1, sizeof(*cli->data));
-	cli->data[cli->data_count++] = dir;
-}
+	static const struct unit units[] = {
+		{"B/s", 1},          {"kB/s", 1e3},         {"MB/s", 1e6},
+		{"GB/s", 1e9},       {"TB/s", 1e12},        {"KiB/s", 0x400},
+		{"MiB/s", 0x100000}, {"GiB/s", 0x40000000}, {"TiB/s", 0x10000000000},
+		{NULL, 0},
+	};
+	size_t len = cli_number_length(text);
+	double unit = unit_size(text + len + (text[len] == ' '), units);
+	double rate = strtod(text, NULL) * unit;
+	const char *wrong = NULL;
 
-static void set_memory_peak(struct cli *cli, const char *text, struct argp_state *state)
-{
-	const char *wrong;
-
-	if (cli->memory_peak > 0)
-		argp_error(state, "--memory-peak is given twice");
-	wrong = parse_rate(text, &cli->memory_peak);
+	if (!len)
+		wrong = "is not a rate; write 307.2GB/s";
+	else if (unit == 0)
+		wrong = "does not end in a unit of rates (B/s, kB/s, MB/s, GB/s, TB/s, KiB/s, "
+			"MiB/s, GiB/s, TiB/s)";
+	else if (!(rate > 0))
+		wrong = "must be more than zero";
+	else if (rate > 1e18)
+		wrong = "is more than any memory can move";
 	if (wrong)
 		argp_error(state, "--memory-peak: '%s' %s", text, wrong);
+	return rate;
 }
 
 static void set_global(const struct cli_option *o, struct cli *cli, char *arg,
@@ -137,10 +194,13 @@ static void set_global(const struct cli_option *o, struct cli *cli, char *arg,
 		argp_error(state, "--%s: the name of the directory is empty", o->name);
 	switch (o->key) {
 	case KEY_DATA:
-		add_data(cli, arg);
+		cli->data = cli_realloc(cli->data, cli->data_count + 1, sizeof(*cli->data));
+		cli->data[cli->data_count++] = arg;
 		return;
 	case KEY_MEMORY_PEAK:
-		set_memory_peak(cli, arg, state);
+		if (cli->memory_peak > 0)
+			argp_error(state, "--memory-peak is given twice");
+		cli->memory_peak = parse_rate(arg, state);
 		return;
 	case 'h':
 		argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
@@ -156,39 +216,24 @@ static void set_global(const struct cli_option *o, struct cli *cli, char *arg,
 	}
 }
 
-static void parse_argument(struct parser *p, char *arg, struct argp_state *state)
-{
-	if (p->syntax->argument)
-		p->syntax->argument(p->into, arg, state);
-	else
-		argp_error(state, "'%s': this command takes no arguments", arg);
-}
-
-static void parse_key(struct parser *p, size_t i, char *arg, struct argp_state *state)
-{
-	const struct cli_option *o = &p->options[i];
-
-	if (i >= p->first_global)
-		set_global(o, p->cli, arg, state);
-	else if (o->type == OPTION_OTHER)
-		p->syntax->other(p->into, o->key, arg, state);
-	else
-		set_option(o, p->into, arg, state);
-}
-
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct parser *p = state->input;
 	const struct cli_syntax *s = p->syntax;
+	size_t i = 0;
 
-	for (size_t i = 0; i < p->count; i++) {
-		if (p->options[i].name && p->options[i].key == key) {
-			parse_key(p, i, arg, state);
-			return 0;
-		}
-	}
-	if (key == ARGP_KEY_ARG)
-		parse_argument(p, arg, state);
+	while (i < p->count && !(p->options[i].name && p->options[i].key == key))
+		i++;
+	if (i < p->count && i >= p->first_global)
+		set_global(&p->options[i], p->cli, arg, state);
+	else if (i < p->count && p->options[i].type == OPTION_OTHER)
+		s->other(p->into, key, arg, state);
+	else if (i < p->count)
+		set_option(&p->options[i], p->into, arg, state);
+	else if (key == ARGP_KEY_ARG && s->argument)
+		s->argument(p->into, arg, state);
+	else if (key == ARGP_KEY_ARG)
+		argp_error(state, "'%s': this command takes no arguments", arg);
 	else if (key == ARGP_KEY_NO_ARGS && s->no_args)
 		argp_error(state, "%s", s->no_args);
 	else if (key == ARGP_KEY_END && s->check)
@@ -206,19 +251,6 @@ static void add(struct parser *p, struct cli_option option)
 	p->options[p->count++] = option;
 }
 
-static void add_outputs(struct parser *p)
-{
-	const struct cli_syntax *s = p->syntax;
-
-	for (size_t i = 0; i < output_count; i++) {
-		const struct output *o = &outputs[i];
-
-		if (o->doc && (o->document || s->outputs == OUTPUTS_RECORDS))
-			add(p, (struct cli_option){o->name, NULL, o->doc, o->key, s->outputs_group,
-						   OPTION_OUTPUT, s->outputs_at});
-	}
-}
-
 void cli_parse(struct cli *cli, const struct cli_syntax *syntax, void *into, int argc, char **argv)
 {
 	struct parser p = {.cli = cli, .syntax = syntax, .into = into};
@@ -230,8 +262,14 @@ void cli_parse(struct cli *cli, const struct cli_syntax *syntax, void *into, int
 
 	for (const struct cli_option *o = syntax->options; o && o->doc; o++)
 		add(&p, *o);
-	if (syntax->outputs != OUTPUTS_NONE)
-		add_outputs(&p);
+	for (size_t i = 0; i < output_count && syntax->outputs != OUTPUTS_NONE; i++) {
+		const struct output *o = &outputs[i];
+
+		if (o->doc && (o->document || syntax->outputs == OUTPUTS_RECORDS))
+			add(&p, (struct cli_option){o->name, NULL, o->doc, o->key,
+						    syntax->outputs_group, OPTION_OUTPUT,
+						    syntax->outputs_at});
+	}
 	p.first_global = p.count;
 	/* Without options of the command they need no heading. */
 	for (const struct cli_option *o = globals + (p.count == 0); o->doc; o++)

@@ -62,9 +62,14 @@ void cli_once(struct argp_state *state, const char *option, const char *before, 
 /* Sets the output of that name; two different ones are a usage error. */
 void cli_set_output(struct argp_state *state, const struct output **output, const char *name);
 
-/* Numbers of options and arguments; `what` begins the error. */
+/* Numbers of options and arguments; `what` begins the error. Times are "100", "100ms", "0.5s"; a number
+ * without unit counts `plain_ns` each. */
 uint64_t cli_time(struct argp_state *state, const char *what, const char *text, uint64_t plain_ns,
 		  uint64_t least_ns);
+/* A whole number from 1 to a thousand million. */
 uint64_t cli_count(struct argp_state *state, const char *what, const char *text);
+
+/* Length of "digits", "digits.digits" or ".digits" at the start of the text; 0 when there is none. */
+size_t cli_number_length(const char *text);
 
 #endif

@@ -13,7 +13,6 @@
 #include "options.h"
 #include "output/record.h"
 #include "output/writer.h"
-#include "parse.h"
 #include "signals.h"
 
 #define MAP_SIZE 4096

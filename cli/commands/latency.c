@@ -6,7 +6,6 @@
 
 #include "commands/stat.h"
 #include "options.h"
-#include "parse.h"
 #include "signals.h"
 #include "views/latency.h"
 

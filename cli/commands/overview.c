@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "commands/stat.h"
-#include "parse.h"
 #include "views/pmus.h"
 
 static void machine_line(const struct uncore *u, struct buffer *to)

@@ -6,7 +6,6 @@
 
 #include "commands/stat.h"
 #include "options.h"
-#include "parse.h"
 
 enum { KEY_PER_SOCKET = 0x100, KEY_NO_MERGE, KEY_PER_PORT };
 
@@ -121,7 +120,7 @@ static void parse_argument(void *into, char *arg, struct argp_state *state)
 {
 	struct stat_options *o = into;
 
-	if (state->quoted || (*arg && !parse_looks_numeric(arg))) {
+	if (state->quoted || (*arg && !cli_number_length(arg))) {
 		o->command = &state->argv[state->next - 1];
 		state->next = state->argc;
 	} else if (!o->interval_ns) {

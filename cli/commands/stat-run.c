@@ -12,7 +12,6 @@
 #include "commands/child.h"
 #include "commands/repeat.h"
 #include "commands/stat.h"
-#include "parse.h"
 #include "signals.h"
 
 struct run {
