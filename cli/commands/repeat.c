@@ -136,10 +136,6 @@ void repeat_print(struct repeat *r, struct out *out)
 		out_row(out, &r->rows[i].row, spread(&r->rows[i]));
 	}
 	out_end(out);
-}
-
-void repeat_free(struct repeat *r)
-{
 	for (size_t i = 0; i < r->count; i++) {
 		free((char *)r->rows[i].row.query.name);
 		free((char *)r->rows[i].row.query.family);

@@ -26,8 +26,7 @@ struct repeat {
 
 void repeat_add(struct repeat *r, const struct uncore_sample *sample, double time);
 
-/* Prints the means; nothing without a run. */
+/* Prints the means, nothing without a run, and frees the rows. */
 void repeat_print(struct repeat *r, struct out *out);
-void repeat_free(struct repeat *r);
 
 #endif

@@ -43,17 +43,13 @@ enum wake {
 	WAKE_STOP,  /* the user or the end of the command */
 };
 
-static struct timespec to_timespec(uint64_t ns)
-{
-	return (struct timespec){.tv_sec = (time_t)(ns / NS_PER_S),
-				 .tv_nsec = (long)(ns % NS_PER_S)};
-}
-
 /* Absolute deadlines: however long printing takes, the grid stays where it was. */
 static void arm(int fd, uint64_t first_ns, uint64_t every_ns)
 {
-	struct itimerspec spec = {.it_value = to_timespec(first_ns),
-				  .it_interval = to_timespec(every_ns)};
+	struct itimerspec spec = {
+		.it_value = {(time_t)(first_ns / NS_PER_S), (long)(first_ns % NS_PER_S)},
+		.it_interval = {(time_t)(every_ns / NS_PER_S), (long)(every_ns % NS_PER_S)},
+	};
 
 	timerfd_settime(fd, TFD_TIMER_ABSTIME, &spec, NULL);
 }
@@ -147,24 +143,16 @@ static void print_sample(struct run *r, bool total)
 		out_sample(&r->out, &frame, r->sample);
 }
 
-static int print_window(struct run *r)
+/* The window that ends now, or the total of all. */
+static int print_window(struct run *r, bool total)
 {
-	int err = uncore_monitor_read(r->monitor, r->sample);
+	int err = total ? uncore_monitor_total(r->monitor, r->sample)
+			: uncore_monitor_read(r->monitor, r->sample);
 
 	if (err)
 		return cli_fail(r->cli, err);
-	print_sample(r, false);
-	r->windows++;
-	return writer_flush(&r->writer);
-}
-
-static int print_total(struct run *r)
-{
-	int err = uncore_monitor_total(r->monitor, r->sample);
-
-	if (err)
-		return cli_fail(r->cli, err);
-	print_sample(r, true);
+	print_sample(r, total);
+	r->windows += !total;
 	return writer_flush(&r->writer);
 }
 
@@ -172,26 +160,23 @@ static int print_total(struct run *r)
  * read: the window would be longer than what was counted in it. */
 static int count_windows(struct run *r)
 {
-	int status = CLI_OK;
+	enum wake wake = WAKE_TICK;
+	int status = CLI_OK, err;
 
-	while (!status) {
-		enum wake wake = wait_next(r);
-
-		status = print_window(r);
-		if (wake == WAKE_TIMER)
+	while (!status && wake == WAKE_TICK) {
+		wake = wait_next(r);
+		status = print_window(r, false);
+		if (r->o->command && wake == WAKE_TIMER)
 			child_signal(&r->child, SIGTERM); /* as perf does at the timeout */
-		if (wake != WAKE_TICK ||
-		    (r->o->interval_count && r->windows == r->o->interval_count))
+		if (r->o->interval_count && r->windows == r->o->interval_count)
 			break;
 	}
 	if (!status && r->o->summary)
-		status = print_total(r);
-	return status;
-}
-
-static int let_command_go(struct run *r)
-{
-	return r->o->command ? child_release(&r->child, r->o->command[0]) : CLI_OK;
+		status = print_window(r, true);
+	/* Registers that were written are restored here, so that a failure of that can be reported. */
+	err = r->cli->program ? uncore_monitor_stop(r->monitor) : 0;
+	err = err ? cli_fail(r->cli, err) : CLI_OK;
+	return status ? status : err;
 }
 
 /* True when the delay passed undisturbed. */
@@ -218,37 +203,26 @@ static int start(struct run *r)
 	return CLI_OK;
 }
 
-/* Registers that were written are restored here, so that a failure of that can be reported. */
-static int count_to_the_end(struct run *r)
-{
-	int status = count_windows(r);
-	int err = r->cli->program ? uncore_monitor_stop(r->monitor) : 0;
-	int failed = err ? cli_fail(r->cli, err) : CLI_OK;
-
-	return status ? status : failed;
-}
-
 /* Counting starts just before the command does, or, with a delay, while it runs. */
 static int count(struct run *r)
 {
-	int status;
-	int err = uncore_monitor_open(r->monitor);
+	const struct stat_options *o = r->o;
+	int err = uncore_monitor_open(r->monitor), status = CLI_OK;
 
 	if (err)
 		return cli_fail(r->cli, err);
 	if (!r->windows)
-		stat_notes(r->o, r->monitor);
-	if (!r->o->delay_ns) {
+		stat_notes(o, r->monitor);
+	if (!o->delay_ns)
 		status = start(r);
-		if (!status)
-			status = let_command_go(r);
-		return status ? status : count_to_the_end(r);
+	if (!status && o->command)
+		status = child_release(&r->child, o->command[0]);
+	if (!status && o->delay_ns) {
+		if (!wait_delay(r))
+			return CLI_OK;
+		status = start(r);
 	}
-	status = let_command_go(r);
-	if (status || !wait_delay(r))
-		return status;
-	status = start(r);
-	return status ? status : count_to_the_end(r);
+	return status ? status : count_windows(r);
 }
 
 /* The command may outlive counting: its end is ours, and so is its status. */
@@ -267,22 +241,18 @@ static void wait_for_command(struct run *r)
 		r->command_status = r->child.status;
 }
 
-static int run_once(struct run *r)
+/* The command is forked first, and executed when counting has begun. */
+static int run_command(struct run *r)
 {
-	int status = CLI_OK;
-	bool released;
+	int status;
 
 	r->child = (struct child){.go = -1, .failed = -1};
-	if (r->o->command)
-		status = child_prepare(&r->child, r->o->command, &r->signals, r->cli);
+	status = child_prepare(&r->child, r->o->command, &r->signals, r->cli);
 	if (!status)
 		status = count(r);
-	released = r->o->command && r->child.go < 0;
-	if (released)
+	if (r->child.go < 0) /* it was released */
 		wait_for_command(r);
 	child_close(&r->child);
-	uncore_monitor_free(r->monitor);
-	r->monitor = NULL;
 	return status;
 }
 
@@ -319,27 +289,11 @@ static int open_run(struct run *r)
 	return uncore_sample_new(&r->sample) ? cli_fail(r->cli, -ENOMEM) : CLI_OK;
 }
 
-static void close_run(struct run *r)
-{
-	if (r->tick_fd >= 0)
-		close(r->tick_fd);
-	if (r->timer_fd >= 0)
-		close(r->timer_fd);
-	signals_close(&r->signals);
-	uncore_monitor_free(r->monitor);
-	uncore_sample_free(r->sample);
-	repeat_free(&r->repeat);
-	out_free(&r->out);
-	buffer_free(&r->command);
-}
-
-static void say_late(const struct run *r)
+static void report_late_ticks(const struct run *r)
 {
 	unsigned long long late = r->late, missed = r->missed;
 	const char *verb = late == 1 ? " was" : "s were";
 
-	if (!late)
-		return;
 	if (missed)
 		cli_error("%llu tick%s late by more than half an interval, and %llu tick%s missed; "
 			  "what was counted in those is in the window after",
@@ -363,15 +317,27 @@ int stat_run(struct cli *cli, const struct stat_options *o, struct uncore_monito
 		if (i)
 			status = stat_plan(cli, o, &r.monitor);
 		if (!status)
-			status = run_once(&r);
+			status = o->command ? run_command(&r) : count(&r);
+		uncore_monitor_free(r.monitor);
+		r.monitor = NULL;
 	}
-	repeat_print(&r.repeat, &r.out);
+	if (o->repeat > 1)
+		repeat_print(&r.repeat, &r.out);
 	if (writer_flush(&r.writer) && !status)
 		status = r.writer.status;
-	say_late(&r);
+	if (r.late)
+		report_late_ticks(&r);
 	if (writer_close(&r.writer) && !status)
 		status = r.writer.status;
-	close_run(&r);
+	if (r.tick_fd >= 0)
+		close(r.tick_fd);
+	if (r.timer_fd >= 0)
+		close(r.timer_fd);
+	signals_close(&r.signals);
+	uncore_monitor_free(r.monitor);
+	uncore_sample_free(r.sample);
+	out_free(&r.out);
+	buffer_free(&r.command);
 	/* Ctrl-C is how monitoring without a command ends: that is success, 0. */
 	return r.command_status ? r.command_status : status;
 }
