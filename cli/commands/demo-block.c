@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "options.h"
+#include "output/buffer.h"
 #include "output/record.h"
-#include "output/writer.h"
 #include "signals.h"
 
 #define MAP_SIZE 4096

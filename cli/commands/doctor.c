@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "options.h"
+#include "output/buffer.h"
 #include "output/output.h"
-#include "output/writer.h"
 
 static const struct {
 	const char *mark; /* in text */

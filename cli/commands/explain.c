@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "options.h"
+#include "output/buffer.h"
 #include "output/output.h"
-#include "output/writer.h"
 #include "views/pmus.h"
 
 struct explain_options {

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "options.h"
+#include "output/buffer.h"
 #include "output/output.h"
-#include "output/writer.h"
 #include "views/pmus.h"
 
 enum { LIST_PMUS = 1, LIST_EVENTS = 2, LIST_METRICS = 4 };

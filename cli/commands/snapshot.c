@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "options.h"
-#include "output/writer.h"
+#include "output/buffer.h"
 
 static void take_file(void *into, char *arg, struct argp_state *state)
 {

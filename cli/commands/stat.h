@@ -9,7 +9,6 @@
 
 #include "cli.h"
 #include "output/output.h"
-#include "output/writer.h"
 
 /* The library's filters, each an option of that name. */
 #define STAT_FILTERS 7

@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "options.h"
+#include "output/buffer.h"
 #include "output/human.h"
 #include "output/output.h"
-#include "output/writer.h"
 #include "views/devices.h"
 #include "views/pmus.h"
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Text in memory: an output is collected here and written at once. */
+/* Text in memory: an output is collected here and written whole, never line by line. */
 #ifndef CLI_BUFFER_H
 #define CLI_BUFFER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -38,5 +39,30 @@ size_t text_real(char into[REAL_ROOM], double value);
 
 /* Columns a UTF-8 text takes on a terminal, for the texts we print: one per character. */
 size_t text_width(const char *text);
+
+/* Where results go: standard output or a file. */
+struct writer {
+	struct buffer text; /* filled by the outputs, emptied by writer_flush() */
+	const char *name;   /* for sentences */
+	const char *piece;  /* what a flush writes, for sentences: "interval" */
+	int fd;
+	int signal_fd;    /* readable when the user wants to stop; -1: none */
+	bool own;         /* the file is ours to close */
+	bool empty;       /* nothing had been written to it before: a CSV header is due */
+	uint64_t flushes; /* that went through */
+	int status;       /* of the first failure; nothing is written after it */
+};
+
+/* `file` NULL or "-": standard output. Truncates without `append`. Returns an exit code. */
+int writer_open(struct writer *w, const char *file, bool append);
+
+/* Writes the text; on failure prints why (nothing for a closed pipe) and cuts a regular file back to
+ * its last whole line. Returns an exit code. */
+int writer_flush(struct writer *w);
+
+int writer_close(struct writer *w);
+
+/* Opens standard output, flushes the text of `b` and frees it: for commands that print once. */
+int writer_print(struct buffer *b);
 
 #endif
