@@ -2,32 +2,39 @@
 /*
  * libuncore: counters outside the CPU cores, as quantities with a unit, a place and a quality.
  *
- * The way of the data: a machine (PMUs, sockets) and a catalogue (data files) are scanned once; a
- * monitor plans counters and reads them; each read fills a sample with rows.
+ * Order of use: uncore_scan() reads the machine (PMUs, sockets) and the catalogue (data files).
+ * A monitor plans counters, opens them and reads them. Each read fills a sample with rows.
  *
- * Contracts that hold everywhere:
- *  - int functions return 0 or a negative errno. Results go through the last argument, which is
- *    untouched on failure. uncore_error() then has the sentence for a person.
+ * Rules for all functions:
+ *  - int functions return 0 or a negative errno, unless they return a number or an id. Results are
+ *    stored through pointer arguments, which are unchanged on failure. uncore_error() then returns
+ *    the reason as a sentence.
  *  - Error numbers have one meaning each:
- *      -EINVAL   the caller's text is wrong (event syntax, unknown term, value too wide, option)
- *      -ENODEV   this machine has no such PMU, or nothing that could count what was asked
- *      -ENOENT   a name that exists nowhere (metric, file, simulated machine)
- *      -EACCES   the kernel refuses for lack of permission
- *      -EBADMSG  a data file or a file below /sys has contents that cannot be right
+ *      -EINVAL   wrong argument: event syntax, unknown term, value too wide, unknown option
+ *      -ENODEV   this machine has no such PMU, or no PMU that can count the request
+ *      -ENOENT   unknown name: metric, file, simulated machine
+ *      -EACCES   the kernel refuses because of missing permission
+ *      -EBADMSG  a data file or a file below /sys has invalid contents
  *      -EMFILE   out of file descriptors
- *      -EBUSY    the wrong moment: calls in another order than this header gives
- *      -ENOMEM   out of memory              others: as the kernel gave
- *  - Strings and const pointers returned are borrowed: valid until the object they came from is
- *    freed or, for anything taken from `struct uncore`, until the next uncore_scan(),
- *    uncore_set_root() or uncore_set_source().
- *  - Every *_free() accepts NULL.
- *  - One thread at a time per `struct uncore` and what was made from it; different ones are
- *    independent. The library has no global state, prints nothing, never exits, and does not touch
- *    signal handling or the caller's CPU affinity. Its reader threads block all signals.
- *  - Numbers are plain SI: bytes, seconds, hertz, ratio 0..1. A value that is not known is NaN and
- *    never 0.
- *
- * All functions: since 0.1.
+ *      -EBUSY    wrong order of calls
+ *      -ENOMEM   out of memory
+ *    Other numbers are those of the failing system call.
+ *  - Objects with a *_new() or *_open() function belong to the caller, who frees them. Every
+ *    *_free() accepts NULL.
+ *  - Strings and const pointers that functions return are borrowed: valid until the object that
+ *    they came from is freed. If they came from `struct uncore`, they are also invalid after the
+ *    next uncore_scan(), uncore_set_root() or uncore_set_source().
+ *  - Structs are only borrowed, never filled in for the caller: later releases can then add
+ *    members at their end.
+ *  - A *_count() function returns the number of elements, *_at() one of them by its index, from 0.
+ *    The index must be below the count unless the function is documented to return NULL.
+ *  - Only one thread at a time may use a `struct uncore` and the objects made from it. Different
+ *    ones are independent. The library has no global state, prints nothing, never exits, and does
+ *    not change signal handling or the caller's CPU affinity. Its reader threads block all
+ *    signals.
+ *  - Numbers are in SI units without prefix: bytes, seconds, hertz, ratio 0..1. Unknown values are
+ *    NaN, never 0.
+ *  - All functions exist since 0.1.
  */
 #ifndef UNCORE_H
 #define UNCORE_H
@@ -44,71 +51,76 @@ struct uncore;         /* one machine: PMUs, places, the catalogue matched to th
 struct uncore_pmu;     /* one PMU of the machine; borrowed from it */
 struct uncore_metric;  /* one formula of the catalogue; borrowed from the machine */
 struct uncore_device;  /* one PCI device of the machine; borrowed from it */
-struct uncore_monitor; /* counters planned and running; the caller's */
-struct uncore_sample;  /* the rows of one interval; the caller's buffer */
-struct uncore_latency; /* loads sampled by AMD's CPUs; the caller's */
+struct uncore_monitor; /* a set of counters, planned and then running; owned by the caller */
+struct uncore_sample;  /* the rows of one interval; owned by the caller */
+struct uncore_latency; /* loads sampled by AMD CPUs; owned by the caller */
 
 #define UNCORE_CONFIG_WORDS 4 /* config, config1, config2, config3 of perf_event_attr */
 
 /* The library's version, "0.1.0". Never NULL. */
 const char *uncore_version(void);
 
-/* ---- the machine ------------------------------------------------------------------------- */
+/* ---- the machine ------------------------------------------------------------------- */
 
-/* A machine that still has to be scanned. Root "/", source "kernel". Fails only with -ENOMEM. */
+/* Makes a machine that is not scanned yet, with root "/" and source "kernel". -ENOMEM. */
 int uncore_new(struct uncore **out);
 
-/* Frees the machine. Monitors made from it must be freed before. */
+/* Frees the machine. Its monitors and latencies must be freed before. */
 void uncore_free(struct uncore *u);
 
-/* Reads /sys and /proc below `path` from the next scan on: a directory, or the file of a snapshot, see
- * uncore-snapshot(1). With another root than "/" the kernel source plans but cannot open
- * counters. -ENOENT, -ENOTDIR: there is no such directory or file; -EINVAL: the file is no snapshot. */
+/* Sets the root below which the next scan reads /sys and /proc: a directory, or a snapshot
+ * file, see uncore-snapshot(1). With a root other than "/" counters can be planned, but the
+ * kernel source cannot open them. -ENOENT, -ENOTDIR: no such directory or file. -EINVAL: the
+ * file is not a snapshot, or the source is a simulation, which has its own root. -EBUSY: a
+ * monitor exists. */
 int uncore_set_root(struct uncore *u, const char *path);
 
-/* Chooses where counters come from: "kernel", or "sim:NAME" (built-in machine) or "sim:FILE.yaml",
- * optionally followed by ",step=DURATION": each reading is exactly that much later than the one
- * before, whatever the clock says, so that results repeat. A simulated machine brings its own root.
- * "regs:NAME" or "regs:FILE.yaml" reads the registers that a description names, optionally followed by
- * ",at=PATH" or ",at=PATH@OFFSET": where the block is.
- * -EINVAL: no such source. -ENOENT: no such simulation or block. -EBADMSG: its file is wrong. */
+/* Selects the source of counts:
+ *   "kernel"                       perf_event_open(2), the default
+ *   "sim:NAME", "sim:FILE.yaml"    a simulated machine with its own root, built in or from a file.
+ *                                  With ",step=DURATION" behind it, each reading is one step later
+ *                                  than the reading before: results are then reproducible.
+ *   "regs:NAME", "regs:FILE.yaml"  registers, as a register block describes them. With ",at=PATH"
+ *                                  or ",at=PATH@OFFSET" behind it, the block is at that place.
+ * -EINVAL: unknown source or option. -ENOENT: no such simulation or block. -EBADMSG: error in its
+ * file. -EBUSY: a monitor exists. */
 int uncore_set_source(struct uncore *u, const char *spec);
 
-/* Lets the source "regs" write the control registers of its block: to freeze counters while they are
- * read, and to tell programmable ones what to count. All that was written is put back when the monitor
- * is freed. Not allowed by default. */
+/* Allows the source "regs" to write the control registers of its block: to freeze counters while
+ * they are read, and to program their events. Changed registers are restored when the monitor is
+ * stopped or freed. Default: not allowed. -EBUSY: a monitor exists. */
 int uncore_set_program(struct uncore *u, bool allowed);
 
-/* Adds a directory of data files (*.yaml); a family in it replaces the built-in one of the same
- * name. Read at the next scan. /etc/uncore/platforms.d is read before it when the root is "/" and
- * the directory exists. -ENOENT, -ENOTDIR: `dir` is no directory. */
+/* Adds a directory of data files (*.yaml) for the next scan. A family in it replaces the built-in
+ * family of the same name. If the root is "/" and /etc/uncore/platforms.d exists, the scan reads
+ * that directory before. -ENOENT, -ENOTDIR: `dir` is not a directory. */
 int uncore_add_data(struct uncore *u, const char *dir);
 
-/* Reads topology, PMUs and catalogue. May be called again after CPUs or PMUs have changed: what
- * was borrowed from the machine is then invalid. -EBUSY: a monitor exists. -EBADMSG: a broken data
- * file (the sentence has file:line:col). -ENOENT: no CPU below the root; is it one? A machine
- * without any PMU is not an error. After a failure the machine is empty. */
+/* Reads topology, PMUs and catalogue. May be called again after CPUs or PMUs have changed. A
+ * machine without PMUs is not an error. After a failure the machine is empty. -EBUSY: a monitor
+ * exists. -EBADMSG: error in a data file, at the file:line:col of the sentence. -ENOENT: there
+ * is no CPU below the root. */
 int uncore_scan(struct uncore *u);
 
-/* A snapshot: all that uncore reads of the machine (paths, links, contents) as one text, for
- * uncore_set_root() on another machine, for a bug report or as a test; its format is
- * uncore-snapshot(1). Serial numbers, MAC addresses, and names of the host and its users are left out.
- * Scans the machine; a scan that fails does not fail the snapshot, which then has what was read.
- * *out: to be released with free(). -EBUSY: a monitor exists; -ENOMEM. */
+/* Makes a snapshot: all files that uncore reads of this machine (paths, links, contents) as one
+ * text, in the format of uncore-snapshot(1). Serial numbers, MAC addresses, and the names of
+ * the host and its users are left out. Scans the machine; if that scan fails, the snapshot has
+ * the files read so far. The caller releases *out with free(). -EBUSY: a monitor exists.
+ * -ENOMEM. */
 int uncore_snapshot(struct uncore *u, char **out);
 
-/* Why the last failing call on this machine, or on a monitor made from it, failed: one or more
- * sentences without a final newline: what failed, where, and what would mend it. "" when nothing
- * failed yet. Overwritten by the next failure. */
+/* The reason of the latest failure of a call on this machine or on a monitor made from it: one or
+ * more sentences without a final newline that say what failed, where, and how to fix it. "" if no
+ * call has failed. Valid until the next failure. */
 const char *uncore_error(const struct uncore *u);
 
-/* The source as chosen, for example "kernel" or "sim:t410". */
+/* The source as it was set, for example "kernel" or "sim:t410". */
 const char *uncore_source(const struct uncore *u);
 
-/* True when the values are invented: every output must then say SIMULATED. */
+/* True if values are simulated. Every output must then say SIMULATED. */
 bool uncore_is_simulated(const struct uncore *u);
 
-/* One logical CPU. Ids are the kernel's; -1 where the kernel does not say. */
+/* One logical CPU, with the kernel's ids; -1: the kernel gives none. */
 struct uncore_cpu {
 	int id;
 	int socket; /* physical_package_id: any number, not an index */
@@ -117,63 +129,64 @@ struct uncore_cpu {
 	bool online;
 };
 
-/* CPUs present, ordered by id. `i` must be below the count. */
+/* Present CPUs, ordered by id. */
 size_t uncore_cpu_count(const struct uncore *u);
 const struct uncore_cpu *uncore_cpu_at(const struct uncore *u, size_t i);
 
-/* Sockets: the different physical_package_id of online CPUs, ascending. */
+/* Sockets: the physical_package_ids of online CPUs, ascending. */
 size_t uncore_socket_count(const struct uncore *u);
 int uncore_socket_at(const struct uncore *u, size_t i);
 
-/* What the CPU says it is: "intel/6/143" (vendor/family/model), "amd/25/17", "arm/0x41/0xd0c"
- * (implementer/part); "unknown" when /proc/cpuinfo does not say. */
+/* The CPU model: "intel/6/143" (vendor/family/model), "amd/25/17", "arm/0x41/0xd0c"
+ * (implementer/part); "unknown" if /proc/cpuinfo does not have it. */
 const char *uncore_cpu_model(const struct uncore *u);
 
-/* The hypervisor this machine runs under ("KVM", "VMware", ... "an unknown hypervisor"), or NULL. */
+/* The hypervisor of this virtual machine: "KVM", "VMware", "an unknown hypervisor"; NULL: none. */
 const char *uncore_hypervisor(const struct uncore *u);
 
-/* ---- PMUs -------------------------------------------------------------------------------- */
+/* ---- PMUs -------------------------------------------------------------------------- */
 
-/* Every PMU of /sys/bus/event_source/devices, ordered by name with numbers in numeric order. */
+/* All PMUs of /sys/bus/event_source/devices, ordered by name with numbers in numeric order. */
 size_t uncore_pmu_count(const struct uncore *u);
 const struct uncore_pmu *uncore_pmu_at(const struct uncore *u, size_t i);
 
 const char *uncore_pmu_name(const struct uncore_pmu *p);
-uint32_t uncore_pmu_type(const struct uncore_pmu *p);     /* changes with each boot: never store */
-const char *uncore_pmu_alias(const struct uncore_pmu *p); /* second name, or NULL */
+uint32_t uncore_pmu_type(const struct uncore_pmu *p);          /* differs after each boot */
+const char *uncore_pmu_alias(const struct uncore_pmu *p);      /* second name, or NULL */
 const char *uncore_pmu_identifier(const struct uncore_pmu *p); /* hardware id, or NULL */
 const char *uncore_pmu_family(const struct uncore_pmu *p);     /* catalogue family, or NULL */
-const char *uncore_pmu_role(const struct uncore_pmu *p); /* what is at its other end, or NULL */
-/* What one PMU of the family is for: "memory channel", "I/O stack", "link"; NULL: no family. */
+const char *uncore_pmu_role(const struct uncore_pmu *p); /* the other end of its link, or NULL */
+/* The kind of hardware unit: "memory channel", "I/O stack", "link"; NULL: no family. */
 const char *uncore_pmu_instance(const struct uncore_pmu *p);
-/* True for a memory channel, a part of one, a memory controller, or where the mesh meets one. */
+/* True for memory channels, their parts, memory controllers, and the mesh stops of memory. */
 bool uncore_pmu_is_memory(const struct uncore_pmu *p);
-/* Why nothing can be counted of it: its `type` or cpumask makes no sense. NULL: it is sound. */
+/* Why the PMU cannot be counted: its `type` or cpumask is invalid. NULL: it can. */
 const char *uncore_pmu_broken(const struct uncore_pmu *p);
-/* True for PMUs of the cores (a `cpus` file) and for the kernel's software, tracepoint, breakpoint,
- * kprobe and uprobe PMUs: not what this library is about, but listed. */
+/* True for the PMUs of cores (they have a file `cpus`) and for the kernel's software,
+ * tracepoint, breakpoint, kprobe and uprobe PMUs. They are listed, but the catalogue has no
+ * metrics for them. */
 bool uncore_pmu_is_core(const struct uncore_pmu *p);
 
-/* The CPUs from which the PMU is counted: its `cpumask`, else `cpus`, else every online CPU. */
+/* The CPUs from which the PMU is counted: its `cpumask`, else `cpus`, else all online CPUs. */
 size_t uncore_pmu_cpu_count(const struct uncore_pmu *p);
 int uncore_pmu_cpu_at(const struct uncore_pmu *p, size_t i);
 
-/* One `format/` term. */
+/* One term of `format/`. */
 struct uncore_term {
 	const char *name;
 	const char *format; /* as in sysfs, "config:0-7,21" */
-	int word;      /* 0..3: which configuration word; -1: the format text is not understood */
-	uint64_t bits; /* the bits of that word it covers */
+	int word;           /* index of the configuration word, 0..3; -1: unknown format */
+	uint64_t bits;      /* its bits in that word */
 };
 
 /* One alias of `events/`. */
 struct uncore_alias {
 	const char *name;
-	const char *terms; /* as in sysfs, "event=0x04,umask=0x03"; "name=?" awaits a value */
+	const char *terms; /* as in sysfs, "event=0x04,umask=0x03"; "name=?" needs a value */
 	const char *unit;  /* of .unit, or NULL */
-	double scale;      /* of .scale, else 1; NaN: that file makes no sense */
-	bool per_package;  /* counts the whole package: read it once per package */
-	bool snapshot;     /* the value is a state, not a count: no difference is taken */
+	double scale;      /* of .scale, else 1; NaN: that file is invalid */
+	bool per_package;  /* counts the whole package: read once per package */
+	bool snapshot;     /* a state and not a count: no difference is taken */
 };
 
 /* One file of `caps/`. */
@@ -182,8 +195,8 @@ struct uncore_cap {
 	const char *value;
 };
 
-/* Terms, aliases and caps, each ordered by name; read from sysfs at the first call. A count is 0
- * when there are none, or when memory ran out (then uncore_error() says so). */
+/* Terms, aliases and caps, each ordered by name. Read from sysfs at the first call. A count is
+ * also 0 when out of memory, and uncore_error() then says so. */
 size_t uncore_pmu_term_count(const struct uncore_pmu *p);
 const struct uncore_term *uncore_pmu_term_at(const struct uncore_pmu *p, size_t i);
 size_t uncore_pmu_alias_count(const struct uncore_pmu *p);
@@ -191,10 +204,10 @@ const struct uncore_alias *uncore_pmu_alias_at(const struct uncore_pmu *p, size_
 size_t uncore_pmu_cap_count(const struct uncore_pmu *p);
 const struct uncore_cap *uncore_pmu_cap_at(const struct uncore_pmu *p, size_t i);
 
-/* ---- metrics ----------------------------------------------------------------------------- */
+/* ---- metrics ----------------------------------------------------------------------- */
 
-/* Every metric of the catalogue, those of families found on this machine first. A name may occur
- * once per family. */
+/* All metrics of the catalogue; those of families found on this machine come first. Several
+ * families may have a metric of the same name. */
 size_t uncore_metric_count(const struct uncore *u);
 const struct uncore_metric *uncore_metric_at(const struct uncore *u, size_t i);
 
@@ -202,350 +215,370 @@ const char *uncore_metric_name(const struct uncore_metric *m);     /* memory.rea
 const char *uncore_metric_title(const struct uncore_metric *m);    /* DRAM read bandwidth */
 const char *uncore_metric_unit(const struct uncore_metric *m);     /* B/s, Hz, s, ratio, W ... */
 const char *uncore_metric_family(const struct uncore_metric *m);   /* intel-imc */
-const char *uncore_metric_formula(const struct uncore_metric *m);  /* as valid on this machine */
+const char *uncore_metric_formula(const struct uncore_metric *m);  /* for this CPU model, or "" */
 const char *uncore_metric_evidence(const struct uncore_metric *m); /* source of the formula */
-/* NULL when the metric can be planned here; else the sentence why not. */
+/* Why the metric cannot be counted on this machine; NULL: it can. */
 const char *uncore_metric_missing(const struct uncore_metric *m);
 
-/* One event a metric's formula names, as encoded on this machine. */
+/* One event of a metric's formula, encoded for this machine. */
 struct uncore_metric_event {
 	const char *name;             /* in the formula */
 	const char *title;            /* what it counts */
-	const char *terms;            /* what is put between the slashes; NULL without a PMU */
+	const char *terms;            /* the text between the slashes; NULL without a PMU */
 	const char *evidence;         /* source of the encoding */
-	const struct uncore_pmu *pmu; /* the first PMU that has it; NULL: none on this machine */
-	size_t pmu_count;             /* how many have it */
-	uint64_t config[UNCORE_CONFIG_WORDS]; /* on `pmu`; zero without one */
+	const struct uncore_pmu *pmu; /* the first PMU that has it; NULL: no PMU of this machine */
+	size_t pmu_count;             /* number of PMUs that have it */
+	uint64_t config[UNCORE_CONFIG_WORDS]; /* encoded for `pmu`; 0 without a PMU */
 };
 
-/* The events of a metric, in the order of its formula. 0: the family has no PMU here, or no formula for
- * this CPU model (uncore_metric_missing() has the reason), or out of memory. NULL: there is no event
- * number `i`. */
+/* The events of a metric, in the order of its formula. The count is 0 if the family has no PMU on
+ * this machine or no formula for this CPU model (uncore_metric_missing() returns the reason), or
+ * when out of memory. *_at() returns NULL if `i` is not below the count. */
 size_t uncore_metric_event_count(const struct uncore_metric *m);
 const struct uncore_metric_event *uncore_metric_event_at(const struct uncore_metric *m, size_t i);
 
-/* ---- devices: PCI, and which PMUs count what passes them ------------------------------------- */
+/* ---- devices: PCI, and the PMUs that count their traffic --------------------------- */
 
 struct uncore_device {
 	const char *address;                 /* "0000:17:00.0": segment, bus, device, function */
-	unsigned vendor, device, class_code; /* as PCI gives them; 0: unknown */
-	const char *driver;                  /* bound to it; NULL: none */
-	const char *names;                   /* the kernel's, "mlx5_0 eth0"; NULL: none */
+	unsigned vendor, device, class_code; /* of PCI config space; 0: unknown */
+	const char *driver;                  /* its driver; NULL: not bound */
+	const char *names;                   /* the kernel's, "mlx5_0 eth0"; NULL: no name */
 	const struct uncore_device *parent;  /* the bridge above; NULL: on a root bus */
-	const struct uncore_device *port;    /* the root port above, itself for a root port;
-						       NULL: none, it is part of the chip */
-	bool is_port, is_bridge;             /* root port; PCI bridge, root ports included */
-	int node, socket;                    /* NUMA node, physical package; -1: unknown */
-	double speed, max_speed;             /* of the link above (of a port: below), GT/s; NaN */
-	unsigned width, max_width;           /* lanes; 0: no link, or unknown */
-	double link_rate; /* B/s in each direction at `speed` and `width`, after the line code; NaN */
-	double max_rate;          /* the same at `max_speed` and `max_width` */
-	int rc_socket, rc, index; /* root ports: socket, root complex and port in the numbers of
-				     the PMUs that count them; -1: they have none */
-	const char *unknown;      /* root ports: why no PMU is known to count it; NULL */
+	/* The root port above, or the device itself; NULL: the device is part of the chip. */
+	const struct uncore_device *port;
+	bool is_port, is_bridge; /* root port; PCI bridge, includes root ports */
+	int node, socket;        /* NUMA node, physical package; -1: unknown */
+	/* The link above the device, of a root port the link below. Rates are for each direction
+	 * and without the overhead of the line code. */
+	double speed, max_speed;    /* GT/s; NaN: unknown */
+	unsigned width, max_width;  /* lanes; 0: no link, or unknown */
+	double link_rate, max_rate; /* B/s now, and at `max_speed` and `max_width`; NaN: unknown */
+	/* Of a root port, else -1 and NULL: */
+	int rc_socket, rc, index; /* the numbers its PMUs have for it; -1: no numbers */
+	const char *unknown;      /* why its PMUs are not known; NULL: they are */
 };
 
-/* PCI devices of the machine, ordered by address; read at the first of these calls after a scan.
- * Without root the kernel shows a part of config space only, so that some machines' root ports
- * cannot be matched to PMUs: `unknown` says so. 0: there are none, or memory ran out (then
- * uncore_error() says so). */
+/* PCI devices of the machine, ordered by address. Read at the first of these calls after a
+ * scan. The kernel shows only a part of config space to users other than root, so that root
+ * ports of some machines cannot be matched to PMUs: `unknown` then says so. The count is also 0
+ * when out of memory, and uncore_error() then says so. */
 size_t uncore_device_count(const struct uncore *u);
 const struct uncore_device *uncore_device_at(const struct uncore *u, size_t i);
 
-/* Finds a device by its address ("0000:17:00.0", or "17:00.0" where that is the only one or in
- * segment 0) or by one of the kernel's names (nvme0, mlx5_0, eth0, card0). -ENOENT: there is none
- * (the sentence offers the nearest). -EINVAL: several segments have the address. */
+/* Finds a device by its address ("0000:17:00.0", or "17:00.0" if that is unique or in segment
+ * 0) or by one of the kernel's names (nvme0, mlx5_0, eth0, card0). -ENOENT: no such device; the
+ * sentence suggests similar names. -EINVAL: the address exists in several segments. -EBUSY: not
+ * scanned. */
 int uncore_device_find(struct uncore *u, const char *name, const struct uncore_device **out);
 
-/* Of a root port: the PMUs that count what passes it, ordered as PMUs are. */
+/* The PMUs that count the traffic of a root port, in the order of PMUs. */
 size_t uncore_device_pmu_count(const struct uncore_device *d);
 const struct uncore_pmu *uncore_device_pmu_at(const struct uncore_device *d, size_t i);
 
 /* The other end of a link. */
 struct uncore_peer {
-	const char *text; /* in the kernel's words: "nr_gpu=2", "upi_1,die_1" */
-	int socket;       /* -1: none, or not known */
+	const char *text; /* as in sysfs: "nr_gpu=2", "upi_1,die_1" */
+	int socket;       /* -1: not a socket, or unknown */
 };
 
-/* What the kernel says of the other end of the link that a PMU counts from `cpu`; the catalogue's word
- * for it is uncore_pmu_role(). -ENODEV: nothing (the sentence says why). */
+/* The other end of the link that a PMU counts from `cpu`, as the kernel describes it. (The
+ * catalogue describes it with uncore_pmu_role().) Valid until the next call of this function.
+ * NULL: unknown; uncore_error() returns the reason. */
 const struct uncore_peer *uncore_pmu_peer(struct uncore *u, const struct uncore_pmu *p, int cpu);
 
-/* ---- ceilings: what cannot be exceeded ----------------------------------------------------- */
+/* ---- memory: its peak bandwidth ---------------------------------------------------- */
 
-/* What the memory of one socket can move: channels x transfers x width. */
+/* The peak of one socket is channels x transfers x width. */
 struct uncore_memory {
-	size_t modules;   /* of the machine; 0: not known */
-	double transfers; /* million per second, of the slowest module; NaN: not known */
-	bool rated; /* which is what modules are made for: firmware does not say what they do */
-	unsigned channels; /* with a module, of one socket; 0: not known */
-	double peak;       /* bytes per second of one socket; NaN: not known */
-	const char *from;  /* "SMBIOS", "udev" or "the user"; NULL: not known */
-	const char *why;   /* NULL, or the reason why the peak is not known */
+	size_t modules;    /* of the machine; 0: unknown */
+	double transfers;  /* million per second, of the slowest module; NaN: unknown */
+	bool rated;        /* `transfers` is the rated speed: the configured speed is unknown */
+	unsigned channels; /* of one socket, with at least one module; 0: unknown */
+	double peak;       /* bytes per second of one socket; NaN: unknown */
+	const char *from;  /* "SMBIOS", "udev" or "the user"; NULL: unknown */
+	const char *why;   /* why the peak is unknown; NULL: it is known */
 };
 
-/* Of a scanned machine, by its firmware's table of memory modules (root only) or what udev has read
- * of it, at the first call after a scan. Never NULL. */
+/* The memory of a scanned machine: from the firmware's table of memory modules (only root can read
+ * it), or from udev's copy of it. Read at the first call after a scan. Never NULL. */
 const struct uncore_memory *uncore_memory_get(struct uncore *u);
 
-/* The peak of one socket, to be used instead; before or after a scan. -EINVAL: not above 0. */
+/* Sets the peak of one socket, before or after a scan. -EINVAL: not above 0. -EBUSY: a monitor
+ * exists. */
 int uncore_set_memory_peak(struct uncore *u, double bytes_per_second_per_socket);
 
-/* ---- findings: what is here, what is missing, and what mends it ---------------------------- */
+/* ---- findings: which counters are usable, and how to fix others -------------------- */
 
 enum uncore_verdict {
-	UNCORE_VERDICT_OK,      /* here and usable */
-	UNCORE_VERDICT_DENIED,  /* here, but this user may not */
-	UNCORE_VERDICT_MISSING, /* expected on this machine and not here */
-	UNCORE_VERDICT_NOTE,    /* worth knowing */
+	UNCORE_VERDICT_OK,      /* present and usable */
+	UNCORE_VERDICT_DENIED,  /* present, but this user has no permission */
+	UNCORE_VERDICT_MISSING, /* expected on this machine, but not present */
+	UNCORE_VERDICT_NOTE,    /* information only */
 };
 
 struct uncore_finding {
 	enum uncore_verdict verdict;
 	const char *subject; /* PMU family or topic: "uncore_imc", "permission" */
-	const char *found;   /* what is there: "8 PMUs, 1 socket" */
-	const char *why;     /* reason; NULL when OK */
-	const char *fix;     /* the one command or action that mends it, or NULL */
+	const char *found;   /* what is present: "8 PMUs, 1 socket" */
+	const char *why;     /* the reason; NULL if the verdict is OK */
+	const char *fix;     /* the command or action that fixes it, or NULL */
 };
 
-/* Examines the machine; findings are borrowed until the next call or scan. */
+/* Examines a scanned machine. Findings are borrowed until the next call or scan. -ENOMEM. */
 int uncore_diagnose(struct uncore *u);
 size_t uncore_finding_count(const struct uncore *u);
 const struct uncore_finding *uncore_finding_at(const struct uncore *u, size_t i);
 
-/* ---- monitor: what to count, and counting it ---------------------------------------------- */
+/* ---- monitor: select, plan, open, start, read -------------------------------------- */
 
-/* How far values are summed. */
+/* Aggregation: the instances that one row sums. */
 enum uncore_level {
 	UNCORE_LEVEL_MACHINE,  /* one row per metric or event */
 	UNCORE_LEVEL_SOCKET,   /* one row per socket */
-	UNCORE_LEVEL_INSTANCE, /* one row per PMU and CPU, nothing summed */
-	UNCORE_LEVEL_PORT, /* one per PCIe root port where a PMU can tell them apart, else as above;
-			      and an unavailable one per root port that no PMU counts */
+	UNCORE_LEVEL_INSTANCE, /* one row per PMU and CPU, without any sum */
+	UNCORE_LEVEL_PORT,     /* one row per PCIe root port where the PMU counts ports separately,
+			      else per PMU and CPU; an unavailable row per port without a PMU */
 };
 
-/* A monitor of a scanned machine, with nothing in it. -EBUSY: not scanned. */
+/* Makes an empty monitor of a scanned machine. -EBUSY: the machine is not scanned. -ENOMEM. */
 int uncore_monitor_new(struct uncore_monitor **out, struct uncore *u);
-/* Stops and closes what runs. */
+/* Stops and closes the counters, and frees the monitor. */
 void uncore_monitor_free(struct uncore_monitor *m);
 
-/* Default UNCORE_LEVEL_MACHINE. Before anything is added. */
+/* Sets the aggregation. Default: UNCORE_LEVEL_MACHINE. -EBUSY: events or metrics were added. */
 int uncore_monitor_set_level(struct uncore_monitor *m, enum uncore_level level);
 
 /*
- * Restricts the metrics added from now on; `value` NULL: no longer. Events are not restricted. What
- * words a family knows is in its data file. Words that commas separate are ORed.
- *   "from", "to"  who asks, and what is asked: cpu, device, remote ...; memory, gpu, cxl, remote ...
- *   "gpu"         GPUs by number
- *   "link"        the ports of a link: port0, port1
- *   "port"        PCIe root ports, by address or as PMUs number them: SOCKET:RC:INDEX; of those
- *                 that no PMU counts the rows say so
- *   "device"      one PCI device, as uncore_device_find() takes it: by the narrowest filter that
- *                 each family has, be it that of its root port (then a note says what else is
- *                 counted with it); not together with "port" or "address"
- *   "address"     ranges of memory: BASE/SIZE, a power of two and aligned (64K, 1G: powers of 1024)
- * -EINVAL, -ENOENT, -ENODEV: there is no such thing on this machine; the sentence says what there
- * is. Metrics that cannot be restricted so are -ENODEV when they are added; of several that a
- * pattern names, those are left out, with a note.
+ * Sets a filter for metrics that are added afterwards; it does not apply to events. NULL removes
+ * the filter. Values separated by commas are ORed. The data file of a family lists the values that
+ * it supports.
+ *   "from"     request source: cpu, device, remote ...
+ *   "to"       request target: memory, gpu, cxl, remote ...
+ *   "gpu"      GPUs, by number
+ *   "link"     ports of a link: port0, port1
+ *   "port"     PCIe root ports, by address or by the numbers of their PMUs: SOCKET:RC:INDEX. If no
+ *              PMU counts one of them, the rows say so.
+ *   "device"   one PCI device, by the names of uncore_device_find(). Each family counts the
+ *              smallest unit that contains it, at most its root port; a note lists the other
+ *              devices in that unit. Not together with "port" or "address".
+ *   "address"  memory ranges: BASE/SIZE, where SIZE is a power of two (64K, 1G: powers of 1024)
+ *              and BASE a multiple of it
+ * -EINVAL, -ENOENT, -ENODEV: unknown filter, or a value that this machine does not have; the
+ * sentence lists the valid ones. -EBUSY: the monitor is planned.
+ * A metric that does not support the filter is refused with -ENODEV when it is added. If a pattern
+ * matches several metrics, unsupported ones are left out, with a note.
  */
 int uncore_monitor_set_filter(struct uncore_monitor *m, const char *kind, const char *value);
 
-/* Adds events in perf's syntax: "pmu/term=value,alias/modifier", lists, "{a,b}" groups, PMU globs
- * and suffix rule. Nothing is added on failure. -EINVAL, -ENODEV as above. */
+/* Adds events in the syntax of perf: "pmu/term=value,alias/modifier", lists, "{a,b}" groups, globs
+ * of PMU names, and PMU names without their number. On failure no event is added. -EINVAL: syntax,
+ * unknown term, value too wide. -ENODEV: no such PMU. -EBUSY: the monitor is planned. */
 int uncore_monitor_add_events(struct uncore_monitor *m, const char *text);
 
-/* Adds every metric that can be planned here and matches a shell pattern ("memory.*"), or
- * "family/pattern". Patterns that begin with a wildcard do not match names "matrix.*". -ENOENT: no metric of the catalogue has such a name (the sentence offers the
- * nearest). -ENODEV: none of those that match can be counted here (the sentence says why). */
+/* Adds the metrics that match a shell pattern ("memory.*") or "family/pattern" and can be
+ * counted on this machine. A pattern that begins with a wildcard does not match metrics
+ * "matrix.*". -ENOENT: no metric of the catalogue matches; the sentence suggests similar names.
+ * -ENODEV: no matching metric can be counted on this machine; the sentence has the reason.
+ * -EBUSY: the monitor is planned. */
 int uncore_monitor_add_metrics(struct uncore_monitor *m, const char *pattern);
 
 /* One planned counter. */
 struct uncore_counter {
-	const char *event; /* what stands between the slashes */
+	const char *event; /* the text between the slashes */
 	const struct uncore_pmu *pmu;
 	uint64_t config[UNCORE_CONFIG_WORDS];
 	int cpu;
-	size_t group; /* counters with one number are read at one moment */
+	size_t group; /* counters of one group are read at the same moment */
 	bool leader;  /* first of its group */
 };
 
-/* The plan, ordered by CPU, PMU and group; once looked at, nothing more can be added (-EBUSY). It is
- * what uncore_monitor_open() will ask for; a group that the hardware cannot hold is split when
- * opened. -EINVAL (the count is then 0): the hardware
- * excludes what was asked together, by the rules of the family's data file. */
+/* Plans the counters. Afterwards nothing can be added. Calling it again has no effect. -EINVAL:
+ * nothing was added yet, or the hardware cannot count the events together, by the rules of a
+ * data file. */
 int uncore_monitor_plan(struct uncore_monitor *m);
+
+/* The plan, ordered by CPU, PMU and group; 0 before uncore_monitor_plan(). A group that does
+ * not fit into the hardware is split when it is opened. *_at() returns NULL if `i` is not below
+ * the count. */
 size_t uncore_monitor_counter_count(const struct uncore_monitor *m);
 const struct uncore_counter *uncore_monitor_counter_at(const struct uncore_monitor *m, size_t i);
 
-/* Opens every planned counter, stopped; -EINVAL as above, before anything is opened. Needs one file
- * descriptor each: when they run out the process's soft limit RLIMIT_NOFILE is raised up to the hard one (the only process-wide setting
- * this library changes; a note says so). Counters that cannot be opened make their rows `partial`
- * or `unavailable`; it is an error only when nothing could be opened, when permission is lacking,
- * when descriptors run out, or when a "{}" group does not fit. Reader threads do not survive fork():
- * a child may neither read nor free the monitor. */
+/* Plans if that was not done, and opens all counters, stopped. Each needs a file descriptor.
+ * When they run out, the soft limit RLIMIT_NOFILE of the process is raised to the hard one,
+ * with a note; the library changes no other process-wide setting. A counter that cannot be
+ * opened makes its rows `partial` or `unavailable`. Opening fails if no counter can be opened,
+ * without permission, when descriptors run out, or when a "{}" group does not fit. After a
+ * failure it can be tried again. -EBUSY: the monitor is open. Reader threads do not survive
+ * fork(): a child process may neither read nor free the monitor. */
 int uncore_monitor_open(struct uncore_monitor *m);
 
-/* Starts counting, and takes the readings that the first interval is measured against. */
+/* Starts counting, and takes the first reading. -EBUSY: not open, or started before. */
 int uncore_monitor_start(struct uncore_monitor *m);
 
-/* Reads all counters and fills `into` with the rows of the time since the previous read (or the
- * start). Allocates nothing after the first read into the same sample. */
+/* Reads all counters, and fills `into` with the rows of the interval since the previous read or
+ * the start. Only the first read into a sample allocates memory. -EBUSY: not started, or the
+ * end was read already. */
 int uncore_monitor_read(struct uncore_monitor *m, struct uncore_sample *into);
 
-/* Fills `into` with the rows of the whole time from the start to the latest read; reads nothing. They
- * are the sums of the intervals: what an interval lacks, since a counter could not be read, the total
- * lacks, too, and is partial. */
+/* Fills `into` with the rows of the whole time from the start to the latest read, without a new
+ * reading. -EBUSY: before the first read. */
 int uncore_monitor_total(struct uncore_monitor *m, struct uncore_sample *into);
 
-/* Stops counting, for good; one read afterwards gives the end of the last interval, a second one is
- * -EBUSY. Registers that were written are put back: a negative errno when one of them stays changed,
- * and the error says which. */
+/* Stops counting for good, and restores changed registers. One more read then gives the last
+ * interval; another one is -EBUSY. -EBUSY: not started. Other errors: a register could not be
+ * restored (the sentence names it), or the last reading failed. */
 int uncore_monitor_stop(struct uncore_monitor *m);
 
-/* Things worth telling the user that are no errors: a group that had to be split, an offline CPU, a
- * raised limit. Grow with add and open. */
+/* Notes for the user that are not errors: a group was split, a CPU is offline, a limit was raised.
+ * Adding and opening append notes. */
 size_t uncore_monitor_note_count(const struct uncore_monitor *m);
 const char *uncore_monitor_note_at(const struct uncore_monitor *m, size_t i);
 
-/* ---- sample: the rows of one interval ------------------------------------------------------ */
+/* ---- sample: the rows of one interval ---------------------------------------------- */
 
-/* How good a value is, from best to worst: that of a sum is the greatest of its parts. */
+/* The quality of a value, from best to worst. Of several qualities the greatest applies. */
 enum uncore_quality {
-	UNCORE_MEASURED,    /* counted during the whole interval by every instance */
+	UNCORE_MEASURED,    /* counted during the whole interval on all instances */
 	UNCORE_SCALED,      /* a counter was multiplexed: extrapolated by `coverage` */
-	UNCORE_SAMPLED,     /* from a sample of the events that the hardware chose: latencies */
-	UNCORE_PARTIAL,     /* some instances are missing from the sum: `reason` says which */
-	UNCORE_SUSPECT,     /* counted, but not plausible: `reason` says why; `value` is NaN when
-			       no counter is left after implausible ones were left out */
-	UNCORE_UNAVAILABLE, /* no value; `value` is NaN and `reason` says why */
+	UNCORE_SAMPLED,     /* from some events, selected by the hardware: latencies */
+	UNCORE_PARTIAL,     /* some instances are missing from the sum; `reason` says which */
+	UNCORE_SUSPECT,     /* counted, but not plausible; `reason` says why. `value` is NaN if no
+			       counter is left after implausible ones were left out */
+	UNCORE_UNAVAILABLE, /* no value: `value` is NaN, and `reason` says why */
 };
 
-/* "measured", "scaled", ... */
+/* "measured", "scaled", ...; "unknown" for other numbers. */
 const char *uncore_quality_name(enum uncore_quality quality);
 
 /* The metric or event of a row. */
 struct uncore_row_query {
 	const char *name;   /* metric name, or event text as the user wrote it (or its name=) */
-	const char *family; /* catalogue family of a metric; NULL for an event */
-	const char *unit;   /* of a metric; of an event the kernel's .unit, or "": a plain count */
+	const char *family; /* catalogue family of a metric; NULL: an event */
+	const char *unit;   /* of an event the kernel's .unit; "": a plain count */
 	const char *filter; /* "from=cpu to=memory"; NULL: not filtered */
 };
 
 /* The part of the machine that a row covers. */
 struct uncore_row_place {
-	int socket;                   /* -1: all sockets, or not known */
+	int socket;                   /* -1: all sockets, or unknown */
 	int cpu;                      /* -1: summed over CPUs */
 	const struct uncore_pmu *pmu; /* NULL: summed over PMUs */
-	/* The PCIe root port. NULL: several, or not known. When only the numbers are known that PMUs
-	 * have for it, its address is SOCKET:RC:INDEX. */
+	/* The PCIe root port; NULL: several, or unknown. If only the numbers used by its PMUs are
+	 * known, its address is SOCKET:RC:INDEX. */
 	const struct uncore_device *port;
-	const char *role; /* the other end of the link: "GPU"; NULL: several, or not known */
+	const char *role; /* the other end of the link: "GPU"; NULL: several, or unknown */
 };
 
-/* What was counted for a row, and for how long. */
+/* The counts behind a row, and their times. */
 struct uncore_row_counted {
 	size_t instances; /* planned counters of the row's first event */
 	double coverage;  /* smallest running / enabled time of its counters, 0..1 */
-	double seconds;   /* time its counters were enabled, the divisor of rates; NaN: unknown */
+	double seconds;   /* time its counters were enabled: the divisor of rates; NaN: unknown */
 	/* Events only, else 0: */
-	uint64_t count;                  /* increments as counted: not scaled, not extrapolated */
+	uint64_t count;                  /* counted increments, neither scaled nor extrapolated */
 	uint64_t enabled_ns, running_ns; /* summed over instances, as perf does */
 };
 
 struct uncore_row {
 	struct uncore_row_query query;
 	struct uncore_row_place place;
-	double value; /* NaN: no value. Event: count times the kernel's .scale */
-	/* Bounds of the value where it is not known exactly, else NaN. A percentile of a histogram
-	 * lies in one bin, between its first and its last whole cycle; `value` is the last. The last
-	 * bin is open: `high` is NaN and `value` is the first cycle. A rate over the host's clock
-	 * lies between the rates for the shortest and the longest possible time. */
+	double value; /* NaN: no value. Of an event: count times the kernel's .scale */
+	/* Bounds of a value that is not known exactly, else NaN. A percentile of a histogram lies
+	 * in one bin, from its first to its last whole cycle, and `value` is the last one. The
+	 * last bin is open: `high` is NaN, and `value` is the first cycle. A rate over the host's
+	 * clock lies between the rates for the longest and the shortest possible time. */
 	double low, high;
-	double ceiling; /* the most that `value` can be, in B/s; NaN: not known */
-	double rate;    /* events: value per second; NaN: a metric, a state, or time unknown */
+	double ceiling; /* upper limit of `value`, in B/s; NaN: unknown */
+	double rate; /* events: value per second; NaN: a metric, a state, or the time is unknown */
 	struct uncore_row_counted counted;
 	enum uncore_quality quality;
 	const char *reason; /* why the quality is not better; NULL: measured or scaled */
 };
 
+/* Makes an empty sample, to be filled by reads of any monitor. -ENOMEM. */
 int uncore_sample_new(struct uncore_sample **out);
 void uncore_sample_free(struct uncore_sample *s);
 
-/* Rows in the order in which metrics and events were added, places ascending. A row is borrowed until
- * the next read into the sample, and until the monitor that filled it or its machine is freed. */
+/* Rows in the order in which metrics and events were added, then by place, ascending. A row is
+ * borrowed until the next read into the sample, and until its monitor or machine is freed. */
 size_t uncore_sample_count(const struct uncore_sample *s);
 const struct uncore_row *uncore_sample_row(const struct uncore_sample *s, size_t i);
 
-/* Begin and end of the interval in nanoseconds: CLOCK_MONOTONIC, to measure how long it was, and
- * CLOCK_REALTIME (since 1970, UTC), to say when it was. Both belong to the same reading. In a simulation
- * with a step both are the same simulated time: the n-th reading of a monitor (from 0) is at n steps. */
+/* Begin and end of the interval in nanoseconds: CLOCK_MONOTONIC, for its length, and
+ * CLOCK_REALTIME (UTC since 1970), for its date. Both belong to the same reading. In a
+ * simulation with a step both are simulated time: reading number n of a monitor, from 0 on, is
+ * at n x step. */
 uint64_t uncore_sample_begin_ns(const struct uncore_sample *s);
 uint64_t uncore_sample_end_ns(const struct uncore_sample *s);
 uint64_t uncore_sample_begin_wall_ns(const struct uncore_sample *s);
 uint64_t uncore_sample_end_wall_ns(const struct uncore_sample *s);
 
-/* ---- latency: loads that AMD's CPUs sample (IBS) -------------------------------------------- */
+/* ---- latency: loads sampled by AMD CPUs (IBS) -------------------------------------- */
 
 /*
- * Instruction-based sampling tags one op in a million on each CPU and says, of a load that missed the
- * core's first data cache, how long the data took and where they came from. What comes out is how
- * these sampled loads were distributed. It is NOT the average latency of memory: loads that hit,
- * stores, prefetches and what devices do are not in it. Latencies are in core clocks, whose frequency
- * is not sampled with them.
+ * Instruction-based sampling tags one op in a million on each CPU. For a load that missed the
+ * core's first data cache it reports the latency and the data source. The result is the
+ * distribution of these sampled loads. It is NOT the average memory latency: hits, stores,
+ * prefetches and device accesses are not in it. Latencies are in core clocks; the clock frequency
+ * is not sampled.
  */
 
 #define UNCORE_LATENCY_BINS 112
 
-/* The least latency of a bin; of the bin behind the last one what no latency reaches, 65536. A bin is
- * at most an eighth of its latency wide. The hardware's field ends at 65535, which stands for more. */
+/* The smallest latency of a bin, in core clocks; for UNCORE_LATENCY_BINS the end of the last
+ * bin, 65536. The width of a bin is at most an eighth of its latency. The hardware's largest
+ * value, 65535, also stands for longer latencies. */
 uint64_t uncore_latency_bin(size_t bin);
 
 struct uncore_latency_row {
-	const char *source;   /* what answered: "local memory", "L2 cache" */
-	uint64_t samples;     /* never 0 */
-	double mean;          /* core clocks */
-	double p50, p90, p99; /* the greatest latency of the bin in which the share is reached */
-	const uint64_t *bins; /* UNCORE_LATENCY_BINS: samples in each */
+	const char *source;          /* of the data: "local memory", "L2 cache" */
+	uint64_t samples;            /* never 0 */
+	double mean;                 /* core clocks */
+	double p50, p90, p99;        /* core clocks: the largest latency of the percentile's bin */
+	const uint64_t *bins;        /* UNCORE_LATENCY_BINS numbers of samples */
 	enum uncore_quality quality; /* UNCORE_SAMPLED; UNCORE_PARTIAL: CPUs are missing */
-	const char *reason;          /* NULL when sampled */
+	const char *reason;          /* NULL: sampled */
 };
 
-/* What the rows were made of, and what is missing from them. */
+/* Numbers of all samples, used or not. */
 struct uncore_latency_counts {
 	uint64_t samples;   /* ops */
-	uint64_t loads;     /* of them */
-	uint64_t used;      /* loads with a miss, long enough: those in rows */
-	uint64_t unusable;  /* loads of which the hardware gives no latency: prefetches, uncached */
-	uint64_t lost;      /* records for which there was no room: collect more often */
-	uint64_t throttled; /* times the kernel held sampling back */
-	uint64_t broken;    /* records that make no sense */
-	double coverage; /* share of the time for which the hardware was ours; NaN of a recording */
+	uint64_t loads;     /* of these ops */
+	uint64_t used;      /* loads in the rows: with a miss, and not shorter than `least` */
+	uint64_t unusable;  /* loads without a latency: prefetches, uncached loads */
+	uint64_t lost;      /* records lost because a buffer was full: collect more often */
+	uint64_t throttled; /* times the kernel throttled sampling */
+	uint64_t broken;    /* invalid records */
+	double coverage;    /* share of the time with sampling on the hardware; NaN: a recording */
 };
 
-/* Opens sampling on every CPU, stopped; needs the permissions of counting. Latencies below `least` (0:
- * none) core clocks are left out, by the hardware where it can (128 to 2048): Zen 5 then samples
- * only what missed the L3, too. -ENODEV: this CPU, or its kernel, has no IBS. -EOPNOTSUPP: the machine
- * is a directory or simulated. */
+/* Opens sampling on all CPUs, stopped. Needs the same permissions as counting. Latencies below
+ * `least` core clocks (0: no limit) are left out, by the hardware if it can (128 to 2048; Zen 5
+ * then samples only loads that missed the L3). -EINVAL: `least` is above 65535. -ENODEV: the
+ * CPU or the kernel has no IBS. -EOPNOTSUPP: the root is not "/", or the source is a
+ * simulation. -EBUSY: not scanned. */
 int uncore_latency_open(struct uncore_latency **out, struct uncore *u, unsigned least);
-/* Takes the samples of a file instead: `perf record -a -e ibs_op// --raw-samples`, of any machine of
- * AMD. They are there at once. -EBADMSG: it is none. */
+/* Reads the samples of a file instead: `perf record -a -e ibs_op// --raw-samples`, from any AMD
+ * machine. The rows are complete afterwards. -EBADMSG: not such a file. Others as above. */
 int uncore_latency_open_file(struct uncore_latency **out, struct uncore *u, const char *path,
 			     unsigned least);
-/* Before the machine is freed. */
+/* Must be called before the machine is freed. */
 void uncore_latency_free(struct uncore_latency *l);
 
+/* Starts sampling. No effect on a file. */
 int uncore_latency_start(struct uncore_latency *l);
-/* Adds what was sampled since the last call to the rows: at least four times a second, or samples are
- * lost. Nothing of a file. */
+/* Adds the samples since the previous call to the rows. Call it at least four times a second, else
+ * samples are lost. No effect on a file. */
 int uncore_latency_collect(struct uncore_latency *l);
-/* Empties the rows and counts: for the next interval. */
+/* Empties rows and counts, for the next interval. */
 void uncore_latency_clear(struct uncore_latency *l);
 
-/* From near to far. Borrowed until the next call on `l`. */
+/* Rows from near to far data sources, and the counts. Borrowed until the next call for `l`. */
 size_t uncore_latency_count(const struct uncore_latency *l);
 const struct uncore_latency_row *uncore_latency_at(const struct uncore_latency *l, size_t i);
 const struct uncore_latency_counts *uncore_latency_total(const struct uncore_latency *l);
-/* What is particular of what is sampled here ("only loads that missed the L3"), or NULL. */
+/* A remark on the selection of samples ("only loads that missed the L3"), or NULL. */
 const char *uncore_latency_note(const struct uncore_latency *l);
 
 #ifdef __cplusplus
