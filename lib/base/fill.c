@@ -2,6 +2,8 @@
 /* Maps of a YAML file into structs, with sentences that point at the mistake. */
 #include "base/fill.h"
 
+#include "base/ascii.h"
+#include "base/cpulist.h"
 #include "base/text.h"
 #include <errno.h>
 #include <stdarg.h>
@@ -16,41 +18,33 @@ static int fail_at(const struct unc_reader *r, int line, int col, const char *fm
 	char what[sizeof(r->e->text)];
 
 	vsnprintf(what, sizeof(what), fmt, args);
+	va_end(args);
 	return unc_fail(r->e, EBADMSG, "%s:%d:%d: %s", r->file->name, line, col, what);
 }
 
 int unc_reader_fail(const struct unc_reader *r, const struct unc_yaml *at, const char *fmt, ...)
 {
 	va_list args;
-	int err;
 
 	va_start(args, fmt);
-	err = fail_at(r, at->line, at->col, fmt, args);
-	va_end(args);
-	return err;
+	return fail_at(r, at->line, at->col, fmt, args);
 }
 
 int unc_reader_fail_key(const struct unc_reader *r, const struct unc_yaml *at, const char *fmt, ...)
 {
 	va_list args;
-	int err;
 
 	va_start(args, fmt);
-	err = fail_at(r, at->key_line, at->key_col, fmt, args);
-	va_end(args);
-	return err;
+	return fail_at(r, at->key_line, at->key_col, fmt, args);
 }
 
 int unc_reader_fail_in(const struct unc_reader *r, const struct unc_yaml *text, size_t offset,
 		       const char *fmt, ...)
 {
 	va_list args;
-	int err;
 
 	va_start(args, fmt);
-	err = fail_at(r, text->line, text->col + (text->plain ? (int)offset : 0), fmt, args);
-	va_end(args);
-	return err;
+	return fail_at(r, text->line, text->col + (text->plain ? (int)offset : 0), fmt, args);
 }
 
 int unc_reader_expect(const struct unc_reader *r, const struct unc_yaml *node,
@@ -66,6 +60,20 @@ int unc_reader_expect(const struct unc_reader *r, const struct unc_yaml *node,
 				       found[node->kind]);
 	return unc_reader_fail(r, node, "the value of '%s' must be %s, not %s", node->key,
 			       expected[kind], found[node->kind]);
+}
+
+int unc_reader_check_name(const struct unc_reader *r, const struct unc_yaml *at, const char *name,
+			  const char *others, const char *what)
+{
+	const char *c = name;
+
+	while ((*c >= 'a' && *c <= 'z') ||
+	       (c > name && *c && (unc_is_digit(*c) || strchr(others, *c))))
+		c++;
+	if (c > name && !*c)
+		return 0;
+	return (name == at->text ? unc_reader_fail : unc_reader_fail_key)(
+		r, at, "'%s' is no %s: lower case letters, digits and %s", name, what, others);
 }
 
 /* "the value of 'scale' must be EXPECTED, not '1x'" */
@@ -92,7 +100,7 @@ const struct unc_yaml *unc_yaml_get(const struct unc_yaml *map, const char *key)
 
 static const char *key_of(const struct unc_field *f)
 {
-	return f->key + (*f->key == '!');
+	return f->key + (*f->key == '!' || *f->key == '|');
 }
 
 static int fail_unknown(const struct unc_reader *r, const struct unc_yaml *at,
@@ -118,6 +126,42 @@ static int fail_unknown(const struct unc_reader *r, const struct unc_yaml *at,
 	return -EBADMSG;
 }
 
+unsigned unc_fill_choice(const struct unc_yaml *map, const struct unc_field *fields)
+{
+	unsigned number = 0;
+
+	for (; fields->key && !(*fields->key == '|' && unc_yaml_get(map, fields->key + 1));
+	     fields++)
+		number += *fields->key == '|';
+	return number;
+}
+
+/* Exactly one of the keys marked with '|', if there are any. */
+static int check_choice(const struct unc_reader *r, const struct unc_yaml *map,
+			const struct unc_field *fields)
+{
+	const char *before = " ";
+	size_t choices = 0, given = 0;
+
+	for (const struct unc_field *f = fields; f->key; f++) {
+		choices += *f->key == '|';
+		given += *f->key == '|' && unc_yaml_get(map, f->key + 1);
+	}
+	if (!choices || given == 1)
+		return 0;
+	if (map->key)
+		unc_reader_fail(r, map, "'%s' needs exactly one of:", map->key);
+	else
+		unc_reader_fail(r, map, "expected exactly one of:");
+	for (const struct unc_field *f = fields; f->key; f++) {
+		if (*f->key != '|')
+			continue;
+		unc_error_append(r->e, "%s%s", before, f->key + 1);
+		before = ", ";
+	}
+	return -EBADMSG;
+}
+
 static int check_keys(const struct unc_reader *r, const struct unc_yaml *map,
 		      const struct unc_field *fields)
 {
@@ -137,7 +181,7 @@ static int check_keys(const struct unc_reader *r, const struct unc_yaml *map,
 					       map->key);
 		return unc_reader_fail(r, map, "the key '%s' is missing here", key_of(f));
 	}
-	return 0;
+	return check_choice(r, map, fields);
 }
 
 /* ---- values ---- */
@@ -205,6 +249,57 @@ static int fill_double(const struct unc_reader *r, const struct unc_yaml *node,
 	return 0;
 }
 
+static int fill_bits(const struct unc_reader *r, const struct unc_yaml *node, uint64_t *member)
+{
+	const char *at = node->text;
+	unsigned first, last;
+	uint64_t bits = 0;
+
+	do {
+		if (unc_range_take(&at, 63, &first, &last) < 0 || last < first)
+			return unc_reader_fail(
+				r, node, "'%s' are no bits such as 8, 24-31 or 0-7,21", node->text);
+		bits |= UINT64_MAX >> (63 - (last - first)) << first;
+	} while (*at);
+	*member = bits;
+	return 0;
+}
+
+static int fill_names(const struct unc_reader *r, const struct unc_yaml *node,
+		      const struct unc_field *f, struct unc_names *member)
+{
+	const char *at = node->text;
+	char word[64];
+
+	if (!*at)
+		return unc_reader_fail(r, node, "the value of '%s' is empty", node->key);
+	while (*at) {
+		size_t n = strspn(at, "abcdefghijklmnopqrstuvwxyz0123456789_");
+
+		if (!n || n >= sizeof(word) || (at[n] && at[n] != ' '))
+			return unc_reader_fail_in(r, node, (size_t)(at - node->text),
+						  "'%s' is no list of %s", node->text, f->what);
+		memcpy(word, at, n);
+		word[n] = '\0';
+		if (unc_names_add(member, word) < 0)
+			return unc_nomem(r->e);
+		at += n + strspn(at + n, " ");
+	}
+	return 0;
+}
+
+/* Text for people: one line, not empty. */
+static int check_line(const struct unc_reader *r, const struct unc_yaml *node)
+{
+	if (!*node->text)
+		return unc_reader_fail(r, node, "the value of '%s' is empty", node->key);
+	for (const char *c = node->text; *c; c++)
+		if ((unsigned char)*c < ' ' || *c == 0x7f)
+			return unc_reader_fail(
+				r, node, "the value of '%s' must be one line of text", node->key);
+	return 0;
+}
+
 static int fill_scalar(const struct unc_reader *r, const struct unc_yaml *node,
 		       const struct unc_field *f, void *member)
 {
@@ -217,19 +312,22 @@ static int fill_scalar(const struct unc_reader *r, const struct unc_yaml *node,
 		return fill_number(r, node, f, member);
 	if (f->kind == UNC_FIELD_DOUBLE)
 		return fill_double(r, node, f, member);
+	if (f->kind == UNC_FIELD_BITS)
+		return fill_bits(r, node, member);
+	if (f->kind == UNC_FIELD_NAMES)
+		return fill_names(r, node, f, member);
 	if (f->kind == UNC_FIELD_BOOL) {
 		if (strcmp(node->text, "true") != 0 && strcmp(node->text, "false") != 0)
 			return fail_value(r, node, "true or false");
 		*(bool *)member = *node->text == 't';
 		return 0;
 	}
-	if (f->words) {
+	if (f->words)
 		err = find_word(r, node, f, &number);
-		if (err < 0)
-			return err;
-	} else if (!*node->text && !f->check) {
-		return unc_reader_fail(r, node, "the value of '%s' is empty", node->key);
-	}
+	else if (!f->check)
+		err = check_line(r, node);
+	if (err < 0)
+		return err;
 	if (f->kind == UNC_FIELD_WORD)
 		*(unsigned *)member = number;
 	else if (f->size)
@@ -269,6 +367,9 @@ static int fill_array(const struct unc_reader *r, const struct unc_yaml *node,
 
 	if (err < 0)
 		return err;
+	if (f->most && node->count > f->most)
+		return unc_reader_fail(r, node, "at most %llu entries are allowed in '%s'",
+				       (unsigned long long)f->most, node->key);
 	*member = calloc(node->count + 1, f->of->size);
 	if (!*member)
 		return unc_nomem(r->e);
@@ -300,14 +401,37 @@ int unc_fill_value(const struct unc_reader *r, const struct unc_yaml *node,
 	}
 }
 
+/* The fields of the variant whose first key the map has; NULL with a sentence. */
+static const struct unc_field *find_variant(const struct unc_reader *r, const struct unc_yaml *map,
+					    const struct unc_shape *shape, unsigned *number)
+{
+	const struct unc_field *const *v = shape->variants;
+
+	for (; *v; v++)
+		if (unc_yaml_get(map, key_of(*v))) {
+			*number = (unsigned)(v - shape->variants);
+			return *v;
+		}
+	unc_reader_fail(r, map, "expected one of: ");
+	for (v = shape->variants; *v; v++)
+		unc_error_append(r->e, "%s%s", v == shape->variants ? "" : ", ", key_of(*v));
+	return NULL;
+}
+
 int unc_fill(const struct unc_reader *r, const struct unc_yaml *map, const struct unc_shape *shape,
 	     void *into)
 {
+	const struct unc_field *fields = shape->fields;
 	int err = unc_reader_expect(r, map, UNC_YAML_MAP);
 
+	if (err == 0 && shape->variants) {
+		fields = find_variant(r, map, shape,
+				      (unsigned *)(void *)((char *)into + shape->variant));
+		err = fields ? 0 : -EBADMSG;
+	}
 	if (err == 0)
-		err = check_keys(r, map, shape->fields);
-	for (const struct unc_field *f = shape->fields; err == 0 && f->key; f++) {
+		err = check_keys(r, map, fields);
+	for (const struct unc_field *f = fields; err == 0 && f->key; f++) {
 		const struct unc_yaml *node = unc_yaml_get(map, key_of(f));
 
 		if (!node)

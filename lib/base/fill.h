@@ -7,11 +7,12 @@
  *		UNC_FIELD("count", NUMBER, UNC_AT(struct pattern, count), .least = 1, .most = 64),
  *		UNC_END,
  *	};
- *	static const struct unc_shape pattern = {fields, sizeof(struct pattern), NULL};
+ *	static const struct unc_shape pattern = {.fields = fields, .size = sizeof(struct pattern)};
  *
- * A key that is not in the table, a missing one that is marked with '!' and a value of the wrong kind
- * are errors with file:line:col. A key that is absent leaves its member as it was. Keys are read in
- * the order of the table, so a check may use what stands above it.
+ * A key that is not in the table, a missing one that is marked with '!', not exactly one of those that
+ * are marked with '|' and a value of the wrong kind are errors with file:line:col. A key that is absent
+ * leaves its member as it was. Keys are read in the order of the table, so a check may use what stands
+ * above it.
  */
 #ifndef UNC_FILL_H
 #define UNC_FILL_H
@@ -41,20 +42,23 @@ struct unc_bounds {
 
 enum unc_field_kind {
 	UNC_FIELD_ANY, /* read by `check`, or by whoever asks for the node */
-	UNC_FIELD_TEXT, /* const char *; one of `words` if there are any; else not empty if there is no
-			     `check` */
+	UNC_FIELD_TEXT, /* const char *; one of `words` if there are any; else one line that is not empty
+			     if there is no `check` */
 	UNC_FIELD_BOOL,   /* bool */
 	UNC_FIELD_NUMBER, /* unsigned or uint64_t, from `least` to `most` (0: no bounds) */
 	UNC_FIELD_DOUBLE, /* double within `range` */
+	UNC_FIELD_BITS,   /* uint64_t: "8", "24-31", "0-7,21" */
 	UNC_FIELD_WORD,   /* an enum: the place in `words` */
-	UNC_FIELD_WORDS,  /* struct unc_word *: a map of any keys to text, not empty */
-	UNC_FIELD_MAP,    /* a map of `of`, filled into the struct at `offset` */
-	UNC_FIELD_LIST,   /* pointer to an array: a list of maps of `of` */
-	UNC_FIELD_NAMED,  /* pointer to an array: a map of any keys to maps of `of` */
+	UNC_FIELD_NAMES, /* struct unc_names: names separated by blanks, not empty; `what` they are */
+	UNC_FIELD_WORDS, /* struct unc_word *: a map of any keys to text, not empty */
+	UNC_FIELD_MAP,   /* a map of `of`, filled into the struct at `offset` */
+	UNC_FIELD_LIST,  /* pointer to an array: a list of maps of `of`; at most `most` (0: any) */
+	UNC_FIELD_NAMED, /* pointer to an array: a map of any keys to maps of `of`; the same */
 };
 
 struct unc_field {
-	const char *key; /* "!name": must be there; NULL ends the table */
+	const char
+		*key; /* "!name": must be there; "|name": one of these must; NULL ends the table */
 	enum unc_field_kind kind;
 	size_t offset, size; /* of the member; size 0: not stored */
 	size_t count;        /* WORDS, LIST, NAMED: offset of the number of entries, a size_t */
@@ -63,13 +67,17 @@ struct unc_field {
 	uint64_t least, most;
 	const struct unc_bounds *range;
 	const char *const *words; /* ends with NULL; gaps in the numbers of an enum are "" */
-	const char *what;         /* "'x' is no WHAT; expected one of: ..." */
+	const char *what; /* "'x' is no WHAT; expected one of: ...", "'x' is no list of WHAT" */
 };
 
 struct unc_shape {
 	const struct unc_field *fields;
 	size_t size;     /* of the struct */
 	unc_read *check; /* called with the map when all is read; NULL: none */
+	/* Instead of `fields`: the map is one of these, known by its first key; its number goes to the
+	 * unsigned at `variant`. */
+	const struct unc_field *const *variants;
+	size_t variant;
 };
 
 /* Rows of a table: UNC_FIELD("!name", TEXT, UNC_AT(struct pattern, name)), ... UNC_END. */
@@ -94,6 +102,9 @@ int unc_fill(const struct unc_reader *r, const struct unc_yaml *map, const struc
 int unc_fill_value(const struct unc_reader *r, const struct unc_yaml *node,
 		   const struct unc_field *f, void *into);
 
+/* The number of the first field marked with '|' that the map has, counted among those, from 0. */
+unsigned unc_fill_choice(const struct unc_yaml *map, const struct unc_field *fields);
+
 /* "file:line:col: ..." and -EBADMSG. */
 int unc_reader_fail(const struct unc_reader *r, const struct unc_yaml *at, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
@@ -103,6 +114,10 @@ int unc_reader_fail_key(const struct unc_reader *r, const struct unc_yaml *at, c
 /* And at a character of a text: exact where the file is written as it is read. */
 int unc_reader_fail_in(const struct unc_reader *r, const struct unc_yaml *text, size_t offset,
 		       const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+/* `name`, the key of `at` or its text, must be of lower case letters, digits and `others`, a letter first:
+ * else "'NAME' is no WHAT: lower case letters, digits and OTHERS". */
+int unc_reader_check_name(const struct unc_reader *r, const struct unc_yaml *at, const char *name,
+			  const char *others, const char *what);
 /* The value's kind must be `kind`, else a sentence that names the key and what was expected. */
 int unc_reader_expect(const struct unc_reader *r, const struct unc_yaml *node,
 		      enum unc_yaml_kind kind);

@@ -66,7 +66,7 @@ static const struct unc_field with_values_fields[] = {
 	UNC_END,
 };
 
-static const struct unc_shape with_values = {with_values_fields, 0, NULL};
+static const struct unc_shape with_values = {.fields = with_values_fields};
 
 static const struct unc_field with_terms_fields[] = {
 	UNC_FIELD("!title", TEXT, UNC_AT(struct unc_filter, title)),
@@ -74,12 +74,12 @@ static const struct unc_field with_terms_fields[] = {
 	UNC_END,
 };
 
-static const struct unc_shape with_terms = {with_terms_fields, 0, NULL};
+static const struct unc_shape with_terms = {.fields = with_terms_fields};
 
 int unc_family_filters(const struct unc_reader *r, const struct unc_yaml *map, void *into)
 {
 	struct unc_field fields[UNC_FILTERS + 1] = {0};
-	const struct unc_shape filters = {fields, 0, NULL};
+	const struct unc_shape filters = {.fields = fields};
 	int err;
 
 	for (size_t i = 0; i < UNC_FILTERS; i++)

@@ -69,8 +69,8 @@ static const struct unc_field event_case_fields[] = {
 	UNC_END,
 };
 
-static const struct unc_shape event_case = {event_case_fields, sizeof(struct unc_event_def),
-					    check_encoded};
+static const struct unc_shape event_case = {
+	.fields = event_case_fields, .size = sizeof(struct unc_event_def), .check = check_encoded};
 
 static int finish_event(const struct unc_reader *r, const struct unc_yaml *map, void *into)
 {
@@ -115,7 +115,8 @@ static const struct unc_field event_fields[] = {
 	UNC_END,
 };
 
-const struct unc_shape unc_event_shape = {event_fields, sizeof(struct unc_event_def), finish_event};
+const struct unc_shape unc_event_shape = {
+	.fields = event_fields, .size = sizeof(struct unc_event_def), .check = finish_event};
 
 /* ---- metrics ---- */
 
@@ -221,8 +222,8 @@ static const struct unc_field metric_case_fields[] = {
 	UNC_END,
 };
 
-static const struct unc_shape metric_case = {metric_case_fields, sizeof(struct uncore_metric),
-					     NULL};
+static const struct unc_shape metric_case = {.fields = metric_case_fields,
+					     .size = sizeof(struct uncore_metric)};
 
 static int finish_metric(const struct unc_reader *r, const struct unc_yaml *map, void *into)
 {
@@ -260,5 +261,5 @@ static const struct unc_field metric_fields[] = {
 	UNC_END,
 };
 
-const struct unc_shape unc_metric_shape = {metric_fields, sizeof(struct uncore_metric),
-					   finish_metric};
+const struct unc_shape unc_metric_shape = {
+	.fields = metric_fields, .size = sizeof(struct uncore_metric), .check = finish_metric};

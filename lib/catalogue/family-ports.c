@@ -86,7 +86,7 @@ static const struct unc_field id_fields[] = {
 	UNC_END,
 };
 
-static const struct unc_shape id = {id_fields, 0, NULL};
+static const struct unc_shape id = {.fields = id_fields};
 
 static const struct unc_field dvsec[] = {
 	UNC_FIELD("!dvsec", MAP, .of = &id),
@@ -114,7 +114,7 @@ static const struct unc_field range_fields[] = {
 	UNC_END,
 };
 
-static const struct unc_shape bounds = {range_fields, 0, NULL};
+static const struct unc_shape bounds = {.fields = range_fields};
 
 static const struct unc_field range[] = {
 	UNC_FIELD("!range", MAP, .of = &bounds),
@@ -135,9 +135,12 @@ static const struct unc_field unknown[] = {
 
 /* The kinds of rules, each known by its first key. */
 static const struct unc_shape kinds[] = {
-	[UNC_PORTS_DVSEC] = {dvsec, 0, NULL},   [UNC_PORTS_ATTRIBUTE] = {attribute, 0, check_index},
-	[UNC_PORTS_NAME] = {name, 0, NULL},     [UNC_PORTS_RANGE] = {range, 0, NULL},
-	[UNC_PORTS_SOCKET] = {socket, 0, NULL}, [UNC_PORTS_UNKNOWN] = {unknown, 0, NULL},
+	[UNC_PORTS_DVSEC] = {.fields = dvsec},
+	[UNC_PORTS_ATTRIBUTE] = {.fields = attribute, .check = check_index},
+	[UNC_PORTS_NAME] = {.fields = name},
+	[UNC_PORTS_RANGE] = {.fields = range},
+	[UNC_PORTS_SOCKET] = {.fields = socket},
+	[UNC_PORTS_UNKNOWN] = {.fields = unknown},
 };
 
 int unc_family_ports(const struct unc_reader *r, const struct unc_yaml *list, void *into)

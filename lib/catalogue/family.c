@@ -70,7 +70,8 @@ static const struct unc_field pattern_fields[] = {
 	UNC_END,
 };
 
-static const struct unc_shape pattern = {pattern_fields, sizeof(struct unc_pattern), NULL};
+static const struct unc_shape pattern = {.fields = pattern_fields,
+					 .size = sizeof(struct unc_pattern)};
 
 static int check_patterns(const struct unc_reader *r, const struct unc_yaml *list, void *into)
 {
@@ -122,8 +123,9 @@ static const struct unc_field expectation_fields[] = {
 	UNC_END,
 };
 
-static const struct unc_shape expectation = {expectation_fields, sizeof(struct unc_expectation),
-					     check_expectation};
+static const struct unc_shape expectation = {.fields = expectation_fields,
+					     .size = sizeof(struct unc_expectation),
+					     .check = check_expectation};
 
 static int check_file(const struct unc_reader *r, const struct unc_yaml *node, void *into)
 {
@@ -142,7 +144,7 @@ static const struct unc_field role_fields[] = {
 
 static int read_role(const struct unc_reader *r, const struct unc_yaml *node, void *into)
 {
-	static const struct unc_shape by_attribute = {role_fields, 0, NULL};
+	static const struct unc_shape by_attribute = {.fields = role_fields};
 
 	if (node->kind != UNC_YAML_TEXT)
 		return unc_fill(r, node, &by_attribute, into);
@@ -206,7 +208,7 @@ static const struct unc_field family_fields[] = {
 	UNC_END,
 };
 
-static const struct unc_shape family = {family_fields, 0, NULL};
+static const struct unc_shape family = {.fields = family_fields};
 
 int unc_family_parse(struct unc_family **out, struct unc_yaml_file *file, const char *cpu_model,
 		     struct unc_error *e)

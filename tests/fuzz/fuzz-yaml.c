@@ -144,7 +144,7 @@ static void check_access(const struct unc_yaml_file *f, const struct unc_yaml *m
 	const struct unc_reader r = {.file = f, .e = &e};
 	struct one one = {0};
 
-	if (unc_fill(&r, map, &(struct unc_shape){fields, sizeof(one), NULL}, &one))
+	if (unc_fill(&r, map, &(struct unc_shape){.fields = fields}, &one))
 		require(strncmp(e.text, "fuzz.yaml:", 10) == 0);
 	for (size_t i = 0; i < map->count; i++) {
 		if (depth < 2)

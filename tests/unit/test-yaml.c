@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The strict YAML loader: trees with positions, what is refused, typed access. */
 #include "base/fill.h"
+#include "base/text.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -340,7 +341,7 @@ static void check_keys(const char *text, const struct unc_field *fields, const c
 	struct unc_yaml_file *f = parse(text);
 	struct unc_error e = {""};
 	const struct unc_reader r = {.file = f, .e = &e};
-	int err = unc_fill(&r, f->root, &(struct unc_shape){fields, 0, NULL}, NULL);
+	int err = unc_fill(&r, f->root, &(struct unc_shape){.fields = fields}, NULL);
 
 	if (err != (*expected ? -EBADMSG : 0) || strcmp(e.text, expected) != 0)
 		fail_msg("'%s' gives %d '%s', not '%s'", text, err, e.text, expected);
@@ -381,6 +382,9 @@ struct sample {
 	size_t word_count;
 	struct pair *pairs, *named;
 	size_t pair_count, named_count;
+	uint64_t bits;
+	struct unc_names names;
+	unsigned variant;
 };
 
 static const struct unc_field pair_fields[] = {
@@ -389,7 +393,7 @@ static const struct unc_field pair_fields[] = {
 	UNC_END,
 };
 
-static const struct unc_shape pair = {pair_fields, sizeof(struct pair), NULL};
+static const struct unc_shape pair = {.fields = pair_fields, .size = sizeof(struct pair)};
 static const struct unc_bounds shares = {0, 1, "a share"};
 
 static int double_it(const struct unc_reader *r, const struct unc_yaml *node, void *into)
@@ -411,17 +415,22 @@ static const struct unc_field sample_fields[] = {
 		  .words = (const char *const[]){"", "one", "two", NULL}, .what = "word"),
 	UNC_FIELD("words", WORDS, UNC_LIST(struct sample, words, word_count)),
 	UNC_FIELD("pairs", LIST, UNC_LIST(struct sample, pairs, pair_count), .of = &pair),
-	UNC_FIELD("named", NAMED, UNC_LIST(struct sample, named, named_count), .of = &pair),
+	UNC_FIELD("named", NAMED, UNC_LIST(struct sample, named, named_count), .of = &pair,
+		  .most = 2),
+	UNC_FIELD("bits", BITS, UNC_AT(struct sample, bits)),
+	UNC_FIELD("names", NAMES, UNC_AT(struct sample, names), .what = "names such as a b"),
 	UNC_END,
 };
 
-static const struct unc_shape sample_shape = {sample_fields, sizeof(struct sample), NULL};
+static const struct unc_shape sample_shape = {.fields = sample_fields,
+					      .size = sizeof(struct sample)};
 
 static void finish_sample(struct sample *s)
 {
 	free(s->words);
 	free(s->pairs);
 	free(s->named);
+	unc_names_finish(&s->names);
 }
 
 static void every_kind_is_filled(void **state)
@@ -429,7 +438,7 @@ static void every_kind_is_filled(void **state)
 	struct unc_yaml_file *f = parse("text: DRAM read\nnumber: 2.5e3\nwhole: 0x40\nsmall: 64\n"
 					"flag: true\nword: two\nwords: {a: b, c: d}\n"
 					"pairs: [{name: x}, {name: y, most: 9}]\n"
-					"named: {k: {name: z}}\n");
+					"named: {k: {name: z}}\nbits: 0-7,21\nnames: x  y_1\n");
 	const struct unc_reader r = {.file = f};
 	struct sample s = {0};
 
@@ -448,6 +457,9 @@ static void every_kind_is_filled(void **state)
 	assert_int_equal(s.pairs[1].most, 9);
 	assert_int_equal(s.named_count, 1);
 	assert_string_equal(s.named[0].name, "z");
+	assert_int_equal(s.bits, 0x2000ff);
+	assert_int_equal(s.names.count, 2);
+	assert_string_equal(s.names.items[1], "y_1");
 	finish_sample(&s);
 	unc_yaml_free(f);
 }
@@ -495,6 +507,15 @@ static void wrong_values_are_explained(void **state)
 		{"pairs: {}", "1:8: the value of 'pairs' must be a list, not a map"},
 		{"pairs: [{name: a}, {most: 1}]", "1:20: the key 'name' is missing here"},
 		{"named: {k: {most: 1}}", "1:12: the key 'name' is missing in 'k'"},
+		{"named: {a: {name: x}, b: {name: x}, c: {name: x}}",
+		 "1:8: at most 2 entries are allowed in 'named'"},
+		{"text: \"a\\tb\"", "1:7: the value of 'text' must be one line of text"},
+		{"bits: 7-3", "1:7: '7-3' are no bits such as 8, 24-31 or 0-7,21"},
+		{"bits: 64", "1:7: '64' are no bits such as 8, 24-31 or 0-7,21"},
+		{"bits: ''", "1:7: '' are no bits such as 8, 24-31 or 0-7,21"},
+		{"names: a,b", "1:8: 'a,b' is no list of names such as a b"},
+		{"names: a B", "1:10: 'a B' is no list of names such as a b"},
+		{"names:", "1:7: the value of 'names' is empty"},
 	};
 
 	(void)state;
@@ -511,6 +532,35 @@ static void wrong_values_are_explained(void **state)
 		finish_sample(&s);
 		unc_yaml_free(f);
 	}
+}
+
+static void one_of_several_keys(void **state)
+{
+	static const struct unc_field choice[] = {UNC_FIELD("|a", ANY), UNC_FIELD("b", ANY),
+						  UNC_FIELD("|c", ANY), UNC_END};
+	static const struct unc_field x[] = {UNC_FIELD("!x", ANY), UNC_END};
+	static const struct unc_field y[] = {UNC_FIELD("!y", ANY), UNC_FIELD("x", ANY), UNC_END};
+	static const struct unc_field *const variants[] = {x, y, NULL};
+	static const struct unc_shape shape = {.variants = variants,
+					       .variant = offsetof(struct sample, variant)};
+	struct unc_yaml_file *f = parse("- {y: 1}\n- {x: 1, z: 1}\n- {z: 1}\n- {b: 1, c: 1}\n");
+	const struct unc_yaml *items = f->root->children;
+	struct unc_error e = {""};
+	const struct unc_reader r = {.file = f, .e = &e};
+	struct sample s = {0};
+
+	(void)state;
+	check_keys("{b: 1}", choice, "t.yaml:1:1: expected exactly one of: a, c");
+	check_keys("{a: 1, c: 1}", choice, "t.yaml:1:1: expected exactly one of: a, c");
+	check_keys("{a: 1, b: 1}", choice, "");
+	assert_int_equal(unc_fill_choice(&items[3], choice), 1);
+	assert_int_equal(unc_fill(&r, &items[0], &shape, &s), 0);
+	assert_int_equal(s.variant, 1);
+	assert_int_equal(unc_fill(&r, &items[1], &shape, &s), -EBADMSG);
+	assert_string_equal(e.text, "t.yaml:2:10: unknown key 'z'; expected one of: x");
+	assert_int_equal(unc_fill(&r, &items[2], &shape, &s), -EBADMSG);
+	assert_string_equal(e.text, "t.yaml:3:3: expected one of: x, y");
+	unc_yaml_free(f);
 }
 
 /* ---- from disk --------------------------------------------------------------------------- */
@@ -586,6 +636,7 @@ int main(void)
 		cmocka_unit_test(every_kind_is_filled),
 		cmocka_unit_test(absent_values_change_nothing),
 		cmocka_unit_test(wrong_values_are_explained),
+		cmocka_unit_test(one_of_several_keys),
 		cmocka_unit_test(load_reads_a_file),
 		cmocka_unit_test(load_stops_at_the_limit),
 	};

@@ -77,7 +77,7 @@ static const struct unc_field field_fields[] = {
 static int read_field(const struct unc_reader *r, const struct unc_yaml *node,
 		      struct unc_regs_control *c)
 {
-	static const struct unc_shape shape = {field_fields, 0, NULL};
+	static const struct unc_shape shape = {.fields = field_fields};
 	struct unc_regs_field *f = &c->fields[c->count];
 	const struct unc_regs_field *same;
 
@@ -146,7 +146,7 @@ static int read_control(const struct unc_reader *r, const struct unc_yaml *node,
 			const struct unc_field *fields, struct unc_regs_control *c)
 {
 	*c = (struct unc_regs_control){.name = node->key, .filter = -1, .at = node};
-	return unc_fill(r, node, &(struct unc_shape){fields, 0, NULL}, c);
+	return unc_fill(r, node, &(struct unc_shape){.fields = fields}, c);
 }
 
 int unc_regs_read_controls(const struct unc_reader *r, const struct unc_yaml *map, void *into)
@@ -230,7 +230,7 @@ static const struct unc_field only_fields[] = {
 
 int unc_regs_read_only(const struct unc_reader *r, const struct unc_yaml *list, void *into)
 {
-	static const struct unc_shape shape = {only_fields, 0, NULL};
+	static const struct unc_shape shape = {.fields = only_fields};
 	struct unc_regs *block = into;
 	int err = unc_reader_expect(r, list, UNC_YAML_LIST);
 
@@ -253,5 +253,5 @@ static const struct unc_field kernel_fields[] = {
 
 int unc_regs_read_kernel(const struct unc_reader *r, const struct unc_yaml *map, void *into)
 {
-	return unc_fill(r, map, &(struct unc_shape){kernel_fields, 0, NULL}, into);
+	return unc_fill(r, map, &(struct unc_shape){.fields = kernel_fields}, into);
 }

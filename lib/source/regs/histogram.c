@@ -39,7 +39,7 @@ static const struct unc_field clock_fields[] = {
 
 int unc_regs_read_clock(const struct unc_reader *r, const struct unc_yaml *node, void *into)
 {
-	static const struct unc_shape shape = {clock_fields, 0, NULL};
+	static const struct unc_shape shape = {.fields = clock_fields};
 	struct unc_regs *block = into;
 
 	block->host_clock = node->kind == UNC_YAML_TEXT && strcmp(node->text, "host") == 0;
@@ -89,7 +89,7 @@ static const struct unc_field steps_fields[] = {
 	UNC_END,
 };
 
-static const struct unc_shape steps_shape = {steps_fields, 0, NULL};
+static const struct unc_shape steps_shape = {.fields = steps_fields};
 
 /* 0, first, first + step ... */
 static int read_linear(const struct unc_reader *r, const struct unc_yaml *map, void *into)
@@ -140,7 +140,7 @@ static const struct unc_field histogram_fields[] = {
 
 int unc_regs_read_histogram(const struct unc_reader *r, const struct unc_yaml *node, void *into)
 {
-	static const struct unc_shape shape = {histogram_fields, 0, NULL};
+	static const struct unc_shape shape = {.fields = histogram_fields};
 	struct unc_regs *block = into;
 	struct unc_histogram *h = &block->histogram;
 	int rules = 0;

@@ -82,7 +82,7 @@ static const struct unc_field map_fields[] = {
 
 static int read_map(const struct unc_reader *r, const struct unc_yaml *map, void *into)
 {
-	static const struct unc_shape shape = {map_fields, 0, NULL};
+	static const struct unc_shape shape = {.fields = map_fields};
 	struct unc_regs *block = into;
 	bool pci = block->space == UNC_SPACE_PCI;
 	size_t given = 0;
@@ -262,7 +262,7 @@ static const char *numbered(struct unc_regs *r, const char *text, uint64_t n)
 
 static int read_counter(const struct unc_reader *r, const struct unc_yaml *node)
 {
-	static const struct unc_shape shape = {counter_fields, 0, NULL};
+	static const struct unc_shape shape = {.fields = counter_fields};
 	struct unc_regs *block = r->context;
 	struct row row = {.first.at = node,
 			  .count = 1,
@@ -372,7 +372,7 @@ static const struct unc_field fields[] = {
 
 int unc_regs_parse(struct unc_regs **out, struct unc_yaml_file *file, struct unc_error *e)
 {
-	static const struct unc_shape shape = {fields, 0, NULL};
+	static const struct unc_shape shape = {.fields = fields};
 	struct unc_regs *block = calloc(1, sizeof(*block));
 	struct unc_reader r = {.file = file, .e = e, .context = block};
 	int err;

@@ -90,9 +90,9 @@ static const struct unc_field ramp_fields[] = {
 	UNC_END,
 };
 
-static const struct unc_shape sine = {sine_fields, 0, NULL};
-static const struct unc_shape burst = {burst_fields, 0, NULL};
-static const struct unc_shape ramp = {ramp_fields, 0, NULL};
+static const struct unc_shape sine = {.fields = sine_fields};
+static const struct unc_shape burst = {.fields = burst_fields};
+static const struct unc_shape ramp = {.fields = ramp_fields};
 
 /* ---- one rate ------------------------------------------------------------------------------ */
 
@@ -179,7 +179,8 @@ static const struct unc_field rate_fields[] = {
 	UNC_END,
 };
 
-static const struct unc_shape rate = {rate_fields, sizeof(struct unc_sim_rate), finish_rate};
+static const struct unc_shape rate = {
+	.fields = rate_fields, .size = sizeof(struct unc_sim_rate), .check = finish_rate};
 
 static const struct unc_field sim_fields[] = {
 	UNC_FIELD("!sim", TEXT, UNC_AT(struct unc_sim, name)),
@@ -192,7 +193,7 @@ static const struct unc_field sim_fields[] = {
 
 int unc_sim_parse(struct unc_sim *sim, struct unc_yaml_file *file, struct unc_error *e)
 {
-	static const struct unc_shape shape = {sim_fields, 0, NULL};
+	static const struct unc_shape shape = {.fields = sim_fields};
 	const struct unc_reader r = {.file = file, .e = e, .context = sim};
 
 	sim->file = file;
