@@ -9,77 +9,72 @@
 /* At the most that any counter counts, 2^40 in a second, these bits last for 16 s. */
 #define LASTING_BITS 44
 
-/* One register of an instance. */
-struct span {
+/* One register of one instance. */
+struct range {
 	uint64_t begin, end;
+	uint64_t instance;
 	const char *name;
-	const struct unc_yaml *at; /* what says where it is */
+	const struct unc_yaml *at; /* its offset in the file */
 };
 
-struct spans {
-	const struct unc_regs *r;
-	struct span *items;
-	size_t count;
+struct ranges {
 	const struct unc_reader *reader;
+	struct range *items;
+	size_t count;
 };
 
-static void add_span(struct spans *all, const char *name, const struct unc_yaml *map,
-		     const char *key, uint64_t offset)
+/* Adds a register of all instances. */
+static int add_ranges(struct ranges *all, const char *name, const struct unc_yaml *map,
+		      const char *key, uint64_t offset)
 {
-	uint64_t bytes = all->r->space == UNC_SPACE_MSR ? 1 : all->r->bytes;
+	const struct unc_regs *r = all->reader->context;
+	const struct unc_yaml *at = unc_yaml_get(map, key);
+	bool msr = r->space == UNC_SPACE_MSR;
+	uint64_t bytes = msr ? 1 : r->bytes;
+	uint64_t last = offset + bytes + (r->instances - 1) * r->stride;
 
-	all->items[all->count++] =
-		(struct span){offset, offset + bytes, name, unc_yaml_get(map, key)};
-}
-
-static int check_inside(const struct spans *all, const struct span *s)
-{
-	const struct unc_regs *r = all->r;
-	uint64_t last = s->end + (r->instances - 1) * r->stride;
-
-	if (r->space == UNC_SPACE_MSR)
-		return last <= UINT64_C(1) << 32
-			       ? 0
-			       : unc_reader_fail(all->reader, s->at,
-						 "the number of an MSR has 32 bits");
-	if (s->begin % r->bytes)
-		return unc_reader_fail(all->reader, s->at,
-				       "'%s': %#llx is not aligned to its %u bytes", s->name,
-				       (unsigned long long)s->begin, r->bytes);
-	if (r->instances > 1 && r->stride % r->bytes)
+	if (msr && last > UINT64_C(1) << 32)
+		return unc_reader_fail(all->reader, at, "the number of an MSR has 32 bits");
+	if (offset % bytes)
+		return unc_reader_fail(all->reader, at,
+				       "'%s': %#llx is not aligned to its %u bytes", name,
+				       (unsigned long long)offset, r->bytes);
+	if (r->instances > 1 && r->stride % bytes)
 		return unc_reader_fail(all->reader, unc_yaml_get(r->file->root, "stride"),
 				       "'%s' of the next instance is not aligned to its %u bytes",
-				       s->name, r->bytes);
-	if (last <= r->size)
-		return 0;
-	return unc_reader_fail(all->reader, s->at,
-			       "'%s' lies beyond the map: it ends at %#llx%s, and the map at %#llx",
-			       s->name, (unsigned long long)last,
-			       r->instances > 1 ? " in the last instance" : "",
-			       (unsigned long long)r->size);
+				       name, r->bytes);
+	if (!msr && last > r->size)
+		return unc_reader_fail(
+			all->reader, at,
+			"'%s' lies beyond the map: it ends at %#llx%s, and the map at %#llx", name,
+			(unsigned long long)last, r->instances > 1 ? " in the last instance" : "",
+			(unsigned long long)r->size);
+	for (uint64_t i = 0; i < r->instances; i++, offset += r->stride)
+		all->items[all->count++] = (struct range){offset, offset + bytes, i, name, at};
+	return 0;
 }
 
-/* True when `a` of one instance meets `b` of an instance that is `apart` later, either way round. */
-static bool meet(const struct span *a, const struct span *b, uint64_t apart)
+static int compare_ranges(const void *a, const void *b)
 {
-	return (a->begin < b->end + apart && b->begin + apart < a->end) ||
-	       (b->begin < a->end + apart && a->begin + apart < b->end);
+	const struct range *x = a, *y = b;
+
+	if (x->begin != y->begin)
+		return x->begin < y->begin ? -1 : 1;
+	return x->at->line < y->at->line ? -1 : x->at->line > y->at->line;
 }
 
-static int check_apart(const struct spans *all, const struct span *a, const struct span *b)
+/* All registers have the same size: those that overlap are neighbours when sorted. */
+static int check_overlaps(struct ranges *all)
 {
-	const struct unc_regs *r = all->r;
-	uint64_t between = b->begin - a->begin; /* they are in order */
-	/* Only the instances that are about so far apart can meet. */
-	uint64_t near = r->stride ? between / r->stride : 0;
-	const uint64_t apart[] = {0, near, near + 1};
+	const struct unc_regs *r = all->reader->context;
 
-	for (size_t k = 0; k < sizeof(apart) / sizeof(*apart); k++) {
-		uint64_t i = apart[k];
+	qsort(all->items, all->count, sizeof(*all->items), compare_ranges);
+	for (size_t i = 1; i < all->count; i++) {
+		const struct range *a = &all->items[i - 1], *b = a + 1;
 
-		if (i >= r->instances || (i == 0 && a == b) || !meet(a, b, i * r->stride))
+		if (b->begin >= a->end)
 			continue;
-		if (i == 0)
+		if (a->instance == b->instance)
 			return unc_reader_fail(all->reader, b->at, "'%s' overlaps '%s' (line %d)",
 					       b->name, a->name, a->at->line);
 		return unc_reader_fail(all->reader, unc_yaml_get(r->file->root, "stride"),
@@ -89,50 +84,27 @@ static int check_apart(const struct spans *all, const struct span *a, const stru
 	return 0;
 }
 
-static int compare_begin(const void *a, const void *b)
-{
-	const struct span *x = a, *y = b;
-
-	if (x->begin != y->begin)
-		return x->begin < y->begin ? -1 : 1;
-	return x->at->line < y->at->line ? -1 : x->at->line > y->at->line;
-}
-
-static int check_spans(struct spans *all)
-{
-	const struct unc_regs *r = all->r;
-	int err = 0;
-
-	for (size_t i = 0; i < r->count; i++) {
-		const struct unc_regs_counter *c = &r->counters[i];
-
-		add_span(all, c->name, c->at, c->split ? "low" : "offset", c->offset);
-		if (c->split)
-			add_span(all, c->name, c->at, "high", c->high);
-		if (c->programmable)
-			add_span(all, c->name, c->at, "control", c->control);
-	}
-	for (size_t i = 0; i < r->control_count; i++)
-		add_span(all, r->controls[i].name, r->controls[i].at, "offset",
-			 r->controls[i].offset);
-	for (size_t i = 0; err == 0 && i < all->count; i++)
-		err = check_inside(all, &all->items[i]);
-	/* In order, so that instances that do not interleave are told by neighbours. */
-	qsort(all->items, all->count, sizeof(*all->items), compare_begin);
-	for (size_t i = 0; err == 0 && i < all->count; i++)
-		for (size_t k = i; err == 0 && k < all->count; k++)
-			err = check_apart(all, &all->items[i], &all->items[k]);
-	return err;
-}
-
 static int check_places(const struct unc_reader *reader)
 {
 	const struct unc_regs *r = reader->context;
-	struct spans all = {.r = r,
-			    .items = calloc(2 * r->count + UNC_REGS_CONTROLS, sizeof(*all.items)),
-			    .reader = reader};
-	int err = all.items ? check_spans(&all) : unc_nomem(reader->e);
+	size_t most = (2 * r->count + r->control_count) * r->instances;
+	struct ranges all = {.reader = reader, .items = calloc(most, sizeof(*all.items))};
+	int err = all.items ? 0 : unc_nomem(reader->e);
 
+	for (size_t i = 0; err == 0 && i < r->count; i++) {
+		const struct unc_regs_counter *c = &r->counters[i];
+
+		err = add_ranges(&all, c->name, c->at, c->split ? "low" : "offset", c->offset);
+		if (err == 0 && c->split)
+			err = add_ranges(&all, c->name, c->at, "high", c->high);
+		if (err == 0 && c->programmable)
+			err = add_ranges(&all, c->name, c->at, "control", c->control);
+	}
+	for (size_t i = 0; err == 0 && i < r->control_count; i++)
+		err = add_ranges(&all, r->controls[i].name, r->controls[i].at, "offset",
+				 r->controls[i].offset);
+	if (err == 0)
+		err = check_overlaps(&all);
 	free(all.items);
 	return err;
 }
@@ -240,32 +212,32 @@ static int check_control(const struct unc_reader *reader)
 	return 0;
 }
 
-int unc_regs_check(const struct unc_reader *reader)
+static int check_metrics(const struct unc_reader *reader)
 {
 	const struct unc_regs *r = reader->context;
-	bool bins = unc_regs_role(r, UNC_ROLE_BIN);
-	bool roles = false;
-	int err = check_places(reader);
+	const struct unc_regs_counter *bin = unc_regs_role(r, UNC_ROLE_BIN);
 
-	for (size_t i = 0; i < r->count; i++)
-		roles = roles || r->counters[i].role != UNC_ROLE_NONE;
-	if (err == 0)
-		err = check_names(reader);
-	if (err == 0)
-		err = check_clock(reader);
-	if (err == 0)
-		err = check_speeds(reader);
-	if (err == 0)
-		err = check_control(reader);
-	if (err < 0)
-		return err;
-	if (bins && !r->has_histogram)
-		return unc_reader_fail(reader,
-				       unc_yaml_get(unc_regs_role(r, UNC_ROLE_BIN)->at, "role"),
+	if (bin && !r->has_histogram)
+		return unc_reader_fail(reader, unc_yaml_get(bin->at, "role"),
 				       "bins need bounds: the key 'histogram'");
-	if (roles && !r->quantity)
-		return unc_reader_fail(reader, r->file->root,
-				       "counters with roles make metrics: 'quantity' must say what "
-				       "their names begin with, such as pcie.dma");
+	for (size_t i = 0; !r->quantity && i < r->count; i++)
+		if (r->counters[i].role != UNC_ROLE_NONE)
+			return unc_reader_fail(
+				reader, r->file->root,
+				"counters with roles make metrics: 'quantity' must say what "
+				"their names begin with, such as pcie.dma");
 	return 0;
+}
+
+int unc_regs_check(const struct unc_reader *reader, const struct unc_yaml *map, void *into)
+{
+	static int (*const checks[])(const struct unc_reader *) = {
+		check_places, check_names, check_clock, check_speeds, check_control, check_metrics};
+	int err = 0;
+
+	(void)map;
+	(void)into;
+	for (size_t i = 0; err == 0 && i < sizeof(checks) / sizeof(*checks); i++)
+		err = checks[i](reader);
+	return err;
 }

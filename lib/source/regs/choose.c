@@ -83,7 +83,7 @@ static int check_select(const struct unc_regs *r, const struct unc_counter *c, s
 	if (after > UINT64_MAX >> (64 - unc_regs_narrowest(r)))
 		return unc_fail(e, EINVAL, "%s/%s/: a counter of %u bits cannot count so many",
 				c->pmu->name, c->event, unc_regs_narrowest(r));
-	if (after && !r->overflow_freezes)
+	if (after && !r->overflow)
 		return unc_fail(e, EINVAL, "%s/%s/: a counter that overflows freezes nothing here",
 				c->pmu->name, c->event);
 	return 0;

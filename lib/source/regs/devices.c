@@ -284,7 +284,7 @@ static int add_select_terms(const struct unc_regs *r, struct uncore_pmu *p)
 				err = add_field(p, &c->fields[k], UNC_REGS_FILTER_WORD,
 						c->filter ? 32 : 0);
 	}
-	if (err == 0 && r->overflow_freezes)
+	if (err == 0 && r->overflow)
 		err = add_term(p, "after", UNC_REGS_AFTER_WORD,
 			       UINT64_MAX >> (64 - unc_regs_narrowest(r)));
 	return err;

@@ -2,36 +2,32 @@
 /* The description of a register block, checked strictly. */
 #include "source/regs/parse.h"
 #include "base/text.h"
+#include "machine/embedded.h"
 
 #include <errno.h>
+#include <float.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define PCI_CONFIG_SIZE 4096
 
+/* Whole cycles below are exact in a double. */
+#define LAST_MOST 0x1p53
+
+static const struct unc_bounds positive = {DBL_TRUE_MIN, DBL_MAX, "more than 0"};
+
 /* ---- names ---- */
-
-static int check_name(const struct unc_reader *r, const struct unc_yaml *node, const char *others)
-{
-	int err = unc_regs_check_line(r, node, NULL);
-
-	if (err < 0 || unc_regs_is_name(node->text, others))
-		return err;
-	return unc_reader_fail(r, node,
-			       "'%s' is no name: lower case letters and digits, and one of %s",
-			       node->text, others);
-}
 
 static int check_block(const struct unc_reader *r, const struct unc_yaml *node, void *into)
 {
 	(void)into;
-	return check_name(r, node, "-");
+	return unc_reader_check_name(r, node, node->text, "-", "name");
 }
 
 static int check_quantity(const struct unc_reader *r, const struct unc_yaml *node, void *into)
 {
 	(void)into;
-	return check_name(r, node, "._");
+	return unc_reader_check_name(r, node, node->text, "._", "name");
 }
 
 /* "generic_pmon_{port}": one {word}, which stands for the instance's number. */
@@ -39,7 +35,7 @@ static int check_pmu(const struct unc_reader *r, const struct unc_yaml *node, vo
 {
 	const struct unc_regs *block = into;
 	const char *open = strchr(node->text, '{'), *close = open ? strchr(open, '}') : NULL;
-	int err = check_name(r, node, "_{}");
+	int err = unc_reader_check_name(r, node, node->text, "_{}", "name");
 
 	if (err < 0)
 		return err;
@@ -55,50 +51,46 @@ static int check_pmu(const struct unc_reader *r, const struct unc_yaml *node, vo
 /* "intel/6/62 intel/6/63" */
 static int check_models(const struct unc_reader *r, const struct unc_yaml *node, void *into)
 {
-	int err = unc_regs_check_line(r, node, into);
+	const char *at = node->text;
 
-	for (const char *at = node->text; err == 0 && *at; at += strspn(at, " ")) {
+	(void)into;
+	do {
 		size_t n = strcspn(at, " ");
 
 		if (!memchr(at, '/', n))
-			err = unc_reader_fail(r, node, "'%.*s' is no CPU model such as intel/6/62",
-					      (int)n, at);
-		at += n;
-	}
-	return err;
+			return unc_reader_fail(r, node, "'%.*s' is no CPU model such as intel/6/62",
+					       (int)n, at);
+		at += n + strspn(at + n, " ");
+	} while (*at);
+	return 0;
 }
 
 /* ---- where it is ---- */
 
+#define MAP(member) UNC_AT(struct unc_regs_map, member)
+
 static const struct unc_field map_fields[] = {
-	UNC_FIELD("file", TEXT, UNC_AT(struct unc_regs_map, text), .check = unc_regs_check_line),
-	UNC_FIELD("pci", TEXT, UNC_AT(struct unc_regs_map, text), .check = unc_regs_check_line),
-	UNC_FIELD("uio", TEXT, UNC_AT(struct unc_regs_map, text), .check = unc_regs_check_line),
-	UNC_FIELD("memory", NUMBER, UNC_AT(struct unc_regs_map, physical)),
-	UNC_FIELD("bar", NUMBER, UNC_AT(struct unc_regs_map, index), .most = 5),
-	UNC_FIELD("map", NUMBER, UNC_AT(struct unc_regs_map, index), .most = 4),
+	UNC_FIELD("|file", TEXT, MAP(text)),
+	UNC_FIELD("|pci", TEXT, MAP(text)),
+	UNC_FIELD("|uio", TEXT, MAP(text)),
+	UNC_FIELD("|memory", NUMBER, MAP(physical)),
+	UNC_FIELD("bar", NUMBER, MAP(index), .most = 5),
+	UNC_FIELD("map", NUMBER, MAP(index), .most = 4),
 	UNC_END,
 };
 
-static int read_map(const struct unc_reader *r, const struct unc_yaml *map, void *into)
+static const struct unc_shape map_shape = {.fields = map_fields};
+
+static int check_map(const struct unc_reader *r, const struct unc_yaml *map, void *into)
 {
-	static const struct unc_shape shape = {.fields = map_fields};
 	struct unc_regs *block = into;
 	bool pci = block->space == UNC_SPACE_PCI;
-	size_t given = 0;
 
+	block->map.kind = UNC_MAP_FILE + unc_fill_choice(map, map_fields);
 	if (block->space == UNC_SPACE_MSR)
 		return unc_reader_fail(r, map, "MSRs are read from their CPU: 'map' says nothing");
-	if (unc_fill(r, map, &shape, &block->map) < 0)
-		return -EBADMSG;
-	for (size_t i = 0; i < 4; i++)
-		if (unc_yaml_get(map, map_fields[i].key)) {
-			block->map.kind = (enum unc_regs_map_kind)(UNC_MAP_FILE + i);
-			given++;
-		}
-	if (given != 1 || (pci && block->map.kind > UNC_MAP_PCI))
-		return unc_reader_fail(r, map, "'map' needs exactly one of: %s",
-				       pci ? "file, pci" : "file, pci, uio, memory");
+	if (pci && block->map.kind > UNC_MAP_PCI)
+		return unc_reader_fail(r, map, "'map' needs exactly one of: file, pci");
 	if (unc_yaml_get(map, "bar") && (block->map.kind != UNC_MAP_PCI || pci))
 		return unc_reader_fail(r, unc_yaml_get(map, "bar"),
 				       "only a PCI device's memory has a BAR");
@@ -166,7 +158,7 @@ struct row {
 #define COUNTER(member) UNC_AT(struct row, first.member)
 
 static const struct unc_field counter_fields[] = {
-	UNC_FIELD("!title", TEXT, COUNTER(title), .check = unc_regs_check_line),
+	UNC_FIELD("!title", TEXT, COUNTER(title)),
 	UNC_FIELD("offset", NUMBER, COUNTER(offset), .most = UNC_REGS_OFFSET_MOST),
 	UNC_FIELD("low", NUMBER, COUNTER(offset), .most = UNC_REGS_OFFSET_MOST),
 	UNC_FIELD("high", NUMBER, COUNTER(high), .most = UNC_REGS_OFFSET_MOST),
@@ -180,9 +172,9 @@ static const struct unc_field counter_fields[] = {
 		  .most = UNC_REGS_COUNTERS),
 	UNC_FIELD("stride", NUMBER, UNC_AT(struct row, stride), .least = 1, .most = 1 << 20),
 	UNC_FIELD("control", NUMBER, COUNTER(control), .most = UNC_REGS_OFFSET_MOST),
-	UNC_FIELD("per_cycle", DOUBLE, COUNTER(per_cycle), .range = &unc_regs_positive),
-	UNC_FIELD("per_second", DOUBLE, COUNTER(most_per_s), .range = &unc_regs_positive),
-	UNC_FIELD("packet_bytes", DOUBLE, COUNTER(packet_bytes), .range = &unc_regs_positive),
+	UNC_FIELD("per_cycle", DOUBLE, COUNTER(per_cycle), .range = &positive),
+	UNC_FIELD("per_second", DOUBLE, COUNTER(most_per_s), .range = &positive),
+	UNC_FIELD("packet_bytes", DOUBLE, COUNTER(packet_bytes), .range = &positive),
 	UNC_END,
 };
 
@@ -281,22 +273,18 @@ static int read_counter(const struct unc_reader *r, const struct unc_yaml *node)
 		return unc_reader_fail_key(r, node,
 					   "a row of counters has a 'count', and {n} in its name");
 	for (uint64_t i = 0; i < row.count; i++) {
-		struct unc_regs_counter *c = &block->counters[block->count];
+		struct unc_regs_counter *c = &block->counters[block->count++];
 
 		*c = row.first;
 		c->name = numbered(block, node->key, i);
 		c->title = numbered(block, row.first.title, i);
 		if (!c->name || !c->title)
 			return unc_nomem(r->e);
-		if (!unc_regs_is_name(c->name, "_"))
-			return unc_reader_fail_key(r, node,
-						   "'%s' is no name of a counter: lower case "
-						   "letters, digits and _",
-						   c->name);
+		if (unc_reader_check_name(r, node, c->name, "_", "name of a counter") < 0)
+			return -EBADMSG;
 		c->offset += i * row.stride;
 		c->high += i * row.stride;
 		c->control += i * row.stride;
-		block->count++;
 	}
 	return 0;
 }
@@ -306,8 +294,6 @@ static int read_counters(const struct unc_reader *r, const struct unc_yaml *map,
 	struct unc_regs *block = into;
 	int err = check_size(r);
 
-	if (err == 0)
-		err = unc_regs_check_controls(r);
 	if (err == 0)
 		err = unc_reader_expect(r, map, UNC_YAML_MAP);
 	if (err < 0)
@@ -337,6 +323,129 @@ static void work_out_speeds(struct unc_regs *r)
 	}
 }
 
+/* ---- events that only some counters count; the kernel's driver ---- */
+
+static const struct unc_field only_fields[] = {
+	UNC_FIELD("!event", NUMBER, UNC_AT(struct unc_regs_only, event)),
+	UNC_FIELD("!counters", BITS, UNC_AT(struct unc_regs_only, counters)),
+	UNC_END,
+};
+
+static const struct unc_shape only = {.fields = only_fields, .size = sizeof(struct unc_regs_only)};
+
+/* Both would write the same registers. */
+static const struct unc_field kernel_fields[] = {
+	UNC_FIELD("!pmu", TEXT, UNC_AT(struct unc_regs, kernel_pmu)),
+	UNC_FIELD("!module", TEXT, UNC_AT(struct unc_regs, kernel_module)),
+	UNC_END,
+};
+
+static const struct unc_shape kernel = {.fields = kernel_fields};
+
+/* ---- clock ---- */
+
+static int find_clock(const struct unc_reader *r, const struct unc_yaml *node, void *into)
+{
+	struct unc_regs *block = into;
+
+	for (size_t i = 0; i < block->count; i++)
+		if (strcmp(block->counters[i].name, node->text) == 0)
+			block->clock = &block->counters[i];
+	return block->clock
+		       ? 0
+		       : unc_reader_fail(r, node, "'%s' is no counter of this block", node->text);
+}
+
+static int keep_hz(const struct unc_reader *r, const struct unc_yaml *node, void *into)
+{
+	(void)r;
+	((struct unc_regs *)into)->clock_hz = node->text;
+	return 0;
+}
+
+static const struct unc_field clock_fields[] = {
+	UNC_FIELD("hz", DOUBLE, UNC_AT(struct unc_regs, hz), .range = &positive, .check = keep_hz),
+	UNC_FIELD("counter", TEXT, .check = find_clock),
+	UNC_END,
+};
+
+static int read_clock(const struct unc_reader *r, const struct unc_yaml *node, void *into)
+{
+	static const struct unc_shape shape = {.fields = clock_fields};
+	struct unc_regs *block = into;
+
+	block->host_clock = node->kind == UNC_YAML_TEXT && strcmp(node->text, "host") == 0;
+	if (block->host_clock)
+		return 0;
+	if (node->kind != UNC_YAML_MAP || !node->count)
+		return unc_reader_fail(r, node,
+				       "the value of 'clock' must be 'host', or a map of 'hz', "
+				       "'counter' or both");
+	return unc_fill(r, node, &shape, block);
+}
+
+/* ---- histogram ---- */
+
+/* Lower bounds of the bins. */
+static int read_listed(const struct unc_reader *r, const struct unc_yaml *list, void *into)
+{
+	struct unc_histogram *h = into;
+
+	if (unc_reader_expect(r, list, UNC_YAML_LIST) < 0)
+		return -EBADMSG;
+	if (list->count != h->count)
+		return unc_reader_fail(r, list, "%zu bounds for %zu bins", list->count, h->count);
+	for (size_t k = 0; k < h->count; k++) {
+		const struct unc_yaml *one = &list->children[k];
+		uint64_t bound;
+
+		if (unc_reader_expect(r, one, UNC_YAML_TEXT) < 0)
+			return -EBADMSG;
+		if (unc_parse_u64(one->text, &bound) < 0 || (double)bound >= LAST_MOST ||
+		    (k && (double)bound <= h->lower[k - 1]))
+			return unc_reader_fail(r, one,
+					       "bounds are whole cycles, each larger than the one "
+					       "before");
+		h->lower[k] = (double)bound;
+	}
+	return 0;
+}
+
+static int check_last(const struct unc_reader *r, const struct unc_yaml *node, void *into)
+{
+	const struct unc_histogram *h = into;
+
+	if (h->last >= LAST_MOST)
+		return unc_reader_fail(r, node, "no latency has so many cycles: less than 2^53");
+	if (h->last < h->lower[h->count - 1])
+		return unc_reader_fail(r, node, "what stands for the last bin lies below it");
+	return 0;
+}
+
+static const struct unc_field histogram_fields[] = {
+	UNC_FIELD("!listed", ANY, .check = read_listed),
+	UNC_FIELD("!last", DOUBLE, UNC_AT(struct unc_histogram, last), .range = &positive,
+		  .check = check_last),
+	UNC_END,
+};
+
+static int read_histogram(const struct unc_reader *r, const struct unc_yaml *node, void *into)
+{
+	static const struct unc_shape shape = {.fields = histogram_fields};
+	struct unc_regs *block = into;
+	struct unc_histogram *h = &block->histogram;
+
+	for (size_t i = 0; i < block->count; i++)
+		h->count += block->counters[i].role == UNC_ROLE_BIN;
+	if (h->count < 2 || h->count > UNC_HISTOGRAM_BINS)
+		return unc_reader_fail(r, node,
+				       "a histogram has 2 to %d counters with the role 'bin', and "
+				       "here are %zu",
+				       UNC_HISTOGRAM_BINS, h->count);
+	block->has_histogram = true;
+	return unc_fill(r, node, &shape, h);
+}
+
 /* ---- the whole ---- */
 
 #define BLOCK(member) UNC_AT(struct unc_regs, member)
@@ -344,9 +453,9 @@ static void work_out_speeds(struct unc_regs *r)
 /* In the order in which one part needs another. */
 static const struct unc_field fields[] = {
 	UNC_FIELD("!block", TEXT, BLOCK(name), .check = check_block),
-	UNC_FIELD("!title", TEXT, BLOCK(title), .check = unc_regs_check_line),
-	UNC_FIELD("!instance", TEXT, BLOCK(instance), .check = unc_regs_check_line),
-	UNC_FIELD("!evidence", TEXT, BLOCK(evidence), .check = unc_regs_check_line),
+	UNC_FIELD("!title", TEXT, BLOCK(title)),
+	UNC_FIELD("!instance", TEXT, BLOCK(instance)),
+	UNC_FIELD("!evidence", TEXT, BLOCK(evidence)),
 	UNC_FIELD("!pmu", TEXT, BLOCK(pmu), .check = check_pmu),
 	UNC_FIELD("models", TEXT, BLOCK(models), .check = check_models),
 	UNC_FIELD("!space", WORD, BLOCK(space), .check = read_space,
@@ -357,22 +466,31 @@ static const struct unc_field fields[] = {
 	UNC_FIELD("size", NUMBER, BLOCK(size), .least = 4, .most = UNC_REGS_OFFSET_MOST),
 	UNC_FIELD("count", NUMBER, BLOCK(instances), .least = 1, .most = UNC_REGS_INSTANCES),
 	UNC_FIELD("stride", NUMBER, BLOCK(stride), .least = 1, .most = UNC_REGS_OFFSET_MOST),
-	UNC_FIELD("map", ANY, .check = read_map),
+	UNC_FIELD("map", MAP, BLOCK(map), .of = &map_shape, .check = check_map),
 	UNC_FIELD("quantity", TEXT, BLOCK(quantity), .check = check_quantity),
-	UNC_FIELD("control", ANY, .check = unc_regs_read_controls),
-	UNC_FIELD("counter_control", ANY, .check = unc_regs_read_select),
-	UNC_FIELD("overflow", ANY, .check = unc_regs_read_overflow),
-	UNC_FIELD("only", ANY, .check = unc_regs_read_only),
-	UNC_FIELD("kernel", ANY, .check = unc_regs_read_kernel),
+	UNC_FIELD("control", NAMED, UNC_LIST(struct unc_regs, controls, control_count),
+		  .of = &unc_regs_control_shape, .most = UNC_REGS_CONTROLS,
+		  .check = unc_regs_check_controls),
+	UNC_FIELD("counter_control", MAP, BLOCK(select), .of = &unc_regs_select_shape),
+	UNC_FIELD("overflow", WORD, BLOCK(overflow),
+		  .words = (const char *const[]){"wraps", "freezes", "freezes-all", NULL}),
+	UNC_FIELD("only", LIST, UNC_LIST(struct unc_regs, only, only_count), .of = &only),
+	UNC_FIELD("kernel", MAP, .of = &kernel),
 	UNC_FIELD("!counters", ANY, .check = read_counters),
-	UNC_FIELD("clock", ANY, .check = unc_regs_read_clock),
-	UNC_FIELD("histogram", ANY, .check = unc_regs_read_histogram),
+	UNC_FIELD("clock", ANY, .check = read_clock),
+	UNC_FIELD("histogram", ANY, .check = read_histogram),
 	UNC_END,
 };
 
+static int finish_block(const struct unc_reader *r, const struct unc_yaml *map, void *into)
+{
+	work_out_speeds(into);
+	return unc_regs_check(r, map, into);
+}
+
 int unc_regs_parse(struct unc_regs **out, struct unc_yaml_file *file, struct unc_error *e)
 {
-	static const struct unc_shape shape = {.fields = fields};
+	static const struct unc_shape shape = {.fields = fields, .check = finish_block};
 	struct unc_regs *block = calloc(1, sizeof(*block));
 	struct unc_reader r = {.file = file, .e = e, .context = block};
 	int err;
@@ -383,10 +501,6 @@ int unc_regs_parse(struct unc_regs **out, struct unc_yaml_file *file, struct unc
 	}
 	block->file = file;
 	err = unc_fill(&r, file->root, &shape, block);
-	if (err == 0) {
-		work_out_speeds(block);
-		err = unc_regs_check(&r);
-	}
 	if (err < 0)
 		unc_regs_free(block);
 	else
@@ -410,7 +524,43 @@ void unc_regs_free(struct unc_regs *r)
 	unc_regs_forget_devices(r);
 	unc_names_finish(&r->strings);
 	unc_yaml_free(r->file);
+	for (size_t i = 0; i < r->control_count; i++)
+		free(r->controls[i].fields);
+	free(r->controls);
+	free(r->select.fields);
+	free(r->only);
 	free(r->counters);
 	free(r->where);
 	free(r);
+}
+
+int unc_regs_load(struct unc_regs **out, const char *spec, struct unc_error *e)
+{
+	const char *at = strstr(spec, ",at=");
+	struct unc_yaml_file *file = NULL;
+	struct unc_regs *r = NULL;
+	char *name = at ? strndup(spec, (size_t)(at - spec)) : strdup(spec);
+	int err = name ? unc_load_named(&file, name, unc_embedded_blocks, unc_embedded_blocks_count,
+					"register block", e)
+		       : unc_nomem(e);
+
+	free(name);
+	if (err == 0)
+		err = unc_regs_parse(&r, file, e);
+	if (err < 0 || !r)
+		return err;
+	if (at && (r->space == UNC_SPACE_MSR || !at[4])) {
+		err = unc_fail(e, EINVAL,
+			       at[4] ? "%s: MSRs are read from their CPU; there is no other place"
+				     : "%s: 'at=' must be followed by a path",
+			       spec);
+	} else if (at) {
+		r->where = strdup(at + 4);
+		err = r->where ? 0 : unc_nomem(e);
+	}
+	if (err < 0)
+		unc_regs_free(r);
+	else
+		*out = r;
+	return err;
 }

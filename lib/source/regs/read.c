@@ -119,7 +119,7 @@ static void add_programmed(struct unc_regs_source *s, struct unc_regs_instance *
 	bool after = s->plan[i].config.word[UNC_REGS_AFTER_WORD];
 	uint64_t raw = s->into[i].raw, step = (raw - o->last) & all_ones(c->width);
 	bool fell = raw < o->last, set_back = fell && is_impossible(o, step);
-	bool overflowed = fell && !set_back && s->regs->overflow_freezes;
+	bool overflowed = fell && !set_back && s->regs->overflow;
 
 	o->total += set_back ? raw - o->last : step;
 	o->last = raw;

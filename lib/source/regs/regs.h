@@ -65,7 +65,6 @@ struct unc_regs_field {
 	enum unc_field_purpose purpose;
 };
 
-#define UNC_REGS_FIELDS 24
 #define UNC_REGS_CONTROLS 8
 
 /* A control register of an instance, or the one that each programmable counter has. */
@@ -73,7 +72,7 @@ struct unc_regs_control {
 	const char *name;
 	uint64_t offset;
 	uint64_t ones; /* bits that are 1 whenever it is written */
-	struct unc_regs_field fields[UNC_REGS_FIELDS];
+	struct unc_regs_field *fields;
 	size_t count;
 	int filter; /* which half of the filter's configuration word it is; -1: none */
 	const struct unc_yaml *at;
@@ -84,7 +83,12 @@ struct unc_regs_only {
 	uint64_t event, counters; /* a bit for each */
 };
 
-#define UNC_REGS_ONLY 32
+/* What else a counter that overflows freezes. */
+enum unc_regs_overflow {
+	UNC_OVERFLOW_WRAPS,
+	UNC_OVERFLOW_FREEZES,     /* its instance */
+	UNC_OVERFLOW_FREEZES_ALL, /* and the others of the device, or of the socket */
+};
 
 struct unc_regs_counter {
 	const char *name, *title;
@@ -144,13 +148,12 @@ struct unc_regs {
 	bool host_clock;
 	struct unc_regs_counter *counters;
 	size_t count;
-	struct unc_regs_control controls[UNC_REGS_CONTROLS];
+	struct unc_regs_control *controls;
 	size_t control_count;
 	struct unc_regs_control select; /* of the programmable counters; its offset means nothing */
-	struct unc_regs_only only[UNC_REGS_ONLY];
+	struct unc_regs_only *only;
 	size_t only_count;
-	bool overflow_freezes;                  /* a counter that overflows freezes its instance */
-	bool overflow_freezes_all;              /* and the others of the device, or of the socket */
+	enum unc_regs_overflow overflow;
 	const char *kernel_pmu, *kernel_module; /* the driver of the same box; or NULL */
 	bool has_histogram;
 	struct unc_histogram histogram;

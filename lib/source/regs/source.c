@@ -161,7 +161,8 @@ static int open_instances(struct unc_regs_source *s, struct unc_error *e)
 			s->instances[s->instance_count++] =
 				(struct unc_regs_instance){.io = {.fd = -1}, .first = i};
 		s->instances[s->instance_count - 1].end = i + 1;
-		if (s->regs->overflow_freezes_all && c->config.word[UNC_REGS_AFTER_WORD])
+		if (s->regs->overflow == UNC_OVERFLOW_FREEZES_ALL &&
+		    c->config.word[UNC_REGS_AFTER_WORD])
 			s->together = true;
 	}
 	s->into = s->last;
