@@ -122,27 +122,6 @@ static const char *raw_digits(const struct encoder *x, const struct unc_assignme
 	return digits;
 }
 
-static int refuse_sampling(const struct encoder *x, const char *name)
-{
-	static const char *const words[] = {
-		"period",          "freq",          "branch_type", "time",
-		"call-graph",      "stack-size",    "nr",          "inherit",
-		"no-inherit",      "max-stack",     "overwrite",   "max-nr",
-		"no-overwrite",    "driver-config", "aux-output",  "aux-action",
-		"aux-sample-size",
-	};
-
-	if (strcmp(name, "percore") == 0)
-		return refuse(x, "'percore' adds up the threads of a core; these counters belong "
-				 "to no core");
-	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
-		if (strcmp(name, words[i]) == 0)
-			return refuse(x,
-				      "'%s' is for sampling; these counters count and never sample",
-				      name);
-	return 0;
-}
-
 /* ---- values ---- */
 
 static int read_number(const struct encoder *x, const struct unc_assignment *a, uint64_t *out)
@@ -306,7 +285,6 @@ static int check_scale(const struct encoder *x)
 static int put_other(struct encoder *x, const struct unc_assignment *a)
 {
 	const struct uncore_term *term;
-	int err;
 
 	if (!x->alias && alias_meant(x, a))
 		return 0; /* its terms are put already */
@@ -318,9 +296,6 @@ static int put_other(struct encoder *x, const struct unc_assignment *a)
 		return refuse_unknown(x, a->value, false, true);
 	if (term)
 		return put_term(x, a, term);
-	err = refuse_sampling(x, a->name);
-	if (err)
-		return err;
 	return refuse_unknown(x, a->name, true, !a->has_value && !x->alias);
 }
 

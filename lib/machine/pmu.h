@@ -73,7 +73,7 @@ struct unc_encoding {
  * bits added up. Terms of the user replace those of the alias (perf adds the bits of both, which
  * counts something else). A bare name that is a term and an alias is the term. Errors: unknown name
  * (says what exists, offers the nearest), too wide a value, a term given twice, a placeholder
- * without value, a sampling term, two aliases. -EINVAL; -EBADMSG: an alias file itself is wrong. */
+ * without value, two aliases. -EINVAL; -EBADMSG: an alias file itself is wrong. */
 int unc_pmu_encode(const struct uncore_pmu *p, const char *terms, struct unc_encoding *out,
 		   struct unc_error *e);
 

@@ -47,7 +47,6 @@ struct unc_reading {
 struct unc_source;
 
 struct unc_source_ops {
-	const char *name;
 	/* Opens every counter it can, stopped. Counters keep their own error; the call fails (with the
 	 * sentence in e) only for permission, file descriptors, memory, a strict set that does not fit,
 	 * or when nothing at all could be opened. Adds to `notes`.

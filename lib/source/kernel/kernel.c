@@ -343,7 +343,6 @@ static void kernel_close(struct unc_source *s)
 }
 
 static const struct unc_source_ops kernel_ops = {
-	.name = "kernel",
 	.open = kernel_open,
 	.enable = kernel_enable,
 	.disable = kernel_disable,

@@ -330,7 +330,6 @@ static void regs_close(struct unc_source *source)
 }
 
 static const struct unc_source_ops regs_ops = {
-	.name = "regs",
 	.open = regs_open,
 	.enable = regs_enable,
 	.disable = regs_disable,

@@ -310,7 +310,6 @@ static void sim_close(struct unc_source *source)
 }
 
 static const struct unc_source_ops sim_ops = {
-	.name = "sim",
 	.open = sim_open,
 	.enable = sim_enable,
 	.disable = sim_disable,
