@@ -87,13 +87,14 @@ static char *read_text(const struct unc_device *d, const char *file)
 /* -1: not known. */
 static int64_t read_number(const struct unc_device *d, const char *file, uint64_t most)
 {
-	char *text = read_text(d, file);
-	uint64_t value = most + 1;
+	char path[PATH_ROOM];
+	uint64_t value;
+	int err;
 
-	if (text && unc_parse_u64(text, &value) < 0)
-		value = most + 1;
-	free(text);
-	return value <= most ? (int64_t)value : -1;
+	path_of(d, file, path);
+	err = unc_root_read_u64(d->pci->root, path, &value);
+	d->pci->no_memory |= err == -ENOMEM;
+	return err == 0 && value <= most ? (int64_t)value : -1;
 }
 
 static unsigned read_id(const struct unc_device *d, const char *file, uint64_t most)

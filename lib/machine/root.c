@@ -406,6 +406,18 @@ int unc_root_read_line(const struct unc_root *r, const char *path, char **out)
 	return 0;
 }
 
+int unc_root_read_u64(const struct unc_root *r, const char *path, uint64_t *out)
+{
+	char *data;
+	int err = unc_root_read(r, path, &data);
+
+	if (err)
+		return err;
+	err = unc_parse_u64(unc_trim(data), out);
+	free(data);
+	return err;
+}
+
 int unc_root_link(const struct unc_root *r, const char *path, char **out)
 {
 	char where[PATH_MAX], target[PATH_MAX];

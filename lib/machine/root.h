@@ -34,6 +34,9 @@ int unc_root_read_bytes(const struct unc_root *r, const char *path, size_t max, 
 
 /* The target of a link, to be freed by the caller. -EINVAL: it is no link; -ENOENT, ... */
 int unc_root_link(const struct unc_root *r, const char *path, char **out);
+/* The number that the file is. Errors of unc_root_read(); -EINVAL, -ERANGE: something else. */
+int unc_root_read_u64(const struct unc_root *r, const char *path, uint64_t *out);
+
 /* Names in a directory except "." and "..", sorted by strverscmp. -ENOENT, -ENOTDIR, ... */
 int unc_root_list(const struct unc_root *r, const char *path, struct unc_names *out);
 /* A descriptor with close-on-exec for a file that is not just read: a device. A negative errno. */

@@ -14,19 +14,16 @@
 /* An id such as physical_package_id; -1 when the kernel does not know or does not say. -ENOMEM. */
 static int read_id(const struct unc_root *root, int cpu, const char *name, int *out)
 {
-	char path[128], *text;
+	char path[128];
 	uint64_t value;
 	int err;
 
 	snprintf(path, sizeof(path), CPU_DIR "/cpu%d/topology/%s", cpu, name);
 	*out = -1;
-	err = unc_root_read_line(root, path, &text);
-	if (err)
-		return err == -ENOMEM ? err : 0;
-	if (unc_parse_u64(text, &value) == 0 && value <= INT_MAX)
+	err = unc_root_read_u64(root, path, &value);
+	if (err == 0 && value <= INT_MAX)
 		*out = (int)value;
-	free(text);
-	return 0;
+	return err == -ENOMEM ? err : 0;
 }
 
 int unc_cpulist_read(struct unc_cpulist *out, const struct unc_root *root, const char *path,

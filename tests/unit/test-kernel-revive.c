@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Groups that the kernel has given up: where they are opened again, and what happens to the old. */
-#include "source/kernel/revive.h"
+#include "source/kernel/groups.h"
+#include "source/kernel/perf.h"
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -65,9 +66,10 @@ static int drop_place(void **state)
 static int heir(struct place *p, const char *mask, int cpu)
 {
 	struct unc_counter c = {.pmu = &p->pmu, .cpu = cpu};
+	const struct unc_kernel_env env = {p->root, &p->topology};
 
 	tree_put(&p->tree, TREE_PMU "box_0/cpumask", mask);
-	return unc_revive_cpu(p->root, &p->topology, &c);
+	return unc_kernel_cpu_now(&env, &c);
 }
 
 static void which_cpu(void **state)
@@ -187,14 +189,14 @@ static void a_group(void **state)
 
 	(void)state;
 	/* Nothing has changed when a member is refused, and nothing is left open. */
-	assert_int_equal(unc_revive_group(&groups, &g, counters, 3, &o), -EINVAL);
+	assert_int_equal(unc_groups_reopen(&groups, &g, counters, 3, &o), -EINVAL);
 	assert_int_equal(g.leader, 10);
 	assert_int_equal(fds[1], 10);
 	assert_true(k.closed[NEW_FD]);
 	assert_false(k.closed[10] || k.closed[11]);
 
 	k = (struct kernel){.next = NEW_FD, .fails_at = -1};
-	assert_int_equal(unc_revive_group(&groups, &g, counters, 3, &o), 0);
+	assert_int_equal(unc_groups_reopen(&groups, &g, counters, 3, &o), 0);
 	assert_int_equal(k.opened, 2);
 	assert_int_equal(k.cpu, 3);
 	assert_int_equal(k.leaders[0], -1);

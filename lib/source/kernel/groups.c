@@ -160,14 +160,11 @@ static void add_names(const struct pack *p, struct span s, struct unc_text *t)
 static int note_split(struct pack *p, struct span s)
 {
 	struct unc_text t = {0};
-	bool known = false;
 	int ret = 0;
 
 	add_names(p, s, &t);
 	unc_text_add(&t, " do not fit into one group: each is counted on its own");
-	for (size_t i = 0; !t.failed && i < p->notes->count; i++)
-		known = known || strcmp(p->notes->items[i], t.data) == 0;
-	if (t.failed || (!known && unc_names_add(p->notes, t.data) < 0))
+	if (t.failed || (!unc_names_has(p->notes, t.data) && unc_names_add(p->notes, t.data) < 0))
 		ret = unc_nomem(p->e);
 	unc_text_finish(&t);
 	return ret;
@@ -381,11 +378,49 @@ fail:
 	return ret;
 }
 
+static void close_fds(const int *fds, size_t count, const struct unc_opener *o)
+{
+	for (size_t i = 0; i < count; i++)
+		if (fds[i] >= 0)
+			o->close(o->ctx, fds[i]);
+}
+
+int unc_groups_reopen(struct unc_groups *groups, struct unc_group *g,
+		      const struct unc_counter *counters, int cpu, const struct unc_opener *o)
+{
+	size_t count = g->end - g->first;
+	int *fds = malloc(count * sizeof(*fds));
+	int leader = -1, err;
+
+	if (!fds)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++) {
+		struct unc_counter c = counters[g->first + i];
+
+		fds[i] = -1;
+		if (groups->fds[g->first + i] < 0)
+			continue;
+		c.cpu = cpu;
+		fds[i] = o->open(o->ctx, &c, leader, g->modifiers);
+		if (fds[i] < 0) {
+			err = fds[i];
+			close_fds(fds, i, o);
+			free(fds);
+			return err;
+		}
+		if (leader < 0)
+			leader = fds[i];
+	}
+	close_fds(groups->fds + g->first, count, o);
+	memcpy(groups->fds + g->first, fds, count * sizeof(*fds));
+	g->leader = leader;
+	free(fds);
+	return 0;
+}
+
 void unc_groups_finish(struct unc_groups *g, const struct unc_opener *o)
 {
-	for (size_t i = 0; i < g->counter_count; i++)
-		if (g->fds[i] >= 0)
-			o->close(o->ctx, g->fds[i]);
+	close_fds(g->fds, g->counter_count, o);
 	free(g->fds);
 	free(g->shares);
 	free(g->items);

@@ -4,7 +4,7 @@
 #include "base/clock.h"
 #include "machine/event.h"
 #include "source/kernel/groups.h"
-#include "source/kernel/revive.h"
+#include "source/kernel/perf.h"
 #include "source/reader.h"
 #include "source/source.h"
 #include <errno.h>
@@ -187,9 +187,9 @@ static bool is_dead(const struct kernel_source *k, struct unc_group *g, uint64_t
 static void revive(struct kernel_source *k, struct unc_group *g)
 {
 	const struct unc_opener o = opener(k);
-	int cpu = unc_revive_cpu(k->env.root, k->env.topology, &k->counters[g->first]);
+	int cpu = unc_kernel_cpu_now(&k->env, &k->counters[g->first]);
 
-	if (cpu < 0 || unc_revive_group(&k->groups, g, k->counters, cpu, &o) < 0)
+	if (cpu < 0 || unc_groups_reopen(&k->groups, g, k->counters, cpu, &o) < 0)
 		return;
 	for (size_t i = g->first; i < g->end; i++)
 		k->past[i] = k->last[i];

@@ -51,18 +51,59 @@ int unc_perf_open(union unc_perf_attr *a, int cpu, int leader)
 	return fd;
 }
 
-int unc_pmu_type_now(const struct unc_root *root, const struct uncore_pmu *pmu, uint64_t *type)
+/* The type that a PMU of this name has now. A negative errno, such as -ENOENT, when it has none. */
+static int type_now(const struct unc_root *root, const struct uncore_pmu *pmu, uint64_t *type)
 {
-	char path[400], *line;
-	int ret;
+	char path[400];
 
 	snprintf(path, sizeof(path), "sys/bus/event_source/devices/%s/type", pmu->name);
-	ret = unc_root_read_line(root, path, &line);
-	if (ret < 0)
-		return ret;
-	ret = unc_parse_u64(line, type);
-	free(line);
-	return ret;
+	return unc_root_read_u64(root, path, type);
+}
+
+/* The CPUs that the PMU is counted from now, which the scan may have seen otherwise. */
+static int read_mask(const struct unc_root *root, const struct uncore_pmu *pmu,
+		     struct unc_cpulist *out)
+{
+	char path[320] = "sys/devices/system/cpu/online";
+
+	if (pmu->has_mask)
+		snprintf(path, sizeof(path), "sys/bus/event_source/devices/%s/cpumask", pmu->name);
+	return unc_cpulist_read(out, root, path, NULL);
+}
+
+/*
+ * When a CPU goes offline the kernel moves its events to another CPU of the unit. It does not always:
+ * Linux 7.2 moves the first group of each PMU only, and when no CPU of the unit is left the events stay
+ * dead after the CPUs are back.
+ */
+int unc_kernel_cpu_now(const struct unc_kernel_env *env, const struct unc_counter *c)
+{
+	const struct unc_topology *t = env->topology;
+	int socket = unc_topology_socket(t, c->cpu), heir = -1;
+	struct unc_cpulist mask = {0};
+	size_t heirs = 0, gone = 0;
+	uint64_t type;
+
+	/* A driver that was removed and came back has a new type, and its old one may be another PMU's. */
+	if (type_now(env->root, c->pmu, &type) < 0 || type != c->pmu->type ||
+	    read_mask(env->root, c->pmu, &mask) < 0)
+		return -1;
+	if (unc_cpulist_has(&mask, c->cpu)) {
+		unc_cpulist_finish(&mask);
+		return c->cpu;
+	}
+	for (size_t i = 0; i < mask.count; i++) {
+		if (unc_cpulist_has(&c->pmu->cpus, mask.ids[i]) || socket < 0 ||
+		    unc_topology_socket(t, mask.ids[i]) != socket)
+			continue;
+		heir = mask.ids[i];
+		heirs++;
+	}
+	for (size_t i = 0; i < c->pmu->cpus.count; i++)
+		gone += unc_topology_socket(t, c->pmu->cpus.ids[i]) == socket &&
+			!unc_cpulist_has(&mask, c->pmu->cpus.ids[i]);
+	unc_cpulist_finish(&mask);
+	return heirs == 1 && gone == 1 ? heir : -1;
 }
 
 /* ---- why it was refused ------------------------------------------------------------------- */
@@ -117,7 +158,7 @@ static bool stale_pmu(const struct cause *c)
 {
 	const struct uncore_pmu *pmu = c->counter->pmu;
 	uint64_t type = pmu->type;
-	int ret = unc_pmu_type_now(c->env->root, pmu, &type);
+	int ret = type_now(c->env->root, pmu, &type);
 
 	if (ret == -ENOENT || ret == -ENOTDIR)
 		unc_error_append(c->e,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One event of the kernel: opened with perf_event_open, and a sentence for each refusal. */
+/* One event of the kernel: opened with perf_event_open, from which CPU, and a sentence for each refusal. */
 #ifndef UNC_KERNEL_PERF_H
 #define UNC_KERNEL_PERF_H
 
@@ -31,7 +31,11 @@ int unc_perf_open(union unc_perf_attr *a, int cpu, int leader);
 void unc_kernel_why(const struct unc_kernel_env *env, const struct unc_counter *c, int err,
 		    struct unc_error *e);
 
-/* The type that a PMU of this name has now. A negative errno, such as -ENOENT, when it has none. */
-int unc_pmu_type_now(const struct unc_root *root, const struct uncore_pmu *pmu, uint64_t *type);
+/*
+ * The CPU that a counter of `c` can be opened on now: its own when its PMU is counted from there (again),
+ * else the one that the kernel has put in its place; -1 when there is none, when it is not clear which
+ * of several took over, or when the PMU has been registered anew since the scan.
+ */
+int unc_kernel_cpu_now(const struct unc_kernel_env *env, const struct unc_counter *c);
 
 #endif

@@ -42,16 +42,11 @@ static struct unc_regs_device *add_device(const struct finder *f, const char *pa
 static uint64_t read_number(const struct finder *f, const char *dir, const char *file,
 			    uint64_t otherwise)
 {
-	char path[640], *text;
+	char path[640];
 	uint64_t value;
-	int err;
 
 	snprintf(path, sizeof(path), "%s/%s", dir, file);
-	if (unc_root_read_line(f->root, path, &text) < 0)
-		return otherwise;
-	err = unc_parse_u64(text, &value);
-	free(text);
-	return err < 0 ? otherwise : value;
+	return unc_root_read_u64(f->root, path, &value) < 0 ? otherwise : value;
 }
 
 /* A device with this address, or with these ids: "10ee:9038". */
