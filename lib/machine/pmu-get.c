@@ -18,34 +18,33 @@ static bool same_ignoring_case(const char *a, const char *b)
 	return unc_lower(*a) == unc_lower(*b);
 }
 
-const struct uncore_term *unc_pmu_term(const struct uncore_pmu *p, const char *name)
+/* The entry of an array whose structures begin with their name; the case matters only between several. */
+static const void *find_named(const void *items, size_t count, size_t size, const char *name)
 {
-	const struct uncore_term *near = NULL;
+	const char *item = items, *near = NULL;
 
-	if (unc_pmu_load(p) < 0)
-		return NULL;
-	for (size_t i = 0; i < p->term_count; i++) {
-		if (strcmp(p->terms[i].name, name) == 0)
-			return &p->terms[i];
-		if (!near && same_ignoring_case(p->terms[i].name, name))
-			near = &p->terms[i];
+	for (size_t i = 0; i < count; i++, item += size) {
+		const char *own = *(const char *const *)(const void *)item;
+
+		if (strcmp(own, name) == 0)
+			return item;
+		if (!near && same_ignoring_case(own, name))
+			near = item;
 	}
 	return near;
 }
 
+const struct uncore_term *unc_pmu_term(const struct uncore_pmu *p, const char *name)
+{
+	return unc_pmu_load(p) < 0 ? NULL
+				   : find_named(p->terms, p->term_count, sizeof(*p->terms), name);
+}
+
 const struct uncore_alias *unc_pmu_alias(const struct uncore_pmu *p, const char *name)
 {
-	const struct uncore_alias *near = NULL;
-
-	if (unc_pmu_load(p) < 0)
-		return NULL;
-	for (size_t i = 0; i < p->alias_count; i++) {
-		if (strcmp(p->aliases[i].name, name) == 0)
-			return &p->aliases[i];
-		if (!near && same_ignoring_case(p->aliases[i].name, name))
-			near = &p->aliases[i];
-	}
-	return near;
+	return unc_pmu_load(p) < 0
+		       ? NULL
+		       : find_named(p->aliases, p->alias_count, sizeof(*p->aliases), name);
 }
 
 /* ---- names of PMUs ---- */

@@ -13,7 +13,6 @@
 
 #define FIRST_LINE "uncore snapshot 1"
 #define ROW 16 /* bytes in a line of hexadecimal numbers */
-#define MOST_ERRNO 133
 
 /* ---- entries in memory ---- */
 
@@ -302,22 +301,11 @@ static bool is_path(const char *path)
 	}
 }
 
-/* 0: no such name. */
-static int errno_named(const char *name, size_t len)
-{
-	for (int err = 1; err <= MOST_ERRNO; err++) {
-		const char *known = strerrorname_np(err);
-
-		if (known && strlen(known) == len && strncmp(known, name, len) == 0)
-			return err;
-	}
-	return 0;
-}
-
 /* What stands behind the path: `len` bytes of the current line. */
 static int take_rest(struct parser *p, struct unc_entry *e, const char *rest, size_t len)
 {
 	bool open = false;
+	char name[32];
 
 	if (len >= 2 && strncmp(rest, "= ", 2) == 0) {
 		e->data = malloc(len);
@@ -333,7 +321,8 @@ static int take_rest(struct parser *p, struct unc_entry *e, const char *rest, si
 	}
 	if (len >= 2 && strncmp(rest, "! ", 2) == 0) {
 		e->kind = UNC_REFUSED;
-		e->err = errno_named(rest + 2, len - 2);
+		snprintf(name, sizeof(name), "%.*s", (int)(len - 2 < 31 ? len - 2 : 31), rest + 2);
+		e->err = unc_errno_number(name);
 		return e->err ? 0 : fail(p, "expected the name of an error, such as EACCES");
 	}
 	if (len == 1 && *rest == '?') {

@@ -115,19 +115,24 @@ struct cause {
 	struct unc_error *e;
 };
 
-static void permission(const struct cause *c)
+/* The sentence for a permission that is missing. `refused`: it is why the event was refused; else a
+ * driver has looked at the event before the kernel looks at the permission. */
+static void add_permission(const struct cause *c, bool refused)
 {
 	struct unc_text why = {0}, fix = {0};
 	struct unc_permission p;
 
 	unc_permission_read(&p, c->env->root);
-	unc_permission_advise(&p, true, &why, &fix);
-	unc_error_append(c->e, "no permission to count for the whole machine");
+	if (!refused && (!p.level_known || unc_permission_granted(&p)))
+		return;
+	unc_permission_advise(&p, refused, &why, &fix);
+	unc_error_append(c->e, refused ? "no permission to count for the whole machine"
+				       : ". Permission is missing, too");
 	if (p.level_known)
 		unc_error_append(c->e, " (kernel.perf_event_paranoid is %ld)", p.level);
 	if (why.data)
-		unc_error_append(c->e, "; %s", why.data);
-	if (fix.data)
+		unc_error_append(c->e, "%s %s", refused ? ";" : ":", why.data);
+	if (refused && fix.data)
 		unc_error_append(c->e, ". Fix: %s", fix.data);
 	unc_text_finish(&why);
 	unc_text_finish(&fix);
@@ -200,23 +205,6 @@ static void no_such_event(const struct cause *c)
 	add_guest(c);
 }
 
-/* Drivers look at an event before the kernel looks at the permission. */
-static void add_hidden_permission(const struct cause *c)
-{
-	struct unc_text why = {0}, fix = {0};
-	struct unc_permission p;
-
-	unc_permission_read(&p, c->env->root);
-	if (!p.level_known || unc_permission_granted(&p))
-		return;
-	unc_permission_advise(&p, false, &why, &fix);
-	unc_error_append(c->e,
-			 ". Permission is missing, too (kernel.perf_event_paranoid is %ld): %s",
-			 p.level, why.data ? why.data : "");
-	unc_text_finish(&why);
-	unc_text_finish(&fix);
-}
-
 static void invalid(const struct cause *c)
 {
 	const struct uncore_pmu *pmu = c->counter->pmu;
@@ -245,7 +233,7 @@ static void invalid(const struct cause *c)
 			 ": the hardware lacks the event, a term has a value it does not allow, or "
 			 "terms exclude one another");
 	add_guest(c);
-	add_hidden_permission(c);
+	add_permission(c, false);
 }
 
 static void out_of_files(const struct cause *c)
@@ -308,7 +296,7 @@ void unc_kernel_why(const struct unc_kernel_env *env, const struct unc_counter *
 	switch (c.err) {
 	case EACCES:
 	case EPERM:
-		permission(&c);
+		add_permission(&c, true);
 		break;
 	case ENOENT:
 	case ENODEV:
