@@ -138,6 +138,13 @@ static struct unc_opener opener(struct kernel_source *k)
 
 /* ---- reading ------------------------------------------------------------------------------- */
 
+/* The kernel takes a group's times by the clock of the CPU that reads. Just after the start on another CPU
+ * that clock can be behind, by up to some 0.2 ms in virtual machines: the time is then negative. */
+static uint64_t not_negative(uint64_t ns)
+{
+	return ns > INT64_MAX ? 0 : ns;
+}
+
 /* One group; its readings are lost so far. Runs on several threads at once, each with groups of its own. */
 static void read_group(void *ctx, size_t index)
 {
@@ -145,6 +152,7 @@ static void read_group(void *ctx, size_t index)
 	const struct unc_group *g = &k->groups.items[index];
 	size_t bytes = (HEADER_WORDS + g->members) * sizeof(g->words[0]);
 	const uint64_t *value = g->words + HEADER_WORDS;
+	uint64_t enabled_ns, running_ns;
 	ssize_t got;
 
 	do
@@ -153,14 +161,16 @@ static void read_group(void *ctx, size_t index)
 	/* Nothing at all is the end of file of a pinned group that could not be scheduled. */
 	if (got != (ssize_t)bytes || g->words[0] != g->members)
 		return;
+	enabled_ns = not_negative(g->words[1]);
+	running_ns = not_negative(g->words[2]);
 	for (size_t i = g->first; i < g->end; i++) {
 		const struct unc_reading *past = &k->past[i];
 
 		if (k->groups.fds[i] >= 0)
 			k->into[i] =
 				(struct unc_reading){.raw = past->raw + *value++,
-						     .enabled_ns = past->enabled_ns + g->words[1],
-						     .running_ns = past->running_ns + g->words[2]};
+						     .enabled_ns = past->enabled_ns + enabled_ns,
+						     .running_ns = past->running_ns + running_ns};
 		else if (k->groups.shares[i] != UNC_SHARES_NONE)
 			k->into[i] = k->into[k->groups.shares[i]];
 	}
