@@ -124,18 +124,21 @@ void unc_delta_add(const struct unc_counter *counter, struct unc_delta *total,
 	}
 	if (interval->state == UNC_LOST || interval->state == UNC_STOPPED) {
 		total->interrupted = true;
+		total->uncertain_end_ns = 0;
 		if (!total->enabled_ns) {
 			total->state = interval->state;
 			total->why = interval->why;
 		}
 		return;
 	}
-	/* Only the moments at which it begins and ends are uncertain, not those between. */
-	total->uncertain_ns += interval->uncertain_end_ns - total->uncertain_end_ns;
-	if (!total->enabled_ns)
-		total->uncertain_ns = interval->uncertain_ns;
+	/* Where two intervals meet, neither is uncertain; where one between them is missing, both are. */
+	total->uncertain_ns += interval->uncertain_ns - 2 * total->uncertain_end_ns;
 	total->uncertain_end_ns = interval->uncertain_end_ns;
-	total->count = counter->snapshot ? interval->count : total->count + interval->count;
+	if (!counter->snapshot)
+		total->count += interval->count;
+	else if (interval->state == UNC_COUNTED)
+		total->count = interval->count;
+	total->why = NULL;
 	total->enabled_ns += interval->enabled_ns;
 	total->running_ns += interval->running_ns;
 	total->state = total->running_ns ? UNC_COUNTED : UNC_NEVER_RAN;

@@ -357,6 +357,30 @@ static void the_total_of_a_state_is_the_latest(void **state)
 	assert_int_equal(total.enabled_ns, 4);
 }
 
+/* The latest that was seen: without hardware nothing is, and that is not 0. */
+static void the_total_of_a_state_that_did_not_run_at_the_end(void **state)
+{
+	struct unc_counter c = {.width = 64, .snapshot = true};
+	const struct unc_reading readings[] = {at(70, 0, 0), at(200, 2, 2), at(200, 4, 2)};
+	struct unc_delta total = add_up(&c, readings, COUNT(readings));
+
+	(void)state;
+	assert_int_equal(total.state, UNC_COUNTED);
+	assert_int_equal(total.count, 200);
+	assert_close(total.scaled, 200);
+}
+
+static void a_total_forgets_why_it_was_lost(void **state)
+{
+	const struct unc_reading readings[] = {
+		{.lost = true, .why = "gone"}, at(5, 2, 2), at(5, 4, 2)};
+	struct unc_delta total = add_up(&wide, readings, COUNT(readings));
+
+	(void)state;
+	assert_int_equal(total.state, UNC_NEVER_RAN);
+	assert_null(total.why);
+}
+
 /* The moments between do not matter: only the first and the last are uncertain. */
 static void a_total_is_as_uncertain_as_its_ends(void **state)
 {
@@ -368,6 +392,25 @@ static void a_total_is_as_uncertain_as_its_ends(void **state)
 		readings[i].uncertain_ns = 10 + i;
 	assert_int_equal(add_up(&wide, readings, 2).uncertain_ns, 21);
 	assert_int_equal(add_up(&wide, readings, 3).uncertain_ns, 22);
+}
+
+/* Two pieces have four ends. */
+static void a_total_in_pieces_is_as_uncertain_as_all_of_their_ends(void **state)
+{
+	struct unc_reading readings[] = {at(0, 0, 0),
+					 at(1, SECOND, SECOND),
+					 {.lost = true},
+					 at(3, 3 * SECOND, 3 * SECOND),
+					 at(4, 4 * SECOND, 4 * SECOND),
+					 at(5, 5 * SECOND, 5 * SECOND)};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(readings); i++)
+		readings[i].uncertain_ns = 10 + i;
+	assert_int_equal(add_up(&wide, readings, 2).uncertain_ns, 10 + 11);
+	assert_int_equal(add_up(&wide, readings, 4).uncertain_ns, 10 + 11);
+	assert_int_equal(add_up(&wide, readings, 5).uncertain_ns, 10 + 11 + 13 + 14);
+	assert_int_equal(add_up(&wide, readings, 6).uncertain_ns, 10 + 11 + 13 + 15);
 }
 
 /* ---- sums ------------------------------------------------------------------------------------- */
@@ -549,7 +592,10 @@ int main(void)
 		cmocka_unit_test(a_total_lacks_intervals),
 		cmocka_unit_test(no_total_after_a_count_that_cannot_be),
 		cmocka_unit_test(the_total_of_a_state_is_the_latest),
+		cmocka_unit_test(the_total_of_a_state_that_did_not_run_at_the_end),
+		cmocka_unit_test(a_total_forgets_why_it_was_lost),
 		cmocka_unit_test(a_total_is_as_uncertain_as_its_ends),
+		cmocka_unit_test(a_total_in_pieces_is_as_uncertain_as_all_of_their_ends),
 		cmocka_unit_test(a_fall_that_cannot_be_a_wrap),
 		cmocka_unit_test(a_fall_of_a_counter_of_unknown_speed),
 		cmocka_unit_test(a_counter_that_may_have_wrapped_twice),
