@@ -349,11 +349,53 @@ static size_t find_bad(const struct unc_row *row, const struct unc_interval *int
 	return UNC_NO_COUNTER;
 }
 
-/* A counter without a value stands for all good ones of the instance that it makes unusable. */
-static void add_instance(const struct unc_row *row, const struct unc_interval *interval,
-			 size_t instance, size_t bad, struct unc_sum *sums)
+/* The longest time of an instance's counters, of which one lacks some interval; 0: none does. */
+static uint64_t find_interrupted(const struct unc_row *row, const struct unc_interval *interval,
+				 size_t instance)
 {
 	size_t events = row->query->event_count;
+	uint64_t longest_ns = 0;
+	bool interrupted = false;
+
+	for (size_t i = row->instances[instance] * events;
+	     i < row->instances[instance + 1] * events; i++) {
+		const struct unc_delta *d;
+
+		if (row->counters[i] == UNC_NO_COUNTER)
+			continue;
+		d = &interval->deltas[row->counters[i]];
+		interrupted = interrupted || d->interrupted;
+		if (d->enabled_ns > longest_ns)
+			longest_ns = d->enabled_ns;
+	}
+	return interrupted ? longest_ns : 0;
+}
+
+/* Adds what a counter did, as if it had gone on like that for the longest time: what another counter of
+ * the ratio counted alone would distort it. */
+static void add_for_time(struct unc_sum *sum, const struct unc_interval *interval, size_t counter,
+			 uint64_t longest_ns)
+{
+	struct unc_delta d = interval->deltas[counter];
+	double factor;
+
+	if (d.state == UNC_COUNTED && d.enabled_ns < longest_ns) {
+		factor = (double)longest_ns / (double)d.enabled_ns;
+		if (!interval->counters[counter].snapshot)
+			d.scaled *= factor;
+		d.running_ns = (uint64_t)((double)d.running_ns * factor);
+		d.enabled_ns = longest_ns;
+	}
+	unc_sum_add(sum, counter, &d);
+}
+
+/* A counter without a value stands for all good ones of the instance that it makes unusable. */
+static void add_instance(const struct unc_row *row, const struct unc_interval *interval,
+			 size_t instance, bool whole, struct unc_sum *sums)
+{
+	size_t events = row->query->event_count;
+	size_t bad = whole ? find_bad(row, interval, instance) : UNC_NO_COUNTER;
+	uint64_t longest_ns = whole ? find_interrupted(row, interval, instance) : 0;
 
 	for (size_t t = row->instances[instance]; t < row->instances[instance + 1]; t++)
 		for (size_t k = 0; k < events; k++) {
@@ -363,7 +405,10 @@ static void add_instance(const struct unc_row *row, const struct unc_interval *i
 				continue;
 			if (bad != UNC_NO_COUNTER && interval->deltas[counter].state == UNC_COUNTED)
 				counter = bad;
-			unc_sum_add(&sums[k], counter, &interval->deltas[counter]);
+			if (longest_ns)
+				add_for_time(&sums[k], interval, counter, longest_ns);
+			else
+				unc_sum_add(&sums[k], counter, &interval->deltas[counter]);
 		}
 }
 
@@ -376,6 +421,5 @@ void unc_row_sum(const struct unc_row *row, const struct unc_interval *interval,
 	for (size_t k = 0; k < row->query->event_count; k++)
 		sums[k] = (struct unc_sum){.coverage = 1};
 	for (size_t i = 0; i < row->instance_count; i++)
-		add_instance(row, interval, i, whole ? find_bad(row, interval, i) : UNC_NO_COUNTER,
-			     sums);
+		add_instance(row, interval, i, whole, sums);
 }

@@ -35,6 +35,24 @@ static void some_instances_are_missing(void **state)
 	end(&s);
 }
 
+/* In a total, one counter lacks intervals that the other one has. */
+static void a_ratio_of_counters_that_lack_different_intervals(void **state)
+{
+	struct unc_delta hits = counted(300, 4 * SECOND);
+	struct stage s;
+
+	(void)state;
+	hits.interrupted = true;
+	begin(&s, "hits / accesses");
+	s.length_ns = 10 * SECOND;
+	add_counter(&s, add_event(&s, "hits"), hits);
+	add_counter(&s, add_event(&s, "accesses"), counted(1000, 10 * SECOND));
+	assert_close(evaluate(&s)->value, 0.75);
+	assert_int_equal(s.row.quality, UNCORE_PARTIAL);
+	assert_string_equal(s.row.reason, "imc_0/hits/ on CPU 0 was not counted all of the time");
+	end(&s);
+}
+
 /* The mean of three clocks, of which two were counted. */
 static void a_mean_is_over_those_that_counted(void **state)
 {
@@ -356,6 +374,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(some_instances_are_missing),
+		cmocka_unit_test(a_ratio_of_counters_that_lack_different_intervals),
 		cmocka_unit_test(a_mean_is_over_those_that_counted),
 		cmocka_unit_test(each_kind_of_missing_is_told),
 		cmocka_unit_test(a_ratio_leaves_out_half_counted_places),
