@@ -301,6 +301,18 @@ static bool is_path(const char *path)
 	}
 }
 
+/* strndup() may look for a NUL behind the text, and there is none at the end of a mapped file. */
+static char *copy_text(const char *text, size_t len)
+{
+	char *copy = malloc(len + 1);
+
+	if (copy) {
+		memcpy(copy, text, len);
+		copy[len] = '\0';
+	}
+	return copy;
+}
+
 /* What stands behind the path: `len` bytes of the current line. */
 static int take_rest(struct parser *p, struct unc_entry *e, const char *rest, size_t len)
 {
@@ -314,7 +326,7 @@ static int take_rest(struct parser *p, struct unc_entry *e, const char *rest, si
 	if (len >= 3 && strncmp(rest, "-> ", 3) == 0) {
 		e->kind = UNC_LINK;
 		e->len = len - 3;
-		e->data = strndup(rest + 3, e->len);
+		e->data = copy_text(rest + 3, e->len);
 		if (!e->data)
 			return unc_nomem(p->e);
 		return is_plain(e->data, e->len) ? 0 : fail(p, "a link to no path");
@@ -344,7 +356,7 @@ static int take_entry(struct parser *p)
 	bool dir = last == '/' && !space;
 	bool block = last == ':' && (!space || (rest_len == 3 && strncmp(rest, "hex", 3) == 0));
 	struct unc_entry e = {.kind = dir ? UNC_DIR : UNC_FILE, .line = p->line};
-	char *path = strndup(p->text, len - (dir || block));
+	char *path = copy_text(p->text, len - (dir || block));
 	int r = 0;
 
 	if (!path)
