@@ -101,7 +101,9 @@ without_table() {
 	machine spr '8 64 4800 4800'
 	chmod 711 "$BATS_RUN_TMPDIR" "$BATS_FILE_TMPDIR/.." "$BATS_TEST_TMPDIR" "$BATS_TEST_TMPDIR/.."
 	chmod 400 "$tree/sys/firmware/dmi/tables/DMI"
-	cp "$UNCORE" "$(dirname "$UNCORE")"/libuncore.so* "$BATS_TEST_TMPDIR" 2>/dev/null || true
+	# The command itself, and not the wrapper that notes command lines.
+	command=${UNCORE_BUILT:-$UNCORE}
+	cp "$command" "$(dirname "$command")"/libuncore.so* "$BATS_TEST_TMPDIR" 2>/dev/null || true
 	expect 0 setpriv --reuid 65534 --regid 65534 --clear-groups \
 		env LD_LIBRARY_PATH="$BATS_TEST_TMPDIR" "$BATS_TEST_TMPDIR/uncore" --root "$tree" doctor
 	shows 'only root may read the SMBIOS table .sys/firmware/dmi/tables/DMI., and udev has no'
