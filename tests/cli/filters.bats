@@ -169,7 +169,7 @@ encodes() {
 	}
 	ports stat --timeout 1 -M pcie.inbound.read.bandwidth --per-port -j
 	helper check-rows json N=2 <<<"$output"
-	[ "$(jq -r '"\(.port) \(.value)"' <<<"$output" | xargs)" = '0:1:1 1000000000 0:1:2 2000000000' ] ||
+	[ "$(jq -r '"\(.port) \(.value | round)"' <<<"$output" | xargs)" = '0:1:1 1000000000 0:1:2 2000000000' ] ||
 		fail 'a row for each port'
 	ports stat --timeout 1 -M pcie.inbound.read.bandwidth --per-port
 	shows 'port 0:1:1 +1\.000  GB/s' 'port 0:1:2 +2\.000  GB/s'
