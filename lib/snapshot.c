@@ -77,21 +77,18 @@ static void clean_config(struct unc_entry *e)
 	}
 }
 
-/* Keeps arrays and modules of memory (16, 17) and the end (127), of their texts the names of the slot
- * (bytes 16 and 17 of a module): others are serial numbers, asset tags and the like. */
+/* Keeps arrays and modules of memory (16, 17) and the end (127), without their texts: serial numbers,
+ * asset tags and the like. */
 static void clean_smbios(struct unc_entry *e)
 {
 	unsigned char *at = (unsigned char *)e->data, *end = at + e->len, *kept = at, *next;
 
 	for (; end - at >= 4 && at[1] >= 4 && at[1] <= end - at; at = next) {
-		unsigned char type = at[0], len = at[1], text = 1;
+		unsigned char type = at[0];
 
-		for (next = at + len; end - next >= 2 && (next[0] || next[1]); next++) {
-			if (!next[0])
-				text++;
-			else if (type != 17 || len <= 17 || (text != at[16] && text != at[17]))
+		for (next = at + at[1]; end - next >= 2 && (next[0] || next[1]); next++)
+			if (next[0])
 				next[0] = '-';
-		}
 		next = end - next >= 2 ? next + 2 : end;
 		if (type != 16 && type != 17 && type != 127)
 			continue;

@@ -78,21 +78,11 @@ int unc_modules_add(struct unc_modules *m, const struct unc_module *one, struct 
 	return 0;
 }
 
-void unc_module_set_locator(struct unc_module *m, const char *name)
-{
-	size_t n = 0;
-
-	for (; name[n] && n + 1 < sizeof(m->locator); n++)
-		m->locator[n] = name[n] >= ' ' && name[n] <= '~' ? name[n] : '?';
-	m->locator[n] = '\0';
-}
-
 /* ---- structures ---- */
 
 struct structure {
 	const uint8_t *data;
-	size_t len;     /* of the formatted part */
-	size_t strings; /* bytes of text behind it, the NUL of the last one among them */
+	size_t len; /* of the formatted part, without the texts behind it */
 };
 
 struct table {
@@ -126,7 +116,6 @@ static int next_structure(struct table *t, struct structure *s)
 		end++;
 	if (end + 1 >= left)
 		return fail_at(t, "has texts without an end");
-	s->strings = end + 1 - s->len;
 	t->at += end + 2;
 	return 1;
 }
@@ -139,19 +128,6 @@ static unsigned number_at(const struct structure *s, size_t offset, size_t size)
 	for (size_t i = size; i-- > 0 && offset + size <= s->len;)
 		value = value << 8 | s->data[offset + i];
 	return value;
-}
-
-/* The text whose number is at `offset`; NULL: there is no such text. */
-static const char *text_at(const struct structure *s, size_t offset)
-{
-	const char *at = (const char *)s->data + s->len, *end = at + s->strings;
-	unsigned number = number_at(s, offset, 1);
-
-	if (!number)
-		return "";
-	for (unsigned i = 1; i < number && at < end; i++)
-		at += strlen(at) + 1;
-	return at < end && *at ? at : NULL;
 }
 
 /* ---- memory ---- */
@@ -178,12 +154,11 @@ static unsigned speed_at(const struct structure *s, size_t offset, size_t extend
 	return speed == 0xffff ? number_at(s, extended, 4) & 0x7fffffff : speed;
 }
 
-static int add_device(struct table *t, const struct arrays *a, const struct structure *s,
-		      struct unc_modules *out)
+static int add_device(const struct arrays *a, const struct structure *s, struct unc_modules *out,
+		      struct unc_error *e)
 {
 	unsigned array = number_at(s, 4, 2), width = number_at(s, 0x0a, 2);
 	unsigned technology = number_at(s, 0x28, 1);
-	const char *locator = text_at(s, 0x10);
 	struct unc_module m = {
 		.present = number_at(s, 0x0c, 2) != 0,
 		.kind = (uint8_t)number_at(s, 0x12, 1),
@@ -196,12 +171,7 @@ static int add_device(struct table *t, const struct arrays *a, const struct stru
 	if (a->others[array / 8] & 1u << array % 8 || !unc_module_is_dram(m.kind) ||
 	    (technology >= 5 && technology <= 7))
 		return 0;
-	if (!locator) {
-		t->at = (size_t)(s->data - t->data);
-		return fail_at(t, "names a text that it does not have");
-	}
-	unc_module_set_locator(&m, locator);
-	return unc_modules_add(out, &m, t->e);
+	return unc_modules_add(out, &m, e);
 }
 
 int unc_modules_smbios(struct unc_modules *out, const uint8_t *data, size_t len,
@@ -210,7 +180,7 @@ int unc_modules_smbios(struct unc_modules *out, const uint8_t *data, size_t len,
 	struct table t = {.data = data, .len = len, .e = e};
 	struct arrays arrays = {{0}};
 	struct unc_modules modules = {0};
-	struct structure s = {NULL, 0, 0};
+	struct structure s = {NULL, 0};
 	int r;
 
 	while ((r = next_structure(&t, &s)) == 1)
@@ -219,7 +189,7 @@ int unc_modules_smbios(struct unc_modules *out, const uint8_t *data, size_t len,
 	t.at = 0;
 	while (r == 0 && next_structure(&t, &s) == 1)
 		if (s.data[0] == TYPE_MEMORY_DEVICE)
-			r = add_device(&t, &arrays, &s, &modules);
+			r = add_device(&arrays, &s, &modules, e);
 	if (r < 0) {
 		unc_modules_finish(&modules);
 		return r;

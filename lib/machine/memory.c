@@ -26,8 +26,6 @@ static void take_property(struct unc_module *m, const char *key, const char *val
 		number = 0;
 	if (is_size)
 		m->present = number != 0;
-	else if (strcmp(key, "LOCATOR") == 0)
-		unc_module_set_locator(m, value);
 	else if (strcmp(key, "DATA_WIDTH") == 0)
 		m->width = (unsigned)number;
 	else if (strcmp(key, "SPEED_MTS") == 0)
@@ -148,12 +146,11 @@ int unc_memory_peak(struct uncore_memory *out, const struct unc_modules *m, size
 			return unc_fail(e, ENODATA, "the modules are of different kinds (%s, %s)",
 					unc_module_kind(first->kind), unc_module_kind(one->kind));
 		if (!one->width || data_width(one) != data_width(first))
-			return unc_fail(e, ENODATA, "the width of the module at '%s' is %s",
-					one->locator,
-					one->width ? "different from the others" : "not known");
+			return unc_fail(e, ENODATA,
+					one->width ? "the modules are of different widths"
+						   : "the width of a module is not known");
 		if (transfers(one) <= 0)
-			return unc_fail(e, ENODATA, "the speed of the module at '%s' is not known",
-					one->locator);
+			return unc_fail(e, ENODATA, "the speed of a module is not known");
 		if (!found.modules++ || transfers(one) < found.transfers)
 			found.transfers = transfers(one);
 		found.rated = found.rated || !one->configured;

@@ -10,7 +10,6 @@
 struct unc_module {
 	bool present;
 	uint8_t kind;               /* memory type of SMBIOS, 7.18.2 */
-	char locator[64];           /* the name of the slot; printable */
 	unsigned width;             /* of the data, in bits; 0: not known */
 	unsigned rated, configured; /* MT/s; 0: not known */
 };
@@ -36,7 +35,6 @@ uint8_t unc_module_kind_of(const char *name);
 bool unc_module_is_dram(uint8_t kind);
 /* Adds a slot. -ENOMEM; -EBADMSG: more than any machine has. */
 int unc_modules_add(struct unc_modules *m, const struct unc_module *one, struct unc_error *e);
-void unc_module_set_locator(struct unc_module *m, const char *name);
 
 /* The peak of one socket. `channel_pmus`: memory channels of a socket that have a PMU each; 0: not
  * known. -ENODATA: the peak is not known, and the sentence gives the reason. */
