@@ -17,7 +17,8 @@
 #include "machine/snapshot.h"
 
 #define LONGEST_FILE ((size_t)1 << 20)
-#define MOST_LINKS 40   /* as the kernel */
+#define MOST_LINKS 40 /* as the kernel */
+#define MOST_TRIES 1000
 #define FIRST_READ 4096 /* what sysfs gives at most, with rare exceptions */
 
 struct unc_root {
@@ -33,8 +34,14 @@ struct unc_root {
 static int open_inside(int dirfd, const char *path, int flags)
 {
 	struct open_how how = {.flags = (unsigned)flags, .resolve = RESOLVE_IN_ROOT};
-	long fd = syscall(SYS_openat2, dirfd, path, &how, sizeof(how));
+	long fd = -1;
 
+	/* The kernel gives EAGAIN for a path with ".." when any program renames a file meanwhile. */
+	for (int tries = 0; tries < MOST_TRIES; tries++) {
+		fd = syscall(SYS_openat2, dirfd, path, &how, sizeof(how));
+		if (fd >= 0 || errno != EAGAIN)
+			break;
+	}
 	/* Kernels before 5.6 lack the call, and some containers forbid it. */
 	if (fd < 0 && (errno == ENOSYS || errno == EPERM))
 		fd = openat(dirfd, path, flags);

@@ -3,8 +3,10 @@
 #include "machine/root.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdint.h>
 
 #include <cmocka.h>
@@ -415,6 +417,40 @@ static void refused_files_say_so(void **state)
 	unc_root_free(r);
 }
 
+static atomic_bool renaming;
+
+static void *rename_files(void *dir)
+{
+	char from[400], to[400];
+
+	snprintf(from, sizeof(from), "%s/from", (const char *)dir);
+	snprintf(to, sizeof(to), "%s/to", (const char *)dir);
+	while (atomic_load(&renaming)) {
+		rename(from, to);
+		rename(to, from);
+	}
+	return NULL;
+}
+
+/* The kernel then refuses to follow ".." in a link now and then. */
+static void links_while_files_are_renamed(void **state)
+{
+	const struct tree *t = *state;
+	struct unc_error e = {0};
+	struct unc_root *r;
+	pthread_t thread;
+
+	tree_put(t, "from", "x");
+	assert_int_equal(unc_root_open(&r, t->dir, &e), 0);
+	atomic_store(&renaming, true);
+	assert_int_equal(pthread_create(&thread, NULL, rename_files, (void *)t->dir), 0);
+	for (int i = 0; i < 20000; i++)
+		check_line(r, "sys/links/outside/type", "7");
+	atomic_store(&renaming, false);
+	pthread_join(thread, NULL);
+	unc_root_free(r);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -430,6 +466,7 @@ int main(void)
 		cmocka_unit_test(text_of_a_link),
 		cmocka_unit_test(a_pipe_is_no_file),
 		cmocka_unit_test(refused_files_say_so),
+		cmocka_unit_test(links_while_files_are_renamed),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
