@@ -328,7 +328,9 @@ static int fill_scalar(const struct unc_reader *r, const struct unc_yaml *node,
 		err = check_line(r, node);
 	if (err < 0)
 		return err;
-	if (f->kind == UNC_FIELD_WORD)
+	if (f->kind == UNC_FIELD_WORD && f->size == sizeof(bool))
+		*(bool *)member = number;
+	else if (f->kind == UNC_FIELD_WORD)
 		*(unsigned *)member = number;
 	else if (f->size)
 		*(const char **)member = node->text;

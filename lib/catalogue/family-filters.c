@@ -28,7 +28,7 @@ static int check_terms(const struct unc_reader *r, const struct unc_yaml *node, 
 	if (unc_family_terms(r, node, NULL) < 0)
 		return -EBADMSG;
 	while (unc_assignment_next(&at, &a) == 1) {
-		bool word = allowed && a.value[0] == '{' && unc_family_word_in(allowed, a.value);
+		bool word = allowed && a.value[0] == '{' && unc_has_word(allowed, a.value);
 
 		any = any || word;
 		if (!word && unc_parse_u64(a.value, &number) < 0)
@@ -42,11 +42,18 @@ static int check_terms(const struct unc_reader *r, const struct unc_yaml *node, 
 				     allowed);
 }
 
-static int check_values(const struct unc_reader *r, const struct unc_yaml *map, void *into)
+/* A filter has the terms of each of its values, or terms with words in braces. */
+static int check_filter(const struct unc_reader *r, const struct unc_yaml *map, void *into)
 {
-	(void)into;
-	for (size_t i = 0; i < map->count; i++) {
-		const struct unc_yaml *value = &map->children[i];
+	const struct unc_filter *filters = ((struct unc_family *)into)->filters;
+	size_t kind = 0;
+
+	while (strcmp(unc_filter_words[kind].name, map->key) != 0)
+		kind++;
+	if (unc_filter_words[kind].braces)
+		return check_terms(r, unc_yaml_get(map, "terms"), unc_filter_words[kind].braces);
+	for (size_t i = 0; i < filters[kind].value_count; i++) {
+		const struct unc_yaml *value = &unc_yaml_get(map, "values")->children[i];
 
 		if (value->key[strspn(value->key, "abcdefghijklmnopqrstuvwxyz0123456789_")])
 			return unc_reader_fail_key(r, value,
@@ -61,43 +68,32 @@ static int check_values(const struct unc_reader *r, const struct unc_yaml *map, 
 
 static const struct unc_field with_values_fields[] = {
 	UNC_FIELD("!title", TEXT, UNC_AT(struct unc_filter, title)),
-	UNC_FIELD("!values", WORDS, UNC_LIST(struct unc_filter, values, value_count),
-		  .check = check_values),
+	UNC_FIELD("!values", WORDS, UNC_LIST(struct unc_filter, values, value_count)),
+	UNC_END,
+};
+
+static const struct unc_field with_terms_fields[] = {
+	UNC_FIELD("!title", TEXT, UNC_AT(struct unc_filter, title)),
+	UNC_FIELD("!terms", TEXT, UNC_AT(struct unc_filter, terms), .check = unc_family_terms),
 	UNC_END,
 };
 
 static const struct unc_shape with_values = {.fields = with_values_fields};
+static const struct unc_shape with_terms = {.fields = with_terms_fields};
 
-static const struct unc_field with_terms_fields[] = {
-	UNC_FIELD("!title", TEXT, UNC_AT(struct unc_filter, title)),
-	UNC_FIELD("!terms", TEXT, UNC_AT(struct unc_filter, terms)),
+#define FILTER(key, number, shape)                                                      \
+	UNC_FIELD(key, MAP, UNC_AT(struct unc_family, filters[number]), .of = &(shape), \
+		  .check = check_filter)
+
+static const struct unc_field filter_fields[] = {
+	FILTER("from", UNC_FILTER_FROM, with_values),
+	FILTER("to", UNC_FILTER_TO, with_values),
+	FILTER("gpu", UNC_FILTER_GPU, with_terms),
+	FILTER("link", UNC_FILTER_LINK, with_values),
+	FILTER("port", UNC_FILTER_PORT, with_terms),
+	FILTER("device", UNC_FILTER_DEVICE, with_terms),
+	FILTER("address", UNC_FILTER_ADDRESS, with_terms),
 	UNC_END,
 };
 
-static const struct unc_shape with_terms = {.fields = with_terms_fields};
-
-int unc_family_filters(const struct unc_reader *r, const struct unc_yaml *map, void *into)
-{
-	struct unc_field fields[UNC_FILTERS + 1] = {0};
-	const struct unc_shape filters = {.fields = fields};
-	int err;
-
-	for (size_t i = 0; i < UNC_FILTERS; i++)
-		fields[i] = (struct unc_field){
-			.key = unc_filter_words[i].name,
-			.kind = UNC_FIELD_MAP,
-			.offset = offsetof(struct unc_family, filters) +
-				  i * sizeof(struct unc_filter),
-			.size = sizeof(struct unc_filter),
-			.of = unc_filter_words[i].braces ? &with_terms : &with_values,
-		};
-	err = unc_fill(r, map, &filters, into);
-	for (size_t i = 0; err == 0 && i < UNC_FILTERS; i++) {
-		const struct unc_yaml *filter = unc_yaml_get(map, unc_filter_words[i].name);
-
-		if (filter && unc_filter_words[i].braces)
-			err = check_terms(r, unc_yaml_get(filter, "terms"),
-					  unc_filter_words[i].braces);
-	}
-	return err;
-}
+const struct unc_shape unc_filters_shape = {.fields = filter_fields};

@@ -9,16 +9,15 @@
 
 /* ---- events ---- */
 
-static bool is_event_name(const char *s)
+static bool is_reserved(const char *s)
 {
-	static const char *const reserved[] = {"seconds", "min",  "max",
-					       "if",      "else", "source_count"};
+	static const char *const words[] = {"seconds", "min",          "max",        "if",
+					    "else",    "source_count", "memory_peak"};
 
-	for (size_t i = 0; i < sizeof(reserved) / sizeof(*reserved); i++)
-		if (strcmp(s, reserved[i]) == 0)
-			return false;
-	return *s >= 'a' && *s <= 'z' &&
-	       s[strspn(s, "abcdefghijklmnopqrstuvwxyz0123456789_")] == '\0';
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+		if (strcmp(s, words[i]) == 0)
+			return true;
+	return false;
 }
 
 static int check_alias(const struct unc_reader *r, const struct unc_yaml *value, void *into)
@@ -30,29 +29,6 @@ static int check_alias(const struct unc_reader *r, const struct unc_yaml *value,
 	return unc_family_terms(r, value, into);
 }
 
-static int read_scale(const struct unc_reader *r, const struct unc_yaml *value, void *into)
-{
-	if (strcmp(value->text, "kernel") != 0)
-		return unc_reader_fail(r, value,
-				       "'%s': the only scale is 'kernel' (the alias's .scale); put "
-				       "factors into formulas",
-				       value->text);
-	((struct unc_event_def *)into)->kernel_scale = true;
-	return 0;
-}
-
-/* Whatever is asked for, a clock is the same. */
-static int read_filter(const struct unc_reader *r, const struct unc_yaml *value, void *into)
-{
-	if (strcmp(value->text, "none") != 0)
-		return unc_reader_fail(r, value,
-				       "'%s': an event is restricted by all filters of its family, "
-				       "or with 'none' by no filter",
-				       value->text);
-	((struct unc_event_def *)into)->unfiltered = true;
-	return 0;
-}
-
 static int check_encoded(const struct unc_reader *r, const struct unc_yaml *map, void *into)
 {
 	(void)into;
@@ -62,7 +38,7 @@ static int check_encoded(const struct unc_reader *r, const struct unc_yaml *map,
 }
 
 static const struct unc_field event_case_fields[] = {
-	UNC_FIELD("when", ANY),
+	UNC_FIELD("when", TEXT, .check = unc_family_when),
 	UNC_FIELD("alias", TEXT, UNC_AT(struct unc_event_def, alias), .check = check_alias),
 	UNC_FIELD("terms", TEXT, UNC_AT(struct unc_event_def, terms), .check = unc_family_terms),
 	UNC_FIELD("evidence", TEXT, UNC_AT(struct unc_event_def, evidence)),
@@ -79,11 +55,11 @@ static int finish_event(const struct unc_reader *r, const struct unc_yaml *map, 
 	bool found = true;
 
 	event->name = map->key;
-	if (!is_event_name(map->key))
-		return unc_reader_fail_key(r, map,
-					   "'%s' is no event name: lower case letters, digits "
-					   "and _",
+	if (is_reserved(map->key))
+		return unc_reader_fail_key(r, map, "'%s' is no event name: formulas have this word",
 					   map->key);
+	if (unc_reader_check_name(r, map, map->key, "_", "event name") < 0)
+		return -EBADMSG;
 	if (cases) {
 		int err = unc_family_cases(r, map, &event_case, event, NULL, &found);
 
@@ -108,9 +84,13 @@ static const struct unc_field event_fields[] = {
 	UNC_FIELD("alias", TEXT, UNC_AT(struct unc_event_def, alias), .check = check_alias),
 	UNC_FIELD("terms", TEXT, UNC_AT(struct unc_event_def, terms), .check = unc_family_terms),
 	UNC_FIELD("cases", ANY),
-	UNC_FIELD("scale", TEXT, .check = read_scale),
+	/* The kernel's .scale of the alias; other factors are in formulas. */
+	UNC_FIELD("scale", WORD, UNC_AT(struct unc_event_def, kernel_scale),
+		  .words = (const char *const[]){"", "kernel", NULL}, .what = "scale"),
 	UNC_FIELD("always", BOOL, UNC_AT(struct unc_event_def, always)),
-	UNC_FIELD("filter", TEXT, .check = read_filter),
+	/* A clock is not restricted by the filters of its family. */
+	UNC_FIELD("filter", WORD, UNC_AT(struct unc_event_def, unfiltered),
+		  .words = (const char *const[]){"", "none", NULL}, .what = "filter of an event"),
 	UNC_FIELD("!evidence", TEXT, UNC_AT(struct unc_event_def, evidence)),
 	UNC_END,
 };
@@ -127,7 +107,7 @@ static bool is_metric_name(const char *s)
 	       s[strspn(s, "abcdefghijklmnopqrstuvwxyz0123456789_.")] == '\0';
 }
 
-static const struct unc_event_def *find_event(const struct unc_family *f, const char *name)
+const struct unc_event_def *unc_family_event(const struct unc_family *f, const char *name)
 {
 	for (size_t i = 0; i < f->event_count; i++)
 		if (strcmp(f->events[i].name, name) == 0)
@@ -184,7 +164,7 @@ static int read_formula(const struct unc_reader *r, const struct unc_yaml *node,
 	if (!m->events)
 		return unc_nomem(r->e);
 	for (size_t i = 0; i < count; i++) {
-		m->events[i] = find_event(f, unc_formula_name(m->formula, i));
+		m->events[i] = unc_family_event(f, unc_formula_name(m->formula, i));
 		if (!m->events[i])
 			return fail_event(r, node, unc_formula_name(m->formula, i));
 	}
@@ -216,7 +196,7 @@ void unc_metric_finish(void *metric)
 }
 
 static const struct unc_field metric_case_fields[] = {
-	UNC_FIELD("when", ANY),
+	UNC_FIELD("when", TEXT, .check = unc_family_when),
 	UNC_FIELD("!formula", TEXT, UNC_AT(struct uncore_metric, text), .check = read_formula),
 	UNC_FIELD("evidence", TEXT, UNC_AT(struct uncore_metric, evidence)),
 	UNC_END,

@@ -27,31 +27,13 @@ static int read_fields(const struct unc_reader *r, const struct unc_yaml *fields
 	return 0;
 }
 
-static int check_device(const struct unc_reader *r, const struct unc_yaml *node, void *into)
+/* The device number, which has 5 bits. */
+static int read_index(const struct unc_reader *r, const struct unc_yaml *node, void *into)
 {
-	if (strcmp(node->text, "device") != 0)
-		return unc_reader_fail(
-			r, node, "'%s': the only index is 'device', the device number", node->text);
+	(void)r;
+	(void)node;
 	((struct unc_port_rule *)into)->count = 32;
 	return 0;
-}
-
-/* An index is a claim about the hardware: it needs evidence. */
-static int check_index(const struct unc_reader *r, const struct unc_yaml *map, void *into)
-{
-	const struct unc_yaml *index = unc_yaml_get(map, "index");
-
-	if (!index)
-		((struct unc_port_rule *)into)->count = 0;
-	if (!index || unc_yaml_get(map, "evidence"))
-		return 0;
-	return unc_reader_fail(r, index, "an index needs 'evidence'");
-}
-
-static int check_attribute(const struct unc_reader *r, const struct unc_yaml *node, void *into)
-{
-	(void)into;
-	return unc_family_die_file(r, node);
 }
 
 static int check_name(const struct unc_reader *r, const struct unc_yaml *node, void *into)
@@ -59,9 +41,6 @@ static int check_name(const struct unc_reader *r, const struct unc_yaml *node, v
 	const struct unc_family *f = ((struct unc_family_parser *)r->context)->family;
 
 	(void)into;
-	if (strcmp(node->text, "sbdf") != 0)
-		return unc_reader_fail(r, node, "'%s': the only word for an address is 'sbdf'",
-				       node->text);
 	for (size_t i = 0; i < f->pattern_count; i++)
 		if (!strstr(f->patterns[i].name, "{sbdf}"))
 			return unc_reader_fail(r, node, "there is no {sbdf} in '%s'",
@@ -69,16 +48,28 @@ static int check_name(const struct unc_reader *r, const struct unc_yaml *node, v
 	return 0;
 }
 
-static int check_socket(const struct unc_reader *r, const struct unc_yaml *node, void *into)
+static int finish_rule(const struct unc_reader *r, const struct unc_yaml *map, void *into)
 {
-	(void)into;
-	if (node->kind == UNC_YAML_TEXT && strcmp(node->text, "true") == 0)
-		return 0;
-	return unc_reader_fail(r, node, "expected true: all root ports of the PMU's socket");
+	const struct unc_yaml *index = unc_yaml_get(map, "index");
+	struct unc_family_parser *p = r->context;
+	struct unc_port_rule *rule = into;
+
+	if (!index)
+		rule->count = 0;
+	/* An index is a claim about the hardware. */
+	if (index && !unc_yaml_get(map, "evidence"))
+		return unc_reader_fail(r, index, "an index needs 'evidence'");
+	if (p->holds && !p->family->ports)
+		p->family->ports = rule;
+	p->holds = true;
+	return 0;
 }
 
 #define RULE(member) UNC_AT(struct unc_port_rule, member)
-#define COMMON UNC_FIELD("when", ANY), UNC_FIELD("evidence", TEXT), UNC_END
+#define WORD(key, word, ...) \
+	UNC_FIELD(key, TEXT, .words = (const char *const[]){word, NULL}, __VA_ARGS__)
+#define COMMON \
+	UNC_FIELD("when", TEXT, .check = unc_family_when), UNC_FIELD("evidence", TEXT), UNC_END
 
 static const struct unc_field id_fields[] = {
 	UNC_FIELD("!vendor", NUMBER, RULE(vendor), .most = UINT16_MAX),
@@ -95,8 +86,8 @@ static const struct unc_field dvsec[] = {
 };
 
 static const struct unc_field attribute[] = {
-	UNC_FIELD("!attribute", TEXT, RULE(attribute), .check = check_attribute),
-	UNC_FIELD("index", TEXT, .check = check_device),
+	UNC_FIELD("!attribute", TEXT, RULE(attribute), .check = unc_family_file),
+	WORD("index", "device", .check = read_index),
 	UNC_FIELD("first", NUMBER, RULE(first), .most = 31),
 	UNC_FIELD("count", NUMBER, RULE(count), .most = 32),
 	UNC_FIELD("except", TEXT, RULE(except)),
@@ -104,7 +95,7 @@ static const struct unc_field attribute[] = {
 };
 
 static const struct unc_field name[] = {
-	UNC_FIELD("!name", TEXT, .check = check_name),
+	WORD("!name", "sbdf", .check = check_name),
 	COMMON,
 };
 
@@ -122,8 +113,8 @@ static const struct unc_field range[] = {
 };
 
 static const struct unc_field socket[] = {
-	UNC_FIELD("!socket", ANY, .check = check_socket),
-	UNC_FIELD("when", ANY),
+	WORD("!socket", "true", .check = NULL),
+	UNC_FIELD("when", TEXT, .check = unc_family_when),
 	UNC_FIELD("!evidence", TEXT),
 	UNC_END,
 };
@@ -133,45 +124,17 @@ static const struct unc_field unknown[] = {
 	COMMON,
 };
 
-/* The kinds of rules, each known by its first key. */
-static const struct unc_shape kinds[] = {
-	[UNC_PORTS_DVSEC] = {.fields = dvsec},
-	[UNC_PORTS_ATTRIBUTE] = {.fields = attribute, .check = check_index},
-	[UNC_PORTS_NAME] = {.fields = name},
-	[UNC_PORTS_RANGE] = {.fields = range},
-	[UNC_PORTS_SOCKET] = {.fields = socket},
-	[UNC_PORTS_UNKNOWN] = {.fields = unknown},
+static const struct unc_field *const kinds[] = {
+	[UNC_PORTS_DVSEC] = dvsec,
+	[UNC_PORTS_ATTRIBUTE] = attribute,
+	[UNC_PORTS_NAME] = name,
+	[UNC_PORTS_RANGE] = range,
+	[UNC_PORTS_SOCKET] = socket,
+	[UNC_PORTS_UNKNOWN] = unknown,
+	NULL,
 };
 
-int unc_family_ports(const struct unc_reader *r, const struct unc_yaml *list, void *into)
-{
-	const size_t count = sizeof(kinds) / sizeof(*kinds);
-	struct unc_family *f = into;
-	int err = unc_reader_expect(r, list, UNC_YAML_LIST);
-
-	for (size_t i = 0; err == 0 && i < list->count; i++) {
-		const struct unc_yaml *node = &list->children[i],
-				      *when = unc_yaml_get(node, "when");
-		struct unc_port_rule rule = {0};
-		bool holds = true;
-		size_t kind = 0;
-
-		err = unc_reader_expect(r, node, UNC_YAML_MAP);
-		if (err < 0)
-			return err;
-		while (kind < count && !unc_yaml_get(node, kinds[kind].fields[0].key + 1))
-			kind++;
-		if (kind == count)
-			return unc_reader_fail(r, node,
-					       "expected one of 'dvsec', 'attribute', 'name', "
-					       "'range', 'socket', 'unknown'");
-		rule.kind = (unsigned)kind;
-		err = unc_fill(r, node, &kinds[kind], &rule);
-		if (err == 0 && when)
-			err = unc_family_models_hold(r, when, &holds);
-		if (holds && !f->has_ports)
-			f->ports = rule;
-		f->has_ports |= holds;
-	}
-	return err;
-}
+const struct unc_shape unc_port_shape = {.variants = kinds,
+					 .variant = offsetof(struct unc_port_rule, kind),
+					 .size = sizeof(struct unc_port_rule),
+					 .check = finish_rule};

@@ -1,35 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /* Data files: what in them holds on which CPU model, and values that several parts have. */
+#include "base/text.h"
 #include "catalogue/family-parse.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-bool unc_family_word_in(const char *list, const char *word)
+int unc_family_when(const struct unc_reader *r, const struct unc_yaml *list, void *into)
 {
-	size_t len = strlen(word);
-
-	for (const char *at = list; *at;) {
-		size_t n = strcspn(at, " ");
-
-		if (n == len && memcmp(at, word, n) == 0)
-			return true;
-		at += n + strspn(at + n, " ");
-	}
-	return false;
-}
-
-int unc_family_models_hold(const struct unc_reader *r, const struct unc_yaml *list, bool *holds)
-{
-	const struct unc_family_parser *p = r->context;
+	struct unc_family_parser *p = r->context;
 	char word[64];
-	bool found = false;
 
-	if (unc_reader_expect(r, list, UNC_YAML_TEXT) < 0)
-		return -EBADMSG;
+	(void)into;
 	if (!*list->text)
 		return unc_reader_fail(r, list, "no model is named");
+	p->holds = false;
 	for (const char *at = list->text; *at;) {
 		size_t n = strcspn(at, " "), offset = (size_t)(at - list->text);
 		const struct unc_yaml *model;
@@ -42,10 +28,9 @@ int unc_family_models_hold(const struct unc_reader *r, const struct unc_yaml *li
 		if (!model)
 			return unc_reader_fail_in(r, list, offset,
 						  "'%s' is no model of this file's 'models'", word);
-		found = found || unc_family_word_in(model->text, p->cpu_model);
+		p->holds |= unc_has_word(model->text, p->cpu_model);
 		at += n + strspn(at + n, " ");
 	}
-	*holds = found;
 	return 0;
 }
 
@@ -69,6 +54,7 @@ int unc_family_cases(const struct unc_reader *r, const struct unc_yaml *map,
 		     bool *found)
 {
 	const struct unc_yaml *cases = unc_yaml_get(map, "cases");
+	struct unc_family_parser *p = r->context;
 	char *one = malloc(2 * shape->size), *before = one + shape->size;
 	int err = one ? unc_reader_expect(r, cases, UNC_YAML_LIST) : unc_nomem(r->e);
 
@@ -76,26 +62,21 @@ int unc_family_cases(const struct unc_reader *r, const struct unc_yaml *map,
 		err = refuse_beside_cases(r, map, shape->fields);
 	if (err == 0 && !cases->count)
 		err = unc_reader_fail(r, cases, "'cases' has no case");
-	if (err < 0)
-		goto out;
+	if (err == 0)
+		memcpy(before, item, shape->size);
 	*found = false;
-	memcpy(before, item, shape->size);
 	for (size_t i = 0; err == 0 && i < cases->count; i++) {
-		const struct unc_yaml *when = unc_yaml_get(&cases->children[i], "when");
-		bool holds = true;
-
 		memcpy(one, before, shape->size);
+		p->holds = true;
 		err = unc_fill(r, &cases->children[i], shape, one);
-		if (err == 0 && when)
-			err = unc_family_models_hold(r, when, &holds);
-		if (err == 0 && holds && !*found) {
+		if (err == 0 && p->holds && !*found) {
 			memcpy(item, one, shape->size);
 			*found = true;
 		} else if (drop) {
 			drop(one);
 		}
 	}
-out:
+	p->holds = true;
 	free(one);
 	return err;
 }
@@ -119,12 +100,15 @@ int unc_family_terms(const struct unc_reader *r, const struct unc_yaml *value, v
 	return 0;
 }
 
-int unc_family_die_file(const struct unc_reader *r, const struct unc_yaml *node)
+int unc_family_file(const struct unc_reader *r, const struct unc_yaml *node, void *into)
 {
 	const char *brace = strchr(node->text, '{');
 
+	(void)into;
 	if (!*node->text)
 		return unc_reader_fail(r, node, "the value of '%s' is empty", node->key);
+	if (strchr(node->text, '/'))
+		return unc_reader_fail(r, node, "'%s' is no name of a file of the PMU", node->text);
 	if (brace && (strncmp(brace, "{die}", 5) != 0 || strchr(brace + 1, '{')))
 		return unc_reader_fail(r, node, "'%s': the only word in braces is {die}",
 				       node->text);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* One data file: checked strictly, and reduced to what holds on one CPU model. */
 #include "base/ascii.h"
+#include "base/text.h"
 #include "catalogue/family-parse.h"
 
 #include <errno.h>
@@ -20,6 +21,7 @@ void unc_family_free(struct unc_family *f)
 		unc_names_finish(&f->rules[i].inherit);
 	}
 	free(f->rules);
+	free(f->port_rules);
 	free(f->events);
 	free(f->patterns);
 	free(f->expectations);
@@ -95,28 +97,27 @@ static int read_models(const struct unc_reader *r, const struct unc_yaml *map, v
 		if (!strchr(model->text, '/'))
 			return unc_reader_fail(r, model, "'%s' is no CPU model such as intel/6/143",
 					       model->text);
-		if (unc_family_word_in(model->text, p->cpu_model))
+		if (unc_has_word(model->text, p->cpu_model))
 			f->on_this_cpu = f->names_this_cpu = true;
 	}
 	p->models = map;
 	return 0;
 }
 
-static int read_expected_models(const struct unc_reader *r, const struct unc_yaml *list, void *into)
-{
-	return unc_family_models_hold(r, list, &((struct unc_expectation *)into)->on_this_cpu);
-}
-
 static int check_expectation(const struct unc_reader *r, const struct unc_yaml *map, void *into)
 {
-	(void)into;
-	if (unc_yaml_get(map, "models") || unc_yaml_get(map, "path"))
+	struct unc_family_parser *p = r->context;
+	const struct unc_yaml *models = unc_yaml_get(map, "models");
+
+	((struct unc_expectation *)into)->on_this_cpu = models && p->holds;
+	p->holds = true;
+	if (models || unc_yaml_get(map, "path"))
 		return 0;
 	return unc_reader_fail(r, map, "an expectation needs 'models' or 'path'");
 }
 
 static const struct unc_field expectation_fields[] = {
-	UNC_FIELD("models", ANY, .check = read_expected_models),
+	UNC_FIELD("models", TEXT, .check = unc_family_when),
 	UNC_FIELD("path", TEXT, UNC_AT(struct unc_expectation, path)),
 	UNC_FIELD("!module", TEXT, UNC_AT(struct unc_expectation, module)),
 	UNC_FIELD("since", TEXT, UNC_AT(struct unc_expectation, since)),
@@ -127,17 +128,9 @@ static const struct unc_shape expectation = {.fields = expectation_fields,
 					     .size = sizeof(struct unc_expectation),
 					     .check = check_expectation};
 
-static int check_file(const struct unc_reader *r, const struct unc_yaml *node, void *into)
-{
-	(void)into;
-	if (strchr(node->text, '/'))
-		return unc_reader_fail(r, node, "'%s' is no name of a file of the PMU", node->text);
-	return *node->text ? 0 : unc_reader_fail(r, node, "the value of 'attribute' is empty");
-}
-
 static const struct unc_field role_fields[] = {
 	UNC_FIELD("!attribute", TEXT, UNC_AT(struct unc_family, role_attribute),
-		  .check = check_file),
+		  .check = unc_family_file),
 	UNC_FIELD("!values", WORDS, UNC_LIST(struct unc_family, roles, role_count)),
 	UNC_END,
 };
@@ -152,12 +145,6 @@ static int read_role(const struct unc_reader *r, const struct unc_yaml *node, vo
 		return unc_reader_fail(r, node, "the value of 'role' is empty");
 	((struct unc_family *)into)->role = node->text;
 	return 0;
-}
-
-static int check_peer(const struct unc_reader *r, const struct unc_yaml *node, void *into)
-{
-	(void)into;
-	return unc_family_die_file(r, node);
 }
 
 /* ---- the whole ---- */
@@ -197,14 +184,16 @@ static const struct unc_field family_fields[] = {
 	UNC_FIELD("everywhere", BOOL, UNC_AT(struct unc_family, everywhere)),
 	UNC_FIELD("each_socket", BOOL, UNC_AT(struct unc_family, each_socket)),
 	UNC_FIELD("role", ANY, .check = read_role),
-	UNC_FIELD("filters", ANY, .check = unc_family_filters),
-	UNC_FIELD("ports", ANY, .check = unc_family_ports),
+	UNC_FIELD("filters", MAP, .of = &unc_filters_shape),
+	UNC_FIELD("ports", LIST, UNC_LIST(struct unc_family, port_rules, port_rule_count),
+		  .of = &unc_port_shape),
 	UNC_FIELD("!events", NAMED, UNC_LIST(struct unc_family, events, event_count),
 		  .of = &unc_event_shape),
-	UNC_FIELD("rules", ANY, .check = unc_family_rules),
+	UNC_FIELD("rules", LIST, UNC_LIST(struct unc_family, rules, rule_count),
+		  .of = &unc_rule_shape),
 	UNC_FIELD("!metrics", NAMED, UNC_LIST(struct unc_family, metrics, metric_count),
 		  .of = &unc_metric_shape),
-	UNC_FIELD("peer", TEXT, UNC_AT(struct unc_family, peer), .check = check_peer),
+	UNC_FIELD("peer", TEXT, UNC_AT(struct unc_family, peer), .check = unc_family_file),
 	UNC_END,
 };
 
@@ -214,7 +203,7 @@ int unc_family_parse(struct unc_family **out, struct unc_yaml_file *file, const 
 		     struct unc_error *e)
 {
 	struct unc_family *f = calloc(1, sizeof(*f));
-	struct unc_family_parser p = {.family = f, .cpu_model = cpu_model};
+	struct unc_family_parser p = {.family = f, .cpu_model = cpu_model, .holds = true};
 	struct unc_reader r = {.file = file, .e = e, .context = &p};
 	int err;
 

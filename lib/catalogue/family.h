@@ -84,15 +84,17 @@ struct unc_filter {
 };
 
 /* How to find the root ports that a PMU counts. */
+enum unc_port_kind {
+	UNC_PORTS_DVSEC,     /* root ports name the PMU in a capability of their own */
+	UNC_PORTS_ATTRIBUTE, /* a file of the PMU names the root bus */
+	UNC_PORTS_NAME,      /* the PMU's name holds the root port's address */
+	UNC_PORTS_RANGE,     /* files of the PMU have the first and the last address */
+	UNC_PORTS_SOCKET,    /* all of its socket */
+	UNC_PORTS_UNKNOWN,   /* nothing tells */
+};
+
 struct unc_port_rule {
-	enum {
-		UNC_PORTS_DVSEC,     /* root ports name the PMU in a capability of their own */
-		UNC_PORTS_ATTRIBUTE, /* a file of the PMU names the root bus */
-		UNC_PORTS_NAME,      /* the PMU's name holds the root port's address */
-		UNC_PORTS_RANGE,     /* files of the PMU have the first and the last address */
-		UNC_PORTS_SOCKET,    /* all of its socket */
-		UNC_PORTS_UNKNOWN,   /* nothing tells */
-	} kind;
+	enum unc_port_kind kind;
 	const char *attribute; /* ATTRIBUTE: "die{die}" */
 	const char *except;    /* ATTRIBUTE: a PMU whose ports have no indices; NULL */
 	const char *min, *max; /* RANGE: names of the files */
@@ -114,7 +116,8 @@ enum unc_rule_kind {
 	UNC_RULE_NEVER,     /* all terms set in one event */
 	UNC_RULE_NEEDS,     /* the first term set without all others */
 	UNC_RULE_NEEDS_ONE, /* none of the terms set */
-	UNC_RULE_AT_MOST,   /* more different values of the terms on one PMU and CPU than `most` */
+	UNC_RULE_SAME,      /* different values of the terms on one PMU and CPU */
+	UNC_RULE_AT_MOST,   /* more of them than `most` */
 };
 
 /* A term is "set" when its bits are not all zero. */
@@ -123,7 +126,7 @@ struct unc_rule {
 	struct unc_names terms;
 	struct unc_names when;    /* only for events that set all of these */
 	struct unc_names inherit; /* an event of a "{}" that sets none of these has its leader's */
-	size_t most;
+	unsigned most;            /* SAME: 1 */
 	const struct unc_event_def *except; /* exempt; NULL: none */
 	const char *why, *evidence;
 };
@@ -168,8 +171,9 @@ struct unc_family {
 	size_t pattern_count;
 	struct unc_expectation *expectations;
 	size_t expectation_count;
-	bool has_ports; /* `ports` has a rule for this machine's CPU: */
-	struct unc_port_rule ports;
+	struct unc_port_rule *port_rules;
+	size_t port_rule_count;
+	const struct unc_port_rule *ports; /* the first that holds on this CPU; NULL: none */
 	struct unc_event_def *events;
 	size_t event_count;
 	struct uncore_metric *metrics;

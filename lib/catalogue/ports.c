@@ -152,7 +152,7 @@ static int add_instances(struct unc_ports *p, const struct uncore_pmu *pmu,
 			.pmu = pmu,
 			.cpu = pmu->cpus.ids[i],
 			.socket = unc_topology_socket(t, pmu->cpus.ids[i]),
-			.rule = &f->ports,
+			.rule = f->ports,
 			.pattern = f->patterns[0].name,
 		};
 		for (size_t k = 0; k < f->pattern_count; k++)
@@ -331,7 +331,7 @@ int unc_ports_load(struct unc_ports *out, struct unc_pci *pci, const struct unc_
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < pmus->count; i++)
-		if (pmus->items[i].family && pmus->items[i].family->has_ports)
+		if (pmus->items[i].family && pmus->items[i].family->ports)
 			r = add_instances(&p, &pmus->items[i], t);
 	for (size_t i = 0; r == 0 && i < p.instance_count; i++)
 		with_config |= p.instances[i].rule->kind == UNC_PORTS_DVSEC;

@@ -247,7 +247,7 @@ static int too_many(const struct unc_rule *rule, const struct uncore_pmu *pmu, c
 	if (rule->most == 1)
 		unc_fail(e, EINVAL, "%s: '%s' and '%s' differ in", pmu->name, first, event);
 	else
-		unc_fail(e, EINVAL, "%s: '%s' is one too many for %zu different values of",
+		unc_fail(e, EINVAL, "%s: '%s' is one too many for %u different values of",
 			 pmu->name, event, rule->most);
 	append_terms(e, rule, 0);
 	return -EINVAL;
@@ -294,7 +294,7 @@ static int check_rule(const struct unc_rule *rule, const struct unc_request_set 
 	const struct unc_request_set *set = &sets[i];
 	int r = 0;
 
-	if (rule->kind != UNC_RULE_AT_MOST) {
+	if (rule->kind < UNC_RULE_SAME) {
 		for (size_t k = 0; r == 0 && k < set->count; k++)
 			r = check_event(rule, set->pmu, &set->requests[k], e);
 		return r;

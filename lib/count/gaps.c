@@ -198,7 +198,7 @@ static bool is_by_port(const struct uncore_metric *metric)
 {
 	for (size_t k = 0; k < unc_formula_name_count(metric->formula); k++)
 		if (!metric->events[k]->unfiltered)
-			return metric->family->has_ports;
+			return metric->family->ports;
 	return false;
 }
 

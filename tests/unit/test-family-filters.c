@@ -153,7 +153,7 @@ static void mistakes(void **state)
 		{{"filters:\n  device: {terms: 'a={bdf}'}\n", NULL, NULL},
 		 "f.yaml:6:11: the key 'title' is missing in 'device'"},
 		{{NULL, ", filter: all", NULL},
-		 "f.yaml:6:54: 'all': an event is restricted by all"},
+		 "f.yaml:6:54: 'all' is no filter of an event; expected one of: none"},
 		{{NULL, NULL, "B/s, ceiling: sky"},
 		 "f.yaml:8:39: 'sky' is no ceiling; expected one of: memory, port"},
 		{{NULL, NULL, "Hz, ceiling: port"},

@@ -331,8 +331,8 @@ static void mistakes(void **state)
 		const char *rules, *sentence;
 	} cases[] = {
 		{"rules: none\n", "f.yaml:7:8: the value of 'rules' must be a list, not text"},
-		{"rules:\n  - x\n", "f.yaml:8:5: a rule begins with one of: never, needs"},
-		{"rules:\n  - why: w\n    evidence: e\n", "f.yaml:8:5: a rule begins with one of"},
+		{"rules:\n  - x\n", "f.yaml:8:5: expected a map"},
+		{"rules:\n  - why: w\n    evidence: e\n", "f.yaml:8:5: expected one of"},
 		{"rules:\n  - never: a b\n    evidence: e\n",
 		 "f.yaml:8:5: the key 'why' is missing here"},
 		{"rules:\n  - never: a b\n    why: w\n",
