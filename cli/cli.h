@@ -57,7 +57,7 @@ int cli_exit_code(int err);
 /* Prints the machine's sentence for `err`; returns the exit code for it. */
 int cli_fail(const struct cli *cli, int err);
 
-/* Prints the fixes of what is missing on this machine, if there are any. */
+/* Prints the fixes for PMUs that are missing on this machine, if there are any. */
 void cli_advise(struct cli *cli);
 
 /* "uncore: ..." and a newline on standard error. */

@@ -19,7 +19,7 @@ static const struct command commands[] = {
 	{"topo", "Show sockets, memory, PCIe and links, and which PMUs count them",
 	 .run = cmd_topo},
 	{"explain", "Show the formula, events and evidence of a metric", .run = cmd_explain},
-	{"doctor", "Report what works, what is missing, and how to fix it", .run = cmd_doctor},
+	{"doctor", "Report usable and missing PMUs, and how to fix problems", .run = cmd_doctor},
 	{"snapshot", "Write what uncore reads of this machine into a text file",
 	 .run = cmd_snapshot},
 	{"demo-block", "Simulate a register block in a file, to try the source regs",

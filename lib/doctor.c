@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Findings: what this machine has, what is missing, why, and the command that fixes it. */
+/* Findings: usable PMUs, missing PMUs, the reason, and the command that fixes it. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>

@@ -149,7 +149,7 @@ static void clean(struct unc_tree *t)
 
 /* ---- what is read ---- */
 
-/* All files of a directory of PMUs, those that nothing reads today, too: a bug report may be about
+/* All files of a directory of PMUs, also those without a reader today: a bug report may be about
  * them. */
 static void read_pmus(const struct unc_root *root, const char *dir, int depth)
 {

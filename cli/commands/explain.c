@@ -37,7 +37,7 @@ static bool matches(const char *pattern, const struct uncore_metric *m)
 	return fnmatch(slash ? slash + 1 : pattern, uncore_metric_name(m), 0) == 0;
 }
 
-/* Metrics of this machine; when there are none, those of the family that the pattern names. */
+/* Metrics of this machine; when there are none, metrics of the family that the pattern names. */
 static size_t keep_available(const struct uncore_metric **metrics, size_t count, bool family_named)
 {
 	size_t here = 0;

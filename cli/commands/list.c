@@ -132,7 +132,7 @@ static bool has_alias(const struct uncore_pmu *pmu, const char *name)
 	return false;
 }
 
-/* Events of PMUs that are alike, under their common name; those that only a later one has, under its
+/* Events of PMUs that are alike, under their common name; an event that only a later one has, under its
  * own name. */
 static void events_alike(struct table *t, const struct list_options *o, const struct pmus *p,
 			 size_t first, size_t count)
@@ -267,7 +267,7 @@ static json_t *terms(const struct uncore_pmu *pmu)
 	return array;
 }
 
-/* Those that match; all when PMUs are listed and the pattern selects this one. */
+/* Matching events; all when PMUs are listed and the pattern selects this one. */
 static json_t *events(const struct list_options *o, const struct uncore_pmu *pmu, bool all)
 {
 	json_t *array = json_array();

@@ -92,7 +92,7 @@ static void pmu_lines(const struct uncore *u, struct buffer *to)
 	pmus_free(&p);
 }
 
-/* What is missing or denied, and what to type next. */
+/* Missing or denied PMUs, and the next command. */
 static int findings(struct cli *cli, struct buffer *to)
 {
 	int err = uncore_diagnose(cli->u);

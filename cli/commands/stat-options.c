@@ -45,7 +45,7 @@ static const struct cli_option options[] = {
 	{NULL, NULL, "Output:", 0, 4, 0, 0},
 	{"per-socket", NULL, "One row for each socket", KEY_PER_SOCKET, 4, 0, 0},
 	{"per-port", NULL,
-	 "One row for each PCIe root port where they can be told apart, else as --no-merge",
+	 "One row for each PCIe root port that a PMU can distinguish, else as --no-merge",
 	 KEY_PER_PORT, 4, 0, 0},
 	{"no-merge", NULL, "One row for each PMU and CPU", KEY_NO_MERGE, 4, 0, 0},
 	{"no-aggr", NULL, "The same as --no-merge", 'A', 4, 0, 0},

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* CSV: one header line, always the same columns, an empty cell for what is not known (RFC 4180). */
+/* CSV: one header line, always the same columns, an empty cell for an unknown value (RFC 4180). */
 #include <stdio.h>
 #include <string.h>
 

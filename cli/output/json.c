@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* JSON: a line for each record, null for what is not known; documents with indentation. */
+/* JSON: a line for each record, null for an unknown value; documents with indentation. */
 #include <math.h>
 
 #include "output/output.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Text of `pcie`: a line for each root port (or PMU, where ports cannot be told apart) with a column for
+/* Text of `pcie`: a line for each root port (or PMU, where the PMU cannot distinguish ports) with a column for
  * each metric, and below it what hangs there. */
 #include <math.h>
 #include <stdio.h>

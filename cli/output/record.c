@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Values of records, and records as objects of JSON, where null is what is not known. */
+/* Values of records, and records as objects of JSON, where null is an unknown value. */
 #include "output/record.h"
 
 #include <math.h>

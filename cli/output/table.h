@@ -36,7 +36,7 @@ void table_cell(struct table *t, const char *fmt, ...) __attribute__((format(pri
 /* Ends the row. A note stands behind it when the line keeps to TABLE_WIDTH, else below it. */
 void table_end_row(struct table *t, const char *note);
 
-/* Appends the rows and forgets them; titles come before the first ones. Columns that never held
+/* Appends the rows and clears them; titles come before the first ones. Columns that never held
  * anything are left out. */
 void table_print(struct table *t, struct buffer *to);
 

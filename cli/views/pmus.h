@@ -15,7 +15,7 @@ struct pmus {
 	size_t count;
 };
 
-/* Those that `keep` takes; NULL takes all. */
+/* The PMUs that `keep` accepts; NULL: all. */
 void pmus_select(struct pmus *p, const struct uncore *u,
 		 bool (*keep)(const struct uncore_pmu *pmu, const void *arg), const void *arg);
 void pmus_free(struct pmus *p);

@@ -9,8 +9,8 @@
  *	};
  *	static const struct unc_shape pattern = {.fields = fields, .size = sizeof(struct pattern)};
  *
- * A key that is not in the table, a missing one that is marked with '!', not exactly one of those that
- * are marked with '|' and a value of the wrong kind are errors with file:line:col. A key that is absent
+ * A key that is not in the table, a missing one that is marked with '!', not exactly one of the keys
+ * marked with '|' and a value of the wrong kind are errors with file:line:col. A key that is absent
  * leaves its member as it was. Keys are read in the order of the table, so a check may use what stands
  * above it.
  */
@@ -41,7 +41,7 @@ struct unc_bounds {
 };
 
 enum unc_field_kind {
-	UNC_FIELD_ANY, /* read by `check`, or by whoever asks for the node */
+	UNC_FIELD_ANY, /* read by `check`, or by the caller from the node */
 	UNC_FIELD_TEXT, /* const char *; one of `words` if there are any; else one line that is not empty
 			     if there is no `check` */
 	UNC_FIELD_BOOL,   /* bool */

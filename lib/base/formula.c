@@ -19,7 +19,7 @@ enum op_kind {
 	OP_NUMBER,
 	OP_EVENT,
 	OP_SOURCES,
-	OP_SECONDS, /* last of those that take no operand */
+	OP_SECONDS, /* the last one without an operand */
 	OP_NEGATE,
 	OP_ADD,
 	OP_SUBTRACT,
@@ -81,7 +81,7 @@ static size_t word_length(struct parser *p)
 /* `expected` completes "expected ... at column 7". */
 static int fail_expected(struct parser *p, const char *expected)
 {
-	size_t len = word_length(p); /* of what is there instead: a word or one character */
+	size_t len = word_length(p); /* of the text there: a word or one character */
 	const char *rest = p->text + p->at;
 	int err = unc_fail(p->e, EINVAL, "expected %s at column %zu", expected, p->at + 1);
 

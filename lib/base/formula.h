@@ -39,7 +39,7 @@ bool unc_formula_is_ratio(const struct unc_formula *f);
 struct unc_formula_input {
 	double value;
 	double sources; /* for source_count(), whether `known` or not */
-	bool known;     /* false: `value` is none */
+	bool known;     /* false: there is no value */
 };
 
 /* `in` has one entry per name. False: no value, and *out is untouched. Allocates nothing. */

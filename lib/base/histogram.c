@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Histograms of latency: what can honestly be said from counts in bins. */
+/* Histograms of latency: the statistics that counts in bins allow. */
 #include "base/histogram.h"
 
 #include <math.h>

@@ -77,7 +77,7 @@ static bool index_has(const struct unc_index *index, const struct unc_pmus *pmus
 	return false;
 }
 
-/* Parses the built-in families that no file has replaced: those that may have PMUs among `pmus`, or
+/* Parses the built-in families that no file has replaced: families that may have PMUs among `pmus`, or
  * (NULL) all. */
 static int load_embedded(struct unc_catalogue *c, const struct unc_pmus *pmus, struct unc_error *e)
 {

@@ -69,8 +69,8 @@ static int check_word(struct setter *x, const char *word)
 	if (r < 0)
 		r = unc_nomem(x->e);
 	else if (words.count && !unc_names_has(&words, word)) {
-		r = unc_fail(x->e, EINVAL, "%s: '%s' is none of ", unc_filter_words[x->kind].name,
-			     word);
+		r = unc_fail(x->e, EINVAL, "%s: '%s' is not one of ",
+			     unc_filter_words[x->kind].name, word);
 		for (size_t i = 0; i < words.count; i++)
 			unc_error_append(x->e, "%s%s", i ? ", " : "", words.items[i]);
 	}

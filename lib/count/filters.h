@@ -12,8 +12,8 @@ int unc_filters_text(struct uncore_monitor *m, const char **out);
 /* True when only some root ports or one device are asked for. */
 bool unc_filters_pick(const struct unc_filters *f);
 
-/* The parts of a target that filters, and rows for each root port, make of it: none when it counts
- * nothing of what is asked for. The array is the caller's. -ENODEV with a sentence: it cannot be
+/* The parts of a target that filters, and rows for each root port, make of it: no part when it
+ * counts nothing of the request. The array is the caller's. -ENODEV with a sentence: it cannot be
  * restricted so. */
 int unc_filters_split(struct uncore_monitor *m, const struct uncore_metric *metric,
 		      const struct unc_target *whole, struct unc_target **out, size_t *count,

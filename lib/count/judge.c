@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Below this a counter may honestly not have moved: energy counters tick about once a millisecond. */
+/* Within this time a working counter may not change: energy counters tick about once a millisecond. */
 #define STUCK_SECONDS 0.1
 /* Counted for less of the interval than this is worth a word. */
 #define SHORT_SHARE 0.95
@@ -227,7 +227,7 @@ static void check_states(struct verdict *v, size_t k)
 		worsen(v, UNCORE_PARTIAL, "%zu of %zu missing: %s", sum->missing, all, why);
 }
 
-/* One dead clock among many is lost in their sum. */
+/* One stopped clock among many does not show in their sum. */
 static void check_stuck(struct verdict *v, size_t k)
 {
 	const struct unc_sum *sum = &v->sums[k];

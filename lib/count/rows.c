@@ -140,7 +140,7 @@ static int describe_gaps(const struct builder *b, struct unc_row *row)
 			continue;
 		unc_text_add(&text, "%s%s", text.len ? "; " : "", gap->why);
 		if (gap->what == UNC_GAP_PORT)
-			row->port = NULL; /* what is asked for is more */
+			row->port = NULL; /* the request covers more */
 	}
 	if (!text.len && !text.failed)
 		return 0;

@@ -14,7 +14,7 @@ struct unc_row {
 	const struct uncore_device
 		*port;  /* the only root port in it; NULL: several, or none known */
 	double ceiling; /* that its value cannot exceed; NaN: not known */
-	char *gaps;     /* what is not counted in it, and why; NULL: nothing */
+	char *gaps;     /* the reasons of its gaps; NULL: no gap */
 	/* Number in the plan, for target t and event k: counters[t * query->event_count + k].
 	 * UNC_NO_COUNTER: it is the same as that of the instance's first target. */
 	size_t *counters;

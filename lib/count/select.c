@@ -352,7 +352,7 @@ static int fail_metric(struct uncore_monitor *m, const struct unc_query *q,
 			pmu ? pmu->why : "no PMU here has its events");
 }
 
-/* What is told of a metric that is counted. */
+/* Notes on a metric that is counted. */
 static int note_metric(struct uncore_monitor *m, const struct unc_query *q,
 		       const struct unc_error *unsuited)
 {
@@ -365,7 +365,7 @@ static int note_metric(struct uncore_monitor *m, const struct unc_query *q,
 	for (size_t i = 0; r == 0 && q->filtered && i < q->gaps.count; i++)
 		if (q->gaps.items[i].what == UNC_GAP_PORT)
 			r = unc_monitor_note(m, "%s", q->gaps.items[i].why);
-	/* With a row for each PMU there is none to say it. */
+	/* With a row for each PMU, no row has this reason. */
 	return r == 0 && pmu ? unc_monitor_note(m, "%s: left out: %s", q->metric->name, pmu->why)
 			     : r;
 }
@@ -405,7 +405,7 @@ static int add_metric(struct uncore_monitor *m, const struct uncore_metric *metr
 	return r;
 }
 
-/* One of those that match: added, or (`unsuited` says why) not, since the filters do not suit it. */
+/* A matching metric: added, or (`unsuited` says why) not, since the filters do not suit it. */
 static int try_metric(struct uncore_monitor *m, const struct uncore_metric *metric,
 		      const char *filter, struct unc_error *unsuited)
 {
@@ -444,8 +444,8 @@ static int no_such_metric(const struct uncore_monitor *m, const char *pattern)
 	return -ENOENT;
 }
 
-/* Metrics of this name exist, but not one of them can be counted here. `why`: the first reason of those
- * that ought to work here; NULL: there is none. */
+/* Metrics of this name exist, but not one of them can be counted here. `why`: the first reason of a
+ * metric that should be countable here, or NULL. */
 static int none_here(const struct uncore_monitor *m, const char *pattern, const char *why)
 {
 	struct unc_error *e = &m->machine->error;

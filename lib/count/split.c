@@ -193,7 +193,7 @@ static const struct unc_port *find_port(const struct unc_splitter *x,
 }
 
 /* True when the PMU counts the root port that the user names. One of which only the numbers are known is
- * found by the PMU's name, unless that PMU's ports are known by their numbers: then it is none of them. */
+ * found by the PMU's name, unless that PMU's ports are known by their numbers: then it is another port. */
 static bool find_named(const struct unc_splitter *x, const struct uncore_device *device,
 		       struct unc_port *port)
 {
@@ -218,7 +218,7 @@ static bool find_named(const struct unc_splitter *x, const struct uncore_device 
 	       rc == (uint64_t)device->rc;
 }
 
-/* All that the PMU counts. Where it could tell ports apart and this one has no number, more than the
+/* All that the PMU counts. Where it could distinguish ports and this one has no number, more than the
  * port is behind it: an I/O stack has functions without a root port, too. */
 static int add_whole(struct unc_splitter *x, const struct unc_part *from, struct unc_parts *out)
 {

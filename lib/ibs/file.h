@@ -11,7 +11,7 @@ struct unc_ibs_file {
 	size_t size;
 };
 
-/* The bytes of a whole perf.data. -EBADMSG: it is none, or has no samples that could be read. */
+/* The bytes of a whole perf.data. -EBADMSG: another format, or no readable samples. */
 int unc_ibs_file_parse(struct unc_ibs_file *out, const void *bytes, size_t size,
 		       struct unc_error *e);
 

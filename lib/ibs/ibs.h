@@ -74,11 +74,11 @@ const char *unc_ibs_source_name(enum unc_ibs_source source);
 
 size_t unc_ibs_bin(unsigned latency);
 
-/* Sums up whole records. -EBADMSG: these are none, or one is cut off; what came before is counted. */
+/* Sums up whole records. -EBADMSG: a malformed or truncated record; the records before it are counted. */
 int unc_ibs_add(struct unc_ibs *ibs, const struct unc_ibs_layout *layout, const void *records,
 		size_t size, struct unc_error *e);
 
-/* Forgets the results. */
+/* Resets the results. */
 void unc_ibs_clear(struct unc_ibs *ibs);
 
 #endif

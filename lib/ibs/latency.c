@@ -127,7 +127,7 @@ static int encode(struct uncore_latency *l, const struct uncore_pmu *pmu, struct
 		  char *terms, size_t room)
 {
 	unsigned below =
-		l->ibs.least ? l->ibs.least - 1 : 0; /* the kernel drops what is not above */
+		l->ibs.least ? l->ibs.least - 1 : 0; /* the kernel drops latencies up to it */
 	struct unc_encoding encoding;
 	int ret = unc_pmu_load(pmu);
 	int len;

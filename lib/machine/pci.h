@@ -49,7 +49,7 @@ static inline const struct unc_device *unc_device(const struct uncore_device *d)
 	return (const struct unc_device *)d;
 }
 
-/* At most the first `max` bytes of the config space. The kernel gives 64 of them to everybody, and
+/* At most the first `max` bytes of the config space. The kernel shows 64 of them to all users, and
  * the rest to root. */
 #define UNC_PCI_CONFIG 4096
 int unc_pci_config(const struct unc_device *d, size_t max, unsigned char **out, size_t *len);

@@ -240,7 +240,7 @@ bool unc_root_is_live(const struct unc_root *r)
 
 /* ---- links ---- */
 
-/* The length of the target of the link `path`, whose directories are no links; 0: it is none. */
+/* The length of the target of the link `path`, whose directories are no links; 0: not a link. */
 static size_t link_target(const struct unc_root *r, const char *path, char into[static PATH_MAX])
 {
 	const struct unc_entry *e;

@@ -191,7 +191,7 @@ static bool next_line(struct parser *p)
 	return true;
 }
 
-/* Two hexadecimal digits; negative when they are none. */
+/* Two hexadecimal digits; negative: other characters. */
 static int byte_at(const char *text, const char *end)
 {
 	if (end - text < 2 || unc_digit_value(text[0]) < 0 || unc_digit_value(text[1]) < 0)

@@ -24,7 +24,7 @@ struct unc_topology {
 	char guest[128]; /* that as part of a sentence: "this machine is a guest of ..."; or "" */
 };
 
-/* A file of the kernel with a list of CPUs, such as a cpumask. -EBADMSG: it is none; -ENOENT, ...: it
+/* A file of the kernel with a list of CPUs, such as a cpumask. -EBADMSG: malformed; -ENOENT, ...: it
  * cannot be read, and there is no sentence. */
 int unc_cpulist_read(struct unc_cpulist *out, const struct unc_root *root, const char *path,
 		     struct unc_error *e);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Where counts come from. A source opens the counters of a plan and reads them raw: wrap, delta,
- * share and sum are done in one place, delta.c and rows.c, for every source. */
+ * share and sum are done in one place, count/delta.c and count/rows.c, for every source. */
 #ifndef UNC_SOURCE_H
 #define UNC_SOURCE_H
 
@@ -41,7 +41,7 @@ struct unc_reading {
 	uint64_t uncertain_ns; /* how far the times may be from the moment that was read */
 	bool lost;             /* the read failed or the kernel gave the event up (end of file) */
 	bool wrapped;          /* it may have overflowed since the reading before, unseen in raw */
-	const char *why; /* a constant: why it is lost, or why its times stand still; or NULL */
+	const char *why; /* a constant: why it is lost, or why its times do not advance; or NULL */
 };
 
 struct unc_source;

@@ -39,7 +39,7 @@ encodes() {
 	refuses 3 "$UNCORE" --root "$GRACE" stat --dry-run -M link.in.remote.bandwidth --from socket1
 	says 'nvidia-grace-c2c cannot be restricted by .from.; they can by link'
 	refuses 2 "$UNCORE" --root "$GRACE" stat --dry-run -M link.in.remote.bandwidth --link port2
-	says "link: 'port2' is none of port0, port1"
+	says "link: 'port2' is not one of port0, port1"
 }
 
 @test "root ports, devices, addresses" {
@@ -89,7 +89,7 @@ encodes() {
 
 @test "a wrong word: exit 2, and what there is" {
 	refuses 2 filtered stat -M memory.read.bandwidth --from nobody
-	says "from: 'nobody' is none of cpu, device, remote"
+	says "from: 'nobody' is not one of cpu, device, remote"
 	refuses 2 filtered stat -M memory.read.bandwidth --gpu zero
 	says "gpu: 'zero' is no number"
 	refuses 2 filtered pcie --port 0002:83:00.0

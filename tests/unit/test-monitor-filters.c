@@ -259,10 +259,10 @@ static void words_that_make_no_sense(void **state)
 	} all[] = {
 		{"form=cpu", -EINVAL,
 		 "there is no filter 'form'; there are from, to, gpu, link, port, device, address"},
-		{"from=gpu", -EINVAL, "from: 'gpu' is none of cpu, device, remote"},
+		{"from=gpu", -EINVAL, "from: 'gpu' is not one of cpu, device, remote"},
 		{"from=cpu,", -EINVAL, "from: 'cpu,' is no list of words"},
 		{"from=", -EINVAL, "from: '' is no list of words"},
-		{"to=memory,sky", -EINVAL, "to: 'sky' is none of memory, gpu, remote"},
+		{"to=memory,sky", -EINVAL, "to: 'sky' is not one of memory, gpu, remote"},
 		{"gpu=64", -EINVAL, "gpu: '64' is no number of a GPU"},
 		{"gpu=x", -EINVAL, "gpu: 'x' is no number of a GPU"},
 		{"port=nonsense", -ENOENT,

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #define HEADER_WORDS 3 /* of a group's reading: number of values, time enabled, time running */
-#define REVIVE_NS 100000000u /* between two tries to open dead groups again */
+#define REVIVE_NS 100000000u /* between two attempts to reopen stopped groups */
 
 struct kernel_source {
 	struct unc_source base;
@@ -28,7 +28,7 @@ struct kernel_source {
 	struct unc_reading *into; /* of the read that is going on */
 	struct unc_reading *last; /* of each counter, as last read well */
 	struct unc_reading *past; /* what it had when it was opened again: zeroes at first */
-	uint64_t tried_ns;        /* when dead groups were last tried */
+	uint64_t tried_ns;        /* of the last attempt to reopen stopped groups */
 	bool counting;
 
 	struct unc_names *notes; /* of the open that is going on */
@@ -176,7 +176,7 @@ static void read_group(void *ctx, size_t index)
 	}
 }
 
-/* A group that is read short, or whose time stands still for long though it was not stopped. For a
+/* A group that is read short, or whose enabled time does not advance though it was not stopped. For a
  * moment, that of a starved virtual machine may, too. A pinned group is read short when another one has
  * its counters, as it was asked for. */
 static bool is_dead(const struct kernel_source *k, struct unc_group *g, uint64_t now_ns)

@@ -63,7 +63,7 @@ static int compare_ranges(const void *a, const void *b)
 	return x->at->line < y->at->line ? -1 : x->at->line > y->at->line;
 }
 
-/* All registers have the same size: those that overlap are neighbours when sorted. */
+/* All registers have the same size: overlapping ones are neighbours when sorted. */
 static int check_overlaps(struct ranges *all)
 {
 	const struct unc_regs *r = all->reader->context;
@@ -203,8 +203,7 @@ static int check_control(const struct unc_reader *reader)
 		return 0;
 	if (!unc_regs_field(&r->select, UNC_PURPOSE_EVENT))
 		return unc_reader_fail(reader, r->select.at,
-				       "a counter that is told what to count needs a field with "
-				       "'use: event'");
+				       "a programmable counter needs a field with 'use: event'");
 	if (r->window != UNC_WINDOW_FREEZE)
 		return unc_reader_fail(reader, unc_yaml_get(root, "window"),
 				       "counters that are programmed begin and end together: they "

@@ -112,7 +112,7 @@ static int choose_programmable(struct unc_regs_source *s, const struct unc_regs_
 	if (!assign(s, b, i, tried))
 		return unc_fail(e, EINVAL,
 				"%s/%s/: no counter of the %s that can count it is free, and "
-				"registers are not time-shared: count less at once",
+				"registers are not multiplexed: count fewer events at once",
 				c->pmu->name, c->event, s->regs->instance);
 	return 0;
 }

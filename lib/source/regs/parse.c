@@ -230,8 +230,7 @@ static int check_role(const struct unc_reader *r, const struct unc_yaml *node,
 				       "'counter_control'");
 	if (control && (c->role != UNC_ROLE_NONE || c->split))
 		return unc_reader_fail(r, control,
-				       "a counter that counts what it is told has no role and no "
-				       "halves");
+				       "a programmable counter has no role and no halves");
 	return 0;
 }
 

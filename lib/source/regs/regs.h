@@ -23,7 +23,7 @@ enum unc_regs_space { UNC_SPACE_MMIO, UNC_SPACE_PCI, UNC_SPACE_MSR };
 
 enum unc_regs_window {
 	UNC_WINDOW_FREE,   /* free-running: read at any moment, never stopped */
-	UNC_WINDOW_FREEZE, /* all counters are stopped, read, and let go */
+	UNC_WINDOW_FREEZE, /* all counters are frozen, read, and unfrozen */
 	UNC_WINDOW_CLEAR,  /* reading a counter sets it to 0 */
 };
 
@@ -108,7 +108,7 @@ struct unc_regs_counter {
 
 /* Where the device is. */
 enum unc_regs_map_kind {
-	UNC_MAP_NONE, /* to be said by whoever uses the block */
+	UNC_MAP_NONE, /* to be given by the user of the block */
 	UNC_MAP_FILE,
 	UNC_MAP_PCI,
 	UNC_MAP_UIO,

@@ -70,7 +70,7 @@ int unc_regs_choose(struct unc_regs_source *s, struct unc_regs_instance *b, size
 
 /* Reads all counters of an instance; `ctx` is the source. Different instances may be read at once. */
 void unc_regs_read_instance(void *ctx, size_t index);
-/* When all have been read: unfreezes those that had to wait for the others. */
+/* When all have been read: unfreezes instances that waited for the others. */
 void unc_regs_unfreeze(struct unc_regs_source *s);
 
 #endif

@@ -16,7 +16,7 @@ static const struct {
 
 int unc_sim_duration(const char *text, uint64_t *ns)
 {
-	size_t len = strcspn(text, "abcdefghijklmnopqrstuvwxyz"); /* so "1e3s" is none */
+	size_t len = strcspn(text, "abcdefghijklmnopqrstuvwxyz"); /* so "1e3s" is no duration */
 	char number[32];
 	double value;
 
