@@ -38,7 +38,7 @@ bench: setup-bench all ## measures against perf and bare system calls: build/ben
 	@ninja -C build bench-read bench-regs
 	@bench/run build
 
-lint: setup-lint build-dev/build.ninja ## format, clang-tidy, cppcheck, shellcheck, codespell, layers, licence lines
+lint: setup-lint build-dev/build.ninja ## format, clang-tidy, cppcheck, shellcheck, codespell, layers, licence lines, words
 	@tools/lint build-dev
 
 format: setup-lint ## puts all C sources into the project's format
