@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The kernel's lists of numbers: "0-3,8". */
 #include "base/cpulist.h"
-#include "base/ascii.h"
+#include "base/text.h"
 
 #include <errno.h>
 #include <stdint.h>

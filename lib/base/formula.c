@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Formulas: a parser by recursive descent, which writes code for a stack machine, and that machine. */
 #include "base/formula.h"
-#include "base/ascii.h"
 #include "base/text.h"
 
 #include <errno.h>

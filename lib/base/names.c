@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Names: patterns of them, and those nearest to a mistyped one. */
-#include "base/ascii.h"
 #include "base/text.h"
 
 #include <string.h>

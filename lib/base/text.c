@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Text: growing buffers, lists of names, and numbers without the locale. */
+/* Text: characters, growing buffers, lists of names, and numbers without the locale. */
 #include "base/text.h"
-#include "base/ascii.h"
 
 #include <errno.h>
 #include <locale.h>
@@ -10,6 +9,29 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+bool unc_is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+bool unc_is_space(char c)
+{
+	return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+char unc_lower(char c)
+{
+	return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+}
+
+int unc_digit_value(char c)
+{
+	c = unc_lower(c);
+	if (unc_is_digit(c))
+		return c - '0';
+	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
 
 static bool is_word(char c)
 {

@@ -7,6 +7,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Classes of characters. Those of <ctype.h> depend on the locale. */
+bool unc_is_digit(char c);
+bool unc_is_space(char c);
+char unc_lower(char c);
+/* The value of a hexadecimal digit; -1: another character. */
+int unc_digit_value(char c);
+
 /* A growing string. All-zero is an empty one. After a failed allocation `failed` stays set and
  * further appends do nothing, so that only the end needs a check. */
 struct unc_text {

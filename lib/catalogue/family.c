@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* One data file: checked strictly, and reduced to what holds on one CPU model. */
-#include "base/ascii.h"
 #include "base/text.h"
 #include "catalogue/family-parse.h"
 

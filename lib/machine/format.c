@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Pure text work of a PMU: `format/` contents, values into bits, lists of assignments. */
 #include "machine/format.h"
-#include "base/ascii.h"
 #include "base/cpulist.h"
+#include "base/text.h"
 
 #include <errno.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The peak of a machine's memory: channels x transfers x width. */
 #include "machine/memory.h"
-#include "base/ascii.h"
+#include "base/text.h"
 
 #include <errno.h>
 #include <math.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* PCI devices from sysfs. A file that is missing or makes no sense leaves its value unknown. */
 #include "machine/pci.h"
-#include "base/ascii.h"
+#include "base/text.h"
 
 #include <errno.h>
 #include <math.h>

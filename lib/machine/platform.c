@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The CPU model from /proc/cpuinfo; the hypervisor from CPU flags, firmware and clocks. */
 #include "machine/platform.h"
-#include "base/ascii.h"
+#include "base/text.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/ascii.h"
+#include "base/text.h"
 #include "machine/pmu.h"
 
 #define LISTED 20 /* names in a sentence */

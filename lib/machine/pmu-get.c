@@ -3,7 +3,7 @@
  * selects. */
 #include <string.h>
 
-#include "base/ascii.h"
+#include "base/text.h"
 #include "machine/pmu.h"
 
 #define PREFIX "uncore_"

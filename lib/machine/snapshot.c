@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/ascii.h"
+#include "base/text.h"
 
 #define FIRST_LINE "uncore snapshot 1"
 #define ROW 16 /* bytes in a line of hexadecimal numbers */

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* The devices of a register block on this machine, and the PMUs that their instances are. */
-#include "base/ascii.h"
 #include "base/text.h"
 #include "source/regs/regs.h"
 
