@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Writes embedded.c: data files, simulations, register blocks and snapshots of machines as C strings
-(lib/machine/embedded.h)."""
+(lib/base/embedded.h)."""
 
 import argparse
 import os
@@ -71,7 +71,7 @@ def named(paths):
 def embed(args):
     return "".join((
         "/* SPDX-License-Identifier: MIT */\n/* Made by tools/embed.py. */\n",
-        '#include "machine/embedded.h"\n\n',
+        '#include "base/embedded.h"\n\n',
         array("unc_embedded_data", named(args.data)),
         index(args.data),
         array("unc_embedded_sims", named(args.sim)),

@@ -2,7 +2,7 @@
 /* Maps of a YAML file into structs, with sentences that point at the mistake. */
 #include "base/fill.h"
 
-#include "base/cpulist.h"
+#include "base/format.h"
 #include "base/text.h"
 #include <errno.h>
 #include <stdarg.h>

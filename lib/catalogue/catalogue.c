@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "machine/embedded.h"
+#include "base/embedded.h"
 
 void unc_catalogue_finish(struct unc_catalogue *c)
 {

@@ -3,8 +3,7 @@
 #ifndef UNC_PMU_H
 #define UNC_PMU_H
 
-#include "base/cpulist.h"
-#include "machine/format.h"
+#include "base/format.h"
 #include "machine/root.h"
 #include "machine/topology.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* CPUs, sockets and NUMA nodes, from sysfs. */
+/* CPUs, sockets and NUMA nodes from sysfs; the CPU model from /proc/cpuinfo; the hypervisor from CPU flags,
+ * firmware and clocks. */
 #include "machine/topology.h"
 
 #include <errno.h>
@@ -10,6 +11,10 @@
 
 #define CPU_DIR "sys/devices/system/cpu"
 #define NODE_DIR "sys/devices/system/node"
+#define PRODUCT "sys/class/dmi/id/product_name"
+#define VENDOR "sys/class/dmi/id/sys_vendor"
+#define CLOCKS "sys/devices/system/clocksource/clocksource0/available_clocksource"
+#define FIRST_CPU 16384 /* bytes that hold what cpuinfo says of one CPU */
 
 /* An id such as physical_package_id; -1 when the kernel does not know or does not say. -ENOMEM. */
 static int read_id(const struct unc_root *root, int cpu, const char *name, int *out)
@@ -200,6 +205,182 @@ static int collect_sockets(struct unc_topology *t)
 	return 0;
 }
 
+/* ---- CPU model ---- */
+
+/* In lower case, and only letters, digits, '_' and '-': vendors pad their names with spaces. False
+ * when there is no such key. */
+static bool get_key(const char *cpuinfo, const char *key, char *into, size_t room)
+{
+	size_t len = 0, n = 0;
+	const char *value = unc_find_value(cpuinfo, key, &len);
+
+	for (size_t i = 0; i < len && n + 1 < room; i++) {
+		char c = unc_lower(value[i]);
+
+		if ((c >= 'a' && c <= 'z') || unc_is_digit(c) || c == '_' || c == '-')
+			into[n++] = c;
+	}
+	into[n] = '\0';
+	return n > 0;
+}
+
+static const char *short_vendor(const char *vendor)
+{
+	static const char *const names[][2] = {
+		{"genuineintel", "intel"},
+		{"authenticamd", "amd"},
+		{"hygongenuine", "hygon"},
+	};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (strcmp(vendor, names[i][0]) == 0)
+			return names[i][1];
+	return vendor;
+}
+
+static void read_model(char *into, size_t room, const char *cpuinfo)
+{
+	char a[24], b[12], c[12];
+
+	if (get_key(cpuinfo, "vendor_id", a, sizeof(a)) &&
+	    get_key(cpuinfo, "cpu family", b, sizeof(b)) && get_key(cpuinfo, "model", c, sizeof(c)))
+		snprintf(into, room, "%s/%s/%s", short_vendor(a), b, c);
+	else if (get_key(cpuinfo, "CPU implementer", b, sizeof(b)) &&
+		 get_key(cpuinfo, "CPU part", c, sizeof(c)))
+		snprintf(into, room, "arm/%s/%s", b, c);
+}
+
+/* ---- hypervisor ---- */
+
+/* What the firmware calls the machine. `certain`: only virtual machines have this name. */
+struct firmware {
+	const char *file;
+	const char *text; /* part of the file's */
+	const char *name;
+	bool certain;
+};
+
+static const struct firmware firmwares[] = {
+	{PRODUCT, "KVM", "KVM", true},
+	{VENDOR, "QEMU", "QEMU", true},
+	{VENDOR, "VMware", "VMware", true},
+	{PRODUCT, "VirtualBox", "VirtualBox", true},
+	{PRODUCT, "Virtual Machine", "Hyper-V", true},
+	{PRODUCT, "Google Compute Engine", "Google Compute Engine", false},
+	{PRODUCT, ".metal", NULL, false}, /* Amazon's servers without a hypervisor */
+	{VENDOR, "Amazon EC2", "Amazon EC2", true},
+	{VENDOR, "Alibaba Cloud", "Alibaba Cloud", false},
+	{VENDOR, "OpenStack", "OpenStack", true},
+	{VENDOR, "Xen", "Xen", true},
+	{VENDOR, "Parallels", "Parallels", true},
+	{PRODUCT, "Apple Virtualization", "Apple Virtualization", true},
+	{PRODUCT, "BHYVE", "bhyve", true},
+	{VENDOR, "Microsoft", "Hyper-V", false},
+	{VENDOR, "Google", "Google Compute Engine", false},
+};
+
+static bool file_contains(const struct unc_root *root, const char *path, const char *part)
+{
+	char *text;
+	bool found;
+
+	if (unc_root_read_line(root, path, &text) < 0)
+		return false;
+	found = strstr(text, part);
+	free(text);
+	return found;
+}
+
+static const struct firmware *find_firmware(const struct unc_root *root)
+{
+	for (size_t i = 0; i < sizeof(firmwares) / sizeof(*firmwares); i++)
+		if (file_contains(root, firmwares[i].file, firmwares[i].text))
+			return &firmwares[i];
+	return NULL;
+}
+
+/* Clocks that only a hypervisor offers. */
+static const char *find_clock(const struct unc_root *root)
+{
+	static const char *const clocks[][2] = {
+		{"kvm-clock", "KVM"},
+		{"hyperv_clocksource", "Hyper-V"},
+		{"xen", "Xen"},
+	};
+
+	for (size_t i = 0; i < sizeof(clocks) / sizeof(*clocks); i++)
+		if (file_contains(root, CLOCKS, clocks[i][0]))
+			return clocks[i][1];
+	return NULL;
+}
+
+/* On x86 a flag of the CPU decides; the firmware's vendor may be that of a rented server without a
+ * hypervisor, too. */
+static const char *x86_hypervisor(const struct unc_root *root, const char *flags)
+{
+	const struct firmware *firmware;
+	const char *name;
+
+	if (!unc_has_word(flags, "hypervisor"))
+		return NULL;
+	name = find_clock(root);
+	if (name)
+		return name;
+	firmware = find_firmware(root);
+	return firmware && firmware->name ? firmware->name : "an unknown hypervisor";
+}
+
+static const char *other_hypervisor(const struct unc_root *root)
+{
+	const struct firmware *firmware = find_firmware(root);
+
+	if (firmware && firmware->certain)
+		return firmware->name;
+	if (unc_root_exists(root, "sys/firmware/devicetree/base/hypervisor"))
+		return "an unknown hypervisor";
+	return NULL;
+}
+
+static void read_hypervisor(char *into, size_t room, const struct unc_root *root,
+			    const char *cpuinfo)
+{
+	const char *flags, *name;
+	char *type = NULL;
+	size_t len;
+
+	/* /sys/hypervisor is there under Xen, also in its first domain, which has no CPU flag. */
+	if (unc_root_read_line(root, "sys/hypervisor/type", &type) == 0 && *type) {
+		name = strcmp(type, "xen") == 0 ? "Xen" : type;
+	} else {
+		flags = unc_find_value(cpuinfo, "flags", &len);
+		name = flags ? x86_hypervisor(root, flags) : other_hypervisor(root);
+	}
+	snprintf(into, room, "%s", name ? name : "");
+	free(type);
+}
+
+/* The CPU model and the hypervisor. */
+static int read_platform(struct unc_topology *t, const struct unc_root *root)
+{
+	char *text = NULL;
+	const char *cpuinfo;
+	size_t len;
+
+	if (unc_root_read_bytes(root, "proc/cpuinfo", FIRST_CPU, &text, &len) == -ENOMEM)
+		return -ENOMEM;
+	cpuinfo = text ? text : "";
+	snprintf(t->cpu_model, sizeof(t->cpu_model), "unknown");
+	read_model(t->cpu_model, sizeof(t->cpu_model), cpuinfo);
+	read_hypervisor(t->hypervisor, sizeof(t->hypervisor), root, cpuinfo);
+	free(text);
+	if (t->hypervisor[0])
+		snprintf(t->guest, sizeof(t->guest),
+			 "this machine is a guest of %s: counters outside the cores usually belong "
+			 "to the host",
+			 t->hypervisor);
+	return 0;
+}
+
 int unc_topology_read(struct unc_topology *out, const struct unc_root *root, struct unc_error *e)
 {
 	struct unc_topology t = {0};
@@ -207,18 +388,12 @@ int unc_topology_read(struct unc_topology *out, const struct unc_root *root, str
 
 	if (!err)
 		err = read_nodes(&t, root, e);
-	if (!err && (collect_sockets(&t) < 0 ||
-		     unc_platform_read(root, t.cpu_model, t.hypervisor) == -ENOMEM))
+	if (!err && (collect_sockets(&t) < 0 || read_platform(&t, root) < 0))
 		err = unc_nomem(e);
 	if (err) {
 		unc_topology_finish(&t);
 		return err;
 	}
-	if (t.hypervisor[0])
-		snprintf(t.guest, sizeof(t.guest),
-			 "this machine is a guest of %s: counters outside the cores usually belong "
-			 "to the host",
-			 t.hypervisor);
 	*out = t;
 	return 0;
 }

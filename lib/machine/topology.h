@@ -3,10 +3,11 @@
 #ifndef UNC_TOPOLOGY_H
 #define UNC_TOPOLOGY_H
 
-#include "base/cpulist.h"
-#include "machine/platform.h"
+#include "base/format.h"
 #include "machine/root.h"
 #include "uncore.h"
+
+#define UNC_MODEL_ROOM 64
 
 struct unc_die {
 	int socket, id; /* id -1: not known */
@@ -19,8 +20,8 @@ struct unc_topology {
 	size_t socket_count;
 	struct unc_die *dies; /* in the order of the kernel's numbers */
 	size_t die_count;
-	char cpu_model[UNC_MODEL_ROOM]; /* see platform.h */
-	char hypervisor[UNC_HYPERVISOR_ROOM];
+	char cpu_model[UNC_MODEL_ROOM]; /* "intel/6/143", or "unknown" */
+	char hypervisor[32];            /* "KVM"; "" when none is seen */
 	char guest[128]; /* that as part of a sentence: "this machine is a guest of ..."; or "" */
 };
 

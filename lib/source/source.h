@@ -4,7 +4,7 @@
 #ifndef UNC_SOURCE_H
 #define UNC_SOURCE_H
 
-#include "machine/format.h"
+#include "base/format.h"
 #include "machine/pmu.h"
 
 /* The greatest speed of a counter of which none is known: 256 at each cycle of 4 GHz, more than the bytes

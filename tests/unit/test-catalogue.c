@@ -12,8 +12,8 @@
 
 #include <cmocka.h>
 
+#include "base/embedded.h"
 #include "helpers.h"
-#include "machine/embedded.h"
 
 static const struct unc_names no_dirs;
 

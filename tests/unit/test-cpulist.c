@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The kernel's CPU lists. */
-#include "base/cpulist.h"
+#include "base/format.h"
 
 #include <errno.h>
 #include <setjmp.h>

@@ -14,8 +14,8 @@
 
 #include <cmocka.h>
 
+#include "base/embedded.h"
 #include "data.h"
-#include "machine/embedded.h"
 
 /* ---- every family ----------------------------------------------------------------------------- */
 

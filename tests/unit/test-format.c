@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Formats of terms, values into bits, lists of assignments. */
-#include "machine/format.h"
+#include "base/format.h"
 
 #include <errno.h>
 #include <setjmp.h>

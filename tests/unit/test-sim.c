@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Simulations: their files, the machines they play, and the readings they give. */
-#include "machine/embedded.h"
+#include "base/embedded.h"
 #include "source/sim/sim.h"
 
 #include <errno.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The description of a register block, checked strictly. */
 #include "source/regs/parse.h"
+#include "base/embedded.h"
 #include "base/text.h"
-#include "machine/embedded.h"
 
 #include <errno.h>
 #include <float.h>

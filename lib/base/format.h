@@ -1,11 +1,27 @@
 /* SPDX-License-Identifier: MIT */
-/* Pure text work of a PMU: `format/` contents, values into bits, alias contents. Fuzzed. */
+/* Pure text work: lists of CPUs, `format/` contents, values into bits, alias contents. Fuzzed. */
 #ifndef UNC_FORMAT_H
 #define UNC_FORMAT_H
 
 #include "base/error.h"
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+
+/* The kernel's lists of numbers: "0-3,8". */
+struct unc_cpulist {
+	int *ids; /* ascending, no duplicates */
+	size_t count;
+};
+
+/* Takes "8" or "0-3" and the comma behind it from the text. -EINVAL: something else, numbers over
+ * `most`, nothing after the comma. */
+int unc_range_take(const char **text, unsigned most, unsigned *first, unsigned *last);
+
+/* An empty text is an empty list. -EINVAL: anything else than a list, ids over 65535; -ENOMEM. */
+int unc_cpulist_parse(const char *text, struct unc_cpulist *out);
+bool unc_cpulist_has(const struct unc_cpulist *l, int cpu);
+void unc_cpulist_finish(struct unc_cpulist *l);
 
 struct unc_config {
 	uint64_t word[4];
