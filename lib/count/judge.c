@@ -398,3 +398,16 @@ void unc_row_judge(const struct unc_row *row, const struct unc_interval *interva
 		out->counted.coverage = 0;
 	}
 }
+
+const char *uncore_quality_name(enum uncore_quality quality)
+{
+	static const char *const names[] = {
+		[UNCORE_MEASURED] = "measured", [UNCORE_SCALED] = "scaled",
+		[UNCORE_SAMPLED] = "sampled",   [UNCORE_PARTIAL] = "partial",
+		[UNCORE_SUSPECT] = "suspect",   [UNCORE_UNAVAILABLE] = "unavailable",
+	};
+
+	if ((size_t)quality >= sizeof(names) / sizeof(*names))
+		return "unknown";
+	return names[quality];
+}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A monitor: planned, opened, started, read, stopped. */
+/* A monitor: planned, opened, started, read, stopped; and the sample that it is read into. */
 #include "count/monitor.h"
 
 #include <errno.h>
@@ -7,7 +7,15 @@
 #include <string.h>
 
 #include "count/encode.h"
-#include "count/sample.h"
+#include "count/judge.h"
+
+/* The caller's buffer of rows. */
+struct uncore_sample {
+	struct uncore_row *rows;
+	size_t count, room;
+	struct unc_moment begin, end;
+	struct unc_arena reasons;
+};
 
 int uncore_monitor_new(struct uncore_monitor **out, struct uncore *u)
 {
@@ -226,11 +234,33 @@ static void update_deltas(struct uncore_monitor *m)
 	}
 }
 
+/* Room for `count` rows and their reasons. */
+static int reserve(struct uncore_sample *s, size_t count)
+{
+	struct uncore_row *rows;
+	char *data;
+
+	if (count <= s->room)
+		return 0;
+	rows = reallocarray(s->rows, count, sizeof(*rows));
+	if (!rows)
+		return -ENOMEM;
+	s->rows = rows;
+	data = reallocarray(s->reasons.data, count, UNC_REASON_ROOM);
+	if (!data)
+		return -ENOMEM;
+	s->reasons.data = data;
+	s->reasons.room = count * UNC_REASON_ROOM;
+	s->room = count;
+	s->count = 0; /* what it held points to reasons that have moved */
+	return 0;
+}
+
 static int prepare(struct uncore_monitor *m, struct uncore_sample *into)
 {
 	if (m->state < UNC_MONITOR_RUNNING)
 		return unc_fail(&m->machine->error, EBUSY, "the monitor was not started");
-	return unc_sample_reserve(into, m->rows.count) < 0 ? unc_nomem(&m->machine->error) : 0;
+	return reserve(into, m->rows.count) < 0 ? unc_nomem(&m->machine->error) : 0;
 }
 
 static void fill(const struct uncore_monitor *m, const struct unc_delta *deltas,
@@ -293,4 +323,55 @@ size_t uncore_monitor_note_count(const struct uncore_monitor *m)
 const char *uncore_monitor_note_at(const struct uncore_monitor *m, size_t i)
 {
 	return m->notes.items[i];
+}
+
+/* ---- samples ---- */
+
+int uncore_sample_new(struct uncore_sample **out)
+{
+	struct uncore_sample *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return -ENOMEM;
+	*out = s;
+	return 0;
+}
+
+void uncore_sample_free(struct uncore_sample *s)
+{
+	if (!s)
+		return;
+	free(s->rows);
+	free(s->reasons.data);
+	free(s);
+}
+
+size_t uncore_sample_count(const struct uncore_sample *s)
+{
+	return s->count;
+}
+
+const struct uncore_row *uncore_sample_row(const struct uncore_sample *s, size_t i)
+{
+	return &s->rows[i];
+}
+
+uint64_t uncore_sample_begin_ns(const struct uncore_sample *s)
+{
+	return s->begin.ns;
+}
+
+uint64_t uncore_sample_end_ns(const struct uncore_sample *s)
+{
+	return s->end.ns;
+}
+
+uint64_t uncore_sample_begin_wall_ns(const struct uncore_sample *s)
+{
+	return s->begin.wall_ns;
+}
+
+uint64_t uncore_sample_end_wall_ns(const struct uncore_sample *s)
+{
+	return s->end.wall_ns;
 }
