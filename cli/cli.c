@@ -51,11 +51,11 @@ int cli_fail(const struct cli *cli, int err)
 	return cli_exit_code(err);
 }
 
-static int configure(struct cli *cli)
+int cli_prepare(struct cli *cli)
 {
-	int err = 0;
+	int err = uncore_new(&cli->u);
 
-	if (cli->root)
+	if (!err && cli->root)
 		err = uncore_set_root(cli->u, cli->root);
 	if (!err && cli->source)
 		err = uncore_set_source(cli->u, cli->source);
@@ -65,23 +65,16 @@ static int configure(struct cli *cli)
 		err = uncore_add_data(cli->u, cli->data[i]);
 	if (!err && cli->memory_peak > 0)
 		err = uncore_set_memory_peak(cli->u, cli->memory_peak);
-	return err;
-}
-
-int cli_prepare(struct cli *cli)
-{
-	int err = uncore_new(&cli->u);
-
-	if (!err)
-		err = configure(cli);
-	if (!err && cli->root && uncore_is_simulated(cli->u)) {
+	if (err)
+		return cli_fail(cli, err);
+	if (cli->root && uncore_is_simulated(cli->u)) {
 		cli_error(
 			"--root %s and --source %s exclude each other: a simulated machine brings "
 			"its own root",
 			cli->root, cli->source);
 		return CLI_USAGE;
 	}
-	return err ? cli_fail(cli, err) : CLI_OK;
+	return CLI_OK;
 }
 
 int cli_open(struct cli *cli)

@@ -7,7 +7,6 @@
 
 #include "options.h"
 #include "output/buffer.h"
-#include "output/human.h"
 #include "output/output.h"
 #include "views/devices.h"
 #include "views/pmus.h"

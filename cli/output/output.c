@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "cli.h"
-#include "output/human.h"
 
 const struct output outputs[] = {
 	{"text", .window = text_output_window},

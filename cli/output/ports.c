@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "cli.h"
-#include "output/human.h"
 #include "output/output.h"
 #include "views/devices.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Aligned columns of text. */
+/* Values for people, and aligned columns of text. */
 #ifndef CLI_TABLE_H
 #define CLI_TABLE_H
 
@@ -10,6 +10,19 @@
 
 #define TABLE_COLUMNS 10
 #define TABLE_WIDTH 100 /* columns a line should keep to */
+
+/* "12.34" "GB/s" */
+struct human {
+	char number[40];
+	char unit[32];
+};
+
+/* Chooses the prefix: B/s becomes GB/s (1e9), s becomes ns, ratio becomes %; a plain count ("") and
+ * units of the kernel keep theirs and get thousands separators. "-" when not finite. */
+void human_value(struct human *h, double value, const char *unit);
+
+/* "100.0 ms" */
+void human_duration(char *text, size_t size, double seconds);
 
 struct table_column {
 	const char *title;

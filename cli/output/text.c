@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "cli.h"
-#include "output/human.h"
 #include "output/output.h"
 
 static const struct table_column columns[] = {
@@ -32,49 +31,6 @@ static bool ambiguous(const struct out *out, const struct uncore_row *row)
 			return true;
 	}
 	return false;
-}
-
-static void put_time(struct out *out)
-{
-	char window[48];
-
-	if (!out->setup.intervals) {
-		table_cell(&out->table, "%s", "");
-		table_cell(&out->table, "%s", "");
-		return;
-	}
-	human_duration(window, sizeof(window), out->frame.window);
-	if (out->frame.total)
-		table_cell(&out->table, "total");
-	else
-		table_cell(&out->table, "%.6f", out->frame.time);
-	table_cell(&out->table, "%s", window);
-}
-
-/* The reason or, of a row without one, its share of the ceiling. */
-static void end_row(struct table *t, const struct uncore_row *row, bool repeated)
-{
-	char share[120];
-	struct human ceiling;
-
-	if (row->reason || !isfinite(row->value / row->ceiling)) {
-		table_end_row(t, repeated ? "(same reason)" : row->reason);
-		return;
-	}
-	human_value(&ceiling, row->ceiling, row->query.unit);
-	snprintf(share, sizeof(share), "%.1f %% of %s %s", row->value / row->ceiling * 100,
-		 ceiling.number, ceiling.unit);
-	table_end_row(t, share);
-}
-
-static void put_quality(struct table *t, const struct uncore_row *row)
-{
-	const char *name = uncore_quality_name(row->quality);
-
-	if (isfinite(row->value) && row->counted.coverage < 1)
-		table_cell(t, "%s %.3g %%", name, row->counted.coverage * 100);
-	else
-		table_cell(t, "%s", name);
 }
 
 /* A percentile is known only as a bin of a histogram and printed as its bounds. Any other value lies
@@ -104,20 +60,36 @@ static void put_row(struct out *out, const struct out_row *kept, bool family, bo
 {
 	const struct uncore_row *row = kept->row;
 	struct table *t = &out->table;
+	char text[120] = "";
 	struct buffer place = {0};
+	struct human ceiling;
 
+	if (out->setup.intervals)
+		snprintf(text, sizeof(text), "%.6f", out->frame.time);
+	table_cell(t, "%s", out->setup.intervals && out->frame.total ? "total" : text);
+	if (out->setup.intervals)
+		human_duration(text, sizeof(text), out->frame.window);
+	table_cell(t, "%s", text);
+	table_cell(t, "%s%s%s", family ? row->query.family : "", family ? "/" : "",
+		   row->query.name);
 	out_place(&place, &row->place);
 	if (row->place.role)
 		buffer_printf(&place, ", %s", row->place.role);
-
-	put_time(out);
-	table_cell(t, "%s%s%s", family ? row->query.family : "", family ? "/" : "",
-		   row->query.name);
 	table_cell(t, "%s", place.data);
-	put_value(t, row, kept->spread);
-	put_quality(t, row);
-	end_row(t, row, repeated);
 	buffer_free(&place);
+	put_value(t, row, kept->spread);
+	*text = '\0';
+	if (isfinite(row->value) && row->counted.coverage < 1)
+		snprintf(text, sizeof(text), " %.3g %%", row->counted.coverage * 100);
+	table_cell(t, "%s%s", uncore_quality_name(row->quality), text);
+	/* The reason or, of a row without one, its share of the ceiling. */
+	*text = '\0';
+	if (!row->reason && isfinite(row->value / row->ceiling)) {
+		human_value(&ceiling, row->ceiling, row->query.unit);
+		snprintf(text, sizeof(text), "%.1f %% of %s %s", row->value / row->ceiling * 100,
+			 ceiling.number, ceiling.unit);
+	}
+	table_end_row(t, repeated ? "(same reason)" : row->reason ? row->reason : text);
 }
 
 void text_output_window(struct out *out)

@@ -5,8 +5,6 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "output/human.h"
-
 #define BAR_WIDTH 50
 
 static const char about[] =
