@@ -341,21 +341,3 @@ int stat_run(struct cli *cli, const struct stat_options *o, struct uncore_monito
 	/* Ctrl-C is how monitoring without a command ends: that is success, 0. */
 	return r.command_status ? r.command_status : status;
 }
-
-int stat_main(struct cli *cli, const struct stat_options *o)
-{
-	struct uncore_monitor *m = NULL;
-	int status = cli_open(cli);
-
-	if (!status)
-		status = stat_plan(cli, o, &m);
-	if (status)
-		return status;
-	if (!o->dry_run)
-		return stat_run(cli, o, m);
-	if (o->filtered)
-		stat_notes(o, m);
-	status = stat_dry_run(cli, o, m);
-	uncore_monitor_free(m);
-	return status;
-}

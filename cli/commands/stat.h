@@ -10,9 +10,7 @@
 #include "cli.h"
 #include "output/output.h"
 
-/* The library's filters, each an option of that name. */
-#define STAT_FILTERS 7
-extern const char *const stat_filters[STAT_FILTERS];
+#define STAT_FILTERS 7 /* options of filters */
 
 /* One -e or -M, in the order of the command line. */
 struct stat_query {
@@ -25,7 +23,7 @@ struct stat_options {
 	size_t query_count;
 	const struct command *preset; /* at least one of its patterns must be countable; or NULL */
 	enum uncore_level level;
-	const char *filters[STAT_FILTERS]; /* values of stat_filters; NULL: not given */
+	const char *filters[STAT_FILTERS]; /* in the order of stat.c; NULL: not given */
 	bool filtered;                     /* any of them is */
 	uint64_t interval_ns;              /* 0: one window */
 	uint64_t interval_count;           /* 0: no limit */
@@ -51,9 +49,6 @@ int stat_plan(struct cli *cli, const struct stat_options *o, struct uncore_monit
 
 /* Prints the monitor's notes on standard error: all with -v or filters, else their number. */
 void stat_notes(const struct stat_options *o, const struct uncore_monitor *m);
-
-/* Prints every counter of the plan. Frees nothing. Returns an exit code. */
-int stat_dry_run(struct cli *cli, const struct stat_options *o, struct uncore_monitor *m);
 
 /* Opens the output, counts and prints until the end that the options give. Frees the monitor. Returns an
  * exit code. */
