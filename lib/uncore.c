@@ -174,19 +174,9 @@ static int load_catalogue(struct uncore *u)
 	return r;
 }
 
-/* What a register block counts is a family like those of data files. */
-static int add_block(struct uncore *u)
-{
-	struct unc_family *f = NULL;
-	int r = 0;
-
-	if (u->regs)
-		r = unc_regs_family(&f, u->regs, u->topology.cpu_model, &u->error);
-	return r == 0 && f ? unc_catalogue_add(&u->catalogue, f, &u->error) : r;
-}
-
 int uncore_scan(struct uncore *u)
 {
+	struct unc_family *f = NULL;
 	int r = refuse_while_monitored(u);
 
 	if (r < 0)
@@ -198,8 +188,11 @@ int uncore_scan(struct uncore *u)
 			    : unc_pmus_read(&u->pmus, u->root, &u->topology, &u->error);
 	if (r == 0)
 		r = load_catalogue(u);
-	if (r == 0)
-		r = add_block(u);
+	/* What a register block counts is a family like those of data files. */
+	if (r == 0 && u->regs)
+		r = unc_regs_family(&f, u->regs, u->topology.cpu_model, &u->error);
+	if (r == 0 && f)
+		r = unc_catalogue_add(&u->catalogue, f, &u->error);
 	if (r == 0)
 		r = unc_catalogue_match(&u->catalogue, &u->pmus, &u->error);
 	if (r < 0)

@@ -442,31 +442,25 @@ int unc_root_link(const struct unc_root *r, const char *path, char **out)
 	return *out ? 0 : -ENOMEM;
 }
 
-static int list_tree(const struct unc_root *r, const char *path, struct unc_names *names)
-{
-	char where[PATH_MAX];
-	int err = resolve(r, path, true, where);
-
-	return err ? err : unc_tree_list(&r->tree, where, names);
-}
-
 int unc_root_list(const struct unc_root *r, const char *path, struct unc_names *out)
 {
 	struct unc_names names = {0};
-	int err = r->fd < 0 ? list_tree(r, path, &names) : list_dir(r, path, &names);
+	char entry[PATH_MAX];
+	int err;
 
+	if (r->fd >= 0)
+		err = list_dir(r, path, &names);
+	else if ((err = resolve(r, path, true, entry)) == 0)
+		err = unc_tree_list(&r->tree, entry, &names);
 	record_path(r, path, err, NULL, 0);
 	if (err) {
 		unc_names_finish(&names);
 		return err;
 	}
 	unc_names_sort(&names);
-	for (size_t i = 0; r->record && i < names.count; i++) {
-		char entry[PATH_MAX];
-
+	for (size_t i = 0; r->record && i < names.count; i++)
 		if (snprintf(entry, sizeof(entry), "%s/%s", path, names.items[i]) < PATH_MAX)
 			record_path(r, entry, 0, NULL, 0);
-	}
 	*out = names;
 	return 0;
 }

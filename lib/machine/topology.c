@@ -49,51 +49,33 @@ int unc_cpulist_read(struct unc_cpulist *out, const struct unc_root *root, const
 	return err;
 }
 
-static int read_present(const struct unc_root *root, struct unc_cpulist *out, struct unc_error *e)
-{
-	int err = unc_cpulist_read(out, root, CPU_DIR "/present", e);
-
-	if (err == -ENOMEM || err == -EBADMSG)
-		return err;
-	return out->count
-		       ? 0
-		       : unc_fail(e, ENOENT,
-				  CPU_DIR " names no CPU below the root: is /sys mounted there?");
-}
-
-/* NULL online: all are. */
-static int fill_cpus(struct unc_topology *t, const struct unc_root *root,
-		     const struct unc_cpulist *present, const struct unc_cpulist *online)
-{
-	t->cpus = calloc(present->count, sizeof(*t->cpus));
-	if (!t->cpus)
-		return -ENOMEM;
-	for (size_t i = 0; i < present->count; i++) {
-		struct uncore_cpu *cpu = &t->cpus[t->cpu_count++];
-
-		cpu->id = present->ids[i];
-		cpu->node = -1;
-		cpu->online = !online || unc_cpulist_has(online, cpu->id);
-		if (read_id(root, cpu->id, "physical_package_id", &cpu->socket) < 0 ||
-		    read_id(root, cpu->id, "die_id", &cpu->die) < 0)
-			return -ENOMEM;
-	}
-	return 0;
-}
-
 static int read_cpus(struct unc_topology *t, const struct unc_root *root, struct unc_error *e)
 {
 	struct unc_cpulist present = {0}, online = {0};
-	int err = read_present(root, &present, e), list;
+	int err = unc_cpulist_read(&present, root, CPU_DIR "/present", e), list = 0;
 
+	if (err != -ENOMEM && err != -EBADMSG && !present.count)
+		err = unc_fail(e, ENOENT,
+			       CPU_DIR " names no CPU below the root: is /sys mounted there?");
 	if (err == 0) {
 		list = unc_cpulist_read(&online, root, CPU_DIR "/online", e);
-		if (list == 0 || list == -ENOENT)
-			err = fill_cpus(t, root, &present, list ? NULL : &online);
-		else
+		if (list < 0 && list != -ENOENT)
 			err = list == -EBADMSG
 				      ? list
 				      : unc_fail(e, -list, CPU_DIR "/online cannot be read");
+	}
+	if (err == 0 && !(t->cpus = calloc(present.count, sizeof(*t->cpus))))
+		err = -ENOMEM;
+	for (size_t i = 0; err == 0 && i < present.count; i++) {
+		struct uncore_cpu *cpu = &t->cpus[t->cpu_count++];
+
+		cpu->id = present.ids[i];
+		cpu->node = -1;
+		/* Without that file all are. */
+		cpu->online = list == -ENOENT || unc_cpulist_has(&online, cpu->id);
+		err = read_id(root, cpu->id, "physical_package_id", &cpu->socket);
+		if (err == 0)
+			err = read_id(root, cpu->id, "die_id", &cpu->die);
 	}
 	if (err == -ENOMEM)
 		unc_nomem(e);
@@ -224,27 +206,23 @@ static bool get_key(const char *cpuinfo, const char *key, char *into, size_t roo
 	return n > 0;
 }
 
-static const char *short_vendor(const char *vendor)
+static void read_model(char *into, size_t room, const char *cpuinfo)
 {
-	static const char *const names[][2] = {
+	static const char *const vendors[][2] = {
 		{"genuineintel", "intel"},
 		{"authenticamd", "amd"},
 		{"hygongenuine", "hygon"},
 	};
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-		if (strcmp(vendor, names[i][0]) == 0)
-			return names[i][1];
-	return vendor;
-}
-
-static void read_model(char *into, size_t room, const char *cpuinfo)
-{
 	char a[24], b[12], c[12];
+	const char *vendor = a;
 
-	if (get_key(cpuinfo, "vendor_id", a, sizeof(a)) &&
-	    get_key(cpuinfo, "cpu family", b, sizeof(b)) && get_key(cpuinfo, "model", c, sizeof(c)))
-		snprintf(into, room, "%s/%s/%s", short_vendor(a), b, c);
+	get_key(cpuinfo, "vendor_id", a, sizeof(a));
+	for (size_t i = 0; i < sizeof(vendors) / sizeof(*vendors); i++)
+		if (strcmp(a, vendors[i][0]) == 0)
+			vendor = vendors[i][1];
+	if (*a && get_key(cpuinfo, "cpu family", b, sizeof(b)) &&
+	    get_key(cpuinfo, "model", c, sizeof(c)))
+		snprintf(into, room, "%s/%s/%s", vendor, b, c);
 	else if (get_key(cpuinfo, "CPU implementer", b, sizeof(b)) &&
 		 get_key(cpuinfo, "CPU part", c, sizeof(c)))
 		snprintf(into, room, "arm/%s/%s", b, c);

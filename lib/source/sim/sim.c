@@ -124,25 +124,6 @@ static int encode_rates(struct sim_source *s, const struct uncore_pmu *pmu, stru
 	return 0;
 }
 
-static void set_phase(struct sim_counter *c, const struct unc_sim *sim,
-		      const struct unc_counter *plan)
-{
-	const struct unc_sim_rate *r = c->rate;
-	double phase = r->phase;
-
-	if (r->phase_kind != UNC_PHASE_FIXED)
-		phase = unc_sim_chance(sim->seed,
-				       r->phase_kind == UNC_PHASE_NAMED ? r->phase_name
-									: plan->pmu->name,
-				       plan->cpu);
-	c->phase_ns = (uint64_t)((long double)phase * (long double)r->wave.period_ns);
-	/* Another seed, or the places that are ahead would be the busy ones. */
-	c->factor = 1 + (long double)r->spread *
-				(2 * (long double)unc_sim_chance(~sim->seed, plan->pmu->name,
-								 plan->cpu) -
-				 1);
-}
-
 /* Why a counter cannot be opened: 0 or the errno. */
 static int refusal(const struct sim_source *s, const struct unc_counter *plan,
 		   const struct unc_sim_rate *rate, struct unc_error *why)
@@ -171,9 +152,14 @@ static int refusal(const struct sim_source *s, const struct unc_counter *plan,
 static int open_counter(struct sim_source *s, size_t i, struct unc_counter *plan,
 			struct unc_error *e)
 {
+	struct sim_counter *c = &s->counters[i];
 	const struct unc_sim_rate *rate = NULL;
 	struct unc_error why = {""};
+	uint64_t seed = s->sim->seed;
 	int ret = encode_rates(s, plan->pmu, e);
+	long double chance;
+	const char *by;
+	double phase;
 
 	if (ret < 0)
 		return ret;
@@ -182,32 +168,22 @@ static int open_counter(struct sim_source *s, size_t i, struct unc_counter *plan
 		    memcmp(&s->encoded[k].config, &plan->config, sizeof(plan->config)) == 0)
 			rate = &s->sim->rates[k];
 	plan->error = refusal(s, plan, rate, &why);
-	if (rate && plan->error == 0) {
-		s->counters[i].rate = rate;
-		set_phase(&s->counters[i], s->sim, plan);
-		plan->width = rate->width;
-		return 0;
+	if (!rate || plan->error < 0) {
+		plan->why = strdup(why.text);
+		return plan->why ? 0 : unc_nomem(e);
 	}
-	plan->why = strdup(why.text);
-	return plan->why ? 0 : unc_nomem(e);
-}
-
-/* The kernel refuses these to the whole plan, so a simulation does. */
-static int refused_all(const struct sim_source *s, const struct unc_counter *counters,
-		       struct unc_error *e)
-{
-	bool opened = false;
-
-	for (size_t i = 0; i < s->count; i++) {
-		int err = counters[i].error;
-
-		if (err == -EMFILE || err == -ENFILE || err == -ENOMEM ||
-		    (!opened && (err == -EACCES || err == -EPERM)))
-			return unc_fail(e, -err, "%s", counters[i].why);
-		opened = opened || err == 0;
+	plan->width = rate->width;
+	c->rate = rate;
+	if (rate->phase_kind != UNC_PHASE_FIXED) {
+		by = rate->phase_kind == UNC_PHASE_NAMED ? rate->phase_name : plan->pmu->name;
+		phase = unc_sim_chance(seed, by, plan->cpu);
+	} else {
+		phase = rate->phase;
 	}
-	if (!opened && s->count != 0)
-		return unc_fail(e, -counters[0].error, "%s", counters[0].why);
+	c->phase_ns = (uint64_t)((long double)phase * (long double)rate->wave.period_ns);
+	/* Another seed, or the instances that are ahead would be the busy ones. */
+	chance = (long double)unc_sim_chance(~seed, plan->pmu->name, plan->cpu);
+	c->factor = 1 + (long double)rate->spread * (2 * chance - 1);
 	return 0;
 }
 
@@ -215,7 +191,8 @@ static int sim_open(struct unc_source *source, struct unc_counter *counters, siz
 		    struct unc_names *notes, struct unc_error *e)
 {
 	struct sim_source *s = sim_of(source);
-	int ret = 0;
+	bool opened = false;
+	int ret;
 
 	(void)notes;
 	s->count = count;
@@ -223,9 +200,20 @@ static int sim_open(struct unc_source *source, struct unc_counter *counters, siz
 	s->encoded = calloc(s->sim->count + 1, sizeof(*s->encoded));
 	if (!s->counters || !s->encoded)
 		return unc_nomem(e);
-	for (size_t i = 0; ret == 0 && i < count; i++)
+	for (size_t i = 0; i < count; i++) {
 		ret = open_counter(s, i, &counters[i], e);
-	return ret < 0 ? ret : refused_all(s, counters, e);
+		if (ret < 0)
+			return ret;
+		/* The kernel refuses these to the whole plan, so a simulation does. */
+		ret = counters[i].error;
+		if (ret == -EMFILE || ret == -ENFILE || ret == -ENOMEM ||
+		    (!opened && (ret == -EACCES || ret == -EPERM)))
+			return unc_fail(e, -ret, "%s", counters[i].why);
+		opened = opened || ret == 0;
+	}
+	if (!opened && count != 0)
+		return unc_fail(e, -counters[0].error, "%s", counters[0].why);
+	return 0;
 }
 
 /* ---- counting ------------------------------------------------------------------------------ */
