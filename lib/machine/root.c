@@ -6,19 +6,16 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "machine/snapshot.h"
 
 #define LONGEST_FILE ((size_t)1 << 20)
-#define MOST_LINKS 40 /* as the kernel */
-#define MOST_TRIES 1000
+#define MOST_LINKS 40   /* as the kernel */
 #define FIRST_READ 4096 /* what sysfs gives at most, with rare exceptions */
 
 struct unc_root {
@@ -28,37 +25,101 @@ struct unc_root {
 	struct unc_tree *record; /* NULL: what is read is not recorded */
 };
 
-/* ---- a directory ---- */
+/* ---- links ---- */
 
-/* Links in a copied tree may be absolute: they mean the copy, never this machine. */
-static int open_inside(int dirfd, const char *path, int flags)
+/* The length of the target of the link `path`, whose directories are no links; 0: not a link. */
+static size_t link_target(const struct unc_root *r, const char *path, char into[static PATH_MAX])
 {
-	struct open_how how = {.flags = (unsigned)flags, .resolve = RESOLVE_IN_ROOT};
-	long fd = -1;
+	const struct unc_entry *e;
+	ssize_t n;
 
-	/* The kernel gives EAGAIN for a path with ".." when any program renames a file meanwhile. */
-	for (int tries = 0; tries < MOST_TRIES; tries++) {
-		fd = syscall(SYS_openat2, dirfd, path, &how, sizeof(how));
-		if (fd >= 0 || errno != EAGAIN)
-			break;
+	if (r->fd >= 0) {
+		n = readlinkat(r->fd, path, into, PATH_MAX - 1);
+		into[n > 0 ? n : 0] = '\0';
+		return n > 0 ? (size_t)n : 0;
 	}
-	/* Kernels before 5.6 lack the call, and some containers forbid it. */
-	if (fd < 0 && (errno == ENOSYS || errno == EPERM))
-		fd = openat(dirfd, path, flags);
-	return (int)fd;
+	e = unc_tree_find(&r->tree, path);
+	if (!e || e->kind != UNC_LINK)
+		return 0;
+	memcpy(into, e->data, e->len + 1);
+	return e->len;
 }
 
-/* A file descriptor, or a negative errno. */
+static void record(const struct unc_root *r, enum unc_kind kind, const char *path, int err,
+		   const char *data, size_t len)
+{
+	struct unc_entry e = {.kind = kind, .err = -err, .data = malloc(len + 1), .len = len};
+
+	if (e.data) {
+		memcpy(e.data, data, len);
+		e.data[len] = '\0';
+	}
+	unc_tree_add(r->record, e, path);
+}
+
+/* The path without links, as the kernel finds it below a root; `last`: the last part may be a link,
+ * too, and is followed. Such a path may lead nowhere. */
+static int resolve(const struct unc_root *r, const char *path, bool last, char out[static PATH_MAX])
+{
+	char todo[PATH_MAX], target[PATH_MAX];
+	size_t len = 0, n, more, before;
+	int links = 0;
+
+	if (snprintf(todo, sizeof(todo), "%s", path) >= PATH_MAX)
+		return -ENAMETOOLONG;
+	out[0] = '\0';
+	for (char *at = todo; *(at += strspn(at, "/")); at += n) {
+		n = strcspn(at, "/");
+		before = len;
+		if (n == 1 && *at == '.')
+			continue;
+		if (n == 2 && strncmp(at, "..", 2) == 0) {
+			while (len && out[--len] != '/')
+				;
+			out[len] = '\0';
+			continue;
+		}
+		if (len + n + 2 > PATH_MAX)
+			return -ENAMETOOLONG;
+		len += (size_t)sprintf(out + len, "%s%.*s", len ? "/" : "", (int)n, at);
+		if (!last && !at[n + strspn(at + n, "/")])
+			break;
+		more = link_target(r, out, target);
+		if (!more)
+			continue;
+		if (++links > MOST_LINKS)
+			return -ELOOP;
+		if (r->record)
+			record(r, UNC_LINK, out, 0, target, more);
+		if (more + strlen(at + n) >= sizeof(todo))
+			return -ENAMETOOLONG;
+		memmove(todo + more, at + n, strlen(at + n) + 1);
+		memcpy(todo, target, more);
+		len = *target == '/' ? 0 : before;
+		out[len] = '\0';
+		at = todo;
+		n = 0;
+	}
+	return 0;
+}
+
+/* ---- a directory ---- */
+
+/* A file descriptor, or a negative errno. Links in a copied tree may be absolute: they mean the copy, never
+ * this machine. */
 static int open_below(const struct unc_root *r, const char *path, int flags)
 {
-	int fd;
+	char where[PATH_MAX];
+	int fd, err;
 
-	while (*path == '/')
-		path++;
-	if (!*path)
-		path = ".";
-	flags |= O_CLOEXEC;
-	fd = r->live ? openat(r->fd, path, flags) : open_inside(r->fd, path, flags);
+	if (!r->live) {
+		err = resolve(r, path, true, where);
+		if (err)
+			return err;
+		path = where;
+	}
+	path += strspn(path, "/");
+	fd = openat(r->fd, *path ? path : ".", flags | O_CLOEXEC);
 	return fd < 0 ? -errno : fd;
 }
 
@@ -200,24 +261,20 @@ int unc_root_open(struct unc_root **out, const char *path, struct unc_error *e)
 
 int unc_root_open_dir(struct unc_root **out, const char *dir, struct unc_error *e)
 {
-	char *path = realpath(dir, NULL);
 	struct unc_root *r = calloc(1, sizeof(*r));
-	int err = errno;
+	char path[PATH_MAX];
+	int err;
 
-	if (r)
-		r->fd = path ? open(path, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
-	if (path)
-		err = errno;
-	if (r && r->fd >= 0) {
+	if (!r)
+		return unc_nomem(e);
+	r->fd = realpath(dir, path) ? open(path, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
+	if (r->fd >= 0) {
 		r->live = strcmp(path, "/") == 0;
-		free(path);
 		*out = r;
 		return 0;
 	}
-	free(path);
+	err = errno;
 	free(r);
-	if (!r || err == ENOMEM)
-		return unc_nomem(e);
 	if (err == ENOENT)
 		return unc_fail(e, err, "there is no directory '%s'", dir);
 	return unc_fail(e, err, "cannot open the directory '%s': %s", dir, unc_errno_text(err));
@@ -236,84 +293,6 @@ void unc_root_free(struct unc_root *r)
 bool unc_root_is_live(const struct unc_root *r)
 {
 	return r->live;
-}
-
-/* ---- links ---- */
-
-/* The length of the target of the link `path`, whose directories are no links; 0: not a link. */
-static size_t link_target(const struct unc_root *r, const char *path, char into[static PATH_MAX])
-{
-	const struct unc_entry *e;
-	ssize_t n;
-
-	if (r->fd >= 0) {
-		n = readlinkat(r->fd, path, into, PATH_MAX - 1);
-		into[n > 0 ? n : 0] = '\0';
-		return n > 0 ? (size_t)n : 0;
-	}
-	e = unc_tree_find(&r->tree, path);
-	if (!e || e->kind != UNC_LINK)
-		return 0;
-	memcpy(into, e->data, e->len + 1);
-	return e->len;
-}
-
-static void record(const struct unc_root *r, enum unc_kind kind, const char *path, int err,
-		   const char *data, size_t len)
-{
-	struct unc_entry e = {.kind = kind, .err = -err, .data = malloc(len + 1), .len = len};
-
-	if (e.data) {
-		memcpy(e.data, data, len);
-		e.data[len] = '\0';
-	}
-	unc_tree_add(r->record, e, path);
-}
-
-/* The path without links, as the kernel finds it below a root; `last`: the last part may be a link,
- * too, and is followed. Such a path may lead nowhere. */
-static int resolve(const struct unc_root *r, const char *path, bool last, char out[static PATH_MAX])
-{
-	char todo[PATH_MAX], target[PATH_MAX];
-	size_t len = 0, n, more, before;
-	int links = 0;
-
-	if (snprintf(todo, sizeof(todo), "%s", path) >= PATH_MAX)
-		return -ENAMETOOLONG;
-	out[0] = '\0';
-	for (char *at = todo; *(at += strspn(at, "/")); at += n) {
-		n = strcspn(at, "/");
-		before = len;
-		if (n == 1 && *at == '.')
-			continue;
-		if (n == 2 && strncmp(at, "..", 2) == 0) {
-			while (len && out[--len] != '/')
-				;
-			out[len] = '\0';
-			continue;
-		}
-		if (len + n + 2 > PATH_MAX)
-			return -ENAMETOOLONG;
-		len += (size_t)sprintf(out + len, "%s%.*s", len ? "/" : "", (int)n, at);
-		if (!last && !at[n + strspn(at + n, "/")])
-			break;
-		more = link_target(r, out, target);
-		if (!more)
-			continue;
-		if (++links > MOST_LINKS)
-			return -ELOOP;
-		if (r->record)
-			record(r, UNC_LINK, out, 0, target, more);
-		if (more + strlen(at + n) >= sizeof(todo))
-			return -ENAMETOOLONG;
-		memmove(todo + more, at + n, strlen(at + n) + 1);
-		memcpy(todo, target, more);
-		len = *target == '/' ? 0 : before;
-		out[len] = '\0';
-		at = todo;
-		n = 0;
-	}
-	return 0;
 }
 
 /* What was asked for and is there, or why it cannot be read; `data` NULL: only its name. */

@@ -12,11 +12,6 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-union word {
-	uint64_t all;
-	uint32_t half;
-};
-
 static int fail_open(const struct unc_regs *r, const char *path, int err, struct unc_error *e)
 {
 	unc_fail(e, err, "%s: %s cannot be opened: %s", r->name, path, unc_errno_text(err));
@@ -192,7 +187,7 @@ int unc_regs_io_load(const struct unc_regs_io *io, uint64_t offset, uint64_t *va
 {
 	const volatile void *at = io->registers + offset;
 	unsigned bytes = io->regs->bytes;
-	union word word = {0};
+	uint64_t word = 0; /* little-endian, as all machines with such registers */
 	ssize_t got;
 
 	if (io->registers) {
@@ -203,7 +198,7 @@ int unc_regs_io_load(const struct unc_regs_io *io, uint64_t offset, uint64_t *va
 	got = pread(io->fd, &word, bytes, (off_t)(io->offset + offset));
 	if (got != (ssize_t)bytes)
 		return got < 0 ? -errno : -ENODEV;
-	*value = bytes == 8 ? word.all : word.half;
+	*value = word;
 	return 0;
 }
 
@@ -222,7 +217,6 @@ int unc_regs_io_store(const struct unc_regs_io *io, uint64_t offset, uint64_t va
 {
 	volatile void *at = io->registers + offset;
 	unsigned bytes = io->regs->bytes;
-	union word word = {0};
 	ssize_t put;
 
 	if (io->registers && bytes == 8)
@@ -231,11 +225,7 @@ int unc_regs_io_store(const struct unc_regs_io *io, uint64_t offset, uint64_t va
 		*(volatile uint32_t *)at = (uint32_t)value;
 	if (io->registers)
 		return 0;
-	if (bytes == 8)
-		word.all = value;
-	else
-		word.half = (uint32_t)value;
-	put = pwrite(io->fd, &word, bytes, (off_t)(io->offset + offset));
+	put = pwrite(io->fd, &value, bytes, (off_t)(io->offset + offset));
 	if (put == (ssize_t)bytes)
 		return 0;
 	return put < 0 ? -errno : -ENODEV;

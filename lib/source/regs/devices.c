@@ -335,14 +335,7 @@ static int check_model(const struct finder *f)
 {
 	const char *cpu = f->topology->cpu_model;
 
-	for (const char *at = f->r->models; at && *at; at += strspn(at, " ")) {
-		size_t n = strcspn(at, " ");
-
-		if (n == strlen(cpu) && memcmp(at, cpu, n) == 0)
-			return 0;
-		at += n;
-	}
-	if (!f->r->models)
+	if (!f->r->models || unc_has_word(f->r->models, cpu))
 		return 0;
 	return unc_fail(
 		f->e, ENODEV,
