@@ -120,17 +120,9 @@ void out_text_simulated(const struct uncore *u, struct buffer *to)
 		buffer_printf(to, "SIMULATED by %s: not this machine.\n\n", uncore_source(u));
 }
 
-/* One run has one filter for all its metrics, and none for events. */
-static const char *filter_of(const struct out *out)
-{
-	for (size_t i = 0; i < out->row_count; i++)
-		if (out->rows[i].row->query.filter)
-			return out->rows[i].row->query.filter;
-	return NULL;
-}
-
 void out_text_header(struct out *out)
 {
+	const char *filter = NULL;
 	char window[48];
 
 	if (out->begun && (out->setup.intervals || out->frame.total))
@@ -138,8 +130,11 @@ void out_text_header(struct out *out)
 	if (out->setup.simulated)
 		buffer_printf(out->to, "SIMULATED by %s: these values are invented.\n",
 			      out->setup.source);
-	if (filter_of(out))
-		buffer_printf(out->to, "Metrics are restricted by %s.\n", filter_of(out));
+	/* One run has one filter for all its metrics, and none for events. */
+	for (size_t i = 0; !filter && i < out->row_count; i++)
+		filter = out->rows[i].row->query.filter;
+	if (filter)
+		buffer_printf(out->to, "Metrics are restricted by %s.\n", filter);
 	if (out->setup.intervals)
 		return;
 	human_duration(window, sizeof(window), out->frame.window);
