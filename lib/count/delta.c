@@ -120,6 +120,7 @@ void unc_delta_add(const struct unc_counter *counter, struct unc_delta *total,
 		return;
 	if (states[interval->state].no_total) {
 		*total = *interval;
+		total->enabled_ns = total->running_ns = 0; /* not those of one interval */
 		return;
 	}
 	if (interval->state == UNC_LOST || interval->state == UNC_STOPPED) {

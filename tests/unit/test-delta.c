@@ -345,6 +345,19 @@ static void no_total_after_a_count_that_cannot_be(void **state)
 	assert_int_equal(add_up(&closed, readings, COUNT(readings)).state, UNC_NOT_OPEN);
 }
 
+static void no_total_has_no_time_of_one_interval(void **state)
+{
+	struct unc_reading readings[] = {at(5, 1, 1), at(9, 2, 2), at(9, 9, 9)};
+	struct unc_delta total;
+
+	(void)state;
+	readings[2].wrapped = true;
+	total = add_up(&wide, readings, COUNT(readings));
+	assert_int_equal(total.state, UNC_WRAPPED);
+	assert_int_equal(total.enabled_ns, 0);
+	assert_int_equal(total.running_ns, 0);
+}
+
 static void the_total_of_a_state_is_the_latest(void **state)
 {
 	struct unc_counter c = {.width = 8, .snapshot = true};
@@ -591,6 +604,7 @@ int main(void)
 		cmocka_unit_test(a_total_is_extrapolated_as_a_whole),
 		cmocka_unit_test(a_total_lacks_intervals),
 		cmocka_unit_test(no_total_after_a_count_that_cannot_be),
+		cmocka_unit_test(no_total_has_no_time_of_one_interval),
 		cmocka_unit_test(the_total_of_a_state_is_the_latest),
 		cmocka_unit_test(the_total_of_a_state_that_did_not_run_at_the_end),
 		cmocka_unit_test(a_total_forgets_why_it_was_lost),
