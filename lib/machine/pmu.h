@@ -7,7 +7,7 @@
 #include "machine/root.h"
 #include "machine/topology.h"
 
-struct unc_family; /* catalogue.h */
+struct unc_family; /* catalogue/family.h */
 
 struct uncore_pmu {
 	char *name;

@@ -8,7 +8,7 @@
 #include "base/text.h"
 
 struct unc_root;
-struct unc_tree; /* snapshot.h */
+struct unc_tree; /* machine/snapshot.h */
 
 /* A directory, or the file of a snapshot. -ENOENT, -ENOTDIR; -EINVAL: the file is no snapshot. */
 int unc_root_open(struct unc_root **out, const char *path, struct unc_error *e);
