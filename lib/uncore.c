@@ -109,10 +109,11 @@ int uncore_set_source(struct uncore *u, const char *spec)
 	else if (strncmp(spec, "regs:", 5) == 0)
 		r = unc_regs_load(&regs, spec + 5, &u->error);
 	else if (strcmp(spec, "kernel") != 0)
-		r = unc_fail(&u->error, EINVAL,
-			     "'%s' is no source of counters; expected one of: kernel, sim:NAME, "
-			     "sim:FILE.yaml, regs:NAME, regs:FILE.yaml",
-			     spec);
+		r = unc_fail(
+			&u->error, EINVAL,
+			"'%s' is not a valid source of counters; expected one of: kernel, sim:NAME, "
+			"sim:FILE.yaml, regs:NAME, regs:FILE.yaml",
+			spec);
 	if (r == 0 && u->sim && !sim) /* back from the machine of the simulation */
 		r = unc_root_open(&root, "/", &u->error);
 	if (r == 0 && !(name = strdup(spec)))

@@ -72,7 +72,7 @@ static void judge_tick(struct run *r, uint64_t n)
 		return;
 	r->late++;
 	if (r->o->verbose)
-		cli_error("window %llu is late by %.1f ms (ticks missed: %llu)",
+		cli_error("interval %llu is late by %.1f ms (intervals missed: %llu)",
 			  (unsigned long long)r->windows + 1, (double)late_ns / 1e6,
 			  (unsigned long long)n - 1);
 }
@@ -295,11 +295,11 @@ static void report_late_ticks(const struct run *r)
 	const char *verb = late == 1 ? " was" : "s were";
 
 	if (missed)
-		cli_error("%llu tick%s late by more than half an interval, and %llu tick%s missed; "
-			  "what was counted in those is in the window after",
+		cli_error("%llu interval%s late by more than half an interval, and %llu interval%s "
+			  "missed; the next interval has the counts of a missed one",
 			  late, verb, missed, missed == 1 ? " was" : "s were");
 	else
-		cli_error("%llu tick%s late by more than half an interval, and none was missed",
+		cli_error("%llu interval%s late by more than half an interval, and none was missed",
 			  late, verb);
 }
 

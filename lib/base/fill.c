@@ -72,7 +72,8 @@ int unc_reader_check_name(const struct unc_reader *r, const struct unc_yaml *at,
 	if (c > name && !*c)
 		return 0;
 	return (name == at->text ? unc_reader_fail : unc_reader_fail_key)(
-		r, at, "'%s' is no %s: lower case letters, digits and %s", name, what, others);
+		r, at, "'%s' is not a valid %s: lower case letters, digits and %s", name, what,
+		others);
 }
 
 /* "the value of 'scale' must be EXPECTED, not '1x'" */
@@ -196,7 +197,7 @@ static int find_word(const struct unc_reader *r, const struct unc_yaml *node,
 			return 0;
 		}
 	if (f->what)
-		unc_reader_fail(r, node, "'%s' is no %s", node->text, f->what);
+		unc_reader_fail(r, node, "'%s' is not a valid %s", node->text, f->what);
 	else
 		unc_reader_fail(r, node, "the value of '%s' cannot be '%s'", node->key, node->text);
 	for (unsigned i = 0; f->words[i]; i++) {
@@ -277,7 +278,8 @@ static int fill_names(const struct unc_reader *r, const struct unc_yaml *node,
 
 		if (!n || n >= sizeof(word) || (at[n] && at[n] != ' '))
 			return unc_reader_fail_in(r, node, (size_t)(at - node->text),
-						  "'%s' is no list of %s", node->text, f->what);
+						  "'%s' is not a valid list of %s", node->text,
+						  f->what);
 		memcpy(word, at, n);
 		word[n] = '\0';
 		if (unc_names_add(member, word) < 0)

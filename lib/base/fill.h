@@ -67,7 +67,8 @@ struct unc_field {
 	uint64_t least, most;
 	const struct unc_bounds *range;
 	const char *const *words; /* ends with NULL; gaps in the numbers of an enum are "" */
-	const char *what; /* "'x' is no WHAT; expected one of: ...", "'x' is no list of WHAT" */
+	const char *
+		what; /* "'x' is not a valid WHAT; expected one of: ...", "'x' is not a valid list of WHAT" */
 };
 
 struct unc_shape {
@@ -115,7 +116,7 @@ int unc_reader_fail_key(const struct unc_reader *r, const struct unc_yaml *at, c
 int unc_reader_fail_in(const struct unc_reader *r, const struct unc_yaml *text, size_t offset,
 		       const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 /* `name`, the key of `at` or its text, must be of lower case letters, digits and `others`, a letter first:
- * else "'NAME' is no WHAT: lower case letters, digits and OTHERS". */
+ * else "'NAME' is not a valid WHAT: lower case letters, digits and OTHERS". */
 int unc_reader_check_name(const struct unc_reader *r, const struct unc_yaml *at, const char *name,
 			  const char *others, const char *what);
 /* The value's kind must be `kind`, else a sentence that names the key and what was expected. */

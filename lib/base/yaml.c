@@ -402,7 +402,7 @@ int unc_yaml_load(struct unc_yaml_file **out, const char *path, struct unc_error
 		return unc_fail(e, errno, "%s: cannot be opened: %s", path, unc_errno_text(errno));
 	if (fstat(fd, &st) != 0 || S_ISDIR(st.st_mode) || S_ISFIFO(st.st_mode)) {
 		err = unc_fail(e, S_ISDIR(st.st_mode) ? EISDIR : EINVAL,
-			       "%s: is no regular file; expected a YAML file", path);
+			       "%s: is not a regular file; expected a YAML file", path);
 		goto out;
 	}
 	/* One byte more than is allowed, so that the parser can tell. */

@@ -56,10 +56,11 @@ static int check_filter(const struct unc_reader *r, const struct unc_yaml *map, 
 		const struct unc_yaml *value = &unc_yaml_get(map, "values")->children[i];
 
 		if (value->key[strspn(value->key, "abcdefghijklmnopqrstuvwxyz0123456789_")])
-			return unc_reader_fail_key(r, value,
-						   "'%s' is no value of a filter: lower case "
-						   "letters, digits and _",
-						   value->key);
+			return unc_reader_fail_key(
+				r, value,
+				"'%s' is not a valid value of a filter: lower case "
+				"letters, digits and _",
+				value->key);
 		if (check_terms(r, value, NULL) < 0)
 			return -EBADMSG;
 	}

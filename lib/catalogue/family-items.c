@@ -23,9 +23,9 @@ static bool is_reserved(const char *s)
 static int check_alias(const struct unc_reader *r, const struct unc_yaml *value, void *into)
 {
 	if (strpbrk(value->text, "=,"))
-		return unc_reader_fail(r, value,
-				       "'%s' is no alias, which is one name of the kernel's",
-				       value->text);
+		return unc_reader_fail(
+			r, value, "'%s' is not a valid alias, which is one name of the kernel's",
+			value->text);
 	return unc_family_terms(r, value, into);
 }
 
@@ -56,8 +56,9 @@ static int finish_event(const struct unc_reader *r, const struct unc_yaml *map, 
 
 	event->name = map->key;
 	if (is_reserved(map->key))
-		return unc_reader_fail_key(r, map, "'%s' is no event name: formulas have this word",
-					   map->key);
+		return unc_reader_fail_key(
+			r, map, "'%s' is not a valid event name: formulas have this word",
+			map->key);
 	if (unc_reader_check_name(r, map, map->key, "_", "event name") < 0)
 		return -EBADMSG;
 	if (cases) {
@@ -142,7 +143,7 @@ static int fail_event(const struct unc_reader *r, const struct unc_yaml *formula
 	for (size_t i = 0; i < f->event_count; i++)
 		names[i] = f->events[i].name;
 	unc_reader_fail_in(r, formula, find_name(formula->text, name),
-			   "'%s' is no event of this family", name);
+			   "'%s' is not an event of this family", name);
 	if (unc_suggest(&near, name, names, f->event_count) && near.data)
 		unc_error_append(r->e, " (did you mean %s?)", near.data);
 	free(names);
@@ -213,10 +214,11 @@ static int finish_metric(const struct unc_reader *r, const struct unc_yaml *map,
 	m->family = ((struct unc_family_parser *)r->context)->family;
 	m->name = map->key;
 	if (!is_metric_name(map->key))
-		return unc_reader_fail_key(r, map,
-					   "'%s' is no metric name: lower case words joined by "
-					   "dots, such as memory.read.bandwidth",
-					   map->key);
+		return unc_reader_fail_key(
+			r, map,
+			"'%s' is not a valid metric name: lower case words joined by "
+			"dots, such as memory.read.bandwidth",
+			map->key);
 	if (unc_yaml_get(map, "cases"))
 		return unc_family_cases(r, map, &metric_case, m, unc_metric_finish, &found);
 	return m->formula ? 0 : unc_reader_fail(r, map, "a metric needs 'formula' or 'cases'");

@@ -8,9 +8,9 @@ static int read_except(const struct unc_reader *r, const struct unc_yaml *node, 
 	struct unc_rule *rule = into;
 
 	rule->except = unc_family_event(p->family, node->text);
-	return rule->except
-		       ? 0
-		       : unc_reader_fail(r, node, "'%s' is no event of this family", node->text);
+	return rule->except ? 0
+			    : unc_reader_fail(r, node, "'%s' is not an event of this family",
+					      node->text);
 }
 
 /* A combination has at least two terms. */

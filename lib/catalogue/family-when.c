@@ -27,7 +27,8 @@ int unc_family_when(const struct unc_reader *r, const struct unc_yaml *list, voi
 		model = p->models ? unc_yaml_get(p->models, word) : NULL;
 		if (!model)
 			return unc_reader_fail_in(r, list, offset,
-						  "'%s' is no model of this file's 'models'", word);
+						  "'%s' is not a model of this file's 'models'",
+						  word);
 		p->holds |= unc_has_word(model->text, p->cpu_model);
 		at += n + strspn(at + n, " ");
 	}
@@ -94,9 +95,9 @@ int unc_family_terms(const struct unc_reader *r, const struct unc_yaml *value, v
 				r, value, "'%s': write format terms, not raw configuration words",
 				a.name);
 	if (more < 0 || !*value->text)
-		return unc_reader_fail(r, value,
-				       "'%s' is no list of terms such as event=0x04,umask=0x03",
-				       value->text);
+		return unc_reader_fail(
+			r, value, "'%s' is not a valid list of terms such as event=0x04,umask=0x03",
+			value->text);
 	return 0;
 }
 
@@ -108,7 +109,8 @@ int unc_family_file(const struct unc_reader *r, const struct unc_yaml *node, voi
 	if (!*node->text)
 		return unc_reader_fail(r, node, "the value of '%s' is empty", node->key);
 	if (strchr(node->text, '/'))
-		return unc_reader_fail(r, node, "'%s' is no name of a file of the PMU", node->text);
+		return unc_reader_fail(r, node, "'%s' is not the name of a file of the PMU",
+				       node->text);
 	if (brace && (strncmp(brace, "{die}", 5) != 0 || strchr(brace + 1, '{')))
 		return unc_reader_fail(r, node, "'%s': the only word in braces is {die}",
 				       node->text);

@@ -94,7 +94,8 @@ static int read_models(const struct unc_reader *r, const struct unc_yaml *map, v
 		if (unc_reader_expect(r, model, UNC_YAML_TEXT) < 0)
 			return -EBADMSG;
 		if (!strchr(model->text, '/'))
-			return unc_reader_fail(r, model, "'%s' is no CPU model such as intel/6/143",
+			return unc_reader_fail(r, model,
+					       "'%s' is not a valid CPU model such as intel/6/143",
 					       model->text);
 		if (unc_has_word(model->text, p->cpu_model))
 			f->on_this_cpu = f->names_this_cpu = true;

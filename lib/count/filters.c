@@ -25,8 +25,8 @@ struct setter {
 
 static int refuse_word(const struct setter *x, const char *word, const char *expected)
 {
-	return unc_fail(x->e, EINVAL, "%s: '%s' is no %s", unc_filter_words[x->kind].name, word,
-			expected);
+	return unc_fail(x->e, EINVAL, "%s: '%s' is not a valid %s", unc_filter_words[x->kind].name,
+			word, expected);
 }
 
 /* Room for what a word stands for; NULL: there are too many. */
@@ -140,7 +140,7 @@ static int check_port(struct setter *x, const char *word)
 	}
 	if (!d->is_port)
 		return unc_fail(x->e, EINVAL,
-				"%s is no root port, but below %s: use the filter 'device'",
+				"%s is not a root port, but below %s: use the filter 'device'",
 				d->address, d->port ? d->port->address : "none");
 	choice->device = d;
 	x->into->count++;

@@ -69,7 +69,7 @@ int uncore_monitor_set_level(struct uncore_monitor *m, enum uncore_level level)
 		return unc_fail(&m->machine->error, EBUSY,
 				"the level must be set before events or metrics are added");
 	if ((unsigned)level > UNCORE_LEVEL_PORT)
-		return unc_fail(&m->machine->error, EINVAL, "%d is no level", (int)level);
+		return unc_fail(&m->machine->error, EINVAL, "%d is not a level", (int)level);
 	m->level = level;
 	return 0;
 }

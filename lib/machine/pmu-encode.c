@@ -135,7 +135,7 @@ static int read_number(const struct encoder *x, const struct unc_assignment *a, 
 		return refuse(x, "the value of '%s', %s, is wider than 64 bits", a->name, a->value);
 	if (err)
 		return refuse(x,
-			      "the value of '%s', '%s', is no number; write decimal, or "
+			      "the value of '%s', '%s', is not a number; write decimal, or "
 			      "hexadecimal with 0x",
 			      a->name, a->value);
 	return 0;
@@ -272,10 +272,11 @@ static int check_scale(const struct encoder *x)
 		r = refuse(x, "sys/bus/event_source/devices/%s/%s cannot be read: %s", x->pmu->name,
 			   file, unc_errno_text(r));
 	else
-		r = refuse(x,
-			   "sys/bus/event_source/devices/%s/%s: '%.100s' is no number such as "
-			   "6.1035e-5",
-			   x->pmu->name, file, text);
+		r = refuse(
+			x,
+			"sys/bus/event_source/devices/%s/%s: '%.100s' is not a valid number such as "
+			"6.1035e-5",
+			x->pmu->name, file, text);
 	free(text);
 	return r;
 }

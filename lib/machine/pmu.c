@@ -52,8 +52,8 @@ static int read_type(struct uncore_pmu *p, struct unc_error *e)
 	err = unc_parse_u64(text, &type);
 	if (err || type > UINT32_MAX)
 		err = unc_fail(e, EBADMSG,
-			       DEVICES "/%s/type: '%.100s' is no number as PMUs have one", p->name,
-			       text);
+			       DEVICES "/%s/type: '%.100s' is not a valid number as PMUs have one",
+			       p->name, text);
 	else
 		p->type = (uint32_t)type;
 	free(text);

@@ -43,8 +43,8 @@ int unc_cpulist_read(struct unc_cpulist *out, const struct unc_root *root, const
 	if (err == -ENOMEM)
 		unc_nomem(e);
 	else if (err)
-		err = unc_fail(e, EBADMSG, "%s: '%.100s' is no list of CPUs such as 0-3,8", path,
-			       text);
+		err = unc_fail(e, EBADMSG, "%s: '%.100s' is not a valid list of CPUs such as 0-3,8",
+			       path, text);
 	free(text);
 	return err;
 }

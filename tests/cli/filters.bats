@@ -24,7 +24,7 @@ encodes() {
 		fail "$options should be" "$wanted"
 }
 
-@test "who asks and what is asked" {
+@test "sources and targets of requests" {
 	encodes '--from cpu --to memory' memory.read.bandwidth 'nvidia_ucf_pmu_0 0x123 0x102 0x0'
 	encodes '--from device --to remote' memory.read.bandwidth 'nvidia_ucf_pmu_0 0x123 0x801 0x0'
 	encodes '--from cpu,device' memory.read.bandwidth 'nvidia_ucf_pmu_0 0x123 0x3 0x0'
@@ -32,7 +32,7 @@ encodes() {
 	encodes '--gpu 0,1' link.in.read.requests 'nvidia_nvlink_c2c_pmu_0 0x2 0x3 0x0'
 }
 
-@test "ports of a link: they are not who asks" {
+@test "ports of a link are not sources of requests" {
 	expect 0 "$UNCORE" --root "$GRACE" stat --dry-run -j -M link.in.remote.bandwidth --link port1
 	[ "$(jq -r '"\(.pmu) \(.config[:3] | join(" "))"' <<<"$output")" = \
 		$'nvidia_nvlink_c2c0_pmu_0 0x5 0x2 0x0\nnvidia_nvlink_c2c1_pmu_0 0x5 0x2 0x0' ] || fail
@@ -91,9 +91,9 @@ encodes() {
 	refuses 2 filtered stat -M memory.read.bandwidth --from nobody
 	says "from: 'nobody' is not one of cpu, device, remote"
 	refuses 2 filtered stat -M memory.read.bandwidth --gpu zero
-	says "gpu: 'zero' is no number"
+	says "gpu: 'zero' is not a valid number"
 	refuses 2 filtered pcie --port 0002:83:00.0
-	says '0002:83:00.0 is no root port, but below 0002:80:00.0'
+	says '0002:83:00.0 is not a root port, but below 0002:80:00.0'
 	refuses 2 filtered pcie --device nvme77
 	says nvme77
 	refuses 2 filtered pcie --address 0/3K

@@ -45,12 +45,12 @@ def read_rows(directory, step, count):
 
 def late_windows(err):
     """Ticks missed by number of the window."""
-    each = re.findall(r"window (\d+) is late by [\d.]+ ms \(ticks missed: (\d+)\)", err)
+    each = re.findall(r"interval (\d+) is late by [\d.]+ ms \(intervals missed: (\d+)\)", err)
     return {int(number): int(missed) for number, missed in each}
 
 
 def check_total(late, err):
-    total = re.search(r"(\d+) ticks? (?:was|were) late by more than half an interval, and (\S+)", err)
+    total = re.search(r"(\d+) intervals? (?:was|were) late by more than half an interval, and (\S+)", err)
     check(total is not None, f"no total of late ticks: {err}")
     check(int(total[1]) == len(late), f"{total[1]} late in all, one by one {len(late)}: {err}")
     missed = 0 if total[2] == "none" else int(total[2])

@@ -58,7 +58,7 @@ def run(milliseconds, count):
         check=False,
     )
     check(done.returncode == 0, f"status {done.returncode}: {done.stderr}")
-    missed = re.search(r"(\d+) ticks? (?:was|were) missed", done.stderr)
+    missed = re.search(r"(\d+) intervals? (?:was|were) missed", done.stderr)
     return rows.json_rows(done.stdout), int(missed.group(1)) if missed else 0
 
 
@@ -71,7 +71,7 @@ def check_windows(windows, missed, step, count):
         check(w["interval"] > 0 and w["quality"] == "measured", f"{w}")
         end = w["time"]
     wanted = (count + missed) * step
-    print(f"end {end:.6f} s, grid {wanted:.3f} s, {missed} ticks missed")
+    print(f"end {end:.6f} s, grid {wanted:.3f} s, {missed} intervals missed")
     return abs(end - wanted) < 0.02
 
 

@@ -119,7 +119,7 @@ set_counters() {
 	mkdir "$BATS_TEST_TMPDIR/a@b"
 	truncate -s 72 "$BATS_TEST_TMPDIR/a@b/map"
 	refuses 2 "$UNCORE" --source "regs:generic-pmon,at=$BATS_TEST_TMPDIR/a@b/map" list
-	says "'b/map' is no offset" 'with an @ of its own write @0'
+	says "'b/map' is not a valid offset" 'with an @ of its own write @0'
 	expect 0 "$UNCORE" --source "regs:generic-pmon,at=$BATS_TEST_TMPDIR/a@b/map@0" list metrics
 	refuses 2 "$UNCORE" --source regs:generic stat 1 1
 	says 'built in are'

@@ -312,7 +312,7 @@ static void cases_for_other_models_are_checked_too(void **state)
 		{15,
 		 "    cases:\n      - when: skx\n        terms: event=1\n"
 		 "      - when: spr\n        terms: event=1,,",
-		 "f.yaml:19:16: 'event=1,,' is no list"},
+		 "f.yaml:19:16: 'event=1,,' is not a valid list"},
 		{15,
 		 "    cases:\n      - when: skx\n        terms: event=1\n"
 		 "      - when: spr\n        terms: config=1",
@@ -332,13 +332,13 @@ static void cases_for_other_models_are_checked_too(void **state)
 		{21,
 		 "    cases:\n      - when: skx\n        formula: cas_rd\n"
 		 "      - when: spr\n        formula: 2 * cas_rdd",
-		 "f.yaml:25:22: 'cas_rdd' is no event of this family (did you mean cas_rd?)"},
+		 "f.yaml:25:22: 'cas_rdd' is not an event of this family (did you mean cas_rd?)"},
 		{21, "    cases:\n      - when: skx\n        formula: cas_rd\n      - when: spr",
 		 "f.yaml:24:9: the key 'formula' is missing here"},
 		{21,
 		 "    cases:\n      - when: skx\n        formula: cas_rd\n"
 		 "      - when: spr xyz\n        formula: cas_rd",
-		 "f.yaml:24:19: 'xyz' is no model of this file's 'models'"},
+		 "f.yaml:24:19: 'xyz' is not a model of this file's 'models'"},
 	};
 
 	(void)state;
@@ -419,8 +419,8 @@ static void things_that_say_nothing(void **state)
 		{2, "title: \"\"", "f.yaml:2:8: the value of 'title' is empty"},
 		{5, "  - name: ''", "f.yaml:5:11: the value of 'name' is empty"},
 		{11, "    module: ''", "f.yaml:11:13: the value of 'module' is empty"},
-		{15, "    terms: ''", "f.yaml:15:12: '' is no list of terms"},
-		{15, "    alias: ''", "f.yaml:15:12: '' is no "},
+		{15, "    terms: ''", "f.yaml:15:12: '' is not a valid list of terms"},
+		{15, "    alias: ''", "f.yaml:15:12: '' is not a valid "},
 		{15, "    cases: []", "f.yaml:15:12: 'cases' has no case"},
 		{15, "    cases:\n      - when: ''\n        terms: event=1",
 		 "f.yaml:16:15: no model is named"},
@@ -450,19 +450,20 @@ static void a_family_without_pmus(void **state)
 static void mistakes_of_names(void **state)
 {
 	static const struct mistake mistakes[] = {
-		{13, "  CAS_rd:", "f.yaml:13:3: 'CAS_rd' is no event name"},
-		{13, "  cas-rd:", "f.yaml:13:3: 'cas-rd' is no event name"},
-		{13, "  0cas:", "f.yaml:13:3: '0cas' is no event name"},
-		{13, "  seconds:", "f.yaml:13:3: 'seconds' is no event name"},
-		{13, "  source_count:", "f.yaml:13:3: 'source_count' is no event name"},
-		{18, "  bandwidth:", "f.yaml:18:3: 'bandwidth' is no metric name"},
-		{18, "  Memory.read:", "f.yaml:18:3: 'Memory.read' is no metric name"},
-		{18, "  memory..read:", "f.yaml:18:3: 'memory..read' is no metric name"},
-		{18, "  memory.:", "f.yaml:18:3: 'memory.' is no metric name"},
-		{18, "  .memory:", "f.yaml:18:3: '.memory' is no metric name"},
-		{18, "  memory/read.x:", "f.yaml:18:3: 'memory/read.x' is no metric name"},
-		{20, "    unit: GB/s", "f.yaml:20:11: 'GB/s' is no unit; expected one of: B/s, Hz"},
-		{20, "    unit: b/s", "f.yaml:20:11: 'b/s' is no unit"},
+		{13, "  CAS_rd:", "f.yaml:13:3: 'CAS_rd' is not a valid event name"},
+		{13, "  cas-rd:", "f.yaml:13:3: 'cas-rd' is not a valid event name"},
+		{13, "  0cas:", "f.yaml:13:3: '0cas' is not a valid event name"},
+		{13, "  seconds:", "f.yaml:13:3: 'seconds' is not a valid event name"},
+		{13, "  source_count:", "f.yaml:13:3: 'source_count' is not a valid event name"},
+		{18, "  bandwidth:", "f.yaml:18:3: 'bandwidth' is not a valid metric name"},
+		{18, "  Memory.read:", "f.yaml:18:3: 'Memory.read' is not a valid metric name"},
+		{18, "  memory..read:", "f.yaml:18:3: 'memory..read' is not a valid metric name"},
+		{18, "  memory.:", "f.yaml:18:3: 'memory.' is not a valid metric name"},
+		{18, "  .memory:", "f.yaml:18:3: '.memory' is not a valid metric name"},
+		{18, "  memory/read.x:", "f.yaml:18:3: 'memory/read.x' is not a valid metric name"},
+		{20, "    unit: GB/s",
+		 "f.yaml:20:11: 'GB/s' is not a valid unit; expected one of: B/s, Hz"},
+		{20, "    unit: b/s", "f.yaml:20:11: 'b/s' is not a valid unit"},
 		{20, "    unit: ''", "f.yaml:20:11: "},
 	};
 
@@ -473,12 +474,13 @@ static void mistakes_of_names(void **state)
 static void mistakes_of_models(void **state)
 {
 	static const struct mistake mistakes[] = {
-		{7, "  skx: 85", "f.yaml:7:8: '85' is no CPU model such as intel/6/143"},
-		{7, "  clx: intel/6/85", "f.yaml:10:13: 'skx' is no model of this file's 'models'"},
-		{10, "  - models: skx sprr", "f.yaml:10:17: 'sprr' is no model"},
+		{7, "  skx: 85", "f.yaml:7:8: '85' is not a valid CPU model such as intel/6/143"},
+		{7, "  clx: intel/6/85",
+		 "f.yaml:10:13: 'skx' is not a model of this file's 'models'"},
+		{10, "  - models: skx sprr", "f.yaml:10:17: 'sprr' is not a model"},
 		{10, "  - since: 6.1", "f.yaml:10:5: an expectation needs 'models' or 'path'"},
 		{15, "    cases:\n      - when: skx intel/6/85\n        terms: event=1",
-		 "f.yaml:16:19: 'intel/6/85' is no model"},
+		 "f.yaml:16:19: 'intel/6/85' is not a model"},
 	};
 
 	(void)state;
@@ -495,7 +497,7 @@ static void when_needs_models(void **state)
 
 	(void)state;
 	assert_int_equal(parse(&f, text, SKX, &e), -EBADMSG);
-	assert_string_equal(e.text, "f.yaml:6:13: 'skx' is no model of this file's 'models'");
+	assert_string_equal(e.text, "f.yaml:6:13: 'skx' is not a model of this file's 'models'");
 }
 
 static void mistakes_of_encodings(void **state)
@@ -505,15 +507,16 @@ static void mistakes_of_encodings(void **state)
 		{15, "    terms: config=0x304",
 		 "f.yaml:15:12: 'config': write format terms, not raw configuration words"},
 		{15, "    terms: event=4,config1=1", "f.yaml:15:12: 'config1': write format terms"},
-		{15, "    terms: event=4,,umask=1", "f.yaml:15:12: 'event=4,,umask=1' is no list"},
-		{15, "    terms: =4", "f.yaml:15:12: '=4' is no list of terms such as"},
-		{15, "    alias: event=4", "f.yaml:15:12: 'event=4' is no alias"},
-		{15, "    alias: a,b", "f.yaml:15:12: 'a,b' is no alias"},
+		{15, "    terms: event=4,,umask=1",
+		 "f.yaml:15:12: 'event=4,,umask=1' is not a valid list"},
+		{15, "    terms: =4", "f.yaml:15:12: '=4' is not a valid list of terms such as"},
+		{15, "    alias: event=4", "f.yaml:15:12: 'event=4' is not a valid alias"},
+		{15, "    alias: a,b", "f.yaml:15:12: 'a,b' is not a valid alias"},
 		{15, "    terms: event=4\n    cases:\n      - terms: event=5",
 		 "f.yaml:15:5: 'terms' stands beside 'cases'"},
 		{15, "    terms: event=4\n    when: skx", "f.yaml:16:5: unknown key 'when'"},
 		{15, "    alias: a\n    scale: 64",
-		 "f.yaml:16:12: '64' is no scale; expected one of: kernel"},
+		 "f.yaml:16:12: '64' is not a valid scale; expected one of: kernel"},
 		{15, "    terms: event=4\n    scale: kernel",
 		 "f.yaml:16:12: the kernel's scale belongs to an alias"},
 		{15,
@@ -534,12 +537,12 @@ static void mistakes_of_formulas(void **state)
 		{21, "    formula: cas_rd * (64", "f.yaml:21:26: formula: "},
 		{21, "    formula: cas_rd ? 64", "f.yaml:21:21: formula: "},
 		{21, "    formula: 64 * cas_wr / seconds",
-		 "f.yaml:21:19: 'cas_wr' is no event of this family (did you mean cas_rd?)"},
+		 "f.yaml:21:19: 'cas_wr' is not an event of this family (did you mean cas_rd?)"},
 		{21, "    formula: cas_rd + cas_rd_ + zzzzzz",
-		 "f.yaml:21:23: 'cas_rd_' is no event of this family (did you mean cas_rd?)"},
+		 "f.yaml:21:23: 'cas_rd_' is not an event of this family (did you mean cas_rd?)"},
 		{21, "    formula: cas_rd + zzzzzz",
-		 "f.yaml:21:23: 'zzzzzz' is no event of this family"},
-		{21, "    formula: source_count(x)", "f.yaml:21:27: 'x' is no event"},
+		 "f.yaml:21:23: 'zzzzzz' is not an event of this family"},
+		{21, "    formula: source_count(x)", "f.yaml:21:27: 'x' is not an event"},
 		{21, "    formula: 64 / seconds", "f.yaml:21:14: the formula names no event"},
 		{21, "    formula: cas_rd\n    cases:\n      - formula: cas_rd",
 		 "f.yaml:21:5: 'formula' stands beside 'cases'"},
@@ -701,7 +704,7 @@ static void mistakes_of_ports(void **state)
 		 "f.yaml:5:14: the value of 'socket' cannot be 'false'; expected one of: true"},
 		{3, PORTS "  - {socket: true}", "f.yaml:5:5: the key 'evidence' is missing here"},
 		{3, PORTS "  - {unknown: ''}", "f.yaml:5:15: the value of 'unknown' is empty"},
-		{3, PORTS "  - {attribute: a, when: x}", "f.yaml:5:26: 'x' is no model"},
+		{3, PORTS "  - {attribute: a, when: x}", "f.yaml:5:26: 'x' is not a model"},
 		{3, PORTS "  - {attribute: a, name: b}", "f.yaml:5:20: unknown key 'name'"},
 		{3, PORTS "  - {attribute: 'a{b}'}",
 		 "f.yaml:5:17: 'a{b}': the only word in braces is {die}"},

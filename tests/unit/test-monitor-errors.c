@@ -206,7 +206,7 @@ static void levels(void **state)
 	(void)state;
 	toy_play(&t, UNCORE_LEVEL_MACHINE);
 	assert_fails(&t, uncore_monitor_set_level(t.m, (enum uncore_level)4), EINVAL,
-		     "4 is no level");
+		     "4 is not a level");
 	toy_ok(&t, uncore_monitor_set_level(t.m, UNCORE_LEVEL_INSTANCE));
 	toy_ok(&t, uncore_monitor_add_events(t.m, "toy/ticks/"));
 	assert_fails(&t, uncore_monitor_set_level(t.m, UNCORE_LEVEL_MACHINE), EBUSY,
@@ -333,7 +333,7 @@ static void sources_roots_and_data_that_are_none(void **state)
 	assert_int_equal(uncore_new(&t.u), 0);
 	assert_string_equal(uncore_error(t.u), "");
 	assert_fails(&t, uncore_set_source(t.u, "perf"), EINVAL,
-		     "'perf' is no source of counters; expected one of: kernel, sim:NAME");
+		     "'perf' is not a valid source of counters; expected one of: kernel, sim:NAME");
 	assert_fails(&t, uncore_set_source(t.u, "sim:nothing"), ENOENT, "nothing");
 	assert_fails(&t, uncore_set_source(t.u, "sim:t410,step=x"), EINVAL, "step");
 	assert_string_equal(uncore_source(t.u), "kernel");

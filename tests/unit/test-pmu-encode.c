@@ -372,9 +372,9 @@ static const struct {
 	 "is 0x1"},
 	{"thresh=0x400", -EINVAL, "which has 10 bits (config:23-32): the largest is 0x3ff"},
 	{"umask=0x10000000000000000", -EINVAL, "wider than 64 bits"},
-	{"umask=x", -EINVAL, "the value of 'umask', 'x', is no number"},
-	{"umask=-1", -EINVAL, "the value of 'umask', '-1', is no number"},
-	{"umask=1k", -EINVAL, "is no number"},
+	{"umask=x", -EINVAL, "the value of 'umask', 'x', is not a number"},
+	{"umask=-1", -EINVAL, "the value of 'umask', '-1', is not a number"},
+	{"umask=1k", -EINVAL, "is not a number"},
 	{"event=reed", -EINVAL, "it has no event 'reed' (did you mean read?)"},
 	{"umask=", -EINVAL, "expected a list such as term=1"},
 	{"event=1,,umask=1", -EINVAL, "expected a list such as term=1"},
@@ -388,7 +388,7 @@ static const struct {
 	{"strange=1", -EINVAL,
 	 "the term 'strange' cannot be used: its format 'attr:0-3' is not understood"},
 	{"config", -EINVAL, "'config' needs a value"},
-	{"config1=zz", -EINVAL, "is no number"},
+	{"config1=zz", -EINVAL, "is not a number"},
 	{"name", -EINVAL, "'name' needs a value"},
 	{"event=1,cpu", -EINVAL, "'cpu' needs a value"},
 	{"event=1,cpu=70000", -EINVAL, "there is no CPU 70000"},
@@ -397,7 +397,7 @@ static const struct {
 	{"lane_up", -EINVAL,
 	 "the event 'lane_up' needs a value for 'lane': write uncore_odd_0/lane_up,lane=VALUE/"},
 	{"lane_up,lane", -EINVAL, "needs a value for 'lane'"},
-	{"lane_up,lane=?", -EINVAL, "the value of 'lane', '?', is no number"},
+	{"lane_up,lane=?", -EINVAL, "the value of 'lane', '?', is not a number"},
 	{"lane_up,lane=16", -EINVAL, "too wide for the term 'lane'"},
 	{"whole", -EINVAL, "needs a value for 'config1'"},
 	{"bad_term", -EBADMSG,
@@ -506,9 +506,9 @@ static void an_alias_without_a_scale(void **state)
 		const char *terms, *says;
 	} bad[] = {
 		{"much", "x: its event 'much' is 'event=2': sys/bus/event_source/devices/x/events/"
-			 "much.scale: '?' is no number such as 6.1035e-5"},
-		{"event=much", "events/much.scale: '?' is no number"},
-		{"MUCH,event=3", "events/much.scale: '?' is no number"},
+			 "much.scale: '?' is not a valid number such as 6.1035e-5"},
+		{"event=much", "events/much.scale: '?' is not a valid number"},
+		{"MUCH,event=3", "events/much.scale: '?' is not a valid number"},
 		{"sealed", "devices/x/events/sealed.scale cannot be read: Bad message"},
 		{"nameless", "devices/x/events/nameless.unit cannot be read: Bad message"},
 	};

@@ -317,12 +317,13 @@ static void broken_pmus_say_so(void **state)
 	static const struct {
 		const char *file, *text, *says;
 	} cases[] = {
-		{"type", "", "devices/uncore_x_0/type: '' is no number"},
-		{"type", "abc\n", "devices/uncore_x_0/type: 'abc' is no number"},
-		{"type", "-1\n", "devices/uncore_x_0/type: '-1' is no number"},
-		{"type", "4294967296\n", "devices/uncore_x_0/type: '4294967296' is no number"},
-		{"cpumask", "ff\n", "devices/uncore_x_0/cpumask: 'ff' is no list of CPUs"},
-		{"cpus", "0-\n", "devices/uncore_x_0/cpus: '0-' is no list of CPUs"},
+		{"type", "", "devices/uncore_x_0/type: '' is not a valid number"},
+		{"type", "abc\n", "devices/uncore_x_0/type: 'abc' is not a valid number"},
+		{"type", "-1\n", "devices/uncore_x_0/type: '-1' is not a valid number"},
+		{"type", "4294967296\n",
+		 "devices/uncore_x_0/type: '4294967296' is not a valid number"},
+		{"cpumask", "ff\n", "devices/uncore_x_0/cpumask: 'ff' is not a valid list of CPUs"},
+		{"cpus", "0-\n", "devices/uncore_x_0/cpus: '0-' is not a valid list of CPUs"},
 		{NULL, NULL, "devices/uncore_x_0/type cannot be read"},
 	};
 	struct tree *t = *state;

@@ -229,8 +229,8 @@ static void broken_trees_say_what_is_wrong(void **state)
 		int err;
 	} cases[] = {
 		{CPUS "present", "", "names no CPU", -ENOENT},
-		{CPUS "present", "zero\n", "present: 'zero' is no list", -EBADMSG},
-		{CPUS "online", "0-\n", "online: '0-' is no list", -EBADMSG},
+		{CPUS "present", "zero\n", "present: 'zero' is not a valid list", -EBADMSG},
+		{CPUS "online", "0-\n", "online: '0-' is not a valid list", -EBADMSG},
 		{"sys/devices/system/node/node0/cpulist", "x", "node0/cpulist: 'x'", -EBADMSG},
 	};
 	struct tree *t = *state;

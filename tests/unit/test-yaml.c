@@ -500,8 +500,8 @@ static void wrong_values_are_explained(void **state)
 		{"small: 65", "1:8: the value of 'small' must be from 1 to 64"},
 		{"flag: True", "1:7: the value of 'flag' must be true or false, not 'True'"},
 		{"flag:", "1:6: the value of 'flag' is empty; it must be true or false"},
-		{"word: three", "1:7: 'three' is no word; expected one of: one, two"},
-		{"word: ''", "1:7: '' is no word; expected one of: one, two"},
+		{"word: three", "1:7: 'three' is not a valid word; expected one of: one, two"},
+		{"word: ''", "1:7: '' is not a valid word; expected one of: one, two"},
 		{"words: {}", "1:8: 'words' is empty"},
 		{"words: {a: [b]}", "1:12: the value of 'a' must be text, not a list"},
 		{"pairs: {}", "1:8: the value of 'pairs' must be a list, not a map"},
@@ -513,8 +513,8 @@ static void wrong_values_are_explained(void **state)
 		{"bits: 7-3", "1:7: '7-3' are no bits such as 8, 24-31 or 0-7,21"},
 		{"bits: 64", "1:7: '64' are no bits such as 8, 24-31 or 0-7,21"},
 		{"bits: ''", "1:7: '' are no bits such as 8, 24-31 or 0-7,21"},
-		{"names: a,b", "1:8: 'a,b' is no list of names such as a b"},
-		{"names: a B", "1:10: 'a B' is no list of names such as a b"},
+		{"names: a,b", "1:8: 'a,b' is not a valid list of names such as a b"},
+		{"names: a B", "1:10: 'a B' is not a valid list of names such as a b"},
 		{"names:", "1:7: the value of 'names' is empty"},
 	};
 
@@ -587,7 +587,7 @@ static void load_reads_a_file(void **state)
 	snprintf(want, sizeof(want), "%s: cannot be opened: No such file or directory", path);
 	assert_string_equal(e.text, want);
 	assert_int_equal(unc_yaml_load(&f, dir, &e), -EISDIR);
-	snprintf(want, sizeof(want), "%s: is no regular file; expected a YAML file", dir);
+	snprintf(want, sizeof(want), "%s: is not a regular file; expected a YAML file", dir);
 	assert_string_equal(e.text, want);
 	write_file(path, "a: b\na: c", 9);
 	assert_int_equal(unc_yaml_load(&f, path, &e), -EBADMSG);

@@ -135,10 +135,11 @@ static int add_where(const struct finder *f, const char *where)
 		return unc_nomem(f->e);
 	if (mark && unc_parse_u64(mark + 1, &offset) < 0) {
 		free(path);
-		return unc_fail(f->e, EINVAL,
-				"'%s' is no offset: decimal or 0x hexadecimal; behind a path "
-				"with an @ of its own write @0",
-				mark + 1);
+		return unc_fail(
+			f->e, EINVAL,
+			"'%s' is not a valid offset: decimal or 0x hexadecimal; behind a path "
+			"with an @ of its own write @0",
+			mark + 1);
 	}
 	whole = unc_root_is_live(f->root) ? realpath(path, NULL) : NULL;
 	d = add_device(f, whole ? whole : path);

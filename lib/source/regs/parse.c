@@ -58,7 +58,8 @@ static int check_models(const struct unc_reader *r, const struct unc_yaml *node,
 		size_t n = strcspn(at, " ");
 
 		if (!memchr(at, '/', n))
-			return unc_reader_fail(r, node, "'%.*s' is no CPU model such as intel/6/62",
+			return unc_reader_fail(r, node,
+					       "'%.*s' is not a valid CPU model such as intel/6/62",
 					       (int)n, at);
 		at += n + strspn(at + n, " ");
 	} while (*at);
@@ -350,9 +351,9 @@ static int find_clock(const struct unc_reader *r, const struct unc_yaml *node, v
 	for (size_t i = 0; i < block->count; i++)
 		if (strcmp(block->counters[i].name, node->text) == 0)
 			block->clock = &block->counters[i];
-	return block->clock
-		       ? 0
-		       : unc_reader_fail(r, node, "'%s' is no counter of this block", node->text);
+	return block->clock ? 0
+			    : unc_reader_fail(r, node, "'%s' is not a counter of this block",
+					      node->text);
 }
 
 static int keep_hz(const struct unc_reader *r, const struct unc_yaml *node, void *into)
