@@ -150,12 +150,6 @@ static double source_count(const struct verdict *v, size_t k)
 	return (double)sum->used;
 }
 
-static bool evaluate(const struct verdict *v, const struct unc_formula_input *in, double seconds,
-		     double *value)
-{
-	return unc_formula_eval(v->metric->formula, in, seconds, value);
-}
-
 /* Between which values the row's lies, as far as the time it was counted for is uncertain. */
 static void set_bounds(struct verdict *v, const struct unc_formula_input *in)
 {
@@ -165,11 +159,13 @@ static void set_bounds(struct verdict *v, const struct unc_formula_input *in)
 	double low, high;
 
 	if (is_time_unknown(v)) {
-		v->open_ended = evaluate(v, in, most, &low) && low != out->value;
+		v->open_ended =
+			unc_formula_eval(v->metric->formula, in, most, &low) && low != out->value;
 		return;
 	}
-	if (!(v->uncertain_s > 0) || !(least > 0) || !evaluate(v, in, least, &low) ||
-	    !evaluate(v, in, most, &high) || low == high)
+	if (!(v->uncertain_s > 0) || !(least > 0) ||
+	    !unc_formula_eval(v->metric->formula, in, least, &low) ||
+	    !unc_formula_eval(v->metric->formula, in, most, &high) || low == high)
 		return;
 	out->low = fmin(low, high);
 	out->high = fmax(low, high);
@@ -202,7 +198,7 @@ static void set_metric(struct verdict *v)
 		in[k].sources = source_count(v, k);
 		in[k].known = v->sums[k].used;
 	}
-	if (!evaluate(v, in, v->out->counted.seconds, &v->out->value))
+	if (!unc_formula_eval(v->metric->formula, in, v->out->counted.seconds, &v->out->value))
 		return;
 	set_bounds(v, in);
 	if (v->metric->histogram)

@@ -132,40 +132,28 @@ const struct uncore_counter *uncore_monitor_counter_at(const struct uncore_monit
 	return i < m->plan.count ? &m->shown[i] : NULL;
 }
 
-static int allocate_readings(struct uncore_monitor *m)
+int uncore_monitor_open(struct uncore_monitor *m)
 {
-	size_t n = m->plan.count + 1;
+	struct unc_error *e = &m->machine->error;
+	int r = uncore_monitor_plan(m);
+	size_t n;
 
+	if (r < 0)
+		return r;
+	n = m->plan.count + 1;
+	if (m->state != UNC_MONITOR_PLANNED)
+		return unc_fail(e, EBUSY, "the monitor is open already");
+	for (size_t i = 0; i < m->plan.count; i++) { /* what an earlier try to open said */
+		free(m->plan.counters[i].why);
+		m->plan.counters[i].why = NULL;
+		m->plan.counters[i].error = 0;
+	}
 	m->previous = calloc(n, sizeof(*m->previous));
 	m->now = calloc(n, sizeof(*m->now));
 	m->interval = calloc(n, sizeof(*m->interval));
 	m->total = calloc(n, sizeof(*m->total));
 	if (!m->previous || !m->now || !m->interval || !m->total)
-		return unc_nomem(&m->machine->error);
-	return 0;
-}
-
-/* What an earlier try to open said. */
-static void forget_errors(struct unc_plan *plan)
-{
-	for (size_t i = 0; i < plan->count; i++) {
-		free(plan->counters[i].why);
-		plan->counters[i].why = NULL;
-		plan->counters[i].error = 0;
-	}
-}
-
-int uncore_monitor_open(struct uncore_monitor *m)
-{
-	struct unc_error *e = &m->machine->error;
-	int r = uncore_monitor_plan(m);
-
-	if (r < 0)
-		return r;
-	if (m->state != UNC_MONITOR_PLANNED)
-		return unc_fail(e, EBUSY, "the monitor is open already");
-	forget_errors(&m->plan);
-	r = allocate_readings(m);
+		r = unc_nomem(e);
 	if (r == 0)
 		r = unc_machine_source(m->machine, &m->source);
 	if (r == 0)
@@ -224,43 +212,29 @@ int uncore_monitor_stop(struct uncore_monitor *m)
 	return r < 0 ? r : err;
 }
 
-static void update_deltas(struct uncore_monitor *m)
+/* Room for all rows and their reasons. */
+static int prepare(struct uncore_monitor *m, struct uncore_sample *s)
 {
-	for (size_t i = 0; i < m->plan.count; i++) {
-		const struct unc_counter *c = &m->plan.counters[i];
-
-		m->interval[i] = unc_delta_take(c, &m->previous[i], &m->now[i]);
-		unc_delta_add(c, &m->total[i], &m->interval[i]);
-	}
-}
-
-/* Room for `count` rows and their reasons. */
-static int reserve(struct uncore_sample *s, size_t count)
-{
+	size_t count = m->rows.count;
 	struct uncore_row *rows;
 	char *data;
 
+	if (m->state < UNC_MONITOR_RUNNING)
+		return unc_fail(&m->machine->error, EBUSY, "the monitor was not started");
 	if (count <= s->room)
 		return 0;
 	rows = reallocarray(s->rows, count, sizeof(*rows));
 	if (!rows)
-		return -ENOMEM;
+		return unc_nomem(&m->machine->error);
 	s->rows = rows;
 	data = reallocarray(s->reasons.data, count, UNC_REASON_ROOM);
 	if (!data)
-		return -ENOMEM;
+		return unc_nomem(&m->machine->error);
 	s->reasons.data = data;
 	s->reasons.room = count * UNC_REASON_ROOM;
 	s->room = count;
 	s->count = 0; /* what it held points to reasons that have moved */
 	return 0;
-}
-
-static int prepare(struct uncore_monitor *m, struct uncore_sample *into)
-{
-	if (m->state < UNC_MONITOR_RUNNING)
-		return unc_fail(&m->machine->error, EBUSY, "the monitor was not started");
-	return reserve(into, m->rows.count) < 0 ? unc_nomem(&m->machine->error) : 0;
 }
 
 static void fill(const struct uncore_monitor *m, const struct unc_delta *deltas,
@@ -293,7 +267,12 @@ int uncore_monitor_read(struct uncore_monitor *m, struct uncore_sample *into)
 		return r;
 	if (m->state > UNC_MONITOR_RUNNING)
 		m->state = UNC_MONITOR_ENDED;
-	update_deltas(m);
+	for (size_t i = 0; i < m->plan.count; i++) {
+		const struct unc_counter *c = &m->plan.counters[i];
+
+		m->interval[i] = unc_delta_take(c, &m->previous[i], &m->now[i]);
+		unc_delta_add(c, &m->total[i], &m->interval[i]);
+	}
 	m->interval_count++;
 	m->previous = m->now;
 	m->previous_at = m->now_at;
