@@ -12,6 +12,7 @@
 struct builder {
 	struct uncore *u;
 	enum uncore_level level;
+	bool single; /* one row for each instance, or for each root port of it */
 	const struct unc_request_set *sets;
 	struct unc_rows rows;
 	const struct unc_query *query; /* whose rows are being made: */
@@ -20,27 +21,20 @@ struct builder {
 	size_t *last;                  /* for each row from the first on: its latest target */
 };
 
-static bool is_single(enum uncore_level level)
-{
-	return level == UNCORE_LEVEL_INSTANCE || level == UNCORE_LEVEL_PORT;
-}
-
 /* ---- which targets make a row --------------------------------------------------------------------- */
 
 /* Metrics are not added up over PMUs with different things at their other ends; events are, as perf
  * does it. */
 static struct uncore_row_place key(const struct builder *b, const struct unc_target *t)
 {
-	bool single = is_single(b->level);
-
 	return (struct uncore_row_place){
 		.socket = b->level == UNCORE_LEVEL_MACHINE
 				  ? -1
 				  : unc_topology_socket(&b->u->topology, t->cpu),
-		.cpu = single ? t->cpu : -1,
-		.pmu = single ? t->pmu : NULL,
-		.port = single ? t->port : NULL,
-		.role = single || b->query->metric ? t->pmu->role : NULL,
+		.cpu = b->single ? t->cpu : -1,
+		.pmu = b->single ? t->pmu : NULL,
+		.port = b->single ? t->port : NULL,
+		.role = b->single || b->query->metric ? t->pmu->role : NULL,
 	};
 }
 
@@ -82,14 +76,6 @@ static size_t find_row(struct builder *b, const struct unc_target *t)
 }
 
 /* ---- the counters of a row ------------------------------------------------------------------------ */
-
-static int make_room(struct unc_row *row)
-{
-	row->counters = calloc(row->target_count * row->query->event_count, sizeof(size_t));
-	row->instances = calloc(row->target_count + 1, sizeof(size_t));
-	row->target_count = 0;
-	return row->counters && row->instances ? 0 : -ENOMEM;
-}
 
 /* What no filter restricts, such as a clock, is counted once in an instance. */
 static void add_target(struct builder *b, size_t number)
@@ -165,7 +151,7 @@ static int add_gap_rows(struct builder *b)
 		const struct unc_gap *gap = &gaps->items[i];
 		struct uncore_row_place k = {.socket = gap->socket, .cpu = -1};
 
-		if (is_single(b->level) && gap->what == UNC_GAP_PORT) {
+		if (b->single && gap->what == UNC_GAP_PORT) {
 			k.port = gap->port;
 			if (!(add_row(b, k)->gaps = strdup(gap->why)))
 				return -ENOMEM;
@@ -179,30 +165,23 @@ static int add_gap_rows(struct builder *b)
 
 /* ---- ceilings ------------------------------------------------------------------------------------- */
 
-/* What the memory of a metric's row can move: of the machine, a socket or a memory channel. */
-static double find_memory_peak(const struct builder *b, const struct unc_row *row)
-{
-	enum unc_pmu_place place = row->query->metric->family->place;
-	bool channel = place == UNC_PLACE_CHANNEL, single = is_single(b->level);
-
-	if (b->level == UNCORE_LEVEL_MACHINE)
-		return unc_ceiling_memory(b->u, -1, false);
-	if (row->key.socket < 0 || (single && !channel && place != UNC_PLACE_SOCKET))
-		return NAN;
-	return unc_ceiling_memory(b->u, row->key.socket, single && channel);
-}
-
-static void set_ceilings(const struct builder *b, struct unc_row *row)
+/* What a metric's row can be at most; of memory: of the machine, a socket or a memory channel. */
+static double ceiling_of(const struct builder *b, const struct unc_row *row)
 {
 	const struct uncore_metric *metric = row->query->metric;
+	bool channel;
 
-	row->ceiling = NAN;
-	if (!metric)
-		return;
-	if (metric->ceiling == UNC_CEILING_MEMORY)
-		row->ceiling = find_memory_peak(b, row);
-	else if (metric->ceiling == UNC_CEILING_PORT && row->port)
-		row->ceiling = row->port->link_rate;
+	if (metric && metric->ceiling == UNC_CEILING_PORT && row->port)
+		return row->port->link_rate;
+	if (!metric || metric->ceiling != UNC_CEILING_MEMORY)
+		return NAN;
+	if (b->level == UNCORE_LEVEL_MACHINE)
+		return unc_ceiling_memory(b->u, -1, false);
+	channel = metric->family->place == UNC_PLACE_CHANNEL;
+	if (row->key.socket < 0 ||
+	    (b->single && !channel && metric->family->place != UNC_PLACE_SOCKET))
+		return NAN;
+	return unc_ceiling_memory(b->u, row->key.socket, b->single && channel);
 }
 
 /* ---- all rows ------------------------------------------------------------------------------------- */
@@ -224,9 +203,15 @@ static int fill_rows(struct builder *b)
 		b->row_of[t] = find_row(b, &q->targets[t]);
 		b->rows.items[b->row_of[t]].target_count++;
 	}
-	for (size_t i = b->first; i < b->rows.count; i++)
-		if (make_room(&b->rows.items[i]) < 0)
+	for (size_t i = b->first; i < b->rows.count; i++) {
+		struct unc_row *row = &b->rows.items[i];
+
+		row->counters = calloc(row->target_count * q->event_count, sizeof(size_t));
+		row->instances = calloc(row->target_count + 1, sizeof(size_t));
+		row->target_count = 0;
+		if (!row->counters || !row->instances)
 			return -ENOMEM;
+	}
 	for (size_t t = 0; t < q->target_count; t++)
 		add_target(b, t);
 	if (add_gap_rows(b) < 0)
@@ -234,9 +219,9 @@ static int fill_rows(struct builder *b)
 	for (size_t i = b->first; i < b->rows.count; i++) {
 		struct unc_row *row = &b->rows.items[i];
 
-		if (!is_single(b->level) && describe_gaps(b, row) < 0)
+		if (!b->single && describe_gaps(b, row) < 0)
 			return -ENOMEM;
-		set_ceilings(b, row);
+		row->ceiling = ceiling_of(b, row);
 	}
 	if (b->level == UNCORE_LEVEL_SOCKET)
 		qsort(&b->rows.items[b->first], b->rows.count - b->first, sizeof(struct unc_row),
@@ -268,7 +253,12 @@ int unc_rows_make(struct unc_rows *out, struct uncore *u, enum uncore_level leve
 		  const struct unc_query *queries, size_t query_count,
 		  const struct unc_request_set *sets)
 {
-	struct builder b = {.u = u, .level = level, .sets = sets};
+	struct builder b = {
+		.u = u,
+		.level = level,
+		.single = level == UNCORE_LEVEL_INSTANCE || level == UNCORE_LEVEL_PORT,
+		.sets = sets,
+	};
 
 	for (size_t i = 0; i < query_count; i++)
 		if (queries[i].target_count && add_query(&b, &queries[i]) < 0) {
@@ -292,10 +282,18 @@ void unc_rows_finish(struct unc_rows *rows)
 
 /* ---- sums ----------------------------------------------------------------------------------------- */
 
-static void add_counted(struct unc_sum *sum, size_t counter, const struct unc_delta *d)
+void unc_sum_add(struct unc_sum *sum, size_t counter, const struct unc_delta *d)
 {
 	double coverage = 1;
 
+	if (d->state != UNC_COUNTED) {
+		sum->waited_ns += d->enabled_ns;
+		if (!sum->missing++)
+			sum->first_bad = counter;
+		if (unc_state_quality(d->state) == UNCORE_SUSPECT && !sum->suspect++)
+			sum->first_bad = counter;
+		return;
+	}
 	if (d->running_ns < d->enabled_ns)
 		coverage = (double)d->running_ns / (double)d->enabled_ns;
 	if (coverage < sum->coverage)
@@ -317,19 +315,6 @@ static void add_counted(struct unc_sum *sum, size_t counter, const struct unc_de
 		sum->first_interrupted = counter;
 	if (!d->count && !sum->still++)
 		sum->first_still = counter;
-}
-
-void unc_sum_add(struct unc_sum *sum, size_t counter, const struct unc_delta *d)
-{
-	if (d->state == UNC_COUNTED) {
-		add_counted(sum, counter, d);
-		return;
-	}
-	sum->waited_ns += d->enabled_ns;
-	if (!sum->missing++)
-		sum->first_bad = counter;
-	if (unc_state_quality(d->state) == UNCORE_SUSPECT && !sum->suspect++)
-		sum->first_bad = counter;
 }
 
 /* The first counter of an instance without a value. */
