@@ -370,28 +370,22 @@ static int add_alias(struct uncore_pmu *p, const struct unc_names *all, const ch
 	return r;
 }
 
-/* The names in a directory of the PMU, none when there is no such directory. */
-static int list_members(const struct uncore_pmu *p, const char *dir, struct unc_names *names)
-{
-	char path[PATH_ROOM];
-	int err;
-
-	snprintf(path, sizeof(path), DEVICES "/%s/%s", p->name, dir);
-	err = unc_root_list(p->root, path, names);
-	if (err == -ENOMEM)
-		return unc_nomem(p->error);
-	if (err && err != -ENOENT && err != -ENOTDIR)
-		return unc_fail(p->error, EBADMSG, "the directory %s cannot be read", path);
-	return 0;
-}
-
-/* `add` takes all names, and one of them. */
+/* `add` takes all names of a directory of the PMU, and one of them; no such directory: no names. */
 static int load_members(struct uncore_pmu *p, const char *dir,
 			int (*add)(struct uncore_pmu *, const struct unc_names *, const char *))
 {
 	struct unc_names names = {0};
-	int r = list_members(p, dir, &names);
+	char path[PATH_ROOM];
+	int r;
 
+	snprintf(path, sizeof(path), DEVICES "/%s/%s", p->name, dir);
+	r = unc_root_list(p->root, path, &names);
+	if (r == -ENOENT || r == -ENOTDIR)
+		return 0;
+	if (r < 0)
+		return r == -ENOMEM ? unc_nomem(p->error)
+				    : unc_fail(p->error, EBADMSG, "the directory %s cannot be read",
+					       path);
 	for (size_t i = 0; r >= 0 && i < names.count; i++)
 		r = add(p, &names, names.items[i]);
 	unc_names_finish(&names);

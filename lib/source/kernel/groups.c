@@ -137,14 +137,6 @@ static int add_set(struct pack *p, struct unc_group *g, struct span s, size_t *b
 	return 0;
 }
 
-static struct unc_group *new_group(struct pack *p, size_t first)
-{
-	struct unc_group *g = &p->out->items[p->out->count];
-
-	*g = (struct unc_group){.first = first, .end = first, .leader = -1};
-	return g;
-}
-
 /* The first few: a sentence has to be read. */
 static void add_names(const struct pack *p, struct span s, struct unc_text *t)
 {
@@ -236,10 +228,11 @@ static int try_alone(struct pack *p, struct span s, size_t i, int err)
 /* Puts a set into a group of its own. */
 static int place_alone(struct pack *p, struct span s)
 {
-	struct unc_group *g = new_group(p, s.first);
+	struct unc_group *g = &p->out->items[p->out->count];
 	size_t bad;
 	int err, ret;
 
+	*g = (struct unc_group){.first = s.first, .end = s.first, .leader = -1};
 	while ((err = add_set(p, g, s, &bad)) < 0) {
 		if (is_fatal(err))
 			return fail_with(p, bad, err);
