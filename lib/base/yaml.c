@@ -66,16 +66,13 @@ static int fail_parser(const struct loader *l)
 			p->context_mark.line + 1, p->context_mark.column + 1);
 }
 
-static int next_event(struct loader *l, yaml_event_t *event)
-{
-	return yaml_parser_parse(&l->parser, event) ? 0 : fail_parser(l);
-}
-
-/* Anchors and tags, on whatever node. */
-static int refuse_extras(struct loader *l, const yaml_event_t *event)
+/* What data files may not have: anchors, aliases and tags. NULL: none. */
+static const char *find_extra(const yaml_event_t *event)
 {
 	const yaml_char_t *anchor = NULL, *tag = NULL;
 
+	if (event->type == YAML_ALIAS_EVENT)
+		return "aliases ('*') are not allowed; quote text that begins with '*'";
 	if (event->type == YAML_SCALAR_EVENT) {
 		anchor = event->data.scalar.anchor;
 		tag = event->data.scalar.tag;
@@ -87,12 +84,24 @@ static int refuse_extras(struct loader *l, const yaml_event_t *event)
 		tag = event->data.mapping_start.tag;
 	}
 	if (anchor)
-		return fail_at(l, &event->start_mark,
-			       "anchors ('&') are not allowed; quote text that begins with '&'");
-	if (tag)
-		return fail_at(l, &event->start_mark,
-			       "tags ('!') are not allowed; quote text that begins with '!'");
-	return 0;
+		return "anchors ('&') are not allowed; quote text that begins with '&'";
+	return tag ? "tags ('!') are not allowed; quote text that begins with '!'" : NULL;
+}
+
+/* On failure there is no event to delete. */
+static int next_event(struct loader *l, yaml_event_t *event)
+{
+	const char *extra;
+	int err;
+
+	if (!yaml_parser_parse(&l->parser, event))
+		return fail_parser(l);
+	extra = find_extra(event);
+	if (!extra)
+		return 0;
+	err = fail_at(l, &event->start_mark, extra);
+	yaml_event_delete(event);
+	return err;
 }
 
 static int take_text(struct loader *l, const yaml_event_t *event, char **out)
@@ -137,16 +146,8 @@ static int build_value(struct loader *l, yaml_event_t *event, int level, struct 
 
 static int build_key(struct loader *l, const yaml_event_t *event, struct unc_yaml *node)
 {
-	int err;
-
-	if (event->type != YAML_SCALAR_EVENT && event->type != YAML_ALIAS_EVENT)
+	if (event->type != YAML_SCALAR_EVENT)
 		return fail_at(l, &event->start_mark, "a key must be plain text");
-	if (event->type == YAML_ALIAS_EVENT)
-		return fail_at(l, &event->start_mark,
-			       "aliases ('*') are not allowed; quote text that begins with '*'");
-	err = refuse_extras(l, event);
-	if (err)
-		return err;
 	if (event->data.scalar.length == 0)
 		return fail_at(l, &event->start_mark, "a key must not be empty");
 	node->key_line = (int)event->start_mark.line + 1;
@@ -238,14 +239,6 @@ static int build_children(struct loader *l, int level, yaml_event_type_t end, st
  * the root. */
 static int build_value(struct loader *l, yaml_event_t *event, int level, struct unc_yaml *node)
 {
-	int err;
-
-	if (event->type == YAML_ALIAS_EVENT)
-		return fail_at(l, &event->start_mark,
-			       "aliases ('*') are not allowed; quote text that begins with '*'");
-	err = refuse_extras(l, event);
-	if (err)
-		return err;
 	node->line = (int)event->start_mark.line + 1;
 	node->col = (int)event->start_mark.column + 1;
 	if (event->type == YAML_SCALAR_EVENT) {
@@ -265,14 +258,8 @@ static int build_value(struct loader *l, yaml_event_t *event, int level, struct 
 	return build_children(l, level + 1, YAML_MAPPING_END_EVENT, node);
 }
 
-static int fail_empty(const struct loader *l)
-{
-	return unc_fail(l->e, EBADMSG, "%s:1:1: the file is empty; expected keys and values",
-			l->name);
-}
-
-/* Steps over the events that only frame the document; `event` is then the one after them. */
-static int skip_start(struct loader *l, yaml_event_t *event)
+/* The first event that does not only frame the document. */
+static int first_event(struct loader *l, yaml_event_t *event)
 {
 	int err = next_event(l, event);
 
@@ -287,9 +274,10 @@ static int skip_start(struct loader *l, yaml_event_t *event)
 static int expect_end(struct loader *l)
 {
 	yaml_event_t event;
-	int err;
+	bool done = false;
+	int err = 0;
 
-	for (bool done = false; !done;) {
+	while (!done && !err) {
 		err = next_event(l, &event);
 		if (err)
 			return err;
@@ -297,44 +285,24 @@ static int expect_end(struct loader *l)
 		if (event.type == YAML_DOCUMENT_START_EVENT)
 			err = fail_at(l, &event.start_mark, "a second document is not allowed");
 		yaml_event_delete(&event);
-		if (err)
-			return err;
 	}
-	return 0;
-}
-
-static bool is_nothing(const yaml_event_t *event)
-{
-	return event->type == YAML_STREAM_END_EVENT ||
-	       (event->type == YAML_SCALAR_EVENT && event->data.scalar.length == 0);
+	return err;
 }
 
 static int build_root(struct loader *l, struct unc_yaml *root)
 {
 	yaml_event_t event;
-	int err;
+	int err = first_event(l, &event);
 
-	err = skip_start(l, &event);
 	if (err)
 		return err;
-	err = is_nothing(&event) ? fail_empty(l) : build_value(l, &event, 0, root);
+	if (event.type == YAML_STREAM_END_EVENT ||
+	    (event.type == YAML_SCALAR_EVENT && event.data.scalar.length == 0))
+		err = fail_at(l, &(yaml_mark_t){0}, "the file is empty; expected keys and values");
+	else
+		err = build_value(l, &event, 0, root);
 	yaml_event_delete(&event);
 	return err ? err : expect_end(l);
-}
-
-static struct unc_yaml_file *new_file(const char *name)
-{
-	struct unc_yaml_file *f = calloc(1, sizeof(*f));
-
-	if (!f)
-		return NULL;
-	f->name = strdup(name);
-	f->root = calloc(1, sizeof(*f->root));
-	if (!f->name || !f->root) {
-		unc_yaml_free(f);
-		return NULL;
-	}
-	return f;
 }
 
 int unc_yaml_parse(struct unc_yaml_file **out, const char *name, const char *text, size_t len,
@@ -346,8 +314,12 @@ int unc_yaml_parse(struct unc_yaml_file **out, const char *name, const char *tex
 
 	if (len > MAX_BYTES)
 		return unc_fail(e, EBADMSG, "%s: the file is larger than 1 MiB", name);
-	f = new_file(name);
-	if (!f || !yaml_parser_initialize(&l.parser)) {
+	f = calloc(1, sizeof(*f));
+	if (f) {
+		f->name = strdup(name);
+		f->root = calloc(1, sizeof(*f->root));
+	}
+	if (!f || !f->name || !f->root || !yaml_parser_initialize(&l.parser)) {
 		unc_yaml_free(f);
 		return unc_nomem(e);
 	}
@@ -356,12 +328,11 @@ int unc_yaml_parse(struct unc_yaml_file **out, const char *name, const char *tex
 	yaml_parser_set_input_string(&l.parser, (const unsigned char *)text, len);
 	err = build_root(&l, f->root);
 	yaml_parser_delete(&l.parser);
-	if (err) {
+	if (err)
 		unc_yaml_free(f);
-		return err;
-	}
-	*out = f;
-	return 0;
+	else
+		*out = f;
+	return err;
 }
 
 void unc_yaml_free(struct unc_yaml_file *f)
