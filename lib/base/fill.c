@@ -117,7 +117,7 @@ static int fail_unknown(const struct unc_reader *r, const struct unc_yaml *at,
 	for (size_t i = 0; i < count; i++)
 		names[i] = key_of(&fields[i]);
 	unc_reader_fail_key(r, at, "unknown key '%s'", at->key);
-	near = unc_nearest(at->key, names, count);
+	near = unc_nearest(at->key, names, sizeof(*names), count);
 	if (near)
 		unc_error_append(r->e, " (did you mean '%s'?)", near);
 	for (size_t i = 0; i < count; i++)

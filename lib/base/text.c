@@ -369,13 +369,14 @@ static bool is_better(const struct match *a, const struct match *b)
 }
 
 /* The best matches, each name once; `into` has room for one more while it is sorted. */
-static size_t find(const char *typed, const char *const *names, size_t count,
+static size_t find(const char *typed, const char *names, size_t stride, size_t count,
 		   struct match into[OFFERED + 1])
 {
 	size_t found = 0;
 
 	for (size_t i = 0; i < count; i++) {
-		struct match m = {names[i], distance(typed, names[i])};
+		const char *name = *(const char *const *)(const void *)(names + i * stride);
+		struct match m = {name, distance(typed, name)};
 		size_t at = found;
 		bool known = false;
 
@@ -394,17 +395,18 @@ static size_t find(const char *typed, const char *const *names, size_t count,
 	return found;
 }
 
-const char *unc_nearest(const char *typed, const char *const *names, size_t count)
+const char *unc_nearest(const char *typed, const void *names, size_t stride, size_t count)
 {
 	struct match near[OFFERED + 1];
 
-	return find(typed, names, count, near) ? near[0].name : NULL;
+	return find(typed, names, stride, count, near) ? near[0].name : NULL;
 }
 
-bool unc_suggest(struct unc_text *t, const char *typed, const char *const *names, size_t count)
+bool unc_suggest(struct unc_text *t, const char *typed, const void *names, size_t stride,
+		 size_t count)
 {
 	struct match near[OFFERED + 1];
-	size_t found = find(typed, names, count, near);
+	size_t found = find(typed, names, stride, count, near);
 
 	for (size_t i = 0; i < found; i++)
 		unc_text_add(t, "%s%s", i == 0 ? "" : i + 1 == found ? " or " : ", ", near[i].name);

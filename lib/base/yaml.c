@@ -419,7 +419,7 @@ static int fail_unknown(const char *name, const struct unc_file *files, size_t c
 		unc_names_finish(&names);
 		return unc_nomem(e);
 	}
-	near = unc_nearest(name, (const char *const *)names.items, names.count);
+	near = unc_nearest(name, names.items, sizeof(*names.items), names.count);
 	unc_fail(e, ENOENT, "there is no %s '%s'", what, name);
 	if (near)
 		unc_error_append(e, " (did you mean '%s'?)", near);

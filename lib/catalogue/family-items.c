@@ -135,18 +135,14 @@ static size_t find_name(const char *text, const char *name)
 static int fail_event(const struct unc_reader *r, const struct unc_yaml *formula, const char *name)
 {
 	const struct unc_family *f = ((struct unc_family_parser *)r->context)->family;
-	const char **names = calloc(f->event_count + 1, sizeof(*names));
 	struct unc_text near = {0};
 
-	if (!names)
-		return unc_nomem(r->e);
-	for (size_t i = 0; i < f->event_count; i++)
-		names[i] = f->events[i].name;
 	unc_reader_fail_in(r, formula, find_name(formula->text, name),
 			   "'%s' is not an event of this family", name);
-	if (unc_suggest(&near, name, names, f->event_count) && near.data)
+	if (f->event_count &&
+	    unc_suggest(&near, name, &f->events->name, sizeof(*f->events), f->event_count) &&
+	    near.data)
 		unc_error_append(r->e, " (did you mean %s?)", near.data);
-	free(names);
 	unc_text_finish(&near);
 	return -EBADMSG;
 }

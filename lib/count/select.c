@@ -115,7 +115,7 @@ static int no_such_pmu(struct adder *a)
 			 "%.200s: no PMU of this machine has an event of this name; events of a "
 			 "PMU are written pmu/event/, and core events are not counted here",
 			 a->event->text);
-	any = unc_suggest(&near, pmu ? pmu : a->event->terms, (const char *const *)names.items,
+	any = unc_suggest(&near, pmu ? pmu : a->event->terms, names.items, sizeof(*names.items),
 			  names.count) &&
 	      near.data;
 	if (any)
@@ -437,7 +437,9 @@ static int no_such_metric(const struct uncore_monitor *m, const char *pattern)
 	for (size_t i = 0; i < c->metric_count; i++)
 		names[i] = c->metrics[i]->name;
 	unc_fail(e, ENOENT, "no metric of the catalogue is named '%s'", pattern);
-	if (unc_suggest(&near, slash ? slash + 1 : pattern, names, c->metric_count) && near.data)
+	if (unc_suggest(&near, slash ? slash + 1 : pattern, names, sizeof(*names),
+			c->metric_count) &&
+	    near.data)
 		unc_error_append(e, " (did you mean %s?)", near.data);
 	unc_text_finish(&near);
 	free(names);

@@ -387,7 +387,7 @@ static int not_found(const struct unc_pci *p, const char *name, struct unc_error
 			err = unc_names_add(&all, word);
 		free(names);
 	}
-	if (unc_suggest(&near, name, (const char *const *)all.items, all.count) && near.data)
+	if (unc_suggest(&near, name, all.items, sizeof(*all.items), all.count) && near.data)
 		err = unc_fail(e, ENOENT, "there is no PCI device '%s' (did you mean %s?)", name,
 			       near.data);
 	else

@@ -74,7 +74,7 @@ static int refuse_unknown(const struct encoder *x, const char *name, bool terms,
 		names[count++] = p->aliases[i].name;
 	unc_text_add(&text, "it has no %s%s%s '%s'", terms ? "term" : "",
 		     terms && events ? " or " : "", events ? "event" : "", name);
-	if (unc_suggest(&near, name, names, count) && near.data)
+	if (unc_suggest(&near, name, names, sizeof(*names), count) && near.data)
 		unc_text_add(&text, " (did you mean %s?)", near.data);
 	if (terms)
 		add_list(&text, "terms", names, term_count);

@@ -283,7 +283,7 @@ static void check_suggestion(const char *wanted, const char *const *names, size_
 			     const char *want)
 {
 	struct unc_text t = {0};
-	bool any = unc_suggest(&t, wanted, names, count);
+	bool any = unc_suggest(&t, wanted, names, sizeof(*names), count);
 	char *got;
 
 	assert_int_equal(any, *want != '\0');
@@ -330,8 +330,9 @@ static void suggest_offers_near_names(void **state)
 	for (size_t i = 0; i < COUNT(cases); i++)
 		check_suggestion(cases[i].wanted, names, COUNT(names), cases[i].want);
 	check_suggestion("title", names, 0, "");
-	assert_string_equal(unc_nearest("evidense", names, COUNT(names)), "evidence");
-	assert_null(unc_nearest("zzz", names, COUNT(names)));
+	assert_string_equal(unc_nearest("evidense", names, sizeof(*names), COUNT(names)),
+			    "evidence");
+	assert_null(unc_nearest("zzz", names, sizeof(*names), COUNT(names)));
 }
 
 static void suggest_survives_long_names(void **state)
@@ -344,8 +345,8 @@ static void suggest_survives_long_names(void **state)
 	longer[sizeof(longer) - 1] = '\0';
 	memset(other, 'b', sizeof(other) - 1);
 	other[sizeof(other) - 1] = '\0';
-	assert_ptr_equal(unc_nearest(longer, names, COUNT(names)), longer);
-	assert_null(unc_nearest(other, names, COUNT(names)));
+	assert_ptr_equal(unc_nearest(longer, names, sizeof(*names), COUNT(names)), longer);
+	assert_null(unc_nearest(other, names, sizeof(*names), COUNT(names)));
 }
 
 static void trim_both_ends(void **state)

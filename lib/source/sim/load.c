@@ -129,29 +129,36 @@ static int read_refusal(const struct unc_reader *r, const struct unc_yaml *node,
 			       node->text);
 }
 
+#define MEMBER(member) UNC_AT(struct unc_sim_rate, member)
+
+static const struct unc_field rate_fields[] = {
+	UNC_FIELD("!pmu", TEXT, MEMBER(pmu)),
+	UNC_FIELD("!event", TEXT, MEMBER(event)),
+	/* In the order of enum unc_wave_kind. */
+	UNC_FIELD("|constant", DOUBLE, MEMBER(wave.a), .range = &rates),
+	UNC_FIELD("|sine", MAP, MEMBER(wave), .of = &sine),
+	UNC_FIELD("|burst", MAP, MEMBER(wave), .of = &burst),
+	UNC_FIELD("|ramp", MAP, MEMBER(wave), .of = &ramp),
+	UNC_FIELD("spread", DOUBLE, MEMBER(spread), .range = &spreads),
+	UNC_FIELD("phase", TEXT, .check = read_phase),
+	UNC_FIELD("running", DOUBLE, MEMBER(running), .range = &shares),
+	UNC_FIELD("start", NUMBER, MEMBER(start)),
+	UNC_FIELD("width", NUMBER, MEMBER(width), .least = 1, .most = 64),
+	UNC_FIELD("refuse", TEXT, .check = read_refusal),
+	UNC_END,
+};
+
 static int finish_rate(const struct unc_reader *r, const struct unc_yaml *map, void *into)
 {
-	static const char *const waves[] = {[UNC_WAVE_CONSTANT] = "constant",
-					    [UNC_WAVE_SINE] = "sine",
-					    [UNC_WAVE_BURST] = "burst",
-					    [UNC_WAVE_RAMP] = "ramp"};
 	const struct unc_sim *sim = r->context;
 	struct unc_sim_rate *rate = into;
-	int given = 0;
 
 	rate->line = map->line;
+	rate->wave.kind = (enum unc_wave_kind)unc_fill_choice(map, rate_fields);
 	if (!unc_yaml_get(map, "running"))
 		rate->running = 1;
 	if (!unc_yaml_get(map, "width"))
 		rate->width = 64;
-	for (unsigned i = 0; i < sizeof(waves) / sizeof(*waves); i++)
-		if (unc_yaml_get(map, waves[i])) {
-			rate->wave.kind = (enum unc_wave_kind)i;
-			given++;
-		}
-	if (given != 1)
-		return unc_reader_fail(r, map,
-				       "a rate has exactly one of constant, sine, burst and ramp");
 	if (rate->width < 64 && rate->start >> rate->width != 0)
 		return unc_reader_fail(r, unc_yaml_get(map, "start"),
 				       "the value of 'start' does not fit into %u bits",
@@ -162,24 +169,6 @@ static int finish_rate(const struct unc_reader *r, const struct unc_yaml *map, v
 					       same->line, same->pmu, same->event);
 	return 0;
 }
-
-#define MEMBER(member) UNC_AT(struct unc_sim_rate, member)
-
-static const struct unc_field rate_fields[] = {
-	UNC_FIELD("!pmu", TEXT, MEMBER(pmu)),
-	UNC_FIELD("!event", TEXT, MEMBER(event)),
-	UNC_FIELD("constant", DOUBLE, MEMBER(wave.a), .range = &rates),
-	UNC_FIELD("sine", MAP, MEMBER(wave), .of = &sine),
-	UNC_FIELD("burst", MAP, MEMBER(wave), .of = &burst),
-	UNC_FIELD("ramp", MAP, MEMBER(wave), .of = &ramp),
-	UNC_FIELD("spread", DOUBLE, MEMBER(spread), .range = &spreads),
-	UNC_FIELD("phase", TEXT, .check = read_phase),
-	UNC_FIELD("running", DOUBLE, MEMBER(running), .range = &shares),
-	UNC_FIELD("start", NUMBER, MEMBER(start)),
-	UNC_FIELD("width", NUMBER, MEMBER(width), .least = 1, .most = 64),
-	UNC_FIELD("refuse", TEXT, .check = read_refusal),
-	UNC_END,
-};
 
 static const struct unc_shape rate = {
 	.fields = rate_fields, .size = sizeof(struct unc_sim_rate), .check = finish_rate};
@@ -204,26 +193,6 @@ int unc_sim_parse(struct unc_sim *sim, struct unc_yaml_file *file, struct unc_er
 
 /* ---- against the machine ------------------------------------------------------------------- */
 
-static int no_such_pmu(const struct unc_reader *r, const struct unc_yaml *map,
-		       const struct unc_pmus *pmus)
-{
-	const struct unc_yaml *at = unc_yaml_get(map, "pmu");
-	const char **names = calloc(pmus->count + 1, sizeof(*names));
-	const char *near;
-	int ret;
-
-	if (!names)
-		return unc_nomem(r->e);
-	for (size_t i = 0; i < pmus->count; i++)
-		names[i] = pmus->items[i].name;
-	ret = unc_reader_fail(r, at, "no PMU of the machine matches '%s'", at->text);
-	near = unc_nearest(at->text, names, pmus->count);
-	if (near)
-		unc_error_append(r->e, " (did you mean '%s'?)", near);
-	free(names);
-	return ret;
-}
-
 /* One PMU that has the event is enough: a pattern may span different ones. */
 static int check_rate(const struct unc_sim *sim, size_t i, const struct unc_pmus *pmus,
 		      struct unc_error *e)
@@ -231,6 +200,7 @@ static int check_rate(const struct unc_sim *sim, size_t i, const struct unc_pmus
 	const struct unc_yaml *map = &unc_yaml_get(sim->file->root, "rates")->children[i];
 	const struct unc_reader r = {.file = sim->file, .e = e};
 	struct unc_error why = {""}, first = {""};
+	const char *name, *near = NULL;
 	struct unc_encoding encoding;
 
 	for (size_t k = 0; k < pmus->count; k++) {
@@ -247,9 +217,15 @@ static int check_rate(const struct unc_sim *sim, size_t i, const struct unc_pmus
 		if (first.text[0] == '\0')
 			first = why;
 	}
-	if (first.text[0] == '\0')
-		return no_such_pmu(&r, map, pmus);
-	return unc_reader_fail(&r, unc_yaml_get(map, "event"), "%s", first.text);
+	if (first.text[0] != '\0')
+		return unc_reader_fail(&r, unc_yaml_get(map, "event"), "%s", first.text);
+	name = sim->rates[i].pmu;
+	unc_reader_fail(&r, unc_yaml_get(map, "pmu"), "no PMU of the machine matches '%s'", name);
+	if (pmus->count)
+		near = unc_nearest(name, &pmus->items->name, sizeof(*pmus->items), pmus->count);
+	if (near)
+		unc_error_append(e, " (did you mean '%s'?)", near);
+	return -EBADMSG;
 }
 
 int unc_sim_check(const struct unc_sim *sim, const struct unc_root *root, struct unc_error *e)
