@@ -273,9 +273,32 @@ static int no_such_kind(struct unc_error *e, const char *name)
 	return -EINVAL;
 }
 
+/* The text of all filters, and whether they pick root ports. */
+static int describe(struct uncore_monitor *m, struct unc_filters *f)
+{
+	struct unc_text text = {0};
+
+	f->picks = false;
+	for (size_t i = 0; i < UNC_FILTERS; i++) {
+		if (!f->values[i].text)
+			continue;
+		unc_text_add(&text, "%s%s=%s", text.len ? " " : "", unc_filter_words[i].name,
+			     f->values[i].text);
+		f->picks = f->picks || selectors[i].picks;
+	}
+	f->text = text.len && !text.failed ? unc_monitor_keep(m, text.data) : NULL;
+	if (text.failed || (text.len && !f->text)) {
+		unc_text_finish(&text);
+		return unc_nomem(&m->machine->error);
+	}
+	unc_text_finish(&text);
+	return 0;
+}
+
 int uncore_monitor_set_filter(struct uncore_monitor *m, const char *kind, const char *value)
 {
 	struct unc_filter_value next = {0};
+	struct unc_filters filters;
 	struct setter x = {.m = m, .e = &m->machine->error, .into = &next};
 	int r = unc_monitor_refuse_planned(m);
 
@@ -291,47 +314,16 @@ int uncore_monitor_set_filter(struct uncore_monitor *m, const char *kind, const 
 			r = check_exclusions(&x);
 		if (r < 0)
 			return r;
-		next.text = strdup(value);
+		next.text = unc_monitor_keep(m, value);
 		if (!next.text)
 			return unc_nomem(x.e);
 	}
-	free(m->filters.values[x.kind].text);
-	m->filters.values[x.kind] = next;
-	return 0;
-}
-
-int unc_filters_text(struct uncore_monitor *m, const char **out)
-{
-	struct unc_text text = {0};
-	const char *kept = NULL;
-	bool failed;
-
-	for (size_t i = 0; i < UNC_FILTERS; i++)
-		if (m->filters.values[i].text)
-			unc_text_add(&text, "%s%s=%s", text.len ? " " : "",
-				     unc_filter_words[i].name, m->filters.values[i].text);
-	if (text.len)
-		kept = unc_monitor_keep(m, text.data);
-	failed = text.failed || (text.len && !kept);
-	unc_text_finish(&text);
-	if (failed)
-		return unc_nomem(&m->machine->error);
-	*out = kept;
-	return 0;
-}
-
-void unc_filters_finish(struct unc_filters *f)
-{
-	for (size_t i = 0; i < UNC_FILTERS; i++)
-		free(f->values[i].text);
-}
-
-bool unc_filters_pick(const struct unc_filters *f)
-{
-	for (size_t i = 0; i < UNC_FILTERS; i++)
-		if (f->values[i].text && selectors[i].picks)
-			return true;
-	return false;
+	filters = m->filters;
+	filters.values[x.kind] = next;
+	r = describe(m, &filters);
+	if (r == 0)
+		m->filters = filters;
+	return r;
 }
 
 /* ---- applying them ---- */
@@ -407,7 +399,7 @@ int unc_filters_split(struct uncore_monitor *m, const struct uncore_metric *metr
 				 .family = metric->family,
 				 .pmu = whole->pmu,
 				 .why = why};
-	bool picks = unc_filters_pick(&m->filters), by_port = m->level == UNCORE_LEVEL_PORT;
+	bool picks = m->filters.picks, by_port = m->level == UNCORE_LEVEL_PORT;
 	struct unc_part all = {.port = NULL};
 	struct unc_parts parts = {0};
 	int r = check_family(&x, metric);

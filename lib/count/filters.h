@@ -5,13 +5,6 @@
 
 #include "count/query.h"
 
-void unc_filters_finish(struct unc_filters *f);
-
-/* "from=cpu to=memory", or NULL without filters; the same pointer for the same text. -ENOMEM. */
-int unc_filters_text(struct uncore_monitor *m, const char **out);
-/* True when only some root ports or one device are asked for. */
-bool unc_filters_pick(const struct unc_filters *f);
-
 /* The parts of a target that filters, and rows for each root port, make of it: no part when it
  * counts nothing of the request. The array is the caller's. -ENODEV with a sentence: it cannot be
  * restricted so. */

@@ -208,14 +208,15 @@ int unc_query_find_gaps(struct uncore_monitor *m, struct unc_query *q,
 	const struct uncore_device *device = m->filters.values[UNC_FILTER_DEVICE].choices[0].device;
 	int r = 0;
 
-	if (q->metric->family->each_socket && !q->filtered && q->target_count)
-		r = find_sockets(m, q);
-	if (r < 0)
-		return r;
-	if (m->level == UNCORE_LEVEL_PORT && !q->filtered && q->target_count &&
-	    is_by_port(q->metric))
-		return find_all(m, q);
-	if (device && !q->target_count && device->port->unknown)
+	if (q->filtered && device && !q->target_count && device->port->unknown)
 		return add_port_gap(m, q, device->port, device->port->unknown);
-	return find_named(m, q, named);
+	if (q->filtered)
+		return find_named(m, q, named);
+	if (!q->target_count)
+		return 0;
+	if (q->metric->family->each_socket)
+		r = find_sockets(m, q);
+	if (r == 0 && m->level == UNCORE_LEVEL_PORT && is_by_port(q->metric))
+		r = find_all(m, q);
+	return r;
 }

@@ -56,7 +56,6 @@ void uncore_monitor_free(struct uncore_monitor *m)
 	unc_monitor_roll_back(m, (struct unc_asked){0});
 	free(m->queries);
 	free(m->sets);
-	unc_filters_finish(&m->filters);
 	unc_names_finish(&m->strings);
 	unc_names_finish(&m->notes);
 	m->machine->monitors--;

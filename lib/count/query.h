@@ -61,7 +61,7 @@ struct unc_filter_choice {
 
 /* What the user gave to one kind of filter. */
 struct unc_filter_value {
-	char *text; /* as it was written; NULL: not set */
+	const char *text; /* as it was written; NULL: not set */
 	struct unc_filter_choice choices[UNC_FILTER_CHOICES];
 	size_t count; /* 0 for words of data files */
 };
@@ -69,6 +69,8 @@ struct unc_filter_value {
 /* What restricts the metrics added from now on. */
 struct unc_filters {
 	struct unc_filter_value values[UNC_FILTERS];
+	const char *text; /* of all of them: "from=cpu to=memory"; NULL: none is set */
+	bool picks;       /* only some root ports or one device are asked for */
 };
 
 /* How much was asked before an addition, to take back what it added when it fails. */

@@ -308,7 +308,7 @@ static int try_pmu(struct uncore_monitor *m, struct unc_query *q, const struct u
 	} else {
 		return 0;
 	}
-	if (r < 0 && r != -ENODEV)
+	if (!q->filtered || (r < 0 && r != -ENODEV))
 		return r;
 	return unc_named_add(named, m, pmu, counted ? NULL : why) < 0 ? -ENOMEM : r;
 }
@@ -371,8 +371,7 @@ static int note_metric(struct uncore_monitor *m, const struct unc_query *q,
 }
 
 /* On every PMU of the family; on the others where one of them cannot be counted, or not as asked. */
-static int add_metric(struct uncore_monitor *m, const struct uncore_metric *metric,
-		      const char *filter)
+static int add_metric(struct uncore_monitor *m, const struct uncore_metric *metric)
 {
 	struct unc_query *q = unc_monitor_query(m, unc_formula_name_count(metric->formula));
 	const struct unc_family *f = metric->family;
@@ -383,8 +382,8 @@ static int add_metric(struct uncore_monitor *m, const struct uncore_metric *metr
 	if (!q)
 		return -ENOMEM;
 	q->metric = metric;
-	q->filter = filter;
-	q->filtered = unc_filters_pick(&m->filters);
+	q->filter = m->filters.text;
+	q->filtered = m->filters.picks;
 	for (size_t i = 0; r == 0 && i < f->pmu_count; i++) {
 		struct unc_error why = {0};
 
@@ -407,16 +406,16 @@ static int add_metric(struct uncore_monitor *m, const struct uncore_metric *metr
 
 /* A matching metric: added, or (`unsuited` says why) not, since the filters do not suit it. */
 static int try_metric(struct uncore_monitor *m, const struct uncore_metric *metric,
-		      const char *filter, struct unc_error *unsuited)
+		      struct unc_error *unsuited)
 {
 	struct unc_asked before = unc_monitor_asked(m);
 	int r;
 
 	for (size_t i = 0; i < m->query_count; i++)
-		if (m->queries[i].metric == metric && m->queries[i].filter == filter)
+		if (m->queries[i].metric == metric && m->queries[i].filter == m->filters.text)
 			return 0;
-	r = add_metric(m, metric, filter);
-	if (r != -ENODEV || !filter)
+	r = add_metric(m, metric);
+	if (r != -ENODEV || !m->filters.text)
 		return r;
 	unc_monitor_roll_back(m, before);
 	if (!unsuited->text[0])
@@ -469,11 +468,9 @@ int uncore_monitor_add_metrics(struct uncore_monitor *m, const char *pattern)
 	struct unc_asked before = unc_monitor_asked(m);
 	struct unc_error unsuited = {0};
 	bool guest = m->machine->topology.guest[0], known = false, here = false;
-	const char *filter = NULL, *missing = NULL, *missing_pmus = NULL;
+	const char *missing = NULL, *missing_pmus = NULL;
 	int r = unc_monitor_refuse_planned(m);
 
-	if (r == 0)
-		r = unc_filters_text(m, &filter);
 	for (size_t i = 0; r == 0 && i < c->metric_count; i++) {
 		const struct uncore_metric *metric = c->metrics[i];
 
@@ -482,7 +479,7 @@ int uncore_monitor_add_metrics(struct uncore_monitor *m, const char *pattern)
 		known = true;
 		if (!uncore_metric_missing(metric)) {
 			here = true;
-			r = try_metric(m, metric, filter, &unsuited);
+			r = try_metric(m, metric, &unsuited);
 		} else if (metric->family->pmu_count && !missing) {
 			missing = uncore_metric_missing(metric);
 		} else if (metric->family->names_this_cpu && !guest && !missing_pmus) {
