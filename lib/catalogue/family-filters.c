@@ -97,4 +97,7 @@ static const struct unc_field filter_fields[] = {
 	UNC_END,
 };
 
+_Static_assert(sizeof(filter_fields) / sizeof(*filter_fields) == UNC_FILTERS + 1,
+	       "each kind of filter has a row in filter_fields");
+
 const struct unc_shape unc_filters_shape = {.fields = filter_fields};
