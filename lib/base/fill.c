@@ -17,33 +17,41 @@ static int fail_at(const struct unc_reader *r, int line, int col, const char *fm
 	char what[sizeof(r->e->text)];
 
 	vsnprintf(what, sizeof(what), fmt, args);
-	va_end(args);
 	return unc_fail(r->e, EBADMSG, "%s:%d:%d: %s", r->file->name, line, col, what);
 }
 
 int unc_reader_fail(const struct unc_reader *r, const struct unc_yaml *at, const char *fmt, ...)
 {
 	va_list args;
+	int err;
 
 	va_start(args, fmt);
-	return fail_at(r, at->line, at->col, fmt, args);
+	err = fail_at(r, at->line, at->col, fmt, args);
+	va_end(args);
+	return err;
 }
 
 int unc_reader_fail_key(const struct unc_reader *r, const struct unc_yaml *at, const char *fmt, ...)
 {
 	va_list args;
+	int err;
 
 	va_start(args, fmt);
-	return fail_at(r, at->key_line, at->key_col, fmt, args);
+	err = fail_at(r, at->key_line, at->key_col, fmt, args);
+	va_end(args);
+	return err;
 }
 
 int unc_reader_fail_in(const struct unc_reader *r, const struct unc_yaml *text, size_t offset,
 		       const char *fmt, ...)
 {
 	va_list args;
+	int err;
 
 	va_start(args, fmt);
-	return fail_at(r, text->line, text->col + (text->plain ? (int)offset : 0), fmt, args);
+	err = fail_at(r, text->line, text->col + (text->plain ? (int)offset : 0), fmt, args);
+	va_end(args);
+	return err;
 }
 
 int unc_reader_expect(const struct unc_reader *r, const struct unc_yaml *node,

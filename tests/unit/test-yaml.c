@@ -435,7 +435,7 @@ static void finish_sample(struct sample *s)
 
 static void every_kind_is_filled(void **state)
 {
-	struct unc_yaml_file *f = parse("text: DRAM read\nnumber: 2.5e3\nwhole: 0x40\nsmall: 64\n"
+	struct unc_yaml_file *f = parse("number: 2.5e3\ntext: DRAM read\nwhole: 0x40\nsmall: 64\n"
 					"flag: true\nword: two\nwords: {a: b, c: d}\n"
 					"pairs: [{name: x}, {name: y, most: 9}]\n"
 					"named: {k: {name: z}}\nbits: 0-7,21\nnames: x  y_1\n");

@@ -183,14 +183,20 @@ int unc_regs_io_check(const struct unc_regs_io *io)
 	return pread(io->fd, &byte, 1, 0) < 0 && errno == ENODEV ? -ENODEV : 0;
 }
 
+/* NULL: the registers are not mapped. */
+static void *mapped_at(const struct unc_regs_io *io, uint64_t offset)
+{
+	return io->registers ? io->registers + offset : NULL;
+}
+
 int unc_regs_io_load(const struct unc_regs_io *io, uint64_t offset, uint64_t *value)
 {
-	const volatile void *at = io->registers + offset;
+	const volatile void *at = mapped_at(io, offset);
 	unsigned bytes = io->regs->bytes;
 	uint64_t word = 0; /* little-endian, as all machines with such registers */
 	ssize_t got;
 
-	if (io->registers) {
+	if (at) {
 		*value = bytes == 8 ? *(const volatile uint64_t *)at
 				    : *(const volatile uint32_t *)at;
 		return 0;
@@ -204,9 +210,9 @@ int unc_regs_io_load(const struct unc_regs_io *io, uint64_t offset, uint64_t *va
 
 int unc_regs_io_load_clear(const struct unc_regs_io *io, uint64_t offset, uint64_t *value)
 {
-	void *at = io->registers + offset;
+	void *at = mapped_at(io, offset);
 
-	if (!io->plain || !io->registers)
+	if (!io->plain || !at)
 		return unc_regs_io_load(io, offset, value);
 	*value = io->regs->bytes == 8 ? __atomic_exchange_n((uint64_t *)at, 0, __ATOMIC_SEQ_CST)
 				      : __atomic_exchange_n((uint32_t *)at, 0, __ATOMIC_SEQ_CST);
@@ -215,15 +221,15 @@ int unc_regs_io_load_clear(const struct unc_regs_io *io, uint64_t offset, uint64
 
 int unc_regs_io_store(const struct unc_regs_io *io, uint64_t offset, uint64_t value)
 {
-	volatile void *at = io->registers + offset;
+	volatile void *at = mapped_at(io, offset);
 	unsigned bytes = io->regs->bytes;
 	ssize_t put;
 
-	if (io->registers && bytes == 8)
+	if (at && bytes == 8)
 		*(volatile uint64_t *)at = value;
-	else if (io->registers)
+	else if (at)
 		*(volatile uint32_t *)at = (uint32_t)value;
-	if (io->registers)
+	if (at)
 		return 0;
 	put = pwrite(io->fd, &value, bytes, (off_t)(io->offset + offset));
 	if (put == (ssize_t)bytes)
