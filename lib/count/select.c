@@ -366,8 +366,9 @@ static int note_metric(struct uncore_monitor *m, const struct unc_query *q,
 		if (q->gaps.items[i].what == UNC_GAP_PORT)
 			r = unc_monitor_note(m, "%s", q->gaps.items[i].why);
 	/* With a row for each PMU, no row has this reason. */
-	return r == 0 && pmu ? unc_monitor_note(m, "%s: left out: %s", q->metric->name, pmu->why)
-			     : r;
+	return r == 0 && pmu && strcmp(pmu->why, unsuited->text) != 0
+		       ? unc_monitor_note(m, "%s: left out: %s", q->metric->name, pmu->why)
+		       : r;
 }
 
 /* On every PMU of the family; on the others where one of them cannot be counted, or not as asked. */
@@ -391,7 +392,9 @@ static int add_metric(struct uncore_monitor *m, const struct uncore_metric *metr
 		if (r == -ENODEV) {
 			if (!unsuited.text[0])
 				unsuited = why;
-			r = 0;
+			/* Another PMU may have the port or device of the filter. */
+			r = q->filtered ? 0
+					: unc_query_add_gap(m, q, UNC_GAP_PMU, NULL, -1, why.text);
 		}
 	}
 	if (r == 0)

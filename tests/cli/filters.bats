@@ -126,6 +126,24 @@ encodes() {
 	[[ ! $output =~ pcie_tgt ]] || fail 'a PMU is counted that cannot be restricted'
 }
 
+@test "a sum without a PMU that cannot be restricted is partial" {
+	local file=$BATS_TEST_TMPDIR/cut.yaml
+
+	grep -v 'pcie_pmu_0_rc_1/format/dst_loc_gmem' \
+		"$UNCORE_SOURCE_ROOT/tests/machines/nvidia-t410-1socket.txt" >"$BATS_TEST_TMPDIR/cut.txt"
+	cat >"$file" <<-YAML
+		sim: cut
+		machine: cut.txt
+		rates:
+		  - {pmu: "nvidia_pcie_pmu_0_rc_[02345]", event: "rd_bytes,dst_loc_gmem=1", constant: 1e9}
+	YAML
+	expect 0 "$UNCORE" --source "sim:$file,step=1s" stat --timeout 1 -j --to gpu \
+		-M nvidia-t410-pcie/pcie.inbound.read.bandwidth
+	[ "$(jq -r '"\(.value == 5e9) \(.quality) \(.reason[:50])"' <<<"$output")" = \
+		'true partial 1 PMU left out: nvidia_pcie_pmu_0_rc_1/rd_bytes,ds' ] || fail 'a PMU is lost'
+	[ "$(grep -c 'left out' <<<"$stderr")" -eq 1 ] || fail 'one note'
+}
+
 @test "rows: what was let through, the port, and its share of the link" {
 	local file=$BATS_TEST_TMPDIR/ports.yaml
 
