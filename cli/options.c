@@ -190,7 +190,7 @@ static void set_global(const struct cli_option *o, struct cli *cli, char *arg,
 		       struct argp_state *state)
 {
 	/* An empty name would be the current directory. */
-	if (arg && !*arg && strcmp(o->arg, "DIR") == 0)
+	if (o->arg && arg && !*arg && strcmp(o->arg, "DIR") == 0)
 		argp_error(state, "--%s: the name of the directory is empty", o->name);
 	switch (o->key) {
 	case KEY_DATA:
@@ -224,6 +224,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 	while (i < p->count && !(p->options[i].name && p->options[i].key == key))
 		i++;
+	if (i < p->count && p->options[i].arg && !arg)
+		return ARGP_ERR_UNKNOWN;
 	if (i < p->count && i >= p->first_global)
 		set_global(&p->options[i], p->cli, arg, state);
 	else if (i < p->count && p->options[i].type == OPTION_OTHER)

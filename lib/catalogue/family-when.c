@@ -56,15 +56,18 @@ int unc_family_cases(const struct unc_reader *r, const struct unc_yaml *map,
 {
 	const struct unc_yaml *cases = unc_yaml_get(map, "cases");
 	struct unc_family_parser *p = r->context;
-	char *one = malloc(2 * shape->size), *before = one + shape->size;
-	int err = one ? unc_reader_expect(r, cases, UNC_YAML_LIST) : unc_nomem(r->e);
+	char *one = malloc(2 * shape->size), *before;
+	int err;
 
+	if (!one)
+		return unc_nomem(r->e);
+	before = one + shape->size;
+	memcpy(before, item, shape->size);
+	err = unc_reader_expect(r, cases, UNC_YAML_LIST);
 	if (err == 0)
 		err = refuse_beside_cases(r, map, shape->fields);
 	if (err == 0 && !cases->count)
 		err = unc_reader_fail(r, cases, "'cases' has no case");
-	if (err == 0)
-		memcpy(before, item, shape->size);
 	*found = false;
 	for (size_t i = 0; err == 0 && i < cases->count; i++) {
 		memcpy(one, before, shape->size);

@@ -304,12 +304,10 @@ static bool is_path(const char *path)
 /* strndup() may look for a NUL behind the text, and there is none at the end of a mapped file. */
 static char *copy_text(const char *text, size_t len)
 {
-	char *copy = malloc(len + 1);
+	char *copy = calloc(1, len + 1);
 
-	if (copy) {
+	if (copy)
 		memcpy(copy, text, len);
-		copy[len] = '\0';
-	}
 	return copy;
 }
 

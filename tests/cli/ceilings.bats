@@ -129,6 +129,7 @@ without_table() {
 	says 'is more than any memory can move'
 }
 
+# shellcheck disable=SC2030 # each test has an output of its own
 @test "a value over the peak is suspect, with both numbers" {
 	expect 0 "$UNCORE" --source "$SIM_T410" --memory-peak 100GB/s stat -j -I 1000 --interval-count 1 \
 		-M nvidia-t410-cmem/memory.dram.read.bandwidth
@@ -141,6 +142,7 @@ without_table() {
 
 # without_texts FILE...: outputs without the texts that a data file has for people.
 without_texts() {
+	# shellcheck disable=SC2031
 	jq -S -c 'walk(if type == "object" then del(.title, .instance, .time, .timestamp) else . end)' <<<"$output"
 }
 
@@ -153,11 +155,13 @@ without_texts() {
 	for name in grace spr t410 zen4; do
 		for what in 'stat -I 1000 --interval-count 1 --per-socket -j' \
 			'stat -I 1000 --interval-count 1 --no-merge -j' 'topo -j' 'mem --timeout 1 -j' 'list metrics -j'; do
+			# shellcheck disable=SC2086 # words are meant
 			# A peak that every memory exceeds, so that ceilings are compared, too.
 			expect 0 "$UNCORE" --source "sim:$name,step=1s" --memory-peak 1GB/s $what
 			without_texts >"$BATS_TEST_TMPDIR/before"
 			[[ $what != *stat*per-socket* ]] || grep -q 'more than the ceiling' <<<"$output" ||
 				fail "$name: no ceiling is compared"
+			# shellcheck disable=SC2086 # words are meant
 			expect 0 "$UNCORE" --source "sim:$name,step=1s" --memory-peak 1GB/s \
 				--data "$BATS_TEST_TMPDIR/renamed" $what
 			without_texts >"$BATS_TEST_TMPDIR/after"

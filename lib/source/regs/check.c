@@ -87,10 +87,13 @@ static int check_overlaps(struct ranges *all)
 static int check_places(const struct unc_reader *reader)
 {
 	const struct unc_regs *r = reader->context;
-	size_t most = (2 * r->count + r->control_count) * r->instances;
-	struct ranges all = {.reader = reader, .items = calloc(most, sizeof(*all.items))};
-	int err = all.items ? 0 : unc_nomem(reader->e);
+	/* A counter has at most two halves and a control register. */
+	size_t most = (3 * r->count + r->control_count) * r->instances;
+	struct ranges all = {.reader = reader, .items = calloc(most + 1, sizeof(*all.items))};
+	int err = 0;
 
+	if (!all.items)
+		return unc_nomem(reader->e);
 	for (size_t i = 0; err == 0 && i < r->count; i++) {
 		const struct unc_regs_counter *c = &r->counters[i];
 

@@ -545,7 +545,7 @@ int unc_regs_load(struct unc_regs **out, const char *spec, struct unc_error *e)
 		       : unc_nomem(e);
 
 	free(name);
-	if (err == 0)
+	if (err == 0 && file)
 		err = unc_regs_parse(&r, file, e);
 	if (err < 0 || !r)
 		return err;
