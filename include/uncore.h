@@ -389,7 +389,7 @@ struct uncore_counter {
 	const struct uncore_pmu *pmu;
 	uint64_t config[UNCORE_CONFIG_WORDS];
 	int cpu;
-	size_t group; /* counters of one group are read at the same moment */
+	size_t group; /* counters of one group are read at one moment, unless it is split */
 	bool leader;  /* first of its group */
 };
 
@@ -430,7 +430,7 @@ int uncore_monitor_total(struct uncore_monitor *m, struct uncore_sample *into);
  * restored (the sentence names it), or the last reading failed. */
 int uncore_monitor_stop(struct uncore_monitor *m);
 
-/* Notes for the user that are not errors: a group was split, a CPU is offline, a limit was raised.
+/* Notes for the user that are not errors: a group was split, a PMU was left out, a limit was raised.
  * Adding and opening append notes. */
 size_t uncore_monitor_note_count(const struct uncore_monitor *m);
 const char *uncore_monitor_note_at(const struct uncore_monitor *m, size_t i);

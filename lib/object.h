@@ -36,7 +36,7 @@ struct uncore {
 	struct unc_error memory_why;
 	double memory_peak; /* the user's; 0: none */
 	bool scanned;
-	size_t monitors; /* alive: a scan would pull the ground from under them */
+	size_t monitors; /* existing ones: they borrow from the scan, so another is refused */
 };
 
 /* Reads the PCI devices, and which PMUs count them, at first use. -ENOMEM. */

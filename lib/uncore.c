@@ -157,7 +157,7 @@ int uncore_add_data(struct uncore *u, const char *dir)
 	return unc_names_add(&u->data_dirs, dir) < 0 ? unc_nomem(&u->error) : 0;
 }
 
-/* The built-in families, the administrator's, then the caller's. */
+/* The administrator's families, then the caller's. Built-in ones are loaded when PMUs match them. */
 static int load_catalogue(struct uncore *u)
 {
 	struct unc_names dirs = {0};

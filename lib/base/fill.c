@@ -265,8 +265,9 @@ static int fill_bits(const struct unc_reader *r, const struct unc_yaml *node, ui
 
 	do {
 		if (unc_range_take(&at, 63, &first, &last) < 0 || last < first)
-			return unc_reader_fail(
-				r, node, "'%s' are no bits such as 8, 24-31 or 0-7,21", node->text);
+			return unc_reader_fail(r, node,
+					       "'%s' are not bits such as 8, 24-31 or 0-7,21",
+					       node->text);
 		bits |= UINT64_MAX >> (63 - (last - first)) << first;
 	} while (*at);
 	*member = bits;

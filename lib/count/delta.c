@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* The arithmetic of readings. Every value rests on these few lines. */
+/* The arithmetic of readings: differences, wraps, states. */
 #include "count/delta.h"
 
 #include <math.h>
 #include <stdio.h>
 
-/* What stands for a block, a file or an emulator, keeps a time of its own: within an interval it may
- * be set to what took so long. */
+/* A file or an emulated device may add this time's counts at once, however short the interval. */
 #define AT_ONCE_S 1.0
 
 static const struct {

@@ -46,7 +46,7 @@ struct unc_delta unc_delta_take(const struct unc_counter *counter, const struct 
 void unc_delta_add(const struct unc_counter *counter, struct unc_delta *total,
 		   const struct unc_delta *interval);
 
-/* What a row says that has no other counter than one in this state. */
+/* The quality of a row whose counters are all in this state. */
 enum uncore_quality unc_state_quality(enum unc_state state);
 /* Why the counter has no value; the sentence is cut where there is no room. */
 void unc_delta_explain(const struct unc_counter *counter, const struct unc_delta *d, char *into,

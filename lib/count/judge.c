@@ -10,7 +10,7 @@
 
 /* Within this time a working counter may not change: energy counters tick about once a millisecond. */
 #define STUCK_SECONDS 0.1
-/* Counted for less of the interval than this is worth a word. */
+/* A row with a counter below this share of the interval is partial. */
 #define SHORT_SHARE 0.95
 #define SHORT_SLACK_NS 5000000
 /* The times of a value and of what limits it are not quite the same. */

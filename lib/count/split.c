@@ -253,7 +253,7 @@ int unc_split_by_level(struct unc_splitter *x, enum unc_filter_kind kind,
 	return r;
 }
 
-/* A PMU that cannot tell its ports apart serves when all of them are asked for. */
+/* A PMU that cannot distinguish its ports can be used when all of them are selected. */
 int unc_split_by_ports(struct unc_splitter *x, enum unc_filter_kind kind,
 		       const struct unc_part *from, struct unc_parts *out)
 {
@@ -351,7 +351,7 @@ static int note_sharing(struct unc_splitter *x, const struct uncore_device *devi
 	return r;
 }
 
-/* The memory behind the device's BARs, one part for each; none where its addresses are not told. */
+/* The memory behind the device's BARs, one part for each; none where its addresses are unknown. */
 static int split_by_bars(struct unc_splitter *x, const struct uncore_device *d,
 			 const struct unc_part *from, struct unc_parts *out)
 {

@@ -19,7 +19,7 @@ struct unc_splitter {
 	const struct unc_port *ports; /* that the PMU counts */
 	size_t port_count;
 	bool ports_unknown; /* `why` says why */
-	bool separable;     /* the family's filter can tell its ports apart */
+	bool separable;     /* the family's filter can distinguish its ports */
 	bool restrictable;  /* some event of the metric can be restricted */
 };
 

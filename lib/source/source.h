@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Where counts come from. A source opens the counters of a plan and reads them raw: wrap, delta,
- * share and sum are done in one place, count/delta.c and count/rows.c, for every source. */
+/* Where counts come from. A source opens the counters of a plan and reads them raw: wraps, differences,
+ * coverage and sums are computed in count/delta.c and count/rows.c for every source. A source adds up only
+ * what its hardware cannot hold in one counter: registers that reading clears, counters that it moves an
+ * event between, groups that were opened again. */
 #ifndef UNC_SOURCE_H
 #define UNC_SOURCE_H
 
@@ -15,12 +17,12 @@
 
 /*
  * One counter of the plan. The plan is ordered by CPU, then PMU, then set; counters of one set are
- * adjacent. A set is what must be counted over one window (a "{}" group, the inputs of a ratio, or a
+ * adjacent. A set is counted over one interval (a "{}" group, the inputs of a ratio, or a
  * single event). The source packs sets of one PMU and CPU into as few groups as the hardware takes.
  */
 struct unc_counter {
 	const struct uncore_pmu *pmu;
-	const char *event; /* for sentences: what stands between the slashes */
+	const char *event; /* for sentences: the text between the slashes */
 	struct unc_config config;
 	uint32_t modifiers; /* UNC_MOD_* */
 	int cpu;
@@ -35,7 +37,7 @@ struct unc_counter {
 	char *why;         /* the sentence for it; freed by the plan */
 };
 
-/* What was read of one counter: never scaled, never differenced. */
+/* A reading of one counter: not scaled, not a difference. */
 struct unc_reading {
 	uint64_t raw, enabled_ns, running_ns;
 	uint64_t uncertain_ns; /* how far the times may be from the moment that was read */

@@ -371,7 +371,7 @@ static void test_programmable_mistakes(void **state)
 		{7, "window: free-running", "b.yaml:7:9", "need 'window: freeze'"},
 		{8, "kernel: {pmu: box_*}", "b.yaml:8:9", "'module' is missing"},
 		{11, "    offset: 0x31", "b.yaml:25:53", "'c1' overlaps 'ctl' (line 11)"},
-		{12, "    ones: 70", "b.yaml:12:11", "no bits"},
+		{12, "    ones: 70", "b.yaml:12:11", "not bits"},
 		{14, "      frz: {bits: 8}", "b.yaml:7:9", "'use: freeze'"},
 		{14, "      frz: {bits: 8, use: halt}", "b.yaml:14:27", "expected one of"},
 		{14, "      frz: {bits: 8, use: enable}", "b.yaml:14:7", "no such use"},

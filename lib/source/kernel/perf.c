@@ -74,14 +74,14 @@ static int read_mask(const struct unc_root *root, const struct uncore_pmu *pmu,
 /*
  * When a CPU goes offline the kernel moves its events to another CPU of the unit. It does not always:
  * Linux 7.2 moves the first group of each PMU only, and when no CPU of the unit is left the events stay
- * dead after the CPUs are back.
+ * stopped after the CPUs are back.
  */
 int unc_kernel_cpu_now(const struct unc_kernel_env *env, const struct unc_counter *c)
 {
 	const struct unc_topology *t = env->topology;
-	int socket = unc_topology_socket(t, c->cpu), heir = -1;
+	int socket = unc_topology_socket(t, c->cpu), new_cpu = -1;
 	struct unc_cpulist mask = {0};
-	size_t heirs = 0, gone = 0;
+	size_t candidates = 0, gone = 0;
 	uint64_t type;
 
 	/* A driver that was removed and came back has a new type, and its old one may be another PMU's. */
@@ -96,14 +96,14 @@ int unc_kernel_cpu_now(const struct unc_kernel_env *env, const struct unc_counte
 		if (unc_cpulist_has(&c->pmu->cpus, mask.ids[i]) || socket < 0 ||
 		    unc_topology_socket(t, mask.ids[i]) != socket)
 			continue;
-		heir = mask.ids[i];
-		heirs++;
+		new_cpu = mask.ids[i];
+		candidates++;
 	}
 	for (size_t i = 0; i < c->pmu->cpus.count; i++)
 		gone += unc_topology_socket(t, c->pmu->cpus.ids[i]) == socket &&
 			!unc_cpulist_has(&mask, c->pmu->cpus.ids[i]);
 	unc_cpulist_finish(&mask);
-	return heirs == 1 && gone == 1 ? heir : -1;
+	return candidates == 1 && gone == 1 ? new_cpu : -1;
 }
 
 /* ---- why it was refused ------------------------------------------------------------------- */
