@@ -12,7 +12,8 @@
 
 /* ---- sentences ---- */
 
-static int fail_at(const struct unc_reader *r, int line, int col, const char *fmt, va_list args)
+__attribute__((format(printf, 4, 0))) static int fail_at(const struct unc_reader *r, int line,
+							 int col, const char *fmt, va_list args)
 {
 	char what[sizeof(r->e->text)];
 

@@ -221,15 +221,17 @@ static const struct selector {
 	bool picks;        /* among PMUs, where it cannot restrict them */
 	unsigned excludes; /* bit n: kind n */
 } selectors[] = {
-	[UNC_FILTER_FROM] = {check_word, unc_split_by_words},
-	[UNC_FILTER_TO] = {check_word, unc_split_by_words},
-	[UNC_FILTER_GPU] = {check_gpu, unc_split_by_choices},
-	[UNC_FILTER_LINK] = {check_word, unc_split_by_words},
-	[UNC_FILTER_PORT] = {check_port, unc_split_by_ports, .picks = true},
+	[UNC_FILTER_FROM] = {.check = check_word, .split = unc_split_by_words},
+	[UNC_FILTER_TO] = {.check = check_word, .split = unc_split_by_words},
+	[UNC_FILTER_GPU] = {.check = check_gpu, .split = unc_split_by_choices},
+	[UNC_FILTER_LINK] = {.check = check_word, .split = unc_split_by_words},
+	[UNC_FILTER_PORT] = {.check = check_port, .split = unc_split_by_ports, .picks = true},
 	/* A device has one port and addresses of its own. */
-	[UNC_FILTER_DEVICE] = {check_device, unc_split_by_device, .picks = true,
+	[UNC_FILTER_DEVICE] = {.check = check_device,
+			       .split = unc_split_by_device,
+			       .picks = true,
 			       .excludes = 1U << UNC_FILTER_PORT | 1U << UNC_FILTER_ADDRESS},
-	[UNC_FILTER_ADDRESS] = {check_range, unc_split_by_choices},
+	[UNC_FILTER_ADDRESS] = {.check = check_range, .split = unc_split_by_choices},
 };
 _Static_assert(sizeof(selectors) / sizeof(*selectors) == UNC_FILTERS, "a kind has no selector");
 

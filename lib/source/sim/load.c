@@ -320,8 +320,14 @@ int unc_sim_load(struct unc_sim **out, const char *spec, struct unc_root **root,
 	struct unc_yaml_file *file = NULL;
 	struct unc_root *opened = NULL;
 	char *name = strdup(spec);
-	int ret = sim && name ? take_options(name, &sim->step_ns, e) : unc_nomem(e);
+	int ret;
 
+	if (!sim || !name) {
+		free(name);
+		unc_sim_free(sim);
+		return unc_nomem(e);
+	}
+	ret = take_options(name, &sim->step_ns, e);
 	if (ret == 0)
 		ret = unc_load_named(&file, name, unc_embedded_sims, unc_embedded_sims_count,
 				     "simulation", e);
