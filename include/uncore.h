@@ -430,8 +430,8 @@ int uncore_monitor_total(struct uncore_monitor *m, struct uncore_sample *into);
  * restored (the sentence names it), or the last reading failed. */
 int uncore_monitor_stop(struct uncore_monitor *m);
 
-/* Notes for the user that are not errors: a group was split, a PMU was left out, a limit was raised.
- * Adding and opening append notes. */
+/* Notes for the user that are not errors: a group was split, a PMU was left out, a limit was
+ * raised. Adding and opening append notes. */
 size_t uncore_monitor_note_count(const struct uncore_monitor *m);
 const char *uncore_monitor_note_at(const struct uncore_monitor *m, size_t i);
 
