@@ -154,7 +154,7 @@ static void check(void *into, struct argp_state *state)
 	if (o->summary && !o->interval_ns)
 		argp_error(state, "--summary needs an interval: -I");
 	if (o->repeat > 1 && !o->command)
-		argp_error(state, "-r repeats a command, and there is none");
+		argp_error(state, "-r needs a COMMAND to repeat");
 	if (o->repeat > 1 && o->interval_ns)
 		argp_error(state, "-r and intervals exclude each other");
 	if (o->append && !o->file)
