@@ -86,9 +86,10 @@ int uncore_set_root(struct uncore *u, const char *path);
  * file. -EBUSY: a monitor exists. */
 int uncore_set_source(struct uncore *u, const char *spec);
 
-/* Allows the source "regs" to write the control registers of its block: to freeze counters while
- * they are read, and to program their events. Changed registers are restored when the monitor is
- * stopped or freed. Default: not allowed. -EBUSY: a monitor exists. */
+/* Allows the source "regs" to write: control registers of its block, to freeze counters while they
+ * are read and to program their events, and counters in a plain file that are cleared when they
+ * are read. Changed control registers are restored when the monitor is stopped or freed. Default:
+ * nothing is written. -EBUSY: a monitor exists. */
 int uncore_set_program(struct uncore *u, bool allowed);
 
 /* Adds a directory of data files (*.yaml) for the next scan. A family in it replaces the built-in

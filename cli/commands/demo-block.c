@@ -308,7 +308,7 @@ static int run(struct demo *d)
 		return status;
 	move_to(d, 0);
 	buffer_printf(&text, "uncore --source regs:%s/block.yaml%s stat -I 100ms\n", d->dir,
-		      d->window == FROZEN_READ ? " --program" : "");
+		      d->window == FREE ? "" : " --program");
 	status = writer_print(&text);
 	if (!status && wait_for_start(d))
 		move(d);

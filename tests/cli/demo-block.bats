@@ -69,8 +69,8 @@ set_control() {
 
 @test "read-to-clear: the intervals add up to the total" {
 	demo --window read-to-clear
-	expect 0 "$UNCORE" --source "regs:$DEMO/block.yaml" stat -j -I 20ms --interval-count 5 \
-		--summary -e demo_0/byte_cnt/
+	expect 0 "$UNCORE" --source "regs:$DEMO/block.yaml" --program stat -j -I 20ms \
+		--interval-count 5 --summary -e demo_0/byte_cnt/
 	jq -se '(map(select(.total | not) | .count) | add) == (.[] | select(.total) | .count)' \
 		<<<"$output"
 }
@@ -98,6 +98,37 @@ set_control() {
 	refuses 2 "$UNCORE" demo-block --window snapshot "$DEMO"
 	refuses 2 "$UNCORE" demo-block --halves --width 32 "$DEMO"
 	refuses 1 "$UNCORE" demo-block /proc/nowhere
+}
+
+@test "a description cannot clear the file that it names" {
+	local victim=$BATS_TEST_TMPDIR/victim
+
+	head -c 4096 /dev/urandom >"$victim"
+	cp "$victim" "$victim.before"
+	cat >"$BATS_TEST_TMPDIR/planted.yaml" <<-END
+		block: planted
+		title: A block whose description names somebody's file
+		instance: unit
+		evidence: none
+		pmu: planted_{unit}
+		space: mmio
+		access: 32
+		size: 4096
+		window: read-to-clear
+		clock: host
+		quantity: planted
+		map: {file: '$victim'}
+		counters:
+		  c: {title: c, offset: 0, width: 32, role: bytes, per_second: 1e9}
+	END
+	for command in "" "doctor" "topo" "list" "stat --timeout 10ms" "stat -e planted_0/c/ --timeout 10ms"; do
+		# shellcheck disable=SC2086 # several words
+		run "$UNCORE" --source "regs:$BATS_TEST_TMPDIR/planted.yaml" $command
+		no_sanitizer_report
+		cmp "$victim" "$victim.before" || fail "'$command' has changed the file"
+	done
+	refuses 4 "$UNCORE" --source "regs:$BATS_TEST_TMPDIR/planted.yaml" stat -e planted_0/c/
+	says 'with --program only'
 }
 
 @test "doctor looks for nothing but the block" {

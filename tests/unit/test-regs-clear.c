@@ -138,7 +138,7 @@ static void test_cleared_when_away(void **state)
 	block_remove(b);
 }
 
-/* A file that somebody names by mistake stays as it is. */
+/* A file that the source or a description names stays as it is without --program. */
 static void test_cleared_by_mistake(void **state)
 {
 #define CLEARED HEAD "access: 32\nwindow: read-to-clear\n"
@@ -159,6 +159,13 @@ static void test_cleared_by_mistake(void **state)
 	tree_put(&b->tree, "named.yaml", named);
 	snprintf(spec, sizeof(spec), "regs:%s/named.yaml", b->tree.dir);
 	must(b, uncore_set_source(b->u, spec));
+	must(b, uncore_scan(b->u));
+	assert_int_equal(block_start(b, "test_0/c/"), -EACCES);
+	assert_contains(uncore_error(b->u), "with --program only");
+	assert_int_equal(*(volatile uint32_t *)b->map, 7);
+	uncore_monitor_free(b->m);
+	b->m = NULL;
+	must(b, uncore_set_program(b->u, true));
 	must(b, uncore_scan(b->u));
 	must(b, block_start(b, "test_0/c/"));
 	assert_int_equal(*(volatile uint32_t *)b->map, 0);

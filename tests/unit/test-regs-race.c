@@ -65,6 +65,7 @@ static void demo_start(struct demo *d, char **options)
 	assert_ptr_not_equal(d->b.map, MAP_FAILED);
 	snprintf(spec, sizeof(spec), "regs:%s/block.yaml", d->b.tree.dir);
 	must(&d->b, uncore_set_source(d->b.u, spec));
+	must(&d->b, uncore_set_program(d->b.u, true));
 }
 
 /* Ends it and takes what it made. */

@@ -26,7 +26,7 @@ static int fail_open(const struct unc_regs *r, const char *path, int err, struct
 }
 
 /* Nothing clears a register of a plain file when it is read: it is exchanged for 0, which is possible for
- * one mapped word only. A wrong path in "at=" must not damage a file. */
+ * one mapped word only. That is a write: neither "at=" nor a description may damage a file. */
 static int check_plain(const struct unc_regs *r, const char *path, bool write, struct unc_error *e)
 {
 	bool split = false;
@@ -35,11 +35,10 @@ static int check_plain(const struct unc_regs *r, const char *path, bool write, s
 		split = split || r->counters[i].split;
 	if (r->window != UNC_WINDOW_CLEAR)
 		return 0;
-	if (r->where && !write)
+	if (!write)
 		return unc_fail(e, EACCES,
 				"%s: %s is a plain file, and reading would set bytes of it to 0: "
-				"that is done with --program only, or when the 'map' of the "
-				"description names the file",
+				"that is done with --program only",
 				r->name, path);
 	if (r->space == UNC_SPACE_MMIO && !split)
 		return 0;
@@ -139,7 +138,7 @@ int unc_regs_io_open(struct unc_regs_io *io, const struct unc_regs *r, const str
 	if (err == 0 && !msr)
 		err = check_length(io, d, &st, e);
 	if (err == 0 && r->space == UNC_SPACE_MMIO)
-		err = map_device(io, d, write || (io->plain && r->window == UNC_WINDOW_CLEAR), e);
+		err = map_device(io, d, write, e);
 	if (err < 0)
 		unc_regs_io_close(io);
 	return err;
