@@ -43,7 +43,9 @@ static const struct {
 #define COUNTERS (sizeof(counters) / sizeof(counters[0]))
 
 struct demo {
-	const char *dir;
+	const char *asked; /* the directory as the user named it; NULL: one for temporary files */
+	char *dir;         /* its full path, once it is made */
+	int dir_fd;
 	const char *window_name;
 	int window;
 	uint64_t width, rate, below, timeout_ns;
@@ -74,9 +76,9 @@ static void take_argument(void *into, char *arg, struct argp_state *state)
 {
 	struct demo *d = into;
 
-	if (d->dir)
+	if (d->asked)
 		argp_error(state, "'%s' is one argument too many", arg);
-	d->dir = arg;
+	d->asked = arg;
 }
 
 static void check(void *into, struct argp_state *state)
@@ -134,47 +136,72 @@ static int fail(const char *path)
 	return CLI_RUNTIME;
 }
 
-static int make_map(struct demo *d, const char *path)
+/* A directory of its own: what others have put into one that exists is neither followed nor changed. */
+static int make_directory(struct demo *d)
 {
-	int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-	void *map = MAP_FAILED;
+	const char *temporary = getenv("XDG_RUNTIME_DIR");
+	char path[4000];
+	struct stat st;
 
-	if (fd < 0)
-		return fail(path);
-	if (ftruncate(fd, MAP_SIZE) == 0)
-		map = mmap(NULL, MAP_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	close(fd);
-	if (map == MAP_FAILED)
-		return fail(path);
-	d->map = map;
-	return CLI_OK;
+	snprintf(path, sizeof(path), "%s/uncore-block-XXXXXX", temporary ? temporary : "/tmp");
+	if (d->asked ? mkdir(d->asked, 0755) < 0 : !mkdtemp(path))
+		return fail(d->asked ? d->asked : path);
+	d->dir = realpath(d->asked ? d->asked : path, NULL);
+	if (!d->dir)
+		return fail(d->asked ? d->asked : path);
+	d->dir_fd = open(d->dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (d->dir_fd < 0 || fstat(d->dir_fd, &st) < 0)
+		return fail(d->dir);
+	if (st.st_uid == geteuid() && !strchr(d->dir, '\''))
+		return CLI_OK;
+	cli_error("%s: the directory cannot be used: %s", d->dir,
+		  st.st_uid == geteuid() ? "there is a ' in its path" : "it is another user's");
+	return CLI_USAGE;
+}
+
+static int make_file(const struct demo *d, const char *name)
+{
+	return openat(d->dir_fd, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
 }
 
 static int make_files(struct demo *d)
 {
-	char *dir, path[4200];
-	struct writer w;
-	int status;
+	struct writer w = {.name = "block.yaml", .piece = "file", .signal_fd = -1, .own = true};
+	int status = make_directory(d), fd = status ? -1 : make_file(d, "map");
+	void *map = MAP_FAILED;
 
-	if (mkdir(d->dir, 0755) < 0 && errno != EEXIST)
-		return fail(d->dir);
-	dir = realpath(d->dir, NULL);
-	if (!dir || strlen(dir) > 4000 || strchr(dir, '\'')) {
-		cli_error("%s: the name of the directory cannot be used", d->dir);
-		free(dir);
-		return CLI_USAGE;
-	}
-	d->dir = dir; /* lives as long as the process */
-	snprintf(path, sizeof(path), "%s/map", dir);
-	status = make_map(d, path);
-	snprintf(path, sizeof(path), "%s/block.yaml", dir);
-	if (!status)
-		status = writer_open(&w, path, false);
 	if (status)
 		return status;
+	if (fd >= 0 && ftruncate(fd, MAP_SIZE) == 0)
+		map = mmap(NULL, MAP_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (map == MAP_FAILED)
+		status = fail("map");
+	else
+		d->map = map;
+	if (fd >= 0)
+		close(fd);
+	if (status)
+		return status;
+	w.fd = make_file(d, w.name);
+	if (w.fd < 0)
+		return fail(w.name);
 	describe(d, &w.text);
 	writer_flush(&w);
 	return writer_close(&w);
+}
+
+static void remove_files(struct demo *d)
+{
+	if (d->map)
+		munmap(d->map, MAP_SIZE);
+	if (d->dir_fd >= 0) {
+		unlinkat(d->dir_fd, "map", 0);
+		unlinkat(d->dir_fd, "block.yaml", 0);
+		close(d->dir_fd);
+	}
+	if (d->dir)
+		rmdir(d->dir);
+	free(d->dir);
 }
 
 /* ---- moving ---- */
@@ -296,22 +323,23 @@ static int run(struct demo *d)
 {
 	struct buffer text = {0};
 	sigset_t start;
-	int status = make_files(d);
+	int status;
 
-	if (status)
-		return status;
 	sigemptyset(&start);
 	sigaddset(&start, SIGUSR1);
 	sigprocmask(SIG_BLOCK, &start, NULL);
 	status = signals_open(&d->signals);
-	if (status)
-		return status;
-	move_to(d, 0);
-	buffer_printf(&text, "uncore --source regs:%s/block.yaml%s stat -I 100ms\n", d->dir,
-		      d->window == FREE ? "" : " --program");
-	status = writer_print(&text);
+	if (!status)
+		status = make_files(d);
+	if (!status) {
+		move_to(d, 0);
+		buffer_printf(&text, "uncore --source regs:%s/block.yaml%s stat -I 100ms\n", d->dir,
+			      d->window == FREE ? "" : " --program");
+		status = writer_print(&text);
+	}
 	if (!status && wait_for_start(d))
 		move(d);
+	remove_files(d);
 	signals_close(&d->signals);
 	return status ? status : print_made(d);
 }
@@ -319,23 +347,17 @@ static int run(struct demo *d)
 int cmd_demo_block(struct cli *cli, int argc, char **argv)
 {
 	static const struct cli_syntax syntax = {
-		.args = "DIRECTORY",
-		.no_args = "in which directory? It is created if it does not exist",
+		.args = "[DIRECTORY]",
 		.doc = "Simulates a register block in a file, for trying and testing the source "
-		       "regs.\vWrites DIRECTORY/map and DIRECTORY/block.yaml, prints the command "
-		       "that reads them, and runs until Ctrl-C. Then it prints what it has counted.",
+		       "regs.\vMakes DIRECTORY (without one: a temporary directory) with the files "
+		       "map and block.yaml, prints the command that reads them, and runs until "
+		       "Ctrl-C. Then it removes them and prints what it has counted.",
 		.options = options,
 		.argument = take_argument,
 		.check = check,
 	};
-	struct demo d = {.width = 64, .rate = NS_PER_S};
-	int status;
+	struct demo d = {.dir_fd = -1, .width = 64, .rate = NS_PER_S};
 
 	cli_parse(cli, &syntax, &d, argc, argv);
-	status = run(&d);
-	if (d.map) {
-		munmap(d.map, MAP_SIZE);
-		free((char *)d.dir);
-	}
-	return status;
+	return run(&d);
 }

@@ -92,12 +92,36 @@ set_control() {
 	wait "${PIDS[0]}"
 	[ "$(jq -c 'select(.kind == "made") | .event' <(tail -n +2 "$BATS_TEST_TMPDIR/out") |
 		wc -l)" -eq 9 ]
-	refuses 2 "$UNCORE" demo-block
-	says 'which directory'
 	refuses 2 "$UNCORE" demo-block --width 65 "$DEMO"
 	refuses 2 "$UNCORE" demo-block --window snapshot "$DEMO"
 	refuses 2 "$UNCORE" demo-block --halves --width 32 "$DEMO"
 	refuses 1 "$UNCORE" demo-block /proc/nowhere
+}
+
+@test "the directory is its own, and gone at the end" {
+	demo --timeout 100ms
+	wait "${PIDS[0]}"
+	[ ! -e "$DEMO" ] || fail "$(ls -la "$DEMO")"
+	mkdir "$BATS_TEST_TMPDIR/run"
+	XDG_RUNTIME_DIR=$BATS_TEST_TMPDIR/run expect 0 "$UNCORE" demo-block --timeout 10ms
+	shows "regs:$BATS_TEST_TMPDIR/run/uncore-block-....../block.yaml"
+	[ -z "$(ls "$BATS_TEST_TMPDIR/run")" ]
+}
+
+@test "what somebody has put in the place of its files is left alone" {
+	local victim=$BATS_TEST_TMPDIR/victim
+
+	echo precious >"$victim"
+	mkdir "$DEMO"
+	ln -s "$victim" "$DEMO/map"
+	ln -s "$victim" "$DEMO/block.yaml"
+	refuses 1 "$UNCORE" demo-block --timeout 10ms "$DEMO"
+	says 'File exists'
+	rm -r "$DEMO"
+	ln -s "$BATS_TEST_TMPDIR/elsewhere" "$DEMO"
+	refuses 1 "$UNCORE" demo-block --timeout 10ms "$DEMO"
+	[ "$(cat "$victim")" = precious ]
+	[ ! -e "$BATS_TEST_TMPDIR/elsewhere" ]
 }
 
 @test "a description cannot clear the file that it names" {

@@ -36,11 +36,13 @@ struct demo {
 /* Starts uncore demo-block with these options and a machine that reads it. */
 static void demo_start(struct demo *d, char **options)
 {
-	char *argv[16] = {getenv("UNCORE"), (char *)"demo-block", d->b.tree.dir};
-	char line[700], spec[400];
+	char line[700], spec[400], dir[300];
+	char *argv[16] = {getenv("UNCORE"), (char *)"demo-block", dir};
 	int ends[2], fd;
 
 	block_make(&d->b);
+	snprintf(dir, sizeof(dir), "%s/demo", d->b.tree.dir);
+	snprintf(d->b.map_path, sizeof(d->b.map_path), "%s/demo/map", d->b.tree.dir);
 	for (size_t i = 0; options[i]; i++)
 		argv[3 + i] = options[i];
 	if (!argv[0] || pipe(ends) < 0)
@@ -63,7 +65,7 @@ static void demo_start(struct demo *d, char **options)
 	d->b.map = mmap(NULL, BLOCK_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	close(fd);
 	assert_ptr_not_equal(d->b.map, MAP_FAILED);
-	snprintf(spec, sizeof(spec), "regs:%s/block.yaml", d->b.tree.dir);
+	snprintf(spec, sizeof(spec), "regs:%s/block.yaml", dir);
 	must(&d->b, uncore_set_source(d->b.u, spec));
 	must(&d->b, uncore_set_program(d->b.u, true));
 }
