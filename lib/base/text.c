@@ -102,23 +102,24 @@ void unc_text_finish(struct unc_text *t)
 	*t = (struct unc_text){0};
 }
 
+void *unc_grow(void *items, size_t count, size_t size)
+{
+	if (count & (count - 1))
+		return items;
+	return reallocarray(items, count ? 2 * count : 1, size);
+}
+
 int unc_names_add(struct unc_names *n, const char *name)
 {
-	size_t room = n->room ? n->room * 2 : 8;
-	char *copy = strdup(name), **items;
+	char **items = unc_grow(n->items, n->count, sizeof(*items));
 
-	if (!copy)
+	if (!items)
 		return -ENOMEM;
-	if (n->count == n->room) {
-		items = realloc(n->items, room * sizeof(*items));
-		if (!items) {
-			free(copy);
-			return -ENOMEM;
-		}
-		n->items = items;
-		n->room = room;
-	}
-	n->items[n->count++] = copy;
+	n->items = items;
+	items[n->count] = strdup(name);
+	if (!items[n->count])
+		return -ENOMEM;
+	n->count++;
 	return 0;
 }
 

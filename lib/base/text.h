@@ -27,10 +27,14 @@ void unc_text_add(struct unc_text *t, const char *fmt, ...) __attribute__((forma
 char *unc_text_take(struct unc_text *t);
 void unc_text_finish(struct unc_text *t);
 
+/* The array with room for one more element than `count`: the room doubles when a power of two is reached.
+ * NULL: out of memory; the array is as it was. */
+void *unc_grow(void *items, size_t count, size_t size);
+
 /* A list of strings, each owned. All-zero is empty. */
 struct unc_names {
 	char **items;
-	size_t count, room;
+	size_t count;
 };
 
 int unc_names_add(struct unc_names *n, const char *name); /* copies; -ENOMEM */

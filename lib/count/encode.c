@@ -14,26 +14,21 @@
 static struct unc_request_set *add_set(struct uncore_monitor *m, const struct uncore_pmu *pmu,
 				       int cpu)
 {
-	if (m->set_count == m->set_room) {
-		size_t room = m->set_room ? 2 * m->set_room : 8;
-		struct unc_request_set *sets = reallocarray(m->sets, room, sizeof(*sets));
+	struct unc_request_set *sets = unc_grow(m->sets, m->set_count, sizeof(*sets));
 
-		if (!sets) {
-			unc_nomem(&m->machine->error);
-			return NULL;
-		}
-		m->sets = sets;
-		m->set_room = room;
+	if (!sets) {
+		unc_nomem(&m->machine->error);
+		return NULL;
 	}
-	m->sets[m->set_count] = (struct unc_request_set){.pmu = pmu, .cpu = cpu, .group = -1};
-	return &m->sets[m->set_count++];
+	m->sets = sets;
+	sets[m->set_count] = (struct unc_request_set){.pmu = pmu, .cpu = cpu, .group = -1};
+	return &sets[m->set_count++];
 }
 
 static int add_request(struct uncore_monitor *m, struct unc_request_set *set, const char *terms,
 		       const struct unc_encoding *encoding, uint32_t modifiers)
 {
-	struct unc_request *requests =
-		reallocarray(set->requests, set->count + 1, sizeof(*requests));
+	struct unc_request *requests = unc_grow(set->requests, set->count, sizeof(*requests));
 	const char *kept = unc_monitor_keep(m, terms);
 
 	if (requests)

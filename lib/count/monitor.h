@@ -28,7 +28,7 @@ struct uncore_monitor {
 	struct unc_query *queries;
 	size_t query_count;
 	struct unc_request_set *sets;
-	size_t set_count, set_room;
+	size_t set_count;
 	struct unc_names strings; /* that these point to, each once */
 	struct unc_names notes;
 

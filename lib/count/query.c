@@ -12,7 +12,7 @@
 
 struct unc_query *unc_monitor_query(struct uncore_monitor *m, size_t event_count)
 {
-	struct unc_query *queries = reallocarray(m->queries, m->query_count + 1, sizeof(*queries));
+	struct unc_query *queries = unc_grow(m->queries, m->query_count, sizeof(*queries));
 	double *scales = calloc(event_count, sizeof(*scales));
 
 	if (queries)
@@ -31,16 +31,12 @@ struct unc_query *unc_monitor_query(struct uncore_monitor *m, size_t event_count
 int unc_query_add_target(struct uncore_monitor *m, struct unc_query *q,
 			 const struct unc_target *target)
 {
-	if (q->target_count == q->target_room) {
-		size_t room = q->target_room ? 2 * q->target_room : 8;
-		struct unc_target *targets = reallocarray(q->targets, room, sizeof(*targets));
+	struct unc_target *targets = unc_grow(q->targets, q->target_count, sizeof(*targets));
 
-		if (!targets)
-			return unc_nomem(&m->machine->error);
-		q->targets = targets;
-		q->target_room = room;
-	}
-	q->targets[q->target_count++] = *target;
+	if (!targets)
+		return unc_nomem(&m->machine->error);
+	q->targets = targets;
+	targets[q->target_count++] = *target;
 	return 0;
 }
 
@@ -53,7 +49,7 @@ int unc_query_add_gap(struct uncore_monitor *m, struct unc_query *q, enum unc_ga
 	for (size_t i = 0; port && i < q->gaps.count; i++)
 		if (q->gaps.items[i].port == port)
 			return 0;
-	items = reallocarray(q->gaps.items, q->gaps.count + 1, sizeof(*items));
+	items = unc_grow(q->gaps.items, q->gaps.count, sizeof(*items));
 	if (items)
 		q->gaps.items = items;
 	if (!items || !kept)

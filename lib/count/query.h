@@ -47,7 +47,7 @@ struct unc_query {
 	double *scales; /* for each event: the kernel's scale, where it is asked for; else 1 */
 	size_t event_count;
 	struct unc_target *targets;
-	size_t target_count, target_room;
+	size_t target_count;
 	struct unc_gaps gaps;
 };
 

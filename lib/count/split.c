@@ -82,16 +82,12 @@ static int put_terms(struct unc_splitter *x, struct unc_part *part, const char *
 
 int unc_add_part(struct unc_splitter *x, struct unc_parts *out, const struct unc_part *part)
 {
-	if (out->count == out->room) {
-		size_t room = out->room ? 2 * out->room : 4;
-		struct unc_part *items = reallocarray(out->items, room, sizeof(*items));
+	struct unc_part *items = unc_grow(out->items, out->count, sizeof(*items));
 
-		if (!items)
-			return unc_nomem(x->why);
-		out->items = items;
-		out->room = room;
-	}
-	out->items[out->count++] = *part;
+	if (!items)
+		return unc_nomem(x->why);
+	out->items = items;
+	items[out->count++] = *part;
 	return 0;
 }
 

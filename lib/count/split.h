@@ -35,7 +35,7 @@ struct unc_part {
 
 struct unc_parts {
 	struct unc_part *items;
-	size_t count, room;
+	size_t count;
 };
 
 /* Adds to `out` what the filter makes of one part. -ENODEV with a sentence: it cannot. */
