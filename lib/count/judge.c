@@ -284,7 +284,7 @@ static void check_events(struct verdict *v)
 static void check_gaps(struct verdict *v)
 {
 	if (v->row->gaps)
-		worsen(v, v->row->target_count ? UNCORE_PARTIAL : UNCORE_UNAVAILABLE, "%s",
+		worsen(v, v->row->counter_count ? UNCORE_PARTIAL : UNCORE_UNAVAILABLE, "%s",
 		       v->row->gaps);
 }
 

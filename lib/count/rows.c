@@ -9,6 +9,7 @@
 
 #include "object.h"
 
+/* Rows being made. */
 struct builder {
 	struct uncore *u;
 	enum uncore_level level;
@@ -17,8 +18,7 @@ struct builder {
 	struct unc_rows rows;
 	const struct unc_query *query; /* whose rows are being made: */
 	size_t first;                  /* the first of them */
-	size_t *row_of;                /* for each target of the query */
-	size_t *last;                  /* for each row from the first on: its latest target */
+	const struct unc_row *latest;  /* that of the target before */
 };
 
 /* ---- which targets make a row --------------------------------------------------------------------- */
@@ -43,64 +43,56 @@ static int compare_roles(const char *a, const char *b)
 	return strcmp(a ? a : "", b ? b : "");
 }
 
-static bool same_key(const struct uncore_row_place *a, const struct uncore_row_place *b)
+/* The query's row with this key, added when it is the first; there is room. The targets of a PMU on a CPU
+ * are adjacent: of those before, none has the row of this one. */
+static struct unc_row *find_row(struct builder *b, struct uncore_row_place k)
 {
-	return a->socket == b->socket && a->cpu == b->cpu && a->pmu == b->pmu &&
-	       a->port == b->port && compare_roles(a->role, b->role) == 0;
-}
-
-/* There is room. */
-static struct unc_row *add_row(struct builder *b, struct uncore_row_place k)
-{
-	struct unc_row *row = &b->rows.items[b->rows.count++];
-
-	*row = (struct unc_row){.query = b->query, .key = k, .port = k.port};
-	return row;
-}
-
-/* The targets of a PMU on a CPU are adjacent: of those before, none has the row of this one. */
-static size_t find_row(struct builder *b, const struct unc_target *t)
-{
-	struct uncore_row_place k = key(b, t);
+	struct unc_row *row;
 
 	for (size_t i = b->rows.count; i-- > b->first;) {
 		const struct uncore_row_place *other = &b->rows.items[i].key;
 
-		if (same_key(other, &k))
-			return i;
+		if (other->socket == k.socket && other->cpu == k.cpu && other->pmu == k.pmu &&
+		    other->port == k.port && compare_roles(other->role, k.role) == 0)
+			return &b->rows.items[i];
 		if (k.pmu && (other->pmu != k.pmu || other->cpu != k.cpu))
 			break;
 	}
-	add_row(b, k);
-	return b->rows.count - 1;
+	row = &b->rows.items[b->rows.count++];
+	*row = (struct unc_row){.query = b->query, .key = k, .port = k.port};
+	return row;
 }
 
-/* ---- the counters of a row ------------------------------------------------------------------------ */
-
-/* What no filter restricts, such as a clock, is counted once in an instance. */
-static void add_target(struct builder *b, size_t number)
+/* Adds the counters of a target to its row. What no filter restricts, such as a clock, is counted once in
+ * an instance. */
+static int add_target(struct builder *b, const struct unc_target *t)
 {
 	const struct unc_query *q = b->query;
-	const struct unc_target *t = &q->targets[number], *before;
-	struct unc_row *row = &b->rows.items[b->row_of[number]];
-	size_t *last = &b->last[b->row_of[number] - b->first];
-	size_t *counters = &row->counters[row->target_count * q->event_count];
-	bool first;
+	struct unc_row *row = find_row(b, key(b, t));
+	bool first = row != b->latest || t[-1].pmu != t->pmu || t[-1].cpu != t->cpu;
 
-	before = &q->targets[*last];
-	first = !row->target_count || before->pmu != t->pmu || before->cpu != t->cpu;
-	for (size_t k = 0; k < q->event_count; k++)
-		counters[k] = !first && q->metric && q->metric->events[k]->unfiltered
-				      ? UNC_NO_COUNTER
-				      : b->sets[t->set].requests[t->first + k].counter;
-	if (first)
-		row->instances[row->instance_count++] = row->target_count;
-	if (!row->target_count)
+	if (!row->counter_count)
 		row->port = t->port;
 	else if (row->port != t->port)
 		row->port = NULL;
-	row->instances[row->instance_count] = ++row->target_count;
-	*last = number;
+	row->instance_count += first;
+	for (size_t k = 0; k < q->event_count; k++) {
+		struct unc_row_counter *grown;
+
+		if (!first && q->metric && q->metric->events[k]->unfiltered)
+			continue;
+		grown = unc_grow(row->counters, row->counter_count, sizeof(*grown));
+		if (!grown)
+			return -ENOMEM;
+		row->counters = grown;
+		grown[row->counter_count++] = (struct unc_row_counter){
+			.number = b->sets[t->set].requests[t->first + k].counter,
+			.event = k,
+			.instance = row->instance_count - 1,
+		};
+	}
+	b->latest = row;
+	return 0;
 }
 
 /* ---- gaps ----------------------------------------------------------------------------------------- */
@@ -134,14 +126,6 @@ static int describe_gaps(const struct builder *b, struct unc_row *row)
 	return row->gaps ? 0 : -ENOMEM;
 }
 
-static bool has_row(const struct builder *b, int socket)
-{
-	for (size_t i = b->first; i < b->rows.count; i++)
-		if (b->rows.items[i].key.socket == socket)
-			return true;
-	return false;
-}
-
 /* Rows without counters, for gaps that have no other row to be told in. */
 static int add_gap_rows(struct builder *b)
 {
@@ -150,15 +134,19 @@ static int add_gap_rows(struct builder *b)
 	for (size_t i = 0; i < gaps->count; i++) {
 		const struct unc_gap *gap = &gaps->items[i];
 		struct uncore_row_place k = {.socket = gap->socket, .cpu = -1};
+		size_t other = b->first;
 
 		if (b->single && gap->what == UNC_GAP_PORT) {
 			k.port = gap->port;
-			if (!(add_row(b, k)->gaps = strdup(gap->why)))
+			if (!(find_row(b, k)->gaps = strdup(gap->why)))
 				return -ENOMEM;
-		} else if (b->level == UNCORE_LEVEL_SOCKET && gap->what != UNC_GAP_PMU &&
-			   gap->socket >= 0 && !has_row(b, gap->socket)) {
-			add_row(b, k);
 		}
+		if (b->level != UNCORE_LEVEL_SOCKET || gap->what == UNC_GAP_PMU || gap->socket < 0)
+			continue;
+		while (other < b->rows.count && b->rows.items[other].key.socket != gap->socket)
+			other++;
+		if (other == b->rows.count)
+			find_row(b, k);
 	}
 	return 0;
 }
@@ -195,25 +183,20 @@ static int compare_rows(const void *a, const void *b)
 	return compare_roles(x->key.role, y->key.role);
 }
 
-static int fill_rows(struct builder *b)
+static int add_query(struct builder *b, const struct unc_query *q)
 {
-	const struct unc_query *q = b->query;
+	size_t most = b->rows.count + q->target_count + q->gaps.count;
+	struct unc_row *rows = reallocarray(b->rows.items, most, sizeof(*rows));
 
-	for (size_t t = 0; t < q->target_count; t++) {
-		b->row_of[t] = find_row(b, &q->targets[t]);
-		b->rows.items[b->row_of[t]].target_count++;
-	}
-	for (size_t i = b->first; i < b->rows.count; i++) {
-		struct unc_row *row = &b->rows.items[i];
-
-		row->counters = calloc(row->target_count * q->event_count, sizeof(size_t));
-		row->instances = calloc(row->target_count + 1, sizeof(size_t));
-		row->target_count = 0;
-		if (!row->counters || !row->instances)
-			return -ENOMEM;
-	}
+	if (!rows)
+		return -ENOMEM;
+	b->rows.items = rows;
+	b->query = q;
+	b->first = b->rows.count;
+	b->latest = NULL;
 	for (size_t t = 0; t < q->target_count; t++)
-		add_target(b, t);
+		if (add_target(b, &q->targets[t]) < 0)
+			return -ENOMEM;
 	if (add_gap_rows(b) < 0)
 		return -ENOMEM;
 	for (size_t i = b->first; i < b->rows.count; i++) {
@@ -227,26 +210,6 @@ static int fill_rows(struct builder *b)
 		qsort(&b->rows.items[b->first], b->rows.count - b->first, sizeof(struct unc_row),
 		      compare_rows);
 	return 0;
-}
-
-static int add_query(struct builder *b, const struct unc_query *q)
-{
-	size_t most = b->rows.count + q->target_count + q->gaps.count;
-	struct unc_row *rows = reallocarray(b->rows.items, most, sizeof(*rows));
-	int r = -ENOMEM;
-
-	if (!rows)
-		return -ENOMEM;
-	b->rows.items = rows;
-	b->query = q;
-	b->first = b->rows.count;
-	b->row_of = calloc(q->target_count, sizeof(size_t));
-	b->last = calloc(q->target_count, sizeof(size_t));
-	if (b->row_of && b->last)
-		r = fill_rows(b);
-	free(b->row_of);
-	free(b->last);
-	return r;
 }
 
 int unc_rows_make(struct unc_rows *out, struct uncore *u, enum uncore_level level,
@@ -273,7 +236,6 @@ void unc_rows_finish(struct unc_rows *rows)
 {
 	for (size_t i = 0; i < rows->count; i++) {
 		free(rows->items[i].counters);
-		free(rows->items[i].instances);
 		free(rows->items[i].gaps);
 	}
 	free(rows->items);
@@ -317,94 +279,55 @@ void unc_sum_add(struct unc_sum *sum, size_t counter, const struct unc_delta *d)
 		sum->first_still = counter;
 }
 
-/* The first counter of an instance without a value. */
-static size_t find_bad(const struct unc_row *row, const struct unc_interval *interval,
-		       size_t instance)
+/* Adds what the counters of one instance, `from` to `to`, did. A ratio takes an instance with all its
+ * counters or not at all: one without a value stands for all good ones. Where one lacks some interval, the
+ * others are taken as if all had gone on for the longest time: what one of them counted alone would
+ * distort the ratio. */
+static void add_instance(const struct unc_row_counter *from, const struct unc_row_counter *to,
+			 const struct unc_interval *interval, bool is_ratio, struct unc_sum *sums)
 {
-	size_t events = row->query->event_count;
-
-	for (size_t k = 0; k < events; k++)
-		for (size_t t = row->instances[instance]; t < row->instances[instance + 1]; t++) {
-			size_t counter = row->counters[t * events + k];
-
-			if (counter != UNC_NO_COUNTER &&
-			    interval->deltas[counter].state != UNC_COUNTED)
-				return counter;
-		}
-	return UNC_NO_COUNTER;
-}
-
-/* The longest time of an instance's counters, of which one lacks some interval; 0: none does. */
-static uint64_t find_interrupted(const struct unc_row *row, const struct unc_interval *interval,
-				 size_t instance)
-{
-	size_t events = row->query->event_count;
+	const struct unc_row_counter *bad = NULL;
 	uint64_t longest_ns = 0;
 	bool interrupted = false;
 
-	for (size_t i = row->instances[instance] * events;
-	     i < row->instances[instance + 1] * events; i++) {
-		const struct unc_delta *d;
+	for (const struct unc_row_counter *c = from; is_ratio && c < to; c++) {
+		const struct unc_delta *d = &interval->deltas[c->number];
 
-		if (row->counters[i] == UNC_NO_COUNTER)
-			continue;
-		d = &interval->deltas[row->counters[i]];
+		if (d->state != UNC_COUNTED && (!bad || c->event < bad->event))
+			bad = c;
 		interrupted = interrupted || d->interrupted;
 		if (d->enabled_ns > longest_ns)
 			longest_ns = d->enabled_ns;
 	}
-	return interrupted ? longest_ns : 0;
-}
+	for (const struct unc_row_counter *c = from; c < to; c++) {
+		bool use_bad = bad && interval->deltas[c->number].state == UNC_COUNTED;
+		size_t number = use_bad ? bad->number : c->number;
+		struct unc_delta d = interval->deltas[number];
 
-/* Adds what a counter did, as if it had gone on like that for the longest time: what another counter of
- * the ratio counted alone would distort it. */
-static void add_for_time(struct unc_sum *sum, const struct unc_interval *interval, size_t counter,
-			 uint64_t longest_ns)
-{
-	struct unc_delta d = interval->deltas[counter];
-	double factor;
+		if (interrupted && d.state == UNC_COUNTED && d.enabled_ns < longest_ns) {
+			double factor = (double)longest_ns / (double)d.enabled_ns;
 
-	if (d.state == UNC_COUNTED && d.enabled_ns < longest_ns) {
-		factor = (double)longest_ns / (double)d.enabled_ns;
-		if (!interval->counters[counter].snapshot)
-			d.scaled *= factor;
-		d.running_ns = (uint64_t)((double)d.running_ns * factor);
-		d.enabled_ns = longest_ns;
-	}
-	unc_sum_add(sum, counter, &d);
-}
-
-/* A counter without a value stands for all good ones of the instance that it makes unusable. */
-static void add_instance(const struct unc_row *row, const struct unc_interval *interval,
-			 size_t instance, bool whole, struct unc_sum *sums)
-{
-	size_t events = row->query->event_count;
-	size_t bad = whole ? find_bad(row, interval, instance) : UNC_NO_COUNTER;
-	uint64_t longest_ns = whole ? find_interrupted(row, interval, instance) : 0;
-
-	for (size_t t = row->instances[instance]; t < row->instances[instance + 1]; t++)
-		for (size_t k = 0; k < events; k++) {
-			size_t counter = row->counters[t * events + k];
-
-			if (counter == UNC_NO_COUNTER)
-				continue;
-			if (bad != UNC_NO_COUNTER && interval->deltas[counter].state == UNC_COUNTED)
-				counter = bad;
-			if (longest_ns)
-				add_for_time(&sums[k], interval, counter, longest_ns);
-			else
-				unc_sum_add(&sums[k], counter, &interval->deltas[counter]);
+			if (!interval->counters[number].snapshot)
+				d.scaled *= factor;
+			d.running_ns = (uint64_t)((double)d.running_ns * factor);
+			d.enabled_ns = longest_ns;
 		}
+		unc_sum_add(&sums[c->event], number, &d);
+	}
 }
 
 void unc_row_sum(const struct unc_row *row, const struct unc_interval *interval,
 		 struct unc_sum sums[static UNC_METRIC_EVENTS])
 {
 	const struct uncore_metric *metric = row->query->metric;
-	bool whole = metric && unc_formula_is_ratio(metric->formula);
+	bool is_ratio = metric && unc_formula_is_ratio(metric->formula);
+	const struct unc_row_counter *end = row->counters + row->counter_count, *from, *to;
 
 	for (size_t k = 0; k < row->query->event_count; k++)
 		sums[k] = (struct unc_sum){.coverage = 1};
-	for (size_t i = 0; i < row->instance_count; i++)
-		add_instance(row, interval, i, whole, sums);
+	for (from = row->counters; from < end; from = to) {
+		for (to = from; to < end && to->instance == from->instance; to++)
+			;
+		add_instance(from, to, interval, is_ratio, sums);
+	}
 }

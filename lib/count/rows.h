@@ -6,7 +6,12 @@
 #include "count/delta.h"
 #include "count/query.h"
 
-#define UNC_NO_COUNTER SIZE_MAX
+/* One counter of a row. */
+struct unc_row_counter {
+	size_t number;   /* in the plan */
+	size_t event;    /* of the query */
+	size_t instance; /* a PMU on a CPU; its counters are adjacent */
+};
 
 struct unc_row {
 	const struct unc_query *query;
@@ -15,12 +20,8 @@ struct unc_row {
 		*port;  /* the only root port in it; NULL: several, or none known */
 	double ceiling; /* that its value cannot exceed; NaN: not known */
 	char *gaps;     /* the reasons of its gaps; NULL: no gap */
-	/* Number in the plan, for target t and event k: counters[t * query->event_count + k].
-	 * UNC_NO_COUNTER: it is the same as that of the instance's first target. */
-	size_t *counters;
-	size_t target_count;
-	/* An instance is one PMU on one CPU: the number of its first target; last, target_count. */
-	size_t *instances;
+	struct unc_row_counter *counters;
+	size_t counter_count; /* 0: it is there for its gaps */
 	size_t instance_count;
 };
 
@@ -65,8 +66,8 @@ struct unc_sum {
 /* Adds what one counter did. A sum begins as {.coverage = 1}. */
 void unc_sum_add(struct unc_sum *sum, size_t counter, const struct unc_delta *d);
 
-/* Sums over the targets of each instance, and then over instances. A ratio must not divide by
- * instances that its numerator lacks: it takes an instance with all its counters or not at all. */
+/* Sums over the counters of each event. A ratio must not divide by instances that its numerator lacks: it
+ * takes an instance with all its counters or not at all. */
 void unc_row_sum(const struct unc_row *row, const struct unc_interval *interval,
 		 struct unc_sum sums[static UNC_METRIC_EVENTS]);
 

@@ -31,7 +31,7 @@ struct stage {
 	struct uncore_metric metric;
 	double scales[EVENTS];
 	struct unc_query query;
-	size_t indices[EVENTS * PLACES], instances[PLACES + 1];
+	struct unc_row_counter row_counters[EVENTS * PLACES];
 	struct unc_row planned;
 	char reasons[2 * UNC_REASON_ROOM];
 	struct unc_arena arena;
@@ -55,8 +55,7 @@ static inline void begin(struct stage *s, const char *formula)
 	s->planned = (struct unc_row){.query = &s->query,
 				      .key = {.socket = -1, .cpu = -1},
 				      .ceiling = NAN,
-				      .counters = s->indices,
-				      .instances = s->instances};
+				      .counters = s->row_counters};
 }
 
 static inline void end(struct stage *s)
@@ -107,23 +106,20 @@ static inline void plan_row(struct stage *s)
 	size_t events = s->query.event_count;
 	struct unc_row *row = &s->planned;
 
-	row->target_count = 0;
+	row->counter_count = 0;
 	for (size_t k = 0; k < events; k++) {
 		s->defs[k] = (struct unc_event_def){.name = s->events[k].name,
 						    .always = s->events[k].always};
 		s->def_list[k] = &s->defs[k];
 		s->scales[k] = s->events[k].scale;
-		if (s->events[k].count > row->target_count)
-			row->target_count = s->events[k].count;
 	}
-	row->instance_count = row->target_count;
-	for (size_t t = 0; t < row->target_count; t++) {
+	for (size_t i = 0; i < PLACES; i++)
 		for (size_t k = 0; k < events; k++)
-			s->indices[t * events + k] =
-				t < s->events[k].count ? s->events[k].counters[t] : UNC_NO_COUNTER;
-		s->instances[t] = t;
-	}
-	s->instances[row->target_count] = row->target_count;
+			if (i < s->events[k].count)
+				row->counters[row->counter_count++] =
+					(struct unc_row_counter){.number = s->events[k].counters[i],
+								 .event = k,
+								 .instance = i};
 }
 
 static inline const struct uncore_row *evaluate_next(struct stage *s)
