@@ -368,13 +368,14 @@ def gnr():
     free_running = boxes("iio_free_running", 2)
     reads = [f"cas_count_read_sch{i}" for i in range(2)]
     writes = [f"cas_count_write_sch{i}" for i in range(2)]
+    # The tables of Linux 7.2: "DCLK is 1/4 of DRAM data rate". 64 bytes are 16 transfers on one of two halves.
     both, dclk = [event(0x05, 0xFF), event(0x06, 0xFF)], event(0x01, 1)
     return {
         "memory.read.bandwidth": lines(imc, *reads),
         "memory.write.bandwidth": lines(imc, *writes),
         "memory.bandwidth": lines(imc, *reads, *writes),
-        "memory.utilization": lambda n: 4 * share(imc, both, [dclk])(n),
-        "memory.clock.frequency": clock(imc, dclk),
+        "memory.utilization": lambda n: 16 / 2 / 4 * share(imc, both, [dclk])(n),
+        "memory.clock.frequency": lambda n: 4 * clock(imc, dclk)(n) / 2,
         "dram.activate.rate": rate(imc, event(0x02, 0xF7)),
         "dram.activate.ratio": share(imc, [event(0x02, 0xF7)], both),
         **behind_the_fabric(boxes("b2cmi", 4), "event=0x24,umask=0x104", "event=0x25,umask=0x110"),
