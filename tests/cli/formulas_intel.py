@@ -105,9 +105,8 @@ def since_ice_lake(pmus, cycles):
 
     local = ("c816fe01", "c896fe01", "c806fe01", "c886fe01", "c80efe01", "c88efe01")
     remote = ("c8177e01", "c8977e01", "c8077e01", "c8877e01", "c80f7e01", "c88f7e01")
-    # From Sapphire Rapids on the clock is event 1, and another bit is in the mask of lookups.
-    kind = "0x1bc1" if cycles == "event=0x00" else "0x1fc1"
-    lookups, misses = f"event=0x34,umask={kind}ff", f"event=0x34,umask={kind}01"
+    # DATA_RD, not DATA_READ_ALL (0x1fc1ff), which holds snoops.
+    lookups, misses = "event=0x34,umask=0x1bc1ff", "event=0x34,umask=0x1bc101"
     return {
         **slices(pmus, cycles),
         "cache.hit.ratio": lambda n: 1 - total(n, pmus, misses) / total(n, pmus, lookups),
@@ -262,7 +261,9 @@ def before_skylake(dclk, flits_per_clock):
     return {
         **memory(imc, "cas_count_read", "cas_count_write", event(0x01, 0x0B), dclk),
         **home(homes, 0x01),
-        **behind_the_fabric(homes, event(0x17, 1), event(0x1A, 0x0F)),
+        # The table's reads are those of the queue; those that bypass it are an event of their own.
+        "fabric.memory.read.bandwidth": lines(homes, event(0x17, 1), event(0x14, 1)),
+        "fabric.memory.write.bandwidth": lines(homes, event(0x1A, 0x0F)),
         "cache.miss.latency": of(0x03),
         "memory.local.read.latency": of(0x23),
         "memory.remote.read.latency": of(0x83),

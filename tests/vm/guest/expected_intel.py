@@ -98,7 +98,7 @@ def agents(cycles):
     }
 
 
-def long_masks(cycles, lookups):
+def long_masks(cycles):
     """Since Ice Lake. Lookups of data reads: the misses are those of the lowest state."""
     def missed(mask):
         return little(CHA, event(0x36, mask), event(0x35, mask), cycles)
@@ -109,8 +109,8 @@ def long_masks(cycles, lookups):
     return {
         **agents(cycles),
         "cache.miss.latency": missed(0xC817FE01),
-        "cache.hit.ratio": lambda c, n, s: 1 - c(CHA, event(0x34, lookups | 1)) / c(CHA, event(0x34, lookups | 0xFF)),
-        "cache.read.requests": rate(CHA, event(0x34, lookups | 0xFF)),
+        "cache.hit.ratio": lambda c, n, s: 1 - c(CHA, event(0x34, 0x1BC101)) / c(CHA, event(0x34, 0x1BC1FF)),
+        "cache.read.requests": rate(CHA, event(0x34, 0x1BC1FF)),
         "memory.read.latency": missed(0xC8178601),
         "memory.local.read.latency": missed(0xC816FE01),
         "memory.remote.read.latency": missed(0xC8177E01),
@@ -264,7 +264,7 @@ FAMILIES = {
         "intel-imc-free-running": persistent(IMC_FREE, event(0xFF, 0x30), event(0xFF, 0x31)),
         "intel-m2m": {"fabric.directory.memory.write.bandwidth": lines(M2M, event(0x2E, 1))},
         "intel-cha": {
-            **long_masks(event(0), 0x1BC100),
+            **long_masks(event(0)),
             "fabric.backpressure": share(CHA, [event(0xAF, 1)], [event(0)]),
         },
         "intel-upi": upi(True),
@@ -280,7 +280,7 @@ FAMILIES = {
             **persistent(M2M, event(0x24, 0x320), event(0x25, 0x1880)),
             "fabric.directory.memory.write.bandwidth": lines(M2M, event(0x21, 0x301)),
         },
-        "intel-cha": long_masks(event(1), 0x1FC100),
+        "intel-cha": long_masks(event(1)),
         "intel-upi": upi(False),
         "intel-iio": iio(0xFF),
         "intel-iio-free-running": free(32, in_=0x20),
