@@ -115,7 +115,7 @@ static const char *key_of(const struct unc_field *f)
 static int fail_unknown(const struct unc_reader *r, const struct unc_yaml *at,
 			const struct unc_field *fields)
 {
-	const char **names, *near;
+	const char **names;
 	size_t count = 0;
 
 	while (fields[count].key)
@@ -126,9 +126,7 @@ static int fail_unknown(const struct unc_reader *r, const struct unc_yaml *at,
 	for (size_t i = 0; i < count; i++)
 		names[i] = key_of(&fields[i]);
 	unc_reader_fail_key(r, at, "unknown key '%s'", at->key);
-	near = unc_nearest(at->key, names, sizeof(*names), count);
-	if (near)
-		unc_error_append(r->e, " (did you mean '%s'?)", near);
+	unc_error_suggest(r->e, at->key, names, sizeof(*names), count);
 	for (size_t i = 0; i < count; i++)
 		unc_error_append(r->e, "%s%s", i ? ", " : "; expected one of: ", names[i]);
 	free(names);

@@ -300,11 +300,6 @@ bool unc_has_word(const char *text, const char *word)
 
 /* ---- names near to a mistyped one ---- */
 
-struct match {
-	const char *name;
-	unsigned distance;
-};
-
 static unsigned smaller(unsigned a, unsigned b)
 {
 	return a < b ? a : b;
@@ -323,9 +318,12 @@ static size_t fold(char into[LONGEST + 1], const char *name)
 	return len;
 }
 
-/* Edits (insert, delete, replace, swap of neighbours) that make `b` out of `a`. */
-static unsigned edit_distance(const char *a, size_t la, const char *b, size_t lb)
+/* Edits (insert, delete, replace, swap of neighbours) between the names; FAR when they are not similar. */
+static unsigned distance(const char *typed, const char *name)
 {
+	char a[LONGEST + 1], b[LONGEST + 1];
+	size_t la = fold(a, typed), lb = fold(b, name);
+	unsigned limit = la < 6 ? 1 : (unsigned)la / 3, edits;
 	unsigned rows[3][LONGEST + 1]; /* the row being filled and the two before it */
 
 	for (size_t j = 0; j <= lb; j++)
@@ -343,17 +341,7 @@ static unsigned edit_distance(const char *a, size_t la, const char *b, size_t lb
 				row[j] = smaller(row[j], upper[j - 2] + 1);
 		}
 	}
-	return rows[la % 3][lb];
-}
-
-/* Edits between the names; FAR when they are not similar. */
-static unsigned distance(const char *typed, const char *name)
-{
-	char a[LONGEST + 1], b[LONGEST + 1];
-	size_t la = fold(a, typed), lb = fold(b, name);
-	unsigned limit = la < 6 ? 1 : (unsigned)la / 3;
-	unsigned edits = edit_distance(a, la, b, lb);
-
+	edits = rows[la % 3][lb];
 	if (edits <= limit && edits < la)
 		return edits;
 	/* A part of the name, or the name with something around it, is the least similar. */
@@ -362,56 +350,45 @@ static unsigned distance(const char *typed, const char *name)
 	return FAR;
 }
 
-static bool is_better(const struct match *a, const struct match *b)
+bool unc_error_suggest(struct unc_error *e, const char *typed, const void *names, size_t stride,
+		       size_t count)
 {
-	if (a->distance != b->distance)
-		return a->distance < b->distance;
-	return strverscmp(a->name, b->name) < 0;
-}
-
-/* The best matches, each name once; `into` has room for one more while it is sorted. */
-static size_t find(const char *typed, const char *names, size_t stride, size_t count,
-		   struct match into[OFFERED + 1])
-{
+	struct match {
+		const char *name;
+		unsigned distance;
+	} near[OFFERED + 1]; /* room for one more while it is sorted */
 	size_t found = 0;
 
 	for (size_t i = 0; i < count; i++) {
-		const char *name = *(const char *const *)(const void *)(names + i * stride);
-		struct match m = {name, distance(typed, name)};
+		const char *const *name = (const void *)((const char *)names + i * stride);
+		struct match m = {*name, distance(typed, *name)};
 		size_t at = found;
 		bool known = false;
 
 		for (size_t k = 0; k < found; k++)
-			known = known || strcmp(into[k].name, m.name) == 0;
+			known = known || strcmp(near[k].name, m.name) == 0;
 		if (known || m.distance == FAR)
 			continue;
-		for (; at && is_better(&m, &into[at - 1]); at--)
-			into[at] = into[at - 1];
-		into[at] = m;
+		for (; at; near[at] = near[at - 1], at--)
+			if (m.distance > near[at - 1].distance ||
+			    (m.distance == near[at - 1].distance &&
+			     strverscmp(m.name, near[at - 1].name) >= 0))
+				break;
+		near[at] = m;
 		found += found < OFFERED;
 	}
 	/* Beside a very similar name the others only distract. */
-	while (found > 1 && into[found - 1].distance > into[0].distance + 1)
+	while (found > 1 && near[found - 1].distance > near[0].distance + 1)
 		found--;
-	return found;
-}
-
-const char *unc_nearest(const char *typed, const void *names, size_t stride, size_t count)
-{
-	struct match near[OFFERED + 1];
-
-	return find(typed, names, stride, count, near) ? near[0].name : NULL;
-}
-
-bool unc_suggest(struct unc_text *t, const char *typed, const void *names, size_t stride,
-		 size_t count)
-{
-	struct match near[OFFERED + 1];
-	size_t found = find(typed, names, stride, count, near);
-
 	for (size_t i = 0; i < found; i++)
-		unc_text_add(t, "%s%s", i == 0 ? "" : i + 1 == found ? " or " : ", ", near[i].name);
-	return found > 0;
+		unc_error_append(e, "%s%s",
+				 i == 0           ? " (did you mean "
+				 : i + 1 == found ? " or "
+						  : ", ",
+				 near[i].name);
+	if (found)
+		unc_error_append(e, "?)");
+	return found;
 }
 
 /* ---- patterns: fnmatch() depends on the locale, and on some patterns takes for ever ---- */

@@ -3,6 +3,7 @@
 #ifndef UNC_TEXT_H
 #define UNC_TEXT_H
 
+#include "base/error.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -53,13 +54,11 @@ int unc_scan_double(const char *text, const char **end, double *out);
 /* '*', '?', "[a-z]", "[!a]" and a backslash before any of them, on the whole name, byte by byte. */
 bool unc_glob_matches(const char *pattern, const char *name);
 
-/* Appends to `t` the names nearest to `typed`, ", or "-joined: "imc_0, imc_1 or imc_2" (at most
- * 3, only near ones). False, and nothing appended, when none is near. `names` is the first of `count`
- * pointers to text, each `stride` bytes behind the one before. */
-bool unc_suggest(struct unc_text *t, const char *typed, const void *names, size_t stride,
-		 size_t count);
-/* The one nearest name, or NULL when none is near. */
-const char *unc_nearest(const char *typed, const void *names, size_t stride, size_t count);
+/* Appends the names nearest to `typed`: " (did you mean imc_0, imc_1 or imc_2?)" (at most 3, only near
+ * ones). False, and nothing appended, when none is near. `names` is the first of `count` pointers to
+ * text, each `stride` bytes behind the one before. */
+bool unc_error_suggest(struct unc_error *e, const char *typed, const void *names, size_t stride,
+		       size_t count);
 
 /* The value of the first line "key : value" or "key=value", and its length up to the end of the line;
  * NULL: there is no such line. */

@@ -406,7 +406,6 @@ static int fail_unknown(const char *name, const struct unc_file *files, size_t c
 			const char *what, struct unc_error *e)
 {
 	struct unc_names names = {0};
-	const char *near;
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < count; i++) {
@@ -419,10 +418,8 @@ static int fail_unknown(const char *name, const struct unc_file *files, size_t c
 		unc_names_finish(&names);
 		return unc_nomem(e);
 	}
-	near = unc_nearest(name, names.items, sizeof(*names.items), names.count);
 	unc_fail(e, ENOENT, "there is no %s '%s'", what, name);
-	if (near)
-		unc_error_append(e, " (did you mean '%s'?)", near);
+	unc_error_suggest(e, name, names.items, sizeof(*names.items), names.count);
 	unc_error_append(e, "; built in are");
 	for (size_t i = 0; i < names.count; i++)
 		unc_error_append(e, "%s %s", i ? "," : "", names.items[i]);

@@ -135,15 +135,11 @@ static size_t find_name(const char *text, const char *name)
 static int fail_event(const struct unc_reader *r, const struct unc_yaml *formula, const char *name)
 {
 	const struct unc_family *f = ((struct unc_family_parser *)r->context)->family;
-	struct unc_text near = {0};
 
 	unc_reader_fail_in(r, formula, find_name(formula->text, name),
 			   "'%s' is not an event of this family", name);
-	if (f->event_count &&
-	    unc_suggest(&near, name, &f->events->name, sizeof(*f->events), f->event_count) &&
-	    near.data)
-		unc_error_append(r->e, " (did you mean %s?)", near.data);
-	unc_text_finish(&near);
+	if (f->event_count)
+		unc_error_suggest(r->e, name, &f->events->name, sizeof(*f->events), f->event_count);
 	return -EBADMSG;
 }
 

@@ -94,7 +94,6 @@ static int no_such_pmu(struct adder *a)
 	const struct uncore *u = a->m->machine;
 	const char *pmu = a->event->pmu;
 	struct unc_names names = {0};
-	struct unc_text near = {0};
 	bool any;
 	int r = 0;
 
@@ -115,16 +114,12 @@ static int no_such_pmu(struct adder *a)
 			 "%.200s: no PMU of this machine has an event of this name; events of a "
 			 "PMU are written pmu/event/, and core events are not counted here",
 			 a->event->text);
-	any = unc_suggest(&near, pmu ? pmu : a->event->terms, names.items, sizeof(*names.items),
-			  names.count) &&
-	      near.data;
-	if (any)
-		unc_error_append(a->e, " (did you mean %s?)", near.data);
+	any = unc_error_suggest(a->e, pmu ? pmu : a->event->terms, names.items,
+				sizeof(*names.items), names.count);
 	for (size_t i = 0; !any && pmu && i < names.count && i < 8; i++)
 		unc_error_append(a->e, "%s%s", i ? ", " : "; it has ", names.items[i]);
 	if (!any && u->topology.guest[0])
 		unc_error_append(a->e, "; %s", u->topology.guest);
-	unc_text_finish(&near);
 	unc_names_finish(&names);
 	return r < 0 ? unc_nomem(a->e) : -ENODEV;
 }
@@ -432,18 +427,13 @@ static int no_such_metric(const struct uncore_monitor *m, const char *pattern)
 	struct unc_error *e = &m->machine->error;
 	const char **names = calloc(c->metric_count + 1, sizeof(*names));
 	const char *slash = strchr(pattern, '/');
-	struct unc_text near = {0};
 
 	if (!names)
 		return unc_nomem(e);
 	for (size_t i = 0; i < c->metric_count; i++)
 		names[i] = c->metrics[i]->name;
 	unc_fail(e, ENOENT, "no metric of the catalogue is named '%s'", pattern);
-	if (unc_suggest(&near, slash ? slash + 1 : pattern, names, sizeof(*names),
-			c->metric_count) &&
-	    near.data)
-		unc_error_append(e, " (did you mean %s?)", near.data);
-	unc_text_finish(&near);
+	unc_error_suggest(e, slash ? slash + 1 : pattern, names, sizeof(*names), c->metric_count);
 	free(names);
 	return -ENOENT;
 }

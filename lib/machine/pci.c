@@ -375,7 +375,6 @@ static void connect_devices(struct unc_pci *p)
 static int not_found(const struct unc_pci *p, const char *name, struct unc_error *e)
 {
 	struct unc_names all = {0};
-	struct unc_text near = {0};
 	int err = 0;
 
 	for (size_t i = 0; i < p->count && err == 0; i++) {
@@ -387,16 +386,11 @@ static int not_found(const struct unc_pci *p, const char *name, struct unc_error
 			err = unc_names_add(&all, word);
 		free(names);
 	}
-	if (unc_suggest(&near, name, all.items, sizeof(*all.items), all.count) && near.data)
-		err = unc_fail(e, ENOENT, "there is no PCI device '%s' (did you mean %s?)", name,
-			       near.data);
-	else
-		err = unc_fail(e, ENOENT,
-			       "there is no PCI device '%s' on this machine, which has %zu; "
-			       "'uncore topo' shows them",
-			       name, p->count);
+	err = unc_fail(e, ENOENT, "there is no PCI device '%s'", name);
+	if (!unc_error_suggest(e, name, all.items, sizeof(*all.items), all.count))
+		unc_error_append(e, " on this machine, which has %zu; 'uncore topo' shows them",
+				 p->count);
 	unc_names_finish(&all);
-	unc_text_finish(&near);
 	return err;
 }
 

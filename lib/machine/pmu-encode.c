@@ -46,13 +46,13 @@ static int refuse(const struct encoder *x, const char *fmt, ...)
 	return unc_fail(x->e, EINVAL, "%s/%.100s/: %s", x->pmu->name, x->user, text);
 }
 
-static void add_list(struct unc_text *t, const char *what, const char *const *names, size_t count)
+static void add_list(struct unc_error *e, const char *what, const char *const *names, size_t count)
 {
-	unc_text_add(t, count ? "; its %s: " : "; it has no %s", what);
+	unc_error_append(e, count ? "; its %s: " : "; it has no %s", what);
 	for (size_t i = 0; i < count && i < LISTED; i++)
-		unc_text_add(t, "%s%s", i ? ", " : "", names[i]);
+		unc_error_append(e, "%s%s", i ? ", " : "", names[i]);
 	if (count > LISTED)
-		unc_text_add(t, " and %zu more", count - LISTED);
+		unc_error_append(e, " and %zu more", count - LISTED);
 }
 
 /* Lists what exists. */
@@ -60,7 +60,7 @@ static int refuse_unknown(const struct encoder *x, const char *name, bool terms,
 {
 	const struct uncore_pmu *p = x->pmu;
 	size_t term_count = terms ? p->term_count : 0, count = term_count;
-	struct unc_text near = {0}, text = {0};
+	struct unc_error why;
 	const char **names;
 
 	if (!x->e)
@@ -72,17 +72,14 @@ static int refuse_unknown(const struct encoder *x, const char *name, bool terms,
 		names[i] = p->terms[i].name;
 	for (size_t i = 0; events && i < p->alias_count; i++)
 		names[count++] = p->aliases[i].name;
-	unc_text_add(&text, "it has no %s%s%s '%s'", terms ? "term" : "",
-		     terms && events ? " or " : "", events ? "event" : "", name);
-	if (unc_suggest(&near, name, names, sizeof(*names), count) && near.data)
-		unc_text_add(&text, " (did you mean %s?)", near.data);
+	unc_fail(&why, EINVAL, "it has no %s%s%s '%s'", terms ? "term" : "",
+		 terms && events ? " or " : "", events ? "event" : "", name);
+	unc_error_suggest(&why, name, names, sizeof(*names), count);
 	if (terms)
-		add_list(&text, "terms", names, term_count);
+		add_list(&why, "terms", names, term_count);
 	if (events)
-		add_list(&text, "events", names + term_count, count - term_count);
-	refuse(x, "%s", text.data ? text.data : "unknown name");
-	unc_text_finish(&near);
-	unc_text_finish(&text);
+		add_list(&why, "events", names + term_count, count - term_count);
+	refuse(x, "%s", why.text);
 	free(names);
 	return x->alias ? -EBADMSG : -EINVAL;
 }

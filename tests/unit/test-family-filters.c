@@ -126,7 +126,7 @@ static void mistakes(void **state)
 		{{"filters: from\n", NULL, NULL},
 		 "f.yaml:5:10: the value of 'filters' must be a map"},
 		{{"filters:\n  form: {title: t}\n", NULL, NULL},
-		 "f.yaml:6:3: unknown key 'form' (did you mean 'from'?); expected one of: from, to, "
+		 "f.yaml:6:3: unknown key 'form' (did you mean from?); expected one of: from, to, "
 		 "gpu, link, port, device, address"},
 		{{"filters:\n  from: {title: t}\n", NULL, NULL},
 		 "f.yaml:6:9: the key 'values' is missing in 'from'"},

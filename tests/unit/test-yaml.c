@@ -356,10 +356,10 @@ static void unknown_and_missing_keys_are_found(void **state)
 	check_keys("{}", none, "");
 	check_keys("a: 1", none, "t.yaml:1:1: unknown key 'a'");
 	check_keys("{title: x,\n tittle: [y]}", checked,
-		   "t.yaml:2:2: unknown key 'tittle' (did you mean 'title'?); expected one of: "
+		   "t.yaml:2:2: unknown key 'tittle' (did you mean title?); expected one of: "
 		   "title, unit, formula");
 	check_keys("{\"!title\": x}", checked,
-		   "t.yaml:1:2: unknown key '!title' (did you mean 'title'?); expected one of: "
+		   "t.yaml:1:2: unknown key '!title' (did you mean title?); expected one of: "
 		   "title, unit, formula");
 	check_keys("{title: x, colour: y}", checked,
 		   "t.yaml:1:12: unknown key 'colour'; expected one of: title, unit, formula");

@@ -200,7 +200,7 @@ static int check_rate(const struct unc_sim *sim, size_t i, const struct unc_pmus
 	const struct unc_yaml *map = &unc_yaml_get(sim->file->root, "rates")->children[i];
 	const struct unc_reader r = {.file = sim->file, .e = e};
 	struct unc_error why = {""}, first = {""};
-	const char *name, *near = NULL;
+	const char *name;
 	struct unc_encoding encoding;
 
 	for (size_t k = 0; k < pmus->count; k++) {
@@ -222,9 +222,7 @@ static int check_rate(const struct unc_sim *sim, size_t i, const struct unc_pmus
 	name = sim->rates[i].pmu;
 	unc_reader_fail(&r, unc_yaml_get(map, "pmu"), "no PMU of the machine matches '%s'", name);
 	if (pmus->count)
-		near = unc_nearest(name, &pmus->items->name, sizeof(*pmus->items), pmus->count);
-	if (near)
-		unc_error_append(e, " (did you mean '%s'?)", near);
+		unc_error_suggest(e, name, &pmus->items->name, sizeof(*pmus->items), pmus->count);
 	return -EBADMSG;
 }
 
