@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define STOP "' \t\n\v\f\r"
+#define STOP "'" UNC_SPACES
 #define CPUS_MOST 65536
 
 /* ---- lists of CPUs ---- */
@@ -134,9 +134,7 @@ int unc_format_put(uint64_t bits, uint64_t value, uint64_t *word)
 
 static const char *skip_spaces(const char *at)
 {
-	while (unc_is_space(*at))
-		at++;
-	return at;
+	return at + strspn(at, UNC_SPACES);
 }
 
 /* The text before one of `stop`; a value may be between single quotation marks instead. */

@@ -19,11 +19,6 @@ bool unc_is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-bool unc_is_space(char c)
-{
-	return c == ' ' || (c >= '\t' && c <= '\r');
-}
-
 char unc_lower(char c)
 {
 	return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
@@ -37,33 +32,29 @@ int unc_digit_value(char c)
 	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-static bool is_word(char c)
+void *unc_grow(void *items, size_t count, size_t size)
 {
-	return unc_is_digit(c) || (unc_lower(c) >= 'a' && unc_lower(c) <= 'z') || c == '_';
+	if (count & (count - 1))
+		return items;
+	return reallocarray(items, count ? 2 * count : 1, size);
 }
 
-/* Makes room for `more` characters and the final NUL. */
-static bool text_reserve(struct unc_text *t, size_t more)
+void *unc_append(void *array, size_t *count, size_t size)
 {
-	size_t room = t->room ? t->room : 64;
-	char *data;
+	char *items;
 
-	if (more < t->room - t->len)
-		return true;
-	while (room - t->len <= more)
-		room *= 2;
-	data = realloc(t->data, room);
-	if (!data) {
-		t->failed = true;
-		return false;
-	}
-	t->data = data;
-	t->room = room;
-	return true;
+	memcpy(&items, array, sizeof(items));
+	items = unc_grow(items, *count, size);
+	if (!items)
+		return NULL;
+	memcpy(array, &items, sizeof(items));
+	return memset(items + (*count)++ * size, 0, size);
 }
 
 void unc_text_add(struct unc_text *t, const char *fmt, ...)
 {
+	size_t room = t->room ? t->room : 64;
+	char *data = t->data;
 	va_list args;
 	int len;
 
@@ -72,14 +63,18 @@ void unc_text_add(struct unc_text *t, const char *fmt, ...)
 	va_start(args, fmt);
 	len = vsnprintf(NULL, 0, fmt, args);
 	va_end(args);
-	if (len < 0) {
+	while (len >= 0 && room - t->len <= (size_t)len)
+		room *= 2;
+	if (len >= 0 && room > t->room)
+		data = realloc(data, room);
+	if (len < 0 || !data) {
 		t->failed = true;
 		return;
 	}
-	if (!text_reserve(t, (size_t)len))
-		return;
+	t->data = data;
+	t->room = room;
 	va_start(args, fmt);
-	vsnprintf(t->data + t->len, t->room - t->len, fmt, args);
+	vsnprintf(data + t->len, room - t->len, fmt, args);
 	va_end(args);
 	t->len += (size_t)len;
 }
@@ -102,24 +97,16 @@ void unc_text_finish(struct unc_text *t)
 	*t = (struct unc_text){0};
 }
 
-void *unc_grow(void *items, size_t count, size_t size)
-{
-	if (count & (count - 1))
-		return items;
-	return reallocarray(items, count ? 2 * count : 1, size);
-}
-
 int unc_names_add(struct unc_names *n, const char *name)
 {
-	char **items = unc_grow(n->items, n->count, sizeof(*items));
+	char *copy = strdup(name), **item;
 
-	if (!items)
+	item = copy ? unc_append(&n->items, &n->count, sizeof(*item)) : NULL;
+	if (!item) {
+		free(copy);
 		return -ENOMEM;
-	n->items = items;
-	items[n->count] = strdup(name);
-	if (!items[n->count])
-		return -ENOMEM;
-	n->count++;
+	}
+	*item = copy;
 	return 0;
 }
 
@@ -153,80 +140,45 @@ void unc_names_finish(struct unc_names *n)
 int unc_parse_u64(const char *text, uint64_t *out)
 {
 	bool hex = text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
-	int base = hex ? 16 : 10;
-	bool over = false;
-	uint64_t value = 0;
+	const char *digits = text + (hex ? 2 : 0);
+	size_t n = strspn(digits, hex ? "0123456789abcdefABCDEF" : "0123456789");
+	uint64_t value;
 
-	if (hex)
-		text += 2;
-	if (!*text)
+	if (!n || digits[n])
 		return -EINVAL;
-	for (; *text; text++) {
-		int digit = unc_digit_value(*text);
-
-		if (digit < 0 || digit >= base)
-			return -EINVAL;
-		if (__builtin_mul_overflow(value, (uint64_t)base, &value) ||
-		    __builtin_add_overflow(value, (uint64_t)digit, &value))
-			over = true;
-	}
-	if (over)
+	errno = 0;
+	value = strtoull(digits, NULL, hex ? 16 : 10);
+	if (errno)
 		return -ERANGE;
 	*out = value;
 	return 0;
 }
 
-static size_t digits_span(const char *text)
-{
-	size_t n = 0;
-
-	while (unc_is_digit(text[n]))
-		n++;
-	return n;
-}
-
-/* Length of the decimal number at `text`: digits, fraction, exponent. 0: none there. */
-static size_t number_span(const char *text)
-{
-	size_t n = digits_span(text), sign, digits = n;
-
-	if (text[n] == '.') {
-		size_t fraction = digits_span(text + n + 1);
-
-		digits += fraction;
-		n += 1 + fraction;
-	}
-	if (digits == 0)
-		return 0;
-	if (text[n] == 'e' || text[n] == 'E') {
-		sign = text[n + 1] == '-' || text[n + 1] == '+';
-		digits = digits_span(text + n + 1 + sign);
-		if (digits)
-			n += 1 + sign + digits;
-	}
-	return n;
-}
-
 int unc_scan_double(const char *text, const char **end, double *out)
 {
-	size_t len = number_span(text);
+	static const char word[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.";
 	locale_t c_locale;
 	double value;
+	char *after;
 	int err;
 
-	/* 0x10, 12ab, 1.2.3 and 1e are mistakes, not a number with something after it. */
-	if (len == 0 || is_word(text[len]) || text[len] == '.')
+	/* Neither a sign nor hexadecimal nor inf nor nan, all of which strtod() knows. */
+	if (!unc_is_digit(text[*text == '.']) || (text[0] == '0' && unc_lower(text[1]) == 'x'))
 		return -EINVAL;
 	c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
 	if (!c_locale)
 		return -ENOMEM;
 	errno = 0;
-	value = strtod_l(text, NULL, c_locale);
+	value = strtod_l(text, &after, c_locale);
 	err = errno;
 	freelocale(c_locale);
+	/* 12ab, 1.2.3 and 1e are mistakes, not a number with something after it. */
+	if (strspn(after, word))
+		return -EINVAL;
 	if (err == ERANGE || !isfinite(value))
 		return -ERANGE;
-	*end = text + len;
+	*end = after;
 	*out = value;
 	return 0;
 }
@@ -253,10 +205,9 @@ char *unc_trim(char *text)
 {
 	size_t len;
 
-	while (unc_is_space(*text))
-		text++;
+	text += strspn(text, UNC_SPACES);
 	len = strlen(text);
-	while (len && unc_is_space(text[len - 1]))
+	while (len && strchr(UNC_SPACES, text[len - 1]))
 		len--;
 	text[len] = '\0';
 	return text;
@@ -393,46 +344,32 @@ bool unc_error_suggest(struct unc_error *e, const char *typed, const void *names
 
 /* ---- patterns: fnmatch() depends on the locale, and on some patterns takes for ever ---- */
 
-/* The end of a "[...]", past the bracket; NULL when it is not closed and so no set. */
-static const char *set_end(const char *set)
+/* Moves past one element of the pattern, and returns whether `c` matches it. */
+static bool take_element(const char **pattern, char c)
 {
-	const char *at = set + 1;
+	const char *at = *pattern, *member = at + 1, *end;
+	bool negated = *member == '!' || *member == '^', found = false;
 
-	at += *at == '!' || *at == '^';
-	at += *at == ']'; /* as the first of a set it is a member */
-	at = strchr(at, ']');
-	return at ? at + 1 : NULL;
-}
-
-static bool in_set(const char *set, const char *end, char c)
-{
-	bool negated = set[1] == '!' || set[1] == '^', found = false;
-
-	for (const char *at = set + 1 + negated; at < end - 1; at++) {
-		char first = *at;
-
-		if (at[1] == '-' && at + 2 < end - 1)
-			at += 2;
-		found = found || (c >= first && c <= *at);
+	member += *at == '[' && negated;
+	/* A ']' as the first is a member. Without an end it is no set. */
+	end = *at == '[' && *member ? strchr(member + 1, ']') : NULL;
+	if (!end) {
+		if (*at == '\\' && at[1])
+			at++;
+		else if (*at == '?')
+			c = *at;
+		*pattern = at + 1;
+		return *at == c;
 	}
+	for (; member < end; member++) {
+		char first = *member;
+
+		if (member[1] == '-' && member + 2 < end)
+			member += 2;
+		found = found || (c >= first && c <= *member);
+	}
+	*pattern = end + 1;
 	return found != negated;
-}
-
-/* Steps over one element of the pattern when it takes `c`. */
-static bool takes(const char **pattern, char c)
-{
-	const char *at = *pattern, *end = *at == '[' ? set_end(at) : NULL;
-
-	if (end) {
-		*pattern = end;
-		return in_set(at, end, c);
-	}
-	if (*at == '\\' && at[1])
-		at++;
-	else if (*at == '?')
-		c = *at;
-	*pattern = at + 1;
-	return *at == c;
 }
 
 /* Only the last star seen ever needs another try. */
@@ -446,7 +383,7 @@ bool unc_glob_matches(const char *pattern, const char *name)
 			retry = name;
 		} else if (!*name) {
 			return !*pattern;
-		} else if (!*pattern || !takes(&pattern, *name++)) {
+		} else if (!*pattern || !take_element(&pattern, *name++)) {
 			if (!star)
 				return false;
 			pattern = star;

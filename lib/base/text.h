@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Text: growing buffers, numbers without the locale, names. */
+/* Text: growing buffers and arrays, numbers without the locale, names. */
 #ifndef UNC_TEXT_H
 #define UNC_TEXT_H
 
@@ -8,9 +8,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* White space in the C locale. */
+#define UNC_SPACES " \t\n\v\f\r"
+
 /* Classes of characters. Those of <ctype.h> depend on the locale. */
 bool unc_is_digit(char c);
-bool unc_is_space(char c);
 char unc_lower(char c);
 /* The value of a hexadecimal digit; -1: another character. */
 int unc_digit_value(char c);
@@ -31,6 +33,10 @@ void unc_text_finish(struct unc_text *t);
 /* The array with room for one more element than `count`: the room doubles when a power of two is reached.
  * NULL: out of memory; the array is as it was. */
 void *unc_grow(void *items, size_t count, size_t size);
+
+/* Adds an entry of `size` bytes, all zero, to an array that begins as NULL and grows by nothing else.
+ * `array` is the address of the pointer to its entries, which may move. The new entry; NULL: out of memory. */
+void *unc_append(void *array, size_t *count, size_t size);
 
 /* A list of strings, each owned. All-zero is empty. */
 struct unc_names {
