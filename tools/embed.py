@@ -68,14 +68,18 @@ def named(paths):
     return [(os.path.basename(p), pathlib.Path(p).read_bytes()) for p in paths]
 
 
+def stems(paths):
+    return [(pathlib.Path(p).stem, pathlib.Path(p).read_bytes()) for p in paths]
+
+
 def embed(args):
     return "".join((
         "/* SPDX-License-Identifier: MIT */\n/* Made by tools/embed.py. */\n",
         '#include "base/embedded.h"\n\n',
         array("unc_embedded_data", named(args.data)),
         index(args.data),
-        array("unc_embedded_sims", named(args.sim)),
-        array("unc_embedded_blocks", named(args.block)),
+        array("unc_embedded_sims", stems(args.sim)),
+        array("unc_embedded_blocks", stems(args.block)),
         array("unc_embedded_machines", [(name, pathlib.Path(p).read_bytes()) for name, p in args.machine])))
 
 

@@ -7,7 +7,7 @@
 #include <stddef.h>
 
 struct unc_file {
-	const char *name; /* "intel-imc.yaml", "t410" */
+	const char *name; /* "intel-imc.yaml"; of simulations, blocks and machines "t410" */
 	const char *text; /* a NUL behind it */
 	size_t len;
 };

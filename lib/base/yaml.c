@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -18,6 +19,7 @@
 
 struct loader {
 	yaml_parser_t parser;
+	yaml_event_t event; /* the current one */
 	const char *name;
 	const char *text;
 	size_t len;
@@ -30,49 +32,43 @@ static int fail_at(const struct loader *l, const yaml_mark_t *at, const char *wh
 			what);
 }
 
-/* Line and column of a byte offset, both from 0; columns count characters, as libyaml's do. */
-static yaml_mark_t mark_of(const struct loader *l, size_t offset)
-{
-	yaml_mark_t at = {0};
-
-	for (size_t i = 0; i < offset && i < l->len; i++) {
-		if (l->text[i] == '\n') {
-			at.line++;
-			at.column = 0;
-		} else if (((unsigned char)l->text[i] & 0xC0) != 0x80) {
-			at.column++;
-		}
-	}
-	return at;
-}
-
-/* What libyaml did not like, in its words. */
+/* A mistake that libyaml found, in its words. */
 static int fail_parser(const struct loader *l)
 {
 	const yaml_parser_t *p = &l->parser;
-	const char *problem = p->problem ? p->problem : "not YAML";
 	yaml_mark_t at = p->problem_mark;
+	int err;
 
 	if (p->error == YAML_MEMORY_ERROR)
 		return unc_nomem(l->e);
 	if (p->error == YAML_READER_ERROR) {
-		at = mark_of(l, p->problem_offset);
-		return fail_at(l, &at, problem);
+		/* It has only the offset in bytes; its columns count characters. */
+		at = (yaml_mark_t){0};
+		for (size_t i = 0; i < p->problem_offset && i < l->len; i++) {
+			if (l->text[i] == '\n') {
+				at.line++;
+				at.column = 0;
+			} else if (((unsigned char)l->text[i] & 0xC0) != 0x80) {
+				at.column++;
+			}
+		}
 	}
-	if (!p->context)
-		return fail_at(l, &at, problem);
-	return unc_fail(l->e, EBADMSG, "%s:%zu:%zu: %s %s that began at line %zu, column %zu",
-			l->name, at.line + 1, at.column + 1, problem, p->context,
-			p->context_mark.line + 1, p->context_mark.column + 1);
+	err = fail_at(l, &at, p->problem ? p->problem : "not YAML");
+	if (p->error != YAML_READER_ERROR && p->context)
+		unc_error_append(l->e, " %s that began at line %zu, column %zu", p->context,
+				 p->context_mark.line + 1, p->context_mark.column + 1);
+	return err;
 }
 
-/* What data files may not have: anchors, aliases and tags. NULL: none. */
-static const char *find_extra(const yaml_event_t *event)
+/* Reads the next event in place of the current one. Data files have no anchors, aliases and tags. */
+static int next_event(struct loader *l)
 {
+	yaml_event_t *event = &l->event;
 	const yaml_char_t *anchor = NULL, *tag = NULL;
 
-	if (event->type == YAML_ALIAS_EVENT)
-		return "aliases ('*') are not allowed; quote text that begins with '*'";
+	yaml_event_delete(event);
+	if (!yaml_parser_parse(&l->parser, event))
+		return fail_parser(l);
 	if (event->type == YAML_SCALAR_EVENT) {
 		anchor = event->data.scalar.anchor;
 		tag = event->data.scalar.tag;
@@ -83,33 +79,24 @@ static const char *find_extra(const yaml_event_t *event)
 		anchor = event->data.mapping_start.anchor;
 		tag = event->data.mapping_start.tag;
 	}
+	if (event->type == YAML_ALIAS_EVENT)
+		return fail_at(l, &event->start_mark,
+			       "aliases ('*') are not allowed; quote text that begins with '*'");
 	if (anchor)
-		return "anchors ('&') are not allowed; quote text that begins with '&'";
-	return tag ? "tags ('!') are not allowed; quote text that begins with '!'" : NULL;
+		return fail_at(l, &event->start_mark,
+			       "anchors ('&') are not allowed; quote text that begins with '&'");
+	if (tag)
+		return fail_at(l, &event->start_mark,
+			       "tags ('!') are not allowed; quote text that begins with '!'");
+	return 0;
 }
 
-/* On failure there is no event to delete. */
-static int next_event(struct loader *l, yaml_event_t *event)
+static int take_text(const struct loader *l, char **out)
 {
-	const char *extra;
-	int err;
+	const char *value = (const char *)l->event.data.scalar.value;
 
-	if (!yaml_parser_parse(&l->parser, event))
-		return fail_parser(l);
-	extra = find_extra(event);
-	if (!extra)
-		return 0;
-	err = fail_at(l, &event->start_mark, extra);
-	yaml_event_delete(event);
-	return err;
-}
-
-static int take_text(struct loader *l, const yaml_event_t *event, char **out)
-{
-	const char *value = (const char *)event->data.scalar.value;
-
-	if (strlen(value) != event->data.scalar.length)
-		return fail_at(l, &event->start_mark, "text must not hold a NUL character");
+	if (strlen(value) != l->event.data.scalar.length)
+		return fail_at(l, &l->event.start_mark, "text must not hold a NUL character");
 	*out = strdup(value);
 	return *out ? 0 : unc_nomem(l->e);
 }
@@ -121,60 +108,6 @@ static void free_node(struct unc_yaml *node)
 	free(node->children);
 	free(node->key);
 	free(node->text);
-}
-
-/* Adds an empty child at the end of `parent`: NULL when out of memory. The address holds until the
- * next one is added. */
-static struct unc_yaml *add_child(struct unc_yaml *parent)
-{
-	struct unc_yaml *children = parent->children;
-	size_t count = parent->count;
-
-	/* The room is the next power of two. */
-	if ((count & (count - 1)) == 0) {
-		children = realloc(children, (count ? count * 2 : 1) * sizeof(*children));
-		if (!children)
-			return NULL;
-		parent->children = children;
-	}
-	children[count] = (struct unc_yaml){.kind = UNC_YAML_TEXT};
-	parent->count++;
-	return &children[count];
-}
-
-static int build_value(struct loader *l, yaml_event_t *event, int level, struct unc_yaml *node);
-
-static int build_key(struct loader *l, const yaml_event_t *event, struct unc_yaml *node)
-{
-	if (event->type != YAML_SCALAR_EVENT)
-		return fail_at(l, &event->start_mark, "a key must be plain text");
-	if (event->data.scalar.length == 0)
-		return fail_at(l, &event->start_mark, "a key must not be empty");
-	node->key_line = (int)event->start_mark.line + 1;
-	node->key_col = (int)event->start_mark.column + 1;
-	return take_text(l, event, &node->key);
-}
-
-/* One entry of a list or map, which begins with `event`. */
-static int build_child(struct loader *l, yaml_event_t *event, int level, struct unc_yaml *parent)
-{
-	struct unc_yaml *child = add_child(parent);
-	yaml_event_t value;
-	int err;
-
-	if (!child)
-		return unc_nomem(l->e);
-	if (parent->kind == UNC_YAML_LIST)
-		return build_value(l, event, level, child);
-	err = build_key(l, event, child);
-	if (err)
-		return err;
-	err = next_event(l, &value);
-	if (err)
-		return err;
-	err = build_value(l, &value, level, child);
-	yaml_event_delete(&value);
-	return err;
 }
 
 static int compare_keys(const void *a, const void *b)
@@ -200,9 +133,8 @@ static int refuse_duplicates(const struct loader *l, const struct unc_yaml *map)
 		sorted[i] = &map->children[i];
 	qsort(sorted, map->count, sizeof(*sorted), compare_keys);
 	for (size_t i = 1; i < map->count; i++) {
-		if (strcmp(sorted[i - 1]->key, sorted[i]->key) != 0)
-			continue;
-		if (second && second < sorted[i])
+		if (strcmp(sorted[i - 1]->key, sorted[i]->key) != 0 ||
+		    (second && second < sorted[i]))
 			continue;
 		first = sorted[i - 1];
 		second = sorted[i];
@@ -214,95 +146,80 @@ static int refuse_duplicates(const struct loader *l, const struct unc_yaml *map)
 			l->name, second->key_line, second->key_col, second->key, first->key_line);
 }
 
-/* The entries of a list or map up to its end event. */
-static int build_children(struct loader *l, int level, yaml_event_type_t end, struct unc_yaml *node)
+/* Takes the key that is the current event, and goes on to its value. */
+static int build_key(struct loader *l, struct unc_yaml *node)
 {
-	yaml_event_t event;
-	bool done = false;
+	const yaml_event_t *event = &l->event;
 	int err;
 
-	while (!done) {
-		err = next_event(l, &event);
-		if (err)
-			return err;
-		done = event.type == end;
-		if (!done)
-			err = build_child(l, &event, level, node);
-		yaml_event_delete(&event);
-		if (err)
-			return err;
-	}
-	return node->kind == UNC_YAML_MAP ? refuse_duplicates(l, node) : 0;
+	if (event->type != YAML_SCALAR_EVENT)
+		return fail_at(l, &event->start_mark, "a key must be plain text");
+	if (event->data.scalar.length == 0)
+		return fail_at(l, &event->start_mark, "a key must not be empty");
+	node->key_line = (int)event->start_mark.line + 1;
+	node->key_col = (int)event->start_mark.column + 1;
+	err = take_text(l, &node->key);
+	return err ? err : next_event(l);
 }
 
-/* Fills `node` with the value that begins with `event`. What is half built on failure is freed with
- * the root. */
-static int build_value(struct loader *l, yaml_event_t *event, int level, struct unc_yaml *node)
+/* Fills `node` with the value that begins with the current event. What is half built on failure is
+ * freed with the root. */
+static int build(struct loader *l, int level, struct unc_yaml *node)
 {
+	const yaml_event_t *event = &l->event;
+	bool map = event->type == YAML_MAPPING_START_EVENT;
+
 	node->line = (int)event->start_mark.line + 1;
 	node->col = (int)event->start_mark.column + 1;
 	if (event->type == YAML_SCALAR_EVENT) {
-		node->kind = UNC_YAML_TEXT;
 		node->plain = event->data.scalar.style == YAML_PLAIN_SCALAR_STYLE &&
 			      event->start_mark.line == event->end_mark.line;
-		return take_text(l, event, &node->text);
+		return take_text(l, &node->text);
 	}
 	if (level >= MAX_LEVELS)
 		return fail_at(l, &event->start_mark,
 			       "lists and maps are nested more than 16 levels deep");
-	if (event->type == YAML_SEQUENCE_START_EVENT) {
-		node->kind = UNC_YAML_LIST;
-		return build_children(l, level + 1, YAML_SEQUENCE_END_EVENT, node);
-	}
-	node->kind = UNC_YAML_MAP;
-	return build_children(l, level + 1, YAML_MAPPING_END_EVENT, node);
-}
+	node->kind = map ? UNC_YAML_MAP : UNC_YAML_LIST;
+	for (;;) {
+		struct unc_yaml *child;
+		int err = next_event(l);
 
-/* The first event that does not only frame the document. */
-static int first_event(struct loader *l, yaml_event_t *event)
-{
-	int err = next_event(l, event);
-
-	while (!err && (event->type == YAML_STREAM_START_EVENT ||
-			event->type == YAML_DOCUMENT_START_EVENT)) {
-		yaml_event_delete(event);
-		err = next_event(l, event);
-	}
-	return err;
-}
-
-static int expect_end(struct loader *l)
-{
-	yaml_event_t event;
-	bool done = false;
-	int err = 0;
-
-	while (!done && !err) {
-		err = next_event(l, &event);
 		if (err)
 			return err;
-		done = event.type == YAML_STREAM_END_EVENT;
-		if (event.type == YAML_DOCUMENT_START_EVENT)
-			err = fail_at(l, &event.start_mark, "a second document is not allowed");
-		yaml_event_delete(&event);
+		if (event->type == YAML_SEQUENCE_END_EVENT || event->type == YAML_MAPPING_END_EVENT)
+			return map ? refuse_duplicates(l, node) : 0;
+		child = unc_append(&node->children, &node->count, sizeof(*child));
+		if (!child)
+			return unc_nomem(l->e);
+		err = map ? build_key(l, child) : 0;
+		if (!err)
+			err = build(l, level + 1, child);
+		if (err)
+			return err;
 	}
-	return err;
 }
 
 static int build_root(struct loader *l, struct unc_yaml *root)
 {
-	yaml_event_t event;
-	int err = first_event(l, &event);
+	const yaml_event_t *event = &l->event;
+	int err;
 
+	do
+		err = next_event(l);
+	while (!err && (event->type == YAML_STREAM_START_EVENT ||
+			event->type == YAML_DOCUMENT_START_EVENT));
 	if (err)
 		return err;
-	if (event.type == YAML_STREAM_END_EVENT ||
-	    (event.type == YAML_SCALAR_EVENT && event.data.scalar.length == 0))
-		err = fail_at(l, &(yaml_mark_t){0}, "the file is empty; expected keys and values");
-	else
-		err = build_value(l, &event, 0, root);
-	yaml_event_delete(&event);
-	return err ? err : expect_end(l);
+	if (event->type == YAML_STREAM_END_EVENT ||
+	    (event->type == YAML_SCALAR_EVENT && event->data.scalar.length == 0))
+		return fail_at(l, &(yaml_mark_t){0}, "the file is empty; expected keys and values");
+	err = build(l, 0, root);
+	while (!err && event->type != YAML_STREAM_END_EVENT) {
+		err = next_event(l);
+		if (!err && event->type == YAML_DOCUMENT_START_EVENT)
+			err = fail_at(l, &event->start_mark, "a second document is not allowed");
+	}
+	return err;
 }
 
 int unc_yaml_parse(struct unc_yaml_file **out, const char *name, const char *text, size_t len,
@@ -327,6 +244,7 @@ int unc_yaml_parse(struct unc_yaml_file **out, const char *name, const char *tex
 	yaml_parser_set_encoding(&l.parser, YAML_UTF8_ENCODING);
 	yaml_parser_set_input_string(&l.parser, (const unsigned char *)text, len);
 	err = build_root(&l, f->root);
+	yaml_event_delete(&l.event);
 	yaml_parser_delete(&l.parser);
 	if (err)
 		unc_yaml_free(f);
@@ -346,50 +264,37 @@ void unc_yaml_free(struct unc_yaml_file *f)
 	free(f);
 }
 
-/* Reads at most `room` bytes. */
-static int read_up_to(int fd, char *into, size_t room, size_t *len)
-{
-	ssize_t got;
-
-	*len = 0;
-	do {
-		got = read(fd, into + *len, room - *len);
-		if (got > 0)
-			*len += (size_t)got;
-	} while ((got > 0 && *len < room) || (got < 0 && errno == EINTR));
-	return got < 0 ? -errno : 0;
-}
-
 int unc_yaml_load(struct unc_yaml_file **out, const char *path, struct unc_error *e)
 {
-	struct stat st;
-	char *text = NULL;
-	size_t len = 0;
-	int fd, err;
-
 	/* Not to wait for a writer, should it be a FIFO. */
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (fd < 0)
-		return unc_fail(e, errno, "%s: cannot be opened: %s", path, unc_errno_text(errno));
-	if (fstat(fd, &st) != 0 || S_ISDIR(st.st_mode) || S_ISFIFO(st.st_mode)) {
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), err = 0;
+	FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
+	char *text = NULL;
+	struct stat st;
+	size_t len;
+
+	if (!file) {
+		err = unc_fail(e, errno, "%s: cannot be opened: %s", path, unc_errno_text(errno));
+		if (fd >= 0)
+			close(fd);
+		return err;
+	}
+	if (fstat(fd, &st) != 0 || S_ISDIR(st.st_mode) || S_ISFIFO(st.st_mode))
 		err = unc_fail(e, S_ISDIR(st.st_mode) ? EISDIR : EINVAL,
 			       "%s: is not a regular file; expected a YAML file", path);
-		goto out;
-	}
 	/* One byte more than is allowed, so that the parser can tell. */
-	text = malloc(MAX_BYTES + 1);
-	if (!text) {
+	else if (!(text = malloc(MAX_BYTES + 1)))
 		err = unc_nomem(e);
-		goto out;
+	if (!err) {
+		len = fread(text, 1, MAX_BYTES + 1, file);
+		if (ferror(file))
+			err = unc_fail(e, errno, "%s: cannot be read: %s", path,
+				       unc_errno_text(errno));
+		else
+			err = unc_yaml_parse(out, path, text, len, e);
 	}
-	err = read_up_to(fd, text, MAX_BYTES + 1, &len);
-	if (err)
-		unc_fail(e, -err, "%s: cannot be read: %s", path, unc_errno_text(-err));
-	else
-		err = unc_yaml_parse(out, path, text, len, e);
-out:
 	free(text);
-	close(fd);
+	fclose(file);
 	return err;
 }
 
@@ -402,42 +307,24 @@ bool unc_is_path(const char *spec)
 	return strchr(spec, '/') || (len > suffix && strcmp(spec + len - suffix, SUFFIX) == 0);
 }
 
-static int fail_unknown(const char *name, const struct unc_file *files, size_t count,
-			const char *what, struct unc_error *e)
-{
-	struct unc_names names = {0};
-	int r = 0;
-
-	for (size_t i = 0; r == 0 && i < count; i++) {
-		char *one = strndup(files[i].name, strlen(files[i].name) - strlen(SUFFIX));
-
-		r = one ? unc_names_add(&names, one) : -ENOMEM;
-		free(one);
-	}
-	if (r < 0) {
-		unc_names_finish(&names);
-		return unc_nomem(e);
-	}
-	unc_fail(e, ENOENT, "there is no %s '%s'", what, name);
-	unc_error_suggest(e, name, names.items, sizeof(*names.items), names.count);
-	unc_error_append(e, "; built in are");
-	for (size_t i = 0; i < names.count; i++)
-		unc_error_append(e, "%s %s", i ? "," : "", names.items[i]);
-	unc_error_append(e, "; a file of your own is given by its path, ending in " SUFFIX);
-	unc_names_finish(&names);
-	return -ENOENT;
-}
-
 int unc_load_named(struct unc_yaml_file **out, const char *spec, const struct unc_file *files,
 		   size_t count, const char *what, struct unc_error *e)
 {
-	size_t len = strlen(spec);
+	char name[64];
 
 	if (unc_is_path(spec))
 		return unc_yaml_load(out, spec, e);
+	for (size_t i = 0; i < count; i++) {
+		if (strcmp(files[i].name, spec) != 0)
+			continue;
+		snprintf(name, sizeof(name), "%s" SUFFIX, spec);
+		return unc_yaml_parse(out, name, files[i].text, files[i].len, e);
+	}
+	unc_fail(e, ENOENT, "there is no %s '%s'", what, spec);
+	unc_error_suggest(e, spec, &files->name, sizeof(*files), count);
+	unc_error_append(e, "; built in are");
 	for (size_t i = 0; i < count; i++)
-		if (strncmp(files[i].name, spec, len) == 0 &&
-		    strcmp(files[i].name + len, SUFFIX) == 0)
-			return unc_yaml_parse(out, files[i].name, files[i].text, files[i].len, e);
-	return fail_unknown(spec, files, count, what, e);
+		unc_error_append(e, "%s %s", i ? "," : "", files[i].name);
+	unc_error_append(e, "; a file of your own is given by its path, ending in " SUFFIX);
+	return -ENOENT;
 }
