@@ -21,7 +21,6 @@ void unc_catalogue_finish(struct unc_catalogue *c)
 /* Families stay ordered by name. */
 int unc_catalogue_add(struct unc_catalogue *c, struct unc_family *f, struct unc_error *e)
 {
-	struct unc_family **grown;
 	size_t at = 0;
 
 	while (at < c->family_count && strcmp(c->families[at]->name, f->name) < 0)
@@ -31,15 +30,13 @@ int unc_catalogue_add(struct unc_catalogue *c, struct unc_family *f, struct unc_
 		c->families[at] = f;
 		return 0;
 	}
-	grown = reallocarray(c->families, c->family_count + 1, sizeof(*grown));
-	if (!grown) {
+	if (!unc_append(&c->families, &c->family_count, sizeof(*c->families))) {
 		unc_family_free(f);
 		return unc_nomem(e);
 	}
-	c->families = grown;
-	memmove(&grown[at + 1], &grown[at], (c->family_count - at) * sizeof(*grown));
-	grown[at] = f;
-	c->family_count++;
+	memmove(&c->families[at + 1], &c->families[at],
+		(c->family_count - 1 - at) * sizeof(*c->families));
+	c->families[at] = f;
 	return 0;
 }
 
@@ -198,20 +195,17 @@ static int match_family(struct unc_family *f, struct unc_pmus *pmus)
 /* Adds the metrics of families that are here, or of the others. */
 static int add_metrics(struct unc_catalogue *c, bool here, struct unc_error *e)
 {
-	const struct uncore_metric **grown;
-	size_t count = c->metric_count;
-
-	for (size_t i = 0; i < c->family_count; i++)
-		count += c->families[i]->metric_count;
-	grown = reallocarray(c->metrics, count + 1, sizeof(*grown));
-	if (!grown)
-		return unc_nomem(e);
-	c->metrics = grown;
 	for (size_t i = 0; i < c->family_count; i++) {
 		const struct unc_family *f = c->families[i];
 
-		for (size_t k = 0; (f->pmu_count > 0) == here && k < f->metric_count; k++)
-			c->metrics[c->metric_count++] = &f->metrics[k];
+		for (size_t k = 0; (f->pmu_count > 0) == here && k < f->metric_count; k++) {
+			const struct uncore_metric **metric =
+				unc_append(&c->metrics, &c->metric_count, sizeof(*metric));
+
+			if (!metric)
+				return unc_nomem(e);
+			*metric = &f->metrics[k];
+		}
 	}
 	return 0;
 }

@@ -137,17 +137,15 @@ static int add_instances(struct unc_ports *p, const struct uncore_pmu *pmu,
 			 const struct unc_topology *t)
 {
 	const struct unc_family *f = pmu->family;
-	struct unc_port_instance *grown =
-		reallocarray(p->instances, p->instance_count + pmu->cpus.count + 1, sizeof(*grown));
 
-	if (!grown)
-		return -ENOMEM;
-	p->instances = grown;
 	for (size_t i = 0; i < pmu->cpus.count; i++) {
-		struct unc_port_instance *x = &p->instances[p->instance_count++];
+		struct unc_port_instance *x =
+			unc_append(&p->instances, &p->instance_count, sizeof(*x));
 		struct unc_error why;
 		int r;
 
+		if (!x)
+			return -ENOMEM;
 		*x = (struct unc_port_instance){
 			.pmu = pmu,
 			.cpu = pmu->cpus.ids[i],
@@ -283,22 +281,20 @@ static const char *why_unknown(const struct unc_ports *p, struct unc_pci *pci,
 static int add_port(struct unc_ports *p, struct unc_port_instance *x, struct unc_device *d,
 		    int index)
 {
-	struct unc_port *ports = reallocarray(x->ports, x->port_count + 1, sizeof(*ports));
-	const struct uncore_pmu **pmus;
+	struct unc_port *port = unc_append(&x->ports, &x->port_count, sizeof(*port));
+	const struct uncore_pmu **pmu;
 
-	if (!ports)
+	if (!port)
 		return -ENOMEM;
-	x->ports = ports;
-	ports[x->port_count++] = (struct unc_port){&d->shown, index};
+	*port = (struct unc_port){&d->shown, index};
 	if (index >= 0)
 		d->shown.index = index;
-	if (d->pmu_count && p->pmus && p->pmus[p->pmu_count - 1] == x->pmu)
+	if (d->pmu_count && p->pmus[p->pmu_count - 1] == x->pmu)
 		return 0; /* from another CPU */
-	pmus = reallocarray(p->pmus, p->pmu_count + 1, sizeof(*pmus));
-	if (!pmus)
+	pmu = unc_append(&p->pmus, &p->pmu_count, sizeof(*pmu));
+	if (!pmu)
 		return -ENOMEM;
-	p->pmus = pmus;
-	pmus[p->pmu_count++] = x->pmu;
+	*pmu = x->pmu;
 	d->pmu_count++;
 	return 0;
 }
