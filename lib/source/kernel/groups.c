@@ -9,6 +9,7 @@
 
 #define NAMES_SHOWN 8
 
+/* Counters of the plan that follow each other: a set. */
 struct span {
 	size_t first, end;
 };
@@ -23,17 +24,11 @@ struct pack {
 	bool opened;               /* something could be opened */
 };
 
-static bool same_pmu(const struct unc_counter *a, const struct unc_counter *b)
-{
-	return a->cpu == b->cpu && a->pmu == b->pmu;
-}
-
 static struct span set_at(const struct pack *p, size_t first, size_t limit)
 {
 	struct span s = {first, first + 1};
 
-	while (s.end < limit && p->counters[s.end].set == p->counters[first].set &&
-	       same_pmu(&p->counters[s.end], &p->counters[first]))
+	while (s.end < limit && p->counters[s.end].set == p->counters[first].set)
 		s.end++;
 	return s;
 }
@@ -48,34 +43,17 @@ static uint32_t leader_modifiers(const struct pack *p, struct span s)
 	return modifiers & (UNC_MOD_PINNED | UNC_MOD_EXCLUSIVE);
 }
 
-/* Refusals that no other grouping would change. */
-static bool is_fatal(int err)
+/* Errors that end the open: further counters would be refused likewise. */
+static bool is_fatal(const struct pack *p, int err)
 {
-	return err == -EMFILE || err == -ENFILE || err == -ENOMEM;
+	return err == -EMFILE || err == -ENFILE || err == -ENOMEM ||
+	       (!p->opened && (err == -EACCES || err == -EPERM));
 }
 
 static int fail_with(const struct pack *p, size_t i, int err)
 {
 	p->o->why(p->o->ctx, &p->counters[i], err, p->e);
-	return err == -ENFILE ? -EMFILE : err;
-}
-
-/* Counter i cannot be opened in any group. */
-static int give_up(struct pack *p, size_t i, int err)
-{
-	struct unc_counter *c = &p->counters[i];
-	struct unc_error sentence = {""};
-
-	if ((err == -EACCES || err == -EPERM) && !p->opened) {
-		fail_with(p, i, err);
-		return -EACCES;
-	}
-	p->o->why(p->o->ctx, c, err, &sentence);
-	c->why = strdup(sentence.text);
-	if (!c->why)
-		return unc_nomem(p->e);
-	c->error = err;
-	return 0;
+	return err == -ENFILE ? -EMFILE : err == -EPERM ? -EACCES : err;
 }
 
 static void remove_set(struct pack *p, struct unc_group *g, struct span s)
@@ -148,20 +126,6 @@ static void add_names(const struct pack *p, struct span s, struct unc_text *t)
 		unc_text_add(t, " and %zu more", s.end - s.first - shown);
 }
 
-/* Once for a set, not once for each instance of its PMU. */
-static int note_split(struct pack *p, struct span s)
-{
-	struct unc_text t = {0};
-	int ret = 0;
-
-	add_names(p, s, &t);
-	unc_text_add(&t, " do not fit into one group: each is counted on its own");
-	if (t.failed || (!unc_names_has(p->notes, t.data) && unc_names_add(p->notes, t.data) < 0))
-		ret = unc_nomem(p->e);
-	unc_text_finish(&t);
-	return ret;
-}
-
 static int refuse_strict(struct pack *p, struct span s, size_t bad, int err)
 {
 	const struct unc_counter *c = &p->counters[bad];
@@ -188,59 +152,54 @@ static int place_alone(struct pack *p, struct span s);
 /* The set fits into no group, though `bad` can be opened alone: a group for each counter. */
 static int split(struct pack *p, struct span s, size_t bad, int err)
 {
-	int ret;
+	struct unc_text note = {0};
+	int ret = 0;
 
 	if (p->counters[bad].strict)
 		return refuse_strict(p, s, bad, err);
-	for (size_t i = s.first; i < s.end; i++) {
-		struct span one = {i, i + 1};
-
-		ret = place_alone(p, one);
-		if (ret < 0)
-			return ret;
-	}
+	for (size_t i = s.first; i < s.end && ret == 0; i++)
+		ret = place_alone(p, (struct span){i, i + 1});
+	if (ret < 0)
+		return ret;
 	p->current = NULL;
-	return note_split(p, s);
+	add_names(p, s, &note);
+	unc_text_add(&note, " do not fit into one group: each is counted on its own");
+	/* Once for a set, not once for each instance of its PMU. */
+	if (note.failed ||
+	    (!unc_names_has(p->notes, note.data) && unc_names_add(p->notes, note.data) < 0))
+		ret = unc_nomem(p->e);
+	unc_text_finish(&note);
+	return ret;
 }
 
-/* 1: counter i, which a group refuses, can be opened alone. 0: it is refused in any group, and keeps its
- * error. */
-static int try_alone(struct pack *p, struct span s, size_t i, int err)
-{
-	size_t leader = s.first;
-	int fd;
-
-	while (p->counters[leader].error)
-		leader++;
-	if (i != leader) {
-		struct span one = {i, i + 1};
-
-		fd = p->o->open(p->o->ctx, &p->counters[i], -1, leader_modifiers(p, one));
-		if (fd >= 0) {
-			p->o->close(p->o->ctx, fd);
-			return 1;
-		}
-		err = fd;
-	}
-	return is_fatal(err) ? fail_with(p, i, err) : give_up(p, i, err);
-}
-
-/* Puts a set into a group of its own. */
+/* Puts a set into a group of its own. A counter that is refused alone, too, keeps its error, and the others
+ * are tried without it. */
 static int place_alone(struct pack *p, struct span s)
 {
 	struct unc_group *g = &p->out->items[p->out->count];
 	size_t bad;
-	int err, ret;
+	int err;
 
 	*g = (struct unc_group){.first = s.first, .end = s.first, .leader = -1};
 	while ((err = add_set(p, g, s, &bad)) < 0) {
-		if (is_fatal(err))
-			return fail_with(p, bad, err);
-		ret = try_alone(p, s, bad, err);
-		if (ret < 0)
-			return ret;
-		if (ret == 1)
+		struct span one = {bad, bad + 1};
+		struct unc_counter *c = &p->counters[bad];
+		struct unc_error why = {""};
+		int fd = err;
+
+		if (!is_fatal(p, err))
+			fd = p->o->open(p->o->ctx, c, -1, leader_modifiers(p, one));
+		if (fd >= 0) {
+			p->o->close(p->o->ctx, fd);
 			return split(p, s, bad, err);
+		}
+		if (is_fatal(p, fd))
+			return fail_with(p, bad, fd);
+		p->o->why(p->o->ctx, c, fd, &why);
+		c->error = fd;
+		c->why = strdup(why.text);
+		if (!c->why)
+			return unc_nomem(p->e);
 	}
 	if (g->members == 0)
 		return 0;
@@ -260,83 +219,47 @@ static int place(struct pack *p, struct span s)
 		err = add_set(p, g, s, &bad);
 		if (err == 0)
 			return 0;
-		if (is_fatal(err))
+		if (is_fatal(p, err))
 			return fail_with(p, bad, err);
 	}
 	return place_alone(p, s);
 }
 
-/* Gives each set of group k a group of its own; those are appended. */
-static int dissolve(struct pack *p, size_t k)
+/*
+ * Packs all counters of one PMU and CPU. Some drivers (AMD's before 7.x) take any number of members and
+ * such a group then never runs, so what was merged is tried, and if it does not run each of its sets gets
+ * a group of its own. When another program holds counters of the PMU a merged group may fail the trial
+ * too: smaller ones have the better chance then as well.
+ */
+static int pack_pmu(struct pack *p, size_t first, size_t end)
 {
 	struct unc_groups *out = p->out;
-	struct unc_group old = out->items[k];
-	struct span all = {old.first, old.end};
-	struct span s;
-	int ret;
-
-	out->items[k] = out->items[--out->count];
-	remove_set(p, &old, all);
-	for (size_t i = all.first; i < all.end; i = s.end) {
-		s = set_at(p, i, all.end);
-		ret = place_alone(p, s);
-		if (ret < 0)
-			return ret;
-	}
-	return 0;
-}
-
-/*
- * All counters of one PMU and CPU. Some drivers (AMD's before 7.x) take any number of members and
- * such a group then never runs, so what was merged is tried. When another program holds counters of
- * the PMU a merged group may fail the trial too: smaller ones have the better chance then as well.
- */
-static int pack_pmu(struct pack *p, struct span all)
-{
-	size_t k = p->out->count;
+	size_t k = out->count;
 	struct span s;
 	int ret;
 
 	p->current = NULL;
-	for (size_t i = all.first; i < all.end; i = s.end) {
-		s = set_at(p, i, all.end);
+	for (size_t i = first; i < end; i = s.end) {
+		s = set_at(p, i, end);
 		ret = place(p, s);
 		if (ret < 0)
 			return ret;
 	}
-	while (k < p->out->count) {
-		const struct unc_group *g = &p->out->items[k];
+	while (k < out->count) {
+		struct unc_group merged = out->items[k];
 
-		if (g->sets < 2 || p->o->runs(p->o->ctx, g)) {
+		if (merged.sets < 2 || p->o->runs(p->o->ctx, &merged)) {
 			k++;
 			continue;
 		}
-		ret = dissolve(p, k);
-		if (ret < 0)
-			return ret;
-	}
-	return 0;
-}
-
-static int pack_all(struct pack *p, size_t count)
-{
-	struct span all;
-	int ret;
-
-	for (size_t i = 0; i < count; i = all.end) {
-		all = (struct span){i, i + 1};
-		while (all.end < count && same_pmu(&p->counters[all.end], &p->counters[i]))
-			all.end++;
-		ret = pack_pmu(p, all);
-		if (ret < 0)
-			return ret;
-	}
-	if (count != 0 && p->out->count == 0) {
-		int err = -p->counters[0].error;
-
-		/* A driver that does not know the event: nothing here counts it. */
-		return unc_fail(p->e, err == ENOENT || err == ENXIO ? ENODEV : err, "%s",
-				p->counters[0].why);
+		out->items[k] = out->items[--out->count];
+		remove_set(p, &merged, (struct span){merged.first, merged.end});
+		for (size_t i = merged.first; i < merged.end; i = s.end) {
+			s = set_at(p, i, merged.end);
+			ret = place_alone(p, s);
+			if (ret < 0)
+				return ret;
+		}
 	}
 	return 0;
 }
@@ -344,26 +267,39 @@ static int pack_all(struct pack *p, size_t count)
 int unc_groups_open(struct unc_groups *out, struct unc_counter *counters, size_t count,
 		    const struct unc_opener *o, struct unc_names *notes, struct unc_error *e)
 {
-	struct unc_groups groups = {.counter_count = count};
+	struct unc_groups groups = {
+		/* One more than there can be, as a set is tried in the place behind the last. */
+		.items = calloc(count + 1, sizeof(*groups.items)),
+		.fds = malloc((count + 1) * sizeof(*groups.fds)),
+		.shares = malloc((count + 1) * sizeof(*groups.shares)),
+	};
 	struct pack p = {&groups, counters, o, notes, e, NULL, false};
-	int ret;
+	int ret = 0;
 
-	/* One more than there can be, as a set is tried in the place behind the last. */
-	groups.items = calloc(count + 1, sizeof(*groups.items));
-	groups.fds = malloc((count + 1) * sizeof(*groups.fds));
-	groups.shares = malloc((count + 1) * sizeof(*groups.shares));
 	if (!groups.items || !groups.fds || !groups.shares) {
-		groups.counter_count = 0;
 		ret = unc_nomem(e);
 		goto fail;
 	}
+	groups.counter_count = count;
 	for (size_t i = 0; i < count; i++) {
 		groups.fds[i] = -1;
 		groups.shares[i] = UNC_SHARES_NONE;
 	}
-	ret = pack_all(&p, count);
-	if (ret < 0)
+	for (size_t first = 0, end; first < count; first = end) {
+		for (end = first + 1; end < count && counters[end].cpu == counters[first].cpu &&
+				      counters[end].pmu == counters[first].pmu;)
+			end++;
+		ret = pack_pmu(&p, first, end);
+		if (ret < 0)
+			goto fail;
+	}
+	if (count != 0 && groups.count == 0) {
+		ret = -counters[0].error;
+		/* A driver that does not know the event: nothing here counts it. */
+		ret = unc_fail(e, ret == ENOENT || ret == ENXIO ? ENODEV : ret, "%s",
+			       counters[0].why);
 		goto fail;
+	}
 	*out = groups;
 	return 0;
 fail:
