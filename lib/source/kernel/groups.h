@@ -17,8 +17,11 @@ struct unc_group {
 	size_t sets;
 	int leader;         /* its descriptor */
 	uint32_t modifiers; /* UNC_MOD_PINNED and UNC_MOD_EXCLUSIVE, as the leader has them */
-	uint64_t alive_ns;  /* when the source last saw its time move */
-	uint64_t *words;    /* the source's buffer for a reading: number, two times, values */
+	/* The source's: */
+	uint64_t *words;     /* its buffer for a reading: number, two times, values */
+	bool lost;           /* the last reading failed */
+	uint64_t enabled_ns; /* of the last reading that did not fail */
+	uint64_t moved_ns;   /* of the last reading whose enabled time had advanced */
 };
 
 /* `shares` of a counter that has a descriptor of its own, or none. */

@@ -15,20 +15,20 @@
 #include <unistd.h>
 
 #define HEADER_WORDS 3 /* of a group's reading: number of values, time enabled, time running */
-#define REVIVE_NS 100000000u /* between two attempts to reopen stopped groups */
+#define REOPEN_NS 100000000u /* between two attempts to open groups again */
 
 struct kernel_source {
 	struct unc_source base;
 	struct unc_kernel_env env;
+	struct unc_opener opener;
 	const struct unc_counter *counters; /* of the plan, from open to close */
 	size_t count;
 	struct unc_groups groups;
 	uint64_t *words; /* what the groups' readings are put into */
 	struct unc_readers *readers;
-	struct unc_reading *into; /* of the read that is going on */
-	struct unc_reading *last; /* of each counter, as last read well */
+	struct unc_reading *last; /* of each counter with a descriptor, as last read well */
 	struct unc_reading *past; /* what it had when it was opened again: zeroes at first */
-	uint64_t tried_ns;        /* of the last attempt to reopen stopped groups */
+	uint64_t tried_ns;        /* of the last attempt to open groups again */
 	bool counting;
 
 	struct unc_names *notes; /* of the open that is going on */
@@ -40,22 +40,7 @@ static struct kernel_source *kernel_of(struct unc_source *s)
 	return (struct kernel_source *)s; /* base is its first member */
 }
 
-/* ---- one descriptor ------------------------------------------------------------------------ */
-
-/* As perf does: what is named is counted, and everything else of its kind is not. */
-static void set_exclusions(struct perf_event_attr *a, uint32_t modifiers)
-{
-	if (modifiers & (UNC_MOD_USER | UNC_MOD_KERNEL | UNC_MOD_HV)) {
-		a->exclude_user = !(modifiers & UNC_MOD_USER);
-		a->exclude_kernel = !(modifiers & UNC_MOD_KERNEL);
-		a->exclude_hv = !(modifiers & UNC_MOD_HV);
-	}
-	if (modifiers & (UNC_MOD_GUEST | UNC_MOD_HOST)) {
-		a->exclude_guest = !(modifiers & UNC_MOD_GUEST);
-		a->exclude_host = !(modifiers & UNC_MOD_HOST);
-	}
-	a->exclude_idle = (modifiers & UNC_MOD_NO_IDLE) != 0;
-}
+/* ---- what the packing needs ---------------------------------------------------------------- */
 
 /* True when more descriptors may be had now. */
 static bool raise_limit(struct kernel_source *k)
@@ -79,8 +64,6 @@ static bool raise_limit(struct kernel_source *k)
 	return true;
 }
 
-/* ---- what the packing needs ---------------------------------------------------------------- */
-
 static int opener_open(void *ctx, const struct unc_counter *c, int leader,
 		       uint32_t leader_modifiers)
 {
@@ -90,7 +73,6 @@ static int opener_open(void *ctx, const struct unc_counter *c, int leader,
 	unc_perf_attr_init(&a, c);
 	a.is.read_format =
 		PERF_FORMAT_GROUP | PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
-	set_exclusions(&a.is, c->modifiers);
 	if (leader < 0) {
 		a.is.disabled = 1;
 		a.is.pinned = (leader_modifiers & UNC_MOD_PINNED) != 0;
@@ -131,11 +113,6 @@ static void opener_why(void *ctx, const struct unc_counter *c, int err, struct u
 		unc_error_append(e, " (%zu counters are planned)", k->count);
 }
 
-static struct unc_opener opener(struct kernel_source *k)
-{
-	return (struct unc_opener){opener_open, opener_close, opener_runs, opener_why, k};
-}
-
 /* ---- reading ------------------------------------------------------------------------------- */
 
 /* The kernel takes a group's times by the clock of the CPU that reads. Just after the start on another CPU
@@ -145,146 +122,105 @@ static uint64_t not_negative(uint64_t ns)
 	return ns > INT64_MAX ? 0 : ns;
 }
 
-/* One group; its readings are lost so far. Runs on several threads at once, each with groups of its own. */
+/* Runs on several threads at once, each with groups of its own. */
 static void read_group(void *ctx, size_t index)
 {
 	const struct kernel_source *k = ctx;
-	const struct unc_group *g = &k->groups.items[index];
+	struct unc_group *g = &k->groups.items[index];
 	size_t bytes = (HEADER_WORDS + g->members) * sizeof(g->words[0]);
-	const uint64_t *value = g->words + HEADER_WORDS;
-	uint64_t enabled_ns, running_ns;
 	ssize_t got;
 
 	do
 		got = read(g->leader, g->words, bytes);
 	while (got < 0 && errno == EINTR);
 	/* Nothing at all is the end of file of a pinned group that could not be scheduled. */
-	if (got != (ssize_t)bytes || g->words[0] != g->members)
-		return;
-	enabled_ns = not_negative(g->words[1]);
-	running_ns = not_negative(g->words[2]);
+	g->lost = got != (ssize_t)bytes || g->words[0] != g->members;
+}
+
+/* A lost counter keeps its last reading, whose times show that it was not counted since. A pinned group is
+ * lost when another one has its counters, as it was asked for. */
+static void put_readings(struct kernel_source *k, const struct unc_group *g,
+			 struct unc_reading *into)
+{
+	const uint64_t *value = g->words + HEADER_WORDS;
+
 	for (size_t i = g->first; i < g->end; i++) {
 		const struct unc_reading *past = &k->past[i];
 
-		if (k->groups.fds[i] >= 0)
-			k->into[i] =
-				(struct unc_reading){.raw = past->raw + *value++,
-						     .enabled_ns = past->enabled_ns + enabled_ns,
-						     .running_ns = past->running_ns + running_ns};
-		else if (k->groups.shares[i] != UNC_SHARES_NONE)
-			k->into[i] = k->into[k->groups.shares[i]];
+		if (k->groups.shares[i] != UNC_SHARES_NONE)
+			into[i] = into[k->groups.shares[i]];
+		if (k->groups.fds[i] < 0)
+			continue;
+		if (!g->lost)
+			k->last[i] = (struct unc_reading){
+				.raw = past->raw + *value++,
+				.enabled_ns = past->enabled_ns + not_negative(g->words[1]),
+				.running_ns = past->running_ns + not_negative(g->words[2]),
+			};
+		else if (k->last[i].enabled_ns == 0 || g->modifiers & UNC_MOD_PINNED)
+			continue;
+		into[i] = k->last[i];
 	}
 }
 
-/* A group that is read short, or whose enabled time does not advance though it was not stopped. For a
- * moment, that of a starved virtual machine may, too. A pinned group is read short when another one has
- * its counters, as it was asked for. */
-static bool is_dead(const struct kernel_source *k, struct unc_group *g, uint64_t now_ns)
+/* The kernel has given up a group whose readings are lost, or whose enabled time does not advance though it was not stopped. For a
+ * moment, that of a starved virtual machine may not, either. */
+static bool is_given_up(struct unc_group *g, uint64_t now_ns)
 {
-	size_t i = g->first;
-
-	while (k->groups.fds[i] < 0)
-		i++;
-	if (k->into[i].lost)
+	if (g->lost)
 		return !(g->modifiers & UNC_MOD_PINNED);
-	if (k->into[i].enabled_ns != k->last[i].enabled_ns)
-		g->alive_ns = now_ns;
-	return now_ns - g->alive_ns >= REVIVE_NS;
+	if (g->words[1] != g->enabled_ns)
+		g->moved_ns = now_ns;
+	g->enabled_ns = g->words[1];
+	return now_ns - g->moved_ns >= REOPEN_NS;
 }
 
-/* With the next reading the counts go on from where they were. The time between is in neither of the
- * times, and this interval has nothing. */
-static void revive(struct kernel_source *k, struct unc_group *g)
+/* Opens a group again that the kernel has given up. With the next reading the counts go on from where they were. The time between
+ * is in neither of the times, and this interval has nothing. */
+static void reopen(struct kernel_source *k, struct unc_group *g)
 {
-	const struct unc_opener o = opener(k);
 	int cpu = unc_kernel_cpu_now(&k->env, &k->counters[g->first]);
 
-	if (cpu < 0 || unc_groups_reopen(&k->groups, g, k->counters, cpu, &o) < 0)
+	if (cpu < 0 || unc_groups_reopen(&k->groups, g, k->counters, cpu, &k->opener) < 0)
 		return;
 	for (size_t i = g->first; i < g->end; i++)
 		k->past[i] = k->last[i];
+	g->enabled_ns = 0;
 	ioctl(g->leader, PERF_EVENT_IOC_ENABLE, 0);
-}
-
-/* A lost counter keeps its last reading, whose times show that it was not counted since. */
-static void keep_last(struct kernel_source *k, const struct unc_group *g)
-{
-	for (size_t i = g->first; i < g->end; i++)
-		if (!k->into[i].lost)
-			k->last[i] = k->into[i];
-		else if (k->last[i].enabled_ns && !(g->modifiers & UNC_MOD_PINNED))
-			k->into[i] = k->last[i];
-}
-
-static void reopen_dead(struct kernel_source *k, uint64_t now_ns)
-{
-	bool try = k->counting && now_ns - k->tried_ns >= REVIVE_NS;
-
-	for (size_t g = 0; g < k->groups.count; g++) {
-		bool dead = is_dead(k, &k->groups.items[g], now_ns);
-
-		keep_last(k, &k->groups.items[g]);
-		if (!try || !dead)
-			continue;
-		k->tried_ns = now_ns;
-		revive(k, &k->groups.items[g]);
-	}
 }
 
 static int kernel_read(struct unc_source *s, struct unc_reading *into, uint64_t *now_ns,
 		       struct unc_error *e)
 {
 	struct kernel_source *k = kernel_of(s);
+	bool try;
+
 	(void)e;
-	k->into = into;
 	for (size_t i = 0; i < k->count; i++)
 		into[i] = (struct unc_reading){.lost = true};
 	*now_ns = unc_now_ns();
 	unc_readers_run(k->readers);
-	reopen_dead(k, *now_ns);
+	try = k->counting && *now_ns - k->tried_ns >= REOPEN_NS;
+	for (size_t i = 0; i < k->groups.count; i++) {
+		struct unc_group *g = &k->groups.items[i];
+
+		put_readings(k, g, into);
+		if (!is_given_up(g, *now_ns) || !try)
+			continue;
+		k->tried_ns = *now_ns;
+		reopen(k, g);
+	}
 	return 0;
 }
 
 /* ---- opening ------------------------------------------------------------------------------- */
 
-static int make_buffer(struct kernel_source *k, struct unc_error *e)
-{
-	uint64_t *at;
-
-	k->words = calloc(HEADER_WORDS * k->groups.count + k->count + 1, sizeof(*k->words));
-	k->last = calloc(k->count + 1, sizeof(*k->last));
-	k->past = calloc(k->count + 1, sizeof(*k->past));
-	if (!k->words || !k->last || !k->past)
-		return unc_nomem(e);
-	at = k->words;
-	for (size_t g = 0; g < k->groups.count; g++) {
-		k->groups.items[g].words = at;
-		at += HEADER_WORDS + k->groups.items[g].members;
-	}
-	return 0;
-}
-
-static int make_readers(struct kernel_source *k, struct unc_error *e)
-{
-	size_t count = k->groups.count;
-	int *cpus = calloc(count + 1, sizeof(*cpus));
-	int ret;
-
-	if (!cpus)
-		return unc_nomem(e);
-	for (size_t g = 0; g < count; g++)
-		cpus[g] = k->counters[k->groups.items[g].first].cpu;
-	ret = unc_readers_new(&k->readers, cpus, count, UNC_READER_MIN_ITEMS, read_group, k);
-	free(cpus);
-	return ret < 0 ? unc_nomem(e) : 0;
-}
-
 static int kernel_open(struct unc_source *s, struct unc_counter *counters, size_t count,
 		       struct unc_names *notes, struct unc_error *e)
 {
 	struct kernel_source *k = kernel_of(s);
-	const struct unc_opener o = opener(k);
-	int ret;
+	uint64_t *words;
+	int *cpus, ret;
 
 	if (!unc_root_is_live(k->env.root))
 		return unc_fail(
@@ -296,19 +232,38 @@ static int kernel_open(struct unc_source *s, struct unc_counter *counters, size_
 	k->counters = counters;
 	for (size_t i = 0; i < count; i++)
 		counters[i].width = 64;
-	ret = unc_groups_open(&k->groups, counters, count, &o, notes, e);
+	ret = unc_groups_open(&k->groups, counters, count, &k->opener, notes, e);
 	if (ret < 0)
 		return ret;
-	ret = make_buffer(k, e);
-	return ret < 0 ? ret : make_readers(k, e);
+	k->words = calloc(HEADER_WORDS * k->groups.count + count + 1, sizeof(*k->words));
+	k->last = calloc(count + 1, sizeof(*k->last));
+	k->past = calloc(count + 1, sizeof(*k->past));
+	cpus = calloc(k->groups.count + 1, sizeof(*cpus));
+	ret = -ENOMEM;
+	if (k->words && k->last && k->past && cpus) {
+		words = k->words;
+		for (size_t i = 0; i < k->groups.count; i++) {
+			struct unc_group *g = &k->groups.items[i];
+
+			cpus[i] = counters[g->first].cpu;
+			g->words = words;
+			words += HEADER_WORDS + g->members;
+		}
+		ret = unc_readers_new(&k->readers, cpus, k->groups.count, UNC_READER_MIN_ITEMS,
+				      read_group, k);
+	}
+	free(cpus);
+	return ret < 0 ? unc_nomem(e) : 0;
 }
 
 /* A group whose PMU has been removed meanwhile refuses; the others go on. */
-static int control(struct kernel_source *k, unsigned long request, struct unc_error *e)
+static int control(struct kernel_source *k, bool counting, struct unc_error *e)
 {
+	unsigned long request = counting ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE;
 	size_t done = 0;
 	int err = 0;
 
+	k->counting = counting;
 	for (size_t g = 0; g < k->groups.count; g++) {
 		if (ioctl(k->groups.items[g].leader, request, 0) == 0)
 			done++;
@@ -322,30 +277,22 @@ static int control(struct kernel_source *k, unsigned long request, struct unc_er
 
 static int kernel_enable(struct unc_source *s, struct unc_error *e)
 {
-	struct kernel_source *k = kernel_of(s);
-
-	k->counting = true;
-	return control(k, PERF_EVENT_IOC_ENABLE, e);
+	return control(kernel_of(s), true, e);
 }
 
 static int kernel_disable(struct unc_source *s, struct unc_error *e)
 {
-	struct kernel_source *k = kernel_of(s);
-
-	k->counting = false;
-	return control(k, PERF_EVENT_IOC_DISABLE, e);
+	return control(kernel_of(s), false, e);
 }
 
 static void kernel_close(struct unc_source *s)
 {
 	struct kernel_source *k = kernel_of(s);
-	struct unc_opener o;
 
 	if (!s)
 		return;
-	o = opener(k);
 	unc_readers_free(k->readers);
-	unc_groups_finish(&k->groups, &o);
+	unc_groups_finish(&k->groups, &k->opener);
 	free(k->words);
 	free(k->last);
 	free(k->past);
@@ -368,8 +315,8 @@ int unc_source_kernel_new(struct unc_source **out, const struct unc_root *root,
 	if (!k)
 		return -ENOMEM;
 	k->base.ops = &kernel_ops;
-	k->env.root = root;
-	k->env.topology = topology;
+	k->env = (struct unc_kernel_env){root, topology};
+	k->opener = (struct unc_opener){opener_open, opener_close, opener_runs, opener_why, k};
 	*out = &k->base;
 	return 0;
 }

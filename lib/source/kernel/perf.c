@@ -28,6 +28,17 @@ void unc_perf_attr_init(union unc_perf_attr *a, const struct unc_counter *c)
 	a->is.config1 = c->config.word[1];
 	a->is.config2 = c->config.word[2];
 	a->words[CONFIG3_WORD] = c->config.word[3];
+	/* As perf does: what is named is counted, and everything else of its kind is not. */
+	if (c->modifiers & (UNC_MOD_USER | UNC_MOD_KERNEL | UNC_MOD_HV)) {
+		a->is.exclude_user = !(c->modifiers & UNC_MOD_USER);
+		a->is.exclude_kernel = !(c->modifiers & UNC_MOD_KERNEL);
+		a->is.exclude_hv = !(c->modifiers & UNC_MOD_HV);
+	}
+	if (c->modifiers & (UNC_MOD_GUEST | UNC_MOD_HOST)) {
+		a->is.exclude_guest = !(c->modifiers & UNC_MOD_GUEST);
+		a->is.exclude_host = !(c->modifiers & UNC_MOD_HOST);
+	}
+	a->is.exclude_idle = (c->modifiers & UNC_MOD_NO_IDLE) != 0;
 }
 
 static int perf_event_open(union unc_perf_attr *a, int cpu, int leader)
