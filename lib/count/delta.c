@@ -2,8 +2,8 @@
 /* The arithmetic of readings: differences, wraps, states. */
 #include "count/delta.h"
 
+#include <errno.h>
 #include <math.h>
-#include <stdio.h>
 
 /* A file or an emulated device may add this time's counts at once, however short the interval. */
 #define AT_ONCE_S 1.0
@@ -26,7 +26,9 @@ static const struct {
 	[UNC_WENT_BACK] = {UNCORE_SUSPECT, true, "fell between two readings", NULL},
 	[UNC_TOO_FAST] = {UNCORE_SUSPECT, true,
 			  "rose by more between two readings than it can count", NULL},
-	[UNC_WRAPPED] = {UNCORE_UNAVAILABLE, true, NULL, NULL},
+	/* What a source adds up has no width: then its register has overflowed. */
+	[UNC_WRAPPED] = {UNCORE_UNAVAILABLE, true, "may have overflowed between two readings",
+			 "read it more often (-I)"},
 };
 
 static uint64_t mask(unsigned width)
@@ -39,28 +41,27 @@ static struct unc_delta went_back(const char *what, uint64_t from, uint64_t to)
 	return (struct unc_delta){.state = UNC_WENT_BACK, .what = what, .from = from, .to = to};
 }
 
-/* What a counter was last read as is never extrapolated where it is a state. */
+/* A state is never extrapolated. */
 static double scale(const struct unc_counter *counter, const struct unc_delta *d)
 {
-	double scaled = (double)d->count;
-
-	if (d->running_ns < d->enabled_ns && !counter->snapshot)
-		scaled *= (double)d->enabled_ns / (double)d->running_ns;
-	return scaled;
+	if (counter->snapshot || d->running_ns >= d->enabled_ns)
+		return (double)d->count;
+	return (double)d->count * ((double)d->enabled_ns / (double)d->running_ns);
 }
 
-static struct unc_delta bound(const struct unc_counter *counter, struct unc_delta d)
+/* A difference that the counter's speed makes impossible is not one. */
+static struct unc_delta check_speed(const struct unc_counter *counter, struct unc_delta d)
 {
-	double longest = (double)(d.enabled_ns + d.uncertain_ns) / 1e9;
+	double longest_s = (double)(d.enabled_ns + d.uncertain_ns) / 1e9;
 	bool known = counter->most_per_s > 0, fell = d.to < d.from;
 	double speed = (known ? counter->most_per_s : UNC_MOST_PER_S) * UNC_CLOCK_SLACK;
-	double most = speed * longest + 1, most_at_once = speed * fmax(longest, AT_ONCE_S) + 1;
+	double most = speed * longest_s + 1;
 
 	if (!known && counter->width >= 64)
 		return d;
 	if (fell && (double)d.count > most)
 		return went_back("count", d.from, d.to);
-	if (known && (double)d.count > most_at_once)
+	if (known && (double)d.count > speed * fmax(longest_s, AT_ONCE_S) + 1)
 		return (struct unc_delta){.state = UNC_TOO_FAST,
 					  .what = fell ? NULL : "count",
 					  .from = d.from,
@@ -109,7 +110,7 @@ struct unc_delta unc_delta_take(const struct unc_counter *counter, const struct 
 	d.from = before->raw & mask(counter->width);
 	d.to = after->raw & mask(counter->width);
 	d.scaled = scale(counter, &d);
-	return bound(counter, d);
+	return check_speed(counter, d);
 }
 
 void unc_delta_add(const struct unc_counter *counter, struct unc_delta *total,
@@ -150,37 +151,28 @@ enum uncore_quality unc_state_quality(enum unc_state state)
 	return states[state].quality;
 }
 
-/* What was added up has no width: its register has overflowed. */
-static void explain_wrap(const struct unc_counter *c, char *into, size_t room)
+void unc_delta_explain(const struct unc_counter *c, const struct unc_delta *d,
+		       struct unc_error *why)
 {
-	if (c->width >= 64)
-		snprintf(into, room,
-			 "%s/%s/ on CPU %d may have overflowed between two readings: read it more "
-			 "often (-I)",
-			 c->pmu->name, c->event, c->cpu);
-	else
-		snprintf(
-			into, room,
-			"%s/%s/ on CPU %d may have wrapped more than once: its %u bits are certain "
-			"for %llu ms only; read it more often (-I)",
-			c->pmu->name, c->event, c->cpu, c->width,
-			(unsigned long long)(ldexp(1e3, (int)c->width) / c->most_per_s));
-}
+	const char *reason = d->why ? d->why : states[d->state].why;
 
-void unc_delta_explain(const struct unc_counter *c, const struct unc_delta *d, char *into,
-		       size_t room)
-{
-	const char *why = d->why ? d->why : states[d->state].why;
-
-	if (d->state == UNC_NOT_OPEN)
-		snprintf(into, room, "%s", c->why ? c->why : unc_errno_text(c->error));
-	else if (d->state == UNC_WRAPPED)
-		explain_wrap(c, into, room);
-	else if (d->what)
-		snprintf(into, room, "%s/%s/ on CPU %d %s: the %s, from %llu to %llu", c->pmu->name,
-			 c->event, c->cpu, states[d->state].sentence, d->what,
-			 (unsigned long long)d->from, (unsigned long long)d->to);
-	else
-		snprintf(into, room, "%s/%s/ on CPU %d %s%s%s", c->pmu->name, c->event, c->cpu,
-			 states[d->state].sentence, why ? ": " : "", why ? why : "");
+	if (d->state == UNC_NOT_OPEN) {
+		unc_fail(why, EIO, "%s", c->why ? c->why : unc_errno_text(c->error));
+		return;
+	}
+	unc_fail(why, EIO, "%s/%s/ on CPU %d ", c->pmu->name, c->event, c->cpu);
+	if (d->state == UNC_WRAPPED && c->width < 64) {
+		unc_error_append(why,
+				 "may have wrapped more than once: its %u bits are certain for "
+				 "%llu ms only; read it more often (-I)",
+				 c->width,
+				 (unsigned long long)(ldexp(1e3, (int)c->width) / c->most_per_s));
+		return;
+	}
+	unc_error_append(why, "%s", states[d->state].sentence);
+	if (d->what)
+		unc_error_append(why, ": the %s, from %llu to %llu", d->what,
+				 (unsigned long long)d->from, (unsigned long long)d->to);
+	else if (reason)
+		unc_error_append(why, ": %s", reason);
 }

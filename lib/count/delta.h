@@ -48,8 +48,8 @@ void unc_delta_add(const struct unc_counter *counter, struct unc_delta *total,
 
 /* The quality of a row whose counters are all in this state. */
 enum uncore_quality unc_state_quality(enum unc_state state);
-/* Why the counter has no value; the sentence is cut where there is no room. */
-void unc_delta_explain(const struct unc_counter *counter, const struct unc_delta *d, char *into,
-		       size_t room);
+/* Why the counter has no value. */
+void unc_delta_explain(const struct unc_counter *counter, const struct unc_delta *d,
+		       struct unc_error *why);
 
 #endif

@@ -23,7 +23,7 @@ struct verdict {
 	const struct unc_row *row;
 	const struct uncore_metric *metric; /* NULL: an event */
 	const struct unc_interval *interval;
-	struct unc_arena *reasons;
+	char *reason; /* UNC_REASON_ROOM bytes */
 	struct uncore_row *out;
 	struct unc_sum sums[UNC_METRIC_EVENTS];
 	bool uneven;         /* counters were enabled for clearly different times */
@@ -37,8 +37,6 @@ struct verdict {
 __attribute__((format(printf, 3, 4))) static void
 worsen(struct verdict *v, enum uncore_quality quality, const char *fmt, ...)
 {
-	struct unc_arena *reasons = v->reasons;
-	size_t room;
 	va_list args;
 
 	if (v->out->quality >= quality)
@@ -46,25 +44,20 @@ worsen(struct verdict *v, enum uncore_quality quality, const char *fmt, ...)
 	v->out->quality = quality;
 	if (!fmt)
 		return;
-	if (v->out->reason)
-		reasons->len = (size_t)(v->out->reason - reasons->data);
-	v->out->reason = NULL;
-	room = reasons->room - reasons->len;
-	if (room > UNC_REASON_ROOM)
-		room = UNC_REASON_ROOM;
-	if (!room)
-		return;
-	reasons->data[reasons->len] = '\0';
 	va_start(args, fmt);
-	vsnprintf(reasons->data + reasons->len, room, fmt, args);
+	vsnprintf(v->reason, UNC_REASON_ROOM, fmt, args);
 	va_end(args);
-	v->out->reason = reasons->data + reasons->len;
-	reasons->len += strlen(v->out->reason) + 1;
+	v->out->reason = v->reason;
 }
 
 static const char *event_name(const struct verdict *v, size_t k)
 {
 	return v->metric ? v->metric->events[k]->name : v->row->query->name;
+}
+
+static void explain(const struct verdict *v, size_t counter, struct unc_error *why)
+{
+	unc_delta_explain(&v->interval->counters[counter], &v->interval->deltas[counter], why);
 }
 
 static unsigned long long ms(uint64_t ns)
@@ -137,38 +130,23 @@ static void set_event(struct verdict *v)
 		out->rate = out->value / out->counted.seconds;
 }
 
-/* Over how many counters a mean is taken: not over one that is stuck while others move, and by half
- * over one that was counted for half the time. */
-static double source_count(const struct verdict *v, size_t k)
-{
-	const struct unc_sum *sum = &v->sums[k];
-
-	if (is_stuck(v, k) && sum->still < sum->used)
-		return (double)(sum->used - sum->still);
-	if (v->uneven)
-		return (double)sum->enabled_ns / (double)v->longest_ns;
-	return (double)sum->used;
-}
-
 /* Between which values the row's lies, as far as the time it was counted for is uncertain. */
 static void set_bounds(struct verdict *v, const struct unc_formula_input *in)
 {
+	const struct unc_formula *formula = v->metric->formula;
 	struct uncore_row *out = v->out;
-	double least = out->counted.seconds - v->uncertain_s,
-	       most = out->counted.seconds + v->uncertain_s;
+	double least_s = out->counted.seconds - v->uncertain_s,
+	       most_s = out->counted.seconds + v->uncertain_s;
 	double low, high;
 
-	if (is_time_unknown(v)) {
-		v->open_ended =
-			unc_formula_eval(v->metric->formula, in, most, &low) && low != out->value;
-		return;
+	if (is_time_unknown(v))
+		v->open_ended = unc_formula_eval(formula, in, most_s, &low) && low != out->value;
+	else if (v->uncertain_s > 0 && least_s > 0 &&
+		 unc_formula_eval(formula, in, least_s, &low) &&
+		 unc_formula_eval(formula, in, most_s, &high) && low != high) {
+		out->low = fmin(low, high);
+		out->high = fmax(low, high);
 	}
-	if (!(v->uncertain_s > 0) || !(least > 0) ||
-	    !unc_formula_eval(v->metric->formula, in, least, &low) ||
-	    !unc_formula_eval(v->metric->formula, in, most, &high) || low == high)
-		return;
-	out->low = fmin(low, high);
-	out->high = fmax(low, high);
 }
 
 /* The bin in which the percentile lies: its bounds, and as the value the upper one. The last bin has
@@ -194,9 +172,18 @@ static void set_metric(struct verdict *v)
 	struct unc_formula_input in[UNC_METRIC_EVENTS];
 
 	for (size_t k = 0; k < v->row->query->event_count; k++) {
-		in[k].value = v->sums[k].value * v->row->query->scales[k];
-		in[k].sources = source_count(v, k);
-		in[k].known = v->sums[k].used;
+		const struct unc_sum *sum = &v->sums[k];
+
+		in[k].value = sum->value * v->row->query->scales[k];
+		in[k].known = sum->used;
+		/* A mean is not taken over a counter that is stuck while others move, and by half
+		 * over one that was counted for half the time. */
+		if (is_stuck(v, k) && sum->still < sum->used)
+			in[k].sources = (double)(sum->used - sum->still);
+		else if (v->uneven)
+			in[k].sources = (double)sum->enabled_ns / (double)v->longest_ns;
+		else
+			in[k].sources = (double)sum->used;
 	}
 	if (!unc_formula_eval(v->metric->formula, in, v->out->counted.seconds, &v->out->value))
 		return;
@@ -210,17 +197,13 @@ static void set_metric(struct verdict *v)
 static void check_states(struct verdict *v, size_t k)
 {
 	const struct unc_sum *sum = &v->sums[k];
-	size_t all = sum->used + sum->missing;
-	char why[384];
+	struct unc_error why;
 
 	if (!sum->missing)
 		return;
-	unc_delta_explain(&v->interval->counters[sum->first_bad],
-			  &v->interval->deltas[sum->first_bad], why, sizeof(why));
-	if (sum->suspect)
-		worsen(v, UNCORE_SUSPECT, "%zu of %zu left out: %s", sum->missing, all, why);
-	else
-		worsen(v, UNCORE_PARTIAL, "%zu of %zu missing: %s", sum->missing, all, why);
+	explain(v, sum->first_bad, &why);
+	worsen(v, sum->suspect ? UNCORE_SUSPECT : UNCORE_PARTIAL, "%zu of %zu %s: %s", sum->missing,
+	       sum->used + sum->missing, sum->suspect ? "left out" : "missing", why.text);
 }
 
 /* One stopped clock among many does not show in their sum. */
@@ -301,25 +284,24 @@ static void check_time(struct verdict *v)
 static void check_value(struct verdict *v)
 {
 	bool suspect = false;
-	char why[384];
 
-	for (size_t k = 0; isnan(v->out->value) && k < v->row->query->event_count; k++) {
+	if (!isnan(v->out->value))
+		return;
+	for (size_t k = 0; k < v->row->query->event_count; k++) {
 		const struct unc_sum *sum = &v->sums[k];
+		struct unc_error why;
 
 		if (sum->used)
 			continue;
-		suspect = suspect || sum->suspect;
 		if (!sum->missing) {
 			worsen(v, UNCORE_UNAVAILABLE, "no PMU here counts '%s'", event_name(v, k));
 			continue;
 		}
-		unc_delta_explain(&v->interval->counters[sum->first_bad],
-				  &v->interval->deltas[sum->first_bad], why, sizeof(why));
-		/* It was counted, and what was counted cannot be. */
-		worsen(v, sum->suspect ? UNCORE_SUSPECT : UNCORE_UNAVAILABLE, "%s", why);
+		/* Suspect: it was counted, and what was counted cannot be. */
+		suspect = suspect || sum->suspect;
+		explain(v, sum->first_bad, &why);
+		worsen(v, sum->suspect ? UNCORE_SUSPECT : UNCORE_UNAVAILABLE, "%s", why.text);
 	}
-	if (!isnan(v->out->value))
-		return;
 	if (suspect)
 		return;
 	if (v->out->quality >= UNCORE_PARTIAL)
@@ -356,13 +338,13 @@ static void (*const row_checks[])(struct verdict *) = {
 };
 
 void unc_row_judge(const struct unc_row *row, const struct unc_interval *interval,
-		   struct unc_arena *reasons, struct uncore_row *out)
+		   char reason[static UNC_REASON_ROOM], struct uncore_row *out)
 {
 	const struct unc_query *q = row->query;
 	struct verdict v = {.row = row,
 			    .metric = q->metric,
 			    .interval = interval,
-			    .reasons = reasons,
+			    .reason = reason,
 			    .out = out};
 
 	*out = (struct uncore_row){

@@ -5,17 +5,10 @@
 
 #include "count/rows.h"
 
-/* Bytes that the reason of one row may take; a longer one is cut. */
-#define UNC_REASON_ROOM 512
+#define UNC_REASON_ROOM 512 /* of one row; a longer reason is cut */
 
-/* Strings that live as long as a sample's rows; reused for the next ones. */
-struct unc_arena {
-	char *data;
-	size_t len, room;
-};
-
-/* Fills the row of a sample. Its reason is written into `reasons`. */
+/* Fills the row of a sample. `reason` is the room for its sentence, and must live as long as the row. */
 void unc_row_judge(const struct unc_row *row, const struct unc_interval *interval,
-		   struct unc_arena *reasons, struct uncore_row *out);
+		   char reason[static UNC_REASON_ROOM], struct uncore_row *out);
 
 #endif

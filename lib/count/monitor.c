@@ -14,7 +14,7 @@ struct uncore_sample {
 	struct uncore_row *rows;
 	size_t count, room;
 	struct unc_moment begin, end;
-	struct unc_arena reasons;
+	char (*reasons)[UNC_REASON_ROOM]; /* for each row */
 };
 
 int uncore_monitor_new(struct uncore_monitor **out, struct uncore *u)
@@ -216,7 +216,7 @@ static int prepare(struct uncore_monitor *m, struct uncore_sample *s)
 {
 	size_t count = m->rows.count;
 	struct uncore_row *rows;
-	char *data;
+	char(*reasons)[UNC_REASON_ROOM];
 
 	if (m->state < UNC_MONITOR_RUNNING)
 		return unc_fail(&m->machine->error, EBUSY, "the monitor was not started");
@@ -226,11 +226,10 @@ static int prepare(struct uncore_monitor *m, struct uncore_sample *s)
 	if (!rows)
 		return unc_nomem(&m->machine->error);
 	s->rows = rows;
-	data = reallocarray(s->reasons.data, count, UNC_REASON_ROOM);
-	if (!data)
+	reasons = reallocarray(s->reasons, count, sizeof(*reasons));
+	if (!reasons)
 		return unc_nomem(&m->machine->error);
-	s->reasons.data = data;
-	s->reasons.room = count * UNC_REASON_ROOM;
+	s->reasons = reasons;
 	s->room = count;
 	s->count = 0; /* what it held points to reasons that have moved */
 	return 0;
@@ -243,12 +242,11 @@ static void fill(const struct uncore_monitor *m, const struct unc_delta *deltas,
 					      .deltas = deltas,
 					      .length_ns = m->previous_at.ns - begin.ns};
 
-	into->reasons.len = 0;
 	into->begin = begin;
 	into->end = m->previous_at;
 	into->count = m->rows.count;
 	for (size_t i = 0; i < m->rows.count; i++)
-		unc_row_judge(&m->rows.items[i], &interval, &into->reasons, &into->rows[i]);
+		unc_row_judge(&m->rows.items[i], &interval, into->reasons[i], &into->rows[i]);
 }
 
 int uncore_monitor_read(struct uncore_monitor *m, struct uncore_sample *into)
@@ -320,7 +318,7 @@ void uncore_sample_free(struct uncore_sample *s)
 	if (!s)
 		return;
 	free(s->rows);
-	free(s->reasons.data);
+	free(s->reasons);
 	free(s);
 }
 

@@ -33,15 +33,14 @@ struct stage {
 	struct unc_query query;
 	struct unc_row_counter row_counters[EVENTS * PLACES];
 	struct unc_row planned;
-	char reasons[2 * UNC_REASON_ROOM];
-	struct unc_arena arena;
+	char reason[UNC_REASON_ROOM];
 	struct uncore_row row;
 	uint64_t length_ns; /* of the interval; 0: not known */
 };
 
 static inline void begin(struct stage *s, const char *formula)
 {
-	*s = (struct stage){.arena = {.data = s->reasons, .room = sizeof(s->reasons)}};
+	*s = (struct stage){.used = 0};
 	s->pmu.name = (char *)"imc_0";
 	s->family.name = "family";
 	s->metric = (struct uncore_metric){
@@ -122,21 +121,14 @@ static inline void plan_row(struct stage *s)
 								 .instance = i};
 }
 
-static inline const struct uncore_row *evaluate_next(struct stage *s)
+static inline const struct uncore_row *evaluate(struct stage *s)
 {
 	const struct unc_interval interval = {
 		.counters = s->counters, .deltas = s->deltas, .length_ns = s->length_ns};
 
 	plan_row(s);
-	unc_row_judge(&s->planned, &interval, &s->arena, &s->row);
-	assert_true(s->arena.len <= s->arena.room);
+	unc_row_judge(&s->planned, &interval, s->reason, &s->row);
 	return &s->row;
-}
-
-static inline const struct uncore_row *evaluate(struct stage *s)
-{
-	s->arena.len = 0;
-	return evaluate_next(s);
 }
 
 static inline void assert_no_value(const struct uncore_row *row)
