@@ -79,8 +79,16 @@ static const struct unc_field with_terms_fields[] = {
 	UNC_END,
 };
 
+static const struct unc_field with_count_fields[] = {
+	UNC_FIELD("!title", TEXT, UNC_AT(struct unc_filter, title)),
+	UNC_FIELD("!terms", TEXT, UNC_AT(struct unc_filter, terms), .check = unc_family_terms),
+	UNC_FIELD("count", TEXT, UNC_AT(struct unc_filter, count)),
+	UNC_END,
+};
+
 static const struct unc_shape with_values = {.fields = with_values_fields};
 static const struct unc_shape with_terms = {.fields = with_terms_fields};
+static const struct unc_shape with_count = {.fields = with_count_fields};
 
 #define FILTER(key, number, shape)                                                      \
 	UNC_FIELD(key, MAP, UNC_AT(struct unc_family, filters[number]), .of = &(shape), \
@@ -89,7 +97,7 @@ static const struct unc_shape with_terms = {.fields = with_terms_fields};
 static const struct unc_field filter_fields[] = {
 	FILTER("from", UNC_FILTER_FROM, with_values),
 	FILTER("to", UNC_FILTER_TO, with_values),
-	FILTER("gpu", UNC_FILTER_GPU, with_terms),
+	FILTER("gpu", UNC_FILTER_GPU, with_count),
 	FILTER("link", UNC_FILTER_LINK, with_values),
 	FILTER("port", UNC_FILTER_PORT, with_terms),
 	FILTER("device", UNC_FILTER_DEVICE, with_terms),

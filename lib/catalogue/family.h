@@ -79,6 +79,7 @@ extern const struct unc_filter_word {
 struct unc_filter {
 	const char *title;       /* NULL: the family has no such filter */
 	const char *terms;       /* "src_bdf={bdf},src_bdf_en=0x1"; NULL: one of `values` */
+	const char *count;       /* GPU: "nr_gpu", whose number the role's file has; or NULL */
 	struct unc_word *values; /* "cpu", "src_loc_cpu=0x1" */
 	size_t value_count;
 };

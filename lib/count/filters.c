@@ -223,7 +223,7 @@ static const struct selector {
 } selectors[] = {
 	[UNC_FILTER_FROM] = {.check = check_word, .split = unc_split_by_words},
 	[UNC_FILTER_TO] = {.check = check_word, .split = unc_split_by_words},
-	[UNC_FILTER_GPU] = {.check = check_gpu, .split = unc_split_by_choices},
+	[UNC_FILTER_GPU] = {.check = check_gpu, .split = unc_split_by_gpus},
 	[UNC_FILTER_LINK] = {.check = check_word, .split = unc_split_by_words},
 	[UNC_FILTER_PORT] = {.check = check_port, .split = unc_split_by_ports, .picks = true},
 	/* A device has one port and addresses of its own. */

@@ -402,10 +402,25 @@ static int add_metric(struct uncore_monitor *m, const struct uncore_metric *metr
 	return r;
 }
 
+/* Why filters do not suit metrics: of several reasons that of a family that has these filters. */
+struct unsuited {
+	struct unc_error why;
+	bool has_filters;
+};
+
+static bool has_filters(const struct uncore_monitor *m, const struct unc_family *f)
+{
+	for (size_t i = 0; i < UNC_FILTERS; i++)
+		if (m->filters.values[i].text && !f->filters[i].title)
+			return false;
+	return true;
+}
+
 /* A matching metric: added, or (`unsuited` says why) not, since the filters do not suit it. */
 static int try_metric(struct uncore_monitor *m, const struct uncore_metric *metric,
-		      struct unc_error *unsuited)
+		      struct unsuited *unsuited)
 {
+	bool has = has_filters(m, metric->family);
 	struct unc_asked before = unc_monitor_asked(m);
 	int r;
 
@@ -416,8 +431,8 @@ static int try_metric(struct uncore_monitor *m, const struct uncore_metric *metr
 	if (r != -ENODEV || !m->filters.text)
 		return r;
 	unc_monitor_roll_back(m, before);
-	if (!unsuited->text[0])
-		*unsuited = m->machine->error;
+	if (!unsuited->why.text[0] || (has && !unsuited->has_filters))
+		*unsuited = (struct unsuited){m->machine->error, has};
 	return unc_monitor_note(m, "left out: %s", m->machine->error.text);
 }
 
@@ -459,7 +474,7 @@ int uncore_monitor_add_metrics(struct uncore_monitor *m, const char *pattern)
 {
 	const struct unc_catalogue *c = &m->machine->catalogue;
 	struct unc_asked before = unc_monitor_asked(m);
-	struct unc_error unsuited = {0};
+	struct unsuited unsuited = {0};
 	bool guest = m->machine->topology.guest[0], known = false, here = false;
 	const char *missing = NULL, *missing_pmus = NULL;
 	int r = unc_monitor_refuse_planned(m);
@@ -491,7 +506,7 @@ int uncore_monitor_add_metrics(struct uncore_monitor *m, const char *pattern)
 		return no_such_metric(m, pattern);
 	if (!here)
 		return none_here(m, pattern, missing ? missing : missing_pmus);
-	if (m->query_count == before.queries && unsuited.text[0])
-		return unc_fail(&m->machine->error, ENODEV, "%s", unsuited.text);
+	if (m->query_count == before.queries && unsuited.why.text[0])
+		return unc_fail(&m->machine->error, ENODEV, "%s", unsuited.why.text);
 	return 0;
 }

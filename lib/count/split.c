@@ -147,7 +147,7 @@ int unc_split_by_words(struct unc_splitter *x, enum unc_filter_kind kind,
 	return r < 0 ? r : unc_add_part(x, out, &part);
 }
 
-/* GPUs are one mask, ranges of addresses one part each. */
+/* Ranges of addresses are one part each. */
 int unc_split_by_choices(struct unc_splitter *x, enum unc_filter_kind kind,
 			 const struct unc_part *from, struct unc_parts *out)
 {
@@ -159,6 +159,36 @@ int unc_split_by_choices(struct unc_splitter *x, enum unc_filter_kind kind,
 				   (struct numbers){.mask = value->choices[i].mask,
 						    .base = value->choices[i].base});
 	return r;
+}
+
+/* A GPU that the link does not have is refused: its bit may select another one. */
+int unc_split_by_gpus(struct unc_splitter *x, enum unc_filter_kind kind,
+		      const struct unc_part *from, struct unc_parts *out)
+{
+	const char *counted = x->family->filters[kind].count, *file = x->family->role_attribute;
+	int last = 63 - __builtin_clzll(x->filters->values[kind].choices[0].mask);
+	struct unc_assignment a = {0};
+	uint64_t count = 0;
+	char *text = NULL;
+	const char *at;
+
+	if (!counted || !file || unc_pmu_attribute(x->pmu, file, &text) < 0)
+		return unc_split_by_choices(x, kind, from, out);
+	at = text;
+	if (unc_assignment_next(&at, &a) == 1 && strcmp(a.name, counted) == 0)
+		unc_parse_u64(a.value, &count);
+	free(text);
+	if ((uint64_t)last < count)
+		return unc_split_by_choices(x, kind, from, out);
+	unc_fail(x->why, ENODEV, "GPU %d: the link of %s has ", last, x->pmu->name);
+	if (count > 1)
+		unc_error_append(x->why, "%llu GPUs, 0 to %llu", (unsigned long long)count,
+				 (unsigned long long)count - 1);
+	else
+		unc_error_append(x->why, count ? "one GPU, 0" : "no GPU");
+	if (!count && x->pmu->role)
+		unc_error_append(x->why, " at its other end, but %s", x->pmu->role);
+	return -ENODEV;
 }
 
 /* ---- root ports ---- */

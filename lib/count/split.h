@@ -43,7 +43,8 @@ typedef int unc_split(struct unc_splitter *x, enum unc_filter_kind kind,
 		      const struct unc_part *from, struct unc_parts *out);
 
 unc_split unc_split_by_words;   /* terms for each word, in one part */
-unc_split unc_split_by_choices; /* GPUs are one mask, ranges of addresses one part each */
+unc_split unc_split_by_gpus;    /* one mask */
+unc_split unc_split_by_choices; /* ranges of addresses, one part each */
 unc_split unc_split_by_ports, unc_split_by_device;
 unc_split unc_split_by_level; /* a part for each root port, when no port or device is asked for */
 

@@ -280,6 +280,45 @@ static void links_to_another_socket_and_to_gpus(void **state)
 	}
 }
 
+/* The driver takes the bits of GPUs that are not there, and counts the first. */
+static void gpus_that_the_link_does_not_have(void **state)
+{
+	static const struct {
+		const char *peer, *gpu, *sentence;
+	} all[] = {
+		{"nr_gpu=1\n", "0", NULL},
+		{"nr_gpu=1\n", "1", "GPU 1: the link of nvidia_nvlink_c2c_pmu_0 has one GPU, 0"},
+		{"nr_gpu=1\n", "0,1", "GPU 1: the link of nvidia_nvlink_c2c_pmu_0 has one GPU, 0"},
+		{"nr_gpu=2\n", "1", NULL},
+		{"nr_cpu=1\n", "0",
+		 "GPU 0: the link of nvidia_nvlink_c2c_pmu_0 has no GPU at its other end, but CPU "
+		 "socket"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(all); i++) {
+		struct uncore_monitor *m;
+		struct uncore *u;
+		struct tree t;
+		int r;
+
+		tree_make(&t);
+		machine_cpus(&t, (const int[]){0}, 1);
+		put_link(&t, "nvidia_nvlink_c2c_pmu_0", true);
+		tree_pmu(&t, "nvidia_nvlink_c2c_pmu_0", "peer", all[i].peer);
+		u = scan(t.dir);
+		assert_int_equal(uncore_monitor_new(&m, u), 0);
+		assert_int_equal(uncore_monitor_set_filter(m, "gpu", all[i].gpu), 0);
+		r = uncore_monitor_add_metrics(m, "link.in.read.requests");
+		assert_int_equal(r, all[i].sentence ? -ENODEV : 0);
+		if (all[i].sentence)
+			assert_contains(uncore_error(u), all[i].sentence);
+		uncore_monitor_free(m);
+		uncore_free(u);
+		tree_remove(&t);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -287,6 +326,7 @@ int main(void)
 		cmocka_unit_test(matrix_of_t410),
 		cmocka_unit_test(pcie_and_links_of_t410),
 		cmocka_unit_test(links_to_another_socket_and_to_gpus),
+		cmocka_unit_test(gpus_that_the_link_does_not_have),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
