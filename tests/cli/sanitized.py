@@ -66,7 +66,7 @@ def main():
     if not lines:
         print("no command line was noted: run the cli suites first")
         sys.exit(77)
-    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+    with concurrent.futures.ThreadPoolExecutor(4 * os.cpu_count()) as pool:
         findings = list(pool.map(finding, lines))
     bad = [(line, what) for line, what in zip(lines, findings) if what]
     for (where, args), what in bad:
