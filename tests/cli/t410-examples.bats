@@ -47,3 +47,23 @@ encodes() {
 	done < <(cat "$EXAMPLES" && echo end)
 	[ "$count" -eq 21 ]
 }
+
+@test "without a cycle counter what depends on it has no value, and the reason" {
+	local dir=$BATS_TEST_TMPDIR/t410 sim=$BATS_TEST_TMPDIR/sim.yaml metric
+
+	unpack "$T410" "$dir"
+	# PMCFGR.CC is 0: the driver has no alias, and counts event 0 for event=0x100000000.
+	grep -l 0x100000000 "$dir"/sys/bus/event_source/devices/*/events/cycles | xargs rm
+	sed -e 's|^machine: .*|machine: ./t410|' -e '/nvidia_\(ucf_pmu\|pcie_pmu_0_rc\), event: cycles/d' \
+		"$UNCORE_SOURCE_ROOT/data/sim/t410.yaml" >"$sim"
+	for metric in fabric.clock.frequency memory.read.request.rate pcie.inbound.read.latency; do
+		refuses 3 "$UNCORE" --source "sim:$sim,step=1s" stat --timeout 1 -M "$metric"
+		says "does not have the event 'cycles'"
+	done
+	expect 0 "$UNCORE" --source "sim:$sim,step=1s" stat --timeout 1 -j -M '*'
+	[ "$(jq -s -r 'map(select(.name | test("^(fabric.clock|pcie.clock|.*request.rate|pcie.inbound.*latency)")) |
+		select(.name | test("outbound") | not)) | length' <<<"$output")" -eq 0 ] || fail 'a value from event 0'
+	for metric in pcie.inbound.read.bandwidth memory.read.bandwidth; do
+		[ "$(jq -r "select(.name == \"$metric\") | .quality" <<<"$output")" = measured ] || fail "$metric"
+	done
+}

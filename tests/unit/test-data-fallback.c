@@ -269,9 +269,56 @@ static void tegra410_under_graces_names(void **state)
 	tree_remove(&t);
 }
 
+static bool names_cycles(const struct uncore_metric *m)
+{
+	for (size_t i = 0; i < uncore_metric_event_count(m); i++)
+		if (strcmp(uncore_metric_event_at(m, i)->name, "cycles") == 0)
+			return true;
+	return false;
+}
+
+/* A PMU without a cycle counter (PMCFGR.CC) shows no alias, and would count event 0 for event 0x100000000. */
+static void a_part_without_a_cycle_counter(void **state)
+{
+	size_t lacking = 0, there = 0;
+	struct uncore *u;
+	struct tree t;
+
+	(void)state;
+	tree_make(&t);
+	machine_cpus(&t, (const int[]){0}, 1);
+	for (size_t i = 0; i < COUNT(parts); i++)
+		put_fallback(&t, i, parts[i].identifier, true);
+	for (size_t i = 0; i < COUNT(parts); i++) {
+		char path[600];
+
+		snprintf(path, sizeof(path), "%s/" TREE_PMU "nvidia_uncore_pmu_%zu/events/cycles",
+			 t.dir, i);
+		assert_int_equal(remove(path), 0);
+	}
+	u = scan(t.dir);
+	for (size_t i = 0; i < uncore_metric_count(u); i++) {
+		const struct uncore_metric *m = uncore_metric_at(u, i);
+		const char *missing = uncore_metric_missing(m);
+
+		if (strncmp(uncore_metric_family(m), "nvidia-", 7) != 0)
+			continue;
+		if (names_cycles(m)) {
+			assert_contains(missing, "does not have the event 'cycles'");
+			lacking++;
+		}
+		there += !missing;
+	}
+	assert_true(lacking > 20);
+	assert_true(there > 50);
+	uncore_free(u);
+	tree_remove(&t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_part_without_a_cycle_counter),
 		cmocka_unit_test(parts_are_known_by_their_identifier),
 		cmocka_unit_test(nothing_is_missing),
 		cmocka_unit_test(a_part_without_a_tree),
