@@ -476,7 +476,8 @@ int uncore_monitor_add_metrics(struct uncore_monitor *m, const char *pattern)
 	struct unc_asked before = unc_monitor_asked(m);
 	struct unsuited unsuited = {0};
 	bool guest = m->machine->topology.guest[0], known = false, here = false;
-	const char *missing = NULL, *missing_pmus = NULL;
+	const struct uncore_metric *general = NULL;
+	const char *missing = NULL;
 	int r = unc_monitor_refuse_planned(m);
 
 	for (size_t i = 0; r == 0 && i < c->metric_count; i++) {
@@ -490,14 +491,21 @@ int uncore_monitor_add_metrics(struct uncore_monitor *m, const char *pattern)
 			r = try_metric(m, metric, &unsuited);
 		} else if (metric->family->pmu_count && !missing) {
 			missing = uncore_metric_missing(metric);
-		} else if (metric->family->names_this_cpu && !guest && !missing_pmus) {
-			missing_pmus = uncore_metric_missing(metric);
 		}
 	}
 	if (r == 0 && !here)
 		r = unc_catalogue_complete(&m->machine->catalogue, &m->machine->error);
-	for (size_t i = 0; r == 0 && !known && i < c->metric_count; i++)
-		known = matches(c->metrics[i], pattern);
+	/* Where PMUs are absent, the reason is that of the most general metric: of memory.* memory.bandwidth. */
+	for (size_t i = 0; r == 0 && !here && i < c->metric_count; i++) {
+		const struct uncore_metric *metric = c->metrics[i];
+
+		if (!matches(metric, pattern))
+			continue;
+		known = true;
+		if (!guest && metric->family->names_this_cpu && metric->text &&
+		    (!general || strlen(metric->name) < strlen(general->name)))
+			general = metric;
+	}
 	if (r < 0) {
 		unc_monitor_roll_back(m, before);
 		return r;
@@ -505,7 +513,8 @@ int uncore_monitor_add_metrics(struct uncore_monitor *m, const char *pattern)
 	if (!known)
 		return no_such_metric(m, pattern);
 	if (!here)
-		return none_here(m, pattern, missing ? missing : missing_pmus);
+		return none_here(m, pattern,
+				 missing || !general ? missing : uncore_metric_missing(general));
 	if (m->query_count == before.queries && unsuited.why.text[0])
 		return unc_fail(&m->machine->error, ENODEV, "%s", unsuited.why.text);
 	return 0;

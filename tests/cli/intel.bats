@@ -52,3 +52,16 @@ value() {
 	expect 0 "$UNCORE" --source sim:skx,step=1s pcie --timeout 1 --csv --per-port
 	golden pcie-ports-skx.csv <<<"$output"
 }
+
+@test "a CPU whose PMUs are absent: the reason names the memory controllers, and the links" {
+	local tree=$BATS_TEST_TMPDIR/gnr
+
+	unpack "$BATS_FILE_TMPDIR/intel-gnr-generic.txt" "$tree"
+	rm -r "$tree"/sys/bus/event_source/devices/*
+	refuses 3 "$UNCORE" --root "$tree" mem --timeout 1
+	says 'memory\.\*: .* no PMU named uncore_imc_'
+	refuses 3 "$UNCORE" --root "$tree" explain 'memory.*'
+	says 'memory\.\*: .* no PMU named uncore_imc_'
+	refuses 3 "$UNCORE" --root "$tree" link --timeout 1
+	says 'link\.\*: .* no PMU named uncore_upi_'
+}
