@@ -363,13 +363,8 @@ def spr():
     }
 
 
-def gnr():
-    """Two schedulers for each channel."""
-    imc, stacks, coherent = boxes("imc", 4), boxes("iio", 2), boxes("irp", 2)
-    free_running = boxes("iio_free_running", 2)
-    reads = [f"cas_count_read_sch{i}" for i in range(2)]
-    writes = [f"cas_count_write_sch{i}" for i in range(2)]
-    # The tables of Linux 7.2: "DCLK is 1/4 of DRAM data rate". 64 bytes are 16 transfers on one of two halves.
+def two_schedulers(imc, reads, writes):
+    """The tables of Linux 7.2: "DCLK is 1/4 of DRAM data rate". 64 bytes are 16 transfers on one of two halves."""
     both, dclk = [event(0x05, 0xFF), event(0x06, 0xFF)], event(0x01, 1)
     return {
         "memory.read.bandwidth": lines(imc, *reads),
@@ -379,6 +374,16 @@ def gnr():
         "memory.clock.frequency": lambda n: 4 * clock(imc, dclk)(n) / 2,
         "dram.activate.rate": rate(imc, event(0x02, 0xF7)),
         "dram.activate.ratio": share(imc, [event(0x02, 0xF7)], both),
+    }
+
+
+def gnr():
+    stacks, coherent = boxes("iio", 2), boxes("irp", 2)
+    free_running = boxes("iio_free_running", 2)
+    reads = [f"cas_count_read_sch{i}" for i in range(2)]
+    writes = [f"cas_count_write_sch{i}" for i in range(2)]
+    return {
+        **two_schedulers(boxes("imc", 4), reads, writes),
         **behind_the_fabric(boxes("b2cmi", 4), "event=0x24,umask=0x104", "event=0x25,umask=0x110"),
         **directory(boxes("b2cmi", 4), "event=0x21,umask=0x301"),
         "memory.cxl.read.bandwidth": lines(["uncore_cxlcm_0"], event(0x41, 0x10)),
@@ -391,6 +396,16 @@ def gnr():
         **irp(coherent),
         "pcie.inbound.read.queue.latency": little(coherent, event(0x19), event(0x18), event(0x01)),
         **pcu(event(0x35), event(0x36), event(0x37), event(0x01)),
+    }
+
+
+def gnr_generic():
+    """What 8 bits of umask can tell, of types 6 (IMC), 0 (CHA) and 8 (UPI)."""
+    cas = [[event(0x05 + i, mask) for i in range(2)] for mask in (0xCF, 0xF0)]
+    return {
+        **two_schedulers(boxes("type_6", 4), *cas),
+        **slices(boxes("type_0", 4), event(0x01)),
+        **upi(boxes("type_8", 2), False),
     }
 
 
@@ -452,6 +467,7 @@ FORMULAS = {
     # On trees of tests/machines/make-intel:
     "bdx": bdx(),
     "gnr": gnr(),
+    "gnr-generic": gnr_generic(),
     "skl": skl(),
     "adl": moved(boxes("imc_free_running", 2), "data_read", "data_write"),
     "mtl": mtl(),
