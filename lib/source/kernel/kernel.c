@@ -163,8 +163,8 @@ static void put_readings(struct kernel_source *k, const struct unc_group *g,
 	}
 }
 
-/* The kernel has given up a group whose readings are lost, or whose enabled time does not advance though it was not stopped. For a
- * moment, that of a starved virtual machine may not, either. */
+/* The kernel has given up a group whose readings are lost, or whose enabled time does not advance though it
+ * was not stopped. For a moment, that of a starved virtual machine may not, either. */
 static bool is_given_up(struct unc_group *g, uint64_t now_ns)
 {
 	if (g->lost)
@@ -175,8 +175,8 @@ static bool is_given_up(struct unc_group *g, uint64_t now_ns)
 	return now_ns - g->moved_ns >= REOPEN_NS;
 }
 
-/* Opens a group again that the kernel has given up. With the next reading the counts go on from where they were. The time between
- * is in neither of the times, and this interval has nothing. */
+/* Opens a group again that the kernel has given up. With the next reading the counts go on from where they
+ * were. The time between is in neither of the times, and this interval has nothing. */
 static void reopen(struct kernel_source *k, struct unc_group *g)
 {
 	int cpu = unc_kernel_cpu_now(&k->env, &k->counters[g->first]);
