@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Formulas: a parser by recursive descent, which writes code for a stack machine, and that machine. */
 #include "base/formula.h"
-#include "base/text.h"
 
 #include <errno.h>
 #include <math.h>
@@ -18,7 +17,7 @@ enum op_kind {
 	OP_NUMBER,
 	OP_EVENT,
 	OP_SOURCES,
-	OP_SECONDS, /* the last one without an operand */
+	OP_SECONDS,
 	OP_NEGATE,
 	OP_ADD,
 	OP_SUBTRACT,
@@ -35,7 +34,7 @@ enum op_kind {
 	OP_SELECT, /* a, c, b: a if c else b */
 };
 
-struct op {
+struct unc_operation {
 	enum op_kind kind;
 	union {
 		double number;
@@ -43,15 +42,9 @@ struct op {
 	};
 };
 
-struct unc_formula {
-	struct op *code; /* in postfix order */
-	size_t count;
-	struct unc_names names;
-	bool ratio;
-};
-
 /* ---- parsing: one function for each rule of the grammar in formula.h ---- */
 
+/* After a mistake nothing is accepted and nothing emitted, so that only the end needs a check. */
 struct parser {
 	const char *text;
 	size_t at;
@@ -59,38 +52,35 @@ struct parser {
 	int divisors; /* right sides of "/" that `at` is in */
 	struct unc_formula *f;
 	struct unc_error *e;
+	int err; /* 0: no mistake yet */
 };
 
-static int parse_expr(struct parser *p);
-
-static void skip_space(struct parser *p)
-{
-	p->at += strspn(p->text + p->at, " \t\r\n");
-}
+static void parse_expr(struct parser *p);
 
 /* Length of the name or keyword that comes next; 0: there is none. */
 static size_t word_length(struct parser *p)
 {
-	skip_space(p);
+	p->at += strspn(p->text + p->at, " \t\r\n");
 	if (unc_is_digit(p->text[p->at]))
 		return 0;
 	return strspn(p->text + p->at, "abcdefghijklmnopqrstuvwxyz_0123456789");
 }
 
 /* `expected` completes "expected ... at column 7". */
-static int fail_expected(struct parser *p, const char *expected)
+static void fail_expected(struct parser *p, const char *expected)
 {
 	size_t len = word_length(p); /* of the text there: a word or one character */
 	const char *rest = p->text + p->at;
-	int err = unc_fail(p->e, EINVAL, "expected %s at column %zu", expected, p->at + 1);
 
+	if (p->err)
+		return;
+	p->err = unc_fail(p->e, EINVAL, "expected %s at column %zu", expected, p->at + 1);
 	if (!*rest)
 		unc_error_append(p->e, ", where the formula ends");
 	else if (*rest > ' ' && *rest <= '~')
 		unc_error_append(p->e, ", not '%.*s'", len ? (int)len : 1, rest);
 	if (*rest >= 'A' && *rest <= 'Z')
 		unc_error_append(p->e, " (names are in lower case)");
-	return err;
 }
 
 static bool is_word(struct parser *p, const char *keyword)
@@ -100,151 +90,124 @@ static bool is_word(struct parser *p, const char *keyword)
 	return len == strlen(keyword) && memcmp(p->text + p->at, keyword, len) == 0;
 }
 
-static bool accept_word(struct parser *p, const char *keyword)
+/* Accepts a keyword, or with a character that is of no word the text alone. */
+static bool accept(struct parser *p, const char *text)
 {
-	if (!is_word(p, keyword))
+	size_t len = strlen(text), word = word_length(p);
+
+	if (p->err || strncmp(p->text + p->at, text, len) != 0 || (word && word != len))
 		return false;
-	p->at += strlen(keyword);
+	p->at += len;
 	return true;
 }
 
-static bool accept(struct parser *p, char c)
+static void expect(struct parser *p, const char *text, const char *expected)
 {
-	skip_space(p);
-	if (p->text[p->at] != c)
-		return false;
-	p->at++;
-	return true;
-}
-
-static int expect(struct parser *p, char c, const char *expected)
-{
-	return accept(p, c) ? 0 : fail_expected(p, expected);
+	if (!accept(p, text))
+		fail_expected(p, expected);
 }
 
 /* There is room: each operation comes from at least one character of the text. */
-static void emit(struct parser *p, struct op op)
+static void emit(struct parser *p, struct unc_operation op)
 {
-	p->f->code[p->f->count++] = op;
+	if (!p->err)
+		p->f->code[p->f->length++] = op;
 }
 
 /* The name of an event. */
-static int parse_name(struct parser *p, enum op_kind kind, const char *expected)
+static void parse_name(struct parser *p, enum op_kind kind, const char *expected)
 {
 	static const char *const reserved[] = {"if",  "else",    "min",
 					       "max", "seconds", "source_count"};
 	struct unc_names *names = &p->f->names;
-	struct op op = {.kind = kind};
+	struct unc_operation op = {.kind = kind};
 	size_t len = word_length(p);
 	char name[LENGTH_MOST + 1];
 
 	for (size_t i = 0; i < sizeof(reserved) / sizeof(*reserved); i++)
 		if (is_word(p, reserved[i]))
 			len = 0;
-	if (!len)
-		return fail_expected(p, expected);
+	if (!len || p->err) {
+		fail_expected(p, expected);
+		return;
+	}
 	memcpy(name, p->text + p->at, len);
 	name[len] = '\0';
 	while (op.name < names->count && strcmp(names->items[op.name], name) != 0)
 		op.name++;
 	if (op.name == names->count && unc_names_add(names, name) < 0)
-		return unc_nomem(p->e);
+		p->err = unc_nomem(p->e);
 	p->at += len;
 	emit(p, op);
-	return 0;
-}
-
-/* "(" name ")" */
-static int parse_source_count(struct parser *p)
-{
-	int err = expect(p, '(', "'(' after source_count");
-
-	if (!err)
-		err = parse_name(p, OP_SOURCES, "the name of an event");
-	return err ? err : expect(p, ')', "')'");
 }
 
 /* "(" expr "," expr ")" */
-static int parse_call(struct parser *p, enum op_kind kind)
+static void parse_call(struct parser *p, enum op_kind kind)
 {
-	int err = expect(p, '(', kind == OP_MIN ? "'(' after min" : "'(' after max");
-
-	if (!err)
-		err = parse_expr(p);
-	if (!err)
-		err = expect(p, ',', "',' or an operator");
-	if (!err)
-		err = parse_expr(p);
-	if (err)
-		return err;
-	emit(p, (struct op){.kind = kind});
-	return expect(p, ')', "')' or an operator");
+	expect(p, "(", kind == OP_MIN ? "'(' after min" : "'(' after max");
+	parse_expr(p);
+	expect(p, ",", "',' or an operator");
+	parse_expr(p);
+	emit(p, (struct unc_operation){.kind = kind});
+	expect(p, ")", "')' or an operator");
 }
 
-static int parse_number(struct parser *p)
+static void parse_number(struct parser *p)
 {
-	struct op op = {.kind = OP_NUMBER};
-	const char *end;
+	struct unc_operation op = {.kind = OP_NUMBER};
+	const char *end = p->text;
 	int err = unc_scan_double(p->text + p->at, &end, &op.number);
 
 	if (err == -ENOMEM)
-		return unc_nomem(p->e);
-	if (err == -ERANGE)
-		return unc_fail(p->e, EINVAL,
-				"the number at column %zu is too large or too small for a double",
-				p->at + 1);
-	if (err)
-		return unc_fail(p->e, EINVAL,
-				"the number at column %zu is malformed; expected one such as 64, "
-				"0.5 or 1e9, and a space or an operator after it",
-				p->at + 1);
-	p->at = (size_t)(end - p->text);
+		p->err = unc_nomem(p->e);
+	else if (err == -ERANGE)
+		p->err = unc_fail(p->e, EINVAL,
+				  "the number at column %zu is too large or too small for a double",
+				  p->at + 1);
+	else if (err)
+		p->err = unc_fail(p->e, EINVAL,
+				  "the number at column %zu is malformed; expected one such as 64, "
+				  "0.5 or 1e9, and a space or an operator after it",
+				  p->at + 1);
+	else
+		p->at = (size_t)(end - p->text);
 	emit(p, op);
-	return 0;
 }
 
-static int parse_primary(struct parser *p)
+static void parse_unary(struct parser *p)
 {
-	int err;
-
-	skip_space(p);
-	if (unc_is_digit(p->text[p->at]) || p->text[p->at] == '.')
-		return parse_number(p);
-	if (accept(p, '(')) {
-		err = parse_expr(p);
-		return err ? err : expect(p, ')', "')' or an operator");
-	}
-	if (accept_word(p, "seconds")) {
-		emit(p, (struct op){.kind = OP_SECONDS});
-		return 0;
-	}
-	if (accept_word(p, "min"))
-		return parse_call(p, OP_MIN);
-	if (accept_word(p, "max"))
-		return parse_call(p, OP_MAX);
-	if (accept_word(p, "source_count"))
-		return parse_source_count(p);
-	err = parse_name(p, OP_EVENT, "a number, a name or '('");
-	p->f->ratio |= !err && p->divisors;
-	return err;
-}
-
-static int parse_unary(struct parser *p)
-{
-	bool negate = accept(p, '-');
-	int err;
+	bool negate = accept(p, "-");
 
 	if (!negate)
-		accept(p, '+');
-	err = parse_primary(p);
-	if (!err && negate)
-		emit(p, (struct op){.kind = OP_NEGATE});
-	return err;
+		accept(p, "+");
+	if (word_length(p) == 0 && !p->err &&
+	    (unc_is_digit(p->text[p->at]) || p->text[p->at] == '.')) {
+		parse_number(p);
+	} else if (accept(p, "(")) {
+		parse_expr(p);
+		expect(p, ")", "')' or an operator");
+	} else if (accept(p, "seconds")) {
+		emit(p, (struct unc_operation){.kind = OP_SECONDS});
+	} else if (accept(p, "min")) {
+		parse_call(p, OP_MIN);
+	} else if (accept(p, "max")) {
+		parse_call(p, OP_MAX);
+	} else if (accept(p, "source_count")) {
+		expect(p, "(", "'(' after source_count");
+		parse_name(p, OP_SOURCES, "the name of an event");
+		expect(p, ")", "')'");
+	} else {
+		parse_name(p, OP_EVENT, "a number, a name or '('");
+		p->f->ratio |= p->divisors > 0;
+	}
+	if (negate)
+		emit(p, (struct unc_operation){.kind = OP_NEGATE});
 }
 
 enum level { COMPARISON, SUM, TERM, UNARY };
 
-static bool accept_operator(struct parser *p, enum level level, enum op_kind *kind)
+/* Operators of one level from left to right; comparisons are not chained. */
+static void parse_binary(struct parser *p, enum level level)
 {
 	static const struct {
 		const char *text;
@@ -263,74 +226,54 @@ static bool accept_operator(struct parser *p, enum level level, enum op_kind *ki
 		{"*", TERM, OP_MULTIPLY},
 		{"/", TERM, OP_DIVIDE},
 	};
+	size_t i = 0;
 
-	skip_space(p);
-	for (size_t i = 0; i < sizeof(operators) / sizeof(*operators); i++) {
-		size_t len = strlen(operators[i].text);
-
-		if (operators[i].level != level ||
-		    strncmp(p->text + p->at, operators[i].text, len) != 0)
-			continue;
-		p->at += len;
-		*kind = operators[i].kind;
-		return true;
+	if (level == UNARY) {
+		parse_unary(p);
+		return;
 	}
-	return false;
-}
+	parse_binary(p, level + 1);
+	while (i < sizeof(operators) / sizeof(*operators)) {
+		enum op_kind kind = operators[i].kind;
 
-/* Operators of one level from left to right; comparisons are not chained. */
-static int parse_binary(struct parser *p, enum level level)
-{
-	int err = level == UNARY ? parse_unary(p) : parse_binary(p, level + 1);
-	struct op op;
-
-	while (!err && accept_operator(p, level, &op.kind)) {
-		p->divisors += op.kind == OP_DIVIDE;
-		err = parse_binary(p, level + 1);
-		p->divisors -= op.kind == OP_DIVIDE;
-		emit(p, op);
+		if (operators[i].level != level || !accept(p, operators[i].text)) {
+			i++;
+			continue;
+		}
+		p->divisors += kind == OP_DIVIDE;
+		parse_binary(p, level + 1);
+		p->divisors -= kind == OP_DIVIDE;
+		emit(p, (struct unc_operation){.kind = kind});
 		if (level == COMPARISON)
 			break;
+		i = 0;
 	}
-	return err;
 }
 
-static int parse_condition(struct parser *p)
+static void parse_expr(struct parser *p)
 {
-	int err = parse_binary(p, COMPARISON);
-
-	if (err || !accept_word(p, "if"))
-		return err;
-	err = parse_expr(p);
-	if (err)
-		return err;
-	if (!accept_word(p, "else"))
-		return fail_expected(p, "'else' or an operator");
-	err = parse_expr(p);
-	emit(p, (struct op){.kind = OP_SELECT});
-	return err;
-}
-
-static int parse_expr(struct parser *p)
-{
-	int err;
-
-	if (p->depth == DEPTH_MOST)
-		return unc_fail(p->e, EINVAL,
-				"the formula is nested too deeply at column %zu; "
-				"at most %d levels are allowed",
-				p->at + 1, DEPTH_MOST);
+	if (p->depth == DEPTH_MOST && !p->err)
+		p->err = unc_fail(p->e, EINVAL,
+				  "the formula is nested too deeply at column %zu; "
+				  "at most %d levels are allowed",
+				  p->at + 1, DEPTH_MOST);
+	if (p->err)
+		return;
 	p->depth++;
-	err = parse_condition(p);
+	parse_binary(p, COMPARISON);
+	if (accept(p, "if")) {
+		parse_expr(p);
+		expect(p, "else", "'else' or an operator");
+		parse_expr(p);
+		emit(p, (struct unc_operation){.kind = OP_SELECT});
+	}
 	p->depth--;
-	return err;
 }
 
 int unc_formula_parse(struct unc_formula **out, const char *text, size_t *pos, struct unc_error *e)
 {
 	struct parser p = {.text = text, .e = e};
 	size_t len = strlen(text);
-	int err;
 
 	if (len > LENGTH_MOST) {
 		if (pos)
@@ -340,14 +283,16 @@ int unc_formula_parse(struct unc_formula **out, const char *text, size_t *pos, s
 	p.f = calloc(1, sizeof(*p.f));
 	if (p.f)
 		p.f->code = calloc(len + 1, sizeof(*p.f->code));
-	err = p.f && p.f->code ? parse_expr(&p) : unc_nomem(e);
-	if (!err)
-		err = expect(&p, '\0', "an operator or the end of the formula");
-	if (err) {
-		if (pos && err == -EINVAL)
+	if (!p.f || !p.f->code)
+		p.err = unc_nomem(e);
+	parse_expr(&p);
+	if (!p.err && (word_length(&p) || p.text[p.at]))
+		fail_expected(&p, "an operator or the end of the formula");
+	if (p.err) {
+		if (pos && p.err == -EINVAL)
 			*pos = p.at;
 		unc_formula_free(p.f);
-		return err;
+		return p.err;
 	}
 	*out = p.f;
 	return 0;
@@ -362,39 +307,7 @@ void unc_formula_free(struct unc_formula *f)
 	free(f);
 }
 
-size_t unc_formula_name_count(const struct unc_formula *f)
-{
-	return f->names.count;
-}
-
-const char *unc_formula_name(const struct unc_formula *f, size_t i)
-{
-	return f->names.items[i];
-}
-
-bool unc_formula_is_ratio(const struct unc_formula *f)
-{
-	return f->ratio;
-}
-
 /* ---- evaluating ---- */
-
-/* "No value" is NaN inside the machine, and everything that is not finite becomes it. */
-static double only_finite(double x)
-{
-	return isfinite(x) ? x : NAN;
-}
-
-static double value_of(const struct op *op, const struct unc_formula_input *in, double seconds)
-{
-	if (op->kind == OP_NUMBER)
-		return op->number;
-	if (op->kind == OP_SECONDS)
-		return only_finite(seconds);
-	if (op->kind == OP_SOURCES)
-		return only_finite(in[op->name].sources);
-	return in[op->name].known ? only_finite(in[op->name].value) : NAN;
-}
 
 static double apply(enum op_kind kind, double a, double b)
 {
@@ -402,13 +315,13 @@ static double apply(enum op_kind kind, double a, double b)
 		return NAN;
 	switch (kind) {
 	case OP_ADD:
-		return only_finite(a + b);
+		return a + b;
 	case OP_SUBTRACT:
-		return only_finite(a - b);
+		return a - b;
 	case OP_MULTIPLY:
-		return only_finite(a * b);
+		return a * b;
 	case OP_DIVIDE:
-		return only_finite(a / b); /* x/0 is infinite, 0/0 NaN */
+		return a / b; /* x/0 is infinite, 0/0 NaN */
 	case OP_MIN:
 		return a < b ? a : b;
 	case OP_MAX:
@@ -428,33 +341,42 @@ static double apply(enum op_kind kind, double a, double b)
 	}
 }
 
-static double select_value(double a, double c, double b)
-{
-	if (isnan(c))
-		return NAN;
-	return c < 0 || c > 0 ? a : b;
-}
-
 bool unc_formula_eval(const struct unc_formula *f, const struct unc_formula_input *in,
 		      double seconds, double *out)
 {
-	double stack[STACK_MOST] = {0};
+	double stack[STACK_MOST] = {0}, value, c;
 	size_t top = 0; /* values on the stack */
 
-	for (size_t i = 0; i < f->count; i++) {
-		const struct op *op = &f->code[i];
+	for (size_t i = 0; i < f->length; i++) {
+		const struct unc_operation *op = &f->code[i];
 
-		if (op->kind <= OP_SECONDS) {
-			stack[top++] = value_of(op, in, seconds);
-		} else if (op->kind == OP_NEGATE) {
-			stack[top - 1] = -stack[top - 1];
-		} else if (op->kind == OP_SELECT) {
+		switch (op->kind) {
+		case OP_NUMBER:
+			value = op->number;
+			break;
+		case OP_EVENT:
+			value = in[op->name].known ? in[op->name].value : NAN;
+			break;
+		case OP_SOURCES:
+			value = in[op->name].sources;
+			break;
+		case OP_SECONDS:
+			value = seconds;
+			break;
+		case OP_NEGATE:
+			value = -stack[--top];
+			break;
+		case OP_SELECT:
+			top -= 3;
+			c = stack[top + 1];
+			value = isnan(c) ? NAN : stack[c < 0 || c > 0 ? top : top + 2];
+			break;
+		default:
 			top -= 2;
-			stack[top - 1] = select_value(stack[top - 1], stack[top], stack[top + 1]);
-		} else {
-			top--;
-			stack[top - 1] = apply(op->kind, stack[top - 1], stack[top]);
+			value = apply(op->kind, stack[top], stack[top + 1]);
 		}
+		/* "No value" is NaN inside the machine, and everything that is not finite becomes it. */
+		stack[top++] = isfinite(value) ? value : NAN;
 	}
 	if (isnan(stack[0]))
 		return false;

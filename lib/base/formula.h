@@ -18,23 +18,20 @@
 #ifndef UNC_FORMULA_H
 #define UNC_FORMULA_H
 
-#include "base/error.h"
-#include <stdbool.h>
-#include <stddef.h>
+#include "base/text.h"
 
-struct unc_formula;
+struct unc_formula {
+	struct unc_names names; /* of events, each once, in order of first appearance */
+	/* An event stands in a divisor: then all events must be counted over one interval. In
+	 * source_count() it does not: that is a constant of the plan. */
+	bool ratio;
+	struct unc_operation *code; /* in postfix order */
+	size_t length;
+};
 
 /* -EINVAL with a sentence; *pos (may be NULL) is then the byte offset of the mistake. */
 int unc_formula_parse(struct unc_formula **out, const char *text, size_t *pos, struct unc_error *e);
 void unc_formula_free(struct unc_formula *f);
-
-/* The different event names, in order of first appearance. */
-size_t unc_formula_name_count(const struct unc_formula *f);
-const char *unc_formula_name(const struct unc_formula *f, size_t i);
-
-/* True when an event stands in a divisor: then all its events must be counted over one window. In
- * source_count() it does not: that is a constant of the plan. */
-bool unc_formula_is_ratio(const struct unc_formula *f);
 
 struct unc_formula_input {
 	double value;

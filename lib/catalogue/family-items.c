@@ -152,14 +152,14 @@ static int read_formula(const struct unc_reader *r, const struct unc_yaml *node,
 
 	if (unc_formula_parse(&m->formula, node->text, &pos, &why) < 0)
 		return unc_reader_fail_in(r, node, pos, "formula: %s", why.text);
-	count = unc_formula_name_count(m->formula);
+	count = m->formula->names.count;
 	m->events = calloc(count + 1, sizeof(*m->events));
 	if (!m->events)
 		return unc_nomem(r->e);
 	for (size_t i = 0; i < count; i++) {
-		m->events[i] = unc_family_event(f, unc_formula_name(m->formula, i));
+		m->events[i] = unc_family_event(f, m->formula->names.items[i]);
 		if (!m->events[i])
-			return fail_event(r, node, unc_formula_name(m->formula, i));
+			return fail_event(r, node, m->formula->names.items[i]);
 	}
 	if (!count)
 		return unc_reader_fail(r, node, "the formula names no event");

@@ -34,7 +34,7 @@ bool unc_metric_on(const struct uncore_metric *m, const struct uncore_pmu *pmu)
 
 	if (!m->formula)
 		return false;
-	for (size_t i = 0; i < unc_formula_name_count(m->formula); i++)
+	for (size_t i = 0; i < m->formula->names.count; i++)
 		if (unc_event_encode(m->events[i], pmu, &encoding, NULL) < 0)
 			return false;
 	return true;
@@ -66,10 +66,10 @@ bool unc_metric_broken_on(const struct uncore_metric *m, const struct uncore_pmu
 		unc_fail(e, EBADMSG, "%s", pmu->broken);
 		return true;
 	}
-	for (size_t i = 0; i < unc_formula_name_count(m->formula); i++)
+	for (size_t i = 0; i < m->formula->names.count; i++)
 		if (!has_terms(m->events[i], pmu))
 			return false;
-	for (size_t i = 0; i < unc_formula_name_count(m->formula); i++)
+	for (size_t i = 0; i < m->formula->names.count; i++)
 		if (unc_event_encode(m->events[i], pmu, &encoding, e) < 0)
 			return true;
 	if (pmu->cpus.count)
@@ -101,7 +101,7 @@ static char *work_out_missing(const struct uncore_metric *m)
 	else if (!m->formula)
 		unc_text_add(&why, "no formula for this CPU model");
 	else
-		for (size_t i = 0; !e.text[0] && i < unc_formula_name_count(m->formula); i++)
+		for (size_t i = 0; !e.text[0] && i < m->formula->names.count; i++)
 			unc_event_encode(m->events[i], f->pmus[0], &encoding, &e);
 	if (e.text[0])
 		unc_text_add(&why, "%s", e.text);
@@ -177,7 +177,7 @@ static struct uncore_metric_event describe(const struct uncore_metric *m, size_t
 size_t uncore_metric_event_count(const struct uncore_metric *m)
 {
 	struct uncore_metric_event **shown = &((struct uncore_metric *)m)->shown;
-	size_t count = m->formula && m->family->pmu_count ? unc_formula_name_count(m->formula) : 0;
+	size_t count = m->formula && m->family->pmu_count ? m->formula->names.count : 0;
 
 	if (*shown || !count)
 		return count;

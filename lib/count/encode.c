@@ -123,7 +123,7 @@ int unc_encode_metric(struct uncore_monitor *m, struct unc_query *q, struct unc_
 
 	if (!set)
 		return -ENOMEM;
-	set->together = q->event_count > 1 && unc_formula_is_ratio(q->metric->formula);
+	set->together = q->event_count > 1 && q->metric->formula->ratio;
 	for (size_t k = 0; r == 0 && k < q->event_count; k++) {
 		const struct unc_event_def *event = q->metric->events[k];
 		char *terms = event_terms(&target, event);

@@ -335,7 +335,7 @@ static int check_family(struct unc_splitter *x, const struct uncore_metric *metr
 {
 	bool any = false;
 
-	for (size_t k = 0; k < unc_formula_name_count(metric->formula); k++)
+	for (size_t k = 0; k < metric->formula->names.count; k++)
 		x->restrictable = x->restrictable || !metric->events[k]->unfiltered;
 	for (size_t i = 0; i < UNC_FILTERS; i++) {
 		if (!x->filters->values[i].text)

@@ -196,7 +196,7 @@ static int find_sockets(struct uncore_monitor *m, struct unc_query *q)
 /* Some event of it is of some ports, and not the same for all. */
 static bool is_by_port(const struct uncore_metric *metric)
 {
-	for (size_t k = 0; k < unc_formula_name_count(metric->formula); k++)
+	for (size_t k = 0; k < metric->formula->names.count; k++)
 		if (!metric->events[k]->unfiltered)
 			return metric->family->ports;
 	return false;

@@ -320,7 +320,7 @@ void unc_row_sum(const struct unc_row *row, const struct unc_interval *interval,
 		 struct unc_sum sums[static UNC_METRIC_EVENTS])
 {
 	const struct uncore_metric *metric = row->query->metric;
-	bool is_ratio = metric && unc_formula_is_ratio(metric->formula);
+	bool is_ratio = metric && metric->formula->ratio;
 	const struct unc_row_counter *end = row->counters + row->counter_count, *from, *to;
 
 	for (size_t k = 0; k < row->query->event_count; k++)

@@ -246,7 +246,7 @@ static bool matches(const struct uncore_metric *metric, const char *pattern)
 /* True when an event of the metric counts the whole package. */
 static bool is_per_package(const struct uncore_metric *metric, const struct uncore_pmu *pmu)
 {
-	for (size_t k = 0; k < unc_formula_name_count(metric->formula); k++) {
+	for (size_t k = 0; k < metric->formula->names.count; k++) {
 		struct unc_encoding enc;
 
 		if (unc_event_encode(metric->events[k], pmu, &enc, NULL) == 0 && enc.alias &&
@@ -369,7 +369,7 @@ static int note_metric(struct uncore_monitor *m, const struct unc_query *q,
 /* On every PMU of the family; on the others where one of them cannot be counted, or not as asked. */
 static int add_metric(struct uncore_monitor *m, const struct uncore_metric *metric)
 {
-	struct unc_query *q = unc_monitor_query(m, unc_formula_name_count(metric->formula));
+	struct unc_query *q = unc_monitor_query(m, metric->formula->names.count);
 	const struct unc_family *f = metric->family;
 	struct unc_error unsuited = {0};
 	struct unc_named named = {0};

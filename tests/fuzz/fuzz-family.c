@@ -76,13 +76,13 @@ static void check_metric(const struct unc_family *f, const struct uncore_metric 
 		require(!unc_metric_on(m, &pmu));
 		return;
 	}
-	names = unc_formula_name_count(m->formula);
+	names = m->formula->names.count;
 	require(names >= 1 && names <= UNC_METRIC_EVENTS);
 	for (size_t i = 0; i < names; i++) {
 		size_t at = (size_t)(m->events[i] - f->events);
 
 		require(at < f->event_count);
-		require(strcmp(m->events[i]->name, unc_formula_name(m->formula, i)) == 0);
+		require(strcmp(m->events[i]->name, m->formula->names.items[i]) == 0);
 		in[i] = (struct unc_formula_input){.value = 3, .sources = 1, .known = true};
 	}
 	unc_metric_on(m, &pmu);

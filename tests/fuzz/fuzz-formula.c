@@ -33,7 +33,7 @@ static struct unc_formula_input input_at(size_t i)
 static void check_value(const struct unc_formula *f)
 {
 	static const double seconds[] = {1, 0, -2, NAN, INFINITY};
-	size_t count = unc_formula_name_count(f);
+	size_t count = f->names.count;
 	struct unc_formula_input *in = calloc(count + 1, sizeof(*in));
 
 	require(in != NULL);
@@ -54,13 +54,13 @@ static void check_value(const struct unc_formula *f)
 
 static void check_names(const struct unc_formula *f)
 {
-	for (size_t i = 0; i < unc_formula_name_count(f); i++) {
-		const char *name = unc_formula_name(f, i);
+	for (size_t i = 0; i < f->names.count; i++) {
+		const char *name = f->names.items[i];
 
 		require((name[0] >= 'a' && name[0] <= 'z') || name[0] == '_');
 		require(strspn(name, "abcdefghijklmnopqrstuvwxyz_0123456789") == strlen(name));
 		for (size_t j = 0; j < i; j++)
-			require(strcmp(name, unc_formula_name(f, j)) != 0);
+			require(strcmp(name, f->names.items[j]) != 0);
 	}
 }
 
@@ -76,8 +76,8 @@ static void check_in_parentheses(const struct unc_formula *f, const char *text)
 	copy = unc_text_take(&t);
 	require(copy != NULL);
 	if (unc_formula_parse(&again, copy, NULL, &e) == 0) {
-		require(unc_formula_name_count(again) == unc_formula_name_count(f));
-		require(unc_formula_is_ratio(again) == unc_formula_is_ratio(f));
+		require(again->names.count == f->names.count);
+		require(again->ratio == f->ratio);
 		unc_formula_free(again);
 	} else {
 		require(strstr(e.text, "too deeply") || strstr(e.text, "longer than"));

@@ -35,18 +35,18 @@ static struct unc_formula_input find_input(const char *list, const char *name)
 static void print_result(const struct unc_formula *f, const char *inputs, double seconds)
 {
 	struct unc_formula_input in[MAX_NAMES];
-	size_t count = unc_formula_name_count(f);
+	size_t count = f->names.count;
 	double value;
 
 	for (size_t i = 0; i < count && i < MAX_NAMES; i++)
-		in[i] = find_input(inputs, unc_formula_name(f, i));
+		in[i] = find_input(inputs, f->names.items[i]);
 	if (count <= MAX_NAMES && unc_formula_eval(f, in, seconds, &value))
 		printf("%.17g", value);
 	else
 		printf("none");
-	printf(" %d ", unc_formula_is_ratio(f));
+	printf(" %d ", f->ratio);
 	for (size_t i = 0; i < count; i++)
-		printf("%s%s", i ? "," : "", unc_formula_name(f, i));
+		printf("%s%s", i ? "," : "", f->names.items[i]);
 	printf("\n");
 }
 

@@ -86,7 +86,7 @@ static void every_event_is_used(void **state)
 				for (size_t k = 0; k < family->metric_count; k++)
 					for (size_t n = 0;
 					     family->metrics[k].formula &&
-					     n < unc_formula_name_count(family->metrics[k].formula);
+					     n < family->metrics[k].formula->names.count;
 					     n++)
 						used |= family->metrics[k].events[n] ==
 							&family->events[e];

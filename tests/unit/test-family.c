@@ -142,7 +142,7 @@ static void a_valid_file(void **state)
 	assert_string_equal(m->unit, "B/s");
 	assert_string_equal(m->text, "cas_rd * 64 / seconds");
 	assert_string_equal(m->evidence, "arithmetic");
-	assert_int_equal(unc_formula_name_count(m->formula), 1);
+	assert_int_equal(m->formula->names.count, 1);
 	assert_ptr_equal(m->events[0], &f->events[0]);
 	unc_family_free(f);
 	unc_family_free(NULL);

@@ -61,9 +61,9 @@ static double eval(const char *text, double seconds)
 	double got = NONE;
 	bool any;
 
-	assert_true(unc_formula_name_count(f) <= COUNT(in));
-	for (size_t i = 0; i < unc_formula_name_count(f); i++)
-		in[i] = input_of(unc_formula_name(f, i));
+	assert_true(f->names.count <= COUNT(in));
+	for (size_t i = 0; i < f->names.count; i++)
+		in[i] = input_of(f->names.items[i]);
 	any = unc_formula_eval(f, in, seconds, &got);
 	unc_formula_free(f);
 	if (any && !isfinite(got))
