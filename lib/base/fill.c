@@ -10,49 +10,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define KEYS_MOST 64 /* in one table */
+
 /* ---- sentences ---- */
 
-__attribute__((format(printf, 4, 0))) static int fail_at(const struct unc_reader *r, int line,
-							 int col, const char *fmt, va_list args)
+int unc_reader_fail_at(const struct unc_reader *r, int line, int col, const char *fmt, ...)
 {
 	char what[sizeof(r->e->text)];
+	va_list args;
 
+	va_start(args, fmt);
 	vsnprintf(what, sizeof(what), fmt, args);
+	va_end(args);
 	return unc_fail(r->e, EBADMSG, "%s:%d:%d: %s", r->file->name, line, col, what);
-}
-
-int unc_reader_fail(const struct unc_reader *r, const struct unc_yaml *at, const char *fmt, ...)
-{
-	va_list args;
-	int err;
-
-	va_start(args, fmt);
-	err = fail_at(r, at->line, at->col, fmt, args);
-	va_end(args);
-	return err;
-}
-
-int unc_reader_fail_key(const struct unc_reader *r, const struct unc_yaml *at, const char *fmt, ...)
-{
-	va_list args;
-	int err;
-
-	va_start(args, fmt);
-	err = fail_at(r, at->key_line, at->key_col, fmt, args);
-	va_end(args);
-	return err;
-}
-
-int unc_reader_fail_in(const struct unc_reader *r, const struct unc_yaml *text, size_t offset,
-		       const char *fmt, ...)
-{
-	va_list args;
-	int err;
-
-	va_start(args, fmt);
-	err = fail_at(r, text->line, text->col + (text->plain ? (int)offset : 0), fmt, args);
-	va_end(args);
-	return err;
 }
 
 int unc_reader_expect(const struct unc_reader *r, const struct unc_yaml *node,
@@ -80,9 +50,10 @@ int unc_reader_check_name(const struct unc_reader *r, const struct unc_yaml *at,
 		c++;
 	if (c > name && !*c)
 		return 0;
-	return (name == at->text ? unc_reader_fail : unc_reader_fail_key)(
-		r, at, "'%s' is not a valid %s: lower case letters, digits and %s", name, what,
-		others);
+	return unc_reader_fail_at(r, name == at->text ? at->line : at->key_line,
+				  name == at->text ? at->col : at->key_col,
+				  "'%s' is not a valid %s: lower case letters, digits and %s", name,
+				  what, others);
 }
 
 /* "the value of 'scale' must be EXPECTED, not '1x'" */
@@ -112,27 +83,6 @@ static const char *key_of(const struct unc_field *f)
 	return f->key + (*f->key == '!' || *f->key == '|');
 }
 
-static int fail_unknown(const struct unc_reader *r, const struct unc_yaml *at,
-			const struct unc_field *fields)
-{
-	const char **names;
-	size_t count = 0;
-
-	while (fields[count].key)
-		count++;
-	names = calloc(count + 1, sizeof(*names));
-	if (!names)
-		return unc_nomem(r->e);
-	for (size_t i = 0; i < count; i++)
-		names[i] = key_of(&fields[i]);
-	unc_reader_fail_key(r, at, "unknown key '%s'", at->key);
-	unc_error_suggest(r->e, at->key, names, sizeof(*names), count);
-	for (size_t i = 0; i < count; i++)
-		unc_error_append(r->e, "%s%s", i ? ", " : "; expected one of: ", names[i]);
-	free(names);
-	return -EBADMSG;
-}
-
 unsigned unc_fill_choice(const struct unc_yaml *map, const struct unc_field *fields)
 {
 	unsigned number = 0;
@@ -143,16 +93,38 @@ unsigned unc_fill_choice(const struct unc_yaml *map, const struct unc_field *fie
 	return number;
 }
 
-/* Exactly one of the keys marked with '|', if there are any. */
-static int check_choice(const struct unc_reader *r, const struct unc_yaml *map,
-			const struct unc_field *fields)
+static int check_keys(const struct unc_reader *r, const struct unc_yaml *map,
+		      const struct unc_field *fields)
 {
-	const char *before = " ";
-	size_t choices = 0, given = 0;
+	const char *names[KEYS_MOST], *before = " ";
+	size_t count = 0, choices = 0, given = 0;
 
 	for (const struct unc_field *f = fields; f->key; f++) {
+		names[count++] = key_of(f);
 		choices += *f->key == '|';
 		given += *f->key == '|' && unc_yaml_get(map, f->key + 1);
+	}
+	for (size_t i = 0; i < map->count; i++) {
+		const struct unc_yaml *node = &map->children[i];
+		size_t k = 0;
+
+		while (k < count && strcmp(names[k], node->key) != 0)
+			k++;
+		if (k < count)
+			continue;
+		unc_reader_fail_key(r, node, "unknown key '%s'", node->key);
+		unc_error_suggest(r->e, node->key, names, sizeof(*names), count);
+		for (k = 0; k < count; k++)
+			unc_error_append(r->e, "%s%s", k ? ", " : "; expected one of: ", names[k]);
+		return -EBADMSG;
+	}
+	for (const struct unc_field *f = fields; f->key; f++) {
+		if (*f->key != '!' || unc_yaml_get(map, key_of(f)))
+			continue;
+		if (map->key)
+			return unc_reader_fail(r, map, "the key '%s' is missing in '%s'", key_of(f),
+					       map->key);
+		return unc_reader_fail(r, map, "the key '%s' is missing here", key_of(f));
 	}
 	if (!choices || given == 1)
 		return 0;
@@ -167,28 +139,6 @@ static int check_choice(const struct unc_reader *r, const struct unc_yaml *map,
 		before = ", ";
 	}
 	return -EBADMSG;
-}
-
-static int check_keys(const struct unc_reader *r, const struct unc_yaml *map,
-		      const struct unc_field *fields)
-{
-	for (size_t i = 0; i < map->count; i++) {
-		const struct unc_field *f = fields;
-
-		while (f->key && strcmp(key_of(f), map->children[i].key) != 0)
-			f++;
-		if (!f->key)
-			return fail_unknown(r, &map->children[i], fields);
-	}
-	for (const struct unc_field *f = fields; f->key; f++) {
-		if (*f->key != '!' || unc_yaml_get(map, key_of(f)))
-			continue;
-		if (map->key)
-			return unc_reader_fail(r, map, "the key '%s' is missing in '%s'", key_of(f),
-					       map->key);
-		return unc_reader_fail(r, map, "the key '%s' is missing here", key_of(f));
-	}
-	return check_choice(r, map, fields);
 }
 
 /* ---- values ---- */
@@ -297,16 +247,17 @@ static int fill_names(const struct unc_reader *r, const struct unc_yaml *node,
 	return 0;
 }
 
-/* Text for people: one line, not empty. */
+/* A line of text, and not empty. */
 static int check_line(const struct unc_reader *r, const struct unc_yaml *node)
 {
-	if (!*node->text)
-		return unc_reader_fail(r, node, "the value of '%s' is empty", node->key);
-	for (const char *c = node->text; *c; c++)
-		if ((unsigned char)*c < ' ' || *c == 0x7f)
-			return unc_reader_fail(
-				r, node, "the value of '%s' must be one line of text", node->key);
-	return 0;
+	const char *c = node->text;
+
+	while ((unsigned char)*c >= ' ' && *c != 0x7f)
+		c++;
+	if (*c)
+		return unc_reader_fail(r, node, "the value of '%s' must be one line of text",
+				       node->key);
+	return *node->text ? 0 : unc_reader_fail(r, node, "the value of '%s' is empty", node->key);
 }
 
 static int fill_scalar(const struct unc_reader *r, const struct unc_yaml *node,
@@ -317,24 +268,23 @@ static int fill_scalar(const struct unc_reader *r, const struct unc_yaml *node,
 
 	if (err < 0)
 		return err;
-	if (f->kind == UNC_FIELD_NUMBER)
+	switch (f->kind) {
+	case UNC_FIELD_NUMBER:
 		return fill_number(r, node, f, member);
-	if (f->kind == UNC_FIELD_DOUBLE)
+	case UNC_FIELD_DOUBLE:
 		return fill_double(r, node, f, member);
-	if (f->kind == UNC_FIELD_BITS)
+	case UNC_FIELD_BITS:
 		return fill_bits(r, node, member);
-	if (f->kind == UNC_FIELD_NAMES)
+	case UNC_FIELD_NAMES:
 		return fill_names(r, node, f, member);
-	if (f->kind == UNC_FIELD_BOOL) {
+	case UNC_FIELD_BOOL:
 		if (strcmp(node->text, "true") != 0 && strcmp(node->text, "false") != 0)
 			return fail_value(r, node, "true or false");
 		*(bool *)member = *node->text == 't';
 		return 0;
+	default:
+		err = f->words ? find_word(r, node, f, &number) : check_line(r, node);
 	}
-	if (f->words)
-		err = find_word(r, node, f, &number);
-	else if (!f->check)
-		err = check_line(r, node);
 	if (err < 0)
 		return err;
 	if (f->kind == UNC_FIELD_WORD && f->size == sizeof(bool))
@@ -378,6 +328,8 @@ static int fill_array(const struct unc_reader *r, const struct unc_yaml *node,
 
 	if (err < 0)
 		return err;
+	if (node->count < f->least)
+		return unc_reader_fail(r, node, "'%s' is empty", node->key);
 	if (f->most && node->count > f->most)
 		return unc_reader_fail(r, node, "at most %llu entries are allowed in '%s'",
 				       (unsigned long long)f->most, node->key);
@@ -412,36 +364,30 @@ int unc_fill_value(const struct unc_reader *r, const struct unc_yaml *node,
 	}
 }
 
-/* The fields of the variant whose first key the map has; NULL with a sentence. */
-static const struct unc_field *find_variant(const struct unc_reader *r, const struct unc_yaml *map,
-					    const struct unc_shape *shape, unsigned *number)
-{
-	const struct unc_field *const *v = shape->variants;
-
-	for (; *v; v++)
-		if (unc_yaml_get(map, key_of(*v))) {
-			*number = (unsigned)(v - shape->variants);
-			return *v;
-		}
-	unc_reader_fail(r, map, "expected one of: ");
-	for (v = shape->variants; *v; v++)
-		unc_error_append(r->e, "%s%s", v == shape->variants ? "" : ", ", key_of(*v));
-	return NULL;
-}
-
 int unc_fill(const struct unc_reader *r, const struct unc_yaml *map, const struct unc_shape *shape,
 	     void *into)
 {
 	const struct unc_field *fields = shape->fields;
 	int err = unc_reader_expect(r, map, UNC_YAML_MAP);
 
-	if (err == 0 && shape->variants) {
-		fields = find_variant(r, map, shape,
-				      (unsigned *)(void *)((char *)into + shape->variant));
-		err = fields ? 0 : -EBADMSG;
+	if (err < 0)
+		return err;
+	if (shape->variants) {
+		const struct unc_field *const *v = shape->variants;
+
+		while (*v && !unc_yaml_get(map, key_of(*v)))
+			v++;
+		fields = *v;
+		*(unsigned *)(void *)((char *)into + shape->variant) =
+			(unsigned)(v - shape->variants);
 	}
-	if (err == 0)
-		err = check_keys(r, map, fields);
+	if (!fields) {
+		unc_reader_fail(r, map, "expected one of: ");
+		for (size_t i = 0; shape->variants[i]; i++)
+			unc_error_append(r->e, "%s%s", i ? ", " : "", key_of(shape->variants[i]));
+		return -EBADMSG;
+	}
+	err = check_keys(r, map, fields);
 	for (const struct unc_field *f = fields; err == 0 && f->key; f++) {
 		const struct unc_yaml *node = unc_yaml_get(map, key_of(f));
 

@@ -41,10 +41,9 @@ struct unc_bounds {
 };
 
 enum unc_field_kind {
-	UNC_FIELD_ANY, /* read by `check`, or by the caller from the node */
-	UNC_FIELD_TEXT, /* const char *; one of `words` if there are any; else one line that is not empty
-			     if there is no `check` */
-	UNC_FIELD_BOOL,   /* bool */
+	UNC_FIELD_ANY,  /* read by `check`, or by the caller from the node */
+	UNC_FIELD_TEXT, /* const char *; one of `words` if there are any; else a line, not empty */
+	UNC_FIELD_BOOL, /* bool */
 	UNC_FIELD_NUMBER, /* unsigned or uint64_t, from `least` to `most` (0: no bounds) */
 	UNC_FIELD_DOUBLE, /* double within `range` */
 	UNC_FIELD_BITS,   /* uint64_t: "8", "24-31", "0-7,21" */
@@ -52,7 +51,7 @@ enum unc_field_kind {
 	UNC_FIELD_NAMES, /* struct unc_names: names separated by blanks, not empty; `what` they are */
 	UNC_FIELD_WORDS, /* struct unc_word *: a map of any keys to text, not empty */
 	UNC_FIELD_MAP,   /* a map of `of`, filled into the struct at `offset` */
-	UNC_FIELD_LIST,  /* pointer to an array: a list of maps of `of`; at most `most` (0: any) */
+	UNC_FIELD_LIST, /* pointer to an array: a list of `least` to `most` (0: any) maps of `of` */
 	UNC_FIELD_NAMED, /* pointer to an array: a map of any keys to maps of `of`; the same */
 };
 
@@ -107,14 +106,15 @@ int unc_fill_value(const struct unc_reader *r, const struct unc_yaml *node,
 unsigned unc_fill_choice(const struct unc_yaml *map, const struct unc_field *fields);
 
 /* "file:line:col: ..." and -EBADMSG. */
-int unc_reader_fail(const struct unc_reader *r, const struct unc_yaml *at, const char *fmt, ...)
-	__attribute__((format(printf, 3, 4)));
-/* The same, at the key of `at`; a node's own position is that of its value. */
-int unc_reader_fail_key(const struct unc_reader *r, const struct unc_yaml *at, const char *fmt, ...)
-	__attribute__((format(printf, 3, 4)));
-/* And at a character of a text: exact where the file is written as it is read. */
-int unc_reader_fail_in(const struct unc_reader *r, const struct unc_yaml *text, size_t offset,
-		       const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+int unc_reader_fail_at(const struct unc_reader *r, int line, int col, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
+/* At a value, at its key, and at a character of a text: exact where the file is written as it is read. */
+#define unc_reader_fail(r, node, ...) unc_reader_fail_at(r, (node)->line, (node)->col, __VA_ARGS__)
+#define unc_reader_fail_key(r, node, ...) \
+	unc_reader_fail_at(r, (node)->key_line, (node)->key_col, __VA_ARGS__)
+#define unc_reader_fail_in(r, node, offset, ...)                                               \
+	unc_reader_fail_at(r, (node)->line, (node)->col + ((node)->plain ? (int)(offset) : 0), \
+			   __VA_ARGS__)
 /* `name`, the key of `at` or its text, must be of lower case letters, digits and `others`, a letter first:
  * else "'NAME' is not a valid WHAT: lower case letters, digits and OTHERS". */
 int unc_reader_check_name(const struct unc_reader *r, const struct unc_yaml *at, const char *name,

@@ -150,6 +150,9 @@ static int read_formula(const struct unc_reader *r, const struct unc_yaml *node,
 	struct unc_error why;
 	size_t pos = 0, count;
 
+	if (unc_reader_expect(r, node, UNC_YAML_TEXT) < 0)
+		return -EBADMSG;
+	m->text = node->text;
 	if (unc_formula_parse(&m->formula, node->text, &pos, &why) < 0)
 		return unc_reader_fail_in(r, node, pos, "formula: %s", why.text);
 	count = m->formula->names.count;
@@ -190,7 +193,7 @@ void unc_metric_finish(void *metric)
 
 static const struct unc_field metric_case_fields[] = {
 	UNC_FIELD("when", TEXT, .check = unc_family_when),
-	UNC_FIELD("!formula", TEXT, UNC_AT(struct uncore_metric, text), .check = read_formula),
+	UNC_FIELD("!formula", ANY, .check = read_formula),
 	UNC_FIELD("evidence", TEXT, UNC_AT(struct uncore_metric, evidence)),
 	UNC_END,
 };
@@ -222,7 +225,7 @@ static const struct unc_field metric_fields[] = {
 		  .words = (const char *const[]){"B/s", "Hz", "s", "ratio", "1/s", "1/cycle", "W",
 						 "J", "B", "cycle", "B/cycle", "packet", NULL},
 		  .what = "unit"),
-	UNC_FIELD("formula", TEXT, UNC_AT(struct uncore_metric, text), .check = read_formula),
+	UNC_FIELD("formula", ANY, .check = read_formula),
 	UNC_FIELD("cases", ANY),
 	UNC_FIELD("ceiling", WORD, UNC_AT(struct uncore_metric, ceiling), .check = check_ceiling,
 		  .words =

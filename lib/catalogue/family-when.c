@@ -13,8 +13,6 @@ int unc_family_when(const struct unc_reader *r, const struct unc_yaml *list, voi
 	char word[64];
 
 	(void)into;
-	if (!*list->text)
-		return unc_reader_fail(r, list, "no model is named");
 	p->holds = false;
 	for (const char *at = list->text; *at;) {
 		size_t n = strcspn(at, " "), offset = (size_t)(at - list->text);
@@ -97,7 +95,7 @@ int unc_family_terms(const struct unc_reader *r, const struct unc_yaml *value, v
 			return unc_reader_fail(
 				r, value, "'%s': write format terms, not raw configuration words",
 				a.name);
-	if (more < 0 || !*value->text)
+	if (more < 0)
 		return unc_reader_fail(
 			r, value, "'%s' is not a valid list of terms such as event=0x04,umask=0x03",
 			value->text);
@@ -109,8 +107,6 @@ int unc_family_file(const struct unc_reader *r, const struct unc_yaml *node, voi
 	const char *brace = strchr(node->text, '{');
 
 	(void)into;
-	if (!*node->text)
-		return unc_reader_fail(r, node, "the value of '%s' is empty", node->key);
 	if (strchr(node->text, '/'))
 		return unc_reader_fail(r, node, "'%s' is not the name of a file of the PMU",
 				       node->text);

@@ -256,7 +256,7 @@ static void test_mistakes(void **state)
 		{6, "space: mmio\nmodels: 62", "b.yaml:7:9", "'62' is not a valid CPU model"},
 		{6, "space: mmio\nmodels: intel/6/62  xeon", "b.yaml:7:9",
 		 "'xeon' is not a valid CPU"},
-		{6, "space: mmio\nmodels: ''", "b.yaml:7:9", "is not a valid CPU model"},
+		{6, "space: mmio\nmodels: ''", "b.yaml:7:9", "is empty"},
 		{6, "space: io", "b.yaml:6:8", "expected one of: mmio, pci, msr"},
 		{6, "space: msr", "b.yaml:8:7", "'size' is for maps"},
 		{6, "space: pci\nmap: {memory: 1}", "b.yaml:7:6", "exactly one of: file, pci"},
