@@ -97,17 +97,20 @@ void unc_text_finish(struct unc_text *t)
 	*t = (struct unc_text){0};
 }
 
+const char *unc_names_take(struct unc_names *n, char *name)
+{
+	char **item = name ? unc_append(&n->items, &n->count, sizeof(*item)) : NULL;
+
+	if (!item) {
+		free(name);
+		return NULL;
+	}
+	return *item = name;
+}
+
 int unc_names_add(struct unc_names *n, const char *name)
 {
-	char *copy = strdup(name), **item;
-
-	item = copy ? unc_append(&n->items, &n->count, sizeof(*item)) : NULL;
-	if (!item) {
-		free(copy);
-		return -ENOMEM;
-	}
-	*item = copy;
-	return 0;
+	return unc_names_take(n, strdup(name)) ? 0 : -ENOMEM;
 }
 
 bool unc_names_has(const struct unc_names *n, const char *name)

@@ -45,6 +45,8 @@ struct unc_names {
 };
 
 int unc_names_add(struct unc_names *n, const char *name); /* copies; -ENOMEM */
+/* Takes over `name`, also on failure, and returns it. NULL: out of memory, or `name` is NULL. */
+const char *unc_names_take(struct unc_names *n, char *name);
 bool unc_names_has(const struct unc_names *n, const char *name);
 void unc_names_sort(struct unc_names *n); /* by strverscmp: imc_2 before imc_10 */
 void unc_names_finish(struct unc_names *n);

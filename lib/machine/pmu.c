@@ -27,18 +27,6 @@ int unc_pmu_attribute(const struct uncore_pmu *p, const char *name, char **out)
 	return unc_root_read_line(p->root, path, out);
 }
 
-/* A file that need not be there. */
-static int read_optional(const struct uncore_pmu *p, const char *name, char **out)
-{
-	int err = unc_pmu_attribute(p, name, out);
-
-	if (err == 0 && !**out) {
-		free(*out);
-		*out = NULL;
-	}
-	return err == -ENOMEM ? err : 0;
-}
-
 static int read_type(struct uncore_pmu *p, struct unc_error *e)
 {
 	uint64_t type;
@@ -60,34 +48,22 @@ static int read_type(struct uncore_pmu *p, struct unc_error *e)
 	return err;
 }
 
-/* Cores have `cpus`; a PMU without either file counts on every online CPU. */
-static int read_mask(struct uncore_pmu *p, const struct unc_topology *topology, struct unc_error *e)
+/* A file that need not be there. */
+static int read_optional(const struct uncore_pmu *p, const char *name, char **out)
 {
-	static const char *const files[] = {"cpumask", "cpus"};
-	char path[PATH_ROOM];
-	int err;
+	int err = unc_pmu_attribute(p, name, out);
 
-	for (size_t i = 0; !p->has_mask && i < 2; i++) {
-		snprintf(path, sizeof(path), DEVICES "/%s/%s", p->name, files[i]);
-		err = unc_cpulist_read(&p->cpus, p->root, path, e);
-		if (err == -ENOMEM || err == -EBADMSG)
-			return err;
-		p->has_mask = err == 0;
-		p->is_core |= p->has_mask && i == 1;
+	if (err == 0 && !**out) {
+		free(*out);
+		*out = NULL;
 	}
-	if (p->has_mask)
-		return 0;
-	p->cpus.ids = malloc((topology->cpu_count + 1) * sizeof(*p->cpus.ids));
-	if (!p->cpus.ids)
-		return unc_nomem(e);
-	for (size_t i = 0; i < topology->cpu_count; i++)
-		if (topology->cpus[i].online)
-			p->cpus.ids[p->cpus.count++] = topology->cpus[i].id;
-	return 0;
+	return err == -ENOMEM ? err : 0;
 }
 
 static int read_pmu(struct uncore_pmu *p, const struct unc_topology *topology, struct unc_error *e)
 {
+	static const char *const masks[] = {"cpumask", "cpus"};
+	char path[PATH_ROOM];
 	int err = read_type(p, e);
 
 	if (err)
@@ -95,33 +71,32 @@ static int read_pmu(struct uncore_pmu *p, const struct unc_topology *topology, s
 	/* Software, tracepoint, raw CPU and breakpoint events have fixed types, probes have not. */
 	p->is_core = p->type < FIRST_DYNAMIC_TYPE || strcmp(p->name, "kprobe") == 0 ||
 		     strcmp(p->name, "uprobe") == 0;
-	err = read_mask(p, topology, e);
-	if (err)
-		return err;
+	for (size_t i = 0; !p->has_mask && i < 2; i++) {
+		snprintf(path, sizeof(path), DEVICES "/%s/%s", p->name, masks[i]);
+		err = unc_cpulist_read(&p->cpus, p->root, path, e);
+		if (err == -ENOMEM || err == -EBADMSG)
+			return err;
+		p->has_mask = err == 0;
+		p->is_core |= p->has_mask && i == 1; /* cores have `cpus` */
+	}
+	/* A PMU without either file counts on every online CPU. */
+	if (!p->has_mask && !(p->cpus.ids = calloc(topology->cpu_count + 1, sizeof(int))))
+		return unc_nomem(e);
+	for (size_t i = 0; !p->has_mask && i < topology->cpu_count; i++)
+		if (topology->cpus[i].online)
+			p->cpus.ids[p->cpus.count++] = topology->cpus[i].id;
 	if (read_optional(p, "alias", &p->alias) < 0 ||
 	    read_optional(p, "identifier", &p->identifier) < 0)
 		return unc_nomem(e);
 	return 0;
 }
 
-static void free_terms(struct uncore_pmu *p)
+static void free_members(struct uncore_pmu *p)
 {
-	for (size_t i = 0; i < p->term_count; i++) {
-		free((char *)p->terms[i].name);
-		free((char *)p->terms[i].format);
-	}
-	for (size_t i = 0; i < p->alias_count; i++) {
-		free((char *)p->aliases[i].name);
-		free((char *)p->aliases[i].terms);
-		free((char *)p->aliases[i].unit);
-	}
-	for (size_t i = 0; i < p->cap_count; i++) {
-		free((char *)p->caps[i].name);
-		free((char *)p->caps[i].value);
-	}
 	free(p->terms);
 	free(p->aliases);
 	free(p->caps);
+	unc_names_finish(&p->strings);
 	p->terms = NULL;
 	p->aliases = NULL;
 	p->caps = NULL;
@@ -130,7 +105,7 @@ static void free_terms(struct uncore_pmu *p)
 
 static void finish_pmu(struct uncore_pmu *p)
 {
-	free_terms(p);
+	free_members(p);
 	free(p->name);
 	free(p->alias);
 	free(p->identifier);
@@ -139,60 +114,47 @@ static void finish_pmu(struct uncore_pmu *p)
 	*p = (struct uncore_pmu){0};
 }
 
-/* A PMU whose module was removed since the directory was listed is no PMU any more. */
-static bool is_gone(const struct unc_root *root, const char *name)
-{
-	char path[PATH_ROOM];
-
-	snprintf(path, sizeof(path), DEVICES "/%s", name);
-	return !unc_root_exists(root, path);
-}
-
-static int set_broken(struct uncore_pmu *p, struct unc_error *e)
-{
-	unc_cpulist_finish(&p->cpus);
-	p->broken = strdup(e->text);
-	e->text[0] = '\0';
-	return p->broken ? 0 : unc_nomem(e);
-}
-
 int unc_pmus_read(struct unc_pmus *out, const struct unc_root *root,
 		  const struct unc_topology *topology, struct unc_error *error)
 {
 	struct unc_pmus pmus = {0};
 	struct unc_names names = {0};
 	int err = unc_root_list(root, DEVICES, &names);
+	char path[PATH_ROOM];
 
-	if (err == -ENOENT || err == -ENOTDIR)
-		err = 0;
-	else if (err)
+	if (err && err != -ENOENT && err != -ENOTDIR)
 		return unc_fail(error, -err, "the directory " DEVICES " cannot be read");
 	pmus.items = calloc(names.count + 1, sizeof(*pmus.items));
-	if (!pmus.items) {
-		unc_names_finish(&names);
-		return unc_nomem(error);
-	}
+	err = pmus.items ? 0 : unc_nomem(error);
 	for (size_t i = 0; err == 0 && i < names.count; i++) {
 		struct uncore_pmu *p = &pmus.items[pmus.count++];
 
 		p->root = root;
 		p->error = error;
-		p->name = strdup(names.items[i]);
-		err = p->name ? read_pmu(p, topology, error) : unc_nomem(error);
-		if (err == -EBADMSG && is_gone(root, names.items[i])) {
-			finish_pmu(&pmus.items[--pmus.count]);
+		p->name = names.items[i];
+		names.items[i] = NULL;
+		err = read_pmu(p, topology, error);
+		if (err != -EBADMSG)
+			continue;
+		snprintf(path, sizeof(path), DEVICES "/%s", p->name);
+		if (unc_root_exists(root, path)) {
+			unc_cpulist_finish(&p->cpus);
+			p->broken = strdup(error->text);
+			err = p->broken ? 0 : unc_nomem(error);
+		} else { /* its module was removed since the directory was listed */
+			finish_pmu(p);
+			pmus.count--;
 			err = 0;
-		} else if (err == -EBADMSG) {
-			err = set_broken(p, error);
 		}
+		if (err == 0)
+			error->text[0] = '\0';
 	}
 	unc_names_finish(&names);
-	if (err) {
+	if (err)
 		unc_pmus_finish(&pmus);
-		return err;
-	}
-	*out = pmus;
-	return 0;
+	else
+		*out = pmus;
+	return err;
 }
 
 void unc_pmus_finish(struct unc_pmus *p)
@@ -205,191 +167,123 @@ void unc_pmus_finish(struct unc_pmus *p)
 
 /* ---- loading ---- */
 
-/* A file of format/, events/ or caps/. 1: read; 0: no file, or one that just went away. Writes a
- * sentence for -ENOMEM only. */
-static int try_member(const struct uncore_pmu *p, const char *dir, const char *name, char **out)
+/* A file of format/, events/ or caps/; `text` NULL: it cannot be read. -EBADMSG: the PMU cannot be
+ * used without it; -ENOMEM. */
+typedef int add_member(struct uncore_pmu *p, const char *name, char *text);
+
+static int add_term(struct uncore_pmu *p, const char *name, char *text)
 {
-	char path[PATH_ROOM];
-	int err;
+	struct uncore_term *terms = reallocarray(p->terms, p->term_count + 1, sizeof(*terms));
+	struct uncore_term term = {.name = name, .format = text};
 
-	snprintf(path, sizeof(path), DEVICES "/%s/%s/%s", p->name, dir, name);
-	err = unc_root_read_line(p->root, path, out);
-	if (err == -ENOMEM)
-		return unc_nomem(p->error);
-	if (err == -ENOENT || err == -EISDIR || err == -ENODEV)
-		return 0;
-	return err ? err : 1;
-}
-
-/* The same of a file that the PMU cannot be used without. */
-static int read_member(const struct uncore_pmu *p, const char *dir, const char *name, char **out)
-{
-	int r = try_member(p, dir, name, out);
-
-	if (r >= 0 || r == -ENOMEM)
-		return r;
-	return unc_fail(p->error, EBADMSG, DEVICES "/%s/%s/%s cannot be read%s", p->name, dir, name,
-			r == -EACCES ? ": permission denied" : "");
-}
-
-static int add_term(struct uncore_pmu *p, const struct unc_names *all, const char *name)
-{
-	struct uncore_term *term;
-	char *format;
-	int r;
-
-	if (!p->terms && !(p->terms = calloc(all->count, sizeof(*term))))
-		return unc_nomem(p->error);
-	r = read_member(p, "format", name, &format);
-	if (r <= 0)
-		return r;
-	term = &p->terms[p->term_count++];
-	term->format = format;
-	term->name = strdup(name);
-	if (unc_format_parse(format, &term->word, &term->bits) < 0)
-		term->word = -1;
-	return term->name ? 0 : unc_nomem(p->error);
+	if (!terms)
+		return -ENOMEM;
+	p->terms = terms;
+	if (!text)
+		return -EBADMSG;
+	if (unc_format_parse(text, &term.word, &term.bits) < 0)
+		term.word = -1;
+	terms[p->term_count++] = term;
+	return 0;
 }
 
 /* They describe the PMU, and no count depends on them. */
-static int add_cap(struct uncore_pmu *p, const struct unc_names *all, const char *name)
+static int add_cap(struct uncore_pmu *p, const char *name, char *text)
 {
-	struct uncore_cap *cap;
-	char *value;
-	int r;
+	struct uncore_cap *caps = reallocarray(p->caps, p->cap_count + 1, sizeof(*caps));
 
-	if (!p->caps && !(p->caps = calloc(all->count, sizeof(*cap))))
-		return unc_nomem(p->error);
-	r = try_member(p, "caps", name, &value);
-	if (r <= 0)
-		return r == -ENOMEM ? r : 0;
-	cap = &p->caps[p->cap_count++];
-	cap->value = value;
-	cap->name = strdup(name);
-	return cap->name ? 0 : unc_nomem(p->error);
-}
-
-static const char *const side_suffixes[] = {".scale", ".unit", ".per-pkg", ".snapshot"};
-
-#define SIDES (sizeof(side_suffixes) / sizeof(*side_suffixes))
-
-static int compare_names(const void *a, const void *b)
-{
-	return strverscmp(*(char *const *)a, *(char *const *)b);
-}
-
-static bool in_list(const struct unc_names *names, const char *name)
-{
-	return names->count &&
-	       bsearch(&name, names->items, names->count, sizeof(*names->items), compare_names);
-}
-
-/* Event names may have dots: only a known suffix of an event that exists makes a side file. */
-static bool is_side_file(const struct unc_names *names, const char *name)
-{
-	size_t len = strlen(name);
-
-	for (size_t i = 0; i < SIDES; i++) {
-		size_t suffix = strlen(side_suffixes[i]);
-		char stem[256];
-
-		if (len <= suffix || len >= sizeof(stem) ||
-		    strcmp(name + len - suffix, side_suffixes[i]) != 0)
-			continue;
-		memcpy(stem, name, len - suffix);
-		stem[len - suffix] = '\0';
-		return in_list(names, stem);
-	}
-	return false;
-}
-
-/* Some kernels wrote "MiB" with its quotation marks into the file. */
-static char *unquote(char *text)
-{
-	size_t len = strlen(text);
-
-	if (len >= 2 && (text[0] == '"' || text[0] == '\'') && text[len - 1] == text[0]) {
-		text[len - 1] = '\0';
-		text++;
-	}
-	return unc_trim(text);
+	if (!caps)
+		return -ENOMEM;
+	p->caps = caps;
+	if (text)
+		caps[p->cap_count++] = (struct uncore_cap){.name = name, .value = text};
+	return 0;
 }
 
 /* What one file beside an event says of it. Without the right scale and unit a value would be wrong:
  * the scale becomes NaN, and only the use of the alias an error. */
-static int add_side(const struct uncore_pmu *p, struct uncore_alias *alias, const char *suffix)
+static void set_side(struct uncore_alias *alias, const char *suffix, char *text)
 {
 	bool is_scale = strcmp(suffix, ".scale") == 0;
-	char file[300], *text = NULL;
-	const char *value = "";
-	int r;
+	size_t len = text ? strlen(text) : 0;
 
-	snprintf(file, sizeof(file), "%s%s", alias->name, suffix);
-	r = try_member(p, "events", file, &text);
-	if (r == 0 || r == -ENOMEM)
-		return r;
-	if (r > 0)
-		value = unquote(text);
-	if (strcmp(suffix, ".per-pkg") == 0)
-		alias->per_package = true;
-	else if (strcmp(suffix, ".snapshot") == 0)
-		alias->snapshot = true;
-	else if (r < 0 || (is_scale && unc_parse_double(value, &alias->scale) < 0))
-		alias->scale = NAN;
-	else if (!is_scale && *value && !(alias->unit = strndup(value, LONGEST_UNIT)))
-		r = unc_nomem(p->error);
-	free(text);
-	return r == -ENOMEM ? r : 0;
-}
-
-static int add_alias(struct uncore_pmu *p, const struct unc_names *all, const char *name)
-{
-	struct uncore_alias *alias;
-	char *terms;
-	int r;
-
-	if (is_side_file(all, name))
-		return 0;
-	if (!p->aliases && !(p->aliases = calloc(all->count, sizeof(*alias))))
-		return unc_nomem(p->error);
-	r = read_member(p, "events", name, &terms);
-	if (r <= 0)
-		return r;
-	alias = &p->aliases[p->alias_count++];
-	alias->scale = 1;
-	alias->terms = terms;
-	alias->name = strdup(name);
-	if (!alias->name)
-		return unc_nomem(p->error);
-	for (size_t i = 0; r >= 0 && i < SIDES; i++) {
-		char file[300];
-
-		snprintf(file, sizeof(file), "%s%s", name, side_suffixes[i]);
-		r = in_list(all, file) ? add_side(p, alias, side_suffixes[i]) : 0;
+	/* Some kernels wrote "MiB" with its quotation marks into the file. */
+	if (len >= 2 && (text[0] == '"' || text[0] == '\'') && text[len - 1] == text[0]) {
+		text[len - 1] = '\0';
+		text = unc_trim(text + 1);
 	}
-	return r;
+	if (strcmp(suffix, ".per-pkg") == 0) {
+		alias->per_package = true;
+	} else if (strcmp(suffix, ".snapshot") == 0) {
+		alias->snapshot = true;
+	} else if (!text || (is_scale && unc_parse_double(text, &alias->scale) < 0)) {
+		alias->scale = NAN;
+	} else if (!is_scale && *text) {
+		text[strnlen(text, LONGEST_UNIT)] = '\0';
+		alias->unit = text;
+	}
 }
 
-/* `add` takes all names of a directory of the PMU, and one of them; no such directory: no names. */
-static int load_members(struct uncore_pmu *p, const char *dir,
-			int (*add)(struct uncore_pmu *, const struct unc_names *, const char *))
+/* An event, or a file beside one. Event names may have dots: only a known suffix of an event that exists,
+ * which the order of the names has put before, makes a side file. */
+static int add_event(struct uncore_pmu *p, const char *name, char *text)
+{
+	static const char *const suffixes[] = {".scale", ".unit", ".per-pkg", ".snapshot"};
+	struct uncore_alias *aliases;
+	size_t len = strlen(name);
+
+	for (size_t i = 0; i < sizeof(suffixes) / sizeof(*suffixes); i++) {
+		size_t suffix = strlen(suffixes[i]);
+
+		if (len <= suffix || strcmp(name + len - suffix, suffixes[i]) != 0)
+			continue;
+		for (size_t k = p->alias_count; k-- > 0;)
+			if (strncmp(p->aliases[k].name, name, len - suffix) == 0 &&
+			    !p->aliases[k].name[len - suffix]) {
+				set_side(&p->aliases[k], suffixes[i], text);
+				return 0;
+			}
+	}
+	aliases = reallocarray(p->aliases, p->alias_count + 1, sizeof(*aliases));
+	if (!aliases)
+		return -ENOMEM;
+	p->aliases = aliases;
+	if (!text)
+		return -EBADMSG;
+	aliases[p->alias_count++] = (struct uncore_alias){.name = name, .terms = text, .scale = 1};
+	return 0;
+}
+
+/* No such directory: no members. */
+static int load_members(struct uncore_pmu *p, const char *dir, add_member *add)
 {
 	struct unc_names names = {0};
-	char path[PATH_ROOM];
-	int r;
+	char path[PATH_ROOM], *text;
+	const char *name;
+	int err, r;
 
 	snprintf(path, sizeof(path), DEVICES "/%s/%s", p->name, dir);
-	r = unc_root_list(p->root, path, &names);
-	if (r == -ENOENT || r == -ENOTDIR)
-		return 0;
-	if (r < 0)
-		return r == -ENOMEM ? unc_nomem(p->error)
-				    : unc_fail(p->error, EBADMSG, "the directory %s cannot be read",
-					       path);
-	for (size_t i = 0; r >= 0 && i < names.count; i++)
-		r = add(p, &names, names.items[i]);
+	err = unc_root_list(p->root, path, &names);
+	if (err && err != -ENOMEM && err != -ENOENT && err != -ENOTDIR)
+		return unc_fail(p->error, EBADMSG, "the directory %s cannot be read", path);
+	r = err == -ENOMEM ? err : 0;
+	for (size_t i = 0; r == 0 && i < names.count; i++) {
+		snprintf(path, sizeof(path), DEVICES "/%s/%s/%s", p->name, dir, names.items[i]);
+		err = unc_root_read_line(p->root, path, &text);
+		if (err == -ENOENT || err == -EISDIR || err == -ENODEV)
+			continue; /* it just went away */
+		if (err == 0 && !unc_names_take(&p->strings, text))
+			err = -ENOMEM;
+		name = err == -ENOMEM ? NULL : unc_names_take(&p->strings, names.items[i]);
+		if (err != -ENOMEM)
+			names.items[i] = NULL;
+		r = name ? add(p, name, err ? NULL : text) : -ENOMEM;
+	}
 	unc_names_finish(&names);
-	return r < 0 ? r : 0;
+	if (r == -EBADMSG)
+		return unc_fail(p->error, EBADMSG, "%s cannot be read%s", path,
+				err == -EACCES ? ": permission denied" : "");
+	return r == -ENOMEM ? unc_nomem(p->error) : 0;
 }
 
 int unc_pmu_load(const struct uncore_pmu *pmu)
@@ -403,11 +297,11 @@ int unc_pmu_load(const struct uncore_pmu *pmu)
 		return 0;
 	err = load_members(p, "format", add_term);
 	if (!err)
-		err = load_members(p, "events", add_alias);
+		err = load_members(p, "events", add_event);
 	if (!err)
 		err = load_members(p, "caps", add_cap);
 	if (err)
-		free_terms(p);
+		free_members(p);
 	p->loaded = !err;
 	return err;
 }

@@ -31,6 +31,7 @@ struct uncore_pmu {
 	size_t alias_count;
 	struct uncore_cap *caps;
 	size_t cap_count;
+	struct unc_names strings; /* what these point to */
 };
 
 struct unc_pmus {

@@ -242,9 +242,12 @@ static int add_term(struct uncore_pmu *p, const char *name, int word, uint64_t b
 		if (high > low)
 			unc_text_add(&format, "-%d", high);
 	}
-	p->terms[p->term_count++] = (struct uncore_term){
-		.name = strdup(name), .format = unc_text_take(&format), .word = word, .bits = bits};
-	return p->terms[p->term_count - 1].name && p->terms[p->term_count - 1].format ? 0 : -ENOMEM;
+	p->terms[p->term_count++] =
+		(struct uncore_term){.name = name,
+				     .format = unc_names_take(&p->strings, unc_text_take(&format)),
+				     .word = word,
+				     .bits = bits};
+	return p->terms[p->term_count - 1].format ? 0 : -ENOMEM;
 }
 
 /* The document's name of a field, and the one that the kernel's driver would have for it. */
@@ -303,10 +306,10 @@ static int set_events(const struct unc_regs *r, struct uncore_pmu *p)
 		p->alias_count++;
 		unc_text_add(&terms, "counter=%zu", i + 1);
 		a->scale = 1;
-		a->name = strdup(r->counters[i].name);
-		a->terms = unc_text_take(&terms);
-		a->unit = bytes ? strdup("B") : NULL;
-		if (!a->name || !a->terms || (bytes && !a->unit))
+		a->name = r->counters[i].name;
+		a->terms = unc_names_take(&p->strings, unc_text_take(&terms));
+		a->unit = bytes ? "B" : NULL;
+		if (!a->terms)
 			return -ENOMEM;
 	}
 	return 0;
