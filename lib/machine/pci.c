@@ -57,59 +57,49 @@ uint64_t unc_pci_number(const struct unc_pci_address *a)
 	return (uint64_t)a->domain << 16 | (uint64_t)(a->bus << 8 | a->device << 3 | a->function);
 }
 
-/* ---- files of a device ---- */
+/* ---- one device ---- */
 
 const char *unc_pci_keep(struct unc_pci *p, const char *text)
 {
-	if (unc_names_add(&p->strings, text) == 0)
-		return p->strings.items[p->strings.count - 1];
-	p->no_memory = true;
-	return NULL;
+	const char *kept = unc_names_take(&p->strings, strdup(text));
+
+	p->no_memory |= !kept;
+	return kept;
 }
 
-static void path_of(const struct unc_device *d, const char *file, char into[PATH_ROOM])
+static const char *path_of(const struct unc_device *d, const char *file, char into[PATH_ROOM])
 {
 	snprintf(into, PATH_ROOM, DEVICES "/%s/%s", d->shown.address, file);
+	return into;
 }
 
 /* The caller's to free; NULL: not known. */
 static char *read_text(const struct unc_device *d, const char *file)
 {
 	char path[PATH_ROOM], *text;
-	int err;
+	int err = unc_root_read_line(d->pci->root, path_of(d, file, path), &text);
 
-	path_of(d, file, path);
-	err = unc_root_read_line(d->pci->root, path, &text);
 	d->pci->no_memory |= err == -ENOMEM;
 	return err ? NULL : text;
 }
 
-/* -1: not known. */
-static int64_t read_number(const struct unc_device *d, const char *file, uint64_t most)
+/* `otherwise`: not known. */
+static int read_number(const struct unc_device *d, const char *file, uint64_t most, int otherwise)
 {
 	char path[PATH_ROOM];
 	uint64_t value;
-	int err;
+	int err = unc_root_read_u64(d->pci->root, path_of(d, file, path), &value);
 
-	path_of(d, file, path);
-	err = unc_root_read_u64(d->pci->root, path, &value);
 	d->pci->no_memory |= err == -ENOMEM;
-	return err == 0 && value <= most ? (int64_t)value : -1;
-}
-
-static unsigned read_id(const struct unc_device *d, const char *file, uint64_t most)
-{
-	int64_t value = read_number(d, file, most);
-
-	return value < 0 ? 0 : (unsigned)value;
+	return err == 0 && value <= most ? (int)value : otherwise;
 }
 
 int unc_pci_config(const struct unc_device *d, size_t max, unsigned char **out, size_t *len)
 {
 	char path[PATH_ROOM];
 
-	path_of(d, "config", path);
-	return unc_root_read_bytes(d->pci->root, path, max, (char **)out, len);
+	return unc_root_read_bytes(d->pci->root, path_of(d, "config", path), max, (char **)out,
+				   len);
 }
 
 /* The kernel's names of what a driver made of the device: directories in directories. */
@@ -123,8 +113,7 @@ static const char *read_names(const struct unc_device *d)
 		struct unc_names names = {0};
 		char path[PATH_ROOM];
 
-		path_of(d, kinds[i], path);
-		if (unc_root_list(d->pci->root, path, &names) < 0)
+		if (unc_root_list(d->pci->root, path_of(d, kinds[i], path), &names) < 0)
 			continue;
 		for (size_t k = 0; k < names.count; k++)
 			unc_text_add(&text, "%s%s", text.len ? " " : "", names.items[k]);
@@ -137,46 +126,18 @@ static const char *read_names(const struct unc_device *d)
 	return kept;
 }
 
-/* From "DRIVER=nvme"; `driver` is a link, which a copied tree may not have. */
-static const char *read_driver(const struct unc_device *d)
-{
-	char *text = read_text(d, "uevent"), *value = NULL;
-	const char *driver = NULL;
-	size_t len;
-
-	if (text)
-		value = (char *)unc_find_value(text, "DRIVER", &len);
-	if (value && len) {
-		value[len] = '\0';
-		driver = unc_pci_keep(d->pci, value);
-	}
-	free(text);
-	return driver;
-}
-
-/* ---- links ---- */
-
-/* "16.0 GT/s PCIe"; "Unknown" where there is no link. */
-static double read_speed(const struct unc_device *d, const char *file)
-{
-	char *text = read_text(d, file);
-	double speed = NAN;
-	const char *end;
-
-	if (text && (unc_scan_double(text, &end, &speed) < 0 || strncmp(end, " GT/s", 5) != 0))
-		speed = NAN;
-	free(text);
-	return speed;
-}
-
 /*
- * What is left of the transfers after the line code, in bits of each; as the kernel's
+ * The speed of a link, "16.0 GT/s PCIe", and its rate with so many lanes; NaN: "Unknown", where there is
+ * no link.
+ *
+ * `share` is what is left of the transfers after the line code, in bits of each; as the kernel's
  * PCIE_SPEED2MBS_ENC (drivers/pci/pci.h) up to 32 GT/s. At 64 GT/s there is no line code, but flits
  * of 256 bytes, of which 236 are for packets, 6 for the data link layer, and 14 for error detection
  * and correction (PCI Express 6.0, Flit Mode). At the lower speeds the data link layer's part is
- * in the rate too, so 242 of 256 is the comparable share. 0: no speed of PCI Express.
+ * in the rate too, so 242 of 256 is the comparable share.
  */
-static double code_share(double speed)
+static void read_link(const struct unc_device *d, const char *file, unsigned width, double *speed,
+		      double *rate)
 {
 	static const struct {
 		double speed, share;
@@ -184,56 +145,49 @@ static double code_share(double speed)
 		{2.5, 8.0 / 10},   {5, 8.0 / 10},     {8, 128.0 / 130},
 		{16, 128.0 / 130}, {32, 128.0 / 130}, {64, 242.0 / 256},
 	};
+	char *text = read_text(d, file);
+	const char *end;
 
-	for (size_t i = 0; i < sizeof(codes) / sizeof(*codes); i++)
-		if (codes[i].speed == speed)
-			return codes[i].share;
-	return 0;
-}
-
-static double rate_of(double speed, unsigned width)
-{
-	double share = code_share(speed);
-
-	return share > 0 && width ? speed * 1e9 * share * width / 8 : NAN;
-}
-
-static void read_link(struct uncore_device *d)
-{
-	const struct unc_device *device = unc_device(d);
-
-	d->speed = read_speed(device, "current_link_speed");
-	d->max_speed = read_speed(device, "max_link_speed");
-	d->width = read_id(device, "current_link_width", MOST_LANES);
-	d->max_width = read_id(device, "max_link_width", MOST_LANES);
-	d->link_rate = rate_of(d->speed, d->width);
-	d->max_rate = rate_of(d->max_speed, d->max_width);
-}
-
-/* ---- one device ---- */
-
-static int socket_of_node(const struct unc_topology *t, int node)
-{
-	for (size_t i = 0; node >= 0 && i < t->cpu_count; i++)
-		if (t->cpus[i].online && t->cpus[i].node == node)
-			return t->cpus[i].socket;
-	return t->socket_count == 1 ? t->sockets[0] : -1;
+	*speed = *rate = NAN;
+	if (text && (unc_scan_double(text, &end, speed) < 0 || strncmp(end, " GT/s", 5) != 0))
+		*speed = NAN;
+	free(text);
+	for (size_t i = 0; width && i < sizeof(codes) / sizeof(*codes); i++)
+		if (codes[i].speed == *speed)
+			*rate = *speed * 1e9 * codes[i].share * width / 8;
 }
 
 static void read_device(struct unc_device *device, const struct unc_topology *t)
 {
 	struct uncore_device *d = &device->shown;
+	char *uevent = read_text(device, "uevent"), *driver = NULL;
+	size_t len;
 
-	d->vendor = read_id(device, "vendor", UINT16_MAX);
-	d->device = read_id(device, "device", UINT16_MAX);
-	d->class_code = read_id(device, "class", 0xffffff);
+	d->vendor = (unsigned)read_number(device, "vendor", UINT16_MAX, 0);
+	d->device = (unsigned)read_number(device, "device", UINT16_MAX, 0);
+	d->class_code = (unsigned)read_number(device, "class", 0xffffff, 0);
 	d->is_bridge = d->class_code >> 8 == CLASS_BRIDGE;
-	d->driver = read_driver(device);
+	/* "DRIVER=nvme"; `driver` is a link, which a copied tree may not have. */
+	if (uevent)
+		driver = (char *)unc_find_value(uevent, "DRIVER", &len);
+	if (driver && len) {
+		driver[len] = '\0';
+		d->driver = unc_pci_keep(device->pci, driver);
+	}
+	free(uevent);
 	d->names = d->is_bridge ? NULL : read_names(device);
-	d->node = (int)read_number(device, "numa_node", INT32_MAX);
-	d->socket = socket_of_node(t, d->node);
+	d->node = read_number(device, "numa_node", INT32_MAX, -1);
+	d->socket = t->socket_count == 1 ? t->sockets[0] : -1;
+	for (size_t i = 0; d->node >= 0 && i < t->cpu_count; i++)
+		if (t->cpus[i].online && t->cpus[i].node == d->node) {
+			d->socket = t->cpus[i].socket;
+			break;
+		}
 	d->rc = d->rc_socket = d->index = -1;
-	read_link(d);
+	d->width = (unsigned)read_number(device, "current_link_width", MOST_LANES, 0);
+	d->max_width = (unsigned)read_number(device, "max_link_width", MOST_LANES, 0);
+	read_link(device, "current_link_speed", d->width, &d->speed, &d->link_rate);
+	read_link(device, "max_link_speed", d->max_width, &d->max_speed, &d->max_rate);
 }
 
 /* ---- capabilities in config space ---- */
@@ -291,22 +245,21 @@ size_t unc_pci_dvsec(const unsigned char *config, size_t len, unsigned vendor, u
 
 /* ---- hierarchy ---- */
 
-static struct unc_device *find_device(const struct unc_pci *p, const struct unc_pci_address *a)
+static int by_address(const void *a, const void *b)
 {
-	uint64_t number = unc_pci_number(a);
-	size_t low = 0, high = p->count;
+	const struct unc_device *left = a, *right = b;
+	uint64_t x = unc_pci_number(&left->address), y = unc_pci_number(&right->address);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
+	return (x > y) - (x < y);
+}
 
-		if (unc_pci_number(&p->devices[middle].address) < number)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < p->count && unc_pci_number(&p->devices[low].address) == number
-		       ? &p->devices[low]
-		       : NULL;
+static const struct unc_device *find_device(const struct unc_pci *p,
+					    const struct unc_pci_address *a)
+{
+	const struct unc_device searched = {.address = *a};
+
+	return p->count ? bsearch(&searched, p->devices, p->count, sizeof(searched), by_address)
+			: NULL;
 }
 
 /* The entry is a link to ".../pci0000:17/0000:17:00.0/0000:18:00.0": the directory that contains it
@@ -325,10 +278,9 @@ static const struct uncore_device *parent_of(const struct unc_device *d)
 	if (err)
 		return NULL;
 	slash = strrchr(link, '/');
-	if (slash) {
+	if (slash)
 		*slash = '\0';
-		slash = strrchr(link, '/');
-	}
+	slash = slash ? strrchr(link, '/') : NULL;
 	if (slash && unc_pci_parse(slash + 1, &address, &has_domain) && has_domain)
 		parent = find_device(d->pci, &address);
 	free(link);
@@ -356,131 +308,90 @@ static bool is_root_port(const struct unc_device *d)
 	return is_port;
 }
 
-/* Bridges come before what is below them: their bus numbers are lower. Other links are not
- * followed, so that no files make a circle. */
-static void connect_devices(struct unc_pci *p)
-{
-	for (size_t i = 0; i < p->count; i++) {
-		struct uncore_device *d = &p->devices[i].shown;
-
-		d->parent = parent_of(&p->devices[i]);
-		d->is_port = is_root_port(&p->devices[i]);
-		d->port = d->is_port ? d : d->parent ? d->parent->port : NULL;
-	}
-}
-
 /* ---- finding ---- */
-
-/* Addresses and the kernel's names, to offer the nearest. */
-static int not_found(const struct unc_pci *p, const char *name, struct unc_error *e)
-{
-	struct unc_names all = {0};
-	int err = 0;
-
-	for (size_t i = 0; i < p->count && err == 0; i++) {
-		const struct uncore_device *d = &p->devices[i].shown;
-		char *names = d->names ? strdup(d->names) : NULL, *rest = names, *word;
-
-		err = unc_names_add(&all, d->address);
-		while (err == 0 && (word = strsep(&rest, " ")))
-			err = unc_names_add(&all, word);
-		free(names);
-	}
-	err = unc_fail(e, ENOENT, "there is no PCI device '%s'", name);
-	if (!unc_error_suggest(e, name, all.items, sizeof(*all.items), all.count))
-		unc_error_append(e, " on this machine, which has %zu; 'uncore topo' shows them",
-				 p->count);
-	unc_names_finish(&all);
-	return err;
-}
-
-/* Without a segment: that of segment 0, or the only one. */
-static int find_address(const struct unc_pci *p, const struct unc_pci_address *a, bool has_domain,
-			const struct unc_device **out, struct unc_error *e)
-{
-	const struct unc_device *found = find_device(p, a);
-
-	for (size_t i = 0; !found && !has_domain && i < p->count; i++) {
-		const struct unc_device *d = &p->devices[i];
-
-		if ((uint16_t)unc_pci_number(&d->address) != unc_pci_number(a))
-			continue;
-		if (*out)
-			return unc_fail(e, EINVAL, "there are %s and %s: write the address in full",
-					(*out)->shown.address, d->shown.address);
-		*out = d;
-	}
-	*out = found ? found : *out;
-	return 0;
-}
 
 int unc_pci_find(const struct unc_pci *p, const char *name, const struct uncore_device **out,
 		 struct unc_error *e)
 {
-	const struct unc_device *found = NULL;
+	struct unc_names all = {0}; /* addresses and the kernel's names, to offer the nearest */
 	struct unc_pci_address address;
-	bool has_domain;
-	int err = 0;
+	const struct unc_device *found = NULL;
+	bool has_domain, is_address = unc_pci_parse(name, &address, &has_domain);
 
-	if (unc_pci_parse(name, &address, &has_domain))
-		err = find_address(p, &address, has_domain, &found, e);
-	else
-		for (size_t i = 0; !found && i < p->count; i++) {
-			const char *names = p->devices[i].shown.names;
+	if (is_address)
+		found = find_device(p, &address);
+	/* Without a segment: that of segment 0, or the only one. */
+	for (size_t i = 0; is_address && !has_domain && i < p->count; i++) {
+		const struct unc_device *d = &p->devices[i];
 
-			if (names && unc_has_word(names, name))
-				found = &p->devices[i];
-		}
-	if (err || !found)
-		return err ? err : not_found(p, name, e);
-	*out = &found->shown;
-	return 0;
+		if ((uint16_t)unc_pci_number(&d->address) != unc_pci_number(&address))
+			continue;
+		if (found && found->address.domain)
+			return unc_fail(e, EINVAL, "there are %s and %s: write the address in full",
+					found->shown.address, d->shown.address);
+		if (!found)
+			found = d;
+	}
+	for (size_t i = 0; !is_address && !found && i < p->count; i++)
+		if (p->devices[i].shown.names && unc_has_word(p->devices[i].shown.names, name))
+			found = &p->devices[i];
+	if (found) {
+		*out = &found->shown;
+		return 0;
+	}
+	for (size_t i = 0; i < p->count; i++) {
+		const struct uncore_device *d = &p->devices[i].shown;
+		char *names = d->names ? strdup(d->names) : NULL, *rest = names, *word;
+
+		unc_names_add(&all, d->address);
+		while ((word = strsep(&rest, " ")))
+			unc_names_add(&all, word);
+		free(names);
+	}
+	unc_fail(e, ENOENT, "there is no PCI device '%s'", name);
+	if (!unc_error_suggest(e, name, all.items, sizeof(*all.items), all.count))
+		unc_error_append(e, " on this machine, which has %zu; 'uncore topo' shows them",
+				 p->count);
+	unc_names_finish(&all);
+	return -ENOENT;
 }
 
 /* ---- all ---- */
-
-static int by_address(const void *a, const void *b)
-{
-	const struct unc_device *left = a, *right = b;
-	uint64_t x = unc_pci_number(&left->address), y = unc_pci_number(&right->address);
-
-	return (x > y) - (x < y);
-}
-
-static void add_devices(struct unc_pci *p, const struct unc_names *names)
-{
-	for (size_t i = 0; i < names->count; i++) {
-		struct unc_device *d = &p->devices[p->count];
-		bool has_domain;
-
-		if (!unc_pci_parse(names->items[i], &d->address, &has_domain) || !has_domain)
-			continue;
-		d->shown.address = unc_pci_keep(p, names->items[i]);
-		if (!d->shown.address)
-			return;
-		d->pci = p;
-		p->count++;
-	}
-	qsort(p->devices, p->count, sizeof(*p->devices), by_address);
-}
 
 int unc_pci_read(struct unc_pci *out, const struct unc_root *root, const struct unc_topology *t)
 {
 	struct unc_names names = {0};
 	int err = unc_root_list(root, DEVICES, &names);
+	bool has_domain;
 
 	*out = (struct unc_pci){.root = root};
 	if (err)
 		return err == -ENOMEM ? err : 0;
 	out->devices = calloc(names.count + 1, sizeof(*out->devices));
-	if (out->devices) {
-		add_devices(out, &names);
-		for (size_t i = 0; i < out->count; i++)
-			read_device(&out->devices[i], t);
-		connect_devices(out);
+	out->no_memory = !out->devices;
+	for (size_t i = 0; !out->no_memory && i < names.count; i++) {
+		struct unc_device *d = &out->devices[out->count];
+
+		if (!unc_pci_parse(names.items[i], &d->address, &has_domain) || !has_domain)
+			continue;
+		d->shown.address = unc_pci_keep(out, names.items[i]);
+		d->pci = out;
+		out->count++;
 	}
-	out->no_memory |= !out->devices;
 	unc_names_finish(&names);
+	if (!out->no_memory)
+		qsort(out->devices, out->count, sizeof(*out->devices), by_address);
+	for (size_t i = 0; !out->no_memory && i < out->count; i++)
+		read_device(&out->devices[i], t);
+	/* Bridges come before what is below them: their bus numbers are lower. Other links are not
+	 * followed, so that no files make a circle. */
+	for (size_t i = 0; !out->no_memory && i < out->count; i++) {
+		struct uncore_device *d = &out->devices[i].shown;
+
+		d->parent = parent_of(&out->devices[i]);
+		d->is_port = is_root_port(&out->devices[i]);
+		d->port = d->is_port ? d : d->parent ? d->parent->port : NULL;
+	}
 	if (!out->no_memory)
 		return 0;
 	unc_pci_finish(out);
