@@ -16,19 +16,18 @@
 #define CLOCKS "sys/devices/system/clocksource/clocksource0/available_clocksource"
 #define FIRST_CPU 16384 /* bytes that hold what cpuinfo says of one CPU */
 
-/* An id such as physical_package_id; -1 when the kernel does not know or does not say. -ENOMEM. */
-static int read_id(const struct unc_root *root, int cpu, const char *name, int *out)
+/* An id such as physical_package_id; -1 when the kernel does not know or does not say. *err: -ENOMEM. */
+static int read_id(const struct unc_root *root, int cpu, const char *name, int *err)
 {
 	char path[128];
 	uint64_t value;
-	int err;
+	int r;
 
 	snprintf(path, sizeof(path), CPU_DIR "/cpu%d/topology/%s", cpu, name);
-	*out = -1;
-	err = unc_root_read_u64(root, path, &value);
-	if (err == 0 && value <= INT_MAX)
-		*out = (int)value;
-	return err == -ENOMEM ? err : 0;
+	r = unc_root_read_u64(root, path, &value);
+	if (r == -ENOMEM)
+		*err = r;
+	return r == 0 && value <= INT_MAX ? (int)value : -1;
 }
 
 int unc_cpulist_read(struct unc_cpulist *out, const struct unc_root *root, const char *path,
@@ -59,29 +58,28 @@ static int read_cpus(struct unc_topology *t, const struct unc_root *root, struct
 			       CPU_DIR " names no CPU below the root: is /sys mounted there?");
 	if (err == 0) {
 		list = unc_cpulist_read(&online, root, CPU_DIR "/online", e);
-		if (list < 0 && list != -ENOENT)
-			err = list == -EBADMSG
-				      ? list
-				      : unc_fail(e, -list, CPU_DIR "/online cannot be read");
+		if (list == -EBADMSG || list == -ENOMEM)
+			err = list;
+		else if (list < 0 && list != -ENOENT)
+			err = unc_fail(e, -list, CPU_DIR "/online cannot be read");
 	}
 	if (err == 0 && !(t->cpus = calloc(present.count, sizeof(*t->cpus))))
 		err = -ENOMEM;
 	for (size_t i = 0; err == 0 && i < present.count; i++) {
-		struct uncore_cpu *cpu = &t->cpus[t->cpu_count++];
+		int id = present.ids[i];
 
-		cpu->id = present.ids[i];
-		cpu->node = -1;
-		/* Without that file all are. */
-		cpu->online = list == -ENOENT || unc_cpulist_has(&online, cpu->id);
-		err = read_id(root, cpu->id, "physical_package_id", &cpu->socket);
-		if (err == 0)
-			err = read_id(root, cpu->id, "die_id", &cpu->die);
+		t->cpus[t->cpu_count++] = (struct uncore_cpu){
+			.id = id,
+			.node = -1,
+			/* Without that file all are. */
+			.online = list == -ENOENT || unc_cpulist_has(&online, id),
+			.socket = read_id(root, id, "physical_package_id", &err),
+			.die = read_id(root, id, "die_id", &err),
+		};
 	}
-	if (err == -ENOMEM)
-		unc_nomem(e);
 	unc_cpulist_finish(&present);
 	unc_cpulist_finish(&online);
-	return err;
+	return err == -ENOMEM ? unc_nomem(e) : err;
 }
 
 static int compare_cpus(const void *a, const void *b)
@@ -91,7 +89,7 @@ static int compare_cpus(const void *a, const void *b)
 	return (x->id > y->id) - (x->id < y->id);
 }
 
-static struct uncore_cpu *find_cpu(const struct unc_topology *t, int id)
+const struct uncore_cpu *unc_topology_cpu(const struct unc_topology *t, int id)
 {
 	const struct uncore_cpu searched = {.id = id};
 
@@ -100,47 +98,34 @@ static struct uncore_cpu *find_cpu(const struct unc_topology *t, int id)
 		       : NULL;
 }
 
-static int read_node(struct unc_topology *t, const struct unc_root *root, int node,
-		     struct unc_error *e)
-{
-	struct unc_cpulist list = {0};
-	char path[128];
-	int err;
-
-	snprintf(path, sizeof(path), NODE_DIR "/node%d/cpulist", node);
-	err = unc_cpulist_read(&list, root, path, e);
-	if (err == -ENOMEM || err == -EBADMSG)
-		return err;
-	if (err) /* a node that came or went: its CPUs stay without */
-		return 0;
-	for (size_t i = 0; i < list.count; i++) {
-		struct uncore_cpu *cpu = find_cpu(t, list.ids[i]);
-
-		if (cpu)
-			cpu->node = node;
-	}
-	unc_cpulist_finish(&list);
-	return 0;
-}
-
 /* A kernel without NUMA has no nodes. */
 static int read_nodes(struct unc_topology *t, const struct unc_root *root, struct unc_error *e)
 {
 	struct unc_names names = {0};
-	int err = unc_root_list(root, NODE_DIR, &names);
+	char path[300];
+	uint64_t node;
+	int err = unc_root_list(root, NODE_DIR, &names) == -ENOMEM ? unc_nomem(e) : 0;
 
-	if (err && err != -ENOMEM)
-		return 0;
 	for (size_t i = 0; err == 0 && i < names.count; i++) {
-		const char *name = names.items[i];
-		uint64_t node;
+		struct unc_cpulist list = {0};
 
-		if (strncmp(name, "node", 4) == 0 && unc_parse_u64(name + 4, &node) == 0 &&
-		    node <= 65535)
-			err = read_node(t, root, (int)node, e);
+		if (strncmp(names.items[i], "node", 4) != 0 ||
+		    unc_parse_u64(names.items[i] + 4, &node) < 0 || node > 65535)
+			continue;
+		snprintf(path, sizeof(path), NODE_DIR "/%s/cpulist", names.items[i]);
+		err = unc_cpulist_read(&list, root, path, e);
+		if (err != -ENOMEM && err != -EBADMSG)
+			err = 0; /* a node that came or went: its CPUs stay without */
+		for (size_t k = 0; k < list.count; k++) {
+			const struct uncore_cpu *cpu = unc_topology_cpu(t, list.ids[k]);
+
+			if (cpu)
+				t->cpus[cpu - t->cpus].node = (int)node;
+		}
+		unc_cpulist_finish(&list);
 	}
 	unc_names_finish(&names);
-	return err == -ENOMEM ? unc_nomem(e) : err;
+	return err;
 }
 
 static int compare_dies(const void *a, const void *b)
@@ -152,19 +137,7 @@ static int compare_dies(const void *a, const void *b)
 	return x->id < y->id ? -1 : x->id > y->id;
 }
 
-/* Sorts and takes duplicates out. */
-static size_t unique_dies(struct unc_die *dies, size_t count)
-{
-	size_t kept = 0;
-
-	qsort(dies, count, sizeof(*dies), compare_dies);
-	for (size_t i = 0; i < count; i++)
-		if (!kept || compare_dies(&dies[i], &dies[kept - 1]) != 0)
-			dies[kept++] = dies[i];
-	return kept;
-}
-
-/* Sockets of online CPUs; dies of all whose socket is known. */
+/* Dies of all CPUs whose socket is known; sockets of those online. */
 static int collect_sockets(struct unc_topology *t)
 {
 	size_t count = 0;
@@ -174,16 +147,21 @@ static int collect_sockets(struct unc_topology *t)
 	if (!t->sockets || !t->dies)
 		return -ENOMEM;
 	for (size_t i = 0; i < t->cpu_count; i++)
-		if (t->cpus[i].online && t->cpus[i].socket >= 0)
-			t->dies[count++].socket = t->cpus[i].socket;
-	t->socket_count = unique_dies(t->dies, count);
-	for (size_t i = 0; i < t->socket_count; i++)
-		t->sockets[i] = t->dies[i].socket;
-	count = 0;
-	for (size_t i = 0; i < t->cpu_count; i++)
 		if (t->cpus[i].socket >= 0)
 			t->dies[count++] = (struct unc_die){t->cpus[i].socket, t->cpus[i].die};
-	t->die_count = unique_dies(t->dies, count);
+	qsort(t->dies, count, sizeof(*t->dies), compare_dies);
+	for (size_t i = 0; i < count; i++)
+		if (i == 0 || compare_dies(&t->dies[i], &t->dies[t->die_count - 1]) != 0)
+			t->dies[t->die_count++] = t->dies[i];
+	for (size_t i = 0; i < t->die_count; i++) {
+		int socket = t->dies[i].socket;
+		bool online = false;
+
+		for (size_t k = 0; k < t->cpu_count; k++)
+			online |= t->cpus[k].online && t->cpus[k].socket == socket;
+		if (online && (!t->socket_count || t->sockets[t->socket_count - 1] != socket))
+			t->sockets[t->socket_count++] = socket;
+	}
 	return 0;
 }
 
@@ -269,79 +247,41 @@ static bool file_contains(const struct unc_root *root, const char *path, const c
 	return found;
 }
 
-static const struct firmware *find_firmware(const struct unc_root *root)
-{
-	for (size_t i = 0; i < sizeof(firmwares) / sizeof(*firmwares); i++)
-		if (file_contains(root, firmwares[i].file, firmwares[i].text))
-			return &firmwares[i];
-	return NULL;
-}
-
 /* Clocks that only a hypervisor offers. */
-static const char *find_clock(const struct unc_root *root)
-{
-	static const char *const clocks[][2] = {
-		{"kvm-clock", "KVM"},
-		{"hyperv_clocksource", "Hyper-V"},
-		{"xen", "Xen"},
-	};
+static const char *const clocks[][2] = {
+	{"kvm-clock", "KVM"},
+	{"hyperv_clocksource", "Hyper-V"},
+	{"xen", "Xen"},
+};
 
-	for (size_t i = 0; i < sizeof(clocks) / sizeof(*clocks); i++)
+/* NULL: none is seen. On x86 a flag of the CPU decides; the firmware's vendor may be that of a rented server
+ * without a hypervisor, too. */
+static const char *find_hypervisor(const struct unc_root *root, const char *cpuinfo)
+{
+	const struct firmware *firmware = NULL;
+	size_t len;
+	const char *flags = unc_find_value(cpuinfo, "flags", &len);
+
+	if (flags && !unc_has_word(flags, "hypervisor"))
+		return NULL;
+	for (size_t i = 0; flags && i < sizeof(clocks) / sizeof(*clocks); i++)
 		if (file_contains(root, CLOCKS, clocks[i][0]))
 			return clocks[i][1];
-	return NULL;
-}
-
-/* On x86 a flag of the CPU decides; the firmware's vendor may be that of a rented server without a
- * hypervisor, too. */
-static const char *x86_hypervisor(const struct unc_root *root, const char *flags)
-{
-	const struct firmware *firmware;
-	const char *name;
-
-	if (!unc_has_word(flags, "hypervisor"))
-		return NULL;
-	name = find_clock(root);
-	if (name)
-		return name;
-	firmware = find_firmware(root);
-	return firmware && firmware->name ? firmware->name : "an unknown hypervisor";
-}
-
-static const char *other_hypervisor(const struct unc_root *root)
-{
-	const struct firmware *firmware = find_firmware(root);
-
-	if (firmware && firmware->certain)
+	for (size_t i = 0; !firmware && i < sizeof(firmwares) / sizeof(*firmwares); i++)
+		if (file_contains(root, firmwares[i].file, firmwares[i].text))
+			firmware = &firmwares[i];
+	if (firmware && firmware->name && (flags || firmware->certain))
 		return firmware->name;
-	if (unc_root_exists(root, "sys/firmware/devicetree/base/hypervisor"))
+	if (flags || unc_root_exists(root, "sys/firmware/devicetree/base/hypervisor"))
 		return "an unknown hypervisor";
 	return NULL;
-}
-
-static void read_hypervisor(char *into, size_t room, const struct unc_root *root,
-			    const char *cpuinfo)
-{
-	const char *flags, *name;
-	char *type = NULL;
-	size_t len;
-
-	/* /sys/hypervisor is there under Xen, also in its first domain, which has no CPU flag. */
-	if (unc_root_read_line(root, "sys/hypervisor/type", &type) == 0 && *type) {
-		name = strcmp(type, "xen") == 0 ? "Xen" : type;
-	} else {
-		flags = unc_find_value(cpuinfo, "flags", &len);
-		name = flags ? x86_hypervisor(root, flags) : other_hypervisor(root);
-	}
-	snprintf(into, room, "%s", name ? name : "");
-	free(type);
 }
 
 /* The CPU model and the hypervisor. */
 static int read_platform(struct unc_topology *t, const struct unc_root *root)
 {
-	char *text = NULL;
-	const char *cpuinfo;
+	char *text = NULL, *type = NULL;
+	const char *cpuinfo, *name;
 	size_t len;
 
 	if (unc_root_read_bytes(root, "proc/cpuinfo", FIRST_CPU, &text, &len) == -ENOMEM)
@@ -349,13 +289,20 @@ static int read_platform(struct unc_topology *t, const struct unc_root *root)
 	cpuinfo = text ? text : "";
 	snprintf(t->cpu_model, sizeof(t->cpu_model), "unknown");
 	read_model(t->cpu_model, sizeof(t->cpu_model), cpuinfo);
-	read_hypervisor(t->hypervisor, sizeof(t->hypervisor), root, cpuinfo);
-	free(text);
-	if (t->hypervisor[0])
+	/* /sys/hypervisor is there under Xen, also in its first domain, which has no CPU flag. */
+	if (unc_root_read_line(root, "sys/hypervisor/type", &type) == 0 && *type)
+		name = strcmp(type, "xen") == 0 ? "Xen" : type;
+	else
+		name = find_hypervisor(root, cpuinfo);
+	if (name) {
+		snprintf(t->hypervisor, sizeof(t->hypervisor), "%s", name);
 		snprintf(t->guest, sizeof(t->guest),
 			 "this machine is a guest of %s: counters outside the cores usually belong "
 			 "to the host",
 			 t->hypervisor);
+	}
+	free(type);
+	free(text);
 	return 0;
 }
 
@@ -384,36 +331,22 @@ void unc_topology_finish(struct unc_topology *t)
 	*t = (struct unc_topology){0};
 }
 
-const struct uncore_cpu *unc_topology_cpu(const struct unc_topology *t, int id)
-{
-	return find_cpu(t, id);
-}
-
-bool unc_topology_online(const struct unc_topology *t, int id)
-{
-	const struct uncore_cpu *cpu = find_cpu(t, id);
-
-	return cpu && cpu->online;
-}
-
 int unc_topology_socket(const struct unc_topology *t, int id)
 {
-	const struct uncore_cpu *cpu = find_cpu(t, id);
+	const struct uncore_cpu *cpu = unc_topology_cpu(t, id);
 
 	return cpu ? cpu->socket : -1;
 }
 
-int unc_topology_die(const struct unc_topology *t, int cpu)
+int unc_topology_die(const struct unc_topology *t, int id)
 {
-	const struct uncore_cpu *own = find_cpu(t, cpu);
-	const struct unc_die *found = NULL;
+	const struct uncore_cpu *cpu = unc_topology_cpu(t, id);
+	size_t i = 0;
 
-	if (own) {
-		const struct unc_die die = {own->socket, own->die};
-
-		found = bsearch(&die, t->dies, t->die_count, sizeof(die), compare_dies);
-	}
-	return found ? (int)(found - t->dies) : 0;
+	while (cpu && i < t->die_count &&
+	       (t->dies[i].socket != cpu->socket || t->dies[i].id != cpu->die))
+		i++;
+	return i < t->die_count ? (int)i : 0;
 }
 
 int unc_topology_die_socket(const struct unc_topology *t, int die)

@@ -34,12 +34,11 @@ int unc_topology_read(struct unc_topology *out, const struct unc_root *root, str
 void unc_topology_finish(struct unc_topology *t);
 /* NULL: no such CPU. */
 const struct uncore_cpu *unc_topology_cpu(const struct unc_topology *t, int id);
-bool unc_topology_online(const struct unc_topology *t, int id);
 /* The socket of a CPU; -1 when not known. */
 int unc_topology_socket(const struct unc_topology *t, int id);
 /* The kernel numbers dies over the whole machine, in the order of packages and their dies. 0 for a
  * CPU whose die is not known. */
-int unc_topology_die(const struct unc_topology *t, int cpu);
+int unc_topology_die(const struct unc_topology *t, int id);
 /* The socket of the die with that number; -1: there is none. */
 int unc_topology_die_socket(const struct unc_topology *t, int die);
 

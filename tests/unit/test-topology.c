@@ -119,9 +119,9 @@ static void sockets_may_have_any_number(void **state)
 	assert_int_equal(unc_topology_socket(&topology, 3), 36);
 	assert_int_equal(unc_topology_socket(&topology, 2), -1);
 	assert_int_equal(unc_topology_socket(&topology, 7), -1);
-	assert_true(unc_topology_online(&topology, 64));
-	assert_false(unc_topology_online(&topology, 2));
-	assert_false(unc_topology_online(&topology, 7));
+	assert_true(unc_topology_cpu(&topology, 64)->online);
+	assert_false(unc_topology_cpu(&topology, 2)->online);
+	assert_null(unc_topology_cpu(&topology, 7));
 	assert_int_equal(unc_topology_cpu(&topology, 64)->node, 8);
 	assert_int_equal(unc_topology_cpu(&topology, 3)->node, 0);
 	assert_int_equal(unc_topology_cpu(&topology, 2)->node, -1);
