@@ -29,7 +29,7 @@ static bool keep(struct unc_findings *f, struct unc_text *text, const char **out
 static int add_finding(struct uncore *u, struct draft *d)
 {
 	struct unc_findings *f = &u->findings;
-	struct uncore_finding *items = reallocarray(f->items, f->count + 1, sizeof(*items));
+	struct uncore_finding *items = unc_grow(f->items, f->count, sizeof(*items));
 	struct uncore_finding finding = {.verdict = d->verdict};
 	bool kept = items;
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* perf's event syntax: "{pmu/terms/modifiers,alias:modifiers}:modifiers,..." as text. */
 #include "machine/event.h"
+#include "base/text.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -151,7 +152,7 @@ static int take_event(struct parser *p)
 		r = take_modifiers(p, has_pmu, &modifiers);
 	if (r < 0)
 		return r;
-	items = reallocarray(p->list.items, p->list.count + 1, sizeof(*items));
+	items = unc_grow(p->list.items, p->list.count, sizeof(*items));
 	if (!items)
 		return unc_nomem(p->e);
 	p->list.items = items;

@@ -76,7 +76,7 @@ int unc_modules_add(struct unc_modules *m, const struct unc_module *one, struct 
 
 	if (m->count == MODULES_MOST)
 		return unc_fail(e, EBADMSG, "more than %d memory modules", MODULES_MOST);
-	items = reallocarray(m->items, m->count + 1, sizeof(*items));
+	items = unc_grow(m->items, m->count, sizeof(*items));
 	if (!items)
 		return unc_nomem(e);
 	m->items = items;

@@ -173,7 +173,7 @@ typedef int add_member(struct uncore_pmu *p, const char *name, char *text);
 
 static int add_term(struct uncore_pmu *p, const char *name, char *text)
 {
-	struct uncore_term *terms = reallocarray(p->terms, p->term_count + 1, sizeof(*terms));
+	struct uncore_term *terms = unc_grow(p->terms, p->term_count, sizeof(*terms));
 	struct uncore_term term = {.name = name, .format = text};
 
 	if (!terms)
@@ -190,7 +190,7 @@ static int add_term(struct uncore_pmu *p, const char *name, char *text)
 /* They describe the PMU, and no count depends on them. */
 static int add_cap(struct uncore_pmu *p, const char *name, char *text)
 {
-	struct uncore_cap *caps = reallocarray(p->caps, p->cap_count + 1, sizeof(*caps));
+	struct uncore_cap *caps = unc_grow(p->caps, p->cap_count, sizeof(*caps));
 
 	if (!caps)
 		return -ENOMEM;
@@ -244,7 +244,7 @@ static int add_event(struct uncore_pmu *p, const char *name, char *text)
 				return 0;
 			}
 	}
-	aliases = reallocarray(p->aliases, p->alias_count + 1, sizeof(*aliases));
+	aliases = unc_grow(p->aliases, p->alias_count, sizeof(*aliases));
 	if (!aliases)
 		return -ENOMEM;
 	p->aliases = aliases;

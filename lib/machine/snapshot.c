@@ -18,13 +18,10 @@
 
 int unc_tree_add(struct unc_tree *t, struct unc_entry e, const char *path)
 {
-	size_t room = t->count < t->room ? t->room : t->room * 2 + 64;
-	struct unc_entry *entries = reallocarray(t->entries, room, sizeof(*entries));
+	struct unc_entry *entries = unc_grow(t->entries, t->count, sizeof(*entries));
 
-	if (entries) {
+	if (entries)
 		t->entries = entries;
-		t->room = room;
-	}
 	e.path = strdup(path);
 	if (!entries || !e.path || !e.data) {
 		free(e.path);

@@ -22,7 +22,7 @@ struct unc_entry {
 /* Directories are those of the paths, and those with an entry of their own. All-zero is empty. */
 struct unc_tree {
 	struct unc_entry *entries; /* sorted by strcmp of path */
-	size_t count, room, bytes;
+	size_t count, bytes;
 	bool failed; /* out of memory */
 };
 
