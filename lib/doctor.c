@@ -15,33 +15,24 @@ struct draft {
 	struct unc_text subject, found, why, fix;
 };
 
-/* Keeps the text, and frees it in any case; NULL stays NULL. False: out of memory. */
-static bool keep(struct unc_findings *f, struct unc_text *text, const char **out)
-{
-	bool kept = !text->failed && (!text->data || unc_names_add(&f->strings, text->data) == 0);
-
-	if (kept && text->data)
-		*out = f->strings.items[f->strings.count - 1];
-	unc_text_finish(text);
-	return kept;
-}
-
 static int add_finding(struct uncore *u, struct draft *d)
 {
 	struct unc_findings *f = &u->findings;
-	struct uncore_finding *items = unc_grow(f->items, f->count, sizeof(*items));
-	struct uncore_finding finding = {.verdict = d->verdict};
-	bool kept = items;
+	struct uncore_finding *finding;
+	struct unc_text *const texts[] = {&d->subject, &d->found, &d->why, &d->fix};
+	const char *kept[4] = {NULL};
+	bool failed = false;
 
-	if (items)
-		f->items = items;
-	kept &= keep(f, &d->subject, &finding.subject);
-	kept &= keep(f, &d->found, &finding.found);
-	kept &= keep(f, &d->why, &finding.why);
-	kept &= keep(f, &d->fix, &finding.fix);
-	if (!kept)
+	for (size_t i = 0; i < 4; i++) {
+		bool empty = !texts[i]->data && !texts[i]->failed;
+
+		kept[i] = empty ? NULL : unc_names_take(&f->strings, unc_text_take(texts[i]));
+		failed |= !empty && !kept[i];
+	}
+	finding = failed ? NULL : unc_append(&f->items, &f->count, sizeof(*finding));
+	if (!finding)
 		return unc_nomem(&u->error);
-	items[f->count++] = finding;
+	*finding = (struct uncore_finding){d->verdict, kept[0], kept[1], kept[2], kept[3]};
 	return 0;
 }
 

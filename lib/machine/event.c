@@ -135,7 +135,7 @@ static char *copy(const char *begin, const char *end)
 static int take_event(struct parser *p)
 {
 	const char *name = p->at, *name_end, *end;
-	struct unc_event *items, *ev;
+	struct unc_event *ev;
 	uint32_t modifiers = 0;
 	bool has_pmu;
 	int r;
@@ -152,11 +152,9 @@ static int take_event(struct parser *p)
 		r = take_modifiers(p, has_pmu, &modifiers);
 	if (r < 0)
 		return r;
-	items = unc_grow(p->list.items, p->list.count, sizeof(*items));
-	if (!items)
+	ev = unc_append(&p->list.items, &p->list.count, sizeof(*ev));
+	if (!ev)
 		return unc_nomem(p->e);
-	p->list.items = items;
-	ev = &items[p->list.count++];
 	*ev = (struct unc_event){
 		.group = p->group, .pos = (size_t)(name - p->text), .modifiers = modifiers};
 	ev->text = copy(name, p->at);

@@ -72,15 +72,14 @@ void unc_modules_finish(struct unc_modules *m)
 
 int unc_modules_add(struct unc_modules *m, const struct unc_module *one, struct unc_error *e)
 {
-	struct unc_module *items;
+	struct unc_module *added;
 
 	if (m->count == MODULES_MOST)
 		return unc_fail(e, EBADMSG, "more than %d memory modules", MODULES_MOST);
-	items = unc_grow(m->items, m->count, sizeof(*items));
-	if (!items)
+	added = unc_append(&m->items, &m->count, sizeof(*added));
+	if (!added)
 		return unc_nomem(e);
-	m->items = items;
-	items[m->count++] = *one;
+	*added = *one;
 	return 0;
 }
 

@@ -173,30 +173,32 @@ typedef int add_member(struct uncore_pmu *p, const char *name, char *text);
 
 static int add_term(struct uncore_pmu *p, const char *name, char *text)
 {
-	struct uncore_term *terms = unc_grow(p->terms, p->term_count, sizeof(*terms));
-	struct uncore_term term = {.name = name, .format = text};
+	struct uncore_term *term;
 
-	if (!terms)
-		return -ENOMEM;
-	p->terms = terms;
 	if (!text)
 		return -EBADMSG;
-	if (unc_format_parse(text, &term.word, &term.bits) < 0)
-		term.word = -1;
-	terms[p->term_count++] = term;
+	term = unc_append(&p->terms, &p->term_count, sizeof(*term));
+	if (!term)
+		return -ENOMEM;
+	term->name = name;
+	term->format = text;
+	if (unc_format_parse(text, &term->word, &term->bits) < 0)
+		term->word = -1;
 	return 0;
 }
 
 /* They describe the PMU, and no count depends on them. */
 static int add_cap(struct uncore_pmu *p, const char *name, char *text)
 {
-	struct uncore_cap *caps = unc_grow(p->caps, p->cap_count, sizeof(*caps));
+	struct uncore_cap *cap;
 
-	if (!caps)
+	if (!text)
+		return 0;
+	cap = unc_append(&p->caps, &p->cap_count, sizeof(*cap));
+	if (!cap)
 		return -ENOMEM;
-	p->caps = caps;
-	if (text)
-		caps[p->cap_count++] = (struct uncore_cap){.name = name, .value = text};
+	cap->name = name;
+	cap->value = text;
 	return 0;
 }
 
@@ -229,7 +231,7 @@ static void set_side(struct uncore_alias *alias, const char *suffix, char *text)
 static int add_event(struct uncore_pmu *p, const char *name, char *text)
 {
 	static const char *const suffixes[] = {".scale", ".unit", ".per-pkg", ".snapshot"};
-	struct uncore_alias *aliases;
+	struct uncore_alias *alias;
 	size_t len = strlen(name);
 
 	for (size_t i = 0; i < sizeof(suffixes) / sizeof(*suffixes); i++) {
@@ -244,13 +246,12 @@ static int add_event(struct uncore_pmu *p, const char *name, char *text)
 				return 0;
 			}
 	}
-	aliases = unc_grow(p->aliases, p->alias_count, sizeof(*aliases));
-	if (!aliases)
-		return -ENOMEM;
-	p->aliases = aliases;
 	if (!text)
 		return -EBADMSG;
-	aliases[p->alias_count++] = (struct uncore_alias){.name = name, .terms = text, .scale = 1};
+	alias = unc_append(&p->aliases, &p->alias_count, sizeof(*alias));
+	if (!alias)
+		return -ENOMEM;
+	*alias = (struct uncore_alias){.name = name, .terms = text, .scale = 1};
 	return 0;
 }
 

@@ -18,19 +18,19 @@
 
 int unc_tree_add(struct unc_tree *t, struct unc_entry e, const char *path)
 {
-	struct unc_entry *entries = unc_grow(t->entries, t->count, sizeof(*entries));
+	struct unc_entry *added = NULL;
 
-	if (entries)
-		t->entries = entries;
 	e.path = strdup(path);
-	if (!entries || !e.path || !e.data) {
+	if (e.path && e.data)
+		added = unc_append(&t->entries, &t->count, sizeof(*added));
+	if (!added) {
 		free(e.path);
 		free(e.data);
 		t->failed = true;
 		return -ENOMEM;
 	}
+	*added = e;
 	t->bytes += e.len;
-	entries[t->count++] = e;
 	return 0;
 }
 
