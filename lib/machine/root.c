@@ -106,21 +106,31 @@ static int resolve(const struct unc_root *r, const char *path, bool last, char o
 /* ---- a directory ---- */
 
 /* A file descriptor, or a negative errno. Links in a copied tree may be absolute: they mean the copy, never
- * this machine. */
+ * this machine. So the kernel follows none, also when they were not found or are made at this moment. */
 static int open_below(const struct unc_root *r, const char *path, int flags)
 {
-	char where[PATH_MAX];
-	int fd, err;
+	char where[PATH_MAX], *next = where;
+	int fd = r->fd, err = r->live ? 0 : resolve(r, path, true, where);
 
-	if (!r->live) {
-		err = resolve(r, path, true, where);
+	if (err)
+		return err;
+	if (r->live) {
+		path += strspn(path, "/");
+		fd = openat(r->fd, *path ? path : ".", flags | O_CLOEXEC);
+		return fd < 0 ? -errno : fd;
+	}
+	while (next) {
+		const char *name = strsep(&next, "/");
+		int dir = fd, how = next ? O_PATH | O_DIRECTORY : flags;
+
+		fd = openat(dir, *name ? name : ".", how | O_NOFOLLOW | O_CLOEXEC);
+		err = fd < 0 ? -errno : 0;
+		if (dir != r->fd)
+			close(dir);
 		if (err)
 			return err;
-		path = where;
 	}
-	path += strspn(path, "/");
-	fd = openat(r->fd, *path ? path : ".", flags | O_CLOEXEC);
-	return fd < 0 ? -errno : fd;
+	return fd;
 }
 
 /* Reads to the end of the file, but no more than `max` bytes. */
@@ -259,17 +269,29 @@ int unc_root_open(struct unc_root **out, const char *path, struct unc_error *e)
 	return unc_root_open_dir(out, path, e);
 }
 
+/* The directory and its mount: that of another mount namespace (/proc/PID/root) may be the same directory,
+ * and its path, as realpath() gives it, is "/", too. */
+static bool is_root(int fd)
+{
+	const unsigned mask = STATX_INO | STATX_MNT_ID;
+	struct statx a, b;
+
+	return statx(fd, "", AT_EMPTY_PATH, mask, &a) == 0 &&
+	       statx(AT_FDCWD, "/", 0, mask, &b) == 0 && a.stx_ino == b.stx_ino &&
+	       a.stx_dev_major == b.stx_dev_major && a.stx_dev_minor == b.stx_dev_minor &&
+	       a.stx_mnt_id == b.stx_mnt_id;
+}
+
 int unc_root_open_dir(struct unc_root **out, const char *dir, struct unc_error *e)
 {
 	struct unc_root *r = calloc(1, sizeof(*r));
-	char path[PATH_MAX];
 	int err;
 
 	if (!r)
 		return unc_nomem(e);
-	r->fd = realpath(dir, path) ? open(path, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
+	r->fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (r->fd >= 0) {
-		r->live = strcmp(path, "/") == 0;
+		r->live = strcmp(dir, "/") == 0 || is_root(r->fd);
 		*out = r;
 		return 0;
 	}

@@ -10,6 +10,14 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 
 #include "machine/snapshot.h"
 #include "tree.h"
@@ -355,6 +363,106 @@ static void absolute_links_stay_in_a_copied_tree(void **state)
 	unc_root_free(r);
 }
 
+/* Reads "link" below the tree where a seccomp filter refuses to read links; the child's exit status. */
+static int read_without_readlink(const char *dir)
+{
+	struct sock_filter filter[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_readlinkat, 1, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat2, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = {COUNT(filter), filter};
+	struct unc_root *r;
+	char *text;
+	int err;
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
+	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) < 0)
+		return 2;
+	err = unc_root_open(&r, dir, NULL);
+	return err ? 3 : unc_root_read(r, "link/file", &text) == 0;
+}
+
+static void links_that_cannot_be_read_stay_in_the_tree(void **state)
+{
+	char dir[300];
+	struct tree t;
+	int status;
+	pid_t pid;
+
+	(void)state;
+	tree_make(&t);
+	tree_put(&t, "outside/file", "secret");
+	snprintf(dir, sizeof(dir), "%s/tree", t.dir);
+	tree_link(&t, "tree/link", "../outside");
+	pid = fork();
+	if (pid == 0)
+		_exit(read_without_readlink(dir));
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	tree_remove(&t);
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 2)
+		skip(); /* no seccomp here */
+	assert_int_equal(status, 0);
+}
+
+/* A process in a mount namespace of its own, whose root is the tree. */
+static pid_t start_container(const struct tree *t)
+{
+	int ends[2];
+	pid_t pid;
+	char byte;
+
+	assert_int_equal(pipe(ends), 0);
+	pid = fork();
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (unshare(geteuid() ? CLONE_NEWUSER | CLONE_NEWNS : CLONE_NEWNS) < 0 ||
+		    mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+		    mount(t->dir, t->dir, NULL, MS_BIND, NULL) < 0 || chdir(t->dir) < 0 ||
+		    syscall(SYS_pivot_root, ".", ".") < 0 || umount2(".", MNT_DETACH) < 0 ||
+		    write(ends[1], "", 1) != 1)
+			_exit(0);
+		pause();
+		_exit(0);
+	}
+	close(ends[1]);
+	if (read(ends[0], &byte, 1) != 1) {
+		waitpid(pid, NULL, 0);
+		pid = -1;
+	}
+	close(ends[0]);
+	return pid;
+}
+
+static void the_root_of_a_container_is_not_this_machine(void **state)
+{
+	struct unc_root *r = NULL;
+	char path[64], *text;
+	struct tree t;
+	pid_t pid;
+
+	(void)state;
+	tree_make(&t);
+	tree_put(&t, "proc/version", "a container");
+	pid = start_container(&t);
+	if (pid < 0) {
+		tree_remove(&t);
+		skip();
+	}
+	snprintf(path, sizeof(path), "/proc/%d/root", pid);
+	assert_int_equal(unc_root_open(&r, path, NULL), 0);
+	assert_false(unc_root_is_live(r));
+	assert_int_equal(unc_root_read_line(r, "proc/version", &text), 0);
+	assert_string_equal(text, "a container");
+	free(text);
+	unc_root_free(r);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	tree_remove(&t);
+}
+
 static void text_of_a_link(void **state)
 {
 	struct tree t;
@@ -463,6 +571,8 @@ int main(void)
 		cmocka_unit_test(files_without_size_are_read_to_the_end),
 		cmocka_unit_test(a_mebibyte_is_the_most),
 		cmocka_unit_test(absolute_links_stay_in_a_copied_tree),
+		cmocka_unit_test(links_that_cannot_be_read_stay_in_the_tree),
+		cmocka_unit_test(the_root_of_a_container_is_not_this_machine),
 		cmocka_unit_test(text_of_a_link),
 		cmocka_unit_test(a_pipe_is_no_file),
 		cmocka_unit_test(refused_files_say_so),
