@@ -68,7 +68,7 @@ struct unc_source {
 	bool simulated_time; /* its readings have times of their own, not those of a clock */
 };
 
-struct unc_sim;  /* a parsed simulation, sim/sim.h; owned by the machine */
+struct unc_sim;  /* a parsed simulation; owned by the machine */
 struct unc_regs; /* a register block, regs/regs.h; the same */
 
 /* `root` must be live, else open fails with -EOPNOTSUPP. topology is borrowed. */

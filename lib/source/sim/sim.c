@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Counters that are calculated: a simulation's rates, integrated over time. */
+/* Simulations: read from YAML, checked against the machine that they simulate, and counted: rates,
+ * integrated over time. */
 #define _GNU_SOURCE
 #include "source/sim/sim.h"
 #include "base/clock.h"
-#include "base/error.h"
-#include "base/yaml-file.h"
+#include "base/embedded.h"
+#include "base/fill.h"
+#include "base/text.h"
+#include "source/source.h"
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -12,8 +15,31 @@
 
 #define NS 1e9L /* nanoseconds in a second */
 
-struct sim_counter {
-	const struct unc_sim_rate *rate; /* NULL: not open */
+/* One entry of `rates`. */
+struct rate {
+	const char *pmu, *event; /* of the file */
+	struct unc_wave wave;
+	double spread;
+	double phase;           /* share of the period; negative: derived from a name */
+	const char *phase_name; /* NULL: the PMU's */
+	double running;
+	uint64_t start;
+	unsigned width;
+	int refuse; /* an errno, 0: none */
+	int line;   /* for sentences */
+};
+
+struct unc_sim {
+	struct unc_yaml_file *file;
+	const char *name, *machine;
+	uint64_t seed;
+	uint64_t step_ns; /* 0: by the clock */
+	struct rate *rates;
+	size_t count;
+};
+
+struct counter {
+	const struct rate *rate; /* NULL: not open */
 	uint64_t phase_ns;
 	long double factor; /* of this instance */
 	uint64_t counted;   /* at the latest reading, before start and width */
@@ -22,20 +48,12 @@ struct sim_counter {
 struct sim_source {
 	struct unc_source base;
 	const struct unc_sim *sim;
-	struct sim_counter *counters;
+	struct counter *counters;
 	size_t count;
 	uint64_t readings;
 	bool enabled;
-	uint64_t since_ns;   /* when it was enabled last */
-	uint64_t stopped_ns; /* when it was disabled last */
-	uint64_t elapsed_ns; /* enabled in all, before since_ns */
-
-	/* The rates' events as one PMU encodes them: while counters of that PMU are opened. */
-	const struct uncore_pmu *pmu;
-	struct encoded {
-		bool usable;
-		struct unc_config config;
-	} * encoded;
+	uint64_t since_ns;   /* when it was enabled */
+	uint64_t elapsed_ns; /* until it was disabled */
 };
 
 static struct sim_source *sim_of(struct unc_source *s)
@@ -43,10 +61,326 @@ static struct sim_source *sim_of(struct unc_source *s)
 	return (struct sim_source *)s; /* base is its first member */
 }
 
-/* With a step it is the time of the reading to come. */
-static uint64_t sim_now(const struct sim_source *s)
+/* ---- the file ------------------------------------------------------------------------------ */
+
+int unc_sim_duration(const char *text, uint64_t *ns)
 {
-	return s->sim->step_ns ? s->readings * s->sim->step_ns : unc_now_ns();
+	static const struct {
+		const char *unit;
+		double ns;
+	} units[] = {
+		{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}, {"min", 60e9}, {"h", 3600e9},
+	};
+	size_t len = strcspn(text, "abcdefghijklmnopqrstuvwxyz"); /* so "1e3s" is no duration */
+	char number[32];
+	double value;
+
+	if (len == 0 || len >= sizeof(number))
+		return -EINVAL;
+	memcpy(number, text, len);
+	number[len] = '\0';
+	if (unc_parse_double(number, &value) < 0)
+		return -EINVAL;
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+		if (strcmp(text + len, units[i].unit) != 0)
+			continue;
+		value = value * units[i].ns + 0.5;
+		if (!(value >= 1 && value < 1e18))
+			return -EINVAL;
+		*ns = (uint64_t)value;
+		return 0;
+	}
+	return -EINVAL;
+}
+
+static const struct unc_bounds rates = {0, 1e15, "a rate from 0 to 1e15 counts per second"};
+static const struct unc_bounds shares = {0, 1, "a share from 0 to 1"};
+static const struct unc_bounds spreads = {0, 0.999, "a share from 0 to less than 1"};
+
+static int read_period(const struct unc_reader *r, const struct unc_yaml *node, void *into)
+{
+	if (unc_sim_duration(node->text, &((struct unc_wave *)into)->period_ns) == 0)
+		return 0;
+	return unc_reader_fail(r, node,
+			       "the value of 'period' must be a duration such as 20ms or 1s, not "
+			       "'%s'",
+			       node->text);
+}
+
+static int check_amplitude(const struct unc_reader *r, const struct unc_yaml *node, void *into)
+{
+	const struct unc_wave *wave = into;
+
+	if (wave->b <= wave->a)
+		return 0;
+	return unc_reader_fail(r, node,
+			       "the amplitude is larger than the mean: the rate would be negative");
+}
+
+#define RATE(key, member, ...) \
+	UNC_FIELD(key, DOUBLE, UNC_AT(struct unc_wave, member), .range = &rates, __VA_ARGS__)
+#define PERIOD UNC_FIELD("!period", TEXT, .check = read_period)
+
+static const struct unc_field sine_fields[] = {
+	RATE("!mean", a),
+	RATE("!amplitude", b, .check = check_amplitude),
+	PERIOD,
+	UNC_END,
+};
+
+static const struct unc_field burst_fields[] = {
+	RATE("!low", a),
+	RATE("!high", b),
+	PERIOD,
+	UNC_FIELD("!duty", DOUBLE, UNC_AT(struct unc_wave, duty), .range = &shares),
+	UNC_END,
+};
+
+static const struct unc_field ramp_fields[] = {
+	RATE("!from", a),
+	RATE("!to", b),
+	PERIOD,
+	UNC_END,
+};
+
+static const struct unc_shape sine = {.fields = sine_fields};
+static const struct unc_shape burst = {.fields = burst_fields};
+static const struct unc_shape ramp = {.fields = ramp_fields};
+
+/* A number is the share of the period itself, anything else is a name. */
+static int read_phase(const struct unc_reader *r, const struct unc_yaml *node, void *into)
+{
+	struct rate *rate = into;
+
+	if (unc_parse_double(node->text, &rate->phase) < 0) {
+		rate->phase = -1;
+		rate->phase_name = node->text;
+		return 0;
+	}
+	if (rate->phase >= 0 && rate->phase < 1)
+		return 0;
+	return unc_reader_fail(
+		r, node,
+		"the value of 'phase' must be a name, or a share of the period from 0 "
+		"to less than 1");
+}
+
+static int read_refusal(const struct unc_reader *r, const struct unc_yaml *node, void *into)
+{
+	struct rate *rate = into;
+
+	rate->refuse = unc_errno_number(node->text);
+	if (rate->refuse != 0)
+		return 0;
+	return unc_reader_fail(r, node,
+			       "the value of 'refuse' must be an error that opening a counter can "
+			       "give, such as EINVAL or ENODEV, not '%s'",
+			       node->text);
+}
+
+#define MEMBER(member) UNC_AT(struct rate, member)
+
+static const struct unc_field rate_fields[] = {
+	UNC_FIELD("!pmu", TEXT, MEMBER(pmu)),
+	UNC_FIELD("!event", TEXT, MEMBER(event)),
+	/* In the order of enum unc_wave_kind. */
+	UNC_FIELD("|constant", DOUBLE, MEMBER(wave.a), .range = &rates),
+	UNC_FIELD("|sine", MAP, MEMBER(wave), .of = &sine),
+	UNC_FIELD("|burst", MAP, MEMBER(wave), .of = &burst),
+	UNC_FIELD("|ramp", MAP, MEMBER(wave), .of = &ramp),
+	UNC_FIELD("spread", DOUBLE, MEMBER(spread), .range = &spreads),
+	UNC_FIELD("phase", TEXT, .check = read_phase),
+	UNC_FIELD("running", DOUBLE, MEMBER(running), .range = &shares),
+	UNC_FIELD("start", NUMBER, MEMBER(start)),
+	UNC_FIELD("width", NUMBER, MEMBER(width), .least = 1, .most = 64),
+	UNC_FIELD("refuse", TEXT, .check = read_refusal),
+	UNC_END,
+};
+
+static int finish_rate(const struct unc_reader *r, const struct unc_yaml *map, void *into)
+{
+	const struct unc_sim *sim = r->context;
+	struct rate *rate = into;
+
+	rate->line = map->line;
+	rate->wave.kind = (enum unc_wave_kind)unc_fill_choice(map, rate_fields);
+	if (!unc_yaml_get(map, "phase"))
+		rate->phase = -1;
+	if (!unc_yaml_get(map, "running"))
+		rate->running = 1;
+	if (!unc_yaml_get(map, "width"))
+		rate->width = 64;
+	if (rate->width < 64 && rate->start >> rate->width != 0)
+		return unc_reader_fail(r, unc_yaml_get(map, "start"),
+				       "the value of 'start' does not fit into %u bits",
+				       rate->width);
+	for (const struct rate *same = sim->rates; same < rate; same++)
+		if (strcmp(same->pmu, rate->pmu) == 0 && strcmp(same->event, rate->event) == 0)
+			return unc_reader_fail(r, map, "line %d has a rate for %s/%s/ already",
+					       same->line, same->pmu, same->event);
+	return 0;
+}
+
+static const struct unc_shape rate_shape = {
+	.fields = rate_fields, .size = sizeof(struct rate), .check = finish_rate};
+
+static const struct unc_field sim_fields[] = {
+	UNC_FIELD("!sim", TEXT, UNC_AT(struct unc_sim, name)),
+	UNC_FIELD("title", TEXT),
+	UNC_FIELD("!machine", TEXT, UNC_AT(struct unc_sim, machine)),
+	UNC_FIELD("seed", NUMBER, UNC_AT(struct unc_sim, seed)),
+	UNC_FIELD("!rates", LIST, UNC_LIST(struct unc_sim, rates, count), .of = &rate_shape),
+	UNC_END,
+};
+
+static const struct unc_shape sim_shape = {.fields = sim_fields};
+
+/* ---- the machine --------------------------------------------------------------------------- */
+
+/* One PMU that has the event is enough: a pattern may span different ones. */
+static int check_rate(const struct unc_sim *sim, size_t i, const struct unc_pmus *pmus,
+		      struct unc_error *e)
+{
+	const struct unc_yaml *map = &unc_yaml_get(sim->file->root, "rates")->children[i];
+	const struct unc_reader r = {.file = sim->file, .e = e};
+	struct unc_error why = {""}, first = {""};
+	const char *name;
+	struct unc_encoding encoding;
+
+	for (size_t k = 0; k < pmus->count; k++) {
+		const struct uncore_pmu *pmu = &pmus->items[k];
+		int ret;
+
+		if (!unc_pmu_matches(pmu, sim->rates[i].pmu))
+			continue;
+		ret = unc_pmu_encode(pmu, sim->rates[i].event, &encoding, &why);
+		if (ret == 0)
+			return 0;
+		if (ret == -ENOMEM)
+			return unc_nomem(e);
+		if (first.text[0] == '\0')
+			first = why;
+	}
+	if (first.text[0] != '\0')
+		return unc_reader_fail(&r, unc_yaml_get(map, "event"), "%s", first.text);
+	name = sim->rates[i].pmu;
+	unc_reader_fail(&r, unc_yaml_get(map, "pmu"), "no PMU of the machine matches '%s'", name);
+	if (pmus->count)
+		unc_error_suggest(e, name, &pmus->items->name, sizeof(*pmus->items), pmus->count);
+	return -EBADMSG;
+}
+
+/* Every rate must name an event of the machine. */
+static int check_rates(const struct unc_sim *sim, const struct unc_root *root, struct unc_error *e)
+{
+	struct unc_topology topology = {0};
+	struct unc_pmus pmus = {0};
+	int ret = unc_topology_read(&topology, root, e);
+
+	if (ret == 0)
+		ret = unc_pmus_read(&pmus, root, &topology, e);
+	for (size_t i = 0; i < sim->count && ret == 0; i++)
+		ret = check_rate(sim, i, &pmus, e);
+	unc_pmus_finish(&pmus);
+	unc_topology_finish(&topology);
+	return ret;
+}
+
+static int open_machine(struct unc_root **root, const struct unc_sim *sim, bool from_disk,
+			struct unc_error *e)
+{
+	const struct unc_reader r = {.file = sim->file, .e = e};
+	const char *machine = sim->machine;
+	const struct unc_yaml *at = unc_yaml_get(sim->file->root, "machine");
+	struct unc_error why = {""};
+	const char *slash = strrchr(sim->file->name, '/');
+	struct unc_text path = {0};
+	char *dir;
+	int ret;
+
+	for (size_t i = 0; i < unc_embedded_machines_count; i++) {
+		const struct unc_file *f = &unc_embedded_machines[i];
+
+		if (strcmp(f->name, machine) == 0)
+			return unc_root_open_text(root, f->name, f->text, f->len, e);
+	}
+	if (!from_disk)
+		return unc_reader_fail(&r, at, "there is no built-in machine '%s'", machine);
+	if (slash && machine[0] != '/')
+		unc_text_add(&path, "%.*s", (int)(slash + 1 - sim->file->name), sim->file->name);
+	unc_text_add(&path, "%s", machine);
+	dir = unc_text_take(&path);
+	if (!dir)
+		return unc_nomem(e);
+	ret = unc_root_open(root, dir, &why);
+	if (ret == -ENOENT || ret == -ENOTDIR)
+		ret = unc_reader_fail(
+			&r, at,
+			"'%s' is neither a built-in machine nor a directory or snapshot (%s)",
+			machine, dir);
+	else if (ret < 0)
+		ret = unc_fail(e, -ret, "%s", why.text);
+	free(dir);
+	return ret;
+}
+
+int unc_sim_load(struct unc_sim **out, const char *spec, struct unc_root **root,
+		 struct unc_error *e)
+{
+	struct unc_sim *sim = calloc(1, sizeof(*sim));
+	struct unc_yaml_file *file = NULL;
+	struct unc_root *opened = NULL;
+	char *name = strdup(spec), *option;
+	int ret = 0;
+
+	if (!sim || !name) {
+		free(name);
+		unc_sim_free(sim);
+		return unc_nomem(e);
+	}
+	option = strrchr(name, ',');
+	if (option && strchr(option, '=')) {
+		*option++ = '\0';
+		if (strncmp(option, "step=", strlen("step=")) != 0)
+			ret = unc_fail(
+				e, EINVAL,
+				"a simulation has no option '%s'; it has step=DURATION, as in "
+				"t410,step=20ms",
+				option);
+		else if (unc_sim_duration(option + strlen("step="), &sim->step_ns) < 0)
+			ret = unc_fail(e, EINVAL,
+				       "step must be a duration such as 20ms or 1s, not '%s'",
+				       option + strlen("step="));
+	}
+	if (ret == 0)
+		ret = unc_load_named(&file, name, unc_embedded_sims, unc_embedded_sims_count,
+				     "simulation", e);
+	sim->file = file;
+	if (ret == 0)
+		ret = unc_fill(&(struct unc_reader){.file = file, .e = e, .context = sim},
+			       file->root, &sim_shape, sim);
+	if (ret == 0)
+		ret = open_machine(&opened, sim, unc_is_path(name), e);
+	if (ret == 0)
+		ret = check_rates(sim, opened, e);
+	free(name);
+	if (ret < 0) {
+		unc_root_free(opened);
+		unc_sim_free(sim);
+		return ret;
+	}
+	*root = opened;
+	*out = sim;
+	return 0;
+}
+
+void unc_sim_free(struct unc_sim *sim)
+{
+	if (!sim)
+		return;
+	free(sim->rates);
+	unc_yaml_free(sim->file);
+	free(sim);
 }
 
 /* ---- rates over time: their integrals, in closed form: no step size, no drift ---------------- */
@@ -74,18 +408,13 @@ static long double part(const struct unc_wave *w, uint64_t t)
 /* Counts from the beginning of the wave. The whole periods are multiplied, not added up. */
 static long double whole(const struct unc_wave *w, uint64_t t)
 {
-	uint64_t periods;
+	uint64_t periods = w->period_ns ? t / w->period_ns : 0;
 
-	if (w->period_ns == 0)
-		return part(w, t);
-	periods = t / w->period_ns;
-	return (long double)periods * part(w, w->period_ns) + part(w, t % w->period_ns);
+	return (long double)periods * part(w, w->period_ns) + part(w, t - periods * w->period_ns);
 }
 
 long double unc_wave_integral(const struct unc_wave *w, uint64_t phase_ns, uint64_t t_ns)
 {
-	if (w->kind == UNC_WAVE_CONSTANT)
-		return part(w, t_ns);
 	return whole(w, phase_ns + t_ns) - whole(w, phase_ns);
 }
 
@@ -105,28 +434,34 @@ double unc_sim_chance(uint64_t seed, const char *name, int cpu)
 
 /* ---- opening ------------------------------------------------------------------------------- */
 
-/* A rate whose event this PMU does not have is not for it: a pattern may span different PMUs. */
-static int encode_rates(struct sim_source *s, const struct uncore_pmu *pmu, struct unc_error *e)
+/* The first rate for the counter; NULL: there is none. A rate whose event this PMU does not have is not for
+ * it: a pattern may span different PMUs. */
+static int find_rate(const struct unc_sim *sim, const struct unc_counter *c,
+		     const struct rate **out, struct unc_error *e)
 {
-	for (size_t i = 0; s->pmu != pmu && i < s->sim->count; i++) {
-		const struct unc_sim_rate *rate = &s->sim->rates[i];
-		struct unc_encoding encoding = {.config = {.word = {0}}};
-		struct unc_error why;
+	struct unc_encoding encoding;
+	struct unc_error why;
+
+	*out = NULL;
+	for (size_t i = 0; i < sim->count; i++) {
+		const struct rate *rate = &sim->rates[i];
 		int ret = -ENOENT;
 
-		if (unc_pmu_matches(pmu, rate->pmu))
-			ret = unc_pmu_encode(pmu, rate->event, &encoding, &why);
+		if (unc_pmu_matches(c->pmu, rate->pmu))
+			ret = unc_pmu_encode(c->pmu, rate->event, &encoding, &why);
 		if (ret == -ENOMEM)
 			return unc_nomem(e);
-		s->encoded[i] = (struct encoded){ret == 0, encoding.config};
+		if (ret < 0 || memcmp(&encoding.config, &c->config, sizeof(c->config)) != 0)
+			continue;
+		*out = rate;
+		return 0;
 	}
-	s->pmu = pmu;
 	return 0;
 }
 
 /* Why a counter cannot be opened: 0 or the errno. */
 static int refusal(const struct sim_source *s, const struct unc_counter *plan,
-		   const struct unc_sim_rate *rate, struct unc_error *why)
+		   const struct rate *rate, struct unc_error *why)
 {
 	const char *pmu = plan->pmu->name, *file = s->sim->file->name;
 
@@ -152,21 +487,16 @@ static int refusal(const struct sim_source *s, const struct unc_counter *plan,
 static int open_counter(struct sim_source *s, size_t i, struct unc_counter *plan,
 			struct unc_error *e)
 {
-	struct sim_counter *c = &s->counters[i];
-	const struct unc_sim_rate *rate = NULL;
+	struct counter *c = &s->counters[i];
+	const struct rate *rate;
 	struct unc_error why = {""};
 	uint64_t seed = s->sim->seed;
-	int ret = encode_rates(s, plan->pmu, e);
+	int ret = find_rate(s->sim, plan, &rate, e);
 	long double chance;
-	const char *by;
 	double phase;
 
 	if (ret < 0)
 		return ret;
-	for (size_t k = 0; !rate && k < s->sim->count; k++)
-		if (s->encoded[k].usable &&
-		    memcmp(&s->encoded[k].config, &plan->config, sizeof(plan->config)) == 0)
-			rate = &s->sim->rates[k];
 	plan->error = refusal(s, plan, rate, &why);
 	if (!rate || plan->error < 0) {
 		plan->why = strdup(why.text);
@@ -174,12 +504,10 @@ static int open_counter(struct sim_source *s, size_t i, struct unc_counter *plan
 	}
 	plan->width = rate->width;
 	c->rate = rate;
-	if (rate->phase_kind != UNC_PHASE_FIXED) {
-		by = rate->phase_kind == UNC_PHASE_NAMED ? rate->phase_name : plan->pmu->name;
-		phase = unc_sim_chance(seed, by, plan->cpu);
-	} else {
-		phase = rate->phase;
-	}
+	phase = rate->phase;
+	if (phase < 0)
+		phase = unc_sim_chance(seed, rate->phase_name ? rate->phase_name : plan->pmu->name,
+				       plan->cpu);
 	c->phase_ns = (uint64_t)((long double)phase * (long double)rate->wave.period_ns);
 	/* Another seed, or the instances that are ahead would be the busy ones. */
 	chance = (long double)unc_sim_chance(~seed, plan->pmu->name, plan->cpu);
@@ -197,8 +525,7 @@ static int sim_open(struct unc_source *source, struct unc_counter *counters, siz
 	(void)notes;
 	s->count = count;
 	s->counters = calloc(count + 1, sizeof(*s->counters));
-	s->encoded = calloc(s->sim->count + 1, sizeof(*s->encoded));
-	if (!s->counters || !s->encoded)
+	if (!s->counters)
 		return unc_nomem(e);
 	for (size_t i = 0; i < count; i++) {
 		ret = open_counter(s, i, &counters[i], e);
@@ -218,23 +545,29 @@ static int sim_open(struct unc_source *source, struct unc_counter *counters, siz
 
 /* ---- counting ------------------------------------------------------------------------------ */
 
+/* With a step it is the time of the reading to come. */
+static uint64_t sim_now(const struct sim_source *s)
+{
+	return s->sim->step_ns ? s->readings * s->sim->step_ns : unc_now_ns();
+}
+
 static int sim_enable(struct unc_source *source, struct unc_error *e)
 {
 	struct sim_source *s = sim_of(source);
 
 	(void)e;
-	if (s->enabled)
-		return 0;
 	s->enabled = true;
 	s->since_ns = sim_now(s);
-	if (s->sim->step_ns == 0 || s->readings == 0)
-		return 0;
-	/* With a step, counting starts at the reading before and stops at the one after: to
-	 * read, start, and read again counts for one step. */
-	s->since_ns -= s->sim->step_ns;
-	if (s->since_ns < s->stopped_ns)
-		s->since_ns = s->stopped_ns;
+	/* With a step, counting starts at the reading before: to read, start, and read again counts for
+	 * one step. */
+	if (s->readings != 0)
+		s->since_ns -= s->sim->step_ns;
 	return 0;
+}
+
+static uint64_t elapsed_ns(const struct sim_source *s, uint64_t now)
+{
+	return s->enabled ? now - s->since_ns : s->elapsed_ns;
 }
 
 static int sim_disable(struct unc_source *source, struct unc_error *e)
@@ -242,17 +575,14 @@ static int sim_disable(struct unc_source *source, struct unc_error *e)
 	struct sim_source *s = sim_of(source);
 
 	(void)e;
-	if (!s->enabled)
-		return 0;
+	s->elapsed_ns = elapsed_ns(s, sim_now(s));
 	s->enabled = false;
-	s->stopped_ns = sim_now(s);
-	s->elapsed_ns += s->stopped_ns - s->since_ns;
 	return 0;
 }
 
-static struct unc_reading read_counter(struct sim_counter *c, uint64_t elapsed_ns)
+static struct unc_reading read_counter(struct counter *c, uint64_t elapsed_ns)
 {
-	const struct unc_sim_rate *r = c->rate;
+	const struct rate *r = c->rate;
 	long double counted;
 	uint64_t whole;
 
@@ -275,14 +605,14 @@ static int sim_read(struct unc_source *source, struct unc_reading *into, uint64_
 		    struct unc_error *e)
 {
 	struct sim_source *s = sim_of(source);
-	uint64_t now = sim_now(s);
-	uint64_t elapsed = s->elapsed_ns + (s->enabled ? now - s->since_ns : 0);
+	uint64_t elapsed;
 
 	(void)e;
+	*now_ns = sim_now(s);
+	elapsed = elapsed_ns(s, *now_ns);
 	for (size_t i = 0; i < s->count; i++)
 		into[i] = read_counter(&s->counters[i], elapsed);
 	s->readings++;
-	*now_ns = now;
 	return 0;
 }
 
@@ -293,7 +623,6 @@ static void sim_close(struct unc_source *source)
 	if (!source)
 		return;
 	free(s->counters);
-	free(s->encoded);
 	free(s);
 }
 
