@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* perf.data: its header, the event that is ibs_op, and where its samples are. */
-#include "ibs/file.h"
+#include "ibs/ibs.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -69,40 +69,27 @@ static bool find_feature(const struct reader *r, unsigned bit, struct section *o
 	return take(r, at, out, sizeof(*out)) && is_inside(r, out);
 }
 
-/* A string with its length before it; *at goes behind it. NULL: there is none. */
-static const char *take_string(const struct reader *r, uint64_t *at)
-{
-	uint32_t size;
-	const char *text;
-
-	if (!take(r, *at, &size, sizeof(size)) || size > r->size - *at - sizeof(size) || !size)
-		return NULL;
-	text = r->bytes + *at + sizeof(size);
-	*at += sizeof(size) + size;
-	return memchr(text, '\0', size) ? text : NULL;
-}
-
-/* The type number that ibs_op had there. */
+/* The type number that ibs_op had there: of each PMU its type, then its name with the length before it. */
 static int find_type(const struct reader *r, uint32_t *type)
 {
+	static const char ibs_op[] = "ibs_op";
 	struct section s = {0};
-	uint32_t count, number;
+	uint32_t count, number, size;
 	uint64_t at;
 
 	if (!find_feature(r, FEATURE_PMUS, &s) || !take(r, s.offset, &count, sizeof(count)))
 		return broken(r, "it does not say which PMUs the machine had");
-	at = s.offset + sizeof(count);
-	while (count-- && take(r, at, &number, sizeof(number))) {
-		const char *name;
-
-		at += sizeof(number);
-		name = take_string(r, &at);
-		if (!name)
+	for (at = s.offset + sizeof(count); count; count--, at += size) {
+		if (!take(r, at, &number, sizeof(number)) ||
+		    !take(r, at + sizeof(number), &size, sizeof(size)))
 			break;
-		if (strcmp(name, "ibs_op") == 0) {
-			*type = number;
-			return 0;
-		}
+		at += sizeof(number) + sizeof(size);
+		if (size > r->size - at)
+			break;
+		if (size < sizeof(ibs_op) || memcmp(r->bytes + at, ibs_op, sizeof(ibs_op)) != 0)
+			continue;
+		*type = number;
+		return 0;
 	}
 	return broken(r, "the machine had no PMU ibs_op");
 }

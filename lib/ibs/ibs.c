@@ -39,11 +39,9 @@ int unc_ibs_decode(const void *raw, size_t size, struct unc_ibs_op *out)
 	memcpy(reg, (const char *)raw + sizeof(uint32_t), sizeof(reg));
 	*out = (struct unc_ibs_op){
 		.valid = field(reg[CONTROL], 17, 1) && field(reg[CONTROL], 18, 1),
-		.to_retire = field(reg[DATA], 16, 16),
 		.data_source = field(reg[DATA2], 0, 3),
 		.remote = field(reg[DATA2], 4, 1),
 		.load = field(reg[DATA3], 0, 1),
-		.store = field(reg[DATA3], 1, 1),
 		.miss = field(reg[DATA3], 7, 1),
 		.uncached = field(reg[DATA3], 14, 1),
 		.no_mab = field(reg[DATA3], 16, 1),
@@ -156,25 +154,21 @@ static void add_op(struct unc_ibs *ibs, const struct unc_ibs_op *op)
 	sum->bins[unc_ibs_bin(op->latency)]++;
 }
 
-static bool is_ours(const struct unc_ibs_layout *layout, const char *payload)
-{
-	if (!layout->ids)
-		return true;
-	for (size_t i = 0; i < layout->id_count; i++)
-		if (word_at(layout->ids, i) == word_at(payload + layout->id_at, 0))
-			return true;
-	return false;
-}
-
 static void add_sample(struct unc_ibs *ibs, const struct unc_ibs_layout *layout,
 		       const char *payload, size_t size)
 {
 	struct unc_ibs_op op;
 	uint32_t raw = 0;
+	size_t i = 0;
 
 	/* Samples of other events in a recording are as long as these ask for. */
-	if (layout->ids && size >= layout->id_at + sizeof(uint64_t) && !is_ours(layout, payload))
-		return;
+	if (layout->ids && size >= layout->id_at + sizeof(uint64_t)) {
+		while (i < layout->id_count &&
+		       word_at(layout->ids, i) != word_at(payload + layout->id_at, 0))
+			i++;
+		if (i == layout->id_count)
+			return;
+	}
 	if (size < layout->skip + sizeof(raw)) {
 		ibs->counts.broken++;
 		return;

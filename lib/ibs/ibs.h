@@ -8,6 +8,7 @@
 #define UNC_IBS_H
 
 #include "base/error.h"
+#include "source/kernel/perf.h"
 #include "uncore.h"
 
 #define UNC_IBS_LATENCY_MAX 0xffff /* the field's width: stands for what is longer, too */
@@ -36,12 +37,12 @@ enum unc_ibs_source {
 struct unc_ibs_op {
 	uint32_t caps; /* of the CPU: CPUID 8000_001B, EAX */
 	bool valid;
-	bool load, store, prefetch, uncached;
+	bool load, prefetch, uncached;
 	bool miss;    /* of the first data cache */
 	bool l2_miss; /* and of the second one */
 	bool no_mab;  /* no miss of its own: an earlier one had asked for the line */
-	unsigned data_source, latency, to_retire; /* the hardware's number; core clocks */
-	bool remote;                              /* another NUMA node */
+	unsigned data_source, latency; /* the hardware's number; core clocks */
+	bool remote;                   /* another NUMA node */
 };
 
 /* What is summed up of many. */
@@ -80,5 +81,43 @@ int unc_ibs_add(struct unc_ibs *ibs, const struct unc_ibs_layout *layout, const 
 
 /* Resets the results. */
 void unc_ibs_clear(struct unc_ibs *ibs);
+
+/* A recording of perf (perf record -e ibs_op// --raw-samples): which of its bytes are ours. */
+struct unc_ibs_file {
+	struct unc_ibs_layout layout; /* points into the bytes, as `records` does */
+	const void *records;
+	size_t size;
+};
+
+/* The bytes of a whole perf.data. -EBADMSG: another format, or no readable samples. */
+int unc_ibs_file_parse(struct unc_ibs_file *out, const void *bytes, size_t size,
+		       struct unc_error *e);
+/* Parses a file and sums up its samples. */
+int unc_ibs_file_read(struct unc_ibs *into, const char *path, struct unc_error *e);
+
+/* Sampling with ibs_op on the CPUs of this machine: one event and one ring of records for each. */
+struct unc_ibs_rings {
+	struct unc_ibs_ring {
+		int fd;
+		struct perf_event_mmap_page *page; /* and the ring behind it */
+		size_t bytes;                      /* of the ring */
+	} * items;
+	size_t count, all;    /* opened, and CPUs that there are */
+	struct unc_error why; /* the first of the others was not opened */
+	size_t page;
+	char *copy; /* of one ring's records: those may go over its end */
+};
+
+/* Opens the event on each CPU of its PMU, stopped; `event` is borrowed for the call, its `cpu` is not
+ * looked at. `period`: ops (or cycles) from one sample to the next. A CPU that cannot be sampled is
+ * left out. -EACCES, -EMFILE; others when none could be opened. */
+int unc_ibs_rings_open(struct unc_ibs_rings **out, const struct unc_kernel_env *env,
+		       const struct unc_counter *event, uint64_t period, struct unc_error *e);
+void unc_ibs_rings_close(struct unc_ibs_rings *r); /* accepts NULL */
+int unc_ibs_rings_start(struct unc_ibs_rings *r, struct unc_error *e);
+/* Sums up what has come since the last time, and makes room for more. */
+int unc_ibs_rings_drain(struct unc_ibs_rings *r, struct unc_ibs *into, struct unc_error *e);
+/* The share of the time since the start for which the hardware was ours; NaN: none has passed. */
+double unc_ibs_rings_coverage(const struct unc_ibs_rings *r);
 
 #endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* struct uncore_latency: loads sampled by AMD's CPUs, or by those of a recording, as rows. */
 #include "base/histogram.h"
-#include "ibs/file.h"
-#include "ibs/ring.h"
+#include "ibs/ibs.h"
 #include "object.h"
 
 #include <errno.h>
@@ -122,77 +121,57 @@ static int find_pmu(struct uncore *u, const struct uncore_pmu **out)
 			cpu);
 }
 
-/* The terms of the event, as far as this CPU and kernel have them. */
-static int encode(struct uncore_latency *l, const struct uncore_pmu *pmu, struct unc_counter *event,
-		  char *terms, size_t room)
-{
-	unsigned below =
-		l->ibs.least ? l->ibs.least - 1 : 0; /* the kernel drops latencies up to it */
-	struct unc_encoding encoding;
-	int ret = unc_pmu_load(pmu);
-	int len;
-
-	if (ret < 0)
-		return ret;
-	len = snprintf(terms, room, "%s", unc_pmu_term(pmu, "cnt_ctl") ? "cnt_ctl=1" : "");
-	if (below > HARDWARE_MOST)
-		below = HARDWARE_MOST;
-	if (below >= HARDWARE_LEAST && unc_pmu_term(pmu, "ldlat")) {
-		snprintf(terms + len, room - (size_t)len, "%sldlat=%u", len ? "," : "", below);
-		l->l3_misses_only = true;
-	}
-	ret = unc_pmu_encode(pmu, terms, &encoding, &l->u->error);
-	if (ret == 0)
-		*event =
-			(struct unc_counter){.pmu = pmu, .event = terms, .config = encoding.config};
-	return ret;
-}
-
-static int open_rings(struct uncore_latency *l)
-{
-	const struct unc_kernel_env env = {.root = l->u->root, .topology = &l->u->topology};
-	const struct uncore_pmu *pmu = NULL;
-	struct unc_counter event;
-	char terms[64];
-	const char *why;
-	size_t missing, all;
-	int ret = find_pmu(l->u, &pmu);
-
-	if (ret == 0)
-		ret = encode(l, pmu, &event, terms, sizeof(terms));
-	if (ret == 0)
-		ret = unc_ibs_rings_open(&l->rings, &env, &event, PERIOD, &l->u->error);
-	if (ret < 0)
-		return ret;
-	missing = unc_ibs_rings_missing(l->rings, &all, &why);
-	if (missing)
-		snprintf(l->reason, sizeof(l->reason), "%zu of %zu CPUs left out: %s", missing, all,
-			 why);
-	return 0;
-}
-
 int uncore_latency_open(struct uncore_latency **out, struct uncore *u, unsigned least)
 {
-	struct uncore_latency *l = NULL;
+	const struct unc_kernel_env env = {.root = u->root, .topology = &u->topology};
+	unsigned below = least ? least - 1 : 0; /* the kernel drops latencies up to it */
+	struct unc_encoding encoding;
+	const struct uncore_pmu *pmu = NULL;
+	struct uncore_latency *l;
+	struct unc_counter event;
+	char terms[64] = "";
 	int ret = new_latency(&l, u, least);
 
-	if (!l)
-		return ret;
-	ret = open_rings(l);
 	if (ret < 0)
-		uncore_latency_free(l);
-	else
-		*out = l;
+		return ret;
+	ret = find_pmu(u, &pmu);
+	if (ret == 0)
+		ret = unc_pmu_load(pmu);
+	if (ret < 0)
+		goto fail;
+	/* The terms that this CPU and kernel have. */
+	if (below > HARDWARE_MOST)
+		below = HARDWARE_MOST;
+	l->l3_misses_only = below >= HARDWARE_LEAST && unc_pmu_term(pmu, "ldlat");
+	if (unc_pmu_term(pmu, "cnt_ctl"))
+		strcpy(terms, "cnt_ctl=1");
+	if (l->l3_misses_only)
+		snprintf(terms + strlen(terms), sizeof(terms) - strlen(terms), "%sldlat=%u",
+			 terms[0] ? "," : "", below);
+	ret = unc_pmu_encode(pmu, terms, &encoding, &u->error);
+	if (ret < 0)
+		goto fail;
+	event = (struct unc_counter){.pmu = pmu, .event = terms, .config = encoding.config};
+	ret = unc_ibs_rings_open(&l->rings, &env, &event, PERIOD, &u->error);
+	if (ret < 0)
+		goto fail;
+	if (l->rings->count < l->rings->all)
+		snprintf(l->reason, sizeof(l->reason), "%zu of %zu CPUs left out: %s",
+			 l->rings->all - l->rings->count, l->rings->all, l->rings->why.text);
+	*out = l;
+	return 0;
+fail:
+	uncore_latency_free(l);
 	return ret;
 }
 
 int uncore_latency_open_file(struct uncore_latency **out, struct uncore *u, const char *path,
 			     unsigned least)
 {
-	struct uncore_latency *l = NULL;
+	struct uncore_latency *l;
 	int ret = new_latency(&l, u, least);
 
-	if (!l)
+	if (ret < 0)
 		return ret;
 	ret = unc_ibs_file_read(&l->ibs, path, &u->error);
 	if (ret < 0) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* ibs_op of every CPU: opened, mapped, drained. */
 #define _GNU_SOURCE
-#include "ibs/ring.h"
+#include "ibs/ibs.h"
 
 #include <errno.h>
 #include <math.h>
@@ -15,51 +15,13 @@
 #define RING_BYTES ((size_t)512 << 10)
 #define RING_LEAST ((size_t)16 << 10)
 
-struct ring {
-	int fd;
-	struct perf_event_mmap_page *page; /* and the ring behind it */
-	size_t bytes;                      /* of the ring */
-};
-
-struct unc_ibs_rings {
-	struct ring *items;
-	size_t count, all; /* opened, and CPUs that there are */
-	size_t page;
-	char *copy; /* of one ring's records: those may go over its end */
-	struct unc_error why;
-};
-
-/* As large a ring as this user may lock. */
-static int map_ring(struct ring *ring, size_t page)
-{
-	for (ring->bytes = RING_BYTES; ring->bytes >= RING_LEAST; ring->bytes /= 2) {
-		void *at = mmap(NULL, page + ring->bytes, PROT_READ | PROT_WRITE, MAP_SHARED,
-				ring->fd, 0);
-
-		if (at != MAP_FAILED) {
-			ring->page = at;
-			return 0;
-		}
-		if (errno != EPERM && errno != ENOMEM)
-			break;
-	}
-	return -errno;
-}
-
-static void close_ring(struct ring *ring, size_t page)
-{
-	if (ring->page)
-		munmap(ring->page, page + ring->bytes);
-	if (ring->fd >= 0)
-		close(ring->fd);
-}
-
-static int open_ring(struct ring *ring, const struct unc_kernel_env *env,
+static int open_ring(struct unc_ibs_ring *ring, const struct unc_kernel_env *env,
 		     const struct unc_counter *event, uint64_t period, size_t page,
 		     struct unc_error *e)
 {
 	union unc_perf_attr a;
-	int ret;
+	void *at;
+	int err;
 
 	unc_perf_attr_init(&a, event);
 	a.is.sample_period = period;
@@ -68,26 +30,28 @@ static int open_ring(struct ring *ring, const struct unc_kernel_env *env,
 	a.is.disabled = 1;
 	a.is.watermark = 1;
 	a.is.wakeup_watermark = (uint32_t)RING_BYTES; /* no program waits for it */
-	*ring = (struct ring){.fd = unc_perf_open(&a, event->cpu, -1)};
+	*ring = (struct unc_ibs_ring){.fd = unc_perf_open(&a, event->cpu, -1)};
 	if (ring->fd < 0) {
 		unc_kernel_why(env, event, ring->fd, e);
 		return ring->fd;
 	}
-	ret = map_ring(ring, page);
-	if (ret < 0) {
-		close_ring(ring, page);
-		return unc_fail(e, -ret,
-				"%s on CPU %d: no memory for the samples may be locked (%s): "
-				"sudo sysctl kernel.perf_event_mlock_kb=516 is the usual limit",
-				event->pmu->name, event->cpu, unc_errno_text(ret));
+	/* As large a ring as this user may lock. */
+	for (ring->bytes = RING_BYTES; ring->bytes >= RING_LEAST; ring->bytes /= 2) {
+		at = mmap(NULL, page + ring->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, ring->fd,
+			  0);
+		if (at != MAP_FAILED) {
+			ring->page = at;
+			return 0;
+		}
+		if (errno != EPERM && errno != ENOMEM)
+			break;
 	}
-	return 0;
-}
-
-/* Nothing else would go better after these. */
-static bool is_final(int err)
-{
-	return err == -EACCES || err == -EPERM || err == -EMFILE || err == -ENFILE;
+	err = errno;
+	close(ring->fd);
+	return unc_fail(e, err,
+			"%s on CPU %d: no memory for the samples may be locked (%s): "
+			"sudo sysctl kernel.perf_event_mlock_kb=516 is the usual limit",
+			event->pmu->name, event->cpu, unc_errno_text(err));
 }
 
 int unc_ibs_rings_open(struct unc_ibs_rings **out, const struct unc_kernel_env *env,
@@ -96,6 +60,7 @@ int unc_ibs_rings_open(struct unc_ibs_rings **out, const struct unc_kernel_env *
 	const struct unc_cpulist *cpus = &event->pmu->cpus;
 	struct unc_ibs_rings *r = calloc(1, sizeof(*r));
 	struct unc_counter one = *event;
+	bool final = false; /* other CPUs would be refused, too */
 	int ret = 0;
 
 	if (!r)
@@ -104,19 +69,22 @@ int unc_ibs_rings_open(struct unc_ibs_rings **out, const struct unc_kernel_env *
 	r->all = cpus->count;
 	r->items = calloc(cpus->count + 1, sizeof(*r->items));
 	r->copy = malloc(RING_BYTES);
-	if (!r->items || !r->copy)
-		ret = unc_nomem(&r->why);
-	for (size_t i = 0; i < cpus->count && !is_final(ret) && ret != -ENOMEM; i++) {
+	if (!r->items || !r->copy) {
+		unc_ibs_rings_close(r);
+		return unc_nomem(e);
+	}
+	for (size_t i = 0; i < cpus->count && !final; i++) {
 		struct unc_error why;
 
 		one.cpu = cpus->ids[i];
 		ret = open_ring(&r->items[r->count], env, &one, period, r->page, &why);
+		final = ret == -EACCES || ret == -EPERM || ret == -EMFILE || ret == -ENFILE;
 		if (ret == 0)
 			r->count++;
-		else if (!r->why.text[0] || is_final(ret))
+		else if (!r->why.text[0] || final)
 			r->why = why;
 	}
-	if (is_final(ret) || r->count == 0) {
+	if (final || r->count == 0) {
 		ret = unc_fail(e, ret ? -ret : ENODEV, "%s",
 			       r->why.text[0] ? r->why.text : "ibs_op has no CPU to sample on");
 		unc_ibs_rings_close(r);
@@ -130,8 +98,10 @@ void unc_ibs_rings_close(struct unc_ibs_rings *r)
 {
 	if (!r)
 		return;
-	for (size_t i = 0; i < r->count; i++)
-		close_ring(&r->items[i], r->page);
+	for (size_t i = 0; i < r->count; i++) {
+		munmap(r->items[i].page, r->page + r->items[i].bytes);
+		close(r->items[i].fd);
+	}
 	free(r->items);
 	free(r->copy);
 	free(r);
@@ -152,7 +122,7 @@ int unc_ibs_rings_drain(struct unc_ibs_rings *r, struct unc_ibs *into, struct un
 	int ret = 0;
 
 	for (size_t i = 0; i < r->count && ret == 0; i++) {
-		const struct ring *ring = &r->items[i];
+		const struct unc_ibs_ring *ring = &r->items[i];
 		const char *data = (const char *)ring->page + r->page;
 		uint64_t head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
 		size_t size = (size_t)(head - ring->page->data_tail);
@@ -185,11 +155,4 @@ double unc_ibs_rings_coverage(const struct unc_ibs_rings *r)
 		running += (double)words[2];
 	}
 	return enabled > 0 ? running / enabled : NAN;
-}
-
-size_t unc_ibs_rings_missing(const struct unc_ibs_rings *r, size_t *all, const char **why)
-{
-	*all = r->all;
-	*why = r->why.text;
-	return r->all - r->count;
 }

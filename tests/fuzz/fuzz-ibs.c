@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A recording of perf, or, behind a byte that says what stands before the raw data of a sample, records. */
-#include "ibs/file.h"
+#include "ibs/ibs.h"
 
 #include <stdint.h>
 #include <stdlib.h>

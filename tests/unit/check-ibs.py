@@ -21,8 +21,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "cli"))
 import ibs_file  # noqa: E402
 
 COUNT = 1500
-FIELDS = ("LdOp", "StOp", "DcMiss", "L2Miss", "DcUcMemAcc", "DcMissNoMabAlloc", "SwPf", "DcMissLat", "TagToRetCtr",
-          "RmtNode")
+FIELDS = ("LdOp", "DcMiss", "L2Miss", "DcUcMemAcc", "DcMissNoMabAlloc", "SwPf", "DcMissLat", "RmtNode")
 # perf's words for a data source (6.1, and later ones), and ours: of this node, and of another one.
 SOURCES = {
     r"|\(reserved\)": ("not said",) * 2,

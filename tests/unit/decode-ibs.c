@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Prints what the library makes of each sample of a perf.data, for check-ibs.py: names and numbers
  * with an equals sign between them, then what answered. */
-#include "ibs/file.h"
+#include "ibs/ibs.h"
 
 #include <linux/perf_event.h>
 #include <stdio.h>
@@ -20,11 +20,10 @@ static void print_sample(const char *raw)
 		puts("broken");
 		return;
 	}
-	printf("valid=%d LdOp=%d StOp=%d DcMiss=%d L2Miss=%d DcUcMemAcc=%d DcMissNoMabAlloc=%d "
-	       "SwPf=%d DataSrc=%u RmtNode=%d DcMissLat=%u TagToRetCtr=%u :%s\n",
-	       op.valid, op.load, op.store, op.miss, op.l2_miss, op.uncached, op.no_mab,
-	       op.prefetch, op.data_source, op.remote, op.latency, op.to_retire,
-	       unc_ibs_source_name(unc_ibs_source_of(&op)));
+	printf("valid=%d LdOp=%d DcMiss=%d L2Miss=%d DcUcMemAcc=%d DcMissNoMabAlloc=%d "
+	       "SwPf=%d DataSrc=%u RmtNode=%d DcMissLat=%u :%s\n",
+	       op.valid, op.load, op.miss, op.l2_miss, op.uncached, op.no_mab, op.prefetch,
+	       op.data_source, op.remote, op.latency, unc_ibs_source_name(unc_ibs_source_of(&op)));
 }
 
 int main(int argc, char **argv)
