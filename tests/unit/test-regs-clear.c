@@ -178,13 +178,6 @@ static void test_cleared_in_no_file(void **state)
 	struct block *b = fresh();
 
 	(void)state;
-	must(b, block_use(b, HEAD "access: 32\nwindow: read-to-clear\ncounters:\n"
-				  "  c: {title: c, low: 0, high: 4, width: 64, latch: low}\n"));
-	assert_int_equal(block_start(b, "test_0/c/"), -EINVAL);
-	assert_contains(uncore_error(b->u), "is a plain file, where reading clears nothing");
-	assert_contains(uncore_error(b->u), "not 'low' and 'high'");
-	uncore_monitor_free(b->m);
-	b->m = NULL;
 	must(b, block_use(b, "block: test\ntitle: Test\ninstance: unit\nevidence: none\n"
 			     "pmu: test_{unit}\nspace: pci\nsize: 256\nwindow: read-to-clear\n"
 			     "counters:\n  c: {title: c, offset: 0, width: 32}\n"));

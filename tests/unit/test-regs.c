@@ -103,12 +103,11 @@ static void test_halves(void **state)
 	struct block *b = fresh();
 
 	(void)state;
-	must(b, block_use(b, HEAD
-			  "access: 32\nwindow: free-running\ncounters:\n"
-			  "  near: {title: c, low: 0x10, high: 0x14, width: 48}\n"
-			  "  swapped: {title: c, low: 0x24, high: 0x20, width: 64}\n"
-			  "  held: {title: c, low: 0x30, high: 0x38, width: 64, latch: low}\n"));
-	must(b, block_start(b, "test_0/near/,test_0/swapped/,test_0/held/"));
+	must(b, block_use(b, HEAD "access: 32\nwindow: free-running\ncounters:\n"
+				  "  near: {title: c, low: 0x10, high: 0x14, width: 48}\n"
+				  "  swapped: {title: c, low: 0x24, high: 0x20, width: 64}\n"
+				  "  far: {title: c, low: 0x30, high: 0x38, width: 64}\n"));
+	must(b, block_start(b, "test_0/near/,test_0/swapped/,test_0/far/"));
 	block_set32(b, 0x10, 3);
 	block_set32(b, 0x14, 0xabcd0002); /* 16 bits of it count */
 	block_set32(b, 0x24, 5);
@@ -118,7 +117,7 @@ static void test_halves(void **state)
 	block_read(b);
 	block_assert(b, "test_0/near/", 0x2p32 + 3);
 	block_assert(b, "test_0/swapped/", 0x1p32 + 5);
-	block_assert(b, "test_0/held/", 0x4p32 + 7);
+	block_assert(b, "test_0/far/", 0x4p32 + 7);
 	block_remove(b);
 }
 

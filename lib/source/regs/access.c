@@ -29,10 +29,6 @@ static int fail_open(const struct unc_regs *r, const char *path, int err, struct
  * one mapped word only. That is a write: neither "at=" nor a description may damage a file. */
 static int check_plain(const struct unc_regs *r, const char *path, bool write, struct unc_error *e)
 {
-	bool split = false;
-
-	for (size_t i = 0; i < r->count; i++)
-		split = split || r->counters[i].split;
 	if (r->window != UNC_WINDOW_CLEAR)
 		return 0;
 	if (!write)
@@ -40,12 +36,13 @@ static int check_plain(const struct unc_regs *r, const char *path, bool write, s
 				"%s: %s is a plain file, and reading would set bytes of it to 0: "
 				"that is done with --program only",
 				r->name, path);
-	if (r->space == UNC_SPACE_MMIO && !split)
+	if (r->space == UNC_SPACE_MMIO)
 		return 0;
-	return unc_fail(e, EINVAL,
-			"%s: %s is a plain file, where reading clears nothing, and only a register "
-			"of memory in one piece can be cleared instead%s: read the device itself",
-			r->name, path, split ? ", not 'low' and 'high'" : "");
+	return unc_fail(
+		e, EINVAL,
+		"%s: %s is a plain file, where reading clears nothing, and only a register of "
+		"memory can be cleared instead: read the device itself",
+		r->name, path);
 }
 
 /* A file is as long as it is; the length of a character device is known from /sys, if at all. */

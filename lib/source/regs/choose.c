@@ -123,7 +123,6 @@ static int choose(struct unc_regs_source *s, const struct unc_regs_instance *b, 
 	const struct unc_counter *c = &s->plan[i];
 	uint64_t number = c->config.word[UNC_REGS_COUNTER_WORD];
 	const struct unc_regs_counter *reg;
-	int err;
 
 	if (c->modifiers)
 		return unc_fail(
@@ -139,10 +138,7 @@ static int choose(struct unc_regs_source *s, const struct unc_regs_instance *b, 
 				c->pmu->name, c->event, s->regs->name);
 	reg = &s->regs->counters[number - 1];
 	/* Two programs that clear a counter by reading it would share its counts. */
-	err = s->regs->window == UNC_WINDOW_CLEAR ? unc_regs_io_lock(&b->io, reg->offset) : 0;
-	if (err == 0 && s->regs->window == UNC_WINDOW_CLEAR && reg->split)
-		err = unc_regs_io_lock(&b->io, reg->high);
-	if (err < 0)
+	if (s->regs->window == UNC_WINDOW_CLEAR && unc_regs_io_lock(&b->io, reg->offset) < 0)
 		return unc_fail(e, EBUSY,
 				"%s/%s/ on CPU %d: another process or monitor counts with this "
 				"register, and each reading takes away what the other would count: "

@@ -163,8 +163,6 @@ static const struct unc_field counter_fields[] = {
 	UNC_FIELD("offset", NUMBER, COUNTER(offset), .most = UNC_REGS_OFFSET_MOST),
 	UNC_FIELD("low", NUMBER, COUNTER(offset), .most = UNC_REGS_OFFSET_MOST),
 	UNC_FIELD("high", NUMBER, COUNTER(high), .most = UNC_REGS_OFFSET_MOST),
-	UNC_FIELD("latch", WORD, COUNTER(latch),
-		  .words = (const char *const[]){"none", "low", "high", NULL}),
 	UNC_FIELD("!width", NUMBER, COUNTER(width), .least = 1, .most = 64),
 	UNC_FIELD("role", WORD, COUNTER(role),
 		  .words = (const char *const[]){"none", "active", "busy", "idle", "bytes",
@@ -190,14 +188,9 @@ static int check_halves(const struct unc_reader *r, const struct unc_yaml *node,
 	    (c->split && (!unc_yaml_get(node, "low") || !high)))
 		return unc_reader_fail(
 			r, node, "a counter needs 'offset', or 'low' and 'high' for its halves");
-	if (c->latch && !c->split)
-		return unc_reader_fail(r, unc_yaml_get(node, "latch"),
-				       "only a counter with halves has a half that is held");
-	if (c->split && !c->latch && block->window == UNC_WINDOW_CLEAR)
-		return unc_reader_fail(
-			r, high,
-			"halves that reading clears cannot be read twice: 'latch' must say which "
-			"of them holds the other");
+	if (c->split && block->window == UNC_WINDOW_CLEAR)
+		return unc_reader_fail(r, high,
+				       "halves must be read twice, and here reading clears them");
 	if (c->split && block->bytes != 4)
 		return unc_reader_fail(r, high, "halves have 32 bits, and here one read is of 64");
 	if (!c->split && c->width > bits)

@@ -50,29 +50,13 @@ static const char *read_stable(const struct unc_regs_io *io, const struct unc_re
 	return err < 0 ? unc_errno_text(err) : why_torn;
 }
 
-/* Reading one half latches the other, and clears both where reading clears. */
-static const char *read_latched(const struct unc_regs_io *io, const struct unc_regs_counter *c,
-				uint64_t *raw)
-{
-	bool low_first = c->latch == UNC_LATCH_LOW;
-	uint64_t first = 0, second = 0;
-	int err = unc_regs_io_load(io, low_first ? c->offset : c->high, &first);
-
-	if (err == 0)
-		err = unc_regs_io_load(io, low_first ? c->high : c->offset, &second);
-	if (err < 0)
-		return unc_errno_text(err);
-	*raw = low_first ? second << 32 | first : first << 32 | second;
-	return NULL;
-}
-
 static const char *read_register(const struct unc_regs_io *io, const struct unc_regs_counter *c,
 				 uint64_t *raw)
 {
 	int err;
 
 	if (c->split)
-		return c->latch ? read_latched(io, c, raw) : read_stable(io, c, raw);
+		return read_stable(io, c, raw);
 	if (io->regs->window == UNC_WINDOW_CLEAR)
 		err = unc_regs_io_load_clear(io, c->offset, raw);
 	else

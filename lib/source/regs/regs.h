@@ -40,9 +40,6 @@ enum unc_regs_role {
 
 #define UNC_ROLES (UNC_ROLE_BIN + 1)
 
-/* Reading one half of a counter holds the other. */
-enum unc_regs_latch { UNC_LATCH_NONE, UNC_LATCH_LOW, UNC_LATCH_HIGH };
-
 /* What a field of a control register is for. */
 enum unc_field_purpose {
 	UNC_PURPOSE_NONE,
@@ -95,7 +92,6 @@ struct unc_regs_counter {
 	uint64_t offset; /* of the register, or of its low half; an MSR's number */
 	uint64_t high;   /* of the high half */
 	bool split;
-	enum unc_regs_latch latch;
 	unsigned width;
 	enum unc_regs_role role;
 	double per_cycle;    /* it counts no more in one cycle; 0: not known */
