@@ -160,25 +160,7 @@ static void test_missing(void **state)
 	block_remove(b);
 }
 
-static void test_uio(void **state)
-{
-	struct block *b = fresh();
-	char zeros[3 * BLOCK_SIZE] = {0};
-
-	(void)state;
-	tree_put(&b->tree, "sys/class/uio/uio3/name", "my_pmon\n");
-	tree_put(&b->tree, "sys/class/uio/uio3/maps/map1/size", "0x1000\n");
-	tree_put(&b->tree, "sys/class/uio/uio3/maps/map1/offset", "0x40\n");
-	tree_put_bytes(&b->tree, "dev/uio3", zeros, sizeof(zeros));
-	must(b, use(b, HEAD
-		    "space: mmio\naccess: 32\nsize: 0x200\nmap: {uio: my_pmon, map: 1}\n" COUNTER));
-	must(b, block_start(b, "test_0/c/"));
-	set(b, "dev/uio3", sysconf(_SC_PAGESIZE) + 0x140, 66);
-	block_read(b);
-	block_assert(b, "test_0/c/", 66);
-	block_remove(b);
-}
-
+/* A file, and where in it. */
 static void test_memory(void **state)
 {
 	struct block *b = fresh();
@@ -186,12 +168,18 @@ static void test_memory(void **state)
 
 	(void)state;
 	tree_put_bytes(&b->tree, "dev/mem", zeros, sizeof(zeros));
-	must(b,
-	     use(b, HEAD "space: mmio\naccess: 32\nsize: 0x200\nmap: {memory: 0x1080}\n" COUNTER));
+	must(b, use(b, HEAD
+		    "space: mmio\naccess: 32\nsize: 0x200\nmap: {file: dev/mem@0x1080}\n" COUNTER));
 	must(b, block_start(b, "test_0/c/"));
 	set(b, "dev/mem", 0x1180, 77);
 	block_read(b);
 	block_assert(b, "test_0/c/", 77);
+	uncore_monitor_free(b->m);
+	b->m = NULL;
+	assert_int_equal(use(b, HEAD "space: mmio\naccess: 32\nsize: 0x200\n"
+				     "map: {file: dev/mem@x}\n" COUNTER),
+			 -EINVAL);
+	assert_contains(uncore_error(b->u), "'x' is not a valid offset");
 	block_remove(b);
 }
 
@@ -269,7 +257,7 @@ static void test_msr_errors(void **state)
 static void test_misaligned(void **state)
 {
 	static const char memory[] = HEAD "space: mmio\naccess: 64\nsize: 0x1000\n"
-					  "map: {memory: 0x1004}\n" COUNTER;
+					  "map: {file: dev/mem@0x1004}\n" COUNTER;
 	struct block *b = fresh();
 	char spec[700];
 
@@ -289,11 +277,10 @@ static void test_misaligned(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_pci_ids),    cmocka_unit_test(test_pci_config),
-		cmocka_unit_test(test_missing),    cmocka_unit_test(test_uio),
-		cmocka_unit_test(test_memory),     cmocka_unit_test(test_msr),
-		cmocka_unit_test(test_msr_errors), cmocka_unit_test(test_models),
-		cmocka_unit_test(test_misaligned),
+		cmocka_unit_test(test_pci_ids), cmocka_unit_test(test_pci_config),
+		cmocka_unit_test(test_missing), cmocka_unit_test(test_memory),
+		cmocka_unit_test(test_msr),     cmocka_unit_test(test_msr_errors),
+		cmocka_unit_test(test_models),  cmocka_unit_test(test_misaligned),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

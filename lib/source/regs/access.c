@@ -45,18 +45,17 @@ static int check_plain(const struct unc_regs *r, const char *path, bool write, s
 		r->name, path);
 }
 
-/* A file is as long as it is; the length of a character device is known from /sys, if at all. */
+/* A file is as long as it is; the length of a character device is not known. */
 static int check_length(struct unc_regs_io *io, const struct unc_regs_device *d,
 			const struct stat *st, struct unc_error *e)
 {
 	const struct unc_regs *r = io->regs;
-	uint64_t length = d->length ? d->length : UINT64_MAX, file = (uint64_t)st->st_size;
+	uint64_t file = (uint64_t)st->st_size, length = file > d->offset ? file - d->offset : 0;
 	char byte;
 
-	if (S_ISREG(st->st_mode)) {
-		length = file > d->offset ? file - d->offset : 0;
-		io->end = d->offset + r->size;
-	}
+	if (!S_ISREG(st->st_mode))
+		return 0;
+	io->end = d->offset + r->size;
 	if (length < r->size)
 		return unc_fail(
 			e, ENODEV,
@@ -65,7 +64,7 @@ static int check_length(struct unc_regs_io *io, const struct unc_regs_device *d,
 			r->name, d->path, (unsigned long long)length, (unsigned long long)r->size);
 	/* Without CAP_SYS_ADMIN a read behind the first 64 bytes of configuration space returns nothing,
 	 * and no error. The last byte is hardly ever a register. */
-	if (io->end && r->space == UNC_SPACE_PCI && !io->plain && io->end > 64 &&
+	if (r->space == UNC_SPACE_PCI && !io->plain && io->end > 64 &&
 	    pread(io->fd, &byte, 1, st->st_size - 1) == 0)
 		return unc_fail(e, EACCES,
 				"%s: %s shows its first 64 bytes only; those behind are read by "

@@ -7,217 +7,151 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-struct finder {
-	struct unc_regs *r;
-	const struct unc_root *root;
-	const struct unc_topology *topology;
-	struct unc_error *e;
-};
+#define PCI_DEVICES "sys/bus/pci/devices"
 
 /* ---- devices ---- */
 
-/* NULL: out of memory, which has been said. `path` is copied. */
-static struct unc_regs_device *add_device(const struct finder *f, const char *path)
+/* Registers are aligned. `path` is copied. */
+static int add_device(struct unc_regs *r, const char *path, uint64_t offset, int cpu,
+		      struct unc_error *e)
 {
-	struct unc_regs *r = f->r;
-	struct unc_regs_device *grown =
-		reallocarray(r->devices, r->device_count + 1, sizeof(*grown));
-	char *copy = strdup(path);
+	struct unc_regs_device *d = unc_append(&r->devices, &r->device_count, sizeof(*d));
 
-	if (grown)
-		r->devices = grown;
-	if (!grown || !copy) {
-		free(copy);
-		unc_nomem(f->e);
-		return NULL;
-	}
-	r->devices[r->device_count] = (struct unc_regs_device){.path = copy, .cpu = -1};
-	return &r->devices[r->device_count++];
+	if (d)
+		*d = (struct unc_regs_device){.path = strdup(path), .offset = offset, .cpu = cpu};
+	if (!d || !d->path)
+		return unc_nomem(e);
+	if (offset % r->bytes)
+		return unc_fail(e, EINVAL,
+				"%s: it would begin at byte 0x%llx of %s, and registers of %u "
+				"bits begin at multiples of %u",
+				r->name, (unsigned long long)offset, path, r->bytes * 8, r->bytes);
+	return 0;
 }
 
-/* The number in a small file; `otherwise` when there is none. */
-static uint64_t read_number(const struct finder *f, const char *dir, const char *file,
-			    uint64_t otherwise)
+/* "PATH" or "PATH@OFFSET". */
+static int add_file(struct unc_regs *r, const struct unc_root *root, struct unc_error *e)
 {
-	char path[640];
-	uint64_t value;
+	const char *place = r->where ? r->where : r->map.text, *mark = strrchr(place, '@');
+	char *path = mark ? strndup(place, (size_t)(mark - place)) : strdup(place), *whole = NULL;
+	uint64_t offset = 0;
+	int err;
 
-	snprintf(path, sizeof(path), "%s/%s", dir, file);
-	return unc_root_read_u64(f->root, path, &value) < 0 ? otherwise : value;
-}
-
-/* A device with this address, or with these ids: "10ee:9038". */
-static int add_pci(const struct finder *f, const char *dir, const char *address)
-{
-	const char *text = f->r->map.text;
-	uint64_t node = read_number(f, dir, "numa_node", UINT64_MAX);
-	struct unc_regs_device *d;
-	char ids[48], path[600];
-	size_t same = 0;
-
-	snprintf(ids, sizeof(ids), "%04llx:%04llx",
-		 (unsigned long long)read_number(f, dir, "vendor", UINT64_MAX),
-		 (unsigned long long)read_number(f, dir, "device", UINT64_MAX));
-	while (text[same] && unc_lower(text[same]) == ids[same])
-		same++;
-	if ((text[same] || ids[same]) && strcmp(address, text) != 0)
-		return 0;
-	if (f->r->space == UNC_SPACE_PCI)
-		snprintf(path, sizeof(path), "%s/config", dir);
+	if (!path)
+		return unc_nomem(e);
+	/* A relative path of the user begins in his directory, and not in our root. */
+	if (r->where && unc_root_is_live(root))
+		whole = realpath(path, NULL);
+	if (mark && unc_parse_u64(mark + 1, &offset) < 0)
+		err = unc_fail(e, EINVAL,
+			       "'%s' is not a valid offset: decimal or 0x hexadecimal; behind a "
+			       "path with an @ of its own write @0",
+			       mark + 1);
 	else
-		snprintf(path, sizeof(path), "%s/resource%llu", dir,
-			 (unsigned long long)f->r->map.index);
-	d = add_device(f, path);
-	if (!d)
-		return -ENOMEM;
-	/* Its CPU is the first one online of its node. */
-	for (size_t i = f->topology->cpu_count; i-- > 0;)
-		if (f->topology->cpus[i].online && f->topology->cpus[i].node >= 0 &&
-		    (uint64_t)f->topology->cpus[i].node == node)
-			d->cpu = f->topology->cpus[i].id;
-	return 0;
+		err = add_device(r, whole ? whole : path, offset, -1, e);
+	free(whole);
+	free(path);
+	return err;
 }
 
-/* The device of this name, or whose driver has it. */
-static int add_uio(const struct finder *f, const char *dir, const char *uio)
+/* The PCI devices with this address, or with these ids: "10ee:9038". */
+static int add_pci(struct unc_regs *r, const struct unc_root *root,
+		   const struct unc_topology *topology, struct unc_error *e)
 {
-	unsigned long long map = f->r->map.index;
-	char path[600], *name = NULL;
-	struct unc_regs_device *d;
-	bool found;
-
-	snprintf(path, sizeof(path), "%s/name", dir);
-	unc_root_read_line(f->root, path, &name);
-	found = strcmp(uio, f->r->map.text) == 0 || (name && strcmp(name, f->r->map.text) == 0);
-	free(name);
-	if (!found)
-		return 0;
-	snprintf(path, sizeof(path), "dev/%s", uio);
-	d = add_device(f, path);
-	if (!d)
-		return -ENOMEM;
-	snprintf(path, sizeof(path), "%s/maps/map%llu", dir, map);
-	/* A device without the map has none of its bytes. */
-	d->length = read_number(f, path, "size", 1);
-	d->offset = map * (uint64_t)sysconf(_SC_PAGESIZE) + read_number(f, path, "offset", 0);
-	return 0;
-}
-
-/* Calls `add` for each device of a directory. */
-static int find_in(const struct finder *f, const char *parent,
-		   int (*add)(const struct finder *f, const char *dir, const char *name))
-{
+	static const char *const files[] = {"vendor", "device", "numa_node"};
+	char file[32] = "config";
 	struct unc_names names = {0};
-	int err = unc_root_list(f->root, parent, &names) == -ENOMEM ? unc_nomem(f->e) : 0;
+	int err = unc_root_list(root, PCI_DEVICES, &names) == -ENOMEM ? unc_nomem(e) : 0;
 
+	if (r->space != UNC_SPACE_PCI)
+		snprintf(file, sizeof(file), "resource%llu", (unsigned long long)r->map.bar);
 	for (size_t i = 0; err == 0 && i < names.count; i++) {
-		char dir[300];
+		uint64_t values[3];
+		char path[600], ids[48];
+		size_t same = 0;
+		int cpu = -1;
 
-		snprintf(dir, sizeof(dir), "%s/%s", parent, names.items[i]);
-		err = add(f, dir, names.items[i]);
+		for (size_t k = 0; k < 3; k++) {
+			snprintf(path, sizeof(path), PCI_DEVICES "/%s/%s", names.items[i],
+				 files[k]);
+			if (unc_root_read_u64(root, path, &values[k]) < 0)
+				values[k] = UINT64_MAX;
+		}
+		snprintf(ids, sizeof(ids), "%04llx:%04llx", (unsigned long long)values[0],
+			 (unsigned long long)values[1]);
+		while (ids[same] && unc_lower(r->map.text[same]) == ids[same])
+			same++;
+		if ((r->map.text[same] || ids[same]) && strcmp(names.items[i], r->map.text) != 0)
+			continue;
+		/* It is read by the first online CPU of its node. */
+		for (size_t k = topology->cpu_count; k-- > 0;)
+			if (topology->cpus[k].online && topology->cpus[k].node >= 0 &&
+			    (uint64_t)topology->cpus[k].node == values[2])
+				cpu = topology->cpus[k].id;
+		snprintf(path, sizeof(path), PCI_DEVICES "/%s/%s", names.items[i], file);
+		err = add_device(r, path, 0, cpu, e);
 	}
 	unc_names_finish(&names);
 	return err;
 }
 
-/* "PATH" or "PATH@OFFSET". A relative path is the caller's, who does not know our root. */
-static int add_where(const struct finder *f, const char *where)
+void unc_regs_forget_devices(struct unc_regs *r)
 {
-	const char *mark = strrchr(where, '@');
-	char *path = mark ? strndup(where, (size_t)(mark - where)) : strdup(where);
-	struct unc_regs_device *d = NULL;
-	uint64_t offset = 0;
-	char *whole;
-
-	if (!path)
-		return unc_nomem(f->e);
-	if (mark && unc_parse_u64(mark + 1, &offset) < 0) {
-		free(path);
-		return unc_fail(
-			f->e, EINVAL,
-			"'%s' is not a valid offset: decimal or 0x hexadecimal; behind a path "
-			"with an @ of its own write @0",
-			mark + 1);
-	}
-	whole = unc_root_is_live(f->root) ? realpath(path, NULL) : NULL;
-	d = add_device(f, whole ? whole : path);
-	free(whole);
-	free(path);
-	if (!d)
-		return -ENOMEM;
-	d->offset = offset;
-	return 0;
+	for (size_t i = 0; i < r->device_count; i++)
+		free(r->devices[i].path);
+	free(r->devices);
+	r->devices = NULL;
+	r->device_count = 0;
 }
 
-static int find_devices(const struct finder *f)
+static int find_devices(struct unc_regs *r, const struct unc_root *root,
+			const struct unc_topology *topology, struct unc_error *e)
 {
-	const struct unc_regs_map *m = &f->r->map;
-	struct unc_regs_device *d;
+	int err;
 
-	if (f->r->where)
-		return add_where(f, f->r->where);
-	switch (f->r->space == UNC_SPACE_MSR ? UNC_MAP_FILE : m->kind) {
-	case UNC_MAP_PCI:
-		return find_in(f, "sys/bus/pci/devices", add_pci);
-	case UNC_MAP_UIO:
-		return find_in(f, "sys/class/uio", add_uio);
-	case UNC_MAP_FILE:
-		return add_device(f, m->text ? m->text : "MSRs") ? 0 : -ENOMEM;
-	case UNC_MAP_MEMORY:
-		d = add_device(f, "dev/mem");
-		if (d)
-			d->offset = m->physical;
-		return d ? 0 : -ENOMEM;
-	case UNC_MAP_NONE:
-		break;
-	}
-	return unc_fail(f->e, EINVAL,
-			"the block %s does not say where it is: add ',at=PATH' to the source, or a "
-			"'map' to the file",
-			f->r->name);
-}
-
-/* Registers are aligned. */
-static int check_alignment(const struct finder *f)
-{
-	const struct unc_regs *r = f->r;
-
-	for (size_t i = 0; i < r->device_count && r->space != UNC_SPACE_MSR; i++)
-		if (r->devices[i].offset % r->bytes)
-			return unc_fail(
-				f->e, EINVAL,
-				"%s: it would begin at byte 0x%llx of %s, and registers of %u "
-				"bits begin at multiples of %u",
-				r->name, (unsigned long long)r->devices[i].offset,
-				r->devices[i].path, r->bytes * 8, r->bytes);
-	return 0;
+	unc_regs_forget_devices(r);
+	/* The same numbers are other registers of another CPU. */
+	if (r->models && !unc_has_word(r->models, topology->cpu_model))
+		return unc_fail(e, ENODEV,
+				"%s: %s: it is in the CPU models %s only, and this one is %s; "
+				"elsewhere its registers are something else",
+				r->name, r->title, r->models, topology->cpu_model);
+	if (r->space == UNC_SPACE_MSR)
+		return add_device(r, "MSRs", 0, -1, e);
+	if (r->where || r->map.kind == UNC_MAP_FILE)
+		return add_file(r, root, e);
+	if (r->map.kind == UNC_MAP_NONE)
+		return unc_fail(e, EINVAL,
+				"the block %s does not say where it is: add ',at=PATH' to the "
+				"source, or a 'map' to the file",
+				r->name);
+	err = add_pci(r, root, topology, e);
+	if (err == 0 && !r->device_count)
+		return unc_fail(e, ENODEV, "%s: there is no device '%s' on this machine", r->name,
+				r->map.text);
+	return err;
 }
 
 /* ---- PMUs ---- */
 
 /* MSRs belong to a socket: one CPU of each reads them. Other devices are read by a CPU of their node. */
-static int set_cpus(const struct finder *f, const struct unc_regs_device *d, struct uncore_pmu *p)
+static int set_cpus(const struct unc_regs *r, const struct unc_topology *t,
+		    const struct unc_regs_device *d, struct uncore_pmu *p)
 {
-	const struct unc_topology *t = f->topology;
-
 	p->cpus.ids = calloc(t->cpu_count + 1, sizeof(*p->cpus.ids));
 	if (!p->cpus.ids)
 		return -ENOMEM;
 	p->has_mask = true;
-	if (f->r->space != UNC_SPACE_MSR && d->cpu >= 0) {
-		p->cpus.ids[p->cpus.count++] = d->cpu;
-		return 0;
-	}
 	for (size_t i = 0; i < t->cpu_count; i++) {
-		bool seen = false;
+		const struct uncore_cpu *cpu = &t->cpus[i];
+		bool seen = !cpu->online || (d->cpu >= 0 && cpu->id != d->cpu);
 
 		for (size_t k = 0; k < p->cpus.count; k++)
-			seen = seen || f->r->space != UNC_SPACE_MSR ||
-			       unc_topology_socket(t, p->cpus.ids[k]) == t->cpus[i].socket;
-		if (t->cpus[i].online && !seen)
-			p->cpus.ids[p->cpus.count++] = t->cpus[i].id;
+			seen = seen || r->space != UNC_SPACE_MSR ||
+			       unc_topology_socket(t, p->cpus.ids[k]) == cpu->socket;
+		if (!seen)
+			p->cpus.ids[p->cpus.count++] = cpu->id;
 	}
 	return 0;
 }
@@ -225,155 +159,120 @@ static int set_cpus(const struct finder *f, const struct unc_regs_device *d, str
 /* A term for some bits of a configuration word; `format` as the kernel would write it. */
 static int add_term(struct uncore_pmu *p, const char *name, int word, uint64_t bits)
 {
-	struct uncore_term *grown = reallocarray(p->terms, p->term_count + 1, sizeof(*p->terms));
+	struct uncore_term *term = unc_append(&p->terms, &p->term_count, sizeof(*term));
 	struct unc_text format = {0};
+	char before = ':';
 
-	if (!grown)
+	if (!term)
 		return -ENOMEM;
-	p->terms = grown;
-	unc_text_add(&format, "config%.0d:", word);
+	unc_text_add(&format, "config%.0d", word);
 	for (int low = 0, high; low < 64; low = high + 1) {
 		high = low;
 		if (!(bits >> low & 1))
 			continue;
 		while (high < 63 && bits >> (high + 1) & 1)
 			high++;
-		unc_text_add(&format, "%s%d", format.data[format.len - 1] == ':' ? "" : ",", low);
+		unc_text_add(&format, "%c%d", before, low);
+		before = ',';
 		if (high > low)
 			unc_text_add(&format, "-%d", high);
 	}
-	p->terms[p->term_count++] =
-		(struct uncore_term){.name = name,
+	*term = (struct uncore_term){.name = name,
 				     .format = unc_names_take(&p->strings, unc_text_take(&format)),
 				     .word = word,
 				     .bits = bits};
-	return p->terms[p->term_count - 1].format ? 0 : -ENOMEM;
+	return term->format ? 0 : -ENOMEM;
 }
 
-/* The document's name of a field, and the one that the kernel's driver would have for it. */
-static int add_field(struct uncore_pmu *p, const struct unc_regs_field *f, int word, unsigned shift)
+/* Fields that events may set, under the document's name and the one that the kernel's driver would have. */
+static int add_fields(struct uncore_pmu *p, const struct unc_regs_control *c, int word,
+		      unsigned shift)
 {
-	static const char *const usual[] = {[UNC_PURPOSE_EVENT] = "event",
-					    [UNC_PURPOSE_UMASK] = "umask",
-					    [UNC_PURPOSE_EDGE] = "edge",
-					    [UNC_PURPOSE_THRESHOLD] = "thresh",
-					    [UNC_PURPOSE_FILTER] = NULL};
-
-	if (f->access != UNC_ACCESS_RW || f->purpose == UNC_PURPOSE_ENABLE)
-		return 0;
-	if (usual[f->purpose] && strcmp(usual[f->purpose], f->name) != 0 &&
-	    add_term(p, usual[f->purpose], word, f->bits << shift) < 0)
-		return -ENOMEM;
-	return add_term(p, f->name, word, f->bits << shift);
-}
-
-/* Terms of programmable counters. */
-static int add_select_terms(const struct unc_regs *r, struct uncore_pmu *p)
-{
+	static const char *const usual[UNC_PURPOSE_FILTER + 1] = {[UNC_PURPOSE_EVENT] = "event",
+								  [UNC_PURPOSE_UMASK] = "umask",
+								  [UNC_PURPOSE_EDGE] = "edge",
+								  [UNC_PURPOSE_THRESHOLD] =
+									  "thresh"};
 	int err = 0;
 
-	for (size_t i = 0; err == 0 && i < r->select.count; i++)
-		err = add_field(p, &r->select.fields[i], UNC_REGS_SELECT_WORD, 0);
-	for (size_t i = 0; i < r->control_count; i++) {
-		const struct unc_regs_control *c = &r->controls[i];
+	for (const struct unc_regs_field *f = c->fields; err == 0 && f < c->fields + c->count;
+	     f++) {
+		const char *name = usual[f->purpose];
 
-		for (size_t k = 0; err == 0 && k < c->count; k++)
-			if (c->fields[k].purpose == UNC_PURPOSE_FILTER)
-				err = add_field(p, &c->fields[k], UNC_REGS_FILTER_WORD,
-						c->filter ? 32 : 0);
+		if (f->access != UNC_ACCESS_RW || f->purpose == UNC_PURPOSE_ENABLE ||
+		    (word == UNC_REGS_FILTER_WORD && f->purpose != UNC_PURPOSE_FILTER))
+			continue;
+		if (name && strcmp(name, f->name) != 0)
+			err = add_term(p, name, word, f->bits << shift);
+		if (err == 0)
+			err = add_term(p, f->name, word, f->bits << shift);
 	}
-	if (err == 0 && r->overflow)
-		err = add_term(p, "after", UNC_REGS_AFTER_WORD,
-			       UINT64_MAX >> (64 - unc_regs_narrowest(r)));
 	return err;
 }
 
-/* Each counter that is not programmable is an event; its configuration is its number from 1. */
+/* Terms of programmable counters. The others are events; their configuration is their number from 1. */
 static int set_events(const struct unc_regs *r, struct uncore_pmu *p)
 {
-	int err = r->select.at ? add_select_terms(r, p) : 0;
+	int err = add_fields(p, &r->select, UNC_REGS_SELECT_WORD, 0);
 
-	p->aliases = calloc(r->count, sizeof(*p->aliases));
-	if (err < 0 || !p->aliases || add_term(p, "counter", UNC_REGS_COUNTER_WORD, 0xffff) < 0)
-		return -ENOMEM;
-	for (size_t i = 0; i < r->count; i++) {
-		bool bytes = r->counters[i].role == UNC_ROLE_BYTES;
-		struct uncore_alias *a = &p->aliases[p->alias_count];
+	for (size_t i = 0; err == 0 && r->select.at && i < r->control_count; i++)
+		err = add_fields(p, &r->controls[i], UNC_REGS_FILTER_WORD,
+				 r->controls[i].filter > 0 ? 32 : 0);
+	if (err == 0 && r->select.at && r->overflow)
+		err = add_term(p, "after", UNC_REGS_AFTER_WORD,
+			       UINT64_MAX >> (64 - unc_regs_narrowest(r)));
+	if (err == 0)
+		err = add_term(p, "counter", UNC_REGS_COUNTER_WORD, 0xffff);
+	for (size_t i = 0; err == 0 && i < r->count; i++) {
+		const struct unc_regs_counter *c = &r->counters[i];
 		struct unc_text terms = {0};
+		struct uncore_alias *a;
 
-		if (r->counters[i].programmable)
+		if (c->programmable)
 			continue;
-		p->alias_count++;
+		a = unc_append(&p->aliases, &p->alias_count, sizeof(*a));
+		if (!a)
+			return -ENOMEM;
 		unc_text_add(&terms, "counter=%zu", i + 1);
 		a->scale = 1;
-		a->name = r->counters[i].name;
+		a->name = c->name;
 		a->terms = unc_names_take(&p->strings, unc_text_take(&terms));
-		a->unit = bytes ? "B" : NULL;
-		if (!a->terms)
-			return -ENOMEM;
+		a->unit = c->role == UNC_ROLE_BYTES ? "B" : NULL;
+		err = a->terms ? 0 : -ENOMEM;
 	}
-	return 0;
-}
-
-static int add_pmu(const struct finder *f, struct unc_pmus *pmus, size_t unit)
-{
-	struct uncore_pmu *p = &pmus->items[pmus->count++];
-	const char *pattern = f->r->pmu;
-	size_t before = strcspn(pattern, "{");
-	struct unc_text name = {0};
-
-	unc_text_add(&name, "%.*s%zu%s", (int)before, pattern, unit, strchr(pattern, '}') + 1);
-	p->name = unc_text_take(&name);
-	p->root = f->root;
-	p->error = f->e;
-	p->unit = unit;
-	p->loaded = true;
-	if (!p->name || set_cpus(f, &f->r->devices[unit / f->r->instances], p) < 0 ||
-	    set_events(f->r, p) < 0)
-		return unc_nomem(f->e);
-	return 0;
-}
-
-/* The same numbers are other registers of another CPU. */
-static int check_model(const struct finder *f)
-{
-	const char *cpu = f->topology->cpu_model;
-
-	if (!f->r->models || unc_has_word(f->r->models, cpu))
-		return 0;
-	return unc_fail(
-		f->e, ENODEV,
-		"%s: %s: it is in the CPU models %s only, and this one is %s; elsewhere its "
-		"registers are something else",
-		f->r->name, f->r->title, f->r->models, cpu);
+	return err;
 }
 
 int unc_regs_scan(struct unc_regs *r, const struct unc_root *root,
 		  const struct unc_topology *topology, struct unc_pmus *out, struct unc_error *e)
 {
-	struct finder f = {.r = r, .root = root, .topology = topology, .e = e};
+	size_t before = strcspn(r->pmu, "{"), count;
 	struct unc_pmus pmus = {0};
-	int err;
+	int err = find_devices(r, root, topology, e);
 
-	unc_regs_forget_devices(r);
-	err = check_model(&f);
-	if (err == 0)
-		err = find_devices(&f);
-	if (err == 0)
-		err = check_alignment(&f);
 	if (err < 0)
 		return err;
-	if (!r->device_count)
-		return unc_fail(e, ENODEV, "%s: there is no device '%s' on this machine", r->name,
-				r->map.text);
-	pmus.items = calloc(r->device_count * r->instances, sizeof(*pmus.items));
+	count = r->device_count * r->instances;
+	pmus.items = calloc(count, sizeof(*pmus.items));
 	if (!pmus.items)
 		return unc_nomem(e);
-	for (size_t i = 0; err == 0 && i < r->device_count * r->instances; i++)
-		err = add_pmu(&f, &pmus, i);
-	if (err < 0)
-		unc_pmus_finish(&pmus);
-	else
-		*out = pmus;
-	return err;
+	for (size_t unit = 0; unit < count; unit++) {
+		struct uncore_pmu *p = &pmus.items[pmus.count++];
+		struct unc_text name = {0};
+
+		unc_text_add(&name, "%.*s%zu%s", (int)before, r->pmu, unit,
+			     strchr(r->pmu, '}') + 1);
+		p->name = unc_text_take(&name);
+		p->root = root;
+		p->error = e;
+		p->unit = unit;
+		p->loaded = true;
+		if (!p->name || set_cpus(r, topology, &r->devices[unit / r->instances], p) < 0 ||
+		    set_events(r, p) < 0) {
+			unc_pmus_finish(&pmus);
+			return unc_nomem(e);
+		}
+	}
+	*out = pmus;
+	return 0;
 }

@@ -68,15 +68,10 @@ static int check_models(const struct unc_reader *r, const struct unc_yaml *node,
 
 /* ---- where it is ---- */
 
-#define MAP(member) UNC_AT(struct unc_regs_map, member)
-
 static const struct unc_field map_fields[] = {
-	UNC_FIELD("|file", TEXT, MAP(text)),
-	UNC_FIELD("|pci", TEXT, MAP(text)),
-	UNC_FIELD("|uio", TEXT, MAP(text)),
-	UNC_FIELD("|memory", NUMBER, MAP(physical)),
-	UNC_FIELD("bar", NUMBER, MAP(index), .most = 5),
-	UNC_FIELD("map", NUMBER, MAP(index), .most = 4),
+	UNC_FIELD("|file", TEXT, UNC_AT(struct unc_regs_map, text)),
+	UNC_FIELD("|pci", TEXT, UNC_AT(struct unc_regs_map, text)),
+	UNC_FIELD("bar", NUMBER, UNC_AT(struct unc_regs_map, bar), .most = 5),
 	UNC_END,
 };
 
@@ -85,18 +80,14 @@ static const struct unc_shape map_shape = {.fields = map_fields};
 static int check_map(const struct unc_reader *r, const struct unc_yaml *map, void *into)
 {
 	struct unc_regs *block = into;
-	bool pci = block->space == UNC_SPACE_PCI;
+	bool pci = unc_yaml_get(map, "pci");
 
-	block->map.kind = UNC_MAP_FILE + unc_fill_choice(map, map_fields);
+	block->map.kind = pci ? UNC_MAP_PCI : UNC_MAP_FILE;
 	if (block->space == UNC_SPACE_MSR)
 		return unc_reader_fail(r, map, "MSRs are read from their CPU: 'map' says nothing");
-	if (pci && block->map.kind > UNC_MAP_PCI)
-		return unc_reader_fail(r, map, "'map' needs exactly one of: file, pci");
-	if (unc_yaml_get(map, "bar") && (block->map.kind != UNC_MAP_PCI || pci))
+	if (unc_yaml_get(map, "bar") && (!pci || block->space == UNC_SPACE_PCI))
 		return unc_reader_fail(r, unc_yaml_get(map, "bar"),
 				       "only a PCI device's memory has a BAR");
-	if (unc_yaml_get(map, "map") && block->map.kind != UNC_MAP_UIO)
-		return unc_reader_fail(r, unc_yaml_get(map, "map"), "only a UIO device has maps");
 	return 0;
 }
 
@@ -499,15 +490,6 @@ int unc_regs_parse(struct unc_regs **out, struct unc_yaml_file *file, struct unc
 	else
 		*out = block;
 	return err;
-}
-
-void unc_regs_forget_devices(struct unc_regs *r)
-{
-	for (size_t i = 0; i < r->device_count; i++)
-		free(r->devices[i].path);
-	free(r->devices);
-	r->devices = NULL;
-	r->device_count = 0;
 }
 
 void unc_regs_free(struct unc_regs *r)

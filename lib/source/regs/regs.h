@@ -107,22 +107,18 @@ enum unc_regs_map_kind {
 	UNC_MAP_NONE, /* to be given by the user of the block */
 	UNC_MAP_FILE,
 	UNC_MAP_PCI,
-	UNC_MAP_UIO,
-	UNC_MAP_MEMORY,
 };
 
 struct unc_regs_map {
 	enum unc_regs_map_kind kind;
-	const char *text;  /* a file's path; a PCI address, or vendor:device; a UIO device's name */
-	uint64_t index;    /* PCI: which BAR; UIO: which map */
-	uint64_t physical; /* memory: the address */
+	const char *text; /* a file's path, or "PATH@OFFSET"; a PCI address, or vendor:device */
+	uint64_t bar;
 };
 
 /* One device, found on this machine. */
 struct unc_regs_device {
 	char *path;      /* below the root; not looked at for MSRs */
 	uint64_t offset; /* of the block's first byte in it */
-	uint64_t length; /* bytes there, where /sys says it; else 0 */
 	int cpu;         /* near it; -1: any */
 };
 
