@@ -62,29 +62,21 @@ static const struct {
 
 /* ---- parts ---- */
 
-static const char *name_of(const struct unc_regs *r, enum unc_regs_role role)
-{
-	const struct unc_regs_counter *c = unc_regs_role(r, role);
-
-	return c ? c->name : "";
-}
-
-/* Two of the three do not add up to all cycles. The rate is over the block's own time when it keeps one:
- * cycles of a known frequency, or cycles whose frequency a counter of the clock tells. */
+/* The rate is over the block's own time when it keeps one: cycles of a known frequency, or cycles whose
+ * frequency a counter of the clock tells. */
 static void work_out_cycles(struct unc_text parts[PARTS], const struct unc_regs *r)
 {
 	const char *clock = r->clock ? r->clock->name : NULL;
 	struct unc_text *total = &parts[PART_TOTAL], *rate = &parts[PART_RATE];
-	bool all = unc_regs_all_cycles(r);
 
-	if (all)
-		unc_text_add(total, "(%s + %s + %s)", name_of(r, UNC_ROLE_ACTIVE),
-			     name_of(r, UNC_ROLE_BUSY), name_of(r, UNC_ROLE_IDLE));
+	if (r->all_cycles)
+		unc_text_add(total, "(%s + %s + %s)", r->roles[UNC_ROLE_ACTIVE]->name,
+			     r->roles[UNC_ROLE_BUSY]->name, r->roles[UNC_ROLE_IDLE]->name);
 	else if (clock)
 		unc_text_add(total, "%s", clock);
 	if (r->hz > 0 && total->len)
 		unc_text_add(rate, "/ %s * %s", clock ? clock : total->data, r->clock_hz);
-	else if (clock && all)
+	else if (clock && r->all_cycles)
 		unc_text_add(rate, "/ %s * (%s / seconds)", total->data, clock);
 	else
 		unc_text_add(rate, "/ seconds");
@@ -98,129 +90,100 @@ static void work_out_cycles(struct unc_text parts[PARTS], const struct unc_regs 
 
 static void work_out_traffic(struct unc_text parts[PARTS], const struct unc_regs *r)
 {
-	const struct unc_regs_counter *bytes = unc_regs_role(r, UNC_ROLE_BYTES);
-	const struct unc_regs_counter *packets = unc_regs_role(r, UNC_ROLE_PACKETS);
+	static const struct {
+		enum part part;
+		enum unc_regs_role role;
+	} counters[] = {{PART_ACTIVE, UNC_ROLE_ACTIVE},
+			{PART_BUSY, UNC_ROLE_BUSY},
+			{PART_PACKETS, UNC_ROLE_PACKETS},
+			{PART_AMOUNT, UNC_ROLE_BYTES}};
+	const struct unc_regs_counter *packets = r->roles[UNC_ROLE_PACKETS];
 
-	unc_text_add(&parts[PART_ACTIVE], "%s", name_of(r, UNC_ROLE_ACTIVE));
-	unc_text_add(&parts[PART_BUSY], "%s", name_of(r, UNC_ROLE_BUSY));
-	unc_text_add(&parts[PART_PACKETS], "%s", name_of(r, UNC_ROLE_PACKETS));
-	if (bytes)
-		unc_text_add(&parts[PART_AMOUNT], "%s", bytes->name);
-	else if (packets && packets->packet_bytes > 0)
+	for (size_t i = 0; i < sizeof(counters) / sizeof(*counters); i++)
+		if (r->roles[counters[i].role])
+			unc_text_add(&parts[counters[i].part], "%s",
+				     r->roles[counters[i].role]->name);
+	if (!r->roles[UNC_ROLE_BYTES] && packets && packets->packet_bytes > 0)
 		unc_text_add(&parts[PART_AMOUNT], "%s * %s", packets->name,
 			     unc_yaml_get(packets->at, "packet_bytes")->text);
 }
 
-/* What stands for a bin, exactly: bounds are whole, so that a middle is whole or a half, and for the last
- * bin the file has it. */
-static void add_middle(struct unc_text *to, const struct unc_regs *r, size_t bin)
-{
-	const struct unc_yaml *histogram = unc_yaml_get(r->file->root, "histogram");
-	const struct unc_histogram *h = &r->histogram;
-	unsigned long long twice;
-
-	if (bin + 1 == h->count) {
-		unc_text_add(to, "%s", unc_yaml_get(histogram, "last")->text);
-		return;
-	}
-	twice = (unsigned long long)(2 * unc_histogram_middle(h, bin));
-	unc_text_add(to, "%llu%s", twice / 2, twice % 2 ? ".5" : "");
-}
-
-/* The mean weighs each bin with what stands for it. */
+/* The mean weighs each bin with what stands for it, exactly: bounds are whole, so that a middle is whole or a
+ * half, and for the last bin the file has it. */
 static void work_out_bins(struct unc_text parts[PARTS], const struct unc_regs *r)
 {
+	const struct unc_yaml *histogram = unc_yaml_get(r->file->root, "histogram");
 	struct unc_text *mean = &parts[PART_MEAN], *bins = &parts[PART_BINS];
 	size_t bin = 0;
 
-	if (!r->has_histogram)
-		return;
-	unc_text_add(mean, "(");
 	for (size_t i = 0; i < r->count; i++) {
+		unsigned long long twice;
+
 		if (r->counters[i].role != UNC_ROLE_BIN)
 			continue;
-		unc_text_add(mean, "%s", bin ? " + " : "");
-		add_middle(mean, r, bin);
+		twice = (unsigned long long)(2 * unc_histogram_middle(&r->histogram, bin));
+		unc_text_add(mean, "%s", bin ? " + " : "(");
+		if (bin + 1 == r->histogram.count)
+			unc_text_add(mean, "%s", unc_yaml_get(histogram, "last")->text);
+		else
+			unc_text_add(mean, "%llu%s", twice / 2, twice % 2 ? ".5" : "");
 		unc_text_add(mean, " * %s", r->counters[i].name);
-		unc_text_add(bins, "%s%s", bin ? " + " : "", r->counters[i].name);
-		bin++;
+		unc_text_add(bins, "%s%s", bin++ ? " + " : "", r->counters[i].name);
 	}
-	unc_text_add(mean, ") / (%s)", bins->data ? bins->data : "");
+	if (bin)
+		unc_text_add(mean, ") / (%s)", bins->data ? bins->data : "");
+}
+
+static bool is_made(const struct unc_text parts[PARTS], size_t metric)
+{
+	enum part first = metrics[metric].first, second = metrics[metric].second;
+
+	return parts[first].len && (second == PART_NONE || parts[second].len);
 }
 
 /* ---- the text of a data file ---- */
 
-/* Single quotation marks are doubled in YAML. */
-static void add_quoted(struct unc_text *t, const char *text)
+/* A line with a key and its text in single quotation marks, which are doubled in YAML. */
+static void add_line(struct unc_text *yaml, const char *key, const char *text)
 {
-	unc_text_add(t, "'");
+	unc_text_add(yaml, "%s: '", key);
 	for (; *text; text++)
-		unc_text_add(t, "%s%c", *text == '\'' ? "'" : "", *text);
-	unc_text_add(t, "'");
-}
-
-static void add_metrics(struct unc_text *yaml, const struct unc_regs *r,
-			const struct unc_text parts[PARTS])
-{
-	size_t before = yaml->len;
-
-	for (size_t i = 0; i < METRICS; i++) {
-		enum part first = metrics[i].first, second = metrics[i].second;
-
-		if (!parts[first].len || (second != PART_NONE && !parts[second].len))
-			continue;
-		unc_text_add(yaml, "  %s.%s:\n    title: ", r->quantity, metrics[i].name);
-		add_quoted(yaml, metrics[i].title);
-		unc_text_add(yaml, "\n    unit: %s\n    formula: '%s%s%s'\n    evidence: ",
-			     metrics[i].unit, parts[first].data, metrics[i].between,
-			     second == PART_NONE ? "" : parts[second].data);
-		add_quoted(yaml, r->evidence);
-		unc_text_add(yaml, "\n");
-	}
-	if (yaml->len == before)
-		unc_text_add(yaml, "  {}\n");
+		unc_text_add(yaml, "%s%c", *text == '\'' ? "'" : "", *text);
+	unc_text_add(yaml, "'\n");
 }
 
 static void write_family(struct unc_text *yaml, const struct unc_regs *r,
 			 const struct unc_text parts[PARTS])
 {
-	unc_text_add(yaml, "family: %s\ntitle: ", r->name);
-	add_quoted(yaml, r->title);
-	unc_text_add(yaml, "\ninstance: ");
-	add_quoted(yaml, r->instance);
-	unc_text_add(yaml, "\nplace: block\npmus:\n  - name: ");
-	add_quoted(yaml, r->pmu);
-	unc_text_add(yaml, "\neverywhere: true\nevents:\n");
+	size_t before;
+
+	unc_text_add(yaml, "family: %s\n", r->name);
+	add_line(yaml, "title", r->title);
+	add_line(yaml, "instance", r->instance);
+	unc_text_add(yaml, "place: block\npmus:\n");
+	add_line(yaml, "  - name", r->pmu);
+	unc_text_add(yaml, "everywhere: true\nevents:\n");
 	for (size_t i = 0; i < r->count; i++) {
-		unc_text_add(yaml, "  %s:\n    title: ", r->counters[i].name);
-		add_quoted(yaml, r->counters[i].title);
-		unc_text_add(yaml, "\n    alias: %s\n    evidence: ", r->counters[i].name);
-		add_quoted(yaml, r->evidence);
-		unc_text_add(yaml, "\n");
+		unc_text_add(yaml, "  %s:\n    alias: %s\n", r->counters[i].name,
+			     r->counters[i].name);
+		add_line(yaml, "    title", r->counters[i].title);
+		add_line(yaml, "    evidence", r->evidence);
 	}
 	unc_text_add(yaml, "metrics:\n");
-	add_metrics(yaml, r, parts);
-}
+	before = yaml->len;
+	for (size_t i = 0; i < METRICS; i++) {
+		enum part second = metrics[i].second;
 
-/* Percentiles are no formulas: what theirs add up is looked at bin by bin. */
-static void mark_percentiles(struct unc_family *f, const struct unc_regs *r)
-{
-	for (size_t i = 0; r->has_histogram && i < f->metric_count; i++)
-		for (size_t k = 0; k < METRICS; k++)
-			if (metrics[k].per_mille &&
-			    strcmp(f->metrics[i].name + strlen(r->quantity) + 1, metrics[k].name) ==
-				    0) {
-				f->metrics[i].histogram = &r->histogram;
-				f->metrics[i].per_mille = metrics[k].per_mille;
-			}
-}
-
-static bool has_roles(const struct unc_regs *r)
-{
-	for (size_t i = 0; i < r->count; i++)
-		if (r->counters[i].role != UNC_ROLE_NONE)
-			return true;
-	return false;
+		if (!is_made(parts, i))
+			continue;
+		unc_text_add(yaml, "  %s.%s:\n    unit: %s\n    formula: '%s%s%s'\n", r->quantity,
+			     metrics[i].name, metrics[i].unit, parts[metrics[i].first].data,
+			     metrics[i].between, second == PART_NONE ? "" : parts[second].data);
+		add_line(yaml, "    title", metrics[i].title);
+		add_line(yaml, "    evidence", r->evidence);
+	}
+	if (yaml->len == before)
+		unc_text_add(yaml, "  {}\n");
 }
 
 int unc_regs_family(struct unc_family **out, const struct unc_regs *r, const char *cpu_model,
@@ -229,29 +192,33 @@ int unc_regs_family(struct unc_family **out, const struct unc_regs *r, const cha
 	struct unc_text parts[PARTS] = {0}, yaml = {0};
 	struct unc_yaml_file *file = NULL;
 	struct unc_family *f = NULL;
-	int err = 0;
+	size_t metric = 0;
+	int err;
 
 	*out = NULL;
-	if (!has_roles(r))
+	if (!r->has_roles)
 		return 0;
 	work_out_cycles(parts, r);
 	work_out_traffic(parts, r);
 	work_out_bins(parts, r);
 	write_family(&yaml, r, parts);
-	for (size_t i = 0; i < PARTS; i++) {
+	for (size_t i = 0; i < PARTS; i++)
 		yaml.failed |= parts[i].failed;
-		unc_text_finish(&parts[i]);
-	}
-	if (yaml.failed)
-		err = unc_nomem(e);
-	if (err == 0)
-		err = unc_yaml_parse(&file, r->file->name, yaml.data, yaml.len, e);
+	err = yaml.failed ? unc_nomem(e)
+			  : unc_yaml_parse(&file, r->file->name, yaml.data, yaml.len, e);
 	if (err == 0)
 		err = unc_family_parse(&f, file, cpu_model, e);
+	/* Percentiles are no formulas: what theirs add up is looked at bin by bin. */
+	for (size_t i = 0; err == 0 && i < METRICS; i++) {
+		if (!is_made(parts, i))
+			continue;
+		if (metrics[i].per_mille)
+			f->metrics[metric].histogram = &r->histogram;
+		f->metrics[metric++].per_mille = metrics[i].per_mille;
+	}
+	for (size_t i = 0; i < PARTS; i++)
+		unc_text_finish(&parts[i]);
 	unc_text_finish(&yaml);
-	if (err < 0 || !f)
-		return err;
-	mark_percentiles(f, r);
-	*out = f;
-	return 0;
+	*out = err == 0 ? f : NULL;
+	return err;
 }

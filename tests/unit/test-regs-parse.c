@@ -341,17 +341,19 @@ static const char *const programmable[] = {
 
 static void test_programmable(void **state)
 {
-	const struct unc_regs_control *in;
+	const struct unc_regs_field *freeze;
 	struct unc_error e = {""};
 	struct unc_regs *r = NULL;
 
 	(void)state;
 	if (parse_lines(&r, programmable, COUNT(programmable), 0, NULL, &e) < 0)
 		fail_msg("%s", e.text);
-	assert_int_equal(unc_regs_find_field(r, UNC_PURPOSE_FREEZE, &in)->bits, 0x100);
-	assert_int_equal(in->ones, 0x30000);
-	assert_int_equal(unc_regs_find_field(r, UNC_PURPOSE_FILTER, &in)->bits, 0x1f);
-	assert_int_equal(in->filter, 0);
+	freeze = r->use[UNC_PURPOSE_FREEZE];
+	assert_int_equal(freeze->bits, 0x100);
+	assert_int_equal(freeze->in->ones, 0x30000);
+	assert_int_equal(freeze->in->read_only, 0x200);
+	assert_int_equal(r->use[UNC_PURPOSE_FILTER]->bits, 0x1f);
+	assert_int_equal(r->use[UNC_PURPOSE_FILTER]->in->filter, 0);
 	assert_int_equal(r->select.fields[0].bits, 0x2000ff);
 	assert_int_equal(r->only[0].counters, 3);
 	assert_int_equal(r->overflow, UNC_OVERFLOW_FREEZES);
@@ -374,8 +376,9 @@ static void test_programmable_mistakes(void **state)
 		{14, "      frz: {bits: 8, use: freeze, access: RO}", "b.yaml:14:27", "is read"},
 		{15, "      sts: {bits: 7-8, access: RO}", "b.yaml:15:19", "overlaps 'frz'"},
 		{15, "      sts: {bits: 9, use: freeze}", "b.yaml:15:27", "this use already"},
-		{18, "    fields: {f: {bits: 0-40, use: filter}}", "b.yaml:17:5", "32 bits"},
-		{18, "    fields: {f: {bits: 3, use: freeze}}", "b.yaml:17:5", "'frz' of"},
+		{18, "    fields: {f: {bits: 0-40, use: filter}}", "b.yaml:18:24", "32 bits"},
+		{18, "    fields: {f: {bits: 3, use: freeze}}", "b.yaml:18:32",
+		 "'frz' has this use"},
 		{19, "x:", "b.yaml:19:1", "unknown key"},
 		{21, "    ev: {bits: 0-7}", "b.yaml:20:3", "'use: event'"},
 		{21, "    ev: {bits: 0-7, use: freeze}", "b.yaml:21:5", "no such use"},

@@ -9,7 +9,7 @@
 /* Which of the programmable counters may count the event: a bit for each of the first 64. */
 static uint64_t allowed_for(const struct unc_regs *r, uint64_t select)
 {
-	const struct unc_regs_field *event = unc_regs_field(&r->select, UNC_PURPOSE_EVENT);
+	const struct unc_regs_field *event = r->use[UNC_PURPOSE_EVENT];
 	uint64_t code;
 
 	if (!event)
@@ -28,19 +28,13 @@ static bool assign(struct unc_regs_source *s, const struct unc_regs_instance *b,
 {
 	const struct unc_regs *r = s->regs;
 	uint64_t allowed = allowed_for(r, s->plan[i].config.word[UNC_REGS_SELECT_WORD]);
-	size_t number = 0;
-
-	for (size_t k = 0; k < r->count; k++)
-		number += r->counters[k].programmable;
 	/* From the end: events that few counters can count are counted by the first, mostly. */
 	for (size_t k = r->count; k-- > 0;) {
 		const struct unc_regs_counter *c = &r->counters[k];
 		size_t owner = b->first;
 
-		if (!c->programmable)
-			continue;
-		number--;
-		if (tried[k] || (number < 64 ? !(allowed >> number & 1) : allowed != UINT64_MAX))
+		if (!c->programmable || tried[k] ||
+		    (c->number < 64 ? !(allowed >> c->number & 1) : allowed != UINT64_MAX))
 			continue;
 		tried[k] = true;
 		while (owner < b->end && s->counters[owner].reg != c)
@@ -69,8 +63,8 @@ static const struct unc_counter *other_filter(const struct unc_regs_source *s,
 /* What is wrong with an event for a programmable counter. */
 static int check_select(const struct unc_regs *r, const struct unc_counter *c, struct unc_error *e)
 {
-	const struct unc_regs_field *edge = unc_regs_field(&r->select, UNC_PURPOSE_EDGE);
-	const struct unc_regs_field *threshold = unc_regs_field(&r->select, UNC_PURPOSE_THRESHOLD);
+	const struct unc_regs_field *edge = r->use[UNC_PURPOSE_EDGE];
+	const struct unc_regs_field *threshold = r->use[UNC_PURPOSE_THRESHOLD];
 	uint64_t select = c->config.word[UNC_REGS_SELECT_WORD];
 	uint64_t after = c->config.word[UNC_REGS_AFTER_WORD];
 
@@ -80,9 +74,9 @@ static int check_select(const struct unc_regs *r, const struct unc_counter *c, s
 				"least 1: add %s=1",
 				c->pmu->name, c->event, edge->name, threshold->name,
 				threshold->name);
-	if (after > UINT64_MAX >> (64 - unc_regs_narrowest(r)))
+	if (after > UINT64_MAX >> (64 - r->narrowest))
 		return unc_fail(e, EINVAL, "%s/%s/: a counter of %u bits cannot count so many",
-				c->pmu->name, c->event, unc_regs_narrowest(r));
+				c->pmu->name, c->event, r->narrowest);
 	if (after && !r->overflow)
 		return unc_fail(e, EINVAL, "%s/%s/: a counter that overflows freezes nothing here",
 				c->pmu->name, c->event);

@@ -188,11 +188,10 @@ static int add_term(struct uncore_pmu *p, const char *name, int word, uint64_t b
 static int add_fields(struct uncore_pmu *p, const struct unc_regs_control *c, int word,
 		      unsigned shift)
 {
-	static const char *const usual[UNC_PURPOSE_FILTER + 1] = {[UNC_PURPOSE_EVENT] = "event",
-								  [UNC_PURPOSE_UMASK] = "umask",
-								  [UNC_PURPOSE_EDGE] = "edge",
-								  [UNC_PURPOSE_THRESHOLD] =
-									  "thresh"};
+	static const char *const usual[UNC_PURPOSES] = {[UNC_PURPOSE_EVENT] = "event",
+							[UNC_PURPOSE_UMASK] = "umask",
+							[UNC_PURPOSE_EDGE] = "edge",
+							[UNC_PURPOSE_THRESHOLD] = "thresh"};
 	int err = 0;
 
 	for (const struct unc_regs_field *f = c->fields; err == 0 && f < c->fields + c->count;
@@ -219,8 +218,7 @@ static int set_events(const struct unc_regs *r, struct uncore_pmu *p)
 		err = add_fields(p, &r->controls[i], UNC_REGS_FILTER_WORD,
 				 r->controls[i].filter > 0 ? 32 : 0);
 	if (err == 0 && r->select.at && r->overflow)
-		err = add_term(p, "after", UNC_REGS_AFTER_WORD,
-			       UINT64_MAX >> (64 - unc_regs_narrowest(r)));
+		err = add_term(p, "after", UNC_REGS_AFTER_WORD, UINT64_MAX >> (64 - r->narrowest));
 	if (err == 0)
 		err = add_term(p, "counter", UNC_REGS_COUNTER_WORD, 0xffff);
 	for (size_t i = 0; err == 0 && i < r->count; i++) {

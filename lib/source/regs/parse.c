@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The description of a register block, checked strictly. */
-#include "source/regs/parse.h"
 #include "base/embedded.h"
+#include "base/fill.h"
 #include "base/text.h"
+#include "source/regs/regs.h"
 
 #include <errno.h>
 #include <float.h>
@@ -10,37 +11,49 @@
 #include <string.h>
 
 #define PCI_CONFIG_SIZE 4096
+#define OFFSET_MOST (UINT64_C(1) << 32)
 
 /* Whole cycles below are exact in a double. */
 #define LAST_MOST 0x1p53
 
+/* At the most that any counter counts, 2^40 in a second, these bits last for 16 s. */
+#define LASTING_BITS 44
+
 static const struct unc_bounds positive = {DBL_TRUE_MIN, DBL_MAX, "more than 0"};
 
+/* What must not be, and the sentence at the value of `key`, or at the whole map. */
+struct rule {
+	bool broken;
+	const char *key, *sentence;
+};
+
+static int check_rules(const struct unc_reader *r, const struct unc_yaml *map,
+		       const struct rule *rules, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		const struct unc_yaml *at = unc_yaml_get(map, rules[i].key);
+
+		if (rules[i].broken)
+			return unc_reader_fail(r, at ? at : map, "%s", rules[i].sentence);
+	}
+	return 0;
+}
+
+#define CHECK_RULES(r, map, rules) check_rules(r, map, rules, sizeof(rules) / sizeof(*(rules)))
+
 /* ---- names ---- */
-
-static int check_block(const struct unc_reader *r, const struct unc_yaml *node, void *into)
-{
-	(void)into;
-	return unc_reader_check_name(r, node, node->text, "-", "name");
-}
-
-static int check_quantity(const struct unc_reader *r, const struct unc_yaml *node, void *into)
-{
-	(void)into;
-	return unc_reader_check_name(r, node, node->text, "._", "name");
-}
 
 /* "generic_pmon_{port}": one {word}, which stands for the instance's number. */
 static int check_pmu(const struct unc_reader *r, const struct unc_yaml *node, void *into)
 {
 	const struct unc_regs *block = into;
-	const char *open = strchr(node->text, '{'), *close = open ? strchr(open, '}') : NULL;
+	const char *open = strchr(node->text, '{');
+	size_t word = open ? strcspn(open + 1, "{}") : 0;
 	int err = unc_reader_check_name(r, node, node->text, "_{}", "name");
 
 	if (err < 0)
 		return err;
-	if (!close || close == open + 1 || strpbrk(close + 1, "{}") ||
-	    memchr(open + 1, '{', (size_t)(close - open - 1)))
+	if (!word || open[1 + word] != '}' || strpbrk(open + 2 + word, "{}"))
 		return unc_reader_fail(r, node,
 				       "'%s' must have one {word} for the number of the %s, as in "
 				       "my_pmon_{port}",
@@ -80,197 +93,207 @@ static const struct unc_shape map_shape = {.fields = map_fields};
 static int check_map(const struct unc_reader *r, const struct unc_yaml *map, void *into)
 {
 	struct unc_regs *block = into;
-	bool pci = unc_yaml_get(map, "pci");
+	bool bar = unc_yaml_get(map, "bar"), pci = unc_yaml_get(map, "pci"),
+	     msr = block->space == UNC_SPACE_MSR;
+	const struct rule rules[] = {
+		{msr, "", "MSRs are read from their CPU: 'map' says nothing"},
+		{bar && (!pci || block->space == UNC_SPACE_PCI), "bar",
+		 "only a PCI device's memory has a BAR"},
+	};
 
 	block->map.kind = pci ? UNC_MAP_PCI : UNC_MAP_FILE;
-	if (block->space == UNC_SPACE_MSR)
-		return unc_reader_fail(r, map, "MSRs are read from their CPU: 'map' says nothing");
-	if (unc_yaml_get(map, "bar") && (!pci || block->space == UNC_SPACE_PCI))
-		return unc_reader_fail(r, unc_yaml_get(map, "bar"),
-				       "only a PCI device's memory has a BAR");
-	return 0;
+	return CHECK_RULES(r, map, rules);
 }
 
-/* What holds where the file does not say it. */
-static int read_space(const struct unc_reader *r, const struct unc_yaml *node, void *into)
-{
-	struct unc_regs *block = into;
-
-	(void)r;
-	(void)node;
-	block->instances = 1;
-	block->bytes = block->space == UNC_SPACE_PCI ? 4 : 8;
-	block->size = block->space == UNC_SPACE_PCI ? PCI_CONFIG_SIZE : 0;
-	return 0;
-}
-
-/* `access` is in bits in the file. */
-static int check_access(const struct unc_reader *r, const struct unc_yaml *node, void *into)
-{
-	struct unc_regs *block = into;
-	bool pci = block->space == UNC_SPACE_PCI;
-
-	if ((block->bytes != 32 && block->bytes != 64) || (pci && block->bytes != 32))
-		return unc_reader_fail(r, node, "one read is of %s bits", pci ? "32" : "32 or 64");
-	block->bytes /= 8;
-	return 0;
-}
-
+/* Sizes by the space, once all keys that say them are read; `access` is in bits in the file. */
 static int check_size(const struct unc_reader *r)
 {
-	static const char *const keys[] = {"size", "access"};
-	const struct unc_yaml *root = r->file->root;
-	const struct unc_regs *block = r->context;
+	struct unc_regs *block = r->context;
+	bool mmio = block->space == UNC_SPACE_MMIO, msr = block->space == UNC_SPACE_MSR;
+	bool pci = block->space == UNC_SPACE_PCI;
+	unsigned bits = block->bytes;
+	const struct rule rules[] = {
+		{mmio && !block->size, "", "a block in memory needs the key 'size'"},
+		{mmio && !bits, "", "a block in memory needs the key 'access'"},
+		{msr && block->size, "size", "'size' is for maps; an MSR has 64 bits"},
+		{msr && bits, "access", "'access' is for maps; an MSR has 64 bits"},
+		{pci && bits && bits != 32, "access", "one read is of 32 bits"},
+		{bits && bits != 32 && bits != 64, "access", "one read is of 32 or 64 bits"},
+		{block->instances > 1 && !block->stride, "count",
+		 "several instances need a 'stride' between them"},
+	};
 
-	for (size_t i = 0; i < 2; i++) {
-		const struct unc_yaml *given = unc_yaml_get(root, keys[i]);
+	block->bytes = bits ? bits / 8 : pci ? 4 : 8;
+	if (pci && !block->size)
+		block->size = PCI_CONFIG_SIZE;
+	return CHECK_RULES(r, r->file->root, rules);
+}
 
-		if (block->space == UNC_SPACE_MMIO && !given)
-			return unc_reader_fail(r, root, "a block in memory needs the key '%s'",
-					       keys[i]);
-		if (block->space == UNC_SPACE_MSR && given)
-			return unc_reader_fail(r, given, "'%s' is for maps; an MSR has 64 bits",
-					       keys[i]);
-	}
-	if (block->instances > 1 && !block->stride)
-		return unc_reader_fail(r, unc_yaml_get(root, "count"),
-				       "%llu instances need a 'stride' between them",
-				       (unsigned long long)block->instances);
-	return 0;
+/* ---- clock ---- */
+
+static const struct unc_field clock_fields[] = {
+	UNC_FIELD("hz", DOUBLE, UNC_AT(struct unc_regs, hz), .range = &positive),
+	UNC_FIELD("counter", TEXT, UNC_AT(struct unc_regs, clock_name)),
+	UNC_END,
+};
+
+static int read_clock(const struct unc_reader *r, const struct unc_yaml *node, void *into)
+{
+	static const struct unc_shape shape = {.fields = clock_fields};
+	const struct unc_yaml *hz = unc_yaml_get(node, "hz");
+	struct unc_regs *block = into;
+
+	block->host_clock = node->kind == UNC_YAML_TEXT && strcmp(node->text, "host") == 0;
+	block->clock_hz = hz ? hz->text : NULL;
+	if (block->host_clock)
+		return 0;
+	if (node->kind != UNC_YAML_MAP || !node->count)
+		return unc_reader_fail(r, node,
+				       "the value of 'clock' must be 'host', or a map of 'hz', "
+				       "'counter' or both");
+	return unc_fill(r, node, &shape, block);
 }
 
 /* ---- counters ---- */
 
-/* One entry of `counters`, which may stand for a row of them. */
-struct row {
+/* One entry of `counters`, which may stand for an array of them. */
+struct array {
 	struct unc_regs_counter first;
 	uint64_t count, stride;
 };
 
-#define COUNTER(member) UNC_AT(struct row, first.member)
+#define COUNTER(member) UNC_AT(struct array, first.member)
 
 static const struct unc_field counter_fields[] = {
 	UNC_FIELD("!title", TEXT, COUNTER(title)),
-	UNC_FIELD("offset", NUMBER, COUNTER(offset), .most = UNC_REGS_OFFSET_MOST),
-	UNC_FIELD("low", NUMBER, COUNTER(offset), .most = UNC_REGS_OFFSET_MOST),
-	UNC_FIELD("high", NUMBER, COUNTER(high), .most = UNC_REGS_OFFSET_MOST),
+	UNC_FIELD("offset", NUMBER, COUNTER(offset), .most = OFFSET_MOST),
+	UNC_FIELD("low", NUMBER, COUNTER(offset), .most = OFFSET_MOST),
+	UNC_FIELD("high", NUMBER, COUNTER(high), .most = OFFSET_MOST),
 	UNC_FIELD("!width", NUMBER, COUNTER(width), .least = 1, .most = 64),
 	UNC_FIELD("role", WORD, COUNTER(role),
 		  .words = (const char *const[]){"none", "active", "busy", "idle", "bytes",
 						 "packets", "bin", NULL}),
-	UNC_FIELD("count", NUMBER, UNC_AT(struct row, count), .least = 1,
+	UNC_FIELD("count", NUMBER, UNC_AT(struct array, count), .least = 1,
 		  .most = UNC_REGS_COUNTERS),
-	UNC_FIELD("stride", NUMBER, UNC_AT(struct row, stride), .least = 1, .most = 1 << 20),
-	UNC_FIELD("control", NUMBER, COUNTER(control), .most = UNC_REGS_OFFSET_MOST),
+	UNC_FIELD("stride", NUMBER, UNC_AT(struct array, stride), .least = 1, .most = 1 << 20),
+	UNC_FIELD("control", NUMBER, COUNTER(control), .most = OFFSET_MOST),
 	UNC_FIELD("per_cycle", DOUBLE, COUNTER(per_cycle), .range = &positive),
 	UNC_FIELD("per_second", DOUBLE, COUNTER(most_per_s), .range = &positive),
 	UNC_FIELD("packet_bytes", DOUBLE, COUNTER(packet_bytes), .range = &positive),
 	UNC_END,
 };
 
-static int check_halves(const struct unc_reader *r, const struct unc_yaml *node,
-			const struct unc_regs_counter *c)
-{
-	const struct unc_yaml *high = unc_yaml_get(node, "high");
-	const struct unc_regs *block = r->context;
-	unsigned bits = block->bytes * 8;
-
-	if (c->split == !!unc_yaml_get(node, "offset") ||
-	    (c->split && (!unc_yaml_get(node, "low") || !high)))
-		return unc_reader_fail(
-			r, node, "a counter needs 'offset', or 'low' and 'high' for its halves");
-	if (c->split && block->window == UNC_WINDOW_CLEAR)
-		return unc_reader_fail(r, high,
-				       "halves must be read twice, and here reading clears them");
-	if (c->split && block->bytes != 4)
-		return unc_reader_fail(r, high, "halves have 32 bits, and here one read is of 64");
-	if (!c->split && c->width > bits)
-		return unc_reader_fail(
-			r, unc_yaml_get(node, "width"),
-			"%u bits do not fit into one read of %u: give 'low' and 'high' for the "
-			"halves",
-			c->width, bits);
-	if (c->split && c->width <= bits)
-		return unc_reader_fail(r, unc_yaml_get(node, "width"), "%u bits need no halves",
-				       c->width);
-	return 0;
-}
-
-static int check_role(const struct unc_reader *r, const struct unc_yaml *node,
-		      struct unc_regs_counter *c)
-{
-	const struct unc_regs *block = r->context;
-	const struct unc_yaml *control = unc_yaml_get(node, "control");
-
-	if (c->packet_bytes > 0 && c->role != UNC_ROLE_PACKETS)
-		return unc_reader_fail(r, unc_yaml_get(node, "packet_bytes"),
-				       "only a counter of packets has a size of packets");
-	/* One of these counts a cycle or does not. */
-	if (!unc_yaml_get(node, "per_cycle") && c->role >= UNC_ROLE_ACTIVE &&
-	    c->role <= UNC_ROLE_IDLE)
-		c->per_cycle = 1;
-	if (control && !block->select.at)
-		return unc_reader_fail(r, control,
-				       "what is in the control register of a counter must be said: "
-				       "'counter_control'");
-	if (control && (c->role != UNC_ROLE_NONE || c->split))
-		return unc_reader_fail(r, control,
-				       "a programmable counter has no role and no halves");
-	return 0;
-}
-
 /* `text` with {n} replaced by the number; as long as the block lives. */
 static const char *numbered(struct unc_regs *r, const char *text, uint64_t n)
 {
 	const char *mark = strstr(text, "{n}");
 	struct unc_text t = {0};
-	char *made;
-	int err;
 
 	if (!mark)
 		return text;
 	unc_text_add(&t, "%.*s%llu%s", (int)(mark - text), text, (unsigned long long)n, mark + 3);
-	made = unc_text_take(&t);
-	err = made ? unc_names_add(&r->strings, made) : -ENOMEM;
-	free(made);
-	return err ? NULL : r->strings.items[r->strings.count - 1];
+	return unc_names_take(&r->strings, unc_text_take(&t));
+}
+
+/* Adds a counter and works out how fast it can count: what metrics are made of must not wrap unseen. */
+static int add_counter(const struct unc_reader *r, const struct unc_regs_counter *made)
+{
+	struct unc_regs *block = r->context;
+	struct unc_regs_counter *c = &block->counters[block->count++];
+	const struct unc_regs_counter **role = &block->roles[made->role];
+	double most;
+
+	*c = *made;
+	if (!c->name || !c->title)
+		return unc_nomem(r->e);
+	if (unc_reader_check_name(r, c->at, c->name, "_", "name of a counter") < 0)
+		return -EBADMSG;
+	for (const struct unc_regs_counter *other = block->counters; other < c; other++)
+		if (strcmp(other->name, c->name) == 0)
+			return unc_reader_fail(r, c->at, "there are two counters named '%s'",
+					       c->name);
+	if (*role && c->role != UNC_ROLE_NONE && c->role != UNC_ROLE_BIN)
+		return unc_reader_fail(r, unc_yaml_get(c->at, "role"),
+				       "'%s' has this role already: a block has one counter for "
+				       "each role, and several bins",
+				       (*role)->name);
+	if (!*role)
+		*role = c;
+	block->has_roles = block->has_roles || c->role != UNC_ROLE_NONE;
+	if (block->clock_name && strcmp(block->clock_name, c->name) == 0)
+		block->clock = c;
+	if (c->programmable)
+		c->number = block->programmable++;
+	if (c->programmable && c->width < block->narrowest)
+		block->narrowest = c->width;
+	/* One of these counts a cycle or does not. */
+	if (!(c->per_cycle > 0) &&
+	    ((c->role >= UNC_ROLE_ACTIVE && c->role <= UNC_ROLE_IDLE) || c == block->clock))
+		c->per_cycle = 1;
+	most = c->per_cycle * block->hz;
+	if (most > 0 && (most < c->most_per_s || !(c->most_per_s > 0)))
+		c->most_per_s = most;
+	if (c->width >= LASTING_BITS || c->most_per_s > 0 ||
+	    (c->role == UNC_ROLE_NONE && c != block->clock))
+		return 0;
+	return unc_reader_fail(r, unc_yaml_get(c->at, "width"),
+			       "'%s': %u bits soon wrap, and how soon must be known: give the most "
+			       "that it counts in one cycle, 'per_cycle', with 'hz' in 'clock', or "
+			       "in one second, 'per_second'",
+			       c->name, c->width);
 }
 
 static int read_counter(const struct unc_reader *r, const struct unc_yaml *node)
 {
 	static const struct unc_shape shape = {.fields = counter_fields};
 	struct unc_regs *block = r->context;
-	struct row row = {.first.at = node,
-			  .count = 1,
-			  .stride = block->space == UNC_SPACE_MSR ? 1 : block->bytes};
+	struct array array = {.first.at = node,
+			      .count = 1,
+			      .stride = block->space == UNC_SPACE_MSR ? 1 : block->bytes};
+	struct unc_regs_counter *c = &array.first;
+	bool low = unc_yaml_get(node, "low"), high = unc_yaml_get(node, "high");
+	bool control = unc_yaml_get(node, "control");
+	int err = unc_fill(r, node, &shape, &array);
+	const struct rule rules[] = {
+		{low != high || low == !!unc_yaml_get(node, "offset"), "",
+		 "a counter needs 'offset', or 'low' and 'high' for its halves"},
+		{high && block->window == UNC_WINDOW_CLEAR, "high",
+		 "halves must be read twice, and here reading clears them"},
+		{high && block->bytes != 4, "high",
+		 "halves have 32 bits, and here one read is of 64"},
+		{high && c->width <= 32, "width", "so few bits need no halves"},
+		{!high && c->width > 8 * block->bytes, "width",
+		 "so many bits do not fit into one read of 32: give 'low' and 'high' for the "
+		 "halves"},
+		{c->packet_bytes > 0 && c->role != UNC_ROLE_PACKETS, "packet_bytes",
+		 "only a counter of packets has a size of packets"},
+		{control && (c->role != UNC_ROLE_NONE || high), "control",
+		 "a programmable counter has no role and no halves"},
+	};
 
-	if (unc_fill(r, node, &shape, &row) < 0)
-		return -EBADMSG;
-	row.first.split = unc_yaml_get(node, "low") || unc_yaml_get(node, "high");
-	row.first.programmable = unc_yaml_get(node, "control");
-	if (check_halves(r, node, &row.first) < 0 || check_role(r, node, &row.first) < 0)
-		return -EBADMSG;
-	if (block->count + row.count > UNC_REGS_COUNTERS)
+	if (err == 0)
+		err = CHECK_RULES(r, node, rules);
+	if (err < 0)
+		return err;
+	c->split = high;
+	c->programmable = control;
+	if (block->count + array.count > UNC_REGS_COUNTERS)
 		return unc_reader_fail_key(r, node, "a block has at most %d counters",
 					   UNC_REGS_COUNTERS);
 	if (!strstr(node->key, "{n}") != !unc_yaml_get(node, "count"))
-		return unc_reader_fail_key(r, node,
-					   "a row of counters has a 'count', and {n} in its name");
-	for (uint64_t i = 0; i < row.count; i++) {
-		struct unc_regs_counter *c = &block->counters[block->count++];
+		return unc_reader_fail_key(
+			r, node, "an array of counters has a 'count', and {n} in its name");
+	for (uint64_t i = 0; err == 0 && i < array.count; i++) {
+		struct unc_regs_counter made = *c;
 
-		*c = row.first;
-		c->name = numbered(block, node->key, i);
-		c->title = numbered(block, row.first.title, i);
-		if (!c->name || !c->title)
-			return unc_nomem(r->e);
-		if (unc_reader_check_name(r, node, c->name, "_", "name of a counter") < 0)
-			return -EBADMSG;
-		c->offset += i * row.stride;
-		c->high += i * row.stride;
-		c->control += i * row.stride;
+		made.name = numbered(block, node->key, i);
+		made.title = numbered(block, c->title, i);
+		made.offset += i * array.stride;
+		made.high += i * array.stride;
+		made.control += i * array.stride;
+		err = add_counter(r, &made);
 	}
-	return 0;
+	return err;
 }
 
 static int read_counters(const struct unc_reader *r, const struct unc_yaml *map, void *into)
@@ -289,25 +312,106 @@ static int read_counters(const struct unc_reader *r, const struct unc_yaml *map,
 		return unc_nomem(r->e);
 	for (size_t i = 0; err == 0 && i < map->count; i++)
 		err = read_counter(r, &map->children[i]);
+	if (err == 0 && block->clock_name && !block->clock)
+		err = unc_reader_fail(r,
+				      unc_yaml_get(unc_yaml_get(r->file->root, "clock"), "counter"),
+				      "'%s' is not a counter of this block", block->clock_name);
+	block->all_cycles = block->roles[UNC_ROLE_ACTIVE] && block->roles[UNC_ROLE_BUSY] &&
+			    block->roles[UNC_ROLE_IDLE];
 	return err;
 }
 
-/* How fast counters can be, once the clock is known. The clock's own counts each cycle. */
-static void work_out_speeds(struct unc_regs *r)
-{
-	for (size_t i = 0; i < r->count; i++) {
-		struct unc_regs_counter *c = &r->counters[i];
-		double most;
+/* ---- registers that are written ---- */
 
-		if (c == r->clock && !(c->per_cycle > 0))
-			c->per_cycle = 1;
-		most = c->per_cycle * r->hz;
-		if (most > 0 && (most < c->most_per_s || !(c->most_per_s > 0)))
-			c->most_per_s = most;
+/* The fields of one register are apart from each other, and each use is that of one field, but for filters. */
+static int check_control(const struct unc_reader *r, const struct unc_yaml *map, void *into)
+{
+	const struct unc_yaml *fields = unc_yaml_get(map, "fields");
+	struct unc_regs *block = r->context;
+	struct unc_regs_control *c = into;
+	bool select = c == &block->select;
+
+	c->name = map->key;
+	c->at = map;
+	c->filter = -1;
+	if (block->bytes == 4 && c->ones >> 32)
+		return unc_reader_fail(r, unc_yaml_get(map, "ones"), "a register has 32 bits here");
+	for (size_t i = 0; i < c->count; i++) {
+		struct unc_regs_field *f = &c->fields[i];
+		const struct unc_regs_field **use = &block->use[f->purpose];
+		const struct unc_yaml *node = &fields->children[i];
+		bool used = f->purpose != UNC_PURPOSE_NONE;
+		bool filter = f->purpose == UNC_PURPOSE_FILTER;
+		const struct rule rules[] = {
+			{used && (f->access == UNC_ACCESS_RO) != (f->purpose == UNC_PURPOSE_FROZEN),
+			 "use", "only 'frozen' is read, and the others are written"},
+			{(filter || block->bytes == 4) && f->bits >> 32, "bits",
+			 filter ? "a filter's register has 32 bits"
+				: "a register has 32 bits here"},
+		};
+
+		f->name = node->key;
+		f->in = c;
+		if (unc_reader_check_name(r, node, f->name, "_", "name of a field") < 0 ||
+		    CHECK_RULES(r, node, rules) < 0)
+			return -EBADMSG;
+		for (const struct unc_regs_field *before = c->fields; before < f; before++)
+			if (f->bits & before->bits)
+				return unc_reader_fail(r, unc_yaml_get(node, "bits"),
+						       "'%s' overlaps '%s'", f->name, before->name);
+		if (used && select != (f->purpose >= UNC_PURPOSE_ENABLE &&
+				       f->purpose <= UNC_PURPOSE_THRESHOLD))
+			return unc_reader_fail(r, fields,
+					       "'%s' has no such use in the control register of %s",
+					       f->name, select ? "a counter" : "a whole instance");
+		if (used && *use && !filter)
+			return unc_reader_fail(r, unc_yaml_get(node, "use"),
+					       "'%s' has this use already", (*use)->name);
+		if (!*use)
+			*use = f;
+		/* Two registers of 32 bits make the word of the filter. */
+		if (filter && c->filter < 0)
+			c->filter = block->filters++;
+		if (c->filter > 1)
+			return unc_reader_fail(r, map,
+					       "an instance has at most two registers of filters");
+		c->read_only |= f->access == UNC_ACCESS_RO ? f->bits : 0;
+		c->write_only |= f->access == UNC_ACCESS_WO ? f->bits : 0;
 	}
+	return 0;
 }
 
-/* ---- events that only some counters count; the kernel's driver ---- */
+#define FIELD(member) UNC_AT(struct unc_regs_field, member)
+
+static const struct unc_field field_fields[] = {
+	UNC_FIELD("!bits", BITS, FIELD(bits)),
+	UNC_FIELD("access", WORD, FIELD(access),
+		  .words = (const char *const[]){"RW", "RO", "WO", NULL}),
+	UNC_FIELD("use", WORD, FIELD(purpose),
+		  .words = (const char *const[]){"none", "freeze", "frozen", "enable", "event",
+						 "umask", "edge", "threshold", "filter", NULL}),
+	UNC_END,
+};
+
+static const struct unc_shape field = {.fields = field_fields,
+				       .size = sizeof(struct unc_regs_field)};
+
+#define CONTROL(member) UNC_AT(struct unc_regs_control, member)
+
+static const struct unc_field control_fields[] = {
+	UNC_FIELD("!offset", NUMBER, CONTROL(offset), .most = OFFSET_MOST),
+	UNC_FIELD("ones", BITS, CONTROL(ones)),
+	UNC_FIELD("!fields", NAMED, UNC_LIST(struct unc_regs_control, fields, count), .of = &field,
+		  .most = 64),
+	UNC_END,
+};
+
+static const struct unc_shape control = {
+	.fields = control_fields, .size = sizeof(struct unc_regs_control), .check = check_control};
+
+/* The offset of a counter's own register is with the counter. */
+static const struct unc_shape select_control = {.fields = &control_fields[1],
+						.check = check_control};
 
 static const struct unc_field only_fields[] = {
 	UNC_FIELD("!event", NUMBER, UNC_AT(struct unc_regs_only, event)),
@@ -317,7 +421,7 @@ static const struct unc_field only_fields[] = {
 
 static const struct unc_shape only = {.fields = only_fields, .size = sizeof(struct unc_regs_only)};
 
-/* Both would write the same registers. */
+/* The kernel's driver would write the same registers. */
 static const struct unc_field kernel_fields[] = {
 	UNC_FIELD("!pmu", TEXT, UNC_AT(struct unc_regs, kernel_pmu)),
 	UNC_FIELD("!module", TEXT, UNC_AT(struct unc_regs, kernel_module)),
@@ -326,96 +430,21 @@ static const struct unc_field kernel_fields[] = {
 
 static const struct unc_shape kernel = {.fields = kernel_fields};
 
-/* ---- clock ---- */
-
-static int find_clock(const struct unc_reader *r, const struct unc_yaml *node, void *into)
-{
-	struct unc_regs *block = into;
-
-	for (size_t i = 0; i < block->count; i++)
-		if (strcmp(block->counters[i].name, node->text) == 0)
-			block->clock = &block->counters[i];
-	return block->clock ? 0
-			    : unc_reader_fail(r, node, "'%s' is not a counter of this block",
-					      node->text);
-}
-
-static int keep_hz(const struct unc_reader *r, const struct unc_yaml *node, void *into)
-{
-	(void)r;
-	((struct unc_regs *)into)->clock_hz = node->text;
-	return 0;
-}
-
-static const struct unc_field clock_fields[] = {
-	UNC_FIELD("hz", DOUBLE, UNC_AT(struct unc_regs, hz), .range = &positive, .check = keep_hz),
-	UNC_FIELD("counter", TEXT, .check = find_clock),
-	UNC_END,
-};
-
-static int read_clock(const struct unc_reader *r, const struct unc_yaml *node, void *into)
-{
-	static const struct unc_shape shape = {.fields = clock_fields};
-	struct unc_regs *block = into;
-
-	block->host_clock = node->kind == UNC_YAML_TEXT && strcmp(node->text, "host") == 0;
-	if (block->host_clock)
-		return 0;
-	if (node->kind != UNC_YAML_MAP || !node->count)
-		return unc_reader_fail(r, node,
-				       "the value of 'clock' must be 'host', or a map of 'hz', "
-				       "'counter' or both");
-	return unc_fill(r, node, &shape, block);
-}
-
 /* ---- histogram ---- */
 
-/* Lower bounds of the bins. */
-static int read_listed(const struct unc_reader *r, const struct unc_yaml *list, void *into)
-{
-	struct unc_histogram *h = into;
-
-	if (unc_reader_expect(r, list, UNC_YAML_LIST) < 0)
-		return -EBADMSG;
-	if (list->count != h->count)
-		return unc_reader_fail(r, list, "%zu bounds for %zu bins", list->count, h->count);
-	for (size_t k = 0; k < h->count; k++) {
-		const struct unc_yaml *one = &list->children[k];
-		uint64_t bound;
-
-		if (unc_reader_expect(r, one, UNC_YAML_TEXT) < 0)
-			return -EBADMSG;
-		if (unc_parse_u64(one->text, &bound) < 0 || (double)bound >= LAST_MOST ||
-		    (k && (double)bound <= h->lower[k - 1]))
-			return unc_reader_fail(r, one,
-					       "bounds are whole cycles, each larger than the one "
-					       "before");
-		h->lower[k] = (double)bound;
-	}
-	return 0;
-}
-
-static int check_last(const struct unc_reader *r, const struct unc_yaml *node, void *into)
-{
-	const struct unc_histogram *h = into;
-
-	if (h->last >= LAST_MOST)
-		return unc_reader_fail(r, node, "no latency has so many cycles: less than 2^53");
-	if (h->last < h->lower[h->count - 1])
-		return unc_reader_fail(r, node, "what stands for the last bin lies below it");
-	return 0;
-}
+static const struct unc_bounds cycles = {DBL_TRUE_MIN, LAST_MOST - 1,
+					 "more than 0 and less than 2^53"};
 
 static const struct unc_field histogram_fields[] = {
-	UNC_FIELD("!listed", ANY, .check = read_listed),
-	UNC_FIELD("!last", DOUBLE, UNC_AT(struct unc_histogram, last), .range = &positive,
-		  .check = check_last),
+	UNC_FIELD("!listed", ANY),
+	UNC_FIELD("!last", DOUBLE, UNC_AT(struct unc_histogram, last), .range = &cycles),
 	UNC_END,
 };
 
 static int read_histogram(const struct unc_reader *r, const struct unc_yaml *node, void *into)
 {
 	static const struct unc_shape shape = {.fields = histogram_fields};
+	const struct unc_yaml *list = unc_yaml_get(node, "listed");
 	struct unc_regs *block = into;
 	struct unc_histogram *h = &block->histogram;
 
@@ -427,50 +456,179 @@ static int read_histogram(const struct unc_reader *r, const struct unc_yaml *nod
 				       "here are %zu",
 				       UNC_HISTOGRAM_BINS, h->count);
 	block->has_histogram = true;
-	return unc_fill(r, node, &shape, h);
+	if (unc_fill(r, node, &shape, h) < 0 || unc_reader_expect(r, list, UNC_YAML_LIST) < 0)
+		return -EBADMSG;
+	if (list->count != h->count)
+		return unc_reader_fail(r, list, "%zu bounds for %zu bins", list->count, h->count);
+	for (size_t k = 0; k < h->count; k++) {
+		const struct unc_yaml *bound = &list->children[k];
+		uint64_t lower;
+
+		if (unc_reader_expect(r, bound, UNC_YAML_TEXT) < 0)
+			return -EBADMSG;
+		if (unc_parse_u64(bound->text, &lower) < 0 || (double)lower >= LAST_MOST ||
+		    (k && (double)lower <= h->lower[k - 1]))
+			return unc_reader_fail(
+				r, bound,
+				"bounds are whole cycles, each larger than the one before");
+		h->lower[k] = (double)lower;
+	}
+	if (h->last < h->lower[h->count - 1])
+		return unc_reader_fail(r, unc_yaml_get(node, "last"),
+				       "what stands for the last bin lies below it");
+	return 0;
 }
 
 /* ---- the whole ---- */
+
+struct place {
+	const char *name;
+	const struct unc_yaml *at; /* its offset in the file */
+	uint64_t offset;           /* in the first instance */
+};
+
+/* A register must be aligned and lie inside the map in all instances, and no other one of those `before`
+ * may have its place: registers of one size that are aligned overlap only when they begin together. */
+static int check_place(const struct unc_reader *reader, const struct place *p,
+		       const struct place *before)
+{
+	const struct unc_regs *r = reader->context;
+	const struct unc_yaml *stride = unc_yaml_get(r->file->root, "stride");
+	uint64_t bytes = r->space == UNC_SPACE_MSR ? 1 : r->bytes;
+	uint64_t size = r->space == UNC_SPACE_MSR ? UINT64_C(1) << 32 : r->size;
+	uint64_t last = p->offset + bytes + (r->instances - 1) * r->stride;
+
+	if (p->offset % bytes)
+		return unc_reader_fail(reader, p->at, "'%s': %#llx is not aligned to its %u bytes",
+				       p->name, (unsigned long long)p->offset, r->bytes);
+	if (r->instances > 1 && r->stride % bytes)
+		return unc_reader_fail(reader, stride,
+				       "'%s' of the next instance is not aligned to its %u bytes",
+				       p->name, r->bytes);
+	if (last > size)
+		return unc_reader_fail(
+			reader, p->at,
+			"'%s' lies beyond the map: it ends at %#llx%s, and the map at %#llx",
+			p->name, (unsigned long long)last,
+			r->instances > 1 ? " in the last instance" : "", (unsigned long long)size);
+	for (; before < p; before++) {
+		uint64_t apart = p->offset > before->offset ? p->offset - before->offset
+							    : before->offset - p->offset;
+
+		if (!apart)
+			return unc_reader_fail(reader, p->at, "'%s' overlaps '%s' (line %d)",
+					       p->name, before->name, before->at->line);
+		if (r->instances > 1 && apart % r->stride == 0 && apart / r->stride < r->instances)
+			return unc_reader_fail(reader, stride,
+					       "'%s' of one instance overlaps '%s' of another",
+					       p->name, before->name);
+	}
+	return 0;
+}
+
+static int check_places(const struct unc_reader *reader)
+{
+	const struct unc_regs *r = reader->context;
+	/* A counter may have a second half or a control register. */
+	struct place all[UNC_REGS_CONTROLS + 2 * UNC_REGS_COUNTERS];
+	size_t count = 0;
+	int err = 0;
+
+	for (size_t i = 0; i < r->control_count; i++)
+		all[count++] = (struct place){r->controls[i].name,
+					      unc_yaml_get(r->controls[i].at, "offset"),
+					      r->controls[i].offset};
+	for (const struct unc_regs_counter *c = r->counters; c < r->counters + r->count; c++) {
+		const char *first = c->split ? "low" : "offset";
+		const char *second = c->split ? "high" : "control";
+
+		all[count++] = (struct place){c->name, unc_yaml_get(c->at, first), c->offset};
+		if (c->split || c->programmable)
+			all[count++] = (struct place){c->name, unc_yaml_get(c->at, second),
+						      c->split ? c->high : c->control};
+	}
+	for (size_t i = 0; err == 0 && i < count; i++)
+		err = check_place(reader, &all[i], all);
+	return err;
+}
+
+/* Checks over all of it, when it is read. */
+static int finish_block(const struct unc_reader *reader, const struct unc_yaml *root, void *into)
+{
+	const struct unc_regs *r = into;
+	const struct unc_regs_counter *bytes = r->roles[UNC_ROLE_BYTES];
+	const struct unc_regs_counter *rate = bytes ? bytes : r->roles[UNC_ROLE_PACKETS];
+	const struct unc_regs_counter *bin = r->roles[UNC_ROLE_BIN];
+	const struct unc_yaml *name = unc_yaml_get(root, "block");
+	const struct unc_yaml *quantity = unc_yaml_get(root, "quantity");
+	const struct rule rules[] = {
+		{r->programmable && !r->select.at, "counters",
+		 "what is in the control register of a counter must be said: 'counter_control'"},
+		{r->window == UNC_WINDOW_FREEZE && !r->use[UNC_PURPOSE_FREEZE], "window",
+		 "nothing can freeze this block: 'control' needs a field with 'use: freeze'"},
+		{r->select.at && !r->use[UNC_PURPOSE_EVENT], "counter_control",
+		 "a programmable counter needs a field with 'use: event'"},
+		{r->select.at && r->window != UNC_WINDOW_FREEZE, "window",
+		 "counters that are programmed begin and end together: they need 'window: freeze'"},
+		{r->has_roles && !r->quantity, "",
+		 "counters with roles make metrics: 'quantity' must say what their names begin "
+		 "with, such as pcie.dma"},
+	};
+
+	if (check_places(reader) < 0 || CHECK_RULES(reader, root, rules) < 0)
+		return -EBADMSG;
+	/* A rate is made from the time that the block itself gives, or that the host is said to give. */
+	if (rate && !r->clock && !r->host_clock && !(r->hz > 0 && r->all_cycles))
+		return unc_reader_fail(
+			reader, unc_yaml_get(rate->at, "role"),
+			r->hz > 0
+				? "missing clock for a rate of '%s': 'hz' gives time only with all "
+				  "cycles, the roles 'active', 'busy' and 'idle', or a 'counter' "
+				  "of them in 'clock'; without, say 'clock: host'"
+				: "missing clock for a rate of '%s': give 'clock' its 'hz' or its "
+				  "'counter', or say 'clock: host'",
+			rate->name);
+	if (bin && !r->has_histogram)
+		return unc_reader_fail(reader, unc_yaml_get(bin->at, "role"),
+				       "bins need bounds: the key 'histogram'");
+	if (unc_reader_check_name(reader, name, name->text, "-", "name") < 0 ||
+	    (quantity && unc_reader_check_name(reader, quantity, quantity->text, "._", "name") < 0))
+		return -EBADMSG;
+	return 0;
+}
 
 #define BLOCK(member) UNC_AT(struct unc_regs, member)
 
 /* In the order in which one part needs another. */
 static const struct unc_field fields[] = {
-	UNC_FIELD("!block", TEXT, BLOCK(name), .check = check_block),
+	UNC_FIELD("!block", TEXT, BLOCK(name)),
 	UNC_FIELD("!title", TEXT, BLOCK(title)),
 	UNC_FIELD("!instance", TEXT, BLOCK(instance)),
 	UNC_FIELD("!evidence", TEXT, BLOCK(evidence)),
 	UNC_FIELD("!pmu", TEXT, BLOCK(pmu), .check = check_pmu),
 	UNC_FIELD("models", TEXT, BLOCK(models), .check = check_models),
-	UNC_FIELD("!space", WORD, BLOCK(space), .check = read_space,
+	UNC_FIELD("!space", WORD, BLOCK(space),
 		  .words = (const char *const[]){"mmio", "pci", "msr", NULL}),
 	UNC_FIELD("!window", WORD, BLOCK(window),
 		  .words = (const char *const[]){"free-running", "freeze", "read-to-clear", NULL}),
-	UNC_FIELD("access", NUMBER, BLOCK(bytes), .least = 32, .most = 64, .check = check_access),
-	UNC_FIELD("size", NUMBER, BLOCK(size), .least = 4, .most = UNC_REGS_OFFSET_MOST),
+	UNC_FIELD("access", NUMBER, BLOCK(bytes), .least = 32, .most = 64),
+	UNC_FIELD("size", NUMBER, BLOCK(size), .least = 4, .most = OFFSET_MOST),
 	UNC_FIELD("count", NUMBER, BLOCK(instances), .least = 1, .most = UNC_REGS_INSTANCES),
-	UNC_FIELD("stride", NUMBER, BLOCK(stride), .least = 1, .most = UNC_REGS_OFFSET_MOST),
+	UNC_FIELD("stride", NUMBER, BLOCK(stride), .least = 1, .most = OFFSET_MOST),
 	UNC_FIELD("map", MAP, BLOCK(map), .of = &map_shape, .check = check_map),
-	UNC_FIELD("quantity", TEXT, BLOCK(quantity), .check = check_quantity),
+	UNC_FIELD("quantity", TEXT, BLOCK(quantity)),
+	UNC_FIELD("clock", ANY, .check = read_clock),
+	UNC_FIELD("!counters", ANY, .check = read_counters),
 	UNC_FIELD("control", NAMED, UNC_LIST(struct unc_regs, controls, control_count),
-		  .of = &unc_regs_control_shape, .most = UNC_REGS_CONTROLS,
-		  .check = unc_regs_check_controls),
-	UNC_FIELD("counter_control", MAP, BLOCK(select), .of = &unc_regs_select_shape),
+		  .of = &control, .most = UNC_REGS_CONTROLS),
+	UNC_FIELD("counter_control", MAP, BLOCK(select), .of = &select_control),
 	UNC_FIELD("overflow", WORD, BLOCK(overflow),
 		  .words = (const char *const[]){"wraps", "freezes", "freezes-all", NULL}),
 	UNC_FIELD("only", LIST, UNC_LIST(struct unc_regs, only, only_count), .of = &only),
 	UNC_FIELD("kernel", MAP, .of = &kernel),
-	UNC_FIELD("!counters", ANY, .check = read_counters),
-	UNC_FIELD("clock", ANY, .check = read_clock),
 	UNC_FIELD("histogram", ANY, .check = read_histogram),
 	UNC_END,
 };
-
-static int finish_block(const struct unc_reader *r, const struct unc_yaml *map, void *into)
-{
-	work_out_speeds(into);
-	return unc_regs_check(r, map, into);
-}
 
 int unc_regs_parse(struct unc_regs **out, struct unc_yaml_file *file, struct unc_error *e)
 {
@@ -484,6 +642,8 @@ int unc_regs_parse(struct unc_regs **out, struct unc_yaml_file *file, struct unc
 		return unc_nomem(e);
 	}
 	block->file = file;
+	block->instances = 1;
+	block->narrowest = 64;
 	err = unc_fill(&r, file->root, &shape, block);
 	if (err < 0)
 		unc_regs_free(block);
@@ -520,9 +680,9 @@ int unc_regs_load(struct unc_regs **out, const char *spec, struct unc_error *e)
 		       : unc_nomem(e);
 
 	free(name);
-	if (err == 0 && file)
+	if (err == 0)
 		err = unc_regs_parse(&r, file, e);
-	if (err < 0 || !r)
+	if (err < 0)
 		return err;
 	if (at && (r->space == UNC_SPACE_MSR || !at[4])) {
 		err = unc_fail(e, EINVAL,

@@ -17,16 +17,6 @@ static struct unc_regs_old *find_old(const struct unc_regs_undo *u, uint64_t off
 	return NULL;
 }
 
-static uint64_t bits_with(const struct unc_regs_control *c, enum unc_regs_access access)
-{
-	uint64_t bits = 0;
-
-	for (size_t i = 0; i < c->count; i++)
-		if (c->fields[i].access == access)
-			bits |= c->fields[i].bits;
-	return bits;
-}
-
 static int record(struct unc_regs_undo *u, uint64_t offset)
 {
 	const struct unc_regs *r = u->io->regs;
@@ -47,7 +37,7 @@ static int record(struct unc_regs_undo *u, uint64_t offset)
 	/* Status bits are not written back: they are outdated, and a 1 may clear something. */
 	for (size_t i = 0; i < r->control_count; i++)
 		if (r->controls[i].offset == offset)
-			value &= ~bits_with(&r->controls[i], UNC_ACCESS_RO);
+			value &= ~r->controls[i].read_only;
 	u->old[u->count++] = (struct unc_regs_old){offset, value};
 	return 0;
 }
@@ -62,13 +52,11 @@ int unc_regs_write(struct unc_regs_undo *u, uint64_t offset, uint64_t value)
 /* Waits for the status bit, when there is one. */
 static int wait_frozen(const struct unc_regs_io *io)
 {
-	const struct unc_regs_control *control;
-	const struct unc_regs_field *frozen =
-		unc_regs_find_field(io->regs, UNC_PURPOSE_FROZEN, &control);
+	const struct unc_regs_field *frozen = io->regs->use[UNC_PURPOSE_FROZEN];
 	uint64_t end = unc_now_ns() + FREEZE_NS, value = 0;
 
 	while (frozen) {
-		int err = unc_regs_io_load(io, control->offset, &value);
+		int err = unc_regs_io_load(io, frozen->in->offset, &value);
 
 		if (err < 0 || value & frozen->bits)
 			return err;
@@ -81,20 +69,18 @@ static int wait_frozen(const struct unc_regs_io *io)
 /* The other fields of the register keep their old values; fields that can only be written have none. */
 int unc_regs_freeze(struct unc_regs_undo *u, bool freeze)
 {
-	const struct unc_regs_control *control;
-	const struct unc_regs_field *field =
-		unc_regs_find_field(u->io->regs, UNC_PURPOSE_FREEZE, &control);
+	const struct unc_regs_field *field = u->io->regs->use[UNC_PURPOSE_FREEZE];
 	uint64_t value;
 	int err;
 
 	if (!field)
 		return 0;
-	err = record(u, control->offset);
+	err = record(u, field->in->offset);
 	if (err < 0)
 		return err;
-	value = find_old(u, control->offset)->value & ~bits_with(control, UNC_ACCESS_WO);
-	value = (value & ~field->bits) | control->ones | (freeze ? field->bits : 0);
-	err = unc_regs_io_store(u->io, control->offset, value);
+	value = find_old(u, field->in->offset)->value & ~field->in->write_only;
+	value = (value & ~field->bits) | field->in->ones | (freeze ? field->bits : 0);
+	err = unc_regs_io_store(u->io, field->in->offset, value);
 	return err == 0 && freeze ? wait_frozen(u->io) : err;
 }
 
@@ -126,15 +112,13 @@ int unc_regs_restore(struct unc_regs_undo *u, uint64_t *changed)
 bool unc_regs_is_frozen(const struct unc_regs_io *io)
 {
 	static const enum unc_field_purpose purposes[] = {UNC_PURPOSE_FROZEN, UNC_PURPOSE_FREEZE};
-	const struct unc_regs_control *control;
 
 	for (size_t i = 0; i < 2; i++) {
-		const struct unc_regs_field *field =
-			unc_regs_find_field(io->regs, purposes[i], &control);
+		const struct unc_regs_field *field = io->regs->use[purposes[i]];
 		uint64_t value = 0;
 
 		if (field && field->access != UNC_ACCESS_WO &&
-		    unc_regs_io_load(io, control->offset, &value) == 0 && value & field->bits &&
+		    unc_regs_io_load(io, field->in->offset, &value) == 0 && value & field->bits &&
 		    value != UINT64_MAX >> (64 - 8 * io->regs->bytes))
 			return true;
 	}
@@ -145,7 +129,7 @@ int unc_regs_prepare(struct unc_regs_undo *u, const struct unc_regs_counter *c,
 		     const struct unc_config *config, uint64_t *start)
 {
 	const struct unc_regs *r = u->io->regs;
-	const struct unc_regs_field *enable = unc_regs_field(&r->select, UNC_PURPOSE_ENABLE);
+	const struct unc_regs_field *enable = r->use[UNC_PURPOSE_ENABLE];
 	uint64_t select = config->word[UNC_REGS_SELECT_WORD] | r->select.ones;
 	uint64_t filter = config->word[UNC_REGS_FILTER_WORD];
 	int err = 0;

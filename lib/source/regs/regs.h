@@ -53,6 +53,8 @@ enum unc_field_purpose {
 	UNC_PURPOSE_FILTER, /* this one for all counters of the instance */
 };
 
+#define UNC_PURPOSES (UNC_PURPOSE_FILTER + 1)
+
 enum unc_regs_access { UNC_ACCESS_RW, UNC_ACCESS_RO, UNC_ACCESS_WO };
 
 struct unc_regs_field {
@@ -60,6 +62,7 @@ struct unc_regs_field {
 	uint64_t bits;
 	enum unc_regs_access access;
 	enum unc_field_purpose purpose;
+	const struct unc_regs_control *in;
 };
 
 #define UNC_REGS_CONTROLS 8
@@ -71,6 +74,7 @@ struct unc_regs_control {
 	uint64_t ones; /* bits that are 1 whenever it is written */
 	struct unc_regs_field *fields;
 	size_t count;
+	uint64_t read_only, write_only; /* bits of such fields */
 	int filter; /* which half of the filter's configuration word it is; -1: none */
 	const struct unc_yaml *at;
 };
@@ -98,6 +102,7 @@ struct unc_regs_counter {
 	double most_per_s;   /* nor in one second, by that and what the file says; 0: not known */
 	double packet_bytes; /* packets: their size, when it is fixed; else 0 */
 	bool programmable;   /* it counts what its control register says */
+	unsigned number;     /* programmable: which one of those */
 	uint64_t control;    /* offset of that */
 	const struct unc_yaml *at; /* in the file */
 };
@@ -134,14 +139,22 @@ struct unc_regs {
 	uint64_t size;  /* bytes of the map; MSR: 0 */
 	uint64_t instances, stride;
 	struct unc_regs_map map;
-	const char *clock_hz; /* as written; NULL: not known */
-	double hz;            /* 0: not known */
+	const char *clock_hz;   /* as written; NULL: not known */
+	double hz;              /* 0: not known */
+	const char *clock_name; /* of the counter of its cycles; or NULL */
 	const struct unc_regs_counter *clock;
 	bool host_clock;
 	struct unc_regs_counter *counters;
 	size_t count;
+	const struct unc_regs_counter *roles[UNC_ROLES]; /* the first with each; or NULL */
+	bool has_roles;                                  /* metrics are made of them */
+	bool all_cycles;                                 /* every cycle is active, busy or idle */
+	unsigned programmable;                           /* how many counters are */
+	unsigned narrowest; /* bits of the narrowest of these; 64: there is none */
 	struct unc_regs_control *controls;
 	size_t control_count;
+	const struct unc_regs_field *use[UNC_PURPOSES]; /* the first for each purpose; or NULL */
+	int filters;                                    /* how many have filters */
 	struct unc_regs_control select; /* of the programmable counters; its offset means nothing */
 	struct unc_regs_only *only;
 	size_t only_count;
@@ -165,19 +178,5 @@ void unc_regs_free(struct unc_regs *r);
 int unc_regs_scan(struct unc_regs *r, const struct unc_root *root,
 		  const struct unc_topology *topology, struct unc_pmus *out, struct unc_error *e);
 void unc_regs_forget_devices(struct unc_regs *r);
-
-/* The first field with this purpose among the control registers of an instance, and its register; or NULL. */
-const struct unc_regs_field *unc_regs_find_field(const struct unc_regs *r,
-						 enum unc_field_purpose purpose,
-						 const struct unc_regs_control **control);
-/* The same among the fields of one register. */
-const struct unc_regs_field *unc_regs_field(const struct unc_regs_control *c,
-					    enum unc_field_purpose purpose);
-/* Bits of the narrowest programmable counter; 64 without any. */
-unsigned unc_regs_narrowest(const struct unc_regs *r);
-/* True when the roles account for every cycle: active, busy and idle. */
-bool unc_regs_all_cycles(const struct unc_regs *r);
-/* The first counter with a role, or NULL. */
-const struct unc_regs_counter *unc_regs_role(const struct unc_regs *r, enum unc_regs_role role);
 
 #endif

@@ -85,12 +85,12 @@ static int program(struct unc_regs_source *s, struct unc_regs_instance *b)
 static int claim(struct unc_regs_source *s, struct unc_regs_instance *b, struct unc_error *e)
 {
 	const struct unc_counter *c = &s->plan[b->first];
-	const struct unc_regs_control *control;
+	const struct unc_regs_field *freeze = s->regs->use[UNC_PURPOSE_FREEZE];
 	struct unc_error why = {""};
 	int err = 0;
 
-	if (unc_regs_find_field(s->regs, UNC_PURPOSE_FREEZE, &control))
-		err = unc_regs_io_lock(&b->io, control->offset);
+	if (freeze)
+		err = unc_regs_io_lock(&b->io, freeze->in->offset);
 	if (err == 0)
 		err = program(s, b);
 	/* A processor with fewer cores has fewer instances: reading their registers fails. */
@@ -212,9 +212,7 @@ static int regs_open(struct unc_source *source, struct unc_counter *counters, si
 		     struct unc_names *notes, struct unc_error *e)
 {
 	struct unc_regs_source *s = regs_of(source);
-	const struct unc_regs_control *control;
-	bool can_freeze = unc_regs_find_field(s->regs, UNC_PURPOSE_FREEZE, &control) ||
-			  unc_regs_find_field(s->regs, UNC_PURPOSE_FROZEN, &control);
+	bool can_freeze = s->regs->use[UNC_PURPOSE_FREEZE] || s->regs->use[UNC_PURPOSE_FROZEN];
 	int r;
 
 	s->plan = counters;
