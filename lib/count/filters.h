@@ -5,11 +5,17 @@
 
 #include "count/query.h"
 
-/* The parts of a target that filters, and rows for each root port, make of it: no part when it
- * counts nothing of the request. The array is the caller's. -ENODEV with a sentence: it cannot be
- * restricted so. */
-int unc_filters_split(struct uncore_monitor *m, const struct uncore_metric *metric,
-		      const struct unc_target *whole, struct unc_target **out, size_t *count,
-		      struct unc_error *why);
+#define UNC_WORD_ROOM 128 /* for one word of the user's */
+
+/* Takes the next word of a list that commas separate. 1, 0: end of the list, -EINVAL. */
+int unc_next_word(const char **at, char *word);
+
+/* Encodes the query's metric on the parts of a target that filters, and rows for each root port, make of
+ * it: no part when it counts nothing of the request. -ENODEV with a sentence: it cannot be restricted so. */
+int unc_filters_encode(struct uncore_monitor *m, struct unc_query *q,
+		       const struct unc_target *whole, struct unc_error *why);
+
+/* The root ports that the user names and this PMU counts: bit n for the n-th. */
+unsigned unc_filters_named(struct uncore_monitor *m, const struct uncore_pmu *pmu);
 
 #endif

@@ -43,18 +43,4 @@ struct uncore_monitor {
 	size_t interval_count;
 };
 
-/* What became, in one metric, of the root ports that the user named. */
-struct unc_named {
-	unsigned counted;                    /* bit n: the n-th of them */
-	const char *why[UNC_FILTER_CHOICES]; /* a PMU has it and cannot count it so; NULL */
-};
-
-/* The PMU counts its part of them, or (`refused`, else NULL) cannot. -ENOMEM. */
-int unc_named_add(struct unc_named *named, struct uncore_monitor *m, const struct uncore_pmu *pmu,
-		  const struct unc_error *refused);
-
-/* Adds the root ports and sockets that belong to the query and are not counted. -ENOMEM. */
-int unc_query_find_gaps(struct uncore_monitor *m, struct unc_query *q,
-			const struct unc_named *named);
-
 #endif

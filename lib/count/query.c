@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The lists of what was asked for. There may be thousands of targets and requests. */
+/* What was asked for: queries, their targets and gaps. There may be thousands of targets. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -8,7 +8,7 @@
 
 #include "count/monitor.h"
 
-/* ---- queries ---- */
+/* ---- queries -------------------------------------------------------------------------------------- */
 
 struct unc_query *unc_monitor_query(struct uncore_monitor *m, size_t event_count)
 {
@@ -40,26 +40,168 @@ int unc_query_add_target(struct uncore_monitor *m, struct unc_query *q,
 	return 0;
 }
 
-int unc_query_add_gap(struct uncore_monitor *m, struct unc_query *q, enum unc_gap_what what,
-		      const struct uncore_device *port, int socket, const char *why)
+bool unc_query_is_restrictable(const struct unc_query *q)
 {
-	const char *kept = unc_monitor_keep(m, why);
-	struct unc_gap *items;
+	for (size_t k = 0; k < q->event_count; k++)
+		if (!q->metric->events[k]->unfiltered)
+			return true;
+	return false;
+}
 
-	for (size_t i = 0; port && i < q->gaps.count; i++)
-		if (q->gaps.items[i].port == port)
-			return 0;
-	items = unc_grow(q->gaps.items, q->gaps.count, sizeof(*items));
-	if (items)
-		q->gaps.items = items;
-	if (!items || !kept)
+/* ---- gaps ----------------------------------------------------------------------------------------- */
+
+int unc_query_add_gap(struct uncore_monitor *m, struct unc_query *q, struct unc_gap gap,
+		      const char *fmt, ...)
+{
+	struct unc_gap *items = unc_grow(q->gaps.items, q->gaps.count, sizeof(*items));
+	char *why = NULL;
+	va_list args;
+
+	if (!items)
 		return unc_nomem(&m->machine->error);
-	items[q->gaps.count++] =
-		(struct unc_gap){.what = what, .port = port, .socket = socket, .why = kept};
+	q->gaps.items = items;
+	for (size_t i = 0; gap.port && i < q->gaps.count; i++)
+		if (items[i].port == gap.port)
+			return 0;
+	va_start(args, fmt);
+	if (vasprintf(&why, fmt, args) < 0)
+		why = NULL;
+	va_end(args);
+	gap.why = why ? unc_monitor_keep(m, why) : NULL;
+	free(why);
+	if (!gap.why)
+		return unc_nomem(&m->machine->error);
+	items[q->gaps.count++] = gap;
 	return 0;
 }
 
-/* ---- taking back ---- */
+int unc_query_add_port_gap(struct uncore_monitor *m, struct unc_query *q,
+			   const struct uncore_device *port, const char *why)
+{
+	struct unc_gap gap = {.what = UNC_GAP_PORT, .port = port, .socket = port->socket};
+
+	if (why)
+		return unc_query_add_gap(m, q, gap, "root port %s is not counted: %s",
+					 port->address, why);
+	return unc_query_add_gap(m, q, gap, "root port %s is not counted: no PMU of %s counts it",
+				 port->address, q->metric->family->name);
+}
+
+/* The port may be in the row of a PMU of which it is not known what it counts: for the reason that is the
+ * port's, too, or because that is so of all PMUs. */
+static bool may_be_counted(struct uncore_monitor *m, const struct unc_family *f,
+			   const struct uncore_device *port)
+{
+	bool some_known = false, some_unknown = false;
+
+	for (size_t i = 0; i < f->pmu_count; i++)
+		for (size_t c = 0; c < f->pmus[i]->cpus.count; c++) {
+			const struct unc_port *ports;
+			struct unc_error why;
+			size_t count;
+
+			if (unc_machine_ports_of(m->machine, f->pmus[i], f->pmus[i]->cpus.ids[c],
+						 &ports, &count, &why) == 0)
+				some_known = true;
+			else if (strcmp(why.text, port->unknown) == 0)
+				return true;
+			else
+				some_unknown = true;
+		}
+	return some_unknown && !some_known;
+}
+
+/* Ports that may be in the row of some PMU are in no row that could say so: a note for each reason. */
+static int note_hidden(struct uncore_monitor *m, const struct uncore_device **hidden, size_t count)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < count; i++) {
+		const char *why = hidden[i] ? hidden[i]->unknown : NULL;
+		struct unc_text list = {0};
+		size_t same = 0;
+
+		for (size_t k = i; why && k < count; k++) {
+			if (!hidden[k] || strcmp(hidden[k]->unknown, why) != 0)
+				continue;
+			unc_text_add(&list, "%s%s", same++ ? ", " : "", hidden[k]->address);
+			hidden[k] = NULL;
+		}
+		if (list.failed)
+			r = unc_nomem(&m->machine->error);
+		else if (same)
+			r = unc_monitor_note(
+				m, "root port%s %s %s: %s", same > 1 ? "s" : "", list.data,
+				same > 1 ? "have no rows of their own" : "has no row of its own",
+				why);
+		unc_text_finish(&list);
+	}
+	return r;
+}
+
+/* Where each root port has a row: ports that no PMU counts. */
+static int find_ports(struct uncore_monitor *m, struct unc_query *q)
+{
+	size_t all = uncore_device_count(m->machine), count = 0;
+	const struct uncore_device **hidden = calloc(all + 1, sizeof(*hidden));
+	int r = 0;
+
+	if (!hidden)
+		return unc_nomem(&m->machine->error);
+	for (size_t i = 0; r == 0 && i < all; i++) {
+		const struct uncore_device *port = uncore_device_at(m->machine, i);
+
+		if (!port->is_port || !port->unknown)
+			continue;
+		if (may_be_counted(m, q->metric->family, port))
+			hidden[count++] = port;
+		else
+			r = unc_query_add_port_gap(m, q, port, port->unknown);
+	}
+	if (r == 0)
+		r = note_hidden(m, hidden, count);
+	free(hidden);
+	return r;
+}
+
+/* The sockets without a target of a metric whose family every socket has. With the socket of some
+ * target not known none is said to be. */
+static int find_sockets(struct uncore_monitor *m, struct unc_query *q)
+{
+	const struct unc_topology *t = &m->machine->topology;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < t->socket_count; i++) {
+		struct unc_gap gap = {.what = UNC_GAP_SOCKET, .socket = t->sockets[i]};
+		bool there = false;
+
+		for (size_t k = 0; !there && k < q->target_count; k++) {
+			int socket = unc_topology_socket(t, q->targets[k].cpu);
+
+			there = socket < 0 || socket == t->sockets[i];
+		}
+		if (!there)
+			r = unc_query_add_gap(m, q, gap, "socket %d has no PMU of %s",
+					      t->sockets[i], q->metric->family->name);
+	}
+	return r;
+}
+
+int unc_query_find_gaps(struct uncore_monitor *m, struct unc_query *q)
+{
+	const struct unc_family *f = q->metric->family;
+	int r = 0;
+
+	if (!q->target_count)
+		return 0;
+	if (f->each_socket)
+		r = find_sockets(m, q);
+	if (r == 0 && m->level == UNCORE_LEVEL_PORT && f->ports && unc_query_is_restrictable(q))
+		r = find_ports(m, q);
+	return r;
+}
+
+/* ---- taking back ---------------------------------------------------------------------------------- */
 
 int unc_monitor_refuse_planned(struct uncore_monitor *m)
 {
@@ -87,7 +229,7 @@ void unc_monitor_roll_back(struct uncore_monitor *m, struct unc_asked to)
 		free(m->sets[--m->set_count].requests);
 }
 
-/* ---- texts ---- */
+/* ---- texts ---------------------------------------------------------------------------------------- */
 
 const char *unc_monitor_keep(struct uncore_monitor *m, const char *text)
 {

@@ -83,9 +83,16 @@ struct unc_query *unc_monitor_query(struct uncore_monitor *m, size_t event_count
 /* -ENOMEM. */
 int unc_query_add_target(struct uncore_monitor *m, struct unc_query *q,
 			 const struct unc_target *target);
-/* Adds a gap, a root port only once; `port` NULL: it is something else. -ENOMEM. */
-int unc_query_add_gap(struct uncore_monitor *m, struct unc_query *q, enum unc_gap_what what,
-		      const struct uncore_device *port, int socket, const char *why);
+/* True when filters restrict some event of the metric. */
+bool unc_query_is_restrictable(const struct unc_query *q);
+/* Adds a gap with this sentence, a root port only once. -ENOMEM. */
+int unc_query_add_gap(struct uncore_monitor *m, struct unc_query *q, struct unc_gap gap,
+		      const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+/* `why` NULL: no PMU of the family counts it. */
+int unc_query_add_port_gap(struct uncore_monitor *m, struct unc_query *q,
+			   const struct uncore_device *port, const char *why);
+/* Adds the root ports and sockets that belong to a query without filters and are not counted. -ENOMEM. */
+int unc_query_find_gaps(struct uncore_monitor *m, struct unc_query *q);
 
 /* -EBUSY when the monitor is planned: nothing can be added then. */
 int unc_monitor_refuse_planned(struct uncore_monitor *m);

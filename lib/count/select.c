@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "count/encode.h"
+#include "count/filters.h"
 #include "count/monitor.h"
 
 /* True when the i-th CPU of the PMU is not its first on that socket: events that count a whole
@@ -22,7 +23,10 @@ static bool package_seen(const struct uncore_monitor *m, const struct uncore_pmu
 	return false;
 }
 
-/* ---- events ---- */
+/* A PMU that is left out; its sentence follows. */
+static const struct unc_gap pmu_gap = {.what = UNC_GAP_PMU, .socket = -1};
+
+/* ---- events --------------------------------------------------------------------------------------- */
 
 /* One call of uncore_monitor_add_events(). */
 struct adder {
@@ -32,13 +36,6 @@ struct adder {
 	size_t first_query;            /* of this event */
 	size_t first_set;              /* of this call */
 };
-
-static bool is_candidate(const struct unc_event *ev, const struct uncore_pmu *pmu)
-{
-	if (ev->pmu)
-		return unc_pmu_matches(pmu, ev->pmu);
-	return unc_pmu_alias(pmu, ev->terms);
-}
 
 /* The query of this event for values of one unit and scale: PMUs that differ in these are not added
  * up. NULL: out of memory. */
@@ -62,27 +59,23 @@ static struct unc_query *find_query(struct adder *a, const struct unc_encoding *
 	q->unit = unc_monitor_keep(a->m, unit);
 	q->scales[0] = scale;
 	q->snapshot = snapshot;
-	if (q->name && q->unit)
-		return q;
-	unc_nomem(a->e);
-	return NULL;
+	return q->name && q->unit ? q : NULL;
 }
 
 static int add_event_on(struct adder *a, const struct uncore_pmu *pmu,
 			const struct unc_encoding *enc)
 {
 	bool per_package = enc->alias && enc->alias->per_package;
-	int r = 0;
+	struct unc_query *q = find_query(a, enc);
+	int r = q ? 0 : unc_nomem(a->e);
 
 	for (size_t i = 0; r == 0 && i < pmu->cpus.count; i++) {
 		struct unc_target target = {.pmu = pmu, .cpu = pmu->cpus.ids[i], .terms = ""};
-		struct unc_query *q;
 
 		if (enc->cpu >= 0 ? target.cpu != enc->cpu
 				  : per_package && package_seen(a->m, pmu, i))
 			continue;
-		q = find_query(a, enc);
-		r = q ? unc_encode_event(a->m, q, target, a->event, enc, a->first_set) : -ENOMEM;
+		r = unc_encode_event(a->m, q, target, a->event, enc, a->first_set);
 	}
 	return r;
 }
@@ -100,10 +93,12 @@ static int no_such_pmu(struct adder *a)
 	for (size_t i = 0; r == 0 && i < uncore_pmu_count(u); i++) {
 		const struct uncore_pmu *p = uncore_pmu_at(u, i);
 
-		if (pmu && !p->is_core)
+		if (p->is_core)
+			continue;
+		if (pmu)
 			r = unc_names_add(&names, p->name);
-		for (size_t k = 0; !pmu && !p->is_core && k < uncore_pmu_alias_count(p); k++)
-			if (r == 0 && !unc_names_has(&names, uncore_pmu_alias_at(p, k)->name))
+		for (size_t k = 0; r == 0 && !pmu && k < uncore_pmu_alias_count(p); k++)
+			if (!unc_names_has(&names, uncore_pmu_alias_at(p, k)->name))
 				r = unc_names_add(&names, uncore_pmu_alias_at(p, k)->name);
 	}
 	if (pmu)
@@ -133,7 +128,7 @@ static int leave_out(struct adder *a, const struct unc_names *failed)
 
 	for (size_t i = a->first_query; pmu && !strpbrk(pmu, "*?[") && i < a->m->query_count; i++)
 		for (size_t k = 0; r == 0 && k < failed->count; k++)
-			r = unc_query_add_gap(a->m, &a->m->queries[i], UNC_GAP_PMU, NULL, -1,
+			r = unc_query_add_gap(a->m, &a->m->queries[i], pmu_gap, "%s",
 					      failed->items[k]);
 	return r;
 }
@@ -143,6 +138,7 @@ static int leave_out(struct adder *a, const struct unc_names *failed)
 static int add_event(struct adder *a)
 {
 	const struct uncore *u = a->m->machine;
+	const struct unc_event *ev = a->event;
 	const struct uncore_pmu *elsewhere = NULL; /* not counted from the CPU that is picked */
 	struct unc_names failed = {0};             /* why, for each that cannot be counted */
 	int r = 0, error = 0, cpu = -1;
@@ -154,9 +150,9 @@ static int add_event(struct adder *a)
 		struct unc_encoding enc;
 		int err;
 
-		if (!is_candidate(a->event, pmu))
+		if (ev->pmu ? !unc_pmu_matches(pmu, ev->pmu) : !unc_pmu_alias(pmu, ev->terms))
 			continue;
-		err = unc_pmu_encode(pmu, a->event->terms, &enc, &why);
+		err = unc_pmu_encode(pmu, ev->terms, &enc, &why);
 		if (err == 0 && !pmu->cpus.count)
 			err = unc_fail(&why, ENODEV,
 				       "%s has no CPU to be counted from: its cpumask is empty",
@@ -172,14 +168,14 @@ static int add_event(struct adder *a)
 			r = add_event_on(a, pmu, &enc);
 		}
 	}
-	if (r == 0 && added && failed.count)
-		r = leave_out(a, &failed);
-	else if (r == 0 && !added && failed.count)
+	if (r == 0 && added)
+		r = failed.count ? leave_out(a, &failed) : 0;
+	else if (r == 0 && failed.count)
 		r = unc_fail(a->e, -error, "%s", failed.items[0]);
-	else if (r == 0 && !added && elsewhere)
-		r = unc_fail(a->e, EINVAL, "%s: %s is not counted from CPU %d", a->event->text,
+	else if (r == 0 && elsewhere)
+		r = unc_fail(a->e, EINVAL, "%s: %s is not counted from CPU %d", ev->text,
 			     elsewhere->name, cpu);
-	else if (r == 0 && !added)
+	else if (r == 0)
 		r = no_such_pmu(a);
 	unc_names_finish(&failed);
 	return r;
@@ -225,7 +221,7 @@ int uncore_monitor_add_events(struct uncore_monitor *m, const char *text)
 	return r;
 }
 
-/* ---- metrics ---- */
+/* ---- metrics -------------------------------------------------------------------------------------- */
 
 /* "memory.*", or "intel-imc/memory.*". The cells of a matrix are many and say together what others
  * say in one row: a pattern for all metrics does not include them. */
@@ -262,24 +258,18 @@ static int add_metric_on(struct uncore_monitor *m, struct unc_query *q,
 			 const struct uncore_pmu *pmu, struct unc_error *why)
 {
 	bool per_package = is_per_package(q->metric, pmu);
+	bool in_parts = q->filter || m->level == UNCORE_LEVEL_PORT;
 	struct unc_asked before = unc_monitor_asked(m);
 	size_t targets = q->target_count;
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < pmu->cpus.count; i++) {
 		struct unc_target whole = {.pmu = pmu, .cpu = pmu->cpus.ids[i], .terms = ""};
-		struct unc_target *parts = NULL;
-		size_t count = 0;
 
 		if (per_package && package_seen(m, pmu, i))
 			continue;
-		if (q->filter || m->level == UNCORE_LEVEL_PORT)
-			r = unc_filters_split(m, q->metric, &whole, &parts, &count, why);
-		else
-			r = unc_encode_metric(m, q, whole, why);
-		for (size_t k = 0; r == 0 && k < count; k++)
-			r = unc_encode_metric(m, q, parts[k], why);
-		free(parts);
+		r = in_parts ? unc_filters_encode(m, q, &whole, why)
+			     : unc_encode_metric(m, q, whole, why);
 	}
 	if (r < 0) {
 		q->target_count = targets;
@@ -288,15 +278,22 @@ static int add_metric_on(struct uncore_monitor *m, struct unc_query *q,
 	return r;
 }
 
+/* What became, in one metric, of the root ports that the user named. */
+struct named {
+	unsigned counted;                    /* bit n: the n-th of them */
+	const char *why[UNC_FILTER_CHOICES]; /* a PMU has it and cannot count it so; NULL */
+};
+
 /* One PMU of the family. -ENODEV with `why`: it cannot be counted as asked. */
 static int try_pmu(struct uncore_monitor *m, struct unc_query *q, const struct uncore_pmu *pmu,
-		   struct unc_named *named, struct unc_error *why)
+		   struct named *named, struct unc_error *why)
 {
 	bool counted = false;
+	unsigned ports;
 	int r = 0;
 
 	if (unc_metric_broken_on(q->metric, pmu, why)) {
-		r = unc_query_add_gap(m, q, UNC_GAP_PMU, NULL, -1, why->text);
+		r = unc_query_add_gap(m, q, pmu_gap, "%s", why->text);
 	} else if (unc_metric_on(q->metric, pmu)) {
 		r = add_metric_on(m, q, pmu, why);
 		counted = r == 0;
@@ -305,25 +302,60 @@ static int try_pmu(struct uncore_monitor *m, struct unc_query *q, const struct u
 	}
 	if (!q->filtered || (r < 0 && r != -ENODEV))
 		return r;
-	return unc_named_add(named, m, pmu, counted ? NULL : why) < 0 ? -ENOMEM : r;
+	ports = unc_filters_named(m, pmu);
+	if (counted)
+		named->counted |= ports;
+	for (size_t i = 0; !counted && i < UNC_FILTER_CHOICES; i++) {
+		if (!(ports & 1U << i) || named->why[i])
+			continue;
+		named->why[i] = unc_monitor_keep(m, why->text);
+		if (!named->why[i])
+			return -ENOMEM;
+	}
+	return r;
 }
 
-/* The first gap of this kind; NULL: none. */
-static const struct unc_gap *first_gap(const struct unc_query *q, enum unc_gap_what what)
+/* Another family has the metric, too, and counts the port: its rows are there. */
+static bool counted_elsewhere(const struct uncore_metric *metric, const struct uncore_device *port)
 {
-	for (size_t i = 0; i < q->gaps.count; i++)
-		if (q->gaps.items[i].what == what)
-			return &q->gaps.items[i];
-	return NULL;
+	for (size_t i = 0; i < uncore_device_pmu_count(port); i++) {
+		const struct uncore_pmu *pmu = uncore_device_pmu_at(port, i);
+		const struct unc_family *f = pmu->family;
+
+		for (size_t k = 0; f != metric->family && k < f->metric_count; k++)
+			if (strcmp(f->metrics[k].name, metric->name) == 0 &&
+			    unc_metric_on(&f->metrics[k], pmu))
+				return true;
+	}
+	return false;
+}
+
+/* The root ports, or that of the device, that the user named and no PMU counts. */
+static int find_named(struct uncore_monitor *m, struct unc_query *q, const struct named *named)
+{
+	const struct unc_filter_value *ports = &m->filters.values[UNC_FILTER_PORT];
+	const struct uncore_device *device = m->filters.values[UNC_FILTER_DEVICE].choices[0].device;
+	int r = 0;
+
+	if (device && !q->target_count && device->port->unknown)
+		return unc_query_add_port_gap(m, q, device->port, device->port->unknown);
+	for (size_t i = 0; r == 0 && i < ports->count; i++) {
+		const struct uncore_device *port = ports->choices[i].device;
+
+		if (!(named->counted & 1U << i) && !counted_elsewhere(q->metric, port))
+			r = unc_query_add_port_gap(m, q, port,
+						   named->why[i] ? named->why[i] : port->unknown);
+	}
+	return r;
 }
 
 /* Nothing of the metric can be counted as asked: the sentence that says most. */
 static int fail_metric(struct uncore_monitor *m, const struct unc_query *q,
-		       const struct unc_named *named, const struct unc_error *unsuited)
+		       const struct named *named, const struct unc_error *unsuited)
 {
-	const struct unc_gap *pmu = first_gap(q, UNC_GAP_PMU);
 	struct unc_error ports = {0}, *e = &m->machine->error;
 	const char *refused = NULL; /* why a PMU cannot count a port that it has */
+	const char *pmu = NULL;     /* why the first one is left out */
 	bool known = false;         /* why a port is not counted */
 
 	for (size_t i = 0; i < UNC_FILTER_CHOICES && !refused; i++)
@@ -331,6 +363,8 @@ static int fail_metric(struct uncore_monitor *m, const struct unc_query *q,
 	for (size_t i = 0; i < q->gaps.count; i++) {
 		const struct unc_gap *gap = &q->gaps.items[i];
 
+		if (gap->what == UNC_GAP_PMU && !pmu)
+			pmu = gap->why;
 		if (gap->what != UNC_GAP_PORT)
 			continue;
 		known = known || refused || gap->port->unknown;
@@ -344,26 +378,31 @@ static int fail_metric(struct uncore_monitor *m, const struct unc_query *q,
 		return unc_fail(e, ENODEV, "no PMU of %s counts what '%s' names here",
 				q->metric->family->name, q->filter);
 	return unc_fail(e, ENODEV, "%s: %s", q->metric->name,
-			pmu ? pmu->why : "no PMU here has its events");
+			pmu ? pmu : "no PMU here has its events");
 }
 
 /* Notes on a metric that is counted. */
 static int note_metric(struct uncore_monitor *m, const struct unc_query *q,
 		       const struct unc_error *unsuited)
 {
-	const struct unc_gap *pmu = first_gap(q, UNC_GAP_PMU);
+	const char *pmu = NULL; /* why the first one is left out */
 	int r = 0;
 
 	/* A port or device that the user named was found: other PMUs cannot have it. */
 	if (unsuited->text[0] && !q->filtered)
 		r = unc_monitor_note(m, "left out: %s", unsuited->text);
-	for (size_t i = 0; r == 0 && q->filtered && i < q->gaps.count; i++)
-		if (q->gaps.items[i].what == UNC_GAP_PORT)
-			r = unc_monitor_note(m, "%s", q->gaps.items[i].why);
+	for (size_t i = 0; r == 0 && i < q->gaps.count; i++) {
+		const struct unc_gap *gap = &q->gaps.items[i];
+
+		if (gap->what == UNC_GAP_PMU && !pmu)
+			pmu = gap->why;
+		if (gap->what == UNC_GAP_PORT && q->filtered)
+			r = unc_monitor_note(m, "%s", gap->why);
+	}
 	/* With a row for each PMU, no row has this reason. */
-	return r == 0 && pmu && strcmp(pmu->why, unsuited->text) != 0
-		       ? unc_monitor_note(m, "%s: left out: %s", q->metric->name, pmu->why)
-		       : r;
+	if (r == 0 && pmu && strcmp(pmu, unsuited->text) != 0)
+		r = unc_monitor_note(m, "%s: left out: %s", q->metric->name, pmu);
+	return r;
 }
 
 /* On every PMU of the family; on the others where one of them cannot be counted, or not as asked. */
@@ -372,7 +411,7 @@ static int add_metric(struct uncore_monitor *m, const struct uncore_metric *metr
 	struct unc_query *q = unc_monitor_query(m, metric->formula->names.count);
 	const struct unc_family *f = metric->family;
 	struct unc_error unsuited = {0};
-	struct unc_named named = {0};
+	struct named named = {0};
 	int r = 0;
 
 	if (!q)
@@ -384,22 +423,19 @@ static int add_metric(struct uncore_monitor *m, const struct uncore_metric *metr
 		struct unc_error why = {0};
 
 		r = try_pmu(m, q, f->pmus[i], &named, &why);
-		if (r == -ENODEV) {
-			if (!unsuited.text[0])
-				unsuited = why;
-			/* Another PMU may have the port or device of the filter. */
-			r = q->filtered ? 0
-					: unc_query_add_gap(m, q, UNC_GAP_PMU, NULL, -1, why.text);
-		}
+		if (r != -ENODEV)
+			continue;
+		if (!unsuited.text[0])
+			unsuited = why;
+		/* Another PMU may have the port or device of the filter. */
+		r = q->filtered ? 0 : unc_query_add_gap(m, q, pmu_gap, "%s", why.text);
 	}
 	if (r == 0)
-		r = unc_query_find_gaps(m, q, &named);
+		r = q->filtered ? find_named(m, q, &named) : unc_query_find_gaps(m, q);
 	if (r == 0)
 		r = q->target_count ? note_metric(m, q, &unsuited)
 				    : fail_metric(m, q, &named, &unsuited);
-	else if (r == -ENOMEM)
-		unc_nomem(&m->machine->error);
-	return r;
+	return r == -ENOMEM ? unc_nomem(&m->machine->error) : r;
 }
 
 /* Why filters do not suit metrics: of several reasons that of a family that has these filters. */
@@ -408,20 +444,12 @@ struct unsuited {
 	bool has_filters;
 };
 
-static bool has_filters(const struct uncore_monitor *m, const struct unc_family *f)
-{
-	for (size_t i = 0; i < UNC_FILTERS; i++)
-		if (m->filters.values[i].text && !f->filters[i].title)
-			return false;
-	return true;
-}
-
 /* A matching metric: added, or (`unsuited` says why) not, since the filters do not suit it. */
 static int try_metric(struct uncore_monitor *m, const struct uncore_metric *metric,
 		      struct unsuited *unsuited)
 {
-	bool has = has_filters(m, metric->family);
 	struct unc_asked before = unc_monitor_asked(m);
+	bool has_filters = true;
 	int r;
 
 	for (size_t i = 0; i < m->query_count; i++)
@@ -431,8 +459,11 @@ static int try_metric(struct uncore_monitor *m, const struct uncore_metric *metr
 	if (r != -ENODEV || !m->filters.text)
 		return r;
 	unc_monitor_roll_back(m, before);
-	if (!unsuited->why.text[0] || (has && !unsuited->has_filters))
-		*unsuited = (struct unsuited){m->machine->error, has};
+	for (size_t i = 0; i < UNC_FILTERS; i++)
+		if (m->filters.values[i].text && !metric->family->filters[i].title)
+			has_filters = false;
+	if (!unsuited->why.text[0] || (has_filters && !unsuited->has_filters))
+		*unsuited = (struct unsuited){m->machine->error, has_filters};
 	return unc_monitor_note(m, "left out: %s", m->machine->error.text);
 }
 
@@ -453,29 +484,14 @@ static int no_such_metric(const struct uncore_monitor *m, const char *pattern)
 	return -ENOENT;
 }
 
-/* Metrics of this name exist, but not one of them can be counted here. `why`: the first reason of a
- * metric that should be countable here, or NULL. */
-static int none_here(const struct uncore_monitor *m, const char *pattern, const char *why)
-{
-	struct unc_error *e = &m->machine->error;
-
-	unc_fail(e, ENODEV, "%s: nothing on this machine can count it", pattern);
-	if (why)
-		unc_error_append(e, ": %s", why);
-	else if (m->machine->topology.guest[0])
-		unc_error_append(e, "; %s", m->machine->topology.guest);
-	else
-		unc_error_append(
-			e, ": the catalogue has it for other PMUs than those of this machine");
-	return -ENODEV;
-}
-
 int uncore_monitor_add_metrics(struct uncore_monitor *m, const char *pattern)
 {
 	const struct unc_catalogue *c = &m->machine->catalogue;
 	struct unc_asked before = unc_monitor_asked(m);
 	struct unsuited unsuited = {0};
-	bool guest = m->machine->topology.guest[0], known = false, here = false;
+	struct unc_error *e = &m->machine->error;
+	const char *guest = m->machine->topology.guest;
+	bool known = false, here = false;
 	const struct uncore_metric *general = NULL;
 	const char *missing = NULL;
 	int r = unc_monitor_refuse_planned(m);
@@ -485,7 +501,6 @@ int uncore_monitor_add_metrics(struct uncore_monitor *m, const char *pattern)
 
 		if (!matches(metric, pattern))
 			continue;
-		known = true;
 		if (!uncore_metric_missing(metric)) {
 			here = true;
 			r = try_metric(m, metric, &unsuited);
@@ -494,7 +509,7 @@ int uncore_monitor_add_metrics(struct uncore_monitor *m, const char *pattern)
 		}
 	}
 	if (r == 0 && !here)
-		r = unc_catalogue_complete(&m->machine->catalogue, &m->machine->error);
+		r = unc_catalogue_complete(&m->machine->catalogue, e);
 	/* Where PMUs are absent, the reason is that of the most general metric: of memory.* memory.bandwidth. */
 	for (size_t i = 0; r == 0 && !here && i < c->metric_count; i++) {
 		const struct uncore_metric *metric = c->metrics[i];
@@ -502,7 +517,7 @@ int uncore_monitor_add_metrics(struct uncore_monitor *m, const char *pattern)
 		if (!matches(metric, pattern))
 			continue;
 		known = true;
-		if (!guest && metric->family->names_this_cpu && metric->text &&
+		if (metric->family->names_this_cpu && metric->text &&
 		    (!general || strlen(metric->name) < strlen(general->name)))
 			general = metric;
 	}
@@ -510,12 +525,21 @@ int uncore_monitor_add_metrics(struct uncore_monitor *m, const char *pattern)
 		unc_monitor_roll_back(m, before);
 		return r;
 	}
-	if (!known)
+	if (!here && !known)
 		return no_such_metric(m, pattern);
-	if (!here)
-		return none_here(m, pattern,
-				 missing || !general ? missing : uncore_metric_missing(general));
+	if (!here) {
+		unc_fail(e, ENODEV, "%s: nothing on this machine can count it", pattern);
+		if (!missing && guest[0])
+			unc_error_append(e, "; %s", guest);
+		else if (!missing && !general)
+			unc_error_append(e, ": the catalogue has it for other PMUs than those of "
+					    "this machine");
+		else
+			unc_error_append(e, ": %s",
+					 missing ? missing : uncore_metric_missing(general));
+		return -ENODEV;
+	}
 	if (m->query_count == before.queries && unsuited.why.text[0])
-		return unc_fail(&m->machine->error, ENODEV, "%s", unsuited.why.text);
+		return unc_fail(e, ENODEV, "%s", unsuited.why.text);
 	return 0;
 }

@@ -1,58 +1,53 @@
 /* SPDX-License-Identifier: MIT */
 /* How filters split a PMU on one of its CPUs into parts, each with terms to lay over those of events. */
-#include "count/split.h"
-
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "count/encode.h"
+#include "count/filters.h"
 #include "count/monitor.h"
 
+#define PART_TERMS 32
 #define BARS 6
 #define RESOURCE_MEM 0x200 /* in a device's `resource` file: memory, not I/O ports */
 
-int unc_next_word(const char **at, char *word)
-{
-	size_t len = strcspn(*at, ",");
+/* One target being split. */
+struct splitter {
+	struct uncore_monitor *m;
+	const struct unc_family *family;
+	const struct uncore_pmu *pmu;
+	struct unc_error *why;
+	const struct unc_port *ports; /* that the PMU counts */
+	size_t port_count;
+	bool ports_unknown; /* `why` says why */
+	bool separable;     /* the family's filter can distinguish its ports */
+	bool restrictable;  /* some event of the metric can be restricted */
+};
 
-	if (!**at)
-		return 0;
-	if (!len || len >= UNC_WORD_ROOM || ((*at)[len] && !(*at)[len + 1]))
-		return -EINVAL;
-	memcpy(word, *at, len);
-	word[len] = '\0';
-	*at += len + ((*at)[len] == ',');
-	return 1;
-}
+struct part {
+	const struct uncore_device
+		*port; /* the only root port in it; NULL: several, or not known */
+	struct {
+		char name[64];
+		uint64_t value;
+	} terms[PART_TERMS];
+	size_t term_count;
+};
 
-/* ---- terms of a part ---- */
+struct parts {
+	struct part *items;
+	size_t count;
+};
 
 /* What the words in braces of a data file's terms come to. */
 struct numbers {
 	uint64_t mask, bdf, base;
 };
 
-static int put_term(struct unc_splitter *x, struct unc_part *part, const char *name, uint64_t value)
-{
-	size_t i = 0;
-
-	while (i < part->term_count && strcmp(part->terms[i].name, name) != 0)
-		i++;
-	if (i == UNC_PART_TERMS)
-		return unc_fail(x->why, ENODEV, "more than %d terms would restrict %s",
-				UNC_PART_TERMS, x->pmu->name);
-	if (i == part->term_count) {
-		snprintf(part->terms[i].name, sizeof(part->terms[i].name), "%s", name);
-		part->terms[i].value = 0;
-		part->term_count++;
-	}
-	part->terms[i].value |= value;
-	return 0;
-}
-
-static int put_terms(struct unc_splitter *x, struct unc_part *part, const char *terms,
-		     struct numbers n)
+/* Adds terms to the part; values of the same term are ORed. */
+static int put_terms(struct splitter *x, struct part *part, const char *terms, struct numbers n)
 {
 	const struct {
 		const char *word;
@@ -62,27 +57,32 @@ static int put_terms(struct unc_splitter *x, struct unc_part *part, const char *
 		      {"{bdf}", n.bdf},
 		      {"{base}", n.base}};
 	struct unc_assignment a;
-	int r = 0;
 
-	while (r == 0 && unc_assignment_next(&terms, &a) == 1) {
+	while (unc_assignment_next(&terms, &a) == 1) {
 		uint64_t value = 0;
-		bool known = unc_parse_u64(a.value, &value) == 0;
+		size_t k = 0;
 
+		unc_parse_u64(a.value, &value);
 		for (size_t i = 0; i < sizeof(braces) / sizeof(*braces); i++)
-			if (strcmp(a.value, braces[i].word) == 0) {
+			if (strcmp(a.value, braces[i].word) == 0)
 				value = braces[i].value;
-				known = true;
-			}
-		r = known ? put_term(x, part, a.name, value)
-			  : unc_fail(x->why, ENODEV, "%s: '%s=%s' has no value", x->family->name,
-				     a.name, a.value);
+		while (k < part->term_count && strcmp(part->terms[k].name, a.name) != 0)
+			k++;
+		if (k == PART_TERMS)
+			return unc_fail(x->why, ENODEV, "more than %d terms would restrict %s",
+					PART_TERMS, x->pmu->name);
+		if (k == part->term_count) {
+			snprintf(part->terms[k].name, sizeof(part->terms[k].name), "%s", a.name);
+			part->term_count++;
+		}
+		part->terms[k].value |= value;
 	}
-	return r;
+	return 0;
 }
 
-int unc_add_part(struct unc_splitter *x, struct unc_parts *out, const struct unc_part *part)
+static int add_part(struct splitter *x, struct parts *out, const struct part *part)
 {
-	struct unc_part *items = unc_grow(out->items, out->count, sizeof(*items));
+	struct part *items = unc_grow(out->items, out->count, sizeof(*items));
 
 	if (!items)
 		return unc_nomem(x->why);
@@ -92,20 +92,20 @@ int unc_add_part(struct unc_splitter *x, struct unc_parts *out, const struct unc
 }
 
 /* A part with the terms of one more filter. */
-static int add_restricted(struct unc_splitter *x, struct unc_parts *out,
-			  const struct unc_part *from, const struct uncore_device *port,
-			  enum unc_filter_kind kind, struct numbers n)
+static int add_restricted(struct splitter *x, struct parts *out, const struct part *from,
+			  const struct uncore_device *port, enum unc_filter_kind kind,
+			  struct numbers n)
 {
-	struct unc_part part = *from;
+	struct part part = *from;
 	int r = put_terms(x, &part, x->family->filters[kind].terms, n);
 
 	part.port = port;
-	return r < 0 ? r : unc_add_part(x, out, &part);
+	return r < 0 ? r : add_part(x, out, &part);
 }
 
-/* ---- words, GPUs, addresses ---- */
+/* ---- words, GPUs, addresses ----------------------------------------------------------------------- */
 
-int unc_refuse_kind(const struct unc_splitter *x, enum unc_filter_kind kind)
+static int refuse_kind(const struct splitter *x, enum unc_filter_kind kind)
 {
 	bool any = false;
 
@@ -121,12 +121,12 @@ int unc_refuse_kind(const struct unc_splitter *x, enum unc_filter_kind kind)
 	return -ENODEV;
 }
 
-int unc_split_by_words(struct unc_splitter *x, enum unc_filter_kind kind,
-		       const struct unc_part *from, struct unc_parts *out)
+static int split_by_words(struct splitter *x, enum unc_filter_kind kind, const struct part *from,
+			  struct parts *out)
 {
 	const struct unc_filter *f = &x->family->filters[kind];
-	const char *at = x->filters->values[kind].text;
-	struct unc_part part = *from;
+	const char *at = x->m->filters.values[kind].text;
+	struct part part = *from;
 	char word[UNC_WORD_ROOM];
 	int r = 0;
 
@@ -144,14 +144,14 @@ int unc_split_by_words(struct unc_splitter *x, enum unc_filter_kind kind,
 		for (i = 0; i < f->value_count; i++)
 			unc_error_append(x->why, "%s%s", i ? ", " : "", f->values[i].name);
 	}
-	return r < 0 ? r : unc_add_part(x, out, &part);
+	return r < 0 ? r : add_part(x, out, &part);
 }
 
 /* Ranges of addresses are one part each. */
-int unc_split_by_choices(struct unc_splitter *x, enum unc_filter_kind kind,
-			 const struct unc_part *from, struct unc_parts *out)
+static int split_by_choices(struct splitter *x, enum unc_filter_kind kind, const struct part *from,
+			    struct parts *out)
 {
-	const struct unc_filter_value *value = &x->filters->values[kind];
+	const struct unc_filter_value *value = &x->m->filters.values[kind];
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < value->count; i++)
@@ -162,24 +162,24 @@ int unc_split_by_choices(struct unc_splitter *x, enum unc_filter_kind kind,
 }
 
 /* A GPU that the link does not have is refused: its bit may select another one. */
-int unc_split_by_gpus(struct unc_splitter *x, enum unc_filter_kind kind,
-		      const struct unc_part *from, struct unc_parts *out)
+static int split_by_gpus(struct splitter *x, enum unc_filter_kind kind, const struct part *from,
+			 struct parts *out)
 {
 	const char *counted = x->family->filters[kind].count, *file = x->family->role_attribute;
-	int last = 63 - __builtin_clzll(x->filters->values[kind].choices[0].mask);
+	int last = 63 - __builtin_clzll(x->m->filters.values[kind].choices[0].mask);
 	struct unc_assignment a = {0};
 	uint64_t count = 0;
 	char *text = NULL;
 	const char *at;
 
 	if (!counted || !file || unc_pmu_attribute(x->pmu, file, &text) < 0)
-		return unc_split_by_choices(x, kind, from, out);
+		return split_by_choices(x, kind, from, out);
 	at = text;
 	if (unc_assignment_next(&at, &a) == 1 && strcmp(a.name, counted) == 0)
 		unc_parse_u64(a.value, &count);
 	free(text);
 	if ((uint64_t)last < count)
-		return unc_split_by_choices(x, kind, from, out);
+		return split_by_choices(x, kind, from, out);
 	unc_fail(x->why, ENODEV, "GPU %d: the link of %s has ", last, x->pmu->name);
 	if (count > 1)
 		unc_error_append(x->why, "%llu GPUs, 0 to %llu", (unsigned long long)count,
@@ -191,14 +191,14 @@ int unc_split_by_gpus(struct unc_splitter *x, enum unc_filter_kind kind,
 	return -ENODEV;
 }
 
-/* ---- root ports ---- */
+/* ---- root ports ----------------------------------------------------------------------------------- */
 
 static bool has_bit(const struct unc_port *port)
 {
 	return port->index >= 0 && port->index < 64;
 }
 
-int unc_splitter_ports(struct unc_splitter *x, int cpu)
+static int find_ports(struct splitter *x, int cpu)
 {
 	int r = unc_machine_ports_of(x->m->machine, x->pmu, cpu, &x->ports, &x->port_count, x->why);
 
@@ -209,7 +209,7 @@ int unc_splitter_ports(struct unc_splitter *x, int cpu)
 	return r == -ENOMEM ? r : 0;
 }
 
-static const struct unc_port *find_port(const struct unc_splitter *x,
+static const struct unc_port *find_port(const struct splitter *x,
 					const struct uncore_device *device)
 {
 	for (size_t i = 0; i < x->port_count; i++)
@@ -220,7 +220,7 @@ static const struct unc_port *find_port(const struct unc_splitter *x,
 
 /* True when the PMU counts the root port that the user names. One of which only the numbers are known is
  * found by the PMU's name, unless that PMU's ports are known by their numbers: then it is another port. */
-static bool find_named(const struct unc_splitter *x, const struct uncore_device *device,
+static bool find_named(const struct splitter *x, const struct uncore_device *device,
 		       struct unc_port *port)
 {
 	const struct unc_port *known = find_port(x, device);
@@ -246,30 +246,28 @@ static bool find_named(const struct unc_splitter *x, const struct uncore_device 
 
 /* All that the PMU counts. Where it could distinguish ports and this one has no number, more than the
  * port is behind it: an I/O stack has functions without a root port, too. */
-static int add_whole(struct unc_splitter *x, const struct unc_part *from, struct unc_parts *out)
+static int add_whole(struct splitter *x, const struct part *from, struct parts *out)
 {
-	struct unc_part part = *from;
+	struct part part = *from;
 
 	if (x->port_count == 1 &&
 	    (has_bit(&x->ports[0]) || !x->family->filters[UNC_FILTER_PORT].title))
 		part.port = x->ports[0].device;
-	return unc_add_part(x, out, &part);
+	return add_part(x, out, &part);
 }
 
-static int add_port(struct unc_splitter *x, const struct unc_part *from,
-		    const struct unc_port *port, struct unc_parts *out)
+static int add_port(struct splitter *x, const struct part *from, const struct unc_port *port,
+		    struct parts *out)
 {
 	return add_restricted(x, out, from, port->device, UNC_FILTER_PORT,
 			      (struct numbers){.mask = (uint64_t)1 << port->index});
 }
 
 /* A row for each root port, when no port or device is asked for. */
-int unc_split_by_level(struct unc_splitter *x, enum unc_filter_kind kind,
-		       const struct unc_part *from, struct unc_parts *out)
+static int split_by_level(struct splitter *x, const struct part *from, struct parts *out)
 {
 	int r = 0;
 
-	(void)kind;
 	if (x->ports_unknown)
 		r = unc_monitor_note(x->m, "%s", x->why->text);
 	if (r == 0 && !(x->separable && x->restrictable && x->port_count))
@@ -280,10 +278,10 @@ int unc_split_by_level(struct unc_splitter *x, enum unc_filter_kind kind,
 }
 
 /* A PMU that cannot distinguish its ports can be used when all of them are selected. */
-int unc_split_by_ports(struct unc_splitter *x, enum unc_filter_kind kind,
-		       const struct unc_part *from, struct unc_parts *out)
+static int split_by_ports(struct splitter *x, enum unc_filter_kind kind, const struct part *from,
+			  struct parts *out)
 {
-	const struct unc_filter_value *value = &x->filters->values[kind];
+	const struct unc_filter_value *value = &x->m->filters.values[kind];
 	const char *terms = x->family->filters[kind].terms;
 	struct unc_port found[UNC_FILTER_CHOICES];
 	struct numbers all = {0};
@@ -307,7 +305,7 @@ int unc_split_by_ports(struct unc_splitter *x, enum unc_filter_kind kind,
 	if (!x->separable && !x->ports_unknown && count >= x->port_count)
 		return add_whole(x, from, out);
 	if (!x->separable && !terms)
-		return unc_refuse_kind(x, kind);
+		return refuse_kind(x, kind);
 	if (!x->separable)
 		return unc_fail(x->why, ENODEV,
 				"%s counts %zu root ports, and which bit of its filter is whose is "
@@ -323,29 +321,23 @@ int unc_split_by_ports(struct unc_splitter *x, enum unc_filter_kind kind,
 	return add_restricted(x, out, from, NULL, kind, all);
 }
 
-/* ---- a device ---- */
-
-static bool is_behind(const struct uncore_device *d, const struct uncore_device *bridge)
-{
-	for (d = d->parent; d; d = d->parent)
-		if (d == bridge)
-			return true;
-	return false;
-}
+/* ---- a device ------------------------------------------------------------------------------------- */
 
 /* The devices that are counted with the asked one, by address and the kernel's names: those behind it
  * where it is a part of a switch, or the others. Returns how many there are. */
-static size_t list_counted(const struct unc_splitter *x, const struct uncore_device *asked,
+static size_t list_counted(const struct splitter *x, const struct uncore_device *asked,
 			   const struct uncore_device *port, bool behind, struct unc_text *to)
 {
 	const struct uncore *u = x->m->machine;
 	size_t count = 0;
 
 	for (size_t i = 0; i < uncore_device_count(u); i++) {
-		const struct uncore_device *d = uncore_device_at(u, i);
+		const struct uncore_device *d = uncore_device_at(u, i), *above = d->parent;
 
+		while (above && above != asked)
+			above = above->parent;
 		if (d == asked || d->is_bridge || !d->port || !find_port(x, d->port) ||
-		    (port && d->port != port) || is_behind(d, asked) != behind)
+		    (port && d->port != port) || (above != NULL) != behind)
 			continue;
 		unc_text_add(to, "%s%s", count++ ? ", " : "", d->address);
 		if (d->names)
@@ -355,7 +347,7 @@ static size_t list_counted(const struct unc_splitter *x, const struct uncore_dev
 }
 
 /* What is counted is more than the device: its port, or (NULL) all ports of the PMU. */
-static int note_sharing(struct unc_splitter *x, const struct uncore_device *device,
+static int note_sharing(struct splitter *x, const struct uncore_device *device,
 			const struct uncore_device *port)
 {
 	struct unc_text behind = {0}, others = {0};
@@ -378,8 +370,8 @@ static int note_sharing(struct unc_splitter *x, const struct uncore_device *devi
 }
 
 /* The memory behind the device's BARs, one part for each; none where its addresses are unknown. */
-static int split_by_bars(struct unc_splitter *x, const struct uncore_device *d,
-			 const struct unc_part *from, struct unc_parts *out)
+static int split_by_bars(struct splitter *x, const struct uncore_device *d, const struct part *from,
+			 struct parts *out)
 {
 	char path[128], *text, *rest, *line;
 	uint64_t numbers[3]; /* first, last, flags */
@@ -404,10 +396,10 @@ static int split_by_bars(struct unc_splitter *x, const struct uncore_device *d,
 }
 
 /* By the narrowest filter that the family has. */
-int unc_split_by_device(struct unc_splitter *x, enum unc_filter_kind kind,
-			const struct unc_part *from, struct unc_parts *out)
+static int split_by_device(struct splitter *x, enum unc_filter_kind kind, const struct part *from,
+			   struct parts *out)
 {
-	const struct uncore_device *d = x->filters->values[kind].choices[0].device;
+	const struct uncore_device *d = x->m->filters.values[kind].choices[0].device;
 	const struct unc_port *port = find_port(x, d->port);
 	size_t before = out->count;
 	struct unc_pci_address a;
@@ -434,6 +426,87 @@ int unc_split_by_device(struct unc_splitter *x, enum unc_filter_kind kind,
 	return note_sharing(x, d, out->items[before].port);
 }
 
+/* ---- the metric on all parts ---------------------------------------------------------------------- */
+
+/* Adds to `out` what the filter makes of one part. -ENODEV with a sentence: it cannot. */
+static int (*const splits[UNC_FILTERS])(struct splitter *x, enum unc_filter_kind kind,
+					const struct part *from, struct parts *out) = {
+	[UNC_FILTER_FROM] = split_by_words,      [UNC_FILTER_TO] = split_by_words,
+	[UNC_FILTER_GPU] = split_by_gpus,        [UNC_FILTER_LINK] = split_by_words,
+	[UNC_FILTER_PORT] = split_by_ports,      [UNC_FILTER_DEVICE] = split_by_device,
+	[UNC_FILTER_ADDRESS] = split_by_choices,
+};
+
+/* Ports and devices pick PMUs, which then need no filter; what else is given must be there. */
+static int check_family(struct splitter *x, const struct uncore_metric *metric)
+{
+	for (size_t i = 0; i < UNC_FILTERS; i++)
+		if (x->m->filters.values[i].text && !x->family->filters[i].title &&
+		    i != UNC_FILTER_PORT && i != UNC_FILTER_DEVICE)
+			return refuse_kind(x, (enum unc_filter_kind)i);
+	if (x->m->filters.text && !x->restrictable)
+		return unc_fail(x->why, ENODEV, "%s/%s is the same for all: no filter restricts it",
+				x->family->name, metric->name);
+	return 0;
+}
+
+/* Puts in the place of each part what the filter makes of it. */
+static int split_all(struct splitter *x, enum unc_filter_kind kind, struct parts *parts)
+{
+	bool given = x->m->filters.values[kind].text;
+	struct parts out = {0};
+	int r = 0;
+
+	if (!given &&
+	    (kind != UNC_FILTER_PORT || x->m->level != UNCORE_LEVEL_PORT || x->m->filters.picks))
+		return 0;
+	for (size_t i = 0; r == 0 && i < parts->count; i++)
+		r = given ? splits[kind](x, kind, &parts->items[i], &out)
+			  : split_by_level(x, &parts->items[i], &out);
+	free(parts->items);
+	*parts = out;
+	return r;
+}
+
+/* Requests the metric for the part, its terms as text. */
+static int encode_part(struct splitter *x, struct unc_query *q, struct unc_target target,
+		       const struct part *part)
+{
+	struct unc_text text = {0};
+
+	for (size_t k = 0; k < part->term_count; k++)
+		unc_text_add(&text, "%s%s=0x%llx", k ? "," : "", part->terms[k].name,
+			     (unsigned long long)part->terms[k].value);
+	target.port = part->port;
+	target.terms = text.failed ? NULL : unc_monitor_keep(x->m, text.len ? text.data : "");
+	unc_text_finish(&text);
+	return target.terms ? unc_encode_metric(x->m, q, target, x->why) : unc_nomem(x->why);
+}
+
+int unc_filters_encode(struct uncore_monitor *m, struct unc_query *q,
+		       const struct unc_target *whole, struct unc_error *why)
+{
+	struct splitter x = {.m = m,
+			     .family = q->metric->family,
+			     .pmu = whole->pmu,
+			     .why = why,
+			     .restrictable = unc_query_is_restrictable(q)};
+	struct part all = {.port = NULL};
+	struct parts parts = {0};
+	int r = check_family(&x, q->metric);
+
+	if (r == 0 && (m->filters.picks || m->level == UNCORE_LEVEL_PORT))
+		r = find_ports(&x, whole->cpu);
+	if (r == 0)
+		r = add_part(&x, &parts, &all);
+	for (size_t i = 0; r == 0 && i < UNC_FILTERS; i++)
+		r = split_all(&x, (enum unc_filter_kind)i, &parts);
+	for (size_t i = 0; r == 0 && i < parts.count; i++)
+		r = encode_part(&x, q, *whole, &parts.items[i]);
+	free(parts.items);
+	return r;
+}
+
 unsigned unc_filters_named(struct uncore_monitor *m, const struct uncore_pmu *pmu)
 {
 	const struct unc_filter_value *value = &m->filters.values[UNC_FILTER_PORT];
@@ -441,11 +514,10 @@ unsigned unc_filters_named(struct uncore_monitor *m, const struct uncore_pmu *pm
 
 	for (size_t c = 0; c < pmu->cpus.count; c++) {
 		struct unc_error ignored;
-		struct unc_splitter x = {
-			.m = m, .family = pmu->family, .pmu = pmu, .why = &ignored};
+		struct splitter x = {.m = m, .family = pmu->family, .pmu = pmu, .why = &ignored};
 		struct unc_port port;
 
-		unc_splitter_ports(&x, pmu->cpus.ids[c]);
+		find_ports(&x, pmu->cpus.ids[c]);
 		for (size_t i = 0; i < value->count; i++)
 			if (find_named(&x, value->choices[i].device, &port))
 				named |= 1U << i;
