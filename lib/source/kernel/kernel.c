@@ -18,7 +18,7 @@
 #define REOPEN_NS 100000000u /* between two attempts to open groups again */
 
 struct kernel_source {
-	struct unc_source base;
+	struct unc_source base; /* first: a pointer to it is one to the whole */
 	struct unc_kernel_env env;
 	struct unc_opener opener;
 	const struct unc_counter *counters; /* of the plan, from open to close */
@@ -34,11 +34,6 @@ struct kernel_source {
 	struct unc_names *notes; /* of the open that is going on */
 	bool raised;             /* the limit of open files, as far as it goes */
 };
-
-static struct kernel_source *kernel_of(struct unc_source *s)
-{
-	return (struct kernel_source *)s; /* base is its first member */
-}
 
 /* ---- what the packing needs ---------------------------------------------------------------- */
 
@@ -192,7 +187,7 @@ static void reopen(struct kernel_source *k, struct unc_group *g)
 static int kernel_read(struct unc_source *s, struct unc_reading *into, uint64_t *now_ns,
 		       struct unc_error *e)
 {
-	struct kernel_source *k = kernel_of(s);
+	struct kernel_source *k = (struct kernel_source *)s;
 	bool try;
 
 	(void)e;
@@ -218,7 +213,7 @@ static int kernel_read(struct unc_source *s, struct unc_reading *into, uint64_t 
 static int kernel_open(struct unc_source *s, struct unc_counter *counters, size_t count,
 		       struct unc_names *notes, struct unc_error *e)
 {
-	struct kernel_source *k = kernel_of(s);
+	struct kernel_source *k = (struct kernel_source *)s;
 	uint64_t *words;
 	int *cpus, ret;
 
@@ -257,8 +252,9 @@ static int kernel_open(struct unc_source *s, struct unc_counter *counters, size_
 }
 
 /* A group whose PMU has been removed meanwhile refuses; the others go on. */
-static int control(struct kernel_source *k, bool counting, struct unc_error *e)
+static int control(struct unc_source *s, bool counting, struct unc_error *e)
 {
+	struct kernel_source *k = (struct kernel_source *)s;
 	unsigned long request = counting ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE;
 	size_t done = 0;
 	int err = 0;
@@ -277,17 +273,17 @@ static int control(struct kernel_source *k, bool counting, struct unc_error *e)
 
 static int kernel_enable(struct unc_source *s, struct unc_error *e)
 {
-	return control(kernel_of(s), true, e);
+	return control(s, true, e);
 }
 
 static int kernel_disable(struct unc_source *s, struct unc_error *e)
 {
-	return control(kernel_of(s), false, e);
+	return control(s, false, e);
 }
 
 static void kernel_close(struct unc_source *s)
 {
-	struct kernel_source *k = kernel_of(s);
+	struct kernel_source *k = (struct kernel_source *)s;
 
 	if (!s)
 		return;

@@ -46,7 +46,7 @@ struct counter {
 };
 
 struct sim_source {
-	struct unc_source base;
+	struct unc_source base; /* first: a pointer to it is one to the whole */
 	const struct unc_sim *sim;
 	struct counter *counters;
 	size_t count;
@@ -55,11 +55,6 @@ struct sim_source {
 	uint64_t since_ns;   /* when it was enabled */
 	uint64_t elapsed_ns; /* until it was disabled */
 };
-
-static struct sim_source *sim_of(struct unc_source *s)
-{
-	return (struct sim_source *)s; /* base is its first member */
-}
 
 /* ---- the file ------------------------------------------------------------------------------ */
 
@@ -459,45 +454,36 @@ static int find_rate(const struct unc_sim *sim, const struct unc_counter *c,
 	return 0;
 }
 
-/* Why a counter cannot be opened: 0 or the errno. */
-static int refusal(const struct sim_source *s, const struct unc_counter *plan,
-		   const struct rate *rate, struct unc_error *why)
-{
-	const char *pmu = plan->pmu->name, *file = s->sim->file->name;
-
-	if (!rate)
-		return unc_fail(why, ENODEV,
-				"the simulation %s has no rate for %s/%s/: add one to %s, or count "
-				"something else",
-				s->sim->name, pmu, plan->event, file);
-	if (rate->refuse != 0)
-		return unc_fail(
-			why, rate->refuse,
-			"%s/%s/ on CPU %d: the simulation refuses it with %s, as %s says in "
-			"line %d",
-			pmu, plan->event, plan->cpu, unc_errno_name(rate->refuse), file,
-			rate->line);
-	if (plan->snapshot)
-		return unc_fail(why, EOPNOTSUPP,
-				"%s/%s/ is a state and not a count, which a simulation cannot play",
-				pmu, plan->event);
-	return 0;
-}
-
-static int open_counter(struct sim_source *s, size_t i, struct unc_counter *plan,
+static int open_counter(const struct unc_sim *sim, struct counter *c, struct unc_counter *plan,
 			struct unc_error *e)
 {
-	struct counter *c = &s->counters[i];
+	const char *pmu = plan->pmu->name, *file = sim->file->name;
 	const struct rate *rate;
-	struct unc_error why = {""};
-	uint64_t seed = s->sim->seed;
-	int ret = find_rate(s->sim, plan, &rate, e);
+	struct unc_error why;
+	int ret = find_rate(sim, plan, &rate, e);
 	long double chance;
 	double phase;
 
 	if (ret < 0)
 		return ret;
-	plan->error = refusal(s, plan, rate, &why);
+	if (!rate)
+		plan->error = unc_fail(
+			&why, ENODEV,
+			"the simulation %s has no rate for %s/%s/: add one to %s, or count "
+			"something else",
+			sim->name, pmu, plan->event, file);
+	else if (rate->refuse != 0)
+		plan->error = unc_fail(
+			&why, rate->refuse,
+			"%s/%s/ on CPU %d: the simulation refuses it with %s, as %s says in "
+			"line %d",
+			pmu, plan->event, plan->cpu, unc_errno_name(rate->refuse), file,
+			rate->line);
+	else if (plan->snapshot)
+		plan->error = unc_fail(
+			&why, EOPNOTSUPP,
+			"%s/%s/ is a state and not a count, which a simulation cannot play", pmu,
+			plan->event);
 	if (!rate || plan->error < 0) {
 		plan->why = strdup(why.text);
 		return plan->why ? 0 : unc_nomem(e);
@@ -506,11 +492,11 @@ static int open_counter(struct sim_source *s, size_t i, struct unc_counter *plan
 	c->rate = rate;
 	phase = rate->phase;
 	if (phase < 0)
-		phase = unc_sim_chance(seed, rate->phase_name ? rate->phase_name : plan->pmu->name,
+		phase = unc_sim_chance(sim->seed, rate->phase_name ? rate->phase_name : pmu,
 				       plan->cpu);
 	c->phase_ns = (uint64_t)((long double)phase * (long double)rate->wave.period_ns);
 	/* Another seed, or the instances that are ahead would be the busy ones. */
-	chance = (long double)unc_sim_chance(~seed, plan->pmu->name, plan->cpu);
+	chance = (long double)unc_sim_chance(~sim->seed, pmu, plan->cpu);
 	c->factor = 1 + (long double)rate->spread * (2 * chance - 1);
 	return 0;
 }
@@ -518,7 +504,7 @@ static int open_counter(struct sim_source *s, size_t i, struct unc_counter *plan
 static int sim_open(struct unc_source *source, struct unc_counter *counters, size_t count,
 		    struct unc_names *notes, struct unc_error *e)
 {
-	struct sim_source *s = sim_of(source);
+	struct sim_source *s = (struct sim_source *)source;
 	bool opened = false;
 	int ret;
 
@@ -528,7 +514,7 @@ static int sim_open(struct unc_source *source, struct unc_counter *counters, siz
 	if (!s->counters)
 		return unc_nomem(e);
 	for (size_t i = 0; i < count; i++) {
-		ret = open_counter(s, i, &counters[i], e);
+		ret = open_counter(s->sim, &s->counters[i], &counters[i], e);
 		if (ret < 0)
 			return ret;
 		/* The kernel refuses these to the whole plan, so a simulation does. */
@@ -553,7 +539,7 @@ static uint64_t sim_now(const struct sim_source *s)
 
 static int sim_enable(struct unc_source *source, struct unc_error *e)
 {
-	struct sim_source *s = sim_of(source);
+	struct sim_source *s = (struct sim_source *)source;
 
 	(void)e;
 	s->enabled = true;
@@ -565,60 +551,54 @@ static int sim_enable(struct unc_source *source, struct unc_error *e)
 	return 0;
 }
 
-static uint64_t elapsed_ns(const struct sim_source *s, uint64_t now)
-{
-	return s->enabled ? now - s->since_ns : s->elapsed_ns;
-}
-
 static int sim_disable(struct unc_source *source, struct unc_error *e)
 {
-	struct sim_source *s = sim_of(source);
+	struct sim_source *s = (struct sim_source *)source;
 
 	(void)e;
-	s->elapsed_ns = elapsed_ns(s, sim_now(s));
+	if (s->enabled)
+		s->elapsed_ns = sim_now(s) - s->since_ns;
 	s->enabled = false;
 	return 0;
-}
-
-static struct unc_reading read_counter(struct counter *c, uint64_t elapsed_ns)
-{
-	const struct rate *r = c->rate;
-	long double counted;
-	uint64_t whole;
-
-	if (!r)
-		return (struct unc_reading){.lost = true};
-	counted = (long double)r->running * c->factor *
-		  unc_wave_integral(&r->wave, c->phase_ns, elapsed_ns);
-	/* Rounding may make a wave step back by one where its rate is all but zero. */
-	whole = (uint64_t)fmodl(floorl(fmaxl(counted, 0)), 0x1p64L);
-	if ((int64_t)(whole - c->counted) > 0)
-		c->counted = whole;
-	return (struct unc_reading){
-		.raw = (r->start + c->counted) & (UINT64_MAX >> (64 - r->width)),
-		.enabled_ns = elapsed_ns,
-		.running_ns = (uint64_t)((long double)r->running * (long double)elapsed_ns),
-	};
 }
 
 static int sim_read(struct unc_source *source, struct unc_reading *into, uint64_t *now_ns,
 		    struct unc_error *e)
 {
-	struct sim_source *s = sim_of(source);
-	uint64_t elapsed;
+	struct sim_source *s = (struct sim_source *)source;
+	uint64_t now = sim_now(s), elapsed = s->enabled ? now - s->since_ns : s->elapsed_ns;
 
 	(void)e;
-	*now_ns = sim_now(s);
-	elapsed = elapsed_ns(s, *now_ns);
-	for (size_t i = 0; i < s->count; i++)
-		into[i] = read_counter(&s->counters[i], elapsed);
+	for (size_t i = 0; i < s->count; i++) {
+		struct counter *c = &s->counters[i];
+		const struct rate *r = c->rate;
+		long double counted;
+		uint64_t count;
+
+		if (!r) {
+			into[i] = (struct unc_reading){.lost = true};
+			continue;
+		}
+		counted = (long double)r->running * c->factor *
+			  unc_wave_integral(&r->wave, c->phase_ns, elapsed);
+		/* Rounding may make a wave step back by one where its rate is all but zero. */
+		count = (uint64_t)fmodl(floorl(fmaxl(counted, 0)), 0x1p64L);
+		if ((int64_t)(count - c->counted) > 0)
+			c->counted = count;
+		into[i] = (struct unc_reading){
+			.raw = (r->start + c->counted) & (UINT64_MAX >> (64 - r->width)),
+			.enabled_ns = elapsed,
+			.running_ns = (uint64_t)((long double)r->running * (long double)elapsed),
+		};
+	}
 	s->readings++;
+	*now_ns = now;
 	return 0;
 }
 
 static void sim_close(struct unc_source *source)
 {
-	struct sim_source *s = sim_of(source);
+	struct sim_source *s = (struct sim_source *)source;
 
 	if (!source)
 		return;
