@@ -8,7 +8,7 @@
 
 #include "count/monitor.h"
 
-/* ---- sets ---- */
+/* ---- sets ----------------------------------------------------------------------------------------- */
 
 /* A set without events; valid until the next one is added. NULL: out of memory. */
 static struct unc_request_set *add_set(struct uncore_monitor *m, const struct uncore_pmu *pmu,
@@ -44,7 +44,7 @@ static int add_request(struct uncore_monitor *m, struct unc_request_set *set, co
 	return 0;
 }
 
-/* ---- events ---- */
+/* ---- events --------------------------------------------------------------------------------------- */
 
 int unc_encode_event(struct uncore_monitor *m, struct unc_query *q, struct unc_target target,
 		     const struct unc_event *event, const struct unc_encoding *encoding,
@@ -72,7 +72,7 @@ int unc_encode_event(struct uncore_monitor *m, struct unc_query *q, struct unc_t
 	return r < 0 ? r : unc_query_add_target(m, q, &target);
 }
 
-/* ---- metrics ---- */
+/* ---- metrics -------------------------------------------------------------------------------------- */
 
 static bool has_term(const char *terms, const char *name)
 {
@@ -100,21 +100,6 @@ static char *event_terms(const struct unc_target *target, const struct unc_event
 	return unc_text_take(&text);
 }
 
-/* One scale serves all targets of a query: two would have to be applied before the sum. */
-static int take_scale(struct uncore_monitor *m, struct unc_query *q, size_t k,
-		      const struct unc_encoding *encoding)
-{
-	double scale = encoding->alias ? encoding->alias->scale : 1;
-
-	if (q->target_count && q->scales[k] != scale)
-		return unc_fail(&m->machine->error, EOPNOTSUPP,
-				"%s: the PMUs have different scales for '%s' and cannot be added "
-				"up; count them one by one with events",
-				q->metric->name, q->metric->events[k]->name);
-	q->scales[k] = scale;
-	return 0;
-}
-
 int unc_encode_metric(struct uncore_monitor *m, struct unc_query *q, struct unc_target target,
 		      struct unc_error *why)
 {
@@ -128,21 +113,30 @@ int unc_encode_metric(struct uncore_monitor *m, struct unc_query *q, struct unc_
 		const struct unc_event_def *event = q->metric->events[k];
 		char *terms = event_terms(&target, event);
 		struct unc_encoding encoding;
+		double scale = 1;
 
 		if (!terms)
 			return unc_nomem(why);
 		r = unc_pmu_encode(target.pmu, terms, &encoding, why) < 0 ? -ENODEV : 0;
-		if (r == 0 && event->kernel_scale)
-			r = take_scale(m, q, k, &encoding);
-		if (r == 0)
+		if (r == 0 && event->kernel_scale && encoding.alias)
+			scale = encoding.alias->scale;
+		/* One serves all targets of a query: two would have to be applied before the sum. */
+		if (r == 0 && q->target_count && q->scales[k] != scale)
+			r = unc_fail(&m->machine->error, EOPNOTSUPP,
+				     "%s: the PMUs have different scales for '%s' and cannot be "
+				     "added up; count them one by one with events",
+				     q->metric->name, event->name);
+		if (r == 0) {
+			q->scales[k] = scale;
 			r = add_request(m, set, terms, &encoding, 0);
+		}
 		free(terms);
 	}
 	target.set = (size_t)(set - m->sets);
 	return r < 0 ? r : unc_query_add_target(m, q, &target);
 }
 
-/* ---- rules ---- */
+/* ---- rules ---------------------------------------------------------------------------------------- */
 
 /* The bits of a term, in their place; 0 where the PMU has no such term. */
 static uint64_t value_of(const struct uncore_pmu *pmu, const struct unc_config *c, const char *term)
@@ -180,42 +174,30 @@ static void append_terms(struct unc_error *e, const struct unc_rule *rule, size_
 }
 
 /* A rule about each event alone. */
-static int check_event(const struct unc_rule *rule, const struct uncore_pmu *pmu,
-		       const struct unc_request *event, struct unc_error *e)
+static int check_events(const struct unc_rule *rule, const struct unc_request_set *set,
+			struct unc_error *e)
 {
-	size_t set = count_set(pmu, &event->config, &rule->terms);
-	bool all = set == rule->terms.count;
+	const struct uncore_pmu *pmu = set->pmu;
 
-	if (rule->kind == UNC_RULE_NEVER && all)
-		unc_fail(e, EINVAL, "%s: '%s' sets each of", pmu->name, event->event);
-	else if (rule->kind == UNC_RULE_NEEDS_ONE && !set)
-		unc_fail(e, EINVAL, "%s: '%s' sets none of", pmu->name, event->event);
-	else if (rule->kind == UNC_RULE_NEEDS && !all &&
-		 value_of(pmu, &event->config, rule->terms.items[0]))
-		unc_fail(e, EINVAL, "%s: '%s' sets %s without", pmu->name, event->event,
-			 rule->terms.items[0]);
-	else
-		return 0;
-	append_terms(e, rule, rule->kind == UNC_RULE_NEEDS);
-	return -EINVAL;
-}
+	for (size_t k = 0; k < set->count; k++) {
+		const struct unc_request *event = &set->requests[k];
+		size_t terms = count_set(pmu, &event->config, &rule->terms);
+		bool all = terms == rule->terms.count;
 
-/* ---- all events of a PMU and CPU ---- */
-
-static bool same_pmu(const struct unc_request_set *a, const struct unc_request_set *b)
-{
-	return a->pmu == b->pmu && a->cpu == b->cpu;
-}
-
-/* Events are recognised by the kernel's usual term for them. */
-static bool is_exempt(const struct unc_rule *rule, const struct uncore_pmu *pmu,
-		      const struct unc_config *c)
-{
-	struct unc_encoding enc;
-
-	return rule->except && unc_pmu_term(pmu, "event") &&
-	       unc_event_encode(rule->except, pmu, &enc, NULL) == 0 &&
-	       value_of(pmu, &enc.config, "event") == value_of(pmu, c, "event");
+		if (rule->kind == UNC_RULE_NEVER && all)
+			unc_fail(e, EINVAL, "%s: '%s' sets each of", pmu->name, event->event);
+		else if (rule->kind == UNC_RULE_NEEDS_ONE && !terms)
+			unc_fail(e, EINVAL, "%s: '%s' sets none of", pmu->name, event->event);
+		else if (rule->kind == UNC_RULE_NEEDS && !all &&
+			 value_of(pmu, &event->config, rule->terms.items[0]))
+			unc_fail(e, EINVAL, "%s: '%s' sets %s without", pmu->name, event->event,
+				 rule->terms.items[0]);
+		else
+			continue;
+		append_terms(e, rule, rule->kind == UNC_RULE_NEEDS);
+		return -EINVAL;
+	}
+	return 0;
 }
 
 /* The event whose terms the hardware would be given for the k-th; NULL: the rule is not about it. The
@@ -225,15 +207,25 @@ static const struct unc_request *effective(const struct unc_rule *rule,
 {
 	const struct unc_request *own = &set->requests[k];
 	bool grouped = set->strict && set->count > 1;
+	struct unc_encoding exempt;
 
 	if (count_set(set->pmu, &own->config, &rule->when) < rule->when.count)
 		return NULL;
-	if (is_exempt(rule, set->pmu, &own->config) && (k || !grouped))
+	/* Events are recognised by the kernel's usual term for them. */
+	if (rule->except && (k || !grouped) && unc_pmu_term(set->pmu, "event") &&
+	    unc_event_encode(rule->except, set->pmu, &exempt, NULL) == 0 &&
+	    value_of(set->pmu, &exempt.config, "event") ==
+		    value_of(set->pmu, &own->config, "event"))
 		return NULL;
 	if (k && grouped && rule->inherit.count &&
 	    !count_set(set->pmu, &own->config, &rule->inherit))
 		return set->requests;
 	return own;
+}
+
+static bool same_pmu(const struct unc_request_set *a, const struct unc_request_set *b)
+{
+	return a->pmu == b->pmu && a->cpu == b->cpu;
 }
 
 static int too_many(const struct unc_rule *rule, const struct uncore_pmu *pmu, const char *first,
@@ -248,67 +240,48 @@ static int too_many(const struct unc_rule *rule, const struct uncore_pmu *pmu, c
 	return -EINVAL;
 }
 
-/* Values of the rule's terms that were met on one PMU and CPU. */
-struct met {
-	const struct unc_request *by[UNC_RULE_MOST]; /* the first event with each */
-	size_t count;
-};
-
-static int check_value(const struct unc_rule *rule, const struct unc_request_set *set, size_t k,
-		       struct met *met, struct unc_error *e)
+/* A rule about all events of a PMU and CPU; `sets` begins with the first of them. */
+static int check_values(const struct unc_rule *rule, const struct unc_request_set *sets,
+			size_t count, struct unc_error *e)
 {
-	const struct unc_request *event = effective(rule, set, k);
-
-	if (!event)
-		return 0;
-	for (size_t i = 0; i < met->count; i++)
-		if (agree(set->pmu, &event->config, &met->by[i]->config, &rule->terms))
-			return 0;
-	if (met->count && met->count == rule->most)
-		return too_many(rule, set->pmu, met->by[0]->event, set->requests[k].event, e);
-	met->by[met->count++] = event;
-	return 0;
-}
-
-/* `sets` begins with the first of its PMU and CPU. */
-static int check_pmu(const struct unc_rule *rule, const struct unc_request_set *sets, size_t count,
-		     struct unc_error *e)
-{
-	struct met met = {.count = 0};
-	int r = 0;
+	const struct unc_request *met[UNC_RULE_MOST]; /* the first event with each value */
+	size_t values = 0;
 
 	for (size_t i = 0; i < count; i++)
-		for (size_t k = 0; r == 0 && k < sets[i].count && same_pmu(&sets[i], sets); k++)
-			r = check_value(rule, &sets[i], k, &met, e);
-	return r;
-}
+		for (size_t k = 0; k < sets[i].count && same_pmu(&sets[i], sets); k++) {
+			const struct unc_request *event = effective(rule, &sets[i], k);
+			size_t at = 0;
 
-static int check_rule(const struct unc_rule *rule, const struct unc_request_set *sets, size_t i,
-		      size_t count, struct unc_error *e)
-{
-	const struct unc_request_set *set = &sets[i];
-	int r = 0;
-
-	if (rule->kind < UNC_RULE_SAME) {
-		for (size_t k = 0; r == 0 && k < set->count; k++)
-			r = check_event(rule, set->pmu, &set->requests[k], e);
-		return r;
-	}
-	for (size_t k = 0; k < i; k++)
-		if (same_pmu(&sets[k], set))
-			return 0; /* checked with that one */
-	return check_pmu(rule, set, count - i, e);
+			while (event && at < values &&
+			       !agree(sets->pmu, &event->config, &met[at]->config, &rule->terms))
+				at++;
+			if (!event || at < values)
+				continue;
+			if (values == rule->most)
+				return too_many(rule, sets->pmu, met[0]->event,
+						sets[i].requests[k].event, e);
+			met[values++] = event;
+		}
+	return 0;
 }
 
 int unc_rules_check(const struct unc_request_set *sets, size_t count, struct unc_error *e)
 {
-	int r = 0;
-
-	for (size_t i = 0; r == 0 && i < count; i++) {
+	for (size_t i = 0; i < count; i++) {
 		const struct unc_family *f = sets[i].pmu->family;
+		size_t first = 0; /* set of the PMU and CPU */
+		int r = 0;
 
-		for (size_t k = 0; f && r == 0 && k < f->rule_count; k++)
-			r = check_rule(&f->rules[k], sets, i, count, e);
+		while (!same_pmu(&sets[first], &sets[i]))
+			first++;
+		for (size_t k = 0; f && r == 0 && k < f->rule_count; k++) {
+			if (f->rules[k].kind < UNC_RULE_SAME)
+				r = check_events(&f->rules[k], &sets[i], e);
+			else if (first == i)
+				r = check_values(&f->rules[k], &sets[i], count - i, e);
+		}
+		if (r < 0)
+			return r;
 	}
-	return r;
+	return 0;
 }
