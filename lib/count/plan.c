@@ -28,12 +28,6 @@ static int compare_sets(const void *a, const void *b)
 	return x->order < y->order ? -1 : x->order > y->order;
 }
 
-static bool serves(const struct unc_counter *c, const struct unc_request *request)
-{
-	return c->modifiers == request->modifiers && c->snapshot == request->snapshot &&
-	       memcmp(&c->config, &request->config, sizeof(c->config)) == 0;
-}
-
 /* A counter for `request` among those from `from` on, of the given set or (SIZE_MAX) of any; or SIZE_MAX. */
 static size_t find_counter(const struct builder *b, size_t from, size_t set,
 			   const struct unc_request *request)
@@ -43,7 +37,8 @@ static size_t find_counter(const struct builder *b, size_t from, size_t set,
 
 		if (set != SIZE_MAX && c->set != set)
 			return SIZE_MAX;
-		if (serves(c, request))
+		if (c->modifiers == request->modifiers && c->snapshot == request->snapshot &&
+		    memcmp(&c->config, &request->config, sizeof(c->config)) == 0)
 			return i;
 	}
 	return SIZE_MAX;
@@ -62,92 +57,65 @@ static bool is_part_of_set(const struct builder *b, size_t from, struct unc_requ
 	return true;
 }
 
-static void append(struct builder *b, const struct unc_request_set *asked,
-		   struct unc_request *request, size_t set)
+static void plan_set(struct builder *b, struct unc_request_set *asked)
 {
-	request->counter = b->plan.count;
-	b->plan.counters[b->plan.count++] = (struct unc_counter){
-		.pmu = asked->pmu,
-		.event = request->event,
-		.config = request->config,
-		.modifiers = request->modifiers,
-		.cpu = asked->cpu,
-		.set = set,
-		.strict = asked->strict,
-		.snapshot = request->snapshot,
-		.width = 64,
-	};
-}
+	size_t from = asked->together ? b->plan.count : b->first;
 
-static void plan_together(struct builder *b, struct unc_request_set *asked)
-{
-	size_t set, first = b->plan.count;
-
-	for (size_t i = b->first; i < b->plan.count; i++) {
+	for (size_t i = b->first; asked->together && i < b->plan.count; i++) {
 		const struct unc_counter *c = &b->plan.counters[i];
 		bool first_of_set = i == b->first || c[-1].set != c->set;
 
 		if (first_of_set && c->strict == asked->strict && is_part_of_set(b, i, asked))
 			return;
 	}
-	set = b->plan.set_count++;
 	for (size_t k = 0; k < asked->count; k++) {
 		struct unc_request *request = &asked->requests[k];
 
-		request->counter = asked->strict ? SIZE_MAX : find_counter(b, first, set, request);
-		if (request->counter == SIZE_MAX)
-			append(b, asked, request, set);
+		request->counter =
+			asked->strict ? SIZE_MAX : find_counter(b, from, SIZE_MAX, request);
+		if (request->counter != SIZE_MAX)
+			continue;
+		if (k == 0 || !asked->together)
+			b->plan.set_count++;
+		request->counter = b->plan.count;
+		b->plan.counters[b->plan.count++] = (struct unc_counter){
+			.pmu = asked->pmu,
+			.event = request->event,
+			.config = request->config,
+			.modifiers = request->modifiers,
+			.cpu = asked->cpu,
+			.set = b->plan.set_count - 1,
+			.strict = asked->strict,
+			.snapshot = request->snapshot,
+			.width = 64,
+		};
 	}
-}
-
-static void plan_singly(struct builder *b, struct unc_request_set *asked)
-{
-	for (size_t k = 0; k < asked->count; k++) {
-		struct unc_request *request = &asked->requests[k];
-
-		request->counter = find_counter(b, b->first, SIZE_MAX, request);
-		if (request->counter == SIZE_MAX)
-			append(b, asked, request, b->plan.set_count++);
-	}
-}
-
-static int sorted(struct unc_request_set ***out, struct unc_request_set *sets, size_t count)
-{
-	struct unc_request_set **order = calloc(count + 1, sizeof(struct unc_request_set *));
-
-	if (!order)
-		return -ENOMEM;
-	for (size_t i = 0; i < count; i++) {
-		sets[i].order = i;
-		order[i] = &sets[i];
-	}
-	qsort(order, count, sizeof(*order), compare_sets);
-	*out = order;
-	return 0;
 }
 
 int unc_plan_build(struct unc_plan *out, struct unc_request_set *sets, size_t count)
 {
+	struct unc_request_set **order = calloc(count + 1, sizeof(*order));
 	struct builder b = {0};
-	struct unc_request_set **order;
 	size_t most = 0;
 
 	for (size_t i = 0; i < count; i++)
 		most += sets[i].count;
 	b.plan.counters = calloc(most + 1, sizeof(*b.plan.counters));
-	if (!b.plan.counters || sorted(&order, sets, count) < 0) {
+	if (!b.plan.counters || !order) {
 		free(b.plan.counters);
+		free(order);
 		return -ENOMEM;
 	}
 	for (size_t i = 0; i < count; i++) {
-		struct unc_request_set *asked = order[i];
-
-		if (i == 0 || order[i - 1]->cpu != asked->cpu || order[i - 1]->pmu != asked->pmu)
+		sets[i].order = i;
+		order[i] = &sets[i];
+	}
+	qsort(order, count, sizeof(*order), compare_sets);
+	for (size_t i = 0; i < count; i++) {
+		if (i == 0 || order[i - 1]->cpu != order[i]->cpu ||
+		    order[i - 1]->pmu != order[i]->pmu)
 			b.first = b.plan.count;
-		if (asked->together)
-			plan_together(&b, asked);
-		else
-			plan_singly(&b, asked);
+		plan_set(&b, order[i]);
 	}
 	free(order);
 	*out = b.plan;
