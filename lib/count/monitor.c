@@ -11,10 +11,12 @@
 
 /* The caller's buffer of rows. */
 struct uncore_sample {
-	struct uncore_row *rows;
+	struct {
+		struct uncore_row row;
+		char reason[UNC_REASON_ROOM];
+	} * rows;
 	size_t count, room;
 	struct unc_moment begin, end;
-	char (*reasons)[UNC_REASON_ROOM]; /* for each row */
 };
 
 int uncore_monitor_new(struct uncore_monitor **out, struct uncore *u)
@@ -73,50 +75,40 @@ int uncore_monitor_set_level(struct uncore_monitor *m, enum uncore_level level)
 	return 0;
 }
 
-/* As the caller sees the plan. */
-static struct uncore_counter *show_counters(const struct unc_plan *plan)
+int uncore_monitor_plan(struct uncore_monitor *m)
 {
-	struct uncore_counter *shown = calloc(plan->count + 1, sizeof(*shown));
+	struct unc_error *e = &m->machine->error;
+	int r;
 
-	for (size_t i = 0; shown && i < plan->count; i++) {
-		const struct unc_counter *c = &plan->counters[i];
+	if (m->state != UNC_MONITOR_NEW)
+		return 0;
+	if (!m->set_count)
+		return unc_fail(e, EINVAL, "nothing to count: no event and no metric was added");
+	r = unc_rules_check(m->sets, m->set_count, e);
+	if (r < 0)
+		return r;
+	if (unc_plan_build(&m->plan, m->sets, m->set_count) < 0)
+		return unc_nomem(e);
+	m->shown = calloc(m->plan.count + 1, sizeof(*m->shown));
+	if (!m->shown || unc_rows_make(&m->rows, m->machine, m->level, m->queries, m->query_count,
+				       m->sets) < 0) {
+		free(m->shown);
+		m->shown = NULL;
+		unc_plan_finish(&m->plan);
+		return unc_nomem(e);
+	}
+	for (size_t i = 0; i < m->plan.count; i++) {
+		const struct unc_counter *c = &m->plan.counters[i];
 
-		shown[i] = (struct uncore_counter){
+		m->shown[i] = (struct uncore_counter){
 			.event = c->event,
 			.pmu = c->pmu,
 			.cpu = c->cpu,
 			.group = c->set,
 			.leader = i == 0 || c[-1].set != c->set,
 		};
-		memcpy(shown[i].config, c->config.word, sizeof(shown[i].config));
+		memcpy(m->shown[i].config, c->config.word, sizeof(m->shown[i].config));
 	}
-	return shown;
-}
-
-int uncore_monitor_plan(struct uncore_monitor *m)
-{
-	struct unc_plan plan;
-	int r;
-
-	if (m->state != UNC_MONITOR_NEW)
-		return 0;
-	if (!m->set_count)
-		return unc_fail(&m->machine->error, EINVAL,
-				"nothing to count: no event and no metric was added");
-	r = unc_rules_check(m->sets, m->set_count, &m->machine->error);
-	if (r < 0)
-		return r;
-	if (unc_plan_build(&plan, m->sets, m->set_count) < 0)
-		return unc_nomem(&m->machine->error);
-	m->shown = show_counters(&plan);
-	if (!m->shown || unc_rows_make(&m->rows, m->machine, m->level, m->queries, m->query_count,
-				       m->sets) < 0) {
-		free(m->shown);
-		m->shown = NULL;
-		unc_plan_finish(&plan);
-		return unc_nomem(&m->machine->error);
-	}
-	m->plan = plan;
 	m->state = UNC_MONITOR_PLANNED;
 	return 0;
 }
@@ -215,21 +207,16 @@ int uncore_monitor_stop(struct uncore_monitor *m)
 static int prepare(struct uncore_monitor *m, struct uncore_sample *s)
 {
 	size_t count = m->rows.count;
-	struct uncore_row *rows;
-	char(*reasons)[UNC_REASON_ROOM];
+	void *rows;
 
 	if (m->state < UNC_MONITOR_RUNNING)
 		return unc_fail(&m->machine->error, EBUSY, "the monitor was not started");
 	if (count <= s->room)
 		return 0;
-	rows = reallocarray(s->rows, count, sizeof(*rows));
+	rows = reallocarray(s->rows, count, sizeof(*s->rows));
 	if (!rows)
 		return unc_nomem(&m->machine->error);
 	s->rows = rows;
-	reasons = reallocarray(s->reasons, count, sizeof(*reasons));
-	if (!reasons)
-		return unc_nomem(&m->machine->error);
-	s->reasons = reasons;
 	s->room = count;
 	s->count = 0; /* what it held points to reasons that have moved */
 	return 0;
@@ -246,7 +233,8 @@ static void fill(const struct uncore_monitor *m, const struct unc_delta *deltas,
 	into->end = m->previous_at;
 	into->count = m->rows.count;
 	for (size_t i = 0; i < m->rows.count; i++)
-		unc_row_judge(&m->rows.items[i], &interval, into->reasons[i], &into->rows[i]);
+		unc_row_judge(&m->rows.items[i], &interval, into->rows[i].reason,
+			      &into->rows[i].row);
 }
 
 int uncore_monitor_read(struct uncore_monitor *m, struct uncore_sample *into)
@@ -301,7 +289,7 @@ const char *uncore_monitor_note_at(const struct uncore_monitor *m, size_t i)
 	return m->notes.items[i];
 }
 
-/* ---- samples ---- */
+/* ---- samples -------------------------------------------------------------------------------------- */
 
 int uncore_sample_new(struct uncore_sample **out)
 {
@@ -318,7 +306,6 @@ void uncore_sample_free(struct uncore_sample *s)
 	if (!s)
 		return;
 	free(s->rows);
-	free(s->reasons);
 	free(s);
 }
 
@@ -329,7 +316,7 @@ size_t uncore_sample_count(const struct uncore_sample *s)
 
 const struct uncore_row *uncore_sample_row(const struct uncore_sample *s, size_t i)
 {
-	return &s->rows[i];
+	return &s->rows[i].row;
 }
 
 uint64_t uncore_sample_begin_ns(const struct uncore_sample *s)
