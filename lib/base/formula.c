@@ -83,13 +83,6 @@ static void fail_expected(struct parser *p, const char *expected)
 		unc_error_append(p->e, " (names are in lower case)");
 }
 
-static bool is_word(struct parser *p, const char *keyword)
-{
-	size_t len = word_length(p);
-
-	return len == strlen(keyword) && memcmp(p->text + p->at, keyword, len) == 0;
-}
-
 /* Accepts a keyword, or with a character that is of no word the text alone. */
 static bool accept(struct parser *p, const char *text)
 {
@@ -114,25 +107,31 @@ static void emit(struct parser *p, struct unc_operation op)
 		p->f->code[p->f->length++] = op;
 }
 
-/* The name of an event. */
-static void parse_name(struct parser *p, enum op_kind kind, const char *expected)
+bool unc_formula_reserves(const char *word)
 {
 	static const char *const reserved[] = {"if",  "else",    "min",
 					       "max", "seconds", "source_count"};
+
+	for (size_t i = 0; i < sizeof(reserved) / sizeof(*reserved); i++)
+		if (strcmp(word, reserved[i]) == 0)
+			return true;
+	return false;
+}
+
+/* The name of an event. */
+static void parse_name(struct parser *p, enum op_kind kind, const char *expected)
+{
 	struct unc_names *names = &p->f->names;
 	struct unc_operation op = {.kind = kind};
 	size_t len = word_length(p);
 	char name[LENGTH_MOST + 1];
 
-	for (size_t i = 0; i < sizeof(reserved) / sizeof(*reserved); i++)
-		if (is_word(p, reserved[i]))
-			len = 0;
-	if (!len || p->err) {
+	memcpy(name, p->text + p->at, len);
+	name[len] = '\0';
+	if (!len || p->err || unc_formula_reserves(name)) {
 		fail_expected(p, expected);
 		return;
 	}
-	memcpy(name, p->text + p->at, len);
-	name[len] = '\0';
 	while (op.name < names->count && strcmp(names->items[op.name], name) != 0)
 		op.name++;
 	if (op.name == names->count && unc_names_add(names, name) < 0)

@@ -31,6 +31,8 @@ struct unc_formula {
 
 /* -EINVAL with a sentence; *pos (may be NULL) is then the byte offset of the mistake. */
 int unc_formula_parse(struct unc_formula **out, const char *text, size_t *pos, struct unc_error *e);
+/* True for "if", "seconds" ...: no event has such a name. */
+bool unc_formula_reserves(const char *word);
 void unc_formula_free(struct unc_formula *f);
 
 struct unc_formula_input {

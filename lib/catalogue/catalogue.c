@@ -9,6 +9,37 @@
 
 #include "base/embedded.h"
 
+/* {sbdf} is a PCI address as the kernel writes it into names: hexadecimal, without zeros. */
+bool unc_pattern_value(const char *pattern, const char *name, const char *word, uint64_t *value)
+{
+	while (*pattern) {
+		if (*pattern == '{') {
+			size_t len = strcspn(++pattern, "}");
+			unsigned base = strncmp(pattern, "sbdf}", 5) == 0 ? 16 : 10;
+			const char *start = name;
+			uint64_t number = 0;
+
+			while (unc_digit_value(*name) >= 0 && unc_digit_value(*name) < (int)base)
+				number = number * base + (unsigned)unc_digit_value(*name++);
+			if (!pattern[len] || name == start)
+				return false;
+			if (word && strlen(word) == len && memcmp(pattern, word, len) == 0)
+				*value = number;
+			pattern += len + 1;
+		} else if (*pattern == '*' && !pattern[1]) {
+			return true;
+		} else if (*pattern++ != *name++) {
+			return false;
+		}
+	}
+	return !*name;
+}
+
+bool unc_pattern_matches(const char *pattern, const char *name)
+{
+	return unc_pattern_value(pattern, name, NULL, NULL);
+}
+
 void unc_catalogue_finish(struct unc_catalogue *c)
 {
 	for (size_t i = 0; i < c->family_count; i++)

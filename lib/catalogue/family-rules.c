@@ -1,13 +1,144 @@
 /* SPDX-License-Identifier: MIT */
-/* Data files: what the hardware excludes. */
-#include "catalogue/family-parse.h"
+/* Data files: what restricts the events of a family: filters, and rules of the hardware. */
+#include "base/format.h"
+#include "base/text.h"
+#include "catalogue/family.h"
+
+#include <errno.h>
+#include <string.h>
+
+int unc_family_terms(const struct unc_reader *r, const struct unc_yaml *value, void *into)
+{
+	const char *at = value->text;
+	struct unc_assignment a;
+	int more;
+
+	(void)into;
+	while ((more = unc_assignment_next(&at, &a)) == 1)
+		if (strncmp(a.name, "config", 6) == 0)
+			return unc_reader_fail(
+				r, value, "'%s': write format terms, not raw configuration words",
+				a.name);
+	if (more < 0)
+		return unc_reader_fail(
+			r, value, "'%s' is not a valid list of terms such as event=0x04,umask=0x03",
+			value->text);
+	return 0;
+}
+
+const struct unc_event_def *unc_family_event(const struct unc_family *f, const char *name)
+{
+	for (size_t i = 0; i < f->event_count; i++)
+		if (strcmp(f->events[i].name, name) == 0)
+			return &f->events[i];
+	return NULL;
+}
+
+/* ---- filters ---- */
+
+const struct unc_filter_word unc_filter_words[UNC_FILTERS] = {
+	[UNC_FILTER_FROM] = {"from", NULL},
+	[UNC_FILTER_TO] = {"to", NULL},
+	[UNC_FILTER_GPU] = {"gpu", "{mask}"},
+	[UNC_FILTER_LINK] = {"link", NULL},
+	[UNC_FILTER_PORT] = {"port", "{mask} {index}"},
+	[UNC_FILTER_DEVICE] = {"device", "{bdf}"},
+	[UNC_FILTER_ADDRESS] = {"address", "{base} {mask}"},
+};
+
+/* Terms with values: numbers, and with `allowed` (at least one of) its words. */
+static int check_filter_terms(const struct unc_reader *r, const struct unc_yaml *node,
+			      const char *allowed)
+{
+	const char *at = node->text;
+	struct unc_assignment a;
+	bool any = !allowed;
+	uint64_t number;
+
+	if (unc_family_terms(r, node, NULL) < 0)
+		return -EBADMSG;
+	while (unc_assignment_next(&at, &a) == 1) {
+		bool word = allowed && a.value[0] == '{' && unc_has_word(allowed, a.value);
+
+		any = any || word;
+		if (!word && unc_parse_u64(a.value, &number) < 0)
+			return unc_reader_fail(
+				r, node, "'%s=%s': the value of a filter's term is a number%s%s",
+				a.name, a.value, allowed ? ", or one of " : "",
+				allowed ? allowed : "");
+	}
+	return any ? 0
+		   : unc_reader_fail(r, node, "no term takes what the user gives: one of %s",
+				     allowed);
+}
+
+/* A filter has the terms of each of its values, or terms with words in braces. */
+static int check_filter(const struct unc_reader *r, const struct unc_yaml *map, void *into)
+{
+	const struct unc_filter *filter = into;
+	const struct unc_filter_word *word = unc_filter_words;
+	const struct unc_yaml *wrong;
+
+	while (strcmp(word->name, map->key) != 0)
+		word++;
+	wrong = unc_yaml_get(map, word->braces ? "values" : "terms");
+	if (!wrong && word != &unc_filter_words[UNC_FILTER_GPU])
+		wrong = unc_yaml_get(map, "count");
+	if (wrong)
+		return unc_reader_fail_key(r, wrong, "'%s' is not a key of the filter '%s'",
+					   wrong->key, map->key);
+	if (!filter->values && !filter->terms)
+		return unc_reader_fail(r, map, "the key '%s' is missing in '%s'",
+				       word->braces ? "terms" : "values", map->key);
+	if (word->braces)
+		return check_filter_terms(r, unc_yaml_get(map, "terms"), word->braces);
+	for (size_t i = 0; i < filter->value_count; i++) {
+		const struct unc_yaml *value = &unc_yaml_get(map, "values")->children[i];
+
+		if (value->key[strspn(value->key, "abcdefghijklmnopqrstuvwxyz0123456789_")])
+			return unc_reader_fail_key(
+				r, value,
+				"'%s' is not a valid value of a filter: lower case "
+				"letters, digits and _",
+				value->key);
+		if (check_filter_terms(r, value, NULL) < 0)
+			return -EBADMSG;
+	}
+	return 0;
+}
+
+static const struct unc_field filter_keys[] = {
+	UNC_FIELD("!title", TEXT, UNC_AT(struct unc_filter, title)),
+	UNC_FIELD("values", WORDS, UNC_LIST(struct unc_filter, values, value_count)),
+	UNC_FIELD("terms", TEXT, UNC_AT(struct unc_filter, terms), .check = unc_family_terms),
+	UNC_FIELD("count", TEXT, UNC_AT(struct unc_filter, count)),
+	UNC_END,
+};
+
+static const struct unc_shape filter = {.fields = filter_keys, .check = check_filter};
+
+#define FILTER(key, kind) \
+	UNC_FIELD(key, MAP, UNC_AT(struct unc_family, filters[kind]), .of = &filter)
+
+static const struct unc_field filter_fields[] = {
+	FILTER("from", UNC_FILTER_FROM),       FILTER("to", UNC_FILTER_TO),
+	FILTER("gpu", UNC_FILTER_GPU),         FILTER("link", UNC_FILTER_LINK),
+	FILTER("port", UNC_FILTER_PORT),       FILTER("device", UNC_FILTER_DEVICE),
+	FILTER("address", UNC_FILTER_ADDRESS), UNC_END,
+};
+
+_Static_assert(sizeof(filter_fields) / sizeof(*filter_fields) == UNC_FILTERS + 1,
+	       "each kind of filter has a row in filter_fields");
+
+const struct unc_shape unc_filters_shape = {.fields = filter_fields};
+
+/* ---- rules ---- */
 
 static int read_except(const struct unc_reader *r, const struct unc_yaml *node, void *into)
 {
-	const struct unc_family_parser *p = r->context;
 	struct unc_rule *rule = into;
 
-	rule->except = unc_family_event(p->family, node->text);
+	rule->except = unc_family_event(r->context, node->text);
 	return rule->except ? 0
 			    : unc_reader_fail(r, node, "'%s' is not an event of this family",
 					      node->text);
@@ -45,18 +176,6 @@ static const struct unc_field *const kinds[] = {
 	[UNC_RULE_SAME] = same,   [UNC_RULE_AT_MOST] = at_most, NULL,
 };
 
-static int finish_rule(const struct unc_reader *r, const struct unc_yaml *map, void *into)
-{
-	struct unc_rule *rule = into;
-
-	(void)r;
-	(void)map;
-	if (rule->kind == UNC_RULE_SAME)
-		rule->most = 1;
-	return 0;
-}
-
 const struct unc_shape unc_rule_shape = {.variants = kinds,
 					 .variant = offsetof(struct unc_rule, kind),
-					 .size = sizeof(struct unc_rule),
-					 .check = finish_rule};
+					 .size = sizeof(struct unc_rule)};

@@ -1,18 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 /* One data file: checked strictly, and reduced to what holds on one CPU model. */
+#include "catalogue/family.h"
 #include "base/text.h"
-#include "catalogue/family-parse.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
+static void finish_metric(struct uncore_metric *m)
+{
+	unc_formula_free(m->formula);
+	free(m->events);
+	free(m->missing);
+	free(m->shown);
+}
 
 void unc_family_free(struct unc_family *f)
 {
 	if (!f)
 		return;
 	for (size_t i = 0; i < f->metric_count; i++)
-		unc_metric_finish(&f->metrics[i]);
+		finish_metric(&f->metrics[i]);
 	free(f->metrics);
 	for (size_t i = 0; i < f->rule_count; i++) {
 		unc_names_finish(&f->rules[i].terms);
@@ -24,6 +32,7 @@ void unc_family_free(struct unc_family *f)
 	free(f->events);
 	free(f->patterns);
 	free(f->expectations);
+	free(f->models);
 	free(f->roles);
 	for (size_t i = 0; i < UNC_FILTERS; i++)
 		free(f->filters[i].values);
@@ -32,38 +41,47 @@ void unc_family_free(struct unc_family *f)
 	free(f);
 }
 
-/* {sbdf} is a PCI address as the kernel writes it into names: hexadecimal, without zeros. */
-bool unc_pattern_value(const char *pattern, const char *name, const char *word, uint64_t *value)
-{
-	while (*pattern) {
-		if (*pattern == '{') {
-			size_t len = strcspn(++pattern, "}");
-			unsigned base = strncmp(pattern, "sbdf}", 5) == 0 ? 16 : 10;
-			const char *start = name;
-			uint64_t number = 0;
+/* ---- values that several parts have ---- */
 
-			while (unc_digit_value(*name) >= 0 && unc_digit_value(*name) < (int)base)
-				number = number * base + (unsigned)unc_digit_value(*name++);
-			if (!pattern[len] || name == start)
-				return false;
-			if (word && strlen(word) == len && memcmp(pattern, word, len) == 0)
-				*value = number;
-			pattern += len + 1;
-		} else if (*pattern == '*' && !pattern[1]) {
-			return true;
-		} else if (*pattern++ != *name++) {
-			return false;
-		}
+/* Names of the file's models: one of them must be this CPU for `holds` of the parser. */
+static int read_when(const struct unc_reader *r, const struct unc_yaml *node, void *into)
+{
+	struct unc_family *f = r->context;
+
+	(void)into;
+	f->holds = false;
+	for (const char *at = node->text; *at; at += strspn(at, " ")) {
+		size_t n = strcspn(at, " "), i = 0;
+
+		while (i < f->model_count &&
+		       (strncmp(f->models[i].name, at, n) != 0 || strlen(f->models[i].name) != n))
+			i++;
+		if (i == f->model_count)
+			return unc_reader_fail_in(r, node, at - node->text,
+						  "'%.*s' is not a model of this file's 'models'",
+						  (int)n, at);
+		f->holds |= unc_has_word(f->models[i].text, f->cpu_model);
+		at += n;
 	}
-	return !*name;
+	return 0;
 }
 
-bool unc_pattern_matches(const char *pattern, const char *name)
+/* The name of a file of the PMU, with or without {die}. */
+static int check_file(const struct unc_reader *r, const struct unc_yaml *node, void *into)
 {
-	return unc_pattern_value(pattern, name, NULL, NULL);
+	const char *brace = strchr(node->text, '{');
+
+	(void)into;
+	if (strchr(node->text, '/'))
+		return unc_reader_fail(r, node, "'%s' is not the name of a file of the PMU",
+				       node->text);
+	if (brace && (strncmp(brace, "{die}", 5) != 0 || strchr(brace + 1, '{')))
+		return unc_reader_fail(r, node, "'%s': the only word in braces is {die}",
+				       node->text);
+	return 0;
 }
 
-/* ---- parts of a family ---- */
+/* ---- PMUs, CPU models, roles ---- */
 
 static const struct unc_field pattern_fields[] = {
 	UNC_FIELD("!name", TEXT, UNC_AT(struct unc_pattern, name)),
@@ -74,50 +92,36 @@ static const struct unc_field pattern_fields[] = {
 static const struct unc_shape pattern = {.fields = pattern_fields,
 					 .size = sizeof(struct unc_pattern)};
 
-static int check_patterns(const struct unc_reader *r, const struct unc_yaml *list, void *into)
+static int check_models(const struct unc_reader *r, const struct unc_yaml *map, void *into)
 {
-	(void)into;
-	return list->count ? 0 : unc_reader_fail(r, list, "'pmus' names no PMU");
-}
-
-static int read_models(const struct unc_reader *r, const struct unc_yaml *map, void *into)
-{
-	struct unc_family_parser *p = r->context;
 	struct unc_family *f = into;
 
-	if (unc_reader_expect(r, map, UNC_YAML_MAP) < 0)
-		return -EBADMSG;
 	f->on_this_cpu = false;
-	for (size_t i = 0; i < map->count; i++) {
-		const struct unc_yaml *model = &map->children[i];
-
-		if (unc_reader_expect(r, model, UNC_YAML_TEXT) < 0)
-			return -EBADMSG;
-		if (!strchr(model->text, '/'))
-			return unc_reader_fail(r, model,
+	for (size_t i = 0; i < f->model_count; i++) {
+		if (!strchr(f->models[i].text, '/'))
+			return unc_reader_fail(r, &map->children[i],
 					       "'%s' is not a valid CPU model such as intel/6/143",
-					       model->text);
-		if (unc_has_word(model->text, p->cpu_model))
+					       f->models[i].text);
+		if (unc_has_word(f->models[i].text, f->cpu_model))
 			f->on_this_cpu = f->names_this_cpu = true;
 	}
-	p->models = map;
 	return 0;
 }
 
 static int check_expectation(const struct unc_reader *r, const struct unc_yaml *map, void *into)
 {
-	struct unc_family_parser *p = r->context;
+	struct unc_family *f = r->context;
 	const struct unc_yaml *models = unc_yaml_get(map, "models");
 
-	((struct unc_expectation *)into)->on_this_cpu = models && p->holds;
-	p->holds = true;
+	((struct unc_expectation *)into)->on_this_cpu = models && f->holds;
+	f->holds = true;
 	if (models || unc_yaml_get(map, "path"))
 		return 0;
 	return unc_reader_fail(r, map, "an expectation needs 'models' or 'path'");
 }
 
 static const struct unc_field expectation_fields[] = {
-	UNC_FIELD("models", TEXT, .check = unc_family_when),
+	UNC_FIELD("models", TEXT, .check = read_when),
 	UNC_FIELD("path", TEXT, UNC_AT(struct unc_expectation, path)),
 	UNC_FIELD("!module", TEXT, UNC_AT(struct unc_expectation, module)),
 	UNC_FIELD("since", TEXT, UNC_AT(struct unc_expectation, since)),
@@ -130,7 +134,7 @@ static const struct unc_shape expectation = {.fields = expectation_fields,
 
 static const struct unc_field role_fields[] = {
 	UNC_FIELD("!attribute", TEXT, UNC_AT(struct unc_family, role_attribute),
-		  .check = unc_family_file),
+		  .check = check_file),
 	UNC_FIELD("!values", WORDS, UNC_LIST(struct unc_family, roles, role_count)),
 	UNC_END,
 };
@@ -138,14 +142,367 @@ static const struct unc_field role_fields[] = {
 static int read_role(const struct unc_reader *r, const struct unc_yaml *node, void *into)
 {
 	static const struct unc_shape by_attribute = {.fields = role_fields};
+	static const struct unc_field by_text =
+		UNC_FIELD(NULL, TEXT, UNC_AT(struct unc_family, role));
 
 	if (node->kind != UNC_YAML_TEXT)
 		return unc_fill(r, node, &by_attribute, into);
-	if (!*node->text)
-		return unc_reader_fail(r, node, "the value of 'role' is empty");
-	((struct unc_family *)into)->role = node->text;
+	return unc_fill_value(r, node, &by_text, into);
+}
+
+/* ---- root ports ---- */
+
+static int read_fields(const struct unc_reader *r, const struct unc_yaml *fields, void *into)
+{
+	struct unc_port_rule *rule = into;
+	size_t room = sizeof(rule->fields) / sizeof(*rule->fields);
+
+	if (unc_reader_expect(r, fields, UNC_YAML_MAP) < 0)
+		return -EBADMSG;
+	if (!unc_yaml_get(fields, "port") || fields->count > room)
+		return unc_reader_fail(r, fields, "expected 1 to %zu fields, one of them 'port'",
+				       room);
+	for (; rule->field_count < fields->count; rule->field_count++) {
+		struct unc_port_field *field = &rule->fields[rule->field_count];
+		const struct unc_field offset = UNC_FIELD(
+			NULL, NUMBER, UNC_AT(struct unc_port_field, offset), .most = 0xfff);
+
+		field->word = fields->children[rule->field_count].key;
+		if (unc_fill_value(r, &fields->children[rule->field_count], &offset, field) < 0)
+			return -EBADMSG;
+	}
 	return 0;
 }
+
+static int check_sbdf(const struct unc_reader *r, const struct unc_yaml *node, void *into)
+{
+	const struct unc_family *f = r->context;
+
+	(void)into;
+	for (size_t i = 0; i < f->pattern_count; i++)
+		if (!strstr(f->patterns[i].name, "{sbdf}"))
+			return unc_reader_fail(r, node, "there is no {sbdf} in '%s'",
+					       f->patterns[i].name);
+	return 0;
+}
+
+static int finish_port_rule(const struct unc_reader *r, const struct unc_yaml *map, void *into)
+{
+	const struct unc_yaml *index = unc_yaml_get(map, "index");
+	struct unc_family *f = r->context;
+	struct unc_port_rule *rule = into;
+
+	if (!index)
+		rule->count = 0;
+	else if (!unc_yaml_get(map, "count"))
+		rule->count = 32; /* a device number has 5 bits */
+	/* An index is a claim about the hardware. */
+	if (index && !unc_yaml_get(map, "evidence"))
+		return unc_reader_fail(r, index, "an index needs 'evidence'");
+	if (f->holds && !f->ports)
+		f->ports = rule;
+	f->holds = true;
+	return 0;
+}
+
+#define PORTS(member) UNC_AT(struct unc_port_rule, member)
+#define WORD(key, word, ...) \
+	UNC_FIELD(key, TEXT, .words = (const char *const[]){word, NULL}, __VA_ARGS__)
+#define COMMON UNC_FIELD("when", TEXT, .check = read_when), UNC_FIELD("evidence", TEXT), UNC_END
+
+static const struct unc_field id_fields[] = {
+	UNC_FIELD("!vendor", NUMBER, PORTS(vendor), .most = UINT16_MAX),
+	UNC_FIELD("!id", NUMBER, PORTS(id), .most = UINT16_MAX),
+	UNC_END,
+};
+
+static const struct unc_shape id = {.fields = id_fields};
+
+static const struct unc_field dvsec[] = {
+	UNC_FIELD("!dvsec", MAP, .of = &id),
+	UNC_FIELD("!fields", ANY, .check = read_fields),
+	COMMON,
+};
+
+static const struct unc_field attribute[] = {
+	UNC_FIELD("!attribute", TEXT, PORTS(attribute), .check = check_file),
+	WORD("index", "device", .check = NULL),
+	UNC_FIELD("first", NUMBER, PORTS(first), .most = 31),
+	UNC_FIELD("count", NUMBER, PORTS(count), .most = 32),
+	UNC_FIELD("except", TEXT, PORTS(except)),
+	COMMON,
+};
+
+static const struct unc_field by_name[] = {
+	WORD("!name", "sbdf", .check = check_sbdf),
+	COMMON,
+};
+
+static const struct unc_field range_fields[] = {
+	UNC_FIELD("!min", TEXT, PORTS(min)),
+	UNC_FIELD("!max", TEXT, PORTS(max)),
+	UNC_END,
+};
+
+static const struct unc_shape bounds = {.fields = range_fields};
+
+static const struct unc_field range[] = {
+	UNC_FIELD("!range", MAP, .of = &bounds),
+	COMMON,
+};
+
+static const struct unc_field socket[] = {
+	WORD("!socket", "true", .check = NULL),
+	UNC_FIELD("when", TEXT, .check = read_when),
+	UNC_FIELD("!evidence", TEXT),
+	UNC_END,
+};
+
+static const struct unc_field unknown[] = {
+	UNC_FIELD("!unknown", TEXT, PORTS(why)),
+	COMMON,
+};
+
+static const struct unc_field *const port_kinds[] = {
+	[UNC_PORTS_DVSEC] = dvsec,
+	[UNC_PORTS_ATTRIBUTE] = attribute,
+	[UNC_PORTS_NAME] = by_name,
+	[UNC_PORTS_RANGE] = range,
+	[UNC_PORTS_SOCKET] = socket,
+	[UNC_PORTS_UNKNOWN] = unknown,
+	NULL,
+};
+
+static const struct unc_shape port_rule = {.variants = port_kinds,
+					   .variant = offsetof(struct unc_port_rule, kind),
+					   .size = sizeof(struct unc_port_rule),
+					   .check = finish_port_rule};
+
+/* ---- events ---- */
+
+/*
+ * Fills `item` with the first of its cases that holds on this CPU; keys that a case does not have stay as
+ * they are. Every case is checked, also those for other models. *found is false when none holds.
+ */
+static int fill_cases(const struct unc_reader *r, const struct unc_yaml *map,
+		      const struct unc_shape *shape, void *item, bool *found)
+{
+	const struct unc_yaml *cases = unc_yaml_get(map, "cases"), *beside;
+	struct unc_family *f = r->context;
+	union {
+		struct unc_event_def event;
+		struct uncore_metric metric;
+	} before, one;
+	int err = unc_reader_expect(r, cases, UNC_YAML_LIST);
+
+	/* The evidence may be for all cases. */
+	for (const struct unc_field *key = shape->fields; err == 0 && key->key; key++) {
+		beside = unc_yaml_get(map, key->key + (*key->key == '!'));
+		if (beside && strcmp(beside->key, "evidence") != 0)
+			err = unc_reader_fail_key(r, beside,
+						  "'%s' stands beside 'cases': put it into them",
+						  beside->key);
+	}
+	if (err == 0 && !cases->count)
+		err = unc_reader_fail(r, cases, "'cases' has no case");
+	memcpy(&before, item, shape->size);
+	*found = false;
+	for (size_t i = 0; err == 0 && i < cases->count; i++) {
+		memcpy(&one, &before, shape->size);
+		f->holds = true;
+		err = unc_fill(r, &cases->children[i], shape, &one);
+		if (err == 0 && f->holds && !*found) {
+			memcpy(item, &one, shape->size);
+			*found = true;
+		} else if (shape->size == sizeof(struct uncore_metric)) {
+			finish_metric(&one.metric);
+		}
+	}
+	f->holds = true;
+	return err;
+}
+
+static int check_alias(const struct unc_reader *r, const struct unc_yaml *value, void *into)
+{
+	if (strpbrk(value->text, "=,"))
+		return unc_reader_fail(
+			r, value, "'%s' is not a valid alias, which is one name of the kernel's",
+			value->text);
+	return unc_family_terms(r, value, into);
+}
+
+/* An event, or one of its cases. */
+static int check_encoded(const struct unc_reader *r, const struct unc_yaml *map, void *into)
+{
+	const struct unc_yaml *alias = unc_yaml_get(map, "alias");
+	const struct unc_yaml *scale = unc_yaml_get(map, "scale");
+
+	if (unc_yaml_get(map, "cases"))
+		return 0;
+	if (!alias && !unc_yaml_get(map, "terms"))
+		return unc_reader_fail(r, map, "an event needs 'alias', 'terms' or 'cases'");
+	if (!alias && ((const struct unc_event_def *)into)->kernel_scale)
+		return unc_reader_fail(r, scale ? scale : map,
+				       "the kernel's scale belongs to an alias, and %s has none",
+				       scale ? "the event" : "this case");
+	return 0;
+}
+
+static const struct unc_field event_case_fields[] = {
+	UNC_FIELD("when", TEXT, .check = read_when),
+	UNC_FIELD("alias", TEXT, UNC_AT(struct unc_event_def, alias), .check = check_alias),
+	UNC_FIELD("terms", TEXT, UNC_AT(struct unc_event_def, terms), .check = unc_family_terms),
+	UNC_FIELD("evidence", TEXT, UNC_AT(struct unc_event_def, evidence)),
+	UNC_END,
+};
+
+static const struct unc_shape event_case = {
+	.fields = event_case_fields, .size = sizeof(struct unc_event_def), .check = check_encoded};
+
+static int finish_event(const struct unc_reader *r, const struct unc_yaml *map, void *into)
+{
+	struct unc_event_def *event = into;
+	bool found = true;
+	int err = 0;
+
+	event->name = map->key;
+	if (unc_formula_reserves(map->key))
+		return unc_reader_fail_key(
+			r, map, "'%s' is not a valid event name: formulas have this word",
+			map->key);
+	if (unc_reader_check_name(r, map, map->key, "_", "event name") < 0)
+		return -EBADMSG;
+	if (unc_yaml_get(map, "cases"))
+		err = fill_cases(r, map, &event_case, event, &found);
+	event->absent = !found;
+	return err < 0 ? err : check_encoded(r, map, into);
+}
+
+static const struct unc_field event_fields[] = {
+	UNC_FIELD("!title", TEXT, UNC_AT(struct unc_event_def, title)),
+	UNC_FIELD("alias", TEXT, UNC_AT(struct unc_event_def, alias), .check = check_alias),
+	UNC_FIELD("terms", TEXT, UNC_AT(struct unc_event_def, terms), .check = unc_family_terms),
+	UNC_FIELD("cases", ANY),
+	/* The kernel's .scale of the alias; other factors are in formulas. */
+	UNC_FIELD("scale", WORD, UNC_AT(struct unc_event_def, kernel_scale),
+		  .words = (const char *const[]){"", "kernel", NULL}, .what = "scale"),
+	UNC_FIELD("always", BOOL, UNC_AT(struct unc_event_def, always)),
+	/* A clock is not restricted by the filters of its family. */
+	UNC_FIELD("filter", WORD, UNC_AT(struct unc_event_def, unfiltered),
+		  .words = (const char *const[]){"", "none", NULL}, .what = "filter of an event"),
+	UNC_FIELD("!evidence", TEXT, UNC_AT(struct unc_event_def, evidence)),
+	UNC_END,
+};
+
+static const struct unc_shape event = {
+	.fields = event_fields, .size = sizeof(struct unc_event_def), .check = finish_event};
+
+/* ---- metrics ---- */
+
+static int read_formula(const struct unc_reader *r, const struct unc_yaml *node, void *into)
+{
+	static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789_";
+	const struct unc_family *f = r->context;
+	struct uncore_metric *m = into;
+	struct unc_names *names;
+	struct unc_error why;
+	size_t pos = 0;
+
+	if (unc_reader_expect(r, node, UNC_YAML_TEXT) < 0)
+		return -EBADMSG;
+	m->text = node->text;
+	if (unc_formula_parse(&m->formula, node->text, &pos, &why) < 0)
+		return unc_reader_fail_in(r, node, pos, "formula: %s", why.text);
+	names = &m->formula->names;
+	m->events = calloc(names->count + 1, sizeof(*m->events));
+	if (!m->events)
+		return unc_nomem(r->e);
+	for (size_t i = 0; i < names->count; i++) {
+		const char *name = names->items[i], *at = node->text;
+		size_t n = 0;
+
+		m->events[i] = unc_family_event(f, name);
+		if (m->events[i])
+			continue;
+		for (; n != strlen(name) || memcmp(at, name, n) != 0; n = strspn(at, letters)) {
+			at += n;
+			at += strcspn(at, letters);
+		}
+		unc_reader_fail_in(r, node, at - node->text, "'%s' is not an event of this family",
+				   name);
+		if (f->event_count)
+			unc_error_suggest(r->e, name, &f->events->name, sizeof(*f->events),
+					  f->event_count);
+		return -EBADMSG;
+	}
+	if (!names->count)
+		return unc_reader_fail(r, node, "the formula names no event");
+	if (names->count > UNC_METRIC_EVENTS)
+		return unc_reader_fail(r, node, "the formula names more than %d events",
+				       UNC_METRIC_EVENTS);
+	return 0;
+}
+
+static int check_ceiling(const struct unc_reader *r, const struct unc_yaml *value, void *into)
+{
+	const struct uncore_metric *m = into;
+
+	if (strcmp(m->unit, "B/s") == 0)
+		return 0;
+	return unc_reader_fail(r, value, "a ceiling is one of B/s, and the unit is %s", m->unit);
+}
+
+static const struct unc_field metric_case_fields[] = {
+	UNC_FIELD("when", TEXT, .check = read_when),
+	UNC_FIELD("!formula", ANY, .check = read_formula),
+	UNC_FIELD("evidence", TEXT, UNC_AT(struct uncore_metric, evidence)),
+	UNC_END,
+};
+
+static const struct unc_shape metric_case = {.fields = metric_case_fields,
+					     .size = sizeof(struct uncore_metric)};
+
+static int check_metric(const struct unc_reader *r, const struct unc_yaml *map, void *into)
+{
+	const char *s = map->key;
+	struct uncore_metric *m = into;
+	bool found;
+
+	m->family = r->context;
+	m->name = s;
+	if (*s < 'a' || *s > 'z' || !strchr(s, '.') || strstr(s, "..") || s[strlen(s) - 1] == '.' ||
+	    s[strspn(s, "abcdefghijklmnopqrstuvwxyz0123456789_.")])
+		return unc_reader_fail_key(
+			r, map,
+			"'%s' is not a valid metric name: lower case words joined by "
+			"dots, such as memory.read.bandwidth",
+			s);
+	if (unc_yaml_get(map, "cases"))
+		return fill_cases(r, map, &metric_case, m, &found);
+	return m->formula ? 0 : unc_reader_fail(r, map, "a metric needs 'formula' or 'cases'");
+}
+
+static const struct unc_field metric_fields[] = {
+	UNC_FIELD("!title", TEXT, UNC_AT(struct uncore_metric, title)),
+	UNC_FIELD("!unit", TEXT, UNC_AT(struct uncore_metric, unit),
+		  .words = (const char *const[]){"B/s", "Hz", "s", "ratio", "1/s", "1/cycle", "W",
+						 "J", "B", "cycle", "B/cycle", "packet", NULL},
+		  .what = "unit"),
+	UNC_FIELD("formula", ANY, .check = read_formula),
+	UNC_FIELD("cases", ANY),
+	UNC_FIELD("ceiling", WORD, UNC_AT(struct uncore_metric, ceiling), .check = check_ceiling,
+		  .words =
+			  (const char *const[]){[UNC_CEILING_NONE] = "",
+						[UNC_CEILING_MEMORY] = "memory",
+						[UNC_CEILING_PORT] = "port",
+						NULL},
+		  .what = "ceiling"),
+	UNC_FIELD("!evidence", TEXT, UNC_AT(struct uncore_metric, evidence)),
+	UNC_END,
+};
+
+static const struct unc_shape metric = {
+	.fields = metric_fields, .size = sizeof(struct uncore_metric), .check = check_metric};
 
 /* ---- the whole ---- */
 
@@ -177,8 +534,9 @@ static const struct unc_field family_fields[] = {
 	UNC_FIELD("!instance", TEXT, UNC_AT(struct unc_family, instance)),
 	UNC_FIELD("!place", WORD, UNC_AT(struct unc_family, place), .words = places),
 	UNC_FIELD("!pmus", LIST, UNC_LIST(struct unc_family, patterns, pattern_count),
-		  .of = &pattern, .check = check_patterns),
-	UNC_FIELD("models", ANY, .check = read_models),
+		  .of = &pattern, .least = 1),
+	UNC_FIELD("models", WORDS, UNC_LIST(struct unc_family, models, model_count),
+		  .check = check_models),
 	UNC_FIELD("expect", LIST, UNC_LIST(struct unc_family, expectations, expectation_count),
 		  .of = &expectation),
 	UNC_FIELD("everywhere", BOOL, UNC_AT(struct unc_family, everywhere)),
@@ -186,14 +544,13 @@ static const struct unc_field family_fields[] = {
 	UNC_FIELD("role", ANY, .check = read_role),
 	UNC_FIELD("filters", MAP, .of = &unc_filters_shape),
 	UNC_FIELD("ports", LIST, UNC_LIST(struct unc_family, port_rules, port_rule_count),
-		  .of = &unc_port_shape),
-	UNC_FIELD("!events", NAMED, UNC_LIST(struct unc_family, events, event_count),
-		  .of = &unc_event_shape),
+		  .of = &port_rule),
+	UNC_FIELD("!events", NAMED, UNC_LIST(struct unc_family, events, event_count), .of = &event),
 	UNC_FIELD("rules", LIST, UNC_LIST(struct unc_family, rules, rule_count),
 		  .of = &unc_rule_shape),
 	UNC_FIELD("!metrics", NAMED, UNC_LIST(struct unc_family, metrics, metric_count),
-		  .of = &unc_metric_shape),
-	UNC_FIELD("peer", TEXT, UNC_AT(struct unc_family, peer), .check = unc_family_file),
+		  .of = &metric),
+	UNC_FIELD("peer", TEXT, UNC_AT(struct unc_family, peer), .check = check_file),
 	UNC_END,
 };
 
@@ -203,8 +560,7 @@ int unc_family_parse(struct unc_family **out, struct unc_yaml_file *file, const 
 		     struct unc_error *e)
 {
 	struct unc_family *f = calloc(1, sizeof(*f));
-	struct unc_family_parser p = {.family = f, .cpu_model = cpu_model, .holds = true};
-	struct unc_reader r = {.file = file, .e = e, .context = &p};
+	struct unc_reader r = {.file = file, .e = e, .context = f};
 	int err;
 
 	if (!f) {
@@ -212,8 +568,13 @@ int unc_family_parse(struct unc_family **out, struct unc_yaml_file *file, const 
 		return unc_nomem(e);
 	}
 	f->file = file;
+	f->cpu_model = cpu_model;
+	f->holds = true;
 	f->on_this_cpu = true;
 	err = unc_fill(&r, file->root, &family, f);
+	for (size_t i = 0; i < f->rule_count; i++)
+		if (f->rules[i].kind == UNC_RULE_SAME)
+			f->rules[i].most = 1;
 	if (err < 0)
 		unc_family_free(f);
 	else

@@ -158,6 +158,10 @@ struct unc_family {
 	const char *name, *title, *instance; /* texts for people; code looks at `place` */
 	enum unc_pmu_place place;
 	struct unc_yaml_file *file; /* owns all strings */
+	const char *cpu_model; /* of this machine; borrowed, and only while the file is parsed */
+	bool holds; /* on it: true, until a `when` is read. Who looks at it sets it back to true. */
+	struct unc_word *models; /* "skx", "intel/6/85"; none: every CPU */
+	size_t model_count;
 	bool on_this_cpu;           /* false: `models` does not list this machine's CPU */
 	bool names_this_cpu;        /* `models` does */
 	bool everywhere;            /* any machine may have it, a guest too: no uncore PMU */
@@ -190,9 +194,11 @@ int unc_family_parse(struct unc_family **out, struct unc_yaml_file *file, const 
 		     struct unc_error *e);
 void unc_family_free(struct unc_family *f);
 
-/* True when a pattern such as "nvidia_pcie_pmu_{socket}_rc_{rc}" describes the name. */
-bool unc_pattern_matches(const char *pattern, const char *name);
-/* The same; *value is the number that stands for {word} then, and as it was without such a word. */
-bool unc_pattern_value(const char *pattern, const char *name, const char *word, uint64_t *value);
+/* The value must be a list of format terms. */
+unc_read unc_family_terms;
+/* NULL: the family has no such event. */
+const struct unc_event_def *unc_family_event(const struct unc_family *f, const char *name);
+/* Of the struct unc_family, and of a struct unc_rule. */
+extern const struct unc_shape unc_filters_shape, unc_rule_shape;
 
 #endif

@@ -444,7 +444,7 @@ static void a_family_without_pmus(void **state)
 			       "events: {}\nmetrics: {}\nplace: link\n",
 			       SKX, &e),
 			 -EBADMSG);
-	assert_string_equal(e.text, "f.yaml:4:7: 'pmus' names no PMU");
+	assert_string_equal(e.text, "f.yaml:4:7: 'pmus' is empty");
 }
 
 static void mistakes_of_names(void **state)
