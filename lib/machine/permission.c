@@ -8,74 +8,47 @@
 #define CAP_SYS_ADMIN_BIT 21
 #define CAP_PERFMON_BIT 38
 
-static void read_level(struct unc_permission *p, const struct unc_root *root)
-{
-	char *text, *end;
-
-	if (unc_root_read_line(root, "proc/sys/kernel/perf_event_paranoid", &text) < 0)
-		return;
-	p->level = strtol(text, &end, 10);
-	p->level_known = end != text;
-	free(text);
-}
-
-static void read_status(struct unc_permission *p, const struct unc_root *root)
-{
-	const char *effective, *seccomp;
-	unsigned long long set = 0;
-	size_t len;
-	char *text;
-
-	if (unc_root_read(root, "proc/self/status", &text) < 0)
-		return;
-	effective = unc_find_value(text, "CapEff", &len);
-	if (effective)
-		set = strtoull(effective, NULL, 16);
-	p->admin = set >> CAP_SYS_ADMIN_BIT & 1;
-	if (set >> CAP_PERFMON_BIT & 1)
-		p->held = "CAP_PERFMON";
-	else if (p->admin)
-		p->held = "CAP_SYS_ADMIN";
-	seccomp = unc_find_value(text, "Seccomp", &len);
-	p->filtered = seccomp && strtol(seccomp, NULL, 10) != 0;
-	free(text);
-}
-
-/* The first namespace maps every user to itself. */
-static void read_namespace(struct unc_permission *p, const struct unc_root *root)
-{
-	unsigned long inside, outside, length;
-	char *text, *at;
-
-	if (unc_root_read(root, "proc/self/uid_map", &text) < 0)
-		return;
-	inside = strtoul(text, &at, 10);
-	outside = strtoul(at, &at, 10);
-	length = strtoul(at, NULL, 10);
-	free(text);
-	p->in_user_namespace = inside != 0 || outside != 0 || length < UINT32_MAX;
-}
-
-static void read_release(struct unc_permission *p, const struct unc_root *root)
-{
-	long major, minor;
-	char *text, *at;
-
-	if (unc_root_read_line(root, "proc/sys/kernel/osrelease", &text) < 0)
-		return;
-	major = strtol(text, &at, 10);
-	minor = *at == '.' ? strtol(at + 1, NULL, 10) : 0;
-	free(text);
-	p->before_perfmon = major > 0 && (major < 5 || (major == 5 && minor < 8));
-}
-
 void unc_permission_read(struct unc_permission *out, const struct unc_root *root)
 {
+	unsigned long inside, outside;
+	const char *value;
+	char *text, *at;
+	size_t len;
+	long major, minor;
+
 	*out = (struct unc_permission){.level_known = false};
-	read_level(out, root);
-	read_status(out, root);
-	read_namespace(out, root);
-	read_release(out, root);
+	if (unc_root_read_line(root, "proc/sys/kernel/perf_event_paranoid", &text) == 0) {
+		out->level = strtol(text, &at, 10);
+		out->level_known = at != text;
+		free(text);
+	}
+	if (unc_root_read(root, "proc/self/status", &text) == 0) {
+		value = unc_find_value(text, "CapEff", &len);
+		if (value) {
+			unsigned long long set = strtoull(value, NULL, 16);
+
+			out->admin = set >> CAP_SYS_ADMIN_BIT & 1;
+			out->held = set >> CAP_PERFMON_BIT & 1 ? "CAP_PERFMON"
+				    : out->admin               ? "CAP_SYS_ADMIN"
+							       : NULL;
+		}
+		value = unc_find_value(text, "Seccomp", &len);
+		out->filtered = value && strtol(value, NULL, 10) != 0;
+		free(text);
+	}
+	/* The first namespace maps every user to itself. */
+	if (unc_root_read(root, "proc/self/uid_map", &text) == 0) {
+		inside = strtoul(text, &at, 10);
+		outside = strtoul(at, &at, 10);
+		out->in_user_namespace = inside || outside || strtoul(at, NULL, 10) < UINT32_MAX;
+		free(text);
+	}
+	if (unc_root_read_line(root, "proc/sys/kernel/osrelease", &text) == 0) {
+		major = strtol(text, &at, 10);
+		minor = *at == '.' ? strtol(at + 1, NULL, 10) : 0;
+		out->before_perfmon = major > 0 && (major < 5 || (major == 5 && minor < 8));
+		free(text);
+	}
 }
 
 bool unc_permission_granted(const struct unc_permission *p)

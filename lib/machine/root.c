@@ -139,7 +139,6 @@ static int read_bytes(int fd, size_t max, char **out, size_t *out_len)
 	size_t room = max < FIRST_READ ? max : FIRST_READ, len = 0;
 	char *data = malloc(room + 1), *grown;
 	ssize_t n = 1;
-	int err;
 
 	if (!data)
 		return -ENOMEM;
@@ -147,13 +146,18 @@ static int read_bytes(int fd, size_t max, char **out, size_t *out_len)
 		if (len == room) {
 			room = room * 2 < max ? room * 2 : max;
 			grown = realloc(data, room + 1);
-			if (!grown)
-				goto no_memory;
+			if (!grown) {
+				free(data);
+				return -ENOMEM;
+			}
 			data = grown;
 		}
 		n = read(fd, data + len, room - len);
-		if (n < 0 && errno != EINTR)
-			goto failed;
+		if (n < 0 && errno != EINTR) {
+			n = -errno;
+			free(data);
+			return (int)n;
+		}
 		if (n > 0)
 			len += (size_t)n;
 	}
@@ -161,38 +165,23 @@ static int read_bytes(int fd, size_t max, char **out, size_t *out_len)
 	*out = data;
 	*out_len = len;
 	return 0;
-no_memory:
-	errno = ENOMEM;
-failed:
-	err = errno;
-	free(data);
-	return -err;
-}
-
-/* In a copied tree a name may turn out to be anything; sysfs and proc have files and directories,
- * and reading a directory fails by itself. */
-static int check_regular(int fd)
-{
-	struct stat st = {0};
-
-	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
-		return 0;
-	return S_ISDIR(st.st_mode) ? -EISDIR : -EBADMSG;
 }
 
 static int read_from_dir(const struct unc_root *r, const char *path, size_t max, char **out,
 			 size_t *len)
 {
 	/* Non-blocking: opening a pipe would wait for a writer. */
-	int fd = open_below(r, path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
-	int err = 0;
+	int fd = open_below(r, path, O_RDONLY | O_NONBLOCK | O_NOCTTY), err;
+	struct stat st = {0};
 
 	if (fd < 0)
 		return fd;
-	if (!r->live)
-		err = check_regular(fd);
-	if (!err)
+	/* In a copied tree a name may turn out to be anything; sysfs and proc have files and
+	 * directories, and reading a directory fails by itself. */
+	if (r->live || (fstat(fd, &st) == 0 && S_ISREG(st.st_mode)))
 		err = read_bytes(fd, max, out, len);
+	else
+		err = S_ISDIR(st.st_mode) ? -EISDIR : -EBADMSG;
 	close(fd);
 	return err;
 }
@@ -240,16 +229,19 @@ int unc_root_open_text(struct unc_root **out, const char *name, const char *text
 	return err;
 }
 
-static int open_snapshot(struct unc_root **out, const char *path, struct unc_error *e)
+int unc_root_open(struct unc_root **out, const char *path, struct unc_error *e)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC), err = -errno;
 	char *text = NULL;
 	size_t len = 0;
+	struct stat st;
+	int fd, err;
 
-	if (fd >= 0) {
-		err = read_bytes(fd, UNC_SNAPSHOT_MOST + 1, &text, &len);
+	if (stat(path, &st) < 0 || !S_ISREG(st.st_mode))
+		return unc_root_open_dir(out, path, e);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	err = fd < 0 ? -errno : read_bytes(fd, UNC_SNAPSHOT_MOST + 1, &text, &len);
+	if (fd >= 0)
 		close(fd);
-	}
 	if (err < 0)
 		return unc_fail(e, -err, "cannot read '%s': %s", path, unc_errno_text(err));
 	if (len > UNC_SNAPSHOT_MOST)
@@ -258,15 +250,6 @@ static int open_snapshot(struct unc_root **out, const char *path, struct unc_err
 		err = unc_root_open_text(out, path, text, len, e);
 	free(text);
 	return err;
-}
-
-int unc_root_open(struct unc_root **out, const char *path, struct unc_error *e)
-{
-	struct stat st;
-
-	if (stat(path, &st) == 0 && S_ISREG(st.st_mode))
-		return open_snapshot(out, path, e);
-	return unc_root_open_dir(out, path, e);
 }
 
 /* The directory and its mount: that of another mount namespace (/proc/PID/root) may be the same directory,
@@ -317,70 +300,76 @@ bool unc_root_is_live(const struct unc_root *r)
 	return r->live;
 }
 
+/* ---- both ---- */
+
+/* Whether the path, which has no links, is there, and whether it is a directory. */
+static bool look_up(const struct unc_root *r, const char *where, bool *is_dir)
+{
+	const struct unc_entry *e;
+	struct stat st;
+
+	if (r->fd < 0) {
+		e = unc_tree_find(&r->tree, where);
+		*is_dir = e && e->kind == UNC_DIR;
+		return e;
+	}
+	if (fstatat(r->fd, *where ? where : ".", &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return false;
+	*is_dir = S_ISDIR(st.st_mode);
+	return true;
+}
+
 /* What was asked for and is there, or why it cannot be read; `data` NULL: only its name. */
 static void record_path(const struct unc_root *r, const char *path, int err, const char *data,
 			size_t len)
 {
 	char where[PATH_MAX];
-	struct stat st = {0};
-	bool there;
+	bool is_dir;
 
-	if (!r->record || err == -ENOMEM || resolve(r, path, true, where) < 0 || !*where)
+	if (!r->record || err == -ENOMEM || resolve(r, path, true, where) < 0 || !*where ||
+	    !look_up(r, where, &is_dir))
 		return;
-	if (r->fd >= 0)
-		there = fstatat(r->fd, where, &st, AT_SYMLINK_NOFOLLOW) == 0;
-	else
-		there = unc_tree_has_dir(&r->tree, where) || unc_tree_find(&r->tree, where);
-	if (r->fd < 0 && unc_tree_has_dir(&r->tree, where))
-		st.st_mode = S_IFDIR;
-	if (there && data)
+	if (data)
 		record(r, UNC_FILE, where, 0, data, len);
-	else if (there && err != -EACCES && S_ISDIR(st.st_mode))
+	else if (err != -EACCES && is_dir)
 		record(r, UNC_DIR, where, 0, "", 0);
-	else if (there)
+	else
 		record(r, err ? UNC_REFUSED : UNC_UNREAD, where, err, "", 0);
 }
-
-/* ---- both ---- */
 
 static int read_from_tree(const struct unc_root *r, const char *path, size_t max, char **out,
 			  size_t *out_len)
 {
-	char where[PATH_MAX];
+	char where[PATH_MAX], *data;
 	int err = resolve(r, path, true, where);
 	const struct unc_entry *e = err ? NULL : unc_tree_find(&r->tree, where);
+	size_t len;
 
-	if (err)
-		return err;
-	if (unc_tree_has_dir(&r->tree, where))
+	if (!e)
+		return err ? err : -ENOENT;
+	if (e->kind == UNC_DIR)
 		return -EISDIR;
-	if (!e || e->kind == UNC_UNREAD)
-		return e ? -ENODATA : -ENOENT;
-	if (e->kind == UNC_REFUSED)
-		return -e->err;
-	*out_len = e->len < max ? e->len : max;
-	*out = malloc(*out_len + 1);
-	if (!*out)
+	if (e->kind != UNC_FILE)
+		return e->kind == UNC_REFUSED ? -e->err : -ENODATA;
+	len = e->len < max ? e->len : max;
+	data = malloc(len + 1);
+	if (!data)
 		return -ENOMEM;
-	memcpy(*out, e->data, *out_len);
-	(*out)[*out_len] = '\0';
+	memcpy(data, e->data, len);
+	data[len] = '\0';
+	*out = data;
+	*out_len = len;
 	return 0;
 }
 
 int unc_root_read_bytes(const struct unc_root *r, const char *path, size_t max, char **out,
-			size_t *out_len)
+			size_t *len)
 {
-	char *data = NULL;
-	size_t len = 0;
-	int err = r->fd < 0 ? read_from_tree(r, path, max, &data, &len)
-			    : read_from_dir(r, path, max, &data, &len);
+	int err = r->fd < 0 ? read_from_tree(r, path, max, out, len)
+			    : read_from_dir(r, path, max, out, len);
 
-	record_path(r, path, err, data, len);
-	if (err || !data)
-		return err ? err : -EIO;
-	*out = data;
-	*out_len = len;
-	return 0;
+	record_path(r, path, err, err ? NULL : *out, err ? 0 : *len);
+	return err;
 }
 
 int unc_root_read(const struct unc_root *r, const char *path, char **out)
@@ -408,10 +397,9 @@ int unc_root_read_line(const struct unc_root *r, const char *path, char **out)
 		return err;
 	line = strdup(unc_trim(data)); /* the buffer is much larger than what most files hold */
 	free(data);
-	if (!line)
-		return -ENOMEM;
-	*out = line;
-	return 0;
+	if (line)
+		*out = line;
+	return line ? 0 : -ENOMEM;
 }
 
 int unc_root_read_u64(const struct unc_root *r, const char *path, uint64_t *out)
@@ -474,18 +462,10 @@ int unc_root_open_file(const struct unc_root *r, const char *path, int flags)
 bool unc_root_exists(const struct unc_root *r, const char *path)
 {
 	char where[PATH_MAX];
-	int fd;
+	bool is_dir;
 
-	if (r->fd < 0) {
-		if (resolve(r, path, true, where) < 0 ||
-		    (!unc_tree_find(&r->tree, where) && !unc_tree_has_dir(&r->tree, where)))
-			return false;
-	} else {
-		fd = open_below(r, path, O_PATH);
-		if (fd < 0)
-			return false;
-		close(fd);
-	}
+	if (resolve(r, path, true, where) < 0 || !look_up(r, where, &is_dir))
+		return false;
 	record_path(r, path, 0, NULL, 0);
 	return true;
 }

@@ -100,13 +100,6 @@ static size_t position(const struct unc_tree *t, const char *path)
 	return low;
 }
 
-const struct unc_entry *unc_tree_find(const struct unc_tree *t, const char *path)
-{
-	size_t at = position(t, path);
-
-	return at < t->count && strcmp(t->entries[at].path, path) == 0 ? &t->entries[at] : NULL;
-}
-
 /* The path of entry `i` from `path` on, "" for its own; NULL: it is not below it. */
 static const char *below(const struct unc_tree *t, size_t i, const char *path)
 {
@@ -120,12 +113,13 @@ static const char *below(const struct unc_tree *t, size_t i, const char *path)
 	return name[len] == '/' ? name + len + 1 : name[len] ? NULL : "";
 }
 
-bool unc_tree_has_dir(const struct unc_tree *t, const char *path)
+const struct unc_entry *unc_tree_find(const struct unc_tree *t, const char *path)
 {
+	static const struct unc_entry directory = {.kind = UNC_DIR};
 	size_t at = position(t, path);
-	const char *name = below(t, at, path);
+	const char *rest = below(t, at, path);
 
-	return name && (*name || t->entries[at].kind == UNC_DIR || below(t, at + 1, path));
+	return !rest ? NULL : *rest ? &directory : &t->entries[at];
 }
 
 int unc_tree_list(const struct unc_tree *t, const char *path, struct unc_names *names)
@@ -134,18 +128,16 @@ int unc_tree_list(const struct unc_tree *t, const char *path, struct unc_names *
 	const char *name, *last = "";
 	size_t last_len = 0;
 
-	if (!unc_tree_has_dir(t, path))
+	if (!e || e->kind != UNC_DIR)
 		return !e ? -ENOENT : e->kind == UNC_REFUSED ? -e->err : -ENOTDIR;
 	for (size_t i = position(t, path); (name = below(t, i, path)); i++) {
 		size_t len = strcspn(name, "/");
-		char entry[NAME_MAX + 1];
 
 		if (len == last_len && memcmp(name, last, len) == 0)
 			continue;
 		last = name;
 		last_len = len;
-		snprintf(entry, sizeof(entry), "%.*s", (int)len, name);
-		if (unc_names_add(names, entry) < 0)
+		if (!unc_names_take(names, strndup(name, len)))
 			return -ENOMEM;
 	}
 	return 0;
@@ -298,44 +290,34 @@ static bool is_path(const char *path)
 	}
 }
 
-/* strndup() may look for a NUL behind the text, and there is none at the end of a mapped file. */
-static char *copy_text(const char *text, size_t len)
+/* What stands behind the path: the end of the current line. */
+static int take_rest(struct parser *p, struct unc_entry *e, const char *rest)
 {
-	char *copy = calloc(1, len + 1);
-
-	if (copy)
-		memcpy(copy, text, len);
-	return copy;
-}
-
-/* What stands behind the path: `len` bytes of the current line. */
-static int take_rest(struct parser *p, struct unc_entry *e, const char *rest, size_t len)
-{
+	size_t len = (size_t)(p->text + p->len - rest);
 	bool open = false;
 	char name[32];
 
-	if (len >= 2 && strncmp(rest, "= ", 2) == 0) {
+	if (len >= 3 && strncmp(rest, " = ", 3) == 0) {
 		e->data = malloc(len);
-		return e->data ? add_text(p, e, rest + 2, &open) : unc_nomem(p->e);
+		return e->data ? add_text(p, e, rest + 3, &open) : unc_nomem(p->e);
 	}
-	if (len >= 3 && strncmp(rest, "-> ", 3) == 0) {
+	if (len >= 4 && strncmp(rest, " -> ", 4) == 0) {
+		if (!is_plain(rest + 4, len - 4))
+			return fail(p, "a link to no path");
 		e->kind = UNC_LINK;
-		e->len = len - 3;
-		e->data = copy_text(rest + 3, e->len);
-		if (!e->data)
-			return unc_nomem(p->e);
-		return is_plain(e->data, e->len) ? 0 : fail(p, "a link to no path");
+		e->len = len - 4;
+		e->data = strndup(rest + 4, e->len);
+		return e->data ? 0 : unc_nomem(p->e);
 	}
-	if (len >= 2 && strncmp(rest, "! ", 2) == 0) {
+	if (len >= 3 && strncmp(rest, " ! ", 3) == 0) {
 		e->kind = UNC_REFUSED;
-		snprintf(name, sizeof(name), "%.*s", (int)(len - 2 < 31 ? len - 2 : 31), rest + 2);
+		snprintf(name, sizeof(name), "%.*s", (int)(len - 3 < 31 ? len - 3 : 31), rest + 3);
 		e->err = unc_errno_number(name);
 		return e->err ? 0 : fail(p, "expected the name of an error, such as EACCES");
 	}
-	if (len == 1 && *rest == '?') {
-		e->kind = UNC_UNREAD;
+	e->kind = UNC_UNREAD;
+	if (len == 2 && strncmp(rest, " ?", 2) == 0)
 		return 0;
-	}
 	return fail(
 		p,
 		"expected ' = TEXT', ' -> TARGET', ' ! ERROR', ' ?', ':', ': hex' or '/' behind a path");
@@ -343,15 +325,13 @@ static int take_rest(struct parser *p, struct unc_entry *e, const char *rest, si
 
 static int take_entry(struct parser *p)
 {
-	const char *space = memchr(p->text, ' ', p->len);
-	size_t len = space ? (size_t)(space - p->text) : p->len;
-	const char *rest = space ? space + 1 : "";
-	size_t rest_len = space ? p->len - len - 1 : 0;
-	char last = len ? p->text[len - 1] : '\0';
-	bool dir = last == '/' && !space;
-	bool block = last == ':' && (!space || (rest_len == 3 && strncmp(rest, "hex", 3) == 0));
+	const char *space = memchr(p->text, ' ', p->len), *end = p->text + p->len;
+	const char *rest = space ? space : end;
+	bool hex = end - rest == 4 && strncmp(rest, " hex", 4) == 0;
+	bool dir = rest > p->text && rest[-1] == '/' && !space;
+	bool block = rest > p->text && rest[-1] == ':' && (!space || hex);
 	struct unc_entry e = {.kind = dir ? UNC_DIR : UNC_FILE, .line = p->line};
-	char *path = copy_text(p->text, len - (dir || block));
+	char *path = strndup(p->text, (size_t)(rest - p->text) - (dir || block));
 	int r = 0;
 
 	if (!path)
@@ -359,18 +339,17 @@ static int take_entry(struct parser *p)
 	if (!is_plain(path, strlen(path)) || !is_path(path))
 		r = fail(p, "'%s' is not a path below the root", path);
 	else if (block)
-		r = take_block(p, &e, space);
+		r = take_block(p, &e, hex);
 	else if (!dir)
-		r = take_rest(p, &e, rest, rest_len);
+		r = take_rest(p, &e, rest);
 	if (r == 0 && !e.data)
 		e.data = calloc(1, 1);
-	if (r < 0) {
+	if (r == 0 && e.data)
+		e.data[e.len] = '\0';
+	if (r < 0)
 		free(e.data);
-	} else {
-		if (e.data)
-			e.data[e.len] = '\0';
-		r = unc_tree_add(p->tree, e, path) < 0 ? unc_nomem(p->e) : 0;
-	}
+	else if (unc_tree_add(p->tree, e, path) < 0)
+		r = unc_nomem(p->e);
 	free(path);
 	return r;
 }
@@ -444,11 +423,14 @@ static void put_text(struct unc_text *to, const char *data, size_t len)
 	unc_text_add(to, "%.*s", (int)(len - plain), data + plain);
 }
 
-static void put_rows(struct unc_text *to, const char *data, size_t len)
+static void put_contents(struct unc_text *to, const char *data, size_t len)
 {
 	static const char zeros[ROW];
+	const char *newline = memchr(data, '\n', len), *end = data + len;
+	bool hex = memchr(data, '\0', len), one = !newline || newline + 1 == end;
 
-	for (size_t at = 0; at < len; at += ROW) {
+	unc_text_add(to, hex ? ": hex\n" : one ? " = " : ":\n");
+	for (size_t at = 0; hex && at < len; at += ROW) {
 		size_t n = len - at < ROW ? len - at : ROW;
 
 		if (at + n < len && memcmp(data + at, zeros, n) == 0)
@@ -458,19 +440,8 @@ static void put_rows(struct unc_text *to, const char *data, size_t len)
 			unc_text_add(to, " %02x", (unsigned char)data[at + i]);
 		unc_text_add(to, "\n");
 	}
-}
-
-static void put_contents(struct unc_text *to, const char *data, size_t len)
-{
-	const char *newline = memchr(data, '\n', len), *end = data + len;
-	bool one = !newline || newline + 1 == end;
-
-	if (memchr(data, '\0', len)) {
-		unc_text_add(to, ": hex\n");
-		put_rows(to, data, len);
+	if (hex)
 		return;
-	}
-	unc_text_add(to, one ? " = " : ":\n");
 	do {
 		newline = memchr(data, '\n', (size_t)(end - data));
 		unc_text_add(to, one ? "" : "\t");

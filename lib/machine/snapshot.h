@@ -32,9 +32,8 @@ int unc_tree_add(struct unc_tree *t, struct unc_entry e, const char *path);
 void unc_tree_sort(struct unc_tree *t);
 void unc_tree_finish(struct unc_tree *t);
 
-/* NULL: there is none. */
+/* NULL: there is none. The entry of a directory has no path when it has only those below it. */
 const struct unc_entry *unc_tree_find(const struct unc_tree *t, const char *path);
-bool unc_tree_has_dir(const struct unc_tree *t, const char *path);
 /* -ENOENT, -ENOTDIR */
 int unc_tree_list(const struct unc_tree *t, const char *path, struct unc_names *names);
 
