@@ -29,12 +29,8 @@ void unc_modules_finish(struct unc_modules *m);
 
 /* "DDR5" */
 const char *unc_module_kind(uint8_t kind);
-/* The kind of that name; 0: none. */
-uint8_t unc_module_kind_of(const char *name);
 /* False for ROM, persistent memory and the like, which may be listed among the modules. */
 bool unc_module_is_dram(uint8_t kind);
-/* Adds a slot. -ENOMEM; -EBADMSG: more than any machine has. */
-int unc_modules_add(struct unc_modules *m, const struct unc_module *one, struct unc_error *e);
 
 /* The peak of one socket. `channel_pmus`: memory channels of a socket that have a PMU each; 0: not
  * known. -ENODATA: the peak is not known, and the sentence gives the reason. */
