@@ -302,19 +302,25 @@ bool unc_root_is_live(const struct unc_root *r)
 
 /* ---- both ---- */
 
-/* Whether the path, which has no links, is there, and whether it is a directory. */
-static bool look_up(const struct unc_root *r, const char *where, bool *is_dir)
+/* Whether the path is there, and whether it is a directory. */
+static bool look_up(const struct unc_root *r, const char *path, bool *is_dir)
 {
-	const struct unc_entry *e;
-	struct stat st;
+	const struct unc_entry *e = NULL;
+	char where[PATH_MAX];
+	struct stat st = {0};
+	int fd;
 
 	if (r->fd < 0) {
-		e = unc_tree_find(&r->tree, where);
+		if (resolve(r, path, true, where) == 0)
+			e = unc_tree_find(&r->tree, where);
 		*is_dir = e && e->kind == UNC_DIR;
 		return e;
 	}
-	if (fstatat(r->fd, *where ? where : ".", &st, AT_SYMLINK_NOFOLLOW) < 0)
+	fd = open_below(r, path, O_PATH);
+	if (fd < 0)
 		return false;
+	fstat(fd, &st);
+	close(fd);
 	*is_dir = S_ISDIR(st.st_mode);
 	return true;
 }
@@ -461,13 +467,11 @@ int unc_root_open_file(const struct unc_root *r, const char *path, int flags)
 
 bool unc_root_exists(const struct unc_root *r, const char *path)
 {
-	char where[PATH_MAX];
-	bool is_dir;
+	bool is_dir, there = look_up(r, path, &is_dir);
 
-	if (resolve(r, path, true, where) < 0 || !look_up(r, where, &is_dir))
-		return false;
-	record_path(r, path, 0, NULL, 0);
-	return true;
+	if (there)
+		record_path(r, path, 0, NULL, 0);
+	return there;
 }
 
 void unc_root_record(struct unc_root *r, struct unc_tree *record)
