@@ -8,7 +8,6 @@
 #include <cmocka.h>
 
 #include "block.h"
-#include "source/regs/access.h"
 
 #define HEAD                                                                                        \
 	"block: test\ntitle: Test\ninstance: unit\nevidence: none\npmu: test_{unit}\nspace: mmio\n" \

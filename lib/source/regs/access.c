@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Registers: memory that is mapped, PCI configuration space, and MSRs. */
 #define _GNU_SOURCE
-#include "source/regs/access.h"
+#include "source/regs/source.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -25,24 +25,38 @@ static int fail_open(const struct unc_regs *r, const char *path, int err, struct
 	return err == ENOENT || err == ENXIO ? -ENODEV : -err;
 }
 
-/* Nothing clears a register of a plain file when it is read: it is exchanged for 0, which is possible for
- * one mapped word only. That is a write: neither "at=" nor a description may damage a file. */
-static int check_plain(const struct unc_regs *r, const char *path, bool write, struct unc_error *e)
+static int open_file(struct unc_regs_io *io, const struct unc_root *root, const char *path,
+		     bool write, struct stat *st, struct unc_error *e)
 {
-	if (r->window != UNC_WINDOW_CLEAR)
-		return 0;
-	if (!write)
+	const struct unc_regs *r = io->regs;
+	bool clears = r->window == UNC_WINDOW_CLEAR;
+	struct statfs fs;
+
+	/* Reading that clears changes registers, and only a file open for writing can be locked.
+	 * O_NONBLOCK: to open a pipe would wait for its writer. */
+	io->fd = unc_root_open_file(root, path,
+				    (write || clears ? O_RDWR : O_RDONLY) | O_SYNC | O_NONBLOCK);
+	if (io->fd < 0)
+		return fail_open(r, path, -io->fd, e);
+	if (fstat(io->fd, st) < 0 || fstatfs(io->fd, &fs) < 0)
+		return fail_open(r, path, errno, e);
+	if (!S_ISREG(st->st_mode) && !S_ISCHR(st->st_mode))
+		return unc_fail(e, EINVAL, "%s: %s is neither a file nor a device with registers",
+				r->name, path);
+	io->plain = S_ISREG(st->st_mode) && fs.f_type != SYSFS_MAGIC;
+	/* Nothing clears a register of a plain file when it is read: it is exchanged for 0, which is
+	 * possible for a mapped word only. A wrong path must not damage a file. */
+	if (io->plain && clears && !write)
 		return unc_fail(e, EACCES,
 				"%s: %s is a plain file, and reading would set bytes of it to 0: "
 				"that is done with --program only",
 				r->name, path);
-	if (r->space == UNC_SPACE_MMIO)
-		return 0;
-	return unc_fail(
-		e, EINVAL,
-		"%s: %s is a plain file, where reading clears nothing, and only a register of "
-		"memory can be cleared instead: read the device itself",
-		r->name, path);
+	if (io->plain && clears && r->space != UNC_SPACE_MMIO)
+		return unc_fail(e, EINVAL,
+				"%s: %s is a plain file, where reading clears nothing, and only a "
+				"register of memory can be cleared instead: read the device itself",
+				r->name, path);
+	return 0;
 }
 
 /* A file is as long as it is; the length of a character device is not known. */
@@ -91,27 +105,6 @@ static int map_device(struct unc_regs_io *io, const struct unc_regs_device *d, b
 	return 0;
 }
 
-/* O_NONBLOCK: to open a pipe would wait for its writer. */
-static int open_file(struct unc_regs_io *io, const struct unc_root *root, const char *path,
-		     bool write, struct stat *st, struct unc_error *e)
-{
-	const struct unc_regs *r = io->regs;
-	/* Reading that clears changes registers, and only a file open for writing can be locked. */
-	int mode = write || r->window == UNC_WINDOW_CLEAR ? O_RDWR : O_RDONLY;
-	struct statfs fs;
-
-	io->fd = unc_root_open_file(root, path, mode | O_SYNC | O_NONBLOCK);
-	if (io->fd < 0)
-		return fail_open(r, path, -io->fd, e);
-	if (fstat(io->fd, st) < 0 || fstatfs(io->fd, &fs) < 0)
-		return fail_open(r, path, errno, e);
-	if (!S_ISREG(st->st_mode) && !S_ISCHR(st->st_mode))
-		return unc_fail(e, EINVAL, "%s: %s is neither a file nor a device with registers",
-				r->name, path);
-	io->plain = S_ISREG(st->st_mode) && fs.f_type != SYSFS_MAGIC;
-	return io->plain ? check_plain(r, path, write, e) : 0;
-}
-
 int unc_regs_io_open(struct unc_regs_io *io, const struct unc_regs *r, const struct unc_root *root,
 		     const struct unc_counter *counter, bool write, struct unc_error *e)
 {
@@ -123,7 +116,7 @@ int unc_regs_io_open(struct unc_regs_io *io, const struct unc_regs *r, const str
 	int err;
 
 	/* Without control registers nothing is written. */
-	write = write && (r->control_count || r->select.at || r->window == UNC_WINDOW_CLEAR);
+	write = write && (r->control_count || r->window == UNC_WINDOW_CLEAR);
 	*io = (struct unc_regs_io){
 		.regs = r,
 		.fd = -1,
@@ -178,36 +171,29 @@ int unc_regs_io_check(const struct unc_regs_io *io)
 	return pread(io->fd, &byte, 1, 0) < 0 && errno == ENODEV ? -ENODEV : 0;
 }
 
-/* NULL: the registers are not mapped. */
-static void *mapped_at(const struct unc_regs_io *io, uint64_t offset)
-{
-	return io->registers ? io->registers + offset : NULL;
-}
-
 int unc_regs_io_load(const struct unc_regs_io *io, uint64_t offset, uint64_t *value)
 {
-	const volatile void *at = mapped_at(io, offset);
+	const volatile void *at = io->map ? io->registers + offset : NULL;
 	unsigned bytes = io->regs->bytes;
 	uint64_t word = 0; /* little-endian, as all machines with such registers */
-	ssize_t got;
 
-	if (at) {
-		*value = bytes == 8 ? *(const volatile uint64_t *)at
-				    : *(const volatile uint32_t *)at;
-		return 0;
+	if (!at) {
+		ssize_t got = pread(io->fd, &word, bytes, (off_t)(io->offset + offset));
+
+		if (got != (ssize_t)bytes)
+			return got < 0 ? -errno : -ENODEV;
+	} else {
+		word = bytes == 8 ? *(const volatile uint64_t *)at : *(const volatile uint32_t *)at;
 	}
-	got = pread(io->fd, &word, bytes, (off_t)(io->offset + offset));
-	if (got != (ssize_t)bytes)
-		return got < 0 ? -errno : -ENODEV;
 	*value = word;
 	return 0;
 }
 
 int unc_regs_io_load_clear(const struct unc_regs_io *io, uint64_t offset, uint64_t *value)
 {
-	void *at = mapped_at(io, offset);
+	void *at = io->registers + offset;
 
-	if (!io->plain || !at)
+	if (!io->plain)
 		return unc_regs_io_load(io, offset, value);
 	*value = io->regs->bytes == 8 ? __atomic_exchange_n((uint64_t *)at, 0, __ATOMIC_SEQ_CST)
 				      : __atomic_exchange_n((uint32_t *)at, 0, __ATOMIC_SEQ_CST);
@@ -216,18 +202,18 @@ int unc_regs_io_load_clear(const struct unc_regs_io *io, uint64_t offset, uint64
 
 int unc_regs_io_store(const struct unc_regs_io *io, uint64_t offset, uint64_t value)
 {
-	volatile void *at = mapped_at(io, offset);
+	volatile void *at = io->map ? io->registers + offset : NULL;
 	unsigned bytes = io->regs->bytes;
-	ssize_t put;
 
-	if (at && bytes == 8)
+	if (!at) {
+		ssize_t put = pwrite(io->fd, &value, bytes, (off_t)(io->offset + offset));
+
+		if (put != (ssize_t)bytes)
+			return put < 0 ? -errno : -ENODEV;
+	} else if (bytes == 8) {
 		*(volatile uint64_t *)at = value;
-	else if (at)
+	} else {
 		*(volatile uint32_t *)at = (uint32_t)value;
-	if (at)
-		return 0;
-	put = pwrite(io->fd, &value, bytes, (off_t)(io->offset + offset));
-	if (put == (ssize_t)bytes)
-		return 0;
-	return put < 0 ? -errno : -ENODEV;
+	}
+	return 0;
 }

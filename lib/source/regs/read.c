@@ -112,7 +112,7 @@ static void add_programmed(struct unc_regs_source *s, struct unc_regs_instance *
 		b->state = UNC_INSTANCE_STOPPED;
 	else if (overflowed)
 		s->into[i] = (struct unc_reading){.lost = true, .why = why_overflowed};
-	if (raw >> (c->width - 1) && !after && unc_regs_write(&b->undo, c->offset, 0) == 0)
+	if (raw >> (c->width - 1) && !after && unc_regs_write(&b->io, c->offset, 0) == 0)
 		o->last = 0;
 }
 
@@ -166,7 +166,7 @@ static void unfreeze(struct unc_regs_source *s, struct unc_regs_instance *b)
 {
 	uint64_t before = unc_now_ns(), after;
 
-	unc_regs_freeze(&b->undo, false);
+	unc_regs_freeze(&b->io, false);
 	b->state = UNC_INSTANCE_COUNTING;
 	after = unc_now_ns();
 	b->frozen_ns += before + (after - before) / 2 - b->at_ns;
@@ -235,7 +235,7 @@ static const char *prepare(struct unc_regs_source *s, struct unc_regs_instance *
 	b->at_ns = unc_now_ns();
 	if (err == 0 && s->freezes && b->state == UNC_INSTANCE_COUNTING) {
 		b->state = UNC_INSTANCE_HELD;
-		err = unc_regs_freeze(&b->undo, true);
+		err = unc_regs_freeze(&b->io, true);
 	}
 	if (err < 0)
 		return unc_errno_text(err);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Counters read straight from their registers, as a block's description says. */
+/* Counters read straight from their registers, as a block's description says: which register counts an event,
+ * opening, programming, counting. */
 #include "source/regs/source.h"
 #include "base/clock.h"
 #include "base/text.h"
@@ -16,13 +17,161 @@ static struct unc_regs_source *regs_of(struct unc_source *s)
 	return (struct unc_regs_source *)s; /* base is its first member */
 }
 
+/* Keeps the error and its sentence for a counter that is not opened. */
+static int refuse(struct unc_counter *c, int err, const char *why, struct unc_error *e)
+{
+	c->error = err;
+	c->why = strdup(why);
+	return c->why ? 0 : unc_nomem(e);
+}
+
+/* ---- the register of an event -------------------------------------------------------------- */
+
+/* Assigns a programmable counter to event `i` of the plan. Nothing is programmed yet: one that is taken
+ * is given up by an event that can move to another. `tried`: a mark for each counter of the block. */
+static bool assign(struct unc_regs_source *s, const struct unc_regs_instance *b, size_t i,
+		   bool *tried)
+{
+	const struct unc_regs *r = s->regs;
+	const struct unc_regs_field *event = r->use[UNC_PURPOSE_EVENT];
+	uint64_t code = (s->plan[i].config.word[UNC_REGS_SELECT_WORD] & event->bits) >>
+			__builtin_ctzll(event->bits);
+	uint64_t allowed = UINT64_MAX; /* a bit for each of the first 64 programmable counters */
+
+	for (size_t k = r->only_count; k-- > 0;)
+		if (r->only[k].event == code)
+			allowed = r->only[k].counters;
+	/* From the end: events that few counters can count are counted by the first, mostly. */
+	for (size_t k = r->count; k-- > 0;) {
+		const struct unc_regs_counter *c = &r->counters[k];
+		size_t owner = b->first;
+
+		if (!c->programmable || tried[k] ||
+		    (c->number < 64 ? !(allowed >> c->number & 1) : allowed != UINT64_MAX))
+			continue;
+		tried[k] = true;
+		while (owner < b->end && s->counters[owner].reg != c)
+			owner++;
+		if (owner < b->end && !assign(s, b, owner, tried))
+			continue;
+		s->counters[i].reg = c;
+		return true;
+	}
+	return false;
+}
+
+static int choose_programmable(struct unc_regs_source *s, const struct unc_regs_instance *b,
+			       size_t i, struct unc_error *e)
+{
+	const struct unc_regs *r = s->regs;
+	const struct unc_regs_field *edge = r->use[UNC_PURPOSE_EDGE];
+	const struct unc_regs_field *threshold = r->use[UNC_PURPOSE_THRESHOLD];
+	const struct unc_counter *c = &s->plan[i];
+	uint64_t select = c->config.word[UNC_REGS_SELECT_WORD];
+	uint64_t filter = c->config.word[UNC_REGS_FILTER_WORD];
+	uint64_t after = c->config.word[UNC_REGS_AFTER_WORD];
+	bool tried[UNC_REGS_COUNTERS] = {false};
+
+	if (edge && threshold && (select & edge->bits) && !(select & threshold->bits))
+		return unc_fail(e, EINVAL,
+				"%s/%s/: '%s' works on what '%s' lets through, which must be at "
+				"least 1: add %s=1",
+				c->pmu->name, c->event, edge->name, threshold->name,
+				threshold->name);
+	if (after > UINT64_MAX >> (64 - r->narrowest))
+		return unc_fail(e, EINVAL, "%s/%s/: a counter of %u bits cannot count so many",
+				c->pmu->name, c->event, r->narrowest);
+	if (after && !r->overflow)
+		return unc_fail(e, EINVAL, "%s/%s/: a counter that overflows freezes nothing here",
+				c->pmu->name, c->event);
+	if (!s->write)
+		return unc_fail(e, EACCES,
+				"%s/%s/: registers must be written to count it, and that is done "
+				"with --program only",
+				c->pmu->name, c->event);
+	/* All counters of an instance share its filters. */
+	for (size_t k = b->first; filter && k < b->end; k++) {
+		uint64_t other = s->plan[k].config.word[UNC_REGS_FILTER_WORD];
+
+		if (s->counters[k].reg && other && other != filter)
+			return unc_fail(e, EINVAL,
+					"%s/%s/: the %s has one filter for all its counters, and "
+					"%s has another",
+					c->pmu->name, c->event, r->instance, s->plan[k].event);
+	}
+	if (!assign(s, b, i, tried))
+		return unc_fail(e, EINVAL,
+				"%s/%s/: no counter of the %s that can count it is free, and "
+				"registers are not multiplexed: count fewer events at once",
+				c->pmu->name, c->event, r->instance);
+	return 0;
+}
+
+static int choose(struct unc_regs_source *s, const struct unc_regs_instance *b, size_t i,
+		  struct unc_error *e)
+{
+	const struct unc_counter *c = &s->plan[i];
+	uint64_t number = c->config.word[UNC_REGS_COUNTER_WORD];
+	const struct unc_regs_counter *reg;
+
+	if (c->modifiers)
+		return unc_fail(
+			e, EINVAL,
+			"%s/%s/: a register counts whatever it counts, and has no modifiers",
+			c->pmu->name, c->event);
+	if (!number && s->regs->select.at)
+		return choose_programmable(s, b, i, e);
+	if (!number || number > s->regs->count || s->regs->counters[number - 1].programmable)
+		return unc_fail(e, EINVAL,
+				"%s/%s/: %s has no such counter; its events name the counters that "
+				"it has",
+				c->pmu->name, c->event, s->regs->name);
+	reg = &s->regs->counters[number - 1];
+	/* Two programs that clear a counter by reading it would share its counts. */
+	if (s->regs->window == UNC_WINDOW_CLEAR && unc_regs_io_lock(&b->io, reg->offset) < 0)
+		return unc_fail(e, EBUSY,
+				"%s/%s/ on CPU %d: another process or monitor counts with this "
+				"register, and each reading takes away what the other would count: "
+				"end that one first",
+				c->pmu->name, c->event, c->cpu);
+	s->counters[i].reg = reg;
+	return 0;
+}
+
+/* Chooses the register for counter `i` of the plan, before its instance is programmed; earlier counters may
+ * move to another one. Without a register the counter is refused. */
+static int open_counter(struct unc_regs_source *s, const struct unc_regs_instance *b, size_t i,
+			struct unc_error *e)
+{
+	struct unc_open_counter *o = &s->counters[i];
+	struct unc_counter *c = &s->plan[i];
+	struct unc_error why = {""};
+	int err = choose(s, b, i, &why);
+	double ns;
+
+	o->first = i;
+	if (err < 0)
+		return refuse(c, err, why.text, e);
+	for (o->first = b->first; s->counters[o->first].reg != o->reg;)
+		o->first++;
+	c->most_per_s = o->reg->most_per_s;
+	c->width = o->reg->width;
+	/* What is added up here has 64 bits, but between two readings the register may overflow. */
+	if ((o->reg->programmable || s->regs->window == UNC_WINDOW_CLEAR) && c->width < 64) {
+		ns = (double)(UINT64_MAX >> (64 - c->width)) / UNC_CLOCK_SLACK / c->most_per_s *
+		     1e9;
+		o->full_ns = c->most_per_s > 0 && ns < 0x1p62 ? (uint64_t)ns + 1 : 0;
+		c->width = 64;
+	}
+	return 0;
+}
+
 /* ---- opening ------------------------------------------------------------------------------- */
 
 /* The kernel's driver would write the same registers. */
 static int check_kernel(const struct unc_regs *r, const struct unc_root *root, struct unc_error *e)
 {
 	struct unc_names names = {0};
-	const char *found = NULL;
 	int err = r->kernel_pmu ? unc_root_list(root, PMUS, &names) : 0;
 
 	if (err == -ENOMEM)
@@ -33,38 +182,42 @@ static int check_kernel(const struct unc_regs *r, const struct unc_root *root, s
 			"%s: whether the kernel's driver in %s counts with the same registers is "
 			"not known: /%s: %s; nothing is written",
 			r->name, r->kernel_module, PMUS, unc_errno_text(err));
-	for (size_t i = 0; !found && i < names.count; i++)
+	err = 0;
+	for (size_t i = 0; err == 0 && i < names.count; i++)
 		if (unc_pmu_name_matches(names.items[i], r->kernel_pmu))
-			found = names.items[i];
-	if (found)
-		unc_fail(e, EBUSY,
-			 "%s: the kernel's driver in %s counts with the same registers (%s is "
-			 "there), and each would undo what the other writes: use it, without "
-			 "--source, or remove it (rmmod %s)",
-			 r->name, r->kernel_module, found, r->kernel_module);
+			err = unc_fail(e, EBUSY,
+				       "%s: the kernel's driver in %s counts with the same "
+				       "registers (%s is there), and each would undo what the "
+				       "other writes: use it, without --source, or remove it "
+				       "(rmmod %s)",
+				       r->name, r->kernel_module, names.items[i], r->kernel_module);
 	unc_names_finish(&names);
-	return found ? -EBUSY : 0;
+	return err;
 }
 
 /* Refuses all counters of an instance that are not refused yet. */
-static int refuse(struct unc_regs_source *s, struct unc_regs_instance *b, int err, const char *why,
-		  struct unc_error *e)
+static int refuse_instance(struct unc_regs_source *s, struct unc_regs_instance *b, int err,
+			   const char *why, struct unc_error *e)
 {
 	int r = 0;
 
 	b->state = UNC_INSTANCE_ABSENT;
 	for (size_t i = b->first; r == 0 && i < b->end; i++) {
 		if (s->plan[i].error == 0)
-			r = unc_regs_refuse(&s->plan[i], err, why, e);
+			r = refuse(&s->plan[i], err, why, e);
 		s->counters[i].reg = NULL;
 	}
 	return r;
 }
 
-/* Programs the counters of an instance, which is frozen from here on until counting starts. */
-static int program(struct unc_regs_source *s, struct unc_regs_instance *b)
+/* Takes over an instance that is frozen for each reading. One with programmed counters is frozen from here
+ * on until counting starts. */
+static int claim(struct unc_regs_source *s, struct unc_regs_instance *b, struct unc_error *e)
 {
-	int err = 0;
+	const struct unc_regs_field *freeze = s->regs->use[UNC_PURPOSE_FREEZE];
+	const struct unc_counter *c = &s->plan[b->first];
+	struct unc_error why = {""};
+	int err = unc_regs_io_lock(&b->io, freeze->in->offset);
 
 	for (size_t i = b->first; err == 0 && i < b->end; i++) {
 		struct unc_open_counter *o = &s->counters[i];
@@ -72,33 +225,18 @@ static int program(struct unc_regs_source *s, struct unc_regs_instance *b)
 		if (!o->reg || !o->reg->programmable)
 			continue;
 		if (b->state != UNC_INSTANCE_STOPPED)
-			err = unc_regs_freeze(&b->undo, true);
+			err = unc_regs_freeze(&b->io, true);
 		b->state = UNC_INSTANCE_STOPPED;
 		if (err == 0)
-			err = unc_regs_prepare(&b->undo, o->reg, &s->plan[i].config, &o->last);
+			err = unc_regs_prepare(&b->io, o->reg, &s->plan[i].config, &o->last);
 		o->total = o->last;
 	}
-	return err;
-}
-
-/* Takes over an instance that is frozen for each reading. */
-static int claim(struct unc_regs_source *s, struct unc_regs_instance *b, struct unc_error *e)
-{
-	const struct unc_counter *c = &s->plan[b->first];
-	const struct unc_regs_field *freeze = s->regs->use[UNC_PURPOSE_FREEZE];
-	struct unc_error why = {""};
-	int err = 0;
-
-	if (freeze)
-		err = unc_regs_io_lock(&b->io, freeze->in->offset);
-	if (err == 0)
-		err = program(s, b);
 	/* A processor with fewer cores has fewer instances: reading their registers fails. */
-	if (err == -EIO && !b->undo.count) {
+	if (err == -EIO && !b->io.old_count) {
 		unc_fail(&why, ENODEV,
 			 "%s on CPU %d: its registers cannot be read: there is no such %s",
 			 c->pmu->name, c->cpu, s->regs->instance);
-		return refuse(s, b, -ENODEV, why.text, e);
+		return refuse_instance(s, b, -ENODEV, why.text, e);
 	}
 	if (err == -EBUSY)
 		return unc_fail(e, EBUSY,
@@ -121,11 +259,10 @@ static int open_instance(struct unc_regs_source *s, size_t index, struct unc_err
 	if (err == -ENOMEM)
 		return unc_nomem(e);
 	if (err < 0)
-		return refuse(s, b, err, why.text, e);
-	b->undo.io = &b->io;
+		return refuse_instance(s, b, err, why.text, e);
 	b->state = UNC_INSTANCE_COUNTING;
 	for (size_t i = b->first; err == 0 && i < b->end; i++)
-		err = unc_regs_choose(s, b, i, e);
+		err = open_counter(s, b, i, e);
 	if (err == 0 && s->freezes) {
 		frozen = unc_regs_is_frozen(&b->io);
 		err = claim(s, b, e);
@@ -145,7 +282,7 @@ static int open_instance(struct unc_regs_source *s, size_t index, struct unc_err
 			continue;
 		unc_fail(&why, ENODEV, "%s/%s/ on CPU %d: %s", c->pmu->name, c->event, c->cpu,
 			 s->into[i].why);
-		err = unc_regs_refuse(c, -ENODEV, why.text, e);
+		err = refuse(c, -ENODEV, why.text, e);
 	}
 	return err;
 }
@@ -193,48 +330,44 @@ static int add_notes(const struct unc_regs_source *s, struct unc_names *notes, s
 	return unc_names_add(notes, note) < 0 ? unc_nomem(e) : 0;
 }
 
-/* A thread for each CPU, however few instances: readings do not move between CPUs. */
-static int start_readers(struct unc_regs_source *s, struct unc_error *e)
-{
-	int *cpus = calloc(s->instance_count + 1, sizeof(*cpus));
-	int r;
-
-	if (!cpus)
-		return unc_nomem(e);
-	for (size_t k = 0; k < s->instance_count; k++)
-		cpus[k] = s->plan[s->instances[k].first].cpu;
-	r = unc_readers_new(&s->readers, cpus, s->instance_count, 1, unc_regs_read_instance, s);
-	free(cpus);
-	return r < 0 ? unc_nomem(e) : 0;
-}
-
 static int regs_open(struct unc_source *source, struct unc_counter *counters, size_t count,
 		     struct unc_names *notes, struct unc_error *e)
 {
 	struct unc_regs_source *s = regs_of(source);
-	bool can_freeze = s->regs->use[UNC_PURPOSE_FREEZE] || s->regs->use[UNC_PURPOSE_FROZEN];
-	int r;
+	const struct unc_regs *regs = s->regs;
+	size_t opened = 0;
+	int *cpus, r;
 
 	s->plan = counters;
 	s->count = count;
-	s->freezes = s->write && s->regs->window == UNC_WINDOW_FREEZE;
-	s->watches = can_freeze && !s->freezes;
+	s->freezes = s->write && regs->window == UNC_WINDOW_FREEZE;
+	s->watches =
+		(regs->use[UNC_PURPOSE_FREEZE] || regs->use[UNC_PURPOSE_FROZEN]) && !s->freezes;
 	s->counters = calloc(count + 1, sizeof(*s->counters));
 	s->instances = calloc(count + 1, sizeof(*s->instances));
 	s->last = calloc(count + 1, sizeof(*s->last));
 	if (!s->counters || !s->instances || !s->last)
 		return unc_nomem(e);
-	r = s->write ? check_kernel(s->regs, s->root, e) : 0;
+	r = s->write ? check_kernel(regs, s->root, e) : 0;
 	if (r == 0)
 		r = open_instances(s, e);
 	if (r == 0 && count)
 		r = add_notes(s, notes, e);
-	for (size_t i = 0; r == 0 && i < count; i++)
-		if (counters[i].error == 0)
-			return start_readers(s, e);
-	if (r == 0 && count)
-		r = unc_fail(e, -counters[0].error, "%s", counters[0].why);
-	return r;
+	for (size_t i = 0; i < count; i++)
+		opened += counters[i].error == 0;
+	if (r < 0 || !count)
+		return r;
+	if (!opened)
+		return unc_fail(e, -counters[0].error, "%s", counters[0].why);
+	/* A thread for each CPU, however few instances: readings do not move between CPUs. */
+	cpus = calloc(s->instance_count, sizeof(*cpus));
+	for (size_t k = 0; cpus && k < s->instance_count; k++)
+		cpus[k] = s->plan[s->instances[k].first].cpu;
+	r = cpus ? unc_readers_new(&s->readers, cpus, s->instance_count, 1, unc_regs_read_instance,
+				   s)
+		 : -ENOMEM;
+	free(cpus);
+	return r < 0 ? unc_nomem(e) : 0;
 }
 
 /* ---- counting ------------------------------------------------------------------------------ */
@@ -285,7 +418,7 @@ static int restore(struct unc_regs_source *s, struct unc_error *e)
 	for (size_t k = 0; k < s->instance_count; k++) {
 		const struct unc_counter *c = &s->plan[s->instances[k].first];
 		uint64_t changed = 0;
-		int err = unc_regs_restore(&s->instances[k].undo, &changed);
+		int err = unc_regs_restore(&s->instances[k].io, &changed);
 
 		if (err < 0 && first == 0)
 			first = unc_fail(e, -err,

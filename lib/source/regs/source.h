@@ -1,10 +1,66 @@
 /* SPDX-License-Identifier: MIT */
-/* The source of registers while it is open: shared by source.c, choose.c and read.c. */
+/* The source of registers while it is open: shared by source.c, access.c, program.c and read.c. */
 #ifndef UNC_REGS_SOURCE_H
 #define UNC_REGS_SOURCE_H
 
 #include "source/reader.h"
-#include "source/regs/program.h"
+#include "source/regs/regs.h"
+
+/* ---- access.c: registers of one instance, read and written by exactly their width ---- */
+
+struct unc_regs_io {
+	const struct unc_regs *regs;
+	int fd;          /* -1: not open */
+	uint64_t offset; /* of the instance in the file; MSRs: what is added to their numbers */
+	uint64_t end;    /* of the block in its file; 0: the length cannot change */
+	bool plain;      /* a plain file: no hardware clears what is read */
+	void *map;       /* NULL: read through the descriptor */
+	size_t mapped;
+	char *registers; /* of the instance, in the map */
+	/* The undo log: registers that were written, in the order of the first write. */
+	struct unc_regs_old {
+		uint64_t offset, value;
+	} * old;
+	size_t old_count;
+};
+
+/* Opens the instance that a counter's PMU is, from its CPU. `write`: registers are going to be written.
+ * -EACCES, -ENODEV (too short, gone) and others, with a sentence that says the fix. */
+int unc_regs_io_open(struct unc_regs_io *io, const struct unc_regs *r, const struct unc_root *root,
+		     const struct unc_counter *counter, bool write, struct unc_error *e);
+void unc_regs_io_close(struct unc_regs_io *io);
+
+/* Takes the advisory lock of a register until the instance is closed. -EBUSY: another program or monitor
+ * has it. Success where locks are not supported. */
+int unc_regs_io_lock(const struct unc_regs_io *io, uint64_t offset);
+
+/* -ENODEV: the device, or the end of its file, is gone. */
+int unc_regs_io_check(const struct unc_regs_io *io);
+/* Reads one register. A negative errno when the kernel cannot read it. */
+int unc_regs_io_load(const struct unc_regs_io *io, uint64_t offset, uint64_t *value);
+/* The same, for a counter that reading sets to 0. */
+int unc_regs_io_load_clear(const struct unc_regs_io *io, uint64_t offset, uint64_t *value);
+/* Writes one register without recording it: for program.c. */
+int unc_regs_io_store(const struct unc_regs_io *io, uint64_t offset, uint64_t value);
+
+/* ---- program.c: all writes; the old value of a register is recorded at its first write ---- */
+
+/* Writes a register. The first time it is locked, -EBUSY, and its old value is recorded. */
+int unc_regs_write(struct unc_regs_io *io, uint64_t offset, uint64_t value);
+/* Freezes all counters of the instance, or unfreezes them; 0 when the block cannot. */
+int unc_regs_freeze(struct unc_regs_io *io, bool freeze);
+/* The control registers show that the instance is frozen. */
+bool unc_regs_is_frozen(const struct unc_regs_io *io);
+/* Prepares a programmable counter while the instance is frozen. It starts from 0 or, to freeze the
+ * instance after N events, N below its end: `start` is that count. */
+int unc_regs_prepare(struct unc_regs_io *io, const struct unc_regs_counter *c,
+		     const struct unc_config *config, uint64_t *start);
+/* Puts back all that was written, the last first, while the counters are frozen; the log is empty then.
+ * A register that cannot be put back does not keep the others from it: a negative errno, and the first
+ * such register in *changed. */
+int unc_regs_restore(struct unc_regs_io *io, uint64_t *changed);
+
+/* ---- source.c, read.c ---- */
 
 /* One counter of the plan. */
 struct unc_open_counter {
@@ -27,7 +83,6 @@ enum unc_instance_state {
 /* One instance and the CPU that it is read on. */
 struct unc_regs_instance {
 	struct unc_regs_io io;
-	struct unc_regs_undo undo;
 	size_t first, end; /* its counters in the plan */
 	enum unc_instance_state state;
 	uint64_t at_ns;        /* of the reading */
@@ -59,14 +114,6 @@ struct unc_regs_source {
 	uint64_t last_ns;
 	bool restored;
 };
-
-/* Keeps the error and its sentence for a counter that is not opened. -ENOMEM. */
-int unc_regs_refuse(struct unc_counter *c, int err, const char *why, struct unc_error *e);
-
-/* Chooses the register for counter `i` of the plan, before its instance is programmed; earlier counters may
- * move to another one. Without a register the counter is refused. -ENOMEM. */
-int unc_regs_choose(struct unc_regs_source *s, struct unc_regs_instance *b, size_t i,
-		    struct unc_error *e);
 
 /* Reads all counters of an instance; `ctx` is the source. Different instances may be read at once. */
 void unc_regs_read_instance(void *ctx, size_t index);
