@@ -30,13 +30,21 @@ static uint64_t all_ones(unsigned bits)
 	return UINT64_MAX >> (64 - bits);
 }
 
-/* A high half that was the same before and after belongs to the low half between. */
-static const char *read_stable(const struct unc_regs_io *io, const struct unc_regs_counter *c,
-			       uint64_t *raw)
+/* A high half that was the same before and after belongs to the low half between. NULL, or why there is no
+ * value. */
+static const char *read_register(const struct unc_regs_io *io, const struct unc_regs_counter *c,
+				 uint64_t *raw)
 {
-	uint64_t before = 0, low = 0, high = 0;
-	int err = unc_regs_io_load(io, c->high, &high);
+	uint64_t before, low = 0, high = 0;
+	int err;
 
+	if (!c->split) {
+		err = io->regs->window == UNC_WINDOW_CLEAR
+			      ? unc_regs_io_load_clear(io, c->offset, raw)
+			      : unc_regs_io_load(io, c->offset, raw);
+		return err < 0 ? unc_errno_text(err) : NULL;
+	}
+	err = unc_regs_io_load(io, c->high, &high);
 	for (int i = 0; i < MOST_TRIES && err == 0; i++) {
 		before = high;
 		err = unc_regs_io_load(io, c->offset, &low);
@@ -48,20 +56,6 @@ static const char *read_stable(const struct unc_regs_io *io, const struct unc_re
 		return NULL;
 	}
 	return err < 0 ? unc_errno_text(err) : why_torn;
-}
-
-static const char *read_register(const struct unc_regs_io *io, const struct unc_regs_counter *c,
-				 uint64_t *raw)
-{
-	int err;
-
-	if (c->split)
-		return read_stable(io, c, raw);
-	if (io->regs->window == UNC_WINDOW_CLEAR)
-		err = unc_regs_io_load_clear(io, c->offset, raw);
-	else
-		err = unc_regs_io_load(io, c->offset, raw);
-	return err < 0 ? unc_errno_text(err) : NULL;
 }
 
 /* A device that is gone reads as all ones. So may a counter of all bits of its register, which is valid
@@ -84,26 +78,19 @@ static struct unc_reading read_counter(const struct unc_regs_io *io,
 
 /* ---- adding up ----------------------------------------------------------------------------- */
 
-/* A count since the last reading that would need a faster counter. */
-static bool is_impossible(const struct unc_open_counter *o, uint64_t count)
-{
-	double most = o->reg->most_per_s > 0 ? o->reg->most_per_s : UNC_MOST_PER_S;
-	double seconds = (double)(unc_now_ns() - o->read_ns) / 1e9;
-
-	return (double)count > most * seconds * UNC_CLOCK_SLACK + 1;
-}
-
 /* A programmed counter was set, so a wrap has a meaning: it is the requested number of events, or an
- * overflow that has frozen the instance. A fall that is no wrap makes the total fall, and is reported
- * there. Half-way to its end a counter is set to 0. */
+ * overflow that has frozen the instance. A fall that is no wrap, as that would need a faster counter, makes
+ * the total fall, and is reported there. Half-way to its end a counter is set to 0. */
 static void add_programmed(struct unc_regs_source *s, struct unc_regs_instance *b, size_t i)
 {
 	struct unc_open_counter *o = &s->counters[i];
 	const struct unc_regs_counter *c = o->reg;
 	bool after = s->plan[i].config.word[UNC_REGS_AFTER_WORD];
 	uint64_t raw = s->into[i].raw, step = (raw - o->last) & all_ones(c->width);
-	bool fell = raw < o->last, set_back = fell && is_impossible(o, step);
-	bool overflowed = fell && !set_back && s->regs->overflow;
+	double most = c->most_per_s > 0 ? c->most_per_s : UNC_MOST_PER_S;
+	double seconds = (double)(unc_now_ns() - o->read_ns) / 1e9;
+	bool set_back = raw < o->last && (double)step > most * seconds * UNC_CLOCK_SLACK + 1;
+	bool overflowed = raw < o->last && !set_back && s->regs->overflow;
 
 	o->total += set_back ? raw - o->last : step;
 	o->last = raw;
@@ -152,44 +139,27 @@ static void read_counters(struct unc_regs_source *s, struct unc_regs_instance *b
 
 /* ---- one reading --------------------------------------------------------------------------- */
 
-static void set_times(struct unc_regs_source *s, const struct unc_regs_instance *b)
+/* An instance that has `stopped` did so somewhere between the reading before and this one. An interval begins
+ * when the instance is unfrozen, and ends when it is frozen: the uncertainty of both belongs to the reading. */
+static void finish_reading(struct unc_regs_source *s, struct unc_regs_instance *b, bool stopped)
 {
+	uint64_t before = unc_now_ns(), took;
+
+	if (stopped) {
+		b->state = UNC_INSTANCE_STOPPED;
+		b->uncertain_ns += b->interval_ns;
+	} else if (b->state == UNC_INSTANCE_HELD) {
+		unc_regs_freeze(&b->io, false);
+		b->state = UNC_INSTANCE_COUNTING;
+		took = unc_now_ns() - before;
+		b->frozen_ns += before + took / 2 - b->at_ns;
+		if ((took + 1) / 2 > b->uncertain_ns)
+			b->uncertain_ns = (took + 1) / 2;
+	}
 	for (size_t i = b->first; i < b->end; i++) {
 		s->into[i].enabled_ns = s->into[i].running_ns = b->enabled_ns;
 		s->into[i].uncertain_ns = b->uncertain_ns;
 	}
-}
-
-/* An interval begins when the instance is unfrozen, and ends when it is frozen: the uncertainty of both
- * belongs to the reading. */
-static void unfreeze(struct unc_regs_source *s, struct unc_regs_instance *b)
-{
-	uint64_t before = unc_now_ns(), after;
-
-	unc_regs_freeze(&b->io, false);
-	b->state = UNC_INSTANCE_COUNTING;
-	after = unc_now_ns();
-	b->frozen_ns += before + (after - before) / 2 - b->at_ns;
-	if ((after - before + 1) / 2 > b->uncertain_ns)
-		b->uncertain_ns = (after - before + 1) / 2;
-	set_times(s, b);
-}
-
-/* It stopped somewhere between the reading before and this one. */
-static void stop(struct unc_regs_source *s, struct unc_regs_instance *b)
-{
-	b->state = UNC_INSTANCE_STOPPED;
-	b->uncertain_ns += b->interval_ns;
-	set_times(s, b);
-}
-
-static bool same_device(const struct unc_regs_source *s, const struct unc_regs_instance *a,
-			const struct unc_regs_instance *b)
-{
-	const struct unc_counter *x = &s->plan[a->first], *y = &s->plan[b->first];
-
-	return x->cpu == y->cpu &&
-	       x->pmu->unit / s->regs->instances == y->pmu->unit / s->regs->instances;
 }
 
 void unc_regs_unfreeze(struct unc_regs_source *s)
@@ -197,41 +167,37 @@ void unc_regs_unfreeze(struct unc_regs_source *s)
 	size_t end;
 
 	for (size_t first = 0; s->together && first < s->instance_count; first = end) {
+		const struct unc_counter *c = &s->plan[s->instances[first].first];
 		bool stopped = false;
 
-		for (end = first; end < s->instance_count &&
-				  same_device(s, &s->instances[first], &s->instances[end]);
-		     end++)
+		/* All instances of one device. */
+		for (end = first; end < s->instance_count; end++) {
+			const struct unc_counter *other = &s->plan[s->instances[end].first];
+
+			if (other->cpu != c->cpu || other->pmu->unit / s->regs->instances !=
+							    c->pmu->unit / s->regs->instances)
+				break;
 			stopped = stopped || s->instances[end].state == UNC_INSTANCE_STOPPED;
-		for (size_t k = first; k < end; k++) {
-			if (s->instances[k].state != UNC_INSTANCE_HELD)
-				continue;
-			if (stopped)
-				stop(s, &s->instances[k]);
-			else
-				unfreeze(s, &s->instances[k]);
 		}
+		for (size_t k = first; k < end; k++)
+			if (s->instances[k].state == UNC_INSTANCE_HELD)
+				finish_reading(s, &s->instances[k], stopped);
 	}
-}
-
-/* Frozen for longer than a reading by another program takes. */
-static bool stays_frozen(const struct unc_regs_io *io)
-{
-	uint64_t end = unc_now_ns() + FROZEN_NS;
-
-	while (unc_regs_is_frozen(io))
-		if (unc_now_ns() >= end)
-			return true;
-	return false;
 }
 
 /* Why its counters cannot be read, or NULL; HELD when it was frozen for that. */
 static const char *prepare(struct unc_regs_source *s, struct unc_regs_instance *b)
 {
 	int err = unc_regs_io_check(&b->io);
+	uint64_t end = unc_now_ns() + FROZEN_NS;
+	bool frozen;
 
-	if (err == 0 && s->watches && b->state != UNC_INSTANCE_ABSENT)
-		b->state = stays_frozen(&b->io) ? UNC_INSTANCE_FROZEN : UNC_INSTANCE_COUNTING;
+	if (err == 0 && s->watches && b->state != UNC_INSTANCE_ABSENT) {
+		do
+			frozen = unc_regs_is_frozen(&b->io);
+		while (frozen && unc_now_ns() < end);
+		b->state = frozen ? UNC_INSTANCE_FROZEN : UNC_INSTANCE_COUNTING;
+	}
 	b->at_ns = unc_now_ns();
 	if (err == 0 && s->freezes && b->state == UNC_INSTANCE_COUNTING) {
 		b->state = UNC_INSTANCE_HELD;
@@ -268,7 +234,6 @@ void unc_regs_read_instance(void *ctx, size_t index)
 		b->enabled_ns = enabled_ns;
 		b->uncertain_ns = (end - begin + 1) / 2;
 	}
-	set_times(s, b);
 	end = unc_now_ns();
 	for (size_t i = b->first; i < b->end; i++) {
 		struct unc_open_counter *o = &s->counters[i];
@@ -280,8 +245,6 @@ void unc_regs_read_instance(void *ctx, size_t index)
 		r->why = stopped ? why_stopped : NULL;
 		o->read_ns = begin;
 	}
-	if (b->state == UNC_INSTANCE_STOPPED && !stopped)
-		stop(s, b);
-	else if (b->state == UNC_INSTANCE_HELD && !s->together)
-		unfreeze(s, b);
+	if (b->state != UNC_INSTANCE_HELD || !s->together)
+		finish_reading(s, b, b->state == UNC_INSTANCE_STOPPED && !stopped);
 }
