@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* struct uncore: its root and source, the scan, and the public getters. */
-#include "catalogue/regs-family.h"
 #include "machine/memory.h"
 #include "object.h"
 

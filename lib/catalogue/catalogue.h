@@ -5,6 +5,8 @@
 
 #include "catalogue/family.h"
 
+struct unc_regs; /* source/regs/regs.h */
+
 struct unc_catalogue {
 	const char *cpu_model;        /* borrowed */
 	struct unc_family **families; /* ordered by name */
@@ -19,6 +21,10 @@ int unc_catalogue_load(struct unc_catalogue *out, const struct unc_names *dirs,
 		       const char *cpu_model, struct unc_error *e);
 /* Adds one, in place of that of its name. Takes it over, also on failure. -ENOMEM. */
 int unc_catalogue_add(struct unc_catalogue *c, struct unc_family *f, struct unc_error *e);
+/* The family that a register block's counters make by their roles; NULL when none has a role. It borrows the
+ * block. */
+int unc_regs_family(struct unc_family **out, const struct unc_regs *r, const char *cpu_model,
+		    struct unc_error *e);
 /* Parses the built-in families that may have some of the PMUs, and gives each PMU its family and each
  * family its PMUs. */
 int unc_catalogue_match(struct unc_catalogue *c, struct unc_pmus *pmus, struct unc_error *e);

@@ -1,27 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /* A register block as a family: its counters are the events, and their roles make the metrics. What
  * is made is the text of a data file, so that formulas, rows and explanations are those of all. */
-#include "catalogue/regs-family.h"
 #include "base/text.h"
+#include "catalogue/catalogue.h"
+#include "source/regs/regs.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
-/* Parts of formulas, worked out for one block. A block that cannot tell one lacks the metrics made of it. */
+/* Parts of formulas, worked out for one block. A block that cannot tell one lacks the metrics made of it.
+ * The first are counters with the same role. */
 enum part {
-	PART_ACTIVE,
-	PART_BUSY,
-	PART_TOTAL, /* all cycles: active + busy + idle, or the clock's counter */
+	PART_ACTIVE = UNC_ROLE_ACTIVE,
+	PART_BUSY = UNC_ROLE_BUSY,
+	PART_AMOUNT = UNC_ROLE_BYTES,
+	PART_PACKETS = UNC_ROLE_PACKETS,
+	PART_TOTAL = UNC_ROLES, /* all cycles: active + busy + idle, or the clock's counter */
 	PART_CLOCK,
 	PART_FREQUENCY,
-	PART_AMOUNT, /* bytes */
-	PART_PACKETS,
 	PART_RATE, /* what an amount is multiplied by to become a rate */
 	PART_BINS, /* the sum of all */
 	PART_MEAN, /* latency in cycles */
+	PART_NONE, /* nothing, which every block has */
 	PARTS,
-	PART_NONE = PARTS,
 };
 
 static const struct {
@@ -60,18 +58,23 @@ static const struct {
 
 #define METRICS (sizeof(metrics) / sizeof(*metrics))
 
-/* ---- parts ---- */
-
 /* The rate is over the block's own time when it keeps one: cycles of a known frequency, or cycles whose
  * frequency a counter of the clock tells. */
-static void work_out_cycles(struct unc_text parts[PARTS], const struct unc_regs *r)
+static void work_out_parts(struct unc_text parts[PARTS], const struct unc_regs *r)
 {
+	const struct unc_regs_counter *const *roles = r->roles, *packets = roles[UNC_ROLE_PACKETS];
 	const char *clock = r->clock ? r->clock->name : NULL;
 	struct unc_text *total = &parts[PART_TOTAL], *rate = &parts[PART_RATE];
 
+	for (size_t role = UNC_ROLE_ACTIVE; role <= UNC_ROLE_PACKETS; role++)
+		if (roles[role])
+			unc_text_add(&parts[role], "%s", roles[role]->name);
+	if (!roles[UNC_ROLE_BYTES] && packets && packets->packet_bytes > 0)
+		unc_text_add(&parts[PART_AMOUNT], "%s * %s", packets->name,
+			     unc_yaml_get(packets->at, "packet_bytes")->text);
 	if (r->all_cycles)
-		unc_text_add(total, "(%s + %s + %s)", r->roles[UNC_ROLE_ACTIVE]->name,
-			     r->roles[UNC_ROLE_BUSY]->name, r->roles[UNC_ROLE_IDLE]->name);
+		unc_text_add(total, "(%s + %s + %s)", roles[UNC_ROLE_ACTIVE]->name,
+			     roles[UNC_ROLE_BUSY]->name, roles[UNC_ROLE_IDLE]->name);
 	else if (clock)
 		unc_text_add(total, "%s", clock);
 	if (r->hz > 0 && total->len)
@@ -86,34 +89,14 @@ static void work_out_cycles(struct unc_text parts[PARTS], const struct unc_regs 
 		unc_text_add(&parts[PART_FREQUENCY], "%s", r->clock_hz);
 	else if (clock)
 		unc_text_add(&parts[PART_FREQUENCY], "(%s / seconds)", clock);
-}
-
-static void work_out_traffic(struct unc_text parts[PARTS], const struct unc_regs *r)
-{
-	static const struct {
-		enum part part;
-		enum unc_regs_role role;
-	} counters[] = {{PART_ACTIVE, UNC_ROLE_ACTIVE},
-			{PART_BUSY, UNC_ROLE_BUSY},
-			{PART_PACKETS, UNC_ROLE_PACKETS},
-			{PART_AMOUNT, UNC_ROLE_BYTES}};
-	const struct unc_regs_counter *packets = r->roles[UNC_ROLE_PACKETS];
-
-	for (size_t i = 0; i < sizeof(counters) / sizeof(*counters); i++)
-		if (r->roles[counters[i].role])
-			unc_text_add(&parts[counters[i].part], "%s",
-				     r->roles[counters[i].role]->name);
-	if (!r->roles[UNC_ROLE_BYTES] && packets && packets->packet_bytes > 0)
-		unc_text_add(&parts[PART_AMOUNT], "%s * %s", packets->name,
-			     unc_yaml_get(packets->at, "packet_bytes")->text);
+	unc_text_add(&parts[PART_NONE], "%s", "");
 }
 
 /* The mean weighs each bin with what stands for it, exactly: bounds are whole, so that a middle is whole or a
  * half, and for the last bin the file has it. */
-static void work_out_bins(struct unc_text parts[PARTS], const struct unc_regs *r)
+static void work_out_bins(struct unc_text *mean, struct unc_text *bins, const struct unc_regs *r)
 {
 	const struct unc_yaml *histogram = unc_yaml_get(r->file->root, "histogram");
-	struct unc_text *mean = &parts[PART_MEAN], *bins = &parts[PART_BINS];
 	size_t bin = 0;
 
 	for (size_t i = 0; i < r->count; i++) {
@@ -130,18 +113,9 @@ static void work_out_bins(struct unc_text parts[PARTS], const struct unc_regs *r
 		unc_text_add(mean, " * %s", r->counters[i].name);
 		unc_text_add(bins, "%s%s", bin++ ? " + " : "", r->counters[i].name);
 	}
-	if (bin)
-		unc_text_add(mean, ") / (%s)", bins->data ? bins->data : "");
+	if (bins->data)
+		unc_text_add(mean, ") / (%s)", bins->data);
 }
-
-static bool is_made(const struct unc_text parts[PARTS], size_t metric)
-{
-	enum part first = metrics[metric].first, second = metrics[metric].second;
-
-	return parts[first].len && (second == PART_NONE || parts[second].len);
-}
-
-/* ---- the text of a data file ---- */
 
 /* A line with a key and its text in single quotation marks, which are doubled in YAML. */
 static void add_line(struct unc_text *yaml, const char *key, const char *text)
@@ -152,10 +126,11 @@ static void add_line(struct unc_text *yaml, const char *key, const char *text)
 	unc_text_add(yaml, "'\n");
 }
 
+/* The text of a data file. `made` is set for the metrics of the family. */
 static void write_family(struct unc_text *yaml, const struct unc_regs *r,
-			 const struct unc_text parts[PARTS])
+			 const struct unc_text parts[PARTS], bool made[METRICS])
 {
-	size_t before;
+	bool any = false;
 
 	unc_text_add(yaml, "family: %s\n", r->name);
 	add_line(yaml, "title", r->title);
@@ -163,26 +138,26 @@ static void write_family(struct unc_text *yaml, const struct unc_regs *r,
 	unc_text_add(yaml, "place: block\npmus:\n");
 	add_line(yaml, "  - name", r->pmu);
 	unc_text_add(yaml, "everywhere: true\nevents:\n");
-	for (size_t i = 0; i < r->count; i++) {
-		unc_text_add(yaml, "  %s:\n    alias: %s\n", r->counters[i].name,
-			     r->counters[i].name);
-		add_line(yaml, "    title", r->counters[i].title);
+	for (const struct unc_regs_counter *c = r->counters; c < r->counters + r->count; c++) {
+		unc_text_add(yaml, "  %s:\n    alias: %s\n", c->name, c->name);
+		add_line(yaml, "    title", c->title);
 		add_line(yaml, "    evidence", r->evidence);
 	}
 	unc_text_add(yaml, "metrics:\n");
-	before = yaml->len;
 	for (size_t i = 0; i < METRICS; i++) {
-		enum part second = metrics[i].second;
+		const char *first = parts[metrics[i].first].data;
+		const char *second = parts[metrics[i].second].data;
 
-		if (!is_made(parts, i))
+		made[i] = first && second;
+		any = any || made[i];
+		if (!made[i])
 			continue;
 		unc_text_add(yaml, "  %s.%s:\n    unit: %s\n    formula: '%s%s%s'\n", r->quantity,
-			     metrics[i].name, metrics[i].unit, parts[metrics[i].first].data,
-			     metrics[i].between, second == PART_NONE ? "" : parts[second].data);
+			     metrics[i].name, metrics[i].unit, first, metrics[i].between, second);
 		add_line(yaml, "    title", metrics[i].title);
 		add_line(yaml, "    evidence", r->evidence);
 	}
-	if (yaml->len == before)
+	if (!any)
 		unc_text_add(yaml, "  {}\n");
 }
 
@@ -192,33 +167,35 @@ int unc_regs_family(struct unc_family **out, const struct unc_regs *r, const cha
 	struct unc_text parts[PARTS] = {0}, yaml = {0};
 	struct unc_yaml_file *file = NULL;
 	struct unc_family *f = NULL;
+	bool made[METRICS];
 	size_t metric = 0;
 	int err;
 
 	*out = NULL;
 	if (!r->has_roles)
 		return 0;
-	work_out_cycles(parts, r);
-	work_out_traffic(parts, r);
-	work_out_bins(parts, r);
-	write_family(&yaml, r, parts);
-	for (size_t i = 0; i < PARTS; i++)
+	work_out_parts(parts, r);
+	work_out_bins(&parts[PART_MEAN], &parts[PART_BINS], r);
+	write_family(&yaml, r, parts, made);
+	for (size_t i = 0; i < PARTS; i++) {
 		yaml.failed |= parts[i].failed;
+		unc_text_finish(&parts[i]);
+	}
 	err = yaml.failed ? unc_nomem(e)
 			  : unc_yaml_parse(&file, r->file->name, yaml.data, yaml.len, e);
+	unc_text_finish(&yaml);
 	if (err == 0)
 		err = unc_family_parse(&f, file, cpu_model, e);
+	if (err < 0)
+		return err;
 	/* Percentiles are no formulas: what theirs add up is looked at bin by bin. */
-	for (size_t i = 0; err == 0 && i < METRICS; i++) {
-		if (!is_made(parts, i))
+	for (size_t i = 0; i < METRICS; i++) {
+		if (!made[i])
 			continue;
 		if (metrics[i].per_mille)
 			f->metrics[metric].histogram = &r->histogram;
 		f->metrics[metric++].per_mille = metrics[i].per_mille;
 	}
-	for (size_t i = 0; i < PARTS; i++)
-		unc_text_finish(&parts[i]);
-	unc_text_finish(&yaml);
-	*out = err == 0 ? f : NULL;
-	return err;
+	*out = f;
+	return 0;
 }

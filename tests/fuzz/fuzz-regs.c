@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Register blocks: what is accepted is safe to read with; what is not has one sentence with its
  * place. */
-#include "catalogue/regs-family.h"
+#include "catalogue/catalogue.h"
+#include "source/regs/regs.h"
 
 #include <errno.h>
 #include <stdint.h>
