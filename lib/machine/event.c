@@ -55,29 +55,20 @@ static void skip_spaces(struct parser *p)
 
 /* ---- modifiers ---- */
 
-/* Letters until something else; each once, but for "ppp". */
-static int take_letters(struct parser *p, uint32_t *out)
-{
-	const char *found;
-
-	for (; *p->at && (found = strchr(MODIFIERS, *p->at == 'P' ? 'p' : *p->at)); p->at++) {
-		uint32_t bit = 1u << (found - MODIFIERS);
-
-		if (*out & bit && bit != UNC_MOD_PRECISE)
-			return fail_at(p, p->at, "the modifier '%c' is given twice", *p->at);
-		*out |= bit;
-	}
-	return 0;
-}
-
-/* After ':' there must be one; after a slash there may. */
+/* After ':' there must be one; after a slash there may. Each once, but for "ppp". */
 static int take_modifiers(struct parser *p, bool after_slash, uint32_t *out)
 {
-	bool colon = *p->at == ':';
-	const char *begin = p->at += colon;
+	bool colon = *p->at == ':', letters = colon || after_slash;
+	const char *begin = p->at += colon, *found;
 
-	if ((colon || after_slash) && take_letters(p, out) < 0)
-		return -EINVAL;
+	for (; letters && *p->at; p->at++) {
+		found = strchr(MODIFIERS, *p->at == 'P' ? 'p' : *p->at);
+		if (!found)
+			break;
+		if (*out >> (found - MODIFIERS) & 1 && *found != 'p')
+			return fail_at(p, p->at, "the modifier '%c' is given twice", *p->at);
+		*out |= 1u << (found - MODIFIERS);
+	}
 	if (colon && p->at == begin)
 		return fail_at(p, p->at, "expected modifiers after ':', some of " MODIFIERS);
 	if (!*p->at || strchr(",}" SPACES, *p->at))
@@ -112,83 +103,59 @@ static int take_name(struct parser *p)
 	return 0;
 }
 
-/* What is between the slashes; a slash between quotation marks is not one. */
-static int take_terms(struct parser *p, const char *name)
-{
-	bool quoted = false;
-
-	for (p->at++; *p->at && (quoted || *p->at != '/'); p->at++)
-		quoted ^= *p->at == '\'';
-	if (!*p->at && quoted)
-		return fail_at(p, p->at, "a closing quotation mark is missing");
-	if (!*p->at)
-		return fail_at(p, p->at, "the closing slash is missing: write %.80s/", name);
-	p->at++;
-	return 0;
-}
-
-static char *copy(const char *begin, const char *end)
-{
-	return strndup(begin, (size_t)(end - begin));
-}
-
 static int take_event(struct parser *p)
 {
 	const char *name = p->at, *name_end, *end;
-	struct unc_event *ev;
+	bool has_pmu, quoted = false;
 	uint32_t modifiers = 0;
-	bool has_pmu;
-	int r;
+	struct unc_event *ev;
 
 	if (p->list.count == MOST_EVENTS)
 		return fail_at(p, p->at, "more than %d events", MOST_EVENTS);
-	r = take_name(p);
+	if (take_name(p) < 0)
+		return -EINVAL;
 	name_end = p->at;
-	has_pmu = r == 0 && *p->at == '/';
-	if (has_pmu)
-		r = take_terms(p, name);
+	has_pmu = *p->at == '/';
+	if (has_pmu) {
+		/* A slash between quotation marks does not end the terms. */
+		for (p->at++; *p->at && (quoted || *p->at != '/'); p->at++)
+			quoted ^= *p->at == '\'';
+		if (!*p->at && quoted)
+			return fail_at(p, p->at, "a closing quotation mark is missing");
+		if (!*p->at)
+			return fail_at(p, p->at, "the closing slash is missing: write %.80s/",
+				       name);
+		p->at++;
+	}
 	end = p->at;
-	if (r == 0)
-		r = take_modifiers(p, has_pmu, &modifiers);
-	if (r < 0)
-		return r;
+	if (take_modifiers(p, has_pmu, &modifiers) < 0)
+		return -EINVAL;
 	ev = unc_append(&p->list.items, &p->list.count, sizeof(*ev));
 	if (!ev)
 		return unc_nomem(p->e);
-	*ev = (struct unc_event){
-		.group = p->group, .pos = (size_t)(name - p->text), .modifiers = modifiers};
-	ev->text = copy(name, p->at);
+	ev->group = p->group;
+	ev->pos = (size_t)(name - p->text);
+	ev->modifiers = modifiers;
+	ev->text = strndup(name, (size_t)(p->at - name));
 	/* Nothing between the slashes is all bits zero, as in perf. */
-	ev->terms = has_pmu ? copy(name_end + 1, end - 1) : copy(name, name_end);
-	ev->pmu = has_pmu ? copy(name, name_end) : NULL;
+	ev->terms = has_pmu ? strndup(name_end + 1, (size_t)(end - name_end - 2))
+			    : strndup(name, (size_t)(name_end - name));
+	ev->pmu = has_pmu ? strndup(name, (size_t)(name_end - name)) : NULL;
 	return ev->text && ev->terms && (ev->pmu || !has_pmu) ? 0 : unc_nomem(p->e);
 }
 
 /* ---- groups and the list ---- */
 
-/* Modifiers of a group hold for each of its events. */
-static int close_group(struct parser *p, size_t first)
+static int take_group(struct parser *p)
 {
+	const char *open = p->at;
+	size_t first = p->list.count;
 	uint32_t modifiers = 0;
 	int r;
 
-	p->group = -1;
-	p->at++;
-	r = take_modifiers(p, false, &modifiers);
-	for (size_t i = first; r == 0 && i < p->list.count; i++)
-		p->list.items[i].modifiers |= modifiers;
-	return r;
-}
-
-static int take_group(struct parser *p)
-{
-	const char *open = p->at++;
-	size_t first = p->list.count;
-
 	p->group = (int)p->list.group_count++;
-	for (;; p->at++) {
-		int r;
-
+	do {
+		p->at++;
 		skip_spaces(p);
 		if (*p->at == '{')
 			return fail_at(p, p->at, "a group cannot be part of a group");
@@ -198,53 +165,47 @@ static int take_group(struct parser *p)
 		if (r < 0)
 			return r;
 		skip_spaces(p);
-		if (*p->at == '}')
-			return close_group(p, first);
-		if (!*p->at)
-			return fail_at(p, open, "this '{' is not closed");
-		if (*p->at != ',')
-			return fail_at(p, p->at, "expected a comma or '}'");
-	}
-}
-
-static int take_list(struct parser *p)
-{
-	skip_spaces(p);
+	} while (*p->at == ',');
 	if (!*p->at)
-		return unc_fail(
-			p->e, EINVAL,
-			"the event list is empty; expected an event such as pmu/term=value/");
-	for (;; p->at++) {
-		size_t name;
-		int r;
-
-		skip_spaces(p);
-		/* perf lets a group have a name, "name{a,b}", and does not use it. */
-		name = strcspn(p->at, ",{}/:" SPACES);
-		if (p->at[name] == '{')
-			p->at += name;
-		r = *p->at == '{' ? take_group(p) : take_event(p);
-		if (r < 0)
-			return r;
-		skip_spaces(p);
-		if (!*p->at)
-			return 0;
-		if (*p->at != ',')
-			return fail_at(p, p->at, "expected a comma or the end of the list");
-	}
+		return fail_at(p, open, "this '{' is not closed");
+	if (*p->at != '}')
+		return fail_at(p, p->at, "expected a comma or '}'");
+	p->group = -1;
+	p->at++;
+	r = take_modifiers(p, false, &modifiers);
+	/* Modifiers of a group hold for each of its events. */
+	for (size_t i = first; r == 0 && i < p->list.count; i++)
+		p->list.items[i].modifiers |= modifiers;
+	return r;
 }
 
 int unc_events_parse(const char *text, struct unc_events *out, struct unc_error *e)
 {
 	struct parser p = {.text = text, .at = text, .group = -1, .e = e};
-	int r = take_list(&p);
+	size_t name;
+	int r = 0;
 
-	if (r < 0) {
-		unc_events_finish(&p.list);
-		return r;
+	skip_spaces(&p);
+	if (!*p.at)
+		r = unc_fail(e, EINVAL,
+			     "the event list is empty; expected an event such as pmu/term=value/");
+	for (bool more = r == 0; more; p.at++) {
+		skip_spaces(&p);
+		/* perf lets a group have a name, "name{a,b}", and does not use it. */
+		name = strcspn(p.at, ",{}/:" SPACES);
+		if (p.at[name] == '{')
+			p.at += name;
+		r = *p.at == '{' ? take_group(&p) : take_event(&p);
+		skip_spaces(&p);
+		if (r == 0 && *p.at && *p.at != ',')
+			r = fail_at(&p, p.at, "expected a comma or the end of the list");
+		more = r == 0 && *p.at;
 	}
-	*out = p.list;
-	return 0;
+	if (r < 0)
+		unc_events_finish(&p.list);
+	else
+		*out = p.list;
+	return r;
 }
 
 void unc_events_finish(struct unc_events *l)
