@@ -68,10 +68,11 @@ static int check_permission(struct uncore *u)
 
 /* ---- families ---- */
 
-/* PMUs of the family that cannot be counted; `why` is what is wrong with the first. */
-static size_t count_broken(const struct unc_family *family, struct unc_error *why)
+static int add_family(struct uncore *u, const struct unc_family *family)
 {
-	size_t broken = 0;
+	struct draft d = {.verdict = UNCORE_VERDICT_OK};
+	struct unc_error why = {0}; /* what is wrong with the first broken PMU */
+	size_t metrics = 0, broken = 0;
 
 	for (size_t i = 0; i < family->pmu_count; i++) {
 		struct unc_error e = {0};
@@ -79,17 +80,8 @@ static size_t count_broken(const struct unc_family *family, struct unc_error *wh
 		for (size_t k = 0; !e.text[0] && k < family->metric_count; k++)
 			unc_metric_broken_on(&family->metrics[k], family->pmus[i], &e);
 		if (e.text[0] && !broken++)
-			*why = e;
+			why = e;
 	}
-	return broken;
-}
-
-static int add_family(struct uncore *u, const struct unc_family *family)
-{
-	struct draft d = {.verdict = UNCORE_VERDICT_OK};
-	struct unc_error why = {0};
-	size_t metrics = 0, broken = count_broken(family, &why);
-
 	for (size_t i = 0; i < family->metric_count; i++)
 		metrics += !uncore_metric_missing(&family->metrics[i]);
 	unc_text_add(&d.subject, "%s", family->name);
@@ -106,19 +98,16 @@ static int add_family(struct uncore *u, const struct unc_family *family)
 /* True when something below the root matches the glob (in its last part only). */
 static bool path_exists(const struct unc_root *root, const char *glob)
 {
-	const char *slash = strrchr(glob, '/');
+	const char *name = strrchr(glob, '/');
 	struct unc_names names = {0};
 	bool found = false;
-	char *dir;
+	char dir[300];
 
-	if (!slash)
-		return unc_root_exists(root, glob);
-	dir = strndup(glob, (size_t)(slash - glob));
-	if (dir && unc_root_list(root, dir, &names) == 0)
-		for (size_t i = 0; i < names.count && !found; i++)
-			found = unc_glob_matches(slash + 1, names.items[i]);
+	snprintf(dir, sizeof(dir), "%.*s", (int)(name ? name - glob : 0), glob);
+	unc_root_list(root, dir, &names);
+	for (size_t i = 0; i < names.count && !found; i++)
+		found = unc_glob_matches(name ? name + 1 : glob, names.items[i]);
 	unc_names_finish(&names);
-	free(dir);
 	return found;
 }
 
@@ -136,28 +125,24 @@ static const struct unc_expectation *expected(const struct uncore *u, const stru
 	return NULL;
 }
 
-static bool is_loaded(const struct uncore *u, const char *module)
-{
-	char path[256];
-
-	snprintf(path, sizeof(path), "sys/module/%s", module);
-	return unc_root_exists(u->root, path);
-}
-
 static int add_missing(struct uncore *u, const struct unc_family *family,
 		       const struct unc_expectation *x)
 {
 	struct draft d = {.verdict = UNCORE_VERDICT_MISSING};
+	char path[256];
+	bool loaded;
 
+	snprintf(path, sizeof(path), "sys/module/%s", x->module);
+	loaded = unc_root_exists(u->root, path);
 	unc_text_add(&d.subject, "%s", family->name);
 	unc_text_add(&d.found, "%s: no PMU named %s, though this machine (%s) has the hardware",
 		     family->title, family->patterns[0].name, u->topology.cpu_model);
 	if (u->topology.guest[0]) {
 		unc_text_add(&d.why,
 			     "%s, and most drivers do not start in a guest (%s is %sloaded)",
-			     u->topology.guest, x->module, is_loaded(u, x->module) ? "" : "not ");
+			     u->topology.guest, x->module, loaded ? "" : "not ");
 		unc_text_add(&d.fix, "run uncore on the host");
-	} else if (!is_loaded(u, x->module)) {
+	} else if (!loaded) {
 		unc_text_add(&d.why, "the driver %s is not loaded", x->module);
 		unc_text_add(&d.fix, "sudo modprobe %s", x->module);
 	} else {

@@ -211,29 +211,6 @@ static const struct uncore_alias *alias_meant(const struct encoder *x,
 	return unc_pmu_alias(x->pmu, a->value);
 }
 
-/* Checks the form of the list and finds its alias, if any. */
-static int scan(struct encoder *x, const struct uncore_alias **alias)
-{
-	const struct uncore_alias *found;
-	const char *at = x->user;
-	struct unc_assignment a;
-	int r;
-
-	while ((r = unc_assignment_next(&at, &a)) == 1) {
-		found = alias_meant(x, &a);
-		if (found && *alias)
-			return refuse(x,
-				      "'%s' and '%s' are both events; only one can be counted here",
-				      (*alias)->name, found->name);
-		if (found)
-			*alias = found;
-	}
-	if (r < 0)
-		return refuse(x, "at '%.40s': expected a list such as term=1,term=0x2 or an event",
-			      at);
-	return 0;
-}
-
 /* "name=?" in an alias: a term of the user, which comes later, replaces it. */
 static int check_placeholder(struct encoder *x, const struct unc_assignment *placeholder)
 {
@@ -280,43 +257,38 @@ static int check_scale(const struct encoder *x)
 
 /* ---- lists ---- */
 
-static int put_other(struct encoder *x, const struct unc_assignment *a)
-{
-	const struct uncore_term *term;
-
-	if (!x->alias && alias_meant(x, a))
-		return 0; /* its terms are put already */
-	if (is_built_in(a->name))
-		return put_built_in(x, a);
-	term = unc_pmu_term(x->pmu, a->name);
-	if (term && a->has_value && strcmp(a->name, "event") == 0 && !x->alias &&
-	    !unc_is_digit(*a->value))
-		return refuse_unknown(x, a->value, false, true);
-	if (term)
-		return put_term(x, a, term);
-	return refuse_unknown(x, a->name, true, !a->has_value && !x->alias);
-}
-
 /* `words`: only what sets a whole word; else only the others. */
 static int put(struct encoder *x, const struct unc_assignment *a, bool words)
 {
 	const char *raw = raw_digits(x, a);
 	int word = raw ? 0 : config_word(a->name);
+	const struct uncore_term *term;
 	char number[80];
 
 	if (words != (word >= 0))
 		return 0;
 	if (x->alias && strcmp(a->value, "?") == 0)
 		return check_placeholder(x, a);
-	if (word < 0)
-		return put_other(x, a);
-	x->mask.word[word] = UINT64_MAX;
-	if (!raw)
+	if (word >= 0)
+		x->mask.word[word] = UINT64_MAX;
+	if (raw) {
+		snprintf(number, sizeof(number), "0x%s", raw);
+		return unc_parse_u64(number, &x->words.word[0])
+			       ? refuse(x, "the code %s is wider than 64 bits", a->name)
+			       : 0;
+	}
+	if (word >= 0)
 		return read_number(x, a, &x->words.word[word]);
-	snprintf(number, sizeof(number), "0x%s", raw);
-	return unc_parse_u64(number, &x->words.word[0])
-		       ? refuse(x, "the code %s is wider than 64 bits", a->name)
-		       : 0;
+	if (!x->alias && alias_meant(x, a))
+		return 0; /* its terms are put already */
+	if (is_built_in(a->name))
+		return put_built_in(x, a);
+	term = unc_pmu_term(x->pmu, a->name);
+	if (!term)
+		return refuse_unknown(x, a->name, true, !a->has_value && !x->alias);
+	if (a->has_value && strcmp(a->name, "event") == 0 && !x->alias && !unc_is_digit(*a->value))
+		return refuse_unknown(x, a->value, false, true);
+	return put_term(x, a, term);
 }
 
 /* Whole words first, so that the order of writing does not matter. Bits of a list add up, as perf's
@@ -349,7 +321,9 @@ int unc_pmu_encode(const struct uncore_pmu *p, const char *terms, struct unc_enc
 		   struct unc_error *e)
 {
 	struct encoder x = {.pmu = p, .user = terms, .e = e, .out = {.cpu = -1}};
-	const struct uncore_alias *alias = NULL;
+	const struct uncore_alias *found;
+	struct unc_assignment a;
+	const char *at = terms;
 	int r = unc_pmu_load(p);
 
 	if (r < 0) {
@@ -357,18 +331,28 @@ int unc_pmu_encode(const struct uncore_pmu *p, const char *terms, struct unc_enc
 			*e = *p->error;
 		return r;
 	}
-	r = scan(&x, &alias);
-	if (r == 0 && alias) {
-		x.alias = x.out.alias = alias;
+	while ((r = unc_assignment_next(&at, &a)) == 1) {
+		found = alias_meant(&x, &a);
+		if (found && x.out.alias)
+			return refuse(&x,
+				      "'%s' and '%s' are both events; only one can be counted here",
+				      x.out.alias->name, found->name);
+		if (found)
+			x.out.alias = found;
+	}
+	if (r < 0)
+		return refuse(&x, "at '%.40s': expected a list such as term=1,term=0x2 or an event",
+			      at);
+	if (x.out.alias) {
+		x.alias = x.out.alias;
 		r = check_scale(&x);
 		if (r == 0)
-			r = put_list(&x, alias->terms);
+			r = put_list(&x, x.alias->terms);
 		x.alias = NULL;
 	}
 	if (r == 0)
 		r = put_list(&x, terms);
-	if (r < 0)
-		return r;
-	*out = x.out;
-	return 0;
+	if (r == 0)
+		*out = x.out;
+	return r;
 }
