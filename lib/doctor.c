@@ -251,23 +251,18 @@ static int check_any_pmu(struct uncore *u)
 
 /* ---- memory ---- */
 
-static bool counts_memory(const struct uncore *u)
-{
-	for (size_t i = 0; i < u->catalogue.metric_count; i++)
-		if (strncmp(u->catalogue.metrics[i]->name, "memory.", 7) == 0 &&
-		    !uncore_metric_missing(u->catalogue.metrics[i]))
-			return true;
-	return false;
-}
-
 static int check_memory(struct uncore *u)
 {
 	const struct uncore_memory *m = uncore_memory_get(u);
 	struct draft d = {.verdict = UNCORE_VERDICT_OK};
 	bool by_modules = m->channels && u->memory_peak <= 0;
+	bool counted = !m->why;
 	long hundredths;
 
-	if (u->regs || (m->why && !counts_memory(u)))
+	for (size_t i = 0; !counted && i < u->catalogue.metric_count; i++)
+		counted = strncmp(u->catalogue.metrics[i]->name, "memory.", 7) == 0 &&
+			  !uncore_metric_missing(u->catalogue.metrics[i]);
+	if (u->regs || !counted)
 		return 0;
 	unc_text_add(&d.subject, "memory peak");
 	if (m->why) {

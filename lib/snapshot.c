@@ -16,14 +16,6 @@
 
 /* ---- what is left out ---- */
 
-static bool is_hex(const char *text, size_t len)
-{
-	for (size_t i = 0; i < len; i++)
-		if (unc_digit_value(text[i]) < 0)
-			return false;
-	return true;
-}
-
 /* Network interfaces may be named after their MAC address: "enx0123456789ab". */
 static void hide_address(char *path)
 {
@@ -31,7 +23,7 @@ static void hide_address(char *path)
 		size_t len = strcspn(part, "/");
 
 		end = part + len;
-		if (len > 13 && end[-13] == 'x' && is_hex(end - 12, 12))
+		if (len > 13 && end[-13] == 'x' && strspn(end - 12, "0123456789abcdefABCDEF") >= 12)
 			memset(end - 12, '0', 12);
 	}
 }
@@ -197,32 +189,28 @@ static void read_resources(const struct uncore *u)
 	}
 }
 
-/* A machine that cannot be scanned is worth a bug report, too: what was read up to there stays. */
-static int read_all(struct uncore *u)
-{
-	struct unc_permission permission;
-	int r = uncore_scan(u);
-
-	unc_permission_read(&permission, u->root);
-	read_pmus(u->root, PMUS, 0);
-	if (r == -EBUSY || r == -ENOMEM || r < 0)
-		return r == -EBUSY || r == -ENOMEM ? r : 0;
-	r = unc_machine_pci(u);
-	if (r < 0)
-		return r;
-	read_resources(u);
-	uncore_memory_get(u);
-	return uncore_diagnose(u);
-}
-
 int uncore_snapshot(struct uncore *u, char **out)
 {
 	struct unc_tree tree = {0};
 	struct unc_text text = {0};
+	struct unc_permission permission;
 	int r;
 
 	unc_root_record(u->root, &tree);
-	r = read_all(u);
+	r = uncore_scan(u);
+	unc_permission_read(&permission, u->root);
+	read_pmus(u->root, PMUS, 0);
+	if (r == 0) {
+		r = unc_machine_pci(u);
+		read_resources(u);
+		uncore_memory_get(u);
+		if (r == 0)
+			r = uncore_diagnose(u);
+	} else if (r != -EBUSY && r != -ENOMEM) {
+		/* A machine that cannot be scanned is worth a bug report, too: what was read up to
+		 * there stays. */
+		r = 0;
+	}
 	unc_root_record(u->root, NULL);
 	if (r == 0) {
 		unc_tree_sort(&tree);

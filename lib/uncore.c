@@ -61,14 +61,6 @@ void uncore_free(struct uncore *u)
 	free(u);
 }
 
-/* What was scanned under the old root borrows from it. */
-static void replace_root(struct uncore *u, struct unc_root *root)
-{
-	forget_scan(u);
-	unc_root_free(u->root);
-	u->root = root;
-}
-
 static int refuse_while_monitored(struct uncore *u)
 {
 	if (!u->monitors)
@@ -88,9 +80,12 @@ int uncore_set_root(struct uncore *u, const char *path)
 			     "%s brings its own machine: it cannot have another root", u->source);
 	if (r == 0)
 		r = unc_root_open(&root, path, &u->error);
-	if (r == 0)
-		replace_root(u, root);
-	return r;
+	if (r < 0)
+		return r;
+	forget_scan(u); /* it borrows from the old root */
+	unc_root_free(u->root);
+	u->root = root;
+	return 0;
 }
 
 int uncore_set_source(struct uncore *u, const char *spec)
@@ -120,8 +115,10 @@ int uncore_set_source(struct uncore *u, const char *spec)
 	if (r < 0)
 		goto fail;
 	forget_scan(u);
-	if (root)
-		replace_root(u, root);
+	if (root) {
+		unc_root_free(u->root);
+		u->root = root;
+	}
 	unc_sim_free(u->sim);
 	unc_regs_free(u->regs);
 	free(u->source);
@@ -156,26 +153,9 @@ int uncore_add_data(struct uncore *u, const char *dir)
 	return unc_names_add(&u->data_dirs, dir) < 0 ? unc_nomem(&u->error) : 0;
 }
 
-/* The administrator's families, then the caller's. Built-in ones are loaded when PMUs match them. */
-static int load_catalogue(struct uncore *u)
-{
-	struct unc_names dirs = {0};
-	int r = 0;
-
-	if (unc_root_is_live(u->root) && unc_root_exists(u->root, &DATA_DIR[1]))
-		r = unc_names_add(&dirs, DATA_DIR);
-	for (size_t i = 0; r == 0 && i < u->data_dirs.count; i++)
-		r = unc_names_add(&dirs, u->data_dirs.items[i]);
-	if (r < 0)
-		r = unc_nomem(&u->error);
-	else
-		r = unc_catalogue_load(&u->catalogue, &dirs, u->topology.cpu_model, &u->error);
-	unc_names_finish(&dirs);
-	return r;
-}
-
 int uncore_scan(struct uncore *u)
 {
+	struct unc_names dirs = {0}; /* the administrator's families, then the caller's */
 	struct unc_family *f = NULL;
 	int r = refuse_while_monitored(u);
 
@@ -186,8 +166,16 @@ int uncore_scan(struct uncore *u)
 	if (r == 0)
 		r = u->regs ? unc_regs_scan(u->regs, u->root, &u->topology, &u->pmus, &u->error)
 			    : unc_pmus_read(&u->pmus, u->root, &u->topology, &u->error);
+	if (r == 0 && unc_root_is_live(u->root) && unc_root_exists(u->root, &DATA_DIR[1]))
+		r = unc_names_add(&dirs, DATA_DIR);
+	for (size_t i = 0; r == 0 && i < u->data_dirs.count; i++)
+		r = unc_names_add(&dirs, u->data_dirs.items[i]);
+	if (r == -ENOMEM)
+		unc_nomem(&u->error);
+	/* Built-in families are loaded when PMUs match them. */
 	if (r == 0)
-		r = load_catalogue(u);
+		r = unc_catalogue_load(&u->catalogue, &dirs, u->topology.cpu_model, &u->error);
+	unc_names_finish(&dirs);
 	/* What a register block counts is a family like those of data files. */
 	if (r == 0 && u->regs)
 		r = unc_regs_family(&f, u->regs, u->topology.cpu_model, &u->error);
@@ -195,10 +183,9 @@ int uncore_scan(struct uncore *u)
 		r = unc_catalogue_add(&u->catalogue, f, &u->error);
 	if (r == 0)
 		r = unc_catalogue_match(&u->catalogue, &u->pmus, &u->error);
+	u->scanned = r == 0;
 	if (r < 0)
 		forget_scan(u);
-	else
-		u->scanned = true;
 	return r;
 }
 
