@@ -22,7 +22,7 @@ struct unc_numbered_port {
 #define FILE_ROOM 128
 
 /* The name of a PMU's file, with the die's number for {die}. */
-static void die_file(char *to, const char *name, int die)
+static void die_file(char to[FILE_ROOM], const char *name, int die)
 {
 	const char *brace = strchr(name, '{');
 
@@ -45,87 +45,64 @@ static int read_file(const struct uncore_pmu *pmu, const char *file, const char 
 				  pmu->name, file, what);
 }
 
-static int no_port(const struct uncore_pmu *pmu, const char *file, const char *text,
-		   struct unc_error *why)
+/* Reads first and last address of the root ports from a file with a root bus ("0000:3a"), on which every
+ * device may be a root port, or with one address as a number. */
+static int read_addresses(struct unc_port_instance *x, const char *name, int die, bool bus,
+			  struct unc_error *why)
 {
-	return unc_fail(why, ENODEV, "%s: its file '%s' has '%.40s', which names no root port",
-			pmu->name, file, text);
-}
-
-/* "0000:3a": the root bus of one die; every device on it may be a root port. */
-static int read_root_bus(struct unc_port_instance *x, int die, struct unc_error *why)
-{
+	struct unc_pci_address address;
 	char file[FILE_ROOM], device[80], *text;
-	struct unc_pci_address bus;
-	bool has_domain;
+	bool has_domain = false;
 	int r;
 
-	die_file(file, x->rule->attribute, die);
+	die_file(file, name, die);
 	r = read_file(x->pmu, file, "root ports", &text, why);
 	if (r < 0)
 		return r;
 	snprintf(device, sizeof(device), "%.64s:00.0", text);
-	if (!unc_pci_parse(device, &bus, &has_domain) || !has_domain)
-		r = no_port(x->pmu, file, text, why);
-	else
-		x->first = unc_pci_number(&bus);
-	x->last = x->first | 0xff;
-	free(text);
-	return r;
-}
-
-static int read_bound(const struct uncore_pmu *pmu, const char *file, uint64_t *out,
-		      struct unc_error *why)
-{
-	char *text;
-	int r = read_file(pmu, file, "root ports", &text, why);
-
-	if (r < 0)
-		return r;
-	if (unc_parse_u64(text, out) < 0)
-		r = no_port(pmu, file, text, why);
-	free(text);
-	return r;
-}
-
-/* Each word that the family's first name has, this PMU's name must have, too: a kernel that does not
- * know the part gives it a name without. */
-static int check_name(const struct unc_port_instance *x, struct unc_error *why)
-{
-	const char *full = x->pmu->family->patterns[0].name;
-
-	for (size_t i = 0; i < x->rule->field_count; i++) {
-		char word[80];
-
-		snprintf(word, sizeof(word), "{%s}", x->rule->fields[i].word);
-		if (strstr(full, word) && !strstr(x->pattern, word))
-			return unc_fail(why, ENODEV,
-					"the name of %s does not tell its %s, as %s would",
-					x->pmu->name, word, full);
+	if (bus && unc_pci_parse(device, &address, &has_domain) && has_domain) {
+		x->first = unc_pci_number(&address);
+		x->last = x->first | 0xff;
+	} else if (bus || unc_parse_u64(text, &x->last) < 0) {
+		r = unc_fail(why, ENODEV, "%s: its file '%s' has '%.40s', which names no root port",
+			     x->pmu->name, file, text);
 	}
-	return 0;
+	free(text);
+	return r;
 }
 
 /* What the PMU tells of its root ports. -ENODEV: they are not known. */
 static int resolve(struct unc_port_instance *x, const struct unc_topology *t, struct unc_error *why)
 {
 	const struct unc_port_rule *rule = x->rule;
-	int r;
+	const char *full = x->pmu->family->patterns[0].name;
+	int die = unc_topology_die(t, x->cpu), r;
+	char word[80];
 
 	switch (rule->kind) {
 	case UNC_PORTS_ATTRIBUTE:
-		return read_root_bus(x, unc_topology_die(t, x->cpu), why);
+		return read_addresses(x, rule->attribute, die, true, why);
 	case UNC_PORTS_NAME:
 		unc_pattern_value(x->pattern, x->pmu->name, "sbdf", &x->first);
 		x->last = x->first;
 		return 0;
 	case UNC_PORTS_RANGE:
-		r = read_bound(x->pmu, rule->min, &x->first, why);
-		return r < 0 ? r : read_bound(x->pmu, rule->max, &x->last, why);
+		r = read_addresses(x, rule->min, die, false, why);
+		x->first = x->last;
+		return r < 0 ? r : read_addresses(x, rule->max, die, false, why);
 	case UNC_PORTS_UNKNOWN:
 		return unc_fail(why, ENODEV, "%s", rule->why);
 	case UNC_PORTS_DVSEC:
-		return check_name(x, why);
+		/* Each word that the family's first name has, this PMU's name must have, too: a
+		 * kernel that does not know the part gives it a name without. */
+		for (size_t i = 0; i < rule->field_count; i++) {
+			snprintf(word, sizeof(word), "{%s}", rule->fields[i].word);
+			if (strstr(full, word) && !strstr(x->pattern, word))
+				return unc_fail(why, ENODEV,
+						"the name of %s does not tell its %s, as %s would",
+						x->pmu->name, word, full);
+		}
+		return 0;
 	case UNC_PORTS_SOCKET:
 		break;
 	}
@@ -146,13 +123,11 @@ static int add_instances(struct unc_ports *p, const struct uncore_pmu *pmu,
 
 		if (!x)
 			return -ENOMEM;
-		*x = (struct unc_port_instance){
-			.pmu = pmu,
-			.cpu = pmu->cpus.ids[i],
-			.socket = unc_topology_socket(t, pmu->cpus.ids[i]),
-			.rule = f->ports,
-			.pattern = f->patterns[0].name,
-		};
+		x->pmu = pmu;
+		x->cpu = pmu->cpus.ids[i];
+		x->socket = unc_topology_socket(t, x->cpu);
+		x->rule = f->ports;
+		x->pattern = f->patterns[0].name;
 		for (size_t k = 0; k < f->pattern_count; k++)
 			if (unc_pattern_matches(f->patterns[k].name, pmu->name))
 				x->pattern = f->patterns[k].name;
@@ -172,26 +147,22 @@ struct config {
 	size_t len;
 };
 
-/* Offset of the capability; 0: it is not there, or lacks a field. */
-static size_t find_dvsec(const struct unc_port_rule *rule, const struct config *c)
+/* Takes the port's numbers from its capability, if it has one. True when they are those in the PMU's name. */
+static bool dvsec_names_pmu(const struct unc_port_instance *x, struct uncore_device *d,
+			    const struct config *c)
 {
+	const struct unc_port_rule *rule = x->rule;
 	size_t length = 0, at = unc_pci_dvsec(c->bytes, c->len, rule->vendor, rule->id, &length);
+	bool same = true;
 
 	for (size_t i = 0; at && i < rule->field_count; i++)
 		if (rule->fields[i].offset >= length || at + rule->fields[i].offset >= c->len)
-			return 0;
-	return at;
-}
-
-/* Takes the port's numbers from its capability. True when they are those in the PMU's name. */
-static bool names_pmu(const struct unc_port_instance *x, struct uncore_device *d,
-		      const struct config *c, size_t at)
-{
-	bool same = true;
-
+			at = 0;
+	if (!at)
+		return false;
 	d->rc_socket = d->rc = d->index = -1;
-	for (size_t i = 0; i < x->rule->field_count; i++) {
-		const struct unc_port_field *field = &x->rule->fields[i];
+	for (size_t i = 0; i < rule->field_count; i++) {
+		const struct unc_port_field *field = &rule->fields[i];
 		uint64_t own = c->bytes[at + field->offset], wanted = own;
 
 		if (strcmp(field->word, "socket") == 0)
@@ -213,7 +184,6 @@ static bool counts(const struct unc_port_instance *x, struct unc_device *d, cons
 	const struct unc_port_rule *rule = x->rule;
 	uint64_t number = unc_pci_number(&d->address);
 	unsigned nth = d->address.device - rule->first; /* huge below the first */
-	size_t at;
 
 	*index = -1;
 	if (x->why)
@@ -221,10 +191,7 @@ static bool counts(const struct unc_port_instance *x, struct unc_device *d, cons
 	if (rule->kind == UNC_PORTS_SOCKET)
 		return d->shown.socket >= 0 && d->shown.socket == x->socket;
 	if (rule->kind == UNC_PORTS_DVSEC) {
-		at = find_dvsec(rule, c);
-		if (!at)
-			return false;
-		if (!names_pmu(x, &d->shown, c, at))
+		if (!dvsec_names_pmu(x, &d->shown, c))
 			return false;
 		*index = d->shown.index;
 		return true;
@@ -240,7 +207,6 @@ static const char *why_unknown(const struct unc_ports *p, struct unc_pci *pci,
 {
 	const struct unc_port_instance *dvsec = NULL, *broken = NULL;
 	struct unc_error why;
-	const char *kept;
 
 	for (size_t i = 0; i < p->instance_count; i++) {
 		const struct unc_port_instance *x = &p->instances[i];
@@ -270,9 +236,7 @@ static const char *why_unknown(const struct unc_ports *p, struct unc_pci *pci,
 		unc_fail(&why, ENODEV, "%s", broken->why);
 	else
 		unc_fail(&why, ENODEV, "no PMU says that it counts this root port");
-	kept = unc_pci_keep(pci, why.text);
-	pci->no_memory |= !kept;
-	return kept;
+	return unc_pci_keep(pci, why.text);
 }
 
 /* ---- matching ---- */
@@ -430,24 +394,14 @@ const struct uncore_device *unc_ports_numbered(struct unc_ports *p, uint64_t soc
 
 /* ---- the other ends of links ---- */
 
-/* "upi_1,die_1": on the die with that number. */
-static int peer_socket(const struct unc_topology *t, const char *text)
-{
-	const char *die = strrchr(text, '_');
-	uint64_t number;
-
-	if (!die || die - text < 3 || strncmp(die - 3, "die", 3) != 0 ||
-	    unc_parse_u64(die + 1, &number) < 0 || number > INT32_MAX)
-		return -1;
-	return unc_topology_die_socket(t, (int)number);
-}
-
 int unc_ports_peer(struct unc_pci *pci, const struct unc_topology *t, const struct uncore_pmu *pmu,
 		   int cpu, struct uncore_peer *out, struct unc_error *e)
 {
 	const struct unc_family *f = pmu->family;
 	struct uncore_peer peer = {.socket = -1};
-	char file[FILE_ROOM], *text = NULL;
+	const char *die;
+	uint64_t number;
+	char file[FILE_ROOM], *text;
 	int r;
 
 	if (!f || (!f->peer && !f->role_attribute))
@@ -455,13 +409,15 @@ int unc_ports_peer(struct unc_pci *pci, const struct unc_topology *t, const stru
 				pmu->name);
 	die_file(file, f->peer ? f->peer : f->role_attribute, unc_topology_die(t, cpu));
 	r = read_file(pmu, file, "other end", &text, e);
-	if (r < 0 && r != -ENOMEM)
-		return r;
-	if (r == 0) {
-		peer.socket = peer_socket(t, text);
-		peer.text = unc_pci_keep(pci, text);
-		free(text);
-	}
+	if (r < 0)
+		return r == -ENOMEM ? unc_nomem(e) : r;
+	/* "upi_1,die_1": on the die with that number. */
+	die = strrchr(text, '_');
+	if (die && die - text >= 3 && strncmp(die - 3, "die", 3) == 0 &&
+	    unc_parse_u64(die + 1, &number) == 0 && number <= INT32_MAX)
+		peer.socket = unc_topology_die_socket(t, (int)number);
+	peer.text = unc_pci_keep(pci, text);
+	free(text);
 	if (!peer.text)
 		return unc_nomem(e);
 	*out = peer;
