@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The set of families: built in, and directories in which a file replaces a family of its name. */
+/* The set of families: built in, and directories in which a file replaces a family of its name; their PMUs,
+ * and which metrics they have. */
 #include "catalogue/catalogue.h"
 
 #include <dirent.h>
@@ -71,21 +72,12 @@ int unc_catalogue_add(struct unc_catalogue *c, struct unc_family *f, struct unc_
 	return 0;
 }
 
-static int add_file(struct unc_catalogue *c, struct unc_yaml_file *file, const char *cpu_model,
-		    struct unc_error *e)
+static int add_file(struct unc_catalogue *c, struct unc_yaml_file *file, struct unc_error *e)
 {
 	struct unc_family *f;
-	int r = unc_family_parse(&f, file, cpu_model, e);
+	int r = unc_family_parse(&f, file, c->cpu_model, e);
 
 	return r < 0 ? r : unc_catalogue_add(c, f, e);
-}
-
-static bool has_family(const struct unc_catalogue *c, const char *name)
-{
-	for (size_t i = 0; i < c->family_count; i++)
-		if (strcmp(c->families[i]->name, name) == 0)
-			return true;
-	return false;
 }
 
 static bool pattern_has(const char *name, const char *identifier, const struct uncore_pmu *pmu)
@@ -93,16 +85,6 @@ static bool pattern_has(const char *name, const char *identifier, const struct u
 	return unc_pattern_matches(name, pmu->name) &&
 	       (!identifier ||
 		(pmu->identifier && unc_pattern_matches(identifier, pmu->identifier)));
-}
-
-static bool index_has(const struct unc_index *index, const struct unc_pmus *pmus)
-{
-	for (size_t i = 0; i < index->count; i++)
-		for (size_t k = 0; k < pmus->count; k++)
-			if (pattern_has(index->pmus[2 * i], index->pmus[2 * i + 1],
-					&pmus->items[k]))
-				return true;
-	return false;
 }
 
 /* Parses the built-in families that no file has replaced: families that may have PMUs among `pmus`, or
@@ -115,25 +97,27 @@ static int load_embedded(struct unc_catalogue *c, const struct unc_pmus *pmus, s
 		const struct unc_file *f = &unc_embedded_data[i];
 		const struct unc_index *index = &unc_embedded_index[i];
 		struct unc_yaml_file *file = NULL;
+		bool wanted = !pmus;
 
-		if (has_family(c, index->family) || (pmus && !index_has(index, pmus)))
+		for (size_t k = 0; pmus && k < index->count; k++)
+			for (size_t n = 0; !wanted && n < pmus->count; n++)
+				wanted = pattern_has(index->pmus[2 * k], index->pmus[2 * k + 1],
+						     &pmus->items[n]);
+		for (size_t k = 0; k < c->family_count; k++)
+			wanted &= strcmp(c->families[k]->name, index->family) != 0;
+		if (!wanted)
 			continue;
 		r = unc_yaml_parse(&file, f->name, f->text, f->len, e);
 		if (r == 0)
-			r = add_file(c, file, c->cpu_model, e);
+			r = add_file(c, file, e);
 	}
 	return r;
 }
 
-static bool is_yaml(const char *name)
+/* Families from the data files of a directory, in the order of their names. */
+static int load_dir(struct unc_catalogue *c, const char *dir, struct unc_error *e)
 {
-	size_t len = strlen(name);
-
-	return name[0] != '.' && len > 5 && strcmp(name + len - 5, ".yaml") == 0;
-}
-
-static int list_yaml(const char *dir, struct unc_names *out, struct unc_error *e)
-{
+	struct unc_names files = {0};
 	DIR *d = opendir(dir);
 	struct dirent *entry;
 	int r = 0;
@@ -142,19 +126,12 @@ static int list_yaml(const char *dir, struct unc_names *out, struct unc_error *e
 		return unc_fail(e, errno, "%s: cannot read the directory of data files: %s", dir,
 				unc_errno_text(errno));
 	while (r == 0 && (entry = readdir(d)))
-		if (is_yaml(entry->d_name))
-			r = unc_names_add(out, entry->d_name);
+		if (entry->d_name[0] != '.' && unc_glob_matches("*.yaml", entry->d_name))
+			r = unc_names_add(&files, entry->d_name);
 	closedir(d);
-	unc_names_sort(out);
-	return r < 0 ? unc_nomem(e) : 0;
-}
-
-static int load_dir(struct unc_catalogue *c, const char *dir, const char *cpu_model,
-		    struct unc_error *e)
-{
-	struct unc_names files = {0};
-	int r = list_yaml(dir, &files, e);
-
+	if (r < 0)
+		unc_nomem(e);
+	unc_names_sort(&files);
 	for (size_t i = 0; r == 0 && i < files.count; i++) {
 		struct unc_text path = {0};
 		struct unc_yaml_file *file = NULL;
@@ -162,7 +139,7 @@ static int load_dir(struct unc_catalogue *c, const char *dir, const char *cpu_mo
 		unc_text_add(&path, "%s/%s", dir, files.items[i]);
 		r = path.failed ? unc_nomem(e) : unc_yaml_load(&file, path.data, e);
 		if (r == 0)
-			r = add_file(c, file, cpu_model, e);
+			r = add_file(c, file, e);
 		unc_text_finish(&path);
 	}
 	unc_names_finish(&files);
@@ -176,7 +153,7 @@ int unc_catalogue_load(struct unc_catalogue *out, const struct unc_names *dirs,
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < dirs->count; i++)
-		r = load_dir(&c, dirs->items[i], cpu_model, e);
+		r = load_dir(&c, dirs->items[i], e);
 	if (r < 0) {
 		unc_catalogue_finish(&c);
 		return r;
@@ -208,21 +185,6 @@ static const char *role_of(const struct unc_family *f, const struct uncore_pmu *
 	return role;
 }
 
-static int match_family(struct unc_family *f, struct unc_pmus *pmus)
-{
-	f->pmus = calloc(pmus->count + 1, sizeof(*f->pmus));
-	if (!f->pmus)
-		return -ENOMEM;
-	for (size_t i = 0; i < pmus->count; i++) {
-		if (pmus->items[i].family || !family_has(f, &pmus->items[i]))
-			continue;
-		pmus->items[i].family = f;
-		pmus->items[i].role = role_of(f, &pmus->items[i]);
-		f->pmus[f->pmu_count++] = &pmus->items[i];
-	}
-	return 0;
-}
-
 /* Adds the metrics of families that are here, or of the others. */
 static int add_metrics(struct unc_catalogue *c, bool here, struct unc_error *e)
 {
@@ -245,9 +207,24 @@ int unc_catalogue_match(struct unc_catalogue *c, struct unc_pmus *pmus, struct u
 {
 	int r = load_embedded(c, pmus, e);
 
-	for (size_t i = 0; r == 0 && i < c->family_count; i++)
-		if (match_family(c->families[i], pmus) < 0)
-			r = unc_nomem(e);
+	for (size_t i = 0; r == 0 && i < c->family_count; i++) {
+		struct unc_family *f = c->families[i];
+
+		for (size_t k = 0; r == 0 && k < pmus->count; k++) {
+			struct uncore_pmu *pmu = &pmus->items[k];
+			const struct uncore_pmu **own;
+
+			if (pmu->family || !family_has(f, pmu))
+				continue;
+			pmu->family = f;
+			pmu->role = role_of(f, pmu);
+			own = unc_append(&f->pmus, &f->pmu_count, sizeof(*own));
+			if (own)
+				*own = pmu;
+			else
+				r = unc_nomem(e);
+		}
+	}
 	return r < 0 ? r : add_metrics(c, true, e);
 }
 
@@ -259,4 +236,167 @@ int unc_catalogue_complete(struct unc_catalogue *c, struct unc_error *e)
 		r = add_metrics(c, false, e);
 	c->complete |= r == 0;
 	return r;
+}
+
+/* ---- events and metrics on PMUs ---- */
+
+const char *unc_event_terms(const struct unc_event_def *event, const struct uncore_pmu *pmu)
+{
+	if (event->absent)
+		return NULL;
+	if (event->alias && unc_pmu_alias(pmu, event->alias))
+		return event->alias;
+	if (event->kernel_scale)
+		return NULL; /* without the alias there is no scale, and the value would be wrong */
+	return event->terms;
+}
+
+int unc_event_encode(const struct unc_event_def *event, const struct uncore_pmu *pmu,
+		     struct unc_encoding *out, struct unc_error *e)
+{
+	const char *terms = unc_event_terms(event, pmu);
+
+	if (!terms)
+		return unc_fail(e, ENODEV, "%s does not have the event '%s'", pmu->name,
+				event->alias ? event->alias : event->name);
+	return unc_pmu_encode(pmu, terms, out, e) < 0 ? -ENODEV : 0;
+}
+
+bool unc_metric_on(const struct uncore_metric *m, const struct uncore_pmu *pmu)
+{
+	struct unc_encoding encoding;
+
+	if (!m->formula)
+		return false;
+	for (size_t i = 0; i < m->formula->names.count; i++)
+		if (unc_event_encode(m->events[i], pmu, &encoding, NULL) < 0)
+			return false;
+	return true;
+}
+
+bool unc_metric_broken_on(const struct uncore_metric *m, const struct uncore_pmu *pmu,
+			  struct unc_error *e)
+{
+	struct unc_encoding encoding;
+
+	if (!m->formula)
+		return false;
+	if (pmu->broken) {
+		unc_fail(e, EBADMSG, "%s", pmu->broken);
+		return true;
+	}
+	/* A PMU that lacks a term of an event has other events, as one has under a name that the kernel
+	 * gives to parts it does not know. */
+	for (size_t i = 0; i < m->formula->names.count; i++) {
+		const char *at = unc_event_terms(m->events[i], pmu);
+		struct unc_assignment a;
+
+		if (!at)
+			return false;
+		if (at == m->events[i]->alias || unc_pmu_load(pmu) < 0)
+			continue;
+		while (unc_assignment_next(&at, &a) == 1)
+			if (!unc_pmu_term(pmu, a.name))
+				return false;
+	}
+	for (size_t i = 0; i < m->formula->names.count; i++)
+		if (unc_event_encode(m->events[i], pmu, &encoding, e) < 0)
+			return true;
+	if (pmu->cpus.count)
+		return false;
+	unc_fail(e, ENODEV, "%s has no CPU to be counted from: its cpumask is empty", pmu->name);
+	return true;
+}
+
+const char *uncore_metric_missing(const struct uncore_metric *m)
+{
+	struct uncore_metric *known = (struct uncore_metric *)m;
+	const struct unc_family *f = m->family;
+	struct unc_error why = {0};
+	struct unc_encoding encoding;
+
+	if (m->checked)
+		return m->missing;
+	for (size_t i = 0; !m->checked && i < f->pmu_count; i++)
+		known->checked = unc_metric_on(m, f->pmus[i]);
+	if (m->checked)
+		return NULL;
+	if (!f->on_this_cpu)
+		unc_fail(&why, ENODEV, "%s: not for this CPU model", f->title);
+	else if (!f->pmu_count)
+		unc_fail(&why, ENODEV, "no PMU named %s on this machine", f->patterns[0].name);
+	else if (!m->formula)
+		unc_fail(&why, ENODEV, "no formula for this CPU model");
+	else
+		for (size_t i = 0; !why.text[0] && i < m->formula->names.count; i++)
+			unc_event_encode(m->events[i], f->pmus[0], &encoding, &why);
+	known->missing = strdup(why.text);
+	known->checked = m->missing;
+	return m->missing ? m->missing : "out of memory";
+}
+
+const char *uncore_metric_name(const struct uncore_metric *m)
+{
+	return m->name;
+}
+
+const char *uncore_metric_title(const struct uncore_metric *m)
+{
+	return m->title;
+}
+
+const char *uncore_metric_unit(const struct uncore_metric *m)
+{
+	return m->unit;
+}
+
+const char *uncore_metric_family(const struct uncore_metric *m)
+{
+	return m->family->name;
+}
+
+const char *uncore_metric_formula(const struct uncore_metric *m)
+{
+	return m->text ? m->text : "";
+}
+
+const char *uncore_metric_evidence(const struct uncore_metric *m)
+{
+	return m->evidence;
+}
+
+size_t uncore_metric_event_count(const struct uncore_metric *m)
+{
+	const struct unc_family *f = m->family;
+	size_t count = m->formula && f->pmu_count ? m->formula->names.count : 0;
+	struct uncore_metric_event *shown = m->shown;
+
+	if (shown || !count)
+		return count;
+	shown = calloc(count, sizeof(*shown));
+	for (size_t i = 0; shown && i < count; i++) {
+		const struct unc_event_def *event = m->events[i];
+
+		shown[i].name = event->name;
+		shown[i].title = event->title;
+		shown[i].evidence = event->evidence;
+		for (size_t k = 0; k < f->pmu_count; k++) {
+			struct unc_encoding encoding;
+
+			if (unc_event_encode(event, f->pmus[k], &encoding, NULL) < 0)
+				continue;
+			if (shown[i].pmu_count++)
+				continue;
+			shown[i].pmu = f->pmus[k];
+			shown[i].terms = unc_event_terms(event, f->pmus[k]);
+			memcpy(shown[i].config, encoding.config.word, sizeof(shown[i].config));
+		}
+	}
+	((struct uncore_metric *)m)->shown = shown;
+	return shown ? count : 0;
+}
+
+const struct uncore_metric_event *uncore_metric_event_at(const struct uncore_metric *m, size_t i)
+{
+	return i < uncore_metric_event_count(m) ? &m->shown[i] : NULL;
 }
