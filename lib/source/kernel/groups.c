@@ -115,60 +115,44 @@ static int add_set(struct pack *p, struct unc_group *g, struct span s, size_t *b
 	return 0;
 }
 
-/* The first few: a sentence has to be read. */
-static void add_names(const struct pack *p, struct span s, struct unc_text *t)
-{
-	size_t shown = s.end - s.first > NAMES_SHOWN ? NAMES_SHOWN : s.end - s.first;
-
-	for (size_t i = 0; i < shown; i++)
-		unc_text_add(t, "%s%s", i ? ", " : "", p->counters[s.first + i].event);
-	if (shown < s.end - s.first)
-		unc_text_add(t, " and %zu more", s.end - s.first - shown);
-}
-
-static int refuse_strict(struct pack *p, struct span s, size_t bad, int err)
-{
-	const struct unc_counter *c = &p->counters[bad];
-	const char *reason = "The PMU has too few counters for all of them, or their filters "
-			     "contradict one another";
-	struct unc_text t = {0};
-	int ret;
-
-	if (err == -E2BIG)
-		reason = "The kernel takes no groups this large";
-	add_names(p, s, &t);
-	ret = unc_fail(
-		p->e, EINVAL,
-		"the group {%s} does not fit: PMU %s on CPU %d refuses %s beside those before it "
-		"(%s), and takes it alone. %s. Put fewer events into the braces, or write ':W' "
-		"after them so that the group may be split",
-		t.data ? t.data : "", c->pmu->name, c->cpu, c->event, unc_errno_name(err), reason);
-	unc_text_finish(&t);
-	return ret;
-}
-
 static int place_alone(struct pack *p, struct span s);
 
-/* The set fits into no group, though `bad` can be opened alone: a group for each counter. */
+/* The set fits into no group, though `bad` can be opened alone: a group for each counter, unless the user
+ * wants one for all. */
 static int split(struct pack *p, struct span s, size_t bad, int err)
 {
-	struct unc_text note = {0};
+	const struct unc_counter *c = &p->counters[bad];
+	size_t shown = s.end - s.first > NAMES_SHOWN ? NAMES_SHOWN : s.end - s.first;
+	struct unc_text text = {0};
 	int ret = 0;
 
-	if (p->counters[bad].strict)
-		return refuse_strict(p, s, bad, err);
+	for (size_t i = 0; i < shown; i++)
+		unc_text_add(&text, "%s%s", i ? ", " : "", p->counters[s.first + i].event);
+	if (shown < s.end - s.first)
+		unc_text_add(&text, " and %zu more", s.end - s.first - shown);
+	if (c->strict)
+		ret = unc_fail(
+			p->e, EINVAL,
+			"the group {%s} does not fit: PMU %s on CPU %d refuses %s beside those "
+			"before it (%s), and takes it alone. %s. Put fewer events into the braces, or "
+			"write ':W' after them so that the group may be split",
+			text.data ? text.data : "", c->pmu->name, c->cpu, c->event,
+			unc_errno_name(err),
+			err == -E2BIG
+				? "The kernel takes no groups this large"
+				: "The PMU has too few counters for all of them, or their filters "
+				  "contradict one another");
 	for (size_t i = s.first; i < s.end && ret == 0; i++)
 		ret = place_alone(p, (struct span){i, i + 1});
-	if (ret < 0)
-		return ret;
-	p->current = NULL;
-	add_names(p, s, &note);
-	unc_text_add(&note, " do not fit into one group: each is counted on its own");
-	/* Once for a set, not once for each instance of its PMU. */
-	if (note.failed ||
-	    (!unc_names_has(p->notes, note.data) && unc_names_add(p->notes, note.data) < 0))
-		ret = unc_nomem(p->e);
-	unc_text_finish(&note);
+	if (ret == 0) {
+		p->current = NULL;
+		unc_text_add(&text, " do not fit into one group: each is counted on its own");
+		/* Once for a set, not once for each instance of its PMU. */
+		if (text.failed ||
+		    (!unc_names_has(p->notes, text.data) && unc_names_add(p->notes, text.data) < 0))
+			ret = unc_nomem(p->e);
+	}
+	unc_text_finish(&text);
 	return ret;
 }
 
