@@ -111,9 +111,9 @@ struct unc_ibs_rings {
 /* Opens the event on each CPU of its PMU, stopped; `event` is borrowed for the call, its `cpu` is not
  * looked at. `period`: ops (or cycles) from one sample to the next. A CPU that cannot be sampled is
  * left out. -EACCES, -EMFILE; others when none could be opened. */
-int unc_ibs_rings_open(struct unc_ibs_rings **out, const struct unc_kernel_env *env,
+int unc_ibs_rings_open(struct unc_ibs_rings *r, const struct unc_kernel_env *env,
 		       const struct unc_counter *event, uint64_t period, struct unc_error *e);
-void unc_ibs_rings_close(struct unc_ibs_rings *r); /* accepts NULL */
+void unc_ibs_rings_finish(struct unc_ibs_rings *r); /* also of a failed open, or all-zero */
 int unc_ibs_rings_start(struct unc_ibs_rings *r, struct unc_error *e);
 /* Sums up what has come since the last time, and makes room for more. */
 int unc_ibs_rings_drain(struct unc_ibs_rings *r, struct unc_ibs *into, struct unc_error *e);

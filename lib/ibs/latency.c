@@ -5,7 +5,6 @@
 #include "object.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +16,7 @@
 struct uncore_latency {
 	struct uncore *u;
 	struct unc_ibs ibs;
-	struct unc_ibs_rings *rings; /* NULL: a recording */
+	struct unc_ibs_rings rings; /* none: a recording */
 	bool l3_misses_only;
 	struct uncore_latency_row rows[UNC_IBS_SOURCES];
 	size_t count;
@@ -60,14 +59,14 @@ static void make_rows(struct uncore_latency *l)
 			.reason = complete ? NULL : l->reason,
 		};
 	}
-	l->ibs.counts.coverage = l->rings ? unc_ibs_rings_coverage(l->rings) : NAN;
+	l->ibs.counts.coverage = unc_ibs_rings_coverage(&l->rings);
 }
 
 /* ---- opening ------------------------------------------------------------------------------- */
 
 static int new_latency(struct uncore_latency **out, struct uncore *u, unsigned least)
 {
-	struct uncore_latency *l;
+	struct uncore_latency *l = NULL;
 
 	if (!u->scanned)
 		return unc_fail(&u->error, EBUSY,
@@ -89,7 +88,7 @@ void uncore_latency_free(struct uncore_latency *l)
 {
 	if (!l)
 		return;
-	unc_ibs_rings_close(l->rings);
+	unc_ibs_rings_finish(&l->rings);
 	l->u->monitors--;
 	free(l);
 }
@@ -127,7 +126,7 @@ int uncore_latency_open(struct uncore_latency **out, struct uncore *u, unsigned 
 	unsigned below = least ? least - 1 : 0; /* the kernel drops latencies up to it */
 	struct unc_encoding encoding;
 	const struct uncore_pmu *pmu = NULL;
-	struct uncore_latency *l;
+	struct uncore_latency *l = NULL;
 	struct unc_counter event;
 	char terms[64] = "";
 	int ret = new_latency(&l, u, least);
@@ -155,9 +154,9 @@ int uncore_latency_open(struct uncore_latency **out, struct uncore *u, unsigned 
 	ret = unc_ibs_rings_open(&l->rings, &env, &event, PERIOD, &u->error);
 	if (ret < 0)
 		goto fail;
-	if (l->rings->count < l->rings->all)
+	if (l->rings.count < l->rings.all)
 		snprintf(l->reason, sizeof(l->reason), "%zu of %zu CPUs left out: %s",
-			 l->rings->all - l->rings->count, l->rings->all, l->rings->why.text);
+			 l->rings.all - l->rings.count, l->rings.all, l->rings.why.text);
 	*out = l;
 	return 0;
 fail:
@@ -168,7 +167,7 @@ fail:
 int uncore_latency_open_file(struct uncore_latency **out, struct uncore *u, const char *path,
 			     unsigned least)
 {
-	struct uncore_latency *l;
+	struct uncore_latency *l = NULL;
 	int ret = new_latency(&l, u, least);
 
 	if (ret < 0)
@@ -187,12 +186,12 @@ int uncore_latency_open_file(struct uncore_latency **out, struct uncore *u, cons
 
 int uncore_latency_start(struct uncore_latency *l)
 {
-	return l->rings ? unc_ibs_rings_start(l->rings, &l->u->error) : 0;
+	return unc_ibs_rings_start(&l->rings, &l->u->error);
 }
 
 int uncore_latency_collect(struct uncore_latency *l)
 {
-	int ret = l->rings ? unc_ibs_rings_drain(l->rings, &l->ibs, &l->u->error) : 0;
+	int ret = unc_ibs_rings_drain(&l->rings, &l->ibs, &l->u->error);
 
 	make_rows(l);
 	return ret;

@@ -54,25 +54,22 @@ static int open_ring(struct unc_ibs_ring *ring, const struct unc_kernel_env *env
 			event->pmu->name, event->cpu, unc_errno_text(err));
 }
 
-int unc_ibs_rings_open(struct unc_ibs_rings **out, const struct unc_kernel_env *env,
+int unc_ibs_rings_open(struct unc_ibs_rings *r, const struct unc_kernel_env *env,
 		       const struct unc_counter *event, uint64_t period, struct unc_error *e)
 {
 	const struct unc_cpulist *cpus = &event->pmu->cpus;
-	struct unc_ibs_rings *r = calloc(1, sizeof(*r));
 	struct unc_counter one = *event;
 	bool final = false; /* other CPUs would be refused, too */
 	int ret = 0;
 
-	if (!r)
+	*r = (struct unc_ibs_rings){
+		.page = (size_t)sysconf(_SC_PAGESIZE),
+		.all = cpus->count,
+		.items = calloc(cpus->count + 1, sizeof(*r->items)),
+		.copy = malloc(RING_BYTES),
+	};
+	if (!r->items || !r->copy)
 		return unc_nomem(e);
-	r->page = (size_t)sysconf(_SC_PAGESIZE);
-	r->all = cpus->count;
-	r->items = calloc(cpus->count + 1, sizeof(*r->items));
-	r->copy = malloc(RING_BYTES);
-	if (!r->items || !r->copy) {
-		unc_ibs_rings_close(r);
-		return unc_nomem(e);
-	}
 	for (size_t i = 0; i < cpus->count && !final; i++) {
 		struct unc_error why;
 
@@ -84,27 +81,20 @@ int unc_ibs_rings_open(struct unc_ibs_rings **out, const struct unc_kernel_env *
 		else if (!r->why.text[0] || final)
 			r->why = why;
 	}
-	if (final || r->count == 0) {
-		ret = unc_fail(e, ret ? -ret : ENODEV, "%s",
-			       r->why.text[0] ? r->why.text : "ibs_op has no CPU to sample on");
-		unc_ibs_rings_close(r);
-		return ret;
-	}
-	*out = r;
+	if (final || r->count == 0)
+		return unc_fail(e, ret ? -ret : ENODEV, "%s",
+				r->why.text[0] ? r->why.text : "ibs_op has no CPU to sample on");
 	return 0;
 }
 
-void unc_ibs_rings_close(struct unc_ibs_rings *r)
+void unc_ibs_rings_finish(struct unc_ibs_rings *r)
 {
-	if (!r)
-		return;
 	for (size_t i = 0; i < r->count; i++) {
 		munmap(r->items[i].page, r->page + r->items[i].bytes);
 		close(r->items[i].fd);
 	}
 	free(r->items);
 	free(r->copy);
-	free(r);
 }
 
 int unc_ibs_rings_start(struct unc_ibs_rings *r, struct unc_error *e)

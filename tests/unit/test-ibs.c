@@ -230,7 +230,7 @@ static double sleep_some(void)
 static void a_ring_for_each_cpu(void **state)
 {
 	struct unc_ibs ibs = {0};
-	struct unc_ibs_rings *rings = NULL;
+	struct unc_ibs_rings rings = {0};
 	struct uncore_pmu pmu = {.name = (char *)"software", .type = PERF_TYPE_SOFTWARE};
 	struct unc_counter event = {.pmu = &pmu, .event = "cpu-clock"};
 	struct unc_kernel_env env = {0};
@@ -249,29 +249,29 @@ static void a_ring_for_each_cpu(void **state)
 			pmu.cpus = u->pmus.items[i].cpus;
 	ret = unc_ibs_rings_open(&rings, &env, &event, 20000, &e);
 	if (ret < 0) {
+		unc_ibs_rings_finish(&rings);
 		uncore_free(u);
 		print_message("not here: %s\n", e.text);
 		skip();
 	}
-	all = rings->all;
-	assert_true(all == pmu.cpus.count && all == rings->count && all > 0);
-	assert_int_equal(unc_ibs_rings_start(rings, &e), 0);
+	all = rings.all;
+	assert_true(all == pmu.cpus.count && all == rings.count && all > 0);
+	assert_int_equal(unc_ibs_rings_start(&rings, &e), 0);
 	/* Until the rings have been gone round, by samples of 16 bytes or 24. */
 	for (int i = 0; i < 40 && ibs.counts.broken * 16 < all * (600 << 10); i++) {
 		double slept = sleep_some();
 
 		longest = slept > longest ? slept : longest;
-		assert_int_equal(unc_ibs_rings_drain(rings, &ibs, &e), 0);
+		assert_int_equal(unc_ibs_rings_drain(&rings, &ibs, &e), 0);
 	}
 	assert_true(ibs.counts.broken > 0);
 	/* A ring has room for some 400 ms: where nobody drains it for longer, samples are lost. */
 	if (longest < 0.2) {
 		assert_int_equal(ibs.counts.lost, 0);
-		assert_true(unc_ibs_rings_coverage(rings) > 0.9);
+		assert_true(unc_ibs_rings_coverage(&rings) > 0.9);
 	}
 	assert_int_equal(ibs.counts.samples, 0);
-	unc_ibs_rings_close(rings);
-	unc_ibs_rings_close(NULL);
+	unc_ibs_rings_finish(&rings);
 	uncore_free(u);
 }
 
