@@ -26,7 +26,6 @@ struct reader {
 	struct unc_readers *all;
 	pthread_t thread;
 	bool threaded;
-	bool posted; /* in this run; only the caller uses it */
 	sem_t go;
 	atomic_bool pending; /* neither the thread nor the caller has taken the items of this run */
 };
@@ -49,10 +48,17 @@ static void wait_for(sem_t *s)
 		;
 }
 
-static void do_items(const struct reader *r)
+/* Does the items, unless they were taken before. */
+static void take(struct reader *r)
 {
+	struct unc_readers *all = r->all;
+
+	if (!atomic_exchange(&r->pending, false))
+		return;
 	for (size_t i = r->first; i < r->end; i++)
-		r->all->item(r->all->ctx, i);
+		all->item(all->ctx, i);
+	if (atomic_fetch_sub(&all->left, 1) == 1)
+		sem_post(&all->done);
 }
 
 static void *serve(void *arg)
@@ -63,11 +69,7 @@ static void *serve(void *arg)
 		wait_for(&r->go);
 		if (atomic_load(&r->all->stop))
 			return NULL;
-		if (!atomic_exchange(&r->pending, false))
-			continue; /* too late: the caller has done them */
-		do_items(r);
-		if (atomic_fetch_sub(&r->all->left, 1) == 1)
-			sem_post(&r->all->done);
+		take(r);
 	}
 }
 
@@ -139,37 +141,25 @@ static void spin(const struct unc_readers *all)
 
 void unc_readers_run(struct unc_readers *all)
 {
+	struct reader *readers = all->readers;
 	int here = sched_getcpu();
-	bool posted = false;
 
-	atomic_store(&all->left, 1);
+	atomic_store(&all->left, all->count + 1);
 	for (size_t k = 0; k < all->count; k++) {
-		struct reader *r = &all->readers[k];
-
-		r->posted = r->threaded && r->cpu != here;
-		if (!r->posted)
-			continue;
-		posted = true;
-		atomic_fetch_add(&all->left, 1);
 		/* From here on a thread that is late from the run before may take them, too. */
-		atomic_store(&r->pending, true);
-		sem_post(&r->go);
+		atomic_store(&readers[k].pending, true);
+		if (readers[k].threaded && readers[k].cpu != here)
+			sem_post(&readers[k].go);
 	}
 	for (size_t k = 0; k < all->count; k++)
-		if (!all->readers[k].posted)
-			do_items(&all->readers[k]);
-	if (!posted)
+		if (!readers[k].threaded || readers[k].cpu == here)
+			take(&readers[k]);
+	if (atomic_load(&all->left) == 1)
 		return;
 	spin(all);
 	/* A run never waits for a CPU that does not let its thread run. */
-	for (size_t k = 0; k < all->count; k++) {
-		struct reader *r = &all->readers[k];
-
-		if (r->posted && atomic_exchange(&r->pending, false)) {
-			do_items(r);
-			atomic_fetch_sub(&all->left, 1);
-		}
-	}
+	for (size_t k = 0; k < all->count; k++)
+		take(&readers[k]);
 	spin(all);
 	if (atomic_fetch_sub(&all->left, 1) != 1)
 		wait_for(&all->done);
