@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* How filters split a PMU on one of its CPUs into parts, each with terms to lay over those of events. */
+/* How filters split a PMU on one of its CPUs into parts, each with terms to lay over those of events. A part goes
+ * from filter to filter: each splits it further and passes on what it makes of it; behind the last it is encoded. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +17,8 @@
 /* One target being split. */
 struct splitter {
 	struct uncore_monitor *m;
+	struct unc_query *query;
+	const struct unc_target *target;
 	const struct unc_family *family;
 	const struct uncore_pmu *pmu;
 	struct unc_error *why;
@@ -34,12 +37,12 @@ struct part {
 		uint64_t value;
 	} terms[PART_TERMS];
 	size_t term_count;
+	enum unc_filter_kind next; /* the filter that it goes to */
 };
 
-struct parts {
-	struct part *items;
-	size_t count;
-};
+/* Applies to the part the filters that are left, and encodes what they make of it. -ENODEV with a sentence:
+ * they cannot restrict the PMU. */
+static int pass_on(struct splitter *x, struct part *part);
 
 /* What the words in braces of a data file's terms come to. */
 struct numbers {
@@ -80,27 +83,16 @@ static int put_terms(struct splitter *x, struct part *part, const char *terms, s
 	return 0;
 }
 
-static int add_part(struct splitter *x, struct parts *out, const struct part *part)
-{
-	struct part *items = unc_grow(out->items, out->count, sizeof(*items));
-
-	if (!items)
-		return unc_nomem(x->why);
-	out->items = items;
-	items[out->count++] = *part;
-	return 0;
-}
-
-/* A part with the terms of one more filter. */
-static int add_restricted(struct splitter *x, struct parts *out, const struct part *from,
-			  const struct uncore_device *port, enum unc_filter_kind kind,
-			  struct numbers n)
+/* Passes on a part with the terms of one more filter. */
+static int restrict_part(struct splitter *x, const struct part *from,
+			 const struct uncore_device *port, enum unc_filter_kind kind,
+			 struct numbers n)
 {
 	struct part part = *from;
 	int r = put_terms(x, &part, x->family->filters[kind].terms, n);
 
 	part.port = port;
-	return r < 0 ? r : add_part(x, out, &part);
+	return r < 0 ? r : pass_on(x, &part);
 }
 
 /* ---- words, GPUs, addresses ----------------------------------------------------------------------- */
@@ -121,8 +113,7 @@ static int refuse_kind(const struct splitter *x, enum unc_filter_kind kind)
 	return -ENODEV;
 }
 
-static int split_by_words(struct splitter *x, enum unc_filter_kind kind, const struct part *from,
-			  struct parts *out)
+static int split_by_words(struct splitter *x, enum unc_filter_kind kind, const struct part *from)
 {
 	const struct unc_filter *f = &x->family->filters[kind];
 	const char *at = x->m->filters.values[kind].text;
@@ -144,26 +135,24 @@ static int split_by_words(struct splitter *x, enum unc_filter_kind kind, const s
 		for (i = 0; i < f->value_count; i++)
 			unc_error_append(x->why, "%s%s", i ? ", " : "", f->values[i].name);
 	}
-	return r < 0 ? r : add_part(x, out, &part);
+	return r < 0 ? r : pass_on(x, &part);
 }
 
 /* Ranges of addresses are one part each. */
-static int split_by_choices(struct splitter *x, enum unc_filter_kind kind, const struct part *from,
-			    struct parts *out)
+static int split_by_choices(struct splitter *x, enum unc_filter_kind kind, const struct part *from)
 {
 	const struct unc_filter_value *value = &x->m->filters.values[kind];
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < value->count; i++)
-		r = add_restricted(x, out, from, from->port, kind,
-				   (struct numbers){.mask = value->choices[i].mask,
-						    .base = value->choices[i].base});
+		r = restrict_part(x, from, from->port, kind,
+				  (struct numbers){.mask = value->choices[i].mask,
+						   .base = value->choices[i].base});
 	return r;
 }
 
 /* A GPU that the link does not have is refused: its bit may select another one. */
-static int split_by_gpus(struct splitter *x, enum unc_filter_kind kind, const struct part *from,
-			 struct parts *out)
+static int split_by_gpus(struct splitter *x, enum unc_filter_kind kind, const struct part *from)
 {
 	const char *counted = x->family->filters[kind].count, *file = x->family->role_attribute;
 	int last = 63 - __builtin_clzll(x->m->filters.values[kind].choices[0].mask);
@@ -173,13 +162,13 @@ static int split_by_gpus(struct splitter *x, enum unc_filter_kind kind, const st
 	const char *at;
 
 	if (!counted || !file || unc_pmu_attribute(x->pmu, file, &text) < 0)
-		return split_by_choices(x, kind, from, out);
+		return split_by_choices(x, kind, from);
 	at = text;
 	if (unc_assignment_next(&at, &a) == 1 && strcmp(a.name, counted) == 0)
 		unc_parse_u64(a.value, &count);
 	free(text);
 	if ((uint64_t)last < count)
-		return split_by_choices(x, kind, from, out);
+		return split_by_choices(x, kind, from);
 	unc_fail(x->why, ENODEV, "GPU %d: the link of %s has ", last, x->pmu->name);
 	if (count > 1)
 		unc_error_append(x->why, "%llu GPUs, 0 to %llu", (unsigned long long)count,
@@ -246,40 +235,38 @@ static bool find_named(const struct splitter *x, const struct uncore_device *dev
 
 /* All that the PMU counts. Where it could distinguish ports and this one has no number, more than the
  * port is behind it: an I/O stack has functions without a root port, too. */
-static int add_whole(struct splitter *x, const struct part *from, struct parts *out)
+static int pass_whole(struct splitter *x, const struct part *from)
 {
 	struct part part = *from;
 
 	if (x->port_count == 1 &&
 	    (has_bit(&x->ports[0]) || !x->family->filters[UNC_FILTER_PORT].title))
 		part.port = x->ports[0].device;
-	return add_part(x, out, &part);
+	return pass_on(x, &part);
 }
 
-static int add_port(struct splitter *x, const struct part *from, const struct unc_port *port,
-		    struct parts *out)
+static int pass_port(struct splitter *x, const struct part *from, const struct unc_port *port)
 {
-	return add_restricted(x, out, from, port->device, UNC_FILTER_PORT,
-			      (struct numbers){.mask = (uint64_t)1 << port->index});
+	return restrict_part(x, from, port->device, UNC_FILTER_PORT,
+			     (struct numbers){.mask = (uint64_t)1 << port->index});
 }
 
 /* A row for each root port, when no port or device is asked for. */
-static int split_by_level(struct splitter *x, const struct part *from, struct parts *out)
+static int split_by_level(struct splitter *x, const struct part *from)
 {
 	int r = 0;
 
 	if (x->ports_unknown)
 		r = unc_monitor_note(x->m, "%s", x->why->text);
 	if (r == 0 && !(x->separable && x->restrictable && x->port_count))
-		return add_whole(x, from, out);
+		return pass_whole(x, from);
 	for (size_t i = 0; r == 0 && i < x->port_count; i++)
-		r = add_port(x, from, &x->ports[i], out);
+		r = pass_port(x, from, &x->ports[i]);
 	return r;
 }
 
 /* A PMU that cannot distinguish its ports can be used when all of them are selected. */
-static int split_by_ports(struct splitter *x, enum unc_filter_kind kind, const struct part *from,
-			  struct parts *out)
+static int split_by_ports(struct splitter *x, enum unc_filter_kind kind, const struct part *from)
 {
 	const struct unc_filter_value *value = &x->m->filters.values[kind];
 	const char *terms = x->family->filters[kind].terms;
@@ -303,7 +290,7 @@ static int split_by_ports(struct splitter *x, enum unc_filter_kind kind, const s
 	if (!count) /* it may be among those not known */
 		return by_address && x->ports_unknown ? -ENODEV : 0;
 	if (!x->separable && !x->ports_unknown && count >= x->port_count)
-		return add_whole(x, from, out);
+		return pass_whole(x, from);
 	if (!x->separable && !terms)
 		return refuse_kind(x, kind);
 	if (!x->separable)
@@ -313,12 +300,12 @@ static int split_by_ports(struct splitter *x, enum unc_filter_kind kind, const s
 				x->pmu->name, x->port_count);
 	if (count == 1 || x->m->level == UNCORE_LEVEL_PORT || strstr(terms, "{index}")) {
 		for (size_t i = 0; r == 0 && i < count; i++)
-			r = add_port(x, from, &found[i], out);
+			r = pass_port(x, from, &found[i]);
 		return r;
 	}
 	for (size_t i = 0; i < count; i++)
 		all.mask |= (uint64_t)1 << found[i].index;
-	return add_restricted(x, out, from, NULL, kind, all);
+	return restrict_part(x, from, NULL, kind, all);
 }
 
 /* ---- a device ------------------------------------------------------------------------------------- */
@@ -370,8 +357,7 @@ static int note_sharing(struct splitter *x, const struct uncore_device *device,
 }
 
 /* The memory behind the device's BARs, one part for each; none where its addresses are unknown. */
-static int split_by_bars(struct splitter *x, const struct uncore_device *d, const struct part *from,
-			 struct parts *out)
+static int split_by_bars(struct splitter *x, const struct uncore_device *d, const struct part *from)
 {
 	char path[128], *text, *rest, *line;
 	uint64_t numbers[3]; /* first, last, flags */
@@ -387,21 +373,20 @@ static int split_by_bars(struct splitter *x, const struct uncore_device *d, cons
 		while (n < 3 && line && unc_parse_u64(strsep(&line, " "), &numbers[n]) == 0)
 			n++;
 		if (n == 3 && numbers[2] & RESOURCE_MEM && numbers[1] > numbers[0])
-			r = add_restricted(x, out, from, d->port, UNC_FILTER_ADDRESS,
-					   (struct numbers){.base = numbers[0],
-							    .mask = ~(numbers[1] - numbers[0])});
+			r = restrict_part(x, from, d->port, UNC_FILTER_ADDRESS,
+					  (struct numbers){.base = numbers[0],
+							   .mask = ~(numbers[1] - numbers[0])});
 	}
 	free(text);
 	return r;
 }
 
 /* By the narrowest filter that the family has. */
-static int split_by_device(struct splitter *x, enum unc_filter_kind kind, const struct part *from,
-			   struct parts *out)
+static int split_by_device(struct splitter *x, enum unc_filter_kind kind, const struct part *from)
 {
 	const struct uncore_device *d = x->m->filters.values[kind].choices[0].device;
 	const struct unc_port *port = find_port(x, d->port);
-	size_t before = out->count;
+	size_t targets = x->query->target_count;
 	struct unc_pci_address a;
 	bool has_domain;
 	int r = 0;
@@ -412,99 +397,76 @@ static int split_by_device(struct splitter *x, enum unc_filter_kind kind, const 
 		return 0;
 	if (x->family->filters[kind].title && !d->is_bridge &&
 	    unc_pci_parse(d->address, &a, &has_domain))
-		return add_restricted(
-			x, out, from, d->port, kind,
-			(struct numbers){
-				.bdf = (uint64_t)(a.bus << 8 | a.device << 3 | a.function)});
+		return restrict_part(x, from, d->port, kind,
+				     (struct numbers){.bdf = (uint64_t)(a.bus << 8 | a.device << 3 |
+									a.function)});
 	if (x->family->filters[UNC_FILTER_ADDRESS].title && !d->is_bridge)
-		r = split_by_bars(x, d, from, out);
-	if (r < 0 || out->count > before)
+		r = split_by_bars(x, d, from);
+	if (r < 0 || x->query->target_count > targets)
 		return r;
-	r = x->separable ? add_port(x, from, port, out) : add_whole(x, from, out);
-	if (r < 0 || out->items[before].port == d)
+	r = x->separable ? pass_port(x, from, port) : pass_whole(x, from);
+	if (r < 0 || x->query->targets[targets].port == d)
 		return r;
-	return note_sharing(x, d, out->items[before].port);
+	return note_sharing(x, d, x->query->targets[targets].port);
 }
 
 /* ---- the metric on all parts ---------------------------------------------------------------------- */
 
-/* Adds to `out` what the filter makes of one part. -ENODEV with a sentence: it cannot. */
 static int (*const splits[UNC_FILTERS])(struct splitter *x, enum unc_filter_kind kind,
-					const struct part *from, struct parts *out) = {
+					const struct part *from) = {
 	[UNC_FILTER_FROM] = split_by_words,      [UNC_FILTER_TO] = split_by_words,
 	[UNC_FILTER_GPU] = split_by_gpus,        [UNC_FILTER_LINK] = split_by_words,
 	[UNC_FILTER_PORT] = split_by_ports,      [UNC_FILTER_DEVICE] = split_by_device,
 	[UNC_FILTER_ADDRESS] = split_by_choices,
 };
 
-/* Ports and devices pick PMUs, which then need no filter; what else is given must be there. */
-static int check_family(struct splitter *x, const struct uncore_metric *metric)
+static int pass_on(struct splitter *x, struct part *part)
 {
-	for (size_t i = 0; i < UNC_FILTERS; i++)
-		if (x->m->filters.values[i].text && !x->family->filters[i].title &&
-		    i != UNC_FILTER_PORT && i != UNC_FILTER_DEVICE)
-			return refuse_kind(x, (enum unc_filter_kind)i);
-	if (x->m->filters.text && !x->restrictable)
-		return unc_fail(x->why, ENODEV, "%s/%s is the same for all: no filter restricts it",
-				x->family->name, metric->name);
-	return 0;
-}
-
-/* Puts in the place of each part what the filter makes of it. */
-static int split_all(struct splitter *x, enum unc_filter_kind kind, struct parts *parts)
-{
-	bool given = x->m->filters.values[kind].text;
-	struct parts out = {0};
-	int r = 0;
-
-	if (!given &&
-	    (kind != UNC_FILTER_PORT || x->m->level != UNCORE_LEVEL_PORT || x->m->filters.picks))
-		return 0;
-	for (size_t i = 0; r == 0 && i < parts->count; i++)
-		r = given ? splits[kind](x, kind, &parts->items[i], &out)
-			  : split_by_level(x, &parts->items[i], &out);
-	free(parts->items);
-	*parts = out;
-	return r;
-}
-
-/* Requests the metric for the part, its terms as text. */
-static int encode_part(struct splitter *x, struct unc_query *q, struct unc_target target,
-		       const struct part *part)
-{
+	const struct unc_filters *filters = &x->m->filters;
+	struct unc_target target = *x->target;
 	struct unc_text text = {0};
 
+	while (part->next < UNC_FILTERS) {
+		enum unc_filter_kind kind = part->next++;
+
+		if (filters->values[kind].text)
+			return splits[kind](x, kind, part);
+		if (kind == UNC_FILTER_PORT && x->m->level == UNCORE_LEVEL_PORT && !filters->picks)
+			return split_by_level(x, part);
+	}
 	for (size_t k = 0; k < part->term_count; k++)
 		unc_text_add(&text, "%s%s=0x%llx", k ? "," : "", part->terms[k].name,
 			     (unsigned long long)part->terms[k].value);
 	target.port = part->port;
 	target.terms = text.failed ? NULL : unc_monitor_keep(x->m, text.len ? text.data : "");
 	unc_text_finish(&text);
-	return target.terms ? unc_encode_metric(x->m, q, target, x->why) : unc_nomem(x->why);
+	return target.terms ? unc_encode_metric(x->m, x->query, target, x->why) : unc_nomem(x->why);
 }
 
 int unc_filters_encode(struct uncore_monitor *m, struct unc_query *q,
 		       const struct unc_target *whole, struct unc_error *why)
 {
+	const struct unc_filter_value *values = m->filters.values;
 	struct splitter x = {.m = m,
+			     .query = q,
+			     .target = whole,
 			     .family = q->metric->family,
 			     .pmu = whole->pmu,
 			     .why = why,
 			     .restrictable = unc_query_is_restrictable(q)};
 	struct part all = {.port = NULL};
-	struct parts parts = {0};
-	int r = check_family(&x, q->metric);
 
-	if (r == 0 && (m->filters.picks || m->level == UNCORE_LEVEL_PORT))
-		r = find_ports(&x, whole->cpu);
-	if (r == 0)
-		r = add_part(&x, &parts, &all);
-	for (size_t i = 0; r == 0 && i < UNC_FILTERS; i++)
-		r = split_all(&x, (enum unc_filter_kind)i, &parts);
-	for (size_t i = 0; r == 0 && i < parts.count; i++)
-		r = encode_part(&x, q, *whole, &parts.items[i]);
-	free(parts.items);
-	return r;
+	/* Ports and devices pick PMUs, which then need no filter; what else is given must be there. */
+	for (size_t i = 0; i < UNC_FILTERS; i++)
+		if (values[i].text && !x.family->filters[i].title && i != UNC_FILTER_PORT &&
+		    i != UNC_FILTER_DEVICE)
+			return refuse_kind(&x, (enum unc_filter_kind)i);
+	if (m->filters.text && !x.restrictable)
+		return unc_fail(why, ENODEV, "%s/%s is the same for all: no filter restricts it",
+				x.family->name, q->metric->name);
+	if ((m->filters.picks || m->level == UNCORE_LEVEL_PORT) && find_ports(&x, whole->cpu) < 0)
+		return -ENOMEM;
+	return pass_on(&x, &all);
 }
 
 unsigned unc_filters_named(struct uncore_monitor *m, const struct uncore_pmu *pmu)
