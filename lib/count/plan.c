@@ -25,7 +25,7 @@ static int compare_sets(const void *a, const void *b)
 		return x->together ? -1 : 1;
 	if (x->together && x->count != y->count)
 		return x->count > y->count ? -1 : 1;
-	return x->order < y->order ? -1 : x->order > y->order;
+	return x < y ? -1 : x > y; /* as they were asked for */
 }
 
 /* A counter for `request` among those from `from` on, of the given set or (SIZE_MAX) of any; or SIZE_MAX. */
@@ -106,10 +106,8 @@ int unc_plan_build(struct unc_plan *out, struct unc_request_set *sets, size_t co
 		free(order);
 		return -ENOMEM;
 	}
-	for (size_t i = 0; i < count; i++) {
-		sets[i].order = i;
+	for (size_t i = 0; i < count; i++)
 		order[i] = &sets[i];
-	}
 	qsort(order, count, sizeof(*order), compare_sets);
 	for (size_t i = 0; i < count; i++) {
 		if (i == 0 || order[i - 1]->cpu != order[i]->cpu ||

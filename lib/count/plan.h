@@ -25,8 +25,7 @@ struct unc_request_set {
 	bool strict;   /* and it is an error when that cannot be */
 	struct unc_request *requests;
 	size_t count;
-	int group;    /* number of its "{}" within one add; -1: none */
-	size_t order; /* in which it was asked for */
+	int group; /* number of its "{}" within one add; -1: none */
 };
 
 struct unc_plan {

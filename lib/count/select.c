@@ -181,19 +181,6 @@ static int add_event(struct adder *a)
 	return r;
 }
 
-/* True when some PMU has only a part of the group's events. */
-static bool is_split(const struct adder *a, const struct unc_events *list, int group)
-{
-	size_t members = 0;
-
-	for (size_t i = 0; i < list->count; i++)
-		members += list->items[i].group == group;
-	for (size_t i = a->first_set; i < a->m->set_count; i++)
-		if (a->m->sets[i].group == group && a->m->sets[i].count < members)
-			return true;
-	return false;
-}
-
 int uncore_monitor_add_events(struct uncore_monitor *m, const char *text)
 {
 	struct unc_asked before = unc_monitor_asked(m);
@@ -210,11 +197,17 @@ int uncore_monitor_add_events(struct uncore_monitor *m, const char *text)
 		a.first_query = m->query_count;
 		r = add_event(&a);
 	}
-	for (size_t g = 0; r == 0 && g < list.group_count; g++)
-		if (is_split(&a, &list, (int)g))
+	for (size_t i = before.sets; r == 0 && i < m->set_count; i++) {
+		const struct unc_request_set *set = &m->sets[i];
+		size_t members = 0;
+
+		for (size_t k = 0; set->group >= 0 && k < list.count; k++)
+			members += list.items[k].group == set->group;
+		if (set->count < members)
 			r = unc_monitor_note(
 				m, "a {} group names events of different PMUs; the kernel groups "
 				   "only events of one PMU, so each PMU has its own group");
+	}
 	if (r < 0)
 		unc_monitor_roll_back(m, before);
 	unc_events_finish(&list);
