@@ -218,6 +218,10 @@ const char *uncore_metric_unit(const struct uncore_metric *m);     /* B/s, Hz, s
 const char *uncore_metric_family(const struct uncore_metric *m);   /* intel-imc */
 const char *uncore_metric_formula(const struct uncore_metric *m);  /* for this CPU model, or "" */
 const char *uncore_metric_evidence(const struct uncore_metric *m); /* source of the formula */
+/* Its place among the few metrics that a first look at a machine shows, from 1; 0: not one of
+ * them. The headline metrics of a family fit into its counters together, where the hardware
+ * allows it. */
+unsigned uncore_metric_headline(const struct uncore_metric *m);
 /* Why the metric cannot be counted on this machine; NULL: it can. */
 const char *uncore_metric_missing(const struct uncore_metric *m);
 

@@ -88,6 +88,32 @@ static int add_any(struct cli *cli, struct uncore_monitor *m, const char *list, 
 	return CLI_UNAVAILABLE;
 }
 
+/* What a first look shows: the few metrics that the catalogue names for it. A machine with none of them
+ * has so few that all are shown, and so does a filter, which selects by itself. */
+static int add_headline(struct cli *cli, const struct stat_options *o, struct uncore_monitor *m)
+{
+	bool added = false;
+	char name[256];
+
+	for (unsigned place = 1; !o->filtered && place <= 9; place++) {
+		for (size_t i = 0; i < uncore_metric_count(cli->u); i++) {
+			const struct uncore_metric *metric = uncore_metric_at(cli->u, i);
+			int err;
+
+			if (uncore_metric_headline(metric) != place ||
+			    uncore_metric_missing(metric))
+				continue;
+			snprintf(name, sizeof(name), "%s/%s", uncore_metric_family(metric),
+				 uncore_metric_name(metric));
+			err = uncore_monitor_add_metrics(m, name);
+			if (err)
+				return cli_fail(cli, err);
+			added = true;
+		}
+	}
+	return added ? CLI_OK : add_any(cli, m, "*", "every metric");
+}
+
 void stat_notes(const struct stat_options *o, const struct uncore_monitor *m)
 {
 	size_t count = uncore_monitor_note_count(m);
@@ -116,7 +142,7 @@ int stat_plan(struct cli *cli, const struct stat_options *o, struct uncore_monit
 	else if (o->preset)
 		status = add_any(cli, m, o->preset->metrics, o->preset->doc);
 	else if (!o->query_count)
-		status = add_any(cli, m, "*", "every metric");
+		status = add_headline(cli, o, m);
 	if (!status)
 		status = add_queries(cli, o, m);
 	if (!status) {

@@ -13,7 +13,7 @@ enum { KEY_PER_SOCKET = 0x100, KEY_NO_MERGE, KEY_PER_PORT };
 #define AT(member) offsetof(struct stat_options, member)
 
 static const struct cli_option options[] = {
-	{NULL, NULL, "What to count (default: every metric this machine has):", 0, 1, 0, 0},
+	{NULL, NULL, "What to count (default: the headline metrics; all: -M '*'):", 0, 1, 0, 0},
 	{"event", "LIST", "Events in perf's syntax: pmu/term=value/,{a,b}", 'e', 1, 0, 0},
 	{"metrics", "LIST", "Metric names or patterns, separated by commas", 'M', 1, 0, 0},
 	{"all-cpus", NULL, "Accepted as in perf: counting is always system-wide", 'a', 1, 0, 0},

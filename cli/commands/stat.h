@@ -19,7 +19,7 @@ struct stat_query {
 };
 
 struct stat_options {
-	struct stat_query *queries; /* none: every metric that this machine has */
+	struct stat_query *queries; /* none: the headline metrics */
 	size_t query_count;
 	const struct command *preset; /* at least one of its patterns must be countable; or NULL */
 	enum uncore_level level;

@@ -355,6 +355,11 @@ const char *uncore_metric_family(const struct uncore_metric *m)
 	return m->family->name;
 }
 
+unsigned uncore_metric_headline(const struct uncore_metric *m)
+{
+	return m->headline;
+}
+
 const char *uncore_metric_formula(const struct uncore_metric *m)
 {
 	return m->text ? m->text : "";

@@ -490,6 +490,8 @@ static const struct unc_field metric_fields[] = {
 		  .what = "unit"),
 	UNC_FIELD("formula", ANY, .check = read_formula),
 	UNC_FIELD("cases", ANY),
+	UNC_FIELD("headline", NUMBER, UNC_AT(struct uncore_metric, headline), .least = 1,
+		  .most = 9),
 	UNC_FIELD("ceiling", WORD, UNC_AT(struct uncore_metric, ceiling), .check = check_ceiling,
 		  .words =
 			  (const char *const[]){[UNC_CEILING_NONE] = "",

@@ -33,7 +33,8 @@ struct uncore_metric {
 	const struct unc_family *family;
 	const char *name, *title, *unit, *evidence;
 	enum unc_ceiling ceiling;
-	const char *text; /* of the formula; NULL: not on this CPU model */
+	unsigned headline; /* its place in the overview; 0: not in it */
+	const char *text;  /* of the formula; NULL: not on this CPU model */
 	struct unc_formula *formula;
 	const struct unc_event_def **events;   /* one per name of the formula */
 	const struct unc_histogram *histogram; /* a percentile of the events, which are its bins */

@@ -152,9 +152,10 @@ without_texts() {
 		sed -E 's/^( *)title: .*/\1title: renamed/; s/^instance: .*/instance: renamed/; s/\{title: [^,]*,/{title: renamed,/' \
 			"$f" >"$BATS_TEST_TMPDIR/renamed/${f##*/}"
 	done
+	set -f # '*' is a pattern of metrics
 	for name in grace spr t410 zen4; do
-		for what in 'stat -I 1000 --interval-count 1 --per-socket -j' \
-			'stat -I 1000 --interval-count 1 --no-merge -j' 'topo -j' 'mem --timeout 1 -j' 'list metrics -j'; do
+		for what in 'stat -M * -I 1000 --interval-count 1 --per-socket -j' \
+			'stat -M * -I 1000 --interval-count 1 --no-merge -j' 'topo -j' 'mem --timeout 1 -j' 'list metrics -j'; do
 			# shellcheck disable=SC2086 # words are meant
 			# A peak that every memory exceeds, so that ceilings are compared, too.
 			expect 0 "$UNCORE" --source "sim:$name,step=1s" --memory-peak 1GB/s $what

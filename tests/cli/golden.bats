@@ -53,6 +53,22 @@ golden_of() {
 	golden_of dry-run-ivt.txt 0 --root "$MACHINES/intel-ivt-1socket.txt" stat --dry-run -M 'memory.*'
 }
 
+@test "without -M: at most a dozen lines, bandwidth first, one group for each PMU" {
+	local machine
+
+	for machine in ivt skx icx spr zen3 zen4 zen5 t410 grace hip09 neoverse; do
+		expect 0 "$UNCORE" --source "sim:$machine,step=1s" stat --timeout 1 -j
+		jq -se 'length <= 12 and (length == 1 or all(.quality == "measured")) and
+			(.[0].name | startswith("memory."))' <<<"$output" || fail "$machine"
+	done
+	# What the most common controllers have four counters for.
+	for machine in "$SPR" "$MACHINES/intel-skx-1socket.txt" "$MACHINES/intel-icx-1socket.txt"; do
+		expect 0 "$UNCORE" --root "$machine" stat --dry-run -j
+		jq -se 'group_by(.pmu) | all([.[].config] | unique | length <= 4)' <<<"$output" ||
+			fail "$machine: $(jq -s -c 'group_by(.pmu) | map([.[0].pmu, ([.[].config] | unique | length)])' <<<"$output")"
+	done
+}
+
 @test "list as text" {
 	golden_of list-t410.txt 0 --root "$T410" list
 	golden_of list-spr.txt 0 --root "$SPR" list pmus
