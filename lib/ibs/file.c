@@ -43,7 +43,7 @@ static int broken(const struct reader *r, const char *what)
 	return unc_fail(r->e, EBADMSG, "no recording of perf that can be read: %s", what);
 }
 
-/* Copies bytes of the file; false: there are not so many. */
+/* Copies bytes of the file; false: the file is too short. */
 static bool take(const struct reader *r, uint64_t offset, void *into, size_t size)
 {
 	if (offset > r->size || size > r->size - offset)
@@ -69,7 +69,7 @@ static bool find_feature(const struct reader *r, unsigned bit, struct section *o
 	return take(r, at, out, sizeof(*out)) && is_inside(r, out);
 }
 
-/* The type number that ibs_op had there: of each PMU its type, then its name with the length before it. */
+/* The type number that ibs_op had on that machine. For each PMU: its type, the length of its name, the name. */
 static int find_type(const struct reader *r, uint32_t *type)
 {
 	static const char ibs_op[] = "ibs_op";

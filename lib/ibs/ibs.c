@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Sampled ops out of records, and their latencies into bins. */
+/* Sampled ops: decoded from records, and counted by data source and latency. */
 #include "ibs/ibs.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 /* Registers of an op, in the order in which the kernel writes them, behind the capabilities. */
 enum { CONTROL, RIP, DATA, DATA2, DATA3, REGISTERS };
 
-/* Steps of the bins: each power of two is parted into so many. */
+/* Steps of the bins: each power of two has so many. */
 #define PARTS_BITS 3
 #define PARTS (1u << PARTS_BITS)
 
@@ -55,8 +55,8 @@ int unc_ibs_decode(const void *raw, size_t size, struct unc_ibs_op *out)
 	return 0;
 }
 
-/* The wait for a line that was on its way is no latency of where it came from. What the op says of it is
- * not always right, either (erratum 1293 of family 19h). */
+/* The wait for a line that an earlier miss requested is not the latency of its source, and the data source of
+ * such an op is not always right (erratum 1293 of family 19h). */
 enum unc_ibs_source unc_ibs_source_of(const struct unc_ibs_op *op)
 {
 	static const enum unc_ibs_source before_zen4[32] = {[2] = UNC_IBS_NODE_CACHES,
@@ -161,7 +161,7 @@ static void add_sample(struct unc_ibs *ibs, const struct unc_ibs_layout *layout,
 	uint32_t raw = 0;
 	size_t i = 0;
 
-	/* Samples of other events in a recording are as long as these ask for. */
+	/* A recording may have samples of other events, of any length. */
 	if (layout->ids && size >= layout->id_at + sizeof(uint64_t)) {
 		while (i < layout->id_count &&
 		       word_at(layout->ids, i) != word_at(payload + layout->id_at, 0))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * AMD's instruction-based sampling: sampled ops out of perf's records, and the latency of the loads
- * among them by what answered. An op's registers are laid out as Linux writes them
+ * AMD's instruction-based sampling: ops sampled by the CPU, from perf's records, and the latency of loads by
+ * data source. An op's registers are laid out as Linux writes them
  * (arch/x86/events/amd/ibs.c); their fields are those of AMD's Processor Programming References.
  */
 #ifndef UNC_IBS_H
@@ -11,9 +11,9 @@
 #include "source/kernel/perf.h"
 #include "uncore.h"
 
-#define UNC_IBS_LATENCY_MAX 0xffff /* the field's width: stands for what is longer, too */
+#define UNC_IBS_LATENCY_MAX 0xffff /* the width of the field: longer latencies have it, too */
 
-/* What answered a load that missed the core's first cache, from near to far. */
+/* The data source of a load that missed the first cache of the core, from near to far. */
 enum unc_ibs_source {
 	UNC_IBS_L2,
 	UNC_IBS_COMPLEX,     /* since Zen 4: L3, or another core of the complex */
@@ -33,7 +33,7 @@ enum unc_ibs_source {
 	UNC_IBS_SOURCES
 };
 
-/* One sampled op, as far as it is about memory. */
+/* One sampled op: what concerns memory. */
 struct unc_ibs_op {
 	uint32_t caps; /* of the CPU: CPUID 8000_001B, EAX */
 	bool valid;
@@ -45,10 +45,10 @@ struct unc_ibs_op {
 	bool remote;                   /* another NUMA node */
 };
 
-/* What is summed up of many. */
+/* Sums over samples. */
 struct unc_ibs {
 	/* Set by the caller: */
-	unsigned least; /* core clocks; shorter latencies are left out */
+	unsigned least; /* core clocks; shorter latencies are not counted */
 	/* Results: */
 	struct uncore_latency_counts counts;
 	struct unc_ibs_sum {
@@ -59,30 +59,29 @@ struct unc_ibs {
 
 /* Where things are in records of PERF_RECORD_SAMPLE. */
 struct unc_ibs_layout {
-	size_t skip;  /* bytes of a sample before its raw data */
-	size_t id_at; /* where, before them, its event's id is */
-	const void *
-		ids; /* of the event among several: 64-bit numbers, anyhow aligned; NULL: one event */
+	size_t skip;     /* bytes of a sample before its raw data */
+	size_t id_at;    /* where, before them, its event's id is */
+	const void *ids; /* of the event among several: 64 bits each, unaligned; NULL: one event */
 	size_t id_count;
 };
 
-/* `raw`: what PERF_SAMPLE_RAW has behind its size. -EBADMSG: too short for an op. */
+/* `raw`: the bytes of PERF_SAMPLE_RAW, after their size. -EBADMSG: too short for an op. */
 int unc_ibs_decode(const void *raw, size_t size, struct unc_ibs_op *out);
 
-/* What answered; for a load that missed. */
+/* For a load that missed the first cache. */
 enum unc_ibs_source unc_ibs_source_of(const struct unc_ibs_op *op);
 const char *unc_ibs_source_name(enum unc_ibs_source source);
 
 size_t unc_ibs_bin(unsigned latency);
 
-/* Sums up whole records. -EBADMSG: a malformed or truncated record; the records before it are counted. */
+/* Adds whole records. -EBADMSG: a malformed or truncated record; the records before it are counted. */
 int unc_ibs_add(struct unc_ibs *ibs, const struct unc_ibs_layout *layout, const void *records,
 		size_t size, struct unc_error *e);
 
 /* Resets the results. */
 void unc_ibs_clear(struct unc_ibs *ibs);
 
-/* A recording of perf (perf record -e ibs_op// --raw-samples): which of its bytes are ours. */
+/* The samples in a recording of perf (perf record -e ibs_op// --raw-samples). */
 struct unc_ibs_file {
 	struct unc_ibs_layout layout; /* points into the bytes, as `records` does */
 	const void *records;
@@ -92,7 +91,7 @@ struct unc_ibs_file {
 /* The bytes of a whole perf.data. -EBADMSG: another format, or no readable samples. */
 int unc_ibs_file_parse(struct unc_ibs_file *out, const void *bytes, size_t size,
 		       struct unc_error *e);
-/* Parses a file and sums up its samples. */
+/* Parses a file and adds its samples. */
 int unc_ibs_file_read(struct unc_ibs *into, const char *path, struct unc_error *e);
 
 /* Sampling with ibs_op on the CPUs of this machine: one event and one ring of records for each. */
@@ -115,9 +114,9 @@ int unc_ibs_rings_open(struct unc_ibs_rings *r, const struct unc_kernel_env *env
 		       const struct unc_counter *event, uint64_t period, struct unc_error *e);
 void unc_ibs_rings_finish(struct unc_ibs_rings *r); /* also of a failed open, or all-zero */
 int unc_ibs_rings_start(struct unc_ibs_rings *r, struct unc_error *e);
-/* Sums up what has come since the last time, and makes room for more. */
+/* Adds the samples since the last call, and makes room for more. */
 int unc_ibs_rings_drain(struct unc_ibs_rings *r, struct unc_ibs *into, struct unc_error *e);
-/* The share of the time since the start for which the hardware was ours; NaN: none has passed. */
+/* The share of the time since the start during which the hardware sampled; NaN: not started. */
 double unc_ibs_rings_coverage(const struct unc_ibs_rings *r);
 
 #endif

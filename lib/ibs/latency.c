@@ -66,7 +66,7 @@ static void make_rows(struct uncore_latency *l)
 
 static int new_latency(struct uncore_latency **out, struct uncore *u, unsigned least)
 {
-	struct uncore_latency *l = NULL;
+	struct uncore_latency *l;
 
 	if (!u->scanned)
 		return unc_fail(&u->error, EBUSY,

@@ -35,7 +35,7 @@ static int open_ring(struct unc_ibs_ring *ring, const struct unc_kernel_env *env
 		unc_kernel_why(env, event, ring->fd, e);
 		return ring->fd;
 	}
-	/* As large a ring as this user may lock. */
+	/* The largest ring that this user may lock. */
 	for (ring->bytes = RING_BYTES; ring->bytes >= RING_LEAST; ring->bytes /= 2) {
 		at = mmap(NULL, page + ring->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, ring->fd,
 			  0);

@@ -323,7 +323,6 @@ int unc_sim_load(struct unc_sim **out, const char *spec, struct unc_root **root,
 		 struct unc_error *e)
 {
 	struct unc_sim *sim = calloc(1, sizeof(*sim));
-	struct unc_yaml_file *file = NULL;
 	struct unc_root *opened = NULL;
 	char *name = strdup(spec), *option;
 	int ret = 0;
@@ -348,12 +347,11 @@ int unc_sim_load(struct unc_sim **out, const char *spec, struct unc_root **root,
 				       option + strlen("step="));
 	}
 	if (ret == 0)
-		ret = unc_load_named(&file, name, unc_embedded_sims, unc_embedded_sims_count,
+		ret = unc_load_named(&sim->file, name, unc_embedded_sims, unc_embedded_sims_count,
 				     "simulation", e);
-	sim->file = file;
 	if (ret == 0)
-		ret = unc_fill(&(struct unc_reader){.file = file, .e = e, .context = sim},
-			       file->root, &sim_shape, sim);
+		ret = unc_fill(&(struct unc_reader){.file = sim->file, .e = e, .context = sim},
+			       sim->file->root, &sim_shape, sim);
 	if (ret == 0)
 		ret = open_machine(&opened, sim, unc_is_path(name), e);
 	if (ret == 0)
