@@ -12,20 +12,18 @@
 
 struct unc_query *unc_monitor_query(struct uncore_monitor *m, size_t event_count)
 {
-	struct unc_query *queries = unc_grow(m->queries, m->query_count, sizeof(*queries));
-	double *scales = calloc(event_count, sizeof(*scales));
+	struct unc_query *queries = unc_grow(m->queries, m->query_count, sizeof(*queries)), *q;
 
-	if (queries)
-		m->queries = queries;
-	if (!queries || !scales) {
-		free(scales);
+	if (!queries) {
 		unc_nomem(&m->machine->error);
 		return NULL;
 	}
+	m->queries = queries;
+	q = &queries[m->query_count++];
+	*q = (struct unc_query){.event_count = event_count};
 	for (size_t k = 0; k < event_count; k++)
-		scales[k] = 1;
-	queries[m->query_count] = (struct unc_query){.event_count = event_count, .scales = scales};
-	return &queries[m->query_count++];
+		q->scales[k] = 1;
+	return q;
 }
 
 int unc_query_add_target(struct uncore_monitor *m, struct unc_query *q,
@@ -211,17 +209,11 @@ int unc_monitor_refuse_planned(struct uncore_monitor *m)
 			"the monitor is planned already: add everything before");
 }
 
-struct unc_asked unc_monitor_asked(const struct uncore_monitor *m)
-{
-	return (struct unc_asked){.queries = m->query_count, .sets = m->set_count};
-}
-
 void unc_monitor_roll_back(struct uncore_monitor *m, struct unc_asked to)
 {
 	while (m->query_count > to.queries) {
 		struct unc_query *q = &m->queries[--m->query_count];
 
-		free(q->scales);
 		free(q->targets);
 		free(q->gaps.items);
 	}

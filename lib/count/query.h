@@ -44,7 +44,7 @@ struct unc_query {
 	bool snapshot;
 	const char *filter; /* "from=cpu to=memory"; NULL: none */
 	bool filtered; /* to some root ports or a device, so that a socket may have no part in it */
-	double *scales; /* for each event: the kernel's scale, where it is asked for; else 1 */
+	double scales[UNC_METRIC_EVENTS]; /* the kernel's, where it is asked for; else 1 */
 	size_t event_count;
 	struct unc_target *targets;
 	size_t target_count;
@@ -97,7 +97,6 @@ int unc_query_find_gaps(struct uncore_monitor *m, struct unc_query *q);
 /* -EBUSY when the monitor is planned: nothing can be added then. */
 int unc_monitor_refuse_planned(struct uncore_monitor *m);
 
-struct unc_asked unc_monitor_asked(const struct uncore_monitor *m);
 void unc_monitor_roll_back(struct uncore_monitor *m, struct unc_asked to);
 
 /* The same text, kept as long as the monitor; NULL when out of memory. */

@@ -183,7 +183,7 @@ static int add_event(struct adder *a)
 
 int uncore_monitor_add_events(struct uncore_monitor *m, const char *text)
 {
-	struct unc_asked before = unc_monitor_asked(m);
+	struct unc_asked before = {m->query_count, m->set_count};
 	struct adder a = {.m = m, .e = &m->machine->error, .first_set = before.sets};
 	struct unc_events list;
 	int r = unc_monitor_refuse_planned(m);
@@ -252,7 +252,7 @@ static int add_metric_on(struct uncore_monitor *m, struct unc_query *q,
 {
 	bool per_package = is_per_package(q->metric, pmu);
 	bool in_parts = q->filter || m->level == UNCORE_LEVEL_PORT;
-	struct unc_asked before = unc_monitor_asked(m);
+	struct unc_asked before = {m->query_count, m->set_count};
 	size_t targets = q->target_count;
 	int r = 0;
 
@@ -441,7 +441,7 @@ struct unsuited {
 static int try_metric(struct uncore_monitor *m, const struct uncore_metric *metric,
 		      struct unsuited *unsuited)
 {
-	struct unc_asked before = unc_monitor_asked(m);
+	struct unc_asked before = {m->query_count, m->set_count};
 	bool has_filters = true;
 	int r;
 
@@ -480,7 +480,7 @@ static int no_such_metric(const struct uncore_monitor *m, const char *pattern)
 int uncore_monitor_add_metrics(struct uncore_monitor *m, const char *pattern)
 {
 	const struct unc_catalogue *c = &m->machine->catalogue;
-	struct unc_asked before = unc_monitor_asked(m);
+	struct unc_asked before = {m->query_count, m->set_count};
 	struct unsuited unsuited = {0};
 	struct unc_error *e = &m->machine->error;
 	const char *guest = m->machine->topology.guest;

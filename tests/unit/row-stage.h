@@ -29,7 +29,6 @@ struct stage {
 	const struct unc_event_def *def_list[EVENTS];
 	struct unc_family family;
 	struct uncore_metric metric;
-	double scales[EVENTS];
 	struct unc_query query;
 	struct unc_row_counter row_counters[EVENTS * PLACES];
 	struct unc_row planned;
@@ -47,10 +46,8 @@ static inline void begin(struct stage *s, const char *formula)
 		.family = &s->family, .name = "it", .unit = "B/s", .events = s->def_list};
 	if (formula)
 		assert_int_equal(unc_formula_parse(&s->metric.formula, formula, NULL, NULL), 0);
-	s->query = (struct unc_query){.metric = formula ? &s->metric : NULL,
-				      .name = "it",
-				      .unit = "B/s",
-				      .scales = s->scales};
+	s->query = (struct unc_query){
+		.metric = formula ? &s->metric : NULL, .name = "it", .unit = "B/s"};
 	s->planned = (struct unc_row){.query = &s->query,
 				      .key = {.socket = -1, .cpu = -1},
 				      .ceiling = NAN,
@@ -110,7 +107,7 @@ static inline void plan_row(struct stage *s)
 		s->defs[k] = (struct unc_event_def){.name = s->events[k].name,
 						    .always = s->events[k].always};
 		s->def_list[k] = &s->defs[k];
-		s->scales[k] = s->events[k].scale;
+		s->query.scales[k] = s->events[k].scale;
 	}
 	for (size_t i = 0; i < PLACES; i++)
 		for (size_t k = 0; k < events; k++)
