@@ -2,6 +2,7 @@
 /* The command `uncore`: its table of subcommands and the options before them. */
 #include <errno.h>
 #include <fcntl.h>
+#include <jansson.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -108,6 +109,12 @@ static void fill_standard_fds(void)
 			open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY);
 }
 
+/* For jansson, which reports a failure with less at each of its functions, or not at all. */
+static void *allocate(size_t size)
+{
+	return cli_realloc(NULL, size, 1);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct cli_syntax syntax = {
@@ -121,7 +128,7 @@ int main(int argc, char **argv)
 	struct cli cli = {0};
 	static char name[] = "uncore";
 	const struct sigaction ignore = {.sa_handler = SIG_IGN};
-	int status, command = 0;
+	int status, command = 0, err;
 
 	fill_standard_fds();
 	atexit(close_stdout);
@@ -129,6 +136,7 @@ int main(int argc, char **argv)
 	sigaction(SIGPIPE, &ignore, &cli.pipe);
 	sigaction(SIGXFSZ, &ignore, &cli.file_size);
 	argp_err_exit_status = CLI_USAGE;
+	json_set_alloc_funcs(allocate, free);
 	if (argc > 0)
 		argv[0] = name;
 	cli_parse(&cli, &syntax, &command, argc, argv);
@@ -136,6 +144,8 @@ int main(int argc, char **argv)
 		status = run_command(&cli, argc - command, argv + command);
 	else
 		status = cmd_overview(&cli, argc, argv);
+	if (status != CLI_RUNTIME && cli.u && (err = uncore_check(cli.u)))
+		status = cli_fail(&cli, err);
 	cli_close(&cli);
 	return status;
 }

@@ -285,7 +285,10 @@ void cli_parse(struct cli *cli, const struct cli_syntax *syntax, void *into, int
 	}
 	options[p.count] = (struct argp_option){0};
 	argp.options = options;
-	argp_parse(&argp, argc, argv, syntax->flags | ARGP_NO_HELP, NULL, &p);
+	if (argp_parse(&argp, argc, argv, syntax->flags | ARGP_NO_HELP, NULL, &p)) {
+		cli_error("out of memory");
+		exit(CLI_RUNTIME);
+	}
 	free(options);
 	free(p.options);
 }

@@ -115,6 +115,11 @@ int uncore_snapshot(struct uncore *u, char **out);
  * call has failed. Valid until the next failure. */
 const char *uncore_error(const struct uncore *u);
 
+/* Whether all that functions without an error of their own (counts, or NULL for unknown) have
+ * returned since the scan is complete. -ENOMEM, -EMFILE, -ENFILE: memory or file descriptors ran
+ * out, and something may be missing. */
+int uncore_check(struct uncore *u);
+
 /* The source as it was set, for example "kernel" or "sim:t410". */
 const char *uncore_source(const struct uncore *u);
 

@@ -162,6 +162,8 @@ int uncore_scan(struct uncore *u)
 	if (r < 0)
 		return r;
 	forget_scan(u);
+	u->error.exhausted = 0;
+	unc_root_exhausted(u->root);
 	r = unc_topology_read(&u->topology, u->root, &u->error);
 	if (r == 0)
 		r = u->regs ? unc_regs_scan(u->regs, u->root, &u->topology, &u->pmus, &u->error)
@@ -183,6 +185,8 @@ int uncore_scan(struct uncore *u)
 		r = unc_catalogue_add(&u->catalogue, f, &u->error);
 	if (r == 0)
 		r = unc_catalogue_match(&u->catalogue, &u->pmus, &u->error);
+	if (uncore_check(u) < 0)
+		r = -u->error.exhausted; /* the cause of what else failed */
 	u->scanned = r == 0;
 	if (r < 0)
 		forget_scan(u);
@@ -232,6 +236,25 @@ int unc_machine_source(struct uncore *u, struct unc_source **out)
 	else
 		r = unc_source_kernel_new(out, u->root, &u->topology);
 	return r == -ENOMEM ? unc_nomem(&u->error) : r;
+}
+
+int uncore_check(struct uncore *u)
+{
+	if (!u->error.exhausted)
+		u->error.exhausted = unc_root_exhausted(u->root);
+	switch (u->error.exhausted) {
+	case 0:
+		return 0;
+	case ENOMEM:
+		return unc_nomem(&u->error);
+	case EMFILE:
+		return unc_fail(&u->error, EMFILE,
+				"out of file descriptors: allow this process more with ulimit -n");
+	default:
+		return unc_fail(&u->error, ENFILE,
+				"the whole machine is out of file descriptors: sysctl fs.file-max "
+				"allows more");
+	}
 }
 
 const char *uncore_error(const struct uncore *u)

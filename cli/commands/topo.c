@@ -553,7 +553,7 @@ static json_t *link_record(const struct uncore_device *d)
 static json_t *names_json(const char *names)
 {
 	json_t *array = json_array();
-	char *copy = names ? strdup(names) : NULL, *rest = copy, *word;
+	char *copy = cli_copy(names), *rest = copy, *word;
 
 	while (copy && (word = strsep(&rest, " ")))
 		json_push(array, json_text(word));

@@ -58,21 +58,28 @@ void buffer_puts(struct buffer *b, const char *text)
 	buffer_add(b, text, strlen(text));
 }
 
-void buffer_printf(struct buffer *b, const char *fmt, ...)
+void buffer_vprintf(struct buffer *b, const char *fmt, va_list args)
 {
-	va_list args;
+	va_list again;
 	int len;
 
-	va_start(args, fmt);
-	len = vsnprintf(NULL, 0, fmt, args);
-	va_end(args);
+	va_copy(again, args);
+	len = vsnprintf(NULL, 0, fmt, again);
+	va_end(again);
 	if (len < 0)
 		return;
 	reserve(b, (size_t)len);
-	va_start(args, fmt);
 	vsnprintf(b->data + b->len, (size_t)len + 1, fmt, args);
-	va_end(args);
 	b->len += (size_t)len;
+}
+
+void buffer_printf(struct buffer *b, const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	buffer_vprintf(b, fmt, args);
+	va_end(args);
 }
 
 void buffer_spaces(struct buffer *b, size_t count)

@@ -3,6 +3,7 @@
 #ifndef CLI_BUFFER_H
 #define CLI_BUFFER_H
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -17,6 +18,8 @@ void buffer_free(struct buffer *b);
 void buffer_add(struct buffer *b, const void *data, size_t len);
 void buffer_puts(struct buffer *b, const char *text);
 void buffer_printf(struct buffer *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void buffer_vprintf(struct buffer *b, const char *fmt, va_list args)
+	__attribute__((format(printf, 2, 0)));
 /* The text; "" when there is none. */
 const char *buffer_text(const struct buffer *b);
 void buffer_spaces(struct buffer *b, size_t count);

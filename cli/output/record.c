@@ -9,21 +9,12 @@
 
 #include "cli.h"
 
-static json_t *checked(json_t *value)
-{
-	if (!value) {
-		cli_error("out of memory");
-		exit(CLI_RUNTIME);
-	}
-	return value;
-}
-
 json_t *json_hex(uint64_t value)
 {
 	char text[24];
 
 	snprintf(text, sizeof(text), "0x%llx", (unsigned long long)value);
-	return checked(json_string(text));
+	return json_string(text);
 }
 
 /* Text that is not UTF-8, such as an event's name as the user typed it, is printed with '?'. */
@@ -40,7 +31,7 @@ json_t *json_text(const char *text)
 	copy = cli_copy(text);
 	for (char *c = copy; *c; c++)
 		*c = (unsigned char)*c < 0x80 ? *c : '?';
-	value = checked(json_string(copy));
+	value = json_string(copy);
 	free(copy);
 	return value;
 }
@@ -51,16 +42,16 @@ static json_t *json_of(const struct value *v)
 	case VALUE_TEXT:
 		return json_text(v->text);
 	case VALUE_REAL:
-		return isfinite(v->real) ? checked(json_real(v->real)) : json_null();
+		return isfinite(v->real) ? json_real(v->real) : json_null();
 	case VALUE_COUNT:
-		return checked(v->count <= INT64_MAX ? json_integer((json_int_t)v->count)
-						     : json_real((double)v->count));
+		return v->count <= INT64_MAX ? json_integer((json_int_t)v->count)
+					     : json_real((double)v->count);
 	case VALUE_ID:
-		return v->id < 0 ? json_null() : checked(json_integer(v->id));
+		return v->id < 0 ? json_null() : json_integer(v->id);
 	case VALUE_FLAG:
 		return json_boolean(v->flag);
 	case VALUE_JSON:
-		return checked(v->json);
+		return v->json;
 	default:
 		return json_null();
 	}
@@ -69,13 +60,12 @@ static json_t *json_of(const struct value *v)
 void json_add(json_t *object, const struct field *fields)
 {
 	for (const struct field *f = fields; f->name; f++)
-		if (json_object_set_new_nocheck(object, f->name, json_of(&f->value)))
-			checked(NULL);
+		json_object_set_new_nocheck(object, f->name, json_of(&f->value));
 }
 
 json_t *json_record(const struct field *fields)
 {
-	json_t *object = checked(json_object());
+	json_t *object = json_object();
 
 	json_add(object, fields);
 	return object;
@@ -83,8 +73,7 @@ json_t *json_record(const struct field *fields)
 
 void json_push(json_t *array, json_t *value)
 {
-	if (json_array_append_new(array, checked(value)))
-		checked(NULL);
+	json_array_append_new(array, value);
 }
 
 json_t *json_hex_list(const uint64_t *values, size_t count)

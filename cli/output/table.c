@@ -144,14 +144,10 @@ void table_cell(struct table *t, const char *fmt, ...)
 	size_t start = t->cells.len;
 	size_t width;
 	va_list args;
-	char *text;
 
 	va_start(args, fmt);
-	if (vasprintf(&text, fmt, args) < 0)
-		text = NULL;
+	buffer_vprintf(&t->cells, fmt, args);
 	va_end(args);
-	buffer_puts(&t->cells, text ? text : "");
-	free(text);
 	end_cell(t, start);
 	width = text_width(t->cells.data + start);
 	if (width > t->widths[t->at])

@@ -55,6 +55,8 @@ void unc_error_append(struct unc_error *e, const char *fmt, ...)
 
 int unc_nomem(struct unc_error *e)
 {
+	if (e)
+		e->exhausted = ENOMEM;
 	return unc_fail(e, ENOMEM, "out of memory");
 }
 

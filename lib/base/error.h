@@ -7,6 +7,7 @@
 
 struct unc_error {
 	char text[2048];
+	int exhausted; /* ENOMEM after unc_nomem(): what was found since then may be incomplete */
 };
 
 /* Writes the sentence and returns -err. `e` may be NULL. Usage: return unc_fail(e, EINVAL, "..."). */

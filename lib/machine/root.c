@@ -21,6 +21,7 @@
 struct unc_root {
 	int fd; /* -1: a snapshot */
 	bool live;
+	int exhausted; /* ENOMEM, EMFILE or ENFILE, which callers may take for an absent file */
 	struct unc_tree tree;
 	struct unc_tree *record; /* NULL: what is read is not recorded */
 };
@@ -105,6 +106,13 @@ static int resolve(const struct unc_root *r, const char *path, bool last, char o
 
 /* ---- a directory ---- */
 
+static int noted(const struct unc_root *r, int err)
+{
+	if (err == -ENOMEM || err == -EMFILE || err == -ENFILE)
+		((struct unc_root *)r)->exhausted = -err;
+	return err;
+}
+
 /* A file descriptor, or a negative errno. Links in a copied tree may be absolute: they mean the copy, never
  * this machine. So the kernel follows none, also when they were not found or are made at this moment. */
 static int open_below(const struct unc_root *r, const char *path, int flags)
@@ -117,9 +125,10 @@ static int open_below(const struct unc_root *r, const char *path, int flags)
 	if (r->live) {
 		path += strspn(path, "/");
 		fd = openat(r->fd, *path ? path : ".", flags | O_CLOEXEC);
-		return fd < 0 ? -errno : fd;
+		err = fd < 0 ? -errno : 0;
+		next = NULL;
 	}
-	while (next) {
+	while (next && !err) {
 		const char *name = strsep(&next, "/");
 		int dir = fd, how = next ? O_PATH | O_DIRECTORY : flags;
 
@@ -127,10 +136,8 @@ static int open_below(const struct unc_root *r, const char *path, int flags)
 		err = fd < 0 ? -errno : 0;
 		if (dir != r->fd)
 			close(dir);
-		if (err)
-			return err;
 	}
-	return fd;
+	return err ? noted(r, err) : fd;
 }
 
 /* Reads to the end of the file, but no more than `max` bytes. */
@@ -300,6 +307,14 @@ bool unc_root_is_live(const struct unc_root *r)
 	return r->live;
 }
 
+int unc_root_exhausted(struct unc_root *r)
+{
+	int err = r->exhausted;
+
+	r->exhausted = 0;
+	return err;
+}
+
 /* ---- both ---- */
 
 /* Whether the path is there, and whether it is a directory. */
@@ -375,7 +390,7 @@ int unc_root_read_bytes(const struct unc_root *r, const char *path, size_t max, 
 			    : read_from_dir(r, path, max, out, len);
 
 	record_path(r, path, err, err ? NULL : *out, err ? 0 : *len);
-	return err;
+	return noted(r, err);
 }
 
 int unc_root_read(const struct unc_root *r, const char *path, char **out)
@@ -405,7 +420,7 @@ int unc_root_read_line(const struct unc_root *r, const char *path, char **out)
 	free(data);
 	if (line)
 		*out = line;
-	return line ? 0 : -ENOMEM;
+	return line ? 0 : noted(r, -ENOMEM);
 }
 
 int unc_root_read_u64(const struct unc_root *r, const char *path, uint64_t *out)
@@ -434,7 +449,7 @@ int unc_root_link(const struct unc_root *r, const char *path, char **out)
 	if (r->record)
 		record(r, UNC_LINK, where, 0, target, len);
 	*out = strdup(target);
-	return *out ? 0 : -ENOMEM;
+	return *out ? 0 : noted(r, -ENOMEM);
 }
 
 int unc_root_list(const struct unc_root *r, const char *path, struct unc_names *out)
@@ -450,7 +465,7 @@ int unc_root_list(const struct unc_root *r, const char *path, struct unc_names *
 	record_path(r, path, err, NULL, 0);
 	if (err) {
 		unc_names_finish(&names);
-		return err;
+		return noted(r, err);
 	}
 	unc_names_sort(&names);
 	for (size_t i = 0; r->record && i < names.count; i++)

@@ -21,6 +21,10 @@ void unc_root_free(struct unc_root *r);
 /* True when this is the running machine itself ("/"). */
 bool unc_root_is_live(const struct unc_root *r);
 
+/* ENOMEM, EMFILE or ENFILE: something was not read since this was asked last, for want of memory or of
+ * descriptors, and callers may have taken it for absent; else 0. */
+int unc_root_exhausted(struct unc_root *r);
+
 /* The whole file as a NUL-terminated string to be freed by the caller, or a negative errno: -ENOENT
  * and -ENOTDIR when absent (no sentence is written: absence is often fine), -EACCES, -EFBIG over
  * 1 MiB, -EBADMSG when it holds a NUL byte. `path` is relative: "sys/bus/...". */

@@ -54,7 +54,7 @@ static void check_alone(const struct unc_event *ev)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	char *list = malloc(size + 1);
-	struct unc_error e = {""};
+	struct unc_error e = {0};
 	struct unc_events l = {0};
 	size_t end = 0;
 	int err;

@@ -48,7 +48,7 @@ static const struct uncore_pmu pmu = {
 static void check_event(const struct unc_event_def *event)
 {
 	struct unc_encoding encoding = {.cpu = 77};
-	struct unc_error e = {""};
+	struct unc_error e = {0};
 	int err = unc_event_encode(event, &pmu, &encoding, &e);
 
 	require(is_filled(event->name) && is_filled(event->title) && is_filled(event->evidence));
@@ -133,11 +133,11 @@ static bool parse(const uint8_t *data, size_t size, const char *cpu_model, struc
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct unc_error first = {""};
+	struct unc_error first = {0};
 	bool accepted = parse(data, size, cpu_models[0], &first);
 
 	for (size_t i = 1; i < MODELS; i++) {
-		struct unc_error e = {""};
+		struct unc_error e = {0};
 
 		require(parse(data, size, cpu_models[i], &e) == accepted);
 		require(strcmp(e.text, first.text) == 0);

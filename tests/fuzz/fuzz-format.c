@@ -73,7 +73,7 @@ static void check_encoding(struct uncore_term *x, const char *alias_terms, const
 		.alias_count = 3,
 	};
 	struct unc_encoding enc = {.cpu = 77}, again = {.cpu = 77};
-	struct unc_error e = {""};
+	struct unc_error e = {0};
 	int err = unc_pmu_encode(&pmu, user, &enc, &e);
 
 	require(err == unc_pmu_encode(&pmu, user, &again, NULL));

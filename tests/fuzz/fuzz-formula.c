@@ -68,7 +68,7 @@ static void check_names(const struct unc_formula *f)
 static void check_in_parentheses(const struct unc_formula *f, const char *text)
 {
 	struct unc_formula *again = NULL;
-	struct unc_error e = {""};
+	struct unc_error e = {0};
 	struct unc_text t = {0};
 	char *copy;
 
@@ -89,7 +89,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	char *text = malloc(size + 1);
 	struct unc_formula *f = NULL;
-	struct unc_error e = {""};
+	struct unc_error e = {0};
 	size_t pos = SIZE_MAX;
 	int err;
 

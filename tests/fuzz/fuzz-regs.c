@@ -60,7 +60,7 @@ static void check_histogram(const struct unc_histogram *h)
 static void check_family(const struct unc_regs *r)
 {
 	struct unc_family *f = NULL;
-	struct unc_error e = {""};
+	struct unc_error e = {0};
 
 	if (unc_regs_family(&f, r, "unknown", &e) < 0)
 		abort();
@@ -72,7 +72,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct unc_yaml_file *file = NULL;
 	struct unc_regs *r = NULL;
-	struct unc_error e = {""};
+	struct unc_error e = {0};
 	int err = unc_yaml_parse(&file, "fuzz.yaml", (const char *)data, size, &e);
 
 	if (!err)

@@ -19,7 +19,7 @@ static void require(bool holds)
 static void check(struct unc_modules *m, size_t sockets, size_t pmus)
 {
 	struct uncore_memory found = {.channels = 77};
-	struct unc_error e = {""};
+	struct unc_error e = {0};
 	int r = unc_memory_peak(&found, m, sockets, pmus, &e);
 
 	for (size_t i = 0; i < m->count; i++)
@@ -39,7 +39,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	size_t sockets, pmus;
 	struct unc_modules m;
-	struct unc_error e = {""};
+	struct unc_error e = {0};
 	char *text;
 
 	if (!size)

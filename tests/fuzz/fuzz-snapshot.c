@@ -40,7 +40,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct unc_text first = {0}, second = {0};
 	struct unc_tree t, again;
-	struct unc_error e = {""};
+	struct unc_error e = {0};
 
 	if (unc_snapshot_parse(&t, "fuzz", (const char *)data, size, &e) < 0) {
 		require(strncmp(e.text, "fuzz:", 5) == 0);

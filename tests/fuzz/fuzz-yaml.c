@@ -100,7 +100,7 @@ static void check_same(const struct unc_yaml *a, const struct unc_yaml *b)
 static void check_written(const struct unc_yaml_file *f)
 {
 	struct unc_yaml_file *again = NULL;
-	struct unc_error e = {""};
+	struct unc_error e = {0};
 	struct unc_text t = {0};
 
 	write_tree(&t, f->root);
@@ -140,7 +140,7 @@ static void check_access(const struct unc_yaml_file *f, const struct unc_yaml *m
 		UNC_FIELD("unit", WORD, UNC_AT(struct one, word), .words = words),
 		UNC_END,
 	};
-	struct unc_error e = {""};
+	struct unc_error e = {0};
 	const struct unc_reader r = {.file = f, .e = &e};
 	struct one one = {0};
 
@@ -163,7 +163,7 @@ static void check_access(const struct unc_yaml_file *f, const struct unc_yaml *m
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct unc_yaml_file *f = NULL;
-	struct unc_error e = {""};
+	struct unc_error e = {0};
 	int err = unc_yaml_parse(&f, "fuzz.yaml", (const char *)data, size, &e);
 
 	if (err) {

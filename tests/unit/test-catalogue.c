@@ -28,7 +28,7 @@ static const struct unc_family *find(const struct unc_catalogue *c, const char *
 static struct unc_catalogue load(const struct unc_names *dirs, const char *model)
 {
 	struct unc_catalogue c = {0};
-	struct unc_error e = {""};
+	struct unc_error e = {0};
 
 	if (unc_catalogue_load(&c, dirs, model, &e) < 0)
 		fail_msg("%s: %s", model, e.text);
@@ -38,7 +38,7 @@ static struct unc_catalogue load(const struct unc_names *dirs, const char *model
 static struct unc_catalogue load_all(const struct unc_names *dirs, const char *model)
 {
 	struct unc_catalogue c = load(dirs, model);
-	struct unc_error e = {""};
+	struct unc_error e = {0};
 
 	if (unc_catalogue_complete(&c, &e) < 0)
 		fail_msg("%s: %s", model, e.text);
@@ -188,7 +188,7 @@ static void assert_load_fails(const char *dir, int err, const char *told)
 {
 	struct unc_names dirs = {0};
 	struct unc_catalogue c = {.family_count = 77};
-	struct unc_error e = {""};
+	struct unc_error e = {0};
 
 	assert_int_equal(unc_names_add(&dirs, dir), 0);
 	assert_int_equal(unc_catalogue_load(&c, &dirs, "unknown", &e), -err);

@@ -47,7 +47,7 @@ static void one_event(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(cases); i++) {
-		struct unc_error e = {""};
+		struct unc_error e = {0};
 		struct unc_events list = {0};
 
 		if (unc_events_parse(cases[i].list, &list, &e))
@@ -143,7 +143,7 @@ static void mistakes_are_shown(void **state)
 	for (size_t i = 0; i < COUNT(mistakes); i++) {
 		struct unc_events list = {.count = 5};
 		const char *text = mistakes[i].list;
-		struct unc_error e = {""};
+		struct unc_error e = {0};
 		char column[40];
 
 		assert_int_equal(unc_events_parse(text, &list, &e), -EINVAL);

@@ -38,7 +38,7 @@ static int parse(struct unc_family **out, const struct lines *l, struct unc_erro
 static struct unc_family *must_parse(struct lines l)
 {
 	struct unc_family *f = NULL;
-	struct unc_error e = {""};
+	struct unc_error e = {0};
 
 	if (parse(&f, &l, &e) < 0)
 		fail_msg("%s", e.text);
@@ -163,7 +163,7 @@ static void mistakes(void **state)
 	(void)state;
 	for (size_t i = 0; i < COUNT(all); i++) {
 		struct unc_family *f = (struct unc_family *)&f; /* must stay as it is */
-		struct unc_error e = {""};
+		struct unc_error e = {0};
 		int r = parse(&f, &all[i].lines, &e);
 
 		if (r != -EBADMSG || strncmp(e.text, all[i].sentence, strlen(all[i].sentence)) != 0)

@@ -73,7 +73,7 @@ static struct unc_family *must_parse(size_t line, const char *by, const char *mo
 {
 	char *text = changed(line, by);
 	struct unc_family *f = NULL;
-	struct unc_error e = {""};
+	struct unc_error e = {0};
 
 	if (parse(&f, text, model, &e) < 0)
 		fail_msg("%s", e.text);
@@ -93,7 +93,7 @@ static void assert_mistakes(const struct mistake *mistakes, size_t count)
 	for (size_t i = 0; i < count; i++) {
 		char *text = changed(mistakes[i].line, mistakes[i].by);
 		struct unc_family *f = (struct unc_family *)&f; /* must stay as it is */
-		struct unc_error e = {""};
+		struct unc_error e = {0};
 		int r = parse(&f, text, SKX, &e);
 
 		if (r != -EBADMSG ||
@@ -562,7 +562,7 @@ static void a_formula_of_too_many_events(void **state)
 	for (int count = UNC_METRIC_EVENTS; count <= UNC_METRIC_EVENTS + 1; count++) {
 		struct unc_text t = {0};
 		struct unc_family *f = NULL;
-		struct unc_error e = {""};
+		struct unc_error e = {0};
 
 		unc_text_add(
 			&t,

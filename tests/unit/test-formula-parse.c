@@ -19,7 +19,7 @@
 static struct unc_formula *parse(const char *text)
 {
 	struct unc_formula *f = NULL;
-	struct unc_error e = {""};
+	struct unc_error e = {0};
 
 	if (unc_formula_parse(&f, text, NULL, &e))
 		fail_msg("'%s' is refused: %s", text, e.text);
@@ -29,7 +29,7 @@ static struct unc_formula *parse(const char *text)
 static void check_refused(const char *text, size_t want_pos, const char *want)
 {
 	struct unc_formula *f = NULL;
-	struct unc_error e = {""};
+	struct unc_error e = {0};
 	size_t pos = SIZE_MAX;
 	int err = unc_formula_parse(&f, text, &pos, &e);
 
@@ -240,7 +240,7 @@ static void sixty_four_levels_and_no_more(void **state)
 		char *text = nested(cases[i].open, cases[i].close, most);
 		struct unc_formula *f = parse(text);
 		struct unc_formula_input in = {3, 8, true};
-		struct unc_error e = {""};
+		struct unc_error e = {0};
 		double got;
 
 		assert_true(unc_formula_eval(f, &in, 1, &got));

@@ -47,7 +47,7 @@ static struct unc_formula_input input_of(const char *name)
 static struct unc_formula *parse(const char *text)
 {
 	struct unc_formula *f = NULL;
-	struct unc_error e = {""};
+	struct unc_error e = {0};
 
 	if (unc_formula_parse(&f, text, NULL, &e))
 		fail_msg("'%s' is refused: %s", text, e.text);

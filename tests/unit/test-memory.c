@@ -66,7 +66,7 @@ static void channels_are_filled_evenly(void **state)
 	for (size_t i = 0; i < COUNT(cases); i++) {
 		struct unc_modules all = modules_of(cases[i].modules);
 		struct uncore_memory found = {.channels = 77};
-		struct unc_error e = {""};
+		struct unc_error e = {0};
 		int r;
 
 		add_module(&all, (struct unc_module){0});
@@ -99,7 +99,7 @@ static void modules_that_are_not_alike(void **state)
 	for (size_t i = 0; i < COUNT(cases); i++) {
 		struct unc_modules all = modules_of(1);
 		struct uncore_memory found = {0};
-		struct unc_error e = {""};
+		struct unc_error e = {0};
 
 		add_module(&all, cases[i].second);
 		if (cases[i].sentence) {
@@ -183,7 +183,7 @@ static void broken_tables(void **state)
 	for (size_t i = 0; i < COUNT(cases); i++) {
 		uint8_t *copy = malloc(cases[i].len); /* no byte more, for the sanitizer */
 		struct unc_modules all = {.count = 77};
-		struct unc_error e = {""};
+		struct unc_error e = {0};
 
 		assert_non_null(copy);
 		memcpy(copy, table, cases[i].len);

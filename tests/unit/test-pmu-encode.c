@@ -123,7 +123,7 @@ static void put_second_socket(const struct tree *t)
 static void check_words(const struct uncore_pmu *p, const char *terms, const struct word_case *want)
 {
 	struct unc_encoding enc;
-	struct unc_error e = {""};
+	struct unc_error e = {0};
 
 	if (unc_pmu_encode(p, terms, &enc, &e))
 		fail_msg("%s", e.text);
@@ -149,7 +149,7 @@ static void examples_of_the_document(void **state)
 	scan_open(&second, t.dir);
 	for (size_t i = 0; i < COUNT(examples); i++) {
 		struct unc_events list = {0};
-		struct unc_error e = {""};
+		struct unc_error e = {0};
 
 		if (unc_events_parse(examples[i].list, &list, &e))
 			fail_msg("%s", e.text);
@@ -325,7 +325,7 @@ static void words_of_terms(void **state)
 	(void)state;
 	for (size_t i = 0; i < COUNT(cases); i++) {
 		struct unc_encoding enc;
-		struct unc_error e = {""};
+		struct unc_error e = {0};
 
 		if (unc_pmu_encode(p, cases[i].terms, &enc, &e))
 			fail_msg("%s", e.text);
@@ -414,7 +414,7 @@ static void mistakes_are_explained(void **state)
 	(void)state;
 	for (size_t i = 0; i < COUNT(mistakes); i++) {
 		struct unc_encoding enc = {.cpu = 77};
-		struct unc_error e = {""};
+		struct unc_error e = {0};
 		const char *terms = mistakes[i].terms;
 
 		if (unc_pmu_encode(p, terms, &enc, &e) != mistakes[i].err)
@@ -447,7 +447,7 @@ static void mistakes_on_a_real_machine(void **state)
 	scan_machine(&s, "nvidia-t410-1socket");
 	for (size_t i = 0; i < COUNT(cases); i++) {
 		struct unc_encoding enc;
-		struct unc_error e = {""};
+		struct unc_error e = {0};
 
 		assert_int_equal(unc_pmu_encode(scan_pmu(&s, cases[i].pmu), cases[i].terms, &enc,
 						&e),
@@ -481,7 +481,7 @@ static void long_lists_are_cut(void **state)
 static void a_pmu_that_cannot_be_read(void **state)
 {
 	struct unc_encoding enc;
-	struct unc_error e = {""};
+	struct unc_error e = {0};
 	struct tree t;
 	struct scan s;
 
@@ -513,7 +513,7 @@ static void an_alias_without_a_scale(void **state)
 		{"nameless", "devices/x/events/nameless.unit cannot be read: Bad message"},
 	};
 	struct unc_encoding enc;
-	struct unc_error e = {""};
+	struct unc_error e = {0};
 	const struct uncore_pmu *p;
 	struct tree t;
 	struct scan s;

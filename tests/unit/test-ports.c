@@ -53,7 +53,7 @@ static const struct uncore_pmu *pmu(const struct uncore *u, const char *name)
 static void assert_ports(struct uncore *u, const char *name, int cpu, const char *expected)
 {
 	const struct unc_port *ports = NULL;
-	struct unc_error why = {""};
+	struct unc_error why = {0};
 	struct unc_text text = {0};
 	size_t count = 0;
 	int err = unc_machine_ports_of(u, pmu(u, name), cpu, &ports, &count, &why);

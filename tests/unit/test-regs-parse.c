@@ -90,7 +90,7 @@ static void check_mistakes(const struct mistake *cases, size_t count, const char
 			   size_t line_count)
 {
 	for (size_t i = 0; i < count; i++) {
-		struct unc_error e = {""};
+		struct unc_error e = {0};
 		struct unc_regs *r = NULL;
 		int err = parse_lines(&r, lines, line_count, cases[i].line, cases[i].by, &e);
 
@@ -105,7 +105,7 @@ static void check_mistakes(const struct mistake *cases, size_t count, const char
 
 static struct unc_regs *must(size_t line, const char *by)
 {
-	struct unc_error e = {""};
+	struct unc_error e = {0};
 	struct unc_regs *r = NULL;
 
 	if (parse(&r, line, by, &e) < 0)
@@ -153,7 +153,7 @@ static void test_bounds(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(cases); i++) {
-		struct unc_error e = {""};
+		struct unc_error e = {0};
 		struct unc_yaml_file *file;
 		struct unc_text t = {0};
 		struct unc_regs *r;
@@ -342,7 +342,7 @@ static const char *const programmable[] = {
 static void test_programmable(void **state)
 {
 	const struct unc_regs_field *freeze;
-	struct unc_error e = {""};
+	struct unc_error e = {0};
 	struct unc_regs *r = NULL;
 
 	(void)state;
@@ -395,7 +395,7 @@ static void test_programmable_mistakes(void **state)
 static void test_no_histogram(void **state)
 {
 	struct unc_yaml_file *file;
-	struct unc_error e = {""};
+	struct unc_error e = {0};
 	struct unc_text t = {0};
 	struct unc_regs *r;
 	char *text;
@@ -418,7 +418,7 @@ static void test_msr(void **state)
 		"window: free-running\ncounters:\n  ctr{n}:\n    title: counter\n"
 		"    offset: 0xd16\n    count: 4\n    width: 44\n";
 	struct unc_yaml_file *file;
-	struct unc_error e = {""};
+	struct unc_error e = {0};
 	struct unc_regs *r;
 
 	(void)state;
@@ -433,7 +433,7 @@ static void test_msr(void **state)
 
 static void test_load(void **state)
 {
-	struct unc_error e = {""};
+	struct unc_error e = {0};
 	struct unc_regs *r = NULL;
 
 	(void)state;

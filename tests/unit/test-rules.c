@@ -360,7 +360,7 @@ static void mistakes(void **state)
 	(void)state;
 	for (size_t i = 0; i < COUNT(cases); i++) {
 		struct unc_family *f = NULL;
-		struct unc_error e = {""};
+		struct unc_error e = {0};
 
 		if (parse(&f, cases[i].rules, &e) != -EBADMSG ||
 		    strncmp(e.text, cases[i].sentence, strlen(cases[i].sentence)) != 0)

@@ -117,7 +117,7 @@ static void errors_have_a_line(void **state)
 	(void)state;
 	for (size_t i = 0; i < COUNT(cases); i++) {
 		struct unc_tree t = {.count = 77};
-		struct unc_error e = {""};
+		struct unc_error e = {0};
 		const char *text = cases[i].text;
 
 		assert_int_equal(unc_snapshot_parse(&t, "f.txt", text, strlen(text), &e), -EINVAL);
@@ -131,7 +131,7 @@ static void errors_have_a_line(void **state)
 static void contents_are_bounded(void **state)
 {
 	struct unc_text text = {0};
-	struct unc_error e = {""};
+	struct unc_error e = {0};
 	struct unc_tree t;
 
 	(void)state;

@@ -20,7 +20,7 @@
 
 static void fail_writes_and_returns(void **state)
 {
-	struct unc_error e = {"old"};
+	struct unc_error e = {.text = "old"};
 
 	(void)state;
 	assert_int_equal(unc_fail(&e, EINVAL, "%s:%d", "file", 7), -EINVAL);
@@ -32,7 +32,7 @@ static void fail_writes_and_returns(void **state)
 
 static void fail_may_quote_the_sentence_it_replaces(void **state)
 {
-	struct unc_error e = {"no such file"};
+	struct unc_error e = {.text = "no such file"};
 
 	(void)state;
 	unc_fail(&e, ENOENT, "imc.yaml: %s", e.text);
@@ -41,7 +41,7 @@ static void fail_may_quote_the_sentence_it_replaces(void **state)
 
 static void append_adds_and_truncates(void **state)
 {
-	struct unc_error e = {"a"};
+	struct unc_error e = {.text = "a"};
 
 	(void)state;
 	unc_error_append(&e, " and %s", "b");
@@ -301,7 +301,7 @@ static void double_ignores_the_locale(void **state)
 static void check_suggestion(const char *wanted, const char *const *names, size_t count,
 			     const char *want)
 {
-	struct unc_error e = {"unknown"}, expected = {"unknown"};
+	struct unc_error e = {.text = "unknown"}, expected = {.text = "unknown"};
 
 	if (*want)
 		unc_error_append(&expected, " (did you mean %s?)", want);
@@ -355,7 +355,7 @@ static void suggest_survives_long_names(void **state)
 {
 	char longer[3000], other[3000];
 	const char *names[] = {"short", longer};
-	struct unc_error e = {""};
+	struct unc_error e = {0};
 
 	(void)state;
 	memset(longer, 'a', sizeof(longer) - 1);

@@ -47,7 +47,7 @@ static int read_dir(const char *dir, struct unc_topology *out, struct unc_error 
 static struct unc_topology topology_of(const struct tree *t)
 {
 	struct unc_topology topology = {0};
-	struct unc_error e = {""};
+	struct unc_error e = {0};
 
 	if (read_dir(t->dir, &topology, &e))
 		fail_msg("%s", e.text);
@@ -72,7 +72,7 @@ static void machines_of_the_repository(void **state)
 	(void)state;
 	for (size_t i = 0; i < COUNT(cases); i++) {
 		struct unc_topology t = {0};
-		struct unc_error e = {""};
+		struct unc_error e = {0};
 		char dir[1024];
 
 		tree_machine(cases[i].name, dir, sizeof(dir));

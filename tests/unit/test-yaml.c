@@ -20,7 +20,7 @@
 static struct unc_yaml_file *parse(const char *text)
 {
 	struct unc_yaml_file *f = NULL;
-	struct unc_error e = {""};
+	struct unc_error e = {0};
 
 	if (unc_yaml_parse(&f, "t.yaml", text, strlen(text), &e))
 		fail_msg("'%s' is refused: %s", text, e.text);
@@ -30,7 +30,7 @@ static struct unc_yaml_file *parse(const char *text)
 static void check_refused(const char *text, size_t len, const char *want)
 {
 	struct unc_yaml_file *f = NULL;
-	struct unc_error e = {""};
+	struct unc_error e = {0};
 	int err = unc_yaml_parse(&f, "t.yaml", text, len, &e);
 
 	if (err != -EBADMSG || strcmp(e.text, want) != 0)
@@ -292,7 +292,7 @@ static void expect_names_the_key(void **state)
 {
 	struct unc_yaml_file *f = parse(sample);
 	const struct unc_yaml *events = unc_yaml_get(f->root, "events");
-	struct unc_error e = {""};
+	struct unc_error e = {0};
 	struct unc_reader r = {.file = f, .e = &e};
 
 	(void)state;
@@ -312,7 +312,7 @@ static void fail_says_where(void **state)
 {
 	struct unc_yaml_file *f = parse(sample);
 	const struct unc_yaml *whole = unc_yaml_get(f->root, "whole");
-	struct unc_error e = {""};
+	struct unc_error e = {0};
 	const struct unc_reader r = {.file = f, .e = &e};
 
 	(void)state;
@@ -339,7 +339,7 @@ static const struct unc_field none[] = {UNC_END};
 static void check_keys(const char *text, const struct unc_field *fields, const char *expected)
 {
 	struct unc_yaml_file *f = parse(text);
-	struct unc_error e = {""};
+	struct unc_error e = {0};
 	const struct unc_reader r = {.file = f, .e = &e};
 	int err = unc_fill(&r, f->root, &(struct unc_shape){.fields = fields}, NULL);
 
@@ -521,7 +521,7 @@ static void wrong_values_are_explained(void **state)
 	(void)state;
 	for (size_t i = 0; i < COUNT(cases); i++) {
 		struct unc_yaml_file *f = parse(cases[i][0]);
-		struct unc_error e = {""};
+		struct unc_error e = {0};
 		const struct unc_reader r = {.file = f, .e = &e};
 		struct sample s = {.number = 7, .whole = 8, .flag = true};
 
@@ -545,7 +545,7 @@ static void one_of_several_keys(void **state)
 					       .variant = offsetof(struct sample, variant)};
 	struct unc_yaml_file *f = parse("- {y: 1}\n- {x: 1, z: 1}\n- {z: 1}\n- {b: 1, c: 1}\n");
 	const struct unc_yaml *items = f->root->children;
-	struct unc_error e = {""};
+	struct unc_error e = {0};
 	const struct unc_reader r = {.file = f, .e = &e};
 	struct sample s = {0};
 
@@ -578,7 +578,7 @@ static void load_reads_a_file(void **state)
 {
 	char dir[] = "/tmp/test-yaml-XXXXXX", path[64], want[256];
 	struct unc_yaml_file *f = NULL;
-	struct unc_error e = {""};
+	struct unc_error e = {0};
 
 	(void)state;
 	assert_non_null(mkdtemp(dir));
@@ -606,7 +606,7 @@ static void load_reads_a_file(void **state)
 static void load_stops_at_the_limit(void **state)
 {
 	struct unc_yaml_file *f = NULL;
-	struct unc_error e = {""};
+	struct unc_error e = {0};
 
 	(void)state;
 	/* A file without end. */

@@ -168,7 +168,7 @@ static int place_alone(struct pack *p, struct span s)
 	while ((err = add_set(p, g, s, &bad)) < 0) {
 		struct span one = {bad, bad + 1};
 		struct unc_counter *c = &p->counters[bad];
-		struct unc_error why = {""};
+		struct unc_error why = {0};
 		int fd = err;
 
 		if (!is_fatal(p, err))

@@ -145,7 +145,7 @@ static int open_counter(struct unc_regs_source *s, const struct unc_regs_instanc
 {
 	struct unc_open_counter *o = &s->counters[i];
 	struct unc_counter *c = &s->plan[i];
-	struct unc_error why = {""};
+	struct unc_error why = {0};
 	int err = choose(s, b, i, &why);
 	double ns;
 
@@ -216,7 +216,7 @@ static int claim(struct unc_regs_source *s, struct unc_regs_instance *b, struct 
 {
 	const struct unc_regs_field *freeze = s->regs->use[UNC_PURPOSE_FREEZE];
 	const struct unc_counter *c = &s->plan[b->first];
-	struct unc_error why = {""};
+	struct unc_error why = {0};
 	int err = unc_regs_io_lock(&b->io, freeze->in->offset);
 
 	for (size_t i = b->first; err == 0 && i < b->end; i++) {
@@ -252,7 +252,7 @@ static int claim(struct unc_regs_source *s, struct unc_regs_instance *b, struct 
 static int open_instance(struct unc_regs_source *s, size_t index, struct unc_error *e)
 {
 	struct unc_regs_instance *b = &s->instances[index];
-	struct unc_error why = {""};
+	struct unc_error why = {0};
 	bool frozen = false;
 	int err = unc_regs_io_open(&b->io, s->regs, s->root, &s->plan[b->first], s->write, &why);
 

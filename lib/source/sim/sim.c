@@ -238,7 +238,7 @@ static int check_rate(const struct unc_sim *sim, size_t i, const struct unc_pmus
 {
 	const struct unc_yaml *map = &unc_yaml_get(sim->file->root, "rates")->children[i];
 	const struct unc_reader r = {.file = sim->file, .e = e};
-	struct unc_error why = {""}, first = {""};
+	struct unc_error why = {0}, first = {0};
 	const char *name;
 	struct unc_encoding encoding;
 
@@ -287,7 +287,7 @@ static int open_machine(struct unc_root **root, const struct unc_sim *sim, bool 
 	const struct unc_reader r = {.file = sim->file, .e = e};
 	const char *machine = sim->machine;
 	const struct unc_yaml *at = unc_yaml_get(sim->file->root, "machine");
-	struct unc_error why = {""};
+	struct unc_error why = {0};
 	const char *slash = strrchr(sim->file->name, '/');
 	struct unc_text path = {0};
 	char *dir;
