@@ -44,6 +44,18 @@ static int add_request(struct uncore_monitor *m, struct unc_request_set *set, co
 	return 0;
 }
 
+static int add_target(struct uncore_monitor *m, struct unc_query *q,
+		      const struct unc_target *target)
+{
+	struct unc_target *targets = unc_grow(q->targets, q->target_count, sizeof(*targets));
+
+	if (!targets)
+		return unc_nomem(&m->machine->error);
+	q->targets = targets;
+	targets[q->target_count++] = *target;
+	return 0;
+}
+
 /* ---- events --------------------------------------------------------------------------------------- */
 
 int unc_encode_event(struct uncore_monitor *m, struct unc_query *q, struct unc_target target,
@@ -69,7 +81,7 @@ int unc_encode_event(struct uncore_monitor *m, struct unc_query *q, struct unc_t
 	target.set = (size_t)(set - m->sets);
 	target.first = set->count;
 	r = add_request(m, set, event->terms, encoding, event->modifiers);
-	return r < 0 ? r : unc_query_add_target(m, q, &target);
+	return r < 0 ? r : add_target(m, q, &target);
 }
 
 /* ---- metrics -------------------------------------------------------------------------------------- */
@@ -133,7 +145,7 @@ int unc_encode_metric(struct uncore_monitor *m, struct unc_query *q, struct unc_
 		free(terms);
 	}
 	target.set = (size_t)(set - m->sets);
-	return r < 0 ? r : unc_query_add_target(m, q, &target);
+	return r < 0 ? r : add_target(m, q, &target);
 }
 
 /* ---- rules ---------------------------------------------------------------------------------------- */
@@ -272,9 +284,11 @@ int unc_rules_check(const struct unc_request_set *sets, size_t count, struct unc
 		size_t first = 0; /* set of the PMU and CPU */
 		int r = 0;
 
+		if (!f || !f->rule_count)
+			continue;
 		while (!same_pmu(&sets[first], &sets[i]))
 			first++;
-		for (size_t k = 0; f && r == 0 && k < f->rule_count; k++) {
+		for (size_t k = 0; r == 0 && k < f->rule_count; k++) {
 			if (f->rules[k].kind < UNC_RULE_SAME)
 				r = check_events(&f->rules[k], &sets[i], e);
 			else if (first == i)

@@ -258,10 +258,12 @@ static void (*const event_checks[])(struct verdict *, size_t) = {
 
 static void check_events(struct verdict *v)
 {
-	for (size_t k = 0; k < v->row->query->event_count; k++)
-		for (size_t i = 0;
-		     v->sums[k].used && i < sizeof(event_checks) / sizeof(*event_checks); i++)
+	for (size_t k = 0; k < v->row->query->event_count; k++) {
+		if (!v->sums[k].used)
+			continue;
+		for (size_t i = 0; i < sizeof(event_checks) / sizeof(*event_checks); i++)
 			event_checks[i](v, k);
+	}
 }
 
 static void check_gaps(struct verdict *v)

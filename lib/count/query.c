@@ -26,18 +26,6 @@ struct unc_query *unc_monitor_query(struct uncore_monitor *m, size_t event_count
 	return q;
 }
 
-int unc_query_add_target(struct uncore_monitor *m, struct unc_query *q,
-			 const struct unc_target *target)
-{
-	struct unc_target *targets = unc_grow(q->targets, q->target_count, sizeof(*targets));
-
-	if (!targets)
-		return unc_nomem(&m->machine->error);
-	q->targets = targets;
-	targets[q->target_count++] = *target;
-	return 0;
-}
-
 bool unc_query_is_restrictable(const struct unc_query *q)
 {
 	for (size_t k = 0; k < q->event_count; k++)

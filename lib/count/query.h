@@ -80,9 +80,6 @@ struct unc_asked {
 
 /* Adds a query with neither targets nor gaps; NULL when out of memory. Valid until the next one. */
 struct unc_query *unc_monitor_query(struct uncore_monitor *m, size_t event_count);
-/* -ENOMEM. */
-int unc_query_add_target(struct uncore_monitor *m, struct unc_query *q,
-			 const struct unc_target *target);
 /* True when filters restrict some event of the metric. */
 bool unc_query_is_restrictable(const struct unc_query *q);
 /* Adds a gap with this sentence, a root port only once. -ENOMEM. */

@@ -18,7 +18,8 @@ struct builder {
 	struct unc_rows rows;
 	const struct unc_query *query; /* whose rows are being made: */
 	size_t first;                  /* the first of them */
-	const struct unc_row *latest;  /* that of the target before */
+	const struct unc_row *latest;  /* that of the target before, */
+	size_t instance;               /* and the number of its instance */
 };
 
 /* ---- which targets make a row --------------------------------------------------------------------- */
@@ -75,7 +76,7 @@ static int add_target(struct builder *b, const struct unc_target *t)
 		row->port = t->port;
 	else if (row->port != t->port)
 		row->port = NULL;
-	row->instance_count += first;
+	b->instance += first;
 	for (size_t k = 0; k < q->event_count; k++) {
 		struct unc_row_counter *grown;
 
@@ -88,7 +89,7 @@ static int add_target(struct builder *b, const struct unc_target *t)
 		grown[row->counter_count++] = (struct unc_row_counter){
 			.number = b->sets[t->set].requests[t->first + k].counter,
 			.event = k,
-			.instance = row->instance_count - 1,
+			.instance = b->instance,
 		};
 	}
 	b->latest = row;

@@ -22,7 +22,6 @@ struct unc_row {
 	char *gaps;     /* the reasons of its gaps; NULL: no gap */
 	struct unc_row_counter *counters;
 	size_t counter_count; /* 0: it is there for its gaps */
-	size_t instance_count;
 };
 
 struct unc_rows {
