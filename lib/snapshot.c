@@ -129,12 +129,8 @@ static void clean(struct unc_tree *t)
 		hide_address(e->path);
 		if (e->kind == UNC_LINK)
 			hide_address(e->data);
-		if (keep) {
+		if (keep)
 			t->entries[kept++] = *e;
-		} else {
-			free(e->path);
-			free(e->data);
-		}
 	}
 	t->count = kept;
 }

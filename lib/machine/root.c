@@ -46,18 +46,6 @@ static size_t link_target(const struct unc_root *r, const char *path, char into[
 	return e->len;
 }
 
-static void record(const struct unc_root *r, enum unc_kind kind, const char *path, int err,
-		   const char *data, size_t len)
-{
-	struct unc_entry e = {.kind = kind, .err = -err, .data = malloc(len + 1), .len = len};
-
-	if (e.data) {
-		memcpy(e.data, data, len);
-		e.data[len] = '\0';
-	}
-	unc_tree_add(r->record, e, path);
-}
-
 /* The path without links, as the kernel finds it below a root; `last`: the last part may be a link,
  * too, and is followed. Such a path may lead nowhere. */
 static int resolve(const struct unc_root *r, const char *path, bool last, char out[static PATH_MAX])
@@ -91,7 +79,7 @@ static int resolve(const struct unc_root *r, const char *path, bool last, char o
 		if (++links > MOST_LINKS)
 			return -ELOOP;
 		if (r->record)
-			record(r, UNC_LINK, out, 0, target, more);
+			unc_tree_add(r->record, UNC_LINK, out, target, more);
 		if (more + strlen(at + n) >= sizeof(todo))
 			return -ENAMETOOLONG;
 		memmove(todo + more, at + n, strlen(at + n) + 1);
@@ -344,6 +332,7 @@ static bool look_up(const struct unc_root *r, const char *path, bool *is_dir)
 static void record_path(const struct unc_root *r, const char *path, int err, const char *data,
 			size_t len)
 {
+	const char *name = unc_errno_name(err);
 	char where[PATH_MAX];
 	bool is_dir;
 
@@ -351,11 +340,13 @@ static void record_path(const struct unc_root *r, const char *path, int err, con
 	    !look_up(r, where, &is_dir))
 		return;
 	if (data)
-		record(r, UNC_FILE, where, 0, data, len);
+		unc_tree_add(r->record, UNC_FILE, where, data, len);
 	else if (err != -EACCES && is_dir)
-		record(r, UNC_DIR, where, 0, "", 0);
+		unc_tree_add(r->record, UNC_DIR, where, "", 0);
+	else if (err)
+		unc_tree_add(r->record, UNC_REFUSED, where, name, strlen(name));
 	else
-		record(r, err ? UNC_REFUSED : UNC_UNREAD, where, err, "", 0);
+		unc_tree_add(r->record, UNC_UNREAD, where, "", 0);
 }
 
 static int read_from_tree(const struct unc_root *r, const char *path, size_t max, char **out,
@@ -371,7 +362,7 @@ static int read_from_tree(const struct unc_root *r, const char *path, size_t max
 	if (e->kind == UNC_DIR)
 		return -EISDIR;
 	if (e->kind != UNC_FILE)
-		return e->kind == UNC_REFUSED ? -e->err : -ENODATA;
+		return e->kind == UNC_REFUSED ? -unc_errno_number(e->data) : -ENODATA;
 	len = e->len < max ? e->len : max;
 	data = malloc(len + 1);
 	if (!data)
@@ -447,7 +438,7 @@ int unc_root_link(const struct unc_root *r, const char *path, char **out)
 	if (!len)
 		return unc_root_exists(r, where) ? -EINVAL : -ENOENT;
 	if (r->record)
-		record(r, UNC_LINK, where, 0, target, len);
+		unc_tree_add(r->record, UNC_LINK, where, target, len);
 	*out = strdup(target);
 	return *out ? 0 : noted(r, -ENOMEM);
 }

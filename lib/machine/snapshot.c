@@ -16,22 +16,26 @@
 
 /* ---- entries in memory ---- */
 
-int unc_tree_add(struct unc_tree *t, struct unc_entry e, const char *path)
+void unc_tree_add(struct unc_tree *t, enum unc_kind kind, const char *path, const char *data,
+		  size_t len)
 {
-	struct unc_entry *added = NULL;
+	struct unc_entry *e = NULL;
+	char *copy = malloc(len + 1);
 
-	e.path = strdup(path);
-	if (e.path && e.data)
-		added = unc_append(&t->entries, &t->count, sizeof(*added));
-	if (!added) {
-		free(e.path);
-		free(e.data);
-		t->failed = true;
-		return -ENOMEM;
+	if (copy) {
+		memcpy(copy, data, len);
+		copy[len] = '\0';
 	}
-	*added = e;
-	t->bytes += e.len;
-	return 0;
+	if (unc_names_take(&t->strings, copy) && unc_names_add(&t->strings, path) == 0)
+		e = unc_append(&t->entries, &t->count, sizeof(*e));
+	t->failed |= !e;
+	if (e)
+		*e = (struct unc_entry){
+			.path = t->strings.items[t->strings.count - 1],
+			.kind = kind,
+			.data = copy,
+			.len = len,
+		};
 }
 
 /* A slash comes before all other characters, so that a directory and all below it are neighbours. */
@@ -63,23 +67,15 @@ void unc_tree_sort(struct unc_tree *t)
 
 	if (t->count)
 		qsort(t->entries, t->count, sizeof(*t->entries), by_path);
-	for (size_t i = 0; i < t->count; i++) {
-		if (kept && strcmp(t->entries[kept - 1].path, t->entries[i].path) == 0) {
-			free(t->entries[i].path);
-			free(t->entries[i].data);
-		} else {
+	for (size_t i = 0; i < t->count; i++)
+		if (!kept || strcmp(t->entries[kept - 1].path, t->entries[i].path) != 0)
 			t->entries[kept++] = t->entries[i];
-		}
-	}
 	t->count = kept;
 }
 
 void unc_tree_finish(struct unc_tree *t)
 {
-	for (size_t i = 0; i < t->count; i++) {
-		free(t->entries[i].path);
-		free(t->entries[i].data);
-	}
+	unc_names_finish(&t->strings);
 	free(t->entries);
 	*t = (struct unc_tree){0};
 }
@@ -129,7 +125,9 @@ int unc_tree_list(const struct unc_tree *t, const char *path, struct unc_names *
 	size_t last_len = 0;
 
 	if (!e || e->kind != UNC_DIR)
-		return !e ? -ENOENT : e->kind == UNC_REFUSED ? -e->err : -ENOTDIR;
+		return !e                       ? -ENOENT
+		       : e->kind == UNC_REFUSED ? -unc_errno_number(e->data)
+						: -ENOTDIR;
 	for (size_t i = position(t, path); (name = below(t, i, path)); i++) {
 		size_t len = strcspn(name, "/");
 
@@ -147,10 +145,10 @@ int unc_tree_list(const struct unc_tree *t, const char *path, struct unc_names *
 
 struct parser {
 	struct unc_tree *tree;
+	size_t bytes; /* of all hexadecimal contents */
 	const char *file;
-	const char *at, *end; /* what follows the line below */
-	const char *text;     /* the line, without its newline */
-	size_t len;
+	char *text; /* the line; entries point into it, and texts with escapes get shorter in place */
+	char *next; /* what follows it */
 	size_t line;
 	struct unc_error *e;
 };
@@ -168,45 +166,42 @@ __attribute__((format(printf, 2, 3))) static int fail(const struct parser *p, co
 
 static bool next_line(struct parser *p)
 {
-	const char *newline;
-
-	if (p->at == p->end)
+	if (!*p->next)
 		return false;
-	newline = memchr(p->at, '\n', (size_t)(p->end - p->at));
-	p->text = p->at;
-	p->len = (size_t)((newline ? newline : p->end) - p->at);
-	p->at = newline ? newline + 1 : p->end;
+	p->text = p->next;
+	p->next += strcspn(p->text, "\n");
+	if (*p->next)
+		*p->next++ = '\0';
 	p->line++;
 	return true;
 }
 
 /* Two hexadecimal digits; negative: other characters. */
-static int byte_at(const char *text, const char *end)
+static int byte_at(const char *text)
 {
-	if (end - text < 2 || unc_digit_value(text[0]) < 0 || unc_digit_value(text[1]) < 0)
+	if (unc_digit_value(text[0]) < 0 || unc_digit_value(text[1]) < 0)
 		return -1;
 	return unc_digit_value(text[0]) << 4 | unc_digit_value(text[1]);
 }
 
-/* Appends the text with \\ and \xNN replaced to e->data, which has room for it, and a newline unless a
+/* Appends the text with \\ and \xNN replaced to e->data, which begins before it, and a newline unless a
  * backslash stands at the end: then *open. */
 static int add_text(const struct parser *p, struct unc_entry *e, const char *text, bool *open)
 {
-	const char *end = p->text + p->len;
 	int byte;
 
 	if (*open)
 		return fail(p, "a backslash ends the contents, and more follows");
-	while (text < end) {
+	while (*text) {
 		if (*text != '\\') {
 			e->data[e->len++] = *text++;
-		} else if (text + 1 == end) {
+		} else if (!text[1]) {
 			*open = true;
 			return 0;
 		} else if (text[1] == '\\') {
 			e->data[e->len++] = '\\';
 			text += 2;
-		} else if (text[1] == 'x' && (byte = byte_at(text + 2, end)) >= 0) {
+		} else if (text[1] == 'x' && (byte = byte_at(text + 2)) >= 0) {
 			e->data[e->len++] = (char)byte;
 			text += 4;
 		} else {
@@ -220,61 +215,58 @@ static int add_text(const struct parser *p, struct unc_entry *e, const char *tex
 /* "0040  10 00 42 00": bytes between the rows are 0. */
 static int add_row(const struct parser *p, struct unc_entry *e)
 {
-	const char *at = p->text + 1, *end = p->text + p->len;
+	const char *at = p->text + 1;
 	size_t offset = 0, digits = 0;
 	char *grown;
 	int byte;
 
-	for (; at < end && digits < 6 && unc_digit_value(*at) >= 0; at++, digits++)
+	for (; digits < 6 && unc_digit_value(*at) >= 0; at++, digits++)
 		offset = offset << 4 | (size_t)unc_digit_value(*at);
-	if (!digits || at >= end || *at++ != ' ' || offset < e->len)
+	if (!digits || *at++ != ' ' || offset < e->len)
 		return fail(p, "expected an offset behind the bytes before, and two spaces");
-	if (p->tree->bytes + offset + ROW > UNC_SNAPSHOT_MOST)
+	if (p->bytes + offset + ROW > UNC_SNAPSHOT_MOST)
 		return fail(p, "more than %zu bytes of contents", UNC_SNAPSHOT_MOST);
 	grown = realloc(e->data, offset + ROW + 1);
 	if (!grown)
 		return unc_nomem(p->e);
 	e->data = grown;
 	memset(grown + e->len, 0, offset + ROW + 1 - e->len);
-	for (e->len = offset; at < end && e->len < offset + ROW; at += 3) {
-		byte = *at == ' ' ? byte_at(at + 1, end) : -1;
+	for (e->len = offset; *at == ' ' && e->len < offset + ROW; at += 3) {
+		byte = byte_at(at + 1);
 		if (byte < 0)
 			break;
 		e->data[e->len++] = (char)byte;
 	}
-	return at == end && e->len > offset ? 0 : fail(p, "expected 1 to 16 bytes of two digits");
+	return !*at && e->len > offset ? 0 : fail(p, "expected 1 to 16 bytes of two digits");
 }
 
 /* The indented lines behind "PATH:" or "PATH: hex". */
 static int take_block(struct parser *p, struct unc_entry *e, bool hex)
 {
-	const char *end = p->at;
 	bool open = false;
 	int r = 0;
 
-	while (end < p->end && *end == '\t') {
-		end = memchr(end, '\n', (size_t)(p->end - end));
-		end = end ? end + 1 : p->end;
-	}
-	if (end == p->at)
+	if (*p->next != '\t')
 		return fail(p, "no indented lines follow");
-	e->data = malloc((size_t)(end - p->at) + 1);
-	if (!e->data)
-		return unc_nomem(p->e);
-	while (r == 0 && p->at < end) {
+	e->data = hex ? NULL : p->next;
+	while (r == 0 && *p->next == '\t') {
 		next_line(p);
 		r = hex ? add_row(p, e) : add_text(p, e, p->text + 1, &open);
 	}
+	p->bytes += hex ? e->len : 0;
+	if (hex && !unc_names_take(&p->tree->strings, e->data) && r == 0)
+		r = unc_nomem(p->e);
 	return r;
 }
 
 /* Printable ASCII without spaces and backslashes, as all names of sysfs and proc are. */
-static bool is_plain(const char *name, size_t len)
+static bool is_plain(const char *name)
 {
-	for (size_t i = 0; i < len; i++)
-		if (name[i] <= ' ' || name[i] >= 0x7f || name[i] == '\\')
-			return false;
-	return len && len < PATH_MAX && *name != '#';
+	size_t len = 0;
+
+	while (name[len] > ' ' && name[len] < 0x7f && name[len] != '\\')
+		len++;
+	return len && !name[len] && len < PATH_MAX && *name != '#';
 }
 
 /* Parts of 1 to 255 bytes, not "." nor "..". */
@@ -290,67 +282,51 @@ static bool is_path(const char *path)
 	}
 }
 
-/* What stands behind the path: the end of the current line. */
-static int take_rest(struct parser *p, struct unc_entry *e, const char *rest)
-{
-	size_t len = (size_t)(p->text + p->len - rest);
-	bool open = false;
-	char name[32];
-
-	if (len >= 3 && strncmp(rest, " = ", 3) == 0) {
-		e->data = malloc(len);
-		return e->data ? add_text(p, e, rest + 3, &open) : unc_nomem(p->e);
-	}
-	if (len >= 4 && strncmp(rest, " -> ", 4) == 0) {
-		if (!is_plain(rest + 4, len - 4))
-			return fail(p, "a link to no path");
-		e->kind = UNC_LINK;
-		e->len = len - 4;
-		e->data = strndup(rest + 4, e->len);
-		return e->data ? 0 : unc_nomem(p->e);
-	}
-	if (len >= 3 && strncmp(rest, " ! ", 3) == 0) {
-		e->kind = UNC_REFUSED;
-		snprintf(name, sizeof(name), "%.*s", (int)(len - 3 < 31 ? len - 3 : 31), rest + 3);
-		e->err = unc_errno_number(name);
-		return e->err ? 0 : fail(p, "expected the name of an error, such as EACCES");
-	}
-	e->kind = UNC_UNREAD;
-	if (len == 2 && strncmp(rest, " ?", 2) == 0)
-		return 0;
-	return fail(
-		p,
-		"expected ' = TEXT', ' -> TARGET', ' ! ERROR', ' ?', ':', ': hex' or '/' behind a path");
-}
-
 static int take_entry(struct parser *p)
 {
-	const char *space = memchr(p->text, ' ', p->len), *end = p->text + p->len;
-	const char *rest = space ? space : end;
-	bool hex = end - rest == 4 && strncmp(rest, " hex", 4) == 0;
-	bool dir = rest > p->text && rest[-1] == '/' && !space;
-	bool block = rest > p->text && rest[-1] == ':' && (!space || hex);
-	struct unc_entry e = {.kind = dir ? UNC_DIR : UNC_FILE, .line = p->line};
-	char *path = strndup(p->text, (size_t)(rest - p->text) - (dir || block));
+	struct unc_entry *e = unc_append(&p->tree->entries, &p->tree->count, sizeof(*e));
+	char *end = strchrnul(p->text, ' '), *rest = *end ? end + 1 : end;
+	bool hex = strcmp(end, " hex") == 0, open = false;
+	char last = '\0';
 	int r = 0;
 
-	if (!path)
+	if (!e)
 		return unc_nomem(p->e);
-	if (!is_plain(path, strlen(path)) || !is_path(path))
-		r = fail(p, "'%s' is not a path below the root", path);
-	else if (block)
-		r = take_block(p, &e, hex);
-	else if (!dir)
-		r = take_rest(p, &e, rest);
-	if (r == 0 && !e.data)
-		e.data = calloc(1, 1);
-	if (r == 0 && e.data)
-		e.data[e.len] = '\0';
-	if (r < 0)
-		free(e.data);
-	else if (unc_tree_add(p->tree, e, path) < 0)
-		r = unc_nomem(p->e);
-	free(path);
+	if (end > p->text && (!*end || hex))
+		last = end[-1];
+	if (last == ':' || (last == '/' && !hex))
+		end--;
+	*end = '\0';
+	*e = (struct unc_entry){.path = p->text, .kind = UNC_FILE, .data = end, .line = p->line};
+	if (!is_plain(e->path) || !is_path(e->path))
+		return fail(p, "'%s' is not a path below the root", e->path);
+	if (last == ':') {
+		r = take_block(p, e, hex);
+	} else if (last == '/' && !hex) {
+		e->kind = UNC_DIR;
+	} else if (strncmp(rest, "= ", 2) == 0) {
+		e->data = rest;
+		r = add_text(p, e, rest + 2, &open);
+	} else if (strncmp(rest, "-> ", 3) == 0) {
+		e->kind = UNC_LINK;
+		e->data = rest + 3;
+		e->len = strlen(e->data);
+		r = is_plain(e->data) ? 0 : fail(p, "a link to no path");
+	} else if (strncmp(rest, "! ", 2) == 0) {
+		e->kind = UNC_REFUSED;
+		e->data = rest + 2;
+		e->len = strlen(e->data);
+		if (!unc_errno_number(e->data))
+			r = fail(p, "expected the name of an error, such as EACCES");
+	} else if (strcmp(rest, "?") == 0) {
+		e->kind = UNC_UNREAD;
+	} else {
+		r = fail(
+			p,
+			"expected ' = TEXT', ' -> TARGET', ' ! ERROR', ' ?', ':', ': hex' or '/' behind a path");
+	}
+	if (r == 0)
+		e->data[e->len] = '\0';
 	return r;
 }
 
@@ -377,18 +353,24 @@ int unc_snapshot_parse(struct unc_tree *out, const char *file, const char *text,
 		       struct unc_error *e)
 {
 	struct unc_tree tree = {0};
-	struct parser p = {&tree, file, text, text + len, text, 0, 0, e};
+	char *copy = malloc(len + 1);
+	struct parser p = {.tree = &tree, .file = file, .next = copy, .e = e};
 	int r = 0;
 
-	if (!next_line(&p) || p.len != strlen(FIRST_LINE) ||
-	    strncmp(p.text, FIRST_LINE, p.len) != 0) {
-		p.line = 1;
-		return fail(&p, "not a snapshot: its first line is '" FIRST_LINE "'");
-	}
+	if (!unc_names_take(&tree.strings, copy))
+		return unc_nomem(e);
+	memcpy(copy, text, len);
+	copy[len] = '\0';
+	if (!next_line(&p) || strcmp(p.text, FIRST_LINE) != 0)
+		r = unc_fail(e, EINVAL, "%s:1: not a snapshot: its first line is '" FIRST_LINE "'",
+			     file);
+	else if (memchr(text, '\0', len))
+		r = unc_fail(e, EINVAL, "%s: a snapshot is text, and this file has NUL bytes",
+			     file);
 	while (r == 0 && next_line(&p)) {
-		if (p.len && *p.text == '\t')
+		if (*p.text == '\t')
 			r = fail(&p, "an indented line without a path above it");
-		else if (p.len && *p.text != '#')
+		else if (*p.text && *p.text != '#')
 			r = take_entry(&p);
 	}
 	if (tree.count)
@@ -459,8 +441,7 @@ void unc_snapshot_print(const struct unc_tree *t, struct unc_text *to)
 
 		bool skip = e->kind == UNC_DIR && below(t, i + 1, e->path);
 
-		if (skip || !is_plain(e->path, strlen(e->path)) ||
-		    (e->kind == UNC_LINK && !is_plain(e->data, e->len)))
+		if (skip || !is_plain(e->path) || (e->kind == UNC_LINK && !is_plain(e->data)))
 			continue;
 		unc_text_add(to, "%s", e->path);
 		if (e->kind == UNC_FILE)
@@ -468,7 +449,7 @@ void unc_snapshot_print(const struct unc_tree *t, struct unc_text *to)
 		else if (e->kind == UNC_LINK)
 			unc_text_add(to, " -> %s\n", e->data);
 		else if (e->kind == UNC_REFUSED)
-			unc_text_add(to, " ! %s\n", strerrorname_np(e->err));
+			unc_text_add(to, " ! %s\n", e->data);
 		else
 			unc_text_add(to, e->kind == UNC_DIR ? "/\n" : " ?\n");
 	}

@@ -14,20 +14,23 @@ enum unc_kind { UNC_FILE, UNC_LINK, UNC_REFUSED, UNC_DIR, UNC_UNREAD };
 struct unc_entry {
 	char *path; /* "sys/bus/...", without links before the last part */
 	enum unc_kind kind;
-	int err;          /* UNC_REFUSED: reading fails with this errno */
-	char *data;       /* UNC_FILE: contents, UNC_LINK: target; a NUL behind it */
+	/* UNC_FILE: contents, UNC_LINK: target, UNC_REFUSED: the name of the error that reading has; a NUL
+	 * behind it */
+	char *data;
 	size_t len, line; /* line: of the snapshot */
 };
 
 /* Directories are those of the paths, and those with an entry of their own. All-zero is empty. */
 struct unc_tree {
 	struct unc_entry *entries; /* sorted by strcmp of path */
-	size_t count, bytes;
-	bool failed; /* out of memory */
+	size_t count;
+	struct unc_names strings; /* what they point to */
+	bool failed;              /* out of memory */
 };
 
-/* Takes `data` over, also on failure; NULL: out of memory. Unsorted until unc_tree_sort(). */
-int unc_tree_add(struct unc_tree *t, struct unc_entry e, const char *path);
+/* Copies path and data. Unsorted until unc_tree_sort(). */
+void unc_tree_add(struct unc_tree *t, enum unc_kind kind, const char *path, const char *data,
+		  size_t len);
 /* Keeps one entry of each path. */
 void unc_tree_sort(struct unc_tree *t);
 void unc_tree_finish(struct unc_tree *t);

@@ -149,13 +149,11 @@ static void what_a_record_has_twice_is_there_once(void **state)
 	struct unc_tree t = {0};
 
 	(void)state;
-	unc_tree_add(&t, (struct unc_entry){.kind = UNC_UNREAD, .data = strdup("")}, "a");
-	unc_tree_add(&t, (struct unc_entry){.kind = UNC_FILE, .data = strdup("1\n"), .len = 2},
-		     "a");
-	unc_tree_add(&t, (struct unc_entry){.kind = UNC_FILE, .data = strdup("1\n2\n"), .len = 4},
-		     "a");
-	unc_tree_add(&t, (struct unc_entry){.kind = UNC_DIR, .data = strdup("")}, "b");
-	unc_tree_add(&t, (struct unc_entry){.kind = UNC_LINK, .data = strdup("c"), .len = 1}, "b");
+	unc_tree_add(&t, UNC_UNREAD, "a", "", 0);
+	unc_tree_add(&t, UNC_FILE, "a", "1\n", 2);
+	unc_tree_add(&t, UNC_FILE, "a", "1\n2\n", 4);
+	unc_tree_add(&t, UNC_DIR, "b", "", 0);
+	unc_tree_add(&t, UNC_LINK, "b", "c", 1);
 	unc_tree_sort(&t);
 	unc_snapshot_print(&t, &text);
 	assert_string_equal(text.data, FIRST "a:\n\t1\n\t2\nb -> c\n");
