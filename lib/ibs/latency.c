@@ -131,7 +131,7 @@ int uncore_latency_open(struct uncore_latency **out, struct uncore *u, unsigned 
 	char terms[64] = "";
 	int ret = new_latency(&l, u, least);
 
-	if (ret < 0)
+	if (!l)
 		return ret;
 	ret = find_pmu(u, &pmu);
 	if (ret == 0)
@@ -170,7 +170,7 @@ int uncore_latency_open_file(struct uncore_latency **out, struct uncore *u, cons
 	struct uncore_latency *l = NULL;
 	int ret = new_latency(&l, u, least);
 
-	if (ret < 0)
+	if (!l)
 		return ret;
 	ret = unc_ibs_file_read(&l->ibs, path, &u->error);
 	if (ret < 0) {
