@@ -93,21 +93,38 @@ unsigned unc_fill_choice(const struct unc_yaml *map, const struct unc_field *fie
 	return number;
 }
 
+/* Whether the map may have the field beside its other keys. */
+static bool belongs(const struct unc_field *f, const struct unc_yaml *map)
+{
+	for (size_t i = 0; f->with && i < map->count; i++)
+		if (unc_has_word(f->with, map->children[i].key))
+			return true;
+	return !f->with;
+}
+
 static int check_keys(const struct unc_reader *r, const struct unc_yaml *map,
 		      const struct unc_field *fields)
 {
-	const char *names[KEYS_MOST], *before = " ";
-	size_t count = 0, choices = 0, given = 0;
+	const struct unc_yaml *chosen = NULL, *node;
+	const char *names[KEYS_MOST], *choices[KEYS_MOST];
+	size_t count = 0, choice_count = 0;
 
 	for (const struct unc_field *f = fields; f->key; f++) {
-		names[count++] = key_of(f);
-		choices += *f->key == '|';
-		given += *f->key == '|' && unc_yaml_get(map, f->key + 1);
+		if (belongs(f, map))
+			names[count++] = key_of(f);
+		if (*f->key != '|')
+			continue;
+		choices[choice_count++] = key_of(f);
+		node = unc_yaml_get(map, key_of(f));
+		if (node && chosen)
+			return unc_reader_fail_key(r, node, "'%s' and '%s' exclude each other",
+						   node->key, chosen->key);
+		chosen = node ? node : chosen;
 	}
 	for (size_t i = 0; i < map->count; i++) {
-		const struct unc_yaml *node = &map->children[i];
 		size_t k = 0;
 
+		node = &map->children[i];
 		while (k < count && strcmp(names[k], node->key) != 0)
 			k++;
 		if (k < count)
@@ -119,25 +136,21 @@ static int check_keys(const struct unc_reader *r, const struct unc_yaml *map,
 		return -EBADMSG;
 	}
 	for (const struct unc_field *f = fields; f->key; f++) {
-		if (*f->key != '!' || unc_yaml_get(map, key_of(f)))
+		if (*f->key != '!' || !belongs(f, map) || unc_yaml_get(map, key_of(f)))
 			continue;
 		if (map->key)
 			return unc_reader_fail(r, map, "the key '%s' is missing in '%s'", key_of(f),
 					       map->key);
 		return unc_reader_fail(r, map, "the key '%s' is missing here", key_of(f));
 	}
-	if (!choices || given == 1)
+	if (!choice_count || chosen)
 		return 0;
 	if (map->key)
-		unc_reader_fail(r, map, "'%s' needs exactly one of:", map->key);
+		unc_reader_fail(r, map, "'%s' needs exactly one of: ", map->key);
 	else
-		unc_reader_fail(r, map, "expected exactly one of:");
-	for (const struct unc_field *f = fields; f->key; f++) {
-		if (*f->key != '|')
-			continue;
-		unc_error_append(r->e, "%s%s", before, f->key + 1);
-		before = ", ";
-	}
+		unc_reader_fail(r, map, "expected exactly one of: ");
+	for (size_t i = 0; i < choice_count; i++)
+		unc_error_append(r->e, "%s%s", i ? ", " : "", choices[i]);
 	return -EBADMSG;
 }
 
@@ -367,31 +380,14 @@ int unc_fill_value(const struct unc_reader *r, const struct unc_yaml *node,
 int unc_fill(const struct unc_reader *r, const struct unc_yaml *map, const struct unc_shape *shape,
 	     void *into)
 {
-	const struct unc_field *fields = shape->fields;
 	int err = unc_reader_expect(r, map, UNC_YAML_MAP);
 
-	if (err < 0)
-		return err;
-	if (shape->variants) {
-		const struct unc_field *const *v = shape->variants;
-
-		while (*v && !unc_yaml_get(map, key_of(*v)))
-			v++;
-		fields = *v;
-		*(unsigned *)(void *)((char *)into + shape->variant) =
-			(unsigned)(v - shape->variants);
-	}
-	if (!fields) {
-		unc_reader_fail(r, map, "expected one of: ");
-		for (size_t i = 0; shape->variants[i]; i++)
-			unc_error_append(r->e, "%s%s", i ? ", " : "", key_of(shape->variants[i]));
-		return -EBADMSG;
-	}
-	err = check_keys(r, map, fields);
-	for (const struct unc_field *f = fields; err == 0 && f->key; f++) {
+	if (err == 0)
+		err = check_keys(r, map, shape->fields);
+	for (const struct unc_field *f = shape->fields; err == 0 && f->key; f++) {
 		const struct unc_yaml *node = unc_yaml_get(map, key_of(f));
 
-		if (!node)
+		if (!node || !belongs(f, map))
 			continue;
 		err = unc_fill_value(r, node, f, into);
 		if (err == 0 && f->check)

@@ -61,7 +61,9 @@ struct unc_field {
 	enum unc_field_kind kind;
 	size_t offset, size; /* of the member; size 0: not stored */
 	size_t count;        /* WORDS, LIST, NAMED: offset of the number of entries, a size_t */
-	unc_read *check;     /* called when the member is set; NULL: none */
+	const char
+		*with;   /* keys: the map may have this one only beside one of them; NULL: always */
+	unc_read *check; /* called when the member is set; NULL: none */
 	const struct unc_shape *of;
 	uint64_t least, most;
 	const struct unc_bounds *range;
@@ -74,10 +76,6 @@ struct unc_shape {
 	const struct unc_field *fields;
 	size_t size;     /* of the struct */
 	unc_read *check; /* called with the map when all is read; NULL: none */
-	/* Instead of `fields`: the map is one of these, known by its first key; its number goes to the
-	 * unsigned at `variant`. */
-	const struct unc_field *const *variants;
-	size_t variant;
 };
 
 /* Rows of a table: UNC_FIELD("!name", TEXT, UNC_AT(struct pattern, name)), ... UNC_END. */

@@ -155,27 +155,34 @@ static int check_two(const struct unc_reader *r, const struct unc_yaml *node, vo
 #define NAMES(key, member, ...)                                \
 	UNC_FIELD(key, NAMES, UNC_AT(struct unc_rule, member), \
 		  .what = "format terms such as src_bdf src_bdf_en", __VA_ARGS__)
-#define WHY                                                    \
-	UNC_FIELD("!why", TEXT, UNC_AT(struct unc_rule, why)), \
-		UNC_FIELD("!evidence", TEXT, UNC_AT(struct unc_rule, evidence)), UNC_END
-#define DIFFERENT                                                                            \
-	NAMES("when", when, .check = NULL), UNC_FIELD("except", TEXT, .check = read_except), \
-		NAMES("inherit", inherit, .check = NULL), WHY
 
-static const struct unc_field never[] = {NAMES("!never", terms, .check = check_two), WHY};
-static const struct unc_field needs[] = {NAMES("!needs", terms, .check = check_two), WHY};
-static const struct unc_field needs_one[] = {NAMES("!needs_one", terms, .check = NULL), WHY};
-static const struct unc_field same[] = {NAMES("!same", terms, .check = NULL), DIFFERENT};
-static const struct unc_field at_most[] = {UNC_FIELD("!at_most", NUMBER,
-						     UNC_AT(struct unc_rule, most), .least = 1,
-						     .most = UNC_RULE_MOST),
-					   NAMES("!of", terms, .check = NULL), DIFFERENT};
-
-static const struct unc_field *const kinds[] = {
-	[UNC_RULE_NEVER] = never, [UNC_RULE_NEEDS] = needs,     [UNC_RULE_NEEDS_ONE] = needs_one,
-	[UNC_RULE_SAME] = same,   [UNC_RULE_AT_MOST] = at_most, NULL,
+/* The choices are in the order of enum unc_rule_kind. */
+static const struct unc_field rule_fields[] = {
+	NAMES("|never", terms, .check = check_two),
+	NAMES("|needs", terms, .check = check_two),
+	NAMES("|needs_one", terms, .check = NULL),
+	NAMES("|same", terms, .check = NULL),
+	UNC_FIELD("|at_most", NUMBER, UNC_AT(struct unc_rule, most), .least = 1,
+		  .most = UNC_RULE_MOST),
+	NAMES("!of", terms, .with = "at_most"),
+	NAMES("when", when, .with = "same at_most"),
+	UNC_FIELD("except", TEXT, .with = "same at_most", .check = read_except),
+	NAMES("inherit", inherit, .with = "same at_most"),
+	UNC_FIELD("!why", TEXT, UNC_AT(struct unc_rule, why)),
+	UNC_FIELD("!evidence", TEXT, UNC_AT(struct unc_rule, evidence)),
+	UNC_END,
 };
 
-const struct unc_shape unc_rule_shape = {.variants = kinds,
-					 .variant = offsetof(struct unc_rule, kind),
-					 .size = sizeof(struct unc_rule)};
+static int finish_rule(const struct unc_reader *r, const struct unc_yaml *map, void *into)
+{
+	struct unc_rule *rule = into;
+
+	(void)r;
+	rule->kind = (enum unc_rule_kind)unc_fill_choice(map, rule_fields);
+	if (rule->kind == UNC_RULE_SAME)
+		rule->most = 1;
+	return 0;
+}
+
+const struct unc_shape unc_rule_shape = {
+	.fields = rule_fields, .size = sizeof(struct unc_rule), .check = finish_rule};

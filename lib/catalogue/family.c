@@ -186,56 +186,12 @@ static int check_sbdf(const struct unc_reader *r, const struct unc_yaml *node, v
 	return 0;
 }
 
-static int finish_port_rule(const struct unc_reader *r, const struct unc_yaml *map, void *into)
-{
-	const struct unc_yaml *index = unc_yaml_get(map, "index");
-	struct unc_family *f = r->context;
-	struct unc_port_rule *rule = into;
-
-	if (!index)
-		rule->count = 0;
-	else if (!unc_yaml_get(map, "count"))
-		rule->count = 32; /* a device number has 5 bits */
-	/* An index is a claim about the hardware. */
-	if (index && !unc_yaml_get(map, "evidence"))
-		return unc_reader_fail(r, index, "an index needs 'evidence'");
-	if (f->holds && !f->ports)
-		f->ports = rule;
-	f->holds = true;
-	return 0;
-}
-
 #define PORTS(member) UNC_AT(struct unc_port_rule, member)
-#define WORD(key, word, ...) \
-	UNC_FIELD(key, TEXT, .words = (const char *const[]){word, NULL}, __VA_ARGS__)
-#define COMMON UNC_FIELD("when", TEXT, .check = read_when), UNC_FIELD("evidence", TEXT), UNC_END
 
 static const struct unc_field id_fields[] = {
 	UNC_FIELD("!vendor", NUMBER, PORTS(vendor), .most = UINT16_MAX),
 	UNC_FIELD("!id", NUMBER, PORTS(id), .most = UINT16_MAX),
 	UNC_END,
-};
-
-static const struct unc_shape id = {.fields = id_fields};
-
-static const struct unc_field dvsec[] = {
-	UNC_FIELD("!dvsec", MAP, .of = &id),
-	UNC_FIELD("!fields", ANY, .check = read_fields),
-	COMMON,
-};
-
-static const struct unc_field attribute[] = {
-	UNC_FIELD("!attribute", TEXT, PORTS(attribute), .check = check_file),
-	WORD("index", "device", .check = NULL),
-	UNC_FIELD("first", NUMBER, PORTS(first), .most = 31),
-	UNC_FIELD("count", NUMBER, PORTS(count), .most = 32),
-	UNC_FIELD("except", TEXT, PORTS(except)),
-	COMMON,
-};
-
-static const struct unc_field by_name[] = {
-	WORD("!name", "sbdf", .check = check_sbdf),
-	COMMON,
 };
 
 static const struct unc_field range_fields[] = {
@@ -244,39 +200,50 @@ static const struct unc_field range_fields[] = {
 	UNC_END,
 };
 
-static const struct unc_shape bounds = {.fields = range_fields};
+static const struct unc_shape id = {.fields = id_fields}, range = {.fields = range_fields};
 
-static const struct unc_field range[] = {
-	UNC_FIELD("!range", MAP, .of = &bounds),
-	COMMON,
-};
-
-static const struct unc_field socket[] = {
-	WORD("!socket", "true", .check = NULL),
+/* The choices are in the order of enum unc_port_kind. */
+static const struct unc_field port_fields[] = {
+	UNC_FIELD("|dvsec", MAP, .of = &id),
+	UNC_FIELD("!fields", ANY, .with = "dvsec", .check = read_fields),
+	UNC_FIELD("|attribute", TEXT, PORTS(attribute), .check = check_file),
+	UNC_FIELD("index", TEXT, .with = "attribute",
+		  .words = (const char *const[]){"device", NULL}),
+	UNC_FIELD("first", NUMBER, PORTS(first), .with = "attribute", .most = 31),
+	UNC_FIELD("count", NUMBER, PORTS(count), .with = "attribute", .most = 32),
+	UNC_FIELD("except", TEXT, PORTS(except), .with = "attribute"),
+	UNC_FIELD("|name", TEXT, .words = (const char *const[]){"sbdf", NULL}, .check = check_sbdf),
+	UNC_FIELD("|range", MAP, .of = &range),
+	UNC_FIELD("|socket", TEXT, .words = (const char *const[]){"true", NULL}),
+	UNC_FIELD("|unknown", TEXT, PORTS(why)),
 	UNC_FIELD("when", TEXT, .check = read_when),
-	UNC_FIELD("!evidence", TEXT),
+	UNC_FIELD("evidence", TEXT),
 	UNC_END,
 };
 
-static const struct unc_field unknown[] = {
-	UNC_FIELD("!unknown", TEXT, PORTS(why)),
-	COMMON,
-};
+static int finish_port_rule(const struct unc_reader *r, const struct unc_yaml *map, void *into)
+{
+	const struct unc_yaml *index = unc_yaml_get(map, "index");
+	struct unc_family *f = r->context;
+	struct unc_port_rule *rule = into;
 
-static const struct unc_field *const port_kinds[] = {
-	[UNC_PORTS_DVSEC] = dvsec,
-	[UNC_PORTS_ATTRIBUTE] = attribute,
-	[UNC_PORTS_NAME] = by_name,
-	[UNC_PORTS_RANGE] = range,
-	[UNC_PORTS_SOCKET] = socket,
-	[UNC_PORTS_UNKNOWN] = unknown,
-	NULL,
-};
+	rule->kind = (enum unc_port_kind)unc_fill_choice(map, port_fields);
+	if (!index)
+		rule->count = 0;
+	else if (!unc_yaml_get(map, "count"))
+		rule->count = 32; /* a device number has 5 bits */
+	/* These are claims about the hardware. */
+	if ((index || rule->kind == UNC_PORTS_SOCKET) && !unc_yaml_get(map, "evidence"))
+		return unc_reader_fail(r, index ? index : map,
+				       "the key 'evidence' is missing here");
+	if (f->holds && !f->ports)
+		f->ports = rule;
+	f->holds = true;
+	return 0;
+}
 
-static const struct unc_shape port_rule = {.variants = port_kinds,
-					   .variant = offsetof(struct unc_port_rule, kind),
-					   .size = sizeof(struct unc_port_rule),
-					   .check = finish_port_rule};
+static const struct unc_shape port_rule = {
+	.fields = port_fields, .size = sizeof(struct unc_port_rule), .check = finish_port_rule};
 
 /* ---- events ---- */
 
@@ -574,9 +541,6 @@ int unc_family_parse(struct unc_family **out, struct unc_yaml_file *file, const 
 	f->holds = true;
 	f->on_this_cpu = true;
 	err = unc_fill(&r, file->root, &family, f);
-	for (size_t i = 0; i < f->rule_count; i++)
-		if (f->rules[i].kind == UNC_RULE_SAME)
-			f->rules[i].most = 1;
 	if (err < 0)
 		unc_family_free(f);
 	else

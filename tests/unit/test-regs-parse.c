@@ -258,7 +258,7 @@ static void test_mistakes(void **state)
 		{6, "space: msr", "b.yaml:8:7", "'size' is for maps"},
 		{6, "space: pci\nmap: {memory: 1}", "b.yaml:7:7", "unknown key 'memory'"},
 		{6, "space: mmio\nmap: {bar: 1}", "b.yaml:7:6", "exactly one of: file, pci"},
-		{6, "space: mmio\nmap: {file: a, pci: b}", "b.yaml:7:6", "exactly one"},
+		{6, "space: mmio\nmap: {file: a, pci: b}", "b.yaml:7:16", "exclude each other"},
 		{6, "space: mmio\nmap: {file: a, bar: 1}", "b.yaml:7:21", "BAR"},
 		{6, "space: mmio\nmap: {pci: a, bar: 6}", "b.yaml:7:20", "from 0 to 5"},
 		{7, "access: 16", "b.yaml:7:9", "from 32 to 64"},

@@ -332,7 +332,7 @@ static void mistakes(void **state)
 	} cases[] = {
 		{"rules: none\n", "f.yaml:7:8: the value of 'rules' must be a list, not text"},
 		{"rules:\n  - x\n", "f.yaml:8:5: expected a map"},
-		{"rules:\n  - why: w\n    evidence: e\n", "f.yaml:8:5: expected one of"},
+		{"rules:\n  - why: w\n    evidence: e\n", "f.yaml:8:5: expected exactly one of"},
 		{"rules:\n  - never: a b\n    evidence: e\n",
 		 "f.yaml:8:5: the key 'why' is missing here"},
 		{"rules:\n  - never: a b\n    why: w\n",
@@ -342,7 +342,7 @@ static void mistakes(void **state)
 		{"rules:\n  - never: a b,c\n    why: w\n    evidence: e\n",
 		 "f.yaml:8:14: 'a b,c' is not a valid list of format terms"},
 		{"rules:\n  - never: a b\n    needs: a b\n    why: w\n    evidence: e\n",
-		 "f.yaml:9:5: unknown key 'needs'"},
+		 "f.yaml:9:5: 'needs' and 'never' exclude each other"},
 		{"rules:\n  - never: a b\n    when: a\n    why: w\n    evidence: e\n",
 		 "f.yaml:9:5: unknown key 'when'"},
 		{"rules:\n  - same: a\n    except: b\n    why: w\n    evidence: e\n",

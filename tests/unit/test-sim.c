@@ -444,7 +444,7 @@ static const struct {
 	{HEAD "- {pmu: uncore_box, event: reads}\n",
 	 ":4:3: expected exactly one of: constant, sine, burst, ramp"},
 	{HEAD RATE "constant: 1, ramp: {from: 0, to: 1, period: 1s}}\n",
-	 ":4:3: expected exactly one of: "},
+	 ":4:48: 'ramp' and 'constant' exclude each other"},
 	{HEAD RATE "constant: -1}\n", ":4:45: the value of 'constant' must be a rate from 0"},
 	{HEAD RATE "constant: 1e16}\n", ":4:45: the value of 'constant' must be a rate from 0"},
 	{HEAD RATE "constant: fast}\n", ":4:45: the value of 'constant'"},
