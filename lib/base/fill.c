@@ -56,16 +56,6 @@ int unc_reader_check_name(const struct unc_reader *r, const struct unc_yaml *at,
 				  what, others);
 }
 
-/* "the value of 'scale' must be EXPECTED, not '1x'" */
-static int fail_value(const struct unc_reader *r, const struct unc_yaml *node, const char *expected)
-{
-	if (!*node->text)
-		return unc_reader_fail(r, node, "the value of '%s' is empty; it must be %s",
-				       node->key, expected);
-	return unc_reader_fail(r, node, "the value of '%s' must be %s, not '%s'", node->key,
-			       expected, node->text);
-}
-
 /* ---- keys ---- */
 
 const struct unc_yaml *unc_yaml_get(const struct unc_yaml *map, const char *key)
@@ -156,13 +146,20 @@ static int check_keys(const struct unc_reader *r, const struct unc_yaml *map,
 
 /* ---- values ---- */
 
+/* "the value of 'scale' must be EXPECTED, not '1x'" */
+static int fail_value(const struct unc_reader *r, const struct unc_yaml *node, const char *expected)
+{
+	return unc_reader_fail(r, node, "the value of '%s' must be %s, not '%s'", node->key,
+			       expected, node->text);
+}
+
 static int find_word(const struct unc_reader *r, const struct unc_yaml *node,
 		     const struct unc_field *f, unsigned *number)
 {
 	bool first = true;
 
 	for (unsigned i = 0; f->words[i]; i++)
-		if (*node->text && strcmp(f->words[i], node->text) == 0) {
+		if (strcmp(f->words[i], node->text) == 0) {
 			*number = i;
 			return 0;
 		}
@@ -242,8 +239,6 @@ static int fill_names(const struct unc_reader *r, const struct unc_yaml *node,
 	const char *at = node->text;
 	char word[64];
 
-	if (!*at)
-		return unc_reader_fail(r, node, "the value of '%s' is empty", node->key);
 	while (*at) {
 		size_t n = strspn(at, "abcdefghijklmnopqrstuvwxyz0123456789_");
 
@@ -260,27 +255,64 @@ static int fill_names(const struct unc_reader *r, const struct unc_yaml *node,
 	return 0;
 }
 
-/* A line of text, and not empty. */
-static int check_line(const struct unc_reader *r, const struct unc_yaml *node)
+static int fill_array(const struct unc_reader *r, const struct unc_yaml *node,
+		      const struct unc_field *f, void **member, size_t *count)
 {
-	const char *c = node->text;
+	static const struct unc_field text = UNC_FIELD(NULL, TEXT, UNC_AT(struct unc_word, text));
+	bool words = f->kind == UNC_FIELD_WORDS;
+	size_t size = words ? sizeof(struct unc_word) : f->of->size;
+	int err = unc_reader_expect(r, node,
+				    f->kind == UNC_FIELD_LIST ? UNC_YAML_LIST : UNC_YAML_MAP);
 
+	if (err < 0)
+		return err;
+	if (!node->count && (words || f->least))
+		return unc_reader_fail(r, node, "'%s' is empty", node->key);
+	if (f->most && node->count > f->most)
+		return unc_reader_fail(r, node, "at most %llu entries are allowed in '%s'",
+				       (unsigned long long)f->most, node->key);
+	*member = calloc(node->count + 1, size);
+	if (!*member)
+		return unc_nomem(r->e);
+	for (size_t i = 0; err == 0 && i < node->count; i++) {
+		const struct unc_yaml *child = &node->children[i];
+		char *entry = (char *)*member + i * size;
+
+		++*count;
+		if (words) {
+			((struct unc_word *)(void *)entry)->name = child->key;
+			err = unc_fill_value(r, child, &text, entry);
+		} else {
+			err = unc_fill(r, child, f->of, entry);
+		}
+	}
+	return err;
+}
+
+int unc_fill_value(const struct unc_reader *r, const struct unc_yaml *node,
+		   const struct unc_field *f, void *into)
+{
+	void *member = (char *)into + f->offset;
+	const char *c = node->text;
+	unsigned number = 0;
+	int err;
+
+	if (f->kind == UNC_FIELD_ANY)
+		return 0;
+	if (f->kind == UNC_FIELD_MAP)
+		return unc_fill(r, node, f->of, member);
+	if (f->kind >= UNC_FIELD_WORDS)
+		return fill_array(r, node, f, member, (size_t *)(void *)((char *)into + f->count));
+	err = unc_reader_expect(r, node, UNC_YAML_TEXT);
+	if (err < 0)
+		return err;
+	if (!*c)
+		return unc_reader_fail(r, node, "the value of '%s' is empty", node->key);
 	while ((unsigned char)*c >= ' ' && *c != 0x7f)
 		c++;
 	if (*c)
 		return unc_reader_fail(r, node, "the value of '%s' must be one line of text",
 				       node->key);
-	return *node->text ? 0 : unc_reader_fail(r, node, "the value of '%s' is empty", node->key);
-}
-
-static int fill_scalar(const struct unc_reader *r, const struct unc_yaml *node,
-		       const struct unc_field *f, void *member)
-{
-	unsigned number = 0;
-	int err = unc_reader_expect(r, node, UNC_YAML_TEXT);
-
-	if (err < 0)
-		return err;
 	switch (f->kind) {
 	case UNC_FIELD_NUMBER:
 		return fill_number(r, node, f, member);
@@ -296,7 +328,7 @@ static int fill_scalar(const struct unc_reader *r, const struct unc_yaml *node,
 		*(bool *)member = *node->text == 't';
 		return 0;
 	default:
-		err = f->words ? find_word(r, node, f, &number) : check_line(r, node);
+		err = f->words ? find_word(r, node, f, &number) : 0;
 	}
 	if (err < 0)
 		return err;
@@ -307,74 +339,6 @@ static int fill_scalar(const struct unc_reader *r, const struct unc_yaml *node,
 	else if (f->size)
 		*(const char **)member = node->text;
 	return 0;
-}
-
-static int fill_words(const struct unc_reader *r, const struct unc_yaml *map,
-		      struct unc_word **member, size_t *count)
-{
-	int err = unc_reader_expect(r, map, UNC_YAML_MAP);
-
-	if (err < 0)
-		return err;
-	if (!map->count)
-		return unc_reader_fail(r, map, "'%s' is empty", map->key);
-	*member = calloc(map->count, sizeof(**member));
-	if (!*member)
-		return unc_nomem(r->e);
-	for (; *count < map->count; ++*count) {
-		const struct unc_field text = {.kind = UNC_FIELD_TEXT, .size = sizeof(char *)};
-		struct unc_word *word = &(*member)[*count];
-
-		word->name = map->children[*count].key;
-		err = fill_scalar(r, &map->children[*count], &text, &word->text);
-		if (err < 0)
-			return err;
-	}
-	return 0;
-}
-
-static int fill_array(const struct unc_reader *r, const struct unc_yaml *node,
-		      const struct unc_field *f, void **member, size_t *count)
-{
-	int err = unc_reader_expect(r, node,
-				    f->kind == UNC_FIELD_LIST ? UNC_YAML_LIST : UNC_YAML_MAP);
-
-	if (err < 0)
-		return err;
-	if (node->count < f->least)
-		return unc_reader_fail(r, node, "'%s' is empty", node->key);
-	if (f->most && node->count > f->most)
-		return unc_reader_fail(r, node, "at most %llu entries are allowed in '%s'",
-				       (unsigned long long)f->most, node->key);
-	*member = calloc(node->count + 1, f->of->size);
-	if (!*member)
-		return unc_nomem(r->e);
-	for (size_t i = 0; err == 0 && i < node->count; i++) {
-		++*count;
-		err = unc_fill(r, &node->children[i], f->of, (char *)*member + i * f->of->size);
-	}
-	return err;
-}
-
-int unc_fill_value(const struct unc_reader *r, const struct unc_yaml *node,
-		   const struct unc_field *f, void *into)
-{
-	void *member = (char *)into + f->offset;
-	size_t *count = (size_t *)(void *)((char *)into + f->count);
-
-	switch (f->kind) {
-	case UNC_FIELD_ANY:
-		return 0;
-	case UNC_FIELD_MAP:
-		return unc_fill(r, node, f->of, member);
-	case UNC_FIELD_WORDS:
-		return fill_words(r, node, member, count);
-	case UNC_FIELD_LIST:
-	case UNC_FIELD_NAMED:
-		return fill_array(r, node, f, member, count);
-	default:
-		return fill_scalar(r, node, f, member);
-	}
 }
 
 int unc_fill(const struct unc_reader *r, const struct unc_yaml *map, const struct unc_shape *shape,

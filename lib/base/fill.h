@@ -49,15 +49,16 @@ enum unc_field_kind {
 	UNC_FIELD_BITS,   /* uint64_t: "8", "24-31", "0-7,21" */
 	UNC_FIELD_WORD,   /* an enum: the place in `words`; a bool: not the first */
 	UNC_FIELD_NAMES, /* struct unc_names: names separated by blanks, not empty; `what` they are */
-	UNC_FIELD_WORDS, /* struct unc_word *: a map of any keys to text, not empty */
 	UNC_FIELD_MAP,   /* a map of `of`, filled into the struct at `offset` */
-	UNC_FIELD_LIST, /* pointer to an array: a list of `least` to `most` (0: any) maps of `of` */
-	UNC_FIELD_NAMED, /* pointer to an array: a map of any keys to maps of `of`; the same */
+	/* Pointers to arrays: */
+	UNC_FIELD_WORDS, /* struct unc_word: a map of any keys to text, not empty */
+	UNC_FIELD_LIST,  /* a list of `least` to `most` (0: any) maps of `of` */
+	UNC_FIELD_NAMED, /* a map of any keys to maps of `of`; the same */
 };
 
 struct unc_field {
-	const char
-		*key; /* "!name": must be there; "|name": one of these must; NULL ends the table */
+	/* "!name": must be there; "|name": exactly one of these must; NULL ends the table. */
+	const char *key;
 	enum unc_field_kind kind;
 	size_t offset, size; /* of the member; size 0: not stored */
 	size_t count;        /* WORDS, LIST, NAMED: offset of the number of entries, a size_t */

@@ -66,16 +66,12 @@ int unc_cpulist_parse(const char *text, struct unc_cpulist *out)
 	return 0;
 }
 
-static int compare(const void *a, const void *b)
-{
-	int x = *(const int *)a, y = *(const int *)b;
-
-	return (x > y) - (x < y);
-}
-
 bool unc_cpulist_has(const struct unc_cpulist *l, int cpu)
 {
-	return l->count && bsearch(&cpu, l->ids, l->count, sizeof(*l->ids), compare);
+	for (size_t i = 0; i < l->count; i++)
+		if (l->ids[i] == cpu)
+			return true;
+	return false;
 }
 
 void unc_cpulist_finish(struct unc_cpulist *l)
