@@ -70,7 +70,7 @@ enum unc_filter_kind {
 	UNC_FILTERS,
 };
 
-/* How data files write a kind. What it does with targets is in count/filters.c. */
+/* How data files write a kind. count/split.c has what it does with targets. */
 extern const struct unc_filter_word {
 	const char *name; /* "from" ... "address" */
 	const char

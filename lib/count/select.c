@@ -65,7 +65,7 @@ static struct unc_query *find_query(struct adder *a, const struct unc_encoding *
 static int add_event_on(struct adder *a, const struct uncore_pmu *pmu,
 			const struct unc_encoding *enc)
 {
-	bool per_package = enc->alias && enc->alias->per_package;
+	const struct uncore_alias *alias = enc->alias;
 	struct unc_query *q = find_query(a, enc);
 	int r = q ? 0 : unc_nomem(a->e);
 
@@ -73,7 +73,7 @@ static int add_event_on(struct adder *a, const struct uncore_pmu *pmu,
 		struct unc_target target = {.pmu = pmu, .cpu = pmu->cpus.ids[i], .terms = ""};
 
 		if (enc->cpu >= 0 ? target.cpu != enc->cpu
-				  : per_package && package_seen(a->m, pmu, i))
+				  : alias && alias->per_package && package_seen(a->m, pmu, i))
 			continue;
 		r = unc_encode_event(a->m, q, target, a->event, enc, a->first_set);
 	}
@@ -250,7 +250,6 @@ static bool is_per_package(const struct uncore_metric *metric, const struct unco
 static int add_metric_on(struct uncore_monitor *m, struct unc_query *q,
 			 const struct uncore_pmu *pmu, struct unc_error *why)
 {
-	bool per_package = is_per_package(q->metric, pmu);
 	bool in_parts = q->filter || m->level == UNCORE_LEVEL_PORT;
 	struct unc_asked before = {m->query_count, m->set_count};
 	size_t targets = q->target_count;
@@ -259,7 +258,7 @@ static int add_metric_on(struct uncore_monitor *m, struct unc_query *q,
 	for (size_t i = 0; r == 0 && i < pmu->cpus.count; i++) {
 		struct unc_target whole = {.pmu = pmu, .cpu = pmu->cpus.ids[i], .terms = ""};
 
-		if (per_package && package_seen(m, pmu, i))
+		if (package_seen(m, pmu, i) && is_per_package(q->metric, pmu))
 			continue;
 		r = in_parts ? unc_filters_encode(m, q, &whole, why)
 			     : unc_encode_metric(m, q, whole, why);
