@@ -86,7 +86,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	require(r->count >= 1 && r->instances >= 1 && (r->instances == 1 || r->stride));
 	for (size_t i = 0; i < r->count; i++)
 		check_counter(r, &r->counters[i]);
-	if (r->has_histogram)
+	if (r->histogram.count)
 		check_histogram(&r->histogram);
 	check_family(r);
 	unc_regs_free(r);

@@ -33,7 +33,7 @@ static int add_device(struct unc_regs *r, const char *path, uint64_t offset, int
 /* "PATH" or "PATH@OFFSET". */
 static int add_file(struct unc_regs *r, const struct unc_root *root, struct unc_error *e)
 {
-	const char *place = r->where ? r->where : r->map.text, *mark = strrchr(place, '@');
+	const char *place = r->where ? r->where : r->map_file, *mark = strrchr(place, '@');
 	char *path = mark ? strndup(place, (size_t)(mark - place)) : strdup(place), *whole = NULL;
 	uint64_t offset = 0;
 	int err;
@@ -65,7 +65,7 @@ static int add_pci(struct unc_regs *r, const struct unc_root *root,
 	int err = unc_root_list(root, PCI_DEVICES, &names) == -ENOMEM ? unc_nomem(e) : 0;
 
 	if (r->space != UNC_SPACE_PCI)
-		snprintf(file, sizeof(file), "resource%llu", (unsigned long long)r->map.bar);
+		snprintf(file, sizeof(file), "resource%llu", (unsigned long long)r->bar);
 	for (size_t i = 0; err == 0 && i < names.count; i++) {
 		uint64_t values[3];
 		char path[600], ids[48];
@@ -80,9 +80,9 @@ static int add_pci(struct unc_regs *r, const struct unc_root *root,
 		}
 		snprintf(ids, sizeof(ids), "%04llx:%04llx", (unsigned long long)values[0],
 			 (unsigned long long)values[1]);
-		while (ids[same] && unc_lower(r->map.text[same]) == ids[same])
+		while (ids[same] && unc_lower(r->map_pci[same]) == ids[same])
 			same++;
-		if ((r->map.text[same] || ids[same]) && strcmp(names.items[i], r->map.text) != 0)
+		if ((r->map_pci[same] || ids[same]) && strcmp(names.items[i], r->map_pci) != 0)
 			continue;
 		/* It is read by the first online CPU of its node. */
 		for (size_t k = topology->cpu_count; k-- > 0;)
@@ -119,9 +119,9 @@ static int find_devices(struct unc_regs *r, const struct unc_root *root,
 				r->name, r->title, r->models, topology->cpu_model);
 	if (r->space == UNC_SPACE_MSR)
 		return add_device(r, "MSRs", 0, -1, e);
-	if (r->where || r->map.kind == UNC_MAP_FILE)
+	if (r->where || r->map_file)
 		return add_file(r, root, e);
-	if (r->map.kind == UNC_MAP_NONE)
+	if (!r->map_pci)
 		return unc_fail(e, EINVAL,
 				"the block %s does not say where it is: add ',at=PATH' to the "
 				"source, or a 'map' to the file",
@@ -129,7 +129,7 @@ static int find_devices(struct unc_regs *r, const struct unc_root *root,
 	err = add_pci(r, root, topology, e);
 	if (err == 0 && !r->device_count)
 		return unc_fail(e, ENODEV, "%s: there is no device '%s' on this machine", r->name,
-				r->map.text);
+				r->map_pci);
 	return err;
 }
 

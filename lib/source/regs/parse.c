@@ -19,6 +19,8 @@
 /* At the most that any counter counts, 2^40 in a second, these bits last for 16 s. */
 #define LASTING_BITS 44
 
+#define BLOCK(member) UNC_AT(struct unc_regs, member)
+
 static const struct unc_bounds positive = {DBL_TRUE_MIN, DBL_MAX, "more than 0"};
 
 /* What must not be, and the sentence at the value of `key`, or at the whole map. */
@@ -82,26 +84,22 @@ static int check_models(const struct unc_reader *r, const struct unc_yaml *node,
 /* ---- where it is ---- */
 
 static const struct unc_field map_fields[] = {
-	UNC_FIELD("|file", TEXT, UNC_AT(struct unc_regs_map, text)),
-	UNC_FIELD("|pci", TEXT, UNC_AT(struct unc_regs_map, text)),
-	UNC_FIELD("bar", NUMBER, UNC_AT(struct unc_regs_map, bar), .most = 5),
+	UNC_FIELD("|file", TEXT, BLOCK(map_file)),
+	UNC_FIELD("|pci", TEXT, BLOCK(map_pci)),
+	UNC_FIELD("bar", NUMBER, BLOCK(bar), .most = 5),
 	UNC_END,
 };
 
-static const struct unc_shape map_shape = {.fields = map_fields};
-
 static int check_map(const struct unc_reader *r, const struct unc_yaml *map, void *into)
 {
-	struct unc_regs *block = into;
-	bool bar = unc_yaml_get(map, "bar"), pci = unc_yaml_get(map, "pci"),
-	     msr = block->space == UNC_SPACE_MSR;
+	const struct unc_regs *block = into;
 	const struct rule rules[] = {
-		{msr, "", "MSRs are read from their CPU: 'map' says nothing"},
-		{bar && (!pci || block->space == UNC_SPACE_PCI), "bar",
-		 "only a PCI device's memory has a BAR"},
+		{block->space == UNC_SPACE_MSR, "",
+		 "MSRs are read from their CPU: 'map' says nothing"},
+		{unc_yaml_get(map, "bar") && (!block->map_pci || block->space == UNC_SPACE_PCI),
+		 "bar", "only a PCI device's memory has a BAR"},
 	};
 
-	block->map.kind = pci ? UNC_MAP_PCI : UNC_MAP_FILE;
 	return CHECK_RULES(r, map, rules);
 }
 
@@ -132,8 +130,8 @@ static int check_size(const struct unc_reader *r)
 /* ---- clock ---- */
 
 static const struct unc_field clock_fields[] = {
-	UNC_FIELD("hz", DOUBLE, UNC_AT(struct unc_regs, hz), .range = &positive),
-	UNC_FIELD("counter", TEXT, UNC_AT(struct unc_regs, clock_name)),
+	UNC_FIELD("hz", DOUBLE, BLOCK(hz), .range = &positive),
+	UNC_FIELD("counter", TEXT, BLOCK(clock_name)),
 	UNC_END,
 };
 
@@ -423,12 +421,10 @@ static const struct unc_shape only = {.fields = only_fields, .size = sizeof(stru
 
 /* The kernel's driver would write the same registers. */
 static const struct unc_field kernel_fields[] = {
-	UNC_FIELD("!pmu", TEXT, UNC_AT(struct unc_regs, kernel_pmu)),
-	UNC_FIELD("!module", TEXT, UNC_AT(struct unc_regs, kernel_module)),
+	UNC_FIELD("!pmu", TEXT, BLOCK(kernel_pmu)),
+	UNC_FIELD("!module", TEXT, BLOCK(kernel_module)),
 	UNC_END,
 };
-
-static const struct unc_shape kernel = {.fields = kernel_fields};
 
 /* ---- histogram ---- */
 
@@ -455,7 +451,6 @@ static int read_histogram(const struct unc_reader *r, const struct unc_yaml *nod
 				       "a histogram has 2 to %d counters with the role 'bin', and "
 				       "here are %zu",
 				       UNC_HISTOGRAM_BINS, h->count);
-	block->has_histogram = true;
 	if (unc_fill(r, node, &shape, h) < 0 || unc_reader_expect(r, list, UNC_YAML_LIST) < 0)
 		return -EBADMSG;
 	if (list->count != h->count)
@@ -581,14 +576,11 @@ static int finish_block(const struct unc_reader *reader, const struct unc_yaml *
 	if (rate && !r->clock && !r->host_clock && !(r->hz > 0 && r->all_cycles))
 		return unc_reader_fail(
 			reader, unc_yaml_get(rate->at, "role"),
-			r->hz > 0
-				? "missing clock for a rate of '%s': 'hz' gives time only with all "
-				  "cycles, the roles 'active', 'busy' and 'idle', or a 'counter' "
-				  "of them in 'clock'; without, say 'clock: host'"
-				: "missing clock for a rate of '%s': give 'clock' its 'hz' or its "
-				  "'counter', or say 'clock: host'",
+			"missing clock for a rate of '%s': give 'clock' a 'counter', or its 'hz', "
+			"which gives time only with all cycles (the roles 'active', 'busy' and "
+			"'idle'), or say 'clock: host'",
 			rate->name);
-	if (bin && !r->has_histogram)
+	if (bin && !r->histogram.count)
 		return unc_reader_fail(reader, unc_yaml_get(bin->at, "role"),
 				       "bins need bounds: the key 'histogram'");
 	if (unc_reader_check_name(reader, name, name->text, "-", "name") < 0 ||
@@ -596,8 +588,6 @@ static int finish_block(const struct unc_reader *reader, const struct unc_yaml *
 		return -EBADMSG;
 	return 0;
 }
-
-#define BLOCK(member) UNC_AT(struct unc_regs, member)
 
 /* In the order in which one part needs another. */
 static const struct unc_field fields[] = {
@@ -615,7 +605,8 @@ static const struct unc_field fields[] = {
 	UNC_FIELD("size", NUMBER, BLOCK(size), .least = 4, .most = OFFSET_MOST),
 	UNC_FIELD("count", NUMBER, BLOCK(instances), .least = 1, .most = UNC_REGS_INSTANCES),
 	UNC_FIELD("stride", NUMBER, BLOCK(stride), .least = 1, .most = OFFSET_MOST),
-	UNC_FIELD("map", MAP, BLOCK(map), .of = &map_shape, .check = check_map),
+	UNC_FIELD("map", MAP, .of = &(const struct unc_shape){.fields = map_fields},
+		  .check = check_map),
 	UNC_FIELD("quantity", TEXT, BLOCK(quantity)),
 	UNC_FIELD("clock", ANY, .check = read_clock),
 	UNC_FIELD("!counters", ANY, .check = read_counters),
@@ -625,7 +616,7 @@ static const struct unc_field fields[] = {
 	UNC_FIELD("overflow", WORD, BLOCK(overflow),
 		  .words = (const char *const[]){"wraps", "freezes", "freezes-all", NULL}),
 	UNC_FIELD("only", LIST, UNC_LIST(struct unc_regs, only, only_count), .of = &only),
-	UNC_FIELD("kernel", MAP, .of = &kernel),
+	UNC_FIELD("kernel", MAP, .of = &(const struct unc_shape){.fields = kernel_fields}),
 	UNC_FIELD("histogram", ANY, .check = read_histogram),
 	UNC_END,
 };
@@ -665,7 +656,6 @@ void unc_regs_free(struct unc_regs *r)
 	free(r->select.fields);
 	free(r->only);
 	free(r->counters);
-	free(r->where);
 	free(r);
 }
 
@@ -684,13 +674,13 @@ int unc_regs_load(struct unc_regs **out, const char *spec, struct unc_error *e)
 		err = unc_regs_parse(&r, file, e);
 	if (err < 0)
 		return err;
-	if (at && (r->space == UNC_SPACE_MSR || !at[4])) {
+	if (at && !at[4])
+		err = unc_fail(e, EINVAL, "%s: 'at=' must be followed by a path", spec);
+	else if (at && r->space == UNC_SPACE_MSR)
 		err = unc_fail(e, EINVAL,
-			       at[4] ? "%s: MSRs are read from their CPU; there is no other place"
-				     : "%s: 'at=' must be followed by a path",
-			       spec);
-	} else if (at) {
-		r->where = strdup(at + 4);
+			       "%s: MSRs are read from their CPU; there is no other place", spec);
+	else if (at) {
+		r->where = unc_names_take(&r->strings, strdup(at + 4));
 		err = r->where ? 0 : unc_nomem(e);
 	}
 	if (err < 0)

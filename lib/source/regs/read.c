@@ -192,7 +192,7 @@ static const char *prepare(struct unc_regs_source *s, struct unc_regs_instance *
 	uint64_t end = unc_now_ns() + FROZEN_NS;
 	bool frozen;
 
-	if (err == 0 && s->watches && b->state != UNC_INSTANCE_ABSENT) {
+	if (err == 0 && !s->freezes && b->state != UNC_INSTANCE_ABSENT) {
 		do
 			frozen = unc_regs_is_frozen(&b->io);
 		while (frozen && unc_now_ns() < end);

@@ -107,19 +107,6 @@ struct unc_regs_counter {
 	const struct unc_yaml *at; /* in the file */
 };
 
-/* Where the device is. */
-enum unc_regs_map_kind {
-	UNC_MAP_NONE, /* to be given by the user of the block */
-	UNC_MAP_FILE,
-	UNC_MAP_PCI,
-};
-
-struct unc_regs_map {
-	enum unc_regs_map_kind kind;
-	const char *text; /* a file's path, or "PATH@OFFSET"; a PCI address, or vendor:device */
-	uint64_t bar;
-};
-
 /* One device, found on this machine. */
 struct unc_regs_device {
 	char *path;      /* below the root; not looked at for MSRs */
@@ -138,7 +125,8 @@ struct unc_regs {
 	unsigned bytes; /* of one access: 4 or 8 */
 	uint64_t size;  /* bytes of the map; MSR: 0 */
 	uint64_t instances, stride;
-	struct unc_regs_map map;
+	const char *map_file, *map_pci; /* "PATH@OFFSET"; an address, or vendor:device; or NULL */
+	uint64_t bar;
 	const char *clock_hz;   /* as written; NULL: not known */
 	double hz;              /* 0: not known */
 	const char *clock_name; /* of the counter of its cycles; or NULL */
@@ -160,10 +148,9 @@ struct unc_regs {
 	size_t only_count;
 	enum unc_regs_overflow overflow;
 	const char *kernel_pmu, *kernel_module; /* the driver of the same box; or NULL */
-	bool has_histogram;
-	struct unc_histogram histogram;
+	struct unc_histogram histogram;         /* no bins: none */
 
-	char *where; /* "at=": instead of the file's map; or NULL */
+	const char *where; /* "at=": instead of the map; or NULL */
 	struct unc_regs_device *devices;
 	size_t device_count;
 };

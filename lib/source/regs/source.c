@@ -341,8 +341,6 @@ static int regs_open(struct unc_source *source, struct unc_counter *counters, si
 	s->plan = counters;
 	s->count = count;
 	s->freezes = s->write && regs->window == UNC_WINDOW_FREEZE;
-	s->watches =
-		(regs->use[UNC_PURPOSE_FREEZE] || regs->use[UNC_PURPOSE_FROZEN]) && !s->freezes;
 	s->counters = calloc(count + 1, sizeof(*s->counters));
 	s->instances = calloc(count + 1, sizeof(*s->instances));
 	s->last = calloc(count + 1, sizeof(*s->last));

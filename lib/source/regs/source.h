@@ -98,7 +98,6 @@ struct unc_regs_source {
 	const struct unc_root *root;
 	bool write;    /* control registers may be written */
 	bool freezes;  /* instances are frozen for each reading */
-	bool watches;  /* another program may freeze them */
 	bool together; /* one instance may stop all of its device: they are unfrozen together */
 	struct unc_counter *plan;
 	struct unc_open_counter *counters;
