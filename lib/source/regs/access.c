@@ -87,32 +87,16 @@ static int check_length(struct unc_regs_io *io, const struct unc_regs_device *d,
 	return 0;
 }
 
-/* Pages are mapped whole, and a device may begin within one. */
-static int map_device(struct unc_regs_io *io, const struct unc_regs_device *d, bool write,
-		      struct unc_error *e)
-{
-	uint64_t skip = d->offset % (uint64_t)sysconf(_SC_PAGESIZE);
-	size_t size = io->regs->size + skip;
-	void *map = mmap(NULL, size, write ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED, io->fd,
-			 (off_t)(d->offset - skip));
-
-	if (map == MAP_FAILED)
-		return unc_fail(e, errno == EINVAL ? ENODEV : errno, "%s: %s cannot be mapped: %s",
-				io->regs->name, d->path, unc_errno_text(errno));
-	io->map = map;
-	io->mapped = size;
-	io->registers = (char *)map + skip + (io->offset - d->offset);
-	return 0;
-}
-
 int unc_regs_io_open(struct unc_regs_io *io, const struct unc_regs *r, const struct unc_root *root,
 		     const struct unc_counter *counter, bool write, struct unc_error *e)
 {
 	size_t unit = counter->pmu->unit;
 	const struct unc_regs_device *d = &r->devices[unit / r->instances];
+	uint64_t skip = d->offset % (uint64_t)sysconf(_SC_PAGESIZE);
 	bool msr = r->space == UNC_SPACE_MSR;
-	char path[64];
 	struct stat st = {0};
+	char path[64];
+	void *map;
 	int err;
 
 	/* Without control registers nothing is written. */
@@ -126,10 +110,22 @@ int unc_regs_io_open(struct unc_regs_io *io, const struct unc_regs *r, const str
 	err = open_file(io, root, msr ? path : d->path, write, &st, e);
 	if (err == 0 && !msr)
 		err = check_length(io, d, &st, e);
-	if (err == 0 && r->space == UNC_SPACE_MMIO)
-		err = map_device(io, d, write, e);
+	/* Pages are mapped whole, and a device may begin within one. */
+	if (err == 0 && r->space == UNC_SPACE_MMIO) {
+		io->mapped = r->size + skip;
+		map = mmap(NULL, io->mapped, write ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED,
+			   io->fd, (off_t)(d->offset - skip));
+		if (map == MAP_FAILED)
+			err = unc_fail(e, errno == EINVAL ? ENODEV : errno,
+				       "%s: %s cannot be mapped: %s", r->name, d->path,
+				       unc_errno_text(errno));
+		else
+			io->map = map;
+	}
 	if (err < 0)
 		unc_regs_io_close(io);
+	else if (io->map)
+		io->registers = (char *)io->map + skip + (io->offset - d->offset);
 	return err;
 }
 

@@ -287,28 +287,6 @@ static int open_instance(struct unc_regs_source *s, size_t index, struct unc_err
 	return err;
 }
 
-static int open_instances(struct unc_regs_source *s, struct unc_error *e)
-{
-	int err = 0;
-
-	for (size_t i = 0; i < s->count; i++) {
-		const struct unc_counter *c = &s->plan[i];
-
-		if (i == 0 || c->pmu != c[-1].pmu || c->cpu != c[-1].cpu)
-			s->instances[s->instance_count++] =
-				(struct unc_regs_instance){.io = {.fd = -1}, .first = i};
-		s->instances[s->instance_count - 1].end = i + 1;
-		if (s->regs->overflow == UNC_OVERFLOW_FREEZES_ALL &&
-		    c->config.word[UNC_REGS_AFTER_WORD])
-			s->together = true;
-	}
-	s->into = s->last;
-	for (size_t k = 0; err == 0 && k < s->instance_count; k++)
-		err = open_instance(s, k, e);
-	unc_regs_unfreeze(s);
-	return err;
-}
-
 static int add_notes(const struct unc_regs_source *s, struct unc_names *notes, struct unc_error *e)
 {
 	const struct unc_counter *c = &s->plan[s->instances[s->first_frozen].first];
@@ -334,38 +312,47 @@ static int regs_open(struct unc_source *source, struct unc_counter *counters, si
 		     struct unc_names *notes, struct unc_error *e)
 {
 	struct unc_regs_source *s = regs_of(source);
-	const struct unc_regs *regs = s->regs;
 	size_t opened = 0;
-	int *cpus, r;
+	int *cpus, err;
 
 	s->plan = counters;
 	s->count = count;
-	s->freezes = s->write && regs->window == UNC_WINDOW_FREEZE;
+	s->freezes = s->write && s->regs->window == UNC_WINDOW_FREEZE;
 	s->counters = calloc(count + 1, sizeof(*s->counters));
 	s->instances = calloc(count + 1, sizeof(*s->instances));
-	s->last = calloc(count + 1, sizeof(*s->last));
-	if (!s->counters || !s->instances || !s->last)
-		return unc_nomem(e);
-	r = s->write ? check_kernel(regs, s->root, e) : 0;
-	if (r == 0)
-		r = open_instances(s, e);
-	if (r == 0 && count)
-		r = add_notes(s, notes, e);
+	s->into = s->last = calloc(count + 1, sizeof(*s->last));
+	cpus = calloc(count + 1, sizeof(*cpus));
+	err = s->counters && s->instances && s->last && cpus ? 0 : unc_nomem(e);
+	if (err == 0 && s->write)
+		err = check_kernel(s->regs, s->root, e);
+	for (size_t i = 0; err == 0 && i < count; i++) {
+		const struct unc_counter *c = &counters[i];
+
+		if (i == 0 || c->pmu != c[-1].pmu || c->cpu != c[-1].cpu) {
+			cpus[s->instance_count] = c->cpu;
+			s->instances[s->instance_count++] =
+				(struct unc_regs_instance){.io = {.fd = -1}, .first = i};
+		}
+		s->instances[s->instance_count - 1].end = i + 1;
+		if (s->regs->overflow == UNC_OVERFLOW_FREEZES_ALL &&
+		    c->config.word[UNC_REGS_AFTER_WORD])
+			s->together = true;
+	}
+	for (size_t k = 0; err == 0 && k < s->instance_count; k++)
+		err = open_instance(s, k, e);
+	unc_regs_unfreeze(s);
+	if (err == 0 && count)
+		err = add_notes(s, notes, e);
 	for (size_t i = 0; i < count; i++)
 		opened += counters[i].error == 0;
-	if (r < 0 || !count)
-		return r;
-	if (!opened)
-		return unc_fail(e, -counters[0].error, "%s", counters[0].why);
+	if (err == 0 && count && !opened)
+		err = unc_fail(e, -counters[0].error, "%s", counters[0].why);
 	/* A thread for each CPU, however few instances: readings do not move between CPUs. */
-	cpus = calloc(s->instance_count, sizeof(*cpus));
-	for (size_t k = 0; cpus && k < s->instance_count; k++)
-		cpus[k] = s->plan[s->instances[k].first].cpu;
-	r = cpus ? unc_readers_new(&s->readers, cpus, s->instance_count, 1, unc_regs_read_instance,
-				   s)
-		 : -ENOMEM;
+	if (err == 0 && count &&
+	    unc_readers_new(&s->readers, cpus, s->instance_count, 1, unc_regs_read_instance, s) < 0)
+		err = unc_nomem(e);
 	free(cpus);
-	return r < 0 ? unc_nomem(e) : 0;
+	return err;
 }
 
 /* ---- counting ------------------------------------------------------------------------------ */
