@@ -105,34 +105,6 @@ void unc_regs_forget_devices(struct unc_regs *r)
 	r->device_count = 0;
 }
 
-static int find_devices(struct unc_regs *r, const struct unc_root *root,
-			const struct unc_topology *topology, struct unc_error *e)
-{
-	int err;
-
-	unc_regs_forget_devices(r);
-	/* The same numbers are other registers of another CPU. */
-	if (r->models && !unc_has_word(r->models, topology->cpu_model))
-		return unc_fail(e, ENODEV,
-				"%s: %s: it is in the CPU models %s only, and this one is %s; "
-				"elsewhere its registers are something else",
-				r->name, r->title, r->models, topology->cpu_model);
-	if (r->space == UNC_SPACE_MSR)
-		return add_device(r, "MSRs", 0, -1, e);
-	if (r->where || r->map_file)
-		return add_file(r, root, e);
-	if (!r->map_pci)
-		return unc_fail(e, EINVAL,
-				"the block %s does not say where it is: add ',at=PATH' to the "
-				"source, or a 'map' to the file",
-				r->name);
-	err = add_pci(r, root, topology, e);
-	if (err == 0 && !r->device_count)
-		return unc_fail(e, ENODEV, "%s: there is no device '%s' on this machine", r->name,
-				r->map_pci);
-	return err;
-}
-
 /* ---- PMUs ---- */
 
 /* MSRs belong to a socket: one CPU of each reads them. Other devices are read by a CPU of their node. */
@@ -246,11 +218,32 @@ int unc_regs_scan(struct unc_regs *r, const struct unc_root *root,
 {
 	size_t before = strcspn(r->pmu, "{"), count;
 	struct unc_pmus pmus = {0};
-	int err = find_devices(r, root, topology, e);
+	int err;
 
+	unc_regs_forget_devices(r);
+	/* The same numbers are other registers of another CPU. */
+	if (r->models && !unc_has_word(r->models, topology->cpu_model))
+		return unc_fail(e, ENODEV,
+				"%s: %s: it is in the CPU models %s only, and this one is %s; "
+				"elsewhere its registers are something else",
+				r->name, r->title, r->models, topology->cpu_model);
+	if (r->space == UNC_SPACE_MSR)
+		err = add_device(r, "MSRs", 0, -1, e);
+	else if (r->where || r->map_file)
+		err = add_file(r, root, e);
+	else if (r->map_pci)
+		err = add_pci(r, root, topology, e);
+	else
+		err = unc_fail(e, EINVAL,
+			       "the block %s does not say where it is: add ',at=PATH' to the "
+			       "source, or a 'map' to the file",
+			       r->name);
 	if (err < 0)
 		return err;
 	count = r->device_count * r->instances;
+	if (!count)
+		return unc_fail(e, ENODEV, "%s: there is no device '%s' on this machine", r->name,
+				r->map_pci);
 	pmus.items = calloc(count, sizeof(*pmus.items));
 	if (!pmus.items)
 		return unc_nomem(e);

@@ -60,50 +60,48 @@ static bool assign(struct unc_regs_source *s, const struct unc_regs_instance *b,
 	return false;
 }
 
+/* The sentence of an error follows "PMU/EVENT/: ", here and in choose(). */
 static int choose_programmable(struct unc_regs_source *s, const struct unc_regs_instance *b,
 			       size_t i, struct unc_error *e)
 {
 	const struct unc_regs *r = s->regs;
 	const struct unc_regs_field *edge = r->use[UNC_PURPOSE_EDGE];
 	const struct unc_regs_field *threshold = r->use[UNC_PURPOSE_THRESHOLD];
-	const struct unc_counter *c = &s->plan[i];
-	uint64_t select = c->config.word[UNC_REGS_SELECT_WORD];
-	uint64_t filter = c->config.word[UNC_REGS_FILTER_WORD];
-	uint64_t after = c->config.word[UNC_REGS_AFTER_WORD];
+	const struct unc_config *config = &s->plan[i].config;
+	uint64_t select = config->word[UNC_REGS_SELECT_WORD];
+	uint64_t filter = config->word[UNC_REGS_FILTER_WORD];
+	uint64_t after = config->word[UNC_REGS_AFTER_WORD];
 	bool tried[UNC_REGS_COUNTERS] = {false};
 
 	if (edge && threshold && (select & edge->bits) && !(select & threshold->bits))
 		return unc_fail(e, EINVAL,
-				"%s/%s/: '%s' works on what '%s' lets through, which must be at "
-				"least 1: add %s=1",
-				c->pmu->name, c->event, edge->name, threshold->name,
-				threshold->name);
+				"'%s' works on what '%s' lets through, which must be at least 1: "
+				"add %s=1",
+				edge->name, threshold->name, threshold->name);
 	if (after > UINT64_MAX >> (64 - r->narrowest))
-		return unc_fail(e, EINVAL, "%s/%s/: a counter of %u bits cannot count so many",
-				c->pmu->name, c->event, r->narrowest);
+		return unc_fail(e, EINVAL, "a counter of %u bits cannot count so many",
+				r->narrowest);
 	if (after && !r->overflow)
-		return unc_fail(e, EINVAL, "%s/%s/: a counter that overflows freezes nothing here",
-				c->pmu->name, c->event);
+		return unc_fail(e, EINVAL, "a counter that overflows freezes nothing here");
 	if (!s->write)
 		return unc_fail(e, EACCES,
-				"%s/%s/: registers must be written to count it, and that is done "
-				"with --program only",
-				c->pmu->name, c->event);
+				"registers must be written to count it, and that is done with "
+				"--program only");
 	/* All counters of an instance share its filters. */
 	for (size_t k = b->first; filter && k < b->end; k++) {
 		uint64_t other = s->plan[k].config.word[UNC_REGS_FILTER_WORD];
 
 		if (s->counters[k].reg && other && other != filter)
 			return unc_fail(e, EINVAL,
-					"%s/%s/: the %s has one filter for all its counters, and "
-					"%s has another",
-					c->pmu->name, c->event, r->instance, s->plan[k].event);
+					"the %s has one filter for all its counters, and %s has "
+					"another",
+					r->instance, s->plan[k].event);
 	}
 	if (!assign(s, b, i, tried))
 		return unc_fail(e, EINVAL,
-				"%s/%s/: no counter of the %s that can count it is free, and "
-				"registers are not multiplexed: count fewer events at once",
-				c->pmu->name, c->event, r->instance);
+				"no counter of the %s that can count it is free, and registers are "
+				"not multiplexed: count fewer events at once",
+				r->instance);
 	return 0;
 }
 
@@ -115,25 +113,23 @@ static int choose(struct unc_regs_source *s, const struct unc_regs_instance *b, 
 	const struct unc_regs_counter *reg;
 
 	if (c->modifiers)
-		return unc_fail(
-			e, EINVAL,
-			"%s/%s/: a register counts whatever it counts, and has no modifiers",
-			c->pmu->name, c->event);
+		return unc_fail(e, EINVAL,
+				"a register counts whatever it counts, and has no modifiers");
 	if (!number && s->regs->select.at)
 		return choose_programmable(s, b, i, e);
 	if (!number || number > s->regs->count || s->regs->counters[number - 1].programmable)
 		return unc_fail(e, EINVAL,
-				"%s/%s/: %s has no such counter; its events name the counters that "
-				"it has",
-				c->pmu->name, c->event, s->regs->name);
+				"%s has no such counter; its events name the counters that it has",
+				s->regs->name);
 	reg = &s->regs->counters[number - 1];
 	/* Two programs that clear a counter by reading it would share its counts. */
 	if (s->regs->window == UNC_WINDOW_CLEAR && unc_regs_io_lock(&b->io, reg->offset) < 0)
-		return unc_fail(e, EBUSY,
-				"%s/%s/ on CPU %d: another process or monitor counts with this "
-				"register, and each reading takes away what the other would count: "
-				"end that one first",
-				c->pmu->name, c->event, c->cpu);
+		return unc_fail(
+			e, EBUSY,
+			"another process or monitor counts with this register on CPU %d, and "
+			"each reading takes away what the other would count: end that one "
+			"first",
+			c->cpu);
 	s->counters[i].reg = reg;
 	return 0;
 }
@@ -145,13 +141,15 @@ static int open_counter(struct unc_regs_source *s, const struct unc_regs_instanc
 {
 	struct unc_open_counter *o = &s->counters[i];
 	struct unc_counter *c = &s->plan[i];
-	struct unc_error why = {0};
+	struct unc_error why = {0}, event = {0};
 	int err = choose(s, b, i, &why);
 	double ns;
 
 	o->first = i;
-	if (err < 0)
-		return refuse(c, err, why.text, e);
+	if (err < 0) {
+		unc_fail(&event, -err, "%s/%s/: %s", c->pmu->name, c->event, why.text);
+		return refuse(c, err, event.text, e);
+	}
 	for (o->first = b->first; s->counters[o->first].reg != o->reg;)
 		o->first++;
 	c->most_per_s = o->reg->most_per_s;
