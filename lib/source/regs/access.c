@@ -108,7 +108,7 @@ int unc_regs_io_open(struct unc_regs_io *io, const struct unc_regs *r, const str
 	};
 	snprintf(path, sizeof(path), "dev/cpu/%d/msr", counter->cpu);
 	err = open_file(io, root, msr ? path : d->path, write, &st, e);
-	if (err == 0 && !msr)
+	if (err == 0)
 		err = check_length(io, d, &st, e);
 	/* Pages are mapped whole, and a device may begin within one. */
 	if (err == 0 && r->space == UNC_SPACE_MMIO) {

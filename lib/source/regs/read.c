@@ -30,43 +30,35 @@ static uint64_t all_ones(unsigned bits)
 	return UINT64_MAX >> (64 - bits);
 }
 
-/* A high half that was the same before and after belongs to the low half between. NULL, or why there is no
- * value. */
-static const char *read_register(const struct unc_regs_io *io, const struct unc_regs_counter *c,
-				 uint64_t *raw)
-{
-	uint64_t before, low = 0, high = 0;
-	int err;
-
-	if (!c->split) {
-		err = io->regs->window == UNC_WINDOW_CLEAR
-			      ? unc_regs_io_load_clear(io, c->offset, raw)
-			      : unc_regs_io_load(io, c->offset, raw);
-		return err < 0 ? unc_errno_text(err) : NULL;
-	}
-	err = unc_regs_io_load(io, c->high, &high);
-	for (int i = 0; i < MOST_TRIES && err == 0; i++) {
-		before = high;
-		err = unc_regs_io_load(io, c->offset, &low);
-		if (err == 0)
-			err = unc_regs_io_load(io, c->high, &high);
-		if (err < 0 || high != before)
-			continue;
-		*raw = high << 32 | low;
-		return NULL;
-	}
-	return err < 0 ? unc_errno_text(err) : why_torn;
-}
-
 /* A device that is gone reads as all ones. So may a counter of all bits of its register, which is valid
  * (with a `why` until then) when another register of the instance `answers` with something else. */
 static struct unc_reading read_counter(const struct unc_regs_io *io,
 				       const struct unc_regs_counter *c, bool *answers)
 {
 	unsigned bits = c->split ? 64 : io->regs->bytes * 8;
-	uint64_t raw = 0;
-	const char *why = read_register(io, c, &raw);
+	uint64_t raw = 0, low = 0, before;
+	const char *why = NULL;
+	int err, tries = 0;
 
+	if (c->split) {
+		err = unc_regs_io_load(io, c->high, &raw);
+		/* A high half that was the same before and after belongs to the low half between. */
+		do {
+			before = raw;
+			if (err == 0)
+				err = unc_regs_io_load(io, c->offset, &low);
+			if (err == 0)
+				err = unc_regs_io_load(io, c->high, &raw);
+		} while (err == 0 && raw != before && ++tries < MOST_TRIES);
+		why = raw != before ? why_torn : NULL;
+		raw = raw << 32 | low;
+	} else if (io->regs->window == UNC_WINDOW_CLEAR) {
+		err = unc_regs_io_load_clear(io, c->offset, &raw);
+	} else {
+		err = unc_regs_io_load(io, c->offset, &raw);
+	}
+	if (err < 0)
+		why = unc_errno_text(err);
 	if (!why && raw == all_ones(bits) && bits < 64 && c->width == bits)
 		return (struct unc_reading){.raw = raw, .why = why_gone};
 	if (!why && raw == all_ones(bits))
