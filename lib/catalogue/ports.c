@@ -50,7 +50,6 @@ static int read_file(const struct uncore_pmu *pmu, const char *file, const char 
 static int read_addresses(struct unc_port_instance *x, const char *name, int die, bool bus,
 			  struct unc_error *why)
 {
-	struct unc_pci_address address;
 	char file[FILE_ROOM], device[80], *text;
 	bool has_domain = false;
 	int r;
@@ -60,8 +59,7 @@ static int read_addresses(struct unc_port_instance *x, const char *name, int die
 	if (r < 0)
 		return r;
 	snprintf(device, sizeof(device), "%.64s:00.0", text);
-	if (bus && unc_pci_parse(device, &address, &has_domain) && has_domain) {
-		x->first = unc_pci_number(&address);
+	if (bus && unc_pci_parse(device, &x->first, &has_domain) && has_domain) {
 		x->last = x->first | 0xff;
 	} else if (bus || unc_parse_u64(text, &x->last) < 0) {
 		r = unc_fail(why, ENODEV, "%s: its file '%s' has '%.40s', which names no root port",
@@ -182,8 +180,7 @@ static bool counts(const struct unc_port_instance *x, struct unc_device *d, cons
 		   int *index)
 {
 	const struct unc_port_rule *rule = x->rule;
-	uint64_t number = unc_pci_number(&d->address);
-	unsigned nth = d->address.device - rule->first; /* huge below the first */
+	unsigned nth = (d->address >> 3 & 31) - rule->first; /* huge below the first */
 
 	*index = -1;
 	if (x->why)
@@ -198,7 +195,7 @@ static bool counts(const struct unc_port_instance *x, struct unc_device *d, cons
 	}
 	if (nth < rule->count && !(rule->except && strcmp(rule->except, x->pmu->name) == 0))
 		*index = (int)nth;
-	return number >= x->first && number <= x->last;
+	return d->address >= x->first && d->address <= x->last;
 }
 
 /* Why no PMU counts it, in one sentence. */
@@ -218,7 +215,7 @@ static const char *why_unknown(const struct unc_ports *p, struct unc_pci *pci,
 	}
 	if (!p->instance_count)
 		unc_fail(&why, ENODEV, "no PMU here is known to count single root ports");
-	else if (d->address.domain > UINT16_MAX)
+	else if (d->address >> 16 > UINT16_MAX)
 		unc_fail(&why, ENODEV,
 			 "a driver made its segment (VMD) and does not say which root port it is "
 			 "behind");

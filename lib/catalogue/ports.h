@@ -17,7 +17,7 @@ struct unc_port_instance {
 	int cpu, socket;
 	const struct unc_port_rule *rule;
 	const char *pattern;    /* that describes the PMU's name */
-	uint64_t first, last;   /* addresses (unc_pci_number) of its root ports; DVSEC: unused */
+	uint64_t first, last;   /* addresses of its root ports; DVSEC: unused */
 	char *why;              /* they are not known; NULL */
 	struct unc_port *ports; /* in the order of their addresses */
 	size_t port_count;

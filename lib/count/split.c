@@ -387,19 +387,15 @@ static int split_by_device(struct splitter *x, enum unc_filter_kind kind, const 
 	const struct uncore_device *d = x->m->filters.values[kind].choices[0].device;
 	const struct unc_port *port = find_port(x, d->port);
 	size_t targets = x->query->target_count;
-	struct unc_pci_address a;
-	bool has_domain;
 	int r = 0;
 
 	if (x->ports_unknown)
 		return -ENODEV;
 	if (!port)
 		return 0;
-	if (x->family->filters[kind].title && !d->is_bridge &&
-	    unc_pci_parse(d->address, &a, &has_domain))
+	if (x->family->filters[kind].title && !d->is_bridge)
 		return restrict_part(x, from, d->port, kind,
-				     (struct numbers){.bdf = (uint64_t)(a.bus << 8 | a.device << 3 |
-									a.function)});
+				     (struct numbers){.bdf = unc_device(d)->address & 0xffff});
 	if (x->family->filters[UNC_FILTER_ADDRESS].title && !d->is_bridge)
 		r = split_by_bars(x, d, from);
 	if (r < 0 || x->query->target_count > targets)

@@ -37,7 +37,7 @@ static bool scan_hex(const char **text, size_t most, char stop, uint32_t *out)
 	return true;
 }
 
-bool unc_pci_parse(const char *text, struct unc_pci_address *out, bool *has_domain)
+bool unc_pci_parse(const char *text, uint64_t *out, bool *has_domain)
 {
 	const char *colon = strchr(text, ':');
 	uint32_t domain = 0, bus, device, function;
@@ -48,13 +48,8 @@ bool unc_pci_parse(const char *text, struct unc_pci_address *out, bool *has_doma
 	if (!scan_hex(&text, 2, ':', &bus) || !scan_hex(&text, 2, '.', &device) ||
 	    !scan_hex(&text, 1, '\0', &function) || device > 31 || function > 7)
 		return false;
-	*out = (struct unc_pci_address){domain, (uint8_t)bus, (uint8_t)device, (uint8_t)function};
+	*out = (uint64_t)domain << 16 | bus << 8 | device << 3 | function;
 	return true;
-}
-
-uint64_t unc_pci_number(const struct unc_pci_address *a)
-{
-	return (uint64_t)a->domain << 16 | (uint64_t)(a->bus << 8 | a->device << 3 | a->function);
 }
 
 /* ---- one device ---- */
@@ -107,7 +102,7 @@ static const char *read_names(const struct unc_device *d)
 {
 	static const char *const kinds[] = {"infiniband", "net", "nvme", "block", "drm", "accel"};
 	struct unc_text text = {0};
-	const char *kept = NULL;
+	const char *kept;
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
 		struct unc_names names = {0};
@@ -119,10 +114,10 @@ static const char *read_names(const struct unc_device *d)
 			unc_text_add(&text, "%s%s", text.len ? " " : "", names.items[k]);
 		unc_names_finish(&names);
 	}
-	d->pci->no_memory |= text.failed;
-	if (text.len && !text.failed)
-		kept = unc_pci_keep(d->pci, text.data);
-	unc_text_finish(&text);
+	if (!text.data && !text.failed)
+		return NULL;
+	kept = unc_names_take(&d->pci->strings, unc_text_take(&text));
+	d->pci->no_memory |= !kept;
 	return kept;
 }
 
@@ -247,16 +242,14 @@ size_t unc_pci_dvsec(const unsigned char *config, size_t len, unsigned vendor, u
 
 static int by_address(const void *a, const void *b)
 {
-	const struct unc_device *left = a, *right = b;
-	uint64_t x = unc_pci_number(&left->address), y = unc_pci_number(&right->address);
+	const struct unc_device *x = a, *y = b;
 
-	return (x > y) - (x < y);
+	return (x->address > y->address) - (x->address < y->address);
 }
 
-static const struct unc_device *find_device(const struct unc_pci *p,
-					    const struct unc_pci_address *a)
+static const struct unc_device *find_device(const struct unc_pci *p, uint64_t address)
 {
-	const struct unc_device searched = {.address = *a};
+	const struct unc_device searched = {.address = address};
 
 	return p->count ? bsearch(&searched, p->devices, p->count, sizeof(searched), by_address)
 			: NULL;
@@ -267,7 +260,7 @@ static const struct unc_device *find_device(const struct unc_pci *p,
 static const struct uncore_device *parent_of(const struct unc_device *d)
 {
 	const struct unc_device *parent = NULL;
-	struct unc_pci_address address;
+	uint64_t address;
 	char path[PATH_ROOM], *link, *slash;
 	bool has_domain;
 	int err;
@@ -282,7 +275,7 @@ static const struct uncore_device *parent_of(const struct unc_device *d)
 		*slash = '\0';
 	slash = slash ? strrchr(link, '/') : NULL;
 	if (slash && unc_pci_parse(slash + 1, &address, &has_domain) && has_domain)
-		parent = find_device(d->pci, &address);
+		parent = find_device(d->pci, address);
 	free(link);
 	return parent && parent < d ? &parent->shown : NULL;
 }
@@ -314,19 +307,19 @@ int unc_pci_find(const struct unc_pci *p, const char *name, const struct uncore_
 		 struct unc_error *e)
 {
 	struct unc_names all = {0}; /* addresses and the kernel's names, to offer the nearest */
-	struct unc_pci_address address;
+	uint64_t address;
 	const struct unc_device *found = NULL;
 	bool has_domain, is_address = unc_pci_parse(name, &address, &has_domain);
 
 	if (is_address)
-		found = find_device(p, &address);
+		found = find_device(p, address);
 	/* Without a segment: that of segment 0, or the only one. */
 	for (size_t i = 0; is_address && !has_domain && i < p->count; i++) {
 		const struct unc_device *d = &p->devices[i];
 
-		if ((uint16_t)unc_pci_number(&d->address) != unc_pci_number(&address))
+		if ((uint16_t)d->address != address)
 			continue;
-		if (found && found->address.domain)
+		if (found && found->address > UINT16_MAX)
 			return unc_fail(e, EINVAL, "there are %s and %s: write the address in full",
 					found->shown.address, d->shown.address);
 		if (!found)

@@ -5,14 +5,11 @@
 
 #include "machine/topology.h"
 
-struct unc_pci_address {
-	uint32_t domain; /* also: segment. More than 16 bits behind Intel's VMD */
-	uint8_t bus, device, function;
-};
-
 struct unc_device {
 	struct uncore_device shown; /* first: a pointer to it is a pointer to this */
-	struct unc_pci_address address;
+	/* Its number: domain (segment) << 16 | bus << 8 | device << 3 | function. The domain has more than 16
+	 * bits behind Intel's VMD. */
+	uint64_t address;
 	struct unc_pci *pci;
 	const struct uncore_pmu *const *pmus; /* of a root port: the PMUs that count it */
 	size_t pmu_count;
@@ -35,9 +32,7 @@ void unc_pci_finish(struct unc_pci *p);
 const char *unc_pci_keep(struct unc_pci *p, const char *text);
 
 /* "0000:17:00.0", "17:00.0" (*has_domain is false then). */
-bool unc_pci_parse(const char *text, struct unc_pci_address *out, bool *has_domain);
-/* All of it as one number: addresses in their order. */
-uint64_t unc_pci_number(const struct unc_pci_address *a);
+bool unc_pci_parse(const char *text, uint64_t *out, bool *has_domain);
 
 /* By address ("0000:17:00.0", "17:00.0") or by one of the kernel's names ("nvme0"). -ENOENT; -EINVAL:
  * devices of two segments have this address. */
