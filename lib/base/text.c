@@ -32,23 +32,21 @@ int unc_digit_value(char c)
 	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-void *unc_grow(void *items, size_t count, size_t size)
-{
-	if (count & (count - 1))
-		return items;
-	return reallocarray(items, count ? 2 * count : 1, size);
-}
-
 void *unc_append(void *array, size_t *count, size_t size)
 {
+	size_t n = *count;
 	char *items;
 
 	memcpy(&items, array, sizeof(items));
-	items = unc_grow(items, *count, size);
-	if (!items)
-		return NULL;
-	memcpy(array, &items, sizeof(items));
-	return memset(items + (*count)++ * size, 0, size);
+	/* The room is the next power of two. */
+	if ((n & (n - 1)) == 0) {
+		items = reallocarray(items, n ? 2 * n : 1, size);
+		if (!items)
+			return NULL;
+		memcpy(array, &items, sizeof(items));
+	}
+	*count = n + 1;
+	return memset(items + n * size, 0, size);
 }
 
 void unc_text_add(struct unc_text *t, const char *fmt, ...)

@@ -30,10 +30,6 @@ void unc_text_add(struct unc_text *t, const char *fmt, ...) __attribute__((forma
 char *unc_text_take(struct unc_text *t);
 void unc_text_finish(struct unc_text *t);
 
-/* The array with room for one more element than `count`: the room doubles when a power of two is reached.
- * NULL: out of memory; the array is as it was. */
-void *unc_grow(void *items, size_t count, size_t size);
-
 /* Adds an entry of `size` bytes, all zero, to an array that begins as NULL and grows by nothing else.
  * `array` is the address of the pointer to its entries, which may move. The new entry; NULL: out of memory. */
 void *unc_append(void *array, size_t *count, size_t size);

@@ -14,28 +14,25 @@
 static struct unc_request_set *add_set(struct uncore_monitor *m, const struct uncore_pmu *pmu,
 				       int cpu)
 {
-	struct unc_request_set *sets = unc_grow(m->sets, m->set_count, sizeof(*sets));
+	struct unc_request_set *set = unc_append(&m->sets, &m->set_count, sizeof(*set));
 
-	if (!sets) {
+	if (set)
+		*set = (struct unc_request_set){.pmu = pmu, .cpu = cpu, .group = -1};
+	else
 		unc_nomem(&m->machine->error);
-		return NULL;
-	}
-	m->sets = sets;
-	sets[m->set_count] = (struct unc_request_set){.pmu = pmu, .cpu = cpu, .group = -1};
-	return &sets[m->set_count++];
+	return set;
 }
 
 static int add_request(struct uncore_monitor *m, struct unc_request_set *set, const char *terms,
 		       const struct unc_encoding *encoding, uint32_t modifiers)
 {
-	struct unc_request *requests = unc_grow(set->requests, set->count, sizeof(*requests));
 	const char *kept = unc_monitor_keep(m, terms);
+	struct unc_request *request =
+		kept ? unc_append(&set->requests, &set->count, sizeof(*request)) : NULL;
 
-	if (requests)
-		set->requests = requests;
-	if (!requests || !kept)
+	if (!request)
 		return unc_nomem(&m->machine->error);
-	requests[set->count++] = (struct unc_request){
+	*request = (struct unc_request){
 		.event = kept,
 		.config = encoding->config,
 		.modifiers = modifiers,
@@ -47,12 +44,11 @@ static int add_request(struct uncore_monitor *m, struct unc_request_set *set, co
 static int add_target(struct uncore_monitor *m, struct unc_query *q,
 		      const struct unc_target *target)
 {
-	struct unc_target *targets = unc_grow(q->targets, q->target_count, sizeof(*targets));
+	struct unc_target *added = unc_append(&q->targets, &q->target_count, sizeof(*added));
 
-	if (!targets)
+	if (!added)
 		return unc_nomem(&m->machine->error);
-	q->targets = targets;
-	targets[q->target_count++] = *target;
+	*added = *target;
 	return 0;
 }
 

@@ -12,15 +12,13 @@
 
 struct unc_query *unc_monitor_query(struct uncore_monitor *m, size_t event_count)
 {
-	struct unc_query *queries = unc_grow(m->queries, m->query_count, sizeof(*queries)), *q;
+	struct unc_query *q = unc_append(&m->queries, &m->query_count, sizeof(*q));
 
-	if (!queries) {
+	if (!q) {
 		unc_nomem(&m->machine->error);
 		return NULL;
 	}
-	m->queries = queries;
-	q = &queries[m->query_count++];
-	*q = (struct unc_query){.event_count = event_count};
+	q->event_count = event_count;
 	for (size_t k = 0; k < event_count; k++)
 		q->scales[k] = 1;
 	return q;
@@ -39,15 +37,12 @@ bool unc_query_is_restrictable(const struct unc_query *q)
 int unc_query_add_gap(struct uncore_monitor *m, struct unc_query *q, struct unc_gap gap,
 		      const char *fmt, ...)
 {
-	struct unc_gap *items = unc_grow(q->gaps.items, q->gaps.count, sizeof(*items));
+	struct unc_gap *added;
 	char *why = NULL;
 	va_list args;
 
-	if (!items)
-		return unc_nomem(&m->machine->error);
-	q->gaps.items = items;
 	for (size_t i = 0; gap.port && i < q->gaps.count; i++)
-		if (items[i].port == gap.port)
+		if (q->gaps.items[i].port == gap.port)
 			return 0;
 	va_start(args, fmt);
 	if (vasprintf(&why, fmt, args) < 0)
@@ -55,9 +50,10 @@ int unc_query_add_gap(struct uncore_monitor *m, struct unc_query *q, struct unc_
 	va_end(args);
 	gap.why = why ? unc_monitor_keep(m, why) : NULL;
 	free(why);
-	if (!gap.why)
+	added = gap.why ? unc_append(&q->gaps.items, &q->gaps.count, sizeof(*added)) : NULL;
+	if (!added)
 		return unc_nomem(&m->machine->error);
-	items[q->gaps.count++] = gap;
+	*added = gap;
 	return 0;
 }
 

@@ -78,19 +78,16 @@ static int add_target(struct builder *b, const struct unc_target *t)
 		row->port = NULL;
 	b->instance += first;
 	for (size_t k = 0; k < q->event_count; k++) {
-		struct unc_row_counter *grown;
+		struct unc_row_counter *counter;
 
 		if (!first && q->metric && q->metric->events[k]->unfiltered)
 			continue;
-		grown = unc_grow(row->counters, row->counter_count, sizeof(*grown));
-		if (!grown)
+		counter = unc_append(&row->counters, &row->counter_count, sizeof(*counter));
+		if (!counter)
 			return -ENOMEM;
-		row->counters = grown;
-		grown[row->counter_count++] = (struct unc_row_counter){
-			.number = b->sets[t->set].requests[t->first + k].counter,
-			.event = k,
-			.instance = b->instance,
-		};
+		counter->number = b->sets[t->set].requests[t->first + k].counter;
+		counter->event = k;
+		counter->instance = b->instance;
 	}
 	b->latest = row;
 	return 0;
