@@ -119,6 +119,9 @@ void stat_notes(const struct stat_options *o, const struct uncore_monitor *m)
 	size_t count = uncore_monitor_note_count(m);
 	bool all = o->verbose || o->filtered; /* notes tell what filters could not include */
 
+	/* Events are the user's own choice: what the data files know of them belongs on the screen. */
+	for (size_t i = 0; i < o->query_count; i++)
+		all |= !o->queries[i].metric;
 	if (count && !all)
 		cli_error("%zu note%s; -v prints %s", count, count == 1 ? "" : "s",
 			  count == 1 ? "it" : "them");

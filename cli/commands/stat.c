@@ -177,8 +177,7 @@ int stat_main(struct cli *cli, const struct stat_options *o)
 		return status;
 	if (!o->dry_run)
 		return stat_run(cli, o, m);
-	if (o->filtered)
-		stat_notes(o, m);
+	stat_notes(o, m);
 	status = stat_dry_run(cli, o, m);
 	uncore_monitor_free(m);
 	return status;

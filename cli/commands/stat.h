@@ -50,7 +50,7 @@ int stat_plan(struct cli *cli, const struct stat_options *o, struct uncore_monit
 /* Prints every planned counter. Returns an exit code. */
 int stat_dry_run(struct cli *cli, const struct stat_options *o, struct uncore_monitor *m);
 
-/* Prints the monitor's notes on standard error: all with -v or filters, else their number. */
+/* Prints the monitor's notes on standard error: all with -v, filters or events, else their number. */
 void stat_notes(const struct stat_options *o, const struct uncore_monitor *m);
 
 /* Opens the output, counts and prints until the end that the options give. Frees the monitor. Returns an

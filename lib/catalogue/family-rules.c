@@ -26,6 +26,28 @@ int unc_family_terms(const struct unc_reader *r, const struct unc_yaml *value, v
 	return 0;
 }
 
+int unc_family_when(const struct unc_reader *r, const struct unc_yaml *node, void *into)
+{
+	struct unc_family *f = r->context;
+
+	(void)into;
+	f->holds = false;
+	for (const char *at = node->text; *at; at += strspn(at, " ")) {
+		size_t n = strcspn(at, " "), i = 0;
+
+		while (i < f->model_count &&
+		       (strncmp(f->models[i].name, at, n) != 0 || strlen(f->models[i].name) != n))
+			i++;
+		if (i == f->model_count)
+			return unc_reader_fail_in(r, node, at - node->text,
+						  "'%.*s' is not a model of this file's 'models'",
+						  (int)n, at);
+		f->holds |= unc_has_word(f->models[i].text, f->cpu_model);
+		at += n;
+	}
+	return 0;
+}
+
 const struct unc_event_def *unc_family_event(const struct unc_family *f, const char *name)
 {
 	for (size_t i = 0; i < f->event_count; i++)
@@ -158,9 +180,11 @@ static int check_two(const struct unc_reader *r, const struct unc_yaml *node, vo
 
 /* The choices are in the order of enum unc_rule_kind. */
 static const struct unc_field rule_fields[] = {
-	NAMES("|never", terms, .check = check_two),
-	NAMES("|needs", terms, .check = check_two),
+	NAMES("|never", terms, .check = check_two, .values = true),
+	NAMES("|needs", terms, .check = check_two, .values = true),
 	NAMES("|needs_one", terms, .check = NULL),
+	NAMES("|note", terms, .check = check_two, .values = true),
+	NAMES("|group_same", terms, .check = NULL),
 	NAMES("|same", terms, .check = NULL),
 	UNC_FIELD("|at_most", NUMBER, UNC_AT(struct unc_rule, most), .least = 1,
 		  .most = UNC_RULE_MOST),
@@ -168,6 +192,7 @@ static const struct unc_field rule_fields[] = {
 	NAMES("when", when, .with = "same at_most"),
 	UNC_FIELD("except", TEXT, .with = "same at_most", .check = read_except),
 	NAMES("inherit", inherit, .with = "same at_most"),
+	UNC_FIELD("models", TEXT, .check = unc_family_when),
 	UNC_FIELD("!why", TEXT, UNC_AT(struct unc_rule, why)),
 	UNC_FIELD("!evidence", TEXT, UNC_AT(struct unc_rule, evidence)),
 	UNC_END,
@@ -175,11 +200,13 @@ static const struct unc_field rule_fields[] = {
 
 static int finish_rule(const struct unc_reader *r, const struct unc_yaml *map, void *into)
 {
+	struct unc_family *f = r->context;
 	struct unc_rule *rule = into;
 
-	(void)r;
+	rule->elsewhere = !f->holds;
+	f->holds = true;
 	rule->kind = (enum unc_rule_kind)unc_fill_choice(map, rule_fields);
-	if (rule->kind == UNC_RULE_SAME)
+	if (rule->kind == UNC_RULE_GROUP || rule->kind == UNC_RULE_SAME)
 		rule->most = 1;
 	return 0;
 }

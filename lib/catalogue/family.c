@@ -43,29 +43,6 @@ void unc_family_free(struct unc_family *f)
 
 /* ---- values that several parts have ---- */
 
-/* Names of the file's models: one of them must be this CPU for `holds` of the parser. */
-static int read_when(const struct unc_reader *r, const struct unc_yaml *node, void *into)
-{
-	struct unc_family *f = r->context;
-
-	(void)into;
-	f->holds = false;
-	for (const char *at = node->text; *at; at += strspn(at, " ")) {
-		size_t n = strcspn(at, " "), i = 0;
-
-		while (i < f->model_count &&
-		       (strncmp(f->models[i].name, at, n) != 0 || strlen(f->models[i].name) != n))
-			i++;
-		if (i == f->model_count)
-			return unc_reader_fail_in(r, node, at - node->text,
-						  "'%.*s' is not a model of this file's 'models'",
-						  (int)n, at);
-		f->holds |= unc_has_word(f->models[i].text, f->cpu_model);
-		at += n;
-	}
-	return 0;
-}
-
 /* The name of a file of the PMU, with or without {die}. */
 static int check_file(const struct unc_reader *r, const struct unc_yaml *node, void *into)
 {
@@ -121,7 +98,7 @@ static int check_expectation(const struct unc_reader *r, const struct unc_yaml *
 }
 
 static const struct unc_field expectation_fields[] = {
-	UNC_FIELD("models", TEXT, .check = read_when),
+	UNC_FIELD("models", TEXT, .check = unc_family_when),
 	UNC_FIELD("path", TEXT, UNC_AT(struct unc_expectation, path)),
 	UNC_FIELD("!module", TEXT, UNC_AT(struct unc_expectation, module)),
 	UNC_FIELD("since", TEXT, UNC_AT(struct unc_expectation, since)),
@@ -216,7 +193,7 @@ static const struct unc_field port_fields[] = {
 	UNC_FIELD("|range", MAP, .of = &range),
 	UNC_FIELD("|socket", TEXT, .words = (const char *const[]){"true", NULL}),
 	UNC_FIELD("|unknown", TEXT, PORTS(why)),
-	UNC_FIELD("when", TEXT, .check = read_when),
+	UNC_FIELD("when", TEXT, .check = unc_family_when),
 	UNC_FIELD("evidence", TEXT),
 	UNC_END,
 };
@@ -316,7 +293,7 @@ static int check_encoded(const struct unc_reader *r, const struct unc_yaml *map,
 }
 
 static const struct unc_field event_case_fields[] = {
-	UNC_FIELD("when", TEXT, .check = read_when),
+	UNC_FIELD("when", TEXT, .check = unc_family_when),
 	UNC_FIELD("alias", TEXT, UNC_AT(struct unc_event_def, alias), .check = check_alias),
 	UNC_FIELD("terms", TEXT, UNC_AT(struct unc_event_def, terms), .check = unc_family_terms),
 	UNC_FIELD("evidence", TEXT, UNC_AT(struct unc_event_def, evidence)),
@@ -420,7 +397,7 @@ static int check_ceiling(const struct unc_reader *r, const struct unc_yaml *valu
 }
 
 static const struct unc_field metric_case_fields[] = {
-	UNC_FIELD("when", TEXT, .check = read_when),
+	UNC_FIELD("when", TEXT, .check = unc_family_when),
 	UNC_FIELD("!formula", ANY, .check = read_formula),
 	UNC_FIELD("evidence", TEXT, UNC_AT(struct uncore_metric, evidence)),
 	UNC_END,

@@ -118,17 +118,20 @@ enum unc_rule_kind {
 	UNC_RULE_NEVER,     /* all terms set in one event */
 	UNC_RULE_NEEDS,     /* the first term set without all others */
 	UNC_RULE_NEEDS_ONE, /* none of the terms set */
-	UNC_RULE_SAME,      /* different values of the terms on one PMU and CPU */
-	UNC_RULE_AT_MOST,   /* more of them than `most` */
+	UNC_RULE_NOTE,      /* all terms set in one event: counted, with a note for the user */
+	UNC_RULE_GROUP, /* events of one "{}" that set a term, with different values of the terms */
+	UNC_RULE_SAME,  /* different values of the terms on one PMU and CPU */
+	UNC_RULE_AT_MOST, /* more of them than `most` */
 };
 
-/* A term is "set" when its bits are not all zero. */
+/* A term is "set" when its bits are not all zero, or ("event=0x83|0x84") have one of the values. */
 struct unc_rule {
+	bool elsewhere; /* not for this CPU model */
 	enum unc_rule_kind kind;
 	struct unc_names terms;
 	struct unc_names when;    /* only for events that set all of these */
 	struct unc_names inherit; /* an event of a "{}" that sets none of these has its leader's */
-	unsigned most;            /* SAME: 1 */
+	unsigned most;            /* SAME, GROUP: 1 */
 	const struct unc_event_def *except; /* exempt; NULL: none */
 	const char *why, *evidence;
 };
@@ -197,6 +200,8 @@ void unc_family_free(struct unc_family *f);
 
 /* The value must be a list of format terms. */
 unc_read unc_family_terms;
+/* Names of the file's models: one of them must be this CPU for `holds` of the family. */
+unc_read unc_family_when;
 /* NULL: the family has no such event. */
 const struct unc_event_def *unc_family_event(const struct unc_family *f, const char *name);
 /* Of the struct unc_family, and of a struct unc_rule. */

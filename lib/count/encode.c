@@ -3,6 +3,7 @@
 #include "count/encode.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -116,6 +117,7 @@ int unc_encode_metric(struct uncore_monitor *m, struct unc_query *q, struct unc_
 
 	if (!set)
 		return -ENOMEM;
+	set->plain = !*target.terms;
 	set->together = q->event_count > 1 && q->metric->formula->ratio;
 	for (size_t k = 0; r == 0 && k < q->event_count; k++) {
 		const struct unc_event_def *event = q->metric->events[k];
@@ -154,13 +156,38 @@ static uint64_t value_of(const struct uncore_pmu *pmu, const struct unc_config *
 	return t && t->word >= 0 ? c->word[t->word] & t->bits : 0;
 }
 
+/* A term of a rule: "ch_mask" is not 0; "event=0x83|0x84" is one of these. */
+static bool is_set(const struct uncore_pmu *pmu, const struct unc_config *c, const char *term)
+{
+	const char *at = strchrnul(term, '=');
+	const struct uncore_term *t;
+	uint64_t value;
+	char name[64];
+
+	snprintf(name, sizeof(name), "%.*s", (int)(at - term), term);
+	t = unc_pmu_term(pmu, name);
+	value = value_of(pmu, c, name);
+	if (!*at)
+		return value != 0;
+	while (t && *at) {
+		uint64_t placed = 0;
+		char *end;
+
+		if (unc_format_put(t->bits, strtoull(at + 1, &end, 0), &placed) == 0 &&
+		    placed == value)
+			return true;
+		at = end;
+	}
+	return false;
+}
+
 static size_t count_set(const struct uncore_pmu *pmu, const struct unc_config *c,
 			const struct unc_names *terms)
 {
 	size_t set = 0;
 
 	for (size_t i = 0; i < terms->count; i++)
-		set += value_of(pmu, c, terms->items[i]) != 0;
+		set += is_set(pmu, c, terms->items[i]);
 	return set;
 }
 
@@ -197,7 +224,7 @@ static int check_events(const struct unc_rule *rule, const struct unc_request_se
 		else if (rule->kind == UNC_RULE_NEEDS_ONE && !terms)
 			unc_fail(e, EINVAL, "%s: '%s' sets none of", pmu->name, event->event);
 		else if (rule->kind == UNC_RULE_NEEDS && !all &&
-			 value_of(pmu, &event->config, rule->terms.items[0]))
+			 is_set(pmu, &event->config, rule->terms.items[0]))
 			unc_fail(e, EINVAL, "%s: '%s' sets %s without", pmu->name, event->event,
 				 rule->terms.items[0]);
 		else
@@ -218,6 +245,8 @@ static const struct unc_request *effective(const struct unc_rule *rule,
 	struct unc_encoding exempt;
 
 	if (count_set(set->pmu, &own->config, &rule->when) < rule->when.count)
+		return NULL;
+	if (rule->kind == UNC_RULE_GROUP && !count_set(set->pmu, &own->config, &rule->terms))
 		return NULL;
 	/* Events are recognised by the kernel's usual term for them. */
 	if (rule->except && (k || !grouped) && unc_pmu_term(set->pmu, "event") &&
@@ -273,9 +302,27 @@ static int check_values(const struct unc_rule *rule, const struct unc_request_se
 	return 0;
 }
 
-int unc_rules_check(const struct unc_request_set *sets, size_t count, struct unc_error *e)
+/* Without PMU and event: the same note is printed once. */
+static int note_rule(struct uncore_monitor *m, const struct unc_rule *rule,
+		     const struct unc_request_set *set)
 {
-	for (size_t i = 0; i < count; i++) {
+	struct unc_error note = {0};
+
+	for (size_t k = 0; !set->plain && !note.text[0] && k < set->count; k++)
+		if (count_set(set->pmu, &set->requests[k].config, &rule->terms) ==
+		    rule->terms.count) {
+			unc_fail(&note, EINVAL, "an event sets");
+			append_terms(&note, rule, 0);
+		}
+	return note.text[0] ? unc_monitor_note(m, "%s", note.text) : 0;
+}
+
+int unc_rules_check(struct uncore_monitor *m)
+{
+	const struct unc_request_set *sets = m->sets;
+	struct unc_error *e = &m->machine->error;
+
+	for (size_t i = 0; i < m->set_count; i++) {
 		const struct unc_family *f = sets[i].pmu->family;
 		size_t first = 0; /* set of the PMU and CPU */
 		int r = 0;
@@ -285,10 +332,18 @@ int unc_rules_check(const struct unc_request_set *sets, size_t count, struct unc
 		while (!same_pmu(&sets[first], &sets[i]))
 			first++;
 		for (size_t k = 0; r == 0 && k < f->rule_count; k++) {
-			if (f->rules[k].kind < UNC_RULE_SAME)
-				r = check_events(&f->rules[k], &sets[i], e);
+			const struct unc_rule *rule = &f->rules[k];
+
+			if (rule->elsewhere)
+				continue;
+			if (rule->kind == UNC_RULE_NOTE)
+				r = note_rule(m, rule, &sets[i]);
+			else if (rule->kind < UNC_RULE_GROUP)
+				r = check_events(rule, &sets[i], e);
+			else if (rule->kind == UNC_RULE_GROUP)
+				r = sets[i].strict ? check_values(rule, &sets[i], 1, e) : 0;
 			else if (first == i)
-				r = check_values(&f->rules[k], &sets[i], count - i, e);
+				r = check_values(rule, &sets[i], m->set_count - i, e);
 		}
 		if (r < 0)
 			return r;

@@ -17,7 +17,7 @@ int unc_encode_event(struct uncore_monitor *m, struct unc_query *q, struct unc_t
 int unc_encode_metric(struct uncore_monitor *m, struct unc_query *q, struct unc_target target,
 		      struct unc_error *why);
 
-/* -EINVAL with a sentence: the requests break a rule of their PMU's family. */
-int unc_rules_check(const struct unc_request_set *sets, size_t count, struct unc_error *e);
+/* -EINVAL with a sentence: the monitor's requests break a rule of their PMU's family. -ENOMEM. */
+int unc_rules_check(struct uncore_monitor *m);
 
 #endif

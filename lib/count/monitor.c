@@ -84,7 +84,7 @@ int uncore_monitor_plan(struct uncore_monitor *m)
 		return 0;
 	if (!m->set_count)
 		return unc_fail(e, EINVAL, "nothing to count: no event and no metric was added");
-	r = unc_rules_check(m->sets, m->set_count, e);
+	r = unc_rules_check(m);
 	if (r < 0)
 		return r;
 	if (unc_plan_build(&m->plan, m->sets, m->set_count) < 0)

@@ -25,7 +25,8 @@ struct unc_request_set {
 	bool strict;   /* and it is an error when that cannot be */
 	struct unc_request *requests;
 	size_t count;
-	int group; /* number of its "{}" within one add; -1: none */
+	int group;  /* number of its "{}" within one add; -1: none */
+	bool plain; /* of a metric without filters: as its data file has it */
 };
 
 struct unc_plan {
