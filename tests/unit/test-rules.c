@@ -223,6 +223,94 @@ static void nothing_else_is_refused(void **state)
 	assert_all("intel-skx-1socket", skx, COUNT(skx));
 }
 
+/* ---- Intel ------------------------------------------------------------------------------------ */
+
+#define TOR "uncore_cha_0/event=0x35,umask=0x21,filter_opc0="
+#define CBO "uncore_cbox_0/event=0x35,umask=0x01,"
+
+/* As Intel's manual has it for Cbo, and the driver for filters (uncore_snbep.c: *_cbox_filter_mask,
+ * skx_cha_filter_mask, snbep_pcu_get_constraint). */
+static void rules_of_intel(void **state)
+{
+	static const struct asked skx[] = {
+		{"uncore_imc_0/event=0x04,umask=0x03,edge=1/", NULL,
+		 "uncore_imc_0: 'event=0x04,umask=0x03,edge=1' sets edge without thresh"},
+		{"uncore_imc_0/event=0x04,umask=0x03,edge=1,thresh=1/", NULL, NULL},
+		{"uncore_upi_0/event=0x02,umask=0xf,edge=1/", NULL, "sets edge without thresh"},
+		{"uncore_cha_0/event=0x34,filter_tid=3/", NULL,
+		 "sets each of filter_tid, tid_en=0, event=0x34|0x35|0x36: the hardware looks"},
+		{"uncore_cha_0/event=0x38,umask=1,filter_tid=3/", NULL, NULL},
+		{"uncore_cha_0/event=0x34,filter_tid=3,tid_en=1/", NULL, NULL},
+		{"uncore_iio_0/event=0x83,umask=4/", NULL, "without ch_mask, fc_mask: ch_mask"},
+		{"uncore_iio_0/event=0xc1,umask=4,ch_mask=1/", NULL, "without ch_mask, fc_mask"},
+		{"uncore_iio_0/config=0x484/", NULL, "without ch_mask, fc_mask"},
+		{"uncore_iio_0/event=0x83,umask=4,ch_mask=1,fc_mask=7/", NULL, NULL},
+		{"uncore_iio_0/event=0x01/", NULL, NULL},
+		/* At the same time; by turns it is allowed. */
+		{"{" TOR "0x202/," TOR "0x200/}", NULL, "differ in filter_rem, "},
+		{"{" TOR "0x202,filter_loc=1/," TOR "0x202,filter_rem=1/}", NULL, "differ in"},
+		{"{" TOR "0x202/,uncore_cha_0/event=0x01/}", NULL, NULL},
+		{"{" TOR "0x202/," TOR "0x200/}:W", NULL, NULL},
+		{TOR "0x202/," TOR "0x200/", NULL, NULL},
+		{"{" TOR "0x202/,uncore_cha_1/event=0x35,filter_opc0=1/}:W", NULL, NULL},
+	};
+	static const struct asked ivt[] = {
+		{CBO "filter_tid=0x1e/", NULL, "sets filter_tid without tid_en"},
+		{"{" CBO "filter_opc=0x182/," CBO "filter_opc=0x19e/}", NULL,
+		 "differ in filter_opc: a box has one filter register for opcodes"},
+		{"{" CBO "filter_opc=0x182/," CBO "filter_nid=1/}", NULL, NULL},
+		{"{uncore_pcu/event=0xb,filter_band0=12/,uncore_pcu/event=0xb,filter_band0=20/}",
+		 NULL, "differ in filter_band0"},
+		{"{uncore_pcu/event=0xb,filter_band0=12/,uncore_pcu/event=0xc,filter_band1=20/}",
+		 NULL, NULL},
+	};
+
+	static const struct asked spr[] = {
+		{"uncore_cha_0/event=0x34,filter_tid=3/", NULL, "sets filter_tid without tid_en"},
+	};
+
+	(void)state;
+	assert_all("intel-skx-1socket", skx, COUNT(skx));
+	assert_all("intel-ivt-1socket", ivt, COUNT(ivt));
+	assert_all("intel-spr-1socket", spr, COUNT(spr));
+}
+
+/* Counted, with a note: once for all PMUs, on these models only, and not for metrics. */
+static void notes(void **state)
+{
+	static const struct {
+		const char *machine, *events, *metric, *note;
+	} cases[] = {
+		{"intel-skx-1socket", "uncore_imc/config=0x0f04/", NULL, NULL},
+		{"intel-icx-1socket", "uncore_imc/config=0x0f04/", NULL, "reads only on this CPU"},
+		{"intel-icx-1socket", "uncore_imc/event=0x04,umask=0x3f/", NULL, NULL},
+		{"intel-icx-1socket", NULL, "memory.read.bandwidth", NULL},
+		{"intel-spr-1socket", "uncore_imc/config=0x0f04/", NULL, "not DRAM commands"},
+		{"nvidia-t410-1socket", TARGET "/rd_bytes,dst_rp_mask=1,dst_addr_en=1/", NULL,
+		 "sets dst_rp_mask, dst_addr_en: root ports restrict"},
+		{"nvidia-t410-1socket", TARGET "/rd_bytes,dst_addr_en=1/", NULL, NULL},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct uncore *u = scan_fixture(cases[i].machine);
+		struct asked asked = {cases[i].events, cases[i].metric, NULL};
+		struct uncore_monitor *m;
+
+		assert_asked(u, &asked);
+		assert_int_equal(uncore_monitor_new(&m, u), 0);
+		assert_int_equal(asked.events ? uncore_monitor_add_events(m, asked.events)
+					      : uncore_monitor_add_metrics(m, asked.metric),
+				 0);
+		assert_int_equal(uncore_monitor_plan(m), 0);
+		assert_int_equal(uncore_monitor_note_count(m), cases[i].note ? 1 : 0);
+		if (cases[i].note)
+			assert_contains(uncore_monitor_note_at(m, 0), cases[i].note);
+		uncore_monitor_free(m);
+		uncore_free(u);
+	}
+}
+
 #define HEAD                                                      \
 	"family: %s\ntitle: t\ninstance: i\npmus: [{name: %s}]\n" \
 	"events: {a: {title: t, terms: event=1, evidence: e}}\nmetrics: {}\n"
@@ -385,6 +473,8 @@ int main(void)
 		cmocka_unit_test(cycles_are_exempt),
 		cmocka_unit_test(eight_address_ranges),
 		cmocka_unit_test(an_address_needs_its_enable),
+		cmocka_unit_test(rules_of_intel),
+		cmocka_unit_test(notes),
 		cmocka_unit_test(nothing_else_is_refused),
 		cmocka_unit_test(rules_of_other_kinds),
 		cmocka_unit_test(what_a_rule_becomes),
