@@ -416,13 +416,13 @@ int unc_root_read_line(const struct unc_root *r, const char *path, char **out)
 
 int unc_root_read_u64(const struct unc_root *r, const char *path, uint64_t *out)
 {
-	char *data;
-	int err = unc_root_read(r, path, &data);
+	char *line;
+	int err = unc_root_read_line(r, path, &line);
 
 	if (err)
 		return err;
-	err = unc_parse_u64(unc_trim(data), out);
-	free(data);
+	err = unc_parse_u64(line, out);
+	free(line);
 	return err;
 }
 

@@ -330,25 +330,6 @@ static int take_entry(struct parser *p)
 	return r;
 }
 
-/* Each path once, and only directories have something below them. */
-static int check(struct parser *p)
-{
-	const struct unc_tree *t = p->tree;
-
-	for (size_t i = 0; i + 1 < t->count; i++) {
-		const struct unc_entry *x = &t->entries[i], *y = x + 1;
-
-		if (x->kind == UNC_DIR && strcmp(x->path, y->path) != 0)
-			continue;
-		if (below(t, i + 1, x->path)) {
-			p->line = x->line > y->line ? x->line : y->line;
-			return fail(p, "'%s' does not fit line %zu", y->path,
-				    x->line > y->line ? y->line : x->line);
-		}
-	}
-	return 0;
-}
-
 int unc_snapshot_parse(struct unc_tree *out, const char *file, const char *text, size_t len,
 		       struct unc_error *e)
 {
@@ -375,14 +356,22 @@ int unc_snapshot_parse(struct unc_tree *out, const char *file, const char *text,
 	}
 	if (tree.count)
 		qsort(tree.entries, tree.count, sizeof(*tree.entries), by_path);
-	if (r == 0)
-		r = check(&p);
-	if (r < 0) {
-		unc_tree_finish(&tree);
-		return r;
+	/* Each path once, and only directories have something below them. */
+	for (size_t i = 0; r == 0 && i + 1 < tree.count; i++) {
+		const struct unc_entry *x = &tree.entries[i], *y = x + 1;
+
+		if (!below(&tree, i + 1, x->path) ||
+		    (x->kind == UNC_DIR && strcmp(x->path, y->path) != 0))
+			continue;
+		p.line = x->line > y->line ? x->line : y->line;
+		r = fail(&p, "'%s' does not fit line %zu", y->path,
+			 x->line > y->line ? y->line : x->line);
 	}
-	*out = tree;
-	return 0;
+	if (r < 0)
+		unc_tree_finish(&tree);
+	else
+		*out = tree;
+	return r;
 }
 
 /* ---- to text ---- */
