@@ -195,46 +195,37 @@ static int check_broken_pmus(struct uncore *u)
 	return r;
 }
 
-static bool is_other(const struct uncore_pmu *pmu)
-{
-	return !pmu->is_core && !pmu->family && !pmu->broken;
-}
-
+/* PMUs that no family describes; or, where there are none, that no uncore PMU is there and none is missing. */
 static int check_other_pmus(struct uncore *u)
 {
 	struct draft d = {.verdict = UNCORE_VERDICT_NOTE};
 	const struct uncore_pmu *first = NULL;
 	size_t count = 0;
 
-	for (size_t i = 0; i < u->pmus.count; i++)
-		if (is_other(&u->pmus.items[i]) && !count++)
-			first = &u->pmus.items[i];
-	if (!first)
-		return 0;
-	unc_text_add(&d.subject, "other PMUs");
-	unc_text_add(&d.found, "%zu PMU%s without metrics, such as %s", count, plural(count),
-		     first->name);
-	unc_text_add(&d.why, "no family of the catalogue describes them");
-	unc_text_add(&d.fix,
-		     "uncore list pmus   # their events can be counted: uncore stat -e %s/.../",
-		     first->name);
-	return add_finding(u, &d);
-}
+	for (size_t i = 0; i < u->pmus.count; i++) {
+		const struct uncore_pmu *pmu = &u->pmus.items[i];
 
-/* Only where no uncore PMU is there and none is missing. */
-static int check_any_pmu(struct uncore *u)
-{
-	struct draft d = {.verdict = UNCORE_VERDICT_MISSING};
-
-	for (size_t i = 0; i < u->pmus.count; i++)
-		if (is_other(&u->pmus.items[i]))
-			return 0;
+		if (!pmu->is_core && !pmu->family && !pmu->broken && !count++)
+			first = pmu;
+	}
+	if (first) {
+		unc_text_add(&d.subject, "other PMUs");
+		unc_text_add(&d.found, "%zu PMU%s without metrics, such as %s", count,
+			     plural(count), first->name);
+		unc_text_add(&d.why, "no family of the catalogue describes them");
+		unc_text_add(&d.fix,
+			     "uncore list pmus   # their events can be counted: uncore stat -e "
+			     "%s/.../",
+			     first->name);
+		return add_finding(u, &d);
+	}
 	for (size_t i = 0; i < u->catalogue.family_count; i++) {
 		const struct unc_family *f = u->catalogue.families[i];
 
 		if ((f->pmu_count && !f->everywhere) || expected(u, f))
 			return 0;
 	}
+	d.verdict = UNCORE_VERDICT_MISSING;
 	unc_text_add(&d.subject, "uncore PMUs");
 	unc_text_add(&d.found, "none on this machine (%s)", u->topology.cpu_model);
 	if (u->topology.guest[0]) {
@@ -289,8 +280,7 @@ static int check_memory(struct uncore *u)
 
 /* In the order of the findings. */
 static int (*const checks[])(struct uncore *u) = {
-	check_permission, check_families,   check_broken_pmus,
-	check_memory,     check_other_pmus, check_any_pmu,
+	check_permission, check_families, check_broken_pmus, check_memory, check_other_pmus,
 };
 
 int uncore_diagnose(struct uncore *u)

@@ -377,32 +377,25 @@ int uncore_device_find(struct uncore *u, const char *name, const struct uncore_d
 
 /* ---- memory ---- */
 
-/* Memory channels of the first socket that have a PMU; 0: not known. */
-static size_t count_channel_pmus(const struct uncore *u)
+const struct uncore_memory *uncore_memory_get(struct uncore *u)
 {
-	size_t count = 0;
+	struct uncore_memory *memory = &u->memory;
+	size_t channels = 0; /* of the first socket that have a PMU; 0: not known */
 
+	if (u->memory_known)
+		return memory;
 	for (size_t i = 0; i < u->pmus.count; i++) {
 		const struct uncore_pmu *p = &u->pmus.items[i];
 
 		if (p->family && p->family->place == UNC_PLACE_CHANNEL)
 			for (size_t k = 0; k < p->cpus.count; k++)
-				count += unc_topology_socket(&u->topology, p->cpus.ids[k]) ==
-					 u->topology.sockets[0];
+				channels += unc_topology_socket(&u->topology, p->cpus.ids[k]) ==
+					    u->topology.sockets[0];
 	}
-	return count;
-}
-
-const struct uncore_memory *uncore_memory_get(struct uncore *u)
-{
-	struct uncore_memory *memory = &u->memory;
-
-	if (u->memory_known)
-		return memory;
 	*memory = (struct uncore_memory){.transfers = NAN, .peak = NAN};
 	if (!u->scanned || !u->topology.socket_count)
 		memory->why = "the machine has not been scanned";
-	else if (unc_memory_read(memory, u->root, u->topology.socket_count, count_channel_pmus(u),
+	else if (unc_memory_read(memory, u->root, u->topology.socket_count, channels,
 				 &u->memory_why) < 0)
 		memory->why = u->memory_why.text;
 	if (u->memory_peak > 0) {
