@@ -417,8 +417,6 @@ static const struct unc_field only_fields[] = {
 	UNC_END,
 };
 
-static const struct unc_shape only = {.fields = only_fields, .size = sizeof(struct unc_regs_only)};
-
 /* The kernel's driver would write the same registers. */
 static const struct unc_field kernel_fields[] = {
 	UNC_FIELD("!pmu", TEXT, BLOCK(kernel_pmu)),
@@ -615,7 +613,9 @@ static const struct unc_field fields[] = {
 	UNC_FIELD("counter_control", MAP, BLOCK(select), .of = &select_control),
 	UNC_FIELD("overflow", WORD, BLOCK(overflow),
 		  .words = (const char *const[]){"wraps", "freezes", "freezes-all", NULL}),
-	UNC_FIELD("only", LIST, UNC_LIST(struct unc_regs, only, only_count), .of = &only),
+	UNC_FIELD("only", LIST, UNC_LIST(struct unc_regs, only, only_count),
+		  .of = &(const struct unc_shape){.fields = only_fields,
+						  .size = sizeof(struct unc_regs_only)}),
 	UNC_FIELD("kernel", MAP, .of = &(const struct unc_shape){.fields = kernel_fields}),
 	UNC_FIELD("histogram", ANY, .check = read_histogram),
 	UNC_END,

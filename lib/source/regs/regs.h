@@ -62,7 +62,7 @@ struct unc_regs_field {
 	uint64_t bits;
 	enum unc_regs_access access;
 	enum unc_field_purpose purpose;
-	const struct unc_regs_control *in;
+	const struct unc_regs_control *in; /* its register */
 };
 
 #define UNC_REGS_CONTROLS 8
@@ -103,7 +103,7 @@ struct unc_regs_counter {
 	double packet_bytes; /* packets: their size, when it is fixed; else 0 */
 	bool programmable;   /* it counts what its control register says */
 	unsigned number;     /* programmable: which one of those */
-	uint64_t control;    /* offset of that */
+	uint64_t control;    /* offset of its control register */
 	const struct unc_yaml *at; /* in the file */
 };
 
