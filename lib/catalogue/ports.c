@@ -238,28 +238,7 @@ static const char *why_unknown(const struct unc_ports *p, struct unc_pci *pci,
 
 /* ---- matching ---- */
 
-/* The instance counts the port. */
-static int add_port(struct unc_ports *p, struct unc_port_instance *x, struct unc_device *d,
-		    int index)
-{
-	struct unc_port *port = unc_append(&x->ports, &x->port_count, sizeof(*port));
-	const struct uncore_pmu **pmu;
-
-	if (!port)
-		return -ENOMEM;
-	*port = (struct unc_port){&d->shown, index};
-	if (index >= 0)
-		d->shown.index = index;
-	if (d->pmu_count && p->pmus[p->pmu_count - 1] == x->pmu)
-		return 0; /* from another CPU */
-	pmu = unc_append(&p->pmus, &p->pmu_count, sizeof(*pmu));
-	if (!pmu)
-		return -ENOMEM;
-	*pmu = x->pmu;
-	d->pmu_count++;
-	return 0;
-}
-
+/* Finds the instances that count the port. */
 static int match_port(struct unc_ports *p, struct unc_pci *pci, struct unc_device *d,
 		      bool with_config)
 {
@@ -269,11 +248,30 @@ static int match_port(struct unc_ports *p, struct unc_pci *pci, struct unc_devic
 
 	if (with_config && unc_pci_config(d, UNC_PCI_CONFIG, &c.bytes, &c.len) == 0)
 		p->needs_root |= c.len < 0x100;
-	for (size_t i = 0; r == 0 && i < p->instance_count; i++)
-		if (counts(&p->instances[i], d, &c, &index)) {
-			found = true;
-			r = add_port(p, &p->instances[i], d, index);
-		}
+	for (size_t i = 0; r == 0 && i < p->instance_count; i++) {
+		struct unc_port_instance *x = &p->instances[i];
+		struct unc_port *port;
+		const struct uncore_pmu **pmu;
+
+		if (!counts(x, d, &c, &index))
+			continue;
+		found = true;
+		if (index >= 0)
+			d->shown.index = index;
+		port = unc_append(&x->ports, &x->port_count, sizeof(*port));
+		if (port)
+			*port = (struct unc_port){&d->shown, index};
+		else
+			r = -ENOMEM;
+		if (d->pmu_count && p->pmus[p->pmu_count - 1] == x->pmu)
+			continue; /* from another CPU */
+		pmu = unc_append(&p->pmus, &p->pmu_count, sizeof(*pmu));
+		if (pmu)
+			*pmu = x->pmu;
+		else
+			r = -ENOMEM;
+		d->pmu_count += pmu != NULL;
+	}
 	if (!found)
 		d->shown.unknown = why_unknown(p, pci, d, &c);
 	free(c.bytes);
@@ -347,12 +345,6 @@ void unc_ports_finish(struct unc_ports *p)
 
 /* ---- root ports by their numbers ---- */
 
-/* What no int can hold is the number of no PMU. */
-static int small(uint64_t number)
-{
-	return number > INT_MAX ? -1 : (int)number;
-}
-
 const struct uncore_device *unc_ports_numbered(struct unc_ports *p, uint64_t socket, uint64_t rc,
 					       uint64_t index)
 {
@@ -380,9 +372,10 @@ const struct uncore_device *unc_ports_numbered(struct unc_ports *p, uint64_t soc
 		.max_speed = NAN,
 		.link_rate = NAN,
 		.max_rate = NAN,
-		.rc_socket = small(socket),
-		.rc = small(rc),
-		.index = small(index),
+		/* What no int can hold is the number of no PMU. */
+		.rc_socket = socket > INT_MAX ? -1 : (int)socket,
+		.rc = rc > INT_MAX ? -1 : (int)rc,
+		.index = index > INT_MAX ? -1 : (int)index,
 	};
 	n->next = p->numbered;
 	p->numbered = n;
