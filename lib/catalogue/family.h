@@ -5,7 +5,6 @@
 
 #include "base/fill.h"
 #include "base/formula.h"
-#include "base/histogram.h"
 #include "machine/pmu.h"
 
 /* An event as valid on the CPU model the catalogue was loaded for. */

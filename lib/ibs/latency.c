@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* struct uncore_latency: loads sampled by AMD's CPUs, or by those of a recording, as rows. */
-#include "base/histogram.h"
+#include "base/formula.h"
 #include "ibs/ibs.h"
 #include "object.h"
 

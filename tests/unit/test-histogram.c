@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Histograms: means by midpoints, and percentiles that say no more than a bin can tell. */
-#include "base/histogram.h"
+#include "base/formula.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

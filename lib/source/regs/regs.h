@@ -3,7 +3,7 @@
 #ifndef UNC_REGS_H
 #define UNC_REGS_H
 
-#include "base/histogram.h"
+#include "base/formula.h"
 #include "base/yaml-file.h"
 #include "machine/pmu.h"
 #include "source/source.h"
