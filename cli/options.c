@@ -22,7 +22,7 @@ static const struct cli_option globals[] = {
 	 90, OPTION_TEXT, offsetof(struct cli, source)},
 	{"program", NULL, "Let regs write control registers; they are restored afterwards", 0, 90,
 	 OPTION_FLAG, offsetof(struct cli, program)},
-	{"data", "DIR", "Add a directory of data files (repeatable)", KEY_DATA, 90, 0, 0},
+	{"data", "DIR", "Add a directory of data files (repeatable)", KEY_DATA, 90, OPTION_LIST, 0},
 	{"memory-peak", "RATE", "Peak memory bandwidth of one socket, such as 307.2GB/s",
 	 KEY_MEMORY_PEAK, 90, 0, 0},
 	{"help", NULL, "Print this help and exit", 'h', -1, 0, 0},
@@ -36,14 +36,9 @@ struct parser {
 	const struct cli_syntax *syntax;
 	void *into;
 	struct cli_option *options; /* the command's, outputs, then global ones */
+	const char **values;        /* that were given, for each option; NULL: not yet */
 	size_t count, first_global;
 };
-
-void cli_once(struct argp_state *state, const char *option, const char *before, const char *now)
-{
-	if (before)
-		argp_error(state, "%s is given twice: '%s' and '%s'", option, before, now);
-}
 
 struct unit {
 	const char *name; /* NULL ends a table */
@@ -123,22 +118,38 @@ void cli_set_output(struct argp_state *state, const struct output **output, cons
 	*output = now;
 }
 
+static void write_name(char name[static 40], const struct cli_option *o)
+{
+	if (o->key > 0 && o->key < 256)
+		snprintf(name, 40, "-%c", o->key);
+	else
+		snprintf(name, 40, "--%s", o->name);
+}
+
+/* A second value would replace the first. */
+static void check_once(const struct cli_option *o, const char *before, const char *now,
+		       struct argp_state *state)
+{
+	char name[40];
+
+	write_name(name, o);
+	if (before && o->type != OPTION_LIST)
+		argp_error(state, "%s is given twice: '%s' and '%s'", name, before, now);
+}
+
 static void set_option(const struct cli_option *o, void *into, const char *arg,
 		       struct argp_state *state)
 {
 	void *member = (char *)into + o->at;
 	char name[40];
 
-	if (o->key > 0 && o->key < 256)
-		snprintf(name, sizeof(name), "-%c", o->key);
-	else
-		snprintf(name, sizeof(name), "--%s", o->name);
+	write_name(name, o);
 	switch (o->type) {
 	case OPTION_FLAG:
 		*(bool *)member = true;
 		break;
 	case OPTION_TEXT:
-		cli_once(state, name, *(const char **)member, arg);
+		check_once(o, *(const char **)member, arg, state); /* before the command, too */
 		*(const char **)member = arg;
 		break;
 	case OPTION_TIME:
@@ -154,6 +165,7 @@ static void set_option(const struct cli_option *o, void *into, const char *arg,
 		cli_set_output(state, member, o->name);
 		break;
 	case OPTION_OTHER:
+	case OPTION_LIST:
 		break;
 	}
 }
@@ -226,9 +238,13 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		i++;
 	if (i < p->count && p->options[i].arg && !arg)
 		return ARGP_ERR_UNKNOWN;
+	if (i < p->count && arg) {
+		check_once(&p->options[i], p->values[i], arg, state);
+		p->values[i] = arg;
+	}
 	if (i < p->count && i >= p->first_global)
 		set_global(&p->options[i], p->cli, arg, state);
-	else if (i < p->count && p->options[i].type == OPTION_OTHER)
+	else if (i < p->count && p->options[i].type <= OPTION_LIST)
 		s->other(p->into, key, arg, state);
 	else if (i < p->count)
 		set_option(&p->options[i], p->into, arg, state);
@@ -277,6 +293,8 @@ void cli_parse(struct cli *cli, const struct cli_syntax *syntax, void *into, int
 	for (const struct cli_option *o = globals + (p.count == 0); o->doc; o++)
 		add(&p, *o);
 	options = cli_realloc(NULL, p.count + 1, sizeof(*options));
+	p.values = cli_realloc(NULL, p.count, sizeof(*p.values));
+	memset(p.values, 0, p.count * sizeof(*p.values));
 	for (size_t i = 0; i < p.count; i++) {
 		const struct cli_option *o = &p.options[i];
 
@@ -290,5 +308,6 @@ void cli_parse(struct cli *cli, const struct cli_syntax *syntax, void *into, int
 		exit(CLI_RUNTIME);
 	}
 	free(options);
+	free(p.values);
 	free(p.options);
 }

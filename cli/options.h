@@ -13,8 +13,9 @@ struct output; /* output/output.h */
 
 enum option_type {
 	OPTION_OTHER,    /* syntax->other() reads it */
+	OPTION_LIST,     /* the same, and it may be given again: others with a value may not */
 	OPTION_FLAG,     /* bool */
-	OPTION_TEXT,     /* const char *; may be given once */
+	OPTION_TEXT,     /* const char * */
 	OPTION_TIME,     /* uint64_t in ns; a number without a unit is milliseconds */
 	OPTION_INTERVAL, /* the same, at least 1 ms */
 	OPTION_COUNT,    /* uint64_t, at least 1 */
@@ -55,9 +56,6 @@ struct cli_syntax {
 /* Reads the command's options into its struct and the global ones into `cli`. Usage errors end the
  * process. */
 void cli_parse(struct cli *cli, const struct cli_syntax *syntax, void *into, int argc, char **argv);
-
-/* For options whose value a second one would replace: two are a usage error. */
-void cli_once(struct argp_state *state, const char *option, const char *before, const char *now);
 
 /* Sets the output of that name; two different ones are a usage error. */
 void cli_set_output(struct argp_state *state, const struct output **output, const char *name);

@@ -14,8 +14,9 @@ enum { KEY_PER_SOCKET = 0x100, KEY_NO_MERGE, KEY_PER_PORT };
 
 static const struct cli_option options[] = {
 	{NULL, NULL, "What to count (default: the headline metrics; all: -M '*'):", 0, 1, 0, 0},
-	{"event", "LIST", "Events in perf's syntax: pmu/term=value/,{a,b}", 'e', 1, 0, 0},
-	{"metrics", "LIST", "Metric names or patterns, separated by commas", 'M', 1, 0, 0},
+	{"event", "LIST", "Events in perf's syntax: pmu/term=value/,{a,b}", 'e', 1, OPTION_LIST, 0},
+	{"metrics", "LIST", "Metric names or patterns, separated by commas", 'M', 1, OPTION_LIST,
+	 0},
 	{"all-cpus", NULL, "Accepted as in perf: counting is always system-wide", 'a', 1, 0, 0},
 	{NULL, NULL, "Filters (of metrics; a LIST selects any of its words):", 0, 2, 0, 0},
 	{"from", "LIST", "Only this source of requests: cpu, device, remote ...", 0, 2, OPTION_TEXT,

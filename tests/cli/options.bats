@@ -39,6 +39,14 @@ stat_refuses() {
 	says "-o is given twice: 'one' and 'two'"
 	refuses 2 "$UNCORE" --memory-peak 1GB/s list --memory-peak 2GB/s
 	says '--memory-peak is given twice'
+	stat_refuses -I 1s -I 2s
+	says "-I is given twice: '1s' and '2s'"
+	stat_refuses --timeout 1s --timeout=2s
+	stat_refuses -I 1s --interval-count 2 --interval-count 3
+	stat_refuses -r 2 -r 3 -- true
+	stat_refuses -D 1 -D 2
+	stat_refuses -x , -x ';'
+	refuses 2 "$UNCORE" demo-block --width 64 --width 32 "$BATS_TEST_TMPDIR/none"
 }
 
 @test "--help prints to standard output and exits with 0, for every command" {
