@@ -10,15 +10,74 @@
 #include <string.h>
 #include <time.h>
 
+/* The length of the character at `text` and its code; 0: this byte begins none. */
+static size_t decode(const unsigned char *text, size_t len, uint32_t *code)
+{
+	static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+	size_t size = *text < 0x80 ? 1 : *text < 0xc0 ? 0 : *text < 0xe0 ? 2 : *text < 0xf0 ? 3 : 4;
+
+	if (size > len || !size || *text >= 0xf8)
+		return 0;
+	*code = size == 1 ? *text : *text & (0x7fu >> size);
+	for (size_t i = 1; i < size; i++) {
+		if ((text[i] & 0xc0) != 0x80)
+			return 0;
+		*code = *code << 6 | (text[i] & 0x3fu);
+	}
+	return *code < least[size] || *code > 0x10ffff || *code >> 11 == 0xd800 >> 11 ? 0 : size;
+}
+
+size_t cli_clean(char *text, size_t len, const char *kept)
+{
+	/* Controls and invisible characters: zero width, direction of writing, tags. */
+	static const struct {
+		uint32_t first, last;
+	} hidden[] = {
+		{0, 0x1f},        {0x7f, 0x9f},       {0xad, 0xad},     {0x61c, 0x61c},
+		{0x200b, 0x200f}, {0x2028, 0x202e},   {0x2060, 0x206f}, {0xfeff, 0xfeff},
+		{0xfff9, 0xfffb}, {0xe0000, 0xe0fff},
+	};
+	size_t out = 0;
+
+	for (size_t at = 0, size; at < len; at += size) {
+		uint32_t code = 0;
+		bool seen;
+
+		size = decode((const unsigned char *)text + at, len - at, &code);
+		seen = size > 0;
+		for (size_t i = 0; seen && i < sizeof(hidden) / sizeof(*hidden); i++)
+			seen = code < hidden[i].first || code > hidden[i].last;
+		if (seen || (size == 1 && code && strchr(kept, (int)code))) {
+			memmove(text + out, text + at, size);
+			out += size;
+		} else {
+			text[out++] = '?';
+			size = size ? size : 1;
+		}
+	}
+	return out;
+}
+
 void cli_error(const char *fmt, ...)
 {
+	char some[1024]; /* without memory, which may be what ran out */
+	char *text = some, *more = NULL;
 	va_list args;
+	int len;
 
 	va_start(args, fmt);
-	fputs("uncore: ", stderr);
-	vfprintf(stderr, fmt, args);
-	fputc('\n', stderr);
+	len = vsnprintf(some, sizeof(some), fmt, args);
 	va_end(args);
+	if (len >= (int)sizeof(some)) {
+		va_start(args, fmt);
+		if (vasprintf(&more, fmt, args) >= 0)
+			text = more;
+		va_end(args);
+	}
+	text[cli_clean(text, strlen(text), "")] = '\0';
+	fprintf(stderr, "uncore: %s\n", text);
+	if (text == more)
+		free(more);
 }
 
 int cli_exit_code(int err)

@@ -63,6 +63,10 @@ void cli_advise(struct cli *cli);
 /* "uncore: ..." and a newline on standard error. */
 void cli_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
+/* Puts '?' in the place of invalid UTF-8 and of characters that control a terminal or hide text: names
+ * of a machine's files may hold them. Those in `kept` stay. In place; returns the new length. */
+size_t cli_clean(char *text, size_t len, const char *kept);
+
 /* A finding as text, for doctor and the overview. */
 void doctor_finding(const struct uncore_finding *f, struct buffer *to);
 

@@ -166,7 +166,8 @@ static int make_file(const struct demo *d, const char *name)
 
 static int make_files(struct demo *d)
 {
-	struct writer w = {.name = "block.yaml", .piece = "file", .signal_fd = -1, .own = true};
+	struct writer w = {
+		.name = "block.yaml", .piece = "file", .signal_fd = -1, .own = true, .exact = true};
 	int status = make_directory(d), fd = status ? -1 : make_file(d, "map");
 	void *map = MAP_FAILED;
 

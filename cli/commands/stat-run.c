@@ -270,6 +270,7 @@ static int open_run(struct run *r)
 		buffer_printf(&r->command, "%s%s", word == o->command ? "" : " ", *word);
 	buffer_add(&r->command, "", 1);
 	setup.header = r->writer.empty;
+	r->writer.exact = o->output->record; /* for programs: each record is cleaned by itself */
 	setup.command = o->command ? r->command.data : NULL;
 	out_init(&r->out, o->output, &setup, &r->writer.text);
 	if (!status)

@@ -280,6 +280,8 @@ int writer_flush(struct writer *w)
 
 	if (w->status || !w->text.len)
 		return w->status;
+	if (!w->exact)
+		w->text.len = cli_clean(w->text.data, w->text.len, "\n\t");
 	err = write_all(w, is_regular(w->fd, &size), &done);
 	if (err) {
 		cut_partial_line(w, done);

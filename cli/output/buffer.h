@@ -51,6 +51,7 @@ struct writer {
 	int fd;
 	int signal_fd;    /* readable when the user wants to stop; -1: none */
 	bool own;         /* the file is ours to close */
+	bool exact;       /* the text is written as it is: it is clean, or no terminal shows it */
 	bool empty;       /* nothing had been written to it before: a CSV header is due */
 	uint64_t flushes; /* that went through */
 	int status;       /* of the first failure; nothing is written after it */
@@ -59,7 +60,7 @@ struct writer {
 /* `file` NULL or "-": standard output. Truncates without `append`. Returns an exit code. */
 int writer_open(struct writer *w, const char *file, bool append);
 
-/* Writes the text; on failure prints why (nothing for a closed pipe) and cuts a regular file back to
+/* Cleans and writes the text; on failure prints why (nothing for a closed pipe) and cuts a regular file back to
  * its last whole line. Returns an exit code. */
 int writer_flush(struct writer *w);
 

@@ -3,11 +3,14 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli.h"
 #include "output/output.h"
 
-/* One cell and the separator behind it. */
+/* One cell and the separator behind it, which may be a control character: only the cell is cleaned. */
 static void put_text(struct out *out, const char *text)
 {
+	size_t start = out->to->len;
+
 	if (!strpbrk(text, "\"\r\n") && !strstr(text, out->setup.separator)) {
 		buffer_puts(out->to, text);
 	} else {
@@ -19,6 +22,9 @@ static void put_text(struct out *out, const char *text)
 		}
 		buffer_puts(out->to, "\"");
 	}
+	if (out->to->len > start)
+		out->to->len =
+			start + cli_clean(out->to->data + start, out->to->len - start, "\n\t");
 	buffer_puts(out->to, out->setup.separator);
 }
 

@@ -119,7 +119,11 @@ static int append(const char *text, size_t len, void *to)
 
 void json_print(json_t *value, size_t flags, struct buffer *to)
 {
+	size_t start = to->len;
+
 	json_dump_callback(value, append, to, flags);
+	/* jansson escapes the first 32 characters only. */
+	to->len = start + cli_clean(to->data + start, to->len - start, "\n");
 	buffer_puts(to, "\n");
 	json_decref(value);
 }

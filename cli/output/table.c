@@ -130,12 +130,9 @@ void table_free(struct table *t)
 
 static void end_cell(struct table *t, size_t start)
 {
-	for (size_t i = start; i < t->cells.len; i++) {
-		unsigned char c = (unsigned char)t->cells.data[i];
-
-		if (c < ' ' || c == 0x7f)
-			t->cells.data[i] = '?';
-	}
+	/* Before its width is known. */
+	if (t->cells.len > start)
+		t->cells.len = start + cli_clean(t->cells.data + start, t->cells.len - start, "");
 	buffer_add(&t->cells, "", 1);
 }
 

@@ -43,7 +43,7 @@ struct table {
 void table_init(struct table *t, const struct table_column *columns);
 void table_free(struct table *t);
 
-/* The next cell of the current row. Control characters become '?'. */
+/* The next cell of the current row. It is cleaned. */
 void table_cell(struct table *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* Ends the row. A note stands behind it when the line keeps to TABLE_WIDTH, else below it. */

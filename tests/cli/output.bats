@@ -148,3 +148,13 @@ to_closed() {
 	helper check-rows json N=20 real <"$BATS_TEST_TMPDIR/two"
 	[ "$(jq -s 'all(.quality == "measured")' "$BATS_TEST_TMPDIR/one" "$BATS_TEST_TMPDIR/two")" = true ]
 }
+
+@test "names that control a terminal do not reach it" {
+	unpack "$SPR" "$BATS_TEST_TMPDIR/tree"
+	expect 0 helper planted "$BATS_TEST_TMPDIR/tree"
+}
+
+@test "a separator of CSV may be a control character" {
+	expect 0 "$UNCORE" --source "$SIM_T410" stat -x $'\x1f' --timeout 1ms -M memory.bandwidth
+	shows $'schema|time\x1finterval\x1f'
+}
