@@ -161,6 +161,9 @@ static int read_counters(struct uncore_monitor *m, struct unc_reading *into, str
 {
 	int r = m->source->ops->read(m->source, into, &at->ns, e);
 
+	for (size_t i = 0; r == 0 && i < m->plan.count; i++)
+		if (!into[i].at_ns)
+			into[i].at_ns = at->ns;
 	if (r == 0)
 		at->wall_ns = at->ns + (m->source->simulated_time ? 0 : unc_wall_offset_ns());
 	return r;

@@ -40,6 +40,8 @@ struct unc_counter {
 /* A reading of one counter: not scaled, not a difference. */
 struct unc_reading {
 	uint64_t raw, enabled_ns, running_ns;
+	uint64_t at_ns;        /* when it was read, by the clock; 0: at *now_ns */
+	uint64_t took_ns;      /* how long that took: at_ns is in the middle */
 	uint64_t uncertain_ns; /* how far the times may be from the moment that was read */
 	bool lost;             /* the read failed or the kernel gave the event up (end of file) */
 	bool wrapped;          /* it may have overflowed since the reading before, unseen in raw */

@@ -20,6 +20,9 @@ struct unc_group {
 	/* The source's: */
 	uint64_t *words;     /* its buffer for a reading: number, two times, values */
 	bool lost;           /* the last reading failed */
+	uint64_t at_ns;      /* of the last reading, by the clock: the middle of the call, */
+	uint64_t took_ns;    /* and how long that was; */
+	uint64_t least_ns;   /* the shortest call so far */
 	uint64_t enabled_ns; /* of the last reading that did not fail */
 	uint64_t moved_ns;   /* of the last reading whose enabled time had advanced */
 };

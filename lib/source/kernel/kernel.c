@@ -15,6 +15,8 @@
 #include <unistd.h>
 
 #define HEADER_WORDS 3 /* of a group's reading: number of values, time enabled, time running */
+#define READ_TRIES 3
+#define LATE_NS 100000u      /* a call that takes so much longer than others is late */
 #define REOPEN_NS 100000000u /* between two attempts to open groups again */
 
 struct kernel_source {
@@ -117,17 +119,29 @@ static uint64_t not_negative(uint64_t ns)
 	return ns > INT64_MAX ? 0 : ns;
 }
 
-/* Runs on several threads at once, each with groups of its own. */
+/* Runs on several threads at once, each with groups of its own. Counts and times are those of some moment
+ * during the call. One that took long, because a CPU was busy elsewhere, leaves that moment uncertain: what
+ * counts on is read again. */
 static void read_group(void *ctx, size_t index)
 {
 	const struct kernel_source *k = ctx;
 	struct unc_group *g = &k->groups.items[index];
 	size_t bytes = (HEADER_WORDS + g->members) * sizeof(g->words[0]);
-	ssize_t got;
+	ssize_t got = 0;
 
-	do
-		got = read(g->leader, g->words, bytes);
-	while (got < 0 && errno == EINTR);
+	for (int i = 0; i < READ_TRIES; i++) {
+		uint64_t begin_ns = unc_now_ns();
+
+		do
+			got = read(g->leader, g->words, bytes);
+		while (got < 0 && errno == EINTR);
+		g->took_ns = unc_now_ns() - begin_ns;
+		g->at_ns = begin_ns + g->took_ns / 2;
+		if (!g->least_ns || g->took_ns < g->least_ns)
+			g->least_ns = g->took_ns;
+		if (got <= 0 || g->took_ns <= 2 * g->least_ns + LATE_NS)
+			break;
+	}
 	/* Nothing at all is the end of file of a pinned group that could not be scheduled. */
 	g->lost = got != (ssize_t)bytes || g->words[0] != g->members;
 }
@@ -151,10 +165,13 @@ static void put_readings(struct kernel_source *k, const struct unc_group *g,
 				.raw = past->raw + *value++,
 				.enabled_ns = past->enabled_ns + not_negative(g->words[1]),
 				.running_ns = past->running_ns + not_negative(g->words[2]),
+				.uncertain_ns = g->took_ns,
 			};
 		else if (k->last[i].enabled_ns == 0 || g->modifiers & UNC_MOD_PINNED)
 			continue;
 		into[i] = k->last[i];
+		into[i].at_ns = g->at_ns;
+		into[i].took_ns = g->took_ns;
 	}
 }
 
@@ -188,13 +205,16 @@ static int kernel_read(struct unc_source *s, struct unc_reading *into, uint64_t 
 		       struct unc_error *e)
 {
 	struct kernel_source *k = (struct kernel_source *)s;
+	uint64_t begin_ns = unc_now_ns(), sum_ns = 0;
 	bool try;
 
 	(void)e;
 	for (size_t i = 0; i < k->count; i++)
 		into[i] = (struct unc_reading){.lost = true};
-	*now_ns = unc_now_ns();
 	unc_readers_run(k->readers);
+	for (size_t i = 0; i < k->groups.count; i++)
+		sum_ns += k->groups.items[i].at_ns - begin_ns;
+	*now_ns = begin_ns + (k->groups.count ? sum_ns / k->groups.count : 0);
 	try = k->counting && *now_ns - k->tried_ns >= REOPEN_NS;
 	for (size_t i = 0; i < k->groups.count; i++) {
 		struct unc_group *g = &k->groups.items[i];
