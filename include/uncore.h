@@ -496,8 +496,10 @@ struct uncore_row {
 	double value; /* NaN: no value. Of an event: count times the kernel's .scale */
 	/* Bounds of a value that is not known exactly, else NaN. A percentile of a histogram lies
 	 * in one bin, from its first to its last whole cycle, and `value` is the last one. The
-	 * last bin is open: `high` is NaN, and `value` is the first cycle. A rate over the host's
-	 * clock lies between the rates for the longest and the shortest possible time. */
+	 * last bin is open: `high` is NaN, and `value` is the first cycle. Of other values the
+	 * time may be uncertain, by more than a thousandth: a rate lies between the
+	 * rates for the longest and the shortest possible time, an event's count between the
+	 * counts that the interval may have had. */
 	double low, high;
 	double ceiling; /* upper limit of `value`, in B/s; NaN: unknown */
 	double rate; /* events: value per second; NaN: a metric, a state, or the time is unknown */

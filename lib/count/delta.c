@@ -74,13 +74,16 @@ static struct unc_delta check_speed(const struct unc_counter *counter, struct un
 struct unc_delta unc_delta_take(const struct unc_counter *counter, const struct unc_reading *before,
 				const struct unc_reading *after)
 {
-	struct unc_delta d = {0};
+	struct unc_delta d = {.window_ns = after->at_ns - before->at_ns,
+			      .took_ns = before->took_ns + after->took_ns};
 
 	if (counter->error < 0)
 		return (struct unc_delta){.state = UNC_NOT_OPEN};
-	if (before->lost || after->lost)
-		return (struct unc_delta){.state = UNC_LOST,
-					  .why = after->lost ? after->why : before->why};
+	if (before->lost || after->lost) {
+		d.state = UNC_LOST;
+		d.why = after->lost ? after->why : before->why;
+		return d;
+	}
 	if (after->enabled_ns < before->enabled_ns)
 		return went_back("enabled time", before->enabled_ns, after->enabled_ns);
 	if (after->running_ns < before->running_ns)
@@ -89,10 +92,9 @@ struct unc_delta unc_delta_take(const struct unc_counter *counter, const struct 
 	d.uncertain_end_ns = after->uncertain_ns;
 	d.enabled_ns = after->enabled_ns - before->enabled_ns;
 	d.running_ns = after->running_ns - before->running_ns;
-	if (!d.enabled_ns)
-		return (struct unc_delta){.state = UNC_STOPPED, .why = after->why};
-	if (!d.running_ns || after->wrapped) {
-		d.state = d.running_ns ? UNC_WRAPPED : UNC_NEVER_RAN;
+	if (!d.enabled_ns || !d.running_ns || after->wrapped) {
+		d.state = !d.enabled_ns ? UNC_STOPPED : !d.running_ns ? UNC_NEVER_RAN : UNC_WRAPPED;
+		d.why = d.enabled_ns ? NULL : after->why;
 		return d;
 	}
 	if (counter->snapshot) {
@@ -123,6 +125,9 @@ void unc_delta_add(const struct unc_counter *counter, struct unc_delta *total,
 		total->enabled_ns = total->running_ns = 0; /* not those of one interval */
 		return;
 	}
+	total->window_ns += interval->window_ns;
+	if (interval->took_ns > total->took_ns)
+		total->took_ns = interval->took_ns;
 	if (interval->state == UNC_LOST || interval->state == UNC_STOPPED) {
 		total->interrupted = true;
 		total->uncertain_end_ns = 0;

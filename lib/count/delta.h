@@ -23,6 +23,8 @@ struct unc_delta {
 	uint64_t count;      /* increments really counted */
 	uint64_t enabled_ns; /* time it should have counted */
 	uint64_t running_ns; /* time it did */
+	uint64_t window_ns;  /* time between the readings, by the clock; */
+	uint64_t took_ns;    /* as long as these took, that may be off */
 	double scaled;       /* count, extrapolated to the enabled time */
 	/* Of a count that wrapped, or for UNC_WENT_BACK and UNC_TOO_FAST: what changed, from and to. */
 	const char *what; /* "count", "enabled time"; NULL: no more than the state is known */

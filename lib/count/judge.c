@@ -10,13 +10,15 @@
 
 /* Within this time a working counter may not change: energy counters tick about once a millisecond. */
 #define STUCK_SECONDS 0.1
-/* A row with a counter below this share of the interval is partial. */
-#define SHORT_SHARE 0.95
-#define SHORT_SLACK_NS 5000000
 /* The times of a value and of what limits it are not quite the same. */
 #define OVER_CEILING 1.05
-/* Counters of one row are not read at quite the same moments. */
+/* Shares of the time that it may be off: from the first on a row has bounds, from the second on it is
+ * suspect, and from the third on nothing is known of the time. */
+#define BOUNDS_SHARE 0.001
+#define SUSPECT_SHARE 0.1
 #define UNKNOWN_SHARE 0.99
+/* Extrapolated from less than this share of the time, a value is a guess. */
+#define LEAST_COVERAGE 0.01
 
 /* A row being judged. */
 struct verdict {
@@ -26,10 +28,10 @@ struct verdict {
 	char *reason; /* UNC_REASON_ROOM bytes */
 	struct uncore_row *out;
 	struct unc_sum sums[UNC_METRIC_EVENTS];
-	bool uneven;         /* counters were enabled for clearly different times */
-	uint64_t longest_ns; /* of them */
-	double uncertain_s;  /* so far the time they were enabled may be off */
-	bool open_ended;     /* the value depends on that time, which is not known at all */
+	bool even;          /* all counters were enabled for the same time */
+	double uncertain_s; /* so far the time the counters were enabled may be off */
+	double apart;       /* share of the interval by which readings lie off its ends */
+	bool open_ended;    /* the value depends on that time, which is not known at all */
 };
 
 /* Enters a quality and its reason unless there is one that is as bad. Without a sentence the reason for
@@ -67,16 +69,6 @@ static unsigned long long ms(uint64_t ns)
 
 /* ---- the value ------------------------------------------------------------------------------------ */
 
-/* A counter that began late or ended early: its CPU went, or came back. Readings of one interval lie
- * a little apart, so only what is clearly more than that counts. */
-static bool is_short(const struct verdict *v, const struct unc_sum *sum)
-{
-	uint64_t length_ns = v->interval->length_ns;
-
-	return sum->used && sum->shortest_ns + SHORT_SLACK_NS < length_ns &&
-	       (double)sum->shortest_ns < SHORT_SHARE * (double)length_ns;
-}
-
 static bool is_stuck(const struct verdict *v, size_t k)
 {
 	return v->metric && v->metric->events[k]->always && v->sums[k].still &&
@@ -86,7 +78,7 @@ static bool is_stuck(const struct verdict *v, size_t k)
 /* The times that rates divide by. */
 static void set_times(struct verdict *v)
 {
-	uint64_t enabled_ns = 0;
+	uint64_t enabled_ns = 0, shortest_ns = UINT64_MAX, longest_ns = 0;
 	size_t used = 0;
 
 	v->out->counted.coverage = 1;
@@ -97,16 +89,16 @@ static void set_times(struct verdict *v)
 			v->out->counted.coverage = sum->coverage;
 		enabled_ns += sum->enabled_ns;
 		used += sum->used;
-		if (sum->longest_ns > v->longest_ns)
-			v->longest_ns = sum->longest_ns;
-		v->uneven = v->uneven || is_short(v, sum);
+		if (sum->used && sum->shortest_ns < shortest_ns)
+			shortest_ns = sum->shortest_ns;
+		if (sum->longest_ns > longest_ns)
+			longest_ns = sum->longest_ns;
+		v->apart = fmax(v->apart, (double)sum->apart_ns / (double)v->interval->length_ns);
 		v->uncertain_s = fmax(v->uncertain_s, (double)sum->uncertain_ns / 1e9);
 	}
-	if (!used)
-		return;
-	v->out->counted.seconds = (double)enabled_ns / (double)used / 1e9;
-	if (v->uneven)
-		v->out->counted.seconds = (double)v->longest_ns / 1e9;
+	if (used)
+		v->out->counted.seconds = (double)enabled_ns / (double)used / 1e9;
+	v->even = shortest_ns == longest_ns;
 }
 
 /* A counter stopped between its two readings, and might have done so right after the first. */
@@ -115,9 +107,22 @@ static bool is_time_unknown(const struct verdict *v)
 	return v->uncertain_s > 0 && v->uncertain_s >= UNKNOWN_SHARE * v->out->counted.seconds;
 }
 
+/* Between which values the row's lies, as far as that is uncertain: nothing is said of less than the
+ * measurement of time is worth. */
+static void set_bounds(struct verdict *v, double low, double high)
+{
+	if (fabs(high - low) <= 2 * BOUNDS_SHARE * fabs(v->out->value))
+		return;
+	v->out->low = fmin(low, high);
+	v->out->high = fmax(low, high);
+}
+
+/* An event's count is that of the time between its readings, to the last increment; its bounds tell what may
+ * belong to the interval. */
 static void set_event(struct verdict *v)
 {
 	const struct unc_sum *sum = &v->sums[0];
+	double scale = v->row->query->scales[0], off;
 	struct uncore_row *out = v->out;
 
 	out->counted.count = sum->count;
@@ -125,28 +130,29 @@ static void set_event(struct verdict *v)
 	out->counted.running_ns = sum->running_ns;
 	if (!sum->used)
 		return;
-	out->value = sum->value * v->row->query->scales[0];
-	if (!v->row->query->snapshot && !is_time_unknown(v))
-		out->rate = out->value / out->counted.seconds;
+	out->value = sum->value * scale;
+	if (v->row->query->snapshot)
+		return;
+	if (!is_time_unknown(v))
+		out->rate = v->even ? out->value / out->counted.seconds : sum->per_s * scale;
+	off = fabs(out->value) * v->apart;
+	set_bounds(v, out->value - off, out->value + off);
 }
 
-/* Between which values the row's lies, as far as the time it was counted for is uncertain. */
-static void set_bounds(struct verdict *v, const struct unc_formula_input *in)
+/* As if the counters had been enabled for the shortest and for the longest possible time. */
+static void set_metric_bounds(struct verdict *v, const struct unc_formula_input *in)
 {
 	const struct unc_formula *formula = v->metric->formula;
-	struct uncore_row *out = v->out;
-	double least_s = out->counted.seconds - v->uncertain_s,
-	       most_s = out->counted.seconds + v->uncertain_s;
-	double low, high;
+	double off = v->uncertain_s / v->out->counted.seconds, low, high;
 
 	if (is_time_unknown(v))
-		v->open_ended = unc_formula_eval(formula, in, most_s, &low) && low != out->value;
-	else if (v->uncertain_s > 0 && least_s > 0 &&
-		 unc_formula_eval(formula, in, least_s, &low) &&
-		 unc_formula_eval(formula, in, most_s, &high) && low != high) {
-		out->low = fmin(low, high);
-		out->high = fmax(low, high);
-	}
+		v->open_ended =
+			unc_formula_eval(formula, in, v->out->counted.seconds * (1 + off), &low) &&
+			low != v->out->value;
+	else if (off > 0 &&
+		 unc_formula_eval(formula, in, v->out->counted.seconds * (1 - off), &low) &&
+		 unc_formula_eval(formula, in, v->out->counted.seconds * (1 + off), &high))
+		set_bounds(v, low, high);
 }
 
 /* The bin in which the percentile lies: its bounds, and as the value the upper one. The last bin has
@@ -174,20 +180,18 @@ static void set_metric(struct verdict *v)
 	for (size_t k = 0; k < v->row->query->event_count; k++) {
 		const struct unc_sum *sum = &v->sums[k];
 
-		in[k].value = sum->value * v->row->query->scales[k];
+		in[k].value = v->even || sum->per_s == 0 ? sum->value
+							 : sum->per_s * v->out->counted.seconds;
+		in[k].value *= v->row->query->scales[k];
 		in[k].known = sum->used;
-		/* A mean is not taken over a counter that is stuck while others move, and by half
-		 * over one that was counted for half the time. */
+		/* A mean is not taken over a counter that is stuck while others move. */
+		in[k].sources = (double)sum->used;
 		if (is_stuck(v, k) && sum->still < sum->used)
-			in[k].sources = (double)(sum->used - sum->still);
-		else if (v->uneven)
-			in[k].sources = (double)sum->enabled_ns / (double)v->longest_ns;
-		else
-			in[k].sources = (double)sum->used;
+			in[k].sources -= (double)sum->still;
 	}
 	if (!unc_formula_eval(v->metric->formula, in, v->out->counted.seconds, &v->out->value))
 		return;
-	set_bounds(v, in);
+	set_metric_bounds(v, in);
 	if (v->metric->histogram)
 		set_percentile(v);
 }
@@ -224,15 +228,15 @@ static void check_stuck(struct verdict *v, size_t k)
 		       event_name(v, k), sum->still, sum->used, length, c->pmu->name, c->cpu);
 }
 
-static void check_short(struct verdict *v, size_t k)
+static void check_late(struct verdict *v, size_t k)
 {
-	const struct unc_sum *sum = &v->sums[k];
-	const struct unc_counter *c = &v->interval->counters[sum->first_short];
+	size_t first = v->sums[k].first_late;
+	const struct unc_counter *c = &v->interval->counters[first];
+	const struct unc_delta *d = &v->interval->deltas[first];
 
-	if (is_short(v, sum))
+	if (v->sums[k].late)
 		worsen(v, UNCORE_PARTIAL, "%s/%s/ on CPU %d was counted for %llu of %llu ms only",
-		       c->pmu->name, c->event, c->cpu, ms(sum->shortest_ns),
-		       ms(v->interval->length_ns));
+		       c->pmu->name, c->event, c->cpu, ms(d->enabled_ns), ms(d->window_ns));
 }
 
 static void check_interrupted(struct verdict *v, size_t k)
@@ -246,12 +250,19 @@ static void check_interrupted(struct verdict *v, size_t k)
 
 static void check_coverage(struct verdict *v, size_t k)
 {
-	if (v->sums[k].coverage < 1)
+	double coverage = v->sums[k].coverage;
+
+	if (coverage < LEAST_COVERAGE)
+		worsen(v, UNCORE_SUSPECT,
+		       "'%s' was counted for 0.%02llu %% of the time only: count fewer events at "
+		       "once, or for longer",
+		       event_name(v, k), (unsigned long long)fmin(coverage * 1e4 + 0.5, 99));
+	else if (coverage < 1)
 		worsen(v, UNCORE_SCALED, NULL);
 }
 
 static void (*const event_checks[])(struct verdict *, size_t) = {
-	check_states, check_stuck, check_short, check_interrupted, check_coverage,
+	check_states, check_stuck, check_late, check_interrupted, check_coverage,
 };
 
 /* ---- checks of the row ---------------------------------------------------------------------------- */
@@ -275,6 +286,16 @@ static void check_gaps(struct verdict *v)
 
 static void check_time(struct verdict *v)
 {
+	const struct uncore_row *out = v->out;
+	double off = fmax(out->high - out->value, out->value - out->low) / fabs(out->value);
+
+	if (v->open_ended && v->apart > SUSPECT_SHARE)
+		off = 1;
+	if (!(v->metric && v->metric->histogram) && off > SUSPECT_SHARE)
+		worsen(v, UNCORE_SUSPECT,
+		       "it was not read when the interval of %llu ms began or ended: the value "
+		       "may be off by %llu %%",
+		       ms(v->interval->length_ns), (unsigned long long)(off * 100));
 	if (v->open_ended)
 		worsen(v, UNCORE_PARTIAL,
 		       "it was counted for an unknown part of %llu ms: it stopped between "

@@ -9,6 +9,10 @@
 
 #include "object.h"
 
+/* A counter below this share of its window was late. */
+#define LATE_SHARE 0.95
+#define LATE_SLACK_NS 5000000
+
 /* Rows being made. */
 struct builder {
 	struct uncore *u;
@@ -242,8 +246,17 @@ void unc_rows_finish(struct unc_rows *rows)
 
 /* ---- sums ----------------------------------------------------------------------------------------- */
 
-void unc_sum_add(struct unc_sum *sum, size_t counter, const struct unc_delta *d)
+/* It began late or ended early: its CPU went, or came back. Its times are not quite those of the clock. */
+static bool is_late(const struct unc_delta *d)
 {
+	return d->enabled_ns + LATE_SLACK_NS < d->window_ns &&
+	       (double)d->enabled_ns < LATE_SHARE * (double)d->window_ns;
+}
+
+void unc_sum_add(struct unc_sum *sum, const struct unc_interval *interval, size_t counter)
+{
+	const struct unc_delta *d = &interval->deltas[counter];
+	uint64_t length_ns = interval->length_ns, apart_ns = d->took_ns;
 	double coverage = 1;
 
 	if (d->state != UNC_COUNTED) {
@@ -258,19 +271,24 @@ void unc_sum_add(struct unc_sum *sum, size_t counter, const struct unc_delta *d)
 		coverage = (double)d->running_ns / (double)d->enabled_ns;
 	if (coverage < sum->coverage)
 		sum->coverage = coverage;
+	apart_ns += d->window_ns > length_ns ? d->window_ns - length_ns : length_ns - d->window_ns;
+	if (apart_ns > sum->apart_ns)
+		sum->apart_ns = apart_ns;
 	sum->value += d->scaled;
+	if (!interval->counters[counter].snapshot)
+		sum->per_s += d->scaled / ((double)d->enabled_ns / 1e9);
+	if (!sum->used || d->enabled_ns < sum->shortest_ns)
+		sum->shortest_ns = d->enabled_ns;
+	if (d->enabled_ns > sum->longest_ns)
+		sum->longest_ns = d->enabled_ns;
 	sum->count += d->count;
 	sum->enabled_ns += d->enabled_ns;
 	sum->running_ns += d->running_ns;
-	if (!sum->used || d->enabled_ns < sum->shortest_ns) {
-		sum->shortest_ns = d->enabled_ns;
-		sum->first_short = counter;
-	}
 	if (d->uncertain_ns > sum->uncertain_ns)
 		sum->uncertain_ns = d->uncertain_ns;
-	if (d->enabled_ns > sum->longest_ns)
-		sum->longest_ns = d->enabled_ns;
 	sum->used++;
+	if (is_late(d) && !sum->late++)
+		sum->first_late = counter;
 	if (d->interrupted && !sum->interrupted++)
 		sum->first_interrupted = counter;
 	if (!d->count && !sum->still++)
@@ -278,39 +296,20 @@ void unc_sum_add(struct unc_sum *sum, size_t counter, const struct unc_delta *d)
 }
 
 /* Adds what the counters of one instance, `from` to `to`, did. A ratio takes an instance with all its
- * counters or not at all: one without a value stands for all good ones. Where one lacks some interval, the
- * others are taken as if all had gone on for the longest time: what one of them counted alone would
- * distort the ratio. */
+ * counters or not at all: one without a value stands for all good ones. */
 static void add_instance(const struct unc_row_counter *from, const struct unc_row_counter *to,
 			 const struct unc_interval *interval, bool is_ratio, struct unc_sum *sums)
 {
 	const struct unc_row_counter *bad = NULL;
-	uint64_t longest_ns = 0;
-	bool interrupted = false;
 
-	for (const struct unc_row_counter *c = from; is_ratio && c < to; c++) {
-		const struct unc_delta *d = &interval->deltas[c->number];
-
-		if (d->state != UNC_COUNTED && (!bad || c->event < bad->event))
+	for (const struct unc_row_counter *c = from; is_ratio && c < to; c++)
+		if (interval->deltas[c->number].state != UNC_COUNTED &&
+		    (!bad || c->event < bad->event))
 			bad = c;
-		interrupted = interrupted || d->interrupted;
-		if (d->enabled_ns > longest_ns)
-			longest_ns = d->enabled_ns;
-	}
 	for (const struct unc_row_counter *c = from; c < to; c++) {
 		bool use_bad = bad && interval->deltas[c->number].state == UNC_COUNTED;
-		size_t number = use_bad ? bad->number : c->number;
-		struct unc_delta d = interval->deltas[number];
 
-		if (interrupted && d.state == UNC_COUNTED && d.enabled_ns < longest_ns) {
-			double factor = (double)longest_ns / (double)d.enabled_ns;
-
-			if (!interval->counters[number].snapshot)
-				d.scaled *= factor;
-			d.running_ns = (uint64_t)((double)d.running_ns * factor);
-			d.enabled_ns = longest_ns;
-		}
-		unc_sum_add(&sums[c->event], number, &d);
+		unc_sum_add(&sums[c->event], interval, use_bad ? bad->number : c->number);
 	}
 }
 

@@ -45,6 +45,8 @@ struct unc_interval {
 /* One event of a row. The first_... are counters, by their numbers in the plan. */
 struct unc_sum {
 	double value; /* scaled increments */
+	double per_s; /* of each counter by the time that it was enabled; of a state 0 */
+	uint64_t shortest_ns, longest_ns; /* times that counters with a value were enabled */
 	uint64_t count, enabled_ns, running_ns;
 	uint64_t waited_ns; /* enabled, but without a value: never on the hardware */
 	size_t used;        /* counters with a value */
@@ -53,17 +55,17 @@ struct unc_sum {
 	size_t first_bad;   /* the first that is suspect, else the first without a value */
 	size_t still;       /* counters with a value of 0 */
 	size_t first_still;
-	uint64_t shortest_ns; /* least time a counter with a value was enabled */
-	size_t first_short;   /* that counter */
-	uint64_t longest_ns;
+	size_t late; /* counters with a value that began late or ended early */
+	size_t first_late;
 	uint64_t uncertain_ns; /* most of those with a value */
+	uint64_t apart_ns;     /* so far the windows of those lie from the interval, at most */
 	size_t interrupted;    /* counters with a value that lacks some interval */
 	size_t first_interrupted;
 	double coverage; /* least share of the time really counted; 1 when nothing was used */
 };
 
-/* Adds what one counter did. A sum begins as {.coverage = 1}. */
-void unc_sum_add(struct unc_sum *sum, size_t counter, const struct unc_delta *d);
+/* Adds what counter number `counter` did. A sum begins as {.coverage = 1}. */
+void unc_sum_add(struct unc_sum *sum, const struct unc_interval *interval, size_t counter);
 
 /* Sums over the counters of each event. A ratio must not divide by instances that its numerator lacks: it
  * takes an instance with all its counters or not at all. */

@@ -120,9 +120,14 @@ static inline void plan_row(struct stage *s)
 
 static inline const struct uncore_row *evaluate(struct stage *s)
 {
-	const struct unc_interval interval = {
+	struct unc_interval interval = {
 		.counters = s->counters, .deltas = s->deltas, .length_ns = s->length_ns};
 
+	for (size_t i = 0; i < COUNT(s->deltas); i++)
+		if (!s->length_ns && s->deltas[i].enabled_ns > interval.length_ns)
+			interval.length_ns = s->deltas[i].enabled_ns;
+	for (size_t i = 0; i < COUNT(s->deltas); i++)
+		s->deltas[i].window_ns = s->length_ns ? s->length_ns : s->deltas[i].enabled_ns;
 	plan_row(s);
 	unc_row_judge(&s->planned, &interval, s->reason, &s->row);
 	return &s->row;

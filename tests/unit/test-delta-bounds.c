@@ -96,11 +96,13 @@ static void test_sum_leaves_out_what_is_too_fast(void **state)
 		{.state = UNC_TOO_FAST},
 		{.count = 5, .scaled = 5, .enabled_ns = 9, .running_ns = 9},
 	};
+	const struct unc_counter counters[COUNT(deltas)] = {{.width = 0}};
+	const struct unc_interval interval = {counters, deltas, 9};
 	struct unc_sum sum = {.coverage = 1};
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(deltas); i++)
-		unc_sum_add(&sum, i, &deltas[i]);
+		unc_sum_add(&sum, &interval, i);
 	assert_int_equal(sum.count, 5);
 	assert_int_equal(sum.missing, 2);
 	assert_int_equal(sum.suspect, 1);

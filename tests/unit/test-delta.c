@@ -430,10 +430,12 @@ static void a_total_in_pieces_is_as_uncertain_as_all_of_their_ends(void **state)
 
 static struct unc_sum sum_up(const struct unc_delta *deltas, const size_t *counters, size_t count)
 {
+	static const struct unc_counter plain[16];
+	const struct unc_interval interval = {plain, deltas, 100};
 	struct unc_sum sum = {.coverage = 1};
 
 	for (size_t i = 0; i < count; i++)
-		unc_sum_add(&sum, counters[i], &deltas[counters[i]]);
+		unc_sum_add(&sum, &interval, counters[i]);
 	return sum;
 }
 
@@ -488,17 +490,20 @@ static void a_counter_that_may_have_wrapped_twice(void **state)
 static void uncertain_times_add_up(void **state)
 {
 	struct unc_reading before = at(0, 0, 0), after = at(5, SECOND, SECOND);
+	const struct unc_counter counters[2] = {{.width = 64}};
+	struct unc_delta d, deltas[2];
+	const struct unc_interval interval = {counters, deltas, SECOND};
 	struct unc_sum sum = {.coverage = 1};
-	struct unc_delta d;
 
 	(void)state;
 	before.uncertain_ns = 20;
 	after.uncertain_ns = 300;
 	d = take(&wide, before, after);
 	assert_int_equal(d.uncertain_ns, 320);
-	unc_sum_add(&sum, 0, &d);
-	d.uncertain_ns = 100;
-	unc_sum_add(&sum, 1, &d);
+	deltas[0] = deltas[1] = d;
+	deltas[1].uncertain_ns = 100;
+	unc_sum_add(&sum, &interval, 0);
+	unc_sum_add(&sum, &interval, 1);
 	assert_int_equal(sum.uncertain_ns, 320);
 }
 

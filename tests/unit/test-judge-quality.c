@@ -49,7 +49,8 @@ static void a_ratio_of_counters_that_lack_different_intervals(void **state)
 	add_counter(&s, add_event(&s, "accesses"), counted(1000, 10 * SECOND));
 	assert_close(evaluate(&s)->value, 0.75);
 	assert_int_equal(s.row.quality, UNCORE_PARTIAL);
-	assert_string_equal(s.row.reason, "imc_0/hits/ on CPU 0 was not counted all of the time");
+	assert_string_equal(s.row.reason,
+			    "imc_0/hits/ on CPU 0 was counted for 4000 of 10000 ms only");
 	end(&s);
 }
 
@@ -272,7 +273,7 @@ static void the_first_reason_stays(void **state)
 	end(&s);
 }
 
-/* 1e9 a second for 10 s, and the same for 1 s until its CPU went: 11e9 in 10 s are 1.1e9 a second. */
+/* 1e9 a second for 10 s, and the same for 1 s until its CPU went: 2e9 a second while both counted. */
 static void a_counter_that_ended_early(void **state)
 {
 	struct stage s;
@@ -284,7 +285,7 @@ static void a_counter_that_ended_early(void **state)
 	ev = add_event(&s, "rd");
 	add_counter(&s, ev, counted(10000000000, 10 * SECOND));
 	add_counter(&s, ev, counted(1000000000, SECOND));
-	assert_close(evaluate(&s)->rate, 1.1e9);
+	assert_close(evaluate(&s)->rate, 2e9);
 	assert_int_equal(s.row.quality, UNCORE_PARTIAL);
 	assert_string_equal(s.row.reason,
 			    "imc_0/rd/ on CPU 1 was counted for 1000 of 10000 ms only");
@@ -293,6 +294,38 @@ static void a_counter_that_ended_early(void **state)
 	s.deltas[0] = counted(1000000, SECOND / 1000);
 	s.deltas[1] = counted(900000, 9 * SECOND / 10000);
 	assert_int_equal(evaluate(&s)->quality, UNCORE_MEASURED);
+	end(&s);
+}
+
+/* Read at moments of their own: 3e9 and 1e9 a second, in windows of 1.0 and 0.9 s, which neither lacks. */
+static void windows_of_different_length(void **state)
+{
+	struct stage s;
+
+	(void)state;
+	begin(&s, "reads / seconds");
+	add_counter(&s, add_event(&s, "reads"), counted(3000000000, SECOND));
+	add_counter(&s, &s.events[0], counted(900000000, 9 * SECOND / 10));
+	assert_close(evaluate(&s)->value, 4e9);
+	assert_int_equal(s.row.quality, UNCORE_MEASURED);
+	end(&s);
+}
+
+static void almost_no_coverage_is_a_guess(void **state)
+{
+	struct unc_delta d = counted(5, SECOND / 200);
+	struct stage s;
+
+	(void)state;
+	d.enabled_ns = SECOND;
+	d.scaled = 1000;
+	begin(&s, "reads / seconds");
+	add_counter(&s, add_event(&s, "reads"), d);
+	assert_close(evaluate(&s)->value, 1000);
+	assert_int_equal(s.row.quality, UNCORE_SUSPECT);
+	assert_string_equal(s.row.reason,
+			    "'reads' was counted for 0.50 % of the time only: count fewer "
+			    "events at once, or for longer");
 	end(&s);
 }
 
@@ -384,6 +417,8 @@ int main(void)
 		cmocka_unit_test(a_dead_clock_is_no_source),
 		cmocka_unit_test(the_first_reason_stays),
 		cmocka_unit_test(a_counter_that_ended_early),
+		cmocka_unit_test(windows_of_different_length),
+		cmocka_unit_test(almost_no_coverage_is_a_guess),
 		cmocka_unit_test(a_pmu_that_was_left_out),
 		cmocka_unit_test(not_opened_has_the_counters_own_sentence),
 		cmocka_unit_test(never_ran_is_not_zero),

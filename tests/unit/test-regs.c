@@ -163,8 +163,10 @@ static void test_host_clock(void **state)
 	assert_int_equal(row->quality, UNCORE_MEASURED);
 	assert_true(row->counted.seconds >= 0.02);
 	assert_close(row->value, 1e6 / row->counted.seconds);
-	assert_true(row->low < row->value && row->value < row->high);
-	assert_true(row->high - row->low < 0.5 * row->value);
+	if (!isnan(row->low)) { /* the readings took more than a thousandth of the interval */
+		assert_true(row->low < row->value && row->value < row->high);
+		assert_true(row->high - row->low < 0.5 * row->value);
+	}
 	block_remove(b);
 }
 
