@@ -245,7 +245,7 @@ its config space that names its PMU cannot be read without root" ] || fail 'the 
 			--timeout 1 -M memory.read.bandwidth
 	}
 	peak 300GB/s
-	shows '241\.3  GB/s  measured  80\.4 % of 300\.0 GB/s'
+	shows '519\.9  GB/s  measured  86\.6 % of 600\.0 GB/s'
 	peak 200GB/s
-	shows '241\.3  GB/s  suspect' '241\.33 GB/s are more than the ceiling of 200\.00 GB/s'
+	shows '519\.9  GB/s  suspect' '519\.86 GB/s are more than the ceiling of 400\.00 GB/s'
 }

@@ -1,18 +1,39 @@
 # SPDX-License-Identifier: MIT
 """Formulas of the simulated NVIDIA machines, written by hand from the documents."""
 
+import re
+
 from formulas import clock, latency, total
 
-UCF, CMEM = "nvidia_ucf_pmu_0", "nvidia_cmem_latency_pmu_0"
-RC = [f"nvidia_pcie_pmu_0_rc_{i}" for i in range(6)]
-TGT = [f"nvidia_pcie_tgt_pmu_0_rc_{i}" for i in range(6)]
-C2C, DLINK = "nvidia_nvlink_c2c_pmu_0", "nvidia_nvdlink_pmu_0"
+SOCKETS = (0, 1)
+
+
+def each(stem, tail=""):
+    return [f"nvidia_{stem}_pmu_{socket}{tail}" for socket in SOCKETS]
+
+
+UCF, CMEM, C2C, CLINK, DLINK = map(each, ("ucf", "cmem_latency", "nvlink_c2c", "nvclink", "nvdlink"))
+RC = [name for i in range(6) for name in each("pcie", f"_rc_{i}")]
+TGT = [name for i in range(6) for name in each("pcie_tgt", f"_rc_{i}")]
 SCF, GRACE_PCIE = "nvidia_scf_pmu_0", ["nvidia_pcie_pmu_0"]
 GRACE_C2C = ["nvidia_nvlink_c2c0_pmu_0", "nvidia_nvlink_c2c1_pmu_0"]
 
 
-def ucf(event):
-    return lambda n: n(UCF, event)
+def on_its_socket(formula):
+    """A PMU of the Tegra410 is counted on the first of its socket's four CPUs."""
+
+    def cpu_of(pmu):
+        return 4 * int(re.search(r"_pmu_(\d)", pmu).group(1))
+
+    return lambda n: formula(lambda pmu, event: n(pmu, event, cpu_of(pmu)))
+
+
+def ucf(*events):
+    return lambda n: total(n, UCF, *events)
+
+
+def ucf_share(over, under):
+    return lambda n: total(n, UCF, over) / total(n, UCF, under)
 
 
 def pcie_of_t410(direction, pmus):
@@ -29,13 +50,13 @@ def pcie_of_t410(direction, pmus):
     }
 
 
-def link_of_t410(family, pmu, way, event):
+def link_of_t410(family, pmus, way, event):
     """One direction of a link: latency and requests. Other links have metrics of these names."""
     return {
         f"{family}/link.{way}.latency": lambda n: latency(
-            n, [pmu], [f"{event}_cum_outs"], [f"{event}_req"]
+            n, pmus, [f"{event}_cum_outs"], [f"{event}_req"]
         ),
-        f"{family}/link.{way}.requests": lambda n: n(pmu, f"{event}_req"),
+        f"{family}/link.{way}.requests": lambda n: total(n, pmus, f"{event}_req"),
     }
 
 
@@ -116,49 +137,52 @@ def matrix_of_grace():
 
 
 # Each window lasts one second, so "/ seconds" is nothing.
+T410 = {
+    "memory.read.bandwidth": ucf("mem_bytes_rd"),
+    "memory.write.bandwidth": ucf("mem_bytes_wr"),
+    "memory.bandwidth": ucf("mem_bytes_rd", "mem_bytes_wr"),
+    "memory.read.request.rate": ucf_share("mem_access_rd", "cycles"),
+    "memory.write.request.rate": ucf_share("mem_access_wr", "cycles"),
+    "cache.read.bandwidth": ucf("slc_bytes_rd"),
+    "cache.write.bandwidth": ucf("slc_bytes_wr"),
+    "cache.read.request.rate": ucf_share("slc_access_rd", "cycles"),
+    "cache.write.request.rate": ucf_share("slc_access_wr", "cycles"),
+    "cache.hit.ratio": ucf_share("slc_hit_rd", "slc_access_rd"),
+    "cache.refills": ucf("slc_refill_rd", "slc_refill_wr"),
+    "cache.read.refills": ucf("slc_refill_rd"),
+    "cache.write.refills": ucf("slc_refill_wr"),
+    "cache.allocations": ucf("slc_allocate"),
+    "cache.writebacks": ucf("slc_wb"),
+    "cache.dataless.requests": ucf("slc_access_dataless"),
+    "cache.atomic.requests": ucf("slc_access_atomic"),
+    "cache.snoop.local.requests": ucf("local_snoop"),
+    "cache.snoop.external.accesses": ucf("ext_snp_access"),
+    "cache.snoop.external.evictions": ucf("ext_snp_evict"),
+    "fabric.clock.frequency": clock(UCF),
+    "fabric.bus.clock.frequency": clock(UCF, "bus_cycles"),
+    "memory.dram.read.bandwidth": lambda n: total(n, CMEM, "rd_req") * 32,
+    "memory.read.latency": lambda n: latency(n, CMEM, ["rd_cum_outs"], ["rd_req"]),
+    **pcie_of_t410("inbound", RC),
+    **pcie_of_t410("outbound", TGT),
+    "pcie.inbound.read.latency": lambda n: latency(n, RC, ["rd_cum_outs"], ["rd_req"]),
+    "pcie.clock.frequency": clock(RC),
+    **link_of_t410("nvidia-t410-nvlink-c2c", C2C, "in.read", "in_rd"),
+    **link_of_t410("nvidia-t410-nvlink-c2c", C2C, "in.write", "in_wr"),
+    **link_of_t410("nvidia-t410-nvlink-c2c", C2C, "out.read", "out_rd"),
+    **link_of_t410("nvidia-t410-nvlink-c2c", C2C, "out.write", "out_wr"),
+    "nvidia-t410-nvlink-c2c/link.clock.frequency": clock(C2C),
+    **link_of_t410("nvidia-t410-nvclink", CLINK, "in.read", "in_rd"),
+    **link_of_t410("nvidia-t410-nvclink", CLINK, "out.read", "out_rd"),
+    "nvidia-t410-nvclink/link.clock.frequency": clock(CLINK),
+    # The driver's word is "in" for what the socket reads from CXL memory.
+    "memory.cxl.read.latency": lambda n: latency(n, DLINK, ["in_rd_cum_outs"], ["in_rd_req"]),
+    "memory.cxl.read.requests": lambda n: total(n, DLINK, "in_rd_req"),
+    "link.cxl.clock.frequency": clock(DLINK),
+    **matrix_of_t410(),
+}
+
 FORMULAS = {
-    "t410": {
-        "memory.read.bandwidth": ucf("mem_bytes_rd"),
-        "memory.write.bandwidth": ucf("mem_bytes_wr"),
-        "memory.bandwidth": lambda n: n(UCF, "mem_bytes_rd") + n(UCF, "mem_bytes_wr"),
-        "memory.read.request.rate": lambda n: n(UCF, "mem_access_rd") / n(UCF, "cycles"),
-        "memory.write.request.rate": lambda n: n(UCF, "mem_access_wr") / n(UCF, "cycles"),
-        "cache.read.bandwidth": ucf("slc_bytes_rd"),
-        "cache.write.bandwidth": ucf("slc_bytes_wr"),
-        "cache.read.request.rate": lambda n: n(UCF, "slc_access_rd") / n(UCF, "cycles"),
-        "cache.write.request.rate": lambda n: n(UCF, "slc_access_wr") / n(UCF, "cycles"),
-        "cache.hit.ratio": lambda n: n(UCF, "slc_hit_rd") / n(UCF, "slc_access_rd"),
-        "cache.refills": lambda n: total(n, [UCF], "slc_refill_rd", "slc_refill_wr"),
-        "cache.read.refills": ucf("slc_refill_rd"),
-        "cache.write.refills": ucf("slc_refill_wr"),
-        "cache.allocations": ucf("slc_allocate"),
-        "cache.writebacks": ucf("slc_wb"),
-        "cache.dataless.requests": ucf("slc_access_dataless"),
-        "cache.atomic.requests": ucf("slc_access_atomic"),
-        "cache.snoop.local.requests": ucf("local_snoop"),
-        "cache.snoop.external.accesses": ucf("ext_snp_access"),
-        "cache.snoop.external.evictions": ucf("ext_snp_evict"),
-        "fabric.clock.frequency": ucf("cycles"),
-        "fabric.bus.clock.frequency": ucf("bus_cycles"),
-        "memory.dram.read.bandwidth": lambda n: n(CMEM, "rd_req") * 32,
-        "memory.read.latency": lambda n: n(CMEM, "rd_cum_outs")
-        / n(CMEM, "rd_req")
-        / n(CMEM, "cycles"),
-        **pcie_of_t410("inbound", RC),
-        **pcie_of_t410("outbound", TGT),
-        "pcie.inbound.read.latency": lambda n: latency(n, RC, ["rd_cum_outs"], ["rd_req"]),
-        "pcie.clock.frequency": clock(RC),
-        **link_of_t410("nvidia-t410-nvlink-c2c", C2C, "in.read", "in_rd"),
-        **link_of_t410("nvidia-t410-nvlink-c2c", C2C, "in.write", "in_wr"),
-        **link_of_t410("nvidia-t410-nvlink-c2c", C2C, "out.read", "out_rd"),
-        **link_of_t410("nvidia-t410-nvlink-c2c", C2C, "out.write", "out_wr"),
-        "link.clock.frequency": clock([C2C]),
-        # The driver's word is "in" for what the socket reads from CXL memory.
-        "memory.cxl.read.latency": lambda n: latency(n, [DLINK], ["in_rd_cum_outs"], ["in_rd_req"]),
-        "memory.cxl.read.requests": lambda n: n(DLINK, "in_rd_req"),
-        "link.cxl.clock.frequency": clock([DLINK]),
-        **matrix_of_t410(),
-    },
+    "t410": {name: on_its_socket(formula) for name, formula in T410.items()},
     "grace": {
         **memory_of_grace("memory", "cmem"),
         **memory_of_grace("memory.gpu", "gmem"),

@@ -48,13 +48,27 @@ encodes() {
 	[ "$count" -eq 21 ]
 }
 
+@test "each counts on the simulated machine, on both sockets" {
+	local line argv
+
+	while IFS= read -r line; do
+		eval "argv=($line)"
+		expect 0 "$UNCORE" --source "$SIM_T410" stat --timeout 1 -j "${argv[@]:2}" || return 1
+		[ "$(jq -s -c 'map([.quality, .kind]) | unique' <<<"$output")" = '[["measured","event"]]' ] ||
+			fail "$line" || return 1
+	done < <(grep '^perf' "$EXAMPLES")
+	expect 0 "$UNCORE" --source "$SIM_T410" link --timeout 1 --per-socket -j
+	[ "$(jq -s -r '.[] | select(.name == "link.in.read.latency") | "\(.role) \(.quality)"' <<<"$output" | sort | uniq -c | tr -s ' \n' ' ')" = \
+		' 2 CPU socket measured 2 GPU measured ' ] || fail roles
+}
+
 @test "without a cycle counter what depends on it has no value, and the reason" {
 	local dir=$BATS_TEST_TMPDIR/t410 sim=$BATS_TEST_TMPDIR/sim.yaml metric
 
-	unpack "$T410" "$dir"
+	unpack "$TWO" "$dir"
 	# PMCFGR.CC is 0: the driver has no alias, and counts event 0 for event=0x100000000.
 	grep -l 0x100000000 "$dir"/sys/bus/event_source/devices/*/events/cycles | xargs rm
-	sed -e 's|^machine: .*|machine: ./t410|' -e '/nvidia_\(ucf_pmu\|pcie_pmu_0_rc\), event: cycles/d' \
+	sed -e 's|^machine: .*|machine: ./t410|' -e '/nvidia_\(ucf_pmu\|pcie_pmu_\*"\), event: cycles/d' \
 		"$UNCORE_SOURCE_ROOT/data/sim/t410.yaml" >"$sim"
 	for metric in fabric.clock.frequency memory.read.request.rate pcie.inbound.read.latency; do
 		refuses 3 "$UNCORE" --source "sim:$sim,step=1s" stat --timeout 1 -M "$metric"
