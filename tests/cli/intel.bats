@@ -53,6 +53,16 @@ value() {
 	golden pcie-ports-skx.csv <<<"$output"
 }
 
+@test "raw codes of CAS and activates on the simulated Skylake server: all commands are reads and writes" {
+	local all reads writes
+
+	all=$(value -e uncore_imc/config=0x0F04/)
+	reads=$(value -e uncore_imc/config=0x0304/)
+	writes=$(value -e uncore_imc/config=0x0C04/)
+	[ $((all - reads - writes)) -le 6 ] && [ $((reads + writes - all)) -le 6 ] # cut to whole numbers, 6 PMUs
+	[ "$(value -e uncore_imc/config=0x0101/)" -gt "$(value -e uncore_imc/config=0x0201/)" ]
+}
+
 @test "a CPU whose PMUs are absent: the reason names the memory controllers, and the links" {
 	local tree=$BATS_TEST_TMPDIR/gnr
 
