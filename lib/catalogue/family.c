@@ -239,10 +239,11 @@ static int fill_cases(const struct unc_reader *r, const struct unc_yaml *map,
 	} before, one;
 	int err = unc_reader_expect(r, cases, UNC_YAML_LIST);
 
-	/* The evidence may be for all cases. */
+	/* Evidence and headline may be for all cases. */
 	for (const struct unc_field *key = shape->fields; err == 0 && key->key; key++) {
 		beside = unc_yaml_get(map, key->key + (*key->key == '!'));
-		if (beside && strcmp(beside->key, "evidence") != 0)
+		if (beside && strcmp(beside->key, "evidence") != 0 &&
+		    strcmp(beside->key, "headline") != 0)
 			err = unc_reader_fail_key(r, beside,
 						  "'%s' stands beside 'cases': put it into them",
 						  beside->key);
@@ -399,6 +400,7 @@ static int check_ceiling(const struct unc_reader *r, const struct unc_yaml *valu
 static const struct unc_field metric_case_fields[] = {
 	UNC_FIELD("when", TEXT, .check = unc_family_when),
 	UNC_FIELD("!formula", ANY, .check = read_formula),
+	UNC_FIELD("headline", NUMBER, UNC_AT(struct uncore_metric, headline), .most = 9),
 	UNC_FIELD("evidence", TEXT, UNC_AT(struct uncore_metric, evidence)),
 	UNC_END,
 };

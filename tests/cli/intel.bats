@@ -63,6 +63,17 @@ value() {
 	[ "$(value -e uncore_imc/config=0x0101/)" -gt "$(value -e uncore_imc/config=0x0201/)" ]
 }
 
+@test "Granite Rapids: without -M no memory controller is multiplexed, it has four counters" {
+	local sim=$BATS_FILE_TMPDIR/gnr.yaml
+
+	expect 0 "$UNCORE" --source "sim:$sim" stat --dry-run -j
+	[ "$(jq -r 'select(.pmu == "uncore_imc_0") | .config[0]' <<<"$output" | sort | tr '\n' ' ')" = \
+		'0xcf05 0xcf06 0xf005 0xf006 ' ] || fail
+	# The clock is a fifth.
+	expect 0 "$UNCORE" --source "sim:$sim" stat --dry-run -j -M memory.utilization
+	[ "$(jq -r 'select(.pmu == "uncore_imc_0") | .group' <<<"$output" | sort | uniq -c | tr -s ' ')" = ' 3 0' ] || fail
+}
+
 @test "a CPU whose PMUs are absent: the reason names the memory controllers, and the links" {
 	local tree=$BATS_TEST_TMPDIR/gnr
 
