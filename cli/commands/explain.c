@@ -86,39 +86,86 @@ static bool opens_group(const struct uncore_metric *m, size_t i)
 	return true;
 }
 
-static size_t put_group(const struct uncore_metric *m, size_t first, struct buffer *to)
+/* How much of the i-th PMU's name perf needs to find it and its like; 0: an earlier PMU of the family has
+ * this stem. Those of two sockets may differ within the name ("nvidia_pcie_pmu_1_rc_0"). */
+static size_t new_stem(const struct uncore *u, const char *family, size_t i)
+{
+	const char *name = uncore_pmu_name(uncore_pmu_at(u, i));
+	size_t stem = pmu_stem(name);
+
+	for (size_t k = 0; stem && k < i; k++) {
+		const struct uncore_pmu *pmu = uncore_pmu_at(u, k);
+		const char *other = uncore_pmu_family(pmu);
+
+		if (other && strcmp(other, family) == 0 && pmu_stem(uncore_pmu_name(pmu)) == stem &&
+		    strncmp(uncore_pmu_name(pmu), name, stem) == 0)
+			return 0;
+	}
+	return stem ? stem : strlen(name);
+}
+
+/* The events of this event's kind of PMU, on the PMUs that perf finds by the name. Only on one PMU they
+ * are a group: perf makes one of all PMUs, which the kernel refuses. */
+static void put_events(const struct uncore_metric *m, size_t first, const char *name, size_t len,
+		       struct buffer *to)
 {
 	const struct uncore_metric_event *leader = uncore_metric_event_at(m, first);
+	struct buffer events = {0};
 	size_t count = 0;
 
 	for (size_t i = first; i < uncore_metric_event_count(m); i++) {
 		const struct uncore_metric_event *event = uncore_metric_event_at(m, i);
 
 		if (event->pmu && same_pmu(leader, event))
-			buffer_printf(to, "%s%.*s/%s,name=%s/", count++ ? "," : "",
-				      (int)stem_of(leader), uncore_pmu_name(leader->pmu),
-				      event->terms, event->name);
+			buffer_printf(&events, "%s%.*s/%s,name=%s/", count++ ? "," : "", (int)len,
+				      name, event->terms, event->name);
 	}
-	return count;
+	buffer_printf(to, leader->pmu_count == 1 && count > 1 ? " -e '{%s}'" : " -e '%s'",
+		      events.data);
+	buffer_free(&events);
 }
 
-/* The equal `perf stat` line: one group for the events of each kind of PMU. Nothing without events, and
- * nothing for registers, which have no PMU that perf could open. */
+/* True when the event is counted on all PMUs of the family. */
+static bool on_all(const struct uncore *u, const struct uncore_metric_event *event,
+		   const char *family)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < uncore_pmu_count(u); i++) {
+		const char *other = uncore_pmu_family(uncore_pmu_at(u, i));
+
+		count += other && strcmp(other, family) == 0;
+	}
+	return count == event->pmu_count;
+}
+
+/* The equal `perf stat` line. Nothing without events, and nothing for registers, which have no PMU that perf
+ * could open. */
 static void put_perf(const struct uncore *u, const struct uncore_metric *m, struct buffer *to)
 {
+	const char *family = uncore_metric_family(m);
+
 	if (strncmp(uncore_source(u), "regs:", 5) == 0)
 		return;
 	for (size_t i = 0; i < uncore_metric_event_count(m); i++) {
-		struct buffer group = {0};
+		const struct uncore_metric_event *event = uncore_metric_event_at(m, i);
 
-		if (!uncore_metric_event_at(m, i)->pmu || !opens_group(m, i))
+		if (!event->pmu || !opens_group(m, i))
 			continue;
 		buffer_puts(to, to->len ? "" : "perf stat -a");
-		if (put_group(m, i, &group) > 1)
-			buffer_printf(to, " -e '{%s}'", group.data);
-		else
-			buffer_printf(to, " -e '%s'", group.data);
-		buffer_free(&group);
+		if (event->pmu_count == 1 || !on_all(u, event, family)) {
+			put_events(m, i, uncore_pmu_name(event->pmu), stem_of(event), to);
+			continue;
+		}
+		for (size_t k = 0; k < uncore_pmu_count(u); k++) {
+			const struct uncore_pmu *pmu = uncore_pmu_at(u, k);
+			const char *other = uncore_pmu_family(pmu);
+			size_t stem =
+				other && strcmp(other, family) == 0 ? new_stem(u, family, k) : 0;
+
+			if (stem)
+				put_events(m, i, uncore_pmu_name(pmu), stem, to);
+		}
 	}
 	if (to->len)
 		buffer_puts(to, " -- sleep 1");
@@ -190,8 +237,8 @@ static void perf_text(const struct uncore *u, const struct uncore_metric *m, str
 		return;
 	field(to, "perf", perf.data);
 	sentence(to, "",
-		 "Put the counts that perf prints into the formula; 'seconds' is its time "
-		 "elapsed.");
+		 "Put the counts that perf prints into the formula, those of one name added up; "
+		 "'seconds' is its time elapsed.");
 	if (strstr(uncore_metric_formula(m), "source_count("))
 		sentence(to, "",
 			 "source_count(x) is how many counters of x perf adds up: "
