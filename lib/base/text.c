@@ -35,14 +35,15 @@ int unc_digit_value(char c)
 void *unc_append(void *array, size_t *count, size_t size)
 {
 	size_t n = *count;
-	char *items;
+	char *items, *grown;
 
 	memcpy(&items, array, sizeof(items));
 	/* The room is the next power of two. */
 	if ((n & (n - 1)) == 0) {
-		items = reallocarray(items, n ? 2 * n : 1, size);
-		if (!items)
+		grown = reallocarray(items, n ? 2 * n : 1, size);
+		if (!grown)
 			return NULL;
+		items = grown;
 		memcpy(array, &items, sizeof(items));
 	}
 	*count = n + 1;
