@@ -81,7 +81,7 @@ void out_end(struct out *out);
 /* A window with all rows of a sample. */
 void out_sample(struct out *out, const struct out_frame *frame, const struct uncore_sample *sample);
 
-/* ---- parts of outputs for people ---- */
+/* ---- parts that text outputs share: text.c ---- */
 
 /* The head of texts about a machine: nothing for a real one. */
 void out_text_simulated(const struct uncore *u, struct buffer *to);

@@ -1,11 +1,116 @@
 /* SPDX-License-Identifier: MIT */
-/* Text for people: aligned columns, a unit that suits the value, the quality and its reason. */
+/* Text for people: what its outputs share, and the output `text`: aligned columns, a unit that suits the value,
+ * the quality and its reason. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "cli.h"
 #include "output/output.h"
+
+/* ---- parts that text outputs share ---- */
+
+void out_text_simulated(const struct uncore *u, struct buffer *to)
+{
+	if (uncore_is_simulated(u))
+		buffer_printf(to, "SIMULATED by %s: not this machine.\n\n", uncore_source(u));
+}
+
+void out_text_header(struct out *out)
+{
+	const char *filter = NULL;
+	char window[48];
+
+	if (out->begun && (out->setup.intervals || out->frame.total))
+		return;
+	if (out->setup.simulated)
+		buffer_printf(out->to, "SIMULATED by %s: these values are invented.\n",
+			      out->setup.source);
+	/* One run has one filter for all its metrics, and none for events. */
+	for (size_t i = 0; !filter && i < out->row_count; i++)
+		filter = out->rows[i].row->query.filter;
+	if (filter)
+		buffer_printf(out->to, "Metrics are restricted by %s.\n", filter);
+	if (out->setup.intervals)
+		return;
+	human_duration(window, sizeof(window), out->frame.window);
+	if (out->frame.runs)
+		buffer_printf(out->to, "Mean of %u runs, %s each", out->frame.runs, window);
+	else
+		buffer_printf(out->to, "Counted for %s", window);
+	if (out->setup.command)
+		buffer_printf(out->to, " of '%s'", out->setup.command);
+	buffer_puts(out->to, "\n\n");
+}
+
+void out_text_time(struct out *out)
+{
+	if (!out->setup.intervals)
+		return;
+	buffer_puts(out->to, out->begun ? "\n" : "");
+	if (out->frame.total)
+		buffer_puts(out->to, "total\n");
+	else
+		buffer_printf(out->to, "%.6f s\n", out->frame.time);
+}
+
+bool out_same_place(const struct uncore_row_place *a, const struct uncore_row_place *b)
+{
+	return a->port == b->port && a->socket == b->socket && a->cpu == b->cpu && a->pmu == b->pmu;
+}
+
+static bool said_before(const struct out *out, size_t end, const char *reason)
+{
+	for (size_t i = 0; i < end; i++) {
+		const char *said = out->rows[i].row->reason;
+
+		if (said && strcmp(said, reason) == 0)
+			return true;
+	}
+	return false;
+}
+
+void out_reasons(struct out *out, const struct uncore_row_place *place)
+{
+	double least = 1;
+
+	for (size_t i = 0; i < out->row_count; i++) {
+		const struct uncore_row *row = out->rows[i].row;
+
+		if (place && !out_same_place(&row->place, place))
+			continue;
+		if (row->quality == UNCORE_SCALED && row->counted.coverage < least)
+			least = row->counted.coverage;
+		if (!row->reason || said_before(out, i, row->reason))
+			continue;
+		buffer_printf(out->to, "! %s is %s:\n", row->query.name,
+			      uncore_quality_name(row->quality));
+		buffer_wrap(out->to, 4, TABLE_WIDTH, row->reason);
+	}
+	if (least < 1)
+		buffer_printf(out->to,
+			      "~ scaled: the kernel shared the counters; each was counted for at "
+			      "least %.3g %% of the time\n",
+			      least * 100);
+}
+
+void out_place(struct buffer *to, const struct uncore_row_place *place)
+{
+	if (place->port)
+		buffer_printf(to, "port %s", place->port->address);
+	else if (place->pmu && place->cpu >= 0 && uncore_pmu_cpu_count(place->pmu) > 1)
+		buffer_printf(to, "%s, CPU %d", uncore_pmu_name(place->pmu), place->cpu);
+	else if (place->pmu)
+		buffer_puts(to, uncore_pmu_name(place->pmu));
+	else if (place->cpu >= 0)
+		buffer_printf(to, "CPU %d", place->cpu);
+	else if (place->socket >= 0)
+		buffer_printf(to, "socket %d", place->socket);
+	else
+		buffer_puts(to, "all");
+}
+
+/* ---- the output `text` ---- */
 
 static const struct table_column columns[] = {
 	{"TIME", true},  {"WINDOW", true},  {"NAME", false},    {"PLACE", false}, {"VALUE", true},
