@@ -125,14 +125,17 @@ static int sample(struct run *r)
 
 static int run(struct cli *cli, const struct latency_options *o)
 {
-	const struct out_setup setup = {.separator = ",", .header = true};
-	struct run r = {.cli = cli, .o = o, .signals = {.stop_fd = -1, .child_fd = -1}};
+	struct run r = {.cli = cli,
+			.o = o,
+			.signals = {.stop_fd = -1, .child_fd = -1},
+			.out = {.output = o->stat.output,
+				.setup = {.separator = ",", .header = true},
+				.to = &r.writer.text}};
 	unsigned least = (unsigned)o->least;
 	int err = o->input ? uncore_latency_open_file(&r.samples, cli->u, o->input, least)
 			   : uncore_latency_open(&r.samples, cli->u, least);
 	int status = err ? cli_fail(cli, err) : writer_open(&r.writer, NULL, false);
 
-	out_init(&r.out, o->stat.output, &setup, &r.writer.text);
 	if (!status)
 		status = signals_open(&r.signals);
 	r.writer.signal_fd = r.signals.stop_fd;
@@ -166,11 +169,10 @@ int cmd_latency(struct cli *cli, int argc, char **argv)
 		o.stat.timeout_ns = NS_PER_S;
 	if (!o.stat.output)
 		o.stat.output = output_find("text");
-	if (o.ibs) {
-		status = cli_open(cli);
-		return status ? status : run(cli, &o);
-	}
 	o.stat.queries = &query;
 	o.stat.query_count = 1;
-	return stat_main(cli, &o.stat);
+	status = cli_open(cli);
+	if (status)
+		return status;
+	return o.ibs ? run(cli, &o) : stat_run(cli, &o.stat);
 }

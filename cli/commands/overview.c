@@ -130,13 +130,10 @@ static int measure(struct cli *cli)
 				 .repeat = 1,
 				 .output = output_find("text"),
 				 .separator = ","};
-	struct uncore_monitor *m;
-	int status;
 
 	if (uncore_socket_count(cli->u) > 1)
 		o.level = UNCORE_LEVEL_SOCKET;
-	status = stat_plan(cli, &o, &m);
-	return status ? status : stat_run(cli, &o, m);
+	return stat_run(cli, &o);
 }
 
 int cmd_overview(struct cli *cli, int argc, char **argv)

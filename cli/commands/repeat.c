@@ -130,12 +130,11 @@ void repeat_print(struct repeat *r, struct out *out)
 	if (!r->runs)
 		return;
 	frame.window = r->seconds / r->runs;
-	out_begin(out, &frame);
 	for (size_t i = 0; i < r->count; i++) {
 		finish(&r->rows[i], r->runs);
 		out_row(out, &r->rows[i].row, spread(&r->rows[i]));
 	}
-	out_end(out);
+	out_print(out, &frame);
 	for (size_t i = 0; i < r->count; i++) {
 		free((char *)r->rows[i].row.query.name);
 		free((char *)r->rows[i].row.query.family);

@@ -60,12 +60,6 @@ static const struct cli_option options[] = {
 	{0},
 };
 
-static void add_query(struct stat_options *o, const char *text, bool metric)
-{
-	o->queries = cli_realloc(o->queries, o->query_count + 1, sizeof(*o->queries));
-	o->queries[o->query_count++] = (struct stat_query){.text = text, .metric = metric};
-}
-
 static const char *separator(struct argp_state *state, const char *text)
 {
 	if (strcmp(text, "\\t") == 0)
@@ -90,7 +84,8 @@ static void parse_other(void *into, int key, char *arg, struct argp_state *state
 	switch (key) {
 	case 'e':
 	case 'M':
-		add_query(o, arg, key == 'M');
+		o->queries = cli_realloc(o->queries, o->query_count + 1, sizeof(*o->queries));
+		o->queries[o->query_count++] = (struct stat_query){arg, key == 'M'};
 		break;
 	case 'D':
 		o->delay_ns = strcmp(arg, "0") == 0 ? 0 : cli_time(state, "-D", arg, NS_PER_MS, 0);
@@ -167,23 +162,6 @@ static void check(void *into, struct argp_state *state)
 		argp_error(state, "--dry-run prints text or JSON, not CSV");
 }
 
-int stat_main(struct cli *cli, const struct stat_options *o)
-{
-	struct uncore_monitor *m = NULL;
-	int status = cli_open(cli);
-
-	if (!status)
-		status = stat_plan(cli, o, &m);
-	if (status)
-		return status;
-	if (!o->dry_run)
-		return stat_run(cli, o, m);
-	stat_notes(o, m);
-	status = stat_dry_run(cli, o, m);
-	uncore_monitor_free(m);
-	return status;
-}
-
 /* ---- the command ---- */
 
 static const char stat_doc[] =
@@ -225,7 +203,9 @@ int cmd_stat(struct cli *cli, int argc, char **argv)
 		o.level = preset->level;
 	if (preset && !o.interval_ns && !o.command && !o.timeout_ns)
 		o.timeout_ns = NS_PER_S;
-	status = stat_main(cli, &o);
+	status = cli_open(cli);
+	if (!status)
+		status = stat_run(cli, &o);
 	free(o.queries);
 	return status;
 }

@@ -23,7 +23,7 @@ struct stat_options {
 	size_t query_count;
 	const struct command *preset; /* at least one of its patterns must be countable; or NULL */
 	enum uncore_level level;
-	const char *filters[STAT_FILTERS]; /* in the order of stat-plan.c; NULL: not given */
+	const char *filters[STAT_FILTERS]; /* in the order of stat-run.c; NULL: not given */
 	bool filtered;                     /* any of them is */
 	uint64_t interval_ns;              /* 0: one window */
 	uint64_t interval_count;           /* 0: no limit */
@@ -41,20 +41,8 @@ struct stat_options {
 	char **command; /* NULL: none */
 };
 
-/* Opens the machine, then counts or, with --dry-run, prints the plan. Returns an exit code. */
-int stat_main(struct cli *cli, const struct stat_options *o);
-
-/* A monitor with all queries added and nothing opened. Returns an exit code. */
-int stat_plan(struct cli *cli, const struct stat_options *o, struct uncore_monitor **out);
-
-/* Prints every planned counter. Returns an exit code. */
-int stat_dry_run(struct cli *cli, const struct stat_options *o, struct uncore_monitor *m);
-
-/* Prints the monitor's notes on standard error: all with -v, filters or events, else their number. */
-void stat_notes(const struct stat_options *o, const struct uncore_monitor *m);
-
-/* Opens the output, counts and prints until the end that the options give. Frees the monitor. Returns an
+/* Plans, then prints the plan (--dry-run) or counts and prints until the end that the options give. Returns an
  * exit code. */
-int stat_run(struct cli *cli, const struct stat_options *o, struct uncore_monitor *m);
+int stat_run(struct cli *cli, const struct stat_options *o);
 
 #endif

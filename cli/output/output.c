@@ -26,23 +26,11 @@ const struct output *output_find(const char *name)
 	return NULL;
 }
 
-void out_init(struct out *out, const struct output *output, const struct out_setup *setup,
-	      struct buffer *to)
-{
-	*out = (struct out){.output = output, .setup = *setup, .to = to};
-}
-
 void out_free(struct out *out)
 {
 	table_free(&out->table);
 	free(out->rows);
 	out->rows = NULL;
-}
-
-void out_begin(struct out *out, const struct out_frame *frame)
-{
-	out->frame = *frame;
-	out->row_count = 0;
 }
 
 static void print_record(struct out *out, const struct uncore_row *row)
@@ -86,10 +74,6 @@ static void print_record(struct out *out, const struct uncore_row *row)
 
 void out_row(struct out *out, const struct uncore_row *row, double spread)
 {
-	if (out->output->record) {
-		print_record(out, row);
-		return;
-	}
 	if (out->row_count == out->row_room) {
 		out->row_room = out->row_room ? 2 * out->row_room : 64;
 		out->rows = cli_realloc(out->rows, out->row_room, sizeof(*out->rows));
@@ -97,17 +81,13 @@ void out_row(struct out *out, const struct uncore_row *row, double spread)
 	out->rows[out->row_count++] = (struct out_row){.row = row, .spread = spread};
 }
 
-void out_end(struct out *out)
+void out_print(struct out *out, const struct out_frame *frame)
 {
+	out->frame = *frame;
 	if (out->output->window)
 		out->output->window(out);
+	for (size_t i = 0; out->output->record && i < out->row_count; i++)
+		print_record(out, out->rows[i].row);
 	out->begun = true;
-}
-
-void out_sample(struct out *out, const struct out_frame *frame, const struct uncore_sample *sample)
-{
-	out_begin(out, frame);
-	for (size_t i = 0; i < uncore_sample_count(sample); i++)
-		out_row(out, uncore_sample_row(sample, i), NAN);
-	out_end(out);
+	out->row_count = 0;
 }

@@ -26,7 +26,7 @@ struct output {
 	/* Prints a document with lists and objects in it; NULL: this output has only flat records. Frees
 	 * the document. */
 	void (*document)(json_t *document, struct buffer *to);
-	/* Prints all rows of a window, which have been kept until its end. */
+	/* Prints all rows of a window. */
 	void (*window)(struct out *out);
 };
 
@@ -65,21 +65,15 @@ struct out {
 	struct buffer *to;
 	bool begun; /* a window has been printed */
 	struct table table;
-	struct out_row *rows; /* of this window, for output->window */
+	struct out_row *rows; /* of this window */
 	size_t row_count, row_room;
 };
 
-void out_init(struct out *out, const struct output *output, const struct out_setup *setup,
-	      struct buffer *to);
 void out_free(struct out *out);
 
-/* A window: begin, its rows, end. Rows are borrowed until the end. */
-void out_begin(struct out *out, const struct out_frame *frame);
+/* A window: its rows, which are borrowed until it is printed. */
 void out_row(struct out *out, const struct uncore_row *row, double spread);
-void out_end(struct out *out);
-
-/* A window with all rows of a sample. */
-void out_sample(struct out *out, const struct out_frame *frame, const struct uncore_sample *sample);
+void out_print(struct out *out, const struct out_frame *frame);
 
 /* ---- parts that text outputs share: text.c ---- */
 
