@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The machine that the global options name, error sentences and exit codes. */
+/* What all commands share: the machine of the global options, error sentences, exit codes, signals. */
 #include "cli.h"
 
 #include <errno.h>
@@ -8,7 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/signalfd.h>
 #include <time.h>
+#include <unistd.h>
 
 /* The length of the character at `text` and its code; 0: this byte begins none. */
 static size_t decode(const unsigned char *text, size_t len, uint32_t *code)
@@ -144,14 +146,6 @@ int cli_open(struct cli *cli)
 	return err ? cli_fail(cli, err) : status;
 }
 
-void cli_close(struct cli *cli)
-{
-	uncore_free(cli->u);
-	free(cli->data);
-	cli->u = NULL;
-	cli->data = NULL;
-}
-
 /* True when an earlier finding has the same fix. */
 static bool has_earlier(const struct uncore *u, size_t i)
 {
@@ -209,4 +203,91 @@ bool cli_matches(const char *pattern, const char *text)
 	if (strpbrk(pattern, "*?["))
 		return fnmatch(pattern, text, FNM_CASEFOLD) == 0;
 	return strcasestr(text, pattern) != NULL;
+}
+
+/* ---- signals ---- */
+
+int signals_open(struct signals *s)
+{
+	sigset_t child;
+
+	sigemptyset(&s->stop);
+	sigaddset(&s->stop, SIGINT);
+	sigaddset(&s->stop, SIGTERM);
+	sigaddset(&s->stop, SIGHUP);
+	sigemptyset(&child);
+	sigaddset(&child, SIGCHLD);
+	/* Where the parent ignored it, the exit status of the command would be lost. */
+	signal(SIGCHLD, SIG_DFL);
+	sigprocmask(SIG_BLOCK, &s->stop, &s->old);
+	sigprocmask(SIG_BLOCK, &child, NULL);
+	s->stop_fd = signalfd(-1, &s->stop, SFD_CLOEXEC | SFD_NONBLOCK);
+	s->child_fd = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (s->stop_fd >= 0 && s->child_fd >= 0)
+		return CLI_OK;
+	cli_error("cannot wait for signals: %s", strerror(errno));
+	return CLI_RUNTIME;
+}
+
+/* True when the default action ends the process, except for faults of its own (SIGSEGV ...). */
+static bool ends_process(int sig)
+{
+	static const int others[] = {SIGQUIT, SIGABRT, SIGALRM, SIGUSR1, SIGUSR2,  SIGVTALRM,
+				     SIGPROF, SIGXCPU, SIGIO,   SIGPWR,  SIGSTKFLT};
+
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		if (others[i] == sig)
+			return true;
+	return sig >= SIGRTMIN && sig <= SIGRTMAX;
+}
+
+static bool is_ignored(int sig)
+{
+	struct sigaction now;
+
+	return sigaction(sig, NULL, &now) < 0 || now.sa_handler == SIG_IGN;
+}
+
+int signals_take_all(struct signals *s)
+{
+	for (int sig = 1; sig <= SIGRTMAX; sig++)
+		if (ends_process(sig) && !is_ignored(sig))
+			sigaddset(&s->stop, sig);
+	sigprocmask(SIG_BLOCK, &s->stop, NULL);
+	if (signalfd(s->stop_fd, &s->stop, 0) >= 0)
+		return CLI_OK;
+	cli_error("cannot wait for signals: %s", strerror(errno));
+	return CLI_RUNTIME;
+}
+
+void signals_close(struct signals *s)
+{
+	if (s->stop_fd >= 0)
+		close(s->stop_fd);
+	if (s->child_fd >= 0)
+		close(s->child_fd);
+	s->stop_fd = -1;
+	s->child_fd = -1;
+}
+
+/* Ctrl-C, Ctrl-\ and a closed terminal reach the command, too; other signals reach only uncore. */
+static bool is_personal(const struct signalfd_siginfo *info)
+{
+	if (info->ssi_code <= 0) /* SI_USER, SI_QUEUE, SI_TKILL */
+		return true;
+	return info->ssi_signo != SIGINT && info->ssi_signo != SIGQUIT && info->ssi_signo != SIGHUP;
+}
+
+struct signals_seen signals_take(struct signals *s)
+{
+	struct signals_seen seen = {0};
+	struct signalfd_siginfo info;
+
+	while (read(s->child_fd, &info, sizeof(info)) == (ssize_t)sizeof(info))
+		seen.child = true;
+	while (read(s->stop_fd, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
+		seen.stop = (int)info.ssi_signo;
+		seen.personal = is_personal(&info);
+	}
+	return seen;
 }

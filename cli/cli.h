@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What all commands share: exit codes, global options, the opened machine, errors. */
+/* What all commands share: exit codes, global options, the opened machine, errors, signals. */
 #ifndef CLI_H
 #define CLI_H
 
@@ -49,7 +49,6 @@ struct command {
 /* Makes the machine of the global options; cli_open() scans it, too. */
 int cli_prepare(struct cli *cli);
 int cli_open(struct cli *cli);
-void cli_close(struct cli *cli);
 
 /* The one place where a negative errno becomes an exit code. */
 int cli_exit_code(int err);
@@ -84,6 +83,32 @@ char *cli_copy(const char *text);
 
 /* Matches a pattern without regard to case: a shell pattern, or any part of the text. */
 bool cli_matches(const char *pattern, const char *text);
+
+/* ---- signals as file descriptors, so that nothing is interrupted and left half done ---- */
+
+struct signals {
+	int stop_fd;   /* readable: a signal that ends counting */
+	int child_fd;  /* readable: SIGCHLD */
+	sigset_t stop; /* those of stop_fd */
+	sigset_t old;  /* mask to give to a command */
+};
+
+/* Blocks SIGINT, SIGTERM, SIGHUP and SIGCHLD and makes them readable. Returns an exit code. */
+int signals_open(struct signals *s);
+/* Adds all other signals that would end the process at once, so that registers can be restored before it
+ * ends. Returns an exit code. */
+int signals_take_all(struct signals *s);
+void signals_close(struct signals *s);
+
+/* What has happened since the last call. */
+struct signals_seen {
+	int stop;      /* the signal that ends counting; 0: none */
+	bool personal; /* sent to this process by another one, not typed at the terminal */
+	bool child;    /* a child has ended */
+};
+struct signals_seen signals_take(struct signals *s);
+
+/* ---- the commands ---- */
 
 int cmd_overview(struct cli *cli, int argc, char **argv);
 int cmd_list(struct cli *cli, int argc, char **argv);

@@ -100,15 +100,6 @@ static void close_stdout(void)
 	_exit(CLI_RUNTIME);
 }
 
-/* A counter opened as descriptor 1 would receive the output. Descriptors that were closed are opened
- * for the opposite direction, so that using them fails. */
-static void fill_standard_fds(void)
-{
-	for (int fd = 0; fd <= 2; fd++)
-		if (fcntl(fd, F_GETFD) < 0)
-			open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY);
-}
-
 /* For jansson, which reports a failure with less at each of its functions, or not at all. */
 static void *allocate(size_t size)
 {
@@ -130,7 +121,11 @@ int main(int argc, char **argv)
 	const struct sigaction ignore = {.sa_handler = SIG_IGN};
 	int status, command = 0, err;
 
-	fill_standard_fds();
+	/* A counter opened as descriptor 1 would receive the output. Descriptors that were closed are opened
+	 * for the opposite direction, so that using them fails. */
+	for (int fd = 0; fd <= 2; fd++)
+		if (fcntl(fd, F_GETFD) < 0)
+			open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY);
 	atexit(close_stdout);
 	/* A closed pipe and a file grown too large are errors of write(), not signals. */
 	sigaction(SIGPIPE, &ignore, &cli.pipe);
@@ -146,6 +141,7 @@ int main(int argc, char **argv)
 		status = cmd_overview(&cli, argc, argv);
 	if (status != CLI_RUNTIME && cli.u && (err = uncore_check(cli.u)))
 		status = cli_fail(&cli, err);
-	cli_close(&cli);
+	uncore_free(cli.u);
+	free(cli.data);
 	return status;
 }

@@ -7,7 +7,6 @@
 #include <sys/types.h>
 
 #include "cli.h"
-#include "signals.h"
 
 struct child {
 	pid_t pid;  /* 0: none, or it has been waited for */

@@ -13,7 +13,6 @@
 #include "options.h"
 #include "output/buffer.h"
 #include "output/record.h"
-#include "signals.h"
 
 #define MAP_SIZE 4096
 #define CONTROL 0x100

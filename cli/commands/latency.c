@@ -6,7 +6,6 @@
 
 #include "commands/stat.h"
 #include "options.h"
-#include "signals.h"
 #include "views/latency.h"
 
 #define COLLECT_NS (100 * NS_PER_MS)
