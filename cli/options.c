@@ -238,7 +238,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		i++;
 	if (i < p->count && p->options[i].arg && !arg)
 		return ARGP_ERR_UNKNOWN;
-	if (i < p->count && arg) {
+	if (i < p->count && p->options[i].arg) {
 		check_once(&p->options[i], p->values[i], arg, state);
 		p->values[i] = arg;
 	}
