@@ -185,7 +185,7 @@ struct uncore_term {
 	uint64_t bits;      /* its bits in that word */
 };
 
-/* One alias of `events/`. */
+/* One alias of `events/`; or an event of the PMU's family, where `events/` lacks its name. */
 struct uncore_alias {
 	const char *name;
 	const char *terms; /* as in sysfs, "event=0x04,umask=0x03"; "name=?" needs a value */
@@ -193,6 +193,8 @@ struct uncore_alias {
 	double scale;      /* of .scale, else 1; NaN: that file is invalid */
 	bool per_package;  /* counts the whole package: read once per package */
 	bool snapshot;     /* a state and not a count: no difference is taken */
+	/* Of an event of the family; NULL: of `events/`. */
+	const char *title, *evidence;
 };
 
 /* One file of `caps/`. */
@@ -201,8 +203,9 @@ struct uncore_cap {
 	const char *value;
 };
 
-/* Terms, aliases and caps, each ordered by name. Read from sysfs at the first call. A count is
- * also 0 when out of memory, and uncore_error() then says so. */
+/* Terms, aliases and caps, each ordered by name; aliases of the family follow the others. Read
+ * from sysfs at the first call. A count is also 0 when out of memory, and uncore_error() then says
+ * so. */
 size_t uncore_pmu_term_count(const struct uncore_pmu *p);
 const struct uncore_term *uncore_pmu_term_at(const struct uncore_pmu *p, size_t i);
 size_t uncore_pmu_alias_count(const struct uncore_pmu *p);

@@ -320,6 +320,95 @@ static json_t *explain_document(const struct uncore *u, const struct uncore_metr
 	return json_document(u, RECORD({"metrics", value_json(array)}));
 }
 
+/* ---- events ---- */
+
+/* PMUs that are alike are one: under their common name, or a number's. */
+static bool names_event(const struct pmus *p, size_t first, size_t count, const char *pattern,
+			const struct uncore_alias *alias)
+{
+	struct buffer common = {0}, own = {0};
+	bool matches;
+
+	pmus_short_name(p, first, count, &common);
+	buffer_printf(&common, "/%s/", alias->name);
+	buffer_printf(&own, "%s/%s/", uncore_pmu_name(p->items[first]), alias->name);
+	matches = fnmatch(pattern, common.data, 0) == 0 || fnmatch(pattern, own.data, 0) == 0;
+	buffer_free(&common);
+	buffer_free(&own);
+	return matches;
+}
+
+static json_t *named_event(const struct uncore *u, const struct pmus *p, size_t first, size_t count,
+			   const struct uncore_alias *alias)
+{
+	struct buffer pmu = {0}, perf = {0};
+	json_t *record;
+
+	pmus_short_name(p, first, count, &pmu);
+	if (strncmp(uncore_source(u), "regs:", 5) != 0)
+		buffer_printf(&perf, "perf stat -a -e '%s/%s,name=%s/' -- sleep 1", pmu.data,
+			      alias->evidence ? alias->terms : alias->name, alias->name);
+	record = json_record((struct field[]){
+		{"name", value_text(alias->name)},
+		{"title", value_text(alias->title)},
+		{"pmu", value_text(pmu.data)},
+		{"pmu_count", value_count(count)},
+		{"family", value_text(uncore_pmu_family(p->items[first]))},
+		{"unit", value_text(alias->unit)},
+		{"terms", value_text(alias->terms)},
+		{"evidence", value_text(alias->evidence)},
+		{"perf", value_text(perf.data)},
+		{0},
+	});
+	buffer_free(&pmu);
+	buffer_free(&perf);
+	return record;
+}
+
+static json_t *named_events(const struct uncore *u, const char *pattern)
+{
+	json_t *array = json_array();
+	struct pmus p;
+	size_t n;
+
+	pmus_select(&p, u, NULL, NULL);
+	for (size_t i = 0; i < p.count; i += n) {
+		n = pmus_alike(&p, i);
+		for (size_t k = 0; k < uncore_pmu_alias_count(p.items[i]); k++) {
+			const struct uncore_alias *alias = uncore_pmu_alias_at(p.items[i], k);
+
+			if (names_event(&p, i, n, pattern, alias))
+				json_push(array, named_event(u, &p, i, n, alias));
+		}
+	}
+	pmus_free(&p);
+	return array;
+}
+
+static void named_events_text(const struct uncore *u, const json_t *array, struct buffer *to)
+{
+	out_text_simulated(u, to);
+	for (size_t i = 0; i < json_array_size(array); i++) {
+		const json_t *event = json_array_get(array, i);
+		const char *title = json_string_value(json_object_get(event, "title"));
+		struct buffer label = {0};
+
+		buffer_printf(&label, "%s/%s/:", json_string_value(json_object_get(event, "pmu")),
+			      json_string_value(json_object_get(event, "name")));
+		buffer_puts(to, i ? "\n" : "");
+		buffer_hang(to, 4, TABLE_WIDTH, label.data, title ? title : "the driver's event");
+		for (size_t k = 0; k < 5; k++) {
+			static const char *const keys[] = {"family", "unit", "terms", "evidence",
+							   "perf"};
+			const char *text = json_string_value(json_object_get(event, keys[k]));
+
+			if (text && *text)
+				sentence(to, keys[k], text);
+		}
+		buffer_free(&label);
+	}
+}
+
 /* ---- when there is nothing to explain ---- */
 
 /* Points to metrics of this machine about the same subject: the first word, such as "memory". */
@@ -359,23 +448,44 @@ static void say_families(const struct uncore *u, const char *pattern)
 }
 
 /* The reason, or the nearest names, is the error of the library when such a metric is to be counted. */
-static int not_here(struct cli *cli, const char *pattern)
+static int not_here(struct cli *cli, const char *pattern, bool event)
 {
 	struct uncore_monitor *m = NULL;
 	int err = uncore_monitor_new(&m, cli->u);
 	int status;
 
 	if (!err)
-		err = uncore_monitor_add_metrics(m, pattern);
+		err = event ? uncore_monitor_add_events(m, pattern)
+			    : uncore_monitor_add_metrics(m, pattern);
 	uncore_monitor_free(m);
 	status = err ? cli_fail(cli, err) : CLI_UNAVAILABLE;
-	if (!err)
+	if (!err && event)
+		cli_error("%s: neither the driver nor the catalogue has an event of this name; "
+			  "uncore stat --dry-run -e shows what its terms are",
+			  pattern);
+	else if (!err)
 		cli_error("%s: this machine does not have it", pattern);
-	if (status == CLI_UNAVAILABLE) {
+	if (status == CLI_UNAVAILABLE && !event) {
 		say_related(cli->u, pattern);
 		say_families(cli->u, pattern);
 	}
 	return status;
+}
+
+static int explain_event(struct cli *cli, const struct explain_options *o)
+{
+	json_t *array = named_events(cli->u, o->metric);
+	bool found = json_array_size(array);
+	struct buffer text = {0};
+
+	if (found && o->output)
+		o->output->document(json_document(cli->u, RECORD({"events", value_json(array)})),
+				    &text);
+	else if (found)
+		named_events_text(cli->u, array, &text);
+	if (!found || !o->output)
+		json_decref(array);
+	return found ? writer_print(&text) : not_here(cli, o->metric, true);
 }
 
 static int explain(struct cli *cli, const struct explain_options *o)
@@ -394,7 +504,7 @@ static int explain(struct cli *cli, const struct explain_options *o)
 		o->output->document(explain_document(cli->u, metrics, count), &text);
 	else if (count)
 		explain_text(cli->u, metrics, count, &text);
-	status = count ? writer_print(&text) : not_here(cli, o->metric);
+	status = count ? writer_print(&text) : not_here(cli, o->metric, false);
 	free(metrics);
 	return status;
 }
@@ -407,7 +517,8 @@ int cmd_explain(struct cli *cli, int argc, char **argv)
 		.doc = "Shows how a metric is calculated: formula, events with their encoding on "
 		       "this machine, evidence, and the equal perf line.\vMETRIC is a name, a shell "
 		       "pattern, or either behind FAMILY/. Only metrics of this machine are shown; "
-		       "with FAMILY/ also those of other machines.",
+		       "with FAMILY/ also those of other machines. PMU/EVENT/ is an event that the "
+		       "driver or the catalogue names.",
 		.outputs = OUTPUTS_DOCUMENTS,
 		.outputs_at = offsetof(struct explain_options, output),
 		.argument = take_argument,
@@ -417,5 +528,7 @@ int cmd_explain(struct cli *cli, int argc, char **argv)
 
 	cli_parse(cli, &syntax, &o, argc, argv);
 	status = cli_open(cli);
-	return status ? status : explain(cli, &o);
+	if (status)
+		return status;
+	return o.metric[strlen(o.metric) - 1] == '/' ? explain_event(cli, &o) : explain(cli, &o);
 }

@@ -151,6 +151,7 @@ static void events_alike(struct table *t, const struct list_options *o, const st
 				continue;
 			table_cell(t, "%s/%s/", name.data, alias->name);
 			table_cell(t, "%s", alias->unit ? alias->unit : "");
+			table_cell(t, "%s", alias->evidence ? uncore_pmu_family(pmu) : "driver");
 			table_end_row(t, alias->terms);
 		}
 		buffer_free(&name);
@@ -198,7 +199,7 @@ static const struct {
 	  {"FAMILY", false},
 	  {"ALIAS", false}},
 	 add_pmus},
-	{{{"EVENT", false}, {"UNIT", false}}, add_events},
+	{{{"EVENT", false}, {"UNIT", false}, {"FROM", false}}, add_events},
 	{{{"METRIC", false}, {"UNIT", false}, {"FAMILY", false}, {"TITLE", false}}, add_metrics},
 };
 
@@ -281,6 +282,8 @@ static json_t *events(const struct list_options *o, const struct uncore_pmu *pmu
 			{"scale", value_real(alias->scale)},
 			{"per_package", value_flag(alias->per_package)},
 			{"snapshot", value_flag(alias->snapshot)},
+			{"title", value_text(alias->title)},
+			{"evidence", value_text(alias->evidence)},
 			{0},
 		};
 

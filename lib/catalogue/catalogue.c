@@ -218,6 +218,8 @@ int unc_catalogue_match(struct unc_catalogue *c, struct unc_pmus *pmus, struct u
 				continue;
 			pmu->family = f;
 			pmu->role = role_of(f, pmu);
+			pmu->defs = f->events;
+			pmu->def_count = f->event_count;
 			own = unc_append(&f->pmus, &f->pmu_count, sizeof(*own));
 			if (own)
 				*own = pmu;
@@ -242,9 +244,13 @@ int unc_catalogue_complete(struct unc_catalogue *c, struct unc_error *e)
 
 const char *unc_event_terms(const struct unc_event_def *event, const struct uncore_pmu *pmu)
 {
+	const struct uncore_alias *alias = NULL;
+
 	if (event->absent)
 		return NULL;
-	if (event->alias && unc_pmu_alias(pmu, event->alias))
+	if (event->alias)
+		alias = unc_pmu_alias(pmu, event->alias);
+	if (alias && !alias->evidence)
 		return event->alias;
 	if (event->kernel_scale)
 		return NULL; /* without the alias there is no scale, and the value would be wrong */

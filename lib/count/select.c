@@ -80,6 +80,15 @@ static int add_event_on(struct adder *a, const struct uncore_pmu *pmu,
 	return r;
 }
 
+/* Only a driver's event may be written without its PMU: the catalogue names some as cores' events are named
+ * ("cycles"). */
+static bool has_alias(const struct uncore_pmu *pmu, const char *name)
+{
+	const struct uncore_alias *alias = unc_pmu_alias(pmu, name);
+
+	return alias && !alias->evidence;
+}
+
 /* The sentence for an event that no PMU here answers to, with names like its PMU's or (for a bare word)
  * like the event's. */
 static int no_such_pmu(struct adder *a)
@@ -98,7 +107,8 @@ static int no_such_pmu(struct adder *a)
 		if (pmu)
 			r = unc_names_add(&names, p->name);
 		for (size_t k = 0; r == 0 && !pmu && k < uncore_pmu_alias_count(p); k++)
-			if (!unc_names_has(&names, uncore_pmu_alias_at(p, k)->name))
+			if (has_alias(p, uncore_pmu_alias_at(p, k)->name) &&
+			    !unc_names_has(&names, uncore_pmu_alias_at(p, k)->name))
 				r = unc_names_add(&names, uncore_pmu_alias_at(p, k)->name);
 	}
 	if (pmu)
@@ -150,7 +160,7 @@ static int add_event(struct adder *a)
 		struct unc_encoding enc;
 		int err;
 
-		if (ev->pmu ? !unc_pmu_matches(pmu, ev->pmu) : !unc_pmu_alias(pmu, ev->terms))
+		if (ev->pmu ? !unc_pmu_matches(pmu, ev->pmu) : !has_alias(pmu, ev->terms))
 			continue;
 		err = unc_pmu_encode(pmu, ev->terms, &enc, &why);
 		if (err == 0 && !pmu->cpus.count)

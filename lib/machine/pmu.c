@@ -287,6 +287,42 @@ static int load_members(struct uncore_pmu *p, const char *dir, add_member *add)
 	return r == -ENOMEM ? unc_nomem(p->error) : 0;
 }
 
+/* The family's events under its own names, where the driver has no event or term of that name. As in metrics,
+ * the scale is the driver's only where the family asks for it. */
+static int add_defs(struct uncore_pmu *p)
+{
+	for (size_t i = 0; i < p->def_count; i++) {
+		const struct unc_event_def *def = &p->defs[i];
+		const struct uncore_alias *own = def->alias ? unc_pmu_alias(p, def->alias) : NULL;
+		struct uncore_alias alias = {.terms = def->terms, .scale = 1}, *added;
+		bool driver = own && !own->evidence, known = driver;
+		const char *at = driver || def->kernel_scale ? NULL : def->terms;
+		struct unc_assignment a;
+
+		while (at && unc_assignment_next(&at, &a) == 1) {
+			known = unc_pmu_term(p, a.name);
+			at = known ? at : NULL;
+		}
+		if (def->absent || !known || unc_pmu_alias(p, def->name) ||
+		    unc_pmu_term(p, def->name))
+			continue;
+		if (driver)
+			alias = *own;
+		if (!def->kernel_scale) {
+			alias.scale = 1;
+			alias.unit = NULL;
+		}
+		alias.name = def->name;
+		alias.title = def->title;
+		alias.evidence = def->evidence;
+		added = unc_append(&p->aliases, &p->alias_count, sizeof(*added));
+		if (!added)
+			return unc_nomem(p->error);
+		*added = alias;
+	}
+	return 0;
+}
+
 int unc_pmu_load(const struct uncore_pmu *pmu)
 {
 	struct uncore_pmu *p = (struct uncore_pmu *)pmu; /* reading late is no change */
@@ -301,6 +337,9 @@ int unc_pmu_load(const struct uncore_pmu *pmu)
 		err = load_members(p, "events", add_event);
 	if (!err)
 		err = load_members(p, "caps", add_cap);
+	p->loaded = !err;
+	if (!err)
+		err = add_defs(p);
 	if (err)
 		free_members(p);
 	p->loaded = !err;

@@ -9,6 +9,17 @@
 
 struct unc_family; /* catalogue/family.h */
 
+/* An event of a family, as valid on the CPU model the catalogue was loaded for. */
+struct unc_event_def {
+	const char *name, *title, *evidence;
+	const char *alias; /* the kernel's name, tried first; NULL: none */
+	const char *terms; /* format terms; NULL: none */
+	bool kernel_scale; /* multiply by the alias's .scale */
+	bool always;       /* never idle: no movement over a long window means a stuck counter */
+	bool absent;       /* this CPU model does not have it */
+	bool unfiltered;   /* a clock: the family's filters do not restrict it */
+};
+
 struct uncore_pmu {
 	char *name;
 	char *alias;      /* NULL: none */
@@ -20,14 +31,17 @@ struct uncore_pmu {
 	struct unc_cpulist cpus;         /* cpumask, else cpus, else every online CPU */
 	const struct unc_family *family; /* set by the catalogue; NULL: none knows it */
 	const char *role;                /* the same: what is at its other end; NULL: not known */
-	size_t unit;                     /* of a register block: which instance */
+	const struct unc_event_def
+		*defs; /* the same: the family's events, which are aliases, too */
+	size_t def_count;
+	size_t unit; /* of a register block: which instance */
 	const struct unc_root *root;
 	struct unc_error *error; /* of the machine, for lazy loads */
 
 	bool loaded; /* what follows is read at first use */
 	struct uncore_term *terms;
 	size_t term_count;
-	struct uncore_alias *aliases;
+	struct uncore_alias *aliases; /* the driver's, then events that only the family names */
 	size_t alias_count;
 	struct uncore_cap *caps;
 	size_t cap_count;

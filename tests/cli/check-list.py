@@ -74,9 +74,12 @@ def check_terms(where, listed, found):
 
 
 def check_events(where, listed, found):
+    """The driver's; those that the catalogue names have evidence, and names that the driver does not use."""
     aliases = [n for n in found if not n.endswith(SUFFIXES)]
-    names(where, "events", [e["name"] for e in listed], aliases)
-    for event in listed:
+    ours = [e for e in listed if e["evidence"] is None]
+    names(where, "events", [e["name"] for e in ours], aliases)
+    names(where, "names", [e["name"] for e in listed], aliases + [e["name"] for e in listed if e not in ours])
+    for event in ours:
         name = event["name"]
         scale = text_of(found[name + ".scale"]) if name + ".scale" in found else "1"
         unit = text_of(found[name + ".unit"]) if name + ".unit" in found else None

@@ -46,6 +46,28 @@ plan_of_pmus() {
 	[ "$(jq -r .pmu <<<"$output" | sort -u | wc -l)" -eq 2 ]
 }
 
+@test "the catalogue's events count under its names, as counts, by the same rules" {
+	local where
+
+	expect 0 "$UNCORE" --root "$SPR" explain -j memory.bandwidth
+	where=$(jq -c '.metrics[0].events[0] | [.name, .config[0]]' <<<"$output")
+	plan "$SPR" "uncore_imc_0/$(jq -r '.[0]' <<<"$where")/"
+	[ "$(jq -r '.config[0]' <<<"$output")" = "$(jq -r '.[1]' <<<"$where")" ]
+	plan "$SPR" 'uncore_imc_0/cas_rd,thresh=2/'
+	[ "$(jq -r '.config[0]' <<<"$output")" = 0x200cf05 ]
+	refuses 2 "$UNCORE" --root "$SPR" stat --dry-run -e uncore_imc_0/cas_rd,edge=1/
+	says thresh
+	refuses 2 "$UNCORE" --root "$SPR" stat --dry-run -e uncore_imc_0/cas_rdd/
+	says 'did you mean cas_rd'
+}
+
+@test "a driver's event wins over the catalogue's of its name, which no bare word means" {
+	expect 0 "$UNCORE" --root "$T410" list events -j 'nvidia_ucf_pmu_0/cycles/'
+	[ "$(jq -r '.pmus[0].events[] | .evidence' <<<"$output")" = null ]
+	refuses 3 "$UNCORE" --root "$SPR" stat --dry-run -e cas_rd
+	says 'no PMU of this machine'
+}
+
 @test "name= is what the row is called" {
 	expect 0 "$UNCORE" --source "$SIM_T410" stat -j --timeout 1 \
 		-e nvidia_ucf_pmu_0/mem_bytes_rd,name=dma/

@@ -27,6 +27,18 @@ load helpers
 	[[ ! $output =~ 'intel-imc' ]]
 }
 
+@test "an event of the catalogue, of the driver, and of neither" {
+	expect 0 "$UNCORE" --root "$SPR" explain uncore_imc/cas_rd/
+	shows 'uncore_imc/cas_rd/: DRAM read' 'family +intel-imc' 'terms +event=0x05,umask=0xcf' \
+		'evidence .*cas_count_read' "perf .*'uncore_imc/event=0x05,umask=0xcf,name=cas_rd/'"
+	expect 0 "$UNCORE" --root "$SPR" explain -j uncore_imc_0/cas_count_read/
+	[ "$(jq -r '.events[0] | .unit, .pmu_count, .evidence' <<<"$output")" = $'MiB\n8\nnull' ]
+	refuses 2 "$UNCORE" --root "$SPR" explain uncore_imc/cas_rdd/
+	says 'did you mean cas_rd'
+	refuses 3 "$UNCORE" --root "$SPR" explain uncore_imc/event=0x5/
+	says 'neither the driver nor the catalogue'
+}
+
 @test "a name that exists nowhere: exit 2, and the nearest" {
 	refuses 2 "$UNCORE" --source "$SIM_T410" explain memory.utilizatio
 	says 'did you mean memory.utilization'
