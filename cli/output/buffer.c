@@ -217,36 +217,25 @@ int writer_open(struct writer *w, const char *file, bool append)
 	return CLI_OK;
 }
 
-/* Waits until something can be written without blocking, so that a reader that has stopped reading
- * does not delay Ctrl-C. */
-static int wait_writable(const struct writer *w)
+/* A reader that has stopped reading does not delay Ctrl-C. `regular`: writing does not wait for a reader. */
+static int write_all(const struct writer *w, bool regular, size_t *done)
 {
 	struct pollfd fds[] = {
 		{.fd = w->fd, .events = POLLOUT},
 		{.fd = w->signal_fd, .events = POLLIN},
 	};
 
-	if (poll(fds, 2, -1) < 0)
-		return -errno;
-	if (fds[0].revents)
-		return 0;
-	return poll(fds, 1, STALL_MS) > 0 ? 0 : -ETIMEDOUT;
-}
-
-/* What may be written at once: a pipe that polls writable takes PIPE_BUF bytes. */
-static int write_all(const struct writer *w, bool regular, size_t *done)
-{
 	while (*done < w->text.len) {
 		size_t len = w->text.len - *done;
 		ssize_t n;
-		int err = 0;
 
-		if (!regular) {
-			err = wait_writable(w);
-			len = len > PIPE_BUF ? PIPE_BUF : len;
-		}
-		if (err)
-			return err;
+		/* What may be written at once: a pipe that polls writable takes PIPE_BUF bytes. */
+		if (!regular && len > PIPE_BUF)
+			len = PIPE_BUF;
+		if (!regular && poll(fds, 2, -1) < 0)
+			return -errno;
+		if (!regular && !fds[0].revents && poll(fds, 1, STALL_MS) <= 0)
+			return -ETIMEDOUT;
 		n = write(w->fd, w->text.data + *done, len);
 		if (n < 0 && errno != EINTR && errno != EAGAIN)
 			return -errno;

@@ -41,77 +41,45 @@ static void group_digits(char *into, size_t size, const char *number)
 	into[at] = '\0';
 }
 
-static void put_number(struct human *h, double value)
+void human_value(struct human *h, double value, const char *unit)
 {
-	double size = fabs(value);
-	int decimals = size < 9.9995 ? 3 : size < 99.995 ? 2 : size < 10000 ? 1 : 0;
+	bool count = !*unit;
+	const char *prefix = "";
 	char plain[40];
+	double size;
+	int decimals;
 
-	if (value == 0)
+	*h = (struct human){.number = "-"};
+	if (!isfinite(value))
+		return;
+	if (strcmp(unit, "ratio") == 0) {
+		value *= 100;
+		unit = "%";
+	}
+	for (size_t i = 0; i < sizeof(scales) / sizeof(scales[0]); i++) {
+		int power = 0;
+
+		if (strcmp(unit, scales[i].unit) != 0)
+			continue;
+		/* 999.96 would print as 1000.0: it belongs to the next prefix. */
+		for (; power < scales[i].most && fabs(value) >= 999.95; power++)
+			value /= 1000;
+		for (; power > scales[i].least && fabs(value) < 0.99995 && value != 0; power--)
+			value *= 1000;
+		prefix = prefixes[power + 3];
+	}
+	size = fabs(value);
+	decimals = size < 9.9995 ? 3 : size < 99.995 ? 2 : size < 10000 ? 1 : 0;
+	if (count || value == 0)
 		decimals = 0;
-	if (size >= 1e18 || (size < 0.0005 && size > 0))
+	if (count && size >= 1e18)
+		snprintf(plain, sizeof(plain), "%.6g", value);
+	else if (!count && (size >= 1e18 || (size < 0.0005 && size > 0)))
 		snprintf(plain, sizeof(plain), "%.3g", value);
 	else
 		snprintf(plain, sizeof(plain), "%.*f", decimals, value);
 	group_digits(h->number, sizeof(h->number), plain);
-}
-
-static void put_count(struct human *h, double value)
-{
-	char plain[40];
-
-	snprintf(plain, sizeof(plain), fabs(value) < 1e18 ? "%.0f" : "%.6g", value);
-	group_digits(h->number, sizeof(h->number), plain);
-}
-
-static void put_scaled(struct human *h, double value, size_t scale)
-{
-	int power = 0;
-
-	/* 999.96 would print as 1000.0: it belongs to the next prefix. */
-	while (power < scales[scale].most && fabs(value) >= 999.95) {
-		value /= 1000;
-		power++;
-	}
-	while (power > scales[scale].least && fabs(value) < 0.99995 && value != 0) {
-		value *= 1000;
-		power--;
-	}
-	put_number(h, value);
-	snprintf(h->unit, sizeof(h->unit), "%s%s", prefixes[power + 3], scales[scale].unit);
-}
-
-void human_value(struct human *h, double value, const char *unit)
-{
-	snprintf(h->number, sizeof(h->number), "-");
-	snprintf(h->unit, sizeof(h->unit), "%s", "");
-	if (!isfinite(value))
-		return;
-	if (!*unit) {
-		put_count(h, value);
-		return;
-	}
-	if (strcmp(unit, "ratio") == 0) {
-		put_number(h, value * 100);
-		snprintf(h->unit, sizeof(h->unit), "%%");
-		return;
-	}
-	for (size_t i = 0; i < sizeof(scales) / sizeof(scales[0]); i++) {
-		if (strcmp(unit, scales[i].unit) == 0) {
-			put_scaled(h, value, i);
-			return;
-		}
-	}
-	put_number(h, value);
-	snprintf(h->unit, sizeof(h->unit), "%s", unit);
-}
-
-void human_duration(char *text, size_t size, double seconds)
-{
-	struct human h;
-
-	human_value(&h, seconds, "s");
-	snprintf(text, size, "%s %s", h.number, h.unit);
+	snprintf(h->unit, sizeof(h->unit), "%s%s", prefix, unit);
 }
 
 /* ---- columns ---- */
@@ -128,14 +96,6 @@ void table_free(struct table *t)
 	buffer_free(&t->cells);
 }
 
-static void end_cell(struct table *t, size_t start)
-{
-	/* Before its width is known. */
-	if (t->cells.len > start)
-		t->cells.len = start + cli_clean(t->cells.data + start, t->cells.len - start, "");
-	buffer_add(&t->cells, "", 1);
-}
-
 void table_cell(struct table *t, const char *fmt, ...)
 {
 	size_t start = t->cells.len;
@@ -145,7 +105,12 @@ void table_cell(struct table *t, const char *fmt, ...)
 	va_start(args, fmt);
 	buffer_vprintf(&t->cells, fmt, args);
 	va_end(args);
-	end_cell(t, start);
+	/* Before its width is known. */
+	if (t->cells.len > start)
+		t->cells.len = start + cli_clean(t->cells.data + start, t->cells.len - start, "");
+	buffer_add(&t->cells, "", 1);
+	if (t->at == t->column_count) /* a note */
+		return;
 	width = text_width(t->cells.data + start);
 	if (width > t->widths[t->at])
 		t->widths[t->at] = width;
@@ -154,13 +119,9 @@ void table_cell(struct table *t, const char *fmt, ...)
 
 void table_end_row(struct table *t, const char *note)
 {
-	size_t start;
-
 	while (t->at < t->column_count)
 		table_cell(t, "%s", "");
-	start = t->cells.len;
-	buffer_puts(&t->cells, note ? note : "");
-	end_cell(t, start);
+	table_cell(t, "%s", note ? note : "");
 	t->at = 0;
 }
 
@@ -188,36 +149,6 @@ static size_t put_cell(const struct table *t, size_t i, const char *text, size_t
 	return used + width;
 }
 
-static void put_titles(struct table *t, struct buffer *to)
-{
-	size_t pending = 0;
-
-	for (size_t i = 0; i < t->column_count; i++) {
-		size_t width = strlen(t->columns[i].title);
-
-		if (t->widths[i] && t->widths[i] < width)
-			t->widths[i] = width;
-	}
-	for (size_t i = 0; i < t->column_count; i++)
-		put_cell(t, i, t->columns[i].title, &pending, to);
-	buffer_puts(to, "\n");
-	t->titled = true;
-}
-
-static void put_note(const char *note, size_t used, size_t pending, struct buffer *to)
-{
-	if (!*note) {
-		buffer_puts(to, "\n");
-	} else if (used + pending + text_width(note) <= TABLE_WIDTH) {
-		buffer_spaces(to, pending);
-		buffer_puts(to, note);
-		buffer_puts(to, "\n");
-	} else {
-		buffer_puts(to, "\n");
-		buffer_wrap(to, 4, TABLE_WIDTH, note);
-	}
-}
-
 /* Returns the cell behind the row. */
 static const char *put_row(const struct table *t, const char *cell, struct buffer *to)
 {
@@ -233,13 +164,17 @@ static const char *put_row(const struct table *t, const char *cell, struct buffe
 		else
 			used += put_cell(t, i, cell, &pending, to);
 	}
-	if (*below) {
+	/* `cell` is the note now. */
+	if (*cell && !*below && used + pending + text_width(cell) <= TABLE_WIDTH) {
+		buffer_spaces(to, pending);
+		buffer_puts(to, cell);
 		buffer_puts(to, "\n");
-		buffer_wrap(to, 4, TABLE_WIDTH, below);
+	} else {
+		buffer_puts(to, "\n");
+		if (*below)
+			buffer_wrap(to, 4, TABLE_WIDTH, below);
 		if (*cell)
 			buffer_wrap(to, 4, TABLE_WIDTH, cell);
-	} else {
-		put_note(cell, used, pending, to);
 	}
 	return cell + strlen(cell) + 1;
 }
@@ -251,8 +186,19 @@ void table_print(struct table *t, struct buffer *to)
 
 	if (!t->cells.len)
 		return;
-	if (!t->titled)
-		put_titles(t, to);
+	if (!t->titled) {
+		size_t pending = 0;
+
+		for (size_t i = 0; i < t->column_count; i++) {
+			size_t width = strlen(t->columns[i].title);
+
+			if (t->widths[i] && t->widths[i] < width)
+				t->widths[i] = width;
+			put_cell(t, i, t->columns[i].title, &pending, to);
+		}
+		buffer_puts(to, "\n");
+		t->titled = true;
+	}
 	while (cell < end)
 		cell = put_row(t, cell, to);
 	t->cells.len = 0;

@@ -21,9 +21,6 @@ struct human {
  * units of the kernel keep theirs and get thousands separators. "-" when not finite. */
 void human_value(struct human *h, double value, const char *unit);
 
-/* "100.0 ms" */
-void human_duration(char *text, size_t size, double seconds);
-
 struct table_column {
 	const char *title;
 	bool right; /* aligned to the right */

@@ -19,7 +19,7 @@ void out_text_simulated(const struct uncore *u, struct buffer *to)
 void out_text_header(struct out *out)
 {
 	const char *filter = NULL;
-	char window[48];
+	struct human window;
 
 	if (out->begun && (out->setup.intervals || out->frame.total))
 		return;
@@ -33,11 +33,12 @@ void out_text_header(struct out *out)
 		buffer_printf(out->to, "Metrics are restricted by %s.\n", filter);
 	if (out->setup.intervals)
 		return;
-	human_duration(window, sizeof(window), out->frame.window);
+	human_value(&window, out->frame.window, "s");
 	if (out->frame.runs)
-		buffer_printf(out->to, "Mean of %u runs, %s each", out->frame.runs, window);
+		buffer_printf(out->to, "Mean of %u runs, %s %s each", out->frame.runs,
+			      window.number, window.unit);
 	else
-		buffer_printf(out->to, "Counted for %s", window);
+		buffer_printf(out->to, "Counted for %s %s", window.number, window.unit);
 	if (out->setup.command)
 		buffer_printf(out->to, " of '%s'", out->setup.command);
 	buffer_puts(out->to, "\n\n");
@@ -125,19 +126,6 @@ static bool same_query(const struct uncore_row *a, const struct uncore_row *b)
 	return strcmp(a->query.name, b->query.name) == 0 && strcmp(fa, fb) == 0;
 }
 
-/* True when another family has rows of the same name: then the family is printed, too. */
-static bool ambiguous(const struct out *out, const struct uncore_row *row)
-{
-	for (size_t i = 0; i < out->row_count; i++) {
-		const struct uncore_row *other = out->rows[i].row;
-
-		if (other->query.family && strcmp(other->query.name, row->query.name) == 0 &&
-		    !same_query(other, row))
-			return true;
-	}
-	return false;
-}
-
 /* A percentile is known only as a bin of a histogram and printed as its bounds. Any other value lies
  * between its bounds, and half their distance is printed as its spread. */
 static void put_value(struct table *t, const struct uncore_row *row, double spread)
@@ -165,16 +153,19 @@ static void put_row(struct out *out, const struct out_row *kept, bool family, bo
 {
 	const struct uncore_row *row = kept->row;
 	struct table *t = &out->table;
-	char text[120] = "";
+	char text[120];
 	struct buffer place = {0};
-	struct human ceiling;
+	struct human window, ceiling;
 
-	if (out->setup.intervals)
+	if (out->setup.intervals) {
+		human_value(&window, out->frame.window, "s");
 		snprintf(text, sizeof(text), "%.6f", out->frame.time);
-	table_cell(t, "%s", out->setup.intervals && out->frame.total ? "total" : text);
-	if (out->setup.intervals)
-		human_duration(text, sizeof(text), out->frame.window);
-	table_cell(t, "%s", text);
+		table_cell(t, "%s", out->frame.total ? "total" : text);
+		table_cell(t, "%s %s", window.number, window.unit);
+	} else {
+		table_cell(t, "%s", "");
+		table_cell(t, "%s", "");
+	}
 	table_cell(t, "%s%s%s", family ? row->query.family : "", family ? "/" : "",
 		   row->query.name);
 	out_place(&place, &row->place);
@@ -200,7 +191,7 @@ static void put_row(struct out *out, const struct out_row *kept, bool family, bo
 void text_output_window(struct out *out)
 {
 	const struct uncore_row *last = NULL;
-	bool family = false;
+	bool family = false; /* is printed: another one has rows of the same name */
 
 	/* The widths of columns stay from window to window. */
 	if (!out->table.columns)
@@ -211,8 +202,16 @@ void text_output_window(struct out *out)
 		bool repeated = last && last->reason && row->reason &&
 				strcmp(last->reason, row->reason) == 0;
 
-		if (!last || !same_query(last, row))
-			family = row->query.family && ambiguous(out, row);
+		if (!last || !same_query(last, row)) {
+			family = false;
+			for (size_t k = 0; row->query.family && !family && k < out->row_count;
+			     k++) {
+				const struct uncore_row *other = out->rows[k].row;
+
+				family = other->query.family && !same_query(other, row) &&
+					 strcmp(other->query.name, row->query.name) == 0;
+			}
+		}
 		put_row(out, &out->rows[i], family, repeated);
 		last = row;
 	}

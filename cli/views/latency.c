@@ -35,11 +35,12 @@ static void put_head(const struct latency_window *w, struct buffer *to)
 {
 	const struct uncore_latency_counts *c = uncore_latency_total(w->samples);
 	const char *note = uncore_latency_note(w->samples);
-	char window[48];
+	struct human window;
 
 	if (isfinite(w->seconds)) {
-		human_duration(window, sizeof(window), w->seconds);
-		buffer_printf(to, "Sampled for %s, to %.3f s: ", window, w->time);
+		human_value(&window, w->seconds, "s");
+		buffer_printf(to, "Sampled for %s %s, to %.3f s: ", window.number, window.unit,
+			      w->time);
 	} else {
 		buffer_printf(to, "Recorded in %s: ", w->source);
 	}
