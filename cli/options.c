@@ -118,58 +118,6 @@ void cli_set_output(struct argp_state *state, const struct output **output, cons
 	*output = now;
 }
 
-static void write_name(char name[static 40], const struct cli_option *o)
-{
-	if (o->key > 0 && o->key < 256)
-		snprintf(name, 40, "-%c", o->key);
-	else
-		snprintf(name, 40, "--%s", o->name);
-}
-
-/* A second value would replace the first. */
-static void check_once(const struct cli_option *o, const char *before, const char *now,
-		       struct argp_state *state)
-{
-	char name[40];
-
-	write_name(name, o);
-	if (before && o->type != OPTION_LIST)
-		argp_error(state, "%s is given twice: '%s' and '%s'", name, before, now);
-}
-
-static void set_option(const struct cli_option *o, void *into, const char *arg,
-		       struct argp_state *state)
-{
-	void *member = (char *)into + o->at;
-	char name[40];
-
-	write_name(name, o);
-	switch (o->type) {
-	case OPTION_FLAG:
-		*(bool *)member = true;
-		break;
-	case OPTION_TEXT:
-		check_once(o, *(const char **)member, arg, state); /* before the command, too */
-		*(const char **)member = arg;
-		break;
-	case OPTION_TIME:
-		*(uint64_t *)member = cli_time(state, name, arg, NS_PER_MS, 0);
-		break;
-	case OPTION_INTERVAL:
-		*(uint64_t *)member = cli_time(state, name, arg, NS_PER_MS, NS_PER_MS);
-		break;
-	case OPTION_COUNT:
-		*(uint64_t *)member = cli_count(state, name, arg);
-		break;
-	case OPTION_OUTPUT:
-		cli_set_output(state, member, o->name);
-		break;
-	case OPTION_OTHER:
-	case OPTION_LIST:
-		break;
-	}
-}
-
 /* Bytes per second. */
 static double parse_rate(const char *text, struct argp_state *state)
 {
@@ -198,57 +146,91 @@ static double parse_rate(const char *text, struct argp_state *state)
 	return rate;
 }
 
-static void set_global(const struct cli_option *o, struct cli *cli, char *arg,
-		       struct argp_state *state)
+/* The global options that are not a member's value. */
+static void other_global(void *into, int key, char *arg, struct argp_state *state)
 {
-	/* An empty name would be the current directory. */
-	if (o->arg && arg && !*arg && strcmp(o->arg, "DIR") == 0)
-		argp_error(state, "--%s: the name of the directory is empty", o->name);
-	switch (o->key) {
+	struct cli *cli = into;
+
+	switch (key) {
 	case KEY_DATA:
+		if (!*arg) /* would be the current directory */
+			argp_error(state, "--data: the name of the directory is empty");
 		cli->data = cli_realloc(cli->data, cli->data_count + 1, sizeof(*cli->data));
 		cli->data[cli->data_count++] = arg;
-		return;
+		break;
 	case KEY_MEMORY_PEAK:
-		if (cli->memory_peak > 0)
+		if (cli->memory_peak > 0) /* before the command */
 			argp_error(state, "--memory-peak is given twice");
 		cli->memory_peak = parse_rate(arg, state);
-		return;
+		break;
 	case 'h':
 		argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
-		return;
+		break;
 	case KEY_USAGE:
 		argp_state_help(state, stdout, ARGP_HELP_USAGE | ARGP_HELP_EXIT_OK);
-		return;
-	case 'V':
+		break;
+	default: /* 'V' */
 		printf("uncore %s\n", uncore_version());
 		exit(CLI_OK);
-	default:
-		set_option(o, cli, arg, state);
 	}
+}
+
+static error_t take_option(struct parser *p, size_t i, char *arg, struct argp_state *state)
+{
+	const struct cli_option *o = &p->options[i];
+	bool global = i >= p->first_global;
+	void *into = global ? (void *)p->cli : p->into, *member = (char *)into + o->at;
+	const char *before = p->values[i];
+	char name[40];
+
+	if (o->arg && !arg)
+		return ARGP_ERR_UNKNOWN;
+	if (o->key > 0 && o->key < 256)
+		snprintf(name, sizeof(name), "-%c", o->key);
+	else
+		snprintf(name, sizeof(name), "--%s", o->name);
+	/* A second value would replace the first, which may stand before the command. */
+	if (o->type == OPTION_TEXT)
+		before = *(const char **)member;
+	if (o->arg && before && o->type != OPTION_LIST)
+		argp_error(state, "%s is given twice: '%s' and '%s'", name, before, arg);
+	p->values[i] = o->arg ? arg : NULL;
+	switch (o->type) {
+	case OPTION_FLAG:
+		*(bool *)member = true;
+		break;
+	case OPTION_TEXT:
+		*(const char **)member = arg;
+		break;
+	case OPTION_TIME:
+		*(uint64_t *)member = cli_time(state, name, arg, NS_PER_MS, 0);
+		break;
+	case OPTION_INTERVAL:
+		*(uint64_t *)member = cli_time(state, name, arg, NS_PER_MS, NS_PER_MS);
+		break;
+	case OPTION_COUNT:
+		*(uint64_t *)member = cli_count(state, name, arg);
+		break;
+	case OPTION_OUTPUT:
+		cli_set_output(state, member, o->name);
+		break;
+	case OPTION_OTHER:
+	case OPTION_LIST:
+		(global ? other_global : p->syntax->other)(into, o->key, arg, state);
+		break;
+	}
+	return 0;
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct parser *p = state->input;
 	const struct cli_syntax *s = p->syntax;
-	size_t i = 0;
 
-	while (i < p->count && !(p->options[i].name && p->options[i].key == key))
-		i++;
-	if (i < p->count && p->options[i].arg && !arg)
-		return ARGP_ERR_UNKNOWN;
-	if (i < p->count && p->options[i].arg) {
-		check_once(&p->options[i], p->values[i], arg, state);
-		p->values[i] = arg;
-	}
-	if (i < p->count && i >= p->first_global)
-		set_global(&p->options[i], p->cli, arg, state);
-	else if (i < p->count && p->options[i].type <= OPTION_LIST)
-		s->other(p->into, key, arg, state);
-	else if (i < p->count)
-		set_option(&p->options[i], p->into, arg, state);
-	else if (key == ARGP_KEY_ARG && s->argument)
+	for (size_t i = 0; i < p->count; i++)
+		if (p->options[i].name && p->options[i].key == key)
+			return take_option(p, i, arg, state);
+	if (key == ARGP_KEY_ARG && s->argument)
 		s->argument(p->into, arg, state);
 	else if (key == ARGP_KEY_ARG)
 		argp_error(state, "'%s': this command takes no arguments", arg);
