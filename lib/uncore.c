@@ -177,6 +177,7 @@ int uncore_scan(struct uncore *u)
 	/* Built-in families are loaded when PMUs match them. */
 	if (r == 0)
 		r = unc_catalogue_load(&u->catalogue, &dirs, u->topology.cpu_model, &u->error);
+	u->catalogue.kernel = u->topology.kernel;
 	unc_names_finish(&dirs);
 	/* What a register block counts is a family like those of data files. */
 	if (r == 0 && u->regs)

@@ -242,8 +242,8 @@ static int fill_names(const struct unc_reader *r, const struct unc_yaml *node,
 	while (*at) {
 		size_t n = strspn(at, "abcdefghijklmnopqrstuvwxyz0123456789_");
 
-		if (n && f->values && at[n] == '=')
-			n += strspn(at + n, "=|x0123456789abcdefABCDEF");
+		if (n && f->values && (at[n] == '=' || at[n] == '>') && unc_is_digit(at[n + 1]))
+			n += 1 + strspn(at + n + 1, "|x0123456789abcdefABCDEF");
 		if (!n || n >= sizeof(word) || (at[n] && at[n] != ' '))
 			return unc_reader_fail_in(r, node, (size_t)(at - node->text),
 						  "'%s' is not a valid list of %s", node->text,

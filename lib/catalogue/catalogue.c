@@ -149,7 +149,7 @@ static int load_dir(struct unc_catalogue *c, const char *dir, struct unc_error *
 int unc_catalogue_load(struct unc_catalogue *out, const struct unc_names *dirs,
 		       const char *cpu_model, struct unc_error *e)
 {
-	struct unc_catalogue c = {.cpu_model = cpu_model};
+	struct unc_catalogue c = {.cpu_model = cpu_model, .kernel = ""};
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < dirs->count; i++)
@@ -226,6 +226,8 @@ int unc_catalogue_match(struct unc_catalogue *c, struct unc_pmus *pmus, struct u
 			else
 				r = unc_nomem(e);
 		}
+		if (r == 0 && f->pmu_count && unc_family_find_bugs(f, c->kernel) < 0)
+			r = unc_nomem(e);
 	}
 	return r < 0 ? r : add_metrics(c, true, e);
 }

@@ -9,6 +9,7 @@ struct unc_regs; /* source/regs/regs.h */
 
 struct unc_catalogue {
 	const char *cpu_model;        /* borrowed */
+	const char *kernel;           /* its version, "" when not known; borrowed */
 	struct unc_family **families; /* ordered by name */
 	size_t family_count;
 	const struct uncore_metric **metrics; /* of families found here, then of the others */

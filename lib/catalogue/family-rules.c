@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Data files: what restricts the events of a family: filters, and rules of the hardware. */
+/* Data files: what restricts the events of a family: filters, rules of the hardware, bugs of kernels. */
 #include "base/format.h"
 #include "base/text.h"
 #include "catalogue/family.h"
@@ -213,3 +213,68 @@ static int finish_rule(const struct unc_reader *r, const struct unc_yaml *map, v
 
 const struct unc_shape unc_rule_shape = {
 	.fields = rule_fields, .size = sizeof(struct unc_rule), .check = finish_rule};
+
+/* ---- bugs of kernels ---- */
+
+static int check_version(const struct unc_reader *r, const struct unc_yaml *node, void *into)
+{
+	size_t digits = strspn(node->text, "0123456789");
+
+	(void)into;
+	if (digits && node->text[digits] == '.' && unc_is_digit(node->text[digits + 1]) &&
+	    !node->text[strspn(node->text, "0123456789.")])
+		return 0;
+	return unc_reader_fail(r, node, "'%s' is not a valid kernel version such as 6.11",
+			       node->text);
+}
+
+static const struct unc_field kernel_bug_fields[] = {
+	UNC_FIELD("!title", TEXT, UNC_AT(struct unc_kernel_bug, title)),
+	UNC_FIELD("models", TEXT, .check = unc_family_when),
+	UNC_FIELD("since", TEXT, UNC_AT(struct unc_kernel_bug, since), .check = check_version),
+	UNC_FIELD("fixed", TEXT, UNC_AT(struct unc_kernel_bug, fixed), .check = check_version),
+	UNC_FIELD("terms", NAMES, UNC_AT(struct unc_kernel_bug, terms), .values = true,
+		  .what = "format terms such as src_bdf umask>0xff"),
+	UNC_FIELD("equal_counts", BOOL, UNC_AT(struct unc_kernel_bug, equal_counts)),
+	UNC_FIELD("!evidence", TEXT, UNC_AT(struct unc_kernel_bug, evidence)),
+	UNC_END,
+};
+
+static int finish_kernel_bug(const struct unc_reader *r, const struct unc_yaml *map, void *into)
+{
+	struct unc_family *f = r->context;
+
+	(void)map;
+	((struct unc_kernel_bug *)into)->elsewhere = !f->holds;
+	f->holds = true;
+	return 0;
+}
+
+const struct unc_shape unc_kernel_bug_shape = {.fields = kernel_bug_fields,
+					       .size = sizeof(struct unc_kernel_bug),
+					       .check = finish_kernel_bug};
+
+int unc_family_find_bugs(struct unc_family *f, const char *kernel)
+{
+	for (size_t i = 0; i < f->bug_count && *kernel; i++) {
+		struct unc_kernel_bug *bug = &f->bugs[i];
+		struct unc_text text = {0};
+
+		if (bug->elsewhere || (bug->since && strverscmp(kernel, bug->since) < 0) ||
+		    (bug->fixed && strverscmp(kernel, bug->fixed) >= 0))
+			continue;
+		unc_text_add(&text, "a bug of kernel %s: %s", kernel, bug->title);
+		bug->text = unc_text_take(&text);
+		if (!bug->text)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+const char *unc_family_bug(const struct unc_family *f)
+{
+	for (size_t i = 0; i < f->bug_count; i++)
+		if (f->bugs[i].text && !f->bugs[i].terms.count)
+			return f->bugs[i].text;
+	return NULL;
+}

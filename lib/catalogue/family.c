@@ -28,6 +28,11 @@ void unc_family_free(struct unc_family *f)
 		unc_names_finish(&f->rules[i].inherit);
 	}
 	free(f->rules);
+	for (size_t i = 0; i < f->bug_count; i++) {
+		unc_names_finish(&f->bugs[i].terms);
+		free(f->bugs[i].text);
+	}
+	free(f->bugs);
 	free(f->port_rules);
 	free(f->events);
 	free(f->patterns);
@@ -496,6 +501,8 @@ static const struct unc_field family_fields[] = {
 	UNC_FIELD("!events", NAMED, UNC_LIST(struct unc_family, events, event_count), .of = &event),
 	UNC_FIELD("rules", LIST, UNC_LIST(struct unc_family, rules, rule_count),
 		  .of = &unc_rule_shape),
+	UNC_FIELD("kernel_bugs", LIST, UNC_LIST(struct unc_family, bugs, bug_count),
+		  .of = &unc_kernel_bug_shape),
 	UNC_FIELD("!metrics", NAMED, UNC_LIST(struct unc_family, metrics, metric_count),
 		  .of = &metric),
 	UNC_FIELD("peer", TEXT, UNC_AT(struct unc_family, peer), .check = check_file),

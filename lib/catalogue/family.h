@@ -124,6 +124,16 @@ struct unc_rule {
 	const char *why, *evidence;
 };
 
+/* What a kernel counts wrongly, without an error. */
+struct unc_kernel_bug {
+	bool elsewhere;            /* not for this CPU model */
+	bool equal_counts;         /* PMUs then have the count of one: seen with any kernel */
+	const char *since, *fixed; /* first kernel versions with it and without; NULL: open */
+	struct unc_names terms;    /* of events that set all of these; none: all events */
+	const char *title, *evidence;
+	char *text; /* the title as a sentence about this machine's kernel; NULL: it has no such bug */
+};
+
 /* What one PMU and CPU of a family is. */
 enum unc_pmu_place {
 	UNC_PLACE_CHANNEL,    /* one memory channel */
@@ -177,6 +187,8 @@ struct unc_family {
 	size_t metric_count;
 	struct unc_rule *rules;
 	size_t rule_count;
+	struct unc_kernel_bug *bugs;
+	size_t bug_count;
 	const struct uncore_pmu **pmus; /* of this machine */
 	size_t pmu_count;
 };
@@ -192,7 +204,11 @@ unc_read unc_family_terms;
 unc_read unc_family_when;
 /* NULL: the family has no such event. */
 const struct unc_event_def *unc_family_event(const struct unc_family *f, const char *name);
-/* Of the struct unc_family, and of a struct unc_rule. */
-extern const struct unc_shape unc_filters_shape, unc_rule_shape;
+/* Fills `text` of the family's bugs that this version of the kernel ("": not known) has. -ENOMEM. */
+int unc_family_find_bugs(struct unc_family *f, const char *kernel);
+/* The first of them that all events of the family have; NULL: none. */
+const char *unc_family_bug(const struct unc_family *f);
+/* Of the struct unc_family, of a struct unc_rule, and of a struct unc_kernel_bug. */
+extern const struct unc_shape unc_filters_shape, unc_rule_shape, unc_kernel_bug_shape;
 
 #endif

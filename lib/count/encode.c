@@ -156,12 +156,12 @@ static uint64_t value_of(const struct uncore_pmu *pmu, const struct unc_config *
 	return t && t->word >= 0 ? c->word[t->word] & t->bits : 0;
 }
 
-/* A term of a rule: "ch_mask" is not 0; "event=0x83|0x84" is one of these. */
+/* A term of a rule: "ch_mask" is not 0; "event=0x83|0x84" is one of these; "umask>0xff" is above. */
 static bool is_set(const struct uncore_pmu *pmu, const struct unc_config *c, const char *term)
 {
-	const char *at = strchrnul(term, '=');
+	const char *at = term + strcspn(term, "=>");
 	const struct uncore_term *t;
-	uint64_t value;
+	uint64_t value, bound = 0;
 	char name[64];
 
 	snprintf(name, sizeof(name), "%.*s", (int)(at - term), term);
@@ -169,6 +169,9 @@ static bool is_set(const struct uncore_pmu *pmu, const struct unc_config *c, con
 	value = value_of(pmu, c, name);
 	if (!*at)
 		return value != 0;
+	if (t && *at == '>')
+		return unc_format_put(t->bits, strtoull(at + 1, NULL, 0), &bound) == 0 &&
+		       value > bound;
 	while (t && *at) {
 		uint64_t placed = 0;
 		char *end;
@@ -189,6 +192,12 @@ static size_t count_set(const struct uncore_pmu *pmu, const struct unc_config *c
 	for (size_t i = 0; i < terms->count; i++)
 		set += is_set(pmu, c, terms->items[i]);
 	return set;
+}
+
+bool unc_terms_are_set(const struct uncore_pmu *pmu, const struct unc_config *c,
+		       const struct unc_names *terms)
+{
+	return count_set(pmu, c, terms) == terms->count;
 }
 
 static bool agree(const struct uncore_pmu *pmu, const struct unc_config *a,
@@ -244,7 +253,7 @@ static const struct unc_request *effective(const struct unc_rule *rule,
 	bool grouped = set->strict && set->count > 1;
 	struct unc_encoding exempt;
 
-	if (count_set(set->pmu, &own->config, &rule->when) < rule->when.count)
+	if (!unc_terms_are_set(set->pmu, &own->config, &rule->when))
 		return NULL;
 	if (rule->kind == UNC_RULE_GROUP && !count_set(set->pmu, &own->config, &rule->terms))
 		return NULL;
@@ -309,8 +318,7 @@ static int note_rule(struct uncore_monitor *m, const struct unc_rule *rule,
 	struct unc_error note = {0};
 
 	for (size_t k = 0; !set->plain && !note.text[0] && k < set->count; k++)
-		if (count_set(set->pmu, &set->requests[k].config, &rule->terms) ==
-		    rule->terms.count) {
+		if (unc_terms_are_set(set->pmu, &set->requests[k].config, &rule->terms)) {
 			unc_fail(&note, EINVAL, "an event sets");
 			append_terms(&note, rule, 0);
 		}

@@ -17,6 +17,10 @@ int unc_encode_event(struct uncore_monitor *m, struct unc_query *q, struct unc_t
 int unc_encode_metric(struct uncore_monitor *m, struct unc_query *q, struct unc_target target,
 		      struct unc_error *why);
 
+/* True when an event with this configuration sets each of the terms, as rules write them. */
+bool unc_terms_are_set(const struct uncore_pmu *pmu, const struct unc_config *c,
+		       const struct unc_names *terms);
+
 /* -EINVAL with a sentence: the monitor's requests break a rule of their PMU's family. -ENOMEM. */
 int unc_rules_check(struct uncore_monitor *m);
 

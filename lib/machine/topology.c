@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* CPUs, sockets and NUMA nodes from sysfs; the CPU model from /proc/cpuinfo; the hypervisor from CPU flags,
- * firmware and clocks. */
+/* CPUs, sockets and NUMA nodes from sysfs; the CPU model from /proc/cpuinfo; the kernel's version; the
+ * hypervisor from CPU flags, firmware and clocks. */
 #include "machine/topology.h"
 
 #include <errno.h>
@@ -277,10 +277,10 @@ static const char *find_hypervisor(const struct unc_root *root, const char *cpui
 	return NULL;
 }
 
-/* The CPU model and the hypervisor. */
+/* The CPU model, the kernel and the hypervisor. */
 static int read_platform(struct unc_topology *t, const struct unc_root *root)
 {
-	char *text = NULL, *type = NULL;
+	char *text = NULL, *type = NULL, *release;
 	const char *cpuinfo, *name;
 	size_t len;
 
@@ -289,6 +289,10 @@ static int read_platform(struct unc_topology *t, const struct unc_root *root)
 	cpuinfo = text ? text : "";
 	snprintf(t->cpu_model, sizeof(t->cpu_model), "unknown");
 	read_model(t->cpu_model, sizeof(t->cpu_model), cpuinfo);
+	if (unc_root_read_line(root, "proc/sys/kernel/osrelease", &release) == 0) {
+		snprintf(t->kernel, sizeof(t->kernel), "%s", release);
+		free(release);
+	}
 	/* /sys/hypervisor is there under Xen, also in its first domain, which has no CPU flag. */
 	if (unc_root_read_line(root, "sys/hypervisor/type", &type) == 0 && *type)
 		name = strcmp(type, "xen") == 0 ? "Xen" : type;

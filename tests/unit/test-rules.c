@@ -449,6 +449,13 @@ static void mistakes(void **state)
 		 "f.yaml:8:14: the value of 'at_most' must be from 1 to 64"},
 		{"rules:\n  - at_most: 2\n    why: w\n    evidence: e\n",
 		 "f.yaml:8:5: the key 'of' is missing here"},
+		{"kernel_bugs:\n  - title: t\n", "f.yaml:8:5: the key 'evidence' is missing here"},
+		{"kernel_bugs:\n  - since: 6.x\n    title: t\n    evidence: e\n",
+		 "f.yaml:8:12: '6.x' is not a valid kernel version such as 6.11"},
+		{"kernel_bugs:\n  - fixed: 7\n    title: t\n    evidence: e\n",
+		 "f.yaml:8:12: '7' is not a valid kernel version such as 6.11"},
+		{"kernel_bugs:\n  - terms: a>\n    title: t\n    evidence: e\n",
+		 "f.yaml:8:12: 'a>' is not a valid list of format terms"},
 	};
 
 	(void)state;
@@ -460,6 +467,44 @@ static void mistakes(void **state)
 		    strncmp(e.text, cases[i].sentence, strlen(cases[i].sentence)) != 0)
 			fail_msg("'%s', not '%s'", e.text, cases[i].sentence);
 		assert_null(f);
+	}
+}
+
+/* ---- bugs of kernels -------------------------------------------------------------------------- */
+
+static void which_kernels_have_a_bug(void **state)
+{
+	static const struct {
+		const char *range, *kernel;
+		bool has;
+	} cases[] = {
+		{"", "5.10.0-30-amd64", true},
+		{"", "", false}, /* not known: nothing is said */
+		{"since: 6.11, ", "6.9.12", false},
+		{"since: 6.11, ", "6.11.0-rc1", true},
+		{"since: 6.11, ", "6.11", true},
+		{"since: 6.11, ", "10.2.1", true},
+		{"fixed: 7.4, ", "7.3.99-generic", true},
+		{"fixed: 7.4, ", "7.4.0", false},
+		{"since: 6.11, fixed: 6.12.9, ", "6.12.8+deb13-amd64", true},
+		{"since: 6.11, fixed: 6.12.9, ", "6.12.9+deb13-amd64", false},
+		{"since: 6.11, fixed: 6.12.9, ", "6.12.10", false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct unc_family *f;
+		char text[200];
+
+		snprintf(text, sizeof(text), "kernel_bugs:\n  - {title: t, %sevidence: e}\n",
+			 cases[i].range);
+		assert_int_equal(parse(&f, text, NULL), 0);
+		assert_int_equal(unc_family_find_bugs(f, cases[i].kernel), 0);
+		if (!!unc_family_bug(f) != cases[i].has)
+			fail_msg("'%s' and '%s'", cases[i].range, cases[i].kernel);
+		if (cases[i].has)
+			assert_contains(unc_family_bug(f), cases[i].kernel);
+		unc_family_free(f);
 	}
 }
 
@@ -479,6 +524,7 @@ int main(void)
 		cmocka_unit_test(rules_of_other_kinds),
 		cmocka_unit_test(what_a_rule_becomes),
 		cmocka_unit_test(mistakes),
+		cmocka_unit_test(which_kernels_have_a_bug),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
