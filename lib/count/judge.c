@@ -19,6 +19,8 @@
 #define UNKNOWN_SHARE 0.99
 /* Extrapolated from less than this share of the time, a value is a guess. */
 #define LEAST_COVERAGE 0.01
+/* Counts from here on are not equal by chance. */
+#define LEAST_EQUAL 1000
 
 /* A row being judged. */
 struct verdict {
@@ -333,6 +335,38 @@ static void check_value(struct verdict *v)
 		worsen(v, UNCORE_UNAVAILABLE, "division by zero: no events in this interval");
 }
 
+/* Another PMU of the same kind and CPU counted exactly the same, which no two links do. */
+static bool has_equal(const struct unc_interval *interval, size_t counter)
+{
+	const struct unc_counter *own = &interval->counters[counter];
+	const struct unc_delta *d = &interval->deltas[counter];
+
+	for (size_t i = 0; d->count >= LEAST_EQUAL && i < interval->count; i++) {
+		const struct unc_counter *c = &interval->counters[i];
+
+		if (c->pmu != own->pmu && c->pmu->family == own->pmu->family &&
+		    c->cpu == own->cpu && interval->deltas[i].count == d->count &&
+		    memcmp(&c->config, &own->config, sizeof(c->config)) == 0)
+			return true;
+	}
+	return false;
+}
+
+static void check_kernel(struct verdict *v)
+{
+	const struct unc_kernel_bug *bug = v->row->bug;
+
+	if (bug && bug->text)
+		worsen(v, UNCORE_SUSPECT, "%s", bug->text);
+	for (size_t i = 0; bug && !bug->text && i < v->row->counter_count; i++) {
+		size_t counter = v->row->counters[i].number;
+
+		if (has_equal(v->interval, counter))
+			worsen(v, UNCORE_SUSPECT, "%s and other PMUs have equal counts: %s",
+			       v->interval->counters[counter].pmu->name, bug->title);
+	}
+}
+
 /* In hundredths of 1e9, as numbers are not printed through the locale. */
 static unsigned long long hundredths(double value)
 {
@@ -357,7 +391,7 @@ static void check_ceiling(struct verdict *v)
 }
 
 static void (*const row_checks[])(struct verdict *) = {
-	check_events, check_gaps, check_time, check_value, check_ceiling,
+	check_events, check_gaps, check_time, check_value, check_kernel, check_ceiling,
 };
 
 void unc_row_judge(const struct unc_row *row, const struct unc_interval *interval,

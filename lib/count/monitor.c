@@ -229,6 +229,7 @@ static void fill(const struct uncore_monitor *m, const struct unc_delta *deltas,
 		 struct unc_moment begin, struct uncore_sample *into)
 {
 	const struct unc_interval interval = {.counters = m->plan.counters,
+					      .count = m->plan.count,
 					      .deltas = deltas,
 					      .length_ns = m->previous_at.ns - begin.ns};
 

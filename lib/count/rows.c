@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "count/encode.h"
 #include "object.h"
 
 /* A counter below this share of its window was late. */
@@ -68,10 +69,34 @@ static struct unc_row *find_row(struct builder *b, struct uncore_row_place k)
 	return row;
 }
 
+/* A bug of the kernel that an event of the target has; else one that shows in equal counts, which those of a
+ * simulation may be for other reasons. */
+static const struct unc_kernel_bug *bug_of(const struct builder *b, const struct unc_target *t)
+{
+	const struct unc_family *f = t->pmu->family;
+	const struct unc_kernel_bug *maybe = NULL;
+
+	for (size_t i = 0; f && i < f->bug_count; i++) {
+		const struct unc_kernel_bug *bug = &f->bugs[i];
+		bool has = false;
+
+		for (size_t k = 0; !bug->elsewhere && k < b->query->event_count; k++)
+			has |= unc_terms_are_set(t->pmu,
+						 &b->sets[t->set].requests[t->first + k].config,
+						 &bug->terms);
+		if (has && bug->text)
+			return bug;
+		if (has && bug->equal_counts && !b->u->sim)
+			maybe = bug;
+	}
+	return maybe;
+}
+
 /* Adds the counters of a target to its row. What no filter restricts, such as a clock, is counted once in
  * an instance. */
 static int add_target(struct builder *b, const struct unc_target *t)
 {
+	const struct unc_kernel_bug *bug = bug_of(b, t);
 	const struct unc_query *q = b->query;
 	struct unc_row *row = find_row(b, key(b, t));
 	bool first = row != b->latest || t[-1].pmu != t->pmu || t[-1].cpu != t->cpu;
@@ -81,6 +106,8 @@ static int add_target(struct builder *b, const struct unc_target *t)
 	else if (row->port != t->port)
 		row->port = NULL;
 	b->instance += first;
+	if (bug && (!row->bug || bug->text))
+		row->bug = bug;
 	for (size_t k = 0; k < q->event_count; k++) {
 		struct unc_row_counter *counter;
 

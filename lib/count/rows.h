@@ -21,7 +21,8 @@ struct unc_row {
 	double ceiling; /* that its value cannot exceed; NaN: not known */
 	char *gaps;     /* the reasons of its gaps; NULL: no gap */
 	struct unc_row_counter *counters;
-	size_t counter_count; /* 0: it is there for its gaps */
+	size_t counter_count;             /* 0: it is there for its gaps */
+	const struct unc_kernel_bug *bug; /* that its events have, or (no `text`) may have; NULL */
 };
 
 struct unc_rows {
@@ -39,6 +40,7 @@ void unc_rows_finish(struct unc_rows *rows);
 struct unc_interval {
 	const struct unc_counter *counters;
 	const struct unc_delta *deltas;
+	size_t count;       /* of counters */
 	uint64_t length_ns; /* by the clock */
 };
 

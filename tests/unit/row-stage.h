@@ -121,7 +121,11 @@ static inline void plan_row(struct stage *s)
 static inline const struct uncore_row *evaluate(struct stage *s)
 {
 	struct unc_interval interval = {
-		.counters = s->counters, .deltas = s->deltas, .length_ns = s->length_ns};
+		.counters = s->counters,
+		.deltas = s->deltas,
+		.count = s->used,
+		.length_ns = s->length_ns,
+	};
 
 	for (size_t i = 0; i < COUNT(s->deltas); i++)
 		if (!s->length_ns && s->deltas[i].enabled_ns > interval.length_ns)

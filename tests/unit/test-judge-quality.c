@@ -403,6 +403,63 @@ static void an_event_that_nothing_counts(void **state)
 	end(&s);
 }
 
+/* ---- bugs of the kernel ----------------------------------------------------------------------- */
+
+static void a_bug_of_the_kernel(void **state)
+{
+	struct unc_kernel_bug bug = {.title = "it counts link 0",
+				     .text = (char *)"kernel 7: link 0"};
+	struct stage s;
+
+	(void)state;
+	begin(&s, "rd * 64 / seconds");
+	add_counter(&s, add_event(&s, "rd"), counted(5, SECOND));
+	assert_int_equal(evaluate(&s)->quality, UNCORE_MEASURED);
+	s.planned.bug = &bug;
+	assert_int_equal(evaluate(&s)->quality, UNCORE_SUSPECT);
+	assert_string_equal(s.row.reason, "kernel 7: link 0");
+	assert_close(s.row.value, 320);
+	bug.text = NULL; /* a version that is not known to have it */
+	assert_int_equal(evaluate(&s)->quality, UNCORE_MEASURED);
+	end(&s);
+}
+
+/* Two PMUs of a kind, counted from the same CPU: equal to the last digit only by the bug. */
+static void equal_counts_show_a_bug(void **state)
+{
+	const struct unc_kernel_bug bug = {.title = "it counts link 0", .equal_counts = true};
+	struct uncore_pmu pmus[2] = {{.name = (char *)"upi_0"}, {.name = (char *)"upi_1"}};
+	struct stage_event *ev;
+	struct stage s;
+
+	(void)state;
+	begin(&s, NULL);
+	ev = add_event(&s, "e");
+	for (size_t i = 0; i < 2; i++) {
+		struct unc_counter *c = add_counter(&s, ev, counted(5000, SECOND));
+
+		pmus[i].family = &s.family;
+		c->pmu = &pmus[i];
+		c->cpu = 0;
+	}
+	assert_int_equal(evaluate(&s)->quality, UNCORE_MEASURED); /* another family */
+	s.planned.bug = &bug;
+	assert_int_equal(evaluate(&s)->quality, UNCORE_SUSPECT);
+	assert_string_equal(s.row.reason,
+			    "upi_0 and other PMUs have equal counts: it counts link 0");
+	s.deltas[1].count = 5001;
+	assert_int_equal(evaluate(&s)->quality, UNCORE_MEASURED);
+	s.deltas[0].count = s.deltas[1].count = 12; /* by chance */
+	assert_int_equal(evaluate(&s)->quality, UNCORE_MEASURED);
+	s.deltas[0].count = s.deltas[1].count = 5000;
+	s.counters[1].config.word[0] = 2; /* another event */
+	assert_int_equal(evaluate(&s)->quality, UNCORE_MEASURED);
+	s.counters[1].config.word[0] = 0;
+	s.counters[1].cpu = 1; /* another socket */
+	assert_int_equal(evaluate(&s)->quality, UNCORE_MEASURED);
+	end(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -424,6 +481,8 @@ int main(void)
 		cmocka_unit_test(never_ran_is_not_zero),
 		cmocka_unit_test(a_divisor_of_zero_is_not_zero),
 		cmocka_unit_test(an_event_that_nothing_counts),
+		cmocka_unit_test(a_bug_of_the_kernel),
+		cmocka_unit_test(equal_counts_show_a_bug),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
