@@ -166,6 +166,9 @@ const char *uncore_pmu_role(const struct uncore_pmu *p); /* the other end of its
 const char *uncore_pmu_instance(const struct uncore_pmu *p);
 /* True for memory channels, their parts, memory controllers, and the mesh stops of memory. */
 bool uncore_pmu_is_memory(const struct uncore_pmu *p);
+/* What this machine's kernel counts wrongly with the PMU, as a sentence: its rows are suspect.
+ * NULL: nothing that is known. */
+const char *uncore_pmu_kernel_bug(const struct uncore_pmu *p);
 /* Why the PMU cannot be counted: its `type` or cpumask is invalid. NULL: it can. */
 const char *uncore_pmu_broken(const struct uncore_pmu *p);
 /* True for the PMUs of cores (they have a file `cpus`) and for the kernel's software,
@@ -232,6 +235,9 @@ const char *uncore_metric_evidence(const struct uncore_metric *m); /* source of 
 unsigned uncore_metric_headline(const struct uncore_metric *m);
 /* Why the metric cannot be counted on this machine; NULL: it can. */
 const char *uncore_metric_missing(const struct uncore_metric *m);
+/* What this machine's kernel counts wrongly for it, as a sentence: its rows are suspect.
+ * NULL: nothing that is known. */
+const char *uncore_metric_kernel_bug(const struct uncore_metric *m);
 
 /* One event of a metric's formula, encoded for this machine. */
 struct uncore_metric_event {

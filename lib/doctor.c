@@ -95,6 +95,29 @@ static int add_family(struct uncore *u, const struct unc_family *family)
 	return add_finding(u, &d);
 }
 
+/* What this kernel counts wrongly with the family's PMUs, each bug alone. */
+static int add_bugs(struct uncore *u, const struct unc_family *family)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < family->bug_count; i++) {
+		const struct unc_kernel_bug *bug = &family->bugs[i];
+		struct draft d = {.verdict = UNCORE_VERDICT_NOTE};
+
+		if (!bug->text)
+			continue;
+		unc_text_add(&d.subject, "%s", family->name);
+		unc_text_add(&d.found, "%s", bug->text);
+		unc_text_add(&d.why, "suspect are all events%s", bug->terms.count ? " with" : "");
+		for (size_t k = 0; k < bug->terms.count; k++)
+			unc_text_add(&d.why, "%s %s", k ? "," : "", bug->terms.items[k]);
+		if (bug->fixed)
+			unc_text_add(&d.fix, "a kernel of version %s or newer", bug->fixed);
+		r = add_finding(u, &d);
+	}
+	return r;
+}
+
 /* True when something below the root matches the glob (in its last part only). */
 static bool path_exists(const struct unc_root *root, const char *glob)
 {
@@ -171,6 +194,8 @@ static int check_families(struct uncore *u)
 			r = add_family(u, f);
 		else if (x)
 			r = add_missing(u, f, x);
+		if (r == 0)
+			r = add_bugs(u, f);
 	}
 	return r;
 }

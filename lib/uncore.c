@@ -328,6 +328,11 @@ const char *uncore_pmu_family(const struct uncore_pmu *p)
 	return p->family ? p->family->name : NULL;
 }
 
+const char *uncore_pmu_kernel_bug(const struct uncore_pmu *p)
+{
+	return p->family ? unc_family_bug(p->family) : NULL;
+}
+
 size_t uncore_metric_count(const struct uncore *u)
 {
 	struct uncore *all = (struct uncore *)u;

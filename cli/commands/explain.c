@@ -269,6 +269,7 @@ static void explain_text(const struct uncore *u, const struct uncore_metric **me
 		sentence(to, "formula", *uncore_metric_formula(m) ? uncore_metric_formula(m) : "-");
 		sentence(to, "evidence", uncore_metric_evidence(m));
 		sentence(to, "missing", uncore_metric_missing(m));
+		sentence(to, "suspect", uncore_metric_kernel_bug(m));
 		for (size_t k = 0; k < uncore_metric_event_count(m); k++)
 			event_text(uncore_metric_event_at(m, k), to);
 		perf_text(u, m, to);

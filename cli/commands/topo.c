@@ -299,11 +299,23 @@ static size_t link_line(struct uncore *u, const struct pmus *p, size_t first, in
 
 static void link_lines(struct uncore *u, int socket, struct buffer *to)
 {
+	const char *last = NULL;
 	struct pmus p;
 
 	pmus_select(&p, u, counts_link, &(struct place){u, socket});
 	for (size_t i = 0; i < p.count;)
 		i += link_line(u, &p, i, socket, to);
+	for (size_t i = 0; i < p.count; i++) {
+		const char *bug = uncore_pmu_kernel_bug(p.items[i]);
+		struct buffer text = {0};
+
+		if (bug && bug != last) {
+			buffer_printf(&text, "suspect: %s", bug);
+			hang(to, "  link", &text);
+		}
+		last = bug;
+		buffer_free(&text);
+	}
 	pmus_free(&p);
 }
 
@@ -532,10 +544,12 @@ static void push_links(json_t *array, struct uncore *u, int socket)
 		const struct uncore_peer *peer =
 			uncore_pmu_peer(u, p.items[i], cpu_of(u, p.items[i], socket));
 
-		json_add(record, RECORD({"role", value_text(uncore_pmu_role(p.items[i]))},
-					{"peer", value_text(peer ? peer->text : NULL)},
-					{"peer_socket", value_id(peer ? peer->socket : -1)},
-					{"unknown", value_text(peer ? NULL : uncore_error(u))}));
+		json_add(record,
+			 RECORD({"role", value_text(uncore_pmu_role(p.items[i]))},
+				{"peer", value_text(peer ? peer->text : NULL)},
+				{"peer_socket", value_id(peer ? peer->socket : -1)},
+				{"unknown", value_text(peer ? NULL : uncore_error(u))},
+				{"kernel_bug", value_text(uncore_pmu_kernel_bug(p.items[i]))}));
 		json_push(array, record);
 	}
 	pmus_free(&p);

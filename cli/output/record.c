@@ -105,6 +105,7 @@ json_t *json_metric(const struct uncore_metric *m)
 		{"formula", value_text(uncore_metric_formula(m))},
 		{"evidence", value_text(uncore_metric_evidence(m))},
 		{"missing", value_text(uncore_metric_missing(m))},
+		{"kernel_bug", value_text(uncore_metric_kernel_bug(m))},
 		{0},
 	};
 

@@ -378,6 +378,11 @@ const char *uncore_metric_evidence(const struct uncore_metric *m)
 	return m->evidence;
 }
 
+const char *uncore_metric_kernel_bug(const struct uncore_metric *m)
+{
+	return unc_family_bug(m->family);
+}
+
 size_t uncore_metric_event_count(const struct uncore_metric *m)
 {
 	const struct unc_family *f = m->family;
