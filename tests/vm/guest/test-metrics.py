@@ -49,6 +49,7 @@ class Metric:
         self.pmus = names  # those of its family
         self.events = [(e["name"], e["pmu"], e["terms"]) for e in explained["events"] if e["pmu"]]
         self.formula = EXPECTED.get((rig.MODEL, self.name))
+        self.suspect = any(MODEL.suspect(pmu, PMUS[pmu].encode(terms)) for _, pmu, terms in self.events)
         self.in_turns = (rig.MODEL, self.name) in IN_TURNS
         self.tolerance = 0.03 if self.in_turns else 0.005  # at a steady rate
 
@@ -67,7 +68,7 @@ class Metric:
         """Whether a row has the value, and is called what it is. The rig's weights know no bounds: a share
         may be over 100 %, and is suspect then."""
         over = self.unit == "ratio" and expected > 1.05
-        quality = "suspect" if over else "scaled" if self.in_turns else "measured"
+        quality = "suspect" if over or self.suspect else "scaled" if self.in_turns else "measured"
         return row["quality"] == quality and row["unit"] == self.unit and near(row["value"], expected, tolerance)
 
 

@@ -43,6 +43,10 @@ class Model:
         """Why a PMU is not to be counted, or None."""
         return None
 
+    def suspect(self, name, words):
+        """Whether the kernel counts something else than the event, so that uncore's rows must be suspect."""
+        return False
+
     def room(self, name):
         """How many counters a box has; None: no limit."""
         return self.ROOM[self.kind(name)]
@@ -231,6 +235,7 @@ class Skx(Intel):
         ("uncore_pcu", "umask"): ["event=0x80,umask=0xc0", "event=0x80,umask=0x40"],
     }
     FREE = {"uncore_iio_free_running"}
+    CUT = {"uncore_upi"}  # the driver writes the low half of the control register only
     CHA_TID, CHA_STATE = 0x1FF, 0x3FF << 17
     CHA_OPC = 0x3B << 32 | 0x3FF << 41 | 0x3FF << 51 | 3 << 62
 
@@ -252,6 +257,11 @@ class Skx(Intel):
         if kind == "uncore_pcu":
             return umask + (bits(control, 30, 31) << 8) + self.band(event, words[1])
         return umask
+
+    def suspect(self, name, words):
+        if self.kind(name) == "uncore_pcu":
+            return 0xC <= words[0] & EVENT <= 0xE
+        return self.kind(name) in self.CUT and words[0] >> 32 != 0
 
     def cha_fields(self, control):
         """The fields of the filter that an event looks at."""
@@ -286,6 +296,7 @@ class Icx(Skx):
             "uncore_ubox": STD & ~(7 << 29), "uncore_iio": STD | 0x7FFFF << 32,
             "uncore_pcu": Skx.MASK["uncore_pcu"]}
     FREE = {"uncore_iio_free_running", "uncore_imc_free_running"}
+    CUT = {"uncore_upi", "uncore_m2m"}
     BASE = {**{kind: "event=0x29" for kind in ROOM}, "uncore_iio_free_running": "event=0xff,umask=0x21",
             "uncore_imc_free_running": "event=0xff,umask=0x20", "uncore_imc": "event=0x4,umask=0xf",
             "uncore_upi": "event=0x2,umask=0xf"}
@@ -357,6 +368,9 @@ class Spr(Icx):
         if kind == "uncore_pcu":
             return bits(control, 8, 15)
         return super().select(kind, control, words)
+
+    def suspect(self, name, words):
+        return self.kind(name) == "uncore_upi"
 
     def broken(self, name):
         if re.fullmatch(r"uncore_m?3?upi_[1-9]", name):

@@ -1,0 +1,98 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# Rows of events that this machine's kernel counts wrongly are suspect, and every command says so.
+
+load helpers
+
+# machine NAME KERNEL [PMU/TERMS...]: a machine of tests/machines under this kernel ('': not known), and a
+# simulation of it: the built-in one, or of these events.
+machine() {
+	local event
+
+	ROOT=$BATS_TEST_TMPDIR/$1-$2 SIM=$BATS_TEST_TMPDIR/$1-$2.yaml
+	unpack "$MACHINES/$1.txt" "$ROOT"
+	if [ -n "$2" ]; then
+		mkdir -p "$ROOT/proc/sys/kernel"
+		echo "$2" >"$ROOT/proc/sys/kernel/osrelease"
+	fi
+	sed "s|^machine:.*|machine: $ROOT|" "$UNCORE_SOURCE_ROOT/data/sim/spr.yaml" >"$SIM"
+	[ $# -eq 2 ] || printf 'sim: x\nmachine: %s\nrates:\n' "$ROOT" >"$SIM"
+	for event in "${@:3}"; do
+		echo "  - {pmu: ${event%%/*}, event: \"${event#*/}\", constant: 1e6}"
+	done >>"$SIM"
+}
+
+# rows WHAT...: the qualities of the rows, each once, in $quality; their reasons in $reason.
+rows() {
+	expect 0 "$UNCORE" --source "sim:$SIM,step=1s" stat -j --timeout 1 "$@"
+	quality=$(jq -r .quality <<<"$output" | sort -u) reason=$(jq -r .reason <<<"$output" | sort -u)
+}
+
+# are QUALITY WHAT...
+are() {
+	rows "${@:2}"
+	[ "$quality" = "$1" ] || fail "$* is $quality"
+}
+
+UPI='uses the registers of link 0'
+
+@test "links of Sapphire Rapids are suspect since Linux 6.11" {
+	local kernel command
+
+	for kernel in '' 6.1.0-44-amd64 6.10.9; do
+		machine intel-spr-1socket "$kernel"
+		are measured -M 'link.*'
+		for command in doctor topo 'explain link.in.bandwidth'; do
+			# shellcheck disable=SC2086 # words
+			expect 0 "$UNCORE" --root "$ROOT" $command
+			[[ $output != *'a bug of'* ]] || fail "$kernel: $command"
+		done
+	done
+	for kernel in 6.11 6.12.117+deb13-amd64 7.2.12-amd64; do
+		machine intel-spr-1socket "$kernel"
+		are suspect -M 'link.*'
+		[[ $reason == "a bug of kernel $kernel: every uncore_upi_N $UPI"* ]] || fail "$reason"
+		are suspect -M 'link.*' --per-socket
+		are suspect -e 'uncore_upi/event=0x02,umask=0x0f/'
+		are measured -M 'memory.bandwidth,cache.hit.ratio'
+	done
+	for command in doctor topo 'explain link.in.bandwidth' 'doctor -j' 'topo -j' 'explain -j link.in.bandwidth'; do
+		# shellcheck disable=SC2086 # words
+		expect 0 "$UNCORE" --root "$ROOT" $command
+		[[ $(tr -s '\n ' ' ' <<<"$output") == *"a bug of kernel 7.2.12-amd64: every uncore_upi_N $UPI"* ]] ||
+			fail "$command"
+	done
+	expect 0 "$UNCORE" --root "$ROOT" explain memory.bandwidth
+	[[ $output != *'a bug of'* ]] || fail 'another family'
+}
+
+@test "events with terms that the driver cuts off" {
+	machine intel-skx-1socket 7.2.12-amd64 uncore_upi/event=0x02,umask=0x0f uncore_upi/event=0x02,umask=0x10f \
+		uncore_upi/event=0x03,umask=0x0f uncore_pcu/event=0x0b,filter_band0=5 uncore_pcu/event=0x0c,filter_band1=5
+	are measured -e 'uncore_upi/event=0x02,umask=0x0f/'
+	are suspect -e 'uncore_upi/event=0x02,umask=0x10f/'
+	are measured -M link.in.bandwidth
+	are measured -e 'uncore_pcu/event=0x0b,filter_band0=5/'
+	are suspect -e 'uncore_pcu/event=0x0c,filter_band1=5/'
+	machine intel-icx-1socket 7.2.12-amd64 uncore_m2m/event=0x37,umask=0x04 uncore_m2m/event=0x37,umask=0x704
+	are measured -e 'uncore_m2m/event=0x37,umask=0x04/'
+	are suspect -e 'uncore_m2m/event=0x37,umask=0x704/'
+	machine intel-ivt-1socket 7.2.12-amd64 uncore_pcu/event=0x0c,filter_band1=5
+	are measured -e 'uncore_pcu/event=0x0c,filter_band1=5/'
+}
+
+@test "an address filter of Tegra410 with base 0 and mask 0" {
+	local pmu=nvidia_pcie_tgt_pmu_0_rc_4 range=dst_addr_en=1,dst_addr_base=0x1000,dst_addr_mask=0xf000
+
+	machine nvidia-t410-1socket 7.2.12-arm64 "$pmu/rd_bytes" "$pmu/rd_bytes,$range" "$pmu/rd_bytes,dst_addr_en=1"
+	are measured -e "$pmu/rd_bytes,$range/"
+	are measured -e "$pmu/rd_bytes/"
+	are suspect -e "$pmu/rd_bytes,dst_addr_en=1/"
+}
+
+@test "a snapshot has the kernel's version" {
+	machine intel-spr-1socket 7.2.12-amd64
+	expect 0 "$UNCORE" --root "$ROOT" snapshot "$BATS_TEST_TMPDIR/copy.txt"
+	expect 0 "$UNCORE" --root "$BATS_TEST_TMPDIR/copy.txt" topo
+	[[ $output == *'a bug of kernel 7.2.12-amd64'* ]] || fail
+}
