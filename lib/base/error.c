@@ -28,16 +28,15 @@ static void put(char *into, size_t room, const char *fmt, va_list args)
 	into[len] = '\0';
 }
 
-int unc_fail(struct unc_error *e, int err, const char *fmt, ...)
+void unc_error_write(struct unc_error *e, const char *fmt, ...)
 {
 	va_list args;
 
-	if (e) {
-		va_start(args, fmt);
-		put(e->text, sizeof(e->text), fmt, args);
-		va_end(args);
-	}
-	return -err;
+	if (!e)
+		return;
+	va_start(args, fmt);
+	put(e->text, sizeof(e->text), fmt, args);
+	va_end(args);
 }
 
 void unc_error_append(struct unc_error *e, const char *fmt, ...)
@@ -51,13 +50,6 @@ void unc_error_append(struct unc_error *e, const char *fmt, ...)
 	va_start(args, fmt);
 	put(e->text + len, sizeof(e->text) - len, fmt, args);
 	va_end(args);
-}
-
-int unc_nomem(struct unc_error *e)
-{
-	if (e)
-		e->exhausted = ENOMEM;
-	return unc_fail(e, ENOMEM, "out of memory");
 }
 
 const char *unc_errno_text(int err)

@@ -32,6 +32,22 @@ static int fail_at(const struct loader *l, const yaml_mark_t *at, const char *wh
 			what);
 }
 
+/* Of a byte of the text: columns count characters. */
+static yaml_mark_t mark_of(const struct loader *l, size_t offset)
+{
+	yaml_mark_t at = {0};
+
+	for (size_t i = 0; i < offset && i < l->len; i++) {
+		if (l->text[i] == '\n') {
+			at.line++;
+			at.column = 0;
+		} else if (((unsigned char)l->text[i] & 0xC0) != 0x80) {
+			at.column++;
+		}
+	}
+	return at;
+}
+
 /* A mistake that libyaml found, in its words. */
 static int fail_parser(const struct loader *l)
 {
@@ -41,18 +57,8 @@ static int fail_parser(const struct loader *l)
 
 	if (p->error == YAML_MEMORY_ERROR)
 		return unc_nomem(l->e);
-	if (p->error == YAML_READER_ERROR) {
-		/* It has only the offset in bytes; its columns count characters. */
-		at = (yaml_mark_t){0};
-		for (size_t i = 0; i < p->problem_offset && i < l->len; i++) {
-			if (l->text[i] == '\n') {
-				at.line++;
-				at.column = 0;
-			} else if (((unsigned char)l->text[i] & 0xC0) != 0x80) {
-				at.column++;
-			}
-		}
-	}
+	if (p->error == YAML_READER_ERROR)
+		at = mark_of(l, p->problem_offset); /* all that it tells */
 	err = fail_at(l, &at, p->problem ? p->problem : "not YAML");
 	if (p->error != YAML_READER_ERROR && p->context)
 		unc_error_append(l->e, " %s that began at line %zu, column %zu", p->context,

@@ -294,7 +294,8 @@ static int check_values(const struct unc_rule *rule, const struct unc_request_se
 	size_t values = 0;
 
 	for (size_t i = 0; i < count; i++)
-		for (size_t k = 0; k < sets[i].count && same_pmu(&sets[i], sets); k++) {
+		for (size_t k = 0;
+		     sets[i].requests && k < sets[i].count && same_pmu(&sets[i], sets); k++) {
 			const struct unc_request *event = effective(rule, &sets[i], k);
 			size_t at = 0;
 
@@ -303,7 +304,7 @@ static int check_values(const struct unc_rule *rule, const struct unc_request_se
 				at++;
 			if (!event || at < values)
 				continue;
-			if (values == rule->most)
+			if (values && values == rule->most)
 				return too_many(rule, sets->pmu, met[0]->event,
 						sets[i].requests[k].event, e);
 			met[values++] = event;

@@ -132,29 +132,29 @@ static int open_below(const struct unc_root *r, const char *path, int flags)
 static int read_bytes(int fd, size_t max, char **out, size_t *out_len)
 {
 	size_t room = max < FIRST_READ ? max : FIRST_READ, len = 0;
-	char *data = malloc(room + 1), *grown;
+	char *data = malloc(room + 1), *grown = data;
+	int err = data ? 0 : ENOMEM;
 	ssize_t n = 1;
 
-	if (!data)
-		return -ENOMEM;
-	while (n && len < max) {
+	while (!err && n && len < max) {
 		if (len == room) {
 			room = room * 2 < max ? room * 2 : max;
 			grown = realloc(data, room + 1);
-			if (!grown) {
-				free(data);
-				return -ENOMEM;
-			}
-			data = grown;
 		}
+		if (!grown) {
+			err = ENOMEM;
+			break;
+		}
+		data = grown;
 		n = read(fd, data + len, room - len);
-		if (n < 0 && errno != EINTR) {
-			n = -errno;
-			free(data);
-			return (int)n;
-		}
 		if (n > 0)
 			len += (size_t)n;
+		else if (n < 0 && errno != EINTR)
+			err = errno;
+	}
+	if (err) {
+		free(data);
+		return -err;
 	}
 	data[len] = '\0';
 	*out = data;
@@ -386,8 +386,8 @@ int unc_root_read_bytes(const struct unc_root *r, const char *path, size_t max, 
 
 int unc_root_read(const struct unc_root *r, const char *path, char **out)
 {
-	char *data;
-	size_t len;
+	char *data = NULL;
+	size_t len = 0;
 	int err = unc_root_read_bytes(r, path, LONGEST_FILE + 1, &data, &len);
 
 	if (err)

@@ -325,7 +325,7 @@ static int take_entry(struct parser *p)
 			p,
 			"expected ' = TEXT', ' -> TARGET', ' ! ERROR', ' ?', ':', ': hex' or '/' behind a path");
 	}
-	if (r == 0)
+	if (r == 0 && e->data)
 		e->data[e->len] = '\0';
 	return r;
 }

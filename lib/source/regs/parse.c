@@ -672,7 +672,7 @@ int unc_regs_load(struct unc_regs **out, const char *spec, struct unc_error *e)
 	free(name);
 	if (err == 0)
 		err = unc_regs_parse(&r, file, e);
-	if (err < 0)
+	if (!r)
 		return err;
 	if (at && !at[4])
 		err = unc_fail(e, EINVAL, "%s: 'at=' must be followed by a path", spec);
