@@ -25,8 +25,10 @@ void unc_findings_finish(struct unc_findings *f)
 static void forget_scan(struct uncore *u)
 {
 	unc_findings_finish(&u->findings);
-	unc_ports_finish(&u->ports);
-	unc_pci_finish(&u->pci);
+	if (u->pci.root) { /* they were read */
+		unc_ports_finish(&u->ports);
+		unc_pci_finish(&u->pci);
+	}
 	unc_catalogue_finish(&u->catalogue);
 	unc_pmus_finish(&u->pmus);
 	unc_topology_finish(&u->topology);
@@ -40,7 +42,7 @@ int uncore_new(struct uncore **out)
 	if (!u)
 		return -ENOMEM;
 	u->source = strdup("kernel");
-	if (!u->source || unc_root_open(&u->root, "/", &u->error) < 0) {
+	if (!u->source || unc_root_open_dir(&u->root, "/", &u->error) < 0) {
 		uncore_free(u);
 		return -ENOMEM;
 	}

@@ -226,16 +226,14 @@ static int check_placeholder(struct encoder *x, const struct unc_assignment *pla
 		      alias->name, placeholder->name, x->pmu->name, alias->name, placeholder->name);
 }
 
-/* Refuses an alias whose files gave no scale: its value would be wrong. */
-static int check_scale(const struct encoder *x)
+/* For an alias whose files gave no scale: its value would be wrong. */
+static int refuse_scale(const struct encoder *x)
 {
 	static const char *const suffixes[] = {".unit", ".scale"};
 	const char *name = x->alias->name;
 	char file[300], *text = NULL;
 	int r = 0;
 
-	if (!isnan(x->alias->scale))
-		return 0;
 	for (int i = 0; i < 2 && (r == 0 || r == -ENOENT); i++) {
 		free(text);
 		text = NULL;
@@ -345,9 +343,7 @@ int unc_pmu_encode(const struct uncore_pmu *p, const char *terms, struct unc_enc
 			      at);
 	if (x.out.alias) {
 		x.alias = x.out.alias;
-		r = check_scale(&x);
-		if (r == 0)
-			r = put_list(&x, x.alias->terms);
+		r = isnan(x.alias->scale) ? refuse_scale(&x) : put_list(&x, x.alias->terms);
 		x.alias = NULL;
 	}
 	if (r == 0)

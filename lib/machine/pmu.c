@@ -27,27 +27,6 @@ int unc_pmu_attribute(const struct uncore_pmu *p, const char *name, char **out)
 	return unc_root_read_line(p->root, path, out);
 }
 
-static int read_type(struct uncore_pmu *p, struct unc_error *e)
-{
-	uint64_t type;
-	char *text;
-	int err = unc_pmu_attribute(p, "type", &text);
-
-	if (err == -ENOMEM)
-		return unc_nomem(e);
-	if (err)
-		return unc_fail(e, EBADMSG, DEVICES "/%s/type cannot be read", p->name);
-	err = unc_parse_u64(text, &type);
-	if (err || type > UINT32_MAX)
-		err = unc_fail(e, EBADMSG,
-			       DEVICES "/%s/type: '%.100s' is not a valid number as PMUs have one",
-			       p->name, text);
-	else
-		p->type = (uint32_t)type;
-	free(text);
-	return err;
-}
-
 /* A file that need not be there. */
 static int read_optional(const struct uncore_pmu *p, const char *name, char **out)
 {
@@ -63,11 +42,22 @@ static int read_optional(const struct uncore_pmu *p, const char *name, char **ou
 static int read_pmu(struct uncore_pmu *p, const struct unc_topology *topology, struct unc_error *e)
 {
 	static const char *const masks[] = {"cpumask", "cpus"};
-	char path[PATH_ROOM];
-	int err = read_type(p, e);
+	char path[PATH_ROOM], *text = NULL;
+	uint64_t type = 0;
+	int err = unc_pmu_attribute(p, "type", &text);
 
+	if (err == -ENOMEM)
+		return unc_nomem(e);
+	if (err)
+		return unc_fail(e, EBADMSG, DEVICES "/%s/type cannot be read", p->name);
+	if (unc_parse_u64(text, &type) < 0 || type > UINT32_MAX)
+		err = unc_fail(e, EBADMSG,
+			       DEVICES "/%s/type: '%.100s' is not a valid number as PMUs have one",
+			       p->name, text);
+	free(text);
 	if (err)
 		return err;
+	p->type = (uint32_t)type;
 	/* Software, tracepoint, raw CPU and breakpoint events have fixed types, probes have not. */
 	p->is_core = p->type < FIRST_DYNAMIC_TYPE || strcmp(p->name, "kprobe") == 0 ||
 		     strcmp(p->name, "uprobe") == 0;
@@ -403,24 +393,19 @@ static size_t stem_length(const char *name)
 	return decimal || len - at >= SHORTEST_HEX ? at - 1 : len;
 }
 
-static bool matches(const char *name, const char *pattern)
-{
-	size_t len = strlen(pattern);
-
-	if (strcmp(name, pattern) == 0)
-		return true;
-	if (strpbrk(pattern, "*?["))
-		return unc_glob_matches(pattern, name);
-	return len && len == stem_length(name) && memcmp(name, pattern, len) == 0;
-}
-
 bool unc_pmu_name_matches(const char *name, const char *pattern)
 {
-	size_t prefix = strlen(PREFIX);
+	size_t len = strlen(pattern), prefix = strlen(PREFIX);
+	bool glob = strpbrk(pattern, "*?[");
 
-	if (matches(name, pattern))
-		return true;
-	return strncmp(name, PREFIX, prefix) == 0 && matches(name + prefix, pattern);
+	for (;; name += prefix) {
+		if (strcmp(name, pattern) == 0 ||
+		    (glob ? unc_glob_matches(pattern, name)
+			  : len && len == stem_length(name) && memcmp(name, pattern, len) == 0))
+			return true;
+		if (strncmp(name, PREFIX, prefix) != 0)
+			return false;
+	}
 }
 
 bool unc_pmu_matches(const struct uncore_pmu *p, const char *pattern)

@@ -336,7 +336,7 @@ static void record_path(const struct unc_root *r, const char *path, int err, con
 	char where[PATH_MAX];
 	bool is_dir;
 
-	if (!r->record || err == -ENOMEM || resolve(r, path, true, where) < 0 || !*where ||
+	if (err == -ENOMEM || resolve(r, path, true, where) < 0 || !*where ||
 	    !look_up(r, where, &is_dir))
 		return;
 	if (data)
@@ -380,7 +380,8 @@ int unc_root_read_bytes(const struct unc_root *r, const char *path, size_t max, 
 	int err = r->fd < 0 ? read_from_tree(r, path, max, out, len)
 			    : read_from_dir(r, path, max, out, len);
 
-	record_path(r, path, err, err ? NULL : *out, err ? 0 : *len);
+	if (r->record)
+		record_path(r, path, err, err ? NULL : *out, err ? 0 : *len);
 	return noted(r, err);
 }
 
@@ -453,7 +454,8 @@ int unc_root_list(const struct unc_root *r, const char *path, struct unc_names *
 		err = list_dir(r, path, &names);
 	else if ((err = resolve(r, path, true, entry)) == 0)
 		err = unc_tree_list(&r->tree, entry, &names);
-	record_path(r, path, err, NULL, 0);
+	if (r->record)
+		record_path(r, path, err, NULL, 0);
 	if (err) {
 		unc_names_finish(&names);
 		return noted(r, err);
@@ -475,7 +477,7 @@ bool unc_root_exists(const struct unc_root *r, const char *path)
 {
 	bool is_dir, there = look_up(r, path, &is_dir);
 
-	if (there)
+	if (there && r->record)
 		record_path(r, path, 0, NULL, 0);
 	return there;
 }
