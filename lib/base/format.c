@@ -128,11 +128,6 @@ int unc_format_put(uint64_t bits, uint64_t value, uint64_t *word)
 
 /* ---- assignments ---- */
 
-static const char *skip_spaces(const char *at)
-{
-	return at + strspn(at, UNC_SPACES);
-}
-
 /* The text before one of `stop`; a value may be between single quotation marks instead. */
 static int take_word(const char **at, const char *stop, bool quotable, char *into, size_t room)
 {
@@ -151,23 +146,23 @@ static int take_word(const char **at, const char *stop, bool quotable, char *int
 
 int unc_assignment_next(const char **text, struct unc_assignment *out)
 {
-	const char *at = skip_spaces(*text);
+	const char *at = *text + strspn(*text, UNC_SPACES);
 	struct unc_assignment a = {0};
 
 	if (!*at)
 		return 0;
 	if (take_word(&at, "=," STOP, false, a.name, sizeof(a.name)) < 0)
 		return -EINVAL;
-	at = skip_spaces(at);
+	at += strspn(at, UNC_SPACES);
 	if (*at == '=') {
-		at = skip_spaces(at + 1);
+		at += 1 + strspn(at + 1, UNC_SPACES);
 		a.has_value = true;
 		if (take_word(&at, "," STOP, true, a.value, sizeof(a.value)) < 0)
 			return -EINVAL;
-		at = skip_spaces(at);
+		at += strspn(at, UNC_SPACES);
 	}
 	if (*at == ',') {
-		at = skip_spaces(at + 1);
+		at += 1 + strspn(at + 1, UNC_SPACES);
 		if (!*at)
 			return -EINVAL;
 	} else if (*at) {

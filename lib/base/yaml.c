@@ -205,33 +205,11 @@ static int build(struct loader *l, int level, struct unc_yaml *node)
 	}
 }
 
-static int build_root(struct loader *l, struct unc_yaml *root)
-{
-	const yaml_event_t *event = &l->event;
-	int err;
-
-	do
-		err = next_event(l);
-	while (!err && (event->type == YAML_STREAM_START_EVENT ||
-			event->type == YAML_DOCUMENT_START_EVENT));
-	if (err)
-		return err;
-	if (event->type == YAML_STREAM_END_EVENT ||
-	    (event->type == YAML_SCALAR_EVENT && event->data.scalar.length == 0))
-		return fail_at(l, &(yaml_mark_t){0}, "the file is empty; expected keys and values");
-	err = build(l, 0, root);
-	while (!err && event->type != YAML_STREAM_END_EVENT) {
-		err = next_event(l);
-		if (!err && event->type == YAML_DOCUMENT_START_EVENT)
-			err = fail_at(l, &event->start_mark, "a second document is not allowed");
-	}
-	return err;
-}
-
 int unc_yaml_parse(struct unc_yaml_file **out, const char *name, const char *text, size_t len,
 		   struct unc_error *e)
 {
 	struct loader l = {.name = name, .text = text, .len = len, .e = e};
+	const yaml_event_t *event = &l.event;
 	struct unc_yaml_file *f;
 	int err;
 
@@ -249,7 +227,20 @@ int unc_yaml_parse(struct unc_yaml_file **out, const char *name, const char *tex
 	/* Else libyaml would take UTF-16 too. */
 	yaml_parser_set_encoding(&l.parser, YAML_UTF8_ENCODING);
 	yaml_parser_set_input_string(&l.parser, (const unsigned char *)text, len);
-	err = build_root(&l, f->root);
+	do
+		err = next_event(&l);
+	while (!err && (event->type == YAML_STREAM_START_EVENT ||
+			event->type == YAML_DOCUMENT_START_EVENT));
+	if (!err && (event->type == YAML_STREAM_END_EVENT ||
+		     (event->type == YAML_SCALAR_EVENT && event->data.scalar.length == 0)))
+		err = fail_at(&l, &(yaml_mark_t){0}, "the file is empty; expected keys and values");
+	if (!err)
+		err = build(&l, 0, f->root);
+	while (!err && event->type != YAML_STREAM_END_EVENT) {
+		err = next_event(&l);
+		if (!err && event->type == YAML_DOCUMENT_START_EVENT)
+			err = fail_at(&l, &event->start_mark, "a second document is not allowed");
+	}
 	yaml_event_delete(&l.event);
 	yaml_parser_delete(&l.parser);
 	if (err)
