@@ -146,14 +146,17 @@ static int find_ports(struct uncore_monitor *m, struct unc_query *q)
 	return r;
 }
 
-/* The sockets without a target of a metric whose family every socket has. With the socket of some
- * target not known none is said to be. */
-static int find_sockets(struct uncore_monitor *m, struct unc_query *q)
+int unc_query_find_gaps(struct uncore_monitor *m, struct unc_query *q)
 {
 	const struct unc_topology *t = &m->machine->topology;
+	const struct unc_family *f = q->metric->family;
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < t->socket_count; i++) {
+	if (!q->target_count)
+		return 0;
+	/* The sockets without a target, where every socket has the family. With the socket of some target not
+	 * known none is said to be. */
+	for (size_t i = 0; r == 0 && f->each_socket && i < t->socket_count; i++) {
 		struct unc_gap gap = {.what = UNC_GAP_SOCKET, .socket = t->sockets[i]};
 		bool there = false;
 
@@ -164,20 +167,8 @@ static int find_sockets(struct uncore_monitor *m, struct unc_query *q)
 		}
 		if (!there)
 			r = unc_query_add_gap(m, q, gap, "socket %d has no PMU of %s",
-					      t->sockets[i], q->metric->family->name);
+					      t->sockets[i], f->name);
 	}
-	return r;
-}
-
-int unc_query_find_gaps(struct uncore_monitor *m, struct unc_query *q)
-{
-	const struct unc_family *f = q->metric->family;
-	int r = 0;
-
-	if (!q->target_count)
-		return 0;
-	if (f->each_socket)
-		r = find_sockets(m, q);
 	if (r == 0 && m->level == UNCORE_LEVEL_PORT && f->ports && unc_query_is_restrictable(q))
 		r = find_ports(m, q);
 	return r;

@@ -273,13 +273,6 @@ void unc_rows_finish(struct unc_rows *rows)
 
 /* ---- sums ----------------------------------------------------------------------------------------- */
 
-/* It began late or ended early: its CPU went, or came back. Its times are not quite those of the clock. */
-static bool is_late(const struct unc_delta *d)
-{
-	return d->enabled_ns + LATE_SLACK_NS < d->window_ns &&
-	       (double)d->enabled_ns < LATE_SHARE * (double)d->window_ns;
-}
-
 void unc_sum_add(struct unc_sum *sum, const struct unc_interval *interval, size_t counter)
 {
 	const struct unc_delta *d = &interval->deltas[counter];
@@ -314,7 +307,9 @@ void unc_sum_add(struct unc_sum *sum, const struct unc_interval *interval, size_
 	if (d->uncertain_ns > sum->uncertain_ns)
 		sum->uncertain_ns = d->uncertain_ns;
 	sum->used++;
-	if (is_late(d) && !sum->late++)
+	/* It began late or ended early: its CPU went, or came back. Its times are not quite those of the clock. */
+	if (d->enabled_ns + LATE_SLACK_NS < d->window_ns &&
+	    (double)d->enabled_ns < LATE_SHARE * (double)d->window_ns && !sum->late++)
 		sum->first_late = counter;
 	if (d->interrupted && !sum->interrupted++)
 		sum->first_interrupted = counter;
