@@ -361,8 +361,10 @@ static int read_from_tree(const struct unc_root *r, const char *path, size_t max
 		return err ? err : -ENOENT;
 	if (e->kind == UNC_DIR)
 		return -EISDIR;
+	if (e->kind == UNC_REFUSED)
+		err = unc_errno_number(e->data);
 	if (e->kind != UNC_FILE)
-		return e->kind == UNC_REFUSED ? -unc_errno_number(e->data) : -ENODATA;
+		return err ? -err : -ENODATA;
 	len = e->len < max ? e->len : max;
 	data = malloc(len + 1);
 	if (!data)
@@ -387,8 +389,8 @@ int unc_root_read_bytes(const struct unc_root *r, const char *path, size_t max, 
 
 int unc_root_read(const struct unc_root *r, const char *path, char **out)
 {
-	char *data = NULL;
-	size_t len = 0;
+	char *data;
+	size_t len;
 	int err = unc_root_read_bytes(r, path, LONGEST_FILE + 1, &data, &len);
 
 	if (err)
