@@ -30,7 +30,8 @@ static const struct command commands[] = {
 	{"pcie", "PCIe traffic by root port and device", .run = cmd_stat,
 	 .metrics = "pcie.inbound.read.bandwidth,pcie.inbound.write.bandwidth,"
 		    "pcie.outbound.read.bandwidth,pcie.outbound.write.bandwidth,"
-		    "pcie.inbound.read.latency,else,pcie.in.bandwidth,pcie.out.bandwidth",
+		    "pcie.inbound.read.latency,else,pcie.in.bandwidth,pcie.out.bandwidth,"
+		    "else,pcie.*.bandwidth,pcie.*.utilization,pcie.*.latency",
 	 .output = "ports", .level = UNCORE_LEVEL_PORT},
 	{"link", "Traffic between sockets and to accelerators", .run = cmd_stat,
 	 .metrics = "link.*"},

@@ -247,7 +247,7 @@ static int check_other_pmus(struct uncore *u)
 	for (size_t i = 0; i < u->catalogue.family_count; i++) {
 		const struct unc_family *f = u->catalogue.families[i];
 
-		if ((f->pmu_count && !f->everywhere) || expected(u, f))
+		if ((f->pmu_count && (u->regs || !f->everywhere)) || expected(u, f))
 			return 0;
 	}
 	d.verdict = UNCORE_VERDICT_MISSING;

@@ -24,8 +24,8 @@ static bool same_line(const struct uncore_row_place *a, const struct uncore_row_
 	return a->port ? a->port == b->port : !b->port && out_same_place(a, b);
 }
 
-/* "pcie.inbound.read.bandwidth" is headed "IN READ", "pcie.inbound.read.latency" "LATENCY", and
- * "pcie.in.bandwidth" "IN". */
+/* "pcie.inbound.read.bandwidth" is headed "IN READ", "pcie.inbound.read.latency" "LATENCY", 
+ * "pcie.in.bandwidth" "IN", and "pcie.dma.utilization" "DMA UTILIZATION". */
 static void make_title(char *title, size_t size, const char *name)
 {
 	const char *words[3] = {"", "", ""};
@@ -39,6 +39,8 @@ static void make_title(char *title, size_t size, const char *name)
 		words[count++] = strsep(&rest, ".");
 	if (count == 3 && strcmp(words[2], "bandwidth") != 0)
 		snprintf(title, size, "%s", words[2]);
+	else if (count == 2 && strcmp(words[1], "bandwidth") != 0)
+		snprintf(title, size, "%s %s", words[0], words[1]);
 	else
 		snprintf(title, size, "%.*s%s%s", (int)strcspn(words[0], "b"), words[0],
 			 count == 3 ? " " : "", count == 3 ? words[1] : "");
@@ -205,16 +207,17 @@ static void put_sum(struct out *out, const struct columns *c, struct table *t)
 
 static void put_legend(const struct out *out)
 {
-	bool ports = false, directed = false;
+	bool ports = false, directed = false, one_way = false;
 
 	for (size_t i = 0; i < out->row_count; i++) {
 		ports = ports || out->rows[i].row->place.port;
 		directed = directed || strstr(out->rows[i].row->query.name, "bound.");
+		one_way = one_way || strstr(out->rows[i].row->query.name, ".in.");
 	}
 	if (directed)
 		buffer_puts(out->to,
 			    "IN: devices reach memory (DMA). OUT: CPUs reach devices (MMIO).\n");
-	else
+	else if (one_way)
 		buffer_puts(out->to, "IN, OUT: by direction, from any source.\n");
 	if (ports)
 		buffer_puts(out->to,
