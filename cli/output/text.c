@@ -137,7 +137,10 @@ static void put_value(struct table *t, const struct uncore_row *row, double spre
 	if (isfinite(row->low) && !isfinite(row->high))
 		table_cell(t, "≥ %s", low.number);
 	else if (isfinite(row->low) && row->value >= row->high)
-		table_cell(t, "%s to %s", low.number, value.number);
+		table_cell(t, "%s%s%s to %s", low.number,
+			   row->low != 0 && strcmp(low.unit, value.unit) != 0 ? " " : "",
+			   row->low != 0 && strcmp(low.unit, value.unit) != 0 ? low.unit : "",
+			   value.number);
 	else
 		table_cell(t, "%s", value.number);
 	table_cell(t, "%s", value.unit);

@@ -27,9 +27,11 @@ struct uncore_metric {
 	const struct unc_event_def **events;   /* one per name of the formula */
 	const struct unc_histogram *histogram; /* a percentile of the events, which are its bins */
 	unsigned per_mille;                    /* which one; 990 is p99 */
-	bool checked;                          /* `missing` has been worked out */
-	char *missing;                         /* NULL: can be planned here */
-	struct uncore_metric_event *shown;     /* of `events`; NULL: not yet asked for */
+	double clock_hz;       /* of the cycles that its rate is over; 0: over the host's time */
+	uint32_t clock_events; /* a bit for each of `events` that counts such cycles */
+	bool checked;          /* `missing` has been worked out */
+	char *missing;         /* NULL: can be planned here */
+	struct uncore_metric_event *shown; /* of `events`; NULL: not yet asked for */
 };
 
 /* A way to recognise the family's PMUs. */

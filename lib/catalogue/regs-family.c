@@ -5,15 +5,18 @@
 #include "catalogue/catalogue.h"
 #include "source/regs/regs.h"
 
+#include <string.h>
+
 /* Parts of formulas, worked out for one block. A block that cannot tell one lacks the metrics made of it.
  * The first are counters with the same role. */
 enum part {
 	PART_ACTIVE = UNC_ROLE_ACTIVE,
 	PART_BUSY = UNC_ROLE_BUSY,
+	PART_IDLE = UNC_ROLE_IDLE,
 	PART_AMOUNT = UNC_ROLE_BYTES,
 	PART_PACKETS = UNC_ROLE_PACKETS,
 	PART_TOTAL = UNC_ROLES, /* all cycles: active + busy + idle, or the clock's counter */
-	PART_CLOCK,
+	PART_CLOCK,             /* cycles of a counter that never stops, or all of them */
 	PART_FREQUENCY,
 	PART_RATE, /* what an amount is multiplied by to become a rate */
 	PART_BINS, /* the sum of all */
@@ -21,6 +24,22 @@ enum part {
 	PART_NONE, /* nothing, which every block has */
 	PARTS,
 };
+
+#define PERCENTILE(name, percent, per_mille)                                                 \
+	{name,                                                                               \
+	 "cycle",                                                                            \
+	 PART_BINS,                                                                          \
+	 "",                                                                                 \
+	 PART_NONE,                                                                          \
+	 per_mille,                                                                          \
+	 "Percentile " percent " of the latency: the first bin up to which " percent         \
+	 " % of the transactions were counted; its value is the bin's last cycle, or the "   \
+	 "first one of the open last bin"},                                                  \
+	{                                                                                    \
+		name ".time", "s", PART_BINS, " / ", PART_FREQUENCY, per_mille,              \
+			"Percentile " percent " of the latency as time: its bin as in " name \
+			", whose cycles are divided by the frequency of the clock"           \
+	}
 
 static const struct {
 	const char *name, *unit;
@@ -35,6 +54,7 @@ static const struct {
 	 "Share of the cycles in which data moved"},
 	{"backpressure", "ratio", PART_BUSY, " / ", PART_TOTAL, 0,
 	 "Share of the cycles in which data was ready and had to wait"},
+	{"idle", "ratio", PART_IDLE, " / ", PART_TOTAL, 0, "Share of the cycles without data"},
 	{"clock.frequency", "Hz", PART_CLOCK, " / seconds", PART_NONE, 0, "Clock of the block"},
 	{"bandwidth", "B/s", PART_AMOUNT, " ", PART_RATE, 0, "Throughput of payload"},
 	{"bytes_per_cycle", "B/cycle", PART_AMOUNT, " / ", PART_TOTAL, 0, "Payload in each cycle"},
@@ -46,14 +66,10 @@ static const struct {
 	 "Mean latency, by the middles of the bins"},
 	{"latency", "s", PART_MEAN, " / ", PART_FREQUENCY, 0,
 	 "Mean latency, by the middles of the bins"},
-	{"latency.p50", "cycle", PART_BINS, "", PART_NONE, 500,
-	 "Bin of the latency's percentile 50"},
-	{"latency.p90", "cycle", PART_BINS, "", PART_NONE, 900,
-	 "Bin of the latency's percentile 90"},
-	{"latency.p99", "cycle", PART_BINS, "", PART_NONE, 990,
-	 "Bin of the latency's percentile 99"},
-	{"latency.p99.9", "cycle", PART_BINS, "", PART_NONE, 999,
-	 "Bin of the latency's percentile 99.9"},
+	PERCENTILE("latency.p50", "50", 500),
+	PERCENTILE("latency.p90", "90", 900),
+	PERCENTILE("latency.p99", "99", 990),
+	PERCENTILE("latency.p99.9", "99.9", 999),
 };
 
 #define METRICS (sizeof(metrics) / sizeof(*metrics))
@@ -83,8 +99,8 @@ static void work_out_parts(struct unc_text parts[PARTS], const struct unc_regs *
 		unc_text_add(rate, "/ %s * (%s / seconds)", total->data, clock);
 	else
 		unc_text_add(rate, "/ seconds");
-	if (clock)
-		unc_text_add(&parts[PART_CLOCK], "%s", clock);
+	if (clock || r->all_cycles)
+		unc_text_add(&parts[PART_CLOCK], "%s", clock ? clock : total->data);
 	if (r->hz > 0)
 		unc_text_add(&parts[PART_FREQUENCY], "%s", r->clock_hz);
 	else if (clock)
@@ -111,10 +127,12 @@ static void work_out_bins(struct unc_text *mean, struct unc_text *bins, const st
 		else
 			unc_text_add(mean, "%llu%s", twice / 2, twice % 2 ? ".5" : "");
 		unc_text_add(mean, " * %s", r->counters[i].name);
-		unc_text_add(bins, "%s%s", bin++ ? " + " : "", r->counters[i].name);
+		unc_text_add(bins, "%s%s", bin++ ? " + " : "(", r->counters[i].name);
 	}
-	if (bins->data)
-		unc_text_add(mean, ") / (%s)", bins->data);
+	if (bin)
+		unc_text_add(bins, ")");
+	if (bin)
+		unc_text_add(mean, ") / %s", bins->data);
 }
 
 /* A line with a key and its text in single quotation marks, which are doubled in YAML. */
@@ -161,6 +179,19 @@ static void write_family(struct unc_text *yaml, const struct unc_regs *r,
 		unc_text_add(yaml, "  {}\n");
 }
 
+/* Its events that count cycles: together as many as the frequency says, or the rate is wrong. */
+static void set_clock(struct uncore_metric *m, const struct unc_regs *r)
+{
+	m->clock_hz = r->hz;
+	for (size_t k = 0; k < m->formula->names.count; k++)
+		for (const struct unc_regs_counter *c = r->counters; c < r->counters + r->count;
+		     c++)
+			if (strcmp(c->name, m->formula->names.items[k]) == 0 &&
+			    (r->clock ? c == r->clock
+				      : c->role >= UNC_ROLE_ACTIVE && c->role <= UNC_ROLE_IDLE))
+				m->clock_events |= UINT32_C(1) << k;
+}
+
 int unc_regs_family(struct unc_family **out, const struct unc_regs *r, const char *cpu_model,
 		    struct unc_error *e)
 {
@@ -194,6 +225,8 @@ int unc_regs_family(struct unc_family **out, const struct unc_regs *r, const cha
 			continue;
 		if (metrics[i].per_mille)
 			f->metrics[metric].histogram = &r->histogram;
+		if (metrics[i].second == PART_RATE || metrics[i].first == PART_CLOCK)
+			set_clock(&f->metrics[metric], r);
 		f->metrics[metric++].per_mille = metrics[i].per_mille;
 	}
 	*out = f;

@@ -5,9 +5,6 @@
 #include <errno.h>
 #include <math.h>
 
-/* A file or an emulated device may add this time's counts at once, however short the interval. */
-#define AT_ONCE_S 1.0
-
 static const struct {
 	enum uncore_quality quality;
 	bool no_total;        /* it cannot be known what a total over such an interval would be */
@@ -61,7 +58,7 @@ static struct unc_delta check_speed(const struct unc_counter *counter, struct un
 		return d;
 	if (fell && (double)d.count > most)
 		return went_back("count", d.from, d.to);
-	if (known && (double)d.count > speed * fmax(longest_s, AT_ONCE_S) + 1)
+	if (known && (double)d.count > speed * fmax(longest_s, UNC_AT_ONCE_S) + 1)
 		return (struct unc_delta){.state = UNC_TOO_FAST,
 					  .what = fell ? NULL : "count",
 					  .from = d.from,

@@ -158,20 +158,23 @@ static void set_metric_bounds(struct verdict *v, const struct unc_formula_input 
 }
 
 /* The bin in which the percentile lies: its bounds, and as the value the upper one. The last bin has
- * none, and at least the lower one. */
-static void set_percentile(struct verdict *v)
+ * none, and at least the lower one. The formula is the sum of all bins, times the unit of their bounds. */
+static void set_percentile(struct verdict *v, const struct unc_formula_input *in)
 {
 	const struct unc_histogram *h = v->metric->histogram;
-	double counts[UNC_METRIC_EVENTS];
+	double counts[UNC_METRIC_EVENTS], all = 0, unit;
 	struct uncore_row *out = v->out;
 	size_t bin;
 
-	for (size_t k = 0; k < v->row->query->event_count; k++)
-		counts[k] = v->sums[k].value;
+	for (size_t k = 0; k < h->count; k++)
+		all += counts[k] = in[k].value;
+	unit = out->value / all;
 	out->value = NAN;
 	if (!unc_histogram_percentile(counts, h->count, v->metric->per_mille, &bin))
 		return;
 	unc_histogram_bounds(h, bin, &out->low, &out->high);
+	out->low *= unit;
+	out->high *= unit;
 	out->value = isnan(out->high) ? out->low : out->high;
 }
 
@@ -195,7 +198,7 @@ static void set_metric(struct verdict *v)
 		return;
 	set_metric_bounds(v, in);
 	if (v->metric->histogram)
-		set_percentile(v);
+		set_percentile(v, in);
 }
 
 /* ---- checks of one event that has a value --------------------------------------------------------- */
@@ -367,6 +370,31 @@ static void check_kernel(struct verdict *v)
 	}
 }
 
+/* A rate over the cycles of a block is wrong when these are not those of the interval: its clock stopped or
+ * runs at another frequency. */
+static void check_clock(struct verdict *v)
+{
+	double hz = v->metric ? v->metric->clock_hz : 0, seconds = v->out->counted.seconds;
+	double cycles = 0, instances = 0, off;
+
+	for (size_t k = 0; hz > 0 && k < v->row->query->event_count; k++) {
+		if (!(v->metric->clock_events >> k & 1))
+			continue;
+		cycles += v->sums[k].per_s * seconds;
+		instances = (double)v->sums[k].used;
+	}
+	if (!(instances > 0) || isnan(v->out->value))
+		return;
+	off = (SUSPECT_SHARE + v->apart) * seconds + v->uncertain_s;
+	cycles /= instances * hz;
+	if (cycles < seconds - off || cycles > fmax(seconds, UNC_AT_ONCE_S) + off)
+		worsen(v, UNCORE_SUSPECT,
+		       "its clock counted the cycles of %llu ms in %llu ms: it stopped, or its "
+		       "frequency is not %llu Hz",
+		       (unsigned long long)(cycles * 1e3), (unsigned long long)(seconds * 1e3),
+		       (unsigned long long)hz);
+}
+
 /* In hundredths of 1e9, as numbers are not printed through the locale. */
 static unsigned long long hundredths(double value)
 {
@@ -391,7 +419,7 @@ static void check_ceiling(struct verdict *v)
 }
 
 static void (*const row_checks[])(struct verdict *) = {
-	check_events, check_gaps, check_time, check_value, check_kernel, check_ceiling,
+	check_events, check_gaps, check_time, check_value, check_clock, check_kernel, check_ceiling,
 };
 
 void unc_row_judge(const struct unc_row *row, const struct unc_interval *interval,

@@ -14,6 +14,8 @@
 #define UNC_MOST_PER_S 0x1p40
 /* A block's clock may be faster than its description says, and the host's slower. */
 #define UNC_CLOCK_SLACK 1.02
+/* A file or an emulated device may add this time's counts at once, however short the interval. */
+#define UNC_AT_ONCE_S 1.0
 
 /*
  * One counter of the plan. The plan is ordered by CPU, then PMU, then set; counters of one set are

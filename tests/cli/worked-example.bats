@@ -37,6 +37,7 @@ set_counters() {
 		'pcie.dma.latency +all +17.30 +ns' \
 		'pcie.dma.latency.p50 +all +0 to 15.00 +cycle' \
 		'pcie.dma.latency.p90 +all +16.00 to 31.00 +cycle' \
+		'pcie.dma.latency.p90.time +all +16.00 to 31.00 +ns' \
 		'pcie.dma.latency.p99 +all +64.00 to 127.0 +cycle' \
 		'pcie.dma.latency.p99.9 +all +≥ 128.0 +cycle'
 }
@@ -94,8 +95,25 @@ set_counters() {
 	shows 'byte_cnt / \(active_cnt \+ busy_cnt \+ idle_cnt\) \* 1000000000'
 	expect 0 "$UNCORE" --source "regs:generic-pmon,at=$MAP" explain -j pcie.dma.bandwidth
 	[ "$(jq -c '[.metrics[].perf]' <<<"$output")" = '[null]' ]
+	expect 0 "$UNCORE" --source "regs:generic-pmon,at=$MAP" explain pcie.dma.latency.p99.time
+	shows 'bins? as in latency.p99' '/ 1000000000'
 	expect 0 "$UNCORE" --source "regs:generic-pmon,at=$MAP"
 	shows '1 of generic-pmon'
+	[[ ! $output =~ 'on the host' ]] || fail 'the block is what is here'
+	expect 0 "$UNCORE" --source "regs:generic-pmon,at=$MAP" doctor
+	[[ ! $output =~ 'on the host' ]] || fail 'the block is what is here'
+	expect 0 "$UNCORE" --source "regs:generic-pmon,at=$MAP" pcie -- \
+		"$BATS_TEST_TMPDIR/set" "$MAP" "$AT1"
+	shows 'PORT +DMA +DMA UTILIZATION +DMA LATENCY' \
+		'generic_pmon_0 +96.00 GB/s( !)? +72.00 % +17.30 ns'
+}
+
+@test "a rate over cycles that are not those of the interval is suspect" {
+	# shellcheck disable=SC2016 # of the command
+	expect 0 "$UNCORE" --source "regs:generic-pmon,at=$MAP" stat -M pcie.dma.bandwidth -- \
+		sh -c 'sleep 1; exec "$1/set" "$2" "$3"' sh "$BATS_TEST_TMPDIR" "$MAP" "$AT1"
+	shows 'pcie.dma.bandwidth +all +96.00 +GB/s +suspect' \
+		'its clock counted the cycles of 125 ms in 1[0-9]{3} ms'
 }
 
 @test "intervals follow each other" {

@@ -185,17 +185,58 @@ static void test_clock_counter(void **state)
 				  "packet_bytes: 64}\n"));
 	must(b, block_start(b, NULL));
 	usleep(20000);
-	block_set64(b, 0, 1000);
-	block_set64(b, 8, 250);
-	block_set64(b, 16, 500);
+	block_set64(b, 0, 1000000000);
+	block_set64(b, 8, 250000000);
+	block_set64(b, 16, 500000000);
 	block_read(b);
 	block_assert(b, "dma.utilization", 0.25);
 	block_assert(b, "dma.bandwidth", 32e9);
 	block_assert(b, "dma.bytes_per_cycle", 32);
-	block_assert(b, "dma.packets", 500);
+	block_assert(b, "dma.packets", 500e6);
 	block_assert(b, "dma.packets.rate", 500e6);
 	row = block_row(b, "dma.clock.frequency");
-	assert_close(row->value, 1000 / row->counted.seconds);
+	assert_close(row->value, 1e9 / row->counted.seconds);
+	block_remove(b);
+}
+
+static void assert_clock(const struct block *b, const char *name)
+{
+	const struct uncore_row *row = block_row(b, name);
+
+	assert_int_equal(row->quality, UNCORE_SUSPECT);
+	assert_true(row->value >= 0);
+	assert_contains(row->reason, "its clock counted the cycles of");
+}
+
+/* A rate over cycles that are not those of the time between the readings. */
+static void test_clock_disagrees(void **state)
+{
+	struct block *b = fresh();
+
+	(void)state;
+	must(b, block_use(b, HEAD "access: 64\nwindow: free-running\nquantity: dma\n"
+				  "clock: {hz: 1e9}\ncounters:\n"
+				  "  act: {title: c, offset: 0, width: 64, role: active}\n"
+				  "  bsy: {title: c, offset: 8, width: 64, role: busy}\n"
+				  "  idl: {title: c, offset: 16, width: 64, role: idle}\n"
+				  "  byt: {title: c, offset: 24, width: 64, role: bytes}\n"));
+	must(b, block_start(b, NULL));
+	usleep(20000);
+	block_set64(b, 0, 3000000);
+	block_set64(b, 16, 1000000);
+	block_set64(b, 24, 8000000);
+	block_read(b);
+	assert_clock(b, "dma.bandwidth");
+	assert_close(block_row(b, "dma.bandwidth")->value, 2e9);
+	assert_clock(b, "dma.clock.frequency");
+	block_assert(b, "dma.cycles", 4e6);
+	block_assert(b, "dma.utilization", 0.75);
+	block_assert(b, "dma.idle", 0.25);
+	/* Each of them can be, but not all together. */
+	for (size_t i = 0; i < 3; i++)
+		block_set64(b, (size_t)8 * i, 900000000);
+	block_read(b);
+	assert_clock(b, "dma.bandwidth");
 	block_remove(b);
 }
 
@@ -405,11 +446,11 @@ int main(void)
 		cmocka_unit_test(test_wraps),         cmocka_unit_test(test_exact_width),
 		cmocka_unit_test(test_bits_above),    cmocka_unit_test(test_halves),
 		cmocka_unit_test(test_instances),     cmocka_unit_test(test_host_clock),
-		cmocka_unit_test(test_clock_counter), cmocka_unit_test(test_middles),
-		cmocka_unit_test(test_fall),          cmocka_unit_test(test_fall_unknown),
-		cmocka_unit_test(test_wrapped_twice), cmocka_unit_test(test_all_ones),
-		cmocka_unit_test(test_short),         cmocka_unit_test(test_vanished),
-		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_clock_counter), cmocka_unit_test(test_clock_disagrees),
+		cmocka_unit_test(test_middles),       cmocka_unit_test(test_fall),
+		cmocka_unit_test(test_fall_unknown),  cmocka_unit_test(test_wrapped_twice),
+		cmocka_unit_test(test_all_ones),      cmocka_unit_test(test_short),
+		cmocka_unit_test(test_vanished),      cmocka_unit_test(test_refused),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -45,12 +45,14 @@ static void test_example(void **state)
 	block_assert(&b, "pcie.dma.bandwidth", 96e9);
 	block_assert(&b, "pcie.dma.utilization", 0.72);
 	block_assert(&b, "pcie.dma.backpressure", 0.24);
+	block_assert(&b, "pcie.dma.idle", 0.04);
 	block_assert(&b, "pcie.dma.latency.packets", 295000);
 	block_assert(&b, "pcie.dma.latency.cycles", 5104000.0 / 295000);
 	assert_true(fabs(block_row(&b, "pcie.dma.latency.cycles")->value - 17.30) < 0.005);
 	block_assert(&b, "pcie.dma.latency", 5104000.0 / 295000 / 1e9);
 	between(&b, "pcie.dma.latency.p50", 0, 15);
 	between(&b, "pcie.dma.latency.p90", 16, 31);
+	between(&b, "pcie.dma.latency.p90.time", 16e-9, 31e-9);
 	between(&b, "pcie.dma.latency.p99", 64, 127);
 	last = block_row(&b, "pcie.dma.latency.p99.9");
 	assert_true(last->low == 128 && isnan(last->high));
