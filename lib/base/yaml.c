@@ -152,22 +152,6 @@ static int refuse_duplicates(const struct loader *l, const struct unc_yaml *map)
 			l->name, second->key_line, second->key_col, second->key, first->key_line);
 }
 
-/* Takes the key that is the current event, and goes on to its value. */
-static int build_key(struct loader *l, struct unc_yaml *node)
-{
-	const yaml_event_t *event = &l->event;
-	int err;
-
-	if (event->type != YAML_SCALAR_EVENT)
-		return fail_at(l, &event->start_mark, "a key must be plain text");
-	if (event->data.scalar.length == 0)
-		return fail_at(l, &event->start_mark, "a key must not be empty");
-	node->key_line = (int)event->start_mark.line + 1;
-	node->key_col = (int)event->start_mark.column + 1;
-	err = take_text(l, &node->key);
-	return err ? err : next_event(l);
-}
-
 /* Fills `node` with the value that begins with the current event. What is half built on failure is
  * freed with the root. */
 static int build(struct loader *l, int level, struct unc_yaml *node)
@@ -197,7 +181,17 @@ static int build(struct loader *l, int level, struct unc_yaml *node)
 		child = unc_append(&node->children, &node->count, sizeof(*child));
 		if (!child)
 			return unc_nomem(l->e);
-		err = map ? build_key(l, child) : 0;
+		if (map && event->type != YAML_SCALAR_EVENT)
+			return fail_at(l, &event->start_mark, "a key must be plain text");
+		if (map && event->data.scalar.length == 0)
+			return fail_at(l, &event->start_mark, "a key must not be empty");
+		if (map) {
+			child->key_line = (int)event->start_mark.line + 1;
+			child->key_col = (int)event->start_mark.column + 1;
+			err = take_text(l, &child->key);
+			if (!err)
+				err = next_event(l);
+		}
 		if (!err)
 			err = build(l, level + 1, child);
 		if (err)

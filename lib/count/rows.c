@@ -317,24 +317,6 @@ void unc_sum_add(struct unc_sum *sum, const struct unc_interval *interval, size_
 		sum->first_still = counter;
 }
 
-/* Adds what the counters of one instance, `from` to `to`, did. A ratio takes an instance with all its
- * counters or not at all: one without a value stands for all good ones. */
-static void add_instance(const struct unc_row_counter *from, const struct unc_row_counter *to,
-			 const struct unc_interval *interval, bool is_ratio, struct unc_sum *sums)
-{
-	const struct unc_row_counter *bad = NULL;
-
-	for (const struct unc_row_counter *c = from; is_ratio && c < to; c++)
-		if (interval->deltas[c->number].state != UNC_COUNTED &&
-		    (!bad || c->event < bad->event))
-			bad = c;
-	for (const struct unc_row_counter *c = from; c < to; c++) {
-		bool use_bad = bad && interval->deltas[c->number].state == UNC_COUNTED;
-
-		unc_sum_add(&sums[c->event], interval, use_bad ? bad->number : c->number);
-	}
-}
-
 void unc_row_sum(const struct unc_row *row, const struct unc_interval *interval,
 		 struct unc_sum sums[static UNC_METRIC_EVENTS])
 {
@@ -345,8 +327,18 @@ void unc_row_sum(const struct unc_row *row, const struct unc_interval *interval,
 	for (size_t k = 0; k < row->query->event_count; k++)
 		sums[k] = (struct unc_sum){.coverage = 1};
 	for (from = row->counters; from < end; from = to) {
+		/* A ratio takes an instance with all its counters or not at all: one without a value stands for
+		 * all good ones. */
+		const struct unc_row_counter *bad = NULL;
+
 		for (to = from; to < end && to->instance == from->instance; to++)
-			;
-		add_instance(from, to, interval, is_ratio, sums);
+			if (is_ratio && interval->deltas[to->number].state != UNC_COUNTED &&
+			    (!bad || to->event < bad->event))
+				bad = to;
+		for (const struct unc_row_counter *c = from; c < to; c++) {
+			bool use_bad = bad && interval->deltas[c->number].state == UNC_COUNTED;
+
+			unc_sum_add(&sums[c->event], interval, use_bad ? bad->number : c->number);
+		}
 	}
 }

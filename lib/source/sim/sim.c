@@ -265,22 +265,6 @@ static int check_rate(const struct unc_sim *sim, size_t i, const struct unc_pmus
 	return -EBADMSG;
 }
 
-/* Every rate must name an event of the machine. */
-static int check_rates(const struct unc_sim *sim, const struct unc_root *root, struct unc_error *e)
-{
-	struct unc_topology topology = {0};
-	struct unc_pmus pmus = {0};
-	int ret = unc_topology_read(&topology, root, e);
-
-	if (ret == 0)
-		ret = unc_pmus_read(&pmus, root, &topology, e);
-	for (size_t i = 0; i < sim->count && ret == 0; i++)
-		ret = check_rate(sim, i, &pmus, e);
-	unc_pmus_finish(&pmus);
-	unc_topology_finish(&topology);
-	return ret;
-}
-
 static int open_machine(struct unc_root **root, const struct unc_sim *sim, bool from_disk,
 			struct unc_error *e)
 {
@@ -323,6 +307,8 @@ int unc_sim_load(struct unc_sim **out, const char *spec, struct unc_root **root,
 		 struct unc_error *e)
 {
 	struct unc_sim *sim = calloc(1, sizeof(*sim));
+	struct unc_topology topology = {0};
+	struct unc_pmus pmus = {0};
 	struct unc_root *opened = NULL;
 	char *name = strdup(spec), *option;
 	int ret = 0;
@@ -354,8 +340,15 @@ int unc_sim_load(struct unc_sim **out, const char *spec, struct unc_root **root,
 			       sim->file->root, &sim_shape, sim);
 	if (ret == 0)
 		ret = open_machine(&opened, sim, unc_is_path(name), e);
+	/* Every rate must name an event of the machine. */
 	if (ret == 0)
-		ret = check_rates(sim, opened, e);
+		ret = unc_topology_read(&topology, opened, e);
+	if (ret == 0)
+		ret = unc_pmus_read(&pmus, opened, &topology, e);
+	for (size_t i = 0; ret == 0 && i < sim->count; i++)
+		ret = check_rate(sim, i, &pmus, e);
+	unc_pmus_finish(&pmus);
+	unc_topology_finish(&topology);
 	free(name);
 	if (ret < 0) {
 		unc_root_free(opened);
