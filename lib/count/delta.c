@@ -51,14 +51,13 @@ static struct unc_delta check_speed(const struct unc_counter *counter, struct un
 {
 	double longest_s = (double)(d.enabled_ns + d.uncertain_ns) / 1e9;
 	bool known = counter->most_per_s > 0, fell = d.to < d.from;
-	double speed = (known ? counter->most_per_s : UNC_MOST_PER_S) * UNC_CLOCK_SLACK;
+	double bound = counter->width < 64 ? UNC_MOST_PER_S : UNC_MOST_PER_S_64;
+	double speed = (known ? counter->most_per_s : bound) * UNC_CLOCK_SLACK;
 	double most = speed * longest_s + 1;
 
-	if (!known && counter->width >= 64)
-		return d;
 	if (fell && (double)d.count > most)
 		return went_back("count", d.from, d.to);
-	if (known && (double)d.count > speed * fmax(longest_s, UNC_AT_ONCE_S) + 1)
+	if ((double)d.count > speed * fmax(longest_s, UNC_AT_ONCE_S) + 1)
 		return (struct unc_delta){.state = UNC_TOO_FAST,
 					  .what = fell ? NULL : "count",
 					  .from = d.from,

@@ -37,8 +37,8 @@ struct unc_delta {
 
 /* The difference of two readings of one counter. A count below 64 bits wraps at its width. What cannot
  * be the difference is no value: a fall that would be a wrap only if the counter were faster than it can
- * be (of one whose speed is not known: than any), a rise by more than one whose speed is known can
- * count (in a second, when the interval is shorter), or an interval so long that it may have wrapped
+ * be (of one whose speed is not known: than any), a rise by more than that (in a second, when the interval
+ * is shorter), or an interval so long that it may have wrapped
  * twice. */
 struct unc_delta unc_delta_take(const struct unc_counter *counter, const struct unc_reading *before,
 				const struct unc_reading *after);

@@ -418,8 +418,28 @@ static void check_ceiling(struct verdict *v)
 		worsen(v, UNCORE_SUSPECT, "over 100 %%");
 }
 
+/* However short the interval: a clock has no idle time. */
+static void check_zero_clock(struct verdict *v)
+{
+	if (v->metric && v->out->value == 0 && strcmp(v->out->query.unit, "Hz") == 0)
+		worsen(v, UNCORE_SUSPECT,
+		       "a clock of 0 Hz: the clock is stopped, or its counter is stuck");
+}
+
+static void check_link(struct verdict *v)
+{
+	const struct uncore_device *port = v->row->port;
+
+	if (v->metric && v->metric->ceiling == UNC_CEILING_PORT && port && v->out->value > 0 &&
+	    isfinite(port->speed) && !port->width)
+		worsen(v, UNCORE_SUSPECT,
+		       "the root port %s had no link when the machine was scanned, and moves data",
+		       port->address);
+}
+
 static void (*const row_checks[])(struct verdict *) = {
-	check_events, check_gaps, check_time, check_value, check_clock, check_kernel, check_ceiling,
+	check_events,     check_gaps, check_time,   check_value,   check_clock,
+	check_zero_clock, check_link, check_kernel, check_ceiling,
 };
 
 void unc_row_judge(const struct unc_row *row, const struct unc_interval *interval,

@@ -84,8 +84,12 @@ static void test_rise_of_unknown_speed(void **state)
 	struct unc_counter level = {.width = 64, .most_per_s = 1000, .snapshot = true};
 
 	(void)state;
-	assert_int_equal(bound(kernel, 0, UINT64_C(1) << 62).state, UNC_COUNTED);
-	assert_int_equal(bound(free_running, 0, UINT64_C(1) << 47).state, UNC_COUNTED);
+	/* In 2 s; two in a hundred are left to the clocks. */
+	assert_int_equal(bound(kernel, 0, UINT64_C(1) << 47).state, UNC_COUNTED);
+	assert_int_equal(bound(kernel, 0, (UINT64_C(1) << 47) / 100 * 103).state, UNC_TOO_FAST);
+	assert_int_equal(bound(free_running, 0, UINT64_C(1) << 41).state, UNC_COUNTED);
+	assert_int_equal(bound(free_running, 0, (UINT64_C(1) << 41) / 100 * 103).state,
+			 UNC_TOO_FAST);
 	assert_int_equal(bound(level, 0, 1000000).state, UNC_COUNTED);
 }
 

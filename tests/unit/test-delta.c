@@ -122,6 +122,7 @@ static void wraps_at_its_width(void **state)
 		{44, UINT64_C(0x100000000000)},     {48, UINT64_C(0x1000000000000)},
 		{63, UINT64_C(0x8000000000000000)},
 	};
+	const uint64_t years = 10000000 * SECOND;
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(cases); i++) {
@@ -131,8 +132,8 @@ static void wraps_at_its_width(void **state)
 		assert_int_equal(d.state, UNC_COUNTED);
 		assert_int_equal(d.count, 15);
 		assert_close(d.scaled, 15);
-		/* No wrap: the whole range but one. */
-		d = take(&c, at(0, 0, 0), at(cases[i].top - 1, 100, 100));
+		/* No wrap: the whole range but one, in a time that is long enough for it. */
+		d = take(&c, at(0, 0, 0), at(cases[i].top - 1, years, years));
 		assert_int_equal(d.count, cases[i].top - 1);
 	}
 }
@@ -193,7 +194,8 @@ static void a_step_back_modulo_two_to_the_64(void **state)
 	assert_int_equal(d.count, 0);
 	d = take(&wide, at(1000, 0, 0), at(1001 + (UINT64_C(1) << 63), 100, 100));
 	assert_int_equal(d.state, UNC_WENT_BACK);
-	d = take(&wide, at(1000, 0, 0), at(999 + (UINT64_C(1) << 63), 100, 100));
+	d = take(&wide, at(1000, 0, 0),
+		 at(999 + (UINT64_C(1) << 63), 200000 * SECOND, 200000 * SECOND));
 	assert_int_equal(d.state, UNC_COUNTED);
 }
 

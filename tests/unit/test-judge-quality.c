@@ -239,6 +239,44 @@ static void a_clock_that_stands_still(void **state)
 }
 
 /* A clock that counts 1e9 a second on two of three channels: their mean is 1e9, not two thirds. */
+/* Too short for the check of an event that never stops. */
+static void a_clock_of_zero(void **state)
+{
+	struct stage s;
+	const struct uncore_row *row;
+
+	(void)state;
+	begin(&s, "clk / seconds");
+	s.metric.unit = s.query.unit = "Hz";
+	add_counter(&s, add_event(&s, "clk"), counted(0, SECOND / 100));
+	row = evaluate(&s);
+	assert_int_equal(row->quality, UNCORE_SUSPECT);
+	assert_contains(row->reason, "clock of 0 Hz");
+	s.deltas[0] = counted(1, SECOND / 100);
+	assert_int_equal(evaluate(&s)->quality, UNCORE_MEASURED);
+	end(&s);
+}
+
+static void a_port_without_link_that_moves_data(void **state)
+{
+	struct uncore_device port = {.address = "0000:17:00.0", .speed = 2.5, .max_rate = NAN};
+	struct stage s;
+
+	(void)state;
+	begin(&s, "bytes / seconds");
+	s.metric.ceiling = UNC_CEILING_PORT;
+	s.planned.port = &port;
+	add_counter(&s, add_event(&s, "bytes"), counted(64, SECOND));
+	assert_int_equal(evaluate(&s)->quality, UNCORE_SUSPECT);
+	assert_contains(s.row.reason, "0000:17:00.0 had no link");
+	s.deltas[0] = counted(0, SECOND);
+	assert_int_equal(evaluate(&s)->quality, UNCORE_MEASURED);
+	s.deltas[0] = counted(64, SECOND);
+	port.speed = NAN; /* not known */
+	assert_int_equal(evaluate(&s)->quality, UNCORE_MEASURED);
+	end(&s);
+}
+
 static void a_dead_clock_is_no_source(void **state)
 {
 	struct stage s;
@@ -471,6 +509,8 @@ int main(void)
 		cmocka_unit_test(a_ratio_without_one_whole_place),
 		cmocka_unit_test(a_counter_that_fell),
 		cmocka_unit_test(a_clock_that_stands_still),
+		cmocka_unit_test(a_clock_of_zero),
+		cmocka_unit_test(a_port_without_link_that_moves_data),
 		cmocka_unit_test(a_dead_clock_is_no_source),
 		cmocka_unit_test(the_first_reason_stays),
 		cmocka_unit_test(a_counter_that_ended_early),

@@ -50,18 +50,22 @@ static void test_wraps(void **state)
 		block_set64(b, 8 * i, (UINT64_C(1) << widths[i]) - 10);
 	must(b, block_start(b, "test_0/c32/,test_0/c36/,test_0/c44/,test_0/c48/,test_0/c64/"));
 	for (int round = 1; round <= 3; round++) {
-		for (size_t i = 0; i < 4; i++)
+		/* No counter counts most of 44 bits so fast: these go round once. */
+		for (size_t i = 0; i < 2; i++)
 			block_set64(b, 8 * i, round % 2 ? 90 : (UINT64_C(1) << widths[i]) - 10);
-		block_set64(b, 0x20, (uint64_t)round << 60);
+		for (size_t i = 2; i < 4; i++)
+			block_set64(b, 8 * i, (uint64_t)round * 100 - 10);
+		block_set64(b, 0x20, (uint64_t)round << 45);
 		block_read(b);
 		for (size_t i = 0; i < 4; i++)
 			block_assert(b, names[i],
-				     round % 2 ? 100 : (double)(UINT64_C(1) << widths[i]) - 100);
-		block_assert(b, "test_0/c64/", 0x1p60);
+				     round % 2 || i > 1 ? 100
+							: (double)(UINT64_C(1) << widths[i]) - 100);
+		block_assert(b, "test_0/c64/", 0x1p45);
 	}
 	block_total(b);
 	for (size_t i = 0; i < 4; i++)
-		block_assert(b, names[i], (double)(UINT64_C(1) << widths[i]) + 100);
+		block_assert(b, names[i], i > 1 ? 300 : (double)(UINT64_C(1) << widths[i]) + 100);
 	block_remove(b);
 }
 
