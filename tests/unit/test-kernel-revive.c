@@ -23,6 +23,7 @@ struct place {
 	struct unc_root *root;
 	struct unc_topology topology;
 	struct uncore_pmu pmu;
+	uint32_t type; /* of the PMU, as found last */
 };
 
 static int make_place(void **state)
@@ -69,7 +70,7 @@ static int heir(struct place *p, const char *mask, int cpu)
 	const struct unc_kernel_env env = {p->root, &p->topology};
 
 	tree_put(&p->tree, TREE_PMU "box_0/cpumask", mask);
-	return unc_kernel_cpu_now(&env, &c);
+	return unc_kernel_cpu_now(&env, &c, &p->type);
 }
 
 static void which_cpu(void **state)
@@ -86,13 +87,14 @@ static void which_cpu(void **state)
 	assert_int_equal(heir(p, "0,2\n", 9), -1); /* a CPU that never was */
 }
 
-/* 17 may be another PMU by now. */
+/* 17 may be another PMU by now: the name counts. */
 static void a_pmu_registered_anew(void **state)
 {
 	struct place *p = *state;
 
 	tree_put(&p->tree, TREE_PMU "box_0/type", "26\n");
-	assert_int_equal(heir(p, "0,2\n", 2), -1);
+	assert_int_equal(heir(p, "0,2\n", 2), 2);
+	assert_int_equal(p->type, 26);
 	tree_put(&p->tree, TREE_PMU "box_0/type", "\n");
 	assert_int_equal(heir(p, "0,2\n", 2), -1);
 	p->pmu.name = (char *)"box_1"; /* which is not there */
@@ -153,6 +155,7 @@ static void without_a_mask(void **state)
 struct kernel {
 	int next, fails_at; /* descriptors; the one that cannot be had */
 	int cpu, leaders[8];
+	uint32_t type;
 	size_t opened;
 	bool closed[2 * NEW_FD];
 };
@@ -165,6 +168,7 @@ static int fake_open(void *ctx, const struct unc_counter *c, int leader, uint32_
 	if (k->next == k->fails_at)
 		return -EINVAL;
 	k->cpu = c->cpu;
+	k->type = c->pmu->type;
 	k->leaders[k->opened++] = leader;
 	return k->next++;
 }
@@ -181,7 +185,9 @@ static void fake_close(void *ctx, int fd)
 static void a_group(void **state)
 {
 	int fds[] = {7, 10, -1, 11, 8};
-	struct unc_counter counters[5] = {{.cpu = 2}, {.cpu = 2}, {.cpu = 2}, {.cpu = 2}};
+	struct uncore_pmu pmu = {.type = 17};
+	struct unc_counter counters[5] = {
+		{.cpu = 2}, {.cpu = 2, .pmu = &pmu}, {.cpu = 2}, {.cpu = 2}};
 	struct unc_group g = {.first = 1, .end = 4, .members = 2, .leader = 10};
 	struct unc_groups groups = {.fds = fds, .counter_count = 5, .items = &g, .count = 1};
 	struct kernel k = {.next = NEW_FD, .fails_at = NEW_FD + 1};
@@ -189,14 +195,14 @@ static void a_group(void **state)
 
 	(void)state;
 	/* Nothing has changed when a member is refused, and nothing is left open. */
-	assert_int_equal(unc_groups_reopen(&groups, &g, counters, 3, &o), -EINVAL);
+	assert_int_equal(unc_groups_reopen(&groups, &g, counters, 3, 26, &o), -EINVAL);
 	assert_int_equal(g.leader, 10);
 	assert_int_equal(fds[1], 10);
 	assert_true(k.closed[NEW_FD]);
 	assert_false(k.closed[10] || k.closed[11]);
 
 	k = (struct kernel){.next = NEW_FD, .fails_at = -1};
-	assert_int_equal(unc_groups_reopen(&groups, &g, counters, 3, &o), 0);
+	assert_int_equal(unc_groups_reopen(&groups, &g, counters, 3, 26, &o), 0);
 	assert_int_equal(k.opened, 2);
 	assert_int_equal(k.cpu, 3);
 	assert_int_equal(k.leaders[0], -1);

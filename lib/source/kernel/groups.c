@@ -299,14 +299,17 @@ static void close_fds(const int *fds, size_t count, const struct unc_opener *o)
 }
 
 int unc_groups_reopen(struct unc_groups *groups, struct unc_group *g,
-		      const struct unc_counter *counters, int cpu, const struct unc_opener *o)
+		      const struct unc_counter *counters, int cpu, uint32_t type,
+		      const struct unc_opener *o)
 {
+	struct uncore_pmu pmu = *counters[g->first].pmu; /* as it is now */
 	size_t count = g->end - g->first;
 	int *fds = malloc(count * sizeof(*fds));
 	int leader = -1, err;
 
 	if (!fds)
 		return -ENOMEM;
+	pmu.type = type;
 	for (size_t i = 0; i < count; i++) {
 		struct unc_counter c = counters[g->first + i];
 
@@ -314,6 +317,7 @@ int unc_groups_reopen(struct unc_groups *groups, struct unc_group *g,
 		if (groups->fds[g->first + i] < 0)
 			continue;
 		c.cpu = cpu;
+		c.pmu = &pmu;
 		fds[i] = o->open(o->ctx, &c, leader, g->modifiers);
 		if (fds[i] < 0) {
 			err = fds[i];

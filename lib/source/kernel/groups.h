@@ -57,10 +57,11 @@ struct unc_opener {
 /* The rules of unc_source_ops.open(). `notes` gets a line for each kind of set that was split. */
 int unc_groups_open(struct unc_groups *out, struct unc_counter *counters, size_t count,
 		    const struct unc_opener *o, struct unc_names *notes, struct unc_error *e);
-/* Opens the members of group `g` anew on `cpu`, stopped, and closes the old descriptors. On failure, a
- * negative errno, nothing has changed. */
+/* Opens the members of group `g` anew on `cpu`, of the PMU's `type` now, stopped, and closes the old
+ * descriptors. On failure, a negative errno, nothing has changed. */
 int unc_groups_reopen(struct unc_groups *groups, struct unc_group *g,
-		      const struct unc_counter *counters, int cpu, const struct unc_opener *o);
+		      const struct unc_counter *counters, int cpu, uint32_t type,
+		      const struct unc_opener *o);
 /* Closes and frees. All-zero is an empty one. */
 void unc_groups_finish(struct unc_groups *g, const struct unc_opener *o);
 

@@ -191,9 +191,10 @@ static bool is_given_up(struct unc_group *g, uint64_t now_ns)
  * were. The time between is in neither of the times, and this interval has nothing. */
 static void reopen(struct kernel_source *k, struct unc_group *g)
 {
-	int cpu = unc_kernel_cpu_now(&k->env, &k->counters[g->first]);
+	uint32_t type;
+	int cpu = unc_kernel_cpu_now(&k->env, &k->counters[g->first], &type);
 
-	if (cpu < 0 || unc_groups_reopen(&k->groups, g, k->counters, cpu, &k->opener) < 0)
+	if (cpu < 0 || unc_groups_reopen(&k->groups, g, k->counters, cpu, type, &k->opener) < 0)
 		return;
 	for (size_t i = g->first; i < g->end; i++)
 		k->past[i] = k->last[i];

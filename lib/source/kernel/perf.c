@@ -71,18 +71,20 @@ static int type_now(const struct unc_root *root, const struct uncore_pmu *pmu, u
  * Linux 7.2 moves the first group of each PMU only, and when no CPU of the unit is left the events stay
  * stopped after the CPUs are back.
  */
-int unc_kernel_cpu_now(const struct unc_kernel_env *env, const struct unc_counter *c)
+int unc_kernel_cpu_now(const struct unc_kernel_env *env, const struct unc_counter *c,
+		       uint32_t *type)
 {
 	const struct unc_topology *t = env->topology;
 	int socket = unc_topology_socket(t, c->cpu), new_cpu = -1;
 	struct unc_cpulist mask = {0};
 	char path[320] = "sys/devices/system/cpu/online";
 	size_t candidates = 0, gone = 0;
-	uint64_t type;
+	uint64_t now;
 
 	/* A driver that was removed and came back has a new type, and its old one may be another PMU's. */
-	if (type_now(env->root, c->pmu, &type) < 0 || type != c->pmu->type)
+	if (type_now(env->root, c->pmu, &now) < 0 || now > UINT32_MAX)
 		return -1;
+	*type = (uint32_t)now;
 	if (c->pmu->has_mask)
 		snprintf(path, sizeof(path), "sys/bus/event_source/devices/%s/cpumask",
 			 c->pmu->name);

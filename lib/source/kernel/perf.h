@@ -33,9 +33,10 @@ void unc_kernel_why(const struct unc_kernel_env *env, const struct unc_counter *
 
 /*
  * The CPU that a counter of `c` can be opened on now: its own when its PMU is counted from there (again),
- * else the one that the kernel has put in its place; -1 when there is none, when it is not clear which
- * of several took over, or when the PMU has been registered anew since the scan.
+ * else the one that the kernel has put in its place; -1 when there is none, or when it is not clear which
+ * of several took over. `type` is that of the PMU of this name now.
  */
-int unc_kernel_cpu_now(const struct unc_kernel_env *env, const struct unc_counter *c);
+int unc_kernel_cpu_now(const struct unc_kernel_env *env, const struct unc_counter *c,
+		       uint32_t *type);
 
 #endif
