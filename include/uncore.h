@@ -129,7 +129,7 @@ bool uncore_is_simulated(const struct uncore *u);
 /* One logical CPU, with the kernel's ids; -1: the kernel gives none. */
 struct uncore_cpu {
 	int id;
-	int socket; /* physical_package_id: any number, not an index */
+	int socket; /* as PMUs number them: from 0 on, in the order of physical_package_id */
 	int die;
 	int node; /* NUMA node */
 	bool online;
@@ -139,7 +139,7 @@ struct uncore_cpu {
 size_t uncore_cpu_count(const struct uncore *u);
 const struct uncore_cpu *uncore_cpu_at(const struct uncore *u, size_t i);
 
-/* Sockets: the physical_package_ids of online CPUs, ascending. */
+/* Sockets of online CPUs, ascending. */
 size_t uncore_socket_count(const struct uncore *u);
 int uncore_socket_at(const struct uncore *u, size_t i);
 

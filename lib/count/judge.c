@@ -431,7 +431,7 @@ static void check_link(struct verdict *v)
 	const struct uncore_device *port = v->row->port;
 
 	if (v->metric && v->metric->ceiling == UNC_CEILING_PORT && port && v->out->value > 0 &&
-	    isfinite(port->speed) && !port->width)
+	    port->speed > 0 && !port->width)
 		worsen(v, UNCORE_SUSPECT,
 		       "the root port %s had no link when the machine was scanned, and moves data",
 		       port->address);

@@ -14,6 +14,7 @@
 #define PRODUCT "sys/class/dmi/id/product_name"
 #define VENDOR "sys/class/dmi/id/sys_vendor"
 #define CLOCKS "sys/devices/system/clocksource/clocksource0/available_clocksource"
+#define MOST_SOCKETS 8  /* a higher package number is not a socket's */
 #define FIRST_CPU 16384 /* bytes that hold what cpuinfo says of one CPU */
 
 /* An id such as physical_package_id; -1 when the kernel does not know or does not say. *err: -ENOMEM. */
@@ -123,6 +124,13 @@ static int read_nodes(struct unc_topology *t, const struct unc_root *root, struc
 				t->cpus[cpu - t->cpus].node = (int)node;
 		}
 		unc_cpulist_finish(&list);
+		/* The list has CPUs online only. */
+		for (size_t k = 0; err == 0 && k < t->cpu_count; k++) {
+			snprintf(path, sizeof(path), NODE_DIR "/%s/cpu%d", names.items[i],
+				 t->cpus[k].id);
+			if (!t->cpus[k].online && unc_root_exists(root, path))
+				t->cpus[k].node = (int)node;
+		}
 	}
 	unc_names_finish(&names);
 	return err;
@@ -137,22 +145,69 @@ static int compare_dies(const void *a, const void *b)
 	return x->id < y->id ? -1 : x->id > y->id;
 }
 
+/* Packages have any numbers in firmware tables (56 and 116 of two); drivers and PMUs number them from 0 on, in
+ * this order. The numbers stay where a lower one may belong to a socket that is offline. */
+static void number_sockets(struct unc_topology *t, bool all_known)
+{
+	int number = -1, last = -1;
+
+	if (!t->die_count || (!all_known && t->dies[t->die_count - 1].socket < MOST_SOCKETS))
+		return;
+	for (size_t i = 0; i < t->die_count; i++) {
+		int package = t->dies[i].socket;
+
+		number += package != last;
+		last = package;
+		t->dies[i].socket = number;
+		/* A number is not above its package's: no CPU is taken twice. */
+		for (size_t k = 0; k < t->cpu_count; k++)
+			if (t->cpus[k].socket == package)
+				t->cpus[k].socket = number;
+	}
+}
+
+/* A socket whose CPUs are all offline is not in /sys, but its NUMA nodes are. */
+static void find_offline_sockets(struct unc_topology *t)
+{
+	size_t online = 0, offline = 0, each; /* nodes */
+
+	for (size_t i = 0; i < t->cpu_count; i++) {
+		bool first = t->cpus[i].node >= 0, any_online = false;
+
+		for (size_t k = 0; first && k < t->cpu_count; k++) {
+			if (t->cpus[k].node != t->cpus[i].node)
+				continue;
+			first = k >= i;
+			any_online |= t->cpus[k].online;
+		}
+		if (first && !any_online && !offline++)
+			t->offline_cpu = t->cpus[i].id;
+		online += first && any_online;
+	}
+	each = t->socket_count && online > t->socket_count ? online / t->socket_count : 1;
+	t->offline_sockets = (offline + each - 1) / each;
+}
+
 /* Dies of all CPUs whose socket is known; sockets of those online. */
 static int collect_sockets(struct unc_topology *t)
 {
+	bool all_known = true;
 	size_t count = 0;
 
 	t->sockets = calloc(t->cpu_count, sizeof(*t->sockets));
 	t->dies = calloc(t->cpu_count, sizeof(*t->dies));
 	if (!t->sockets || !t->dies)
 		return -ENOMEM;
-	for (size_t i = 0; i < t->cpu_count; i++)
+	for (size_t i = 0; i < t->cpu_count; i++) {
+		all_known &= t->cpus[i].online || t->cpus[i].socket >= 0;
 		if (t->cpus[i].socket >= 0)
 			t->dies[count++] = (struct unc_die){t->cpus[i].socket, t->cpus[i].die};
+	}
 	qsort(t->dies, count, sizeof(*t->dies), compare_dies);
 	for (size_t i = 0; i < count; i++)
 		if (i == 0 || compare_dies(&t->dies[i], &t->dies[t->die_count - 1]) != 0)
 			t->dies[t->die_count++] = t->dies[i];
+	number_sockets(t, all_known);
 	for (size_t i = 0; i < t->die_count; i++) {
 		int socket = t->dies[i].socket;
 		bool online = false;
@@ -162,6 +217,8 @@ static int collect_sockets(struct unc_topology *t)
 		if (online && (!t->socket_count || t->sockets[t->socket_count - 1] != socket))
 			t->sockets[t->socket_count++] = socket;
 	}
+	if (!all_known)
+		find_offline_sockets(t);
 	return 0;
 }
 

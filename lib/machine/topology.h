@@ -18,7 +18,9 @@ struct unc_topology {
 	size_t cpu_count;
 	int *sockets; /* of online CPUs, ascending */
 	size_t socket_count;
-	struct unc_die *dies; /* in the order of the kernel's numbers */
+	size_t offline_sockets; /* further ones, all of whose CPUs are offline, */
+	int offline_cpu;        /* and one of these */
+	struct unc_die *dies;   /* in the order of the kernel's numbers */
 	size_t die_count;
 	char cpu_model[UNC_MODEL_ROOM]; /* "intel/6/143", or "unknown" */
 	char kernel[64];                /* "7.2.12-amd64"; "" when not known */

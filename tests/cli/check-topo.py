@@ -43,7 +43,7 @@ def sockets_of(tree):
     for cpu in cpus_of(text_of(system / "cpu/online")):
         package = number_of(system / f"cpu/cpu{cpu}/topology/physical_package_id")
         found.setdefault(package, []).append(cpu)
-    return found
+    return {number: found[package] for number, package in enumerate(sorted(found))}
 
 
 def parents_of(directories):

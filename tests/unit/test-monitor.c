@@ -61,11 +61,11 @@ static void assert_rows(const struct uncore_sample *s, size_t first, const char 
 static void metrics_at_three_levels(void **state)
 {
 	static const struct place machine[] = {{-1, -1, NULL, 3, 320e6}};
-	static const struct place sockets[] = {{36, -1, NULL, 1, 64e6}, {2364, -1, NULL, 2, 256e6}};
+	static const struct place sockets[] = {{0, -1, NULL, 1, 64e6}, {1, -1, NULL, 2, 256e6}};
 	static const struct place instances[] = {
-		{36, 0, "uncore_imc_0", 1, 64e6},
-		{2364, 2, "uncore_imc_0", 1, 64e6},
-		{2364, 2, "uncore_imc_1", 1, 192e6},
+		{0, 0, "uncore_imc_0", 1, 64e6},
+		{1, 2, "uncore_imc_0", 1, 64e6},
+		{1, 2, "uncore_imc_1", 1, 192e6},
 	};
 	static const struct {
 		const struct place *places;
@@ -99,12 +99,11 @@ static void events_at_three_levels(void **state)
 {
 	static const double mib = 64.0 / 1048576;
 	const struct place machine[] = {{-1, -1, NULL, 3, 5e6 * mib}};
-	const struct place sockets[] = {{36, -1, NULL, 1, 1e6 * mib},
-					{2364, -1, NULL, 2, 4e6 * mib}};
+	const struct place sockets[] = {{0, -1, NULL, 1, 1e6 * mib}, {1, -1, NULL, 2, 4e6 * mib}};
 	const struct place instances[] = {
-		{36, 0, "uncore_imc_0", 1, 1e6 * mib},
-		{2364, 2, "uncore_imc_0", 1, 1e6 * mib},
-		{2364, 2, "uncore_imc_1", 1, 3e6 * mib},
+		{0, 0, "uncore_imc_0", 1, 1e6 * mib},
+		{1, 2, "uncore_imc_0", 1, 1e6 * mib},
+		{1, 2, "uncore_imc_1", 1, 3e6 * mib},
 	};
 	const struct {
 		const struct place *places;
@@ -136,9 +135,8 @@ static void events_at_three_levels(void **state)
 
 static void sockets_are_ascending(void **state)
 {
-	static const struct place sockets[] = {{36, -1, NULL, 1, 7}, {2364, -1, NULL, 1, 5}};
-	static const struct place instances[] = {{2364, 3, "back_0", 1, 5},
-						 {36, 1, "back_1", 1, 7}};
+	static const struct place sockets[] = {{0, -1, NULL, 1, 7}, {1, -1, NULL, 1, 5}};
+	static const struct place instances[] = {{1, 3, "back_0", 1, 5}, {0, 1, "back_1", 1, 7}};
 	struct toy t;
 
 	(void)state;
@@ -160,7 +158,7 @@ static void sockets_are_ascending(void **state)
 /* Per package: CPUs 0-3 are in the mask, but only the first of each socket is counted. */
 static void a_package_is_counted_once(void **state)
 {
-	static const struct place places[] = {{36, 0, "toy", 1, 50}, {2364, 2, "toy", 1, 50}};
+	static const struct place places[] = {{0, 0, "toy", 1, 50}, {1, 2, "toy", 1, 50}};
 	struct toy t;
 
 	(void)state;
@@ -521,10 +519,10 @@ static void an_instance_that_is_missing(void **state)
 	toy_ok(&t, uncore_monitor_read(t.m, t.s));
 	assert_int_equal(uncore_sample_count(t.s), 4);
 	row = uncore_sample_row(t.s, 0);
-	assert_int_equal(row->place.socket, 36);
+	assert_int_equal(row->place.socket, 0);
 	assert_int_equal(row->quality, UNCORE_MEASURED);
 	row = uncore_sample_row(t.s, 1);
-	assert_int_equal(row->place.socket, 2364);
+	assert_int_equal(row->place.socket, 1);
 	assert_int_equal(row->quality, UNCORE_PARTIAL);
 	assert_contains(row->reason, "1 of 2 missing: uncore_imc_1/");
 	assert_near(row->value, 64e6);

@@ -107,14 +107,14 @@ static void roles_are_not_added_up(void **state)
 		{-1, NULL, "CPU socket", 2e9, 200e9, UNCORE_MEASURED, NULL},
 	};
 	static const struct expected sockets[] = {
-		{36, NULL, "CPU socket", 2e9, 100e9, UNCORE_MEASURED, NULL},
-		{36, NULL, "GPU", 1e9, 100e9, UNCORE_MEASURED, NULL},
-		{2364, NULL, "GPU", 4e9, 100e9, UNCORE_MEASURED, NULL},
+		{0, NULL, "CPU socket", 2e9, 100e9, UNCORE_MEASURED, NULL},
+		{0, NULL, "GPU", 1e9, 100e9, UNCORE_MEASURED, NULL},
+		{1, NULL, "GPU", 4e9, 100e9, UNCORE_MEASURED, NULL},
 	};
 	static const struct expected instances[] = {
-		{36, "link_0", "GPU", 1e9, 100e9, UNCORE_MEASURED, NULL},
-		{36, "link_1", "CPU socket", 2e9, 100e9, UNCORE_MEASURED, NULL},
-		{2364, "link_2", "GPU", 4e9, 100e9, UNCORE_MEASURED, NULL},
+		{0, "link_0", "GPU", 1e9, 100e9, UNCORE_MEASURED, NULL},
+		{0, "link_1", "CPU socket", 2e9, 100e9, UNCORE_MEASURED, NULL},
+		{1, "link_2", "GPU", 4e9, 100e9, UNCORE_MEASURED, NULL},
 	};
 	static const struct {
 		const struct expected *rows;
@@ -172,19 +172,14 @@ static void a_role_that_is_not_told(void **state)
 
 static void a_socket_without_pmu(void **state)
 {
-	static const struct expected machine = {-1,
-						NULL,
-						NULL,
-						1e9,
-						200e9,
-						UNCORE_PARTIAL,
-						"socket 2364 has no PMU of toy-channel"};
+	static const struct expected machine = {
+		-1, NULL, NULL, 1e9, 200e9, UNCORE_PARTIAL, "socket 1 has no PMU of toy-channel"};
 	static const struct expected sockets[] = {
-		{36, NULL, NULL, 1e9, 100e9, UNCORE_MEASURED, NULL},
-		{2364, NULL, NULL, NAN, 100e9, UNCORE_UNAVAILABLE,
-		 "socket 2364 has no PMU of toy-channel"},
+		{0, NULL, NULL, 1e9, 100e9, UNCORE_MEASURED, NULL},
+		{1, NULL, NULL, NAN, 100e9, UNCORE_UNAVAILABLE,
+		 "socket 1 has no PMU of toy-channel"},
 	};
-	static const struct expected instance = {36,   "channel_0",     NULL, 1e9,
+	static const struct expected instance = {0,    "channel_0",     NULL, 1e9,
 						 25e9, UNCORE_MEASURED, NULL};
 	struct toy t;
 
@@ -203,6 +198,39 @@ static void a_socket_without_pmu(void **state)
 	toy_end(&t);
 }
 
+/* Its CPUs are in no topology file, and in no cpumask. */
+static void a_socket_that_is_offline(void **state)
+{
+	static const enum uncore_level levels[] = {UNCORE_LEVEL_MACHINE, UNCORE_LEVEL_SOCKET};
+	struct toy t;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(levels); i++) {
+		const struct uncore_row *row;
+
+		make(&t, levels[i], RATES);
+		uncore_monitor_free(t.m);
+		tree_put(&t.tree, "sys/devices/system/cpu/online", "0-1\n");
+		tree_cpu(&t.tree, 2, "physical_package_id", "\n");
+		tree_cpu(&t.tree, 3, "physical_package_id", "\n");
+		tree_put(&t.tree, "sys/devices/system/node/node0/cpulist", "0-1\n");
+		tree_put(&t.tree, "sys/devices/system/node/node1/cpulist", "\n");
+		tree_put(&t.tree, "sys/devices/system/node/node1/cpu2/online", "0\n");
+		tree_put(&t.tree, "sys/devices/system/node/node1/cpu3/online", "0\n");
+		toy_ok(&t, uncore_scan(t.u));
+		toy_ok(&t, uncore_monitor_new(&t.m, t.u));
+		uncore_monitor_set_level(t.m, levels[i]);
+		play(&t, "toy-channel/x.bandwidth");
+		assert_int_equal(uncore_sample_count(t.s), i + 1);
+		row = uncore_sample_row(t.s, i);
+		assert_int_equal(row->place.socket, i ? 1 : -1);
+		assert_int_equal(row->quality, i ? UNCORE_UNAVAILABLE : UNCORE_PARTIAL);
+		assert_contains(row->reason, "socket 1 has no CPU online");
+		assert_contains(row->reason, "cpu/cpu2/online");
+		toy_end(&t);
+	}
+}
+
 static void gaps_of_all_kinds_are_told(void **state)
 {
 	const struct uncore_row *row;
@@ -219,7 +247,7 @@ static void gaps_of_all_kinds_are_told(void **state)
 	assert_true(row->value == 1e9);
 	assert_int_equal(row->quality, UNCORE_PARTIAL);
 	assert_contains(row->reason, "1 PMU left out: channel_1 has no CPU to be counted from");
-	assert_contains(row->reason, "; socket 2364 has no PMU of toy-channel");
+	assert_contains(row->reason, "; socket 1 has no PMU of toy-channel");
 	toy_end(&t);
 }
 
@@ -271,9 +299,9 @@ static void over_the_ceiling(void **state)
 static void over_100_percent(void **state)
 {
 	static const struct expected rows[] = {
-		{36, "link_0", "GPU", 1, NAN, UNCORE_MEASURED, NULL},
-		{36, "link_1", "CPU socket", 2, NAN, UNCORE_SUSPECT, "over 100 %"},
-		{2364, "link_2", "GPU", 1, NAN, UNCORE_MEASURED, NULL},
+		{0, "link_0", "GPU", 1, NAN, UNCORE_MEASURED, NULL},
+		{0, "link_1", "CPU socket", 2, NAN, UNCORE_SUSPECT, "over 100 %"},
+		{1, "link_2", "GPU", 1, NAN, UNCORE_MEASURED, NULL},
 	};
 	struct toy t;
 
@@ -322,6 +350,7 @@ int main(void)
 		cmocka_unit_test(events_have_a_role_one_by_one_only),
 		cmocka_unit_test(a_role_that_is_not_told),
 		cmocka_unit_test(a_socket_without_pmu),
+		cmocka_unit_test(a_socket_that_is_offline),
 		cmocka_unit_test(gaps_of_all_kinds_are_told),
 		cmocka_unit_test(a_port_is_on_one_socket),
 		cmocka_unit_test(over_the_ceiling),

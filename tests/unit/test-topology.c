@@ -65,8 +65,8 @@ static void machines_of_the_repository(void **state)
 		{"intel-ivt-1socket", "intel/6/62", 0, 0},
 		{"intel-skx-1socket", "intel/6/85", 0, 0},
 		{"intel-spr-1socket", "intel/6/143", 0, 0},
-		{"nvidia-grace-1socket", "arm/0x41/0xd0c", 56, -1},
-		{"nvidia-t410-1socket", "arm/0x41/0xd0c", 56, -1},
+		{"nvidia-grace-1socket", "arm/0x41/0xd0c", 0, -1},
+		{"nvidia-t410-1socket", "arm/0x41/0xd0c", 0, -1},
 	};
 
 	(void)state;
@@ -113,10 +113,10 @@ static void sockets_may_have_any_number(void **state)
 	topology = topology_of(t);
 	assert_int_equal(topology.cpu_count, 5);
 	assert_int_equal(topology.socket_count, 2);
-	assert_int_equal(topology.sockets[0], 36);
-	assert_int_equal(topology.sockets[1], 2364);
-	assert_int_equal(unc_topology_socket(&topology, 0), 2364);
-	assert_int_equal(unc_topology_socket(&topology, 3), 36);
+	assert_int_equal(topology.sockets[0], 0);
+	assert_int_equal(topology.sockets[1], 1);
+	assert_int_equal(unc_topology_socket(&topology, 0), 1);
+	assert_int_equal(unc_topology_socket(&topology, 3), 0);
 	assert_int_equal(unc_topology_socket(&topology, 2), -1);
 	assert_int_equal(unc_topology_socket(&topology, 7), -1);
 	assert_true(unc_topology_cpu(&topology, 64)->online);
@@ -157,10 +157,10 @@ static void dies_are_numbered_through(void **state)
 	for (int cpu = 0; cpu < 6; cpu++)
 		assert_int_equal(unc_topology_die(&topology, cpu), numbers[cpu]);
 	assert_int_equal(unc_topology_die(&topology, 6), 0);
-	assert_int_equal(unc_topology_die_socket(&topology, 0), 36);
-	assert_int_equal(unc_topology_die_socket(&topology, 1), 36);
-	assert_int_equal(unc_topology_die_socket(&topology, 2), 2364);
-	assert_int_equal(unc_topology_die_socket(&topology, 3), 2364);
+	assert_int_equal(unc_topology_die_socket(&topology, 0), 0);
+	assert_int_equal(unc_topology_die_socket(&topology, 1), 0);
+	assert_int_equal(unc_topology_die_socket(&topology, 2), 1);
+	assert_int_equal(unc_topology_die_socket(&topology, 3), 1);
 	assert_int_equal(unc_topology_die_socket(&topology, 4), -1);
 	assert_int_equal(unc_topology_die_socket(&topology, -1), -1);
 	unc_topology_finish(&topology);
@@ -204,6 +204,31 @@ static void a_package_without_dies_is_one(void **state)
 	unc_topology_finish(&topology);
 }
 
+/* The other socket may be the lower one, and PMUs number it so. */
+static void a_socket_that_is_offline_keeps_its_number(void **state)
+{
+	const struct tree *t = *state;
+	struct unc_topology topology;
+
+	tree_put(t, CPUS "present", "0-5\n");
+	tree_put(t, CPUS "online", "2\n");
+	tree_cpu(t, 2, "physical_package_id", "1\n");
+	tree_put(t, "sys/devices/system/node/node0/cpulist", "\n");
+	tree_put(t, "sys/devices/system/node/node0/cpu0/online", "0\n");
+	tree_put(t, "sys/devices/system/node/node0/cpu1/online", "0\n");
+	tree_put(t, "sys/devices/system/node/node1/cpulist", "2\n");
+	tree_put(t, "sys/devices/system/node/node1/cpu3/online", "0\n");
+	tree_put(t, "sys/devices/system/node/node2/cpulist", "\n"); /* memory only */
+	topology = topology_of(t);
+	assert_int_equal(topology.socket_count, 1);
+	assert_int_equal(topology.sockets[0], 1);
+	assert_int_equal(topology.offline_sockets, 1);
+	assert_int_equal(topology.offline_cpu, 0);
+	assert_int_equal(topology.cpus[3].node, 1);
+	assert_int_equal(topology.cpus[5].node, -1);
+	unc_topology_finish(&topology);
+}
+
 static void unknown_sockets_are_not_listed(void **state)
 {
 	const struct tree *t = *state;
@@ -218,7 +243,7 @@ static void unknown_sockets_are_not_listed(void **state)
 	assert_int_equal(topology.socket_count, 0);
 	assert_int_equal(topology.cpus[0].socket, -1);
 	assert_int_equal(topology.cpus[1].socket, -1);
-	assert_int_equal(topology.cpus[2].socket, 5);
+	assert_int_equal(topology.cpus[2].socket, 0);
 	unc_topology_finish(&topology);
 }
 
@@ -362,6 +387,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(dies_are_numbered_through, setup, teardown),
 		cmocka_unit_test_setup_teardown(an_offline_cpu_is_no_die, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_package_without_dies_is_one, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_socket_that_is_offline_keeps_its_number, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(unknown_sockets_are_not_listed, setup, teardown),
 		cmocka_unit_test_setup_teardown(broken_trees_say_what_is_wrong, setup, teardown),
 		cmocka_unit_test_setup_teardown(cpu_model_is_vendor_family_model, setup, teardown),

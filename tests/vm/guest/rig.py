@@ -115,9 +115,11 @@ def cpu_list(text):
 
 
 def socket_of(cpu):
-    """The physical package; a CPU that is offline has none: None."""
-    path = pathlib.Path(f"/sys/devices/system/cpu/cpu{cpu}/topology/physical_package_id")
-    return int(path.read_text(encoding="ascii")) if path.exists() else None
+    """The socket, from 0 on; firmware may give packages higher numbers. A CPU that is offline has none: None."""
+    packages = {path.parts[5]: int(path.read_text(encoding="ascii"))
+                for path in pathlib.Path("/sys/devices/system/cpu").glob("cpu*/topology/physical_package_id")}
+    package = packages.get(f"cpu{cpu}")
+    return package if package is None or package < 8 else sorted(set(packages.values())).index(package)
 
 
 def sockets():
