@@ -19,8 +19,22 @@
 #define FREEZE 1u
 #define FROZEN 2u
 
-static const char *const windows[] = {"free-running", "freeze", "read-to-clear"};
-enum { FREE, FROZEN_READ, CLEARED };
+#define CLEAR 4u
+
+static const struct {
+	const char *name, *fields; /* of the control register; NULL: there is none */
+} windows[] = {
+	{"free-running", NULL},
+	{"freeze", "      freeze: {bits: 0, use: freeze}\n"
+		   "      frozen: {bits: 1, access: RO, use: frozen}\n"},
+	{"read-to-clear", NULL},
+	{"snapshot", "      latch: {bits: 0, use: latch}\n"
+		     "      latched: {bits: 1, access: RO, use: latched}\n"},
+	{"write-to-clear", "      freeze: {bits: 0, use: freeze}\n"
+			   "      frozen: {bits: 1, access: RO, use: frozen}\n"
+			   "      clear: {bits: 2, use: clear}\n"},
+};
+enum { FREE, FROZEN_READ, CLEARED, LATCHED, WRITTEN, WINDOWS };
 
 /* The counters, in the order of their registers, each a share of the cycles: of several in one cycle at
  * most so many. */
@@ -50,15 +64,15 @@ struct demo {
 	uint64_t width, rate, below, timeout_ns;
 	bool halves, carries, wait;
 	char *map;
-	uint64_t made[COUNTERS];
+	uint64_t made[COUNTERS], cleared[COUNTERS];
 	struct signals signals;
 };
 
 #define AT(member) offsetof(struct demo, member)
 
 static const struct cli_option options[] = {
-	{"window", "KIND", "free-running, freeze or read-to-clear", 0, 1, OPTION_TEXT,
-	 AT(window_name)},
+	{"window", "KIND", "free-running, freeze, snapshot, read-to-clear or write-to-clear", 0, 1,
+	 OPTION_TEXT, AT(window_name)},
 	{"width", "BITS", "Bits of the counters, after which they wrap (64)", 0, 1, OPTION_COUNT,
 	 AT(width)},
 	{"halves", NULL, "Each counter in two registers of 32 bits", 0, 1, OPTION_FLAG, AT(halves)},
@@ -84,12 +98,13 @@ static void check(void *into, struct argp_state *state)
 {
 	struct demo *d = into;
 
-	while (d->window_name && d->window <= CLEARED &&
-	       strcmp(windows[d->window], d->window_name) != 0)
+	while (d->window_name && d->window < WINDOWS &&
+	       strcmp(windows[d->window].name, d->window_name) != 0)
 		d->window++;
-	if (d->window > CLEARED)
+	if (d->window == WINDOWS)
 		argp_error(state,
-			   "--window: '%s' is not one of free-running, freeze, read-to-clear",
+			   "--window: '%s' is not one of free-running, freeze, read-to-clear, "
+			   "snapshot, write-to-clear",
 			   d->window_name);
 	if (d->width > 64)
 		argp_error(state, "--width: a counter has at most 64 bits");
@@ -108,14 +123,11 @@ static void describe(const struct demo *d, struct buffer *to)
 		      "instance: port\nevidence: uncore-demo-block(1)\npmu: demo_{port}\n"
 		      "space: mmio\naccess: %d\nsize: %d\nwindow: %s\nquantity: demo\n"
 		      "map: {file: '%s/map'}\nclock: {hz: %llu}\n",
-		      d->halves ? 32 : 64, MAP_SIZE, windows[d->window], d->dir,
+		      d->halves ? 32 : 64, MAP_SIZE, windows[d->window].name, d->dir,
 		      (unsigned long long)d->rate);
-	if (d->window == FROZEN_READ)
-		buffer_printf(to,
-			      "control:\n  ctl:\n    offset: %d\n    fields:\n"
-			      "      freeze: {bits: 0, use: freeze}\n"
-			      "      frozen: {bits: 1, access: RO, use: frozen}\n",
-			      CONTROL);
+	if (windows[d->window].fields)
+		buffer_printf(to, "control:\n  ctl:\n    offset: %d\n    fields:\n%s", CONTROL,
+			      windows[d->window].fields);
 	buffer_puts(to, "histogram: {listed: [0, 16, 32, 64, 128], last: 160}\ncounters:\n");
 	for (size_t i = 0; i < COUNTERS; i++) {
 		buffer_printf(to, "  %s: {title: '%s', role: %s, width: %llu, per_cycle: %llu, ",
@@ -236,8 +248,8 @@ static void move_to(struct demo *d, uint64_t cycles)
 
 		if (d->window == CLEARED)
 			add(d, i, made - d->made[i]);
-		else
-			put(d, i, made - d->below);
+		else if (d->window != LATCHED || !cycles)
+			put(d, i, made - d->cleared[i] - d->below);
 		d->made[i] = made;
 	}
 }
@@ -256,17 +268,28 @@ static void carry(struct demo *d, uint64_t steps)
 		;
 }
 
-/* True while the freeze bit is set; then sets the status bit in the register. */
-static bool is_frozen(const struct demo *d)
+/* Does what the bits of the control register say, and then sets the status bit or clears what is done. True
+ * while it is frozen. */
+static bool obey(struct demo *d)
 {
 	uint32_t *control = (uint32_t *)(d->map + CONTROL);
 	uint32_t seen = __atomic_load_n(control, __ATOMIC_ACQUIRE);
 
-	if (d->window != FROZEN_READ || !(seen & FREEZE))
+	if (!windows[d->window].fields)
 		return false;
-	__atomic_compare_exchange_n(control, &seen, seen | FROZEN, false, __ATOMIC_SEQ_CST,
-				    __ATOMIC_RELAXED);
-	return true;
+	for (size_t i = 0;
+	     d->window == LATCHED && (seen & (FREEZE | FROZEN)) == FREEZE && i < COUNTERS; i++)
+		put(d, i, d->made[i] - d->below);
+	for (size_t i = 0; d->window == WRITTEN && seen & CLEAR && i < COUNTERS; i++) {
+		d->cleared[i] = d->made[i] - d->below;
+		put(d, i, 0);
+	}
+	if (d->window == WRITTEN && seen & CLEAR)
+		__atomic_fetch_and(control, ~CLEAR, __ATOMIC_SEQ_CST);
+	else if (seen & FREEZE)
+		__atomic_compare_exchange_n(control, &seen, seen | FROZEN, false, __ATOMIC_SEQ_CST,
+					    __ATOMIC_RELAXED);
+	return seen & FREEZE && d->window != LATCHED;
 }
 
 /* Waits for SIGUSR1. False: the end came before. */
@@ -291,7 +314,7 @@ static void move(struct demo *d)
 	for (uint64_t turns = 1;; turns++) {
 		uint64_t now = cli_now_ns();
 
-		if (!is_frozen(d))
+		if (!obey(d))
 			counted += now - last;
 		last = now;
 		if (d->carries)

@@ -75,6 +75,29 @@ set_control() {
 		<<<"$output"
 }
 
+@test "snapshot: latched, with --program only" {
+	demo --window snapshot
+	refuses 4 "$UNCORE" --source "regs:$DEMO/block.yaml" stat --timeout 10ms
+	says 'to latch its count' '--program only'
+	[ "$(control)" -eq 0 ]
+	expect 0 "$UNCORE" --source "regs:$DEMO/block.yaml" --program stat -j --timeout 200ms
+	jq -se 'map({key: .name, value}) | from_entries | (."demo.bytes_per_cycle" - 96 | fabs) < 1e-4 and
+		(."demo.clock.frequency" / 1e9 - 1 | fabs) < 0.1' <<<"$output"
+	[ "$(control)" -eq 0 ]
+}
+
+@test "write-to-clear: a bit clears the counters, with --program only" {
+	demo --window write-to-clear
+	expect 0 "$UNCORE" --source "regs:$DEMO/block.yaml" stat -j --timeout 20ms -M demo.cycles
+	expect 0 "$UNCORE" --source "regs:$DEMO/block.yaml" --program stat -j -I 20ms \
+		--interval-count 5 --summary -e demo_0/byte_cnt/ -M demo.clock.frequency
+	jq -se '(map(select(.name == "demo_0/byte_cnt/"))) as $bytes |
+		($bytes | map(select(.total | not) | .count) | add) == ($bytes[] | select(.total) | .count) and
+		(.[] | select(.total and .name == "demo.clock.frequency") | (.value / 1e9 - 1 | fabs) < 0.1)' \
+		<<<"$output"
+	[ "$(control)" -eq 0 ]
+}
+
 @test "narrow counters have a value only while they cannot wrap twice" {
 	demo --width 32
 	expect 0 "$UNCORE" --source "regs:$DEMO/block.yaml" stat -j --timeout 300ms -M demo.bandwidth
@@ -93,7 +116,7 @@ set_control() {
 	[ "$(jq -c 'select(.kind == "made") | .event' <(tail -n +2 "$BATS_TEST_TMPDIR/out") |
 		wc -l)" -eq 9 ]
 	refuses 2 "$UNCORE" demo-block --width 65 "$DEMO"
-	refuses 2 "$UNCORE" demo-block --window snapshot "$DEMO"
+	refuses 2 "$UNCORE" demo-block --window mirror "$DEMO"
 	refuses 2 "$UNCORE" demo-block --halves --width 32 "$DEMO"
 	refuses 1 "$UNCORE" demo-block /proc/nowhere
 }

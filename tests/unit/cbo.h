@@ -77,6 +77,15 @@ ssize_t __wrap_pwrite64(int fd, const void *from, size_t room, off_t offset)
 		return -1;
 	}
 	memcpy(&msr[cpu][offset], from, 8);
+	/* rst_ctrs and rst_ctrl. */
+	for (off_t k = 0; offset >= BOX_CTL && (offset - BOX_CTL) % 0x20 == 0 && k < 4; k++) {
+		if (msr[cpu][offset] & 2)
+			msr[cpu][offset - BOX_CTL + CTR + k] = 0;
+		if (msr[cpu][offset] & 1)
+			msr[cpu][offset - BOX_CTL + CTL + k] = 0;
+	}
+	if (offset >= BOX_CTL && (offset - BOX_CTL) % 0x20 == 0)
+		msr[cpu][offset] &= ~UINT64_C(3);
 	if (slow_us && offset == BOX_CTL && !(msr[cpu][offset] & FRZ))
 		usleep(slow_us);
 	return 8;
@@ -133,7 +142,7 @@ static inline struct block *fresh(void)
 		for (size_t i = 0; i < 0x1000; i++)
 			msr[cpu][i] = 0x20000 + 0x100 * i + (size_t)cpu;
 		for (size_t box = 0; box < 15; box++)
-			msr[cpu][BOX_CTL + 0x20 * box] = 0;
+			msr[cpu][BOX_CTL + 0x20 * box] = 3 << 16;
 	}
 	writes = 0;
 	fail_at = fail_from = stuck_at = away_at = 0;

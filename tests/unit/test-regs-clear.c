@@ -268,6 +268,56 @@ static void test_cleared_by_two(void **state)
 	     "  ctl: {offset: 0x80, fields: {frz: {bits: 0, use: freeze}}}\n" \
 	     "counters:\n  c: {title: c, offset: 0, width: 32}\n"
 
+/* An instance whose status does not confirm the freeze has no value, and the others have. */
+static void test_freeze_unconfirmed(void **state)
+{
+	struct block *b = fresh();
+
+	(void)state;
+	must(b, block_use(b, HEAD "access: 32\nwindow: freeze\ncount: 2\nstride: 0x100\ncontrol:\n"
+				  "  ctl: {offset: 0x80, fields: {frz: {bits: 0, use: freeze}}}\n"
+				  "  sts: {offset: 0x84, fields: {st: {bits: 0, access: RO, use: "
+				  "frozen}}}\n"
+				  "counters:\n  c: {title: c, offset: 0, width: 32}\n"));
+	block_set32(b, 0x84, 1);
+	must(b, block_start(b, "test_0/c/,test_1/c/"));
+	block_set32(b, 0, 5);
+	block_read(b);
+	assert_close(block_row(b, "test_0/c/")->value, 5);
+	block_assert_none(b, "test_1/c/", "its status did not confirm");
+	assert_int_equal(*(volatile uint32_t *)(b->map + 0x180), 0);
+	block_set32(b, 0x184, 1);
+	block_read(b);
+	block_set32(b, 0x100, 7);
+	block_read(b);
+	assert_close(block_row(b, "test_1/c/")->value, 7);
+	block_remove(b);
+}
+
+/* What a control bit clears is added up. */
+static void test_write_to_clear(void **state)
+{
+	struct block *b = fresh();
+
+	(void)state;
+	must(b,
+	     block_use(b, HEAD "access: 32\nwindow: write-to-clear\ncontrol:\n"
+			       "  ctl: {offset: 0x80, ones: 8, fields: {clr: {bits: 3, access: WO, "
+			       "use: clear}}}\n"
+			       "counters:\n  c: {title: c, offset: 0, width: 32}\n"));
+	block_set32(b, 0, 1000);
+	must(b, block_start(b, "test_0/c/"));
+	for (uint32_t n = 10; n > 7; n--) {
+		block_set32(b, 0, n); /* as if it had been 0 before */
+		block_read(b);
+		block_assert(b, "test_0/c/", n);
+	}
+	assert_int_equal(*(volatile uint32_t *)(b->map + 0x80), 1 << 8);
+	block_total(b);
+	block_assert(b, "test_0/c/", 27);
+	block_remove(b);
+}
+
 /* A block that somebody else has frozen counts nothing, which is not 0. */
 static void test_frozen_by_another(void **state)
 {
@@ -413,6 +463,8 @@ int main(void)
 		cmocka_unit_test(test_cleared_by_two),
 		cmocka_unit_test(test_frozen_by_two),
 		cmocka_unit_test(test_frozen_by_another),
+		cmocka_unit_test(test_freeze_unconfirmed),
+		cmocka_unit_test(test_write_to_clear),
 		cmocka_unit_test(test_stopped_between),
 		cmocka_unit_test(test_found_frozen),
 		cmocka_unit_test(test_cut_short),

@@ -354,10 +354,57 @@ static void test_refused(void **state)
 	block_remove(b);
 }
 
+/* config= may set any bit, and some must not be 1. */
+static void test_reserved_bits(void **state)
+{
+	static const char *const events[] = {
+		"uncore_cbox_0/config=0x800035/",             /* reserved */
+		"uncore_cbox_0/config=0x400035/",             /* the enable bit */
+		"uncore_cbox_0/config=0x35,config1=0x10000/", /* between the fields of the filter */
+	};
+	struct block *b = fresh();
+
+	(void)state;
+	scan(b, true);
+	for (size_t i = 0; i < 3; i++) {
+		assert_int_equal(block_start(b, events[i]), -EINVAL);
+		assert_contains(uncore_error(b->u), "are reserved");
+	}
+	assert_int_equal(writes, 0);
+	must(b, block_start(b, "uncore_cbox_0/config=0x0135,config1=0x20000/"));
+	block_remove(b);
+}
+
+/* What another has left counting is reset while the box is used, and put back; the bits that must be 1 are
+ * so also then. */
+static void test_reset(void **state)
+{
+	struct block *b = fresh();
+
+	(void)state;
+	scan(b, true);
+	msr[0][BOX_CTL] = 0;
+	msr[0][CTL] = EN | 7;
+	msr[0][CTR] = MASK - 3;
+	must(b, block_start(b, "uncore_cbox_0/event=5/"));
+	assert_int_equal(msr[0][CTL], 0);
+	assert_int_equal(msr[0][CTR], 0);
+	count(10); /* the counter that was left would have frozen the box */
+	block_read(b);
+	assert_counted(b, "uncore_cbox_0/event=5/", 2 * 10 * 5);
+	uncore_monitor_free(b->m);
+	b->m = NULL;
+	assert_int_equal(msr[0][BOX_CTL], 3 << 16);
+	assert_int_equal(msr[0][CTL], EN | 7);
+	assert_int_equal(msr[0][CTR], MASK - 3);
+	block_remove(b);
+}
+
 /* A counter that cannot be read: the box is let go all the same, and put back. */
 static void test_released_on_failure(void **state)
 {
 	static uint64_t before[CPUS][0x1000];
+	unsigned before_writes;
 	struct block *b = fresh();
 
 	(void)state;
@@ -373,9 +420,11 @@ static void test_released_on_failure(void **state)
 	b->m = NULL;
 	assert_memory_equal(before, msr, sizeof(msr));
 	/* While it is programmed: what was done until then is undone. */
+	before_writes = writes;
 	fail_at = CTL + 0x20 + 3;
 	assert_int_equal(block_start(b, "uncore_cbox_0/event=3/,uncore_cbox_1/event=3/"), -EIO);
 	assert_contains(uncore_error(b->u), "cannot be programmed");
+	assert_int_equal(writes, before_writes); /* everything is checked first */
 	fail_at = 0;
 	assert_memory_equal(before, msr, sizeof(msr));
 	block_remove(b);
@@ -489,6 +538,8 @@ int main(void)
 		cmocka_unit_test(test_overflow),
 		cmocka_unit_test(test_set_back),
 		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_reserved_bits),
+		cmocka_unit_test(test_reset),
 		cmocka_unit_test(test_released_on_failure),
 		cmocka_unit_test(test_away_once),
 		cmocka_unit_test(test_uncertain),

@@ -341,8 +341,10 @@ static int check_control(const struct unc_reader *r, const struct unc_yaml *map,
 		bool used = f->purpose != UNC_PURPOSE_NONE;
 		bool filter = f->purpose == UNC_PURPOSE_FILTER;
 		const struct rule rules[] = {
-			{used && (f->access == UNC_ACCESS_RO) != (f->purpose == UNC_PURPOSE_FROZEN),
-			 "use", "only 'frozen' is read, and the others are written"},
+			{used && (f->access == UNC_ACCESS_RO) !=
+					 (f->purpose == UNC_PURPOSE_FROZEN ||
+					  f->purpose == UNC_PURPOSE_LATCHED),
+			 "use", "only 'frozen' and 'latched' are read, and the others are written"},
 			{(filter || block->bytes == 4) && f->bits >> 32, "bits",
 			 filter ? "a filter's register has 32 bits"
 				: "a register has 32 bits here"},
@@ -386,8 +388,9 @@ static const struct unc_field field_fields[] = {
 	UNC_FIELD("access", WORD, FIELD(access),
 		  .words = (const char *const[]){"RW", "RO", "WO", NULL}),
 	UNC_FIELD("use", WORD, FIELD(purpose),
-		  .words = (const char *const[]){"none", "freeze", "frozen", "enable", "event",
-						 "umask", "edge", "threshold", "filter", NULL}),
+		  .words = (const char *const[]){"none", "freeze", "frozen", "latch", "latched",
+						 "clear", "reset", "enable", "event", "umask",
+						 "edge", "threshold", "filter", NULL}),
 	UNC_END,
 };
 
@@ -559,6 +562,10 @@ static int finish_block(const struct unc_reader *reader, const struct unc_yaml *
 		 "what is in the control register of a counter must be said: 'counter_control'"},
 		{r->window == UNC_WINDOW_FREEZE && !r->use[UNC_PURPOSE_FREEZE], "window",
 		 "nothing can freeze this block: 'control' needs a field with 'use: freeze'"},
+		{r->window == UNC_WINDOW_SNAPSHOT && !r->use[UNC_PURPOSE_LATCH], "window",
+		 "nothing can latch these counters: 'control' needs a field with 'use: latch'"},
+		{r->window == UNC_WINDOW_WRITE_CLEAR && !r->use[UNC_PURPOSE_CLEAR], "window",
+		 "nothing can clear these counters: 'control' needs a field with 'use: clear'"},
 		{r->select.at && !r->use[UNC_PURPOSE_EVENT], "counter_control",
 		 "a programmable counter needs a field with 'use: event'"},
 		{r->select.at && r->window != UNC_WINDOW_FREEZE, "window",
@@ -598,7 +605,8 @@ static const struct unc_field fields[] = {
 	UNC_FIELD("!space", WORD, BLOCK(space),
 		  .words = (const char *const[]){"mmio", "pci", "msr", NULL}),
 	UNC_FIELD("!window", WORD, BLOCK(window),
-		  .words = (const char *const[]){"free-running", "freeze", "read-to-clear", NULL}),
+		  .words = (const char *const[]){"free-running", "freeze", "read-to-clear",
+						 "snapshot", "write-to-clear", NULL}),
 	UNC_FIELD("access", NUMBER, BLOCK(bytes), .least = 32, .most = 64),
 	UNC_FIELD("size", NUMBER, BLOCK(size), .least = 4, .most = OFFSET_MOST),
 	UNC_FIELD("count", NUMBER, BLOCK(instances), .least = 1, .most = UNC_REGS_INSTANCES),

@@ -20,6 +20,12 @@ static const char why_frozen[] =
 static const char why_stopped[] =
 	"its counters are frozen: one of them, or of an instance that freezes this one, has "
 	"reached its number of events (after=)";
+static const char why_unconfirmed[] =
+	"its block was asked to freeze or to latch its counters, and its status did not confirm "
+	"that within 100 ms: they were not read";
+static const char why_uncleared[] =
+	"its counters were to be cleared, and the control bit did not confirm that: they may have "
+	"counts that were read before";
 static const char why_gone[] =
 	"its registers read as all ones: the device is gone, or switched off";
 
@@ -122,7 +128,7 @@ static void read_counters(struct unc_regs_source *s, struct unc_regs_instance *b
 			continue;
 		}
 		r->why = NULL;
-		if (s->regs->window == UNC_WINDOW_CLEAR)
+		if (s->adds_up)
 			r->raw = o->total += r->raw;
 		else if (o->reg->programmable)
 			add_programmed(s, b, i);
@@ -141,10 +147,11 @@ static void finish_reading(struct unc_regs_source *s, struct unc_regs_instance *
 		b->state = UNC_INSTANCE_STOPPED;
 		b->uncertain_ns += b->interval_ns;
 	} else if (b->state == UNC_INSTANCE_HELD) {
-		unc_regs_freeze(&b->io, false);
-		b->state = UNC_INSTANCE_COUNTING;
-		took = unc_now_ns() - before;
-		b->frozen_ns += before + took / 2 - b->at_ns;
+		b->state = unc_regs_release(&b->io, b->good) == -ETIMEDOUT ? UNC_INSTANCE_UNCLEARED
+									   : UNC_INSTANCE_COUNTING;
+		took = s->regs->window == UNC_WINDOW_SNAPSHOT ? 0 : unc_now_ns() - before;
+		if (took)
+			b->frozen_ns += before + took / 2 - b->at_ns;
 		if ((took + 1) / 2 > b->uncertain_ns)
 			b->uncertain_ns = (took + 1) / 2;
 	}
@@ -193,12 +200,15 @@ static const char *prepare(struct unc_regs_source *s, struct unc_regs_instance *
 	b->at_ns = unc_now_ns();
 	if (err == 0 && s->freezes && b->state == UNC_INSTANCE_COUNTING) {
 		b->state = UNC_INSTANCE_HELD;
-		err = unc_regs_freeze(&b->io, true);
+		err = unc_regs_hold(&b->io);
 	}
+	b->unconfirmed = err == -ETIMEDOUT;
 	if (err < 0)
-		return unc_errno_text(err);
+		return b->unconfirmed ? why_unconfirmed : unc_errno_text(err);
 	if (b->state == UNC_INSTANCE_ABSENT)
 		return why_gone;
+	if (b->state == UNC_INSTANCE_UNCLEARED)
+		return why_uncleared;
 	return b->state == UNC_INSTANCE_FROZEN ? why_frozen : NULL;
 }
 
@@ -214,6 +224,7 @@ void unc_regs_read_instance(void *ctx, size_t index)
 
 	for (size_t i = b->first; why && i < b->end; i++)
 		s->into[i] = (struct unc_reading){.lost = true, .why = why};
+	b->good = !why;
 	if (!why)
 		read_counters(s, b);
 	if (!why && !s->freezes)

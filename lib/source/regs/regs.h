@@ -22,9 +22,11 @@
 enum unc_regs_space { UNC_SPACE_MMIO, UNC_SPACE_PCI, UNC_SPACE_MSR };
 
 enum unc_regs_window {
-	UNC_WINDOW_FREE,   /* free-running: read at any moment, never stopped */
-	UNC_WINDOW_FREEZE, /* all counters are frozen, read, and unfrozen */
-	UNC_WINDOW_CLEAR,  /* reading a counter sets it to 0 */
+	UNC_WINDOW_FREE,        /* free-running: read at any moment, never stopped */
+	UNC_WINDOW_FREEZE,      /* all counters are frozen, read, and unfrozen */
+	UNC_WINDOW_CLEAR,       /* reading a counter sets it to 0 */
+	UNC_WINDOW_SNAPSHOT,    /* a bit copies all counters to the registers that are read */
+	UNC_WINDOW_WRITE_CLEAR, /* a bit sets all counters to 0, after they were read */
 };
 
 /* What a counter means to the arithmetic. */
@@ -43,10 +45,14 @@ enum unc_regs_role {
 /* What a field of a control register is for. */
 enum unc_field_purpose {
 	UNC_PURPOSE_NONE,
-	UNC_PURPOSE_FREEZE, /* 1 stops all counters of the instance */
-	UNC_PURPOSE_FROZEN, /* 1 when they have stopped */
-	UNC_PURPOSE_ENABLE, /* 1 lets this counter count */
-	UNC_PURPOSE_EVENT,  /* these say what it counts */
+	UNC_PURPOSE_FREEZE,  /* 1 stops all counters of the instance */
+	UNC_PURPOSE_FROZEN,  /* 1 when they have stopped */
+	UNC_PURPOSE_LATCH,   /* 1 copies all counters of the instance */
+	UNC_PURPOSE_LATCHED, /* 1 when they are copied */
+	UNC_PURPOSE_CLEAR,   /* 1 sets all counters of the instance to 0 */
+	UNC_PURPOSE_RESET,   /* 1 does so with their control registers */
+	UNC_PURPOSE_ENABLE,  /* 1 lets this counter count */
+	UNC_PURPOSE_EVENT,   /* these say what it counts */
 	UNC_PURPOSE_UMASK,
 	UNC_PURPOSE_EDGE,
 	UNC_PURPOSE_THRESHOLD,

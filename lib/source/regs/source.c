@@ -71,6 +71,7 @@ static int choose_programmable(struct unc_regs_source *s, const struct unc_regs_
 	uint64_t select = config->word[UNC_REGS_SELECT_WORD];
 	uint64_t filter = config->word[UNC_REGS_FILTER_WORD];
 	uint64_t after = config->word[UNC_REGS_AFTER_WORD];
+	uint64_t terms = 0, filters = 0;
 	bool tried[UNC_REGS_COUNTERS] = {false};
 
 	if (edge && threshold && (select & edge->bits) && !(select & threshold->bits))
@@ -78,6 +79,23 @@ static int choose_programmable(struct unc_regs_source *s, const struct unc_regs_
 				"'%s' works on what '%s' lets through, which must be at least 1: "
 				"add %s=1",
 				edge->name, threshold->name, threshold->name);
+	/* config= and config1= may set any bit. */
+	for (const struct unc_regs_field *f = r->select.fields;
+	     f < r->select.fields + r->select.count; f++)
+		terms |= f->access == UNC_ACCESS_RW && f->purpose != UNC_PURPOSE_ENABLE ? f->bits
+											: 0;
+	for (size_t k = 0; k < r->control_count; k++)
+		for (size_t n = 0; r->controls[k].filter >= 0 && n < r->controls[k].count; n++)
+			if (r->controls[k].fields[n].purpose == UNC_PURPOSE_FILTER)
+				filters |= r->controls[k].fields[n].bits
+					   << 32 * r->controls[k].filter;
+	if (select & ~terms || filter & ~filters)
+		return unc_fail(e, EINVAL,
+				"the bits 0x%llx of %s are reserved, or not those of an event: "
+				"nothing is written",
+				(unsigned long long)(select & ~terms ? select & ~terms
+								     : filter & ~filters),
+				select & ~terms ? "config" : "config1");
 	if (after > UINT64_MAX >> (64 - r->narrowest))
 		return unc_fail(e, EINVAL, "a counter of %u bits cannot count so many",
 				r->narrowest);
@@ -115,6 +133,10 @@ static int choose(struct unc_regs_source *s, const struct unc_regs_instance *b, 
 	if (c->modifiers)
 		return unc_fail(e, EINVAL,
 				"a register counts whatever it counts, and has no modifiers");
+	if (s->regs->window == UNC_WINDOW_SNAPSHOT && !s->write)
+		return unc_fail(e, EACCES,
+				"a register must be written to latch its count, and that is done "
+				"with --program only");
 	if (!number && s->regs->select.at)
 		return choose_programmable(s, b, i, e);
 	if (!number || number > s->regs->count || s->regs->counters[number - 1].programmable)
@@ -155,7 +177,7 @@ static int open_counter(struct unc_regs_source *s, const struct unc_regs_instanc
 	c->most_per_s = o->reg->most_per_s;
 	c->width = o->reg->width;
 	/* What is added up here has 64 bits, but between two readings the register may overflow. */
-	if ((o->reg->programmable || s->regs->window == UNC_WINDOW_CLEAR) && c->width < 64) {
+	if ((o->reg->programmable || s->adds_up) && c->width < 64) {
 		ns = (double)(UINT64_MAX >> (64 - c->width)) / UNC_CLOCK_SLACK / c->most_per_s *
 		     1e9;
 		o->full_ns = c->most_per_s > 0 && ns < 0x1p62 ? (uint64_t)ns + 1 : 0;
@@ -208,27 +230,29 @@ static int refuse_instance(struct unc_regs_source *s, struct unc_regs_instance *
 	return r;
 }
 
-/* Takes over an instance that is frozen for each reading. One with programmed counters is frozen from here
- * on until counting starts. */
-static int claim(struct unc_regs_source *s, struct unc_regs_instance *b, struct unc_error *e)
+/* Opens an instance, chooses its registers, and claims what will be written; nothing is written yet. */
+static int open_instance(struct unc_regs_source *s, struct unc_regs_instance *b,
+			 struct unc_error *e)
 {
-	const struct unc_regs_field *freeze = s->regs->use[UNC_PURPOSE_FREEZE];
 	const struct unc_counter *c = &s->plan[b->first];
 	struct unc_error why = {0};
-	int err = unc_regs_io_lock(&b->io, freeze->in->offset);
+	int err = unc_regs_io_open(&b->io, s->regs, s->root, c, s->write, &why);
 
-	for (size_t i = b->first; err == 0 && i < b->end; i++) {
-		struct unc_open_counter *o = &s->counters[i];
+	if (err == -ENOMEM)
+		return unc_nomem(e);
+	if (err < 0)
+		return refuse_instance(s, b, err, why.text, e);
+	for (size_t i = b->first; err == 0 && i < b->end; i++)
+		err = open_counter(s, b, i, e);
+	for (size_t i = b->first; i < b->end; i++) {
+		const struct unc_regs_counter *reg = s->counters[i].reg;
 
-		if (!o->reg || !o->reg->programmable)
-			continue;
-		if (b->state != UNC_INSTANCE_STOPPED)
-			err = unc_regs_freeze(&b->io, true);
-		b->state = UNC_INSTANCE_STOPPED;
-		if (err == 0)
-			err = unc_regs_prepare(&b->io, o->reg, &s->plan[i].config, &o->last);
-		o->total = o->last;
+		if (reg && b->state != UNC_INSTANCE_STOPPED)
+			b->state = reg->programmable ? UNC_INSTANCE_STOPPED : UNC_INSTANCE_COUNTING;
 	}
+	if (err < 0 || !s->freezes || b->state == UNC_INSTANCE_ABSENT)
+		return err;
+	err = unc_regs_claim(&b->io, b->state == UNC_INSTANCE_STOPPED);
 	/* A processor with fewer cores has fewer instances: reading their registers fails. */
 	if (err == -EIO && !b->io.old_count) {
 		unc_fail(&why, ENODEV,
@@ -247,28 +271,38 @@ static int claim(struct unc_regs_source *s, struct unc_regs_instance *b, struct 
 		       : 0;
 }
 
-static int open_instance(struct unc_regs_source *s, size_t index, struct unc_error *e)
+/* Programs an instance, which is frozen from here on until counting starts, and reads it. */
+static int begin_instance(struct unc_regs_source *s, size_t index, struct unc_error *e)
 {
 	struct unc_regs_instance *b = &s->instances[index];
+	const struct unc_counter *first = &s->plan[b->first];
+	bool program = b->state == UNC_INSTANCE_STOPPED;
+	bool frozen = s->freezes && unc_regs_is_frozen(&b->io);
 	struct unc_error why = {0};
-	bool frozen = false;
-	int err = unc_regs_io_open(&b->io, s->regs, s->root, &s->plan[b->first], s->write, &why);
+	int err = program ? unc_regs_begin(&b->io) : 0;
 
-	if (err == -ENOMEM)
-		return unc_nomem(e);
-	if (err < 0)
+	for (size_t i = b->first; err == 0 && program && i < b->end; i++) {
+		struct unc_open_counter *o = &s->counters[i];
+
+		if (!o->reg || !o->reg->programmable)
+			continue;
+		err = unc_regs_prepare(&b->io, o->reg, &s->plan[i].config, &o->last);
+		o->total = o->last;
+	}
+	if (err == -ETIMEDOUT) {
+		unc_fail(&why, ETIMEDOUT,
+			 "%s on CPU %d: it was asked to freeze or to reset, and its registers did "
+			 "not confirm that within 100 ms: it is not counted",
+			 first->pmu->name, first->cpu);
 		return refuse_instance(s, b, err, why.text, e);
-	b->state = UNC_INSTANCE_COUNTING;
-	for (size_t i = b->first; err == 0 && i < b->end; i++)
-		err = open_counter(s, b, i, e);
-	if (err == 0 && s->freezes) {
-		frozen = unc_regs_is_frozen(&b->io);
-		err = claim(s, b, e);
 	}
 	if (err < 0)
-		return err;
+		return unc_fail(e, -err, "%s on CPU %d cannot be programmed: %s", first->pmu->name,
+				first->cpu, unc_errno_text(err));
 	/* A first reading shows which registers are missing. */
 	unc_regs_read_instance(s, index);
+	if (b->unconfirmed)
+		return 0; /* it may be confirmed the next time */
 	if (frozen || b->state == UNC_INSTANCE_FROZEN) {
 		s->first_frozen = s->found_frozen++ ? s->first_frozen : index;
 		return 0; /* it may be unfrozen at any time */
@@ -290,7 +324,8 @@ static int add_notes(const struct unc_regs_source *s, struct unc_names *notes, s
 	const struct unc_counter *c = &s->plan[s->instances[s->first_frozen].first];
 	char note[400];
 
-	if (!s->write && s->regs->window == UNC_WINDOW_FREEZE &&
+	if (!s->write && s->regs->window != UNC_WINDOW_FREE &&
+	    s->regs->window != UNC_WINDOW_CLEAR &&
 	    unc_names_add(notes, "registers are only read without --program: counters are not "
 				 "frozen, but read one after another") < 0)
 		return unc_nomem(e);
@@ -315,7 +350,10 @@ static int regs_open(struct unc_source *source, struct unc_counter *counters, si
 
 	s->plan = counters;
 	s->count = count;
-	s->freezes = s->write && s->regs->window == UNC_WINDOW_FREEZE;
+	s->freezes = s->write && s->regs->window != UNC_WINDOW_FREE &&
+		     s->regs->window != UNC_WINDOW_CLEAR;
+	s->adds_up = s->regs->window == UNC_WINDOW_CLEAR ||
+		     (s->freezes && s->regs->window == UNC_WINDOW_WRITE_CLEAR);
 	s->counters = calloc(count + 1, sizeof(*s->counters));
 	s->instances = calloc(count + 1, sizeof(*s->instances));
 	s->into = s->last = calloc(count + 1, sizeof(*s->last));
@@ -336,8 +374,12 @@ static int regs_open(struct unc_source *source, struct unc_counter *counters, si
 		    c->config.word[UNC_REGS_AFTER_WORD])
 			s->together = true;
 	}
+	/* Nothing is written before all is checked. */
 	for (size_t k = 0; err == 0 && k < s->instance_count; k++)
-		err = open_instance(s, k, e);
+		err = open_instance(s, &s->instances[k], e);
+	for (size_t k = 0; err == 0 && k < s->instance_count; k++)
+		if (s->instances[k].state != UNC_INSTANCE_ABSENT)
+			err = begin_instance(s, k, e);
 	unc_regs_unfreeze(s);
 	if (err == 0 && count)
 		err = add_notes(s, notes, e);

@@ -17,11 +17,13 @@ struct unc_regs_io {
 	void *map;       /* NULL: read through the descriptor */
 	size_t mapped;
 	char *registers; /* of the instance, in the map */
-	/* The undo log: registers that were written, in the order of the first write. */
+	/* The undo log: registers that are or may be written, and the values that they had. */
 	struct unc_regs_old {
 		uint64_t offset, value;
+		bool written;
 	} * old;
 	size_t old_count;
+	unsigned set; /* the purposes of the fields that are 1: a bit for each */
 };
 
 /* Opens the instance that a counter's PMU is, from its CPU. `write`: registers are going to be written.
@@ -47,8 +49,16 @@ int unc_regs_io_store(const struct unc_regs_io *io, uint64_t offset, uint64_t va
 
 /* Writes a register. The first time it is locked, -EBUSY, and its old value is recorded. */
 int unc_regs_write(struct unc_regs_io *io, uint64_t offset, uint64_t value);
-/* Freezes all counters of the instance, or unfreezes them; 0 when the block cannot. */
-int unc_regs_freeze(struct unc_regs_io *io, bool freeze);
+/* Locks and records all registers that holding the instance, and with `program` programming it, will write;
+ * none is written yet. -EBUSY, -EIO. */
+int unc_regs_claim(struct unc_regs_io *io, bool program);
+/* Freezes or latches all counters of the instance, by its window; 0 when the block cannot. -ETIMEDOUT: its
+ * status does not confirm it. */
+int unc_regs_hold(struct unc_regs_io *io);
+/* Unfreezes them; sets them to 0 first when that is the window and they were read. */
+int unc_regs_release(struct unc_regs_io *io, bool clear);
+/* Freezes the instance, and resets what its counters and their control registers have. */
+int unc_regs_begin(struct unc_regs_io *io);
 /* The control registers show that the instance is frozen. */
 bool unc_regs_is_frozen(const struct unc_regs_io *io);
 /* Prepares a programmable counter while the instance is frozen. It starts from 0 or, to freeze the
@@ -77,7 +87,8 @@ enum unc_instance_state {
 	UNC_INSTANCE_COUNTING,
 	UNC_INSTANCE_HELD, /* frozen for the reading that runs */
 	UNC_INSTANCE_STOPPED, /* frozen: not started yet, or a counter has reached its events (after=) */
-	UNC_INSTANCE_FROZEN, /* by another program */
+	UNC_INSTANCE_FROZEN,    /* by another program */
+	UNC_INSTANCE_UNCLEARED, /* counters that should be 0 may not be: their counts are lost */
 };
 
 /* One instance and the CPU that it is read on. */
@@ -85,6 +96,8 @@ struct unc_regs_instance {
 	struct unc_regs_io io;
 	size_t first, end; /* its counters in the plan */
 	enum unc_instance_state state;
+	bool unconfirmed;      /* its status did not show that it was frozen or latched */
+	bool good;             /* its counters were read */
 	uint64_t at_ns;        /* of the reading */
 	uint64_t uncertain_ns; /* how far that, or the moment when it was unfrozen, may be off */
 	uint64_t enabled_ns;   /* at the latest reading before it stopped */
@@ -97,7 +110,8 @@ struct unc_regs_source {
 	const struct unc_regs *regs;
 	const struct unc_root *root;
 	bool write;    /* control registers may be written */
-	bool freezes;  /* instances are frozen for each reading */
+	bool freezes;  /* instances are frozen or latched for each reading */
+	bool adds_up;  /* a reading is followed by 0 */
 	bool together; /* one instance may stop all of its device: they are unfrozen together */
 	struct unc_counter *plan;
 	struct unc_open_counter *counters;

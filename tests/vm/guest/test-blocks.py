@@ -92,8 +92,9 @@ def clean():
 
 
 def registers():
-    """{(socket, MSR): value} of all boxes."""
-    return {(socket, address(box, register)): msr[address(box, register)]
+    """{(socket, MSR): value} of all boxes. Bits 17:16 of a box's control must be written as 1, also when it
+    is put back."""
+    return {(socket, address(box, register)): msr[address(box, register)] | (register == 0x04 and OBEY)
             for socket, msr in MSRS.items() for box in range(BOXES) for register in CONTROLS + VALUES}
 
 
