@@ -371,7 +371,9 @@ def raw_of(kind, names):
     texts = []
     for field in pmu.fields:
         special = MODEL.terms(names[0], field)
-        texts += special or [with_terms(base, **{field: v}) for v in patterns_of(field, pmu.width(field))]
+        # Rules of the families refuse edges without a threshold.
+        also = {"thresh": 1} if field == "edge" and "thresh" in pmu.fields else {}
+        texts += special or [with_terms(base, **also, **{field: v}) for v in patterns_of(field, pmu.width(field))]
     if {"umask", "thresh", "edge"} <= pmu.fields.keys():
         texts += [f"event=0x0,umask=0x12,{more}" for more in
                   ("thresh=0x5", "thresh=0x14", "thresh=0x5,edge=1", "thresh=0x14,edge=1")]
