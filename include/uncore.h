@@ -160,7 +160,7 @@ const char *uncore_pmu_name(const struct uncore_pmu *p);
 uint32_t uncore_pmu_type(const struct uncore_pmu *p);          /* differs after each boot */
 const char *uncore_pmu_alias(const struct uncore_pmu *p);      /* second name, or NULL */
 const char *uncore_pmu_identifier(const struct uncore_pmu *p); /* hardware id, or NULL */
-const char *uncore_pmu_family(const struct uncore_pmu *p);     /* catalogue family, or NULL */
+const char *uncore_pmu_family(const struct uncore_pmu *p);     /* one with metrics, or NULL */
 const char *uncore_pmu_role(const struct uncore_pmu *p); /* the other end of its link, or NULL */
 /* The kind of hardware unit: "memory channel", "I/O stack", "link"; NULL: no family. */
 const char *uncore_pmu_instance(const struct uncore_pmu *p);

@@ -190,7 +190,7 @@ static int check_families(struct uncore *u)
 		const struct unc_family *f = u->catalogue.families[i];
 		const struct unc_expectation *x = expected(u, f);
 
-		if (f->pmu_count)
+		if (f->pmu_count && f->metric_count)
 			r = add_family(u, f);
 		else if (x)
 			r = add_missing(u, f, x);
@@ -210,7 +210,7 @@ static int check_broken_pmus(struct uncore *u)
 		const struct uncore_pmu *pmu = &u->pmus.items[i];
 		struct draft d = {.verdict = UNCORE_VERDICT_MISSING};
 
-		if (!pmu->broken || pmu->family)
+		if (!pmu->broken || uncore_pmu_family(pmu))
 			continue;
 		unc_text_add(&d.subject, "%s", pmu->name);
 		unc_text_add(&d.found, "it cannot be counted");
@@ -230,7 +230,7 @@ static int check_other_pmus(struct uncore *u)
 	for (size_t i = 0; i < u->pmus.count; i++) {
 		const struct uncore_pmu *pmu = &u->pmus.items[i];
 
-		if (!pmu->is_core && !pmu->family && !pmu->broken && !count++)
+		if (!pmu->is_core && !uncore_pmu_family(pmu) && !pmu->broken && !count++)
 			first = pmu;
 	}
 	if (first) {

@@ -327,7 +327,7 @@ bool uncore_pmu_is_memory(const struct uncore_pmu *p)
 
 const char *uncore_pmu_family(const struct uncore_pmu *p)
 {
-	return p->family ? p->family->name : NULL;
+	return p->family && p->family->metric_count ? p->family->name : NULL;
 }
 
 const char *uncore_pmu_kernel_bug(const struct uncore_pmu *p)

@@ -77,8 +77,24 @@ UPI='uses the registers of link 0'
 	machine intel-icx-1socket 7.2.12-amd64 uncore_m2m/event=0x37,umask=0x04 uncore_m2m/event=0x37,umask=0x704
 	are measured -e 'uncore_m2m/event=0x37,umask=0x04/'
 	are suspect -e 'uncore_m2m/event=0x37,umask=0x704/'
-	machine intel-ivt-1socket 7.2.12-amd64 uncore_pcu/event=0x0c,filter_band1=5
+	machine intel-ivt-1socket 7.2.12-amd64 uncore_pcu/event=0x0c,filter_band1=5 uncore_ubox/event=0x44,inv=1
 	are measured -e 'uncore_pcu/event=0x0c,filter_band1=5/'
+	are suspect -e 'uncore_ubox/event=0x44,inv=1/'
+}
+
+@test "PMUs without metrics" {
+	machine intel-spr-1socket 7.2.12-amd64 uncore_m3upi/event=0x01 uncore_m2pcie/event=0x01
+	are suspect -e 'uncore_m3upi/event=0x01/'
+	are measured -e 'uncore_m2pcie/event=0x01/'
+	expect 0 "$UNCORE" --root "$ROOT" list pmus --json
+	jq -e '.pmus[] | select(.name == "uncore_m3upi_0") | .family == null' <<<"$output" || fail
+	machine amd-zen4-1socket 7.2.12-amd64
+	mkdir -p "$ROOT/sys/bus/event_source/devices/amd_iommu_0/format"
+	echo 99 >"$ROOT/sys/bus/event_source/devices/amd_iommu_0/type"
+	echo 0 >"$ROOT/sys/bus/event_source/devices/amd_iommu_0/cpumask"
+	echo config:0-7 >"$ROOT/sys/bus/event_source/devices/amd_iommu_0/format/csource"
+	printf 'sim: x\nmachine: %s\nrates:\n  - {pmu: amd_iommu_0, event: csource=1, constant: 1}\n' "$ROOT" >"$SIM"
+	are suspect -e 'amd_iommu_0/csource=1/'
 }
 
 @test "an address filter of Tegra410 with base 0 and mask 0" {

@@ -193,6 +193,9 @@ class Ivt(Intel):
             mask |= 0x1FF << 52 | 7 << 61
         return mask
 
+    def suspect(self, name, words):
+        return name == "uncore_ubox" and words[0] & INV != 0
+
     def shared(self, name, words):
         kind, _ = split(name)
         control = words[0] & self.MASK[kind]
@@ -370,7 +373,7 @@ class Spr(Icx):
         return super().select(kind, control, words)
 
     def suspect(self, name, words):
-        return self.kind(name) == "uncore_upi"
+        return self.kind(name) in ("uncore_upi", "uncore_m3upi")
 
     def broken(self, name):
         if re.fullmatch(r"uncore_m?3?upi_[1-9]", name):
