@@ -157,7 +157,6 @@ int uncore_add_data(struct uncore *u, const char *dir)
 
 int uncore_scan(struct uncore *u)
 {
-	struct unc_names dirs = {0}; /* the administrator's families, then the caller's */
 	struct unc_family *f = NULL;
 	int r = refuse_while_monitored(u);
 
@@ -170,17 +169,13 @@ int uncore_scan(struct uncore *u)
 	if (r == 0)
 		r = u->regs ? unc_regs_scan(u->regs, u->root, &u->topology, &u->pmus, &u->error)
 			    : unc_pmus_read(&u->pmus, u->root, &u->topology, &u->error);
+	u->catalogue = (struct unc_catalogue){.cpu_model = u->topology.cpu_model,
+					      .kernel = u->topology.kernel};
+	/* The administrator's families, then the caller's. Built-in ones are loaded when PMUs match them. */
 	if (r == 0 && unc_root_is_live(u->root) && unc_root_exists(u->root, &DATA_DIR[1]))
-		r = unc_names_add(&dirs, DATA_DIR);
+		r = unc_catalogue_load(&u->catalogue, DATA_DIR, &u->error);
 	for (size_t i = 0; r == 0 && i < u->data_dirs.count; i++)
-		r = unc_names_add(&dirs, u->data_dirs.items[i]);
-	if (r == -ENOMEM)
-		unc_nomem(&u->error);
-	/* Built-in families are loaded when PMUs match them. */
-	if (r == 0)
-		r = unc_catalogue_load(&u->catalogue, &dirs, u->topology.cpu_model, &u->error);
-	u->catalogue.kernel = u->topology.kernel;
-	unc_names_finish(&dirs);
+		r = unc_catalogue_load(&u->catalogue, u->data_dirs.items[i], &u->error);
 	/* What a register block counts is a family like those of data files. */
 	if (r == 0 && u->regs)
 		r = unc_regs_family(&f, u->regs, u->topology.cpu_model, &u->error);

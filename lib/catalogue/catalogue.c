@@ -114,8 +114,7 @@ static int load_embedded(struct unc_catalogue *c, const struct unc_pmus *pmus, s
 	return r;
 }
 
-/* Families from the data files of a directory, in the order of their names. */
-static int load_dir(struct unc_catalogue *c, const char *dir, struct unc_error *e)
+int unc_catalogue_load(struct unc_catalogue *c, const char *dir, struct unc_error *e)
 {
 	struct unc_names files = {0};
 	DIR *d = opendir(dir);
@@ -144,22 +143,6 @@ static int load_dir(struct unc_catalogue *c, const char *dir, struct unc_error *
 	}
 	unc_names_finish(&files);
 	return r;
-}
-
-int unc_catalogue_load(struct unc_catalogue *out, const struct unc_names *dirs,
-		       const char *cpu_model, struct unc_error *e)
-{
-	struct unc_catalogue c = {.cpu_model = cpu_model, .kernel = ""};
-	int r = 0;
-
-	for (size_t i = 0; r == 0 && i < dirs->count; i++)
-		r = load_dir(&c, dirs->items[i], e);
-	if (r < 0) {
-		unc_catalogue_finish(&c);
-		return r;
-	}
-	*out = c;
-	return 0;
 }
 
 static bool family_has(const struct unc_family *f, const struct uncore_pmu *pmu)

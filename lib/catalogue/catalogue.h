@@ -7,6 +7,7 @@
 
 struct unc_regs; /* source/regs/regs.h */
 
+/* A new one has the first two members, and needs unc_catalogue_finish(). */
 struct unc_catalogue {
 	const char *cpu_model;        /* borrowed */
 	const char *kernel;           /* its version, "" when not known; borrowed */
@@ -17,9 +18,9 @@ struct unc_catalogue {
 	bool complete; /* false: only families that may have PMUs here, and their metrics */
 };
 
-/* Loads the families of each directory for this CPU model, which must live as long as `out`. */
-int unc_catalogue_load(struct unc_catalogue *out, const struct unc_names *dirs,
-		       const char *cpu_model, struct unc_error *e);
+/* Adds the families of a directory's data files, in the order of their names. On failure some may have been
+ * added. */
+int unc_catalogue_load(struct unc_catalogue *c, const char *dir, struct unc_error *e);
 /* Adds one, in place of that of its name. Takes it over, also on failure. -ENOMEM. */
 int unc_catalogue_add(struct unc_catalogue *c, struct unc_family *f, struct unc_error *e);
 /* The family that a register block's counters make by their roles; NULL when none has a role. It borrows the
