@@ -72,7 +72,7 @@ int unc_errno_number(const char *name)
 		const char *known = strerrorname_np(err);
 
 		if (known && strcmp(known, name) == 0)
-			return err;
+			return -err;
 	}
 	return 0;
 }

@@ -39,7 +39,7 @@ static inline int unc_nomem(struct unc_error *e)
 const char *unc_errno_text(int err);
 /* "EINVAL" for EINVAL or -EINVAL; "an unknown error". */
 const char *unc_errno_name(int err);
-/* EINVAL for "EINVAL"; 0 for no such name. */
+/* -EINVAL for "EINVAL"; 0 for no such name. */
 int unc_errno_number(const char *name);
 
 #endif

@@ -133,7 +133,7 @@ static int read_bytes(int fd, size_t max, char **out, size_t *out_len)
 {
 	size_t room = max < FIRST_READ ? max : FIRST_READ, len = 0;
 	char *data = malloc(room + 1), *grown = data;
-	int err = data ? 0 : ENOMEM;
+	int err = data ? 0 : -ENOMEM;
 	ssize_t n = 1;
 
 	while (!err && n && len < max) {
@@ -142,7 +142,7 @@ static int read_bytes(int fd, size_t max, char **out, size_t *out_len)
 			grown = realloc(data, room + 1);
 		}
 		if (!grown) {
-			err = ENOMEM;
+			err = -ENOMEM;
 			break;
 		}
 		data = grown;
@@ -150,11 +150,11 @@ static int read_bytes(int fd, size_t max, char **out, size_t *out_len)
 		if (n > 0)
 			len += (size_t)n;
 		else if (n < 0 && errno != EINTR)
-			err = errno;
+			err = -errno;
 	}
 	if (err) {
 		free(data);
-		return -err;
+		return err;
 	}
 	data[len] = '\0';
 	*out = data;
@@ -364,7 +364,7 @@ static int read_from_tree(const struct unc_root *r, const char *path, size_t max
 	if (e->kind == UNC_REFUSED)
 		err = unc_errno_number(e->data);
 	if (e->kind != UNC_FILE)
-		return err ? -err : -ENODATA;
+		return err ? err : -ENODATA;
 	len = e->len < max ? e->len : max;
 	data = malloc(len + 1);
 	if (!data)

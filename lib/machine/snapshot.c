@@ -125,9 +125,7 @@ int unc_tree_list(const struct unc_tree *t, const char *path, struct unc_names *
 	size_t last_len = 0;
 
 	if (!e || e->kind != UNC_DIR)
-		return !e                       ? -ENOENT
-		       : e->kind == UNC_REFUSED ? -unc_errno_number(e->data)
-						: -ENOTDIR;
+		return !e ? -ENOENT : e->kind == UNC_REFUSED ? unc_errno_number(e->data) : -ENOTDIR;
 	for (size_t i = position(t, path); (name = below(t, i, path)); i++) {
 		size_t len = strcspn(name, "/");
 

@@ -164,7 +164,7 @@ static int read_refusal(const struct unc_reader *r, const struct unc_yaml *node,
 {
 	struct rate *rate = into;
 
-	rate->refuse = unc_errno_number(node->text);
+	rate->refuse = -unc_errno_number(node->text);
 	if (rate->refuse != 0)
 		return 0;
 	return unc_reader_fail(r, node,
