@@ -162,6 +162,8 @@ const char *uncore_pmu_alias(const struct uncore_pmu *p);      /* second name, o
 const char *uncore_pmu_identifier(const struct uncore_pmu *p); /* hardware id, or NULL */
 const char *uncore_pmu_family(const struct uncore_pmu *p);     /* one with metrics, or NULL */
 const char *uncore_pmu_role(const struct uncore_pmu *p); /* the other end of its link, or NULL */
+/* The CPUs whose traffic it counts, a list such as "0-71"; NULL: the driver does not say. */
+const char *uncore_pmu_associated_cpus(const struct uncore_pmu *p);
 /* The kind of hardware unit: "memory channel", "I/O stack", "link"; NULL: no family. */
 const char *uncore_pmu_instance(const struct uncore_pmu *p);
 /* True for memory channels, their parts, memory controllers, and the mesh stops of memory. */

@@ -137,15 +137,19 @@ static bool path_exists(const struct unc_root *root, const char *glob)
 /* NULL: nothing says that this machine should have the family. */
 static const struct unc_expectation *expected(const struct uncore *u, const struct unc_family *f)
 {
+	const struct unc_expectation *by_model = NULL;
+
 	if (u->regs || f->pmu_count)
 		return NULL; /* with a register block only its PMUs are known */
 	for (size_t i = 0; i < f->expectation_count; i++) {
 		const struct unc_expectation *x = &f->expectations[i];
 
-		if (x->on_this_cpu || (x->path && path_exists(u->root, x->path)))
+		if (x->path && path_exists(u->root, x->path))
 			return x;
+		if (x->on_this_cpu && !by_model)
+			by_model = x;
 	}
-	return NULL;
+	return by_model;
 }
 
 static int add_missing(struct uncore *u, const struct unc_family *family,
@@ -160,7 +164,8 @@ static int add_missing(struct uncore *u, const struct unc_family *family,
 	unc_text_add(&d.subject, "%s", family->name);
 	unc_text_add(&d.found, "%s: no PMU named %s, though this machine (%s) has the hardware",
 		     family->title, family->patterns[0].name, u->topology.cpu_model);
-	if (u->topology.guest[0]) {
+	/* A guest has the CPU model without the counters; but a device below /sys is its own. */
+	if (u->topology.guest[0] && (loaded || !x->path)) {
 		unc_text_add(&d.why,
 			     "%s, and most drivers do not start in a guest (%s is %sloaded)",
 			     u->topology.guest, x->module, loaded ? "" : "not ");

@@ -2,6 +2,7 @@
 /* `uncore latency`: mean latencies from counters, or with --ibs the distribution of sampled loads. */
 #include <math.h>
 #include <poll.h>
+#include <string.h>
 #include <time.h>
 
 #include "commands/stat.h"
@@ -173,5 +174,11 @@ int cmd_latency(struct cli *cli, int argc, char **argv)
 	status = cli_open(cli);
 	if (status)
 		return status;
-	return o.ibs ? run(cli, &o) : stat_run(cli, &o.stat);
+	if (o.ibs)
+		return run(cli, &o);
+	status = stat_run(cli, &o.stat);
+	for (size_t i = 0; status == CLI_UNAVAILABLE && i < uncore_pmu_count(cli->u); i++)
+		if (strcmp(uncore_pmu_name(uncore_pmu_at(cli->u, i)), "ibs_op") == 0)
+			cli_error("the latencies of sampled loads: uncore latency --ibs");
+	return status;
 }

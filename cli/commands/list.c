@@ -7,6 +7,8 @@
 #include "output/output.h"
 #include "views/pmus.h"
 
+#define ASSOCIATED_ROOM 40
+
 enum { LIST_PMUS = 1, LIST_EVENTS = 2, LIST_METRICS = 4 };
 
 struct list_options {
@@ -96,6 +98,24 @@ static void family_cell(struct table *t, const struct pmus *p, size_t i)
 		table_cell(t, "%s", family);
 }
 
+/* The CPUs whose traffic the PMUs count, as far as the driver says, each list once. */
+static void associated_cell(struct table *t, const struct pmus *p, size_t first, size_t count)
+{
+	struct buffer text = {0};
+	const char *last = "";
+
+	for (size_t i = first; i < first + count; i++) {
+		const char *cpus = uncore_pmu_associated_cpus(p->items[i]);
+
+		if (!cpus || strcmp(cpus, last) == 0)
+			continue;
+		buffer_printf(&text, "%s%s", text.len ? "," : "", cpus);
+		last = cpus;
+	}
+	table_cell(t, "%s", text.len > ASSOCIATED_ROOM ? "..." : buffer_text(&text));
+	buffer_free(&text);
+}
+
 static void add_pmus(const struct uncore *u, const struct list_options *o, struct table *t)
 {
 	struct pmus p;
@@ -117,6 +137,7 @@ static void add_pmus(const struct uncore *u, const struct list_options *o, struc
 		table_cell(t, "%s", buffer_text(&cpus));
 		family_cell(t, &p, i);
 		table_cell(t, "%s", alias && n == 1 ? alias : "");
+		associated_cell(t, &p, i, n);
 		table_end_row(t, NULL);
 		buffer_free(&name);
 		buffer_free(&cpus);
@@ -189,7 +210,7 @@ static void add_metrics(const struct uncore *u, const struct list_options *o, st
 
 /* In the order of LIST_PMUS ... */
 static const struct {
-	struct table_column columns[7];
+	struct table_column columns[8];
 	void (*add)(const struct uncore *u, const struct list_options *o, struct table *t);
 } sections[] = {
 	{{{"PMU", false},
@@ -197,7 +218,8 @@ static const struct {
 	  {"TYPE", true},
 	  {"CPUS", false},
 	  {"FAMILY", false},
-	  {"ALIAS", false}},
+	  {"ALIAS", false},
+	  {"ASSOCIATED", false}},
 	 add_pmus},
 	{{{"EVENT", false}, {"UNIT", false}, {"FROM", false}}, add_events},
 	{{{"METRIC", false}, {"UNIT", false}, {"FAMILY", false}, {"TITLE", false}}, add_metrics},
@@ -303,6 +325,7 @@ static json_t *pmu_record(const struct uncore_pmu *pmu, json_t *matching)
 		{"family", value_text(uncore_pmu_family(pmu))},
 		{"core", value_flag(uncore_pmu_is_core(pmu))},
 		{"cpus", value_json(cpus(pmu))},
+		{"associated_cpus", value_text(uncore_pmu_associated_cpus(pmu))},
 		{"caps", value_json(caps(pmu))},
 		{"terms", value_json(terms(pmu))},
 		{"events", value_json(matching)},

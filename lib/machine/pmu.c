@@ -99,6 +99,7 @@ static void finish_pmu(struct uncore_pmu *p)
 	free(p->name);
 	free(p->alias);
 	free(p->identifier);
+	free(p->associated);
 	free(p->broken);
 	unc_cpulist_finish(&p->cpus);
 	*p = (struct uncore_pmu){0};
@@ -439,6 +440,15 @@ const char *uncore_pmu_broken(const struct uncore_pmu *p)
 const char *uncore_pmu_identifier(const struct uncore_pmu *p)
 {
 	return p->identifier;
+}
+
+const char *uncore_pmu_associated_cpus(const struct uncore_pmu *pmu)
+{
+	struct uncore_pmu *p = (struct uncore_pmu *)pmu; /* reading late is no change */
+
+	if (!p->associated && p->root && read_optional(p, "associated_cpus", &p->associated) < 0)
+		unc_nomem(p->error);
+	return p->associated;
 }
 
 const char *uncore_pmu_role(const struct uncore_pmu *p)

@@ -24,6 +24,7 @@ struct uncore_pmu {
 	char *name;
 	char *alias;      /* NULL: none */
 	char *identifier; /* NULL: none */
+	char *associated; /* `associated_cpus`, a list; NULL: none. Read at first use */
 	uint32_t type;
 	bool is_core;
 	char *broken;                    /* why nothing can be counted of it; NULL: it is sound */

@@ -96,6 +96,7 @@ def check_pmu(pmu, directory, online):
     compare(where, "type", pmu["type"], int(text_of(directory / "type")))
     compare(where, "identifier", pmu["identifier"], text_of(directory / "identifier"))
     compare(where, "alias", pmu["alias"], text_of(directory / "alias"))
+    compare(where, "associated_cpus", pmu["associated_cpus"], text_of(directory / "associated_cpus") or None)
     cpus = [text_of(directory / n) for n in ("cpumask", "cpus")]
     cpus = next((cpus_of(c) for c in cpus if c), None) or online
     compare(where, "cpus", pmu["cpus"], cpus)

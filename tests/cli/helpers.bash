@@ -12,6 +12,7 @@ GOLDEN=$UNCORE_SOURCE_ROOT/tests/golden
 T410=$MACHINES/nvidia-t410-1socket.txt
 GRACE=$MACHINES/nvidia-grace-1socket.txt
 SPR=$MACHINES/intel-spr-1socket.txt
+ZEN3=$MACHINES/amd-zen3-1socket.txt
 ZEN4=$MACHINES/amd-zen4-1socket.txt
 # Names of PCI devices do not depend on the machine that runs the tests.
 export UNCORE_PCI_IDS=$MACHINES/pci.ids

@@ -21,6 +21,17 @@ record() {
 	shows memory.read.latency
 }
 
+@test "without latencies of counters: sampled loads are offered where the CPU has them" {
+	refuses 3 "$UNCORE" --root "$ZEN3" latency
+	[[ ! $stderr =~ ibs ]]
+	{
+		cat "$ZEN3"
+		printf 'sys/bus/event_source/devices/ibs_op/type = 11\\\n'
+	} >"$BATS_TEST_TMPDIR/zen3.txt"
+	refuses 3 "$UNCORE" --root "$BATS_TEST_TMPDIR/zen3.txt" latency
+	says 'nothing on this machine' 'uncore latency --ibs'
+}
+
 @test "a recording as text, CSV, JSON: goldens" {
 	record genoa
 	expect 0 "$UNCORE" latency --ibs --input genoa.data

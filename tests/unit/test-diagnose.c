@@ -255,6 +255,14 @@ static void hardware_that_shows_elsewhere(void **state)
 	must_find(u, "nvidia-t410-ucf", UNCORE_VERDICT_MISSING);
 	assert_null(find(u, "intel-imc"));
 	uncore_free(u);
+	/* A device that a guest has been given is its own. */
+	tree_put(&t, "sys/class/dmi/id/sys_vendor", "QEMU\n");
+	u = examine(t.dir);
+	f = must_find(u, "nvidia-t410-cmem", UNCORE_VERDICT_MISSING);
+	assert_string_equal(f->why, "the driver nvidia_t410_cmem_latency_pmu is not loaded");
+	assert_string_equal(f->fix, "sudo modprobe nvidia_t410_cmem_latency_pmu");
+	uncore_free(u);
+	tree_put(&t, "sys/class/dmi/id/sys_vendor", "none\n");
 	/* With the module there, it is the kernel's version that is told. */
 	tree_put(&t, "sys/module/nvidia_t410_cmem_latency_pmu/x", "");
 	u = examine(t.dir);
