@@ -191,6 +191,19 @@ static void put_row(struct out *out, const struct out_row *kept, bool family, bo
 	table_end_row(t, repeated ? "(same reason)" : row->reason ? row->reason : text);
 }
 
+/* Another family has rows of the same name. */
+static bool has_namesake(const struct out *out, const struct uncore_row *row)
+{
+	for (size_t k = 0; row->query.family && k < out->row_count; k++) {
+		const struct uncore_row *other = out->rows[k].row;
+
+		if (other->query.family && !same_query(other, row) &&
+		    strcmp(other->query.name, row->query.name) == 0)
+			return true;
+	}
+	return false;
+}
+
 void text_output_window(struct out *out)
 {
 	const struct uncore_row *last = NULL;
@@ -205,16 +218,8 @@ void text_output_window(struct out *out)
 		bool repeated = last && last->reason && row->reason &&
 				strcmp(last->reason, row->reason) == 0;
 
-		if (!last || !same_query(last, row)) {
-			family = false;
-			for (size_t k = 0; row->query.family && !family && k < out->row_count;
-			     k++) {
-				const struct uncore_row *other = out->rows[k].row;
-
-				family = other->query.family && !same_query(other, row) &&
-					 strcmp(other->query.name, row->query.name) == 0;
-			}
-		}
+		if (!last || !same_query(last, row))
+			family = has_namesake(out, row);
 		put_row(out, &out->rows[i], family, repeated);
 		last = row;
 	}

@@ -180,7 +180,7 @@ static void set_percentile(struct verdict *v, const struct unc_formula_input *in
 
 static void set_metric(struct verdict *v)
 {
-	struct unc_formula_input in[UNC_METRIC_EVENTS];
+	struct unc_formula_input in[UNC_METRIC_EVENTS] = {0};
 
 	for (size_t k = 0; k < v->row->query->event_count; k++) {
 		const struct unc_sum *sum = &v->sums[k];
@@ -377,6 +377,8 @@ static void check_clock(struct verdict *v)
 	double hz = v->metric ? v->metric->clock_hz : 0, seconds = v->out->counted.seconds;
 	double cycles = 0, instances = 0, off;
 
+	if (!v->metric)
+		return;
 	for (size_t k = 0; hz > 0 && k < v->row->query->event_count; k++) {
 		if (!(v->metric->clock_events >> k & 1))
 			continue;
