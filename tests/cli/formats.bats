@@ -131,17 +131,17 @@ mixed() {
 		sim: large
 		machine: t410
 		rates:
-		  - {pmu: nvidia_ucf_pmu, event: cycles, constant: 1e15}
+		  - {pmu: nvidia_ucf_pmu, event: cycles, constant: 5e13}
 	YAML
 	expect 0 "$UNCORE" --source "sim:$file,step=1.000000001s" stat -j --timeout 5 -I 1 \
 		--interval-count 1 -e nvidia_ucf_pmu/cycles/ --summary
 	helper check-rows json <<<"$output"
-	# 1e15 a second for 10.000000010 s, in a window of its own.
-	expect 0 "$UNCORE" --source "sim:$file,step=10.000000007s" stat -j --timeout 1 \
+	# 5e13 a second for 200.000000007 s, in a window of its own.
+	expect 0 "$UNCORE" --source "sim:$file,step=200.000000007s" stat -j --timeout 1 \
 		-e nvidia_ucf_pmu/cycles/
-	[ "$(grep -o '"count":[0-9]*' <<<"$output")" = '"count":10000000007000000' ] ||
+	[ "$(grep -o '"count":[0-9]*' <<<"$output")" = '"count":10000000000350000' ] ||
 		fail 'digits are lost'
-	expect 0 "$UNCORE" --source "sim:$file,step=10.000000007s" stat --csv --timeout 1 \
+	expect 0 "$UNCORE" --source "sim:$file,step=200.000000007s" stat --csv --timeout 1 \
 		-e nvidia_ucf_pmu/cycles/
-	[[ $output =~ ,10000000007000000, ]] || fail 'digits are lost'
+	[[ $output =~ ,10000000000350000, ]] || fail 'digits are lost'
 }
