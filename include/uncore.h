@@ -512,7 +512,7 @@ struct uncore_row {
 	 * rates for the longest and the shortest possible time, an event's count between the
 	 * counts that the interval may have had. */
 	double low, high;
-	double ceiling; /* upper limit of `value`, in B/s; NaN: unknown */
+	double ceiling; /* upper limit of `value`: in B/s; of a bin, all bins; NaN: unknown */
 	double rate; /* events: value per second; NaN: a metric, a state, or the time is unknown */
 	struct uncore_row_counted counted;
 	enum uncore_quality quality;

@@ -386,13 +386,6 @@ bool unc_formula_eval(const struct unc_formula *f, const struct unc_formula_inpu
 
 /* ---- histograms ---- */
 
-double unc_histogram_middle(const struct unc_histogram *h, size_t bin)
-{
-	if (bin + 1 == h->count)
-		return h->last;
-	return (h->lower[bin] + h->lower[bin + 1]) / 2;
-}
-
 bool unc_histogram_percentile(const double *counts, size_t bins, unsigned per_mille, size_t *bin)
 {
 	double total = 0, below = 0;

@@ -54,11 +54,8 @@ bool unc_formula_eval(const struct unc_formula *f, const struct unc_formula_inpu
 struct unc_histogram {
 	size_t count;                     /* of bins, at least 2 */
 	double lower[UNC_HISTOGRAM_BINS]; /* ascending: bin k ends where bin k + 1 begins */
-	double last;                      /* the value of the open last bin in a mean */
+	double value[UNC_HISTOGRAM_BINS]; /* what stands for it in a mean */
 };
-
-/* The value of a bin: the middle between its bound and that of the next. */
-double unc_histogram_middle(const struct unc_histogram *h, size_t bin);
 
 /* The bin in which the percentile lies, of `counts` in each bin; `per_mille` 990 is p99. It is the
  * first bin up to which that share of all has been counted (nearest rank). False: all are 0. */

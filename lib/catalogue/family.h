@@ -26,7 +26,8 @@ struct uncore_metric {
 	struct unc_formula *formula;
 	const struct unc_event_def **events;   /* one per name of the formula */
 	const struct unc_histogram *histogram; /* a percentile of the events, which are its bins */
-	unsigned per_mille;                    /* which one; 990 is p99 */
+	unsigned per_mille;                    /* which one; 990 is p99; 0: a bin of them */
+	size_t bin;                            /* which one */
 	double clock_hz;       /* of the cycles that its rate is over; 0: over the host's time */
 	uint32_t clock_events; /* a bit for each of `events` that counts such cycles */
 	bool checked;          /* `missing` has been worked out */

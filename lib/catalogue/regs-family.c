@@ -63,9 +63,9 @@ static const struct {
 	{"latency.packets", "packet", PART_BINS, "", PART_NONE, 0,
 	 "Transactions whose latency was measured"},
 	{"latency.cycles", "cycle", PART_MEAN, "", PART_NONE, 0,
-	 "Mean latency, by the middles of the bins"},
+	 "Mean latency, by the values of the bins"},
 	{"latency", "s", PART_MEAN, " / ", PART_FREQUENCY, 0,
-	 "Mean latency, by the middles of the bins"},
+	 "Mean latency, by the values of the bins"},
 	PERCENTILE("latency.p50", "50", 500),
 	PERCENTILE("latency.p90", "90", 900),
 	PERCENTILE("latency.p99", "99", 990),
@@ -108,11 +108,12 @@ static void work_out_parts(struct unc_text parts[PARTS], const struct unc_regs *
 	unc_text_add(&parts[PART_NONE], "%s", "");
 }
 
-/* The mean weighs each bin with what stands for it, exactly: bounds are whole, so that a middle is whole or a
- * half, and for the last bin the file has it. */
+/* The mean weighs each bin with what stands for it, exactly: as the file has it, or else the middle of bounds
+ * that are whole, which is whole or a half. */
 static void work_out_bins(struct unc_text *mean, struct unc_text *bins, const struct unc_regs *r)
 {
 	const struct unc_yaml *histogram = unc_yaml_get(r->file->root, "histogram");
+	const struct unc_yaml *values = histogram ? unc_yaml_get(histogram, "values") : NULL;
 	size_t bin = 0;
 
 	for (size_t i = 0; i < r->count; i++) {
@@ -120,9 +121,11 @@ static void work_out_bins(struct unc_text *mean, struct unc_text *bins, const st
 
 		if (r->counters[i].role != UNC_ROLE_BIN)
 			continue;
-		twice = (unsigned long long)(2 * unc_histogram_middle(&r->histogram, bin));
+		twice = (unsigned long long)(2 * r->histogram.value[bin]);
 		unc_text_add(mean, "%s", bin ? " + " : "(");
-		if (bin + 1 == r->histogram.count)
+		if (values)
+			unc_text_add(mean, "%s", values->children[bin].text);
+		else if (bin + 1 == r->histogram.count)
 			unc_text_add(mean, "%s", unc_yaml_get(histogram, "last")->text);
 		else
 			unc_text_add(mean, "%llu%s", twice / 2, twice % 2 ? ".5" : "");
@@ -174,6 +177,26 @@ static void write_family(struct unc_text *yaml, const struct unc_regs *r,
 			     metrics[i].name, metrics[i].unit, first, metrics[i].between, second);
 		add_line(yaml, "    title", metrics[i].title);
 		add_line(yaml, "    evidence", r->evidence);
+	}
+	/* The table of the histogram: a metric for each bin, which needs all of them for its share. */
+	for (size_t k = 0; k < r->histogram.count; k++) {
+		const double *from = &r->histogram.lower[k];
+		struct unc_text range = {0};
+
+		unc_text_add(&range, "%llu", (unsigned long long)from[0]);
+		if (k + 1 < r->histogram.count)
+			unc_text_add(&range, "_to_%llu", (unsigned long long)from[1] - 1);
+		else
+			unc_text_add(&range, "_up");
+		unc_text_add(yaml, "  %s.latency.bin.%s:\n    unit: packet\n    formula: '%s'\n",
+			     r->quantity, range.data, parts[PART_BINS].data);
+		unc_text_add(yaml,
+			     "    title: Transactions with a latency of %s cycles, and their "
+			     "share of all\n",
+			     range.data);
+		add_line(yaml, "    evidence", r->evidence);
+		yaml->failed |= range.failed;
+		unc_text_finish(&range);
 	}
 	if (!any)
 		unc_text_add(yaml, "  {}\n");
@@ -228,6 +251,10 @@ int unc_regs_family(struct unc_family **out, const struct unc_regs *r, const cha
 		if (metrics[i].second == PART_RATE || metrics[i].first == PART_CLOCK)
 			set_clock(&f->metrics[metric], r);
 		f->metrics[metric++].per_mille = metrics[i].per_mille;
+	}
+	for (size_t k = 0; k < r->histogram.count; k++, metric++) {
+		f->metrics[metric].histogram = &r->histogram;
+		f->metrics[metric].bin = k;
 	}
 	*out = f;
 	return 0;

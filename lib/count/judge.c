@@ -157,9 +157,9 @@ static void set_metric_bounds(struct verdict *v, const struct unc_formula_input 
 		set_bounds(v, low, high);
 }
 
-/* The bin in which the percentile lies: its bounds, and as the value the upper one. The last bin has
+/* The count of a bin, of all; or the bin in which the percentile lies: its bounds, and as the value the upper one. The last bin has
  * none, and at least the lower one. The formula is the sum of all bins, times the unit of their bounds. */
-static void set_percentile(struct verdict *v, const struct unc_formula_input *in)
+static void set_histogram(struct verdict *v, const struct unc_formula_input *in)
 {
 	const struct unc_histogram *h = v->metric->histogram;
 	double counts[UNC_METRIC_EVENTS], all = 0, unit;
@@ -168,6 +168,11 @@ static void set_percentile(struct verdict *v, const struct unc_formula_input *in
 
 	for (size_t k = 0; k < h->count; k++)
 		all += counts[k] = in[k].value;
+	if (!v->metric->per_mille) {
+		out->value = counts[v->metric->bin];
+		out->ceiling = all;
+		return;
+	}
 	unit = out->value / all;
 	out->value = NAN;
 	if (!unc_histogram_percentile(counts, h->count, v->metric->per_mille, &bin))
@@ -198,7 +203,7 @@ static void set_metric(struct verdict *v)
 		return;
 	set_metric_bounds(v, in);
 	if (v->metric->histogram)
-		set_percentile(v, in);
+		set_histogram(v, in);
 }
 
 /* ---- checks of one event that has a value --------------------------------------------------------- */

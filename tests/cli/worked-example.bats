@@ -39,7 +39,9 @@ set_counters() {
 		'pcie.dma.latency.p90 +all +16.00 to 31.00 +cycle' \
 		'pcie.dma.latency.p90.time +all +16.00 to 31.00 +ns' \
 		'pcie.dma.latency.p99 +all +64.00 to 127.0 +cycle' \
-		'pcie.dma.latency.p99.9 +all +≥ 128.0 +cycle'
+		'pcie.dma.latency.p99.9 +all +≥ 128.0 +cycle' \
+		'pcie.dma.latency.bin.0_to_15 +all +180,000 +packet +measured +61.0 % of 295,000 packet' \
+		'pcie.dma.latency.bin.128_up +all +1,000.0 +packet +measured +0.3 % of 295,000 packet'
 }
 
 @test "the same as JSON and CSV" {

@@ -303,7 +303,9 @@ static void test_mistakes(void **state)
 		{35, "  listed: [0, 16]", "b.yaml:35:11", "2 bounds for 3 bins"},
 		{35, "  listed: [0, 16, 16]", "b.yaml:35:19", "larger than the one before"},
 		{35, NULL, "b.yaml:35:3", "'listed' is missing"},
-		{36, NULL, "b.yaml:35:3", "'last' is missing"},
+		{36, NULL, "b.yaml:35:3", "needs either 'values' or 'last'"},
+		{36, "  values: [1, 2]", "b.yaml:36:11", "2 values for 3 bins"},
+		{36, "  values: [1, 2, -3]", "b.yaml:36:18", "from 0 to 2^53"},
 		{36, "  last: 1e300", "b.yaml:36:9", "less than 2^53"},
 		{36, "  last: 20", "b.yaml:36:9", "lies below it"},
 	};

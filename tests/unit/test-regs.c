@@ -266,6 +266,30 @@ static void test_middles(void **state)
 	}
 }
 
+/* Any bin may be given what stands for it, and each bin is a row with its share. */
+static void test_values(void **state)
+{
+	struct block *b = fresh();
+
+	(void)state;
+	must(b,
+	     block_use(b, HEAD "access: 64\nwindow: free-running\nquantity: dma\n"
+			       "histogram: {listed: [0, 5, 20], values: [1, 7.25, 33]}\n"
+			       "counters:\n  bin_{n}: {title: c, offset: 0, width: 64, count: 3, "
+			       "role: bin}\n"));
+	must(b, block_start(b, NULL));
+	block_set64(b, 0, 2);
+	block_set64(b, 8, 4);
+	block_set64(b, 16, 2);
+	block_read(b);
+	block_assert(b, "dma.latency.cycles", (2 * 1 + 4 * 7.25 + 2 * 33) / 8);
+	block_assert(b, "dma.latency.bin.0_to_4", 2);
+	block_assert(b, "dma.latency.bin.5_to_19", 4);
+	block_assert(b, "dma.latency.bin.20_up", 2);
+	assert_close(block_row(b, "dma.latency.bin.5_to_19")->ceiling, 8);
+	block_remove(b);
+}
+
 /* ---- what is no data ---- */
 
 #define CLOCKED                                                                               \
@@ -451,10 +475,11 @@ int main(void)
 		cmocka_unit_test(test_bits_above),    cmocka_unit_test(test_halves),
 		cmocka_unit_test(test_instances),     cmocka_unit_test(test_host_clock),
 		cmocka_unit_test(test_clock_counter), cmocka_unit_test(test_clock_disagrees),
-		cmocka_unit_test(test_middles),       cmocka_unit_test(test_fall),
-		cmocka_unit_test(test_fall_unknown),  cmocka_unit_test(test_wrapped_twice),
-		cmocka_unit_test(test_all_ones),      cmocka_unit_test(test_short),
-		cmocka_unit_test(test_vanished),      cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_middles),       cmocka_unit_test(test_values),
+		cmocka_unit_test(test_fall),          cmocka_unit_test(test_fall_unknown),
+		cmocka_unit_test(test_wrapped_twice), cmocka_unit_test(test_all_ones),
+		cmocka_unit_test(test_short),         cmocka_unit_test(test_vanished),
+		cmocka_unit_test(test_refused),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The devices of a register block on this machine, and the PMUs that their instances are. */
+/* Where the devices of a register block are on this machine, and the PMUs that their instances are. */
+#include "base/embedded.h"
 #include "base/text.h"
 #include "source/regs/regs.h"
 
@@ -9,6 +10,39 @@
 #include <string.h>
 
 #define PCI_DEVICES "sys/bus/pci/devices"
+
+/* ---- the block, and where the user says that it is ---- */
+
+int unc_regs_load(struct unc_regs **out, const char *spec, struct unc_error *e)
+{
+	const char *at = strstr(spec, ",at=");
+	struct unc_yaml_file *file = NULL;
+	struct unc_regs *r = NULL;
+	char *name = at ? strndup(spec, (size_t)(at - spec)) : strdup(spec);
+	int err = name ? unc_load_named(&file, name, unc_embedded_blocks, unc_embedded_blocks_count,
+					"register block", e)
+		       : unc_nomem(e);
+
+	free(name);
+	if (err == 0)
+		err = unc_regs_parse(&r, file, e);
+	if (!r)
+		return err;
+	if (at && !at[4])
+		err = unc_fail(e, EINVAL, "%s: 'at=' must be followed by a path", spec);
+	else if (at && r->space == UNC_SPACE_MSR)
+		err = unc_fail(e, EINVAL,
+			       "%s: MSRs are read from their CPU; there is no other place", spec);
+	else if (at) {
+		r->where = unc_names_take(&r->strings, strdup(at + 4));
+		err = r->where ? 0 : unc_nomem(e);
+	}
+	if (err < 0)
+		unc_regs_free(r);
+	else
+		*out = r;
+	return err;
+}
 
 /* ---- devices ---- */
 
@@ -94,15 +128,6 @@ static int add_pci(struct unc_regs *r, const struct unc_root *root,
 	}
 	unc_names_finish(&names);
 	return err;
-}
-
-void unc_regs_forget_devices(struct unc_regs *r)
-{
-	for (size_t i = 0; i < r->device_count; i++)
-		free(r->devices[i].path);
-	free(r->devices);
-	r->devices = NULL;
-	r->device_count = 0;
 }
 
 /* ---- PMUs ---- */

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* The description of a register block, checked strictly. */
-#include "base/embedded.h"
 #include "base/fill.h"
 #include "base/text.h"
 #include "source/regs/regs.h"
@@ -429,12 +428,44 @@ static const struct unc_field kernel_fields[] = {
 
 /* ---- histogram ---- */
 
+/* A list of cycles, one for each bin; bounds are whole, and each larger than the one before. */
+static int read_cycles(const struct unc_reader *r, const struct unc_yaml *list, size_t count,
+		       bool whole, double *into)
+{
+	if (unc_reader_expect(r, list, UNC_YAML_LIST) < 0)
+		return -EBADMSG;
+	if (list->count != count)
+		return unc_reader_fail(r, list, "%zu %s for %zu bins", list->count,
+				       whole ? "bounds" : "values", count);
+	for (size_t k = 0; k < count; k++) {
+		const struct unc_yaml *at = &list->children[k];
+		uint64_t cycles = 0;
+		double value = 0;
+
+		if (unc_reader_expect(r, at, UNC_YAML_TEXT) < 0)
+			return -EBADMSG;
+		if (whole ? unc_parse_u64(at->text, &cycles) < 0
+			  : unc_parse_double(at->text, &value) < 0)
+			value = -1;
+		value += (double)cycles;
+		if (!(value >= 0) || value >= LAST_MOST || (whole && k && value <= into[k - 1]))
+			return unc_reader_fail(
+				r, at,
+				whole ? "bounds are whole cycles, each larger than the one before"
+				      : "a bin has a value from 0 to 2^53 cycles");
+		into[k] = value;
+	}
+	return 0;
+}
+
 static const struct unc_bounds cycles = {DBL_TRUE_MIN, LAST_MOST - 1,
 					 "more than 0 and less than 2^53"};
 
 static const struct unc_field histogram_fields[] = {
 	UNC_FIELD("!listed", ANY),
-	UNC_FIELD("!last", DOUBLE, UNC_AT(struct unc_histogram, last), .range = &cycles),
+	UNC_FIELD("last", DOUBLE, UNC_AT(struct unc_histogram, value[UNC_HISTOGRAM_BINS - 1]),
+		  .range = &cycles),
+	UNC_FIELD("values", ANY),
 	UNC_END,
 };
 
@@ -442,6 +473,8 @@ static int read_histogram(const struct unc_reader *r, const struct unc_yaml *nod
 {
 	static const struct unc_shape shape = {.fields = histogram_fields};
 	const struct unc_yaml *list = unc_yaml_get(node, "listed");
+	const struct unc_yaml *values = unc_yaml_get(node, "values");
+	const struct unc_yaml *last = unc_yaml_get(node, "last");
 	struct unc_regs *block = into;
 	struct unc_histogram *h = &block->histogram;
 
@@ -452,26 +485,17 @@ static int read_histogram(const struct unc_reader *r, const struct unc_yaml *nod
 				       "a histogram has 2 to %d counters with the role 'bin', and "
 				       "here are %zu",
 				       UNC_HISTOGRAM_BINS, h->count);
-	if (unc_fill(r, node, &shape, h) < 0 || unc_reader_expect(r, list, UNC_YAML_LIST) < 0)
+	if (unc_fill(r, node, &shape, h) < 0 || read_cycles(r, list, h->count, true, h->lower) < 0)
 		return -EBADMSG;
-	if (list->count != h->count)
-		return unc_reader_fail(r, list, "%zu bounds for %zu bins", list->count, h->count);
-	for (size_t k = 0; k < h->count; k++) {
-		const struct unc_yaml *bound = &list->children[k];
-		uint64_t lower;
-
-		if (unc_reader_expect(r, bound, UNC_YAML_TEXT) < 0)
-			return -EBADMSG;
-		if (unc_parse_u64(bound->text, &lower) < 0 || (double)lower >= LAST_MOST ||
-		    (k && (double)lower <= h->lower[k - 1]))
-			return unc_reader_fail(
-				r, bound,
-				"bounds are whole cycles, each larger than the one before");
-		h->lower[k] = (double)lower;
-	}
-	if (h->last < h->lower[h->count - 1])
-		return unc_reader_fail(r, unc_yaml_get(node, "last"),
-				       "what stands for the last bin lies below it");
+	if (!values == !last)
+		return unc_reader_fail(r, node, "a histogram needs either 'values' or 'last'");
+	if (values)
+		return read_cycles(r, values, h->count, false, h->value);
+	if (h->value[UNC_HISTOGRAM_BINS - 1] < h->lower[h->count - 1])
+		return unc_reader_fail(r, last, "what stands for the last bin lies below it");
+	for (size_t k = 0; k + 1 < h->count; k++)
+		h->value[k] = (h->lower[k] + h->lower[k + 1]) / 2;
+	h->value[h->count - 1] = h->value[UNC_HISTOGRAM_BINS - 1];
 	return 0;
 }
 
@@ -651,6 +675,15 @@ int unc_regs_parse(struct unc_regs **out, struct unc_yaml_file *file, struct unc
 	return err;
 }
 
+void unc_regs_forget_devices(struct unc_regs *r)
+{
+	for (size_t i = 0; i < r->device_count; i++)
+		free(r->devices[i].path);
+	free(r->devices);
+	r->devices = NULL;
+	r->device_count = 0;
+}
+
 void unc_regs_free(struct unc_regs *r)
 {
 	if (!r)
@@ -665,35 +698,4 @@ void unc_regs_free(struct unc_regs *r)
 	free(r->only);
 	free(r->counters);
 	free(r);
-}
-
-int unc_regs_load(struct unc_regs **out, const char *spec, struct unc_error *e)
-{
-	const char *at = strstr(spec, ",at=");
-	struct unc_yaml_file *file = NULL;
-	struct unc_regs *r = NULL;
-	char *name = at ? strndup(spec, (size_t)(at - spec)) : strdup(spec);
-	int err = name ? unc_load_named(&file, name, unc_embedded_blocks, unc_embedded_blocks_count,
-					"register block", e)
-		       : unc_nomem(e);
-
-	free(name);
-	if (err == 0)
-		err = unc_regs_parse(&r, file, e);
-	if (!r)
-		return err;
-	if (at && !at[4])
-		err = unc_fail(e, EINVAL, "%s: 'at=' must be followed by a path", spec);
-	else if (at && r->space == UNC_SPACE_MSR)
-		err = unc_fail(e, EINVAL,
-			       "%s: MSRs are read from their CPU; there is no other place", spec);
-	else if (at) {
-		r->where = unc_names_take(&r->strings, strdup(at + 4));
-		err = r->where ? 0 : unc_nomem(e);
-	}
-	if (err < 0)
-		unc_regs_free(r);
-	else
-		*out = r;
-	return err;
 }
