@@ -3,6 +3,7 @@
 #ifndef CLI_H
 #define CLI_H
 
+#include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -31,9 +32,12 @@ struct cli {
 	const char *source; /* NULL: "kernel" */
 	const char **data;
 	size_t data_count;
-	double memory_peak;               /* 0: found on the machine */
-	bool program;                     /* registers may be written */
-	struct sigaction pipe, file_size; /* SIGPIPE, SIGXFSZ as inherited: for a command */
+	double memory_peak; /* 0: found on the machine */
+	bool program;       /* registers may be written */
+	/* As inherited, for a command: SIGPIPE, SIGXFSZ, and the CPUs before --cpu. */
+	struct sigaction pipe, file_size;
+	cpu_set_t cpus;
+	bool pinned;
 };
 
 struct command {

@@ -41,6 +41,8 @@ int child_prepare(struct child *c, char **command, const struct signals *signals
 		sigaction(SIGPIPE, &cli->pipe, NULL);
 		sigaction(SIGXFSZ, &cli->file_size, NULL);
 		sigprocmask(SIG_SETMASK, &signals->old, NULL);
+		if (cli->pinned)
+			sched_setaffinity(0, sizeof(cli->cpus), &cli->cpus);
 		run(gate[0], failed[1], command);
 	}
 	c->go = gate[1];

@@ -533,6 +533,25 @@ static void report_late_ticks(const struct run *r)
 			  late, verb);
 }
 
+/* Sampling does not migrate, with the delays of that: the thread that waits, computes and prints stays. */
+static int pin(struct cli *cli, const char *text)
+{
+	unsigned long number = strtoul(text, NULL, 10);
+	cpu_set_t one;
+
+	if (!*text || text[strspn(text, "0123456789")] || number >= CPU_SETSIZE) {
+		cli_error("--cpu: '%s' is not a number of a CPU", text);
+		return CLI_USAGE;
+	}
+	CPU_ZERO(&one);
+	CPU_SET(number, &one);
+	cli->pinned = sched_getaffinity(0, sizeof(cli->cpus), &cli->cpus) == 0;
+	if (cli->pinned && sched_setaffinity(0, sizeof(one), &one) == 0)
+		return CLI_OK;
+	cli_error("--cpu: CPU %lu cannot be used: %s", number, strerror(errno));
+	return CLI_USAGE;
+}
+
 int stat_run(struct cli *cli, const struct stat_options *o)
 {
 	struct run r = {.cli = cli,
@@ -546,7 +565,9 @@ int stat_run(struct cli *cli, const struct stat_options *o)
 		return status;
 	if (o->dry_run)
 		return dry_run(cli, o, r.monitor);
-	status = open_run(&r);
+	status = o->cpu ? pin(cli, o->cpu) : CLI_OK;
+	if (!status)
+		status = open_run(&r);
 	for (uint64_t i = 0; !status && i < o->repeat && !r.stopped; i++) {
 		if (i)
 			status = plan(cli, o, &r.monitor);

@@ -39,6 +39,7 @@ static const struct cli_option options[] = {
 	{"timeout", "TIME", "End after TIME (milliseconds, or with a unit)", 0, 3, OPTION_TIME,
 	 AT(timeout_ns)},
 	{"delay", "TIME", "Begin after TIME (milliseconds, or with a unit)", 'D', 3, 0, 0},
+	{"cpu", "N", "Run the counting loop on CPU N, not the command", 0, 3, OPTION_TEXT, AT(cpu)},
 	{"repeat", "N", "Run COMMAND N times; print mean and spread", 'r', 3, OPTION_COUNT,
 	 AT(repeat)},
 	{NULL, NULL, "Output:", 0, 4, 0, 0},

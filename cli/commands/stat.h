@@ -38,7 +38,8 @@ struct stat_options {
 	bool summary;
 	bool verbose;
 	bool dry_run;
-	char **command; /* NULL: none */
+	const char *cpu; /* that the loop runs on; NULL: any */
+	char **command;  /* NULL: none */
 };
 
 /* Plans, then prints the plan (--dry-run) or counts and prints until the end that the options give. Returns an
