@@ -307,8 +307,9 @@ void unc_sum_add(struct unc_sum *sum, const struct unc_interval *interval, size_
 	if (d->uncertain_ns > sum->uncertain_ns)
 		sum->uncertain_ns = d->uncertain_ns;
 	sum->used++;
-	/* It began late or ended early: its CPU went, or came back. Its times are not quite those of the clock. */
-	if (d->enabled_ns + LATE_SLACK_NS < d->window_ns &&
+	/* It began late or ended early: its CPU went, or came back. Its times are not quite those of the clock,
+	 * and its window is known only where the source stamps each reading. */
+	if (d->took_ns && d->enabled_ns + LATE_SLACK_NS < d->window_ns &&
 	    (double)d->enabled_ns < LATE_SHARE * (double)d->window_ns && !sum->late++)
 		sum->first_late = counter;
 	if (d->interrupted && !sum->interrupted++)
