@@ -87,14 +87,22 @@ set_control() {
 }
 
 @test "write-to-clear: a bit clears the counters, with --program only" {
+	local right=false
+
 	demo --window write-to-clear
 	expect 0 "$UNCORE" --source "regs:$DEMO/block.yaml" stat -j --timeout 20ms -M demo.cycles
-	expect 0 "$UNCORE" --source "regs:$DEMO/block.yaml" --program stat -j -I 20ms \
-		--interval-count 5 --summary -e demo_0/byte_cnt/ -M demo.clock.frequency
-	jq -se '(map(select(.name == "demo_0/byte_cnt/"))) as $bytes |
-		($bytes | map(select(.total | not) | .count) | add) == ($bytes[] | select(.total) | .count) and
-		(.[] | select(.total and .name == "demo.clock.frequency") | (.value / 1e9 - 1 | fabs) < 0.1)' \
-		<<<"$output"
+	# The demonstration is a process: on a busy machine it clears late, what it had not yet shown, too.
+	for _ in 1 2 3 4 5; do
+		expect 0 "$UNCORE" --source "regs:$DEMO/block.yaml" --program stat -j -I 20ms \
+			--interval-count 5 --summary -e demo_0/byte_cnt/ -M demo.clock.frequency
+		jq -se '(map(select(.name == "demo_0/byte_cnt/"))) as $bytes |
+			($bytes | map(select(.total | not) | .count) | add) == ($bytes[] | select(.total) | .count)' \
+			<<<"$output"
+		right=$(jq -s '.[] | select(.total and .name == "demo.clock.frequency") |
+			.value and (.value / 1e9 - 1 | fabs) < 0.1' <<<"$output")
+		[[ $right != true ]] || break
+	done
+	[[ $right == true ]] || fail 'five times another frequency'
 	[ "$(control)" -eq 0 ]
 }
 

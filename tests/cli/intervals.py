@@ -68,7 +68,9 @@ def check_windows(windows, missed, step, count):
     for w in windows:
         begin = w["time"] - w["interval"]
         check(abs(begin - end) < 2e-9, f"begins at {begin} and not at {end}: {w}")
-        check(w["interval"] > 0 and w["quality"] == "measured", f"{w}")
+        # On a busy machine a reading may be late: then it says so.
+        late = w["quality"] == "suspect" and w["reason"].startswith("it was not read when")
+        check(w["interval"] > 0 and (w["quality"] == "measured" or late), f"{w}")
         end = w["time"]
     wanted = (count + missed) * step
     print(f"end {end:.6f} s, grid {wanted:.3f} s, {missed} intervals missed")

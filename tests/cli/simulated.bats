@@ -117,13 +117,13 @@ says_so() {
 	expect 0 "$UNCORE" --source sim:skx stat --cpu 0 -M memory.bandwidth -- \
 		grep Cpus_allowed_list /proc/self/status
 	shows "$allowed"
-	timeout 20 "$UNCORE" --source sim:skx stat --cpu 0 -I 100ms >"$BATS_TEST_TMPDIR/rows" 3>&- &
+	"$UNCORE" --source sim:skx stat --cpu 0 -I 100ms --timeout 20s >"$BATS_TEST_TMPDIR/rows" 3>&- &
 	loop=$!
 	for _ in $(seq 200); do
 		[ -s "$BATS_TEST_TMPDIR/rows" ] && break
 		sleep 0.02
 	done
-	grep -P 'Cpus_allowed_list:\t0$' "/proc/$(pgrep -P "$loop")/status"
+	grep -P 'Cpus_allowed_list:\t0$' "/proc/$loop/status"
 	kill "$loop"
 	refuses 2 "$UNCORE" --source sim:skx stat --cpu x --timeout 10ms
 	refuses 2 "$UNCORE" --source sim:skx stat --cpu 1023 --timeout 10ms
