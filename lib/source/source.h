@@ -12,9 +12,9 @@
 /* The greatest speed of a counter of which none is known: 256 at each cycle of 4 GHz, more than the bytes
  * of any bus. */
 #define UNC_MOST_PER_S 0x1p40
-/* Of 64 bits, which the kernel's are: energy counts 2^-32 J, and one of a whole socket adds up thousands of
- * requests in flight at each cycle. */
-#define UNC_MOST_PER_S_64 0x1p46
+/* Of 64 bits, which the kernel's are: a driver adds what its register of at most 48 bits moved by, and reads it
+ * more than once while the counts are read. */
+#define UNC_MOST_PER_S_64 0x1p49
 /* A block's clock may be faster than its description says, and the host's slower. */
 #define UNC_CLOCK_SLACK 1.02
 /* A file or an emulated device may add this time's counts at once, however short the interval. */

@@ -106,9 +106,13 @@ def within(value, truth, share):
 def counted(row, truth):
     """Is this exactly what was counted? In a guest that the host stops, counters may be enabled later
     than the window begins, or be read late: such a row is partial or suspect, with its reason."""
-    late = any(row["quality"] == quality and why in row["reason"] for quality, why in
+    return row["count"] == truth and row["coverage"] == 1 and (row["quality"] == "measured" or late(row))
+
+
+def late(row):
+    """Does its reason say that it was enabled or read late?"""
+    return any(row["quality"] == quality and why in row["reason"] for quality, why in
                (("partial", "was counted for"), ("suspect", "it was not read when the interval")))
-    return row["count"] == truth and row["coverage"] == 1 and (row["quality"] == "measured" or late)
 
 
 def short(rows):
