@@ -205,6 +205,10 @@ def step_once(batch, place):
     return rows
 
 
+# Not exact and no failure: one step of traffic shows in full by how much the windows of instances differ.
+UNEVEN = "the windows of its instances differ"
+
+
 def judge(metric, rows, perf, where):
     """One place: (perf, uncore, truth, verdict)."""
     seconds, row = seconds_of(rows, metric, where), row_of(rows, metric, where)
@@ -212,8 +216,11 @@ def judge(metric, rows, perf, where):
     theirs = metric.value(perf, where, seconds)
     verdict = "exact"
     # A rate is the sum of those of each counter in its own time, and the rows have the mean time only.
-    tolerance = 1e-9 if row and row["instances"] == 1 else 5e-2
-    if row is None or not metric.is_right(row, expected, tolerance):
+    one = row is not None and row["instances"] == 1
+    if row is not None and not one and not metric.is_right(row, expected, 1e-4) and \
+            metric.is_right(row, expected, 2e-2):
+        verdict = UNEVEN
+    elif row is None or not metric.is_right(row, expected, 1e-9 if one else 1e-4):
         verdict = f"uncore: {row and (row['quality'], row['unit'], row['reason'])}"
     elif not near(theirs, expected, 1e-12):
         verdict = "perf differs"
@@ -251,7 +258,7 @@ def test_stepped(batch, perf, place):
         bad = []
         for _, name, theirs, ours, expected, verdict in [line for line in judged if line[0] is metric]:
             rig.record(metric.family, name, theirs, ours, expected, verdict)
-            if verdict != "exact":
+            if verdict not in ("exact", UNEVEN):
                 bad.append(f"{name}: {verdict}; perf {theirs} uncore {ours} truth {expected}")
         rig.ok(not bad, f"{metric.name} stepped{' by instance' if place == 'each' else ''}", "\n".join(bad))
 
