@@ -22,7 +22,7 @@
 #define CLEAR 4u
 
 static const struct {
-	const char *name, *fields; /* of the control register; NULL: there is none */
+	const char *name, *fields; /* of the control register; NULL: no such register */
 } windows[] = {
 	{"free-running", NULL},
 	{"freeze", "      freeze: {bits: 0, use: freeze}\n"
