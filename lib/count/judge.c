@@ -69,6 +69,12 @@ static unsigned long long ms(uint64_t ns)
 	return ns / 1000000;
 }
 
+/* To the nearest: 0.125 s that went through a division and back are 124.999... ms. */
+static unsigned long long rounded_ms(double seconds)
+{
+	return (unsigned long long)fmin(seconds * 1e3 + 0.5, 1e18);
+}
+
 /* ---- the value ------------------------------------------------------------------------------------ */
 
 static bool is_stuck(const struct verdict *v, size_t k)
@@ -225,7 +231,7 @@ static void check_stuck(struct verdict *v, size_t k)
 {
 	const struct unc_sum *sum = &v->sums[k];
 	const struct unc_counter *c = &v->interval->counters[sum->first_still];
-	unsigned long long length = (unsigned long long)(v->out->counted.seconds * 1e3);
+	unsigned long long length = rounded_ms(v->out->counted.seconds);
 
 	if (!is_stuck(v, k))
 		return;
@@ -310,7 +316,7 @@ static void check_time(struct verdict *v)
 		worsen(v, UNCORE_PARTIAL,
 		       "it was counted for an unknown part of %llu ms: it stopped between "
 		       "two readings, or they took that long",
-		       (unsigned long long)(v->out->counted.seconds * 1e3));
+		       rounded_ms(v->out->counted.seconds));
 }
 
 /* Why there is no value: an event without any, or a division by zero. */
@@ -398,8 +404,7 @@ static void check_clock(struct verdict *v)
 		worsen(v, UNCORE_SUSPECT,
 		       "its clock counted the cycles of %llu ms in %llu ms: it stopped, or its "
 		       "frequency is not %llu Hz",
-		       (unsigned long long)(cycles * 1e3), (unsigned long long)(seconds * 1e3),
-		       (unsigned long long)hz);
+		       rounded_ms(cycles), rounded_ms(seconds), (unsigned long long)hz);
 }
 
 /* In hundredths of 1e9, as numbers are not printed through the locale. */

@@ -115,7 +115,7 @@ set_counters() {
 	expect 0 "$UNCORE" --source "regs:generic-pmon,at=$MAP" stat -M pcie.dma.bandwidth -- \
 		sh -c 'sleep 1; exec "$1/set" "$2" "$3"' sh "$BATS_TEST_TMPDIR" "$MAP" "$AT1"
 	shows 'pcie.dma.bandwidth +all +96.00 +GB/s +suspect' \
-		'its clock counted the cycles of 125 ms in 1[0-9]{3} ms'
+		'its clock counted the cycles of 125 ms in [0-9]{4,} ms'
 }
 
 @test "intervals follow each other" {

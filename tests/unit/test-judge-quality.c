@@ -238,7 +238,6 @@ static void a_clock_that_stands_still(void **state)
 	end(&s);
 }
 
-/* A clock that counts 1e9 a second on two of three channels: their mean is 1e9, not two thirds. */
 /* Too short for the check of an event that never stops. */
 static void a_clock_of_zero(void **state)
 {
@@ -254,6 +253,23 @@ static void a_clock_of_zero(void **state)
 	assert_contains(row->reason, "clock of 0 Hz");
 	s.deltas[0] = counted(1, SECOND / 100);
 	assert_int_equal(evaluate(&s)->quality, UNCORE_MEASURED);
+	end(&s);
+}
+
+/* 125e6 / 1.04 * 1.04 is a little less than 125e6. */
+static void a_clock_that_stopped_in_between(void **state)
+{
+	struct stage s;
+
+	(void)state;
+	begin(&s, "cycles");
+	s.metric.clock_hz = 1e9;
+	s.metric.clock_events = 1;
+	add_counter(&s, add_event(&s, "cycles"), counted(125000000, 1040000000));
+	assert_int_equal(evaluate(&s)->quality, UNCORE_SUSPECT);
+	assert_string_equal(s.row.reason,
+			    "its clock counted the cycles of 125 ms in 1040 ms: it stopped, "
+			    "or its frequency is not 1000000000 Hz");
 	end(&s);
 }
 
@@ -277,6 +293,7 @@ static void a_port_without_link_that_moves_data(void **state)
 	end(&s);
 }
 
+/* A clock that counts 1e9 a second on two of three channels: their mean is 1e9, not two thirds. */
 static void a_dead_clock_is_no_source(void **state)
 {
 	struct stage s;
@@ -510,6 +527,7 @@ int main(void)
 		cmocka_unit_test(a_counter_that_fell),
 		cmocka_unit_test(a_clock_that_stands_still),
 		cmocka_unit_test(a_clock_of_zero),
+		cmocka_unit_test(a_clock_that_stopped_in_between),
 		cmocka_unit_test(a_port_without_link_that_moves_data),
 		cmocka_unit_test(a_dead_clock_is_no_source),
 		cmocka_unit_test(the_first_reason_stays),
