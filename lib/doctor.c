@@ -152,6 +152,26 @@ static const struct unc_expectation *expected(const struct uncore *u, const stru
 	return by_model;
 }
 
+/* A guest has the CPU model without the counters. A device below /sys is its own, and a CPU flag shows
+ * that the hypervisor provides the counters. */
+static bool guest_lacks(const struct uncore *u, const struct unc_expectation *x)
+{
+	char *cpuinfo = NULL;
+	const char *flags;
+	bool lacks = true;
+	size_t len;
+
+	if (!u->topology.guest[0] || x->path)
+		return false;
+	if (x->flag &&
+	    unc_root_read_bytes(u->root, "proc/cpuinfo", UNC_FIRST_CPU, &cpuinfo, &len) == 0) {
+		flags = unc_find_value(cpuinfo, "flags", &len);
+		lacks = !flags || !unc_has_word(flags, x->flag);
+	}
+	free(cpuinfo);
+	return lacks;
+}
+
 static int add_missing(struct uncore *u, const struct unc_family *family,
 		       const struct unc_expectation *x)
 {
@@ -164,11 +184,13 @@ static int add_missing(struct uncore *u, const struct unc_family *family,
 	unc_text_add(&d.subject, "%s", family->name);
 	unc_text_add(&d.found, "%s: no PMU named %s, though this machine (%s) has the hardware",
 		     family->title, family->patterns[0].name, u->topology.cpu_model);
-	/* A guest has the CPU model without the counters; but a device below /sys is its own. */
-	if (u->topology.guest[0] && (loaded || !x->path)) {
-		unc_text_add(&d.why,
-			     "%s, and most drivers do not start in a guest (%s is %sloaded)",
-			     u->topology.guest, x->module, loaded ? "" : "not ");
+	if (guest_lacks(u, x)) {
+		unc_text_add(&d.why, "%s, and ", u->topology.guest);
+		if (x->flag)
+			unc_text_add(&d.why, "the hypervisor hides these (no CPU flag %s)",
+				     x->flag);
+		else
+			unc_text_add(&d.why, "the driver %s does not start in a guest", x->module);
 		unc_text_add(&d.fix, "run uncore on the host");
 	} else if (!loaded) {
 		unc_text_add(&d.why, "the driver %s is not loaded", x->module);
@@ -176,8 +198,8 @@ static int add_missing(struct uncore *u, const struct unc_family *family,
 	} else {
 		unc_text_add(&d.why,
 			     "the driver %s is loaded but registered no such PMU: this kernel does "
-			     "not know this model, or the firmware hides the counters",
-			     x->module);
+			     "not know this model, or the %s hides the counters",
+			     x->module, u->topology.guest[0] ? "hypervisor" : "firmware");
 		unc_text_add(&d.fix, "sudo dmesg | grep -i -e uncore -e pmu   # then ");
 		if (x->since)
 			unc_text_add(&d.fix, "a kernel of version %s or newer", x->since);

@@ -105,6 +105,7 @@ static int check_expectation(const struct unc_reader *r, const struct unc_yaml *
 static const struct unc_field expectation_fields[] = {
 	UNC_FIELD("models", TEXT, .check = unc_family_when),
 	UNC_FIELD("path", TEXT, UNC_AT(struct unc_expectation, path)),
+	UNC_FIELD("flag", TEXT, UNC_AT(struct unc_expectation, flag)),
 	UNC_FIELD("!module", TEXT, UNC_AT(struct unc_expectation, module)),
 	UNC_FIELD("since", TEXT, UNC_AT(struct unc_expectation, since)),
 	UNC_END,

@@ -45,6 +45,7 @@ struct unc_pattern {
 struct unc_expectation {
 	bool on_this_cpu;   /* its `cpu` list holds this machine's model */
 	const char *path;   /* a glob below the root that shows the hardware; or NULL */
+	const char *flag;   /* the x86 CPU flag without which the driver registers none; or NULL */
 	const char *module; /* the kernel module that registers the PMUs */
 	const char *since;  /* first kernel version that has the driver, or NULL */
 };

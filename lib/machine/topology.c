@@ -14,8 +14,7 @@
 #define PRODUCT "sys/class/dmi/id/product_name"
 #define VENDOR "sys/class/dmi/id/sys_vendor"
 #define CLOCKS "sys/devices/system/clocksource/clocksource0/available_clocksource"
-#define MOST_SOCKETS 8  /* a higher package number is not a socket's */
-#define FIRST_CPU 16384 /* bytes that hold what cpuinfo says of one CPU */
+#define MOST_SOCKETS 8 /* a higher package number is not a socket's */
 
 /* An id such as physical_package_id; -1 when the kernel does not know or does not say. *err: -ENOMEM. */
 static int read_id(const struct unc_root *root, int cpu, const char *name, int *err)
@@ -341,7 +340,7 @@ static int read_platform(struct unc_topology *t, const struct unc_root *root)
 	const char *cpuinfo, *name;
 	size_t len;
 
-	if (unc_root_read_bytes(root, "proc/cpuinfo", FIRST_CPU, &text, &len) == -ENOMEM)
+	if (unc_root_read_bytes(root, "proc/cpuinfo", UNC_FIRST_CPU, &text, &len) == -ENOMEM)
 		return -ENOMEM;
 	cpuinfo = text ? text : "";
 	snprintf(t->cpu_model, sizeof(t->cpu_model), "unknown");

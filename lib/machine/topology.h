@@ -8,6 +8,7 @@
 #include "uncore.h"
 
 #define UNC_MODEL_ROOM 64
+#define UNC_FIRST_CPU 16384 /* bytes of /proc/cpuinfo that hold the first CPU */
 
 struct unc_die {
 	int socket, id; /* id -1: not known */

@@ -191,10 +191,40 @@ static void a_guest_has_no_memory_controllers(void **state)
 	assert_contains(f->found, "no PMU named uncore_imc_{channel}, though this machine "
 				  "(intel/6/207) has the hardware");
 	assert_contains(f->why, "this machine is a guest of KVM");
-	assert_contains(f->why, "(intel_uncore is not loaded)");
+	assert_contains(f->why, "the driver intel_uncore does not start in a guest");
 	assert_string_equal(f->fix, "run uncore on the host");
 	/* Said once. */
 	assert_null(find(u, "uncore PMUs"));
+	uncore_free(u);
+	tree_remove(&t);
+}
+
+/* AMD's driver starts in guests, and registers the PMUs whose CPU flags it finds. */
+static void a_guest_with_the_flag_of_the_counters(void **state)
+{
+	const struct uncore_finding *f;
+	struct uncore *u;
+	struct tree t;
+
+	(void)state;
+	tree_make(&t);
+	machine_cpus(&t, (const int[]){0, 0}, 2);
+	tree_put(&t, "proc/cpuinfo",
+		 "processor\t: 0\nvendor_id\t: AuthenticAMD\ncpu family\t: 25\nmodel\t\t: 17\n"
+		 "flags\t\t: fpu hypervisor perfctr_nb\n");
+	u = examine(t.dir);
+	f = must_find(u, "amd-df", UNCORE_VERDICT_MISSING);
+	assert_string_equal(f->why, "the driver amd_uncore is not loaded");
+	assert_string_equal(f->fix, "sudo modprobe amd_uncore");
+	f = must_find(u, "amd-l3", UNCORE_VERDICT_MISSING);
+	assert_contains(f->why, "the hypervisor hides these (no CPU flag perfctr_llc)");
+	assert_string_equal(f->fix, "run uncore on the host");
+	uncore_free(u);
+	tree_put(&t, "sys/module/amd_uncore/initstate", "live\n");
+	u = examine(t.dir);
+	f = must_find(u, "amd-df", UNCORE_VERDICT_MISSING);
+	assert_contains(f->why, "or the hypervisor hides the counters");
+	assert_contains(f->fix, "dmesg");
 	uncore_free(u);
 	tree_remove(&t);
 }
@@ -529,6 +559,7 @@ int main(void)
 		cmocka_unit_test(pmus_that_nobody_describes),
 		cmocka_unit_test(core_and_software_pmus_are_no_strangers),
 		cmocka_unit_test(a_guest_has_no_memory_controllers),
+		cmocka_unit_test(a_guest_with_the_flag_of_the_counters),
 		cmocka_unit_test(the_driver_is_not_loaded),
 		cmocka_unit_test(the_driver_is_loaded_and_does_nothing),
 		cmocka_unit_test(hardware_that_shows_elsewhere),
