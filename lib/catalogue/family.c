@@ -407,6 +407,7 @@ static const struct unc_field metric_case_fields[] = {
 	UNC_FIELD("when", TEXT, .check = unc_family_when),
 	UNC_FIELD("!formula", ANY, .check = read_formula),
 	UNC_FIELD("headline", NUMBER, UNC_AT(struct uncore_metric, headline), .most = 9),
+	UNC_FIELD("apart", TEXT, UNC_AT(struct uncore_metric, apart)),
 	UNC_FIELD("evidence", TEXT, UNC_AT(struct uncore_metric, evidence)),
 	UNC_END,
 };
@@ -444,6 +445,7 @@ static const struct unc_field metric_fields[] = {
 	UNC_FIELD("cases", ANY),
 	UNC_FIELD("headline", NUMBER, UNC_AT(struct uncore_metric, headline), .least = 1,
 		  .most = 9),
+	UNC_FIELD("apart", TEXT, UNC_AT(struct uncore_metric, apart)),
 	UNC_FIELD("ceiling", WORD, UNC_AT(struct uncore_metric, ceiling), .check = check_ceiling,
 		  .words =
 			  (const char *const[]){[UNC_CEILING_NONE] = "",

@@ -440,6 +440,15 @@ static int add_metric(struct uncore_monitor *m, const struct uncore_metric *metr
 	return r == -ENOMEM ? unc_nomem(&m->machine->error) : r;
 }
 
+/* "memory.*" leaves out what does not fit into the counters together with the rest; "*", which does not fit
+ * anyway, and "memory.util*" do not. */
+static bool is_apart(const struct uncore_metric *metric, const char *pattern)
+{
+	const char *dot = strchr(pattern, '.');
+
+	return metric->apart && dot && strcmp(dot, ".*") == 0;
+}
+
 /* Why filters do not suit metrics: of several reasons that of a family that has these filters. */
 struct unsuited {
 	struct unc_error why;
@@ -503,7 +512,10 @@ int uncore_monitor_add_metrics(struct uncore_monitor *m, const char *pattern)
 
 		if (!matches(metric, pattern))
 			continue;
-		if (!uncore_metric_missing(metric)) {
+		if (!uncore_metric_missing(metric) && is_apart(metric, pattern)) {
+			r = unc_monitor_note(m, "%s is not in %s: %s; name it to count it",
+					     metric->name, pattern, metric->apart);
+		} else if (!uncore_metric_missing(metric)) {
 			here = true;
 			r = try_metric(m, metric, &unsuited);
 		} else if (metric->family->pmu_count && !missing) {

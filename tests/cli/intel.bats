@@ -63,12 +63,20 @@ value() {
 	[ "$(value -e uncore_imc/config=0x0101/)" -gt "$(value -e uncore_imc/config=0x0201/)" ]
 }
 
-@test "Granite Rapids: without -M no memory controller is multiplexed, it has four counters" {
-	local sim=$BATS_FILE_TMPDIR/gnr.yaml
+@test "Granite Rapids: without -M and in memory.* no memory controller is multiplexed, it has four counters" {
+	local sim=$BATS_FILE_TMPDIR/gnr.yaml what
 
-	expect 0 "$UNCORE" --source "sim:$sim" stat --dry-run -j
-	[ "$(jq -r 'select(.pmu == "uncore_imc_0") | .config[0]' <<<"$output" | sort | tr '\n' ' ')" = \
-		'0xcf05 0xcf06 0xf005 0xf006 ' ] || fail
+	for what in stat mem; do
+		expect 0 "$UNCORE" --source "sim:$sim" $what --dry-run -j
+		[ "$(jq -r 'select(.pmu == "uncore_imc_0") | .config[0]' <<<"$output" | sort | tr '\n' ' ')" = \
+			'0xcf05 0xcf06 0xf005 0xf006 ' ] || fail
+	done
+	expect 0 "$UNCORE" --source "sim:$sim,step=1s" mem -v --timeout 1
+	says 'memory\.utilization is not in memory\.\*: the clock is a fifth counter'
+	for what in 'memory.util*' '*'; do
+		expect 0 "$UNCORE" --source "sim:$sim,step=1s" stat -j --timeout 1 -M "$what"
+		jq -es 'any(.name == "memory.utilization" and .value != null)' <<<"$output" >/dev/null || fail
+	done
 	# The clock is a fifth.
 	expect 0 "$UNCORE" --source "sim:$sim" stat --dry-run -j -M memory.utilization
 	[ "$(jq -r 'select(.pmu == "uncore_imc_0") | .group' <<<"$output" | sort | uniq -c | tr -s ' ')" = ' 3 0' ] || fail
