@@ -27,6 +27,10 @@ static int fail_at;      /* the MSR that cannot be read */
 static int stuck_at;     /* and the one that cannot be written */
 static int fail_from;    /* and all from this one on; 0: none */
 static int away_at;      /* the one that reads as all ones, once */
+static int
+	counts_at; /* all boxes count 5000 steps when this box of the first socket is unfrozen, once */
+
+static inline void count(uint64_t n);
 
 ssize_t __real_pread64(int fd, void *into, size_t room, off_t offset);
 ssize_t __wrap_pread64(int fd, void *into, size_t room, off_t offset);
@@ -88,6 +92,10 @@ ssize_t __wrap_pwrite64(int fd, const void *from, size_t room, off_t offset)
 		msr[cpu][offset] &= ~UINT64_C(3);
 	if (slow_us && offset == BOX_CTL && !(msr[cpu][offset] & FRZ))
 		usleep(slow_us);
+	if (counts_at && cpu == 0 && offset == counts_at && !(msr[cpu][offset] & FRZ)) {
+		counts_at = 0;
+		count(5000);
+	}
 	return 8;
 }
 
@@ -145,7 +153,7 @@ static inline struct block *fresh(void)
 			msr[cpu][BOX_CTL + 0x20 * box] = 3 << 16;
 	}
 	writes = 0;
-	fail_at = fail_from = stuck_at = away_at = 0;
+	fail_at = fail_from = stuck_at = away_at = counts_at = 0;
 	slow_us = 0;
 	must(&b, uncore_set_root(b.u, b.tree.dir));
 	must(&b, uncore_set_source(b.u, "regs:intel-ivt-cbo"));

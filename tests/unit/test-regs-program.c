@@ -232,6 +232,51 @@ static void test_after_any_order(void **state)
 	block_remove(b);
 }
 
+/* The trigger reaches its events as soon as it is unfrozen: no box of its socket is unfrozen after that. */
+static void test_after_while_unfreezing(void **state)
+{
+	struct block *b = fresh();
+
+	(void)state;
+	scan(b, true);
+	must(b, block_start(b, "uncore_cbox_2/event=1,after=1000/,uncore_cbox_0/event=3/,"
+			       "uncore_cbox_5/event=7/"));
+	counts_at = BOX_CTL + 2 * 0x20;
+	for (int i = 0; i < 3; i++) {
+		block_read(b);
+		count(5000);
+	}
+	block_total(b);
+	assert_stopped(b, "uncore_cbox_2/event=1,after=1000/", 2 * 1000);
+	assert_stopped(b, "uncore_cbox_0/event=3/", 2 * 3000);
+	assert_stopped(b, "uncore_cbox_5/event=7/", 2 * 7000);
+	block_remove(b);
+}
+
+/* Two boxes are triggers, and the one that is unfrozen first has frozen the socket before the other is unfrozen:
+ * that one is frozen again. */
+static void test_after_in_two_boxes(void **state)
+{
+	struct block *b = fresh();
+
+	(void)state;
+	scan(b, true);
+	must(b,
+	     block_start(b, "uncore_cbox_2/event=1,after=1000/,uncore_cbox_5/event=1,after=1000/,"
+			    "uncore_cbox_2/event=3/"));
+	counts_at = BOX_CTL + 5 * 0x20;
+	for (int i = 0; i < 3; i++) {
+		block_read(b);
+		assert_int_equal(msr[0][BOX_CTL + 2 * 0x20] & FRZ, FRZ);
+		count(5000);
+	}
+	assert_int_equal(counts_at, 0);
+	block_total(b);
+	assert_stopped(b, "uncore_cbox_5/event=1,after=1000/", 2 * 1000);
+	assert_stopped(b, "uncore_cbox_2/event=3/", 3000); /* of the other socket only */
+	block_remove(b);
+}
+
 /* What happens before the start is not among the N events. */
 static void test_frozen_until_start(void **state)
 {
@@ -534,6 +579,8 @@ int main(void)
 		cmocka_unit_test(test_after_too_many),
 		cmocka_unit_test(test_after_all),
 		cmocka_unit_test(test_after_any_order),
+		cmocka_unit_test(test_after_while_unfreezing),
+		cmocka_unit_test(test_after_in_two_boxes),
 		cmocka_unit_test(test_frozen_until_start),
 		cmocka_unit_test(test_overflow),
 		cmocka_unit_test(test_set_back),

@@ -161,26 +161,51 @@ static void finish_reading(struct unc_regs_source *s, struct unc_regs_instance *
 	}
 }
 
+bool unc_regs_same_device(const struct unc_regs_source *s, const struct unc_regs_instance *a,
+			  const struct unc_regs_instance *b)
+{
+	const struct unc_counter *x = &s->plan[a->first], *y = &s->plan[b->first];
+
+	return x->cpu == y->cpu &&
+	       x->pmu->unit / s->regs->instances == y->pmu->unit / s->regs->instances;
+}
+
+/* One of its triggers has reached its events since the reading. */
+static bool has_triggered(const struct unc_regs_source *s, const struct unc_regs_instance *b)
+{
+	uint64_t raw;
+
+	for (size_t i = b->first; b->trigger && i < b->end; i++)
+		if (s->plan[i].config.word[UNC_REGS_AFTER_WORD] && s->counters[i].reg &&
+		    unc_regs_io_load(&b->io, s->counters[i].reg->offset, &raw) == 0 &&
+		    raw < s->counters[i].last)
+			return true;
+	return false;
+}
+
+/* Triggers are unfrozen last. With several of them, one may freeze the device before the next one is unfrozen,
+ * which would count on: then all are frozen again, and the next reading finds the event. */
 void unc_regs_unfreeze(struct unc_regs_source *s)
 {
 	size_t end;
 
 	for (size_t first = 0; s->together && first < s->instance_count; first = end) {
-		const struct unc_counter *c = &s->plan[s->instances[first].first];
-		bool stopped = false;
+		struct unc_regs_instance *b = s->instances;
+		bool stopped = false, triggered = false;
 
-		/* All instances of one device. */
 		for (end = first; end < s->instance_count; end++) {
-			const struct unc_counter *other = &s->plan[s->instances[end].first];
-
-			if (other->cpu != c->cpu || other->pmu->unit / s->regs->instances !=
-							    c->pmu->unit / s->regs->instances)
+			if (!unc_regs_same_device(s, &b[first], &b[end]))
 				break;
-			stopped = stopped || s->instances[end].state == UNC_INSTANCE_STOPPED;
+			stopped = stopped || b[end].state == UNC_INSTANCE_STOPPED;
 		}
-		for (size_t k = first; k < end; k++)
-			if (s->instances[k].state == UNC_INSTANCE_HELD)
-				finish_reading(s, &s->instances[k], stopped);
+		for (size_t k = end; k-- > first;)
+			if (b[k].state == UNC_INSTANCE_HELD)
+				finish_reading(s, &b[k], stopped);
+		for (size_t k = first + 1; k < end && !stopped; k++)
+			triggered = triggered || has_triggered(s, &b[k]);
+		for (size_t k = first; k < end && triggered; k++)
+			if (b[k].state == UNC_INSTANCE_COUNTING)
+				unc_regs_hold(&b[k].io);
 	}
 }
 

@@ -341,6 +341,26 @@ static int add_notes(const struct unc_regs_source *s, struct unc_names *notes, s
 	return unc_names_add(notes, note) < 0 ? unc_nomem(e) : 0;
 }
 
+/* Triggers come first among the instances of their device: they are frozen first for a reading and unfrozen
+ * last, so that a trigger does not freeze an instance that is being unfrozen. */
+static void order_instances(struct unc_regs_source *s)
+{
+	for (size_t k = 0; s->regs->overflow == UNC_OVERFLOW_FREEZES_ALL && k < s->instance_count;
+	     k++) {
+		struct unc_regs_instance trigger = s->instances[k];
+
+		if (!trigger.trigger)
+			continue;
+		s->together = true;
+		for (size_t to = k; to > 0 && !s->instances[to - 1].trigger &&
+				    unc_regs_same_device(s, &s->instances[to - 1], &trigger);
+		     to--) {
+			s->instances[to] = s->instances[to - 1];
+			s->instances[to - 1] = trigger;
+		}
+	}
+}
+
 static int regs_open(struct unc_source *source, struct unc_counter *counters, size_t count,
 		     struct unc_names *notes, struct unc_error *e)
 {
@@ -370,10 +390,10 @@ static int regs_open(struct unc_source *source, struct unc_counter *counters, si
 				(struct unc_regs_instance){.io = {.fd = -1}, .first = i};
 		}
 		s->instances[s->instance_count - 1].end = i + 1;
-		if (s->regs->overflow == UNC_OVERFLOW_FREEZES_ALL &&
-		    c->config.word[UNC_REGS_AFTER_WORD])
-			s->together = true;
+		if (c->config.word[UNC_REGS_AFTER_WORD])
+			s->instances[s->instance_count - 1].trigger = true;
 	}
+	order_instances(s);
 	/* Nothing is written before all is checked. */
 	for (size_t k = 0; err == 0 && k < s->instance_count; k++)
 		err = open_instance(s, &s->instances[k], e);

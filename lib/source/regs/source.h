@@ -95,6 +95,7 @@ enum unc_instance_state {
 struct unc_regs_instance {
 	struct unc_regs_io io;
 	size_t first, end; /* its counters in the plan */
+	bool trigger; /* one of them freezes it, and maybe others, after its number of events */
 	enum unc_instance_state state;
 	bool unconfirmed;      /* its status did not show that it was frozen or latched */
 	bool good;             /* its counters were read */
@@ -130,6 +131,9 @@ struct unc_regs_source {
 
 /* Reads all counters of an instance; `ctx` is the source. Different instances may be read at once. */
 void unc_regs_read_instance(void *ctx, size_t index);
+/* Both are instances of one device, read on one CPU. */
+bool unc_regs_same_device(const struct unc_regs_source *s, const struct unc_regs_instance *a,
+			  const struct unc_regs_instance *b);
 /* When all have been read: unfreezes instances that waited for the others. */
 void unc_regs_unfreeze(struct unc_regs_source *s);
 
