@@ -3,7 +3,7 @@
 #ifndef UNC_FORMAT_H
 #define UNC_FORMAT_H
 
-#include "base/error.h"
+#include "base/text.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

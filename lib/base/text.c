@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Text: characters, growing buffers, numbers without the locale; names: lists, patterns, near ones. */
+/* Text: sentences of errors, characters, growing buffers, numbers without the locale; names: lists, patterns, near
+ * ones. */
 #include "base/text.h"
 
-#include <errno.h>
 #include <locale.h>
 #include <math.h>
 #include <stdarg.h>
@@ -13,6 +13,52 @@
 #define LONGEST 95 /* longer names are compared by their beginning */
 #define OFFERED 3
 #define FAR 1000U
+#define ERRNO_END 4096 /* as in the kernel's IS_ERR_VALUE */
+
+/* ---- errors ---- */
+
+void unc_error_put(struct unc_error *e, bool append, const char *fmt, ...)
+{
+	char text[sizeof(e->text)] =
+		""; /* the arguments may point into the sentence they replace */
+	size_t at;
+	va_list args;
+
+	if (!e)
+		return;
+	at = append ? strlen(e->text) : 0;
+	va_start(args, fmt);
+	vsnprintf(text, sizeof(text) - at, fmt, args);
+	va_end(args);
+	memcpy(e->text + at, text, strlen(text) + 1);
+}
+
+const char *unc_errno_text(int err)
+{
+	const char *text = strerrordesc_np(abs(err));
+
+	return text ? text : "unknown error";
+}
+
+const char *unc_errno_name(int err)
+{
+	const char *name = strerrorname_np(abs(err));
+
+	return name ? name : "an unknown error";
+}
+
+int unc_errno_number(const char *name)
+{
+	for (int err = 1; err < ERRNO_END; err++) {
+		const char *known = strerrorname_np(err);
+
+		if (known && strcmp(known, name) == 0)
+			return -err;
+	}
+	return 0;
+}
+
+/* ---- characters, buffers, names, numbers ---- */
 
 bool unc_is_digit(char c)
 {

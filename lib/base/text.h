@@ -1,12 +1,51 @@
 /* SPDX-License-Identifier: MIT */
-/* Text: growing buffers and arrays, numbers without the locale, names. */
+/* Text: the sentence of an error, growing buffers and arrays, numbers without the locale, names. */
 #ifndef UNC_TEXT_H
 #define UNC_TEXT_H
 
-#include "base/error.h"
+#include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/* ---- the sentence that goes with a negative errno ---- */
+
+struct unc_error {
+	char text[2048];
+	int exhausted; /* ENOMEM after unc_nomem(): what was found since then may be incomplete */
+};
+
+/* Writes the sentence and is -err. `e` may be NULL. Usage: return unc_fail(e, EINVAL, "..."). That it is not 0 can be
+ * seen here, by a reader and by a static analyzer. */
+#define unc_fail(e, err, ...) unc_negative((unc_error_put((e), false, __VA_ARGS__), (err)))
+/* Appends to the sentence that is there (for hints and context). */
+#define unc_error_append(e, ...) unc_error_put((e), true, __VA_ARGS__)
+
+/* Truncates, never overflows. */
+void unc_error_put(struct unc_error *e, bool append, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+static inline int unc_negative(int err)
+{
+	return -err;
+}
+
+/* The usual sentence for -ENOMEM. */
+static inline int unc_nomem(struct unc_error *e)
+{
+	if (e)
+		e->exhausted = ENOMEM;
+	return unc_fail(e, ENOMEM, "out of memory");
+}
+
+/* "No such file or directory" for ENOENT or -ENOENT, in no locale; never NULL. */
+const char *unc_errno_text(int err);
+/* "EINVAL" for EINVAL or -EINVAL; "an unknown error". */
+const char *unc_errno_name(int err);
+/* -EINVAL for "EINVAL"; 0 for no such name. */
+int unc_errno_number(const char *name);
+
+/* ---- text ---- */
 
 /* White space in the C locale. */
 #define UNC_SPACES " \t\n\v\f\r"

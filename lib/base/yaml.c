@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* The strict YAML loader: libyaml's events made into a tree. Typed access is in fill.c. */
-#include "base/embedded.h"
 #include "base/text.h"
 #include "base/yaml-file.h"
 
@@ -14,6 +13,7 @@
 #include <yaml.h>
 
 #define MAX_LEVELS 16
+#define MOST_ENTRIES 4096 /* keys are compared pair by pair */
 #define MAX_BYTES ((size_t)1 << 20)
 #define SUFFIX ".yaml"
 
@@ -32,33 +32,23 @@ static int fail_at(const struct loader *l, const yaml_mark_t *at, const char *wh
 			what);
 }
 
-/* Of a byte of the text: columns count characters. */
-static yaml_mark_t mark_of(const struct loader *l, size_t offset)
-{
-	yaml_mark_t at = {0};
-
-	for (size_t i = 0; i < offset && i < l->len; i++) {
-		if (l->text[i] == '\n') {
-			at.line++;
-			at.column = 0;
-		} else if (((unsigned char)l->text[i] & 0xC0) != 0x80) {
-			at.column++;
-		}
-	}
-	return at;
-}
-
 /* A mistake that libyaml found, in its words. */
 static int fail_parser(const struct loader *l)
 {
 	const yaml_parser_t *p = &l->parser;
-	yaml_mark_t at = p->problem_mark;
+	yaml_mark_t at = p->error == YAML_READER_ERROR ? (yaml_mark_t){0} : p->problem_mark;
 	int err;
 
 	if (p->error == YAML_MEMORY_ERROR)
 		return unc_nomem(l->e);
-	if (p->error == YAML_READER_ERROR)
-		at = mark_of(l, p->problem_offset); /* all that it tells */
+	/* All that it tells of a wrong byte is its offset; columns count characters. */
+	for (size_t i = 0; p->error == YAML_READER_ERROR && i < p->problem_offset && i < l->len;
+	     i++) {
+		at.line += l->text[i] == '\n';
+		at.column += ((unsigned char)l->text[i] & 0xC0) != 0x80;
+		if (l->text[i] == '\n')
+			at.column = 0;
+	}
 	err = fail_at(l, &at, p->problem ? p->problem : "not YAML");
 	if (p->error != YAML_READER_ERROR && p->context)
 		unc_error_append(l->e, " %s that began at line %zu, column %zu", p->context,
@@ -116,42 +106,6 @@ static void free_node(struct unc_yaml *node)
 	free(node->text);
 }
 
-static int compare_keys(const void *a, const void *b)
-{
-	const struct unc_yaml *x = *(const struct unc_yaml *const *)a;
-	const struct unc_yaml *y = *(const struct unc_yaml *const *)b;
-	int order = strcmp(x->key, y->key);
-
-	return order ? order : (x > y) - (x < y);
-}
-
-/* Sorted, not pair by pair: a file of one huge map must not take minutes. */
-static int refuse_duplicates(const struct loader *l, const struct unc_yaml *map)
-{
-	const struct unc_yaml **sorted, *second = NULL, *first = NULL;
-
-	if (map->count < 2)
-		return 0;
-	sorted = malloc(map->count * sizeof(*sorted));
-	if (!sorted)
-		return unc_nomem(l->e);
-	for (size_t i = 0; i < map->count; i++)
-		sorted[i] = &map->children[i];
-	qsort(sorted, map->count, sizeof(*sorted), compare_keys);
-	for (size_t i = 1; i < map->count; i++) {
-		if (strcmp(sorted[i - 1]->key, sorted[i]->key) != 0 ||
-		    (second && second < sorted[i]))
-			continue;
-		first = sorted[i - 1];
-		second = sorted[i];
-	}
-	free(sorted);
-	if (!second)
-		return 0;
-	return unc_fail(l->e, EBADMSG, "%s:%d:%d: the key '%s' is here twice; first on line %d",
-			l->name, second->key_line, second->key_col, second->key, first->key_line);
-}
-
 /* Fills `node` with the value that begins with the current event. What is half built on failure is
  * freed with the root. */
 static int build(struct loader *l, int level, struct unc_yaml *node)
@@ -177,7 +131,10 @@ static int build(struct loader *l, int level, struct unc_yaml *node)
 		if (err)
 			return err;
 		if (event->type == YAML_SEQUENCE_END_EVENT || event->type == YAML_MAPPING_END_EVENT)
-			return map ? refuse_duplicates(l, node) : 0;
+			return 0;
+		if (node->count == MOST_ENTRIES)
+			return fail_at(l, &event->start_mark,
+				       "a list or map has more than 4096 entries");
 		child = unc_append(&node->children, &node->count, sizeof(*child));
 		if (!child)
 			return unc_nomem(l->e);
@@ -189,9 +146,16 @@ static int build(struct loader *l, int level, struct unc_yaml *node)
 			child->key_line = (int)event->start_mark.line + 1;
 			child->key_col = (int)event->start_mark.column + 1;
 			err = take_text(l, &child->key);
-			if (!err)
-				err = next_event(l);
 		}
+		for (size_t i = 0; map && !err && i + 1 < node->count; i++)
+			if (strcmp(node->children[i].key, child->key) == 0)
+				return unc_fail(
+					l->e, EBADMSG,
+					"%s:%d:%d: the key '%s' is here twice; first on line %d",
+					l->name, child->key_line, child->key_col, child->key,
+					node->children[i].key_line);
+		if (map && !err)
+			err = next_event(l);
 		if (!err)
 			err = build(l, level + 1, child);
 		if (err)

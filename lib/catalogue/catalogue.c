@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/embedded.h"
-
 /* {sbdf} is a PCI address as the kernel writes it into names: hexadecimal, without zeros. */
 bool unc_pattern_value(const char *pattern, const char *name, const char *word, uint64_t *value)
 {

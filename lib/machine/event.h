@@ -3,7 +3,7 @@
 #ifndef UNC_EVENT_H
 #define UNC_EVENT_H
 
-#include "base/error.h"
+#include "base/text.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

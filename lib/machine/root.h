@@ -4,7 +4,6 @@
 #ifndef UNC_ROOT_H
 #define UNC_ROOT_H
 
-#include "base/error.h"
 #include "base/text.h"
 
 struct unc_root;

@@ -3,7 +3,6 @@
 #ifndef UNC_SNAPSHOT_H
 #define UNC_SNAPSHOT_H
 
-#include "base/error.h"
 #include "base/text.h"
 
 #define UNC_SNAPSHOT_MOST ((size_t)64 << 20) /* bytes of a snapshot, and of all its contents */

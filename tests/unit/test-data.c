@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "base/embedded.h"
+#include "base/yaml-file.h"
 #include "data.h"
 
 /* ---- every family ----------------------------------------------------------------------------- */

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Sentences of errors, growing text, lists of names, numbers, nearest names. */
-#include "base/error.h"
 #include "base/text.h"
 
 #include <ctype.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The packing of counters into groups, by trying: only the driver knows what fits. */
 #include "source/kernel/groups.h"
-#include "base/error.h"
+#include "base/text.h"
 #include "machine/event.h"
 #include <errno.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE
 #include "source/kernel/perf.h"
-#include "base/error.h"
+#include "base/text.h"
 #include "machine/event.h"
 #include "machine/permission.h"
 #include <errno.h>

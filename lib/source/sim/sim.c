@@ -4,7 +4,6 @@
 #define _GNU_SOURCE
 #include "source/sim/sim.h"
 #include "base/clock.h"
-#include "base/embedded.h"
 #include "base/fill.h"
 #include "base/text.h"
 #include "source/source.h"
