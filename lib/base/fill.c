@@ -5,25 +5,12 @@
 #include "base/format.h"
 #include "base/text.h"
 #include <errno.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define KEYS_MOST 64 /* in one table */
 
 /* ---- sentences ---- */
-
-int unc_reader_fail_at(const struct unc_reader *r, int line, int col, const char *fmt, ...)
-{
-	char what[sizeof(r->e->text)];
-	va_list args;
-
-	va_start(args, fmt);
-	vsnprintf(what, sizeof(what), fmt, args);
-	va_end(args);
-	return unc_fail(r->e, EBADMSG, "%s:%d:%d: %s", r->file->name, line, col, what);
-}
 
 int unc_reader_expect(const struct unc_reader *r, const struct unc_yaml *node,
 		      enum unc_yaml_kind kind)

@@ -106,8 +106,9 @@ int unc_fill_value(const struct unc_reader *r, const struct unc_yaml *node,
 unsigned unc_fill_choice(const struct unc_yaml *map, const struct unc_field *fields);
 
 /* "file:line:col: ..." and -EBADMSG. */
-int unc_reader_fail_at(const struct unc_reader *r, int line, int col, const char *fmt, ...)
-	__attribute__((format(printf, 4, 5)));
+#define unc_reader_fail_at(r, line, col, ...)                                        \
+	(unc_error_put((r)->e, false, "%s:%d:%d: ", (r)->file->name, (line), (col)), \
+	 unc_error_append((r)->e, __VA_ARGS__), unc_negative(EBADMSG))
 /* At a value, at its key, and at a character of a text: exact where the file is written as it is read. */
 #define unc_reader_fail(r, node, ...) unc_reader_fail_at(r, (node)->line, (node)->col, __VA_ARGS__)
 #define unc_reader_fail_key(r, node, ...) \

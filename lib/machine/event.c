@@ -4,14 +4,11 @@
 #include "base/text.h"
 
 #include <errno.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define MOST_EVENTS 4096
-#define SHOWN 72 /* characters of the list in a sentence */
-#define SPACES " \t\n\v\f\r"
+#define SHOWN 72                  /* characters of the list in a sentence */
 #define MODIFIERS "ukhIGHDeWSbpP" /* in the order of UNC_MOD_*; 'P' is another 'p' */
 
 struct parser {
@@ -21,36 +18,30 @@ struct parser {
 	struct unc_error *e;
 };
 
-static int fail_at(const struct parser *p, const char *at, const char *fmt, ...)
-	__attribute__((format(printf, 3, 4)));
-
-/* Shows the text around `at` with a mark below it. */
-static int fail_at(const struct parser *p, const char *at, const char *fmt, ...)
+/* Appends the text around `at`, with a mark below it. */
+static int show_mistake(const struct parser *p, const char *at)
 {
-	size_t pos = (size_t)(at - p->text), begin = pos > SHOWN / 2 ? pos - SHOWN / 2 : 0;
-	char why[512], shown[SHOWN + 1];
-	va_list args;
-	size_t n = 0;
+	size_t pos = (size_t)(at - p->text), begin = pos > SHOWN / 2 ? pos - SHOWN / 2 : 0, n = 0;
+	char shown[SHOWN + 1];
 
-	if (!p->e)
-		return -EINVAL;
-	va_start(args, fmt);
-	vsnprintf(why, sizeof(why), fmt, args);
-	va_end(args);
-	while (n < SHOWN && p->text[begin + n]) {
+	for (; n < SHOWN && p->text[begin + n]; n++) {
 		char c = p->text[begin + n];
 
-		shown[n++] = c >= ' ' && c <= '~' ? c : '?';
+		shown[n] = c >= ' ' && c <= '~' ? c : '?';
 	}
 	shown[n] = '\0';
-	return unc_fail(p->e, EINVAL, "event list, column %zu: %s\n  %s%s%s\n  %*s^", pos + 1, why,
-			begin ? "..." : "", shown, p->text[begin + n] ? "..." : "",
-			(int)(pos - begin + (begin ? 3 : 0)), "");
+	unc_error_append(p->e, "\n  %s%s%s\n  %*s^", begin ? "..." : "", shown,
+			 p->text[begin + n] ? "..." : "", (int)(pos - begin + (begin ? 3 : 0)), "");
+	return -EINVAL;
 }
+
+#define fail_at(p, at, ...)                                                                        \
+	(unc_error_put((p)->e, false, "event list, column %zu: ", (size_t)((at) - (p)->text) + 1), \
+	 unc_error_append((p)->e, __VA_ARGS__), show_mistake(p, at))
 
 static void skip_spaces(struct parser *p)
 {
-	p->at += strspn(p->at, SPACES);
+	p->at += strspn(p->at, UNC_SPACES);
 }
 
 /* ---- modifiers ---- */
@@ -71,7 +62,7 @@ static int take_modifiers(struct parser *p, bool after_slash, uint32_t *out)
 	}
 	if (colon && p->at == begin)
 		return fail_at(p, p->at, "expected modifiers after ':', some of " MODIFIERS);
-	if (!*p->at || strchr(",}" SPACES, *p->at))
+	if (!*p->at || strchr(",}" UNC_SPACES, *p->at))
 		return 0;
 	if (*p->at == '{')
 		return fail_at(p, p->at, "expected a comma before '{'");
@@ -88,7 +79,7 @@ static int take_name(struct parser *p)
 {
 	const char *begin = p->at, *colon;
 
-	p->at += strcspn(p->at, ",{}/" SPACES);
+	p->at += strcspn(p->at, ",{}/" UNC_SPACES);
 	/* A colon ends the bare name of an event; in front of a slash it is part of a PMU's. */
 	colon = memchr(begin, ':', (size_t)(p->at - begin));
 	if (*p->at != '/' && colon)
@@ -192,7 +183,7 @@ int unc_events_parse(const char *text, struct unc_events *out, struct unc_error 
 	for (bool more = r == 0; more; p.at++) {
 		skip_spaces(&p);
 		/* perf lets a group have a name, "name{a,b}", and does not use it. */
-		name = strcspn(p.at, ",{}/:" SPACES);
+		name = strcspn(p.at, ",{}/:" UNC_SPACES);
 		if (p.at[name] == '{')
 			p.at += name;
 		r = *p.at == '{' ? take_group(&p) : take_event(&p);

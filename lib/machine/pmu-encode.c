@@ -2,7 +2,6 @@
 /* The text between the slashes, as configuration words. */
 #include <errno.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,25 +25,17 @@ struct encoder {
 
 /* ---- sentences ---- */
 
-static int refuse(const struct encoder *x, const char *fmt, ...)
-	__attribute__((format(printf, 2, 3)));
-
-/* A mistake in an alias is the kernel's, all others are the user's. */
-static int refuse(const struct encoder *x, const char *fmt, ...)
+/* Begins the sentence. A mistake in an alias is the kernel's, all others are the user's. */
+static int blame(const struct encoder *x)
 {
-	char text[1600];
-	va_list args;
-
-	if (!x->e)
-		return x->alias ? -EBADMSG : -EINVAL;
-	va_start(args, fmt);
-	vsnprintf(text, sizeof(text), fmt, args);
-	va_end(args);
 	if (x->alias)
-		return unc_fail(x->e, EBADMSG, "%s: its event '%s' is '%.100s': %s", x->pmu->name,
-				x->alias->name, x->alias->terms, text);
-	return unc_fail(x->e, EINVAL, "%s/%.100s/: %s", x->pmu->name, x->user, text);
+		return unc_fail(x->e, EBADMSG, "%s: its event '%s' is '%.100s': ", x->pmu->name,
+				x->alias->name, x->alias->terms);
+	return unc_fail(x->e, EINVAL, "%s/%.100s/: ", x->pmu->name, x->user);
 }
+
+#define refuse(x, ...) \
+	(blame(x), unc_error_append((x)->e, __VA_ARGS__), (x)->alias ? -EBADMSG : -EINVAL)
 
 static void add_list(struct unc_error *e, const char *what, const char *const *names, size_t count)
 {
@@ -60,11 +51,12 @@ static int refuse_unknown(const struct encoder *x, const char *name, bool terms,
 {
 	const struct uncore_pmu *p = x->pmu;
 	size_t term_count = terms ? p->term_count : 0, count = term_count;
-	struct unc_error why;
+	int err = refuse(x, "it has no %s%s%s '%s'", terms ? "term" : "",
+			 terms && events ? " or " : "", events ? "event" : "", name);
 	const char **names;
 
 	if (!x->e)
-		return refuse(x, "unknown");
+		return err;
 	names = calloc(p->term_count + p->alias_count + 1, sizeof(*names));
 	if (!names)
 		return unc_nomem(x->e);
@@ -72,16 +64,13 @@ static int refuse_unknown(const struct encoder *x, const char *name, bool terms,
 		names[i] = p->terms[i].name;
 	for (size_t i = 0; events && i < p->alias_count; i++)
 		names[count++] = p->aliases[i].name;
-	unc_fail(&why, EINVAL, "it has no %s%s%s '%s'", terms ? "term" : "",
-		 terms && events ? " or " : "", events ? "event" : "", name);
-	unc_error_suggest(&why, name, names, sizeof(*names), count);
+	unc_error_suggest(x->e, name, names, sizeof(*names), count);
 	if (terms)
-		add_list(&why, "terms", names, term_count);
+		add_list(x->e, "terms", names, term_count);
 	if (events)
-		add_list(&why, "events", names + term_count, count - term_count);
-	refuse(x, "%s", why.text);
+		add_list(x->e, "events", names + term_count, count - term_count);
 	free(names);
-	return x->alias ? -EBADMSG : -EINVAL;
+	return err;
 }
 
 /* ---- words that every PMU understands ---- */

@@ -4,8 +4,6 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -151,16 +149,10 @@ struct parser {
 	struct unc_error *e;
 };
 
-__attribute__((format(printf, 2, 3))) static int fail(const struct parser *p, const char *fmt, ...)
-{
-	char text[300];
-	va_list args;
-
-	va_start(args, fmt);
-	vsnprintf(text, sizeof(text), fmt, args);
-	va_end(args);
-	return unc_fail(p->e, EINVAL, "%s:%zu: %s", p->file, p->line, text);
-}
+/* "FILE:LINE: ..." and -EINVAL. */
+#define fail(p, ...)                                                     \
+	(unc_error_put((p)->e, false, "%s:%zu: ", (p)->file, (p)->line), \
+	 unc_error_append((p)->e, __VA_ARGS__), unc_negative(EINVAL))
 
 static bool next_line(struct parser *p)
 {
