@@ -152,8 +152,9 @@ class Running:
         self.wait_rows()
         return self
 
-    def wait_rows(self):
-        """Until a window that begins after now is over: everything before is then in what is printed."""
+    def wait_rows(self, good=None):
+        """Until a window that begins after now is over: everything before is then in what is printed. With
+        `good`, until the last row is, too."""
         deadline = time.monotonic() + 20
         for _ in range(2):
             seen = self._last()
@@ -161,6 +162,10 @@ class Running:
                 if time.monotonic() > deadline or self.process.poll() is not None:
                     raise rig.Failed(f"{self.argv}: no further interval: {self.process.poll()}")
                 time.sleep(0.01)
+        while good and not good(self._rows()[-1]):
+            if time.monotonic() > deadline:
+                raise rig.Failed(f"{self.argv}: still {short(self._rows()[-1:])}")
+            time.sleep(0.05)
 
     def _last(self):
         """The end of the last window that is printed."""

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The driver is unloaded and loaded again: not while uncore counts; without it uncore says what is
-missing; with it the PMUs are found again, whatever their type numbers are now."""
+"""The driver is unloaded and loaded again: not while uncore counts, unless its devices are taken away; without it
+uncore says what is missing; with it the PMUs are found again, whatever their type numbers are now."""
 
 import pathlib
 import time
@@ -13,31 +13,44 @@ STEP = 1000
 SKX = pathlib.Path("/sys/bus/pci/drivers/skx_uncore")
 
 
-def taken_away():
-    """The devices of a PMU are taken from its driver while it is counted. Loading the module again,
-    which comes next, brings them back."""
+def gone_and_back(module):
+    """The driver is removed and comes back while uncore counts. An open counter keeps its module in use, until
+    the device is taken from the driver. Another PMU gets the old type number meanwhile."""
     event = "uncore_imc_0/event=0x4/"
     devices = [path.name for path in SKX.glob("*:0a.2")]
     if not devices:
-        rig.skip("a PMU that goes away while it is counted", "no driver here whose devices can be taken away")
+        rig.skip("a driver that is removed while uncore counts", "no driver here whose devices can be taken away")
         return
-    per_tick = behaviour.weight(event)
+    expected, old_type = behaviour.weight(event) * STEP, rig.pmus()["uncore_imc_0"].type
     with behaviour.Running(event, "all", "50ms") as running:
         rig.traffic("step", STEP)
         running.wait_rows()
         for device in devices:
             (SKX / "unbind").write_text(device, encoding="ascii")
         running.wait_rows()
+        removed = behaviour.busybox("rmmod", module)
+        without = behaviour.pmu() not in rig.pmus()
+        other = behaviour.load("rapl")
         rig.traffic("step", STEP)
         running.wait_rows()
+        loaded = behaviour.load(module)
+        running.wait_rows(lambda row: row["quality"] == "measured")
+        rig.traffic("step", STEP)
+        running.wait_rows()
+    new_type = rig.pmus()["uncore_imc_0"].type
+    behaviour.busybox("rmmod", "rapl")
+    rig.ok(removed.returncode == 0 and without and loaded.returncode == 0, "the driver is removed and comes back",
+           f"{removed} {loaded}")
+    rig.ok(new_type != old_type, f"the PMU has type {new_type} instead of {old_type}", other)
     rows = running.rows_of()
-    got = sum(row["count"] or 0 for row in rows)
-    rig.ok("uncore_imc_0" not in rig.pmus() and got == STEP * per_tick, "counted until the PMU went away",
-           f"{got} {STEP * per_tick} {behaviour.short(rows)}")
-    rig.ok(rows[-1]["quality"] == "unavailable" and rows[-1]["value"] is None and rows[-1]["reason"],
-           "then unavailable, with the reason", behaviour.short(rows))
-    rig.ok(running.total[0]["quality"] == "partial" and running.total[0]["count"] == got, "the total is partial",
-           behaviour.short(running.total))
+    gap = [n for n, row in enumerate(rows) if row["quality"] == "unavailable"]
+    rig.ok(gap and all(rows[n]["value"] is None and "its driver was removed" in rows[n]["reason"] for n in gap),
+           "unavailable between, with the reason", behaviour.short(rows))
+    sums = [sum(row["count"] or 0 for row in part) for part in (rows[:gap[0]], rows[gap[0]:])] if gap else []
+    rig.ok(sums == [expected, expected], "the counts before and after are right",
+           f"{sums} {expected} {behaviour.short(rows)}")
+    rig.ok(running.total[0]["quality"] == "partial" and running.total[0]["count"] == 2 * expected,
+           "the total is partial", behaviour.short(running.total))
     rig.ok(running.status == 0, "uncore ends well", f"{running.status} {running.errors}")
 
 
@@ -88,7 +101,7 @@ def main():
     per_tick = behaviour.weight(event)
     old_type = rig.pmus()[behaviour.pmu()].type
     while_counting(module, event, per_tick)
-    taken_away()
+    gone_and_back(module)
     unloaded(module, event)
     again(module, event, per_tick, old_type)
     rig.done()
