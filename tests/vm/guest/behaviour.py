@@ -117,7 +117,7 @@ def late(row):
 
 def short(rows):
     """Rows for a message: what matters of each, of the last ones."""
-    keys = ("time", "name", "socket", "cpu", "value", "count", "quality", "coverage", "enabled_ns", "reason")
+    keys = ("time", "name", "socket", "cpu", "value", "count", "quality", "coverage", "interval", "enabled_ns", "reason")
     return "\n".join(" ".join(f"{key}={row[key]}" for key in keys if row[key] is not None)
                      for row in rows[-12:])
 
@@ -155,7 +155,7 @@ class Running:
     def wait_rows(self, good=None):
         """Until a window that begins after now is over: everything before is then in what is printed. With
         `good`, until the last row is, too."""
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + rig.TIME_LIMIT
         for _ in range(2):
             seen = self._last()
             while self._last() == seen:

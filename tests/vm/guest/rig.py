@@ -27,7 +27,7 @@ SOCKETS = int(os.environ.get("RIG_SOCKETS", "1"))
 CPUS = int(os.environ.get("RIG_CPUS", "1"))
 SHARE = pathlib.Path(os.environ.get("RIG_SHARE", "/rig/share"))
 DEVICES = pathlib.Path("/sys/bus/event_source/devices")
-TIME_LIMIT = 60  # seconds for one command
+TIME_LIMIT = 300  # seconds for one command: many times what it takes on a busy host
 
 # perf reads its own tables of a CPU's events for each PMU, which takes seconds in an emulated machine
 # and adds nothing here: of this CPU it has none.
@@ -314,7 +314,7 @@ def number(value):
 
 
 def record(pmu, event, perf_value, uncore_value, truth, verdict):
-    """One comparison for the table: a line of results.tsv. `verdict`: "exact", or what differs."""
+    """One comparison for the table: a line of test-NAME.tsv. `verdict`: "exact", or what differs."""
     cells = [MODEL, str(SOCKETS), pmu, event, number(perf_value), number(uncore_value), number(truth), verdict]
-    with open(SHARE / "results.tsv", "a", encoding="utf-8") as file:
+    with open(SHARE / f"{pathlib.Path(sys.argv[0]).stem}.tsv", "a", encoding="utf-8") as file:
         file.write("\t".join(cell.replace("\t", " ") for cell in cells) + "\n")
