@@ -180,12 +180,21 @@ uint64_t cli_now_ns(void)
 	return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
 }
 
+/* The one that counts. */
+static struct uncore_monitor *running;
+
+void cli_set_running(struct uncore_monitor *m)
+{
+	running = m;
+}
+
 void *cli_realloc(void *old, size_t count, size_t size)
 {
 	void *p = reallocarray(old, count ? count : 1, size);
 
 	if (!p) {
 		cli_error("out of memory");
+		uncore_monitor_free(running);
 		exit(CLI_RUNTIME);
 	}
 	return p;

@@ -79,6 +79,9 @@ void doctor_finding(const struct uncore_finding *f, struct buffer *to);
 /* CLOCK_MONOTONIC */
 uint64_t cli_now_ns(void);
 
+/* This monitor is freed, which puts back the registers that it has written, when memory runs out; NULL: none. */
+void cli_set_running(struct uncore_monitor *m);
+
 /* realloc() that ends the command with a sentence when memory runs out. */
 void *cli_realloc(void *old, size_t count, size_t size);
 

@@ -571,8 +571,10 @@ int stat_run(struct cli *cli, const struct stat_options *o)
 	for (uint64_t i = 0; !status && i < o->repeat && !r.stopped; i++) {
 		if (i)
 			status = plan(cli, o, &r.monitor);
+		cli_set_running(r.monitor);
 		if (!status)
 			status = o->command ? run_command(&r) : count(&r);
+		cli_set_running(NULL);
 		uncore_monitor_free(r.monitor);
 		r.monitor = NULL;
 	}

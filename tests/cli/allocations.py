@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: MIT
 """Memory that runs out: status 0 means that the output is complete.
 
-  allocations.py COUNT    COUNT failing allocations, spread over those of several commands
+  allocations.py COUNT      COUNT failing allocations, spread over those of several commands
+  allocations.py COUNT DIR  COUNT failing allocations while registers of a file in DIR are programmed
 
 Each run of a command has one allocation that fails (fail-alloc.c). Either it makes no difference, or
-the command fails with a sentence.
+the command fails with a sentence. The registers are as before in any case.
 """
 
 import concurrent.futures
@@ -38,6 +39,22 @@ COMMANDS = (
 )
 
 
+BLOCK = """\
+block: test
+title: Test
+instance: unit
+evidence: none
+pmu: test_{unit}
+space: mmio
+access: 64
+size: 64
+window: freeze
+control: {ctl: {offset: 0, fields: {frz: {bits: 0, use: freeze}}}}
+counter_control: {fields: {en: {bits: 8, use: enable}, ev: {bits: 0-7, use: event}}}
+counters: {c: {title: c, offset: 8, control: 16, width: 48}}
+"""
+
+
 def run(command, failing):
     environment = dict(
         os.environ, LD_PRELOAD=os.environ["UNCORE_FAIL_ALLOC"], FAIL_ALLOC=str(failing)
@@ -65,19 +82,47 @@ def complaint(command, complete, failing):
     return None
 
 
+def count_allocations(command, complete):
+    """How many the complete run of the command made."""
+    found = re.search(rb"allocations: (\d+)", complete.stderr)
+    if not found or complete.returncode:
+        sys.exit(f"{' '.join(command)}: {complete.returncode}: {complete.stderr!r}")
+    return int(found[1])
+
+
+def restored(count, directory):
+    """The last allocations of a run fail, which are made while it counts: all registers are put back."""
+    registers, block = os.path.join(directory, "map"), os.path.join(directory, "block.yaml")
+    values = bytes(range(1, 65))
+    with open(block, "w", encoding="ascii") as file:
+        file.write(BLOCK)
+    command = ("--source", f"regs:{block},at={registers}", "--program", "stat", "-j", "-e", "test_0/ev=7/",
+               "-I", "1ms", "--interval-count", "3")  # fmt: skip
+    wrong, total = [], count
+    for failing in range(count + 1):
+        with open(registers, "wb") as file:
+            file.write(values)
+        done = run(command, total + 1 - failing if failing else 0)
+        if not failing:
+            total = count_allocations(command, done)
+        with open(registers, "rb") as file:
+            if file.read() != values or done.returncode not in (0, 1):
+                wrong.append(f"allocation {total + 1 - failing}: {done.returncode} {done.stderr!r}")
+    sys.exit("\n".join(wrong) or 0)
+
+
 def main():
     count = int(sys.argv[1])
+    if len(sys.argv) > 2:
+        restored(count, sys.argv[2])
     picked = random.Random(count)
     wrong = []
     failing = 0
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         for number, command in enumerate(COMMANDS):
             complete = run(command, 0)
-            found = re.search(rb"allocations: (\d+)", complete.stderr)
-            if not found or complete.returncode:
-                sys.exit(f"{' '.join(command)}: {complete.returncode}: {complete.stderr!r}")
+            total = count_allocations(command, complete)
             share = count * (number + 1) // len(COMMANDS) - count * number // len(COMMANDS)
-            total = int(found[1])
             # Every other one while the output is made, which is the least part of them.
             numbers = [
                 picked.randint(total - total // 20 if i % 2 else 1, total) for i in range(share)

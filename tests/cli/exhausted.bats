@@ -10,6 +10,11 @@ load helpers
 	expect 0 helper allocations "${UNCORE_FAIL_COUNT:-200}"
 }
 
+@test "registers are put back, whichever allocation fails while it counts" {
+	[ -n "${UNCORE_FAIL_ALLOC-}" ] || skip 'UNCORE_FAIL_ALLOC names no library'
+	expect 0 helper allocations 120 "$BATS_TEST_TMPDIR"
+}
+
 @test "file descriptors that run out are the reason" {
 	local uncore=${UNCORE_PLAIN:-$UNCORE}
 	local few=(bash -c 'exec prlimit --nofile=4 "$@" 3>&- 4>&-' few)
