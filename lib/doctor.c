@@ -75,11 +75,12 @@ static int add_family(struct uncore *u, const struct unc_family *family)
 	size_t metrics = 0, broken = 0;
 
 	for (size_t i = 0; i < family->pmu_count; i++) {
-		struct unc_error e = {0};
+		struct unc_error e;
+		int r = -ENODEV;
 
-		for (size_t k = 0; !e.text[0] && k < family->metric_count; k++)
-			unc_metric_broken_on(&family->metrics[k], family->pmus[i], &e);
-		if (e.text[0] && !broken++)
+		for (size_t k = 0; (r == 0 || r == -ENODEV) && k < family->metric_count; k++)
+			r = unc_metric_on(&family->metrics[k], family->pmus[i], &e);
+		if (r < 0 && r != -ENODEV && !broken++)
 			why = e;
 	}
 	for (size_t i = 0; i < family->metric_count; i++)

@@ -37,9 +37,9 @@ def index_of(path):
         if key == "family":
             family = value
         elif inside and key == "  - name":
-            pmus += [value, None]
+            pmus.append([value, None])
         elif inside and key == "    identifier":
-            pmus[-1] = value
+            pmus[-1][1] = value
         if line and line[0] not in " #":
             inside = line == "pmus:"
     if not family or not pmus:
@@ -51,9 +51,9 @@ def index(paths):
     text, rows = [], []
     for i, path in enumerate(sorted(paths, key=lambda p: os.fsencode(os.path.basename(p)))):
         family, pmus = index_of(path)
-        words = ", ".join(escape(p.encode()) if p else "NULL" for p in pmus)
-        text.append(f"static const char *const pmus_{i}[] = {{{words}}};\n")
-        rows.append(f'\t{{"{family}", pmus_{i}, {len(pmus) // 2}}},\n')
+        patterns = ", ".join("{%s}" % ", ".join(escape(w.encode()) if w else "NULL" for w in p) for p in pmus)
+        text.append(f"static const struct unc_pattern pmus_{i}[] = {{{patterns}}};\n")
+        rows.append(f'\t{{"{family}", pmus_{i}, {len(pmus)}}},\n')
     return "".join(text + ["const struct unc_index unc_embedded_index[] = {\n", *rows, "};\n"])
 
 

@@ -46,11 +46,17 @@ struct unc_file {
 	size_t len;
 };
 
+/* A way to recognise the PMUs of a family. */
+struct unc_pattern {
+	const char *name;       /* "uncore_imc_{channel}": each {word} stands for a number */
+	const char *identifier; /* such a pattern, or NULL */
+};
+
 /* What tells whether a machine has PMUs of a data file, so that only those files are parsed. */
 struct unc_index {
 	const char *family;
-	const char *const *pmus; /* how to recognise them: name, identifier or NULL, name, ... */
-	size_t count;            /* of names */
+	const struct unc_pattern *pmus;
+	size_t count;
 };
 
 extern const struct unc_file unc_embedded_data[]; /* data/<family>.yaml, sorted by name */

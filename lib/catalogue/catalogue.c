@@ -34,11 +34,6 @@ bool unc_pattern_value(const char *pattern, const char *name, const char *word, 
 	return !*name;
 }
 
-bool unc_pattern_matches(const char *pattern, const char *name)
-{
-	return unc_pattern_value(pattern, name, NULL, NULL);
-}
-
 void unc_catalogue_finish(struct unc_catalogue *c)
 {
 	for (size_t i = 0; i < c->family_count; i++)
@@ -78,11 +73,16 @@ static int add_file(struct unc_catalogue *c, struct unc_yaml_file *file, struct 
 	return r < 0 ? r : unc_catalogue_add(c, f, e);
 }
 
-static bool pattern_has(const char *name, const char *identifier, const struct uncore_pmu *pmu)
+static bool recognises(const struct unc_pattern *patterns, size_t count,
+		       const struct uncore_pmu *pmu)
 {
-	return unc_pattern_matches(name, pmu->name) &&
-	       (!identifier ||
-		(pmu->identifier && unc_pattern_matches(identifier, pmu->identifier)));
+	for (size_t i = 0; i < count; i++)
+		if (unc_pattern_matches(patterns[i].name, pmu->name) &&
+		    (!patterns[i].identifier ||
+		     (pmu->identifier &&
+		      unc_pattern_matches(patterns[i].identifier, pmu->identifier))))
+			return true;
+	return false;
 }
 
 /* Parses the built-in families that no file has replaced: families that may have PMUs among `pmus`, or
@@ -97,10 +97,8 @@ static int load_embedded(struct unc_catalogue *c, const struct unc_pmus *pmus, s
 		struct unc_yaml_file *file = NULL;
 		bool wanted = !pmus;
 
-		for (size_t k = 0; pmus && k < index->count; k++)
-			for (size_t n = 0; !wanted && n < pmus->count; n++)
-				wanted = pattern_has(index->pmus[2 * k], index->pmus[2 * k + 1],
-						     &pmus->items[n]);
+		for (size_t k = 0; !wanted && k < pmus->count; k++)
+			wanted = recognises(index->pmus, index->count, &pmus->items[k]);
 		for (size_t k = 0; k < c->family_count; k++)
 			wanted &= strcmp(c->families[k]->name, index->family) != 0;
 		if (!wanted)
@@ -141,14 +139,6 @@ int unc_catalogue_load(struct unc_catalogue *c, const char *dir, struct unc_erro
 	}
 	unc_names_finish(&files);
 	return r;
-}
-
-static bool family_has(const struct unc_family *f, const struct uncore_pmu *pmu)
-{
-	for (size_t i = 0; f->on_this_cpu && i < f->pattern_count; i++)
-		if (pattern_has(f->patterns[i].name, f->patterns[i].identifier, pmu))
-			return true;
-	return false;
 }
 
 /* What is at the other end of a PMU; NULL: its file does not say, or not in a word of the family. */
@@ -195,7 +185,8 @@ int unc_catalogue_match(struct unc_catalogue *c, struct unc_pmus *pmus, struct u
 			struct uncore_pmu *pmu = &pmus->items[k];
 			const struct uncore_pmu **own;
 
-			if (pmu->family || !family_has(f, pmu))
+			if (pmu->family || !f->on_this_cpu ||
+			    !recognises(f->patterns, f->pattern_count, pmu))
 				continue;
 			pmu->family = f;
 			pmu->role = role_of(f, pmu);
@@ -229,7 +220,7 @@ const char *unc_event_terms(const struct unc_event_def *event, const struct unco
 {
 	const struct uncore_alias *alias = NULL;
 
-	if (event->absent)
+	if (event->elsewhere)
 		return NULL;
 	if (event->alias)
 		alias = unc_pmu_alias(pmu, event->alias);
@@ -251,50 +242,34 @@ int unc_event_encode(const struct unc_event_def *event, const struct uncore_pmu 
 	return unc_pmu_encode(pmu, terms, out, e) < 0 ? -ENODEV : 0;
 }
 
-bool unc_metric_on(const struct uncore_metric *m, const struct uncore_pmu *pmu)
+int unc_metric_on(const struct uncore_metric *m, const struct uncore_pmu *pmu, struct unc_error *e)
 {
 	struct unc_encoding encoding;
+	int r = 0;
 
 	if (!m->formula)
-		return false;
-	for (size_t i = 0; i < m->formula->names.count; i++)
-		if (unc_event_encode(m->events[i], pmu, &encoding, NULL) < 0)
-			return false;
-	return true;
-}
-
-bool unc_metric_broken_on(const struct uncore_metric *m, const struct uncore_pmu *pmu,
-			  struct unc_error *e)
-{
-	struct unc_encoding encoding;
-
-	if (!m->formula)
-		return false;
-	if (pmu->broken) {
-		unc_fail(e, EBADMSG, "%s", pmu->broken);
-		return true;
-	}
-	/* A PMU that lacks a term of an event has other events, as one has under a name that the kernel
-	 * gives to parts it does not know. */
+		return -ENODEV;
+	if (pmu->broken)
+		return unc_fail(e, EBADMSG, "%s", pmu->broken);
 	for (size_t i = 0; i < m->formula->names.count; i++) {
 		const char *at = unc_event_terms(m->events[i], pmu);
 		struct unc_assignment a;
 
 		if (!at)
-			return false;
-		if (at == m->events[i]->alias || unc_pmu_load(pmu) < 0)
-			continue;
-		while (unc_assignment_next(&at, &a) == 1)
+			return -ENODEV;
+		if (r == 0 && unc_event_encode(m->events[i], pmu, &encoding, e) < 0)
+			r = -EBADMSG;
+		/* A PMU that lacks a term of an event has other events, as one has under a name that
+		 * the kernel gives to parts it does not know. */
+		while (r < 0 && at != m->events[i]->alias && unc_pmu_load(pmu) == 0 &&
+		       unc_assignment_next(&at, &a) == 1)
 			if (!unc_pmu_term(pmu, a.name))
-				return false;
+				return -ENODEV;
 	}
-	for (size_t i = 0; i < m->formula->names.count; i++)
-		if (unc_event_encode(m->events[i], pmu, &encoding, e) < 0)
-			return true;
-	if (pmu->cpus.count)
-		return false;
-	unc_fail(e, ENODEV, "%s has no CPU to be counted from: its cpumask is empty", pmu->name);
-	return true;
+	if (r == 0 && !pmu->cpus.count)
+		return unc_fail(e, ENXIO, "%s has no CPU to be counted from: its cpumask is empty",
+				pmu->name);
+	return r;
 }
 
 const char *uncore_metric_missing(const struct uncore_metric *m)
@@ -306,10 +281,13 @@ const char *uncore_metric_missing(const struct uncore_metric *m)
 
 	if (m->checked)
 		return m->missing;
-	for (size_t i = 0; !m->checked && i < f->pmu_count; i++)
-		known->checked = unc_metric_on(m, f->pmus[i]);
-	if (m->checked)
-		return NULL;
+	for (size_t i = 0; i < f->pmu_count; i++) {
+		int r = unc_metric_on(m, f->pmus[i], NULL);
+
+		known->checked = r == 0 || r == -ENXIO;
+		if (m->checked)
+			return NULL;
+	}
 	if (!f->on_this_cpu)
 		unc_fail(&why, ENODEV, "%s: not for this CPU model", f->title);
 	else if (!f->pmu_count)

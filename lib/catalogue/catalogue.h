@@ -34,10 +34,10 @@ int unc_catalogue_match(struct unc_catalogue *c, struct unc_pmus *pmus, struct u
 int unc_catalogue_complete(struct unc_catalogue *c, struct unc_error *e);
 void unc_catalogue_finish(struct unc_catalogue *c);
 
-/* True when a pattern such as "nvidia_pcie_pmu_{socket}_rc_{rc}" describes the name. */
-bool unc_pattern_matches(const char *pattern, const char *name);
-/* The same; *value is the number that stands for {word} then, and as it was without such a word. */
+/* True when a pattern such as "nvidia_pcie_pmu_{socket}_rc_{rc}" describes the name. *value is then the number that
+ * stands for {word}, and as it was without such a word. */
 bool unc_pattern_value(const char *pattern, const char *name, const char *word, uint64_t *value);
+#define unc_pattern_matches(pattern, name) unc_pattern_value(pattern, name, NULL, NULL)
 
 /* Encodes an event on one PMU. -ENODEV: the PMU or the CPU model does not have it. */
 int unc_event_encode(const struct unc_event_def *event, const struct uncore_pmu *pmu,
@@ -45,11 +45,8 @@ int unc_event_encode(const struct unc_event_def *event, const struct uncore_pmu 
 /* What stands between the slashes for it on this PMU; NULL: the PMU does not have it. */
 const char *unc_event_terms(const struct unc_event_def *event, const struct uncore_pmu *pmu);
 
-/* True when the PMU has every event of the metric. */
-bool unc_metric_on(const struct uncore_metric *m, const struct uncore_pmu *pmu);
-/* True when the PMU ought to be counted for the metric and cannot be: it has the events, but its
- * files in /sys make no sense or name no CPU. `e` says what is wrong. */
-bool unc_metric_broken_on(const struct uncore_metric *m, const struct uncore_pmu *pmu,
-			  struct unc_error *e);
+/* 0: the PMU has every event of the metric, and can be counted. -ENODEV: it does not have one. Else it ought to be
+ * counted and cannot be, as `e` says: -EBADMSG: its files in /sys make no sense, -ENXIO: they name no CPU. */
+int unc_metric_on(const struct uncore_metric *m, const struct uncore_pmu *pmu, struct unc_error *e);
 
 #endif

@@ -28,10 +28,10 @@ int unc_family_terms(const struct unc_reader *r, const struct unc_yaml *value, v
 
 int unc_family_when(const struct unc_reader *r, const struct unc_yaml *node, void *into)
 {
-	struct unc_family *f = r->context;
+	const struct unc_family *f = r->context;
+	bool *elsewhere = into;
 
-	(void)into;
-	f->holds = false;
+	*elsewhere = true;
 	for (const char *at = node->text; *at; at += strspn(at, " ")) {
 		size_t n = strcspn(at, " "), i = 0;
 
@@ -42,7 +42,7 @@ int unc_family_when(const struct unc_reader *r, const struct unc_yaml *node, voi
 			return unc_reader_fail_in(r, node, at - node->text,
 						  "'%.*s' is not a model of this file's 'models'",
 						  (int)n, at);
-		f->holds |= unc_has_word(f->models[i].text, f->cpu_model);
+		*elsewhere &= !unc_has_word(f->models[i].text, f->cpu_model);
 		at += n;
 	}
 	return 0;
@@ -200,11 +200,9 @@ static const struct unc_field rule_fields[] = {
 
 static int finish_rule(const struct unc_reader *r, const struct unc_yaml *map, void *into)
 {
-	struct unc_family *f = r->context;
 	struct unc_rule *rule = into;
 
-	rule->elsewhere = !f->holds;
-	f->holds = true;
+	(void)r;
 	rule->kind = (enum unc_rule_kind)unc_fill_choice(map, rule_fields);
 	if (rule->kind == UNC_RULE_GROUP || rule->kind == UNC_RULE_SAME)
 		rule->most = 1;
@@ -240,19 +238,8 @@ static const struct unc_field kernel_bug_fields[] = {
 	UNC_END,
 };
 
-static int finish_kernel_bug(const struct unc_reader *r, const struct unc_yaml *map, void *into)
-{
-	struct unc_family *f = r->context;
-
-	(void)map;
-	((struct unc_kernel_bug *)into)->elsewhere = !f->holds;
-	f->holds = true;
-	return 0;
-}
-
 const struct unc_shape unc_kernel_bug_shape = {.fields = kernel_bug_fields,
-					       .size = sizeof(struct unc_kernel_bug),
-					       .check = finish_kernel_bug};
+					       .size = sizeof(struct unc_kernel_bug)};
 
 int unc_family_find_bugs(struct unc_family *f, const char *kernel)
 {

@@ -92,11 +92,10 @@ static int check_models(const struct unc_reader *r, const struct unc_yaml *map, 
 
 static int check_expectation(const struct unc_reader *r, const struct unc_yaml *map, void *into)
 {
-	struct unc_family *f = r->context;
 	const struct unc_yaml *models = unc_yaml_get(map, "models");
+	struct unc_expectation *expectation = into;
 
-	((struct unc_expectation *)into)->on_this_cpu = models && f->holds;
-	f->holds = true;
+	expectation->on_this_cpu = models && !expectation->elsewhere;
 	if (models || unc_yaml_get(map, "path"))
 		return 0;
 	return unc_reader_fail(r, map, "an expectation needs 'models' or 'path'");
@@ -219,9 +218,8 @@ static int finish_port_rule(const struct unc_reader *r, const struct unc_yaml *m
 	if ((index || rule->kind == UNC_PORTS_SOCKET) && !unc_yaml_get(map, "evidence"))
 		return unc_reader_fail(r, index ? index : map,
 				       "the key 'evidence' is missing here");
-	if (f->holds && !f->ports)
+	if (!rule->elsewhere && !f->ports)
 		f->ports = rule;
-	f->holds = true;
 	return 0;
 }
 
@@ -231,18 +229,19 @@ static const struct unc_shape port_rule = {
 /* ---- events ---- */
 
 /*
- * Fills `item` with the first of its cases that holds on this CPU; keys that a case does not have stay as
- * they are. Every case is checked, also those for other models. *found is false when none holds.
+ * Fills `item` with the first of its cases that is for this CPU; keys that a case does not have stay as
+ * they are. Every case is checked, also those for other models; when all are, `item` is `elsewhere`.
  */
 static int fill_cases(const struct unc_reader *r, const struct unc_yaml *map,
-		      const struct unc_shape *shape, void *item, bool *found)
+		      const struct unc_shape *shape, void *item)
 {
 	const struct unc_yaml *cases = unc_yaml_get(map, "cases"), *beside;
-	struct unc_family *f = r->context;
 	union {
+		bool elsewhere;
 		struct unc_event_def event;
 		struct uncore_metric metric;
 	} before, one;
+	bool *elsewhere = item;
 	int err = unc_reader_expect(r, cases, UNC_YAML_LIST);
 
 	/* Evidence and headline may be for all cases. */
@@ -257,19 +256,15 @@ static int fill_cases(const struct unc_reader *r, const struct unc_yaml *map,
 	if (err == 0 && !cases->count)
 		err = unc_reader_fail(r, cases, "'cases' has no case");
 	memcpy(&before, item, shape->size);
-	*found = false;
+	*elsewhere = true;
 	for (size_t i = 0; err == 0 && i < cases->count; i++) {
 		memcpy(&one, &before, shape->size);
-		f->holds = true;
 		err = unc_fill(r, &cases->children[i], shape, &one);
-		if (err == 0 && f->holds && !*found) {
+		if (err == 0 && *elsewhere && !one.elsewhere)
 			memcpy(item, &one, shape->size);
-			*found = true;
-		} else if (shape->size == sizeof(struct uncore_metric)) {
+		else if (shape->size == sizeof(struct uncore_metric))
 			finish_metric(&one.metric);
-		}
 	}
-	f->holds = true;
 	return err;
 }
 
@@ -313,7 +308,6 @@ static const struct unc_shape event_case = {
 static int finish_event(const struct unc_reader *r, const struct unc_yaml *map, void *into)
 {
 	struct unc_event_def *event = into;
-	bool found = true;
 	int err = 0;
 
 	event->name = map->key;
@@ -324,8 +318,7 @@ static int finish_event(const struct unc_reader *r, const struct unc_yaml *map, 
 	if (unc_reader_check_name(r, map, map->key, "_", "event name") < 0)
 		return -EBADMSG;
 	if (unc_yaml_get(map, "cases"))
-		err = fill_cases(r, map, &event_case, event, &found);
-	event->absent = !found;
+		err = fill_cases(r, map, &event_case, event);
 	return err < 0 ? err : check_encoded(r, map, into);
 }
 
@@ -419,7 +412,6 @@ static int check_metric(const struct unc_reader *r, const struct unc_yaml *map, 
 {
 	const char *s = map->key;
 	struct uncore_metric *m = into;
-	bool found;
 
 	m->family = r->context;
 	m->name = s;
@@ -431,7 +423,7 @@ static int check_metric(const struct unc_reader *r, const struct unc_yaml *map, 
 			"dots, such as memory.read.bandwidth",
 			s);
 	if (unc_yaml_get(map, "cases"))
-		return fill_cases(r, map, &metric_case, m, &found);
+		return fill_cases(r, map, &metric_case, m);
 	return m->formula ? 0 : unc_reader_fail(r, map, "a metric needs 'formula' or 'cases'");
 }
 
@@ -527,7 +519,6 @@ int unc_family_parse(struct unc_family **out, struct unc_yaml_file *file, const 
 	}
 	f->file = file;
 	f->cpu_model = cpu_model;
-	f->holds = true;
 	f->on_this_cpu = true;
 	err = unc_fill(&r, file->root, &family, f);
 	if (err < 0)

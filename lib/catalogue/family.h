@@ -18,6 +18,7 @@ enum unc_ceiling {
 #define UNC_METRIC_EVENTS 32
 
 struct uncore_metric {
+	bool elsewhere; /* no case of its formula is for this CPU model */
 	const struct unc_family *family;
 	const char *name, *title, *unit, *evidence;
 	enum unc_ceiling ceiling;
@@ -36,15 +37,10 @@ struct uncore_metric {
 	struct uncore_metric_event *shown; /* of `events`; NULL: not yet asked for */
 };
 
-/* A way to recognise the family's PMUs. */
-struct unc_pattern {
-	const char *name;       /* "uncore_imc_{channel}": each {word} stands for a number */
-	const char *identifier; /* glob, or NULL */
-};
-
 /* Where PMUs of the family ought to be. */
 struct unc_expectation {
-	bool on_this_cpu;   /* its `cpu` list holds this machine's model */
+	bool elsewhere;     /* its `models` do not list this machine's CPU */
+	bool on_this_cpu;   /* they do */
 	const char *path;   /* a glob below the root that shows the hardware; or NULL */
 	const char *flag;   /* the x86 CPU flag without which the driver registers none; or NULL */
 	const char *module; /* the kernel module that registers the PMUs */
@@ -89,6 +85,7 @@ enum unc_port_kind {
 };
 
 struct unc_port_rule {
+	bool elsewhere; /* not for this CPU model */
 	enum unc_port_kind kind;
 	const char *attribute; /* ATTRIBUTE: "die{die}" */
 	const char *except;    /* ATTRIBUTE: a PMU whose ports have no indices; NULL */
@@ -165,8 +162,7 @@ struct unc_family {
 	const char *name, *title, *instance; /* texts for people; code looks at `place` */
 	enum unc_pmu_place place;
 	struct unc_yaml_file *file; /* owns all strings */
-	const char *cpu_model; /* of this machine; borrowed, and only while the file is parsed */
-	bool holds; /* on it: true, until a `when` is read. Who looks at it sets it back to true. */
+	const char *cpu_model;   /* of this machine; borrowed, and only while the file is parsed */
 	struct unc_word *models; /* "skx", "intel/6/85"; none: every CPU */
 	size_t model_count;
 	bool on_this_cpu;           /* false: `models` does not list this machine's CPU */
@@ -205,7 +201,7 @@ void unc_family_free(struct unc_family *f);
 
 /* The value must be a list of format terms. */
 unc_read unc_family_terms;
-/* Names of the file's models: one of them must be this CPU for `holds` of the family. */
+/* Names of the file's models. Sets the first member of what is filled, `elsewhere`, when none is this CPU. */
 unc_read unc_family_when;
 /* NULL: the family has no such event. */
 const struct unc_event_def *unc_family_event(const struct unc_family *f, const char *name);

@@ -292,15 +292,15 @@ static int try_pmu(struct uncore_monitor *m, struct unc_query *q, const struct u
 {
 	bool counted = false;
 	unsigned ports;
-	int r = 0;
+	int r = unc_metric_on(q->metric, pmu, why);
 
-	if (unc_metric_broken_on(q->metric, pmu, why)) {
+	if (r == -ENODEV)
+		return 0;
+	if (r < 0) {
 		r = unc_query_add_gap(m, q, pmu_gap, "%s", why->text);
-	} else if (unc_metric_on(q->metric, pmu)) {
+	} else {
 		r = add_metric_on(m, q, pmu, why);
 		counted = r == 0;
-	} else {
-		return 0;
 	}
 	if (!q->filtered || (r < 0 && r != -ENODEV))
 		return r;
@@ -326,7 +326,7 @@ static bool counted_elsewhere(const struct uncore_metric *metric, const struct u
 
 		for (size_t k = 0; f != metric->family && k < f->metric_count; k++)
 			if (strcmp(f->metrics[k].name, metric->name) == 0 &&
-			    unc_metric_on(&f->metrics[k], pmu))
+			    unc_metric_on(&f->metrics[k], pmu, NULL) == 0)
 				return true;
 	}
 	return false;

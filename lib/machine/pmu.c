@@ -294,7 +294,7 @@ static int add_defs(struct uncore_pmu *p)
 			known = unc_pmu_term(p, a.name);
 			at = known ? at : NULL;
 		}
-		if (def->absent || !known || unc_pmu_alias(p, def->name) ||
+		if (def->elsewhere || !known || unc_pmu_alias(p, def->name) ||
 		    unc_pmu_term(p, def->name))
 			continue;
 		if (driver)

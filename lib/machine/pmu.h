@@ -11,12 +11,12 @@ struct unc_family; /* catalogue/family.h */
 
 /* An event of a family, as valid on the CPU model the catalogue was loaded for. */
 struct unc_event_def {
+	bool elsewhere; /* this CPU model does not have it */
 	const char *name, *title, *evidence;
 	const char *alias; /* the kernel's name, tried first; NULL: none */
 	const char *terms; /* format terms; NULL: none */
 	bool kernel_scale; /* multiply by the alias's .scale */
 	bool always;       /* never idle: no movement over a long window means a stuck counter */
-	bool absent;       /* this CPU model does not have it */
 	bool unfiltered;   /* a clock: the family's filters do not restrict it */
 };
 

@@ -52,8 +52,8 @@ static void check_event(const struct unc_event_def *event)
 	int err = unc_event_encode(event, &pmu, &encoding, &e);
 
 	require(is_filled(event->name) && is_filled(event->title) && is_filled(event->evidence));
-	require(event->absent == (!event->alias && !event->terms));
-	require(event->absent || !event->kernel_scale || event->alias);
+	require(event->elsewhere == (!event->alias && !event->terms));
+	require(event->elsewhere || !event->kernel_scale || event->alias);
 	require(!event->alias || *event->alias);
 	require(!event->terms || *event->terms);
 	require(err == 0 || (err == -ENODEV && e.text[0] && encoding.cpu == 77));
@@ -73,7 +73,7 @@ static void check_metric(const struct unc_family *f, const struct uncore_metric 
 	require(m->family == f);
 	require((m->text != NULL) == (m->formula != NULL));
 	if (!m->formula) {
-		require(!unc_metric_on(m, &pmu));
+		require(unc_metric_on(m, &pmu, NULL) == -ENODEV);
 		return;
 	}
 	names = m->formula->names.count;
@@ -85,7 +85,7 @@ static void check_metric(const struct unc_family *f, const struct uncore_metric 
 		require(strcmp(m->events[i]->name, m->formula->names.items[i]) == 0);
 		in[i] = (struct unc_formula_input){.value = 3, .sources = 1, .known = true};
 	}
-	unc_metric_on(m, &pmu);
+	unc_metric_on(m, &pmu, NULL);
 	unc_formula_eval(m->formula, in, 2, &value);
 	require(value - value >= 0); /* neither infinite nor no number */
 }

@@ -301,11 +301,11 @@ static void the_index_is_that_of_the_data_files(void **state)
 		assert_string_equal(f->file->name, unc_embedded_data[i].name);
 		assert_int_equal(f->pattern_count, index->count);
 		for (size_t k = 0; k < index->count; k++) {
-			assert_string_equal(f->patterns[k].name, index->pmus[2 * k]);
-			assert_int_equal(!f->patterns[k].identifier, !index->pmus[2 * k + 1]);
-			if (index->pmus[2 * k + 1])
+			assert_string_equal(f->patterns[k].name, index->pmus[k].name);
+			assert_int_equal(!f->patterns[k].identifier, !index->pmus[k].identifier);
+			if (index->pmus[k].identifier)
 				assert_string_equal(f->patterns[k].identifier,
-						    index->pmus[2 * k + 1]);
+						    index->pmus[k].identifier);
 		}
 	}
 	unc_catalogue_finish(&c);
