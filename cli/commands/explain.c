@@ -205,13 +205,20 @@ static void put_config(const struct uncore_metric_event *event, struct buffer *t
 static void encoding_text(const struct uncore_metric_event *event, struct buffer *to)
 {
 	const char *name = uncore_pmu_name(event->pmu);
+	struct buffer where = {0};
+	size_t begin = to->len;
 
-	buffer_printf(to, "%12s%.*s/%s/  ", "", (int)stem_of(event), name, event->terms);
-	put_config(event, to);
+	put_config(event, &where);
 	if (event->pmu_count > 1)
-		buffer_printf(to, "  on %zu PMUs from %s on\n", event->pmu_count, name);
+		buffer_printf(&where, "  on %zu PMUs from %s on\n", event->pmu_count, name);
 	else
-		buffer_printf(to, "  on %s\n", name);
+		buffer_printf(&where, "  on %s\n", name);
+	buffer_printf(to, "%12s%.*s/%s/", "", (int)stem_of(event), name, event->terms);
+	if (to->len - begin + where.len >= TABLE_WIDTH)
+		buffer_printf(to, "\n%12s%s", "", where.data);
+	else
+		buffer_printf(to, "  %s", where.data);
+	buffer_free(&where);
 }
 
 static void event_text(const struct uncore_metric_event *event, struct buffer *to)
@@ -270,6 +277,7 @@ static void explain_text(const struct uncore *u, const struct uncore_metric **me
 		sentence(to, "evidence", uncore_metric_evidence(m));
 		sentence(to, "missing", uncore_metric_missing(m));
 		sentence(to, "suspect", uncore_metric_kernel_bug(m));
+		sentence(to, "doubt", uncore_metric_doubt(m));
 		for (size_t k = 0; k < uncore_metric_event_count(m); k++)
 			event_text(uncore_metric_event_at(m, k), to);
 		perf_text(u, m, to);

@@ -337,6 +337,11 @@ const char *uncore_metric_evidence(const struct uncore_metric *m)
 	return m->evidence;
 }
 
+const char *uncore_metric_doubt(const struct uncore_metric *m)
+{
+	return m->doubt;
+}
+
 const char *uncore_metric_kernel_bug(const struct uncore_metric *m)
 {
 	return unc_family_bug(m->family);

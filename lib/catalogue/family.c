@@ -401,6 +401,7 @@ static const struct unc_field metric_case_fields[] = {
 	UNC_FIELD("!formula", ANY, .check = read_formula),
 	UNC_FIELD("headline", NUMBER, UNC_AT(struct uncore_metric, headline), .most = 9),
 	UNC_FIELD("apart", TEXT, UNC_AT(struct uncore_metric, apart)),
+	UNC_FIELD("doubt", TEXT, UNC_AT(struct uncore_metric, doubt)),
 	UNC_FIELD("evidence", TEXT, UNC_AT(struct uncore_metric, evidence)),
 	UNC_END,
 };
@@ -445,6 +446,7 @@ static const struct unc_field metric_fields[] = {
 						[UNC_CEILING_PORT] = "port",
 						NULL},
 		  .what = "ceiling"),
+	UNC_FIELD("doubt", TEXT, UNC_AT(struct uncore_metric, doubt)),
 	UNC_FIELD("!evidence", TEXT, UNC_AT(struct uncore_metric, evidence)),
 	UNC_END,
 };

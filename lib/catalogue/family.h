@@ -24,6 +24,7 @@ struct uncore_metric {
 	enum unc_ceiling ceiling;
 	unsigned headline; /* its place in the overview; 0: not in it */
 	const char *apart; /* why "memory.*" does not include it; NULL: it does */
+	const char *doubt; /* why its rows are suspect, as a sentence; NULL: they are not */
 	const char *text;  /* of the formula; NULL: not on this CPU model */
 	struct unc_formula *formula;
 	const struct unc_event_def **events;   /* one per name of the formula */

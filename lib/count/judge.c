@@ -381,6 +381,13 @@ static void check_kernel(struct verdict *v)
 	}
 }
 
+/* The documents contradict each other, or say too little. */
+static void check_doubt(struct verdict *v)
+{
+	if (v->metric && v->metric->doubt)
+		worsen(v, UNCORE_SUSPECT, "%s", v->metric->doubt);
+}
+
 /* A rate over the cycles of a block is wrong when these are not those of the interval: its clock stopped or
  * runs at another frequency. */
 static void check_clock(struct verdict *v)
@@ -451,7 +458,7 @@ static void check_link(struct verdict *v)
 
 static void (*const row_checks[])(struct verdict *) = {
 	check_events,     check_gaps, check_time,   check_value,   check_clock,
-	check_zero_clock, check_link, check_kernel, check_ceiling,
+	check_zero_clock, check_link, check_kernel, check_ceiling, check_doubt,
 };
 
 void unc_row_judge(const struct unc_row *row, const struct unc_interval *interval,

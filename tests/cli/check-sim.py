@@ -78,7 +78,9 @@ def check_metric(simulation, machine, row, begin, end):
         check(row["quality"] == "unavailable", f"{when}: no value, and {row['quality']}")
         return
     quality = "measured" if float(row["coverage"]) == 1 else "scaled"
-    check(row["quality"] == quality and not row["reason"], f"{when}: not {quality}: {row}")
+    doubted = hasattr(formulas[name], "doubted")
+    quality = "suspect" if doubted else quality
+    check(row["quality"] == quality and bool(row["reason"]) == doubted, f"{when}: not {quality}: {row}")
     check(value not in (None, ""), f"{when}: nothing, and not {expected}")
     check(near(float(value), expected), f"{when}: {value}, and not {expected}")
 

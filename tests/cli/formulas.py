@@ -21,6 +21,16 @@ def latency(n, pmus, in_flight, requests, cycles="cycles"):
     return total(n, pmus, *in_flight) / total(n, pmus, *requests) / clock(pmus, cycles)(n)
 
 
+def doubted(formula):
+    """The same, in rows that are suspect: the data file has a doubt about it."""
+
+    def same(n):
+        return formula(n)
+
+    same.doubted = True
+    return same
+
+
 def msr(cpus):
     """Time-stamp counters: the mean of those counted. Interrupts of the system are too rare to come."""
     return {

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Formulas of the simulated AMD machines, written by hand from the documents."""
 
-from formulas import clock, msr, total
+from formulas import clock, doubted, msr, total
 
 UMC = [f"amd_umc_{i}" for i in range(12)]
 
@@ -21,13 +21,19 @@ def df(events, *umasks, size=64):
     return lambda n: size * sum(n("amd_df", word) for word in words)
 
 
-def ticks(*sources):
-    """Mean latency: units of 10 ns for each sampled miss that these sources answered."""
-    def of(code, n):
-        masks = [f"event={code:#x},umask={s:#04x},enallcores=1,enallslices=1,sliceid=3,threadmask=3" for s in sources]
-        return sum(l3(mask)(n) for mask in masks)
+def sampled(code, *sources):
+    """Samples of misses that these sources answered, or their latency."""
+    masks = [f"event={code:#x},umask={s:#04x},enallcores=1,enallslices=1,sliceid=3,threadmask=3" for s in sources]
+    return lambda n: sum(l3(mask)(n) for mask in masks)
 
-    return lambda n: of(0xAC, n) / of(0xAD, n) * 10 / 1e9
+
+def ticks(*sources, unit=1e-9):
+    """Mean latency: units of 10 ns for each sampled miss."""
+    return lambda n: sampled(0xAC, *sources)(n) / sampled(0xAD, *sources)(n) * 10 * unit
+
+
+def from_near(n):
+    return sampled(0xAD, 0x01)(n) / sampled(0xAD, 0x01, 0x02)(n)
 
 
 CAS_RD, CAS_WR = umc("event=0x0a,rdwrmask=0x1"), umc("event=0x0a,rdwrmask=0x2")
@@ -88,6 +94,7 @@ FORMULAS = {
     "zen3": {
         **CACHE,
         "memory.bandwidth": df(OLD_CHANNELS, 0x38),
+        "cache.miss.latency.cycles": lambda n: 16 * l3("event=0x90")(n) / l3("event=0x9a,umask=0xff")(n),
         "link.out.bandwidth": df(OLD_LINKS, 0x02, size=32),
     },
     "zen4": {
@@ -101,6 +108,12 @@ FORMULAS = {
         "pcie.inbound.read.bandwidth": df(MODERATORS, 0x7FE, 0xBFE),
         "pcie.inbound.write.bandwidth": df(MODERATORS, 0x7FF, 0xBFF),
         "link.out.bandwidth": df(LINKS, 0xF3E),
+        # Core clocks by the table, nanoseconds by that of Zen 5.
+        "cache.miss.latency.cycles": doubted(ticks(0x3F, unit=1)),
+        "memory.read.latency.cycles": doubted(ticks(0x01, 0x02, unit=1)),
+        "memory.local.read.latency.cycles": doubted(ticks(0x01, unit=1)),
+        "memory.remote.read.latency.cycles": doubted(ticks(0x02, unit=1)),
+        "memory.local.read.ratio": from_near,
     },
     "zen5": {
         **CACHE,
@@ -111,6 +124,7 @@ FORMULAS = {
         "pcie.inbound.write.bandwidth": df(COMPLEXES, 0xFFF),
         "link.out.bandwidth": df(ZEN5_LINKS, 0xF3E),
         "link.in.bandwidth": df(ZEN5_LINKS, 0xF3F),
+        "memory.local.read.ratio": from_near,
         "cache.miss.latency": ticks(0x3F),
         "memory.read.latency": ticks(0x01, 0x02),
         "memory.local.read.latency": ticks(0x01),

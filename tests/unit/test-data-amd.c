@@ -152,11 +152,57 @@ static void controllers_of_other_memory_have_no_metrics(void **state)
 		}                                                    \
 	}
 
-/* Without a latency that is certain to be in a unit of time. */
-static const struct expected l3_old[] = {HIT_RATIO};
+#define FROM_NEAR                                                                        \
+	{                                                                                \
+		"memory.local.read.ratio",                                               \
+			"requests_dram_near / (requests_dram_near + requests_dram_far)", \
+		{                                                                        \
+			{"requests_dram_near", EVERYWHERE | 0x1ad},                      \
+			{                                                                \
+				"requests_dram_far", EVERYWHERE | 0x2ad                  \
+			}                                                                \
+		}                                                                        \
+	}
 
-static const struct expected l3_new[] = {
+static const struct expected l3_mobile[] = {HIT_RATIO};
+
+static const struct expected l3_zen1[] = {
 	HIT_RATIO,
+	{"cache.miss.latency.cycles",
+	 "fill_latency * 16 / fill_requests",
+	 {{"fill_latency", 0x90}, {"fill_requests", 0x3f9a}}},
+};
+
+static const struct expected l3_zen3[] = {
+	HIT_RATIO,
+	{"cache.miss.latency.cycles",
+	 "fill_latency * 16 / fill_requests",
+	 {{"fill_latency", 0x90}, {"fill_requests", 0xff9a}}},
+};
+
+static const struct expected l3_zen4[] = {
+	HIT_RATIO,
+	FROM_NEAR,
+	{"cache.miss.latency.cycles",
+	 "latency_all * 10 / requests_all",
+	 {{"latency_all", EVERYWHERE | 0x3fac}, {"requests_all", EVERYWHERE | 0x3fad}}},
+	{"memory.read.latency.cycles",
+	 "(latency_dram_near + latency_dram_far) * 10 / (requests_dram_near + requests_dram_far)",
+	 {{"latency_dram_near", EVERYWHERE | 0x1ac},
+	  {"latency_dram_far", EVERYWHERE | 0x2ac},
+	  {"requests_dram_near", EVERYWHERE | 0x1ad},
+	  {"requests_dram_far", EVERYWHERE | 0x2ad}}},
+	{"memory.local.read.latency.cycles",
+	 "latency_dram_near * 10 / requests_dram_near",
+	 {{"latency_dram_near", EVERYWHERE | 0x1ac}, {"requests_dram_near", EVERYWHERE | 0x1ad}}},
+	{"memory.remote.read.latency.cycles",
+	 "latency_dram_far * 10 / requests_dram_far",
+	 {{"latency_dram_far", EVERYWHERE | 0x2ac}, {"requests_dram_far", EVERYWHERE | 0x2ad}}},
+};
+
+static const struct expected l3_zen5[] = {
+	HIT_RATIO,
+	FROM_NEAR,
 	{"cache.miss.latency",
 	 "latency_all * 10e-9 / requests_all",
 	 {{"latency_all", EVERYWHERE | 0x3fac}, {"requests_all", EVERYWHERE | 0x3fad}}},
@@ -190,17 +236,24 @@ static const struct expected l3_new[] = {
 
 static void caches(void **state)
 {
+#define L3(expected) expected, COUNT(expected)
 	static const struct {
 		int family, model;
-		bool has_latency;
+		const struct expected *expected;
+		size_t count;
 	} cpus[] = {
-		{23, 1, false},  {23, 49, false}, {25, 1, false}, {25, 17, false}, {25, 160, false},
-		{26, 36, false}, {26, 2, true},   {26, 17, true}, {26, 68, true},  {26, 80, true},
+		{23, 1, L3(l3_zen1)},  {23, 49, L3(l3_zen1)},  {25, 1, L3(l3_zen3)},
+		{25, 17, L3(l3_zen4)}, {25, 160, L3(l3_zen4)}, {26, 36, L3(l3_mobile)},
+		{26, 2, L3(l3_zen5)},  {26, 17, L3(l3_zen5)},  {26, 68, L3(l3_zen5)},
+		{26, 80, L3(l3_zen5)},
 	};
 	struct uncore *u = scan_fixture("amd-zen4-1socket");
 
 	(void)state;
-	assert_family(u, "amd-l3", 1, l3_old, COUNT(l3_old));
+	assert_family(u, "amd-l3", 1, L3(l3_zen4));
+	assert_contains(uncore_metric_doubt(find(u, "amd-l3", "cache.miss.latency.cycles")),
+			"nanoseconds on Zen 5");
+	assert_null(uncore_metric_doubt(find(u, "amd-l3", "memory.local.read.ratio")));
 	uncore_free(u);
 	for (size_t i = 0; i < COUNT(cpus); i++) {
 		struct tree t;
@@ -209,10 +262,7 @@ static void caches(void **state)
 		put_cpu(&t, cpus[i].family, cpus[i].model);
 		put_l3(&t, cpus[i].family);
 		u = scan(t.dir);
-		if (cpus[i].has_latency)
-			assert_family(u, "amd-l3", 1, l3_new, COUNT(l3_new));
-		else
-			assert_family(u, "amd-l3", 1, l3_old, COUNT(l3_old));
+		assert_family(u, "amd-l3", 1, cpus[i].expected, cpus[i].count);
 		uncore_free(u);
 		tree_remove(&t);
 	}

@@ -28,7 +28,7 @@ static void everything_has_title_unit_and_evidence(void **state)
 {
 	static const char *const models[] = {"unknown",  "intel/6/85", "intel/6/143", "intel/6/173",
 					     "amd/25/1", "amd/25/17",  "amd/26/2"};
-	static const char units[] = " B/s Hz s ratio 1/s 1/cycle W J B ";
+	static const char units[] = " B/s Hz s ratio 1/s 1/cycle W J B cycle ";
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(models); i++) {

@@ -479,6 +479,24 @@ static void a_bug_of_the_kernel(void **state)
 	end(&s);
 }
 
+/* The documents of a formula contradict each other; what this machine shows to be wrong is the reason. */
+static void a_formula_in_doubt(void **state)
+{
+	struct unc_kernel_bug bug = {.title = "it counts link 0", .text = (char *)"link 0"};
+	struct stage s;
+
+	(void)state;
+	begin(&s, "rd * 32 / seconds");
+	s.metric.doubt = "32 bytes, or 64";
+	add_counter(&s, add_event(&s, "rd"), counted(5, SECOND));
+	assert_int_equal(evaluate(&s)->quality, UNCORE_SUSPECT);
+	assert_string_equal(s.row.reason, "32 bytes, or 64");
+	assert_close(s.row.value, 160);
+	s.planned.bug = &bug;
+	assert_string_equal(evaluate(&s)->reason, "link 0");
+	end(&s);
+}
+
 /* Two PMUs of a kind, counted from the same CPU: equal to the last digit only by the bug. */
 static void equal_counts_show_a_bug(void **state)
 {
@@ -540,6 +558,7 @@ int main(void)
 		cmocka_unit_test(a_divisor_of_zero_is_not_zero),
 		cmocka_unit_test(an_event_that_nothing_counts),
 		cmocka_unit_test(a_bug_of_the_kernel),
+		cmocka_unit_test(a_formula_in_doubt),
 		cmocka_unit_test(equal_counts_show_a_bug),
 	};
 
