@@ -185,9 +185,10 @@ int uncore_pmu_cpu_at(const struct uncore_pmu *p, size_t i);
 /* One term of `format/`. */
 struct uncore_term {
 	const char *name;
-	const char *format; /* as in sysfs, "config:0-7,21" */
+	const char *format; /* as in sysfs, "config:0-7,21"; NULL: a term of the PMU's family */
 	int word;           /* index of the configuration word, 0..3; -1: unknown format */
 	uint64_t bits;      /* its bits in that word */
+	const char *values; /* names that a term of the family takes, "RFO CRd"; or NULL */
 };
 
 /* One alias of `events/`; or an event of the PMU's family, where `events/` lacks its name. */

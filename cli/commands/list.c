@@ -175,6 +175,16 @@ static void events_alike(struct table *t, const struct list_options *o, const st
 			table_cell(t, "%s", alias->evidence ? uncore_pmu_family(pmu) : "driver");
 			table_end_row(t, alias->terms);
 		}
+		for (size_t k = 0; i == first && k < uncore_pmu_term_count(pmu); k++) {
+			const struct uncore_term *term = uncore_pmu_term_at(pmu, k);
+
+			if (!term->values || (o->pattern && !cli_matches(o->pattern, term->name)))
+				continue;
+			table_cell(t, "%s/...,%s=.../", name.data, term->name);
+			table_cell(t, "%s", "");
+			table_cell(t, "%s", uncore_pmu_family(pmu));
+			table_end_row(t, term->values);
+		}
 		buffer_free(&name);
 	}
 }
@@ -282,6 +292,7 @@ static json_t *terms(const struct uncore_pmu *pmu)
 			{"format", value_text(term->format)},
 			{"word", value_id(term->word)},
 			{"bits", term->word < 0 ? value_none() : value_json(json_hex(term->bits))},
+			{"values", value_text(term->values)},
 			{0},
 		};
 

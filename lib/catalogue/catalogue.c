@@ -192,6 +192,8 @@ int unc_catalogue_match(struct unc_catalogue *c, struct unc_pmus *pmus, struct u
 			pmu->role = role_of(f, pmu);
 			pmu->defs = f->events;
 			pmu->def_count = f->event_count;
+			pmu->named_terms = f->named_terms;
+			pmu->named_term_count = f->named_term_count;
 			own = unc_append(&f->pmus, &f->pmu_count, sizeof(*own));
 			if (own)
 				*own = pmu;

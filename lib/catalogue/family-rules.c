@@ -154,6 +154,33 @@ _Static_assert(sizeof(filter_fields) / sizeof(*filter_fields) == UNC_FILTERS + 1
 
 const struct unc_shape unc_filters_shape = {.fields = filter_fields};
 
+/* ---- terms whose values have names ---- */
+
+static const struct unc_field named_term_fields[] = {
+	UNC_FIELD("!term", TEXT, UNC_AT(struct unc_named_term, name)),
+	UNC_FIELD("models", TEXT, .check = unc_family_when),
+	UNC_FIELD("!title", TEXT, UNC_AT(struct unc_named_term, title)),
+	UNC_FIELD("!evidence", TEXT, UNC_AT(struct unc_named_term, evidence)),
+	UNC_FIELD("!values", WORDS, UNC_LIST(struct unc_named_term, values, value_count)),
+	UNC_END,
+};
+
+static int finish_named_term(const struct unc_reader *r, const struct unc_yaml *map, void *into)
+{
+	const struct unc_yaml *values = unc_yaml_get(map, "values");
+
+	(void)into;
+	for (size_t i = 0; i < values->count; i++)
+		if (check_filter_terms(r, &values->children[i], NULL) < 0)
+			return -EBADMSG;
+	return unc_reader_check_name(r, unc_yaml_get(map, "term"), unc_yaml_get(map, "term")->text,
+				     "_", "term");
+}
+
+const struct unc_shape unc_named_term_shape = {.fields = named_term_fields,
+					       .size = sizeof(struct unc_named_term),
+					       .check = finish_named_term};
+
 /* ---- rules ---- */
 
 static int read_except(const struct unc_reader *r, const struct unc_yaml *node, void *into)

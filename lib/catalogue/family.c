@@ -28,6 +28,9 @@ void unc_family_free(struct unc_family *f)
 		unc_names_finish(&f->rules[i].inherit);
 	}
 	free(f->rules);
+	for (size_t i = 0; i < f->named_term_count; i++)
+		free(f->named_terms[i].values);
+	free(f->named_terms);
 	for (size_t i = 0; i < f->bug_count; i++) {
 		unc_names_finish(&f->bugs[i].terms);
 		free(f->bugs[i].text);
@@ -496,6 +499,8 @@ static const struct unc_field family_fields[] = {
 	UNC_FIELD("ports", LIST, UNC_LIST(struct unc_family, port_rules, port_rule_count),
 		  .of = &port_rule),
 	UNC_FIELD("!events", NAMED, UNC_LIST(struct unc_family, events, event_count), .of = &event),
+	UNC_FIELD("terms", LIST, UNC_LIST(struct unc_family, named_terms, named_term_count),
+		  .of = &unc_named_term_shape),
 	UNC_FIELD("rules", LIST, UNC_LIST(struct unc_family, rules, rule_count),
 		  .of = &unc_rule_shape),
 	UNC_FIELD("kernel_bugs", LIST, UNC_LIST(struct unc_family, bugs, bug_count),

@@ -185,6 +185,8 @@ struct unc_family {
 	const struct unc_port_rule *ports; /* the first that holds on this CPU; NULL: none */
 	struct unc_event_def *events;
 	size_t event_count;
+	struct unc_named_term *named_terms;
+	size_t named_term_count;
 	struct uncore_metric *metrics;
 	size_t metric_count;
 	struct unc_rule *rules;
@@ -210,7 +212,8 @@ const struct unc_event_def *unc_family_event(const struct unc_family *f, const c
 int unc_family_find_bugs(struct unc_family *f, const char *kernel);
 /* The first of them that all events of the family have; NULL: none. */
 const char *unc_family_bug(const struct unc_family *f);
-/* Of the struct unc_family, of a struct unc_rule, and of a struct unc_kernel_bug. */
-extern const struct unc_shape unc_filters_shape, unc_rule_shape, unc_kernel_bug_shape;
+/* Of the struct unc_family, a struct unc_named_term, a struct unc_rule and a struct unc_kernel_bug. */
+extern const struct unc_shape unc_filters_shape, unc_named_term_shape, unc_rule_shape,
+	unc_kernel_bug_shape;
 
 #endif

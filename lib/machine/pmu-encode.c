@@ -182,6 +182,41 @@ static int put_term(struct encoder *x, const struct unc_assignment *a,
 		      term->format, (1ULL << width) - 1);
 }
 
+/* "opc=RFO", "state=M+E": the terms that the names stand for, whose bits add up. */
+static int put_named(struct encoder *x, const struct unc_assignment *a,
+		     const struct uncore_term *named)
+{
+	uint64_t before[TRACKED / 64], after[TRACKED / 64];
+	char names[sizeof(a->value)], *rest = names, *name;
+
+	memcpy(before, x->given, sizeof(before));
+	memcpy(after, x->given, sizeof(after));
+	snprintf(names, sizeof(names), "%s", a->has_value ? a->value : "");
+	while ((name = strsep(&rest, "+"))) {
+		const char *at = unc_pmu_named_value(x->pmu, named->name, name);
+		struct unc_assignment set;
+
+		if (!at)
+			return refuse(x, "the term '%s' has no value '%s'; it has: %s", named->name,
+				      name, named->values);
+		while (unc_assignment_next(&at, &set) == 1) {
+			const struct uncore_term *term = unc_pmu_term(x->pmu, set.name);
+			int r;
+
+			memcpy(x->given, before, sizeof(before)); /* several names of one term */
+			r = term ? put_term(x, &set, term)
+				 : refuse(x, "'%s=%s' needs the term '%s', which the driver lacks",
+					  named->name, name, set.name);
+			if (r < 0)
+				return r;
+			for (size_t i = 0; i < TRACKED / 64; i++)
+				after[i] |= x->given[i];
+		}
+	}
+	memcpy(x->given, after, sizeof(after));
+	return 0;
+}
+
 /* ---- aliases ---- */
 
 /* The alias that an assignment of the user means: its bare name, or event=NAME. A name that is also
@@ -275,7 +310,7 @@ static int put(struct encoder *x, const struct unc_assignment *a, bool words)
 		return refuse_unknown(x, a->name, true, !a->has_value && !x->alias);
 	if (a->has_value && strcmp(a->name, "event") == 0 && !x->alias && !unc_is_digit(*a->value))
 		return refuse_unknown(x, a->value, false, true);
-	return put_term(x, a, term);
+	return term->values ? put_named(x, a, term) : put_term(x, a, term);
 }
 
 /* Whole words first, so that the order of writing does not matter. Bits of a list add up, as perf's

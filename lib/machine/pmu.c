@@ -314,6 +314,37 @@ static int add_defs(struct uncore_pmu *p)
 	return 0;
 }
 
+/* The family's terms whose values have names, where the driver has the terms that they stand for and none of
+ * that name. */
+static int add_named_terms(struct uncore_pmu *p)
+{
+	for (const struct unc_named_term *t = p->named_terms;
+	     t < p->named_terms + p->named_term_count; t++) {
+		const char *at = t->values->text;
+		struct unc_text values = {0};
+		struct unc_assignment a;
+		struct uncore_term *added;
+		bool known = !t->elsewhere && !unc_pmu_term(p, t->name);
+
+		while (known && unc_assignment_next(&at, &a) == 1)
+			known = unc_pmu_term(p, a.name);
+		if (!known)
+			continue;
+		for (size_t i = 0; i < t->value_count; i++)
+			unc_text_add(&values, "%s%s", i ? " " : "", t->values[i].name);
+		added = unc_append(&p->terms, &p->term_count, sizeof(*added));
+		if (!added) {
+			unc_text_finish(&values);
+			return unc_nomem(p->error);
+		}
+		*added = (struct uncore_term){.name = t->name, .word = -1};
+		added->values = unc_names_take(&p->strings, unc_text_take(&values));
+		if (!added->values)
+			return unc_nomem(p->error);
+	}
+	return 0;
+}
+
 int unc_pmu_load(const struct uncore_pmu *pmu)
 {
 	struct uncore_pmu *p = (struct uncore_pmu *)pmu; /* reading late is no change */
@@ -323,14 +354,16 @@ int unc_pmu_load(const struct uncore_pmu *pmu)
 		return unc_fail(p->error, EBADMSG, "%s", p->broken);
 	if (p->loaded)
 		return 0;
-	err = load_members(p, "format", add_term);
-	if (!err)
+	err = p->no_files ? 0 : load_members(p, "format", add_term);
+	if (!err && !p->no_files)
 		err = load_members(p, "events", add_event);
-	if (!err)
+	if (!err && !p->no_files)
 		err = load_members(p, "caps", add_cap);
 	p->loaded = !err;
 	if (!err)
 		err = add_defs(p);
+	if (!err)
+		err = add_named_terms(p);
 	if (err)
 		free_members(p);
 	p->loaded = !err;
@@ -375,6 +408,20 @@ const struct uncore_alias *unc_pmu_alias(const struct uncore_pmu *p, const char 
 	return unc_pmu_load(p) < 0
 		       ? NULL
 		       : find_named(p->aliases, p->alias_count, sizeof(*p->aliases), name);
+}
+
+const char *unc_pmu_named_value(const struct uncore_pmu *p, const char *term, const char *value)
+{
+	for (const struct unc_named_term *t = p->named_terms;
+	     t < p->named_terms + p->named_term_count; t++) {
+		const struct unc_word *found = NULL;
+
+		if (!t->elsewhere && strcmp(t->name, term) == 0)
+			found = find_named(t->values, t->value_count, sizeof(*t->values), value);
+		if (found)
+			return found->text;
+	}
+	return NULL;
 }
 
 /* ---- names of PMUs ---- */

@@ -3,6 +3,7 @@
 #ifndef UNC_PMU_H
 #define UNC_PMU_H
 
+#include "base/fill.h"
 #include "base/format.h"
 #include "machine/root.h"
 #include "machine/topology.h"
@@ -20,6 +21,15 @@ struct unc_event_def {
 	bool unfiltered;   /* a clock: the family's filters do not restrict it */
 };
 
+/* A term of a family, whose values have names and stand for terms of the driver: "opc" has "RFO", which is
+ * "filter_opc=0x180". */
+struct unc_named_term {
+	bool elsewhere; /* not for this CPU model */
+	const char *name, *title, *evidence;
+	struct unc_word *values;
+	size_t value_count;
+};
+
 struct uncore_pmu {
 	char *name;
 	char *alias;      /* NULL: none */
@@ -35,11 +45,14 @@ struct uncore_pmu {
 	const struct unc_event_def
 		*defs; /* the same: the family's events, which are aliases, too */
 	size_t def_count;
+	const struct unc_named_term *named_terms; /* the same */
+	size_t named_term_count;
 	size_t unit; /* of a register block: which instance */
 	const struct unc_root *root;
 	struct unc_error *error; /* of the machine, for lazy loads */
 
-	bool loaded; /* what follows is read at first use */
+	bool no_files; /* of a register block: what follows is there, but for the family's */
+	bool loaded;   /* what follows is read at first use */
 	struct uncore_term *terms;
 	size_t term_count;
 	struct uncore_alias *aliases; /* the driver's, then events that only the family names */
@@ -65,6 +78,8 @@ void unc_pmus_finish(struct unc_pmus *p);
 int unc_pmu_load(const struct uncore_pmu *p);
 const struct uncore_term *unc_pmu_term(const struct uncore_pmu *p, const char *name);
 const struct uncore_alias *unc_pmu_alias(const struct uncore_pmu *p, const char *name);
+/* The terms that a value of a term of the family stands for; NULL: it has no such value. */
+const char *unc_pmu_named_value(const struct uncore_pmu *p, const char *term, const char *value);
 
 /* An attribute file of the PMU ("peer", "die0"), trimmed, the caller's to free; -ENOENT. */
 int unc_pmu_attribute(const struct uncore_pmu *p, const char *name, char **out);

@@ -63,6 +63,7 @@ def names(where, what, listed, found):
 
 
 def check_terms(where, listed, found):
+    listed = [t for t in listed if not t["values"]]  # those with names are the catalogue's
     names(where, "terms", [t["name"] for t in listed], list(found))
     for term in listed:
         text = text_of(found[term["name"]])

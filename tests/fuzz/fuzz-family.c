@@ -27,9 +27,9 @@ static bool is_filled(const char *text)
 
 /* Terms and an alias that data files may name. */
 static struct uncore_term terms[] = {
-	{"event", "config:0-7", 0, 0xff},
-	{"umask", "config:8-15", 0, 0xff00},
-	{"odd", "what", -1, 0},
+	{"event", "config:0-7", 0, 0xff, NULL},
+	{"umask", "config:8-15", 0, 0xff00, NULL},
+	{"odd", "what", -1, 0, NULL},
 };
 static struct uncore_alias aliases[] = {
 	{.name = "cas_count_read", .terms = "event=0x04,umask=0x03", .scale = 6.1e-5},

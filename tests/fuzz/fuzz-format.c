@@ -54,9 +54,9 @@ static void check_assignments(const char *text)
 static void check_encoding(struct uncore_term *x, const char *alias_terms, const char *user)
 {
 	struct uncore_term terms[] = {
-		{"both", "config:40", 0, 1ULL << 40},
-		{"event", "config:0-7,32-37", 0, 0x3f000000ff},
-		{"filter", "config1", 1, UINT64_MAX},
+		{"both", "config:40", 0, 1ULL << 40, NULL},
+		{"event", "config:0-7,32-37", 0, 0x3f000000ff, NULL},
+		{"filter", "config1", 1, UINT64_MAX, NULL},
 		*x,
 	};
 	struct uncore_alias aliases[] = {

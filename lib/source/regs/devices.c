@@ -282,7 +282,7 @@ int unc_regs_scan(struct unc_regs *r, const struct unc_root *root,
 		p->root = root;
 		p->error = e;
 		p->unit = unit;
-		p->loaded = true;
+		p->no_files = true;
 		if (!p->name || set_cpus(r, topology, &r->devices[unit / r->instances], p) < 0 ||
 		    set_events(r, p) < 0) {
 			unc_pmus_finish(&pmus);
