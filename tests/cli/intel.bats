@@ -82,6 +82,34 @@ value() {
 	[ "$(jq -r 'select(.pmu == "uncore_imc_0") | .group' <<<"$output" | sort | uniq -c | tr -s ' ')" = ' 3 0' ] || fail
 }
 
+# The configuration words of an event of the first cache box.
+words() {
+	expect 0 "$UNCORE" --source sim:ivt stat --dry-run -j -e "uncore_cbox_0/$1/"
+	jq -c ".config[:2]" <<<"$output"
+}
+
+@test "names of opcodes, line states and cores stand for the bits of the filter registers" {
+	local cbo=intel-ivt-cbo tree=$UNCORE_SOURCE_ROOT/tests/machines/intel-ivt-1socket.txt
+
+	# Bits of config1 are those of Linux's format: opcode 52-60, state 17-22, thread 0-4; tid_en is bit 19.
+	[ "$(words event=0x35,umask=0x1,opc=RFO)" = '["0x135","0x1800000000000000"]' ] || fail
+	[ "$(words event=0x35,umask=0x1,opc=pcirdcur)" = '["0x135","0x19e0000000000000"]' ] || fail
+	[ "$(words event=0x34,umask=0x11,state=M+E)" = '["0x1134","0x180000"]' ] || fail
+	[ "$(words event=0x34,umask=0x11,core=3.1)" = '["0x81134","0x7"]' ] || fail
+	[ "$(words miss_inserts,opc=CRd)" = '["0x335","0x1810000000000000"]' ] || fail
+	refuses 2 "$UNCORE" --source sim:ivt stat --dry-run -e uncore_cbox_0/event=0x35,opc=RFX/
+	says "the term 'opc' has no value 'RFX'; it has: RFO CRd DRd"
+	refuses 2 "$UNCORE" --source sim:ivt stat --dry-run -e uncore_cbox_0/event=0x35,opc=RFO,filter_opc=0x180/
+	says "the term 'filter_opc' is given twice"
+	refuses 2 "$UNCORE" --source sim:skx stat --dry-run -e uncore_cha_0/event=0x35,opc=RFO/
+	says "it has no term 'opc'"
+	for source in "--source=sim:ivt" "--root=$tree --source=regs:$cbo"; do
+		# shellcheck disable=SC2086
+		expect 0 "$UNCORE" $source list opc
+		shows 'uncore_cbox/...,opc=.../' 'RFO CRd DRd'
+	done
+}
+
 @test "a CPU whose PMUs are absent: the reason names the memory controllers, and the links" {
 	local tree=$BATS_TEST_TMPDIR/gnr
 
