@@ -125,10 +125,8 @@ static bool path_exists(const struct unc_root *root, const char *glob)
 	const char *name = strrchr(glob, '/');
 	struct unc_names names = {0};
 	bool found = false;
-	char dir[300];
 
-	snprintf(dir, sizeof(dir), "%.*s", (int)(name ? name - glob : 0), glob);
-	unc_root_list(root, dir, &names);
+	unc_root_list(root, UNC_PATH("%.*s", (int)(name ? name - glob : 0), glob), &names);
 	for (size_t i = 0; i < names.count && !found; i++)
 		found = unc_glob_matches(name ? name + 1 : glob, names.items[i]);
 	unc_names_finish(&names);
@@ -177,11 +175,8 @@ static int add_missing(struct uncore *u, const struct unc_family *family,
 		       const struct unc_expectation *x)
 {
 	struct draft d = {.verdict = UNCORE_VERDICT_MISSING};
-	char path[256];
-	bool loaded;
+	bool loaded = unc_root_exists(u->root, UNC_PATH("sys/module/%s", x->module));
 
-	snprintf(path, sizeof(path), "sys/module/%s", x->module);
-	loaded = unc_root_exists(u->root, path);
 	unc_text_add(&d.subject, "%s", family->name);
 	unc_text_add(&d.found, "%s: no PMU named %s, though this machine (%s) has the hardware",
 		     family->title, family->patterns[0].name, u->topology.cpu_model);

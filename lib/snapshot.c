@@ -12,7 +12,6 @@
 #include <string.h>
 
 #define PMUS "sys/bus/event_source/devices"
-#define PATH_ROOM 700
 
 /* ---- what is left out ---- */
 
@@ -143,18 +142,18 @@ static void read_pmus(const struct unc_root *root, const char *dir, int depth)
 {
 	static const char *const others[] = {"device", "driver", "power", "subsystem", "uevent"};
 	struct unc_names names = {0};
-	char path[PATH_ROOM], *data;
+	char *data;
 	size_t len;
 
 	if (depth > 3 || unc_root_list(root, dir, &names) < 0)
 		return;
 	for (size_t i = 0; i < names.count; i++) {
-		const char *name = names.items[i];
+		const char *name = names.items[i], *path = UNC_PATH("%s/%s", dir, name);
 		bool other = strncmp(name, "firmware_node", 13) == 0;
 
 		for (size_t k = 0; k < sizeof(others) / sizeof(*others); k++)
 			other = other || strcmp(name, others[k]) == 0;
-		if (other || snprintf(path, sizeof(path), "%s/%s", dir, name) >= PATH_ROOM)
+		if (other)
 			continue;
 		if (unc_root_read_bytes(root, path, 1 << 16, &data, &len) == 0)
 			free(data);
@@ -168,7 +167,7 @@ static void read_pmus(const struct unc_root *root, const char *dir, int depth)
 static void read_resources(const struct uncore *u)
 {
 	bool needed = false;
-	char path[PATH_ROOM], *text;
+	char *text;
 
 	for (size_t i = 0; i < u->pmus.count; i++) {
 		const struct unc_family *f = u->pmus.items[i].family;
@@ -178,9 +177,10 @@ static void read_resources(const struct uncore *u)
 	for (size_t i = 0; needed && i < u->pci.count; i++) {
 		if (u->pci.devices[i].shown.is_bridge)
 			continue;
-		snprintf(path, sizeof(path), "sys/bus/pci/devices/%s/resource",
-			 u->pci.devices[i].shown.address);
-		if (unc_root_read(u->root, path, &text) == 0)
+		if (unc_root_read(u->root,
+				  UNC_PATH("sys/bus/pci/devices/%s/resource",
+					   u->pci.devices[i].shown.address),
+				  &text) == 0)
 			free(text);
 	}
 }

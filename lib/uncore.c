@@ -25,8 +25,10 @@ void unc_findings_finish(struct unc_findings *f)
 static void forget_scan(struct uncore *u)
 {
 	unc_findings_finish(&u->findings);
-	unc_ports_finish(&u->ports);
-	unc_pci_finish(&u->pci);
+	if (u->pci.root) {
+		unc_ports_finish(&u->ports);
+		unc_pci_finish(&u->pci);
+	}
 	unc_catalogue_finish(&u->catalogue);
 	unc_pmus_finish(&u->pmus);
 	unc_topology_finish(&u->topology);
@@ -195,13 +197,16 @@ int unc_machine_pci(struct uncore *u)
 
 	if (u->pci.root || !u->scanned)
 		return 0;
-	r = unc_pci_read(&u->pci, u->root, &u->topology);
+	r = unc_pci_read(&u->pci, u->root, &u->topology, &u->error);
+	if (r == 0 && unc_ports_load(&u->ports, &u->pci, &u->pmus, &u->topology) < 0)
+		r = unc_nomem(&u->error);
 	if (r == 0)
-		r = unc_ports_load(&u->ports, &u->pci, &u->pmus, &u->topology);
-	if (r == 0)
-		return 0;
-	unc_pci_finish(&u->pci);
-	return unc_nomem(&u->error);
+		r = uncore_check(u);
+	if (r < 0) {
+		unc_ports_finish(&u->ports);
+		unc_pci_finish(&u->pci);
+	}
+	return r;
 }
 
 int unc_machine_ports_of(struct uncore *u, const struct uncore_pmu *pmu, int cpu,

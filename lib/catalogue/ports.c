@@ -293,7 +293,7 @@ int unc_ports_load(struct unc_ports *out, struct unc_pci *pci, const struct unc_
 	for (size_t i = 0; r == 0 && i < pci->count; i++)
 		if (pci->devices[i].shown.is_port)
 			r = match_port(&p, pci, &pci->devices[i], with_config);
-	if (r < 0 || pci->no_memory) {
+	if (r < 0) {
 		unc_ports_finish(&p);
 		return -ENOMEM;
 	}

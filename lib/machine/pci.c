@@ -5,12 +5,11 @@
 
 #include <errno.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define DEVICES "sys/bus/pci/devices"
-#define PATH_ROOM 400
+#define FILE_OF(d, file) UNC_PATH(DEVICES "/%s/%s", (d)->shown.address, file)
 #define CLASS_BRIDGE 0x0604 /* PCI to PCI; root ports and ports of switches are such bridges */
 #define MOST_LANES 32
 
@@ -58,43 +57,28 @@ const char *unc_pci_keep(struct unc_pci *p, const char *text)
 {
 	const char *kept = unc_names_take(&p->strings, strdup(text));
 
-	p->no_memory |= !kept;
+	if (!kept)
+		unc_nomem(p->error);
 	return kept;
-}
-
-static const char *path_of(const struct unc_device *d, const char *file, char into[PATH_ROOM])
-{
-	snprintf(into, PATH_ROOM, DEVICES "/%s/%s", d->shown.address, file);
-	return into;
 }
 
 /* The caller's to free; NULL: not known. */
 static char *read_text(const struct unc_device *d, const char *file)
 {
-	char path[PATH_ROOM], *text;
-	int err = unc_root_read_line(d->pci->root, path_of(d, file, path), &text);
+	char *text;
 
-	d->pci->no_memory |= err == -ENOMEM;
-	return err ? NULL : text;
+	return unc_root_read_line(d->pci->root, FILE_OF(d, file), &text) < 0 ? NULL : text;
 }
 
 /* `otherwise`: not known. */
-static int read_number(const struct unc_device *d, const char *file, uint64_t most, int otherwise)
+static int read_number(const struct unc_device *d, const char *file, int most, int otherwise)
 {
-	char path[PATH_ROOM];
-	uint64_t value;
-	int err = unc_root_read_u64(d->pci->root, path_of(d, file, path), &value);
-
-	d->pci->no_memory |= err == -ENOMEM;
-	return err == 0 && value <= most ? (int)value : otherwise;
+	return unc_root_read_int(d->pci->root, FILE_OF(d, file), most, otherwise);
 }
 
 int unc_pci_config(const struct unc_device *d, size_t max, unsigned char **out, size_t *len)
 {
-	char path[PATH_ROOM];
-
-	return unc_root_read_bytes(d->pci->root, path_of(d, "config", path), max, (char **)out,
-				   len);
+	return unc_root_read_bytes(d->pci->root, FILE_OF(d, "config"), max, (char **)out, len);
 }
 
 /* The kernel's names of what a driver made of the device: directories in directories. */
@@ -106,9 +90,8 @@ static const char *read_names(const struct unc_device *d)
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
 		struct unc_names names = {0};
-		char path[PATH_ROOM];
 
-		if (unc_root_list(d->pci->root, path_of(d, kinds[i], path), &names) < 0)
+		if (unc_root_list(d->pci->root, FILE_OF(d, kinds[i]), &names) < 0)
 			continue;
 		for (size_t k = 0; k < names.count; k++)
 			unc_text_add(&text, "%s%s", text.len ? " " : "", names.items[k]);
@@ -117,7 +100,8 @@ static const char *read_names(const struct unc_device *d)
 	if (!text.data && !text.failed)
 		return NULL;
 	kept = unc_names_take(&d->pci->strings, unc_text_take(&text));
-	d->pci->no_memory |= !kept;
+	if (!kept)
+		unc_nomem(d->pci->error);
 	return kept;
 }
 
@@ -261,14 +245,10 @@ static const struct uncore_device *parent_of(const struct unc_device *d)
 {
 	const struct unc_device *parent = NULL;
 	uint64_t address;
-	char path[PATH_ROOM], *link, *slash;
+	char *link, *slash;
 	bool has_domain;
-	int err;
 
-	snprintf(path, sizeof(path), DEVICES "/%s", d->shown.address);
-	err = unc_root_link(d->pci->root, path, &link);
-	d->pci->no_memory |= err == -ENOMEM;
-	if (err)
+	if (unc_root_link(d->pci->root, FILE_OF(d, ""), &link) < 0)
 		return NULL;
 	slash = strrchr(link, '/');
 	if (slash)
@@ -351,44 +331,44 @@ int unc_pci_find(const struct unc_pci *p, const char *name, const struct uncore_
 
 /* ---- all ---- */
 
-int unc_pci_read(struct unc_pci *out, const struct unc_root *root, const struct unc_topology *t)
+int unc_pci_read(struct unc_pci *out, const struct unc_root *root, const struct unc_topology *t,
+		 struct unc_error *error)
 {
 	struct unc_names names = {0};
 	int err = unc_root_list(root, DEVICES, &names);
 	bool has_domain;
 
-	*out = (struct unc_pci){.root = root};
+	*out = (struct unc_pci){.root = root, .error = error};
 	if (err)
-		return err == -ENOMEM ? err : 0;
+		return err == -ENOMEM ? unc_nomem(error) : 0;
 	out->devices = calloc(names.count + 1, sizeof(*out->devices));
-	out->no_memory = !out->devices;
-	for (size_t i = 0; !out->no_memory && i < names.count; i++) {
+	for (size_t i = 0; out->devices && i < names.count; i++) {
 		struct unc_device *d = &out->devices[out->count];
 
 		if (!unc_pci_parse(names.items[i], &d->address, &has_domain) || !has_domain)
 			continue;
-		d->shown.address = unc_pci_keep(out, names.items[i]);
 		d->pci = out;
+		d->shown.address = unc_pci_keep(out, names.items[i]);
+		if (!d->shown.address)
+			break;
 		out->count++;
 	}
 	unc_names_finish(&names);
-	if (!out->no_memory)
-		qsort(out->devices, out->count, sizeof(*out->devices), by_address);
-	for (size_t i = 0; !out->no_memory && i < out->count; i++)
+	if (!out->devices)
+		return unc_nomem(error);
+	qsort(out->devices, out->count, sizeof(*out->devices), by_address);
+	for (size_t i = 0; i < out->count; i++)
 		read_device(&out->devices[i], t);
 	/* Bridges come before what is below them: their bus numbers are lower. Other links are not
 	 * followed, so that no files make a circle. */
-	for (size_t i = 0; !out->no_memory && i < out->count; i++) {
+	for (size_t i = 0; i < out->count; i++) {
 		struct uncore_device *d = &out->devices[i].shown;
 
 		d->parent = parent_of(&out->devices[i]);
 		d->is_port = is_root_port(&out->devices[i]);
 		d->port = d->is_port ? d : d->parent ? d->parent->port : NULL;
 	}
-	if (!out->no_memory)
-		return 0;
-	unc_pci_finish(out);
-	return -ENOMEM;
+	return 0;
 }
 
 void unc_pci_finish(struct unc_pci *p)

@@ -19,13 +19,14 @@ struct unc_pci {
 	const struct unc_root *root;
 	struct unc_device *devices; /* ordered by address */
 	size_t count;
-	bool no_memory;           /* out of memory while something was read */
+	struct unc_error *error;  /* of the machine, for lack of memory while something is kept */
 	struct unc_names strings; /* what the devices point to */
 };
 
-/* Devices below sys/bus/pci/devices; none at all is no error. Only -ENOMEM. Devices point into
- * `out`, so that it must stay where it is. */
-int unc_pci_read(struct unc_pci *out, const struct unc_root *root, const struct unc_topology *t);
+/* Devices below sys/bus/pci/devices; none at all is no error. -ENOMEM; or `error` and the root are exhausted, and
+ * something is missing. Devices point into `out`, so that it must stay where it is. */
+int unc_pci_read(struct unc_pci *out, const struct unc_root *root, const struct unc_topology *t,
+		 struct unc_error *error);
 void unc_pci_finish(struct unc_pci *p);
 
 /* A copy that lives as long as the devices; NULL: out of memory. */

@@ -6,12 +6,10 @@
 
 #include <errno.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define DEVICES "sys/bus/event_source/devices"
-#define PATH_ROOM 640 /* a PMU, a directory in it, and a file in that; names have up to 255 bytes */
 #define LONGEST_UNIT 31
 #define PREFIX "uncore_"
 #define SHORTEST_HEX 3       /* "cpum_cf" and "amd_df" are whole names */
@@ -21,34 +19,30 @@
 
 int unc_pmu_attribute(const struct uncore_pmu *p, const char *name, char **out)
 {
-	char path[PATH_ROOM];
-
-	snprintf(path, sizeof(path), DEVICES "/%s/%s", p->name, name);
-	return unc_root_read_line(p->root, path, out);
+	return unc_root_read_line(p->root, UNC_PATH(DEVICES "/%s/%s", p->name, name), out);
 }
 
-/* A file that need not be there. */
-static int read_optional(const struct uncore_pmu *p, const char *name, char **out)
+/* The text of a file that need not be there; NULL: it is not, or is empty. */
+static char *read_optional(const struct uncore_pmu *p, const char *name)
 {
-	int err = unc_pmu_attribute(p, name, out);
+	char *text;
 
-	if (err == 0 && !**out) {
-		free(*out);
-		*out = NULL;
-	}
-	return err == -ENOMEM ? err : 0;
+	if (unc_pmu_attribute(p, name, &text) < 0)
+		return NULL;
+	if (*text)
+		return text;
+	free(text);
+	return NULL;
 }
 
 static int read_pmu(struct uncore_pmu *p, const struct unc_topology *topology, struct unc_error *e)
 {
 	static const char *const masks[] = {"cpumask", "cpus"};
-	char path[PATH_ROOM], *text = NULL;
 	uint64_t type = 0;
-	int err = unc_pmu_attribute(p, "type", &text);
+	char *text;
+	int err = 0;
 
-	if (err == -ENOMEM)
-		return unc_nomem(e);
-	if (err)
+	if (unc_pmu_attribute(p, "type", &text) < 0)
 		return unc_fail(e, EBADMSG, DEVICES "/%s/type cannot be read", p->name);
 	if (unc_parse_u64(text, &type) < 0 || type > UINT32_MAX)
 		err = unc_fail(e, EBADMSG,
@@ -62,8 +56,8 @@ static int read_pmu(struct uncore_pmu *p, const struct unc_topology *topology, s
 	p->is_core = p->type < FIRST_DYNAMIC_TYPE || strcmp(p->name, "kprobe") == 0 ||
 		     strcmp(p->name, "uprobe") == 0;
 	for (size_t i = 0; !p->has_mask && i < 2; i++) {
-		snprintf(path, sizeof(path), DEVICES "/%s/%s", p->name, masks[i]);
-		err = unc_cpulist_read(&p->cpus, p->root, path, e);
+		err = unc_cpulist_read(&p->cpus, p->root,
+				       UNC_PATH(DEVICES "/%s/%s", p->name, masks[i]), e);
 		if (err == -ENOMEM || err == -EBADMSG)
 			return err;
 		p->has_mask = err == 0;
@@ -75,9 +69,8 @@ static int read_pmu(struct uncore_pmu *p, const struct unc_topology *topology, s
 	for (size_t i = 0; !p->has_mask && i < topology->cpu_count; i++)
 		if (topology->cpus[i].online)
 			p->cpus.ids[p->cpus.count++] = topology->cpus[i].id;
-	if (read_optional(p, "alias", &p->alias) < 0 ||
-	    read_optional(p, "identifier", &p->identifier) < 0)
-		return unc_nomem(e);
+	p->alias = read_optional(p, "alias");
+	p->identifier = read_optional(p, "identifier");
 	return 0;
 }
 
@@ -111,7 +104,6 @@ int unc_pmus_read(struct unc_pmus *out, const struct unc_root *root,
 	struct unc_pmus pmus = {0};
 	struct unc_names names = {0};
 	int err = unc_root_list(root, DEVICES, &names);
-	char path[PATH_ROOM];
 
 	if (err && err != -ENOENT && err != -ENOTDIR)
 		return unc_fail(error, -err, "the directory " DEVICES " cannot be read");
@@ -127,8 +119,7 @@ int unc_pmus_read(struct unc_pmus *out, const struct unc_root *root,
 		err = read_pmu(p, topology, error);
 		if (err != -EBADMSG)
 			continue;
-		snprintf(path, sizeof(path), DEVICES "/%s", p->name);
-		if (unc_root_exists(root, path)) {
+		if (unc_root_exists(root, UNC_PATH(DEVICES "/%s", p->name))) {
 			unc_cpulist_finish(&p->cpus);
 			p->broken = strdup(error->text);
 			err = p->broken ? 0 : unc_nomem(error);
@@ -249,33 +240,28 @@ static int add_event(struct uncore_pmu *p, const char *name, char *text)
 /* No such directory: no members. */
 static int load_members(struct uncore_pmu *p, const char *dir, add_member *add)
 {
+	const char *path = UNC_PATH(DEVICES "/%s/%s", p->name, dir), *file, *name;
 	struct unc_names names = {0};
-	char path[PATH_ROOM], *text;
-	const char *name;
-	int err, r;
+	char *text;
+	int err = unc_root_list(p->root, path, &names), r = err == -ENOMEM ? err : 0;
 
-	snprintf(path, sizeof(path), DEVICES "/%s/%s", p->name, dir);
-	err = unc_root_list(p->root, path, &names);
 	if (err && err != -ENOMEM && err != -ENOENT && err != -ENOTDIR)
 		return unc_fail(p->error, EBADMSG, "the directory %s cannot be read", path);
-	r = err == -ENOMEM ? err : 0;
 	for (size_t i = 0; r == 0 && i < names.count; i++) {
-		snprintf(path, sizeof(path), DEVICES "/%s/%s/%s", p->name, dir, names.items[i]);
-		err = unc_root_read_line(p->root, path, &text);
+		file = UNC_PATH("%s/%s", path, names.items[i]);
+		err = unc_root_read_line(p->root, file, &text);
 		if (err == -ENOENT || err == -EISDIR || err == -ENODEV)
 			continue; /* it just went away */
 		if (err == 0 && !unc_names_take(&p->strings, text))
 			err = -ENOMEM;
-		name = err == -ENOMEM ? NULL : unc_names_take(&p->strings, names.items[i]);
-		if (err != -ENOMEM)
-			names.items[i] = NULL;
+		name = err == -ENOMEM ? NULL : unc_names_take(&p->strings, strdup(names.items[i]));
 		r = name ? add(p, name, err ? NULL : text) : -ENOMEM;
+		if (r == -EBADMSG)
+			unc_fail(p->error, EBADMSG, "%s cannot be read%s", file,
+				 err == -EACCES ? ": permission denied" : "");
 	}
 	unc_names_finish(&names);
-	if (r == -EBADMSG)
-		return unc_fail(p->error, EBADMSG, "%s cannot be read%s", path,
-				err == -EACCES ? ": permission denied" : "");
-	return r == -ENOMEM ? unc_nomem(p->error) : 0;
+	return r == -ENOMEM ? unc_nomem(p->error) : r;
 }
 
 /* The family's events under its own names, where the driver has no event or term of that name. As in metrics,
@@ -493,8 +479,8 @@ const char *uncore_pmu_associated_cpus(const struct uncore_pmu *pmu)
 {
 	struct uncore_pmu *p = (struct uncore_pmu *)pmu; /* reading late is no change */
 
-	if (!p->associated && p->root && read_optional(p, "associated_cpus", &p->associated) < 0)
-		unc_nomem(p->error);
+	if (!p->associated && p->root)
+		p->associated = read_optional(p, "associated_cpus");
 	return p->associated;
 }
 

@@ -5,7 +5,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +25,16 @@ struct unc_root {
 	struct unc_tree tree;
 	struct unc_tree *record; /* NULL: what is read is not recorded */
 };
+
+const char *unc_path(char into[PATH_MAX], const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(into, PATH_MAX, fmt, args);
+	va_end(args);
+	return into;
+}
 
 /* ---- links ---- */
 
@@ -427,6 +437,14 @@ int unc_root_read_u64(const struct unc_root *r, const char *path, uint64_t *out)
 	err = unc_parse_u64(line, out);
 	free(line);
 	return err;
+}
+
+int unc_root_read_int(const struct unc_root *r, const char *path, int most, int otherwise)
+{
+	uint64_t value;
+	int err = unc_root_read_u64(r, path, &value);
+
+	return err == 0 && value <= (uint64_t)most ? (int)value : otherwise;
 }
 
 int unc_root_link(const struct unc_root *r, const char *path, char **out)

@@ -5,6 +5,7 @@
 #define UNC_ROOT_H
 
 #include "base/text.h"
+#include <limits.h>
 
 struct unc_root;
 struct unc_tree; /* machine/snapshot.h */
@@ -16,6 +17,11 @@ int unc_root_open_dir(struct unc_root **out, const char *dir, struct unc_error *
 int unc_root_open_text(struct unc_root **out, const char *name, const char *text, size_t len,
 		       struct unc_error *e);
 void unc_root_free(struct unc_root *r);
+
+/* A path as printf() makes it, valid in the block: unc_root_read(r, UNC_PATH("proc/%d/stat", 1), &text). */
+#define UNC_PATH(...) unc_path((char[PATH_MAX]){0}, __VA_ARGS__)
+const char *unc_path(char into[PATH_MAX], const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
 
 /* True when this is the running machine itself ("/"). */
 bool unc_root_is_live(const struct unc_root *r);
@@ -39,6 +45,8 @@ int unc_root_read_bytes(const struct unc_root *r, const char *path, size_t max, 
 int unc_root_link(const struct unc_root *r, const char *path, char **out);
 /* The number that the file is. Errors of unc_root_read(); -EINVAL, -ERANGE: something else. */
 int unc_root_read_u64(const struct unc_root *r, const char *path, uint64_t *out);
+/* The same from 0 to `most`; `otherwise`: it is not known. */
+int unc_root_read_int(const struct unc_root *r, const char *path, int most, int otherwise);
 
 /* Names in a directory except "." and "..", sorted by strverscmp. -ENOENT, -ENOTDIR, ... */
 int unc_root_list(const struct unc_root *r, const char *path, struct unc_names *out);

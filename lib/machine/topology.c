@@ -16,18 +16,11 @@
 #define CLOCKS "sys/devices/system/clocksource/clocksource0/available_clocksource"
 #define MOST_SOCKETS 8 /* a higher package number is not a socket's */
 
-/* An id such as physical_package_id; -1 when the kernel does not know or does not say. *err: -ENOMEM. */
-static int read_id(const struct unc_root *root, int cpu, const char *name, int *err)
+/* An id such as physical_package_id; -1 when the kernel does not know or does not say. */
+static int read_id(const struct unc_root *root, int cpu, const char *name)
 {
-	char path[128];
-	uint64_t value;
-	int r;
-
-	snprintf(path, sizeof(path), CPU_DIR "/cpu%d/topology/%s", cpu, name);
-	r = unc_root_read_u64(root, path, &value);
-	if (r == -ENOMEM)
-		*err = r;
-	return r == 0 && value <= INT_MAX ? (int)value : -1;
+	return unc_root_read_int(root, UNC_PATH(CPU_DIR "/cpu%d/topology/%s", cpu, name), INT_MAX,
+				 -1);
 }
 
 int unc_cpulist_read(struct unc_cpulist *out, const struct unc_root *root, const char *path,
@@ -73,8 +66,8 @@ static int read_cpus(struct unc_topology *t, const struct unc_root *root, struct
 			.node = -1,
 			/* Without that file all are. */
 			.online = list == -ENOENT || unc_cpulist_has(&online, id),
-			.socket = read_id(root, id, "physical_package_id", &err),
-			.die = read_id(root, id, "die_id", &err),
+			.socket = read_id(root, id, "physical_package_id"),
+			.die = read_id(root, id, "die_id"),
 		};
 	}
 	unc_cpulist_finish(&present);
@@ -82,27 +75,18 @@ static int read_cpus(struct unc_topology *t, const struct unc_root *root, struct
 	return err == -ENOMEM ? unc_nomem(e) : err;
 }
 
-static int compare_cpus(const void *a, const void *b)
-{
-	const struct uncore_cpu *x = a, *y = b;
-
-	return (x->id > y->id) - (x->id < y->id);
-}
-
 const struct uncore_cpu *unc_topology_cpu(const struct unc_topology *t, int id)
 {
-	const struct uncore_cpu searched = {.id = id};
-
-	return t->cpu_count
-		       ? bsearch(&searched, t->cpus, t->cpu_count, sizeof(*t->cpus), compare_cpus)
-		       : NULL;
+	for (size_t i = 0; i < t->cpu_count; i++)
+		if (t->cpus[i].id == id)
+			return &t->cpus[i];
+	return NULL;
 }
 
 /* A kernel without NUMA has no nodes. */
 static int read_nodes(struct unc_topology *t, const struct unc_root *root, struct unc_error *e)
 {
 	struct unc_names names = {0};
-	char path[300];
 	uint64_t node;
 	int err = unc_root_list(root, NODE_DIR, &names) == -ENOMEM ? unc_nomem(e) : 0;
 
@@ -112,24 +96,21 @@ static int read_nodes(struct unc_topology *t, const struct unc_root *root, struc
 		if (strncmp(names.items[i], "node", 4) != 0 ||
 		    unc_parse_u64(names.items[i] + 4, &node) < 0 || node > 65535)
 			continue;
-		snprintf(path, sizeof(path), NODE_DIR "/%s/cpulist", names.items[i]);
-		err = unc_cpulist_read(&list, root, path, e);
+		err = unc_cpulist_read(&list, root,
+				       UNC_PATH(NODE_DIR "/%s/cpulist", names.items[i]), e);
 		if (err != -ENOMEM && err != -EBADMSG)
 			err = 0; /* a node that came or went: its CPUs stay without */
-		for (size_t k = 0; k < list.count; k++) {
-			const struct uncore_cpu *cpu = unc_topology_cpu(t, list.ids[k]);
+		for (size_t k = 0; err == 0 && k < t->cpu_count; k++) {
+			struct uncore_cpu *cpu = &t->cpus[k];
 
-			if (cpu)
-				t->cpus[cpu - t->cpus].node = (int)node;
+			/* The list has CPUs online only. */
+			if (unc_cpulist_has(&list, cpu->id) ||
+			    (!cpu->online &&
+			     unc_root_exists(root, UNC_PATH(NODE_DIR "/%s/cpu%d", names.items[i],
+							    cpu->id))))
+				cpu->node = (int)node;
 		}
 		unc_cpulist_finish(&list);
-		/* The list has CPUs online only. */
-		for (size_t k = 0; err == 0 && k < t->cpu_count; k++) {
-			snprintf(path, sizeof(path), NODE_DIR "/%s/cpu%d", names.items[i],
-				 t->cpus[k].id);
-			if (!t->cpus[k].online && unc_root_exists(root, path))
-				t->cpus[k].node = (int)node;
-		}
 	}
 	unc_names_finish(&names);
 	return err;

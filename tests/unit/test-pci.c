@@ -82,7 +82,7 @@ static int tear_down(void **state)
 static void read_machine(struct machine *m)
 {
 	assert_int_equal(unc_root_open(&m->root, m->tree.dir, NULL), 0);
-	assert_int_equal(unc_pci_read(&m->pci, m->root, &topology), 0);
+	assert_int_equal(unc_pci_read(&m->pci, m->root, &topology, NULL), 0);
 }
 
 static const struct uncore_device *device(const struct machine *m, const char *address)
