@@ -5,8 +5,10 @@
 
 #include <fcntl.h>
 #include <math.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <sys/mman.h>
+#include <time.h>
 
 #include "helpers.h"
 #include "uncore.h"
@@ -21,6 +23,25 @@ struct block {
 	struct uncore_monitor *m;
 	struct uncore_sample *s;
 };
+
+/* Simulated time for the tests that wrap clock_gettime (tests/meson.build): no result depends on the speed of
+ * the machine. Each look at a clock takes a microsecond. */
+static _Atomic uint64_t block_clock_ns = UINT64_C(1000000000000);
+
+int __wrap_clock_gettime(clockid_t clock, struct timespec *t);
+int __wrap_clock_gettime(clockid_t clock, struct timespec *t)
+{
+	uint64_t ns = atomic_fetch_add(&block_clock_ns, 1000) + 1000;
+
+	t->tv_sec = (time_t)(ns / 1000000000) + (clock == CLOCK_REALTIME ? 1000000000 : 0);
+	t->tv_nsec = (long)(ns % 1000000000);
+	return 0;
+}
+
+static inline void block_wait_us(uint64_t us)
+{
+	atomic_fetch_add(&block_clock_ns, 1000 * us);
+}
 
 static inline void block_set64(struct block *b, size_t offset, uint64_t value)
 {

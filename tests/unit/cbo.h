@@ -91,7 +91,7 @@ ssize_t __wrap_pwrite64(int fd, const void *from, size_t room, off_t offset)
 	if (offset >= BOX_CTL && (offset - BOX_CTL) % 0x20 == 0)
 		msr[cpu][offset] &= ~UINT64_C(3);
 	if (slow_us && offset == BOX_CTL && !(msr[cpu][offset] & FRZ))
-		usleep(slow_us);
+		block_wait_us(slow_us);
 	if (counts_at && cpu == 0 && offset == counts_at && !(msr[cpu][offset] & FRZ)) {
 		counts_at = 0;
 		count(5000);

@@ -120,7 +120,7 @@ static void test_jump_of_a_register(void **state)
 
 	(void)state;
 	must(b, block_start(b, "test_0/c/"));
-	usleep(1000);
+	block_wait_us(1000);
 	block_set64(b, 0, 100);
 	block_read(b);
 	block_assert(b, "test_0/c/", 100);
@@ -180,7 +180,7 @@ static void test_wraps_and_jumps_in_a_gap(void **state)
 	must(b, block_start(b, "test_0/quick/,test_0/jumps/"));
 	memset((void *)b->map, 0xff, BLOCK_SIZE);
 	block_read(b);
-	usleep(80000); /* 2^16 us are 66 ms */
+	block_wait_us(80000); /* 2^16 us are 66 ms */
 	block_set64(b, 0, 9);
 	block_set64(b, 8, 5000000);
 	block_read(b);

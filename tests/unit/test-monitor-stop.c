@@ -64,7 +64,7 @@ static void ends_when_stopped(bool program)
 	after_ns = now_ns();
 	after_wall_ns = wall_ns();
 	block_set64(b, 0, 5000);
-	usleep(50000);
+	block_wait_us(50000);
 	block_read(b);
 	block_assert(b, event, 30);
 	assert_int_equal(uncore_sample_begin_ns(b->s), begin_ns);

@@ -196,17 +196,17 @@ static void test_cleared_too_late(void **state)
 				  "  act: {title: c, offset: 0, width: 17, role: active}\n"
 				  "  any: {title: c, offset: 4, width: 17}\n"));
 	must(b, block_start(b, "test_0/act/,test_0/any/"));
-	usleep(1000);
+	block_wait_us(1000);
 	block_set32(b, 0, 100);
 	block_read(b);
 	block_assert(b, "test_0/act/", 100);
-	usleep(140000); /* 2^17 us are 131 ms */
+	block_wait_us(140000); /* 2^17 us are 131 ms */
 	block_set32(b, 0, 17);
 	block_set32(b, 4, 18);
 	block_read(b);
 	block_assert_none(b, "test_0/act/", "may have overflowed");
 	block_assert(b, "test_0/any/", 18);
-	usleep(1000);
+	block_wait_us(1000);
 	block_set32(b, 0, 3);
 	block_read(b);
 	block_assert(b, "test_0/act/", 3);
@@ -363,7 +363,7 @@ static void test_stopped_between(void **state)
 	must(b, uncore_monitor_open(b->m));
 	must(b, uncore_monitor_start(b->m));
 	for (uint32_t i = 0; i < 2; i++) {
-		usleep(20000);
+		block_wait_us(20000);
 		block_set32(b, 0, i ? 3 : 0u - 40);
 		block_set32(b, 8, 1000 * (i + 1));
 		block_read(b);
