@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* perf_event_open: the attributes of an event, from which CPU it is opened, and a sentence for each errno. */
 #define _GNU_SOURCE
 #include "source/kernel/perf.h"
 #include "base/text.h"
