@@ -17,10 +17,6 @@
 
 /* ---- the plan ---- */
 
-/* The library's filters, each an option of that name. */
-static const char *const filters[STAT_FILTERS] = {"from", "to",     "gpu",    "link",
-						  "port", "device", "address"};
-
 /* Nothing that was asked for can be counted here: prints why and the fixes. */
 static int nothing_here(struct cli *cli, const char *why)
 {
@@ -139,8 +135,8 @@ static int plan(struct cli *cli, const struct stat_options *o, struct uncore_mon
 	if (!err)
 		err = uncore_monitor_set_level(m, o->level);
 	for (size_t i = 0; !err && i < STAT_FILTERS; i++)
-		if (o->filters[i])
-			err = uncore_monitor_set_filter(m, filters[i], o->filters[i]);
+		if (o->filters[i].value)
+			err = uncore_monitor_set_filter(m, o->filters[i].name, o->filters[i].value);
 	if (err)
 		status = cli_fail(cli, err);
 	else if (o->preset)

@@ -20,18 +20,18 @@ static const struct cli_option options[] = {
 	{"all-cpus", NULL, "Accepted as in perf: counting is always system-wide", 'a', 1, 0, 0},
 	{NULL, NULL, "Filters (of metrics; a LIST selects any of its words):", 0, 2, 0, 0},
 	{"from", "LIST", "Only this source of requests: cpu, device, remote ...", 0, 2, OPTION_TEXT,
-	 AT(filters[0])},
+	 AT(filters[0].value)},
 	{"to", "LIST", "Only this target: memory, gpu, cxl, remote ...", 0, 2, OPTION_TEXT,
-	 AT(filters[1])},
-	{"gpu", "LIST", "Only these GPUs, by number", 0, 2, OPTION_TEXT, AT(filters[2])},
+	 AT(filters[1].value)},
+	{"gpu", "LIST", "Only these GPUs, by number", 0, 2, OPTION_TEXT, AT(filters[2].value)},
 	{"link", "LIST", "Only these ports of a link: port0, port1 ...", 0, 2, OPTION_TEXT,
-	 AT(filters[3])},
+	 AT(filters[3].value)},
 	{"port", "LIST", "Only these PCIe root ports: addresses, or SOCKET:RC:INDEX", 0, 2,
-	 OPTION_TEXT, AT(filters[4])},
+	 OPTION_TEXT, AT(filters[4].value)},
 	{"device", "NAME", "Only this PCI device, or the smallest unit that contains it", 0, 2,
-	 OPTION_TEXT, AT(filters[5])},
+	 OPTION_TEXT, AT(filters[5].value)},
 	{"address", "LIST", "Only these ranges of memory: BASE/SIZE", 0, 2, OPTION_TEXT,
-	 AT(filters[6])},
+	 AT(filters[6].value)},
 	{NULL, NULL, "Time:", 0, 3, 0, 0},
 	{"interval-print", "TIME", "Print every TIME: 100 (milliseconds), 100ms, 1s; at least 1ms",
 	 'I', 3, OPTION_INTERVAL, AT(interval_ns)},
@@ -140,8 +140,12 @@ static void check(void *into, struct argp_state *state)
 {
 	struct stat_options *o = into;
 
-	for (size_t i = 0; i < STAT_FILTERS; i++)
-		o->filtered = o->filtered || o->filters[i];
+	for (const struct cli_option *row = options; row->doc; row++)
+		for (size_t i = 0; i < STAT_FILTERS; i++)
+			if (row->name && row->at == AT(filters[i].value) && o->filters[i].value) {
+				o->filters[i].name = row->name;
+				o->filtered = true;
+			}
 	if (state->quoted && !o->command)
 		argp_error(state, "there is no command behind --");
 	if (o->command && !*o->command[0])

@@ -10,7 +10,7 @@
 #include "cli.h"
 #include "output/output.h"
 
-#define STAT_FILTERS 7 /* options of filters */
+#define STAT_FILTERS 16 /* room for the options of filters */
 
 /* One -e or -M, in the order of the command line. */
 struct stat_query {
@@ -23,11 +23,14 @@ struct stat_options {
 	size_t query_count;
 	const struct command *preset; /* at least one of its patterns must be countable; or NULL */
 	enum uncore_level level;
-	const char *filters[STAT_FILTERS]; /* in the order of stat-run.c; NULL: not given */
-	bool filtered;                     /* any of them is */
-	uint64_t interval_ns;              /* 0: one window */
-	uint64_t interval_count;           /* 0: no limit */
-	uint64_t timeout_ns;               /* 0: none */
+	struct stat_filter {
+		const char *name;  /* the library's, and that of its option */
+		const char *value; /* NULL: not given */
+	} filters[STAT_FILTERS];
+	bool filtered;           /* any of them is */
+	uint64_t interval_ns;    /* 0: one window */
+	uint64_t interval_count; /* 0: no limit */
+	uint64_t timeout_ns;     /* 0: none */
 	uint64_t delay_ns;
 	uint64_t repeat;          /* runs of the command */
 	bool positional_interval; /* INTERVAL and not -I */
