@@ -210,7 +210,8 @@ FORMULAS = {
         "memory.bandwidth": rate(DRW, "hif_rd", "hif_wr", "hif_rmw", size=64),
         "dram.activate.rate": rate(DRW, "op_is_activate"),
         "memory.controller.clock.frequency": clock(DRW, "cycle"),
-    },    "imx8mm": imx(IMX8, "read-cycles", "write-cycles", 16),
+    },
+    "imx8mm": imx(IMX8, "read-cycles", "write-cycles", 16),
     "imx8mn": imx(IMX8, "read-cycles", "write-cycles", 8),
     "imx8mp": imx(IMX8, MP_READ, MP_WRITE, 1),
     "imx93": {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Register blocks: what a good description becomes, and where the mistakes of a bad one are. */
+#include "base/yaml-file.h"
 #include "source/regs/regs.h"
 
 #include <errno.h>
@@ -435,6 +436,26 @@ static void test_msr(void **state)
 	unc_regs_free(r);
 }
 
+/* Each built-in description, and what its file is called. */
+static void test_built_in(void **state)
+{
+	(void)state;
+	assert_true(unc_embedded_blocks_count > 0);
+	for (size_t i = 0; i < unc_embedded_blocks_count; i++) {
+		struct unc_error e = {0};
+		struct unc_regs *r;
+		char name[64];
+
+		snprintf(name, sizeof(name), "%.*s", (int)strcspn(unc_embedded_blocks[i].name, "."),
+			 unc_embedded_blocks[i].name);
+		if (unc_regs_load(&r, name, &e) < 0)
+			fail_msg("%s", e.text);
+		assert_string_equal(r->name, name);
+		assert_true(r->count > 0);
+		unc_regs_free(r);
+	}
+}
+
 static void test_load(void **state)
 {
 	struct unc_error e = {0};
@@ -467,6 +488,7 @@ int main(void)
 		cmocka_unit_test(test_programmable),
 		cmocka_unit_test(test_programmable_mistakes),
 		cmocka_unit_test(test_msr),
+		cmocka_unit_test(test_built_in),
 		cmocka_unit_test(test_load),
 	};
 
