@@ -94,6 +94,28 @@ def slices(pmus, cycles):
     }
 
 
+def of_devices(pmus, terms, part):
+    """What devices find in the cache: reads, writes of whole lines and of parts, requests for ownership."""
+    kinds = {"read": ["read"], "write": ["full", part], "write.full": ["full"],
+             "write.partial": sorted({part, "rfo"})}
+
+    def counted(name, how):
+        return lambda n: total(n, pmus, *(terms(kind, how) for kind in kinds[name]))
+
+    def ratio(name, how):
+        hit, miss = counted(name, "hit"), counted(name, "miss")
+        return lambda n: (hit if how == "hit" else miss)(n) / (hit(n) + miss(n))
+
+    table = {f"pcie.inbound.{name}.llc.miss.ratio": ratio(name, "miss") for name in kinds}
+    for name in ("read", "write"):
+        table[f"pcie.inbound.{name}.llc.hit.ratio"] = ratio(name, "hit")
+        for how in ("hit", "miss"):
+            table[f"pcie.inbound.{name}.llc.{how}.bandwidth"] = (
+                lambda n, of=counted(name, how): 64 * of(n)
+            )
+    return table
+
+
 def since_ice_lake(pmus, cycles):
     """What misses is told by a long mask: here DRd, of all, to DRAM, to one socket or another."""
 
@@ -107,8 +129,20 @@ def since_ice_lake(pmus, cycles):
     remote = ("c8177e01", "c8977e01", "c8077e01", "c8877e01", "c80f7e01", "c88f7e01")
     # DATA_RD, not DATA_READ_ALL (0x1fc1ff), which holds snoops.
     lookups, misses = "event=0x34,umask=0x1bc1ff", "event=0x34,umask=0x1bc101"
+
+    def device(kind, how):
+        mask = {"read": "c8f3", "full": "cc43", "partial": "cd43", "rfo": "c803"}[kind]
+        return f"event=0x35,umask=0x{mask}{'fd' if how == 'hit' else 'fe'}04"
+
+    near, far = ([f"event=0x35,umask=0x{mask}" for mask in masks[:2]] for masks in (local, remote))
     return {
         **slices(pmus, cycles),
+        **of_devices(pmus, device, "partial"),
+        "memory.local.read.ratio": share(pmus, near, near + far),
+        "pcie.inbound.read.local.bandwidth": cell("0xc8f2ff04"),
+        "pcie.inbound.write.local.bandwidth": cell("0xcc42ff04", "0xcd42ff04"),
+        "pcie.inbound.read.remote.bandwidth": cell("0xc8f37f04"),
+        "pcie.inbound.write.remote.bandwidth": cell("0xcc437f04", "0xcd437f04"),
         "cache.hit.ratio": lambda n: 1 - total(n, pmus, misses) / total(n, pmus, lookups),
         "cache.read.requests": lambda n: total(n, pmus, lookups),
         "cache.miss.latency": of("0xc817fe01"),
@@ -124,6 +158,11 @@ def since_ice_lake(pmus, cycles):
     }
 
 
+def to_persistent(pmus, cycles):
+    read = missed(pmus, lambda code: f"event={code:#04x},umask=0xc8178a01", cycles)
+    return {"memory.persistent.read.latency": read}
+
+
 def of_skylake(pmus, cycles):
     """What misses is told by filters: of memory (loc, rem) and opcode (DRd, RFO, CRd)."""
     near = "filter_nm=1,filter_not_nm=1,filter_opc0="
@@ -137,8 +176,15 @@ def of_skylake(pmus, cycles):
     def cell(where):
         return lines(pmus, *(terms(0x35, where, opcode) for opcode in (0x202, 0x200, 0x201)))
 
+    def device(kind, how):
+        opcode = {"read": 0x21E, "full": 0x248, "rfo": 0x200}[kind]
+        return f"event=0x35,umask={'0x14' if how == 'hit' else '0x24'},filter_rem=1,filter_loc=1,{near}{opcode:#05x}"
+
+    here, there = terms(0x35, "filter_loc=1,"), terms(0x35, "filter_rem=1,")
     return {
         **slices(pmus, cycles),
+        **of_devices(pmus, device, "rfo"),
+        "memory.local.read.ratio": share(pmus, [here], [here, there]),
         "cache.miss.latency": of("filter_rem=1,filter_loc=1,"),
         "memory.local.read.latency": of("filter_loc=1,"),
         "memory.remote.read.latency": of("filter_rem=1,"),
@@ -334,6 +380,7 @@ def icx():
         **persistent(boxes("imc_free_running", 4), "ddrt_read", "ddrt_write"),
         **directory(M2M4, event(0x2E, 1)),
         **since_ice_lake(CHA, event(0x00)),
+        **to_persistent(CHA, event(0x00)),
         "fabric.backpressure": share(CHA, [event(0xAF, 1)], [event(0x00)]),
         **upi(boxes("upi", 3), True),
         **iio(STACKS, "0xff"),
@@ -354,6 +401,7 @@ def spr():
         **persistent(M2M4, "event=0x24,umask=0x320", "event=0x25,umask=0x1880"),
         **directory(M2M4, "event=0x21,umask=0x301"),
         **since_ice_lake(CHA, event(0x01)),
+        **to_persistent(CHA, event(0x01)),
         **upi(boxes("upi", 4), False),
         **iio(STACKS, "0xff"),
         **free(FREE, "in", 8, 32),

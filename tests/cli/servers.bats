@@ -1,0 +1,43 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# Worked examples of metrics of servers: counts of one second, and the values that the documents give for them.
+
+load helpers
+
+setup_file() {
+	"$UNCORE_SOURCE_ROOT/tests/machines/make-intel" "$BATS_FILE_TMPDIR"
+}
+
+# counts MACHINE PMU/TERMS=COUNT...: a simulation of MACHINE with these counts in a second.
+counts() {
+	local event
+
+	SIM=$BATS_TEST_TMPDIR/counts.yaml
+	printf 'sim: counts\nmachine: %s\nrates:\n' "$1" >"$SIM"
+	for event in "${@:2}"; do
+		echo "  - {pmu: ${event%%/*}, event: \"$(sed 's/=[^=]*$//' <<<"${event#*/}")\", constant: ${event##*=}}"
+	done >>"$SIM"
+}
+
+# gives METRIC QUALITY VALUE...: the values of its rows, rounded to thousandths.
+gives() {
+	expect 0 "$UNCORE" --source "sim:$SIM,step=1s" stat -j --timeout 1 -M "$1"
+	[ "$(jq -sr 'map(.quality) | unique | join(" ")' <<<"$output")" = "$2" ] || fail "not $2"
+	[ "$(jq -r '.value * 1000 | round / 1000' <<<"$output" | paste -sd ' ')" = "${*:3}" ] || fail "not ${*:3}"
+}
+
+@test "DDIO: 10 misses and 30 hits of device reads" {
+	counts spr uncore_cha_0/event=0x35,umask=0xc8f3fe04=10 uncore_cha_0/event=0x35,umask=0xc8f3fd04=30 \
+		uncore_cha/event=0x35,umask=0xc8f3fe04=0 uncore_cha/event=0x35,umask=0xc8f3fd04=0
+	gives pcie.inbound.read.llc.miss.ratio measured 0.25
+	gives pcie.inbound.read.llc.hit.ratio measured 0.75
+	gives pcie.inbound.read.llc.miss.bandwidth measured 640
+	gives pcie.inbound.read.llc.hit.bandwidth measured 1920
+}
+
+@test "Granite Rapids: a DCLK of 1.6 GHz is DDR5-6400, and 0.4e9 CAS fill half of a channel" {
+	counts "$BATS_FILE_TMPDIR/intel-gnr-1socket.txt" uncore_imc/event=0x01,umask=0x01=1.6e9 \
+		uncore_imc/event=0x05,umask=0xff=0.3e9 uncore_imc/event=0x06,umask=0xff=0.1e9
+	gives memory.clock.frequency measured 3200000000
+	gives memory.utilization measured 0.5
+}
