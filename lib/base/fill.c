@@ -60,16 +60,6 @@ static const char *key_of(const struct unc_field *f)
 	return f->key + (*f->key == '!' || *f->key == '|');
 }
 
-unsigned unc_fill_choice(const struct unc_yaml *map, const struct unc_field *fields)
-{
-	unsigned number = 0;
-
-	for (; fields->key && !(*fields->key == '|' && unc_yaml_get(map, fields->key + 1));
-	     fields++)
-		number += *fields->key == '|';
-	return number;
-}
-
 /* Whether the map may have the field beside its other keys. */
 static bool belongs(const struct unc_field *f, const struct unc_yaml *map)
 {
@@ -79,9 +69,11 @@ static bool belongs(const struct unc_field *f, const struct unc_yaml *map)
 	return !f->with;
 }
 
+/* All keys of the map are there, and no others; `into` has which of the choices. */
 static int check_keys(const struct unc_reader *r, const struct unc_yaml *map,
-		      const struct unc_field *fields)
+		      const struct unc_shape *shape, void *into)
 {
+	const struct unc_field *fields = shape->fields;
 	const struct unc_yaml *chosen = NULL, *node;
 	const char *names[KEYS_MOST], *choices[KEYS_MOST];
 	size_t count = 0, choice_count = 0;
@@ -96,6 +88,9 @@ static int check_keys(const struct unc_reader *r, const struct unc_yaml *map,
 		if (node && chosen)
 			return unc_reader_fail_key(r, node, "'%s' and '%s' exclude each other",
 						   node->key, chosen->key);
+		if (node && shape->choice)
+			*(unsigned *)(void *)((char *)into + shape->choice) =
+				(unsigned)choice_count - 1;
 		chosen = node ? node : chosen;
 	}
 	for (size_t i = 0; i < map->count; i++) {
@@ -163,43 +158,37 @@ static int find_word(const struct unc_reader *r, const struct unc_yaml *node,
 	return -EBADMSG;
 }
 
+/* A whole number, or a double. */
 static int fill_number(const struct unc_reader *r, const struct unc_yaml *node,
 		       const struct unc_field *f, void *member)
 {
-	uint64_t value;
-	int err = unc_parse_u64(node->text, &value);
-
-	if (err < 0)
-		return fail_value(r, node,
-				  err == -ERANGE ? "a number below 2^64"
-						 : "a whole number, decimal or 0x hexadecimal");
-	if (f->most && (value < f->least || value > f->most))
-		return unc_reader_fail(r, node, "the value of '%s' must be from %llu to %llu",
-				       node->key, (unsigned long long)f->least,
-				       (unsigned long long)f->most);
-	if (f->size == sizeof(unsigned))
-		*(unsigned *)member = (unsigned)value;
-	else
-		*(uint64_t *)member = value;
-	return 0;
-}
-
-static int fill_double(const struct unc_reader *r, const struct unc_yaml *node,
-		       const struct unc_field *f, double *member)
-{
-	double value;
-	int err = unc_parse_double(node->text, &value);
+	bool whole = f->kind == UNC_FIELD_NUMBER;
+	uint64_t number = 0;
+	double value = 0;
+	int err = whole ? unc_parse_u64(node->text, &number) : unc_parse_double(node->text, &value);
 
 	if (err == -ENOMEM)
 		return unc_nomem(r->e);
+	if (err == -ERANGE)
+		return fail_value(
+			r, node, whole ? "a number below 2^64" : "a number that a double can hold");
 	if (err < 0)
 		return fail_value(r, node,
-				  err == -ERANGE ? "a number that a double can hold"
-						 : "a number such as 64, 0.5 or 1e9");
+				  whole ? "a whole number, decimal or 0x hexadecimal"
+					: "a number such as 64, 0.5 or 1e9");
+	if (f->most && (number < f->least || number > f->most))
+		return unc_reader_fail(r, node, "the value of '%s' must be from %llu to %llu",
+				       node->key, (unsigned long long)f->least,
+				       (unsigned long long)f->most);
 	if (f->range && !(value >= f->range->low && value <= f->range->high))
 		return unc_reader_fail(r, node, "the value of '%s' must be %s", node->key,
 				       f->range->text);
-	*member = value;
+	if (!whole)
+		*(double *)member = value;
+	else if (f->size == sizeof(unsigned))
+		*(unsigned *)member = (unsigned)number;
+	else
+		*(uint64_t *)member = number;
 	return 0;
 }
 
@@ -304,9 +293,8 @@ int unc_fill_value(const struct unc_reader *r, const struct unc_yaml *node,
 				       node->key);
 	switch (f->kind) {
 	case UNC_FIELD_NUMBER:
-		return fill_number(r, node, f, member);
 	case UNC_FIELD_DOUBLE:
-		return fill_double(r, node, f, member);
+		return fill_number(r, node, f, member);
 	case UNC_FIELD_BITS:
 		return fill_bits(r, node, member);
 	case UNC_FIELD_NAMES:
@@ -336,7 +324,7 @@ int unc_fill(const struct unc_reader *r, const struct unc_yaml *map, const struc
 	int err = unc_reader_expect(r, map, UNC_YAML_MAP);
 
 	if (err == 0)
-		err = check_keys(r, map, shape->fields);
+		err = check_keys(r, map, shape, into);
 	for (const struct unc_field *f = shape->fields; err == 0 && f->key; f++) {
 		const struct unc_yaml *node = unc_yaml_get(map, key_of(f));
 

@@ -76,7 +76,9 @@ struct unc_field {
 
 struct unc_shape {
 	const struct unc_field *fields;
-	size_t size;     /* of the struct */
+	size_t size; /* of the struct */
+	/* Offset of an enum: which of the fields marked with '|' the map has, counted among those from 0; 0: not stored */
+	size_t choice;
 	unc_read *check; /* called with the map when all is read; NULL: none */
 };
 
@@ -101,9 +103,6 @@ int unc_fill(const struct unc_reader *r, const struct unc_yaml *map, const struc
 /* One value alone, by a field; its key says nothing. */
 int unc_fill_value(const struct unc_reader *r, const struct unc_yaml *node,
 		   const struct unc_field *f, void *into);
-
-/* The number of the first field marked with '|' that the map has, counted among those, from 0. */
-unsigned unc_fill_choice(const struct unc_yaml *map, const struct unc_field *fields);
 
 /* "file:line:col: ..." and -EBADMSG. */
 #define unc_reader_fail_at(r, line, col, ...)                                        \

@@ -117,12 +117,8 @@ static int check_filter(const struct unc_reader *r, const struct unc_yaml *map, 
 	for (size_t i = 0; i < filter->value_count; i++) {
 		const struct unc_yaml *value = &unc_yaml_get(map, "values")->children[i];
 
-		if (value->key[strspn(value->key, "abcdefghijklmnopqrstuvwxyz0123456789_")])
-			return unc_reader_fail_key(
-				r, value,
-				"'%s' is not a valid value of a filter: lower case "
-				"letters, digits and _",
-				value->key);
+		if (unc_reader_check_name(r, value, value->key, "_", "value of a filter") < 0)
+			return -EBADMSG;
 		if (check_filter_terms(r, value, NULL) < 0)
 			return -EBADMSG;
 	}
@@ -225,19 +221,11 @@ static const struct unc_field rule_fields[] = {
 	UNC_END,
 };
 
-static int finish_rule(const struct unc_reader *r, const struct unc_yaml *map, void *into)
-{
-	struct unc_rule *rule = into;
-
-	(void)r;
-	rule->kind = (enum unc_rule_kind)unc_fill_choice(map, rule_fields);
-	if (rule->kind == UNC_RULE_GROUP || rule->kind == UNC_RULE_SAME)
-		rule->most = 1;
-	return 0;
-}
-
 const struct unc_shape unc_rule_shape = {
-	.fields = rule_fields, .size = sizeof(struct unc_rule), .check = finish_rule};
+	.fields = rule_fields,
+	.size = sizeof(struct unc_rule),
+	.choice = offsetof(struct unc_rule, kind),
+};
 
 /* ---- bugs of kernels ---- */
 

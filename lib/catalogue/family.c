@@ -212,7 +212,6 @@ static int finish_port_rule(const struct unc_reader *r, const struct unc_yaml *m
 	struct unc_family *f = r->context;
 	struct unc_port_rule *rule = into;
 
-	rule->kind = (enum unc_port_kind)unc_fill_choice(map, port_fields);
 	if (!index)
 		rule->count = 0;
 	else if (!unc_yaml_get(map, "count"))
@@ -227,7 +226,11 @@ static int finish_port_rule(const struct unc_reader *r, const struct unc_yaml *m
 }
 
 static const struct unc_shape port_rule = {
-	.fields = port_fields, .size = sizeof(struct unc_port_rule), .check = finish_port_rule};
+	.fields = port_fields,
+	.size = sizeof(struct unc_port_rule),
+	.choice = offsetof(struct unc_port_rule, kind),
+	.check = finish_port_rule,
+};
 
 /* ---- events ---- */
 
@@ -390,15 +393,6 @@ static int read_formula(const struct unc_reader *r, const struct unc_yaml *node,
 	return 0;
 }
 
-static int check_ceiling(const struct unc_reader *r, const struct unc_yaml *value, void *into)
-{
-	const struct uncore_metric *m = into;
-
-	if (strcmp(m->unit, "B/s") == 0)
-		return 0;
-	return unc_reader_fail(r, value, "a ceiling is one of B/s, and the unit is %s", m->unit);
-}
-
 static const struct unc_field metric_case_fields[] = {
 	UNC_FIELD("when", TEXT, .check = unc_family_when),
 	UNC_FIELD("!formula", ANY, .check = read_formula),
@@ -426,6 +420,9 @@ static int check_metric(const struct unc_reader *r, const struct unc_yaml *map, 
 			"'%s' is not a valid metric name: lower case words joined by "
 			"dots, such as memory.read.bandwidth",
 			s);
+	if (m->ceiling && strcmp(m->unit, "B/s") != 0)
+		return unc_reader_fail(r, unc_yaml_get(map, "ceiling"),
+				       "a ceiling is one of B/s, and the unit is %s", m->unit);
 	if (unc_yaml_get(map, "cases"))
 		return fill_cases(r, map, &metric_case, m);
 	return m->formula ? 0 : unc_reader_fail(r, map, "a metric needs 'formula' or 'cases'");
@@ -442,7 +439,7 @@ static const struct unc_field metric_fields[] = {
 	UNC_FIELD("headline", NUMBER, UNC_AT(struct uncore_metric, headline), .least = 1,
 		  .most = 9),
 	UNC_FIELD("apart", TEXT, UNC_AT(struct uncore_metric, apart)),
-	UNC_FIELD("ceiling", WORD, UNC_AT(struct uncore_metric, ceiling), .check = check_ceiling,
+	UNC_FIELD("ceiling", WORD, UNC_AT(struct uncore_metric, ceiling),
 		  .words =
 			  (const char *const[]){[UNC_CEILING_NONE] = "",
 						[UNC_CEILING_MEMORY] = "memory",

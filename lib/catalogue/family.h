@@ -122,7 +122,7 @@ struct unc_rule {
 	struct unc_names terms;
 	struct unc_names when;    /* only for events that set all of these */
 	struct unc_names inherit; /* an event of a "{}" that sets none of these has its leader's */
-	unsigned most;            /* SAME, GROUP: 1 */
+	unsigned most;            /* AT_MOST; 0: 1 */
 	const struct unc_event_def *except; /* exempt; NULL: none */
 	const char *why, *evidence;
 };

@@ -277,7 +277,7 @@ static bool same_pmu(const struct unc_request_set *a, const struct unc_request_s
 static int too_many(const struct unc_rule *rule, const struct uncore_pmu *pmu, const char *first,
 		    const char *event, struct unc_error *e)
 {
-	if (rule->most == 1)
+	if (rule->most <= 1)
 		unc_fail(e, EINVAL, "%s: '%s' and '%s' differ in", pmu->name, first, event);
 	else
 		unc_fail(e, EINVAL, "%s: '%s' is one too many for %u different values of",
@@ -304,7 +304,7 @@ static int check_values(const struct unc_rule *rule, const struct unc_request_se
 				at++;
 			if (!event || at < values)
 				continue;
-			if (values && values == rule->most)
+			if (values && values >= rule->most)
 				return too_many(rule, sets->pmu, met[0]->event,
 						sets[i].requests[k].event, e);
 			met[values++] = event;

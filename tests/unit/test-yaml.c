@@ -539,7 +539,12 @@ static void one_of_several_keys(void **state)
 	static const struct unc_field choice[] = {UNC_FIELD("|a", ANY), UNC_FIELD("b", ANY),
 						  UNC_FIELD("|c", ANY),
 						  UNC_FIELD("!d", ANY, .with = "c"), UNC_END};
+	struct {
+		unsigned other, number;
+	} chosen = {.number = 7};
+	const struct unc_shape shape = {.fields = choice, .choice = sizeof(chosen.other)};
 	struct unc_yaml_file *f = parse("{b: 1, c: 1, d: 1}");
+	const struct unc_reader r = {.file = f};
 
 	(void)state;
 	check_keys("{b: 1}", choice, "t.yaml:1:1: expected exactly one of: a, c");
@@ -548,7 +553,8 @@ static void one_of_several_keys(void **state)
 	check_keys("{a: 1, d: 1}", choice, "t.yaml:1:8: unknown key 'd'; expected one of: a, b, c");
 	check_keys("{c: 1}", choice, "t.yaml:1:1: the key 'd' is missing here");
 	check_keys("{c: 1, d: 1}", choice, "");
-	assert_int_equal(unc_fill_choice(f->root, choice), 1);
+	assert_int_equal(unc_fill(&r, f->root, &shape, &chosen), 0);
+	assert_int_equal(chosen.number, 1);
 	unc_yaml_free(f);
 }
 

@@ -197,7 +197,6 @@ static int finish_rate(const struct unc_reader *r, const struct unc_yaml *map, v
 	struct rate *rate = into;
 
 	rate->line = map->line;
-	rate->wave.kind = (enum unc_wave_kind)unc_fill_choice(map, rate_fields);
 	if (!unc_yaml_get(map, "phase"))
 		rate->phase = -1;
 	if (!unc_yaml_get(map, "running"))
@@ -216,7 +215,11 @@ static int finish_rate(const struct unc_reader *r, const struct unc_yaml *map, v
 }
 
 static const struct unc_shape rate_shape = {
-	.fields = rate_fields, .size = sizeof(struct rate), .check = finish_rate};
+	.fields = rate_fields,
+	.size = sizeof(struct rate),
+	.choice = offsetof(struct rate, wave.kind),
+	.check = finish_rate,
+};
 
 static const struct unc_field sim_fields[] = {
 	UNC_FIELD("!sim", TEXT, UNC_AT(struct unc_sim, name)),
