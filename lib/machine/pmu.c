@@ -184,56 +184,47 @@ static int add_cap(struct uncore_pmu *p, const char *name, char *text)
 	return 0;
 }
 
-/* What one file beside an event says of it. Without the right scale and unit a value would be wrong:
- * the scale becomes NaN, and only the use of the alias an error. */
-static void set_side(struct uncore_alias *alias, const char *suffix, char *text)
+/* An event, or a file beside one. Event names may have dots: only a known suffix of an event that exists,
+ * which the order of the names has put before, makes a side file. Without the right scale and unit a value would be
+ * wrong: the scale becomes NaN, and only the use of the alias an error. */
+static int add_event(struct uncore_pmu *p, const char *name, char *text)
 {
-	bool is_scale = strcmp(suffix, ".scale") == 0;
-	size_t len = text ? strlen(text) : 0;
+	enum { SCALE, UNIT, PER_PACKAGE, SNAPSHOT, SUFFIXES };
+	static const char *const suffixes[] = {".scale", ".unit", ".per-pkg", ".snapshot"};
+	const char *suffix = strrchr(name, '.');
+	struct uncore_alias *alias = NULL;
+	size_t side = SCALE, len = text ? strlen(text) : 0;
 
+	while (side < SUFFIXES && !(suffix && strcmp(suffix, suffixes[side]) == 0))
+		side++;
+	for (size_t k = p->alias_count; side < SUFFIXES && !alias && k-- > 0;)
+		if (strncmp(p->aliases[k].name, name, (size_t)(suffix - name)) == 0 &&
+		    !p->aliases[k].name[suffix - name])
+			alias = &p->aliases[k];
+	if (!alias) {
+		if (!text)
+			return -EBADMSG;
+		alias = unc_append(&p->aliases, &p->alias_count, sizeof(*alias));
+		if (!alias)
+			return -ENOMEM;
+		*alias = (struct uncore_alias){.name = name, .terms = text, .scale = 1};
+		return 0;
+	}
 	/* Some kernels wrote "MiB" with its quotation marks into the file. */
 	if (len >= 2 && (text[0] == '"' || text[0] == '\'') && text[len - 1] == text[0]) {
 		text[len - 1] = '\0';
 		text = unc_trim(text + 1);
 	}
-	if (strcmp(suffix, ".per-pkg") == 0) {
-		alias->per_package = true;
-	} else if (strcmp(suffix, ".snapshot") == 0) {
+	if (side == SNAPSHOT) {
 		alias->snapshot = true;
-	} else if (!text || (is_scale && unc_parse_double(text, &alias->scale) < 0)) {
+	} else if (side == PER_PACKAGE) {
+		alias->per_package = true;
+	} else if (!text || (side == SCALE && unc_parse_double(text, &alias->scale) < 0)) {
 		alias->scale = NAN;
-	} else if (!is_scale && *text) {
+	} else if (side == UNIT && *text) {
 		text[strnlen(text, LONGEST_UNIT)] = '\0';
 		alias->unit = text;
 	}
-}
-
-/* An event, or a file beside one. Event names may have dots: only a known suffix of an event that exists,
- * which the order of the names has put before, makes a side file. */
-static int add_event(struct uncore_pmu *p, const char *name, char *text)
-{
-	static const char *const suffixes[] = {".scale", ".unit", ".per-pkg", ".snapshot"};
-	struct uncore_alias *alias;
-	size_t len = strlen(name);
-
-	for (size_t i = 0; i < sizeof(suffixes) / sizeof(*suffixes); i++) {
-		size_t suffix = strlen(suffixes[i]);
-
-		if (len <= suffix || strcmp(name + len - suffix, suffixes[i]) != 0)
-			continue;
-		for (size_t k = p->alias_count; k-- > 0;)
-			if (strncmp(p->aliases[k].name, name, len - suffix) == 0 &&
-			    !p->aliases[k].name[len - suffix]) {
-				set_side(&p->aliases[k], suffixes[i], text);
-				return 0;
-			}
-	}
-	if (!text)
-		return -EBADMSG;
-	alias = unc_append(&p->aliases, &p->alias_count, sizeof(*alias));
-	if (!alias)
-		return -ENOMEM;
-	*alias = (struct uncore_alias){.name = name, .terms = text, .scale = 1};
 	return 0;
 }
 

@@ -16,13 +16,6 @@
 #define CLOCKS "sys/devices/system/clocksource/clocksource0/available_clocksource"
 #define MOST_SOCKETS 8 /* a higher package number is not a socket's */
 
-/* An id such as physical_package_id; -1 when the kernel does not know or does not say. */
-static int read_id(const struct unc_root *root, int cpu, const char *name)
-{
-	return unc_root_read_int(root, UNC_PATH(CPU_DIR "/cpu%d/topology/%s", cpu, name), INT_MAX,
-				 -1);
-}
-
 int unc_cpulist_read(struct unc_cpulist *out, const struct unc_root *root, const char *path,
 		     struct unc_error *e)
 {
@@ -66,8 +59,11 @@ static int read_cpus(struct unc_topology *t, const struct unc_root *root, struct
 			.node = -1,
 			/* Without that file all are. */
 			.online = list == -ENOENT || unc_cpulist_has(&online, id),
-			.socket = read_id(root, id, "physical_package_id"),
-			.die = read_id(root, id, "die_id"),
+			.socket = unc_root_read_int(
+				root, UNC_PATH(CPU_DIR "/cpu%d/topology/physical_package_id", id),
+				INT_MAX, -1),
+			.die = unc_root_read_int(
+				root, UNC_PATH(CPU_DIR "/cpu%d/topology/die_id", id), INT_MAX, -1),
 		};
 	}
 	unc_cpulist_finish(&present);
