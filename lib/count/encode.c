@@ -326,6 +326,62 @@ static int note_rule(struct uncore_monitor *m, const struct unc_rule *rule,
 	return note.text[0] ? unc_monitor_note(m, "%s", note.text) : 0;
 }
 
+int64_t unc_gpu_count(const struct uncore_pmu *pmu)
+{
+	const struct unc_family *f = pmu->family;
+	const char *counted = f ? f->filters[UNC_FILTER_GPU].count : NULL, *at;
+	struct unc_assignment a = {0};
+	uint64_t count = 0;
+	char *text = NULL;
+
+	if (!counted || !f->role_attribute || unc_pmu_attribute(pmu, f->role_attribute, &text) < 0)
+		return -1;
+	at = text;
+	if (unc_assignment_next(&at, &a) == 1 && strcmp(a.name, counted) == 0)
+		unc_parse_u64(a.value, &count);
+	free(text);
+	return count < 64 ? (int64_t)count : -1;
+}
+
+int unc_gpus_check(const struct uncore_pmu *pmu, uint64_t gpus, int errnum, struct unc_error *e)
+{
+	int64_t count = unc_gpu_count(pmu);
+
+	if (count < 0 || !(gpus >> count))
+		return 0;
+	unc_fail(e, errnum, "GPU %d: the link of %s has ", 63 - __builtin_clzll(gpus), pmu->name);
+	if (count > 1)
+		unc_error_append(e, "%lld GPUs, 0 to %lld", (long long)count, (long long)count - 1);
+	else
+		unc_error_append(e, count ? "one GPU, 0" : "no GPU");
+	if (!count && pmu->role)
+		unc_error_append(e, " at its other end, but %s", pmu->role);
+	return -errnum;
+}
+
+/* Events that select GPUs by the term of the filter. */
+static int check_gpu_terms(const struct unc_request_set *set, struct unc_error *e)
+{
+	const struct unc_family *f = set->pmu->family;
+	const char *at = f ? f->filters[UNC_FILTER_GPU].terms : NULL;
+	struct unc_assignment a;
+	int r = 0;
+
+	while (at && unc_assignment_next(&at, &a) == 1) {
+		const struct uncore_term *term = unc_pmu_term(set->pmu, a.name);
+
+		if (strcmp(a.value, "{mask}") != 0 || !term || term->word < 0)
+			continue;
+		for (size_t k = 0; r == 0 && k < set->count; k++)
+			r = unc_gpus_check(set->pmu,
+					   (set->requests[k].config.word[term->word] &
+					    term->bits) >>
+						   __builtin_ctzll(term->bits),
+					   EINVAL, e);
+	}
+	return r;
+}
+
 int unc_rules_check(struct uncore_monitor *m)
 {
 	const struct unc_request_set *sets = m->sets;
@@ -334,8 +390,10 @@ int unc_rules_check(struct uncore_monitor *m)
 	for (size_t i = 0; i < m->set_count; i++) {
 		const struct unc_family *f = sets[i].pmu->family;
 		size_t first = 0; /* set of the PMU and CPU */
-		int r = 0;
+		int r = check_gpu_terms(&sets[i], e);
 
+		if (r < 0)
+			return r;
 		if (!f || !f->rule_count)
 			continue;
 		while (!same_pmu(&sets[first], &sets[i]))

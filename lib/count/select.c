@@ -473,6 +473,10 @@ static int try_metric(struct uncore_monitor *m, const struct uncore_metric *metr
 	for (size_t i = 0; i < UNC_FILTERS; i++)
 		if (m->filters.values[i].text && !metric->family->filters[i].title)
 			has_filters = false;
+	/* A link to something else does not say which GPUs there are. */
+	if (m->filters.values[UNC_FILTER_GPU].text && metric->family->pmu_count &&
+	    unc_gpu_count(metric->family->pmus[0]) == 0)
+		has_filters = false;
 	if (!unsuited->why.text[0] || (has_filters && !unsuited->has_filters))
 		*unsuited = (struct unsuited){m->machine->error, has_filters};
 	return unc_monitor_note(m, "left out: %s", m->machine->error.text);

@@ -151,33 +151,12 @@ static int split_by_choices(struct splitter *x, enum unc_filter_kind kind, const
 	return r;
 }
 
-/* A GPU that the link does not have is refused: its bit may select another one. */
 static int split_by_gpus(struct splitter *x, enum unc_filter_kind kind, const struct part *from)
 {
-	const char *counted = x->family->filters[kind].count, *file = x->family->role_attribute;
-	int last = 63 - __builtin_clzll(x->m->filters.values[kind].choices[0].mask);
-	struct unc_assignment a = {0};
-	uint64_t count = 0;
-	char *text = NULL;
-	const char *at;
+	uint64_t gpus = x->m->filters.values[kind].choices[0].mask;
+	int r = unc_gpus_check(x->pmu, gpus, ENODEV, x->why);
 
-	if (!counted || !file || unc_pmu_attribute(x->pmu, file, &text) < 0)
-		return split_by_choices(x, kind, from);
-	at = text;
-	if (unc_assignment_next(&at, &a) == 1 && strcmp(a.name, counted) == 0)
-		unc_parse_u64(a.value, &count);
-	free(text);
-	if ((uint64_t)last < count)
-		return split_by_choices(x, kind, from);
-	unc_fail(x->why, ENODEV, "GPU %d: the link of %s has ", last, x->pmu->name);
-	if (count > 1)
-		unc_error_append(x->why, "%llu GPUs, 0 to %llu", (unsigned long long)count,
-				 (unsigned long long)count - 1);
-	else
-		unc_error_append(x->why, count ? "one GPU, 0" : "no GPU");
-	if (!count && x->pmu->role)
-		unc_error_append(x->why, " at its other end, but %s", x->pmu->role);
-	return -ENODEV;
+	return r < 0 ? r : split_by_choices(x, kind, from);
 }
 
 /* ---- root ports ----------------------------------------------------------------------------------- */

@@ -249,3 +249,8 @@ its config space that names its PMU cannot be read without root" ] || fail 'the 
 	peak 200GB/s
 	shows '519\.9  GB/s  suspect' '519\.86 GB/s are more than the ceiling of 400\.00 GB/s'
 }
+
+@test "a GPU that no link has: the link to GPUs says which it has, not the link to the other socket" {
+	refuses 3 "$UNCORE" --source sim:t410 stat --gpu 7 --dry-run
+	says '^uncore: GPU 7: the link of nvidia_nvlink_c2c_pmu_0 has 2 GPUs, 0 to 1'
+}

@@ -300,6 +300,7 @@ static void gpus_that_the_link_does_not_have(void **state)
 		struct uncore_monitor *m;
 		struct uncore *u;
 		struct tree t;
+		char event[80];
 		int r;
 
 		tree_make(&t);
@@ -311,6 +312,16 @@ static void gpus_that_the_link_does_not_have(void **state)
 		assert_int_equal(uncore_monitor_set_filter(m, "gpu", all[i].gpu), 0);
 		r = uncore_monitor_add_metrics(m, "link.in.read.requests");
 		assert_int_equal(r, all[i].sentence ? -ENODEV : 0);
+		if (all[i].sentence)
+			assert_contains(uncore_error(u), all[i].sentence);
+		uncore_monitor_free(m);
+		/* The same by the driver's term, which is bit 0 for GPU 0. */
+		snprintf(event, sizeof(event), "nvidia_nvlink_c2c_pmu_0/in_rd_req,gpu_mask=%d/",
+			 strcmp(all[i].gpu, "0") == 0 ? 1 : 2);
+		assert_int_equal(uncore_monitor_new(&m, u), 0);
+		assert_int_equal(uncore_monitor_add_events(m, event), 0);
+		r = uncore_monitor_plan(m);
+		assert_int_equal(r, all[i].sentence ? -EINVAL : 0);
 		if (all[i].sentence)
 			assert_contains(uncore_error(u), all[i].sentence);
 		uncore_monitor_free(m);
