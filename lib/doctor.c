@@ -243,24 +243,49 @@ static int check_broken_pmus(struct uncore *u)
 	return r;
 }
 
+/* The family whose PMUs have the name of this one, which is of another part by its identifier; NULL: none. */
+static const struct unc_family *namesake(const struct uncore *u, const struct uncore_pmu *pmu)
+{
+	for (size_t i = 0; i < u->catalogue.family_count && pmu->identifier; i++) {
+		const struct unc_pattern *pattern = u->catalogue.families[i]->patterns;
+
+		if (pattern->identifier && unc_pattern_matches(pattern->name, pmu->name))
+			return u->catalogue.families[i];
+	}
+	return NULL;
+}
+
 /* PMUs that no family describes; or, where there are none, that no uncore PMU is there and none is missing. */
 static int check_other_pmus(struct uncore *u)
 {
 	struct draft d = {.verdict = UNCORE_VERDICT_NOTE};
 	const struct uncore_pmu *first = NULL;
+	const struct unc_family *same = NULL; /* has the name of `first` */
 	size_t count = 0;
 
 	for (size_t i = 0; i < u->pmus.count; i++) {
 		const struct uncore_pmu *pmu = &u->pmus.items[i];
 
-		if (!pmu->is_core && !uncore_pmu_family(pmu) && !pmu->broken && !count++)
-			first = pmu;
+		if (pmu->is_core || uncore_pmu_family(pmu) || pmu->broken)
+			continue;
+		count++;
+		if (!same) {
+			same = namesake(u, pmu);
+			first = same || !first ? pmu : first;
+		}
 	}
 	if (first) {
 		unc_text_add(&d.subject, "other PMUs");
 		unc_text_add(&d.found, "%zu PMU%s without metrics, such as %s", count,
 			     plural(count), first->name);
 		unc_text_add(&d.why, "no family of the catalogue describes them");
+		if (same)
+			unc_text_add(
+				&d.why,
+				"; %s has the name of %s, and the identifier %s of another part "
+				"(not %s), whose events differ",
+				first->name, same->title, first->identifier,
+				same->patterns->identifier);
 		unc_text_add(&d.fix,
 			     "uncore list pmus   # their events can be counted: uncore stat -e "
 			     "%s/.../",

@@ -85,6 +85,16 @@ load helpers
 	shows nvidia_uncore_pmu_0/cycles/ nvidia_uncore_pmu_3/cycles/
 }
 
+@test "a fabric of another part that has the name of Tegra410's: no metrics, and doctor says why" {
+	unpack "$T410" "$BATS_TEST_TMPDIR"
+	echo 2cf1036b >"$BATS_TEST_TMPDIR"/sys/bus/event_source/devices/nvidia_ucf_pmu_0/identifier
+	expect 0 "$UNCORE" --root "$BATS_TEST_TMPDIR" list pmus ucf
+	[[ ! $output =~ nvidia-t410-ucf ]]
+	expect 0 "$UNCORE" --root "$BATS_TEST_TMPDIR" doctor -j
+	jq -es 'any(.. | strings; test("has the name of NVIDIA Tegra410 coherence fabric .UCF., and the " +
+		"identifier 2cf1036b of another part"))' <<<"$output" >/dev/null || fail
+}
+
 @test "a pattern is any part of a name, or a glob" {
 	expect 0 "$UNCORE" --root "$T410" list events BYTES_RD
 	shows mem_bytes_rd slc_bytes_rd

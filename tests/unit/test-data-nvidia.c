@@ -263,7 +263,8 @@ static void names_that_begin_alike(void **state)
 		{"nvidia_cnvlink_pmu_1", "nvidia-grace-cnvlink", NULL},
 		{"nvidia_nvdlink_pmu_1", "nvidia-t410-nvdlink", NULL},
 		{"nvidia_scf_pmu_1", "nvidia-grace-scf", "2cf0036b\n"},
-		{"nvidia_ucf_pmu_1", "nvidia-t410-ucf", NULL},
+		{"nvidia_ucf_pmu_1", "nvidia-t410-ucf", "2cf2036b\n"},
+		{"nvidia_ucf_pmu_0", NULL, "2cf1036b\n"}, /* of Jetson */
 		{"nvidia_pcie_pmu_0_rp_0", NULL, NULL},
 		{"nvidia_pcie_pmu_rc_0", NULL, NULL},
 		{"nvidia_nvlink_c2c2_pmu_0", NULL, NULL},
