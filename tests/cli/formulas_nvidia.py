@@ -50,12 +50,18 @@ def pcie_of_t410(direction, pmus):
     }
 
 
+def in_cycles(pmus, event):
+    """Little's law, in cycles of the clock that the requests in flight are summed over."""
+    return lambda n: total(n, pmus, f"{event}_cum_outs") / total(n, pmus, f"{event}_req")
+
+
 def link_of_t410(family, pmus, way, event):
     """One direction of a link: latency and requests. Other links have metrics of these names."""
     return {
         f"{family}/link.{way}.latency": lambda n: latency(
             n, pmus, [f"{event}_cum_outs"], [f"{event}_req"]
         ),
+        f"{family}/link.{way}.latency.cycles": in_cycles(pmus, event),
         f"{family}/link.{way}.requests": lambda n: total(n, pmus, f"{event}_req"),
     }
 
@@ -162,6 +168,9 @@ T410 = {
     "fabric.bus.clock.frequency": clock(UCF, "bus_cycles"),
     "memory.dram.read.bandwidth": lambda n: total(n, CMEM, "rd_req") * 32,
     "memory.read.latency": lambda n: latency(n, CMEM, ["rd_cum_outs"], ["rd_req"]),
+    "memory.read.latency.cycles": in_cycles(CMEM, "rd"),
+    "pcie.inbound.read.latency.cycles": in_cycles(RC, "rd"),
+    "memory.cxl.read.latency.cycles": in_cycles(DLINK, "in_rd"),
     **pcie_of_t410("inbound", RC),
     **pcie_of_t410("outbound", TGT),
     "pcie.inbound.read.latency": lambda n: latency(n, RC, ["rd_cum_outs"], ["rd_req"]),

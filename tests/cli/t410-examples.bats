@@ -75,7 +75,7 @@ encodes() {
 		says "does not have the event 'cycles'"
 	done
 	expect 0 "$UNCORE" --source "sim:$sim,step=1s" stat --timeout 1 -j -M '*'
-	[ "$(jq -s -r 'map(select(.name | test("^(fabric.clock|pcie.clock|.*request.rate|pcie.inbound.*latency)")) |
+	[ "$(jq -s -r 'map(select(.name | test("^(fabric.clock|pcie.clock|.*request.rate|pcie.inbound.*latency$)")) |
 		select(.name | test("outbound") | not)) | length' <<<"$output")" -eq 0 ] || fail 'a value from event 0'
 	for metric in pcie.inbound.read.bandwidth memory.read.bandwidth; do
 		[ "$(jq -r "select(.name == \"$metric\") | .quality" <<<"$output")" = measured ] || fail "$metric"

@@ -68,6 +68,7 @@ static const struct expected cmem[] = {
 	{"memory.read.latency",
 	 "rd_cum_outs / rd_req * source_count(cycles) * seconds / cycles",
 	 {{"rd_cum_outs", 2}, {"rd_req", 1}, {"cycles", 0}}},
+	{"memory.read.latency.cycles", "rd_cum_outs / rd_req", {{"rd_cum_outs", 2}, {"rd_req", 1}}},
 	{"memory.dram.read.bandwidth", "rd_req * 32 / seconds", {{"rd_req", 1}}},
 };
 
@@ -141,6 +142,9 @@ static const struct expected pcie[] = {
 	{"pcie.inbound.read.latency",
 	 "rd_cum_outs / rd_req * source_count(cycles) * seconds / cycles",
 	 {{"rd_cum_outs", 4}, {"rd_req", 2}, {"cycles", CYCLES}}},
+	{"pcie.inbound.read.latency.cycles",
+	 "rd_cum_outs / rd_req",
+	 {{"rd_cum_outs", 4}, {"rd_req", 2}}},
 	{"pcie.clock.frequency", "cycles / source_count(cycles) / seconds", {{"cycles", CYCLES}}},
 };
 
@@ -168,6 +172,17 @@ static const struct expected pcie_tgt[] = {
 		}                                                                                \
 	}
 
+#define LATENCY_CYCLES(name, what, outstanding, requests)        \
+	{                                                        \
+		name ".cycles", what "_cum_outs / " what "_req", \
+		{                                                \
+			{what "_cum_outs", outstanding},         \
+			{                                        \
+				what "_req", requests            \
+			}                                        \
+		}                                                \
+	}
+
 #define REQUESTS(name, what, requests)                \
 	{                                             \
 		name, what "_req / seconds",          \
@@ -191,21 +206,26 @@ static const struct expected pcie_tgt[] = {
 /* Writes only where a GPU is connected. */
 #define LINK(p)                                                                              \
 	LATENCY(p "in.read.latency", "in_rd", 1, 2),                                         \
+		LATENCY_CYCLES(p "in.read.latency", "in_rd", 1, 2),                          \
 		LATENCY(p "out.read.latency", "out_rd", 5, 6),                               \
+		LATENCY_CYCLES(p "out.read.latency", "out_rd", 5, 6),                        \
 		REQUESTS(p "in.read.requests", "in_rd", 2),                                  \
 		REQUESTS(p "out.read.requests", "out_rd", 6), CLOCK(p "clock.frequency", 0), \
 		LATENCY(p "in.write.latency", "in_wr", 3, 4),                                \
+		LATENCY_CYCLES(p "in.write.latency", "in_wr", 3, 4),                         \
 		LATENCY(p "out.write.latency", "out_wr", 7, 8),                              \
+		LATENCY_CYCLES(p "out.write.latency", "out_wr", 7, 8),                       \
 		REQUESTS(p "in.write.requests", "in_wr", 4),                                 \
 		REQUESTS(p "out.write.requests", "out_wr", 8)
 
 static const struct expected nvlink_c2c[] = {LINK("link.")};
 static const struct expected nvclink[] = {LINK("link.")};
 
-#define READS_ONLY 5
+#define READS_ONLY 7
 
 static const struct expected nvdlink[] = {
 	LATENCY("memory.cxl.read.latency", "in_rd", 1, 2),
+	LATENCY_CYCLES("memory.cxl.read.latency", "in_rd", 1, 2),
 	REQUESTS("memory.cxl.read.requests", "in_rd", 2),
 	CLOCK("link.cxl.clock.frequency", 0),
 };
