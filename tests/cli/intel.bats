@@ -110,6 +110,18 @@ words() {
 	done
 }
 
+@test "edges need a threshold, on every PMU of a family that has both" {
+	local sim pmu
+
+	for sim in ivt icx skx spr "$BATS_FILE_TMPDIR"/{bdx,gnr,gnr-generic,knl}.yaml; do
+		expect 0 "$UNCORE" --source "sim:$sim" list -j
+		for pmu in $(jq -r '.pmus[] | select(.family and ([.terms[].name] | contains(["edge", "thresh"]))) |
+			.name | select(test("_[1-9][0-9]*$") | not)' <<<"$output"); do
+			refuses 2 "$UNCORE" --source "sim:$sim" stat --dry-run -e "$pmu/event=1,edge/"
+		done
+	done
+}
+
 @test "a CPU whose PMUs are absent: the reason names the memory controllers, and the links" {
 	local tree=$BATS_TEST_TMPDIR/gnr
 
