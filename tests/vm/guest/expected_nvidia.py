@@ -69,6 +69,7 @@ FABRIC = {
 }
 MEMORY = {
     "memory.read.latency": latency(CMEM, [2], [1], "event=0"),
+    "memory.read.latency.cycles": ratio(CMEM, 2, "event=0x1"),
     "memory.dram.read.bandwidth": rate(CMEM, 1, factor=32),  # requests of 32 bytes
 }
 
@@ -89,6 +90,7 @@ def pcie(way, pmus, cycles):
 INBOUND = {
     **pcie("inbound", RC, CYCLES),
     "pcie.inbound.read.latency": latency(RC, [4], [2]),
+    "pcie.inbound.read.latency.cycles": ratio(RC, 4, "event=0x2"),
     "pcie.clock.frequency": clock(RC),
 }
 
@@ -100,6 +102,7 @@ def link(pmus, **codes):
     for way, code in codes.items():
         way = way.replace("_", ".")
         table[f"link.{way}.latency"] = latency(pmus, [code], [code + 1], "event=0")
+        table[f"link.{way}.latency.cycles"] = ratio(pmus, code, f"event={code + 1:#x}")
         table[f"link.{way}.requests"] = rate(pmus, code + 1)
     return table
 
@@ -114,6 +117,7 @@ T410 = {
     # The driver's "in" are reads of CXL memory.
     "nvidia-t410-nvdlink": {
         "memory.cxl.read.latency": latency(DLINK, [1], [2], "event=0"),
+        "memory.cxl.read.latency.cycles": ratio(DLINK, 1, "event=0x2"),
         "memory.cxl.read.requests": rate(DLINK, 2),
         "link.cxl.clock.frequency": clock(DLINK, "event=0"),
     },
