@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Formulas of the simulated Intel machines, written by hand from the documents."""
 
-from formulas import clock, latency, msr, total
+from formulas import clock, doubted, latency, msr, total
 
 # Each window lasts one second, so "/ seconds" is nothing.
 
@@ -457,6 +457,52 @@ def gnr_generic():
     }
 
 
+def hbm(pmus):
+    rd, wr = event(0x05, 0xCF), event(0x05, 0xF0)
+    return {
+        "memory.package.read.bandwidth": doubted(lines(pmus, rd, size=32)),
+        "memory.package.write.bandwidth": doubted(lines(pmus, wr, size=32)),
+        "memory.package.bandwidth": doubted(lines(pmus, rd, wr, size=32)),
+        "memory.package.clock.frequency": clock(pmus, event(0x01, 1)),
+    }
+
+
+def accelerators(name, pmus, out):
+    of = [f"event_category={category:#x},event={code:#x}" for category, code in ((1, 1), (1, 2), (0, 5), (0, 16))]
+    return {
+        f"accelerator.{name}.in.bandwidth": lines(pmus, of[0], size=32),
+        f"accelerator.{name}.out.bandwidth": out(lines(pmus, of[1], size=32)),
+        f"accelerator.{name}.shared.requests": rate(pmus, of[2]),
+        f"accelerator.{name}.dedicated.requests": rate(pmus, of[3]),
+    }
+
+
+def xeon_max():
+    imc, units = boxes("imc", 2), ["dmar0"]
+
+    def misses(lookups, *hits):
+        return lambda n: 1 - share(units, hits, [lookups])(n)
+
+    return {
+        **memory(imc, "cas_count_read", "cas_count_write", event(0x02, 0xFF), event(0x01, 1)),
+        **hbm(boxes("hbm", 32)),
+        "iommu.requests": rate(units, "iommu_requests"),
+        "iommu.iotlb.lookups": rate(units, "iotlb_lookup"),
+        "iommu.iotlb.miss.ratio": misses("iotlb_lookup", "iotlb_hit"),
+        "iommu.context.miss.ratio": misses("ctxt_cache_lookup", "ctxt_cache_hit"),
+        "iommu.pasid.miss.ratio": misses("pasid_cache_lookup", "pasid_cache_hit"),
+        "iommu.interrupt.miss.ratio": misses(
+            "int_cache_lookup", "int_cache_hit_nonposted", "int_cache_hit_posted"
+        ),
+        "iommu.page.walks": share(units, ["pw_occupancy"], ["iommu_clocks"]),
+        "iommu.memory.reads": rate(units, "iommu_mrds"),
+        "iommu.clock.frequency": clock(units, "iommu_clocks"),
+        **accelerators("dsa", ["dsa0"], lambda of: of),
+        # 512 bytes a count.
+        **accelerators("iaa", ["iax0"], lambda of: doubted(lambda n: 16 * of(n))),
+    }
+
+
 def moved(pmus, rd, wr, size=64):
     return {
         "memory.read.bandwidth": lines(pmus, rd, size=size),
@@ -516,6 +562,8 @@ FORMULAS = {
     "bdx": bdx(),
     "gnr": gnr(),
     "gnr-generic": gnr_generic(),
+    "max": xeon_max(),
+    "max-generic": hbm(boxes("type_14", 4)),
     "skl": skl(),
     "adl": moved(boxes("imc_free_running", 2), "data_read", "data_write"),
     "mtl": mtl(),

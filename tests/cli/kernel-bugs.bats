@@ -95,6 +95,10 @@ UPI='uses the registers of link 0'
 	echo config:0-7 >"$ROOT/sys/bus/event_source/devices/amd_iommu_0/format/csource"
 	printf 'sim: x\nmachine: %s\nrates:\n  - {pmu: amd_iommu_0, event: csource=1, constant: 1}\n' "$ROOT" >"$SIM"
 	are suspect -e 'amd_iommu_0/csource=1/'
+	printf '  - {pmu: amd_iommu_0, event: csource=%s, constant: %s}\n' 0x06 900 0x07 100 0x05 1000 >>"$SIM"
+	are suspect -M 'iommu.*'
+	[ "$(jq -r '"\(.name) \(.value)"' <<<"$output" | sort | paste -sd ' ')" = \
+		'iommu.iotlb.miss.ratio 0.1 iommu.requests 1000' ] || fail
 }
 
 @test "an address filter of Tegra410 with base 0 and mask 0" {

@@ -10,12 +10,13 @@ setup_file() {
 
 # counts MACHINE PMU/TERMS=COUNT...: a simulation of MACHINE with these counts in a second.
 counts() {
-	local event
+	local event terms
 
 	SIM=$BATS_TEST_TMPDIR/counts.yaml
 	printf 'sim: counts\nmachine: %s\nrates:\n' "$1" >"$SIM"
 	for event in "${@:2}"; do
-		echo "  - {pmu: ${event%%/*}, event: \"$(sed 's/=[^=]*$//' <<<"${event#*/}")\", constant: ${event##*=}}"
+		terms=${event#*/}
+		echo "  - {pmu: ${event%%/*}, event: \"${terms%=*}\", constant: ${event##*=}}"
 	done >>"$SIM"
 }
 
@@ -40,4 +41,22 @@ gives() {
 		uncore_imc/event=0x05,umask=0xff=0.3e9 uncore_imc/event=0x06,umask=0xff=0.1e9
 	gives memory.clock.frequency measured 3200000000
 	gives memory.utilization measured 0.5
+}
+
+@test "Xeon Max: 1e9 CAS of HBM are 32e9 bytes a box, and suspect; all 32 boxes count" {
+	counts "$BATS_FILE_TMPDIR/intel-max-1socket.txt" uncore_hbm/event=0x05,umask=0xcf=1e9 \
+		uncore_hbm/event=0x05,umask=0xf0=0
+	gives memory.package.read.bandwidth suspect 1024000000000
+	[[ $(jq -r .reason <<<"$output") == *'32 bytes a CAS'*'LIKWID 64'* ]] || fail
+	expect 0 "$UNCORE" --source "sim:$SIM,step=1s" stat -j --timeout 1 -M memory.package.bandwidth --no-merge
+	[ "$(jq -r .value <<<"$output" | sort -u)" = 32000000000 ] || fail 'not the same in all boxes'
+	[ "$(jq -r .pmu <<<"$output" | sort -u | wc -l)" -eq 32 ] || fail 'not 32 boxes'
+}
+
+@test "Xeon Max: IOTLB misses and accelerators" {
+	counts "$BATS_FILE_TMPDIR/intel-max-1socket.txt" dmar0/iotlb_lookup=1000 dmar0/iotlb_hit=900 \
+		dsa0/event_category=0x1,event=0x1=1000 iax0/event_category=0x1,event=0x2=1000
+	gives iommu.iotlb.miss.ratio measured 0.1
+	gives accelerator.dsa.in.bandwidth measured 32000
+	gives accelerator.iaa.out.bandwidth suspect 512000
 }

@@ -95,6 +95,7 @@ static const struct kind {
 	{"spr emr", "uncore_m2m_0", "umask=config:8-15,32-55"},
 	{"gnr srf grr cwf", "uncore_b2cmi_0", "umask=config:8-15,32-55"},
 	{"spr emr gnr srf cwf", "uncore_cxlcm_0", "umask=config:8-15,32-55"},
+	{"spr", "uncore_hbm_0", "umask=config:8-15,32-55"},
 	{"spr emr gnr srf cwf", "uncore_cxldp_0", "umask=config:8-15,32-55"},
 	{"snbep", "uncore_cbox_0", TID "filter_tid=config1:0-4 filter_opc=config1:23-31"},
 	{"ivt", "uncore_cbox_0", TID "filter_tid=config1:0-4 filter_opc=config1:52-60"},
