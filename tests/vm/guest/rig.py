@@ -25,6 +25,7 @@ import sys
 MODEL = os.environ.get("RIG_MODEL", "")
 SOCKETS = int(os.environ.get("RIG_SOCKETS", "1"))
 CPUS = int(os.environ.get("RIG_CPUS", "1"))
+KERNEL = tuple(map(int, re.findall(r"\d+", os.uname().release)[:2]))
 SHARE = pathlib.Path(os.environ.get("RIG_SHARE", "/rig/share"))
 DEVICES = pathlib.Path("/sys/bus/event_source/devices")
 TIME_LIMIT = 300  # seconds for one command: many times what it takes on a busy host

@@ -336,7 +336,10 @@ def main():
     test_all_stepped(every)
     test_steady(every)
     unused = [name for model, name in EXPECTED if model == rig.MODEL and name not in {m.name for m in every}]
-    rig.ok(not unused, "every formula written by hand is of a metric that is here", unused)
+    if unused and rig.KERNEL < (6, 7):
+        rig.skip(f"{len(unused)} formulas written by hand", "this kernel has no PMUs for " + " ".join(unused))
+    else:
+        rig.ok(not unused, "every formula written by hand is of a metric that is here", unused)
     rig.done()
 
 

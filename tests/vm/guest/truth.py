@@ -47,6 +47,10 @@ class Model:
         """Whether the kernel counts something else than the event, so that uncore's rows must be suspect."""
         return False
 
+    def may_be_suspect(self, name, words):
+        """Whether uncore may take a right count for what a bug of a kernel makes of it."""
+        return False
+
     def room(self, name):
         """How many counters a box has; None: no limit."""
         return self.ROOM[self.kind(name)]
@@ -361,8 +365,19 @@ class Spr(Icx):
              ("uncore_cha", "filter_tid"): ["event=0x29,umask=2,tid_en=1,filter_tid=0x355"],
              ("uncore_cxlcm", "event"): ["event=0x41,umask=0x10", "event=0x5"]}
 
+    # Names of discovered boxes that the driver has none for; the last two are those of Linux 6.1.
+    TYPES = {"uncore_type_5": "uncore_type", "uncore_type_12_": "uncore_cxlcm_", "uncore_type_13_": "uncore_cxldp_"}
+
+    def named(self, name):
+        """The name that a PMU has here."""
+        m = re.fullmatch(r"(uncore_type_5|uncore_type_1[23]_)(.*)", name)
+        return self.TYPES[m.group(1)] + m.group(2) if m else name
+
+    def kind(self, name):
+        return super().kind(self.named(name))
+
     def weight(self, name, words, cpu):
-        return super().weight(re.sub("^uncore_type_5$", "uncore_type", name), words, cpu)
+        return super().weight(self.named(name), words, cpu)
 
     def threshold(self, kind, control):
         return bits(control, 24, 35 if kind == "uncore_iio" else 31)
@@ -372,12 +387,20 @@ class Spr(Icx):
             return bits(control, 8, 15)
         return super().select(kind, control, words)
 
+    LINK_0 = rig.KERNEL >= (6, 11)  # each link's PMU then goes to the registers of link 0
+
     def suspect(self, name, words):
-        return self.kind(name) in ("uncore_upi", "uncore_m3upi")
+        return self.LINK_0 and self.kind(name) in ("uncore_upi", "uncore_m3upi")
+
+    def may_be_suspect(self, name, words):
+        """Edges and thresholds count the same on all links, and equal counts are what shows the bug."""
+        return self.kind(name) in ("uncore_upi", "uncore_m3upi") and self.threshold("", words[0]) != 0
 
     def broken(self, name):
-        if re.fullmatch(r"uncore_m?3?upi_[1-9]", name):
+        if self.LINK_0 and re.fullmatch(r"uncore_m?3?upi_[1-9]", name):
             return "Linux 7.2 goes to the registers of link 0 for every link"
+        if re.match(r"uncore_type_1[23]_", name):
+            return "Linux 6.1 has the controls of CXL boxes at half their distance"
         return None
 
     def shared(self, name, words):

@@ -2,8 +2,9 @@
 /*
  * Xeon Scalable, 4th generation (Sapphire Rapids), one or two sockets: a device with a discovery
  * table in memory tells the driver which boxes there are. CHA, IIO, IRP, M2PCIe, PCU, MDF and UBOX
- * (nameless: uncore_type_5) by MSR, M2M by PCI configuration space, IMC, CXLCM and CXLDP by MMIO;
- * not by the table: UPI, M3UPI and the free-running counters.
+ * (nameless: uncore_type_5) by MSR, M2M, UPI and M3UPI by PCI configuration space, IMC, CXLCM and CXLDP
+ * by MMIO; not by the table: the free-running counters, and UPI and M3UPI for kernels that ignore their
+ * entries (7.2).
  *
  * There is no enable bit: config 0 is accepted and counts nothing.
  *
@@ -196,6 +197,7 @@ static const uint8_t buses[][1] = {{0x7e}, {0xfe}};
 
 #define M2M_DEVICE 12
 #define UPI_DEVICE 1
+#define M3UPI_DEVICE 5
 #define LINKS 4
 
 static const struct pci_device devices[] = {
@@ -210,14 +212,14 @@ static const struct pci_device devices[] = {
 	{0, UPI_DEVICE + 2, 1, 0x3241, &upi, 2},
 	{0, UPI_DEVICE + 3, 0, 0x3240, NULL, 0},
 	{0, UPI_DEVICE + 3, 1, 0x3241, &upi, 3},
-	{0, 5, 0, 0x3245, NULL, 0},
-	{0, 5, 1, 0x3246, &m3upi, 0},
-	{0, 6, 0, 0x3245, NULL, 0},
-	{0, 6, 1, 0x3246, &m3upi, 1},
-	{0, 7, 0, 0x3245, NULL, 0},
-	{0, 7, 1, 0x3246, &m3upi, 2},
-	{0, 8, 0, 0x3245, NULL, 0},
-	{0, 8, 1, 0x3246, &m3upi, 3},
+	{0, M3UPI_DEVICE, 0, 0x3245, NULL, 0},
+	{0, M3UPI_DEVICE, 1, 0x3246, &m3upi, 0},
+	{0, M3UPI_DEVICE + 1, 0, 0x3245, NULL, 0},
+	{0, M3UPI_DEVICE + 1, 1, 0x3246, &m3upi, 1},
+	{0, M3UPI_DEVICE + 2, 0, 0x3245, NULL, 0},
+	{0, M3UPI_DEVICE + 2, 1, 0x3246, &m3upi, 2},
+	{0, M3UPI_DEVICE + 3, 0, 0x3245, NULL, 0},
+	{0, M3UPI_DEVICE + 3, 1, 0x3246, &m3upi, 3},
 	{0, M2M_DEVICE, 0, 0x324a, &m2m, 0},
 	{0, M2M_DEVICE + 1, 0, 0x324a, &m2m, 1},
 	{0, M2M_DEVICE + 2, 0, 0x324a, &m2m, 2},
@@ -269,6 +271,13 @@ static void list_boxes(struct table *t, unsigned socket, uint64_t mmio)
 	for (unsigned i = 0; i < 4; i++)
 		list(t, 7, &m2m, i, BY_PCI,
 		     (uint64_t)PCI_BDF(buses[socket][0], M2M_DEVICE + i, 0) << 12 | m2m.box_ctl);
+	for (unsigned i = 0; i < LINKS; i++) {
+		list(t, 8, &upi, i, BY_PCI,
+		     (uint64_t)PCI_BDF(buses[socket][0], UPI_DEVICE + i, 1) << 12 | upi.box_ctl);
+		list(t, 9, &m3upi, i, BY_PCI,
+		     (uint64_t)PCI_BDF(buses[socket][0], M3UPI_DEVICE + i, 1) << 12 |
+			     m3upi.box_ctl);
+	}
 	list_msr_boxes(t, 11, &msr_types[MDF]);
 	for (unsigned i = 0; i < 2; i++) {
 		uint64_t base = PMON_WINDOW_X86 + mmio + CXL_OFFSET + i * CXL_SIZE;
