@@ -591,6 +591,15 @@ class T410(Nvidia):
         return None
 
 
+class T410Min(T410):
+    """t410.c: one GPU, and no cycle counters in UCF and PCIE."""
+
+    TERMS = {**T410.TERMS, (T410.NVLINK, "gpu_mask"): ["event=0x2,gpu_mask=0x1", "event=0x0,gpu_mask=0x1"]}
+
+    def free(self, kind, socket, words):
+        return super().free(kind, socket, [words[0], 1])
+
+
 class Grace(Nvidia):
     """grace.c: the filter is the mask of ports, all of them when it is 0."""
 
@@ -606,7 +615,7 @@ class Grace(Nvidia):
         return weight(socket, instance, event, words[1] & ports or ports)
 
 
-MODELS = {"ivt": Ivt, "skx": Skx, "icx": Icx, "spr": Spr, "amd": Amd, "t410": T410, "grace": Grace}
+MODELS = {"ivt": Ivt, "skx": Skx, "icx": Icx, "spr": Spr, "amd": Amd, "t410": T410, "t410min": T410Min, "grace": Grace}
 
 
 def model(name):

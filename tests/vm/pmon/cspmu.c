@@ -34,6 +34,8 @@ enum {
 #define RANGE_STRIDE 20
 enum { RANGE_CTRL = 0xd38, RANGE_BASE = 0xd3c, RANGE_MASK = 0xd44 };
 
+bool cspmu_no_cycles;
+
 struct cspmu {
 	const struct cspmu_type *type;
 	uint32_t regs, counters, ranges; /* pages, as offsets in the window */
@@ -211,7 +213,8 @@ void cspmu_new(const struct cspmu_type *type, uint32_t base, unsigned socket, un
 	pmu->box.frozen = true;
 	put32(base + PMIIDR, type->pmiidr);
 	/* PMCFGR.N is one less than the number of counters, PMCFGR.SIZE one less than the width. */
-	put32(base + PMCFGR, PMCFGR_CC | (type->width - 1) << 8 | type->ctrs);
+	put32(base + PMCFGR, (cspmu_no_cycles && !type->ranges ? 0 : PMCFGR_CC) |
+				     (type->width - 1) << 8 | type->ctrs);
 	weigh(pmu);
 	pages_claim(base, 1u + type->dual_page + type->ranges, &ops, pmu);
 }

@@ -60,6 +60,8 @@ struct cspmu_type {
 	uint64_t (*weight)(const struct cspmu_filter *f, unsigned socket, unsigned event);
 };
 
+extern bool cspmu_no_cycles; /* of PMUs made from now on */
+
 /* One PMU with its pages: registers, [counters,] [address ranges]. */
 void cspmu_new(const struct cspmu_type *type, uint32_t base, unsigned socket, unsigned instance);
 

@@ -31,7 +31,8 @@ static uint64_t writes;
 static bool is_x86;
 
 static const struct pmon_model *const models[] = {
-	&model_ivt, &model_skx, &model_icx, &model_spr, &model_amd, &model_t410, &model_grace,
+	&model_ivt, &model_skx,  &model_icx,     &model_spr,
+	&model_amd, &model_t410, &model_t410min, &model_grace,
 };
 
 enum { DB_IDENTIFY, DB_STEP, DB_RATE, DB_CLOCK, DB_RAMP, DB_PRESET, DB_WRITES };

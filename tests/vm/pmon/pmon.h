@@ -121,6 +121,7 @@ RIG_MODEL(model_icx);
 RIG_MODEL(model_spr);
 RIG_MODEL(model_amd);
 RIG_MODEL(model_t410);
+RIG_MODEL(model_t410min);
 RIG_MODEL(model_grace);
 
 /* ---- instruction sets ------------------------------------------------------------------------ */

@@ -15,6 +15,9 @@
  *             that is 0: 0xf07 (UCF), 0xff (PCIE), 0 (PCIE-TGT, always)
  *   others    free.c
  *
+ * t410min is the same with one GPU on each socket and without cycle counters in UCF and PCIE: PCIE-TGT's
+ * driver shows `cycles` in any case, and without a counter for it would count event 4.
+ *
  * A filter without any source, destination, port or range matches nothing. A range with base 0 and
  * mask 0 beside another one is nothing to compare with: the driver of 7.2 takes a free slot, which is
  * all zero, for the one of that range, and from then on two ranges share a slot.
@@ -72,7 +75,7 @@ static const struct cspmu_type pcie_devices = {
 static const struct cspmu_type tgt = {
 	.pmiidr = 0x1070036b, .ctrs = 4, .width = 48, .ranges = true, .select = tgt_select};
 
-static int init(void)
+static int add_sockets(uint32_t second_gpu)
 {
 	static const unsigned rcs[] = {0, 1, 2, 3, 4, 5}; /* must be those of arm64/tables */
 
@@ -83,9 +86,9 @@ static int init(void)
 
 		cspmu_new(&ucf, base, s, 0);
 		cmem_new(base + 0x10000, s);
-		c2c_new(base + 0x20000, s, 14, 0x3f00); /* NVLink-C2C, two GPUs */
-		c2c_new(base + 0x40000, s, 12, 0);      /* NV-CLink, the other socket */
-		c2c_new(base + 0x60000, s, 16, 0);      /* NV-DLink, CXL memory */
+		c2c_new(base + 0x20000, s, 14, second_gpu); /* NVLink-C2C, to GPUs */
+		c2c_new(base + 0x40000, s, 12, 0);          /* NV-CLink, the other socket */
+		c2c_new(base + 0x60000, s, 16, 0);          /* NV-DLink, CXL memory */
 		for (size_t i = 0; i < sizeof(rcs) / sizeof(rcs[0]); i++) {
 			uint32_t rc = base + 0x80000 + rcs[i] * 0x4000;
 
@@ -96,7 +99,22 @@ static int init(void)
 	return 0;
 }
 
+static int init(void)
+{
+	return add_sockets(0x3f00);
+}
+
+static int init_min(void)
+{
+	cspmu_no_cycles = true;
+	return add_sockets(0);
+}
+
 const struct pmon_model model_t410 = {.name = "t410",
 				      .init = init,
 				      .window_load = nvidia_window_load,
 				      .window_store = nvidia_window_store};
+const struct pmon_model model_t410min = {.name = "t410min",
+					 .init = init_min,
+					 .window_load = nvidia_window_load,
+					 .window_store = nvidia_window_store};
