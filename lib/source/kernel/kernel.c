@@ -188,16 +188,20 @@ static bool is_given_up(struct unc_group *g, uint64_t now_ns)
 }
 
 /* Opens a group again that the kernel has given up. With the next reading the counts go on from where they
- * were. The time between is in neither of the times, and this interval has nothing. */
-static void reopen(struct kernel_source *k, struct unc_group *g)
+ * were. The time between is in neither of the times, and this interval has nothing. The next one misses all that
+ * passes until the group counts: it begins at `now_ns`, however late this group was read. */
+static void reopen(struct kernel_source *k, struct unc_group *g, struct unc_reading *into,
+		   uint64_t now_ns)
 {
 	uint32_t type;
 	int cpu = unc_kernel_cpu_now(&k->env, &k->counters[g->first], &type);
 
 	if (cpu < 0 || unc_groups_reopen(&k->groups, g, k->counters, cpu, type, &k->opener) < 0)
 		return;
-	for (size_t i = g->first; i < g->end; i++)
+	for (size_t i = g->first; i < g->end; i++) {
 		k->past[i] = k->last[i];
+		into[i].at_ns = now_ns;
+	}
 	g->enabled_ns = 0;
 	ioctl(g->leader, PERF_EVENT_IOC_ENABLE, 0);
 }
@@ -224,7 +228,7 @@ static int kernel_read(struct unc_source *s, struct unc_reading *into, uint64_t 
 		if (!is_given_up(g, *now_ns) || !try)
 			continue;
 		k->tried_ns = *now_ns;
-		reopen(k, g);
+		reopen(k, g, into, *now_ns);
 	}
 	return 0;
 }
