@@ -112,7 +112,8 @@ int main(int argc, char **argv)
 	static const struct cli_syntax syntax = {
 		.args = "[COMMAND ...]",
 		.doc = "Counts what moves outside the CPU cores: memory, PCIe, links, caches. "
-		       "Without a command: a second of everything this machine can count.",
+		       "Without a command: the PMUs of this machine, and its headline metrics "
+		       "for one second.",
 		.flags = ARGP_IN_ORDER,
 		.argument = take_command,
 		.help_filter = help_filter,

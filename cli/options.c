@@ -140,7 +140,7 @@ static double parse_rate(const char *text, struct argp_state *state)
 	else if (!(rate > 0))
 		wrong = "must be more than zero";
 	else if (rate > 1e18)
-		wrong = "is more than any memory can move";
+		wrong = "is more than any memory can transfer";
 	if (wrong)
 		argp_error(state, "--memory-peak: '%s' %s", text, wrong);
 	return rate;

@@ -133,7 +133,7 @@ static bool path_exists(const struct unc_root *root, const char *glob)
 	return found;
 }
 
-/* NULL: nothing says that this machine should have the family. */
+/* Why this machine should have the family; NULL: it need not. */
 static const struct unc_expectation *expected(const struct uncore *u, const struct unc_family *f)
 {
 	const struct unc_expectation *by_model = NULL;
@@ -331,7 +331,7 @@ static int check_memory(struct uncore *u)
 	unc_text_add(&d.subject, "memory peak");
 	if (m->why) {
 		d.verdict = UNCORE_VERDICT_NOTE;
-		unc_text_add(&d.found, "not known, so no value is held against it");
+		unc_text_add(&d.found, "unknown, so no value is compared with it");
 		unc_text_add(&d.why, "%s", m->why);
 		unc_text_add(&d.fix, "uncore --memory-peak RATE ...   # of one socket, such as "
 				     "307.2GB/s: channels x MT/s x 8 bytes");

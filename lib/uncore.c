@@ -253,7 +253,7 @@ int uncore_check(struct uncore *u)
 				"out of file descriptors: allow this process more with ulimit -n");
 	default:
 		return unc_fail(&u->error, ENFILE,
-				"the whole machine is out of file descriptors: sysctl fs.file-max "
+				"the system is out of file descriptors: sysctl fs.file-max "
 				"allows more");
 	}
 }

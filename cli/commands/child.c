@@ -62,7 +62,7 @@ int child_release(struct child *c, const char *name)
 	int err;
 
 	if (n != 1)
-		cli_error("cannot let '%s' start: %s", name, strerror(errno));
+		cli_error("cannot start '%s': %s", name, strerror(errno));
 	close(c->go);
 	c->go = -1;
 	do {

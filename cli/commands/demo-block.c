@@ -109,9 +109,11 @@ static void check(void *into, struct argp_state *state)
 	if (d->width > 64)
 		argp_error(state, "--width: a counter has at most 64 bits");
 	if (d->halves && (d->width <= 32 || d->window == CLEARED))
-		argp_error(state, "--halves: more than 32 bits that are not cleared have halves");
+		argp_error(
+			state,
+			"--halves needs counters of more than 32 bits that reading does not clear");
 	if (d->carries && (d->width != 64 || d->window != FREE))
-		argp_error(state, "--carries: free-running counters of 64 bits do that");
+		argp_error(state, "--carries needs free-running counters of 64 bits");
 }
 
 /* ---- the files ---- */
@@ -166,7 +168,8 @@ static int make_directory(struct demo *d)
 	if (st.st_uid == geteuid() && !strchr(d->dir, '\''))
 		return CLI_OK;
 	cli_error("%s: the directory cannot be used: %s", d->dir,
-		  st.st_uid == geteuid() ? "there is a ' in its path" : "it is another user's");
+		  st.st_uid == geteuid() ? "its path contains a quotation mark"
+					 : "it is another user's");
 	return CLI_USAGE;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* `uncore explain`: which counters, which formula, from which document; and the equal perf line. */
+/* `uncore explain`: which counters, which formula, from which document; and the equivalent perf command. */
 #include <errno.h>
 #include <fnmatch.h>
 #include <stdio.h>
@@ -522,9 +522,10 @@ int cmd_explain(struct cli *cli, int argc, char **argv)
 {
 	static const struct cli_syntax syntax = {
 		.args = "METRIC",
-		.no_args = "which metric? 'uncore list metrics' names them",
+		.no_args = "a metric is missing; 'uncore list metrics' lists them",
 		.doc = "Shows how a metric is calculated: formula, events with their encoding on "
-		       "this machine, evidence, and the equal perf line.\vMETRIC is a name, a shell "
+		       "this machine, evidence, and the equivalent perf command.\vMETRIC is a "
+		       "name, a shell "
 		       "pattern, or either behind FAMILY/. Only metrics of this machine are shown; "
 		       "with FAMILY/ also those of other machines. PMU/EVENT/ is an event that the "
 		       "driver or the catalogue names.",

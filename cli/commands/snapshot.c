@@ -22,7 +22,7 @@ int cmd_snapshot(struct cli *cli, int argc, char **argv)
 		       "Serial numbers, MAC addresses, and names of the host and its users are left "
 		       "out. Read the file before you publish it.",
 		.args = "FILE",
-		.no_args = "which file? 'uncore snapshot machine.txt'",
+		.no_args = "a file is missing: uncore snapshot machine.txt",
 		.argument = take_file,
 	};
 	const char *file = NULL;

@@ -409,7 +409,7 @@ static bool wait_delay(struct run *r)
 	arm(r->timer_fd, cli_now_ns() + r->o->delay_ns, 0);
 	if (wait_next(r) == WAKE_TIMER)
 		return true;
-	cli_error("the end came before the delay (-D) was over: nothing was counted");
+	cli_error("the run ended before the delay (-D) was over: nothing was counted");
 	return false;
 }
 

@@ -221,8 +221,9 @@ static void put_legend(const struct out *out)
 		buffer_puts(out->to, "IN, OUT: by direction, from any source.\n");
 	if (ports)
 		buffer_puts(out->to,
-			    "OF LINK: the largest of them, of what the link carries in one "
-			    "direction. What does not\npass a root port shown here is not in the "
+			    "OF LINK: the largest of them as a share of the link's capacity in "
+			    "one direction. Traffic that does not\n"
+			    "pass a root port shown here is not in the "
 			    "sum.\n");
 }
 

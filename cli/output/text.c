@@ -90,7 +90,8 @@ void out_reasons(struct out *out, const struct uncore_row_place *place)
 	}
 	if (least < 1)
 		buffer_printf(out->to,
-			      "~ scaled: the kernel shared the counters; each was counted for at "
+			      "~ scaled: the kernel multiplexed the counters; each was counted "
+			      "for at "
 			      "least %.3g %% of the time\n",
 			      least * 100);
 }

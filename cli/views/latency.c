@@ -9,8 +9,7 @@
 
 static const char about[] =
 	"Core clocks from the miss of the first data cache to the data, of sampled loads; not the "
-	"average latency of memory: loads that hit, stores, prefetches and what devices do are not "
-	"in it";
+	"average latency of memory: loads that hit, stores, prefetches and DMA are not included";
 
 /* ---- text ---- */
 
@@ -56,7 +55,7 @@ static void put_head(const struct latency_window *w, struct buffer *to)
 	put_missing(to, "invalid records", c->broken);
 	if (c->coverage < 1)
 		buffer_printf(
-			to, "sampled for %.3g %% of the time only: something else uses IBS, too\n",
+			to, "sampled for %.3g %% of the time only: another program uses IBS, too\n",
 			c->coverage * 100);
 	if (note)
 		buffer_printf(to, "%s\n", note);

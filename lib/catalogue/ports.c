@@ -97,7 +97,7 @@ static int resolve(struct unc_port_instance *x, const struct unc_topology *t, st
 			snprintf(word, sizeof(word), "{%s}", rule->fields[i].word);
 			if (strstr(full, word) && !strstr(x->pattern, word))
 				return unc_fail(why, ENODEV,
-						"the name of %s does not tell its %s, as %s would",
+						"the name of %s does not contain its %s, as in %s",
 						x->pmu->name, word, full);
 		}
 		return 0;
@@ -232,7 +232,7 @@ static const char *why_unknown(const struct unc_ports *p, struct unc_pci *pci,
 	else if (broken)
 		unc_fail(&why, ENODEV, "%s", broken->why);
 	else
-		unc_fail(&why, ENODEV, "no PMU says that it counts this root port");
+		unc_fail(&why, ENODEV, "no PMU names this root port");
 	return unc_pci_keep(pci, why.text);
 }
 
@@ -319,7 +319,7 @@ int unc_ports_of(const struct unc_ports *p, const struct uncore_pmu *pmu, int cp
 	if (x->rule->kind == UNC_PORTS_DVSEC && !x->port_count)
 		return unc_fail(why, ENODEV,
 				p->needs_root ? "only root can read which root ports %s counts"
-					      : "no root port says that %s counts it",
+					      : "no root port names %s",
 				pmu->name);
 	*ports = x->ports;
 	*count = x->port_count;
@@ -395,8 +395,7 @@ int unc_ports_peer(struct unc_pci *pci, const struct unc_topology *t, const stru
 	int r;
 
 	if (!f || (!f->peer && !f->role_attribute))
-		return unc_fail(e, ENODEV, "nothing says what is at the other end of %s",
-				pmu->name);
+		return unc_fail(e, ENODEV, "the other end of %s is unknown", pmu->name);
 	die_file(file, f->peer ? f->peer : f->role_attribute, unc_topology_die(t, cpu));
 	r = read_file(pmu, file, "other end", &text, e);
 	if (r < 0)

@@ -47,7 +47,7 @@ int unc_ports_of(const struct unc_ports *p, const struct uncore_pmu *pmu, int cp
 const struct uncore_device *unc_ports_numbered(struct unc_ports *p, uint64_t socket, uint64_t rc,
 					       uint64_t index);
 
-/* What is at the other end of the PMU's link; the text is kept by `pci`. -ENODEV: nothing says it. */
+/* What is at the other end of the PMU's link; the text is kept by `pci`. -ENODEV: it is unknown. */
 int unc_ports_peer(struct unc_pci *pci, const struct unc_topology *t, const struct uncore_pmu *pmu,
 		   int cpu, struct uncore_peer *out, struct unc_error *e);
 

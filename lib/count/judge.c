@@ -115,8 +115,7 @@ static bool is_time_unknown(const struct verdict *v)
 	return v->uncertain_s > 0 && v->uncertain_s >= UNKNOWN_SHARE * v->out->counted.seconds;
 }
 
-/* Between which values the row's lies, as far as that is uncertain: nothing is said of less than the
- * measurement of time is worth. */
+/* The bounds of an uncertain value; without them when they are closer than the accuracy of the times. */
 static void set_bounds(struct verdict *v, double low, double high)
 {
 	if (fabs(high - low) <= 2 * BOUNDS_SHARE * fabs(v->out->value))

@@ -176,8 +176,8 @@ int unc_query_find_gaps(struct uncore_monitor *m, struct unc_query *q)
 
 	if (!q->target_count)
 		return 0;
-	/* The sockets without a target, where every socket has the family. With the socket of some target not
-	 * known none is said to be. */
+	/* The sockets without a target, where every socket has the family. None when the socket of
+	 * some target is not known. */
 	for (size_t i = 0; r == 0 && f->each_socket && i < t->socket_count; i++) {
 		bool there = false;
 

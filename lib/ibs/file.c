@@ -151,9 +151,9 @@ int unc_ibs_file_parse(struct unc_ibs_file *out, const void *bytes, size_t size,
 	int ret;
 
 	if (!take(&r, 0, &r.h, sizeof(r.h)) || memcmp(r.h.magic, "PERFILE2", 8) != 0)
-		return broken(&r, "it does not begin as one");
+		return broken(&r, "its first bytes are not those of perf.data");
 	if (!is_inside(&r, &r.h.data) || r.h.data.size == 0)
-		return broken(&r, "its data are cut off, or there are none");
+		return broken(&r, "its data is truncated or empty");
 	if (find_feature(&r, FEATURE_COMPRESSED, &s))
 		return broken(&r, "it is compressed; record without -z");
 	ret = find_type(&r, &type);
@@ -176,7 +176,7 @@ int unc_ibs_file_read(struct unc_ibs *into, const char *path, struct unc_error *
 	int fd = open(path, O_RDONLY | O_CLOEXEC), ret = 0;
 
 	if (fd >= 0 && fstat(fd, &st) == 0 && (!S_ISREG(st.st_mode) || st.st_size == 0))
-		ret = unc_fail(&why, EBADMSG, "no regular file with something in it");
+		ret = unc_fail(&why, EBADMSG, "not a regular file, or empty");
 	else if (fd >= 0)
 		bytes = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
 	if (ret == 0 && bytes == MAP_FAILED)

@@ -61,7 +61,7 @@ without_table() {
 	machine untold '15 64 4800 4800'
 	tells 'the 15 modules of a socket are not evenly spread over its 8 memory channels'
 	expect 0 "$UNCORE" --root "$tree" doctor
-	shows 'note +memory peak: not known' 'fix: uncore --memory-peak RATE'
+	shows 'note +memory peak: unknown' 'fix: uncore --memory-peak RATE'
 }
 
 @test "a clock for a speed, and bits of error correction for data" {
@@ -126,7 +126,7 @@ without_table() {
 	refuses 2 "$UNCORE" --memory-peak 0GB/s doctor
 	says 'must be more than zero'
 	refuses 2 "$UNCORE" --memory-peak 9999999TB/s doctor
-	says 'is more than any memory can move'
+	says 'is more than any memory can transfer'
 }
 
 # shellcheck disable=SC2030 # each test has an output of its own

@@ -77,12 +77,12 @@ record() {
 	says 'missing.data: No such file'
 	: >empty.data
 	refuses 1 "$UNCORE" latency --ibs --input empty.data
-	says 'no regular file with something in it'
+	says 'not a regular file, or empty'
 	refuses 1 "$UNCORE" latency --ibs --input "$ZEN4"
-	says 'does not begin as one'
+	says 'first bytes are not those of perf.data'
 	head -c 5000 genoa.data >cut.data
 	refuses 1 "$UNCORE" latency --ibs --input cut.data
-	says 'cut off'
+	says 'truncated or empty'
 	# Without raw data: the sample type stands in the first event, behind the header and its id.
 	{ head -c 136 genoa.data && printf '\1\0' && tail -c +139 genoa.data; } >cooked.data
 	refuses 1 "$UNCORE" latency --ibs --input cooked.data

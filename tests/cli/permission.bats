@@ -154,7 +154,7 @@ expect_none() {
 	BLOCK
 	refuses 4 as_nobody '' "$PUBLIC/uncore" --source "regs:$PUBLIC/pci.yaml" stat \
 		-e test_0/ctr/ --timeout 10ms
-	says 'first 64 bytes only' 'read by root'
+	says 'first 64 bytes' 'only root can read'
 	expect 0 "$UNCORE" --source "regs:$PUBLIC/pci.yaml" stat -e test_0/ctr/ --timeout 10ms
 }
 

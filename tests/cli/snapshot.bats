@@ -107,7 +107,7 @@ no() {
 
 @test "wrong usage, and files that are no snapshots" {
 	refuses 2 "$UNCORE" snapshot
-	says 'which file'
+	says 'a file is missing'
 	refuses 2 "$UNCORE" snapshot a b
 	says 'one file'
 	refuses 1 "$UNCORE" --root "$SPR" snapshot /nonexistent/file

@@ -474,7 +474,7 @@ static void counters_that_give_nothing(void **state)
 	} cases[] = {
 		{"toy/never/", "toy/never/ on CPU 0 never ran in this interval"},
 		{"toy/refused/", "the simulation refuses it with EINVAL"},
-		{"toy/state/", "a simulation cannot play"},
+		{"toy/state/", "which simulations do not support"},
 		{"toy/event=99/", "has no rate for toy/event=99/"},
 	};
 

@@ -213,7 +213,7 @@ static void indices_from_the_first_device(void **state)
 	open_toy(m, "toy_{n}",
 		 "  - {attribute: 'die{die}', index: device, first: 2, count: 4, evidence: x}");
 	assert_ports(m->u, "toy_0", 0, "0000:17:01.0=-1 0000:17:02.0=0 0000:17:06.0=-1");
-	assert_unknown(m, "0000:99:00.0", "no PMU says that it counts this root port");
+	assert_unknown(m, "0000:99:00.0", "no PMU names this root port");
 }
 
 static void a_pmu_whose_ports_have_no_index(void **state)
@@ -284,7 +284,7 @@ static void all_of_the_socket(void **state)
 	open_toy(m, "toy_{n}", "  - {socket: true, evidence: x}");
 	assert_ports(m->u, "toy_0", 0, "0000:00:00.0=-1");
 	assert_ports(m->u, "toy_1", 2, "0001:00:00.0=-1");
-	assert_unknown(m, "0002:00:00.0", "no PMU says that it counts this root port");
+	assert_unknown(m, "0002:00:00.0", "no PMU names this root port");
 }
 
 static void nothing_tells(void **state)
@@ -343,7 +343,7 @@ static void links_to_something_else(void **state)
 	open_toy(m, "toy_{n}", "  - {unknown: x}\nrole: {attribute: peer, values: {nr_gpu: GPU}}");
 	assert_peer(m->u, "toy_0", 0, "nr_gpu=2", -1);
 	assert_no_peer(m->u, "toy_1", "toy_1 has no file 'peer', which would name its other end");
-	assert_no_peer(m->u, "other", "nothing says what is at the other end of other");
+	assert_no_peer(m->u, "other", "the other end of other is unknown");
 	assert_string_equal(uncore_pmu_instance(pmu(m->u, "toy_0")), "x");
 	assert_null(uncore_pmu_instance(pmu(m->u, "other")));
 }
@@ -423,7 +423,7 @@ static void ports_that_name_no_pmu(void **state)
 	put_dvsec(m, "0000:03:00.0", 0x110, 0x18, "\0\0\0\3\1"); /* cut off */
 	open_toy(m, "toy_{socket}_rc_{rc}", T410_RULE);
 	assert_ports(m->u, "toy_1_rc_3", 0, "0000:00:00.0=6");
-	assert_ports(m->u, "toy_1_rc_4", 0, "! no root port says that toy_1_rc_4 counts it");
+	assert_ports(m->u, "toy_1_rc_4", 0, "! no root port names toy_1_rc_4");
 	assert_unknown(m, "0000:01:00.0", "there is no PMU of socket 1, root complex 2");
 	assert_int_equal(find(m->u, "0000:01:00.0")->rc, 2);
 	assert_unknown(m, "0000:02:00.0", "it has no capability (DVSEC 10de:4) that names its PMU");
@@ -439,9 +439,9 @@ static void a_name_that_does_not_tell(void **state)
 	put_dvsec(m, "0000:00:00.0", 0x118, 0x18, "\0\0\6\3\1");
 	open_toy(m, "toy_{socket}_rc_{rc}'}, {name: 'any_{index}", T410_RULE);
 	assert_ports(m->u, "any_7", 0,
-		     "! the name of any_7 does not tell its {rc}, as toy_{socket}_rc_{rc} would");
+		     "! the name of any_7 does not contain its {rc}, as in toy_{socket}_rc_{rc}");
 	assert_unknown(m, "0000:00:00.0",
-		       "the name of any_7 does not tell its {rc}, as toy_{socket}_rc_{rc} would");
+		       "the name of any_7 does not contain its {rc}, as in toy_{socket}_rc_{rc}");
 }
 
 static void without_root_config_space_ends_early(void **state)

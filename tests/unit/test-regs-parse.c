@@ -287,15 +287,15 @@ static void test_mistakes(void **state)
 		{17, "    low: 0x18", "b.yaml:23:13", "'byte_cnt' overlaps 'active_cnt' (line 17)"},
 		{17, "    low: 0x10\n    offset: 0x10", "b.yaml:16:5", "needs 'offset', or"},
 		{19, "    width: 65", "b.yaml:19:12", "from 1 to 64"},
-		{19, "    width: 32", "b.yaml:19:12", "need no halves"},
+		{19, "    width: 32", "b.yaml:19:12", "needs no halves"},
 		{20, "    role: works", "b.yaml:20:11", "expected one of: none, active"},
 		{23, "    offset: 0x200", "b.yaml:23:13", "beyond the map"},
 		{23, "    offset: 0x20", "b.yaml:29:13", "overlaps"},
-		{24, "    width: 48", "b.yaml:24:12", "do not fit into one read of 32"},
+		{24, "    width: 48", "b.yaml:24:12", "do not fit into one read"},
 		{25, "    role: active", "b.yaml:25:11", "has this role already"},
 		{25, "    role: bytes\n    packet_bytes: 64", "b.yaml:26:19",
 		 "only a counter of packets"},
-		{26, NULL, "b.yaml:24:12", "32 bits soon wrap"},
+		{26, NULL, "b.yaml:24:12", "32 bits may wrap"},
 		{26, "    per_second: 0", "b.yaml:26:17", "more than 0"},
 		{33, NULL, "b.yaml:31:12", "'bin_0'"},
 		{27, "  bin:", "b.yaml:27:3", "{n} in its name"},
@@ -308,7 +308,7 @@ static void test_mistakes(void **state)
 		{36, "  values: [1, 2]", "b.yaml:36:11", "2 values for 3 bins"},
 		{36, "  values: [1, 2, -3]", "b.yaml:36:18", "from 0 to 2^53"},
 		{36, "  last: 1e300", "b.yaml:36:9", "less than 2^53"},
-		{36, "  last: 20", "b.yaml:36:9", "lies below it"},
+		{36, "  last: 20", "b.yaml:36:9", "is below its bound"},
 	};
 
 	(void)state;

@@ -174,10 +174,9 @@ static void add_refusal(struct unc_error *e, const struct unc_kernel_env *env,
 				 "), as after a reload of its module: start anew",
 				 type, pmu->type);
 	} else if (invalid && c->modifiers & EXCLUDING) {
-		unc_error_append(e,
-				 "the PMU cannot tell user, kernel, hypervisor, guest or idle time "
-				 "apart, as counters outside the cores never can: leave out the "
-				 "modifiers u, k, h, I, G and H");
+		unc_error_append(e, "the PMU, as all counters outside the cores, cannot "
+				    "distinguish user, kernel, hypervisor, guest or idle time: "
+				    "leave out the modifiers u, k, h, I, G and H");
 	} else {
 		unc_error_append(e, invalid ? "the driver does not take "
 					    : "the driver knows no such event (");
@@ -196,8 +195,7 @@ static const struct {
 	int err;
 	const char *reason;
 } reasons[] = {
-	{ENFILE,
-	 "the whole machine is out of file descriptors: sudo sysctl fs.file-max=... allows more"},
+	{ENFILE, "the system is out of file descriptors: sudo sysctl fs.file-max=... allows more"},
 	{E2BIG, "the kernel does not take a group this large"},
 	{EOPNOTSUPP,
 	 "the driver cannot count this event in this way (or its hardware lacks what it takes)"},
@@ -205,9 +203,10 @@ static const struct {
 	 "another program holds the hardware: another profiler, or the kernel itself. Look for one "
 	 "with: sudo lsof | grep perf_event"},
 	{ENOSPC, "the hardware has too few counters for the event"},
-	{ESRCH, "the kernel took the request for one about a process, which this PMU cannot serve"},
+	{ESRCH, "the kernel treated the request as one for a process, which this PMU does not "
+		"support"},
 	{ENOMEM, "the kernel is out of memory"},
-	{0, "a refusal that perf_event_open is not known for; see the kernel's log (sudo dmesg)"},
+	{0, "an error that perf_event_open does not document; see the kernel's log (sudo dmesg)"},
 };
 
 void unc_kernel_why(const struct unc_kernel_env *env, const struct unc_counter *c, int err,
@@ -229,7 +228,7 @@ void unc_kernel_why(const struct unc_kernel_env *env, const struct unc_counter *
 			e,
 			"out of file descriptors: each counter takes one, this process may "
 			"have %llu (hard limit %llu). Allow more with ulimit -n as root, or "
-			"with LimitNOFILE= in a systemd unit; or ask for less",
+			"with LimitNOFILE= in a systemd unit; or count fewer events",
 			(unsigned long long)limit.rlim_cur, (unsigned long long)limit.rlim_max);
 	} else if (err == E2BIG && c->config.word[3]) {
 		unc_error_append(e, "the event needs config3, which Linux has since 6.3: this "

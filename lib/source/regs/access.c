@@ -16,12 +16,12 @@ static int fail_open(const struct unc_regs *r, const char *path, int err, struct
 {
 	unc_fail(e, err, "%s: %s cannot be opened: %s", r->name, path, unc_errno_text(err));
 	if (err == EACCES)
-		unc_error_append(e, "; registers are read by root");
+		unc_error_append(e, "; only root can read registers");
 	else if (err == EPERM)
 		unc_error_append(e,
 				 "; a locked-down kernel (secure boot) forbids it, even to root");
 	else if (err == ENOENT && r->space == UNC_SPACE_MSR)
-		unc_error_append(e, "; its module makes it: modprobe msr");
+		unc_error_append(e, "; load its module: modprobe msr");
 	return err == ENOENT || err == ENXIO ? -ENODEV : -err;
 }
 
@@ -81,8 +81,8 @@ static int check_length(struct unc_regs_io *io, const struct unc_regs_device *d,
 	if (r->space == UNC_SPACE_PCI && !io->plain && io->end > 64 &&
 	    pread(io->fd, &byte, 1, st->st_size - 1) == 0)
 		return unc_fail(e, EACCES,
-				"%s: %s shows its first 64 bytes only; those behind are read by "
-				"root",
+				"%s: only the first 64 bytes of %s can be read; only root can "
+				"read the others",
 				r->name, d->path);
 	return 0;
 }

@@ -249,8 +249,8 @@ int unc_regs_scan(struct unc_regs *r, const struct unc_root *root,
 	/* The same numbers are other registers of another CPU. */
 	if (r->models && !unc_has_word(r->models, topology->cpu_model))
 		return unc_fail(e, ENODEV,
-				"%s: %s: it is in the CPU models %s only, and this one is %s; "
-				"elsewhere its registers are something else",
+				"%s: %s: only the CPU models %s have it, and this one is %s, "
+				"where its registers may have another meaning",
 				r->name, r->title, r->models, topology->cpu_model);
 	if (r->space == UNC_SPACE_MSR)
 		err = add_device(r, "MSRs", 0, -1, e);

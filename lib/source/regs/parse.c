@@ -94,7 +94,7 @@ static int check_map(const struct unc_reader *r, const struct unc_yaml *map, voi
 	const struct unc_regs *block = into;
 	const struct rule rules[] = {
 		{block->space == UNC_SPACE_MSR, "",
-		 "MSRs are read from their CPU: 'map' says nothing"},
+		 "MSRs are read from their CPU and have no 'map'"},
 		{unc_yaml_get(map, "bar") && (!block->map_pci || block->space == UNC_SPACE_PCI),
 		 "bar", "only a PCI device's memory has a BAR"},
 	};
@@ -234,8 +234,8 @@ static int add_counter(const struct unc_reader *r, const struct unc_regs_counter
 	    (c->role == UNC_ROLE_NONE && c != block->clock))
 		return 0;
 	return unc_reader_fail(r, unc_yaml_get(c->at, "width"),
-			       "'%s': %u bits soon wrap, and how soon must be known: give the most "
-			       "that it counts in one cycle, 'per_cycle', with 'hz' in 'clock', or "
+			       "'%s': %u bits may wrap between two readings: give the largest "
+			       "increment in one cycle, 'per_cycle', with 'hz' in 'clock', or "
 			       "in one second, 'per_second'",
 			       c->name, c->width);
 }
@@ -258,9 +258,9 @@ static int read_counter(const struct unc_reader *r, const struct unc_yaml *node)
 		 "halves must be read twice, and here reading clears them"},
 		{high && block->bytes != 4, "high",
 		 "halves have 32 bits, and here one read is of 64"},
-		{high && c->width <= 32, "width", "so few bits need no halves"},
+		{high && c->width <= 32, "width", "a counter of at most 32 bits needs no halves"},
 		{!high && c->width > 8 * block->bytes, "width",
-		 "so many bits do not fit into one read of 32: give 'low' and 'high' for the "
+		 "more than 32 bits do not fit into one read: give 'low' and 'high' for the "
 		 "halves"},
 		{c->packet_bytes > 0 && c->role != UNC_ROLE_PACKETS, "packet_bytes",
 		 "only a counter of packets has a size of packets"},
@@ -492,7 +492,7 @@ static int read_histogram(const struct unc_reader *r, const struct unc_yaml *nod
 	if (values)
 		return read_cycles(r, values, h->count, false, h->value);
 	if (h->value[UNC_HISTOGRAM_BINS - 1] < h->lower[h->count - 1])
-		return unc_reader_fail(r, last, "what stands for the last bin lies below it");
+		return unc_reader_fail(r, last, "the value for the last bin is below its bound");
 	for (size_t k = 0; k + 1 < h->count; k++)
 		h->value[k] = (h->lower[k] + h->lower[k + 1]) / 2;
 	h->value[h->count - 1] = h->value[UNC_HISTOGRAM_BINS - 1];
@@ -583,7 +583,8 @@ static int finish_block(const struct unc_reader *reader, const struct unc_yaml *
 	const struct unc_yaml *quantity = unc_yaml_get(root, "quantity");
 	const struct rule rules[] = {
 		{r->programmable && !r->select.at, "counters",
-		 "what is in the control register of a counter must be said: 'counter_control'"},
+		 "the key 'counter_control' is missing: the fields of the control register of a "
+		 "counter"},
 		{r->window == UNC_WINDOW_FREEZE && !r->use[UNC_PURPOSE_FREEZE], "window",
 		 "nothing can freeze this block: 'control' needs a field with 'use: freeze'"},
 		{r->window == UNC_WINDOW_SNAPSHOT && !r->use[UNC_PURPOSE_LATCH], "window",
@@ -595,13 +596,13 @@ static int finish_block(const struct unc_reader *reader, const struct unc_yaml *
 		{r->select.at && r->window != UNC_WINDOW_FREEZE, "window",
 		 "counters that are programmed begin and end together: they need 'window: freeze'"},
 		{r->has_roles && !r->quantity, "",
-		 "counters with roles make metrics: 'quantity' must say what their names begin "
-		 "with, such as pcie.dma"},
+		 "counters with roles need the key 'quantity', the first part of the names of "
+		 "their metrics, such as pcie.dma"},
 	};
 
 	if (check_places(reader) < 0 || CHECK_RULES(reader, root, rules) < 0)
 		return -EBADMSG;
-	/* A rate is made from the time that the block itself gives, or that the host is said to give. */
+	/* A rate needs the block's own time, or the host's where the file asks for that. */
 	if (rate && !r->clock && !r->host_clock && !(r->hz > 0 && r->all_cycles))
 		return unc_reader_fail(
 			reader, unc_yaml_get(rate->at, "role"),

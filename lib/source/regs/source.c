@@ -75,10 +75,8 @@ static int choose_programmable(struct unc_regs_source *s, const struct unc_regs_
 	bool tried[UNC_REGS_COUNTERS] = {false};
 
 	if (edge && threshold && (select & edge->bits) && !(select & threshold->bits))
-		return unc_fail(e, EINVAL,
-				"'%s' works on what '%s' lets through, which must be at least 1: "
-				"add %s=1",
-				edge->name, threshold->name, threshold->name);
+		return unc_fail(e, EINVAL, "'%s' needs '%s' of at least 1: add %s=1", edge->name,
+				threshold->name, threshold->name);
 	/* config= and config1= may set any bit. */
 	for (const struct unc_regs_field *f = r->select.fields;
 	     f < r->select.fields + r->select.count; f++)
@@ -131,8 +129,7 @@ static int choose(struct unc_regs_source *s, const struct unc_regs_instance *b, 
 	const struct unc_regs_counter *reg;
 
 	if (c->modifiers)
-		return unc_fail(e, EINVAL,
-				"a register counts whatever it counts, and has no modifiers");
+		return unc_fail(e, EINVAL, "counters in registers have no modifiers");
 	if (s->regs->window == UNC_WINDOW_SNAPSHOT && !s->write)
 		return unc_fail(e, EACCES,
 				"a register must be written to latch its count, and that is done "

@@ -475,7 +475,7 @@ static int open_counter(const struct unc_sim *sim, struct counter *c, struct unc
 	else if (plan->snapshot)
 		plan->error = unc_fail(
 			&why, EOPNOTSUPP,
-			"%s/%s/ is a state and not a count, which a simulation cannot play", pmu,
+			"%s/%s/ is a state and not a count, which simulations do not support", pmu,
 			plan->event);
 	if (!rate || plan->error < 0) {
 		plan->why = strdup(why.text);
