@@ -82,6 +82,11 @@ value() {
 	[ "$(jq -r 'select(.pmu == "uncore_imc_0") | .group' <<<"$output" | sort | uniq -c | tr -s ' ')" = ' 3 0' ] || fail
 }
 
+@test "Broadwell: without -M a cache box has one opcode filter, which it cannot share" {
+	expect 0 "$UNCORE" --source "sim:$BATS_FILE_TMPDIR/bdx.yaml" stat --dry-run -j
+	[ "$(jq -r 'select(.pmu == "uncore_cbox_0") | .config[1]' <<<"$output")" = 0x19e0000000000000 ] || fail
+}
+
 # The configuration words of an event of the first cache box.
 words() {
 	expect 0 "$UNCORE" --source sim:ivt stat --dry-run -j -e "uncore_cbox_0/$1/"
