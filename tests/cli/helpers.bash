@@ -61,6 +61,18 @@ expect() {
 	[ "$status" -eq "$wanted" ] || fail "exit status $status and not $wanted: $*"
 }
 
+# eventually FUNCTION...: a measurement that a busy machine can spoil, repeated until it is right. Within the
+# function nothing ends it but its status.
+eventually() {
+	local count
+
+	for count in {1..20}; do
+		"$@" && return
+		echo "not right, $count times: $*"
+	done
+	return 1
+}
+
 # What a failing command must keep to: the status, nothing on standard output, and sentences that
 # begin with the name of the command.
 refuses() {

@@ -5,7 +5,7 @@
 Runs `uncore stat -e msr/tsc/ -I MS --interval-count COUNT --summary -j` and checks the number of
 intervals, that they touch, that their counts add up to the total to the last tick, that the last
 one ends on the grid, and the rates against the processor's own counter, read here. Grid and rates
-must be right in one of three runs: a busy machine wakes us late, and a program that opens counters
+must be right in one of ten runs: a busy machine wakes us late, and a program that opens counters
 at the same time makes the kernel stop ours for a moment."""
 
 import ctypes
@@ -20,7 +20,7 @@ import time
 import rows
 from rows import check
 
-TRIES = 3
+TRIES = 10
 RDTSC = b"\x0f\x31\x48\xc1\xe2\x20\x48\x09\xd0\xc3"  # rdtsc; shl $32,%rdx; or %rdx,%rax; ret
 
 
@@ -89,7 +89,10 @@ def check_total(windows, total):
 
 def check_rates(windows, total, hz):
     cpus = total["instances"]
-    mean = sum(w["rate"] for w in windows) / len(windows) / cpus
+    measured = [w["rate"] for w in windows if w["quality"] == "measured"]
+    if len(measured) < len(windows) / 2:
+        return False
+    mean = sum(measured) / len(measured) / cpus
     whole = total["count"] / cpus / total["interval"]
     print(f"mean of rates {mean:.0f} Hz, of the whole {whole:.0f} Hz, the processor's {hz:.0f} Hz")
     return abs(mean / hz - 1) < 0.005 and abs(whole / hz - 1) < 0.005

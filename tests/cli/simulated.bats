@@ -117,9 +117,9 @@ says_so() {
 	expect 0 "$UNCORE" --source sim:skx stat --cpu 0 -M memory.bandwidth -- \
 		grep Cpus_allowed_list /proc/self/status
 	shows "$allowed"
-	"$UNCORE" --source sim:skx stat --cpu 0 -I 100ms --timeout 20s >"$BATS_TEST_TMPDIR/rows" 3>&- &
+	"$UNCORE" --source sim:skx stat --cpu 0 -I 100ms --timeout 100s >"$BATS_TEST_TMPDIR/rows" 3>&- &
 	loop=$!
-	for _ in $(seq 200); do
+	for _ in $(seq 3000); do
 		[ -s "$BATS_TEST_TMPDIR/rows" ] && break
 		sleep 0.02
 	done
