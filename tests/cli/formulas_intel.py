@@ -210,6 +210,8 @@ def upi(pmus, twenty_lanes):
         table["link.out.utilization"] = (
             lambda n: share(pmus, [sent, other], [cycles])(n) / 3 / (5 / 6)
         )
+    else:  # of the slots that were sent
+        table["link.out.utilization"] = doubted(share(pmus, [sent, other], [event(0x02, 0xFF)]))
     return table
 
 
@@ -321,9 +323,14 @@ def before_skylake(dclk, flits_per_clock):
 
 
 def ivt():
+    def requests(*opcodes):
+        return lines(boxes("cbox", 4), *(event(0x35, 1, f",filter_opc={opcode:#x}") for opcode in opcodes))
+
     return {
         **msr(CPUS),
         **before_skylake("clockticks", 2),
+        "pcie.inbound.read.bandwidth": requests(0x19E, 0x1E4),
+        "pcie.inbound.write.bandwidth": requests(0x194, 0x19C, 0x1E5, 0x1E6),
         "link.in.bandwidth": lines(boxes("qpi", 2), event(0x01, 2), size=8),
     }
 
@@ -335,10 +342,19 @@ def bdx():
         event(0x35, 1, f",tid_en=1,filter_opc={opcode:#05x},filter_tid=0x3e")
         for opcode in (0x1C8, 0x180)
     ]
+    reads = event(0x35, 1, ",filter_opc=0x19e")
+    missed_io = [terms.replace("umask=0x01", "umask=0x03") for terms in (reads, *writes)]
     return {
         **before_skylake("clockticks", 1),
-        "pcie.inbound.read.bandwidth": lines(cbox, event(0x35, 1, ",filter_opc=0x19e")),
+        "link.in.bandwidth": lines(boxes("qpi", 2), event(0x102, 8), event(0x103, 4), size=8),
+        "pcie.inbound.read.bandwidth": lines(cbox, reads),
         "pcie.inbound.write.bandwidth": lines(cbox, *writes),
+        "pcie.inbound.read.llc.miss.bandwidth": lines(cbox, *missed_io[:1]),
+        "pcie.inbound.read.llc.hit.bandwidth": lambda n: 64 * (total(n, cbox, reads) - total(n, cbox, missed_io[0])),
+        "pcie.inbound.read.llc.miss.ratio": share(cbox, missed_io[:1], [reads]),
+        "pcie.inbound.write.full.llc.miss.ratio": share(cbox, missed_io[1:2], writes[:1]),
+        "pcie.inbound.write.partial.llc.miss.ratio": share(cbox, missed_io[2:], writes[1:]),
+        "pcie.inbound.write.llc.miss.bandwidth": lines(cbox, *missed_io[1:]),
         "fabric.backpressure": share(cbox, [event(0x09)], [event(0x00)]),
         **operations(["uncore_irp"], 0x13, "read", "itom", "rfo", "writeback"),
     }
@@ -365,18 +381,20 @@ def skx():
     }
 
 
+QUEUES = {  # of each pseudo-channel: occupancy, inserts
+    "read.queue.pch0": (event(0x80), event(0x10, 1)),
+    "read.queue.pch1": (event(0x81), event(0x10, 2)),
+    "write.queue.pch0": (event(0x82), event(0x20, 1)),
+    "write.queue.pch1": (event(0x83), event(0x20, 2)),
+}
+
+
 def icx():
     imc, dclk = boxes("imc", 12), event(0x00)
-    queues = {  # of each pseudo-channel: occupancy, inserts
-        "read.queue.pch0": (event(0x80), event(0x10, 1)),
-        "read.queue.pch1": (event(0x81), event(0x10, 2)),
-        "write.queue.pch0": (event(0x82), event(0x20, 1)),
-        "write.queue.pch1": (event(0x83), event(0x20, 2)),
-    }
     return {
         **msr(CPUS),
         **memory(imc, event(0x04, 0x0F), event(0x04, 0x30), event(0x01, 0x0B), dclk),
-        **{f"dram.{name}.latency": little(imc, *pair, dclk) for name, pair in queues.items()},
+        **{f"dram.{name}.latency": little(imc, *pair, dclk) for name, pair in QUEUES.items()},
         **persistent(boxes("imc_free_running", 4), "ddrt_read", "ddrt_write"),
         **directory(M2M4, event(0x2E, 1)),
         **since_ice_lake(CHA, event(0x00)),
@@ -397,6 +415,11 @@ def spr():
     return {
         **msr(CPUS),
         **memory(imc, "cas_count_read", "cas_count_write", event(0x02, 0xFF), event(0x01, 1)),
+        # DCLK is a guess.
+        **{
+            f"dram.{name}.latency": doubted(little(imc, *pair, event(0x01, 1)))
+            for name, pair in QUEUES.items()
+        },
         **behind_the_fabric(M2M4, "event=0x24,umask=0x304", "event=0x25,umask=0x1810"),
         **persistent(M2M4, "event=0x24,umask=0x320", "event=0x25,umask=0x1880"),
         **directory(M2M4, "event=0x21,umask=0x301"),
@@ -485,6 +508,10 @@ def xeon_max():
 
     return {
         **memory(imc, "cas_count_read", "cas_count_write", event(0x02, 0xFF), event(0x01, 1)),
+        **{
+            f"dram.{name}.latency": doubted(little(imc, *pair, event(0x01, 1)))
+            for name, pair in QUEUES.items()
+        },
         **hbm(boxes("hbm", 32)),
         "iommu.requests": rate(units, "iommu_requests"),
         "iommu.iotlb.lookups": rate(units, "iotlb_lookup"),

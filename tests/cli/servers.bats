@@ -60,3 +60,30 @@ gives() {
 	gives accelerator.dsa.in.bandwidth measured 32000
 	gives accelerator.iaa.out.bandwidth suspect 512000
 }
+
+@test "UPI of Sapphire Rapids: 900000 slots of data and 300000 others of 6e9" {
+	counts spr uncore_upi_0/event=0x02,umask=0x0f=900000 uncore_upi_0/event=0x02,umask=0x97=300000 \
+		uncore_upi_0/event=0x02,umask=0xff=6e9 uncore_upi/event=0x02,umask=0x0f=0 \
+		uncore_upi/event=0x02,umask=0x97=0 uncore_upi/event=0x02,umask=0xff=0
+	gives link.out.bandwidth measured 6400000
+	expect 0 "$UNCORE" --source "sim:$SIM,step=1s" stat -j --timeout 1 -M link.out.utilization
+	jq -e '.quality == "suspect" and (.value * 1e6 | round) == 200 and (.reason | contains("untested"))' \
+		<<<"$output" || fail
+}
+
+@test "AMD: power of each core, in joules of the kernel's scale" {
+	local pmu=$BATS_TEST_TMPDIR/zen4/sys/bus/event_source/devices/power_core
+
+	unpack "$ZEN4" "$BATS_TEST_TMPDIR/zen4"
+	mkdir -p "$pmu/format" "$pmu/events"
+	echo 40 >"$pmu/type"
+	echo 0,2 >"$pmu/cpumask"
+	echo config:0-7 >"$pmu/format/event"
+	echo event=0x01 >"$pmu/events/energy-core"
+	echo 2.3283064365386962890625e-10 >"$pmu/events/energy-core.scale" # 2^-32
+	echo Joules >"$pmu/events/energy-core.unit"
+	counts "$BATS_TEST_TMPDIR/zen4" power_core/event=0x01=4294967296
+	gives power.cores measured 2
+	expect 0 "$UNCORE" --source "sim:$SIM,step=1s" stat -j --timeout 1 -M power.cores --no-merge
+	[ "$(jq -r '"\(.cpu) \(.value)"' <<<"$output" | sort | paste -sd ' ')" = '0 1 2 1' ] || fail
+}
