@@ -151,7 +151,7 @@ def while_it_counts():
 def with_perf(results):
     """The driver is there again, and perf counts the same events."""
     done = behaviour.load("intel_uncore")
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + rig.TIME_LIMIT
     while "uncore_cbox_0" not in rig.pmus() and time.monotonic() < deadline:
         time.sleep(0.05)
     have = [box for box in range(BOXES) if f"uncore_cbox_{box}" in rig.pmus()]
@@ -321,7 +321,7 @@ def ended_by(name, how, arguments, status):
     before = registers()
     with subprocess.Popen(["uncore", *PROGRAM, "stat", "-e", EVERY, *arguments], stdin=subprocess.DEVNULL,
                           stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + rig.TIME_LIMIT
         while not controls_differ(before) and time.monotonic() < deadline:
             time.sleep(0.01)
         time.sleep(0.2)
@@ -342,7 +342,7 @@ def ends():
     for how in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         ended_by(f"{how.name} in intervals", how, ["-I", "20"], [0])
         ended_by(f"{how.name} without", how, [], [0])
-    ended_by("SIGTERM while a command runs", signal.SIGTERM, ["--", "sleep", "30"], [143])
+    ended_by("SIGTERM while a command runs", signal.SIGTERM, ["--", "sleep", "1000"], [143])
     box, number, _ = RUNNING
     at = address(box, 0x16 + number)
     start = {s: msr[at] for s, msr in MSRS.items()}

@@ -33,7 +33,7 @@ def windows():
 
 def wait_for(count):
     """Until there are so many windows."""
-    end = time.monotonic() + 30
+    end = time.monotonic() + rig.TIME_LIMIT
     while len(windows()) < count and time.monotonic() < end:
         time.sleep(0.05)
 
@@ -47,7 +47,7 @@ def sample(*options):
             interrupt(TIMES)
             wait_for(len(windows()) + 2)
             process.send_signal(signal.SIGINT)
-            errors = process.communicate(timeout=30)[1]
+            errors = process.communicate(timeout=rig.TIME_LIMIT)[1]
     if process.returncode or not windows():
         raise rig.Failed(f"{argv}: status {process.returncode}: {errors}")
     if any(not 0.9 < w["coverage"] < 1.1 or w["throttled"] for w in windows()):
@@ -85,13 +85,13 @@ def recorded(ops):
     argv = ["perf", "record", "-q", "-a", "-e", "ibs_op/cnt_ctl=1/", "-c", "1000000", "--raw-samples", "-o", RECORDED,
             "--", "sleep", "1000"]
     with subprocess.Popen(argv, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
-        end = time.monotonic() + 30
+        end = time.monotonic() + rig.TIME_LIMIT
         while b"sleep" not in children_of(process.pid) and time.monotonic() < end:
             time.sleep(0.1)
         time.sleep(1)
         interrupt(TIMES)
         process.send_signal(signal.SIGINT)
-        process.wait(timeout=60)
+        process.wait(timeout=rig.TIME_LIMIT)
     shown = rig.run(["perf", "report", "-D", "--stdio", "-i", RECORDED]).stdout.count("\nibs_op_data3:")
     rows, counts = summed([json.loads(rig.run(["uncore", "latency", "--ibs", "-j", "--input", RECORDED]).stdout)])
     rig.ok(shown == counts["ops"], "a recording: as many ops as perf shows", f"{shown} {counts}")

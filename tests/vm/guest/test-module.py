@@ -84,7 +84,7 @@ def unloaded(module, event):
 def again(module, event, per_tick, old_type):
     """Loaded again, once more after another PMU took a type number."""
     done = behaviour.load(module)
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + rig.TIME_LIMIT
     while behaviour.pmu() not in rig.pmus() and time.monotonic() < deadline:
         time.sleep(0.05)
     rig.ok(done.returncode == 0 and behaviour.pmu() in rig.pmus(), "it is loaded again", done)
