@@ -23,7 +23,7 @@ struct uncore_metric {
 	const char *name, *title, *unit, *evidence;
 	enum unc_ceiling ceiling;
 	unsigned headline; /* its place in the overview; 0: not in it */
-	const char *apart; /* why "memory.*" does not include it; NULL: it does */
+	const char *apart; /* why "memory.*" does not include it; NULL: it is included */
 	const char *doubt; /* why its rows are suspect, as a sentence; NULL: they are not */
 	const char *text;  /* of the formula; NULL: not on this CPU model */
 	struct unc_formula *formula;
@@ -82,7 +82,7 @@ enum unc_port_kind {
 	UNC_PORTS_NAME,      /* the PMU's name holds the root port's address */
 	UNC_PORTS_RANGE,     /* files of the PMU have the first and the last address */
 	UNC_PORTS_SOCKET,    /* all of its socket */
-	UNC_PORTS_UNKNOWN,   /* nothing tells */
+	UNC_PORTS_UNKNOWN,   /* unknown: `why` has the reason */
 };
 
 struct unc_port_rule {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What PMUs tell of PCIe and of links: the root ports that each counts, and the other ends of links. */
+/* PMUs of PCIe and of links: the root ports that each counts, and the other ends of links. */
 #ifndef UNC_PORTS_H
 #define UNC_PORTS_H
 

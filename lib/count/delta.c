@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The arithmetic of readings: differences, wraps, states. */
+/* The arithmetic of readings: differences, wraps, states. rows.c adds them up. */
 #include "count/delta.h"
 
 #include <errno.h>
@@ -7,7 +7,7 @@
 
 static const struct {
 	enum uncore_quality quality;
-	bool no_total;        /* it cannot be known what a total over such an interval would be */
+	bool no_total;        /* a total over such an interval is unknown */
 	const char *sentence; /* follows the counter's name */
 	const char *why;      /* where the source gives no reason */
 } states[] = {
@@ -38,7 +38,7 @@ static struct unc_delta went_back(const char *what, uint64_t from, uint64_t to)
 	return (struct unc_delta){.state = UNC_WENT_BACK, .what = what, .from = from, .to = to};
 }
 
-/* A state is never extrapolated. */
+/* The value of a state (a snapshot) is never extrapolated. */
 static double scale(const struct unc_counter *counter, const struct unc_delta *d)
 {
 	if (counter->snapshot || d->running_ns >= d->enabled_ns)

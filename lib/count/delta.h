@@ -24,14 +24,14 @@ struct unc_delta {
 	uint64_t enabled_ns; /* time it should have counted */
 	uint64_t running_ns; /* time it did */
 	uint64_t window_ns;  /* time between the readings, by the clock; */
-	uint64_t took_ns;    /* as long as these took, that may be off */
+	uint64_t took_ns;    /* how long these took: window_ns may be off by that */
 	double scaled;       /* count, extrapolated to the enabled time */
 	/* Of a count that wrapped, or for UNC_WENT_BACK and UNC_TOO_FAST: what changed, from and to. */
 	const char *what; /* "count", "enabled time"; NULL: no more than the state is known */
 	uint64_t from, to;
 	const char *why; /* UNC_LOST, UNC_STOPPED: a constant, or NULL */
 	uint64_t uncertain_ns,
-		uncertain_end_ns; /* so far enabled_ns may be off: in all, at its end */
+		uncertain_end_ns; /* enabled_ns may be off by that: in all, at its end */
 	bool interrupted;         /* a total: not read or not counted in some interval of it */
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Requests for the events of targets, and the rules of families, which are about requests. */
+/* Requests for the events of targets, which plan.c makes counters of; and the rules of families for them. */
 #include "count/encode.h"
 
 #include <errno.h>

@@ -5,7 +5,7 @@
 
 #include "count/query.h"
 
-#define UNC_WORD_ROOM 128 /* for one word of the user's */
+#define UNC_WORD_ROOM 128 /* of one word of a list */
 
 /* Takes the next word of a list that commas separate. 1, 0: end of the list, -EINVAL. */
 int unc_next_word(const char **at, char *word);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* From sums to one row of a sample: the value first, then a table of checks, of which the worst says how
- * good it is. */
+/* From the sums of a row (rows.c) to a row of a sample: the value first, then a table of checks, of which the
+ * worst gives the quality. */
 #include "count/judge.h"
 
 #include <math.h>
@@ -8,12 +8,12 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Within this time a working counter may not change: energy counters tick about once a millisecond. */
+/* For a shorter time a working counter may keep its value: energy counters tick about once a millisecond. */
 #define STUCK_SECONDS 0.1
-/* The times of a value and of what limits it are not quite the same. */
+/* The times of a value and of its ceiling are not quite the same. */
 #define OVER_CEILING 1.05
-/* Shares of the time that it may be off: from the first on a row has bounds, from the second on it is
- * suspect, and from the third on nothing is known of the time. */
+/* Uncertainty of the time as a share of it: from the first on a row has bounds, from the second on it is
+ * suspect, and from the third on the time is unknown. */
 #define BOUNDS_SHARE 0.001
 #define SUSPECT_SHARE 0.1
 #define UNKNOWN_SHARE 0.99
@@ -31,7 +31,7 @@ struct verdict {
 	struct uncore_row *out;
 	struct unc_sum sums[UNC_METRIC_EVENTS];
 	bool even;          /* all counters were enabled for the same time */
-	double uncertain_s; /* so far the time the counters were enabled may be off */
+	double uncertain_s; /* the time the counters were enabled may be off by that */
 	double apart;       /* share of the interval by which readings lie off its ends */
 	bool open_ended;    /* the value depends on that time, which is not known at all */
 };

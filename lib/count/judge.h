@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a row says: a value, how good it is, and why not better. */
+/* A row's value, its quality and the reason; rows.h has the sums that it is made from. */
 #ifndef UNC_JUDGE_H
 #define UNC_JUDGE_H
 

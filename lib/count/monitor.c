@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A monitor: planned, opened, started, read, stopped; and the sample that it is read into. */
+/* A monitor: planned, opened, started, read, stopped; and the sample that it is read into. It calls the passes in
+ * their order: see HACKING.md. */
 #include "count/monitor.h"
 
 #include <errno.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* From requests to counters: large sets first, so that smaller ones that are part of them need no counters. */
+/* From requests (encode.c) to counters, which a source opens: large sets first, so that smaller ones that are
+ * part of them need no counters. */
 #include "count/plan.h"
 
 #include <errno.h>

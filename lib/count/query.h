@@ -17,7 +17,7 @@ struct unc_target {
 	size_t set, first; /* its requests: number of the set, and of the first event's in it */
 };
 
-/* Why something that belongs to an answer is not in it: the only form of it, from a query to its rows. */
+/* What belongs to a row and is not counted, and why: the only form of it, from a query to its rows. */
 enum unc_gap_what {
 	UNC_GAP_PMU,    /* a PMU that cannot be counted, or not as asked */
 	UNC_GAP_SOCKET, /* a socket without a PMU of the family */
@@ -53,7 +53,7 @@ struct unc_query {
 
 #define UNC_FILTER_CHOICES 16 /* of one kind, at once */
 
-/* What one of the user's words stands for. */
+/* What one word of a filter stands for. */
 struct unc_filter_choice {
 	const struct uncore_device *device; /* or root port */
 	uint64_t base, mask;                /* of addresses; GPUs: bit n of the mask is GPU n */
@@ -73,7 +73,7 @@ struct unc_filters {
 	bool picks;       /* only some root ports or one device are asked for */
 };
 
-/* How much was asked before an addition, to take back what it added when it fails. */
+/* The queries and sets before an addition, which is undone to there when it fails. */
 struct unc_asked {
 	size_t queries, sets;
 };
@@ -98,7 +98,7 @@ void unc_monitor_roll_back(struct uncore_monitor *m, struct unc_asked to);
 
 /* The same text, kept as long as the monitor; NULL when out of memory. */
 const char *unc_monitor_keep(struct uncore_monitor *m, const char *text);
-/* Adds something worth telling, once. -ENOMEM. */
+/* Adds a note for the user, once. -ENOMEM. */
 int unc_monitor_note(struct uncore_monitor *m, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* From targets to rows, once; from deltas to the sums of each row and event, with every reading. */
+/* From targets to rows, once; from deltas to the sums of each row and event, with every reading. judge.c makes
+ * the value and quality of them. */
 #include "count/rows.h"
 
 #include <errno.h>

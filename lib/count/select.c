@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* From what the user asks for to queries: where each counts (targets), and what it does not (gaps). */
+/* From metrics and events to queries: where each counts (targets), and what it does not (gaps). encode.c makes
+ * the requests of a target, split.c the parts that filters select. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

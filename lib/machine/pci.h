@@ -20,7 +20,7 @@ struct unc_pci {
 	struct unc_device *devices; /* ordered by address */
 	size_t count;
 	struct unc_error *error;  /* of the machine, for lack of memory while something is kept */
-	struct unc_names strings; /* what the devices point to */
+	struct unc_names strings; /* texts that the devices point to */
 };
 
 /* Devices below sys/bus/pci/devices; none at all is no error. -ENOMEM; or `error` and the root are exhausted, and

@@ -12,7 +12,7 @@ struct unc_permission {
 	bool admin;             /* CAP_SYS_ADMIN is in effect */
 	const char *held;       /* "CAP_PERFMON" or "CAP_SYS_ADMIN", in effect; NULL: neither */
 	bool in_user_namespace; /* whose capabilities do not reach perf events */
-	bool filtered;          /* a seccomp filter looks at its system calls */
+	bool filtered;          /* a seccomp filter checks its system calls */
 	bool before_perfmon;    /* Linux older than 5.8, which has no CAP_PERFMON */
 };
 

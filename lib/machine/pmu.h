@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One PMU of the machine: what sysfs says of it, and how its terms become configuration words. */
+/* One PMU of the machine: its files in sysfs, and how its terms become configuration words. */
 #ifndef UNC_PMU_H
 #define UNC_PMU_H
 

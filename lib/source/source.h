@@ -9,10 +9,10 @@
 #include "base/format.h"
 #include "machine/pmu.h"
 
-/* The greatest speed of a counter of which none is known: 256 at each cycle of 4 GHz, more than the bytes
- * of any bus. */
+/* The bound for a counter whose greatest speed is unknown: 256 at each cycle of 4 GHz, more than the bytes of
+ * any bus. */
 #define UNC_MOST_PER_S 0x1p40
-/* Of 64 bits, which the kernel's are: a driver adds what its register of at most 48 bits moved by, and reads it
+/* The same for 64 bits, as the kernel has them: a driver adds what its register of at most 48 bits moved by, and reads it
  * more than once while the counts are read. */
 #define UNC_MOST_PER_S_64 0x1p49
 /* A block's clock may be faster than its description says, and the host's slower. */
@@ -47,7 +47,7 @@ struct unc_reading {
 	uint64_t raw, enabled_ns, running_ns;
 	uint64_t at_ns;        /* when it was read, by the clock; 0: at *now_ns */
 	uint64_t took_ns;      /* how long that took: at_ns is in the middle */
-	uint64_t uncertain_ns; /* how far the times may be from the moment that was read */
+	uint64_t uncertain_ns; /* the times may be off by that */
 	bool lost;             /* the read failed or the kernel gave the event up (end of file) */
 	bool wrapped;          /* it may have overflowed since the reading before, unseen in raw */
 	const char *why; /* a constant: why it is lost, or why its times do not advance; or NULL */

@@ -238,7 +238,7 @@ static const char *prepare(struct unc_regs_source *s, struct unc_regs_instance *
 }
 
 /* The time counted is that from the start without the time frozen for reading. What happens between two
- * looks at the clock happens in the middle, give or take half. */
+ * looks at the clock is taken to be in the middle, plus or minus half. */
 void unc_regs_read_instance(void *ctx, size_t index)
 {
 	struct unc_regs_source *s = ctx;
