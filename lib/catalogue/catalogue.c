@@ -95,13 +95,13 @@ static int load_embedded(struct unc_catalogue *c, const struct unc_pmus *pmus, s
 		const struct unc_file *f = &unc_embedded_data[i];
 		const struct unc_index *index = &unc_embedded_index[i];
 		struct unc_yaml_file *file = NULL;
-		bool wanted = !pmus;
+		bool needed = !pmus;
 
-		for (size_t k = 0; !wanted && k < pmus->count; k++)
-			wanted = recognises(index->pmus, index->count, &pmus->items[k]);
+		for (size_t k = 0; !needed && k < pmus->count; k++)
+			needed = recognises(index->pmus, index->count, &pmus->items[k]);
 		for (size_t k = 0; k < c->family_count; k++)
-			wanted &= strcmp(c->families[k]->name, index->family) != 0;
-		if (!wanted)
+			needed &= strcmp(c->families[k]->name, index->family) != 0;
+		if (!needed)
 			continue;
 		r = unc_yaml_parse(&file, f->name, f->text, f->len, e);
 		if (r == 0)

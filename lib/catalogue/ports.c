@@ -161,7 +161,7 @@ static bool dvsec_names_pmu(const struct unc_port_instance *x, struct uncore_dev
 	d->rc_socket = d->rc = d->index = -1;
 	for (size_t i = 0; i < rule->field_count; i++) {
 		const struct unc_port_field *field = &rule->fields[i];
-		uint64_t own = c->bytes[at + field->offset], wanted = own;
+		uint64_t own = c->bytes[at + field->offset], expected = own;
 
 		if (strcmp(field->word, "socket") == 0)
 			d->rc_socket = (int)own;
@@ -169,8 +169,8 @@ static bool dvsec_names_pmu(const struct unc_port_instance *x, struct uncore_dev
 			d->rc = (int)own;
 		else if (strcmp(field->word, "port") == 0)
 			d->index = (int)own;
-		unc_pattern_value(x->pattern, x->pmu->name, field->word, &wanted);
-		same = same && own == wanted;
+		unc_pattern_value(x->pattern, x->pmu->name, field->word, &expected);
+		same = same && own == expected;
 	}
 	return same;
 }
@@ -395,7 +395,8 @@ int unc_ports_peer(struct unc_pci *pci, const struct unc_topology *t, const stru
 	int r;
 
 	if (!f || (!f->peer && !f->role_attribute))
-		return unc_fail(e, ENODEV, "the other end of %s is unknown", pmu->name);
+		return unc_fail(e, ENODEV, "the driver of %s does not name the other end",
+				pmu->name);
 	die_file(file, f->peer ? f->peer : f->role_attribute, unc_topology_die(t, cpu));
 	r = read_file(pmu, file, "other end", &text, e);
 	if (r < 0)

@@ -16,6 +16,6 @@ int unc_filters_encode(struct uncore_monitor *m, struct unc_query *q,
 		       const struct unc_target *whole, struct unc_error *why);
 
 /* The root ports that the user names and this PMU counts: bit n for the n-th. */
-unsigned unc_filters_named(struct uncore_monitor *m, const struct uncore_pmu *pmu);
+unsigned unc_filters_requested_ports(struct uncore_monitor *m, const struct uncore_pmu *pmu);
 
 #endif

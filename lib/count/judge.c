@@ -32,7 +32,7 @@ struct verdict {
 	struct unc_sum sums[UNC_METRIC_EVENTS];
 	bool even;          /* all counters were enabled for the same time */
 	double uncertain_s; /* the time the counters were enabled may be off by that */
-	double apart;       /* share of the interval by which readings lie off its ends */
+	double skew;        /* share of the interval by which readings lie off its ends */
 	bool open_ended;    /* the value depends on that time, which is not known at all */
 };
 
@@ -101,7 +101,7 @@ static void set_times(struct verdict *v)
 			shortest_ns = sum->shortest_ns;
 		if (sum->longest_ns > longest_ns)
 			longest_ns = sum->longest_ns;
-		v->apart = fmax(v->apart, (double)sum->apart_ns / (double)v->interval->length_ns);
+		v->skew = fmax(v->skew, (double)sum->skew_ns / (double)v->interval->length_ns);
 		v->uncertain_s = fmax(v->uncertain_s, (double)sum->uncertain_ns / 1e9);
 	}
 	if (used)
@@ -142,7 +142,7 @@ static void set_event(struct verdict *v)
 		return;
 	if (!is_time_unknown(v))
 		out->rate = v->even ? out->value / out->counted.seconds : sum->per_s * scale;
-	off = fabs(out->value) * v->apart;
+	off = fabs(out->value) * v->skew;
 	set_bounds(v, out->value - off, out->value + off);
 }
 
@@ -304,7 +304,7 @@ static void check_time(struct verdict *v)
 	const struct uncore_row *out = v->out;
 	double off = fmax(out->high - out->value, out->value - out->low) / fabs(out->value);
 
-	if (v->open_ended && v->apart > SUSPECT_SHARE)
+	if (v->open_ended && v->skew > SUSPECT_SHARE)
 		off = 1;
 	if (!(v->metric && v->metric->histogram) && off > SUSPECT_SHARE)
 		worsen(v, UNCORE_SUSPECT,
@@ -404,7 +404,7 @@ static void check_clock(struct verdict *v)
 	}
 	if (!(instances > 0) || isnan(v->out->value))
 		return;
-	off = (SUSPECT_SHARE + v->apart) * seconds + v->uncertain_s;
+	off = (SUSPECT_SHARE + v->skew) * seconds + v->uncertain_s;
 	cycles /= instances * hz;
 	if (cycles < seconds - off || cycles > fmax(seconds, UNC_AT_ONCE_S) + off)
 		worsen(v, UNCORE_SUSPECT,

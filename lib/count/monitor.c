@@ -56,7 +56,7 @@ void uncore_monitor_free(struct uncore_monitor *m)
 	unc_rows_finish(&m->rows);
 	free(m->shown);
 	unc_plan_finish(&m->plan);
-	unc_monitor_roll_back(m, (struct unc_asked){0});
+	unc_monitor_roll_back(m, (struct unc_checkpoint){0});
 	free(m->queries);
 	free(m->sets);
 	unc_names_finish(&m->strings);

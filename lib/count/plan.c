@@ -46,47 +46,47 @@ static size_t find_counter(const struct builder *b, size_t from, size_t set,
 }
 
 /* True, with every counter entered, when the set whose first counter is `from` has all the requests. */
-static bool is_part_of_set(const struct builder *b, size_t from, struct unc_request_set *asked)
+static bool is_part_of_set(const struct builder *b, size_t from, struct unc_request_set *set)
 {
-	size_t set = b->plan.counters[from].set;
+	size_t planned = b->plan.counters[from].set;
 
-	for (size_t k = 0; k < asked->count; k++) {
-		asked->requests[k].counter = find_counter(b, from, set, &asked->requests[k]);
-		if (asked->requests[k].counter == SIZE_MAX)
+	for (size_t k = 0; k < set->count; k++) {
+		set->requests[k].counter = find_counter(b, from, planned, &set->requests[k]);
+		if (set->requests[k].counter == SIZE_MAX)
 			return false;
 	}
 	return true;
 }
 
-static void plan_set(struct builder *b, struct unc_request_set *asked)
+static void plan_set(struct builder *b, struct unc_request_set *set)
 {
-	size_t from = asked->together ? b->plan.count : b->first;
+	size_t from = set->together ? b->plan.count : b->first;
 
-	for (size_t i = b->first; asked->together && i < b->plan.count; i++) {
+	for (size_t i = b->first; set->together && i < b->plan.count; i++) {
 		const struct unc_counter *c = &b->plan.counters[i];
 		bool first_of_set = i == b->first || c[-1].set != c->set;
 
-		if (first_of_set && c->strict == asked->strict && is_part_of_set(b, i, asked))
+		if (first_of_set && c->strict == set->strict && is_part_of_set(b, i, set))
 			return;
 	}
-	for (size_t k = 0; k < asked->count; k++) {
-		struct unc_request *request = &asked->requests[k];
+	for (size_t k = 0; k < set->count; k++) {
+		struct unc_request *request = &set->requests[k];
 
 		request->counter =
-			asked->strict ? SIZE_MAX : find_counter(b, from, SIZE_MAX, request);
+			set->strict ? SIZE_MAX : find_counter(b, from, SIZE_MAX, request);
 		if (request->counter != SIZE_MAX)
 			continue;
-		if (k == 0 || !asked->together)
+		if (k == 0 || !set->together)
 			b->plan.set_count++;
 		request->counter = b->plan.count;
 		b->plan.counters[b->plan.count++] = (struct unc_counter){
-			.pmu = asked->pmu,
+			.pmu = set->pmu,
 			.event = request->event,
 			.config = request->config,
 			.modifiers = request->modifiers,
-			.cpu = asked->cpu,
+			.cpu = set->cpu,
 			.set = b->plan.set_count - 1,
-			.strict = asked->strict,
+			.strict = set->strict,
 			.snapshot = request->snapshot,
 			.width = 64,
 		};

@@ -208,7 +208,7 @@ int unc_monitor_refuse_planned(struct uncore_monitor *m)
 			"the monitor is planned already: add everything before");
 }
 
-void unc_monitor_roll_back(struct uncore_monitor *m, struct unc_asked to)
+void unc_monitor_roll_back(struct uncore_monitor *m, struct unc_checkpoint to)
 {
 	while (m->query_count > to.queries) {
 		struct unc_query *q = &m->queries[--m->query_count];

@@ -74,7 +74,7 @@ struct unc_filters {
 };
 
 /* The queries and sets before an addition, which is undone to there when it fails. */
-struct unc_asked {
+struct unc_checkpoint {
 	size_t queries, sets;
 };
 
@@ -94,7 +94,7 @@ int unc_query_find_gaps(struct uncore_monitor *m, struct unc_query *q);
 /* -EBUSY when the monitor is planned: nothing can be added then. */
 int unc_monitor_refuse_planned(struct uncore_monitor *m);
 
-void unc_monitor_roll_back(struct uncore_monitor *m, struct unc_asked to);
+void unc_monitor_roll_back(struct uncore_monitor *m, struct unc_checkpoint to);
 
 /* The same text, kept as long as the monitor; NULL when out of memory. */
 const char *unc_monitor_keep(struct uncore_monitor *m, const char *text);

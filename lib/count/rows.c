@@ -277,7 +277,7 @@ void unc_rows_finish(struct unc_rows *rows)
 void unc_sum_add(struct unc_sum *sum, const struct unc_interval *interval, size_t counter)
 {
 	const struct unc_delta *d = &interval->deltas[counter];
-	uint64_t length_ns = interval->length_ns, apart_ns = d->took_ns;
+	uint64_t length_ns = interval->length_ns, skew_ns = d->took_ns;
 	double coverage = 1;
 
 	if (d->state != UNC_COUNTED) {
@@ -292,9 +292,9 @@ void unc_sum_add(struct unc_sum *sum, const struct unc_interval *interval, size_
 		coverage = (double)d->running_ns / (double)d->enabled_ns;
 	if (coverage < sum->coverage)
 		sum->coverage = coverage;
-	apart_ns += d->window_ns > length_ns ? d->window_ns - length_ns : length_ns - d->window_ns;
-	if (apart_ns > sum->apart_ns)
-		sum->apart_ns = apart_ns;
+	skew_ns += d->window_ns > length_ns ? d->window_ns - length_ns : length_ns - d->window_ns;
+	if (skew_ns > sum->skew_ns)
+		sum->skew_ns = skew_ns;
 	sum->value += d->scaled;
 	if (!interval->counters[counter].snapshot)
 		sum->per_s += d->scaled / ((double)d->enabled_ns / 1e9);

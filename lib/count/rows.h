@@ -60,7 +60,7 @@ struct unc_sum {
 	size_t late; /* counters with a value that began late or ended early */
 	size_t first_late;
 	uint64_t uncertain_ns; /* the largest of those with a value */
-	uint64_t apart_ns;     /* so far the windows of those lie from the interval, at most */
+	uint64_t skew_ns;      /* so far the windows of those lie from the interval, at most */
 	size_t interrupted;    /* counters with a value that lacks some interval */
 	size_t first_interrupted;
 	double coverage; /* least share of the time really counted; 1 when nothing was used */

@@ -194,7 +194,7 @@ static int add_event(struct adder *a)
 
 int uncore_monitor_add_events(struct uncore_monitor *m, const char *text)
 {
-	struct unc_asked before = {m->query_count, m->set_count};
+	struct unc_checkpoint before = {m->query_count, m->set_count};
 	struct adder a = {.m = m, .e = &m->machine->error, .first_set = before.sets};
 	struct unc_events list;
 	int r = unc_monitor_refuse_planned(m);
@@ -262,7 +262,7 @@ static int add_metric_on(struct uncore_monitor *m, struct unc_query *q,
 			 const struct uncore_pmu *pmu, struct unc_error *why)
 {
 	bool in_parts = q->filter || m->level == UNCORE_LEVEL_PORT;
-	struct unc_asked before = {m->query_count, m->set_count};
+	struct unc_checkpoint before = {m->query_count, m->set_count};
 	size_t targets = q->target_count;
 	int r = 0;
 
@@ -282,14 +282,14 @@ static int add_metric_on(struct uncore_monitor *m, struct unc_query *q,
 }
 
 /* What became, in one metric, of the root ports that the user named. */
-struct named {
+struct requested_ports {
 	unsigned counted;                    /* bit n: the n-th of them */
 	const char *why[UNC_FILTER_CHOICES]; /* a PMU has it and cannot count it so; NULL */
 };
 
 /* One PMU of the family. -ENODEV with `why`: it cannot be counted as asked. */
 static int try_pmu(struct uncore_monitor *m, struct unc_query *q, const struct uncore_pmu *pmu,
-		   struct named *named, struct unc_error *why)
+		   struct requested_ports *requested, struct unc_error *why)
 {
 	bool counted = false;
 	unsigned ports;
@@ -305,14 +305,14 @@ static int try_pmu(struct uncore_monitor *m, struct unc_query *q, const struct u
 	}
 	if (!q->filtered || (r < 0 && r != -ENODEV))
 		return r;
-	ports = unc_filters_named(m, pmu);
+	ports = unc_filters_requested_ports(m, pmu);
 	if (counted)
-		named->counted |= ports;
+		requested->counted |= ports;
 	for (size_t i = 0; !counted && i < UNC_FILTER_CHOICES; i++) {
-		if (!(ports & 1U << i) || named->why[i])
+		if (!(ports & 1U << i) || requested->why[i])
 			continue;
-		named->why[i] = unc_monitor_keep(m, why->text);
-		if (!named->why[i])
+		requested->why[i] = unc_monitor_keep(m, why->text);
+		if (!requested->why[i])
 			return -ENOMEM;
 	}
 	return r;
@@ -334,7 +334,8 @@ static bool counted_elsewhere(const struct uncore_metric *metric, const struct u
 }
 
 /* The root ports, or that of the device, that the user named and no PMU counts. */
-static int find_named(struct uncore_monitor *m, struct unc_query *q, const struct named *named)
+static int find_port_gaps(struct uncore_monitor *m, struct unc_query *q,
+			  const struct requested_ports *requested)
 {
 	const struct unc_filter_value *ports = &m->filters.values[UNC_FILTER_PORT];
 	const struct uncore_device *device = m->filters.values[UNC_FILTER_DEVICE].choices[0].device;
@@ -345,16 +346,16 @@ static int find_named(struct uncore_monitor *m, struct unc_query *q, const struc
 	for (size_t i = 0; r == 0 && i < ports->count; i++) {
 		const struct uncore_device *port = ports->choices[i].device;
 
-		if (!(named->counted & 1U << i) && !counted_elsewhere(q->metric, port))
-			r = unc_query_add_port_gap(m, q, port,
-						   named->why[i] ? named->why[i] : port->unknown);
+		if (!(requested->counted & 1U << i) && !counted_elsewhere(q->metric, port))
+			r = unc_query_add_port_gap(
+				m, q, port, requested->why[i] ? requested->why[i] : port->unknown);
 	}
 	return r;
 }
 
 /* Nothing of the metric can be counted as asked: the sentence that says most. */
 static int fail_metric(struct uncore_monitor *m, const struct unc_query *q,
-		       const struct named *named, const struct unc_error *unsuited)
+		       const struct requested_ports *requested, const struct unc_error *unsuited)
 {
 	struct unc_error ports = {0}, *e = &m->machine->error;
 	const char *refused = NULL; /* why a PMU cannot count a port that it has */
@@ -362,7 +363,7 @@ static int fail_metric(struct uncore_monitor *m, const struct unc_query *q,
 	bool known = false;         /* why a port is not counted */
 
 	for (size_t i = 0; i < UNC_FILTER_CHOICES && !refused; i++)
-		refused = named->why[i];
+		refused = requested->why[i];
 	for (size_t i = 0; i < q->gaps.count; i++) {
 		const struct unc_gap *gap = &q->gaps.items[i];
 
@@ -414,7 +415,7 @@ static int add_metric(struct uncore_monitor *m, const struct uncore_metric *metr
 	struct unc_query *q = unc_monitor_query(m, metric->formula->names.count);
 	const struct unc_family *f = metric->family;
 	struct unc_error unsuited = {0};
-	struct named named = {0};
+	struct requested_ports requested = {0};
 	int r = 0;
 
 	if (!q)
@@ -425,7 +426,7 @@ static int add_metric(struct uncore_monitor *m, const struct uncore_metric *metr
 	for (size_t i = 0; r == 0 && i < f->pmu_count; i++) {
 		struct unc_error why = {0};
 
-		r = try_pmu(m, q, f->pmus[i], &named, &why);
+		r = try_pmu(m, q, f->pmus[i], &requested, &why);
 		if (r != -ENODEV)
 			continue;
 		if (!unsuited.text[0])
@@ -434,10 +435,10 @@ static int add_metric(struct uncore_monitor *m, const struct uncore_metric *metr
 		r = q->filtered ? 0 : unc_query_add_gap(m, q, pmu_gap, "%s", why.text);
 	}
 	if (r == 0)
-		r = q->filtered ? find_named(m, q, &named) : unc_query_find_gaps(m, q);
+		r = q->filtered ? find_port_gaps(m, q, &requested) : unc_query_find_gaps(m, q);
 	if (r == 0)
 		r = q->target_count ? note_metric(m, q, &unsuited)
-				    : fail_metric(m, q, &named, &unsuited);
+				    : fail_metric(m, q, &requested, &unsuited);
 	return r == -ENOMEM ? unc_nomem(&m->machine->error) : r;
 }
 
@@ -460,7 +461,7 @@ struct unsuited {
 static int try_metric(struct uncore_monitor *m, const struct uncore_metric *metric,
 		      struct unsuited *unsuited)
 {
-	struct unc_asked before = {m->query_count, m->set_count};
+	struct unc_checkpoint before = {m->query_count, m->set_count};
 	bool has_filters = true;
 	int r;
 
@@ -503,7 +504,7 @@ static int no_such_metric(const struct uncore_monitor *m, const char *pattern)
 int uncore_monitor_add_metrics(struct uncore_monitor *m, const char *pattern)
 {
 	const struct unc_catalogue *c = &m->machine->catalogue;
-	struct unc_asked before = {m->query_count, m->set_count};
+	struct unc_checkpoint before = {m->query_count, m->set_count};
 	struct unsuited unsuited = {0};
 	struct unc_error *e = &m->machine->error;
 	const char *guest = m->machine->topology.guest;

@@ -188,8 +188,8 @@ static const struct unc_port *find_port(const struct splitter *x,
 
 /* True when the PMU counts the root port that the user names. One of which only the numbers are known is
  * found by the PMU's name, unless that PMU's ports are known by their numbers: then it is another port. */
-static bool find_named(const struct splitter *x, const struct uncore_device *device,
-		       struct unc_port *port)
+static bool is_requested(const struct splitter *x, const struct uncore_device *device,
+			 struct unc_port *port)
 {
 	const struct unc_port *known = find_port(x, device);
 	uint64_t socket = UINT64_MAX, rc = UINT64_MAX;
@@ -260,7 +260,7 @@ static int split_by_ports(struct splitter *x, enum unc_filter_kind kind, const s
 		size_t k = 0;
 
 		by_address = by_address || unc_device(device)->pci;
-		if (!find_named(x, device, &found[count]))
+		if (!is_requested(x, device, &found[count]))
 			continue;
 		while (found[k].device != device)
 			k++;
@@ -444,10 +444,10 @@ int unc_filters_encode(struct uncore_monitor *m, struct unc_query *q,
 	return pass_on(&x, &all);
 }
 
-unsigned unc_filters_named(struct uncore_monitor *m, const struct uncore_pmu *pmu)
+unsigned unc_filters_requested_ports(struct uncore_monitor *m, const struct uncore_pmu *pmu)
 {
 	const struct unc_filter_value *value = &m->filters.values[UNC_FILTER_PORT];
-	unsigned named = 0;
+	unsigned requested = 0;
 
 	for (size_t c = 0; c < pmu->cpus.count; c++) {
 		struct unc_error ignored;
@@ -456,8 +456,8 @@ unsigned unc_filters_named(struct uncore_monitor *m, const struct uncore_pmu *pm
 
 		find_ports(&x, pmu->cpus.ids[c]);
 		for (size_t i = 0; i < value->count; i++)
-			if (find_named(&x, value->choices[i].device, &port))
-				named |= 1U << i;
+			if (is_requested(&x, value->choices[i].device, &port))
+				requested |= 1U << i;
 	}
-	return named;
+	return requested;
 }

@@ -343,7 +343,7 @@ static void links_to_something_else(void **state)
 	open_toy(m, "toy_{n}", "  - {unknown: x}\nrole: {attribute: peer, values: {nr_gpu: GPU}}");
 	assert_peer(m->u, "toy_0", 0, "nr_gpu=2", -1);
 	assert_no_peer(m->u, "toy_1", "toy_1 has no file 'peer', which would name its other end");
-	assert_no_peer(m->u, "other", "the other end of other is unknown");
+	assert_no_peer(m->u, "other", "the driver of other does not name the other end");
 	assert_string_equal(uncore_pmu_instance(pmu(m->u, "toy_0")), "x");
 	assert_null(uncore_pmu_instance(pmu(m->u, "other")));
 }
