@@ -254,25 +254,17 @@ int unc_metric_on(const struct uncore_metric *m, const struct uncore_pmu *pmu, s
 	if (pmu->broken)
 		return unc_fail(e, EBADMSG, "%s", pmu->broken);
 	for (size_t i = 0; i < m->formula->names.count; i++) {
-		const char *at = unc_event_terms(m->events[i], pmu);
-		struct unc_assignment a;
+		const char *terms = unc_event_terms(m->events[i], pmu);
 
-		if (!at)
+		if (!terms)
 			return -ENODEV;
 		if (r == 0 && unc_event_encode(m->events[i], pmu, &encoding, e) < 0)
 			r = -EBADMSG;
 		/* A PMU that lacks a term of an event, or has a narrower one, has other events, as one has
 		 * under a name that the kernel gives to parts it does not know. */
-		while (r < 0 && at != m->events[i]->alias && unc_pmu_load(pmu) == 0 &&
-		       unc_assignment_next(&at, &a) == 1) {
-			const struct uncore_term *term = unc_pmu_term(pmu, a.name);
-			uint64_t value = 0, word = 0;
-
-			unc_parse_u64(a.value, &value);
-			if (!term ||
-			    (term->word >= 0 && unc_format_put(term->bits, value, &word) < 0))
-				return -ENODEV;
-		}
+		if (r < 0 && terms != m->events[i]->alias && unc_pmu_load(pmu) == 0 &&
+		    !unc_pmu_has_terms(pmu, terms))
+			return -ENODEV;
 	}
 	if (r == 0 && !pmu->cpus.count)
 		return unc_fail(e, ENXIO, "%s has no CPU to be counted from: its cpumask is empty",

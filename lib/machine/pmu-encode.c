@@ -17,8 +17,10 @@ struct encoder {
 	const struct uncore_pmu *pmu;
 	const char *user;                 /* the user's list of terms */
 	const struct uncore_alias *alias; /* whose terms are being put; NULL: the user's */
-	uint64_t given[TRACKED / 64];     /* terms of the user so far, by index */
-	struct unc_config words, mask;    /* of one list: bits set, and bits spoken for */
+	unsigned number;                  /* of the assignment that is put, from 1 on */
+	unsigned given
+		[TRACKED]; /* that of the user which set a term, by the term's index; 0: none */
+	struct unc_config words, mask; /* of one list: bits set, and bits spoken for */
 	struct unc_encoding out;
 	struct unc_error *e;
 };
@@ -153,7 +155,7 @@ static int put_term(struct encoder *x, const struct unc_assignment *a,
 		    const struct uncore_term *term)
 {
 	size_t i = (size_t)(term - x->pmu->terms);
-	uint64_t value = 1, placed = 0, bit = (uint64_t)1 << (i % 64);
+	uint64_t value = 1, placed = 0;
 	int width = __builtin_popcountll(term->bits), err = 0;
 
 	if (term->word < 0)
@@ -162,9 +164,9 @@ static int put_term(struct encoder *x, const struct unc_assignment *a,
 			      term->name, term->format);
 	/* What a term given twice means differs between tools: one counts the last, one both. */
 	if (!x->alias && i < TRACKED) {
-		if (x->given[i / 64] & bit)
+		if (x->given[i] && x->given[i] != x->number)
 			return refuse(x, "the term '%s' is given twice", term->name);
-		x->given[i / 64] |= bit;
+		x->given[i] = x->number;
 	}
 	if (a->has_value)
 		err = read_number(x, a, &value);
@@ -186,11 +188,9 @@ static int put_term(struct encoder *x, const struct unc_assignment *a,
 static int put_named(struct encoder *x, const struct unc_assignment *a,
 		     const struct uncore_term *named)
 {
-	uint64_t before[TRACKED / 64], after[TRACKED / 64];
 	char names[sizeof(a->value)], *rest = names, *name;
+	int r = 0;
 
-	memcpy(before, x->given, sizeof(before));
-	memcpy(after, x->given, sizeof(after));
 	snprintf(names, sizeof(names), "%s", a->has_value ? a->value : "");
 	while ((name = strsep(&rest, "+"))) {
 		const char *at = unc_pmu_named_value(x->pmu, named->name, name);
@@ -199,22 +199,15 @@ static int put_named(struct encoder *x, const struct unc_assignment *a,
 		if (!at)
 			return refuse(x, "the term '%s' has no value '%s'; it has: %s", named->name,
 				      name, named->values);
-		while (unc_assignment_next(&at, &set) == 1) {
+		while (r == 0 && unc_assignment_next(&at, &set) == 1) {
 			const struct uncore_term *term = unc_pmu_term(x->pmu, set.name);
-			int r;
 
-			memcpy(x->given, before, sizeof(before)); /* several names of one term */
 			r = term ? put_term(x, &set, term)
 				 : refuse(x, "'%s=%s' needs the term '%s', which the driver lacks",
 					  named->name, name, set.name);
-			if (r < 0)
-				return r;
-			for (size_t i = 0; i < TRACKED / 64; i++)
-				after[i] |= x->given[i];
 		}
 	}
-	memcpy(x->given, after, sizeof(after));
-	return 0;
+	return r;
 }
 
 /* ---- aliases ---- */
@@ -324,6 +317,7 @@ static int put_list(struct encoder *x, const char *text)
 		const char *at = text;
 
 		while ((r = unc_assignment_next(&at, &a)) == 1) {
+			x->number++;
 			r = put(x, &a, pass == 0);
 			if (r < 0)
 				return r;

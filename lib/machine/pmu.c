@@ -263,16 +263,12 @@ static int add_defs(struct uncore_pmu *p)
 		const struct unc_event_def *def = &p->defs[i];
 		const struct uncore_alias *own = def->alias ? unc_pmu_alias(p, def->alias) : NULL;
 		struct uncore_alias alias = {.terms = def->terms, .scale = 1}, *added;
-		bool driver = own && !own->evidence, known = driver;
-		const char *at = driver || def->kernel_scale ? NULL : def->terms;
-		struct unc_assignment a;
+		bool driver = own && !own->evidence;
 
-		while (at && unc_assignment_next(&at, &a) == 1) {
-			known = unc_pmu_term(p, a.name);
-			at = known ? at : NULL;
-		}
-		if (def->elsewhere || !known || unc_pmu_alias(p, def->name) ||
-		    unc_pmu_term(p, def->name))
+		if (def->elsewhere || unc_pmu_alias(p, def->name) || unc_pmu_term(p, def->name))
+			continue;
+		if (!driver &&
+		    (def->kernel_scale || !def->terms || !unc_pmu_has_terms(p, def->terms)))
 			continue;
 		if (driver)
 			alias = *own;
@@ -297,15 +293,11 @@ static int add_named_terms(struct uncore_pmu *p)
 {
 	for (const struct unc_named_term *t = p->named_terms;
 	     t < p->named_terms + p->named_term_count; t++) {
-		const char *at = t->values->text;
 		struct unc_text values = {0};
-		struct unc_assignment a;
 		struct uncore_term *added;
-		bool known = !t->elsewhere && !unc_pmu_term(p, t->name);
 
-		while (known && unc_assignment_next(&at, &a) == 1)
-			known = unc_pmu_term(p, a.name);
-		if (!known)
+		if (t->elsewhere || unc_pmu_term(p, t->name) ||
+		    !unc_pmu_has_terms(p, t->values->text))
 			continue;
 		for (size_t i = 0; i < t->value_count; i++)
 			unc_text_add(&values, "%s%s", i ? " " : "", t->values[i].name);
@@ -324,19 +316,20 @@ static int add_named_terms(struct uncore_pmu *p)
 
 int unc_pmu_load(const struct uncore_pmu *pmu)
 {
+	static const struct {
+		const char *dir;
+		add_member *add;
+	} members[] = {{"format", add_term}, {"events", add_event}, {"caps", add_cap}};
 	struct uncore_pmu *p = (struct uncore_pmu *)pmu; /* reading late is no change */
-	int err;
+	int err = 0;
 
 	if (p->broken)
 		return unc_fail(p->error, EBADMSG, "%s", p->broken);
 	if (p->loaded)
 		return 0;
-	err = p->no_files ? 0 : load_members(p, "format", add_term);
-	if (!err && !p->no_files)
-		err = load_members(p, "events", add_event);
-	if (!err && !p->no_files)
-		err = load_members(p, "caps", add_cap);
-	p->loaded = !err;
+	for (size_t i = 0; !err && !p->no_files && i < 3; i++)
+		err = load_members(p, members[i].dir, members[i].add);
+	p->loaded = !err; /* what follows looks up terms and aliases */
 	if (!err)
 		err = add_defs(p);
 	if (!err)
@@ -349,15 +342,6 @@ int unc_pmu_load(const struct uncore_pmu *pmu)
 
 /* ---- terms and aliases by name ---- */
 
-static bool same_ignoring_case(const char *a, const char *b)
-{
-	while (*a && unc_lower(*a) == unc_lower(*b)) {
-		a++;
-		b++;
-	}
-	return unc_lower(*a) == unc_lower(*b);
-}
-
 /* The entry of an array whose structures begin with their name; the case matters only between several. */
 static const void *find_named(const void *items, size_t count, size_t size, const char *name)
 {
@@ -365,10 +349,13 @@ static const void *find_named(const void *items, size_t count, size_t size, cons
 
 	for (size_t i = 0; i < count; i++, item += size) {
 		const char *own = *(const char *const *)(const void *)item;
+		size_t same = 0;
 
 		if (strcmp(own, name) == 0)
 			return item;
-		if (!near && same_ignoring_case(own, name))
+		while (own[same] && unc_lower(own[same]) == unc_lower(name[same]))
+			same++;
+		if (!near && !own[same] && !name[same])
 			near = item;
 	}
 	return near;
@@ -378,6 +365,21 @@ const struct uncore_term *unc_pmu_term(const struct uncore_pmu *p, const char *n
 {
 	return unc_pmu_load(p) < 0 ? NULL
 				   : find_named(p->terms, p->term_count, sizeof(*p->terms), name);
+}
+
+bool unc_pmu_has_terms(const struct uncore_pmu *p, const char *list)
+{
+	struct unc_assignment a;
+
+	while (unc_assignment_next(&list, &a) == 1) {
+		const struct uncore_term *term = unc_pmu_term(p, a.name);
+		uint64_t value = 0, word = 0;
+
+		unc_parse_u64(a.value, &value);
+		if (!term || (term->word >= 0 && unc_format_put(term->bits, value, &word) < 0))
+			return false;
+	}
+	return true;
 }
 
 const struct uncore_alias *unc_pmu_alias(const struct uncore_pmu *p, const char *name)

@@ -77,6 +77,8 @@ void unc_pmus_finish(struct unc_pmus *p);
 /* Reads format/, events/ and caps/ if that has not been done. -ENOMEM, or -EBADMSG. */
 int unc_pmu_load(const struct uncore_pmu *p);
 const struct uncore_term *unc_pmu_term(const struct uncore_pmu *p, const char *name);
+/* Whether it has the terms of all assignments of a list, wide enough for their values. */
+bool unc_pmu_has_terms(const struct uncore_pmu *p, const char *list);
 const struct uncore_alias *unc_pmu_alias(const struct uncore_pmu *p, const char *name);
 /* The terms that a value of a term of the family stands for; NULL: it has no such value. */
 const char *unc_pmu_named_value(const struct uncore_pmu *p, const char *term, const char *value);
