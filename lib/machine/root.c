@@ -427,24 +427,17 @@ int unc_root_read_line(const struct unc_root *r, const char *path, char **out)
 	return line ? 0 : noted(r, -ENOMEM);
 }
 
-int unc_root_read_u64(const struct unc_root *r, const char *path, uint64_t *out)
-{
-	char *line;
-	int err = unc_root_read_line(r, path, &line);
-
-	if (err)
-		return err;
-	err = unc_parse_u64(line, out);
-	free(line);
-	return err;
-}
-
 int unc_root_read_int(const struct unc_root *r, const char *path, int most, int otherwise)
 {
 	uint64_t value;
-	int err = unc_root_read_u64(r, path, &value);
+	char *line;
 
-	return err == 0 && value <= (uint64_t)most ? (int)value : otherwise;
+	if (unc_root_read_line(r, path, &line) < 0)
+		return otherwise;
+	if (unc_parse_u64(line, &value) == 0 && value <= (uint64_t)most)
+		otherwise = (int)value;
+	free(line);
+	return otherwise;
 }
 
 int unc_root_link(const struct unc_root *r, const char *path, char **out)

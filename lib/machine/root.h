@@ -43,9 +43,7 @@ int unc_root_read_bytes(const struct unc_root *r, const char *path, size_t max, 
 
 /* The target of a link, to be freed by the caller. -EINVAL: it is no link; -ENOENT, ... */
 int unc_root_link(const struct unc_root *r, const char *path, char **out);
-/* The number that the file is. Errors of unc_root_read(); -EINVAL, -ERANGE: something else. */
-int unc_root_read_u64(const struct unc_root *r, const char *path, uint64_t *out);
-/* The same from 0 to `most`; `otherwise`: it is not known. */
+/* The number that the file is, from 0 to `most`; `otherwise`: it is not known. */
 int unc_root_read_int(const struct unc_root *r, const char *path, int most, int otherwise);
 
 /* Names in a directory except "." and "..", sorted by strverscmp. -ENOENT, -ENOTDIR, ... */

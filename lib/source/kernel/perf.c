@@ -58,13 +58,11 @@ int unc_perf_open(union unc_perf_attr *a, int cpu, int leader)
 	return fd < 0 ? -errno : (int)fd;
 }
 
-/* The type that a PMU of this name has now. A negative errno, such as -ENOENT, when it has none. */
-static int type_now(const struct unc_root *root, const struct uncore_pmu *pmu, uint64_t *type)
+/* The type that a PMU of this name has now; -1: there is none. */
+static int type_now(const struct unc_root *root, const struct uncore_pmu *pmu)
 {
-	char path[400];
-
-	snprintf(path, sizeof(path), "sys/bus/event_source/devices/%s/type", pmu->name);
-	return unc_root_read_u64(root, path, type);
+	return unc_root_read_int(root, UNC_PATH("sys/bus/event_source/devices/%s/type", pmu->name),
+				 INT_MAX, -1);
 }
 
 /*
@@ -80,10 +78,10 @@ int unc_kernel_cpu_now(const struct unc_kernel_env *env, const struct unc_counte
 	struct unc_cpulist mask = {0};
 	char path[320] = "sys/devices/system/cpu/online";
 	size_t candidates = 0, gone = 0;
-	uint64_t now;
+	int now = type_now(env->root, c->pmu);
 
 	/* A driver that was removed and came back has a new type, and its old one may be another PMU's. */
-	if (type_now(env->root, c->pmu, &now) < 0 || now > UINT32_MAX)
+	if (now < 0)
 		return -1;
 	*type = (uint32_t)now;
 	if (c->pmu->has_mask)
@@ -150,8 +148,7 @@ static void add_refusal(struct unc_error *e, const struct unc_kernel_env *env,
 			const struct unc_counter *c, bool invalid)
 {
 	const struct uncore_pmu *pmu = c->pmu;
-	uint64_t type = pmu->type;
-	int ret = type_now(env->root, pmu, &type);
+	int type = type_now(env->root, pmu);
 
 	if (!unc_topology_cpu(env->topology, c->cpu)) {
 		unc_error_append(e, "this machine has no CPU %d", c->cpu);
@@ -165,12 +162,12 @@ static void add_refusal(struct unc_error *e, const struct unc_kernel_env *env,
 				 "the PMU is not counted from CPU %d; its cpumask in /sys has the "
 				 "CPUs that it is counted from",
 				 c->cpu);
-	} else if (ret == -ENOENT || ret == -ENOTDIR) {
+	} else if (type < 0) {
 		unc_error_append(e, "the PMU is gone: its driver's module has been unloaded or its "
 				    "device removed. Load the module again and start anew");
-	} else if (ret == 0 && type != pmu->type) {
+	} else if ((uint32_t)type != pmu->type) {
 		unc_error_append(e,
-				 "the PMU has been registered anew (type %" PRIu64 ", was %" PRIu32
+				 "the PMU has been registered anew (type %d, was %" PRIu32
 				 "), as after a reload of its module: start anew",
 				 type, pmu->type);
 	} else if (invalid && c->modifiers & EXCLUDING) {

@@ -93,7 +93,6 @@ static int add_file(struct unc_regs *r, const struct unc_root *root, struct unc_
 static int add_pci(struct unc_regs *r, const struct unc_root *root,
 		   const struct unc_topology *topology, struct unc_error *e)
 {
-	static const char *const files[] = {"vendor", "device", "numa_node"};
 	char file[32] = "config";
 	struct unc_names names = {0};
 	int err = unc_root_list(root, PCI_DEVICES, &names) == -ENOMEM ? unc_nomem(e) : 0;
@@ -101,30 +100,27 @@ static int add_pci(struct unc_regs *r, const struct unc_root *root,
 	if (r->space != UNC_SPACE_PCI)
 		snprintf(file, sizeof(file), "resource%llu", (unsigned long long)r->bar);
 	for (size_t i = 0; err == 0 && i < names.count; i++) {
-		uint64_t values[3];
-		char path[600], ids[48];
+		const char *name = names.items[i];
+		char ids[48];
 		size_t same = 0;
-		int cpu = -1;
+		int cpu = -1, node;
 
-		for (size_t k = 0; k < 3; k++) {
-			snprintf(path, sizeof(path), PCI_DEVICES "/%s/%s", names.items[i],
-				 files[k]);
-			if (unc_root_read_u64(root, path, &values[k]) < 0)
-				values[k] = UINT64_MAX;
-		}
-		snprintf(ids, sizeof(ids), "%04llx:%04llx", (unsigned long long)values[0],
-			 (unsigned long long)values[1]);
+		snprintf(ids, sizeof(ids), "%04x:%04x",
+			 (unsigned)unc_root_read_int(root, UNC_PATH(PCI_DEVICES "/%s/vendor", name),
+						     UINT16_MAX, -1),
+			 (unsigned)unc_root_read_int(root, UNC_PATH(PCI_DEVICES "/%s/device", name),
+						     UINT16_MAX, -1));
 		while (ids[same] && unc_lower(r->map_pci[same]) == ids[same])
 			same++;
-		if ((r->map_pci[same] || ids[same]) && strcmp(names.items[i], r->map_pci) != 0)
+		if ((r->map_pci[same] || ids[same]) && strcmp(name, r->map_pci) != 0)
 			continue;
 		/* It is read by the first online CPU of its node. */
+		node = unc_root_read_int(root, UNC_PATH(PCI_DEVICES "/%s/numa_node", name), INT_MAX,
+					 -1);
 		for (size_t k = topology->cpu_count; k-- > 0;)
-			if (topology->cpus[k].online && topology->cpus[k].node >= 0 &&
-			    (uint64_t)topology->cpus[k].node == values[2])
+			if (topology->cpus[k].online && node >= 0 && topology->cpus[k].node == node)
 				cpu = topology->cpus[k].id;
-		snprintf(path, sizeof(path), PCI_DEVICES "/%s/%s", names.items[i], file);
-		err = add_device(r, path, 0, cpu, e);
+		err = add_device(r, UNC_PATH(PCI_DEVICES "/%s/%s", name, file), 0, cpu, e);
 	}
 	unc_names_finish(&names);
 	return err;
