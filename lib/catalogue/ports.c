@@ -13,8 +13,7 @@
 struct unc_numbered_port {
 	struct unc_numbered_port *next;
 	struct unc_device device;
-	uint64_t numbers[3]; /* socket, root complex, port */
-	char address[64];
+	char address[64]; /* "SOCKET:RC:INDEX" */
 };
 
 /* ---- what a PMU tells of its root ports ---- */
@@ -348,19 +347,19 @@ void unc_ports_finish(struct unc_ports *p)
 const struct uncore_device *unc_ports_numbered(struct unc_ports *p, uint64_t socket, uint64_t rc,
 					       uint64_t index)
 {
-	const uint64_t numbers[] = {socket, rc, index};
 	struct unc_numbered_port *n = p->numbered;
+	char address[sizeof(n->address)];
 
-	while (n && memcmp(n->numbers, numbers, sizeof(numbers)) != 0)
+	snprintf(address, sizeof(address), "%llu:%llu:%llu", (unsigned long long)socket,
+		 (unsigned long long)rc, (unsigned long long)index);
+	while (n && strcmp(n->address, address) != 0)
 		n = n->next;
 	if (n)
 		return &n->device.shown;
 	n = calloc(1, sizeof(*n));
 	if (!n)
 		return NULL;
-	memcpy(n->numbers, numbers, sizeof(numbers));
-	snprintf(n->address, sizeof(n->address), "%llu:%llu:%llu", (unsigned long long)socket,
-		 (unsigned long long)rc, (unsigned long long)index);
+	memcpy(n->address, address, sizeof(address));
 	n->device.shown = (struct uncore_device){
 		.address = n->address,
 		.port = &n->device.shown,

@@ -161,13 +161,20 @@ static int read_counters(struct uncore_monitor *m, struct unc_reading *into, str
 			 struct unc_error *e)
 {
 	int r = m->source->ops->read(m->source, into, &at->ns, e);
+	struct timespec wall;
 
 	for (size_t i = 0; r == 0 && i < m->plan.count; i++)
 		if (!into[i].at_ns)
 			into[i].at_ns = at->ns;
-	if (r == 0)
-		at->wall_ns = at->ns + (m->source->simulated_time ? 0 : unc_wall_offset_ns());
-	return r;
+	if (r < 0)
+		return r;
+	at->wall_ns = at->ns;
+	if (!m->source->simulated_time) {
+		clock_gettime(CLOCK_REALTIME, &wall);
+		at->wall_ns +=
+			(uint64_t)wall.tv_sec * 1000000000u + (uint64_t)wall.tv_nsec - unc_now_ns();
+	}
+	return 0;
 }
 
 /* Enabled first: the interval then begins at a reading as it ends at one, however long enabling took. */

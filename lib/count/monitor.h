@@ -3,7 +3,6 @@
 #ifndef UNC_MONITOR_H
 #define UNC_MONITOR_H
 
-#include "base/clock.h"
 #include "count/filters.h"
 #include "count/query.h"
 #include "count/rows.h"
@@ -18,6 +17,12 @@ enum unc_monitor_state {
 	UNC_MONITOR_STOPPED,      /* its end could not be read: the next reading is its end */
 	UNC_MONITOR_STOPPED_READ, /* `now` is its end */
 	UNC_MONITOR_ENDED,        /* its end has been reported */
+};
+
+/* When a reading was taken. */
+struct unc_moment {
+	uint64_t ns;      /* CLOCK_MONOTONIC, or simulated */
+	uint64_t wall_ns; /* CLOCK_REALTIME, or simulated */
 };
 
 struct uncore_monitor {

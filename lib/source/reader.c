@@ -2,7 +2,7 @@
 /* Pinned reader threads, and a caller that does their work when they cannot. */
 #define _GNU_SOURCE
 #include "source/reader.h"
-#include "base/clock.h"
+#include "source/source.h"
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>

@@ -8,6 +8,7 @@
 
 #include "base/format.h"
 #include "machine/pmu.h"
+#include <time.h>
 
 /* The bound for a counter whose greatest speed is unknown: 256 at each cycle of 4 GHz, more than the bytes of
  * any bus. */
@@ -41,6 +42,15 @@ struct unc_counter {
 	int error;         /* negative errno: not opened */
 	char *why;         /* the sentence for it; freed by the plan */
 };
+
+/* CLOCK_MONOTONIC, the clock of all readings. */
+static inline uint64_t unc_now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
 
 /* A reading of one counter: not scaled, not a difference. */
 struct unc_reading {

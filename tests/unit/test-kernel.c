@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The kernel source against the running kernel: PMU `msr`, which guests have too. */
 #define _GNU_SOURCE
-#include "base/clock.h"
 #include "machine/event.h"
 #include "source/source.h"
 #include <errno.h>

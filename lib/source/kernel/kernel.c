@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Counters of the running kernel, through perf_event_open. */
 #define _GNU_SOURCE
-#include "base/clock.h"
 #include "machine/event.h"
 #include "source/kernel/groups.h"
 #include "source/kernel/perf.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Writing registers, with an undo log: the old value of each is recorded at its first write, and all are put
  * back in reverse order. */
-#include "base/clock.h"
 #include "base/text.h"
 #include "source/regs/source.h"
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Reading registers: one counter, and all counters of an instance at one moment. */
-#include "base/clock.h"
 #include "source/regs/source.h"
 
 /* A program that freezes a block to read it has unfrozen it again after so much time. */

@@ -2,7 +2,6 @@
 /* Counters read straight from their registers, as a block's description says: which register counts an event,
  * opening, programming, counting. */
 #include "source/regs/source.h"
-#include "base/clock.h"
 #include "base/text.h"
 
 #include <errno.h>

@@ -3,7 +3,6 @@
  * integrated over time. */
 #define _GNU_SOURCE
 #include "source/sim/sim.h"
-#include "base/clock.h"
 #include "base/fill.h"
 #include "base/text.h"
 #include "source/source.h"
