@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Writes embedded.c: data files, simulations, register blocks and snapshots of machines as C strings
-(lib/base/yaml-file.h)."""
+(lib/base/data-file.h)."""
 
 import argparse
 import os
@@ -75,7 +75,7 @@ def stems(paths):
 def embed(args):
     return "".join((
         "/* SPDX-License-Identifier: MIT */\n/* Made by tools/embed.py. */\n",
-        '#include "base/yaml-file.h"\n\n',
+        '#include "base/data-file.h"\n\n',
         array("unc_embedded_data", named(args.data)),
         index(args.data),
         array("unc_embedded_sims", stems(args.sim)),

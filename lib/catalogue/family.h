@@ -3,7 +3,7 @@
 #ifndef UNC_FAMILY_H
 #define UNC_FAMILY_H
 
-#include "base/fill.h"
+#include "base/data-file.h"
 #include "base/formula.h"
 #include "machine/pmu.h"
 

@@ -3,7 +3,7 @@
 #ifndef UNC_PMU_H
 #define UNC_PMU_H
 
-#include "base/fill.h"
+#include "base/data-file.h"
 #include "base/format.h"
 #include "machine/root.h"
 #include "machine/topology.h"

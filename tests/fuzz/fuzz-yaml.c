@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The YAML loader: what loads is a sound tree that survives being written and loaded again; what
  * does not has a sentence with its place. */
-#include "base/fill.h"
+#include "base/data-file.h"
 #include "base/text.h"
 
 #include <errno.h>

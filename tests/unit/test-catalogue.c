@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "base/yaml-file.h"
+#include "base/data-file.h"
 #include "helpers.h"
 
 static const struct unc_names no_dirs;

@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "base/yaml-file.h"
+#include "base/data-file.h"
 #include "data.h"
 
 /* ---- every family ----------------------------------------------------------------------------- */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Register blocks: what a good description becomes, and where the mistakes of a bad one are. */
-#include "base/yaml-file.h"
+#include "base/data-file.h"
 #include "source/regs/regs.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Simulations: their files, the machines they play, and the readings they give. */
-#include "base/yaml-file.h"
+#include "base/data-file.h"
 #include "source/source.h"
 
 #include <errno.h>

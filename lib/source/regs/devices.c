@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Where the devices of a register block are on this machine, and the PMUs that their instances are. */
+#include "base/data-file.h"
 #include "base/text.h"
-#include "base/yaml-file.h"
 #include "source/regs/regs.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The description of a register block, checked strictly. */
-#include "base/fill.h"
+#include "base/data-file.h"
 #include "base/text.h"
 #include "source/regs/regs.h"
 

@@ -3,8 +3,8 @@
 #ifndef UNC_REGS_H
 #define UNC_REGS_H
 
+#include "base/data-file.h"
 #include "base/formula.h"
-#include "base/yaml-file.h"
 #include "machine/pmu.h"
 #include "source/source.h"
 

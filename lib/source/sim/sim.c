@@ -3,7 +3,7 @@
  * integrated over time. */
 #define _GNU_SOURCE
 #include "source/sim/sim.h"
-#include "base/fill.h"
+#include "base/data-file.h"
 #include "base/text.h"
 #include "source/source.h"
 #include <errno.h>

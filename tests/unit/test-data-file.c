@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The strict YAML loader: trees with positions, what is refused, typed access. */
-#include "base/fill.h"
+#include "base/data-file.h"
 #include "base/text.h"
 
 #include <errno.h>
