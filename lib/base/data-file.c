@@ -227,34 +227,28 @@ void unc_yaml_free(struct unc_yaml_file *f)
 int unc_yaml_load(struct unc_yaml_file **out, const char *path, struct unc_error *e)
 {
 	/* Not to wait for a writer, should it be a FIFO. */
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), err = 0;
-	FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), err;
 	char *text = NULL;
 	struct stat st;
 	size_t len;
 
-	if (!file) {
-		err = unc_fail(e, errno, "%s: cannot be opened: %s", path, unc_errno_text(errno));
-		if (fd >= 0)
-			close(fd);
-		return err;
-	}
-	if (fstat(fd, &st) != 0 || S_ISDIR(st.st_mode) || S_ISFIFO(st.st_mode))
+	if (fd < 0)
+		return unc_fail(e, errno, "%s: cannot be opened: %s", path, unc_errno_text(errno));
+	if (fstat(fd, &st) != 0 || S_ISDIR(st.st_mode) || S_ISFIFO(st.st_mode)) {
 		err = unc_fail(e, S_ISDIR(st.st_mode) ? EISDIR : EINVAL,
 			       "%s: is not a regular file; expected a YAML file", path);
-	/* One byte more than is allowed, so that the parser can tell. */
-	else if (!(text = malloc(MAX_BYTES + 1)))
-		err = unc_nomem(e);
-	if (!err) {
-		len = fread(text, 1, MAX_BYTES + 1, file);
-		if (ferror(file))
-			err = unc_fail(e, errno, "%s: cannot be read: %s", path,
-				       unc_errno_text(errno));
+	} else {
+		/* One byte more than is allowed, so that the parser can tell. */
+		err = unc_read_fd(fd, MAX_BYTES + 1, &text, &len);
+		if (err == -ENOMEM)
+			unc_nomem(e);
+		else if (err < 0)
+			unc_fail(e, -err, "%s: cannot be read: %s", path, unc_errno_text(err));
 		else
 			err = unc_yaml_parse(out, path, text, len, e);
 	}
 	free(text);
-	fclose(file);
+	close(fd);
 	return err;
 }
 

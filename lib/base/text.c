@@ -9,11 +9,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define LONGEST 95 /* longer names are compared by their beginning */
 #define OFFERED 3
 #define FAR 1000U
-#define ERRNO_END 4096 /* as in the kernel's IS_ERR_VALUE */
+#define FIRST_READ 4096 /* what sysfs gives at most, with rare exceptions */
+#define ERRNO_END 4096  /* as in the kernel's IS_ERR_VALUE */
 
 /* ---- errors ---- */
 
@@ -140,6 +142,39 @@ void unc_text_finish(struct unc_text *t)
 {
 	free(t->data);
 	*t = (struct unc_text){0};
+}
+
+int unc_read_fd(int fd, size_t max, char **out, size_t *out_len)
+{
+	size_t room = max < FIRST_READ ? max : FIRST_READ, len = 0;
+	char *data = malloc(room + 1), *grown = data;
+	int err = data ? 0 : -ENOMEM;
+	ssize_t n = 1;
+
+	while (!err && n && len < max) {
+		if (len == room) {
+			room = room * 2 < max ? room * 2 : max;
+			grown = realloc(data, room + 1);
+		}
+		if (!grown) {
+			err = -ENOMEM;
+			break;
+		}
+		data = grown;
+		n = read(fd, data + len, room - len);
+		if (n > 0)
+			len += (size_t)n;
+		else if (n < 0 && errno != EINTR)
+			err = -errno;
+	}
+	if (err) {
+		free(data);
+		return err;
+	}
+	data[len] = '\0';
+	*out = data;
+	*out_len = len;
+	return 0;
 }
 
 const char *unc_names_take(struct unc_names *n, char *name)

@@ -73,6 +73,9 @@ void unc_text_finish(struct unc_text *t);
  * `array` is the address of the pointer to its entries, which may move. The new entry; NULL: out of memory. */
 void *unc_append(void *array, size_t *count, size_t size);
 
+/* Reads to the end of the file, but no more than `max` bytes; a NUL follows. -ENOMEM, and errors of read(2). */
+int unc_read_fd(int fd, size_t max, char **out, size_t *len);
+
 /* A list of strings, each owned. All-zero is empty. */
 struct unc_names {
 	char **items;

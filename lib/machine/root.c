@@ -15,8 +15,7 @@
 #include "machine/snapshot.h"
 
 #define LONGEST_FILE ((size_t)1 << 20)
-#define MOST_LINKS 40   /* as the kernel */
-#define FIRST_READ 4096 /* what sysfs gives at most, with rare exceptions */
+#define MOST_LINKS 40 /* as the kernel */
 
 struct unc_root {
 	int fd; /* -1: a snapshot */
@@ -138,40 +137,6 @@ static int open_below(const struct unc_root *r, const char *path, int flags)
 	return err ? noted(r, err) : fd;
 }
 
-/* Reads to the end of the file, but no more than `max` bytes. */
-static int read_bytes(int fd, size_t max, char **out, size_t *out_len)
-{
-	size_t room = max < FIRST_READ ? max : FIRST_READ, len = 0;
-	char *data = malloc(room + 1), *grown = data;
-	int err = data ? 0 : -ENOMEM;
-	ssize_t n = 1;
-
-	while (!err && n && len < max) {
-		if (len == room) {
-			room = room * 2 < max ? room * 2 : max;
-			grown = realloc(data, room + 1);
-		}
-		if (!grown) {
-			err = -ENOMEM;
-			break;
-		}
-		data = grown;
-		n = read(fd, data + len, room - len);
-		if (n > 0)
-			len += (size_t)n;
-		else if (n < 0 && errno != EINTR)
-			err = -errno;
-	}
-	if (err) {
-		free(data);
-		return err;
-	}
-	data[len] = '\0';
-	*out = data;
-	*out_len = len;
-	return 0;
-}
-
 static int read_from_dir(const struct unc_root *r, const char *path, size_t max, char **out,
 			 size_t *len)
 {
@@ -184,7 +149,7 @@ static int read_from_dir(const struct unc_root *r, const char *path, size_t max,
 	/* In a copied tree a name may turn out to be anything; sysfs and proc have files and
 	 * directories, and reading a directory fails by itself. */
 	if (r->live || (fstat(fd, &st) == 0 && S_ISREG(st.st_mode)))
-		err = read_bytes(fd, max, out, len);
+		err = unc_read_fd(fd, max, out, len);
 	else
 		err = S_ISDIR(st.st_mode) ? -EISDIR : -EBADMSG;
 	close(fd);
@@ -244,7 +209,7 @@ int unc_root_open(struct unc_root **out, const char *path, struct unc_error *e)
 	if (stat(path, &st) < 0 || !S_ISREG(st.st_mode))
 		return unc_root_open_dir(out, path, e);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
-	err = fd < 0 ? -errno : read_bytes(fd, UNC_SNAPSHOT_MOST + 1, &text, &len);
+	err = fd < 0 ? -errno : unc_read_fd(fd, UNC_SNAPSHOT_MOST + 1, &text, &len);
 	if (fd >= 0)
 		close(fd);
 	if (err < 0)
