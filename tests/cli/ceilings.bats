@@ -131,11 +131,11 @@ without_table() {
 
 # shellcheck disable=SC2030 # each test has an output of its own
 @test "a value over the peak is suspect, with both numbers" {
-	expect 0 "$UNCORE" --source "$SIM_T410" --memory-peak 100GB/s stat -j -I 1000 --interval-count 1 \
+	expect 0 "$UNCORE" --source "$SIM_T410" --memory-peak 100GB/s stat -j --timeout 1 \
 		-M nvidia-t410-cmem/memory.dram.read.bandwidth
 	[ "$(jq -r '[.quality, .reason, (.ceiling | round)] | join("|")' <<<"$output")" = \
 		'suspect|519.86 GB/s are more than the ceiling of 200.00 GB/s|200000000000' ] || fail
-	expect 0 "$UNCORE" --source "$SIM_T410" --memory-peak 300GB/s stat -j -I 1000 --interval-count 1 \
+	expect 0 "$UNCORE" --source "$SIM_T410" --memory-peak 300GB/s stat -j --timeout 1 \
 		-M nvidia-t410-cmem/memory.dram.read.bandwidth
 	[ "$(jq -r '[.quality, .reason, (.ceiling | round)] | join("|")' <<<"$output")" = 'measured||600000000000' ] || fail
 }
@@ -154,8 +154,8 @@ without_texts() {
 	done
 	set -f # '*' is a pattern of metrics
 	for name in grace spr t410 zen4; do
-		for what in 'stat -M * -I 1000 --interval-count 1 --per-socket -j' \
-			'stat -M * -I 1000 --interval-count 1 --no-merge -j' 'topo -j' 'mem --timeout 1 -j' 'list metrics -j'; do
+		for what in 'stat -M * --timeout 1 --per-socket -j' \
+			'stat -M * --timeout 1 --no-merge -j' 'topo -j' 'mem --timeout 1 -j' 'list metrics -j'; do
 			# shellcheck disable=SC2086 # words are meant
 			# A peak that every memory exceeds, so that ceilings are compared, too.
 			expect 0 "$UNCORE" --source "sim:$name,step=1s" --memory-peak 1GB/s $what

@@ -48,7 +48,7 @@ matrix() {
 }
 
 @test "intervals and places have tables of their own" {
-	matrix -I 1000 --interval-count 2 --per-socket
+	matrix -I 10 --interval-count 2 --per-socket
 	[ "$(grep -c '^Socket 0$' <<<"$output")" -eq 2 ] || fail 'no table for the socket'
 	shows '1\.000000 s' '2\.000000 s'
 	matrix --no-merge

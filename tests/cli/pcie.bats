@@ -5,7 +5,7 @@
 load helpers
 
 pcie() {
-	expect 0 "$UNCORE" --source "$SIM_T410" pcie "$@"
+	expect 0 "$UNCORE" --source "$SIM_T410" pcie --timeout 1 "$@"
 }
 
 # value NAME PORT: of the JSON rows in $output.
