@@ -295,6 +295,74 @@ static void test_values(void **state)
 	block_remove(b);
 }
 
+#define BINS                                                                \
+	"counters:\n  bin_{n}: {title: c, offset: 0, width: 64, count: 3, " \
+	"role: bin}\n"
+
+/* Without bounds in the file they are those that the registers have, which must be the same in all instances. */
+static void test_thresholds_read(void **state)
+{
+	static const char text[] =
+		HEAD "access: 64\nwindow: free-running\nquantity: dma\ncount: 2\nstride: 0x100\n"
+		     "histogram: {thresholds: 0x40, last: 160}\n" BINS;
+	struct block *b = fresh();
+
+	(void)state;
+	assert_int_equal(block_use(b, text), -EINVAL);
+	assert_contains(uncore_error(b->u), "do not ascend");
+	for (size_t i = 0; i < 2; i++) {
+		block_set64(b, 0x100 * i + 0x40, 10);
+		block_set64(b, 0x100 * i + 0x48, i ? 30 : 20);
+	}
+	assert_int_equal(block_use(b, text), -EINVAL);
+	assert_contains(uncore_error(b->u), "must be the same");
+	block_set64(b, 0x148, 200);
+	block_set64(b, 0x48, 200);
+	assert_int_equal(block_use(b, text), -EINVAL);
+	assert_contains(uncore_error(b->u), "'last' lies below the last bin");
+	block_set64(b, 0x148, 20);
+	block_set64(b, 0x48, 20);
+	must(b, block_use(b, text));
+	must(b, block_start(b, NULL));
+	block_set64(b, 8, 3);
+	block_set64(b, 16, 1);
+	block_read(b);
+	block_assert(b, "dma.latency.cycles", (3 * 15 + 160) / 4.0);
+	assert_true(block_row(b, "dma.latency.bin.10_to_19")->value > 0);
+	block_remove(b);
+}
+
+/* Bounds of the file are written, and what was there is put back. Without --program other bounds are an error. */
+static void test_thresholds_written(void **state)
+{
+	struct block *b = fresh();
+
+	(void)state;
+	block_set64(b, 0x40, 7);
+	must(b, uncore_set_program(b->u, true));
+	must(b, block_use(b, HEAD
+			  "access: 64\nwindow: free-running\nquantity: dma\n"
+			  "histogram: {listed: [0, 5, 20], thresholds: 0x40, last: 160}\n" BINS));
+	must(b, block_start(b, NULL));
+	assert_int_equal(*(volatile uint64_t *)(b->map + 0x40), 5);
+	assert_int_equal(*(volatile uint64_t *)(b->map + 0x48), 20);
+	block_set64(b, 8, 3);
+	block_read(b);
+	block_assert(b, "dma.latency.cycles", 12.5);
+	must(b, uncore_monitor_stop(b->m));
+	assert_int_equal(*(volatile uint64_t *)(b->map + 0x40), 7);
+	assert_int_equal(*(volatile uint64_t *)(b->map + 0x48), 0);
+	uncore_monitor_free(b->m);
+	b->m = NULL;
+	must(b, uncore_set_program(b->u, false));
+	assert_int_equal(block_start(b, NULL), -EACCES);
+	assert_contains(uncore_error(b->u), "threshold of bin 1 is 7 and not 5");
+	block_set64(b, 0x40, 5);
+	block_set64(b, 0x48, 20);
+	must(b, block_start(b, NULL));
+	block_remove(b);
+}
+
 /* ---- what is no data ---- */
 
 #define CLOCKED                                                                               \
@@ -476,15 +544,25 @@ static void test_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_wraps),         cmocka_unit_test(test_exact_width),
-		cmocka_unit_test(test_bits_above),    cmocka_unit_test(test_halves),
-		cmocka_unit_test(test_instances),     cmocka_unit_test(test_host_clock),
-		cmocka_unit_test(test_clock_counter), cmocka_unit_test(test_clock_disagrees),
-		cmocka_unit_test(test_middles),       cmocka_unit_test(test_values),
-		cmocka_unit_test(test_fall),          cmocka_unit_test(test_fall_unknown),
-		cmocka_unit_test(test_wrapped_twice), cmocka_unit_test(test_all_ones),
-		cmocka_unit_test(test_short),         cmocka_unit_test(test_vanished),
+		cmocka_unit_test(test_wraps),
+		cmocka_unit_test(test_exact_width),
+		cmocka_unit_test(test_bits_above),
+		cmocka_unit_test(test_halves),
+		cmocka_unit_test(test_instances),
+		cmocka_unit_test(test_host_clock),
+		cmocka_unit_test(test_clock_counter),
+		cmocka_unit_test(test_clock_disagrees),
+		cmocka_unit_test(test_middles),
+		cmocka_unit_test(test_values),
+		cmocka_unit_test(test_fall),
+		cmocka_unit_test(test_fall_unknown),
+		cmocka_unit_test(test_wrapped_twice),
+		cmocka_unit_test(test_all_ones),
+		cmocka_unit_test(test_short),
+		cmocka_unit_test(test_vanished),
 		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_thresholds_read),
+		cmocka_unit_test(test_thresholds_written),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

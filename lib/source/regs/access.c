@@ -99,8 +99,8 @@ int unc_regs_io_open(struct unc_regs_io *io, const struct unc_regs *r, const str
 	void *map;
 	int err;
 
-	/* Without control registers nothing is written. */
-	write = write && (r->control_count || r->window == UNC_WINDOW_CLEAR);
+	/* Without control registers and thresholds nothing is written. */
+	write = write && (r->control_count || r->bounds_written || r->window == UNC_WINDOW_CLEAR);
 	*io = (struct unc_regs_io){
 		.regs = r,
 		.fd = -1,

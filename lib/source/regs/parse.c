@@ -462,12 +462,26 @@ static const struct unc_bounds cycles = {DBL_TRUE_MIN, LAST_MOST - 1,
 					 "more than 0 and less than 2^53"};
 
 static const struct unc_field histogram_fields[] = {
-	UNC_FIELD("!listed", ANY),
-	UNC_FIELD("last", DOUBLE, UNC_AT(struct unc_histogram, value[UNC_HISTOGRAM_BINS - 1]),
-		  .range = &cycles),
-	UNC_FIELD("values", ANY),
+	UNC_FIELD("listed", ANY),
+	UNC_FIELD("thresholds", NUMBER, BLOCK(thresholds), .most = OFFSET_MOST),
+	UNC_FIELD("|last", DOUBLE, BLOCK(last), .range = &cycles),
+	UNC_FIELD("|values", ANY),
 	UNC_END,
 };
+
+uint64_t unc_regs_threshold(const struct unc_regs *r, size_t k)
+{
+	return r->thresholds + (k - 1) * (r->space == UNC_SPACE_MSR ? 1 : r->bytes);
+}
+
+bool unc_regs_set_middles(struct unc_regs *r)
+{
+	struct unc_histogram *h = &r->histogram;
+
+	for (size_t k = 0; r->last > 0 && k < h->count; k++)
+		h->value[k] = k + 1 < h->count ? (h->lower[k] + h->lower[k + 1]) / 2 : r->last;
+	return !(r->last > 0) || r->last >= h->lower[h->count - 1];
+}
 
 static int read_histogram(const struct unc_reader *r, const struct unc_yaml *node, void *into)
 {
@@ -485,17 +499,23 @@ static int read_histogram(const struct unc_reader *r, const struct unc_yaml *nod
 				       "a histogram has 2 to %d counters with the role 'bin', and "
 				       "here are %zu",
 				       UNC_HISTOGRAM_BINS, h->count);
-	if (unc_fill(r, node, &shape, h) < 0 || read_cycles(r, list, h->count, true, h->lower) < 0)
+	block->thresholds_at = unc_yaml_get(node, "thresholds");
+	block->bounds_written = list && block->thresholds_at;
+	for (size_t k = 0; k < h->count; k++)
+		h->lower[k] = (double)k; /* until a scan reads them */
+	if (unc_fill(r, node, &shape, block) < 0)
 		return -EBADMSG;
-	if (!values == !last)
-		return unc_reader_fail(r, node, "a histogram needs either 'values' or 'last'");
+	if (!list && !block->thresholds_at)
+		return unc_reader_fail(r, node, "a histogram needs 'listed' or 'thresholds'");
+	if (list && read_cycles(r, list, h->count, true, h->lower) < 0)
+		return -EBADMSG;
+	if (list && block->thresholds_at && block->bytes == 4 &&
+	    h->lower[h->count - 1] > UINT32_MAX)
+		return unc_reader_fail(r, list, "a register has 32 bits here");
 	if (values)
 		return read_cycles(r, values, h->count, false, h->value);
-	if (h->value[UNC_HISTOGRAM_BINS - 1] < h->lower[h->count - 1])
+	if (!unc_regs_set_middles(block) && list)
 		return unc_reader_fail(r, last, "the value for the last bin is below its bound");
-	for (size_t k = 0; k + 1 < h->count; k++)
-		h->value[k] = (h->lower[k] + h->lower[k + 1]) / 2;
-	h->value[h->count - 1] = h->value[UNC_HISTOGRAM_BINS - 1];
 	return 0;
 }
 
@@ -550,7 +570,7 @@ static int check_places(const struct unc_reader *reader)
 {
 	const struct unc_regs *r = reader->context;
 	/* A counter may have a second half or a control register. */
-	struct place all[UNC_REGS_CONTROLS + 2 * UNC_REGS_COUNTERS];
+	struct place all[UNC_REGS_CONTROLS + 2 * UNC_REGS_COUNTERS + UNC_HISTOGRAM_BINS];
 	size_t count = 0;
 	int err = 0;
 
@@ -567,6 +587,9 @@ static int check_places(const struct unc_reader *reader)
 			all[count++] = (struct place){c->name, unc_yaml_get(c->at, second),
 						      c->split ? c->high : c->control};
 	}
+	for (size_t k = 1; r->thresholds_at && k < r->histogram.count; k++)
+		all[count++] =
+			(struct place){"thresholds", r->thresholds_at, unc_regs_threshold(r, k)};
 	for (size_t i = 0; err == 0 && i < count; i++)
 		err = check_place(reader, &all[i], all);
 	return err;

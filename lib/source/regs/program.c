@@ -75,6 +75,8 @@ int unc_regs_claim(struct unc_regs_io *io, bool program)
 	for (size_t i = 0; err == 0 && i < r->control_count; i++)
 		if (bits_of(&r->controls[i], USES_OF_READING | (program ? USE(FILTER) : 0)))
 			err = record(io, r->controls[i].offset);
+	for (size_t k = 1; err == 0 && r->bounds_written && k < r->histogram.count; k++)
+		err = record(io, unc_regs_threshold(r, k));
 	for (size_t i = 0; err == 0 && program && i < r->count; i++) {
 		const struct unc_regs_counter *c = &r->counters[i];
 

@@ -155,6 +155,12 @@ struct unc_regs {
 	enum unc_regs_overflow overflow;
 	const char *kernel_pmu, *kernel_module; /* the driver of the same box; or NULL */
 	struct unc_histogram histogram;         /* no bins: none */
+	double last; /* what stands for its last bin; 0: `values` are given */
+	/* Registers with the lower bounds of the bins from the second on; NULL: there are none. They are
+	 * written, or, without bounds in the file, read by a scan. */
+	const struct unc_yaml *thresholds_at;
+	uint64_t thresholds;
+	bool bounds_written;
 
 	const char *where; /* "at=": instead of the map; or NULL */
 	struct unc_regs_device *devices;
@@ -166,6 +172,10 @@ int unc_regs_load(struct unc_regs **out, const char *spec, struct unc_error *e);
 /* For the loader, the fuzzer and tests. Takes `file` over, also on failure. -EBADMSG, -ENOMEM. */
 int unc_regs_parse(struct unc_regs **out, struct unc_yaml_file *file, struct unc_error *e);
 void unc_regs_free(struct unc_regs *r);
+/* The register of the lower bound of bin `k`, from 1. */
+uint64_t unc_regs_threshold(const struct unc_regs *r, size_t k);
+/* The values of bins for which the file has none, from their bounds. False: `last` lies below its bin. */
+bool unc_regs_set_middles(struct unc_regs *r);
 
 /* Finds the devices, and makes a PMU of each instance. -ENODEV: there is none. */
 int unc_regs_scan(struct unc_regs *r, const struct unc_root *root,

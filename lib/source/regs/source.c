@@ -124,7 +124,7 @@ static int choose(struct unc_regs_source *s, const struct unc_regs_instance *b, 
 		  struct unc_error *e)
 {
 	const struct unc_counter *c = &s->plan[i];
-	uint64_t number = c->config.word[UNC_REGS_COUNTER_WORD];
+	uint64_t number = c->config.word[UNC_REGS_COUNTER_WORD], threshold = 0;
 	const struct unc_regs_counter *reg;
 
 	if (c->modifiers)
@@ -140,6 +140,16 @@ static int choose(struct unc_regs_source *s, const struct unc_regs_instance *b, 
 				"%s has no such counter; its events name the counters that it has",
 				s->regs->name);
 	reg = &s->regs->counters[number - 1];
+	for (size_t k = 1; reg->role == UNC_ROLE_BIN && s->regs->bounds_written && !s->write &&
+			   k < s->regs->histogram.count;
+	     k++)
+		if (unc_regs_io_load(&b->io, unc_regs_threshold(s->regs, k), &threshold) < 0 ||
+		    (double)threshold != s->regs->histogram.lower[k])
+			return unc_fail(e, EACCES,
+					"the threshold of bin %zu is %llu and not %llu: it is "
+					"written with --program only",
+					k, (unsigned long long)threshold,
+					(unsigned long long)s->regs->histogram.lower[k]);
 	/* Two programs that clear a counter by reading it would share its counts. */
 	if (s->regs->window == UNC_WINDOW_CLEAR && unc_regs_io_lock(&b->io, reg->offset) < 0)
 		return unc_fail(
@@ -246,7 +256,8 @@ static int open_instance(struct unc_regs_source *s, struct unc_regs_instance *b,
 		if (reg && b->state != UNC_INSTANCE_STOPPED)
 			b->state = reg->programmable ? UNC_INSTANCE_STOPPED : UNC_INSTANCE_COUNTING;
 	}
-	if (err < 0 || !s->freezes || b->state == UNC_INSTANCE_ABSENT)
+	if (err < 0 || !s->write || b->state == UNC_INSTANCE_ABSENT ||
+	    !(s->freezes || s->regs->bounds_written))
 		return err;
 	err = unc_regs_claim(&b->io, b->state == UNC_INSTANCE_STOPPED);
 	/* A processor with fewer cores has fewer instances: reading their registers fails. */
@@ -275,8 +286,12 @@ static int begin_instance(struct unc_regs_source *s, size_t index, struct unc_er
 	bool program = b->state == UNC_INSTANCE_STOPPED;
 	bool frozen = s->freezes && unc_regs_is_frozen(&b->io);
 	struct unc_error why = {0};
+	const struct unc_regs *r = s->regs;
 	int err = program ? unc_regs_begin(&b->io) : 0;
 
+	for (size_t k = 1; err == 0 && s->write && r->bounds_written && k < r->histogram.count; k++)
+		err = unc_regs_write(&b->io, unc_regs_threshold(r, k),
+				     (uint64_t)r->histogram.lower[k]);
 	for (size_t i = b->first; err == 0 && program && i < b->end; i++) {
 		struct unc_open_counter *o = &s->counters[i];
 
