@@ -99,8 +99,9 @@ int uncore_add_data(struct uncore *u, const char *dir);
 
 /* Reads topology, PMUs and catalogue. May be called again after CPUs or PMUs have changed. A
  * machine without PMUs is not an error. After a failure the machine is empty. -EBUSY: a monitor
- * exists. -EBADMSG: error in a data file, at the file:line:col of the sentence. -ENOENT: there
- * is no CPU below the root. */
+ * exists. -EBADMSG: error in a data file, or a simulation's rate for an event that its machine
+ * does not have, at the file:line:col of the sentence. -ENOENT: there is no CPU below the
+ * root. */
 int uncore_scan(struct uncore *u);
 
 /* Makes a snapshot: all files that uncore reads of this machine (paths, links, contents) as one

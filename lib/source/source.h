@@ -97,6 +97,8 @@ int unc_source_kernel_new(struct unc_source **out, const struct unc_root *root,
 int unc_sim_load(struct unc_sim **out, const char *spec, struct unc_root **root,
 		 struct unc_error *e);
 void unc_sim_free(struct unc_sim *sim);
+/* Every rate must be for an event of the machine. -EBADMSG. */
+int unc_sim_check(const struct unc_sim *sim, const struct unc_pmus *pmus, struct unc_error *e);
 /* `sim` is borrowed. */
 int unc_source_sim_new(struct unc_source **out, const struct unc_sim *sim);
 

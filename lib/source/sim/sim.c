@@ -266,6 +266,15 @@ static int check_rate(const struct unc_sim *sim, size_t i, const struct unc_pmus
 	return -EBADMSG;
 }
 
+int unc_sim_check(const struct unc_sim *sim, const struct unc_pmus *pmus, struct unc_error *e)
+{
+	int ret = 0;
+
+	for (size_t i = 0; ret == 0 && i < sim->count; i++)
+		ret = check_rate(sim, i, pmus, e);
+	return ret;
+}
+
 static int open_machine(struct unc_root **root, const struct unc_sim *sim, bool from_disk,
 			struct unc_error *e)
 {
@@ -308,9 +317,6 @@ int unc_sim_load(struct unc_sim **out, const char *spec, struct unc_root **root,
 		 struct unc_error *e)
 {
 	struct unc_sim *sim = calloc(1, sizeof(*sim));
-	struct unc_topology topology = {0};
-	struct unc_pmus pmus = {0};
-	struct unc_root *opened = NULL;
 	char *name = strdup(spec), *option;
 	int ret = 0;
 
@@ -340,25 +346,13 @@ int unc_sim_load(struct unc_sim **out, const char *spec, struct unc_root **root,
 		ret = unc_fill(&(struct unc_reader){.file = sim->file, .e = e, .context = sim},
 			       sim->file->root, &sim_shape, sim);
 	if (ret == 0)
-		ret = open_machine(&opened, sim, unc_is_path(name), e);
-	/* Every rate must name an event of the machine. */
-	if (ret == 0)
-		ret = unc_topology_read(&topology, opened, e);
-	if (ret == 0)
-		ret = unc_pmus_read(&pmus, opened, &topology, e);
-	for (size_t i = 0; ret == 0 && i < sim->count; i++)
-		ret = check_rate(sim, i, &pmus, e);
-	unc_pmus_finish(&pmus);
-	unc_topology_finish(&topology);
+		ret = open_machine(root, sim, unc_is_path(name), e);
 	free(name);
-	if (ret < 0) {
-		unc_root_free(opened);
+	if (ret < 0)
 		unc_sim_free(sim);
-		return ret;
-	}
-	*root = opened;
-	*out = sim;
-	return 0;
+	else
+		*out = sim;
+	return ret;
 }
 
 void unc_sim_free(struct unc_sim *sim)
