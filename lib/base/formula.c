@@ -187,6 +187,7 @@ static void parse_unary(struct parser *p)
 		parse_expr(p);
 		expect(p, ")", "')' or an operator");
 	} else if (accept(p, "seconds")) {
+		p->f->timed = true;
 		emit(p, (struct unc_operation){.kind = OP_SECONDS});
 	} else if (accept(p, "min")) {
 		parse_call(p, OP_MIN);

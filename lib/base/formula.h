@@ -27,6 +27,7 @@ struct unc_formula {
 	/* An event stands in a divisor: then all events must be counted over one interval. In
 	 * source_count() it does not: that is a constant of the plan. */
 	bool ratio;
+	bool timed;                 /* it has the seconds of the interval */
 	struct unc_operation *code; /* in postfix order */
 	size_t length;
 };

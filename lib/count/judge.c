@@ -190,13 +190,16 @@ static void set_histogram(struct verdict *v, const struct unc_formula_input *in)
 
 static void set_metric(struct verdict *v)
 {
+	const struct unc_formula *formula = v->metric->formula;
+	bool is_count = !formula->ratio && !formula->timed;
 	struct unc_formula_input in[UNC_METRIC_EVENTS] = {0};
 
 	for (size_t k = 0; k < v->row->query->event_count; k++) {
 		const struct unc_sum *sum = &v->sums[k];
 
-		in[k].value = v->even || sum->per_s == 0 ? sum->value
-							 : sum->per_s * v->out->counted.seconds;
+		in[k].value = v->even || is_count || sum->per_s == 0
+				      ? sum->value
+				      : sum->per_s * v->out->counted.seconds;
 		in[k].value *= v->row->query->scales[k];
 		in[k].known = sum->used;
 		/* A mean is not taken over a counter that is stuck while others move. */
@@ -204,7 +207,7 @@ static void set_metric(struct verdict *v)
 		if (is_stuck(v, k) && sum->still < sum->used)
 			in[k].sources -= (double)sum->still;
 	}
-	if (!unc_formula_eval(v->metric->formula, in, v->out->counted.seconds, &v->out->value))
+	if (!unc_formula_eval(formula, in, v->out->counted.seconds, &v->out->value))
 		return;
 	set_metric_bounds(v, in);
 	if (v->metric->histogram)
