@@ -41,11 +41,13 @@ static int fail_at(const struct loader *l, const yaml_mark_t *at, const char *wh
 static int fail_parser(const struct loader *l)
 {
 	const yaml_parser_t *p = &l->parser;
-	yaml_mark_t at = p->error == YAML_READER_ERROR ? (yaml_mark_t){0} : p->problem_mark;
+	yaml_mark_t at = p->problem_mark;
 	int err;
 
 	if (p->error == YAML_MEMORY_ERROR)
 		return unc_nomem(l->e);
+	if (p->error == YAML_READER_ERROR)
+		at = (yaml_mark_t){0};
 	/* All that it tells of a wrong byte is its offset; columns count characters. */
 	for (size_t i = 0; p->error == YAML_READER_ERROR && i < p->problem_offset && i < l->len;
 	     i++) {
