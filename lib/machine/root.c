@@ -397,7 +397,7 @@ int unc_root_read_int(const struct unc_root *r, const char *path, int most, int 
 	uint64_t value;
 	char *line;
 
-	if (unc_root_read_line(r, path, &line) < 0)
+	if (unc_root_read_line(r, path, &line) != 0)
 		return otherwise;
 	if (unc_parse_u64(line, &value) == 0 && value <= (uint64_t)most)
 		otherwise = (int)value;
