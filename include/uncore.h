@@ -417,12 +417,26 @@ struct uncore_counter {
 	int cpu;
 	size_t group; /* counters of one group are read at one moment, unless it is split */
 	bool leader;  /* first of its group */
+	size_t round; /* in which it is counted; 0: the first */
 };
+
+/* Counts metrics in rounds, one after another, when the PMUs have too few counters for all at once:
+ * the kernel then need not multiplex them, and all events of a metric are in the same round. By
+ * default all are opened at once. -EBUSY: the monitor is planned. */
+int uncore_monitor_set_rounds(struct uncore_monitor *m);
 
 /* Plans the counters. Afterwards nothing can be added. Calling it again has no effect. -EINVAL:
  * nothing was added yet, or the hardware cannot count the events together, by the rules of a
  * data file. */
 int uncore_monitor_plan(struct uncore_monitor *m);
+
+/* 0 before uncore_monitor_plan(), else at least 1. Opening, reading and totals are those of the
+ * current round, the first at the beginning. */
+size_t uncore_monitor_round_count(const struct uncore_monitor *m);
+
+/* Closes the counters, and goes on to the next round: 1, and it can be opened. 0: this was the
+ * last, nothing has changed. -EBUSY: not planned. */
+int uncore_monitor_next_round(struct uncore_monitor *m);
 
 /* The plan, ordered by CPU, PMU and group; 0 before uncore_monitor_plan(). A group that does
  * not fit into the hardware is split when it is opened. *_at() returns NULL if `i` is not below
@@ -522,6 +536,7 @@ struct uncore_row {
 	struct uncore_row_counted counted;
 	enum uncore_quality quality;
 	const char *reason; /* why the quality is not better; NULL: measured or scaled */
+	size_t number;      /* its place among the rows of all rounds */
 };
 
 /* Makes an empty sample, to be filled by reads of any monitor. -ENOMEM. */

@@ -7,6 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Events that a PMU counts at once, of a family that does not give their number: most have at least these. */
+#define COUNTERS 4
+
 static void finish_metric(struct uncore_metric *m)
 {
 	unc_formula_free(m->formula);
@@ -490,6 +493,7 @@ static const struct unc_field family_fields[] = {
 	UNC_FIELD("expect", LIST, UNC_LIST(struct unc_family, expectations, expectation_count),
 		  .of = &expectation),
 	UNC_FIELD("everywhere", BOOL, UNC_AT(struct unc_family, everywhere)),
+	UNC_FIELD("counters", NUMBER, UNC_AT(struct unc_family, counters), .most = 64),
 	UNC_FIELD("each_socket", BOOL, UNC_AT(struct unc_family, each_socket)),
 	UNC_FIELD("role", ANY, .check = read_role),
 	UNC_FIELD("filters", MAP, .of = &unc_filters_shape),
@@ -524,6 +528,7 @@ int unc_family_parse(struct unc_family **out, struct unc_yaml_file *file, const 
 	f->file = file;
 	f->cpu_model = cpu_model;
 	f->on_this_cpu = true;
+	f->counters = COUNTERS;
 	err = unc_fill(&r, file->root, &family, f);
 	if (err < 0)
 		unc_family_free(f);

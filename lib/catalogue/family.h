@@ -169,6 +169,7 @@ struct unc_family {
 	bool on_this_cpu;           /* false: `models` does not list this machine's CPU */
 	bool names_this_cpu;        /* `models` does */
 	bool everywhere;            /* any machine may have it, a guest too: no uncore PMU */
+	unsigned counters;          /* events that a PMU counts at once; 0: all */
 	bool each_socket;           /* every socket of a machine has PMUs of it */
 	const char *role;           /* what is at the other end of its PMUs; NULL: see below */
 	const char *role_attribute; /* the PMU's file that tells; NULL: no role */

@@ -158,7 +158,7 @@ static void write_family(struct unc_text *yaml, const struct unc_regs *r,
 	add_line(yaml, "instance", r->instance);
 	unc_text_add(yaml, "place: block\npmus:\n");
 	add_line(yaml, "  - name", r->pmu);
-	unc_text_add(yaml, "everywhere: true\nevents:\n");
+	unc_text_add(yaml, "everywhere: true\ncounters: 0\nevents:\n");
 	for (const struct unc_regs_counter *c = r->counters; c < r->counters + r->count; c++) {
 		unc_text_add(yaml, "  %s:\n    alias: %s\n", c->name, c->name);
 		add_line(yaml, "    title", c->title);

@@ -117,6 +117,7 @@ int unc_encode_metric(struct uncore_monitor *m, struct unc_query *q, struct unc_
 
 	if (!set)
 		return -ENOMEM;
+	set->query = (size_t)(q - m->queries) + 1;
 	set->plain = !*target.terms;
 	set->together = q->event_count > 1 && q->metric->formula->ratio;
 	for (size_t k = 0; r == 0 && k < q->event_count; k++) {

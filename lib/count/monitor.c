@@ -76,6 +76,26 @@ int uncore_monitor_set_level(struct uncore_monitor *m, enum uncore_level level)
 	return 0;
 }
 
+int uncore_monitor_set_rounds(struct uncore_monitor *m)
+{
+	int r = unc_monitor_refuse_planned(m);
+
+	m->in_rounds = m->in_rounds || r == 0;
+	return r;
+}
+
+static void begin_round(struct uncore_monitor *m, size_t round)
+{
+	m->round = round;
+	m->first += m->count;
+	m->count = 0;
+	while (m->first + m->count < m->plan.count &&
+	       m->plan.counters[m->first + m->count].round == round)
+		m->count++;
+	m->interval_count = 0;
+	m->state = UNC_MONITOR_PLANNED;
+}
+
 int uncore_monitor_plan(struct uncore_monitor *m)
 {
 	struct unc_error *e = &m->machine->error;
@@ -88,6 +108,8 @@ int uncore_monitor_plan(struct uncore_monitor *m)
 	r = unc_rules_check(m);
 	if (r < 0)
 		return r;
+	if (m->in_rounds && unc_plan_rounds(m->sets, m->set_count, m->query_count) < 0)
+		return unc_nomem(e);
 	if (unc_plan_build(&m->plan, m->sets, m->set_count) < 0)
 		return unc_nomem(e);
 	m->shown = calloc(m->plan.count + 1, sizeof(*m->shown));
@@ -106,12 +128,29 @@ int uncore_monitor_plan(struct uncore_monitor *m)
 			.pmu = c->pmu,
 			.cpu = c->cpu,
 			.group = c->set,
+			.round = c->round,
 			.leader = i == 0 || c[-1].set != c->set,
 		};
 		memcpy(m->shown[i].config, c->config.word, sizeof(m->shown[i].config));
 	}
-	m->state = UNC_MONITOR_PLANNED;
+	begin_round(m, 0);
 	return 0;
+}
+
+size_t uncore_monitor_round_count(const struct uncore_monitor *m)
+{
+	return m->plan.round_count;
+}
+
+int uncore_monitor_next_round(struct uncore_monitor *m)
+{
+	if (m->state < UNC_MONITOR_PLANNED)
+		return unc_fail(&m->machine->error, EBUSY, "the monitor is not planned");
+	if (m->round + 1 >= m->plan.round_count)
+		return 0;
+	close_source(m);
+	begin_round(m, m->round + 1);
+	return 1;
 }
 
 size_t uncore_monitor_counter_count(const struct uncore_monitor *m)
@@ -128,17 +167,19 @@ int uncore_monitor_open(struct uncore_monitor *m)
 {
 	struct unc_error *e = &m->machine->error;
 	int r = uncore_monitor_plan(m);
-	size_t n;
+	struct unc_counter *counters;
+	size_t n, opened = 0;
 
 	if (r < 0)
 		return r;
 	n = m->plan.count + 1;
+	counters = m->plan.counters + m->first;
 	if (m->state != UNC_MONITOR_PLANNED)
 		return unc_fail(e, EBUSY, "the monitor is open already");
-	for (size_t i = 0; i < m->plan.count; i++) { /* what an earlier try to open said */
-		free(m->plan.counters[i].why);
-		m->plan.counters[i].why = NULL;
-		m->plan.counters[i].error = 0;
+	for (size_t i = 0; i < m->count; i++) { /* what an earlier try to open said */
+		free(counters[i].why);
+		counters[i].why = NULL;
+		counters[i].error = 0;
 	}
 	m->previous = calloc(n, sizeof(*m->previous));
 	m->now = calloc(n, sizeof(*m->now));
@@ -149,7 +190,14 @@ int uncore_monitor_open(struct uncore_monitor *m)
 	if (r == 0)
 		r = unc_machine_source(m->machine, &m->source);
 	if (r == 0)
-		r = m->source->ops->open(m->source, m->plan.counters, m->plan.count, &m->notes, e);
+		r = m->source->ops->open(m->source, counters, m->count, &m->notes, e);
+	for (size_t i = 0; i < m->count; i++)
+		opened += counters[i].error == 0;
+	/* In rounds others may be counted. A driver that does not know the event: nothing here counts it. */
+	if (r == 0 && !opened && m->plan.round_count == 1) {
+		r = -counters[0].error;
+		r = unc_fail(e, r == ENOENT || r == ENXIO ? ENODEV : r, "%s", counters[0].why);
+	}
 	if (r < 0)
 		close_source(m);
 	else
@@ -160,10 +208,10 @@ int uncore_monitor_open(struct uncore_monitor *m)
 static int read_counters(struct uncore_monitor *m, struct unc_reading *into, struct unc_moment *at,
 			 struct unc_error *e)
 {
-	int r = m->source->ops->read(m->source, into, &at->ns, e);
+	int r = m->source->ops->read(m->source, into + m->first, &at->ns, e);
 	struct timespec wall;
 
-	for (size_t i = 0; r == 0 && i < m->plan.count; i++)
+	for (size_t i = m->first; r == 0 && i < m->first + m->count; i++)
 		if (!into[i].at_ns)
 			into[i].at_ns = at->ns;
 	if (r < 0)
@@ -243,10 +291,15 @@ static void fill(const struct uncore_monitor *m, const struct unc_delta *deltas,
 
 	into->begin = begin;
 	into->end = m->previous_at;
-	into->count = m->rows.count;
-	for (size_t i = 0; i < m->rows.count; i++)
-		unc_row_judge(&m->rows.items[i], &interval, into->rows[i].reason,
-			      &into->rows[i].row);
+	into->count = 0;
+	for (size_t i = 0; i < m->rows.count; i++) {
+		struct uncore_row *row = &into->rows[into->count].row;
+
+		if (m->rows.items[i].round != m->round)
+			continue;
+		unc_row_judge(&m->rows.items[i], &interval, into->rows[into->count++].reason, row);
+		row->number = i;
+	}
 }
 
 int uncore_monitor_read(struct uncore_monitor *m, struct uncore_sample *into)
@@ -264,7 +317,7 @@ int uncore_monitor_read(struct uncore_monitor *m, struct uncore_sample *into)
 		return r;
 	if (m->state > UNC_MONITOR_RUNNING)
 		m->state = UNC_MONITOR_ENDED;
-	for (size_t i = 0; i < m->plan.count; i++) {
+	for (size_t i = m->first; i < m->first + m->count; i++) {
 		const struct unc_counter *c = &m->plan.counters[i];
 
 		m->interval[i] = unc_delta_take(c, &m->previous[i], &m->now[i]);

@@ -37,6 +37,9 @@ struct uncore_monitor {
 	struct unc_names strings; /* that these point to, each once */
 	struct unc_names notes;
 
+	bool in_rounds;
+	size_t round;        /* the current one, */
+	size_t first, count; /* and its counters */
 	struct unc_plan plan;
 	struct uncore_counter *shown; /* the plan as the caller sees it */
 	struct unc_rows rows;

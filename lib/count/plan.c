@@ -3,6 +3,7 @@
  * part of them need no counters. */
 #include "count/plan.h"
 
+#include "catalogue/family.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +19,8 @@ static int compare_sets(const void *a, const void *b)
 	const struct unc_request_set *x = *(struct unc_request_set *const *)a;
 	const struct unc_request_set *y = *(struct unc_request_set *const *)b;
 
+	if (x->round != y->round)
+		return x->round < y->round ? -1 : 1;
 	if (x->cpu != y->cpu)
 		return x->cpu < y->cpu ? -1 : 1;
 	if (x->pmu != y->pmu)
@@ -86,12 +89,94 @@ static void plan_set(struct builder *b, struct unc_request_set *set)
 			.modifiers = request->modifiers,
 			.cpu = set->cpu,
 			.set = b->plan.set_count - 1,
+			.round = set->round,
 			.strict = set->strict,
 			.snapshot = request->snapshot,
 			.width = 64,
 		};
 	}
 }
+
+/* ---- rounds --------------------------------------------------------------------------------------- */
+
+static int compare_places(const void *a, const void *b)
+{
+	const struct unc_request_set *x = *(struct unc_request_set *const *)a;
+	const struct unc_request_set *y = *(struct unc_request_set *const *)b;
+
+	if (x->cpu != y->cpu)
+		return x->cpu < y->cpu ? -1 : 1;
+	if (x->pmu != y->pmu)
+		return x->pmu < y->pmu ? -1 : 1;
+	return x < y ? -1 : x > y;
+}
+
+/* The metric whose sets end at `end` has the counters that it needs beside those before it in its round.
+ * `met` is room for all requests. */
+static bool has_room(struct unc_request_set *const *sets, size_t end, const size_t *rounds,
+		     const struct unc_request **met)
+{
+	const struct unc_request_set *last = sets[end - 1];
+	unsigned most = last->pmu->family->counters;
+	bool alone = true;
+	size_t needed = 0;
+
+	for (size_t i = 0; i < end; i++) {
+		if (rounds[sets[i]->query] != rounds[last->query])
+			continue;
+		alone = alone && sets[i]->query == last->query;
+		for (size_t k = 0; k < sets[i]->count; k++) {
+			const struct unc_request *r = &sets[i]->requests[k];
+			size_t at = 0;
+
+			while (at < needed &&
+			       memcmp(&met[at]->config, &r->config, sizeof(r->config)) != 0)
+				at++;
+			met[at] = r;
+			needed += at == needed;
+		}
+	}
+	return alone || !most || needed <= most;
+}
+
+int unc_plan_rounds(struct unc_request_set *sets, size_t count, size_t queries)
+{
+	struct unc_request_set **order = calloc(count + 1, sizeof(*order));
+	size_t *rounds = calloc(queries + 1, sizeof(*rounds)), requests = 0;
+	const struct unc_request **met;
+	bool moved = true;
+
+	for (size_t i = 0; i < count; i++)
+		requests += sets[i].count;
+	met = calloc(requests + 1, sizeof(const struct unc_request *));
+	for (size_t i = 0; order && i < count; i++)
+		order[i] = &sets[i];
+	if (order && rounds && met)
+		qsort(order, count, sizeof(*order), compare_places);
+	/* A metric that one PMU moves to a later round moves on all. */
+	while (order && rounds && met && moved) {
+		moved = false;
+		for (size_t i = 0, first = 0; i < count; i++) {
+			const struct unc_request_set *set = order[i], *next = order[i + 1];
+
+			if (set->pmu != order[first]->pmu || set->cpu != order[first]->cpu)
+				first = i;
+			if (!set->query || (next && next->query == set->query &&
+					    next->pmu == set->pmu && next->cpu == set->cpu))
+				continue;
+			for (; !has_room(order + first, i + 1 - first, rounds, met); moved = true)
+				rounds[set->query]++;
+		}
+	}
+	for (size_t i = 0; rounds && i < count; i++)
+		sets[i].round = rounds[sets[i].query];
+	free(order);
+	free(rounds);
+	free(met);
+	return order && rounds && met ? 0 : -ENOMEM;
+}
+
+/* ---- the plan ------------------------------------------------------------------------------------- */
 
 int unc_plan_build(struct unc_plan *out, struct unc_request_set *sets, size_t count)
 {
@@ -112,10 +197,12 @@ int unc_plan_build(struct unc_plan *out, struct unc_request_set *sets, size_t co
 	qsort(order, count, sizeof(*order), compare_sets);
 	for (size_t i = 0; i < count; i++) {
 		if (i == 0 || order[i - 1]->cpu != order[i]->cpu ||
-		    order[i - 1]->pmu != order[i]->pmu)
+		    order[i - 1]->pmu != order[i]->pmu || order[i - 1]->round != order[i]->round)
 			b.first = b.plan.count;
 		plan_set(&b, order[i]);
 	}
+	if (count)
+		b.plan.round_count = order[count - 1]->round + 1;
 	free(order);
 	*out = b.plan;
 	return 0;

@@ -25,15 +25,22 @@ struct unc_request_set {
 	bool strict;   /* and it is an error when that cannot be */
 	struct unc_request *requests;
 	size_t count;
-	int group;  /* number of its "{}" within one add; -1: none */
+	int group;    /* number of its "{}" within one add; -1: none */
+	size_t query; /* of a metric: its number, from 1 on; 0: events */
+	size_t round;
 	bool plain; /* of a metric without filters: as its data file has it */
 };
 
 struct unc_plan {
-	struct unc_counter *counters; /* ordered by CPU, PMU, set */
+	struct unc_counter *counters; /* ordered by round, CPU, PMU, set */
 	size_t count;
 	size_t set_count;
+	size_t round_count;
 };
+
+/* Assigns each metric to the first round in which the PMUs have counters for it; what needs more than
+ * there are has one of its own. Events are in the first. `queries`: the greatest number of one. -ENOMEM. */
+int unc_plan_rounds(struct unc_request_set *sets, size_t count, size_t queries);
 
 /* Plans all sets, and enters the counter of each request. */
 int unc_plan_build(struct unc_plan *out, struct unc_request_set *sets, size_t count);

@@ -235,6 +235,7 @@ static int add_query(struct builder *b, const struct unc_query *q)
 		if (!b->single && describe_gaps(b, row) < 0)
 			return -ENOMEM;
 		row->ceiling = ceiling_of(b, row);
+		row->round = b->sets[q->targets[0].set].round;
 	}
 	if (b->level == UNCORE_LEVEL_SOCKET)
 		qsort(&b->rows.items[b->first], b->rows.count - b->first, sizeof(struct unc_row),

@@ -21,7 +21,8 @@ struct unc_row {
 	double ceiling; /* that its value cannot exceed; NaN: not known */
 	char *gaps;     /* the reasons of its gaps; NULL: no gap */
 	struct unc_row_counter *counters;
-	size_t counter_count;             /* 0: it is there for its gaps */
+	size_t counter_count; /* 0: it is there for its gaps */
+	size_t round;
 	const struct unc_kernel_bug *bug; /* that its events have, or (no `text`) may have; NULL */
 };
 

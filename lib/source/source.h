@@ -33,6 +33,7 @@ struct unc_counter {
 	uint32_t modifiers; /* UNC_MOD_* */
 	int cpu;
 	size_t set;
+	size_t round;  /* those of one round are opened together */
 	bool strict;   /* the set must not be split: the user wrote "{}" */
 	bool snapshot; /* a state, not a count */
 
@@ -67,8 +68,8 @@ struct unc_source;
 
 struct unc_source_ops {
 	/* Opens every counter it can, stopped. Counters keep their own error; the call fails (with the
-	 * sentence in e) only for permission, file descriptors, memory, a strict set that does not fit,
-	 * or when nothing at all could be opened. Adds to `notes`.
+	 * sentence in e) only for permission, file descriptors, memory, or a strict set that does not
+	 * fit. Adds to `notes`.
 	 * `counters` are borrowed until close. */
 	int (*open)(struct unc_source *s, struct unc_counter *counters, size_t count,
 		    struct unc_names *notes, struct unc_error *e);

@@ -339,16 +339,6 @@ static void out_of_files_ends_it(void **state)
 	assert_null(b->groups.items);
 }
 
-static void nothing_opened_is_the_first_error(void **state)
-{
-	struct bench *b = *state;
-
-	add_set(b, "b");
-	add_set(b, "bb");
-	assert_int_equal(open_all(b), -EINVAL);
-	assert_string_equal(b->e.text, "why event -22");
-}
-
 static void merged_group_that_never_runs_is_dissolved(void **state)
 {
 	struct bench *b = *state;
@@ -474,7 +464,6 @@ int main(void)
 		T(permission_at_first_ends_it),
 		T(permission_later_is_the_counters_own),
 		T(out_of_files_ends_it),
-		T(nothing_opened_is_the_first_error),
 		T(merged_group_that_never_runs_is_dissolved),
 		T(what_fits_needs_no_dissolving),
 		T(pinned_and_exclusive_share_with_nobody),

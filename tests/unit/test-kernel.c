@@ -418,10 +418,14 @@ static int open_hopeless(struct fixture *f, uint64_t event)
 	ret = open_source(f);
 	if (ret == -EACCES)
 		skip_because(f->e.text);
+	if (ret == 0 && f->plan[0].error) {
+		ret = f->plan[0].error;
+		unc_fail(&f->e, -ret, "%s", f->plan[0].why);
+	}
 	return ret;
 }
 
-static void nothing_opened_is_an_error(void **state)
+static void an_unknown_event_keeps_its_error(void **state)
 {
 	struct fixture *f = *state;
 	const char *reason = unusable(f);
@@ -730,7 +734,7 @@ int main(void)
 		T(affinity_is_not_touched),
 		T(one_set_more_than_a_group_can_hold_is_split),
 		T(a_bad_event_leaves_the_others_alone),
-		T(nothing_opened_is_an_error),
+		T(an_unknown_event_keeps_its_error),
 		T(modifiers_that_no_uncore_pmu_takes),
 		T(absent_cpu),
 		T(offline_cpu),

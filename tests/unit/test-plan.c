@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "catalogue/family.h"
 #include "helpers.h"
 #include "machine/event.h"
 
@@ -537,9 +538,70 @@ static void planning_does_not_depend_on_an_earlier_plan(void **state)
 	unc_plan_finish(&plan);
 }
 
+/* ---- rounds ----------------------------------------------------------------------------------- */
+
+/* What metric number `query` needs on this PMU, which has a family. */
+static struct unc_request_set *ask_metric(struct ask *a, size_t query, size_t pmu,
+					  const char *codes)
+{
+	static const struct unc_family two = {.counters = 2}, all = {.counters = 0};
+	struct unc_request_set *set = ask_on(a, pmu, 0);
+
+	pmus[pmu].family = pmu < 3 ? &two : &all;
+	set->query = query;
+	for (const char *c = codes; *c; c++)
+		set->requests[set->count++] = request((uint64_t)*c);
+	return set;
+}
+
+static void a_metric_is_in_the_first_round_with_room(void **state)
+{
+	struct ask a = {.count = 0};
+	struct unc_plan plan;
+
+	(void)state;
+	ask_metric(&a, 1, 0, "ab");
+	ask_metric(&a, 2, 0, "bc");  /* three with the first */
+	ask_metric(&a, 3, 0, "b");   /* the first has it */
+	ask_metric(&a, 4, 0, "xyz"); /* more than there are: alone */
+	ask_metric(&a, 5, 0, "x");
+	assert_int_equal(unc_plan_rounds(a.sets, a.count, 5), 0);
+	assert_int_equal(a.sets[0].round, 0);
+	assert_int_equal(a.sets[1].round, 1);
+	assert_int_equal(a.sets[2].round, 0);
+	assert_int_equal(a.sets[3].round, 2);
+	assert_int_equal(a.sets[4].round, 3);
+	plan = build(&a);
+	assert_int_equal(plan.round_count, 4);
+	assert_plan(&plan, "a b b c x y z x");
+	unc_plan_finish(&plan);
+}
+
+/* PMU 1 has no room for the second beside the first, so PMUs 0 and 2 wait, too. */
+static void a_metric_is_in_one_round_on_all_its_pmus(void **state)
+{
+	struct ask a = {.count = 0};
+
+	(void)state;
+	for (size_t pmu = 0; pmu < 3; pmu++)
+		ask_metric(&a, 1, pmu, pmu == 1 ? "ab" : "a");
+	for (size_t pmu = 0; pmu < 3; pmu++)
+		ask_metric(&a, 2, pmu, "c");
+	ask_metric(&a, 3, 2, "d");
+	ask_metric(&a, 4, 3, "abcdefgh"); /* all at once */
+	ask_metric(&a, 5, 3, "ijk");
+	ask_on(&a, 0, 0)->count = 0;
+	ask(&a, "ef"); /* events are in the first */
+	assert_int_equal(unc_plan_rounds(a.sets, a.count, 5), 0);
+	for (size_t i = 0; i < a.count; i++)
+		assert_int_equal(a.sets[i].round, i >= 3 && i < 6);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_metric_is_in_the_first_round_with_room),
+		cmocka_unit_test(a_metric_is_in_one_round_on_all_its_pmus),
 		cmocka_unit_test(nothing_requested),
 		cmocka_unit_test(a_counter_is_as_requested),
 		cmocka_unit_test(equal_counters_are_opened_once),

@@ -374,11 +374,6 @@ static void what_no_rate_names_cannot_be_opened(void **state)
 	assert_contains(p->plan[1].why, "has no rate for uncore_box_0/event=1/");
 	assert_int_equal(p->plan[2].error, -ENODEV);
 	assert_int_equal(p->plan[3].error, -EOPNOTSUPP);
-	end_play(p);
-	load_rates(p, "- {pmu: uncore_box, event: reads, constant: 100}\n");
-	add(p, "uncore_box_0", "event=1", 0);
-	assert_int_equal(open_source(p), -ENODEV);
-	assert_contains(p->e.text, "has no rate for");
 }
 
 static void refusals_are_as_the_kernels(void **state)

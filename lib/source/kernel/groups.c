@@ -277,13 +277,6 @@ int unc_groups_open(struct unc_groups *out, struct unc_counter *counters, size_t
 		if (ret < 0)
 			goto fail;
 	}
-	if (count != 0 && groups.count == 0) {
-		ret = -counters[0].error;
-		/* A driver that does not know the event: nothing here counts it. */
-		ret = unc_fail(e, ret == ENOENT || ret == ENXIO ? ENODEV : ret, "%s",
-			       counters[0].why);
-		goto fail;
-	}
 	*out = groups;
 	return 0;
 fail:

@@ -376,7 +376,6 @@ static int regs_open(struct unc_source *source, struct unc_counter *counters, si
 		     struct unc_names *notes, struct unc_error *e)
 {
 	struct unc_regs_source *s = regs_of(source);
-	size_t opened = 0;
 	int *cpus, err;
 
 	s->plan = counters;
@@ -414,10 +413,6 @@ static int regs_open(struct unc_source *source, struct unc_counter *counters, si
 	unc_regs_unfreeze(s);
 	if (err == 0 && count)
 		err = add_notes(s, notes, e);
-	for (size_t i = 0; i < count; i++)
-		opened += counters[i].error == 0;
-	if (err == 0 && count && !opened)
-		err = unc_fail(e, -counters[0].error, "%s", counters[0].why);
 	/* A thread for each CPU, however few instances: readings do not move between CPUs. */
 	if (err == 0 && count &&
 	    unc_readers_new(&s->readers, cpus, s->instance_count, 1, unc_regs_read_instance, s) < 0)

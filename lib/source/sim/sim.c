@@ -510,8 +510,6 @@ static int sim_open(struct unc_source *source, struct unc_counter *counters, siz
 			return unc_fail(e, -ret, "%s", counters[i].why);
 		opened = opened || ret == 0;
 	}
-	if (!opened && count != 0)
-		return unc_fail(e, -counters[0].error, "%s", counters[0].why);
 	return 0;
 }
 
