@@ -125,6 +125,14 @@ static void print_notes(const struct stat_options *o, const struct uncore_monito
 		cli_error("note: %s", uncore_monitor_note_at(m, i));
 }
 
+/* Only one window of a known length can be counted again for other metrics. */
+static bool has_rounds(const struct stat_options *o)
+{
+	if (o->command || o->summary)
+		return false;
+	return o->interval_ns ? o->interval_count == 1 : o->timeout_ns;
+}
+
 /* A monitor with all queries planned and nothing opened. */
 static int plan(struct cli *cli, const struct stat_options *o, struct uncore_monitor **out)
 {
@@ -146,7 +154,8 @@ static int plan(struct cli *cli, const struct stat_options *o, struct uncore_mon
 	if (!status)
 		status = add_queries(cli, o, m);
 	if (!status) {
-		err = uncore_monitor_plan(m);
+		err = has_rounds(o) ? uncore_monitor_set_rounds(m) : 0;
+		err = err ? err : uncore_monitor_plan(m);
 		status = err ? cli_fail(cli, err) : CLI_OK;
 	}
 	if (!status)
@@ -172,7 +181,7 @@ static void config_text(const struct uncore_counter *c, char *into, size_t size)
 				       (unsigned long long)c->config[i]);
 }
 
-static void text_row(struct table *t, const struct uncore_counter *c)
+static void text_row(struct table *t, const struct uncore_counter *c, bool rounds)
 {
 	char config[UNCORE_CONFIG_WORDS * 20];
 
@@ -184,6 +193,8 @@ static void text_row(struct table *t, const struct uncore_counter *c)
 	table_cell(t, "%d", c->cpu);
 	table_cell(t, "%zu", c->group);
 	table_cell(t, "%s", c->leader ? "leader" : "");
+	if (rounds)
+		table_cell(t, "%zu", c->round + 1);
 	table_end_row(t, NULL);
 }
 
@@ -201,6 +212,7 @@ static void print_record(struct out *out, const struct uncore_counter *c)
 		{"cpu", value_id(c->cpu)},
 		{"group", value_count(c->group)},
 		{"leader", value_flag(c->leader)},
+		{"round", value_count(c->round)},
 		{0},
 	};
 
@@ -209,9 +221,13 @@ static void print_record(struct out *out, const struct uncore_counter *c)
 
 static int dry_run(struct cli *cli, const struct stat_options *o, struct uncore_monitor *m)
 {
-	static const struct table_column columns[] = {
-		{"EVENT", false}, {"PMU", false},  {"TYPE", true},    {"CONFIG", false},
-		{"CPU", true},    {"GROUP", true}, {"LEADER", false}, {NULL, false},
+	bool rounds = uncore_monitor_round_count(m) > 1;
+	const struct table_column columns[] = {
+		{"EVENT", false},  {"PMU", false},
+		{"TYPE", true},    {"CONFIG", false},
+		{"CPU", true},     {"GROUP", true},
+		{"LEADER", false}, {rounds ? "ROUND" : NULL, true},
+		{NULL, false},
 	};
 	struct writer w;
 	struct out out = {.output = o->output,
@@ -230,7 +246,7 @@ static int dry_run(struct cli *cli, const struct stat_options *o, struct uncore_
 		if (o->output->record)
 			print_record(&out, uncore_monitor_counter_at(m, i));
 		else
-			text_row(&out.table, uncore_monitor_counter_at(m, i));
+			text_row(&out.table, uncore_monitor_counter_at(m, i), rounds);
 	}
 	table_print(&out.table, &w.text);
 	if (!status)
@@ -246,7 +262,8 @@ struct run {
 	struct cli *cli;
 	const struct stat_options *o;
 	struct uncore_monitor *monitor;
-	struct uncore_sample *sample;
+	struct uncore_sample **samples; /* one for each round */
+	size_t sample_count, round, round_count;
 	struct writer writer;
 	struct out out;
 	struct buffer command; /* its words, for the header */
@@ -357,10 +374,10 @@ static enum wake wait_next(struct run *r)
 /* The window that ends now, or the total of all. */
 static int print_window(struct run *r, bool total)
 {
-	int err = total ? uncore_monitor_total(r->monitor, r->sample)
-			: uncore_monitor_read(r->monitor, r->sample);
-	uint64_t begin_ns = uncore_sample_begin_ns(r->sample);
-	uint64_t end_ns = uncore_sample_end_ns(r->sample);
+	struct uncore_sample *sample = r->samples[r->round];
+	int err = total ? uncore_monitor_total(r->monitor, sample)
+			: uncore_monitor_read(r->monitor, sample);
+	uint64_t begin_ns = uncore_sample_begin_ns(sample), end_ns = uncore_sample_end_ns(sample);
 	struct out_frame frame = {.window = (double)(end_ns - begin_ns) / 1e9, .total = total};
 
 	if (err)
@@ -370,11 +387,14 @@ static int print_window(struct run *r, bool total)
 		r->begin_ns = begin_ns;
 	frame.time = (double)(end_ns - r->begin_ns) / 1e9;
 	if (r->o->repeat > 1 && r->o->output->window) {
-		repeat_add(&r->repeat, r->sample, frame.time);
+		repeat_add(&r->repeat, sample, frame.time);
 	} else {
-		for (size_t i = 0; i < uncore_sample_count(r->sample); i++)
-			out_row(&r->out, uncore_sample_row(r->sample, i), NAN);
-		out_print(&r->out, &frame);
+		for (size_t i = 0; i < uncore_sample_count(sample); i++)
+			out_row(&r->out, uncore_sample_row(sample, i), NAN);
+		r->out.frame = frame;
+		/* A table has the rows of all rounds. */
+		if (r->o->output->record || r->round_count == 1)
+			out_print(&r->out, &frame);
 	}
 	r->windows += !total;
 	return writer_flush(&r->writer);
@@ -384,16 +404,15 @@ static int print_window(struct run *r, bool total)
  * read: the window would be longer than what was counted in it. */
 static int count_windows(struct run *r)
 {
+	uint64_t most = r->o->interval_count ? r->windows + r->o->interval_count : UINT64_MAX;
 	enum wake wake = WAKE_TICK;
 	int status = CLI_OK, err;
 
-	while (!status && wake == WAKE_TICK) {
+	while (!status && wake == WAKE_TICK && r->windows < most) {
 		wake = wait_next(r);
 		status = print_window(r, false);
 		if (r->o->command && wake == WAKE_TIMER)
 			child_signal(&r->child, SIGTERM); /* as perf does at the timeout */
-		if (r->o->interval_count && r->windows == r->o->interval_count)
-			break;
 	}
 	if (!status && r->o->summary)
 		status = print_window(r, true);
@@ -437,11 +456,11 @@ static int count(struct run *r)
 		return cli_fail(r->cli, err);
 	if (!r->windows)
 		print_notes(o, r->monitor);
-	if (!o->delay_ns)
+	if (!o->delay_ns || r->round)
 		status = start(r);
 	if (!status && o->command)
 		status = child_release(&r->child, o->command[0]);
-	if (!status && o->delay_ns) {
+	if (!status && o->delay_ns && !r->round) {
 		if (!wait_delay(r))
 			return CLI_OK;
 		status = start(r);
@@ -480,6 +499,32 @@ static int run_command(struct run *r)
 	return status;
 }
 
+/* Metrics for which the PMUs have too few counters at once are counted one round after another. */
+static int count_rounds(struct run *r)
+{
+	uint64_t window_ns = r->o->interval_ns ? r->o->interval_ns : r->o->timeout_ns;
+	int status = CLI_OK;
+
+	r->round_count = uncore_monitor_round_count(r->monitor);
+	if (r->round_count > 1 && r->o->output->window) {
+		out_text_rounds(&r->out, r->round_count, (double)window_ns / 1e9);
+		status = writer_flush(&r->writer);
+	}
+	do {
+		if (r->sample_count <= r->round) {
+			r->samples = cli_realloc(r->samples, r->round + 1, sizeof(*r->samples));
+			r->samples[r->round] = NULL;
+			if (uncore_sample_new(&r->samples[r->sample_count++]))
+				status = cli_fail(r->cli, -ENOMEM);
+		}
+		if (!status)
+			status = r->o->command ? run_command(r) : count(r);
+	} while (!status && !r->stopped && uncore_monitor_next_round(r->monitor) > 0 && ++r->round);
+	if (r->out.row_count)
+		out_print(&r->out, &r->out.frame);
+	return status;
+}
+
 static int open_run(struct run *r)
 {
 	const struct stat_options *o = r->o;
@@ -512,7 +557,7 @@ static int open_run(struct run *r)
 		cli_error("cannot make timers: %s", strerror(errno));
 		return CLI_RUNTIME;
 	}
-	return uncore_sample_new(&r->sample) ? cli_fail(r->cli, -ENOMEM) : CLI_OK;
+	return CLI_OK;
 }
 
 static void report_late_ticks(const struct run *r)
@@ -569,7 +614,7 @@ int stat_run(struct cli *cli, const struct stat_options *o)
 			status = plan(cli, o, &r.monitor);
 		cli_set_running(r.monitor);
 		if (!status)
-			status = o->command ? run_command(&r) : count(&r);
+			status = count_rounds(&r);
 		cli_set_running(NULL);
 		uncore_monitor_free(r.monitor);
 		r.monitor = NULL;
@@ -588,7 +633,9 @@ int stat_run(struct cli *cli, const struct stat_options *o)
 		close(r.timer_fd);
 	signals_close(&r.signals);
 	uncore_monitor_free(r.monitor);
-	uncore_sample_free(r.sample);
+	for (size_t i = 0; i < r.sample_count; i++)
+		uncore_sample_free(r.samples[i]);
+	free(r.samples);
 	out_free(&r.out);
 	buffer_free(&r.command);
 	/* Ctrl-C is how monitoring without a command ends: that is success, 0. */

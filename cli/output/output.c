@@ -74,11 +74,16 @@ static void print_record(struct out *out, const struct uncore_row *row)
 
 void out_row(struct out *out, const struct uncore_row *row, double spread)
 {
+	size_t at;
+
 	if (out->row_count == out->row_room) {
 		out->row_room = out->row_room ? 2 * out->row_room : 64;
 		out->rows = cli_realloc(out->rows, out->row_room, sizeof(*out->rows));
 	}
-	out->rows[out->row_count++] = (struct out_row){.row = row, .spread = spread};
+	/* Rounds do not keep the order of what was asked. */
+	for (at = out->row_count++; at && out->rows[at - 1].row->number > row->number; at--)
+		out->rows[at] = out->rows[at - 1];
+	out->rows[at] = (struct out_row){.row = row, .spread = spread};
 }
 
 void out_print(struct out *out, const struct out_frame *frame)

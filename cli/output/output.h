@@ -63,7 +63,8 @@ struct out {
 	struct out_setup setup;
 	struct out_frame frame;
 	struct buffer *to;
-	bool begun; /* a window has been printed */
+	bool labelled; /* that it is simulated is printed */
+	bool begun;    /* a window has been printed */
 	struct table table;
 	struct out_row *rows; /* of this window */
 	size_t row_count, row_room;
@@ -79,6 +80,8 @@ void out_print(struct out *out, const struct out_frame *frame);
 
 /* The head of texts about a machine: nothing for a real one. */
 void out_text_simulated(const struct uncore *u, struct buffer *to);
+/* Before counting in rounds: how many, and of how many seconds. */
+void out_text_rounds(struct out *out, size_t rounds, double seconds);
 /* The head of a window: that values are simulated, filters, the length of the window. */
 void out_text_header(struct out *out);
 /* The time of the end of the window, where several follow each other. */

@@ -16,6 +16,23 @@ void out_text_simulated(const struct uncore *u, struct buffer *to)
 		buffer_printf(to, "SIMULATED by %s: not this machine.\n\n", uncore_source(u));
 }
 
+static void put_label(struct out *out)
+{
+	if (out->setup.simulated && !out->labelled)
+		buffer_printf(out->to, "SIMULATED by %s: these values are invented.\n",
+			      out->setup.source);
+	out->labelled = true;
+}
+
+void out_text_rounds(struct out *out, size_t rounds, double seconds)
+{
+	struct human each;
+
+	put_label(out);
+	human_value(&each, seconds, "s");
+	buffer_printf(out->to, "Counting in %zu rounds of %s %s\n", rounds, each.number, each.unit);
+}
+
 void out_text_header(struct out *out)
 {
 	const char *filter = NULL;
@@ -23,9 +40,7 @@ void out_text_header(struct out *out)
 
 	if (out->begun && (out->setup.intervals || out->frame.total))
 		return;
-	if (out->setup.simulated)
-		buffer_printf(out->to, "SIMULATED by %s: these values are invented.\n",
-			      out->setup.source);
+	put_label(out);
 	/* One run has one filter for all its metrics, and none for events. */
 	for (size_t i = 0; !filter && i < out->row_count; i++)
 		filter = out->rows[i].row->query.filter;

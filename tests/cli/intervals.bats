@@ -27,6 +27,40 @@ setup() {
 	[ "$(jq -s 'map(.time) | unique == [1, 2, 3]' <<<"$output")" = true ]
 }
 
+@test "what does not fit into the counters is counted in rounds" {
+	local machine count sim
+	names() { # of a table's rows
+		"$UNCORE" "${sim[@]}" -I "${1}0" --interval-count "$2" |
+			awk '$1 ~ /^[0-9.]+$/ && $2 ~ /^[0-9.]+$/ { print $4, $5 }'
+	}
+	for machine in skx spr; do
+		sim=(--source "sim:$machine,step=1s" stat -M '*')
+		expect 0 "$UNCORE" "${sim[@]}" 1 1 --dry-run -j
+		# Four counters of a PMU at most, free-running ones aside; no metric is counted twice.
+		[ "$(jq -s 'map(select(.pmu | test("free_running|msr") | not)) | group_by([.pmu, .cpu, .round])
+			| map(unique_by(.config) | length) | max' <<<"$output")" -eq 4 ]
+		count=$(jq -s 'map(.round) | max + 1' <<<"$output")
+		[ "$count" -gt 2 ]
+		expect 0 "$UNCORE" "${sim[@]}" 0.01 1
+		[[ ${lines[0]} == SIMULATED* && ${lines[1]} == "Counting in $count rounds of 10.00 ms" ]]
+		grep -q scaled <<<"$output" && fail "$machine: too many counters at once"
+		# The rows, and in a table their order, are those of one round with all.
+		names 1 1 >"$BATS_TEST_TMPDIR/rounds"
+		names 1 2 | head -n "$(wc -l <"$BATS_TEST_TMPDIR/rounds")" | diff - "$BATS_TEST_TMPDIR/rounds"
+		expect 0 "$UNCORE" "${sim[@]}" -j 0.01 1
+		[ "$(jq -s 'map([.family, .name]) | (unique | length) == length' <<<"$output")" = true ]
+	done
+}
+
+@test "no rounds where the time is not fixed, or intervals follow each other" {
+	local sim=(--source "sim:spr,step=1s" stat -M '*' -j --dry-run) options
+	for options in "" "1" "1 2" "-I 100 --timeout 1s" "1 1 --summary" "-- true"; do
+		# shellcheck disable=SC2086
+		expect 0 "$UNCORE" "${sim[@]}" $options
+		[ "$(jq -s 'map(.round) | max' <<<"$output")" -eq 0 ]
+	done
+}
+
 @test "-I takes milliseconds, or a unit" {
 	expect 0 "$UNCORE" stat -e msr/tsc/ -j -I 20 --interval-count 2
 	[ "$(jq -s 'map(.interval) | add | . > 0.03 and . < 15' <<<"$output")" = true ]
