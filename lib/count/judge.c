@@ -191,15 +191,20 @@ static void set_histogram(struct verdict *v, const struct unc_formula_input *in)
 static void set_metric(struct verdict *v)
 {
 	const struct unc_formula *formula = v->metric->formula;
-	bool is_count = !formula->ratio && !formula->timed;
 	struct unc_formula_input in[UNC_METRIC_EVENTS] = {0};
+	bool counts = v->even || !formula->timed;
 
+	/* Where the windows of instances differ, a value over time is the sum of rates, each in its own time. One
+	 * without a time is that of all counts, whose weights are the times; a ratio only if the events of an
+	 * instance share its window: all then have the same mean time. */
+	for (size_t k = 1; !v->even && formula->ratio && k < v->row->query->event_count; k++)
+		counts &= v->sums[k].enabled_ns * v->sums[0].used ==
+			  v->sums[0].enabled_ns * v->sums[k].used;
 	for (size_t k = 0; k < v->row->query->event_count; k++) {
 		const struct unc_sum *sum = &v->sums[k];
 
-		in[k].value = v->even || is_count || sum->per_s == 0
-				      ? sum->value
-				      : sum->per_s * v->out->counted.seconds;
+		in[k].value = counts || sum->per_s == 0 ? sum->value
+							: sum->per_s * v->out->counted.seconds;
 		in[k].value *= v->row->query->scales[k];
 		in[k].known = sum->used;
 		/* A mean is not taken over a counter that is stuck while others move. */

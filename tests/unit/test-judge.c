@@ -241,9 +241,41 @@ static void a_metric_of_scaled_counts(void **state)
 	end(&s);
 }
 
+/* Hits and accesses of two instances, whose windows differ. */
+static void a_ratio_is_that_of_counts_where_its_events_share_windows(void **state)
+{
+	struct stage s;
+	struct stage_event *hits, *accesses;
+
+	(void)state;
+	begin(&s, "hits / accesses");
+	hits = add_event(&s, "hits");
+	accesses = add_event(&s, "accesses");
+	add_counter(&s, hits, counted(60, SECOND));
+	add_counter(&s, hits, counted(40, SECOND / 2));
+	add_counter(&s, accesses, counted(100, SECOND));
+	add_counter(&s, accesses, shared(25, SECOND / 2, SECOND / 4)); /* 50 */
+	assert_close(evaluate(&s)->value, 100.0 / 150);
+	end(&s);
+	/* Counted one after another, in windows of their own: rates of 100 and 200 a second. */
+	begin(&s, "hits / accesses");
+	add_counter(&s, add_event(&s, "hits"), counted(100, SECOND));
+	add_counter(&s, add_event(&s, "accesses"), counted(100, SECOND / 2));
+	assert_close(evaluate(&s)->value, 0.5);
+	end(&s);
+	/* A value over time is the sum of rates. */
+	begin(&s, "hits / seconds");
+	hits = add_event(&s, "hits");
+	add_counter(&s, hits, counted(60, SECOND));
+	add_counter(&s, hits, counted(40, SECOND / 2));
+	assert_close(evaluate(&s)->value, 140);
+	end(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_ratio_is_that_of_counts_where_its_events_share_windows),
 		cmocka_unit_test(an_event_is_its_count),
 		cmocka_unit_test(a_scaled_event_keeps_its_true_count),
 		cmocka_unit_test(a_state_has_no_rate),

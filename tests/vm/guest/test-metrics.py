@@ -49,6 +49,7 @@ class Metric:
         self.pmus = names  # those of its family
         self.events = [(e["name"], e["pmu"], e["terms"]) for e in explained["events"] if e["pmu"]]
         self.formula = EXPECTED.get((rig.MODEL, self.name))
+        self.timed = "seconds" in explained["formula"]
         self.suspect = any(MODEL.suspect(pmu, PMUS[pmu].encode(terms)) for _, pmu, terms in self.events)
         self.in_turns = (rig.MODEL, self.name) in IN_TURNS
         self.tolerance = 0.03 if self.in_turns else 0.005  # at a steady rate
@@ -215,8 +216,9 @@ def judge(metric, rows, perf, where):
     expected = metric.value(lambda *a: weight(*a) * TICKS, where, seconds)
     theirs = metric.value(perf, where, seconds)
     verdict = "exact"
-    # A rate is the sum of those of each counter in its own time, and the rows have the mean time only.
-    one = row is not None and row["instances"] == 1
+    # A rate is the sum of those of each counter in its own time, and the rows have the mean time only. What has
+    # no time in its formula is made of counts.
+    one = row is not None and (row["instances"] == 1 or not metric.timed)
     if row is not None and not one and not metric.is_right(row, expected, 1e-4) and \
             metric.is_right(row, expected, 2e-2):
         verdict = UNEVEN
