@@ -12,7 +12,7 @@
 
 #include "options.h"
 #include "output/buffer.h"
-#include "output/record.h"
+#include "output/json.h"
 
 #define MAP_SIZE 4096
 #define CONTROL 0x100

@@ -10,7 +10,7 @@
 #include <stddef.h>
 
 #include "output/buffer.h"
-#include "output/record.h"
+#include "output/json.h"
 #include "output/table.h"
 #include "uncore.h"
 

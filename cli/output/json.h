@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Records for programs: named values, which CSV prints as one line and JSON as one object. */
-#ifndef CLI_RECORD_H
-#define CLI_RECORD_H
+#ifndef CLI_JSON_H
+#define CLI_JSON_H
 
 #include <jansson.h>
 #include <stdbool.h>
