@@ -231,32 +231,13 @@ static int check_list(struct setter *x, const char *list)
 	return 0;
 }
 
-/* The text of all filters, and whether they pick root ports. */
-static int describe(struct uncore_monitor *m, struct unc_filters *f)
-{
-	struct unc_text text = {0};
-	int r = 0;
-
-	f->picks = f->values[UNC_FILTER_PORT].text || f->values[UNC_FILTER_DEVICE].text;
-	for (size_t i = 0; i < UNC_FILTERS; i++) {
-		if (!f->values[i].text)
-			continue;
-		unc_text_add(&text, "%s%s=%s", text.len ? " " : "", unc_filter_words[i].name,
-			     f->values[i].text);
-	}
-	f->text = text.len && !text.failed ? unc_monitor_keep(m, text.data) : NULL;
-	if (text.failed || (text.len && !f->text))
-		r = unc_nomem(&m->machine->error);
-	unc_text_finish(&text);
-	return r;
-}
-
 int uncore_monitor_set_filter(struct uncore_monitor *m, const char *kind, const char *value)
 {
 	/* A device has one port and addresses of its own. */
 	static const enum unc_filter_kind excluded[] = {UNC_FILTER_PORT, UNC_FILTER_ADDRESS};
 	struct unc_filters filters = m->filters;
 	struct setter x = {.m = m, .e = &m->machine->error};
+	struct unc_text text = {0}; /* of all filters */
 	int r = unc_monitor_refuse_planned(m);
 
 	if (r < 0)
@@ -284,8 +265,17 @@ int uncore_monitor_set_filter(struct uncore_monitor *m, const char *kind, const 
 			return unc_fail(x.e, EINVAL, "the filters '%s' and '%s' exclude each other",
 					unc_filter_words[UNC_FILTER_DEVICE].name,
 					unc_filter_words[excluded[i]].name);
-	r = describe(m, &filters);
-	if (r == 0)
+	filters.picks =
+		filters.values[UNC_FILTER_PORT].text || filters.values[UNC_FILTER_DEVICE].text;
+	for (size_t i = 0; i < UNC_FILTERS; i++)
+		if (filters.values[i].text)
+			unc_text_add(&text, "%s%s=%s", text.len ? " " : "",
+				     unc_filter_words[i].name, filters.values[i].text);
+	filters.text = text.len && !text.failed ? unc_monitor_keep(m, text.data) : NULL;
+	if (text.failed || (text.len && !filters.text))
+		r = unc_nomem(x.e);
+	else
 		m->filters = filters;
+	unc_text_finish(&text);
 	return r;
 }

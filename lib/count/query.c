@@ -146,27 +146,6 @@ static int find_ports(struct uncore_monitor *m, struct unc_query *q)
 	return r;
 }
 
-/* They have the numbers that are free. */
-static int add_offline_sockets(struct uncore_monitor *m, struct unc_query *q)
-{
-	const struct unc_topology *t = &m->machine->topology;
-	struct unc_gap gap = {.what = UNC_GAP_SOCKET};
-	int r = 0;
-
-	for (size_t left = t->offline_sockets, at = 0; r == 0 && left; gap.socket++) {
-		if (at < t->socket_count && t->sockets[at] == gap.socket) {
-			at++;
-			continue;
-		}
-		left--;
-		r = unc_query_add_gap(m, q, gap,
-				      "socket %d has no CPU online, so it cannot be counted. Fix: "
-				      "echo 1 | sudo tee /sys/devices/system/cpu/cpu%d/online",
-				      gap.socket, t->offline_cpu);
-	}
-	return r;
-}
-
 int unc_query_find_gaps(struct uncore_monitor *m, struct unc_query *q)
 {
 	const struct unc_topology *t = &m->machine->topology;
@@ -191,8 +170,20 @@ int unc_query_find_gaps(struct uncore_monitor *m, struct unc_query *q)
 			r = unc_query_add_gap(m, q, gap, "socket %d has no PMU of %s",
 					      t->sockets[i], f->name);
 	}
-	if (r == 0 && f->each_socket)
-		r = add_offline_sockets(m, q);
+	/* Offline sockets have the numbers that are free. */
+	gap.socket = 0;
+	for (size_t left = f->each_socket ? t->offline_sockets : 0, at = 0; r == 0 && left;
+	     gap.socket++) {
+		if (at < t->socket_count && t->sockets[at] == gap.socket) {
+			at++;
+			continue;
+		}
+		left--;
+		r = unc_query_add_gap(m, q, gap,
+				      "socket %d has no CPU online, so it cannot be counted. Fix: "
+				      "echo 1 | sudo tee /sys/devices/system/cpu/cpu%d/online",
+				      gap.socket, t->offline_cpu);
+	}
 	if (r == 0 && m->level == UNCORE_LEVEL_PORT && f->ports && unc_query_is_restrictable(q))
 		r = find_ports(m, q);
 	return r;
