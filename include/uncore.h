@@ -447,7 +447,8 @@ const struct uncore_counter *uncore_monitor_counter_at(const struct uncore_monit
 /* Plans if that was not done, and opens all counters, stopped. Each needs a file descriptor.
  * When they run out, the soft limit RLIMIT_NOFILE of the process is raised to the hard one,
  * with a note; the library changes no other process-wide setting. A counter that cannot be
- * opened makes its rows `partial` or `unavailable`. Opening fails if no counter can be opened,
+ * opened makes its rows `partial` or `unavailable`. Opening fails if no counter can be opened
+ * and there are no further rounds,
  * without permission, when descriptors run out, or when a "{}" group does not fit. After a
  * failure it can be tried again. -EBUSY: the monitor is open. Reader threads do not survive
  * fork(): a child process may neither read nor free the monitor. */

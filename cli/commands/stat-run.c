@@ -522,6 +522,9 @@ static int count_rounds(struct run *r)
 	} while (!status && !r->stopped && uncore_monitor_next_round(r->monitor) > 0 && ++r->round);
 	if (r->out.row_count)
 		out_print(&r->out, &r->out.frame);
+	if (r->stopped && r->round + 1 < r->round_count)
+		cli_error("ended in round %zu of %zu: metrics of later rounds were not counted",
+			  r->round + 1, r->round_count);
 	return status;
 }
 
