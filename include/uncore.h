@@ -420,8 +420,8 @@ struct uncore_counter {
 	size_t round; /* in which it is counted; 0: the first */
 };
 
-/* Counts metrics in rounds, one after another, when the PMUs have too few counters for all at once:
- * the kernel then need not multiplex them, and all events of a metric are in the same round. By
+/* Counts metrics in rounds, one after another, when the PMUs have too few counters for all: the
+ * kernel then need not multiplex them, and all events of a metric are in the same round. By
  * default all are opened at once. -EBUSY: the monitor is planned. */
 int uncore_monitor_set_rounds(struct uncore_monitor *m);
 
@@ -444,14 +444,13 @@ int uncore_monitor_next_round(struct uncore_monitor *m);
 size_t uncore_monitor_counter_count(const struct uncore_monitor *m);
 const struct uncore_counter *uncore_monitor_counter_at(const struct uncore_monitor *m, size_t i);
 
-/* Plans if that was not done, and opens all counters, stopped. Each needs a file descriptor.
- * When they run out, the soft limit RLIMIT_NOFILE of the process is raised to the hard one,
- * with a note; the library changes no other process-wide setting. A counter that cannot be
- * opened makes its rows `partial` or `unavailable`. Opening fails if no counter can be opened
- * and there are no further rounds,
- * without permission, when descriptors run out, or when a "{}" group does not fit. After a
- * failure it can be tried again. -EBUSY: the monitor is open. Reader threads do not survive
- * fork(): a child process may neither read nor free the monitor. */
+/* Plans if that was not done, and opens all counters (of the current round), stopped. Each needs
+ * a file descriptor. When they run out, the soft limit RLIMIT_NOFILE of the process is raised to
+ * the hard one, with a note; the library changes no other process-wide setting. A counter that
+ * cannot be opened makes its rows `partial` or `unavailable`. Opening fails if no counter can be
+ * opened and there is only one round, without permission, when descriptors run out, or when a
+ * "{}" group does not fit. After a failure it can be tried again. -EBUSY: the monitor is open.
+ * Reader threads do not survive fork(): a child process may neither read nor free the monitor. */
 int uncore_monitor_open(struct uncore_monitor *m);
 
 /* Starts counting, and takes the first reading. -EBUSY: not open, or started before. */
