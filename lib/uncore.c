@@ -25,10 +25,8 @@ void unc_findings_finish(struct unc_findings *f)
 static void forget_scan(struct uncore *u)
 {
 	unc_findings_finish(&u->findings);
-	if (u->pci.root) {
-		unc_ports_finish(&u->ports);
-		unc_pci_finish(&u->pci);
-	}
+	unc_ports_finish(&u->ports);
+	unc_pci_finish(&u->pci);
 	unc_catalogue_finish(&u->catalogue);
 	unc_pmus_finish(&u->pmus);
 	unc_topology_finish(&u->topology);
