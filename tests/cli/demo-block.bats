@@ -199,7 +199,7 @@ set_control() {
 
 @test "doctor looks for nothing but the block" {
 	expect 0 "$UNCORE" --root "$MACHINES/intel-ivt-1socket.txt" --source regs:intel-ivt-cbo doctor
-	[ "$output" = "ok       intel-cbox: Intel cache boxes: 15 PMUs, 4 metrics" ] || fail "$output"
+	[[ $output =~ ^'ok       intel-cbox: Intel cache boxes: 15 PMUs, '[0-9]+' metrics'$ ]] || fail "$output"
 }
 
 @test "a register that cannot be put back is told" {
