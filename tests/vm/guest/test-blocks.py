@@ -4,6 +4,7 @@
 truth, and so does perf with the driver loaded again; freezing after N events; without --program nothing
 is written; and however uncore ends, all registers are as they were."""
 
+import json
 import pathlib
 import signal
 import subprocess
@@ -257,6 +258,24 @@ def freeze_in_intervals():
            "and all of the socket stay so", totals)
 
 
+def latencies_in_rounds():
+    """Latencies of the TOR by source: event 0x36 is for counter 0 alone, so each has a round of its own."""
+    names = {"memory.local.read.latency": 0x23, "memory.remote.read.latency": 0x83}
+    rig.traffic("rate", 1000)
+    done = stat("-M", ",".join(names), "1", "1")
+    rig.traffic("rate", 0)
+    rows = {row["name"]: row for row in map(json.loads, done.stdout.splitlines())}
+    for name, umask in names.items():
+        terms = f"umask={umask:#x},filter_opc=0x182"
+        occupancy, inserts, cycles = (
+            sum(weight(box, event, socket) for socket in MSRS for box in range(BOXES))
+            for event in (f"event=0x36,{terms}", f"event=0x35,{terms}", "event=0x0"))
+        expected = occupancy / inserts / (cycles / BOXES / len(MSRS) * 1000)
+        row = rows.get(name, {})
+        rig.ok(row.get("quality") == "measured" and abs(row["value"] / expected - 1) < 0.2,
+               f"{name} is counted in its own round", f"{expected} {row} {done.stderr}")
+
+
 # ---- nothing is written, or put back ---------------------------------------------------------------
 
 
@@ -422,6 +441,7 @@ def main():
     freeze()
     freeze_under_way()
     freeze_in_intervals()
+    latencies_in_rounds()
     read_only()
     ends()
     ended_early()
