@@ -155,6 +155,7 @@ const struct unc_shape unc_filters_shape = {.fields = filter_fields};
 static const struct unc_field named_term_fields[] = {
 	UNC_FIELD("!term", TEXT, UNC_AT(struct unc_named_term, name)),
 	UNC_FIELD("models", TEXT, .check = unc_family_when),
+	UNC_FIELD("joined", BOOL, UNC_AT(struct unc_named_term, joined)),
 	UNC_FIELD("!title", TEXT, UNC_AT(struct unc_named_term, title)),
 	UNC_FIELD("!evidence", TEXT, UNC_AT(struct unc_named_term, evidence)),
 	UNC_FIELD("!values", WORDS, UNC_LIST(struct unc_named_term, values, value_count)),

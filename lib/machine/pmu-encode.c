@@ -193,12 +193,16 @@ static int put_named(struct encoder *x, const struct unc_assignment *a,
 
 	snprintf(names, sizeof(names), "%s", a->has_value ? a->value : "");
 	while ((name = strsep(&rest, "+"))) {
-		const char *at = unc_pmu_named_value(x->pmu, named->name, name);
+		bool joined = true;
+		const char *at = unc_pmu_named_value(x->pmu, named->name, name, &joined);
 		struct unc_assignment set;
 
 		if (!at)
 			return refuse(x, "the term '%s' has no value '%s'; it has: %s", named->name,
 				      name, named->values);
+		if (name != names && !joined)
+			return refuse(x, "the term '%s' takes one value, not several joined by +",
+				      named->name);
 		while (r == 0 && unc_assignment_next(&at, &set) == 1) {
 			const struct uncore_term *term = unc_pmu_term(x->pmu, set.name);
 

@@ -389,7 +389,8 @@ const struct uncore_alias *unc_pmu_alias(const struct uncore_pmu *p, const char 
 		       : find_named(p->aliases, p->alias_count, sizeof(*p->aliases), name);
 }
 
-const char *unc_pmu_named_value(const struct uncore_pmu *p, const char *term, const char *value)
+const char *unc_pmu_named_value(const struct uncore_pmu *p, const char *term, const char *value,
+				bool *joined)
 {
 	for (const struct unc_named_term *t = p->named_terms;
 	     t < p->named_terms + p->named_term_count; t++) {
@@ -397,8 +398,10 @@ const char *unc_pmu_named_value(const struct uncore_pmu *p, const char *term, co
 
 		if (!t->elsewhere && strcmp(t->name, term) == 0)
 			found = find_named(t->values, t->value_count, sizeof(*t->values), value);
-		if (found)
-			return found->text;
+		if (!found)
+			continue;
+		*joined = t->joined;
+		return found->text;
 	}
 	return NULL;
 }

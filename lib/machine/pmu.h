@@ -25,6 +25,7 @@ struct unc_event_def {
  * "filter_opc=0x180". */
 struct unc_named_term {
 	bool elsewhere; /* not for this CPU model */
+	bool joined;    /* its values are bits, of which an event may have several */
 	const char *name, *title, *evidence;
 	struct unc_word *values;
 	size_t value_count;
@@ -81,7 +82,8 @@ const struct uncore_term *unc_pmu_term(const struct uncore_pmu *p, const char *n
 bool unc_pmu_has_terms(const struct uncore_pmu *p, const char *list);
 const struct uncore_alias *unc_pmu_alias(const struct uncore_pmu *p, const char *name);
 /* The terms that a value of a term of the family stands for; NULL: it has no such value. */
-const char *unc_pmu_named_value(const struct uncore_pmu *p, const char *term, const char *value);
+const char *unc_pmu_named_value(const struct uncore_pmu *p, const char *term, const char *value,
+				bool *joined);
 
 /* An attribute file of the PMU ("peer", "die0"), trimmed, the caller's to free; -ENOENT. */
 int unc_pmu_attribute(const struct uncore_pmu *p, const char *name, char **out);

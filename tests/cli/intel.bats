@@ -104,6 +104,8 @@ words() {
 	[ "$(words miss_inserts,opc=CRd)" = '["0x335","0x1810000000000000"]' ] || fail
 	refuses 2 "$UNCORE" --source sim:ivt stat --dry-run -e uncore_cbox_0/event=0x35,opc=RFX/
 	says "the term 'opc' has no value 'RFX'; it has: RFO CRd DRd"
+	refuses 2 "$UNCORE" --source sim:ivt stat --dry-run -e uncore_cbox_0/event=0x35,opc=RFO+DRd/
+	says "the term 'opc' takes one value, not several joined by [+]"
 	refuses 2 "$UNCORE" --source sim:ivt stat --dry-run -e uncore_cbox_0/event=0x35,opc=RFO,filter_opc=0x180/
 	says "the term 'filter_opc' is given twice"
 	refuses 2 "$UNCORE" --source sim:skx stat --dry-run -e uncore_cha_0/event=0x35,opc=RFO/
