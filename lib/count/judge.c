@@ -391,8 +391,13 @@ static void check_kernel(struct verdict *v)
 /* The documents contradict each other, or say too little. */
 static void check_doubt(struct verdict *v)
 {
-	if (v->metric && v->metric->doubt)
-		worsen(v, UNCORE_SUSPECT, "%s", v->metric->doubt);
+	char gap[UNC_REASON_ROOM] = "";
+
+	if (!v->metric || !v->metric->doubt)
+		return;
+	if (v->out->quality == UNCORE_PARTIAL && v->out->reason)
+		snprintf(gap, sizeof(gap), "; %s", v->out->reason);
+	worsen(v, UNCORE_SUSPECT, "%s%s", v->metric->doubt, gap);
 }
 
 /* A rate over the cycles of a block is wrong when these are not those of the interval: its clock stopped or
