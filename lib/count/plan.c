@@ -108,13 +108,50 @@ static int compare_places(const void *a, const void *b)
 		return x->cpu < y->cpu ? -1 : 1;
 	if (x->pmu != y->pmu)
 		return x->pmu < y->pmu ? -1 : 1;
+	if (!x->query !=
+	    !y->query) /* events are in the first round, and leave metrics what they do not take */
+		return x->query ? 1 : -1;
 	return x < y ? -1 : x > y;
 }
 
-/* The metric whose sets end at `end` has the counters that it needs beside those before it in its round.
- * `met` is room for all requests. */
-static bool has_room(struct unc_request_set *const *sets, size_t end, const size_t *rounds,
-		     const struct unc_request **met)
+/* One of the first `count` requests of a set is this one. */
+static bool has_request(const struct unc_request_set *set, size_t count,
+			const struct unc_request *request)
+{
+	for (size_t k = 0; k < count; k++)
+		if (memcmp(&set->requests[k].config, &request->config, sizeof(request->config)) ==
+		    0)
+			return true;
+	return false;
+}
+
+/* The k-th request of a set uses a counter of another set of its round, as in plan_set(): requests that are
+ * counted together only if the other set has them all. */
+static bool is_shared(struct unc_request_set *const *sets, size_t end, const size_t *rounds,
+		      size_t i, size_t k)
+{
+	const struct unc_request_set *set = sets[i];
+
+	for (size_t j = 0; j < end; j++) {
+		const struct unc_request_set *other = sets[j];
+		size_t shared = 0;
+
+		if (j == i || rounds[other->query] != rounds[set->query])
+			continue;
+		if (!set->together && (other->together || j < i) &&
+		    has_request(other, other->count, &set->requests[k]))
+			return true;
+		while (set->together && other->together && shared < set->count &&
+		       has_request(other, other->count, &set->requests[shared]))
+			shared++;
+		if (shared == set->count && (other->count > shared || j < i))
+			return true;
+	}
+	return !set->together && has_request(set, k, &set->requests[k]);
+}
+
+/* The metric whose sets end at `end` has the counters that it needs beside those before it in its round. */
+static bool has_room(struct unc_request_set *const *sets, size_t end, const size_t *rounds)
 {
 	const struct unc_request_set *last = sets[end - 1];
 	unsigned most = last->pmu->family->counters;
@@ -125,16 +162,8 @@ static bool has_room(struct unc_request_set *const *sets, size_t end, const size
 		if (rounds[sets[i]->query] != rounds[last->query])
 			continue;
 		alone = alone && sets[i]->query == last->query;
-		for (size_t k = 0; k < sets[i]->count; k++) {
-			const struct unc_request *r = &sets[i]->requests[k];
-			size_t at = 0;
-
-			while (at < needed &&
-			       memcmp(&met[at]->config, &r->config, sizeof(r->config)) != 0)
-				at++;
-			met[at] = r;
-			needed += at == needed;
-		}
+		for (size_t k = 0; k < sets[i]->count; k++)
+			needed += !is_shared(sets, end, rounds, i, k);
 	}
 	return alone || !most || needed <= most;
 }
@@ -142,29 +171,26 @@ static bool has_room(struct unc_request_set *const *sets, size_t end, const size
 int unc_plan_rounds(struct unc_request_set *sets, size_t count, size_t queries)
 {
 	struct unc_request_set **order = calloc(count + 1, sizeof(*order));
-	size_t *rounds = calloc(queries + 1, sizeof(*rounds)), requests = 0;
-	const struct unc_request **met;
+	size_t *rounds = calloc(queries + 1, sizeof(*rounds));
 	bool moved = true;
 
-	for (size_t i = 0; i < count; i++)
-		requests += sets[i].count;
-	met = calloc(requests + 1, sizeof(const struct unc_request *));
 	for (size_t i = 0; order && i < count; i++)
 		order[i] = &sets[i];
-	if (order && rounds && met)
+	if (order && rounds)
 		qsort(order, count, sizeof(*order), compare_places);
 	/* A metric that one PMU moves to a later round moves on all. */
-	while (order && rounds && met && moved) {
+	while (order && rounds && moved) {
 		moved = false;
 		for (size_t i = 0, first = 0; i < count; i++) {
-			const struct unc_request_set *set = order[i], *next = order[i + 1];
+			const struct unc_request_set *set = order[i];
 
 			if (set->pmu != order[first]->pmu || set->cpu != order[first]->cpu)
 				first = i;
-			if (!set->query || (next && next->query == set->query &&
-					    next->pmu == set->pmu && next->cpu == set->cpu))
+			if (!set->query ||
+			    (i + 1 < count && order[i + 1]->query == set->query &&
+			     order[i + 1]->pmu == set->pmu && order[i + 1]->cpu == set->cpu))
 				continue;
-			for (; !has_room(order + first, i + 1 - first, rounds, met); moved = true)
+			for (; !has_room(order + first, i + 1 - first, rounds); moved = true)
 				rounds[set->query]++;
 		}
 	}
@@ -172,8 +198,7 @@ int unc_plan_rounds(struct unc_request_set *sets, size_t count, size_t queries)
 		sets[i].round = rounds[sets[i].query];
 	free(order);
 	free(rounds);
-	free(met);
-	return order && rounds && met ? 0 : -ENOMEM;
+	return order && rounds ? 0 : -ENOMEM;
 }
 
 /* ---- the plan ------------------------------------------------------------------------------------- */

@@ -591,10 +591,34 @@ static void a_metric_is_in_one_round_on_all_its_pmus(void **state)
 	ask_metric(&a, 4, 3, "abcdefgh"); /* all at once */
 	ask_metric(&a, 5, 3, "ijk");
 	ask_on(&a, 0, 0)->count = 0;
-	ask(&a, "ef"); /* events are in the first */
+	ask(&a, "e"); /* events are in the first */
 	assert_int_equal(unc_plan_rounds(a.sets, a.count, 5), 0);
 	for (size_t i = 0; i < a.count; i++)
 		assert_int_equal(a.sets[i].round, i >= 3 && i < 6);
+}
+
+/* What plan_set() gives counters of its own takes them in its round, too. */
+static void ratios_share_no_counters_and_events_leave_metrics_the_rest(void **state)
+{
+	struct ask a = {.count = 0}, b = {.count = 0};
+
+	(void)state;
+	ask_metric(&a, 1, 0, "a");
+	ask_metric(&a, 2, 0, "a");
+	a.sets[0].together = a.sets[1].together = true;
+	ask_metric(&a, 3, 0, "ab");
+	a.sets[2].together = true;
+	ask_metric(&a, 4, 0, "bc"); /* of another pair */
+	a.sets[3].together = true;
+	assert_int_equal(unc_plan_rounds(a.sets, a.count, 4), 0);
+	assert_int_equal(a.sets[1].round, 0);
+	assert_int_equal(a.sets[2].round, 0);
+	assert_int_equal(a.sets[3].round, 1);
+	ask_metric(&b, 1, 0, "c");
+	ask(&b, "ef");
+	assert_int_equal(unc_plan_rounds(b.sets, b.count, 1), 0);
+	assert_int_equal(b.sets[0].round, 1);
+	assert_int_equal(b.sets[1].round, 0);
 }
 
 int main(void)
@@ -602,6 +626,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_metric_is_in_the_first_round_with_room),
 		cmocka_unit_test(a_metric_is_in_one_round_on_all_its_pmus),
+		cmocka_unit_test(ratios_share_no_counters_and_events_leave_metrics_the_rest),
 		cmocka_unit_test(nothing_requested),
 		cmocka_unit_test(a_counter_is_as_requested),
 		cmocka_unit_test(equal_counters_are_opened_once),
