@@ -109,10 +109,11 @@ static int add_headline(struct cli *cli, const struct stat_options *o, struct un
 	return added ? CLI_OK : add_any(cli, m, "*", "every metric");
 }
 
-/* Prints the monitor's notes on standard error: all with -v, filters or events, else their number. */
-static void print_notes(const struct stat_options *o, const struct uncore_monitor *m)
+/* Prints the monitor's notes from the first one on, on standard error: all with -v, filters or events, else their
+ * number. */
+static void print_notes(const struct stat_options *o, const struct uncore_monitor *m, size_t first)
 {
-	size_t count = uncore_monitor_note_count(m);
+	size_t count = uncore_monitor_note_count(m) - first;
 	bool all = o->verbose || o->filtered; /* notes tell what filters could not include */
 
 	/* Events are the user's own choice: what the data files know of them belongs on the screen. */
@@ -122,7 +123,7 @@ static void print_notes(const struct stat_options *o, const struct uncore_monito
 		cli_error("%zu note%s; -v prints %s", count, count == 1 ? "" : "s",
 			  count == 1 ? "it" : "them");
 	for (size_t i = 0; all && i < count; i++)
-		cli_error("note: %s", uncore_monitor_note_at(m, i));
+		cli_error("note: %s", uncore_monitor_note_at(m, first + i));
 }
 
 /* Only one window of a known length can be counted again for other metrics. */
@@ -236,7 +237,7 @@ static int dry_run(struct cli *cli, const struct stat_options *o, struct uncore_
 			  .to = &w.text};
 	int status;
 
-	print_notes(o, m);
+	print_notes(o, m, 0);
 	status = writer_open(&w, o->file, o->append);
 	table_init(&out.table, columns);
 	if (!status && !o->output->record && out.setup.simulated)
@@ -391,7 +392,8 @@ static int print_window(struct run *r, bool total)
 	} else {
 		for (size_t i = 0; i < uncore_sample_count(sample); i++)
 			out_row(&r->out, uncore_sample_row(sample, i), NAN);
-		r->out.frame = frame;
+		if (!r->round) /* the length of a round, which the last one may not reach */
+			r->out.frame = frame;
 		/* A table has the rows of all rounds. */
 		if (r->o->output->record || r->round_count == 1)
 			out_print(&r->out, &frame);
@@ -450,12 +452,13 @@ static int start(struct run *r)
 static int count(struct run *r)
 {
 	const struct stat_options *o = r->o;
+	size_t notes = r->round ? uncore_monitor_note_count(r->monitor) : 0;
 	int err = uncore_monitor_open(r->monitor), status = CLI_OK;
 
 	if (err)
 		return cli_fail(r->cli, err);
-	if (!r->windows)
-		print_notes(o, r->monitor);
+	if (!r->windows || r->round)
+		print_notes(o, r->monitor, notes);
 	if (!o->delay_ns || r->round)
 		status = start(r);
 	if (!status && o->command)
@@ -502,9 +505,11 @@ static int run_command(struct run *r)
 /* Metrics for which the PMUs have too few counters at once are counted one round after another. */
 static int count_rounds(struct run *r)
 {
-	uint64_t window_ns = r->o->interval_ns ? r->o->interval_ns : r->o->timeout_ns;
+	uint64_t window_ns = r->o->interval_ns ? r->o->interval_ns : UINT64_MAX;
 	int status = CLI_OK;
 
+	if (r->o->timeout_ns && r->o->timeout_ns < window_ns)
+		window_ns = r->o->timeout_ns;
 	r->round_count = uncore_monitor_round_count(r->monitor);
 	if (r->round_count > 1 && r->o->output->window) {
 		out_text_rounds(&r->out, r->round_count, (double)window_ns / 1e9);
@@ -523,8 +528,10 @@ static int count_rounds(struct run *r)
 	if (r->out.row_count)
 		out_print(&r->out, &r->out.frame);
 	if (r->stopped && r->round + 1 < r->round_count)
-		cli_error("ended in round %zu of %zu: metrics of later rounds were not counted",
-			  r->round + 1, r->round_count);
+		cli_error(
+			"ended in round %zu of %zu, after a part of it: metrics of later rounds were not "
+			"counted",
+			r->round + 1, r->round_count);
 	return status;
 }
 

@@ -168,7 +168,7 @@ int uncore_monitor_open(struct uncore_monitor *m)
 	struct unc_error *e = &m->machine->error;
 	int r = uncore_monitor_plan(m);
 	struct unc_counter *counters;
-	size_t n, opened = 0;
+	size_t n;
 
 	if (r < 0)
 		return r;
@@ -191,10 +191,10 @@ int uncore_monitor_open(struct uncore_monitor *m)
 		r = unc_machine_source(m->machine, &m->source);
 	if (r == 0)
 		r = m->source->ops->open(m->source, counters, m->count, &m->notes, e);
-	for (size_t i = 0; i < m->count; i++)
-		opened += counters[i].error == 0;
-	/* In rounds others may be counted. A driver that does not know the event: nothing here counts it. */
-	if (r == 0 && !opened && m->plan.round_count == 1) {
+	for (size_t i = 0; r == 0 && i < m->count; i++)
+		m->opened = m->opened || counters[i].error == 0;
+	/* In other rounds there may be some. A driver that does not know the event: nothing here counts it. */
+	if (r == 0 && !m->opened && m->round + 1 == m->plan.round_count) {
 		r = -counters[0].error;
 		r = unc_fail(e, r == ENOENT || r == ENXIO ? ENODEV : r, "%s", counters[0].why);
 	}

@@ -38,6 +38,7 @@ struct uncore_monitor {
 	struct unc_names notes;
 
 	bool in_rounds;
+	bool opened;         /* a counter, in this round or one before */
 	size_t round;        /* the current one, */
 	size_t first, count; /* and its counters */
 	struct unc_plan plan;
