@@ -97,7 +97,7 @@ UPI='uses the registers of link 0'
 	are suspect -e 'amd_iommu_0/csource=1/'
 	printf '  - {pmu: amd_iommu_0, event: csource=%s, constant: %s}\n' 0x06 900 0x07 100 0x05 1000 >>"$SIM"
 	are suspect -M 'iommu.*'
-	[ "$(jq -r '"\(.name) \(.value)"' <<<"$output" | sort | paste -sd ' ')" = \
+	[ "$(jq -r '"\(.name) \(.value * 1)"' <<<"$output" | sort | paste -sd ' ')" = \
 		'iommu.iotlb.miss.ratio 0.1 iommu.requests 1000' ] || fail
 }
 
