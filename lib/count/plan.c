@@ -99,6 +99,7 @@ static void plan_set(struct builder *b, struct unc_request_set *set)
 
 /* ---- rounds --------------------------------------------------------------------------------------- */
 
+/* By PMU and CPU. Events are in the first round, and come first: metrics have what these leave. */
 static int compare_places(const void *a, const void *b)
 {
 	const struct unc_request_set *x = *(struct unc_request_set *const *)a;
@@ -108,8 +109,7 @@ static int compare_places(const void *a, const void *b)
 		return x->cpu < y->cpu ? -1 : 1;
 	if (x->pmu != y->pmu)
 		return x->pmu < y->pmu ? -1 : 1;
-	if (!x->query !=
-	    !y->query) /* events are in the first round, and leave metrics what they do not take */
+	if (!x->query != !y->query)
 		return x->query ? 1 : -1;
 	return x < y ? -1 : x > y;
 }
