@@ -375,6 +375,11 @@ void uncore_monitor_free(struct uncore_monitor *m);
 /* Sets the aggregation. Default: UNCORE_LEVEL_MACHINE. -EBUSY: events or metrics were added. */
 int uncore_monitor_set_level(struct uncore_monitor *m, enum uncore_level level);
 
+/* Also makes rows of this level, from the same counters and readings. Rows of one metric or event
+ * are then ordered by level, in the order above. -EINVAL: not a level. -EBUSY: the monitor is
+ * planned. */
+int uncore_monitor_add_level(struct uncore_monitor *m, enum uncore_level level);
+
 /*
  * Sets a filter for metrics that are added afterwards; it does not apply to events. NULL removes
  * the filter. Values separated by commas are ORed. The data file of a family lists the values that

@@ -76,6 +76,16 @@ int uncore_monitor_set_level(struct uncore_monitor *m, enum uncore_level level)
 	return 0;
 }
 
+int uncore_monitor_add_level(struct uncore_monitor *m, enum uncore_level level)
+{
+	int r = unc_monitor_refuse_planned(m);
+
+	if (r == 0 && (unsigned)level > UNCORE_LEVEL_PORT)
+		r = unc_fail(&m->machine->error, EINVAL, "%d is not a level", (int)level);
+	m->levels |= r == 0 ? 1u << level : 0;
+	return r;
+}
+
 int uncore_monitor_set_rounds(struct uncore_monitor *m)
 {
 	int r = unc_monitor_refuse_planned(m);
@@ -113,8 +123,8 @@ int uncore_monitor_plan(struct uncore_monitor *m)
 	if (unc_plan_build(&m->plan, m->sets, m->set_count) < 0)
 		return unc_nomem(e);
 	m->shown = calloc(m->plan.count + 1, sizeof(*m->shown));
-	if (!m->shown || unc_rows_make(&m->rows, m->machine, m->level, m->queries, m->query_count,
-				       m->sets) < 0) {
+	if (!m->shown || unc_rows_make(&m->rows, m->machine, m->levels | 1u << m->level, m->queries,
+				       m->query_count, m->sets) < 0) {
 		free(m->shown);
 		m->shown = NULL;
 		unc_plan_finish(&m->plan);

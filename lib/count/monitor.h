@@ -28,7 +28,8 @@ struct unc_moment {
 struct uncore_monitor {
 	struct uncore *machine;
 	enum unc_monitor_state state;
-	enum uncore_level level;
+	enum uncore_level level; /* how targets are split */
+	unsigned levels;         /* of rows, beside it: a bit for each */
 	struct unc_filters filters;
 	struct unc_query *queries;
 	size_t query_count;

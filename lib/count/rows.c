@@ -127,7 +127,8 @@ static int add_target(struct builder *b, const struct unc_target *t)
 
 /* ---- gaps ----------------------------------------------------------------------------------------- */
 
-/* A sum says what belongs to it and is not counted. Where each PMU has a row, ports have their own. */
+/* A sum says what belongs to it and is not counted. Where each PMU has a row, ports have their own, also beside
+ * sums: a sum lists only missing ports that a filter names. */
 static int describe_gaps(const struct builder *b, struct unc_row *row)
 {
 	const struct unc_gaps *gaps = &b->query->gaps;
@@ -144,6 +145,7 @@ static int describe_gaps(const struct builder *b, struct unc_row *row)
 		const struct unc_gap *gap = &gaps->items[i];
 
 		if (gap->what == UNC_GAP_PMU ||
+		    (gap->what == UNC_GAP_PORT && !b->query->filtered) ||
 		    (row->key.socket >= 0 && gap->socket >= 0 && gap->socket != row->key.socket))
 			continue;
 		unc_text_add(&text, "%s%s", text.len ? "; " : "", gap->why);
@@ -243,21 +245,20 @@ static int add_query(struct builder *b, const struct unc_query *q)
 	return 0;
 }
 
-int unc_rows_make(struct unc_rows *out, struct uncore *u, enum uncore_level level,
+int unc_rows_make(struct unc_rows *out, struct uncore *u, unsigned levels,
 		  const struct unc_query *queries, size_t query_count,
 		  const struct unc_request_set *sets)
 {
-	struct builder b = {
-		.u = u,
-		.level = level,
-		.single = level == UNCORE_LEVEL_INSTANCE || level == UNCORE_LEVEL_PORT,
-		.sets = sets,
-	};
+	struct builder b = {.u = u, .sets = sets};
 
 	for (size_t i = 0; i < query_count; i++)
-		if (queries[i].target_count && add_query(&b, &queries[i]) < 0) {
-			unc_rows_finish(&b.rows);
-			return -ENOMEM;
+		for (b.level = 0; b.level <= UNCORE_LEVEL_PORT; b.level++) {
+			b.single = b.level >= UNCORE_LEVEL_INSTANCE;
+			if ((levels >> b.level & 1) && queries[i].target_count &&
+			    add_query(&b, &queries[i]) < 0) {
+				unc_rows_finish(&b.rows);
+				return -ENOMEM;
+			}
 		}
 	*out = b.rows;
 	return 0;

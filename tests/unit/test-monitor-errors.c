@@ -207,10 +207,15 @@ static void levels(void **state)
 	toy_play(&t, UNCORE_LEVEL_MACHINE);
 	assert_fails(&t, uncore_monitor_set_level(t.m, (enum uncore_level)4), EINVAL,
 		     "4 is not a level");
+	assert_fails(&t, uncore_monitor_add_level(t.m, (enum uncore_level)4), EINVAL,
+		     "4 is not a level");
 	toy_ok(&t, uncore_monitor_set_level(t.m, UNCORE_LEVEL_INSTANCE));
 	toy_ok(&t, uncore_monitor_add_events(t.m, "toy/ticks/"));
 	assert_fails(&t, uncore_monitor_set_level(t.m, UNCORE_LEVEL_MACHINE), EBUSY,
 		     "the level must be set before");
+	toy_ok(&t, uncore_monitor_plan(t.m));
+	assert_fails(&t, uncore_monitor_add_level(t.m, UNCORE_LEVEL_MACHINE), EBUSY,
+		     "the monitor is planned already");
 	toy_start(&t);
 	toy_ok(&t, uncore_monitor_read(t.m, t.s));
 	assert_int_equal(uncore_sample_count(t.s), 4);

@@ -97,6 +97,31 @@ static void a_row_for_each_port(void **state)
 	end(&s);
 }
 
+/* The rows of ports add up to the sums before them. A sum without a filter does not report missing ports. */
+static void sums_beside_ports(void **state)
+{
+	static const double sums[] = {88e9, 88e9}; /* machine, socket 0 */
+	struct stage s;
+
+	(void)state;
+	begin(&s, UNCORE_LEVEL_PORT, RATES);
+	ok(&s, uncore_monitor_add_level(s.m, UNCORE_LEVEL_MACHINE));
+	ok(&s, uncore_monitor_add_level(s.m, UNCORE_LEVEL_SOCKET));
+	ok(&s, uncore_monitor_add_metrics(s.m, READS));
+	ok(&s, uncore_monitor_open(s.m));
+	ok(&s, uncore_monitor_start(s.m));
+	ok(&s, uncore_monitor_read(s.m, s.s));
+	for (size_t i = 0; i < COUNT(sums); i++) {
+		const struct uncore_row *row = uncore_sample_row(s.s, i);
+
+		assert_null(row->place.pmu);
+		assert_int_equal(row->place.socket, (int)i - 1);
+		assert_int_equal(row->quality, UNCORE_MEASURED);
+		assert_close(row->value, sums[i]);
+	}
+	end(&s);
+}
+
 /* Each port's latency with its own requests, and one clock: 1000, 4000 and 500 cycles of 0.5 ns. */
 static void ratios_for_each_port(void **state)
 {
@@ -250,6 +275,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_row_for_each_port),
+		cmocka_unit_test(sums_beside_ports),
 		cmocka_unit_test(ratios_for_each_port),
 		cmocka_unit_test(a_port_named_twice),
 		cmocka_unit_test(ports_by_numbers_only),

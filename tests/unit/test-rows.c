@@ -132,6 +132,28 @@ static void roles_are_not_added_up(void **state)
 	}
 }
 
+/* One set of counters, and what each level alone makes of it. */
+static void several_levels(void **state)
+{
+	static const struct expected rows[] = {
+		{-1, NULL, NULL, 1e9, 200e9, UNCORE_PARTIAL, "socket 1 has no PMU of toy-channel"},
+		{0, NULL, NULL, 1e9, 100e9, UNCORE_MEASURED, NULL},
+		{1, NULL, NULL, NAN, 100e9, UNCORE_UNAVAILABLE,
+		 "socket 1 has no PMU of toy-channel"},
+		{0, "channel_0", NULL, 1e9, 25e9, UNCORE_MEASURED, NULL},
+	};
+	struct toy t;
+
+	(void)state;
+	make(&t, UNCORE_LEVEL_INSTANCE, RATES);
+	toy_ok(&t, uncore_monitor_add_level(t.m, UNCORE_LEVEL_SOCKET));
+	toy_ok(&t, uncore_monitor_add_level(t.m, UNCORE_LEVEL_MACHINE));
+	play(&t, "toy-channel/x.bandwidth");
+	assert_int_equal(uncore_monitor_counter_count(t.m), 1);
+	assert_rows(&t, rows, COUNT(rows));
+	toy_end(&t);
+}
+
 /* As perf adds them up. */
 static void events_have_a_role_one_by_one_only(void **state)
 {
@@ -347,6 +369,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(roles_are_not_added_up),
+		cmocka_unit_test(several_levels),
 		cmocka_unit_test(events_have_a_role_one_by_one_only),
 		cmocka_unit_test(a_role_that_is_not_told),
 		cmocka_unit_test(a_socket_without_pmu),
