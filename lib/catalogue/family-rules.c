@@ -250,6 +250,7 @@ static const struct unc_field kernel_bug_fields[] = {
 	UNC_FIELD("terms", NAMES, UNC_AT(struct unc_kernel_bug, terms), .values = true,
 		  .what = "format terms such as src_bdf umask>0xff"),
 	UNC_FIELD("equal_counts", BOOL, UNC_AT(struct unc_kernel_bug, equal_counts)),
+	UNC_FIELD("adds_at_reads", BOOL, UNC_AT(struct unc_kernel_bug, adds_at_reads)),
 	UNC_FIELD("!evidence", TEXT, UNC_AT(struct unc_kernel_bug, evidence)),
 	UNC_END,
 };

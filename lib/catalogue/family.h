@@ -131,6 +131,7 @@ struct unc_rule {
 struct unc_kernel_bug {
 	bool elsewhere;            /* not for this CPU model */
 	bool equal_counts;         /* PMUs then have the count of one: seen with any kernel */
+	bool adds_at_reads;        /* each reading adds the register to the count: undone */
 	const char *since, *fixed; /* first kernel versions with it and without; NULL: open */
 	struct unc_names terms;    /* of events that set all of these; none: all events */
 	const char *title, *evidence;

@@ -48,7 +48,8 @@ struct uncore_pmu {
 	size_t def_count;
 	const struct unc_named_term *named_terms; /* the same */
 	size_t named_term_count;
-	size_t unit; /* of a register block: which instance */
+	bool adds_at_reads; /* the same: its driver may add the register to the count at each reading */
+	size_t unit;        /* of a register block: which instance */
 	const struct unc_root *root;
 	struct unc_error *error; /* of the machine, for lazy loads */
 

@@ -101,6 +101,32 @@ UPI='uses the registers of link 0'
 		'iommu.iotlb.miss.ratio 0.1 iommu.requests 1000' ] || fail
 }
 
+@test "a driver that adds its register at each reading: what it added is taken out" {
+	local plain=${UNCORE_PLAIN:-$UNCORE} add hertz
+
+	# A machine that stands between the two readings makes the row suspect for another reason.
+	is_right() {
+		env LD_PRELOAD="$UNCORE_BUILD_ROOT/tests/delay-read.so" DELAY_READ_PER_CENT=0 ${1:+"$1"} "$plain" \
+			--data "$BATS_TEST_TMPDIR/data" stat -M clock.tsc.frequency -j -I 100ms --interval-count 5 \
+			--summary >"$BATS_TEST_TMPDIR/rows"
+		jq -s -e --argjson hertz "$hertz" 'length == 6 and all(.[]; .quality == "suspect" and
+			(.reason | contains("it adds")) and .value / $hertz > 0.9 and .value / $hertz < 1.1)' \
+			"$BATS_TEST_TMPDIR/rows"
+	}
+	hertz=$("$plain" stat -M clock.tsc.frequency -j --timeout 300ms | jq .value)
+	[[ $hertz != null ]] || skip 'the TSC is not counted here'
+	mkdir "$BATS_TEST_TMPDIR/data"
+	sed '/^metrics:/i kernel_bugs:\n  - {title: it adds, adds_at_reads: true, evidence: a test}' \
+		"$UNCORE_SOURCE_ROOT/data/msr.yaml" >"$BATS_TEST_TMPDIR/data/msr.yaml"
+	# With a driver that does not add, too.
+	for add in '' ADD_AT_READS=1; do
+		is_right "$add" || is_right "$add" || is_right "$add" || fail "$add: $(cat "$BATS_TEST_TMPDIR/rows")"
+	done
+	# Without the library's second reading the values are far too high.
+	LD_PRELOAD=$UNCORE_BUILD_ROOT/tests/delay-read.so ADD_AT_READS=1 "$plain" stat -M clock.tsc.frequency -j \
+		-I 100ms --interval-count 5 | jq -s -e --argjson hertz "$hertz" '.[4].value / $hertz > 3' || fail
+}
+
 @test "an address filter of Tegra410 with base 0 and mask 0" {
 	local pmu=nvidia_pcie_tgt_pmu_0_rc_4 range=dst_addr_en=1,dst_addr_base=0x1000,dst_addr_mask=0xf000
 

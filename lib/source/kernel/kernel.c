@@ -29,6 +29,7 @@ struct kernel_source {
 	struct unc_readers *readers;
 	struct unc_reading *last; /* of each counter with a descriptor, as last read well */
 	struct unc_reading *past; /* what it had when it was opened again: zeroes at first */
+	struct unc_adding *added; /* of those in groups that are read twice */
 	uint64_t tried_ns;        /* of the last attempt to open groups again */
 	bool counting;
 
@@ -134,11 +135,13 @@ static void read_group(void *ctx, size_t index)
 		do
 			got = read(g->leader, g->words, bytes);
 		while (got < 0 && errno == EINTR);
+		if (g->again && got == (ssize_t)bytes)
+			got = read(g->leader, g->again, bytes);
 		g->took_ns = unc_now_ns() - begin_ns;
 		g->at_ns = begin_ns + g->took_ns / 2;
 		if (!g->least_ns || g->took_ns < g->least_ns)
 			g->least_ns = g->took_ns;
-		if (got <= 0 || g->took_ns <= 2 * g->least_ns + LATE_NS)
+		if (got <= 0 || g->again || g->took_ns <= 2 * g->least_ns + LATE_NS)
 			break;
 	}
 	/* Nothing at all is the end of file of a pinned group that could not be scheduled. */
@@ -150,24 +153,30 @@ static void read_group(void *ctx, size_t index)
 static void put_readings(struct kernel_source *k, const struct unc_group *g,
 			 struct unc_reading *into)
 {
-	const uint64_t *value = g->words + HEADER_WORDS;
+	size_t member = HEADER_WORDS;
 
 	for (size_t i = g->first; i < g->end; i++) {
 		const struct unc_reading *past = &k->past[i];
+		uint64_t value;
 
 		if (k->groups.shares[i] != UNC_SHARES_NONE)
 			into[i] = into[k->groups.shares[i]];
 		if (k->groups.fds[i] < 0)
 			continue;
-		if (!g->lost)
+		if (!g->lost) {
+			value = g->words[member];
+			if (g->again)
+				value = unc_adding_take(&k->added[i], value, g->again[member]);
+			member++;
 			k->last[i] = (struct unc_reading){
-				.raw = past->raw + *value++,
+				.raw = past->raw + value,
 				.enabled_ns = past->enabled_ns + not_negative(g->words[1]),
 				.running_ns = past->running_ns + not_negative(g->words[2]),
 				.uncertain_ns = g->took_ns,
 			};
-		else if (k->last[i].enabled_ns == 0 || g->modifiers & UNC_MOD_PINNED)
+		} else if (k->last[i].enabled_ns == 0 || g->modifiers & UNC_MOD_PINNED) {
 			continue;
+		}
 		into[i] = k->last[i];
 		into[i].at_ns = g->at_ns;
 		into[i].took_ns = g->took_ns;
@@ -199,6 +208,7 @@ static void reopen(struct kernel_source *k, struct unc_group *g, struct unc_read
 		return;
 	for (size_t i = g->first; i < g->end; i++) {
 		k->past[i] = k->last[i];
+		k->added[i] = (struct unc_adding){0};
 		into[i].at_ns = now_ns;
 	}
 	g->enabled_ns = 0;
@@ -254,18 +264,23 @@ static int kernel_open(struct unc_source *s, struct unc_counter *counters, size_
 	ret = unc_groups_open(&k->groups, counters, count, &k->opener, notes, e);
 	if (ret < 0)
 		return ret;
-	k->words = calloc(HEADER_WORDS * k->groups.count + count + 1, sizeof(*k->words));
+	k->words = calloc(2 * (HEADER_WORDS * k->groups.count + count + 1), sizeof(*k->words));
 	k->last = calloc(count + 1, sizeof(*k->last));
 	k->past = calloc(count + 1, sizeof(*k->past));
+	k->added = calloc(count + 1, sizeof(*k->added));
 	cpus = calloc(k->groups.count + 1, sizeof(*cpus));
 	ret = -ENOMEM;
-	if (k->words && k->last && k->past && cpus) {
+	if (k->words && k->last && k->past && k->added && cpus) {
 		words = k->words;
 		for (size_t i = 0; i < k->groups.count; i++) {
 			struct unc_group *g = &k->groups.items[i];
 
 			cpus[i] = counters[g->first].cpu;
 			g->words = words;
+			words += HEADER_WORDS + g->members;
+			if (!counters[g->first].pmu->adds_at_reads)
+				continue;
+			g->again = words;
 			words += HEADER_WORDS + g->members;
 		}
 		ret = unc_readers_new(&k->readers, cpus, k->groups.count, UNC_READER_MIN_ITEMS,
@@ -316,6 +331,7 @@ static void kernel_close(struct unc_source *s)
 	free(k->words);
 	free(k->last);
 	free(k->past);
+	free(k->added);
 	free(k);
 }
 

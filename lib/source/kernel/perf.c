@@ -188,6 +188,18 @@ static void add_refusal(struct unc_error *e, const struct unc_kernel_env *env,
 	}
 }
 
+uint64_t unc_adding_take(struct unc_adding *a, uint64_t first, uint64_t second)
+{
+	uint64_t since = first - a->count, moved = second - first;
+
+	/* Without a start since the last reading the second is the newer one. With one, the first has added what was
+	 * counted before it, too. */
+	a->counted += (since > moved ? since : moved) - a->moved;
+	a->moved = moved;
+	a->count = second;
+	return a->counted;
+}
+
 static const struct {
 	int err;
 	const char *reason;

@@ -26,6 +26,18 @@ void unc_perf_attr_init(union unc_perf_attr *a, const struct unc_counter *c);
 /* A descriptor of the event for the whole CPU, or a negative errno. `leader`: of its group, or -1. */
 int unc_perf_open(union unc_perf_attr *a, int cpu, int leader);
 
+/* An event whose driver adds its register to the count at each reading, and sets it to 0 at each start only. */
+struct unc_adding {
+	uint64_t count; /* of the last reading, */
+	uint64_t moved; /* what it had added: what was counted since the last start */
+	uint64_t counted;
+};
+
+/* What the event has counted, from two readings of it in a row: the second one has added the register once more,
+ * however often the kernel stopped and started the event before. Of a driver that does not add the second reading
+ * differs by what was counted meanwhile, so that this is right with any kernel. */
+uint64_t unc_adding_take(struct unc_adding *a, uint64_t first, uint64_t second);
+
 /* Replaces the sentence in `e`. `err`: the negative errno of unc_perf_open() for this counter as a
  * leader. */
 void unc_kernel_why(const struct unc_kernel_env *env, const struct unc_counter *c, int err,
