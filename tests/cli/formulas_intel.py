@@ -109,6 +109,9 @@ def of_devices(pmus, terms, part):
     table = {f"pcie.inbound.{name}.llc.miss.ratio": ratio(name, "miss") for name in kinds}
     for name in ("read", "write"):
         table[f"pcie.inbound.{name}.llc.hit.ratio"] = ratio(name, "hit")
+        table[f"pcie.inbound.{name}.llc.bandwidth"] = (
+            lambda n, hit=counted(name, "hit"), miss=counted(name, "miss"): 64 * (hit(n) + miss(n))
+        )
         for how in ("hit", "miss"):
             table[f"pcie.inbound.{name}.llc.{how}.bandwidth"] = (
                 lambda n, of=counted(name, how): 64 * of(n)
@@ -344,17 +347,28 @@ def bdx():
     ]
     reads = event(0x35, 1, ",filter_opc=0x19e")
     missed_io = [terms.replace("umask=0x01", "umask=0x03") for terms in (reads, *writes)]
+
+    def ddio(name, every, missed):
+        def hits(n):
+            return total(n, cbox, *every) - total(n, cbox, *missed)
+
+        return {
+            f"pcie.inbound.{name}.llc.bandwidth": lines(cbox, *every),
+            f"pcie.inbound.{name}.llc.hit.bandwidth": lambda n: 64 * hits(n),
+            f"pcie.inbound.{name}.llc.miss.bandwidth": lines(cbox, *missed),
+            f"pcie.inbound.{name}.llc.hit.ratio": lambda n: hits(n) / total(n, cbox, *every),
+            f"pcie.inbound.{name}.llc.miss.ratio": share(cbox, missed, every),
+        }
+
     return {
         **before_skylake("clockticks", 1),
         "link.in.bandwidth": lines(boxes("qpi", 2), event(0x102, 8), event(0x103, 4), size=8),
         "pcie.inbound.read.bandwidth": lines(cbox, reads),
         "pcie.inbound.write.bandwidth": lines(cbox, *writes),
-        "pcie.inbound.read.llc.miss.bandwidth": lines(cbox, *missed_io[:1]),
-        "pcie.inbound.read.llc.hit.bandwidth": lambda n: 64 * (total(n, cbox, reads) - total(n, cbox, missed_io[0])),
-        "pcie.inbound.read.llc.miss.ratio": share(cbox, missed_io[:1], [reads]),
+        **ddio("read", [reads], missed_io[:1]),
+        **ddio("write", writes, missed_io[1:]),
         "pcie.inbound.write.full.llc.miss.ratio": share(cbox, missed_io[1:2], writes[:1]),
         "pcie.inbound.write.partial.llc.miss.ratio": share(cbox, missed_io[2:], writes[1:]),
-        "pcie.inbound.write.llc.miss.bandwidth": lines(cbox, *missed_io[1:]),
         "fabric.backpressure": share(cbox, [event(0x09)], [event(0x00)]),
         **operations(["uncore_irp"], 0x13, "read", "itom", "rfo", "writeback"),
     }
