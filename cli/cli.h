@@ -48,6 +48,8 @@ struct command {
 	const char *metrics;     /* comma list of patterns */
 	const char *output;      /* its output for people; NULL: text */
 	enum uncore_level level; /* unless an option sets another */
+	/* The same with other metrics: its name is an option of this one, its doc that option's help. */
+	const struct command *view;
 };
 
 /* Makes the machine of the global options; cli_open() scans it, too. */

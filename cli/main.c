@@ -13,6 +13,13 @@
 #include "options.h"
 #include "output/buffer.h"
 
+/* Hits and misses of the last-level cache, added up, as bandwidths and shares. */
+static const struct command ddio = {
+	"ddio", "Device reads and writes that hit the last-level cache, or reached memory",
+	.metrics =
+		"pcie.inbound.read.llc.bandwidth,pcie.inbound.read.llc.*,pcie.inbound.write.llc.*",
+	.output = "ddio", .level = UNCORE_LEVEL_SOCKET};
+
 static const struct command commands[] = {
 	{"stat", "Count metrics and events, once or every interval", .run = cmd_stat},
 	{"latency", "Mean latencies, or the distribution of sampled loads", .run = cmd_latency},
@@ -32,7 +39,7 @@ static const struct command commands[] = {
 		    "pcie.outbound.read.bandwidth,pcie.outbound.write.bandwidth,"
 		    "pcie.inbound.read.latency,else,pcie.in.bandwidth,pcie.out.bandwidth,"
 		    "else,pcie.*.bandwidth,pcie.*.utilization,pcie.*.latency",
-	 .output = "ports", .level = UNCORE_LEVEL_PORT},
+	 .output = "ports", .level = UNCORE_LEVEL_PORT, .view = &ddio},
 	{"link", "Traffic between sockets and to accelerators", .run = cmd_stat,
 	 .metrics = "link.*"},
 	{"cache", "System-level caches and the fabric", .run = cmd_stat,

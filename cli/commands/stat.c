@@ -8,7 +8,7 @@
 #include "commands/stat.h"
 #include "options.h"
 
-enum { KEY_PER_SOCKET = 0x100, KEY_NO_MERGE, KEY_PER_PORT };
+enum { KEY_PER_SOCKET = 0x100, KEY_NO_MERGE, KEY_PER_PORT, KEY_VIEW };
 
 #define AT(member) offsetof(struct stat_options, member)
 
@@ -101,6 +101,9 @@ static void parse_other(void *into, int key, char *arg, struct argp_state *state
 	case 'A':
 		set_level(state, o, UNCORE_LEVEL_INSTANCE);
 		break;
+	case KEY_VIEW:
+		o->preset = o->preset->view ? o->preset->view : o->preset;
+		break;
 	case 'x':
 		cli_set_output(state, &o->output, "csv");
 		o->separator = separator(state, arg);
@@ -178,12 +181,14 @@ static const char stat_doc[] =
 int cmd_stat(struct cli *cli, int argc, char **argv)
 {
 	const struct command *preset = cli->command->metrics ? cli->command : NULL;
+	const struct command *view = preset ? preset->view : NULL;
 	struct stat_options o = {.repeat = 1, .separator = ",", .preset = preset};
+	struct cli_option all[sizeof(options) / sizeof(*options) + 1];
 	int status;
-	char doc[400];
+	char doc[500];
 	struct cli_syntax syntax = {.doc = stat_doc,
 				    .args = "[INTERVAL [COUNT]] [-- COMMAND ...]",
-				    .options = options,
+				    .options = view ? all : options,
 				    .outputs = OUTPUTS_RECORDS,
 				    .outputs_group = 4,
 				    .outputs_at = AT(output),
@@ -192,6 +197,10 @@ int cmd_stat(struct cli *cli, int argc, char **argv)
 				    .argument = parse_argument,
 				    .check = check};
 
+	if (view) {
+		all[0] = (struct cli_option){view->name, NULL, view->doc, KEY_VIEW, 1, 0, 0};
+		memcpy(all + 1, options, sizeof(options));
+	}
 	if (preset) {
 		snprintf(doc, sizeof(doc),
 			 "%s: the metrics %s.\v"
@@ -201,6 +210,7 @@ int cmd_stat(struct cli *cli, int argc, char **argv)
 		syntax.doc = doc;
 	}
 	cli_parse(cli, &syntax, &o, argc, argv);
+	preset = o.preset;
 	if (!o.output)
 		o.output = output_find(preset && preset->output && !o.query_count ? preset->output
 										  : "text");

@@ -14,6 +14,7 @@ const struct output outputs[] = {
 	{"json", 'j', "JSON; of rows, one object in each line", json_output_record,
 	 json_output_document, NULL},
 	{"ports", .window = ports_output_window},
+	{"ddio", .window = ddio_output_window},
 	{"matrix", .window = matrix_output_window},
 };
 const size_t output_count = sizeof(outputs) / sizeof(outputs[0]);

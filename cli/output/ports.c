@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Text of `pcie`: a line for each root port (or PMU, where the PMU cannot distinguish ports) with a column for
- * each metric, and below it what hangs there. */
+ * each metric, and below it what hangs there; and of `pcie --ddio`. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -283,5 +283,67 @@ void ports_output_window(struct out *out)
 	put_legend(out);
 	if (forget_idle(out))
 		buffer_puts(out->to, "LATENCY: - where nothing was read.\n");
+	out_reasons(out, NULL);
+}
+
+/* ---- what devices find in the last-level cache ----------------------------------------------------- */
+
+/* "pcie.inbound.read.llc.": the metrics of a line begin with it. */
+static int line_length(const char *name)
+{
+	return (int)strcspn(name, "l") + 4;
+}
+
+static void put_direction(struct out *out, struct table *t, const struct uncore_row *row)
+{
+	static const char *const ends[] = {"bandwidth", "hit.bandwidth", "miss.bandwidth",
+					   "hit.ratio", "miss.ratio"};
+	struct buffer place = {0};
+	char name[80];
+
+	out_place(&place, &row->place);
+	table_cell(t, "%s", place.data);
+	table_cell(t, "%s", strstr(row->query.name, ".read.") ? "read" : "write");
+	for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++) {
+		snprintf(name, sizeof(name), "%.*s%s", line_length(row->query.name),
+			 row->query.name, ends[i]);
+		put_value(t, find(out, row, name));
+	}
+	table_end_row(t, NULL);
+	buffer_free(&place);
+}
+
+void ddio_output_window(struct out *out)
+{
+	static const struct table_column columns[] = {
+		{"PLACE", false}, {"DEVICES", false}, {"ALL", true},    {"LLC", true},
+		{"MEMORY", true}, {"LLC", true},      {"MEMORY", true}, {NULL, false},
+	};
+	struct table t;
+
+	out_text_header(out);
+	out_text_time(out);
+	table_init(&t, columns);
+	for (size_t i = 0; i < out->row_count; i++) {
+		const struct uncore_row *row = out->rows[i].row, *first = row;
+
+		for (size_t k = i; k--;) {
+			const struct uncore_row *other = out->rows[k].row;
+
+			if (same_line(&other->place, &row->place) &&
+			    strncmp(other->query.name, row->query.name,
+				    (size_t)line_length(row->query.name)) == 0)
+				first = other;
+		}
+		if (first == row)
+			put_direction(out, &t, row);
+	}
+	table_print(&t, out->to);
+	table_free(&t);
+	buffer_puts(
+		out->to,
+		"LLC: hits, lines that the last-level cache holds (DDIO). MEMORY: misses, lines "
+		"that are read from\nmemory or will be written there. Writes of parts of "
+		"lines count as 64 bytes each.\n");
 	out_reasons(out, NULL);
 }

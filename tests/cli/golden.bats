@@ -96,6 +96,7 @@ golden_of() {
 		golden_of "link-$machine.txt" 0 --source "sim:$machine,step=1s" link --timeout 1
 	done
 	golden_of pcie-t410.txt 0 --source "$SIM_T410" pcie
+	golden_of pcie-ddio-spr.txt 0 --source "$SIM_SPR" pcie --ddio
 	golden_of matrix-t410.txt 0 --source "$SIM_T410" matrix
 	golden_of matrix-grace.txt 0 --source "$SIM_GRACE" matrix
 	golden_of intervals-t410.txt 0 --source "$SIM_T410" mem -I 10 --interval-count 3 --summary

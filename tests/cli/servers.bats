@@ -34,6 +34,40 @@ gives() {
 	gives pcie.inbound.read.llc.hit.ratio measured 0.75
 	gives pcie.inbound.read.llc.miss.bandwidth measured 640
 	gives pcie.inbound.read.llc.hit.bandwidth measured 1920
+	gives pcie.inbound.read.llc.bandwidth measured 2560
+	expect 0 "$UNCORE" --source "sim:$SIM,step=1s" pcie --ddio
+	shows 'PLACE +DEVICES +ALL +LLC +MEMORY +LLC +MEMORY' \
+		'socket 0 +read +2\.560 kB/s +1\.920 kB/s +640\.0 B/s +75\.00 % +25\.00 %'
+}
+
+@test "DDIO: the view has the numbers of stat, of each socket, in rounds of at most four counters a slice" {
+	local view options rows=()
+
+	for view in pcie\ --ddio "stat --per-socket -M pcie.inbound.read.llc.*,pcie.inbound.write.llc.*"; do
+		for options in '-j --timeout 1' '--csv --timeout 1'; do
+			# shellcheck disable=SC2086 # words
+			expect 0 "$UNCORE" --source sim:spr,step=1s $view $options
+			rows+=("$output")
+		done
+	done
+	[ "${rows[0]}" = "${rows[2]}" ] || fail 'JSON differs'
+	[ "${rows[1]}" = "${rows[3]}" ] || fail 'CSV differs'
+	[ "$(jq -r '"\(.socket) \(.quality)"' <<<"${rows[0]}" | sort | uniq -c | tr -s ' ')" = ' 10 0 measured' ] || fail
+	expect 0 "$UNCORE" --root "$SPR" pcie --ddio --dry-run -j
+	jq -se 'group_by([.pmu, .round]) | length == 2 * (map(.[0].pmu) | unique | length) and all(length <= 4)' \
+		<<<"$output" || fail 'not two rounds of four counters'
+	expect 0 "$UNCORE" --source sim:spr,step=1s pcie --ddio
+	shows 'Counting in 2 rounds of 1\.000 s'
+}
+
+@test "DDIO: machines that cannot tell say why" {
+	local machine
+
+	for machine in "$ZEN4" "$T410" "$MACHINES/intel-ivt-1socket.txt"; do
+		expect 3 "$UNCORE" --root "$machine" pcie --ddio
+		says 'pcie.inbound.read.llc.bandwidth: '
+	done
+	expect 2 "$UNCORE" --root "$SPR" mem --ddio
 }
 
 @test "Granite Rapids: a DCLK of 1.6 GHz is DDR5-6400, and 0.4e9 CAS fill half of a channel" {
