@@ -62,9 +62,9 @@ static void parse_expr(struct parser *p);
 static size_t word_length(struct parser *p)
 {
 	p->at += strspn(p->text + p->at, " \t\r\n");
-	if (unc_is_digit(p->text[p->at]))
+	if (unc_is_digit(p->text[p->at]) || p->text[p->at] == '.')
 		return 0;
-	return strspn(p->text + p->at, "abcdefghijklmnopqrstuvwxyz_0123456789");
+	return strspn(p->text + p->at, "abcdefghijklmnopqrstuvwxyz_0123456789.");
 }
 
 /* `expected` completes "expected ... at column 7". */

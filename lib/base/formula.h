@@ -13,7 +13,7 @@
  *            | ("min"|"max") "(" expr "," expr ")"
  *            | "source_count" "(" name ")"          counters behind the event (instances)
  *
- * Names are [a-z_][a-z0-9_]*. A missing input, a division by zero or a result that is not finite is
+ * Names are [a-z_][a-z0-9_.]*; those with a dot are metrics. A missing input, a division by zero or a result that is not finite is
  * "no value", never 0, NaN or infinity. Of "a if c else b" only c and the branch taken must have a
  * value. Depth at most 64, length at most 4096.
  */
@@ -23,7 +23,7 @@
 #include "base/text.h"
 
 struct unc_formula {
-	struct unc_names names; /* of events, each once, in order of first appearance */
+	struct unc_names names; /* of events and metrics, each once, in order of first appearance */
 	/* An event stands in a divisor: then all events must be counted over one interval. In
 	 * source_count() it does not: that is a constant of the plan. */
 	bool ratio;

@@ -13,6 +13,7 @@
 static void finish_metric(struct uncore_metric *m)
 {
 	unc_formula_free(m->formula);
+	unc_formula_free(m->unless);
 	free(m->events);
 	free(m->missing);
 	free(m->shown);
@@ -354,7 +355,7 @@ static const struct unc_shape event = {
 
 static int read_formula(const struct unc_reader *r, const struct unc_yaml *node, void *into)
 {
-	static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789_";
+	static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789_.";
 	const struct unc_family *f = r->context;
 	struct uncore_metric *m = into;
 	struct unc_names *names;
@@ -396,12 +397,37 @@ static int read_formula(const struct unc_reader *r, const struct unc_yaml *node,
 	return 0;
 }
 
+/* What shows that there is no doubt: events of the metric's formula, and other metrics. */
+static int read_unless(const struct unc_reader *r, const struct unc_yaml *node, void *into)
+{
+	struct uncore_metric *m = into;
+	struct unc_error why;
+	size_t pos = 0;
+
+	if (unc_reader_expect(r, node, UNC_YAML_TEXT) < 0)
+		return -EBADMSG;
+	if (unc_formula_parse(&m->unless, node->text, &pos, &why) < 0)
+		return unc_reader_fail_in(r, node, pos, "formula: %s", why.text);
+	if (m->unless->names.count > UNC_METRIC_EVENTS)
+		return unc_reader_fail(r, node, "the formula names more than %d events",
+				       UNC_METRIC_EVENTS);
+	for (size_t i = 0; i < m->unless->names.count; i++) {
+		const char *name = m->unless->names.items[i];
+
+		if (!strchr(name, '.') && !(m->formula && unc_names_has(&m->formula->names, name)))
+			return unc_reader_fail(r, node, "'%s' is not an event of the formula",
+					       name);
+	}
+	return 0;
+}
+
 static const struct unc_field metric_case_fields[] = {
 	UNC_FIELD("when", TEXT, .check = unc_family_when),
 	UNC_FIELD("!formula", ANY, .check = read_formula),
 	UNC_FIELD("headline", NUMBER, UNC_AT(struct uncore_metric, headline), .most = 9),
 	UNC_FIELD("apart", TEXT, UNC_AT(struct uncore_metric, apart)),
 	UNC_FIELD("doubt", TEXT, UNC_AT(struct uncore_metric, doubt)),
+	UNC_FIELD("unless", ANY, .with = "doubt", .check = read_unless),
 	UNC_FIELD("evidence", TEXT, UNC_AT(struct uncore_metric, evidence)),
 	UNC_END,
 };
@@ -450,6 +476,8 @@ static const struct unc_field metric_fields[] = {
 						NULL},
 		  .what = "ceiling"),
 	UNC_FIELD("doubt", TEXT, UNC_AT(struct uncore_metric, doubt)),
+	UNC_FIELD("unless", ANY, .with = "doubt", .check = read_unless),
+	UNC_FIELD("over", TEXT, UNC_AT(struct uncore_metric, over)),
 	UNC_FIELD("!evidence", TEXT, UNC_AT(struct uncore_metric, evidence)),
 	UNC_END,
 };

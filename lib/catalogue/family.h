@@ -24,9 +24,11 @@ struct uncore_metric {
 	enum unc_ceiling ceiling;
 	unsigned headline; /* its place in the overview; 0: not in it */
 	const char *apart; /* why "memory.*" does not include it; NULL: it is included */
-	const char *doubt; /* why its rows are suspect, as a sentence; NULL: they are not */
-	const char *text;  /* of the formula; NULL: not on this CPU model */
+	const char *doubt; /* why its rows are suspect, as a sentence; NULL: they are not, */
+	struct unc_formula *unless; /* nor where this is not 0; NULL: always */
+	const char *text;           /* of the formula; NULL: not on this CPU model */
 	struct unc_formula *formula;
+	const char *over; /* the metric that its value is divided by; NULL: none */
 	const struct unc_event_def **events;   /* one per name of the formula */
 	const struct unc_histogram *histogram; /* a percentile of the events, which are its bins */
 	unsigned per_mille;                    /* which one; 990 is p99; 0: a bin of them */

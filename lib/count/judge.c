@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "object.h"
+
 /* For a shorter time a working counter may keep its value: energy counters tick about once a millisecond. */
 #define STUCK_SECONDS 0.1
 /* The times of a value and of its ceiling are not quite the same. */
@@ -30,6 +32,7 @@ struct verdict {
 	char *reason; /* UNC_REASON_ROOM bytes */
 	struct uncore_row *out;
 	struct unc_sum sums[UNC_METRIC_EVENTS];
+	struct unc_formula_input in[UNC_METRIC_EVENTS]; /* of a metric's formula */
 	bool even;          /* all counters were enabled for the same time */
 	double uncertain_s; /* the time the counters were enabled may be off by that */
 	double skew;        /* share of the interval by which readings lie off its ends */
@@ -147,8 +150,9 @@ static void set_event(struct verdict *v)
 }
 
 /* As if the counters had been enabled for the shortest and for the longest possible time. */
-static void set_metric_bounds(struct verdict *v, const struct unc_formula_input *in)
+static void set_metric_bounds(struct verdict *v)
 {
+	const struct unc_formula_input *in = v->in;
 	const struct unc_formula *formula = v->metric->formula;
 	double off = v->uncertain_s / v->out->counted.seconds, low, high;
 
@@ -164,7 +168,7 @@ static void set_metric_bounds(struct verdict *v, const struct unc_formula_input 
 
 /* The count of a bin, of all; or the bin in which the percentile lies: its bounds, and as the value the upper one. The last bin has
  * none, and at least the lower one. The formula is the sum of all bins, times the unit of their bounds. */
-static void set_histogram(struct verdict *v, const struct unc_formula_input *in)
+static void set_histogram(struct verdict *v)
 {
 	const struct unc_histogram *h = v->metric->histogram;
 	double counts[UNC_METRIC_EVENTS], all = 0, unit;
@@ -172,7 +176,7 @@ static void set_histogram(struct verdict *v, const struct unc_formula_input *in)
 	size_t bin;
 
 	for (size_t k = 0; k < h->count; k++)
-		all += counts[k] = in[k].value;
+		all += counts[k] = v->in[k].value;
 	if (!v->metric->per_mille) {
 		out->value = counts[v->metric->bin];
 		out->ceiling = all;
@@ -191,7 +195,7 @@ static void set_histogram(struct verdict *v, const struct unc_formula_input *in)
 static void set_metric(struct verdict *v)
 {
 	const struct unc_formula *formula = v->metric->formula;
-	struct unc_formula_input in[UNC_METRIC_EVENTS] = {0};
+	struct unc_formula_input *in = v->in;
 	bool counts = v->even || !formula->timed;
 
 	/* Where the windows of instances differ, a value over time is the sum of rates, each in its own time. One
@@ -214,9 +218,66 @@ static void set_metric(struct verdict *v)
 	}
 	if (!unc_formula_eval(formula, in, v->out->counted.seconds, &v->out->value))
 		return;
-	set_metric_bounds(v, in);
+	set_metric_bounds(v);
 	if (v->metric->histogram)
-		set_histogram(v, in);
+		set_histogram(v);
+}
+
+static void set_value(struct verdict *v)
+{
+	unc_row_sum(v->row, v->interval, v->sums);
+	set_times(v);
+	if (v->metric)
+		set_metric(v);
+	else
+		set_event(v);
+}
+
+/* Of a metric that is counted for this one in the same place and interval: the sum of its rows, of a frequency the
+ * mean; or a fact of the machine, 0 where it is not known. NaN: no value, or not of all that belongs to it. */
+static double value_of(const struct verdict *v, const char *name)
+{
+	const struct unc_rows *rows = v->interval->rows;
+	double sum = 0, transfers;
+	size_t count = 0;
+
+	if (strcmp(name, "memory.transfers") == 0 && v->interval->machine) {
+		transfers = uncore_memory_get(v->interval->machine)->transfers * 1e6;
+		return transfers > 0 ? transfers : 0;
+	}
+	for (size_t i = 0; rows && i < rows->count; i++) {
+		struct uncore_row out = {.value = NAN};
+		struct verdict other = {.row = &rows->items[i],
+					.metric = rows->items[i].query->metric,
+					.interval = v->interval,
+					.out = &out};
+
+		if (!other.metric || strcmp(other.metric->name, name) != 0 ||
+		    other.row->round != v->row->round || other.row->level != v->row->level ||
+		    other.row->query->filter != v->row->query->filter ||
+		    other.row->key.socket != v->row->key.socket)
+			continue;
+		set_value(&other);
+		for (size_t k = 0; k < other.row->query->event_count; k++)
+			if (other.sums[k].missing)
+				out.value = NAN;
+		sum += other.row->gaps ? NAN : out.value;
+		count += count == 0 || strcmp(other.metric->unit, "Hz") == 0;
+	}
+	return count ? sum / (double)count : NAN;
+}
+
+/* Some metrics are shares of what another PMU counts. */
+static void set_share(struct verdict *v)
+{
+	struct uncore_row *out = v->out;
+	double whole = v->metric && v->metric->over ? value_of(v, v->metric->over) : 1;
+
+	if (!(whole > 0))
+		whole = NAN;
+	out->value /= whole;
+	out->low /= whole;
+	out->high /= whole;
 }
 
 /* ---- checks of one event that has a value --------------------------------------------------------- */
@@ -352,6 +413,9 @@ static void check_value(struct verdict *v)
 		return;
 	if (v->out->quality >= UNCORE_PARTIAL)
 		worsen(v, UNCORE_UNAVAILABLE, NULL); /* for the reason that is there */
+	else if (v->metric && v->metric->over)
+		worsen(v, UNCORE_UNAVAILABLE, "%s has no value in this interval, or 0",
+		       v->metric->over);
 	else
 		worsen(v, UNCORE_UNAVAILABLE, "division by zero: no events in this interval");
 }
@@ -388,12 +452,35 @@ static void check_kernel(struct verdict *v)
 	}
 }
 
+/* What was counted shows that the formula is right, which documents leave open. */
+static bool is_shown(const struct verdict *v)
+{
+	const struct unc_names *events = &v->metric->formula->names;
+	const struct unc_formula *unless = v->metric->unless;
+	struct unc_formula_input in[UNC_METRIC_EVENTS] = {0};
+	double value;
+
+	for (size_t k = 0; unless && k < unless->names.count; k++) {
+		const char *name = unless->names.items[k];
+
+		for (size_t i = 0; i < events->count; i++)
+			if (strcmp(events->items[i], name) == 0)
+				in[k] = v->in[i];
+		if (!strchr(name, '.'))
+			continue;
+		in[k].value = value_of(v, name);
+		in[k].known = !isnan(in[k].value);
+	}
+	return unless && unc_formula_eval(unless, in, v->out->counted.seconds, &value) &&
+	       (value < 0 || value > 0);
+}
+
 /* The documents contradict each other, or say too little. */
 static void check_doubt(struct verdict *v)
 {
 	char gap[UNC_REASON_ROOM] = "";
 
-	if (!v->metric || !v->metric->doubt)
+	if (!v->metric || !v->metric->doubt || is_shown(v))
 		return;
 	if (v->out->quality == UNCORE_PARTIAL && v->out->reason)
 		snprintf(gap, sizeof(gap), "; %s", v->out->reason);
@@ -498,13 +585,9 @@ void unc_row_judge(const struct unc_row *row, const struct unc_interval *interva
 		.quality = UNCORE_MEASURED,
 	};
 	out->place.port = row->port;
-	unc_row_sum(row, interval, v.sums);
+	set_value(&v);
+	set_share(&v);
 	out->counted.instances = v.sums[0].used + v.sums[0].missing;
-	set_times(&v);
-	if (v.metric)
-		set_metric(&v);
-	else
-		set_event(&v);
 	for (size_t i = 0; i < sizeof(row_checks) / sizeof(*row_checks); i++)
 		row_checks[i](&v);
 	if (out->quality == UNCORE_UNAVAILABLE || isnan(out->value)) {

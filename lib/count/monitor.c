@@ -297,6 +297,8 @@ static void fill(const struct uncore_monitor *m, const struct unc_delta *deltas,
 	const struct unc_interval interval = {.counters = m->plan.counters,
 					      .count = m->plan.count,
 					      .deltas = deltas,
+					      .machine = m->machine,
+					      .rows = &m->rows,
 					      .length_ns = m->previous_at.ns - begin.ns};
 
 	into->begin = begin;
@@ -305,7 +307,7 @@ static void fill(const struct uncore_monitor *m, const struct unc_delta *deltas,
 	for (size_t i = 0; i < m->rows.count; i++) {
 		struct uncore_row *row = &into->rows[into->count].row;
 
-		if (m->rows.items[i].round != m->round)
+		if (m->rows.items[i].round != m->round || m->rows.items[i].query->silent)
 			continue;
 		unc_row_judge(&m->rows.items[i], &interval, into->rows[into->count++].reason, row);
 		row->number = i;

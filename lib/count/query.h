@@ -43,6 +43,7 @@ struct unc_query {
 	const char *name, *unit;            /* which has these */
 	bool snapshot;
 	const char *filter; /* "from=cpu to=memory"; NULL: none */
+	bool silent;        /* its rows are not reported: another metric's value needs it */
 	bool filtered; /* to some root ports or a device, so that a socket may have no part in it */
 	double scales[UNC_METRIC_EVENTS]; /* the kernel's, where it is asked for; else 1 */
 	size_t event_count;

@@ -66,7 +66,7 @@ static struct unc_row *find_row(struct builder *b, struct uncore_row_place k)
 			break;
 	}
 	row = &b->rows.items[b->rows.count++];
-	*row = (struct unc_row){.query = b->query, .key = k, .port = k.port};
+	*row = (struct unc_row){.query = b->query, .key = k, .level = b->level, .port = k.port};
 	return row;
 }
 

@@ -23,6 +23,7 @@ struct unc_row {
 	struct unc_row_counter *counters;
 	size_t counter_count; /* 0: it is there for its gaps */
 	size_t round;
+	enum uncore_level level;
 	const struct unc_kernel_bug *bug; /* that its events have, or (no `text`) may have; NULL */
 };
 
@@ -44,6 +45,8 @@ struct unc_interval {
 	const struct unc_delta *deltas;
 	size_t count;       /* of counters */
 	uint64_t length_ns; /* by the clock */
+	struct uncore *machine;
+	const struct unc_rows *rows; /* of all metrics; NULL: none but the one in question */
 };
 
 /* One event of a row. The first_... are counters, by their numbers in the plan. */

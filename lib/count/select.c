@@ -409,6 +409,15 @@ static int note_metric(struct uncore_monitor *m, const struct unc_query *q,
 	return r;
 }
 
+/* The query of a metric, with the filters that are set; NULL: none. */
+static struct unc_query *added_query(struct uncore_monitor *m, const struct uncore_metric *metric)
+{
+	for (size_t i = 0; i < m->query_count; i++)
+		if (m->queries[i].metric == metric && m->queries[i].filter == m->filters.text)
+			return &m->queries[i];
+	return NULL;
+}
+
 /* On every PMU of the family; on the others where one of them cannot be counted, or not as asked. */
 static int add_metric(struct uncore_monitor *m, const struct uncore_metric *metric)
 {
@@ -457,18 +466,48 @@ struct unsuited {
 	bool has_filters;
 };
 
+/* Metrics that others of this one need, of all families that are here: not reported, if nothing asks for them. One
+ * that cannot be counted has no value. */
+static int add_needed(struct uncore_monitor *m, const char *name)
+{
+	const struct unc_catalogue *c = &m->machine->catalogue;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < c->metric_count; i++) {
+		struct unc_checkpoint before = {m->query_count, m->set_count};
+
+		if (strcmp(c->metrics[i]->name, name) != 0 ||
+		    uncore_metric_missing(c->metrics[i]) || added_query(m, c->metrics[i]))
+			continue;
+		r = add_metric(m, c->metrics[i]);
+		if (r == 0)
+			m->queries[m->query_count - 1].silent = true;
+		if (r == -ENODEV)
+			unc_monitor_roll_back(m, before);
+		r = r == -ENODEV ? 0 : r;
+	}
+	return r;
+}
+
 /* A matching metric: added, or (`unsuited` says why) not, since the filters do not suit it. */
 static int try_metric(struct uncore_monitor *m, const struct uncore_metric *metric,
 		      struct unsuited *unsuited)
 {
 	struct unc_checkpoint before = {m->query_count, m->set_count};
+	struct unc_query *query = added_query(m, metric);
 	bool has_filters = true;
 	int r;
 
-	for (size_t i = 0; i < m->query_count; i++)
-		if (m->queries[i].metric == metric && m->queries[i].filter == m->filters.text)
-			return 0;
+	if (query) {
+		query->silent = false;
+		return 0;
+	}
 	r = add_metric(m, metric);
+	for (size_t i = 0; r == 0 && metric->unless && i < metric->unless->names.count; i++)
+		if (strchr(metric->unless->names.items[i], '.'))
+			r = add_needed(m, metric->unless->names.items[i]);
+	if (r == 0 && metric->over)
+		r = add_needed(m, metric->over);
 	if (r != -ENODEV || !m->filters.text)
 		return r;
 	unc_monitor_roll_back(m, before);

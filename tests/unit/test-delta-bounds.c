@@ -101,7 +101,8 @@ static void test_sum_leaves_out_what_is_too_fast(void **state)
 		{.count = 5, .scaled = 5, .enabled_ns = 9, .running_ns = 9},
 	};
 	const struct unc_counter counters[COUNT(deltas)] = {{.width = 0}};
-	const struct unc_interval interval = {counters, deltas, COUNT(deltas), 9};
+	const struct unc_interval interval = {
+		.counters = counters, .deltas = deltas, .count = COUNT(deltas), .length_ns = 9};
 	struct unc_sum sum = {.coverage = 1};
 
 	(void)state;

@@ -433,7 +433,8 @@ static void a_total_in_pieces_is_as_uncertain_as_all_of_their_ends(void **state)
 static struct unc_sum sum_up(const struct unc_delta *deltas, const size_t *counters, size_t count)
 {
 	static const struct unc_counter plain[16];
-	const struct unc_interval interval = {plain, deltas, 16, 100};
+	const struct unc_interval interval = {
+		.counters = plain, .deltas = deltas, .count = 16, .length_ns = 100};
 	struct unc_sum sum = {.coverage = 1};
 
 	for (size_t i = 0; i < count; i++)
@@ -494,7 +495,8 @@ static void uncertain_times_add_up(void **state)
 	struct unc_reading before = at(0, 0, 0), after = at(5, SECOND, SECOND);
 	const struct unc_counter counters[2] = {{.width = 64}};
 	struct unc_delta d, deltas[2];
-	const struct unc_interval interval = {counters, deltas, 2, SECOND};
+	const struct unc_interval interval = {
+		.counters = counters, .deltas = deltas, .count = 2, .length_ns = SECOND};
 	struct unc_sum sum = {.coverage = 1};
 
 	(void)state;

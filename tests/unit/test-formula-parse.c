@@ -69,7 +69,7 @@ static void mistakes_have_a_place(void **state)
 		{"a ! b", 2, after, "3, not '!'"},
 		{"a % b", 2, after, "3, not '%'"},
 		{"a < b < c", 6, after, "7, not '<'"},
-		{"a.b", 1, after, "2, not '.'"},
+		{"a .b", 2, after, "3, not '.'"},
 		{"aB", 1, after, "2, not 'B' (names are in lower case)"},
 		{"a(b)", 1, after, "2, not '('"},
 		{"a else b", 2, after, "3, not 'else'"},

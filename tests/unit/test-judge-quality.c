@@ -497,6 +497,40 @@ static void a_formula_in_doubt(void **state)
 	end(&s);
 }
 
+/* What was counted may show that there is none. A metric that is not counted shows nothing. */
+static void counts_settle_a_doubt(void **state)
+{
+	static const struct {
+		const char *unless;
+		uint64_t count;
+		enum uncore_quality quality;
+	} cases[] = {
+		{"clk > 10 * source_count(clk) * seconds", 21, UNCORE_MEASURED},
+		{"clk > 10 * source_count(clk) * seconds", 20, UNCORE_SUSPECT},
+		{"clk > memory.transfers", 21, UNCORE_SUSPECT},
+		{"other.metric >= 0", 21, UNCORE_SUSPECT},
+		{"1 / (clk - 21)", 21, UNCORE_SUSPECT},
+	};
+	struct stage s;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct stage_event *ev;
+
+		begin(&s, "rd / clk");
+		s.metric.doubt = "half, or a quarter";
+		assert_int_equal(unc_formula_parse(&s.metric.unless, cases[i].unless, NULL, NULL),
+				 0);
+		add_counter(&s, add_event(&s, "rd"), counted(5, SECOND));
+		ev = add_event(&s, "clk");
+		add_counter(&s, ev, counted(cases[i].count - 1, SECOND));
+		add_counter(&s, ev, counted(1, SECOND));
+		assert_int_equal(evaluate(&s)->quality, cases[i].quality);
+		unc_formula_free(s.metric.unless);
+		end(&s);
+	}
+}
+
 /* Two PMUs of a kind, counted from the same CPU: equal to the last digit only by the bug. */
 static void equal_counts_show_a_bug(void **state)
 {
@@ -559,6 +593,7 @@ int main(void)
 		cmocka_unit_test(an_event_that_nothing_counts),
 		cmocka_unit_test(a_bug_of_the_kernel),
 		cmocka_unit_test(a_formula_in_doubt),
+		cmocka_unit_test(counts_settle_a_doubt),
 		cmocka_unit_test(equal_counts_show_a_bug),
 	};
 
