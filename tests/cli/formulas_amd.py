@@ -113,6 +113,9 @@ FORMULAS = {
         "memory.read.latency.cycles": doubted(ticks(0x01, 0x02, unit=1)),
         "memory.local.read.latency.cycles": doubted(ticks(0x01, unit=1)),
         "memory.remote.read.latency.cycles": doubted(ticks(0x02, unit=1)),
+        "memory.read.latency": doubted(ticks(0x01, 0x02)),
+        "memory.local.read.latency": doubted(ticks(0x01)),
+        "memory.remote.read.latency": doubted(ticks(0x02)),
         "memory.local.read.ratio": from_near,
     },
     "zen5": {

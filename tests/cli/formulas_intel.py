@@ -527,6 +527,9 @@ def xeon_max():
             for name, pair in QUEUES.items()
         },
         **hbm(boxes("hbm", 32)),
+        **behind_the_fabric(M2M4, "event=0x24,umask=0x304", "event=0x25,umask=0x1810"),
+        **persistent(M2M4, "event=0x24,umask=0x320", "event=0x25,umask=0x1880"),
+        **directory(M2M4, "event=0x21,umask=0x301"),
         "iommu.requests": rate(units, "iommu_requests"),
         "iommu.iotlb.lookups": rate(units, "iotlb_lookup"),
         "iommu.iotlb.miss.ratio": misses("iotlb_lookup", "iotlb_hit"),

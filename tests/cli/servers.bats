@@ -77,6 +77,74 @@ gives() {
 	gives memory.utilization measured 0.5
 }
 
+@test "DCLK: a clock above 2.3 GHz is no quarter, and one below 1.6 GHz shows no half" {
+	counts "$BATS_FILE_TMPDIR/intel-gnr-1socket.txt" uncore_imc/event=0x01,umask=0x01=3.2e9 \
+		uncore_imc/event=0x05,umask=0xff=0.3e9 uncore_imc/event=0x06,umask=0xff=0.1e9
+	gives memory.utilization suspect 0.25
+	[[ $(jq -r .reason <<<"$output") == *'a quarter of the data rate'*'the share twice this' ]] || fail
+	counts "$SPR" uncore_imc/event=0x01,umask=0x01=2.4e9 uncore_imc/event=0x05,umask=0xcf=0.2e9 \
+		uncore_imc/event=0x05,umask=0xf0=0.1e9
+	gives memory.utilization measured 0.5
+	gives memory.clock.frequency measured 2400000000
+	counts "$SPR" uncore_imc/event=0x01,umask=0x01=1.2e9 uncore_imc/event=0x05,umask=0xcf=0.1e9 \
+		uncore_imc/event=0x05,umask=0xf0=0.05e9
+	gives memory.utilization suspect 0.5
+	gives memory.clock.frequency suspect 1200000000
+	[[ $(jq -r .reason <<<"$output") == *'the clock twice this' ]] || fail
+}
+
+@test "DCLK: the rate of the modules decides" {
+	unpack "$SPR" "$BATS_TEST_TMPDIR/spr"
+	helper smbios write twice "$BATS_TEST_TMPDIR/spr" # DDR5-4000
+	counts "$BATS_TEST_TMPDIR/spr" uncore_imc/event=0x01,umask=0x01=1.5e9
+	gives memory.clock.frequency measured 1500000000
+	counts "$BATS_TEST_TMPDIR/spr" uncore_imc/event=0x01,umask=0x01=1.1e9
+	gives memory.clock.frequency suspect 1100000000
+}
+
+# zen4 CYCLES REQUESTS: of near and of far DRAM each.
+zen4() {
+	local terms=enallcores=1,enallslices=1,sliceid=3,threadmask=3
+
+	counts "$ZEN4" "amd_l3/event=0xac,umask=0x01,$terms=$1" "amd_l3/event=0xad,umask=0x01,$terms=$2" \
+		"amd_l3/event=0xac,umask=0x02,$terms=$1" "amd_l3/event=0xad,umask=0x02,$terms=$2"
+}
+
+@test "Zen 4: latency in core clocks or in nanoseconds, decided where only one can be" {
+	zen4 11e6 1e6 # 110
+	gives memory.local.read.latency.cycles suspect 110
+	expect 0 "$UNCORE" --source "sim:$SIM,step=1s" stat -j --timeout 1 -M 'memory.*read.latency'
+	jq -se 'all(.[]; .quality == "measured" and (.value * 1e9 | round) == 110) and length == 3' <<<"$output" || fail
+	zen4 40e6 1e6 # 400
+	expect 0 "$UNCORE" --source "sim:$SIM,step=1s" stat -j --timeout 1 -M 'memory.*read.latency'
+	jq -se 'all(.[]; .quality == "suspect" and (.reason | contains("core clocks")))' <<<"$output" || fail
+}
+
+# hbm M2M: 2e9 CAS of HBM and 1e9 of DRAM, and this many reads and writes of the mesh.
+hbm() {
+	local machine=$BATS_FILE_TMPDIR/intel-max-1socket.txt way event
+
+	counts "$machine" uncore_hbm_0/event=0x05,umask=0xcf=2e9 uncore_hbm/event=0x05,umask=0xcf=0 \
+		uncore_hbm_0/event=0x05,umask=0xf0=2e9 uncore_hbm/event=0x05,umask=0xf0=0 \
+		uncore_imc_0/event=0x05,umask=0xcf=1e9 uncore_imc/event=0x05,umask=0xcf=0 \
+		uncore_imc_0/event=0x05,umask=0xf0=1e9 uncore_imc/event=0x05,umask=0xf0=0 \
+		"uncore_m2m_0/event=0x24,umask=0x304=$1" uncore_m2m/event=0x24,umask=0x304=0 \
+		"uncore_m2m_0/event=0x25,umask=0x1810=$1" uncore_m2m/event=0x25,umask=0x1810=0
+}
+
+@test "Xeon Max: what the mesh sends decides how many bytes a CAS of HBM has" {
+	hbm 2e9 # 128e9 bytes: 64e9 of DRAM, 64e9 of HBM
+	gives memory.package.read.bandwidth measured 64000000000
+	gives memory.package.write.bandwidth measured 64000000000
+	gives memory.package.bandwidth measured 128000000000
+	gives 'memory.package.read.bandwidth,fabric.memory.read.bandwidth' measured 64000000000 128000000000
+	expect 0 "$UNCORE" --source "sim:$SIM,step=1s" stat -j --timeout 1 -M memory.package.read.bandwidth --per-socket
+	[ "$(jq -r .quality <<<"$output")" = measured ] || fail
+	hbm 3e9 # 64 bytes a CAS of HBM
+	gives memory.package.read.bandwidth suspect 64000000000
+	gives memory.package.bandwidth suspect 128000000000
+}
+
 @test "Xeon Max: 1e9 CAS of HBM are 32e9 bytes a box, and suspect; all 32 boxes count" {
 	counts "$BATS_FILE_TMPDIR/intel-max-1socket.txt" uncore_hbm/event=0x05,umask=0xcf=1e9 \
 		uncore_hbm/event=0x05,umask=0xf0=0

@@ -198,6 +198,20 @@ static const struct expected l3_zen4[] = {
 	{"memory.remote.read.latency.cycles",
 	 "latency_dram_far * 10 / requests_dram_far",
 	 {{"latency_dram_far", EVERYWHERE | 0x2ac}, {"requests_dram_far", EVERYWHERE | 0x2ad}}},
+	/* The same by the reading of Zen 5. */
+	{"memory.read.latency",
+	 "(latency_dram_near + latency_dram_far) * 10e-9 / (requests_dram_near + "
+	 "requests_dram_far)",
+	 {{"latency_dram_near", EVERYWHERE | 0x1ac},
+	  {"latency_dram_far", EVERYWHERE | 0x2ac},
+	  {"requests_dram_near", EVERYWHERE | 0x1ad},
+	  {"requests_dram_far", EVERYWHERE | 0x2ad}}},
+	{"memory.local.read.latency",
+	 "latency_dram_near * 10e-9 / requests_dram_near",
+	 {{"latency_dram_near", EVERYWHERE | 0x1ac}, {"requests_dram_near", EVERYWHERE | 0x1ad}}},
+	{"memory.remote.read.latency",
+	 "latency_dram_far * 10e-9 / requests_dram_far",
+	 {{"latency_dram_far", EVERYWHERE | 0x2ac}, {"requests_dram_far", EVERYWHERE | 0x2ad}}},
 };
 
 static const struct expected l3_zen5[] = {
