@@ -10,7 +10,7 @@ SETUP ?= tools/setup
 
 RELEASE := -Dbuildtype=release -Db_sanitize=none -Db_lundef=true -Dtests=disabled
 
-.PHONY: all run dev test test-vm clean-room bench lint format fuzz install clean help
+.PHONY: all run dev test test-vm judge clean-room bench lint format fuzz install clean help
 .PHONY: setup-build setup-test setup-bench setup-lint setup-fuzz setup-clean-room
 
 all: build/build.ninja ## optimised build: build/uncore
@@ -30,6 +30,10 @@ test: build-dev/build.ninja ## all tests that need no virtual machine, on the de
 test-vm: ## tests against the kernel's own drivers, in virtual machines: build-vm/results.txt
 	@tests/vm/prepare
 	@tests/vm/test
+
+judge: all ## formulas of perf, PCM and LIKWID on the same counts: docs/judges.md; gets Linux's source
+	@tests/judge/prepare
+	@UNCORE=build/uncore tests/judge/judge.py
 
 clean-room: setup-clean-room ## `make run` and `make test` in a minimal Debian 12 and 13 (SUITE=bookworm: one); needs root
 	@tools/clean-room $(SUITE)
