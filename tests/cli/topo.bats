@@ -149,11 +149,11 @@ add_device() {
 	shows 'no PCI devices'
 }
 
-@test "10,000 devices: within seconds" {
+@test "2,500 devices: within seconds" {
 	local tree=$BATS_TEST_TMPDIR/large out=$BATS_TEST_TMPDIR/out
 
-	# The limit is generous: this takes a second, with sanitizers.
-	ulimit -t 20
+	# The limit is generous: this takes a fraction of a second, with sanitizers.
+	ulimit -t 5
 
 	unpack "$T410_2" "$tree"
 	python3 - "$tree/sys" <<'END'
@@ -165,16 +165,16 @@ def device(path, file, text):
     (directory / file).write_text(text + "\n")
     pathlib.Path(sys.argv[1], "bus/pci/devices", directory.name).symlink_to(f"../../../devices/{path}")
 
-for segment in range(0x20, 0x70):
+for segment in range(0x20, 0x34):
     port = f"pci{segment:04x}:00/{segment:04x}:00:00.0"
     device(port, "class", "0x060400")
     for function in range(124):
         device(f"{port}/{segment:04x}:01:{function >> 3:02x}.{function & 7}", "vendor", "0x15b3")
 END
 	"$UNCORE" --root "$tree" topo --json >"$out"
-	jq -e '.devices | length > 10000' "$out"
+	jq -e '.devices | length > 2480' "$out"
 	"$UNCORE" --root "$tree" topo >"$out"
-	[ "$(grep -c 'and 108 more' "$out")" -eq 80 ]
+	[ "$(grep -c 'and 108 more' "$out")" -eq 20 ]
 }
 
 @test "what the memory can move" {
