@@ -33,12 +33,13 @@ load helpers
 }
 
 @test "a directory and its file are the same machine" {
-	local command dir=$BATS_TEST_TMPDIR/dir
+	local command words dir=$BATS_TEST_TMPDIR/dir
 
 	unpack "$T410" "$dir"
 	for command in 'list --json' topo 'topo --json' doctor 'explain *' pcie; do
-		# shellcheck disable=SC2086 # words are meant
-		diff <("$UNCORE" --root "$T410" $command 2>&1) <("$UNCORE" --root "$dir" $command 2>&1) || fail "$command"
+		read -ra words <<<"$command"
+		diff <("$UNCORE" --root "$T410" "${words[@]}" 2>&1) <("$UNCORE" --root "$dir" "${words[@]}" 2>&1) ||
+			fail "$command"
 	done
 }
 

@@ -5,15 +5,15 @@
 load helpers
 
 @test "a snapshot of every machine gives the same list, topo, doctor, pcie and explain" {
-	local machine command file=$BATS_TEST_TMPDIR/file.txt
+	local machine command words file=$BATS_TEST_TMPDIR/file.txt
 
 	for machine in "$MACHINES"/*.txt; do
 		expect 0 "$UNCORE" --root "$machine" snapshot "$file"
 		[ -z "$output$stderr" ] || fail "$machine"
 		for command in 'list --json' 'topo --json' doctor pcie 'explain *'; do
-			# shellcheck disable=SC2086 # words are meant
-			diff <("$UNCORE" --root "$machine" $command 2>&1) \
-				<("$UNCORE" --root "$file" $command 2>&1) || fail "$machine: $command"
+			read -ra words <<<"$command"
+			diff <("$UNCORE" --root "$machine" "${words[@]}" 2>&1) \
+				<("$UNCORE" --root "$file" "${words[@]}" 2>&1) || fail "$machine: $command"
 		done
 	done
 	# A snapshot of the snapshot is the same file.
