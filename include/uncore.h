@@ -283,6 +283,7 @@ struct uncore_device {
 	/* Of a root port, else -1 and NULL: */
 	int rc_socket, rc, index; /* the numbers its PMUs have for it; -1: no numbers */
 	const char *unknown;      /* why its PMUs are not known; NULL: they are */
+	const char *doubt;        /* why its PMUs and index may be wrong; NULL: no reason */
 };
 
 /* PCI devices of the machine, ordered by address. Read at the first of these calls after a

@@ -91,6 +91,32 @@ static void clean_smbios(struct unc_entry *e)
 	e->len = (size_t)(kept - (unsigned char *)e->data);
 }
 
+/* Of devices of the chip, whose config space is read for root buses: the part for all users, and the
+ * registers that were read. Others may identify the chip. */
+static void clean_chip(struct unc_tree *t, const struct unc_bus_registers *r)
+{
+	const struct {
+		size_t first, size;
+	} kept[] = {{0, 64},        {r->sad, 4},          {r->valid, 4},
+		    {r->buses, 16}, {r->upper_buses, 16}, {r->kind.offset, 4}};
+
+	for (size_t i = 0; i < t->count; i++) {
+		struct unc_entry *e = &t->entries[i];
+		bool is_bridge = e->len > 14 && (e->data[14] & 0x7f) == 1;
+
+		if (e->kind != UNC_FILE || is_bridge || !unc_glob_matches("*/config", e->path))
+			continue;
+		for (size_t at = 0; at < e->len; at++) {
+			bool keep = false;
+
+			for (size_t k = 0; k < sizeof(kept) / sizeof(*kept); k++)
+				keep |= at - kept[k].first < kept[k].size;
+			if (!keep)
+				e->data[at] = '\0';
+		}
+	}
+}
+
 static const struct {
 	const char *path;                   /* a glob */
 	void (*clean)(struct unc_entry *e); /* NULL: left out */
@@ -211,6 +237,8 @@ int uncore_snapshot(struct uncore *u, char **out)
 	if (r == 0) {
 		unc_tree_sort(&tree);
 		clean(&tree);
+		if (u->ports.buses.rule)
+			clean_chip(&tree, &u->ports.buses.rule->registers);
 		unc_tree_sort(&tree); /* two names may be the same now */
 		unc_snapshot_print(&tree, &text);
 		r = tree.failed || text.failed ? unc_nomem(&u->error) : 0;

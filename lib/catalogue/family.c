@@ -40,6 +40,8 @@ void unc_family_free(struct unc_family *f)
 		free(f->bugs[i].text);
 	}
 	free(f->bugs);
+	for (size_t i = 0; i < f->port_rule_count; i++)
+		free(f->port_rules[i].stacks);
 	free(f->port_rules);
 	free(f->events);
 	free(f->patterns);
@@ -189,22 +191,62 @@ static const struct unc_field range_fields[] = {
 	UNC_END,
 };
 
-static const struct unc_shape id = {.fields = id_fields}, range = {.fields = range_fields};
+#define REGISTER(name, member, ...) \
+	UNC_FIELD(name, NUMBER, PORTS(registers.member), .most = 0xffc, __VA_ARGS__)
+
+static const struct unc_field kind_fields[] = {
+	UNC_FIELD("!id", NUMBER, PORTS(registers.kind.id), .least = 1, .most = UINT16_MAX),
+	REGISTER("!offset", kind.offset),
+	UNC_FIELD("!bits", BITS, PORTS(registers.kind.bits)),
+	UNC_END,
+};
+
+static const struct unc_shape kind = {.fields = kind_fields};
+
+static const struct unc_field register_fields[] = {
+	UNC_FIELD("!vendor", NUMBER, PORTS(vendor), .most = UINT16_MAX),
+	UNC_FIELD("!id", NUMBER, PORTS(id), .most = UINT16_MAX),
+	REGISTER("!sad", sad),
+	REGISTER("valid", valid, .with = "buses"),
+	REGISTER("buses", buses, .with = "valid"),
+	REGISTER("upper_buses", upper_buses, .with = "buses"),
+	UNC_FIELD("kind", MAP, .of = &kind),
+	UNC_END,
+};
+
+static const struct unc_field stack_fields[] = {
+	UNC_FIELD("!bus", NUMBER, UNC_AT(struct unc_stack, bus), .most = 31),
+	UNC_FIELD("!unit", NUMBER, UNC_AT(struct unc_stack, unit), .most = UINT16_MAX),
+	UNC_FIELD("kinds", BITS, UNC_AT(struct unc_stack, kinds)),
+	UNC_FIELD("first", NUMBER, UNC_AT(struct unc_stack, numbers.first), .most = 31),
+	UNC_FIELD("count", NUMBER, UNC_AT(struct unc_stack, numbers.count), .most = 32),
+	UNC_FIELD("part", NUMBER, UNC_AT(struct unc_stack, numbers.part), .most = 31),
+	UNC_FIELD("doubt", TEXT, UNC_AT(struct unc_stack, doubt)),
+	UNC_END,
+};
+
+static const struct unc_shape id = {.fields = id_fields}, range = {.fields = range_fields},
+			      registers = {.fields = register_fields},
+			      stack = {.fields = stack_fields, .size = sizeof(struct unc_stack)};
 
 /* The choices are in the order of enum unc_port_kind. */
 static const struct unc_field port_fields[] = {
 	UNC_FIELD("|dvsec", MAP, .of = &id),
 	UNC_FIELD("!fields", ANY, .with = "dvsec", .check = read_fields),
 	UNC_FIELD("|attribute", TEXT, PORTS(attribute), .check = check_file),
-	UNC_FIELD("index", TEXT, .with = "attribute",
+	UNC_FIELD("|config", MAP, .of = &registers),
+	UNC_FIELD("!stacks", LIST, UNC_LIST(struct unc_port_rule, stacks, stack_count),
+		  .with = "config", .of = &stack, .least = 1),
+	UNC_FIELD("index", TEXT, .with = "attribute config",
 		  .words = (const char *const[]){"device", NULL}),
-	UNC_FIELD("first", NUMBER, PORTS(first), .with = "attribute", .most = 31),
-	UNC_FIELD("count", NUMBER, PORTS(count), .with = "attribute", .most = 32),
+	UNC_FIELD("first", NUMBER, PORTS(numbers.first), .with = "attribute config", .most = 31),
+	UNC_FIELD("count", NUMBER, PORTS(numbers.count), .with = "attribute config", .most = 32),
 	UNC_FIELD("except", TEXT, PORTS(except), .with = "attribute"),
 	UNC_FIELD("|name", TEXT, .words = (const char *const[]){"sbdf", NULL}, .check = check_sbdf),
 	UNC_FIELD("|range", MAP, .of = &range),
 	UNC_FIELD("|socket", TEXT, .words = (const char *const[]){"true", NULL}),
 	UNC_FIELD("|unknown", TEXT, PORTS(why)),
+	UNC_FIELD("doubt", TEXT, PORTS(doubt)),
 	UNC_FIELD("when", TEXT, .check = unc_family_when),
 	UNC_FIELD("evidence", TEXT),
 	UNC_END,
@@ -217,11 +259,12 @@ static int finish_port_rule(const struct unc_reader *r, const struct unc_yaml *m
 	struct unc_port_rule *rule = into;
 
 	if (!index)
-		rule->count = 0;
+		rule->numbers.count = 0;
 	else if (!unc_yaml_get(map, "count"))
-		rule->count = 32; /* a device number has 5 bits */
+		rule->numbers.count = 32; /* a device number has 5 bits */
 	/* These are claims about the hardware. */
-	if ((index || rule->kind == UNC_PORTS_SOCKET) && !unc_yaml_get(map, "evidence"))
+	if ((index || rule->kind == UNC_PORTS_SOCKET || rule->kind == UNC_PORTS_CONFIG) &&
+	    !unc_yaml_get(map, "evidence"))
 		return unc_reader_fail(r, index ? index : map,
 				       "the key 'evidence' is missing here");
 	if (!rule->elsewhere && !f->ports)

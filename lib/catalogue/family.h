@@ -81,10 +81,36 @@ struct unc_filter {
 enum unc_port_kind {
 	UNC_PORTS_DVSEC,     /* root ports name the PMU in a capability of their own */
 	UNC_PORTS_ATTRIBUTE, /* a file of the PMU names the root bus */
+	UNC_PORTS_CONFIG,    /* registers in config space name the root buses of all stacks */
 	UNC_PORTS_NAME,      /* the PMU's name holds the root port's address */
 	UNC_PORTS_RANGE,     /* files of the PMU have the first and the last address */
 	UNC_PORTS_SOCKET,    /* all of its socket */
 	UNC_PORTS_UNKNOWN,   /* unknown: `why` has the reason */
+};
+
+/* Device numbers from `first` on are the indices `part`, `part` + 1 ...; `count` 0: there are no indices. */
+struct unc_port_numbers {
+	unsigned first, count, part;
+};
+
+/* Where the devices are whose config space names root buses, and the offsets of their registers. */
+struct unc_bus_registers {
+	unsigned sad;   /* bits 3:0 the package, 6:4 the number of the stack */
+	unsigned valid; /* a bit for each CPU bus; 0: each device names the bus that it is on */
+	unsigned buses,
+		upper_buses; /* 16 bytes each: the numbers of CPU buses 0 to 15, and from 16 */
+	struct {
+		unsigned id, offset; /* id 0: there is only one kind of die */
+		uint64_t bits;
+	} kind;
+};
+
+/* An I/O stack of one CPU model. */
+struct unc_stack {
+	unsigned bus, unit; /* the number of its CPU bus, and the one in its PMU's name */
+	uint64_t kinds;     /* of die that have it, a bit for each; 0: all */
+	struct unc_port_numbers numbers; /* count 0: those of the rule */
+	const char *doubt;               /* why that is uncertain; NULL: the rule's */
 };
 
 struct unc_port_rule {
@@ -94,14 +120,17 @@ struct unc_port_rule {
 	const char *except;    /* ATTRIBUTE: a PMU whose ports have no indices; NULL */
 	const char *min, *max; /* RANGE: names of the files */
 	const char *why;       /* UNKNOWN: the reason */
-	unsigned vendor, id;   /* DVSEC */
+	unsigned vendor, id;   /* DVSEC: of the capability; CONFIG: of the devices */
 	struct unc_port_field {
 		const char *word; /* of the PMU's name; or "port": the index */
 		unsigned offset;
 	} fields[8];
 	size_t field_count;
-	unsigned first, count; /* ATTRIBUTE: device numbers from `first` on are the indices 0 to
-				  count-1; count 0: there are no indices */
+	struct unc_port_numbers numbers;    /* ATTRIBUTE, CONFIG */
+	struct unc_bus_registers registers; /* CONFIG */
+	struct unc_stack *stacks;
+	size_t stack_count;
+	const char *doubt; /* why the ports are uncertain, as a sentence; NULL: they are not */
 };
 
 #define UNC_RULE_MOST 64 /* of at_most */

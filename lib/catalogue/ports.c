@@ -68,8 +68,43 @@ static int read_addresses(struct unc_port_instance *x, const char *name, int die
 	return r;
 }
 
+/* The stack of the map that has the PMU's number, and the root bus of its socket that the stack has. */
+static int find_stack(struct unc_port_instance *x, struct unc_root_buses *buses,
+		      const struct unc_pci *pci, struct unc_error *why)
+{
+	const struct unc_port_rule *rule = x->rule;
+	uint64_t unit = UINT64_MAX;
+	int r = unc_root_buses_read(buses, pci, rule, why);
+
+	unc_pattern_value(x->pattern, x->pmu->name, "stack", &unit);
+	for (size_t i = 0; r == 0 && i < rule->stack_count; i++) {
+		const struct unc_stack *s = &rule->stacks[i];
+
+		if (s->unit != unit || (s->kinds && !(s->kinds >> buses->kind & 1)))
+			continue;
+		for (size_t k = 0; k < buses->count; k++) {
+			const struct unc_root_bus *bus = &buses->items[k];
+
+			if (bus->number != s->bus || bus->package != x->socket)
+				continue;
+			x->first = bus->first;
+			x->last = x->first | 0xff;
+			if (s->numbers.count)
+				x->numbers = s->numbers;
+			x->doubt = s->doubt ? s->doubt : rule->doubt;
+			return 0;
+		}
+		return unc_fail(why, ENODEV, "CPU bus %u of socket %d, that of %s, is not in use",
+				s->bus, x->socket, x->pmu->name);
+	}
+	return r < 0 ? r
+		     : unc_fail(why, ENODEV, "%s is not in the map of this CPU's I/O stacks",
+				x->pmu->name);
+}
+
 /* What the PMU tells of its root ports. -ENODEV: they are not known. */
-static int resolve(struct unc_port_instance *x, const struct unc_topology *t, struct unc_error *why)
+static int resolve(struct unc_port_instance *x, struct unc_root_buses *buses,
+		   const struct unc_pci *pci, const struct unc_topology *t, struct unc_error *why)
 {
 	const struct unc_port_rule *rule = x->rule;
 	const char *full = x->pmu->family->patterns[0].name;
@@ -77,6 +112,8 @@ static int resolve(struct unc_port_instance *x, const struct unc_topology *t, st
 	char word[80];
 
 	switch (rule->kind) {
+	case UNC_PORTS_CONFIG:
+		return find_stack(x, buses, pci, why);
 	case UNC_PORTS_ATTRIBUTE:
 		return read_addresses(x, rule->attribute, die, true, why);
 	case UNC_PORTS_NAME:
@@ -107,8 +144,8 @@ static int resolve(struct unc_port_instance *x, const struct unc_topology *t, st
 }
 
 /* An instance for each CPU from which a PMU with a rule for ports is counted. */
-static int add_instances(struct unc_ports *p, const struct uncore_pmu *pmu,
-			 const struct unc_topology *t)
+static int add_instances(struct unc_ports *p, const struct unc_pci *pci,
+			 const struct uncore_pmu *pmu, const struct unc_topology *t)
 {
 	const struct unc_family *f = pmu->family;
 
@@ -124,11 +161,14 @@ static int add_instances(struct unc_ports *p, const struct uncore_pmu *pmu,
 		x->cpu = pmu->cpus.ids[i];
 		x->socket = unc_topology_socket(t, x->cpu);
 		x->rule = f->ports;
+		x->doubt = x->rule->doubt;
+		if (!x->rule->except || strcmp(x->rule->except, pmu->name) != 0)
+			x->numbers = x->rule->numbers;
 		x->pattern = f->patterns[0].name;
 		for (size_t k = 0; k < f->pattern_count; k++)
 			if (unc_pattern_matches(f->patterns[k].name, pmu->name))
 				x->pattern = f->patterns[k].name;
-		r = resolve(x, t, &why);
+		r = resolve(x, &p->buses, pci, t, &why);
 		if (r == -ENODEV)
 			x->why = strdup(why.text);
 		if (r == -ENOMEM || (r < 0 && !x->why))
@@ -179,7 +219,7 @@ static bool counts(const struct unc_port_instance *x, struct unc_device *d, cons
 		   int *index)
 {
 	const struct unc_port_rule *rule = x->rule;
-	unsigned nth = (d->address >> 3 & 31) - rule->first; /* huge below the first */
+	unsigned nth = (d->address >> 3 & 31) - x->numbers.first; /* huge below the first */
 
 	*index = -1;
 	if (x->why)
@@ -192,8 +232,8 @@ static bool counts(const struct unc_port_instance *x, struct unc_device *d, cons
 		*index = d->shown.index;
 		return true;
 	}
-	if (nth < rule->count && !(rule->except && strcmp(rule->except, x->pmu->name) == 0))
-		*index = (int)nth;
+	if (nth < x->numbers.count)
+		*index = (int)(x->numbers.part + nth);
 	return d->address >= x->first && d->address <= x->last;
 }
 
@@ -228,6 +268,8 @@ static const char *why_unknown(const struct unc_ports *p, struct unc_pci *pci,
 	else if (dvsec)
 		unc_fail(&why, ENODEV, "it has no capability (DVSEC %04x:%x) that names its PMU",
 			 dvsec->rule->vendor, dvsec->rule->id);
+	else if (p->buses.count)
+		unc_fail(&why, ENODEV, "its root bus is that of no I/O stack with a PMU");
 	else if (broken)
 		unc_fail(&why, ENODEV, "%s", broken->why);
 	else
@@ -257,6 +299,7 @@ static int match_port(struct unc_ports *p, struct unc_pci *pci, struct unc_devic
 		found = true;
 		if (index >= 0)
 			d->shown.index = index;
+		d->shown.doubt = x->doubt;
 		port = unc_append(&x->ports, &x->port_count, sizeof(*port));
 		if (port)
 			*port = (struct unc_port){&d->shown, index};
@@ -286,7 +329,7 @@ int unc_ports_load(struct unc_ports *out, struct unc_pci *pci, const struct unc_
 
 	for (size_t i = 0; r == 0 && i < pmus->count; i++)
 		if (pmus->items[i].family && pmus->items[i].family->ports)
-			r = add_instances(&p, &pmus->items[i], t);
+			r = add_instances(&p, pci, &pmus->items[i], t);
 	for (size_t i = 0; r == 0 && i < p.instance_count; i++)
 		with_config |= p.instances[i].rule->kind == UNC_PORTS_DVSEC;
 	for (size_t i = 0; r == 0 && i < pci->count; i++)
@@ -339,6 +382,7 @@ void unc_ports_finish(struct unc_ports *p)
 	}
 	free(p->instances);
 	free(p->pmus);
+	free(p->buses.items);
 	*p = (struct unc_ports){0};
 }
 

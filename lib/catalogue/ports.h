@@ -3,8 +3,7 @@
 #ifndef UNC_PORTS_H
 #define UNC_PORTS_H
 
-#include "catalogue/catalogue.h"
-#include "machine/pci.h"
+#include "catalogue/root-buses.h"
 
 struct unc_port {
 	const struct uncore_device *device;
@@ -16,8 +15,10 @@ struct unc_port_instance {
 	const struct uncore_pmu *pmu;
 	int cpu, socket;
 	const struct unc_port_rule *rule;
-	const char *pattern;    /* that describes the PMU's name */
-	uint64_t first, last;   /* addresses of its root ports; DVSEC: unused */
+	const char *pattern;  /* that describes the PMU's name */
+	uint64_t first, last; /* addresses of its root ports; DVSEC: unused */
+	struct unc_port_numbers numbers;
+	const char *doubt;      /* why they are uncertain; NULL: they are not */
 	char *why;              /* they are not known; NULL */
 	struct unc_port *ports; /* in the order of their addresses */
 	size_t port_count;
@@ -29,6 +30,7 @@ struct unc_ports {
 	const struct uncore_pmu **pmus; /* of each root port, one after the other */
 	size_t pmu_count;
 	bool needs_root; /* some config space ended too early */
+	struct unc_root_buses buses;
 	struct unc_numbered_port *numbered;
 };
 

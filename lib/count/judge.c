@@ -555,9 +555,15 @@ static void check_link(struct verdict *v)
 		       port->address);
 }
 
+static void check_port(struct verdict *v)
+{
+	if (v->row->port && v->row->port->doubt)
+		worsen(v, UNCORE_SUSPECT, "%s", v->row->port->doubt);
+}
+
 static void (*const row_checks[])(struct verdict *) = {
-	check_events,     check_gaps, check_time,   check_value,   check_clock,
-	check_zero_clock, check_link, check_kernel, check_ceiling, check_doubt,
+	check_events, check_gaps,   check_time,    check_value, check_clock, check_zero_clock,
+	check_link,   check_kernel, check_ceiling, check_doubt, check_port,
 };
 
 void unc_row_judge(const struct unc_row *row, const struct unc_interval *interval,

@@ -665,7 +665,7 @@ static void every_kind_of_ports(void **state)
 	f = must_parse(3, PORTS "  - attribute: die{die}", SKX);
 	assert_int_equal(f->ports->kind, UNC_PORTS_ATTRIBUTE);
 	assert_string_equal(f->ports->attribute, "die{die}");
-	assert_int_equal(f->ports->count, 0);
+	assert_int_equal(f->ports->numbers.count, 0);
 	unc_family_free(f);
 	f = must_parse(3, PORTS "  - range: {min: a, max: b}", SKX);
 	assert_int_equal(f->ports->kind, UNC_PORTS_RANGE);
@@ -695,8 +695,8 @@ static void the_first_rule_that_holds(void **state)
 		struct unc_family *f = must_parse(3, rules, models[i]);
 
 		assert_string_equal(f->ports->attribute, i ? "b" : "a");
-		assert_int_equal(f->ports->first, i ? 0 : 2);
-		assert_int_equal(f->ports->count, i ? 0 : 4);
+		assert_int_equal(f->ports->numbers.first, i ? 0 : 2);
+		assert_int_equal(f->ports->numbers.count, i ? 0 : 4);
 		unc_family_free(f);
 	}
 }
@@ -707,7 +707,7 @@ static void mistakes_of_ports(void **state)
 		{3, "instance: c\nports: x", "f.yaml:4:8: the value of 'ports' must be a list"},
 		{3, PORTS "  - x", "f.yaml:5:5: expected a map"},
 		{3, PORTS "  - {when: skx}",
-		 "f.yaml:5:5: expected exactly one of: dvsec, attribute, name, range, socket, unknown"},
+		 "f.yaml:5:5: expected exactly one of: dvsec, attribute, config, name, range, socket, unknown"},
 		{3, "instance: c\npeer: 'a{b}'", "f.yaml:4:7: 'a{b}': the only word in braces"},
 		{3, PORTS "  - {socket: false, evidence: x}",
 		 "f.yaml:5:14: the value of 'socket' cannot be 'false'; expected one of: true"},
@@ -727,6 +727,17 @@ static void mistakes_of_ports(void **state)
 		{3, PORTS "  - {attribute: a, index: device, evidence: x, count: 33}",
 		 "f.yaml:5:55: the value of 'count' must be from 0 to 32"},
 		{3, PORTS "  - {attribute: a, first: -1}", "f.yaml:5:27: "},
+		{3, PORTS "  - {config: {vendor: 1, id: 2, sad: 3}, evidence: x}",
+		 "f.yaml:5:5: the key 'stacks' is missing here"},
+		{3, PORTS "  - {config: {vendor: 1, id: 2, sad: 3, buses: 4}, stacks: []}",
+		 "f.yaml:5:41: unknown key 'buses'"},
+		{3, PORTS "  - {config: {vendor: 1, id: 2, sad: 3}, stacks: []}",
+		 "f.yaml:5:50: 'stacks' is empty"},
+		{3, PORTS "  - {config: {vendor: 1, id: 2, sad: 3}, stacks: [{bus: 32, unit: 0}]}",
+		 "f.yaml:5:57: the value of 'bus' must be from 0 to 31"},
+		{3, PORTS "  - {config: {vendor: 1, id: 2, sad: 3}, stacks: [{bus: 1, unit: 0}]}",
+		 "f.yaml:5:5: the key 'evidence' is missing here"},
+		{3, PORTS "  - {attribute: a, stacks: []}", "f.yaml:5:20: unknown key 'stacks'"},
 		{3, PORTS "  - {name: bdf}",
 		 "f.yaml:5:12: the value of 'name' cannot be 'bdf'; expected one of: sbdf"},
 		{3, PORTS "  - {name: sbdf}",

@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: MIT */
+/* Root ports of Intel servers by the registers in config space, with the maps of data/intel-iio.yaml. */
+#include "object.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "helpers.h"
+
+#define PCI "sys/bus/pci/devices/"
+
+struct machine {
+	struct tree tree;
+	struct uncore *u;
+};
+
+/* Two sockets of two CPUs. */
+static int set_up(void **state)
+{
+	static const int sockets[] = {0, 0, 1, 1};
+	static struct machine m;
+
+	m = (struct machine){0};
+	tree_make(&m.tree);
+	machine_cpus(&m.tree, sockets, 4);
+	*state = &m;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct machine *m = *state;
+
+	uncore_free(m->u);
+	tree_remove(&m->tree);
+	return 0;
+}
+
+static void put(const struct machine *m, const char *address, const char *file, const char *text)
+{
+	char path[256];
+
+	snprintf(path, sizeof(path), PCI "%s/%s", address, file);
+	tree_put(&m->tree, path, text);
+}
+
+static void put_port(const struct machine *m, const char *address)
+{
+	put(m, address, "class", "0x060400\n");
+}
+
+/* A device of the chip with the first `len` bytes of these registers. */
+struct chip_register {
+	unsigned offset;
+	uint32_t value;
+};
+
+static void put_chip(const struct machine *m, const char *address, unsigned id, size_t len,
+		     const struct chip_register *words, size_t count)
+{
+	unsigned char config[4096] = {0x86, 0x80, (unsigned char)id, (unsigned char)(id >> 8)};
+	char path[256], text[16];
+
+	for (size_t i = 0; i < count; i++)
+		memcpy(config + words[i].offset, &words[i].value, 4);
+	put(m, address, "class", "0x088000\n");
+	put(m, address, "vendor", "0x8086\n");
+	snprintf(text, sizeof(text), "%#x\n", id);
+	put(m, address, "device", text);
+	snprintf(path, sizeof(path), PCI "%s/config", address);
+	tree_put_bytes(&m->tree, path, (const char *)config, len);
+}
+
+#define CHIP(m, address, id, len, ...)                                             \
+	put_chip(m, address, id, len, (const struct chip_register[]){__VA_ARGS__}, \
+		 sizeof((const struct chip_register[]){__VA_ARGS__}) /             \
+			 sizeof(struct chip_register))
+
+static void put_pmus(const struct machine *m, int count)
+{
+	char name[32], type[16];
+
+	for (int i = 0; i < count; i++) {
+		snprintf(name, sizeof(name), "uncore_iio_%d", i);
+		snprintf(type, sizeof(type), "%d\n", 10 + i);
+		machine_pmu(&m->tree, name, type, "0,2\n");
+	}
+}
+
+static void open_machine(struct machine *m, int model)
+{
+	machine_cpuinfo(&m->tree, model, "");
+	assert_int_equal(uncore_new(&m->u), 0);
+	if (uncore_set_root(m->u, m->tree.dir) || uncore_scan(m->u))
+		fail_msg("%s", uncore_error(m->u));
+}
+
+/* "uncore_iio_2 socket 0 part 2", or "! reason". */
+static void assert_port(struct machine *m, const char *address, const char *expected)
+{
+	const struct uncore_device *d = NULL;
+	char text[512] = "";
+	size_t found = 0;
+
+	if (uncore_device_find(m->u, address, &d))
+		fail_msg("%s", uncore_error(m->u));
+	snprintf(text, sizeof(text), "! %s", d->unknown);
+	for (size_t i = 0; i < m->u->ports.instance_count; i++) {
+		const struct unc_port_instance *x = &m->u->ports.instances[i];
+
+		for (size_t k = 0; k < x->port_count; k++)
+			if (x->ports[k].device == d && ++found)
+				snprintf(text, sizeof(text), "%s socket %d part %d", x->pmu->name,
+					 x->socket, x->ports[k].index);
+	}
+	assert_string_equal(text, expected);
+	assert_in_range(found, 0, 1);
+}
+
+static const struct uncore_device *find(struct machine *m, const char *address)
+{
+	const struct uncore_device *d = NULL;
+
+	assert_int_equal(uncore_device_find(m->u, address, &d), 0);
+	return d;
+}
+
+/* ---- Sapphire Rapids ---------------------------------------------------------------------------- */
+
+/* Both sockets: CPU buses 0 to 5, on 00, 19 ... of the first and 80, 99 ... of the second. */
+static void put_spr(const struct machine *m, size_t len, uint32_t kind)
+{
+	CHIP(m, "0000:7e:03.0", 0x09a6, len, {0x1a0, 0x3f}, {0x190, 0x39291900}, {0x194, 0x5949});
+	CHIP(m, "0000:fe:03.0", 0x09a6, len, {0x1a0, 0x3f}, {0x190, 0xb9a99980}, {0x194, 0xd9c9});
+	CHIP(m, "0000:00:00.0", 0x09a2, len, {0x3f4, 0x50});
+	CHIP(m, "0000:80:00.0", 0x09a2, len, {0x3f4, 0x51});
+	CHIP(m, "0000:7e:1e.3", 0x325b, len, {0x94, kind << 6});
+	put_port(m, "0000:19:01.0");
+	put_port(m, "0000:19:03.0");
+	put_port(m, "0000:99:08.0");
+	put_port(m, "0000:00:1c.0");
+	put_port(m, "0000:29:09.0");
+	put_port(m, "0000:77:01.0");
+	put_pmus(m, 12);
+}
+
+static void spr_xcc(void **state)
+{
+	struct machine *m = *state;
+
+	put_spr(m, 4096, 3);
+	open_machine(m, 143);
+	assert_port(m, "0000:19:01.0", "uncore_iio_2 socket 0 part 0");
+	assert_port(m, "0000:19:03.0", "uncore_iio_2 socket 0 part 2"); /* ch_mask 4 */
+	assert_port(m, "0000:99:08.0", "uncore_iio_2 socket 1 part 7");
+	assert_port(m, "0000:00:1c.0", "uncore_iio_1 socket 0 part -1");
+	assert_port(m, "0000:29:09.0", "uncore_iio_4 socket 0 part -1");
+	assert_port(m, "0000:77:01.0", "! its root bus is that of no I/O stack with a PMU");
+	assert_contains(find(m, "0000:19:01.0")->doubt, "known only from Intel's pcm");
+	assert_null(find(m, "0000:77:01.0")->doubt);
+}
+
+static void spr_mcc(void **state)
+{
+	struct machine *m = *state;
+
+	put_spr(m, 4096, 1);
+	put_port(m, "0000:49:01.0");
+	open_machine(m, 143);
+	assert_port(m, "0000:19:01.0", "uncore_iio_1 socket 0 part 0");
+	assert_port(m, "0000:00:1c.0", "uncore_iio_0 socket 0 part -1");
+	assert_port(m, "0000:49:01.0", "uncore_iio_4 socket 0 part 0");
+	assert_contains(find(m, "0000:19:01.0")->doubt, "known only from Intel's pcm");
+	assert_contains(find(m, "0000:49:01.0")->doubt, "is an assumption of Intel's pcm");
+}
+
+static void spr_of_an_unknown_kind(void **state)
+{
+	struct machine *m = *state;
+
+	put_spr(m, 4096, 2);
+	open_machine(m, 143);
+	assert_port(m, "0000:19:01.0", "! its root bus is that of no I/O stack with a PMU");
+}
+
+/* ---- the maps ----------------------------------------------------------------------------------- */
+
+/* Intel's pcm, src/pcm-iio-topology.cpp: stacks by CPU bus, and the first device with part 0. */
+static void maps_of_all_models(void **state)
+{
+	static const struct {
+		int model;
+		uint32_t kind;
+		unsigned first;
+		signed char units[32]; /* plus 1 */
+	} maps[] = {
+		{143, 3, 1, {2, 3, 5, 7, 8, 10, 0, 0, 1, 4, 6, 9}},
+		{143, 1, 1, {1, 2, 3, 11, 5, 6, 0, 0, 4}},
+		{207, 3, 1, {8, 2, 3, 4, 9, 7, 0, 0, 1, 5, 6, 10}},
+		{207, 1, 1, {8, 2, 3, 4, 9, 7, 0, 0, 1, 5, 6, 10}},
+		{173,
+		 0,
+		 2,
+		 {1, 3, 4, 5, 6, 8, 0, 0,
+		  2, [12] = 7, [16] = 15, [20] = 10, [26] = 13, [28] = 9, [29] = 12}},
+		{175,
+		 0,
+		 2,
+		 {1, 3, 4, 5, 6, 8, 0, 0,
+		  2, [12] = 7, [16] = 15, [20] = 10, [26] = 13, [28] = 9, [29] = 12}},
+	};
+	struct machine *m = *state;
+	char address[32], expected[64];
+
+	for (unsigned bus = 0; bus < 32; bus++) {
+		snprintf(address, sizeof(address), "0000:%02x:04.0", 0x40 + bus);
+		put_port(m, address);
+	}
+	CHIP(m, "0000:fe:03.0", 0x09a6, 0x1d0, {0x1a0, 0xfffffffe}, {0x190, 0x43424140},
+	     {0x194, 0x47464544}, {0x198, 0x4b4a4948}, {0x19c, 0x4f4e4d4c}, {0x1c0, 0x53525150},
+	     {0x1c4, 0x57565554}, {0x1c8, 0x5b5a5958}, {0x1cc, 0x5f5e5d5c});
+	CHIP(m, "0000:41:00.0", 0x09a2, 0x3f8, {0x3f4, 0});
+	put_pmus(m, 16);
+	for (size_t i = 0; i < COUNT(maps); i++) {
+		CHIP(m, "0000:fe:1e.3", 0x325b, 0x98, {0x94, maps[i].kind << 6});
+		open_machine(m, maps[i].model);
+		for (unsigned bus = 0; bus < 32; bus++) {
+			bool dmi = maps[i].first == 1 &&
+				   bus == (maps[i].kind == 1 && maps[i].model == 143 ? 3 : 0);
+
+			snprintf(address, sizeof(address), "0000:%02x:04.0", 0x40 + bus);
+			if (!bus || !maps[i].units[bus]) /* CPU bus 0 is not valid here */
+				strcpy(expected,
+				       "! its root bus is that of no I/O stack with a PMU");
+			else
+				snprintf(expected, sizeof(expected),
+					 "uncore_iio_%d socket 0 part %d", maps[i].units[bus] - 1,
+					 dmi ? -1 : 4 - (int)maps[i].first);
+			assert_port(m, address, expected);
+		}
+		uncore_free(m->u);
+		m->u = NULL;
+	}
+	open_machine(m, 173);
+	assert_contains(find(m, "0000:5d:04.0")->doubt, "uncore_iio_13");
+	assert_contains(find(m, "0000:5a:04.0")->doubt, "uncore_iio_10");
+}
+
+/* Each socket has a segment, with the same bus numbers in both. */
+static void equal_buses_of_two_segments(void **state)
+{
+	struct machine *m = *state;
+
+	for (int s = 0; s < 2; s++) {
+		CHIP(m, s ? "0001:fe:03.0" : "0000:fe:03.0", 0x09a6, 4096, {0x1a0, 0x7},
+		     {0x190, s ? 0x00393017 : 0x00303917});
+		CHIP(m, s ? "0001:17:00.0" : "0000:17:00.0", 0x09a2, 4096, {0x3f4, s ? 1 : 0});
+		put_port(m, s ? "0001:30:02.0" : "0000:30:02.0");
+	}
+	put_pmus(m, 15);
+	open_machine(m, 173);
+	assert_port(m, "0000:30:02.0", "uncore_iio_3 socket 0 part 0");
+	assert_port(m, "0001:30:02.0", "uncore_iio_2 socket 1 part 0");
+}
+
+/* Each stack's own device has its number in bits 6:4. */
+static void grr(void **state)
+{
+	struct machine *m = *state;
+
+	CHIP(m, "0000:00:00.0", 0x09a2, 4096, {0x3f4, 0x00});
+	CHIP(m, "0000:15:00.0", 0x09a2, 4096, {0x3f4, 0x10});
+	CHIP(m, "0000:2a:00.0", 0x09a2, 4096, {0x3f4, 0x20});
+	put_port(m, "0000:00:06.0");
+	put_port(m, "0000:2a:04.0");
+	put_port(m, "0000:2a:05.0");
+	put_pmus(m, 3);
+	open_machine(m, 182);
+	assert_port(m, "0000:00:06.0", "uncore_iio_2 socket 0 part -1");
+	assert_port(m, "0000:2a:04.0", "uncore_iio_0 socket 0 part 0");
+	assert_port(m, "0000:2a:05.0", "uncore_iio_0 socket 0 part 1");
+}
+
+/* It has what the mapping needs, and no other register. */
+static void snapshot(void **state)
+{
+	struct machine *m = *state;
+	char *text = NULL, path[512];
+	FILE *f;
+
+	put_spr(m, 4096, 3);
+	CHIP(m, "0000:7e:03.0", 0x09a6, 4096, {0x1a0, 0x3f}, {0x190, 0x39291900}, {0x194, 0x5949},
+	     {0x1a4, 0x11aaaa11}, {0x80, 0x22aaaa22}, {0x3f8, 0x33aaaa33});
+	open_machine(m, 143);
+	assert_int_equal(uncore_snapshot(m->u, &text), 0);
+	assert_contains(text, "03.0/config: hex\n");
+	assert_contains(text, "86 80 a6 09");
+	assert_contains(text, "00 19 29 39");
+	assert_null(strstr(text, "aa aa"));
+	tree_path(&m->tree, "snapshot.txt", path, sizeof(path));
+	f = fopen(path, "w");
+	assert_true(f && fputs(text, f) >= 0 && fclose(f) == 0);
+	free(text);
+	assert_int_equal(uncore_set_root(m->u, path), 0);
+	assert_int_equal(uncore_scan(m->u), 0);
+	assert_port(m, "0000:19:03.0", "uncore_iio_2 socket 0 part 2");
+	assert_port(m, "0000:99:08.0", "uncore_iio_2 socket 1 part 7");
+}
+
+/* ---- what cannot be read ------------------------------------------------------------------------ */
+
+static void config_space_ends_early(void **state)
+{
+	struct machine *m = *state;
+
+	put_spr(m, 64, 3);
+	open_machine(m, 143);
+	assert_contains(find(m, "0000:19:01.0")->unknown,
+			"mapping needs root: only root can read the registers of 0000:7e:03.0");
+}
+
+static void no_extended_config_space(void **state)
+{
+	struct machine *m = *state;
+
+	put_spr(m, 256, 3);
+	open_machine(m, 143);
+	assert_contains(find(m, "0000:19:01.0")->unknown,
+			"the kernel reads only 256 bytes of the config space of 0000:7e:03.0");
+}
+
+static void registers_that_make_no_sense(void **state)
+{
+	struct machine *m = *state;
+
+	put_pmus(m, 12);
+	put_port(m, "0000:19:01.0");
+	open_machine(m, 143);
+	assert_port(m, "0000:19:01.0", "! no device 8086:09a6 names root buses");
+	uncore_free(m->u);
+	CHIP(m, "0000:fe:03.0", 0x09a6, 4096, {0x1a0, 0});
+	open_machine(m, 143);
+	assert_port(m, "0000:19:01.0", "! no device 8086:09a6 names root buses");
+	uncore_free(m->u);
+	CHIP(m, "0000:fe:03.0", 0x09a6, 4096, {0x1a0, UINT32_MAX});
+	open_machine(m, 143);
+	assert_port(m, "0000:19:01.0",
+		    "! the register 0x1a0 of 0000:fe:03.0, for root buses, reads as all ones");
+	uncore_free(m->u);
+	CHIP(m, "0000:fe:03.0", 0x09a6, 4096, {0x1a0, 2}, {0x190, 0x1900});
+	open_machine(m, 143);
+	assert_port(m, "0000:19:01.0",
+		    "! there is no device 0000:19:00.0, which names its package");
+	uncore_free(m->u);
+	CHIP(m, "0000:19:00.0", 0x09a2, 4096, {0x3f4, 2});
+	open_machine(m, 143);
+	assert_port(m, "0000:19:01.0",
+		    "! there is no device 8086:325b, which names the kind of die");
+	uncore_free(m->u);
+	CHIP(m, "0000:fe:1e.3", 0x325b, 4096, {0x94, 0xc0});
+	open_machine(m, 143); /* package 2 is no socket of this machine */
+	assert_port(m, "0000:19:01.0", "! its root bus is that of no I/O stack with a PMU");
+}
+
+int main(void)
+{
+#define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
+	static const struct CMUnitTest tests[] = {
+		TEST(spr_xcc),
+		TEST(spr_mcc),
+		TEST(spr_of_an_unknown_kind),
+		TEST(maps_of_all_models),
+		TEST(equal_buses_of_two_segments),
+		TEST(grr),
+		TEST(snapshot),
+		TEST(config_space_ends_early),
+		TEST(no_extended_config_space),
+		TEST(registers_that_make_no_sense),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
