@@ -384,6 +384,8 @@ static void complex_line(const struct uncore_device *port, struct buffer *to)
 	for (size_t i = 0; i < uncore_device_pmu_count(port); i++)
 		buffer_printf(&text, "%s%s", i ? ", " : "counted by ",
 			      uncore_pmu_name(uncore_device_pmu_at(port, i)));
+	if (port->doubt)
+		buffer_printf(&text, "; suspect: %s", port->doubt);
 	buffer_wrap(to, 4, TABLE_WIDTH, buffer_text(&text));
 	buffer_free(&text);
 }
@@ -615,6 +617,7 @@ static json_t *port_record(const struct uncore_device *d)
 		{"index", value_id(d->index)},
 		{"pmus", value_json(pmus)},
 		{"unknown", value_text(d->unknown)},
+		{"doubt", value_text(d->doubt)},
 		{0},
 	};
 
