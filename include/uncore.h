@@ -242,6 +242,9 @@ const char *uncore_metric_missing(const struct uncore_metric *m);
 /* What this machine's kernel counts wrongly for it, as a sentence: its rows are suspect.
  * NULL: nothing that is known. */
 const char *uncore_metric_kernel_bug(const struct uncore_metric *m);
+/* What this machine's kernel does wrong with its PMUs, or may do, without making rows suspect.
+ * NULL: nothing that is known. */
+const char *uncore_metric_kernel_note(const struct uncore_metric *m);
 /* Why the formula may be wrong on this CPU model, as a sentence: its rows are suspect, unless what
  * was counted settles it. NULL: it is certain. */
 const char *uncore_metric_doubt(const struct uncore_metric *m);

@@ -96,24 +96,34 @@ static int add_family(struct uncore *u, const struct unc_family *family)
 	return add_finding(u, &d);
 }
 
-/* What this kernel counts wrongly with the family's PMUs, each bug alone. */
-static int add_bugs(struct uncore *u, const struct unc_family *family)
+/* What this kernel does wrong with the family's PMUs, each bug alone. */
+static int add_bugs(struct uncore *u, struct unc_family *family)
 {
+	bool here = family->pmu_count > 0;
 	int r = 0;
 
+	if (!here && (!family->names_this_cpu || u->topology.guest[0] || u->regs))
+		return 0;
+	if (!here && unc_family_find_bugs(family, u->catalogue.kernel) < 0)
+		return unc_nomem(&u->error);
 	for (size_t i = 0; r == 0 && i < family->bug_count; i++) {
 		const struct unc_kernel_bug *bug = &family->bugs[i];
 		struct draft d = {.verdict = UNCORE_VERDICT_NOTE};
+		char *fix;
 
-		if (!bug->text)
+		if (!bug->text || here == (bug->effect == UNC_BUG_MISSING))
 			continue;
 		unc_text_add(&d.subject, "%s", family->name);
 		unc_text_add(&d.found, "%s", bug->text);
-		unc_text_add(&d.why, "suspect are all events%s", bug->terms.count ? " with" : "");
-		for (size_t k = 0; k < bug->terms.count; k++)
+		if (bug->suspect)
+			unc_text_add(&d.why, "suspect are all events%s",
+				     bug->terms.count ? " with" : "");
+		for (size_t k = 0; bug->suspect && k < bug->terms.count; k++)
 			unc_text_add(&d.why, "%s %s", k ? "," : "", bug->terms.items[k]);
-		if (bug->fixed)
-			unc_text_add(&d.fix, "a kernel of version %s or newer", bug->fixed);
+		fix = unc_kernel_fix(bug, u->catalogue.kernel);
+		if (fix)
+			unc_text_add(&d.fix, "a kernel of version %s or newer", fix);
+		free(fix);
 		r = add_finding(u, &d);
 	}
 	return r;
@@ -210,7 +220,7 @@ static int check_families(struct uncore *u)
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < u->catalogue.family_count; i++) {
-		const struct unc_family *f = u->catalogue.families[i];
+		struct unc_family *f = u->catalogue.families[i];
 		const struct unc_expectation *x = expected(u, f);
 
 		if (f->pmu_count && f->metric_count)

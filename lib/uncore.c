@@ -330,7 +330,7 @@ const char *uncore_pmu_family(const struct uncore_pmu *p)
 
 const char *uncore_pmu_kernel_bug(const struct uncore_pmu *p)
 {
-	return p->family ? unc_family_bug(p->family) : NULL;
+	return p->family ? unc_family_bug(p->family, true) : NULL;
 }
 
 size_t uncore_metric_count(const struct uncore *u)

@@ -277,6 +277,7 @@ static void explain_text(const struct uncore *u, const struct uncore_metric **me
 		sentence(to, "evidence", uncore_metric_evidence(m));
 		sentence(to, "missing", uncore_metric_missing(m));
 		sentence(to, "suspect", uncore_metric_kernel_bug(m));
+		sentence(to, "kernel", uncore_metric_kernel_note(m));
 		sentence(to, "doubt", uncore_metric_doubt(m));
 		for (size_t k = 0; k < uncore_metric_event_count(m); k++)
 			event_text(uncore_metric_event_at(m, k), to);

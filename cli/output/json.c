@@ -106,6 +106,7 @@ json_t *json_metric(const struct uncore_metric *m)
 		{"evidence", value_text(uncore_metric_evidence(m))},
 		{"missing", value_text(uncore_metric_missing(m))},
 		{"kernel_bug", value_text(uncore_metric_kernel_bug(m))},
+		{"kernel_note", value_text(uncore_metric_kernel_note(m))},
 		{"doubt", value_text(uncore_metric_doubt(m))},
 		{0},
 	};

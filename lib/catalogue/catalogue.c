@@ -346,7 +346,12 @@ const char *uncore_metric_doubt(const struct uncore_metric *m)
 
 const char *uncore_metric_kernel_bug(const struct uncore_metric *m)
 {
-	return unc_family_bug(m->family);
+	return unc_family_bug(m->family, true);
+}
+
+const char *uncore_metric_kernel_note(const struct uncore_metric *m)
+{
+	return unc_family_bug(m->family, false);
 }
 
 size_t uncore_metric_event_count(const struct uncore_metric *m)

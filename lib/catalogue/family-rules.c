@@ -5,6 +5,7 @@
 #include "catalogue/family.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 int unc_family_terms(const struct unc_reader *r, const struct unc_yaml *value, void *into)
@@ -230,23 +231,35 @@ const struct unc_shape unc_rule_shape = {
 
 /* ---- bugs of kernels ---- */
 
-static int check_version(const struct unc_reader *r, const struct unc_yaml *node, void *into)
+/* One version, or several from the oldest to the newest. */
+static int check_versions(const struct unc_reader *r, const struct unc_yaml *node, void *into)
 {
-	size_t digits = strspn(node->text, "0123456789");
+	const char *at = node->text;
+	size_t length = 0;
 
 	(void)into;
-	if (digits && node->text[digits] == '.' && unc_is_digit(node->text[digits + 1]) &&
-	    !node->text[strspn(node->text, "0123456789.")])
-		return 0;
-	return unc_reader_fail(r, node, "'%s' is not a valid kernel version such as 6.11",
-			       node->text);
+	for (; *at; at += length, at += strspn(at, " ")) {
+		length = strspn(at, "0123456789");
+		if (!length || at[length] != '.' || !unc_is_digit(at[length + 1]))
+			break;
+		length = strspn(at, "0123456789.");
+		if (at[length] && at[length] != ' ')
+			break;
+	}
+	return length && !*at
+		       ? 0
+		       : unc_reader_fail(r, node, "'%s' is not a valid kernel version such as 6.11",
+					 node->text);
 }
 
 static const struct unc_field kernel_bug_fields[] = {
 	UNC_FIELD("!title", TEXT, UNC_AT(struct unc_kernel_bug, title)),
 	UNC_FIELD("models", TEXT, .check = unc_family_when),
-	UNC_FIELD("since", TEXT, UNC_AT(struct unc_kernel_bug, since), .check = check_version),
-	UNC_FIELD("fixed", TEXT, UNC_AT(struct unc_kernel_bug, fixed), .check = check_version),
+	UNC_FIELD("since", TEXT, UNC_AT(struct unc_kernel_bug, since), .check = check_versions),
+	UNC_FIELD("fixed", TEXT, UNC_AT(struct unc_kernel_bug, fixed), .check = check_versions),
+	UNC_FIELD("effect", WORD, UNC_AT(struct unc_kernel_bug, effect),
+		  .words = (const char *const[]){"counts", "missing", "note", NULL},
+		  .what = "effect"),
 	UNC_FIELD("terms", NAMES, UNC_AT(struct unc_kernel_bug, terms), .values = true,
 		  .what = "format terms such as src_bdf umask>0xff"),
 	UNC_FIELD("equal_counts", BOOL, UNC_AT(struct unc_kernel_bug, equal_counts)),
@@ -258,27 +271,74 @@ static const struct unc_field kernel_bug_fields[] = {
 const struct unc_shape unc_kernel_bug_shape = {.fields = kernel_bug_fields,
 					       .size = sizeof(struct unc_kernel_bug)};
 
-int unc_family_find_bugs(struct unc_family *f, const char *kernel)
+/* The length of "6.12." at the start of a version. */
+static size_t branch_length(const char *version)
 {
-	for (size_t i = 0; i < f->bug_count && *kernel; i++) {
-		struct unc_kernel_bug *bug = &f->bugs[i];
-		struct unc_text text = {0};
+	size_t major = strcspn(version, ".");
 
-		if (bug->elsewhere || (bug->since && strverscmp(kernel, bug->since) < 0) ||
-		    (bug->fixed && strverscmp(kernel, bug->fixed) >= 0))
-			continue;
-		unc_text_add(&text, "a bug of kernel %s: %s", kernel, bug->title);
-		bug->text = unc_text_take(&text);
-		if (!bug->text)
-			return -ENOMEM;
-	}
-	return 0;
+	return version[major] ? major + 1 + strspn(version + major + 1, "0123456789") : major;
 }
 
-const char *unc_family_bug(const struct unc_family *f)
+char *unc_kernel_fix(const struct unc_kernel_bug *bug, const char *kernel)
+{
+	const char *best = bug->fixed;
+	size_t branch = branch_length(kernel);
+
+	for (const char *at = best; at && *at; at += strspn(at, " ")) {
+		best = at;
+		if (branch_length(at) == branch && strncmp(at, kernel, branch) == 0)
+			break;
+		at += strcspn(at, " ");
+	}
+	return best ? strndup(best, strcspn(best, " ")) : NULL;
+}
+
+/* Kernels of distributions ("5.14.0-503.el9", "6.1.0-44-amd64") have corrections of later versions. */
+static bool is_patched(const char *kernel)
+{
+	size_t version = strspn(kernel, "0123456789.");
+
+	return kernel[version] == '-' && unc_is_digit(kernel[version + 1]);
+}
+
+/* Fills the bug's text when this kernel has it, or may have it. */
+static int find_bug(struct unc_kernel_bug *bug, const char *kernel)
+{
+	bool perhaps = bug->fixed && is_patched(kernel);
+	char *fix = unc_kernel_fix(bug, kernel);
+	struct unc_text text = {0};
+	bool has = !bug->elsewhere && (!bug->since || strverscmp(kernel, bug->since) >= 0) &&
+		   (!fix || strverscmp(kernel, fix) < 0);
+
+	free(fix);
+	if (bug->fixed && !fix)
+		return -ENOMEM;
+	if (!has || bug->text)
+		return 0;
+	unc_text_add(&text, perhaps ? "kernel %s may have a bug: %s" : "a bug of kernel %s: %s",
+		     kernel, bug->title);
+	if (bug->equal_counts)
+		unc_text_add(&text, "; counts of PMUs that differ by more than an eighth show that "
+				    "it is fixed");
+	bug->suspect = bug->effect == UNC_BUG_COUNTS && !perhaps;
+	bug->text = unc_text_take(&text);
+	return bug->text ? 0 : -ENOMEM;
+}
+
+int unc_family_find_bugs(struct unc_family *f, const char *kernel)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < f->bug_count && *kernel; i++)
+		r = find_bug(&f->bugs[i], kernel);
+	return r;
+}
+
+const char *unc_family_bug(const struct unc_family *f, bool suspect)
 {
 	for (size_t i = 0; i < f->bug_count; i++)
-		if (f->bugs[i].text && !f->bugs[i].terms.count)
+		if (f->bugs[i].text && f->bugs[i].suspect == suspect && !f->bugs[i].terms.count &&
+		    f->bugs[i].effect != UNC_BUG_MISSING)
 			return f->bugs[i].text;
 	return NULL;
 }

@@ -158,12 +158,21 @@ struct unc_rule {
 	const char *why, *evidence;
 };
 
-/* What a kernel counts wrongly, without an error. */
+enum unc_bug_effect {
+	UNC_BUG_COUNTS,  /* counts are wrong, without an error */
+	UNC_BUG_MISSING, /* PMUs are missing */
+	UNC_BUG_NOTE,    /* something else, which users of the PMUs may meet */
+};
+
+/* What a kernel does wrong with the PMUs of a family. */
 struct unc_kernel_bug {
-	bool elsewhere;            /* not for this CPU model */
+	bool elsewhere; /* not for this CPU model */
+	enum unc_bug_effect effect;
+	bool suspect;              /* this machine's kernel has it, and rows are wrong */
 	bool equal_counts;         /* PMUs then have the count of one: seen with any kernel */
 	bool adds_at_reads;        /* each reading adds the register to the count: undone */
-	const char *since, *fixed; /* first kernel versions with it and without; NULL: open */
+	const char *since, *fixed; /* first kernel versions with it and without, `fixed` in each
+				      branch that has the correction; NULL: open */
 	struct unc_names terms;    /* of events that set all of these; none: all events */
 	const char *title, *evidence;
 	char *text; /* the title as a sentence about this machine's kernel; NULL: it has no such bug */
@@ -241,10 +250,12 @@ unc_read unc_family_terms;
 unc_read unc_family_when;
 /* NULL: the family has no such event. */
 const struct unc_event_def *unc_family_event(const struct unc_family *f, const char *name);
-/* Fills `text` of the family's bugs that this version of the kernel ("": not known) has. -ENOMEM. */
+/* Fills `text` of the family's bugs that this version of the kernel ("": not known) has or may have. -ENOMEM. */
 int unc_family_find_bugs(struct unc_family *f, const char *kernel);
-/* The first of them that all events of the family have; NULL: none. */
-const char *unc_family_bug(const struct unc_family *f);
+/* The first of them that all events of the family have, whose rows are suspect, or not; NULL: none. */
+const char *unc_family_bug(const struct unc_family *f, bool suspect);
+/* The version that has the correction of a bug, for a kernel of this version; NULL: none. */
+char *unc_kernel_fix(const struct unc_kernel_bug *bug, const char *kernel);
 /* Of the struct unc_family, a struct unc_named_term, a struct unc_rule and a struct unc_kernel_bug. */
 extern const struct unc_shape unc_filters_shape, unc_named_term_shape, unc_rule_shape,
 	unc_kernel_bug_shape;

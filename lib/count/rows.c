@@ -85,7 +85,7 @@ static const struct unc_kernel_bug *bug_of(const struct builder *b, const struct
 			has |= unc_terms_are_set(t->pmu,
 						 &b->sets[t->set].requests[t->first + k].config,
 						 &bug->terms);
-		if (has && bug->text)
+		if (has && bug->suspect)
 			return bug;
 		if (has && bug->equal_counts && !b->u->sim)
 			maybe = bug;
@@ -107,7 +107,7 @@ static int add_target(struct builder *b, const struct unc_target *t)
 	else if (row->port != t->port)
 		row->port = NULL;
 	b->instance += first;
-	if (bug && (!row->bug || bug->text))
+	if (bug && (!row->bug || bug->suspect))
 		row->bug = bug;
 	for (size_t k = 0; k < q->event_count; k++) {
 		struct unc_row_counter *counter;

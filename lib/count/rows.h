@@ -24,7 +24,8 @@ struct unc_row {
 	size_t counter_count; /* 0: it is there for its gaps */
 	size_t round;
 	enum uncore_level level;
-	const struct unc_kernel_bug *bug; /* that its events have, or (no `text`) may have; NULL */
+	const struct unc_kernel_bug
+		*bug; /* that its events have, or (not `suspect`) may have; NULL */
 };
 
 struct unc_rows {

@@ -476,35 +476,77 @@ static void which_kernels_have_a_bug(void **state)
 {
 	static const struct {
 		const char *range, *kernel;
-		bool has;
+		enum { NONE, NOTE, SUSPECT } is;
 	} cases[] = {
-		{"", "5.10.0-30-amd64", true},
-		{"", "", false}, /* not known: nothing is said */
-		{"since: 6.11, ", "6.9.12", false},
-		{"since: 6.11, ", "6.11.0-rc1", true},
-		{"since: 6.11, ", "6.11", true},
-		{"since: 6.11, ", "10.2.1", true},
-		{"fixed: 7.4, ", "7.3.99-generic", true},
-		{"fixed: 7.4, ", "7.4.0", false},
-		{"since: 6.11, fixed: 6.12.9, ", "6.12.8+deb13-amd64", true},
-		{"since: 6.11, fixed: 6.12.9, ", "6.12.9+deb13-amd64", false},
-		{"since: 6.11, fixed: 6.12.9, ", "6.12.10", false},
+		{"", "5.10.0-30-amd64", SUSPECT},
+		{"", "", NONE}, /* not known: nothing is said */
+		{"since: 6.11, ", "6.9.12", NONE},
+		{"since: 6.11, ", "6.11.0-rc1", SUSPECT},
+		{"since: 6.11, ", "6.11", SUSPECT},
+		{"since: 6.11, ", "10.2.1", SUSPECT},
+		{"fixed: 7.4, ", "7.3.99-generic", SUSPECT},
+		{"fixed: 7.4, ", "7.4.0", NONE},
+		{"since: 6.11, fixed: 6.12.9, ", "6.12.8+deb13-amd64", SUSPECT},
+		{"since: 6.11, fixed: 6.12.9, ", "6.12.9+deb13-amd64", NONE},
+		{"since: 6.11, fixed: 6.12.9, ", "6.12.10", NONE},
+		{"fixed: 6.1.135 6.12.25 6.15, ", "6.1.134", SUSPECT},
+		{"fixed: 6.1.135 6.12.25 6.15, ", "6.1.135", NONE},
+		{"fixed: 6.1.135 6.12.25 6.15, ", "6.2.16", SUSPECT},
+		{"fixed: 6.1.135 6.12.25 6.15, ", "6.12.25", NONE},
+		{"fixed: 6.1.135 6.12.25 6.15, ", "6.13.9", SUSPECT},
+		{"fixed: 6.1.135 6.12.25 6.15, ", "6.15.0", NONE},
+		{"fixed: 6.1.135 6.12.25 6.15, ", "7.0", NONE},
+		/* A distribution may have the correction. */
+		{"fixed: 6.1.135 6.12.25 6.15, ", "6.1.0-44-amd64", NOTE},
+		{"fixed: 6.1.135 6.12.25 6.15, ", "5.14.0-503.el9.x86_64", NOTE},
+		{"fixed: 6.1.135 6.12.25 6.15, ", "6.17.0-5-generic", NONE},
+		{"effect: note, fixed: 7.4, ", "7.3.99", NOTE},
+		{"effect: missing, fixed: 7.4, ", "7.3.99", NONE}, /* the PMU is here */
 	};
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(cases); i++) {
 		struct unc_family *f;
+		const char *suspect, *note;
 		char text[200];
 
 		snprintf(text, sizeof(text), "kernel_bugs:\n  - {title: t, %sevidence: e}\n",
 			 cases[i].range);
 		assert_int_equal(parse(&f, text, NULL), 0);
 		assert_int_equal(unc_family_find_bugs(f, cases[i].kernel), 0);
-		if (!!unc_family_bug(f) != cases[i].has)
+		assert_int_equal(unc_family_find_bugs(f, cases[i].kernel), 0); /* once more */
+		suspect = unc_family_bug(f, true);
+		note = unc_family_bug(f, false);
+		if (!!suspect != (cases[i].is == SUSPECT) || !!note != (cases[i].is == NOTE))
 			fail_msg("'%s' and '%s'", cases[i].range, cases[i].kernel);
-		if (cases[i].has)
-			assert_contains(unc_family_bug(f), cases[i].kernel);
+		if (suspect || note)
+			assert_contains(suspect ? suspect : note, cases[i].kernel);
 		unc_family_free(f);
+	}
+}
+
+/* Of this machine's branch, else the newest. */
+static void which_version_has_the_correction(void **state)
+{
+	static const char *const cases[][3] = {
+		{"6.1.135 6.12.25 6.15", "6.1.2", "6.1.135"},
+		{"6.1.135 6.12.25 6.15", "6.12.0-1", "6.12.25"},
+		{"6.1.135 6.12.25 6.15", "6.10.3", "6.15"},
+		{"6.1.135 6.12.25 6.15", "5.4", "6.15"},
+		{"6.1.135", "6", "6.1.135"},
+		{NULL, "6.1.2", NULL},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		const struct unc_kernel_bug bug = {.fixed = cases[i][0]};
+		char *fix = unc_kernel_fix(&bug, cases[i][1]);
+
+		if (cases[i][2])
+			assert_string_equal(fix, cases[i][2]);
+		else
+			assert_null(fix);
+		free(fix);
 	}
 }
 
@@ -525,6 +567,7 @@ int main(void)
 		cmocka_unit_test(what_a_rule_becomes),
 		cmocka_unit_test(mistakes),
 		cmocka_unit_test(which_kernels_have_a_bug),
+		cmocka_unit_test(which_version_has_the_correction),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
