@@ -81,6 +81,89 @@ UPI='uses the registers of link 0'
 	[[ $reason == *'counts of PMUs that differ by more than an eighth show that it is fixed'* ]] || fail "$reason"
 }
 
+# A machine (with another CPU model: family/model), a family, kernels with the bug and without, its effect, and
+# words of its title.
+BUGS='
+intel-spr-1socket        intel-upi   6.2.16  6.3.1   missing the discovery table is broken
+intel-spr-1socket        intel-m3upi 6.2.16  6.3.1   missing the discovery table is broken
+intel-spr-1socket        intel-upi   6.12.108 6.12.109 missing with numa=off
+intel-spr-1socket:6/207  intel-m3upi 6.19.9  7.0.1   missing with numa=off
+intel-spr-1socket        intel-upi   6.1.68  6.1.69  missing warn at boot
+intel-skx-1socket        intel-upi   6.1.187 6.1.188 missing in MSRs or MMIO
+intel-spr-1socket        intel-iio-free-running 6.12.24 6.12.25 note an eighth of the right one
+intel-icx-1socket        intel-iio-free-running 6.1.134 6.1.135 note an eighth of the right one
+intel-spr-1socket        intel-cha   6.1.102 6.1.103 note lacks its upper bits
+intel-spr-1socket        intel-cha   6.10.9  6.11.1  note lacks its upper bits
+intel-spr-1socket        intel-cha   6.1.30  6.1.31  suspect slices are missing
+intel-spr-1socket:6/207  intel-cha   6.1.52  6.1.53  suspect slices are missing
+intel-icx-1socket        intel-upi   6.6.13  6.6.14  note upi_fill_topology
+intel-spr-1socket        intel-cha   6.12.96 6.12.97 note on machines of several sockets
+intel-spr-1socket        intel-cha   6.1.174 6.1.175 note a socket are offline
+intel-spr-1socket        intel-upi   6.12.116 6.12.117 note removing a PCI device
+intel-spr-1socket:6/173  intel-imc   6.12.77 6.12.78 note cas_count_read_sch0
+intel-spr-1socket:6/221  intel-cha   6.12.7  6.12.8  note names by number
+intel-spr-1socket:6/207  intel-cha   6.1.8   6.1.9   note names by number
+amd-zen4-1socket         amd-umc     6.12.33 6.12.34 note stop at their highest value
+amd-zen3-1socket         amd-df      6.12.109 6.12.110 note never counts
+amd-zen4-1socket         amd-df      6.12.96 6.12.97 note by package and not by node
+amd-zen4-1socket         amd-umc     6.12.96 6.12.97 note by package and not by node
+amd-zen3-1socket         amd-df      6.1.187 6.1.188 note the driver refuses
+intel-icx-1socket        intel-m2m   5.10.43 5.10.44 note has 8 bits
+intel-skx-1socket        intel-iio   5.15.4  5.15.5  suspect cannot count them
+intel-skx-1socket        intel-iio   5.9.1   5.9.2   suspect the root bus of a stack
+intel-icx-1socket        intel-iio   5.14.3  5.14.4  suspect the root bus of a stack
+intel-icx-1socket        intel-imc-free-running 5.9.4 5.9.5 note the scale of the aliases
+amd-zen3-1socket:23/49   amd-l3      5.9.4   5.9.5   suspect not all slices
+intel-spr-1socket        intel-upi   7.3.4   6.10.9  suspect the registers of link 0
+'
+
+@test "the bugs of the documents: model, version, effect" {
+	local name family broken fixed effect words kernel found
+
+	while read -r name family broken fixed effect words; do
+		[ -n "$name" ] || continue
+		for kernel in "$broken" "$fixed"; do
+			machine "${name%:*}" "$kernel"
+			if [[ $name == *:* ]]; then
+				sed -i -E "s|^(cpu family\s*:).*|\1 $(cut -d: -f2 <<<"${name%/*}")|; s|^(model\s*:).*|\1 ${name##*/}|" \
+					"$ROOT/proc/cpuinfo"
+			fi
+			[ "$effect" != missing ] || rm -r "$ROOT"/sys/bus/event_source/devices/uncore_{m3,}upi_*
+			expect 0 "$UNCORE" --root "$ROOT" doctor -j
+			found=$(jq -r --arg family "$family" --arg words "$words" '.findings[] |
+				select(.subject == $family and (.found | contains($words))) |
+				"\(.verdict) \(.why // "" | startswith("suspect are all events"))"' <<<"$output")
+			case $kernel:$effect in
+			"$fixed":*) [ -z "$found" ] ;;
+			*:suspect) [ "$found" = 'note true' ] ;;
+			*) [ "$found" = 'note false' ] ;;
+			esac || fail "$name $kernel: '$found' $words"
+		done
+	done <<<"$BUGS"
+}
+
+@test "what explain says of bugs; distributions may have corrections" {
+	machine intel-spr-1socket 6.1.30
+	expect 0 "$UNCORE" --root "$ROOT" explain memory.read.latency
+	shows '  suspect +a bug of kernel 6.1.30: slices are missing'
+	machine intel-spr-1socket 6.1.0-44-amd64
+	expect 0 "$UNCORE" --root "$ROOT" explain memory.read.latency
+	shows '  kernel +kernel 6.1.0-44-amd64 may have a bug: slices are missing'
+	are measured -M memory.read.latency
+	expect 0 "$UNCORE" --root "$ROOT" explain -j memory.read.latency
+	jq -e '.metrics[0] | .kernel_bug == null and (.kernel_note | contains("may have a bug"))' <<<"$output" || fail
+}
+
+@test "aliases of Ice Lake with the masks of earlier CPUs" {
+	machine intel-icx-1socket 5.16.4 uncore_imc/event=0x04,umask=0x0c uncore_imc/event=0x04,umask=0x30
+	are suspect -e 'uncore_imc/event=0x04,umask=0x0c/'
+	are measured -e 'uncore_imc/event=0x04,umask=0x30/'
+	machine intel-icx-1socket 5.16.5 uncore_imc/event=0x04,umask=0x0c
+	are measured -e 'uncore_imc/event=0x04,umask=0x0c/'
+	machine intel-skx-1socket 5.15.4 uncore_cha/event=0x34,umask=0x11,filter_tid=2,tid_en=1
+	are suspect -e 'uncore_cha/event=0x34,umask=0x11,filter_tid=2,tid_en=1/'
+}
+
 @test "events with terms that the driver cuts off" {
 	machine intel-skx-1socket 7.2.12-amd64 uncore_upi/event=0x02,umask=0x0f uncore_upi/event=0x02,umask=0x10f \
 		uncore_upi/event=0x03,umask=0x0f uncore_pcu/event=0x0b,filter_band0=5 uncore_pcu/event=0x0c,filter_band1=5
