@@ -123,6 +123,42 @@ static const struct unc_shape expectation = {.fields = expectation_fields,
 					     .size = sizeof(struct unc_expectation),
 					     .check = check_expectation};
 
+struct counters_case {
+	bool elsewhere;
+	unsigned counters;
+};
+
+/* One number, or that of the first case for this CPU. */
+static int read_counters(const struct unc_reader *r, const struct unc_yaml *node, void *into)
+{
+	static const struct unc_field one =
+		UNC_FIELD(NULL, NUMBER, UNC_AT(struct unc_family, counters), .most = UNC_RULE_MOST);
+	static const struct unc_field fields[] = {
+		UNC_FIELD("!when", TEXT, .check = unc_family_when),
+		UNC_FIELD("!counters", NUMBER, UNC_AT(struct counters_case, counters),
+			  .most = UNC_RULE_MOST),
+		UNC_END,
+	};
+	static const struct unc_shape shape = {.fields = fields,
+					       .size = sizeof(struct counters_case)};
+	struct unc_family *f = into;
+	bool found = false;
+
+	if (node->kind != UNC_YAML_LIST)
+		return unc_fill_value(r, node, &one, into);
+	for (size_t i = 0; i < node->count; i++) {
+		struct counters_case c = {.counters = 0};
+		int err = unc_fill(r, &node->children[i], &shape, &c);
+
+		if (err < 0)
+			return err;
+		if (!c.elsewhere && !found)
+			f->counters = c.counters;
+		found |= !c.elsewhere;
+	}
+	return 0;
+}
+
 static const struct unc_field role_fields[] = {
 	UNC_FIELD("!attribute", TEXT, UNC_AT(struct unc_family, role_attribute),
 		  .check = check_file),
@@ -564,7 +600,7 @@ static const struct unc_field family_fields[] = {
 	UNC_FIELD("expect", LIST, UNC_LIST(struct unc_family, expectations, expectation_count),
 		  .of = &expectation),
 	UNC_FIELD("everywhere", BOOL, UNC_AT(struct unc_family, everywhere)),
-	UNC_FIELD("counters", NUMBER, UNC_AT(struct unc_family, counters), .most = 64),
+	UNC_FIELD("counters", ANY, .check = read_counters),
 	UNC_FIELD("each_socket", BOOL, UNC_AT(struct unc_family, each_socket)),
 	UNC_FIELD("role", ANY, .check = read_role),
 	UNC_FIELD("filters", MAP, .of = &unc_filters_shape),

@@ -58,6 +58,16 @@ setup() {
 	[[ $status -eq 3 && $output =~ 'Counting in ' && $output =~ 'has no rate for' ]]
 }
 
+@test "the overview of Zen 4 and 5 needs one round: their data fabric has 16 counters" {
+	local sim
+
+	for sim in zen4 zen5; do
+		expect 0 "$UNCORE" --source sim:$sim stat --dry-run -j --timeout 1
+		[ "$(jq -s 'map(.round) | max' <<<"$output")" -eq 0 ] || fail "$sim"
+		[ "$(jq -s 'map(select(.pmu == "amd_df")) | length' <<<"$output")" -gt 4 ] || fail "$sim"
+	done
+}
+
 @test "no rounds where the time is not fixed, or intervals follow each other" {
 	local sim=(--source "sim:spr,step=1s" stat -M '*' -j --dry-run) options
 	for options in "" "1" "1 2" "-I 100 --timeout 1s" "1 1 --summary" "-- true"; do
