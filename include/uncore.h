@@ -431,7 +431,8 @@ struct uncore_counter {
 
 /* Counts metrics in rounds, one after another, when the PMUs have too few counters for all: the
  * kernel then need not multiplex them, and all events of a metric are in the same round. By
- * default all are opened at once. -EBUSY: the monitor is planned. */
+ * default all are opened at once. Metrics added afterwards with "memory.*" include metrics that it
+ * leaves out for want of counters. -EBUSY: the monitor is planned. */
 int uncore_monitor_set_rounds(struct uncore_monitor *m);
 
 /* Plans the counters. Afterwards nothing can be added. Calling it again has no effect. -EINVAL:

@@ -143,6 +143,8 @@ static int plan(struct cli *cli, const struct stat_options *o, struct uncore_mon
 
 	if (!err)
 		err = uncore_monitor_set_level(m, o->level);
+	if (!err && has_rounds(o))
+		err = uncore_monitor_set_rounds(m);
 	for (size_t i = 0; !err && i < STAT_FILTERS; i++)
 		if (o->filters[i].value)
 			err = uncore_monitor_set_filter(m, o->filters[i].name, o->filters[i].value);
@@ -155,8 +157,7 @@ static int plan(struct cli *cli, const struct stat_options *o, struct uncore_mon
 	if (!status)
 		status = add_queries(cli, o, m);
 	if (!status) {
-		err = has_rounds(o) ? uncore_monitor_set_rounds(m) : 0;
-		err = err ? err : uncore_monitor_plan(m);
+		err = uncore_monitor_plan(m);
 		status = err ? cli_fail(cli, err) : CLI_OK;
 	}
 	if (!status)

@@ -452,12 +452,13 @@ static int add_metric(struct uncore_monitor *m, const struct uncore_metric *metr
 }
 
 /* "memory.*" leaves out what does not fit into the counters together with the rest; "*", which does not fit
- * anyway, and "memory.util*" do not. */
-static bool is_apart(const struct uncore_metric *metric, const char *pattern)
+ * anyway, and "memory.util*" do not. With rounds there is room for it. */
+static bool is_apart(const struct uncore_monitor *m, const struct uncore_metric *metric,
+		     const char *pattern)
 {
 	const char *dot = strchr(pattern, '.');
 
-	return metric->apart && dot && strcmp(dot, ".*") == 0;
+	return metric->apart && !m->in_rounds && dot && strcmp(dot, ".*") == 0;
 }
 
 /* Why filters do not suit metrics: of several reasons that of a family that has these filters. */
@@ -557,7 +558,7 @@ int uncore_monitor_add_metrics(struct uncore_monitor *m, const char *pattern)
 
 		if (!matches(metric, pattern))
 			continue;
-		if (!uncore_metric_missing(metric) && is_apart(metric, pattern)) {
+		if (!uncore_metric_missing(metric) && is_apart(m, metric, pattern)) {
 			r = unc_monitor_note(m, "%s is not in %s: %s; name it to count it",
 					     metric->name, pattern, metric->apart);
 		} else if (!uncore_metric_missing(metric)) {

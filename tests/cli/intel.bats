@@ -66,12 +66,18 @@ value() {
 @test "Granite Rapids: without -M and in memory.* no memory controller is multiplexed, it has four counters" {
 	local sim=$BATS_FILE_TMPDIR/gnr.yaml what
 
-	for what in stat mem; do
+	for what in stat 'mem -I 1000'; do
+		# shellcheck disable=SC2086
 		expect 0 "$UNCORE" --source "sim:$sim" $what --dry-run -j
 		[ "$(jq -r 'select(.pmu == "uncore_imc_0") | .config[0]' <<<"$output" | sort | tr '\n' ' ')" = \
 			'0xcf05 0xcf06 0xf005 0xf006 ' ] || fail
 	done
-	expect 0 "$UNCORE" --source "sim:$sim,step=1s" mem -v --timeout 1
+	# In rounds there is room for the clock.
+	expect 0 "$UNCORE" --source "sim:$sim" mem --dry-run -j
+	[ "$(jq -r 'select(.pmu == "uncore_imc_0") | .round' <<<"$output" | sort | uniq -c | tr -s ' \n' ' ')" = ' 4 0 3 1 ' ] || fail
+	expect 0 "$UNCORE" --source "sim:$sim,step=1s" mem -j --timeout 1
+	jq -es 'any(.name == "memory.utilization" and .value != null)' <<<"$output" >/dev/null || fail
+	expect 0 "$UNCORE" --source "sim:$sim,step=1s" mem -v -I 1000 --interval-count 2
 	says 'memory\.utilization is not in memory\.\*: the clock is a fifth counter'
 	for what in 'memory.util*' '*'; do
 		expect 0 "$UNCORE" --source "sim:$sim,step=1s" stat -j --timeout 1 -M "$what"
