@@ -169,3 +169,14 @@ expect_none() {
 	expect 0 as_nobody '' "$PUBLIC/uncore" --source "regs:generic-pmon,at=$PUBLIC/map" \
 		--program stat -M pcie.dma.cycles --timeout 10ms
 }
+
+@test "a PMU that may not be counted in a later round leaves its rows without a value" {
+	local sim=$BATS_TEST_TMPDIR/denied.yaml
+
+	"$UNCORE_SOURCE_ROOT/tests/machines/make-intel" "$BATS_TEST_TMPDIR"
+	sed 's/umask=0xff", \(.*\)}/umask=0xff", \1, refuse: EACCES}/' "$UNCORE_SOURCE_ROOT/tests/sim/gnr.yaml" >"$sim"
+	sed -i "s|\./intel|$BATS_TEST_TMPDIR/intel|" "$sim"
+	expect 0 "$UNCORE" --source "sim:$sim,step=1s" mem -j --timeout 1
+	jq -se 'any(.name == "memory.bandwidth" and .value != null) and
+		any(.name == "memory.utilization" and .value == null and .reason != null)' <<<"$output" || fail
+}

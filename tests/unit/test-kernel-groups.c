@@ -317,6 +317,19 @@ static void permission_at_first_ends_it(void **state)
 	assert_int_equal(b->hardware.opens, 0);
 }
 
+/* Rounds before it have counted something. */
+static void permission_in_a_later_round_is_the_counters_own(void **state)
+{
+	struct bench *b = *state;
+
+	add_set(b, "d");
+	add_set(b, "g");
+	b->plan[0].round = b->plan[1].round = 1;
+	assert_int_equal(open_all(b), 0);
+	assert_int_equal(b->plan[0].error, -EACCES);
+	assert_int_equal(b->plan[1].error, 0);
+}
+
 static void permission_later_is_the_counters_own(void **state)
 {
 	struct bench *b = *state;
@@ -462,6 +475,7 @@ int main(void)
 		T(bad_event_keeps_its_own_error),
 		T(event_refused_beside_others_gets_its_own_group),
 		T(permission_at_first_ends_it),
+		T(permission_in_a_later_round_is_the_counters_own),
 		T(permission_later_is_the_counters_own),
 		T(out_of_files_ends_it),
 		T(merged_group_that_never_runs_is_dissolved),

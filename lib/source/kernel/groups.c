@@ -43,11 +43,12 @@ static uint32_t leader_modifiers(const struct pack *p, struct span s)
 	return modifiers & (UNC_MOD_PINNED | UNC_MOD_EXCLUSIVE);
 }
 
-/* Errors that end the open: further counters would be refused likewise. */
+/* Errors that end the open: further counters would be refused likewise. In a later round some were opened, so
+ * that a lack of permission is of these PMUs. */
 static bool is_fatal(const struct pack *p, int err)
 {
 	return err == -EMFILE || err == -ENFILE || err == -ENOMEM ||
-	       (!p->opened && (err == -EACCES || err == -EPERM));
+	       (!p->opened && !p->counters[0].round && (err == -EACCES || err == -EPERM));
 }
 
 static int fail_with(const struct pack *p, size_t i, int err)

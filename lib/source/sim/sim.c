@@ -506,7 +506,7 @@ static int sim_open(struct unc_source *source, struct unc_counter *counters, siz
 		/* The kernel refuses these to the whole plan, so a simulation does. */
 		ret = counters[i].error;
 		if (ret == -EMFILE || ret == -ENFILE || ret == -ENOMEM ||
-		    (!opened && (ret == -EACCES || ret == -EPERM)))
+		    (!opened && !counters[i].round && (ret == -EACCES || ret == -EPERM)))
 			return unc_fail(e, -ret, "%s", counters[i].why);
 		opened = opened || ret == 0;
 	}
