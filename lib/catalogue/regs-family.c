@@ -184,7 +184,9 @@ static void write_family(struct unc_text *yaml, const struct unc_regs *r,
 		struct unc_text range = {0};
 
 		unc_text_add(&range, "%llu", (unsigned long long)from[0]);
-		if (k + 1 < r->histogram.count)
+		if (r->bins_refused.text[0])
+			; /* its number: there are no bounds */
+		else if (k + 1 < r->histogram.count)
 			unc_text_add(&range, "_to_%llu", (unsigned long long)from[1] - 1);
 		else
 			unc_text_add(&range, "_up");

@@ -234,11 +234,13 @@ static int set_events(const struct unc_regs *r, struct uncore_pmu *p)
 	return err;
 }
 
-/* The bounds of the bins, when the file leaves them to registers: the same ones in all instances. */
+/* The bounds of the bins, when the file leaves them to registers: the same ones in all instances. Where they are not
+ * set yet, other counters can be read: only the bins are refused. */
 static int read_thresholds(struct unc_regs *r, const struct unc_root *root,
 			   const struct unc_pmus *pmus, struct unc_error *e)
 {
 	struct unc_histogram *h = &r->histogram;
+	struct unc_error *wrong = &r->bins_refused;
 	int err = 0;
 
 	for (size_t i = 0; err == 0 && i < pmus->count; i++) {
@@ -256,14 +258,14 @@ static int read_thresholds(struct unc_regs *r, const struct unc_root *root,
 					 p->name, k, unc_errno_text(err));
 			else if (i && (double)value != h->lower[k])
 				err = unc_fail(
-					e, EINVAL,
+					wrong, EINVAL,
 					"%s: the threshold of bin %zu is %llu, and that of %s "
 					"is %llu: the bins of all must be the same",
 					p->name, k, (unsigned long long)value, pmus->items[0].name,
 					(unsigned long long)h->lower[k]);
 			else if (value >> 53 || (double)value <= h->lower[k - 1])
 				err = unc_fail(
-					e, EINVAL,
+					wrong, EINVAL,
 					"%s: the thresholds of its bins do not ascend: %llu is "
 					"that of bin %zu; they may not be set yet",
 					p->name, (unsigned long long)value, k);
@@ -272,10 +274,14 @@ static int read_thresholds(struct unc_regs *r, const struct unc_root *root,
 		unc_regs_io_close(&io);
 	}
 	if (err == 0 && !unc_regs_set_middles(r))
-		err = unc_fail(e, EINVAL,
+		err = unc_fail(wrong, EINVAL,
 			       "%s: 'last' lies below the last bin, which begins at %llu", r->name,
 			       (unsigned long long)h->lower[h->count - 1]);
-	return err;
+	if (!wrong->text[0])
+		return err;
+	for (size_t k = 0; k < h->count; k++)
+		h->lower[k] = (double)k;
+	return 0;
 }
 
 int unc_regs_scan(struct unc_regs *r, const struct unc_root *root,
@@ -286,6 +292,7 @@ int unc_regs_scan(struct unc_regs *r, const struct unc_root *root,
 	int err;
 
 	unc_regs_forget_devices(r);
+	r->bins_refused.text[0] = '\0';
 	/* The same numbers are other registers of another CPU. */
 	if (r->models && !unc_has_word(r->models, topology->cpu_model))
 		return unc_fail(e, ENODEV,

@@ -161,6 +161,8 @@ struct unc_regs {
 	const struct unc_yaml *thresholds_at;
 	uint64_t thresholds;
 	bool bounds_written;
+	struct unc_error
+		bins_refused; /* why their registers, and so the bins, mean nothing; "": they do */
 
 	const char *where; /* "at=": instead of the map; or NULL */
 	struct unc_regs_device *devices;

@@ -140,6 +140,8 @@ static int choose(struct unc_regs_source *s, const struct unc_regs_instance *b, 
 				"%s has no such counter; its events name the counters that it has",
 				s->regs->name);
 	reg = &s->regs->counters[number - 1];
+	if (reg->role == UNC_ROLE_BIN && s->regs->bins_refused.text[0])
+		return unc_fail(e, ENODEV, "%s", s->regs->bins_refused.text);
 	for (size_t k = 1; reg->role == UNC_ROLE_BIN && s->regs->bounds_written && !s->write &&
 			   k < s->regs->histogram.count;
 	     k++)
