@@ -114,8 +114,15 @@ int cli_fail(const struct cli *cli, int err)
 
 int cli_prepare(struct cli *cli)
 {
-	int err = uncore_new(&cli->u);
+	int err;
 
+	if (cli->resctrl && cli->source) {
+		cli_error("--resctrl and --source exclude each other");
+		return CLI_USAGE;
+	}
+	if (cli->resctrl)
+		cli->source = "resctrl";
+	err = uncore_new(&cli->u);
 	if (!err && cli->root)
 		err = uncore_set_root(cli->u, cli->root);
 	if (!err && cli->source)

@@ -30,6 +30,7 @@ struct cli {
 	struct uncore *u;
 	const char *root;   /* NULL: "/" */
 	const char *source; /* NULL: "kernel" */
+	bool resctrl;       /* that is the source */
 	const char **data;
 	size_t data_count;
 	double memory_peak; /* 0: found on the machine */

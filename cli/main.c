@@ -33,7 +33,8 @@ static const struct command commands[] = {
 	{"demo-block", "Simulate a register block in a file, to try the source regs",
 	 .run = cmd_demo_block},
 	/* Presets: nothing else in the command names metrics. */
-	{"mem", "Memory traffic, latency and utilization", .run = cmd_stat, .metrics = "memory.*"},
+	{"mem", "Memory traffic, latency and utilization", .run = cmd_stat,
+	 .metrics = "memory.*,cache.occupancy"},
 	{"pcie", "PCIe traffic by root port and device", .run = cmd_stat,
 	 .metrics = "pcie.inbound.read.bandwidth,pcie.inbound.write.bandwidth,"
 		    "pcie.outbound.read.bandwidth,pcie.outbound.write.bandwidth,"

@@ -18,8 +18,11 @@ static const struct cli_option globals[] = {
 	{"root", "PATH", "Read /sys and /proc below PATH, a directory or a snapshot", 0, 90,
 	 OPTION_TEXT, offsetof(struct cli, root)},
 	{"source", "SPEC",
-	 "Where counts come from: kernel, sim:NAME, regs:NAME, or sim: and regs: with FILE.yaml", 0,
-	 90, OPTION_TEXT, offsetof(struct cli, source)},
+	 "Where counts come from: kernel, resctrl, sim:NAME, regs:NAME, or sim: and regs: with "
+	 "FILE.yaml",
+	 0, 90, OPTION_TEXT, offsetof(struct cli, source)},
+	{"resctrl", NULL, "The same as --source resctrl: what each group of resctrl moves", 0, 90,
+	 OPTION_FLAG, offsetof(struct cli, resctrl)},
 	{"program", NULL, "Let regs write control registers; they are restored afterwards", 0, 90,
 	 OPTION_FLAG, offsetof(struct cli, program)},
 	{"data", "DIR", "Add a directory of data files (repeatable)", KEY_DATA, 90, OPTION_LIST, 0},

@@ -77,6 +77,9 @@ int uncore_set_root(struct uncore *u, const char *path);
 
 /* Selects the source of counts:
  *   "kernel"                       perf_event_open(2), the default
+ *   "resctrl"                      the groups of /sys/fs/resctrl below the root, which may be any
+ *                                  directory. They are found by the scan, which fails with -ENODEV
+ *                                  if there are none, and only read.
  *   "sim:NAME", "sim:FILE.yaml"    a simulated machine with its own root, built in or from a file.
  *                                  With ",step=DURATION" behind it, each reading is one step later
  *                                  than the reading before: results are then reproducible.
@@ -162,7 +165,8 @@ uint32_t uncore_pmu_type(const struct uncore_pmu *p);          /* differs after 
 const char *uncore_pmu_alias(const struct uncore_pmu *p);      /* second name, or NULL */
 const char *uncore_pmu_identifier(const struct uncore_pmu *p); /* hardware id, or NULL */
 const char *uncore_pmu_family(const struct uncore_pmu *p);     /* one with metrics, or NULL */
-const char *uncore_pmu_role(const struct uncore_pmu *p); /* the other end of its link, or NULL */
+/* The other end of its link; of the source "resctrl" the group; or NULL. */
+const char *uncore_pmu_role(const struct uncore_pmu *p);
 /* The CPUs whose traffic it counts, a list such as "0-71"; NULL: the driver does not say. */
 const char *uncore_pmu_associated_cpus(const struct uncore_pmu *p);
 /* The kind of hardware unit: "memory channel", "I/O stack", "link"; NULL: no family. */
@@ -517,7 +521,8 @@ struct uncore_row_place {
 	/* The PCIe root port; NULL: several, or unknown. If only the numbers used by its PMUs are
 	 * known, its address is SOCKET:RC:INDEX. */
 	const struct uncore_device *port;
-	const char *role; /* the other end of the link: "GPU"; NULL: several, or unknown */
+	/* The other end of the link: "GPU"; or a group of resctrl. NULL: several, or unknown. */
+	const char *role;
 };
 
 /* The counts behind a row, and their times. */

@@ -20,7 +20,8 @@ struct uncore {
 	struct unc_root *root;
 	char *source;          /* as the user named it */
 	struct unc_sim *sim;   /* where counts come from: a simulation, */
-	struct unc_regs *regs; /* or a register block; both NULL: the kernel */
+	struct unc_regs *regs; /* or a register block, */
+	bool resctrl;          /* or the groups of resctrl; else the kernel */
 	bool program;          /* registers may be written */
 	struct unc_names data_dirs;
 

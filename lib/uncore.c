@@ -102,11 +102,11 @@ int uncore_set_source(struct uncore *u, const char *spec)
 		r = unc_sim_load(&sim, spec + 4, &root, &u->error);
 	else if (strncmp(spec, "regs:", 5) == 0)
 		r = unc_regs_load(&regs, spec + 5, &u->error);
-	else if (strcmp(spec, "kernel") != 0)
+	else if (strcmp(spec, "kernel") != 0 && strcmp(spec, "resctrl") != 0)
 		r = unc_fail(
 			&u->error, EINVAL,
-			"'%s' is not a valid source of counters; expected one of: kernel, sim:NAME, "
-			"sim:FILE.yaml, regs:NAME, regs:FILE.yaml",
+			"'%s' is not a valid source of counters; expected one of: kernel, resctrl, "
+			"sim:NAME, sim:FILE.yaml, regs:NAME, regs:FILE.yaml",
 			spec);
 	if (r == 0 && u->sim && !sim) /* back from the machine of the simulation */
 		r = unc_root_open(&root, "/", &u->error);
@@ -124,6 +124,7 @@ int uncore_set_source(struct uncore *u, const char *spec)
 	free(u->source);
 	u->sim = sim;
 	u->regs = regs;
+	u->resctrl = strcmp(spec, "resctrl") == 0;
 	u->source = name;
 	return 0;
 fail:
@@ -164,9 +165,12 @@ int uncore_scan(struct uncore *u)
 	u->error.exhausted = 0;
 	unc_root_exhausted(u->root);
 	r = unc_topology_read(&u->topology, u->root, &u->error);
-	if (r == 0)
-		r = u->regs ? unc_regs_scan(u->regs, u->root, &u->topology, &u->pmus, &u->error)
-			    : unc_pmus_read(&u->pmus, u->root, &u->topology, &u->error);
+	if (r == 0 && u->regs)
+		r = unc_regs_scan(u->regs, u->root, &u->topology, &u->pmus, &u->error);
+	else if (r == 0 && u->resctrl)
+		r = unc_resctrl_scan(u->root, &u->topology, &u->pmus, &u->error);
+	else if (r == 0)
+		r = unc_pmus_read(&u->pmus, u->root, &u->topology, &u->error);
 	u->catalogue = (struct unc_catalogue){.cpu_model = u->topology.cpu_model,
 					      .kernel = u->topology.kernel};
 	/* The administrator's families, then the caller's. Built-in ones are loaded when PMUs match them. */
@@ -234,6 +238,8 @@ int unc_machine_source(struct uncore *u, struct unc_source **out)
 		r = unc_source_sim_new(out, u->sim);
 	else if (u->regs)
 		r = unc_source_regs_new(out, u->regs, u->root, u->program);
+	else if (u->resctrl)
+		r = unc_source_resctrl_new(out, u->root);
 	else
 		r = unc_source_kernel_new(out, u->root, &u->topology);
 	return r == -ENOMEM ? unc_nomem(&u->error) : r;

@@ -184,6 +184,7 @@ int cmd_stat(struct cli *cli, int argc, char **argv)
 	const struct command *view = preset ? preset->view : NULL;
 	struct stat_options o = {.repeat = 1, .separator = ",", .preset = preset};
 	struct cli_option all[sizeof(options) / sizeof(*options) + 1];
+	bool groups;
 	int status;
 	char doc[500];
 	struct cli_syntax syntax = {.doc = stat_doc,
@@ -211,9 +212,14 @@ int cmd_stat(struct cli *cli, int argc, char **argv)
 	}
 	cli_parse(cli, &syntax, &o, argc, argv);
 	preset = o.preset;
+	/* Each group, on each cache. */
+	groups = preset && !o.query_count && cli->resctrl;
 	if (!o.output)
-		o.output = output_find(preset && preset->output && !o.query_count ? preset->output
-										  : "text");
+		o.output = output_find(groups                                       ? "groups"
+				       : preset && preset->output && !o.query_count ? preset->output
+										    : "text");
+	if (groups && o.level == UNCORE_LEVEL_MACHINE)
+		o.level = UNCORE_LEVEL_INSTANCE;
 	if (preset && o.level == UNCORE_LEVEL_MACHINE)
 		o.level = preset->level;
 	if (preset && !o.interval_ns && !o.command && !o.timeout_ns)

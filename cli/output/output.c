@@ -16,6 +16,7 @@ const struct output outputs[] = {
 	{"ports", .window = ports_output_window},
 	{"ddio", .window = ddio_output_window},
 	{"matrix", .window = matrix_output_window},
+	{"groups", .window = groups_output_window},
 };
 const size_t output_count = sizeof(outputs) / sizeof(outputs[0]);
 

@@ -101,5 +101,6 @@ void text_output_window(struct out *out);
 void ports_output_window(struct out *out);
 void ddio_output_window(struct out *out);
 void matrix_output_window(struct out *out);
+void groups_output_window(struct out *out);
 
 #endif

@@ -189,7 +189,7 @@ int unc_catalogue_match(struct unc_catalogue *c, struct unc_pmus *pmus, struct u
 			    !recognises(f->patterns, f->pattern_count, pmu))
 				continue;
 			pmu->family = f;
-			pmu->role = role_of(f, pmu);
+			pmu->role = pmu->role ? pmu->role : role_of(f, pmu);
 			pmu->defs = f->events;
 			pmu->def_count = f->event_count;
 			pmu->named_terms = f->named_terms;

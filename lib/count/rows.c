@@ -31,7 +31,7 @@ struct builder {
 /* ---- which targets make a row --------------------------------------------------------------------- */
 
 /* Metrics are not added up over PMUs with different things at their other ends; events are, as perf
- * does it. */
+ * does it. Groups of resctrl contain each other: not even their events are. */
 static struct uncore_row_place key(const struct builder *b, const struct unc_target *t)
 {
 	return (struct uncore_row_place){
@@ -41,7 +41,7 @@ static struct uncore_row_place key(const struct builder *b, const struct unc_tar
 		.cpu = b->single ? t->cpu : -1,
 		.pmu = b->single ? t->pmu : NULL,
 		.port = b->single ? t->port : NULL,
-		.role = b->single || b->query->metric ? t->pmu->role : NULL,
+		.role = b->single || b->query->metric || t->pmu->directory ? t->pmu->role : NULL,
 	};
 }
 

@@ -42,7 +42,8 @@ struct uncore_pmu {
 	bool has_mask;                   /* `cpumask` or `cpus` was there */
 	struct unc_cpulist cpus;         /* cpumask, else cpus, else every online CPU */
 	const struct unc_family *family; /* set by the catalogue; NULL: none knows it */
-	const char *role;                /* the same: what is at its other end; NULL: not known */
+	const char *
+		role; /* the same: what is at its other end; NULL: not known. Of resctrl: the group */
 	const struct unc_event_def
 		*defs; /* the same: the family's events, which are aliases, too */
 	size_t def_count;
@@ -50,11 +51,12 @@ struct uncore_pmu {
 	size_t named_term_count;
 	bool adds_at_reads; /* the same: its driver may add the register to the count at each reading */
 	size_t unit;        /* of a register block: which instance */
+	const char *directory; /* of a group of resctrl: that of its files */
 	const struct unc_root *root;
 	struct unc_error *error; /* of the machine, for lazy loads */
 
-	bool no_files; /* of a register block: what follows is there, but for the family's */
-	bool loaded;   /* what follows is read at first use */
+	bool no_files; /* of a register block or resctrl: what follows is there, but for the family's */
+	bool loaded; /* what follows is read at first use */
 	struct uncore_term *terms;
 	size_t term_count;
 	struct uncore_alias *aliases; /* the driver's, then events that only the family names */

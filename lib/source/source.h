@@ -107,4 +107,10 @@ int unc_source_sim_new(struct unc_source **out, const struct unc_sim *sim);
 int unc_source_regs_new(struct unc_source **out, const struct unc_regs *regs,
 			const struct unc_root *root, bool write);
 
+/* The groups of resctrl, on each of their caches, as PMUs. Works below any root. -ENODEV: it is not mounted. */
+int unc_resctrl_scan(const struct unc_root *root, const struct unc_topology *topology,
+		     struct unc_pmus *out, struct unc_error *e);
+/* `root` is borrowed. */
+int unc_source_resctrl_new(struct unc_source **out, const struct unc_root *root);
+
 #endif

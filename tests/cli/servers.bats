@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
+# shellcheck disable=SC2154 # set by run
 # Worked examples of metrics of servers: counts of one second, and the values that the documents give for them.
 
 load helpers
@@ -188,4 +189,58 @@ hbm() {
 	gives power.cores measured 2
 	expect 0 "$UNCORE" --source "sim:$SIM,step=1s" stat -j --timeout 1 -M power.cores --no-merge
 	[ "$(jq -r '"\(.cpu) \(.value * 1)"' <<<"$output" | sort | paste -sd ' ')" = '0 1 2 1' ] || fail
+}
+
+# resctrl DIRECTORY: a machine of two sockets with these groups: /, web and its monitor group web/db.
+resctrl() {
+	local cpu group cache
+
+	mkdir -p "$1/sys/devices/system/cpu" "$1/proc"
+	echo 0-1 | tee "$1/sys/devices/system/cpu/present" >"$1/sys/devices/system/cpu/online"
+	for cpu in 0 1; do
+		mkdir -p "$1/sys/devices/system/cpu/cpu$cpu"/{topology,cache/index3} "$1/sys/devices/system/node/node$cpu"
+		echo $cpu | tee "$1/sys/devices/system/cpu/cpu$cpu/topology/physical_package_id" \
+			"$1/sys/devices/system/cpu/cpu$cpu/cache/index3/id" >"$1/sys/devices/system/node/node$cpu/cpulist"
+	done
+	for group in . web web/mon_groups/db; do
+		for cache in 00 01; do
+			mkdir -p "$1/sys/fs/resctrl/$group/mon_data/mon_L3_$cache"
+			echo 4096 >"$1/sys/fs/resctrl/$group/mon_data/mon_L3_$cache/llc_occupancy"
+			echo 1000 | tee "$1/sys/fs/resctrl/$group/mon_data/mon_L3_$cache/mbm_local_bytes" \
+				>"$1/sys/fs/resctrl/$group/mon_data/mon_L3_$cache/mbm_total_bytes"
+		done
+	done
+}
+
+@test "resctrl: who moves data, by group and cache" {
+	local root=$BATS_TEST_TMPDIR/resctrl
+
+	resctrl "$root"
+	echo Unavailable >"$root/sys/fs/resctrl/web/mon_data/mon_L3_01/mbm_total_bytes"
+	expect 0 "$UNCORE" --root "$root" mem --resctrl --timeout 100ms
+	[[ $output =~ GROUP\ +CACHE\ +BANDWIDTH\ +LOCAL\ BANDWIDTH\ +LOCAL\ RATIO\ +OCCUPANCY ]] || fail "$output"
+	[[ $output =~ web/db\ +L3\ 1\ +0\ B/s\ +0\ B/s\ .*4.096\ kB ]] || fail "$output"
+	[[ $output =~ web\ +L3\ 1\ +-\ ! && $output == *"resctrl has 'Unavailable' there"* ]] || fail "$output"
+	[ "$(grep -c ' L3 ' <<<"$output")" -eq 6 ] || fail 'not 3 groups on 2 caches'
+	expect 0 "$UNCORE" --root "$root" --source resctrl stat -M memory.bandwidth,cache.occupancy -j --timeout 100ms
+	[ "$(jq -r '"\(.name) \(.role) \(.quality) \(.value)"' <<<"$output" | sort | paste -sd ,)" = \
+		"$(printf '%s,' 'cache.occupancy / measured 8192' 'cache.occupancy web measured 8192' \
+			'cache.occupancy web/db measured 8192' 'memory.bandwidth / measured 0' \
+			'memory.bandwidth web partial 0')memory.bandwidth web/db measured 0" ] || fail "$output"
+	expect 2 "$UNCORE" --source kernel mem --resctrl
+	expect 2 "$UNCORE" --root "$root" --resctrl stat -M memory.bandwidth --source kernel
+	expect 3 "$UNCORE" --root "$MACHINES/intel-spr-1socket.txt" --resctrl list
+	[[ $stderr == *'resctrl is not mounted'* ]] || fail "$stderr"
+}
+
+@test "resctrl in a snapshot: what there is, but no counts" {
+	resctrl "$BATS_TEST_TMPDIR/resctrl"
+	expect 0 "$UNCORE" --root "$BATS_TEST_TMPDIR/resctrl" --resctrl snapshot "$BATS_TEST_TMPDIR/snapshot"
+	expect 0 "$UNCORE" --root "$BATS_TEST_TMPDIR/snapshot" --resctrl list pmus -j
+	[ "$(jq '.pmus | length' <<<"$output")" -eq 6 ] || fail "$output"
+	expect 3 "$UNCORE" --root "$BATS_TEST_TMPDIR/snapshot" --resctrl mem --timeout 100ms
+	[[ $stderr == *'A snapshot has no counts'* ]] || fail "$stderr"
+	# Names of groups are their users': a snapshot has them only when it is asked to.
+	expect 0 "$UNCORE" --root "$BATS_TEST_TMPDIR/resctrl" snapshot "$BATS_TEST_TMPDIR/other"
+	! grep -q resctrl "$BATS_TEST_TMPDIR/other" || fail
 }

@@ -337,8 +337,9 @@ static void sources_roots_and_data_that_are_none(void **state)
 	tree_put(&t.tree, "file", "x");
 	assert_int_equal(uncore_new(&t.u), 0);
 	assert_string_equal(uncore_error(t.u), "");
-	assert_fails(&t, uncore_set_source(t.u, "perf"), EINVAL,
-		     "'perf' is not a valid source of counters; expected one of: kernel, sim:NAME");
+	assert_fails(
+		&t, uncore_set_source(t.u, "perf"), EINVAL,
+		"'perf' is not a valid source of counters; expected one of: kernel, resctrl, sim:NAME");
 	assert_fails(&t, uncore_set_source(t.u, "sim:nothing"), ENOENT, "nothing");
 	assert_fails(&t, uncore_set_source(t.u, "sim:t410,step=x"), EINVAL, "step");
 	assert_string_equal(uncore_source(t.u), "kernel");

@@ -1,0 +1,442 @@
+/* SPDX-License-Identifier: MIT */
+/* The groups of resctrl (linux Documentation/filesystems/resctrl.rst): what the tasks of each move between a last-level
+ * cache and memory. A group on one cache, or on a NUMA node of one, is a PMU. Only groups that exist are read. Nothing
+ * is written. */
+#include "source/source.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define TOP "sys/fs/resctrl"
+#define CPU_DIR "sys/devices/system/cpu"
+/* A larger step is not traffic: the kernel took a counter that began again for one that wrapped. */
+#define MOST_BYTES_PER_S 1e13
+
+/* Ordered by name. The numbers are the kernel's, too. */
+static const struct {
+	const char *file, *terms;
+	uint64_t number;
+	bool level; /* what there is now, and not a sum */
+} events[] = {
+	{"llc_occupancy", "event=0x1", 1, true},
+	{"mbm_local_bytes", "event=0x3", 3, false},
+	{"mbm_total_bytes", "event=0x2", 2, false},
+};
+
+#define EVENTS (sizeof(events) / sizeof(*events))
+
+/* ---- groups and caches as PMUs -------------------------------------------------------------------- */
+
+struct scan {
+	const struct unc_root *root;
+	const struct unc_topology *topology;
+	struct unc_error *e;
+	int *caches; /* of each CPU of the topology; -1: offline, or not known */
+	struct unc_pmus pmus;
+	size_t groups;
+};
+
+/* The number behind a prefix; -1: the name is another. */
+static int number_of(const char *name, const char *prefix)
+{
+	size_t len = strlen(prefix);
+	uint64_t number;
+
+	if (strncmp(name, prefix, len) != 0 || unc_parse_u64(name + len, &number) < 0 ||
+	    number > INT_MAX)
+		return -1;
+	return (int)number;
+}
+
+/* A string of the PMU; NULL: out of memory. */
+__attribute__((format(printf, 2, 3))) static const char *keep(struct uncore_pmu *p, const char *fmt,
+							      ...)
+{
+	char text[PATH_MAX];
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	return unc_names_take(&p->strings, strdup(text));
+}
+
+static int add_events(struct uncore_pmu *p)
+{
+	struct uncore_term *term = unc_append(&p->terms, &p->term_count, sizeof(*term));
+
+	if (!term)
+		return -ENOMEM;
+	*term = (struct uncore_term){.name = "event", .format = "config:0-7", .bits = 0xff};
+	for (size_t i = 0; i < EVENTS; i++) {
+		struct uncore_alias *alias;
+
+		if (!unc_root_exists(p->root, UNC_PATH("%s/%s", p->directory, events[i].file)))
+			continue;
+		alias = unc_append(&p->aliases, &p->alias_count, sizeof(*alias));
+		if (!alias)
+			return -ENOMEM;
+		*alias = (struct uncore_alias){.name = events[i].file,
+					       .terms = events[i].terms,
+					       .unit = "B",
+					       .scale = 1,
+					       .snapshot = events[i].level};
+	}
+	return 0;
+}
+
+/* The PMU of a group on a cache or (`node` not -1) on a node of it, counted from a CPU there. -ENOMEM. */
+static int add_pmu(struct scan *s, const char *group, const char *directory, int cache, int node)
+{
+	const struct unc_topology *t = s->topology;
+	struct uncore_pmu *p = unc_append(&s->pmus.items, &s->pmus.count, sizeof(*p));
+	struct unc_text name = {0}, domain = {0};
+
+	if (!p)
+		return -ENOMEM;
+	unc_text_add(&name, "resctrl_%zu_l3_%d", s->groups, cache);
+	unc_text_add(&domain, "L3 %d", cache);
+	if (node >= 0) {
+		unc_text_add(&name, "_node_%d", node);
+		unc_text_add(&domain, " node %d", node);
+	}
+	p->name = unc_text_take(&name);
+	p->identifier = unc_text_take(&domain);
+	p->root = s->root;
+	p->error = s->e;
+	p->no_files = p->has_mask = true;
+	p->role = keep(p, "%s", group);
+	p->directory = keep(p, "%s", directory);
+	p->cpus.ids = calloc(1, sizeof(*p->cpus.ids));
+	if (!p->name || !p->identifier || !p->role || !p->directory || !p->cpus.ids)
+		return -ENOMEM;
+	for (size_t i = 0; i < t->cpu_count && !p->cpus.count; i++)
+		if (s->caches[i] == cache && (node < 0 || t->cpus[i].node == node))
+			p->cpus.ids[p->cpus.count++] = t->cpus[i].id;
+	if (p->cpus.count)
+		return add_events(p);
+	unc_text_add(&name, "%s: no CPU online has the cache %d (" CPU_DIR "/cpu*/cache/index3/id)",
+		     directory, cache);
+	p->broken = unc_text_take(&name);
+	return p->broken ? 0 : -ENOMEM;
+}
+
+/* Where the kernel counts each node of a cache, the cache's own files are their sums. */
+static int add_cache(struct scan *s, const char *group, const char *directory, int cache)
+{
+	struct unc_names names = {0};
+	int r = unc_root_list(s->root, directory, &names) == -ENOMEM ? -ENOMEM : 0;
+	bool whole = true;
+
+	for (size_t i = 0; r == 0 && i < names.count; i++) {
+		int node = number_of(names.items[i], "mon_sub_L3_");
+
+		if (node < 0)
+			continue;
+		whole = false;
+		r = add_pmu(s, group, UNC_PATH("%s/%s", directory, names.items[i]), cache, node);
+	}
+	if (r == 0 && whole && names.count)
+		r = add_pmu(s, group, directory, cache, -1);
+	unc_names_finish(&names);
+	return r;
+}
+
+/* What is no group, or is removed meanwhile, has no such files. */
+static int add_group(struct scan *s, const char *path, const char *group)
+{
+	const char *data = UNC_PATH("%s/mon_data", path);
+	size_t before = s->pmus.count;
+	struct unc_names names = {0};
+	int r = unc_root_list(s->root, data, &names) == -ENOMEM ? -ENOMEM : 0;
+
+	for (size_t i = 0; r == 0 && i < names.count; i++) {
+		int cache = number_of(names.items[i], "mon_L3_");
+
+		if (cache >= 0)
+			r = add_cache(s, group, UNC_PATH("%s/%s", data, names.items[i]), cache);
+	}
+	s->groups += s->pmus.count > before;
+	unc_names_finish(&names);
+	return r;
+}
+
+/* A control group, whose counts include those of its monitor groups, and these. */
+static int add_groups(struct scan *s, const char *path, const char *group)
+{
+	const char *below = UNC_PATH("%s/mon_groups", path);
+	struct unc_names names = {0};
+	int r = add_group(s, path, *group ? group : "/");
+
+	if (r == 0 && unc_root_list(s->root, below, &names) == -ENOMEM)
+		r = -ENOMEM;
+	for (size_t i = 0; r == 0 && i < names.count; i++)
+		r = add_group(s, UNC_PATH("%s/%s", below, names.items[i]),
+			      UNC_PATH("%s/%s", group, names.items[i]));
+	unc_names_finish(&names);
+	return r;
+}
+
+static int add_all(struct scan *s)
+{
+	const struct unc_topology *t = s->topology;
+	struct unc_names names = {0};
+	int r = unc_root_list(s->root, TOP, &names);
+
+	if (r == -ENOMEM || !(s->caches = calloc(t->cpu_count, sizeof(*s->caches))))
+		r = unc_nomem(s->e);
+	else if (r < 0 && r != -ENOENT)
+		r = unc_fail(s->e, -r, "/" TOP " cannot be read: %s", unc_errno_text(r));
+	else if (!unc_root_exists(s->root, TOP "/mon_data"))
+		r = unc_fail(
+			s->e, ENODEV, "%s",
+			names.count ? "resctrl has no mon_data here: the CPU cannot "
+				      "monitor, or the kernel was booted without it (rdt=!mbmtotal)"
+				    : "resctrl is not mounted. As root: mount -t resctrl resctrl "
+				      "/" TOP "; that needs a CPU with monitoring of its L3 cache "
+				      "(flags cqm_occup_llc, cqm_mbm_total in /proc/cpuinfo)");
+	else
+		r = 0;
+	for (size_t i = 0; r == 0 && i < t->cpu_count; i++)
+		s->caches[i] =
+			!t->cpus[i].online
+				? -1
+				: unc_root_read_int(s->root,
+						    UNC_PATH(CPU_DIR "/cpu%d/cache/index3/id",
+							     t->cpus[i].id),
+						    INT_MAX, -1);
+	if (r == 0)
+		r = add_groups(s, TOP, "");
+	for (size_t i = 0; r == 0 && i < names.count; i++)
+		r = add_groups(s, UNC_PATH(TOP "/%s", names.items[i]), names.items[i]);
+	unc_names_finish(&names);
+	return r == -ENOMEM ? unc_nomem(s->e) : r;
+}
+
+int unc_resctrl_scan(const struct unc_root *root, const struct unc_topology *topology,
+		     struct unc_pmus *out, struct unc_error *e)
+{
+	struct scan s = {.root = root, .topology = topology, .e = e};
+	int r = add_all(&s);
+
+	free(s.caches);
+	if (r < 0)
+		unc_pmus_finish(&s.pmus);
+	else
+		*out = s.pmus;
+	return r;
+}
+
+/* ---- counting ------------------------------------------------------------------------------------- */
+
+struct counter {
+	int fd; /* -1: its group or its cache is not there */
+	const char *file;
+};
+
+struct resctrl_source {
+	struct unc_source base; /* first: a pointer to it is one to the whole */
+	const struct unc_root *root;
+	const struct unc_counter *plan; /* from open to close */
+	struct counter *counters;
+	size_t count;
+	uint64_t since_ns;
+};
+
+/* What a file may have instead of a number. */
+static const struct {
+	const char *text, *why;
+} words[] = {
+	{"Unavailable", "resctrl has 'Unavailable' there: the hardware has no count yet, or counts "
+			"another group instead"},
+	{"Unassigned", "resctrl has 'Unassigned' there: no counter of the hardware is assigned to "
+		       "the group (info/L3_MON/mbm_assign_mode)"},
+	{"Error", "resctrl has 'Error' there: the hardware reports one"},
+};
+
+/* A descriptor, or a negative errno. */
+static int open_file(const struct resctrl_source *s, size_t i)
+{
+	return unc_root_open_file(s->root,
+				  UNC_PATH("%s/%s", s->plan[i].pmu->directory, s->counters[i].file),
+				  O_RDONLY);
+}
+
+/* Reads a file from its beginning; NULL: the group or its cache was removed, which closes it. */
+static char *read_text(struct counter *c, char *into, size_t room)
+{
+	struct stat st;
+	ssize_t got;
+
+	do
+		got = pread(c->fd, into, room - 1, 0);
+	while (got < 0 && errno == EINTR);
+	/* Only a file that is not the kernel's can be read on. */
+	if (got < 0 || fstat(c->fd, &st) < 0 || !st.st_nlink) {
+		close(c->fd);
+		c->fd = -1;
+		return NULL;
+	}
+	into[got] = '\0';
+	return unc_trim(into);
+}
+
+/* After a word or a new group the count begins again: this reading is lost, and the next interval, which begins
+ * with it. */
+static void read_counter(struct resctrl_source *s, size_t i, struct unc_reading *into)
+{
+	struct counter *c = &s->counters[i];
+	uint64_t begin_ns = unc_now_ns();
+	char text[64], *at = NULL;
+
+	*into = (struct unc_reading){.lost = true};
+	if (s->plan[i].error < 0)
+		return;
+	if (c->fd >= 0)
+		at = read_text(c, text, sizeof(text));
+	into->took_ns = into->uncertain_ns = unc_now_ns() - begin_ns;
+	into->at_ns = begin_ns + into->took_ns / 2;
+	into->enabled_ns = into->running_ns = into->at_ns - s->since_ns;
+	if (!at) {
+		into->why = "its group was removed, or the cache has no CPU online";
+		c->fd = open_file(s, i);
+		return;
+	}
+	into->lost = unc_parse_u64(at, &into->raw) < 0;
+	into->why = into->lost ? "resctrl has no whole number there" : NULL;
+	for (size_t w = 0; into->lost && w < sizeof(words) / sizeof(*words); w++)
+		if (strcmp(at, words[w].text) == 0)
+			into->why = words[w].why;
+}
+
+static int refuse(struct resctrl_source *s, struct unc_counter *c, const char *file, int err)
+{
+	const char *directory = c->pmu->directory;
+	struct unc_error why;
+
+	c->error = unc_fail(&why, -err, "/%s/%s cannot be read: %s", directory, file,
+			    unc_errno_text(err));
+	if (err == -EINVAL && strncmp(file, "mbm", 3) == 0)
+		unc_error_append(&why, ". On Arm (MPAM) Linux counts llc_occupancy only");
+	else if (err == -ENOENT && unc_root_exists(s->root, directory))
+		unc_error_append(&why, ". A snapshot has no counts");
+	c->why = strdup(why.text);
+	return c->why ? 0 : -ENOMEM;
+}
+
+static int open_counter(struct resctrl_source *s, size_t i, struct unc_counter *c)
+{
+	char text[64];
+	size_t event = 0;
+	int err = 0;
+
+	while (event < EVENTS && events[event].number != c->config.word[0])
+		event++;
+	s->counters[i] = (struct counter){-1, event < EVENTS ? events[event].file : "event"};
+	c->width = 64;
+	c->most_per_s = MOST_BYTES_PER_S;
+	if (event < EVENTS)
+		s->counters[i].fd = err = open_file(s, i);
+	else
+		err = -EINVAL;
+	if (err >= 0)
+		err = pread(err, text, sizeof(text), 0) < 0 ? -errno : 0;
+	if (err == 0)
+		return 0;
+	if (err == -EMFILE || err == -ENFILE || err == -ENOMEM)
+		return err;
+	return refuse(s, c, s->counters[i].file, err);
+}
+
+static int resctrl_open(struct unc_source *source, struct unc_counter *counters, size_t count,
+			struct unc_names *notes, struct unc_error *e)
+{
+	struct resctrl_source *s = (struct resctrl_source *)source;
+	int r;
+
+	(void)notes;
+	s->plan = counters;
+	s->counters = calloc(count + 1, sizeof(*s->counters));
+	if (!s->counters)
+		return unc_nomem(e);
+	while (s->count < count) {
+		r = open_counter(s, s->count, &counters[s->count]);
+		s->count++;
+		if (r == -ENOMEM)
+			return unc_nomem(e);
+		if (r < 0)
+			return unc_fail(
+				e, -r,
+				"out of file descriptors: each count takes one, and %zu are "
+				"planned. Allow more with ulimit -n, or count less",
+				count);
+	}
+	return 0;
+}
+
+static int resctrl_enable(struct unc_source *source, struct unc_error *e)
+{
+	(void)e;
+	((struct resctrl_source *)source)->since_ns = unc_now_ns();
+	return 0;
+}
+
+/* The kernel counts always. */
+static int resctrl_disable(struct unc_source *source, struct unc_error *e)
+{
+	(void)source;
+	(void)e;
+	return 0;
+}
+
+static int resctrl_read(struct unc_source *source, struct unc_reading *into, uint64_t *now_ns,
+			struct unc_error *e)
+{
+	struct resctrl_source *s = (struct resctrl_source *)source;
+	uint64_t begin_ns = unc_now_ns();
+
+	(void)e;
+	for (size_t i = 0; i < s->count; i++)
+		read_counter(s, i, &into[i]);
+	*now_ns = begin_ns + (unc_now_ns() - begin_ns) / 2;
+	return 0;
+}
+
+static void resctrl_close(struct unc_source *source)
+{
+	struct resctrl_source *s = (struct resctrl_source *)source;
+
+	if (!source)
+		return;
+	for (size_t i = 0; i < s->count; i++)
+		if (s->counters[i].fd >= 0)
+			close(s->counters[i].fd);
+	free(s->counters);
+	free(s);
+}
+
+static const struct unc_source_ops resctrl_ops = {
+	.open = resctrl_open,
+	.enable = resctrl_enable,
+	.disable = resctrl_disable,
+	.read = resctrl_read,
+	.close = resctrl_close,
+};
+
+int unc_source_resctrl_new(struct unc_source **out, const struct unc_root *root)
+{
+	struct resctrl_source *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return -ENOMEM;
+	s->base.ops = &resctrl_ops;
+	s->root = root;
+	*out = &s->base;
+	return 0;
+}
