@@ -35,9 +35,13 @@ class Model:
         """Counts per tick."""
         raise NotImplementedError
 
+    def named(self, name):
+        """The name of the PMU in the kernel's driver; it is another one where the driver knows a number only."""
+        return name
+
     def kind(self, name):
         """A PMU's name without its numbers."""
-        return re.sub(r"_\d+$", "", name)
+        return re.sub(r"_\d+$", "", self.named(name))
 
     def broken(self, name):
         """Why a PMU is not to be counted, or None."""
@@ -348,7 +352,7 @@ class Spr(Icx):
 
     ROOM = {"uncore_cha": 4, "uncore_iio": 4, "uncore_irp": 2, "uncore_m2pcie": 4, "uncore_pcu": 4, "uncore_type": 2,
             "uncore_mdf": 4, "uncore_imc": 4, "uncore_m2m": 4, "uncore_upi": 4, "uncore_m3upi": 4, "uncore_cxlcm": 8,
-            "uncore_cxldp": 4, "uncore_iio_free_running": None, "uncore_imc_free_running": None}
+            "uncore_cxldp": 4, "uncore_hbm": 4, "uncore_iio_free_running": None, "uncore_imc_free_running": None}
     TID, TID_MASK = 1 << 16, 0x3FF
     WIDE = {"uncore_irp", "uncore_m2pcie", "uncore_mdf", "uncore_m2m", "uncore_upi", "uncore_m3upi"}
     MASK = {**{kind: STD for kind in ROOM}, **{kind: STD | 0xFFFFFF << 32 for kind in WIDE},
@@ -365,16 +369,12 @@ class Spr(Icx):
              ("uncore_cha", "filter_tid"): ["event=0x29,umask=2,tid_en=1,filter_tid=0x355"],
              ("uncore_cxlcm", "event"): ["event=0x41,umask=0x10", "event=0x5"]}
 
-    # Names of discovered boxes that the driver has none for; the last two are those of Linux 6.1.
-    TYPES = {"uncore_type_5": "uncore_type", "uncore_type_12_": "uncore_cxlcm_", "uncore_type_13_": "uncore_cxldp_"}
+    # Types of discovered boxes that the driver has no name for; all but type 5 are those of Linux 6.1.
+    TYPES = {5: "uncore_type", 12: "uncore_cxlcm", 13: "uncore_cxldp", 14: "uncore_hbm"}
 
     def named(self, name):
-        """The name that a PMU has here."""
-        m = re.fullmatch(r"(uncore_type_5|uncore_type_1[23]_)(.*)", name)
-        return self.TYPES[m.group(1)] + m.group(2) if m else name
-
-    def kind(self, name):
-        return super().kind(self.named(name))
+        m = re.fullmatch(r"uncore_type_(\d+)(_\d+)?", name)
+        return self.TYPES[int(m.group(1))] + (m.group(2) or "") if m else name
 
     def weight(self, name, words, cpu):
         return super().weight(self.named(name), words, cpu)

@@ -27,12 +27,16 @@
 #define CLASS_SYSTEM_PERIPHERAL 0x08800000u
 #define MULTIFUNCTION 0x00800000u
 
-/* Of a PCI Express root port: its one capability begins at 0x40. */
+/* The one capability of a device begins at 0x40. */
+#define CAPABILITIES_AT 0x40
+#define EXPRESS_INTEGRATED \
+	0x00920010u /* id 0x10, no next one, version 2, type 9: of the root complex */
+
+/* Of a PCI Express root port. */
 #define ROOT_PORT_ID 0x2030u
 #define CLASS_BRIDGE 0x06040000u
 #define HEADER_BRIDGE 0x00010000u
 #define STATUS_CAPABILITIES 0x00100000u
-#define EXPRESS 0x40
 #define EXPRESS_ROOT_PORT 0x00420010u /* id 0x10, no next one, version 2, type 4 */
 #define LINK_CAPABILITIES 0x4c
 #define LINK_STATUS 0x50
@@ -68,18 +72,24 @@ void pci_add(const struct pci_device *devices, const uint8_t *buses, unsigned so
 	}
 }
 
+void pci_express(uint32_t bdf)
+{
+	pci_set(bdf, PCI_COMMAND, STATUS_CAPABILITIES);
+	pci_set(bdf, PCI_CAPABILITIES, CAPABILITIES_AT);
+	pci_set(bdf, CAPABILITIES_AT, EXPRESS_INTEGRATED);
+}
+
 void pci_root_port(uint32_t bdf, uint8_t below)
 {
 	pci_set(bdf, PCI_VENDOR, ROOT_PORT_ID << 16 | VENDOR_INTEL);
-	pci_set(bdf, PCI_COMMAND, STATUS_CAPABILITIES);
+	pci_express(bdf);
 	pci_set(bdf, PCI_CLASS, CLASS_BRIDGE);
 	pci_set(bdf, PCI_HEADER, HEADER_BRIDGE);
 	pci_set(bdf, PCI_BUSES, (uint32_t)below << 16 | (uint32_t)below << 8 | bdf >> 8);
 	pci_set(bdf, PCI_IO_WINDOW, NO_IO);
 	pci_set(bdf, PCI_MEMORY_WINDOW, NO_MEMORY);
 	pci_set(bdf, PCI_PREFETCH_WINDOW, NO_MEMORY);
-	pci_set(bdf, PCI_CAPABILITIES, EXPRESS);
-	pci_set(bdf, EXPRESS, EXPRESS_ROOT_PORT);
+	pci_set(bdf, CAPABILITIES_AT, EXPRESS_ROOT_PORT);
 	pci_set(bdf, LINK_CAPABILITIES, LINK_8GT_X16);
 	pci_set(bdf, LINK_STATUS, LINK_8GT_X16 << 16);
 }

@@ -30,6 +30,9 @@ struct pci_device {
  */
 void pci_add(const struct pci_device *devices, const uint8_t *buses, unsigned socket);
 
+/* Makes a device one of PCI Express, without which the kernel reads no more than 256 bytes of its space. */
+void pci_express(uint32_t bdf);
+
 /* A PCI Express root port with an empty bus below it. */
 void pci_root_port(uint32_t bdf, uint8_t below);
 

@@ -2,14 +2,18 @@
 /*
  * Xeon Scalable, 4th generation (Sapphire Rapids), one or two sockets: a device with a discovery
  * table in memory tells the driver which boxes there are. CHA, IIO, IRP, M2PCIe, PCU, MDF and UBOX
- * (nameless: uncore_type_5) by MSR, M2M, UPI and M3UPI by PCI configuration space, IMC, CXLCM and CXLDP
- * by MMIO; not by the table: the free-running counters, and UPI and M3UPI for kernels that ignore their
+ * (nameless: uncore_type_5) by MSR, M2M, UPI and M3UPI by PCI configuration space, IMC, HBM, CXLCM and
+ * CXLDP by MMIO; not by the table: the free-running counters, and UPI and M3UPI for kernels that ignore their
  * entries (7.2).
  *
  * There is no enable bit: config 0 is accepted and counts nothing.
  *
+ * Root ports of Sapphire Rapids are on the buses of `stacks`: device D of a stack is part D - 1 of its IIO unit.
+ * Which unit it is, is to be found by the registers of add_ports() and the die's kind (XCC): units 1, 2, 4, 6, 7
+ * and 9 for the CPU's buses 0 to 5. Each port has one device behind it.
+ *
  * `select` of the weight (pmon_weight), as functions of perf's config and config1:
- *   imc cxlcm cxldp            umask & 0xff: the driver writes no more than 32 bits of the register
+ *   imc hbm cxlcm cxldp        umask & 0xff: the driver writes no more than 32 bits of the register
  *   irp m2pcie mdf m2m upi m3upi   umask (32 bits)
  *   pcu type_5                 umask
  *   iio                        umask + 2^8 * ch_mask + 2^20 * fc_mask
@@ -25,6 +29,7 @@
 
 #define MSR_CBO_CONFIG 0x2ffe
 #define CHAS 12
+#define IIOS 10
 
 #define MMIO_BASE 0xd0 /* of the memory controllers: in 8 MiB */
 #define MMIO_MEM 0xd8  /* + 4 for each: in 4 KiB from there */
@@ -37,23 +42,27 @@
 #define MCS 4
 #define CHANNELS 2
 #define CHANNEL_SIZE 0x4000u
+#define HBM_OFFSET (UINT64_C(2) << 20)
+#define HBM_SIZE 0x4000u
+#define HBMS 4
 #define CXL_OFFSET (UINT64_C(4) << 20)
 #define CXL_SIZE 0x4000u
 #define TABLE_OFFSET (UINT64_C(6) << 20)
 
 #define WINDOW_SIZE (PCI_ECAM_SIZE + 2 * MMIO_SOCKET_SIZE)
 
-#define PCI_STATUS 0x04
-#define PCI_HAS_CAPABILITIES 0x00100000u
 #define PCI_BAR0 0x10
 #define PCI_BAR_64 4u
-#define PCI_CAPABILITIES 0x34
-#define PCI_EXPRESS 0x40
-#define PCI_EXPRESS_RCIEP \
-	0x00920010u /* an endpoint of the root complex, and no further capability */
 #define PCI_EXTENDED 0x100
 #define CAPABILITY_DISCOVERY 0x00010023u
 #define DVSEC_PMON 1u
+
+/* Registers that say where the stacks are (Intel's pcm-iio, getSPRPlatformMapping). */
+#define CPUBUSNO 0x190 /* bus i is byte i */
+#define CPUBUSNO_VALID 0x1a0
+#define SAD_CONTROL_CFG 0x3f4
+#define CAPID4 0x94
+#define CAPID4_XCC 0xc0u
 
 static uint64_t cha_select(uint64_t ctl, uint64_t filter)
 {
@@ -76,7 +85,7 @@ static const struct intel_type msr_types[] = {
 	 DISCOVERY,
 	 .select = cha_select},
 	{.name = "iio",
-	 .boxes = 6,
+	 .boxes = IIOS,
 	 .ctrs = 4,
 	 .stride = 0x10,
 	 .box_ctl = 0x3000,
@@ -124,21 +133,21 @@ static const struct intel_type msr_types[] = {
 	 .ctr = 0x2b08,
 	 WIDE},
 	{.name = "iio clock",
-	 .boxes = 6,
+	 .boxes = IIOS,
 	 .ctrs = 1,
 	 .width = 48,
 	 .stride = 0x10,
 	 .ctr = 0x340e,
 	 .free_code = 0x10},
 	{.name = "iio in",
-	 .boxes = 6,
+	 .boxes = IIOS,
 	 .ctrs = 8,
 	 .width = 48,
 	 .stride = 0x10,
 	 .ctr = 0x3800,
 	 .free_code = 0x20},
 	{.name = "iio out",
-	 .boxes = 6,
+	 .boxes = IIOS,
 	 .ctrs = 8,
 	 .width = 48,
 	 .stride = 0x10,
@@ -192,8 +201,16 @@ static const struct intel_type cxldp = {.name = "cxldp",
 					.ctl_step = 8,
 					STD};
 
+static const struct intel_type hbm = {
+	.name = "hbm", .ctrs = 4, .box_ctl = 0x800, .ctr = 0x808, .ctl = 0x840, .ctl_step = 4, STD};
+
 /* The driver gives a bus to the socket of the next UBOX, so the UBOX is on the last one. */
-static const uint8_t buses[][1] = {{0x7e}, {0xfe}};
+#define MSM_BUS 1
+static const uint8_t buses[][2] = {{0x7e, 0x7d}, {0xfe, 0xfd}};
+#define STACKS 6
+static const uint8_t stacks[][STACKS] = {{0x15, 0x26, 0x37, 0x48, 0x59, 0x6a},
+					 {0x95, 0xa6, 0xb7, 0xc8, 0xd9, 0xea}};
+static const uint8_t ports[][2] = {{1, 1}, {1, 3}, {2, 1}, {3, 5}, {5, 7}}; /* stack, device */
 
 #define M2M_DEVICE 12
 #define UPI_DEVICE 1
@@ -224,8 +241,23 @@ static const struct pci_device devices[] = {
 	{0, M2M_DEVICE + 1, 0, 0x324a, &m2m, 1},
 	{0, M2M_DEVICE + 2, 0, 0x324a, &m2m, 2},
 	{0, M2M_DEVICE + 3, 0, 0x324a, &m2m, 3},
+	{0, 30, 0, 0x3258, NULL, 0},
+	{0, 30, 3, 0x325b, NULL, 0},      /* PCU, with the kind of die */
+	{MSM_BUS, 3, 0, 0x09a6, NULL, 0}, /* where the buses of the stacks are */
 	{.id = 0},
 };
+static const struct pci_device stack_devices[] = {
+	{0, 0, 0, 0x09a2, NULL, 0},
+	{1, 0, 0, 0x09a2, NULL, 0},
+	{2, 0, 0, 0x09a2, NULL, 0},
+	{3, 0, 0, 0x09a2, NULL, 0},
+	{4, 0, 0, 0x09a2, NULL, 0},
+	{5, 0, 0, 0x09a2, NULL, 0},
+	{.id = 0},
+};
+static const struct pci_device nvme[] = {{0, 0, 0, 0x0a54, NULL, 0}, {.id = 0}};
+#define PCI_CLASS 0x08
+#define CLASS_NVME 0x01080200u
 
 enum access { BY_MSR, BY_MMIO, BY_PCI };
 
@@ -279,6 +311,9 @@ static void list_boxes(struct table *t, unsigned socket, uint64_t mmio)
 			     m3upi.box_ctl);
 	}
 	list_msr_boxes(t, 11, &msr_types[MDF]);
+	for (unsigned i = 0; i < HBMS; i++)
+		list(t, 14, &hbm, i, BY_MMIO,
+		     PMON_WINDOW_X86 + mmio + HBM_OFFSET + i * HBM_SIZE + hbm.box_ctl);
 	for (unsigned i = 0; i < 2; i++) {
 		uint64_t base = PMON_WINDOW_X86 + mmio + CXL_OFFSET + i * CXL_SIZE;
 
@@ -297,9 +332,7 @@ static void add_table(unsigned socket, uint64_t mmio)
 	list_boxes(&t, socket, mmio);
 	t.entries[0] = (uint64_t)ENTRY_WORDS << 8 | (uint64_t)t.n << 16;
 	t.entries[1] = where; /* the global control register; the driver does not use it */
-	pci_set(bdf, PCI_STATUS, PCI_HAS_CAPABILITIES);
-	pci_set(bdf, PCI_CAPABILITIES, PCI_EXPRESS);
-	pci_set(bdf, PCI_EXPRESS, PCI_EXPRESS_RCIEP);
+	pci_express(bdf);
 	pci_set(bdf, PCI_BAR0, (uint32_t)where | PCI_BAR_64);
 	pci_set(bdf, PCI_BAR0 + 4, (uint32_t)(where >> 32));
 	pci_set(bdf, PCI_EXTENDED, CAPABILITY_DISCOVERY);
@@ -324,6 +357,33 @@ static void add_mmio(unsigned socket, uint64_t mmio)
 		intel_window_add(&cxlcm, socket, i, mmio + CXL_OFFSET + i * CXL_SIZE);
 		intel_window_add(&cxldp, socket, i, mmio + CXL_OFFSET + i * CXL_SIZE);
 	}
+	for (unsigned i = 0; i < HBMS; i++)
+		intel_window_add(&hbm, socket, i, mmio + HBM_OFFSET + i * HBM_SIZE);
+}
+
+static void add_ports(unsigned socket)
+{
+	uint32_t msm = PCI_BDF(buses[socket][MSM_BUS], 3, 0);
+
+	pci_express(msm);
+	pci_set(msm, CPUBUSNO_VALID, (1u << STACKS) - 1);
+	pci_set(PCI_BDF(buses[socket][0], 30, 3), CAPID4, CAPID4_XCC);
+	pci_add(stack_devices, stacks[socket], socket);
+	for (unsigned i = 0; i < STACKS; i++) {
+		uint32_t bdf = PCI_BDF(stacks[socket][i], 0, 0);
+
+		pci_express(bdf);
+		pci_set(bdf, SAD_CONTROL_CFG, socket | i << 4);
+		memcpy((char *)pmon_window + pci_config(msm) + CPUBUSNO + i, &stacks[socket][i], 1);
+	}
+	for (unsigned i = 0; i < sizeof(ports) / sizeof(*ports); i++) {
+		uint8_t root = stacks[socket][ports[i][0]], device = ports[i][1];
+		uint8_t below = (uint8_t)(root + 1 + device);
+
+		pci_root_port(PCI_BDF(root, device, 0), below);
+		pci_add(nvme, &below, socket);
+		pci_set(PCI_BDF(below, 0, 0), PCI_CLASS, CLASS_NVME);
+	}
 }
 
 static void add_socket(unsigned socket)
@@ -336,6 +396,7 @@ static void add_socket(unsigned socket)
 		pci_upi_link(PCI_BDF(buses[socket][0], UPI_DEVICE + link, 1), socket, link);
 	add_mmio(socket, mmio);
 	add_table(socket, mmio);
+	add_ports(socket);
 }
 
 static int init(void)
