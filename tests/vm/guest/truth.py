@@ -409,6 +409,30 @@ class Spr(Icx):
         return words[1] & self.TID_MASK if words[0] & self.TID else None
 
 
+class Gnr(Spr):
+    """spr.c: the boxes have the names that Sapphire Rapids has for them here. Linux 6.1 knows neither the CPU nor its
+    boxes: it has the numbers of their types, the bits that any box has, and no fixed counter."""
+
+    LINK_0 = False
+    NUMBERS_ONLY = rig.KERNEL < (6, 7)
+    MISSING = {"uncore_m2pcie", "uncore_m3upi", "uncore_hbm", "uncore_imc_free_running"}
+    TYPES = {0: "uncore_cha", 1: "uncore_iio", 2: "uncore_irp", 4: "uncore_pcu", 5: "uncore_type", 6: "uncore_imc",
+             8: "uncore_upi", 12: "uncore_cxlcm", 13: "uncore_cxldp", 16: "uncore_m2m", 20: "uncore_mdf"}
+    NAMES = {"uncore_b2cmi": "uncore_m2m", "uncore_mdf_sbo": "uncore_mdf", "uncore_ubox": "uncore_type"}
+    ROOM = dict(Spr.ROOM)
+    for _kind in MISSING | ({"uncore_iio_free_running"} if NUMBERS_ONLY else set()):
+        del ROOM[_kind]
+    if NUMBERS_ONLY:
+        MASK, HAS_FIXED, CHOICE, TERMS = dict.fromkeys(ROOM, STD), set(), {}, {}
+
+    def named(self, name):
+        stem, number = re.fullmatch(r"(.*?)((?:_\d+)?)", super().named(name)).groups()
+        return self.NAMES.get(stem, stem) + number
+
+    def threshold(self, kind, control):
+        return bits(control, 24, 31) if self.NUMBERS_ONLY else super().threshold(kind, control)
+
+
 # ---- AMD ------------------------------------------------------------------------------------------
 
 
@@ -615,7 +639,8 @@ class Grace(Nvidia):
         return weight(socket, instance, event, words[1] & ports or ports)
 
 
-MODELS = {"ivt": Ivt, "skx": Skx, "icx": Icx, "spr": Spr, "amd": Amd, "t410": T410, "t410min": T410Min, "grace": Grace}
+MODELS = {"ivt": Ivt, "skx": Skx, "icx": Icx, "spr": Spr, "gnr": Gnr, "amd": Amd, "t410": T410, "t410min": T410Min,
+          "grace": Grace}
 
 
 def model(name):

@@ -30,15 +30,24 @@ int intel_msr_init(const struct intel_type *types)
 	return 0;
 }
 
-/* Is `msr` one of `n` registers that begin at `first` of instance 0? `i`: which. */
-static bool is_reg(const struct intel_type *t, uint32_t msr, uint32_t first, unsigned n,
-		   unsigned *box, unsigned *i)
+struct regs {
+	enum reg reg;
+	uint32_t first;
+	unsigned n, step;
+};
+
+/* Is `msr` one of those of a box? `i`: which of its kind. */
+static bool is_reg(const struct intel_type *t, const struct regs *regs, uint32_t msr, unsigned *box,
+		   unsigned *i)
 {
-	if (!first)
+	unsigned step = regs->step ? regs->step : 1, in;
+
+	if (!regs->first)
 		return false;
 	for (*box = 0; *box < t->boxes; ++*box) {
-		*i = msr - first - (t->offsets ? t->offsets[*box] : *box * t->stride);
-		if (*i < n)
+		in = msr - regs->first - (t->offsets ? t->offsets[*box] : *box * t->stride);
+		*i = in / step;
+		if (in % step == 0 && *i < regs->n)
 			return true;
 	}
 	return false;
@@ -47,20 +56,16 @@ static bool is_reg(const struct intel_type *t, uint32_t msr, uint32_t first, uns
 static bool which(const struct intel_type *t, uint32_t msr, enum reg *reg, unsigned *box,
 		  unsigned *i)
 {
-	const struct {
-		enum reg reg;
-		uint32_t first;
-		unsigned n;
-	} table[] = {
-		{REG_BOX_CTL, t->box_ctl, 1},     {REG_CTL, t->ctl, t->ctrs},
-		{REG_CTR, t->ctr, t->ctrs},       {REG_FILTER, t->filter, 1},
-		{REG_FILTER1, t->filter1, 1},     {REG_FIXED_CTL, t->fixed_ctl, 1},
-		{REG_FIXED_CTR, t->fixed_ctr, 1},
+	const struct regs table[] = {
+		{REG_BOX_CTL, t->box_ctl, 1, 1},         {REG_CTL, t->ctl, t->ctrs, 1},
+		{REG_CTR, t->ctr, t->ctrs, t->ctr_step}, {REG_FILTER, t->filter, 1, 1},
+		{REG_FILTER1, t->filter1, 1, 1},         {REG_FIXED_CTL, t->fixed_ctl, 1, 1},
+		{REG_FIXED_CTR, t->fixed_ctr, 1, 1},
 	};
 
 	for (size_t k = 0; k < sizeof(table) / sizeof(table[0]); k++) {
 		*reg = table[k].reg;
-		if (is_reg(t, msr, table[k].first, table[k].n, box, i))
+		if (is_reg(t, &table[k], msr, box, i))
 			return true;
 	}
 	return false;

@@ -34,6 +34,7 @@ struct intel_type {
 	 */
 	uint32_t box_ctl, ctl, ctr, filter, filter1, fixed_ctl, fixed_ctr;
 	uint32_t stride, ctl_step;
+	uint32_t ctr_step; /* of MSRs; 0: 1 */
 	const uint16_t *offsets;
 	/* Free-running counters: counter i always counts the event with this code + i. */
 	uint32_t free_code;

@@ -31,7 +31,7 @@ static uint64_t writes;
 static bool is_x86;
 
 static const struct pmon_model *const models[] = {
-	&model_ivt, &model_skx,  &model_icx,     &model_spr,
+	&model_ivt, &model_skx,  &model_icx,     &model_spr,   &model_gnr,
 	&model_amd, &model_t410, &model_t410min, &model_grace,
 };
 

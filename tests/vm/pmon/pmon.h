@@ -119,6 +119,7 @@ RIG_MODEL(model_ivt);
 RIG_MODEL(model_skx);
 RIG_MODEL(model_icx);
 RIG_MODEL(model_spr);
+RIG_MODEL(model_gnr);
 RIG_MODEL(model_amd);
 RIG_MODEL(model_t410);
 RIG_MODEL(model_t410min);

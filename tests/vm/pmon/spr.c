@@ -6,6 +6,9 @@
  * CXLDP by MMIO; not by the table: the free-running counters, and UPI and M3UPI for kernels that ignore their
  * entries (7.2).
  *
+ * Granite Rapids has the same boxes under the numbers of its types, but for M2PCIe, M3UPI and HBM; M2M is
+ * called B2CMI and MDF MDF_SBO there.
+ *
  * There is no enable bit: config 0 is accepted and counts nothing.
  *
  * Root ports of Sapphire Rapids are on the buses of `stacks`: device D of a stack is part D - 1 of its IIO unit.
@@ -56,6 +59,7 @@
 #define PCI_EXTENDED 0x100
 #define CAPABILITY_DISCOVERY 0x00010023u
 #define DVSEC_PMON 1u
+#define MSR_GLOBAL_CTL 0x2ff0
 
 /* Registers that say where the stacks are (Intel's pcm-iio, getSPRPlatformMapping). */
 #define CPUBUSNO 0x190 /* bus i is byte i */
@@ -73,7 +77,7 @@ static uint64_t cha_select(uint64_t ctl, uint64_t filter)
 #define STD DISCOVERY, .select = intel_select_std
 #define WIDE DISCOVERY, .select = intel_select_wide
 
-static const struct intel_type msr_types[] = {
+static struct intel_type msr_types[] = {
 	{.name = "cha",
 	 .boxes = CHAS,
 	 .ctrs = 4,
@@ -155,7 +159,7 @@ static const struct intel_type msr_types[] = {
 	 .free_code = 0x30},
 	{.name = NULL},
 };
-enum { CHA, IIO, IRP, M2PCIE, PCU, UBOX, MDF };
+enum { CHA, IIO, IRP, M2PCIE, PCU, UBOX, MDF, IIO_CLOCK, IIO_IN, IIO_OUT };
 
 static const struct intel_type m2m = {.name = "m2m",
 				      .ctrs = 4,
@@ -259,6 +263,8 @@ static const struct pci_device nvme[] = {{0, 0, 0, 0x0a54, NULL, 0}, {.id = 0}};
 #define PCI_CLASS 0x08
 #define CLASS_NVME 0x01080200u
 
+static bool is_gnr;
+
 enum access { BY_MSR, BY_MMIO, BY_PCI };
 
 /* An entry of the table is three words of 64 bits, and as long as the first one says. */
@@ -293,7 +299,8 @@ static void list_boxes(struct table *t, unsigned socket, uint64_t mmio)
 	list_msr_boxes(t, 0, &msr_types[CHA]);
 	list_msr_boxes(t, 1, &msr_types[IIO]);
 	list_msr_boxes(t, 2, &msr_types[IRP]);
-	list_msr_boxes(t, 3, &msr_types[M2PCIE]);
+	if (!is_gnr)
+		list_msr_boxes(t, 3, &msr_types[M2PCIE]);
 	list_msr_boxes(t, 4, &msr_types[PCU]);
 	list_msr_boxes(t, 5, &msr_types[UBOX]);
 	for (unsigned i = 0; i < MCS * CHANNELS; i++)
@@ -301,17 +308,18 @@ static void list_boxes(struct table *t, unsigned socket, uint64_t mmio)
 		     PMON_WINDOW_X86 + mmio + i / CHANNELS * MC_SIZE + i % CHANNELS * CHANNEL_SIZE +
 			     imc.box_ctl);
 	for (unsigned i = 0; i < 4; i++)
-		list(t, 7, &m2m, i, BY_PCI,
+		list(t, is_gnr ? 16 : 7, &m2m, i, BY_PCI,
 		     (uint64_t)PCI_BDF(buses[socket][0], M2M_DEVICE + i, 0) << 12 | m2m.box_ctl);
 	for (unsigned i = 0; i < LINKS; i++) {
 		list(t, 8, &upi, i, BY_PCI,
 		     (uint64_t)PCI_BDF(buses[socket][0], UPI_DEVICE + i, 1) << 12 | upi.box_ctl);
-		list(t, 9, &m3upi, i, BY_PCI,
-		     (uint64_t)PCI_BDF(buses[socket][0], M3UPI_DEVICE + i, 1) << 12 |
-			     m3upi.box_ctl);
+		if (!is_gnr)
+			list(t, 9, &m3upi, i, BY_PCI,
+			     (uint64_t)PCI_BDF(buses[socket][0], M3UPI_DEVICE + i, 1) << 12 |
+				     m3upi.box_ctl);
 	}
-	list_msr_boxes(t, 11, &msr_types[MDF]);
-	for (unsigned i = 0; i < HBMS; i++)
+	list_msr_boxes(t, is_gnr ? 20 : 11, &msr_types[MDF]);
+	for (unsigned i = 0; !is_gnr && i < HBMS; i++)
 		list(t, 14, &hbm, i, BY_MMIO,
 		     PMON_WINDOW_X86 + mmio + HBM_OFFSET + i * HBM_SIZE + hbm.box_ctl);
 	for (unsigned i = 0; i < 2; i++) {
@@ -331,7 +339,7 @@ static void add_table(unsigned socket, uint64_t mmio)
 
 	list_boxes(&t, socket, mmio);
 	t.entries[0] = (uint64_t)ENTRY_WORDS << 8 | (uint64_t)t.n << 16;
-	t.entries[1] = where; /* the global control register; the driver does not use it */
+	t.entries[1] = MSR_GLOBAL_CTL; /* the driver writes it on Granite Rapids only */
 	pci_express(bdf);
 	pci_set(bdf, PCI_BAR0, (uint32_t)where | PCI_BAR_64);
 	pci_set(bdf, PCI_BAR0 + 4, (uint32_t)(where >> 32));
@@ -396,7 +404,8 @@ static void add_socket(unsigned socket)
 		pci_upi_link(PCI_BDF(buses[socket][0], UPI_DEVICE + link, 1), socket, link);
 	add_mmio(socket, mmio);
 	add_table(socket, mmio);
-	add_ports(socket);
+	if (!is_gnr)
+		add_ports(socket);
 }
 
 static int init(void)
@@ -410,6 +419,18 @@ static int init(void)
 	return intel_msr_init(msr_types);
 }
 
+/* Its free-running counters lie elsewhere. */
+static int init_gnr(void)
+{
+	is_gnr = true;
+	msr_types[IIO_CLOCK].ctr = 0x290e;
+	msr_types[IIO_IN].ctr = 0x360e;
+	msr_types[IIO_OUT].ctr = 0x2e0e;
+	msr_types[IIO_IN].stride = msr_types[IIO_OUT].stride = 0x80;
+	msr_types[IIO_IN].ctr_step = msr_types[IIO_OUT].ctr_step = 0x10;
+	return init();
+}
+
 static bool rdmsr(unsigned cpu, uint32_t msr, uint64_t *value)
 {
 	if (msr != MSR_CBO_CONFIG)
@@ -421,6 +442,15 @@ static bool rdmsr(unsigned cpu, uint32_t msr, uint64_t *value)
 const struct pmon_model model_spr = {.name = "spr",
 				     .init = init,
 				     .rdmsr = rdmsr,
+				     .wrmsr = intel_wrmsr,
+				     .pci_read = pci_read,
+				     .pci_write = pci_write,
+				     .window_load = intel_window_load,
+				     .window_store = intel_window_store};
+
+const struct pmon_model model_gnr = {.name = "gnr",
+				     .init = init_gnr,
+				     .rdmsr = intel_rdmsr,
 				     .wrmsr = intel_wrmsr,
 				     .pci_read = pci_read,
 				     .pci_write = pci_write,
