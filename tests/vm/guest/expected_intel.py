@@ -7,6 +7,7 @@ IMC, CHA, CBOX = "uncore_imc_[0-9]*", "uncore_cha_*", "uncore_cbox_*"
 M2M, UPI, PCU = "uncore_m2m_*", "uncore_upi_*", "uncore_pcu"
 IIO, FREE, IRP = "uncore_iio_[0-9]*", "uncore_iio_free_running_*", "uncore_irp*"
 IMC_FREE = "uncore_imc_free_running_*"
+HBM = "uncore_hbm_*"
 
 
 def event(code, umask=0, rest=""):
@@ -69,6 +70,31 @@ def persistent(pmus, rd, wr):
     }
 
 
+def package(rd, wr, dclk):
+    """Memory on the package, 32 bytes for each CAS."""
+    return {
+        "memory.package.read.bandwidth": rate(HBM, rd, size=32),
+        "memory.package.write.bandwidth": rate(HBM, wr, size=32),
+        "memory.package.bandwidth": rate(HBM, rd, wr, size=32),
+        "memory.package.clock.frequency": clock(HBM, dclk),
+    }
+
+
+def halves(read, write, both, act, dclk):
+    """Granite Rapids: events of two halves of a channel. A CAS takes four clocks of one half, and of these clocks
+    there are four to a transfer of a half."""
+    rd, wr, cas = ([event(code, mask) for code in (5, 6)] for mask in (read, write, both))
+    return {
+        "memory.read.bandwidth": lines(IMC, *rd),
+        "memory.write.bandwidth": lines(IMC, *wr),
+        "memory.bandwidth": lines(IMC, *rd, *wr),
+        "memory.utilization": share(IMC, cas, [dclk], 2),
+        "memory.clock.frequency": lambda c, n, s: 2 * c(IMC, dclk) / n(IMC) / s,
+        "dram.activate.rate": rate(IMC, act),
+        "dram.activate.ratio": share(IMC, [act], cas),
+    }
+
+
 def behind(pmus, rd, wr):
     """What is sent to the memory controllers."""
     return {"fabric.memory.read.bandwidth": lines(pmus, rd), "fabric.memory.write.bandwidth": lines(pmus, wr)}
@@ -98,16 +124,49 @@ def agents(cycles):
     }
 
 
+def ddio(read, write, full, partial):
+    """What devices find in the cache: of each kind of request the events that hit and those that miss."""
+    def of(name, hits, misses):
+        return {
+            f"pcie.inbound.{name}.llc.bandwidth": lines(CHA, *hits, *misses),
+            f"pcie.inbound.{name}.llc.hit.bandwidth": lines(CHA, *hits),
+            f"pcie.inbound.{name}.llc.miss.bandwidth": lines(CHA, *misses),
+            f"pcie.inbound.{name}.llc.hit.ratio": share(CHA, hits, hits + misses),
+            f"pcie.inbound.{name}.llc.miss.ratio": share(CHA, misses, hits + misses),
+        }
+
+    return {
+        **of("read", *read),
+        **of("write", *write),
+        "pcie.inbound.write.full.llc.miss.ratio": share(CHA, full[1], full[0] + full[1]),
+        "pcie.inbound.write.partial.llc.miss.ratio": share(CHA, partial[1], partial[0] + partial[1]),
+    }
+
+
 def long_masks(cycles):
-    """Since Ice Lake. Lookups of data reads: the misses are those of the lowest state."""
+    """Since Ice Lake. Lookups of data reads: the misses are those of the lowest state. Of a device's requests byte 1
+    of the mask is 0xfd for those that hit, 0xfe for those that miss, 0x7f for other sockets; full writes are ItoM,
+    others ItoMCacheNear and RFO."""
     def missed(mask):
         return little(CHA, event(0x36, mask), event(0x35, mask), cycles)
 
     def cell(*masks):
         return lines(CHA, *(event(0x35, mask) for mask in masks))
 
+    def found(*requests):
+        return [[event(0x35, request | byte << 8) for request in requests] for byte in (0xFD, 0xFE)]
+
+    read, full, near, rfo = 0xC8F30004, 0xCC430004, 0xCD430004, 0xC8030004
+    home, away = [event(0x35, m) for m in (0xC816FE01, 0xC896FE01)], [event(0x35, m) for m in (0xC8177E01, 0xC8977E01)]
     return {
         **agents(cycles),
+        **ddio(found(read), found(full, near), found(full), found(near, rfo)),
+        "pcie.inbound.read.local.bandwidth": cell(0xC8F2FF04),
+        "pcie.inbound.read.remote.bandwidth": cell(0xC8F37F04),
+        "pcie.inbound.write.local.bandwidth": cell(0xCC42FF04, 0xCD42FF04),
+        "pcie.inbound.write.remote.bandwidth": cell(0xCC437F04, 0xCD437F04),
+        "memory.local.read.ratio": share(CHA, home, home + away),
+        "memory.persistent.read.latency": missed(0xC8178A01),
         "cache.miss.latency": missed(0xC817FE01),
         "cache.hit.ratio": lambda c, n, s: 1 - c(CHA, event(0x34, 0x1BC101)) / c(CHA, event(0x34, 0x1BC1FF)),
         "cache.read.requests": rate(CHA, event(0x34, 0x1BC1FF)),
@@ -136,8 +195,15 @@ def filters(cycles):
     def cell(low):
         return lines(CHA, *(event(0x35, 0x21, word(low, opcode)) for opcode in (0x202, 0x200, 0x201)))
 
+    def found(*opcodes):  # umask 0x14 of those that hit, 0x24 of those that miss
+        return [[event(0x35, mask, word(3, opcode)) for opcode in opcodes] for mask in (0x14, 0x24)]
+
+    read, full, rfo = 0x21E, 0x248, 0x200
     return {
         **agents(cycles),
+        **ddio(found(read), found(full, rfo), found(full), found(rfo)),
+        "memory.local.read.ratio": share(CHA, [event(0x35, 0x21, word(2))],
+                                         [event(0x35, 0x21, word(low)) for low in (2, 1)]),
         "cache.miss.latency": missed(3),
         "memory.local.read.latency": missed(2),
         "memory.remote.read.latency": missed(1),
@@ -175,6 +241,8 @@ def upi(twenty_lanes):
     }
     if twenty_lanes:
         table["link.out.utilization"] = share(UPI, [sent, other], [cycles], 192 / 160 / 3)
+    else:
+        table["link.out.utilization"] = share(UPI, [sent, other], [event(2, 0xFF)])
     return table
 
 
@@ -274,7 +342,14 @@ FAMILIES = {
         "intel-pcu": pcu(event(0x80, 0x40), event(0x80, 0x80), event(0x80, 0xC0), event(0)),
     },
     "spr": {
-        "intel-imc": controllers(event(5, 0xCF), event(5, 0xF0), event(2, 0xFF), event(1, 1)),
+        "intel-imc": {
+            **controllers(event(5, 0xCF), event(5, 0xF0), event(2, 0xFF), event(1, 1)),
+            **queues(
+                event(1, 1),
+                read_queue_pch0=(event(0x80), event(0x10, 1)), read_queue_pch1=(event(0x81), event(0x10, 2)),
+                write_queue_pch0=(event(0x82), event(0x20, 1)), write_queue_pch1=(event(0x83), event(0x20, 2))),
+        },
+        "intel-hbm": package(event(5, 0xCF), event(5, 0xF0), event(1, 1)),
         "intel-m2m": {
             **behind(M2M, event(0x24, 0x304), event(0x25, 0x1810)),
             **persistent(M2M, event(0x24, 0x320), event(0x25, 0x1880)),
@@ -289,6 +364,24 @@ FAMILIES = {
         "intel-cxlcm": {"memory.cxl.read.bandwidth": lines("uncore_cxlcm_*", event(0x41, 0x10))},
         "intel-cxldp": {"memory.cxl.write.bandwidth": lines("uncore_cxldp_*", event(2, 0x20))},
     },
+    "gnr": {
+        "intel-imc": halves(0xCF, 0xF0, 0xFF, event(2, 0xF7), event(1, 1)),
+        "intel-m2m": {
+            **behind(M2M, event(0x24, 0x104), event(0x25, 0x110)),
+            "fabric.directory.memory.write.bandwidth": lines(M2M, event(0x21, 0x301)),
+        },
+        "intel-cha": {name: formula for name, formula in long_masks(event(1)).items() if "persistent" not in name},
+        "intel-upi": upi(False),
+        "intel-iio": iio(0xFF),
+        "intel-iio-free-running": free(32, in_=0x20),
+        "intel-irp": {
+            **irp(),
+            "pcie.inbound.read.queue.latency": little(IRP, event(0x19), event(0x18), event(1)),
+        },
+        "intel-pcu": pcu(event(0x35), event(0x36), event(0x37), event(1)),
+        "intel-cxlcm": {"memory.cxl.read.bandwidth": lines("uncore_cxlcm_*", event(0x41, 0x10))},
+        "intel-cxldp": {"memory.cxl.write.bandwidth": lines("uncore_cxldp_*", event(2, 0x20))},
+    },
 }
 EXPECTED = {
     (model, f"{family}/{name}"): formula
@@ -296,8 +389,20 @@ EXPECTED = {
     for family, table in families.items()
     for name, formula in table.items()
 }
-# Counted in turns: six events for four counters, and on Skylake three filters for the one that a slice has.
+# Half of the data rate above 1.6 GHz, a quarter below 2.3 GHz: the modules' rate is not known here.
+SETTLED = {
+    (model, f"intel-imc/memory.{name}"): rule
+    for model, rule in (("spr", lambda c, n, s: c(IMC, event(1, 1)) > 1.6e9 * n(IMC) * s),
+                        ("gnr", lambda c, n, s: c(IMC, event(1, 1)) < 2.3e9 * n(IMC) * s))
+    for name in ("utilization", "clock.frequency")
+}
+# Counted in turns: six events for four counters, three for the two of an IRP, and on Skylake several filters for
+# the one that a slice has.
 IN_TURNS = {
     (model, f"intel-cha/matrix.cpu.{to}.read.bandwidth")
-    for model in ("skx", "icx", "spr") for to in ("memory", "remote")
-}
+    for model in ("skx", "icx", "spr", "gnr") for to in ("memory", "remote")
+} | {
+    ("skx", f"intel-cha/{metric}")
+    for metric in ("memory.local.read.ratio", *(f"pcie.inbound.write.llc.{what}" for what in (
+        "bandwidth", "hit.bandwidth", "miss.bandwidth", "hit.ratio", "miss.ratio")))
+} | {("gnr", "intel-irp/pcie.inbound.read.queue.latency")}

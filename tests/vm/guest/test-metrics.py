@@ -33,6 +33,7 @@ WINDOWS = ("400ms", "1s", "2s", "4s")  # at a steady rate: to start counters tak
 # What a formula gets: c(PMUs, terms) is the count summed over those PMUs of the place, n(PMUs) their
 # number, s the seconds. PMUs are a shell pattern.
 EXPECTED = {**expected_amd.EXPECTED, **expected_intel.EXPECTED, **expected_nvidia.EXPECTED}
+SETTLED = expected_intel.SETTLED  # what shows that a formula in doubt is right
 IN_TURNS = expected_intel.IN_TURNS  # metrics with more events than can be counted at once
 # Exact by channel and by stack, too.
 BY_INSTANCE = {"intel-imc/memory.read.bandwidth", "intel-imc/memory.write.bandwidth",
@@ -51,25 +52,31 @@ class Metric:
         self.formula = EXPECTED.get((rig.MODEL, self.name))
         self.timed = "seconds" in explained["formula"]
         self.suspect = any(MODEL.suspect(pmu, PMUS[pmu].encode(terms)) for _, pmu, terms in self.events)
+        self.doubt = explained.get("doubt")
+        self.settled = SETTLED.get((rig.MODEL, self.name))
         self.in_turns = (rig.MODEL, self.name) in IN_TURNS
         self.tolerance = 0.03 if self.in_turns else 0.005  # at a steady rate
 
-    def value(self, count, place, seconds):
-        """The formula with count(pmu, terms, cpu), over the counters of a place: a socket, or (PMU, CPU)."""
+    def value(self, count, place, seconds, formula=None):
+        """A formula with count(pmu, terms, cpu), over the counters of a place: a socket, or (PMU, CPU)."""
         def cpus(pattern):
             for pmu in self.pmus:
                 for cpu in PMUS[pmu].cpus:
-                    if fnmatch.fnmatch(pmu, pattern) and place in (None, rig.socket_of(cpu), (pmu, cpu)):
+                    if fnmatch.fnmatch(MODEL.named(pmu), pattern) and place in (None, rig.socket_of(cpu), (pmu, cpu)):
                         yield pmu, cpu
 
-        return self.formula(lambda p, terms: sum(count(pmu, terms, cpu) for pmu, cpu in cpus(p)),
+        return (formula or self.formula)(lambda p, terms: sum(count(pmu, terms, cpu) for pmu, cpu in cpus(p)),
                             lambda p: len(list(cpus(p))), seconds)
 
-    def is_right(self, row, expected, tolerance):
+    def doubted(self, count, place, seconds):
+        """Whether the documents leave the formula in doubt, and the counts do so, too."""
+        return bool(self.doubt) and not (self.settled and self.value(count, place, seconds, self.settled))
+
+    def is_right(self, row, expected, tolerance, doubted):
         """Whether a row has the value, and is called what it is. The rig's weights know no bounds: a share
         may be over 100 %, and is suspect then."""
         over = self.unit == "ratio" and expected > 1.05
-        quality = "suspect" if over or self.suspect else "scaled" if self.in_turns else "measured"
+        quality = "suspect" if over or self.suspect or doubted else "scaled" if self.in_turns else "measured"
         return row["quality"] == quality and row["unit"] == self.unit and near(row["value"], expected, tolerance)
 
 
@@ -97,8 +104,9 @@ def batches(every):
     for metric in every:
         room = min((MODEL.room(pmu) or AT_ONCE) for pmu in metric.pmus) - 1
         for batch in found:
-            events = {e[2] for m in batch if m.family == metric.family for e in (*m.events, *metric.events)}
-            if len(batch) < AT_ONCE and len(events) <= room:
+            events = {e[1:] for m in batch if m.family == metric.family for e in (*m.events, *metric.events)}
+            filters = {MODEL.shared(pmu, PMUS[pmu].encode(terms)) for pmu, terms in events} - {None}
+            if len(batch) < AT_ONCE and len(events) <= room and len(filters) < 2:
                 batch.append(metric)
                 break
         else:
@@ -214,15 +222,16 @@ def judge(metric, rows, perf, where):
     """One place: (perf, uncore, truth, verdict)."""
     seconds, row = seconds_of(rows, metric, where), row_of(rows, metric, where)
     expected = metric.value(lambda *a: weight(*a) * TICKS, where, seconds)
+    doubted = metric.doubted(lambda *a: weight(*a) * TICKS, where, seconds)
     theirs = metric.value(perf, where, seconds)
     verdict = "exact"
     # A rate is the sum of those of each counter in its own time, and the rows have the mean time only. What has
     # no time in its formula is made of counts.
     one = row is not None and (row["instances"] == 1 or not metric.timed)
-    if row is not None and not one and not metric.is_right(row, expected, 1e-4) and \
-            metric.is_right(row, expected, 2e-2):
+    if row is not None and not one and not metric.is_right(row, expected, 1e-4, doubted) and \
+            metric.is_right(row, expected, 2e-2, doubted):
         verdict = UNEVEN
-    elif row is None or not metric.is_right(row, expected, 1e-9 if one else 1e-4):
+    elif row is None or not metric.is_right(row, expected, 1e-9 if one else 1e-4, doubted):
         verdict = f"uncore: {row and (row['quality'], row['unit'], row['reason'])}"
     elif not near(theirs, expected, 1e-12):
         verdict = "perf differs"
@@ -280,11 +289,16 @@ def test_all_stepped(every):
 # ---- steady ----------------------------------------------------------------------------------------
 
 
+def at_rate(metric, place):
+    """(value, whether it is in doubt) at the steady rate."""
+    return [f(lambda *a: weight(*a) * RATE, place, 1.0) for f in (metric.value, metric.doubted)]
+
+
 def steady(metric, rows):
     """A metric at a steady rate: why it is wrong, or None."""
     row = row_of(rows, metric, None)
-    expected = metric.value(lambda *a: weight(*a) * RATE, None, 1.0)
-    good = row is not None and metric.is_right(row, expected, metric.tolerance)
+    expected, doubted = at_rate(metric, None)
+    good = row is not None and metric.is_right(row, expected, metric.tolerance, doubted)
     return None if good else f"{expected} and not {row}"
 
 
@@ -296,8 +310,8 @@ def steady_each(metric, rows):
         return f"rows of {[(r['pmu'], r['cpu']) for r in rows]}"
     for row in rows:
         place = row["pmu"], row["cpu"]
-        expected = metric.value(lambda *a: weight(*a) * RATE, place, 1.0)
-        if not metric.is_right(row, expected, metric.tolerance):
+        expected, doubted = at_rate(metric, place)
+        if not metric.is_right(row, expected, metric.tolerance, doubted):
             return f"{place}: {row['value']} {row['quality']} and not {expected}"
     return None
 
