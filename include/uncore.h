@@ -373,6 +373,8 @@ enum uncore_level {
 	UNCORE_LEVEL_INSTANCE, /* one row per PMU and CPU, without any sum */
 	UNCORE_LEVEL_PORT,     /* one row per PCIe root port where the PMU counts ports separately,
 			      else per PMU and CPU; an unavailable row per port without a PMU */
+	UNCORE_LEVEL_CHANNEL,  /* one row per memory channel, or controller, where PMUs count them
+				 separately, else per socket */
 };
 
 /* Makes an empty monitor of a scanned machine. -EBUSY: the machine is not scanned. -ENOMEM. */
@@ -384,8 +386,8 @@ void uncore_monitor_free(struct uncore_monitor *m);
 int uncore_monitor_set_level(struct uncore_monitor *m, enum uncore_level level);
 
 /* Also makes rows of this level, from the same counters and readings. Rows of one metric or event
- * are then ordered by level, in the order above. -EINVAL: not a level. -EBUSY: the monitor is
- * planned. */
+ * are then ordered by level, in the order above; rows that two levels share come once. -EINVAL:
+ * not a level. -EBUSY: the monitor is planned. */
 int uncore_monitor_add_level(struct uncore_monitor *m, enum uncore_level level);
 
 /*
@@ -523,6 +525,9 @@ struct uncore_row_place {
 	const struct uncore_device *port;
 	/* The other end of the link: "GPU"; or a group of resctrl. NULL: several, or unknown. */
 	const char *role;
+	/* The number of the memory channel or controller on its socket, from 0 on, at
+	 * UNCORE_LEVEL_CHANNEL; else -1. uncore_pmu_instance() says which of them it is. */
+	int channel;
 };
 
 /* The counts behind a row, and their times. */

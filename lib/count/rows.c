@@ -30,6 +30,17 @@ struct builder {
 
 /* ---- which targets make a row --------------------------------------------------------------------- */
 
+/* The number of the target's PMU among those of its family on the socket. */
+static int channel_of(const struct builder *b, const struct unc_target *t)
+{
+	int socket = unc_topology_socket(&b->u->topology, t->cpu), number = 0;
+
+	for (const struct uncore_pmu *p = b->u->pmus.items; p < t->pmu; p++)
+		for (size_t i = 0; p->family == t->pmu->family && i < p->cpus.count; i++)
+			number += unc_topology_socket(&b->u->topology, p->cpus.ids[i]) == socket;
+	return number;
+}
+
 /* Metrics are not added up over PMUs with different things at their other ends; events are, as perf
  * does it. Groups of resctrl contain each other: not even their events are. */
 static struct uncore_row_place key(const struct builder *b, const struct unc_target *t)
@@ -42,6 +53,7 @@ static struct uncore_row_place key(const struct builder *b, const struct unc_tar
 		.pmu = b->single ? t->pmu : NULL,
 		.port = b->single ? t->port : NULL,
 		.role = b->single || b->query->metric || t->pmu->directory ? t->pmu->role : NULL,
+		.channel = b->level == UNCORE_LEVEL_CHANNEL ? channel_of(b, t) : -1,
 	};
 }
 
@@ -165,7 +177,7 @@ static int add_gap_rows(struct builder *b)
 
 	for (size_t i = 0; i < gaps->count; i++) {
 		const struct unc_gap *gap = &gaps->items[i];
-		struct uncore_row_place k = {.socket = gap->socket, .cpu = -1};
+		struct uncore_row_place k = {.socket = gap->socket, .cpu = -1, .channel = -1};
 		size_t other = b->first;
 
 		if (b->single && gap->what == UNC_GAP_PORT) {
@@ -212,7 +224,17 @@ static int compare_rows(const void *a, const void *b)
 
 	if (x->key.socket != y->key.socket)
 		return x->key.socket < y->key.socket ? -1 : 1;
+	if (x->key.channel != y->key.channel)
+		return x->key.channel < y->key.channel ? -1 : 1;
 	return compare_roles(x->key.role, y->key.role);
+}
+
+/* Whether its PMUs are memory channels, or what comes next to them. */
+static bool has_channels(const struct unc_query *q)
+{
+	const struct unc_family *f = q->targets[0].pmu->family;
+
+	return f && f->place <= UNC_PLACE_PACKAGE_MEMORY && f->place != UNC_PLACE_MESH_PORT;
 }
 
 static int add_query(struct builder *b, const struct unc_query *q)
@@ -239,7 +261,7 @@ static int add_query(struct builder *b, const struct unc_query *q)
 		row->ceiling = ceiling_of(b, row);
 		row->round = b->sets[q->targets[0].set].round;
 	}
-	if (b->level == UNCORE_LEVEL_SOCKET)
+	if (b->level == UNCORE_LEVEL_SOCKET || b->level == UNCORE_LEVEL_CHANNEL)
 		qsort(&b->rows.items[b->first], b->rows.count - b->first, sizeof(struct unc_row),
 		      compare_rows);
 	return 0;
@@ -251,15 +273,21 @@ int unc_rows_make(struct unc_rows *out, struct uncore *u, unsigned levels,
 {
 	struct builder b = {.u = u, .sets = sets};
 
-	for (size_t i = 0; i < query_count; i++)
-		for (b.level = 0; b.level <= UNCORE_LEVEL_PORT; b.level++) {
+	for (size_t i = 0; i < query_count; i++) {
+		const struct unc_query *q = &queries[i];
+		unsigned of_query = q->target_count ? levels : 0;
+
+		if ((of_query >> UNCORE_LEVEL_CHANNEL & 1) && !has_channels(q))
+			of_query = (of_query & ~(1u << UNCORE_LEVEL_CHANNEL)) |
+				   1u << UNCORE_LEVEL_SOCKET;
+		for (b.level = 0; b.level <= UNCORE_LEVEL_CHANNEL; b.level++) {
 			b.single = b.level >= UNCORE_LEVEL_INSTANCE;
-			if ((levels >> b.level & 1) && queries[i].target_count &&
-			    add_query(&b, &queries[i]) < 0) {
+			if ((of_query >> b.level & 1) && add_query(&b, q) < 0) {
 				unc_rows_finish(&b.rows);
 				return -ENOMEM;
 			}
 		}
+	}
 	*out = b.rows;
 	return 0;
 }

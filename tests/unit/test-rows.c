@@ -154,6 +154,43 @@ static void several_levels(void **state)
 	toy_end(&t);
 }
 
+/* Channels have rows of their own, numbered on their socket; what is not a channel has one for each socket, once. */
+static void channels(void **state)
+{
+	static const struct {
+		int socket, channel;
+		const char *pmu;
+	} expected[] = {{0, 0, "channel_0"}, {0, 1, "channel_2"}, {1, 0, "channel_1"}};
+	struct toy t;
+
+	(void)state;
+	make(&t, UNCORE_LEVEL_CHANNEL, RATES);
+	machine_pmu(&t.tree, "channel_1", "35\n", "2\n");
+	machine_pmu(&t.tree, "channel_2", "36\n", "1\n");
+	uncore_monitor_free(t.m);
+	toy_ok(&t, uncore_scan(t.u));
+	toy_ok(&t, uncore_monitor_new(&t.m, t.u));
+	toy_ok(&t, uncore_monitor_set_level(t.m, UNCORE_LEVEL_CHANNEL));
+	toy_ok(&t, uncore_monitor_add_level(t.m, UNCORE_LEVEL_SOCKET));
+	toy_ok(&t, uncore_monitor_add_metrics(t.m, "toy-channel/x.bandwidth"));
+	play(&t, "toy-link/x.bandwidth");
+	assert_int_equal(uncore_sample_count(t.s), 2 + 3 + 3);
+	for (size_t i = 0; i < 8; i++) {
+		const struct uncore_row *row = uncore_sample_row(t.s, i);
+		bool channel = i >= 2 && i < 5;
+
+		assert_int_equal(row->place.channel, channel ? expected[i - 2].channel : -1);
+		if (channel) {
+			assert_int_equal(row->place.socket, expected[i - 2].socket);
+			assert_string_equal(uncore_pmu_name(row->place.pmu), expected[i - 2].pmu);
+			assert_true(row->ceiling == 25e9);
+		} else {
+			assert_null(row->place.pmu);
+		}
+	}
+	toy_end(&t);
+}
+
 /* As perf adds them up. */
 static void events_have_a_role_one_by_one_only(void **state)
 {
@@ -370,6 +407,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(roles_are_not_added_up),
 		cmocka_unit_test(several_levels),
+		cmocka_unit_test(channels),
 		cmocka_unit_test(events_have_a_role_one_by_one_only),
 		cmocka_unit_test(a_role_that_is_not_told),
 		cmocka_unit_test(a_socket_without_pmu),
