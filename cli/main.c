@@ -34,7 +34,7 @@ static const struct command commands[] = {
 	 .run = cmd_demo_block},
 	/* Presets: nothing else in the command names metrics. */
 	{"mem", "Memory traffic, latency and utilization", .run = cmd_stat,
-	 .metrics = "memory.*,cache.occupancy"},
+	 .metrics = "memory.*,cache.occupancy", .output = "memory"},
 	{"pcie", "PCIe traffic by root port and device", .run = cmd_stat,
 	 .metrics = "pcie.inbound.read.bandwidth,pcie.inbound.write.bandwidth,"
 		    "pcie.outbound.read.bandwidth,pcie.outbound.write.bandwidth,"

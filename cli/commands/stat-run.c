@@ -145,6 +145,10 @@ static int plan(struct cli *cli, const struct stat_options *o, struct uncore_mon
 		err = uncore_monitor_set_level(m, o->level);
 	if (!err && has_rounds(o))
 		err = uncore_monitor_set_rounds(m);
+	/* Of several levels those above the one that was asked for, or all. */
+	for (int i = 0; !err && i < (o->level ? (int)o->level : 32); i++)
+		if (o->output->levels >> i & 1)
+			err = uncore_monitor_add_level(m, i);
 	for (size_t i = 0; !err && i < STAT_FILTERS; i++)
 		if (o->filters[i].value)
 			err = uncore_monitor_set_filter(m, o->filters[i].name, o->filters[i].value);
@@ -550,6 +554,7 @@ static int open_run(struct run *r)
 					.source = uncore_source(r->cli->u),
 					.simulated = uncore_is_simulated(r->cli->u),
 					.intervals = o->interval_ns > 0,
+					.level = o->level,
 					.separator = o->separator,
 					.header = r->writer.empty,
 					.command = o->command ? r->command.data : NULL},

@@ -8,7 +8,7 @@
 #include "commands/stat.h"
 #include "options.h"
 
-enum { KEY_PER_SOCKET = 0x100, KEY_NO_MERGE, KEY_PER_PORT, KEY_VIEW };
+enum { KEY_PER_SOCKET = 0x100, KEY_PER_CHANNEL, KEY_NO_MERGE, KEY_PER_PORT, KEY_VIEW };
 
 #define AT(member) offsetof(struct stat_options, member)
 
@@ -44,6 +44,9 @@ static const struct cli_option options[] = {
 	 AT(repeat)},
 	{NULL, NULL, "Output:", 0, 4, 0, 0},
 	{"per-socket", NULL, "One row for each socket", KEY_PER_SOCKET, 4, 0, 0},
+	{"per-channel", NULL,
+	 "One row for each memory channel, and for each socket of other metrics", KEY_PER_CHANNEL,
+	 4, 0, 0},
 	{"per-port", NULL,
 	 "One row for each PCIe root port that a PMU can distinguish, else as --no-merge",
 	 KEY_PER_PORT, 4, 0, 0},
@@ -74,7 +77,9 @@ static const char *separator(struct argp_state *state, const char *text)
 static void set_level(struct argp_state *state, struct stat_options *o, enum uncore_level level)
 {
 	if (o->level != UNCORE_LEVEL_MACHINE && o->level != level)
-		argp_error(state, "--per-socket, --per-port and --no-merge exclude each other");
+		argp_error(
+			state,
+			"--per-socket, --per-channel, --per-port and --no-merge exclude each other");
 	o->level = level;
 }
 
@@ -93,6 +98,9 @@ static void parse_other(void *into, int key, char *arg, struct argp_state *state
 		break;
 	case KEY_PER_SOCKET:
 		set_level(state, o, UNCORE_LEVEL_SOCKET);
+		break;
+	case KEY_PER_CHANNEL:
+		set_level(state, o, UNCORE_LEVEL_CHANNEL);
 		break;
 	case KEY_PER_PORT:
 		set_level(state, o, UNCORE_LEVEL_PORT);
@@ -222,6 +230,8 @@ int cmd_stat(struct cli *cli, int argc, char **argv)
 		o.level = UNCORE_LEVEL_INSTANCE;
 	if (preset && o.level == UNCORE_LEVEL_MACHINE)
 		o.level = preset->level;
+	if (o.output->levels && !(o.output->levels >> o.level & 1))
+		o.output = output_find("text");
 	if (preset && !o.interval_ns && !o.command && !o.timeout_ns)
 		o.timeout_ns = NS_PER_S;
 	status = cli_open(cli);

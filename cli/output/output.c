@@ -11,8 +11,11 @@
 const struct output outputs[] = {
 	{"text", .window = text_output_window},
 	{"csv", 0, "CSV with a header line", .record = csv_output_record},
-	{"json", 'j', "JSON; of rows, one object in each line", json_output_record,
-	 json_output_document, NULL},
+	{"json", 'j', "JSON; of rows, one object in each line", .record = json_output_record,
+	 .document = json_output_document},
+	{"memory", .window = memory_output_window,
+	 .levels = 1u << UNCORE_LEVEL_MACHINE | 1u << UNCORE_LEVEL_SOCKET |
+		   1u << UNCORE_LEVEL_CHANNEL},
 	{"ports", .window = ports_output_window},
 	{"ddio", .window = ddio_output_window},
 	{"matrix", .window = matrix_output_window},
@@ -31,6 +34,7 @@ const struct output *output_find(const char *name)
 void out_free(struct out *out)
 {
 	table_free(&out->table);
+	table_free(&out->below);
 	free(out->rows);
 	out->rows = NULL;
 }

@@ -28,6 +28,8 @@ struct output {
 	void (*document)(json_t *document, struct buffer *to);
 	/* Prints all rows of a window. */
 	void (*window)(struct out *out);
+	unsigned
+		levels; /* a bit for each level of rows that it shows beside each other; 0: one level */
 };
 
 extern const struct output outputs[];
@@ -44,13 +46,14 @@ struct out_frame {
 
 /* What stays the same for all of them. */
 struct out_setup {
-	const struct uncore *machine;
+	struct uncore *machine;
 	const char *source;
 	bool simulated;
-	bool intervals;        /* several windows follow each other */
-	const char *separator; /* CSV */
-	bool header;           /* CSV: a header line is due */
-	const char *command;   /* that is counted, for text; NULL: none */
+	bool intervals;          /* several windows follow each other */
+	enum uncore_level level; /* that was asked for: of outputs with several, MACHINE for all */
+	const char *separator;   /* CSV */
+	bool header;             /* CSV: a header line is due */
+	const char *command;     /* that is counted, for text; NULL: none */
 };
 
 struct out_row {
@@ -65,7 +68,7 @@ struct out {
 	struct buffer *to;
 	bool labelled; /* that it is simulated is printed */
 	bool begun;    /* a window has been printed */
-	struct table table;
+	struct table table, below;
 	struct out_row *rows; /* of this window */
 	size_t row_count, row_room;
 };
@@ -88,8 +91,12 @@ void out_text_header(struct out *out);
 void out_text_time(struct out *out);
 /* The reasons of rows that are not "measured", each once; only rows of `place` unless it is NULL. */
 void out_reasons(struct out *out, const struct uncore_row_place *place);
+/* A cell: the value with its unit and a mark of its quality; empty without a row. */
+void out_value(struct table *t, const struct uncore_row *row);
+/* A line for each row; with the time only in the first table of the output. */
+void out_text_rows(struct out *out, struct table *t);
 bool out_same_place(const struct uncore_row_place *a, const struct uncore_row_place *b);
-/* "port 0000:00:01.0", "uncore_imc_0, CPU 3", "socket 1" ... "all" */
+/* "port 0000:00:01.0", "uncore_imc_0, CPU 3", "socket 1, channel 2", "socket 1" ... "all" */
 void out_place(struct buffer *to, const struct uncore_row_place *place);
 
 /* ---- the functions of `outputs`, each in the file of its name ---- */
@@ -98,6 +105,7 @@ void csv_output_record(struct out *out, const struct field *fields);
 void json_output_record(struct out *out, const struct field *fields);
 void json_output_document(json_t *document, struct buffer *to);
 void text_output_window(struct out *out);
+void memory_output_window(struct out *out);
 void ports_output_window(struct out *out);
 void ddio_output_window(struct out *out);
 void matrix_output_window(struct out *out);

@@ -71,17 +71,10 @@ static const struct uncore_row *find(const struct out *out, const struct uncore_
 
 static void put_value(struct table *t, const struct uncore_row *row)
 {
-	struct human h;
-
-	if (!row) {
+	if (row)
+		out_value(t, row);
+	else
 		table_cell(t, "n/a");
-		return;
-	}
-	human_value(&h, row->value, row->query.unit);
-	table_cell(t, "%s%s%s%s", h.number, *h.unit ? " " : "", h.unit,
-		   row->quality == UNCORE_SCALED                                      ? " ~"
-		   : row->quality == UNCORE_PARTIAL || row->quality == UNCORE_SUSPECT ? " !"
-										      : "");
 }
 
 static void put_place(struct table *t, const struct uncore_row *row)

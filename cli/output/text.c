@@ -70,6 +70,21 @@ void out_text_time(struct out *out)
 		buffer_printf(out->to, "%.6f s\n", out->frame.time);
 }
 
+void out_value(struct table *t, const struct uncore_row *row)
+{
+	struct human h;
+
+	if (!row) {
+		table_cell(t, "%s", "");
+		return;
+	}
+	human_value(&h, row->value, row->query.unit);
+	table_cell(t, "%s%s%s%s", h.number, *h.unit ? " " : "", h.unit,
+		   row->quality == UNCORE_SCALED                                      ? " ~"
+		   : row->quality == UNCORE_PARTIAL || row->quality == UNCORE_SUSPECT ? " !"
+										      : "");
+}
+
 bool out_same_place(const struct uncore_row_place *a, const struct uncore_row_place *b)
 {
 	return a->port == b->port && a->socket == b->socket && a->cpu == b->cpu && a->pmu == b->pmu;
@@ -113,8 +128,16 @@ void out_reasons(struct out *out, const struct uncore_row_place *place)
 
 void out_place(struct buffer *to, const struct uncore_row_place *place)
 {
+	static const char memory[] = "memory ";
+
 	if (place->port)
 		buffer_printf(to, "port %s", place->port->address);
+	else if (place->channel >= 0 && place->socket >= 0)
+		buffer_printf(to, "socket %d, %s %d", place->socket,
+			      strncmp(uncore_pmu_instance(place->pmu), memory, strlen(memory)) == 0
+				      ? uncore_pmu_instance(place->pmu) + strlen(memory)
+				      : uncore_pmu_instance(place->pmu),
+			      place->channel);
 	else if (place->pmu && place->cpu >= 0 && uncore_pmu_cpu_count(place->pmu) > 1)
 		buffer_printf(to, "%s, CPU %d", uncore_pmu_name(place->pmu), place->cpu);
 	else if (place->pmu)
@@ -168,15 +191,15 @@ static void put_value(struct table *t, const struct uncore_row *row, double spre
 		table_cell(t, "%s", "");
 }
 
-static void put_row(struct out *out, const struct out_row *kept, bool family, bool repeated)
+static void put_row(struct out *out, struct table *t, const struct out_row *kept, bool family,
+		    bool repeated)
 {
 	const struct uncore_row *row = kept->row;
-	struct table *t = &out->table;
 	char text[120];
 	struct buffer place = {0};
 	struct human window, ceiling;
 
-	if (out->setup.intervals) {
+	if (out->setup.intervals && t == &out->table) {
 		human_value(&window, out->frame.window, "s");
 		snprintf(text, sizeof(text), "%.6f", out->frame.time);
 		table_cell(t, "%s", out->frame.total ? "total" : text);
@@ -220,15 +243,14 @@ static bool has_namesake(const struct out *out, const struct uncore_row *row)
 	return false;
 }
 
-void text_output_window(struct out *out)
+void out_text_rows(struct out *out, struct table *t)
 {
 	const struct uncore_row *last = NULL;
 	bool family = false; /* is printed: another one has rows of the same name */
 
 	/* The widths of columns stay from window to window. */
-	if (!out->table.columns)
-		table_init(&out->table, columns);
-	out_text_header(out);
+	if (!t->columns)
+		table_init(t, columns);
 	for (size_t i = 0; i < out->row_count; i++) {
 		const struct uncore_row *row = out->rows[i].row;
 		bool repeated = last && last->reason && row->reason &&
@@ -236,8 +258,14 @@ void text_output_window(struct out *out)
 
 		if (!last || !same_query(last, row))
 			family = has_namesake(out, row);
-		put_row(out, &out->rows[i], family, repeated);
+		put_row(out, t, &out->rows[i], family, repeated);
 		last = row;
 	}
-	table_print(&out->table, out->to);
+	table_print(t, out->to);
+}
+
+void text_output_window(struct out *out)
+{
+	out_text_header(out);
+	out_text_rows(out, &out->table);
 }

@@ -229,12 +229,19 @@ static int compare_rows(const void *a, const void *b)
 	return compare_roles(x->key.role, y->key.role);
 }
 
-/* Whether its PMUs are memory channels, or what comes next to them. */
-static bool has_channels(const struct unc_query *q)
+/* The levels of its rows. Where its PMUs are not memory channels or what comes next to them, sockets stand for
+ * channels. */
+static unsigned levels_of(const struct unc_query *q, unsigned levels)
 {
-	const struct unc_family *f = q->targets[0].pmu->family;
+	const struct unc_family *f = q->target_count ? q->targets[0].pmu->family : NULL;
+	bool channels =
+		f && f->place <= UNC_PLACE_PACKAGE_MEMORY && f->place != UNC_PLACE_MESH_PORT;
 
-	return f && f->place <= UNC_PLACE_PACKAGE_MEMORY && f->place != UNC_PLACE_MESH_PORT;
+	if (!q->target_count)
+		return 0;
+	if (!channels && (levels >> UNCORE_LEVEL_CHANNEL & 1))
+		levels = (levels & ~(1u << UNCORE_LEVEL_CHANNEL)) | 1u << UNCORE_LEVEL_SOCKET;
+	return levels;
 }
 
 static int add_query(struct builder *b, const struct unc_query *q)
@@ -273,21 +280,15 @@ int unc_rows_make(struct unc_rows *out, struct uncore *u, unsigned levels,
 {
 	struct builder b = {.u = u, .sets = sets};
 
-	for (size_t i = 0; i < query_count; i++) {
-		const struct unc_query *q = &queries[i];
-		unsigned of_query = q->target_count ? levels : 0;
-
-		if ((of_query >> UNCORE_LEVEL_CHANNEL & 1) && !has_channels(q))
-			of_query = (of_query & ~(1u << UNCORE_LEVEL_CHANNEL)) |
-				   1u << UNCORE_LEVEL_SOCKET;
+	for (size_t i = 0; i < query_count; i++)
 		for (b.level = 0; b.level <= UNCORE_LEVEL_CHANNEL; b.level++) {
 			b.single = b.level >= UNCORE_LEVEL_INSTANCE;
-			if ((of_query >> b.level & 1) && add_query(&b, q) < 0) {
+			if ((levels_of(&queries[i], levels) >> b.level & 1) &&
+			    add_query(&b, &queries[i]) < 0) {
 				unc_rows_finish(&b.rows);
 				return -ENOMEM;
 			}
 		}
-	}
 	*out = b.rows;
 	return 0;
 }

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: MIT */
+/* Text of `mem`: a line for each memory channel, socket and the machine with its bandwidths, their share of the peak,
+ * and its latency; below them the metrics that have no column, as `text` prints them. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+#include "output/output.h"
+
+enum { READ, WRITE, TOTAL, PEAK, LATENCY, METRICS };
+
+static const char *const metrics[METRICS] = {
+	[READ] = "memory.read.bandwidth",  [WRITE] = "memory.write.bandwidth",
+	[TOTAL] = "memory.bandwidth",      [PEAK] = "memory.utilization",
+	[LATENCY] = "memory.read.latency",
+};
+
+static const struct table_column columns[] = {
+	{"PLACE", false},  {"READ", true},    {"WRITE", true}, {"TOTAL", true},
+	{"OF PEAK", true}, {"LATENCY", true}, {NULL, false},
+};
+
+/* The rows of a window: those of the grid come first. */
+struct grid {
+	struct out *out;
+	size_t count;
+	bool ceiling, busy; /* the column OF PEAK has shares of a ceiling, or metrics */
+};
+
+static size_t column_of(const struct uncore_row *row)
+{
+	size_t i = 0;
+
+	while (i < METRICS && (!row->query.family || strcmp(metrics[i], row->query.name) != 0))
+		i++;
+	return i;
+}
+
+/* A socket comes behind its channels, the machine behind all sockets. */
+static int compare_places(const void *a, const void *b)
+{
+	const struct uncore_row *x = ((const struct out_row *)a)->row,
+				*y = ((const struct out_row *)b)->row;
+	const int keys[][2] = {{x->place.socket < 0, y->place.socket < 0},
+			       {x->place.socket, y->place.socket},
+			       {!x->place.pmu, !y->place.pmu},
+			       {x->place.channel, y->place.channel}};
+
+	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)
+		if (keys[i][0] != keys[i][1])
+			return keys[i][0] < keys[i][1] ? -1 : 1;
+	return x->number < y->number ? -1 : x->number > y->number;
+}
+
+/* A column has one family in each line: a second one that counts the same is left to the table below. */
+static void take_grid(struct grid *g)
+{
+	struct out_row *rows = g->out->rows;
+
+	for (size_t i = 0; i < g->out->row_count; i++) {
+		struct out_row row = rows[i];
+		bool taken = column_of(row.row) == METRICS;
+
+		for (size_t k = 0; k < g->count && !taken; k++)
+			taken = out_same_place(&rows[k].row->place, &row.row->place) &&
+				column_of(rows[k].row) == column_of(row.row);
+		if (taken)
+			continue;
+		memmove(rows + g->count + 1, rows + g->count, (i - g->count) * sizeof(*rows));
+		rows[g->count++] = row;
+	}
+	qsort(rows, g->count, sizeof(*rows), compare_places);
+}
+
+static const struct uncore_row *find(const struct grid *g, const struct uncore_row *line,
+				     size_t column)
+{
+	for (size_t i = 0; i < g->count; i++) {
+		const struct uncore_row *row = g->out->rows[i].row;
+
+		if (out_same_place(&row->place, &line->place) && column_of(row) == column)
+			return row;
+	}
+	return NULL;
+}
+
+/* The share of the ceiling where it is known, else the time in which the memory's bus was busy. */
+static void put_peak(struct grid *g, struct table *t, const struct uncore_row *line)
+{
+	const struct uncore_row *total = find(g, line, TOTAL), *busy = find(g, line, PEAK);
+
+	if (total && isfinite(total->value / total->ceiling)) {
+		struct uncore_row share = *total;
+
+		share.value /= share.ceiling;
+		share.query.unit = "ratio";
+		out_value(t, &share);
+		g->ceiling = true;
+	} else {
+		out_value(t, busy);
+		g->busy = g->busy || busy;
+	}
+}
+
+static void put_line(struct grid *g, struct table *t, const struct uncore_row *line)
+{
+	struct buffer place = {0};
+
+	out_place(&place, &line->place);
+	table_cell(t, "%s", strcmp(place.data, "all") == 0 ? "machine" : place.data);
+	buffer_free(&place);
+	for (size_t c = 0; c < METRICS; c++)
+		if (c == PEAK)
+			put_peak(g, t, line);
+		else
+			out_value(t, find(g, line, c));
+	table_end_row(t, NULL);
+}
+
+static void put_legend(const struct grid *g)
+{
+	const struct uncore_memory *memory = uncore_memory_get(g->out->setup.machine);
+	struct human peak;
+
+	human_value(&peak, memory->peak, "B/s");
+	if (g->ceiling)
+		buffer_printf(g->out->to, "OF PEAK: of %s %s for each socket (from %s).\n",
+			      peak.number, peak.unit, memory->from);
+	else if (g->busy)
+		buffer_puts(g->out->to, "OF PEAK: time in which the memory's data bus was busy.\n");
+}
+
+static void put_grid(struct grid *g)
+{
+	struct out *out = g->out;
+	size_t all = out->row_count;
+
+	if (!out->table.columns)
+		table_init(&out->table, columns);
+	for (size_t i = 0; i < g->count; i++)
+		if (!i || !out_same_place(&out->rows[i].row->place, &out->rows[i - 1].row->place))
+			put_line(g, &out->table, out->rows[i].row);
+	table_print(&out->table, out->to);
+	if (!out->begun)
+		put_legend(g);
+	out->row_count = g->count;
+	out_reasons(out, NULL);
+	out->row_count = all;
+}
+
+/* Without the grid's rows, of which there are several levels. */
+static void keep_rest(struct out *out, size_t from)
+{
+	bool sockets = out->setup.level == UNCORE_LEVEL_SOCKET;
+	size_t kept = 0;
+
+	for (size_t i = from; i < out->row_count; i++) {
+		const struct uncore_row_place *place = &out->rows[i].row->place;
+
+		if (!place->pmu && (place->socket >= 0) == sockets)
+			out->rows[kept++] = out->rows[i];
+	}
+	out->row_count = kept;
+}
+
+void memory_output_window(struct out *out)
+{
+	struct grid g = {.out = out};
+
+	out_text_header(out);
+	out_text_time(out);
+	take_grid(&g);
+	if (g.count)
+		put_grid(&g);
+	keep_rest(out, g.count);
+	if (g.count && out->row_count)
+		buffer_puts(out->to, "\n");
+	out_text_rows(out, &out->below);
+}
