@@ -555,6 +555,7 @@ static int open_run(struct run *r)
 					.simulated = uncore_is_simulated(r->cli->u),
 					.intervals = o->interval_ns > 0,
 					.level = o->level,
+					.sort = o->sort,
 					.separator = o->separator,
 					.header = r->writer.empty,
 					.command = o->command ? r->command.data : NULL},

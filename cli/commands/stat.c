@@ -52,6 +52,8 @@ static const struct cli_option options[] = {
 	 KEY_PER_PORT, 4, 0, 0},
 	{"no-merge", NULL, "One row for each PMU and CPU", KEY_NO_MERGE, 4, 0, 0},
 	{"no-aggr", NULL, "The same as --no-merge", 'A', 4, 0, 0},
+	{"sort", "KEY", "Order of the lines of pcie: traffic, in, out, share, latency, place", 0, 4,
+	 OPTION_TEXT, AT(sort)},
 	{"field-separator", "SEP", "CSV with SEP between the fields", 'x', 4, 0, 0},
 	{"output", "FILE", "Write to FILE instead of standard output", 'o', 4, OPTION_TEXT,
 	 AT(file)},
@@ -186,6 +188,23 @@ static const char stat_doc[] =
 	"INTERVAL and --timeout, counting ends with Ctrl-C. With COMMAND, its exit status is the "
 	"result.";
 
+static int check_sort(const struct stat_options *o)
+{
+	struct buffer keys = {0};
+	bool found = !o->sort;
+
+	for (size_t i = 0; o->output->sorts && o->output->sorts[i]; i++) {
+		buffer_printf(&keys, "%s%s", i ? ", " : "", o->output->sorts[i]);
+		found = found || strcmp(o->sort, o->output->sorts[i]) == 0;
+	}
+	if (!found && keys.len)
+		cli_error("--sort: '%s' is not one of: %s", o->sort, keys.data);
+	else if (!found)
+		cli_error("--sort applies to the table of pcie");
+	buffer_free(&keys);
+	return found ? CLI_OK : CLI_USAGE;
+}
+
 int cmd_stat(struct cli *cli, int argc, char **argv)
 {
 	const struct command *preset = cli->command->metrics ? cli->command : NULL;
@@ -234,7 +253,9 @@ int cmd_stat(struct cli *cli, int argc, char **argv)
 		o.output = output_find("text");
 	if (preset && !o.interval_ns && !o.command && !o.timeout_ns)
 		o.timeout_ns = NS_PER_S;
-	status = cli_open(cli);
+	status = check_sort(&o);
+	if (!status)
+		status = cli_open(cli);
 	if (!status)
 		status = stat_run(cli, &o);
 	free(o.queries);

@@ -38,6 +38,7 @@ struct stat_options {
 	const char *separator;
 	const char *file; /* NULL: standard output */
 	bool append;
+	const char *sort; /* NULL: as the output does it */
 	bool summary;
 	bool verbose;
 	bool dry_run;

@@ -16,7 +16,7 @@ const struct output outputs[] = {
 	{"memory", .window = memory_output_window,
 	 .levels = 1u << UNCORE_LEVEL_MACHINE | 1u << UNCORE_LEVEL_SOCKET |
 		   1u << UNCORE_LEVEL_CHANNEL},
-	{"ports", .window = ports_output_window},
+	{"ports", .window = ports_output_window, .sorts = ports_sorts},
 	{"ddio", .window = ddio_output_window},
 	{"matrix", .window = matrix_output_window},
 	{"groups", .window = groups_output_window},

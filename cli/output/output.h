@@ -28,6 +28,7 @@ struct output {
 	void (*document)(json_t *document, struct buffer *to);
 	/* Prints all rows of a window. */
 	void (*window)(struct out *out);
+	const char *const *sorts; /* keys of --sort, the first is the default; NULL: it has none */
 	unsigned
 		levels; /* a bit for each level of rows that it shows beside each other; 0: one level */
 };
@@ -51,6 +52,7 @@ struct out_setup {
 	bool simulated;
 	bool intervals;          /* several windows follow each other */
 	enum uncore_level level; /* that was asked for: of outputs with several, MACHINE for all */
+	const char *sort;        /* one of the output's; NULL: its default */
 	const char *separator;   /* CSV */
 	bool header;             /* CSV: a header line is due */
 	const char *command;     /* that is counted, for text; NULL: none */
@@ -106,6 +108,7 @@ void json_output_record(struct out *out, const struct field *fields);
 void json_output_document(json_t *document, struct buffer *to);
 void text_output_window(struct out *out);
 void memory_output_window(struct out *out);
+extern const char *const ports_sorts[];
 void ports_output_window(struct out *out);
 void ddio_output_window(struct out *out);
 void matrix_output_window(struct out *out);

@@ -3,6 +3,7 @@
  * each metric, and below it what hangs there; and of `pcie --ddio`. */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli.h"
@@ -77,8 +78,10 @@ static void put_value(struct table *t, const struct uncore_row *row)
 		table_cell(t, "n/a");
 }
 
+/* A PMU that every socket has is named with the socket, and not with the CPU from which it is read. */
 static void put_place(struct table *t, const struct uncore_row *row)
 {
+	const struct uncore_pmu *pmu = row->place.pmu;
 	struct buffer place = {0};
 	char link[LINK_ROOM];
 
@@ -88,14 +91,17 @@ static void put_place(struct table *t, const struct uncore_row *row)
 		table_cell(t, "%s", link);
 		return;
 	}
-	out_place(&place, &row->place);
+	if (pmu && row->place.socket >= 0 && uncore_pmu_cpu_count(pmu) > 1)
+		buffer_printf(&place, "socket %d, %s", row->place.socket, uncore_pmu_name(pmu));
+	else
+		out_place(&place, &row->place);
 	table_cell(t, "%s", place.data);
 	table_cell(t, "%s", "");
 	buffer_free(&place);
 }
 
 /* The largest part of what the link can carry in one direction. */
-static void put_share(struct table *t, const struct out *out, const struct uncore_row *line)
+static double share_of(const struct out *out, const struct uncore_row *line)
 {
 	double most = NAN;
 
@@ -105,10 +111,7 @@ static void put_share(struct table *t, const struct out *out, const struct uncor
 		if (same_line(&line->place, &row->place) && isfinite(row->ceiling))
 			most = fmax(most, row->value / row->ceiling);
 	}
-	if (isfinite(most))
-		table_cell(t, "%.3g %%", most * 100);
-	else
-		table_cell(t, "%s", line->place.port ? "?" : "");
+	return most;
 }
 
 /* Where a PMU counts several ports together: the devices below them. */
@@ -133,11 +136,15 @@ static void put_line(struct out *out, const struct columns *c, struct table *t,
 		     const struct uncore_row *row)
 {
 	struct buffer below = {0};
+	double share = share_of(out, row);
 
 	put_place(t, row);
 	for (size_t i = 0; i < c->count; i++)
 		put_value(t, find(out, row, c->names[i]));
-	put_share(t, out, row);
+	if (isfinite(share))
+		table_cell(t, "%.3g %%", share * 100);
+	else
+		table_cell(t, "%s", row->place.port ? "?" : "");
 	if (row->place.port)
 		devices_below(&below, out->setup.machine, row->place.port);
 	else if (row->place.pmu)
@@ -146,22 +153,116 @@ static void put_line(struct out *out, const struct columns *c, struct table *t,
 	buffer_free(&below);
 }
 
-/* Each line once, where its first row stands. Returns how many there are. */
-static size_t put_lines(struct out *out, const struct columns *c, struct table *t)
+/* ---- the lines, and their order ------------------------------------------------------------------------ */
+
+struct line {
+	const struct uncore_row *row; /* its first one */
+	double key;                   /* the largest comes first */
+	size_t number;                /* in the order of the rows */
+	bool idle;
+};
+
+const char *const ports_sorts[] = {"traffic", "in", "out", "share", "latency", "place", NULL};
+
+/* Its rows of one kind, added up. */
+static double key_of(const struct out *out, const struct uncore_row *line)
 {
-	size_t count = 0;
+	const char *sort = out->setup.sort ? out->setup.sort : ports_sorts[0];
+	const char *unit = strcmp(sort, "latency") == 0 ? "s" : "B/s";
+	double key = 0;
+	const char *part = "";
+
+	if (strcmp(sort, "place") == 0)
+		return 0;
+	if (strcmp(sort, "share") == 0)
+		return fmax(share_of(out, line), 0);
+	if (strcmp(sort, "in") == 0 || strcmp(sort, "out") == 0)
+		part = sort;
+	for (size_t i = 0; i < out->row_count; i++) {
+		const struct uncore_row *row = out->rows[i].row;
+
+		if (same_line(&row->place, &line->place) && isfinite(row->value) &&
+		    strcmp(row->query.unit, unit) == 0 &&
+		    strncmp(row->query.name + strcspn(row->query.name, ".") + 1, part,
+			    strlen(part)) == 0)
+			key += row->value;
+	}
+	return key;
+}
+
+/* All its bandwidths are counted, and 0. */
+static bool is_idle_line(const struct out *out, const struct uncore_row *line)
+{
+	bool known = false;
 
 	for (size_t i = 0; i < out->row_count; i++) {
+		const struct uncore_row *row = out->rows[i].row;
+
+		if (!same_line(&row->place, &line->place) || strcmp(row->query.unit, "B/s") != 0)
+			continue;
+		known = true;
+		if (row->value != 0 || row->quality > UNCORE_SCALED)
+			return false;
+	}
+	return known && line->place.port;
+}
+
+static int compare_lines(const void *a, const void *b)
+{
+	const struct line *x = a, *y = b;
+
+	if (x->key != y->key)
+		return x->key > y->key ? -1 : 1;
+	return x->number < y->number ? -1 : x->number > y->number;
+}
+
+/* A line for each place; to be freed. */
+static struct line *make_lines(const struct out *out, size_t *count)
+{
+	struct line *lines = cli_realloc(NULL, out->row_count + 1, sizeof(*lines));
+
+	*count = 0;
+	for (size_t i = 0; i < out->row_count; i++) {
+		const struct uncore_row *row = out->rows[i].row;
 		size_t first = 0;
 
-		while (!same_line(&out->rows[first].row->place, &out->rows[i].row->place))
+		while (!same_line(&out->rows[first].row->place, &row->place))
 			first++;
-		if (first != i)
-			continue;
-		put_line(out, c, t, out->rows[i].row);
-		count++;
+		if (first == i)
+			lines[(*count)++] =
+				(struct line){row, key_of(out, row), i, is_idle_line(out, row)};
 	}
-	return count;
+	qsort(lines, *count, sizeof(*lines), compare_lines);
+	return lines;
+}
+
+/* One sentence for all of them, with the names of the devices below. */
+static void put_idle(const struct out *out, const struct line *lines, size_t count)
+{
+	struct buffer text = {0};
+	size_t idle = 0;
+
+	for (size_t i = 0; i < count; i++)
+		idle += lines[i].idle;
+	if (!idle)
+		return;
+	buffer_printf(&text, "%zu idle port%s:", idle, idle == 1 ? "" : "s");
+	for (size_t i = 0; i < count; i++) {
+		const struct uncore_device *port = lines[i].row->place.port;
+
+		if (!lines[i].idle)
+			continue;
+		buffer_printf(&text, " %s", port->address);
+		for (size_t k = 0; k < uncore_device_count(out->setup.machine); k++) {
+			const struct uncore_device *d = uncore_device_at(out->setup.machine, k);
+
+			if (d->port == port && d->names)
+				buffer_printf(&text, " %s", d->names);
+		}
+		buffer_puts(&text, --idle ? "," : "");
+	}
+	buffer_wrap(out->to, 0, TABLE_WIDTH, text.data);
+	buffer_free(&text);
 }
 
 /* Bandwidths can be added up. */
@@ -213,11 +314,10 @@ static void put_legend(const struct out *out)
 	else if (one_way)
 		buffer_puts(out->to, "IN, OUT: by direction, from any source.\n");
 	if (ports)
-		buffer_puts(out->to,
+		buffer_wrap(out->to, 0, TABLE_WIDTH,
 			    "OF LINK: the largest of them as a share of the link's capacity in "
-			    "one direction. Traffic that does not\n"
-			    "pass a root port shown here is not in the "
-			    "sum.\n");
+			    "one direction. Traffic that does not pass a root port shown here is "
+			    "not in the sum.");
 }
 
 /* An idle port has no latency: "-" is enough, without the reason. */
@@ -239,18 +339,24 @@ static bool is_idle(const struct out *out, const struct uncore_row *row)
 	return known;
 }
 
-/* True when there were such rows. */
-static bool forget_idle(struct out *out)
+/* True when there were such rows, in a line that was printed. */
+static bool forget_idle(struct out *out, bool one_line)
 {
 	size_t all = out->row_count;
 	size_t kept = 0;
+	bool printed = false;
 
 	/* Rows with values stay, and only those decide which rows are idle. */
-	for (size_t i = 0; i < out->row_count; i++)
-		if (!is_idle(out, out->rows[i].row))
+	for (size_t i = 0; i < all; i++) {
+		const struct uncore_row *row = out->rows[i].row;
+
+		if (!is_idle(out, row))
 			out->rows[kept++] = out->rows[i];
+		else
+			printed = printed || one_line || !is_idle_line(out, row);
+	}
 	out->row_count = kept;
-	return kept < all;
+	return printed;
 }
 
 void ports_output_window(struct out *out)
@@ -258,7 +364,8 @@ void ports_output_window(struct out *out)
 	struct table_column columns[TABLE_COLUMNS + 1] = {{"PORT", false}, {"LINK", false}};
 	struct columns c = {.count = 0};
 	struct table t;
-	size_t lines;
+	struct line *lines;
+	size_t count;
 
 	out_text_header(out);
 	out_text_time(out);
@@ -268,13 +375,20 @@ void ports_output_window(struct out *out)
 		columns[i + 2] = (struct table_column){c.titles[i], true};
 	columns[c.count + 2] = (struct table_column){"OF LINK", true};
 	table_init(&t, columns);
-	lines = put_lines(out, &c, &t);
-	if (lines > 1)
+	lines = make_lines(out, &count);
+	lines[0].idle = lines[0].idle && count > 1;
+	for (size_t i = 0; i < count; i++)
+		if (!lines[i].idle)
+			put_line(out, &c, &t, lines[i].row);
+	if (count > 1)
 		put_sum(out, &c, &t);
 	table_print(&t, out->to);
 	table_free(&t);
-	put_legend(out);
-	if (forget_idle(out))
+	put_idle(out, lines, count);
+	free(lines);
+	if (!out->begun)
+		put_legend(out);
+	if (forget_idle(out, count == 1))
 		buffer_puts(out->to, "LATENCY: - where nothing was read.\n");
 	out_reasons(out, NULL);
 }

@@ -18,13 +18,43 @@ value() {
 	pcie
 	shows 'PORT +LINK +IN READ +IN WRITE +OUT READ +OUT WRITE +LATENCY +OF LINK'
 	shows '0001:00:00.0 +32 GT/s x4 .* 41\.8 %' '0001:01:00.0 nvme0 .*\(nvme\)'
-	shows '0002:a0:00.0 +no link +0 B/s' '0002:83:00.1 mlx5_1' $'\nsum +101\.5 GB/s'
-	[ "$(grep -c '^000[1-6]:.0:00\.0' <<<"$output")" -eq 11 ] || fail 'not every root port'
+	shows '0002:83:00.1 mlx5_1' $'\nsum +101\.5 GB/s'
+}
+
+@test "text: the busiest port first, or in another order; idle ports in one sentence" {
+	local key ports
+
+	pcie
+	shows $'\n14 idle ports: 0002:a0:00\.0, 0002:c0:00\.0, .*,.000e:00:00\.0\n'
+	while read -r key ports; do
+		pcie --sort "$key"
+		[ "$(grep -o '^00[^ ]*:00\.0  ' <<<"$output" | cut -c 1-4 | head -3 | paste -s -d ' ')" = "$ports" ] ||
+			fail "--sort $key is not $ports"
+	done <<-'END'
+		traffic 000b 0003 0002
+		in 000b 0003 0002
+		out 0003 000b 0002
+		share 0003 0001 0009
+		place 0001 0002 0003
+	END
+	refuses 2 "$UNCORE" --source "$SIM_T410" pcie --sort size
+	says "--sort: 'size' is not one of: traffic, in, out, share, latency, place"
+	refuses 2 "$UNCORE" --source "$SIM_T410" mem --sort in
+}
+
+@test "text: a PMU that every socket has is named with its socket, not with a CPU" {
+	sed -E 's|^(.*/uncore_.*/cpumask) = 0$|\1 = 0,2|
+		s|^(.*cpu[23]/topology/physical_package_id) = 0$|\1 = 1|' \
+		"$MACHINES/intel-skx-1socket.txt" >"$BATS_TEST_TMPDIR/two.txt"
+	sed 's|^machine: .*|machine: ./two.txt|' "$UNCORE_SOURCE_ROOT/data/sim/skx.yaml" >"$BATS_TEST_TMPDIR/two.yaml"
+	expect 0 "$UNCORE" --source "sim:$BATS_TEST_TMPDIR/two.yaml,step=1s" pcie
+	shows $'\nsocket 0, uncore_iio_4 +[1-9]' $'\nsocket 1, uncore_iio_4 +[1-9]'
+	[[ ! $output =~ CPU\ [0-9] ]]
 }
 
 @test "text: an idle port has no latency, which is nothing to report" {
-	pcie
-	shows '0002:a0:00.0 .* - +\?' 'LATENCY: - where nothing was read'
+	pcie --port 0002:a0:00.0
+	shows '0002:a0:00.0 +no link +0 B/s .* - +\?' 'LATENCY: - where nothing was read'
 	[[ ! $output =~ unavailable ]]
 }
 
