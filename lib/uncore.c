@@ -171,7 +171,7 @@ int uncore_scan(struct uncore *u)
 		r = unc_resctrl_scan(u->root, &u->topology, &u->pmus, &u->error);
 	else if (r == 0)
 		r = unc_pmus_read(&u->pmus, u->root, &u->topology, &u->error);
-	u->catalogue = (struct unc_catalogue){.cpu_model = u->topology.cpu_model,
+	u->catalogue = (struct unc_catalogue){.cpu_model = u->topology.cpu_names,
 					      .kernel = u->topology.kernel};
 	/* The administrator's families, then the caller's. Built-in ones are loaded when PMUs match them. */
 	if (r == 0 && unc_root_is_live(u->root) && unc_root_exists(u->root, &DATA_DIR[1]))
@@ -180,7 +180,7 @@ int uncore_scan(struct uncore *u)
 		r = unc_catalogue_load(&u->catalogue, u->data_dirs.items[i], &u->error);
 	/* What a register block counts is a family like those of data files. */
 	if (r == 0 && u->regs)
-		r = unc_regs_family(&f, u->regs, u->topology.cpu_model, &u->error);
+		r = unc_regs_family(&f, u->regs, u->topology.cpu_names, &u->error);
 	if (r == 0 && f)
 		r = unc_catalogue_add(&u->catalogue, f, &u->error);
 	if (r == 0)

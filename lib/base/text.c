@@ -317,6 +317,17 @@ const char *unc_find_value(const char *text, const char *key, size_t *len)
 	return NULL;
 }
 
+bool unc_has_one_of(const char *text, const char *words)
+{
+	char word[128];
+	int n = 0;
+
+	for (; sscanf(words, "%127s%n", word, &n) == 1; words += n)
+		if (unc_has_word(text, word))
+			return true;
+	return false;
+}
+
 bool unc_has_word(const char *text, const char *word)
 {
 	for (;;) {

@@ -112,6 +112,8 @@ const char *unc_find_value(const char *text, const char *key, size_t *len);
 
 /* Whether the first line of the text has the word between blanks. */
 bool unc_has_word(const char *text, const char *word);
+/* One of the words in a list. */
+bool unc_has_one_of(const char *text, const char *words);
 
 /* Removes white space at both ends, in place; returns its argument's first kept character. */
 char *unc_trim(char *text);

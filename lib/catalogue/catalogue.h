@@ -9,7 +9,7 @@ struct unc_regs; /* source/regs/regs.h */
 
 /* A new one has the first two members, and needs unc_catalogue_finish(). */
 struct unc_catalogue {
-	const char *cpu_model;        /* borrowed */
+	const char *cpu_model;        /* its names, separated by blanks; borrowed */
 	const char *kernel;           /* its version, "" when not known; borrowed */
 	struct unc_family **families; /* ordered by name */
 	size_t family_count;

@@ -43,7 +43,7 @@ int unc_family_when(const struct unc_reader *r, const struct unc_yaml *node, voi
 			return unc_reader_fail_in(r, node, at - node->text,
 						  "'%.*s' is not a model of this file's 'models'",
 						  (int)n, at);
-		*elsewhere &= !unc_has_word(f->models[i].text, f->cpu_model);
+		*elsewhere &= !unc_has_one_of(f->models[i].text, f->cpu_model);
 		at += n;
 	}
 	return 0;

@@ -93,7 +93,7 @@ static int check_models(const struct unc_reader *r, const struct unc_yaml *map, 
 			return unc_reader_fail(r, &map->children[i],
 					       "'%s' is not a valid CPU model such as intel/6/143",
 					       f->models[i].text);
-		if (unc_has_word(f->models[i].text, f->cpu_model))
+		if (unc_has_one_of(f->models[i].text, f->cpu_model))
 			f->on_this_cpu = f->names_this_cpu = true;
 	}
 	return 0;

@@ -204,7 +204,8 @@ struct unc_family {
 	const char *name, *title, *instance; /* texts for people; code looks at `place` */
 	enum unc_pmu_place place;
 	struct unc_yaml_file *file; /* owns all strings */
-	const char *cpu_model;   /* of this machine; borrowed, and only while the file is parsed */
+	const char *
+		cpu_model; /* names of this machine's; borrowed, and only while the file is parsed */
 	struct unc_word *models; /* "skx", "intel/6/85"; none: every CPU */
 	size_t model_count;
 	bool on_this_cpu;           /* false: `models` does not list this machine's CPU */

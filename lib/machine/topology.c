@@ -313,7 +313,7 @@ static const char *find_hypervisor(const struct unc_root *root, const char *cpui
 /* The CPU model, the kernel and the hypervisor. */
 static int read_platform(struct unc_topology *t, const struct unc_root *root)
 {
-	char *text = NULL, *type = NULL, *release;
+	char *text = NULL, *type = NULL, *release, stepping[12];
 	const char *cpuinfo, *name;
 	size_t len;
 
@@ -322,6 +322,10 @@ static int read_platform(struct unc_topology *t, const struct unc_root *root)
 	cpuinfo = text ? text : "";
 	snprintf(t->cpu_model, sizeof(t->cpu_model), "unknown");
 	read_model(t->cpu_model, sizeof(t->cpu_model), cpuinfo);
+	snprintf(t->cpu_names, sizeof(t->cpu_names), "%s", t->cpu_model);
+	if (get_key(cpuinfo, "stepping", stepping, sizeof(stepping)))
+		snprintf(t->cpu_names, sizeof(t->cpu_names), "%s %s/%s", t->cpu_model, t->cpu_model,
+			 stepping);
 	if (unc_root_read_line(root, "proc/sys/kernel/osrelease", &release) == 0) {
 		snprintf(t->kernel, sizeof(t->kernel), "%s", release);
 		free(release);

@@ -24,8 +24,10 @@ struct unc_topology {
 	struct unc_die *dies;   /* in the order of the kernel's numbers */
 	size_t die_count;
 	char cpu_model[UNC_MODEL_ROOM]; /* "intel/6/143", or "unknown" */
-	char kernel[64];                /* "7.2.12-amd64"; "" when not known */
-	char hypervisor[32];            /* "KVM"; "" when none is seen */
+	char cpu_names[2 * UNC_MODEL_ROOM +
+		       16];  /* that, and with its stepping: "intel/6/143 intel/6/143/8" */
+	char kernel[64];     /* "7.2.12-amd64"; "" when not known */
+	char hypervisor[32]; /* "KVM"; "" when none is seen */
 	char guest[128]; /* that as part of a sentence: "this machine is a guest of ..."; or "" */
 };
 

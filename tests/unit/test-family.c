@@ -222,7 +222,7 @@ static void models_restrict_the_family(void **state)
 	} cases[] = {
 		{SKX, true},          {SPR, true},
 		{EMR, true},          {"intel/6/8", false},
-		{"intel", false},     {"intel/6/143 intel/6/207", false},
+		{"intel", false},     {"intel/6/143 intel/6/143/8", true},
 		{"amd/25/17", false}, {"unknown", false},
 		{"", false},          {"intel/6/855", false},
 	};
