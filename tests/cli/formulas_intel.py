@@ -35,7 +35,7 @@ def little(pmus, occupancy, inserts, cycles):
 # ---- memory --------------------------------------------------------------------------------------
 
 
-def memory(imc, rd, wr, act, dclk):
+def memory(imc, rd, wr, act, dclk, underfill):
     """Controllers: a command moves 64 bytes and keeps the bus for four clocks."""
     return {
         "memory.read.bandwidth": lines(imc, rd),
@@ -45,6 +45,21 @@ def memory(imc, rd, wr, act, dclk):
         "memory.clock.frequency": clock(imc, dclk),
         "dram.activate.rate": rate(imc, act),
         "dram.activate.ratio": share(imc, [act], [rd, wr]),
+        "dram.underfill.read.bandwidth": lines(imc, underfill),
+    }
+
+
+UNDERFILL = event(0x04, 2)  # up to Skylake
+
+
+def behind_dram(imc, dclk, reads, writes, of):
+    """DRAM as a cache, and the queues of persistent memory: occupancies, and `of` for metrics in doubt."""
+    hit, clean, dirty = (event(0xD3, mask) for mask in (1, 2, 4))
+    return {
+        "dram.cache.hit.ratio": share(imc, [hit], [hit, clean, dirty]),
+        "dram.cache.miss.bandwidth": lines(imc, clean, dirty),
+        "persistent.read.queue.latency": of(lambda n: latency(n, imc, reads, [event(0xE3)], dclk)),
+        "persistent.write.queue.latency": of(lambda n: latency(n, imc, writes, [event(0xE7)], dclk)),
     }
 
 
@@ -310,7 +325,7 @@ def before_skylake(dclk, flits_per_clock):
         return missed(cbox, lambda code: event(code, mask, ",filter_opc=0x182"), event(0x00))
 
     return {
-        **memory(imc, "cas_count_read", "cas_count_write", event(0x01, 0x0B), dclk),
+        **memory(imc, "cas_count_read", "cas_count_write", event(0x01, 0x0B), dclk, UNDERFILL),
         **home(homes, 0x01),
         # The table's reads are those of the queue; those that bypass it are an event of their own.
         "fabric.memory.read.bandwidth": lines(homes, event(0x17, 1), event(0x14, 1)),
@@ -378,7 +393,7 @@ def skx():
     imc, dclk = boxes("imc", 6), event(0x00)
     return {
         **msr(CPUS),
-        **memory(imc, event(0x04, 3), event(0x04, 0x0C), event(0x01, 0x0B), dclk),
+        **memory(imc, event(0x04, 3), event(0x04, 0x0C), event(0x01, 0x0B), dclk, UNDERFILL),
         "dram.read.queue.latency": little(imc, event(0x80), event(0x10), dclk),
         "dram.write.queue.latency": little(imc, event(0x81), event(0x20), dclk),
         **behind_the_fabric(M2M2, event(0x37, 4), event(0x38, 0x10)),
@@ -407,8 +422,9 @@ def icx():
     imc, dclk = boxes("imc", 12), event(0x00)
     return {
         **msr(CPUS),
-        **memory(imc, event(0x04, 0x0F), event(0x04, 0x30), event(0x01, 0x0B), dclk),
+        **memory(imc, event(0x04, 0x0F), event(0x04, 0x30), event(0x01, 0x0B), dclk, event(0x04, 0x0C)),
         **{f"dram.{name}.latency": little(imc, *pair, dclk) for name, pair in QUEUES.items()},
+        **behind_dram(imc, dclk, [event(0xE0, 1)], [event(0xE4, 1)], doubted),
         **persistent(boxes("imc_free_running", 4), "ddrt_read", "ddrt_write"),
         **directory(M2M4, event(0x2E, 1)),
         **since_ice_lake(CHA, event(0x00)),
@@ -428,12 +444,13 @@ def spr():
     imc = boxes("imc", 8)
     return {
         **msr(CPUS),
-        **memory(imc, "cas_count_read", "cas_count_write", event(0x02, 0xFF), event(0x01, 1)),
+        **memory(imc, "cas_count_read", "cas_count_write", event(0x02, 0xFF), event(0x01, 1), event(0x05, 0xCC)),
         # DCLK is a guess.
         **{
             f"dram.{name}.latency": doubted(little(imc, *pair, event(0x01, 1)))
             for name, pair in QUEUES.items()
         },
+        **behind_dram(imc, event(0x01, 1), [event(0xE0, 1), event(0xE0, 2)], [event(0xE4, 3)], doubted),
         **behind_the_fabric(M2M4, "event=0x24,umask=0x304", "event=0x25,umask=0x1810"),
         **persistent(M2M4, "event=0x24,umask=0x320", "event=0x25,umask=0x1880"),
         **directory(M2M4, "event=0x21,umask=0x301"),
@@ -459,6 +476,7 @@ def two_schedulers(imc, reads, writes):
         "memory.clock.frequency": lambda n: 4 * clock(imc, dclk)(n) / 2,
         "dram.activate.rate": rate(imc, event(0x02, 0xF7)),
         "dram.activate.ratio": share(imc, [event(0x02, 0xF7)], both),
+        "dram.underfill.read.bandwidth": lines(imc, event(0x05, 0xCC), event(0x06, 0xCC)),
     }
 
 
@@ -471,6 +489,8 @@ def gnr():
         **two_schedulers(boxes("imc", 4), reads, writes),
         **behind_the_fabric(boxes("b2cmi", 4), "event=0x24,umask=0x104", "event=0x25,umask=0x110"),
         **directory(boxes("b2cmi", 4), "event=0x21,umask=0x301"),
+        "dram.cache.hit.ratio": share(boxes("b2cmi", 4), [event(0x1F, 0x0F)], [event(0x1F, 0x0F), event(0x4B, 0x0F)]),
+        "dram.cache.miss.bandwidth": lines(boxes("b2cmi", 4), event(0x4B, 0x0F)),
         "memory.cxl.read.bandwidth": lines(["uncore_cxlcm_0"], event(0x41, 0x10)),
         "memory.cxl.write.bandwidth": lines(["uncore_cxldp_0"], event(0x02, 0x20)),
         **since_ice_lake(boxes("cha", 4), event(0x01)),
@@ -521,11 +541,12 @@ def xeon_max():
         return lambda n: 1 - share(units, hits, [lookups])(n)
 
     return {
-        **memory(imc, "cas_count_read", "cas_count_write", event(0x02, 0xFF), event(0x01, 1)),
+        **memory(imc, "cas_count_read", "cas_count_write", event(0x02, 0xFF), event(0x01, 1), event(0x05, 0xCC)),
         **{
             f"dram.{name}.latency": doubted(little(imc, *pair, event(0x01, 1)))
             for name, pair in QUEUES.items()
         },
+        **behind_dram(imc, event(0x01, 1), [event(0xE0, 1), event(0xE0, 2)], [event(0xE4, 3)], doubted),
         **hbm(boxes("hbm", 32)),
         **behind_the_fabric(M2M4, "event=0x24,umask=0x304", "event=0x25,umask=0x1810"),
         **persistent(M2M4, "event=0x24,umask=0x320", "event=0x25,umask=0x1880"),

@@ -78,6 +78,39 @@ gives() {
 	gives memory.utilization measured 0.5
 }
 
+@test "persistent memory of Cascade Lake: by the stepping, 4 against 7" {
+	local skx=$BATS_TEST_TMPDIR/skx events
+
+	unpack "$UNCORE_SOURCE_ROOT/tests/machines/intel-skx-1socket.txt" "$skx"
+	events=(uncore_m2m_0/event=0x37,umask=0x08=1e6 uncore_m2m/event=0x37,umask=0x08=0
+		uncore_m2m_0/event=0x38,umask=0x20=2e6 uncore_m2m/event=0x38,umask=0x20=0
+		uncore_imc_0/event=0xe0,umask=0x01=3e9 uncore_imc/event=0xe0,umask=0x01=0
+		uncore_imc_0/event=0xe3=1e7 uncore_imc/event=0xe3=0 uncore_imc/event=0x00=1e9
+		uncore_imc_0/event=0xd3,umask=0x01=6e6 uncore_imc/event=0xd3,umask=0x01=0
+		uncore_imc_0/event=0xd3,umask=0x02=1e6 uncore_imc/event=0xd3,umask=0x02=0
+		uncore_imc_0/event=0xd3,umask=0x04=1e6 uncore_imc/event=0xd3,umask=0x04=0)
+	counts "$skx" "${events[@]}" # stepping 4
+	refuses 3 "$UNCORE" --source "sim:$SIM,step=1s" stat --timeout 1 -M 'memory.persistent.*'
+	sed -i 's/^\(stepping.*: \)4$/\17/' "$skx/proc/cpuinfo"
+	gives memory.persistent.read.bandwidth measured 64000000
+	gives memory.persistent.bandwidth measured 192000000
+	gives dram.cache.hit.ratio measured 0.75
+	gives dram.cache.miss.bandwidth measured 128000000
+	expect 0 "$UNCORE" --source "sim:$SIM,step=1s" stat -j --timeout 1 -M persistent.read.queue.latency
+	jq -e '(.value * 1e9 | round) == 300 and .quality == "measured"' <<<"$output" || fail
+}
+
+@test "commands of one rank by name, and reads that complete partial writes" {
+	local skx=$UNCORE_SOURCE_ROOT/tests/machines/intel-skx-1socket.txt
+
+	counts "$skx" uncore_imc_0/event=0xb2,umask=0x10=5 uncore_imc_0/event=0xbf,umask=0x10=6 \
+		uncore_imc/event=0x04,umask=0x02=1e6
+	expect 0 "$UNCORE" --source "sim:$SIM,step=1s" stat -j --timeout 1 \
+		-e uncore_imc_0/rank_rd=2/,uncore_imc_0/rank_wr=7/
+	[ "$(jq -r '.count * 1' <<<"$output" | paste -sd ' ')" = '5 6' ] || fail
+	gives dram.underfill.read.bandwidth measured 384000000 # of six channels
+}
+
 @test "DCLK: a clock above 2.3 GHz is no quarter, and one below 1.6 GHz shows no half" {
 	counts "$BATS_FILE_TMPDIR/intel-gnr-1socket.txt" uncore_imc/event=0x01,umask=0x01=3.2e9 \
 		uncore_imc/event=0x05,umask=0xff=0.3e9 uncore_imc/event=0x06,umask=0xff=0.1e9

@@ -20,58 +20,62 @@ static const struct model {
 	const char *name;
 	int family, model;
 	const char *machine; /* of tests/machines, or NULL */
+	int stepping;
+	const char *like; /* whose words it has, too; or NULL */
 } models[] = {
-	{"snbep", 6, 45, NULL},
-	{"ivt", 6, 62, "intel-ivt-1socket"},
-	{"hsx", 6, 63, NULL},
-	{"bdx", 6, 79, NULL},
-	{"skx", 6, 85, "intel-skx-1socket"},
-	{"snr", 6, 134, NULL},
-	{"icx", 6, 106, "intel-icx-1socket"},
-	{"icx", 6, 108, NULL},
-	{"spr", 6, 143, "intel-spr-1socket"},
-	{"emr", 6, 207, NULL},
-	{"gnr", 6, 173, NULL},
-	{"gnr", 6, 174, NULL},
-	{"srf", 6, 175, NULL},
-	{"grr", 6, 182, NULL},
-	{"cwf", 6, 221, NULL},
-	{"dmr", 19, 1, NULL},
-	{"snb", 6, 42, NULL},
-	{"ivb", 6, 58, NULL},
-	{"hsw", 6, 60, NULL},
-	{"hsw", 6, 69, NULL},
-	{"hsw", 6, 70, NULL},
-	{"bdw", 6, 61, NULL},
-	{"bdw", 6, 71, NULL},
-	{"skl", 6, 78, NULL},
-	{"skl", 6, 94, NULL},
-	{"skl", 6, 142, NULL},
-	{"skl", 6, 158, NULL},
-	{"skl", 6, 165, NULL},
-	{"skl", 6, 166, NULL},
-	{"icl", 6, 125, NULL},
-	{"icl", 6, 126, NULL},
-	{"icl", 6, 157, NULL},
-	{"rkl", 6, 167, NULL},
-	{"tgl", 6, 140, NULL},
-	{"tgl", 6, 141, NULL},
-	{"adl", 6, 151, NULL},
-	{"adl", 6, 154, NULL},
-	{"adl", 6, 190, NULL},
-	{"rpl", 6, 183, NULL},
-	{"rpl", 6, 186, NULL},
-	{"rpl", 6, 191, NULL},
-	{"mtl", 6, 170, NULL},
-	{"mtl", 6, 172, NULL},
-	{"mtl", 6, 181, NULL},
-	{"arl", 6, 197, NULL},
-	{"arl", 6, 198, NULL},
-	{"lnl", 6, 189, NULL},
-	{"ptl", 6, 204, NULL},
-	{"ptl", 6, 213, NULL},
-	{"knl", 6, 87, NULL},
-	{"knl", 6, 133, NULL},
+	{"snbep", 6, 45, NULL, 0, NULL},
+	{"ivt", 6, 62, "intel-ivt-1socket", 0, NULL},
+	{"hsx", 6, 63, NULL, 0, NULL},
+	{"bdx", 6, 79, NULL, 0, NULL},
+	{"skx", 6, 85, "intel-skx-1socket", 0, NULL},
+	{"skx", 6, 85, NULL, 4, NULL},
+	{"clx", 6, 85, NULL, 7, "skx"},
+	{"snr", 6, 134, NULL, 0, NULL},
+	{"icx", 6, 106, "intel-icx-1socket", 0, NULL},
+	{"icx", 6, 108, NULL, 0, NULL},
+	{"spr", 6, 143, "intel-spr-1socket", 0, NULL},
+	{"emr", 6, 207, NULL, 0, NULL},
+	{"gnr", 6, 173, NULL, 0, NULL},
+	{"gnr", 6, 174, NULL, 0, NULL},
+	{"srf", 6, 175, NULL, 0, NULL},
+	{"grr", 6, 182, NULL, 0, NULL},
+	{"cwf", 6, 221, NULL, 0, NULL},
+	{"dmr", 19, 1, NULL, 0, NULL},
+	{"snb", 6, 42, NULL, 0, NULL},
+	{"ivb", 6, 58, NULL, 0, NULL},
+	{"hsw", 6, 60, NULL, 0, NULL},
+	{"hsw", 6, 69, NULL, 0, NULL},
+	{"hsw", 6, 70, NULL, 0, NULL},
+	{"bdw", 6, 61, NULL, 0, NULL},
+	{"bdw", 6, 71, NULL, 0, NULL},
+	{"skl", 6, 78, NULL, 0, NULL},
+	{"skl", 6, 94, NULL, 0, NULL},
+	{"skl", 6, 142, NULL, 0, NULL},
+	{"skl", 6, 158, NULL, 0, NULL},
+	{"skl", 6, 165, NULL, 0, NULL},
+	{"skl", 6, 166, NULL, 0, NULL},
+	{"icl", 6, 125, NULL, 0, NULL},
+	{"icl", 6, 126, NULL, 0, NULL},
+	{"icl", 6, 157, NULL, 0, NULL},
+	{"rkl", 6, 167, NULL, 0, NULL},
+	{"tgl", 6, 140, NULL, 0, NULL},
+	{"tgl", 6, 141, NULL, 0, NULL},
+	{"adl", 6, 151, NULL, 0, NULL},
+	{"adl", 6, 154, NULL, 0, NULL},
+	{"adl", 6, 190, NULL, 0, NULL},
+	{"rpl", 6, 183, NULL, 0, NULL},
+	{"rpl", 6, 186, NULL, 0, NULL},
+	{"rpl", 6, 191, NULL, 0, NULL},
+	{"mtl", 6, 170, NULL, 0, NULL},
+	{"mtl", 6, 172, NULL, 0, NULL},
+	{"mtl", 6, 181, NULL, 0, NULL},
+	{"arl", 6, 197, NULL, 0, NULL},
+	{"arl", 6, 198, NULL, 0, NULL},
+	{"lnl", 6, 189, NULL, 0, NULL},
+	{"ptl", 6, 204, NULL, 0, NULL},
+	{"ptl", 6, 213, NULL, 0, NULL},
+	{"knl", 6, 87, NULL, 0, NULL},
+	{"knl", 6, 133, NULL, 0, NULL},
 };
 
 #define SERVERS "snbep ivt hsx bdx skx snr icx spr emr gnr srf grr cwf"
@@ -126,6 +130,11 @@ static bool among(const char *list, const char *word)
 	return false;
 }
 
+static bool is_for(const char *list, const struct model *model)
+{
+	return among(list, model->name) || (model->like && among(list, model->like));
+}
+
 static void add_pmu(const struct tree *t, const struct kind *kind, int type)
 {
 	char number[16], format[300], *save, *equals;
@@ -150,12 +159,13 @@ static struct uncore *scan_model(struct tree *t, const struct model *model)
 
 	tree_make(t);
 	snprintf(cpuinfo, sizeof(cpuinfo),
-		 "processor\t: 0\nvendor_id\t: GenuineIntel\ncpu family\t: %d\nmodel\t\t: %d\n\n",
-		 model->family, model->model);
+		 "processor\t: 0\nvendor_id\t: GenuineIntel\ncpu family\t: %d\nmodel\t\t: %d\n"
+		 "stepping\t: %d\n\n",
+		 model->family, model->model, model->stepping);
 	tree_put(t, "proc/cpuinfo", cpuinfo);
 	machine_cpus(t, (const int[]){0}, 1);
 	for (size_t i = 0; i < COUNT(kinds); i++)
-		if (among(kinds[i].models, model->name))
+		if (is_for(kinds[i].models, model))
 			add_pmu(t, &kinds[i], 17 + (int)i);
 	return scan(t->dir);
 }
@@ -228,7 +238,7 @@ static size_t assert_all_words(const struct uncore *u, const struct model *model
 			bar = strstr(line, " | ");
 			assert_non_null(bar);
 			*bar = '\0';
-			if (!among(line, model->name) ||
+			if (!is_for(line, model) ||
 			    (real && uncore_metric_missing(find(u, at.family, at.metric))))
 				continue;
 			assert_words(u, model->name, &at, bar + 3);

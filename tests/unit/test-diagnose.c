@@ -87,7 +87,7 @@ static void a_server_with_its_pmus(void **state)
 
 	(void)state;
 	f = must_find(u, "intel-imc", UNCORE_VERDICT_OK);
-	assert_string_equal(f->found, "Intel integrated memory controllers: 6 PMUs, 9 metrics");
+	assert_string_equal(f->found, "Intel integrated memory controllers: 6 PMUs, 10 metrics");
 	f = must_find(u, "msr", UNCORE_VERDICT_OK);
 	assert_string_equal(f->found, "x86 model-specific registers: 1 PMU, 2 metrics");
 	/* 4 m2pcie, 3 m3upi, ubox */
