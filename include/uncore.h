@@ -368,8 +368,10 @@ const struct uncore_finding *uncore_finding_at(const struct uncore *u, size_t i)
 
 /* Aggregation: the instances that one row sums. */
 enum uncore_level {
-	UNCORE_LEVEL_MACHINE,  /* one row per metric or event */
-	UNCORE_LEVEL_SOCKET,   /* one row per socket */
+	UNCORE_LEVEL_MACHINE, /* one row per metric or event */
+	UNCORE_LEVEL_SOCKET,  /* one row per socket */
+	UNCORE_LEVEL_NODE, /* one row per NUMA node; an unavailable row per socket where it is not
+			      known which of several nodes a PMU counts */
 	UNCORE_LEVEL_INSTANCE, /* one row per PMU and CPU, without any sum */
 	UNCORE_LEVEL_PORT,     /* one row per PCIe root port where the PMU counts ports separately,
 			      else per PMU and CPU; an unavailable row per port without a PMU */
@@ -518,6 +520,7 @@ struct uncore_row_query {
 /* The part of the machine that a row covers. */
 struct uncore_row_place {
 	int socket;                   /* -1: all sockets, or unknown */
+	int node;                     /* NUMA node; -1: of another level, or unknown */
 	int cpu;                      /* -1: summed over CPUs */
 	const struct uncore_pmu *pmu; /* NULL: summed over PMUs */
 	/* The PCIe root port; NULL: several, or unknown. If only the numbers used by its PMUs are

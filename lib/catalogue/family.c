@@ -32,6 +32,9 @@ void unc_family_free(struct unc_family *f)
 		unc_names_finish(&f->rules[i].inherit);
 	}
 	free(f->rules);
+	for (size_t i = 0; i < f->node_rule_count; i++)
+		unc_names_finish(&f->node_rules[i].units);
+	free(f->node_rules);
 	for (size_t i = 0; i < f->named_term_count; i++)
 		free(f->named_terms[i].values);
 	free(f->named_terms);
@@ -176,6 +179,33 @@ static int read_role(const struct unc_reader *r, const struct unc_yaml *node, vo
 		return unc_fill(r, node, &by_attribute, into);
 	return unc_fill_value(r, node, &by_text, into);
 }
+
+/* ---- NUMA nodes ---- */
+
+static int check_units(const struct unc_reader *r, const struct unc_yaml *value, void *into)
+{
+	size_t wrong = strspn(value->text, "0123456789 ");
+
+	(void)into;
+	return value->text[wrong]
+		       ? unc_reader_fail_in(r, value, (ptrdiff_t)wrong, "expected numbers of nodes")
+		       : 0;
+}
+
+/* The choices are in the order of enum unc_node_kind. */
+static const struct unc_field node_fields[] = {
+	UNC_FIELD("|cpu", TEXT, .words = (const char *const[]){"true", NULL}),
+	UNC_FIELD("|order", TEXT, .words = (const char *const[]){"true", NULL}),
+	UNC_FIELD("|units", NAMES, UNC_AT(struct unc_node_rule, units), .what = "numbers of nodes",
+		  .check = check_units),
+	UNC_FIELD("when", TEXT, .check = unc_family_when),
+	UNC_FIELD("!evidence", TEXT),
+	UNC_END,
+};
+
+static const struct unc_shape node_rule = {.fields = node_fields,
+					   .size = sizeof(struct unc_node_rule),
+					   .choice = offsetof(struct unc_node_rule, kind)};
 
 /* ---- root ports ---- */
 
@@ -606,6 +636,8 @@ static const struct unc_field family_fields[] = {
 	UNC_FIELD("filters", MAP, .of = &unc_filters_shape),
 	UNC_FIELD("ports", LIST, UNC_LIST(struct unc_family, port_rules, port_rule_count),
 		  .of = &port_rule),
+	UNC_FIELD("nodes", LIST, UNC_LIST(struct unc_family, node_rules, node_rule_count),
+		  .of = &node_rule),
 	UNC_FIELD("!events", NAMED, UNC_LIST(struct unc_family, events, event_count), .of = &event),
 	UNC_FIELD("terms", LIST, UNC_LIST(struct unc_family, named_terms, named_term_count),
 		  .of = &unc_named_term_shape),

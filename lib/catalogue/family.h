@@ -133,6 +133,17 @@ struct unc_port_rule {
 	const char *doubt; /* why the ports are uncertain, as a sentence; NULL: they are not */
 };
 
+/* Which NUMA node of its socket a PMU counts, where that has several. */
+struct unc_node_rule {
+	bool elsewhere; /* not for this CPU model */
+	enum unc_node_kind {
+		UNC_NODE_CPU,   /* that of the CPU it is counted from */
+		UNC_NODE_ORDER, /* the units, in their order, in equal parts */
+		UNC_NODE_UNITS, /* that of `units` */
+	} kind;
+	struct unc_names units; /* of each unit from 0 on, the number of its node in the socket */
+};
+
 #define UNC_RULE_MOST 64 /* of at_most */
 
 /* What the hardware of a family excludes; checked by count/encode.c. */
@@ -226,6 +237,8 @@ struct unc_family {
 	struct unc_port_rule *port_rules;
 	size_t port_rule_count;
 	const struct unc_port_rule *ports; /* the first that holds on this CPU; NULL: none */
+	struct unc_node_rule *node_rules;
+	size_t node_rule_count;
 	struct unc_event_def *events;
 	size_t event_count;
 	struct unc_named_term *named_terms;

@@ -28,6 +28,102 @@ struct builder {
 	size_t instance;               /* and the number of its instance */
 };
 
+/* ---- NUMA nodes ----------------------------------------------------------------------------------- */
+
+#define MOST_NODES 16 /* of a socket */
+
+/* The nodes of a socket's CPUs, ascending. */
+static size_t nodes_of(const struct unc_topology *t, int socket, int nodes[static MOST_NODES])
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < t->cpu_count && count < MOST_NODES; i++) {
+		int node = t->cpus[i].node;
+		size_t at = count;
+
+		if (t->cpus[i].socket != socket || node < 0)
+			continue;
+		while (at && nodes[at - 1] > node)
+			at--;
+		if (at && nodes[at - 1] == node)
+			continue;
+		memmove(&nodes[at + 1], &nodes[at], (count - at) * sizeof(*nodes));
+		nodes[at] = node;
+		count++;
+	}
+	return count;
+}
+
+/* By a rule: the number of the PMU's node among `count` of its socket; -1: it does not tell. */
+static int64_t node_by(const struct unc_node_rule *rule, const struct uncore_pmu *pmu, size_t count)
+{
+	const struct unc_family *f = pmu->family;
+	const char *unit = strrchr(pmu->name, '_');
+	uint64_t number = 0, highest = 0;
+
+	if (!unit || unc_parse_u64(unit + 1, &number) < 0)
+		return -1;
+	if (rule->kind == UNC_NODE_ORDER)
+		return f->pmu_count % count == 0 ? (int64_t)(number / (f->pmu_count / count)) : -1;
+	/* A list is that of dies with so many nodes and units. */
+	for (size_t i = 0; i < rule->units.count; i++) {
+		uint64_t node = 0;
+
+		unc_parse_u64(rule->units.items[i], &node);
+		highest = node > highest ? node : highest;
+	}
+	if (highest + 1 != count || f->pmu_count > rule->units.count ||
+	    number >= rule->units.count || unc_parse_u64(rule->units.items[number], &number) < 0)
+		return -1;
+	return (int64_t)number;
+}
+
+/* The NUMA node that the target counts; -1: it is not known. */
+static int node_of(const struct unc_topology *topology, const struct unc_target *t)
+{
+	const struct unc_family *f = t->pmu->family;
+	const struct uncore_cpu *cpu = unc_topology_cpu(topology, t->cpu);
+	int nodes[MOST_NODES];
+	size_t count = cpu ? nodes_of(topology, cpu->socket, nodes) : 0;
+
+	if (count < 2 || count == MOST_NODES)
+		return count == 1 ? nodes[0] : -1;
+	for (size_t i = 0; f && i < f->node_rule_count; i++) {
+		const struct unc_node_rule *rule = &f->node_rules[i];
+		int64_t node = -1;
+
+		if (rule->elsewhere || t->pmu->spans_nodes)
+			continue;
+		if (rule->kind == UNC_NODE_CPU)
+			return cpu->node;
+		node = node_by(rule, t->pmu, count);
+		if (node >= 0 && node < (int64_t)count)
+			return nodes[node];
+	}
+	return -1;
+}
+
+/* Instead of counters. -ENOMEM. */
+static int refuse_node(const struct builder *b, struct unc_row *row, const struct unc_target *t)
+{
+	struct unc_text text = {0};
+	int nodes[MOST_NODES];
+
+	if (row->gaps)
+		return 0;
+	if (row->key.socket >= 0 && nodes_of(&b->u->topology, row->key.socket, nodes))
+		unc_text_add(
+			&text,
+			"socket %d has several NUMA nodes, and it is not known which of them %s "
+			"counts; --per-socket has their sum",
+			row->key.socket, t->pmu->name);
+	else
+		unc_text_add(&text, "the NUMA node of %s on CPU %d is not known", t->pmu->name,
+			     t->cpu);
+	row->gaps = unc_text_take(&text);
+	return row->gaps ? 0 : -ENOMEM;
+}
+
 /* ---- which targets make a row --------------------------------------------------------------------- */
 
 /* The number of the target's PMU among those of its family on the socket. */
@@ -49,6 +145,7 @@ static struct uncore_row_place key(const struct builder *b, const struct unc_tar
 		.socket = b->level == UNCORE_LEVEL_MACHINE
 				  ? -1
 				  : unc_topology_socket(&b->u->topology, t->cpu),
+		.node = b->level == UNCORE_LEVEL_NODE ? node_of(&b->u->topology, t) : -1,
 		.cpu = b->single ? t->cpu : -1,
 		.pmu = b->single ? t->pmu : NULL,
 		.port = b->single ? t->port : NULL,
@@ -71,8 +168,9 @@ static struct unc_row *find_row(struct builder *b, struct uncore_row_place k)
 	for (size_t i = b->rows.count; i-- > b->first;) {
 		const struct uncore_row_place *other = &b->rows.items[i].key;
 
-		if (other->socket == k.socket && other->cpu == k.cpu && other->pmu == k.pmu &&
-		    other->port == k.port && compare_roles(other->role, k.role) == 0)
+		if (other->socket == k.socket && other->node == k.node && other->cpu == k.cpu &&
+		    other->pmu == k.pmu && other->port == k.port &&
+		    compare_roles(other->role, k.role) == 0)
 			return &b->rows.items[i];
 		if (k.pmu && (other->pmu != k.pmu || other->cpu != k.cpu))
 			break;
@@ -114,6 +212,8 @@ static int add_target(struct builder *b, const struct unc_target *t)
 	struct unc_row *row = find_row(b, key(b, t));
 	bool first = row != b->latest || t[-1].pmu != t->pmu || t[-1].cpu != t->cpu;
 
+	if (b->level == UNCORE_LEVEL_NODE && row->key.node < 0)
+		return refuse_node(b, row, t);
 	if (!row->counter_count)
 		row->port = t->port;
 	else if (row->port != t->port)
@@ -164,8 +264,10 @@ static int describe_gaps(const struct builder *b, struct unc_row *row)
 		if (gap->what == UNC_GAP_PORT)
 			row->port = NULL; /* the request covers more */
 	}
-	if (!text.len && !text.failed)
+	if ((!text.len && !text.failed) || row->gaps) {
+		unc_text_finish(&text);
 		return 0;
+	}
 	row->gaps = unc_text_take(&text);
 	return row->gaps ? 0 : -ENOMEM;
 }
@@ -177,7 +279,8 @@ static int add_gap_rows(struct builder *b)
 
 	for (size_t i = 0; i < gaps->count; i++) {
 		const struct unc_gap *gap = &gaps->items[i];
-		struct uncore_row_place k = {.socket = gap->socket, .cpu = -1, .channel = -1};
+		struct uncore_row_place k = {
+			.socket = gap->socket, .node = -1, .cpu = -1, .channel = -1};
 		size_t other = b->first;
 
 		if (b->single && gap->what == UNC_GAP_PORT) {
@@ -185,7 +288,8 @@ static int add_gap_rows(struct builder *b)
 			if (!(find_row(b, k)->gaps = strdup(gap->why)))
 				return -ENOMEM;
 		}
-		if (b->level != UNCORE_LEVEL_SOCKET || gap->what == UNC_GAP_PMU || gap->socket < 0)
+		if (b->single || b->level == UNCORE_LEVEL_MACHINE || gap->what == UNC_GAP_PMU ||
+		    gap->socket < 0)
 			continue;
 		while (other < b->rows.count && b->rows.items[other].key.socket != gap->socket)
 			other++;
@@ -201,6 +305,7 @@ static int add_gap_rows(struct builder *b)
 static double ceiling_of(const struct builder *b, const struct unc_row *row)
 {
 	const struct uncore_metric *metric = row->query->metric;
+	int nodes[MOST_NODES];
 	bool channel;
 
 	if (metric && metric->ceiling == UNC_CEILING_PORT && row->port)
@@ -211,6 +316,8 @@ static double ceiling_of(const struct builder *b, const struct unc_row *row)
 		return unc_ceiling_memory(b->u, -1, false);
 	channel = metric->family->place == UNC_PLACE_CHANNEL;
 	if (row->key.socket < 0 ||
+	    (b->level == UNCORE_LEVEL_NODE &&
+	     nodes_of(&b->u->topology, row->key.socket, nodes) != 1) ||
 	    (b->single && !channel && metric->family->place != UNC_PLACE_SOCKET))
 		return NAN;
 	return unc_ceiling_memory(b->u, row->key.socket, b->single && channel);
@@ -226,6 +333,8 @@ static int compare_rows(const void *a, const void *b)
 		return x->key.socket < y->key.socket ? -1 : 1;
 	if (x->key.channel != y->key.channel)
 		return x->key.channel < y->key.channel ? -1 : 1;
+	if (x->key.node != y->key.node)
+		return x->key.node < y->key.node ? -1 : 1;
 	return compare_roles(x->key.role, y->key.role);
 }
 
@@ -268,7 +377,8 @@ static int add_query(struct builder *b, const struct unc_query *q)
 		row->ceiling = ceiling_of(b, row);
 		row->round = b->sets[q->targets[0].set].round;
 	}
-	if (b->level == UNCORE_LEVEL_SOCKET || b->level == UNCORE_LEVEL_CHANNEL)
+	if (b->level == UNCORE_LEVEL_SOCKET || b->level == UNCORE_LEVEL_NODE ||
+	    b->level == UNCORE_LEVEL_CHANNEL)
 		qsort(&b->rows.items[b->first], b->rows.count - b->first, sizeof(struct unc_row),
 		      compare_rows);
 	return 0;

@@ -51,6 +51,7 @@ struct uncore_pmu {
 	size_t named_term_count;
 	bool adds_at_reads; /* the same: its driver may add the register to the count at each reading */
 	size_t unit;        /* of a register block: which instance */
+	bool spans_nodes;      /* the same: its cache belongs to several NUMA nodes */
 	const char *directory; /* of a group of resctrl: that of its files */
 	const struct unc_root *root;
 	struct unc_error *error; /* of the machine, for lazy loads */

@@ -68,16 +68,19 @@ static void metrics_at_three_levels(void **state)
 		{1, 2, "uncore_imc_1", 1, 192e6},
 	};
 	static const struct {
+		enum uncore_level level;
 		const struct place *places;
 		size_t count;
-	} levels[] = {{machine, 1}, {sockets, 2}, {instances, 3}};
+	} levels[] = {{UNCORE_LEVEL_MACHINE, machine, 1},
+		      {UNCORE_LEVEL_SOCKET, sockets, 2},
+		      {UNCORE_LEVEL_INSTANCE, instances, 3}};
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(levels); i++) {
 		struct toy t;
 		const struct uncore_row *row;
 
-		toy_play(&t, (enum uncore_level)i);
+		toy_play(&t, levels[i].level);
 		toy_ok(&t, uncore_monitor_add_metrics(t.m, "memory.read.bandwidth"));
 		toy_start(&t);
 		toy_ok(&t, uncore_monitor_read(t.m, t.s));
@@ -106,16 +109,19 @@ static void events_at_three_levels(void **state)
 		{1, 2, "uncore_imc_1", 1, 3e6 * mib},
 	};
 	const struct {
+		enum uncore_level level;
 		const struct place *places;
 		size_t count;
-	} levels[] = {{machine, 1}, {sockets, 2}, {instances, 3}};
+	} levels[] = {{UNCORE_LEVEL_MACHINE, machine, 1},
+		      {UNCORE_LEVEL_SOCKET, sockets, 2},
+		      {UNCORE_LEVEL_INSTANCE, instances, 3}};
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(levels); i++) {
 		struct toy t;
 		const struct uncore_row *row;
 
-		toy_play(&t, (enum uncore_level)i);
+		toy_play(&t, levels[i].level);
 		toy_ok(&t, uncore_monitor_add_events(t.m, "uncore_imc/cas_count_read/"));
 		toy_start(&t);
 		toy_ok(&t, uncore_monitor_read(t.m, t.s));

@@ -117,15 +117,18 @@ static void roles_are_not_added_up(void **state)
 		{1, "link_2", "GPU", 4e9, 100e9, UNCORE_MEASURED, NULL},
 	};
 	static const struct {
+		enum uncore_level level;
 		const struct expected *rows;
 		size_t count;
-	} levels[] = {{machine, 2}, {sockets, 3}, {instances, 3}};
+	} levels[] = {{UNCORE_LEVEL_MACHINE, machine, 2},
+		      {UNCORE_LEVEL_SOCKET, sockets, 3},
+		      {UNCORE_LEVEL_INSTANCE, instances, 3}};
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(levels); i++) {
 		struct toy t;
 
-		make(&t, (enum uncore_level)i, RATES);
+		make(&t, levels[i].level, RATES);
 		play(&t, "toy-link/x.bandwidth");
 		assert_rows(&t, levels[i].rows, levels[i].count);
 		toy_end(&t);

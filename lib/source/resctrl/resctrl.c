@@ -116,9 +116,13 @@ static int add_pmu(struct scan *s, const char *group, const char *directory, int
 	p->cpus.ids = calloc(1, sizeof(*p->cpus.ids));
 	if (!p->name || !p->identifier || !p->role || !p->directory || !p->cpus.ids)
 		return -ENOMEM;
-	for (size_t i = 0; i < t->cpu_count && !p->cpus.count; i++)
-		if (s->caches[i] == cache && (node < 0 || t->cpus[i].node == node))
+	for (size_t i = 0; i < t->cpu_count; i++) {
+		if (s->caches[i] != cache || (node >= 0 && t->cpus[i].node != node))
+			continue;
+		if (!p->cpus.count)
 			p->cpus.ids[p->cpus.count++] = t->cpus[i].id;
+		p->spans_nodes |= t->cpus[i].node != unc_topology_cpu(t, p->cpus.ids[0])->node;
+	}
 	if (p->cpus.count)
 		return add_events(p);
 	unc_text_add(&name, "%s: no CPU online has the cache %d (" CPU_DIR "/cpu*/cache/index3/id)",
