@@ -14,10 +14,10 @@ static bool same_row(const struct uncore_row *a, const struct uncore_row *b)
 	const char *fa = a->query.family ? a->query.family : "";
 	const char *fb = b->query.family ? b->query.family : "";
 
-	return a->place.socket == b->place.socket && a->place.cpu == b->place.cpu &&
-	       a->place.pmu == b->place.pmu && a->place.port == b->place.port &&
-	       a->place.role == b->place.role && strcmp(a->query.name, b->query.name) == 0 &&
-	       strcmp(fa, fb) == 0;
+	return a->place.socket == b->place.socket && a->place.node == b->place.node &&
+	       a->place.cpu == b->place.cpu && a->place.pmu == b->place.pmu &&
+	       a->place.port == b->place.port && a->place.role == b->place.role &&
+	       strcmp(a->query.name, b->query.name) == 0 && strcmp(fa, fb) == 0;
 }
 
 /* The row of earlier runs, or a new one. Rows come in the same order in every run: `hint`. */

@@ -8,7 +8,14 @@
 #include "commands/stat.h"
 #include "options.h"
 
-enum { KEY_PER_SOCKET = 0x100, KEY_PER_CHANNEL, KEY_NO_MERGE, KEY_PER_PORT, KEY_VIEW };
+enum {
+	KEY_PER_SOCKET = 0x100,
+	KEY_PER_NODE,
+	KEY_PER_CHANNEL,
+	KEY_NO_MERGE,
+	KEY_PER_PORT,
+	KEY_VIEW
+};
 
 #define AT(member) offsetof(struct stat_options, member)
 
@@ -44,6 +51,8 @@ static const struct cli_option options[] = {
 	 AT(repeat)},
 	{NULL, NULL, "Output:", 0, 4, 0, 0},
 	{"per-socket", NULL, "One row for each socket", KEY_PER_SOCKET, 4, 0, 0},
+	{"per-node", NULL, "One row for each NUMA node, where it is known what its counters are",
+	 KEY_PER_NODE, 4, 0, 0},
 	{"per-channel", NULL,
 	 "One row for each memory channel, and for each socket of other metrics", KEY_PER_CHANNEL,
 	 4, 0, 0},
@@ -81,7 +90,8 @@ static void set_level(struct argp_state *state, struct stat_options *o, enum unc
 	if (o->level != UNCORE_LEVEL_MACHINE && o->level != level)
 		argp_error(
 			state,
-			"--per-socket, --per-channel, --per-port and --no-merge exclude each other");
+			"--per-socket, --per-node, --per-channel, --per-port and --no-merge exclude "
+			"each other");
 	o->level = level;
 }
 
@@ -100,6 +110,9 @@ static void parse_other(void *into, int key, char *arg, struct argp_state *state
 		break;
 	case KEY_PER_SOCKET:
 		set_level(state, o, UNCORE_LEVEL_SOCKET);
+		break;
+	case KEY_PER_NODE:
+		set_level(state, o, UNCORE_LEVEL_NODE);
 		break;
 	case KEY_PER_CHANNEL:
 		set_level(state, o, UNCORE_LEVEL_CHANNEL);

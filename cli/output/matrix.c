@@ -125,6 +125,8 @@ static void put_place(struct out *out, const struct uncore_row_place *place)
 	}
 	if (place->pmu)
 		buffer_printf(out->to, "%s, CPU %d\n", uncore_pmu_name(place->pmu), place->cpu);
+	else if (place->node >= 0)
+		buffer_printf(out->to, "Node %d\n", place->node);
 	else if (place->socket >= 0)
 		buffer_printf(out->to, "Socket %d\n", place->socket);
 	for (size_t k = 0; k < 2; k++) {

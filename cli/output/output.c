@@ -72,6 +72,7 @@ static void print_record(struct out *out, const struct uncore_row *row)
 		{"ceiling", value_real(row->ceiling)},
 		{"low", value_real(row->low)},
 		{"high", value_real(row->high)},
+		{"node", value_id(row->place.node)},
 		{0},
 	};
 

@@ -87,7 +87,8 @@ void out_value(struct table *t, const struct uncore_row *row)
 
 bool out_same_place(const struct uncore_row_place *a, const struct uncore_row_place *b)
 {
-	return a->port == b->port && a->socket == b->socket && a->cpu == b->cpu && a->pmu == b->pmu;
+	return a->port == b->port && a->socket == b->socket && a->node == b->node &&
+	       a->cpu == b->cpu && a->pmu == b->pmu;
 }
 
 static bool said_before(const struct out *out, size_t end, const char *reason)
@@ -144,6 +145,8 @@ void out_place(struct buffer *to, const struct uncore_row_place *place)
 		buffer_puts(to, uncore_pmu_name(place->pmu));
 	else if (place->cpu >= 0)
 		buffer_printf(to, "CPU %d", place->cpu);
+	else if (place->node >= 0)
+		buffer_printf(to, "node %d", place->node);
 	else if (place->socket >= 0)
 		buffer_printf(to, "socket %d", place->socket);
 	else

@@ -9,7 +9,7 @@ import math
 SCHEMA = 1
 COLUMNS = (
     "time interval total source kind name family socket pmu cpu value unit rate quality coverage "
-    "instances count enabled_ns running_ns reason role filter port ceiling low high"
+    "instances count enabled_ns running_ns reason role filter port ceiling low high node"
 ).split()
 QUALITIES = ("measured", "scaled", "partial", "suspect", "unavailable")
 

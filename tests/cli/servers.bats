@@ -28,6 +28,12 @@ gives() {
 	[ "$(jq -r '.value * 1000 | round / 1000' <<<"$output" | paste -sd ' ')" = "${*:3}" ] || fail "not ${*:3}"
 }
 
+# by_node EVENT NODE:VALUE...
+by_node() {
+	expect 0 "$UNCORE" --source "sim:$SIM,step=1s" stat -j --timeout 1 -e "$1" --per-node
+	[ "$(jq -r '"\(.node):\(.value)"' <<<"$output" | sed 's/\.0$//' | paste -sd ' ')" = "${*:2}" ] || fail "$output"
+}
+
 @test "DDIO: 10 misses and 30 hits of device reads" {
 	counts spr uncore_cha_0/event=0x35,umask=0xc8f3fe04=10 uncore_cha_0/event=0x35,umask=0xc8f3fd04=30 \
 		uncore_cha/event=0x35,umask=0xc8f3fe04=0 uncore_cha/event=0x35,umask=0xc8f3fd04=0
@@ -276,4 +282,80 @@ resctrl() {
 	# Names of groups are their users': a snapshot has them only when it is asked to.
 	expect 0 "$UNCORE" --root "$BATS_TEST_TMPDIR/resctrl" snapshot "$BATS_TEST_TMPDIR/other"
 	! grep -q resctrl "$BATS_TEST_TMPDIR/other" || fail
+}
+
+# clusters NODES CHAS IMCS: a Granite Rapids in $ROOT: two sockets of so many CPUs, each a NUMA node. IMC n counts 2^n, and
+# CHA 60 counts 1.
+clusters() {
+	local cpu node i dir files
+
+	ROOT=$BATS_TEST_TMPDIR/gnr-$1
+	dir=$ROOT/sys/bus/event_source/devices
+	mkdir -p "$ROOT/proc" "$ROOT/sys/devices/system/cpu"
+	printf 'vendor_id : GenuineIntel\ncpu family : 6\nmodel : 173\n' >"$ROOT/proc/cpuinfo"
+	echo "0-$(($1 - 1)),120-$((119 + $1))" | tee "$ROOT/sys/devices/system/cpu/present" >"$ROOT/sys/devices/system/cpu/online"
+	for ((node = 0; node < 2 * $1; node++)); do
+		cpu=$((node < $1 ? node : 120 + node - $1))
+		mkdir -p "$ROOT/sys/devices/system/cpu/cpu$cpu/topology" "$ROOT/sys/devices/system/node/node$node"
+		echo $((node / $1)) >"$ROOT/sys/devices/system/cpu/cpu$cpu/topology/physical_package_id"
+		echo "$cpu" >"$ROOT/sys/devices/system/node/node$node/cpulist"
+	done
+	files=()
+	for ((i = 0; i < $2; i++)); do files+=("$dir/uncore_cha_$i/format"); done
+	for ((i = 0; i < $3; i++)); do files+=("$dir/uncore_imc_$i/format"); done
+	mkdir -p "${files[@]}" "$dir/uncore_upi_0/format"
+	for i in "$dir"/*; do
+		echo 9 >"$i/type"
+		echo 0,120 >"$i/cpumask"
+		echo config:0-7 >"$i/format/event"
+	done
+	files=()
+	for ((i = 0; i < $3; i++)); do files+=("uncore_imc_$i/event=0x1=$((1 << i))"); done
+	counts "$ROOT" "${files[@]}" uncore_cha_60/event=0x1=1 uncore_cha/event=0x1=0 uncore_upi/event=0x1=1
+}
+
+@test "Granite Rapids with sub-NUMA clusters: IMC 4 of 12 is in cluster 2, CHA 60 of 120 in cluster 1" {
+	clusters 3 120 12
+	by_node uncore_imc/event=1/ 0:780 1:195 2:3120 3:780 4:195 5:3120
+	by_node uncore_cha/event=1/ 0:0 1:1 2:0 3:0 4:1 5:0
+	by_node uncore_upi/event=1/ null:null null:null
+	[[ $(jq -r .reason <<<"$output") == *'socket 1 has several NUMA nodes, and it is not known which of them uncore_upi_0 counts'* ]] ||
+		fail "$output"
+	expect 0 "$UNCORE" --source "sim:$SIM,step=1s" stat --timeout 1 -e uncore_imc/event=1/,uncore_upi/event=1/ --per-node
+	[[ $output =~ uncore_imc/event=1/\ +node\ 5\ +3,120\ +measured ]] || fail "$output"
+	[[ $output =~ uncore_upi/event=1/\ +socket\ 0\ +-\ +unavailable ]] || fail "$output"
+	clusters 2 64 8
+	by_node uncore_imc/event=1/ 0:204 1:51 2:204 3:51
+	by_node uncore_cha/event=1/ 0:0 1:1 2:0 3:1
+	# No rule for four, and none for other models.
+	clusters 4 64 12
+	by_node uncore_imc/event=1/ null:null null:null
+	by_node uncore_cha/event=1/ 0:0 1:0 2:0 3:1 4:0 5:0 6:0 7:1
+	sed -i 's/173/143/' "$ROOT/proc/cpuinfo"
+	by_node uncore_cha/event=1/ null:null null:null
+}
+
+@test "--per-node: a socket of one node, the L3 caches of AMD, and groups of resctrl" {
+	expect 0 "$UNCORE" --source sim:t410,step=1s stat -j --timeout 1 -M memory.bandwidth --per-node
+	[ "$(jq -r '"\(.socket) \(.node) \(.quality)"' <<<"$output" | paste -sd ,)" = '0 0 measured,1 1 measured' ] || fail "$output"
+	unpack "$ZEN4" "$BATS_TEST_TMPDIR/nps"
+	mkdir -p "$BATS_TEST_TMPDIR/nps/sys/devices/system/node"/node{0,1}
+	sed "s|^machine:.*|machine: $BATS_TEST_TMPDIR/nps|" "$UNCORE_SOURCE_ROOT/data/sim/zen4.yaml" >"$BATS_TEST_TMPDIR/nps.yaml"
+	cpus=$(cat "$BATS_TEST_TMPDIR/nps/sys/devices/system/cpu/online")
+	[[ $cpus =~ ^0-([0-9]+)$ ]]
+	echo "0-$((BASH_REMATCH[1] / 2))" >"$BATS_TEST_TMPDIR/nps/sys/devices/system/node/node0/cpulist"
+	echo "$((BASH_REMATCH[1] / 2 + 1))-${BASH_REMATCH[1]}" >"$BATS_TEST_TMPDIR/nps/sys/devices/system/node/node1/cpulist"
+	expect 0 "$UNCORE" --source "sim:$BATS_TEST_TMPDIR/nps.yaml,step=1s" stat -j --timeout 1 \
+		-M cache.hit.ratio,memory.bandwidth --per-node
+	[ "$(jq -r '"\(.name) \(.node) \(.quality)"' <<<"$output" | paste -sd ,)" = \
+		'cache.hit.ratio 0 measured,cache.hit.ratio 1 measured,memory.bandwidth null unavailable' ] || fail "$output"
+	resctrl "$BATS_TEST_TMPDIR/resctrl"
+	expect 0 "$UNCORE" --root "$BATS_TEST_TMPDIR/resctrl" --resctrl stat -j --timeout 100ms -M cache.occupancy --per-node
+	[ "$(jq -r '"\(.node)\(.role)"' <<<"$output" | paste -sd ' ')" = '0/ 0web 0web/db 1/ 1web 1web/db' ] || fail "$output"
+	# A cache of two nodes that the kernel counts as a whole.
+	echo 0 >"$BATS_TEST_TMPDIR/resctrl/sys/devices/system/cpu/cpu1/cache/index3/id"
+	echo 0 >"$BATS_TEST_TMPDIR/resctrl/sys/devices/system/cpu/cpu1/topology/physical_package_id"
+	rm -r "$BATS_TEST_TMPDIR"/resctrl/sys/fs/resctrl/{,web/,web/mon_groups/db/}mon_data/mon_L3_01
+	expect 0 "$UNCORE" --root "$BATS_TEST_TMPDIR/resctrl" --resctrl stat -j --timeout 100ms -M cache.occupancy --per-node
+	[ "$(jq -r '"\(.node)\(.quality)"' <<<"$output" | sort -u)" = nullunavailable ] || fail "$output"
 }
