@@ -524,13 +524,13 @@ def hbm(pmus):
     }
 
 
-def accelerators(name, pmus, out):
+def accelerators(name, pmus, size):
     of = [f"event_category={category:#x},event={code:#x}" for category, code in ((1, 1), (1, 2), (0, 5), (0, 16))]
     return {
-        f"accelerator.{name}.in.bandwidth": lines(pmus, of[0], size=32),
-        f"accelerator.{name}.out.bandwidth": out(lines(pmus, of[1], size=32)),
-        f"accelerator.{name}.shared.requests": rate(pmus, of[2]),
-        f"accelerator.{name}.dedicated.requests": rate(pmus, of[3]),
+        f"accelerator.{name}.in.bandwidth": doubted(lines(pmus, of[0], size=32)),
+        f"accelerator.{name}.out.bandwidth": doubted(lines(pmus, of[1], size=size)),
+        f"accelerator.{name}.shared.requests": doubted(rate(pmus, of[2])),
+        f"accelerator.{name}.dedicated.requests": doubted(rate(pmus, of[3])),
     }
 
 
@@ -562,9 +562,8 @@ def xeon_max():
         "iommu.page.walks": share(units, ["pw_occupancy"], ["iommu_clocks"]),
         "iommu.memory.reads": rate(units, "iommu_mrds"),
         "iommu.clock.frequency": clock(units, "iommu_clocks"),
-        **accelerators("dsa", ["dsa0"], lambda of: of),
-        # 512 bytes a count.
-        **accelerators("iaa", ["iax0"], lambda of: doubted(lambda n: 16 * of(n))),
+        **accelerators("dsa", ["dsa0"], 32),
+        **accelerators("iaa", ["iax0"], 512),
     }
 
 
