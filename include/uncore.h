@@ -306,6 +306,14 @@ const struct uncore_device *uncore_device_at(const struct uncore *u, size_t i);
  * scanned. */
 int uncore_device_find(struct uncore *u, const char *name, const struct uncore_device **out);
 
+/* Writes what only root can read of the root ports of this machine to
+ * /var/lib/uncore/root-buses.yaml below the root, where a scan by any user finds it; *file is
+ * that path, a constant. Neither the directory nor the file may be a symbolic link. The file is
+ * used only on a machine with the same CPU model and PCI bridges. -EACCES: not root; -ENODEV:
+ * nothing to learn here; -EPERM: other users can write to the directory; -EROFS: the root is a
+ * snapshot; or another errno of writing. */
+int uncore_learn(struct uncore *u, const char **file);
+
 /* The PMUs that count the traffic of a root port, in the order of PMUs. */
 size_t uncore_device_pmu_count(const struct uncore_device *d);
 const struct uncore_pmu *uncore_device_pmu_at(const struct uncore_device *d, size_t i);

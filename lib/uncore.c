@@ -355,6 +355,31 @@ const struct uncore_metric *uncore_metric_at(const struct uncore *u, size_t i)
 
 /* ---- PCI devices ---- */
 
+int uncore_learn(struct uncore *u, const char **file)
+{
+	const struct unc_root_buses *b = &u->ports.buses;
+	struct unc_text text = {0};
+	int r = unc_machine_pci(u);
+
+	if (r < 0)
+		return r;
+	if (!b->rule)
+		return unc_fail(&u->error, ENODEV,
+				"there is nothing to learn: no PMU of this machine needs registers "
+				"that only root can read to find its root ports");
+	r = b->kept ? -EACCES : b->error;
+	if (r < 0)
+		return unc_fail(&u->error, -r, "%s", b->why.text);
+	unc_root_buses_print(b, &u->pci, u->topology.cpu_model, &text);
+	r = text.failed ? unc_nomem(&u->error)
+			: unc_root_replace(u->root, UNC_ROOT_BUSES_DIR, UNC_ROOT_BUSES_FILE,
+					   text.data, &u->error);
+	unc_text_finish(&text);
+	if (r == 0)
+		*file = "/" UNC_ROOT_BUSES_DIR "/" UNC_ROOT_BUSES_FILE;
+	return r;
+}
+
 size_t uncore_device_count(const struct uncore *u)
 {
 	/* Read at first use, as the contents of a PMU are. */

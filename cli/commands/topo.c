@@ -655,6 +655,19 @@ static json_t *topo_document(struct uncore *u)
 	return json_document(u, fields);
 }
 
+struct topo_options {
+	const struct output *output; /* NULL: text */
+	bool learn;
+};
+
+static const struct cli_option options[] = {
+	{"learn", NULL,
+	 "As root: store which root buses the PMUs count, for other users, in "
+	 "/var/lib/uncore/root-buses.yaml",
+	 0, 1, OPTION_FLAG, offsetof(struct topo_options, learn)},
+	{0},
+};
+
 int cmd_topo(struct cli *cli, int argc, char **argv)
 {
 	static const struct cli_syntax syntax = {
@@ -662,19 +675,29 @@ int cmd_topo(struct cli *cli, int argc, char **argv)
 		       "with their links and the devices below them, links between sockets and to "
 		       "GPUs; and which PMU counts each.\vNothing is counted. Without root some "
 		       "machines do not show which PMU counts a root port.",
+		.options = options,
 		.outputs = OUTPUTS_DOCUMENTS,
+		.outputs_group = 1,
+		.outputs_at = offsetof(struct topo_options, output),
 	};
-	const struct output *output = NULL;
+	struct topo_options o = {0};
 	struct buffer text = {0};
-	int status;
+	const char *file;
+	int status, err;
 
-	cli_parse(cli, &syntax, &output, argc, argv);
+	cli_parse(cli, &syntax, &o, argc, argv);
 	status = cli_open(cli);
 	if (status)
 		return status;
-	if (output)
-		output->document(topo_document(cli->u), &text);
-	else
+	if (o.learn) {
+		err = uncore_learn(cli->u, &file);
+		if (err)
+			return cli_fail(cli, err);
+		buffer_printf(&text, "written: %s\n", file);
+	} else if (o.output) {
+		o.output->document(topo_document(cli->u), &text);
+	} else {
 		topo_text(cli->u, &text);
+	}
 	return writer_print(&text);
 }

@@ -70,24 +70,26 @@ static int read_addresses(struct unc_port_instance *x, const char *name, int die
 
 /* The stack of the map that has the PMU's number, and the root bus of its socket that the stack has. */
 static int find_stack(struct unc_port_instance *x, struct unc_root_buses *buses,
-		      const struct unc_pci *pci, struct unc_error *why)
+		      const struct unc_pci *pci, const struct unc_topology *t,
+		      struct unc_error *why)
 {
 	const struct unc_port_rule *rule = x->rule;
 	uint64_t unit = UINT64_MAX;
-	int r = unc_root_buses_read(buses, pci, rule, why);
+	int r = unc_root_buses_read(buses, pci, t->cpu_model, rule, why);
 
 	unc_pattern_value(x->pattern, x->pmu->name, "stack", &unit);
 	for (size_t i = 0; r == 0 && i < rule->stack_count; i++) {
 		const struct unc_stack *s = &rule->stacks[i];
 
-		if (s->unit != unit || (s->kinds && !(s->kinds >> buses->kind & 1)))
+		if (s->unit != unit ||
+		    (s->kinds && (buses->kind > 63 || !(s->kinds >> buses->kind & 1))))
 			continue;
 		for (size_t k = 0; k < buses->count; k++) {
 			const struct unc_root_bus *bus = &buses->items[k];
 
-			if (bus->number != s->bus || bus->package != x->socket)
+			if (bus->number != s->bus || (int)bus->socket != x->socket)
 				continue;
-			x->first = bus->first;
+			x->first = (uint64_t)bus->segment << 16 | bus->bus << 8;
 			x->last = x->first | 0xff;
 			if (s->numbers.count)
 				x->numbers = s->numbers;
@@ -113,7 +115,7 @@ static int resolve(struct unc_port_instance *x, struct unc_root_buses *buses,
 
 	switch (rule->kind) {
 	case UNC_PORTS_CONFIG:
-		return find_stack(x, buses, pci, why);
+		return find_stack(x, buses, pci, t, why);
 	case UNC_PORTS_ATTRIBUTE:
 		return read_addresses(x, rule->attribute, die, true, why);
 	case UNC_PORTS_NAME:

@@ -37,7 +37,8 @@ static int read_words(const struct unc_device *d, unsigned offset, size_t count,
 	if (len <= FOR_ALL_USERS)
 		return unc_fail(why, EACCES,
 				"mapping needs root: only root can read the registers of %s that "
-				"name root buses; use a snapshot that root took",
+				"name root buses; run 'uncore topo --learn' as root once, or use a "
+				"snapshot that root took",
 				d->shown.address);
 	return unc_fail(why, ENODEV,
 			"the kernel reads only %zu bytes of the config space of %s (no ECAM), and "
@@ -58,13 +59,16 @@ next_device(const struct unc_pci *pci, const struct unc_port_rule *rule, unsigne
 	return NULL;
 }
 
-static int add_bus(struct unc_root_buses *b, uint64_t first, uint32_t sad, unsigned number)
+static int add_bus(struct unc_root_buses *b, uint64_t address, uint32_t sad, unsigned number)
 {
 	struct unc_root_bus *bus = unc_append(&b->items, &b->count, sizeof(*bus));
 
 	if (!bus)
 		return -ENOMEM;
-	*bus = (struct unc_root_bus){.first = first, .package = (int)(sad & 15), .number = number};
+	*bus = (struct unc_root_bus){.segment = (unsigned)(address >> 16),
+				     .bus = address >> 8 & 0xff,
+				     .socket = sad & 15,
+				     .number = number};
 	return 0;
 }
 
@@ -91,7 +95,7 @@ static int read_device(struct unc_root_buses *b, const struct unc_pci *pci,
 
 	if (!at->valid) {
 		r = read_words(d, at->sad, 1, &sad, why);
-		return r < 0 ? r : add_bus(b, d->address & ~(uint64_t)0xff, sad, sad >> 4 & 7);
+		return r < 0 ? r : add_bus(b, d->address, sad, sad >> 4 & 7);
 	}
 	r = read_words(d, at->valid, 1, &valid, why);
 	if (r == 0)
@@ -140,15 +144,132 @@ static int read_all(struct unc_root_buses *b, const struct unc_pci *pci, struct 
 	return r;
 }
 
-int unc_root_buses_read(struct unc_root_buses *b, const struct unc_pci *pci,
+/* ---- the file for other users ---- */
+
+#define PATH UNC_ROOT_BUSES_DIR "/" UNC_ROOT_BUSES_FILE
+
+struct kept_buses {
+	const char *cpu;
+	uint64_t bridges;
+	struct unc_root_buses to;
+};
+
+#define KEPT(member) UNC_AT(struct kept_buses, member)
+#define BUS(member) UNC_AT(struct unc_root_bus, member)
+
+static const struct unc_field bus_fields[] = {
+	UNC_FIELD("!segment", NUMBER, BUS(segment), .most = UINT16_MAX),
+	UNC_FIELD("!bus", NUMBER, BUS(bus), .most = UINT8_MAX),
+	UNC_FIELD("!socket", NUMBER, BUS(socket), .most = 15),
+	UNC_FIELD("!number", NUMBER, BUS(number), .most = 31),
+	UNC_END,
+};
+
+static const struct unc_shape bus_shape = {.fields = bus_fields,
+					   .size = sizeof(struct unc_root_bus)};
+
+static const struct unc_field kept_fields[] = {
+	UNC_FIELD("!cpu", TEXT, KEPT(cpu)),
+	UNC_FIELD("!bridges", NUMBER, KEPT(bridges)),
+	UNC_FIELD("!kind", NUMBER, KEPT(to.kind), .most = 63),
+	UNC_FIELD("!buses", LIST, UNC_LIST(struct kept_buses, to.items, to.count),
+		  .of = &bus_shape),
+	UNC_END,
+};
+
+static const struct unc_shape kept_shape = {.fields = kept_fields};
+
+/* Of the bridges on root buses, by which the file is recognised as that of other hardware or other bus
+ * numbers. FNV-1a, by words. */
+static uint64_t bridges_hash(const struct unc_pci *pci)
+{
+	uint64_t hash = 0xcbf29ce484222325;
+
+	for (size_t i = 0; i < pci->count; i++) {
+		const struct unc_device *d = &pci->devices[i];
+
+		if (!d->shown.is_bridge || d->shown.parent || d->address >> 16 > UINT16_MAX)
+			continue;
+		hash = (hash ^ d->address) * 0x100000001b3;
+		hash = (hash ^ (d->shown.vendor << 16 | d->shown.device)) * 0x100000001b3;
+	}
+	return hash;
+}
+
+/* -ENOENT: there is no such file. */
+static int read_kept(struct unc_root_buses *b, const struct unc_pci *pci, const char *cpu_model,
+		     struct unc_error *why)
+{
+	static const char *const links[] = {UNC_ROOT_BUSES_DIR, PATH};
+	struct unc_reader reader = {.e = why};
+	struct kept_buses kept = {.to = *b};
+	struct unc_yaml_file *file = NULL;
+	char *text;
+	int r;
+
+	for (size_t i = 0; i < sizeof(links) / sizeof(*links); i++)
+		if (unc_root_link(pci->root, links[i], &text) == 0) {
+			free(text);
+			return unc_fail(why, ENODEV,
+					"/%s is a symbolic link, which is not followed", links[i]);
+		}
+	r = unc_root_read(pci->root, PATH, &text);
+	if (r < 0)
+		return r;
+	r = unc_yaml_parse(&file, "/" PATH, text, strlen(text), why);
+	free(text);
+	if (r < 0)
+		return r;
+	reader.file = file;
+	r = unc_fill(&reader, file->root, &kept_shape, &kept);
+	if (r == 0 && (strcmp(kept.cpu, cpu_model) != 0 || kept.bridges != bridges_hash(pci)))
+		r = unc_fail(
+			why, ENODEV,
+			"mapping needs root: the PCI bridges or the CPU are not those for which "
+			"/" PATH " was written; run 'uncore topo --learn' as root again");
+	unc_yaml_free(file);
+	if (r == 0)
+		*b = kept.to;
+	else
+		free(kept.to.items);
+	return r;
+}
+
+void unc_root_buses_print(const struct unc_root_buses *b, const struct unc_pci *pci,
+			  const char *cpu_model, struct unc_text *to)
+{
+	unc_text_add(
+		to,
+		"# Root buses of the I/O stacks of this machine, from registers that only root can "
+		"read.\n# Written by 'uncore topo --learn'.\n"
+		"cpu: %s\nbridges: 0x%llx\nkind: %u\nbuses:\n",
+		cpu_model, (unsigned long long)bridges_hash(pci), b->kind);
+	for (size_t i = 0; i < b->count; i++)
+		unc_text_add(to, "  - {segment: %u, bus: 0x%02x, socket: %u, number: %u}\n",
+			     b->items[i].segment, b->items[i].bus, b->items[i].socket,
+			     b->items[i].number);
+}
+
+int unc_root_buses_read(struct unc_root_buses *b, const struct unc_pci *pci, const char *cpu_model,
 			const struct unc_port_rule *rule, struct unc_error *why)
 {
-	if (b->rule != rule) {
-		free(b->items);
-		*b = (struct unc_root_buses){.rule = rule};
+	struct unc_error other;
+	int r;
+
+	if (!b->rule) {
+		b->rule = rule;
 		b->error = read_all(b, pci, &b->why);
-		if (b->error < 0)
+		if (b->error < 0) {
+			free(b->items);
+			b->items = NULL;
 			b->count = 0;
+		}
+		r = b->error == -EACCES ? read_kept(b, pci, cpu_model, &other) : -ENOENT;
+		b->kept = r == 0;
+		if (b->kept || r == -ENOMEM)
+			b->error = r;
+		else if (r != -ENOENT)
+			unc_error_put(&b->why, false, "%s", other.text);
 	}
 	if (b->error == 0 || b->error == -ENOMEM)
 		return b->error;

@@ -451,6 +451,59 @@ int unc_root_open_file(const struct unc_root *r, const char *path, int flags)
 	return r->fd < 0 ? -ENOENT : open_below(r, path, flags);
 }
 
+/* A directory that only its owner, this user, can write to. */
+static int open_own_dir(const struct unc_root *r, const char *dir)
+{
+	char above[PATH_MAX];
+	const char *name = strrchr(dir, '/') + 1;
+	struct stat st = {0};
+	int at, fd, err;
+
+	snprintf(above, sizeof(above), "%.*s", (int)(name - dir), dir);
+	at = r->fd < 0 ? -EROFS : open_below(r, above, O_PATH | O_DIRECTORY);
+	if (at < 0)
+		return at;
+	err = mkdirat(at, name, 0755) < 0 ? -errno : 0;
+	fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		err = -errno;
+	else if (err == 0)
+		fchmod(fd, 0755); /* whatever the umask is */
+	close(at);
+	if (fd >= 0 &&
+	    (fstat(fd, &st) < 0 || st.st_uid != geteuid() || st.st_mode & (S_IWGRP | S_IWOTH))) {
+		close(fd);
+		return -EPERM;
+	}
+	return fd < 0 ? err : fd;
+}
+
+int unc_root_replace(const struct unc_root *r, const char *dir, const char *name, const char *text,
+		     struct unc_error *e)
+{
+	char temporary[NAME_MAX];
+	size_t len = strlen(text);
+	int at = open_own_dir(r, dir), fd, err = at < 0 ? at : 0;
+
+	if (err < 0)
+		return unc_fail(e, -err, "cannot write to the directory '/%s': %s", dir,
+				unc_errno_text(err));
+	snprintf(temporary, sizeof(temporary), ".%s.%d", name, (int)getpid());
+	unlinkat(at, temporary, 0);
+	fd = openat(at, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+	if (fd < 0 || fchmod(fd, 0644) < 0 || write(fd, text, len) != (ssize_t)len ||
+	    fsync(fd) < 0 || renameat(at, temporary, at, name) < 0)
+		err = errno ? -errno : -EIO;
+	if (fd >= 0)
+		close(fd);
+	if (err < 0)
+		unlinkat(at, temporary, 0);
+	close(at);
+	return err < 0 ? unc_fail(e, -err, "cannot write '/%s/%s': %s", dir, name,
+				  unc_errno_text(err))
+		       : 0;
+}
+
 bool unc_root_exists(const struct unc_root *r, const char *path)
 {
 	bool is_dir, there = look_up(r, path, &is_dir);

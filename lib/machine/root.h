@@ -50,6 +50,11 @@ int unc_root_read_int(const struct unc_root *r, const char *path, int most, int 
 int unc_root_list(const struct unc_root *r, const char *path, struct unc_names *out);
 /* A descriptor with close-on-exec for a file that is not just read: a device. A negative errno. */
 int unc_root_open_file(const struct unc_root *r, const char *path, int flags);
+/* Replaces a file in a directory, which is made if nothing else is missing; users other than the owner can
+ * read both. A reader finds the old file or the new one. Neither path may be a symbolic link, and no other
+ * user may be able to write to the directory: -ELOOP or -ENOTDIR, -EPERM. -EROFS: a snapshot. */
+int unc_root_replace(const struct unc_root *r, const char *dir, const char *name, const char *text,
+		     struct unc_error *e);
 bool unc_root_exists(const struct unc_root *r, const char *path);
 
 /* Adds to `record` whatever is read from now on: with its contents, the links that lead there and the

@@ -2,6 +2,7 @@
 /* Root ports of Intel servers by the registers in config space, with the maps of data/intel-iio.yaml. */
 #include "object.h"
 
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -366,6 +367,137 @@ static void registers_that_make_no_sense(void **state)
 	assert_port(m, "0000:19:01.0", "! its root bus is that of no I/O stack with a PMU");
 }
 
+/* ---- the file for other users ------------------------------------------------------------------- */
+
+#define DIR "var/lib/uncore"
+#define KEPT DIR "/root-buses.yaml"
+
+static void reopen(struct machine *m)
+{
+	uncore_free(m->u);
+	m->u = NULL;
+	open_machine(m, 143);
+}
+
+/* Written as root; then config space ends early. */
+static void learn(struct machine *m, char path[512])
+{
+	const char *file = NULL;
+
+	put_spr(m, 4096, 3);
+	tree_path(&m->tree, KEPT, path, 512);
+	open_machine(m, 143);
+	assert_int_equal(uncore_learn(m->u, &file), 0);
+	assert_string_equal(file, "/" KEPT);
+	put_spr(m, 64, 3);
+	reopen(m);
+}
+
+static void users_read_what_root_wrote(void **state)
+{
+	struct machine *m = *state;
+	const char *file = NULL;
+	char path[512];
+	struct stat st;
+
+	learn(m, path);
+	assert_port(m, "0000:19:03.0", "uncore_iio_2 socket 0 part 2");
+	assert_port(m, "0000:99:08.0", "uncore_iio_2 socket 1 part 7");
+	assert_int_equal(uncore_learn(m->u, &file), -EACCES);
+	assert_contains(uncore_error(m->u), "mapping needs root");
+	assert_int_equal(lstat(path, &st), 0);
+	assert_int_equal(st.st_mode, S_IFREG | 0644);
+	put_port(m, "0000:29:01.0"); /* one more root port */
+	reopen(m);
+	assert_port(m, "0000:19:03.0",
+		    "! mapping needs root: the PCI bridges or the CPU are not those for which "
+		    "/" KEPT " was written; run 'uncore topo --learn' as root again");
+}
+
+static void a_file_that_makes_no_sense(void **state)
+{
+	static const struct {
+		const char *text, *why;
+	} files[] = {
+		{"cpu: x\nbridges: 1\nkind: 0\nbuses: []\n",
+		 "! mapping needs root: the PCI bridges"},
+		{"cpu: x\n", "! /" KEPT ":1:1: the key 'bridges' is missing here"},
+		{"cpu: x\nbridges: 1\nkind: 0\nbuses: [{segment: 0, bus: 256, socket: 0, number: 0}]",
+		 "! /" KEPT ":4:27: the value of 'bus' must be from 0 to 255"},
+		{"", "! /" KEPT ":1:1: the file is empty"},
+	};
+	struct machine *m = *state;
+
+	put_spr(m, 64, 3);
+	for (size_t i = 0; i < COUNT(files); i++) {
+		tree_put(&m->tree, KEPT, files[i].text);
+		reopen(m);
+		assert_contains(find(m, "0000:19:03.0")->unknown, files[i].why + 2);
+	}
+}
+
+static void links_are_not_followed(void **state)
+{
+	struct machine *m = *state;
+	char path[512], other[512];
+
+	learn(m, path);
+	tree_path(&m->tree, "other.yaml", other, sizeof(other));
+	assert_int_equal(rename(path, other), 0);
+	tree_link(&m->tree, KEPT, "/other.yaml");
+	reopen(m);
+	assert_port(m, "0000:19:03.0", "! /" KEPT " is a symbolic link, which is not followed");
+	put_spr(m, 4096, 3);
+	reopen(m);
+	assert_port(m, "0000:19:03.0", "uncore_iio_2 socket 0 part 2");
+}
+
+/* A link at the file's path is replaced; one at the directory's is refused, as is a directory for all. */
+static void nothing_else_is_written(void **state)
+{
+	struct machine *m = *state;
+	const char *file = NULL;
+	char path[512], other[512], dir[512];
+	struct stat st;
+
+	learn(m, path);
+	tree_path(&m->tree, "other", other, sizeof(other));
+	tree_path(&m->tree, DIR, dir, sizeof(dir));
+	unlink(path);
+	tree_put(&m->tree, "other", "mine");
+	tree_link(&m->tree, KEPT, "/other");
+	put_spr(m, 4096, 3);
+	reopen(m);
+	assert_int_equal(uncore_device_count(m->u) > 0 ? uncore_learn(m->u, &file) : 1, 0);
+	assert_int_equal(stat(other, &st), 0);
+	assert_int_equal(st.st_size, 4);
+	assert_int_equal(lstat(path, &st), 0);
+	assert_true(S_ISREG(st.st_mode));
+	chmod(dir, 0777);
+	assert_int_equal(uncore_learn(m->u, &file), -EPERM);
+	chmod(dir, 0755);
+	unlink(path);
+	assert_int_equal(rmdir(dir), 0);
+	tree_link(&m->tree, DIR, "/");
+	assert_true(uncore_learn(m->u, &file) < 0);
+	assert_contains(uncore_error(m->u), "cannot write to the directory '/" DIR "'");
+}
+
+static void nothing_to_learn(void **state)
+{
+	struct machine *m = *state;
+	const char *file = NULL;
+
+	put_pmus(m, 2);
+	open_machine(m, 85);
+	assert_int_equal(uncore_learn(m->u, &file), -ENODEV);
+	assert_contains(uncore_error(m->u), "there is nothing to learn");
+	reopen(m);
+	assert_int_equal(uncore_learn(m->u, &file), -ENODEV);
+	assert_contains(uncore_error(m->u), "no device 8086:09a6");
+	assert_null(file);
+}
+
 int main(void)
 {
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
@@ -380,6 +512,11 @@ int main(void)
 		TEST(config_space_ends_early),
 		TEST(no_extended_config_space),
 		TEST(registers_that_make_no_sense),
+		TEST(users_read_what_root_wrote),
+		TEST(a_file_that_makes_no_sense),
+		TEST(links_are_not_followed),
+		TEST(nothing_else_is_written),
+		TEST(nothing_to_learn),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
