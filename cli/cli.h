@@ -51,6 +51,7 @@ struct command {
 	enum uncore_level level; /* unless an option sets another */
 	/* The same with other metrics: its name is an option of this one, its doc that option's help. */
 	const struct command *view;
+	const char *device; /* what the option names, "PORT"; NULL: it names nothing */
 };
 
 /* Makes the machine of the global options; cli_open() scans it, too. */

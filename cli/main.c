@@ -13,12 +13,24 @@
 #include "options.h"
 #include "output/buffer.h"
 
+/* Every part of every stack, to see in which one the traffic of a root port is counted. */
+static const struct command check = {
+	"check",
+	"Test which PMU counts this root port, while its device copies data",
+	.metrics = "pcie.inbound.read.bandwidth,pcie.inbound.write.bandwidth",
+	.output = "check",
+	.level = UNCORE_LEVEL_PART,
+	.device = "PORT"};
+
 /* Hits and misses of the last-level cache, added up, as bandwidths and shares. */
 static const struct command ddio = {
-	"ddio", "Device reads and writes that hit the last-level cache, or reached memory",
+	"ddio",
+	"Device reads and writes that hit the last-level cache, or reached memory",
 	.metrics =
 		"pcie.inbound.read.llc.bandwidth,pcie.inbound.read.llc.*,pcie.inbound.write.llc.*",
-	.output = "ddio", .level = UNCORE_LEVEL_SOCKET};
+	.output = "ddio",
+	.level = UNCORE_LEVEL_SOCKET,
+	.view = &check};
 
 static const struct command commands[] = {
 	{"stat", "Count metrics and events, once or every interval", .run = cmd_stat},

@@ -385,6 +385,8 @@ enum uncore_level {
 			      else per PMU and CPU; an unavailable row per port without a PMU */
 	UNCORE_LEVEL_CHANNEL,  /* one row per memory channel, or controller, where PMUs count them
 				 separately, else per socket */
+	UNCORE_LEVEL_PART,     /* one row per part of a PMU that can be counted separately; `port`
+			      has its numbers, but no address: its root port may be unknown */
 };
 
 /* Makes an empty monitor of a scanned machine. -EBUSY: the machine is not scanned. -ENOMEM. */

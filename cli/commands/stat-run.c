@@ -558,7 +558,8 @@ static int open_run(struct run *r)
 					.sort = o->sort,
 					.separator = o->separator,
 					.header = r->writer.empty,
-					.command = o->command ? r->command.data : NULL},
+					.command = o->command ? r->command.data : NULL,
+					.port = o->port},
 			      .to = &r->writer.text};
 	if (!status)
 		status = signals_open(&r->signals);

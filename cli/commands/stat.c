@@ -17,6 +17,8 @@ enum {
 	KEY_VIEW
 };
 
+#define VIEWS 2 /* of one preset, at most */
+
 #define AT(member) offsetof(struct stat_options, member)
 
 static const struct cli_option options[] = {
@@ -124,15 +126,22 @@ static void parse_other(void *into, int key, char *arg, struct argp_state *state
 	case 'A':
 		set_level(state, o, UNCORE_LEVEL_INSTANCE);
 		break;
-	case KEY_VIEW:
-		o->preset = o->preset->view ? o->preset->view : o->preset;
-		break;
 	case 'x':
 		cli_set_output(state, &o->output, "csv");
 		o->separator = separator(state, arg);
 		break;
 	default: /* -a changes nothing */
-		break;
+		if (key < KEY_VIEW)
+			break;
+		if (o->viewed)
+			argp_error(state,
+				   "only one view is possible: options such as --%s exclude "
+				   "each other",
+				   o->preset->name);
+		for (; key >= KEY_VIEW; key--)
+			o->preset = o->preset->view;
+		o->viewed = true;
+		o->device = arg;
 	}
 }
 
@@ -222,14 +231,15 @@ int cmd_stat(struct cli *cli, int argc, char **argv)
 {
 	const struct command *preset = cli->command->metrics ? cli->command : NULL;
 	const struct command *view = preset ? preset->view : NULL;
+	const struct uncore_device *device;
 	struct stat_options o = {.repeat = 1, .separator = ",", .preset = preset};
-	struct cli_option all[sizeof(options) / sizeof(*options) + 1];
+	struct cli_option all[sizeof(options) / sizeof(*options) + VIEWS];
 	bool groups;
-	int status;
+	int status, err, views = 0;
 	char doc[500];
 	struct cli_syntax syntax = {.doc = stat_doc,
 				    .args = "[INTERVAL [COUNT]] [-- COMMAND ...]",
-				    .options = view ? all : options,
+				    .options = all,
 				    .outputs = OUTPUTS_RECORDS,
 				    .outputs_group = 4,
 				    .outputs_at = AT(output),
@@ -238,10 +248,10 @@ int cmd_stat(struct cli *cli, int argc, char **argv)
 				    .argument = parse_argument,
 				    .check = check};
 
-	if (view) {
-		all[0] = (struct cli_option){view->name, NULL, view->doc, KEY_VIEW, 1, 0, 0};
-		memcpy(all + 1, options, sizeof(options));
-	}
+	for (; view && views < VIEWS; view = view->view, views++)
+		all[views] = (struct cli_option){
+			view->name, view->device, view->doc, KEY_VIEW + views, 1, 0, 0};
+	memcpy(all + views, options, sizeof(options));
 	if (preset) {
 		snprintf(doc, sizeof(doc),
 			 "%s: the metrics %s.\v"
@@ -269,6 +279,15 @@ int cmd_stat(struct cli *cli, int argc, char **argv)
 	status = check_sort(&o);
 	if (!status)
 		status = cli_open(cli);
+	if (!status && o.device) {
+		err = uncore_device_find(cli->u, o.device, &device);
+		status = err ? cli_fail(cli, err) : CLI_OK;
+		o.port = status ? NULL : device->port;
+		if (!status && !o.port) {
+			cli_error("%s is below no root port", device->address);
+			status = CLI_UNAVAILABLE;
+		}
+	}
 	if (!status)
 		status = stat_run(cli, &o);
 	free(o.queries);

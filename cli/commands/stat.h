@@ -22,6 +22,9 @@ struct stat_options {
 	struct stat_query *queries; /* none: the headline metrics */
 	size_t query_count;
 	const struct command *preset; /* at least one of its patterns must be countable; or NULL */
+	bool viewed;                  /* it is a view of the command's preset */
+	const char *device;           /* that the view is for; NULL: none */
+	const struct uncore_device *port; /* its root port */
 	enum uncore_level level;
 	struct stat_filter {
 		const char *name;  /* the library's, and that of its option */

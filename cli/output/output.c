@@ -18,6 +18,7 @@ const struct output outputs[] = {
 		   1u << UNCORE_LEVEL_CHANNEL},
 	{"ports", .window = ports_output_window, .sorts = ports_sorts},
 	{"ddio", .window = ddio_output_window},
+	{"check", .window = check_output_window},
 	{"matrix", .window = matrix_output_window},
 	{"groups", .window = groups_output_window},
 };

@@ -56,6 +56,7 @@ struct out_setup {
 	const char *separator;   /* CSV */
 	bool header;             /* CSV: a header line is due */
 	const char *command;     /* that is counted, for text; NULL: none */
+	const struct uncore_device *port; /* whose PMU is tested; NULL: none */
 };
 
 struct out_row {
@@ -111,6 +112,7 @@ void memory_output_window(struct out *out);
 extern const char *const ports_sorts[];
 void ports_output_window(struct out *out);
 void ddio_output_window(struct out *out);
+void check_output_window(struct out *out);
 void matrix_output_window(struct out *out);
 void groups_output_window(struct out *out);
 

@@ -302,6 +302,8 @@ static int match_port(struct unc_ports *p, struct unc_pci *pci, struct unc_devic
 		if (index >= 0)
 			d->shown.index = index;
 		d->shown.doubt = x->doubt;
+		if (d->shown.socket < 0)
+			d->shown.socket = x->socket;
 		port = unc_append(&x->ports, &x->port_count, sizeof(*port));
 		if (port)
 			*port = (struct unc_port){&d->shown, index};

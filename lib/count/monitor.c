@@ -70,7 +70,7 @@ int uncore_monitor_set_level(struct uncore_monitor *m, enum uncore_level level)
 	if (m->query_count || m->state != UNC_MONITOR_NEW)
 		return unc_fail(&m->machine->error, EBUSY,
 				"the level must be set before events or metrics are added");
-	if ((unsigned)level > UNCORE_LEVEL_CHANNEL)
+	if ((unsigned)level > UNCORE_LEVEL_PART)
 		return unc_fail(&m->machine->error, EINVAL, "%d is not a level", (int)level);
 	m->level = level;
 	return 0;
@@ -80,7 +80,7 @@ int uncore_monitor_add_level(struct uncore_monitor *m, enum uncore_level level)
 {
 	int r = unc_monitor_refuse_planned(m);
 
-	if (r == 0 && (unsigned)level > UNCORE_LEVEL_CHANNEL)
+	if (r == 0 && (unsigned)level > UNCORE_LEVEL_PART)
 		r = unc_fail(&m->machine->error, EINVAL, "%d is not a level", (int)level);
 	m->levels |= r == 0 ? 1u << level : 0;
 	return r;

@@ -391,7 +391,7 @@ int unc_rows_make(struct unc_rows *out, struct uncore *u, unsigned levels,
 	struct builder b = {.u = u, .sets = sets};
 
 	for (size_t i = 0; i < query_count; i++)
-		for (b.level = 0; b.level <= UNCORE_LEVEL_CHANNEL; b.level++) {
+		for (b.level = 0; b.level <= UNCORE_LEVEL_PART; b.level++) {
 			b.single = b.level >= UNCORE_LEVEL_INSTANCE;
 			if ((levels_of(&queries[i], levels) >> b.level & 1) &&
 			    add_query(&b, &queries[i]) < 0) {

@@ -261,7 +261,7 @@ static bool is_per_package(const struct uncore_metric *metric, const struct unco
 static int add_metric_on(struct uncore_monitor *m, struct unc_query *q,
 			 const struct uncore_pmu *pmu, struct unc_error *why)
 {
-	bool in_parts = q->filter || m->level == UNCORE_LEVEL_PORT;
+	bool in_parts = q->filter || m->level == UNCORE_LEVEL_PORT || m->level == UNCORE_LEVEL_PART;
 	struct unc_checkpoint before = {m->query_count, m->set_count};
 	size_t targets = q->target_count;
 	int r = 0;

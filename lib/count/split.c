@@ -244,6 +244,45 @@ static int split_by_level(struct splitter *x, const struct part *from)
 	return r;
 }
 
+/* The bits of the term by which the filter selects ports, as the events have it without a filter. */
+static uint64_t all_parts(const struct splitter *x)
+{
+	const char *terms = x->family->filters[UNC_FILTER_PORT].terms, *own;
+	struct unc_assignment a, b;
+	uint64_t mask = 0;
+
+	while (terms && unc_assignment_next(&terms, &a) == 1) {
+		own = x->query->metric->events[0]->terms;
+		while (own && strcmp(a.value, "{mask}") == 0 && unc_assignment_next(&own, &b) == 1)
+			if (strcmp(a.name, b.name) == 0)
+				unc_parse_u64(b.value, &mask);
+	}
+	return mask;
+}
+
+/* A row for each part, with or without a known root port. */
+static int split_by_parts(struct splitter *x, const struct part *from)
+{
+	struct uncore *u = x->m->machine;
+	uint64_t socket = (uint64_t)unc_topology_socket(&u->topology, x->target->cpu), number = 0;
+	uint64_t mask = x->restrictable ? all_parts(x) : 0;
+	int r = 0;
+
+	if (!mask)
+		return pass_whole(x, from);
+	for (size_t i = 0; i < x->family->pattern_count; i++)
+		unc_pattern_value(x->family->patterns[i].name, x->pmu->name, "stack", &number);
+	for (unsigned i = 0; r == 0 && i < 64; i++) {
+		struct unc_port port = {.index = (int)i};
+
+		if (!(mask >> i & 1))
+			continue;
+		port.device = unc_ports_numbered(&u->ports, socket, number, i);
+		r = port.device ? pass_port(x, from, &port) : unc_nomem(x->why);
+	}
+	return r;
+}
+
 /* A PMU that cannot distinguish its ports can be used when all of them are selected. */
 static int split_by_ports(struct splitter *x, enum unc_filter_kind kind, const struct part *from)
 {
@@ -406,6 +445,8 @@ static int pass_on(struct splitter *x, struct part *part)
 
 		if (filters->values[kind].text)
 			return splits[kind](x, kind, part);
+		if (kind == UNC_FILTER_PORT && x->m->level == UNCORE_LEVEL_PART)
+			return split_by_parts(x, part);
 		if (kind == UNC_FILTER_PORT && x->m->level == UNCORE_LEVEL_PORT && !filters->picks)
 			return split_by_level(x, part);
 	}
@@ -439,7 +480,8 @@ int unc_filters_encode(struct uncore_monitor *m, struct unc_query *q,
 	if (m->filters.text && !x.restrictable)
 		return unc_fail(why, ENODEV, "%s/%s is the same for all: no filter restricts it",
 				x.family->name, q->metric->name);
-	if ((m->filters.picks || m->level == UNCORE_LEVEL_PORT) && find_ports(&x, whole->cpu) < 0)
+	if ((m->filters.picks || m->level == UNCORE_LEVEL_PORT || m->level == UNCORE_LEVEL_PART) &&
+	    find_ports(&x, whole->cpu) < 0)
 		return -ENOMEM;
 	return pass_on(&x, &all);
 }

@@ -151,6 +151,57 @@ value() {
 	says 'note: root ports 0001:00:00\.0, .*, 0006:00:00\.0 have no rows of their own: .* without root'
 }
 
+# parts PMU=PART...: --check of 0000:37:01.0, which is uncore_iio_4, part 0, while these move 1 GB/s each
+parts() {
+	local sim=$BATS_TEST_TMPDIR/parts.yaml umask part moved
+
+	printf '%s\n' 'sim: parts' 'title: x' 'machine: spr' 'seed: 1' 'rates:' >"$sim"
+	for umask in 1 4; do
+		for part in 0 1 2 3 4 5 6 7; do
+			for moved in "$@"; do
+				[ "${moved#*=}" = $part ] || continue
+				printf '  - {pmu: %s, event: "event=0x83,umask=%d,ch_mask=%d,fc_mask=7", constant: 125e6}\n' \
+					"${moved%=*}" $umask $((1 << part)) >>"$sim"
+			done
+			printf '  - {pmu: uncore_iio, event: "event=0x83,umask=%d,ch_mask=%d,fc_mask=7", constant: 1e5}\n' \
+				$umask $((1 << part)) >>"$sim"
+		done
+	done
+	expect 0 "$UNCORE" --source "sim:$sim,step=1s" pcie --check nvme0 "${more[@]}"
+}
+
+@test "--check: one part must move, that of the map" {
+	local more=()
+
+	parts uncore_iio_4=0
+	shows $'\nuncore_iio_4, part 0 +1\\.000 GB/s\ncheck of 0000:37:01\\.0: proved: uncore_iio_4, part 0 counts it'
+	parts uncore_iio_4=2
+	shows 'check of 0000:37:01\.0: another part moved: uncore_iio_4, part 2'$'\nexpected: uncore_iio_4, part 0'
+	parts uncore_iio_3=0
+	shows 'check of 0000:37:01\.0: another part moved: uncore_iio_3, part 0'$'\nexpected: uncore_iio_4, part 0'
+	parts uncore_iio_4=0 uncore_iio_1=7
+	shows 'uncore_iio_1, part 7 ' 'uncore_iio_4, part 0 ' ': cannot tell: several parts moved'
+	parts
+	shows ': cannot tell: nothing moved; copy data'
+	# While a command runs; rows for programs have no verdict, but all parts.
+	more=(-- true)
+	parts uncore_iio_4=0
+	shows 'check of 0000:37:01\.0: '
+	more=(--json)
+	parts uncore_iio_4=0
+	[ "$(jq -r 'select(.value * 1 > 1e8) | "\(.pmu) \(.port) \(.name)"' <<<"$output")" = "$(printf '%s\n' \
+		'uncore_iio_4 0:4:0 pcie.inbound.read.bandwidth' 'uncore_iio_4 0:4:0 pcie.inbound.write.bandwidth')" ] ||
+		fail 'rows'
+	expect 2 "$UNCORE" --source "$SIM_SPR" pcie --check nvme9
+	says "there is no PCI device 'nvme9'"
+	expect 3 "$UNCORE" --source "$SIM_SPR" pcie --check fe:03.0
+	says '0000:fe:03\.0 is below no root port'
+	expect 2 "$UNCORE" --source "$SIM_SPR" pcie --check nvme0 --ddio
+	says 'exclude each other'
+	expect 2 "$UNCORE" --source "$SIM_SPR" pcie --ddio --ddio
+	says 'exclude each other'
+}
+
 @test "a sum of nothing is not 0" {
 	pcie --to cxl
 	[[ $output =~ sum\ +- ]] || fail 'a sum where nothing was counted'
