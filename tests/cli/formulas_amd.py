@@ -107,6 +107,8 @@ FORMULAS = {
         "matrix.remote.memory.read.bandwidth": df(CHANNELS, 0xBFE),
         "pcie.inbound.read.bandwidth": df(MODERATORS, 0x7FE, 0xBFE),
         "pcie.inbound.write.bandwidth": df(MODERATORS, 0x7FF, 0xBFF),
+        **{f"pcie.inbound.complex{i}.bandwidth": df([place], 0x7FE, 0xBFE, 0x7FF, 0xBFF)
+           for i, place in enumerate(MODERATORS)},
         "link.out.bandwidth": df(LINKS, 0xF3E),
         # Core clocks by the table, nanoseconds by that of Zen 5.
         "cache.miss.latency.cycles": doubted(ticks(0x3F, unit=1)),
@@ -125,6 +127,7 @@ FORMULAS = {
         **devices(COMPLEXES),
         "pcie.inbound.read.bandwidth": df(COMPLEXES, 0xFFE),
         "pcie.inbound.write.bandwidth": df(COMPLEXES, 0xFFF),
+        **{f"pcie.inbound.complex{i}.bandwidth": df([place], 0xFFE, 0xFFF) for i, place in enumerate(COMPLEXES)},
         "link.out.bandwidth": df(ZEN5_LINKS, 0xF3E),
         "link.in.bandwidth": df(ZEN5_LINKS, 0xF3F),
         "memory.local.read.ratio": from_near,

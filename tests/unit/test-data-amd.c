@@ -408,6 +408,33 @@ static const struct expected df_old[] = {
 		}                                                                             \
 	}
 
+/* One place of devices, all directions: by socket on Zen 4, for both sockets on Zen 5. */
+#define ZEN4_PLACE(n, event)                                                          \
+	{                                                                             \
+		"pcie.inbound.complex" #n ".bandwidth",                               \
+			"(io_local_rd_" #n " + io_remote_rd_" #n " + io_local_wr_" #n \
+			" + io_remote_wr_" #n ") * 64 / seconds",                     \
+		{                                                                     \
+			{"io_local_rd_" #n, NEW(event, 0x7fe)},                       \
+				{"io_remote_rd_" #n, NEW(event, 0xbfe)},              \
+				{"io_local_wr_" #n, NEW(event, 0x7ff)},               \
+			{                                                             \
+				"io_remote_wr_" #n, NEW(event, 0xbff)                 \
+			}                                                             \
+		}                                                                     \
+	}
+#define ZEN5_PLACE(n, event)                                            \
+	{                                                               \
+		"pcie.inbound.complex" #n ".bandwidth",                 \
+			"(io_rd_" #n " + io_wr_" #n ") * 64 / seconds", \
+		{                                                       \
+			{"io_rd_" #n, NEW(event, 0xffe)},               \
+			{                                               \
+				"io_wr_" #n, NEW(event, 0xfff)          \
+			}                                               \
+		}                                                       \
+	}
+
 static const struct expected df_zen4[] = {
 	CHANNELS("memory.local.read.bandwidth", "local_rd", 0x7fe),
 	CHANNELS("memory.local.write.bandwidth", "local_wr", 0x7ff),
@@ -415,6 +442,10 @@ static const struct expected df_zen4[] = {
 	CHANNELS("memory.served.write.bandwidth", "remote_wr", 0xbff),
 	MODERATORS("pcie.inbound.read.bandwidth", "rd", 0x7fe, 0xbfe),
 	MODERATORS("pcie.inbound.write.bandwidth", "wr", 0x7ff, 0xbff),
+	ZEN4_PLACE(0, 0x81f),
+	ZEN4_PLACE(1, 0x85f),
+	ZEN4_PLACE(2, 0x89f),
+	ZEN4_PLACE(3, 0x8df),
 	{"link.out.bandwidth",
 	 "(link_out_0 + link_out_1 + link_out_2 + link_out_3 + link_out_4 + link_out_5 + "
 	 "link_out_6 + link_out_7) * 64 / seconds",
@@ -440,6 +471,14 @@ static const struct expected df_zen5[] = {
 	CHANNELS("memory.served.write.bandwidth", "remote_wr", 0xbff),
 	COMPLEXES("pcie.inbound.read.bandwidth", "io_rd", 0xffe),
 	COMPLEXES("pcie.inbound.write.bandwidth", "io_wr", 0xfff),
+	ZEN5_PLACE(0, 0x81f),
+	ZEN5_PLACE(1, 0x85f),
+	ZEN5_PLACE(2, 0x89f),
+	ZEN5_PLACE(3, 0x8df),
+	ZEN5_PLACE(4, 0x91f),
+	ZEN5_PLACE(5, 0x95f),
+	ZEN5_PLACE(6, 0x99f),
+	ZEN5_PLACE(7, 0x9df),
 	{"link.out.bandwidth",
 	 "(link_out_0 + link_out_1 + link_out_2 + link_out_3 + link_out_4 + link_out_5) * 64 / "
 	 "seconds",
