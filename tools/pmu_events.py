@@ -89,10 +89,9 @@ class Source:
         return module
 
     def models(self):
-        """{name: regular expression of CPUID}, in perf's order: the first that matches is taken."""
+        """[(name, regular expression of CPUID)]: the first that matches is taken."""
         with open(self.directory / "arch/x86/mapfile.csv", encoding="ascii") as file:
-            rows = [row for row in csv.reader(file) if len(row) > 3 and row[3] == "core"]
-        return {row[2]: row[0] for row in reversed(rows)}
+            return [(row[2], row[0]) for row in csv.reader(file) if len(row) > 3 and row[3] == "core"]
 
     def model(self, name):
         """sapphirerapids, arm64/arm/cmn"""
