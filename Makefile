@@ -31,9 +31,10 @@ test-vm: ## tests against the kernel's own drivers, in virtual machines: build-v
 	@tests/vm/prepare
 	@tests/vm/test
 
-judge: all ## formulas of perf, PCM and LIKWID on the same counts: docs/judges.md; gets Linux's source
+judge: all ## formulas of perf, PCM and LIKWID, and perf's names of events: docs/judges.md; gets Linux's source
 	@tests/judge/prepare
 	@UNCORE=build/uncore tests/judge/judge.py
+	@UNCORE=build/uncore tests/judge/names.py
 
 clean-room: setup-clean-room ## `make run` and `make test` in a minimal Debian 12 and 13 (SUITE=bookworm: one); needs root
 	@tools/clean-room $(SUITE)

@@ -221,6 +221,10 @@ size_t uncore_pmu_term_count(const struct uncore_pmu *p);
 const struct uncore_term *uncore_pmu_term_at(const struct uncore_pmu *p, size_t i);
 size_t uncore_pmu_alias_count(const struct uncore_pmu *p);
 const struct uncore_alias *uncore_pmu_alias_at(const struct uncore_pmu *p, size_t i);
+/* Events under the names of the CPU's vendor (UNC_M_CAS_COUNT.RD), from the tables of perf for
+ * this CPU model; they are not among the aliases. */
+size_t uncore_pmu_vendor_event_count(const struct uncore_pmu *p);
+const struct uncore_alias *uncore_pmu_vendor_event_at(const struct uncore_pmu *p, size_t i);
 size_t uncore_pmu_cap_count(const struct uncore_pmu *p);
 const struct uncore_cap *uncore_pmu_cap_at(const struct uncore_pmu *p, size_t i);
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Writes embedded.c: data files, simulations, register blocks and snapshots of machines as C strings
+"""Writes embedded.c: data files, simulations, register blocks, names of events and snapshots of machines as C strings
 (lib/base/data-file.h)."""
 
 import argparse
@@ -80,6 +80,7 @@ def embed(args):
         index(args.data),
         array("unc_embedded_sims", stems(args.sim)),
         array("unc_embedded_blocks", stems(args.block)),
+        array("unc_embedded_names", stems(args.names)),
         array("unc_embedded_machines", [(name, pathlib.Path(p).read_bytes()) for name, p in args.machine])))
 
 
@@ -89,6 +90,7 @@ def main():
     parser.add_argument("--data", nargs="*", default=[], metavar="FILE")
     parser.add_argument("--sim", nargs="*", default=[], metavar="FILE")
     parser.add_argument("--block", nargs="*", default=[], metavar="FILE")
+    parser.add_argument("--names", nargs="*", default=[], metavar="FILE")
     parser.add_argument("--machine", nargs=2, action="append", default=[], metavar=("NAME", "PATH"))
     args = parser.parse_args()
     text = embed(args)

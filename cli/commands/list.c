@@ -15,12 +15,14 @@ struct list_options {
 	unsigned kinds;
 	const char *pattern; /* NULL: all */
 	const struct output *output;
-	bool all; /* metrics that cannot be counted here, too */
+	bool all; /* metrics that cannot be counted here, and the vendor's events, too */
 };
 
 static const struct cli_option options[] = {
-	{"all", NULL, "Also metrics that cannot be counted here, with the reason", 0, 1,
-	 OPTION_FLAG, offsetof(struct list_options, all)},
+	{"all", NULL,
+	 "Also metrics that cannot be counted here, with the reason, and without a PATTERN the "
+	 "vendor's events",
+	 0, 1, OPTION_FLAG, offsetof(struct list_options, all)},
 	{0},
 };
 
@@ -153,6 +155,21 @@ static bool has_alias(const struct uncore_pmu *pmu, const char *name)
 	return false;
 }
 
+/* The vendor's events are thousands: only those of a pattern. */
+static size_t vendor_count(const struct list_options *o, const struct uncore_pmu *pmu)
+{
+	return o->pattern || o->all ? uncore_pmu_vendor_event_count(pmu) : 0;
+}
+
+static void event_row(struct table *t, const struct buffer *pmu, const struct uncore_alias *alias,
+		      const char *from)
+{
+	table_cell(t, "%s/%s/", pmu->data, alias->name);
+	table_cell(t, "%s", alias->unit ? alias->unit : "");
+	table_cell(t, "%s", from);
+	table_end_row(t, alias->terms);
+}
+
 /* Events of PMUs that are alike, under their common name; an event that only a later one has, under its
  * own name. */
 static void events_alike(struct table *t, const struct list_options *o, const struct pmus *p,
@@ -170,10 +187,14 @@ static void events_alike(struct table *t, const struct list_options *o, const st
 				continue;
 			if (!takes_alias(o, pmu, alias))
 				continue;
-			table_cell(t, "%s/%s/", name.data, alias->name);
-			table_cell(t, "%s", alias->unit ? alias->unit : "");
-			table_cell(t, "%s", alias->evidence ? uncore_pmu_family(pmu) : "driver");
-			table_end_row(t, alias->terms);
+			event_row(t, &name, alias,
+				  alias->evidence ? uncore_pmu_family(pmu) : "driver");
+		}
+		for (size_t k = 0; i == first && k < vendor_count(o, pmu); k++) {
+			const struct uncore_alias *event = uncore_pmu_vendor_event_at(pmu, k);
+
+			if (takes_alias(o, pmu, event))
+				event_row(t, &name, event, "vendor");
 		}
 		for (size_t k = 0; i == first && k < uncore_pmu_term_count(pmu); k++) {
 			const struct uncore_term *term = uncore_pmu_term_at(pmu, k);
@@ -305,9 +326,12 @@ static json_t *terms(const struct uncore_pmu *pmu)
 static json_t *events(const struct list_options *o, const struct uncore_pmu *pmu, bool all)
 {
 	json_t *array = json_array();
+	const size_t aliases = uncore_pmu_alias_count(pmu);
 
-	for (size_t i = 0; i < uncore_pmu_alias_count(pmu); i++) {
-		const struct uncore_alias *alias = uncore_pmu_alias_at(pmu, i);
+	for (size_t i = 0; i < aliases + vendor_count(o, pmu); i++) {
+		const struct uncore_alias *alias =
+			i < aliases ? uncore_pmu_alias_at(pmu, i)
+				    : uncore_pmu_vendor_event_at(pmu, i - aliases);
 		const struct field fields[] = {
 			{"name", value_text(alias->name)},
 			{"terms", value_text(alias->terms)},
@@ -316,11 +340,12 @@ static json_t *events(const struct list_options *o, const struct uncore_pmu *pmu
 			{"per_package", value_flag(alias->per_package)},
 			{"snapshot", value_flag(alias->snapshot)},
 			{"title", value_text(alias->title)},
-			{"evidence", value_text(alias->evidence)},
+			{"evidence",
+			 value_text(i < aliases ? alias->evidence : "linux pmu-events")},
 			{0},
 		};
 
-		if (all || takes_alias(o, pmu, alias))
+		if ((all && i < aliases) || takes_alias(o, pmu, alias))
 			json_push(array, json_record(fields));
 	}
 	return array;

@@ -73,6 +73,8 @@ extern const struct unc_file unc_embedded_blocks[]; /* data/blocks/<name>.yaml *
 extern const size_t unc_embedded_blocks_count;
 extern const struct unc_file unc_embedded_machines[]; /* snapshots that the sims need */
 extern const size_t unc_embedded_machines_count;
+extern const struct unc_file unc_embedded_names[]; /* data/names/<vendor>.txt */
+extern const size_t unc_embedded_names_count;
 
 /* True for a path, false for the name of a built-in file. */
 bool unc_is_path(const char *spec);

@@ -85,9 +85,24 @@ static int add_event_on(struct adder *a, const struct uncore_pmu *pmu,
  * ("cycles"). */
 static bool has_alias(const struct uncore_pmu *pmu, const char *name)
 {
-	const struct uncore_alias *alias = unc_pmu_alias(pmu, name);
+	const struct uncore_alias *alias = unc_pmu_event(pmu, name);
 
 	return alias && !alias->evidence;
+}
+
+/* Vendors' names of the machine's events, those of PMUs that are alike once. */
+static int add_vendor_names(const struct uncore *u, struct unc_names *names)
+{
+	const struct uncore_alias *last = NULL, *events;
+	size_t count;
+	int r = 0;
+
+	for (size_t i = 0; i < uncore_pmu_count(u); i++, last = events) {
+		events = unc_pmu_vendor_events(uncore_pmu_at(u, i), &count);
+		for (size_t k = 0; r == 0 && events != last && k < count; k++)
+			r = unc_names_add(names, events[k].name);
+	}
+	return r;
 }
 
 /* The sentence for an event that no PMU here answers to, with names like its PMU's or (for a bare word)
@@ -122,6 +137,11 @@ static int no_such_pmu(struct adder *a)
 			 a->event->text);
 	any = unc_error_suggest(a->e, pmu ? pmu : a->event->terms, names.items,
 				sizeof(*names.items), names.count);
+	if (!any && !pmu && r == 0) {
+		r = add_vendor_names(u, &names);
+		any = unc_error_suggest(a->e, a->event->terms, names.items, sizeof(*names.items),
+					names.count);
+	}
 	for (size_t i = 0; !any && pmu && i < names.count && i < 8; i++)
 		unc_error_append(a->e, "%s%s", i ? ", " : "; it has ", names.items[i]);
 	if (!any && u->topology.guest[0])

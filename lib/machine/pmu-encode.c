@@ -55,7 +55,9 @@ static int refuse_unknown(const struct encoder *x, const char *name, bool terms,
 	size_t term_count = terms ? p->term_count : 0, count = term_count;
 	int err = refuse(x, "it has no %s%s%s '%s'", terms ? "term" : "",
 			 terms && events ? " or " : "", events ? "event" : "", name);
+	const struct uncore_alias *vendor;
 	const char **names;
+	size_t vendor_count;
 
 	if (!x->e)
 		return err;
@@ -66,7 +68,10 @@ static int refuse_unknown(const struct encoder *x, const char *name, bool terms,
 		names[i] = p->terms[i].name;
 	for (size_t i = 0; events && i < p->alias_count; i++)
 		names[count++] = p->aliases[i].name;
-	unc_error_suggest(x->e, name, names, sizeof(*names), count);
+	if (!unc_error_suggest(x->e, name, names, sizeof(*names), count) && events) {
+		vendor = unc_pmu_vendor_events(p, &vendor_count);
+		unc_error_suggest(x->e, name, vendor, sizeof(*vendor), vendor_count);
+	}
 	if (terms)
 		add_list(x->e, "terms", names, term_count);
 	if (events)
@@ -226,10 +231,10 @@ static const struct uncore_alias *alias_meant(const struct encoder *x,
 	if (is_built_in(a->name))
 		return NULL;
 	if (!a->has_value)
-		return unc_pmu_term(x->pmu, a->name) ? NULL : unc_pmu_alias(x->pmu, a->name);
+		return unc_pmu_term(x->pmu, a->name) ? NULL : unc_pmu_event(x->pmu, a->name);
 	if (strcmp(a->name, "event") != 0 || unc_parse_u64(a->value, &number) != -EINVAL)
 		return NULL;
-	return unc_pmu_alias(x->pmu, a->value);
+	return unc_pmu_event(x->pmu, a->value);
 }
 
 /* "name=?" in an alias: a term of the user, which comes later, replaces it. */

@@ -108,11 +108,12 @@ int unc_pmus_read(struct unc_pmus *out, const struct unc_root *root,
 	if (err && err != -ENOENT && err != -ENOTDIR)
 		return unc_fail(error, -err, "the directory " DEVICES " cannot be read");
 	pmus.items = calloc(names.count + 1, sizeof(*pmus.items));
-	err = pmus.items ? 0 : unc_nomem(error);
+	err = pmus.items && unc_vendor_new(&pmus.vendor, topology) == 0 ? 0 : unc_nomem(error);
 	for (size_t i = 0; err == 0 && i < names.count; i++) {
 		struct uncore_pmu *p = &pmus.items[pmus.count++];
 
 		p->root = root;
+		p->vendor = pmus.vendor;
 		p->error = error;
 		p->name = names.items[i];
 		names.items[i] = NULL;
@@ -144,6 +145,7 @@ void unc_pmus_finish(struct unc_pmus *p)
 	for (size_t i = 0; i < p->count; i++)
 		finish_pmu(&p->items[i]);
 	free(p->items);
+	unc_vendor_free(p->vendor);
 	*p = (struct unc_pmus){0};
 }
 
@@ -389,6 +391,34 @@ const struct uncore_alias *unc_pmu_alias(const struct uncore_pmu *p, const char 
 		       : find_named(p->aliases, p->alias_count, sizeof(*p->aliases), name);
 }
 
+const struct uncore_alias *unc_pmu_vendor_events(const struct uncore_pmu *p, size_t *count)
+{
+	const struct unc_vendor_unit *units;
+	size_t unit_count;
+
+	*count = 0;
+	if (unc_vendor_units(p->vendor, &units, &unit_count) < 0)
+		unc_nomem(p->error);
+	for (size_t i = 0; i < unit_count; i++) {
+		if (!unc_pmu_name_matches(p->name, units[i].pmu))
+			continue;
+		*count = units[i].count;
+		return units[i].events;
+	}
+	return NULL;
+}
+
+const struct uncore_alias *unc_pmu_event(const struct uncore_pmu *p, const char *name)
+{
+	const struct uncore_alias *found = unc_pmu_alias(p, name), *events;
+	size_t count;
+
+	if (found)
+		return found;
+	events = unc_pmu_vendor_events(p, &count);
+	return find_named(events, count, sizeof(*events), name);
+}
+
 const char *unc_pmu_named_value(const struct uncore_pmu *p, const char *term, const char *value,
 				bool *joined)
 {
@@ -518,6 +548,21 @@ size_t uncore_pmu_alias_count(const struct uncore_pmu *p)
 const struct uncore_alias *uncore_pmu_alias_at(const struct uncore_pmu *p, size_t i)
 {
 	return &p->aliases[i];
+}
+
+size_t uncore_pmu_vendor_event_count(const struct uncore_pmu *p)
+{
+	size_t count;
+
+	unc_pmu_vendor_events(p, &count);
+	return count;
+}
+
+const struct uncore_alias *uncore_pmu_vendor_event_at(const struct uncore_pmu *p, size_t i)
+{
+	size_t count;
+
+	return &unc_pmu_vendor_events(p, &count)[i];
 }
 
 size_t uncore_pmu_cap_count(const struct uncore_pmu *p)

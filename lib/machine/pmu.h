@@ -5,6 +5,7 @@
 
 #include "base/data-file.h"
 #include "base/format.h"
+#include "machine/names.h"
 #include "machine/root.h"
 #include "machine/topology.h"
 
@@ -54,7 +55,8 @@ struct uncore_pmu {
 	bool spans_nodes;      /* the same: its cache belongs to several NUMA nodes */
 	const char *directory; /* of a group of resctrl: that of its files */
 	const struct unc_root *root;
-	struct unc_error *error; /* of the machine, for lazy loads */
+	struct unc_vendor *vendor; /* of the machine; NULL: none */
+	struct unc_error *error;   /* of the machine, for lazy loads */
 
 	bool no_files; /* of a register block or resctrl: what follows is there, but for the family's */
 	bool loaded; /* what follows is read at first use */
@@ -70,6 +72,7 @@ struct uncore_pmu {
 struct unc_pmus {
 	struct uncore_pmu *items; /* ordered by strverscmp of name */
 	size_t count;
+	struct unc_vendor *vendor;
 };
 
 /* All PMUs below sys/bus/event_source/devices; none at all is not an error. A PMU whose `type` is
@@ -85,6 +88,10 @@ const struct uncore_term *unc_pmu_term(const struct uncore_pmu *p, const char *n
 /* Whether it has the terms of all assignments of a list, wide enough for their values. */
 bool unc_pmu_has_terms(const struct uncore_pmu *p, const char *list);
 const struct uncore_alias *unc_pmu_alias(const struct uncore_pmu *p, const char *name);
+/* The same; if there is none, the vendor's event of this name. */
+const struct uncore_alias *unc_pmu_event(const struct uncore_pmu *p, const char *name);
+/* The vendor's events for this CPU model; NULL: none. */
+const struct uncore_alias *unc_pmu_vendor_events(const struct uncore_pmu *p, size_t *count);
 /* The terms that a value of a term of the family stands for; NULL: it has no such value. */
 const char *unc_pmu_named_value(const struct uncore_pmu *p, const char *term, const char *value,
 				bool *joined);

@@ -372,6 +372,14 @@ void unc_topology_finish(struct unc_topology *t)
 	*t = (struct unc_topology){0};
 }
 
+unsigned unc_topology_stepping(const struct unc_topology *t)
+{
+	size_t model = strlen(t->cpu_model);
+	const char *second = strchr(t->cpu_names, ' ');
+
+	return second ? (unsigned)strtoul(second + 1 + model + 1, NULL, 10) : 0;
+}
+
 int unc_topology_socket(const struct unc_topology *t, int id)
 {
 	const struct uncore_cpu *cpu = unc_topology_cpu(t, id);

@@ -38,6 +38,8 @@ int unc_cpulist_read(struct unc_cpulist *out, const struct unc_root *root, const
 
 int unc_topology_read(struct unc_topology *out, const struct unc_root *root, struct unc_error *e);
 void unc_topology_finish(struct unc_topology *t);
+/* Of the CPU model; 0 when not known. */
+unsigned unc_topology_stepping(const struct unc_topology *t);
 /* NULL: no such CPU. */
 const struct uncore_cpu *unc_topology_cpu(const struct unc_topology *t, int id);
 /* The socket of a CPU; -1 when not known. */

@@ -94,7 +94,7 @@ class Pmu:
     cpus: int
 
     def encode(self, terms):
-        """The four configuration words of a text, or KeyError for a term that the PMU lacks."""
+        """The four configuration words of a text, or KeyError for a term or a value that the PMU cannot have."""
         words = [0, 0, 0, 0]
         for term in terms.split(","):
             key, _, value = term.partition("=")
@@ -105,6 +105,8 @@ class Pmu:
                 continue
             value = int(value, 0) if value else 1
             word, bits = self.formats[key]
+            if value >> len(bits):
+                raise KeyError(f"{key}={value:#x}, which is too wide")
             for i, bit in enumerate(bits):
                 words[word] = words[word] & ~(1 << bit) | (value >> i & 1) << bit
         return tuple(words)

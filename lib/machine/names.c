@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/data-file.h"
+#include "machine/names.h"
+
+#define LONGEST_LINE 512
+
+struct unc_vendor {
+	const struct unc_topology *topology;
+	bool loaded;
+	struct unc_vendor_unit *units;
+	size_t count;
+	struct unc_names strings;
+};
+
+static int by_name(const void *a, const void *b)
+{
+	return strverscmp(((const struct uncore_alias *)a)->name,
+			  ((const struct uncore_alias *)b)->name);
+}
+
+/* Where a parser is. */
+struct parser {
+	struct unc_vendor *v;
+	char model[32];               /* the name of this CPU's */
+	struct unc_vendor_unit *unit; /* NULL: the next events are of other models */
+	char base[LONGEST_LINE];      /* of the names */
+	char event[32];
+};
+
+/* "85", "0-4": whether it has `n`. *at is moved behind it. */
+static bool range_has(const char **at, unsigned long n)
+{
+	char *end;
+	unsigned long low = strtoul(*at, &end, 10), high = low;
+
+	if (*end == '-')
+		high = strtoul(end + 1, &end, 10);
+	*at = end;
+	return low <= n && n <= high;
+}
+
+/* "intel/6/85/0-4": this CPU, with a stepping from 0 to 4. */
+static bool is_cpu(const struct unc_topology *t, const char *cpu)
+{
+	const char *model = strrchr(t->cpu_model, '/');
+	size_t len = model ? (size_t)(model + 1 - t->cpu_model) : 0;
+
+	if (!len || strncmp(cpu, t->cpu_model, len) != 0)
+		return false;
+	cpu += len;
+	if (!range_has(&cpu, strtoul(model + 1, NULL, 10)))
+		return false;
+	return *cpu++ != '/' || range_has(&cpu, unc_topology_stepping(t));
+}
+
+static int begin_unit(struct parser *p, const char *name, char *models)
+{
+	struct unc_vendor *v = p->v;
+	const char *model;
+
+	p->unit = NULL;
+	while ((model = strsep(&models, " ")) && strcmp(model, p->model) != 0)
+		;
+	for (size_t i = 0; model && i < v->count; i++)
+		if (strcmp(v->units[i].pmu, name) == 0)
+			p->unit = &v->units[i];
+	if (!model || p->unit)
+		return 0;
+	p->unit = unc_append(&v->units, &v->count, sizeof(*p->unit));
+	if (!p->unit)
+		return -ENOMEM;
+	snprintf(p->unit->pmu, sizeof(p->unit->pmu), "%s", name);
+	return 0;
+}
+
+/* ".REST UMASK TERMS" */
+static int add_event(struct parser *p, const char *rest, char *codes)
+{
+	const char *umask = strsep(&codes, " "), *terms = codes;
+	struct uncore_alias *added = unc_append(&p->unit->events, &p->unit->count, sizeof(*added));
+	struct unc_text name = {0}, text = {0};
+
+	unc_text_add(&name, "%s%s", p->base, *rest == '=' ? "" : rest);
+	unc_text_add(&text, "event=0x%s", p->event);
+	if (umask && strcmp(umask, "0") != 0)
+		unc_text_add(&text, ",umask=0x%s", umask);
+	if (terms && *terms)
+		unc_text_add(&text, ",%s", terms);
+	if (added) {
+		added->scale = 1;
+		added->name = unc_names_take(&p->v->strings, unc_text_take(&name));
+		added->terms = unc_names_take(&p->v->strings, unc_text_take(&text));
+	}
+	unc_text_finish(&name);
+	unc_text_finish(&text);
+	return added && added->name && added->terms ? 0 : -ENOMEM;
+}
+
+static int add_line(struct parser *p, char *line)
+{
+	char *word = strsep(&line, " "), *next, *cpu;
+
+	if (*word == '#' || !*word || (!line && *word != '=' && *word != '.'))
+		return 0;
+	if (strcmp(word, "model") == 0 || strcmp(word, "pmu") == 0) {
+		next = strsep(&line, " ");
+		if (*word == 'p' && next)
+			return begin_unit(p, next, line);
+		while ((cpu = strsep(&line, " ")))
+			if (next && is_cpu(p->v->topology, cpu))
+				snprintf(p->model, sizeof(p->model), "%s", next);
+		return 0;
+	}
+	if (!p->unit)
+		return 0;
+	if (*word == '.' || *word == '=')
+		return add_event(p, word, line);
+	snprintf(p->base, sizeof(p->base), "%s", word);
+	snprintf(p->event, sizeof(p->event), "%s", line);
+	return 0;
+}
+
+static int load(struct unc_vendor *v)
+{
+	const char *text = NULL, *end;
+	struct parser p = {.v = v};
+	char line[LONGEST_LINE];
+	int r = 0;
+
+	for (size_t i = 0; !text && i < unc_embedded_names_count; i++) {
+		const struct unc_file *f = &unc_embedded_names[i];
+		size_t len = strlen(f->name);
+
+		if (strncmp(v->topology->cpu_model, f->name, len) == 0 &&
+		    v->topology->cpu_model[len] == '/')
+			text = f->text;
+	}
+	for (; r == 0 && text && *text; text = *end ? end + 1 : end) {
+		end = strchrnul(text, '\n');
+		snprintf(line, sizeof(line), "%.*s", (int)(end - text), text);
+		r = add_line(&p, line);
+	}
+	for (size_t i = 0; r == 0 && i < v->count; i++)
+		if (v->units[i].count)
+			qsort(v->units[i].events, v->units[i].count, sizeof(struct uncore_alias),
+			      by_name);
+	return r;
+}
+
+static void forget(struct unc_vendor *v)
+{
+	for (size_t i = 0; i < v->count; i++)
+		free(v->units[i].events);
+	free(v->units);
+	v->units = NULL;
+	v->count = 0;
+	unc_names_finish(&v->strings);
+}
+
+int unc_vendor_new(struct unc_vendor **out, const struct unc_topology *topology)
+{
+	struct unc_vendor *v = calloc(1, sizeof(*v));
+
+	if (!v)
+		return -ENOMEM;
+	v->topology = topology;
+	*out = v;
+	return 0;
+}
+
+void unc_vendor_free(struct unc_vendor *v)
+{
+	if (v)
+		forget(v);
+	free(v);
+}
+
+int unc_vendor_units(struct unc_vendor *v, const struct unc_vendor_unit **units, size_t *count)
+{
+	int r = v && !v->loaded ? load(v) : 0;
+
+	if (r < 0)
+		forget(v);
+	else if (v)
+		v->loaded = true;
+	*units = v ? v->units : NULL;
+	*count = v ? v->count : 0;
+	return r;
+}
