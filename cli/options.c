@@ -11,7 +11,13 @@
 #define KEY_FIRST 0x1000 /* of options without a key: this and their index */
 #define YEAR_NS (366ULL * 86400 * NS_PER_S)
 
-enum { KEY_DATA = 0x100, KEY_MEMORY_PEAK, KEY_USAGE };
+enum {
+	KEY_DATA = 0x800,
+	/* beside keys of commands */ KEY_MEMORY_PEAK,
+	KEY_COLOR,
+	KEY_UNITS,
+	KEY_USAGE
+};
 
 static const struct cli_option globals[] = {
 	{NULL, NULL, "Global options:", 0, 90, 0, 0},
@@ -28,6 +34,10 @@ static const struct cli_option globals[] = {
 	{"data", "DIR", "Add a directory of data files (repeatable)", KEY_DATA, 90, OPTION_LIST, 0},
 	{"memory-peak", "RATE", "Peak memory bandwidth of one socket, such as 307.2GB/s",
 	 KEY_MEMORY_PEAK, 90, 0, 0},
+	{"color", "WHEN", "Colour values by quality and load: auto, always or never", KEY_COLOR, 90,
+	 0, 0},
+	{"units", "UNITS", "Prefixes of values in text: si (GB/s), iec (GiB/s) or raw (B/s)",
+	 KEY_UNITS, 90, 0, 0},
 	{"help", NULL, "Print this help and exit", 'h', -1, 0, 0},
 	{"usage", NULL, "Print a short usage and exit", KEY_USAGE, -1, 0, 0},
 	{"version", NULL, "Print the version and exit", 'V', -1, 0, 0},
@@ -165,6 +175,14 @@ static void other_global(void *into, int key, char *arg, struct argp_state *stat
 		if (cli->memory_peak > 0) /* before the command */
 			argp_error(state, "--memory-peak is given twice");
 		cli->memory_peak = parse_rate(arg, state);
+		break;
+	case KEY_COLOR:
+		if (!terminal_set_color(arg))
+			argp_error(state, "--color: '%s' is not auto, always or never", arg);
+		break;
+	case KEY_UNITS:
+		if (!human_set_units(arg))
+			argp_error(state, "--units: '%s' is not si, iec or raw", arg);
 		break;
 	case 'h':
 		argp_state_help(state, stdout, ARGP_HELP_STD_HELP);

@@ -13,6 +13,7 @@
 #include "options.h"
 #include "output/buffer.h"
 #include "output/json.h"
+#include "output/writer.h"
 
 #define MAP_SIZE 4096
 #define CONTROL 0x100

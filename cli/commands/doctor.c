@@ -6,6 +6,7 @@
 #include "options.h"
 #include "output/buffer.h"
 #include "output/output.h"
+#include "output/writer.h"
 
 static const struct {
 	const char *mark; /* in text */
@@ -25,9 +26,9 @@ static void put_fix(const char *fix, struct buffer *to)
 	size_t command = comment ? (size_t)(comment - fix) : strlen(fix);
 
 	buffer_printf(to, "%s%.*s", label, (int)command, fix);
-	if (comment && strlen(label) + strlen(fix) > TABLE_WIDTH) {
+	if (comment && strlen(label) + strlen(fix) > text_columns()) {
 		buffer_puts(to, "\n");
-		buffer_wrap(to, 11, TABLE_WIDTH, comment);
+		buffer_wrap(to, 11, text_columns(), comment);
 	} else {
 		buffer_printf(to, "%s\n", comment ? comment : "");
 	}
@@ -38,9 +39,9 @@ void doctor_finding(const struct uncore_finding *f, struct buffer *to)
 	char label[80];
 
 	snprintf(label, sizeof(label), "%-8s %s:", verdicts[f->verdict].mark, f->subject);
-	buffer_hang(to, 9, TABLE_WIDTH, label, f->found);
+	buffer_hang(to, 9, text_columns(), label, f->found);
 	if (f->why)
-		buffer_wrap(to, 9, TABLE_WIDTH, f->why);
+		buffer_wrap(to, 9, text_columns(), f->why);
 	if (f->fix)
 		put_fix(f->fix, to);
 }

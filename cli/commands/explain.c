@@ -9,6 +9,7 @@
 #include "options.h"
 #include "output/buffer.h"
 #include "output/output.h"
+#include "output/writer.h"
 #include "views/pmus.h"
 
 struct explain_options {
@@ -188,7 +189,7 @@ static void sentence(struct buffer *to, const char *name, const char *text)
 	if (!text)
 		return;
 	snprintf(label, sizeof(label), "  %s ", name);
-	buffer_hang(to, 12, TABLE_WIDTH, label, text);
+	buffer_hang(to, 12, text_columns(), label, text);
 }
 
 static void put_config(const struct uncore_metric_event *event, struct buffer *to)
@@ -214,7 +215,7 @@ static void encoding_text(const struct uncore_metric_event *event, struct buffer
 	else
 		buffer_printf(&where, "  on %s\n", name);
 	buffer_printf(to, "%12s%.*s/%s/", "", (int)stem_of(event), name, event->terms);
-	if (to->len - begin + where.len >= TABLE_WIDTH)
+	if (to->len - begin + where.len >= text_columns())
 		buffer_printf(to, "\n%12s%s", "", where.data);
 	else
 		buffer_printf(to, "  %s", where.data);
@@ -258,7 +259,7 @@ static void title_text(const struct uncore_metric *m, struct buffer *to)
 	struct buffer label = {0};
 
 	buffer_printf(&label, "%s:", uncore_metric_name(m));
-	buffer_hang(to, 4, TABLE_WIDTH, label.data, uncore_metric_title(m));
+	buffer_hang(to, 4, text_columns(), label.data, uncore_metric_title(m));
 	buffer_free(&label);
 }
 
@@ -406,7 +407,8 @@ static void named_events_text(const struct uncore *u, const json_t *array, struc
 		buffer_printf(&label, "%s/%s/:", json_string_value(json_object_get(event, "pmu")),
 			      json_string_value(json_object_get(event, "name")));
 		buffer_puts(to, i ? "\n" : "");
-		buffer_hang(to, 4, TABLE_WIDTH, label.data, title ? title : "the driver's event");
+		buffer_hang(to, 4, text_columns(), label.data,
+			    title ? title : "the driver's event");
 		for (size_t k = 0; k < 5; k++) {
 			static const char *const keys[] = {"family", "unit", "terms", "evidence",
 							   "perf"};

@@ -7,6 +7,7 @@
 
 #include "commands/stat.h"
 #include "options.h"
+#include "output/writer.h"
 #include "views/latency.h"
 
 #define COLLECT_NS (100 * NS_PER_MS)

@@ -5,6 +5,7 @@
 #include "options.h"
 #include "output/buffer.h"
 #include "output/output.h"
+#include "output/writer.h"
 #include "views/pmus.h"
 
 #define ASSOCIATED_ROOM 40

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "commands/stat.h"
+#include "output/writer.h"
 #include "views/pmus.h"
 
 static void machine_line(const struct uncore *u, struct buffer *to)
@@ -84,9 +85,9 @@ static void pmu_lines(const struct uncore *u, struct buffer *to)
 	if (!p.count)
 		buffer_puts(to, "No PMU outside the cores.\n");
 	if (families.len)
-		buffer_hang(to, 6, TABLE_WIDTH, "PMUs:", families.data);
+		buffer_hang(to, 6, text_columns(), "PMUs:", families.data);
 	if (others.len)
-		buffer_hang(to, 6, TABLE_WIDTH, "PMUs without metrics:", others.data);
+		buffer_hang(to, 6, text_columns(), "PMUs without metrics:", others.data);
 	buffer_free(&families);
 	buffer_free(&others);
 	pmus_free(&p);

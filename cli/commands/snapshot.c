@@ -4,6 +4,7 @@
 
 #include "options.h"
 #include "output/buffer.h"
+#include "output/writer.h"
 
 static void take_file(void *into, char *arg, struct argp_state *state)
 {
@@ -38,6 +39,7 @@ int cmd_snapshot(struct cli *cli, int argc, char **argv)
 	if (err)
 		return cli_fail(cli, err);
 	status = writer_open(&w, file, false);
+	w.text.records = true;
 	if (status == CLI_OK) {
 		buffer_puts(&w.text, text);
 		writer_flush(&w);

@@ -14,6 +14,7 @@
 #include "commands/child.h"
 #include "commands/repeat.h"
 #include "commands/stat.h"
+#include "output/writer.h"
 
 /* ---- the plan ---- */
 
@@ -229,10 +230,10 @@ static int dry_run(struct cli *cli, const struct stat_options *o, struct uncore_
 {
 	bool rounds = uncore_monitor_round_count(m) > 1;
 	const struct table_column columns[] = {
-		{"EVENT", false},  {"PMU", false},
-		{"TYPE", true},    {"CONFIG", false},
-		{"CPU", true},     {"GROUP", true},
-		{"LEADER", false}, {rounds ? "ROUND" : NULL, true},
+		{"EVENT", TABLE_ALONE}, {"PMU", false},
+		{"TYPE", true},         {"CONFIG", false},
+		{"CPU", true},          {"GROUP", true},
+		{"LEADER", false},      {rounds ? "ROUND" : NULL, true},
 		{NULL, false},
 	};
 	struct writer w;

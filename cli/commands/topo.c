@@ -8,6 +8,7 @@
 #include "options.h"
 #include "output/buffer.h"
 #include "output/output.h"
+#include "output/writer.h"
 #include "views/devices.h"
 #include "views/pmus.h"
 
@@ -170,7 +171,7 @@ static void socket_line(const struct uncore *u, int socket, struct buffer *to)
 
 static void hang(struct buffer *to, const char *label, struct buffer *text)
 {
-	buffer_hang(to, 10, TABLE_WIDTH, label, buffer_text(text));
+	buffer_hang(to, 10, text_columns(), label, buffer_text(text));
 	buffer_free(text);
 }
 
@@ -325,7 +326,7 @@ static void device_line(const struct uncore_device *d, size_t depth, struct buff
 	size_t indent = 4 + 2 * (depth < DEEPEST ? depth : DEEPEST);
 
 	device_text(&text, d);
-	buffer_wrap(to, indent, TABLE_WIDTH, buffer_text(&text));
+	buffer_wrap(to, indent, text_columns(), buffer_text(&text));
 	buffer_free(&text);
 }
 
@@ -386,7 +387,7 @@ static void complex_line(const struct uncore_device *port, struct buffer *to)
 			      uncore_pmu_name(uncore_device_pmu_at(port, i)));
 	if (port->doubt)
 		buffer_printf(&text, "; suspect: %s", port->doubt);
-	buffer_wrap(to, 4, TABLE_WIDTH, buffer_text(&text));
+	buffer_wrap(to, 4, text_columns(), buffer_text(&text));
 	buffer_free(&text);
 }
 

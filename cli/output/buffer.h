@@ -12,6 +12,7 @@ struct buffer {
 	char *data; /* ends in a NUL behind `len`; NULL: nothing was added yet */
 	size_t len;
 	size_t room;
+	bool records; /* it is for programs: not fitted to a terminal */
 };
 
 void buffer_free(struct buffer *b);
@@ -40,33 +41,16 @@ size_t text_count(char into[COUNT_ROOM], uint64_t value);
  * not finite. */
 size_t text_real(char into[REAL_ROOM], double value);
 
+/* Characters that begin and end a coloured text; writer_flush() makes the terminal's sequences of them, or
+ * removes them. text_width() does not count them. */
+#define COLOR_END "\1"
+#define COLOR_GOOD "\2" /* little load */
+#define COLOR_WARN "\3" /* scaled, much load */
+#define COLOR_BAD "\4"  /* not to be trusted, at the limit */
+#define COLOR_DIM "\5"  /* no value */
+#define COLORS "\1\2\3\4\5"
+
 /* Columns a UTF-8 text takes on a terminal, for the texts we print: one per character. */
 size_t text_width(const char *text);
-
-/* Where results go: standard output or a file. */
-struct writer {
-	struct buffer text; /* filled by the outputs, emptied by writer_flush() */
-	const char *name;   /* for sentences */
-	const char *piece;  /* what a flush writes, for sentences: "interval" */
-	int fd;
-	int signal_fd;    /* readable when the user wants to stop; -1: none */
-	bool own;         /* the file is ours to close */
-	bool exact;       /* the text is written as it is: it is clean, or no terminal shows it */
-	bool empty;       /* nothing had been written to it before: a CSV header is due */
-	uint64_t flushes; /* that went through */
-	int status;       /* of the first failure; nothing is written after it */
-};
-
-/* `file` NULL or "-": standard output. Truncates without `append`. Returns an exit code. */
-int writer_open(struct writer *w, const char *file, bool append);
-
-/* Cleans and writes the text; on failure prints why (nothing for a closed pipe) and cuts a regular file back to
- * its last whole line. Returns an exit code. */
-int writer_flush(struct writer *w);
-
-int writer_close(struct writer *w);
-
-/* Opens standard output, flushes the text of `b` and frees it: for commands that print once. */
-int writer_print(struct buffer *b);
 
 #endif

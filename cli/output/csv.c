@@ -89,6 +89,7 @@ static void put_header(struct out *out, const struct field *fields)
 
 void csv_output_record(struct out *out, const struct field *fields)
 {
+	out->to->records = true;
 	if (out->setup.header)
 		put_header(out, fields);
 	for (const struct field *f = fields; f->name; f++)

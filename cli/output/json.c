@@ -124,6 +124,7 @@ void json_print(json_t *value, size_t flags, struct buffer *to)
 {
 	size_t start = to->len;
 
+	to->records = true;
 	json_dump_callback(value, append, to, flags);
 	/* jansson escapes the first 32 characters only. */
 	to->len = start + cli_clean(to->data + start, to->len - start, "\n");

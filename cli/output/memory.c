@@ -18,8 +18,9 @@ static const char *const metrics[METRICS] = {
 };
 
 static const struct table_column columns[] = {
-	{"PLACE", false},  {"READ", true},    {"WRITE", true}, {"TOTAL", true},
-	{"OF PEAK", true}, {"LATENCY", true}, {NULL, false},
+	{"PLACE", false}, {"READ", true},    {"WRITE", true},
+	{"TOTAL", true},  {"OF PEAK", true}, {"LATENCY", TABLE_RIGHT | TABLE_BELOW},
+	{NULL, false},
 };
 
 /* The rows of a window: those of the grid come first. */
@@ -90,17 +91,14 @@ static const struct uncore_row *find(const struct grid *g, const struct uncore_r
 static void put_peak(struct grid *g, struct table *t, const struct uncore_row *line)
 {
 	const struct uncore_row *total = find(g, line, TOTAL), *busy = find(g, line, PEAK);
+	double share = total ? total->value / total->ceiling : NAN;
 
-	if (total && isfinite(total->value / total->ceiling)) {
-		struct uncore_row share = *total;
-
-		share.value /= share.ceiling;
-		share.query.unit = "ratio";
-		out_value(t, &share);
-		g->ceiling = true;
+	if (isfinite(share) || !busy) {
+		out_share(t, share);
+		g->ceiling = g->ceiling || isfinite(share);
 	} else {
 		out_value(t, busy);
-		g->busy = g->busy || busy;
+		g->busy = true;
 	}
 }
 
@@ -128,8 +126,11 @@ static void put_legend(const struct grid *g)
 	if (g->ceiling)
 		buffer_printf(g->out->to, "OF PEAK: of %s %s for each socket (from %s).\n",
 			      peak.number, peak.unit, memory->from);
-	else if (g->busy)
-		buffer_puts(g->out->to, "OF PEAK: time in which the memory's data bus was busy.\n");
+	if (g->busy)
+		buffer_puts(g->out->to,
+			    g->ceiling
+				    ? "Channels: time in which the data bus was busy.\n"
+				    : "OF PEAK: time in which the memory's data bus was busy.\n");
 }
 
 static void put_grid(struct grid *g)

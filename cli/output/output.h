@@ -96,6 +96,8 @@ void out_text_time(struct out *out);
 void out_reasons(struct out *out, const struct uncore_row_place *place);
 /* A cell: the value with its unit and a mark of its quality; empty without a row. */
 void out_value(struct table *t, const struct uncore_row *row);
+/* A cell: a share of what is possible, coloured by load; empty when it is not known. */
+void out_share(struct table *t, double share);
 /* A line for each row; with the time only in the first table of the output. */
 void out_text_rows(struct out *out, struct table *t);
 bool out_same_place(const struct uncore_row_place *a, const struct uncore_row_place *b);

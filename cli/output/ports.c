@@ -141,10 +141,10 @@ static void put_line(struct out *out, const struct columns *c, struct table *t,
 	put_place(t, row);
 	for (size_t i = 0; i < c->count; i++)
 		put_value(t, find(out, row, c->names[i]));
-	if (isfinite(share))
-		table_cell(t, "%.3g %%", share * 100);
+	if (isfinite(share) || !row->place.port)
+		out_share(t, share);
 	else
-		table_cell(t, "%s", row->place.port ? "?" : "");
+		table_cell(t, "?");
 	if (row->place.port)
 		devices_below(&below, out->setup.machine, row->place.port);
 	else if (row->place.pmu)
@@ -261,7 +261,7 @@ static void put_idle(const struct out *out, const struct line *lines, size_t cou
 		}
 		buffer_puts(&text, --idle ? "," : "");
 	}
-	buffer_wrap(out->to, 0, TABLE_WIDTH, text.data);
+	buffer_wrap(out->to, 0, text_columns(), text.data);
 	buffer_free(&text);
 }
 
@@ -314,7 +314,7 @@ static void put_legend(const struct out *out)
 	else if (one_way)
 		buffer_puts(out->to, "IN, OUT: by direction, from any source.\n");
 	if (ports)
-		buffer_wrap(out->to, 0, TABLE_WIDTH,
+		buffer_wrap(out->to, 0, text_columns(),
 			    "OF LINK: the largest of them as a share of the link's capacity in "
 			    "one direction. Traffic that does not pass a root port shown here is "
 			    "not in the sum.");
@@ -361,7 +361,8 @@ static bool forget_idle(struct out *out, bool one_line)
 
 void ports_output_window(struct out *out)
 {
-	struct table_column columns[TABLE_COLUMNS + 1] = {{"PORT", false}, {"LINK", false}};
+	struct table_column columns[TABLE_COLUMNS + 1] = {{"PORT", TABLE_ALONE},
+							  {"LINK", TABLE_BELOW}};
 	struct columns c = {.count = 0};
 	struct table t;
 	struct line *lines;
@@ -372,8 +373,11 @@ void ports_output_window(struct out *out)
 	for (size_t i = 0; i < out->row_count; i++)
 		add_column(&c, out->rows[i].row->query.name);
 	for (size_t i = 0; i < c.count; i++)
-		columns[i + 2] = (struct table_column){c.titles[i], true};
-	columns[c.count + 2] = (struct table_column){"OF LINK", true};
+		columns[i + 2] =
+			(struct table_column){c.titles[i], strstr(c.names[i], ".bandwidth")
+								   ? TABLE_RIGHT
+								   : TABLE_RIGHT | TABLE_BELOW};
+	columns[c.count + 2] = (struct table_column){"OF LINK", TABLE_RIGHT};
 	table_init(&t, columns);
 	lines = make_lines(out, &count);
 	lines[0].idle = lines[0].idle && count > 1;

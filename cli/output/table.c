@@ -41,7 +41,7 @@ static void group_digits(char *into, size_t size, const char *number)
 	into[at] = '\0';
 }
 
-void human_value(struct human *h, double value, const char *unit)
+static void prefixed_value(struct human *h, double value, const char *unit)
 {
 	bool count = !*unit;
 	const char *prefix = "";
@@ -82,6 +82,47 @@ void human_value(struct human *h, double value, const char *unit)
 	snprintf(h->unit, sizeof(h->unit), "%s%s", prefix, unit);
 }
 
+void human_value_in(struct human *h, double value, const char *unit, enum units units)
+{
+	static const char *const binary[] = {"", "Ki", "Mi", "Gi", "Ti"};
+	size_t power = 0;
+
+	if (units == UNITS_SI || !isfinite(value) || (units == UNITS_IEC && *unit != 'B')) {
+		prefixed_value(h, value, unit);
+		return;
+	}
+	for (; units == UNITS_IEC && power < 4 && fabs(value) >= 1023.95; power++)
+		value /= 1024;
+	if (units == UNITS_IEC)
+		snprintf(h->number, sizeof(h->number), "%.*f",
+			 fabs(value) < 9.9995   ? 3
+			 : fabs(value) < 99.995 ? 2
+						: 1,
+			 value);
+	else
+		snprintf(h->number, sizeof(h->number), fabs(value) >= 1e5 ? "%.0f" : "%.5g", value);
+	snprintf(h->unit, sizeof(h->unit), "%s%s", binary[power], unit);
+}
+
+static enum units default_units;
+
+bool human_set_units(const char *name)
+{
+	static const char *const names[] = {"si", "iec", "raw"};
+
+	for (size_t i = 0; i < UNITS_COUNT; i++)
+		if (strcmp(name, names[i]) == 0) {
+			default_units = i;
+			return true;
+		}
+	return false;
+}
+
+void human_value(struct human *h, double value, const char *unit)
+{
+	human_value_in(h, value, unit, default_units);
+}
+
 /* ---- columns ---- */
 
 void table_init(struct table *t, const struct table_column *columns)
@@ -107,7 +148,8 @@ void table_cell(struct table *t, const char *fmt, ...)
 	va_end(args);
 	/* Before its width is known. */
 	if (t->cells.len > start)
-		t->cells.len = start + cli_clean(t->cells.data + start, t->cells.len - start, "");
+		t->cells.len =
+			start + cli_clean(t->cells.data + start, t->cells.len - start, COLORS);
 	buffer_add(&t->cells, "", 1);
 	if (t->at == t->column_count) /* a note */
 		return;
@@ -134,49 +176,89 @@ static size_t put_cell(const struct table *t, size_t i, const char *text, size_t
 	size_t used = *pending;
 	size_t fill;
 
-	if (!t->widths[i])
+	if (!t->shown[i])
 		return 0;
 	if (!width) {
-		*pending += t->widths[i] + 2;
+		*pending += t->shown[i] + 2;
 		return 0;
 	}
-	fill = t->widths[i] - width;
-	if (t->columns[i].right)
+	if (width > t->shown[i]) {
+		buffer_spaces(to, used);
+		buffer_puts(to, text);
+		buffer_puts(to, "\n");
+		*pending = used + t->shown[i] + 2;
+		return 0;
+	}
+	fill = t->shown[i] - width;
+	if (t->columns[i].traits & TABLE_RIGHT)
 		used += fill;
 	buffer_spaces(to, used);
 	buffer_puts(to, text);
-	*pending = (t->columns[i].right ? 0 : fill) + 2;
+	*pending = ((t->columns[i].traits & TABLE_RIGHT) ? 0 : fill) + 2;
 	return used + width;
 }
 
 /* Returns the cell behind the row. */
 static const char *put_row(const struct table *t, const char *cell, struct buffer *to)
 {
-	const char *below = "";
+	struct buffer below = {0};
+	bool hidden = false; /* columns are below */
 	size_t pending = 0;
 	size_t used = 0;
 
 	for (size_t i = 0; i < t->column_count; i++, cell += strlen(cell) + 1) {
 		bool last = i + 1 == t->column_count;
 
-		if (last && t->flows && used + pending + text_width(cell) > TABLE_WIDTH)
-			below = cell;
-		else
+		if (last && t->flows && used + pending + text_width(cell) > text_columns())
+			buffer_puts(&below, cell);
+		else if (t->shown[i] || !*cell)
 			used += put_cell(t, i, cell, &pending, to);
+		else {
+			buffer_printf(&below, "%s%s %s", below.len ? ", " : "", t->columns[i].title,
+				      cell);
+			hidden = true;
+		}
 	}
 	/* `cell` is the note now. */
-	if (*cell && !*below && used + pending + text_width(cell) <= TABLE_WIDTH) {
+	if (*cell && !below.len && used + pending + text_width(cell) <= text_columns()) {
 		buffer_spaces(to, pending);
 		buffer_puts(to, cell);
 		buffer_puts(to, "\n");
 	} else {
 		buffer_puts(to, "\n");
-		if (*below)
-			buffer_wrap(to, 4, TABLE_WIDTH, below);
-		if (*cell)
-			buffer_wrap(to, 4, TABLE_WIDTH, cell);
+		if (hidden && *cell)
+			buffer_printf(&below, "; %s", cell);
+		if (below.len)
+			buffer_wrap(to, 4, text_columns(), below.data);
+		if (*cell && !hidden)
+			buffer_wrap(to, 4, text_columns(), cell);
 	}
+	buffer_free(&below);
 	return cell + strlen(cell) + 1;
+}
+
+/* Which columns go below, and how wide the one is that may have lines of its own. */
+static void fit(struct table *t)
+{
+	size_t room = terminal_columns(), total = 0;
+
+	for (size_t i = 0; i < t->column_count; i++) {
+		t->shown[i] = t->widths[i];
+		total += t->widths[i] ? t->widths[i] + 2 : 0;
+	}
+	total -= total ? 2 : 0;
+	for (size_t i = 0; room && i < t->column_count && total > room; i++)
+		if ((t->columns[i].traits & TABLE_BELOW) && t->shown[i]) {
+			total -= t->shown[i] + 2;
+			t->shown[i] = 0;
+		}
+	for (size_t i = 0; room && i < t->column_count && total > room; i++)
+		if ((t->columns[i].traits & TABLE_ALONE) && t->shown[i]) {
+			size_t least = strlen(t->columns[i].title), excess = total - room;
+
+			t->shown[i] = t->shown[i] > least + excess ? t->shown[i] - excess : least;
+			total = room;
+		}
 }
 
 void table_print(struct table *t, struct buffer *to)
@@ -186,16 +268,18 @@ void table_print(struct table *t, struct buffer *to)
 
 	if (!t->cells.len)
 		return;
+	for (size_t i = 0; i < t->column_count; i++) {
+		size_t width = strlen(t->columns[i].title);
+
+		if (t->widths[i] && t->widths[i] < width)
+			t->widths[i] = width;
+	}
+	fit(t);
 	if (!t->titled) {
 		size_t pending = 0;
 
-		for (size_t i = 0; i < t->column_count; i++) {
-			size_t width = strlen(t->columns[i].title);
-
-			if (t->widths[i] && t->widths[i] < width)
-				t->widths[i] = width;
+		for (size_t i = 0; i < t->column_count; i++)
 			put_cell(t, i, t->columns[i].title, &pending, to);
-		}
 		buffer_puts(to, "\n");
 		t->titled = true;
 	}

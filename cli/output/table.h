@@ -7,9 +7,9 @@
 #include <stddef.h>
 
 #include "output/buffer.h"
+#include "output/terminal.h"
 
 #define TABLE_COLUMNS 10
-#define TABLE_WIDTH 100 /* columns a line should keep to */
 
 /* "12.34" "GB/s" */
 struct human {
@@ -21,19 +21,40 @@ struct human {
  * units of the kernel keep theirs and get thousands separators. "-" when not finite. */
 void human_value(struct human *h, double value, const char *unit);
 
+enum units {
+	UNITS_SI,  /* as human_value() */
+	UNITS_IEC, /* bytes with powers of 1024: GiB/s */
+	UNITS_RAW, /* base units without prefix or separators */
+	UNITS_COUNT,
+};
+
+void human_value_in(struct human *h, double value, const char *unit, enum units units);
+
+/* Those of human_value() from now on: "si", "iec", "raw"; false: none of them. */
+bool human_set_units(const char *name);
+
+enum {
+	TABLE_RIGHT = 1, /* aligned to the right */
+	/* On a terminal that is too narrow for all columns: */
+	TABLE_BELOW = 2, /* cells go below their row, with the title */
+	TABLE_ALONE =
+		4, /* a cell that is too long has a line of its own, the rest of its row follows */
+};
+
 struct table_column {
 	const char *title;
-	bool right; /* aligned to the right */
+	int traits; /* the above; true: TABLE_RIGHT */
 };
 
 struct table {
 	const struct table_column *columns; /* until one without title */
 	size_t column_count;
 	size_t widths[TABLE_COLUMNS]; /* only grow, so that interval after interval lines up */
+	size_t shown[TABLE_COLUMNS];  /* what the terminal has room for of them */
 	struct buffer cells;          /* NUL-terminated texts; a note ends each row */
 	size_t at;                    /* cell of the current row that comes next */
 	bool titled;
-	bool flows; /* texts of the last column that make a line longer than TABLE_WIDTH go below */
+	bool flows; /* texts of the last column that make a line longer than text_columns() go below */
 };
 
 /* `columns` ends with an entry without title and must outlive the table. */
@@ -43,7 +64,7 @@ void table_free(struct table *t);
 /* The next cell of the current row. It is cleaned. */
 void table_cell(struct table *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* Ends the row. A note stands behind it when the line keeps to TABLE_WIDTH, else below it. */
+/* Ends the row. A note stands behind it when the line keeps to text_columns(), else below it. */
 void table_end_row(struct table *t, const char *note);
 
 /* Appends the rows and clears them; titles come before the first ones. Columns that never held

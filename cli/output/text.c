@@ -70,8 +70,35 @@ void out_text_time(struct out *out)
 		buffer_printf(out->to, "%.6f s\n", out->frame.time);
 }
 
+/* Nothing for a value that is good. */
+static const char *color_of(enum uncore_quality quality)
+{
+	switch (quality) {
+	case UNCORE_SCALED:
+		return COLOR_WARN;
+	case UNCORE_PARTIAL:
+	case UNCORE_SUSPECT:
+		return COLOR_BAD;
+	case UNCORE_UNAVAILABLE:
+		return COLOR_DIM;
+	default:
+		return "";
+	}
+}
+
+void out_share(struct table *t, double share)
+{
+	const char *color = share >= 0.9 ? COLOR_BAD : share >= 0.7 ? COLOR_WARN : COLOR_GOOD;
+
+	if (isfinite(share))
+		table_cell(t, "%s%.3g %%%s", color, share * 100, COLOR_END);
+	else
+		table_cell(t, "%s", "");
+}
+
 void out_value(struct table *t, const struct uncore_row *row)
 {
+	const char *color = row ? color_of(row->quality) : "";
 	struct human h;
 
 	if (!row) {
@@ -79,10 +106,11 @@ void out_value(struct table *t, const struct uncore_row *row)
 		return;
 	}
 	human_value(&h, row->value, row->query.unit);
-	table_cell(t, "%s%s%s%s", h.number, *h.unit ? " " : "", h.unit,
+	table_cell(t, "%s%s%s%s%s%s", color, h.number, *h.unit ? " " : "", h.unit,
 		   row->quality == UNCORE_SCALED                                      ? " ~"
 		   : row->quality == UNCORE_PARTIAL || row->quality == UNCORE_SUSPECT ? " !"
-										      : "");
+										      : "",
+		   *color ? COLOR_END : "");
 }
 
 bool out_same_place(const struct uncore_row_place *a, const struct uncore_row_place *b)
@@ -117,7 +145,7 @@ void out_reasons(struct out *out, const struct uncore_row_place *place)
 			continue;
 		buffer_printf(out->to, "! %s is %s:\n", row->query.name,
 			      uncore_quality_name(row->quality));
-		buffer_wrap(out->to, 4, TABLE_WIDTH, row->reason);
+		buffer_wrap(out->to, 4, text_columns(), row->reason);
 	}
 	if (least < 1)
 		buffer_printf(out->to,
@@ -156,8 +184,9 @@ void out_place(struct buffer *to, const struct uncore_row_place *place)
 /* ---- the output `text` ---- */
 
 static const struct table_column columns[] = {
-	{"TIME", true},  {"WINDOW", true},  {"NAME", false},    {"PLACE", false}, {"VALUE", true},
-	{"UNIT", false}, {"SPREAD", false}, {"QUALITY", false}, {NULL, false},
+	{"TIME", TABLE_RIGHT}, {"WINDOW", TABLE_RIGHT}, {"NAME", TABLE_ALONE},
+	{"PLACE", 0},          {"VALUE", TABLE_RIGHT},  {"UNIT", 0},
+	{"SPREAD", 0},         {"QUALITY", 0},          {0},
 };
 
 static bool same_query(const struct uncore_row *a, const struct uncore_row *b)
@@ -177,7 +206,7 @@ static void put_value(struct table *t, const struct uncore_row *row, double spre
 	human_value(&value, row->value, row->query.unit);
 	human_value(&low, row->low, row->query.unit);
 	if (isfinite(row->low) && !isfinite(row->high))
-		table_cell(t, "≥ %s", low.number);
+		table_cell(t, "%s %s", terminal_has_utf8() ? "≥" : ">=", low.number);
 	else if (isfinite(row->low) && row->value >= row->high)
 		table_cell(t, "%s%s%s to %s", low.number,
 			   row->low != 0 && strcmp(low.unit, value.unit) != 0 ? " " : "",
@@ -189,7 +218,7 @@ static void put_value(struct table *t, const struct uncore_row *row, double spre
 	if (!isfinite(spread) && row->low < row->value && row->value < row->high)
 		spread = (row->high - row->low) / 2 / fabs(row->value);
 	if (isfinite(spread))
-		table_cell(t, "± %.2f %%", spread * 100);
+		table_cell(t, "%s %.2f %%", terminal_has_utf8() ? "±" : "+-", spread * 100);
 	else
 		table_cell(t, "%s", "");
 }
@@ -201,6 +230,7 @@ static void put_row(struct out *out, struct table *t, const struct out_row *kept
 	char text[120];
 	struct buffer place = {0};
 	struct human window, ceiling;
+	const char *color;
 
 	if (out->setup.intervals && t == &out->table) {
 		human_value(&window, out->frame.window, "s");
@@ -222,7 +252,9 @@ static void put_row(struct out *out, struct table *t, const struct out_row *kept
 	*text = '\0';
 	if (isfinite(row->value) && row->counted.coverage < 1)
 		snprintf(text, sizeof(text), " %.3g %%", row->counted.coverage * 100);
-	table_cell(t, "%s%s", uncore_quality_name(row->quality), text);
+	color = color_of(row->quality);
+	table_cell(t, "%s%s%s%s", color, uncore_quality_name(row->quality), text,
+		   *color ? COLOR_END : "");
 	/* The reason or, of a row without one, its share of the ceiling. */
 	*text = '\0';
 	if (!row->reason && isfinite(row->value / row->ceiling)) {

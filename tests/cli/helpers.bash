@@ -29,6 +29,9 @@ unpack() {
 	python3 "$MACHINES/snapshot.py" unpack "$1" "$2"
 }
 
+# Nor do tables on the terminal that runs them.
+unset COLUMNS NO_COLOR
+
 # Python writes no caches into the sources.
 export PYTHONDONTWRITEBYTECODE=1
 

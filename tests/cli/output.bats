@@ -159,3 +159,79 @@ to_closed() {
 	expect 0 "$UNCORE" --source "$SIM_T410" stat -x $'\x1f' --timeout 1ms -M memory.bandwidth
 	shows $'schema|time\x1finterval\x1f'
 }
+
+# Bytes that continue a character have no column of their own.
+widest() {
+	LC_ALL=C sed 's/[\x80-\xbf]//g' <<<"$output" | LC_ALL=C awk 'length > most { most = length } END { print most + 0 }'
+}
+
+@test "no line is longer than a terminal of 80 columns, whatever the command and the machine" {
+	local sim command
+
+	for sim in "$UNCORE_SOURCE_ROOT"/data/sim/*.yaml; do
+		sim=$(basename "$sim" .yaml)
+		for command in '' 'stat -M * --timeout 1 --no-merge' 'stat -M * --dry-run' 'pcie --timeout 1' list topo \
+			'explain *' doctor 'mem -I 1 --interval-count 2' 'link --timeout 1'; do
+			set -f
+			# shellcheck disable=SC2086 # words
+			run --separate-stderr env COLUMNS=80 "$UNCORE" --source "sim:$sim,step=1s" $command
+			set +f
+			[ "$(widest)" -le 80 ] || fail "$sim: $command has a line of $(widest) columns"
+		done
+	done
+}
+
+@test "a wide terminal has all columns beside each other, and a file what it ever had" {
+	expect 0 env COLUMNS=80 "$UNCORE" --source "$SIM_T410" pcie
+	shows '000b:00:00\.0 .* 24\.3 %'$'\n'' +LINK 64 GT/s x16; 000b:01:00\.0 mlx5_2'
+	expect 0 env COLUMNS=200 "$UNCORE" --source "$SIM_T410" pcie
+	shows '000b:00:00\.0  64 GT/s x16 .* 24\.3 % +000b:01:00\.0 mlx5_2'
+	expect 0 env COLUMNS=80 "$UNCORE" --source "$SIM_T410" link --timeout 1
+	shows $'\n'nvidia-t410-nvclink/link.in.read.latency$'\n +all, CPU socket'
+	# JSON has no lines to fold.
+	expect 0 env COLUMNS=80 "$UNCORE" --source "$SIM_T410" list -j
+	jq -e . >/dev/null <<<"$output"
+	[ "$(widest)" -gt 80 ]
+}
+
+@test "--color: by quality and load, when it is asked for; never in a file of its own accord" {
+	local red=$'\e\\[31m' green=$'\e\\[32m'
+
+	expect 0 "$UNCORE" --source "$SIM_T410" --color always pcie
+	shows "${green}24\.3 %"
+	expect 0 "$UNCORE" --source "$SIM_ZEN4" mem --timeout 1 --color=always
+	shows "${red}400\.0 ns !" "${red}suspect"
+	for how in auto never; do
+		expect 0 "$UNCORE" --source "$SIM_T410" --color "$how" pcie
+		[[ $output != *$'\e'* ]] || fail 'colours in a pipe'
+	done
+	expect 0 "$UNCORE" --source "$SIM_T410" --color always pcie -j
+	[[ $output != *$'\e'* ]] || fail 'colours in JSON'
+	refuses 2 "$UNCORE" mem --color sometimes
+	says "--color: 'sometimes' is not auto, always or never"
+}
+
+@test "--units: powers of 1000 or of 1024, or none" {
+	expect 0 "$UNCORE" --source "$SIM_SPR" mem --timeout 1
+	shows 'machine +74\.08 GB/s'
+	expect 0 "$UNCORE" --source "$SIM_SPR" mem --timeout 1 --units iec
+	shows 'machine +68\.99 GiB/s' '91\.76 ns'
+	expect 0 "$UNCORE" --source "$SIM_SPR" --units raw mem --timeout 1
+	shows 'machine +740[0-9]{8} B/s'
+	refuses 2 "$UNCORE" list --units kB
+	says "--units: 'kB' is not si, iec or raw"
+}
+
+@test "the locale C has ASCII characters only" {
+	expect 0 env LC_ALL=C "$UNCORE" --source sim:spr,step=10us stat -e msr/tsc/ --timeout 1ms
+	shows 'Counted for 10\.00 us'
+	expect 0 env LC_ALL=C.UTF-8 "$UNCORE" --source sim:spr,step=10us stat -e msr/tsc/ --timeout 1ms
+	shows 'Counted for 10\.00 µs'
+}
+
+@test "global options behind a command are not taken for its own" {
+	refuses 2 "$UNCORE" --source "$SIM_T410" mem --timeout 1 --data "$BATS_TEST_TMPDIR/none"
+	says 'there is no directory'
+	expect 0 "$UNCORE" --source "$SIM_ZEN4" mem --timeout 1 --memory-peak 1TB/s
+	shows 'OF PEAK: of 1\.000 TB/s'
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/* Where results go: standard output or a file. */
+#ifndef CLI_WRITER_H
+#define CLI_WRITER_H
+
+#include "output/buffer.h"
+
+struct writer {
+	struct buffer text; /* filled by the outputs, emptied by writer_flush() */
+	const char *name;   /* for sentences */
+	const char *piece;  /* what a flush writes, for sentences: "interval" */
+	int fd;
+	int signal_fd;    /* readable when the user wants to stop; -1: none */
+	bool own;         /* the file is ours to close */
+	bool exact;       /* the text is written as it is: it is clean, or no terminal shows it */
+	bool empty;       /* nothing had been written to it before: a CSV header is due */
+	uint64_t flushes; /* that went through */
+	int status;       /* of the first failure; nothing is written after it */
+};
+
+/* `file` NULL or "-": standard output. Truncates without `append`. Returns an exit code. */
+int writer_open(struct writer *w, const char *file, bool append);
+
+/* Cleans and writes the text; on failure prints why (nothing for a closed pipe) and cuts a regular file back to
+ * its last whole line. Returns an exit code. */
+int writer_flush(struct writer *w);
+
+int writer_close(struct writer *w);
+
+/* Opens standard output, flushes the text of `b` and frees it: for commands that print once. */
+int writer_print(struct buffer *b);
+
+#endif
