@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/timerfd.h>
+#include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -272,6 +273,7 @@ struct run {
 	struct uncore_sample **samples; /* one for each round */
 	size_t sample_count, round, round_count;
 	struct writer writer;
+	struct utsname uts; /* its name is in rows */
 	struct out out;
 	struct buffer command; /* its words, for the header */
 	struct signals signals;
@@ -385,7 +387,10 @@ static int print_window(struct run *r, bool total)
 	int err = total ? uncore_monitor_total(r->monitor, sample)
 			: uncore_monitor_read(r->monitor, sample);
 	uint64_t begin_ns = uncore_sample_begin_ns(sample), end_ns = uncore_sample_end_ns(sample);
-	struct out_frame frame = {.window = (double)(end_ns - begin_ns) / 1e9, .total = total};
+	struct out_frame frame = {.window = (double)(end_ns - begin_ns) / 1e9,
+				  .wall_ns = uncore_sample_end_wall_ns(sample),
+				  .monotonic_ns = end_ns,
+				  .total = total};
 
 	if (err)
 		return cli_fail(r->cli, err);
@@ -557,6 +562,9 @@ static int open_run(struct run *r)
 					.intervals = o->interval_ns > 0,
 					.level = o->level,
 					.sort = o->sort,
+					.host = uncore_is_simulated(r->cli->u) || uname(&r->uts)
+							? NULL
+							: r->uts.nodename,
 					.separator = o->separator,
 					.header = r->writer.empty,
 					.command = o->command ? r->command.data : NULL,

@@ -3,8 +3,10 @@
 #include "output/output.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "cli.h"
 
@@ -40,10 +42,40 @@ void out_free(struct out *out)
 	out->rows = NULL;
 }
 
+#define DATE_ROOM 40
+
+/* ISO 8601 with milliseconds, in UTC. */
+static void put_date(char into[DATE_ROOM], uint64_t wall_ns)
+{
+	time_t seconds = (time_t)(wall_ns / NS_PER_S);
+	struct tm tm;
+	size_t len;
+
+	gmtime_r(&seconds, &tm);
+	len = strftime(into, DATE_ROOM, "%Y-%m-%dT%H:%M:%S", &tm);
+	snprintf(into + len, DATE_ROOM - len, ".%03uZ", (unsigned)(wall_ns % NS_PER_S / NS_PER_MS));
+}
+
+/* In bytes where the kernel's unit is a multiple of them. */
+static double base_rate(const struct uncore_row *row)
+{
+	static const struct {
+		const char *unit;
+		double bytes;
+	} units[] = {{"KiB", 0x400}, {"MiB", 0x100000}, {"GiB", 0x40000000}};
+
+	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++)
+		if (strcmp(row->query.unit, units[i].unit) == 0)
+			return row->rate * units[i].bytes;
+	return row->rate;
+}
+
 static void print_record(struct out *out, const struct uncore_row *row)
 {
 	bool event = !row->query.family;
 	bool counted = event && isfinite(row->value);
+	char date[DATE_ROOM];
+	put_date(date, out->frame.wall_ns);
 	const struct field fields[] = {
 		{"schema", value_count(JSON_SCHEMA)},
 		{"time", value_real(out->frame.time)},
@@ -59,7 +91,7 @@ static void print_record(struct out *out, const struct uncore_row *row)
 		{"cpu", value_id(row->place.cpu)},
 		{"value", value_real(row->value)},
 		{"unit", value_text(row->query.unit)},
-		{"rate", value_real(row->rate)},
+		{"rate", value_real(base_rate(row))},
 		{"quality", value_text(uncore_quality_name(row->quality))},
 		{"coverage", value_real(row->counted.coverage)},
 		{"instances", value_count(row->counted.instances)},
@@ -74,6 +106,11 @@ static void print_record(struct out *out, const struct uncore_row *row)
 		{"low", value_real(row->low)},
 		{"high", value_real(row->high)},
 		{"node", value_id(row->place.node)},
+		{"channel", value_id(row->place.channel)},
+		{"date", value_text(date)},
+		{"wall_ns", value_count(out->frame.wall_ns)},
+		{"monotonic_ns", value_count(out->frame.monotonic_ns)},
+		{"host", value_text(out->setup.host)},
 		{0},
 	};
 

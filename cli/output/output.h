@@ -41,7 +41,8 @@ const struct output *output_find(const char *name);
 struct out_frame {
 	double time;   /* seconds from the start of counting to the end of the window */
 	double window; /* its length in seconds */
-	bool total;    /* the whole time, after its intervals */
+	uint64_t wall_ns, monotonic_ns; /* of its end */
+	bool total;                     /* the whole time, after its intervals */
 	unsigned runs; /* 0: one window; else the rows are means over so many runs */
 };
 
@@ -53,6 +54,7 @@ struct out_setup {
 	bool intervals;          /* several windows follow each other */
 	enum uncore_level level; /* that was asked for: of outputs with several, MACHINE for all */
 	const char *sort;        /* one of the output's; NULL: its default */
+	const char *host;        /* NULL: not known, as of a simulation */
 	const char *separator;   /* CSV */
 	bool header;             /* CSV: a header line is due */
 	const char *command;     /* that is counted, for text; NULL: none */

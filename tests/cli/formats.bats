@@ -66,8 +66,8 @@ mixed() {
 	expect 0 "$UNCORE" --source "$SIM_SPR" stat -j --timeout 1 -e uncore_imc/cas_count_read/
 	helper check-rows json N=1 <<<"$output"
 	# Mebibytes: 64 bytes over 2^20.
-	[ "$(jq -c '[.unit, (.value / .count - 6.103515625e-5 | fabs) < 1e-15, .count > 1e9]' \
-		<<<"$output")" = '["MiB",true,true]' ] || fail 'the scale'
+	[ "$(jq -c '[.unit, (.value / .count - 6.103515625e-5 | fabs) < 1e-15, .count > 1e9, .rate == .count * 64]' \
+		<<<"$output")" = '["MiB",true,true,true]' ] || fail 'the scale'
 }
 
 @test "the kernel's counters: CSV and JSON, intervals and totals, every level" {
@@ -144,4 +144,39 @@ mixed() {
 	expect 0 "$UNCORE" --source "sim:$file,step=200.000000007s" stat --csv --timeout 1 \
 		-e nvidia_ucf_pmu/cycles/
 	[[ $output =~ ,10000000000350000, ]] || fail 'digits are lost'
+}
+
+@test "all JSON is what the installed schema says" {
+	local sim command file
+
+	for sim in "$SIM_SPR" "$SIM_T410" "$SIM_ZEN4"; do
+		set -f
+		for command in list topo doctor 'explain *' 'stat -M * --dry-run' 'stat -M * --timeout 1' \
+			'stat -M memory.* --per-channel --timeout 1' 'pcie --timeout 1' 'stat -M * --no-merge -I 1 --interval-count 2 --summary'; do
+			# shellcheck disable=SC2086 # words
+			expect 0 "$UNCORE" --source "$sim" $command -j
+			helper check-schema <<<"$output" || fail "$sim: $command"
+		done
+		set +f
+	done
+	for file in "$GOLDEN"/*.json*; do
+		helper check-schema <"$file"
+	done
+	needs_msr
+	expect 0 "$UNCORE" stat -e msr/tsc/ -j --timeout 10
+	helper check-schema <<<"$output"
+	[ "$(jq -r .host <<<"$output")" = "$(uname -n)" ] || fail 'the name of the host'
+	jq -e '.wall_ns * 1 > 1.7e18 and (.date | length) == 24' <<<"$output"
+}
+
+# What a reader may rely on must be refused when it is not there.
+@test "the schema refuses rows without a member, or with one of another kind" {
+	local row
+
+	expect 0 "$UNCORE" --source "$SIM_SPR" stat -j --timeout 1 -M memory.bandwidth
+	row=$output
+	run -1 helper check-schema <<<"$(jq -c 'del(.wall_ns)' <<<"$row")"
+	run -1 helper check-schema <<<"$(jq -c '.quality = "good"' <<<"$row")"
+	run -1 helper check-schema <<<"$(jq -c '.date = "yesterday"' <<<"$row")"
+	run -1 helper check-schema <<<"$(jq -c '.more = 1' <<<"$row")"
 }

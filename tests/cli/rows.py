@@ -2,6 +2,7 @@
 """Strict readers of what the command prints: JSON lines and CSV. A finding raises Wrong."""
 
 import csv
+import datetime
 import io
 import json
 import math
@@ -9,7 +10,7 @@ import math
 SCHEMA = 1
 COLUMNS = (
     "time interval total source kind name family socket pmu cpu value unit rate quality coverage "
-    "instances count enabled_ns running_ns reason role filter port ceiling low high node"
+    "instances count enabled_ns running_ns reason role filter port ceiling low high node channel date wall_ns monotonic_ns host"
 ).split()
 QUALITIES = ("measured", "scaled", "partial", "suspect", "unavailable")
 
@@ -50,6 +51,11 @@ def json_lines(text):
     return objects
 
 
+def date_of(wall_ns):
+    seconds = datetime.datetime.fromtimestamp(wall_ns // 10**9, datetime.timezone.utc)
+    return f"{seconds:%Y-%m-%dT%H:%M:%S}.{wall_ns // 10**6 % 1000:03}Z"
+
+
 def json_rows(text):
     """Rows of results: all keys there, every value of its kind."""
     rows = json_lines(text)
@@ -71,6 +77,9 @@ def json_rows(text):
             check(isinstance(row[key], (int, float)), f"{key} is no number: {row}")
         for key in ("role", "filter", "port"):
             check(row[key] is None or row[key] and isinstance(row[key], str), f"{key}: {row}")
+        check(row["date"] == date_of(row["wall_ns"]), f"date and wall_ns: {row}")
+        check(isinstance(row["monotonic_ns"], int), f"monotonic_ns: {row}")
+        check(row["simulated"] == (row["host"] is None), f"host: {row}")
         ceiling = row["ceiling"]
         check(ceiling is None or ceiling > 0 and row["unit"] == "B/s", f"ceiling: {row}")
         if ceiling and row["value"] and row["value"] > 1.05 * ceiling:
@@ -100,6 +109,7 @@ def csv_rows(text, separator=","):
         for key in ("time", "interval", "value", "rate", "coverage", "ceiling", "low",
                     "high"):
             check(not row[key] or math.isfinite(float(row[key])), f"{key} is not finite: {row}")
-        for key in ("instances", "count", "enabled_ns", "running_ns"):
+        check(row["date"] == date_of(int(row["wall_ns"])), f"date and wall_ns: {row}")
+        for key in ("instances", "count", "enabled_ns", "running_ns", "channel", "monotonic_ns"):
             check(not row[key] or row[key].isdigit(), f"{key} is no whole number: {row}")
     return rows

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: MIT
+"""check-schema: JSON values of standard input against docs/uncore.schema.json, with the words of JSON Schema that
+it uses. Another word is an error: it would not be checked."""
+
+import json
+import pathlib
+import re
+import sys
+
+SCHEMA = json.loads((pathlib.Path(__file__).parents[2] / "docs/uncore.schema.json").read_text(encoding="utf-8"))
+TYPES = {
+    "object": dict, "array": list, "string": str, "boolean": bool, "null": type(None), "integer": int,
+    "number": (int, float),
+}
+
+
+def is_type(value, name):
+    if isinstance(value, bool):
+        return name == "boolean"
+    return isinstance(value, TYPES[name])
+
+
+def errors(value, schema, where="$"):
+    """Sentences on what is wrong."""
+    found = []
+    for word, rule in schema.items():
+        if word == "$ref":
+            found += errors(value, SCHEMA["$defs"][rule.split("/")[-1]], where)
+        elif word == "anyOf":
+            each = [errors(value, one, where) for one in rule]
+            found += min(each, key=len) if all(each) else []
+        elif word == "type":
+            names = rule if isinstance(rule, list) else [rule]
+            if not any(is_type(value, name) for name in names):
+                return [f"{where}: {value!r} is no {' or '.join(names)}"]
+        elif word == "const" and value != rule or word == "enum" and value not in rule:
+            found.append(f"{where}: {value!r} is not {rule}")
+        elif word == "pattern" and not re.search(rule, value):
+            found.append(f"{where}: {value!r} does not match {rule}")
+        elif word == "required":
+            found += [f"{where}: {name} is missing" for name in rule if name not in value]
+        elif word == "properties":
+            for name in rule.keys() & value.keys():
+                found += errors(value[name], rule[name], f"{where}.{name}")
+        elif word == "additionalProperties":
+            found += [f"{where}: {name} is unknown" for name in value if name not in schema["properties"]]
+        elif word == "items":
+            for i, item in enumerate(value):
+                found += errors(item, rule, f"{where}[{i}]")
+        elif word not in ("const", "enum", "pattern", "title", "description", "$schema", "$defs"):
+            raise SystemExit(f"the schema has {word!r}, which is not checked")
+    return found
+
+
+def main():
+    text, decoder, at, count = sys.stdin.read(), json.JSONDecoder(), 0, 0
+    while text[at:].strip():
+        at += len(text[at:]) - len(text[at:].lstrip())
+        value, at = decoder.raw_decode(text, at)
+        for sentence in errors(value, SCHEMA)[:5]:
+            raise SystemExit(sentence)
+        count += 1
+    if not count:
+        raise SystemExit("no JSON")
+
+
+main()
