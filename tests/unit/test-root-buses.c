@@ -312,6 +312,22 @@ static void snapshot(void **state)
 	assert_port(m, "0000:99:08.0", "uncore_iio_2 socket 1 part 7");
 }
 
+/* Not the map of Ice Lake, where stack 1 is uncore_iio_0. */
+static void icx_d(void **state)
+{
+	struct machine *m = *state;
+
+	CHIP(m, "0000:16:00.0", 0x09a2, 4096, {0x3f4, 0x10});
+	CHIP(m, "0000:89:00.0", 0x09a2, 4096, {0x3f4, 0x50});
+	put_port(m, "0000:16:02.0");
+	put_port(m, "0000:89:05.0");
+	put_pmus(m, 6);
+	open_machine(m, 108);
+	assert_port(m, "0000:16:02.0", "uncore_iio_5 socket 0 part 0");
+	assert_port(m, "0000:89:05.0", "uncore_iio_4 socket 0 part 3");
+	assert_non_null(find(m, "0000:16:02.0")->doubt);
+}
+
 /* ---- what cannot be read ------------------------------------------------------------------------ */
 
 static void config_space_ends_early(void **state)
@@ -508,6 +524,7 @@ int main(void)
 		TEST(maps_of_all_models),
 		TEST(equal_buses_of_two_segments),
 		TEST(grr),
+		TEST(icx_d),
 		TEST(snapshot),
 		TEST(config_space_ends_early),
 		TEST(no_extended_config_space),
