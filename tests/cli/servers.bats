@@ -77,6 +77,14 @@ by_node() {
 	expect 2 "$UNCORE" --root "$SPR" mem --ddio
 }
 
+@test "Sapphire Rapids: 300 of 400 data reads and their prefetches are addressed to memory of this socket" {
+	counts spr uncore_cha_0/event=0x35,umask=0xc816fe01=200 uncore_cha_0/event=0x35,umask=0xc896fe01=100 \
+		uncore_cha_0/event=0x35,umask=0xc8177e01=60 uncore_cha_0/event=0x35,umask=0xc8977e01=40 \
+		uncore_cha/event=0x35,umask=0xc816fe01=0 uncore_cha/event=0x35,umask=0xc896fe01=0 \
+		uncore_cha/event=0x35,umask=0xc8177e01=0 uncore_cha/event=0x35,umask=0xc8977e01=0
+	gives memory.local.read.ratio measured 0.75
+}
+
 @test "Granite Rapids: a DCLK of 1.6 GHz is DDR5-6400, and 0.4e9 CAS fill half of a channel" {
 	counts "$BATS_FILE_TMPDIR/intel-gnr-1socket.txt" uncore_imc/event=0x01,umask=0x01=1.6e9 \
 		uncore_imc/event=0x05,umask=0xff=0.3e9 uncore_imc/event=0x06,umask=0xff=0.1e9
