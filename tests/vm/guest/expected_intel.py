@@ -61,6 +61,26 @@ def queues(dclk, **pairs):
     return {f"dram.{name.replace('_', '.')}.latency": little(IMC, *pair, dclk) for name, pair in pairs.items()}
 
 
+def near(pmus, hit, *misses):
+    """DRAM as a cache of other memory."""
+    return {
+        "dram.cache.hit.ratio": share(pmus, [hit], [hit, *misses]),
+        "dram.cache.miss.bandwidth": lines(pmus, *misses),
+    }
+
+
+def far(occupancy, rd, wr_occupancy, dclk):
+    """Queues of persistent memory in a controller, which may also be its cache."""
+    def read(c, n, s):
+        return sum(c(IMC, o) for o in occupancy) / c(IMC, rd) * (n(IMC) * s / c(IMC, dclk))
+
+    return {
+        "persistent.read.queue.latency": read,
+        "persistent.write.queue.latency": little(IMC, wr_occupancy, event(0xE7), dclk),
+        **near(IMC, event(0xD3, 1), event(0xD3, 2), event(0xD3, 4)),
+    }
+
+
 def persistent(pmus, rd, wr):
     """Reads, writes and both."""
     return {
@@ -92,6 +112,7 @@ def halves(read, write, both, act, dclk):
         "memory.clock.frequency": lambda c, n, s: 2 * c(IMC, dclk) / n(IMC) / s,
         "dram.activate.rate": rate(IMC, act),
         "dram.activate.ratio": share(IMC, [act], cas),
+        "dram.underfill.read.bandwidth": lines(IMC, event(5, 0xCC), event(6, 0xCC)),
     }
 
 
@@ -309,6 +330,7 @@ FAMILIES = {
         "intel-imc": {
             **controllers(event(4, 3), event(4, 0x0C), ACTIVATES, event(0)),
             **queues(event(0), read_queue=(event(0x80), event(0x10)), write_queue=(event(0x81), event(0x20))),
+            "dram.underfill.read.bandwidth": lines(IMC, event(4, 2)),
         },
         "intel-m2m": {
             **behind(M2M, event(0x37, 4), event(0x38, 0x10)),
@@ -324,6 +346,8 @@ FAMILIES = {
     "icx": {
         "intel-imc": {
             **controllers(event(4, 0x0F), event(4, 0x30), ACTIVATES, event(0)),
+            **far([event(0xE0, 1)], event(0xE3), event(0xE4, 1), event(0)),
+            "dram.underfill.read.bandwidth": lines(IMC, event(4, 0x0C)),
             **queues(
                 event(0),
                 read_queue_pch0=(event(0x80), event(0x10, 1)), read_queue_pch1=(event(0x81), event(0x10, 2)),
@@ -344,6 +368,8 @@ FAMILIES = {
     "spr": {
         "intel-imc": {
             **controllers(event(5, 0xCF), event(5, 0xF0), event(2, 0xFF), event(1, 1)),
+            **far([event(0xE0, 1), event(0xE0, 2)], event(0xE3), event(0xE4, 3), event(1, 1)),
+            "dram.underfill.read.bandwidth": lines(IMC, event(5, 0xCC)),
             **queues(
                 event(1, 1),
                 read_queue_pch0=(event(0x80), event(0x10, 1)), read_queue_pch1=(event(0x81), event(0x10, 2)),
@@ -368,6 +394,7 @@ FAMILIES = {
         "intel-imc": halves(0xCF, 0xF0, 0xFF, event(2, 0xF7), event(1, 1)),
         "intel-m2m": {
             **behind(M2M, event(0x24, 0x104), event(0x25, 0x110)),
+            **near(M2M, event(0x1F, 0x0F), event(0x4B, 0x0F)),
             "fabric.directory.memory.write.bandwidth": lines(M2M, event(0x21, 0x301)),
         },
         "intel-cha": {name: formula for name, formula in long_masks(event(1)).items() if "persistent" not in name},
