@@ -342,12 +342,14 @@ struct uncore_memory {
 	bool rated;        /* `transfers` is the rated speed: the configured speed is unknown */
 	unsigned channels; /* of one socket, with at least one module; 0: unknown */
 	double peak;       /* bytes per second of one socket; NaN: unknown */
-	const char *from;  /* "SMBIOS", "udev" or "the user"; NULL: unknown */
+	const char *from;  /* "SMBIOS", "udev", "hsmp" or "the user"; NULL: unknown */
 	const char *why;   /* why the peak is unknown; NULL: it is known */
+	double used;       /* bytes per second of all sockets at that moment; NaN: unknown */
 };
 
 /* The memory of a scanned machine: from the firmware's table of memory modules (only root can read
- * it), or from udev's copy of it. Read at the first call after a scan. Never NULL. */
+ * it), from udev's copy of it, or from AMD's driver hsmp. Read at the first call after a scan.
+ * Never NULL. */
 const struct uncore_memory *uncore_memory_get(struct uncore *u);
 
 /* Sets the peak of one socket, before or after a scan. -EINVAL: not above 0. -EBUSY: a monitor

@@ -429,7 +429,7 @@ const struct uncore_memory *uncore_memory_get(struct uncore *u)
 				channels += unc_topology_socket(&u->topology, p->cpus.ids[k]) ==
 					    u->topology.sockets[0];
 	}
-	*memory = (struct uncore_memory){.transfers = NAN, .peak = NAN};
+	*memory = (struct uncore_memory){.transfers = NAN, .peak = NAN, .used = NAN};
 	if (!u->scanned || !u->topology.socket_count)
 		memory->why = "the machine has not been scanned";
 	else if (unc_memory_read(memory, u->root, u->topology.socket_count, channels,

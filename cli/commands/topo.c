@@ -236,6 +236,10 @@ static void peak_line(struct uncore *u, struct buffer *to)
 		buffer_printf(&text, " (%s)", m->from);
 	if (m->why)
 		buffer_printf(&text, ": %s", m->why);
+	if (isfinite(m->used)) {
+		human_value(&peak, m->used, "B/s");
+		buffer_printf(&text, "; %s %s in use (hsmp)", peak.number, peak.unit);
+	}
 	hang(to, "  memory", &text);
 }
 
@@ -514,10 +518,15 @@ static json_t *peak_record(struct uncore *u)
 {
 	const struct uncore_memory *m = uncore_memory_get(u);
 	const struct field fields[] = {
-		{"peak", value_real(m->peak)},        {"channels", known_count(m->channels)},
-		{"modules", known_count(m->modules)}, {"transfers", value_real(m->transfers)},
-		{"rated", value_flag(m->rated)},      {"from", value_text(m->from)},
-		{"unknown", value_text(m->why)},      {0},
+		{"peak", value_real(m->peak)},
+		{"channels", known_count(m->channels)},
+		{"modules", known_count(m->modules)},
+		{"transfers", value_real(m->transfers)},
+		{"rated", value_flag(m->rated)},
+		{"from", value_text(m->from)},
+		{"used", value_real(m->used)},
+		{"unknown", value_text(m->why)},
+		{0},
 	};
 
 	return json_record(fields);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The peak of a machine's memory, channels x transfers x width, from its SMBIOS table or udev. Offsets are
- * those of DSP0134 3.7. */
+/* The peak of a machine's memory, channels x transfers x width, from its SMBIOS table or udev, whose offsets are
+ * those of DSP0134 3.7; or of AMD's driver hsmp. */
 #include "machine/memory.h"
 #include "base/text.h"
 
@@ -13,7 +13,9 @@
 #define TABLE_MOST ((size_t)1 << 20)
 #define UDEV "run/udev/data/+dmi:id"
 #define UDEV_KEY "E:MEMORY_DEVICE_"
+#define HSMP "sys/devices/platform/AMDI0097:%02zu/%s" /* of each socket */
 #define MODULES_MOST 1024
+#define CHANNELS_MOST 24 /* of a socket */
 #define KINDS (sizeof(kinds) / sizeof(*kinds))
 
 enum {
@@ -306,10 +308,53 @@ int unc_memory_peak(struct uncore_memory *out, const struct unc_modules *m, size
 	return 0;
 }
 
+/* ---- the driver hsmp of AMD ---- */
+
+static double hsmp_value(const struct unc_root *root, size_t socket, const char *file)
+{
+	double value = NAN;
+	uint64_t number;
+	char *text;
+
+	if (unc_root_read_line(root, UNC_PATH(HSMP, socket, file), &text) < 0)
+		return NAN;
+	if (unc_parse_u64(text, &number) == 0)
+		value = (double)number;
+	free(text);
+	return value;
+}
+
+/* Fills `used`, and the peak with `as_peak`. The kernel's manual says GB/s of both, its header Gbit/s: a socket with
+ * more channels than there are shows that they are bits. Whole GB/s are too coarse, so that the peak is that of whole
+ * channels. */
+static int read_hsmp(struct uncore_memory *m, const struct unc_root *root, size_t sockets,
+		     bool as_peak)
+{
+	double most = hsmp_value(root, 0, "ddr_max_bw"), mhz = hsmp_value(root, 0, "mclk_input");
+	double channels = most * 1e3 / (mhz * 2 * 8), unit = 1e9;
+
+	if (!(channels > 0.5) || !isfinite(channels))
+		return -ENODATA;
+	if (channels > CHANNELS_MOST) {
+		channels /= 8;
+		unit /= 8;
+	}
+	m->used = 0;
+	for (size_t i = 0; i < sockets; i++)
+		m->used += hsmp_value(root, i, "ddr_utilised_bw_input") * unit;
+	if (!as_peak)
+		return 0;
+	m->from = "hsmp";
+	m->transfers = 2 * mhz;
+	m->channels = (unsigned)(channels + 0.5);
+	m->peak = m->channels * 8 * m->transfers * 1e6;
+	return 0;
+}
+
 int unc_memory_read(struct uncore_memory *out, const struct unc_root *root, size_t sockets,
 		    size_t channel_pmus, struct unc_error *e)
 {
-	struct uncore_memory found = {.from = "SMBIOS"};
+	struct uncore_memory found = {.from = "SMBIOS", .used = NAN};
 	struct unc_modules modules = {0};
 	char *text = NULL;
 	size_t len = 0;
@@ -334,6 +379,8 @@ int unc_memory_read(struct uncore_memory *out, const struct unc_root *root, size
 	if (r == 0)
 		r = unc_memory_peak(&found, &modules, sockets, channel_pmus, e);
 	unc_modules_finish(&modules);
+	if (read_hsmp(&found, root, sockets, r < 0) == 0)
+		r = 0;
 	if (r == 0)
 		*out = found;
 	return r;

@@ -37,7 +37,8 @@ bool unc_module_is_dram(uint8_t kind);
 int unc_memory_peak(struct uncore_memory *out, const struct unc_modules *m, size_t sockets,
 		    size_t channel_pmus, struct unc_error *e);
 
-/* The same of the modules of this machine. -ENODATA, -EBADMSG, -ENOMEM. */
+/* The same of the modules of this machine, or else of the driver hsmp. -ENODATA, -EBADMSG, -ENOMEM; the memory used is
+ * read then, too. */
 int unc_memory_read(struct uncore_memory *out, const struct unc_root *root, size_t sockets,
 		    size_t channel_pmus, struct unc_error *e);
 

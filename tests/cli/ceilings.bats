@@ -149,7 +149,7 @@ without_texts() {
 @test "titles and instances of data files are texts: other ones change no value, word or quality" {
 	mkdir "$BATS_TEST_TMPDIR/renamed"
 	for f in "$UNCORE_SOURCE_ROOT"/data/*.yaml; do
-		sed -E 's/^( *)title: .*/\1title: renamed/; s/^instance: .*/instance: renamed/; s/\{title: [^,]*,/{title: renamed,/' \
+		sed -E 's/^( *)title: .*/\1title: renamed/; s/^instance: .*/instance: renamed/; s/\{title: ("[^"]*"|[^,]*),/{title: renamed,/' \
 			"$f" >"$BATS_TEST_TMPDIR/renamed/${f##*/}"
 	done
 	set -f # '*' is a pattern of metrics
@@ -170,4 +170,53 @@ without_texts() {
 				fail "$name: $what: $(diff "$BATS_TEST_TMPDIR/before" "$BATS_TEST_TMPDIR/after" | cut -c1-300 | head -4)"
 		done
 	done
+}
+
+# hsmp FILE VALUE...: of the first socket.
+hsmp() {
+	local dir=$tree/sys/devices/platform/AMDI0097:00
+
+	mkdir -p "$dir"
+	while [ $# -gt 0 ]; do
+		echo "$2" >"$dir/$1"
+		shift 2
+	done
+}
+
+@test "EPYC: peak, memory clock and what is in use, by the driver hsmp" {
+	tree=$BATS_TEST_TMPDIR/zen4
+	unpack "$ZEN4" "$tree"
+	hsmp ddr_max_bw 460 mclk_input 2400 ddr_utilised_bw_input 37 ddr_utilised_bw_perc_input 8
+	tells '12 channels of 64 bits x 4800 MT/s = 460.80 GB/s per socket (hsmp)'
+	expect 0 "$UNCORE" --root "$tree" topo
+	shows 'peak 460\.8 GB/s, 12 channels with a module, 4800 MT/s \(hsmp\); 37\.00 GB/s in use \(hsmp\)'
+	expect 0 "$UNCORE" --root "$tree" topo -j
+	jq -e '.memory_peak | .used == 37e9 and .peak == 460.8e9 and .from == "hsmp"' <<<"$output" || fail
+	# As the header of the kernel has it, in Gbit/s: no socket has 96 channels.
+	hsmp ddr_max_bw 3686 ddr_utilised_bw_input 296
+	tells '12 channels of 64 bits x 4800 MT/s = 460.80 GB/s per socket (hsmp)'
+	expect 0 "$UNCORE" --root "$tree" topo -j
+	jq -e '.memory_peak.used == 37e9' <<<"$output" || fail
+	# A snapshot has the files.
+	expect 0 "$UNCORE" --root "$tree" snapshot "$BATS_TEST_TMPDIR/zen4.txt"
+	tree=$BATS_TEST_TMPDIR/zen4.txt
+	tells '12 channels of 64 bits x 4800 MT/s = 460.80 GB/s per socket (hsmp)'
+}
+
+@test "EPYC: the ceiling of hsmp, and its memory clock, are compared with what is counted" {
+	local sim=$BATS_TEST_TMPDIR/over.yaml
+
+	tree=$BATS_TEST_TMPDIR/zen4
+	unpack "$ZEN4" "$tree"
+	hsmp ddr_max_bw 460 mclk_input 2400
+	printf '%s\n' 'sim: over' "machine: $tree" 'rates:' \
+		'  - {pmu: amd_umc, event: "event=0x0a,rdwrmask=0x1", constant: 700e6}' \
+		'  - {pmu: amd_umc, event: "event=0x0a,rdwrmask=0x2", constant: 0}' \
+		'  - {pmu: amd_umc, event: event=0x00, constant: 4.8e9}' >"$sim"
+	expect 0 "$UNCORE" --source "sim:$sim,step=1s" stat -j --timeout 1 -M memory.bandwidth,memory.clock.frequency
+	jq -se 'all(.[]; .quality == "suspect") and length == 2 and
+		any(.[]; .reason | contains("460.80 GB/s")) and any(.[]; .reason | contains("memory modules"))' <<<"$output" || fail
+	sed -i 's/700e6/300e6/; s/4.8e9/2.4e9/' "$sim"
+	expect 0 "$UNCORE" --source "sim:$sim,step=1s" stat -j --timeout 1 -M memory.bandwidth,memory.clock.frequency
+	jq -se 'all(.[]; .quality == "measured")' <<<"$output" || fail
 }
