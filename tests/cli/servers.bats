@@ -96,6 +96,7 @@ by_node() {
 	local skx=$BATS_TEST_TMPDIR/skx events
 
 	unpack "$UNCORE_SOURCE_ROOT/tests/machines/intel-skx-1socket.txt" "$skx"
+	# shellcheck disable=SC2054 # the commas are those of events
 	events=(uncore_m2m_0/event=0x37,umask=0x08=1e6 uncore_m2m/event=0x37,umask=0x08=0
 		uncore_m2m_0/event=0x38,umask=0x20=2e6 uncore_m2m/event=0x38,umask=0x20=0
 		uncore_imc_0/event=0xe0,umask=0x01=3e9 uncore_imc/event=0xe0,umask=0x01=0
@@ -170,7 +171,7 @@ zen4() {
 
 # hbm M2M: 2e9 CAS of HBM and 1e9 of DRAM, and this many reads and writes of the mesh.
 hbm() {
-	local machine=$BATS_FILE_TMPDIR/intel-max-1socket.txt way event
+	local machine=$BATS_FILE_TMPDIR/intel-max-1socket.txt
 
 	counts "$machine" uncore_hbm_0/event=0x05,umask=0xcf=2e9 uncore_hbm/event=0x05,umask=0xcf=0 \
 		uncore_hbm_0/event=0x05,umask=0xf0=2e9 uncore_hbm/event=0x05,umask=0xf0=0 \
@@ -220,6 +221,31 @@ hbm() {
 	expect 0 "$UNCORE" --source "sim:$SIM,step=1s" stat -j --timeout 1 -M link.out.utilization
 	jq -e '.quality == "suspect" and (.value * 1e6 | round) == 200 and (.reason | contains("untested"))' \
 		<<<"$output" || fail
+}
+
+@test "C states: ticks of the time-stamp counter as a share of it, of packages and of cores" {
+	local spr=$BATS_TEST_TMPDIR/spr pmus=$BATS_TEST_TMPDIR/spr/sys/bus/event_source/devices kind name type cpus
+
+	unpack "$SPR" "$spr"
+	for kind in 'pkg 41 0' 'core 42 0,2'; do
+		read -r name type cpus <<<"$kind"
+		mkdir -p "$pmus/cstate_$name/format" "$pmus/cstate_$name/events"
+		echo "$type" >"$pmus/cstate_$name/type"
+		echo "$cpus" >"$pmus/cstate_$name/cpumask"
+		echo config:0-63 >"$pmus/cstate_$name/format/event"
+		echo event=0x02 >"$pmus/cstate_$name/events/c6-residency"
+	done
+	counts "$spr" cstate_pkg/event=0x02=0.5e9 cstate_core/event=0x02=1.5e9 msr/tsc=2e9
+	gives power.package.c6.ratio measured 0.25
+	gives power.cores.c6.ratio measured 0.75
+	expect 0 "$UNCORE" --source "sim:$SIM,step=1s" stat -j --timeout 1 -M power.cores.c6.ratio --no-merge
+	jq -se 'length == 2 and all(.[]; .value * 1 == 0.75)' <<<"$output" || fail
+	# The clock is counted with it, and shown only where it is asked for.
+	expect 0 "$UNCORE" --source "sim:$SIM,step=1s" stat -j --timeout 1 -M power.cores.c6.ratio,clock.tsc.frequency
+	jq -se 'map(.name) | unique == ["clock.tsc.frequency", "power.cores.c6.ratio"]' <<<"$output" || fail
+	counts "$spr" cstate_pkg/event=0x02=0.5e9 msr/tsc=0
+	expect 0 "$UNCORE" --source "sim:$SIM,step=1s" stat -j --timeout 1 -M power.package.c6.ratio
+	jq -e '.value == null and (.reason | startswith("clock.tsc.frequency has no value"))' <<<"$output" || fail
 }
 
 @test "AMD: power of each core, in joules of the kernel's scale" {

@@ -24,6 +24,17 @@ static bool is_filled(const char *text)
 	return text && strlen(text) >= 3;
 }
 
+/* Metrics that others are compared with or divided by are in the catalogue. */
+static void assert_known(const struct unc_catalogue *c, const char *name)
+{
+	bool known = strcmp(name, "memory.transfers") == 0;
+
+	for (size_t i = 0; strchr(name, '.') && !known && i < c->metric_count; i++)
+		known = strcmp(c->metrics[i]->name, name) == 0;
+	if (strchr(name, '.') && !known)
+		fail_msg("no metric is named %s", name);
+}
+
 static void everything_has_title_unit_and_evidence(void **state)
 {
 	static const char *const models[] = {"unknown",  "intel/6/85", "intel/6/143", "intel/6/173",
@@ -50,6 +61,10 @@ static void everything_has_title_unit_and_evidence(void **state)
 				char unit[32];
 
 				assert_true(is_filled(m->title) && is_filled(m->evidence));
+				for (size_t n = 0; m->unless && n < m->unless->names.count; n++)
+					assert_known(&c, m->unless->names.items[n]);
+				if (m->over)
+					assert_known(&c, m->over);
 				snprintf(unit, sizeof(unit), " %s ", m->unit);
 				assert_contains(units, unit);
 			}
