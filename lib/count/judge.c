@@ -257,7 +257,8 @@ static double value_of(const struct verdict *v, const char *name)
 		if (!other.metric || strcmp(other.metric->name, name) != 0 ||
 		    other.row->round != v->row->round || other.row->level != v->row->level ||
 		    other.row->query->filter != v->row->query->filter ||
-		    other.row->key.socket != v->row->key.socket)
+		    other.row->key.socket != v->row->key.socket ||
+		    other.row->key.node != v->row->key.node)
 			continue;
 		set_value(&other);
 		for (size_t k = 0; k < other.row->query->event_count; k++)

@@ -57,6 +57,7 @@ CONTROLLERS = {
     "memory.utilization": lambda n: SLOTS(n) / 2 / MEMCLK(n),
     "memory.clock.frequency": clock(UMC, "event=0x00"),
     "dram.activate.rate": ACT,
+    "dram.read.ratio": lambda n: CAS_RD(n) / (CAS_RD(n) + CAS_WR(n)),
     "dram.precharge.rate": PCHG,
     "dram.activate.ratio": lambda n: ACT(n) / CAS(n),
 }

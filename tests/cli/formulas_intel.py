@@ -275,6 +275,9 @@ def iio(pmus, ports):
     }
 
 
+MSI = event(0x8E, 4, ",ch_mask=0xff,fc_mask=0x01")
+
+
 def free(pmus, way, ports, size):
     """Counters that never stop, one for each port."""
     names = [f"bw_{way}_port{i}" for i in range(ports)]
@@ -432,6 +435,8 @@ def icx():
         "fabric.backpressure": share(CHA, [event(0xAF, 1)], [event(0x00)]),
         **upi(boxes("upi", 3), True),
         **iio(STACKS, "0xff"),
+        "iommu.iotlb.lookups": rate(STACKS, event(0x40, 1)),
+        "iommu.iotlb.miss.ratio": share(STACKS, [event(0x40, 0x20)], [event(0x40, 1)]),
         **free(FREE, "in", 8, 32),
         "pcie.clock.frequency": clock(FREE, "ioclk"),
         **irp(IRP),
@@ -458,6 +463,7 @@ def spr():
         **to_persistent(CHA, event(0x01)),
         **upi(boxes("upi", 4), False),
         **iio(STACKS, "0xff"),
+        "io.interrupts": rate(STACKS, MSI),
         **free(FREE, "in", 8, 32),
         "pcie.clock.frequency": clock(FREE, "ioclk"),
         **irp(IRP),
@@ -496,6 +502,7 @@ def gnr():
         **since_ice_lake(boxes("cha", 4), event(0x01)),
         **upi(boxes("upi", 2), False),
         **iio(stacks, "0xff"),
+        "io.interrupts": rate(stacks, MSI),
         **free(free_running, "in", 8, 32),
         "pcie.clock.frequency": clock(free_running, "ioclk"),
         **irp(coherent),

@@ -93,6 +93,7 @@ static const struct expected umc[] = {
 	{"dram.activate.rate", "act / seconds", {{"act", 0x05}}},
 	{"dram.precharge.rate", "pchg / seconds", {{"pchg", 0x06}}},
 	{"dram.activate.ratio", "act / cas", {{"act", 0x05}, {"cas", 0x0a}}},
+	{"dram.read.ratio", "cas_rd / (cas_rd + cas_wr)", {{"cas_rd", 0x10a}, {"cas_wr", 0x20a}}},
 };
 
 static void memory_controllers(void **state)
