@@ -79,7 +79,7 @@ static char *help_filter(int key, const char *text, void *input)
 	(void)input;
 	if (key != ARGP_KEY_HELP_EXTRA)
 		return (char *)text;
-	buffer_puts(&help, "Commands (each has its own --help):\n");
+	buffer_puts(&help, "Commands ('uncore help COMMAND' prints the help of each):\n");
 	for (size_t i = 0; i < COMMAND_COUNT; i++)
 		buffer_printf(&help, "  %-10s  %s\n", commands[i].name, commands[i].doc);
 	buffer_puts(&help, "\nExit status: 0 success, 1 error, 2 wrong usage, 3 not available on "
@@ -109,6 +109,22 @@ static int run_command(struct cli *cli, int argc, char **argv)
 	}
 	buffer_free(&text);
 	return status;
+}
+
+/* "help COMMAND" means "COMMAND --help", and "help" alone "--help". True: of uncore itself. */
+static bool make_help(int command, int argc, char **argv)
+{
+	static char help[] = "--help";
+	bool named = command + 1 < argc;
+
+	if (command + 2 < argc) {
+		cli_error("help takes one command, and not '%s'", argv[command + 2]);
+		exit(CLI_USAGE);
+	}
+	argv[command] = named ? argv[command + 1] : help;
+	if (named)
+		argv[command + 1] = help;
+	return !named;
 }
 
 /* Help is printed with stdio: a full disk is an error there, too. */
@@ -157,6 +173,9 @@ int main(int argc, char **argv)
 	if (argc > 0)
 		argv[0] = name;
 	cli_parse(&cli, &syntax, &command, argc, argv);
+	if (command && strcmp(argv[command], "help") == 0)
+		if (make_help(command, argc, argv))
+			cli_parse(&cli, &syntax, &command, argc, argv);
 	if (command)
 		status = run_command(&cli, argc - command, argv + command);
 	else

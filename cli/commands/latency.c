@@ -14,7 +14,7 @@
 
 struct latency_options {
 	struct stat_options stat; /* time and output */
-	bool ibs;
+	bool ibs, per_socket;
 	uint64_t least; /* core clocks; 0: any */
 	const char *input;
 };
@@ -28,6 +28,7 @@ static const struct cli_option options[] = {
 	 OPTION_COUNT, AT(least)},
 	{"input", "FILE", "With --ibs: samples of perf record -e ibs_op// --raw-samples", 0, 1,
 	 OPTION_TEXT, AT(input)},
+	{"per-socket", NULL, "One row for each socket", 0, 1, OPTION_FLAG, AT(per_socket)},
 	{"interval-print", "TIME", "Print every TIME: 100 (milliseconds), 100ms, 1s; at least 1ms",
 	 'I', 2, OPTION_INTERVAL, AT(stat.interval_ns)},
 	{"interval-count", "N", "End after N intervals", 0, 2, OPTION_COUNT,
@@ -37,12 +38,21 @@ static const struct cli_option options[] = {
 	{0},
 };
 
+static void parse_argument(void *into, char *arg, struct argp_state *state)
+{
+	struct latency_options *o = into;
+
+	stat_interval(&o->stat, arg, state);
+}
+
 static void check(void *into, struct argp_state *state)
 {
 	const struct latency_options *o = into;
 
 	if (!o->ibs && (o->least || o->input))
 		argp_error(state, "--min-latency and --input are for --ibs");
+	if (o->ibs && o->per_socket)
+		argp_error(state, "--per-socket is for counters, not for --ibs");
 	if (o->least > 65535)
 		argp_error(state, "--min-latency: latencies are 65535 cycles at most");
 	if (o->input && (o->stat.interval_ns || o->stat.timeout_ns))
@@ -154,11 +164,14 @@ int cmd_latency(struct cli *cli, int argc, char **argv)
 	static const struct cli_syntax syntax = {
 		.doc = "Prints the mean latencies that this machine's counters give or, with --ibs, "
 		       "the distribution of the latencies of sampled loads by the source of their "
-		       "data.\vCounts once for one second unless -I or --timeout say otherwise.",
+		       "data.\vCounts once for one second unless INTERVAL, -I or --timeout say "
+		       "otherwise.",
+		.args = "[INTERVAL [COUNT]]",
 		.options = options,
 		.outputs = OUTPUTS_RECORDS,
 		.outputs_group = 3,
 		.outputs_at = AT(stat.output),
+		.argument = parse_argument,
 		.check = check,
 	};
 	struct stat_query query = {.text = "*.latency", .metric = true};
@@ -172,6 +185,7 @@ int cmd_latency(struct cli *cli, int argc, char **argv)
 		o.stat.output = output_find("text");
 	o.stat.queries = &query;
 	o.stat.query_count = 1;
+	o.stat.level = o.per_socket ? UNCORE_LEVEL_SOCKET : UNCORE_LEVEL_MACHINE;
 	status = cli_open(cli);
 	if (status)
 		return status;

@@ -145,21 +145,31 @@ static void parse_other(void *into, int key, char *arg, struct argp_state *state
 	}
 }
 
-/* INTERVAL, COUNT, or the first word of the command. */
-static void parse_argument(void *into, char *arg, struct argp_state *state)
+void stat_interval(struct stat_options *o, char *arg, struct argp_state *state)
 {
-	struct stat_options *o = into;
-
-	if (state->quoted || (*arg && !cli_number_length(arg))) {
-		o->command = &state->argv[state->next - 1];
-		state->next = state->argc;
-	} else if (!o->interval_ns) {
+	if (!cli_number_length(arg))
+		argp_error(state, "'%s' is not an interval%s", arg,
+			   o->preset ? "; put -- before a command" : "");
+	else if (!o->interval_ns) {
 		o->interval_ns = cli_time(state, "INTERVAL", arg, NS_PER_S, NS_PER_MS);
 		o->positional_interval = true;
 	} else if (o->positional_interval && !o->interval_count) {
 		o->interval_count = cli_count(state, "COUNT", arg);
 	} else {
 		argp_error(state, "'%s' is one argument too many; put -- before a command", arg);
+	}
+}
+
+/* INTERVAL, COUNT, or the first word of the command; of a preset, where a word is rather mistyped, only behind --. */
+static void parse_argument(void *into, char *arg, struct argp_state *state)
+{
+	struct stat_options *o = into;
+
+	if (state->quoted || (*arg && !cli_number_length(arg) && !o->preset)) {
+		o->command = &state->argv[state->next - 1];
+		state->next = state->argc;
+	} else {
+		stat_interval(o, arg, state);
 	}
 }
 
@@ -253,11 +263,15 @@ int cmd_stat(struct cli *cli, int argc, char **argv)
 			view->name, view->device, view->doc, KEY_VIEW + views, 1, 0, 0};
 	memcpy(all + views, options, sizeof(options));
 	if (preset) {
+		bool choice = strstr(preset->metrics, ",else,");
+		int length = choice ? (int)strcspn(preset->metrics, ".") : (int)sizeof(doc);
+
 		snprintf(doc, sizeof(doc),
-			 "%s: the metrics %s.\v"
+			 "%s: the metrics %.*s%s.\v"
 			 "Takes the options of stat. Counts once for one second unless INTERVAL, "
 			 "COMMAND or --timeout say otherwise.",
-			 preset->doc, preset->metrics);
+			 preset->doc, length, preset->metrics,
+			 choice ? ".* that fit together" : "");
 		syntax.doc = doc;
 	}
 	cli_parse(cli, &syntax, &o, argc, argv);

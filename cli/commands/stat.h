@@ -3,6 +3,7 @@
 #ifndef CLI_STAT_H
 #define CLI_STAT_H
 
+#include <argp.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -48,6 +49,9 @@ struct stat_options {
 	const char *cpu; /* that the loop runs on; NULL: any */
 	char **command;  /* NULL: none */
 };
+
+/* The arguments INTERVAL and COUNT; others are usage errors. */
+void stat_interval(struct stat_options *o, char *arg, struct argp_state *state);
 
 /* Plans, then prints the plan (--dry-run) or counts and prints until the end that the options give. Returns an
  * exit code. */

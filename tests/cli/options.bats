@@ -204,3 +204,34 @@ stat_refuses() {
 	expect 0 "$UNCORE" list pmus --root "$SPR"
 	[ "$output" = "$before" ]
 }
+
+@test "help [COMMAND] is --help" {
+	local help
+
+	expect 0 "$UNCORE" --help
+	help=$output
+	expect 0 "$UNCORE" help
+	[ "$output" = "$help" ]
+	expect 0 "$UNCORE" pcie --help
+	help=$output
+	expect 0 "$UNCORE" help pcie
+	[ "$output" = "$help" ]
+	# Not the words with which the command chooses among patterns.
+	[[ ! $output =~ ,else|else, ]]
+	refuses 2 "$UNCORE" help nonsense
+	says "unknown command 'nonsense'"
+	refuses 2 "$UNCORE" help mem pcie
+}
+
+@test "a mistyped word of a preset is no command" {
+	refuses 2 "$UNCORE" mem abc
+	says "'abc' is not an interval; put -- before a command"
+	expect 0 "$UNCORE" --source "$SIM_SPR" mem -- true
+}
+
+@test "latency takes INTERVAL, COUNT and --per-socket" {
+	expect 0 "$UNCORE" --source "$SIM_T410" latency 0.01 3 --per-socket -j
+	[ "$(jq -r 'select(.name == "memory.read.latency") | .socket' <<<"$output" | paste -s -d ' ')" = '0 1 0 1 0 1' ]
+	refuses 2 "$UNCORE" latency abc
+	refuses 2 "$UNCORE" latency --ibs --per-socket
+}
