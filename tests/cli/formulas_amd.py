@@ -90,6 +90,10 @@ def devices(places):
     }
 
 
+def each_link(direction, links, mask, size=64):
+    return {f"link.{n}.{direction}.bandwidth": df([link], mask, size=size) for n, link in enumerate(links)}
+
+
 # Each window lasts one second, so "/ seconds" is nothing.
 FORMULAS = {
     "zen3": {
@@ -97,6 +101,7 @@ FORMULAS = {
         "memory.bandwidth": df(OLD_CHANNELS, 0x38),
         "cache.miss.latency.cycles": lambda n: 16 * l3("event=0x90")(n) / l3("event=0x9a,umask=0xff")(n),
         "link.out.bandwidth": df(OLD_LINKS, 0x02, size=32),
+        **each_link("out", OLD_LINKS, 0x02, size=32),
     },
     "zen4": {
         **CACHE,
@@ -111,6 +116,7 @@ FORMULAS = {
         **{f"pcie.inbound.complex{i}.bandwidth": df([place], 0x7FE, 0xBFE, 0x7FF, 0xBFF)
            for i, place in enumerate(MODERATORS)},
         "link.out.bandwidth": df(LINKS, 0xF3E),
+        **each_link("out", LINKS, 0xF3E),
         # Core clocks by the table, nanoseconds by that of Zen 5.
         "cache.miss.latency.cycles": doubted(ticks(0x3F, unit=1)),
         "memory.read.latency.cycles": doubted(ticks(0x01, 0x02, unit=1)),
@@ -131,6 +137,8 @@ FORMULAS = {
         **{f"pcie.inbound.complex{i}.bandwidth": df([place], 0xFFE, 0xFFF) for i, place in enumerate(COMPLEXES)},
         "link.out.bandwidth": df(ZEN5_LINKS, 0xF3E),
         "link.in.bandwidth": df(ZEN5_LINKS, 0xF3F),
+        **each_link("out", ZEN5_LINKS, 0xF3E),
+        **each_link("in", ZEN5_LINKS, 0xF3F),
         "memory.local.read.ratio": from_near,
         "cache.miss.latency": ticks(0x3F),
         "memory.read.latency": ticks(0x01, 0x02),

@@ -25,6 +25,7 @@ FABRIC = {
     "pcie.inbound.read.bandwidth": beats(IO, 0x7FE, 0xBFE),
     "pcie.inbound.write.bandwidth": beats(IO, 0x7FF, 0xBFF),
     "link.out.bandwidth": beats(LINKS, 0xF3E),
+    **{f"link.{n}.out.bandwidth": beats([link], 0xF3E) for n, link in enumerate(LINKS)},
     "fabric.cpu.local.read.bandwidth": beats(CORES, 0x7FE, size=32),
     "fabric.cpu.local.write.bandwidth": beats(CORES, 0x7FF),
     "fabric.cpu.remote.read.bandwidth": beats(CORES, 0xBFE, size=32),
