@@ -256,6 +256,9 @@ const char *uncore_metric_kernel_note(const struct uncore_metric *m);
 /* Why the formula may be wrong on this CPU model, as a sentence: its rows are suspect, unless what
  * was counted settles it. NULL: it is certain. */
 const char *uncore_metric_doubt(const struct uncore_metric *m);
+/* The i-th metric whose value decides whether the doubt holds on this machine.
+ * NULL: there are fewer. */
+const char *uncore_metric_decider(const struct uncore_metric *m, size_t i);
 
 /* One event of a metric's formula, encoded for this machine. */
 struct uncore_metric_event {

@@ -2,9 +2,11 @@
 /* `uncore explain`: which counters, which formula, from which document; and the equivalent perf command. */
 #include <errno.h>
 #include <fnmatch.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "options.h"
 #include "output/buffer.h"
@@ -172,6 +174,58 @@ static void put_perf(const struct uncore *u, const struct uncore_metric *m, stru
 		buffer_puts(to, " -- sleep 1");
 }
 
+/* ---- what decides a doubt ---- */
+
+#define DECIDE_NS 100000000
+
+static json_t *decider_record(const struct uncore_row *row, const char *name, const char *reason)
+{
+	const struct field fields[] = {
+		{"name", value_text(name)},
+		{"value", row ? value_real(row->value) : value_none()},
+		{"unit", value_text(row ? row->query.unit : NULL)},
+		{"quality", value_text(row ? uncore_quality_name(row->quality) : "unavailable")},
+		{"reason", value_text(row ? row->reason : reason)},
+		{0},
+	};
+
+	return json_record(fields);
+}
+
+/* The metrics that decide whether a doubt holds, counted for a moment. */
+static json_t *deciders(struct uncore *u, const struct uncore_metric *m)
+{
+	const struct timespec moment = {.tv_nsec = DECIDE_NS};
+	struct uncore_monitor *monitor = NULL;
+	struct uncore_sample *sample = NULL;
+	json_t *array = json_array();
+	const char *name;
+	int err = uncore_metric_decider(m, 0) ? uncore_monitor_new(&monitor, u) : 0;
+
+	for (size_t i = 0; !err && (name = uncore_metric_decider(m, i)); i++)
+		err = uncore_monitor_add_metrics(monitor, name);
+	if (monitor && !err)
+		err = uncore_monitor_plan(monitor);
+	if (monitor && !err)
+		err = uncore_monitor_open(monitor);
+	if (monitor && !err)
+		err = uncore_monitor_start(monitor);
+	if (monitor && !err)
+		err = uncore_sample_new(&sample);
+	if (monitor && !err) {
+		nanosleep(&moment, NULL);
+		err = uncore_monitor_read(monitor, sample);
+	}
+	for (size_t i = 0; !err && monitor && i < uncore_sample_count(sample); i++)
+		json_push(array, decider_record(uncore_sample_row(sample, i),
+						uncore_sample_row(sample, i)->query.name, NULL));
+	for (size_t i = 0; err && (name = uncore_metric_decider(m, i)); i++)
+		json_push(array, decider_record(NULL, name, uncore_error(u)));
+	uncore_monitor_free(monitor);
+	uncore_sample_free(sample);
+	return array;
+}
+
 /* ---- text ---- */
 
 static void field(struct buffer *to, const char *name, const char *text)
@@ -254,6 +308,31 @@ static void perf_text(const struct uncore *u, const struct uncore_metric *m, str
 	buffer_free(&perf);
 }
 
+static void deciders_text(struct uncore *u, const struct uncore_metric *m, struct buffer *to)
+{
+	json_t *array = deciders(u, m);
+
+	for (size_t i = 0; i < json_array_size(array); i++) {
+		const json_t *one = json_array_get(array, i);
+		const json_t *value = json_object_get(one, "value");
+		const char *reason = json_string_value(json_object_get(one, "reason"));
+		struct buffer text = {0};
+		struct human h;
+
+		human_value(&h, json_is_number(value) ? json_number_value(value) : NAN,
+			    json_is_number(value) ? json_string_value(json_object_get(one, "unit"))
+						  : "");
+		buffer_printf(&text, "%s is %s%s%s, %s%s%s",
+			      json_string_value(json_object_get(one, "name")), h.number,
+			      *h.unit ? " " : "", h.unit,
+			      json_string_value(json_object_get(one, "quality")),
+			      reason ? ": " : "", reason ? reason : "");
+		sentence(to, "", text.data);
+		buffer_free(&text);
+	}
+	json_decref(array);
+}
+
 static void title_text(const struct uncore_metric *m, struct buffer *to)
 {
 	struct buffer label = {0};
@@ -263,7 +342,7 @@ static void title_text(const struct uncore_metric *m, struct buffer *to)
 	buffer_free(&label);
 }
 
-static void explain_text(const struct uncore *u, const struct uncore_metric **metrics, size_t count,
+static void explain_text(struct uncore *u, const struct uncore_metric **metrics, size_t count,
 			 struct buffer *to)
 {
 	out_text_simulated(u, to);
@@ -280,6 +359,7 @@ static void explain_text(const struct uncore *u, const struct uncore_metric **me
 		sentence(to, "suspect", uncore_metric_kernel_bug(m));
 		sentence(to, "kernel", uncore_metric_kernel_note(m));
 		sentence(to, "doubt", uncore_metric_doubt(m));
+		deciders_text(u, m, to);
 		for (size_t k = 0; k < uncore_metric_event_count(m); k++)
 			event_text(uncore_metric_event_at(m, k), to);
 		perf_text(u, m, to);
@@ -307,7 +387,7 @@ static json_t *event_record(const struct uncore_metric_event *event)
 	return json_record(fields);
 }
 
-static json_t *metric_record(const struct uncore *u, const struct uncore_metric *m)
+static json_t *metric_record(struct uncore *u, const struct uncore_metric *m)
 {
 	json_t *metric = json_metric(m);
 	json_t *events = json_array();
@@ -316,12 +396,13 @@ static json_t *metric_record(const struct uncore *u, const struct uncore_metric 
 	for (size_t i = 0; i < uncore_metric_event_count(m); i++)
 		json_push(events, event_record(uncore_metric_event_at(m, i)));
 	put_perf(u, m, &perf);
-	json_add(metric, RECORD({"events", value_json(events)}, {"perf", value_text(perf.data)}));
+	json_add(metric, RECORD({"events", value_json(events)}, {"perf", value_text(perf.data)},
+				{"deciders", value_json(deciders(u, m))}));
 	buffer_free(&perf);
 	return metric;
 }
 
-static json_t *explain_document(const struct uncore *u, const struct uncore_metric **metrics,
+static json_t *explain_document(struct uncore *u, const struct uncore_metric **metrics,
 				size_t count)
 {
 	json_t *array = json_array();

@@ -344,6 +344,17 @@ const char *uncore_metric_doubt(const struct uncore_metric *m)
 	return m->doubt;
 }
 
+const char *uncore_metric_decider(const struct uncore_metric *m, size_t i)
+{
+	for (size_t k = 0; m->unless && k < m->unless->names.count; k++) {
+		const char *name = m->unless->names.items[k];
+
+		if (strchr(name, '.') && strcmp(name, "memory.transfers") != 0 && i-- == 0)
+			return name;
+	}
+	return NULL;
+}
+
 const char *uncore_metric_kernel_bug(const struct uncore_metric *m)
 {
 	return unc_family_bug(m->family, true);

@@ -265,7 +265,7 @@ static double value_of(const struct verdict *v, const char *name)
 			if (other.sums[k].missing)
 				out.value = NAN;
 		sum += other.row->gaps ? NAN : out.value;
-		count += count == 0 || strcmp(other.metric->unit, "Hz") == 0;
+		count += count == 0 || strcmp(other.metric->unit, "B/s") != 0;
 	}
 	return count ? sum / (double)count : NAN;
 }

@@ -228,8 +228,9 @@ def upi(pmus, twenty_lanes):
         table["link.out.utilization"] = (
             lambda n: share(pmus, [sent, other], [cycles])(n) / 3 / (5 / 6)
         )
-    else:  # of the slots that were sent
-        table["link.out.utilization"] = doubted(share(pmus, [sent, other], [event(0x02, 0xFF)]))
+    else:  # of the slots that were sent, which are those of a whole flit a clock in all simulations
+        table["link.out.utilization"] = share(pmus, [sent, other], [event(0x02, 0xFF)])
+        table["link.out.flits"] = lambda n: share(pmus, [event(0x02, 0xFF)], [cycles])(n) / 3
     return table
 
 
