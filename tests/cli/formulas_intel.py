@@ -63,6 +63,15 @@ def behind_dram(imc, dclk, reads, writes, of):
     }
 
 
+def in_front_of_memory(mesh):
+    """DRAM as a cache of other memory, by the tags that the mesh looks up."""
+    hit, miss = event(0x1F, 0x0F), event(0x4B, 0x0F)
+    return {
+        "dram.cache.hit.ratio": share(mesh, [hit], [hit, miss]),
+        "dram.cache.miss.bandwidth": lines(mesh, miss),
+    }
+
+
 def home(pmus, code):
     """Requests at home agents: a bit of the mask for who asks and what for."""
     return {
@@ -245,9 +254,9 @@ def qpi(pmus, flits_per_clock):
     }
 
 
-def pcu(c0, c3, c6, cycles):
+def pcu(c0, c3, c6, cycles, name="uncore_pcu"):
     """One for the socket: cores are counted each cycle."""
-    unit = ["uncore_pcu"]
+    unit = [name]
     return {
         "power.cores.c0.count": share(unit, [c0], [cycles]),
         "power.cores.c3.count": share(unit, [c3], [cycles]),
@@ -496,8 +505,7 @@ def gnr():
         **two_schedulers(boxes("imc", 4), reads, writes),
         **behind_the_fabric(boxes("b2cmi", 4), "event=0x24,umask=0x104", "event=0x25,umask=0x110"),
         **directory(boxes("b2cmi", 4), "event=0x21,umask=0x301"),
-        "dram.cache.hit.ratio": share(boxes("b2cmi", 4), [event(0x1F, 0x0F)], [event(0x1F, 0x0F), event(0x4B, 0x0F)]),
-        "dram.cache.miss.bandwidth": lines(boxes("b2cmi", 4), event(0x4B, 0x0F)),
+        **in_front_of_memory(boxes("b2cmi", 4)),
         "memory.cxl.read.bandwidth": lines(["uncore_cxlcm_0"], event(0x41, 0x10)),
         "memory.cxl.write.bandwidth": lines(["uncore_cxldp_0"], event(0x02, 0x20)),
         **since_ice_lake(boxes("cha", 4), event(0x01)),
@@ -513,12 +521,16 @@ def gnr():
 
 
 def gnr_generic():
-    """What 8 bits of umask can tell, of types 6 (IMC), 0 (CHA) and 8 (UPI)."""
+    """What 8 bits of umask can tell, of types 6 (IMC), 0 (CHA), 8 (UPI), 2 (IRP), 4 (PCU) and 16 (B2CMI)."""
     cas = [[event(0x05 + i, mask) for i in range(2)] for mask in (0xCF, 0xF0)]
     return {
         **two_schedulers(boxes("type_6", 4), *cas),
         **slices(boxes("type_0", 4), event(0x01)),
         **upi(boxes("type_8", 2), False),
+        **irp(boxes("type_2", 2)),
+        "pcie.inbound.read.queue.latency": little(boxes("type_2", 2), event(0x19), event(0x18), event(0x01)),
+        **pcu(event(0x35), event(0x36), event(0x37), event(0x01), name="uncore_type_4"),
+        **in_front_of_memory(boxes("type_16", 4)),
     }
 
 

@@ -135,6 +135,42 @@ words() {
 	done
 }
 
+# type_families CPU ID...: of PMUs that the kernel names by these numbers, the families, "-" without one.
+type_families() {
+	local tree=$BATS_TEST_TMPDIR/types-${1//\//-} id pmu
+
+	unpack "$BATS_FILE_TMPDIR/intel-max-generic.txt" "$tree"
+	sed -i -E "s|^(model\s*:).*|\1 ${1##*/}|" "$tree/proc/cpuinfo"
+	rm -rf "$tree"/sys/bus/event_source/devices/uncore_*
+	for id in "${@:2}"; do
+		pmu=$tree/sys/bus/event_source/devices/uncore_type_${id}_0
+		mkdir -p "$pmu/format"
+		echo $((50 + id)) >"$pmu/type"
+		echo 0 >"$pmu/cpumask"
+		echo config:0-7 >"$pmu/format/event"
+		echo config:8-15 >"$pmu/format/umask"
+	done
+	expect 0 "$UNCORE" --root "$tree" doctor -j
+	expect 0 "$UNCORE" --root "$tree" list -j pmus
+	jq -r '.pmus[] | select(.name | startswith("uncore_type")) | "\(.name | split("_")[2]) \(.family // "-")"' \
+		<<<"$output" | sort -n | cut -d' ' -f2 | paste -sd ' '
+}
+
+@test "PMUs that kernels name by the number of their type: the family of each" {
+	local model
+
+	for model in 143 207; do
+		[ "$(type_families $model 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14)" = \
+			"intel-cha intel-iio intel-irp - intel-pcu - intel-imc intel-m2m intel-upi - - - - - $(
+				[ $model = 143 ] && echo intel-hbm || echo -)" ] || fail "$model"
+	done
+	for model in 173 175 221; do
+		[ "$(type_families $model 0 1 2 4 5 6 8 12 13 15 16 17 18 19 20 21 22)" = \
+			'intel-cha intel-iio intel-irp intel-pcu - intel-imc intel-upi - - - intel-m2m - - - - - -' ] ||
+			fail "$model"
+	done
+}
+
 @test "a CPU whose PMUs are absent: the reason names the memory controllers, and the links" {
 	local tree=$BATS_TEST_TMPDIR/gnr
 
