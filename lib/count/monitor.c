@@ -30,6 +30,7 @@ int uncore_monitor_new(struct uncore_monitor **out, struct uncore *u)
 	if (!m)
 		return unc_nomem(&u->error);
 	m->machine = u;
+	m->levels = 1u << UNCORE_LEVEL_MACHINE;
 	u->monitors++;
 	*out = m;
 	return 0;
@@ -67,13 +68,13 @@ void uncore_monitor_free(struct uncore_monitor *m)
 
 int uncore_monitor_set_level(struct uncore_monitor *m, enum uncore_level level)
 {
-	if (m->query_count || m->state != UNC_MONITOR_NEW)
-		return unc_fail(&m->machine->error, EBUSY,
-				"the level must be set before events or metrics are added");
-	if ((unsigned)level > UNCORE_LEVEL_PART)
-		return unc_fail(&m->machine->error, EINVAL, "%d is not a level", (int)level);
-	m->level = level;
-	return 0;
+	int r = uncore_monitor_add_level(m, level);
+
+	if (r == 0) {
+		m->level = level;
+		m->levels = 1u << level;
+	}
+	return r;
 }
 
 int uncore_monitor_add_level(struct uncore_monitor *m, enum uncore_level level)
@@ -123,8 +124,8 @@ int uncore_monitor_plan(struct uncore_monitor *m)
 	if (unc_plan_build(&m->plan, m->sets, m->set_count) < 0)
 		return unc_nomem(e);
 	m->shown = calloc(m->plan.count + 1, sizeof(*m->shown));
-	if (!m->shown || unc_rows_make(&m->rows, m->machine, m->levels | 1u << m->level, m->queries,
-				       m->query_count, m->sets) < 0) {
+	if (!m->shown ||
+	    unc_rows_make(&m->rows, m->machine, m->queries, m->query_count, m->sets) < 0) {
 		free(m->shown);
 		m->shown = NULL;
 		unc_plan_finish(&m->plan);

@@ -29,7 +29,7 @@ struct uncore_monitor {
 	struct uncore *machine;
 	enum unc_monitor_state state;
 	enum uncore_level level; /* how targets are split */
-	unsigned levels;         /* of rows, beside it: a bit for each */
+	unsigned levels; /* of rows, beside it: a bit for each; both of queries added from now on */
 	struct unc_filters filters;
 	struct unc_query *queries;
 	size_t query_count;

@@ -18,6 +18,8 @@ struct unc_query *unc_monitor_query(struct uncore_monitor *m, size_t event_count
 		unc_nomem(&m->machine->error);
 		return NULL;
 	}
+	q->level = m->level;
+	q->levels = m->levels;
 	q->event_count = event_count;
 	for (size_t k = 0; k < event_count; k++)
 		q->scales[k] = 1;

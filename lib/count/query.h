@@ -42,8 +42,10 @@ struct unc_query {
 	const struct uncore_metric *metric; /* NULL: an event, */
 	const char *name, *unit;            /* which has these */
 	bool snapshot;
-	const char *filter; /* "from=cpu to=memory"; NULL: none */
-	bool silent;        /* its rows are not reported: another metric's value needs it */
+	enum uncore_level level; /* at which its targets are split */
+	unsigned levels;         /* of its rows: a bit for each */
+	const char *filter;      /* "from=cpu to=memory"; NULL: none */
+	bool silent;             /* its rows are not reported: another metric's value needs it */
 	bool filtered; /* to some root ports or a device, so that a socket may have no part in it */
 	double scales[UNC_METRIC_EVENTS]; /* the kernel's, where it is asked for; else 1 */
 	size_t event_count;

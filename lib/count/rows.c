@@ -340,14 +340,13 @@ static int compare_rows(const void *a, const void *b)
 
 /* The levels of its rows. Where its PMUs are not memory channels or what comes next to them, sockets stand for
  * channels. */
-static unsigned levels_of(const struct unc_query *q, unsigned levels)
+static unsigned levels_of(const struct unc_query *q)
 {
 	const struct unc_family *f = q->target_count ? q->targets[0].pmu->family : NULL;
 	bool channels =
 		f && f->place <= UNC_PLACE_PACKAGE_MEMORY && f->place != UNC_PLACE_MESH_PORT;
+	unsigned levels = q->target_count ? q->levels : 0;
 
-	if (!q->target_count)
-		return 0;
 	if (!channels && (levels >> UNCORE_LEVEL_CHANNEL & 1))
 		levels = (levels & ~(1u << UNCORE_LEVEL_CHANNEL)) | 1u << UNCORE_LEVEL_SOCKET;
 	return levels;
@@ -384,16 +383,15 @@ static int add_query(struct builder *b, const struct unc_query *q)
 	return 0;
 }
 
-int unc_rows_make(struct unc_rows *out, struct uncore *u, unsigned levels,
-		  const struct unc_query *queries, size_t query_count,
-		  const struct unc_request_set *sets)
+int unc_rows_make(struct unc_rows *out, struct uncore *u, const struct unc_query *queries,
+		  size_t query_count, const struct unc_request_set *sets)
 {
 	struct builder b = {.u = u, .sets = sets};
 
 	for (size_t i = 0; i < query_count; i++)
 		for (b.level = 0; b.level <= UNCORE_LEVEL_PART; b.level++) {
 			b.single = b.level >= UNCORE_LEVEL_INSTANCE;
-			if ((levels_of(&queries[i], levels) >> b.level & 1) &&
+			if ((levels_of(&queries[i]) >> b.level & 1) &&
 			    add_query(&b, &queries[i]) < 0) {
 				unc_rows_finish(&b.rows);
 				return -ENOMEM;

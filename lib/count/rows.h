@@ -33,11 +33,9 @@ struct unc_rows {
 	size_t count;
 };
 
-/* The rows of all queries at each level of the set (a bit for each), once it is planned which counters
- * serve their requests. -ENOMEM. */
-int unc_rows_make(struct unc_rows *out, struct uncore *u, unsigned levels,
-		  const struct unc_query *queries, size_t query_count,
-		  const struct unc_request_set *sets);
+/* The rows of all queries at their levels, once it is planned which counters serve their requests. -ENOMEM. */
+int unc_rows_make(struct unc_rows *out, struct uncore *u, const struct unc_query *queries,
+		  size_t query_count, const struct unc_request_set *sets);
 void unc_rows_finish(struct unc_rows *rows);
 
 /* What all counters did between two readings, or in all intervals so far. */

@@ -429,11 +429,12 @@ static int note_metric(struct uncore_monitor *m, const struct unc_query *q,
 	return r;
 }
 
-/* The query of a metric, with the filters that are set; NULL: none. */
+/* The query of a metric, with the filters and the level that are set; NULL: none. */
 static struct unc_query *added_query(struct uncore_monitor *m, const struct uncore_metric *metric)
 {
 	for (size_t i = 0; i < m->query_count; i++)
-		if (m->queries[i].metric == metric && m->queries[i].filter == m->filters.text)
+		if (m->queries[i].metric == metric && m->queries[i].level == m->level &&
+		    m->queries[i].filter == m->filters.text)
 			return &m->queries[i];
 	return NULL;
 }

@@ -157,6 +157,26 @@ static void several_levels(void **state)
 	toy_end(&t);
 }
 
+/* The same metric again, at another level: its counter is opened once. */
+static void a_level_for_each_addition(void **state)
+{
+	static const struct expected rows[] = {
+		{-1, NULL, NULL, 1e9, 200e9, UNCORE_PARTIAL, "socket 1 has no PMU of toy-channel"},
+		{0, "channel_0", NULL, 1e9, 25e9, UNCORE_MEASURED, NULL},
+	};
+	struct toy t;
+
+	(void)state;
+	make(&t, UNCORE_LEVEL_MACHINE, RATES);
+	toy_ok(&t, uncore_monitor_add_metrics(t.m, "toy-channel/x.bandwidth"));
+	toy_ok(&t, uncore_monitor_add_metrics(t.m, "toy-channel/x.bandwidth")); /* added already */
+	toy_ok(&t, uncore_monitor_set_level(t.m, UNCORE_LEVEL_INSTANCE));
+	play(&t, "toy-channel/x.bandwidth");
+	assert_int_equal(uncore_monitor_counter_count(t.m), 1);
+	assert_rows(&t, rows, COUNT(rows));
+	toy_end(&t);
+}
+
 /* Channels have rows of their own, numbered on their socket; what is not a channel has one for each socket, once. */
 static void channels(void **state)
 {
@@ -410,6 +430,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(roles_are_not_added_up),
 		cmocka_unit_test(several_levels),
+		cmocka_unit_test(a_level_for_each_addition),
 		cmocka_unit_test(channels),
 		cmocka_unit_test(events_have_a_role_one_by_one_only),
 		cmocka_unit_test(a_role_that_is_not_told),
