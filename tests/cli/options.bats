@@ -203,6 +203,11 @@ stat_refuses() {
 	[ "$output" = "$before" ]
 	expect 0 "$UNCORE" list pmus --root "$SPR"
 	[ "$output" = "$before" ]
+	expect 0 "$UNCORE" --memory-peak 300GB/s stat --source "$SIM_SPR" -j --timeout 1 -M memory.bandwidth
+	wanted=$output
+	expect 0 "$UNCORE" stat --memory-peak 300GB/s --source "$SIM_SPR" -j --timeout 1 -M memory.bandwidth
+	[ "$output" = "$wanted" ]
+	shows '"ceiling":300000000000'
 }
 
 @test "help [COMMAND] is --help" {
