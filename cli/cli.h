@@ -77,6 +77,10 @@ size_t cli_clean(char *text, size_t len, const char *kept);
 /* A finding as text, for doctor and the overview. */
 void doctor_finding(const struct uncore_finding *f, struct buffer *to);
 
+/* Formula, events and evidence of metrics as text, for explain and top. */
+void explain_text(struct uncore *u, const struct uncore_metric **metrics, size_t count,
+		  struct buffer *to);
+
 #define NS_PER_MS 1000000ULL
 #define NS_PER_S 1000000000ULL
 
@@ -125,6 +129,7 @@ int cmd_overview(struct cli *cli, int argc, char **argv);
 int cmd_list(struct cli *cli, int argc, char **argv);
 int cmd_topo(struct cli *cli, int argc, char **argv);
 int cmd_stat(struct cli *cli, int argc, char **argv);
+int cmd_top(struct cli *cli, int argc, char **argv);
 int cmd_explain(struct cli *cli, int argc, char **argv);
 int cmd_doctor(struct cli *cli, int argc, char **argv);
 int cmd_latency(struct cli *cli, int argc, char **argv);

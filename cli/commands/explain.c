@@ -342,8 +342,8 @@ static void title_text(const struct uncore_metric *m, struct buffer *to)
 	buffer_free(&label);
 }
 
-static void explain_text(struct uncore *u, const struct uncore_metric **metrics, size_t count,
-			 struct buffer *to)
+void explain_text(struct uncore *u, const struct uncore_metric **metrics, size_t count,
+		  struct buffer *to)
 {
 	out_text_simulated(u, to);
 	for (size_t i = 0; i < count; i++) {

@@ -131,37 +131,50 @@ static void print_notes(const struct stat_options *o, const struct uncore_monito
 /* Only one window of a known length can be counted again for other metrics. */
 static bool has_rounds(const struct stat_options *o)
 {
-	if (o->command || o->summary)
+	if (o->command || o->summary || o->tree)
 		return false;
 	return o->interval_ns ? o->interval_count == 1 : o->timeout_ns;
 }
 
-/* A monitor with all queries planned and nothing opened. */
-static int plan(struct cli *cli, const struct stat_options *o, struct uncore_monitor **out)
+static int add_all(struct cli *cli, const struct stat_options *o, struct uncore_monitor *m,
+		   enum uncore_level level)
 {
-	struct uncore_monitor *m = NULL;
-	int status = CLI_OK;
-	int err = uncore_monitor_new(&m, cli->u);
+	int err = uncore_monitor_set_level(m, level), status = CLI_OK;
 
-	if (!err)
-		err = uncore_monitor_set_level(m, o->level);
-	if (!err && has_rounds(o))
-		err = uncore_monitor_set_rounds(m);
 	/* Of several levels those above the one that was asked for, or all. */
-	for (int i = 0; !err && i < (o->level ? (int)o->level : 32); i++)
+	for (int i = 0; !err && !o->tree && i < (o->level ? (int)o->level : 32); i++)
 		if (o->output->levels >> i & 1)
 			err = uncore_monitor_add_level(m, i);
-	for (size_t i = 0; !err && i < STAT_FILTERS; i++)
-		if (o->filters[i].value)
-			err = uncore_monitor_set_filter(m, o->filters[i].name, o->filters[i].value);
+	/* Channels have numbers on their socket; what is not a channel comes with the ports. */
+	if (!err && o->tree && level == UNCORE_LEVEL_MACHINE)
+		err = uncore_monitor_add_level(m, UNCORE_LEVEL_CHANNEL);
+	if (!err && o->tree && level == UNCORE_LEVEL_MACHINE)
+		err = uncore_monitor_add_level(m, UNCORE_LEVEL_SOCKET);
 	if (err)
 		status = cli_fail(cli, err);
 	else if (o->preset)
 		status = add_any(cli, m, o->preset->metrics, o->preset->doc);
 	else if (!o->query_count)
 		status = add_headline(cli, o, m);
-	if (!status)
-		status = add_queries(cli, o, m);
+	return status ? status : add_queries(cli, o, m);
+}
+
+int stat_plan(struct cli *cli, const struct stat_options *o, struct uncore_monitor **out)
+{
+	struct uncore_monitor *m = NULL;
+	int status = CLI_OK;
+	int err = uncore_monitor_new(&m, cli->u);
+
+	if (!err && has_rounds(o))
+		err = uncore_monitor_set_rounds(m);
+	for (size_t i = 0; !err && i < STAT_FILTERS; i++)
+		if (o->filters[i].value)
+			err = uncore_monitor_set_filter(m, o->filters[i].name, o->filters[i].value);
+	status = err       ? cli_fail(cli, err)
+		 : o->tree ? add_all(cli, o, m, UNCORE_LEVEL_MACHINE)
+			   : add_all(cli, o, m, o->level);
+	if (!status && o->tree)
+		status = add_all(cli, o, m, UNCORE_LEVEL_PORT);
 	if (!status) {
 		err = uncore_monitor_plan(m);
 		status = err ? cli_fail(cli, err) : CLI_OK;
@@ -601,8 +614,7 @@ static void report_late_ticks(const struct run *r)
 			  late, verb);
 }
 
-/* Sampling does not migrate, with the delays of that: the thread that waits, computes and prints stays. */
-static int pin(struct cli *cli, const char *text)
+int stat_pin(struct cli *cli, const char *text)
 {
 	unsigned long number = strtoul(text, NULL, 10);
 	cpu_set_t one;
@@ -627,18 +639,18 @@ int stat_run(struct cli *cli, const struct stat_options *o)
 			.tick_fd = -1,
 			.timer_fd = -1,
 			.signals = {.stop_fd = -1, .child_fd = -1}};
-	int status = plan(cli, o, &r.monitor);
+	int status = stat_plan(cli, o, &r.monitor);
 
 	if (status)
 		return status;
 	if (o->dry_run)
 		return dry_run(cli, o, r.monitor);
-	status = o->cpu ? pin(cli, o->cpu) : CLI_OK;
+	status = o->cpu ? stat_pin(cli, o->cpu) : CLI_OK;
 	if (!status)
 		status = open_run(&r);
 	for (uint64_t i = 0; !status && i < o->repeat && !r.stopped; i++) {
 		if (i)
-			status = plan(cli, o, &r.monitor);
+			status = stat_plan(cli, o, &r.monitor);
 		cli_set_running(r.monitor);
 		if (!status)
 			status = count_rounds(&r);

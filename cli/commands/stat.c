@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "commands/stat.h"
 #include "options.h"
@@ -185,6 +186,8 @@ static void check(void *into, struct argp_state *state)
 {
 	struct stat_options *o = into;
 
+	if (!o->interval_ns)
+		o->interval_ns = o->default_interval_ns;
 	for (const struct cli_option *row = options; row->doc; row++)
 		for (size_t i = 0; i < STAT_FILTERS; i++)
 			if (row->name && row->at == AT(filters[i].value) && o->filters[i].value) {
@@ -237,31 +240,44 @@ static int check_sort(const struct stat_options *o)
 	return found ? CLI_OK : CLI_USAGE;
 }
 
-int cmd_stat(struct cli *cli, int argc, char **argv)
+/* Usage errors end the process. */
+static void parse_options(struct cli *cli, struct stat_options *o, const char *args,
+			  const char *doc, int argc, char **argv)
 {
-	const struct command *preset = cli->command->metrics ? cli->command : NULL;
-	const struct command *view = preset ? preset->view : NULL;
-	const struct uncore_device *device;
-	struct stat_options o = {.repeat = 1, .separator = ",", .preset = preset};
+	static const struct cli_option ascii = {
+		"ascii", NULL, "Only ASCII characters on the screen", 0, 4, OPTION_FLAG, AT(ascii)};
+	const struct command *view = o->preset ? o->preset->view : NULL;
 	struct cli_option all[sizeof(options) / sizeof(*options) + VIEWS];
-	bool groups;
-	int status, err, views = 0;
-	char doc[500];
-	struct cli_syntax syntax = {.doc = stat_doc,
-				    .args = "[INTERVAL [COUNT]] [-- COMMAND ...]",
-				    .options = all,
-				    .outputs = OUTPUTS_RECORDS,
-				    .outputs_group = 4,
-				    .outputs_at = AT(output),
-				    .flags = ARGP_IN_ORDER,
-				    .other = parse_other,
-				    .argument = parse_argument,
-				    .check = check};
+	const struct cli_syntax syntax = {.doc = doc,
+					  .args = args,
+					  .options = all,
+					  .outputs = OUTPUTS_RECORDS,
+					  .outputs_group = 4,
+					  .outputs_at = AT(output),
+					  .flags = ARGP_IN_ORDER,
+					  .other = parse_other,
+					  .argument = parse_argument,
+					  .check = check};
+	int views = 0;
 
 	for (; view && views < VIEWS; view = view->view, views++)
 		all[views] = (struct cli_option){
 			view->name, view->device, view->doc, KEY_VIEW + views, 1, 0, 0};
+	if (o->tree)
+		all[views++] = ascii;
 	memcpy(all + views, options, sizeof(options));
+	cli_parse(cli, &syntax, o, argc, argv);
+}
+
+int cmd_stat(struct cli *cli, int argc, char **argv)
+{
+	const struct command *preset = cli->command->metrics ? cli->command : NULL;
+	const struct uncore_device *device;
+	struct stat_options o = {.repeat = 1, .separator = ",", .preset = preset};
+	bool groups;
+	int status, err;
+	char doc[500];
+
 	if (preset) {
 		bool choice = strstr(preset->metrics, ",else,");
 		int length = choice ? (int)strcspn(preset->metrics, ".") : (int)sizeof(doc);
@@ -272,9 +288,9 @@ int cmd_stat(struct cli *cli, int argc, char **argv)
 			 "COMMAND or --timeout say otherwise.",
 			 preset->doc, length, preset->metrics,
 			 choice ? ".* that fit together" : "");
-		syntax.doc = doc;
 	}
-	cli_parse(cli, &syntax, &o, argc, argv);
+	parse_options(cli, &o, "[INTERVAL [COUNT]] [-- COMMAND ...]", preset ? doc : stat_doc, argc,
+		      argv);
 	preset = o.preset;
 	/* Each group, on each cache. */
 	groups = preset && !o.query_count && cli->resctrl;
@@ -303,6 +319,47 @@ int cmd_stat(struct cli *cli, int argc, char **argv)
 		}
 	}
 	if (!status)
+		status = stat_run(cli, &o);
+	free(o.queries);
+	return status;
+}
+
+/* ---- top: on a screen, or as an interval of stat ---- */
+
+static const char top_doc[] =
+	"Shows metrics as a tree that fills the terminal: machine, sockets, memory channels, PCIe ports, "
+	"links, with the share of the ceiling and the last minute.\v"
+	"Takes the options of stat; the interval is one second unless INTERVAL or -I say otherwise. The key "
+	"? lists the keys. When the output is no terminal, or has another form or place (-j, --csv, -o, "
+	"--summary, --dry-run, -D), it is the output of stat with an interval.";
+
+int cmd_top(struct cli *cli, int argc, char **argv)
+{
+	struct stat_options o = {
+		.repeat = 1, .separator = ",", .default_interval_ns = NS_PER_S, .tree = true};
+	bool shown = false, plain;
+	int status;
+
+	parse_options(cli, &o, "[INTERVAL [COUNT]]", top_doc, argc, argv);
+	plain = o.output || o.file || o.summary || o.dry_run || o.delay_ns ||
+		!isatty(STDOUT_FILENO);
+	if (!o.output)
+		o.output = output_find("text");
+	status = cli_open(cli);
+	if (o.command && !status) {
+		cli_error("top runs no command; uncore stat -I 1s -- COMMAND does");
+		status = CLI_USAGE;
+	}
+#ifdef UNCORE_TOP
+	if (!status && !plain)
+		status = top_run(cli, &o, &shown);
+#else
+	(void)plain;
+#endif
+	o.tree = false;
+	if (!status && o.level == UNCORE_LEVEL_MACHINE && uncore_socket_count(cli->u) > 1)
+		o.level = UNCORE_LEVEL_SOCKET;
+	if (!status && !shown)
 		status = stat_run(cli, &o);
 	free(o.queries);
 	return status;

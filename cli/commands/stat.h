@@ -46,12 +46,26 @@ struct stat_options {
 	bool summary;
 	bool verbose;
 	bool dry_run;
-	const char *cpu; /* that the loop runs on; NULL: any */
-	char **command;  /* NULL: none */
+	bool ascii;
+	bool tree;                    /* rows of all levels, from the machine to the port */
+	uint64_t default_interval_ns; /* without an option; 0: one window */
+	const char *cpu;              /* that the loop runs on; NULL: any */
+	char **command;               /* NULL: none */
 };
 
 /* The arguments INTERVAL and COUNT; others are usage errors. */
 void stat_interval(struct stat_options *o, char *arg, struct argp_state *state);
+
+/* Counts on a screen that fills the terminal, until the user ends it: rows of o->tree. `*shown` stays false without an
+ * error when the terminal cannot show one. top/top.c; only there when uncore is built with curses (UNCORE_TOP). */
+int top_run(struct cli *cli, const struct stat_options *o, bool *shown);
+
+/* A monitor with all queries planned and nothing opened. Returns an exit code. */
+int stat_plan(struct cli *cli, const struct stat_options *o, struct uncore_monitor **out);
+
+/* --cpu: sampling does not migrate, with the delays of that; the thread that waits, computes and prints stays.
+ * Returns an exit code. */
+int stat_pin(struct cli *cli, const char *text);
 
 /* Plans, then prints the plan (--dry-run) or counts and prints until the end that the options give. Returns an
  * exit code. */

@@ -169,6 +169,6 @@ size_t text_width(const char *text)
 	size_t width = 0;
 
 	for (; *text; text++)
-		width += ((unsigned char)*text & 0xc0) != 0x80 && !strchr(COLORS, *text);
+		width += ((unsigned char)*text & 0xc0) != 0x80 && !strchr(TEXT_COLORS, *text);
 	return width;
 }

@@ -48,7 +48,7 @@ size_t text_real(char into[REAL_ROOM], double value);
 #define COLOR_WARN "\3" /* scaled, much load */
 #define COLOR_BAD "\4"  /* not to be trusted, at the limit */
 #define COLOR_DIM "\5"  /* no value */
-#define COLORS "\1\2\3\4\5"
+#define TEXT_COLORS "\1\2\3\4\5"
 
 /* Columns a UTF-8 text takes on a terminal, for the texts we print: one per character. */
 size_t text_width(const char *text);

@@ -149,7 +149,7 @@ void table_cell(struct table *t, const char *fmt, ...)
 	/* Before its width is known. */
 	if (t->cells.len > start)
 		t->cells.len =
-			start + cli_clean(t->cells.data + start, t->cells.len - start, COLORS);
+			start + cli_clean(t->cells.data + start, t->cells.len - start, TEXT_COLORS);
 	buffer_add(&t->cells, "", 1);
 	if (t->at == t->column_count) /* a note */
 		return;

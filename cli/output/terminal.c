@@ -67,7 +67,8 @@ static size_t fitting(const char *line, size_t len, size_t columns)
 	size_t at = 0, space = 0, begin = strspn(line, " ");
 
 	for (size_t column = 0; at < len; at++) {
-		bool shown = ((unsigned char)line[at] & 0xc0) != 0x80 && !strchr(COLORS, line[at]);
+		bool shown =
+			((unsigned char)line[at] & 0xc0) != 0x80 && !strchr(TEXT_COLORS, line[at]);
 
 		if (shown && column == columns)
 			return space ? space : at;
@@ -121,7 +122,7 @@ static void replace(struct buffer *text)
 	bool utf8 = terminal_has_utf8(), colored = has_color();
 
 	for (const char *c = text->data, *end = c + text->len; c < end; c++) {
-		if (*c && strchr(COLORS, *c)) {
+		if (*c && strchr(TEXT_COLORS, *c)) {
 			buffer_puts(&out, colored ? sequences[(int)*c] : "");
 		} else if (utf8 || (unsigned char)*c < 0x80) {
 			buffer_add(&out, c, 1);

@@ -103,7 +103,7 @@ int writer_flush(struct writer *w)
 		return w->status;
 	if (!w->exact)
 		w->text.len = cli_clean(w->text.data, w->text.len,
-					w->text.records ? "\n\t" : "\n\t" COLORS);
+					w->text.records ? "\n\t" : "\n\t" TEXT_COLORS);
 	if (!w->exact && !w->text.records)
 		terminal_fit(&w->text);
 	err = write_all(w, is_regular(w->fd, &size), &done);

@@ -1,0 +1,408 @@
+/* SPDX-License-Identifier: MIT */
+/* The tree behind the screen of `uncore top`: made of the first sample's rows, then only values change. */
+#include "top/model.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+#include "output/output.h"
+#include "views/devices.h"
+
+/* ---- the tree ---- */
+
+static size_t add_node(struct top_model *m, size_t row, size_t parent, struct buffer *label)
+{
+	struct top_node *node;
+
+	m->nodes = cli_realloc(m->nodes, m->count + 1, sizeof(*m->nodes));
+	node = &m->nodes[m->count];
+	*node = (struct top_node){.row = row, .parent = parent, .matches = true};
+	label->len = cli_clean(label->data, label->len, "");
+	label->data[label->len] = '\0';
+	node->label = label->data;
+	*label = (struct buffer){0};
+	for (size_t i = 0; i < TOP_SLOTS; i++)
+		node->history[i] = NAN;
+	if (parent != TOP_NONE) {
+		node->depth = m->nodes[parent].depth + 1;
+		m->nodes[parent].children++;
+	}
+	return m->count++;
+}
+
+static bool same(const char *a, const char *b)
+{
+	return strcmp(a ? a : "", b ? b : "") == 0;
+}
+
+static bool same_query(const struct uncore_row *a, const struct uncore_row *b)
+{
+	return same(a->query.name, b->query.name) && same(a->query.family, b->query.family);
+}
+
+static bool is_single(const struct uncore_row_place *place)
+{
+	return place->pmu || place->port || place->cpu >= 0;
+}
+
+/* The row's node above: the sum over its socket, else over its role, else any sum of its metric. */
+static size_t find_parent(const struct top_model *m, const struct uncore_row *row)
+{
+	size_t best = TOP_NONE;
+	int best_rank = -1;
+
+	for (size_t i = 0; i < m->count; i++) {
+		const struct uncore_row *other = top_row(m, i);
+		int socket = other ? other->place.socket : -1, rank;
+
+		if (!other || is_single(&other->place) || !same_query(other, row))
+			continue;
+		rank = 2 * (socket >= 0) + same(other->place.role, row->place.role);
+		if (rank > best_rank &&
+		    (socket < 0 || (is_single(&row->place) && socket == row->place.socket))) {
+			best_rank = rank;
+			best = i;
+		}
+	}
+	return row->place.socket < 0 && !is_single(&row->place) ? TOP_NONE : best;
+}
+
+/* A PMU whose memory channel has a row, and the only socket, which is the machine. */
+static bool is_double(const struct top_model *m, const struct uncore_row *row, size_t parent)
+{
+	if (parent == TOP_NONE || row->place.port)
+		return false;
+	if (!row->place.pmu)
+		return uncore_socket_count(m->machine) == 1;
+	for (size_t i = parent + 1; i < m->count && row->place.channel < 0; i++)
+		if (m->nodes[i].parent == parent && top_row(m, i)->place.channel >= 0)
+			return true;
+	return false;
+}
+
+static bool hangs_below(const struct uncore_device *d, const struct uncore_row_place *place)
+{
+	if (d->is_bridge || !d->port)
+		return false;
+	for (size_t i = 0; !place->port && i < uncore_device_pmu_count(d->port); i++)
+		if (uncore_device_pmu_at(d->port, i) == place->pmu)
+			return true;
+	return place->port && place->port == d->port;
+}
+
+/* Devices of a row that is one port, or of one PMU that counts ports. */
+static void add_devices(struct top_model *m, size_t node)
+{
+	const struct uncore_row_place *place = &top_row(m, node)->place;
+
+	for (size_t i = 0; i < uncore_device_count(m->machine); i++) {
+		const struct uncore_device *d = uncore_device_at(m->machine, i);
+		struct buffer label = {0};
+
+		if (!hangs_below(d, place))
+			continue;
+		device_text(&label, d);
+		add_node(m, TOP_NONE, node, &label);
+	}
+}
+
+/* "port 0000:17:00.0: nvme0, nvme1" */
+static void put_names(struct buffer *label, const struct uncore *u,
+		      const struct uncore_device *port)
+{
+	const char *between = ": ";
+
+	for (size_t i = 0; i < uncore_device_count(u); i++) {
+		const struct uncore_device *d = uncore_device_at(u, i);
+		const char *name = d->names ? d->names : device_name(d);
+
+		if (d->port != port || d->is_bridge || !name)
+			continue;
+		buffer_printf(label, "%s%s", between, name);
+		between = ", ";
+	}
+}
+
+static bool has_namesake(const struct top_model *m, const struct uncore_row *row)
+{
+	for (size_t i = 0; i < uncore_sample_count(m->sample); i++) {
+		const struct uncore_row *other = uncore_sample_row(m->sample, i);
+
+		if (same(other->query.name, row->query.name) && !same_query(other, row))
+			return true;
+	}
+	return false;
+}
+
+static void add_row(struct top_model *m, size_t i)
+{
+	const struct uncore_row *row = uncore_sample_row(m->sample, i);
+	size_t parent = find_parent(m, row);
+	struct buffer label = {0};
+	size_t node;
+
+	if (is_double(m, row, parent))
+		return;
+	if (parent == TOP_NONE && row->query.family && has_namesake(m, row))
+		buffer_printf(&label, "%s/", row->query.family);
+	if (parent == TOP_NONE)
+		buffer_puts(&label, row->query.name);
+	else
+		out_place(&label, &row->place);
+	if (row->place.role &&
+	    (parent == TOP_NONE || !same(top_row(m, parent)->place.role, row->place.role)))
+		buffer_printf(&label, ", %s", row->place.role);
+	if (row->place.port)
+		put_names(&label, m->machine, row->place.port);
+	node = add_node(m, i, parent, &label);
+	if (is_single(&row->place))
+		add_devices(m, node);
+}
+
+/* A sum over one instance needs no line for that, unless devices hang below. */
+static bool adds_nothing(const struct top_model *m, size_t i)
+{
+	const struct uncore_row *row = top_row(m, i);
+	size_t rows = 0;
+
+	if (!row || !is_single(&row->place) || row->place.port || m->nodes[i].children ||
+	    m->nodes[i].parent == TOP_NONE)
+		return false;
+	for (size_t k = m->nodes[i].parent + 1; k < m->count; k++)
+		rows += m->nodes[k].parent == m->nodes[i].parent;
+	return rows == 1;
+}
+
+static void make_tree(struct top_model *m)
+{
+	for (size_t i = 0; i < uncore_sample_count(m->sample); i++)
+		add_row(m, i);
+	for (size_t i = 0; i < m->count; i++)
+		if (adds_nothing(m, i))
+			m->nodes[m->nodes[i].parent].children = 0;
+	m->lines = cli_realloc(NULL, m->count, sizeof(*m->lines));
+	m->cursor = m->count ? 0 : TOP_NONE;
+}
+
+void top_free(struct top_model *m)
+{
+	for (size_t i = 0; i < m->count; i++)
+		free(m->nodes[i].label);
+	free(m->nodes);
+	free(m->lines);
+	*m = (struct top_model){0};
+}
+
+const struct uncore_row *top_row(const struct top_model *m, size_t node)
+{
+	if (node >= m->count || m->nodes[node].row == TOP_NONE)
+		return NULL;
+	return uncore_sample_row(m->sample, m->nodes[node].row);
+}
+
+double top_share(const struct uncore_row *row, bool *limited)
+{
+	double share = row->value / row->ceiling;
+
+	if (limited)
+		*limited = isfinite(share);
+	return isfinite(share) || strcmp(row->query.unit, "ratio") != 0 ? share : row->value;
+}
+
+/* ---- history ---- */
+
+static void keep(struct top_model *m, struct top_node *node, float value, uint64_t slot)
+{
+	float *now = &node->history[slot % TOP_SLOTS];
+
+	if (m->mixed && isfinite(*now))
+		value = isfinite(value) ? *now + (value - *now) / (float)(m->mixed + 1) : *now;
+	if (m->mixed) {
+		*now = value;
+		return;
+	}
+	for (uint64_t s = m->slot + 1; s < slot && slot - s < TOP_SLOTS; s++)
+		node->history[s % TOP_SLOTS] = value;
+	*now = value;
+}
+
+void top_update(struct top_model *m, const struct uncore *machine,
+		const struct uncore_sample *sample)
+{
+	uint64_t end_ns = uncore_sample_end_ns(sample), slot = end_ns / NS_PER_S;
+
+	m->machine = machine;
+	m->sample = sample;
+	if (!m->lines) {
+		make_tree(m);
+		m->begin_ns = uncore_sample_begin_ns(sample);
+		m->slot = slot - 1; /* of the first sample only its end is in the history */
+	}
+	m->seconds = (double)(end_ns - m->begin_ns) / 1e9;
+	m->mixed = slot == m->slot ? m->mixed + 1 : 0;
+	for (size_t i = 0; i < m->count; i++) {
+		const struct uncore_row *row = top_row(m, i);
+
+		if (row)
+			keep(m, &m->nodes[i], (float)row->value, slot);
+	}
+	m->slot = slot;
+	top_arrange(m);
+}
+
+float top_history(const struct top_model *m, const struct top_node *node, unsigned ago,
+		  unsigned per)
+{
+	/* Columns begin at whole multiples of their length: a value stays in its column while that moves. */
+	uint64_t first = (m->slot / per - ago) * per;
+	float sum = 0;
+	unsigned count = 0;
+
+	for (uint64_t s = first; s < first + per && s <= m->slot; s++) {
+		float value = node->history[s % TOP_SLOTS];
+
+		if (m->slot - s >= TOP_SLOTS || !isfinite(value))
+			continue;
+		sum += value;
+		count++;
+	}
+	return count ? sum / (float)count : NAN;
+}
+
+/* ---- visible lines ---- */
+
+static void filter(struct top_model *m)
+{
+	for (size_t i = 0; i < m->count; i++) {
+		struct top_node *node = &m->nodes[i];
+
+		node->leads = false;
+		node->matches = !*m->filter || cli_matches(m->filter, node->label) ||
+				(node->parent != TOP_NONE && m->nodes[node->parent].matches);
+	}
+	for (size_t i = m->count; i-- > 0;)
+		if (m->nodes[i].parent != TOP_NONE && (m->nodes[i].matches || m->nodes[i].leads) &&
+		    m->nodes[m->nodes[i].parent].children)
+			m->nodes[m->nodes[i].parent].leads = true;
+}
+
+/* A value to sort by, the greatest first; names and the order of the catalogue have none. */
+static double sort_value(const struct top_model *m, size_t node)
+{
+	const struct uncore_row *row = top_row(m, node);
+	double value = NAN;
+
+	if (row && m->sort == TOP_BY_SHARE)
+		value = top_share(row, NULL);
+	else if (row && m->sort == TOP_BY_VALUE && m->nodes[node].depth)
+		value = row->value; /* only places of one metric have comparable values */
+	return isfinite(value) ? value : -INFINITY;
+}
+
+static int compare(const void *a, const void *b, void *model)
+{
+	const struct top_model *m = model;
+	size_t x = *(const size_t *)a, y = *(const size_t *)b;
+	double p = sort_value(m, x), q = sort_value(m, y);
+	int names = m->sort == TOP_BY_NAME ? strverscmp(m->nodes[x].label, m->nodes[y].label) : 0;
+
+	if (p != q)
+		return p > q ? -1 : 1;
+	return names ? names : x < y ? -1 : x > y;
+}
+
+/* A node that does not match shows its nodes below when one of them does, open or not. */
+static bool shows_below(const struct top_node *node)
+{
+	return node->children && (node->open || (!node->matches && node->leads));
+}
+
+/* Appends the nodes below `parent`, sorted, and what is open in them. */
+static void add_lines(struct top_model *m, size_t parent)
+{
+	size_t from = parent == TOP_NONE ? 0 : parent + 1, first, count = 0;
+	size_t *below = cli_realloc(NULL, m->count, sizeof(*below));
+
+	for (size_t i = from; i < m->count; i++)
+		if (m->nodes[i].parent == parent && (m->nodes[i].matches || m->nodes[i].leads))
+			below[count++] = i;
+	qsort_r(below, count, sizeof(*below), compare, m);
+	for (first = 0; first < count; first++) {
+		m->lines[m->line_count++] = below[first];
+		if (shows_below(&m->nodes[below[first]]))
+			add_lines(m, below[first]);
+	}
+	free(below);
+}
+
+static bool is_visible(const struct top_model *m, size_t node)
+{
+	for (size_t i = 0; i < m->line_count; i++)
+		if (m->lines[i] == node)
+			return true;
+	return false;
+}
+
+void top_arrange(struct top_model *m)
+{
+	if (!m->count)
+		return;
+	filter(m);
+	m->line_count = 0;
+	add_lines(m, TOP_NONE);
+	while (m->cursor != TOP_NONE && !is_visible(m, m->cursor))
+		m->cursor = m->nodes[m->cursor].parent;
+	if (m->cursor == TOP_NONE && m->line_count)
+		m->cursor = m->lines[0];
+}
+
+/* ---- the cursor ---- */
+
+size_t top_cursor_line(const struct top_model *m)
+{
+	size_t line = 0;
+
+	while (line + 1 < m->line_count && m->lines[line] != m->cursor)
+		line++;
+	return line;
+}
+
+void top_move(struct top_model *m, long lines)
+{
+	long last = (long)m->line_count - 1, to = (long)top_cursor_line(m);
+
+	if (last < 0)
+		return;
+	to += lines;
+	m->cursor = m->lines[to < 0 ? 0 : to > last ? last : to];
+}
+
+void top_open(struct top_model *m, bool open)
+{
+	struct top_node *node;
+
+	if (m->cursor == TOP_NONE)
+		return;
+	node = &m->nodes[m->cursor];
+	if (open && node->children)
+		node->open = true;
+	else if (!open && node->open)
+		node->open = false;
+	else if (!open && node->parent != TOP_NONE)
+		m->cursor = node->parent;
+	top_arrange(m);
+}
+
+void top_open_all(struct top_model *m)
+{
+	bool all = true;
+
+	for (size_t i = 0; i < m->count; i++)
+		if (m->nodes[i].children && top_row(m, i) && !is_single(&top_row(m, i)->place))
+			all = all && m->nodes[i].open;
+	for (size_t i = 0; i < m->count; i++)
+		m->nodes[i].open = !all && top_row(m, i) && !is_single(&top_row(m, i)->place);
+	top_arrange(m);
+}

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: MIT */
+/* Cells to the terminal, keys and mouse from it. ncurses restores the terminal at Ctrl-Z, and its mode at the
+ * continuation; signals that end the process are read from a descriptor, so that screen_close() comes first. */
+#include "top/screen.h"
+
+#include <langinfo.h>
+#include <locale.h>
+#include <stdlib.h>
+#include <string.h>
+#include <term.h>
+#include <unistd.h>
+
+#include "cli.h"
+
+static SCREEN *screen;
+static bool coloured;
+static struct top_canvas shown; /* what the terminal has */
+
+static const struct {
+	short colour; /* -1: the terminal's */
+	attr_t attribute;
+} looks[STYLE_COUNT] = {
+	[STYLE_PLAIN] = {-1, A_NORMAL},
+	[STYLE_HEAD] = {-1, A_BOLD},
+	[STYLE_FAINT] = {-1, A_DIM},
+	[STYLE_LOW] = {COLOR_GREEN, A_NORMAL},
+	[STYLE_MIDDLE] = {COLOR_YELLOW, A_NORMAL},
+	[STYLE_HIGH] = {COLOR_RED, A_BOLD},
+	[STYLE_MARK] = {COLOR_MAGENTA, A_BOLD},
+};
+
+static void open_colours(void)
+{
+	const char *no_color = getenv("NO_COLOR");
+
+	coloured = !(no_color && *no_color) && has_colors() && start_color() == OK;
+	if (!coloured)
+		return;
+	use_default_colors();
+	for (int i = 0; i < STYLE_COUNT; i++)
+		init_pair((short)(i + 1), looks[i].colour, -1);
+}
+
+bool screen_open(bool *ascii)
+{
+	const char *term = getenv("TERM");
+	static bool registered;
+
+	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO) || !term)
+		return false;
+	/* Characters only: numbers are printed without the locale. */
+	if (!setlocale(LC_CTYPE, "") || strcmp(nl_langinfo(CODESET), "UTF-8") != 0 ||
+	    strcmp(term, "linux") == 0 || strncmp(term, "vt", 2) == 0)
+		*ascii = true;
+	screen = newterm(NULL, stdout, stdin);
+	if (!screen)
+		return false;
+	if (!cursor_address) {
+		screen_close();
+		return false;
+	}
+	if (!registered)
+		atexit(screen_close);
+	registered = true;
+	cbreak();
+	noecho();
+	nonl();
+	keypad(stdscr, TRUE);
+	nodelay(stdscr, TRUE);
+	set_escdelay(25);
+	curs_set(0);
+	mousemask(BUTTON1_PRESSED | BUTTON4_PRESSED | BUTTON5_PRESSED, NULL);
+	mouseinterval(0);
+	open_colours();
+	return true;
+}
+
+void screen_close(void)
+{
+	if (!screen)
+		return;
+	endwin();
+	delscreen(screen);
+	screen = NULL;
+	free(shown.cells);
+	shown = (struct top_canvas){0};
+}
+
+void screen_size(int *width, int *height)
+{
+	getmaxyx(stdscr, *height, *width);
+}
+
+static bool same_cell(const struct top_cell *a, const struct top_cell *b)
+{
+	return a->character == b->character && a->style == b->style && a->cursor == b->cursor;
+}
+
+static bool same_line(const struct top_cell *a, const struct top_cell *b, int width)
+{
+	int x = 0;
+
+	while (x < width && same_cell(&a[x], &b[x]))
+		x++;
+	return x == width;
+}
+
+/* Cells of one look at a time. */
+static void put_line(const struct top_cell *cells, int width, int y)
+{
+	wchar_t text[256];
+
+	for (int x = 0, n; x < width; x += n) {
+		const struct top_cell *first = &cells[x];
+		attr_t attributes = looks[first->style].attribute;
+
+		for (n = 0; x + n < width && n < 255 && cells[x + n].style == first->style &&
+			    cells[x + n].cursor == first->cursor;
+		     n++)
+			text[n] = cells[x + n].character;
+		if (first->cursor)
+			attributes = (attributes & ~A_DIM) | A_REVERSE;
+		attr_set(attributes, coloured ? (short)(first->style + 1) : 0, NULL);
+		mvaddnwstr(y, x, text, n);
+	}
+}
+
+void screen_show(const struct top_canvas *c)
+{
+	bool all = shown.width != c->width || shown.height != c->height;
+
+	if (all) {
+		top_resize(&shown, c->width, c->height);
+		erase();
+	}
+	for (int y = 0; y < c->height; y++) {
+		struct top_cell *old = shown.cells + (ptrdiff_t)y * c->width;
+		const struct top_cell *new = c->cells + (ptrdiff_t)y * c->width;
+
+		if (!all && same_line(old, new, c->width))
+			continue;
+		put_line(new, c->width, y);
+		memcpy(old, new, (size_t)c->width * sizeof(*old));
+	}
+	refresh();
+}
+
+int screen_key(int *y)
+{
+	wint_t key;
+	MEVENT event;
+	int kind = get_wch(&key);
+
+	if (kind == KEY_CODE_YES && key == KEY_MOUSE) {
+		if (getmouse(&event) != OK)
+			return ERR;
+		*y = event.y;
+		return event.bstate & BUTTON4_PRESSED   ? KEY_SR
+		       : event.bstate & BUTTON5_PRESSED ? KEY_SF
+							: KEY_MOUSE;
+	}
+	return kind == KEY_CODE_YES || (kind == OK && key < 0x80) ? (int)key : ERR;
+}

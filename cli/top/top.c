@@ -1,0 +1,392 @@
+/* SPDX-License-Identifier: MIT */
+/* The screen of `uncore top`: keys, intervals, what is shown. */
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "commands/stat.h"
+#include "top/screen.h"
+
+struct top {
+	struct cli *cli;
+	const struct stat_options *o;
+	struct uncore_monitor *monitor;
+	struct uncore_sample *sample;
+	struct signals signals;
+	struct top_view view;
+	char title[160];
+	struct top_canvas canvas;
+	int tick_fd;
+	uint64_t interval_ns, end_ns; /* 0: no end */
+	uint64_t intervals;
+	bool quit;
+};
+
+/* ---- texts instead of the list ---- */
+
+static const char help[] =
+	"Up Down j k   move, also with PgUp, PgDn, Home, End\n"
+	"Right Enter   open a row: sockets, channels, ports, devices\n"
+	"Left Enter    close it, or go to the row above\n"
+	"a             open all rows, or close them\n"
+	"s             sort: catalogue, value, share of the ceiling, name\n"
+	"/             filter: a part of a name or place, or a pattern\n"
+	"p             pause; p again goes on\n"
+	"space         read now, also in a pause\n"
+	"u             unit: GB/s (1e9), GiB/s (2^30), B/s\n"
+	"+ -           longer, shorter interval\n"
+	"e             explain the metric: formula, events, evidence\n"
+	"n             notes: PMUs left out, groups that were split\n"
+	"? F1          this help\n"
+	"q F10         quit\n"
+	"Mouse         click: select and open; wheel: scroll\n"
+	"\n"
+	"The percentage and the bar are the share of the ceiling: the peak of the memory, or the capacity of "
+	"the link in one direction. Green is below 50 %, yellow below 80 %, red above. Ratios have a bar "
+	"without colour. The line at the right is the last minute of a row relative to its maximum.\n"
+	"\n"
+	"~ scaled: the kernel multiplexed the counters\n"
+	"! partial or suspect: the reason is below the list\n"
+	"- unavailable: the reason is below the list\n";
+
+static void show_text(struct top_view *v, char *text)
+{
+	free(v->text);
+	v->text = text;
+	v->text_first = v->text_lines = 0;
+}
+
+static void show_notes(struct top *t)
+{
+	struct buffer text = {0};
+
+	for (size_t i = 0; i < uncore_monitor_note_count(t->monitor); i++)
+		buffer_printf(&text, "%s\n", uncore_monitor_note_at(t->monitor, i));
+	show_text(&t->view, text.len ? text.data : cli_copy("There are no notes.\n"));
+}
+
+/* The metric at the cursor, as `uncore explain` has it. */
+static void show_explanation(struct top *t)
+{
+	const struct top_model *m = &t->view.model;
+	size_t node = m->cursor;
+	const struct uncore_row *row;
+	struct buffer text = {0};
+
+	while (node != TOP_NONE && m->nodes[node].parent != TOP_NONE)
+		node = m->nodes[node].parent;
+	if (node == TOP_NONE)
+		return;
+	row = top_row(m, node);
+	for (size_t i = 0; row->query.family && i < uncore_metric_count(t->cli->u); i++) {
+		const struct uncore_metric *metric = uncore_metric_at(t->cli->u, i);
+
+		if (strcmp(uncore_metric_name(metric), row->query.name) == 0 &&
+		    strcmp(uncore_metric_family(metric), row->query.family) == 0)
+			explain_text(t->cli->u, &metric, 1, &text);
+	}
+	if (!text.len)
+		buffer_printf(&text, "%s is an event, not a metric: uncore explain PMU/EVENT/\n",
+			      row->query.name);
+	show_text(&t->view, text.data);
+}
+
+/* ---- keys ---- */
+
+static void set_interval(struct top *t, uint64_t interval_ns)
+{
+	const uint64_t s = interval_ns / NS_PER_S, ns = interval_ns % NS_PER_S;
+	const struct itimerspec spec = {.it_value = {(time_t)s, (long)ns},
+					.it_interval = {(time_t)s, (long)ns}};
+
+	t->interval_ns = interval_ns;
+	t->view.interval = (double)interval_ns / 1e9;
+	timerfd_settime(t->tick_fd, 0, &spec, NULL);
+}
+
+/* The next of 0.1, 0.2, 0.5, 1 ... s. */
+static void step_interval(struct top *t, bool longer)
+{
+	static const uint64_t steps[] = {100, 200, 500, 1000, 2000, 5000, 10000, 30000, 60000};
+	size_t count = sizeof(steps) / sizeof(*steps);
+
+	for (size_t i = 0; i < count; i++) {
+		uint64_t step = steps[longer ? i : count - 1 - i] * NS_PER_MS;
+
+		if (longer ? step > t->interval_ns : step < t->interval_ns) {
+			set_interval(t, step);
+			return;
+		}
+	}
+}
+
+#define ESCAPE 27
+#define IS_ENTER(key) ((key) == '\r' || (key) == '\n' || (key) == KEY_ENTER)
+
+static void type_filter(struct top_view *v, int key)
+{
+	size_t len = strlen(v->model.filter);
+
+	v->typing = v->typing && !IS_ENTER(key) && key != ESCAPE;
+	if (key == ESCAPE)
+		len = 0;
+	else if ((key == KEY_BACKSPACE || key == 8 || key == 127) && len)
+		len--;
+	else if (key >= ' ' && key < 127 && len + 1 < sizeof(v->model.filter))
+		v->model.filter[len++] = (char)key;
+	v->model.filter[len] = '\0';
+	top_arrange(&v->model);
+}
+
+static void toggle(struct top_model *m)
+{
+	if (m->cursor != TOP_NONE)
+		top_open(m, !m->nodes[m->cursor].open);
+}
+
+static void click(struct top *t, int y)
+{
+	size_t node = top_line_at(&t->view, t->canvas.height, y);
+
+	if (node == TOP_NONE)
+		return;
+	t->view.model.cursor = node;
+	toggle(&t->view.model);
+}
+
+/* True when the key moves the list or the text. */
+static bool scroll_by(struct top *t, int key)
+{
+	const long page = top_list_height(&t->view, t->canvas.height);
+	const struct {
+		int key;
+		long lines;
+	} moves[] = {
+		{KEY_UP, -1},         {'k', -1},          {KEY_DOWN, 1},      {'j', 1},
+		{KEY_SR, -3},         {KEY_SF, 3},        {KEY_PPAGE, -page}, {KEY_NPAGE, page},
+		{KEY_HOME, -1000000}, {KEY_END, 1000000},
+	};
+	long *at = &t->view.text_first;
+
+	for (size_t i = 0; i < sizeof(moves) / sizeof(*moves); i++) {
+		if (moves[i].key != key)
+			continue;
+		if (t->view.text)
+			*at = *at + moves[i].lines < 0 ? 0 : *at + moves[i].lines;
+		else
+			top_move(&t->view.model, moves[i].lines);
+		return true;
+	}
+	return false;
+}
+
+static int read_now(struct top *t)
+{
+	int err = uncore_monitor_read(t->monitor, t->sample);
+	bool first = !t->view.model.nodes;
+
+	if (err)
+		return err;
+	top_update(&t->view.model, t->cli->u, t->sample);
+	if (first && t->o->level != UNCORE_LEVEL_MACHINE)
+		top_open_all(&t->view.model);
+	if (++t->intervals == t->o->interval_count)
+		t->quit = true;
+	return 0;
+}
+
+/* Keys of the list. Returns a negative errno of a reading. */
+static int act(struct top *t, int key)
+{
+	struct top_model *m = &t->view.model;
+
+	switch (key) {
+	case KEY_RIGHT:
+	case KEY_LEFT:
+		top_open(m, key == KEY_RIGHT);
+		break;
+	case '\r':
+	case '\n':
+	case KEY_ENTER:
+		toggle(m);
+		break;
+	case 'a':
+		top_open_all(m);
+		break;
+	case 's':
+		m->sort = (m->sort + 1) % TOP_SORTS;
+		top_arrange(m);
+		break;
+	case '/':
+		t->view.typing = true;
+		break;
+	case ESCAPE:
+		type_filter(&t->view, key);
+		break;
+	case 'p':
+		t->view.paused = !t->view.paused;
+		break;
+	case ' ':
+		return read_now(t);
+	case 'u':
+		t->view.units = (t->view.units + 1) % UNITS_COUNT;
+		break;
+	case '+':
+	case '=':
+	case '-':
+		step_interval(t, key != '-');
+		break;
+	case 'e':
+		show_explanation(t);
+		break;
+	case 'n':
+		show_notes(t);
+		break;
+	default:
+		break;
+	}
+	return 0;
+}
+
+static int press(struct top *t, int key, int y)
+{
+	struct top_view *v = &t->view;
+
+	if (v->typing)
+		type_filter(v, key);
+	else if (key == 'q' || key == KEY_F(10))
+		t->quit = true;
+	else if (key == KEY_MOUSE)
+		click(t, y);
+	else if (key == '?' || key == 'h' || key == KEY_F(1))
+		show_text(v, cli_copy(help));
+	else if (!scroll_by(t, key) && !v->text)
+		return act(t, key);
+	else if (v->text && (key == ESCAPE || IS_ENTER(key)))
+		show_text(v, NULL);
+	return 0;
+}
+
+/* ---- the run ---- */
+
+static void draw(struct top *t)
+{
+	int width, height;
+
+	screen_size(&width, &height);
+	if (width != t->canvas.width || height != t->canvas.height)
+		top_resize(&t->canvas, width, height);
+	top_draw(&t->canvas, &t->view);
+	screen_show(&t->canvas);
+}
+
+/* Milliseconds to the end by --timeout; -1: there is none. */
+static int rest(const struct top *t)
+{
+	uint64_t now = cli_now_ns();
+
+	if (!t->end_ns)
+		return -1;
+	return now >= t->end_ns ? 0 : (int)((t->end_ns - now) / NS_PER_MS % INT32_MAX) + 1;
+}
+
+/* Until the user, a signal or an option ends it. Returns a negative errno of a reading. */
+static int watch(struct top *t)
+{
+	struct pollfd fds[] = {
+		{.fd = STDIN_FILENO, .events = POLLIN},
+		{.fd = t->tick_fd, .events = POLLIN},
+		{.fd = t->signals.stop_fd, .events = POLLIN},
+	};
+	int err = 0, key, y = 0;
+	uint64_t ticks;
+
+	while (!t->quit && !err) {
+		draw(t);
+		/* A change of the terminal's size interrupts it, and is a key. */
+		if (poll(fds, 3, rest(t)) < 0)
+			memset(&fds[1].revents, 0, sizeof(fds[1].revents));
+		while (!err && !t->quit && (key = screen_key(&y)) != ERR)
+			err = press(t, key, y);
+		if (!err && !t->quit && read(t->tick_fd, &ticks, sizeof(ticks)) > 0 &&
+		    !t->view.paused)
+			err = read_now(t);
+		t->quit = t->quit || signals_take(&t->signals).stop || rest(t) == 0 ||
+			  (fds[0].revents & (POLLHUP | POLLERR | POLLNVAL));
+	}
+	return err;
+}
+
+static int start(struct top *t)
+{
+	int err = uncore_monitor_open(t->monitor);
+
+	if (!err)
+		err = uncore_monitor_start(t->monitor);
+	if (!err)
+		err = uncore_sample_new(&t->sample);
+	if (err)
+		return cli_fail(t->cli, err);
+	return CLI_OK;
+}
+
+/* The screen is closed before anything is printed. */
+static int run(struct top *t)
+{
+	struct top_view *v = &t->view;
+	size_t sockets = uncore_socket_count(t->cli->u);
+	int status = CLI_OK, err;
+
+	snprintf(t->title, sizeof(t->title), "%s, %zu socket%s", uncore_cpu_model(t->cli->u),
+		 sockets, sockets == 1 ? "" : "s");
+	v->title = t->title;
+	v->simulated = uncore_is_simulated(t->cli->u) ? uncore_source(t->cli->u) : NULL;
+	t->end_ns = t->o->timeout_ns ? cli_now_ns() + t->o->timeout_ns : 0;
+	set_interval(t, t->o->interval_ns);
+	err = watch(t);
+	screen_close();
+	if (err)
+		status = cli_fail(t->cli, err);
+	/* Registers that were written are restored here, so that a failure of that can be reported. */
+	err = t->cli->program ? uncore_monitor_stop(t->monitor) : 0;
+	err = err ? cli_fail(t->cli, err) : CLI_OK;
+	return status ? status : err;
+}
+
+int top_run(struct cli *cli, const struct stat_options *o, bool *shown)
+{
+	struct top t = {.cli = cli,
+			.o = o,
+			.signals = {.stop_fd = -1, .child_fd = -1},
+			.view = {.ascii = o->ascii, .model.cursor = TOP_NONE},
+			.tick_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK)};
+	int status = stat_plan(cli, o, &t.monitor);
+
+	if (!status)
+		status = signals_open(&t.signals);
+	/* Any signal that ends the process would leave the terminal as it is then. */
+	if (!status)
+		status = signals_take_all(&t.signals);
+	if (!status && o->cpu)
+		status = stat_pin(cli, o->cpu);
+	cli_set_running(t.monitor);
+	if (!status)
+		status = start(&t);
+	if (!status && screen_open(&t.view.ascii)) {
+		*shown = true;
+		status = run(&t);
+	}
+	cli_set_running(NULL);
+	signals_close(&t.signals);
+	close(t.tick_fd);
+	top_free(&t.view.model);
+	free(t.view.text);
+	free(t.canvas.cells);
+	uncore_sample_free(t.sample);
+	uncore_monitor_free(t.monitor);
+	return status;
+}
