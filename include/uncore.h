@@ -403,14 +403,14 @@ int uncore_monitor_new(struct uncore_monitor **out, struct uncore *u);
 /* Stops and closes the counters, and frees the monitor. */
 void uncore_monitor_free(struct uncore_monitor *m);
 
-/* Sets the aggregation of events and metrics that are added afterwards. The same ones may be added at
- * several levels: their equal counters are opened once. Default: UNCORE_LEVEL_MACHINE. -EBUSY: the
- * monitor is planned. */
+/* Sets the aggregation of events and metrics that are added afterwards. The same ones may be added
+ * at several levels: their equal counters are opened once. Default: UNCORE_LEVEL_MACHINE. -EBUSY:
+ * the monitor is planned. */
 int uncore_monitor_set_level(struct uncore_monitor *m, enum uncore_level level);
 
-/* Also makes rows of this level, from the same counters and readings, until another level is set. Rows of one metric or event
- * are then ordered by level, in the order above; rows that two levels share come once. -EINVAL:
- * not a level. -EBUSY: the monitor is planned. */
+/* Also makes rows of this level, from the same counters and readings, until another level is set.
+ * Rows of one metric or event are then ordered by level, in the order above; rows that two levels
+ * share come once. -EINVAL: not a level. -EBUSY: the monitor is planned. */
 int uncore_monitor_add_level(struct uncore_monitor *m, enum uncore_level level);
 
 /*
