@@ -59,7 +59,7 @@ const struct unc_event_def *unc_family_event(const struct unc_family *f, const c
 
 /* ---- filters ---- */
 
-const struct unc_filter_word unc_filter_words[UNC_FILTERS] = {
+const struct unc_filter_word unc_filter_words[] = {
 	[UNC_FILTER_FROM] = {"from", NULL},
 	[UNC_FILTER_TO] = {"to", NULL},
 	[UNC_FILTER_GPU] = {"gpu", "{mask}"},

@@ -205,12 +205,13 @@ static int check_range(struct setter *x, const char *word)
 
 /* ---- setting them --------------------------------------------------------------------------------- */
 
-static int (*const checks[UNC_FILTERS])(struct setter *x, const char *word) = {
+static int (*const checks[])(struct setter *x, const char *word) = {
 	[UNC_FILTER_FROM] = check_word,     [UNC_FILTER_TO] = check_word,
 	[UNC_FILTER_GPU] = check_gpu,       [UNC_FILTER_LINK] = check_word,
 	[UNC_FILTER_PORT] = check_port,     [UNC_FILTER_DEVICE] = check_device,
 	[UNC_FILTER_ADDRESS] = check_range,
 };
+_Static_assert(sizeof(checks) / sizeof(*checks) == UNC_FILTERS, "each kind has a check");
 
 static int check_list(struct setter *x, const char *list)
 {

@@ -10,6 +10,8 @@
 /* Takes the next word of a list that commas separate. 1, 0: end of the list, -EINVAL. */
 int unc_next_word(const char **at, char *word);
 
+/* ---- split.c ---- */
+
 /* Encodes the query's metric on the parts of a target that filters, and rows for each root port, make of
  * it: no part when it counts nothing of the request. -ENODEV with a sentence: it cannot be restricted so. */
 int unc_filters_encode(struct uncore_monitor *m, struct unc_query *q,

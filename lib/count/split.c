@@ -426,13 +426,14 @@ static int split_by_device(struct splitter *x, enum unc_filter_kind kind, const 
 
 /* ---- the metric on all parts ---------------------------------------------------------------------- */
 
-static int (*const splits[UNC_FILTERS])(struct splitter *x, enum unc_filter_kind kind,
-					const struct part *from) = {
+static int (*const splits[])(struct splitter *x, enum unc_filter_kind kind,
+			     const struct part *from) = {
 	[UNC_FILTER_FROM] = split_by_words,      [UNC_FILTER_TO] = split_by_words,
 	[UNC_FILTER_GPU] = split_by_gpus,        [UNC_FILTER_LINK] = split_by_words,
 	[UNC_FILTER_PORT] = split_by_ports,      [UNC_FILTER_DEVICE] = split_by_device,
 	[UNC_FILTER_ADDRESS] = split_by_choices,
 };
+_Static_assert(sizeof(splits) / sizeof(*splits) == UNC_FILTERS, "each kind splits");
 
 static int pass_on(struct splitter *x, struct part *part)
 {

@@ -408,6 +408,40 @@ static void filters_hold_from_then_on(void **state)
 	end(&s);
 }
 
+/* Each kind has an entry in each table: a missing one would be called as NULL. */
+static void every_kind_is_complete(void **state)
+{
+	static const char *const values[] = {
+		[UNC_FILTER_FROM] = "cpu",
+		[UNC_FILTER_TO] = "gpu",
+		[UNC_FILTER_GPU] = "0",
+		[UNC_FILTER_LINK] = "none",
+		[UNC_FILTER_PORT] = "0005:00:00.0",
+		[UNC_FILTER_DEVICE] = "0005:c1:01.1",
+		[UNC_FILTER_ADDRESS] = "0x1000/4K",
+	};
+
+	(void)state;
+	assert_int_equal(COUNT(values), UNC_FILTERS);
+	for (size_t i = 0; i < UNC_FILTERS; i++) {
+		struct stage s;
+
+		begin(&s, UNCORE_LEVEL_MACHINE, NULL);
+		assert_non_null(unc_filter_words[i].name);
+		assert_int_equal(uncore_monitor_set_filter(s.m, unc_filter_words[i].name, ""),
+				 -EINVAL);
+		/* No family here has links with words. */
+		if (i == UNC_FILTER_LINK) {
+			assert_int_equal(uncore_monitor_set_filter(s.m, "link", values[i]),
+					 -EINVAL);
+		} else {
+			ok(&s, uncore_monitor_set_filter(s.m, unc_filter_words[i].name, values[i]));
+			ok(&s, uncore_monitor_add_metrics(s.m, "*"));
+		}
+		end(&s);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -421,6 +455,7 @@ int main(void)
 		cmocka_unit_test(metrics_that_cannot_be_restricted),
 		cmocka_unit_test(a_pattern_leaves_out_what_does_not_suit),
 		cmocka_unit_test(filters_hold_from_then_on),
+		cmocka_unit_test(every_kind_is_complete),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
