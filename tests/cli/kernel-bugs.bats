@@ -42,7 +42,7 @@ UPI='uses the registers of link 0'
 
 	for kernel in '' 6.1.0-44-amd64 6.10.9; do
 		machine intel-spr-1socket "$kernel"
-		are measured -M 'link.*'
+		are measured -M 'link.*.bandwidth'
 		for command in doctor topo 'explain link.in.bandwidth'; do
 			# shellcheck disable=SC2086 # words
 			expect 0 "$UNCORE" --root "$ROOT" $command
