@@ -430,6 +430,13 @@ static bool are_alike(const struct unc_counter *a, const struct unc_counter *b)
 	       memcmp(&a->config, &b->config, sizeof(a->config)) == 0;
 }
 
+/* Counted for all of an interval, which none of another round is. */
+static bool is_whole(const struct unc_delta *d)
+{
+	return d->state == UNC_COUNTED && d->running_ns >= LEAST_DIFFERENT_NS &&
+	       d->running_ns == d->enabled_ns;
+}
+
 /* Two busy PMUs count clearly different numbers, which no two views of one count are: they are read within
  * microseconds. Counters that the kernel multiplexes are not counted at the same time. */
 static bool some_differ(const struct unc_interval *interval, const struct unc_family *family)
@@ -438,13 +445,12 @@ static bool some_differ(const struct unc_interval *interval, const struct unc_fa
 		const struct unc_delta *a = &interval->deltas[i], *b;
 
 		if (interval->counters[i].pmu->family != family || a->count < LEAST_EQUAL ||
-		    a->running_ns < a->enabled_ns || a->running_ns < LEAST_DIFFERENT_NS)
+		    !is_whole(a))
 			continue;
 		for (size_t k = 0; k < interval->count; k++) {
 			b = &interval->deltas[k];
 			if (are_alike(&interval->counters[i], &interval->counters[k]) &&
-			    b->state == UNC_COUNTED && b->running_ns == b->enabled_ns &&
-			    b->count < a->count - a->count / 8)
+			    is_whole(b) && b->count < a->count - a->count / 8)
 				return true;
 		}
 	}
