@@ -315,13 +315,13 @@ static void check_stuck(struct verdict *v, size_t k)
 		       event_name(v, k), sum->still, sum->used, length, c->pmu->name, c->cpu);
 }
 
-static void check_late(struct verdict *v, size_t k)
+static void check_cut_short(struct verdict *v, size_t k)
 {
-	size_t first = v->sums[k].first_late;
+	size_t first = v->sums[k].first_cut_short;
 	const struct unc_counter *c = &v->interval->counters[first];
 	const struct unc_delta *d = &v->interval->deltas[first];
 
-	if (v->sums[k].late)
+	if (v->sums[k].cut_short)
 		worsen(v, UNCORE_PARTIAL, "%s/%s/ on CPU %d was counted for %llu of %llu ms only",
 		       c->pmu->name, c->event, c->cpu, ms(d->enabled_ns), ms(d->window_ns));
 }
@@ -349,7 +349,7 @@ static void check_coverage(struct verdict *v, size_t k)
 }
 
 static void (*const event_checks[])(struct verdict *, size_t) = {
-	check_states, check_stuck, check_late, check_interrupted, check_coverage,
+	check_states, check_stuck, check_cut_short, check_interrupted, check_coverage,
 };
 
 /* ---- checks of the row ---------------------------------------------------------------------------- */

@@ -11,9 +11,9 @@
 #include "count/encode.h"
 #include "object.h"
 
-/* A counter below this share of its window was late. */
-#define LATE_SHARE 0.95
-#define LATE_SLACK_NS 5000000
+/* A counter that was enabled for less than this share of its window was cut short. */
+#define CUT_SHORT_SHARE 0.95
+#define CUT_SHORT_SLACK_NS 5000000
 
 /* Rows being made. */
 struct builder {
@@ -449,9 +449,9 @@ void unc_sum_add(struct unc_sum *sum, const struct unc_interval *interval, size_
 	sum->used++;
 	/* It began late or ended early: its CPU went, or came back. Its times are not quite those of the clock,
 	 * and its window is known only where the source stamps each reading. */
-	if (d->took_ns && d->enabled_ns + LATE_SLACK_NS < d->window_ns &&
-	    (double)d->enabled_ns < LATE_SHARE * (double)d->window_ns && !sum->late++)
-		sum->first_late = counter;
+	if (d->took_ns && d->enabled_ns + CUT_SHORT_SLACK_NS < d->window_ns &&
+	    (double)d->enabled_ns < CUT_SHORT_SHARE * (double)d->window_ns && !sum->cut_short++)
+		sum->first_cut_short = counter;
 	if (d->interrupted && !sum->interrupted++)
 		sum->first_interrupted = counter;
 	if (!d->count && !sum->still++)

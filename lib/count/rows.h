@@ -61,8 +61,8 @@ struct unc_sum {
 	size_t first_bad;   /* the first that is suspect, else the first without a value */
 	size_t still;       /* counters with a value of 0 */
 	size_t first_still;
-	size_t late; /* counters with a value that began late or ended early */
-	size_t first_late;
+	size_t cut_short; /* counters with a value that began late or ended early */
+	size_t first_cut_short;
 	uint64_t uncertain_ns; /* the largest of those with a value */
 	uint64_t skew_ns;      /* so far the windows of those lie from the interval, at most */
 	size_t interrupted;    /* counters with a value that lacks some interval */
