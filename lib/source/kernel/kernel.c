@@ -15,7 +15,7 @@
 
 #define HEADER_WORDS 3 /* of a group's reading: number of values, time enabled, time running */
 #define READ_TRIES 3
-#define LATE_NS 100000u      /* a call that takes so much longer than others is late */
+#define SLOW_NS 100000u      /* a call that takes so much longer than others is slow */
 #define REOPEN_NS 100000000u /* between two attempts to open groups again */
 
 struct kernel_source {
@@ -28,7 +28,8 @@ struct kernel_source {
 	uint64_t *words; /* what the groups' readings are put into */
 	struct unc_readers *readers;
 	struct unc_reading *last; /* of each counter with a descriptor, as last read well */
-	struct unc_reading *past; /* what it had when it was opened again: zeroes at first */
+	struct unc_reading
+		*before_reopen;   /* what it had when it was opened again: zeroes at first */
 	struct unc_adding *added; /* of those in groups that are read twice */
 	uint64_t tried_ns;        /* of the last attempt to open groups again */
 	bool counting;
@@ -141,7 +142,7 @@ static void read_group(void *ctx, size_t index)
 		g->at_ns = begin_ns + g->took_ns / 2;
 		if (!g->least_ns || g->took_ns < g->least_ns)
 			g->least_ns = g->took_ns;
-		if (got <= 0 || g->again || g->took_ns <= 2 * g->least_ns + LATE_NS)
+		if (got <= 0 || g->again || g->took_ns <= 2 * g->least_ns + SLOW_NS)
 			break;
 	}
 	/* Nothing at all is the end of file of a pinned group that could not be scheduled. */
@@ -156,7 +157,7 @@ static void put_readings(struct kernel_source *k, const struct unc_group *g,
 	size_t member = HEADER_WORDS;
 
 	for (size_t i = g->first; i < g->end; i++) {
-		const struct unc_reading *past = &k->past[i];
+		const struct unc_reading *before_reopen = &k->before_reopen[i];
 		uint64_t value;
 
 		if (k->groups.shares[i] != UNC_SHARES_NONE)
@@ -169,9 +170,9 @@ static void put_readings(struct kernel_source *k, const struct unc_group *g,
 				value = unc_adding_take(&k->added[i], value, g->again[member]);
 			member++;
 			k->last[i] = (struct unc_reading){
-				.raw = past->raw + value,
-				.enabled_ns = past->enabled_ns + not_negative(g->words[1]),
-				.running_ns = past->running_ns + not_negative(g->words[2]),
+				.raw = before_reopen->raw + value,
+				.enabled_ns = before_reopen->enabled_ns + not_negative(g->words[1]),
+				.running_ns = before_reopen->running_ns + not_negative(g->words[2]),
 				.uncertain_ns = g->took_ns,
 			};
 		} else if (k->last[i].enabled_ns == 0 || g->modifiers & UNC_MOD_PINNED) {
@@ -207,7 +208,7 @@ static void reopen(struct kernel_source *k, struct unc_group *g, struct unc_read
 	if (cpu < 0 || unc_groups_reopen(&k->groups, g, k->counters, cpu, type, &k->opener) < 0)
 		return;
 	for (size_t i = g->first; i < g->end; i++) {
-		k->past[i] = k->last[i];
+		k->before_reopen[i] = k->last[i];
 		k->added[i] = (struct unc_adding){0};
 		into[i].at_ns = now_ns;
 	}
@@ -266,11 +267,11 @@ static int kernel_open(struct unc_source *s, struct unc_counter *counters, size_
 		return ret;
 	k->words = calloc(2 * (HEADER_WORDS * k->groups.count + count + 1), sizeof(*k->words));
 	k->last = calloc(count + 1, sizeof(*k->last));
-	k->past = calloc(count + 1, sizeof(*k->past));
+	k->before_reopen = calloc(count + 1, sizeof(*k->before_reopen));
 	k->added = calloc(count + 1, sizeof(*k->added));
 	cpus = calloc(k->groups.count + 1, sizeof(*cpus));
 	ret = -ENOMEM;
-	if (k->words && k->last && k->past && k->added && cpus) {
+	if (k->words && k->last && k->before_reopen && k->added && cpus) {
 		words = k->words;
 		for (size_t i = 0; i < k->groups.count; i++) {
 			struct unc_group *g = &k->groups.items[i];
@@ -291,7 +292,7 @@ static int kernel_open(struct unc_source *s, struct unc_counter *counters, size_
 }
 
 /* A group whose PMU has been removed meanwhile refuses; the others go on. */
-static int control(struct unc_source *s, bool counting, struct unc_error *e)
+static int start_or_stop(struct unc_source *s, bool counting, struct unc_error *e)
 {
 	struct kernel_source *k = (struct kernel_source *)s;
 	unsigned long request = counting ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE;
@@ -312,12 +313,12 @@ static int control(struct unc_source *s, bool counting, struct unc_error *e)
 
 static int kernel_enable(struct unc_source *s, struct unc_error *e)
 {
-	return control(s, true, e);
+	return start_or_stop(s, true, e);
 }
 
 static int kernel_disable(struct unc_source *s, struct unc_error *e)
 {
-	return control(s, false, e);
+	return start_or_stop(s, false, e);
 }
 
 static void kernel_close(struct unc_source *s)
@@ -330,7 +331,7 @@ static void kernel_close(struct unc_source *s)
 	unc_groups_finish(&k->groups, &k->opener);
 	free(k->words);
 	free(k->last);
-	free(k->past);
+	free(k->before_reopen);
 	free(k->added);
 	free(k);
 }
