@@ -26,8 +26,7 @@
 /* In a shorter time the moments at which PMUs are read make a difference. */
 #define LEAST_DIFFERENT_NS 10000000
 
-/* A row being judged. */
-struct verdict {
+struct judged_row {
 	const struct unc_row *row;
 	const struct uncore_metric *metric; /* NULL: an event */
 	const struct unc_interval *interval;
@@ -44,7 +43,7 @@ struct verdict {
 /* Enters a quality and its reason unless there is one that is as bad. Without a sentence the reason for
  * the milder one stays. */
 __attribute__((format(printf, 3, 4))) static void
-worsen(struct verdict *v, enum uncore_quality quality, const char *fmt, ...)
+worsen(struct judged_row *v, enum uncore_quality quality, const char *fmt, ...)
 {
 	va_list args;
 
@@ -59,12 +58,12 @@ worsen(struct verdict *v, enum uncore_quality quality, const char *fmt, ...)
 	v->out->reason = v->reason;
 }
 
-static const char *event_name(const struct verdict *v, size_t k)
+static const char *event_name(const struct judged_row *v, size_t k)
 {
 	return v->metric ? v->metric->events[k]->name : v->row->query->name;
 }
 
-static void explain(const struct verdict *v, size_t counter, struct unc_error *why)
+static void explain(const struct judged_row *v, size_t counter, struct unc_error *why)
 {
 	unc_delta_explain(&v->interval->counters[counter], &v->interval->deltas[counter], why);
 }
@@ -82,14 +81,14 @@ static unsigned long long rounded_ms(double seconds)
 
 /* ---- the value ------------------------------------------------------------------------------------ */
 
-static bool is_stuck(const struct verdict *v, size_t k)
+static bool is_stuck(const struct judged_row *v, size_t k)
 {
 	return v->metric && v->metric->events[k]->always && v->sums[k].still &&
 	       v->out->counted.seconds >= STUCK_SECONDS;
 }
 
 /* The times that rates divide by. */
-static void set_times(struct verdict *v)
+static void set_times(struct judged_row *v)
 {
 	uint64_t enabled_ns = 0, shortest_ns = UINT64_MAX, longest_ns = 0;
 	size_t used = 0;
@@ -115,13 +114,13 @@ static void set_times(struct verdict *v)
 }
 
 /* A counter stopped between its two readings, and might have done so right after the first. */
-static bool is_time_unknown(const struct verdict *v)
+static bool is_time_unknown(const struct judged_row *v)
 {
 	return v->uncertain_s > 0 && v->uncertain_s >= UNKNOWN_SHARE * v->out->counted.seconds;
 }
 
 /* The bounds of an uncertain value; without them when they are closer than the accuracy of the times. */
-static void set_bounds(struct verdict *v, double low, double high)
+static void set_bounds(struct judged_row *v, double low, double high)
 {
 	if (fabs(high - low) <= 2 * BOUNDS_SHARE * fabs(v->out->value))
 		return;
@@ -131,7 +130,7 @@ static void set_bounds(struct verdict *v, double low, double high)
 
 /* An event's count is that of the time between its readings, to the last increment; its bounds tell what may
  * belong to the interval. */
-static void set_event(struct verdict *v)
+static void set_event(struct judged_row *v)
 {
 	const struct unc_sum *sum = &v->sums[0];
 	double scale = v->row->query->scales[0], off;
@@ -152,7 +151,7 @@ static void set_event(struct verdict *v)
 }
 
 /* As if the counters had been enabled for the shortest and for the longest possible time. */
-static void set_metric_bounds(struct verdict *v)
+static void set_metric_bounds(struct judged_row *v)
 {
 	const struct unc_formula_input *in = v->in;
 	const struct unc_formula *formula = v->metric->formula;
@@ -170,7 +169,7 @@ static void set_metric_bounds(struct verdict *v)
 
 /* The count of a bin, of all; or the bin in which the percentile lies: its bounds, and as the value the upper one. The last bin has
  * none, and at least the lower one. The formula is the sum of all bins, times the unit of their bounds. */
-static void set_histogram(struct verdict *v)
+static void set_histogram(struct judged_row *v)
 {
 	const struct unc_histogram *h = v->metric->histogram;
 	double counts[UNC_METRIC_EVENTS], all = 0, unit;
@@ -194,7 +193,7 @@ static void set_histogram(struct verdict *v)
 	out->value = isnan(out->high) ? out->low : out->high;
 }
 
-static void set_metric(struct verdict *v)
+static void set_metric(struct judged_row *v)
 {
 	const struct unc_formula *formula = v->metric->formula;
 	struct unc_formula_input *in = v->in;
@@ -225,7 +224,7 @@ static void set_metric(struct verdict *v)
 		set_histogram(v);
 }
 
-static void set_value(struct verdict *v)
+static void set_value(struct judged_row *v)
 {
 	unc_row_sum(v->row, v->interval, v->sums);
 	set_times(v);
@@ -237,7 +236,7 @@ static void set_value(struct verdict *v)
 
 /* Of a metric that is counted for this one in the same place and interval: the sum of its rows, of a frequency the
  * mean; or a fact of the machine, 0 where it is not known. NaN: no value, or not of all that belongs to it. */
-static double value_of(const struct verdict *v, const char *name)
+static double value_of_metric(const struct judged_row *v, const char *name)
 {
 	const struct unc_rows *rows = v->interval->rows;
 	double sum = 0, transfers;
@@ -249,10 +248,10 @@ static double value_of(const struct verdict *v, const char *name)
 	}
 	for (size_t i = 0; rows && i < rows->count; i++) {
 		struct uncore_row out = {.value = NAN};
-		struct verdict other = {.row = &rows->items[i],
-					.metric = rows->items[i].query->metric,
-					.interval = v->interval,
-					.out = &out};
+		struct judged_row other = {.row = &rows->items[i],
+					   .metric = rows->items[i].query->metric,
+					   .interval = v->interval,
+					   .out = &out};
 
 		if (!other.metric || strcmp(other.metric->name, name) != 0 ||
 		    other.row->round != v->row->round || other.row->level != v->row->level ||
@@ -271,10 +270,10 @@ static double value_of(const struct verdict *v, const char *name)
 }
 
 /* Some metrics are shares of what another PMU counts. */
-static void set_share(struct verdict *v)
+static void set_share(struct judged_row *v)
 {
 	struct uncore_row *out = v->out;
-	double whole = v->metric && v->metric->over ? value_of(v, v->metric->over) : 1;
+	double whole = v->metric && v->metric->over ? value_of_metric(v, v->metric->over) : 1;
 
 	if (!(whole > 0))
 		whole = NAN;
@@ -285,7 +284,7 @@ static void set_share(struct verdict *v)
 
 /* ---- checks of one event that has a value --------------------------------------------------------- */
 
-static void check_states(struct verdict *v, size_t k)
+static void check_states(struct judged_row *v, size_t k)
 {
 	const struct unc_sum *sum = &v->sums[k];
 	struct unc_error why;
@@ -298,7 +297,7 @@ static void check_states(struct verdict *v, size_t k)
 }
 
 /* One stopped clock among many does not show in their sum. */
-static void check_stuck(struct verdict *v, size_t k)
+static void check_stuck(struct judged_row *v, size_t k)
 {
 	const struct unc_sum *sum = &v->sums[k];
 	const struct unc_counter *c = &v->interval->counters[sum->first_still];
@@ -315,7 +314,7 @@ static void check_stuck(struct verdict *v, size_t k)
 		       event_name(v, k), sum->still, sum->used, length, c->pmu->name, c->cpu);
 }
 
-static void check_cut_short(struct verdict *v, size_t k)
+static void check_cut_short(struct judged_row *v, size_t k)
 {
 	size_t first = v->sums[k].first_cut_short;
 	const struct unc_counter *c = &v->interval->counters[first];
@@ -326,7 +325,7 @@ static void check_cut_short(struct verdict *v, size_t k)
 		       c->pmu->name, c->event, c->cpu, ms(d->enabled_ns), ms(d->window_ns));
 }
 
-static void check_interrupted(struct verdict *v, size_t k)
+static void check_interrupted(struct judged_row *v, size_t k)
 {
 	const struct unc_counter *c = &v->interval->counters[v->sums[k].first_interrupted];
 
@@ -335,7 +334,7 @@ static void check_interrupted(struct verdict *v, size_t k)
 		       c->pmu->name, c->event, c->cpu);
 }
 
-static void check_coverage(struct verdict *v, size_t k)
+static void check_coverage(struct judged_row *v, size_t k)
 {
 	double coverage = v->sums[k].coverage;
 
@@ -348,13 +347,13 @@ static void check_coverage(struct verdict *v, size_t k)
 		worsen(v, UNCORE_SCALED, NULL);
 }
 
-static void (*const event_checks[])(struct verdict *, size_t) = {
+static void (*const event_checks[])(struct judged_row *, size_t) = {
 	check_states, check_stuck, check_cut_short, check_interrupted, check_coverage,
 };
 
 /* ---- checks of the row ---------------------------------------------------------------------------- */
 
-static void check_events(struct verdict *v)
+static void check_events(struct judged_row *v)
 {
 	for (size_t k = 0; k < v->row->query->event_count; k++) {
 		if (!v->sums[k].used)
@@ -364,14 +363,14 @@ static void check_events(struct verdict *v)
 	}
 }
 
-static void check_gaps(struct verdict *v)
+static void check_gaps(struct judged_row *v)
 {
 	if (v->row->gaps)
 		worsen(v, v->row->counter_count ? UNCORE_PARTIAL : UNCORE_UNAVAILABLE, "%s",
 		       v->row->gaps);
 }
 
-static void check_time(struct verdict *v)
+static void check_time(struct judged_row *v)
 {
 	const struct uncore_row *out = v->out;
 	double off = fmax(out->high - out->value, out->value - out->low) / fabs(out->value);
@@ -391,7 +390,7 @@ static void check_time(struct verdict *v)
 }
 
 /* Why there is no value: an event without any, or a division by zero. */
-static void check_value(struct verdict *v)
+static void check_value(struct judged_row *v)
 {
 	bool suspect = false;
 
@@ -469,7 +468,7 @@ static bool has_equal(const struct unc_interval *interval, size_t counter)
 }
 
 /* Where a bug shows in the counts, these decide; the version does when PMUs are idle or nearly equal. */
-static void check_kernel(struct verdict *v)
+static void check_kernel_bug(struct judged_row *v)
 {
 	const struct unc_kernel_bug *bug = v->row->bug;
 
@@ -490,7 +489,7 @@ static void check_kernel(struct verdict *v)
 }
 
 /* What was counted shows that the formula is right, which documents leave open. */
-static bool is_shown(const struct verdict *v)
+static bool is_settled(const struct judged_row *v)
 {
 	const struct unc_names *events = &v->metric->formula->names;
 	const struct unc_formula *unless = v->metric->unless;
@@ -505,7 +504,7 @@ static bool is_shown(const struct verdict *v)
 				in[k] = v->in[i];
 		if (!strchr(name, '.'))
 			continue;
-		in[k].value = value_of(v, name);
+		in[k].value = value_of_metric(v, name);
 		in[k].known = !isnan(in[k].value);
 	}
 	return unless && unc_formula_eval(unless, in, v->out->counted.seconds, &value) &&
@@ -513,11 +512,11 @@ static bool is_shown(const struct verdict *v)
 }
 
 /* The documents contradict each other, or say too little. */
-static void check_doubt(struct verdict *v)
+static void check_doubt(struct judged_row *v)
 {
 	char gap[UNC_REASON_ROOM] = "";
 
-	if (!v->metric || !v->metric->doubt || is_shown(v))
+	if (!v->metric || !v->metric->doubt || is_settled(v))
 		return;
 	if (v->out->quality == UNCORE_PARTIAL && v->out->reason)
 		snprintf(gap, sizeof(gap), "; %s", v->out->reason);
@@ -526,7 +525,7 @@ static void check_doubt(struct verdict *v)
 
 /* A rate over the cycles of a block is wrong when these are not those of the interval: its clock stopped or
  * runs at another frequency. */
-static void check_clock(struct verdict *v)
+static void check_clock(struct judged_row *v)
 {
 	double hz = v->metric ? v->metric->clock_hz : 0, seconds = v->out->counted.seconds;
 	double cycles = 0, instances = 0, off;
@@ -558,7 +557,7 @@ static unsigned long long hundredths(double value)
 
 /* More than the hardware can move, or than there is. The speed of a link was that of the moment of the
  * scan: an idle device may have been asleep. */
-static void check_ceiling(struct verdict *v)
+static void check_ceiling(struct judged_row *v)
 {
 	double value = v->out->value, ceiling = v->row->ceiling;
 
@@ -574,14 +573,14 @@ static void check_ceiling(struct verdict *v)
 }
 
 /* However short the interval: a clock has no idle time. */
-static void check_zero_clock(struct verdict *v)
+static void check_zero_clock(struct judged_row *v)
 {
 	if (v->metric && v->out->value == 0 && strcmp(v->out->query.unit, "Hz") == 0)
 		worsen(v, UNCORE_SUSPECT,
 		       "a clock of 0 Hz: the clock is stopped, or its counter is stuck");
 }
 
-static void check_link(struct verdict *v)
+static void check_link(struct judged_row *v)
 {
 	const struct uncore_device *port = v->row->port;
 
@@ -592,26 +591,26 @@ static void check_link(struct verdict *v)
 		       port->address);
 }
 
-static void check_port(struct verdict *v)
+static void check_port(struct judged_row *v)
 {
 	if (v->row->port && v->row->port->doubt)
 		worsen(v, UNCORE_SUSPECT, "%s", v->row->port->doubt);
 }
 
-static void (*const row_checks[])(struct verdict *) = {
-	check_events, check_gaps,   check_time,    check_value, check_clock, check_zero_clock,
-	check_link,   check_kernel, check_ceiling, check_doubt, check_port,
+static void (*const row_checks[])(struct judged_row *) = {
+	check_events, check_gaps,       check_time,    check_value, check_clock, check_zero_clock,
+	check_link,   check_kernel_bug, check_ceiling, check_doubt, check_port,
 };
 
 void unc_row_judge(const struct unc_row *row, const struct unc_interval *interval,
 		   char reason[static UNC_REASON_ROOM], struct uncore_row *out)
 {
 	const struct unc_query *q = row->query;
-	struct verdict v = {.row = row,
-			    .metric = q->metric,
-			    .interval = interval,
-			    .reason = reason,
-			    .out = out};
+	struct judged_row v = {.row = row,
+			       .metric = q->metric,
+			       .interval = interval,
+			       .reason = reason,
+			       .out = out};
 
 	*out = (struct uncore_row){
 		.query = {.name = v.metric ? v.metric->name : q->name,
