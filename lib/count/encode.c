@@ -42,8 +42,8 @@ static int add_request(struct uncore_monitor *m, struct unc_request_set *set, co
 	return 0;
 }
 
-static int add_target(struct uncore_monitor *m, struct unc_query *q,
-		      const struct unc_target *target)
+static int keep_target(struct uncore_monitor *m, struct unc_query *q,
+		       const struct unc_target *target)
 {
 	struct unc_target *added = unc_append(&q->targets, &q->target_count, sizeof(*added));
 
@@ -78,7 +78,7 @@ int unc_encode_event(struct uncore_monitor *m, struct unc_query *q, struct unc_t
 	target.set = (size_t)(set - m->sets);
 	target.first = set->count;
 	r = add_request(m, set, event->terms, encoding, event->modifiers);
-	return r < 0 ? r : add_target(m, q, &target);
+	return r < 0 ? r : keep_target(m, q, &target);
 }
 
 /* ---- metrics -------------------------------------------------------------------------------------- */
@@ -144,13 +144,14 @@ int unc_encode_metric(struct uncore_monitor *m, struct unc_query *q, struct unc_
 		free(terms);
 	}
 	target.set = (size_t)(set - m->sets);
-	return r < 0 ? r : add_target(m, q, &target);
+	return r < 0 ? r : keep_target(m, q, &target);
 }
 
 /* ---- rules ---------------------------------------------------------------------------------------- */
 
 /* The bits of a term, in their place; 0 where the PMU has no such term. */
-static uint64_t value_of(const struct uncore_pmu *pmu, const struct unc_config *c, const char *term)
+static uint64_t term_bits(const struct uncore_pmu *pmu, const struct unc_config *c,
+			  const char *term)
 {
 	const struct uncore_term *t = unc_pmu_term(pmu, term);
 
@@ -158,7 +159,7 @@ static uint64_t value_of(const struct uncore_pmu *pmu, const struct unc_config *
 }
 
 /* A term of a rule: "ch_mask" is not 0; "event=0x83|0x84" is one of these; "umask>0xff" is above. */
-static bool is_set(const struct uncore_pmu *pmu, const struct unc_config *c, const char *term)
+static bool term_holds(const struct uncore_pmu *pmu, const struct unc_config *c, const char *term)
 {
 	const char *at = term + strcspn(term, "=>");
 	const struct uncore_term *t;
@@ -167,7 +168,7 @@ static bool is_set(const struct uncore_pmu *pmu, const struct unc_config *c, con
 
 	snprintf(name, sizeof(name), "%.*s", (int)(at - term), term);
 	t = unc_pmu_term(pmu, name);
-	value = value_of(pmu, c, name);
+	value = term_bits(pmu, c, name);
 	if (!*at)
 		return value != 0;
 	if (t && *at == '>')
@@ -185,27 +186,27 @@ static bool is_set(const struct uncore_pmu *pmu, const struct unc_config *c, con
 	return false;
 }
 
-static size_t count_set(const struct uncore_pmu *pmu, const struct unc_config *c,
-			const struct unc_names *terms)
+static size_t count_terms_that_hold(const struct uncore_pmu *pmu, const struct unc_config *c,
+				    const struct unc_names *terms)
 {
 	size_t set = 0;
 
 	for (size_t i = 0; i < terms->count; i++)
-		set += is_set(pmu, c, terms->items[i]);
+		set += term_holds(pmu, c, terms->items[i]);
 	return set;
 }
 
 bool unc_terms_are_set(const struct uncore_pmu *pmu, const struct unc_config *c,
 		       const struct unc_names *terms)
 {
-	return count_set(pmu, c, terms) == terms->count;
+	return count_terms_that_hold(pmu, c, terms) == terms->count;
 }
 
 static bool agree(const struct uncore_pmu *pmu, const struct unc_config *a,
 		  const struct unc_config *b, const struct unc_names *terms)
 {
 	for (size_t i = 0; i < terms->count; i++)
-		if (value_of(pmu, a, terms->items[i]) != value_of(pmu, b, terms->items[i]))
+		if (term_bits(pmu, a, terms->items[i]) != term_bits(pmu, b, terms->items[i]))
 			return false;
 	return true;
 }
@@ -226,7 +227,7 @@ static int check_events(const struct unc_rule *rule, const struct unc_request_se
 
 	for (size_t k = 0; k < set->count; k++) {
 		const struct unc_request *event = &set->requests[k];
-		size_t terms = count_set(pmu, &event->config, &rule->terms);
+		size_t terms = count_terms_that_hold(pmu, &event->config, &rule->terms);
 		bool all = terms == rule->terms.count;
 
 		if (rule->kind == UNC_RULE_NEVER && all)
@@ -234,7 +235,7 @@ static int check_events(const struct unc_rule *rule, const struct unc_request_se
 		else if (rule->kind == UNC_RULE_NEEDS_ONE && !terms)
 			unc_fail(e, EINVAL, "%s: '%s' sets none of", pmu->name, event->event);
 		else if (rule->kind == UNC_RULE_NEEDS && !all &&
-			 is_set(pmu, &event->config, rule->terms.items[0]))
+			 term_holds(pmu, &event->config, rule->terms.items[0]))
 			unc_fail(e, EINVAL, "%s: '%s' sets %s without", pmu->name, event->event,
 				 rule->terms.items[0]);
 		else
@@ -256,16 +257,17 @@ static const struct unc_request *effective(const struct unc_rule *rule,
 
 	if (!unc_terms_are_set(set->pmu, &own->config, &rule->when))
 		return NULL;
-	if (rule->kind == UNC_RULE_GROUP && !count_set(set->pmu, &own->config, &rule->terms))
+	if (rule->kind == UNC_RULE_GROUP &&
+	    !count_terms_that_hold(set->pmu, &own->config, &rule->terms))
 		return NULL;
 	/* Events are recognised by the kernel's usual term for them. */
 	if (rule->except && (k || !grouped) && unc_pmu_term(set->pmu, "event") &&
 	    unc_event_encode(rule->except, set->pmu, &exempt, NULL) == 0 &&
-	    value_of(set->pmu, &exempt.config, "event") ==
-		    value_of(set->pmu, &own->config, "event"))
+	    term_bits(set->pmu, &exempt.config, "event") ==
+		    term_bits(set->pmu, &own->config, "event"))
 		return NULL;
 	if (k && grouped && rule->inherit.count &&
-	    !count_set(set->pmu, &own->config, &rule->inherit))
+	    !count_terms_that_hold(set->pmu, &own->config, &rule->inherit))
 		return set->requests;
 	return own;
 }

@@ -9,7 +9,7 @@
 #include <string.h>
 
 /* A plan being built. */
-struct builder {
+struct plan_builder {
 	struct unc_plan plan;
 	size_t first; /* counter of the PMU and CPU being planned */
 };
@@ -33,7 +33,7 @@ static int compare_sets(const void *a, const void *b)
 }
 
 /* A counter for `request` among those from `from` on, of the given set or (SIZE_MAX) of any; or SIZE_MAX. */
-static size_t find_counter(const struct builder *b, size_t from, size_t set,
+static size_t find_counter(const struct plan_builder *b, size_t from, size_t set,
 			   const struct unc_request *request)
 {
 	for (size_t i = from; i < b->plan.count; i++) {
@@ -49,7 +49,7 @@ static size_t find_counter(const struct builder *b, size_t from, size_t set,
 }
 
 /* True, with every counter entered, when the set whose first counter is `from` has all the requests. */
-static bool is_part_of_set(const struct builder *b, size_t from, struct unc_request_set *set)
+static bool is_part_of_set(const struct plan_builder *b, size_t from, struct unc_request_set *set)
 {
 	size_t planned = b->plan.counters[from].set;
 
@@ -61,7 +61,7 @@ static bool is_part_of_set(const struct builder *b, size_t from, struct unc_requ
 	return true;
 }
 
-static void plan_set(struct builder *b, struct unc_request_set *set)
+static void plan_set(struct plan_builder *b, struct unc_request_set *set)
 {
 	size_t from = set->together ? b->plan.count : b->first;
 
@@ -206,7 +206,7 @@ int unc_plan_rounds(struct unc_request_set *sets, size_t count, size_t queries)
 int unc_plan_build(struct unc_plan *out, struct unc_request_set *sets, size_t count)
 {
 	struct unc_request_set **order = calloc(count + 1, sizeof(*order));
-	struct builder b = {0};
+	struct plan_builder b = {0};
 	size_t most = 0;
 
 	for (size_t i = 0; i < count; i++)

@@ -16,7 +16,7 @@
 #define CUT_SHORT_SLACK_NS 5000000
 
 /* Rows being made. */
-struct builder {
+struct row_builder {
 	struct uncore *u;
 	enum uncore_level level;
 	bool single; /* one row for each instance, or for each root port of it */
@@ -104,7 +104,7 @@ static int node_of(const struct unc_topology *topology, const struct unc_target 
 }
 
 /* Instead of counters. -ENOMEM. */
-static int refuse_node(const struct builder *b, struct unc_row *row, const struct unc_target *t)
+static int refuse_node(const struct row_builder *b, struct unc_row *row, const struct unc_target *t)
 {
 	struct unc_text text = {0};
 	int nodes[MOST_NODES];
@@ -127,7 +127,7 @@ static int refuse_node(const struct builder *b, struct unc_row *row, const struc
 /* ---- which targets make a row --------------------------------------------------------------------- */
 
 /* The number of the target's PMU among those of its family on the socket. */
-static int channel_of(const struct builder *b, const struct unc_target *t)
+static int channel_of(const struct row_builder *b, const struct unc_target *t)
 {
 	int socket = unc_topology_socket(&b->u->topology, t->cpu), number = 0;
 
@@ -139,7 +139,7 @@ static int channel_of(const struct builder *b, const struct unc_target *t)
 
 /* Metrics are not added up over PMUs with different things at their other ends; events are, as perf
  * does it. Groups of resctrl contain each other: not even their events are. */
-static struct uncore_row_place key(const struct builder *b, const struct unc_target *t)
+static struct uncore_row_place key(const struct row_builder *b, const struct unc_target *t)
 {
 	return (struct uncore_row_place){
 		.socket = b->level == UNCORE_LEVEL_MACHINE
@@ -161,7 +161,7 @@ static int compare_roles(const char *a, const char *b)
 
 /* The query's row with this key, added when it is the first; there is room. The targets of a PMU on a CPU
  * are adjacent: of those before, none has the row of this one. */
-static struct unc_row *find_row(struct builder *b, struct uncore_row_place k)
+static struct unc_row *find_row(struct row_builder *b, struct uncore_row_place k)
 {
 	struct unc_row *row;
 
@@ -182,7 +182,7 @@ static struct unc_row *find_row(struct builder *b, struct uncore_row_place k)
 
 /* A bug of the kernel that an event of the target has; else one that shows in equal counts, which those of a
  * simulation may be for other reasons. */
-static const struct unc_kernel_bug *bug_of(const struct builder *b, const struct unc_target *t)
+static const struct unc_kernel_bug *bug_of(const struct row_builder *b, const struct unc_target *t)
 {
 	const struct unc_family *f = t->pmu->family;
 	const struct unc_kernel_bug *maybe = NULL;
@@ -205,7 +205,7 @@ static const struct unc_kernel_bug *bug_of(const struct builder *b, const struct
 
 /* Adds the counters of a target to its row. What no filter restricts, such as a clock, is counted once in
  * an instance. */
-static int add_target(struct builder *b, const struct unc_target *t)
+static int add_to_row(struct row_builder *b, const struct unc_target *t)
 {
 	const struct unc_kernel_bug *bug = bug_of(b, t);
 	const struct unc_query *q = b->query;
@@ -241,7 +241,7 @@ static int add_target(struct builder *b, const struct unc_target *t)
 
 /* A sum says what belongs to it and is not counted. Where each PMU has a row, ports have their own, also beside
  * sums: a sum lists only missing ports that a filter names. */
-static int describe_gaps(const struct builder *b, struct unc_row *row)
+static int describe_gaps(const struct row_builder *b, struct unc_row *row)
 {
 	const struct unc_gaps *gaps = &b->query->gaps;
 	struct unc_text text = {0};
@@ -273,7 +273,7 @@ static int describe_gaps(const struct builder *b, struct unc_row *row)
 }
 
 /* Rows without counters, for gaps that have no other row to be told in. */
-static int add_gap_rows(struct builder *b)
+static int add_gap_rows(struct row_builder *b)
 {
 	const struct unc_gaps *gaps = &b->query->gaps;
 
@@ -302,7 +302,7 @@ static int add_gap_rows(struct builder *b)
 /* ---- ceilings ------------------------------------------------------------------------------------- */
 
 /* What a metric's row can be at most; of memory: of the machine, a socket or a memory channel. */
-static double ceiling_of(const struct builder *b, const struct unc_row *row)
+static double ceiling_of(const struct row_builder *b, const struct unc_row *row)
 {
 	const struct uncore_metric *metric = row->query->metric;
 	int nodes[MOST_NODES];
@@ -352,7 +352,7 @@ static unsigned levels_of(const struct unc_query *q)
 	return levels;
 }
 
-static int add_query(struct builder *b, const struct unc_query *q)
+static int add_query(struct row_builder *b, const struct unc_query *q)
 {
 	size_t most = b->rows.count + q->target_count + q->gaps.count;
 	struct unc_row *rows = reallocarray(b->rows.items, most, sizeof(*rows));
@@ -364,7 +364,7 @@ static int add_query(struct builder *b, const struct unc_query *q)
 	b->first = b->rows.count;
 	b->latest = NULL;
 	for (size_t t = 0; t < q->target_count; t++)
-		if (add_target(b, &q->targets[t]) < 0)
+		if (add_to_row(b, &q->targets[t]) < 0)
 			return -ENOMEM;
 	if (add_gap_rows(b) < 0)
 		return -ENOMEM;
@@ -386,7 +386,7 @@ static int add_query(struct builder *b, const struct unc_query *q)
 int unc_rows_make(struct unc_rows *out, struct uncore *u, const struct unc_query *queries,
 		  size_t query_count, const struct unc_request_set *sets)
 {
-	struct builder b = {.u = u, .sets = sets};
+	struct row_builder b = {.u = u, .sets = sets};
 
 	for (size_t i = 0; i < query_count; i++)
 		for (b.level = 0; b.level <= UNCORE_LEVEL_PART; b.level++) {
