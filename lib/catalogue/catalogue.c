@@ -224,7 +224,7 @@ const char *unc_event_terms(const struct unc_event_def *event, const struct unco
 {
 	const struct uncore_alias *alias = NULL;
 
-	if (event->elsewhere)
+	if (event->other_model)
 		return NULL;
 	if (event->alias)
 		alias = unc_pmu_alias(pmu, event->alias);

@@ -30,9 +30,9 @@ int unc_family_terms(const struct unc_reader *r, const struct unc_yaml *value, v
 int unc_family_when(const struct unc_reader *r, const struct unc_yaml *node, void *into)
 {
 	const struct unc_family *f = r->context;
-	bool *elsewhere = into;
+	bool *other_model = into;
 
-	*elsewhere = true;
+	*other_model = true;
 	for (const char *at = node->text; *at; at += strspn(at, " ")) {
 		size_t n = strcspn(at, " "), i = 0;
 
@@ -43,7 +43,7 @@ int unc_family_when(const struct unc_reader *r, const struct unc_yaml *node, voi
 			return unc_reader_fail_in(r, node, at - node->text,
 						  "'%.*s' is not a model of this file's 'models'",
 						  (int)n, at);
-		*elsewhere &= !unc_has_one_of(f->models[i].text, f->cpu_model);
+		*other_model &= !unc_has_one_of(f->models[i].text, f->cpu_model);
 		at += n;
 	}
 	return 0;
@@ -307,7 +307,7 @@ static int find_bug(struct unc_kernel_bug *bug, const char *kernel)
 	bool perhaps = bug->fixed && is_patched(kernel);
 	char *fix = unc_kernel_fix(bug, kernel);
 	struct unc_text text = {0};
-	bool has = !bug->elsewhere && (!bug->since || strverscmp(kernel, bug->since) >= 0) &&
+	bool has = !bug->other_model && (!bug->since || strverscmp(kernel, bug->since) >= 0) &&
 		   (!fix || strverscmp(kernel, fix) < 0);
 
 	free(fix);

@@ -107,7 +107,7 @@ static int check_expectation(const struct unc_reader *r, const struct unc_yaml *
 	const struct unc_yaml *models = unc_yaml_get(map, "models");
 	struct unc_expectation *expectation = into;
 
-	expectation->on_this_cpu = models && !expectation->elsewhere;
+	expectation->on_this_cpu = models && !expectation->other_model;
 	if (models || unc_yaml_get(map, "path"))
 		return 0;
 	return unc_reader_fail(r, map, "an expectation needs 'models' or 'path'");
@@ -127,7 +127,7 @@ static const struct unc_shape expectation = {.fields = expectation_fields,
 					     .check = check_expectation};
 
 struct counters_case {
-	bool elsewhere;
+	bool other_model;
 	unsigned counters;
 };
 
@@ -155,9 +155,9 @@ static int read_counters(const struct unc_reader *r, const struct unc_yaml *node
 
 		if (err < 0)
 			return err;
-		if (!c.elsewhere && !found)
+		if (!c.other_model && !found)
 			f->counters = c.counters;
-		found |= !c.elsewhere;
+		found |= !c.other_model;
 	}
 	return 0;
 }
@@ -333,7 +333,7 @@ static int finish_port_rule(const struct unc_reader *r, const struct unc_yaml *m
 	    !unc_yaml_get(map, "evidence"))
 		return unc_reader_fail(r, index ? index : map,
 				       "the key 'evidence' is missing here");
-	if (!rule->elsewhere && !f->ports)
+	if (!rule->other_model && !f->ports)
 		f->ports = rule;
 	return 0;
 }
@@ -349,18 +349,18 @@ static const struct unc_shape port_rule = {
 
 /*
  * Fills `item` with the first of its cases that is for this CPU; keys that a case does not have stay as
- * they are. Every case is checked, also those for other models; when all are, `item` is `elsewhere`.
+ * they are. Every case is checked, also those for other models; when all are, `item` is `other_model`.
  */
 static int fill_cases(const struct unc_reader *r, const struct unc_yaml *map,
 		      const struct unc_shape *shape, void *item)
 {
 	const struct unc_yaml *cases = unc_yaml_get(map, "cases"), *beside;
 	union {
-		bool elsewhere;
+		bool other_model;
 		struct unc_event_def event;
 		struct uncore_metric metric;
 	} before, one;
-	bool *elsewhere = item;
+	bool *other_model = item;
 	int err = unc_reader_expect(r, cases, UNC_YAML_LIST);
 
 	/* Evidence and headline may be for all cases. */
@@ -375,11 +375,11 @@ static int fill_cases(const struct unc_reader *r, const struct unc_yaml *map,
 	if (err == 0 && !cases->count)
 		err = unc_reader_fail(r, cases, "'cases' has no case");
 	memcpy(&before, item, shape->size);
-	*elsewhere = true;
+	*other_model = true;
 	for (size_t i = 0; err == 0 && i < cases->count; i++) {
 		memcpy(&one, &before, shape->size);
 		err = unc_fill(r, &cases->children[i], shape, &one);
-		if (err == 0 && *elsewhere && !one.elsewhere)
+		if (err == 0 && *other_model && !one.other_model)
 			memcpy(item, &one, shape->size);
 		else if (shape->size == sizeof(struct uncore_metric))
 			finish_metric(&one.metric);

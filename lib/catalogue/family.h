@@ -18,7 +18,7 @@ enum unc_ceiling {
 #define UNC_METRIC_EVENTS 32
 
 struct uncore_metric {
-	bool elsewhere; /* no case of its formula is for this CPU model */
+	bool other_model; /* no case of its formula is for this CPU model */
 	const struct unc_family *family;
 	const char *name, *title, *unit, *evidence;
 	enum unc_ceiling ceiling;
@@ -42,7 +42,7 @@ struct uncore_metric {
 
 /* Where PMUs of the family ought to be. */
 struct unc_expectation {
-	bool elsewhere;     /* its `models` do not list this machine's CPU */
+	bool other_model;   /* its `models` do not list this machine's CPU */
 	bool on_this_cpu;   /* they do */
 	const char *path;   /* a glob below the root that shows the hardware; or NULL */
 	const char *flag;   /* the x86 CPU flag without which the driver registers none; or NULL */
@@ -114,7 +114,7 @@ struct unc_stack {
 };
 
 struct unc_port_rule {
-	bool elsewhere; /* not for this CPU model */
+	bool other_model; /* not for this CPU model */
 	enum unc_port_kind kind;
 	const char *attribute; /* ATTRIBUTE: "die{die}" */
 	const char *except;    /* ATTRIBUTE: a PMU whose ports have no indices; NULL */
@@ -135,7 +135,7 @@ struct unc_port_rule {
 
 /* Which NUMA node of its socket a PMU counts, where that has several. */
 struct unc_node_rule {
-	bool elsewhere; /* not for this CPU model */
+	bool other_model; /* not for this CPU model */
 	enum unc_node_kind {
 		UNC_NODE_CPU,   /* that of the CPU it is counted from */
 		UNC_NODE_ORDER, /* the units, in their order, in equal parts */
@@ -159,7 +159,7 @@ enum unc_rule_kind {
 
 /* A term is "set" when its bits are not all zero, or ("event=0x83|0x84") have one of the values. */
 struct unc_rule {
-	bool elsewhere; /* not for this CPU model */
+	bool other_model; /* not for this CPU model */
 	enum unc_rule_kind kind;
 	struct unc_names terms;
 	struct unc_names when;    /* only for events that set all of these */
@@ -177,7 +177,7 @@ enum unc_bug_effect {
 
 /* What a kernel does wrong with the PMUs of a family. */
 struct unc_kernel_bug {
-	bool elsewhere; /* not for this CPU model */
+	bool other_model; /* not for this CPU model */
 	enum unc_bug_effect effect;
 	bool suspect;              /* this machine's kernel has it, and rows are wrong */
 	bool equal_counts;         /* PMUs then have the count of one: seen with any kernel */
@@ -260,7 +260,7 @@ void unc_family_free(struct unc_family *f);
 
 /* The value must be a list of format terms. */
 unc_read unc_family_terms;
-/* Names of the file's models. Sets the first member of what is filled, `elsewhere`, when none is this CPU. */
+/* Names of the file's models. Sets the first member of what is filled, `other_model`, when none is this CPU. */
 unc_read unc_family_when;
 /* NULL: the family has no such event. */
 const struct unc_event_def *unc_family_event(const struct unc_family *f, const char *name);

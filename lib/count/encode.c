@@ -404,7 +404,7 @@ int unc_rules_check(struct uncore_monitor *m)
 		for (size_t k = 0; r == 0 && k < f->rule_count; k++) {
 			const struct unc_rule *rule = &f->rules[k];
 
-			if (rule->elsewhere)
+			if (rule->other_model)
 				continue;
 			if (rule->kind == UNC_RULE_NOTE)
 				r = note_rule(m, rule, &sets[i]);

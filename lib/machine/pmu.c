@@ -267,7 +267,7 @@ static int add_defs(struct uncore_pmu *p)
 		struct uncore_alias alias = {.terms = def->terms, .scale = 1}, *added;
 		bool driver = own && !own->evidence;
 
-		if (def->elsewhere || unc_pmu_alias(p, def->name) || unc_pmu_term(p, def->name))
+		if (def->other_model || unc_pmu_alias(p, def->name) || unc_pmu_term(p, def->name))
 			continue;
 		if (!driver &&
 		    (def->kernel_scale || !def->terms || !unc_pmu_has_terms(p, def->terms)))
@@ -298,7 +298,7 @@ static int add_named_terms(struct uncore_pmu *p)
 		struct unc_text values = {0};
 		struct uncore_term *added;
 
-		if (t->elsewhere || unc_pmu_term(p, t->name) ||
+		if (t->other_model || unc_pmu_term(p, t->name) ||
 		    !unc_pmu_has_terms(p, t->values->text))
 			continue;
 		for (size_t i = 0; i < t->value_count; i++)
@@ -426,7 +426,7 @@ const char *unc_pmu_named_value(const struct uncore_pmu *p, const char *term, co
 	     t < p->named_terms + p->named_term_count; t++) {
 		const struct unc_word *found = NULL;
 
-		if (!t->elsewhere && strcmp(t->name, term) == 0)
+		if (!t->other_model && strcmp(t->name, term) == 0)
 			found = find_named(t->values, t->value_count, sizeof(*t->values), value);
 		if (!found)
 			continue;

@@ -13,7 +13,7 @@ struct unc_family; /* catalogue/family.h */
 
 /* An event of a family, as valid on the CPU model the catalogue was loaded for. */
 struct unc_event_def {
-	bool elsewhere; /* this CPU model does not have it */
+	bool other_model; /* this CPU model does not have it */
 	const char *name, *title, *evidence;
 	const char *alias; /* the kernel's name, tried first; NULL: none */
 	const char *terms; /* format terms; NULL: none */
@@ -25,8 +25,8 @@ struct unc_event_def {
 /* A term of a family, whose values have names and stand for terms of the driver: "opc" has "RFO", which is
  * "filter_opc=0x180". */
 struct unc_named_term {
-	bool elsewhere; /* not for this CPU model */
-	bool joined;    /* its values are bits, of which an event may have several */
+	bool other_model; /* not for this CPU model */
+	bool joined;      /* its values are bits, of which an event may have several */
 	const char *name, *title, *evidence;
 	struct unc_word *values;
 	size_t value_count;

@@ -52,8 +52,8 @@ static void check_event(const struct unc_event_def *event)
 	int err = unc_event_encode(event, &pmu, &encoding, &e);
 
 	require(is_filled(event->name) && is_filled(event->title) && is_filled(event->evidence));
-	require(event->elsewhere == (!event->alias && !event->terms));
-	require(event->elsewhere || !event->kernel_scale || event->alias);
+	require(event->other_model == (!event->alias && !event->terms));
+	require(event->other_model || !event->kernel_scale || event->alias);
 	require(!event->alias || *event->alias);
 	require(!event->terms || *event->terms);
 	require(err == 0 || (err == -ENODEV && e.text[0] && encoding.cpu == 77));

@@ -133,7 +133,7 @@ static void a_valid_file(void **state)
 	assert_string_equal(f->events[0].terms, "event=0x04,umask=0x03");
 	assert_string_equal(f->events[0].evidence, "the manual");
 	assert_null(f->events[0].alias);
-	assert_false(f->events[0].kernel_scale || f->events[0].always || f->events[0].elsewhere);
+	assert_false(f->events[0].kernel_scale || f->events[0].always || f->events[0].other_model);
 	assert_int_equal(f->metric_count, 1);
 	m = &f->metrics[0];
 	assert_ptr_equal(m->family, f);
@@ -262,10 +262,10 @@ static void an_event_has_the_first_case_that_holds(void **state)
 	assert_string_equal(f->events[0].terms, "event=2");
 	assert_string_equal(f->events[0].alias, "read");
 	assert_string_equal(f->events[0].evidence, "another one");
-	assert_false(f->events[0].elsewhere);
+	assert_false(f->events[0].other_model);
 	unc_family_free(f);
 	f = must_parse(15, EVENT_CASES, "amd/25/17");
-	assert_true(f->events[0].elsewhere);
+	assert_true(f->events[0].other_model);
 	assert_null(f->events[0].terms);
 	unc_family_free(f);
 }
