@@ -10,7 +10,7 @@
 /* Any hardware freezes within a few cycles of its clock; a simulated device may have to wait for a CPU. */
 #define FREEZE_NS 100000000
 
-static struct unc_regs_old *find_old(const struct unc_regs_io *io, uint64_t offset)
+static struct unc_regs_saved *find_saved(const struct unc_regs_io *io, uint64_t offset)
 {
 	for (size_t i = 0; i < io->old_count; i++)
 		if (io->old[i].offset == offset)
@@ -18,14 +18,14 @@ static struct unc_regs_old *find_old(const struct unc_regs_io *io, uint64_t offs
 	return NULL;
 }
 
-static int record(struct unc_regs_io *io, uint64_t offset)
+static int save_old_value(struct unc_regs_io *io, uint64_t offset)
 {
 	const struct unc_regs *r = io->regs;
-	struct unc_regs_old *old;
+	struct unc_regs_saved *old;
 	uint64_t value = 0;
 	int err;
 
-	if (find_old(io, offset))
+	if (find_saved(io, offset))
 		return 0;
 	err = unc_regs_io_lock(io, offset);
 	if (err == 0)
@@ -39,17 +39,17 @@ static int record(struct unc_regs_io *io, uint64_t offset)
 	for (size_t i = 0; i < r->control_count; i++)
 		if (r->controls[i].offset == offset)
 			value = (value & ~r->controls[i].read_only) | r->controls[i].ones;
-	*old = (struct unc_regs_old){.offset = offset, .value = value};
+	*old = (struct unc_regs_saved){.offset = offset, .value = value};
 	return 0;
 }
 
 int unc_regs_write(struct unc_regs_io *io, uint64_t offset, uint64_t value)
 {
-	int err = record(io, offset);
+	int err = save_old_value(io, offset);
 
 	if (err < 0)
 		return err;
-	find_old(io, offset)->written = true;
+	find_saved(io, offset)->written = true;
 	return unc_regs_io_store(io, offset, value);
 }
 
@@ -74,16 +74,16 @@ int unc_regs_claim(struct unc_regs_io *io, bool program)
 
 	for (size_t i = 0; err == 0 && i < r->control_count; i++)
 		if (bits_of(&r->controls[i], USES_OF_READING | (program ? USE(FILTER) : 0)))
-			err = record(io, r->controls[i].offset);
+			err = save_old_value(io, r->controls[i].offset);
 	for (size_t k = 1; err == 0 && r->bounds_written && k < r->histogram.count; k++)
-		err = record(io, unc_regs_threshold(r, k));
+		err = save_old_value(io, unc_regs_threshold(r, k));
 	for (size_t i = 0; err == 0 && program && i < r->count; i++) {
 		const struct unc_regs_counter *c = &r->counters[i];
 
 		if (c->programmable)
-			err = record(io, c->control);
+			err = save_old_value(io, c->control);
 		if (c->programmable && err == 0)
-			err = record(io, c->offset);
+			err = save_old_value(io, c->offset);
 	}
 	return err;
 }
@@ -127,10 +127,10 @@ static int set(struct unc_regs_io *io, unsigned uses)
 
 		if (!bits_of(c, changed))
 			continue;
-		err = record(io, c->offset);
+		err = save_old_value(io, c->offset);
 		if (err < 0)
 			break;
-		value = find_old(io, c->offset)->value & ~c->write_only;
+		value = find_saved(io, c->offset)->value & ~c->write_only;
 		value = (value & ~bits_of(c, USES_OF_READING)) | bits_of(c, uses) | c->ones;
 		err = unc_regs_write(io, c->offset, value);
 	}
@@ -167,7 +167,8 @@ int unc_regs_begin(struct unc_regs_io *io)
 		const struct unc_regs_counter *c = &r->counters[i];
 
 		if (c->programmable)
-			find_old(io, c->offset)->written = find_old(io, c->control)->written = true;
+			find_saved(io, c->offset)->written = find_saved(io, c->control)->written =
+				true;
 	}
 	err = set(io, USE(FREEZE) | USE(CLEAR) | USE(RESET));
 	return err < 0 ? err : set(io, USE(FREEZE));
@@ -204,7 +205,7 @@ int unc_regs_prepare(struct unc_regs_io *io, const struct unc_regs_counter *c,
 	for (size_t i = 0; err == 0 && i < r->control_count; i++) {
 		const struct unc_regs_control *f = &r->controls[i];
 
-		if (f->filter >= 0 && (filter || !find_old(io, f->offset)->written))
+		if (f->filter >= 0 && (filter || !find_saved(io, f->offset)->written))
 			err = unc_regs_write(io, f->offset,
 					     (uint32_t)(filter >> (32 * f->filter)) | f->ones);
 	}
@@ -234,7 +235,7 @@ int unc_regs_restore(struct unc_regs_io *io, uint64_t *changed)
 	if (written && first == 0)
 		set(io, USE(FREEZE));
 	while (io->old_count) {
-		const struct unc_regs_old *old = &io->old[--io->old_count];
+		const struct unc_regs_saved *old = &io->old[--io->old_count];
 		int err = old->written ? unc_regs_io_store(io, old->offset, old->value) : 0;
 
 		if (err < 0 && first == 0) {

@@ -197,7 +197,8 @@ static int open_counter(struct unc_regs_source *s, const struct unc_regs_instanc
 /* ---- opening ------------------------------------------------------------------------------- */
 
 /* The kernel's driver would write the same registers. */
-static int check_kernel(const struct unc_regs *r, const struct unc_root *root, struct unc_error *e)
+static int refuse_if_kernel_drives(const struct unc_regs *r, const struct unc_root *root,
+				   struct unc_error *e)
 {
 	struct unc_names names = {0};
 	int err = r->kernel_pmu ? unc_root_list(root, PMUS, &names) : 0;
@@ -392,7 +393,7 @@ static int regs_open(struct unc_source *source, struct unc_counter *counters, si
 	cpus = calloc(count + 1, sizeof(*cpus));
 	err = s->counters && s->instances && s->last && cpus ? 0 : unc_nomem(e);
 	if (err == 0 && s->write)
-		err = check_kernel(s->regs, s->root, e);
+		err = refuse_if_kernel_drives(s->regs, s->root, e);
 	for (size_t i = 0; err == 0 && i < count; i++) {
 		const struct unc_counter *c = &counters[i];
 

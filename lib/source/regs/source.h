@@ -18,7 +18,7 @@ struct unc_regs_io {
 	size_t mapped;
 	char *registers; /* of the instance, in the map */
 	/* The undo log: registers that are or may be written, and the values that they had. */
-	struct unc_regs_old {
+	struct unc_regs_saved {
 		uint64_t offset, value;
 		bool written;
 	} * old;
