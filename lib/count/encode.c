@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "count/filters.h"
 #include "count/monitor.h"
 
 /* ---- sets ----------------------------------------------------------------------------------------- */
@@ -327,39 +328,6 @@ static int note_rule(struct uncore_monitor *m, const struct unc_rule *rule,
 			append_terms(&note, rule, 0);
 		}
 	return note.text[0] ? unc_monitor_note(m, "%s", note.text) : 0;
-}
-
-int64_t unc_gpu_count(const struct uncore_pmu *pmu)
-{
-	const struct unc_family *f = pmu->family;
-	const char *counted = f ? f->filters[UNC_FILTER_GPU].count : NULL, *at;
-	struct unc_assignment a = {0};
-	uint64_t count = 0;
-	char *text = NULL;
-
-	if (!counted || !f->role_attribute || unc_pmu_attribute(pmu, f->role_attribute, &text) < 0)
-		return -1;
-	at = text;
-	if (unc_assignment_next(&at, &a) == 1 && strcmp(a.name, counted) == 0)
-		unc_parse_u64(a.value, &count);
-	free(text);
-	return count < 64 ? (int64_t)count : -1;
-}
-
-int unc_gpus_check(const struct uncore_pmu *pmu, uint64_t gpus, int errnum, struct unc_error *e)
-{
-	int64_t count = unc_gpu_count(pmu);
-
-	if (count < 0 || !(gpus >> count))
-		return 0;
-	unc_fail(e, errnum, "GPU %d: the link of %s has ", 63 - __builtin_clzll(gpus), pmu->name);
-	if (count > 1)
-		unc_error_append(e, "%lld GPUs, 0 to %lld", (long long)count, (long long)count - 1);
-	else
-		unc_error_append(e, count ? "one GPU, 0" : "no GPU");
-	if (!count && pmu->role)
-		unc_error_append(e, " at its other end, but %s", pmu->role);
-	return -errnum;
 }
 
 /* Events that select GPUs by the term of the filter. */

@@ -21,12 +21,6 @@ int unc_encode_metric(struct uncore_monitor *m, struct unc_query *q, struct unc_
 bool unc_terms_are_set(const struct uncore_pmu *pmu, const struct unc_config *c,
 		       const struct unc_names *terms);
 
-/* How many GPUs are at the other end of the PMU's link; -1: unknown. */
-int64_t unc_gpu_count(const struct uncore_pmu *pmu);
-/* `gpus` has a bit for each. A GPU that the link does not have is refused, with the error `errnum`: its bit may
- * select another one. */
-int unc_gpus_check(const struct uncore_pmu *pmu, uint64_t gpus, int errnum, struct unc_error *e);
-
 /* -EINVAL with a sentence: the monitor's requests break a rule of their PMU's family. -ENOMEM. */
 int unc_rules_check(struct uncore_monitor *m);
 

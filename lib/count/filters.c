@@ -23,6 +23,41 @@ int unc_next_word(const char **at, char *word)
 	return 1;
 }
 
+/* ---- GPUs at a link ------------------------------------------------------------------------------ */
+
+int64_t unc_gpu_count(const struct uncore_pmu *pmu)
+{
+	const struct unc_family *f = pmu->family;
+	const char *counted = f ? f->filters[UNC_FILTER_GPU].count : NULL, *at;
+	struct unc_assignment a = {0};
+	uint64_t count = 0;
+	char *text = NULL;
+
+	if (!counted || !f->role_attribute || unc_pmu_attribute(pmu, f->role_attribute, &text) < 0)
+		return -1;
+	at = text;
+	if (unc_assignment_next(&at, &a) == 1 && strcmp(a.name, counted) == 0)
+		unc_parse_u64(a.value, &count);
+	free(text);
+	return count < 64 ? (int64_t)count : -1;
+}
+
+int unc_gpus_check(const struct uncore_pmu *pmu, uint64_t gpus, int errnum, struct unc_error *e)
+{
+	int64_t count = unc_gpu_count(pmu);
+
+	if (count < 0 || !(gpus >> count))
+		return 0;
+	unc_fail(e, errnum, "GPU %d: the link of %s has ", 63 - __builtin_clzll(gpus), pmu->name);
+	if (count > 1)
+		unc_error_append(e, "%lld GPUs, 0 to %lld", (long long)count, (long long)count - 1);
+	else
+		unc_error_append(e, count ? "one GPU, 0" : "no GPU");
+	if (!count && pmu->role)
+		unc_error_append(e, " at its other end, but %s", pmu->role);
+	return -errnum;
+}
+
 /* ---- words of the user ---------------------------------------------------------------------------- */
 
 /* One filter being set. */

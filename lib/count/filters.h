@@ -10,6 +10,12 @@
 /* Takes the next word of a list that commas separate. 1, 0: end of the list, -EINVAL. */
 int unc_next_word(const char **at, char *word);
 
+/* How many GPUs are at the other end of the PMU's link; -1: unknown. */
+int64_t unc_gpu_count(const struct uncore_pmu *pmu);
+/* `gpus` has a bit for each. A GPU that the link does not have is refused, with the error `errnum`: its bit may
+ * select another one. */
+int unc_gpus_check(const struct uncore_pmu *pmu, uint64_t gpus, int errnum, struct unc_error *e);
+
 /* ---- split.c ---- */
 
 /* Encodes the query's metric on the parts of a target that filters, and rows for each root port, make of
