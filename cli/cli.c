@@ -145,11 +145,26 @@ int cli_prepare(struct cli *cli)
 	return CLI_OK;
 }
 
+static int set_events(struct cli *cli)
+{
+	char why[PERFMON_WHY], *text = NULL;
+	int status = perfmon_read(cli->u, cli->perfmon, &text, why), err = 0;
+
+	if (status)
+		cli_error("%s", why);
+	else
+		err = uncore_set_vendor_events(cli->u, text);
+	free(text);
+	return err ? cli_fail(cli, err) : status;
+}
+
 int cli_open(struct cli *cli)
 {
 	int status = cli_prepare(cli);
 	int err = status ? 0 : uncore_scan(cli->u);
 
+	if (!err && !status && cli->perfmon)
+		return set_events(cli);
 	return err ? cli_fail(cli, err) : status;
 }
 

@@ -33,8 +33,9 @@ struct cli {
 	bool resctrl;       /* that is the source */
 	const char **data;
 	size_t data_count;
-	double memory_peak; /* 0: found on the machine */
-	bool program;       /* registers may be written */
+	const char *perfmon; /* directory of the vendors' JSON; NULL: the names built in */
+	double memory_peak;  /* 0: found on the machine */
+	bool program;        /* registers may be written */
 	/* As inherited, for a command: SIGPIPE, SIGXFSZ, and the CPUs before --cpu. */
 	struct sigaction pipe, file_size;
 	cpu_set_t cpus;
@@ -57,6 +58,11 @@ struct command {
 /* Makes the machine of the global options; cli_open() scans it, too. */
 int cli_prepare(struct cli *cli);
 int cli_open(struct cli *cli);
+
+/* The vendor's events of a directory for this CPU, as uncore_set_vendor_events() takes them. An exit code; if it is not
+ * CLI_OK, `why` (of PERFMON_WHY bytes) has the sentence. *text is the caller's to free. */
+#define PERFMON_WHY 5000
+int perfmon_read(const struct uncore *u, const char *directory, char **text, char *why);
 
 /* The one place where a negative errno becomes an exit code. */
 int cli_exit_code(int err);

@@ -107,6 +107,10 @@ int uncore_add_data(struct uncore *u, const char *dir);
  * root. */
 int uncore_scan(struct uncore *u);
 
+/* Takes vendors' names of events in place of the library's, for the machine that was scanned: a
+ * text in the format of data/names, which tools/make-names describes. -EBUSY: a monitor exists. */
+int uncore_set_vendor_events(struct uncore *u, const char *text);
+
 /* Makes a snapshot: all files that uncore reads of this machine (paths, links, contents) as one
  * text, in the format of uncore-snapshot(1). Serial numbers, MAC addresses, and the names of
  * the host and its users are left out. Scans the machine; if that scan fails, the snapshot has
@@ -150,6 +154,8 @@ int uncore_socket_at(const struct uncore *u, size_t i);
 /* The CPU model: "intel/6/143" (vendor/family/model), "amd/25/17", "arm/0x41/0xd0c"
  * (implementer/part); "unknown" if /proc/cpuinfo does not have it. */
 const char *uncore_cpu_model(const struct uncore *u);
+/* Of an x86 CPU; 0 when not known. */
+unsigned uncore_cpu_stepping(const struct uncore *u);
 
 /* The hypervisor of this virtual machine: "KVM", "VMware", "an unknown hypervisor"; NULL: none. */
 const char *uncore_hypervisor(const struct uncore *u);

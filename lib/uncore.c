@@ -154,6 +154,20 @@ int uncore_add_data(struct uncore *u, const char *dir)
 	return unc_names_add(&u->data_dirs, dir) < 0 ? unc_nomem(&u->error) : 0;
 }
 
+int uncore_set_vendor_events(struct uncore *u, const char *text)
+{
+	int r = refuse_while_monitored(u);
+
+	if (r == 0 && u->pmus.vendor && unc_vendor_set(u->pmus.vendor, text) < 0)
+		r = unc_nomem(&u->error);
+	return r;
+}
+
+unsigned uncore_cpu_stepping(const struct uncore *u)
+{
+	return unc_topology_stepping(&u->topology);
+}
+
 int uncore_scan(struct uncore *u)
 {
 	struct unc_family *f = NULL;

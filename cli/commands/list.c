@@ -165,10 +165,16 @@ static size_t vendor_count(const struct list_options *o, const struct uncore_pmu
 static void event_row(struct table *t, const struct buffer *pmu, const struct uncore_alias *alias,
 		      const char *from)
 {
+	struct buffer text = {0};
+
+	/* The vendor's own words, which are there with --perfmon. */
+	buffer_printf(&text, "%s%s%s", alias->terms, alias->title && !alias->evidence ? "  " : "",
+		      alias->title && !alias->evidence ? alias->title : "");
 	table_cell(t, "%s/%s/", pmu->data, alias->name);
 	table_cell(t, "%s", alias->unit ? alias->unit : "");
 	table_cell(t, "%s", from);
-	table_end_row(t, alias->terms);
+	table_end_row(t, text.data);
+	buffer_free(&text);
 }
 
 /* Events of PMUs that are alike, under their common name; an event that only a later one has, under its

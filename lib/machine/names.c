@@ -10,6 +10,7 @@
 
 struct unc_vendor {
 	const struct unc_topology *topology;
+	char *text; /* the user's; NULL: the library's */
 	bool loaded;
 	struct unc_vendor_unit *units;
 	size_t count;
@@ -80,10 +81,15 @@ static int begin_unit(struct parser *p, const char *name, char *models)
 /* ".REST UMASK TERMS" */
 static int add_event(struct parser *p, const char *rest, char *codes)
 {
-	const char *umask = strsep(&codes, " "), *terms = codes;
+	char *title = codes ? strchr(codes, '\t') : NULL;
+	const char *umask, *terms;
 	struct uncore_alias *added = unc_append(&p->unit->events, &p->unit->count, sizeof(*added));
 	struct unc_text name = {0}, text = {0};
 
+	if (title)
+		*title++ = '\0';
+	umask = strsep(&codes, " ");
+	terms = codes;
 	unc_text_add(&name, "%s%s", p->base, *rest == '=' ? "" : rest);
 	unc_text_add(&text, "event=0x%s", p->event);
 	if (umask && strcmp(umask, "0") != 0)
@@ -94,6 +100,7 @@ static int add_event(struct parser *p, const char *rest, char *codes)
 		added->scale = 1;
 		added->name = unc_names_take(&p->v->strings, unc_text_take(&name));
 		added->terms = unc_names_take(&p->v->strings, unc_text_take(&text));
+		added->title = title ? unc_names_take(&p->v->strings, strdup(title)) : NULL;
 	}
 	unc_text_finish(&name);
 	unc_text_finish(&text);
@@ -126,7 +133,7 @@ static int add_line(struct parser *p, char *line)
 
 static int load(struct unc_vendor *v)
 {
-	const char *text = NULL, *end;
+	const char *text = v->text, *end;
 	struct parser p = {.v = v};
 	char line[LONGEST_LINE];
 	int r = 0;
@@ -172,10 +179,25 @@ int unc_vendor_new(struct unc_vendor **out, const struct unc_topology *topology)
 	return 0;
 }
 
+int unc_vendor_set(struct unc_vendor *v, const char *text)
+{
+	char *copy = strdup(text);
+
+	if (!copy)
+		return -ENOMEM;
+	forget(v);
+	free(v->text);
+	v->text = copy;
+	v->loaded = false;
+	return 0;
+}
+
 void unc_vendor_free(struct unc_vendor *v)
 {
-	if (v)
+	if (v) {
 		forget(v);
+		free(v->text);
+	}
 	free(v);
 }
 

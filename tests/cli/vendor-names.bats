@@ -65,3 +65,50 @@ opens() {
 		select(.name == "UNC_M_CAS_COUNT.WR") | [.terms, .evidence]' <<<"$output")" = \
 		'["event=0x5,umask=0xf0","linux pmu-events"]' ]
 }
+
+# A copy of the vendor's JSON, as small as can be: $1/mapfile.csv and a file of events of the two CPUs.
+make_perfmon() {
+	mkdir -p "$1/SPR" "$1/linux"
+	cat >"$1/mapfile.csv" <<-'EOF'
+		Family-model,Version,Filename,EventType
+		GenuineIntel-6-8F,V1,/SPR/core.json,core,,,
+		GenuineIntel-6-8F,V1,/SPR/uncore.json,uncore,,,
+		GenuineIntel-6-55-[01234],V1,linux,core
+	EOF
+	cat >"$1/SPR/uncore.json" <<-'EOF'
+		{"Header": {"Info": "made up"}, "Events": [
+		{"Unit": "CHA", "EventCode": "0x35", "UMask": "0x01", "UMaskExt": "0xC817FE", "PortMask": "0x00", "Filter": "na",
+		 "EventName": "UNC_CHA_MADE_UP.ONE", "BriefDescription": "words of the vendor", "CounterType": "PGMABLE"},
+		{"Unit": "iMC", "EventCode": "0xff", "UMask": "0x20", "EventName": "UNC_M_FREE", "CounterType": "FREERUN"},
+		{"Unit": "IIO", "EventCode": "0x83,0x84", "UMask": "0x04", "PortMask": "0x0002", "FCMask": "0x07", "ExtSel": "0",
+		 "EventName": "UNC_IIO_MADE_UP"}]}
+	EOF
+	echo '[{"Unit": "CHA", "EventCode": "0x35", "UMask": "0x21", "EventName": "UNC_CHA_OTHER", "Filter": "thresh=0x2"}]' \
+		>"$1/linux/uncore-cache.json"
+}
+
+@test "--perfmon: names and descriptions of the user's copy, by mapfile.csv or of one directory" {
+	local dir=$BATS_TEST_TMPDIR/perfmon
+
+	make_perfmon "$dir"
+	expect 0 "$UNCORE" --root "$SPR" --perfmon "$dir" list events UNC_
+	shows 'uncore_cha/UNC_CHA_MADE_UP.ONE/ +vendor' 'words of the vendor' 'uncore_iio/UNC_IIO_MADE_UP/'
+	[ "$(grep -c ' vendor' <<<"$output")" -eq 2 ]
+	expect 0 "$UNCORE" --root "$SPR" --perfmon "$dir" stat --dry-run -j -e unc_cha_made_up.one,UNC_IIO_MADE_UP
+	[ "$(jq -r '.config[0]' <<<"$output" | sort -u | xargs)" = '0x7002000000483 0xc817fe00000135' ]
+	expect 0 "$UNCORE" --root "$MACHINES/intel-skx-1socket.txt" --perfmon "$dir/linux" stat --dry-run -j -e unc_cha_other
+	[ "$(jq -r '.config[0]' <<<"$output" | sort -u)" = 0x2002135 ]
+}
+
+@test "--perfmon: no events for this CPU, no such directory, no JSON" {
+	local dir=$BATS_TEST_TMPDIR/perfmon
+
+	make_perfmon "$dir"
+	expect 3 "$UNCORE" --root "$MACHINES/intel-icx-1socket.txt" --perfmon "$dir" list events
+	says 'has no uncore events for this CPU \(GenuineIntel-6-6A-'
+	expect 1 "$UNCORE" --root "$SPR" --perfmon "$dir/none" list events
+	says 'none: No such file'
+	echo '{' >"$dir/SPR/uncore.json"
+	expect 1 "$UNCORE" --root "$SPR" --perfmon "$dir" list events
+	says 'uncore.json:'
+}

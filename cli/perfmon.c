@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT */
+/* --perfmon: the vendors' own JSON of events, Intel's perfmon repository or Linux's pmu-events, in the text form
+ * that the library takes (tools/make-names). */
+#include <dirent.h>
+#include <errno.h>
+#include <jansson.h>
+#include <regex.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+
+#define LONGEST_PATH 4096
+#define LONGEST_TITLE 300
+
+/* "GenuineIntel-6-8F-8", as mapfile.csv has its patterns. */
+static void cpu_id(const struct uncore *u, char *into, size_t room)
+{
+	const char *vendor = uncore_cpu_model(u), *family = strchr(vendor, '/');
+	char *end = NULL;
+	unsigned long number = family ? strtoul(family + 1, &end, 10) : 0;
+
+	*into = '\0';
+	if (end && *end == '/')
+		snprintf(into, room, "%s-%lu-%lX-%X",
+			 strncmp(vendor, "intel/", 6) == 0 ? "GenuineIntel" : "AuthenticAMD",
+			 number, strtoul(end + 1, NULL, 10), uncore_cpu_stepping(u));
+}
+
+/* "GenuineIntel-6-55-[01234]"; without a stepping it is for all. */
+static bool fits(const char *pattern, const char *cpu)
+{
+	regmatch_t match;
+	regex_t regex;
+	bool found;
+
+	if (regcomp(&regex, pattern, REG_EXTENDED))
+		return false;
+	found = regexec(&regex, cpu, 1, &match, 0) == 0 && match.rm_so == 0 &&
+		(!cpu[match.rm_eo] || cpu[match.rm_eo] == '-');
+	regfree(&regex);
+	return found;
+}
+
+/* A number of the JSON, which are texts: "0x01", "0,1" (the first), "na" (0). */
+static unsigned long long number(const json_t *event, const char *key)
+{
+	const char *text = json_string_value(json_object_get(event, key));
+
+	return text ? strtoull(text, NULL, 0) : 0;
+}
+
+static void put_unit(const char *unit, FILE *to)
+{
+	static const char *const names[][2] = {
+		{"CBO", "uncore_cbox"},   {"SBO", "uncore_sbox"}, {"QPI LL", "uncore_qpi"},
+		{"UPI LL", "uncore_upi"}, {"L3PMC", "amd_l3"},    {"DFPMC", "amd_df"},
+		{"UMCPMC", "amd_umc"},
+	};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (strcasecmp(names[i][0], unit) == 0) {
+			fprintf(to, "pmu %s user\n", names[i][1]);
+			return;
+		}
+	fputs("pmu uncore_", to);
+	for (; *unit; unit++)
+		fprintf(to, "%c",
+			*unit >= 'A' && *unit <= 'Z' ? *unit - 'A' + 'a'
+			: *unit == ' '               ? '_'
+						     : *unit);
+	fputs(" user\n", to);
+}
+
+static void put_event(const json_t *event, FILE *to)
+{
+	static const char *const masks[][2] = {
+		{"PortMask", "ch_mask"},        {"FCMask", "fc_mask"},
+		{"RdWrMask", "rdwrmask"},       {"SliceId", "sliceid"},
+		{"EnAllSlices", "enallslices"}, {"EnAllCores", "enallcores"},
+		{"ThreadMask", "threadmask"},
+	};
+	const char *name = json_string_value(json_object_get(event, "EventName"));
+	const char *unit = json_string_value(json_object_get(event, "Unit"));
+	const char *kind = json_string_value(json_object_get(event, "CounterType"));
+	const char *filter = json_string_value(json_object_get(event, "Filter"));
+	const char *title = json_string_value(json_object_get(event, "BriefDescription"));
+	unsigned long long umask = number(event, "UMask");
+	const char *comma = "";
+
+	/* Free-running counters are events of the driver's. */
+	if (!name || !unit || strpbrk(name, " \t\n") || strncmp(unit, "cpu", 3) == 0 ||
+	    (kind && strcmp(kind, "FREERUN") == 0))
+		return;
+	if (umask <= 0xff)
+		umask |= number(event, "UMaskExt") << 8;
+	put_unit(unit, to);
+	fprintf(to, "%s %llx\n= %llx ", name,
+		number(event, "EventCode") | number(event, "ExtSel") << 8, umask);
+	for (size_t i = 0; i < sizeof(masks) / sizeof(*masks); i++) {
+		unsigned long long mask = number(event, masks[i][0]);
+
+		if (mask)
+			fprintf(to, "%s%s=0x%llx", comma, masks[i][1], mask);
+		comma = mask ? "," : comma;
+	}
+	if (filter && strchr(filter, '=') && !strpbrk(filter, " ["))
+		fprintf(to, "%s%s", comma, filter);
+	fputs("\t", to);
+	for (size_t i = 0; title && title[i] && i < LONGEST_TITLE; i++)
+		fprintf(to, "%c", title[i] == '\n' ? ' ' : title[i]);
+	fputs("\n", to);
+}
+
+/* Intel's files have the events below "Events", Linux's are a list of them. */
+static int add_file(const char *path, FILE *to, char *why)
+{
+	json_error_t error;
+	json_t *file = json_load_file(path, 0, &error), *event;
+	const json_t *events = json_is_array(file) ? file : json_object_get(file, "Events");
+	size_t i;
+
+	if (!file) {
+		snprintf(why, PERFMON_WHY, "%s:%d:%d: %s", path, error.line, error.column,
+			 error.text);
+		return CLI_RUNTIME;
+	}
+	json_array_foreach(events, i, event) put_event(event, to);
+	json_decref(file);
+	return CLI_OK;
+}
+
+/* All files of a directory whose names end so. */
+static int add_directory(const char *directory, FILE *to, char *why)
+{
+	DIR *dir = opendir(directory);
+	const struct dirent *entry;
+	char path[LONGEST_PATH];
+	int status = CLI_OK;
+
+	if (!dir) {
+		snprintf(why, PERFMON_WHY, "--perfmon: %s: %s", directory, strerror(errno));
+		return CLI_RUNTIME;
+	}
+	while (!status && (entry = readdir(dir))) {
+		const char *end = strrchr(entry->d_name, '.');
+
+		snprintf(path, sizeof(path), "%s/%s", directory, entry->d_name);
+		if (end && strcmp(end, ".json") == 0)
+			status = add_file(path, to, why);
+	}
+	closedir(dir);
+	return status;
+}
+
+/* What mapfile.csv names for this CPU: files of Intel's, a directory of Linux's. */
+static int add_mapped(FILE *map, const char *directory, const char *cpu, FILE *to, char *why)
+{
+	char *line = NULL, path[LONGEST_PATH] = "";
+	size_t room = 0;
+	int status = CLI_OK;
+
+	while (!status && getline(&line, &room, map) > 0) {
+		char *rest = line, *pattern = strsep(&rest, ","), *kind;
+
+		strsep(&rest, ",");
+		snprintf(path, sizeof(path), "%s/%s", directory, rest ? strsep(&rest, ",") : "");
+		kind = rest ? strsep(&rest, ",\r\n") : NULL;
+		if (kind && fits(pattern, cpu) && strncmp(kind, "uncore", 6) == 0)
+			status = add_file(path, to, why);
+		else if (kind && fits(pattern, cpu) && strcmp(kind, "core") == 0 &&
+			 !strstr(path, ".json"))
+			break; /* the first that fits */
+		*path = '\0';
+	}
+	free(line);
+	return status || !*path ? status : add_directory(path, to, why);
+}
+
+int perfmon_read(const struct uncore *u, const char *directory, char **text, char *why)
+{
+	char path[LONGEST_PATH], cpu[64];
+	size_t len = 0, head;
+	FILE *map, *to = open_memstream(text, &len);
+	int status;
+
+	if (!to) {
+		snprintf(why, PERFMON_WHY, "out of memory");
+		return CLI_RUNTIME;
+	}
+	cpu_id(u, cpu, sizeof(cpu));
+	fprintf(to, "model user %s\n", uncore_cpu_model(u));
+	fflush(to);
+	head = len;
+	snprintf(path, sizeof(path), "%s/mapfile.csv", directory);
+	map = fopen(path, "re");
+	status = map ? add_mapped(map, directory, cpu, to, why) : add_directory(directory, to, why);
+	if (map)
+		fclose(map);
+	fclose(to);
+	if (!status && len == head) {
+		snprintf(why, PERFMON_WHY, "--perfmon: %s has no uncore events for this CPU (%s)",
+			 directory, *cpu ? cpu : uncore_cpu_model(u));
+		status = CLI_UNAVAILABLE;
+	}
+	return status;
+}
