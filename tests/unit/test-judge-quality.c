@@ -616,6 +616,12 @@ static void different_counts_show_that_a_bug_is_fixed(void **state)
 			assert_int_equal(evaluate(&s)->quality, UNCORE_MEASURED);
 		else
 			assert_string_equal(evaluate(&s)->reason, "x: link 0");
+		/* The same event in another round was not counted in this one. */
+		s.deltas[0] = s.deltas[1] = counted(80000, SECOND);
+		s.counters[2] = s.counters[1];
+		s.deltas[2] = counted(0, 0);
+		s.used = 3;
+		assert_string_equal(evaluate(&s)->reason, "x: link 0");
 		end(&s);
 	}
 }
