@@ -214,8 +214,13 @@ static int read_kept(struct unc_root_buses *b, const struct unc_pci *pci, const 
 					"/%s is a symbolic link, which is not followed", links[i]);
 		}
 	r = unc_root_read(pci->root, PATH, &text);
-	if (r < 0)
+	if (r == -ENOENT || r == -ENOMEM)
 		return r;
+	if (r < 0)
+		return unc_fail(why, -r,
+				"mapping needs root: /" PATH " cannot be read: %s; run 'uncore "
+				"topo --learn' as root again",
+				unc_errno_text(r));
 	r = unc_yaml_parse(&file, "/" PATH, text, strlen(text), why);
 	free(text);
 	if (r < 0)
@@ -253,7 +258,7 @@ void unc_root_buses_print(const struct unc_root_buses *b, const struct unc_pci *
 int unc_root_buses_read(struct unc_root_buses *b, const struct unc_pci *pci, const char *cpu_model,
 			const struct unc_port_rule *rule, struct unc_error *why)
 {
-	struct unc_error other;
+	struct unc_error other = {0};
 	int r;
 
 	if (!b->rule) {

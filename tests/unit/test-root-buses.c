@@ -452,6 +452,33 @@ static void a_file_that_makes_no_sense(void **state)
 	}
 }
 
+static void a_file_that_cannot_be_read(void **state)
+{
+	static const char cannot[] = "! mapping needs root: /" KEPT " cannot be read: ";
+	struct machine *m = *state;
+	char path[512], expected[512], *large;
+
+	learn(m, path);
+	unlink(path);
+	assert_int_equal(mkdir(path, 0755), 0);
+	reopen(m);
+	snprintf(expected, sizeof(expected), "%s%s", cannot,
+		 "Is a directory; run 'uncore topo --learn' as root again");
+	assert_port(m, "0000:19:03.0", expected);
+	assert_int_equal(rmdir(path), 0);
+	assert_int_equal(mkfifo(path, 0644), 0);
+	reopen(m);
+	assert_contains(find(m, "0000:19:03.0")->unknown, cannot + 2);
+	unlink(path);
+	large = test_calloc(1, (2 << 20) + 1);
+	memset(large, '#', 2 << 20);
+	tree_put(&m->tree, KEPT, large);
+	test_free(large);
+	reopen(m);
+	assert_contains(find(m, "0000:19:03.0")->unknown, cannot + 2);
+	assert_contains(find(m, "0000:19:03.0")->unknown, "File too large");
+}
+
 static void links_are_not_followed(void **state)
 {
 	struct machine *m = *state;
@@ -531,6 +558,7 @@ int main(void)
 		TEST(registers_that_make_no_sense),
 		TEST(users_read_what_root_wrote),
 		TEST(a_file_that_makes_no_sense),
+		TEST(a_file_that_cannot_be_read),
 		TEST(links_are_not_followed),
 		TEST(nothing_else_is_written),
 		TEST(nothing_to_learn),
