@@ -117,16 +117,16 @@ static void put_event(const json_t *event, FILE *to)
 static int add_file(const char *path, FILE *to, char *why)
 {
 	json_error_t error;
-	json_t *file = json_load_file(path, 0, &error), *event;
+	json_t *file = json_load_file(path, 0, &error);
 	const json_t *events = json_is_array(file) ? file : json_object_get(file, "Events");
-	size_t i;
 
 	if (!file) {
 		snprintf(why, PERFMON_WHY, "%s:%d:%d: %s", path, error.line, error.column,
 			 error.text);
 		return CLI_RUNTIME;
 	}
-	json_array_foreach(events, i, event) put_event(event, to);
+	for (size_t i = 0; i < json_array_size(events); i++)
+		put_event(json_array_get(events, i), to);
 	json_decref(file);
 	return CLI_OK;
 }
