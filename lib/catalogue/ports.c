@@ -81,8 +81,7 @@ static int find_stack(struct unc_port_instance *x, struct unc_root_buses *buses,
 	for (size_t i = 0; r == 0 && i < rule->stack_count; i++) {
 		const struct unc_stack *s = &rule->stacks[i];
 
-		if (s->unit != unit ||
-		    (s->kinds && (buses->kind > 63 || !(s->kinds >> buses->kind & 1))))
+		if (s->unit != unit || (s->kinds && !(s->kinds >> buses->kind & 1)))
 			continue;
 		for (size_t k = 0; k < buses->count; k++) {
 			const struct unc_root_bus *bus = &buses->items[k];

@@ -116,6 +116,17 @@ static int read_device(struct unc_root_buses *b, const struct unc_pci *pci,
 	return r;
 }
 
+static int check_kind(const struct unc_root_buses *b, struct unc_error *why)
+{
+	uint64_t kinds = 0;
+
+	for (size_t i = 0; i < b->rule->stack_count; i++)
+		kinds |= b->rule->stacks[i].kinds ? b->rule->stacks[i].kinds : UINT64_MAX;
+	return b->kind < 64 && kinds >> b->kind & 1
+		       ? 0
+		       : unc_fail(why, ENODEV, "the kind of die %u has no map", b->kind);
+}
+
 static int read_all(struct unc_root_buses *b, const struct unc_pci *pci, struct unc_error *why)
 {
 	const struct unc_port_rule *rule = b->rule;
@@ -141,7 +152,7 @@ static int read_all(struct unc_root_buses *b, const struct unc_pci *pci, struct 
 	if (r == 0)
 		b->kind = (unsigned)((word & rule->registers.kind.bits) >>
 				     __builtin_ctzll(rule->registers.kind.bits));
-	return r;
+	return r < 0 ? r : check_kind(b, why);
 }
 
 /* ---- the file for other users ---- */
@@ -233,6 +244,8 @@ static int read_kept(struct unc_root_buses *b, const struct unc_pci *pci, const 
 			"mapping needs root: the PCI bridges or the CPU are not those for which "
 			"/" PATH " was written; run 'uncore topo --learn' as root again");
 	unc_yaml_free(file);
+	if (r == 0)
+		r = check_kind(&kept.to, why);
 	if (r == 0)
 		*b = kept.to;
 	else

@@ -185,7 +185,7 @@ static void spr_of_an_unknown_kind(void **state)
 
 	put_spr(m, 4096, 2);
 	open_machine(m, 143);
-	assert_port(m, "0000:19:01.0", "! its root bus is that of no I/O stack with a PMU");
+	assert_port(m, "0000:19:01.0", "! the kind of die 2 has no map");
 }
 
 /* ---- the maps ----------------------------------------------------------------------------------- */
