@@ -163,6 +163,7 @@ struct kept_buses {
 	const char *cpu;
 	uint64_t bridges;
 	struct unc_root_buses to;
+	bool end; /* nothing is cut off */
 };
 
 #define KEPT(member) UNC_AT(struct kept_buses, member)
@@ -185,6 +186,7 @@ static const struct unc_field kept_fields[] = {
 	UNC_FIELD("!kind", NUMBER, KEPT(to.kind), .most = 63),
 	UNC_FIELD("!buses", LIST, UNC_LIST(struct kept_buses, to.items, to.count),
 		  .of = &bus_shape),
+	UNC_FIELD("!end", BOOL, KEPT(end)),
 	UNC_END,
 };
 
@@ -218,12 +220,19 @@ static int read_kept(struct unc_root_buses *b, const struct unc_pci *pci, const 
 	char *text;
 	int r;
 
-	for (size_t i = 0; i < sizeof(links) / sizeof(*links); i++)
+	for (size_t i = 0; i < sizeof(links) / sizeof(*links); i++) {
 		if (unc_root_link(pci->root, links[i], &text) == 0) {
 			free(text);
 			return unc_fail(why, ENODEV,
 					"/%s is a symbolic link, which is not followed", links[i]);
 		}
+		if (!unc_root_is_trusted(pci->root, links[i]))
+			return unc_fail(why, ENODEV,
+					"mapping needs root: /" PATH " is not used, because others "
+					"than root own /%s or can write to it; run 'uncore topo "
+					"--learn' as root again",
+					links[i]);
+	}
 	r = unc_root_read(pci->root, PATH, &text);
 	if (r == -ENOENT || r == -ENOMEM)
 		return r;
@@ -266,6 +275,7 @@ void unc_root_buses_print(const struct unc_root_buses *b, const struct unc_pci *
 		unc_text_add(to, "  - {segment: %u, bus: 0x%02x, socket: %u, number: %u}\n",
 			     b->items[i].segment, b->items[i].bus, b->items[i].socket,
 			     b->items[i].number);
+	unc_text_add(to, "end: true\n");
 }
 
 int unc_root_buses_read(struct unc_root_buses *b, const struct unc_pci *pci, const char *cpu_model,

@@ -504,6 +504,21 @@ int unc_root_replace(const struct unc_root *r, const char *dir, const char *name
 		       : 0;
 }
 
+bool unc_root_is_trusted(const struct unc_root *r, const char *path)
+{
+	int fd = unc_root_open_file(r, path, O_PATH);
+	struct stat st = {0}, top = {0};
+	bool trusted;
+
+	if (fd < 0)
+		return true;
+	trusted = fstat(fd, &st) == 0 && fstat(r->fd, &top) == 0 &&
+		  (st.st_uid == 0 || (!r->live && st.st_uid == top.st_uid)) &&
+		  !(st.st_mode & (S_IWGRP | S_IWOTH));
+	close(fd);
+	return trusted;
+}
+
 bool unc_root_exists(const struct unc_root *r, const char *path)
 {
 	bool is_dir, there = look_up(r, path, &is_dir);

@@ -55,6 +55,8 @@ int unc_root_open_file(const struct unc_root *r, const char *path, int flags);
  * user may be able to write to the directory: -ELOOP or -ENOTDIR, -EPERM. -EROFS: a snapshot. */
 int unc_root_replace(const struct unc_root *r, const char *dir, const char *name, const char *text,
 		     struct unc_error *e);
+/* Whether only root, or the owner of a root that is not "/", owns the file and can write to it. */
+bool unc_root_is_trusted(const struct unc_root *r, const char *path);
 bool unc_root_exists(const struct unc_root *r, const char *path);
 
 /* Adds to `record` whatever is read from now on: with its contents, the links that lead there and the

@@ -435,10 +435,12 @@ static void a_file_that_makes_no_sense(void **state)
 	static const struct {
 		const char *text, *why;
 	} files[] = {
-		{"cpu: x\nbridges: 1\nkind: 0\nbuses: []\n",
+		{"cpu: x\nbridges: 1\nkind: 0\nbuses: []\nend: true\n",
 		 "! mapping needs root: the PCI bridges"},
+		{"cpu: x\nbridges: 1\nkind: 0\nbuses: []\n",
+		 "! /" KEPT ":1:1: the key 'end' is missing here"},
 		{"cpu: x\n", "! /" KEPT ":1:1: the key 'bridges' is missing here"},
-		{"cpu: x\nbridges: 1\nkind: 0\nbuses: [{segment: 0, bus: 256, socket: 0, number: 0}]",
+		{"cpu: x\nbridges: 1\nkind: 0\nbuses: [{segment: 0, bus: 256, socket: 0, number: 0}]\nend: true",
 		 "! /" KEPT ":4:27: the value of 'bus' must be from 0 to 255"},
 		{"", "! /" KEPT ":1:1: the file is empty"},
 	};
@@ -477,6 +479,38 @@ static void a_file_that_cannot_be_read(void **state)
 	reopen(m);
 	assert_contains(find(m, "0000:19:03.0")->unknown, cannot + 2);
 	assert_contains(find(m, "0000:19:03.0")->unknown, "File too large");
+}
+
+static void what_others_can_write_is_not_used(void **state)
+{
+	static const char expected[] =
+		"! mapping needs root: /" KEPT " is not used, because others than root own /%s or "
+		"can write to it; run 'uncore topo --learn' as root again";
+	static const char *const names[] = {KEPT, DIR};
+	struct machine *m = *state;
+	char path[512], why[512];
+
+	learn(m, path);
+	for (size_t i = 0; i < COUNT(names); i++) {
+		mode_t mode = i ? 0755 : 0644;
+
+		tree_path(&m->tree, names[i], path, sizeof(path));
+		snprintf(why, sizeof(why), expected, names[i]);
+		assert_int_equal(chmod(path, mode | S_IWGRP), 0);
+		reopen(m);
+		assert_port(m, "0000:19:03.0", why);
+		assert_int_equal(chmod(path, mode | S_IWOTH), 0);
+		reopen(m);
+		assert_port(m, "0000:19:03.0", why);
+		assert_int_equal(chmod(path, mode), 0);
+		if (chown(path, 65534, (gid_t)-1) == 0) {
+			reopen(m);
+			assert_port(m, "0000:19:03.0", why);
+			assert_int_equal(chown(path, geteuid(), (gid_t)-1), 0);
+		}
+		reopen(m);
+		assert_port(m, "0000:19:03.0", "uncore_iio_2 socket 0 part 2");
+	}
 }
 
 static void links_are_not_followed(void **state)
@@ -559,11 +593,13 @@ int main(void)
 		TEST(users_read_what_root_wrote),
 		TEST(a_file_that_makes_no_sense),
 		TEST(a_file_that_cannot_be_read),
+		TEST(what_others_can_write_is_not_used),
 		TEST(links_are_not_followed),
 		TEST(nothing_else_is_written),
 		TEST(nothing_to_learn),
 	};
 
+	umask(022);
 	cmocka_set_message_output(CM_OUTPUT_TAP);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
