@@ -693,6 +693,7 @@ int cmd_topo(struct cli *cli, int argc, char **argv)
 	struct topo_options o = {0};
 	struct buffer text = {0};
 	const char *file;
+	size_t len;
 	int status, err;
 
 	cli_parse(cli, &syntax, &o, argc, argv);
@@ -703,7 +704,10 @@ int cmd_topo(struct cli *cli, int argc, char **argv)
 		err = uncore_learn(cli->u, &file);
 		if (err)
 			return cli_fail(cli, err);
-		buffer_printf(&text, "written: %s\n", file);
+		len = cli->root ? strlen(cli->root) : 0;
+		while (len && cli->root[len - 1] == '/')
+			len--;
+		buffer_printf(&text, "written: %.*s%s\n", (int)len, len ? cli->root : "", file);
 	} else if (o.output) {
 		o.output->document(topo_document(cli->u), &text);
 	} else {

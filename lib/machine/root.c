@@ -465,7 +465,7 @@ static int open_own_dir(const struct unc_root *r, const char *dir)
 		return at;
 	err = mkdirat(at, name, 0755) < 0 ? -errno : 0;
 	fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (fd < 0)
+	if (fd < 0 && (err == 0 || err == -EEXIST)) /* else it was not made, and why is known */
 		err = -errno;
 	else if (err == 0)
 		fchmod(fd, 0755); /* whatever the umask is */

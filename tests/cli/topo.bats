@@ -81,6 +81,17 @@ t410_ports() {
 		(.unknown | contains("without root")))' <<<"$output"
 }
 
+@test "--learn: what it has written below the root" {
+	local tree=$BATS_TEST_TMPDIR/learn
+
+	unpack "$SPR" "$tree"
+	mkdir -p "$tree/var/lib"
+	chmod 755 "$tree/var" "$tree/var/lib"
+	expect 0 "$UNCORE" --root "$tree/" topo --learn
+	[ "$output" = "written: $tree/var/lib/uncore/root-buses.yaml" ] || fail 'the path'
+	[ "$(tail -n 1 "$tree/var/lib/uncore/root-buses.yaml")" = 'end: true' ] || fail 'the end'
+}
+
 # add_device TREE ADDRESS CLASS [BRIDGE ABOVE]
 add_device() {
 	local place=pci${2%:*}${4:+/$4}/$2

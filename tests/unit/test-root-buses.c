@@ -529,6 +529,32 @@ static void links_are_not_followed(void **state)
 	assert_port(m, "0000:19:03.0", "uncore_iio_2 socket 0 part 2");
 }
 
+static void a_directory_that_cannot_be_made(void **state)
+{
+	struct machine *m = *state;
+	bool root = geteuid() == 0;
+	const char *file = NULL;
+	char path[512];
+	int r;
+
+	put_spr(m, 4096, 3);
+	tree_put(&m->tree, "var/lib/other", "x");
+	tree_path(&m->tree, "var/lib", path, sizeof(path));
+	assert_int_equal(chmod(path, 0555), 0);
+	assert_int_equal(chmod(m->tree.dir, 0755), 0);
+	open_machine(m, 143);
+	assert_non_null(find(m, "0000:19:03.0"));
+	if (root)
+		assert_int_equal(seteuid(65534), 0); /* root may write everywhere */
+	r = uncore_learn(m->u, &file);
+	if (root)
+		assert_int_equal(seteuid(0), 0);
+	assert_int_equal(chmod(path, 0755), 0);
+	assert_int_equal(r, -EACCES);
+	assert_string_equal(uncore_error(m->u),
+			    "cannot write to the directory '/" DIR "': Permission denied");
+}
+
 /* A link at the file's path is replaced; one at the directory's is refused, as is a directory for all. */
 static void nothing_else_is_written(void **state)
 {
@@ -595,6 +621,7 @@ int main(void)
 		TEST(a_file_that_cannot_be_read),
 		TEST(what_others_can_write_is_not_used),
 		TEST(links_are_not_followed),
+		TEST(a_directory_that_cannot_be_made),
 		TEST(nothing_else_is_written),
 		TEST(nothing_to_learn),
 	};
