@@ -677,6 +677,8 @@ int stat_run(struct cli *cli, const struct stat_options *o)
 	free(r.samples);
 	out_free(&r.out);
 	buffer_free(&r.command);
+	if (!status)
+		status = r.out.status;
 	/* Ctrl-C is how monitoring without a command ends: that is success, 0. */
 	return r.command_status ? r.command_status : status;
 }

@@ -73,6 +73,7 @@ struct out {
 	struct buffer *to;
 	bool labelled; /* that it is simulated is printed */
 	bool begun;    /* a window has been printed */
+	int status;    /* of the command, by what the last window told */
 	struct table table, below;
 	struct out_row *rows; /* of this window */
 	size_t row_count, row_room;

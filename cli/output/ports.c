@@ -464,6 +464,8 @@ void ddio_output_window(struct out *out)
 #define CHECK_LEAST 10e6 /* bytes a second: less is not a copy */
 #define CHECK_SHARE 0.05 /* of the most that moved: less is other traffic */
 
+enum verdict { PROVED = 0, ANOTHER_MOVED = 1, CANNOT_TELL = 3 }; /* exit status */
+
 /* A part of a PMU, and what devices read and wrote there. */
 struct checked {
 	const struct uncore_row_place *place;
@@ -493,13 +495,13 @@ static size_t add_parts(const struct out *out, struct checked *parts, double *mo
 }
 
 /* "uncore_iio_4, part 2" */
-static void put_part(struct buffer *to, const struct uncore_row_place *place)
+static void put_part(struct buffer *to, const struct uncore_pmu *pmu, int socket, int part)
 {
-	if (uncore_pmu_cpu_count(place->pmu) > 1)
-		buffer_printf(to, "socket %d, ", place->socket);
-	buffer_puts(to, uncore_pmu_name(place->pmu));
-	if (place->port && place->port->index >= 0)
-		buffer_printf(to, ", part %d", place->port->index);
+	if (uncore_pmu_cpu_count(pmu) > 1 && socket >= 0)
+		buffer_printf(to, "socket %d, ", socket);
+	buffer_puts(to, uncore_pmu_name(pmu));
+	if (part >= 0)
+		buffer_printf(to, ", part %d", part);
 }
 
 static bool is_expected(const struct uncore_device *port, const struct uncore_row_place *place)
@@ -529,22 +531,24 @@ void check_output_window(struct out *out)
 	out_text_time(out);
 	table_init(&t, columns);
 	for (size_t i = 0; i < count && most >= CHECK_LEAST; i++) {
+		const struct uncore_row_place *place = parts[i].place;
 		struct human rate;
 
 		if (parts[i].rate < most * CHECK_SHARE)
 			continue;
 		buffer_free(&name);
-		put_part(&name, parts[i].place);
+		put_part(&name, place->pmu, place->socket, place->port ? place->port->index : -1);
 		human_value(&rate, parts[i].rate, "B/s");
 		table_cell(&t, "%s", name.data);
 		table_cell(&t, "%s %s", rate.number, rate.unit);
 		table_end_row(&t, NULL);
 		moved++;
-		expected += is_expected(port, parts[i].place);
+		expected += is_expected(port, place);
 	}
 	if (moved)
 		table_print(&t, out->to);
 	table_free(&t);
+	out->status = CANNOT_TELL;
 	if (!moved)
 		buffer_puts(&verdict, "cannot tell: nothing moved; copy data to or from a device "
 				      "of the port meanwhile");
@@ -554,16 +558,16 @@ void check_output_window(struct out *out)
 		buffer_printf(&verdict, "cannot tell: %zu values are missing", missing);
 	else if (moved > 1 && (port->index >= 0 || expected < moved))
 		buffer_puts(&verdict, "cannot tell: several parts moved; stop other traffic");
-	else if (expected)
-		buffer_printf(&verdict, "proved: %s counts it", name.data);
 	else
+		out->status = expected ? PROVED : ANOTHER_MOVED;
+	if (out->status == PROVED)
+		buffer_printf(&verdict, "proved: %s counts it", name.data);
+	else if (out->status == ANOTHER_MOVED)
 		buffer_printf(&verdict, "another part moved: %s", name.data);
 	buffer_printf(out->to, "check of %s: %s\n", port->address, verdict.data);
 	for (size_t i = 0; i < uncore_device_pmu_count(port); i++) {
-		buffer_printf(out->to, "expected: %s",
-			      uncore_pmu_name(uncore_device_pmu_at(port, i)));
-		if (port->index >= 0)
-			buffer_printf(out->to, ", part %d", port->index);
+		buffer_puts(out->to, "expected: ");
+		put_part(out->to, uncore_device_pmu_at(port, i), port->socket, port->index);
 		buffer_puts(out->to, "\n");
 	}
 	buffer_free(&verdict);

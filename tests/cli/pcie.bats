@@ -155,7 +155,7 @@ value() {
 parts() {
 	local sim=$BATS_TEST_TMPDIR/parts.yaml umask part moved
 
-	printf '%s\n' 'sim: parts' 'title: x' 'machine: spr' 'seed: 1' 'rates:' >"$sim"
+	printf '%s\n' 'sim: parts' 'title: x' "machine: ${machine:-spr}" 'seed: 1' 'rates:' >"$sim"
 	for umask in 1 4; do
 		for part in 0 1 2 3 4 5 6 7; do
 			for moved in "$@"; do
@@ -167,31 +167,42 @@ parts() {
 				$umask $((1 << part)) >>"$sim"
 		done
 	done
-	expect 0 "$UNCORE" --source "sim:$sim,step=1s" pcie --check nvme0 "${more[@]}"
+	expect "$verdict" "$UNCORE" --source "sim:$sim,step=1s" pcie --check nvme0 "${more[@]}"
 }
 
 @test "--check: one part must move, that of the map" {
-	local more=()
+	local more=() verdict=0
 
 	parts uncore_iio_4=0
 	shows $'\nuncore_iio_4, part 0 +1\\.000 GB/s\ncheck of 0000:37:01\\.0: proved: uncore_iio_4, part 0 counts it'
+	verdict=1
 	parts uncore_iio_4=2
 	shows 'check of 0000:37:01\.0: another part moved: uncore_iio_4, part 2'$'\nexpected: uncore_iio_4, part 0'
 	parts uncore_iio_3=0
 	shows 'check of 0000:37:01\.0: another part moved: uncore_iio_3, part 0'$'\nexpected: uncore_iio_4, part 0'
+	verdict=3
 	parts uncore_iio_4=0 uncore_iio_1=7
 	shows 'uncore_iio_1, part 7 ' 'uncore_iio_4, part 0 ' ': cannot tell: several parts moved'
 	parts
 	shows ': cannot tell: nothing moved; copy data'
 	# While a command runs; rows for programs have no verdict, but all parts.
-	more=(-- true)
+	more=(-- sh -c 'exit 7')
+	verdict=7
 	parts uncore_iio_4=0
 	shows 'check of 0000:37:01\.0: '
 	more=(--json)
+	verdict=0
 	parts uncore_iio_4=0
 	[ "$(jq -r 'select(.value * 1 > 1e8) | "\(.pmu) \(.port) \(.name)"' <<<"$output")" = "$(printf '%s\n' \
 		'uncore_iio_4 0:4:0 pcie.inbound.read.bandwidth' 'uncore_iio_4 0:4:0 pcie.inbound.write.bandwidth')" ] ||
 		fail 'rows'
+	# The PMU counts in two sockets.
+	sed -e 's|\(uncore_iio_[0-9]*/cpumask\) = 0$|\1 = 0,3|' \
+		-e 's|\(cpu3/topology/physical_package_id\) = 0$|\1 = 1|' "$SPR" >"$BATS_TEST_TMPDIR/two.txt"
+	more=()
+	verdict=3
+	machine=./two.txt parts
+	shows ': cannot tell: nothing moved' $'\nexpected: socket 0, uncore_iio_4, part 0'
 	expect 2 "$UNCORE" --source "$SIM_SPR" pcie --check nvme9
 	says "there is no PCI device 'nvme9'"
 	expect 3 "$UNCORE" --source "$SIM_SPR" pcie --check fe:03.0
