@@ -122,7 +122,11 @@ static int add_bugs(struct uncore *u, struct unc_family *family)
 			unc_text_add(&d.why, "%s %s", k ? "," : "", bug->terms.items[k]);
 		fix = unc_kernel_fix(bug, u->catalogue.kernel);
 		if (fix)
-			unc_text_add(&d.fix, "a kernel of version %s or newer", fix);
+			unc_text_add(&d.fix, "a kernel of version %s or newer%s", fix,
+				     strverscmp(u->catalogue.kernel, fix) < 0
+					     ? ""
+					     : " of that branch; which later ones have the "
+					       "correction is not known");
 		free(fix);
 		r = add_finding(u, &d);
 	}

@@ -301,18 +301,27 @@ static bool is_patched(const char *kernel)
 	return kernel[version] == '-' && unc_is_digit(kernel[version + 1]);
 }
 
-/* Fills the bug's text when this kernel has it, or may have it. */
+/* Fills the bug's text when this kernel has it, or may have it: where only stable branches are listed, newer
+ * ones may have the correction. */
 static int find_bug(struct unc_kernel_bug *bug, const char *kernel)
 {
-	bool perhaps = bug->fixed && is_patched(kernel);
 	char *fix = unc_kernel_fix(bug, kernel);
+	size_t branch = branch_length(kernel);
 	struct unc_text text = {0};
-	bool has = !bug->other_model && (!bug->since || strverscmp(kernel, bug->since) >= 0) &&
-		   (!fix || strverscmp(kernel, fix) < 0);
+	bool has = !bug->other_model && (!bug->since || strverscmp(kernel, bug->since) >= 0);
+	bool perhaps = bug->fixed && is_patched(kernel);
 
-	free(fix);
 	if (bug->fixed && !fix)
 		return -ENOMEM;
+	if (fix && branch_length(fix) == branch && strncmp(fix, kernel, branch) == 0) {
+		has = has && strverscmp(kernel, fix) < 0;
+	} else if (bug->fixed) {
+		bool is_stable = fix[branch_length(fix)]; /* "6.12.34" */
+
+		has = has && (is_stable || strverscmp(kernel, fix) < 0);
+		perhaps |= is_stable && strverscmp(kernel, bug->fixed) >= 0;
+	}
+	free(fix);
 	if (!has || bug->text)
 		return 0;
 	unc_text_add(&text, perhaps ? "kernel %s may have a bug: %s" : "a bug of kernel %s: %s",

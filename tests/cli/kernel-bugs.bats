@@ -154,6 +154,35 @@ intel-spr-1socket        intel-upi   7.3.4   6.10.9  suspect the registers of li
 	jq -e '.metrics[0] | .kernel_bug == null and (.kernel_note | contains("may have a bug"))' <<<"$output" || fail
 }
 
+@test "branches without a known correction may have the bug" {
+	local name family kernel word words found
+
+	while read -r name family kernel word words; do
+		machine "$name" "$kernel"
+		expect 0 "$UNCORE" --root "$ROOT" doctor -j
+		found=$(jq -r --arg family "$family" --arg words "$words" '.findings[] |
+			select(.subject == $family and (.found | contains($words))) | "\(.found) \(.fix)"' <<<"$output")
+		case $word in
+		none) [ -z "$found" ] ;;
+		may) [[ $found == "kernel $kernel may have a bug: "* ]] ;;
+		unknown) [[ $found == "kernel $kernel may have a bug: "*'which later ones have the correction is not known' ]] ;;
+		*) [[ $found == "a bug of kernel $kernel: "* ]] ;;
+		esac || fail "$name $kernel $word: '$found'"
+	done <<-'END'
+		amd-zen4-1socket amd-umc 6.12.33 has stop at their highest value
+		amd-zen4-1socket amd-umc 6.12.35 none stop at their highest value
+		amd-zen4-1socket amd-umc 6.13.1 unknown stop at their highest value
+		amd-zen4-1socket amd-umc 6.15.9 unknown stop at their highest value
+		amd-zen4-1socket amd-umc 6.11.1 has by package and not by node
+		amd-zen4-1socket amd-umc 6.18.3 unknown by package and not by node
+		amd-zen4-1socket amd-df 6.18.3 unknown by package and not by node
+		amd-zen3-1socket amd-df 6.18.3 unknown never counts
+		amd-zen3-1socket amd-df 6.6.50 may the driver refuses
+		intel-icx-1socket intel-upi 6.7.2 unknown upi_fill_topology
+		intel-icx-1socket intel-m2m 5.13.1 none has 8 bits
+	END
+}
+
 @test "aliases of Ice Lake with the masks of earlier CPUs" {
 	machine intel-icx-1socket 5.16.4 uncore_imc/event=0x04,umask=0x0c uncore_imc/event=0x04,umask=0x30
 	are suspect -e 'uncore_imc/event=0x04,umask=0x0c/'

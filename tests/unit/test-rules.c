@@ -489,6 +489,10 @@ static void which_kernels_have_a_bug(void **state)
 		{"since: 6.11, fixed: 6.12.9, ", "6.12.8+deb13-amd64", SUSPECT},
 		{"since: 6.11, fixed: 6.12.9, ", "6.12.9+deb13-amd64", NONE},
 		{"since: 6.11, fixed: 6.12.9, ", "6.12.10", NONE},
+		/* Nothing is known of newer branches. */
+		{"since: 6.11, fixed: 6.12.9, ", "6.11.4", SUSPECT},
+		{"since: 6.11, fixed: 6.12.9, ", "6.13.1", NOTE},
+		{"fixed: 6.1.188 6.12.64, ", "6.6.50", NOTE},
 		{"fixed: 6.1.135 6.12.25 6.15, ", "6.1.134", SUSPECT},
 		{"fixed: 6.1.135 6.12.25 6.15, ", "6.1.135", NONE},
 		{"fixed: 6.1.135 6.12.25 6.15, ", "6.2.16", SUSPECT},
