@@ -349,9 +349,9 @@ struct uncore_memory {
 	size_t modules;    /* of the machine; 0: unknown */
 	double transfers;  /* million per second, of the slowest module; NaN: unknown */
 	bool rated;        /* `transfers` is the rated speed: the configured speed is unknown */
-	unsigned channels; /* of one socket, with at least one module; 0: unknown */
+	unsigned channels; /* of one socket (hsmp: with or without a module); 0: unknown */
 	double peak;       /* bytes per second of one socket; NaN: unknown */
-	const char *from;  /* "SMBIOS", "udev", "hsmp" or "the user"; NULL: unknown */
+	const char *from;  /* "SMBIOS", "udev", "hsmp, unit inferred", "the user" or NULL */
 	const char *why;   /* why the peak is unknown; NULL: it is known */
 	double used;       /* bytes per second of all sockets at that moment; NaN: unknown */
 };

@@ -228,8 +228,8 @@ static void peak_line(struct uncore *u, struct buffer *to)
 		buffer_puts(&text, "peak unknown");
 	}
 	if (m->channels)
-		buffer_printf(&text, ", %u channel%s with a module", m->channels,
-			      m->channels == 1 ? "" : "s");
+		buffer_printf(&text, ", %u channel%s%s", m->channels, m->channels == 1 ? "" : "s",
+			      m->modules ? " with a module" : "");
 	if (isfinite(m->transfers))
 		buffer_printf(&text, ", %.0f MT/s%s", m->transfers, m->rated ? " rated" : "");
 	if (m->from)

@@ -15,7 +15,6 @@
 #define UDEV_KEY "E:MEMORY_DEVICE_"
 #define HSMP "sys/devices/platform/AMDI0097:%02zu/%s" /* of each socket */
 #define MODULES_MOST 1024
-#define CHANNELS_MOST 24 /* of a socket */
 #define KINDS (sizeof(kinds) / sizeof(*kinds))
 
 enum {
@@ -324,30 +323,49 @@ static double hsmp_value(const struct unc_root *root, size_t socket, const char 
 	return value;
 }
 
-/* Fills `used`, and the peak with `as_peak`. The kernel's manual says GB/s of both, its header Gbit/s: a socket with
- * more channels than there are shows that they are bits. Whole GB/s are too coarse, so that the peak is that of whole
- * channels. */
+/* Both numbers are rounded, so that channels are not quite whole. */
+static bool is_whole(double channels, size_t least, size_t most)
+{
+	double whole = round(channels);
+
+	return fabs(channels - whole) < 0.1 && whole >= (double)least && whole <= (double)most;
+}
+
+/* Fills `used`, and the peak unless the modules gave one. The kernel's manual says GB/s of both, its header Gbit/s: the
+ * unit is the one that makes whole channels, as many as have modules or at most as many as have a PMU. */
 static int read_hsmp(struct uncore_memory *m, const struct unc_root *root, size_t sockets,
-		     bool as_peak)
+		     size_t channel_pmus, struct unc_error *e)
 {
 	double most = hsmp_value(root, 0, "ddr_max_bw"), mhz = hsmp_value(root, 0, "mclk_input");
-	double channels = most * 1e3 / (mhz * 2 * 8), unit = 1e9;
+	double channels = most * 1e3 / (mhz * 2 * 8), peak, used = 0;
+	size_t least = m->channels ? m->channels : 1;
+	size_t limit = m->channels ? m->channels : channel_pmus;
+	bool bytes = is_whole(channels, least, limit), bits = is_whole(channels / 8, least, limit);
+	double unit = bytes ? 1e9 : 1e9 / 8;
 
-	if (!(channels > 0.5) || !isfinite(channels))
+	if (isnan(most) || isnan(mhz))
 		return -ENODATA;
-	if (channels > CHANNELS_MOST) {
-		channels /= 8;
-		unit /= 8;
+	if (bytes == bits) {
+		if (!m->channels)
+			unc_error_append(
+				e, "; the driver hsmp has a peak (ddr_max_bw), but %s",
+				bytes ? "it may be in GB/s or in Gbit/s"
+				: channel_pmus
+					? "it is no whole number of channels that this machine has"
+					: "no PMU for each memory channel shows its unit");
+		return -ENODATA;
 	}
-	m->used = 0;
+	channels = round(bytes ? channels : channels / 8);
+	peak = channels * 8 * 2 * mhz * 1e6;
 	for (size_t i = 0; i < sockets; i++)
-		m->used += hsmp_value(root, i, "ddr_utilised_bw_input") * unit;
-	if (!as_peak)
+		used += hsmp_value(root, i, "ddr_utilised_bw_input") * unit;
+	m->used = used <= (double)sockets * (peak + unit) ? used : NAN;
+	if (m->channels)
 		return 0;
-	m->from = "hsmp";
+	m->from = "hsmp, unit inferred";
 	m->transfers = 2 * mhz;
-	m->channels = (unsigned)(channels + 0.5);
-	m->peak = m->channels * 8 * m->transfers * 1e6;
+	m->channels = (unsigned)channels;
+	m->peak = peak;
 	return 0;
 }
 
@@ -379,7 +397,7 @@ int unc_memory_read(struct uncore_memory *out, const struct unc_root *root, size
 	if (r == 0)
 		r = unc_memory_peak(&found, &modules, sockets, channel_pmus, e);
 	unc_modules_finish(&modules);
-	if (read_hsmp(&found, root, sockets, r < 0) == 0)
+	if (read_hsmp(&found, root, sockets, channel_pmus, e) == 0)
 		r = 0;
 	if (r == 0)
 		*out = found;

@@ -187,20 +187,44 @@ hsmp() {
 	tree=$BATS_TEST_TMPDIR/zen4
 	unpack "$ZEN4" "$tree"
 	hsmp ddr_max_bw 460 mclk_input 2400 ddr_utilised_bw_input 37 ddr_utilised_bw_perc_input 8
-	tells '12 channels of 64 bits x 4800 MT/s = 460.80 GB/s per socket (hsmp)'
+	tells '12 channels of 64 bits x 4800 MT/s = 460.80 GB/s per socket (hsmp, unit inferred)'
 	expect 0 "$UNCORE" --root "$tree" topo
-	shows 'peak 460\.8 GB/s, 12 channels with a module, 4800 MT/s \(hsmp\); 37\.00 GB/s in use \(hsmp\)'
+	shows 'peak 460\.8 GB/s, 12 channels, 4800 MT/s \(hsmp, unit inferred\); 37\.00 GB/s in use \(hsmp\)'
 	expect 0 "$UNCORE" --root "$tree" topo -j
-	jq -e '.memory_peak | .used == 37e9 and .peak == 460.8e9 and .from == "hsmp"' <<<"$output" || fail
-	# As the header of the kernel has it, in Gbit/s: no socket has 96 channels.
+	jq -e '.memory_peak | .used == 37e9 and .peak == 460.8e9 and .from == "hsmp, unit inferred"' <<<"$output" || fail
+	# As the header of the kernel has it, in Gbit/s: this one does not have 96 channels.
 	hsmp ddr_max_bw 3686 ddr_utilised_bw_input 296
-	tells '12 channels of 64 bits x 4800 MT/s = 460.80 GB/s per socket (hsmp)'
+	tells '12 channels of 64 bits x 4800 MT/s = 460.80 GB/s per socket (hsmp, unit inferred)'
 	expect 0 "$UNCORE" --root "$tree" topo -j
 	jq -e '.memory_peak.used == 37e9' <<<"$output" || fail
 	# A snapshot has the files.
 	expect 0 "$UNCORE" --root "$tree" snapshot "$BATS_TEST_TMPDIR/zen4.txt"
 	tree=$BATS_TEST_TMPDIR/zen4.txt
-	tells '12 channels of 64 bits x 4800 MT/s = 460.80 GB/s per socket (hsmp)'
+	tells '12 channels of 64 bits x 4800 MT/s = 460.80 GB/s per socket (hsmp, unit inferred)'
+}
+
+@test "EPYC: what hsmp says makes no sense, or has no clear unit" {
+	local most mclk used peak reason
+
+	tree=$BATS_TEST_TMPDIR/zen4
+	unpack "$ZEN4" "$tree"
+	# 921 Gbit/s are three channels; as 24 channels they would be more than the PMUs. 307 are eight channels or one.
+	while read -r most mclk used peak reason; do
+		hsmp ddr_max_bw "$most" mclk_input "$mclk" ddr_utilised_bw_input "$used"
+		expect 0 "$UNCORE" --root "$tree" topo -j
+		jq -e --argjson peak "$peak" --arg reason "$reason" '.memory_peak | .peak == $peak and .used == null and
+			(.unknown // "" | contains($reason))' <<<"$output" || fail "$most: $(jq -c .memory_peak <<<"$output")"
+	done <<-'END'
+		921 2400 5000 115.2e9
+		460 2400 5000 460.8e9
+		307 2400 100 null in GB/s or in Gbit/s
+		99999999999999 1 0 null no whole number of channels
+		500 2400 0 null no whole number of channels
+		460 0 0 null no whole number of channels
+	END
+	hsmp ddr_max_bw 921 mclk_input 2400
+	expect 0 "$UNCORE" --root "$tree" topo
+	shows 'peak 115\.2 GB/s, 3 channels, 4800 MT/s \(hsmp, unit inferred\)'
 }
 
 @test "EPYC: the ceiling of hsmp, and its memory clock, are compared with what is counted" {
