@@ -152,8 +152,8 @@ static const struct unc_expectation *expected(const struct uncore *u, const stru
 {
 	const struct unc_expectation *by_model = NULL;
 
-	if (u->regs || f->pmu_count)
-		return NULL; /* with a register block only its PMUs are known */
+	if (u->regs || u->resctrl || f->pmu_count)
+		return NULL; /* with a register block or resctrl only their PMUs are known */
 	for (size_t i = 0; i < f->expectation_count; i++) {
 		const struct unc_expectation *x = &f->expectations[i];
 

@@ -610,7 +610,9 @@ int uncore_monitor_add_metrics(struct uncore_monitor *m, const char *pattern)
 		return no_such_metric(m, pattern);
 	if (!here) {
 		unc_fail(e, ENODEV, "%s: nothing on this machine can count it", pattern);
-		if (!missing && guest[0])
+		if (!missing && m->machine->resctrl)
+			unc_error_append(e, ": the source resctrl has only what groups move");
+		else if (!missing && guest[0])
 			unc_error_append(e, "; %s", guest);
 		else if (!missing && !general)
 			unc_error_append(e, ": the catalogue has it for other PMUs than those of "

@@ -345,6 +345,19 @@ resctrl() {
 	[[ $stderr == *'resctrl is not mounted'* ]] || fail "$stderr"
 }
 
+@test "resctrl: what it does not have needs no driver" {
+	local root=$BATS_TEST_TMPDIR/spr command
+
+	unpack "$MACHINES/intel-spr-1socket.txt" "$root"
+	rm -rf "$root/sys/module/intel_uncore"
+	resctrl "$BATS_TEST_TMPDIR/resctrl"
+	cp -r "$BATS_TEST_TMPDIR/resctrl/sys/fs" "$root/sys"
+	for command in link pcie; do
+		expect 3 "$UNCORE" --root "$root" --resctrl $command --timeout 100ms
+		[[ $stderr == *'the source resctrl has only what groups move'* && $stderr != *modprobe* ]] || fail "$stderr"
+	done
+}
+
 @test "resctrl in a snapshot: what there is, but no counts" {
 	resctrl "$BATS_TEST_TMPDIR/resctrl"
 	expect 0 "$UNCORE" --root "$BATS_TEST_TMPDIR/resctrl" --resctrl snapshot "$BATS_TEST_TMPDIR/snapshot"
