@@ -144,7 +144,7 @@ static int add_all(struct cli *cli, const struct stat_options *o, struct uncore_
 	/* Of several levels those above the one that was asked for, or all. */
 	for (int i = 0; !err && !o->tree && i < (o->level ? (int)o->level : 32); i++)
 		if (o->output->levels >> i & 1)
-			err = uncore_monitor_add_level(m, i);
+			err = uncore_monitor_add_level(m, (enum uncore_level)i);
 	/* Channels have numbers on their socket. Links and caches come with the ports. */
 	if (!err && o->tree && level == UNCORE_LEVEL_MACHINE)
 		err = uncore_monitor_add_level(m, UNCORE_LEVEL_CHANNEL);

@@ -112,7 +112,7 @@ bool human_set_units(const char *name)
 
 	for (size_t i = 0; i < UNITS_COUNT; i++)
 		if (strcmp(name, names[i]) == 0) {
-			default_units = i;
+			default_units = (enum units)i;
 			return true;
 		}
 	return false;

@@ -10,7 +10,7 @@
 #define LEAST_COLUMNS 80
 #define PLAIN_COLUMNS 100
 
-static enum { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER } color;
+static enum color { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER } color;
 
 size_t terminal_columns(void)
 {
@@ -46,7 +46,7 @@ bool terminal_set_color(const char *when)
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
 		if (strcmp(when, names[i]) == 0) {
-			color = i;
+			color = (enum color)i;
 			return true;
 		}
 	return false;
