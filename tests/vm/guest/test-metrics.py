@@ -33,7 +33,7 @@ WINDOWS = ("400ms", "1s", "2s", "4s")  # at a steady rate: to start counters tak
 # What a formula gets: c(PMUs, terms) is the count summed over those PMUs of the place, n(PMUs) their
 # number, s the seconds. PMUs are a shell pattern.
 EXPECTED = {**expected_amd.EXPECTED, **expected_intel.EXPECTED, **expected_nvidia.EXPECTED}
-SETTLED = expected_intel.SETTLED  # what shows that a formula in doubt is right
+SETTLED = {**expected_amd.SETTLED, **expected_intel.SETTLED}  # what shows that a formula in doubt is right
 IN_TURNS = expected_intel.IN_TURNS  # metrics with more events than can be counted at once
 # Exact by channel and by stack, too.
 BY_INSTANCE = {"intel-imc/memory.read.bandwidth", "intel-imc/memory.write.bandwidth",
