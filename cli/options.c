@@ -128,10 +128,13 @@ uint64_t cli_count(struct argp_state *state, const char *what, const char *text)
 void cli_set_output(struct argp_state *state, const struct output **output, const char *name)
 {
 	const struct output *now = output_find(name);
+	size_t length = strcspn(name, "=");
 
-	if (*output && *output != now)
+	if (*output && strncmp((*output)->name, name, length) != 0)
 		argp_error(state, "CSV and JSON exclude each other");
-	*output = now;
+	/* A form stays: -x asks for CSV, too. */
+	if (!*output || name[length])
+		*output = now;
 }
 
 /* Bytes per second. */
@@ -205,14 +208,21 @@ static error_t take_option(struct parser *p, size_t i, char *arg, struct argp_st
 	bool global = i >= p->first_global;
 	void *into = global ? (void *)p->cli : p->into, *member = (char *)into + o->at;
 	const char *before = p->values[i];
-	char name[40];
+	char name[40], output[40];
 
-	if (o->arg && !arg)
-		return ARGP_ERR_UNKNOWN;
 	if (o->key > 0 && o->key < 256)
 		snprintf(name, sizeof(name), "-%c", o->key);
 	else
 		snprintf(name, sizeof(name), "--%s", o->name);
+	if (o->type == OPTION_OUTPUT) {
+		snprintf(output, sizeof(output), "%s%s%s", o->name, arg ? "=" : "", arg ? arg : "");
+		if (!output_find(output))
+			argp_error(state, "%s: '%s' is not %s", name, arg, o->arg);
+		cli_set_output(state, member, output);
+		return 0;
+	}
+	if (o->arg && !arg)
+		return ARGP_ERR_UNKNOWN;
 	/* A second value would replace the first, which may stand before the command. */
 	if (o->type == OPTION_TEXT)
 		before = *(const char **)member;
@@ -236,8 +246,6 @@ static error_t take_option(struct parser *p, size_t i, char *arg, struct argp_st
 		*(uint64_t *)member = cli_count(state, name, arg);
 		break;
 	case OPTION_OUTPUT:
-		cli_set_output(state, member, o->name);
-		break;
 	case OPTION_OTHER:
 	case OPTION_LIST:
 		(global ? other_global : p->syntax->other)(into, o->key, arg, state);
@@ -290,7 +298,7 @@ void cli_parse(struct cli *cli, const struct cli_syntax *syntax, void *into, int
 		const struct output *o = &outputs[i];
 
 		if (o->doc && (o->document || syntax->outputs == OUTPUTS_RECORDS))
-			add(&p, (struct cli_option){o->name, NULL, o->doc, o->key,
+			add(&p, (struct cli_option){o->name, o->form, o->doc, o->key,
 						    syntax->outputs_group, OPTION_OUTPUT,
 						    syntax->outputs_at});
 	}
@@ -304,8 +312,10 @@ void cli_parse(struct cli *cli, const struct cli_syntax *syntax, void *into, int
 	for (size_t i = 0; i < p.count; i++) {
 		const struct cli_option *o = &p.options[i];
 
-		options[i] = (struct argp_option){o->name, o->name ? o->key : 0, o->arg, 0, o->doc,
-						  o->group};
+		options[i] = (struct argp_option){
+			o->name, o->name ? o->key : 0,
+			o->arg,  o->type == OPTION_OUTPUT ? OPTION_ARG_OPTIONAL : 0,
+			o->doc,  o->group};
 	}
 	options[p.count] = (struct argp_option){0};
 	argp.options = options;

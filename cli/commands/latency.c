@@ -53,6 +53,8 @@ static void check(void *into, struct argp_state *state)
 		argp_error(state, "--min-latency and --input are for --ibs");
 	if (o->ibs && o->per_socket)
 		argp_error(state, "--per-socket is for counters, not for --ibs");
+	if (o->ibs && o->stat.output && o->stat.output->window)
+		argp_error(state, "--csv=wide is for counters, not for --ibs");
 	if (o->least > 65535)
 		argp_error(state, "--min-latency: latencies are 65535 cycles at most");
 	if (o->input && (o->stat.interval_ns || o->stat.timeout_ns))

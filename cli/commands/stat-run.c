@@ -131,7 +131,7 @@ static void print_notes(const struct stat_options *o, const struct uncore_monito
 /* Only one window of a known length can be counted again for other metrics. */
 static bool has_rounds(const struct stat_options *o)
 {
-	if (o->command || o->summary || o->tree)
+	if (o->command || o->summary || o->tree || (o->output->record && o->output->window))
 		return false;
 	return o->interval_ns ? o->interval_count == 1 : o->timeout_ns;
 }

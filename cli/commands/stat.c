@@ -206,6 +206,9 @@ static void check(void *into, struct argp_state *state)
 		argp_error(state, "-r needs a COMMAND to repeat");
 	if (o->repeat > 1 && o->interval_ns)
 		argp_error(state, "-r and intervals exclude each other");
+	if (o->output && o->output->window && (o->summary || o->append || o->repeat > 1))
+		argp_error(state, "--csv=wide is a table of intervals: --summary, --append and -r "
+				  "need --csv");
 	if (o->append && !o->file)
 		argp_error(state, "--append needs a file: -o");
 	if (o->filtered && !has_metrics(o))

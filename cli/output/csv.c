@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* CSV: one header line, always the same columns, an empty cell for an unknown value (RFC 4180). */
+#include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli.h"
@@ -96,4 +98,75 @@ void csv_output_record(struct out *out, const struct field *fields)
 		if (is_column(f))
 			put_value(out, f);
 	end_line(out);
+}
+
+/* ---- the output `csv=wide` ---- */
+
+/* "memory.read.bandwidth socket 0 channel 2 (B/s)" and a NUL. */
+static void put_column(const struct out *out, const struct uncore_row *row, struct buffer *to)
+{
+	const struct uncore_row_query *q = &row->query;
+	const char *const more[] = {row->place.role, q->filter};
+	struct buffer place = {0};
+
+	out_place(&place, &row->place);
+	buffer_printf(to, "%s%s%s", out_has_namesake(out, row) ? q->family : "",
+		      out_has_namesake(out, row) ? "/" : "", q->name);
+	if (strcmp(place.data, "all") != 0)
+		buffer_puts(to, " ");
+	/* Separators there would need quotes. */
+	for (char *c = place.data, *next;
+	     strcmp(place.data, "all") != 0 && (next = strsep(&c, ","));)
+		buffer_puts(to, next);
+	for (size_t i = 0; i < sizeof(more) / sizeof(*more); i++)
+		buffer_printf(to, "%s%s", more[i] ? " " : "", more[i] ? more[i] : "");
+	buffer_printf(to, " (%s)", *q->unit ? q->unit : "count");
+	buffer_add(to, "", 1);
+	buffer_free(&place);
+}
+
+/* The rows of a monitor stay the same, and so do the columns. The quality is the worst of the values that there are:
+ * an empty cell is unavailable. */
+void wide_output_window(struct out *out)
+{
+	const struct out_frame *frame = &out->frame;
+	struct field *fields = cli_realloc(NULL, out->row_count + 10, sizeof(*fields));
+	struct buffer names = {0}, reason = {0};
+	const struct uncore_row *worst = out->rows[0].row;
+	size_t count, at = 0;
+
+	for (size_t i = 0; i < out->row_count; i++) {
+		const struct uncore_row *row = out->rows[i].row;
+
+		if (isfinite(row->value) &&
+		    (!isfinite(worst->value) || row->quality > worst->quality))
+			worst = row;
+		if (out->setup.header)
+			put_column(out, row, &names);
+		else
+			buffer_add(&names, "", 1);
+	}
+	if (worst->reason)
+		buffer_printf(&reason, "%s: %s", worst->query.name, worst->reason);
+	const struct field shared[] = {
+		{"time", value_real(frame->time)},
+		{"interval", value_real(frame->window)},
+		{"source", value_text(out->setup.source)},
+		{"date", value_text(out->date)},
+		{"wall_ns", value_count(frame->wall_ns)},
+		{"monotonic_ns", value_count(frame->monotonic_ns)},
+		{"host", value_text(out->setup.host)},
+		{"quality", value_text(uncore_quality_name(worst->quality))},
+		{"reason", value_text(reason.data)},
+	};
+	count = sizeof(shared) / sizeof(*shared);
+	memcpy(fields, shared, sizeof(shared));
+	for (size_t i = 0; i < out->row_count; i++, at += strlen(names.data + at) + 1)
+		fields[count++] =
+			(struct field){names.data + at, value_real(out->rows[i].row->value)};
+	fields[count] = (struct field){0};
+	out->output->record(out, fields);
+	buffer_free(&names);
+	buffer_free(&reason);
+	free(fields);
 }

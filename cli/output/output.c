@@ -12,7 +12,10 @@
 
 const struct output outputs[] = {
 	{"text", .window = text_output_window},
-	{"csv", 0, "CSV with a header line", .record = csv_output_record},
+	{"csv", 0,
+	 "CSV with a header line; wide: a line for each interval, a column for each value",
+	 .record = csv_output_record, .form = "wide"},
+	{"csv=wide", .record = csv_output_record, .window = wide_output_window},
 	{"json", 'j', "JSON; of rows, one object in each line", .record = json_output_record,
 	 .document = json_output_document},
 	{"memory", .window = memory_output_window,
@@ -42,18 +45,15 @@ void out_free(struct out *out)
 	out->rows = NULL;
 }
 
-#define DATE_ROOM 40
-
-/* ISO 8601 with milliseconds, in UTC. */
-static void put_date(char into[DATE_ROOM], uint64_t wall_ns)
+static void put_date(char *into, size_t size, uint64_t wall_ns)
 {
 	time_t seconds = (time_t)(wall_ns / NS_PER_S);
 	struct tm tm;
 	size_t len;
 
 	gmtime_r(&seconds, &tm);
-	len = strftime(into, DATE_ROOM, "%Y-%m-%dT%H:%M:%S", &tm);
-	snprintf(into + len, DATE_ROOM - len, ".%03uZ", (unsigned)(wall_ns % NS_PER_S / NS_PER_MS));
+	len = strftime(into, size, "%Y-%m-%dT%H:%M:%S", &tm);
+	snprintf(into + len, size - len, ".%03uZ", (unsigned)(wall_ns % NS_PER_S / NS_PER_MS));
 }
 
 /* In bytes where the kernel's unit is a multiple of them. */
@@ -74,8 +74,6 @@ static void print_record(struct out *out, const struct uncore_row *row)
 {
 	bool event = !row->query.family;
 	bool counted = event && isfinite(row->value);
-	char date[DATE_ROOM];
-	put_date(date, out->frame.wall_ns);
 	const struct field fields[] = {
 		{"schema", value_count(JSON_SCHEMA)},
 		{"time", value_real(out->frame.time)},
@@ -107,7 +105,7 @@ static void print_record(struct out *out, const struct uncore_row *row)
 		{"high", value_real(row->high)},
 		{"node", value_id(row->place.node)},
 		{"channel", value_id(row->place.channel)},
-		{"date", value_text(date)},
+		{"date", value_text(out->date)},
 		{"wall_ns", value_count(out->frame.wall_ns)},
 		{"monotonic_ns", value_count(out->frame.monotonic_ns)},
 		{"host", value_text(out->setup.host)},
@@ -134,9 +132,10 @@ void out_row(struct out *out, const struct uncore_row *row, double spread)
 void out_print(struct out *out, const struct out_frame *frame)
 {
 	out->frame = *frame;
+	put_date(out->date, sizeof(out->date), frame->wall_ns);
 	if (out->output->window)
 		out->output->window(out);
-	for (size_t i = 0; out->output->record && i < out->row_count; i++)
+	for (size_t i = 0; !out->output->window && i < out->row_count; i++)
 		print_record(out, out->rows[i].row);
 	out->begun = true;
 	out->row_count = 0;

@@ -16,10 +16,11 @@
 
 struct out;
 
-/* An output is either for programs, with `record`, or for people, with `window`. */
+/* An output is for programs, with `record`, or for people, with `window` alone. One with both has one record for
+ * each interval: no rounds, runs or totals. */
 struct output {
-	const char *name;
-	int key;         /* of its option --NAME: a letter, or 0 when it has only the long form */
+	const char *name; /* "csv=wide": a form of another, by the value of its option */
+	int key;          /* of its option --NAME: a letter, or 0 when it has only the long form */
 	const char *doc; /* help of the option; NULL: it has none, a preset or default chooses it */
 	/* Prints one record at once. */
 	void (*record)(struct out *out, const struct field *fields);
@@ -28,6 +29,7 @@ struct output {
 	void (*document)(json_t *document, struct buffer *to);
 	/* Prints all rows of a window. */
 	void (*window)(struct out *out);
+	const char *form; /* the value of its option that names another output; NULL: it has none */
 	const char *const *sorts; /* keys of --sort, the first is the default; NULL: it has none */
 	unsigned
 		levels; /* a bit for each level of rows that it shows beside each other; 0: one level */
@@ -70,6 +72,7 @@ struct out {
 	const struct output *output;
 	struct out_setup setup;
 	struct out_frame frame;
+	char date[40]; /* of its end: ISO 8601 with milliseconds, in UTC */
 	struct buffer *to;
 	bool labelled; /* that it is simulated is printed */
 	bool begun;    /* a window has been printed */
@@ -103,6 +106,8 @@ void out_value(struct table *t, const struct uncore_row *row);
 void out_share(struct table *t, double share);
 /* A line for each row; with the time only in the first table of the output. */
 void out_text_rows(struct out *out, struct table *t);
+/* Another family has rows of the same name. */
+bool out_has_namesake(const struct out *out, const struct uncore_row *row);
 bool out_same_place(const struct uncore_row_place *a, const struct uncore_row_place *b);
 /* "port 0000:00:01.0", "uncore_imc_0, CPU 3", "socket 1, channel 2", "socket 1" ... "all" */
 void out_place(struct buffer *to, const struct uncore_row_place *place);
@@ -110,6 +115,7 @@ void out_place(struct buffer *to, const struct uncore_row_place *place);
 /* ---- the functions of `outputs`, each in the file of its name ---- */
 
 void csv_output_record(struct out *out, const struct field *fields);
+void wide_output_window(struct out *out);
 void json_output_record(struct out *out, const struct field *fields);
 void json_output_document(json_t *document, struct buffer *to);
 void text_output_window(struct out *out);

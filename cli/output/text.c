@@ -265,8 +265,7 @@ static void put_row(struct out *out, struct table *t, const struct out_row *kept
 	table_end_row(t, repeated ? "(same reason)" : row->reason ? row->reason : text);
 }
 
-/* Another family has rows of the same name. */
-static bool has_namesake(const struct out *out, const struct uncore_row *row)
+bool out_has_namesake(const struct out *out, const struct uncore_row *row)
 {
 	for (size_t k = 0; row->query.family && k < out->row_count; k++) {
 		const struct uncore_row *other = out->rows[k].row;
@@ -292,7 +291,7 @@ void out_text_rows(struct out *out, struct table *t)
 				strcmp(last->reason, row->reason) == 0;
 
 		if (!last || !same_query(last, row))
-			family = has_namesake(out, row);
+			family = out_has_namesake(out, row);
 		put_row(out, t, &out->rows[i], family, repeated);
 		last = row;
 	}

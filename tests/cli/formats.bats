@@ -28,6 +28,15 @@ mixed() {
 		-e 'uncore_upi/event=0x1,name=none/' "$@"
 }
 
+# wide ARGUMENT...: the table and the rows of one run are the same.
+wide() {
+	expect 0 "$UNCORE" "$@" --csv
+	printf '%s\n' "$output" >"$BATS_TEST_TMPDIR/long.csv"
+	expect 0 "$UNCORE" "$@" --csv=wide
+	printf '%s\n' "$output" >"$BATS_TEST_TMPDIR/wide.csv"
+	helper check-wide "$BATS_TEST_TMPDIR/long.csv" "$BATS_TEST_TMPDIR/wide.csv" || fail "$*"
+}
+
 @test "JSON: every quality, with its reason; null and not 0 for what is not known" {
 	mixed -j
 	helper check-rows json N=5 simulated <<<"$output"
@@ -109,6 +118,47 @@ mixed() {
 			-e "nvidia_ucf_pmu_0/cycles,name=$name/"
 		PYTHONIOENCODING=utf-8:surrogateescape helper check-rows csv ';' N=1 <<<"$output"
 	done
+}
+
+@test "--csv=wide: a line for each interval, a column for each metric and place" {
+	local command sim count=0
+
+	for command in 'mem --per-channel' 'mem --per-socket' 'mem --from cpu' 'pcie' 'pcie --ddio' link 'matrix' \
+		'stat -M * --no-merge' 'stat -M * --per-node' 'stat -M * --per-port' top latency; do
+		set -f
+		for sim in spr t410 zen4; do
+			# shellcheck disable=SC2086 # words are meant
+			"$UNCORE" --source "sim:$sim" $command --dry-run >/dev/null 2>&1 ||
+				[[ $command == latency ]] || continue
+			# shellcheck disable=SC2086 # words are meant
+			wide --source "sim:$sim,step=1s" $command -I 1 --interval-count 2
+			count=$((count + 1))
+		done
+		set +f
+	done
+	[ "$count" -ge 25 ] || fail "only $count commands"
+	wide --source "$SIM_SPR" stat --timeout 1 -e uncore_imc/cas_count_read/,uncore_upi/tx_data/ -A
+}
+
+@test "--csv=wide: cells of what is not available are empty, the quality is that of the others" {
+	mixed --csv=wide
+	[[ ${lines[0]} == *',reason,partial (count),scaled (count),never (count),zero (count),none (count)' ]] ||
+		fail 'the columns'
+	[[ ${lines[1]} == *,700000000,800000000,,0, ]] || fail 'the values'
+	[[ $output == *,partial,'partial: '* || $output == *,partial,'"partial: '* ]] || fail 'the quality'
+}
+
+@test "--csv=wide: refused where there is no interval with one plan" {
+	local arguments
+
+	for arguments in '-I 1 --summary' '-o x --append' '-r 2 -- true' '--dry-run' -j; do
+		# shellcheck disable=SC2086 # words are meant
+		expect 2 "$UNCORE" --source "$SIM_SPR" stat --csv=wide $arguments
+		[ -z "$output" ] || fail "$arguments"
+	done
+	expect 2 "$UNCORE" --source "$SIM_SPR" latency --ibs --csv=wide
+	expect 2 "$UNCORE" --source "$SIM_SPR" mem --csv=tall
+	[[ $stderr == *"--csv: 'tall' is not wide"* ]] || fail 'the sentence'
 }
 
 @test "separators: a tab, a word, and one that is in numbers" {
