@@ -6,8 +6,6 @@
 #include "base/data-file.h"
 #include "machine/names.h"
 
-#define LONGEST_LINE 512
-
 struct unc_vendor {
 	const struct unc_topology *topology;
 	char *text; /* the user's; NULL: the library's */
@@ -23,13 +21,13 @@ static int by_name(const void *a, const void *b)
 			  ((const struct uncore_alias *)b)->name);
 }
 
-/* Where a parser is. */
+/* Where a parser is. Its texts are parts of the lines. */
 struct parser {
 	struct unc_vendor *v;
-	char model[32];               /* the name of this CPU's */
+	const char *model;            /* the name of this CPU's */
 	struct unc_vendor_unit *unit; /* NULL: the next events are of other models */
-	char base[LONGEST_LINE];      /* of the names */
-	char event[32];
+	const char *base;             /* of the names; NULL: none yet */
+	const char *event;
 };
 
 /* "85", "0-4": whether it has `n`. *at is moved behind it. */
@@ -64,6 +62,7 @@ static int begin_unit(struct parser *p, const char *name, char *models)
 	const char *model;
 
 	p->unit = NULL;
+	p->base = NULL;
 	while ((model = strsep(&models, " ")) && strcmp(model, p->model) != 0)
 		;
 	for (size_t i = 0; model && i < v->count; i++)
@@ -72,10 +71,9 @@ static int begin_unit(struct parser *p, const char *name, char *models)
 	if (!model || p->unit)
 		return 0;
 	p->unit = unc_append(&v->units, &v->count, sizeof(*p->unit));
-	if (!p->unit)
-		return -ENOMEM;
-	snprintf(p->unit->pmu, sizeof(p->unit->pmu), "%s", name);
-	return 0;
+	if (p->unit)
+		p->unit->pmu = unc_names_take(&v->strings, strdup(name));
+	return p->unit && p->unit->pmu ? 0 : -ENOMEM;
 }
 
 /* ".REST UMASK TERMS" */
@@ -119,24 +117,22 @@ static int add_line(struct parser *p, char *line)
 			return begin_unit(p, next, line);
 		while ((cpu = strsep(&line, " ")))
 			if (next && is_cpu(p->v->topology, cpu))
-				snprintf(p->model, sizeof(p->model), "%s", next);
+				p->model = next;
 		return 0;
 	}
-	if (!p->unit)
-		return 0;
 	if (*word == '.' || *word == '=')
-		return add_event(p, word, line);
-	snprintf(p->base, sizeof(p->base), "%s", word);
-	snprintf(p->event, sizeof(p->event), "%s", line);
+		return p->unit && p->base ? add_event(p, word, line) : 0;
+	p->base = word;
+	p->event = line;
 	return 0;
 }
 
 static int load(struct unc_vendor *v)
 {
-	const char *text = v->text, *end;
-	struct parser p = {.v = v};
-	char line[LONGEST_LINE];
-	int r = 0;
+	const char *text = v->text;
+	struct parser p = {.v = v, .model = ""};
+	char *copy, *rest, *line;
+	int r;
 
 	for (size_t i = 0; !text && i < unc_embedded_names_count; i++) {
 		const struct unc_file *f = &unc_embedded_names[i];
@@ -146,11 +142,11 @@ static int load(struct unc_vendor *v)
 		    v->topology->cpu_model[len] == '/')
 			text = f->text;
 	}
-	for (; r == 0 && text && *text; text = *end ? end + 1 : end) {
-		end = strchrnul(text, '\n');
-		snprintf(line, sizeof(line), "%.*s", (int)(end - text), text);
+	copy = rest = strdup(text ? text : "");
+	r = copy ? 0 : -ENOMEM;
+	while (r == 0 && (line = strsep(&rest, "\n")))
 		r = add_line(&p, line);
-	}
+	free(copy);
 	for (size_t i = 0; r == 0 && i < v->count; i++)
 		if (v->units[i].count)
 			qsort(v->units[i].events, v->units[i].count, sizeof(struct uncore_alias),

@@ -7,7 +7,7 @@
 
 /* The events of PMUs of one name. */
 struct unc_vendor_unit {
-	char pmu[32];                /* without the number */
+	const char *pmu;             /* without the number */
 	struct uncore_alias *events; /* ordered by strverscmp of name */
 	size_t count;
 };

@@ -100,6 +100,23 @@ make_perfmon() {
 	[ "$(jq -r '.config[0]' <<<"$output" | sort -u)" = 0x2002135 ]
 }
 
+@test "--perfmon: an event with a long name, one with long terms, one without a name" {
+	local dir=$BATS_TEST_TMPDIR/perfmon long terms
+
+	mkdir "$dir"
+	long=UNC_CHA_$(printf 'A%.0s' {1..600})
+	terms=$(printf 'thresh=0x2,%.0s' {1..60})inv=0x1
+	cat >"$dir/cha.json" <<-EOF
+		[{"Unit": "CHA", "EventCode": "0x35", "UMask": "0x01", "EventName": "UNC_CHA_FIRST", "Filter": "$terms"},
+		{"Unit": "CHA", "EventCode": "0x36", "UMask": "0x02", "EventName": ""},
+		{"Unit": "CHA", "EventCode": "0x37", "UMask": "0x04", "EventName": "$long"}]
+	EOF
+	expect 0 "$UNCORE" --root "$SPR" --perfmon "$dir" list -j events UNC_
+	jq -e --arg long "$long" --arg terms "$terms" '[.pmus[] | select(.name == "uncore_cha_0").events[] |
+		select(.name | startswith("UNC_")) | [.name, .terms]] ==
+		[[$long, "event=0x37,umask=0x4"], ["UNC_CHA_FIRST", "event=0x35,umask=0x1," + $terms]]' <<<"$output"
+}
+
 @test "--perfmon: no events for this CPU, no such directory, no JSON" {
 	local dir=$BATS_TEST_TMPDIR/perfmon
 
