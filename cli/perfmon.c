@@ -25,7 +25,7 @@ static void cpu_id(const struct uncore *u, char *into, size_t room)
 	if (end && *end == '/')
 		snprintf(into, room, "%s-%lu-%lX-%X",
 			 strncmp(vendor, "intel/", 6) == 0 ? "GenuineIntel" : "AuthenticAMD",
-			 number, strtoul(end + 1, NULL, 10), uncore_cpu_stepping(u));
+			 number, strtoul(end + 1, NULL, 10), (unsigned)uncore_cpu_stepping(u));
 }
 
 /* "GenuineIntel-6-55-[01234]"; without a stepping it is for all. */

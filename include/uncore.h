@@ -154,8 +154,8 @@ int uncore_socket_at(const struct uncore *u, size_t i);
 /* The CPU model: "intel/6/143" (vendor/family/model), "amd/25/17", "arm/0x41/0xd0c"
  * (implementer/part); "unknown" if /proc/cpuinfo does not have it. */
 const char *uncore_cpu_model(const struct uncore *u);
-/* Of an x86 CPU; 0 when not known. */
-unsigned uncore_cpu_stepping(const struct uncore *u);
+/* Of an x86 CPU; -1 when not known. */
+int uncore_cpu_stepping(const struct uncore *u);
 
 /* The hypervisor of this virtual machine: "KVM", "VMware", "an unknown hypervisor"; NULL: none. */
 const char *uncore_hypervisor(const struct uncore *u);

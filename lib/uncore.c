@@ -163,9 +163,9 @@ int uncore_set_vendor_events(struct uncore *u, const char *text)
 	return r;
 }
 
-unsigned uncore_cpu_stepping(const struct uncore *u)
+int uncore_cpu_stepping(const struct uncore *u)
 {
-	return unc_topology_stepping(&u->topology);
+	return u->topology.stepping;
 }
 
 int uncore_scan(struct uncore *u)

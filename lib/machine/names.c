@@ -53,7 +53,7 @@ static bool is_cpu(const struct unc_topology *t, const char *cpu)
 	cpu += len;
 	if (!range_has(&cpu, strtoul(model + 1, NULL, 10)))
 		return false;
-	return *cpu++ != '/' || range_has(&cpu, unc_topology_stepping(t));
+	return *cpu++ != '/' || range_has(&cpu, (unsigned long)t->stepping);
 }
 
 static int begin_unit(struct parser *p, const char *name, char *models)

@@ -323,9 +323,13 @@ static int read_platform(struct unc_topology *t, const struct unc_root *root)
 	snprintf(t->cpu_model, sizeof(t->cpu_model), "unknown");
 	read_model(t->cpu_model, sizeof(t->cpu_model), cpuinfo);
 	snprintf(t->cpu_names, sizeof(t->cpu_names), "%s", t->cpu_model);
-	if (get_key(cpuinfo, "stepping", stepping, sizeof(stepping)))
-		snprintf(t->cpu_names, sizeof(t->cpu_names), "%s %s/%s", t->cpu_model, t->cpu_model,
-			 stepping);
+	t->stepping = -1;
+	/* The kernel may write "unknown". */
+	if (get_key(cpuinfo, "stepping", stepping, sizeof(stepping)) && unc_is_digit(*stepping)) {
+		t->stepping = atoi(stepping);
+		snprintf(t->cpu_names, sizeof(t->cpu_names), "%s %s/%d", t->cpu_model, t->cpu_model,
+			 t->stepping);
+	}
 	if (unc_root_read_line(root, "proc/sys/kernel/osrelease", &release) == 0) {
 		snprintf(t->kernel, sizeof(t->kernel), "%s", release);
 		free(release);
@@ -370,14 +374,6 @@ void unc_topology_finish(struct unc_topology *t)
 	free(t->sockets);
 	free(t->dies);
 	*t = (struct unc_topology){0};
-}
-
-unsigned unc_topology_stepping(const struct unc_topology *t)
-{
-	size_t model = strlen(t->cpu_model);
-	const char *second = strchr(t->cpu_names, ' ');
-
-	return second ? (unsigned)strtoul(second + 1 + model + 1, NULL, 10) : 0;
 }
 
 int unc_topology_socket(const struct unc_topology *t, int id)

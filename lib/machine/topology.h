@@ -26,6 +26,7 @@ struct unc_topology {
 	char cpu_model[UNC_MODEL_ROOM]; /* "intel/6/143", or "unknown" */
 	char cpu_names[2 * UNC_MODEL_ROOM +
 		       16];  /* that, and with its stepping: "intel/6/143 intel/6/143/8" */
+	int stepping;        /* of the CPU model; -1 when not known */
 	char kernel[64];     /* "7.2.12-amd64"; "" when not known */
 	char hypervisor[32]; /* "KVM"; "" when none is seen */
 	char guest[128]; /* that as part of a sentence: "this machine is a guest of ..."; or "" */
@@ -38,8 +39,6 @@ int unc_cpulist_read(struct unc_cpulist *out, const struct unc_root *root, const
 
 int unc_topology_read(struct unc_topology *out, const struct unc_root *root, struct unc_error *e);
 void unc_topology_finish(struct unc_topology *t);
-/* Of the CPU model; 0 when not known. */
-unsigned unc_topology_stepping(const struct unc_topology *t);
 /* NULL: no such CPU. */
 const struct uncore_cpu *unc_topology_cpu(const struct unc_topology *t, int id);
 /* The socket of a CPU; -1 when not known. */

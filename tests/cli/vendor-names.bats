@@ -44,6 +44,8 @@ opens() {
 	expect 3 "$UNCORE" --root "$machine" stat --dry-run -e UNC_M_PMM_RPQ_INSERTS
 	sed -i 's/^\(stepping[[:space:]]*:\).*/\1 7/' "$machine/proc/cpuinfo"
 	opens "$machine" UNC_M_PMM_RPQ_INSERTS 6 uncore_imc_0 0xe3 0x0
+	sed -i 's/^\(stepping[[:space:]]*:\).*/\1 unknown/' "$machine/proc/cpuinfo" # as the kernel writes it
+	expect 3 "$UNCORE" --root "$machine" stat --dry-run -e UNC_M_CLOCKTICKS
 }
 
 @test "an unknown name gets the nearest ones" {
