@@ -537,6 +537,7 @@ static const struct unc_field metric_case_fields[] = {
 	UNC_FIELD("apart", TEXT, UNC_AT(struct uncore_metric, apart)),
 	UNC_FIELD("doubt", TEXT, UNC_AT(struct uncore_metric, doubt)),
 	UNC_FIELD("unless", ANY, .with = "doubt", .check = read_unless),
+	UNC_FIELD("each_pmu", BOOL, UNC_AT(struct uncore_metric, each_pmu), .with = "unless"),
 	UNC_FIELD("evidence", TEXT, UNC_AT(struct uncore_metric, evidence)),
 	UNC_END,
 };
@@ -586,6 +587,7 @@ static const struct unc_field metric_fields[] = {
 		  .what = "ceiling"),
 	UNC_FIELD("doubt", TEXT, UNC_AT(struct uncore_metric, doubt)),
 	UNC_FIELD("unless", ANY, .with = "doubt", .check = read_unless),
+	UNC_FIELD("each_pmu", BOOL, UNC_AT(struct uncore_metric, each_pmu), .with = "unless"),
 	UNC_FIELD("over", TEXT, UNC_AT(struct uncore_metric, over)),
 	UNC_FIELD("!evidence", TEXT, UNC_AT(struct uncore_metric, evidence)),
 	UNC_END,

@@ -26,6 +26,7 @@ struct uncore_metric {
 	const char *apart; /* why "memory.*" does not include it; NULL: it is included */
 	const char *doubt; /* why its rows are suspect, as a sentence; NULL: they are not, */
 	struct unc_formula *unless; /* nor where this is not 0; NULL: always */
+	bool each_pmu;              /* `unless` must hold for each PMU alone, too */
 	const char *text;           /* of the formula; NULL: not on this CPU model */
 	struct unc_formula *formula;
 	const char *over; /* the metric that its value is divided by; NULL: none */

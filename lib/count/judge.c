@@ -489,7 +489,7 @@ static void check_kernel_bug(struct judged_row *v)
 }
 
 /* What was counted shows that the formula is right, which documents leave open. */
-static bool is_settled(const struct judged_row *v)
+static bool shows_no_doubt(const struct judged_row *v)
 {
 	const struct unc_names *events = &v->metric->formula->names;
 	const struct unc_formula *unless = v->metric->unless;
@@ -509,6 +509,31 @@ static bool is_settled(const struct judged_row *v)
 	}
 	return unless && unc_formula_eval(unless, in, v->out->counted.seconds, &value) &&
 	       (value < 0 || value > 0);
+}
+
+/* The mean of several PMUs may be right by chance. One without a value shows nothing. */
+static bool is_settled(const struct judged_row *v)
+{
+	const struct unc_row *row = v->row;
+	bool settled = shows_no_doubt(v);
+	size_t from, to;
+
+	for (from = 0; settled && v->metric->each_pmu && from < row->counter_count; from = to) {
+		struct uncore_row out = {.value = NAN};
+		struct unc_row one = *row;
+		struct judged_row part = *v;
+
+		for (to = from; to < row->counter_count &&
+				row->counters[to].instance == row->counters[from].instance;)
+			to++;
+		one.counters += from;
+		one.counter_count = to - from;
+		part.row = &one;
+		part.out = &out;
+		set_value(&part);
+		settled = isnan(out.value) || shows_no_doubt(&part);
+	}
+	return settled;
 }
 
 /* The documents contradict each other, or say too little. */

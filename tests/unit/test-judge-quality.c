@@ -532,6 +532,42 @@ static void counts_settle_a_doubt(void **state)
 	}
 }
 
+static void each_pmu_settles_a_doubt(void **state)
+{
+	static const struct {
+		uint64_t clocks[2];
+		bool each_pmu;
+		enum uncore_quality quality;
+	} cases[] = {
+		{{30, 10}, false, UNCORE_MEASURED}, {{30, 10}, true, UNCORE_SUSPECT},
+		{{20, 24}, true, UNCORE_SUSPECT},   {{20, 20}, true, UNCORE_MEASURED},
+		{{40, 0}, true, UNCORE_SUSPECT},    {{20, 0}, true, UNCORE_MEASURED},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct stage_event *rd, *clk;
+		struct stage s;
+
+		begin(&s, "rd / clk");
+		s.metric.doubt = "half, or a quarter";
+		s.metric.each_pmu = cases[i].each_pmu;
+		assert_int_equal(unc_formula_parse(&s.metric.unless,
+						   "(rd > 0.9 * clk) * (rd < 1.1 * clk)", NULL,
+						   NULL),
+				 0);
+		rd = add_event(&s, "rd");
+		clk = add_event(&s, "clk");
+		for (size_t k = 0; k < 2; k++) {
+			add_counter(&s, rd, counted(cases[i].clocks[k] ? 20 : 0, SECOND));
+			add_counter(&s, clk, counted(cases[i].clocks[k], SECOND));
+		}
+		assert_int_equal(evaluate(&s)->quality, cases[i].quality);
+		unc_formula_free(s.metric.unless);
+		end(&s);
+	}
+}
+
 /* Two PMUs of a kind, counted from the same CPU: equal to the last digit only by the bug. */
 static void equal_counts_show_a_bug(void **state)
 {
@@ -653,6 +689,7 @@ int main(void)
 		cmocka_unit_test(a_bug_of_the_kernel),
 		cmocka_unit_test(a_formula_in_doubt),
 		cmocka_unit_test(counts_settle_a_doubt),
+		cmocka_unit_test(each_pmu_settles_a_doubt),
 		cmocka_unit_test(equal_counts_show_a_bug),
 		cmocka_unit_test(different_counts_show_that_a_bug_is_fixed),
 	};
