@@ -490,6 +490,7 @@ int unc_root_replace(const struct unc_root *r, const char *dir, const char *name
 				unc_errno_text(err));
 	snprintf(temporary, sizeof(temporary), ".%s.%d", name, (int)getpid());
 	unlinkat(at, temporary, 0);
+	errno = 0; /* a full disk may take a part of the text, and then sets none */
 	fd = openat(at, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
 	if (fd < 0 || fchmod(fd, 0644) < 0 || write(fd, text, len) != (ssize_t)len ||
 	    fsync(fd) < 0 || renameat(at, temporary, at, name) < 0)

@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/resource.h>
 
 #include <cmocka.h>
 
@@ -338,13 +339,8 @@ static void config_space_ends_early(void **state)
 	open_machine(m, 143);
 	assert_contains(find(m, "0000:19:01.0")->unknown,
 			"mapping needs root: only root can read the registers of 0000:7e:03.0");
-}
-
-static void no_extended_config_space(void **state)
-{
-	struct machine *m = *state;
-
-	put_spr(m, 256, 3);
+	uncore_free(m->u);
+	put_spr(m, 256, 3); /* no extended config space */
 	open_machine(m, 143);
 	assert_contains(find(m, "0000:19:01.0")->unknown,
 			"the kernel reads only 256 bytes of the config space of 0000:7e:03.0");
@@ -555,6 +551,31 @@ static void a_directory_that_cannot_be_made(void **state)
 			    "cannot write to the directory '/" DIR "': Permission denied");
 }
 
+/* The disk is full after a part of the file: the one before stays. */
+static void a_file_that_cannot_be_written(void **state)
+{
+	struct machine *m = *state;
+	struct rlimit limit, small;
+	const char *file = NULL;
+	char path[512];
+	int r;
+
+	learn(m, path);
+	put_spr(m, 4096, 3);
+	reopen(m);
+	assert_non_null(find(m, "0000:19:03.0"));
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
+	small = (struct rlimit){.rlim_cur = 100, .rlim_max = limit.rlim_max};
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+	r = uncore_learn(m->u, &file);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+	assert_int_equal(r, -EIO);
+	assert_contains(uncore_error(m->u), "cannot write '/" KEPT "'");
+	put_spr(m, 64, 3);
+	reopen(m);
+	assert_port(m, "0000:19:03.0", "uncore_iio_2 socket 0 part 2");
+}
+
 /* A link at the file's path is replaced; one at the directory's is refused, as is a directory for all. */
 static void nothing_else_is_written(void **state)
 {
@@ -614,7 +635,6 @@ int main(void)
 		TEST(icx_d),
 		TEST(snapshot),
 		TEST(config_space_ends_early),
-		TEST(no_extended_config_space),
 		TEST(registers_that_make_no_sense),
 		TEST(users_read_what_root_wrote),
 		TEST(a_file_that_makes_no_sense),
@@ -622,6 +642,7 @@ int main(void)
 		TEST(what_others_can_write_is_not_used),
 		TEST(links_are_not_followed),
 		TEST(a_directory_that_cannot_be_made),
+		TEST(a_file_that_cannot_be_written),
 		TEST(nothing_else_is_written),
 		TEST(nothing_to_learn),
 	};
