@@ -195,7 +195,8 @@ int unc_catalogue_match(struct unc_catalogue *c, struct unc_pmus *pmus, struct u
 			pmu->named_terms = f->named_terms;
 			pmu->named_term_count = f->named_term_count;
 			for (size_t b = 0; b < f->bug_count; b++)
-				pmu->adds_at_reads |= f->bugs[b].adds_at_reads;
+				pmu->adds_at_reads |=
+					f->bugs[b].adds_at_reads && !f->bugs[b].other_model;
 			own = unc_append(&f->pmus, &f->pmu_count, sizeof(*own));
 			if (own)
 				*own = pmu;

@@ -275,7 +275,7 @@ static const struct unc_field register_fields[] = {
 	REGISTER("!sad", sad),
 	REGISTER("valid", valid, .with = "buses"),
 	REGISTER("buses", buses, .with = "valid"),
-	REGISTER("upper_buses", upper_buses, .with = "buses"),
+	REGISTER("!upper_buses", upper_buses, .with = "buses"),
 	UNC_FIELD("kind", MAP, .of = &kind),
 	UNC_END,
 };

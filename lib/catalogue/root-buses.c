@@ -100,7 +100,7 @@ static int read_device(struct unc_root_buses *b, const struct unc_pci *pci,
 	r = read_words(d, at->valid, 1, &valid, why);
 	if (r == 0)
 		r = read_words(d, at->buses, 4, words, why);
-	if (r == 0 && at->upper_buses)
+	if (r == 0)
 		r = read_words(d, at->upper_buses, 4, words + 4, why);
 	for (unsigned i = 0; r == 0 && i < CPU_BUSES; i++) {
 		uint64_t first = d->address >> 16 << 16 | (words[i / 4] >> i % 4 * 8 & 0xff) << 8;

@@ -13,7 +13,7 @@
 #define TABLE_MOST ((size_t)1 << 20)
 #define UDEV "run/udev/data/+dmi:id"
 #define UDEV_KEY "E:MEMORY_DEVICE_"
-#define HSMP "sys/devices/platform/AMDI0097:%02zu/%s" /* of each socket */
+#define HSMP "sys/devices/platform/AMDI0097:%02zx/%s" /* of each socket */
 #define MODULES_MOST 1024
 #define KINDS (sizeof(kinds) / sizeof(*kinds))
 
