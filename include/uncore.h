@@ -342,6 +342,20 @@ struct uncore_peer {
  * NULL: unknown; uncore_error() returns the reason. */
 const struct uncore_peer *uncore_pmu_peer(struct uncore *u, const struct uncore_pmu *p, int cpu);
 
+/* ---- words: what people call things, and the names of the catalogue ------------------ */
+
+/* `names` are shell patterns, `see` is the command that shows the subject; both may be NULL:
+ * words without names, such as "the", select nothing. */
+struct uncore_words {
+	const char *words; /* "llc slc l3" */
+	const char *names; /* "cache.* *.llc.*" */
+	const char *see;   /* "uncore cache" */
+};
+
+/* The entry of a word, for a scanned machine. Case does not matter, nor does a '?', '!', ','
+ * or '.' at its end. NULL: there is no such entry. */
+const struct uncore_words *uncore_words_find(struct uncore *u, const char *word);
+
 /* ---- memory: its peak bandwidth ---------------------------------------------------- */
 
 /* The peak of one socket is channels x transfers x width. */

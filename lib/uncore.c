@@ -367,6 +367,11 @@ const struct uncore_metric *uncore_metric_at(const struct uncore *u, size_t i)
 	return u->catalogue.metrics[i];
 }
 
+const struct uncore_words *uncore_words_find(struct uncore *u, const char *word)
+{
+	return unc_catalogue_words(&u->catalogue, word);
+}
+
 /* ---- PCI devices ---- */
 
 int uncore_learn(struct uncore *u, const char **file)

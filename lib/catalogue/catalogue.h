@@ -15,6 +15,9 @@ struct unc_catalogue {
 	size_t family_count;
 	const struct uncore_metric **metrics; /* of families found here, then of the others */
 	size_t metric_count;
+	struct unc_yaml_file *words_file; /* read at first use */
+	struct uncore_words *words;
+	size_t word_count;
 	bool complete; /* false: only families that may have PMUs here, and their metrics */
 };
 
@@ -32,6 +35,8 @@ int unc_regs_family(struct unc_family **out, const struct unc_regs *r, const cha
 int unc_catalogue_match(struct unc_catalogue *c, struct unc_pmus *pmus, struct unc_error *e);
 /* Parses the other built-in families, too: needed to say what this machine does not have. */
 int unc_catalogue_complete(struct unc_catalogue *c, struct unc_error *e);
+/* uncore_words_find(). */
+const struct uncore_words *unc_catalogue_words(struct unc_catalogue *c, const char *word);
 void unc_catalogue_finish(struct unc_catalogue *c);
 
 /* True when a pattern such as "nvidia_pcie_pmu_{socket}_rc_{rc}" describes the name. *value is then the number that

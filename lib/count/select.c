@@ -2,6 +2,7 @@
 /* From metrics and events to queries: where each counts (targets), and what it does not (gaps). encode.c makes
  * the requests of a target, split.c the parts that filters select. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -545,9 +546,41 @@ static int try_metric(struct uncore_monitor *m, const struct uncore_metric *metr
 	return unc_monitor_note(m, "left out: %s", m->machine->error.text);
 }
 
+static bool is_countable(const struct unc_catalogue *c, const char *pattern)
+{
+	for (size_t i = 0; i < c->metric_count; i++)
+		if (unc_glob_matches(pattern, c->metrics[i]->name) &&
+		    !uncore_metric_missing(c->metrics[i]))
+			return true;
+	return false;
+}
+
+/* "xgmi", "xgmi.bandwidth": appends " (did you mean link.*?)". False: not such a word, or not on this machine. */
+static bool suggest_for_word(struct unc_catalogue *c, const char *pattern, struct unc_error *e)
+{
+	const struct uncore_words *words;
+	char word[32];
+	bool any = false;
+	int n;
+
+	if (sscanf(pattern, "%31[^.*]", word) != 1)
+		return false;
+	words = unc_catalogue_words(c, word);
+	for (const char *at = words ? words->names : NULL;
+	     at && sscanf(at, "%31s%n", word, &n) == 1; at += n) {
+		if (!is_countable(c, word))
+			continue;
+		unc_error_append(e, "%s%s", any ? " or " : " (did you mean ", word);
+		any = true;
+	}
+	if (any)
+		unc_error_append(e, "?)");
+	return any;
+}
+
 static int no_such_metric(const struct uncore_monitor *m, const char *pattern)
 {
-	const struct unc_catalogue *c = &m->machine->catalogue;
+	struct unc_catalogue *c = &m->machine->catalogue;
 	struct unc_error *e = &m->machine->error;
 	const char **names = calloc(c->metric_count + 1, sizeof(*names));
 	const char *slash = strchr(pattern, '/');
@@ -557,7 +590,9 @@ static int no_such_metric(const struct uncore_monitor *m, const char *pattern)
 	for (size_t i = 0; i < c->metric_count; i++)
 		names[i] = c->metrics[i]->name;
 	unc_fail(e, ENOENT, "no metric of the catalogue is named '%s'", pattern);
-	unc_error_suggest(e, slash ? slash + 1 : pattern, names, sizeof(*names), c->metric_count);
+	if (!suggest_for_word(c, pattern, e))
+		unc_error_suggest(e, slash ? slash + 1 : pattern, names, sizeof(*names),
+				  c->metric_count);
 	free(names);
 	return -ENOENT;
 }

@@ -84,6 +84,55 @@ static void every_data_file_is_built_in(void **state)
 	unc_catalogue_finish(&c);
 }
 
+/* A pattern of words.yaml stands for something: a metric, a family or the names of its PMUs. */
+static bool is_name_of(const struct unc_catalogue *c, const char *pattern)
+{
+	for (size_t i = 0; i < c->family_count; i++) {
+		const struct unc_family *f = c->families[i];
+
+		if (unc_glob_matches(pattern, f->name))
+			return true;
+		for (size_t k = 0; k < f->metric_count; k++)
+			if (unc_glob_matches(pattern, f->metrics[k].name))
+				return true;
+		for (size_t k = 0; k < f->pattern_count; k++)
+			if (unc_glob_matches(pattern, f->patterns[k].name))
+				return true;
+	}
+	return false;
+}
+
+static void words_stand_for_names(void **state)
+{
+	struct unc_catalogue c = load_all(&no_dirs, "unknown");
+	const struct uncore_words *found = unc_catalogue_words(&c, "LLC?");
+	char word[64];
+	int n;
+
+	(void)state;
+	assert_true(c.word_count > 20);
+	assert_non_null(found);
+	assert_true(unc_has_word(found->names, "cache.*"));
+	assert_null(unc_catalogue_words(&c, "temperature"));
+	assert_null(unc_catalogue_words(&c, ""));
+	assert_null(unc_catalogue_words(&c, "a-word-that-is-longer-than-all-of-the-list"));
+	assert_null(unc_catalogue_words(&c, "the")->names);
+	for (size_t i = 0; i < c.word_count; i++) {
+		/* No second entry has the word, and it is written as it is compared. */
+		for (const char *at = c.words[i].words; sscanf(at, "%63s%n", word, &n) == 1;
+		     at += n)
+			if (unc_catalogue_words(&c, word) != &c.words[i])
+				fail_msg("words.yaml: %s", word);
+		for (const char *at = c.words[i].names; at && sscanf(at, "%63s%n", word, &n) == 1;
+		     at += n)
+			if (!is_name_of(&c, word))
+				fail_msg("words.yaml: nothing is named %s", word);
+		/* Of as many characters as the command has room for. */
+		assert_true(strlen(word) < 32);
+	}
+	unc_catalogue_finish(&c);
+}
+
 struct named {
 	char *model, *family;
 };
@@ -405,6 +454,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_data_file_is_built_in),
+		cmocka_unit_test(words_stand_for_names),
 		cmocka_unit_test(families_load_for_every_model_they_name),
 		cmocka_unit_test(a_directory_adds_and_replaces),
 		cmocka_unit_test(an_empty_directory_changes_nothing),
