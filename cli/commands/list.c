@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* `uncore list`: the PMUs of this machine, their named events, and metrics. */
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "options.h"
@@ -12,9 +14,18 @@
 
 enum { LIST_PMUS = 1, LIST_EVENTS = 2, LIST_METRICS = 4 };
 
+/* A word of the pattern. */
+struct word {
+	const char *text;
+	const struct uncore_words *known; /* NULL: not a word of the catalogue */
+	bool found, free; /* matches something; need not match, like "is" and "my" beside others */
+};
+
 struct list_options {
 	unsigned kinds;
-	const char *pattern; /* NULL: all */
+	struct buffer pattern; /* empty: all */
+	struct word *words;    /* all of them must match */
+	size_t count;
 	const struct output *output;
 	bool all; /* metrics that cannot be counted here, and the vendor's events, too */
 };
@@ -27,7 +38,7 @@ static const struct cli_option options[] = {
 	{0},
 };
 
-/* [KIND] [PATTERN]: a first word that is not a kind is the pattern. */
+/* [KIND] [PATTERN...]: a first word that is not a kind belongs to the pattern. */
 static void take_argument(void *into, char *arg, struct argp_state *state)
 {
 	static const struct {
@@ -36,28 +47,79 @@ static void take_argument(void *into, char *arg, struct argp_state *state)
 	} kinds[] = {{"pmus", LIST_PMUS}, {"events", LIST_EVENTS}, {"metrics", LIST_METRICS}};
 	struct list_options *o = into;
 
-	if (o->pattern)
-		argp_error(state, "'%s' is one argument too many", arg);
-	for (size_t i = 0; !o->kinds && i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+	(void)state;
+	for (size_t i = 0; !o->kinds && !o->pattern.len && i < sizeof(kinds) / sizeof(kinds[0]);
+	     i++) {
 		if (strcmp(arg, kinds[i].name) == 0) {
 			o->kinds = kinds[i].kinds;
 			return;
 		}
 	}
-	o->pattern = arg;
+	buffer_printf(&o->pattern, "%s%s", o->pattern.len ? " " : "", arg);
 }
 
 /* ---- what the pattern selects ---- */
 
+/* Splits the pattern. */
+static void find_words(struct uncore *u, struct list_options *o)
+{
+	char *rest = o->pattern.data, *text;
+	bool several = rest && strchr(rest, ' '), any = false;
+
+	o->words = cli_realloc(NULL, o->pattern.len + 1, sizeof(*o->words));
+	while ((text = strsep(&rest, " \t\n"))) {
+		const struct uncore_words *known = uncore_words_find(u, text);
+		size_t len = strlen(text);
+
+		/* "writes?" in a question is not a shell pattern. */
+		while (several && len && strchr("?!,.", text[len - 1]))
+			text[--len] = '\0';
+		if (!len)
+			continue;
+		o->words[o->count++] = (struct word){text, known, false, known && !known->names};
+		any |= !o->words[o->count - 1].free;
+	}
+	for (size_t i = 0; i < o->count; i++)
+		o->words[i].free &= any;
+}
+
+/* The word, or a pattern that stands for it, matches one of the texts, which NULL ends. */
+static bool word_matches(const struct word *w, const char *const *texts)
+{
+	char pattern[40];
+	int n;
+
+	for (; *texts; texts++) {
+		if (cli_matches(w->text, *texts))
+			return true;
+		for (const char *at = w->known ? w->known->names : NULL;
+		     at && sscanf(at, "%39s%n", pattern, &n) == 1; at += n)
+			if (cli_matches(pattern, *texts))
+				return true;
+	}
+	return false;
+}
+
+static bool takes(const struct list_options *o, const char *const *texts)
+{
+	bool all = true;
+
+	for (size_t i = 0; i < o->count; i++) {
+		bool matches = o->words[i].free || word_matches(&o->words[i], texts);
+
+		o->words[i].found |= matches;
+		all &= matches;
+	}
+	return all;
+}
+
 static bool takes_pmu(const struct uncore_pmu *pmu, const void *arg)
 {
-	const struct list_options *o = arg;
 	const char *alias = uncore_pmu_alias(pmu);
 	const char *family = uncore_pmu_family(pmu);
 
-	return !o->pattern || cli_matches(o->pattern, uncore_pmu_name(pmu)) ||
-	       (alias && cli_matches(o->pattern, alias)) ||
-	       (family && cli_matches(o->pattern, family));
+	return takes(arg, (const char *[]){uncore_pmu_name(pmu), alias ? alias : "",
+					   family ? family : "", NULL});
 }
 
 /* By its name, or written as an event: "pmu/alias/". */
@@ -65,23 +127,22 @@ static bool takes_alias(const struct list_options *o, const struct uncore_pmu *p
 			const struct uncore_alias *alias)
 {
 	struct buffer text = {0};
-	bool takes;
+	bool taken;
 
-	if (!o->pattern || cli_matches(o->pattern, alias->name))
+	if (!o->count)
 		return true;
 	buffer_printf(&text, "%s/%s/", uncore_pmu_name(pmu), alias->name);
-	takes = cli_matches(o->pattern, text.data);
+	taken = takes(o, (const char *[]){alias->name, text.data, NULL});
 	buffer_free(&text);
-	return takes;
+	return taken;
 }
 
 static bool takes_metric(const struct list_options *o, const struct uncore_metric *m)
 {
 	if (!o->all && uncore_metric_missing(m))
 		return false;
-	return !o->pattern || cli_matches(o->pattern, uncore_metric_name(m)) ||
-	       cli_matches(o->pattern, uncore_metric_family(m)) ||
-	       cli_matches(o->pattern, uncore_metric_title(m));
+	return takes(o, (const char *[]){uncore_metric_name(m), uncore_metric_family(m),
+					 uncore_metric_title(m), NULL});
 }
 
 /* ---- text: PMUs whose names differ only in their number are one line ---- */
@@ -159,7 +220,7 @@ static bool has_alias(const struct uncore_pmu *pmu, const char *name)
 /* The vendor's events are thousands: only those of a pattern. */
 static size_t vendor_count(const struct list_options *o, const struct uncore_pmu *pmu)
 {
-	return o->pattern || o->all ? uncore_pmu_vendor_event_count(pmu) : 0;
+	return o->count || o->all ? uncore_pmu_vendor_event_count(pmu) : 0;
 }
 
 static void event_row(struct table *t, const struct buffer *pmu, const struct uncore_alias *alias,
@@ -206,7 +267,7 @@ static void events_alike(struct table *t, const struct list_options *o, const st
 		for (size_t k = 0; i == first && k < uncore_pmu_term_count(pmu); k++) {
 			const struct uncore_term *term = uncore_pmu_term_at(pmu, k);
 
-			if (!term->values || (o->pattern && !cli_matches(o->pattern, term->name)))
+			if (!term->values || !takes(o, (const char *[]){term->name, NULL}))
 				continue;
 			table_cell(t, "%s/...,%s=.../", name.data, term->name);
 			table_cell(t, "%s", "");
@@ -439,12 +500,32 @@ static bool list_document(const struct uncore *u, const struct list_options *o, 
 	return found;
 }
 
+static int report_nothing(const struct list_options *o, int status)
+{
+	struct buffer lacking = {0};
+
+	if (!o->count) {
+		cli_error("there is nothing to list on this machine; 'uncore doctor' prints why");
+		return status;
+	}
+	for (size_t i = 0; i < o->count; i++)
+		if (!o->words[i].found)
+			buffer_printf(&lacking, "%s'%s'", lacking.len ? ", " : "",
+				      o->words[i].text);
+	cli_error("nothing here matches %s%s",
+		  lacking.len ? lacking.data : "all words of the pattern at once",
+		  o->all ? "" : "; --all searches the metrics of other machines, too");
+	buffer_free(&lacking);
+	return status ? status : CLI_RUNTIME;
+}
+
 int cmd_list(struct cli *cli, int argc, char **argv)
 {
 	static const struct cli_syntax syntax = {
-		.args = "[pmus|events|metrics] [PATTERN]",
+		.args = "[pmus|events|metrics] [PATTERN ...]",
 		.doc = "Lists the PMUs of this machine, their named events, and the metrics that "
-		       "can be counted.\vPATTERN is a shell pattern or any part of a name.",
+		       "can be counted.\vPATTERN is a shell pattern, any part of a name, or a word for it: "
+		       "llc, xgmi, nic. Of several words all must match.",
 		.options = options,
 		.outputs = OUTPUTS_DOCUMENTS,
 		.outputs_group = 1,
@@ -452,7 +533,7 @@ int cmd_list(struct cli *cli, int argc, char **argv)
 		.argument = take_argument,
 	};
 	struct list_options o = {0};
-	struct buffer text = {0};
+	struct buffer text = {0}, see = {0};
 	bool found;
 	int status;
 
@@ -462,14 +543,18 @@ int cmd_list(struct cli *cli, int argc, char **argv)
 	status = cli_open(cli);
 	if (status)
 		return status;
+	find_words(cli->u, &o);
 	found = (o.output ? list_document : list_text)(cli->u, &o, &text);
+	for (size_t i = 0; i < o.count && found && !o.output; i++)
+		if (o.words[i].known && o.words[i].known->see)
+			buffer_printf(&see, "%s%s", see.len ? "; " : "", o.words[i].known->see);
+	if (see.len)
+		buffer_printf(&text, "\nSee also: %s\n", see.data);
+	buffer_free(&see);
 	status = writer_print(&text);
-	if (found)
-		return status;
-	if (!o.pattern)
-		cli_error("there is nothing to list on this machine; 'uncore doctor' prints why");
-	else
-		cli_error("nothing here matches '%s'%s", o.pattern,
-			  o.all ? "" : "; --all searches the metrics of other machines, too");
-	return status || !o.pattern ? status : CLI_RUNTIME;
+	if (!found)
+		status = report_nothing(&o, status);
+	free(o.words);
+	buffer_free(&o.pattern);
+	return status;
 }

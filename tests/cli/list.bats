@@ -126,10 +126,52 @@ load helpers
 	[ "$(jq -r '.metrics[0].missing | length > 10' <<<"$output")" = true ]
 }
 
+# answer MACHINE QUESTION: as docs/questions.md writes it.
+answer() {
+	"$UNCORE" --source "sim:$1" list metrics --json "$2" 2>/dev/null | jq -r '[.metrics[].name] |
+		if length > 2 then "`\(.[0])`, `\(.[1])`, \(length - 2) more"
+		elif length > 0 then map("`\(.)`") | join(", ")
+		else "nothing" end'
+}
+
+@test "questions in people's words: docs/questions.md" {
+	local _ question on_spr on_zen4 on_t410 count=0
+
+	while IFS='|' read -r _ question _ on_spr on_zen4 on_t410; do
+		question=${question# } question=${question% }
+		diff <(answer spr "$question" | cat - <(answer zen4 "$question") <(answer t410 "$question")) \
+			<(sed 's/^ *//; s/[ |]*$//' <<<"$on_spr"$'\n'"$on_zen4"$'\n'"$on_t410") || fail "$question"
+		count=$((count + 1))
+	done < <(sed '1,/^|---/d' "$UNCORE_SOURCE_ROOT/docs/questions.md")
+	[ "$count" -ge 10 ] || fail "$count questions"
+}
+
 @test "a pattern that matches nothing: a sentence, exit 1" {
 	expect 1 "$UNCORE" --root "$SPR" list nothing-like-it
 	[ -z "$output" ]
 	says nothing-like-it
+	expect 1 "$UNCORE" --source sim:spr list dimm temperature
+	[ -z "$output" ]
+	says "matches 'temperature'"
+	expect 1 "$UNCORE" --source sim:spr list metrics upi memory.bandwidth
+	says 'all words of the pattern at once'
+}
+
+@test "a word of people: other names, and the command that shows it, which exists" {
+	local line words count=0
+
+	expect 0 "$UNCORE" --source sim:zen4 list pmus XGMI?
+	shows amd_df 'See also: uncore link'
+	expect 0 "$UNCORE" --source sim:spr list pmus 'uncore_upi_?'
+	shows 'uncore_upi_'
+	expect 2 "$UNCORE" --source sim:zen4 stat -M upi.bandwidth
+	says 'did you mean link.\*\?'
+	while read -r _ _ line; do
+		read -ra words <<<"$line"
+		expect 0 "$UNCORE" "${words[@]}" --help
+		count=$((count + 1))
+	done < <(grep '^ *see: ' "$UNCORE_SOURCE_ROOT/data/names/words.yaml")
+	[ "$count" -gt 10 ]
 }
 
 @test "lines for people keep to 100 columns: what does not fit goes below" {
