@@ -32,6 +32,18 @@ static const struct command ddio = {
 	.level = UNCORE_LEVEL_SOCKET,
 	.view = &check};
 
+/* Metrics that have no column, too: more of them than the PMUs have counters at once. */
+static const struct command mem_all = {"all", "Every metric of memory, in rounds",
+				       .metrics = "memory.*,cache.occupancy", .output = "memory"};
+static const struct command pcie_all = {"all",
+					"Every metric of PCIe, in rounds",
+					.metrics = "pcie.*",
+					.output = "ports",
+					.level = UNCORE_LEVEL_PORT,
+					.view = &ddio};
+static const struct command link_all = {"all", "Every metric of links, in rounds",
+					.metrics = "link.*"};
+
 static const struct command commands[] = {
 	{"stat", "Count metrics and events, once or every interval", .run = cmd_stat},
 	{"top", "Watch metrics of all sockets, channels, ports and links in the terminal",
@@ -46,17 +58,27 @@ static const struct command commands[] = {
 	 .run = cmd_snapshot},
 	{"demo-block", "Simulate a register block in a file, to try the source regs",
 	 .run = cmd_demo_block},
-	/* Presets: nothing else in the command names metrics. */
+	/* Presets: nothing else in the command names metrics. They fit into the counters at once where that is
+	 * possible (tests/cli/presets.bats); behind "else" they are for machines that have none of the others. */
 	{"mem", "Memory traffic, latency and utilization", .run = cmd_stat,
-	 .metrics = "memory.*,cache.occupancy", .output = "memory"},
+	 .metrics = "memory.read.bandwidth,memory.write.bandwidth,memory.bandwidth,"
+		    "memory.utilization*,memory.read.latency,memory.package.*,"
+		    "memory.cxl.*bandwidth,memory.requests,memory.read.requests,"
+		    "memory.write.requests,memory.local.bandwidth,memory.local.ratio,"
+		    "cache.occupancy,else,memory.*",
+	 .output = "memory", .view = &mem_all},
 	{"pcie", "PCIe traffic by root port and device", .run = cmd_stat,
 	 .metrics = "pcie.inbound.read.bandwidth,pcie.inbound.write.bandwidth,"
 		    "pcie.outbound.read.bandwidth,pcie.outbound.write.bandwidth,"
 		    "pcie.inbound.read.latency,else,pcie.in.bandwidth,pcie.out.bandwidth,"
 		    "else,pcie.*.bandwidth,pcie.*.utilization,pcie.*.latency",
-	 .output = "ports", .level = UNCORE_LEVEL_PORT, .view = &ddio},
+	 .output = "ports", .level = UNCORE_LEVEL_PORT, .view = &pcie_all},
 	{"link", "Traffic between sockets and to accelerators", .run = cmd_stat,
-	 .metrics = "link.*"},
+	 .metrics = "link.out.bandwidth,link.in.bandwidth,link.?.out.bandwidth,"
+		    "link.?.in.bandwidth,link.out.utilization*,else,link.in.read.requests,"
+		    "link.in.write.requests,link.out.read.requests,link.out.write.requests,"
+		    "else,link.*",
+	 .view = &link_all},
 	{"cache", "System-level caches and the fabric", .run = cmd_stat,
 	 .metrics = "cache.*,fabric.*"},
 	{"matrix", "Memory traffic by source and target", .run = cmd_stat, .metrics = "matrix.*",

@@ -163,9 +163,11 @@ int stat_plan(struct cli *cli, const struct stat_options *o, struct uncore_monit
 {
 	struct uncore_monitor *m = NULL;
 	int status = CLI_OK;
+	/* The metrics of a preset fit together: it leaves out what is `apart`, in rounds, too. */
+	bool first = !o->preset || o->viewed;
 	int err = uncore_monitor_new(&m, cli->u);
 
-	if (!err && has_rounds(o))
+	if (!err && first && has_rounds(o))
 		err = uncore_monitor_set_rounds(m);
 	for (size_t i = 0; !err && i < STAT_FILTERS; i++)
 		if (o->filters[i].value)
@@ -176,7 +178,8 @@ int stat_plan(struct cli *cli, const struct stat_options *o, struct uncore_monit
 	if (!status && o->tree)
 		status = add_all(cli, o, m, UNCORE_LEVEL_PORT);
 	if (!status) {
-		err = uncore_monitor_plan(m);
+		err = !first && has_rounds(o) ? uncore_monitor_set_rounds(m) : 0;
+		err = err ? err : uncore_monitor_plan(m);
 		status = err ? cli_fail(cli, err) : CLI_OK;
 	}
 	if (!status)

@@ -18,7 +18,7 @@ enum {
 	KEY_VIEW
 };
 
-#define VIEWS 2 /* of one preset, at most */
+#define VIEWS 3 /* of one preset, at most */
 
 #define AT(member) offsetof(struct stat_options, member)
 

@@ -473,14 +473,13 @@ static int add_metric(struct uncore_monitor *m, const struct uncore_metric *metr
 	return r == -ENOMEM ? unc_nomem(&m->machine->error) : r;
 }
 
-/* "memory.*" leaves out what does not fit into the counters together with the rest; "*", which does not fit
- * anyway, and "memory.util*" do not. With rounds there is room for it. */
+/* Patterns such as "memory.*" leave out what does not fit into the counters together with the rest; "*", which does
+ * not fit anyway, and a name do not. With rounds there is room for it. */
 static bool is_apart(const struct uncore_monitor *m, const struct uncore_metric *metric,
 		     const char *pattern)
 {
-	const char *dot = strchr(pattern, '.');
-
-	return metric->apart && !m->in_rounds && dot && strcmp(dot, ".*") == 0;
+	return metric->apart && !m->in_rounds && strcmp(pattern, "*") != 0 &&
+	       strpbrk(pattern, "*?[");
 }
 
 /* Why filters do not suit metrics: of several reasons that of a family that has these filters. */

@@ -95,6 +95,7 @@ golden_of() {
 	for machine in ivt skx icx; do
 		golden_of "link-$machine.txt" 0 --source "sim:$machine,step=1s" link --timeout 1
 	done
+	golden_of mem-all-spr.txt 0 --source "$SIM_SPR" mem --all --timeout 1
 	golden_of pcie-t410.txt 0 --source "$SIM_T410" pcie
 	golden_of pcie-ddio-spr.txt 0 --source "$SIM_SPR" pcie --ddio
 	golden_of matrix-t410.txt 0 --source "$SIM_T410" matrix
@@ -104,12 +105,12 @@ golden_of() {
 
 # Of the other machines, and in the other forms, check-sim.py works out each row below.
 @test "the simulated machines: JSON and CSV, and what their rates say" {
-	golden_of mem-t410.jsonl 0 --source "$SIM_T410" mem -j -I 10 --interval-count 5
+	golden_of mem-t410.jsonl 0 --source "$SIM_T410" mem --all -j -I 10 --interval-count 5
 	golden_of all-spr.jsonl 0 --source "$SIM_SPR" stat -j -I 10 --interval-count 3 \
-		-M 'cache.*,fabric.*,link.?*,pcie.*'
+		-M 'cache.*,fabric.*,link.*width,link.out.utilization,link.out.flits,link.clock.frequency,pcie.*'
 	golden_of matrix-t410.jsonl 0 --source "$SIM_T410" matrix -j -I 10 --interval-count 2
-	golden_of mem-t410.csv 0 --source "$SIM_T410" mem --csv -I 10 --interval-count 5
-	golden_of mem-spr.csv 0 --source "$SIM_SPR" mem --timeout 1 --csv --no-merge
+	golden_of mem-t410.csv 0 --source "$SIM_T410" mem --all --csv -I 10 --interval-count 5
+	golden_of mem-spr.csv 0 --source "$SIM_SPR" mem --all --timeout 1 --csv --no-merge
 	golden_of pcie-each-t410.csv 0 --source "$SIM_T410" stat -M "pcie.*" --timeout 1 --csv --no-merge
 	golden_of link-gpu-t410.csv 0 --source "$SIM_T410" stat --gpu 1 --timeout 1 --csv \
 		-M 'nvidia-t410-nvlink-c2c/link.*.latency,nvidia-t410-nvlink-c2c/link.*.requests'

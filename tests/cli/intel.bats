@@ -66,20 +66,20 @@ value() {
 @test "Granite Rapids: without -M and in memory.* no memory controller is multiplexed, it has four counters" {
 	local sim=$BATS_FILE_TMPDIR/gnr.yaml what
 
-	for what in stat 'mem -I 1000'; do
+	for what in stat mem 'mem -I 1000' 'mem --all -I 1000'; do
 		# shellcheck disable=SC2086
 		expect 0 "$UNCORE" --source "sim:$sim" $what --dry-run -j
 		[ "$(jq -r 'select(.pmu == "uncore_imc_0") | .config[0]' <<<"$output" | sort | tr '\n' ' ')" = \
 			'0xcf05 0xcf06 0xf005 0xf006 ' ] || fail
 	done
 	# In rounds there is room for the clock.
-	expect 0 "$UNCORE" --source "sim:$sim" mem --dry-run -j
+	expect 0 "$UNCORE" --source "sim:$sim" mem --all --dry-run -j
 	[ "$(jq -r 'select(.pmu == "uncore_imc_0") | .round' <<<"$output" | sort | uniq -c | tr -s ' \n' ' ')" = ' 4 0 3 1 ' ] || fail
-	expect 0 "$UNCORE" --source "sim:$sim,step=1s" mem -j --timeout 1
+	expect 0 "$UNCORE" --source "sim:$sim,step=1s" mem --all -j --timeout 1
 	jq -es 'any(.name == "memory.utilization" and .value != null)' <<<"$output" >/dev/null || fail
 	expect 0 "$UNCORE" --source "sim:$sim,step=1s" mem -v -I 1000 --interval-count 2
-	says 'memory\.utilization is not in memory\.\*: the clock is a fifth counter'
-	for what in 'memory.util*' '*'; do
+	says 'memory\.utilization is not in memory\.utilization\*: the clock is a fifth counter'
+	for what in memory.utilization '*'; do
 		expect 0 "$UNCORE" --source "sim:$sim,step=1s" stat -j --timeout 1 -M "$what"
 		jq -es 'any(.name == "memory.utilization" and .value != null)' <<<"$output" >/dev/null || fail
 	done
@@ -180,9 +180,9 @@ type_families() {
 	shows 'ok +intel-cha: Intel caching and home agents: 4 PMUs, 8 metrics' 'ok +intel-imc' 'ok +intel-upi'
 	rm -r "$tree"/sys/bus/event_source/devices/*
 	refuses 3 "$UNCORE" --root "$tree" mem --timeout 1
-	says 'memory\.\*: .* no PMU named uncore_imc_'
+	says 'memory\.read\.bandwidth: .* no PMU named uncore_imc_'
 	refuses 3 "$UNCORE" --root "$tree" explain 'memory.*'
 	says 'memory\.\*: .* no PMU named uncore_imc_'
 	refuses 3 "$UNCORE" --root "$tree" link --timeout 1
-	says 'link\.\*: .* no PMU named uncore_upi_'
+	says 'link\.out\.bandwidth: .* no PMU named uncore_upi_'
 }

@@ -51,6 +51,34 @@ setup() {
 	done
 }
 
+@test "presets ask for what the counters of a PMU can hold at once" {
+	local machine preset needed
+	# "rounds:most counters of a PMU at once", where it is more than one round of four.
+	declare -A needs=(
+		# More ports than counters: each port of a PMU needs its own.
+		[skx-pcie]=2:4 [icx-pcie]=2:4 [spr-pcie]=2:4 [t410-pcie]=3:12
+		[ivt-pcie]=2:4      # one filter for each cache slice: reads, then writes
+		[neoverse-pcie]=2:1 # the PMU has one counter
+		[grace-pcie]=2:5    # of 6: bandwidths, then latency
+		# The PMU has more counters, or one metric needs that many.
+		[grace-mem]=1:5 [imx93-mem]=1:9 [hip09-pcie]=1:6 [zen3-mem]=1:8
+		[zen4-pcie]=1:16 [zen5-pcie]=1:16 [zen4-link]=1:8 [zen5-link]=1:12)
+
+	for machine in "$UNCORE_SOURCE_ROOT"/data/sim/*.yaml; do
+		machine=$(basename "$machine" .yaml)
+		for preset in mem pcie link; do
+			run "$UNCORE" --source "sim:$machine" "$preset" --dry-run -j
+			[ "$status" -ne 3 ] || continue
+			needed=$(grep '^{' <<<"$output" | jq -sr '"\(map(.round) | max + 1):\(
+				group_by([.pmu, .cpu, .round]) | map(length) | max)"')
+			echo "$machine-$preset: $needed"
+			# shellcheck disable=SC2053 # a pattern
+			[[ $needed == ${needs[$machine-$preset]:-1:[1-4]} ]] || fail
+			"$UNCORE" --source "sim:$machine" "$preset" --all --dry-run >/dev/null || fail
+		done
+	done
+}
+
 @test "rounds in which nothing at all can be counted are an error" {
 	printf '%s\n' 'sim: none' 'title: nothing counts' 'machine: spr' 'seed: 1' 'rates:' \
 		'  - {pmu: msr, event: "tsc", constant: 1e9}' >"$BATS_TEST_TMPDIR/none.yaml"
