@@ -520,6 +520,16 @@ int uncore_monitor_start(struct uncore_monitor *m);
  * end was read already. */
 int uncore_monitor_read(struct uncore_monitor *m, struct uncore_sample *into);
 
+/* Has each read also tell how the values of its rows were distributed over short samples of the
+ * interval, and for how long they were at least `share` of the ceiling (of a ratio without one: of
+ * 1). -EINVAL: the share is not above 0, or above 1. -EBUSY: the monitor is planned. */
+int uncore_monitor_set_short_samples(struct uncore_monitor *m, double share);
+
+/* Reads all counters, and ends a short sample, which began with the reading before. A read ends
+ * one, too. Allocates nothing. What is read late is not lost: the sample is longer, and has more
+ * weight. -EBUSY: not running, or short samples were not asked for. */
+int uncore_monitor_short_sample(struct uncore_monitor *m);
+
 /* Fills `into` with the rows of the whole time from the start to the latest read, without a new
  * reading. -EBUSY: before the first read. */
 int uncore_monitor_total(struct uncore_monitor *m, struct uncore_sample *into);
@@ -603,6 +613,21 @@ struct uncore_row {
 	size_t number;      /* its place among the rows of all rounds */
 };
 
+/* The values of a row in the short samples of the interval, of an event its rates: each is the
+ * mean over its sample, and counts by the sample's length. A percentile is right to 1.1 %; values
+ * below a millionth of the largest are in one bin. NaN: no sample has a value. */
+struct uncore_distribution {
+	uint64_t samples;           /* with a value */
+	uint64_t suspect;           /* of them: suspect */
+	uint64_t missing;           /* without a value */
+	uint64_t longest_sample_ns; /* longer than asked for: samples were merged */
+	double mean, least, p50, p90, p99, most;
+	double threshold;        /* share of the ceiling; NaN: there is no ceiling */
+	uint64_t above_ns;       /* time at or above it */
+	uint64_t burst_ns;       /* longest time without a break; 0: none. Began maybe before */
+	uint64_t burst_begin_ns; /* when, CLOCK_MONOTONIC or simulated */
+};
+
 /* Makes an empty sample, to be filled by reads of any monitor. -ENOMEM. */
 int uncore_sample_new(struct uncore_sample **out);
 void uncore_sample_free(struct uncore_sample *s);
@@ -611,6 +636,9 @@ void uncore_sample_free(struct uncore_sample *s);
  * borrowed until the next read into the sample, and until its monitor or machine is freed. */
 size_t uncore_sample_count(const struct uncore_sample *s);
 const struct uncore_row *uncore_sample_row(const struct uncore_sample *s, size_t i);
+/* Of the same row; borrowed as it is. NULL: short samples were not asked for. */
+const struct uncore_distribution *uncore_sample_distribution(const struct uncore_sample *s,
+							     size_t i);
 
 /* Begin and end of the interval in nanoseconds: CLOCK_MONOTONIC, for its length, and
  * CLOCK_REALTIME (UTC since 1970), for its date. Both belong to the same reading. In a

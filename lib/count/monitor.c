@@ -4,6 +4,7 @@
 #include "count/monitor.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,7 +16,9 @@ struct uncore_sample {
 	struct {
 		struct uncore_row row;
 		char reason[UNC_REASON_ROOM];
+		struct uncore_distribution distribution;
 	} * rows;
+	bool has_distributions;
 	size_t count, room;
 	struct unc_moment begin, end;
 };
@@ -43,10 +46,12 @@ static void close_source(struct uncore_monitor *m)
 	m->source = NULL;
 	free(m->previous);
 	free(m->now);
+	if (m->latest != m->interval)
+		free(m->latest);
 	free(m->interval);
 	free(m->total);
 	m->previous = m->now = NULL;
-	m->interval = m->total = NULL;
+	m->latest = m->interval = m->total = NULL;
 }
 
 void uncore_monitor_free(struct uncore_monitor *m)
@@ -55,6 +60,8 @@ void uncore_monitor_free(struct uncore_monitor *m)
 		return;
 	close_source(m);
 	unc_rows_finish(&m->rows);
+	free(m->distributions);
+	free(m->distribution_totals);
 	free(m->shown);
 	unc_plan_finish(&m->plan);
 	unc_monitor_roll_back(m, (struct unc_checkpoint){0});
@@ -92,6 +99,17 @@ int uncore_monitor_set_rounds(struct uncore_monitor *m)
 	int r = unc_monitor_refuse_planned(m);
 
 	m->in_rounds = m->in_rounds || r == 0;
+	return r;
+}
+
+int uncore_monitor_set_short_samples(struct uncore_monitor *m, double share)
+{
+	int r = unc_monitor_refuse_planned(m);
+
+	if (r == 0 && !(share > 0 && share <= 1))
+		r = unc_fail(&m->machine->error, EINVAL,
+			     "the share of the ceiling must be above 0 and at most 1");
+	m->short_share = r == 0 ? share : m->short_share;
 	return r;
 }
 
@@ -174,6 +192,29 @@ const struct uncore_counter *uncore_monitor_counter_at(const struct uncore_monit
 	return i < m->plan.count ? &m->shown[i] : NULL;
 }
 
+/* Of all rows, also of those in later rounds. */
+static int make_distributions(struct uncore_monitor *m)
+{
+	size_t n = m->rows.count + 1;
+
+	if (m->short_share <= 0 || m->distributions)
+		return 0;
+	m->distributions = calloc(n, sizeof(*m->distributions));
+	m->distribution_totals = calloc(n, sizeof(*m->distribution_totals));
+	if (!m->distributions || !m->distribution_totals)
+		return -ENOMEM;
+	for (size_t i = 0; i < m->rows.count; i++) {
+		const struct unc_row *row = &m->rows.items[i];
+		const struct uncore_metric *metric = row->query->metric;
+		bool ratio = metric && strcmp(metric->unit, "ratio") == 0;
+
+		m->distributions[i].threshold =
+			m->short_share * (isnan(row->ceiling) && ratio ? 1 : row->ceiling);
+		m->distribution_totals[i].threshold = m->distributions[i].threshold;
+	}
+	return 0;
+}
+
 int uncore_monitor_open(struct uncore_monitor *m)
 {
 	struct unc_error *e = &m->machine->error;
@@ -196,7 +237,9 @@ int uncore_monitor_open(struct uncore_monitor *m)
 	m->now = calloc(n, sizeof(*m->now));
 	m->interval = calloc(n, sizeof(*m->interval));
 	m->total = calloc(n, sizeof(*m->total));
-	if (!m->previous || !m->now || !m->interval || !m->total)
+	m->latest = m->short_share > 0 ? calloc(n, sizeof(*m->latest)) : m->interval;
+	if (!m->previous || !m->now || !m->latest || !m->interval || !m->total ||
+	    make_distributions(m) < 0)
 		r = unc_nomem(e);
 	if (r == 0)
 		r = unc_machine_source(m->machine, &m->source);
@@ -251,7 +294,7 @@ int uncore_monitor_start(struct uncore_monitor *m)
 		r = read_counters(m, m->previous, &m->begin, e);
 	if (r < 0)
 		return r;
-	m->previous_at = m->begin;
+	m->previous_at = m->interval_at = m->begin;
 	m->state = UNC_MONITOR_RUNNING;
 	return 0;
 }
@@ -292,39 +335,79 @@ static int prepare(struct uncore_monitor *m, struct uncore_sample *s)
 	return 0;
 }
 
-static void fill(const struct uncore_monitor *m, const struct unc_delta *deltas,
-		 struct unc_moment begin, struct uncore_sample *into)
+/* What the counters did since `begin`. */
+static struct unc_interval interval_since(const struct uncore_monitor *m,
+					  const struct unc_delta *deltas, struct unc_moment begin)
 {
-	const struct unc_interval interval = {.counters = m->plan.counters,
-					      .count = m->plan.count,
-					      .deltas = deltas,
-					      .machine = m->machine,
-					      .rows = &m->rows,
-					      .length_ns = m->previous_at.ns - begin.ns};
+	return (struct unc_interval){.counters = m->plan.counters,
+				     .count = m->plan.count,
+				     .deltas = deltas,
+				     .machine = m->machine,
+				     .rows = &m->rows,
+				     .length_ns = m->previous_at.ns - begin.ns};
+}
+
+static bool is_shown(const struct uncore_monitor *m, const struct unc_row *row)
+{
+	return row->round == m->round && !row->query->silent;
+}
+
+static void fill(const struct uncore_monitor *m, const struct unc_delta *deltas,
+		 const struct unc_distribution *distributions, struct unc_moment begin,
+		 struct uncore_sample *into)
+{
+	const struct unc_interval interval = interval_since(m, deltas, begin);
 
 	into->begin = begin;
 	into->end = m->previous_at;
 	into->count = 0;
+	into->has_distributions = distributions;
 	for (size_t i = 0; i < m->rows.count; i++) {
 		struct uncore_row *row = &into->rows[into->count].row;
 
-		if (m->rows.items[i].round != m->round || m->rows.items[i].query->silent)
+		if (!is_shown(m, &m->rows.items[i]))
 			continue;
-		unc_row_judge(&m->rows.items[i], &interval, into->rows[into->count++].reason, row);
+		unc_row_judge(&m->rows.items[i], &interval, into->rows[into->count].reason, row);
 		row->number = i;
+		if (distributions)
+			unc_distribution_describe(&distributions[i],
+						  &into->rows[into->count].distribution);
+		into->count++;
 	}
 }
 
-int uncore_monitor_read(struct uncore_monitor *m, struct uncore_sample *into)
+/* Adds each row's value between the latest two readings, of which the first was taken then. */
+static void add_short_sample(struct uncore_monitor *m, struct unc_moment begin)
+{
+	const struct unc_interval interval = interval_since(m, m->latest, begin);
+	char reason[UNC_REASON_ROOM];
+
+	for (size_t i = 0; m->distributions && i < m->rows.count; i++) {
+		struct uncore_row row;
+
+		if (!is_shown(m, &m->rows.items[i]))
+			continue;
+		unc_row_judge(&m->rows.items[i], &interval, reason, &row);
+		unc_distribution_add(
+			&m->distributions[i],
+			&(struct unc_short_sample){.value = row.query.family ? row.value : row.rate,
+						   .suspect = row.quality == UNCORE_SUSPECT,
+						   .begin_ns = begin.ns,
+						   .length_ns = interval.length_ns});
+	}
+}
+
+/* Takes a reading, and adds what happened since the one before to the interval and the total. */
+static int advance(struct uncore_monitor *m)
 {
 	struct unc_reading *previous = m->previous;
 	struct unc_moment begin = m->previous_at;
-	int r = prepare(m, into);
+	int r = 0;
 
-	if (r == 0 && m->state == UNC_MONITOR_ENDED)
-		r = unc_fail(&m->machine->error, EBUSY,
-			     "the monitor was stopped, and its end has been read");
-	if (r == 0 && m->state != UNC_MONITOR_STOPPED_READ)
+	if (m->state == UNC_MONITOR_ENDED)
+		return unc_fail(&m->machine->error, EBUSY,
+				"the monitor was stopped, and its end has been read");
+	if (m->state != UNC_MONITOR_STOPPED_READ)
 		r = read_counters(m, m->now, &m->now_at, &m->machine->error);
 	if (r < 0)
 		return r;
@@ -333,14 +416,45 @@ int uncore_monitor_read(struct uncore_monitor *m, struct uncore_sample *into)
 	for (size_t i = m->first; i < m->first + m->count; i++) {
 		const struct unc_counter *c = &m->plan.counters[i];
 
-		m->interval[i] = unc_delta_take(c, &m->previous[i], &m->now[i]);
-		unc_delta_add(c, &m->total[i], &m->interval[i]);
+		m->latest[i] = unc_delta_take(c, &m->previous[i], &m->now[i]);
+		unc_delta_add(c, &m->total[i], &m->latest[i]);
+		if (m->latest != m->interval)
+			unc_delta_add(c, &m->interval[i], &m->latest[i]);
 	}
-	m->interval_count++;
 	m->previous = m->now;
 	m->previous_at = m->now_at;
 	m->now = previous;
-	fill(m, m->interval, begin, into);
+	add_short_sample(m, begin);
+	return 0;
+}
+
+int uncore_monitor_short_sample(struct uncore_monitor *m)
+{
+	if (m->state != UNC_MONITOR_RUNNING)
+		return unc_fail(&m->machine->error, EBUSY, "the monitor is not running");
+	if (!m->distributions)
+		return unc_fail(&m->machine->error, EBUSY,
+				"the monitor was planned without short samples");
+	return advance(m);
+}
+
+int uncore_monitor_read(struct uncore_monitor *m, struct uncore_sample *into)
+{
+	int r = prepare(m, into);
+
+	if (r == 0)
+		r = advance(m);
+	if (r < 0)
+		return r;
+	m->interval_count++;
+	fill(m, m->interval, m->distributions, m->interval_at, into);
+	m->interval_at = m->previous_at;
+	if (m->latest != m->interval)
+		memset(m->interval + m->first, 0, m->count * sizeof(*m->interval));
+	for (size_t i = 0; m->distributions && i < m->rows.count; i++) {
+		unc_distribution_merge(&m->distribution_totals[i], &m->distributions[i]);
+		unc_distribution_restart(&m->distributions[i]);
+	}
 	return 0;
 }
 
@@ -353,7 +467,7 @@ int uncore_monitor_total(struct uncore_monitor *m, struct uncore_sample *into)
 	if (!m->interval_count)
 		return unc_fail(&m->machine->error, EBUSY,
 				"there is no total before the first read");
-	fill(m, m->total, m->begin, into);
+	fill(m, m->total, m->distribution_totals, m->begin, into);
 	return 0;
 }
 
@@ -395,6 +509,12 @@ size_t uncore_sample_count(const struct uncore_sample *s)
 const struct uncore_row *uncore_sample_row(const struct uncore_sample *s, size_t i)
 {
 	return &s->rows[i].row;
+}
+
+const struct uncore_distribution *uncore_sample_distribution(const struct uncore_sample *s,
+							     size_t i)
+{
+	return s->has_distributions ? &s->rows[i].distribution : NULL;
 }
 
 uint64_t uncore_sample_begin_ns(const struct uncore_sample *s)

@@ -3,6 +3,7 @@
 #ifndef UNC_MONITOR_H
 #define UNC_MONITOR_H
 
+#include "count/distribution.h"
 #include "count/filters.h"
 #include "count/query.h"
 #include "count/rows.h"
@@ -48,9 +49,15 @@ struct uncore_monitor {
 
 	struct unc_source *source;          /* NULL: not open */
 	struct unc_reading *previous, *now; /* per counter */
-	struct unc_delta *interval, *total; /* per counter: of the latest interval, of all */
+	struct unc_delta *latest;           /* per counter: between the two */
+	struct unc_delta *interval, *total; /* per counter: of the interval, of all of them */
 	struct unc_moment begin, previous_at, now_at; /* of the start and of these readings */
+	struct unc_moment interval_at;                /* when the interval began */
 	size_t interval_count;
+
+	double short_share; /* 0: no short samples, and `latest` is `interval` */
+	struct unc_distribution *distributions;       /* per row: of the interval; NULL: none */
+	struct unc_distribution *distribution_totals; /* of all intervals */
 };
 
 #endif
