@@ -17,6 +17,9 @@
 #include "commands/stat.h"
 #include "output/writer.h"
 
+/* The share of the ceiling that makes a burst. */
+#define DEFAULT_ABOVE 0.8
+
 /* ---- the plan ---- */
 
 /* Nothing that was asked for can be counted here: prints why and the fixes. */
@@ -169,6 +172,9 @@ int stat_plan(struct cli *cli, const struct stat_options *o, struct uncore_monit
 
 	if (!err && first && has_rounds(o))
 		err = uncore_monitor_set_rounds(m);
+	if (!err && o->sample_ns)
+		err = uncore_monitor_set_short_samples(m, o->above ? (double)o->above / 100
+								   : DEFAULT_ABOVE);
 	for (size_t i = 0; !err && i < STAT_FILTERS; i++)
 		if (o->filters[i].value)
 			err = uncore_monitor_set_filter(m, o->filters[i].name, o->filters[i].value);
@@ -286,8 +292,8 @@ struct run {
 	struct cli *cli;
 	const struct stat_options *o;
 	struct uncore_monitor *monitor;
-	struct uncore_sample **samples; /* one for each round */
-	size_t sample_count, round, round_count;
+	struct uncore_sample **rounds; /* the latest of each */
+	size_t round_room, round, round_count;
 	struct writer writer;
 	struct utsname uts; /* its name is in rows */
 	struct out out;
@@ -295,22 +301,26 @@ struct run {
 	struct signals signals;
 	struct child child;
 	struct repeat repeat;
-	int tick_fd;       /* timers: every interval, */
-	int timer_fd;      /* and once: the delay, then the timeout */
-	uint64_t begin_ns; /* of the first window */
-	uint64_t grid_ns;  /* of this run: when its first interval began, */
-	uint64_t ticks;    /* and how many have ended */
-	uint64_t late;     /* ticks that we came to more than half an interval after them */
-	uint64_t missed;   /* ticks that had passed when we came to an earlier one */
+	int tick_fd;          /* timers: every interval, */
+	int timer_fd;         /* and once: the delay, then the timeout */
+	uint64_t begin_ns;    /* of the first window */
+	uint64_t grid_ns;     /* of this run: when its first interval began, */
+	uint64_t ticks;       /* and how many have ended */
+	uint64_t samples;     /* short ones that have ended */
+	uint64_t all_samples; /* in all runs; */
+	uint64_t merged;      /* of them, the ones that are part of a longer one */
+	uint64_t late;        /* ticks that we came to more than half an interval after them */
+	uint64_t missed;      /* ticks that had passed when we came to an earlier one */
 	uint64_t windows;
 	bool stopped;       /* by the user: no further run */
 	int command_status; /* the first that is not 0 */
 };
 
 enum wake {
-	WAKE_TICK,  /* an interval is over */
-	WAKE_TIMER, /* the delay or the timeout is over */
-	WAKE_STOP,  /* the user or the end of the command */
+	WAKE_TICK,   /* an interval is over */
+	WAKE_SAMPLE, /* a short sample is over */
+	WAKE_TIMER,  /* the delay or the timeout is over */
+	WAKE_STOP,   /* the user or the end of the command */
 };
 
 /* Absolute deadlines: however long printing takes, the grid stays where it was. */
@@ -349,13 +359,22 @@ static void judge_tick(struct run *r, uint64_t n)
 
 static enum wake take_tick(struct run *r)
 {
+	const struct stat_options *o = r->o;
 	uint64_t n = expirations(r->tick_fd);
 
+	if (o->sample_ns) {
+		r->samples += n;
+		r->all_samples += n;
+		r->merged += n ? n - 1 : 0;
+		n = o->interval_ns ? r->samples / (o->interval_ns / o->sample_ns) - r->ticks : 0;
+		if (!n)
+			return WAKE_SAMPLE;
+	}
 	if (n)
 		judge_tick(r, n);
 	r->ticks += n;
 	/* A timeout at the end of an interval ends counting: no further, nearly empty interval. */
-	if (r->o->timeout_ns && r->ticks * r->o->interval_ns >= r->o->timeout_ns)
+	if (o->timeout_ns && r->ticks * o->interval_ns >= o->timeout_ns)
 		return WAKE_TIMER;
 	return WAKE_TICK;
 }
@@ -399,7 +418,7 @@ static enum wake wait_next(struct run *r)
 /* The window that ends now, or the total of all. */
 static int print_window(struct run *r, bool total)
 {
-	struct uncore_sample *sample = r->samples[r->round];
+	struct uncore_sample *sample = r->rounds[r->round];
 	int err = total ? uncore_monitor_total(r->monitor, sample)
 			: uncore_monitor_read(r->monitor, sample);
 	uint64_t begin_ns = uncore_sample_begin_ns(sample), end_ns = uncore_sample_end_ns(sample);
@@ -418,7 +437,8 @@ static int print_window(struct run *r, bool total)
 		repeat_add(&r->repeat, sample, frame.time);
 	} else {
 		for (size_t i = 0; i < uncore_sample_count(sample); i++)
-			out_row(&r->out, uncore_sample_row(sample, i), NAN);
+			out_row(&r->out, uncore_sample_row(sample, i),
+				uncore_sample_distribution(sample, i), NAN);
 		if (!r->round) /* the length of a round, which the last one may not reach */
 			r->out.frame = frame;
 		/* A table has the rows of all rounds. */
@@ -437,8 +457,13 @@ static int count_windows(struct run *r)
 	enum wake wake = WAKE_TICK;
 	int status = CLI_OK, err;
 
-	while (!status && wake == WAKE_TICK && r->windows < most) {
+	while (!status && wake <= WAKE_SAMPLE && r->windows < most) {
 		wake = wait_next(r);
+		if (wake == WAKE_SAMPLE) {
+			err = uncore_monitor_short_sample(r->monitor);
+			status = err ? cli_fail(r->cli, err) : CLI_OK;
+			continue;
+		}
 		status = print_window(r, false);
 		if (r->o->command && wake == WAKE_TIMER)
 			child_signal(&r->child, SIGTERM); /* as perf does at the timeout */
@@ -463,14 +488,15 @@ static bool wait_delay(struct run *r)
 
 static int start(struct run *r)
 {
+	uint64_t tick_ns = r->o->sample_ns ? r->o->sample_ns : r->o->interval_ns;
 	int err = uncore_monitor_start(r->monitor);
 	uint64_t now = cli_now_ns();
 
 	if (err)
 		return cli_fail(r->cli, err);
-	r->ticks = 0;
+	r->ticks = r->samples = 0;
 	r->grid_ns = now;
-	arm(r->tick_fd, r->o->interval_ns ? now + r->o->interval_ns : 0, r->o->interval_ns);
+	arm(r->tick_fd, tick_ns ? now + tick_ns : 0, tick_ns);
 	arm(r->timer_fd, r->o->timeout_ns ? now + r->o->timeout_ns : 0, 0);
 	return CLI_OK;
 }
@@ -543,10 +569,10 @@ static int count_rounds(struct run *r)
 		status = writer_flush(&r->writer);
 	}
 	do {
-		if (r->sample_count <= r->round) {
-			r->samples = cli_realloc(r->samples, r->round + 1, sizeof(*r->samples));
-			r->samples[r->round] = NULL;
-			if (uncore_sample_new(&r->samples[r->sample_count++]))
+		if (r->round_room <= r->round) {
+			r->rounds = cli_realloc(r->rounds, r->round + 1, sizeof(*r->rounds));
+			r->rounds[r->round] = NULL;
+			if (uncore_sample_new(&r->rounds[r->round_room++]))
 				status = cli_fail(r->cli, -ENOMEM);
 		}
 		if (!status)
@@ -667,6 +693,11 @@ int stat_run(struct cli *cli, const struct stat_options *o)
 		status = r.writer.status;
 	if (r.late)
 		report_late_ticks(&r);
+	if (r.merged)
+		cli_error(
+			"%llu of %llu short samples were late and were merged into longer ones; no "
+			"count is lost",
+			(unsigned long long)r.merged, (unsigned long long)r.all_samples);
 	if (writer_close(&r.writer) && !status)
 		status = r.writer.status;
 	if (r.tick_fd >= 0)
@@ -675,9 +706,9 @@ int stat_run(struct cli *cli, const struct stat_options *o)
 		close(r.timer_fd);
 	signals_close(&r.signals);
 	uncore_monitor_free(r.monitor);
-	for (size_t i = 0; i < r.sample_count; i++)
-		uncore_sample_free(r.samples[i]);
-	free(r.samples);
+	for (size_t i = 0; i < r.round_room; i++)
+		uncore_sample_free(r.rounds[i]);
+	free(r.rounds);
 	out_free(&r.out);
 	buffer_free(&r.command);
 	if (!status)

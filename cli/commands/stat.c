@@ -15,6 +15,8 @@ enum {
 	KEY_PER_CHANNEL,
 	KEY_NO_MERGE,
 	KEY_PER_PORT,
+	KEY_SAMPLE,
+	KEY_ABOVE,
 	KEY_VIEW
 };
 
@@ -46,6 +48,12 @@ static const struct cli_option options[] = {
 	{"interval-print", "TIME", "Print every TIME: 100 (milliseconds), 100ms, 1s; at least 1ms",
 	 'I', 3, OPTION_INTERVAL, AT(interval_ns)},
 	{"interval-count", "N", "End after N intervals", 0, 3, OPTION_COUNT, AT(interval_count)},
+	{"sample", "TIME",
+	 "Read every TIME, at least 100us, and print how the values of these samples are distributed",
+	 KEY_SAMPLE, 3, 0, 0},
+	{"above", "PERCENT",
+	 "With --sample: tell how long PERCENT of the ceiling was exceeded (80)", KEY_ABOVE, 3, 0,
+	 0},
 	{"timeout", "TIME", "End after TIME (milliseconds, or with a unit)", 0, 3, OPTION_TIME,
 	 AT(timeout_ns)},
 	{"delay", "TIME", "Begin after TIME (milliseconds, or with a unit)", 'D', 3, 0, 0},
@@ -110,6 +118,14 @@ static void parse_other(void *into, int key, char *arg, struct argp_state *state
 		break;
 	case 'D':
 		o->delay_ns = strcmp(arg, "0") == 0 ? 0 : cli_time(state, "-D", arg, NS_PER_MS, 0);
+		break;
+	case KEY_SAMPLE:
+		o->sample_ns = cli_time(state, "--sample", arg, NS_PER_MS, NS_PER_MS / 10);
+		break;
+	case KEY_ABOVE:
+		o->above = cli_count(state, "--above", arg);
+		if (o->above > 100)
+			argp_error(state, "--above: '%s' is not a number from 1 to 100", arg);
 		break;
 	case KEY_PER_SOCKET:
 		set_level(state, o, UNCORE_LEVEL_SOCKET);
@@ -202,6 +218,14 @@ static void check(void *into, struct argp_state *state)
 		argp_error(state, "--interval-count needs an interval: -I");
 	if (o->summary && !o->interval_ns)
 		argp_error(state, "--summary needs an interval: -I");
+	if (o->above && !o->sample_ns)
+		argp_error(state, "--above needs short samples: --sample");
+	if (o->sample_ns && o->interval_ns % o->sample_ns)
+		argp_error(state, "the interval is not a multiple of --sample");
+	if (o->sample_ns && o->output && o->output->record && o->output->window)
+		argp_error(state, "--csv=wide has no columns for --sample: use --csv");
+	if (o->sample_ns && o->repeat > 1)
+		argp_error(state, "-r and --sample exclude each other");
 	if (o->repeat > 1 && !o->command)
 		argp_error(state, "-r needs a COMMAND to repeat");
 	if (o->repeat > 1 && o->interval_ns)
@@ -301,6 +325,8 @@ int cmd_stat(struct cli *cli, int argc, char **argv)
 		o.output = output_find(groups                                       ? "groups"
 				       : preset && preset->output && !o.query_count ? preset->output
 										    : "text");
+	if (o.sample_ns && !o.output->record)
+		o.output = output_find("samples");
 	if (groups && o.level == UNCORE_LEVEL_MACHINE)
 		o.level = UNCORE_LEVEL_INSTANCE;
 	if (preset && o.level == UNCORE_LEVEL_MACHINE)
@@ -344,7 +370,7 @@ int cmd_top(struct cli *cli, int argc, char **argv)
 	int status;
 
 	parse_options(cli, &o, "[INTERVAL [COUNT]]", top_doc, argc, argv);
-	plain = o.output || o.file || o.summary || o.dry_run || o.delay_ns ||
+	plain = o.output || o.file || o.summary || o.dry_run || o.delay_ns || o.sample_ns ||
 		!isatty(STDOUT_FILENO);
 	if (!o.output)
 		o.output = output_find("text");

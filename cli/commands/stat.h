@@ -34,6 +34,8 @@ struct stat_options {
 	bool filtered;           /* any of them is */
 	uint64_t interval_ns;    /* 0: one window */
 	uint64_t interval_count; /* 0: no limit */
+	uint64_t sample_ns;      /* length of short samples; 0: none */
+	uint64_t above;          /* the per cent of the ceiling that makes a burst */
 	uint64_t timeout_ns;     /* 0: none */
 	uint64_t delay_ns;
 	uint64_t repeat;          /* runs of the command */

@@ -26,6 +26,7 @@ const struct output outputs[] = {
 	{"check", .window = check_output_window},
 	{"matrix", .window = matrix_output_window},
 	{"groups", .window = groups_output_window},
+	{"samples", .window = samples_output_window},
 };
 const size_t output_count = sizeof(outputs) / sizeof(outputs[0]);
 
@@ -56,25 +57,14 @@ static void put_date(char *into, size_t size, uint64_t wall_ns)
 	snprintf(into + len, size - len, ".%03uZ", (unsigned)(wall_ns % NS_PER_S / NS_PER_MS));
 }
 
-/* In bytes where the kernel's unit is a multiple of them. */
-static double base_rate(const struct uncore_row *row)
+static void print_record(struct out *out, const struct out_row *kept)
 {
-	static const struct {
-		const char *unit;
-		double bytes;
-	} units[] = {{"KiB", 0x400}, {"MiB", 0x100000}, {"GiB", 0x40000000}};
-
-	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++)
-		if (strcmp(row->query.unit, units[i].unit) == 0)
-			return row->rate * units[i].bytes;
-	return row->rate;
-}
-
-static void print_record(struct out *out, const struct uncore_row *row)
-{
+	const struct uncore_row *row = kept->row;
 	bool event = !row->query.family;
 	bool counted = event && isfinite(row->value);
-	const struct field fields[] = {
+	char unit[OUT_UNIT_ROOM];
+	double scale = out_rate_unit(row, unit);
+	struct field fields[OUT_FIELDS_ROOM] = {
 		{"schema", value_count(JSON_SCHEMA)},
 		{"time", value_real(out->frame.time)},
 		{"interval", value_real(out->frame.window)},
@@ -89,7 +79,7 @@ static void print_record(struct out *out, const struct uncore_row *row)
 		{"cpu", value_id(row->place.cpu)},
 		{"value", value_real(row->value)},
 		{"unit", value_text(row->query.unit)},
-		{"rate", value_real(base_rate(row))},
+		{"rate", value_real(row->rate * scale)},
 		{"quality", value_text(uncore_quality_name(row->quality))},
 		{"coverage", value_real(row->counted.coverage)},
 		{"instances", value_count(row->counted.instances)},
@@ -109,13 +99,15 @@ static void print_record(struct out *out, const struct uncore_row *row)
 		{"wall_ns", value_count(out->frame.wall_ns)},
 		{"monotonic_ns", value_count(out->frame.monotonic_ns)},
 		{"host", value_text(out->setup.host)},
-		{0},
 	};
 
+	if (kept->distribution)
+		out_add_distribution(out, kept->distribution, scale, fields);
 	out->output->record(out, fields);
 }
 
-void out_row(struct out *out, const struct uncore_row *row, double spread)
+void out_row(struct out *out, const struct uncore_row *row,
+	     const struct uncore_distribution *distribution, double spread)
 {
 	size_t at;
 
@@ -126,7 +118,8 @@ void out_row(struct out *out, const struct uncore_row *row, double spread)
 	/* Rounds do not keep the order of what was asked. */
 	for (at = out->row_count++; at && out->rows[at - 1].row->number > row->number; at--)
 		out->rows[at] = out->rows[at - 1];
-	out->rows[at] = (struct out_row){.row = row, .spread = spread};
+	out->rows[at] =
+		(struct out_row){.row = row, .distribution = distribution, .spread = spread};
 }
 
 void out_print(struct out *out, const struct out_frame *frame)
@@ -136,7 +129,7 @@ void out_print(struct out *out, const struct out_frame *frame)
 	if (out->output->window)
 		out->output->window(out);
 	for (size_t i = 0; !out->output->window && i < out->row_count; i++)
-		print_record(out, out->rows[i].row);
+		print_record(out, &out->rows[i]);
 	out->begun = true;
 	out->row_count = 0;
 }

@@ -65,6 +65,7 @@ struct out_setup {
 
 struct out_row {
 	const struct uncore_row *row;
+	const struct uncore_distribution *distribution; /* NULL: no short samples */
 	double spread; /* of a mean: standard error over the mean; NaN when there is none */
 };
 
@@ -85,7 +86,8 @@ struct out {
 void out_free(struct out *out);
 
 /* A window: its rows, which are borrowed until it is printed. */
-void out_row(struct out *out, const struct uncore_row *row, double spread);
+void out_row(struct out *out, const struct uncore_row *row,
+	     const struct uncore_distribution *distribution, double spread);
 void out_print(struct out *out, const struct out_frame *frame);
 
 /* ---- parts that text outputs share: text.c ---- */
@@ -112,6 +114,18 @@ bool out_same_place(const struct uncore_row_place *a, const struct uncore_row_pl
 /* "port 0000:00:01.0", "uncore_imc_0, CPU 3", "socket 1, channel 2", "socket 1" ... "all" */
 void out_place(struct buffer *to, const struct uncore_row_place *place);
 
+/* ---- short samples: samples.c ---- */
+
+#define OUT_UNIT_ROOM 64
+#define OUT_FIELDS_ROOM 64
+
+/* The unit of a metric's value or an event's rate, in bytes where the kernel's unit is a multiple of them: what the
+ * number is to be multiplied by. */
+double out_rate_unit(const struct uncore_row *row, char unit[OUT_UNIT_ROOM]);
+/* Appends those of its short samples to the fields of a row, of which there are less than OUT_FIELDS_ROOM then. */
+void out_add_distribution(struct out *out, const struct uncore_distribution *d, double scale,
+			  struct field *row);
+
 /* ---- the functions of `outputs`, each in the file of its name ---- */
 
 void csv_output_record(struct out *out, const struct field *fields);
@@ -126,5 +140,6 @@ void ddio_output_window(struct out *out);
 void check_output_window(struct out *out);
 void matrix_output_window(struct out *out);
 void groups_output_window(struct out *out);
+void samples_output_window(struct out *out);
 
 #endif

@@ -5,6 +5,8 @@
 #include <math.h>
 #include <string.h>
 
+static const size_t BINS = UNC_DISTRIBUTION_BINS;
+
 /* The number of the bin of a value above 0: bin n holds values from 2^(n/32) on. */
 static int bin_of(double value)
 {
@@ -14,7 +16,7 @@ static int bin_of(double value)
 /* Makes `highest` the last bin; what falls off the lower end goes to the first bin. */
 static void raise(struct unc_distribution *d, int highest)
 {
-	size_t by = (size_t)(highest - d->highest), kept = 0;
+	size_t by = (size_t)(highest - d->highest), lost;
 	uint64_t low_ns = 0;
 
 	if (d->length_ns == d->zero_ns) { /* the first value above 0 */
@@ -23,11 +25,11 @@ static void raise(struct unc_distribution *d, int highest)
 	}
 	if (highest <= d->highest)
 		return;
-	kept = by < UNC_DISTRIBUTION_BINS ? UNC_DISTRIBUTION_BINS - by : 0;
-	for (size_t i = 0; i < UNC_DISTRIBUTION_BINS - kept; i++)
+	lost = by < BINS ? by : BINS;
+	for (size_t i = 0; i < lost; i++)
 		low_ns += d->bins_ns[i];
-	memmove(d->bins_ns, d->bins_ns + UNC_DISTRIBUTION_BINS - kept, kept * sizeof(*d->bins_ns));
-	memset(d->bins_ns + kept, 0, (UNC_DISTRIBUTION_BINS - kept) * sizeof(*d->bins_ns));
+	memmove(d->bins_ns, d->bins_ns + lost, (BINS - lost) * sizeof(*d->bins_ns));
+	memset(d->bins_ns + BINS - lost, 0, lost * sizeof(*d->bins_ns));
 	d->bins_ns[0] += low_ns;
 	d->highest = highest;
 }

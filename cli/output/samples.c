@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT */
+/* What short samples show and the mean of an interval hides: percentiles, the largest value, the time above a
+ * share of the ceiling, and the longest burst. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "output/output.h"
+
+double out_rate_unit(const struct uncore_row *row, char unit[OUT_UNIT_ROOM])
+{
+	static const struct {
+		const char *unit;
+		double bytes;
+	} units[] = {{"KiB", 0x400}, {"MiB", 0x100000}, {"GiB", 0x40000000}};
+	bool metric = row->query.family;
+	const char *plain = *row->query.unit ? row->query.unit : "1";
+
+	for (size_t i = 0; !metric && i < sizeof(units) / sizeof(*units); i++)
+		if (strcmp(plain, units[i].unit) == 0) {
+			snprintf(unit, OUT_UNIT_ROOM, "B/s");
+			return units[i].bytes;
+		}
+	snprintf(unit, OUT_UNIT_ROOM, "%s%s", metric ? row->query.unit : plain, metric ? "" : "/s");
+	return 1;
+}
+
+/* When a burst began, in seconds as in out_frame. */
+static double burst_time(const struct out *out, const struct uncore_distribution *d)
+{
+	const struct out_frame *f = &out->frame;
+
+	return d->burst_ns ? f->time - (double)(f->monotonic_ns - d->burst_begin_ns) / 1e9 : NAN;
+}
+
+void out_add_distribution(struct out *out, const struct uncore_distribution *d, double scale,
+			  struct field *row)
+{
+	bool above = isfinite(d->threshold);
+	const struct field fields[] = {
+		{"samples", value_count(d->samples)},
+		{"samples_suspect", value_count(d->suspect)},
+		{"samples_missing", value_count(d->missing)},
+		{"longest_sample", value_real((double)d->longest_sample_ns / 1e9)},
+		{"mean", value_real(d->mean * scale)},
+		{"min", value_real(d->least * scale)},
+		{"p50", value_real(d->p50 * scale)},
+		{"p90", value_real(d->p90 * scale)},
+		{"p99", value_real(d->p99 * scale)},
+		{"max", value_real(d->most * scale)},
+		{"threshold", value_real(d->threshold * scale)},
+		{"above", value_real(above ? (double)d->above_ns / 1e9 : NAN)},
+		{"burst", value_real(above ? (double)d->burst_ns / 1e9 : NAN)},
+		{"burst_time", value_real(burst_time(out, d))},
+		{0},
+	};
+
+	while (row->name)
+		row++;
+	memcpy(row, fields, sizeof(fields));
+}
+
+/* ---- the output `samples` ---- */
+
+static const struct table_column columns[] = {
+	{"TIME", TABLE_RIGHT},
+	{"NAME", TABLE_ALONE},
+	{"PLACE", 0},
+	{"MEAN", TABLE_RIGHT},
+	{"P50", TABLE_RIGHT},
+	{"P90", TABLE_RIGHT},
+	{"P99", TABLE_RIGHT},
+	{"MAX", TABLE_RIGHT},
+	{"UNIT", 0},
+	{"BURSTS", 0},
+	{0},
+};
+
+/* With a unit of its own where it is not that of the line. Percentiles are right to 1.1 %. */
+static void put_value(struct table *t, double value, bool percentile, const char *unit,
+		      const char *line_unit)
+{
+	struct human h;
+	char text[40];
+
+	if (percentile && isfinite(value)) {
+		snprintf(text, sizeof(text), "%.3g", value);
+		value = strtod(text, NULL);
+	}
+	human_value(&h, value, unit);
+	if (percentile && strchr(h.number, '.') && strlen(h.number) > 4)
+		h.number[strlen(h.number) - 1] = '\0'; /* its fourth digit */
+	if (!isfinite(value) || value == 0 || strcmp(h.unit, line_unit) == 0)
+		table_cell(t, "%s", h.number);
+	else
+		table_cell(t, "%s %s", h.number, h.unit);
+}
+
+/* "3.0 % of the time above 80 GB/s, longest 3.000 ms at 0.300 s" */
+static void put_bursts(const struct out *out, struct table *t, const struct uncore_distribution *d,
+		       const char *unit)
+{
+	struct human threshold, length;
+
+	if (!isfinite(d->threshold) || !d->samples) {
+		table_cell(t, "%s", "");
+		return;
+	}
+	human_value(&threshold, d->threshold, unit);
+	human_value(&length, (double)d->burst_ns / 1e9, "s");
+	if (!d->burst_ns)
+		table_cell(t, "none above %s %s", threshold.number, threshold.unit);
+	else
+		table_cell(t, "%.1f %% above %s %s, longest %s %s at %.3f",
+			   (double)d->above_ns / 1e7 / out->frame.window, threshold.number,
+			   threshold.unit, length.number, length.unit, burst_time(out, d));
+}
+
+static void put_row(struct out *out, const struct out_row *kept)
+{
+	const struct uncore_row *row = kept->row;
+	const struct uncore_distribution *d = kept->distribution;
+	char unit[OUT_UNIT_ROOM];
+	double scale = out_rate_unit(row, unit);
+	const double values[] = {d->mean, d->p50, d->p90, d->p99, d->most};
+	struct table *t = &out->table;
+	struct buffer place = {0}, note = {0};
+	struct human most;
+
+	human_value(&most, d->most * scale, unit);
+	if (out->frame.total)
+		table_cell(t, "total");
+	else
+		table_cell(t, "%.3f", out->frame.time);
+	table_cell(t, "%s", row->query.name);
+	out_place(&place, &row->place);
+	table_cell(t, "%s", place.data);
+	buffer_free(&place);
+	for (size_t i = 0; i < sizeof(values) / sizeof(*values); i++)
+		put_value(t, values[i] * scale, i > 0 && i < 4, unit, most.unit);
+	table_cell(t, "%s", most.unit);
+	put_bursts(out, t, d, unit);
+	if (row->quality != UNCORE_MEASURED)
+		buffer_printf(&note, "%s%s%s", uncore_quality_name(row->quality),
+			      row->reason ? ": " : "", row->reason ? row->reason : "");
+	table_end_row(t, note.data);
+	buffer_free(&note);
+}
+
+void samples_output_window(struct out *out)
+{
+	out_text_header(out);
+	if (!out->table.columns)
+		table_init(&out->table, columns);
+	for (size_t i = 0; i < out->row_count; i++)
+		put_row(out, &out->rows[i]);
+	table_print(&out->table, out->to);
+}
