@@ -92,6 +92,10 @@ static int add_family(struct uncore *u, const struct unc_family *family)
 		d.verdict = UNCORE_VERDICT_MISSING;
 		unc_text_add(&d.found, "; %zu PMU%s cannot be counted", broken, plural(broken));
 		unc_text_add(&d.why, "%s", why.text);
+	} else if (!metrics) {
+		d.verdict = UNCORE_VERDICT_NOTE;
+		unc_text_add(&d.why, "%s", uncore_metric_missing(&family->metrics[0]));
+		unc_text_add(&d.fix, "uncore list events   # they can be counted by name");
 	}
 	return add_finding(u, &d);
 }
@@ -327,6 +331,34 @@ static int check_other_pmus(struct uncore *u)
 	return add_finding(u, &d);
 }
 
+/* ---- root ports ---- */
+
+static int check_ports(struct uncore *u)
+{
+	struct draft d = {.verdict = UNCORE_VERDICT_NOTE};
+	const char *first = NULL; /* why its PMUs are not known */
+	size_t ports = 0, unknown = 0;
+	int r = unc_machine_pci(u);
+	bool buses = r == 0 && u->ports.buses.error == -EACCES;
+
+	if (r < 0 || !(buses || u->ports.needs_root))
+		return r;
+	for (size_t i = 0; i < u->pci.count; i++) {
+		const struct uncore_device *port = &u->pci.devices[i].shown;
+
+		ports += port->is_port;
+		if (port->is_port && port->unknown && !unknown++)
+			first = port->unknown;
+	}
+	if (!first)
+		return 0;
+	unc_text_add(&d.subject, "root ports");
+	unc_text_add(&d.found, "which PMU counts them is not known for %zu of %zu", unknown, ports);
+	unc_text_add(&d.why, "%s", first);
+	unc_text_add(&d.fix, buses ? "sudo uncore topo --learn" : "sudo uncore pcie");
+	return add_finding(u, &d);
+}
+
 /* ---- memory ---- */
 
 static int check_memory(struct uncore *u)
@@ -367,7 +399,8 @@ static int check_memory(struct uncore *u)
 
 /* In the order of the findings. */
 static int (*const checks[])(struct uncore *u) = {
-	check_permission, check_families, check_broken_pmus, check_memory, check_other_pmus,
+	check_permission, check_families, check_broken_pmus,
+	check_ports,      check_memory,   check_other_pmus,
 };
 
 int uncore_diagnose(struct uncore *u)

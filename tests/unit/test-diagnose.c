@@ -321,8 +321,8 @@ static void an_unknown_cpu(void **state)
 	tree_remove(&t);
 }
 
-/* A machine with one PMU, which a data file describes. */
-static struct uncore *examine_box(const char *everywhere)
+/* A machine with one PMU, which a data file describes: `more` keys, and what its event is. */
+static struct uncore *examine_box(const char *more, const char *event)
 {
 	char text[512], dir[300];
 	struct uncore *u;
@@ -332,9 +332,9 @@ static struct uncore *examine_box(const char *everywhere)
 	machine_pmu(&t, "box", "11\n", "0\n");
 	snprintf(text, sizeof(text),
 		 "family: box\ntitle: Box\ninstance: box\nplace: link\n%spmus: [{name: box}]\n"
-		 "events: {e: {title: e, terms: event=1, evidence: x}}\n"
+		 "events: {e: {title: e, %s, evidence: x}}\n"
 		 "metrics: {a.b: {title: m, unit: 1/s, formula: e / seconds, evidence: x}}\n",
-		 everywhere);
+		 more, event);
 	tree_put(&t, "data/box.yaml", text);
 	snprintf(dir, sizeof(dir), "%s/data", t.dir);
 	assert_int_equal(uncore_new(&u), 0);
@@ -348,16 +348,29 @@ static struct uncore *examine_box(const char *everywhere)
 /* Where a family is to be expected is another question than whether it counts everywhere. */
 static void a_family_that_is_expected_nowhere(void **state)
 {
-	struct uncore *u = examine_box("");
+	struct uncore *u = examine_box("", "terms: event=1");
 
 	(void)state;
 	assert_string_equal(must_find(u, "box", UNCORE_VERDICT_OK)->found, "Box: 1 PMU, 1 metric");
 	assert_int_equal(uncore_finding_count(u), 1);
 	uncore_free(u);
-	u = examine_box("everywhere: true\n");
+	u = examine_box("everywhere: true\n", "terms: event=1");
 	must_find(u, "box", UNCORE_VERDICT_OK);
 	must_find(u, "uncore PMUs", UNCORE_VERDICT_MISSING);
 	assert_int_equal(uncore_finding_count(u), 2);
+	uncore_free(u);
+}
+
+/* Its metrics are for other CPU models: it is there, and not usable by metrics. */
+static void a_family_without_metrics_here(void **state)
+{
+	struct uncore *u = examine_box("models: {this: intel/6/999, other: test/1}\n",
+				       "cases: [{when: other, terms: event=1, evidence: x}]");
+	const struct uncore_finding *f = must_find(u, "box", UNCORE_VERDICT_NOTE);
+
+	(void)state;
+	assert_string_equal(f->found, "Box: 1 PMU, 0 metrics");
+	assert_string_equal(f->why, "box does not have the event 'e'");
 	uncore_free(u);
 }
 
@@ -565,6 +578,7 @@ int main(void)
 		cmocka_unit_test(hardware_that_shows_elsewhere),
 		cmocka_unit_test(an_unknown_cpu),
 		cmocka_unit_test(a_family_that_is_expected_nowhere),
+		cmocka_unit_test(a_family_without_metrics_here),
 		cmocka_unit_test(an_unknown_guest),
 		cmocka_unit_test(permission_on_the_running_machine),
 		cmocka_unit_test(permission_in_a_user_namespace),

@@ -447,6 +447,7 @@ static void a_name_that_does_not_tell(void **state)
 
 static void without_root_config_space_ends_early(void **state)
 {
+	const struct uncore_finding *finding = NULL;
 	struct machine *m = *state;
 
 	machine_pmu(&m->tree, "toy_1_rc_3", "10\n", "0\n");
@@ -459,6 +460,13 @@ static void without_root_config_space_ends_early(void **state)
 		assert_unknown(m, i ? "0000:01:00.0" : "0000:00:00.0",
 			       "the part of its config space that names its PMU cannot be read "
 			       "without root");
+	assert_int_equal(uncore_diagnose(m->u), 0);
+	for (size_t i = 0; i < uncore_finding_count(m->u); i++)
+		if (strcmp(uncore_finding_at(m->u, i)->subject, "root ports") == 0)
+			finding = uncore_finding_at(m->u, i);
+	assert_non_null(finding);
+	assert_string_equal(finding->found, "which PMU counts them is not known for 2 of 2");
+	assert_string_equal(finding->fix, "sudo uncore pcie");
 }
 
 /* ---- finding ---------------------------------------------------------------------------------------- */

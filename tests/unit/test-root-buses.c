@@ -331,14 +331,31 @@ static void icx_d(void **state)
 
 /* ---- what cannot be read ------------------------------------------------------------------------ */
 
+/* The finding of doctor about root ports; NULL: none. */
+static const struct uncore_finding *finding(struct machine *m)
+{
+	assert_int_equal(uncore_diagnose(m->u), 0);
+	for (size_t i = 0; i < uncore_finding_count(m->u); i++)
+		if (strcmp(uncore_finding_at(m->u, i)->subject, "root ports") == 0)
+			return uncore_finding_at(m->u, i);
+	return NULL;
+}
+
 static void config_space_ends_early(void **state)
 {
 	struct machine *m = *state;
+	const struct uncore_finding *f;
 
 	put_spr(m, 64, 3);
 	open_machine(m, 143);
 	assert_contains(find(m, "0000:19:01.0")->unknown,
 			"mapping needs root: only root can read the registers of 0000:7e:03.0");
+	f = finding(m);
+	assert_non_null(f);
+	assert_int_equal(f->verdict, UNCORE_VERDICT_NOTE);
+	assert_contains(f->found, "which PMU counts them is not known for ");
+	assert_string_equal(f->why, find(m, "0000:19:01.0")->unknown);
+	assert_string_equal(f->fix, "sudo uncore topo --learn");
 	uncore_free(m->u);
 	put_spr(m, 256, 3); /* no extended config space */
 	open_machine(m, 143);
@@ -415,6 +432,7 @@ static void users_read_what_root_wrote(void **state)
 	learn(m, path);
 	assert_port(m, "0000:19:03.0", "uncore_iio_2 socket 0 part 2");
 	assert_port(m, "0000:99:08.0", "uncore_iio_2 socket 1 part 7");
+	assert_null(finding(m));
 	assert_int_equal(uncore_learn(m->u, &file), -EACCES);
 	assert_contains(uncore_error(m->u), "mapping needs root");
 	assert_int_equal(lstat(path, &st), 0);
