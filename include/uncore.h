@@ -409,7 +409,7 @@ enum uncore_level {
 	UNCORE_LEVEL_SOCKET,  /* one row per socket */
 	UNCORE_LEVEL_NODE, /* one row per NUMA node; an unavailable row per socket where it is not
 			      known which of several nodes a PMU counts */
-	UNCORE_LEVEL_INSTANCE, /* one row per PMU and CPU, without any sum */
+	UNCORE_LEVEL_INSTANCE, /* one row per PMU and CPU; unavailable if it cannot be counted */
 	UNCORE_LEVEL_PORT,     /* one row per PCIe root port where the PMU counts ports separately,
 			      else per PMU and CPU; an unavailable row per port without a PMU */
 	UNCORE_LEVEL_CHANNEL,  /* one row per memory channel, or controller, where PMUs count them

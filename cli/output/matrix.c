@@ -123,7 +123,9 @@ static void put_place(struct out *out, const struct uncore_row_place *place)
 		add_word(&g.from, from + 1);
 		add_word(&g.to, to + 1);
 	}
-	if (place->pmu)
+	if (place->pmu && place->cpu < 0)
+		buffer_printf(out->to, "%s\n", uncore_pmu_name(place->pmu));
+	else if (place->pmu)
 		buffer_printf(out->to, "%s, CPU %d\n", uncore_pmu_name(place->pmu), place->cpu);
 	else if (place->node >= 0)
 		buffer_printf(out->to, "Node %d\n", place->node);

@@ -59,6 +59,16 @@ int unc_query_add_gap(struct uncore_monitor *m, struct unc_query *q, struct unc_
 	return 0;
 }
 
+int unc_query_add_pmu_gap(struct uncore_monitor *m, struct unc_query *q,
+			  const struct uncore_pmu *pmu, const char *why)
+{
+	struct unc_gap gap = {.what = UNC_GAP_PMU, .pmu = pmu, .socket = -1};
+
+	if (pmu->cpus.count == 1)
+		gap.socket = unc_topology_socket(&m->machine->topology, pmu->cpus.ids[0]);
+	return unc_query_add_gap(m, q, gap, "%s", why);
+}
+
 int unc_query_add_port_gap(struct uncore_monitor *m, struct unc_query *q,
 			   const struct uncore_device *port, const char *why)
 {

@@ -26,6 +26,7 @@ enum unc_gap_what {
 
 struct unc_gap {
 	enum unc_gap_what what;
+	const struct uncore_pmu *pmu;     /* UNC_GAP_PMU */
 	const struct uncore_device *port; /* UNC_GAP_PORT */
 	int socket;                       /* that it is on; -1: not known */
 	const char *why;                  /* a sentence that names it; kept by the monitor */
@@ -88,6 +89,8 @@ bool unc_query_is_restrictable(const struct unc_query *q);
 /* Adds a gap with this sentence, a root port only once. -ENOMEM. */
 int unc_query_add_gap(struct uncore_monitor *m, struct unc_query *q, struct unc_gap gap,
 		      const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+int unc_query_add_pmu_gap(struct uncore_monitor *m, struct unc_query *q,
+			  const struct uncore_pmu *pmu, const char *why);
 /* `why` NULL: no PMU of the family counts it. */
 int unc_query_add_port_gap(struct uncore_monitor *m, struct unc_query *q,
 			   const struct uncore_device *port, const char *why);

@@ -239,8 +239,18 @@ static int add_to_row(struct row_builder *b, const struct unc_target *t)
 
 /* ---- gaps ----------------------------------------------------------------------------------------- */
 
-/* A sum says what belongs to it and is not counted. Where each PMU has a row, ports have their own, also beside
- * sums: a sum lists only missing ports that a filter names. */
+/* True when the gap belongs to the row, a sum: of ports only if a filter names them. */
+static bool is_gap_of(const struct row_builder *b, const struct unc_row *row,
+		      const struct unc_gap *gap)
+{
+	const char *role = gap->pmu ? gap->pmu->role : NULL;
+
+	if (gap->what == UNC_GAP_PORT && !b->query->filtered)
+		return false;
+	return (row->key.socket < 0 || gap->socket < 0 || gap->socket == row->key.socket) &&
+	       (!row->key.role || !role || strcmp(role, row->key.role) == 0);
+}
+
 static int describe_gaps(const struct row_builder *b, struct unc_row *row)
 {
 	const struct unc_gaps *gaps = &b->query->gaps;
@@ -248,50 +258,53 @@ static int describe_gaps(const struct row_builder *b, struct unc_row *row)
 	const char *pmu = NULL;
 	size_t pmus = 0;
 
+	if (row->gaps)
+		return 0;
 	for (size_t i = 0; i < gaps->count; i++)
-		if (gaps->items[i].what == UNC_GAP_PMU && !pmus++)
+		if (gaps->items[i].what == UNC_GAP_PMU && is_gap_of(b, row, &gaps->items[i]) &&
+		    !pmus++)
 			pmu = gaps->items[i].why;
 	if (pmu)
 		unc_text_add(&text, "%zu PMU%s left out: %s", pmus, pmus == 1 ? "" : "s", pmu);
 	for (size_t i = 0; i < gaps->count; i++) {
 		const struct unc_gap *gap = &gaps->items[i];
 
-		if (gap->what == UNC_GAP_PMU ||
-		    (gap->what == UNC_GAP_PORT && !b->query->filtered) ||
-		    (row->key.socket >= 0 && gap->socket >= 0 && gap->socket != row->key.socket))
+		if (gap->what == UNC_GAP_PMU || !is_gap_of(b, row, gap))
 			continue;
 		unc_text_add(&text, "%s%s", text.len ? "; " : "", gap->why);
 		if (gap->what == UNC_GAP_PORT)
 			row->port = NULL; /* the request covers more */
 	}
-	if ((!text.len && !text.failed) || row->gaps) {
-		unc_text_finish(&text);
+	if (!text.len && !text.failed)
 		return 0;
-	}
 	row->gaps = unc_text_take(&text);
 	return row->gaps ? 0 : -ENOMEM;
 }
 
-/* Rows without counters, for gaps that have no other row to be told in. */
+/* Rows without counters, for gaps that belong to no other row. */
 static int add_gap_rows(struct row_builder *b)
 {
 	const struct unc_gaps *gaps = &b->query->gaps;
 
 	for (size_t i = 0; i < gaps->count; i++) {
 		const struct unc_gap *gap = &gaps->items[i];
-		struct uncore_row_place k = {
-			.socket = gap->socket, .node = -1, .cpu = -1, .channel = -1};
+		struct uncore_row_place k = {.socket = gap->socket,
+					     .node = -1,
+					     .cpu = -1,
+					     .role = gap->pmu ? gap->pmu->role : NULL,
+					     .channel = -1};
 		size_t other = b->first;
 
-		if (b->single && gap->what == UNC_GAP_PORT) {
+		if (b->single && gap->what != UNC_GAP_SOCKET) {
+			k.pmu = gap->pmu;
 			k.port = gap->port;
 			if (!(find_row(b, k)->gaps = strdup(gap->why)))
 				return -ENOMEM;
 		}
-		if (b->single || b->level == UNCORE_LEVEL_MACHINE || gap->what == UNC_GAP_PMU ||
-		    gap->socket < 0)
+		if (b->single || b->level == UNCORE_LEVEL_MACHINE || gap->socket < 0 ||
+		    (gap->what == UNC_GAP_PORT && !b->query->filtered))
 			continue;
-		while (other < b->rows.count && b->rows.items[other].key.socket != gap->socket)
+		while (other < b->rows.count && !is_gap_of(b, &b->rows.items[other], gap))
 			other++;
 		if (other == b->rows.count)
 			find_row(b, k);

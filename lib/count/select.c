@@ -25,9 +25,6 @@ static bool package_seen(const struct uncore_monitor *m, const struct uncore_pmu
 	return false;
 }
 
-/* A PMU that is left out; its sentence follows. */
-static const struct unc_gap pmu_gap = {.what = UNC_GAP_PMU, .socket = -1};
-
 /* ---- events --------------------------------------------------------------------------------------- */
 
 /* One call of uncore_monitor_add_events(). */
@@ -153,15 +150,17 @@ static int no_such_pmu(struct adder *a)
 
 /* Some PMUs of the name cannot be counted. Those of one name belong to the rows, which lack them; a glob
  * may span PMUs of different kinds, of which only some have the event. */
-static int leave_out(struct adder *a, const struct unc_names *failed)
+static int leave_out(struct adder *a, const struct unc_gaps *failed)
 {
 	const char *pmu = a->event->pmu;
-	int r = unc_monitor_note(a->m, "left out: %s", failed->items[0]);
+	int r = 0;
 
-	for (size_t i = a->first_query; pmu && !strpbrk(pmu, "*?[") && i < a->m->query_count; i++)
+	if (!pmu || strpbrk(pmu, "*?["))
+		return unc_monitor_note(a->m, "left out: %s", failed->items[0].why);
+	for (size_t i = a->first_query; i < a->m->query_count; i++)
 		for (size_t k = 0; r == 0 && k < failed->count; k++)
-			r = unc_query_add_gap(a->m, &a->m->queries[i], pmu_gap, "%s",
-					      failed->items[k]);
+			r = unc_query_add_pmu_gap(a->m, &a->m->queries[i], failed->items[k].pmu,
+						  failed->items[k].why);
 	return r;
 }
 
@@ -172,7 +171,7 @@ static int add_event(struct adder *a)
 	const struct uncore *u = a->m->machine;
 	const struct unc_event *ev = a->event;
 	const struct uncore_pmu *elsewhere = NULL; /* not counted from the CPU that is picked */
-	struct unc_names failed = {0};             /* why, for each that cannot be counted */
+	struct unc_gaps failed = {0};              /* PMUs that cannot be counted */
 	int r = 0, error = 0, cpu = -1;
 	bool added = false;
 
@@ -190,8 +189,14 @@ static int add_event(struct adder *a)
 				       "%s has no CPU to be counted from: its cpumask is empty",
 				       pmu->name);
 		if (err < 0) {
+			struct unc_gap *gap =
+				unc_append(&failed.items, &failed.count, sizeof(*gap));
+
 			error = error ? error : err;
-			r = unc_names_add(&failed, why.text) < 0 ? unc_nomem(a->e) : 0;
+			if (gap)
+				*gap = (struct unc_gap){.pmu = pmu,
+							.why = unc_monitor_keep(a->m, why.text)};
+			r = gap && gap->why ? 0 : unc_nomem(a->e);
 		} else if (enc.cpu >= 0 && !unc_cpulist_has(&pmu->cpus, enc.cpu)) {
 			elsewhere = elsewhere ? elsewhere : pmu;
 			cpu = enc.cpu;
@@ -203,13 +208,13 @@ static int add_event(struct adder *a)
 	if (r == 0 && added)
 		r = failed.count ? leave_out(a, &failed) : 0;
 	else if (r == 0 && failed.count)
-		r = unc_fail(a->e, -error, "%s", failed.items[0]);
+		r = unc_fail(a->e, -error, "%s", failed.items[0].why);
 	else if (r == 0 && elsewhere)
 		r = unc_fail(a->e, EINVAL, "%s: %s is not counted from CPU %d", ev->text,
 			     elsewhere->name, cpu);
 	else if (r == 0)
 		r = no_such_pmu(a);
-	unc_names_finish(&failed);
+	free(failed.items);
 	return r;
 }
 
@@ -319,7 +324,7 @@ static int try_pmu(struct uncore_monitor *m, struct unc_query *q, const struct u
 	if (r == -ENODEV)
 		return 0;
 	if (r < 0) {
-		r = unc_query_add_gap(m, q, pmu_gap, "%s", why->text);
+		r = unc_query_add_pmu_gap(m, q, pmu, why->text);
 	} else {
 		r = add_metric_on(m, q, pmu, why);
 		counted = r == 0;
@@ -410,23 +415,14 @@ static int fail_metric(struct uncore_monitor *m, const struct unc_query *q,
 static int note_metric(struct uncore_monitor *m, const struct unc_query *q,
 		       const struct unc_error *unsuited)
 {
-	const char *pmu = NULL; /* why the first one is left out */
 	int r = 0;
 
 	/* A port or device that the user named was found: other PMUs cannot have it. */
 	if (unsuited->text[0] && !q->filtered)
 		r = unc_monitor_note(m, "left out: %s", unsuited->text);
-	for (size_t i = 0; r == 0 && i < q->gaps.count; i++) {
-		const struct unc_gap *gap = &q->gaps.items[i];
-
-		if (gap->what == UNC_GAP_PMU && !pmu)
-			pmu = gap->why;
-		if (gap->what == UNC_GAP_PORT && q->filtered)
-			r = unc_monitor_note(m, "%s", gap->why);
-	}
-	/* With a row for each PMU, no row has this reason. */
-	if (r == 0 && pmu && strcmp(pmu, unsuited->text) != 0)
-		r = unc_monitor_note(m, "%s: left out: %s", q->metric->name, pmu);
+	for (size_t i = 0; r == 0 && q->filtered && i < q->gaps.count; i++)
+		if (q->gaps.items[i].what == UNC_GAP_PORT)
+			r = unc_monitor_note(m, "%s", q->gaps.items[i].why);
 	return r;
 }
 
@@ -463,7 +459,7 @@ static int add_metric(struct uncore_monitor *m, const struct uncore_metric *metr
 		if (!unsuited.text[0])
 			unsuited = why;
 		/* Another PMU may have the port or device of the filter. */
-		r = q->filtered ? 0 : unc_query_add_gap(m, q, pmu_gap, "%s", why.text);
+		r = q->filtered ? 0 : unc_query_add_pmu_gap(m, q, f->pmus[i], why.text);
 	}
 	if (r == 0)
 		r = q->filtered ? find_port_gaps(m, q, &requested) : unc_query_find_gaps(m, q);

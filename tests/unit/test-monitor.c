@@ -539,32 +539,40 @@ static void an_instance_that_is_missing(void **state)
 	toy_end(&t);
 }
 
-/* One of three memory controllers has an empty cpumask: the sum says so. */
+/* One of three memory controllers has an empty cpumask: the sum says so, and its own row. */
 static void an_instance_without_a_cpu(void **state)
 {
+	static const char why[] =
+		"uncore_imc_2 has no CPU to be counted from: its cpumask is empty";
+	static const enum uncore_level levels[] = {UNCORE_LEVEL_SOCKET, UNCORE_LEVEL_INSTANCE};
 	struct toy t;
 
 	(void)state;
-	toy_make(&t, TOY_RATES);
-	machine_pmu(&t.tree, "uncore_imc_2", "19\n", "\n");
-	toy_begin(&t, UNCORE_LEVEL_SOCKET);
-	toy_ok(&t, uncore_monitor_add_metrics(t.m, "memory.write.bandwidth"));
-	toy_ok(&t, uncore_monitor_add_events(t.m, "uncore_imc/event=0x04,umask=0x0c/"));
-	toy_start(&t);
-	toy_ok(&t, uncore_monitor_read(t.m, t.s));
-	assert_int_equal(uncore_monitor_note_count(t.m), 2);
-	assert_string_equal(uncore_monitor_note_at(t.m, 0),
-			    "memory.write.bandwidth: left out: uncore_imc_2 has no CPU to be "
-			    "counted from: its cpumask is empty");
-	assert_int_equal(uncore_sample_count(t.s), 4);
-	for (size_t i = 0; i < 4; i++) {
-		const struct uncore_row *row = uncore_sample_row(t.s, i);
+	for (size_t k = 0; k < 2; k++) {
+		toy_make(&t, TOY_RATES);
+		machine_pmu(&t.tree, "uncore_imc_2", "19\n", "\n");
+		toy_begin(&t, levels[k]);
+		toy_ok(&t, uncore_monitor_add_metrics(t.m, "memory.write.bandwidth"));
+		toy_ok(&t, uncore_monitor_add_events(t.m, "uncore_imc/event=0x04,umask=0x0c/"));
+		toy_start(&t);
+		toy_ok(&t, uncore_monitor_read(t.m, t.s));
+		assert_int_equal(uncore_monitor_note_count(t.m), 0);
+		assert_int_equal(uncore_sample_count(t.s), k ? 8 : 4);
+		for (size_t i = 0; i < uncore_sample_count(t.s); i++) {
+			const struct uncore_row *row = uncore_sample_row(t.s, i);
 
-		assert_int_equal(row->quality, UNCORE_PARTIAL);
-		assert_string_equal(row->reason, "1 PMU left out: uncore_imc_2 has no CPU to be "
-						 "counted from: its cpumask is empty");
+			if (k && i % 4 < 3) {
+				assert_int_equal(row->quality, UNCORE_MEASURED);
+				continue;
+			}
+			assert_int_equal(row->quality, k ? UNCORE_UNAVAILABLE : UNCORE_PARTIAL);
+			assert_contains(row->reason, why);
+			if (k)
+				assert_string_equal(uncore_pmu_name(row->place.pmu),
+						    "uncore_imc_2");
+		}
+		toy_end(&t);
 	}
-	toy_end(&t);
 }
 
 static void reading_after_the_end(void **state)

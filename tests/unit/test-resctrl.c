@@ -195,10 +195,16 @@ static void a_cache_without_cpus(void **state)
 {
 	struct machine *x = *state;
 
-	put(x, "mon_data/mon_L3_07/mbm_total_bytes", "1\n");
+	put_group(x, "web/");
+	put(x, "mon_data/mon_L3_07/mon_sub_L3_09/mbm_total_bytes", "1\n");
 	begin(x, UNCORE_LEVEL_MACHINE, "memory.bandwidth");
-	assert_non_null(strstr(uncore_pmu_broken(uncore_pmu_at(x->u, 2)), "has the cache 7"));
+	assert_non_null(strstr(uncore_pmu_broken(uncore_pmu_at(x->u, 2)),
+			       "no CPU online has the cache 7 and is in node 9"));
 	has_quality(next(x, "/", -1), UNCORE_PARTIAL);
+	has_quality(row(x, "web", -1), UNCORE_MEASURED);
+	uncore_monitor_free(x->m);
+	begin(x, UNCORE_LEVEL_INSTANCE, "memory.bandwidth");
+	is_not(next(x, "/", -1), UNCORE_UNAVAILABLE, "no CPU online has the cache 7");
 }
 
 /* ---- counts --------------------------------------------------------------------------------------- */

@@ -6,8 +6,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -54,19 +52,6 @@ static int number_of(const char *name, const char *prefix)
 	return (int)number;
 }
 
-/* A string of the PMU; NULL: out of memory. */
-__attribute__((format(printf, 2, 3))) static const char *keep(struct uncore_pmu *p, const char *fmt,
-							      ...)
-{
-	char text[PATH_MAX];
-	va_list args;
-
-	va_start(args, fmt);
-	vsnprintf(text, sizeof(text), fmt, args);
-	va_end(args);
-	return unc_names_take(&p->strings, strdup(text));
-}
-
 static int add_events(struct uncore_pmu *p)
 {
 	struct uncore_term *term = unc_append(&p->terms, &p->term_count, sizeof(*term));
@@ -111,8 +96,8 @@ static int add_pmu(struct scan *s, const char *group, const char *directory, int
 	p->root = s->root;
 	p->error = s->e;
 	p->no_files = p->has_mask = true;
-	p->role = keep(p, "%s", group);
-	p->directory = keep(p, "%s", directory);
+	p->role = unc_names_take(&p->strings, strdup(group));
+	p->directory = unc_names_take(&p->strings, strdup(directory));
 	p->cpus.ids = calloc(1, sizeof(*p->cpus.ids));
 	if (!p->name || !p->identifier || !p->role || !p->directory || !p->cpus.ids)
 		return -ENOMEM;
@@ -125,8 +110,10 @@ static int add_pmu(struct scan *s, const char *group, const char *directory, int
 	}
 	if (p->cpus.count)
 		return add_events(p);
-	unc_text_add(&name, "%s: no CPU online has the cache %d (" CPU_DIR "/cpu*/cache/index3/id)",
-		     directory, cache);
+	unc_text_add(&name, "%s: no CPU online has the cache %d", directory, cache);
+	if (node >= 0)
+		unc_text_add(&name, " and is in node %d", node);
+	unc_text_add(&name, " (" CPU_DIR "/cpu*/cache/index3/id)");
 	p->broken = unc_text_take(&name);
 	return p->broken ? 0 : -ENOMEM;
 }
