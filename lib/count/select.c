@@ -600,7 +600,7 @@ int uncore_monitor_add_metrics(struct uncore_monitor *m, const char *pattern)
 	struct unc_error *e = &m->machine->error;
 	const char *guest = m->machine->topology.guest;
 	bool known = false, here = false;
-	const struct uncore_metric *general = NULL;
+	const struct uncore_metric *general = NULL, *apart = NULL;
 	const char *missing = NULL;
 	int r = unc_monitor_refuse_planned(m);
 
@@ -610,6 +610,7 @@ int uncore_monitor_add_metrics(struct uncore_monitor *m, const char *pattern)
 		if (!matches(metric, pattern))
 			continue;
 		if (!uncore_metric_missing(metric) && is_apart(m, metric, pattern)) {
+			apart = metric;
 			r = unc_monitor_note(m, "%s is not in %s: %s; name it to count it",
 					     metric->name, pattern, metric->apart);
 		} else if (!uncore_metric_missing(metric)) {
@@ -636,6 +637,9 @@ int uncore_monitor_add_metrics(struct uncore_monitor *m, const char *pattern)
 		unc_monitor_roll_back(m, before);
 		return r;
 	}
+	if (!here && apart)
+		return unc_fail(e, ENODEV, "%s is not in %s: %s; name it to count it", apart->name,
+				pattern, apart->apart);
 	if (!here && !known)
 		return no_such_metric(m, pattern);
 	if (!here) {

@@ -83,6 +83,8 @@ value() {
 		expect 0 "$UNCORE" --source "sim:$sim,step=1s" stat -j --timeout 1 -M "$what"
 		jq -es 'any(.name == "memory.utilization" and .value != null)' <<<"$output" >/dev/null || fail
 	done
+	expect 3 "$UNCORE" --source "sim:$sim" stat -I 1000 -M 'memory.util*'
+	says 'memory\.utilization is not in memory\.util\*: the clock is a fifth counter, .*; name it to count it'
 	# The clock is a fifth.
 	expect 0 "$UNCORE" --source "sim:$sim" stat --dry-run -j -M memory.utilization
 	[ "$(jq -r 'select(.pmu == "uncore_imc_0") | .group' <<<"$output" | sort | uniq -c | tr -s ' ')" = ' 3 0' ] || fail
