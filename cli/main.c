@@ -62,16 +62,18 @@ static const struct command commands[] = {
 	 * possible (tests/cli/presets.bats); behind "else" they are for machines that have none of the others. */
 	{"mem", "Memory traffic, latency and utilization", .run = cmd_stat,
 	 .metrics = "memory.read.bandwidth,memory.write.bandwidth,memory.bandwidth,"
-		    "memory.utilization*,memory.read.latency,memory.package.*,"
+		    "memory.utilization*,memory.read.latency,memory.read.latency.cycles,"
+		    "memory.package.*,"
 		    "memory.cxl.*bandwidth,memory.requests,memory.read.requests,"
 		    "memory.write.requests,memory.local.bandwidth,memory.local.ratio,"
 		    "cache.occupancy,else,memory.*",
 	 .output = "memory", .view = &mem_all},
 	{"pcie", "PCIe traffic by root port and device", .run = cmd_stat,
-	 .metrics = "pcie.inbound.read.bandwidth,pcie.inbound.write.bandwidth,"
-		    "pcie.outbound.read.bandwidth,pcie.outbound.write.bandwidth,"
-		    "pcie.inbound.read.latency,else,pcie.in.bandwidth,pcie.out.bandwidth,"
-		    "else,pcie.*.bandwidth,pcie.*.utilization,pcie.*.latency",
+	 .metrics =
+		 "pcie.inbound.read.bandwidth,pcie.inbound.write.bandwidth,"
+		 "pcie.outbound.read.bandwidth,pcie.outbound.write.bandwidth,"
+		 "pcie.inbound.read.latency,pcie.inbound.complex?.bandwidth,else,pcie.in.bandwidth,pcie.out.bandwidth,"
+		 "else,pcie.*.bandwidth,pcie.*.utilization,pcie.*.latency",
 	 .output = "ports", .level = UNCORE_LEVEL_PORT, .view = &pcie_all},
 	{"link", "Traffic between sockets and to accelerators", .run = cmd_stat,
 	 .metrics = "link.out.bandwidth,link.in.bandwidth,link.?.out.bandwidth,"

@@ -16,6 +16,7 @@ static const char *const metrics[METRICS] = {
 	[TOTAL] = "memory.bandwidth",      [PEAK] = "memory.utilization",
 	[LATENCY] = "memory.read.latency",
 };
+static const char clocks[] = "memory.read.latency.cycles"; /* in the column of the latency */
 
 static const struct table_column columns[] = {
 	{"PLACE", false}, {"READ", true},    {"WRITE", true},
@@ -34,6 +35,8 @@ static size_t column_of(const struct uncore_row *row)
 {
 	size_t i = 0;
 
+	if (strcmp(row->query.name, clocks) == 0)
+		return LATENCY;
 	while (i < METRICS && (!row->query.family || strcmp(metrics[i], row->query.name) != 0))
 		i++;
 	return i;
@@ -55,22 +58,47 @@ static int compare_places(const void *a, const void *b)
 	return x->number < y->number ? -1 : x->number > y->number;
 }
 
-/* A column has one family in each line: a second one that counts the same is left to the table below. */
+/* Seconds are better than clocks, but not where the metric is in doubt: which of them Zen 4 counts, documents
+ * contradict. */
+static bool is_better(const struct uncore_row *row, const struct uncore_row *than)
+{
+	bool seconds = strcmp(row->query.unit, "s") == 0;
+
+	return seconds ? row->quality != UNCORE_SUSPECT : than->quality == UNCORE_SUSPECT;
+}
+
+/* The row of the grid in the same line and column, or behind the last. */
+static size_t place_in_grid(const struct grid *g, const struct uncore_row *row)
+{
+	size_t k = 0;
+
+	while (k < g->count && (!out_same_place(&g->out->rows[k].row->place, &row->place) ||
+				column_of(g->out->rows[k].row) != column_of(row)))
+		k++;
+	return k;
+}
+
+/* A column has one family in each line: a second one that counts the same is left to the table below. Of the latency in
+ * seconds and in clocks only one is printed. */
 static void take_grid(struct grid *g)
 {
 	struct out_row *rows = g->out->rows;
 
 	for (size_t i = 0; i < g->out->row_count; i++) {
 		struct out_row row = rows[i];
-		bool taken = column_of(row.row) == METRICS;
+		size_t k = place_in_grid(g, row.row);
 
-		for (size_t k = 0; k < g->count && !taken; k++)
-			taken = out_same_place(&rows[k].row->place, &row.row->place) &&
-				column_of(rows[k].row) == column_of(row.row);
-		if (taken)
+		if (column_of(row.row) == METRICS)
 			continue;
-		memmove(rows + g->count + 1, rows + g->count, (i - g->count) * sizeof(*rows));
-		rows[g->count++] = row;
+		if (k == g->count) {
+			memmove(rows + k + 1, rows + k, (i - k) * sizeof(*rows));
+			rows[g->count++] = row;
+		} else if (strcmp(rows[k].row->query.unit, row.row->query.unit) != 0) {
+			if (is_better(row.row, rows[k].row))
+				rows[k] = row;
+			memmove(rows + i, rows + i + 1, (--g->out->row_count - i) * sizeof(*rows));
+			i--;
+		}
 	}
 	qsort(rows, g->count, sizeof(*rows), compare_places);
 }

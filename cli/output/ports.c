@@ -11,18 +11,48 @@
 #include "views/devices.h"
 
 #define COLUMNS (TABLE_COLUMNS - 3) /* beside the port, its link and the share of that */
+#define METRIC_ROOM 64
 
 /* The columns: metrics in the order of the rows. */
 struct columns {
-	const char *names[COLUMNS];
+	char names[COLUMNS][METRIC_ROOM];
 	char titles[COLUMNS][40];
 	size_t count;
 };
 
+#define PART ".complex"
+
+/* The number of a part of a PMU that only the metric's name tells ("pcie.inbound.complex0.bandwidth"), with what is
+ * behind it; NULL: none. */
+static const char *part_of(const char *name)
+{
+	const char *part = strstr(name, PART);
+
+	return part ? part + strlen(PART) : NULL;
+}
+
 /* Ports with their metrics come first; families of one machine meet in a port. */
-static bool same_line(const struct uncore_row_place *a, const struct uncore_row_place *b)
+static bool same_place(const struct uncore_row_place *a, const struct uncore_row_place *b)
 {
 	return a->port ? a->port == b->port : !b->port && out_same_place(a, b);
+}
+
+static bool same_line(const struct uncore_row *a, const struct uncore_row *b)
+{
+	const char *x = part_of(a->query.name), *y = part_of(b->query.name);
+
+	return same_place(&a->place, &b->place) && !x == !y &&
+	       (!x || strncmp(x, y, strcspn(x, ".") + 1) == 0);
+}
+
+/* The metric's name without the part. */
+static void put_name(char name[METRIC_ROOM], const struct uncore_row *row)
+{
+	const char *part = part_of(row->query.name);
+	int before = (int)(part ? (size_t)(part - row->query.name) - strlen(PART) : METRIC_ROOM);
+
+	snprintf(name, METRIC_ROOM, "%.*s%s", before, row->query.name,
+		 part ? part + strcspn(part, ".") : "");
 }
 
 /* "pcie.inbound.read.bandwidth" is headed "IN READ", "pcie.inbound.read.latency" "LATENCY", 
@@ -49,24 +79,30 @@ static void make_title(char *title, size_t size, const char *name)
 		*c = *c >= 'a' && *c <= 'z' ? (char)(*c - 'a' + 'A') : *c;
 }
 
-static void add_column(struct columns *c, const char *name)
+static void add_column(struct columns *c, const struct uncore_row *row)
 {
+	char name[METRIC_ROOM];
+
+	put_name(name, row);
 	for (size_t i = 0; i < c->count; i++)
 		if (strcmp(c->names[i], name) == 0)
 			return;
 	if (c->count == COLUMNS)
 		return;
 	make_title(c->titles[c->count], sizeof(c->titles[0]), name);
-	c->names[c->count++] = name;
+	memcpy(c->names[c->count++], name, sizeof(name));
 }
 
 static const struct uncore_row *find(const struct out *out, const struct uncore_row *line,
 				     const char *name)
 {
-	for (size_t i = 0; i < out->row_count; i++)
-		if (same_line(&line->place, &out->rows[i].row->place) &&
-		    strcmp(out->rows[i].row->query.name, name) == 0)
+	char found[METRIC_ROOM];
+
+	for (size_t i = 0; i < out->row_count; i++) {
+		put_name(found, out->rows[i].row);
+		if (same_line(line, out->rows[i].row) && strcmp(found, name) == 0)
 			return out->rows[i].row;
+	}
 	return NULL;
 }
 
@@ -82,6 +118,7 @@ static void put_value(struct table *t, const struct uncore_row *row)
 static void put_place(struct table *t, const struct uncore_row *row)
 {
 	const struct uncore_pmu *pmu = row->place.pmu;
+	const char *part = part_of(row->query.name);
 	struct buffer place = {0};
 	char link[LINK_ROOM];
 
@@ -95,6 +132,8 @@ static void put_place(struct table *t, const struct uncore_row *row)
 		buffer_printf(&place, "socket %d, %s", row->place.socket, uncore_pmu_name(pmu));
 	else
 		out_place(&place, &row->place);
+	if (part)
+		buffer_printf(&place, ", complex %.*s", (int)strcspn(part, "."), part);
 	table_cell(t, "%s", place.data);
 	table_cell(t, "%s", "");
 	buffer_free(&place);
@@ -108,7 +147,7 @@ static double share_of(const struct out *out, const struct uncore_row *line)
 	for (size_t i = 0; i < out->row_count; i++) {
 		const struct uncore_row *row = out->rows[i].row;
 
-		if (same_line(&line->place, &row->place) && isfinite(row->ceiling))
+		if (same_line(line, row) && isfinite(row->ceiling))
 			most = fmax(most, row->value / row->ceiling);
 	}
 	return most;
@@ -181,7 +220,7 @@ static double key_of(const struct out *out, const struct uncore_row *line)
 	for (size_t i = 0; i < out->row_count; i++) {
 		const struct uncore_row *row = out->rows[i].row;
 
-		if (same_line(&row->place, &line->place) && isfinite(row->value) &&
+		if (same_line(row, line) && isfinite(row->value) &&
 		    strcmp(row->query.unit, unit) == 0 &&
 		    strncmp(row->query.name + strcspn(row->query.name, ".") + 1, part,
 			    strlen(part)) == 0)
@@ -198,7 +237,7 @@ static bool is_idle_line(const struct out *out, const struct uncore_row *line)
 	for (size_t i = 0; i < out->row_count; i++) {
 		const struct uncore_row *row = out->rows[i].row;
 
-		if (!same_line(&row->place, &line->place) || strcmp(row->query.unit, "B/s") != 0)
+		if (!same_line(row, line) || strcmp(row->query.unit, "B/s") != 0)
 			continue;
 		known = true;
 		if (row->value != 0 || row->quality > UNCORE_SCALED)
@@ -226,7 +265,7 @@ static struct line *make_lines(const struct out *out, size_t *count)
 		const struct uncore_row *row = out->rows[i].row;
 		size_t first = 0;
 
-		while (!same_line(&out->rows[first].row->place, &row->place))
+		while (!same_line(out->rows[first].row, row))
 			first++;
 		if (first == i)
 			lines[(*count)++] =
@@ -277,8 +316,10 @@ static void put_sum(struct out *out, const struct columns *c, struct table *t)
 		for (size_t k = 0; k < out->row_count; k++) {
 			const struct uncore_row *row = out->rows[k].row;
 			enum uncore_quality quality = row->quality;
+			char name[METRIC_ROOM];
 
-			if (strcmp(row->query.name, c->names[i]) != 0)
+			put_name(name, row);
+			if (strcmp(name, c->names[i]) != 0)
 				continue;
 			/* The sum then misses a part. */
 			if (quality == UNCORE_UNAVAILABLE)
@@ -330,7 +371,7 @@ static bool is_idle(const struct out *out, const struct uncore_row *row)
 	for (size_t i = 0; i < out->row_count; i++) {
 		const struct uncore_row *other = out->rows[i].row;
 
-		if (!same_line(&other->place, &row->place) || !isfinite(other->value))
+		if (!same_line(other, row) || !isfinite(other->value))
 			continue;
 		known = true;
 		if (other->value > 0)
@@ -371,7 +412,7 @@ void ports_output_window(struct out *out)
 	out_text_header(out);
 	out_text_time(out);
 	for (size_t i = 0; i < out->row_count; i++)
-		add_column(&c, out->rows[i].row->query.name);
+		add_column(&c, out->rows[i].row);
 	for (size_t i = 0; i < c.count; i++)
 		columns[i + 2] =
 			(struct table_column){c.titles[i], strstr(c.names[i], ".bandwidth")
@@ -441,7 +482,7 @@ void ddio_output_window(struct out *out)
 		for (size_t k = i; k--;) {
 			const struct uncore_row *other = out->rows[k].row;
 
-			if (same_line(&other->place, &row->place) &&
+			if (same_line(other, row) &&
 			    strncmp(other->query.name, row->query.name,
 				    (size_t)line_length(row->query.name)) == 0)
 				first = other;
@@ -481,7 +522,7 @@ static size_t add_parts(const struct out *out, struct checked *parts, double *mo
 		const struct uncore_row *row = out->rows[i].row;
 		size_t k = 0;
 
-		while (k < count && !same_line(parts[k].place, &row->place))
+		while (k < count && !same_place(parts[k].place, &row->place))
 			k++;
 		if (k == count)
 			parts[count++] = (struct checked){&row->place, 0};

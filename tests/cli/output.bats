@@ -186,7 +186,7 @@ widest() {
 	shows '000b:00:00\.0 .* 24\.3 %'$'\n'' +LINK 64 GT/s x16; 000b:01:00\.0 mlx5_2'
 	expect 0 env COLUMNS=200 "$UNCORE" --source "$SIM_T410" pcie
 	shows '000b:00:00\.0  64 GT/s x16 .* 24\.3 % +000b:01:00\.0 mlx5_2'
-	expect 0 env COLUMNS=80 "$UNCORE" --source "$SIM_T410" link --timeout 1
+	expect 0 env COLUMNS=80 "$UNCORE" --source "$SIM_T410" link --all --timeout 1
 	shows $'\n'nvidia-t410-nvclink/link.in.read.latency$'\n +all, CPU socket'
 	# JSON has no lines to fold.
 	expect 0 env COLUMNS=80 "$UNCORE" --source "$SIM_T410" list -j
@@ -199,8 +199,8 @@ widest() {
 
 	expect 0 "$UNCORE" --source "$SIM_T410" --color always pcie
 	shows "${green}24\.3 %"
-	expect 0 "$UNCORE" --source "$SIM_ZEN4" mem --timeout 1 --color=always
-	shows "${red}400\.0 ns !" "${red}suspect"
+	expect 0 "$UNCORE" --source "$SIM_ZEN4" mem --all --timeout 1 --color=always
+	shows "${red}400\.0 cycle !" "${red}suspect"
 	for how in auto never; do
 		expect 0 "$UNCORE" --source "$SIM_T410" --color "$how" pcie
 		[[ $output != *$'\e'* ]] || fail 'colours in a pipe'

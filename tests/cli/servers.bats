@@ -163,11 +163,31 @@ zen4() {
 @test "Zen 4: latency in core clocks or in nanoseconds, decided where only one can be" {
 	zen4 11e6 1e6 # 110
 	gives memory.local.read.latency.cycles suspect 110
+	expect 0 "$UNCORE" --source "sim:$SIM,step=1s" mem
+	shows 'machine .* 110\.0 ns'
+	[[ $output != *cycle* && $output != *suspect* ]] || fail
 	expect 0 "$UNCORE" --source "sim:$SIM,step=1s" stat -j --timeout 1 -M 'memory.*read.latency'
 	jq -se 'all(.[]; .quality == "measured" and (.value * 1e9 | round) == 110) and length == 3' <<<"$output" || fail
 	zen4 40e6 1e6 # 400
 	expect 0 "$UNCORE" --source "sim:$SIM,step=1s" stat -j --timeout 1 -M 'memory.*read.latency'
 	jq -se 'all(.[]; .quality == "suspect" and (.reason | contains("core clocks")))' <<<"$output" || fail
+	expect 0 "$UNCORE" --source "sim:$SIM,step=1s" mem
+	shows 'machine .* 400\.0 cycle !' 'memory\.read\.latency\.cycles is suspect'
+	[[ $output != *'ns !'* && $output != *'read.latency is suspect'* ]] || fail
+}
+
+@test "Zen 4 and 5: pcie has a line for each IO root complex, from the counters of the fabric's sums" {
+	local sim
+
+	for sim in zen4:4 zen5:8; do
+		expect 0 "$UNCORE" --source "sim:${sim%:*},step=1s" pcie
+		[ "$(grep -c '^amd_df, complex [0-7] ' <<<"$output")" -eq "${sim#*:}" ] || fail
+		expect 0 "$UNCORE" --source "sim:${sim%:*},step=1s" pcie -j
+		jq -se 'group_by(.name | contains("complex")) | map(map(.value) | add) | length == 2 and
+			(.[0] / .[1] - 1 | fabs) < 1e-9' <<<"$output" || fail
+		expect 0 "$UNCORE" --source "sim:${sim%:*},step=1s" pcie --dry-run -j
+		[ "$(wc -l <<<"$output")" -eq 16 ] || fail
+	done
 }
 
 # hbm M2M: 2e9 CAS of HBM and 1e9 of DRAM, and this many reads and writes of the mesh.
