@@ -1,0 +1,18 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# Examples of the manual and of README print what is shown there. tools/examples writes them anew.
+
+load helpers
+
+@test "examples of the manual and of README" {
+	local check=(--check)
+
+	[ -z "${UPDATE-}" ] || check=()
+	expect 0 "$UNCORE_SOURCE_ROOT/tools/examples" "${check[@]}" "$UNCORE" "$UNCORE_SOURCE_ROOT"/{README.md,man/*.scd}
+}
+
+@test "an example that shows something else is found" {
+	printf '%s\n' '```' '$ uncore --source sim:spr,step=1s mem 1 1' 'PLACE' '...' '```' >"$BATS_TEST_TMPDIR/page.md"
+	expect 1 "$UNCORE_SOURCE_ROOT/tools/examples" --check "$UNCORE" "$BATS_TEST_TMPDIR/page.md"
+	shows '\+machine +74'
+}
