@@ -9,10 +9,7 @@
 #include "uncore.h"
 
 #define UNC_BINS_PER_OCTAVE 32
-#define UNC_DISTRIBUTION_OCTAVES \
-	20 /* below the largest value; what is smaller is in the lowest bin */
-#define UNC_DISTRIBUTION_BINS \
-	640 /* 20 octaves below the largest value; smaller ones are in the lowest bin */
+#define UNC_DISTRIBUTION_BINS 640 /* 20 octaves; what is below them is in the first bin */
 
 /* One short sample of a row. */
 struct unc_short_sample {
