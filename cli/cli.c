@@ -39,9 +39,12 @@ size_t cli_clean(char *text, size_t len, const char *kept)
 		{0x200b, 0x200f}, {0x2028, 0x202e},   {0x2060, 0x206f}, {0xfeff, 0xfeff},
 		{0xfff9, 0xfffb}, {0xe0000, 0xe0fff},
 	};
-	size_t out = 0;
+	size_t plain = 0, out;
 
-	for (size_t at = 0, size; at < len; at += size) {
+	while (plain < len && text[plain] >= ' ' && text[plain] < 0x7f)
+		plain++;
+	out = plain;
+	for (size_t at = plain, size; at < len; at += size) {
 		uint32_t code = 0;
 		bool seen;
 

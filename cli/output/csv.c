@@ -33,7 +33,8 @@ static void put_text(struct out *out, const char *text)
 /* The schema is that of JSON; "SIMULATED" stands before the source instead of in its own column. */
 static bool is_column(const struct field *f)
 {
-	return strcmp(f->name, "schema") != 0 && strcmp(f->name, "simulated") != 0;
+	return *f->name != 's' ||
+	       (strcmp(f->name, "schema") != 0 && strcmp(f->name, "simulated") != 0);
 }
 
 static void put_source(struct out *out, const char *source)
@@ -42,6 +43,17 @@ static void put_source(struct out *out, const char *source)
 
 	snprintf(text, sizeof(text), "SIMULATED %s", source);
 	put_text(out, text);
+}
+
+/* Most cells: they need neither quotation marks nor cleaning. */
+static void put_number(struct out *out, const char *text)
+{
+	if (strpbrk(out->setup.separator, "0123456789+-.e")) {
+		put_text(out, text);
+		return;
+	}
+	buffer_puts(out->to, text);
+	buffer_puts(out->to, out->setup.separator);
 }
 
 static void put_value(struct out *out, const struct field *f)
@@ -71,7 +83,7 @@ static void put_value(struct out *out, const struct field *f)
 	default: /* not known; lists have no place in a cell */
 		break;
 	}
-	put_text(out, number);
+	put_number(out, number);
 }
 
 static void end_line(struct out *out)
