@@ -247,6 +247,9 @@ const char *uncore_metric_unit(const struct uncore_metric *m);     /* B/s, Hz, s
 const char *uncore_metric_family(const struct uncore_metric *m);   /* intel-imc */
 const char *uncore_metric_formula(const struct uncore_metric *m);  /* for this CPU model, or "" */
 const char *uncore_metric_evidence(const struct uncore_metric *m); /* source of the formula */
+/* True when the pattern ("memory.*", or of one family "intel-imc/memory.*") matches its name or a
+ * name that it had before. */
+bool uncore_metric_matches(const struct uncore_metric *m, const char *pattern);
 /* Its place among the few metrics that a first look at a machine shows, from 1; 0: not one of
  * them. The headline metrics of a family fit into its counters together, where the hardware
  * allows it. */

@@ -28,18 +28,6 @@ static void take_argument(void *into, char *arg, struct argp_state *state)
 	o->metric = arg;
 }
 
-/* A name or a pattern, after "family/" or alone, as -M takes it. */
-static bool matches(const char *pattern, const struct uncore_metric *m)
-{
-	const char *family = uncore_metric_family(m);
-	const char *slash = strchr(pattern, '/');
-
-	if (slash &&
-	    (strncmp(pattern, family, (size_t)(slash - pattern)) != 0 || family[slash - pattern]))
-		return false;
-	return fnmatch(slash ? slash + 1 : pattern, uncore_metric_name(m), 0) == 0;
-}
-
 /* Metrics of this machine; when there are none, metrics of the family that the pattern names. */
 static size_t keep_available(const struct uncore_metric **metrics, size_t count, bool family_named)
 {
@@ -531,7 +519,8 @@ static void say_families(const struct uncore *u, const char *pattern)
 	for (size_t i = 0; i < uncore_metric_count(u); i++) {
 		const struct uncore_metric *m = uncore_metric_at(u, i);
 
-		if (!matches(pattern, m) || (last && strcmp(last, uncore_metric_family(m)) == 0))
+		if (!uncore_metric_matches(m, pattern) ||
+		    (last && strcmp(last, uncore_metric_family(m)) == 0))
 			continue;
 		buffer_printf(&text, "%s%s", last ? ", " : "", uncore_metric_family(m));
 		last = uncore_metric_family(m);
@@ -590,7 +579,7 @@ static int explain(struct cli *cli, const struct explain_options *o)
 	int status;
 
 	for (size_t i = 0; i < all; i++)
-		if (matches(o->metric, uncore_metric_at(cli->u, i)))
+		if (uncore_metric_matches(uncore_metric_at(cli->u, i), o->metric))
 			metrics[count++] = uncore_metric_at(cli->u, i);
 	count = keep_available(metrics, count, strchr(o->metric, '/'));
 	if (count && o->output)

@@ -141,6 +141,8 @@ static bool takes_metric(const struct list_options *o, const struct uncore_metri
 {
 	if (!o->all && uncore_metric_missing(m))
 		return false;
+	if (o->count == 1 && uncore_metric_matches(m, o->words[0].text)) /* a name of before, too */
+		return true;
 	return takes(o, (const char *[]){uncore_metric_name(m), uncore_metric_family(m),
 					 uncore_metric_title(m), NULL});
 }

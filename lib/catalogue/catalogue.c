@@ -5,6 +5,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -369,6 +370,22 @@ const char *uncore_metric_unit(const struct uncore_metric *m)
 const char *uncore_metric_family(const struct uncore_metric *m)
 {
 	return m->family->name;
+}
+
+bool uncore_metric_matches(const struct uncore_metric *m, const char *pattern)
+{
+	const char *slash = strchr(pattern, '/');
+	size_t len = slash ? (size_t)(slash - pattern) : 0;
+	char name[128];
+	int n;
+
+	if (slash && (strlen(m->family->name) != len || memcmp(m->family->name, pattern, len) != 0))
+		return false;
+	pattern = slash ? slash + 1 : pattern;
+	for (const char *at = m->formerly; at && sscanf(at, "%127s%n", name, &n) == 1; at += n)
+		if (unc_glob_matches(pattern, name))
+			return true;
+	return unc_glob_matches(pattern, m->name);
 }
 
 unsigned uncore_metric_headline(const struct uncore_metric *m)

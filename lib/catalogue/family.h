@@ -21,6 +21,7 @@ struct uncore_metric {
 	bool other_model; /* no case of its formula is for this CPU model */
 	const struct unc_family *family;
 	const char *name, *title, *unit, *evidence;
+	const char *formerly; /* its names of before, separated by blanks; NULL: none */
 	enum unc_ceiling ceiling;
 	unsigned headline; /* its place in the overview; 0: not in it */
 	const char *apart; /* why "memory.*" does not include it; NULL: it is included */

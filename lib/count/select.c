@@ -259,14 +259,18 @@ static bool matches(const struct uncore_metric *metric, const char *pattern)
 {
 	const char *slash = strchr(pattern, '/');
 	const char *name = slash ? slash + 1 : pattern;
-	size_t len = slash ? (size_t)(slash - pattern) : 0;
 
-	if (slash && (strlen(metric->family->name) != len ||
-		      memcmp(metric->family->name, pattern, len) != 0))
-		return false;
 	if (*name && strchr("*?[", *name) && strncmp(metric->name, "matrix.", 7) == 0)
 		return false;
-	return unc_glob_matches(name, metric->name);
+	return uncore_metric_matches(metric, pattern);
+}
+
+/* False: the pattern has a name of before. */
+static bool has_name(const struct uncore_metric *metric, const char *pattern)
+{
+	const char *slash = strchr(pattern, '/');
+
+	return unc_glob_matches(slash ? slash + 1 : pattern, metric->name);
 }
 
 /* True when an event of the metric counts the whole package. */
@@ -616,6 +620,9 @@ int uncore_monitor_add_metrics(struct uncore_monitor *m, const char *pattern)
 		} else if (!uncore_metric_missing(metric)) {
 			here = true;
 			r = try_metric(m, metric, &unsuited);
+			if (r == 0 && !has_name(metric, pattern))
+				r = unc_monitor_note(m, "%s: the name is now %s", pattern,
+						     metric->name);
 		} else if (metric->family->pmu_count && !missing) {
 			missing = uncore_metric_missing(metric);
 		}

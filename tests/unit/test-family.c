@@ -199,8 +199,8 @@ static void every_optional_key(void **state)
 
 static void every_unit_of_the_list(void **state)
 {
-	static const char *const units[] = {"B/s",     "Hz", "s", "ratio", "1/s",
-					    "1/cycle", "W",  "J", "B"};
+	static const char *const units[] = {"B/s",     "Hz",    "s", "ratio", "1/s",
+					    "1/cycle", "count", "W", "J",     "B"};
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(units); i++) {
