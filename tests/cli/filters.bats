@@ -60,7 +60,7 @@ encodes() {
 }
 
 @test "clocks stay as they are, and are in one group with what they divide" {
-	encodes '--port 0:4:1' pcie.inbound.read.request.rate \
+	encodes '--port 0:4:1' pcie.inbound.read.requests.per.cycle \
 		'nvidia_pcie_pmu_0_rc_4 0x2 0x2 0x0' 'nvidia_pcie_pmu_0_rc_4 0x100000000 0x0 0x0'
 	[ "$(jq -r .group <<<"$output" | sort -u | wc -l)" -eq 1 ] || fail 'two groups'
 }

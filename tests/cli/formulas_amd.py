@@ -67,7 +67,7 @@ CACHE = {
 }
 ANY_FABRIC = {
     "memory.local.write.bandwidth": df(CHANNELS, 0x7FF),
-    "memory.served.write.bandwidth": df(CHANNELS, 0xBFF),
+    "memory.from.remote.write.bandwidth": df(CHANNELS, 0xBFF),
     "fabric.cpu.local.read.bandwidth": df(CORES, 0x7FE, size=32),
     "fabric.cpu.local.write.bandwidth": df(CORES, 0x7FF),
     "fabric.cpu.remote.read.bandwidth": df(CORES, 0xBFE, size=32),
@@ -109,7 +109,7 @@ FORMULAS = {
         **ANY_FABRIC,
         **devices(MODERATORS),
         "memory.local.read.bandwidth": df(CHANNELS, 0x7FE),
-        "memory.served.read.bandwidth": df(CHANNELS, 0xBFE),
+        "memory.from.remote.read.bandwidth": df(CHANNELS, 0xBFE),
         "matrix.remote.memory.read.bandwidth": df(CHANNELS, 0xBFE),
         "pcie.inbound.read.bandwidth": df(MODERATORS, 0x7FE, 0xBFE),
         "pcie.inbound.write.bandwidth": df(MODERATORS, 0x7FF, 0xBFF),

@@ -78,9 +78,9 @@ def home(pmus, code):
         f"{prefix}.{who}.{kind}.bandwidth": lines(pmus, event(code, mask))
         for prefix, who, kind, mask in (
             ("memory", "local", "read", 1),
-            ("memory", "served", "read", 2),
+            ("memory", "from.remote", "read", 2),
             ("memory", "local", "write", 4),
-            ("memory", "served", "write", 8),
+            ("memory", "from.remote", "write", 8),
             ("matrix", "remote.memory", "read", 2),
             ("matrix", "remote.memory", "write", 8),
         )
@@ -114,7 +114,7 @@ def slices(pmus, cycles):
     return {
         **home(pmus, 0x50),
         "fabric.clock.frequency": clock(pmus, cycles),
-        "fabric.directory.home.write.bandwidth": lines(pmus, event(0x54, 1), event(0x54, 2)),
+        "fabric.directory.update.cha.bandwidth": lines(pmus, event(0x54, 1), event(0x54, 2)),
     }
 
 
@@ -239,7 +239,7 @@ def upi(pmus, twenty_lanes):
         )
     else:  # of the slots that were sent, which are those of a whole flit a clock in all simulations
         table["link.out.utilization"] = share(pmus, [sent, other], [event(0x02, 0xFF)])
-        table["link.out.flits"] = lambda n: share(pmus, [event(0x02, 0xFF)], [cycles])(n) / 3
+        table["link.out.flits.per.cycle"] = lambda n: share(pmus, [event(0x02, 0xFF)], [cycles])(n) / 3
     return table
 
 
@@ -314,7 +314,7 @@ def irp(pmus):
     return {
         "pcie.inbound.read.requests": rate(pmus, event(0x18)),
         "pcie.inbound.write.requests": rate(pmus, event(0x11, 8)),
-        "io.coherent.read.queue.length": share(pmus, [event(0x19)], [cycles]),
+        "io.coherent.read.queue.occupancy": share(pmus, [event(0x19)], [cycles]),
         "io.coherent.clock.frequency": clock(pmus, cycles),
     }
 
@@ -327,7 +327,7 @@ CPUS = range(4)
 
 
 def directory(pmus, terms):
-    return {"fabric.directory.memory.write.bandwidth": lines(pmus, terms)}
+    return {"fabric.directory.update.m2m.bandwidth": lines(pmus, terms)}
 
 
 def before_skylake(dclk, flits_per_clock):
@@ -579,7 +579,7 @@ def xeon_max():
         "iommu.interrupt.miss.ratio": misses(
             "int_cache_lookup", "int_cache_hit_nonposted", "int_cache_hit_posted"
         ),
-        "iommu.page.walks": share(units, ["pw_occupancy"], ["iommu_clocks"]),
+        "iommu.page.walk.occupancy": share(units, ["pw_occupancy"], ["iommu_clocks"]),
         "iommu.memory.reads": rate(units, "iommu_mrds"),
         "iommu.clock.frequency": clock(units, "iommu_clocks"),
         **accelerators("dsa", ["dsa0"], 32),

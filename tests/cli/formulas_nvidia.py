@@ -45,8 +45,8 @@ def pcie_of_t410(direction, pmus):
         f"{p}.bandwidth": lambda n: total(n, pmus, "rd_bytes", "wr_bytes"),
         f"{p}.read.requests": lambda n: total(n, pmus, "rd_req"),
         f"{p}.write.requests": lambda n: total(n, pmus, "wr_req"),
-        f"{p}.read.request.rate": lambda n: total(n, pmus, "rd_req") / total(n, pmus, "cycles"),
-        f"{p}.write.request.rate": lambda n: total(n, pmus, "wr_req") / total(n, pmus, "cycles"),
+        f"{p}.read.requests.per.cycle": lambda n: total(n, pmus, "rd_req") / total(n, pmus, "cycles"),
+        f"{p}.write.requests.per.cycle": lambda n: total(n, pmus, "wr_req") / total(n, pmus, "cycles"),
     }
 
 
@@ -98,8 +98,8 @@ def memory_of_grace(prefix, event):
 
 def rates_of_grace(prefix, event):
     return {
-        f"{prefix}.read.request.rate": lambda n: n(SCF, f"{event}_rd_access") / n(SCF, "cycles"),
-        f"{prefix}.write.request.rate": lambda n: total(
+        f"{prefix}.read.requests.per.cycle": lambda n: n(SCF, f"{event}_rd_access") / n(SCF, "cycles"),
+        f"{prefix}.write.requests.per.cycle": lambda n: total(
             n, [SCF], f"{event}_wr_access", f"{event}_wb_access"
         )
         / n(SCF, "cycles"),
@@ -147,12 +147,12 @@ T410 = {
     "memory.read.bandwidth": ucf("mem_bytes_rd"),
     "memory.write.bandwidth": ucf("mem_bytes_wr"),
     "memory.bandwidth": ucf("mem_bytes_rd", "mem_bytes_wr"),
-    "memory.read.request.rate": ucf_share("mem_access_rd", "cycles"),
-    "memory.write.request.rate": ucf_share("mem_access_wr", "cycles"),
+    "memory.read.requests.per.cycle": ucf_share("mem_access_rd", "cycles"),
+    "memory.write.requests.per.cycle": ucf_share("mem_access_wr", "cycles"),
     "cache.read.bandwidth": ucf("slc_bytes_rd"),
     "cache.write.bandwidth": ucf("slc_bytes_wr"),
-    "cache.read.request.rate": ucf_share("slc_access_rd", "cycles"),
-    "cache.write.request.rate": ucf_share("slc_access_wr", "cycles"),
+    "cache.read.requests.per.cycle": ucf_share("slc_access_rd", "cycles"),
+    "cache.write.requests.per.cycle": ucf_share("slc_access_wr", "cycles"),
     "cache.hit.ratio": ucf_share("slc_hit_rd", "slc_access_rd"),
     "cache.refills": ucf("slc_refill_rd", "slc_refill_wr"),
     "cache.read.refills": ucf("slc_refill_rd"),
@@ -200,7 +200,7 @@ FORMULAS = {
         **rates_of_grace("memory.gpu", "gmem"),
         "memory.bandwidth": lambda n: n(SCF, "cmem_rd_data") * 32 + n(SCF, "cmem_wr_total_bytes"),
         "cache.hit.ratio": lambda n: 1 - n(SCF, "scf_cache_refill") / n(SCF, "scf_cache"),
-        "cache.request.rate": lambda n: n(SCF, "scf_cache") / n(SCF, "cycles"),
+        "cache.requests.per.cycle": lambda n: n(SCF, "scf_cache") / n(SCF, "cycles"),
         "cache.refills": lambda n: n(SCF, "scf_cache_refill"),
         "cache.allocations": lambda n: n(SCF, "scf_cache_allocate"),
         "cache.writebacks": lambda n: n(SCF, "scf_cache_wb"),

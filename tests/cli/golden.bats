@@ -46,8 +46,8 @@ golden_of() {
 	golden_of dry-run-t410.txt 0 --root "$T410" stat --dry-run -M 'memory.*'
 	golden_of dry-run-spr.txt 0 --root "$SPR" stat --dry-run -M 'memory.*'
 	# The inputs of a ratio are in one group.
-	golden_of dry-run-t410-ratios.txt 0 --root "$T410" stat --dry-run -M '*.latency,*.rate'
-	golden_of dry-run-grace-ratios.txt 0 --root "$GRACE" stat --dry-run -M '*.latency,*.rate'
+	golden_of dry-run-t410-ratios.txt 0 --root "$T410" stat --dry-run -M '*.latency,*.per.cycle'
+	golden_of dry-run-grace-ratios.txt 0 --root "$GRACE" stat --dry-run -M '*.latency,*.per.cycle'
 	golden_of dry-run-spr.json 0 --root "$SPR" stat --dry-run -j -M 'memory.*'
 	golden_of dry-run-zen4.txt 0 --root "$ZEN4" stat --dry-run -M 'amd-umc/*,cache.*,link.*'
 	golden_of dry-run-ivt.txt 0 --root "$MACHINES/intel-ivt-1socket.txt" stat --dry-run -M 'memory.*'

@@ -146,6 +146,22 @@ answer() {
 	[ "$count" -ge 10 ] || fail "$count questions"
 }
 
+@test "a name of before selects the metric of today, with a note" {
+	local old=memory.served.read.bandwidth now=memory.from.remote.read.bandwidth
+
+	expect 0 "$UNCORE" --source sim:spr,step=1s stat -vj -M "$old" 0.01 1
+	[ "$(jq -r .name <<<"$output")" = "$now" ]
+	[ "$(grep -c "$old: the name is now $now" <<<"$stderr")" -eq 1 ]
+	expect 0 "$UNCORE" --source sim:spr,step=1s stat -v -M "intel-cha/memory.from.remote.*" 0.01 1
+	[[ ! $stderr =~ 'the name is now' ]]
+	expect 0 "$UNCORE" --source sim:spr explain "$old"
+	shows "$now: "
+	expect 0 "$UNCORE" --source sim:spr list -j metrics "$old"
+	[ "$(jq -r '.metrics[].name' <<<"$output")" = "$now" ]
+	expect 0 "$UNCORE" --source sim:spr list -j metrics
+	[[ ! $output =~ served ]]
+}
+
 @test "a pattern that matches nothing: a sentence, exit 1" {
 	expect 1 "$UNCORE" --root "$SPR" list nothing-like-it
 	[ -z "$output" ]

@@ -253,16 +253,16 @@ slots() {
 	# What a link can send is one flit or 5/6 of one a clock; else the mask does not count every slot.
 	slots 6e9 measured 200
 	expect 0 "$UNCORE" --source "sim:$SIM,step=1s" explain link.out.utilization
-	shows '  doubt .*mask 0xff' 'link\.out\.flits is 1\.000 1/cycle, measured'
+	shows '  doubt .*mask 0xff' 'link\.out\.flits\.per\.cycle is 1\.000 1/cycle, measured'
 	slots 5e9 measured 240
 	expect 0 "$UNCORE" --source "sim:$SIM,step=1s" explain -j link.out.utilization
-	jq -e '.metrics[0].deciders | length == 1 and .[0].name == "link.out.flits" and
+	jq -e '.metrics[0].deciders | length == 1 and .[0].name == "link.out.flits.per.cycle" and
 		(.[0].value * 6 - 5 | fabs) < 1e-6 and .[0].quality == "measured"' <<<"$output" || fail
 	slots 4e9 suspect 300
 	[[ $(jq -r .reason <<<"$output") == *untested* ]] || fail "$output"
 	# Counters of a copy of /sys cannot be opened: said, and no error.
 	expect 0 "$UNCORE" --root "$SPR" explain link.out.utilization
-	shows 'link\.out\.flits is -, unavailable: counters can be opened on the running machine only'
+	shows 'link\.out\.flits\.per\.cycle is -, unavailable: counters can be opened'
 }
 
 @test "xGMI: one link, and the sum, by direction" {

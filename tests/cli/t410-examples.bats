@@ -70,12 +70,12 @@ encodes() {
 	grep -l 0x100000000 "$dir"/sys/bus/event_source/devices/*/events/cycles | xargs rm
 	sed -e 's|^machine: .*|machine: ./t410|' -e '/nvidia_\(ucf_pmu\|pcie_pmu_\*"\), event: cycles/d' \
 		"$UNCORE_SOURCE_ROOT/data/sim/t410.yaml" >"$sim"
-	for metric in fabric.clock.frequency memory.read.request.rate pcie.inbound.read.latency; do
+	for metric in fabric.clock.frequency memory.read.requests.per.cycle pcie.inbound.read.latency; do
 		refuses 3 "$UNCORE" --source "sim:$sim,step=1s" stat --timeout 1 -M "$metric"
 		says "does not have the event 'cycles'"
 	done
 	expect 0 "$UNCORE" --source "sim:$sim,step=1s" stat --timeout 1 -j -M '*'
-	[ "$(jq -s -r 'map(select(.name | test("^(fabric.clock|pcie.clock|.*request.rate|pcie.inbound.*latency$)")) |
+	[ "$(jq -s -r 'map(select(.name | test("^(fabric.clock|pcie.clock|.*requests.per.cycle|pcie.inbound.*latency$)")) |
 		select(.name | test("outbound") | not)) | length' <<<"$output")" -eq 0 ] || fail 'a value from event 0'
 	for metric in pcie.inbound.read.bandwidth memory.read.bandwidth; do
 		[ "$(jq -r "select(.name == \"$metric\") | .quality" <<<"$output")" = measured ] || fail "$metric"

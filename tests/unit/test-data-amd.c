@@ -451,8 +451,8 @@ static const struct expected df_old[] = {
 static const struct expected df_zen4[] = {
 	CHANNELS("memory.local.read.bandwidth", "local_rd", 0x7fe),
 	CHANNELS("memory.local.write.bandwidth", "local_wr", 0x7ff),
-	CHANNELS("memory.served.read.bandwidth", "remote_rd", 0xbfe),
-	CHANNELS("memory.served.write.bandwidth", "remote_wr", 0xbff),
+	CHANNELS("memory.from.remote.read.bandwidth", "remote_rd", 0xbfe),
+	CHANNELS("memory.from.remote.write.bandwidth", "remote_wr", 0xbff),
 	MODERATORS("pcie.inbound.read.bandwidth", "rd", 0x7fe, 0xbfe),
 	MODERATORS("pcie.inbound.write.bandwidth", "wr", 0x7ff, 0xbff),
 	ZEN4_PLACE(0, 0x81f),
@@ -489,7 +489,7 @@ static const struct expected df_zen4[] = {
 
 static const struct expected df_zen5[] = {
 	CHANNELS("memory.local.write.bandwidth", "local_wr", 0x7ff),
-	CHANNELS("memory.served.write.bandwidth", "remote_wr", 0xbff),
+	CHANNELS("memory.from.remote.write.bandwidth", "remote_wr", 0xbff),
 	COMPLEXES("pcie.inbound.read.bandwidth", "io_rd", 0xffe),
 	COMPLEXES("pcie.inbound.write.bandwidth", "io_wr", 0xfff),
 	ZEN5_PLACE(0, 0x81f),

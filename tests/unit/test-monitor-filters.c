@@ -73,12 +73,12 @@ static const struct {
 	 {{TGT4, "rd_bytes,dst_rp_mask=0x4", {0x20, 0, 0}}},
 	 1},
 	{"port=0005:c0:00.0",
-	 "pcie.outbound.read.request.rate",
+	 "pcie.outbound.read.requests.per.cycle",
 	 {{TGT4, "rd_req,dst_rp_mask=0x4", {0x22, 0, 0}}, {TGT4, "cycles", {0x4, 0, 0}}},
 	 2},
 	/* A filter's terms replace those of the event; a clock has none. */
 	{"port=0005:c0:00.0",
-	 "pcie.inbound.read.request.rate",
+	 "pcie.inbound.read.requests.per.cycle",
 	 {{RC4, "event=0x2,src_rp_mask=0x4", {0x2, 0x4, 0}}, {RC4, "cycles", {CYCLES, 0, 0}}},
 	 2},
 	{"to=memory port=0:4:0",
@@ -240,7 +240,7 @@ static void many_devices_share_a_number(void **state)
 	begin(&s, UNCORE_LEVEL_MACHINE, NULL);
 	ok(&s, set_filters(&s, "device=0005:43:00.0"));
 	for (int i = 0; i < 2; i++)
-		ok(&s, uncore_monitor_add_metrics(s.m, i ? "pcie.outbound.read.request.rate"
+		ok(&s, uncore_monitor_add_metrics(s.m, i ? "pcie.outbound.read.requests.per.cycle"
 							 : "pcie.outbound.read.bandwidth"));
 	assert_int_equal(uncore_monitor_note_count(s.m), 1);
 	assert_contains(uncore_monitor_note_at(s.m, 0), "xxx)");

@@ -146,7 +146,7 @@ static void ratios_for_each_port(void **state)
 	for (size_t i = 0; i < 3; i++)
 		assert_int_equal(uncore_sample_row(s.s, i)->counted.instances, 1);
 	end(&s);
-	play(&s, UNCORE_LEVEL_PORT, "port=0005:40:00.0", "pcie.inbound.read.request.rate");
+	play(&s, UNCORE_LEVEL_PORT, "port=0005:40:00.0", "pcie.inbound.read.requests.per.cycle");
 	assert_rows(&s, rate, COUNT(rate));
 	end(&s);
 	play(&s, UNCORE_LEVEL_PORT, NULL, "pcie.clock.frequency");
@@ -261,7 +261,7 @@ static void parts_of_a_pmu_share_its_clock(void **state)
 	for (int level = UNCORE_LEVEL_MACHINE; level <= UNCORE_LEVEL_PORT; level++) {
 		begin(&s, (enum uncore_level)level, rates);
 		ok(&s, set_filters(&s, "address=0/4K,0x1000/4K"));
-		ok(&s, uncore_monitor_add_metrics(s.m, "pcie.outbound.read.request.rate"));
+		ok(&s, uncore_monitor_add_metrics(s.m, "pcie.outbound.read.requests.per.cycle"));
 		ok(&s, uncore_monitor_open(s.m));
 		ok(&s, uncore_monitor_start(s.m));
 		ok(&s, uncore_monitor_read(s.m, s.s));

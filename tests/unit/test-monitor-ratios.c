@@ -65,7 +65,7 @@ static void end(struct stage *s)
 	tree_remove(&s->tree);
 }
 
-#define REQUESTS "pcie.outbound.read.request.rate"
+#define REQUESTS "pcie.outbound.read.requests.per.cycle"
 #define PMU(rc) "nvidia_pcie_tgt_pmu_0_rc_" rc
 #define RANGE(base) ",dst_addr_en=1,dst_addr_base=" base ",dst_addr_mask=0xfffffffffffff000"
 #define RATE(pmu, event, rate) "  - {pmu: '" pmu "', event: '" event "', constant: " rate "}\n"

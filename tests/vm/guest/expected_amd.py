@@ -20,8 +20,8 @@ def beats(places, *umasks, size=64):
 FABRIC = {
     "memory.local.read.bandwidth": beats(CHANNELS, 0x7FE),
     "memory.local.write.bandwidth": beats(CHANNELS, 0x7FF),
-    "memory.served.read.bandwidth": beats(CHANNELS, 0xBFE),
-    "memory.served.write.bandwidth": beats(CHANNELS, 0xBFF),
+    "memory.from.remote.read.bandwidth": beats(CHANNELS, 0xBFE),
+    "memory.from.remote.write.bandwidth": beats(CHANNELS, 0xBFF),
     "pcie.inbound.read.bandwidth": beats(IO, 0x7FE, 0xBFE),
     "pcie.inbound.write.bandwidth": beats(IO, 0x7FF, 0xBFF),
     "link.out.bandwidth": beats(LINKS, 0xF3E),

@@ -125,9 +125,9 @@ def home(pmus, code):
     """Requests at home agents: reads and writes from here (1, 4) and from other sockets (2, 8)."""
     return {
         "memory.local.read.bandwidth": lines(pmus, event(code, 1)),
-        "memory.served.read.bandwidth": lines(pmus, event(code, 2)),
+        "memory.from.remote.read.bandwidth": lines(pmus, event(code, 2)),
         "memory.local.write.bandwidth": lines(pmus, event(code, 4)),
-        "memory.served.write.bandwidth": lines(pmus, event(code, 8)),
+        "memory.from.remote.write.bandwidth": lines(pmus, event(code, 8)),
         "matrix.remote.memory.read.bandwidth": lines(pmus, event(code, 2)),
         "matrix.remote.memory.write.bandwidth": lines(pmus, event(code, 8)),
     }
@@ -141,7 +141,7 @@ def agents(cycles):
     return {
         **home(CHA, 0x50),
         "fabric.clock.frequency": clock(CHA, cycles),
-        "fabric.directory.home.write.bandwidth": lines(CHA, event(0x54, 1), event(0x54, 2)),
+        "fabric.directory.update.cha.bandwidth": lines(CHA, event(0x54, 1), event(0x54, 2)),
     }
 
 
@@ -312,7 +312,7 @@ def irp(**operations):
     return {
         "pcie.inbound.read.requests": rate(IRP, event(0x18)),
         "pcie.inbound.write.requests": rate(IRP, event(0x11, 8)),
-        "io.coherent.read.queue.length": share(IRP, [event(0x19)], [event(1)]),
+        "io.coherent.read.queue.occupancy": share(IRP, [event(0x19)], [event(1)]),
         "io.coherent.clock.frequency": clock(IRP, event(1)),
         **{f"io.coherent.{name}.requests": rate(IRP, event(0x10, mask)) for name, mask in operations.items()},
     }
@@ -334,7 +334,7 @@ FAMILIES = {
         },
         "intel-m2m": {
             **behind(M2M, event(0x37, 4), event(0x38, 0x10)),
-            "fabric.directory.memory.write.bandwidth": lines(M2M, event(0x2E, 1)),
+            "fabric.directory.update.m2m.bandwidth": lines(M2M, event(0x2E, 1)),
         },
         "intel-cha": filters(event(0)),
         "intel-upi": upi(True),
@@ -354,7 +354,7 @@ FAMILIES = {
                 write_queue_pch0=(event(0x82), event(0x20, 1)), write_queue_pch1=(event(0x83), event(0x20, 2))),
         },
         "intel-imc-free-running": persistent(IMC_FREE, event(0xFF, 0x30), event(0xFF, 0x31)),
-        "intel-m2m": {"fabric.directory.memory.write.bandwidth": lines(M2M, event(0x2E, 1))},
+        "intel-m2m": {"fabric.directory.update.m2m.bandwidth": lines(M2M, event(0x2E, 1))},
         "intel-cha": {
             **long_masks(event(0)),
             "fabric.backpressure": share(CHA, [event(0xAF, 1)], [event(0)]),
@@ -379,7 +379,7 @@ FAMILIES = {
         "intel-m2m": {
             **behind(M2M, event(0x24, 0x304), event(0x25, 0x1810)),
             **persistent(M2M, event(0x24, 0x320), event(0x25, 0x1880)),
-            "fabric.directory.memory.write.bandwidth": lines(M2M, event(0x21, 0x301)),
+            "fabric.directory.update.m2m.bandwidth": lines(M2M, event(0x21, 0x301)),
         },
         "intel-cha": long_masks(event(1)),
         "intel-upi": upi(False),
@@ -395,7 +395,7 @@ FAMILIES = {
         "intel-m2m": {
             **behind(M2M, event(0x24, 0x104), event(0x25, 0x110)),
             **near(M2M, event(0x1F, 0x0F), event(0x4B, 0x0F)),
-            "fabric.directory.memory.write.bandwidth": lines(M2M, event(0x21, 0x301)),
+            "fabric.directory.update.m2m.bandwidth": lines(M2M, event(0x21, 0x301)),
         },
         "intel-cha": {name: formula for name, formula in long_masks(event(1)).items() if "persistent" not in name},
         "intel-upi": upi(False),

@@ -42,12 +42,12 @@ FABRIC = {
     "memory.read.bandwidth": rate(UCF, 0x123),
     "memory.write.bandwidth": rate(UCF, 0x124),
     "memory.bandwidth": rate(UCF, 0x123, 0x124),
-    "memory.read.request.rate": ratio(UCF, 0x121, CYCLES),
-    "memory.write.request.rate": ratio(UCF, 0x122, CYCLES),
+    "memory.read.requests.per.cycle": ratio(UCF, 0x121, CYCLES),
+    "memory.write.requests.per.cycle": ratio(UCF, 0x122, CYCLES),
     "cache.read.bandwidth": rate(UCF, 0x113),
     "cache.write.bandwidth": rate(UCF, 0x114),
-    "cache.read.request.rate": ratio(UCF, 0x111, CYCLES),
-    "cache.write.request.rate": ratio(UCF, 0x112, CYCLES),
+    "cache.read.requests.per.cycle": ratio(UCF, 0x111, CYCLES),
+    "cache.write.requests.per.cycle": ratio(UCF, 0x112, CYCLES),
     "cache.hit.ratio": ratio(UCF, 0x119, "event=0x111"),
     "cache.refills": rate(UCF, 0x109, 0x10A),
     "cache.read.refills": rate(UCF, 0x109),
@@ -82,8 +82,8 @@ def pcie(way, pmus, cycles):
         f"pcie.{way}.bandwidth": rate(pmus, 0, 1),
         f"pcie.{way}.read.requests": rate(pmus, 2),
         f"pcie.{way}.write.requests": rate(pmus, 3),
-        f"pcie.{way}.read.request.rate": ratio(pmus, 2, cycles),
-        f"pcie.{way}.write.request.rate": ratio(pmus, 3, cycles),
+        f"pcie.{way}.read.requests.per.cycle": ratio(pmus, 2, cycles),
+        f"pcie.{way}.write.requests.per.cycle": ratio(pmus, 3, cycles),
     }
 
 
@@ -138,8 +138,8 @@ def memory(prefix, data, written, outstanding, access):
 def request_rates(prefix, reads, writes, write_backs):
     """Requests for each clock."""
     return {
-        f"{prefix}.read.request.rate": ratio(SCF, reads, CYCLES),
-        f"{prefix}.write.request.rate": lambda c, n, s:
+        f"{prefix}.read.requests.per.cycle": ratio(SCF, reads, CYCLES),
+        f"{prefix}.write.requests.per.cycle": lambda c, n, s:
             (c(SCF, f"event={writes:#x}") + c(SCF, f"event={write_backs:#x}")) / c(SCF, CYCLES),
     }
 
@@ -162,7 +162,7 @@ SCALABLE = {
     **request_rates("memory.gpu", 0x16E, 0x17B, 0x174),
     "memory.bandwidth": lambda c, n, s: (32 * c(SCF, "event=0x1a5") + c(SCF, "event=0x1db")) / s,
     "cache.hit.ratio": lambda c, n, s: 1 - c(SCF, "event=0xf1") / c(SCF, "event=0xf2"),
-    "cache.request.rate": ratio(SCF, 0xF2, CYCLES),
+    "cache.requests.per.cycle": ratio(SCF, 0xF2, CYCLES),
     "cache.refills": rate(SCF, 0xF1),
     "cache.allocations": rate(SCF, 0xF0),
     "cache.writebacks": rate(SCF, 0xF3),
