@@ -42,7 +42,7 @@ static const struct command pcie_all = {"all",
 					.level = UNCORE_LEVEL_PORT,
 					.view = &ddio};
 static const struct command link_all = {"all", "Every metric of links, in rounds",
-					.metrics = "link.*"};
+					.metrics = "link.*", .output = "links"};
 
 static const struct command commands[] = {
 	{"stat", "Count metrics and events, once or every interval", .run = cmd_stat},
@@ -76,11 +76,11 @@ static const struct command commands[] = {
 		 "else,pcie.*.bandwidth,pcie.*.utilization,pcie.*.latency",
 	 .output = "ports", .level = UNCORE_LEVEL_PORT, .view = &pcie_all},
 	{"link", "Traffic between sockets and to accelerators", .run = cmd_stat,
-	 .metrics = "link.out.bandwidth,link.in.bandwidth,link.?.out.bandwidth,"
+	 .metrics = "link.out.bandwidth,link.in.bandwidth*,link.?.out.bandwidth,"
 		    "link.?.in.bandwidth,link.out.utilization*,else,link.in.read.requests,"
 		    "link.in.write.requests,link.out.read.requests,link.out.write.requests,"
 		    "else,link.*",
-	 .view = &link_all},
+	 .output = "links", .view = &link_all},
 	{"cache", "System-level caches and the fabric", .run = cmd_stat,
 	 .metrics = "cache.*,fabric.*"},
 	{"matrix", "Memory traffic by source and target", .run = cmd_stat, .metrics = "matrix.*",

@@ -21,6 +21,9 @@ const struct output outputs[] = {
 	{"memory", .window = memory_output_window,
 	 .levels = 1u << UNCORE_LEVEL_MACHINE | 1u << UNCORE_LEVEL_SOCKET |
 		   1u << UNCORE_LEVEL_CHANNEL},
+	{"links", .window = links_output_window,
+	 .levels = 1u << UNCORE_LEVEL_MACHINE | 1u << UNCORE_LEVEL_SOCKET |
+		   1u << UNCORE_LEVEL_INSTANCE},
 	{"ports", .window = ports_output_window, .sorts = ports_sorts},
 	{"ddio", .window = ddio_output_window},
 	{"check", .window = check_output_window},

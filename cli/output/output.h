@@ -134,6 +134,7 @@ void json_output_record(struct out *out, const struct field *fields);
 void json_output_document(json_t *document, struct buffer *to);
 void text_output_window(struct out *out);
 void memory_output_window(struct out *out);
+void links_output_window(struct out *out);
 extern const char *const ports_sorts[];
 void ports_output_window(struct out *out);
 void ddio_output_window(struct out *out);

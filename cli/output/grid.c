@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Text of `mem`: a line for each memory channel, socket and the machine with its bandwidths, their share of the peak,
- * and its latency; below them the metrics that have no column, as `text` prints them. */
+/* Text of `mem` and `link`: a line for each memory channel or link, socket and the machine, with bandwidths, their share
+ * of the peak, and the latency; below them the metrics that have no column, as `text` prints them. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,37 +9,53 @@
 #include "cli.h"
 #include "output/output.h"
 
-enum { READ, WRITE, TOTAL, PEAK, LATENCY, METRICS };
+#define METRICS 5 /* of one table, at most */
 
-static const char *const metrics[METRICS] = {
-	[READ] = "memory.read.bandwidth",  [WRITE] = "memory.write.bandwidth",
-	[TOTAL] = "memory.bandwidth",      [PEAK] = "memory.utilization",
-	[LATENCY] = "memory.read.latency",
+/* A table. Behind the place it has a column for each metric. */
+struct grid_kind {
+	const char *metrics[METRICS + 1];
+	const char *clocks; /* a metric in the column of the latency, too; NULL: none */
+	size_t peak;        /* the column with the share of the ceiling, else with its metric */
+	struct table_column columns[METRICS + 2];
 };
-static const char clocks[] = "memory.read.latency.cycles"; /* in the column of the latency */
 
-static const struct table_column columns[] = {
-	{"PLACE", false}, {"READ", true},    {"WRITE", true},
-	{"TOTAL", true},  {"OF PEAK", true}, {"LATENCY", TABLE_RIGHT | TABLE_BELOW},
-	{NULL, false},
+static const struct grid_kind memory = {
+	.metrics = {"memory.read.bandwidth", "memory.write.bandwidth", "memory.bandwidth",
+		    "memory.utilization", "memory.read.latency"},
+	.clocks = "memory.read.latency.cycles",
+	.peak = 3,
+	.columns = {{"PLACE", false},
+		    {"READ", true},
+		    {"WRITE", true},
+		    {"TOTAL", true},
+		    {"OF PEAK", true},
+		    {"LATENCY", TABLE_RIGHT | TABLE_BELOW}},
+};
+
+static const struct grid_kind links = {
+	.metrics = {"link.out.bandwidth", "link.in.bandwidth", "link.out.utilization"},
+	.peak = 2,
+	.columns = {{"PLACE", false}, {"OUT", true}, {"IN", true}, {"OF PEAK", true}},
 };
 
 /* The rows of a window: those of the grid come first. */
 struct grid {
+	const struct grid_kind *kind;
 	struct out *out;
 	size_t count;
 	bool ceiling, busy; /* the column OF PEAK has shares of a ceiling, or metrics */
 };
 
-static size_t column_of(const struct uncore_row *row)
+/* METRICS: none. */
+static size_t column_of(const struct grid *g, const struct uncore_row *row)
 {
-	size_t i = 0;
+	const char *clocks = g->kind->clocks;
 
-	if (strcmp(row->query.name, clocks) == 0)
-		return LATENCY;
-	while (i < METRICS && (!row->query.family || strcmp(metrics[i], row->query.name) != 0))
-		i++;
-	return i;
+	for (size_t i = 0; row->query.family && g->kind->metrics[i]; i++)
+		if (strcmp(g->kind->metrics[i], row->query.name) == 0 ||
+		    (!g->kind->metrics[i + 1] && clocks && strcmp(clocks, row->query.name) == 0))
+			return i;
+	return METRICS;
 }
 
 /* A socket comes behind its channels, the machine behind all sockets. */
@@ -47,10 +63,15 @@ static int compare_places(const void *a, const void *b)
 {
 	const struct uncore_row *x = ((const struct out_row *)a)->row,
 				*y = ((const struct out_row *)b)->row;
+	int pmus = x->place.pmu && y->place.pmu
+			   ? strcmp(uncore_pmu_name(x->place.pmu), uncore_pmu_name(y->place.pmu))
+			   : 0;
 	const int keys[][2] = {{x->place.socket < 0, y->place.socket < 0},
 			       {x->place.socket, y->place.socket},
 			       {!x->place.pmu, !y->place.pmu},
-			       {x->place.channel, y->place.channel}};
+			       {x->place.channel, y->place.channel},
+			       {pmus, 0},
+			       {x->place.cpu, y->place.cpu}};
 
 	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)
 		if (keys[i][0] != keys[i][1])
@@ -73,7 +94,7 @@ static size_t place_in_grid(const struct grid *g, const struct uncore_row *row)
 	size_t k = 0;
 
 	while (k < g->count && (!out_same_place(&g->out->rows[k].row->place, &row->place) ||
-				column_of(g->out->rows[k].row) != column_of(row)))
+				column_of(g, g->out->rows[k].row) != column_of(g, row)))
 		k++;
 	return k;
 }
@@ -88,7 +109,7 @@ static void take_grid(struct grid *g)
 		struct out_row row = rows[i];
 		size_t k = place_in_grid(g, row.row);
 
-		if (column_of(row.row) == METRICS)
+		if (column_of(g, row.row) == METRICS)
 			continue;
 		if (k == g->count) {
 			memmove(rows + k + 1, rows + k, (i - k) * sizeof(*rows));
@@ -109,18 +130,23 @@ static const struct uncore_row *find(const struct grid *g, const struct uncore_r
 	for (size_t i = 0; i < g->count; i++) {
 		const struct uncore_row *row = g->out->rows[i].row;
 
-		if (out_same_place(&row->place, &line->place) && column_of(row) == column)
+		if (out_same_place(&row->place, &line->place) && column_of(g, row) == column)
 			return row;
 	}
 	return NULL;
 }
 
-/* The share of the ceiling where it is known, else the time in which the memory's bus was busy. */
+/* The share of the ceiling where it is known, else the time in which the bus was busy. */
 static void put_peak(struct grid *g, struct table *t, const struct uncore_row *line)
 {
-	const struct uncore_row *total = find(g, line, TOTAL), *busy = find(g, line, PEAK);
-	double share = total ? total->value / total->ceiling : NAN;
+	const struct uncore_row *busy = find(g, line, g->kind->peak);
+	double share = NAN;
 
+	for (size_t c = 0; c < g->kind->peak; c++) {
+		const struct uncore_row *row = find(g, line, c);
+
+		share = row ? fmax(share, row->value / row->ceiling) : share;
+	}
 	if (isfinite(share) || !busy) {
 		out_share(t, share);
 		g->ceiling = g->ceiling || isfinite(share);
@@ -132,13 +158,17 @@ static void put_peak(struct grid *g, struct table *t, const struct uncore_row *l
 
 static void put_line(struct grid *g, struct table *t, const struct uncore_row *line)
 {
+	const struct uncore_pmu *pmu = line->place.pmu;
 	struct buffer place = {0};
 
-	out_place(&place, &line->place);
+	if (pmu && line->place.channel < 0 && uncore_pmu_cpu_count(pmu) > 1)
+		buffer_printf(&place, "socket %d, %s", line->place.socket, uncore_pmu_name(pmu));
+	else
+		out_place(&place, &line->place);
 	table_cell(t, "%s", strcmp(place.data, "all") == 0 ? "machine" : place.data);
 	buffer_free(&place);
-	for (size_t c = 0; c < METRICS; c++)
-		if (c == PEAK)
+	for (size_t c = 0; g->kind->metrics[c]; c++)
+		if (c == g->kind->peak)
 			put_peak(g, t, line);
 		else
 			out_value(t, find(g, line, c));
@@ -147,18 +177,42 @@ static void put_line(struct grid *g, struct table *t, const struct uncore_row *l
 
 static void put_legend(const struct grid *g)
 {
-	const struct uncore_memory *memory = uncore_memory_get(g->out->setup.machine);
+	const struct uncore_memory *m = uncore_memory_get(g->out->setup.machine);
 	struct human peak;
 
-	human_value(&peak, memory->peak, "B/s");
+	if (g->kind == &links) {
+		if (g->busy)
+			buffer_puts(g->out->to, "OF PEAK: share of what the links can send, "
+						"headers and credits included.\n");
+		return;
+	}
+	human_value(&peak, m->peak, "B/s");
 	if (g->ceiling)
 		buffer_printf(g->out->to, "OF PEAK: of %s %s for each socket (from %s).\n",
-			      peak.number, peak.unit, memory->from);
+			      peak.number, peak.unit, m->from);
 	if (g->busy)
 		buffer_puts(g->out->to,
 			    g->ceiling
 				    ? "Channels: time in which the data bus was busy.\n"
 				    : "OF PEAK: time in which the memory's data bus was busy.\n");
+}
+
+/* The only link of a socket has the numbers of the socket. */
+static bool is_shown(const struct grid *g, size_t i)
+{
+	const struct uncore_row_place *place = &g->out->rows[i].row->place;
+
+	if (i && out_same_place(place, &g->out->rows[i - 1].row->place))
+		return false;
+	if (g->kind != &links)
+		return true;
+	for (size_t k = 0; k < g->count && place->pmu; k++) {
+		const struct uncore_row_place *other = &g->out->rows[k].row->place;
+
+		if (other->pmu && other->socket == place->socket && !out_same_place(other, place))
+			return true;
+	}
+	return !place->pmu;
 }
 
 static void put_grid(struct grid *g)
@@ -167,9 +221,9 @@ static void put_grid(struct grid *g)
 	size_t all = out->row_count;
 
 	if (!out->table.columns)
-		table_init(&out->table, columns);
+		table_init(&out->table, g->kind->columns);
 	for (size_t i = 0; i < g->count; i++)
-		if (!i || !out_same_place(&out->rows[i].row->place, &out->rows[i - 1].row->place))
+		if (is_shown(g, i))
 			put_line(g, &out->table, out->rows[i].row);
 	table_print(&out->table, out->to);
 	if (!out->begun)
@@ -194,9 +248,9 @@ static void keep_rest(struct out *out, size_t from)
 	out->row_count = kept;
 }
 
-void memory_output_window(struct out *out)
+static void output_window(struct out *out, const struct grid_kind *kind)
 {
-	struct grid g = {.out = out};
+	struct grid g = {.kind = kind, .out = out};
 
 	out_text_header(out);
 	out_text_time(out);
@@ -207,4 +261,14 @@ void memory_output_window(struct out *out)
 	if (g.count && out->row_count)
 		buffer_puts(out->to, "\n");
 	out_text_rows(out, &out->below);
+}
+
+void memory_output_window(struct out *out)
+{
+	output_window(out, &memory);
+}
+
+void links_output_window(struct out *out)
+{
+	output_window(out, &links);
 }
