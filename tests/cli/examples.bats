@@ -16,3 +16,12 @@ load helpers
 	expect 1 "$UNCORE_SOURCE_ROOT/tools/examples" --check "$UNCORE" "$BATS_TEST_TMPDIR/page.md"
 	shows '\+machine +74'
 }
+
+@test "pictures in README show what the command prints" {
+	local name
+
+	for name in mem pcie; do
+		diff <("$UNCORE_SOURCE_ROOT/tools/screens" --text "$UNCORE_SOURCE_ROOT/docs/screens/$name.svg") \
+			<("$UNCORE_SOURCE_ROOT/tools/screens" --run "$name" "$UNCORE") || fail 'make it anew: tools/screens UNCORE'
+	done
+}
