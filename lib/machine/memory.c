@@ -256,7 +256,7 @@ static double transfers(const struct unc_module *m)
 int unc_memory_peak(struct uncore_memory *out, const struct unc_modules *m, size_t sockets,
 		    size_t channel_pmus, struct unc_error *e)
 {
-	struct uncore_memory found = {.from = out->from};
+	struct uncore_memory found = {.from = out->from, .used = out->used};
 	const struct unc_module *first = NULL;
 	size_t each;
 

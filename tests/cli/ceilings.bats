@@ -37,6 +37,8 @@ without_table() {
 @test "one module on each of eight channels" {
 	machine spr '8 64 4800 4800'
 	tells '8 channels of 64 bits x 4800 MT/s = 307.20 GB/s per socket (SMBIOS)'
+	expect 0 "$UNCORE" --root "$tree" topo -j
+	jq -e '.memory_peak | .from == "SMBIOS" and .used == null' <<<"$output" || fail 'what is in use is not known'
 	without_table
 	tells '8 channels of 64 bits x 4800 MT/s = 307.20 GB/s per socket (udev)'
 }
@@ -225,6 +227,52 @@ hsmp() {
 	hsmp ddr_max_bw 921 mclk_input 2400
 	expect 0 "$UNCORE" --root "$tree" topo
 	shows 'peak 115\.2 GB/s, 3 channels, 4800 MT/s \(hsmp, unit inferred\)'
+}
+
+# modules NUMBER: as many, of 64 bits and 4800 MT/s.
+modules() {
+	mkdir -p "$tree/run/udev/data"
+	for ((i = 0; i < $1; i++)); do
+		printf "E:MEMORY_DEVICE_${i}_%s\n" SIZE=17179869184 TYPE=DDR5 DATA_WIDTH=64 SPEED_MTS=4800 CONFIGURED_SPEED_MTS=4800
+	done >"$tree/run/udev/data/+dmi:id"
+}
+
+# shellcheck disable=SC2030,SC2031 # each test has a tree of its own
+# The peak of 307 is eight channels in GB/s and one in Gbit/s; 153 is four, which the modules contradict.
+@test "EPYC: with known modules hsmp has the use, in the unit that makes their channels" {
+	local number most used peak
+
+	tree=$BATS_TEST_TMPDIR/zen4
+	unpack "$ZEN4" "$tree"
+	while read -r number most used peak; do
+		modules "$number"
+		hsmp ddr_max_bw "$most" mclk_input 2400 ddr_utilised_bw_input 100
+		expect 0 "$UNCORE" --root "$tree" topo -j
+		jq -e --argjson peak "$peak" --argjson used "$used" '.memory_peak |
+			.peak == $peak and .used == $used and .from == "udev"' <<<"$output" ||
+			fail "$number: $(jq -c .memory_peak <<<"$output")"
+	done <<-'END'
+		1 307 12.5e9 38.4e9
+		12 153 null 460.8e9
+		12 460 100e9 460.8e9
+	END
+}
+
+@test "EPYC: the use is that of all sockets, or not known" {
+	local cpu
+
+	tree=$BATS_TEST_TMPDIR/zen4
+	unpack "$ZEN4" "$tree"
+	for cpu in "$tree"/sys/devices/system/cpu/cpu[1-9]*; do
+		echo 1 >"$cpu/topology/physical_package_id"
+	done
+	hsmp ddr_max_bw 460 mclk_input 2400 ddr_utilised_bw_input 100
+	expect 0 "$UNCORE" --root "$tree" topo -j
+	jq -e '.memory_peak.used == null' <<<"$output" || fail
+	mkdir "$tree/sys/devices/platform/AMDI0097:01"
+	echo 50 >"$tree/sys/devices/platform/AMDI0097:01/ddr_utilised_bw_input"
+	expect 0 "$UNCORE" --root "$tree" topo -j
+	jq -e '.memory_peak.used == 150e9' <<<"$output" || fail
 }
 
 @test "EPYC: the ceiling of hsmp, and its memory clock, are compared with what is counted" {
