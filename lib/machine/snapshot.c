@@ -158,10 +158,9 @@ static bool next_line(struct parser *p)
 {
 	if (!*p->next)
 		return false;
-	p->text = p->next;
-	p->next += strcspn(p->text, "\n");
-	if (*p->next)
-		*p->next++ = '\0';
+	p->text = strsep(&p->next, "\n");
+	if (!p->next)
+		p->next = strchr(p->text, '\0');
 	p->line++;
 	return true;
 }
