@@ -89,6 +89,12 @@ static size_t node_of(const struct top_model *m, const char *label)
 
 #define READS "pcie.inbound.read.bandwidth"
 
+static void begin_reads(struct stage *t)
+{
+	begin(t, "sim:t410,step=1s", READS);
+	read_sample(t);
+}
+
 static void a_tree_of_sockets_ports_and_devices(void **state)
 {
 	struct stage t;
@@ -96,8 +102,7 @@ static void a_tree_of_sockets_ports_and_devices(void **state)
 	size_t port;
 
 	(void)state;
-	begin(&t, "sim:t410,step=1s", READS);
-	read_sample(&t);
+	begin_reads(&t);
 	port = node_of(m, "0001:00:00.0");
 	assert_int_equal(m->nodes[0].parent, TOP_NONE);
 	assert_int_equal(m->nodes[0].children, 2);
@@ -130,8 +135,7 @@ static void siblings_are_sorted(void **state)
 	struct top_model *m = &t.view.model;
 
 	(void)state;
-	begin(&t, "sim:t410,step=1s", READS);
-	read_sample(&t);
+	begin_reads(&t);
 	top_open_all(m);
 	for (m->sort = TOP_BY_VALUE; m->sort <= TOP_BY_NAME; m->sort++) {
 		top_arrange(m);
@@ -160,8 +164,7 @@ static void the_filter_keeps_what_leads_to_a_match(void **state)
 	struct top_model *m = &t.view.model;
 
 	(void)state;
-	begin(&t, "sim:t410,step=1s", READS);
-	read_sample(&t);
+	begin_reads(&t);
 	assert_int_equal(m->line_count, 1);
 	snprintf(m->filter, sizeof(m->filter), "NVME0");
 	top_arrange(m);
@@ -189,8 +192,7 @@ static void closing_moves_the_cursor_up(void **state)
 	struct top_model *m = &t.view.model;
 
 	(void)state;
-	begin(&t, "sim:t410,step=1s", READS);
-	read_sample(&t);
+	begin_reads(&t);
 	top_open(m, true);
 	top_move(m, 1);
 	assert_string_equal(m->nodes[m->cursor].label, "socket 0");
