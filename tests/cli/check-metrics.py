@@ -32,8 +32,8 @@ def main():
                 if any(fnmatch.fnmatch(name, pattern) for name in names):
                     sections = ask("--root", root, "explain", pattern).split("\n\n")
                     explained.update((section.split(":")[0].strip(), section) for section in sections)
+            ask("--root", root, "stat", "--dry-run", "-j", "-M", ",".join(names))  # fails when one of them cannot
             for name in names:
-                ask("--root", root, "stat", "--dry-run", "-j", "-M", name)
                 for part in PARTS:
                     check(part in explained.get(name, ""), f"{root}: explain {name} has no {part}")
     except rows.Wrong as wrong:

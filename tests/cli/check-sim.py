@@ -14,6 +14,7 @@ import functools
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -129,14 +130,15 @@ def check_metrics(machine, seconds=2):
 
 def check_events(machine, seconds=3):
     simulation = load(machine)
-    together, alone = [], []  # a PMU of Tegra410's PCIe has one device filter for all its counters
+    runs, filters = {}, {}  # a PMU of Tegra410's PCIe has one device filter for all its counters
     for i, rate in enumerate(simulation.rates):
-        event = ["-e", f"{rate['pmu']}/{rate['event']},name=rate{i}/"]
-        if "src_bdf" in rate["event"]:
-            alone.append(event)
-        else:
-            together += event
-    found = [row for args in (together, *alone) for row in count(machine, seconds, "--no-merge", *args)]
+        device = re.search("src_bdf=[^,]*", rate["event"])
+        of_pmu = filters.setdefault(rate["pmu"], [])
+        if device and device[0] not in of_pmu:
+            of_pmu.append(device[0])
+        run = 1 + of_pmu.index(device[0]) if device else 0
+        runs.setdefault(run, []).extend(("-e", f"{rate['pmu']}/{rate['event']},name=rate{i}/"))
+    found = [row for args in runs.values() for row in count(machine, seconds, "--no-merge", *args)]
     names = {f"rate{i}" for i in range(len(simulation.rates))}
     check({row["name"] for row in found} == names, "some have no row")
     for row in found:
