@@ -165,7 +165,7 @@ without_texts() {
 			[[ $what != *stat*per-socket* ]] || grep -q 'more than the ceiling' <<<"$output" ||
 				fail "$name: no ceiling is compared"
 			# shellcheck disable=SC2086 # words are meant
-			expect 0 "$UNCORE" --source "sim:$name,step=1s" --memory-peak 1GB/s \
+			expect 0 "${UNCORE_PLAIN:-$UNCORE}" --source "sim:$name,step=1s" --memory-peak 1GB/s \
 				--data "$BATS_TEST_TMPDIR/renamed" $what
 			without_texts >"$BATS_TEST_TMPDIR/after"
 			cmp "$BATS_TEST_TMPDIR/before" "$BATS_TEST_TMPDIR/after" ||

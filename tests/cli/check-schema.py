@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""check-schema: JSON values of standard input against docs/uncore.schema.json, with the words of JSON Schema that
-it uses. Another word is an error: it would not be checked."""
+"""check-schema [FILE...]: JSON values of the files, or of standard input, against docs/uncore.schema.json, with the
+words of JSON Schema that it uses. Another word is an error: it would not be checked."""
 
 import json
 import pathlib
@@ -52,16 +52,22 @@ def errors(value, schema, where="$"):
     return found
 
 
-def main():
-    text, decoder, at, count = sys.stdin.read(), json.JSONDecoder(), 0, 0
-    while text[at:].strip():
-        at += len(text[at:]) - len(text[at:].lstrip())
+def check(file, text):
+    decoder, space, at, count = json.JSONDecoder(), re.compile(r"\s*"), 0, 0
+    while (at := space.match(text, at).end()) < len(text):
         value, at = decoder.raw_decode(text, at)
         for sentence in errors(value, SCHEMA)[:5]:
-            raise SystemExit(sentence)
+            raise SystemExit(f"{file}: {sentence}")
         count += 1
     if not count:
-        raise SystemExit("no JSON")
+        raise SystemExit(f"{file}: no JSON")
+
+
+def main():
+    for file in sys.argv[1:]:
+        check(file, pathlib.Path(file).read_text(encoding="utf-8"))
+    if not sys.argv[1:]:
+        check("standard input", sys.stdin.read())
 
 
 main()

@@ -132,7 +132,7 @@ words() {
 		expect 0 "$UNCORE" --source "sim:$sim" list -j
 		for pmu in $(jq -r '.pmus[] | select(.family and ([.terms[].name] | contains(["edge", "thresh"]))) |
 			.name | select(test("_[1-9][0-9]*$") | not)' <<<"$output"); do
-			refuses 2 "$UNCORE" --source "sim:$sim" stat --dry-run -e "$pmu/event=1,edge/"
+			refuses 2 "${UNCORE_PLAIN:-$UNCORE}" --source "sim:$sim" stat --dry-run -e "$pmu/event=1,edge/"
 		done
 	done
 }

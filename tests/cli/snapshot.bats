@@ -13,7 +13,7 @@ load helpers
 		for command in 'list --json' 'topo --json' doctor pcie 'explain *'; do
 			read -ra words <<<"$command"
 			diff <("$UNCORE" --root "$machine" "${words[@]}" 2>&1) \
-				<("$UNCORE" --root "$file" "${words[@]}" 2>&1) || fail "$machine: $command"
+				<("${UNCORE_PLAIN:-$UNCORE}" --root "$file" "${words[@]}" 2>&1) || fail "$machine: $command"
 		done
 	done
 	# A snapshot of the snapshot is the same file.
