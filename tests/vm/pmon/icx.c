@@ -256,11 +256,4 @@ static int init(void)
 	return intel_msr_init(msr_types);
 }
 
-const struct pmon_model model_icx = {.name = "icx",
-				     .init = init,
-				     .rdmsr = intel_rdmsr,
-				     .wrmsr = intel_wrmsr,
-				     .pci_read = pci_read,
-				     .pci_write = pci_write,
-				     .window_load = intel_window_load,
-				     .window_store = intel_window_store};
+PCI_MODEL(model_icx, "icx", init, intel_rdmsr);

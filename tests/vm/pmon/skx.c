@@ -272,11 +272,4 @@ static bool rdmsr(unsigned cpu, uint32_t msr, uint64_t *value)
 	return true;
 }
 
-const struct pmon_model model_skx = {.name = "skx",
-				     .init = init,
-				     .rdmsr = rdmsr,
-				     .wrmsr = intel_wrmsr,
-				     .pci_read = pci_read,
-				     .pci_write = pci_write,
-				     .window_load = intel_window_load,
-				     .window_store = intel_window_store};
+PCI_MODEL(model_skx, "skx", init, rdmsr);

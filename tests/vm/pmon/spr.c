@@ -439,20 +439,5 @@ static bool rdmsr(unsigned cpu, uint32_t msr, uint64_t *value)
 	return true;
 }
 
-const struct pmon_model model_spr = {.name = "spr",
-				     .init = init,
-				     .rdmsr = rdmsr,
-				     .wrmsr = intel_wrmsr,
-				     .pci_read = pci_read,
-				     .pci_write = pci_write,
-				     .window_load = intel_window_load,
-				     .window_store = intel_window_store};
-
-const struct pmon_model model_gnr = {.name = "gnr",
-				     .init = init_gnr,
-				     .rdmsr = intel_rdmsr,
-				     .wrmsr = intel_wrmsr,
-				     .pci_read = pci_read,
-				     .pci_write = pci_write,
-				     .window_load = intel_window_load,
-				     .window_store = intel_window_store};
+PCI_MODEL(model_spr, "spr", init, rdmsr);
+PCI_MODEL(model_gnr, "gnr", init_gnr, intel_rdmsr);
