@@ -304,11 +304,12 @@ int uncore_monitor_start(struct uncore_monitor *m)
 int uncore_monitor_stop(struct uncore_monitor *m)
 {
 	struct unc_error other, *e = &m->machine->error;
-	int r, err = 0;
+	int r = 0, err = 0;
 
 	if (m->state < UNC_MONITOR_RUNNING)
 		return unc_fail(e, EBUSY, "the monitor was not started");
-	r = m->source->ops->disable(m->source, e);
+	if (m->source->ops->disable)
+		r = m->source->ops->disable(m->source, e);
 	if (m->state == UNC_MONITOR_RUNNING) {
 		err = read_counters(m, m->now, &m->now_at, r < 0 ? &other : e);
 		m->state = err < 0 ? UNC_MONITOR_STOPPED : UNC_MONITOR_STOPPED_READ;

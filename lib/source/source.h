@@ -74,7 +74,7 @@ struct unc_source_ops {
 	int (*open)(struct unc_source *s, struct unc_counter *counters, size_t count,
 		    struct unc_names *notes, struct unc_error *e);
 	int (*enable)(struct unc_source *s, struct unc_error *e);
-	int (*disable)(struct unc_source *s, struct unc_error *e);
+	int (*disable)(struct unc_source *s, struct unc_error *e); /* NULL: it counts always */
 	/* One reading per counter, in plan order. *now_ns: time of the reading. Allocates nothing. */
 	int (*read)(struct unc_source *s, struct unc_reading *into, uint64_t *now_ns,
 		    struct unc_error *e);

@@ -378,14 +378,6 @@ static int resctrl_enable(struct unc_source *source, struct unc_error *e)
 	return 0;
 }
 
-/* The kernel counts always. */
-static int resctrl_disable(struct unc_source *source, struct unc_error *e)
-{
-	(void)source;
-	(void)e;
-	return 0;
-}
-
 static int resctrl_read(struct unc_source *source, struct unc_reading *into, uint64_t *now_ns,
 			struct unc_error *e)
 {
@@ -415,7 +407,6 @@ static void resctrl_close(struct unc_source *source)
 static const struct unc_source_ops resctrl_ops = {
 	.open = resctrl_open,
 	.enable = resctrl_enable,
-	.disable = resctrl_disable,
 	.read = resctrl_read,
 	.close = resctrl_close,
 };
