@@ -32,7 +32,7 @@ double __wrap_unc_ceiling_memory(struct uncore *u, int socket, bool one_channel)
 		METRIC("matrix.x", "B/s", "")
 
 /* Two links of the first socket and one of the second, and a memory channel of the first. */
-static void make(struct toy *t, enum uncore_level level, const char *rates)
+static void make_tree(struct toy *t, const char *rates)
 {
 	toy_make(t, rates);
 	machine_pmu(&t->tree, "link_0", "31\n", "0\n");
@@ -47,6 +47,11 @@ static void make(struct toy *t, enum uncore_level level, const char *rates)
 			"role: {attribute: peer, values: {nr_gpu: GPU, nr_cpu: CPU socket}}\n"));
 	tree_put(&t->tree, "data/channel.yaml",
 		 FAMILY("toy-channel", "channel", "channel_{n}", ""));
+}
+
+static void make(struct toy *t, enum uncore_level level, const char *rates)
+{
+	make_tree(t, rates);
 	toy_begin(t, level);
 }
 
@@ -394,6 +399,50 @@ static void over_100_percent(void **state)
 	toy_end(&t);
 }
 
+#define SHARE(name, of) METRIC(name, "ratio", "    over: " of "\n")
+
+/* Over the sum of the rows of the same place, in B/s, or their mean. Socket 1 lacks a channel, so that its sum is not
+ * known. The metrics that are divided by have no rows, unless they are asked for. */
+static void shares_of_other_metrics(void **state)
+{
+	static const struct expected sum[] = {
+		{0, NULL, NULL, 0.25, NAN, UNCORE_MEASURED, NULL},
+		{1, NULL, NULL, NAN, NAN, UNCORE_UNAVAILABLE, "x.bandwidth has no value"},
+	};
+	static const struct expected mean[] = {
+		{0, NULL, NULL, 0.75, NAN, UNCORE_MEASURED, NULL},
+		{1, NULL, NULL, NAN, NAN, UNCORE_UNAVAILABLE, "x.load has no value"},
+	};
+	struct toy t;
+
+	(void)state;
+	for (size_t i = 0; i < 4; i++) {
+		make_tree(&t, RATES RATE("share", "1e9"));
+		if (i == 3)
+			machine_pmu(&t.tree, "channel_1", "37\n",
+				    "\n"); /* partial, and not the whole */
+		machine_pmu(&t.tree, "share_0", "35\n", "0\n");
+		machine_pmu(&t.tree, "share_1", "36\n", "2\n");
+		tree_put(
+			&t.tree, "data/share.yaml",
+			"family: toy-share\ntitle: t\ninstance: i\nplace: link\n"
+			"pmus: [{name: 'share_{n}'}]\n"
+			"events: {data: {title: t, terms: event=1, evidence: x}}\nmetrics:\n" SHARE(
+				"x.share", "x.bandwidth") SHARE("y.share", "x.load"));
+		toy_begin(&t, UNCORE_LEVEL_SOCKET);
+		if (i == 2)
+			toy_ok(&t, uncore_monitor_add_metrics(t.m, "x.share"));
+		play(&t, i == 2 ? "x.bandwidth" : i == 1 ? "y.share" : "x.share");
+		if (i < 2)
+			assert_rows(&t, i ? mean : sum, 2);
+		else if (i == 2)
+			assert_int_equal(uncore_sample_count(t.s), 2 + 5);
+		else
+			assert_true(isnan(uncore_sample_row(t.s, 0)->value));
+		toy_end(&t);
+	}
+}
+
 static void wildcards_leave_out_the_matrix(void **state)
 {
 	static const struct {
@@ -440,6 +489,7 @@ int main(void)
 		cmocka_unit_test(a_port_is_on_one_socket),
 		cmocka_unit_test(over_the_ceiling),
 		cmocka_unit_test(over_100_percent),
+		cmocka_unit_test(shares_of_other_metrics),
 		cmocka_unit_test(wildcards_leave_out_the_matrix),
 	};
 
