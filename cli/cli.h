@@ -26,7 +26,8 @@ enum cli_exit {
 };
 
 struct cli {
-	const struct command *command; /* NULL: none was named */
+	const struct command *command;  /* NULL: none was named */
+	const struct command *commands; /* all of them, to complete a command line; NULL: run it */
 	struct uncore *u;
 	const char *root;   /* NULL: "/" */
 	const char *source; /* NULL: "kernel" */

@@ -85,9 +85,10 @@ static const struct command commands[] = {
 	 .metrics = "cache.*,fabric.*"},
 	{"matrix", "Memory traffic by source and target", .run = cmd_stat, .metrics = "matrix.*",
 	 .output = "matrix"},
+	{0},
 };
 
-#define COMMAND_COUNT (sizeof(commands) / sizeof(commands[0]))
+#define COMMAND_COUNT (sizeof(commands) / sizeof(commands[0]) - 1)
 
 /* The index of the command's name: its options are not those of uncore. */
 static void take_command(void *into, char *arg, struct argp_state *state)
@@ -196,6 +197,12 @@ int main(int argc, char **argv)
 	sigaction(SIGXFSZ, &ignore, &cli.file_size);
 	argp_err_exit_status = CLI_USAGE;
 	json_set_alloc_funcs(allocate, free);
+	/* For the completions of shells: "complete" and the words of the line. */
+	if (argc > 2 && strcmp(argv[1], "complete") == 0) {
+		cli.commands = commands;
+		argc--;
+		argv++;
+	}
 	if (argc > 0)
 		argv[0] = name;
 	cli_parse(&cli, &syntax, &command, argc, argv);

@@ -306,6 +306,13 @@ void cli_parse(struct cli *cli, const struct cli_syntax *syntax, void *into, int
 	/* Without options of the command they need no heading. */
 	for (const struct cli_option *o = globals + (p.count == 0); o->doc; o++)
 		add(&p, *o);
+	if (cli->commands) {
+		add(&p, (struct cli_option){0});
+		*(int *)into =
+			complete(cli, p.options, p.options + p.first_global, syntax->args, argv);
+		free(p.options);
+		return;
+	}
 	options = cli_realloc(NULL, p.count + 1, sizeof(*options));
 	p.values = cli_realloc(NULL, p.count, sizeof(*p.values));
 	memset(p.values, 0, p.count * sizeof(*p.values));

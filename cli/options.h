@@ -57,6 +57,12 @@ struct cli_syntax {
  * process. */
 void cli_parse(struct cli *cli, const struct cli_syntax *syntax, void *into, int argc, char **argv);
 
+/* Completes the last word of a command line: prints the words that can stand there, and ends the process. Where another
+ * word is a command, the index of this is returned. `options` end with one without doc; those from `globals` on are
+ * members of `cli`. */
+int complete(struct cli *cli, const struct cli_option *options, const struct cli_option *globals,
+	     const char *args, char **words);
+
 /* Sets the output of that name; two different ones are a usage error. */
 void cli_set_output(struct argp_state *state, const struct output **output, const char *name);
 
