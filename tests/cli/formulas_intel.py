@@ -166,6 +166,7 @@ def since_ice_lake(pmus, cycles):
         **slices(pmus, cycles),
         **of_devices(pmus, device, "partial"),
         "memory.local.read.ratio": share(pmus, near, near + far),
+        "memory.remote.read.ratio": share(pmus, far, near + far),
         "pcie.inbound.read.local.bandwidth": cell("0xc8f2ff04"),
         "pcie.inbound.write.local.bandwidth": cell("0xcc42ff04", "0xcd42ff04"),
         "pcie.inbound.read.remote.bandwidth": cell("0xc8f37f04"),
@@ -212,6 +213,7 @@ def of_skylake(pmus, cycles):
         **slices(pmus, cycles),
         **of_devices(pmus, device, "rfo"),
         "memory.local.read.ratio": share(pmus, [here], [here, there]),
+        "memory.remote.read.ratio": share(pmus, [there], [here, there]),
         "cache.miss.latency": of("filter_rem=1,filter_loc=1,"),
         "memory.local.read.latency": of("filter_loc=1,"),
         "memory.remote.read.latency": of("filter_rem=1,"),
@@ -375,6 +377,7 @@ def bdx():
     ]
     reads = event(0x35, 1, ",filter_opc=0x19e")
     missed_io = [terms.replace("umask=0x01", "umask=0x03") for terms in (reads, *writes)]
+    near, far = (event(0x35, mask, ",filter_opc=0x182") for mask in (0x23, 0x83))
 
     def ddio(name, every, missed):
         def hits(n):
@@ -390,6 +393,8 @@ def bdx():
 
     return {
         **before_skylake("clockticks", 1),
+        "memory.local.read.ratio": share(cbox, [near], [near, far]),
+        "memory.remote.read.ratio": share(cbox, [far], [near, far]),
         "link.in.bandwidth": lines(boxes("qpi", 2), event(0x102, 8), event(0x103, 4), size=8),
         "pcie.inbound.read.bandwidth": lines(cbox, reads),
         "pcie.inbound.write.bandwidth": lines(cbox, *writes),

@@ -107,7 +107,7 @@ golden_of() {
 @test "the simulated machines: JSON and CSV, and what their rates say" {
 	golden_of mem-t410.jsonl 0 --source "$SIM_T410" mem --all -j -I 10 --interval-count 5
 	golden_of all-spr.jsonl 0 --source "$SIM_SPR" stat -j -I 10 --interval-count 3 \
-		-M 'cache.*,fabric.*,link.*width,link.out.utilization,link.out.flits,link.clock.frequency,pcie.*'
+		-M 'cache.*,fabric.*,link.*width,link.out.utilization,link.out.flits.per.cycle,link.clock.frequency,pcie.*'
 	golden_of matrix-t410.jsonl 0 --source "$SIM_T410" matrix -j -I 10 --interval-count 2
 	golden_of mem-t410.csv 0 --source "$SIM_T410" mem --all --csv -I 10 --interval-count 5
 	golden_of mem-spr.csv 0 --source "$SIM_SPR" mem --all --timeout 1 --csv --no-merge

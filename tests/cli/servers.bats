@@ -84,6 +84,7 @@ by_node() {
 		uncore_cha/event=0x35,umask=0xc816fe01=0 uncore_cha/event=0x35,umask=0xc896fe01=0 \
 		uncore_cha/event=0x35,umask=0xc8177e01=0 uncore_cha/event=0x35,umask=0xc8977e01=0
 	gives memory.local.read.ratio measured 0.75
+	gives memory.remote.read.ratio measured 0.25
 }
 
 @test "Granite Rapids: a DCLK of 1.6 GHz is DDR5-6400, and 0.4e9 CAS fill half of a channel" {
