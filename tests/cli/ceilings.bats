@@ -229,23 +229,17 @@ hsmp() {
 	shows 'peak 115\.2 GB/s, 3 channels, 4800 MT/s \(hsmp, unit inferred\)'
 }
 
-# modules NUMBER: as many, of 64 bits and 4800 MT/s.
-modules() {
-	mkdir -p "$tree/run/udev/data"
-	for ((i = 0; i < $1; i++)); do
-		printf "E:MEMORY_DEVICE_${i}_%s\n" SIZE=17179869184 TYPE=DDR5 DATA_WIDTH=64 SPEED_MTS=4800 CONFIGURED_SPEED_MTS=4800
-	done >"$tree/run/udev/data/+dmi:id"
-}
-
-# shellcheck disable=SC2030,SC2031 # each test has a tree of its own
 # The peak of 307 is eight channels in GB/s and one in Gbit/s; 153 is four, which the modules contradict.
 @test "EPYC: with known modules hsmp has the use, in the unit that makes their channels" {
-	local number most used peak
+	local number most used peak i
 
 	tree=$BATS_TEST_TMPDIR/zen4
 	unpack "$ZEN4" "$tree"
+	mkdir -p "$tree/run/udev/data"
 	while read -r number most used peak; do
-		modules "$number"
+		for ((i = 0; i < number; i++)); do
+			printf "E:MEMORY_DEVICE_${i}_%s\n" SIZE=17179869184 TYPE=DDR5 DATA_WIDTH=64 SPEED_MTS=4800
+		done >"$tree/run/udev/data/+dmi:id"
 		hsmp ddr_max_bw "$most" mclk_input 2400 ddr_utilised_bw_input 100
 		expect 0 "$UNCORE" --root "$tree" topo -j
 		jq -e --argjson peak "$peak" --argjson used "$used" '.memory_peak |
