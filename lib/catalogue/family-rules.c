@@ -231,25 +231,30 @@ const struct unc_shape unc_rule_shape = {
 
 /* ---- bugs of kernels ---- */
 
-/* One version, or several from the oldest to the newest. */
+/* One version; for `fixed` also several, from the oldest to the newest, which is the one of other branches. */
 static int check_versions(const struct unc_reader *r, const struct unc_yaml *node, void *into)
 {
-	const char *at = node->text;
+	const char *at = node->text, *before = NULL;
+	bool several = strcmp(node->key, "fixed") == 0;
 	size_t length = 0;
 
 	(void)into;
-	for (; *at; at += length, at += strspn(at, " ")) {
+	for (; *at; before = at, at += length, at += strspn(at, " ")) {
 		length = strspn(at, "0123456789");
 		if (!length || at[length] != '.' || !unc_is_digit(at[length + 1]))
 			break;
 		length = strspn(at, "0123456789.");
 		if (at[length] && at[length] != ' ')
 			break;
+		if (before && (!several || strverscmp(before, at) >= 0))
+			break;
 	}
 	return length && !*at
 		       ? 0
-		       : unc_reader_fail(r, node, "'%s' is not a valid kernel version such as 6.11",
-					 node->text);
+		       : unc_reader_fail(
+				 r, node, "'%s' is not a valid kernel version such as 6.11%s",
+				 node->text,
+				 several ? ", or several from the oldest to the newest" : "");
 }
 
 static const struct unc_field kernel_bug_fields[] = {

@@ -454,6 +454,11 @@ static void mistakes(void **state)
 		 "f.yaml:8:12: '6.x' is not a valid kernel version such as 6.11"},
 		{"kernel_bugs:\n  - fixed: 7\n    title: t\n    evidence: e\n",
 		 "f.yaml:8:12: '7' is not a valid kernel version such as 6.11"},
+		{"kernel_bugs:\n  - since: 6.1 6.2\n    title: t\n    evidence: e\n",
+		 "f.yaml:8:12: '6.1 6.2' is not a valid kernel version such as 6.11"},
+		{"kernel_bugs:\n  - fixed: 6.12.3 6.1.9\n    title: t\n    evidence: e\n",
+		 "f.yaml:8:12: '6.12.3 6.1.9' is not a valid kernel version such as 6.11, or several "
+		 "from the oldest to the newest"},
 		{"kernel_bugs:\n  - terms: a>\n    title: t\n    evidence: e\n",
 		 "f.yaml:8:12: 'a>' is not a valid list of format terms"},
 	};
