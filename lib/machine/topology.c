@@ -326,7 +326,7 @@ static int read_platform(struct unc_topology *t, const struct unc_root *root)
 	t->stepping = -1;
 	/* The kernel may write "unknown". */
 	if (get_key(cpuinfo, "stepping", stepping, sizeof(stepping)) && unc_is_digit(*stepping)) {
-		t->stepping = atoi(stepping);
+		t->stepping = (int)strtol(stepping, NULL, 10);
 		snprintf(t->cpu_names, sizeof(t->cpu_names), "%s %s/%d", t->cpu_model, t->cpu_model,
 			 t->stepping);
 	}
