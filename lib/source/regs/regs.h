@@ -10,6 +10,7 @@
 
 #define UNC_REGS_COUNTERS 256  /* of one instance */
 #define UNC_REGS_INSTANCES 256 /* of one device */
+#define UNC_REGS_OFFSET_MOST (UINT64_C(1) << 32)
 
 /* Where in an event's configuration the number of its counter is, from 1. */
 #define UNC_REGS_COUNTER_WORD 3
@@ -174,10 +175,19 @@ int unc_regs_load(struct unc_regs **out, const char *spec, struct unc_error *e);
 /* For the loader, the fuzzer and tests. Takes `file` over, also on failure. -EBADMSG, -ENOMEM. */
 int unc_regs_parse(struct unc_regs **out, struct unc_yaml_file *file, struct unc_error *e);
 void unc_regs_free(struct unc_regs *r);
+
+/* ---- bins.c ---- */
+
+/* Reads the key `histogram` of a file. */
+unc_read unc_regs_read_bins;
 /* The register of the lower bound of bin `k`, from 1. */
 uint64_t unc_regs_threshold(const struct unc_regs *r, size_t k);
-/* The values of bins for which the file has none, from their bounds. False: `last` lies below its bin. */
-bool unc_regs_set_middles(struct unc_regs *r);
+/* The bounds of the bins, when the file leaves them to registers: the same ones in all instances. Where they are not
+ * set yet, other counters can be read: only the bins are refused. */
+int unc_regs_read_thresholds(struct unc_regs *r, const struct unc_root *root,
+			     const struct unc_pmus *pmus, struct unc_error *e);
+
+/* ---- devices.c ---- */
 
 /* Finds the devices, and makes a PMU of each instance. -ENODEV: there is none. */
 int unc_regs_scan(struct unc_regs *r, const struct unc_root *root,
