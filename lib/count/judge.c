@@ -381,7 +381,7 @@ static void check_time(struct judged_row *v)
 		worsen(v, UNCORE_SUSPECT,
 		       "it was not read when the interval of %llu ms began or ended: the value "
 		       "may be off by %llu %%",
-		       ms(v->interval->length_ns), (unsigned long long)(off * 100));
+		       ms(v->interval->length_ns), (unsigned long long)fmin(off * 100, 1e6));
 	if (v->open_ended)
 		worsen(v, UNCORE_PARTIAL,
 		       "it was counted for an unknown part of %llu ms: it stopped between "
@@ -580,7 +580,7 @@ static unsigned long long hundredths(double value)
 	return (unsigned long long)fmin(value / 1e7, 1e18);
 }
 
-/* More than the hardware can move, or than there is. The speed of a link was that of the moment of the
+/* More than the hardware can move, or than there is; or less than nothing. The speed of a link was that of the moment of the
  * scan: an idle device may have been asleep. */
 static void check_ceiling(struct judged_row *v)
 {
@@ -595,6 +595,8 @@ static void check_ceiling(struct judged_row *v)
 		       hundredths(ceiling) % 100);
 	if (value > OVER_CEILING && strcmp(v->out->query.unit, "ratio") == 0)
 		worsen(v, UNCORE_SUSPECT, "over 100 %%");
+	if (value < 0 && v->metric)
+		worsen(v, UNCORE_SUSPECT, "the value is below 0, which it cannot be");
 }
 
 /* However short the interval: a clock has no idle time. */

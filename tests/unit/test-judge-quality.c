@@ -445,6 +445,21 @@ static void a_divisor_of_zero_is_not_zero(void **state)
 	end(&s);
 }
 
+/* Misses that another reading has counted, beside fewer accesses. */
+static void a_value_below_zero(void **state)
+{
+	struct stage s;
+
+	(void)state;
+	begin(&s, "(accesses - misses) * 64 / seconds");
+	add_counter(&s, add_event(&s, "accesses"), counted(5, SECOND));
+	add_counter(&s, add_event(&s, "misses"), counted(7, SECOND));
+	assert_close(evaluate(&s)->value, -128);
+	assert_int_equal(s.row.quality, UNCORE_SUSPECT);
+	assert_string_equal(s.row.reason, "the value is below 0, which it cannot be");
+	end(&s);
+}
+
 static void an_event_that_nothing_counts(void **state)
 {
 	struct stage s;
@@ -685,6 +700,7 @@ int main(void)
 		cmocka_unit_test(not_opened_has_the_counters_own_sentence),
 		cmocka_unit_test(never_ran_is_not_zero),
 		cmocka_unit_test(a_divisor_of_zero_is_not_zero),
+		cmocka_unit_test(a_value_below_zero),
 		cmocka_unit_test(an_event_that_nothing_counts),
 		cmocka_unit_test(a_bug_of_the_kernel),
 		cmocka_unit_test(a_formula_in_doubt),
