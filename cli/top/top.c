@@ -284,7 +284,7 @@ static void draw(struct top *t)
 	screen_show(&t->canvas);
 }
 
-/* Milliseconds to the end by --timeout; -1: there is none. */
+/* Milliseconds that are left of --timeout; -1: without a limit. */
 static int rest(const struct top *t)
 {
 	uint64_t now = cli_now_ns();
