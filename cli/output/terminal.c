@@ -52,7 +52,7 @@ bool terminal_set_color(const char *when)
 	return false;
 }
 
-static bool has_color(void)
+bool terminal_has_color(void)
 {
 	const char *none = getenv("NO_COLOR"), *term = getenv("TERM");
 
@@ -119,7 +119,7 @@ static const char *const sequences[] = {"", "\33[m", "\33[32m", "\33[33m", "\33[
 static void replace(struct buffer *text)
 {
 	struct buffer out = {0};
-	bool utf8 = terminal_has_utf8(), colored = has_color();
+	bool utf8 = terminal_has_utf8(), colored = terminal_has_color();
 
 	for (const char *c = text->data, *end = c + text->len; c < end; c++) {
 		if (*c && strchr(TEXT_COLORS, *c)) {

@@ -19,6 +19,9 @@ bool terminal_has_utf8(void);
 /* "auto", "always" or "never"; false: none of them. */
 bool terminal_set_color(const char *when);
 
+/* By that, and when it is auto by NO_COLOR, TERM and whether the output is a terminal. */
+bool terminal_has_color(void);
+
 /* Folds long lines, and replaces colours and characters, so that the terminal can show the text. */
 void terminal_fit(struct buffer *text);
 

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "cli.h"
+#include "output/terminal.h"
 
 static SCREEN *screen;
 static bool coloured;
@@ -31,9 +32,7 @@ static const struct {
 
 static void open_colours(void)
 {
-	const char *no_color = getenv("NO_COLOR");
-
-	coloured = !(no_color && *no_color) && has_colors() && start_color() == OK;
+	coloured = terminal_has_color() && has_colors() && start_color() == OK;
 	if (!coloured)
 		return;
 	use_default_colors();

@@ -241,13 +241,18 @@ restored() {
 	restored
 }
 
-@test "colours, and none with NO_COLOR" {
+@test "colours, and none with NO_COLOR or --color=never" {
 	top 80x24 "${SKX[@]}"
 	keys Space
 	sees '39.9 %\|[0-9] %'
 	screen -e | grep -q $'\e\[[0-9;]*3[1-7]m'
 	mux kill-server
 	NO_COLOR=1 top 80x24 "${SKX[@]}"
+	keys Space
+	sees '[0-9] %'
+	[ "$(screen -e | grep -c $'\e\[[0-9;]*[34][0-7]m')" -eq 0 ]
+	mux kill-server
+	top 80x24 "${SKX[@]}" --color=never
 	keys Space
 	sees '[0-9] %'
 	[ "$(screen -e | grep -c $'\e\[[0-9;]*[34][0-7]m')" -eq 0 ]
