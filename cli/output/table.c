@@ -237,28 +237,37 @@ static const char *put_row(const struct table *t, const char *cell, struct buffe
 	return cell + strlen(cell) + 1;
 }
 
+/* Takes from the columns with the trait, or from all but the first, from the last on, what does not fit: a column goes
+ * below its row, or (TABLE_ALONE) is as narrow as its title. */
+static void narrow(struct table *t, int trait, size_t *excess)
+{
+	for (size_t i = 0; i < t->column_count && *excess; i++) {
+		size_t at = trait ? i : t->column_count - 1 - i, taken = t->shown[at] + 2;
+
+		if (!t->shown[at] || (trait ? !(t->columns[at].traits & trait) : !at))
+			continue;
+		if (trait == TABLE_ALONE) {
+			taken = t->shown[at] - strlen(t->columns[at].title);
+			taken = taken < *excess ? taken : *excess;
+		}
+		t->shown[at] = trait == TABLE_ALONE ? t->shown[at] - taken : 0;
+		*excess -= taken < *excess ? taken : *excess;
+	}
+}
+
 /* Which columns go below, and how wide the one is that may have lines of its own. */
 static void fit(struct table *t)
 {
-	size_t room = terminal_columns(), total = 0;
+	static const int traits[] = {TABLE_BELOW, TABLE_ALONE, 0};
+	size_t room = terminal_columns() + 2, total = 0;
 
 	for (size_t i = 0; i < t->column_count; i++) {
 		t->shown[i] = t->widths[i];
 		total += t->widths[i] ? t->widths[i] + 2 : 0;
 	}
-	total -= total ? 2 : 0;
-	for (size_t i = 0; room && i < t->column_count && total > room; i++)
-		if ((t->columns[i].traits & TABLE_BELOW) && t->shown[i]) {
-			total -= t->shown[i] + 2;
-			t->shown[i] = 0;
-		}
-	for (size_t i = 0; room && i < t->column_count && total > room; i++)
-		if ((t->columns[i].traits & TABLE_ALONE) && t->shown[i]) {
-			size_t least = strlen(t->columns[i].title), excess = total - room;
-
-			t->shown[i] = t->shown[i] > least + excess ? t->shown[i] - excess : least;
-			total = room;
-		}
+	total = room > 2 && total > room ? total - room : 0;
+	for (size_t i = 0; i < sizeof(traits) / sizeof(*traits); i++)
+		narrow(t, traits[i], &total);
 }
 
 void table_print(struct table *t, struct buffer *to)

@@ -35,7 +35,7 @@ bool human_set_units(const char *name);
 
 enum {
 	TABLE_RIGHT = 1, /* aligned to the right */
-	/* On a terminal that is too narrow for all columns: */
+	/* On a terminal that is too narrow for all columns, before any other but the first goes below, too: */
 	TABLE_BELOW = 2, /* cells go below their row, with the title */
 	TABLE_ALONE =
 		4, /* a cell that is too long has a line of its own, the rest of its row follows */

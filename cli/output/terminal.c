@@ -7,7 +7,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#define LEAST_COLUMNS 80
+#define LEAST_COLUMNS 40
 #define PLAIN_COLUMNS 100
 
 static enum color { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER } color;

@@ -8,7 +8,7 @@
 
 #include "output/buffer.h"
 
-/* The width of the terminal (or COLUMNS), at least 80; 0 when the output is no terminal. */
+/* The width of the terminal (or COLUMNS), at least 40; 0 when the output is no terminal. */
 size_t terminal_columns(void);
 /* Columns to which texts are wrapped: the same, or 100. */
 size_t text_columns(void);
