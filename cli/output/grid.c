@@ -25,17 +25,20 @@ static const struct grid_kind memory = {
 	.clocks = "memory.read.latency.cycles",
 	.peak = 3,
 	.columns = {{"PLACE", false},
-		    {"READ", true},
-		    {"WRITE", true},
-		    {"TOTAL", true},
+		    {"READ", TABLE_RIGHT | TABLE_RATE},
+		    {"WRITE", TABLE_RIGHT | TABLE_RATE},
+		    {"TOTAL", TABLE_RIGHT | TABLE_RATE},
 		    {"OF PEAK", true},
-		    {"LATENCY", TABLE_RIGHT | TABLE_BELOW}},
+		    {"LATENCY", TABLE_RIGHT | TABLE_BELOW | TABLE_TIME}},
 };
 
 static const struct grid_kind links = {
 	.metrics = {"link.out.bandwidth", "link.in.bandwidth", "link.out.utilization"},
 	.peak = 2,
-	.columns = {{"PLACE", false}, {"OUT", true}, {"IN", true}, {"OF PEAK", true}},
+	.columns = {{"PLACE", false},
+		    {"OUT", TABLE_RIGHT | TABLE_RATE},
+		    {"IN", TABLE_RIGHT | TABLE_RATE},
+		    {"OF PEAK", true}},
 };
 
 /* The rows of a window: those of the grid come first. */
@@ -220,8 +223,7 @@ static void put_grid(struct grid *g)
 	struct out *out = g->out;
 	size_t all = out->row_count;
 
-	if (!out->table.columns)
-		table_init(&out->table, g->kind->columns);
+	out_table(out, &out->table, g->kind->columns);
 	for (size_t i = 0; i < g->count; i++)
 		if (is_shown(g, i))
 			put_line(g, &out->table, out->rows[i].row);

@@ -6,8 +6,6 @@
 #include "cli.h"
 #include "output/output.h"
 
-#define METRICS (TABLE_COLUMNS - 2) /* beside the group and its cache */
-
 static bool same_line(const struct uncore_row *a, const struct uncore_row *b)
 {
 	const char *x = a->place.role ? a->place.role : "", *y = b->place.role ? b->place.role : "";
@@ -16,12 +14,13 @@ static bool same_line(const struct uncore_row *a, const struct uncore_row *b)
 }
 
 /* "memory.local.bandwidth" is headed "LOCAL BANDWIDTH". */
-static void make_title(char *title, size_t size, const char *name)
+static void make_column(struct out_metric *m, const struct uncore_row *row)
 {
-	const char *dot = strchr(name, '.');
+	const char *name = row->query.name, *dot = strchr(name, '.');
 
-	snprintf(title, size, "%s", dot ? dot + 1 : name);
-	for (char *c = title; *c; c++)
+	snprintf(m->name, sizeof(m->name), "%s", name);
+	snprintf(m->title, sizeof(m->title), "%s", dot ? dot + 1 : name);
+	for (char *c = m->title; *c; c++)
 		*c = *c == '.' ? ' ' : *c >= 'a' && *c <= 'z' ? (char)(*c - 'a' + 'A') : *c;
 }
 
@@ -44,9 +43,9 @@ static void put_value(struct out *out, struct table *t, const struct uncore_row 
 		   row->quality == UNCORE_MEASURED ? "" : " !");
 }
 
-static void put_line(struct out *out, struct table *t, const struct uncore_row *line,
-		     const char *const *names)
+static void put_line(struct out *out, const struct uncore_row *line)
 {
+	struct table *t = &out->table;
 	const struct uncore_pmu *pmu = line->place.pmu;
 	struct buffer place = {0};
 
@@ -56,49 +55,25 @@ static void put_line(struct out *out, struct table *t, const struct uncore_row *
 		out_place(&place, &line->place);
 	table_cell(t, "%s", line->place.role ? line->place.role : "");
 	table_cell(t, "%s", place.data);
-	for (; *names; names++)
-		put_value(out, t, line, *names);
+	for (size_t i = 0; i < out->metric_count; i++)
+		put_value(out, t, line, out->metrics[i].name);
 	table_end_row(t, NULL);
 	buffer_free(&place);
 }
 
-/* True when this row is the first of its line, or (`metric`) of its metric. */
-static bool is_first(const struct out *out, size_t i, bool metric)
-{
-	const struct uncore_row *row = out->rows[i].row;
-
-	for (size_t k = 0; k < i; k++) {
-		const struct uncore_row *other = out->rows[k].row;
-
-		if (metric ? strcmp(other->query.name, row->query.name) == 0
-			   : same_line(other, row))
-			return false;
-	}
-	return true;
-}
-
 void groups_output_window(struct out *out)
 {
-	struct table_column columns[TABLE_COLUMNS + 1] = {{"GROUP", false}, {"CACHE", false}};
-	const char *names[METRICS + 1] = {NULL};
-	char titles[METRICS][40];
-	struct table t;
-
 	out_text_header(out);
 	out_text_time(out);
-	for (size_t i = 0, count = 0; i < out->row_count && count < METRICS; i++) {
-		if (!is_first(out, i, true))
-			continue;
-		names[count] = out->rows[i].row->query.name;
-		make_title(titles[count], sizeof(titles[0]), names[count]);
-		columns[count + 2] = (struct table_column){titles[count], true};
-		count++;
+	out_columns(out, "GROUP", "CACHE", NULL, make_column);
+	for (size_t i = 0; i < out->row_count; i++) {
+		size_t first = 0;
+
+		while (!same_line(out->rows[first].row, out->rows[i].row))
+			first++;
+		if (first == i)
+			put_line(out, out->rows[i].row);
 	}
-	table_init(&t, columns);
-	for (size_t i = 0; i < out->row_count; i++)
-		if (is_first(out, i, false))
-			put_line(out, &t, out->rows[i].row, names);
-	table_print(&t, out->to);
-	table_free(&t);
+	table_print(&out->table, out->to);
 	out_reasons(out, NULL);
 }

@@ -20,7 +20,7 @@ struct words {
 
 /* The rows of one place: a table of reads and one of writes, with the same lines and columns. */
 struct grid {
-	const struct out *out;
+	struct out *out;
 	const struct uncore_row_place *place;
 	struct words from, to;
 	bool holes;
@@ -79,8 +79,9 @@ static void put_cell(struct grid *g, struct table *t, const char *kind, const ch
 	buffer_free(&cell);
 }
 
-static void put_grid(struct grid *g, const char *kind, struct buffer *to)
+static void put_grid(struct grid *g, const char *kind)
 {
+	struct table *widths = *kind == 'r' ? &g->out->table : &g->out->below;
 	struct table_column columns[TABLE_COLUMNS + 1] = {
 		{*kind == 'r' ? "READS" : "WRITES", false}};
 	char titles[TABLE_COLUMNS][40];
@@ -91,13 +92,15 @@ static void put_grid(struct grid *g, const char *kind, struct buffer *to)
 		columns[i + 1] = (struct table_column){titles[i], true};
 	}
 	table_init(&t, columns);
+	memcpy(t.widths, widths->widths, sizeof(t.widths));
 	for (size_t i = 0; i < g->from.count; i++) {
 		table_cell(&t, "from %s", g->from.items[i]);
 		for (size_t k = 0; k < g->to.count; k++)
 			put_cell(g, &t, kind, g->from.items[i], g->to.items[k]);
 		table_end_row(&t, NULL);
 	}
-	table_print(&t, to);
+	table_print(&t, g->out->to);
+	memcpy(widths->widths, t.widths, sizeof(t.widths));
 	table_free(&t);
 }
 
@@ -132,13 +135,12 @@ static void put_place(struct out *out, const struct uncore_row_place *place)
 	else if (place->socket >= 0)
 		buffer_printf(out->to, "Socket %d\n", place->socket);
 	for (size_t k = 0; k < 2; k++) {
-		put_grid(&g, kinds[k], out->to);
+		put_grid(&g, kinds[k]);
 		buffer_puts(out->to, "\n");
 	}
 	out_reasons(out, place);
 	if (g.holes)
-		buffer_puts(out->to,
-			    "n/a: no counter of this machine counts this pair separately\n");
+		out_once(out, "n/a: no counter of this machine counts this pair separately");
 }
 
 void matrix_output_window(struct out *out)

@@ -45,6 +45,7 @@ void out_free(struct out *out)
 {
 	table_free(&out->table);
 	table_free(&out->below);
+	buffer_free(&out->said);
 	free(out->rows);
 	out->rows = NULL;
 }

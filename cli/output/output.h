@@ -69,16 +69,25 @@ struct out_row {
 	double spread; /* of a mean: standard error over the mean; NaN when there is none */
 };
 
+#define OUT_METRIC_ROOM 64
+
 struct out {
 	const struct output *output;
 	struct out_setup setup;
 	struct out_frame frame;
 	char date[40]; /* of its end: ISO 8601 with milliseconds, in UTC */
 	struct buffer *to;
-	bool labelled; /* that it is simulated is printed */
-	bool begun;    /* a window has been printed */
-	int status;    /* of the command, by what the last window told */
-	struct table table, below;
+	bool labelled;             /* that it is simulated is printed */
+	bool begun;                /* a window has been printed */
+	int status;                /* of the command, by what the last window told */
+	struct table table, below; /* of all windows: columns do not move from one to the next */
+	/* Columns of the table that are metrics: out_columns(). */
+	struct table_column columns[TABLE_COLUMNS + 1];
+	struct out_metric {
+		char name[OUT_METRIC_ROOM], title[40];
+	} metrics[TABLE_COLUMNS];
+	size_t metric_count;
+	struct buffer said;   /* what out_once() has printed, each with a NUL */
 	struct out_row *rows; /* of this window */
 	size_t row_count, row_room;
 };
@@ -100,6 +109,16 @@ void out_text_rounds(struct out *out, size_t rounds, double seconds);
 void out_text_header(struct out *out);
 /* The time of the end of the window, where several follow each other. */
 void out_text_time(struct out *out);
+/* Makes the table unless an earlier window did. */
+void out_table(const struct out *out, struct table *t, const struct table_column *columns);
+/* Makes out->table with a column for each metric of this window, behind two columns and before the one of `last`, unless
+ * that is NULL. */
+void out_columns(struct out *out, const char *first, const char *second, const char *last,
+		 void (*make)(struct out_metric *into, const struct uncore_row *row));
+/* Remembers a text; true: it is the first time. */
+bool out_is_new(struct out *out, const char *text);
+/* A legend: printed once, however many windows there are. */
+void out_once(struct out *out, const char *text);
 /* The reasons of rows that are not "measured", each once; only rows of `place` unless it is NULL. */
 void out_reasons(struct out *out, const struct uncore_row_place *place);
 /* A cell: the value with its unit and a mark of its quality; empty without a row. */

@@ -10,16 +10,6 @@
 #include "output/output.h"
 #include "views/devices.h"
 
-#define COLUMNS (TABLE_COLUMNS - 3) /* beside the port, its link and the share of that */
-#define METRIC_ROOM 64
-
-/* The columns: metrics in the order of the rows. */
-struct columns {
-	char names[COLUMNS][METRIC_ROOM];
-	char titles[COLUMNS][40];
-	size_t count;
-};
-
 #define PART ".complex"
 
 /* The number of a part of a PMU that only the metric's name tells ("pcie.inbound.complex0.bandwidth"), with what is
@@ -46,12 +36,13 @@ static bool same_line(const struct uncore_row *a, const struct uncore_row *b)
 }
 
 /* The metric's name without the part. */
-static void put_name(char name[METRIC_ROOM], const struct uncore_row *row)
+static void put_name(char name[OUT_METRIC_ROOM], const struct uncore_row *row)
 {
 	const char *part = part_of(row->query.name);
-	int before = (int)(part ? (size_t)(part - row->query.name) - strlen(PART) : METRIC_ROOM);
+	int before =
+		(int)(part ? (size_t)(part - row->query.name) - strlen(PART) : OUT_METRIC_ROOM);
 
-	snprintf(name, METRIC_ROOM, "%.*s%s", before, row->query.name,
+	snprintf(name, OUT_METRIC_ROOM, "%.*s%s", before, row->query.name,
 		 part ? part + strcspn(part, ".") : "");
 }
 
@@ -79,24 +70,16 @@ static void make_title(char *title, size_t size, const char *name)
 		*c = *c >= 'a' && *c <= 'z' ? (char)(*c - 'a' + 'A') : *c;
 }
 
-static void add_column(struct columns *c, const struct uncore_row *row)
+static void make_column(struct out_metric *m, const struct uncore_row *row)
 {
-	char name[METRIC_ROOM];
-
-	put_name(name, row);
-	for (size_t i = 0; i < c->count; i++)
-		if (strcmp(c->names[i], name) == 0)
-			return;
-	if (c->count == COLUMNS)
-		return;
-	make_title(c->titles[c->count], sizeof(c->titles[0]), name);
-	memcpy(c->names[c->count++], name, sizeof(name));
+	put_name(m->name, row);
+	make_title(m->title, sizeof(m->title), m->name);
 }
 
 static const struct uncore_row *find(const struct out *out, const struct uncore_row *line,
 				     const char *name)
 {
-	char found[METRIC_ROOM];
+	char found[OUT_METRIC_ROOM];
 
 	for (size_t i = 0; i < out->row_count; i++) {
 		put_name(found, out->rows[i].row);
@@ -171,15 +154,15 @@ static void put_known(struct buffer *to, const struct uncore *u, const struct un
 	}
 }
 
-static void put_line(struct out *out, const struct columns *c, struct table *t,
-		     const struct uncore_row *row)
+static void put_line(struct out *out, const struct uncore_row *row)
 {
+	struct table *t = &out->table;
 	struct buffer below = {0};
 	double share = share_of(out, row);
 
 	put_place(t, row);
-	for (size_t i = 0; i < c->count; i++)
-		put_value(t, find(out, row, c->names[i]));
+	for (size_t i = 0; i < out->metric_count; i++)
+		put_value(t, find(out, row, out->metrics[i].name));
 	if (isfinite(share) || !row->place.port)
 		out_share(t, share);
 	else
@@ -305,21 +288,23 @@ static void put_idle(const struct out *out, const struct line *lines, size_t cou
 }
 
 /* Bandwidths can be added up. */
-static void put_sum(struct out *out, const struct columns *c, struct table *t)
+static void put_sum(struct out *out)
 {
+	struct table *t = &out->table;
+
 	table_cell(t, "sum");
 	table_cell(t, "%s", "");
-	for (size_t i = 0; i < c->count; i++) {
+	for (size_t i = 0; i < out->metric_count; i++) {
 		struct uncore_row sum = {.query.unit = "B/s", .quality = UNCORE_MEASURED};
 		bool adds = true, any = false;
 
 		for (size_t k = 0; k < out->row_count; k++) {
 			const struct uncore_row *row = out->rows[k].row;
 			enum uncore_quality quality = row->quality;
-			char name[METRIC_ROOM];
+			char name[OUT_METRIC_ROOM];
 
 			put_name(name, row);
-			if (strcmp(name, c->names[i]) != 0)
+			if (strcmp(name, out->metrics[i].name) != 0)
 				continue;
 			/* The sum then misses a part. */
 			if (quality == UNCORE_UNAVAILABLE)
@@ -340,7 +325,7 @@ static void put_sum(struct out *out, const struct columns *c, struct table *t)
 	table_end_row(t, NULL);
 }
 
-static void put_legend(const struct out *out)
+static void put_legend(struct out *out)
 {
 	bool ports = false, directed = false, one_way = false;
 
@@ -350,15 +335,13 @@ static void put_legend(const struct out *out)
 		one_way = one_way || strstr(out->rows[i].row->query.name, ".in.");
 	}
 	if (directed)
-		buffer_puts(out->to,
-			    "IN: devices reach memory (DMA). OUT: CPUs reach devices (MMIO).\n");
+		out_once(out, "IN: devices reach memory (DMA). OUT: CPUs reach devices (MMIO).");
 	else if (one_way)
-		buffer_puts(out->to, "IN, OUT: by direction, from any source.\n");
+		out_once(out, "IN, OUT: by direction, from any source.");
 	if (ports)
-		buffer_wrap(out->to, 0, text_columns(),
-			    "OF LINK: the largest of them as a share of the link's capacity in "
-			    "one direction. Traffic that does not pass a root port shown here is "
-			    "not in the sum.");
+		out_once(out, "OF LINK: the largest of them as a share of the link's capacity in "
+			      "one direction. Traffic that does not pass a root port shown here is "
+			      "not in the sum.");
 }
 
 /* An idle port has no latency: "-" is enough, without the reason. */
@@ -402,39 +385,25 @@ static bool forget_idle(struct out *out, bool one_line)
 
 void ports_output_window(struct out *out)
 {
-	struct table_column columns[TABLE_COLUMNS + 1] = {{"PORT", TABLE_ALONE},
-							  {"LINK", TABLE_BELOW}};
-	struct columns c = {.count = 0};
-	struct table t;
 	struct line *lines;
 	size_t count;
 
 	out_text_header(out);
 	out_text_time(out);
-	for (size_t i = 0; i < out->row_count; i++)
-		add_column(&c, out->rows[i].row);
-	for (size_t i = 0; i < c.count; i++)
-		columns[i + 2] =
-			(struct table_column){c.titles[i], strstr(c.names[i], ".bandwidth")
-								   ? TABLE_RIGHT
-								   : TABLE_RIGHT | TABLE_BELOW};
-	columns[c.count + 2] = (struct table_column){"OF LINK", TABLE_RIGHT};
-	table_init(&t, columns);
+	out_columns(out, "PORT", "LINK", "OF LINK", make_column);
 	lines = make_lines(out, &count);
 	lines[0].idle = lines[0].idle && count > 1;
 	for (size_t i = 0; i < count; i++)
 		if (!lines[i].idle)
-			put_line(out, &c, &t, lines[i].row);
+			put_line(out, lines[i].row);
 	if (count > 1)
-		put_sum(out, &c, &t);
-	table_print(&t, out->to);
-	table_free(&t);
+		put_sum(out);
+	table_print(&out->table, out->to);
 	put_idle(out, lines, count);
 	free(lines);
-	if (!out->begun)
-		put_legend(out);
+	put_legend(out);
 	if (forget_idle(out, count == 1))
-		buffer_puts(out->to, "LATENCY: - where nothing was read.\n");
+		out_once(out, "LATENCY: - where nothing was read.");
 	out_reasons(out, NULL);
 }
 
@@ -468,14 +437,19 @@ static void put_direction(struct out *out, struct table *t, const struct uncore_
 void ddio_output_window(struct out *out)
 {
 	static const struct table_column columns[] = {
-		{"PLACE", false}, {"DEVICES", false}, {"ALL", true},    {"LLC", true},
-		{"MEMORY", true}, {"LLC", true},      {"MEMORY", true}, {NULL, false},
+		{"PLACE", 0},
+		{"DEVICES", 0},
+		{"ALL", TABLE_RIGHT | TABLE_RATE},
+		{"LLC", TABLE_RIGHT | TABLE_RATE},
+		{"MEMORY", TABLE_RIGHT | TABLE_RATE},
+		{"LLC", TABLE_RIGHT | TABLE_TIME},
+		{"MEMORY", TABLE_RIGHT | TABLE_TIME},
+		{NULL, 0},
 	};
-	struct table t;
 
 	out_text_header(out);
 	out_text_time(out);
-	table_init(&t, columns);
+	out_table(out, &out->table, columns);
 	for (size_t i = 0; i < out->row_count; i++) {
 		const struct uncore_row *row = out->rows[i].row, *first = row;
 
@@ -488,15 +462,13 @@ void ddio_output_window(struct out *out)
 				first = other;
 		}
 		if (first == row)
-			put_direction(out, &t, row);
+			put_direction(out, &out->table, row);
 	}
-	table_print(&t, out->to);
-	table_free(&t);
-	buffer_puts(
-		out->to,
-		"LLC: hits, lines that the last-level cache holds (DDIO). MEMORY: misses, lines "
-		"that are read from\nmemory or will be written there. Writes of parts of "
-		"lines count as 64 bytes each.\n");
+	table_print(&out->table, out->to);
+	out_once(out,
+		 "LLC: hits, lines that the last-level cache holds (DDIO). MEMORY: misses, lines "
+		 "that are read from memory or will be written there. Writes of parts of "
+		 "lines count as 64 bytes each.");
 	out_reasons(out, NULL);
 }
 
@@ -566,11 +538,10 @@ void check_output_window(struct out *out)
 	struct buffer verdict = {0}, name = {0}; /* of the last part that moved */
 	double most = 0;
 	size_t missing = 0, moved = 0, expected = 0, count = add_parts(out, parts, &most, &missing);
-	struct table t;
 
 	out_text_header(out);
 	out_text_time(out);
-	table_init(&t, columns);
+	out_table(out, &out->table, columns);
 	for (size_t i = 0; i < count && most >= CHECK_LEAST; i++) {
 		const struct uncore_row_place *place = parts[i].place;
 		struct human rate;
@@ -580,15 +551,14 @@ void check_output_window(struct out *out)
 		buffer_free(&name);
 		put_part(&name, place->pmu, place->socket, place->port ? place->port->index : -1);
 		human_value(&rate, parts[i].rate, "B/s");
-		table_cell(&t, "%s", name.data);
-		table_cell(&t, "%s %s", rate.number, rate.unit);
-		table_end_row(&t, NULL);
+		table_cell(&out->table, "%s", name.data);
+		table_cell(&out->table, "%s %s", rate.number, rate.unit);
+		table_end_row(&out->table, NULL);
 		moved++;
 		expected += is_expected(port, place);
 	}
 	if (moved)
-		table_print(&t, out->to);
-	table_free(&t);
+		table_print(&out->table, out->to);
 	out->status = CANNOT_TELL;
 	if (!moved)
 		buffer_puts(&verdict, "cannot tell: nothing moved; copy data to or from a device "

@@ -278,10 +278,12 @@ void table_print(struct table *t, struct buffer *to)
 	if (!t->cells.len)
 		return;
 	for (size_t i = 0; i < t->column_count; i++) {
-		size_t width = strlen(t->columns[i].title);
+		const size_t least[] = {strlen(t->columns[i].title),
+					t->steady ? (size_t)t->columns[i].traits >> 4 : 0};
 
-		if (t->widths[i] && t->widths[i] < width)
-			t->widths[i] = width;
+		for (size_t k = 0; k < 2; k++)
+			if (t->widths[i] && t->widths[i] < least[k])
+				t->widths[i] = least[k];
 	}
 	fit(t);
 	if (!t->titled) {

@@ -39,6 +39,9 @@ enum {
 	TABLE_BELOW = 2, /* cells go below their row, with the title */
 	TABLE_ALONE =
 		4, /* a cell that is too long has a line of its own, the rest of its row follows */
+	/* The width of a column of a steady table that has anything in it: */
+	TABLE_RATE = 10 << 4, /* "999.9 GB/s" */
+	TABLE_TIME = 8 << 4,  /* "999.9 ns" */
 };
 
 struct table_column {
@@ -54,6 +57,7 @@ struct table {
 	struct buffer cells;          /* NUL-terminated texts; a note ends each row */
 	size_t at;                    /* cell of the current row that comes next */
 	bool titled;
+	bool steady; /* printed again and again: the widths leave room for values to come */
 	bool flows; /* texts of the last column that make a line longer than text_columns() go below */
 };
 

@@ -119,15 +119,54 @@ bool out_same_place(const struct uncore_row_place *a, const struct uncore_row_pl
 	       a->cpu == b->cpu && a->pmu == b->pmu;
 }
 
-static bool said_before(const struct out *out, size_t end, const char *reason)
+void out_table(const struct out *out, struct table *t, const struct table_column *columns)
 {
-	for (size_t i = 0; i < end; i++) {
-		const char *said = out->rows[i].row->reason;
+	if (!t->columns)
+		table_init(t, columns);
+	t->steady = out->setup.intervals;
+}
 
-		if (said && strcmp(said, reason) == 0)
-			return true;
+void out_columns(struct out *out, const char *first, const char *second, const char *last,
+		 void (*make)(struct out_metric *into, const struct uncore_row *row))
+{
+	struct table_column *column = out->columns;
+
+	if (out->table.columns)
+		return;
+	*column++ = (struct table_column){first, TABLE_ALONE};
+	*column++ = (struct table_column){second, TABLE_BELOW};
+	for (size_t i = 0; i < out->row_count && out->metric_count < TABLE_COLUMNS - 3; i++) {
+		struct out_metric *m = &out->metrics[out->metric_count];
+		bool known = false;
+
+		make(m, out->rows[i].row);
+		for (const struct out_metric *k = out->metrics; k < m; k++)
+			known = known || strcmp(k->name, m->name) == 0;
+		if (known)
+			continue;
+		out->metric_count++;
+		*column++ = (struct table_column){
+			m->title,
+			TABLE_RIGHT | (strstr(m->name, ".bandwidth") ? TABLE_RATE
+								     : TABLE_BELOW | TABLE_TIME)};
 	}
-	return false;
+	*column = (struct table_column){last, TABLE_RIGHT};
+	out_table(out, &out->table, out->columns);
+}
+
+bool out_is_new(struct out *out, const char *text)
+{
+	for (size_t at = 0; at < out->said.len; at += strlen(out->said.data + at) + 1)
+		if (strcmp(out->said.data + at, text) == 0)
+			return false;
+	buffer_add(&out->said, text, strlen(text) + 1);
+	return true;
+}
+
+void out_once(struct out *out, const char *text)
+{
+	if (out_is_new(out, text))
+		buffer_wrap(out->to, 0, text_columns(), text);
 }
 
 void out_reasons(struct out *out, const struct uncore_row_place *place)
@@ -141,7 +180,7 @@ void out_reasons(struct out *out, const struct uncore_row_place *place)
 			continue;
 		if (row->quality == UNCORE_SCALED && row->counted.coverage < least)
 			least = row->counted.coverage;
-		if (!row->reason || said_before(out, i, row->reason))
+		if (!row->reason || !out_is_new(out, row->reason))
 			continue;
 		buffer_printf(out->to, "! %s is %s:\n", row->query.name,
 			      uncore_quality_name(row->quality));
@@ -283,8 +322,7 @@ void out_text_rows(struct out *out, struct table *t)
 	bool family = false; /* is printed: another one has rows of the same name */
 
 	/* The widths of columns stay from window to window. */
-	if (!t->columns)
-		table_init(t, columns);
+	out_table(out, t, columns);
 	for (size_t i = 0; i < out->row_count; i++) {
 		const struct uncore_row *row = out->rows[i].row;
 		bool repeated = last && last->reason && row->reason &&

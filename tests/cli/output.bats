@@ -160,8 +160,8 @@ to_closed() {
 	shows $'schema|time\x1finterval\x1f'
 }
 
-@test "no line is longer than a terminal of 80 columns, whatever the command and the machine" {
-	local sim command commands uncore
+@test "no line is longer than a terminal of 40 or 80 columns, whatever the command and the machine" {
+	local sim command commands columns uncore
 
 	for sim in "$UNCORE_SOURCE_ROOT"/data/sim/*.yaml; do
 		sim=$(basename "$sim" .yaml)
@@ -173,14 +173,46 @@ to_closed() {
 		spr | t410 | zen4) commands+=('') uncore=${UNCORE_BUILT:-$UNCORE} ;;
 		esac
 		for command in "${commands[@]}"; do
-			set -f
-			# shellcheck disable=SC2086 # words
-			run --separate-stderr env COLUMNS=80 "$uncore" --source "sim:$sim,step=1s" $command
-			set +f
-			no_sanitizer_report
-			[ "$(wc -L <<<"$output")" -le 80 ] || fail "$sim: $command has a line of $(wc -L <<<"$output") columns"
+			for columns in 40 80; do
+				set -f
+				# shellcheck disable=SC2086 # words
+				run --separate-stderr env COLUMNS="$columns" "$uncore" --source "sim:$sim,step=1s" $command
+				set +f
+				no_sanitizer_report
+				[ "$(wc -L <<<"$output")" -le "$columns" ] || fail "$sim: $command has a line of $(wc -L <<<"$output") columns"
+			done
 		done
 	done
+}
+
+@test "columns that do not fit go below their row, from the last on, with their title" {
+	expect 0 env COLUMNS=60 "$UNCORE" --source "$SIM_SPR" mem --timeout 1
+	shows $'\n'PLACE' +READ +WRITE +TOTAL'$'\n''socket 0, channel 0 [^'$'\n'']* GB/s'$'\n'' +OF PEAK [0-9.]+ %'$'\n'
+	expect 0 env COLUMNS=40 "$UNCORE" --source "$SIM_SPR" pcie --per-socket
+	shows $'\n'PORT' +IN READ +IN WRITE +OUT READ'$'\n''socket 0'$'\n'' +[0-9.]+ GB/s [^O]*'$'\n''    OUT WRITE [0-9.]+ MB/s'$'\n'
+}
+
+# The load begins in the third interval.
+@test "columns stay where they are from interval to interval, titles and legends come once" {
+	local event title
+
+	cd "$BATS_TEST_TMPDIR"
+	{
+		printf 'sim: idle\nmachine: spr\nrates:\n'
+		for event in 0x83,umask=0x01 0x83,umask=0x04 0xc0,umask=0x01 0xc0,umask=0x04; do
+			printf '  - {pmu: uncore_iio, event: "event=%s,ch_mask=0xff,fc_mask=0x07", phase: 0.5, ' "$event"
+			echo 'burst: {low: 0, high: 2e9, period: 4s, duty: 0.5}}'
+		done
+	} >idle.yaml
+	expect 0 "$UNCORE" --source sim:idle.yaml,step=1s pcie --per-socket -I 1 --interval-count 4
+	shows 'socket 0 +0 B/s .*socket 0 +[0-9.]+ GB/s'
+	for title in 'PORT' 'IN: devices'; do
+		[ "$(grep -c "^$title" <<<"$output")" -eq 1 ] || fail "$title"
+	done
+	# Where the units end, line by line.
+	awk '/^socket/ { ends = ""; for (at = 0; (n = index(substr($0, at + 1), "B/s")); ) ends = ends " " (at += n + 2); print ends }' \
+		<<<"$output" >ends
+	[ "$(wc -l <ends) $(sort -u ends | wc -l) $(head -n 1 ends | wc -w)" = '4 1 4' ] || fail "$(cat ends)"
 }
 
 @test "a wide terminal has all columns beside each other, and a file what it ever had" {
