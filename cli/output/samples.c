@@ -151,8 +151,7 @@ static void put_row(struct out *out, const struct out_row *kept)
 void samples_output_window(struct out *out)
 {
 	out_text_header(out);
-	if (!out->table.columns)
-		table_init(&out->table, columns);
+	out_table(out, &out->table, columns);
 	for (size_t i = 0; i < out->row_count; i++)
 		put_row(out, &out->rows[i]);
 	table_print(&out->table, out->to);
