@@ -357,7 +357,10 @@ int unc_ports_of(const struct unc_ports *p, const struct uncore_pmu *pmu, int cp
 		if (p->instances[i].pmu == pmu && p->instances[i].cpu == cpu)
 			x = &p->instances[i];
 	if (!x)
-		return unc_fail(why, ENODEV, "it is not known which root ports %s counts",
+		return unc_fail(why, ENODEV,
+				pmu->family->port_rule_count
+					? "it is not known which root ports %s counts"
+					: "%s does not distinguish root ports",
 				pmu->name);
 	if (x->why)
 		return unc_fail(why, ENODEV, "%s", x->why);

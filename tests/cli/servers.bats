@@ -76,6 +76,8 @@ by_node() {
 		says 'pcie.inbound.read.llc.bandwidth: '
 	done
 	expect 2 "$UNCORE" --root "$SPR" mem --ddio
+	expect 3 "$UNCORE" --source sim:spr pcie --ddio --device nvme0
+	says 'uncore_cha_0 does not distinguish root ports'
 }
 
 @test "Sapphire Rapids: 300 of 400 data reads and their prefetches are addressed to memory of this socket" {

@@ -96,7 +96,7 @@ static void t410(void **state)
 		     "000a:80:00.0=1 000a:a0:00.0=2 000a:e0:00.0=3");
 	assert_ports(u, "nvidia_pcie_pmu_1_rc_5", 4, "000e:00:00.0=0");
 	assert_ports(u, "nvidia_ucf_pmu_0", 0,
-		     "! it is not known which root ports nvidia_ucf_pmu_0 counts");
+		     "! nvidia_ucf_pmu_0 does not distinguish root ports");
 	assert_counted(u, "000a:e0:00.0", 2, "nvidia_pcie_pmu_1_rc_1");
 	d = find(u, "000a:e0:00.0");
 	assert_int_equal(d->rc_socket, 1);
