@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "output/output.h"
+#include "output/writer.h"
 
 #define KEY_FIRST 0x1000 /* of options without a key: this and their index */
 #define YEAR_NS (366ULL * 86400 * NS_PER_S)
@@ -16,6 +17,7 @@ enum {
 	/* beside keys of commands */ KEY_MEMORY_PEAK,
 	KEY_COLOR,
 	KEY_UNITS,
+	KEY_NO_PAGER,
 	KEY_USAGE
 };
 
@@ -41,6 +43,8 @@ static const struct cli_option globals[] = {
 	 0, 0},
 	{"units", "UNITS", "Prefixes of values in text: si (GB/s), iec (GiB/s) or raw (B/s)",
 	 KEY_UNITS, 90, 0, 0},
+	{"no-pager", NULL, "Print texts longer than the terminal without a pager", KEY_NO_PAGER, 90,
+	 0, 0},
 	{"help", NULL, "Print this help and exit", 'h', -1, 0, 0},
 	{"usage", NULL, "Print a short usage and exit", KEY_USAGE, -1, 0, 0},
 	{"version", NULL, "Print the version and exit", 'V', -1, 0, 0},
@@ -165,6 +169,18 @@ static double parse_rate(const char *text, struct argp_state *state)
 	return rate;
 }
 
+static void print_help(struct argp_state *state)
+{
+	struct buffer text = {0};
+	FILE *f = open_memstream(&text.data, &text.len);
+
+	if (!f)
+		return;
+	argp_state_help(state, f, ARGP_HELP_STD_HELP & ~(unsigned)ARGP_HELP_EXIT_OK);
+	fclose(f);
+	exit(writer_print(&text));
+}
+
 /* The global options that are not a member's value. */
 static void other_global(void *into, int key, char *arg, struct argp_state *state)
 {
@@ -190,8 +206,11 @@ static void other_global(void *into, int key, char *arg, struct argp_state *stat
 		if (!human_set_units(arg))
 			argp_error(state, "--units: '%s' is not si, iec or raw", arg);
 		break;
+	case KEY_NO_PAGER:
+		writer_set_pager(false);
+		break;
 	case 'h':
-		argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
+		print_help(state);
 		break;
 	case KEY_USAGE:
 		argp_state_help(state, stdout, ARGP_HELP_USAGE | ARGP_HELP_EXIT_OK);

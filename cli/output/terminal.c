@@ -23,6 +23,13 @@ size_t terminal_columns(void)
 	return width && width < LEAST_COLUMNS ? LEAST_COLUMNS : width;
 }
 
+size_t terminal_rows(void)
+{
+	struct winsize size = {0};
+
+	return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_row : 0;
+}
+
 size_t text_columns(void)
 {
 	size_t columns = terminal_columns();

@@ -10,6 +10,8 @@
 
 /* The width of the terminal (or COLUMNS), at least 40; 0 when the output is no terminal. */
 size_t terminal_columns(void);
+/* Its lines; 0 when the output is no terminal. */
+size_t terminal_rows(void);
 /* Columns to which texts are wrapped: the same, or 100. */
 size_t text_columns(void);
 

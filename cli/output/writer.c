@@ -6,9 +6,12 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
+#include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "cli.h"
@@ -93,6 +96,15 @@ static void cut_partial_line(const struct writer *w, size_t done)
 		lseek(w->fd, at, SEEK_SET);
 }
 
+/* Clean, and fitted to the terminal unless it is for programs. */
+static void prepare(struct writer *w)
+{
+	w->text.len =
+		cli_clean(w->text.data, w->text.len, w->text.records ? "\n\t" : "\n\t" TEXT_COLORS);
+	if (!w->text.records)
+		terminal_fit(&w->text);
+}
+
 int writer_flush(struct writer *w)
 {
 	off_t size = 0;
@@ -102,10 +114,7 @@ int writer_flush(struct writer *w)
 	if (w->status || !w->text.len)
 		return w->status;
 	if (!w->exact)
-		w->text.len = cli_clean(w->text.data, w->text.len,
-					w->text.records ? "\n\t" : "\n\t" TEXT_COLORS);
-	if (!w->exact && !w->text.records)
-		terminal_fit(&w->text);
+		prepare(w);
 	err = write_all(w, is_regular(w->fd, &size), &done);
 	if (err) {
 		cut_partial_line(w, done);
@@ -134,12 +143,55 @@ int writer_close(struct writer *w)
 	return w->status;
 }
 
+static bool paged = true;
+
+void writer_set_pager(bool on)
+{
+	paged = on;
+}
+
+/* Of more lines than the terminal has, through a pager as git does it. True when that has shown it. */
+static bool show_paged(struct buffer *text)
+{
+	const char *pager = getenv("UNCORE_PAGER"), *term = getenv("TERM");
+	size_t rows = terminal_rows(), lines = 0;
+	struct sigaction old, ignore = {.sa_handler = SIG_IGN};
+	FILE *f;
+	int status;
+
+	for (size_t i = 0; i < text->len; i++)
+		lines += text->data[i] == '\n';
+	if (!pager)
+		pager = getenv("PAGER");
+	if (!pager)
+		pager = "less 2>/dev/null";
+	if (!paged || !rows || lines < rows || !*pager || strcmp(pager, "cat") == 0 || !term ||
+	    strcmp(term, "dumb") == 0)
+		return false;
+	setenv("LESS", "FRX", 0);
+	f = popen(pager, "we"); /* NOLINT(cert-env33-c): the user's own command */
+	if (!f)
+		return false;
+	/* Ctrl-C is for the pager. */
+	sigaction(SIGINT, &ignore, &old);
+	fwrite(text->data, 1, text->len, f);
+	status = pclose(f);
+	sigaction(SIGINT, &old, NULL);
+	/* The shell has not found it. */
+	return status < 0 || WEXITSTATUS(status) != 127;
+}
+
 int writer_print(struct buffer *b)
 {
 	struct writer w;
 
 	writer_open(&w, NULL, false);
 	w.text = *b;
+	w.exact = !w.text.records;
+	if (w.exact)
+		prepare(&w);
+	if (w.exact && show_paged(&w.text))
+		w.text.len = 0;
 	writer_flush(&w);
 	*b = (struct buffer){0};
 	return writer_close(&w);

@@ -27,6 +27,9 @@ int writer_flush(struct writer *w);
 
 int writer_close(struct writer *w);
 
+/* Whether writer_print() pages what is longer than the terminal; it does. */
+void writer_set_pager(bool on);
+
 /* Opens standard output, flushes the text of `b` and frees it: for commands that print once. */
 int writer_print(struct buffer *b);
 

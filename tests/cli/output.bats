@@ -269,3 +269,28 @@ to_closed() {
 	expect 0 "$UNCORE" --source "$SIM_ZEN4" mem --timeout 1 --memory-peak 1TB/s
 	shows 'OF PEAK: of 1\.000 TB/s'
 }
+
+# on_terminal VARIABLES ARGUMENT...: what a terminal of 10 lines gets from the command.
+on_terminal() {
+	local variables=$1
+
+	shift
+	TERM=xterm script -qec "stty rows 10 cols 80; $variables '$UNCORE' $*" /dev/null </dev/null | tr -d '\r'
+}
+
+@test "a text longer than the terminal goes through the pager, and nothing else does" {
+	local by_pager="UNCORE_PAGER='sed s/^/paged:/'" arguments
+
+	for arguments in "--source $SIM_SPR list" 'stat --help'; do
+		[[ $(on_terminal "$by_pager" "$arguments") == paged:* ]] || fail "$arguments"
+		[[ $(on_terminal "PAGER='sed s/^/paged:/'" "$arguments") == paged:* ]] || fail "PAGER: $arguments"
+		[[ $(on_terminal "$by_pager" "--no-pager $arguments") != *paged:* ]] || fail "--no-pager $arguments"
+		# One that is not there, or is none.
+		[[ $(on_terminal 'UNCORE_PAGER=no-such-pager' "$arguments") == *[a-z]*$'\n'*$'\n'* ]] || fail 'no such pager'
+		[[ $(on_terminal 'PAGER=cat' "$arguments") == *[a-z]*$'\n'*$'\n'* ]] || fail 'cat'
+		expect 0 env UNCORE_PAGER='sed s/^/paged:/' bash -c "'$UNCORE' $arguments"
+		[[ $output != *paged:* ]] || fail "not a terminal: $arguments"
+	done
+	[[ $(on_terminal "$by_pager" --version) == uncore* ]] || fail 'a short text'
+	[[ $(on_terminal "$by_pager" "--source $SIM_SPR list -j") != *paged:* ]] || fail 'JSON'
+}
