@@ -399,7 +399,8 @@ struct uncore_finding {
 	const char *fix;     /* the command or action that fixes it, or NULL */
 };
 
-/* Examines a scanned machine. Findings are borrowed until the next call or scan. -ENOMEM. */
+/* Examines a scanned machine, or one whose scan failed since it has no /sys. Findings are borrowed
+ * until the next call or scan. -ENOMEM. */
 int uncore_diagnose(struct uncore *u);
 size_t uncore_finding_count(const struct uncore *u);
 const struct uncore_finding *uncore_finding_at(const struct uncore *u, size_t i);

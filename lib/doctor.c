@@ -403,11 +403,30 @@ static int (*const checks[])(struct uncore *u) = {
 	check_ports,      check_memory,   check_other_pmus,
 };
 
+/* A machine that could not be scanned, since its files are missing. */
+static int check_files(struct uncore *u)
+{
+	struct draft d = {.verdict = UNCORE_VERDICT_MISSING};
+
+	if (unc_root_exists(u->root, "sys/devices/system/cpu"))
+		return 0;
+	unc_text_add(&d.subject, "/sys");
+	unc_text_add(&d.found, "no sys/devices/system/cpu");
+	unc_text_add(&d.why,
+		     "CPUs and PMUs are described there: nothing can be counted without it");
+	if (unc_root_is_live(u->root))
+		unc_text_add(&d.fix, "mount -t sysfs sysfs /sys");
+	return add_finding(u, &d);
+}
+
 int uncore_diagnose(struct uncore *u)
 {
-	int r = unc_catalogue_complete(&u->catalogue, &u->error);
+	int r;
 
 	unc_findings_finish(&u->findings);
+	if (!u->scanned)
+		return check_files(u);
+	r = unc_catalogue_complete(&u->catalogue, &u->error);
 	for (size_t i = 0; r == 0 && i < sizeof(checks) / sizeof(*checks); i++)
 		r = checks[i](u);
 	return r;

@@ -97,9 +97,10 @@ int cmd_doctor(struct cli *cli, int argc, char **argv)
 
 	cli_parse(cli, &syntax, &output, argc, argv);
 	status = cli_open(cli);
-	if (status)
+	err = cli->u ? uncore_diagnose(cli->u) : 0;
+	/* A missing /sys is a finding. */
+	if (status && (err || !cli->u || !uncore_finding_count(cli->u)))
 		return status;
-	err = uncore_diagnose(cli->u);
 	if (err)
 		return cli_fail(cli, err);
 	if (output) {

@@ -161,6 +161,18 @@ expect_none() {
 	expect 0 "$UNCORE" --source "regs:$PUBLIC/pci.yaml" stat -e test_0/ctr/ --timeout 10ms
 }
 
+@test "a machine without /sys: doctor has a finding" {
+	mkdir -p "$BATS_TEST_TMPDIR/empty"
+	expect 3 "$UNCORE" --root "$BATS_TEST_TMPDIR/empty" doctor
+	shows 'MISSING  /sys: no sys/devices/system/cpu'
+	says 'is /sys mounted there'
+	expect 3 "$UNCORE" --root "$BATS_TEST_TMPDIR/empty" doctor -j
+	[ "$(jq -c '[.findings[] | [.verdict, .subject]]' <<<"$output")" = '[["missing","/sys"]]' ]
+	helper check-schema <<<"$output"
+	expect 2 "$UNCORE" --root /nonexistent doctor
+	[ -z "$output" ]
+}
+
 @test "--program asks for nothing where a block has no control registers" {
 	root_only
 	as_nobody '' true 2>/dev/null || skip 'setpriv cannot drop capabilities here'
@@ -176,7 +188,7 @@ expect_none() {
 	"$UNCORE_SOURCE_ROOT/tests/machines/make-intel" "$BATS_TEST_TMPDIR"
 	sed 's/umask=0xff", \(.*\)}/umask=0xff", \1, refuse: EACCES}/' "$UNCORE_SOURCE_ROOT/tests/sim/gnr.yaml" >"$sim"
 	sed -i "s|\./intel|$BATS_TEST_TMPDIR/intel|" "$sim"
-	expect 0 "$UNCORE" --source "sim:$sim,step=1s" mem -j --timeout 1
+	expect 0 "$UNCORE" --source "sim:$sim,step=1s" mem --all -j --timeout 1
 	jq -se 'any(.name == "memory.bandwidth" and .value != null) and
 		any(.name == "memory.utilization" and .value == null and .reason != null)' <<<"$output" || fail
 }
