@@ -229,8 +229,12 @@ stat_refuses() {
 }
 
 @test "a mistyped word of a preset is no command" {
-	refuses 2 "$UNCORE" mem abc
-	says "'abc' is not an interval; put -- before a command"
+	local command
+
+	for command in mem pcie link cache matrix; do
+		refuses 2 "$UNCORE" "$command" abc
+		says "uncore $command: 'abc' is not an interval; put -- before a command"
+	done
 	expect 0 "$UNCORE" --source "$SIM_SPR" mem -- true
 }
 
