@@ -142,8 +142,10 @@ static void put_row(struct out *out, const struct out_row *kept)
 	table_cell(t, "%s", most.unit);
 	put_bursts(out, t, d, unit);
 	if (row->quality != UNCORE_MEASURED)
-		buffer_printf(&note, "%s%s%s", uncore_quality_name(row->quality),
-			      row->reason ? ": " : "", row->reason ? row->reason : "");
+		buffer_printf(&note, "%s%s", uncore_quality_name(row->quality),
+			      row->reason ? ": " : "");
+	if (row->reason)
+		human_text(&note, row->reason);
 	table_end_row(t, note.data);
 	buffer_free(&note);
 }

@@ -106,6 +106,32 @@ void human_value_in(struct human *h, double value, const char *unit, enum units 
 
 static enum units default_units;
 
+void human_text(struct buffer *to, const char *text)
+{
+	static const char *const units[] = {"B/s", "Hz"};
+	struct human h;
+	size_t len;
+
+	while (*text) {
+		size_t digits = strspn(text, "0123456789");
+		const char *unit = NULL;
+
+		for (size_t i = 0; digits && i < sizeof(units) / sizeof(*units); i++)
+			if (text[digits] == ' ' &&
+			    strncmp(text + digits + 1, units[i], strlen(units[i])) == 0)
+				unit = units[i];
+		if (unit) {
+			human_value(&h, strtod(text, NULL), unit);
+			buffer_printf(to, "%s %s", h.number, h.unit);
+			len = digits + 1 + strlen(unit);
+		} else {
+			len = digits ? digits : strcspn(text, "0123456789");
+			buffer_add(to, text, len);
+		}
+		text += len;
+	}
+}
+
 bool human_set_units(const char *name)
 {
 	static const char *const names[] = {"si", "iec", "raw"};

@@ -30,6 +30,9 @@ enum units {
 
 void human_value_in(struct human *h, double value, const char *unit, enum units units);
 
+/* A reason of the library with its numbers as values are printed: "25000000000 B/s" becomes "25.00 GB/s". */
+void human_text(struct buffer *to, const char *text);
+
 /* Those of human_value() from now on: "si", "iec", "raw"; false: none of them. */
 bool human_set_units(const char *name);
 

@@ -175,6 +175,7 @@ void out_reasons(struct out *out, const struct uncore_row_place *place)
 
 	for (size_t i = 0; i < out->row_count; i++) {
 		const struct uncore_row *row = out->rows[i].row;
+		struct buffer reason = {0};
 
 		if (place && !out_same_place(&row->place, place))
 			continue;
@@ -184,7 +185,9 @@ void out_reasons(struct out *out, const struct uncore_row_place *place)
 			continue;
 		buffer_printf(out->to, "! %s is %s:\n", row->query.name,
 			      uncore_quality_name(row->quality));
-		buffer_wrap(out->to, 4, text_columns(), row->reason);
+		human_text(&reason, row->reason);
+		buffer_wrap(out->to, 4, text_columns(), reason.data);
+		buffer_free(&reason);
 	}
 	if (least < 1)
 		buffer_printf(out->to,
@@ -267,7 +270,7 @@ static void put_row(struct out *out, struct table *t, const struct out_row *kept
 {
 	const struct uncore_row *row = kept->row;
 	char text[120];
-	struct buffer place = {0};
+	struct buffer place = {0}, reason = {0};
 	struct human window, ceiling;
 	const char *color;
 
@@ -301,7 +304,10 @@ static void put_row(struct out *out, struct table *t, const struct out_row *kept
 		snprintf(text, sizeof(text), "%.1f %% of %s %s", row->value / row->ceiling * 100,
 			 ceiling.number, ceiling.unit);
 	}
-	table_end_row(t, repeated ? "(same reason)" : row->reason ? row->reason : text);
+	if (row->reason)
+		human_text(&reason, row->reason);
+	table_end_row(t, repeated ? "(same reason)" : row->reason ? reason.data : text);
+	buffer_free(&reason);
 }
 
 bool out_has_namesake(const struct out *out, const struct uncore_row *row)

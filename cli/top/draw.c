@@ -299,8 +299,10 @@ static void put_detail(struct top_canvas *c, const struct top_view *v)
 	buffer_printf(&text, ", %s", uncore_quality_name(row->quality));
 	if (isfinite(row->value) && row->counted.coverage < 1)
 		buffer_printf(&text, " %.3g %%", row->counted.coverage * 100);
-	if (row->reason)
-		buffer_printf(&text, ": %s", row->reason);
+	if (row->reason) {
+		buffer_puts(&text, ": ");
+		human_text(&text, row->reason);
+	}
 	line = cli_copy(text.data);
 	text.len = 0;
 	buffer_wrap(&text, 0, (size_t)c->width, line);

@@ -574,12 +574,6 @@ static void check_clock(struct judged_row *v)
 		       rounded_ms(cycles), rounded_ms(seconds), (unsigned long long)hz);
 }
 
-/* In hundredths of 1e9, as numbers are not printed through the locale. */
-static unsigned long long hundredths(double value)
-{
-	return (unsigned long long)fmin(value / 1e7, 1e18);
-}
-
 /* More than the hardware can move, or than there is; or less than nothing. The speed of a link was that of the moment of the
  * scan: an idle device may have been asleep. */
 static void check_ceiling(struct judged_row *v)
@@ -589,10 +583,8 @@ static void check_ceiling(struct judged_row *v)
 	if (v->row->port && v->row->port->max_rate > ceiling)
 		ceiling = v->row->port->max_rate;
 	if (value > OVER_CEILING * ceiling)
-		worsen(v, UNCORE_SUSPECT,
-		       "%llu.%02llu GB/s are more than the ceiling of %llu.%02llu GB/s",
-		       hundredths(value) / 100, hundredths(value) % 100, hundredths(ceiling) / 100,
-		       hundredths(ceiling) % 100);
+		worsen(v, UNCORE_SUSPECT, "%llu B/s are more than the ceiling of %llu B/s",
+		       (unsigned long long)fmin(value, 1e18), (unsigned long long)ceiling);
 	if (value > OVER_CEILING && strcmp(v->out->query.unit, "ratio") == 0)
 		worsen(v, UNCORE_SUSPECT, "over 100 %%");
 	if (value < 0 && v->metric)

@@ -88,7 +88,7 @@ static void a_row_for_each_port(void **state)
 	play(&s, UNCORE_LEVEL_PORT, NULL, READS);
 	assert_rows(&s, bandwidth, COUNT(bandwidth));
 	assert_string_equal(uncore_sample_row(s.s, 6)->reason,
-			    "40.00 GB/s are more than the ceiling of 31.50 GB/s");
+			    "40000000000 B/s are more than the ceiling of 31500000000 B/s");
 	assert_null(uncore_sample_row(s.s, 6)->query.filter);
 	assert_string_equal(uncore_sample_row(s.s, 8)->reason, VMD);
 	assert_int_equal(uncore_monitor_note_count(s.m), 1);

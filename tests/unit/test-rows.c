@@ -368,7 +368,7 @@ static void over_the_ceiling(void **state)
 	} all[] = {
 		{RATE("channel", "26.25e9"), UNCORE_MEASURED, NULL},
 		{RATE("channel", "26.26e9"), UNCORE_SUSPECT,
-		 "26.26 GB/s are more than the ceiling of 25.00 GB/s"},
+		 "26260000000 B/s are more than the ceiling of 25000000000 B/s"},
 	};
 	struct toy t;
 
