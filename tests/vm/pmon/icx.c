@@ -256,4 +256,5 @@ static int init(void)
 	return intel_msr_init(msr_types);
 }
 
-PCI_MODEL(model_icx, "icx", init, intel_rdmsr);
+const struct pmon_model model_icx = {
+	.name = "icx", .init = init, .rdmsr = intel_rdmsr, PCI_MODEL_ACCESS};

@@ -47,15 +47,9 @@ void pci_upi_link(uint32_t bdf, unsigned socket, unsigned link);
 bool pci_read(uint32_t bdf, unsigned offset, unsigned size, uint32_t *value);
 bool pci_write(uint32_t bdf, unsigned offset, unsigned size, uint32_t value);
 
-/* A model with registers in MSRs, in configuration space and in the window. */
-#define PCI_MODEL(model, model_name, model_init, model_rdmsr)              \
-	const struct pmon_model model = {.name = model_name,               \
-					 .init = model_init,               \
-					 .rdmsr = model_rdmsr,             \
-					 .wrmsr = intel_wrmsr,             \
-					 .pci_read = pci_read,             \
-					 .pci_write = pci_write,           \
-					 .window_load = intel_window_load, \
-					 .window_store = intel_window_store}
+/* Of a model with registers in MSRs, in configuration space and in the window. */
+#define PCI_MODEL_ACCESS                                                    \
+	.wrmsr = intel_wrmsr, .pci_read = pci_read, .pci_write = pci_write, \
+	.window_load = intel_window_load, .window_store = intel_window_store
 
 #endif

@@ -272,4 +272,4 @@ static bool rdmsr(unsigned cpu, uint32_t msr, uint64_t *value)
 	return true;
 }
 
-PCI_MODEL(model_skx, "skx", init, rdmsr);
+const struct pmon_model model_skx = {.name = "skx", .init = init, .rdmsr = rdmsr, PCI_MODEL_ACCESS};

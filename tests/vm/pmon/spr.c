@@ -439,5 +439,6 @@ static bool rdmsr(unsigned cpu, uint32_t msr, uint64_t *value)
 	return true;
 }
 
-PCI_MODEL(model_spr, "spr", init, rdmsr);
-PCI_MODEL(model_gnr, "gnr", init_gnr, intel_rdmsr);
+const struct pmon_model model_spr = {.name = "spr", .init = init, .rdmsr = rdmsr, PCI_MODEL_ACCESS};
+const struct pmon_model model_gnr = {
+	.name = "gnr", .init = init_gnr, .rdmsr = intel_rdmsr, PCI_MODEL_ACCESS};
