@@ -52,7 +52,7 @@ setup() {
 }
 
 @test "presets ask for what the counters of a PMU can hold at once" {
-	local machine preset needed
+	local machine preset needed plain=${UNCORE_PLAIN:-$UNCORE}
 	# "rounds:most counters of a PMU at once", where it is more than one round of four.
 	declare -A needs=(
 		# More ports than counters: each port of a PMU needs its own.
@@ -67,14 +67,14 @@ setup() {
 	for machine in "$UNCORE_SOURCE_ROOT"/data/sim/*.yaml; do
 		machine=$(basename "$machine" .yaml)
 		for preset in mem pcie link; do
-			run "$UNCORE" --source "sim:$machine" "$preset" --dry-run -j
+			run "$plain" --source "sim:$machine" "$preset" --dry-run -j
 			[ "$status" -ne 3 ] || continue
 			needed=$(grep '^{' <<<"$output" | jq -sr '"\(map(.round) | max + 1):\(
 				group_by([.pmu, .cpu, .round]) | map(length) | max)"')
 			echo "$machine-$preset: $needed"
 			# shellcheck disable=SC2053 # a pattern
 			[[ $needed == ${needs[$machine-$preset]:-1:[1-4]} ]] || fail
-			"$UNCORE" --source "sim:$machine" "$preset" --all --dry-run >/dev/null || fail
+			"$plain" --source "sim:$machine" "$preset" --all --dry-run >/dev/null || fail
 		done
 	done
 }
