@@ -63,6 +63,29 @@ size_t cli_clean(char *text, size_t len, const char *kept)
 	return out;
 }
 
+static bool waiting;
+
+void cli_wait(const char *fmt, ...)
+{
+	const char *term = getenv("TERM");
+	va_list args;
+
+	if (!isatty(STDERR_FILENO) || !term || strcmp(term, "dumb") == 0)
+		return;
+	cli_waited();
+	va_start(args, fmt);
+	vfprintf(stderr, fmt, args);
+	va_end(args);
+	waiting = true;
+}
+
+void cli_waited(void)
+{
+	if (waiting)
+		fputs("\r\033[K", stderr);
+	waiting = false;
+}
+
 void cli_error(const char *fmt, ...)
 {
 	char some[1024]; /* without memory, which may be what ran out */
@@ -80,6 +103,7 @@ void cli_error(const char *fmt, ...)
 		va_end(args);
 	}
 	text[cli_clean(text, strlen(text), "")] = '\0';
+	cli_waited();
 	fprintf(stderr, "uncore: %s\n", text);
 	if (text == more)
 		free(more);

@@ -76,6 +76,9 @@ void cli_advise(struct cli *cli);
 
 /* "uncore: ..." and a newline on standard error. */
 void cli_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* Shows on a terminal what the user waits for. The next error or output replaces it, and so does cli_waited(). */
+void cli_wait(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+void cli_waited(void);
 
 /* Puts '?' in the place of invalid UTF-8 and of characters that control a terminal or hide text: names
  * of a machine's files may hold them. Those in `kept` stay. In place; returns the new length. */

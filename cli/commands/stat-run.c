@@ -501,6 +501,21 @@ static int start(struct run *r)
 	return CLI_OK;
 }
 
+/* One window that takes a second or more prints nothing before its end. */
+static void show_wait(const struct run *r)
+{
+	struct human window;
+
+	if (r->o->interval_ns || r->o->command || r->o->timeout_ns < NS_PER_S)
+		return;
+	human_value(&window, (double)r->o->timeout_ns / 1e9, "s");
+	if (r->round_count > 1)
+		cli_wait("counting for %s %s, round %zu of %zu", window.number, window.unit,
+			 r->round + 1, r->round_count);
+	else
+		cli_wait("counting for %s %s", window.number, window.unit);
+}
+
 /* Counting starts just before the command does, or, with a delay, while it runs. */
 static int count(struct run *r)
 {
@@ -521,6 +536,8 @@ static int count(struct run *r)
 			return CLI_OK;
 		status = start(r);
 	}
+	if (!status)
+		show_wait(r);
 	return status ? status : count_windows(r);
 }
 
@@ -691,6 +708,7 @@ int stat_run(struct cli *cli, const struct stat_options *o)
 		repeat_print(&r.repeat, &r.out);
 	if (writer_flush(&r.writer) && !status)
 		status = r.writer.status;
+	cli_waited();
 	if (r.late)
 		report_late_ticks(&r);
 	if (r.merged)

@@ -115,6 +115,7 @@ int writer_flush(struct writer *w)
 		return w->status;
 	if (!w->exact)
 		prepare(w);
+	cli_waited();
 	err = write_all(w, is_regular(w->fd, &size), &done);
 	if (err) {
 		cut_partial_line(w, done);

@@ -294,3 +294,19 @@ on_terminal() {
 	[[ $(on_terminal "$by_pager" --version) == uncore* ]] || fail 'a short text'
 	[[ $(on_terminal "$by_pager" "--source $SIM_SPR list -j") != *paged:* ]] || fail 'JSON'
 }
+
+@test "on a terminal a window of a second or more says what it waits for, and takes it back" {
+	local erase=$'\033[K' arguments shown
+
+	shown=$(on_terminal '' "--source $SIM_SPR mem")
+	[[ $shown == "counting for 1.000 s$erase"'SIMULATED'* ]] || fail "mem: $shown"
+	shown=$(on_terminal '' "--source $SIM_SPR matrix --timeout 1s")
+	[[ $shown == *'round 1 of '*"$erase"'counting for 1.000 s, round 2 of '*"${erase}Counted"* ]] || fail "matrix: $shown"
+	shown=$(on_terminal 'TERM=dumb' "--source $SIM_SPR mem")
+	[[ $shown == SIMULATED* ]] || fail "dumb: $shown"
+	for arguments in 'mem --timeout 10ms' 'mem 1s 1' 'mem -- sleep 1'; do
+		[[ $(on_terminal '' "--source $SIM_SPR $arguments") != *'counting for'* ]] || fail "$arguments"
+	done
+	expect 0 "$UNCORE" --source "$SIM_SPR" mem
+	[[ $output$stderr != *'counting for'* ]]
+}
