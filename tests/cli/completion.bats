@@ -80,6 +80,9 @@ completes() {
 	mux send-keys Tab
 	seen "$4"
 	mux kill-server
+	# A server that ends does not take a new session.
+	while mux list-sessions &>/dev/null; do sleep 0.1; done
+	rm -f "$BATS_TEST_TMPDIR/socket"
 }
 
 # seen PATTERN: on the screen, however slow the machine is.
