@@ -360,7 +360,7 @@ static const char top_doc[] =
 	"links, with the share of the ceiling and the last minute.\v"
 	"Takes the options of stat; the interval is one second unless INTERVAL or -I say otherwise. The key "
 	"? lists the keys. When the output is no terminal, or has another form or place (-j, --csv, -o, "
-	"--summary, --dry-run, -D), it is the output of stat with an interval.";
+	"--summary, --sample, --dry-run, -D), it is the output of stat with an interval.";
 
 int cmd_top(struct cli *cli, int argc, char **argv)
 {
@@ -373,7 +373,7 @@ int cmd_top(struct cli *cli, int argc, char **argv)
 	plain = o.output || o.file || o.summary || o.dry_run || o.delay_ns || o.sample_ns ||
 		!isatty(STDOUT_FILENO);
 	if (!o.output)
-		o.output = output_find("text");
+		o.output = output_find(o.sample_ns ? "samples" : "text");
 	status = cli_open(cli);
 	if (o.command && !status) {
 		cli_error("top runs no command; uncore stat -I 1s -- COMMAND does");

@@ -31,7 +31,8 @@ static double burst_time(const struct out *out, const struct uncore_distribution
 {
 	const struct out_frame *f = &out->frame;
 
-	return d->burst_ns ? f->time - (double)(f->monotonic_ns - d->burst_begin_ns) / 1e9 : NAN;
+	return d->burst_ns ? f->time + (double)(int64_t)(d->burst_begin_ns - f->monotonic_ns) / 1e9
+			   : NAN;
 }
 
 void out_add_distribution(struct out *out, const struct uncore_distribution *d, double scale,
@@ -90,7 +91,8 @@ static void put_value(struct table *t, double value, bool percentile, const char
 	}
 	human_value(&h, value, unit);
 	if (percentile && strchr(h.number, '.') && strlen(h.number) > 4)
-		h.number[strlen(h.number) - 1] = '\0'; /* its fourth digit */
+		h.number[strlen(h.number) - (h.number[3] == '.' ? 2 : 1)] =
+			'\0'; /* its fourth digit */
 	if (!isfinite(value) || value == 0 || strcmp(h.unit, line_unit) == 0)
 		table_cell(t, "%s", h.number);
 	else

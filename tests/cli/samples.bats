@@ -97,6 +97,18 @@ check() {
 		all(.samples == 0 and .samples_missing > 0 and .mean == null and .p50 == null and .max == null)'
 }
 
+@test "metrics that are counted in rounds: each burst began within the run" {
+	expect 0 "$UNCORE" --source sim:spr stat -M 'memory.*' --all --sample 10ms --above 1 --timeout 200ms
+	[[ $output =~ 'longest '[0-9] ]]
+	! grep -E ' at -' <<<"$output"
+}
+
+@test "text: percentiles of three digits; top without a screen" {
+	sed -i 's/low: 20e6/low: 403e6/; s/high: 200e6/high: 403e6/' "$BURST" # 154.75 GB/s
+	expect 0 "$UNCORE" "${SIM[@]}" top -M memory.read.bandwidth 100ms 1 --sample 1ms
+	[[ $output =~ 154.8'   '?155' '+155' '+155' '+154.8' '+GB/s ]]
+}
+
 @test "errors" {
 	local args words
 	for args in '--sample 0' '--sample 10us' '--sample x' '--above 50' '--sample 1ms --above 0' \
