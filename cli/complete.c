@@ -160,7 +160,9 @@ static void offer_words(struct completion *c, const char *doc)
 
 static void offer_value(struct completion *c, const struct cli_option *o)
 {
-	if (!offer_of_machine(c, o->name))
+	if (o->type == OPTION_OUTPUT)
+		offer(c, o->arg, "", NULL);
+	else if (!offer_of_machine(c, o->name))
 		offer_words(c, o->doc);
 }
 
@@ -235,7 +237,8 @@ int complete(struct cli *cli, const struct cli_option *options, const struct cli
 			return i;
 		if (!o && *value == '-')
 			o = find(options, words[i], &value);
-		open = o && o->arg && !value ? o : NULL;
+		/* That of an output is optional, and in the same word. */
+		open = o && o->arg && o->type != OPTION_OUTPUT && !value ? o : NULL;
 		/* What the machine is. */
 		if (o && value && o >= globals && o->type == OPTION_TEXT)
 			*(const char **)((char *)cli + o->at) = value;

@@ -9,7 +9,7 @@ _uncore() {
 	read -ra words <<<"$line"
 	[[ $line != *[[:space:]] ]] || words+=('')
 	[[ $part != [:=] ]] || part=
-	mapfile -t COMPREPLY < <("${words[0]}" complete "${words[@]:1}" 2>/dev/null | cut -f 1 | sort -uV)
+	mapfile -t COMPREPLY < <("${words[0]/#\~/$HOME}" complete "${words[@]:1}" 2>/dev/null | cut -f 1 | sort -uV)
 	# Bash has the beginning of the word up to its part.
 	line=${words[-1]%"$part"}
 	COMPREPLY=("${COMPREPLY[@]#"$line"}")

@@ -42,6 +42,8 @@ is() {
 	is "$(words stat --units=)" '--units=iec --units=raw --units=si'
 	is "$(words pcie --sort '')" 'in latency out place share traffic'
 	is "$(words --source s)" 'sim:'
+	is "$(words stat --csv=)" '--csv=wide'
+	is "$(words stat --csv --metr)" '--metrics'
 	is "$(words list '')" 'events metrics pmus'
 	is "$(words stat -- '')" ''
 	is "$(words snapshot '')" ''
@@ -72,7 +74,7 @@ completes() {
 		shell+=("$1")
 		shift
 	done
-	command -v "${shell[0]}" tmux >/dev/null || skip "${shell[0]} or tmux is not here"
+	command -v "${shell[0]}" >/dev/null && command -v tmux >/dev/null || skip "${shell[0]} or tmux is not here"
 	mux new-session -d -x 150 -y 20 "${shell[@]}"
 	mux send-keys "$2; PS1='ready '" Enter
 	seen '^ready'
