@@ -3,7 +3,7 @@
 """Writes the ctypes declarations of a public header: make-abi.py uncore.h LIBRARY >abi.py
 
 The header is plain C: constants, enums, structs without bit fields, and prototypes. LIBRARY is what the module loads,
-a name or a path. `tests/python/test-abi.py` compares the result with what cffi makes of the same header."""
+a name or a path. `tests/python/test-module.py` compares the result with what cffi makes of the same header."""
 
 import re
 import sys

@@ -79,6 +79,8 @@ static void find_words(struct uncore *u, struct list_options *o)
 		o->words[o->count++] = (struct word){text, known, false, known && !known->names};
 		any |= !o->words[o->count - 1].free;
 	}
+	if (!o->count && o->pattern.len) /* marks only: no name has one character */
+		o->words[o->count++] = (struct word){.text = "?"};
 	for (size_t i = 0; i < o->count; i++)
 		o->words[i].free &= any;
 }

@@ -142,10 +142,15 @@ static void put_column(const struct out *out, const struct uncore_row *row, stru
 void wide_output_window(struct out *out)
 {
 	const struct out_frame *frame = &out->frame;
-	struct field *fields = cli_realloc(NULL, out->row_count + 10, sizeof(*fields));
 	struct buffer names = {0}, reason = {0};
-	const struct uncore_row *worst = out->rows[0].row;
+	const struct uncore_row *worst;
+	struct field *fields;
 	size_t count, at = 0;
+
+	if (!out->row_count)
+		return;
+	fields = cli_realloc(NULL, out->row_count + 10, sizeof(*fields));
+	worst = out->rows[0].row;
 
 	for (size_t i = 0; i < out->row_count; i++) {
 		const struct uncore_row *row = out->rows[i].row;

@@ -181,23 +181,26 @@ static void put_line(struct grid *g, struct table *t, const struct uncore_row *l
 static void put_legend(const struct grid *g)
 {
 	const struct uncore_memory *m = uncore_memory_get(g->out->setup.machine);
+	struct buffer text = {0};
 	struct human peak;
 
 	if (g->kind == &links) {
 		if (g->busy)
-			buffer_puts(g->out->to, "OF PEAK: share of what the links can send, "
-						"headers and credits included.\n");
+			out_once(g->out, "OF PEAK: share of what the links can send, headers and "
+					 "credits included.");
 		return;
 	}
 	human_value(&peak, m->peak, "B/s");
-	if (g->ceiling)
-		buffer_printf(g->out->to, "OF PEAK: of %s %s for each socket (from %s).\n",
-			      peak.number, peak.unit, m->from);
+	if (g->ceiling) {
+		buffer_printf(&text, "OF PEAK: of %s %s for each socket (from %s).", peak.number,
+			      peak.unit, m->from);
+		out_once(g->out, text.data);
+	}
 	if (g->busy)
-		buffer_puts(g->out->to,
-			    g->ceiling
-				    ? "Channels: time in which the data bus was busy.\n"
-				    : "OF PEAK: time in which the memory's data bus was busy.\n");
+		out_once(g->out,
+			 g->ceiling ? "Channels: time in which the data bus was busy."
+				    : "OF PEAK: time in which the memory's data bus was busy.");
+	buffer_free(&text);
 }
 
 /* The only link of a socket has the numbers of the socket. */
@@ -228,8 +231,7 @@ static void put_grid(struct grid *g)
 		if (is_shown(g, i))
 			put_line(g, &out->table, out->rows[i].row);
 	table_print(&out->table, out->to);
-	if (!out->begun)
-		put_legend(g);
+	put_legend(g);
 	out->row_count = g->count;
 	out_reasons(out, NULL);
 	out->row_count = all;
