@@ -102,7 +102,11 @@ void cli_error(const char *fmt, ...)
 			text = more;
 		va_end(args);
 	}
-	text[cli_clean(text, strlen(text), "")] = '\0';
+	text[cli_clean(text, strlen(text), "\n")] = '\0';
+	/* The library shows a mistake below its sentence; a name may have line ends, too. */
+	for (char *end = text; (end = strchr(end, '\n')); end++)
+		if (strncmp(end, "\n  ", 3) != 0)
+			*end = '?';
 	cli_waited();
 	fprintf(stderr, "uncore: %s\n", text);
 	if (text == more)
