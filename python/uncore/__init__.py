@@ -134,6 +134,12 @@ class _Owner:
         self.close()
 
 
+def _encoded(text):
+    if not isinstance(text, str):
+        raise TypeError(f"{text!r} is not a text: the name of a metric or event, or a pattern")
+    return text.encode()
+
+
 def _text(value):
     return value.decode("utf-8", "backslashreplace") if value is not None else None
 
@@ -409,9 +415,9 @@ class Monitor(_Owner):
         for kind, value in (filters or {}).items():
             self._call("set_filter", kind.encode(), str(value).encode())
         for pattern in metrics or (() if events else self._headline()):
-            self._call("add_metrics", pattern.encode())
+            self._call("add_metrics", _encoded(pattern))
         for event in [events] if isinstance(events, str) else events:
-            self._call("add_events", event.encode())
+            self._call("add_events", _encoded(event))
         self._call("plan")
 
     def _call(self, name, *arguments):
@@ -470,6 +476,8 @@ class Monitor(_Owner):
         """Yields a `Sample` at each multiple of `seconds` from now on: `count` of them, or until close(), which
         another thread may call. The time of the caller's own work is part of the interval; multiples that have passed
         meanwhile are left out."""
+        if not seconds > 0:
+            raise ValueError(f"an interval of {seconds} seconds")
         if not self._started:
             self.start()
         begin, ticks = time.monotonic(), 0

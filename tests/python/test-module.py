@@ -143,6 +143,13 @@ class Machine(unittest.TestCase):
             uncore.monitor(level="box", source=SPR)
         self.assertEqual(len(uncore.monitor("memory.bandwidth", source=SPR).counters), 16)
 
+    def test_wrong_arguments(self):
+        for wrong in (None, ["memory.bandwidth"], 1):
+            with self.assertRaisesRegex(TypeError, "is not a text"):
+                uncore.monitor(wrong, source="sim:spr")
+        with uncore.monitor("memory.bandwidth", source="sim:spr") as monitor, self.assertRaises(ValueError):
+            next(monitor.every(0))
+
     def test_examples_of_the_page(self):
         with open(PAGE, encoding="utf-8") as page:
             examples = re.findall(r"```python\n(.*?)```\n```\n(.*?)```", page.read(), re.S)
