@@ -46,8 +46,7 @@ static const struct command link_all = {"all", "Every metric of links, in rounds
 
 static const struct command commands[] = {
 	{"stat", "Count metrics and events, once or every interval", .run = cmd_stat},
-	{"top", "Watch metrics of all sockets, channels, ports and links in the terminal",
-	 .run = cmd_top},
+	{"top", "Watch sockets, memory channels, ports and links in the terminal", .run = cmd_top},
 	{"latency", "Mean latencies, or the distribution of sampled loads", .run = cmd_latency},
 	{"list", "List PMUs, events and metrics of this machine", .run = cmd_list},
 	{"topo", "Show sockets, memory, PCIe and links, and which PMUs count them",

@@ -333,7 +333,8 @@ static bool list_text(const struct uncore *u, const struct list_options *o, stru
 {
 	bool found = false;
 
-	for (unsigned i = 0; i < sizeof(sections) / sizeof(sections[0]); i++) {
+	for (unsigned n = sizeof(sections) / sizeof(sections[0]), k = 0; k < n; k++) {
+		unsigned i = o->count ? n - 1 - k : k; /* a search is rather for a metric */
 		struct table t;
 
 		if (!(o->kinds & 1U << i))
