@@ -144,9 +144,9 @@ static int add_all(struct cli *cli, const struct stat_options *o, struct uncore_
 {
 	int err = uncore_monitor_set_level(m, level), status = CLI_OK;
 
-	/* Of several levels those above the one that was asked for, or all. */
+	/* Of several levels those above the one that was asked for, or all; nodes only when asked for. */
 	for (int i = 0; !err && !o->tree && i < (o->level ? (int)o->level : 32); i++)
-		if (o->output->levels >> i & 1)
+		if (o->output->levels >> i & 1 && i != UNCORE_LEVEL_NODE)
 			err = uncore_monitor_add_level(m, (enum uncore_level)i);
 	/* Channels have numbers on their socket. Links and caches come with the ports. */
 	if (!err && o->tree && level == UNCORE_LEVEL_MACHINE)

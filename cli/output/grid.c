@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Text of `mem` and `link`: a line for each memory channel or link, socket and the machine, with bandwidths, their share
+/* Text of `mem` and `link`: a line for each memory channel (or NUMA node) or link, socket and the machine, with bandwidths, their share
  * of the peak, and the latency; below them the metrics that have no column, as `text` prints them. */
 #include <math.h>
 #include <stdio.h>
@@ -61,7 +61,7 @@ static size_t column_of(const struct grid *g, const struct uncore_row *row)
 	return METRICS;
 }
 
-/* A socket comes behind its channels, the machine behind all sockets. */
+/* A socket comes behind its channels or nodes, the machine behind all sockets. */
 static int compare_places(const void *a, const void *b)
 {
 	const struct uncore_row *x = ((const struct out_row *)a)->row,
@@ -71,7 +71,9 @@ static int compare_places(const void *a, const void *b)
 			   : 0;
 	const int keys[][2] = {{x->place.socket < 0, y->place.socket < 0},
 			       {x->place.socket, y->place.socket},
-			       {!x->place.pmu, !y->place.pmu},
+			       {!x->place.pmu && x->place.node < 0,
+				!y->place.pmu && y->place.node < 0},
+			       {x->place.node, y->place.node},
 			       {x->place.channel, y->place.channel},
 			       {pmus, 0},
 			       {x->place.cpu, y->place.cpu}};
@@ -232,7 +234,8 @@ static void put_grid(struct grid *g)
 			put_line(g, &out->table, out->rows[i].row);
 	table_print(&out->table, out->to);
 	put_legend(g);
-	out->row_count = g->count;
+	/* A socket whose nodes are not known has its sum in the line, and no line for them. */
+	out->row_count = out->setup.level == UNCORE_LEVEL_NODE ? all : g->count;
 	out_reasons(out, NULL);
 	out->row_count = all;
 }

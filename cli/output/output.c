@@ -20,7 +20,7 @@ const struct output outputs[] = {
 	 .document = json_output_document},
 	{"memory", .window = memory_output_window,
 	 .levels = 1u << UNCORE_LEVEL_MACHINE | 1u << UNCORE_LEVEL_SOCKET |
-		   1u << UNCORE_LEVEL_CHANNEL},
+		   1u << UNCORE_LEVEL_NODE | 1u << UNCORE_LEVEL_CHANNEL},
 	{"links", .window = links_output_window,
 	 .levels = 1u << UNCORE_LEVEL_MACHINE | 1u << UNCORE_LEVEL_SOCKET |
 		   1u << UNCORE_LEVEL_INSTANCE},

@@ -458,6 +458,12 @@ clusters() {
 		-M cache.hit.ratio,memory.bandwidth --per-node
 	[ "$(jq -r '"\(.name) \(.node) \(.quality)"' <<<"$output" | paste -sd ,)" = \
 		'cache.hit.ratio 0 measured,cache.hit.ratio 1 measured,memory.bandwidth null unavailable' ] || fail "$output"
+	# In the table the sockets and the machine come with the nodes. What is not known of nodes is said below it.
+	expect 0 "$UNCORE" --source sim:t410,step=1s mem --per-node 1 1
+	[ "$(awk '/GB/ { print $1, ($1 == "machine" ? "" : $2) }' <<<"$output" | paste -sd ,)" = \
+		'node 0,socket 0,node 1,socket 1,machine ' ] || fail "$output"
+	expect 0 "$UNCORE" --source "sim:$BATS_TEST_TMPDIR/nps.yaml,step=1s" mem --per-node 1 1
+	[[ $output =~ 'socket 0  '[1-9].*'machine  '.*'it is not known which of them' ]] || fail "$output"
 	resctrl "$BATS_TEST_TMPDIR/resctrl"
 	expect 0 "$UNCORE" --root "$BATS_TEST_TMPDIR/resctrl" --resctrl stat -j --timeout 100ms -M cache.occupancy --per-node
 	[ "$(jq -r '"\(.node)\(.role)"' <<<"$output" | paste -sd ' ')" = '0/ 0web 0web/db 1/ 1web 1web/db' ] || fail "$output"
