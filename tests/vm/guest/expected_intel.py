@@ -433,6 +433,6 @@ IN_TURNS = {
     for model in ("skx", "icx", "spr", "gnr") for to in ("memory", "remote")
 } | {
     ("skx", f"intel-cha/{metric}")
-    for metric in ("memory.local.read.ratio", *(f"pcie.inbound.write.llc.{what}" for what in (
+    for metric in ("memory.local.read.ratio", "memory.remote.read.ratio", *(f"pcie.inbound.write.llc.{what}" for what in (
         "bandwidth", "hit.bandwidth", "miss.bandwidth", "hit.ratio", "miss.ratio")))
 } | {("gnr", "intel-irp/pcie.inbound.read.queue.latency")}
