@@ -68,13 +68,15 @@ is() {
 
 # completes COMMAND... - SETUP LINE WANTED: in the shell, the key completes the line.
 completes() {
-	local shell=() count
+	local shell=() program
 
 	while [ "$1" != - ]; do
 		shell+=("$1")
 		shift
 	done
-	command -v "${shell[0]}" >/dev/null && command -v tmux >/dev/null || skip "${shell[0]} or tmux is not here"
+	for program in "${shell[0]}" tmux; do
+		command -v "$program" >/dev/null || skip "$program is not here"
+	done
 	mux new-session -d -x 150 -y 20 "${shell[@]}"
 	mux send-keys "$2; PS1='ready '" Enter
 	seen '^ready'
