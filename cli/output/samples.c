@@ -78,21 +78,22 @@ static const struct table_column columns[] = {
 	{0},
 };
 
-/* With a unit of its own where it is not that of the line. Percentiles are right to 1.1 %. */
-static void put_value(struct table *t, double value, bool percentile, const char *unit,
+/* With a unit of its own where it is not that of the line. A percentile is right to 1.1 %: it has three digits, unless
+ * they would be above `most`. */
+static void put_value(struct table *t, double value, double most, const char *unit,
 		      const char *line_unit)
 {
 	struct human h;
 	char text[40];
+	size_t len;
+	bool rounded;
 
-	if (percentile && isfinite(value)) {
-		snprintf(text, sizeof(text), "%.3g", value);
-		value = strtod(text, NULL);
-	}
-	human_value(&h, value, unit);
-	if (percentile && strchr(h.number, '.') && strlen(h.number) > 4)
-		h.number[strlen(h.number) - (h.number[3] == '.' ? 2 : 1)] =
-			'\0'; /* its fourth digit */
+	snprintf(text, sizeof(text), "%.3g", value);
+	rounded = strtod(text, NULL) <= most;
+	human_value(&h, rounded ? strtod(text, NULL) : value, unit);
+	len = strlen(h.number);
+	if (rounded && strchr(h.number, '.') && !strchr(h.number, 'e') && h.number[len - 1] == '0')
+		h.number[len - (h.number[len - 2] == '.' ? 2 : 1)] = '\0'; /* its fourth digit */
 	if (!isfinite(value) || value == 0 || strcmp(h.unit, line_unit) == 0)
 		table_cell(t, "%s", h.number);
 	else
@@ -140,7 +141,8 @@ static void put_row(struct out *out, const struct out_row *kept)
 	table_cell(t, "%s", place.data);
 	buffer_free(&place);
 	for (size_t i = 0; i < sizeof(values) / sizeof(*values); i++)
-		put_value(t, values[i] * scale, i > 0 && i < 4, unit, most.unit);
+		put_value(t, values[i] * scale, i > 0 && i < 4 ? d->most * scale : NAN, unit,
+			  most.unit);
 	table_cell(t, "%s", most.unit);
 	put_bursts(out, t, d, unit);
 	if (row->quality != UNCORE_MEASURED)
