@@ -480,6 +480,24 @@ struct uncore_counter {
 	size_t group; /* counters of one group are read at one moment, unless it is split */
 	bool leader;  /* first of its group */
 	size_t round; /* in which it is counted; 0: the first */
+	/* The letters behind the event ("u", "k"), a bit for each. */
+	uint32_t modifiers;
+	/* Since uncore_monitor_open(): */
+	unsigned width;    /* bits after which its raw count wraps */
+	double most_per_s; /* it cannot count faster; 0: unknown */
+	int error;         /* 0 or a negative errno: it could not be opened */
+	const char *why;   /* the sentence for it; NULL */
+};
+
+/* A reading of one counter: not scaled, not a difference, as a recording keeps it. */
+struct uncore_reading {
+	uint64_t raw, enabled_ns, running_ns;
+	uint64_t at_ns;        /* when it was read, CLOCK_MONOTONIC or simulated; 0: unknown */
+	uint64_t took_ns;      /* how long that took: at_ns is in the middle */
+	uint64_t uncertain_ns; /* the times may be off by that */
+	bool lost;             /* the read failed or the kernel gave the event up (end of file) */
+	bool wrapped;          /* it may have overflowed since the reading before, unseen in raw */
+	const char *why;       /* why it is lost, or why its times do not advance; or NULL */
 };
 
 /* Counts metrics in rounds, one after another, when the PMUs have too few counters for all: the
@@ -506,6 +524,10 @@ int uncore_monitor_next_round(struct uncore_monitor *m);
  * the count. */
 size_t uncore_monitor_counter_count(const struct uncore_monitor *m);
 const struct uncore_counter *uncore_monitor_counter_at(const struct uncore_monitor *m, size_t i);
+
+/* The latest reading of a planned counter; borrowed until the next one. NULL: it has none, as the
+ * monitor was not started, or the counter is not of the current round. */
+const struct uncore_reading *uncore_monitor_reading_at(const struct uncore_monitor *m, size_t i);
 
 /* Plans if that was not done, and opens all counters (of the current round), stopped. Each needs
  * a file descriptor. When they run out, the soft limit RLIMIT_NOFILE of the process is raised to

@@ -67,8 +67,9 @@ static struct unc_delta check_speed(const struct unc_counter *counter, struct un
 	return d;
 }
 
-struct unc_delta unc_delta_take(const struct unc_counter *counter, const struct unc_reading *before,
-				const struct unc_reading *after)
+struct unc_delta unc_delta_take(const struct unc_counter *counter,
+				const struct uncore_reading *before,
+				const struct uncore_reading *after)
 {
 	struct unc_delta d = {.window_ns = after->at_ns - before->at_ns,
 			      .took_ns = before->took_ns + after->took_ns};

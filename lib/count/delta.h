@@ -40,8 +40,9 @@ struct unc_delta {
  * be (of one whose speed is not known: than any), a rise by more than that (in a second, when the interval
  * is shorter), or an interval so long that it may have wrapped
  * twice. */
-struct unc_delta unc_delta_take(const struct unc_counter *counter, const struct unc_reading *before,
-				const struct unc_reading *after);
+struct unc_delta unc_delta_take(const struct unc_counter *counter,
+				const struct uncore_reading *before,
+				const struct uncore_reading *after);
 
 /* Adds the next interval to a total, which begins as {0}. Intervals without a reading are not in it;
  * after a count that cannot be there is no total. */

@@ -159,6 +159,7 @@ int uncore_monitor_plan(struct uncore_monitor *m)
 			.group = c->set,
 			.round = c->round,
 			.leader = i == 0 || c[-1].set != c->set,
+			.modifiers = c->modifiers,
 		};
 		memcpy(m->shown[i].config, c->config.word, sizeof(m->shown[i].config));
 	}
@@ -190,6 +191,13 @@ size_t uncore_monitor_counter_count(const struct uncore_monitor *m)
 const struct uncore_counter *uncore_monitor_counter_at(const struct uncore_monitor *m, size_t i)
 {
 	return i < m->plan.count ? &m->shown[i] : NULL;
+}
+
+const struct uncore_reading *uncore_monitor_reading_at(const struct uncore_monitor *m, size_t i)
+{
+	bool current = i >= m->first && i < m->first + m->count;
+
+	return current && m->state >= UNC_MONITOR_RUNNING ? &m->previous[i] : NULL;
 }
 
 /* Of all rows, also of those in later rounds. */
@@ -232,6 +240,7 @@ int uncore_monitor_open(struct uncore_monitor *m)
 		free(counters[i].why);
 		counters[i].why = NULL;
 		counters[i].error = 0;
+		m->shown[m->first + i].why = NULL;
 	}
 	m->previous = calloc(n, sizeof(*m->previous));
 	m->now = calloc(n, sizeof(*m->now));
@@ -245,8 +254,15 @@ int uncore_monitor_open(struct uncore_monitor *m)
 		r = unc_machine_source(m->machine, &m->source);
 	if (r == 0)
 		r = m->source->ops->open(m->source, counters, m->count, &m->notes, e);
-	for (size_t i = 0; r == 0 && i < m->count; i++)
+	for (size_t i = 0; r == 0 && i < m->count; i++) {
+		struct uncore_counter *shown = &m->shown[m->first + i];
+
 		m->opened = m->opened || counters[i].error == 0;
+		shown->width = counters[i].width;
+		shown->most_per_s = counters[i].most_per_s;
+		shown->error = counters[i].error;
+		shown->why = counters[i].why;
+	}
 	/* In other rounds there may be some. A driver that does not know the event: nothing here counts it. */
 	if (r == 0 && !m->opened && m->round + 1 == m->plan.round_count) {
 		r = -counters[0].error;
@@ -259,8 +275,8 @@ int uncore_monitor_open(struct uncore_monitor *m)
 	return r;
 }
 
-static int read_counters(struct uncore_monitor *m, struct unc_reading *into, struct unc_moment *at,
-			 struct unc_error *e)
+static int read_counters(struct uncore_monitor *m, struct uncore_reading *into,
+			 struct unc_moment *at, struct unc_error *e)
 {
 	int r = m->source->ops->read(m->source, into + m->first, &at->ns, e);
 	struct timespec wall;
@@ -401,7 +417,7 @@ static void add_short_sample(struct uncore_monitor *m, struct unc_moment begin)
 /* Takes a reading, and adds what happened since the one before to the interval and the total. */
 static int advance(struct uncore_monitor *m)
 {
-	struct unc_reading *previous = m->previous;
+	struct uncore_reading *previous = m->previous;
 	struct unc_moment begin = m->previous_at;
 	int r = 0;
 

@@ -47,10 +47,10 @@ struct uncore_monitor {
 	struct uncore_counter *shown; /* the plan as the caller sees it */
 	struct unc_rows rows;
 
-	struct unc_source *source;          /* NULL: not open */
-	struct unc_reading *previous, *now; /* per counter */
-	struct unc_delta *latest;           /* per counter: between the two */
-	struct unc_delta *interval, *total; /* per counter: of the interval, of all of them */
+	struct unc_source *source;             /* NULL: not open */
+	struct uncore_reading *previous, *now; /* per counter */
+	struct unc_delta *latest;              /* per counter: between the two */
+	struct unc_delta *interval, *total;    /* per counter: of the interval, of all of them */
 	struct unc_moment begin, previous_at, now_at; /* of the start and of these readings */
 	struct unc_moment interval_at;                /* when the interval began */
 	size_t interval_count;

@@ -8,6 +8,7 @@
 
 #include "base/format.h"
 #include "machine/pmu.h"
+#include "uncore.h"
 #include <time.h>
 
 /* The bound for a counter whose greatest speed is unknown: 256 at each cycle of 4 GHz, more than the bytes of
@@ -53,17 +54,6 @@ static inline uint64_t unc_now_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* A reading of one counter: not scaled, not a difference. */
-struct unc_reading {
-	uint64_t raw, enabled_ns, running_ns;
-	uint64_t at_ns;        /* when it was read, by the clock; 0: at *now_ns */
-	uint64_t took_ns;      /* how long that took: at_ns is in the middle */
-	uint64_t uncertain_ns; /* the times may be off by that */
-	bool lost;             /* the read failed or the kernel gave the event up (end of file) */
-	bool wrapped;          /* it may have overflowed since the reading before, unseen in raw */
-	const char *why; /* a constant: why it is lost, or why its times do not advance; or NULL */
-};
-
 struct unc_source;
 
 struct unc_source_ops {
@@ -75,8 +65,9 @@ struct unc_source_ops {
 		    struct unc_names *notes, struct unc_error *e);
 	int (*enable)(struct unc_source *s, struct unc_error *e);
 	int (*disable)(struct unc_source *s, struct unc_error *e); /* NULL: it counts always */
-	/* One reading per counter, in plan order. *now_ns: time of the reading. Allocates nothing. */
-	int (*read)(struct unc_source *s, struct unc_reading *into, uint64_t *now_ns,
+	/* One reading per counter, in plan order. *now_ns: time of the reading, also of those whose at_ns is 0.
+	 * Allocates nothing. */
+	int (*read)(struct unc_source *s, struct uncore_reading *into, uint64_t *now_ns,
 		    struct unc_error *e);
 	void (*close)(struct unc_source *s); /* frees s; accepts NULL and half-opened */
 };

@@ -38,8 +38,8 @@ static void assert_suspect(const struct block *b, const char *name, const char *
 
 static struct unc_delta bound_in(uint64_t ns, struct unc_counter c, uint64_t before, uint64_t after)
 {
-	struct unc_reading from = {.raw = before};
-	struct unc_reading to = {.raw = after, .enabled_ns = ns, .running_ns = ns};
+	struct uncore_reading from = {.raw = before};
+	struct uncore_reading to = {.raw = after, .enabled_ns = ns, .running_ns = ns};
 
 	return unc_delta_take(&c, &from, &to);
 }
@@ -204,8 +204,8 @@ static void test_wraps_and_jumps_in_a_gap(void **state)
 static void test_register_that_overflowed(void **state)
 {
 	struct unc_counter c = {.width = 64, .most_per_s = 1000};
-	struct unc_reading before = {.raw = 5}, after = {.raw = 8, .wrapped = true};
-	struct unc_reading next = {.raw = 10};
+	struct uncore_reading before = {.raw = 5}, after = {.raw = 8, .wrapped = true};
+	struct uncore_reading next = {.raw = 10};
 
 	(void)state;
 	after.enabled_ns = after.running_ns = SECOND;

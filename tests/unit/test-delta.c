@@ -17,13 +17,14 @@
 
 static const struct unc_counter wide = {.width = 64};
 
-static struct unc_reading at(uint64_t raw, uint64_t enabled_ns, uint64_t running_ns)
+static struct uncore_reading at(uint64_t raw, uint64_t enabled_ns, uint64_t running_ns)
 {
-	return (struct unc_reading){.raw = raw, .enabled_ns = enabled_ns, .running_ns = running_ns};
+	return (struct uncore_reading){
+		.raw = raw, .enabled_ns = enabled_ns, .running_ns = running_ns};
 }
 
-static struct unc_delta take(const struct unc_counter *counter, struct unc_reading before,
-			     struct unc_reading after)
+static struct unc_delta take(const struct unc_counter *counter, struct uncore_reading before,
+			     struct uncore_reading after)
 {
 	return unc_delta_take(counter, &before, &after);
 }
@@ -215,7 +216,7 @@ static void values_near_two_to_the_64(void **state)
 
 static void lost_before_or_after(void **state)
 {
-	struct unc_reading good = at(1, 1, 1), lost = at(9, 9, 9);
+	struct uncore_reading good = at(1, 1, 1), lost = at(9, 9, 9);
 
 	(void)state;
 	lost.lost = true;
@@ -227,7 +228,7 @@ static void lost_before_or_after(void **state)
 static void not_open_comes_before_everything(void **state)
 {
 	struct unc_counter c = {.width = 64, .error = -ENODEV};
-	struct unc_reading lost = {.lost = true};
+	struct uncore_reading lost = {.lost = true};
 
 	(void)state;
 	assert_int_equal(take(&c, lost, lost).state, UNC_NOT_OPEN);
@@ -258,7 +259,7 @@ static void a_state_is_not_differenced(void **state)
 /* ---- totals ----------------------------------------------------------------------------------- */
 
 /* The total of the intervals between these readings. */
-static struct unc_delta add_up(const struct unc_counter *c, const struct unc_reading *readings,
+static struct unc_delta add_up(const struct unc_counter *c, const struct uncore_reading *readings,
 			       size_t count)
 {
 	struct unc_delta total = {0};
@@ -275,7 +276,7 @@ static void a_total_is_the_sum_of_its_intervals(void **state)
 {
 	/* 32 bits, 3e9 a window: the total of ten windows is 3e10, which is 7 times 2^32 round. */
 	struct unc_counter c = {.width = 32};
-	struct unc_reading readings[11];
+	struct uncore_reading readings[11];
 	struct unc_delta total;
 
 	(void)state;
@@ -295,8 +296,9 @@ static void a_total_is_the_sum_of_its_intervals(void **state)
 /* 150 in 4 of 12 ms: what it would have counted in the interval without hardware is in it, too. */
 static void a_total_is_extrapolated_as_a_whole(void **state)
 {
-	const struct unc_reading readings[] = {at(0, 0, 0), at(100, 4 * MS, 3 * MS),
-					       at(100, 8 * MS, 3 * MS), at(150, 12 * MS, 4 * MS)};
+	const struct uncore_reading readings[] = {at(0, 0, 0), at(100, 4 * MS, 3 * MS),
+						  at(100, 8 * MS, 3 * MS),
+						  at(150, 12 * MS, 4 * MS)};
 	struct unc_delta total = add_up(&wide, readings, COUNT(readings));
 
 	(void)state;
@@ -313,10 +315,10 @@ static void a_total_is_extrapolated_as_a_whole(void **state)
 static void a_total_lacks_intervals(void **state)
 {
 	struct unc_counter c = {.width = 32};
-	const struct unc_reading lost = {.lost = true, .why = "gone"};
-	const struct unc_reading readings[] = {lost,           lost,           at(0xfffffff0, 2, 2),
-					       at(0x10, 3, 3), at(0x10, 3, 3), lost,
-					       at(0x30, 5, 5), at(0x35, 6, 6)};
+	const struct uncore_reading lost = {.lost = true, .why = "gone"};
+	const struct uncore_reading readings[] = {
+		lost,           lost, at(0xfffffff0, 2, 2), at(0x10, 3, 3),
+		at(0x10, 3, 3), lost, at(0x30, 5, 5),       at(0x35, 6, 6)};
 	struct unc_delta total = add_up(&c, readings, 3);
 
 	(void)state;
@@ -335,7 +337,8 @@ static void a_total_lacks_intervals(void **state)
 /* What it counted until then is not known, and so is what it would have counted later. */
 static void no_total_after_a_count_that_cannot_be(void **state)
 {
-	const struct unc_reading readings[] = {at(5, 1, 1), at(9, 2, 2), at(7, 3, 3), at(8, 4, 4)};
+	const struct uncore_reading readings[] = {at(5, 1, 1), at(9, 2, 2), at(7, 3, 3),
+						  at(8, 4, 4)};
 	struct unc_counter closed = {.error = -ENODEV};
 	struct unc_delta total = add_up(&wide, readings, COUNT(readings));
 
@@ -349,7 +352,7 @@ static void no_total_after_a_count_that_cannot_be(void **state)
 
 static void no_total_has_no_time_of_one_interval(void **state)
 {
-	struct unc_reading readings[] = {at(5, 1, 1), at(9, 2, 2), at(9, 9, 9)};
+	struct uncore_reading readings[] = {at(5, 1, 1), at(9, 2, 2), at(9, 9, 9)};
 	struct unc_delta total;
 
 	(void)state;
@@ -363,7 +366,7 @@ static void no_total_has_no_time_of_one_interval(void **state)
 static void the_total_of_a_state_is_the_latest(void **state)
 {
 	struct unc_counter c = {.width = 8, .snapshot = true};
-	const struct unc_reading readings[] = {at(70, 0, 0), at(200, 2, 2), at(100, 4, 3)};
+	const struct uncore_reading readings[] = {at(70, 0, 0), at(200, 2, 2), at(100, 4, 3)};
 	struct unc_delta total = add_up(&c, readings, COUNT(readings));
 
 	(void)state;
@@ -376,7 +379,7 @@ static void the_total_of_a_state_is_the_latest(void **state)
 static void the_total_of_a_state_that_did_not_run_at_the_end(void **state)
 {
 	struct unc_counter c = {.width = 64, .snapshot = true};
-	const struct unc_reading readings[] = {at(70, 0, 0), at(200, 2, 2), at(200, 4, 2)};
+	const struct uncore_reading readings[] = {at(70, 0, 0), at(200, 2, 2), at(200, 4, 2)};
 	struct unc_delta total = add_up(&c, readings, COUNT(readings));
 
 	(void)state;
@@ -387,7 +390,7 @@ static void the_total_of_a_state_that_did_not_run_at_the_end(void **state)
 
 static void a_total_forgets_why_it_was_lost(void **state)
 {
-	const struct unc_reading readings[] = {
+	const struct uncore_reading readings[] = {
 		{.lost = true, .why = "gone"}, at(5, 2, 2), at(5, 4, 2)};
 	struct unc_delta total = add_up(&wide, readings, COUNT(readings));
 
@@ -399,8 +402,8 @@ static void a_total_forgets_why_it_was_lost(void **state)
 /* The moments between do not matter: only the first and the last are uncertain. */
 static void a_total_is_as_uncertain_as_its_ends(void **state)
 {
-	struct unc_reading readings[] = {at(0, 0, 0), at(1, SECOND, SECOND),
-					 at(2, 2 * SECOND, 2 * SECOND)};
+	struct uncore_reading readings[] = {at(0, 0, 0), at(1, SECOND, SECOND),
+					    at(2, 2 * SECOND, 2 * SECOND)};
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(readings); i++)
@@ -412,12 +415,12 @@ static void a_total_is_as_uncertain_as_its_ends(void **state)
 /* Two pieces have four ends. */
 static void a_total_in_pieces_is_as_uncertain_as_all_of_their_ends(void **state)
 {
-	struct unc_reading readings[] = {at(0, 0, 0),
-					 at(1, SECOND, SECOND),
-					 {.lost = true},
-					 at(3, 3 * SECOND, 3 * SECOND),
-					 at(4, 4 * SECOND, 4 * SECOND),
-					 at(5, 5 * SECOND, 5 * SECOND)};
+	struct uncore_reading readings[] = {at(0, 0, 0),
+					    at(1, SECOND, SECOND),
+					    {.lost = true},
+					    at(3, 3 * SECOND, 3 * SECOND),
+					    at(4, 4 * SECOND, 4 * SECOND),
+					    at(5, 5 * SECOND, 5 * SECOND)};
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(readings); i++)
@@ -492,7 +495,7 @@ static void a_counter_that_may_have_wrapped_twice(void **state)
 
 static void uncertain_times_add_up(void **state)
 {
-	struct unc_reading before = at(0, 0, 0), after = at(5, SECOND, SECOND);
+	struct uncore_reading before = at(0, 0, 0), after = at(5, SECOND, SECOND);
 	const struct unc_counter counters[2] = {{.width = 64}};
 	struct unc_delta d, deltas[2];
 	const struct unc_interval interval = {

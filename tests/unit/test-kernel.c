@@ -31,7 +31,7 @@ struct fixture {
 	struct unc_topology topology;
 	struct uncore_pmu msr;
 	struct unc_counter plan[MANY];
-	struct unc_reading readings[MANY], later[MANY];
+	struct uncore_reading readings[MANY], later[MANY];
 	size_t count;
 	int cpus[2];     /* to be counted from; equal where there is one only */
 	uint64_t second; /* an event beside TSC: SMI, or TSC again where there is no other */
@@ -147,7 +147,7 @@ static void start(struct fixture *f)
 	assert_int_equal(f->source->ops->enable(f->source, &f->e), 0);
 }
 
-static void take(struct fixture *f, struct unc_reading *into)
+static void take(struct fixture *f, struct uncore_reading *into)
 {
 	uint64_t now = 0;
 
@@ -200,7 +200,7 @@ static void times_are_set_and_advance(void **state)
 	take(f, f->later);
 	longest_ns = unc_now_ns() - begin_ns;
 	for (size_t i = 0; i < f->count; i++) {
-		const struct unc_reading *a = &f->readings[i], *b = &f->later[i];
+		const struct uncore_reading *a = &f->readings[i], *b = &f->later[i];
 
 		assert_int_equal(f->plan[i].width, 64);
 		assert_false(a->lost || b->lost);
@@ -576,7 +576,7 @@ static void lost_groups_are_opened_again(void **state)
 	assert_true(!f->later[2].lost && f->later[2].raw > f->readings[2].raw);
 	/* Nothing was counted: they stand where they were, in their times, too. */
 	for (size_t i = 0; i < 2; i++) {
-		const struct unc_reading *before = &f->readings[i], *after = &f->later[i];
+		const struct uncore_reading *before = &f->readings[i], *after = &f->later[i];
 
 		assert_true(!after->lost && after->raw == before->raw);
 		assert_int_equal(after->enabled_ns, before->enabled_ns);
@@ -586,7 +586,7 @@ static void lost_groups_are_opened_again(void **state)
 	/* And then they go on from there. */
 	take(f, f->later);
 	for (size_t i = 0; i < 2; i++) {
-		const struct unc_reading *before = &f->readings[i], *after = &f->later[i];
+		const struct uncore_reading *before = &f->readings[i], *after = &f->later[i];
 
 		assert_false(after->lost);
 		assert_true(after->raw > before->raw && after->running_ns > before->running_ns);

@@ -192,7 +192,7 @@ struct result {
 
 static bool is_late(const struct demo *d)
 {
-	const struct unc_reading *r = d->b.m->previous;
+	const struct uncore_reading *r = d->b.m->previous;
 
 	for (size_t i = 0; i < COUNTERS; i++)
 		if (r[i].wrapped)

@@ -23,7 +23,7 @@ struct play {
 	struct unc_sim *sim;
 	struct unc_source *source;
 	struct unc_counter plan[COUNTERS];
-	struct unc_reading readings[COUNTERS];
+	struct uncore_reading readings[COUNTERS];
 	struct unc_names names, notes;
 	size_t count;
 	uint64_t now;
@@ -575,7 +575,7 @@ static void every_alias_of_the_built_in_machines_moves(void **state)
 	}
 }
 
-static double delta(const struct unc_reading *before, const struct play *p, size_t i)
+static double delta(const struct uncore_reading *before, const struct play *p, size_t i)
 {
 	return (double)(p->readings[i].raw - before[i].raw);
 }
@@ -583,7 +583,7 @@ static double delta(const struct unc_reading *before, const struct play *p, size
 /* 50 intervals of 0.3 s; `check` gets the increments of each. */
 static void play_intervals(struct play *p, void (*check)(const double *d))
 {
-	static struct unc_reading before[COUNTERS];
+	static struct uncore_reading before[COUNTERS];
 	double d[16];
 
 	assert_true(p->count <= COUNT(d));

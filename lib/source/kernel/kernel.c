@@ -27,8 +27,8 @@ struct kernel_source {
 	struct unc_groups groups;
 	uint64_t *words; /* what the groups' readings are put into */
 	struct unc_readers *readers;
-	struct unc_reading *last; /* of each counter with a descriptor, as last read well */
-	struct unc_reading
+	struct uncore_reading *last; /* of each counter with a descriptor, as last read well */
+	struct uncore_reading
 		*before_reopen;   /* what it had when it was opened again: zeroes at first */
 	struct unc_adding *added; /* of those in groups that are read twice */
 	uint64_t tried_ns;        /* of the last attempt to open groups again */
@@ -152,12 +152,12 @@ static void read_group(void *ctx, size_t index)
 /* A lost counter keeps its last reading, whose times show that it was not counted since. A pinned group is
  * lost when another one has its counters, as it was asked for. */
 static void put_readings(struct kernel_source *k, const struct unc_group *g,
-			 struct unc_reading *into)
+			 struct uncore_reading *into)
 {
 	size_t member = HEADER_WORDS;
 
 	for (size_t i = g->first; i < g->end; i++) {
-		const struct unc_reading *before_reopen = &k->before_reopen[i];
+		const struct uncore_reading *before_reopen = &k->before_reopen[i];
 		uint64_t value;
 
 		if (k->groups.shares[i] != UNC_SHARES_NONE)
@@ -169,7 +169,7 @@ static void put_readings(struct kernel_source *k, const struct unc_group *g,
 			if (g->again)
 				value = unc_adding_take(&k->added[i], value, g->again[member]);
 			member++;
-			k->last[i] = (struct unc_reading){
+			k->last[i] = (struct uncore_reading){
 				.raw = before_reopen->raw + value,
 				.enabled_ns = before_reopen->enabled_ns + not_negative(g->words[1]),
 				.running_ns = before_reopen->running_ns + not_negative(g->words[2]),
@@ -199,7 +199,7 @@ static bool is_given_up(struct unc_group *g, uint64_t now_ns)
 /* Opens a group again that the kernel has given up. With the next reading the counts go on from where they
  * were. The time between is in neither of the times, and this interval has nothing. The next one misses all that
  * passes until the group counts: it begins at `now_ns`, however late this group was read. */
-static void reopen(struct kernel_source *k, struct unc_group *g, struct unc_reading *into,
+static void reopen(struct kernel_source *k, struct unc_group *g, struct uncore_reading *into,
 		   uint64_t now_ns)
 {
 	uint32_t type;
@@ -216,7 +216,7 @@ static void reopen(struct kernel_source *k, struct unc_group *g, struct unc_read
 	ioctl(g->leader, PERF_EVENT_IOC_ENABLE, 0);
 }
 
-static int kernel_read(struct unc_source *s, struct unc_reading *into, uint64_t *now_ns,
+static int kernel_read(struct unc_source *s, struct uncore_reading *into, uint64_t *now_ns,
 		       struct unc_error *e)
 {
 	struct kernel_source *k = (struct kernel_source *)s;
@@ -225,7 +225,7 @@ static int kernel_read(struct unc_source *s, struct unc_reading *into, uint64_t 
 
 	(void)e;
 	for (size_t i = 0; i < k->count; i++)
-		into[i] = (struct unc_reading){.lost = true};
+		into[i] = (struct uncore_reading){.lost = true};
 	unc_readers_run(k->readers);
 	for (size_t i = 0; i < k->groups.count; i++)
 		sum_ns += k->groups.items[i].at_ns - begin_ns;

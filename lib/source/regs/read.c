@@ -37,8 +37,8 @@ static uint64_t all_ones(unsigned bits)
 
 /* A device that is gone reads as all ones. So may a counter of all bits of its register, which is valid
  * (with a `why` until then) when another register of the instance `answers` with something else. */
-static struct unc_reading read_counter(const struct unc_regs_io *io,
-				       const struct unc_regs_counter *c, bool *answers)
+static struct uncore_reading read_counter(const struct unc_regs_io *io,
+					  const struct unc_regs_counter *c, bool *answers)
 {
 	unsigned bits = c->split ? 64 : io->regs->bytes * 8;
 	uint64_t raw = 0, low = 0, before;
@@ -65,11 +65,11 @@ static struct unc_reading read_counter(const struct unc_regs_io *io,
 	if (err < 0)
 		why = unc_errno_text(err);
 	if (!why && raw == all_ones(bits) && bits < 64 && c->width == bits)
-		return (struct unc_reading){.raw = raw, .why = why_gone};
+		return (struct uncore_reading){.raw = raw, .why = why_gone};
 	if (!why && raw == all_ones(bits))
 		why = why_gone;
 	*answers = *answers || !why;
-	return (struct unc_reading){
+	return (struct uncore_reading){
 		.raw = why ? 0 : raw & all_ones(c->width), .lost = why, .why = why};
 }
 
@@ -95,7 +95,7 @@ static void add_programmed(struct unc_regs_source *s, struct unc_regs_instance *
 	if (overflowed && after)
 		b->state = UNC_INSTANCE_STOPPED;
 	else if (overflowed)
-		s->into[i] = (struct unc_reading){.lost = true, .why = why_overflowed};
+		s->into[i] = (struct uncore_reading){.lost = true, .why = why_overflowed};
 	if (raw >> (c->width - 1) && !after && unc_regs_write(&b->io, c->offset, 0) == 0)
 		o->last = 0;
 }
@@ -110,20 +110,20 @@ static void read_counters(struct unc_regs_source *s, struct unc_regs_instance *b
 		const struct unc_open_counter *o = &s->counters[i];
 
 		if (!o->reg)
-			s->into[i] = (struct unc_reading){.lost = true, .why = why_gone};
+			s->into[i] = (struct uncore_reading){.lost = true, .why = why_gone};
 		else if (o->first == i)
 			s->into[i] = read_counter(&b->io, o->reg, &answers);
 	}
 	for (size_t i = b->first; i < b->end; i++) {
 		struct unc_open_counter *o = &s->counters[i];
-		struct unc_reading *r = &s->into[i];
+		struct uncore_reading *r = &s->into[i];
 
 		if (o->first != i)
 			*r = s->into[o->first];
 		if (r->lost || o->first != i)
 			continue;
 		if (r->why && !answers) {
-			*r = (struct unc_reading){.lost = true, .why = r->why};
+			*r = (struct uncore_reading){.lost = true, .why = r->why};
 			continue;
 		}
 		r->why = NULL;
@@ -247,7 +247,7 @@ void unc_regs_read_instance(void *ctx, size_t index)
 	uint64_t begin = b->at_ns, end = unc_now_ns(), enabled_ns;
 
 	for (size_t i = b->first; why && i < b->end; i++)
-		s->into[i] = (struct unc_reading){.lost = true, .why = why};
+		s->into[i] = (struct uncore_reading){.lost = true, .why = why};
 	b->good = !why;
 	if (!why)
 		read_counters(s, b);
@@ -264,7 +264,7 @@ void unc_regs_read_instance(void *ctx, size_t index)
 	end = unc_now_ns();
 	for (size_t i = b->first; i < b->end; i++) {
 		struct unc_open_counter *o = &s->counters[i];
-		struct unc_reading *r = &s->into[i];
+		struct uncore_reading *r = &s->into[i];
 
 		if (r->lost)
 			continue;

@@ -446,7 +446,7 @@ static int regs_enable(struct unc_source *source, struct unc_error *e)
 	return 0;
 }
 
-static int regs_read(struct unc_source *source, struct unc_reading *into, uint64_t *now,
+static int regs_read(struct unc_source *source, struct uncore_reading *into, uint64_t *now,
 		     struct unc_error *e)
 {
 	struct unc_regs_source *s = regs_of(source);

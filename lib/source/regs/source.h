@@ -121,9 +121,9 @@ struct unc_regs_source {
 	size_t instance_count;
 	size_t found_frozen, first_frozen; /* when opened: instances, and which was the first */
 	struct unc_readers *readers;
-	struct unc_reading *into; /* of the read that runs */
+	struct uncore_reading *into; /* of the read that runs */
 	uint64_t start_ns;
-	struct unc_reading
+	struct uncore_reading
 		*last; /* after disable, when registers were restored: the last reading */
 	uint64_t last_ns;
 	bool restored;

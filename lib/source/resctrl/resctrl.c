@@ -280,13 +280,13 @@ static char *read_text(struct counter *c, char *into, size_t room)
 
 /* After a word or a new group the count begins again: this reading is lost, and the next interval, which begins
  * with it. */
-static void read_counter(struct resctrl_source *s, size_t i, struct unc_reading *into)
+static void read_counter(struct resctrl_source *s, size_t i, struct uncore_reading *into)
 {
 	struct counter *c = &s->counters[i];
 	uint64_t begin_ns = unc_now_ns();
 	char text[64], *at = NULL;
 
-	*into = (struct unc_reading){.lost = true};
+	*into = (struct uncore_reading){.lost = true};
 	if (s->plan[i].error < 0)
 		return;
 	if (c->fd >= 0)
@@ -378,7 +378,7 @@ static int resctrl_enable(struct unc_source *source, struct unc_error *e)
 	return 0;
 }
 
-static int resctrl_read(struct unc_source *source, struct unc_reading *into, uint64_t *now_ns,
+static int resctrl_read(struct unc_source *source, struct uncore_reading *into, uint64_t *now_ns,
 			struct unc_error *e)
 {
 	struct resctrl_source *s = (struct resctrl_source *)source;

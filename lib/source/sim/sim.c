@@ -546,7 +546,7 @@ static int sim_disable(struct unc_source *source, struct unc_error *e)
 	return 0;
 }
 
-static int sim_read(struct unc_source *source, struct unc_reading *into, uint64_t *now_ns,
+static int sim_read(struct unc_source *source, struct uncore_reading *into, uint64_t *now_ns,
 		    struct unc_error *e)
 {
 	struct sim_source *s = (struct sim_source *)source;
@@ -560,7 +560,7 @@ static int sim_read(struct unc_source *source, struct unc_reading *into, uint64_
 		uint64_t count;
 
 		if (!r) {
-			into[i] = (struct unc_reading){.lost = true};
+			into[i] = (struct uncore_reading){.lost = true};
 			continue;
 		}
 		counted = (long double)r->running * c->factor *
@@ -569,7 +569,7 @@ static int sim_read(struct unc_source *source, struct unc_reading *into, uint64_
 		count = (uint64_t)fmodl(floorl(fmaxl(counted, 0)), 0x1p64L);
 		if ((int64_t)(count - c->counted) > 0)
 			c->counted = count;
-		into[i] = (struct unc_reading){
+		into[i] = (struct uncore_reading){
 			.raw = (r->start + c->counted) & (UINT64_MAX >> (64 - r->width)),
 			.enabled_ns = elapsed,
 			.running_ns = (uint64_t)((long double)r->running * (long double)elapsed),
