@@ -51,6 +51,7 @@ struct uncore;         /* one machine: PMUs, places, the catalogue matched to th
 struct uncore_pmu;     /* one PMU of the machine; borrowed from it */
 struct uncore_metric;  /* one formula of the catalogue; borrowed from the machine */
 struct uncore_device;  /* one PCI device of the machine; borrowed from it */
+struct uncore_replay;  /* readings that the caller has; the caller's */
 struct uncore_monitor; /* a set of counters, planned and then running; owned by the caller */
 struct uncore_sample;  /* the rows of one interval; owned by the caller */
 struct uncore_latency; /* loads sampled by AMD CPUs; owned by the caller */
@@ -88,6 +89,13 @@ int uncore_set_root(struct uncore *u, const char *path);
  * -EINVAL: unknown source or option. -ENOENT: no such simulation or block. -EBADMSG: error in its
  * file. -EBUSY: a monitor exists. */
 int uncore_set_source(struct uncore *u, const char *spec);
+
+/* Takes readings from the caller, those of a recording, in place of the source that is set: its
+ * PMUs are found below the root, which is `replay->snapshot`, as they were when it counted.
+ * `replay` is copied; its context is used until another source is set or the machine is freed.
+ * uncore_monitor_read() then fails with -ENODATA when there are no more readings. -EINVAL: not a
+ * snapshot. -EBUSY: a monitor exists. */
+int uncore_set_replay(struct uncore *u, const struct uncore_replay *replay);
 
 /* Allows the source "regs" to write: control registers of its block, to freeze counters while they
  * are read and to program their events, and counters in a plain file that are cleared when they
@@ -528,6 +536,22 @@ const struct uncore_counter *uncore_monitor_counter_at(const struct uncore_monit
 /* The latest reading of a planned counter; borrowed until the next one. NULL: it has none, as the
  * monitor was not started, or the counter is not of the current round. */
 const struct uncore_reading *uncore_monitor_reading_at(const struct uncore_monitor *m, size_t i);
+
+/* Readings that the caller has. The functions return 0 or a negative errno, and then
+ * *why, a sentence that is valid until the next call. */
+struct uncore_replay {
+	const char *name;     /* of the source, "replay:FILE" */
+	const char *snapshot; /* the machine, as uncore_snapshot() wrote it */
+	bool simulated;       /* the readings are those of a simulation */
+	void *context;
+	/* Begins with the first reading. Enters in each counter what is known since
+	 * uncore_monitor_open() (width, most_per_s), or why it has no readings (error, why). */
+	int (*open)(void *context, struct uncore_counter *counters, size_t n, const char **why);
+	/* The next reading of each counter, in the order of open(), with its times. 1: another
+	 * reading follows before the interval ends. -ENODATA: there are no more. */
+	int (*read)(void *context, struct uncore_reading *into, uint64_t *monotonic_ns,
+		    uint64_t *wall_ns, const char **why);
+};
 
 /* Plans if that was not done, and opens all counters (of the current round), stopped. Each needs
  * a file descriptor. When they run out, the soft limit RLIMIT_NOFILE of the process is raised to

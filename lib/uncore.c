@@ -75,7 +75,7 @@ int uncore_set_root(struct uncore *u, const char *path)
 	struct unc_root *root;
 	int r = refuse_while_monitored(u);
 
-	if (r == 0 && u->sim)
+	if (r == 0 && (u->sim || u->replay.read))
 		r = unc_fail(&u->error, EINVAL,
 			     "%s brings its own machine: it cannot have another root", u->source);
 	if (r == 0)
@@ -108,7 +108,8 @@ int uncore_set_source(struct uncore *u, const char *spec)
 			"'%s' is not a valid source of counters; expected one of: kernel, resctrl, "
 			"sim:NAME, sim:FILE.yaml, regs:NAME, regs:FILE.yaml",
 			spec);
-	if (r == 0 && u->sim && !sim) /* back from the machine of the simulation */
+	if (r == 0 && (u->sim || u->replay.read) &&
+	    !sim) /* back from the machine of the source before */
 		r = unc_root_open(&root, "/", &u->error);
 	if (r == 0 && !(name = strdup(spec)))
 		r = unc_nomem(&u->error);
@@ -125,6 +126,7 @@ int uncore_set_source(struct uncore *u, const char *spec)
 	u->sim = sim;
 	u->regs = regs;
 	u->resctrl = strcmp(spec, "resctrl") == 0;
+	u->replay = (struct uncore_replay){0};
 	u->source = name;
 	return 0;
 fail:
@@ -132,6 +134,32 @@ fail:
 	unc_sim_free(sim);
 	unc_regs_free(regs);
 	return r;
+}
+
+int uncore_set_replay(struct uncore *u, const struct uncore_replay *replay)
+{
+	struct unc_root *root = NULL;
+	char *name = strdup(replay->name);
+	int r = refuse_while_monitored(u);
+
+	if (r == 0 && !name)
+		r = unc_nomem(&u->error);
+	if (r == 0)
+		r = unc_root_open_text(&root, replay->name, replay->snapshot,
+				       strlen(replay->snapshot), &u->error);
+	if (r < 0) {
+		free(name);
+		return r;
+	}
+	forget_scan(u);
+	unc_root_free(u->root);
+	unc_sim_free(u->sim);
+	free(u->source);
+	u->root = root;
+	u->sim = NULL;
+	u->source = name;
+	u->replay = *replay;
+	return 0;
 }
 
 int uncore_set_program(struct uncore *u, bool allowed)
@@ -248,7 +276,9 @@ int unc_machine_source(struct uncore *u, struct unc_source **out)
 {
 	int r;
 
-	if (u->sim)
+	if (u->replay.read)
+		r = unc_source_replay_new(out, &u->replay);
+	else if (u->sim)
 		r = unc_source_sim_new(out, u->sim);
 	else if (u->regs)
 		r = unc_source_regs_new(out, u->regs, u->root, u->program);
@@ -290,7 +320,7 @@ const char *uncore_source(const struct uncore *u)
 
 bool uncore_is_simulated(const struct uncore *u)
 {
-	return u->sim;
+	return u->sim || u->replay.simulated;
 }
 
 size_t uncore_cpu_count(const struct uncore *u)

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 """Writes the ctypes declarations of a public header: make-abi.py uncore.h LIBRARY >abi.py
 
-The header is plain C: constants, enums, structs without bit fields, and prototypes. LIBRARY is what the module loads,
+The header is plain C: constants, enums, structs without bit fields, and prototypes. A pointer to a function is a
+plain one. LIBRARY is what the module loads,
 a name or a path. `tests/python/test-module.py` compares the result with what cffi makes of the same header."""
 
 import re
@@ -34,8 +35,8 @@ def of_type(text):
     words = [word for word in text.replace("*", " ").split() if word != "const"]
     if words[0] == "char":
         return STRINGS[("const " if "const" in text else "") + "char" + "*" * stars]
-    if words == ["void"] and not stars:
-        return "None"
+    if words == ["void"]:
+        return "c_void_p" if stars else "None"
     name = "c_int" if words[0] == "enum" else words[1] if words[0] == "struct" else TYPES[" ".join(words)]
     return "POINTER(" * stars + name + ")" * stars
 
@@ -48,6 +49,7 @@ def of_variable(text):
 
 def members_of(text):
     """Members by "type a, b;": the type belongs to each name, the stars to one of them."""
+    text = re.sub(r"\w+\s*\(\*(\w+)\)\([^)]*\)", r"void *\1", text)  # pointers to functions
     for line in filter(str.strip, text.split(";")):
         first, *others = line.split(",")
         kind = re.match(r"\s*(.*?)[\s*]*\w+\s*(?:\[\w+\])?\s*$", first, re.S).group(1)

@@ -246,7 +246,9 @@ int uncore_monitor_open(struct uncore_monitor *m)
 	m->now = calloc(n, sizeof(*m->now));
 	m->interval = calloc(n, sizeof(*m->interval));
 	m->total = calloc(n, sizeof(*m->total));
-	m->latest = m->short_share > 0 ? calloc(n, sizeof(*m->latest)) : m->interval;
+	/* Whether an interval can have several readings. */
+	m->latest = m->short_share > 0 || m->machine->replay.read ? calloc(n, sizeof(*m->latest))
+								  : m->interval;
 	if (!m->previous || !m->now || !m->latest || !m->interval || !m->total ||
 	    make_distributions(m) < 0)
 		r = unc_nomem(e);
@@ -281,18 +283,18 @@ static int read_counters(struct uncore_monitor *m, struct uncore_reading *into,
 	int r = m->source->ops->read(m->source, into + m->first, &at->ns, e);
 	struct timespec wall;
 
-	for (size_t i = m->first; r == 0 && i < m->first + m->count; i++)
+	for (size_t i = m->first; r >= 0 && i < m->first + m->count; i++)
 		if (!into[i].at_ns)
 			into[i].at_ns = at->ns;
 	if (r < 0)
 		return r;
-	at->wall_ns = at->ns;
-	if (!m->source->simulated_time) {
+	at->wall_ns = m->source->wall_ns;
+	if (!m->source->own_time) {
 		clock_gettime(CLOCK_REALTIME, &wall);
-		at->wall_ns +=
-			(uint64_t)wall.tv_sec * 1000000000u + (uint64_t)wall.tv_nsec - unc_now_ns();
+		at->wall_ns = at->ns + (uint64_t)wall.tv_sec * 1000000000u +
+			      (uint64_t)wall.tv_nsec - unc_now_ns();
 	}
-	return 0;
+	return r;
 }
 
 /* Enabled first: the interval then begins at a reading as it ends at one, however long enabling took. */
@@ -330,7 +332,7 @@ int uncore_monitor_stop(struct uncore_monitor *m)
 		err = read_counters(m, m->now, &m->now_at, r < 0 ? &other : e);
 		m->state = err < 0 ? UNC_MONITOR_STOPPED : UNC_MONITOR_STOPPED_READ;
 	}
-	return r < 0 ? r : err;
+	return r < 0 ? r : err < 0 ? err : 0;
 }
 
 /* Room for all rows and their reasons. */
@@ -414,7 +416,8 @@ static void add_short_sample(struct uncore_monitor *m, struct unc_moment begin)
 	}
 }
 
-/* Takes a reading, and adds what happened since the one before to the interval and the total. */
+/* Takes a reading, and adds what happened since the one before to the interval and the total. 1: the interval
+ * has another one. */
 static int advance(struct uncore_monitor *m)
 {
 	struct uncore_reading *previous = m->previous;
@@ -442,25 +445,28 @@ static int advance(struct uncore_monitor *m)
 	m->previous_at = m->now_at;
 	m->now = previous;
 	add_short_sample(m, begin);
-	return 0;
+	return r;
 }
 
 int uncore_monitor_short_sample(struct uncore_monitor *m)
 {
+	int r;
+
 	if (m->state != UNC_MONITOR_RUNNING)
 		return unc_fail(&m->machine->error, EBUSY, "the monitor is not running");
 	if (!m->distributions)
 		return unc_fail(&m->machine->error, EBUSY,
 				"the monitor was planned without short samples");
-	return advance(m);
+	r = advance(m);
+	return r < 0 ? r : 0;
 }
 
 int uncore_monitor_read(struct uncore_monitor *m, struct uncore_sample *into)
 {
 	int r = prepare(m, into);
 
-	if (r == 0)
-		r = advance(m);
+	for (int more = 1; r == 0 && more; r = more < 0 ? more : 0)
+		more = advance(m);
 	if (r < 0)
 		return r;
 	m->interval_count++;

@@ -49,13 +49,13 @@ struct uncore_monitor {
 
 	struct unc_source *source;             /* NULL: not open */
 	struct uncore_reading *previous, *now; /* per counter */
-	struct unc_delta *latest;              /* per counter: between the two */
+	struct unc_delta *latest;              /* per counter: between the two; may be `interval` */
 	struct unc_delta *interval, *total;    /* per counter: of the interval, of all of them */
 	struct unc_moment begin, previous_at, now_at; /* of the start and of these readings */
 	struct unc_moment interval_at;                /* when the interval began */
 	size_t interval_count;
 
-	double short_share; /* 0: no short samples, and `latest` is `interval` */
+	double short_share;                           /* 0: no short samples */
 	struct unc_distribution *distributions;       /* per row: of the interval; NULL: none */
 	struct unc_distribution *distribution_totals; /* of all intervals */
 };

@@ -66,7 +66,7 @@ struct unc_source_ops {
 	int (*enable)(struct unc_source *s, struct unc_error *e);
 	int (*disable)(struct unc_source *s, struct unc_error *e); /* NULL: it counts always */
 	/* One reading per counter, in plan order. *now_ns: time of the reading, also of those whose at_ns is 0.
-	 * Allocates nothing. */
+	 * Allocates nothing. 1: another reading follows before the interval ends. */
 	int (*read)(struct unc_source *s, struct uncore_reading *into, uint64_t *now_ns,
 		    struct unc_error *e);
 	void (*close)(struct unc_source *s); /* frees s; accepts NULL and half-opened */
@@ -74,7 +74,8 @@ struct unc_source_ops {
 
 struct unc_source {
 	const struct unc_source_ops *ops;
-	bool simulated_time; /* its readings have times of their own, not those of a clock */
+	bool own_time;    /* its readings have times of their own, not those of a clock: */
+	uint64_t wall_ns; /* of the latest one */
 };
 
 struct unc_sim;  /* a parsed simulation; owned by the machine */
@@ -97,6 +98,9 @@ int unc_source_sim_new(struct unc_source **out, const struct unc_sim *sim);
 /* `regs` and `root` are borrowed. `write`: control registers may be written. */
 int unc_source_regs_new(struct unc_source **out, const struct unc_regs *regs,
 			const struct unc_root *root, bool write);
+
+/* `replay` is borrowed. */
+int unc_source_replay_new(struct unc_source **out, const struct uncore_replay *replay);
 
 /* The groups of resctrl, on each of their caches, as PMUs. Works below any root. -ENODEV: it is not mounted. */
 int unc_resctrl_scan(const struct unc_root *root, const struct unc_topology *topology,

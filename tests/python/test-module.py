@@ -306,6 +306,8 @@ class Declarations(unittest.TestCase):
         if isinstance(kind, self.ffi.CType):
             if kind.kind == "pointer":
                 return "*" + self.words(kind.item)
+            if kind.kind == "function":
+                return "*char"
             if kind.kind == "array":
                 return f"[{kind.length}]" + self.words(kind.item)
             return {"struct": kind.cname.replace("struct ", ""), "enum": "int"}.get(
@@ -317,7 +319,7 @@ class Declarations(unittest.TestCase):
         if kind is ctypes.c_char_p:
             return "*char"
         if kind is ctypes.c_void_p:
-            return "*char"  # one that the caller frees
+            return "*char"  # one that the caller frees, or any pointer
         if issubclass(kind, ctypes._Pointer):  # pylint: disable=protected-access
             return "*" + self.words(kind._type_)
         if issubclass(kind, ctypes.Structure):
@@ -327,8 +329,8 @@ class Declarations(unittest.TestCase):
         return names.get(kind) or sizes[kind]
 
     def same(self, ours, theirs, where):
-        """size_t and uint64_t are one type of ctypes, and so are unsigned and uint32_t."""
-        synonyms = {"size_t": "uint64_t", "uint32_t": "unsigned"}
+        """size_t and uint64_t are one type of ctypes, and so are unsigned and uint32_t, and pointers to anything."""
+        synonyms = {"size_t": "uint64_t", "uint32_t": "unsigned", "void": "char"}
         self.assertEqual(*(re.sub(r"\w+", lambda word: synonyms.get(word[0], word[0]), self.words(kind))
                            for kind in (ours, theirs)), where)
 

@@ -576,7 +576,7 @@ static int sim_read(struct unc_source *source, struct uncore_reading *into, uint
 		};
 	}
 	s->readings++;
-	*now_ns = now;
+	*now_ns = source->wall_ns = now;
 	return 0;
 }
 
@@ -605,7 +605,7 @@ int unc_source_sim_new(struct unc_source **out, const struct unc_sim *sim)
 	if (!s)
 		return -ENOMEM;
 	s->base.ops = &sim_ops;
-	s->base.simulated_time = sim->step_ns;
+	s->base.own_time = sim->step_ns;
 	s->sim = sim;
 	*out = &s->base;
 	return 0;
