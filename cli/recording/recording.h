@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A recording: one SQLite file with the readings of all counters at each tick, the values that were shown
+ * then, and the machine. uncore-recording(5) describes its tables.
+ *
+ * A session is one run of the recorder; --append adds another one to the file. Its first tick is the reading
+ * at the start, which has no values; each further tick ends an interval. Tick numbers that are multiples of
+ * RECORDING_KEY are keys: their readings are decoded without those of an earlier tick. The first tick of a
+ * session is one.
+ *
+ * Functions return 0 or a negative errno; then `error` has the sentence.
+ */
+#ifndef CLI_RECORDING_H
+#define CLI_RECORDING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "output/buffer.h"
+#include "uncore.h"
+
+struct sqlite3;
+struct sqlite3_stmt;
+
+#define RECORDING_FORMAT 1      /* user_version of the file */
+#define RECORDING_ID 0x756e6372 /* its application_id: "uncr" */
+#define RECORDING_KEY 64        /* ticks from one key to the next */
+#define RECORDING_ERROR 1000
+
+/* ---- readings: encode.c ---- */
+
+struct recorded_reading {
+	struct uncore_reading reading; /* `why` is set by recording_next(), not by the decoder */
+	uint32_t why;                  /* id of that sentence in the table `reason`; 0: none */
+};
+
+/* Bytes that the readings of `count` counters need at most. */
+#define READINGS_ROOM(count) (1 + 66 * (size_t)(count))
+
+/* Encodes the readings of one tick, in the order of the plan. `before`: those of the tick before; NULL makes a
+ * key. Returns the number of bytes. */
+size_t readings_encode(uint8_t *to, const struct recorded_reading *now,
+		       const struct recorded_reading *before, size_t count);
+
+/* Decodes them. `readings` has those of the tick before; for a key its contents do not matter. -EBADMSG: the bytes
+ * are not the encoded readings of `count` counters; the contents of `readings` are then undefined. */
+int readings_decode(struct recorded_reading *readings, size_t count, const uint8_t *data,
+		    size_t len);
+/* Whether the bytes are those of a key. */
+bool readings_are_key(const uint8_t *data, size_t len);
+
+/* ---- the file ---- */
+
+/* A planned counter, in the order of the plan: struct uncore_counter with names instead of objects. */
+struct recorded_counter {
+	char *pmu, *event;
+	int cpu;
+	uint64_t config[UNCORE_CONFIG_WORDS];
+	uint32_t modifiers;
+	size_t group;
+	bool leader;
+	unsigned width;
+	double most_per_s; /* 0: unknown */
+	int error;
+	char *why; /* NULL: it was opened */
+};
+
+struct recording_tick {
+	uint64_t number;
+	uint64_t monotonic_ns, wall_ns;
+	uint64_t interval_ns; /* 0: the first of a session */
+	bool start;           /* the first of a session: counters begin anew */
+};
+
+#define RECORDING_STATEMENTS 7
+
+/* The id of the latest sentence, of a row or a counter. */
+struct recording_reason {
+	char *text;
+	uint32_t id;
+};
+
+struct recording {
+	char error[RECORDING_ERROR];
+	char *path;
+	struct recorded_counter *counters;
+	size_t counter_count;
+	/* Those of the latest tick that was written or read. */
+	struct recorded_reading *readings;
+	/* Private: */
+	struct sqlite3 *db;
+	struct sqlite3_stmt *statements[RECORDING_STATEMENTS];
+	uint64_t next_tick; /* to be written or read */
+	/* of a reader: */
+	char **reasons; /* by id - 1 */
+	size_t reason_count;
+	/* of a writer: */
+	int lock_fd;
+	bool in_batch, started;
+	uint64_t interval_ns, batch_ns;  /* when the batch began */
+	size_t row_count;                /* in the table `row` */
+	struct recorded_reading *latest; /* room for the next readings */
+	uint8_t *blob;
+	struct recording_reason *row_reasons, *counter_reasons;
+	struct buffer values, quality, distributions;
+	char *quality_text; /* the latest, and its id */
+	int64_t quality_id;
+};
+
+/* ---- reading: store.c ---- */
+
+/* Opens a recording for reading; it may be one that is being written. recording_close() also after a failure. */
+int recording_open(struct recording *r, const char *path);
+
+/* What the table `meta` has; freed by the caller. NULL: nothing, or no memory. */
+char *recording_meta(struct recording *r, const char *key);
+
+/* Goes to the last tick that is not later than this time, or to the first: recording_next() gives that one next, which
+ * is where the interval that contains the time begins. */
+int recording_seek(struct recording *r, uint64_t wall_ns);
+
+/* Closes it, written or read. Without recording_end() it stays as if the process had been killed after the last commit. */
+void recording_close(struct recording *r);
+
+/* The next tick, and its readings in r->readings. 1: there is one. 0: no further. */
+int recording_next(struct recording *r, struct recording_tick *tick);
+
+/* ---- writing: append.c ---- */
+
+/* What a session has in common. */
+struct recording_head {
+	const char *const *meta; /* keys and texts alternately, of a new file; ends with NULL */
+	const char *command_line;
+	uint64_t interval_ns, sample_ns;      /* 0: none */
+	const struct uncore_monitor *monitor; /* open: its counters */
+	bool append;                          /* a session in a recording of the same counters */
+};
+
+/* Makes a recording, or opens it to append, with an exclusive lock. -EEXIST: the file exists and is not to be
+ * appended to, or is no recording. -EBUSY: another process writes to it. */
+int recording_create(struct recording *r, const char *path, const struct recording_head *head);
+
+/* Takes the monitor's first readings, which become the first tick of the session with the first interval. */
+int recording_start(struct recording *r, const struct uncore_monitor *m);
+/* Adds its latest readings and the rows of the interval. Commits intervals of a second or more at once, others
+ * together about once a second. */
+int recording_add(struct recording *r, const struct uncore_monitor *m,
+		  const struct uncore_sample *sample);
+/* Adds a mark at this time: a text for regions. */
+int recording_mark(struct recording *r, uint64_t wall_ns, uint64_t monotonic_ns, const char *text);
+/* What has been added is safe when this returns. */
+int recording_commit(struct recording *r);
+/* Ends the session: `end` says why. */
+int recording_end(struct recording *r, const char *end);
+/* The size of the file, without its write-ahead log. */
+uint64_t recording_size(const struct recording *r);
+
+/* Whether file locks cannot be trusted where this file is (to be): the name of its file system, or NULL. */
+const char *recording_network(const char *path);
+
+#endif

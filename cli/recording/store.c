@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: MIT */
+/* Reading recordings, and what writing them shares with that. */
+#include "recording/store.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli.h"
+
+enum { /* of statements[], of a reader */
+       NEXT_TICK,
+       NEXT_REASON,
+};
+
+int store_fail(struct recording *r, int err, const char *fmt, ...)
+{
+	int len = snprintf(r->error, sizeof(r->error), "%s: ", r->path);
+	va_list args;
+
+	va_start(args, fmt);
+	if (len > 0 && (size_t)len < sizeof(r->error))
+		vsnprintf(r->error + len, sizeof(r->error) - (size_t)len, fmt, args);
+	va_end(args);
+	return err;
+}
+
+int store_sql_fail(struct recording *r)
+{
+	int code = sqlite3_errcode(r->db), system = sqlite3_system_errno(r->db);
+
+	switch (code & 0xff) {
+	case SQLITE_NOTADB:
+		return store_fail(r, -EINVAL, "not a recording of uncore");
+	case SQLITE_FULL:
+		return store_fail(r, -ENOSPC, "the disk is full");
+	case SQLITE_BUSY:
+	case SQLITE_LOCKED:
+		return store_fail(r, -EBUSY, "another process has locked it");
+	default:
+		if (system)
+			return store_fail(r, -system, "%s (%s)", strerror(system),
+					  sqlite3_errmsg(r->db));
+		return store_fail(r, -EIO, "%s", sqlite3_errmsg(r->db));
+	}
+}
+
+int store_run(struct recording *r, const char *sql)
+{
+	return sqlite3_exec(r->db, sql, NULL, NULL, NULL) ? store_sql_fail(r) : 0;
+}
+
+int store_number(struct recording *r, const char *sql, int64_t otherwise, int64_t *out)
+{
+	sqlite3_stmt *s;
+	int code;
+
+	if (sqlite3_prepare_v2(r->db, sql, -1, &s, NULL))
+		return store_sql_fail(r);
+	code = sqlite3_step(s);
+	*out = code == SQLITE_ROW && sqlite3_column_type(s, 0) != SQLITE_NULL
+		       ? sqlite3_column_int64(s, 0)
+		       : otherwise;
+	sqlite3_finalize(s);
+	return code == SQLITE_ROW || code == SQLITE_DONE ? 0 : store_sql_fail(r);
+}
+
+int store_check(struct recording *r)
+{
+	int64_t id = 0, format = 0;
+	int err = store_number(r, "PRAGMA application_id", 0, &id);
+
+	err = err ? err : store_number(r, "PRAGMA user_version", 0, &format);
+	if (err)
+		return err;
+	if (id != RECORDING_ID)
+		return store_fail(r, -EINVAL, "not a recording of uncore");
+	if (format > RECORDING_FORMAT)
+		return store_fail(r, -ENOTSUP,
+				  "made by a newer version of uncore: its format is %lld, and this "
+				  "version reads formats up to %d",
+				  (long long)format, RECORDING_FORMAT);
+	return 0;
+}
+
+static char *column_text(sqlite3_stmt *s, int column)
+{
+	return cli_copy((const char *)sqlite3_column_text(s, column));
+}
+
+int store_read_counters(struct recording *r)
+{
+	bool damaged = false;
+	sqlite3_stmt *s;
+	int code;
+
+	if (sqlite3_prepare_v2(r->db,
+			       "SELECT pmu, event, cpu, config0, config1, config2, config3, "
+			       "modifiers, group_number, leader, width, most_per_s, error, why "
+			       "FROM counter ORDER BY id",
+			       -1, &s, NULL))
+		return store_sql_fail(r);
+	while ((code = sqlite3_step(s)) == SQLITE_ROW) {
+		struct recorded_counter *c;
+
+		r->counters = cli_realloc(r->counters, r->counter_count + 1, sizeof(*r->counters));
+		c = &r->counters[r->counter_count++];
+		*c = (struct recorded_counter){
+			.pmu = column_text(s, 0),
+			.event = column_text(s, 1),
+			.cpu = sqlite3_column_int(s, 2),
+			.modifiers = (uint32_t)sqlite3_column_int64(s, 7),
+			.group = (size_t)sqlite3_column_int64(s, 8),
+			.leader = sqlite3_column_int(s, 9) != 0,
+			.width = (unsigned)sqlite3_column_int(s, 10),
+			.most_per_s = sqlite3_column_double(s, 11),
+			.error = sqlite3_column_int(s, 12),
+			.why = column_text(s, 13),
+		};
+		for (int i = 0; i < UNCORE_CONFIG_WORDS; i++)
+			c->config[i] = (uint64_t)sqlite3_column_int64(s, 3 + i);
+		damaged = damaged || !c->pmu || !c->event;
+	}
+	sqlite3_finalize(s);
+	if (damaged)
+		return store_fail(r, -EBADMSG, "a counter has no PMU or no event");
+	return code == SQLITE_DONE ? 0 : store_sql_fail(r);
+}
+
+int recording_open(struct recording *r, const char *path)
+{
+	int err;
+
+	*r = (struct recording){.path = cli_copy(path), .lock_fd = -1};
+	if (sqlite3_open_v2(path, &r->db, SQLITE_OPEN_READONLY, NULL))
+		return store_sql_fail(r);
+	sqlite3_busy_timeout(r->db, 5000);
+	err = store_check(r);
+	err = err ? err : store_read_counters(r);
+	if (err)
+		return err;
+	r->readings = cli_realloc(NULL, r->counter_count + 1, sizeof(*r->readings));
+	memset(r->readings, 0, (r->counter_count + 1) * sizeof(*r->readings));
+	if (sqlite3_prepare_v2(r->db,
+			       "SELECT id, monotonic_ns, wall_ns, interval_ns, row_values IS NULL, "
+			       "readings FROM tick WHERE id >= ? ORDER BY id LIMIT 1",
+			       -1, &r->statements[NEXT_TICK], NULL) ||
+	    sqlite3_prepare_v2(r->db, "SELECT text FROM reason WHERE id > ? ORDER BY id", -1,
+			       &r->statements[NEXT_REASON], NULL))
+		return store_sql_fail(r);
+	return 0;
+}
+
+char *recording_meta(struct recording *r, const char *key)
+{
+	sqlite3_stmt *s;
+	char *text = NULL;
+
+	if (sqlite3_prepare_v2(r->db, "SELECT value FROM meta WHERE key = ?", -1, &s, NULL))
+		return NULL;
+	sqlite3_bind_text(s, 1, key, -1, SQLITE_STATIC);
+	if (sqlite3_step(s) == SQLITE_ROW)
+		text = column_text(s, 0);
+	sqlite3_finalize(s);
+	return text;
+}
+
+/* Loads sentences that were added since. */
+static int load_reasons(struct recording *r)
+{
+	sqlite3_stmt *s = r->statements[NEXT_REASON];
+	int code;
+
+	sqlite3_bind_int64(s, 1, (int64_t)r->reason_count);
+	while ((code = sqlite3_step(s)) == SQLITE_ROW) {
+		r->reasons = cli_realloc(r->reasons, r->reason_count + 1, sizeof(*r->reasons));
+		r->reasons[r->reason_count++] = column_text(s, 0);
+	}
+	sqlite3_reset(s);
+	return code == SQLITE_DONE ? 0 : store_sql_fail(r);
+}
+
+static int explain_readings(struct recording *r)
+{
+	for (size_t i = 0; i < r->counter_count; i++) {
+		struct recorded_reading *one = &r->readings[i];
+		int err = one->why > r->reason_count ? load_reasons(r) : 0;
+
+		if (err)
+			return err;
+		if (one->why > r->reason_count)
+			return -EBADMSG;
+		one->reading.why = one->why ? r->reasons[one->why - 1] : NULL;
+	}
+	return 0;
+}
+
+int recording_next(struct recording *r, struct recording_tick *tick)
+{
+	sqlite3_stmt *s = r->statements[NEXT_TICK];
+	const uint8_t *blob;
+	size_t len;
+	int code, err = 0;
+
+	sqlite3_bind_int64(s, 1, (int64_t)r->next_tick);
+	code = sqlite3_step(s);
+	if (code != SQLITE_ROW) {
+		sqlite3_reset(s);
+		return code == SQLITE_DONE ? 0 : store_sql_fail(r);
+	}
+	*tick = (struct recording_tick){
+		.number = (uint64_t)sqlite3_column_int64(s, 0),
+		.monotonic_ns = (uint64_t)sqlite3_column_int64(s, 1),
+		.wall_ns = (uint64_t)sqlite3_column_int64(s, 2),
+		.interval_ns = (uint64_t)sqlite3_column_int64(s, 3),
+		.start = sqlite3_column_int(s, 4) != 0,
+	};
+	blob = sqlite3_column_blob(s, 5);
+	len = (size_t)sqlite3_column_bytes(s, 5);
+	/* What follows a missing tick is relative to that: only a key can. */
+	if (tick->number != r->next_tick && !readings_are_key(blob, len))
+		err = -EBADMSG;
+	err = err ? err : readings_decode(r->readings, r->counter_count, blob, len);
+	err = err ? err : explain_readings(r);
+	sqlite3_reset(s);
+	if (err == -EBADMSG)
+		return store_fail(r, err, "the readings of tick %llu are damaged",
+				  (unsigned long long)tick->number);
+	r->next_tick = tick->number + 1;
+	return err ? err : 1;
+}
+
+int recording_seek(struct recording *r, uint64_t wall_ns)
+{
+	struct recording_tick tick;
+	int64_t number = 0;
+	char sql[120];
+	int err;
+
+	snprintf(sql, sizeof(sql), "SELECT max(id) FROM tick WHERE wall_ns <= %llu",
+		 (unsigned long long)(wall_ns > INT64_MAX ? INT64_MAX : wall_ns));
+	err = store_number(r, sql, 0, &number);
+	if (err)
+		return err;
+	r->next_tick = (uint64_t)number / RECORDING_KEY * RECORDING_KEY;
+	while (!err && r->next_tick < (uint64_t)number) {
+		err = recording_next(r, &tick);
+		err = err > 0 ? 0 : err ? err : -EIO;
+	}
+	return err;
+}
+
+static void free_reasons(struct recording_reason *reasons, size_t count)
+{
+	for (size_t i = 0; reasons && i < count; i++)
+		free(reasons[i].text);
+	free(reasons);
+}
+
+void recording_close(struct recording *r)
+{
+	for (size_t i = 0; i < RECORDING_STATEMENTS; i++)
+		sqlite3_finalize(r->statements[i]);
+	sqlite3_close(r->db);
+	/* Closing a descriptor of the file would release the locks of SQLite, which has closed it now. */
+	if (r->lock_fd >= 0)
+		close(r->lock_fd);
+	for (size_t i = 0; r->counters && i < r->counter_count; i++) {
+		free(r->counters[i].pmu);
+		free(r->counters[i].event);
+		free(r->counters[i].why);
+	}
+	for (size_t i = 0; i < r->reason_count; i++)
+		free(r->reasons[i]);
+	free_reasons(r->row_reasons, r->row_count);
+	free_reasons(r->counter_reasons, r->counter_count);
+	free(r->reasons);
+	free(r->counters);
+	free(r->readings);
+	free(r->latest);
+	free(r->blob);
+	free(r->quality_text);
+	buffer_free(&r->values);
+	buffer_free(&r->quality);
+	buffer_free(&r->distributions);
+	free(r->path);
+	*r = (struct recording){.lock_fd = -1};
+}
