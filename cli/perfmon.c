@@ -183,7 +183,7 @@ int perfmon_read(const struct uncore *u, const char *directory, char **text, cha
 	char path[LONGEST_PATH], cpu[64];
 	size_t len = 0, head;
 	FILE *map, *to = open_memstream(text, &len);
-	int status;
+	int status, failed;
 
 	if (!to) {
 		snprintf(why, PERFMON_WHY, "out of memory");
@@ -198,7 +198,11 @@ int perfmon_read(const struct uncore *u, const char *directory, char **text, cha
 	status = map ? add_mapped(map, directory, cpu, to, why) : add_directory(directory, to, why);
 	if (map)
 		fclose(map);
-	fclose(to);
+	failed = ferror(to);
+	if (fclose(to) || failed) {
+		snprintf(why, PERFMON_WHY, "out of memory");
+		return CLI_RUNTIME;
+	}
 	if (!status && len == head) {
 		snprintf(why, PERFMON_WHY, "--perfmon: %s has no uncore events for this CPU (%s)",
 			 directory, *cpu ? cpu : uncore_cpu_model(u));
