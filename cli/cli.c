@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/signalfd.h>
 #include <time.h>
 #include <unistd.h>
@@ -86,6 +87,27 @@ void cli_waited(void)
 	waiting = false;
 }
 
+/* On a terminal it is folded to its width, except behind its first line end, where an event and a caret stand. */
+static void put_sentence(const char *text)
+{
+	static const char label[] = "uncore: ";
+	const size_t indent = sizeof(label) - 1;
+	struct winsize size = {0};
+	size_t room = SIZE_MAX, part;
+
+	if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 2 * indent)
+		room = size.ws_col - indent;
+	fputs(label, stderr);
+	while (strcspn(text, "\n") > room) {
+		for (part = room; part && text[part] != ' '; part--)
+			;
+		part = part ? part : room;
+		fprintf(stderr, "%.*s\n%*s", (int)part, text, (int)indent, "");
+		text += part + (text[part] == ' ');
+	}
+	fprintf(stderr, "%s\n", text);
+}
+
 void cli_error(const char *fmt, ...)
 {
 	char some[1024]; /* without memory, which may be what ran out */
@@ -108,7 +130,7 @@ void cli_error(const char *fmt, ...)
 		if (strncmp(end, "\n  ", 3) != 0)
 			*end = '?';
 	cli_waited();
-	fprintf(stderr, "uncore: %s\n", text);
+	put_sentence(text);
 	if (text == more)
 		free(more);
 }

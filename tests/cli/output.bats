@@ -278,6 +278,19 @@ on_terminal() {
 	TERM=xterm script -qec "stty rows 10 cols 80; $variables '$UNCORE' $*" /dev/null </dev/null | tr -d '\r'
 }
 
+@test "sentences on standard error are folded on a terminal, and nowhere else" {
+	local shown
+
+	shown=$(on_terminal '' --source sim:nothing)
+	[[ $shown == 'uncore: there is no simulation '*$'\n        '* ]] || fail "$shown"
+	[ "$(wc -L <<<"$shown")" -le 80 ] || fail "$shown"
+	refuses 2 "$UNCORE" --source sim:nothing
+	[ "$(tr -s ' \n' ' ' <<<"$shown")" = "$stderr " ] || fail "$shown"
+	# An event and the caret below it stay.
+	shown=$(on_terminal '' --source "$SIM_SPR" stat -e uncore_imc/cas_count_read)
+	[[ $shown == *$'\n  '*uncore_imc/*$'\n  '*^* ]] || fail "$shown"
+}
+
 @test "a text longer than the terminal goes through the pager, and nothing else does" {
 	local by_pager="UNCORE_PAGER='sed s/^/paged:/'" arguments
 
