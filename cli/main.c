@@ -113,26 +113,55 @@ static char *help_filter(int key, const char *text, void *input)
 	return help.data;
 }
 
+/* True when that many letters at most were mistyped, or two swapped. */
+static bool is_near(const char *a, const char *b, int mistakes)
+{
+	while (*a && *a == *b) {
+		a++;
+		b++;
+	}
+	if (!*a && !*b)
+		return true;
+	return mistakes &&
+	       ((*a && is_near(a + 1, b, mistakes - 1)) ||
+		(*b && is_near(a, b + 1, mistakes - 1)) ||
+		(*a && *b && is_near(a + 1, b + 1, mistakes - 1)) ||
+		(*a && a[1] == *b && *b && b[1] == *a && is_near(a + 2, b + 2, mistakes - 1)));
+}
+
+static int unknown_command(const char *name)
+{
+	struct buffer text = {0};
+
+	for (size_t i = 0; i < COMMAND_COUNT; i++) {
+		if (is_near(name, commands[i].name, strlen(name) > 4 ? 2 : 1)) {
+			cli_error("unknown command '%s'; did you mean '%s'?", name,
+				  commands[i].name);
+			buffer_free(&text);
+			return CLI_USAGE;
+		}
+		buffer_printf(&text, "%s%s", i ? ", " : "", commands[i].name);
+	}
+	cli_error("unknown command '%s'; commands: %s", name, text.data);
+	buffer_free(&text);
+	return CLI_USAGE;
+}
+
 static int run_command(struct cli *cli, int argc, char **argv)
 {
 	const char *name = argv[0];
 	struct buffer text = {0};
-	int status = CLI_USAGE;
+	int status;
 
-	for (size_t i = 0; i < COMMAND_COUNT; i++) {
-		buffer_printf(&text, "%s%s", i ? ", " : "", commands[i].name);
+	for (size_t i = 0; i < COMMAND_COUNT; i++)
 		if (strcmp(name, commands[i].name) == 0)
 			cli->command = &commands[i];
-	}
-	if (cli->command) {
-		/* argp and getopt begin their errors with this. */
-		text.len = 0;
-		buffer_printf(&text, "uncore %s", name);
-		argv[0] = text.data;
-		status = cli->command->run(cli, argc, argv);
-	} else {
-		cli_error("unknown command '%s'; commands: %s", name, text.data);
-	}
+	if (!cli->command)
+		return unknown_command(name);
+	/* argp and getopt begin their errors with this. */
+	buffer_printf(&text, "uncore %s", name);
+	argv[0] = text.data;
+	status = cli->command->run(cli, argc, argv);
 	buffer_free(&text);
 	return status;
 }
@@ -141,7 +170,7 @@ static int run_command(struct cli *cli, int argc, char **argv)
 static bool make_help(int command, int argc, char **argv)
 {
 	static char help[] = "--help";
-	bool named = command + 1 < argc;
+	bool named = command + 1 < argc && strcmp(argv[command + 1], "help") != 0;
 
 	if (command + 2 < argc) {
 		cli_error("help takes one command, and not '%s'", argv[command + 2]);

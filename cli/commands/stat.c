@@ -293,6 +293,9 @@ static void parse_options(struct cli *cli, struct stat_options *o, const char *a
 	if (o->tree)
 		all[views++] = ascii;
 	memcpy(all + views, options, sizeof(options));
+	if (o->preset)
+		all[views].doc =
+			"What to count (default: the metrics above, to which -M and -e add):";
 	cli_parse(cli, &syntax, o, argc, argv);
 }
 

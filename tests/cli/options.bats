@@ -10,9 +10,13 @@ stat_refuses() {
 
 @test "an unknown command: exit 2, and the nearest one" {
 	refuses 2 "$UNCORE" stats
-	says stats "'stat'|stat"
+	says "^uncore: unknown command 'stats'; did you mean 'stat'\?$"
+	refuses 2 "$UNCORE" mme
+	says "did you mean 'mem'"
+	refuses 2 "$UNCORE" explian
+	says "did you mean 'explain'"
 	refuses 2 "$UNCORE" frobnicate
-	says frobnicate
+	says "unknown command 'frobnicate'; commands: stat, top, .*, matrix$"
 }
 
 @test "an unknown option: exit 2" {
@@ -217,7 +221,10 @@ stat_refuses() {
 	help=$output
 	expect 0 "$UNCORE" help
 	[ "$output" = "$help" ]
+	expect 0 "$UNCORE" help help
+	[ "$output" = "$help" ]
 	expect 0 "$UNCORE" pcie --help
+	[[ ! $output =~ headline ]]
 	help=$output
 	expect 0 "$UNCORE" help pcie
 	[ "$output" = "$help" ]
