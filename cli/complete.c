@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Words that can end a command line, for the completions of shells: from the tables of commands and options, and from
  * the machine for the names of metrics, events and devices. */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -158,10 +159,30 @@ static void offer_words(struct completion *c, const char *doc)
 	}
 }
 
+/* "sim:" or "regs:" and a name of those built in, which the library lists when there is none of that name. */
+static void offer_sources(struct completion *c, const char *doc)
+{
+	const char *colon = strchr(c->typed, ':');
+	char *kind;
+
+	if (!colon) {
+		offer_words(c, doc);
+		return;
+	}
+	kind = cli_copy(c->typed);
+	kind[colon + 1 - c->typed] = '\0';
+	c->typed = colon + 1;
+	if (uncore_new(&c->cli->u) == 0 && uncore_set_source(c->cli->u, kind) == -ENOENT)
+		offer_words(c, uncore_error(c->cli->u));
+	free(kind);
+}
+
 static void offer_value(struct completion *c, const struct cli_option *o)
 {
 	if (o->type == OPTION_OUTPUT)
 		offer(c, o->arg, "", NULL);
+	else if (strcmp(o->name, "source") == 0)
+		offer_sources(c, o->doc);
 	else if (!offer_of_machine(c, o->name))
 		offer_words(c, o->doc);
 }

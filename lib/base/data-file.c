@@ -278,7 +278,7 @@ int unc_load_named(struct unc_yaml_file **out, const char *spec, const struct un
 	}
 	unc_fail(e, ENOENT, "there is no %s '%s'", what, spec);
 	unc_error_suggest(e, spec, &files->name, sizeof(*files), count);
-	unc_error_append(e, "; built in are");
+	unc_error_append(e, "; built in:");
 	for (size_t i = 0; i < count; i++)
 		unc_error_append(e, "%s %s", i ? "," : "", files[i].name);
 	unc_error_append(e, "; a file of your own is given by its path, ending in " SUFFIX);

@@ -42,6 +42,8 @@ is() {
 	is "$(words stat --units=)" '--units=iec --units=raw --units=si'
 	is "$(words pcie --sort '')" 'in latency out place share traffic'
 	is "$(words --source s)" 'sim:'
+	is "$(words --source sim:zen)" 'sim:zen3 sim:zen4 sim:zen5'
+	is "$(words stat --source=regs:t)" '--source=regs:template'
 	is "$(words stat --csv=)" '--csv=wide'
 	is "$(words stat --csv --metr)" '--metrics'
 	is "$(words list '')" 'events metrics pmus'

@@ -142,5 +142,5 @@ set_counters() {
 	says "'b/map' is not a valid offset" 'with an @ of its own write @0'
 	expect 0 "$UNCORE" --source "regs:generic-pmon,at=$BATS_TEST_TMPDIR/a@b/map@0" list metrics
 	refuses 2 "$UNCORE" --source regs:generic stat 1 1
-	says 'built in are'
+	says 'built in: '
 }

@@ -489,7 +489,7 @@ static void names_and_options(void **state)
 
 	assert_int_equal(load(p, "t401"), -ENOENT);
 	assert_contains(p->e.text, "there is no simulation 't401' (did you mean t410?)");
-	assert_contains(p->e.text, "; built in are ");
+	assert_contains(p->e.text, "; built in: ");
 	assert_contains(p->e.text, ", grace, ");
 	assert_int_equal(load(p, ""), -ENOENT);
 	assert_int_equal(load(p, "nothing/here.yaml"), -ENOENT);
