@@ -114,9 +114,10 @@ void csv_output_record(struct out *out, const struct field *fields)
 
 /* ---- the output `csv=wide` ---- */
 
-/* "memory.read.bandwidth socket 0 channel 2 (B/s)" and a NUL. */
+/* "memory.read.bandwidth socket 0 channel 2 (B/s)" and a NUL; of equal ones the second ends in " #2". */
 static void put_column(const struct out *out, const struct uncore_row *row, struct buffer *to)
 {
+	size_t begin = to->len, len, equal = 1;
 	const struct uncore_row_query *q = &row->query;
 	const char *const more[] = {row->place.role, q->filter};
 	struct buffer place = {0};
@@ -133,6 +134,12 @@ static void put_column(const struct out *out, const struct uncore_row *row, stru
 	for (size_t i = 0; i < sizeof(more) / sizeof(*more); i++)
 		buffer_printf(to, "%s%s", more[i] ? " " : "", more[i] ? more[i] : "");
 	buffer_printf(to, " (%s)", *q->unit ? q->unit : "count");
+	len = to->len - begin;
+	for (size_t at = 0; at < begin; at += strlen(to->data + at) + 1)
+		equal += strncmp(to->data + at, to->data + begin, len) == 0 &&
+			 (!to->data[at + len] || to->data[at + len + 1] == '#');
+	if (equal > 1)
+		buffer_printf(to, " #%zu", equal);
 	buffer_add(to, "", 1);
 	buffer_free(&place);
 }

@@ -147,6 +147,13 @@ wide() {
 	[[ $output == *,partial,'partial: '* || $output == *,partial,'"partial: '* ]] || fail 'the quality'
 }
 
+@test "--csv=wide: equal events have columns of their own" {
+	expect 0 "$UNCORE" --source "$SIM_SPR" stat -I 1 --interval-count 1 --csv=wide \
+		-e uncore_upi_0/tx_data/,uncore_upi_0/tx_data/,uncore_upi_1/tx_data/,uncore_upi_0/tx_data/
+	[[ ${lines[0]} == *',uncore_upi_0/tx_data/ (count),uncore_upi_0/tx_data/ (count) #2,uncore_upi_1/tx_data/ (count),uncore_upi_0/tx_data/ (count) #3' ]] ||
+		fail 'the columns'
+}
+
 @test "--csv=wide: refused where there is no interval with one plan" {
 	local arguments
 
