@@ -176,7 +176,8 @@ int cmd_latency(struct cli *cli, int argc, char **argv)
 		.argument = parse_argument,
 		.check = check,
 	};
-	struct stat_query query = {.text = "*.latency", .metric = true};
+	static const struct command means = {"latency", "of latencies",
+					     .metrics = "*.latency,*.latency.cycles"};
 	struct latency_options o = {.stat = {.repeat = 1, .separator = ","}};
 	int status;
 
@@ -184,9 +185,9 @@ int cmd_latency(struct cli *cli, int argc, char **argv)
 	if (!o.stat.interval_ns && !o.stat.timeout_ns)
 		o.stat.timeout_ns = NS_PER_S;
 	if (!o.stat.output)
-		o.stat.output = output_find("text");
-	o.stat.queries = &query;
-	o.stat.query_count = 1;
+		o.stat.output = output_find(o.ibs ? "text" : "latencies");
+	o.stat.preset = &means;
+	o.stat.viewed = true;
 	o.stat.level = o.per_socket ? UNCORE_LEVEL_SOCKET : UNCORE_LEVEL_MACHINE;
 	status = cli_open(cli);
 	if (status)

@@ -84,15 +84,6 @@ static int compare_places(const void *a, const void *b)
 	return x->number < y->number ? -1 : x->number > y->number;
 }
 
-/* Seconds are better than clocks, but not where the metric is in doubt: which of them Zen 4 counts, documents
- * contradict. */
-static bool is_better(const struct uncore_row *row, const struct uncore_row *than)
-{
-	bool seconds = strcmp(row->query.unit, "s") == 0;
-
-	return seconds ? row->quality != UNCORE_SUSPECT : than->quality == UNCORE_SUSPECT;
-}
-
 /* The row of the grid in the same line and column, or behind the last. */
 static size_t place_in_grid(const struct grid *g, const struct uncore_row *row)
 {
@@ -104,8 +95,7 @@ static size_t place_in_grid(const struct grid *g, const struct uncore_row *row)
 	return k;
 }
 
-/* A column has one family in each line: a second one that counts the same is left to the table below. Of the latency in
- * seconds and in clocks only one is printed. */
+/* A column has one family in each line: a second one that counts the same is left to the table below. */
 static void take_grid(struct grid *g)
 {
 	struct out_row *rows = g->out->rows;
@@ -116,15 +106,10 @@ static void take_grid(struct grid *g)
 
 		if (column_of(g, row.row) == METRICS)
 			continue;
-		if (k == g->count) {
-			memmove(rows + k + 1, rows + k, (i - k) * sizeof(*rows));
-			rows[g->count++] = row;
-		} else if (strcmp(rows[k].row->query.unit, row.row->query.unit) != 0) {
-			if (is_better(row.row, rows[k].row))
-				rows[k] = row;
-			memmove(rows + i, rows + i + 1, (--g->out->row_count - i) * sizeof(*rows));
-			i--;
-		}
+		if (k < g->count)
+			continue;
+		memmove(rows + k + 1, rows + k, (i - k) * sizeof(*rows));
+		rows[g->count++] = row;
 	}
 	qsort(rows, g->count, sizeof(*rows), compare_places);
 }
@@ -261,6 +246,7 @@ static void output_window(struct out *out, const struct grid_kind *kind)
 
 	out_text_header(out);
 	out_text_time(out);
+	out_choose_latencies(out);
 	take_grid(&g);
 	if (g.count)
 		put_grid(&g);

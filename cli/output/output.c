@@ -12,6 +12,7 @@
 
 const struct output outputs[] = {
 	{"text", .window = text_output_window},
+	{"latencies", .window = latencies_output_window},
 	{"csv", 0,
 	 "CSV with a header line; wide: a line for each interval, a column for each value",
 	 .record = csv_output_record, .form = "wide"},

@@ -127,6 +127,9 @@ void out_value(struct table *t, const struct uncore_row *row);
 void out_share(struct table *t, double share);
 /* A line for each row; with the time only in the first table of the output. */
 void out_text_rows(struct out *out, struct table *t);
+/* Of a latency in seconds and in clocks keeps one: seconds, unless they are in doubt. Which of them Zen 4 counts,
+ * documents contradict. */
+void out_choose_latencies(struct out *out);
 /* Another family has rows of the same name. */
 bool out_has_namesake(const struct out *out, const struct uncore_row *row);
 bool out_same_place(const struct uncore_row_place *a, const struct uncore_row_place *b);
@@ -152,6 +155,7 @@ void wide_output_window(struct out *out);
 void json_output_record(struct out *out, const struct field *fields);
 void json_output_document(json_t *document, struct buffer *to);
 void text_output_window(struct out *out);
+void latencies_output_window(struct out *out);
 void memory_output_window(struct out *out);
 void links_output_window(struct out *out);
 extern const char *const ports_sorts[];

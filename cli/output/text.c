@@ -347,3 +347,35 @@ void text_output_window(struct out *out)
 	out_text_header(out);
 	out_text_rows(out, &out->table);
 }
+
+static bool is_in_clocks(const struct uncore_row *row, const struct uncore_row *seconds)
+{
+	size_t len = strlen(seconds->query.name);
+
+	return strncmp(row->query.name, seconds->query.name, len) == 0 &&
+	       strcmp(row->query.name + len, ".cycles") == 0 &&
+	       out_same_place(&row->place, &seconds->place);
+}
+
+void out_choose_latencies(struct out *out)
+{
+	for (size_t i = 0; i < out->row_count; i++) {
+		const struct uncore_row *row = out->rows[i].row;
+		size_t other = 0;
+
+		while (other < out->row_count && !is_in_clocks(out->rows[other].row, row))
+			other++;
+		if (other == out->row_count)
+			continue;
+		if (row->quality == UNCORE_SUSPECT)
+			other = i--;
+		memmove(out->rows + other, out->rows + other + 1,
+			(--out->row_count - other) * sizeof(*out->rows));
+	}
+}
+
+void latencies_output_window(struct out *out)
+{
+	out_choose_latencies(out);
+	text_output_window(out);
+}

@@ -21,13 +21,27 @@ record() {
 	shows memory.read.latency
 }
 
+@test "in seconds or in clocks: of both the one that is in no doubt, as in mem" {
+	expect 0 "$UNCORE" --source "$SIM_ZEN4" latency
+	shows 'memory.read.latency.cycles +all +400\.0 +cycle +suspect'
+	[[ ! $output =~ memory.read.latency\  ]]
+	expect 0 "$UNCORE" --source "$SIM_ZEN4" mem
+	shows '400\.0 cycle !'
+	expect 0 "$UNCORE" --source "$SIM_T410" latency
+	shows 'memory.read.latency +all +[0-9.]+ +ns +measured'
+	[[ ! $output =~ cycle ]]
+	expect 0 "$UNCORE" --source "$SIM_ZEN3" latency
+	shows 'cache.miss.latency.cycles +all +[0-9.]+ +cycle +measured'
+	# Programs get both.
+	expect 0 "$UNCORE" --source "$SIM_ZEN4" latency -j
+	shows '"memory.read.latency"' '"memory.read.latency.cycles"'
+}
+
 @test "without latencies of counters: sampled loads are offered where the CPU has them" {
-	refuses 3 "$UNCORE" --root "$ZEN3" latency
+	grep -v 'devices/amd_l3/' "$ZEN3" >"$BATS_TEST_TMPDIR/zen3.txt"
+	refuses 3 "$UNCORE" --root "$BATS_TEST_TMPDIR/zen3.txt" latency
 	[[ ! $stderr =~ ibs ]]
-	{
-		cat "$ZEN3"
-		printf 'sys/bus/event_source/devices/ibs_op/type = 11\\\n'
-	} >"$BATS_TEST_TMPDIR/zen3.txt"
+	printf 'sys/bus/event_source/devices/ibs_op/type = 11\\\n' >>"$BATS_TEST_TMPDIR/zen3.txt"
 	refuses 3 "$UNCORE" --root "$BATS_TEST_TMPDIR/zen3.txt" latency
 	says 'nothing on this machine' 'uncore latency --ibs'
 }
