@@ -325,12 +325,39 @@ static void put_sum(struct out *out)
 	table_end_row(t, NULL);
 }
 
-static void put_legend(struct out *out)
+static const char *title_of_places(const struct out *out)
 {
-	bool ports = false, directed = false, one_way = false;
+	const char *title = "PLACE";
 
 	for (size_t i = 0; i < out->row_count; i++) {
-		ports = ports || out->rows[i].row->place.port;
+		const struct uncore_pmu *pmu = out->rows[i].row->place.pmu;
+
+		if (out->rows[i].row->place.port)
+			return "PORT";
+		if (pmu)
+			title = strstr(uncore_pmu_instance(pmu), "port") ? "PORT" : "PMU";
+	}
+	return title;
+}
+
+static void put_legend(struct out *out, bool summed)
+{
+	bool ports = false, directed = false, one_way = false;
+	char text[200];
+
+	for (size_t i = 0; i < out->row_count; i++) {
+		const struct uncore_row_place *place = &out->rows[i].row->place;
+
+		if (place->pmu && !place->port &&
+		    !strstr(uncore_pmu_instance(place->pmu), "port")) {
+			snprintf(text, sizeof(text),
+				 "A line named after a PMU: one %s; its traffic cannot be split "
+				 "by root port.",
+				 uncore_pmu_instance(place->pmu));
+			out_once(out, text);
+		}
+		summed = summed && !out->rows[i].row->query.filter;
+		ports = ports || place->port;
 		directed = directed || strstr(out->rows[i].row->query.name, "bound.");
 		one_way = one_way || strstr(out->rows[i].row->query.name, ".in.");
 	}
@@ -340,8 +367,10 @@ static void put_legend(struct out *out)
 		out_once(out, "IN, OUT: by direction, from any source.");
 	if (ports)
 		out_once(out, "OF LINK: the largest of them as a share of the link's capacity in "
-			      "one direction. Traffic that does not pass a root port shown here is "
-			      "not in the sum.");
+			      "one direction.");
+	if (ports && summed)
+		out_once(out, "The sum is of these lines; 'uncore pcie --per-socket' counts all "
+			      "devices.");
 }
 
 /* An idle port has no latency: "-" is enough, without the reason. */
@@ -390,7 +419,7 @@ void ports_output_window(struct out *out)
 
 	out_text_header(out);
 	out_text_time(out);
-	out_columns(out, "PORT", "LINK", "OF LINK", make_column);
+	out_columns(out, title_of_places(out), "LINK", "OF LINK", make_column);
 	lines = make_lines(out, &count);
 	lines[0].idle = lines[0].idle && count > 1;
 	for (size_t i = 0; i < count; i++)
@@ -401,7 +430,7 @@ void ports_output_window(struct out *out)
 	table_print(&out->table, out->to);
 	put_idle(out, lines, count);
 	free(lines);
-	put_legend(out);
+	put_legend(out, count > 1);
 	if (forget_idle(out, count == 1))
 		out_once(out, "LATENCY: - where nothing was read.");
 	out_reasons(out, NULL);

@@ -91,7 +91,7 @@ void out_share(struct table *t, double share)
 	const char *color = share >= 0.9 ? COLOR_BAD : share >= 0.7 ? COLOR_WARN : COLOR_GOOD;
 
 	if (isfinite(share))
-		table_cell(t, "%s%.3g %%%s", color, share * 100, COLOR_END);
+		table_cell(t, "%s%.2f %%%s", color, share * 100, COLOR_END);
 	else
 		table_cell(t, "%s", "");
 }

@@ -189,7 +189,7 @@ to_closed() {
 	expect 0 env COLUMNS=60 "$UNCORE" --source "$SIM_SPR" mem --timeout 1
 	shows $'\n'PLACE' +READ +WRITE +TOTAL'$'\n''socket 0, channel 0 [^'$'\n'']* GB/s'$'\n'' +OF PEAK [0-9.]+ %'$'\n'
 	expect 0 env COLUMNS=40 "$UNCORE" --source "$SIM_SPR" pcie --per-socket
-	shows $'\n'PORT' +IN READ +IN WRITE +OUT READ'$'\n''socket 0'$'\n'' +[0-9.]+ GB/s [^O]*'$'\n''    OUT WRITE [0-9.]+ MB/s'$'\n'
+	shows $'\n'PLACE' +IN READ +IN WRITE'$'\n''socket 0'$'\n'' +[0-9.]+ GB/s [^O]*'$'\n''    OUT READ [0-9.]+ MB/s, OUT WRITE [0-9.]+'$'\n'
 }
 
 # The load begins in the third interval.
@@ -206,7 +206,7 @@ to_closed() {
 	} >idle.yaml
 	expect 0 "$UNCORE" --source sim:idle.yaml,step=1s pcie --per-socket -I 1 --interval-count 4
 	shows 'socket 0 +0 B/s .*socket 0 +[0-9.]+ GB/s'
-	for title in 'PORT' 'IN: devices'; do
+	for title in 'PLACE' 'IN: devices'; do
 		[ "$(grep -c "^$title" <<<"$output")" -eq 1 ] || fail "$title"
 	done
 	# Where the units end, line by line.
@@ -217,9 +217,9 @@ to_closed() {
 
 @test "a wide terminal has all columns beside each other, and a file what it ever had" {
 	expect 0 env COLUMNS=80 "$UNCORE" --source "$SIM_T410" pcie
-	shows '000b:00:00\.0 .* 24\.3 %'$'\n'' +LINK 64 GT/s x16; 000b:01:00\.0 mlx5_2'
+	shows '000b:00:00\.0 .* 24\.33 %'$'\n'' +LINK 64 GT/s x16; 000b:01:00\.0 mlx5_2'
 	expect 0 env COLUMNS=200 "$UNCORE" --source "$SIM_T410" pcie
-	shows '000b:00:00\.0  64 GT/s x16 .* 24\.3 % +000b:01:00\.0 mlx5_2'
+	shows '000b:00:00\.0  64 GT/s x16 .* 24\.33 % +000b:01:00\.0 mlx5_2'
 	expect 0 env COLUMNS=80 "$UNCORE" --source "$SIM_T410" link --all --timeout 1
 	shows $'\n'nvidia-t410-nvclink/link.in.read.latency$'\n +all, CPU socket'
 	# JSON has no lines to fold.
@@ -232,7 +232,7 @@ to_closed() {
 	local red=$'\e\\[31m' green=$'\e\\[32m'
 
 	expect 0 "$UNCORE" --source "$SIM_T410" --color always pcie
-	shows "${green}24\.3 %"
+	shows "${green}24\.33 %"
 	expect 0 "$UNCORE" --source "$SIM_ZEN4" mem --all --timeout 1 --color=always
 	shows "${red}400\.0 cycle !" "${red}suspect"
 	for how in auto never; do

@@ -17,7 +17,7 @@ value() {
 @test "text: a line for each root port, its link, what hangs below, the share of the link" {
 	pcie
 	shows 'PORT +LINK +IN READ +IN WRITE +OUT READ +OUT WRITE +LATENCY +OF LINK'
-	shows '0001:00:00.0 +32 GT/s x4 .* 41\.8 %' '0001:01:00.0 nvme0 .*\(nvme\)'
+	shows '0001:00:00.0 +32 GT/s x4 .* 41\.77 %' '0001:01:00.0 nvme0 .*\(nvme\)'
 	shows '0002:83:00.1 mlx5_1' $'\nsum +101\.5 GB/s'
 }
 
@@ -50,6 +50,22 @@ value() {
 	expect 0 "$UNCORE" --source "sim:$BATS_TEST_TMPDIR/two.yaml,step=1s" pcie
 	shows $'\nsocket 0, uncore_iio_4 +[1-9]' $'\nsocket 1, uncore_iio_4 +[1-9]'
 	[[ ! $output =~ CPU\ [0-9] ]]
+}
+
+@test "text: what passes no root port is not in the sum, and --per-socket counts it" {
+	local sum total
+
+	expect 0 "$UNCORE" --source sim:skx,step=1s pcie
+	shows "The sum is of these lines; 'uncore pcie --per-socket' counts all devices" 'one I/O stack; its traffic cannot be split'
+	sum=$(awk '/^sum/ { print $2 }' <<<"$output")
+	expect 0 "$UNCORE" --source sim:skx,step=1s pcie --per-socket
+	[[ ! $output =~ 'The sum' && $output =~ PLACE ]]
+	total=$(awk '/^socket/ { print $3 }' <<<"$output")
+	expect 0 "$UNCORE" --source sim:skx,step=1s stat -M pcie.inbound.read.bandwidth --timeout 1
+	shows "pcie.inbound.read.bandwidth +all +$total +GB/s"
+	awk "BEGIN { exit !($sum < $total) }"
+	expect 0 "$UNCORE" --source sim:ivt,step=1s pcie
+	shows $'\nPMU +IN READ' 'one cache slice; its traffic cannot be split'
 }
 
 @test "text: an idle port has no latency, which is nothing to report" {
