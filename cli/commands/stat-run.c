@@ -15,6 +15,7 @@
 #include "commands/child.h"
 #include "commands/repeat.h"
 #include "commands/stat.h"
+#include "commands/ticks.h"
 #include "output/writer.h"
 
 /* The share of the ceiling that makes a burst. */
@@ -301,16 +302,9 @@ struct run {
 	struct signals signals;
 	struct child child;
 	struct repeat repeat;
-	int tick_fd;          /* timers: every interval, */
-	int timer_fd;         /* and once: the delay, then the timeout */
-	uint64_t begin_ns;    /* of the first window */
-	uint64_t grid_ns;     /* of this run: when its first interval began, */
-	uint64_t ticks;       /* and how many have ended */
-	uint64_t samples;     /* short ones that have ended */
-	uint64_t all_samples; /* in all runs; */
-	uint64_t merged;      /* of them, the ones that are part of a longer one */
-	uint64_t late;        /* ticks that we came to more than half an interval after them */
-	uint64_t missed;      /* ticks that had passed when we came to an earlier one */
+	struct ticks ticks;
+	int timer_fd;      /* expires once: the delay, then the timeout */
+	uint64_t begin_ns; /* of the first window */
 	uint64_t windows;
 	bool stopped;       /* by the user: no further run */
 	int command_status; /* the first that is not 0 */
@@ -322,62 +316,6 @@ enum wake {
 	WAKE_TIMER,  /* the delay or the timeout is over */
 	WAKE_STOP,   /* the user or the end of the command */
 };
-
-/* Absolute deadlines: however long printing takes, the grid stays where it was. */
-static void arm(int fd, uint64_t first_ns, uint64_t every_ns)
-{
-	struct itimerspec spec = {
-		.it_value = {(time_t)(first_ns / NS_PER_S), (long)(first_ns % NS_PER_S)},
-		.it_interval = {(time_t)(every_ns / NS_PER_S), (long)(every_ns % NS_PER_S)},
-	};
-
-	timerfd_settime(fd, TFD_TIMER_ABSTIME, &spec, NULL);
-}
-
-static uint64_t expirations(int fd)
-{
-	uint64_t n;
-
-	return read(fd, &n, sizeof(n)) == (ssize_t)sizeof(n) ? n : 0;
-}
-
-/* `n` ticks have passed: the first of them is the one that was waited for. */
-static void judge_tick(struct run *r, uint64_t n)
-{
-	uint64_t due = r->grid_ns + (r->ticks + 1) * r->o->interval_ns, now = cli_now_ns();
-	uint64_t late_ns = now > due ? now - due : 0;
-
-	r->missed += n - 1;
-	if (n == 1 && late_ns <= r->o->interval_ns / 2)
-		return;
-	r->late++;
-	if (r->o->verbose)
-		cli_error("interval %llu is late by %.1f ms (intervals missed: %llu)",
-			  (unsigned long long)r->windows + 1, (double)late_ns / 1e6,
-			  (unsigned long long)n - 1);
-}
-
-static enum wake take_tick(struct run *r)
-{
-	const struct stat_options *o = r->o;
-	uint64_t n = expirations(r->tick_fd);
-
-	if (o->sample_ns) {
-		r->samples += n;
-		r->all_samples += n;
-		r->merged += n ? n - 1 : 0;
-		n = o->interval_ns ? r->samples / (o->interval_ns / o->sample_ns) - r->ticks : 0;
-		if (!n)
-			return WAKE_SAMPLE;
-	}
-	if (n)
-		judge_tick(r, n);
-	r->ticks += n;
-	/* A timeout at the end of an interval ends counting: no further, nearly empty interval. */
-	if (o->timeout_ns && r->ticks * o->interval_ns >= o->timeout_ns)
-		return WAKE_TIMER;
-	return WAKE_TICK;
-}
 
 /* True when counting is to end. A command gets Ctrl-C from the terminal as we do; what was sent to
  * us alone is handed on. It decides what it does then, and counting ends with it. */
@@ -400,18 +338,25 @@ static enum wake wait_next(struct run *r)
 		{.fd = r->signals.stop_fd, .events = POLLIN},
 		{.fd = r->signals.child_fd, .events = POLLIN},
 		{.fd = r->timer_fd, .events = POLLIN},
-		{.fd = r->tick_fd, .events = POLLIN},
+		{.fd = r->ticks.fd, .events = POLLIN},
 	};
+	const struct stat_options *o = r->o;
+	enum tick tick;
 
 	for (;;) {
 		if (poll(fds, sizeof(fds) / sizeof(fds[0]), -1) < 0)
 			continue;
 		if ((fds[0].revents || fds[1].revents) && take_signals(r))
 			return WAKE_STOP;
-		if (fds[2].revents && expirations(r->timer_fd))
+		tick = fds[3].revents ? ticks_take(&r->ticks) : TICK_NONE;
+		if (fds[2].revents && timer_expirations(r->timer_fd))
 			return WAKE_TIMER;
-		if (fds[3].revents)
-			return take_tick(r);
+		/* A timeout at the end of an interval ends counting: no further, nearly empty interval. */
+		if (tick == TICK_INTERVAL && o->timeout_ns &&
+		    r->ticks.passed * o->interval_ns >= o->timeout_ns)
+			return WAKE_TIMER;
+		if (tick)
+			return tick == TICK_SAMPLE ? WAKE_SAMPLE : WAKE_TICK;
 	}
 }
 
@@ -425,10 +370,14 @@ static int print_window(struct run *r, bool total)
 	struct out_frame frame = {.window = (double)(end_ns - begin_ns) / 1e9,
 				  .wall_ns = uncore_sample_end_wall_ns(sample),
 				  .monotonic_ns = end_ns,
+				  .missed = total ? r->ticks.missed : r->ticks.missed_now,
 				  .total = total};
 
 	if (err)
 		return cli_fail(r->cli, err);
+	if (!total)
+		ticks_read(&r->ticks, r->monitor);
+	r->ticks.missed_now = 0;
 	/* A simulated machine begins anew in every run. */
 	if (!r->windows || begin_ns < r->begin_ns)
 		r->begin_ns = begin_ns;
@@ -461,6 +410,7 @@ static int count_windows(struct run *r)
 		wake = wait_next(r);
 		if (wake == WAKE_SAMPLE) {
 			err = uncore_monitor_short_sample(r->monitor);
+			ticks_read(&r->ticks, r->monitor);
 			status = err ? cli_fail(r->cli, err) : CLI_OK;
 			continue;
 		}
@@ -479,7 +429,7 @@ static int count_windows(struct run *r)
 /* True when the delay passed undisturbed. */
 static bool wait_delay(struct run *r)
 {
-	arm(r->timer_fd, cli_now_ns() + r->o->delay_ns, 0);
+	timer_arm(r->timer_fd, cli_now_ns() + r->o->delay_ns, 0);
 	if (wait_next(r) == WAKE_TIMER)
 		return true;
 	cli_error("the run ended before the delay (-D) was over: nothing was counted");
@@ -488,16 +438,12 @@ static bool wait_delay(struct run *r)
 
 static int start(struct run *r)
 {
-	uint64_t tick_ns = r->o->sample_ns ? r->o->sample_ns : r->o->interval_ns;
 	int err = uncore_monitor_start(r->monitor);
-	uint64_t now = cli_now_ns();
 
 	if (err)
 		return cli_fail(r->cli, err);
-	r->ticks = r->samples = 0;
-	r->grid_ns = now;
-	arm(r->tick_fd, tick_ns ? now + tick_ns : 0, tick_ns);
-	arm(r->timer_fd, r->o->timeout_ns ? now + r->o->timeout_ns : 0, 0);
+	ticks_start(&r->ticks);
+	timer_arm(r->timer_fd, r->o->timeout_ns ? r->ticks.grid_ns + r->o->timeout_ns : 0, 0);
 	return CLI_OK;
 }
 
@@ -637,27 +583,8 @@ static int open_run(struct run *r)
 		return status;
 	r->writer.signal_fd = r->signals.stop_fd;
 	r->writer.piece = o->interval_ns ? "interval" : "result";
-	r->tick_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	r->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	if (r->tick_fd < 0 || r->timer_fd < 0) {
-		cli_error("cannot make timers: %s", strerror(errno));
-		return CLI_RUNTIME;
-	}
-	return CLI_OK;
-}
-
-static void report_late_ticks(const struct run *r)
-{
-	unsigned long long late = r->late, missed = r->missed;
-	const char *verb = late == 1 ? " was" : "s were";
-
-	if (missed)
-		cli_error("%llu interval%s late by more than half an interval, and %llu interval%s "
-			  "missed; the next interval has the counts of a missed one",
-			  late, verb, missed, missed == 1 ? " was" : "s were");
-	else
-		cli_error("%llu interval%s late by more than half an interval, and none was missed",
-			  late, verb);
+	return ticks_open(&r->ticks, o->interval_ns, o->sample_ns, o->verbose);
 }
 
 int stat_pin(struct cli *cli, const char *text)
@@ -682,7 +609,7 @@ int stat_run(struct cli *cli, const struct stat_options *o)
 {
 	struct run r = {.cli = cli,
 			.o = o,
-			.tick_fd = -1,
+			.ticks = {.fd = -1},
 			.timer_fd = -1,
 			.signals = {.stop_fd = -1, .child_fd = -1}};
 	int status = stat_plan(cli, o, &r.monitor);
@@ -709,17 +636,10 @@ int stat_run(struct cli *cli, const struct stat_options *o)
 	if (writer_flush(&r.writer) && !status)
 		status = r.writer.status;
 	cli_waited();
-	if (r.late)
-		report_late_ticks(&r);
-	if (r.merged)
-		cli_error(
-			"%llu of %llu short samples were late and were merged into longer ones; no "
-			"count is lost",
-			(unsigned long long)r.merged, (unsigned long long)r.all_samples);
+	ticks_report(&r.ticks);
 	if (writer_close(&r.writer) && !status)
 		status = r.writer.status;
-	if (r.tick_fd >= 0)
-		close(r.tick_fd);
+	ticks_close(&r.ticks);
 	if (r.timer_fd >= 0)
 		close(r.timer_fd);
 	signals_close(&r.signals);

@@ -104,6 +104,7 @@ static void print_record(struct out *out, const struct out_row *kept)
 		{"wall_ns", value_count(out->frame.wall_ns)},
 		{"monotonic_ns", value_count(out->frame.monotonic_ns)},
 		{"host", value_text(out->setup.host)},
+		{"missed", value_count(out->frame.missed)},
 	};
 
 	if (kept->distribution)

@@ -44,7 +44,9 @@ struct out_frame {
 	double time;   /* seconds from the start of counting to the end of the window */
 	double window; /* its length in seconds */
 	uint64_t wall_ns, monotonic_ns; /* of its end */
-	bool total;                     /* the whole time, after its intervals */
+	uint64_t
+		missed; /* intervals that had passed when it was read, beside the first: it has their counts */
+	bool total;    /* the whole time, after its intervals */
 	unsigned runs; /* 0: one window; else the rows are means over so many runs */
 };
 

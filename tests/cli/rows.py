@@ -10,7 +10,7 @@ import math
 SCHEMA = 1
 COLUMNS = (
     "time interval total source kind name family socket pmu cpu value unit rate quality coverage "
-    "instances count enabled_ns running_ns reason role filter port ceiling low high node channel date wall_ns monotonic_ns host"
+    "instances count enabled_ns running_ns reason role filter port ceiling low high node channel date wall_ns monotonic_ns host missed"
 ).split()
 QUALITIES = ("measured", "scaled", "partial", "suspect", "unavailable")
 
@@ -79,6 +79,7 @@ def json_rows(text):
             check(row[key] is None or row[key] and isinstance(row[key], str), f"{key}: {row}")
         check(row["date"] == date_of(row["wall_ns"]), f"date and wall_ns: {row}")
         check(isinstance(row["monotonic_ns"], int), f"monotonic_ns: {row}")
+        check(isinstance(row["missed"], int) and row["missed"] >= 0, f"missed: {row}")
         check(row["simulated"] == (row["host"] is None), f"host: {row}")
         ceiling = row["ceiling"]
         check(ceiling is None or ceiling > 0 and row["unit"] == "B/s", f"ceiling: {row}")
@@ -110,6 +111,6 @@ def csv_rows(text, separator=","):
                     "high"):
             check(not row[key] or math.isfinite(float(row[key])), f"{key} is not finite: {row}")
         check(row["date"] == date_of(int(row["wall_ns"])), f"date and wall_ns: {row}")
-        for key in ("instances", "count", "enabled_ns", "running_ns", "channel", "monotonic_ns"):
+        for key in ("instances", "count", "enabled_ns", "running_ns", "channel", "monotonic_ns", "missed"):
             check(not row[key] or row[key].isdigit(), f"{key} is no whole number: {row}")
     return rows
