@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* LD_PRELOAD for late.bats: some reads of perf events take milliseconds longer, before or after the kernel
  * is asked. DELAY_READ_PER_CENT: how many. For kernel-bugs.bats: with ADD_AT_READS each read of an event adds all
- * that was counted so far, as the driver of AMD's IOMMUs does it. */
+ * that was counted so far, as the driver of AMD's IOMMUs does it. For intervals.bats: STEP_CLOCK
+ * moves clocks at the fifth tick, as if the machine had been suspended for 100 s ("suspend") or the wall clock been set back by an
+ * hour ("set"). */
 #define _GNU_SOURCE
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
+#include <time.h>
 #include <unistd.h>
 
 static void delay(void)
@@ -45,4 +49,21 @@ ssize_t read(int fd, void *into, size_t size)
 	else if (got == (ssize_t)size)
 		add(fd, into);
 	return got;
+}
+
+/* Only the ticks of the command ask for BOOTTIME: at the start, and then at each tick. */
+int clock_gettime(clockid_t id, struct timespec *into)
+{
+	static int ticks;
+	const char *step = getenv("STEP_CLOCK");
+	long got = syscall(SYS_clock_gettime, id, into);
+
+	ticks += id == CLOCK_BOOTTIME;
+	if (!step || got || ticks < 5)
+		return (int)got;
+	if (strcmp(step, "suspend") == 0)
+		into->tv_sec += id == CLOCK_MONOTONIC ? 0 : 100;
+	else
+		into->tv_sec -= id == CLOCK_REALTIME ? 3600 : 0;
+	return 0;
 }

@@ -134,3 +134,63 @@ setup() {
 	[ "$(grep -cE '^ *([0-9.]+|total) .* msr/tsc/ +all' <<<"$output")" -eq 4 ]
 	[[ $(grep -E ' msr/tsc/ +all' <<<"$output" | tail -n 1) =~ ^\ *total ]]
 }
+
+@test "a reader of the output that stops loses no count: rows have those of missed intervals" {
+	"$UNCORE" stat -e msr/tsc/ -j -I 2ms --timeout 3s --summary 2>"$BATS_TEST_TMPDIR/err" |
+		{ read -r && echo "$REPLY" && sleep 1.5 && cat; } >"$BATS_TEST_TMPDIR/rows"
+	expect 0 cat "$BATS_TEST_TMPDIR/err"
+	shows 'late by more than half an interval, and [1-9][0-9]* intervals? w'
+	# The counts and times of the total, though it ran on all the time; and all ticks are there.
+	jq -es 'map(select(.total | not)) as $rows | .[-1] as $total | $total.total
+		and ($rows | map(.count) | add) == $total.count
+		and ($rows | map(.enabled_ns) | add) == $total.enabled_ns
+		and ($total.enabled_ns / $total.instances / 1e9 / $total.time | . > 0.95 and . < 1.05)
+		and ($rows | map(.interval) | add / $total.time | . > 0.999999 and . < 1.000001)
+		and ($rows | map(.missed) | add) == $total.missed and $total.missed > 100
+		and ($rows | map(select(.missed > 100 and .interval < .missed * 0.001)) | length) == 0
+		and ($rows | length) + $total.missed >= 1499' "$BATS_TEST_TMPDIR/rows"
+	missed=$(jq -s '.[-1].missed' "$BATS_TEST_TMPDIR/rows")
+	shows "and $missed interval"
+}
+
+@test "a suspended machine and a wall clock that is set are reported, and intervals stay as they were" {
+	local step plain=${UNCORE_PLAIN:-$UNCORE}
+
+	for step in suspend set; do
+		STEP_CLOCK=$step LD_PRELOAD=$UNCORE_BUILD_ROOT/tests/delay-read.so DELAY_READ_PER_CENT=0 \
+			"$plain" stat -e msr/tsc/ -j -I 20ms --interval-count 20 --summary \
+			>"$BATS_TEST_TMPDIR/$step" 2>"$BATS_TEST_TMPDIR/err"
+		expect 0 cat "$BATS_TEST_TMPDIR/err"
+		[ "$step" = set ] || shows 'was suspended for 100\.0 s, in which nothing was counted'
+		[ "$step" = suspend ] || shows 'wall clock was set by -(3600|3599)\.[0-9]+ s: dates follow it'
+		[ "$(grep -c 'suspended\|wall clock' "$BATS_TEST_TMPDIR/err")" -eq 1 ]
+		jq -es --argjson step "$([ "$step" = set ] && echo -3600 || echo 100)" '.[-1] as $total
+			| map(select(.total | not)) | (map(.interval) | max < 90)
+			and (map(.interval) | add / $total.time | . > 0.999999 and . < 1.000001)
+			and ((.[-1].wall_ns - .[0].wall_ns - (.[-1].monotonic_ns - .[0].monotonic_ns)) / 1e9 - $step
+				| fabs < 30)' "$BATS_TEST_TMPDIR/$step"
+	done
+}
+
+@test "nothing is allocated after the start, by readers least of all" {
+	local events plain=${UNCORE_PLAIN:-$UNCORE} options first more
+
+	[ -n "${UNCORE_FAIL_ALLOC-}" ] || skip 'UNCORE_FAIL_ALLOC names no library'
+	# Pinned counters are groups of their own: enough for a thread on each CPU.
+	events='msr/tsc/D,msr/tsc,config1=1/D,msr/tsc,config1=2/D,msr/tsc,config1=3/D'
+	allocations() { # SECONDS OPTION...
+		FAIL_ALLOC=0 LD_PRELOAD=$UNCORE_FAIL_ALLOC "$plain" stat -e "$events" --timeout "$1" "${@:2}" \
+			2>&1 >/dev/null | sed -n 's/^allocations: //p'
+	}
+	for options in '--sample 1ms' '-I 2ms --csv' '-I 10ms --sample 1ms --csv'; do
+		# A machine that stops for a while lets counters be opened again: then once more.
+		for _ in 1 2 3; do
+			# shellcheck disable=SC2086 # several words
+			first=$(allocations 100ms $options)
+			# shellcheck disable=SC2086
+			more=$(allocations 500ms $options)
+			[ "$first" -ne "$more" ] || break
+		done
+		echo "$options: $first $more" && [ "$first" -gt 0 ] && [ "$first" -eq "$more" ]
+	done
+}
