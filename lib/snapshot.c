@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What a snapshot of a machine holds: all that a scan and the commands read, without what names one
  * machine or its user. */
-#include "machine/snapshot.h"
 #include "base/text.h"
 #include "machine/permission.h"
 #include "object.h"

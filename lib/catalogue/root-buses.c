@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Root buses of I/O stacks from config space. The kernel shows 64 bytes of it to all users and the rest to root. */
-#include "catalogue/root-buses.h"
+#include "catalogue/ports.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include <stdio.h>
+/* Vendors' names of events: the text of data/names. */
+#include "machine/pmu.h"
+
 #include <stdlib.h>
 #include <string.h>
-
-#include "base/data-file.h"
-#include "machine/names.h"
 
 struct unc_vendor {
 	const struct unc_topology *topology;

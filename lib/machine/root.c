@@ -12,8 +12,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "machine/snapshot.h"
-
 #define LONGEST_FILE ((size_t)1 << 20)
 #define MOST_LINKS 40 /* as the kernel */
 

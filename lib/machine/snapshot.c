@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Snapshots of machines: entries in memory, and their text. */
-#include "machine/snapshot.h"
+#include "machine/root.h"
 
 #include <errno.h>
 #include <limits.h>

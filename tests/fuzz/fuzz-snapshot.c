@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Snapshots: what is printed of one that parses parses again and prints the same. */
-#include "machine/snapshot.h"
 
 #include <stdint.h>
 #include <stdlib.h>

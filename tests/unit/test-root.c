@@ -19,7 +19,6 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-#include "machine/snapshot.h"
 #include "tree.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The text of snapshots: what it says, and what is wrong with it, by line. */
-#include "machine/snapshot.h"
+#include "machine/root.h"
 
 #include <errno.h>
 #include <setjmp.h>
