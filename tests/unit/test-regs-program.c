@@ -10,7 +10,7 @@
 
 #include "cbo.h"
 #include "count/monitor.h"
-#include "source/regs/source.h"
+#include "source/regs/regs.h"
 
 /* What an event counted. A box that stood still for most of a window, because its reader had to wait for
  * a CPU, says so: that is no fault here. */

@@ -2,7 +2,7 @@
 /* Where the devices of a register block are on this machine, and the PMUs that their instances are. */
 #include "base/data-file.h"
 #include "base/text.h"
-#include "source/regs/source.h"
+#include "source/regs/regs.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -234,6 +234,56 @@ static int set_events(const struct unc_regs *r, struct uncore_pmu *p)
 	return err;
 }
 
+/* The bounds of the bins, when the file leaves them to registers: the same ones in all instances. Where they are not
+ * set yet, other counters can be read: only the bins are refused. */
+static int read_thresholds(struct unc_regs *r, const struct unc_root *root,
+			   const struct unc_pmus *pmus, struct unc_error *e)
+{
+	struct unc_histogram *h = &r->histogram;
+	struct unc_error *wrong = &r->bins_refused;
+	int err = 0;
+
+	for (size_t i = 0; err == 0 && i < pmus->count; i++) {
+		const struct uncore_pmu *p = &pmus->items[i];
+		const struct unc_counter c = {.pmu = p, .cpu = p->cpus.count ? p->cpus.ids[0] : 0};
+		struct unc_regs_io io;
+
+		err = unc_regs_io_open(&io, r, root, &c, false, e);
+		for (size_t k = 1; err == 0 && k < h->count; k++) {
+			uint64_t value = 0;
+
+			err = unc_regs_io_load(&io, unc_regs_threshold(r, k), &value);
+			if (err < 0)
+				unc_fail(e, -err, "%s: the threshold of bin %zu cannot be read: %s",
+					 p->name, k, unc_errno_text(err));
+			else if (i && (double)value != h->lower[k])
+				err = unc_fail(
+					wrong, EINVAL,
+					"%s: the threshold of bin %zu is %llu, and that of %s "
+					"is %llu: the bins of all must be the same",
+					p->name, k, (unsigned long long)value, pmus->items[0].name,
+					(unsigned long long)h->lower[k]);
+			else if (value >> 53 || (double)value <= h->lower[k - 1])
+				err = unc_fail(
+					wrong, EINVAL,
+					"%s: the thresholds of its bins do not ascend: %llu is "
+					"that of bin %zu; they may not be set yet",
+					p->name, (unsigned long long)value, k);
+			h->lower[k] = (double)value;
+		}
+		unc_regs_io_close(&io);
+	}
+	if (err == 0 && !unc_regs_set_middles(r))
+		err = unc_fail(wrong, EINVAL,
+			       "%s: 'last' lies below the last bin, which begins at %llu", r->name,
+			       (unsigned long long)h->lower[h->count - 1]);
+	if (!wrong->text[0])
+		return err;
+	for (size_t k = 0; k < h->count; k++)
+		h->lower[k] = (double)k;
+	return 0;
+}
+
 int unc_regs_scan(struct unc_regs *r, const struct unc_root *root,
 		  const struct unc_topology *topology, struct unc_pmus *out, struct unc_error *e)
 {
@@ -286,8 +336,7 @@ int unc_regs_scan(struct unc_regs *r, const struct unc_root *root,
 			return unc_nomem(e);
 		}
 	}
-	err = r->thresholds_at && !r->bounds_written ? unc_regs_read_thresholds(r, root, &pmus, e)
-						     : 0;
+	err = r->thresholds_at && !r->bounds_written ? read_thresholds(r, root, &pmus, e) : 0;
 	if (err < 0)
 		unc_pmus_finish(&pmus);
 	else

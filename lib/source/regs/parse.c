@@ -422,6 +422,98 @@ static const struct unc_field kernel_fields[] = {
 	UNC_END,
 };
 
+/* ---- the bins of a histogram: their bounds and values ---- */
+
+/* Whole cycles below are exact in a double. */
+#define LAST_MOST 0x1p53
+
+/* A list of cycles, one for each bin; bounds are whole, and each larger than the one before. */
+static int read_cycles(const struct unc_reader *r, const struct unc_yaml *list, size_t count,
+		       bool whole, double *into)
+{
+	if (unc_reader_expect(r, list, UNC_YAML_LIST) < 0)
+		return -EBADMSG;
+	if (list->count != count)
+		return unc_reader_fail(r, list, "%zu %s for %zu bins", list->count,
+				       whole ? "bounds" : "values", count);
+	for (size_t k = 0; k < count; k++) {
+		const struct unc_yaml *at = &list->children[k];
+		uint64_t cycles = 0;
+		double value = 0;
+
+		if (unc_reader_expect(r, at, UNC_YAML_TEXT) < 0)
+			return -EBADMSG;
+		if (whole ? unc_parse_u64(at->text, &cycles) < 0
+			  : unc_parse_double(at->text, &value) < 0)
+			value = -1;
+		value += (double)cycles;
+		if (!(value >= 0) || value >= LAST_MOST || (whole && k && value <= into[k - 1]))
+			return unc_reader_fail(
+				r, at,
+				whole ? "bounds are whole cycles, each larger than the one before"
+				      : "a bin has a value from 0 to 2^53 cycles");
+		into[k] = value;
+	}
+	return 0;
+}
+
+static const struct unc_bounds cycles = {DBL_TRUE_MIN, LAST_MOST - 1,
+					 "more than 0 and less than 2^53"};
+
+static const struct unc_field histogram_fields[] = {
+	UNC_FIELD("listed", ANY),
+	UNC_FIELD("thresholds", NUMBER, UNC_AT(struct unc_regs, thresholds),
+		  .most = UNC_REGS_OFFSET_MOST),
+	UNC_FIELD("|last", DOUBLE, UNC_AT(struct unc_regs, last), .range = &cycles),
+	UNC_FIELD("|values", ANY),
+	UNC_END,
+};
+
+bool unc_regs_set_middles(struct unc_regs *r)
+{
+	struct unc_histogram *h = &r->histogram;
+
+	for (size_t k = 0; r->last > 0 && k < h->count; k++)
+		h->value[k] = k + 1 < h->count ? (h->lower[k] + h->lower[k + 1]) / 2 : r->last;
+	return !(r->last > 0) || r->last >= h->lower[h->count - 1];
+}
+
+static int read_bins(const struct unc_reader *r, const struct unc_yaml *node, void *into)
+{
+	static const struct unc_shape shape = {.fields = histogram_fields};
+	const struct unc_yaml *list = unc_yaml_get(node, "listed");
+	const struct unc_yaml *values = unc_yaml_get(node, "values");
+	const struct unc_yaml *last = unc_yaml_get(node, "last");
+	struct unc_regs *block = into;
+	struct unc_histogram *h = &block->histogram;
+
+	for (size_t i = 0; i < block->count; i++)
+		h->count += block->counters[i].role == UNC_ROLE_BIN;
+	if (h->count < 2 || h->count > UNC_HISTOGRAM_BINS)
+		return unc_reader_fail(r, node,
+				       "a histogram has 2 to %d counters with the role 'bin', and "
+				       "here are %zu",
+				       UNC_HISTOGRAM_BINS, h->count);
+	block->thresholds_at = unc_yaml_get(node, "thresholds");
+	block->bounds_written = list && block->thresholds_at;
+	for (size_t k = 0; k < h->count; k++)
+		h->lower[k] = (double)k; /* until a scan reads them */
+	if (unc_fill(r, node, &shape, block) < 0)
+		return -EBADMSG;
+	if (!list && !block->thresholds_at)
+		return unc_reader_fail(r, node, "a histogram needs 'listed' or 'thresholds'");
+	if (list && read_cycles(r, list, h->count, true, h->lower) < 0)
+		return -EBADMSG;
+	if (list && block->thresholds_at && block->bytes == 4 &&
+	    h->lower[h->count - 1] > UINT32_MAX)
+		return unc_reader_fail(r, list, "a register has 32 bits here");
+	if (values)
+		return read_cycles(r, values, h->count, false, h->value);
+	if (!unc_regs_set_middles(block) && list)
+		return unc_reader_fail(r, last, "the value for the last bin is below its bound");
+	return 0;
+}
+
 /* ---- the whole ---- */
 
 struct place {
@@ -576,7 +668,7 @@ static const struct unc_field fields[] = {
 		  .of = &(const struct unc_shape){.fields = only_fields,
 						  .size = sizeof(struct unc_regs_only)}),
 	UNC_FIELD("kernel", MAP, .of = &(const struct unc_shape){.fields = kernel_fields}),
-	UNC_FIELD("histogram", ANY, .check = unc_regs_read_bins),
+	UNC_FIELD("histogram", ANY, .check = read_bins),
 	UNC_END,
 };
 

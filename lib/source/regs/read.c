@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Reading registers: one counter, and all counters of an instance at one moment. */
-#include "source/regs/source.h"
+#include "source/regs/regs.h"
 
 /* A program that freezes a block to read it has unfrozen it again after so much time. */
 #define FROZEN_NS 200000

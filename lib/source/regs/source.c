@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Counters read straight from their registers, as a block's description says: which register counts an event,
  * opening, programming, counting. */
-#include "source/regs/source.h"
 #include "base/text.h"
+#include "source/regs/regs.h"
 
 #include <errno.h>
 #include <stdio.h>
