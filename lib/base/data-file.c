@@ -221,9 +221,15 @@ void unc_yaml_free(struct unc_yaml_file *f)
 		return;
 	if (f->root)
 		free_node(f->root);
+	unc_names_finish(&f->kept);
 	free(f->root);
 	free(f->name);
 	free(f);
+}
+
+void *unc_yaml_keep(struct unc_yaml_file *f, void *memory)
+{
+	return (void *)unc_names_take(&f->kept, memory);
 }
 
 int unc_yaml_load(struct unc_yaml_file **out, const char *path, struct unc_error *e)
@@ -488,20 +494,21 @@ static int fill_names(const struct unc_reader *r, const struct unc_yaml *node,
 		      const struct unc_field *f, struct unc_names *member)
 {
 	const char *at = node->text;
-	char word[64];
 
+	member->items = unc_yaml_keep(r->file, calloc(strlen(at) / 2 + 1, sizeof(char *)));
+	if (!member->items)
+		return unc_nomem(r->e);
 	while (*at) {
 		size_t n = strspn(at, "abcdefghijklmnopqrstuvwxyz0123456789_");
 
 		if (n && f->values && (at[n] == '=' || at[n] == '>') && unc_is_digit(at[n + 1]))
 			n += 1 + strspn(at + n + 1, "|x0123456789abcdefABCDEF");
-		if (!n || n >= sizeof(word) || (at[n] && at[n] != ' '))
+		if (!n || (at[n] && at[n] != ' '))
 			return unc_reader_fail_in(r, node, (size_t)(at - node->text),
 						  "'%s' is not a valid list of %s", node->text,
 						  f->what);
-		memcpy(word, at, n);
-		word[n] = '\0';
-		if (unc_names_add(member, word) < 0)
+		member->items[member->count] = unc_yaml_keep(r->file, strndup(at, n));
+		if (!member->items[member->count++])
 			return unc_nomem(r->e);
 		at += n + strspn(at + n, " ");
 	}
@@ -524,7 +531,7 @@ static int fill_array(const struct unc_reader *r, const struct unc_yaml *node,
 	if (f->most && node->count > f->most)
 		return unc_reader_fail(r, node, "at most %llu entries are allowed in '%s'",
 				       (unsigned long long)f->most, node->key);
-	*member = calloc(node->count + 1, size);
+	*member = unc_yaml_keep(r->file, calloc(node->count + 1, size));
 	if (!*member)
 		return unc_nomem(r->e);
 	for (size_t i = 0; err == 0 && i < node->count; i++) {

@@ -31,6 +31,7 @@ struct unc_yaml {
 struct unc_yaml_file {
 	char *name; /* as shown in errors */
 	struct unc_yaml *root;
+	struct unc_names kept; /* arrays and texts that were made from it */
 };
 
 /* -EBADMSG with a sentence, -ENOMEM. An empty file is -EBADMSG. */
@@ -39,6 +40,8 @@ int unc_yaml_parse(struct unc_yaml_file **out, const char *name, const char *tex
 /* From disk (data files only; files of the machine go through root.h). -ENOENT, -EACCES, ... */
 int unc_yaml_load(struct unc_yaml_file **out, const char *path, struct unc_error *e);
 void unc_yaml_free(struct unc_yaml_file *f);
+/* Frees it with the file, or now when memory runs out. Its argument; NULL: out of memory. */
+void *unc_yaml_keep(struct unc_yaml_file *f, void *memory);
 
 /* NULL when `map` has no such key, or is no map. Typed access is below. */
 const struct unc_yaml *unc_yaml_get(const struct unc_yaml *map, const char *key);
@@ -102,7 +105,7 @@ int unc_load_named(struct unc_yaml_file **out, const char *spec, const struct un
  */
 
 struct unc_reader {
-	const struct unc_yaml_file *file;
+	struct unc_yaml_file *file;
 	struct unc_error *e;
 	void *context; /* for checks */
 };
@@ -176,8 +179,8 @@ struct unc_shape {
 	.offset = offsetof(type, member), .size = sizeof(((type *)NULL)->member)
 #define UNC_LIST(type, member, number) UNC_AT(type, member), .count = offsetof(type, number)
 
-/* -EBADMSG with a sentence, -ENOMEM. Arrays in `into` are the caller's, also on failure; an entry that
- * is filled in part is counted. */
+/* -EBADMSG with a sentence, -ENOMEM. Arrays in `into` are kept by the file; an entry that is filled in part is
+ * counted. */
 int unc_fill(const struct unc_reader *r, const struct unc_yaml *map, const struct unc_shape *shape,
 	     void *into);
 

@@ -41,7 +41,6 @@ void unc_catalogue_finish(struct unc_catalogue *c)
 		unc_family_free(c->families[i]);
 	free(c->families);
 	free(c->metrics);
-	free(c->words);
 	unc_yaml_free(c->words_file);
 	*c = (struct unc_catalogue){0};
 }
@@ -347,7 +346,7 @@ const char *uncore_metric_missing(const struct uncore_metric *m)
 	else
 		for (size_t i = 0; !why.text[0] && i < m->formula->names.count; i++)
 			unc_event_encode(m->events[i], f->pmus[0], &encoding, &why);
-	known->missing = strdup(why.text);
+	known->missing = unc_yaml_keep(f->file, strdup(why.text));
 	known->checked = m->missing;
 	return m->missing ? m->missing : "out of memory";
 }
@@ -437,7 +436,7 @@ size_t uncore_metric_event_count(const struct uncore_metric *m)
 
 	if (shown || !count)
 		return count;
-	shown = calloc(count, sizeof(*shown));
+	shown = unc_yaml_keep(f->file, calloc(count, sizeof(*shown)));
 	for (size_t i = 0; shown && i < count; i++) {
 		const struct unc_event_def *event = m->events[i];
 

@@ -308,7 +308,7 @@ static bool is_patched(const char *kernel)
 
 /* Fills the bug's text when this kernel has it, or may have it: where only stable branches are listed, newer
  * ones may have the correction. */
-static int find_bug(struct unc_kernel_bug *bug, const char *kernel)
+static int find_bug(struct unc_yaml_file *file, struct unc_kernel_bug *bug, const char *kernel)
 {
 	char *fix = unc_kernel_fix(bug, kernel);
 	size_t branch = branch_length(kernel);
@@ -335,7 +335,7 @@ static int find_bug(struct unc_kernel_bug *bug, const char *kernel)
 		unc_text_add(&text, "; counts of PMUs that differ by more than an eighth show that "
 				    "it is fixed");
 	bug->suspect = bug->effect == UNC_BUG_COUNTS && !perhaps;
-	bug->text = unc_text_take(&text);
+	bug->text = unc_yaml_keep(file, unc_text_take(&text));
 	return bug->text ? 0 : -ENOMEM;
 }
 
@@ -344,7 +344,7 @@ int unc_family_find_bugs(struct unc_family *f, const char *kernel)
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < f->bug_count && *kernel; i++)
-		r = find_bug(&f->bugs[i], kernel);
+		r = find_bug(f->file, &f->bugs[i], kernel);
 	return r;
 }
 

@@ -14,9 +14,6 @@ static void finish_metric(struct uncore_metric *m)
 {
 	unc_formula_free(m->formula);
 	unc_formula_free(m->unless);
-	free(m->events);
-	free(m->missing);
-	free(m->shown);
 }
 
 void unc_family_free(struct unc_family *f)
@@ -25,34 +22,6 @@ void unc_family_free(struct unc_family *f)
 		return;
 	for (size_t i = 0; i < f->metric_count; i++)
 		finish_metric(&f->metrics[i]);
-	free(f->metrics);
-	for (size_t i = 0; i < f->rule_count; i++) {
-		unc_names_finish(&f->rules[i].terms);
-		unc_names_finish(&f->rules[i].when);
-		unc_names_finish(&f->rules[i].inherit);
-	}
-	free(f->rules);
-	for (size_t i = 0; i < f->node_rule_count; i++)
-		unc_names_finish(&f->node_rules[i].units);
-	free(f->node_rules);
-	for (size_t i = 0; i < f->named_term_count; i++)
-		free(f->named_terms[i].values);
-	free(f->named_terms);
-	for (size_t i = 0; i < f->bug_count; i++) {
-		unc_names_finish(&f->bugs[i].terms);
-		free(f->bugs[i].text);
-	}
-	free(f->bugs);
-	for (size_t i = 0; i < f->port_rule_count; i++)
-		free(f->port_rules[i].stacks);
-	free(f->port_rules);
-	free(f->events);
-	free(f->patterns);
-	free(f->expectations);
-	free(f->models);
-	free(f->roles);
-	for (size_t i = 0; i < UNC_FILTERS; i++)
-		free(f->filters[i].values);
 	free(f->pmus);
 	unc_yaml_free(f->file);
 	free(f);
@@ -477,7 +446,7 @@ static int read_formula(const struct unc_reader *r, const struct unc_yaml *node,
 	if (unc_formula_parse(&m->formula, node->text, &pos, &why) < 0)
 		return unc_reader_fail_in(r, node, pos, "formula: %s", why.text);
 	names = &m->formula->names;
-	m->events = calloc(names->count + 1, sizeof(*m->events));
+	m->events = unc_yaml_keep(r->file, calloc(names->count + 1, sizeof(*m->events)));
 	if (!m->events)
 		return unc_nomem(r->e);
 	for (size_t i = 0; i < names->count; i++) {

@@ -216,7 +216,7 @@ enum unc_pmu_place {
 struct unc_family {
 	const char *name, *title, *instance; /* texts for people; code looks at `place` */
 	enum unc_pmu_place place;
-	struct unc_yaml_file *file; /* owns all strings */
+	struct unc_yaml_file *file; /* owns all texts and arrays */
 	const char *
 		cpu_model; /* names of this machine's; borrowed, and only while the file is parsed */
 	struct unc_word *models; /* "skx", "intel/6/85"; none: every CPU */

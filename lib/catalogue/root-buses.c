@@ -162,7 +162,9 @@ static int read_all(struct unc_root_buses *b, const struct unc_pci *pci, struct 
 struct kept_buses {
 	const char *cpu;
 	uint64_t bridges;
-	struct unc_root_buses to;
+	unsigned kind;
+	struct unc_root_bus *items;
+	size_t count;
 	bool end; /* nothing is cut off */
 };
 
@@ -183,9 +185,8 @@ static const struct unc_shape bus_shape = {.fields = bus_fields,
 static const struct unc_field kept_fields[] = {
 	UNC_FIELD("!cpu", TEXT, KEPT(cpu)),
 	UNC_FIELD("!bridges", NUMBER, KEPT(bridges)),
-	UNC_FIELD("!kind", NUMBER, KEPT(to.kind), .most = 63),
-	UNC_FIELD("!buses", LIST, UNC_LIST(struct kept_buses, to.items, to.count),
-		  .of = &bus_shape),
+	UNC_FIELD("!kind", NUMBER, KEPT(kind), .most = 63),
+	UNC_FIELD("!buses", LIST, UNC_LIST(struct kept_buses, items, count), .of = &bus_shape),
 	UNC_FIELD("!end", BOOL, KEPT(end)),
 	UNC_END,
 };
@@ -215,7 +216,7 @@ static int read_kept(struct unc_root_buses *b, const struct unc_pci *pci, const 
 {
 	static const char *const links[] = {UNC_ROOT_BUSES_DIR, PATH};
 	struct unc_reader reader = {.e = why};
-	struct kept_buses kept = {.to = *b};
+	struct kept_buses kept = {0};
 	struct unc_yaml_file *file = NULL;
 	char *text;
 	int r;
@@ -252,13 +253,18 @@ static int read_kept(struct unc_root_buses *b, const struct unc_pci *pci, const 
 			why, ENODEV,
 			"mapping needs root: the PCI bridges or the CPU are not those for which "
 			"/" PATH " was written; run 'uncore topo --learn' as root again");
+	b->kind = kept.kind;
+	if (r == 0)
+		r = check_kind(b, why);
+	for (size_t i = 0; r == 0 && i < kept.count; i++) {
+		struct unc_root_bus *bus = unc_append(&b->items, &b->count, sizeof(*bus));
+
+		if (bus)
+			*bus = kept.items[i];
+		else
+			r = -ENOMEM;
+	}
 	unc_yaml_free(file);
-	if (r == 0)
-		r = check_kind(&kept.to, why);
-	if (r == 0)
-		*b = kept.to;
-	else
-		free(kept.to.items);
 	return r;
 }
 

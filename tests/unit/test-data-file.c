@@ -426,14 +426,6 @@ static const struct unc_field sample_fields[] = {
 static const struct unc_shape sample_shape = {.fields = sample_fields,
 					      .size = sizeof(struct sample)};
 
-static void finish_sample(struct sample *s)
-{
-	free(s->words);
-	free(s->pairs);
-	free(s->named);
-	unc_names_finish(&s->names);
-}
-
 static void every_kind_is_filled(void **state)
 {
 	struct unc_yaml_file *f = parse("number: 2.5e3\ntext: DRAM read\nwhole: 0x40\nsmall: 64\n"
@@ -461,7 +453,6 @@ static void every_kind_is_filled(void **state)
 	assert_int_equal(s.bits, 0x2000ff);
 	assert_int_equal(s.names.count, 2);
 	assert_string_equal(s.names.items[1], "y_1");
-	finish_sample(&s);
 	unc_yaml_free(f);
 }
 
@@ -529,7 +520,6 @@ static void wrong_values_are_explained(void **state)
 		assert_int_equal(strncmp(e.text, "t.yaml:", 7), 0);
 		assert_string_equal(e.text + 7, cases[i][1]);
 		assert_true(!s.text && s.number == 7 && s.whole == 8 && s.flag);
-		finish_sample(&s);
 		unc_yaml_free(f);
 	}
 }

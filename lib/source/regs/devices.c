@@ -34,7 +34,7 @@ int unc_regs_load(struct unc_regs **out, const char *spec, struct unc_error *e)
 		err = unc_fail(e, EINVAL,
 			       "%s: MSRs are read from their CPU; there is no other place", spec);
 	else if (at) {
-		r->where = unc_names_take(&r->strings, strdup(at + 4));
+		r->where = unc_yaml_keep(r->file, strdup(at + 4));
 		err = r->where ? 0 : unc_nomem(e);
 	}
 	if (err < 0)

@@ -185,7 +185,7 @@ static const char *numbered(struct unc_regs *r, const char *text, uint64_t n)
 	if (!mark)
 		return text;
 	unc_text_add(&t, "%.*s%llu%s", (int)(mark - text), text, (unsigned long long)n, mark + 3);
-	return unc_names_take(&r->strings, unc_text_take(&t));
+	return unc_yaml_keep(r->file, unc_text_take(&t));
 }
 
 /* Adds a counter and works out how fast it can count: what metrics are made of must not wrap unseen. */
@@ -300,7 +300,8 @@ static int read_counters(const struct unc_reader *r, const struct unc_yaml *map,
 		return err;
 	if (!map->count)
 		return unc_reader_fail(r, map, "a block has at least one counter");
-	block->counters = calloc(UNC_REGS_COUNTERS, sizeof(*block->counters));
+	block->counters =
+		unc_yaml_keep(r->file, calloc(UNC_REGS_COUNTERS, sizeof(*block->counters)));
 	if (!block->counters)
 		return unc_nomem(r->e);
 	for (size_t i = 0; err == 0 && i < map->count; i++)
@@ -708,13 +709,6 @@ void unc_regs_free(struct unc_regs *r)
 	if (!r)
 		return;
 	unc_regs_forget_devices(r);
-	unc_names_finish(&r->strings);
 	unc_yaml_free(r->file);
-	for (size_t i = 0; i < r->control_count; i++)
-		free(r->controls[i].fields);
-	free(r->controls);
-	free(r->select.fields);
-	free(r->only);
-	free(r->counters);
 	free(r);
 }

@@ -124,8 +124,7 @@ struct unc_regs_device {
 
 /* A block: parsed once, never changed but for the devices, which a scan finds. */
 struct unc_regs {
-	struct unc_yaml_file *file; /* owns the texts */
-	struct unc_names strings;   /* and these the ones that were made from them */
+	struct unc_yaml_file *file; /* owns the texts and arrays */
 	const char *name, *title, *instance, *evidence, *pmu, *quantity;
 	const char *models; /* of CPUs that have it, separated by spaces; NULL: any may */
 	enum unc_regs_space space;

@@ -359,7 +359,6 @@ void unc_sim_free(struct unc_sim *sim)
 {
 	if (!sim)
 		return;
-	free(sim->rates);
 	unc_yaml_free(sim->file);
 	free(sim);
 }
