@@ -3,15 +3,20 @@
  * What a read costs, against a bare loop of read(2) over the same groups in the same run. Uses the
  * kernel's `msr` PMU (tsc: a guest reads it without help of its host), which every x86 machine has; a
  * machine with many uncore PMUs is made by giving that one PMU many names. Prints one JSON object.
+ *
+ * bench-read loop MICROSECONDS TICKS: a bare loop that reads 64 counters on each of two CPUs at each tick of a timer, a group
+ * for each CPU. bench-read open COUNT: opens and closes so many counters.
  */
 #include <errno.h>
 #include <linux/perf_event.h>
+#include <math.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
+#include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -98,6 +103,42 @@ static double time_floor(const struct floor *f)
 			if (read(f->leaders[i], values, sizeof(values)) != sizeof(values))
 				die("read", strerror(errno));
 	return (now_ns() - begin) / READS / (double)f->fd_count;
+}
+
+/* ---- the floor of a loop ---- */
+
+#define LOOP_EVENTS 64 /* on each CPU */
+
+static void loop(uint32_t type, int cpus, double every_ns, size_t ticks)
+{
+	struct itimerspec spec = {.it_interval = {0, (long)every_ns}};
+	uint64_t values[3 + LOOP_EVENTS], expired;
+	double *late = calloc(ticks, sizeof(*late)), due = now_ns() + every_ns;
+	int timer = timerfd_create(CLOCK_MONOTONIC, 0), leaders[2];
+	size_t count = 0, passed = 0;
+
+	if (!late || timer < 0)
+		die("timer", strerror(errno));
+	for (int cpu = 0; cpu < cpus; cpu++) {
+		leaders[cpu] = open_bare(type, 0, cpu, -1);
+		for (int i = 1; i < LOOP_EVENTS; i++)
+			open_bare(type, 0, cpu, leaders[cpu]);
+		ioctl(leaders[cpu], PERF_EVENT_IOC_ENABLE, 0);
+	}
+	spec.it_value = (struct timespec){(time_t)(due / 1e9), (long)fmod(due, 1e9)};
+	timerfd_settime(timer, TFD_TIMER_ABSTIME, &spec, NULL);
+	for (; passed < ticks; passed += expired, count++) {
+		if (read(timer, &expired, sizeof(expired)) != sizeof(expired))
+			die("timer", strerror(errno));
+		late[count] = now_ns() - due - (double)passed * every_ns;
+		for (int cpu = 0; cpu < cpus; cpu++)
+			if (read(leaders[cpu], values, sizeof(values)) != sizeof(values))
+				die("read", strerror(errno));
+	}
+	qsort(late, count, sizeof(*late), compare_doubles);
+	printf("{\"ticks\": %zu, \"missed\": %zu, \"p50\": %.0f, \"p99\": %.0f, \"max\": %.0f}\n",
+	       count, passed - count, late[count / 2], late[count * 99 / 100], late[count - 1]);
+	free(late);
 }
 
 /* ---- ours ---- */
@@ -220,7 +261,7 @@ static const struct uncore_pmu *find_msr(struct uncore *u)
 	die("msr", "this machine has no such PMU");
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	const char *one = "{bench/config=0,cpu=0/,bench/config=0,cpu=0/,"
 			  "bench/config=0,cpu=0/,bench/config=0,cpu=0/}";
@@ -233,12 +274,21 @@ int main(void)
 
 	CPU_ZERO(&zero);
 	CPU_SET(0, &zero);
-	if (sched_setaffinity(0, sizeof(zero), &zero) < 0)
+	if (argc == 1 && sched_setaffinity(0, sizeof(zero), &zero) < 0)
 		die("sched_setaffinity", strerror(errno));
 	if (uncore_new(&u) < 0 || uncore_scan(u) < 0)
 		die("scan", "failed");
 	msr = find_msr(u);
 	type = msr->type;
+	if (argc == 4 && strcmp(argv[1], "loop") == 0)
+		loop(type, uncore_cpu_count(u) >= 2 ? 2 : 1, atof(argv[2]) * 1e3,
+		     (size_t)atol(argv[3]));
+	for (long i = 0; argc == 3 && strcmp(argv[1], "open") == 0 && i < atol(argv[2]); i++)
+		open_bare(type, 0, (int)(i % 2), -1);
+	if (argc > 1) {
+		uncore_free(u);
+		return 0;
+	}
 	multiply_pmu(u, msr);
 	own = compare(u, type, one, 1);
 	printf("{\n");
