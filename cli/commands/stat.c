@@ -363,7 +363,7 @@ static const char top_doc[] =
 	"links, with the share of the ceiling and the last minute.\v"
 	"Takes the options of stat; the interval is one second unless INTERVAL or -I say otherwise. The key "
 	"? lists the keys. When the output is no terminal, or has another form or place (-j, --csv, -o, "
-	"--summary, --sample, --dry-run, -D), it is the output of stat with an interval.";
+	"--summary, --dry-run, -D), it is the output of stat with an interval.";
 
 int cmd_top(struct cli *cli, int argc, char **argv)
 {
@@ -373,7 +373,7 @@ int cmd_top(struct cli *cli, int argc, char **argv)
 	int status;
 
 	parse_options(cli, &o, "[INTERVAL [COUNT]]", top_doc, argc, argv);
-	plain = o.output || o.file || o.summary || o.dry_run || o.delay_ns || o.sample_ns ||
+	plain = o.output || o.file || o.summary || o.dry_run || o.delay_ns ||
 		!isatty(STDOUT_FILENO);
 	if (!o.output)
 		o.output = output_find(o.sample_ns ? "samples" : "text");

@@ -146,6 +146,9 @@ void out_place(struct buffer *to, const struct uncore_row_place *place);
 /* The unit of a metric's value or an event's rate, in bytes where the kernel's unit is a multiple of them: what the
  * number is to be multiplied by. */
 double out_rate_unit(const struct uncore_row *row, char unit[OUT_UNIT_ROOM]);
+/* "3.0 % above 80.00 GB/s, longest 3.000 ms": of so many seconds; nothing without a threshold. */
+void out_bursts(struct buffer *to, const struct uncore_distribution *d, const char *unit,
+		double seconds);
 /* Appends those of its short samples to the fields of a row, of which there are less than OUT_FIELDS_ROOM then. */
 void out_add_distribution(struct out *out, const struct uncore_distribution *d, double scale,
 			  struct field *row);

@@ -100,24 +100,21 @@ static void put_value(struct table *t, double value, double most, const char *un
 		table_cell(t, "%s %s", h.number, h.unit);
 }
 
-/* "3.0 % of the time above 80 GB/s, longest 3.000 ms at 0.300 s" */
-static void put_bursts(const struct out *out, struct table *t, const struct uncore_distribution *d,
-		       const char *unit)
+void out_bursts(struct buffer *to, const struct uncore_distribution *d, const char *unit,
+		double seconds)
 {
 	struct human threshold, length;
 
-	if (!isfinite(d->threshold) || !d->samples) {
-		table_cell(t, "%s", "");
+	if (!isfinite(d->threshold) || !d->samples)
 		return;
-	}
 	human_value(&threshold, d->threshold, unit);
 	human_value(&length, (double)d->burst_ns / 1e9, "s");
 	if (!d->burst_ns)
-		table_cell(t, "none above %s %s", threshold.number, threshold.unit);
+		buffer_printf(to, "none above %s %s", threshold.number, threshold.unit);
 	else
-		table_cell(t, "%.1f %% above %s %s, longest %s %s at %.3f",
-			   (double)d->above_ns / 1e7 / out->frame.window, threshold.number,
-			   threshold.unit, length.number, length.unit, burst_time(out, d));
+		buffer_printf(to, "%.1f %% above %s %s, longest %s %s",
+			      (double)d->above_ns / 1e7 / seconds, threshold.number, threshold.unit,
+			      length.number, length.unit);
 }
 
 static void put_row(struct out *out, const struct out_row *kept)
@@ -128,7 +125,7 @@ static void put_row(struct out *out, const struct out_row *kept)
 	double scale = out_rate_unit(row, unit);
 	const double values[] = {d->mean, d->p50, d->p90, d->p99, d->most};
 	struct table *t = &out->table;
-	struct buffer place = {0}, note = {0};
+	struct buffer place = {0}, note = {0}, bursts = {0};
 	struct human most;
 
 	human_value(&most, d->most * scale, unit);
@@ -144,7 +141,11 @@ static void put_row(struct out *out, const struct out_row *kept)
 		put_value(t, values[i] * scale, i > 0 && i < 4 ? d->most * scale : NAN, unit,
 			  most.unit);
 	table_cell(t, "%s", most.unit);
-	put_bursts(out, t, d, unit);
+	out_bursts(&bursts, d, unit, out->frame.window);
+	if (bursts.len && d->burst_ns)
+		buffer_printf(&bursts, " at %.3f", burst_time(out, d));
+	table_cell(t, "%s", buffer_text(&bursts));
+	buffer_free(&bursts);
 	if (row->quality != UNCORE_MEASURED)
 		buffer_printf(&note, "%s%s", uncore_quality_name(row->quality),
 			      row->reason ? ": " : "");

@@ -10,6 +10,7 @@
 #include <wchar.h>
 
 #include "cli.h"
+#include "output/output.h"
 
 #define DETAIL_LINES 3
 #define VALUE_WIDTH 16 /* "480,000,000 1/s" */
@@ -183,16 +184,25 @@ static const char *mark_of(const struct uncore_row *row)
 }
 
 static void put_values(struct top_canvas *c, const struct top_view *v, const struct columns *at,
-		       int y, const struct uncore_row *row)
+		       int y, size_t node)
 {
-	bool limited;
-	double share = top_share(row, &limited);
-	bool idle = !isfinite(row->value) || row->value == 0;
-	enum top_style style = idle ? STYLE_FAINT : STYLE_PLAIN;
+	const struct uncore_distribution *d = top_distribution(&v->model, node);
+	struct uncore_row row = *top_row(&v->model, node);
+	char unit[OUT_UNIT_ROOM];
+	bool limited, idle;
+	enum top_style style;
 	struct human h;
+	double share;
 	int number, x;
 
-	human_value_in(&h, row->value, row->query.unit, v->units);
+	if (d && v->shown != TOP_MEAN) {
+		row.value = (v->shown == TOP_P99 ? d->p99 : d->most) * out_rate_unit(&row, unit);
+		row.query.unit = unit;
+	}
+	share = top_share(&row, &limited);
+	idle = !isfinite(row.value) || row.value == 0;
+	style = idle ? STYLE_FAINT : STYLE_PLAIN;
+	human_value_in(&h, row.value, row.query.unit, v->units);
 	number = (int)text_width(h.number);
 	x = at->value + VALUE_WIDTH - 1 - UNIT_WIDTH - number;
 	/* A long number takes the room of a short unit. */
@@ -200,7 +210,8 @@ static void put_values(struct top_canvas *c, const struct top_view *v, const str
 		x++;
 	put_text(c, x, y, number, style, h.number);
 	put_text(c, x + number + 1, y, UNIT_WIDTH + 1, style, h.unit);
-	put_text(c, at->value + VALUE_WIDTH, y, 1, STYLE_MARK, mark_of(row));
+	put_text(c, at->value + VALUE_WIDTH, y, 1, STYLE_MARK,
+		 row.quality <= UNCORE_MEASURED && d && d->burst_ns ? "^" : mark_of(&row));
 	style = top_load_style(share, limited);
 	if (isfinite(share))
 		put_format(c, at->share, y, SHARE_WIDTH, style, "%4.*f %%", share < 0.9995 ? 1 : 0,
@@ -222,27 +233,27 @@ static void put_node(struct top_canvas *c, const struct top_view *v, const struc
 	put_text(c, x + 2, y, (row ? at->name : c->width) - x - 2, row ? STYLE_PLAIN : STYLE_FAINT,
 		 node->label);
 	if (row) {
-		put_values(c, v, at, y, row);
+		put_values(c, v, at, y, number);
 		put_history(c, &v->model, at->history, y, at->history_width, node);
 	}
 	for (x = 0; number == v->model.cursor && x < c->width; x++)
 		c->cells[y * c->width + x].cursor = true;
 }
 
-static int head_lines(const struct top_view *v)
+int top_head_lines(const struct top_view *v)
 {
 	return 2 + (v->simulated != NULL);
 }
 
 int top_list_height(const struct top_view *v, int height)
 {
-	return height - head_lines(v) - 1 - (v->text ? 0 : DETAIL_LINES);
+	return height - top_head_lines(v) - 1 - (v->text ? 0 : DETAIL_LINES);
 }
 
 size_t top_line_at(const struct top_view *v, int height, int y)
 {
-	size_t line = v->first + (size_t)(y - head_lines(v));
-	bool inside = y >= head_lines(v) && y < head_lines(v) + top_list_height(v, height);
+	size_t line = v->first + (size_t)(y - top_head_lines(v));
+	bool inside = y >= top_head_lines(v) && y < top_head_lines(v) + top_list_height(v, height);
 
 	return inside && !v->text && line < v->model.line_count ? v->model.lines[line] : TOP_NONE;
 }
@@ -251,7 +262,7 @@ static void put_list(struct top_canvas *c, struct top_view *v)
 {
 	size_t height = (size_t)top_list_height(v, c->height), cursor = top_cursor_line(&v->model);
 	struct columns at = columns_of(c->width);
-	int y = head_lines(v);
+	int y = top_head_lines(v);
 
 	if (cursor < v->first)
 		v->first = cursor;
@@ -260,7 +271,10 @@ static void put_list(struct top_canvas *c, struct top_view *v)
 	if (v->first + height > v->model.line_count)
 		v->first = v->model.line_count > height ? v->model.line_count - height : 0;
 	put_text(c, 0, y - 1, at.name, STYLE_HEAD, "  METRIC, PLACE");
-	put_text(c, at.value + VALUE_WIDTH - 1 - UNIT_WIDTH - 5, y - 1, 5, STYLE_HEAD, "VALUE");
+	put_text(c, at.value + VALUE_WIDTH - 1 - UNIT_WIDTH - 5, y - 1, 5, STYLE_HEAD,
+		 v->shown == TOP_MEAN  ? "VALUE"
+		 : v->shown == TOP_P99 ? "  P99"
+				       : "  MAX");
 	put_text(c, at.share, y - 1, c->width, STYLE_HEAD, at.bar_width ? "OF CEILING" : "SHARE");
 	put_text(c, at.history, y - 1, at.history_width, STYLE_HEAD,
 		 at.history_width >= 10 ? "LAST MIN" : "MINUTE");
@@ -272,6 +286,27 @@ static void put_list(struct top_canvas *c, struct top_view *v)
 	else if (!v->model.line_count)
 		put_format(c, 2, y, c->width - 2, STYLE_FAINT, "No row matches '%s'.",
 			   v->model.filter);
+}
+
+/* "; of 1000 samples: p50 1.000 GB/s, p99 9.000 GB/s, max 9.500 GB/s, 3.0 % above ..." */
+static void put_distribution(struct buffer *to, const struct top_view *v,
+			     const struct uncore_row *row, const struct uncore_distribution *d)
+{
+	static const char *const names[] = {"p50", "p99", "max"};
+	const double values[] = {d->p50, d->p99, d->most};
+	char unit[OUT_UNIT_ROOM];
+	double scale = out_rate_unit(row, unit);
+	struct buffer bursts = {0};
+	struct human h;
+
+	buffer_printf(to, "; of %llu samples: ", (unsigned long long)d->samples);
+	for (size_t i = 0; i < sizeof(values) / sizeof(*values); i++) {
+		human_value_in(&h, values[i] * scale, unit, v->units);
+		buffer_printf(to, "%s%s %s %s", i ? ", " : "", names[i], h.number, h.unit);
+	}
+	out_bursts(&bursts, d, unit, row->counted.seconds);
+	buffer_printf(to, "%s%s", bursts.len ? ", " : "", buffer_text(&bursts));
+	buffer_free(&bursts);
 }
 
 /* The selected row in words: value, share, quality, reason. */
@@ -303,6 +338,8 @@ static void put_detail(struct top_canvas *c, const struct top_view *v)
 		buffer_puts(&text, ": ");
 		human_text(&text, row->reason);
 	}
+	if (top_distribution(m, m->cursor))
+		put_distribution(&text, v, row, top_distribution(m, m->cursor));
 	line = cli_copy(text.data);
 	text.len = 0;
 	buffer_wrap(&text, 0, (size_t)c->width, line);
@@ -324,7 +361,7 @@ static void put_pane(struct top_canvas *c, struct top_view *v)
 {
 	long height = top_list_height(v, c->height), lines = 0;
 	size_t width = (size_t)c->width;
-	int y = head_lines(v);
+	int y = top_head_lines(v);
 
 	if (v->text_first + height > v->text_lines)
 		v->text_first = v->text_lines > height ? v->text_lines - height : 0;
@@ -369,7 +406,7 @@ static void put_title(struct top_canvas *c, const struct top_view *v)
 	if (v->simulated)
 		put_format(c, 0, 1, c->width, STYLE_MARK,
 			   "SIMULATED by %s: these values are invented.", v->simulated);
-	fill(c, head_lines(v) - 1, STYLE_HEAD);
+	fill(c, top_head_lines(v) - 1, STYLE_HEAD);
 }
 
 static void put_keys(struct top_canvas *c, const struct top_view *v)

@@ -42,7 +42,8 @@ struct top_view {
 	const char *simulated; /* the source; NULL: real counters */
 	bool ascii;
 	enum units units;
-	double interval;     /* seconds */
+	double interval;                                                 /* seconds */
+	enum top_shown { TOP_MEAN, TOP_P99, TOP_MOST, TOP_SHOWN } shown; /* of short samples */
 	bool paused, typing; /* a filter is being typed */
 	size_t first;        /* line at the top of the list */
 	char *text;          /* help or explanation instead of the list; NULL: none */
@@ -56,6 +57,8 @@ void top_draw(struct top_canvas *c, struct top_view *v);
 
 /* The node on that row of the screen; TOP_NONE: none. */
 size_t top_line_at(const struct top_view *v, int height, int y);
+/* Lines above the list; the last one has the titles. */
+int top_head_lines(const struct top_view *v);
 /* Lines of the list on a screen of that height. */
 int top_list_height(const struct top_view *v, int height);
 

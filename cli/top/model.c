@@ -202,6 +202,11 @@ const struct uncore_row *top_row(const struct top_model *m, size_t node)
 	return uncore_sample_row(m->sample, m->nodes[node].row);
 }
 
+const struct uncore_distribution *top_distribution(const struct top_model *m, size_t node)
+{
+	return top_row(m, node) ? uncore_sample_distribution(m->sample, m->nodes[node].row) : NULL;
+}
+
 double top_share(const struct uncore_row *row, bool *limited)
 {
 	double share = row->value / row->ceiling;

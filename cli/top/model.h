@@ -55,6 +55,9 @@ void top_arrange(struct top_model *m);
 /* NULL: a device, or TOP_NONE. */
 const struct uncore_row *top_row(const struct top_model *m, size_t node);
 
+/* Of its short samples; NULL: there are none. */
+const struct uncore_distribution *top_distribution(const struct top_model *m, size_t node);
+
 /* Value over ceiling, or a ratio itself; NaN: unknown. `limited` (or NULL): there is a ceiling. */
 double top_share(const struct uncore_row *row, bool *limited);
 

@@ -22,7 +22,7 @@ struct top {
 	struct top_canvas canvas;
 	int tick_fd;
 	uint64_t interval_ns, end_ns; /* 0: no end */
-	uint64_t intervals;
+	uint64_t intervals, samples;  /* short ones of this interval */
 	bool quit;
 };
 
@@ -37,13 +37,14 @@ static const char help[] =
 	"/             filter: a part of a name or place, or a pattern\n"
 	"p             pause; p again goes on\n"
 	"space         read now, also in a pause\n"
+	"m             with --sample: maximum, 99th percentile or mean of the short samples\n"
 	"u             unit: GB/s (1e9), GiB/s (2^30), B/s\n"
 	"+ -           longer, shorter interval\n"
 	"e             explain the metric: formula, events, evidence\n"
 	"n             notes: PMUs left out, groups that were split\n"
 	"? F1          this help\n"
 	"q F10         quit\n"
-	"Mouse         click: select and open; wheel: scroll\n"
+	"Mouse         click: select and open, or sort in the line of titles; wheel: scroll\n"
 	"\n"
 	"The percentage and the bar are the share of the ceiling: the peak of the memory, or the capacity of "
 	"the link in one direction. Green is below 50 %, yellow below 80 %, red above. Ratios have a bar "
@@ -51,7 +52,8 @@ static const char help[] =
 	"\n"
 	"~ scaled: the kernel multiplexed the counters\n"
 	"! partial or suspect: the reason is below the list\n"
-	"- unavailable: the reason is below the list\n";
+	"- unavailable: the reason is below the list\n"
+	"^ bursts: a short sample (--sample) was above the share of the ceiling (--above)\n";
 
 static void show_text(struct top_view *v, char *text)
 {
@@ -99,7 +101,8 @@ static void show_explanation(struct top *t)
 
 static void set_interval(struct top *t, uint64_t interval_ns)
 {
-	const uint64_t s = interval_ns / NS_PER_S, ns = interval_ns % NS_PER_S;
+	const uint64_t tick_ns = t->o->sample_ns ? t->o->sample_ns : interval_ns;
+	const uint64_t s = tick_ns / NS_PER_S, ns = tick_ns % NS_PER_S;
 	const struct itimerspec spec = {.it_value = {(time_t)s, (long)ns},
 					.it_interval = {(time_t)s, (long)ns}};
 
@@ -148,10 +151,18 @@ static void toggle(struct top_model *m)
 		top_open(m, !m->nodes[m->cursor].open);
 }
 
+static void sort_next(struct top_model *m)
+{
+	m->sort = (m->sort + 1) % TOP_SORTS;
+	top_arrange(m);
+}
+
 static void click(struct top *t, int y)
 {
 	size_t node = top_line_at(&t->view, t->canvas.height, y);
 
+	if (y == top_head_lines(&t->view) - 1 && !t->view.text)
+		sort_next(&t->view.model);
 	if (node == TOP_NONE)
 		return;
 	t->view.model.cursor = node;
@@ -189,6 +200,7 @@ static int read_now(struct top *t)
 	int err = uncore_monitor_read(t->monitor, t->sample);
 	bool first = !t->view.model.nodes;
 
+	t->samples = 0;
 	if (err)
 		return err;
 	top_update(&t->view.model, t->cli->u, t->sample);
@@ -218,8 +230,11 @@ static int act(struct top *t, int key)
 		top_open_all(m);
 		break;
 	case 's':
-		m->sort = (m->sort + 1) % TOP_SORTS;
-		top_arrange(m);
+		sort_next(m);
+		break;
+	case 'm':
+		if (t->o->sample_ns)
+			t->view.shown = (t->view.shown + TOP_SHOWN - 1) % TOP_SHOWN;
 		break;
 	case '/':
 		t->view.typing = true;
@@ -303,18 +318,27 @@ static int watch(struct top *t)
 		{.fd = t->signals.stop_fd, .events = POLLIN},
 	};
 	int err = 0, key, y = 0;
+	bool changed = true, due;
 	uint64_t ticks;
 
 	while (!t->quit && !err) {
-		draw(t);
+		if (changed)
+			draw(t);
+		changed = false;
 		/* A change of the terminal's size interrupts it, and is a key. */
 		if (poll(fds, 3, rest(t)) < 0)
 			memset(&fds[1].revents, 0, sizeof(fds[1].revents));
-		while (!err && !t->quit && (key = screen_key(&y)) != ERR)
+		while (!err && !t->quit && (key = screen_key(&y)) != ERR) {
 			err = press(t, key, y);
+			changed = true;
+		}
 		if (!err && !t->quit && read(t->tick_fd, &ticks, sizeof(ticks)) > 0 &&
-		    !t->view.paused)
-			err = read_now(t);
+		    !t->view.paused) {
+			t->samples += ticks;
+			due = !t->o->sample_ns || t->samples * t->o->sample_ns >= t->interval_ns;
+			changed = changed || due;
+			err = due ? read_now(t) : uncore_monitor_short_sample(t->monitor);
+		}
 		t->quit = t->quit || signals_take(&t->signals).stop || rest(t) == 0 ||
 			  (fds[0].revents & (POLLHUP | POLLERR | POLLNVAL));
 	}
@@ -362,7 +386,9 @@ int top_run(struct cli *cli, const struct stat_options *o, bool *shown)
 	struct top t = {.cli = cli,
 			.o = o,
 			.signals = {.stop_fd = -1, .child_fd = -1},
-			.view = {.ascii = o->ascii, .model.cursor = TOP_NONE},
+			.view = {.ascii = o->ascii,
+				 .shown = o->sample_ns ? TOP_MOST : TOP_MEAN,
+				 .model.cursor = TOP_NONE},
 			.tick_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK)};
 	int status = stat_plan(cli, o, &t.monitor);
 

@@ -227,6 +227,25 @@ restored() {
 	sees 'memory.read.bandwidth'
 	mux send-keys -l $'\e[M !%' # button 1, column 1, line 5
 	sees '▾ memory.read.bandwidth' 'memory.read.bandwidth: '
+	mux send-keys -l $'\e[M#!%\e[M !#' # released, and pressed on the titles
+	sees ' by value '
+}
+
+@test "--sample: bursts are marked, and the maximum, the percentile and the mean are shown" {
+	# A machine's first 3 ms of every 100.
+	printf '%s\n' 'sim: burst' 'machine: skx' 'rates:' '  - {pmu: uncore_imc, event: cas_count_read, phase: 0,
+		burst: {low: 20e6, high: 200e6, period: 100ms, duty: 0.03}}' >burst.yaml
+	top 150x24 --source "sim:$PWD/burst.yaml,step=1ms" --memory-peak 100GB/s -M memory.read.bandwidth \
+		--sample 1ms --above 50
+	keys Space
+	sees ' MAX ' 'memory.read.bandwidth  *76\.8[0-9]* GB/s *^' 'p50 .* max 76\.8[0-9]* GB/s' \
+		'longest [0-9.]* ms'
+	keys m
+	sees ' P99 '
+	keys m
+	sees ' VALUE '
+	keys q
+	restored
 }
 
 @test "any size, and a sentence below 60x15" {
