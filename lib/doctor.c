@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Findings: usable PMUs, missing PMUs, the reason, and the command that fixes it. */
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "machine/permission.h"
 #include "object.h"

@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* What a snapshot of a machine holds: all that a scan and the commands read, without what names one
  * machine or its user. */
-#include "base/text.h"
 #include "machine/permission.h"
 #include "object.h"
 
-#include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define PMUS "sys/bus/event_source/devices"
 

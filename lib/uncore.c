@@ -3,10 +3,7 @@
 #include "machine/memory.h"
 #include "object.h"
 
-#include <errno.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define DATA_DIR "/etc/uncore/platforms.d"
 

@@ -3,13 +3,9 @@
  * at the mistake. */
 #include "base/data-file.h"
 #include "base/format.h"
-#include "base/text.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <yaml.h>

@@ -11,9 +11,6 @@
 #define UNC_DATA_FILE_H
 
 #include "base/text.h"
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 enum unc_yaml_kind { UNC_YAML_TEXT, UNC_YAML_LIST, UNC_YAML_MAP };
 

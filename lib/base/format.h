@@ -4,9 +4,6 @@
 #define UNC_FORMAT_H
 
 #include "base/text.h"
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 /* The kernel's lists of numbers: "0-3,8". */
 struct unc_cpulist {

@@ -3,10 +3,7 @@
  * histograms: the statistics that counts in bins allow. */
 #include "base/formula.h"
 
-#include <errno.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define LENGTH_MOST 4096
 #define DEPTH_MOST 64

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Text: the sentence of an error, growing buffers and arrays, numbers without the locale, names. */
+/* Text: the sentence of an error, growing buffers and arrays, numbers without the locale, names. Included by all
+ * other headers of the library, also for the headers of the C library below. */
 #ifndef UNC_TEXT_H
 #define UNC_TEXT_H
 
@@ -7,6 +8,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
 
 /* ---- the sentence that goes with a negative errno ---- */
 

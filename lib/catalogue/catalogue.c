@@ -4,10 +4,7 @@
 #include "catalogue/catalogue.h"
 
 #include <dirent.h>
-#include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* {sbdf} is a PCI address as the kernel writes it into names: hexadecimal, without zeros. */
 bool unc_pattern_value(const char *pattern, const char *name, const char *word, uint64_t *value)

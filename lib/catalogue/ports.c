@@ -2,12 +2,9 @@
 /* PCIe root ports and the PMUs that count them; and the other ends of links. */
 #include "catalogue/ports.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* Stands for a root port whose address is not known. */
 struct unc_numbered_port {

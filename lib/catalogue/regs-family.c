@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* A register block as a family: its counters are the events, and their roles make the metrics. What
  * is made is the text of a data file, so that formulas, rows and explanations are those of all. */
-#include "base/text.h"
 #include "catalogue/catalogue.h"
 #include "source/regs/regs.h"
-
-#include <string.h>
 
 /* Parts of formulas, worked out for one block. A block that cannot tell one lacks the metrics made of it.
  * The first are counters with the same role. */

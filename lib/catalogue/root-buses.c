@@ -2,10 +2,6 @@
 /* Root buses of I/O stacks from config space. The kernel shows 64 bytes of it to all users and the rest to root. */
 #include "catalogue/ports.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 #define CPU_BUSES 32
 #define FOR_ALL_USERS 64 /* bytes of config space */
 

@@ -2,10 +2,8 @@
 /* Sampled ops: decoded from records, counted by data source and latency; recordings of perf. */
 #include "ibs/ibs.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <linux/perf_event.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>

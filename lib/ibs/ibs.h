@@ -7,7 +7,6 @@
 #ifndef UNC_IBS_H
 #define UNC_IBS_H
 
-#include "base/text.h"
 #include "source/kernel/perf.h"
 #include "uncore.h"
 

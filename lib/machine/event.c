@@ -2,14 +2,10 @@
 /* perf's event syntax: "{pmu/terms/modifiers,alias:modifiers}:modifiers,..." as text, and the terms of one event
  * as configuration words. */
 #include "machine/event.h"
-#include "base/text.h"
 #include "machine/pmu.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define MOST_EVENTS 4096
 #define SHOWN 72                  /* characters of the list in a sentence */

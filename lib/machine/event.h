@@ -4,9 +4,6 @@
 #define UNC_EVENT_H
 
 #include "base/text.h"
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 struct unc_event {
 	char *text;         /* as written, "uncore_imc/event=4/" with its modifier */

@@ -2,12 +2,8 @@
 /* The peak of a machine's memory, channels x transfers x width, from its SMBIOS table or udev, whose offsets are
  * those of DSP0134 3.7; or of AMD's driver hsmp. */
 #include "machine/memory.h"
-#include "base/text.h"
 
-#include <errno.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define TABLE "sys/firmware/dmi/tables/DMI"
 #define TABLE_MOST ((size_t)1 << 20)

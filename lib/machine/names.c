@@ -2,9 +2,6 @@
 /* Vendors' names of events: the text of data/names. */
 #include "machine/pmu.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 struct unc_vendor {
 	const struct unc_topology *topology;
 	char *text; /* the user's; NULL: the library's */

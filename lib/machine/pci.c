@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* PCI devices from sysfs. A file that is missing or makes no sense leaves its value unknown. */
 #include "machine/pci.h"
-#include "base/text.h"
 
-#include <errno.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define DEVICES "sys/bus/pci/devices"
 #define FILE_OF(d, file) UNC_PATH(DEVICES "/%s/%s", (d)->shown.address, file)

@@ -2,9 +2,6 @@
 /* Whether this process may count for the whole machine, as far as /proc shows. */
 #include "machine/permission.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #define CAP_SYS_ADMIN_BIT 21
 #define CAP_PERFMON_BIT 38
 

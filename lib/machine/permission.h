@@ -3,7 +3,6 @@
 #ifndef UNC_PERMISSION_H
 #define UNC_PERMISSION_H
 
-#include "base/text.h"
 #include "machine/root.h"
 
 struct unc_permission {

@@ -2,12 +2,8 @@
 /* PMUs of the machine: found at once; their terms, aliases and caps, read at first use; perf's rule for which
  * PMUs a name selects; the public getters. */
 #include "machine/pmu.h"
-#include "base/text.h"
 
-#include <errno.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define DEVICES "sys/bus/event_source/devices"
 #define LONGEST_UNIT 31

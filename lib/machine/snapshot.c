@@ -2,12 +2,7 @@
 /* Snapshots of machines: entries in memory, and their text. */
 #include "machine/root.h"
 
-#include <errno.h>
 #include <limits.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/text.h"
 
 #define FIRST_LINE "uncore snapshot 1"
 #define ROW 16 /* bytes in a line of hexadecimal numbers */

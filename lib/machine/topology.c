@@ -3,11 +3,8 @@
  * hypervisor from CPU flags, firmware and clocks. */
 #include "machine/topology.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define CPU_DIR "sys/devices/system/cpu"
 #define NODE_DIR "sys/devices/system/node"

@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Registers: memory that is mapped, PCI configuration space, and MSRs; read, written, and put back. */
 #define _GNU_SOURCE
-#include "base/text.h"
 #include "source/regs/regs.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>

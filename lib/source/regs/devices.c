@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Where the devices of a register block are on this machine, and the PMUs that their instances are. */
 #include "base/data-file.h"
-#include "base/text.h"
 #include "source/regs/regs.h"
 
-#include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define PCI_DEVICES "sys/bus/pci/devices"
 

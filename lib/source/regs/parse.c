@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The description of a register block, checked strictly. */
 #include "base/data-file.h"
-#include "base/text.h"
 #include "source/regs/regs.h"
 
-#include <errno.h>
 #include <float.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define PCI_CONFIG_SIZE 4096
 

@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Counters read straight from their registers, as a block's description says: which register counts an event,
  * opening, programming, counting. */
-#include "base/text.h"
 #include "source/regs/regs.h"
 
-#include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define PMUS "sys/bus/event_source/devices"
 

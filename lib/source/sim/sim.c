@@ -4,12 +4,8 @@
 #define _GNU_SOURCE
 #include "source/sim/sim.h"
 #include "base/data-file.h"
-#include "base/text.h"
 #include "source/source.h"
-#include <errno.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define NS 1e9L /* nanoseconds in a second */
 
