@@ -175,6 +175,9 @@ struct unc_shape {
 #define UNC_AT(type, member) \
 	.offset = offsetof(type, member), .size = sizeof(((type *)NULL)->member)
 #define UNC_LIST(type, member, number) UNC_AT(type, member), .count = offsetof(type, number)
+/* The value of `.of`: maps read into structs of this type. */
+#define UNC_SHAPE(type, table, ...) \
+	(&(const struct unc_shape){.fields = (table), .size = sizeof(type), __VA_ARGS__})
 
 /* -EBADMSG with a sentence, -ENOMEM. Arrays in `into` are kept by the file; an entry that is filled in part is
  * counted. */

@@ -227,16 +227,11 @@ static const struct unc_field word_fields[] = {
 	UNC_END,
 };
 
-static const struct unc_shape words_entry = {.fields = word_fields,
-					     .size = sizeof(struct uncore_words)};
-
 static const struct unc_field words_fields[] = {
 	UNC_FIELD("!words", LIST, UNC_LIST(struct unc_catalogue, words, word_count),
-		  .of = &words_entry),
+		  .of = UNC_SHAPE(struct uncore_words, word_fields)),
 	UNC_END,
 };
-
-static const struct unc_shape words_shape = {.fields = words_fields};
 
 const struct uncore_words *unc_catalogue_words(struct unc_catalogue *c, const char *word)
 {
@@ -247,7 +242,7 @@ const struct uncore_words *unc_catalogue_words(struct unc_catalogue *c, const ch
 	if (!c->words_file && unc_load_named(&c->words_file, "words", unc_embedded_names,
 					     unc_embedded_names_count, "list", NULL) == 0) {
 		r.file = c->words_file;
-		unc_fill(&r, r.file->root, &words_shape, c);
+		unc_fill(&r, r.file->root, UNC_SHAPE(struct unc_catalogue, words_fields), c);
 	}
 	while (len && strchr("?!.,", word[len - 1]))
 		len--;

@@ -24,6 +24,13 @@ void unc_family_free(struct unc_family *f)
 
 /* ---- values that several parts have ---- */
 
+/* Where fields go. */
+#define FAMILY(member) UNC_AT(struct unc_family, member)
+#define FAMILY_LIST(member, number) UNC_LIST(struct unc_family, member, number)
+#define PORTS(member) UNC_AT(struct unc_port_rule, member)
+#define EVENT(member) UNC_AT(struct unc_event_def, member)
+#define METRIC(member) UNC_AT(struct uncore_metric, member)
+
 /* The name of a file of the PMU, with or without {die}. */
 static int check_file(const struct unc_reader *r, const struct unc_yaml *node, void *into)
 {
@@ -46,9 +53,6 @@ static const struct unc_field pattern_fields[] = {
 	UNC_FIELD("identifier", TEXT, UNC_AT(struct unc_pattern, identifier)),
 	UNC_END,
 };
-
-static const struct unc_shape pattern = {.fields = pattern_fields,
-					 .size = sizeof(struct unc_pattern)};
 
 static int check_models(const struct unc_reader *r, const struct unc_yaml *map, void *into)
 {
@@ -86,10 +90,6 @@ static const struct unc_field expectation_fields[] = {
 	UNC_END,
 };
 
-static const struct unc_shape expectation = {.fields = expectation_fields,
-					     .size = sizeof(struct unc_expectation),
-					     .check = check_expectation};
-
 struct counters_case {
 	bool other_model;
 	unsigned counters;
@@ -99,7 +99,7 @@ struct counters_case {
 static int read_counters(const struct unc_reader *r, const struct unc_yaml *node, void *into)
 {
 	static const struct unc_field one =
-		UNC_FIELD(NULL, NUMBER, UNC_AT(struct unc_family, counters), .most = UNC_RULE_MOST);
+		UNC_FIELD(NULL, NUMBER, FAMILY(counters), .most = UNC_RULE_MOST);
 	static const struct unc_field fields[] = {
 		UNC_FIELD("!when", TEXT, .check = unc_family_when),
 		UNC_FIELD("!counters", NUMBER, UNC_AT(struct counters_case, counters),
@@ -127,17 +127,15 @@ static int read_counters(const struct unc_reader *r, const struct unc_yaml *node
 }
 
 static const struct unc_field role_fields[] = {
-	UNC_FIELD("!attribute", TEXT, UNC_AT(struct unc_family, role_attribute),
-		  .check = check_file),
-	UNC_FIELD("!values", WORDS, UNC_LIST(struct unc_family, roles, role_count)),
+	UNC_FIELD("!attribute", TEXT, FAMILY(role_attribute), .check = check_file),
+	UNC_FIELD("!values", WORDS, FAMILY_LIST(roles, role_count)),
 	UNC_END,
 };
 
 static int read_role(const struct unc_reader *r, const struct unc_yaml *node, void *into)
 {
 	static const struct unc_shape by_attribute = {.fields = role_fields};
-	static const struct unc_field by_text =
-		UNC_FIELD(NULL, TEXT, UNC_AT(struct unc_family, role));
+	static const struct unc_field by_text = UNC_FIELD(NULL, TEXT, FAMILY(role));
 
 	if (node->kind != UNC_YAML_TEXT)
 		return unc_fill(r, node, &by_attribute, into);
@@ -166,10 +164,6 @@ static const struct unc_field node_fields[] = {
 	UNC_FIELD("!evidence", TEXT),
 	UNC_END,
 };
-
-static const struct unc_shape node_rule = {.fields = node_fields,
-					   .size = sizeof(struct unc_node_rule),
-					   .choice = offsetof(struct unc_node_rule, kind)};
 
 /* ---- root ports ---- */
 
@@ -207,8 +201,6 @@ static int check_sbdf(const struct unc_reader *r, const struct unc_yaml *node, v
 	return 0;
 }
 
-#define PORTS(member) UNC_AT(struct unc_port_rule, member)
-
 static const struct unc_field id_fields[] = {
 	UNC_FIELD("!vendor", NUMBER, PORTS(vendor), .most = UINT16_MAX),
 	UNC_FIELD("!id", NUMBER, PORTS(id), .most = UINT16_MAX),
@@ -231,8 +223,6 @@ static const struct unc_field kind_fields[] = {
 	UNC_END,
 };
 
-static const struct unc_shape kind = {.fields = kind_fields};
-
 static const struct unc_field register_fields[] = {
 	UNC_FIELD("!vendor", NUMBER, PORTS(vendor), .most = UINT16_MAX),
 	UNC_FIELD("!id", NUMBER, PORTS(id), .most = UINT16_MAX),
@@ -240,7 +230,7 @@ static const struct unc_field register_fields[] = {
 	REGISTER("valid", valid, .with = "buses"),
 	REGISTER("buses", buses, .with = "valid"),
 	REGISTER("!upper_buses", upper_buses, .with = "buses"),
-	UNC_FIELD("kind", MAP, .of = &kind),
+	UNC_FIELD("kind", MAP, .of = UNC_SHAPE(struct unc_port_rule, kind_fields)),
 	UNC_END,
 };
 
@@ -255,25 +245,21 @@ static const struct unc_field stack_fields[] = {
 	UNC_END,
 };
 
-static const struct unc_shape id = {.fields = id_fields}, range = {.fields = range_fields},
-			      registers = {.fields = register_fields},
-			      stack = {.fields = stack_fields, .size = sizeof(struct unc_stack)};
-
 /* The choices are in the order of enum unc_port_kind. */
 static const struct unc_field port_fields[] = {
-	UNC_FIELD("|dvsec", MAP, .of = &id),
+	UNC_FIELD("|dvsec", MAP, .of = UNC_SHAPE(struct unc_port_rule, id_fields)),
 	UNC_FIELD("!fields", ANY, .with = "dvsec", .check = read_fields),
 	UNC_FIELD("|attribute", TEXT, PORTS(attribute), .check = check_file),
-	UNC_FIELD("|config", MAP, .of = &registers),
+	UNC_FIELD("|config", MAP, .of = UNC_SHAPE(struct unc_port_rule, register_fields)),
 	UNC_FIELD("!stacks", LIST, UNC_LIST(struct unc_port_rule, stacks, stack_count),
-		  .with = "config", .of = &stack, .least = 1),
+		  .with = "config", .of = UNC_SHAPE(struct unc_stack, stack_fields), .least = 1),
 	UNC_FIELD("index", TEXT, .with = "attribute config",
 		  .words = (const char *const[]){"device", NULL}),
 	UNC_FIELD("first", NUMBER, PORTS(numbers.first), .with = "attribute config", .most = 31),
 	UNC_FIELD("count", NUMBER, PORTS(numbers.count), .with = "attribute config", .most = 32),
 	UNC_FIELD("except", TEXT, PORTS(except), .with = "attribute"),
 	UNC_FIELD("|name", TEXT, .words = (const char *const[]){"sbdf", NULL}, .check = check_sbdf),
-	UNC_FIELD("|range", MAP, .of = &range),
+	UNC_FIELD("|range", MAP, .of = UNC_SHAPE(struct unc_port_rule, range_fields)),
 	UNC_FIELD("|socket", TEXT, .words = (const char *const[]){"true", NULL}),
 	UNC_FIELD("|unknown", TEXT, PORTS(why)),
 	UNC_FIELD("doubt", TEXT, PORTS(doubt)),
@@ -301,13 +287,6 @@ static int finish_port_rule(const struct unc_reader *r, const struct unc_yaml *m
 		f->ports = rule;
 	return 0;
 }
-
-static const struct unc_shape port_rule = {
-	.fields = port_fields,
-	.size = sizeof(struct unc_port_rule),
-	.choice = offsetof(struct unc_port_rule, kind),
-	.check = finish_port_rule,
-};
 
 /* ---- events ---- */
 
@@ -379,9 +358,9 @@ static int check_encoded(const struct unc_reader *r, const struct unc_yaml *map,
 
 static const struct unc_field event_case_fields[] = {
 	UNC_FIELD("when", TEXT, .check = unc_family_when),
-	UNC_FIELD("alias", TEXT, UNC_AT(struct unc_event_def, alias), .check = check_alias),
-	UNC_FIELD("terms", TEXT, UNC_AT(struct unc_event_def, terms), .check = unc_family_terms),
-	UNC_FIELD("evidence", TEXT, UNC_AT(struct unc_event_def, evidence)),
+	UNC_FIELD("alias", TEXT, EVENT(alias), .check = check_alias),
+	UNC_FIELD("terms", TEXT, EVENT(terms), .check = unc_family_terms),
+	UNC_FIELD("evidence", TEXT, EVENT(evidence)),
 	UNC_END,
 };
 
@@ -406,23 +385,20 @@ static int finish_event(const struct unc_reader *r, const struct unc_yaml *map, 
 }
 
 static const struct unc_field event_fields[] = {
-	UNC_FIELD("!title", TEXT, UNC_AT(struct unc_event_def, title)),
-	UNC_FIELD("alias", TEXT, UNC_AT(struct unc_event_def, alias), .check = check_alias),
-	UNC_FIELD("terms", TEXT, UNC_AT(struct unc_event_def, terms), .check = unc_family_terms),
+	UNC_FIELD("!title", TEXT, EVENT(title)),
+	UNC_FIELD("alias", TEXT, EVENT(alias), .check = check_alias),
+	UNC_FIELD("terms", TEXT, EVENT(terms), .check = unc_family_terms),
 	UNC_FIELD("cases", ANY),
 	/* The kernel's .scale of the alias; other factors are in formulas. */
-	UNC_FIELD("scale", WORD, UNC_AT(struct unc_event_def, kernel_scale),
+	UNC_FIELD("scale", WORD, EVENT(kernel_scale),
 		  .words = (const char *const[]){"", "kernel", NULL}, .what = "scale"),
-	UNC_FIELD("always", BOOL, UNC_AT(struct unc_event_def, always)),
+	UNC_FIELD("always", BOOL, EVENT(always)),
 	/* A clock is not restricted by the filters of its family. */
-	UNC_FIELD("filter", WORD, UNC_AT(struct unc_event_def, unfiltered),
+	UNC_FIELD("filter", WORD, EVENT(unfiltered),
 		  .words = (const char *const[]){"", "none", NULL}, .what = "filter of an event"),
-	UNC_FIELD("!evidence", TEXT, UNC_AT(struct unc_event_def, evidence)),
+	UNC_FIELD("!evidence", TEXT, EVENT(evidence)),
 	UNC_END,
 };
-
-static const struct unc_shape event = {
-	.fields = event_fields, .size = sizeof(struct unc_event_def), .check = finish_event};
 
 /* ---- metrics ---- */
 
@@ -497,12 +473,12 @@ static int read_unless(const struct unc_reader *r, const struct unc_yaml *node, 
 static const struct unc_field metric_case_fields[] = {
 	UNC_FIELD("when", TEXT, .check = unc_family_when),
 	UNC_FIELD("!formula", ANY, .check = read_formula),
-	UNC_FIELD("headline", NUMBER, UNC_AT(struct uncore_metric, headline), .most = 9),
-	UNC_FIELD("apart", TEXT, UNC_AT(struct uncore_metric, apart)),
-	UNC_FIELD("doubt", TEXT, UNC_AT(struct uncore_metric, doubt)),
+	UNC_FIELD("headline", NUMBER, METRIC(headline), .most = 9),
+	UNC_FIELD("apart", TEXT, METRIC(apart)),
+	UNC_FIELD("doubt", TEXT, METRIC(doubt)),
 	UNC_FIELD("unless", ANY, .with = "doubt", .check = read_unless),
-	UNC_FIELD("each_pmu", BOOL, UNC_AT(struct uncore_metric, each_pmu), .with = "unless"),
-	UNC_FIELD("evidence", TEXT, UNC_AT(struct uncore_metric, evidence)),
+	UNC_FIELD("each_pmu", BOOL, METRIC(each_pmu), .with = "unless"),
+	UNC_FIELD("evidence", TEXT, METRIC(evidence)),
 	UNC_END,
 };
 
@@ -532,35 +508,31 @@ static int check_metric(const struct unc_reader *r, const struct unc_yaml *map, 
 }
 
 static const struct unc_field metric_fields[] = {
-	UNC_FIELD("!title", TEXT, UNC_AT(struct uncore_metric, title)),
-	UNC_FIELD("!unit", TEXT, UNC_AT(struct uncore_metric, unit),
+	UNC_FIELD("!title", TEXT, METRIC(title)),
+	UNC_FIELD("!unit", TEXT, METRIC(unit),
 		  .words = (const char *const[]){"B/s", "Hz", "s", "ratio", "1/s", "1/cycle",
 						 "count", "W", "J", "B", "cycle", "B/cycle",
 						 "packet", NULL},
 		  .what = "unit"),
-	UNC_FIELD("formerly", TEXT, UNC_AT(struct uncore_metric, formerly)),
+	UNC_FIELD("formerly", TEXT, METRIC(formerly)),
 	UNC_FIELD("formula", ANY, .check = read_formula),
 	UNC_FIELD("cases", ANY),
-	UNC_FIELD("headline", NUMBER, UNC_AT(struct uncore_metric, headline), .least = 1,
-		  .most = 9),
-	UNC_FIELD("apart", TEXT, UNC_AT(struct uncore_metric, apart)),
-	UNC_FIELD("ceiling", WORD, UNC_AT(struct uncore_metric, ceiling),
+	UNC_FIELD("headline", NUMBER, METRIC(headline), .least = 1, .most = 9),
+	UNC_FIELD("apart", TEXT, METRIC(apart)),
+	UNC_FIELD("ceiling", WORD, METRIC(ceiling),
 		  .words =
 			  (const char *const[]){[UNC_CEILING_NONE] = "",
 						[UNC_CEILING_MEMORY] = "memory",
 						[UNC_CEILING_PORT] = "port",
 						NULL},
 		  .what = "ceiling"),
-	UNC_FIELD("doubt", TEXT, UNC_AT(struct uncore_metric, doubt)),
+	UNC_FIELD("doubt", TEXT, METRIC(doubt)),
 	UNC_FIELD("unless", ANY, .with = "doubt", .check = read_unless),
-	UNC_FIELD("each_pmu", BOOL, UNC_AT(struct uncore_metric, each_pmu), .with = "unless"),
-	UNC_FIELD("over", TEXT, UNC_AT(struct uncore_metric, over)),
-	UNC_FIELD("!evidence", TEXT, UNC_AT(struct uncore_metric, evidence)),
+	UNC_FIELD("each_pmu", BOOL, METRIC(each_pmu), .with = "unless"),
+	UNC_FIELD("over", TEXT, METRIC(over)),
+	UNC_FIELD("!evidence", TEXT, METRIC(evidence)),
 	UNC_END,
 };
-
-static const struct unc_shape metric = {
-	.fields = metric_fields, .size = sizeof(struct uncore_metric), .check = check_metric};
 
 /* ---- the whole ---- */
 
@@ -587,39 +559,39 @@ static const char *const places[] = {
 };
 
 static const struct unc_field family_fields[] = {
-	UNC_FIELD("!family", TEXT, UNC_AT(struct unc_family, name)),
-	UNC_FIELD("!title", TEXT, UNC_AT(struct unc_family, title)),
-	UNC_FIELD("!instance", TEXT, UNC_AT(struct unc_family, instance)),
-	UNC_FIELD("!place", WORD, UNC_AT(struct unc_family, place), .words = places),
-	UNC_FIELD("!pmus", LIST, UNC_LIST(struct unc_family, patterns, pattern_count),
-		  .of = &pattern, .least = 1),
-	UNC_FIELD("models", WORDS, UNC_LIST(struct unc_family, models, model_count),
-		  .check = check_models),
-	UNC_FIELD("expect", LIST, UNC_LIST(struct unc_family, expectations, expectation_count),
-		  .of = &expectation),
-	UNC_FIELD("everywhere", BOOL, UNC_AT(struct unc_family, everywhere)),
+	UNC_FIELD("!family", TEXT, FAMILY(name)),
+	UNC_FIELD("!title", TEXT, FAMILY(title)),
+	UNC_FIELD("!instance", TEXT, FAMILY(instance)),
+	UNC_FIELD("!place", WORD, FAMILY(place), .words = places),
+	UNC_FIELD("!pmus", LIST, FAMILY_LIST(patterns, pattern_count),
+		  .of = UNC_SHAPE(struct unc_pattern, pattern_fields), .least = 1),
+	UNC_FIELD("models", WORDS, FAMILY_LIST(models, model_count), .check = check_models),
+	UNC_FIELD("expect", LIST, FAMILY_LIST(expectations, expectation_count),
+		  .of = UNC_SHAPE(struct unc_expectation, expectation_fields,
+				  .check = check_expectation)),
+	UNC_FIELD("everywhere", BOOL, FAMILY(everywhere)),
 	UNC_FIELD("counters", ANY, .check = read_counters),
-	UNC_FIELD("each_socket", BOOL, UNC_AT(struct unc_family, each_socket)),
+	UNC_FIELD("each_socket", BOOL, FAMILY(each_socket)),
 	UNC_FIELD("role", ANY, .check = read_role),
 	UNC_FIELD("filters", MAP, .of = &unc_filters_shape),
-	UNC_FIELD("ports", LIST, UNC_LIST(struct unc_family, port_rules, port_rule_count),
-		  .of = &port_rule),
-	UNC_FIELD("nodes", LIST, UNC_LIST(struct unc_family, node_rules, node_rule_count),
-		  .of = &node_rule),
-	UNC_FIELD("!events", NAMED, UNC_LIST(struct unc_family, events, event_count), .of = &event),
-	UNC_FIELD("terms", LIST, UNC_LIST(struct unc_family, named_terms, named_term_count),
+	UNC_FIELD("ports", LIST, FAMILY_LIST(port_rules, port_rule_count),
+		  .of = UNC_SHAPE(struct unc_port_rule, port_fields,
+				  .choice = offsetof(struct unc_port_rule, kind),
+				  .check = finish_port_rule)),
+	UNC_FIELD("nodes", LIST, FAMILY_LIST(node_rules, node_rule_count),
+		  .of = UNC_SHAPE(struct unc_node_rule, node_fields,
+				  .choice = offsetof(struct unc_node_rule, kind))),
+	UNC_FIELD("!events", NAMED, FAMILY_LIST(events, event_count),
+		  .of = UNC_SHAPE(struct unc_event_def, event_fields, .check = finish_event)),
+	UNC_FIELD("terms", LIST, FAMILY_LIST(named_terms, named_term_count),
 		  .of = &unc_named_term_shape),
-	UNC_FIELD("rules", LIST, UNC_LIST(struct unc_family, rules, rule_count),
-		  .of = &unc_rule_shape),
-	UNC_FIELD("kernel_bugs", LIST, UNC_LIST(struct unc_family, bugs, bug_count),
-		  .of = &unc_kernel_bug_shape),
-	UNC_FIELD("!metrics", NAMED, UNC_LIST(struct unc_family, metrics, metric_count),
-		  .of = &metric),
-	UNC_FIELD("peer", TEXT, UNC_AT(struct unc_family, peer), .check = check_file),
+	UNC_FIELD("rules", LIST, FAMILY_LIST(rules, rule_count), .of = &unc_rule_shape),
+	UNC_FIELD("kernel_bugs", LIST, FAMILY_LIST(bugs, bug_count), .of = &unc_kernel_bug_shape),
+	UNC_FIELD("!metrics", NAMED, FAMILY_LIST(metrics, metric_count),
+		  .of = UNC_SHAPE(struct uncore_metric, metric_fields, .check = check_metric)),
+	UNC_FIELD("peer", TEXT, FAMILY(peer), .check = check_file),
 	UNC_END,
 };
-
-static const struct unc_shape family = {.fields = family_fields};
 
 int unc_family_parse(struct unc_family **out, struct unc_yaml_file *file, const char *cpu_model,
 		     struct unc_error *e)
@@ -636,7 +608,7 @@ int unc_family_parse(struct unc_family **out, struct unc_yaml_file *file, const 
 	f->cpu_model = cpu_model;
 	f->on_this_cpu = true;
 	f->counters = COUNTERS;
-	err = unc_fill(&r, file->root, &family, f);
+	err = unc_fill(&r, file->root, UNC_SHAPE(struct unc_family, family_fields), f);
 	if (err < 0)
 		unc_family_free(f);
 	else

@@ -175,19 +175,15 @@ static const struct unc_field bus_fields[] = {
 	UNC_END,
 };
 
-static const struct unc_shape bus_shape = {.fields = bus_fields,
-					   .size = sizeof(struct unc_root_bus)};
-
 static const struct unc_field kept_fields[] = {
 	UNC_FIELD("!cpu", TEXT, KEPT(cpu)),
 	UNC_FIELD("!bridges", NUMBER, KEPT(bridges)),
 	UNC_FIELD("!kind", NUMBER, KEPT(kind), .most = 63),
-	UNC_FIELD("!buses", LIST, UNC_LIST(struct kept_buses, items, count), .of = &bus_shape),
+	UNC_FIELD("!buses", LIST, UNC_LIST(struct kept_buses, items, count),
+		  .of = UNC_SHAPE(struct unc_root_bus, bus_fields)),
 	UNC_FIELD("!end", BOOL, KEPT(end)),
 	UNC_END,
 };
-
-static const struct unc_shape kept_shape = {.fields = kept_fields};
 
 /* Of the bridges on root buses, by which the file is recognised as that of other hardware or other bus
  * numbers. FNV-1a, by words. */
@@ -243,7 +239,7 @@ static int read_kept(struct unc_root_buses *b, const struct unc_pci *pci, const 
 	if (r < 0)
 		return r;
 	reader.file = file;
-	r = unc_fill(&reader, file->root, &kept_shape, &kept);
+	r = unc_fill(&reader, file->root, UNC_SHAPE(struct kept_buses, kept_fields), &kept);
 	if (r == 0 && (strcmp(kept.cpu, cpu_model) != 0 || kept.bridges != bridges_hash(pci)))
 		r = unc_fail(
 			why, ENODEV,

@@ -128,7 +128,6 @@ static const struct unc_field clock_fields[] = {
 
 static int read_clock(const struct unc_reader *r, const struct unc_yaml *node, void *into)
 {
-	static const struct unc_shape shape = {.fields = clock_fields};
 	const struct unc_yaml *hz = unc_yaml_get(node, "hz");
 	struct unc_regs *block = into;
 
@@ -140,7 +139,7 @@ static int read_clock(const struct unc_reader *r, const struct unc_yaml *node, v
 		return unc_reader_fail(r, node,
 				       "the value of 'clock' must be 'host', or a map of 'hz', "
 				       "'counter' or both");
-	return unc_fill(r, node, &shape, block);
+	return unc_fill(r, node, UNC_SHAPE(struct unc_regs, clock_fields), block);
 }
 
 /* ---- counters ---- */
@@ -234,7 +233,6 @@ static int add_counter(const struct unc_reader *r, const struct unc_regs_counter
 
 static int read_counter(const struct unc_reader *r, const struct unc_yaml *node)
 {
-	static const struct unc_shape shape = {.fields = counter_fields};
 	struct unc_regs *block = r->context;
 	struct array array = {.first.at = node,
 			      .count = 1,
@@ -242,7 +240,7 @@ static int read_counter(const struct unc_reader *r, const struct unc_yaml *node)
 	struct unc_regs_counter *c = &array.first;
 	bool low = unc_yaml_get(node, "low"), high = unc_yaml_get(node, "high");
 	bool control = unc_yaml_get(node, "control");
-	int err = unc_fill(r, node, &shape, &array);
+	int err = unc_fill(r, node, UNC_SHAPE(struct array, counter_fields), &array);
 	const struct rule rules[] = {
 		{low != high || low == !!unc_yaml_get(node, "offset"), "",
 		 "a counter needs 'offset', or 'low' and 'high' for its halves"},
@@ -386,25 +384,15 @@ static const struct unc_field field_fields[] = {
 	UNC_END,
 };
 
-static const struct unc_shape field = {.fields = field_fields,
-				       .size = sizeof(struct unc_regs_field)};
-
 #define CONTROL(member) UNC_AT(struct unc_regs_control, member)
 
 static const struct unc_field control_fields[] = {
 	UNC_FIELD("!offset", NUMBER, CONTROL(offset), .most = UNC_REGS_OFFSET_MOST),
 	UNC_FIELD("ones", BITS, CONTROL(ones)),
-	UNC_FIELD("!fields", NAMED, UNC_LIST(struct unc_regs_control, fields, count), .of = &field,
-		  .most = 64),
+	UNC_FIELD("!fields", NAMED, UNC_LIST(struct unc_regs_control, fields, count),
+		  .of = UNC_SHAPE(struct unc_regs_field, field_fields), .most = 64),
 	UNC_END,
 };
-
-static const struct unc_shape control = {
-	.fields = control_fields, .size = sizeof(struct unc_regs_control), .check = check_control};
-
-/* The offset of a counter's own register is with the counter. */
-static const struct unc_shape select_control = {.fields = &control_fields[1],
-						.check = check_control};
 
 static const struct unc_field only_fields[] = {
 	UNC_FIELD("!event", NUMBER, UNC_AT(struct unc_regs_only, event)),
@@ -477,7 +465,6 @@ bool unc_regs_set_middles(struct unc_regs *r)
 
 static int read_bins(const struct unc_reader *r, const struct unc_yaml *node, void *into)
 {
-	static const struct unc_shape shape = {.fields = histogram_fields};
 	const struct unc_yaml *list = unc_yaml_get(node, "listed");
 	const struct unc_yaml *values = unc_yaml_get(node, "values");
 	const struct unc_yaml *last = unc_yaml_get(node, "last");
@@ -495,7 +482,7 @@ static int read_bins(const struct unc_reader *r, const struct unc_yaml *node, vo
 	block->bounds_written = list && block->thresholds_at;
 	for (size_t k = 0; k < h->count; k++)
 		h->lower[k] = (double)k; /* until a scan reads them */
-	if (unc_fill(r, node, &shape, block) < 0)
+	if (unc_fill(r, node, UNC_SHAPE(struct unc_regs, histogram_fields), block) < 0)
 		return -EBADMSG;
 	if (!list && !block->thresholds_at)
 		return unc_reader_fail(r, node, "a histogram needs 'listed' or 'thresholds'");
@@ -651,27 +638,28 @@ static const struct unc_field fields[] = {
 	UNC_FIELD("size", NUMBER, BLOCK(size), .least = 4, .most = UNC_REGS_OFFSET_MOST),
 	UNC_FIELD("count", NUMBER, BLOCK(instances), .least = 1, .most = UNC_REGS_INSTANCES),
 	UNC_FIELD("stride", NUMBER, BLOCK(stride), .least = 1, .most = UNC_REGS_OFFSET_MOST),
-	UNC_FIELD("map", MAP, .of = &(const struct unc_shape){.fields = map_fields},
-		  .check = check_map),
+	UNC_FIELD("map", MAP, .of = UNC_SHAPE(struct unc_regs, map_fields), .check = check_map),
 	UNC_FIELD("quantity", TEXT, BLOCK(quantity)),
 	UNC_FIELD("clock", ANY, .check = read_clock),
 	UNC_FIELD("!counters", ANY, .check = read_counters),
 	UNC_FIELD("control", NAMED, UNC_LIST(struct unc_regs, controls, control_count),
-		  .of = &control, .most = UNC_REGS_CONTROLS),
-	UNC_FIELD("counter_control", MAP, BLOCK(select), .of = &select_control),
+		  .of = UNC_SHAPE(struct unc_regs_control, control_fields, .check = check_control),
+		  .most = UNC_REGS_CONTROLS),
+	/* The offset of a counter's own register is with the counter. */
+	UNC_FIELD("counter_control", MAP, BLOCK(select),
+		  .of = UNC_SHAPE(struct unc_regs_control, &control_fields[1],
+				  .check = check_control)),
 	UNC_FIELD("overflow", WORD, BLOCK(overflow),
 		  .words = (const char *const[]){"wraps", "freezes", "freezes-all", NULL}),
 	UNC_FIELD("only", LIST, UNC_LIST(struct unc_regs, only, only_count),
-		  .of = &(const struct unc_shape){.fields = only_fields,
-						  .size = sizeof(struct unc_regs_only)}),
-	UNC_FIELD("kernel", MAP, .of = &(const struct unc_shape){.fields = kernel_fields}),
+		  .of = UNC_SHAPE(struct unc_regs_only, only_fields)),
+	UNC_FIELD("kernel", MAP, .of = UNC_SHAPE(struct unc_regs, kernel_fields)),
 	UNC_FIELD("histogram", ANY, .check = read_bins),
 	UNC_END,
 };
 
 int unc_regs_parse(struct unc_regs **out, struct unc_yaml_file *file, struct unc_error *e)
 {
-	static const struct unc_shape shape = {.fields = fields, .check = finish_block};
 	struct unc_regs *block = calloc(1, sizeof(*block));
 	struct unc_reader r = {.file = file, .e = e, .context = block};
 	int err;
@@ -683,7 +671,8 @@ int unc_regs_parse(struct unc_regs **out, struct unc_yaml_file *file, struct unc
 	block->file = file;
 	block->instances = 1;
 	block->narrowest = 64;
-	err = unc_fill(&r, file->root, &shape, block);
+	err = unc_fill(&r, file->root, UNC_SHAPE(struct unc_regs, fields, .check = finish_block),
+		       block);
 	if (err < 0)
 		unc_regs_free(block);
 	else

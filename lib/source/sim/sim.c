@@ -132,10 +132,6 @@ static const struct unc_field ramp_fields[] = {
 	UNC_END,
 };
 
-static const struct unc_shape sine = {.fields = sine_fields};
-static const struct unc_shape burst = {.fields = burst_fields};
-static const struct unc_shape ramp = {.fields = ramp_fields};
-
 /* A number is the share of the period itself, anything else is a name. */
 static int read_phase(const struct unc_reader *r, const struct unc_yaml *node, void *into)
 {
@@ -174,9 +170,9 @@ static const struct unc_field rate_fields[] = {
 	UNC_FIELD("!event", TEXT, MEMBER(event)),
 	/* In the order of enum unc_wave_kind. */
 	UNC_FIELD("|constant", DOUBLE, MEMBER(wave.a), .range = &rates),
-	UNC_FIELD("|sine", MAP, MEMBER(wave), .of = &sine),
-	UNC_FIELD("|burst", MAP, MEMBER(wave), .of = &burst),
-	UNC_FIELD("|ramp", MAP, MEMBER(wave), .of = &ramp),
+	UNC_FIELD("|sine", MAP, MEMBER(wave), .of = UNC_SHAPE(struct unc_wave, sine_fields)),
+	UNC_FIELD("|burst", MAP, MEMBER(wave), .of = UNC_SHAPE(struct unc_wave, burst_fields)),
+	UNC_FIELD("|ramp", MAP, MEMBER(wave), .of = UNC_SHAPE(struct unc_wave, ramp_fields)),
 	UNC_FIELD("spread", DOUBLE, MEMBER(spread), .range = &spreads),
 	UNC_FIELD("phase", TEXT, .check = read_phase),
 	UNC_FIELD("running", DOUBLE, MEMBER(running), .range = &shares),
@@ -209,23 +205,17 @@ static int finish_rate(const struct unc_reader *r, const struct unc_yaml *map, v
 	return 0;
 }
 
-static const struct unc_shape rate_shape = {
-	.fields = rate_fields,
-	.size = sizeof(struct rate),
-	.choice = offsetof(struct rate, wave.kind),
-	.check = finish_rate,
-};
-
 static const struct unc_field sim_fields[] = {
 	UNC_FIELD("!sim", TEXT, UNC_AT(struct unc_sim, name)),
 	UNC_FIELD("title", TEXT),
 	UNC_FIELD("!machine", TEXT, UNC_AT(struct unc_sim, machine)),
 	UNC_FIELD("seed", NUMBER, UNC_AT(struct unc_sim, seed)),
-	UNC_FIELD("!rates", LIST, UNC_LIST(struct unc_sim, rates, count), .of = &rate_shape),
+	UNC_FIELD("!rates", LIST, UNC_LIST(struct unc_sim, rates, count),
+		  .of = UNC_SHAPE(struct rate, rate_fields,
+				  .choice = offsetof(struct rate, wave.kind),
+				  .check = finish_rate)),
 	UNC_END,
 };
-
-static const struct unc_shape sim_shape = {.fields = sim_fields};
 
 /* ---- the machine --------------------------------------------------------------------------- */
 
@@ -340,7 +330,7 @@ int unc_sim_load(struct unc_sim **out, const char *spec, struct unc_root **root,
 				     "simulation", e);
 	if (ret == 0)
 		ret = unc_fill(&(struct unc_reader){.file = sim->file, .e = e, .context = sim},
-			       sim->file->root, &sim_shape, sim);
+			       sim->file->root, UNC_SHAPE(struct unc_sim, sim_fields), sim);
 	if (ret == 0)
 		ret = open_machine(root, sim, unc_is_path(name), e);
 	free(name);
