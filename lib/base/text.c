@@ -96,6 +96,13 @@ void *unc_append(void *array, size_t *count, size_t size)
 	return memset(items + n * size, 0, size);
 }
 
+int unc_add(void *array, size_t *count, const void *entry, size_t size)
+{
+	void *added = unc_append(array, count, size);
+
+	return added ? memcpy(added, entry, size), 0 : -ENOMEM;
+}
+
 void unc_text_add(struct unc_text *t, const char *fmt, ...)
 {
 	size_t room = t->room ? t->room : 64;

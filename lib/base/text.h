@@ -76,6 +76,10 @@ void unc_text_finish(struct unc_text *t);
  * `array` is the address of the pointer to its entries, which may move. The new entry; NULL: out of memory. */
 void *unc_append(void *array, size_t *count, size_t size);
 
+/* Adds a copy of an entry to such an array. -ENOMEM. */
+#define UNC_ADD(array, count, entry) unc_add(array, count, entry, sizeof(*(entry)))
+int unc_add(void *array, size_t *count, const void *entry, size_t size);
+
 /* Reads to the end of the file, but no more than `max` bytes; a NUL follows. -ENOMEM, and errors of read(2). */
 int unc_read_fd(int fd, size_t max, char **out, size_t *len);
 

@@ -162,12 +162,10 @@ static int add_metrics(struct unc_catalogue *c, bool here, struct unc_error *e)
 		const struct unc_family *f = c->families[i];
 
 		for (size_t k = 0; (f->pmu_count > 0) == here && k < f->metric_count; k++) {
-			const struct uncore_metric **metric =
-				unc_append(&c->metrics, &c->metric_count, sizeof(*metric));
+			const struct uncore_metric *metric = &f->metrics[k];
 
-			if (!metric)
+			if (UNC_ADD(&c->metrics, &c->metric_count, &metric) < 0)
 				return unc_nomem(e);
-			*metric = &f->metrics[k];
 		}
 	}
 	return 0;
@@ -182,7 +180,6 @@ int unc_catalogue_match(struct unc_catalogue *c, struct unc_pmus *pmus, struct u
 
 		for (size_t k = 0; r == 0 && k < pmus->count; k++) {
 			struct uncore_pmu *pmu = &pmus->items[k];
-			const struct uncore_pmu **own;
 
 			if (pmu->family || !f->on_this_cpu ||
 			    !recognises(f->patterns, f->pattern_count, pmu))
@@ -196,10 +193,7 @@ int unc_catalogue_match(struct unc_catalogue *c, struct unc_pmus *pmus, struct u
 			for (size_t b = 0; b < f->bug_count; b++)
 				pmu->adds_at_reads |=
 					f->bugs[b].adds_at_reads && !f->bugs[b].other_model;
-			own = unc_append(&f->pmus, &f->pmu_count, sizeof(*own));
-			if (own)
-				*own = pmu;
-			else
+			if (UNC_ADD(&f->pmus, &f->pmu_count, &pmu) < 0)
 				r = unc_nomem(e);
 		}
 		if (r == 0 && f->pmu_count && unc_family_find_bugs(f, c->kernel) < 0)

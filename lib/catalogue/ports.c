@@ -289,30 +289,23 @@ static int match_port(struct unc_ports *p, struct unc_pci *pci, struct unc_devic
 		p->needs_root |= c.len < 0x100;
 	for (size_t i = 0; r == 0 && i < p->instance_count; i++) {
 		struct unc_port_instance *x = &p->instances[i];
-		struct unc_port *port;
-		const struct uncore_pmu **pmu;
+		struct unc_port port = {.device = &d->shown};
 
 		if (!counts(x, d, &c, &index))
 			continue;
+		port.index = index;
 		found = true;
 		if (index >= 0)
 			d->shown.index = index;
 		d->shown.doubt = x->doubt;
 		if (d->shown.socket < 0)
 			d->shown.socket = x->socket;
-		port = unc_append(&x->ports, &x->port_count, sizeof(*port));
-		if (port)
-			*port = (struct unc_port){&d->shown, index};
-		else
-			r = -ENOMEM;
+		r = UNC_ADD(&x->ports, &x->port_count, &port);
 		if (d->pmu_count && p->pmus[p->pmu_count - 1] == x->pmu)
 			continue; /* from another CPU */
-		pmu = unc_append(&p->pmus, &p->pmu_count, sizeof(*pmu));
-		if (pmu)
-			*pmu = x->pmu;
-		else
-			r = -ENOMEM;
-		d->pmu_count += pmu != NULL;
+		if (r == 0)
+			r = UNC_ADD(&p->pmus, &p->pmu_count, &x->pmu);
+		d->pmu_count += r == 0;
 	}
 	if (!found)
 		d->shown.unknown = why_unknown(p, pci, d, &c);

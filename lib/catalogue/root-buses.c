@@ -57,15 +57,12 @@ next_device(const struct unc_pci *pci, const struct unc_port_rule *rule, unsigne
 
 static int add_bus(struct unc_root_buses *b, uint64_t address, uint32_t sad, unsigned number)
 {
-	struct unc_root_bus *bus = unc_append(&b->items, &b->count, sizeof(*bus));
+	const struct unc_root_bus bus = {.segment = (unsigned)(address >> 16),
+					 .bus = address >> 8 & 0xff,
+					 .socket = sad & 15,
+					 .number = number};
 
-	if (!bus)
-		return -ENOMEM;
-	*bus = (struct unc_root_bus){.segment = (unsigned)(address >> 16),
-				     .bus = address >> 8 & 0xff,
-				     .socket = sad & 15,
-				     .number = number};
-	return 0;
+	return UNC_ADD(&b->items, &b->count, &bus);
 }
 
 /* The register with the package is that of device 0 on the first bus that another one names. */
@@ -248,14 +245,8 @@ static int read_kept(struct unc_root_buses *b, const struct unc_pci *pci, const 
 	b->kind = kept.kind;
 	if (r == 0)
 		r = check_kind(b, why);
-	for (size_t i = 0; r == 0 && i < kept.count; i++) {
-		struct unc_root_bus *bus = unc_append(&b->items, &b->count, sizeof(*bus));
-
-		if (bus)
-			*bus = kept.items[i];
-		else
-			r = -ENOMEM;
-	}
+	for (size_t i = 0; r == 0 && i < kept.count; i++)
+		r = UNC_ADD(&b->items, &b->count, &kept.items[i]);
 	unc_yaml_free(file);
 	return r;
 }

@@ -138,22 +138,18 @@ int unc_modules_smbios(struct unc_modules *out, const uint8_t *data, size_t len,
 		unsigned array = number_at(&t, 4, 2), width = number_at(&t, 0x0a, 2);
 		uint8_t kind = (uint8_t)number_at(&t, 0x12, 1);
 		unsigned technology = number_at(&t, 0x28, 1);
-		struct unc_module *m;
+		const struct unc_module m = {.present = number_at(&t, 0x0c, 2) != 0,
+					     .kind = kind,
+					     .width = width == 0xffff ? 0 : width,
+					     .rated = speed_at(&t, 0x15, 0x54),
+					     .configured = speed_at(&t, 0x20, 0x58)};
 
 		/* 5 to 7: NVDIMM-F, NVDIMM-P, Optane, which have DRAM beside them on their channels */
 		if (t.at[0] != TYPE_MEMORY_DEVICE || others[array / 8] & 1u << array % 8 ||
 		    !unc_module_is_dram(kind) || (technology >= 5 && technology <= 7))
 			continue;
-		m = unc_append(&modules.items, &modules.count, sizeof(*m));
-		if (!m) {
+		if (UNC_ADD(&modules.items, &modules.count, &m) < 0)
 			r = unc_nomem(e);
-			break;
-		}
-		m->present = number_at(&t, 0x0c, 2) != 0;
-		m->kind = kind;
-		m->width = width == 0xffff ? 0 : width;
-		m->rated = speed_at(&t, 0x15, 0x54);
-		m->configured = speed_at(&t, 0x20, 0x58);
 	}
 	if (r < 0)
 		unc_modules_finish(&modules);

@@ -153,33 +153,21 @@ typedef int add_member(struct uncore_pmu *p, const char *name, char *text);
 
 static int add_term(struct uncore_pmu *p, const char *name, char *text)
 {
-	struct uncore_term *term;
+	struct uncore_term term = {.name = name, .format = text};
 
 	if (!text)
 		return -EBADMSG;
-	term = unc_append(&p->terms, &p->term_count, sizeof(*term));
-	if (!term)
-		return -ENOMEM;
-	term->name = name;
-	term->format = text;
-	if (unc_format_parse(text, &term->word, &term->bits) < 0)
-		term->word = -1;
-	return 0;
+	if (unc_format_parse(text, &term.word, &term.bits) < 0)
+		term.word = -1;
+	return UNC_ADD(&p->terms, &p->term_count, &term);
 }
 
 /* They describe the PMU, and no count depends on them. */
 static int add_cap(struct uncore_pmu *p, const char *name, char *text)
 {
-	struct uncore_cap *cap;
+	const struct uncore_cap cap = {.name = name, .value = text};
 
-	if (!text)
-		return 0;
-	cap = unc_append(&p->caps, &p->cap_count, sizeof(*cap));
-	if (!cap)
-		return -ENOMEM;
-	cap->name = name;
-	cap->value = text;
-	return 0;
+	return text ? UNC_ADD(&p->caps, &p->cap_count, &cap) : 0;
 }
 
 /* An event, or a file beside one. Event names may have dots: only a known suffix of an event that exists,
@@ -190,7 +178,7 @@ static int add_event(struct uncore_pmu *p, const char *name, char *text)
 	enum { SCALE, UNIT, PER_PACKAGE, SNAPSHOT, SUFFIXES };
 	static const char *const suffixes[] = {".scale", ".unit", ".per-pkg", ".snapshot"};
 	const char *suffix = strrchr(name, '.');
-	struct uncore_alias *alias = NULL;
+	struct uncore_alias added = {.name = name, .terms = text, .scale = 1}, *alias = NULL;
 	size_t side = SCALE, len = text ? strlen(text) : 0;
 
 	while (side < SUFFIXES && !(suffix && strcmp(suffix, suffixes[side]) == 0))
@@ -199,15 +187,8 @@ static int add_event(struct uncore_pmu *p, const char *name, char *text)
 		if (strncmp(p->aliases[k].name, name, (size_t)(suffix - name)) == 0 &&
 		    !p->aliases[k].name[suffix - name])
 			alias = &p->aliases[k];
-	if (!alias) {
-		if (!text)
-			return -EBADMSG;
-		alias = unc_append(&p->aliases, &p->alias_count, sizeof(*alias));
-		if (!alias)
-			return -ENOMEM;
-		*alias = (struct uncore_alias){.name = name, .terms = text, .scale = 1};
-		return 0;
-	}
+	if (!alias)
+		return text ? UNC_ADD(&p->aliases, &p->alias_count, &added) : -EBADMSG;
 	/* Some kernels wrote "MiB" with its quotation marks into the file. */
 	if (len >= 2 && (text[0] == '"' || text[0] == '\'') && text[len - 1] == text[0]) {
 		text[len - 1] = '\0';
@@ -260,7 +241,7 @@ static int add_defs(struct uncore_pmu *p)
 	for (size_t i = 0; i < p->def_count; i++) {
 		const struct unc_event_def *def = &p->defs[i];
 		const struct uncore_alias *own = def->alias ? unc_pmu_alias(p, def->alias) : NULL;
-		struct uncore_alias alias = {.terms = def->terms, .scale = 1}, *added;
+		struct uncore_alias alias = {.terms = def->terms, .scale = 1};
 		bool driver = own && !own->evidence;
 
 		if (def->other_model || unc_pmu_alias(p, def->name) || unc_pmu_term(p, def->name))
@@ -277,10 +258,8 @@ static int add_defs(struct uncore_pmu *p)
 		alias.name = def->name;
 		alias.title = def->title;
 		alias.evidence = def->evidence;
-		added = unc_append(&p->aliases, &p->alias_count, sizeof(*added));
-		if (!added)
+		if (UNC_ADD(&p->aliases, &p->alias_count, &alias) < 0)
 			return unc_nomem(p->error);
-		*added = alias;
 	}
 	return 0;
 }
@@ -291,22 +270,16 @@ static int add_named_terms(struct uncore_pmu *p)
 {
 	for (const struct unc_named_term *t = p->named_terms;
 	     t < p->named_terms + p->named_term_count; t++) {
+		struct uncore_term term = {.name = t->name, .word = -1};
 		struct unc_text values = {0};
-		struct uncore_term *added;
 
 		if (t->other_model || unc_pmu_term(p, t->name) ||
 		    !unc_pmu_has_terms(p, t->values->text))
 			continue;
 		for (size_t i = 0; i < t->value_count; i++)
 			unc_text_add(&values, "%s%s", i ? " " : "", t->values[i].name);
-		added = unc_append(&p->terms, &p->term_count, sizeof(*added));
-		if (!added) {
-			unc_text_finish(&values);
-			return unc_nomem(p->error);
-		}
-		*added = (struct uncore_term){.name = t->name, .word = -1};
-		added->values = unc_names_take(&p->strings, unc_text_take(&values));
-		if (!added->values)
+		term.values = unc_names_take(&p->strings, unc_text_take(&values));
+		if (!term.values || UNC_ADD(&p->terms, &p->term_count, &term) < 0)
 			return unc_nomem(p->error);
 	}
 	return 0;

@@ -229,26 +229,19 @@ static struct unc_regs_saved *find_saved(const struct unc_regs_io *io, uint64_t 
 static int save_old_value(struct unc_regs_io *io, uint64_t offset)
 {
 	const struct unc_regs *r = io->regs;
-	struct unc_regs_saved *old;
-	uint64_t value = 0;
+	struct unc_regs_saved old = {.offset = offset};
 	int err;
 
 	if (find_saved(io, offset))
 		return 0;
 	err = unc_regs_io_lock(io, offset);
 	if (err == 0)
-		err = unc_regs_io_load(io, offset, &value);
-	if (err < 0)
-		return err;
-	old = unc_append(&io->old, &io->old_count, sizeof(*old));
-	if (!old)
-		return -ENOMEM;
+		err = unc_regs_io_load(io, offset, &old.value);
 	/* Status bits are not written back: they are outdated, and a 1 may clear something. */
 	for (size_t i = 0; i < r->control_count; i++)
 		if (r->controls[i].offset == offset)
-			value = (value & ~r->controls[i].read_only) | r->controls[i].ones;
-	*old = (struct unc_regs_saved){.offset = offset, .value = value};
-	return 0;
+			old.value = (old.value & ~r->controls[i].read_only) | r->controls[i].ones;
+	return err < 0 ? err : UNC_ADD(&io->old, &io->old_count, &old);
 }
 
 int unc_regs_write(struct unc_regs_io *io, uint64_t offset, uint64_t value)

@@ -46,12 +46,12 @@ int unc_regs_load(struct unc_regs **out, const char *spec, struct unc_error *e)
 static int add_device(struct unc_regs *r, const char *path, uint64_t offset, int cpu,
 		      struct unc_error *e)
 {
-	struct unc_regs_device *d = unc_append(&r->devices, &r->device_count, sizeof(*d));
+	const struct unc_regs_device d = {strdup(path), offset, cpu};
 
-	if (d)
-		*d = (struct unc_regs_device){.path = strdup(path), .offset = offset, .cpu = cpu};
-	if (!d || !d->path)
+	if (!d.path || UNC_ADD(&r->devices, &r->device_count, &d) < 0) {
+		free(d.path);
 		return unc_nomem(e);
+	}
 	if (offset % r->bytes)
 		return unc_fail(e, EINVAL,
 				"%s: it would begin at byte 0x%llx of %s, and registers of %u "
@@ -148,12 +148,10 @@ static int set_cpus(const struct unc_regs *r, const struct unc_topology *t,
 /* A term for some bits of a configuration word; `format` as the kernel would write it. */
 static int add_term(struct uncore_pmu *p, const char *name, int word, uint64_t bits)
 {
-	struct uncore_term *term = unc_append(&p->terms, &p->term_count, sizeof(*term));
+	struct uncore_term term = {.name = name, .word = word, .bits = bits};
 	struct unc_text format = {0};
 	char before = ':';
 
-	if (!term)
-		return -ENOMEM;
 	unc_text_add(&format, "config%.0d", word);
 	for (int low = 0, high; low < 64; low = high + 1) {
 		high = low;
@@ -166,11 +164,8 @@ static int add_term(struct uncore_pmu *p, const char *name, int word, uint64_t b
 		if (high > low)
 			unc_text_add(&format, "-%d", high);
 	}
-	*term = (struct uncore_term){.name = name,
-				     .format = unc_names_take(&p->strings, unc_text_take(&format)),
-				     .word = word,
-				     .bits = bits};
-	return term->format ? 0 : -ENOMEM;
+	term.format = unc_names_take(&p->strings, unc_text_take(&format));
+	return term.format ? UNC_ADD(&p->terms, &p->term_count, &term) : -ENOMEM;
 }
 
 /* Fields that events may set, under the document's name and the one that the kernel's driver would have. */
@@ -212,20 +207,15 @@ static int set_events(const struct unc_regs *r, struct uncore_pmu *p)
 		err = add_term(p, "counter", UNC_REGS_COUNTER_WORD, 0xffff);
 	for (size_t i = 0; err == 0 && i < r->count; i++) {
 		const struct unc_regs_counter *c = &r->counters[i];
+		struct uncore_alias a = {.name = c->name, .scale = 1};
 		struct unc_text terms = {0};
-		struct uncore_alias *a;
 
 		if (c->programmable)
 			continue;
-		a = unc_append(&p->aliases, &p->alias_count, sizeof(*a));
-		if (!a)
-			return -ENOMEM;
 		unc_text_add(&terms, "counter=%zu", i + 1);
-		a->scale = 1;
-		a->name = c->name;
-		a->terms = unc_names_take(&p->strings, unc_text_take(&terms));
-		a->unit = c->role == UNC_ROLE_BYTES ? "B" : NULL;
-		err = a->terms ? 0 : -ENOMEM;
+		a.terms = unc_names_take(&p->strings, unc_text_take(&terms));
+		a.unit = c->role == UNC_ROLE_BYTES ? "B" : NULL;
+		err = a.terms ? UNC_ADD(&p->aliases, &p->alias_count, &a) : -ENOMEM;
 	}
 	return err;
 }

@@ -51,26 +51,20 @@ static int number_of(const char *name, const char *prefix)
 
 static int add_events(struct uncore_pmu *p)
 {
-	struct uncore_term *term = unc_append(&p->terms, &p->term_count, sizeof(*term));
+	const struct uncore_term term = {.name = "event", .format = "config:0-7", .bits = 0xff};
+	int r = UNC_ADD(&p->terms, &p->term_count, &term);
 
-	if (!term)
-		return -ENOMEM;
-	*term = (struct uncore_term){.name = "event", .format = "config:0-7", .bits = 0xff};
-	for (size_t i = 0; i < EVENTS; i++) {
-		struct uncore_alias *alias;
+	for (size_t i = 0; r == 0 && i < EVENTS; i++) {
+		const struct uncore_alias alias = {.name = events[i].file,
+						   .terms = events[i].terms,
+						   .unit = "B",
+						   .scale = 1,
+						   .snapshot = events[i].level};
 
-		if (!unc_root_exists(p->root, UNC_PATH("%s/%s", p->directory, events[i].file)))
-			continue;
-		alias = unc_append(&p->aliases, &p->alias_count, sizeof(*alias));
-		if (!alias)
-			return -ENOMEM;
-		*alias = (struct uncore_alias){.name = events[i].file,
-					       .terms = events[i].terms,
-					       .unit = "B",
-					       .scale = 1,
-					       .snapshot = events[i].level};
+		if (unc_root_exists(p->root, UNC_PATH("%s/%s", p->directory, alias.name)))
+			r = UNC_ADD(&p->aliases, &p->alias_count, &alias);
 	}
-	return 0;
+	return r;
 }
 
 /* The PMU of a group on a cache or (`node` not -1) on a node of it, counted from a CPU there. -ENOMEM. */
