@@ -183,7 +183,7 @@ int uncore_set_vendor_events(struct uncore *u, const char *text)
 {
 	int r = refuse_while_monitored(u);
 
-	if (r == 0 && u->pmus.vendor && unc_vendor_set(u->pmus.vendor, text) < 0)
+	if (r == 0 && u->pmus.vendor && unc_vendor_load(u->pmus.vendor, text) < 0)
 		r = unc_nomem(&u->error);
 	return r;
 }

@@ -4,7 +4,6 @@
 
 struct unc_vendor {
 	const struct unc_topology *topology;
-	char *text; /* the user's; NULL: the library's */
 	bool loaded;
 	struct unc_vendor_unit *units;
 	size_t count;
@@ -123,13 +122,23 @@ static int add_line(struct parser *p, char *line)
 	return 0;
 }
 
-static int load(struct unc_vendor *v)
+static void forget(struct unc_vendor *v)
 {
-	const char *text = v->text;
+	for (size_t i = 0; i < v->count; i++)
+		free(v->units[i].events);
+	free(v->units);
+	v->units = NULL;
+	v->count = 0;
+	unc_names_finish(&v->strings);
+}
+
+int unc_vendor_load(struct unc_vendor *v, const char *text)
+{
 	struct parser p = {.v = v, .model = ""};
 	char *copy, *rest, *line;
 	int r;
 
+	forget(v);
 	for (size_t i = 0; !text && i < unc_embedded_names_count; i++) {
 		const struct unc_file *f = &unc_embedded_names[i];
 		size_t len = strlen(f->name);
@@ -147,17 +156,10 @@ static int load(struct unc_vendor *v)
 		if (v->units[i].count)
 			qsort(v->units[i].events, v->units[i].count, sizeof(struct uncore_alias),
 			      by_name);
+	if (r < 0)
+		forget(v);
+	v->loaded = r == 0;
 	return r;
-}
-
-static void forget(struct unc_vendor *v)
-{
-	for (size_t i = 0; i < v->count; i++)
-		free(v->units[i].events);
-	free(v->units);
-	v->units = NULL;
-	v->count = 0;
-	unc_names_finish(&v->strings);
 }
 
 int unc_vendor_new(struct unc_vendor **out, const struct unc_topology *topology)
@@ -171,36 +173,17 @@ int unc_vendor_new(struct unc_vendor **out, const struct unc_topology *topology)
 	return 0;
 }
 
-int unc_vendor_set(struct unc_vendor *v, const char *text)
-{
-	char *copy = strdup(text);
-
-	if (!copy)
-		return -ENOMEM;
-	forget(v);
-	free(v->text);
-	v->text = copy;
-	v->loaded = false;
-	return 0;
-}
-
 void unc_vendor_free(struct unc_vendor *v)
 {
-	if (v) {
+	if (v)
 		forget(v);
-		free(v->text);
-	}
 	free(v);
 }
 
 int unc_vendor_units(struct unc_vendor *v, const struct unc_vendor_unit **units, size_t *count)
 {
-	int r = v && !v->loaded ? load(v) : 0;
+	int r = v && !v->loaded ? unc_vendor_load(v, NULL) : 0;
 
-	if (r < 0)
-		forget(v);
-	else if (v)
-		v->loaded = true;
 	*units = v ? v->units : NULL;
 	*count = v ? v->count : 0;
 	return r;

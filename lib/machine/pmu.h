@@ -135,8 +135,8 @@ struct unc_vendor;
 /* `topology` is borrowed. -ENOMEM. */
 int unc_vendor_new(struct unc_vendor **out, const struct unc_topology *topology);
 void unc_vendor_free(struct unc_vendor *v);
-/* Takes these names, in the format of data/names, for those of the library. -ENOMEM. */
-int unc_vendor_set(struct unc_vendor *v, const char *text);
+/* Parses these names, in the format of data/names, in place of those of the library (NULL). -ENOMEM. */
+int unc_vendor_load(struct unc_vendor *v, const char *text);
 /* Parsed at the first call. None: `v` is NULL, or there are no names for this CPU. -ENOMEM. */
 int unc_vendor_units(struct unc_vendor *v, const struct unc_vendor_unit **units, size_t *count);
 
