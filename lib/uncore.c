@@ -67,6 +67,29 @@ static int refuse_while_monitored(struct uncore *u)
 		"a monitor of this machine still exists: free it before the machine changes");
 }
 
+/* Drops the scan, which borrows from the old root; NULL: the root stays. */
+static void change_root(struct uncore *u, struct unc_root *root)
+{
+	forget_scan(u);
+	if (!root)
+		return;
+	unc_root_free(u->root);
+	u->root = root;
+}
+
+/* Takes over what the source brings. */
+static void change_source(struct uncore *u, char *name, struct unc_sim *sim, struct unc_regs *regs)
+{
+	unc_sim_free(u->sim);
+	unc_regs_free(u->regs);
+	free(u->source);
+	u->source = name;
+	u->sim = sim;
+	u->regs = regs;
+	u->resctrl = false;
+	u->replay = (struct uncore_replay){0};
+}
+
 int uncore_set_root(struct uncore *u, const char *path)
 {
 	struct unc_root *root;
@@ -77,12 +100,9 @@ int uncore_set_root(struct uncore *u, const char *path)
 			     "%s brings its own machine: it cannot have another root", u->source);
 	if (r == 0)
 		r = unc_root_open(&root, path, &u->error);
-	if (r < 0)
-		return r;
-	forget_scan(u); /* it borrows from the old root */
-	unc_root_free(u->root);
-	u->root = root;
-	return 0;
+	if (r == 0)
+		change_root(u, root);
+	return r;
 }
 
 int uncore_set_source(struct uncore *u, const char *spec)
@@ -112,19 +132,9 @@ int uncore_set_source(struct uncore *u, const char *spec)
 		r = unc_nomem(&u->error);
 	if (r < 0)
 		goto fail;
-	forget_scan(u);
-	if (root) {
-		unc_root_free(u->root);
-		u->root = root;
-	}
-	unc_sim_free(u->sim);
-	unc_regs_free(u->regs);
-	free(u->source);
-	u->sim = sim;
-	u->regs = regs;
+	change_root(u, root);
+	change_source(u, name, sim, regs);
 	u->resctrl = strcmp(spec, "resctrl") == 0;
-	u->replay = (struct uncore_replay){0};
-	u->source = name;
 	return 0;
 fail:
 	unc_root_free(root);
@@ -148,13 +158,8 @@ int uncore_set_replay(struct uncore *u, const struct uncore_replay *replay)
 		free(name);
 		return r;
 	}
-	forget_scan(u);
-	unc_root_free(u->root);
-	unc_sim_free(u->sim);
-	free(u->source);
-	u->root = root;
-	u->sim = NULL;
-	u->source = name;
+	change_root(u, root);
+	change_source(u, name, NULL, NULL);
 	u->replay = *replay;
 	return 0;
 }
