@@ -9,28 +9,26 @@
 /* A finding while its texts grow. */
 struct draft {
 	enum uncore_verdict verdict;
-	struct unc_text subject, found, why, fix;
+	const char *subject;
+	struct unc_text found, why, fix;
 };
 
 static int add_finding(struct uncore *u, struct draft *d)
 {
 	struct unc_findings *f = &u->findings;
-	struct uncore_finding *finding;
-	struct unc_text *const texts[] = {&d->subject, &d->found, &d->why, &d->fix};
-	const char *kept[4] = {NULL};
-	bool failed = false;
+	struct unc_text *const texts[] = {&d->found, &d->why, &d->fix};
+	const char *kept[3] = {NULL}, *subject = unc_names_take(&f->strings, strdup(d->subject));
+	struct uncore_finding finding;
+	bool failed = !subject;
 
-	for (size_t i = 0; i < 4; i++) {
+	for (size_t i = 0; i < 3; i++) {
 		bool empty = !texts[i]->data && !texts[i]->failed;
 
 		kept[i] = empty ? NULL : unc_names_take(&f->strings, unc_text_take(texts[i]));
 		failed |= !empty && !kept[i];
 	}
-	finding = failed ? NULL : unc_append(&f->items, &f->count, sizeof(*finding));
-	if (!finding)
-		return unc_nomem(&u->error);
-	*finding = (struct uncore_finding){d->verdict, kept[0], kept[1], kept[2], kept[3]};
-	return 0;
+	finding = (struct uncore_finding){d->verdict, subject, kept[0], kept[1], kept[2]};
+	return failed || UNC_ADD(&f->items, &f->count, &finding) < 0 ? unc_nomem(&u->error) : 0;
 }
 
 static const char *plural(size_t count)
@@ -42,7 +40,7 @@ static const char *plural(size_t count)
 
 static int check_permission(struct uncore *u)
 {
-	struct draft d = {.verdict = UNCORE_VERDICT_OK};
+	struct draft d = {.verdict = UNCORE_VERDICT_OK, .subject = "permission"};
 	struct unc_permission p;
 
 	if (u->sim || u->regs || !unc_root_is_live(u->root))
@@ -50,7 +48,6 @@ static int check_permission(struct uncore *u)
 	unc_permission_read(&p, u->root);
 	if (!p.level_known)
 		return 0;
-	unc_text_add(&d.subject, "permission");
 	unc_text_add(&d.found, "perf_event_paranoid is %ld, this process has %s", p.level,
 		     p.held ? p.held : "neither CAP_PERFMON nor CAP_SYS_ADMIN");
 	if (p.filtered)
@@ -67,7 +64,7 @@ static int check_permission(struct uncore *u)
 
 static int add_family(struct uncore *u, const struct unc_family *family)
 {
-	struct draft d = {.verdict = UNCORE_VERDICT_OK};
+	struct draft d = {.verdict = UNCORE_VERDICT_OK, .subject = family->name};
 	struct unc_error why = {0}; /* what is wrong with the first broken PMU */
 	size_t metrics = 0, broken = 0;
 
@@ -82,7 +79,6 @@ static int add_family(struct uncore *u, const struct unc_family *family)
 	}
 	for (size_t i = 0; i < family->metric_count; i++)
 		metrics += !uncore_metric_missing(&family->metrics[i]);
-	unc_text_add(&d.subject, "%s", family->name);
 	unc_text_add(&d.found, "%s: %zu PMU%s, %zu metric%s", family->title, family->pmu_count,
 		     plural(family->pmu_count), metrics, plural(metrics));
 	if (broken) {
@@ -109,12 +105,11 @@ static int add_bugs(struct uncore *u, struct unc_family *family)
 		return unc_nomem(&u->error);
 	for (size_t i = 0; r == 0 && i < family->bug_count; i++) {
 		const struct unc_kernel_bug *bug = &family->bugs[i];
-		struct draft d = {.verdict = UNCORE_VERDICT_NOTE};
+		struct draft d = {.verdict = UNCORE_VERDICT_NOTE, .subject = family->name};
 		char *fix;
 
 		if (!bug->text || here == (bug->effect == UNC_BUG_MISSING))
 			continue;
-		unc_text_add(&d.subject, "%s", family->name);
 		unc_text_add(&d.found, "%s", bug->text);
 		if (bug->suspect)
 			unc_text_add(&d.why, "suspect are all events%s",
@@ -189,10 +184,9 @@ static bool guest_lacks(const struct uncore *u, const struct unc_expectation *x)
 static int add_missing(struct uncore *u, const struct unc_family *family,
 		       const struct unc_expectation *x)
 {
-	struct draft d = {.verdict = UNCORE_VERDICT_MISSING};
+	struct draft d = {.verdict = UNCORE_VERDICT_MISSING, .subject = family->name};
 	bool loaded = unc_root_exists(u->root, UNC_PATH("sys/module/%s", x->module));
 
-	unc_text_add(&d.subject, "%s", family->name);
 	unc_text_add(&d.found, "%s: no PMU named %s, though this machine (%s) has the hardware",
 		     family->title, family->patterns[0].name, u->topology.cpu_model);
 	if (guest_lacks(u, x)) {
@@ -246,11 +240,10 @@ static int check_broken_pmus(struct uncore *u)
 
 	for (size_t i = 0; r == 0 && i < u->pmus.count; i++) {
 		const struct uncore_pmu *pmu = &u->pmus.items[i];
-		struct draft d = {.verdict = UNCORE_VERDICT_MISSING};
+		struct draft d = {.verdict = UNCORE_VERDICT_MISSING, .subject = pmu->name};
 
 		if (!pmu->broken || uncore_pmu_family(pmu))
 			continue;
-		unc_text_add(&d.subject, "%s", pmu->name);
 		unc_text_add(&d.found, "it cannot be counted");
 		unc_text_add(&d.why, "%s", pmu->broken);
 		r = add_finding(u, &d);
@@ -290,7 +283,7 @@ static int check_other_pmus(struct uncore *u)
 		}
 	}
 	if (first) {
-		unc_text_add(&d.subject, "other PMUs");
+		d.subject = "other PMUs";
 		unc_text_add(&d.found, "%zu PMU%s without metrics, such as %s", count,
 			     plural(count), first->name);
 		unc_text_add(&d.why, "no family of the catalogue describes them");
@@ -314,7 +307,7 @@ static int check_other_pmus(struct uncore *u)
 			return 0;
 	}
 	d.verdict = UNCORE_VERDICT_MISSING;
-	unc_text_add(&d.subject, "uncore PMUs");
+	d.subject = "uncore PMUs";
 	unc_text_add(&d.found, "none on this machine (%s)", u->topology.cpu_model);
 	if (u->topology.guest[0]) {
 		unc_text_add(&d.why, "%s", u->topology.guest);
@@ -332,7 +325,7 @@ static int check_other_pmus(struct uncore *u)
 
 static int check_ports(struct uncore *u)
 {
-	struct draft d = {.verdict = UNCORE_VERDICT_NOTE};
+	struct draft d = {.verdict = UNCORE_VERDICT_NOTE, .subject = "root ports"};
 	const char *first = NULL; /* why its PMUs are not known */
 	size_t ports = 0, unknown = 0;
 	int r = unc_machine_pci(u);
@@ -349,7 +342,6 @@ static int check_ports(struct uncore *u)
 	}
 	if (!first)
 		return 0;
-	unc_text_add(&d.subject, "root ports");
 	unc_text_add(&d.found, "which PMU counts them is not known for %zu of %zu", unknown, ports);
 	unc_text_add(&d.why, "%s", first);
 	unc_text_add(&d.fix, buses ? "sudo uncore topo --learn" : "sudo uncore pcie");
@@ -361,7 +353,7 @@ static int check_ports(struct uncore *u)
 static int check_memory(struct uncore *u)
 {
 	const struct uncore_memory *m = uncore_memory_get(u);
-	struct draft d = {.verdict = UNCORE_VERDICT_OK};
+	struct draft d = {.verdict = UNCORE_VERDICT_OK, .subject = "memory peak"};
 	bool by_modules = m->channels && u->memory_peak <= 0;
 	bool counted = !m->why;
 	long hundredths;
@@ -371,7 +363,6 @@ static int check_memory(struct uncore *u)
 			  !uncore_metric_missing(u->catalogue.metrics[i]);
 	if (u->regs || !counted)
 		return 0;
-	unc_text_add(&d.subject, "memory peak");
 	if (m->why) {
 		d.verdict = UNCORE_VERDICT_NOTE;
 		unc_text_add(&d.found, "unknown, so no value is compared with it");
@@ -403,14 +394,13 @@ static int (*const checks[])(struct uncore *u) = {
 /* A machine that could not be scanned, since its files are missing. */
 static int check_files(struct uncore *u)
 {
-	struct draft d = {.verdict = UNCORE_VERDICT_MISSING};
+	struct draft d = {.verdict = UNCORE_VERDICT_MISSING, .subject = "/sys"};
 	struct unc_names names = {0};
 	int err = unc_root_list(u->root, "sys/devices/system/cpu", &names);
 
 	unc_names_finish(&names);
 	if (err != -ENOENT && err != -ENOTDIR) /* nor when descriptors have run out */
 		return 0;
-	unc_text_add(&d.subject, "/sys");
 	unc_text_add(&d.found, "no sys/devices/system/cpu");
 	unc_text_add(&d.why,
 		     "CPUs and PMUs are described there: nothing can be counted without it");
