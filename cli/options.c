@@ -2,6 +2,7 @@
 /* The options of every command as one argp: its own, those of outputs, the global ones. */
 #include "options.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -141,32 +142,43 @@ void cli_set_output(struct argp_state *state, const struct output **output, cons
 		*output = now;
 }
 
-/* Bytes per second. */
-static double parse_rate(const char *text, struct argp_state *state)
+static const struct unit rate_units[] = {
+	{"B/s", 1},          {"kB/s", 1e3},         {"MB/s", 1e6},
+	{"GB/s", 1e9},       {"TB/s", 1e12},        {"KiB/s", 0x400},
+	{"MiB/s", 0x100000}, {"GiB/s", 0x40000000}, {"TiB/s", 0x10000000000},
+	{NULL, 0},
+};
+static const struct unit size_units[] = {
+	{"B", 1},          {"kB", 1e3},         {"MB", 1e6},
+	{"GB", 1e9},       {"TB", 1e12},        {"KiB", 0x400},
+	{"MiB", 0x100000}, {"GiB", 0x40000000}, {"TiB", 0x10000000000},
+	{NULL, 0},
+};
+
+/* Bytes, or bytes per second. */
+static double parse_amount(struct argp_state *state, const char *what, const char *text,
+			   const struct unit *units)
 {
-	static const struct unit units[] = {
-		{"B/s", 1},          {"kB/s", 1e3},         {"MB/s", 1e6},
-		{"GB/s", 1e9},       {"TB/s", 1e12},        {"KiB/s", 0x400},
-		{"MiB/s", 0x100000}, {"GiB/s", 0x40000000}, {"TiB/s", 0x10000000000},
-		{NULL, 0},
-	};
+	bool rate = units == rate_units;
 	size_t len = cli_number_length(text);
 	double unit = unit_size(text + len + (text[len] == ' '), units);
-	double rate = strtod(text, NULL) * unit;
+	double amount = strtod(text, NULL) * unit;
 	const char *wrong = NULL;
 
 	if (!len)
-		wrong = "is not a rate; write 307.2GB/s";
+		wrong = rate ? "is not a rate; write 307.2GB/s" : "is not a size; write 100MB";
 	else if (unit == 0)
-		wrong = "does not end in a unit of rates (B/s, kB/s, MB/s, GB/s, TB/s, KiB/s, "
-			"MiB/s, GiB/s, TiB/s)";
-	else if (!(rate > 0))
+		wrong = rate ? "does not end in a unit of rates (B/s, kB/s, MB/s, GB/s, TB/s, "
+			       "KiB/s, MiB/s, GiB/s, TiB/s)"
+			     : "does not end in a unit of sizes (B, kB, MB, GB, TB, KiB, MiB, GiB, "
+			       "TiB)";
+	else if (!(amount > 0))
 		wrong = "must be more than zero";
-	else if (rate > 1e18)
-		wrong = "is more than any memory can transfer";
+	else if (amount > 1e18)
+		wrong = rate ? "is more than any memory can transfer" : "is more than any disk has";
 	if (wrong)
-		argp_error(state, "--memory-peak: '%s' %s", text, wrong);
-	return rate;
+		argp_error(state, "%s: '%s' %s", what, text, wrong);
+	return amount;
 }
 
 static void print_help(struct argp_state *state)
@@ -196,7 +208,7 @@ static void other_global(void *into, int key, char *arg, struct argp_state *stat
 	case KEY_MEMORY_PEAK:
 		if (cli->memory_peak > 0) /* before the command */
 			argp_error(state, "--memory-peak is given twice");
-		cli->memory_peak = parse_rate(arg, state);
+		cli->memory_peak = parse_amount(state, "--memory-peak", arg, rate_units);
 		break;
 	case KEY_COLOR:
 		if (!terminal_set_color(arg))
@@ -263,6 +275,9 @@ static error_t take_option(struct parser *p, size_t i, char *arg, struct argp_st
 		break;
 	case OPTION_COUNT:
 		*(uint64_t *)member = cli_count(state, name, arg);
+		break;
+	case OPTION_SIZE:
+		*(uint64_t *)member = (uint64_t)ceil(parse_amount(state, name, arg, size_units));
 		break;
 	case OPTION_OUTPUT:
 	case OPTION_OTHER:

@@ -19,6 +19,7 @@ enum option_type {
 	OPTION_TIME,     /* uint64_t in ns; a number without a unit is milliseconds */
 	OPTION_INTERVAL, /* the same, at least 1 ms */
 	OPTION_COUNT,    /* uint64_t, at least 1 */
+	OPTION_SIZE,     /* uint64_t in bytes, at least 1: "100MB" */
 	OPTION_OUTPUT,   /* const struct output *, by the name of the option */
 };
 
