@@ -214,7 +214,10 @@ static int set_events(struct cli *cli)
 int cli_open(struct cli *cli)
 {
 	int status = cli_prepare(cli);
-	int err = status ? 0 : uncore_scan(cli->u);
+	int err = !status && cli->snapshot ? uncore_snapshot(cli->u, cli->snapshot) : 0;
+
+	/* A snapshot does not say why a scan failed. */
+	err = status || err ? err : uncore_scan(cli->u);
 
 	if (!err && !status && cli->perfmon)
 		return set_events(cli);

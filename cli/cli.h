@@ -28,6 +28,7 @@ enum cli_exit {
 struct cli {
 	const struct command *command;  /* NULL: none was named */
 	const struct command *commands; /* all of them, to complete a command line; NULL: run it */
+	const struct command *presets;  /* all commands, too: those with metrics are presets */
 	struct uncore *u;
 	const char *root;   /* NULL: "/" */
 	const char *source; /* NULL: "kernel" */
@@ -41,6 +42,7 @@ struct cli {
 	struct sigaction pipe, file_size;
 	cpu_set_t cpus;
 	bool pinned;
+	char **snapshot; /* where cli_open() puts a snapshot of the machine; NULL: none is needed */
 };
 
 struct command {
@@ -144,6 +146,7 @@ int cmd_explain(struct cli *cli, int argc, char **argv);
 int cmd_doctor(struct cli *cli, int argc, char **argv);
 int cmd_latency(struct cli *cli, int argc, char **argv);
 int cmd_snapshot(struct cli *cli, int argc, char **argv);
+int cmd_record(struct cli *cli, int argc, char **argv);
 int cmd_demo_block(struct cli *cli, int argc, char **argv);
 
 #endif

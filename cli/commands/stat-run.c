@@ -135,7 +135,8 @@ static void print_notes(const struct stat_options *o, const struct uncore_monito
 /* Only one window of a known length can be counted again for other metrics. */
 static bool has_rounds(const struct stat_options *o)
 {
-	if (o->command || o->summary || o->tree || (o->output->record && o->output->window))
+	if (o->recorder || o->command || o->summary || o->tree ||
+	    (o->output->record && o->output->window))
 		return false;
 	return o->interval_ns ? o->interval_count == 1 : o->timeout_ns;
 }
@@ -158,9 +159,27 @@ static int add_all(struct cli *cli, const struct stat_options *o, struct uncore_
 		status = cli_fail(cli, err);
 	else if (o->preset)
 		status = add_any(cli, m, o->preset->metrics, o->preset->doc);
-	else if (!o->query_count)
+	else if (!o->query_count && !o->preset_count)
 		status = add_headline(cli, o, m);
 	return status ? status : add_queries(cli, o, m);
+}
+
+/* Each preset as the command of its name counts it, so that a recording has the counters of that command. */
+static int add_presets(struct cli *cli, const struct stat_options *o, struct uncore_monitor *m)
+{
+	int status = CLI_OK;
+
+	for (size_t i = 0; !status && i < o->preset_count; i++) {
+		const struct command *preset = o->presets[i];
+		struct stat_options one = *o;
+
+		one.preset = preset;
+		one.output = output_find(preset->output ? preset->output : "text");
+		one.level = o->level == UNCORE_LEVEL_MACHINE ? preset->level : o->level;
+		one.query_count = 0;
+		status = add_all(cli, &one, m, one.level);
+	}
+	return status;
 }
 
 int stat_plan(struct cli *cli, const struct stat_options *o, struct uncore_monitor **out)
@@ -179,7 +198,8 @@ int stat_plan(struct cli *cli, const struct stat_options *o, struct uncore_monit
 	for (size_t i = 0; !err && i < STAT_FILTERS; i++)
 		if (o->filters[i].value)
 			err = uncore_monitor_set_filter(m, o->filters[i].name, o->filters[i].value);
-	status = err       ? cli_fail(cli, err)
+	status = err ? cli_fail(cli, err) : add_presets(cli, o, m);
+	status = status    ? status
 		 : o->tree ? add_all(cli, o, m, UNCORE_LEVEL_MACHINE)
 			   : add_all(cli, o, m, o->level);
 	if (!status && o->tree)
@@ -268,7 +288,7 @@ static int dry_run(struct cli *cli, const struct stat_options *o, struct uncore_
 	int status;
 
 	print_notes(o, m, 0);
-	status = writer_open(&w, o->file, o->append);
+	status = writer_open(&w, o->recorder ? NULL : o->file, o->append);
 	table_init(&out.table, columns);
 	if (!status && !o->output->record && out.setup.simulated)
 		buffer_printf(&w.text, "SIMULATED by %s: no counter of this machine.\n",
@@ -378,6 +398,10 @@ static int print_window(struct run *r, bool total)
 	if (!total)
 		ticks_read(&r->ticks, r->monitor);
 	r->ticks.missed_now = 0;
+	if (r->o->recorder) {
+		r->windows++;
+		return r->o->recorder->window(r->o->recorder->context, sample);
+	}
 	/* A simulated machine begins anew in every run. */
 	if (!r->windows || begin_ns < r->begin_ns)
 		r->begin_ns = begin_ns;
@@ -442,6 +466,8 @@ static int start(struct run *r)
 
 	if (err)
 		return cli_fail(r->cli, err);
+	if (r->o->recorder && (err = r->o->recorder->start(r->o->recorder->context)))
+		return err;
 	ticks_start(&r->ticks);
 	timer_arm(r->timer_fd, r->o->timeout_ns ? r->ticks.grid_ns + r->o->timeout_ns : 0, 0);
 	return CLI_OK;
@@ -473,6 +499,8 @@ static int count(struct run *r)
 		return cli_fail(r->cli, err);
 	if (!r->windows || r->round)
 		print_notes(o, r->monitor, notes);
+	if (o->recorder && (status = o->recorder->open(o->recorder->context, o, r->monitor)))
+		return status;
 	if (!o->delay_ns || r->round)
 		status = start(r);
 	if (!status && o->command)
@@ -554,7 +582,7 @@ static int count_rounds(struct run *r)
 static int open_run(struct run *r)
 {
 	const struct stat_options *o = r->o;
-	int status = writer_open(&r->writer, o->file, o->append);
+	int status = writer_open(&r->writer, o->recorder ? NULL : o->file, o->append);
 
 	for (char **word = o->command; word && *word; word++)
 		buffer_printf(&r->command, "%s%s", word == o->command ? "" : " ", *word);

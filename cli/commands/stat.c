@@ -20,8 +20,6 @@ enum {
 	KEY_VIEW
 };
 
-#define VIEWS 3 /* of one preset, at most */
-
 #define AT(member) offsetof(struct stat_options, member)
 
 static const struct cli_option options[] = {
@@ -177,14 +175,32 @@ void stat_interval(struct stat_options *o, char *arg, struct argp_state *state)
 	}
 }
 
+/* A preset whose metrics are recorded. */
+static void add_preset(struct stat_options *o, const char *name, struct argp_state *state)
+{
+	struct buffer names = {0};
+
+	for (const struct command *c = o->known_presets; c->name; c++) {
+		if (c->metrics && strcmp(c->name, name) == 0 && o->preset_count < STAT_PRESETS) {
+			o->presets[o->preset_count++] = c;
+			return;
+		}
+		if (c->metrics)
+			buffer_printf(&names, "%s%s", names.len ? ", " : "", c->name);
+	}
+	argp_error(state, "'%s' is not one of: %s; put -- before a command", name, names.data);
+}
+
 /* INTERVAL, COUNT, or the first word of the command; of a preset, where a word is rather mistyped, only behind --. */
 static void parse_argument(void *into, char *arg, struct argp_state *state)
 {
 	struct stat_options *o = into;
 
-	if (state->quoted || (*arg && !cli_number_length(arg) && !o->preset)) {
+	if (state->quoted || (*arg && !cli_number_length(arg) && !o->preset && !o->recorder)) {
 		o->command = &state->argv[state->next - 1];
 		state->next = state->argc;
+	} else if (o->recorder && !cli_number_length(arg)) {
+		add_preset(o, arg, state);
 	} else {
 		stat_interval(o, arg, state);
 	}
@@ -195,7 +211,7 @@ static bool has_metrics(const struct stat_options *o)
 	for (size_t i = 0; i < o->query_count; i++)
 		if (o->queries[i].metric)
 			return true;
-	return o->preset || !o->query_count;
+	return o->preset || o->preset_count || !o->query_count;
 }
 
 static void check(void *into, struct argp_state *state)
@@ -233,12 +249,12 @@ static void check(void *into, struct argp_state *state)
 	if (o->output && o->output->window && (o->summary || o->append || o->repeat > 1))
 		argp_error(state, "--csv=wide is a table of intervals: --summary, --append and -r "
 				  "need --csv");
-	if (o->append && !o->file)
-		argp_error(state, "--append needs a file: -o");
+	if ((o->append || o->recorder) && !o->file)
+		argp_error(state, "%s needs a file: -o", o->recorder ? "a recording" : "--append");
 	if (o->filtered && !has_metrics(o))
 		argp_error(state, "filters such as --from and --to apply to metrics, not events: "
 				  "write terms into the events");
-	if (o->dry_run && o->output && !o->output->document)
+	if (o->dry_run && !o->recorder && o->output && !o->output->document)
 		argp_error(state, "--dry-run prints text or JSON, not CSV");
 }
 
@@ -267,35 +283,56 @@ static int check_sort(const struct stat_options *o)
 	return found ? CLI_OK : CLI_USAGE;
 }
 
-/* Usage errors end the process. */
-static void parse_options(struct cli *cli, struct stat_options *o, const char *args,
-			  const char *doc, int argc, char **argv)
+/* A recorder has others in their place, or none. */
+static bool is_of_tables(const struct cli_option *option)
 {
-	static const struct cli_option ascii = {
-		"ascii", NULL, "Only ASCII characters on the screen", 0, 4, OPTION_FLAG, AT(ascii)};
-	const struct command *view = o->preset ? o->preset->view : NULL;
-	struct cli_option all[sizeof(options) / sizeof(*options) + VIEWS];
-	const struct cli_syntax syntax = {.doc = doc,
-					  .args = args,
+	static const char *const names[] = {"repeat",  "sort",   "field-separator",
+					    "summary", "output", "append"};
+
+	for (size_t i = 0; option->name && i < sizeof(names) / sizeof(*names); i++)
+		if (strcmp(option->name, names[i]) == 0)
+			return true;
+	return false;
+}
+
+/* A heading, then a preset's views or `more`, then those of stat. */
+static void gather_options(const struct stat_options *o, const struct cli_option *more,
+			   struct cli_option *into)
+{
+	int views = KEY_VIEW;
+
+	for (const struct command *v = o->preset ? o->preset->view : NULL; v; v = v->view)
+		*into++ = (struct cli_option){v->name, v->device, v->doc, views++, 1, 0, 0};
+	for (; more && more->doc; more++)
+		*into++ = *more;
+	for (const struct cli_option *row = options; row->doc; row++) {
+		if (o->recorder && (row == options || is_of_tables(row)))
+			continue;
+		*into = *row;
+		if (o->preset && row == options)
+			into->doc =
+				"What to count (default: the metrics above, to which -M and -e add):";
+		into++;
+	}
+	*into = (struct cli_option){0};
+}
+
+void stat_parse(struct cli *cli, struct stat_options *o, const struct cli_syntax *own, int argc,
+		char **argv)
+{
+	struct cli_option all[sizeof(options) / sizeof(*options) + STAT_MORE];
+	const struct cli_syntax syntax = {.doc = own->doc,
+					  .args = own->args,
 					  .options = all,
-					  .outputs = OUTPUTS_RECORDS,
+					  .outputs = o->recorder ? OUTPUTS_NONE : OUTPUTS_RECORDS,
 					  .outputs_group = 4,
 					  .outputs_at = AT(output),
 					  .flags = ARGP_IN_ORDER,
 					  .other = parse_other,
 					  .argument = parse_argument,
 					  .check = check};
-	int views = 0;
 
-	for (; view && views < VIEWS; view = view->view, views++)
-		all[views] = (struct cli_option){
-			view->name, view->device, view->doc, KEY_VIEW + views, 1, 0, 0};
-	if (o->tree)
-		all[views++] = ascii;
-	memcpy(all + views, options, sizeof(options));
-	if (o->preset)
-		all[views].doc =
-			"What to count (default: the metrics above, to which -M and -e add):";
+	gather_options(o, own->options, all);
 	cli_parse(cli, &syntax, o, argc, argv);
 }
 
@@ -319,8 +356,10 @@ int cmd_stat(struct cli *cli, int argc, char **argv)
 			 preset->doc, length, preset->metrics,
 			 choice ? ".* that fit together" : "");
 	}
-	parse_options(cli, &o, "[INTERVAL [COUNT]] [-- COMMAND ...]", preset ? doc : stat_doc, argc,
-		      argv);
+	stat_parse(cli, &o,
+		   &(struct cli_syntax){.doc = preset ? doc : stat_doc,
+					.args = "[INTERVAL [COUNT]] [-- COMMAND ...]"},
+		   argc, argv);
 	preset = o.preset;
 	/* Each group, on each cache. */
 	groups = preset && !o.query_count && cli->resctrl;
@@ -367,12 +406,19 @@ static const char top_doc[] =
 
 int cmd_top(struct cli *cli, int argc, char **argv)
 {
+	static const struct cli_option ascii[] = {
+		{"ascii", NULL, "Only ASCII characters on the screen", 0, 4, OPTION_FLAG,
+		 AT(ascii)},
+		{0},
+	};
+	static const struct cli_syntax syntax = {
+		.doc = top_doc, .args = "[INTERVAL [COUNT]]", .options = ascii};
 	struct stat_options o = {
 		.repeat = 1, .separator = ",", .default_interval_ns = NS_PER_S, .tree = true};
 	bool shown = false, plain;
 	int status;
 
-	parse_options(cli, &o, "[INTERVAL [COUNT]]", top_doc, argc, argv);
+	stat_parse(cli, &o, &syntax, argc, argv);
 	plain = o.output || o.file || o.summary || o.dry_run || o.delay_ns ||
 		!isatty(STDOUT_FILENO);
 	if (!o.output)

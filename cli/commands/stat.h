@@ -9,9 +9,13 @@
 #include <stdint.h>
 
 #include "cli.h"
+#include "options.h"
 #include "output/output.h"
 
 #define STAT_FILTERS 16 /* room for the options of filters */
+#define STAT_PRESETS 8  /* and for presets that are recorded together */
+
+struct stat_options;
 
 /* One -e or -M, in the order of the command line. */
 struct stat_query {
@@ -19,9 +23,25 @@ struct stat_query {
 	bool metric;
 };
 
+/* Takes what is counted in place of an output. Its functions return exit codes. */
+struct stat_recorder {
+	void *context;
+	/* The monitor is open. */
+	int (*open)(void *context, const struct stat_options *o, struct uncore_monitor *m);
+	/* It has been started. */
+	int (*start)(void *context);
+	/* An interval has ended. */
+	int (*window)(void *context, const struct uncore_sample *sample);
+};
+
 struct stat_options {
 	struct stat_query *queries; /* none: the headline metrics */
 	size_t query_count;
+	const struct stat_recorder *recorder;        /* NULL: there is an output */
+	const struct command *presets[STAT_PRESETS]; /* to be recorded, beside the queries */
+	size_t preset_count;
+	const struct command *known_presets;       /* of which they are */
+	uint64_t rotate_size, rotate_age_ns, keep; /* of a recording; 0: none */
 	const struct command *preset; /* at least one of its patterns must be countable; or NULL */
 	bool viewed;                  /* it is a view of the command's preset */
 	const char *device;           /* that the view is for; NULL: none */
@@ -54,6 +74,13 @@ struct stat_options {
 	const char *cpu;              /* that the loop runs on; NULL: any */
 	char **command;               /* NULL: none */
 };
+
+#define STAT_MORE 8 /* options at most */
+
+/* Reads the options of stat, for a recorder without those of outputs, and those of the command's own, which are members of `o`.
+ * Of `own` it takes doc, args and options. Usage errors end the process. */
+void stat_parse(struct cli *cli, struct stat_options *o, const struct cli_syntax *own, int argc,
+		char **argv);
 
 /* The arguments INTERVAL and COUNT; others are usage errors. */
 void stat_interval(struct stat_options *o, char *arg, struct argp_state *state);
