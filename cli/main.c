@@ -55,6 +55,9 @@ static const struct command commands[] = {
 	{"doctor", "Report usable and missing PMUs, and how to fix problems", .run = cmd_doctor},
 	{"snapshot", "Write what uncore reads of this machine into a text file",
 	 .run = cmd_snapshot},
+#ifdef UNCORE_RECORD
+	{"record", "Record the readings of counters into a file", .run = cmd_record},
+#endif
 	{"demo-block", "Simulate a register block in a file, to try the source regs",
 	 .run = cmd_demo_block},
 	/* Presets: nothing else in the command names metrics. They fit into the counters at once where that is
@@ -209,7 +212,7 @@ int main(int argc, char **argv)
 		.argument = take_command,
 		.help_filter = help_filter,
 	};
-	struct cli cli = {0};
+	struct cli cli = {.presets = commands};
 	static char name[] = "uncore";
 	const struct sigaction ignore = {.sa_handler = SIG_IGN};
 	int status, command = 0, err;

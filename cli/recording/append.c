@@ -313,10 +313,13 @@ int recording_create(struct recording *r, const char *path, const struct recordi
 	r->readings = cli_realloc(NULL, count + 1, sizeof(*r->readings));
 	r->latest = cli_realloc(NULL, count + 1, sizeof(*r->latest));
 	r->blob = cli_realloc(NULL, READINGS_ROOM(count), 1);
+	/* A tick has several kilobytes, of which whole pages are used: small ones waste little. */
 	err = store_run(r,
 			recording_network(path)
-				? "PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = TRUNCATE"
-				: "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL");
+				? "PRAGMA page_size = 1024; PRAGMA locking_mode = EXCLUSIVE;"
+				  "PRAGMA journal_mode = TRUNCATE"
+				: "PRAGMA page_size = 1024; PRAGMA journal_mode = WAL;"
+				  "PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 4000");
 	r->counter_count = count;
 	err = err ? err : exists ? begin_session(r, head) : begin_file(r, head);
 	for (int i = 0; !err && i < RECORDING_STATEMENTS; i++)
@@ -427,20 +430,31 @@ static int put_row(struct recording *r, size_t number, const struct uncore_row *
 	return code == SQLITE_ROW ? 0 : store_sql_fail(r);
 }
 
-/* "%.6g" as JSON has it, without characters that say nothing: 1.5e9 and not 1.5e+09. */
+/* Six digits, in the least characters: 15e8 for 1.5e+09. */
 static void put_number(struct buffer *to, double v)
 {
-	char text[40], *e;
+	char text[40];
+	int exponent;
+	long digits;
 
 	if (!isfinite(v)) {
 		buffer_puts(to, "null");
 		return;
 	}
-	snprintf(text, sizeof(text), "%.6g", v);
-	e = strchr(text, 'e');
-	if (e && e[1] == '+')
-		memmove(e + 1, e + 2 + (e[2] == '0'), strlen(e + 2 + (e[2] == '0')) + 1);
-	buffer_puts(to, text);
+	if (fabs(v) < 1e6 && fabs(v) >= 1e-3) {
+		buffer_printf(to, "%.6g", v);
+		return;
+	}
+	snprintf(text, sizeof(text), "%.5e", v); /* -1.23456e+09 */
+	memmove(strchr(text, '.'), strchr(text, '.') + 1, strlen(strchr(text, '.')));
+	digits = strtol(text, NULL, 10);
+	exponent = (int)strtol(strchr(text, 'e') + 1, NULL, 10) - 5;
+	for (; digits && digits % 10 == 0; digits /= 10)
+		exponent++;
+	if (!digits || !exponent)
+		buffer_printf(to, "%ld", digits);
+	else
+		buffer_printf(to, "%lde%d", digits, exponent);
 }
 
 /* null without short samples; the last three only where there is a ceiling. */
@@ -467,7 +481,7 @@ static void put_distribution(struct buffer *to, const struct uncore_distribution
 /* Fills the texts of the interval: element i is of row i. */
 static int take_rows(struct recording *r, const struct uncore_sample *sample)
 {
-	bool first = r->next_tick % RECORDING_KEY == 0;
+	bool first = r->next_tick % RECORDING_KEY == 1;
 	int err = 0;
 
 	r->values.len = r->quality.len = r->distributions.len = 0;
@@ -585,6 +599,7 @@ int recording_add(struct recording *r, const struct uncore_monitor *m,
 	int64_t quality = 0;
 	int err = begin_batch(r);
 
+	r->batch_count++;
 	if (!err && !r->started)
 		err = put_tick(r, &start, r->readings, 0);
 	r->started = true;
@@ -617,10 +632,11 @@ int recording_mark(struct recording *r, uint64_t wall_ns, uint64_t monotonic_ns,
 
 int recording_commit(struct recording *r)
 {
-	bool in_batch = r->in_batch;
+	int err = r->in_batch ? store_run(r, "COMMIT") : 0;
 
 	r->in_batch = false;
-	return in_batch ? store_run(r, "COMMIT") : 0;
+	r->batch_count = err ? r->batch_count : 0;
+	return err;
 }
 
 int recording_end(struct recording *r, const char *end)
@@ -638,9 +654,12 @@ int recording_end(struct recording *r, const char *end)
 	return err;
 }
 
-uint64_t recording_size(const struct recording *r)
+uint64_t recording_size(struct recording *r)
 {
-	struct stat st;
+	int64_t pages = 0, size = 0;
 
-	return r->lock_fd >= 0 && !fstat(r->lock_fd, &st) ? (uint64_t)st.st_size : 0;
+	if (store_number(r, "PRAGMA page_count", 0, &pages) ||
+	    store_number(r, "PRAGMA page_size", 0, &size))
+		return 0;
+	return (uint64_t)pages * (uint64_t)size;
 }

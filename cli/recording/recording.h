@@ -98,6 +98,7 @@ struct recording {
 	/* of a writer: */
 	int lock_fd;
 	bool in_batch, started;
+	uint64_t batch_count;            /* intervals that are not committed yet */
 	uint64_t interval_ns, batch_ns;  /* when the batch began */
 	size_t row_count;                /* in the table `row` */
 	struct recorded_reading *latest; /* room for the next readings */
@@ -153,8 +154,8 @@ int recording_mark(struct recording *r, uint64_t wall_ns, uint64_t monotonic_ns,
 int recording_commit(struct recording *r);
 /* Ends the session: `end` says why. */
 int recording_end(struct recording *r, const char *end);
-/* The size of the file, without its write-ahead log. */
-uint64_t recording_size(const struct recording *r);
+/* The size that the file has when its write-ahead log is part of it. */
+uint64_t recording_size(struct recording *r);
 
 /* Whether file locks cannot be trusted where this file is (to be): the name of its file system, or NULL. */
 const char *recording_network(const char *path);

@@ -312,14 +312,55 @@ static void sessions_are_added_from_a_key_on(void **state)
 	recording_close(&r);
 }
 
+/* Recordings of all formats, as the version that introduced the format wrote them. */
+static void old_recordings_can_be_read(void **state)
+{
+	static const struct {
+		const char *name;
+		size_t counters, ticks;
+		uint64_t raw, at_ns; /* of the first counter at the end */
+	} cases[] = {
+		{"v1-imx8mm", 3, 71, 14000000000, 70000000000},
+		{"v1-zen4", 56, 4, 1080000000, 30000000000},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct recording_tick tick;
+		struct recording r;
+		size_t ticks = 0;
+		char path[200], *text;
+
+		snprintf(path, sizeof(path), TEST_SOURCE_ROOT "/tests/recordings/%s.uncore",
+			 cases[i].name);
+		if (recording_open(&r, path))
+			fail_msg("%s", r.error);
+		while (recording_next(&r, &tick) == 1)
+			ticks++;
+		assert_string_equal(r.error, "");
+		text = recording_meta(&r, "snapshot");
+		assert_memory_equal(text, "uncore snapshot 1\n", 18);
+		free(text);
+		assert_int_equal(r.counter_count, cases[i].counters);
+		assert_int_equal(ticks, cases[i].ticks);
+		assert_int_equal(r.readings[0].reading.raw, cases[i].raw);
+		assert_int_equal(r.readings[0].reading.at_ns, cases[i].at_ns);
+		recording_close(&r);
+	}
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
-		TEST(reading_gives_what_was_written),   TEST(what_is_committed_needs_no_end),
-		TEST(only_recordings_are_opened),       TEST(newer_formats_are_refused),
-		TEST(damage_is_an_error_with_the_tick), TEST(one_process_writes),
+		TEST(reading_gives_what_was_written),
+		TEST(what_is_committed_needs_no_end),
+		TEST(only_recordings_are_opened),
+		TEST(newer_formats_are_refused),
+		TEST(damage_is_an_error_with_the_tick),
+		TEST(one_process_writes),
 		TEST(sessions_are_added_from_a_key_on),
+		cmocka_unit_test(old_recordings_can_be_read),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: MIT */
+/* `uncore record`: counting as stat does it, into recordings that are rotated. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "commands/stat.h"
+#include "recording/recording.h"
+
+struct record {
+	struct cli *cli;
+	const struct stat_options *o;
+	struct uncore_monitor *monitor;
+	struct recording file;
+	struct recording_head head;
+	const char *meta[20];
+	char memory_peak[40];
+	struct utsname uts;
+	char *snapshot;
+	struct buffer command_line;
+	bool open, append, failed;
+	uint64_t begin_ns;           /* of this file: its first interval */
+	uint64_t intervals, rotated; /* in all files */
+};
+
+static int fail(struct record *r)
+{
+	r->failed = true;
+	cli_error("%s", r->file.error);
+	return CLI_RUNTIME;
+}
+
+static int create(struct record *r)
+{
+	int err;
+
+	r->head.append = r->append;
+	r->append = false; /* the files after it are new */
+	err = recording_create(&r->file, r->o->file, &r->head);
+	r->open = true;
+	r->begin_ns = UINT64_MAX;
+	if (!err)
+		return CLI_OK;
+	fail(r);
+	return err == -EEXIST ? CLI_USAGE : CLI_RUNTIME;
+}
+
+static int open_record(void *context, const struct stat_options *o, struct uncore_monitor *m)
+{
+	struct record *r = context;
+	const char *network = recording_network(o->file);
+	const char **pair = r->meta;
+	bool simulated = uncore_is_simulated(r->cli->u);
+
+	r->o = o;
+	r->monitor = m;
+	r->append = o->append;
+	if (network)
+		cli_error("note: %s is on %s, where file locks may not exclude other writers; no "
+			  "process can read it before the end",
+			  o->file, network);
+	uname(&r->uts);
+	*pair++ = "uncore";
+	*pair++ = uncore_version();
+	*pair++ = "host";
+	*pair++ = simulated ? NULL : r->uts.nodename;
+	*pair++ = "source";
+	*pair++ = uncore_source(r->cli->u);
+	*pair++ = "simulated";
+	*pair++ = simulated ? "1" : "0";
+	*pair++ = "snapshot";
+	*pair++ = r->snapshot;
+	if (r->cli->memory_peak > 0) {
+		snprintf(r->memory_peak, sizeof(r->memory_peak), "%.17g", r->cli->memory_peak);
+		*pair++ = "memory_peak";
+		*pair++ = r->memory_peak;
+	}
+	r->head = (struct recording_head){.meta = r->meta,
+					  .command_line = r->command_line.data,
+					  .interval_ns = o->interval_ns,
+					  .sample_ns = o->sample_ns,
+					  .monitor = m};
+	return create(r);
+}
+
+static int start_record(void *context)
+{
+	struct record *r = context;
+
+	return recording_start(&r->file, r->monitor) ? fail(r) : CLI_OK;
+}
+
+/* FILE.1 is the latest of those before. Only --keep removes files. */
+static int shift_files(const struct record *r)
+{
+	struct buffer from = {0}, to = {0};
+	uint64_t last = 1;
+	int err = 0;
+
+	for (;; last++) {
+		to.len = 0;
+		buffer_printf(&to, "%s.%llu", r->o->file, (unsigned long long)last);
+		if (access(to.data, F_OK))
+			break;
+	}
+	for (; !err && last; last--) {
+		from.len = to.len = 0;
+		buffer_printf(&to, "%s.%llu", r->o->file, (unsigned long long)last);
+		if (last > 1)
+			buffer_printf(&from, "%s.%llu", r->o->file, (unsigned long long)last - 1);
+		else
+			buffer_puts(&from, r->o->file);
+		if (r->o->keep && last > r->o->keep)
+			err = unlink(from.data) ? -errno : 0;
+		else
+			err = rename(from.data, to.data) ? -errno : 0;
+	}
+	if (err)
+		cli_error("%s: cannot be renamed: %s", from.data, strerror(-err));
+	buffer_free(&from);
+	buffer_free(&to);
+	return err ? CLI_RUNTIME : CLI_OK;
+}
+
+/* The last readings of a file are the first ones of the next. */
+static int rotate(struct record *r)
+{
+	int err = recording_end(&r->file, "rotated"), status;
+
+	if (err) {
+		r->intervals -= r->file.batch_count;
+		return fail(r);
+	}
+	recording_close(&r->file);
+	r->open = false;
+	r->rotated++;
+	status = shift_files(r);
+	status = status ? status : create(r);
+	return status ? status : start_record(r);
+}
+
+static bool is_due(struct record *r, uint64_t end_ns)
+{
+	return (r->o->rotate_age_ns && end_ns - r->begin_ns >= r->o->rotate_age_ns) ||
+	       (r->o->rotate_size && recording_size(&r->file) >= r->o->rotate_size);
+}
+
+static int add_window(void *context, const struct uncore_sample *sample)
+{
+	struct record *r = context;
+	uint64_t begin_ns = uncore_sample_begin_ns(sample);
+
+	if (r->begin_ns == UINT64_MAX)
+		r->begin_ns = begin_ns;
+	r->intervals++;
+	if (recording_add(&r->file, r->monitor, sample)) {
+		r->intervals -= r->file.batch_count;
+		return fail(r);
+	}
+	return is_due(r, uncore_sample_end_ns(sample)) ? rotate(r) : CLI_OK;
+}
+
+static int end_record(struct record *r, int status)
+{
+	int err = 0;
+
+	/* After an error what was committed is kept as it is. */
+	if (r->open && !r->failed)
+		err = recording_end(&r->file, "complete");
+	if (err) {
+		r->intervals -= r->file.batch_count;
+		status = fail(r);
+	}
+	if (r->open)
+		cli_error("%s: recorded %llu interval%s in %llu file%s", r->o->file,
+			  (unsigned long long)r->intervals, r->intervals == 1 ? "" : "s",
+			  (unsigned long long)r->rotated + 1, r->rotated ? "s" : "");
+	if (r->open)
+		recording_close(&r->file);
+	free(r->snapshot);
+	buffer_free(&r->command_line);
+	return status;
+}
+
+/* The presets that this machine can count, and that fit together. */
+static int choose_presets(struct cli *cli, struct stat_options *o)
+{
+	for (const struct command *c = cli->presets; c->name; c++) {
+		struct uncore_monitor *m;
+		char *list, *rest, *pattern;
+		bool countable = false;
+
+		if (!c->metrics || strcmp(c->name, "cache") == 0 || strcmp(c->name, "matrix") == 0)
+			continue;
+		if (uncore_monitor_new(&m, cli->u))
+			return cli_fail(cli, -ENOMEM);
+		rest = list = cli_copy(c->metrics);
+		while (!countable && (pattern = strsep(&rest, ",")))
+			countable = uncore_monitor_add_metrics(m, pattern) == 0;
+		if (countable)
+			o->presets[o->preset_count++] = c;
+		free(list);
+		uncore_monitor_free(m);
+	}
+	return CLI_OK;
+}
+
+static const char doc[] =
+	"Records the readings of counters, and the values of metrics and events, into a file: a "
+	"SQLite database, one interval after another (1 s).\v"
+	"PRESET is mem, pcie, link, cache or matrix: its metrics. Without one, -M and -e: those of "
+	"mem, pcie and link that this machine has. Recording ends with Ctrl-C, SIGTERM, --timeout, "
+	"COUNT intervals or COMMAND.";
+
+int cmd_record(struct cli *cli, int argc, char **argv)
+{
+#define AT(member) offsetof(struct stat_options, member)
+	static const struct cli_option more[] = {
+		{NULL, NULL, "What to count (default: the metrics of mem, pcie and link):", 0, 1, 0,
+		 0},
+		{"output", "FILE", "The recording, a file that does not exist yet", 'o', 4,
+		 OPTION_TEXT, AT(file)},
+		{"append", NULL, "Add to FILE, a recording of the same counters", 0, 4, OPTION_FLAG,
+		 AT(append)},
+		{"rotate-size", "SIZE", "Begin another file when this one has SIZE (100MB)", 0, 4,
+		 OPTION_SIZE, AT(rotate_size)},
+		{"rotate-age", "TIME",
+		 "Begin another file when this one has TIME of intervals (1h)", 0, 4, OPTION_TIME,
+		 AT(rotate_age_ns)},
+		{"keep", "N", "Remove files before the latest N: FILE.1 to FILE.N", 0, 4,
+		 OPTION_COUNT, AT(keep)},
+		{0},
+	};
+	static const struct cli_syntax syntax = {
+		.doc = doc,
+		.args = "[PRESET ...] [INTERVAL [COUNT]] [-- COMMAND ...]",
+		.options = more};
+	/* Rows of all levels that need no other counters. */
+	static const struct output rows = {.levels = 1u << UNCORE_LEVEL_MACHINE |
+						     1u << UNCORE_LEVEL_SOCKET |
+						     1u << UNCORE_LEVEL_CHANNEL};
+	struct record r = {.cli = cli};
+	const struct stat_recorder recorder = {&r, open_record, start_record, add_window};
+	struct stat_options o = {.repeat = 1,
+				 .default_interval_ns = NS_PER_S,
+				 .known_presets = cli->presets,
+				 .recorder = &recorder,
+				 .output = &rows};
+	int status;
+
+	for (int i = 0; i < argc; i++)
+		buffer_printf(&r.command_line, "%s%s", i ? " " : "", argv[i]);
+	stat_parse(cli, &o, &syntax, argc, argv);
+	cli->snapshot = &r.snapshot;
+	r.o = &o;
+	status = cli_open(cli);
+	if (!status && !o.preset_count && !o.query_count)
+		status = choose_presets(cli, &o);
+	if (!status)
+		status = stat_run(cli, &o);
+	status = end_record(&r, status);
+	free(o.queries);
+	return status;
+}

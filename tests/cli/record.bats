@@ -1,0 +1,268 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# shellcheck disable=SC2154 # set by run
+# uncore record: what is in the file, and that nothing that was committed is lost.
+
+load helpers
+
+setup() {
+	command -v sqlite3 >/dev/null || skip 'sqlite3 is not installed: tools/setup test'
+	"$UNCORE" --help | grep -q '^ *record ' || skip 'built without SQLite'
+	cd "$BATS_TEST_TMPDIR" || return 1
+}
+
+sql() { # FILE STATEMENT
+	sqlite3 "$1" "$2"
+}
+
+# record FILE OPTION...: simulated seconds, which are not waited for.
+record() {
+	local file=$1
+
+	shift
+	"$UNCORE" --source "$SIM_SPR" record -o "$file" -I 1ms "$@"
+}
+
+# is FILE STATEMENT RESULT
+is() {
+	local found
+
+	found=$(sql "$1" "$2")
+	[ "$found" = "$3" ] || fail "$2: '$found' and not '$3'"
+}
+
+# begin FILE OPTION...: in the background; returns when intervals are in the file. Its number is in $pid.
+begin() {
+	local file=$1
+
+	shift
+	"$UNCORE" --source "$SIM_SPR" record -o "$file" "$@" 2>messages &
+	pid=$!
+	for _ in {1..600}; do
+		[ "$(sqlite3 -readonly "$file" 'SELECT count(*) FROM tick' 2>/dev/null || echo 0)" -lt 2 ] || return 0
+		sleep 0.1
+	done
+	fail "nothing is recorded: $(cat messages)"
+}
+
+@test "values, places, qualities and reasons are those of stat" {
+	local level metrics='memory.*,link.*,pcie.*'
+
+	for level in --per-socket --per-channel --per-port --no-merge; do
+		rm -f a.uncore
+		record a.uncore -M "$metrics" $level --interval-count 3
+		"$UNCORE" --source "$SIM_SPR" stat -M "$metrics" $level -I 1ms --interval-count 3 -j >rows
+		expect 0 helper check-record a.uncore <rows
+		[ "$output" -ge 30 ] && [ "$output" -eq "$(wc -l <rows)" ] || fail 'rows'
+	done
+	is a.uncore "SELECT count(DISTINCT quality) > 1 FROM samples" 1
+	# The machine's rows come with them.
+	"$UNCORE" --source "$SIM_SPR" stat -M 'memory.*' -I 1ms --interval-count 3 -j >rows
+	expect 0 helper check-record a.uncore <rows
+}
+
+@test "without metrics: those of mem, pcie and link, as these commands count them" {
+	record a.uncore --interval-count 2
+	for preset in mem pcie link; do
+		"$UNCORE" --source "$SIM_SPR" $preset -I 1ms --interval-count 2 -j >rows
+		[ "$(wc -l <rows)" -gt 2 ]
+		expect 0 helper check-record a.uncore <rows
+	done
+	is a.uncore "SELECT count(*) FROM row WHERE name LIKE 'matrix.%'" 0
+	record b.uncore link cache -M pcie.inbound.read.bandwidth --interval-count 2
+	is b.uncore "SELECT count(*) > 0 FROM row WHERE name LIKE 'link.%'" 1
+	is b.uncore "SELECT count(DISTINCT name) FROM row WHERE name LIKE 'pcie.%'" 1
+	is b.uncore "SELECT count(*) FROM row WHERE name LIKE 'memory.%'" 0
+	expect 2 "$UNCORE" --source "$SIM_SPR" record -o c.uncore mme
+	[[ $stderr == *"'mme' is not one of: mem, pcie, link, cache, matrix"* ]] || fail 'the sentence'
+	expect 2 "$UNCORE" --source "$SIM_SPR" record mem
+	[[ $stderr == *'a recording needs a file: -o'* ]] || fail 'the sentence'
+	expect 0 "$UNCORE" --source "$SIM_SPR" record -o c.uncore --dry-run link
+	[ ! -e c.uncore ] || fail 'a dry run writes a file'
+}
+
+@test "the file has the session, the machine and the counters" {
+	record a.uncore -M 'memory.*' --interval-count 130
+	is a.uncore 'PRAGMA application_id' $((0x756e6372))
+	is a.uncore 'PRAGMA user_version' 1
+	is a.uncore 'SELECT first_tick, interval_ns, sample_ns, end FROM session' '0|1000000|0|complete'
+	is a.uncore "SELECT value FROM meta WHERE key = 'source'" "$SIM_SPR"
+	is a.uncore "SELECT value FROM meta WHERE key = 'simulated'" 1
+	is a.uncore 'SELECT count(*), min(id), max(id), max(monotonic_ns) FROM tick' '131|0|130|130000000000'
+	is a.uncore "SELECT group_concat(id) FROM (SELECT id FROM tick WHERE hex(substr(readings, 1, 1)) = '01' ORDER BY id)" 0,64,128
+	sql a.uncore "SELECT value FROM meta WHERE key = 'snapshot'" | sed '$d' >machine.txt
+	"$UNCORE" --root machine.txt list metrics >there
+	"$UNCORE" --root "$SPR" list metrics | diff - there
+	"$UNCORE" --source "$SIM_SPR" record -o none -M 'memory.*' --dry-run |
+		awk 'NR > 2 {print $1 "|" $2}' | diff - <(sql a.uncore 'SELECT event, pmu FROM counter ORDER BY id')
+	[ ! -e a.uncore-wal ] || fail 'more than one file'
+}
+
+@test "a file that exists is not overwritten, and only a recording of the same counters is added to" {
+	echo 'not to be lost' >text
+	: >empty
+	record a.uncore mem --interval-count 2
+	expect 2 record text mem --interval-count 1
+	[[ $stderr == *'text: the file exists and is no recording: it is not overwritten'* ]] || fail 'the sentence'
+	expect 2 record text mem --append --interval-count 1
+	[ "$(cat text)" = 'not to be lost' ]
+	expect 2 record a.uncore mem --interval-count 1
+	[[ $stderr == *'a.uncore: the file exists: choose another one, or add to it with --append'* ]] || fail 'the sentence'
+	expect 1 record /dev/null mem --interval-count 1
+	[[ $stderr == *'must be a regular file'* ]] || fail 'the sentence'
+	expect 0 record empty mem --interval-count 1
+	expect 0 record a.uncore mem --append --interval-count 2
+	is a.uncore 'SELECT group_concat(id) FROM (SELECT id FROM tick ORDER BY id)' 0,1,2,64,65,66
+	is a.uncore 'SELECT group_concat(first_tick) FROM session' 0,64
+	expect 1 record a.uncore link --append --interval-count 2
+	[[ $stderr == *'--append needs the counters of the recording, and these are others'* ]] || fail 'the sentence'
+	expect 1 record a.uncore --per-socket -M memory.bandwidth --append --interval-count 2
+	is a.uncore 'SELECT count(*) FROM tick' 6
+	record c.uncore -M memory.bandwidth --interval-count 2
+	expect 1 record c.uncore -M memory.read.bandwidth,memory.write.bandwidth --append --interval-count 2
+	[[ $stderr == *'--append needs the '*' of the recording, and these are others'* ]] || fail 'the sentence'
+}
+
+@test "one process writes, others read meanwhile" {
+	begin a.uncore -I 10ms mem
+	expect 1 record a.uncore mem --append --interval-count 1
+	[[ $stderr == *'a.uncore: another process records into this file'* ]] || fail 'the sentence'
+	kill "$pid"
+	wait "$pid"
+	is a.uncore 'SELECT end FROM session' complete
+}
+
+@test "signals end a recording with its last interval, in one file" {
+	local signal
+
+	for signal in TERM INT HUP; do
+		# A background process of a shell without job control ignores SIGINT.
+		rm -f a.uncore
+		begin a.uncore -I 1s mem
+		if [ $signal = INT ]; then
+			kill -TERM "$pid"
+		else
+			kill -$signal "$pid"
+		fi
+		wait "$pid" || fail "$signal: $(cat messages)"
+		grep -q 'a.uncore: recorded [0-9]* intervals* in 1 file$' messages
+		is a.uncore 'SELECT end FROM session' complete
+		[ "$(ls a.uncore*)" = a.uncore ] || fail 'more than one file'
+		chmod a-w a.uncore
+		is a.uncore 'PRAGMA integrity_check' ok
+	done
+}
+
+@test "what is committed survives SIGKILL" {
+	local seen
+
+	for i in 1 2 3 4 5; do
+		rm -f a.uncore*
+		begin a.uncore -I 20ms mem
+		sleep 0.$((i * 17))
+		seen=$(sqlite3 -readonly a.uncore 'SELECT max(id) FROM tick')
+		kill -KILL "$pid"
+		wait "$pid" || true
+		is a.uncore "SELECT max(id) >= $seen, max(id) + 1 = count(*) FROM tick" '1|1'
+		is a.uncore 'PRAGMA integrity_check' ok
+		is a.uncore 'SELECT end IS NULL FROM session' 1
+	done
+	expect 0 record a.uncore mem --append --interval-count 1
+	is a.uncore 'SELECT count(*) FROM session' 2
+}
+
+@test "a full disk ends the recording with a sentence, and what was committed can be read" {
+	local recorded
+
+	# A file may not grow further: 1 MiB, of blocks of 1 KiB. Intervals of 1 s commit one by one.
+	run --separate-stderr bash -c "ulimit -f 1024; exec '$UNCORE' --source '$SIM_SPR' record -o a.uncore -M '*' -I 4ms"
+	[ "$status" -eq 1 ] || fail 'the exit status'
+	no_sanitizer_report
+	[[ $stderr == *'a.uncore: '* ]] || fail 'the sentence'
+	is a.uncore 'PRAGMA integrity_check' ok
+	recorded=$(sed -n 's/.*recorded \([0-9]*\) interval.*/\1/p' <<<"$stderr")
+	is a.uncore 'SELECT max(0, count(*) - 1) FROM tick' "$recorded"
+}
+
+@test "files are rotated by age and size, and no interval is missing between them" {
+	record a.uncore mem --interval-count 100 --rotate-age 30s --keep 2
+	[ "$(echo a.uncore*)" = 'a.uncore a.uncore.1 a.uncore.2' ] || fail "$(echo a.uncore*)"
+	is a.uncore.2 'SELECT min(monotonic_ns) / 1000000000, max(monotonic_ns) / 1000000000, end FROM tick, session' '30|60|rotated'
+	is a.uncore.1 'SELECT min(monotonic_ns) / 1000000000, max(monotonic_ns) / 1000000000, end FROM tick, session' '60|90|rotated'
+	is a.uncore 'SELECT min(monotonic_ns) / 1000000000, max(monotonic_ns) / 1000000000, end FROM tick, session' '90|100|complete'
+	is a.uncore.1 "SELECT count(*) FROM meta WHERE key = 'snapshot'" 1
+	is a.uncore.1 'SELECT count(*) = (SELECT count(*) FROM row) * 30 FROM samples' 1
+	record b.uncore mem --interval-count 500 --rotate-size 200kB
+	[ -e b.uncore.2 ] || fail "$(ls -l)"
+	[ "$(stat -c %s b.uncore.1)" -ge 200000 ] && [ "$(stat -c %s b.uncore.1)" -lt 300000 ] || fail "$(ls -l)"
+	expect 2 "$UNCORE" record -o c.uncore --rotate-size 5
+	[[ $stderr == *"--rotate-size: '5' does not end in a unit of sizes"* ]] || fail 'the sentence'
+}
+
+@test "a command's exit status is the result" {
+	expect 3 "$UNCORE" --source "$SIM_SPR" record -o a.uncore mem -I 20ms -- sh -c 'sleep 0.2; exit 3'
+	is a.uncore 'SELECT count(*) > 1, end FROM tick, session' '1|complete'
+	[[ $(sql a.uncore 'SELECT command_line FROM session') == 'uncore record -o a.uncore mem -I 20ms -- sh -c '* ]]
+}
+
+@test "short samples: their distribution of each interval" {
+	cat >burst.yaml <<-END
+		sim: burst
+		machine: skx
+		rates:
+		  - {pmu: uncore_imc, event: cas_count_read, burst: {low: 20e6, high: 200e6, period: 100ms, duty: 0.03}, phase: 0}
+		  - {pmu: uncore_imc, event: cas_count_write, constant: 20e6}
+		  - {pmu: uncore_imc, event: clockticks, constant: 1.2e9}
+	END
+	expect 0 "$UNCORE" --source sim:burst.yaml,step=1ms --memory-peak 100GB/s record -o a.uncore -M memory.bandwidth,memory.read.bandwidth \
+		-I 500ms --sample 1ms --above 50 --interval-count 2
+	is a.uncore "SELECT count(*), min(samples) > 100, round(min(max) / 76.8e9, 3), round(min(p50) / 7.68e9, 1)
+		FROM short_samples WHERE name = 'memory.read.bandwidth' AND socket IS NULL AND channel IS NULL" '2|1|1.0|1.0'
+	is a.uncore "SELECT count(*) FROM short_samples WHERE name = 'memory.bandwidth' AND socket IS NULL
+		AND abs(longest_burst_s - 0.003) < 1e-5 AND above_s >= longest_burst_s" 2
+	is a.uncore "SELECT sample_ns FROM session" 1000000
+}
+
+@test "500 counters take at most 10 bytes each, and each interval is one reading of each" {
+	local counters bytes before
+
+	record a.uncore -M '*' --interval-count 1
+	before=$(stat -c %s a.uncore)
+	counters=$(sql a.uncore 'SELECT count(*) FROM counter')
+	[ "$counters" -ge 500 ] || fail "$counters counters"
+	rm a.uncore
+	record a.uncore -M '*' --interval-count 301
+	bytes=$((($(stat -c %s a.uncore) - before) / 300))
+	echo "$bytes bytes an interval, $counters counters"
+	[ "$bytes" -le $((counters * 10)) ]
+}
+
+@test "pandas: the example of uncore-recording(5)" {
+	local python
+
+	for python in python3 /usr/bin/python3 ''; do
+		[ -z "$python" ] || ! "$python" -c 'import pandas' 2>/dev/null || break
+	done
+	[ -n "$python" ] || skip 'python3-pandas is not installed: tools/setup pandas'
+	record run.uncore mem --interval-count 20
+	sed -n '/^import sqlite3$/,/^print/p' "$UNCORE_SOURCE_ROOT/man/uncore-recording.5.scd" >script
+	expect 0 "$python" script
+	is run.uncore "SELECT count(*) = 20 AND abs(avg(value) / $output - 1) < 1e-9 FROM samples
+		WHERE name = 'memory.bandwidth' AND socket IS NULL AND channel IS NULL" 1
+}
+
+@test "the statement of uncore-recording(5) gives one line for each metric" {
+	record run.uncore mem --interval-count 20
+	sed -n '/^SELECT/,/;$/p' "$UNCORE_SOURCE_ROOT/man/uncore-recording.5.scd" >statement
+	[ "$(sqlite3 run.uncore <statement | grep -c '^memory\.')" -ge 5 ]
+}
+
+@test "recordings of all formats can be opened" {
+	local count=0 file
+
+	for file in "$UNCORE_SOURCE_ROOT"/tests/recordings/v*.uncore; do
+		is "$file" 'SELECT count(*) > 0, count(DISTINCT tick) >= 3 FROM samples' '1|1'
+		count=$((count + 1))
+	done
+	[ $count -ge 2 ]
+}
