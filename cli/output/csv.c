@@ -11,9 +11,18 @@
 /* One cell and the separator behind it, which may be a control character: only the cell is cleaned. */
 static void put_text(struct out *out, const char *text)
 {
-	size_t start = out->to->len;
+	const char *separator = out->setup.separator;
+	size_t start = out->to->len, len = 0;
 
-	if (!strpbrk(text, "\"\r\n") && !strstr(text, out->setup.separator)) {
+	/* Most texts need neither quotation marks nor cleaning. */
+	while (text[len] >= ' ' && text[len] < 0x7f && text[len] != '"' && text[len] != *separator)
+		len++;
+	if (!text[len]) {
+		buffer_add(out->to, text, len);
+		buffer_puts(out->to, separator);
+		return;
+	}
+	if (!strpbrk(text, "\"\r\n") && !strstr(text, separator)) {
 		buffer_puts(out->to, text);
 	} else {
 		buffer_puts(out->to, "\"");
@@ -27,7 +36,7 @@ static void put_text(struct out *out, const char *text)
 	if (out->to->len > start)
 		out->to->len =
 			start + cli_clean(out->to->data + start, out->to->len - start, "\n\t");
-	buffer_puts(out->to, out->setup.separator);
+	buffer_puts(out->to, separator);
 }
 
 /* The schema is that of JSON; "SIMULATED" stands before the source instead of in its own column. */
@@ -43,17 +52,6 @@ static void put_source(struct out *out, const char *source)
 
 	snprintf(text, sizeof(text), "SIMULATED %s", source);
 	put_text(out, text);
-}
-
-/* Most cells: they need neither quotation marks nor cleaning. */
-static void put_number(struct out *out, const char *text)
-{
-	if (strpbrk(out->setup.separator, "0123456789+-.e")) {
-		put_text(out, text);
-		return;
-	}
-	buffer_puts(out->to, text);
-	buffer_puts(out->to, out->setup.separator);
 }
 
 static void put_value(struct out *out, const struct field *f)
@@ -83,7 +81,7 @@ static void put_value(struct out *out, const struct field *f)
 	default: /* not known; lists have no place in a cell */
 		break;
 	}
-	put_number(out, number);
+	put_text(out, number);
 }
 
 static void end_line(struct out *out)

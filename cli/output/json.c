@@ -120,35 +120,95 @@ static int append(const char *text, size_t len, void *to)
 	return 0;
 }
 
+/* Appends the text and frees the value. */
+static void put(json_t *value, size_t flags, struct buffer *to)
+{
+	json_dump_callback(value, append, to, flags);
+	json_decref(value);
+}
+
+/* jansson escapes the first 32 characters only. */
+static void end_line(struct buffer *to, size_t start)
+{
+	to->records = true;
+	to->len = start + cli_clean(to->data + start, to->len - start, "\n");
+	buffer_puts(to, "\n");
+}
+
 void json_print(json_t *value, size_t flags, struct buffer *to)
 {
 	size_t start = to->len;
 
-	to->records = true;
-	json_dump_callback(value, append, to, flags);
-	/* jansson escapes the first 32 characters only. */
-	to->len = start + cli_clean(to->data + start, to->len - start, "\n");
-	buffer_puts(to, "\n");
-	json_decref(value);
+	put(value, flags, to);
+	end_line(to, start);
 }
 
 /* ---- the output `json` ---- */
 
-/* jansson prints all numbers of an object with equally many digits. 15 are more than any quotient
- * here is worth, and print 0.1 as 0.1; a large whole number is a count and stays exact. */
-static int precision(const struct field *fields)
+/* 15 digits are more than any quotient here is worth, and print 0.1 as 0.1; a large whole number is a count and stays
+ * exact. */
+static int precision(const struct value *v)
 {
-	for (const struct field *f = fields; f->name; f++)
-		if (f->value.type == VALUE_REAL && isfinite(f->value.real) &&
-		    rint(f->value.real) == f->value.real && fabs(f->value.real) >= 1e15)
-			return 17;
-	return 15;
+	double real = v->type == VALUE_REAL ? v->real : (double)UINT64_MAX;
+
+	return rint(real) == real && fabs(real) >= 1e15 ? 17 : 15;
+}
+
+/* Without jansson, which makes an object of each value: that would take most of the time of printing an interval. False:
+ * text that needs escapes, or a number with an exponent. */
+static bool put_plain(const struct value *v, struct buffer *to)
+{
+	const char *text = v->type == VALUE_TEXT ? v->text : NULL;
+	char number[REAL_ROOM + 4];
+	size_t len = 0;
+
+	for (; text && text[len] >= ' ' && text[len] < 0x7f; len++)
+		if (text[len] == '"' || text[len] == '\\')
+			return false;
+	if (v->type == VALUE_JSON || (text && text[len]))
+		return false;
+	if (text) {
+		buffer_puts(to, "\"");
+		buffer_add(to, text, len);
+		buffer_puts(to, "\"");
+	} else if (v->type == VALUE_FLAG) {
+		buffer_puts(to, v->flag ? "true" : "false");
+	} else if (v->type == VALUE_COUNT && v->count <= INT64_MAX) {
+		buffer_add(to, number, text_count(number, v->count));
+	} else if (v->type == VALUE_ID && v->id >= 0) {
+		buffer_add(to, number, text_count(number, (uint64_t)v->id));
+	} else if (v->type == VALUE_REAL && isfinite(v->real)) {
+		len = (size_t)snprintf(number, REAL_ROOM, "%.*g", precision(v), v->real);
+		if (strchr(number, 'e'))
+			return false;
+		buffer_add(to, number, len);
+		if (!strchr(number, '.'))
+			buffer_puts(to, ".0");
+	} else if (v->type == VALUE_COUNT) {
+		return false;
+	} else {
+		buffer_puts(to, "null");
+	}
+	return true;
 }
 
 void json_output_record(struct out *out, const struct field *fields)
 {
-	json_print(json_record(fields),
-		   JSON_COMPACT | (size_t)JSON_REAL_PRECISION(precision(fields)), out->to);
+	struct buffer *to = out->to;
+	size_t start = to->len;
+
+	for (const struct field *f = fields; f->name; f++) {
+		buffer_puts(to, f == fields ? "{\"" : ",\"");
+		buffer_puts(to, f->name);
+		buffer_puts(to, "\":");
+		if (!put_plain(&f->value, to))
+			put(json_of(&f->value),
+			    JSON_ENCODE_ANY | JSON_COMPACT |
+				    (size_t)JSON_REAL_PRECISION(precision(&f->value)),
+			    to);
+	}
+	buffer_puts(to, "}");
+	end_line(to, start);
 }
 
 void json_output_document(json_t *document, struct buffer *to)
