@@ -281,9 +281,10 @@ int main(int argc, char **argv)
 	msr = find_msr(u);
 	type = msr->type;
 	if (argc == 4 && strcmp(argv[1], "loop") == 0)
-		loop(type, uncore_cpu_count(u) >= 2 ? 2 : 1, atof(argv[2]) * 1e3,
-		     (size_t)atol(argv[3]));
-	for (long i = 0; argc == 3 && strcmp(argv[1], "open") == 0 && i < atol(argv[2]); i++)
+		loop(type, uncore_cpu_count(u) >= 2 ? 2 : 1, strtod(argv[2], NULL) * 1e3,
+		     strtoul(argv[3], NULL, 10));
+	for (long i = 0; argc == 3 && strcmp(argv[1], "open") == 0 && i < strtol(argv[2], NULL, 10);
+	     i++)
 		open_bare(type, 0, (int)(i % 2), -1);
 	if (argc > 1) {
 		uncore_free(u);
