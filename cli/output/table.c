@@ -195,7 +195,7 @@ void table_end_row(struct table *t, const char *note)
 
 /* Appends one cell; `pending` collects the spaces of what was left out, so that no line ends in
  * spaces. Returns the columns used. */
-static size_t put_cell(const struct table *t, size_t i, const char *text, size_t *pending,
+static size_t put_cell(struct table *t, size_t i, const char *text, size_t *pending,
 		       struct buffer *to)
 {
 	size_t width = text_width(text);
@@ -209,12 +209,18 @@ static size_t put_cell(const struct table *t, size_t i, const char *text, size_t
 		return 0;
 	}
 	if (width > t->shown[i]) {
-		buffer_spaces(to, used);
-		buffer_puts(to, text);
-		buffer_puts(to, "\n");
+		/* Rows of the same name have it once. */
+		if (!t->alone || strcmp(t->alone, text) != 0) {
+			buffer_spaces(to, used);
+			buffer_puts(to, text);
+			buffer_puts(to, "\n");
+		}
+		t->alone = text;
 		*pending = used + t->shown[i] + 2;
 		return 0;
 	}
+	if (t->columns[i].traits & TABLE_ALONE)
+		t->alone = NULL;
 	fill = t->shown[i] - width;
 	if (t->columns[i].traits & TABLE_RIGHT)
 		used += fill;
@@ -225,7 +231,7 @@ static size_t put_cell(const struct table *t, size_t i, const char *text, size_t
 }
 
 /* Returns the cell behind the row. */
-static const char *put_row(const struct table *t, const char *cell, struct buffer *to)
+static const char *put_row(struct table *t, const char *cell, struct buffer *to)
 {
 	struct buffer below = {0};
 	bool hidden = false; /* columns are below */
@@ -323,4 +329,5 @@ void table_print(struct table *t, struct buffer *to)
 	while (cell < end)
 		cell = put_row(t, cell, to);
 	t->cells.len = 0;
+	t->alone = NULL;
 }

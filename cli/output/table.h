@@ -58,6 +58,7 @@ struct table {
 	size_t widths[TABLE_COLUMNS]; /* only grow, so that interval after interval lines up */
 	size_t shown[TABLE_COLUMNS];  /* what the terminal has room for of them */
 	struct buffer cells;          /* NUL-terminated texts; a note ends each row */
+	const char *alone;            /* the latest text that had a line of its own */
 	size_t at;                    /* cell of the current row that comes next */
 	bool titled;
 	bool steady; /* printed again and again: the widths leave room for values to come */

@@ -192,6 +192,11 @@ to_closed() {
 	shows $'\n'PLACE' +IN READ +IN WRITE'$'\n''socket 0'$'\n'' +[0-9.]+ GB/s [^O]*'$'\n''    OUT READ [0-9.]+ MB/s, OUT WRITE [0-9.]+'$'\n'
 }
 
+@test "a name that has a line of its own has it once for all its rows" {
+	expect 0 env COLUMNS=70 "$UNCORE" --source "$SIM_T410" stat -M 'memory.read.latency*,link.clock.frequency' -A --timeout 1
+	shows $'\nmemory.read.latency\n +nvidia_cmem_latency_pmu_0 +[^\n]*\n +nvidia_cmem_latency_pmu_1 +[^\n]*\nmemory.read.latency.cycles\n'
+}
+
 # The load begins in the third interval.
 @test "columns stay where they are from interval to interval, titles and legends come once" {
 	local event title
