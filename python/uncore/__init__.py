@@ -28,7 +28,7 @@ from typing import List, Optional
 
 from uncore import abi as _abi
 
-__all__ = ["Error", "Machine", "Monitor", "Row", "Sample", "monitor", "version"]
+__all__ = ["Error", "Latency", "Machine", "Monitor", "Row", "Sample", "monitor", "version"]
 
 
 class Error(OSError):
@@ -68,15 +68,15 @@ class _Object:
     """An object that the library made. It is freed after the last object that was made from it: the collector may
     give them up in any order. A child process must not free it: reader threads do not survive fork()."""
 
-    def __init__(self, kind, parent=None):
+    def __init__(self, kind, parent=None, how="new", arguments=()):
         prefix = f"uncore_{kind}_" if kind else "uncore_"
         self._free = getattr(_lib, prefix + "free")
         self._pointer = self._free.argtypes[0]()
         self._parent, self._users, self._process = parent, 1, os.getpid()
         with _lock:
-            make = getattr(_lib, prefix + "new")
+            make = getattr(_lib, prefix + how)
             machine = [parent.pointer] if len(make.argtypes) > 1 else []
-            err = make(ctypes.byref(self._pointer), *machine)
+            err = make(ctypes.byref(self._pointer), *machine, *arguments)
             if err:
                 self._users = 0
                 raise Error(-err, _text(_lib.uncore_error(*machine)) if machine else os.strerror(-err))
@@ -112,8 +112,8 @@ class _Owner:
 
     _objects = ()
 
-    def _make(self, kind, parent=None):
-        made = _Object(kind, parent)
+    def _make(self, *how):
+        made = _Object(*how)
         self._objects += (made,)
         return made
 
@@ -399,11 +399,12 @@ class Monitor(_Owner):
     events   events in perf's syntax, "uncore_imc/cas_count_read/", or a list of them
     level    what one row covers: "machine", "socket", "node", "instance", "port", "channel", "part"; or several
     filters  {"from": "cpu", "device": "nvme0"}; uncore_monitor_set_filter() has the kinds
+    rounds   True: metrics for which the PMUs have too few counters at once are counted one after another, see once()
 
     Counting starts with start(), which `with` and every() call.
     """
 
-    def __init__(self, machine: Machine, *metrics, events=(), level="machine", filters=None):
+    def __init__(self, machine: Machine, *metrics, events=(), level="machine", filters=None, rounds=False):
         self._of, self._started, self._closing = machine, False, threading.Event()
         with _lock:
             self._monitor = self._make("monitor", machine._machine)
@@ -414,6 +415,8 @@ class Monitor(_Owner):
             self._call("add_level" if i else "set_level", LEVELS[name])
         for kind, value in (filters or {}).items():
             self._call("set_filter", kind.encode(), str(value).encode())
+        if rounds:
+            self._call("set_rounds")
         for pattern in metrics or (() if events else self._headline()):
             self._call("add_metrics", _encoded(pattern))
         for event in [events] if isinstance(events, str) else events:
@@ -472,6 +475,23 @@ class Monitor(_Owner):
                      for name in ("begin_ns", "end_ns", "begin_wall_ns", "end_wall_ns")}
             return Sample(rows, source=self._of.source, simulated=self._of.simulated, **times)
 
+    def once(self, seconds: float) -> Sample:
+        """The rows of one interval; with `rounds` of one interval for each round, and `begin_ns` is that of the first."""
+        rows, first, more = [], None, True
+        while more:
+            if not self._started:
+                self.start()
+            self._closing.wait(seconds)
+            with _lock:
+                sample = self.read()
+                numbers = [_lib.uncore_sample_row(self._sample.pointer, i).contents.number for i in range(len(sample))]
+                more = self._call("next_round") > 0
+                self._started = not more
+            rows += zip(numbers, sample)
+            first = first or sample
+        ordered = [row for _, row in sorted(rows, key=lambda each: each[0])]
+        return dataclasses.replace(sample, rows=ordered, begin_ns=first.begin_ns, begin_wall_ns=first.begin_wall_ns)
+
     def every(self, seconds: float, count: Optional[int] = None):
         """Yields a `Sample` at each multiple of `seconds` from now on: `count` of them, or until close(), which
         another thread may call. The time of the caller's own work is part of the interval; multiples that have passed
@@ -496,6 +516,55 @@ class Monitor(_Owner):
         if self._objects:
             self._closing.set()
         super().close()
+
+
+class Latency(_Owner):
+    """Latencies of loads that AMD CPUs sampled (IBS), as `uncore latency --ibs` has them: of this machine, or of a
+    recording of perf.
+
+    least  only latencies of so many core clocks or more
+    """
+
+    def __init__(self, machine: Machine, recording=None, least=0):
+        self._of = machine
+        path = [] if recording is None else [os.fsencode(recording)]
+        self._latency = self._make("latency", machine._machine, "open_file" if path else "open", (*path, least))
+
+    def measure(self, seconds: float) -> None:
+        """Samples for so long, and adds that to `rows` and `counts`. A recording has them already."""
+        self._call("start")
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            time.sleep(max(0, min(0.1, end - time.monotonic())))
+            self._call("collect")
+
+    def clear(self) -> None:
+        """Empties `rows` and `counts`."""
+        with _lock:
+            _lib.uncore_latency_clear(self._latency.pointer)
+
+    def _call(self, name):
+        return self._of._call("latency_" + name, of=self._latency)
+
+    @property
+    def rows(self) -> list:
+        """Sources of data with the members of struct uncore_latency_row, from near to far."""
+        with _lock:
+            latency = self._latency.pointer
+            found = []
+            for i in range(_lib.uncore_latency_count(latency)):
+                row = _lib.uncore_latency_at(latency, i).contents
+                found.append(types.SimpleNamespace(**{name: _plain(getattr(row, name)) for name, _ in row._fields_
+                                                      if name != "bins"}))
+                found[-1].bins = tuple(row.bins[:_abi.UNCORE_LATENCY_BINS])
+                found[-1].quality = _text(_lib.uncore_quality_name(row.quality))
+            return found
+
+    @property
+    def counts(self):
+        """The members of struct uncore_latency_counts."""
+        with _lock:
+            return _plain(_lib.uncore_latency_total(self._latency.pointer).contents)
 
 
 def monitor(*metrics, source=None, root=None, data=(), **options) -> Monitor:

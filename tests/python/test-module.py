@@ -13,6 +13,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import unittest
@@ -26,6 +27,7 @@ except ImportError:
     pandas = None
 
 COMMAND, HEADER, PAGE = sys.argv[1:4]
+IBS_FILE = os.path.join(os.path.dirname(__file__), "..", "cli", "ibs_file.py")
 SPR = "sim:spr,step=1s"
 
 
@@ -94,6 +96,16 @@ class Rows(unittest.TestCase):
                 for row in next(monitor.every(0.01)):
                     self.assertIn((row.name, row.place), cells, text)
 
+    def test_rounds(self):
+        for name in "spr", "grace":
+            expected = command_rows("--source", f"sim:{name},step=1s", "stat", "--metrics=*", "--timeout", "10ms")
+            with uncore.monitor("*", source=f"sim:{name},step=1s", rounds=True) as monitor:
+                sample = monitor.once(0.01)
+                self.assertGreater(max(counter.round for counter in monitor.counters), 0)
+            self.assertTrue(all(row.quality != "scaled" for row in sample))
+            self.assertEqual([(row.name, row.place == "all", as_printed(row.value)) for row in sample],
+                             [(line["name"], line["socket"] is None, line["value"]) for line in expected])
+
     def test_frame(self):
         with uncore.monitor("memory.*", level=["machine", "channel"], source=SPR) as monitor:
             sample = next(monitor.every(0.01))
@@ -106,6 +118,35 @@ class Rows(unittest.TestCase):
         for row, (_, line) in zip(sample, frame.iterrows()):
             for name, value in vars(row).items():
                 self.assertEqual(None if pandas.isna(line[name]) else line[name], value, name)
+
+
+class Latency(unittest.TestCase):
+    """A recording is what `latency --ibs --input -j` prints."""
+
+    def test_recording(self):
+        with tempfile.TemporaryDirectory() as directory, uncore.Machine(source=SPR) as machine:
+            recording = os.path.join(directory, "perf.data")
+            subprocess.run([sys.executable, IBS_FILE, recording, "genoa"], check=True)
+            for least in 0, 300:
+                expected, = command_rows("latency", "--ibs", "--input", recording, f"--min-latency={least}"
+                                         if least else "--ibs")
+                with uncore.Latency(machine, recording, least) as latency:
+                    latency.measure(0.01)
+                    rows, counts = latency.rows, latency.counts
+                self.assertGreater(len(rows), 2)
+                self.assertEqual([(row.source, row.samples, as_printed(row.mean), row.p50, row.p99, row.quality)
+                                  for row in rows],
+                                 [(line["name"], line["samples"], line["mean"], line["p50"], line["p99"],
+                                   line["quality"]) for line in expected["rows"]])
+                self.assertEqual([sum(row.bins) for row in rows], [row.samples for row in rows])
+                self.assertEqual((counts.samples, counts.used, counts.lost, counts.coverage),
+                                 (expected["ops"], expected["used"], expected["lost"], None))
+                latency.close()
+
+    def test_errors(self):
+        with uncore.Machine(source=SPR) as machine:
+            with self.assertRaisesRegex(uncore.Error, "nonexistent"):
+                uncore.Latency(machine, "/nonexistent")
 
 
 class Machine(unittest.TestCase):
