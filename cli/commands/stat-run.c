@@ -174,7 +174,9 @@ static int add_presets(struct cli *cli, const struct stat_options *o, struct unc
 		struct stat_options one = *o;
 
 		one.preset = preset;
-		one.output = output_find(preset->output ? preset->output : "text");
+		/* Levels of a table that shows the whole machine are those of the recording. */
+		if (preset->level != UNCORE_LEVEL_MACHINE && preset->output)
+			one.output = output_find(preset->output);
 		one.level = o->level == UNCORE_LEVEL_MACHINE ? preset->level : o->level;
 		one.query_count = 0;
 		status = add_all(cli, &one, m, one.level);

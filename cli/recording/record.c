@@ -238,10 +238,8 @@ int cmd_record(struct cli *cli, int argc, char **argv)
 		.doc = doc,
 		.args = "[PRESET ...] [INTERVAL [COUNT]] [-- COMMAND ...]",
 		.options = more};
-	/* Rows of all levels that need no other counters. */
-	static const struct output rows = {.levels = 1u << UNCORE_LEVEL_MACHINE |
-						     1u << UNCORE_LEVEL_SOCKET |
-						     1u << UNCORE_LEVEL_CHANNEL};
+	/* Rows of levels that need no other counters. */
+	struct output rows = {.levels = 1u << UNCORE_LEVEL_MACHINE | 1u << UNCORE_LEVEL_CHANNEL};
 	struct record r = {.cli = cli};
 	const struct stat_recorder recorder = {&r, open_record, start_record, add_window};
 	struct stat_options o = {.repeat = 1,
@@ -257,6 +255,8 @@ int cmd_record(struct cli *cli, int argc, char **argv)
 	cli->snapshot = &r.snapshot;
 	r.o = &o;
 	status = cli_open(cli);
+	if (!status && uncore_socket_count(cli->u) > 1)
+		rows.levels |= 1u << UNCORE_LEVEL_SOCKET;
 	if (!status && !o.preset_count && !o.query_count)
 		status = choose_presets(cli, &o);
 	if (!status)
