@@ -156,10 +156,10 @@ begin() {
 @test "what is committed survives SIGKILL" {
 	local seen
 
-	for i in 1 2 3 4 5; do
+	for _ in $(seq "${UNCORE_KILLS:-5}"); do
 		rm -f a.uncore*
 		begin a.uncore -I 20ms mem
-		sleep 0.$((i * 17))
+		sleep $((RANDOM % 2)).$((RANDOM % 1000))
 		seen=$(sqlite3 -readonly a.uncore 'SELECT max(id) FROM tick')
 		kill -KILL "$pid"
 		wait "$pid" || true
@@ -182,6 +182,24 @@ begin() {
 	is a.uncore 'PRAGMA integrity_check' ok
 	recorded=$(sed -n 's/.*recorded \([0-9]*\) interval.*/\1/p' <<<"$stderr")
 	is a.uncore 'SELECT max(0, count(*) - 1) FROM tick' "$recorded"
+}
+
+@test "network file systems: a note, a rollback journal, and an exclusive lock from the start on" {
+	local plain=${UNCORE_PLAIN:-$UNCORE} magic
+
+	for magic in 0x6969 0xff534d42 0x0bd00bd0 0x65735546; do
+		rm -f a.uncore
+		expect 0 env LD_PRELOAD="$UNCORE_BUILD_ROOT/tests/delay-read.so" DELAY_READ_PER_CENT=0 FILE_SYSTEM=$magic \
+			"$plain" --source "$SIM_SPR" record -o a.uncore mem -I 20ms -- sh -c \
+			'until [ -s a.uncore ]; do :; done; ls; sqlite3 -readonly a.uncore "SELECT count(*) FROM tick" 2>&1; exit 0'
+		[[ $stderr == *'note: a.uncore is on '*', where file locks may not exclude other writers'* ]] || fail 'the note'
+		[[ $output != *a.uncore-wal* ]] || fail 'a write-ahead log'
+		[[ $output == *locked* ]] || fail 'no lock'
+		is a.uncore 'SELECT end FROM session' complete
+	done
+	expect 0 env LD_PRELOAD="$UNCORE_BUILD_ROOT/tests/delay-read.so" DELAY_READ_PER_CENT=0 FILE_SYSTEM=0xef53 \
+		"$plain" --source "$SIM_SPR" record -o b.uncore mem -I 20ms -- true
+	[[ $stderr != *'file locks'* ]] || fail 'a note for ext4'
 }
 
 @test "files are rotated by age and size, and no interval is missing between them" {
