@@ -26,6 +26,8 @@ struct reader {
 	struct unc_readers *all;
 	pthread_t thread;
 	bool threaded;
+	cpu_set_t *set; /* with this CPU alone; if it has a thread */
+	size_t set_size;
 	sem_t go;
 	atomic_bool pending; /* neither the thread nor the caller has taken the items of this run */
 };
@@ -69,6 +71,9 @@ static void *serve(void *arg)
 		wait_for(&r->go);
 		if (atomic_load(&r->all->stop))
 			return NULL;
+		/* The kernel moves the threads of a CPU that goes offline, and does not move them back. */
+		if (sched_getcpu() != r->cpu)
+			pthread_setaffinity_np(pthread_self(), r->set_size, r->set);
 		take(r);
 	}
 }
@@ -76,30 +81,25 @@ static void *serve(void *arg)
 /* Starts the thread, pinned. On failure the reader has none. */
 static void start(struct reader *r)
 {
-	size_t size = CPU_ALLOC_SIZE((size_t)r->cpu + 1);
-	cpu_set_t *set = CPU_ALLOC((size_t)r->cpu + 1);
 	sigset_t all, before;
 	pthread_attr_t attr;
 	char name[16];
 
-	if (!set)
+	r->set_size = CPU_ALLOC_SIZE((size_t)r->cpu + 1);
+	r->set = CPU_ALLOC((size_t)r->cpu + 1);
+	if (!r->set || pthread_attr_init(&attr) != 0)
 		return;
-	if (pthread_attr_init(&attr) != 0) {
-		CPU_FREE(set);
-		return;
-	}
-	CPU_ZERO_S(size, set);
-	CPU_SET_S((size_t)r->cpu, size, set);
+	CPU_ZERO_S(r->set_size, r->set);
+	CPU_SET_S((size_t)r->cpu, r->set_size, r->set);
 	/* The new thread inherits the mask: with everything blocked no handler of the program ever runs on
 	 * its small stack. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	r->threaded = pthread_attr_setstacksize(&attr, STACK_BYTES) == 0 &&
-		      pthread_attr_setaffinity_np(&attr, size, set) == 0 &&
+		      pthread_attr_setaffinity_np(&attr, r->set_size, r->set) == 0 &&
 		      pthread_create(&r->thread, &attr, serve, r) == 0;
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	pthread_attr_destroy(&attr);
-	CPU_FREE(set);
 	if (!r->threaded)
 		return;
 	snprintf(name, sizeof(name), "uncore-%d", r->cpu);
@@ -178,6 +178,7 @@ void unc_readers_free(struct unc_readers *all)
 			pthread_join(r->thread, NULL);
 		}
 		sem_destroy(&r->go);
+		CPU_FREE(r->set);
 	}
 	sem_destroy(&all->done);
 	free(all);

@@ -147,6 +147,52 @@ static void most_items_run_on_their_own_cpu(void **state)
 		fail_msg("only %zu of %zu items ran on their own CPU", own, total);
 }
 
+static cpu_set_t elsewhere;
+static bool is_back;
+
+/* As the kernel does it with the threads of a CPU that goes offline. */
+static void move_away(const char *tid)
+{
+	assert_int_equal(sched_setaffinity(atoi(tid), sizeof(elsewhere), &elsewhere), 0);
+}
+
+static void look_where(const char *tid)
+{
+	cpu_set_t set;
+
+	assert_int_equal(sched_getaffinity(atoi(tid), sizeof(set), &set), 0);
+	is_back = !CPU_EQUAL(&set, &elsewhere);
+}
+
+static void a_thread_that_was_moved_returns_to_its_cpu(void **state)
+{
+	struct work w = {.spin = 20};
+	struct unc_readers *all;
+	cpu_set_t before;
+	int cpus[2], of[ITEMS];
+
+	(void)state;
+	if (!two_cpus(cpus))
+		skip_because("it takes two CPUs");
+	put(of, ITEMS, cpus[1]);
+	all = start(&w, of, ITEMS);
+	CPU_ZERO(&elsewhere);
+	CPU_SET((size_t)cpus[0], &elsewhere);
+	/* On the thread's own CPU the caller would read without it. */
+	assert_int_equal(sched_getaffinity(0, sizeof(before), &before), 0);
+	assert_int_equal(sched_setaffinity(0, sizeof(elsewhere), &elsewhere), 0);
+	assert_int_equal(count_readers(move_away), 1);
+	count_readers(look_where);
+	assert_false(is_back);
+	for (int i = 0; i < 10000 && !is_back; i++, usleep(1000)) {
+		unc_readers_run(all);
+		count_readers(look_where);
+	}
+	assert_true(is_back);
+	assert_int_equal(sched_setaffinity(0, sizeof(before), &before), 0);
+	unc_readers_free(all);
+}
+
 static void the_callers_affinity_and_signals_stay(void **state)
 {
 	cpu_set_t before, after;
@@ -346,6 +392,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_item_is_done_once_in_each_run),
 		cmocka_unit_test(most_items_run_on_their_own_cpu),
+		cmocka_unit_test(a_thread_that_was_moved_returns_to_its_cpu),
 		cmocka_unit_test(the_callers_affinity_and_signals_stay),
 		cmocka_unit_test(threads_block_signals_and_end),
 		cmocka_unit_test(nothing_to_do_is_fine),
