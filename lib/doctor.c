@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "machine/permission.h"
+#include "machine/topology.h"
 #include "object.h"
 
 /* A finding while its texts grow. */

@@ -1,9 +1,283 @@
 /* SPDX-License-Identifier: MIT */
-/* The catalogue: all families of PMUs, matched to those of a machine. */
+/* Families of PMUs, their events and metrics, as one data file of each describes them for one CPU model; and the
+ * catalogue: all families, matched to the PMUs of a machine. */
 #ifndef UNC_CATALOGUE_H
 #define UNC_CATALOGUE_H
 
-#include "catalogue/family.h"
+#include "base/data-file.h"
+#include "base/formula.h"
+#include "machine/pmu.h"
+
+/* What the rows of a metric cannot exceed. */
+enum unc_ceiling {
+	UNC_CEILING_NONE,
+	UNC_CEILING_MEMORY, /* the DRAM of the row's place */
+	UNC_CEILING_PORT,   /* the PCIe link of the row's root port, in one direction */
+};
+
+/* At most this many in one formula, so that evaluation needs no allocation. */
+#define UNC_METRIC_EVENTS 32
+
+struct uncore_metric {
+	bool other_model; /* no case of its formula is for this CPU model */
+	const struct unc_family *family;
+	const char *name, *title, *unit, *evidence;
+	const char *formerly; /* its names of before, separated by blanks; NULL: none */
+	enum unc_ceiling ceiling;
+	unsigned headline; /* its place in the overview; 0: not in it */
+	const char *apart; /* why "memory.*" does not include it; NULL: it is included */
+	const char *doubt; /* why its rows are suspect, as a sentence; NULL: they are not, */
+	struct unc_formula *unless; /* nor where this is not 0; NULL: always */
+	bool each_pmu;              /* `unless` must hold for each PMU alone, too */
+	const char *text;           /* of the formula; NULL: not on this CPU model */
+	struct unc_formula *formula;
+	const char *over; /* the metric that its value is divided by; NULL: none */
+	const struct unc_event_def **events;   /* one per name of the formula */
+	const struct unc_histogram *histogram; /* a percentile of the events, which are its bins */
+	unsigned per_mille;                    /* which one; 990 is p99; 0: a bin of them */
+	size_t bin;                            /* which one */
+	double clock_hz;       /* of the cycles that its rate is over; 0: over the host's time */
+	uint32_t clock_events; /* a bit for each of `events` that counts such cycles */
+	bool checked;          /* `missing` has been worked out */
+	char *missing;         /* NULL: can be planned here */
+	struct uncore_metric_event *shown; /* of `events`; NULL: not yet asked for */
+};
+
+/* Where PMUs of the family ought to be. */
+struct unc_expectation {
+	bool other_model;   /* its `models` do not list this machine's CPU */
+	bool on_this_cpu;   /* they do */
+	const char *path;   /* a glob below the root that shows the hardware; or NULL */
+	const char *flag;   /* the x86 CPU flag without which the driver registers none; or NULL */
+	const char *module; /* the kernel module that registers the PMUs */
+	const char *since;  /* first kernel version that has the driver, or NULL */
+};
+
+/* What can restrict events, in the order in which filters are written. */
+enum unc_filter_kind {
+	UNC_FILTER_FROM,
+	UNC_FILTER_TO,
+	UNC_FILTER_GPU,
+	UNC_FILTER_LINK,
+	UNC_FILTER_PORT,
+	UNC_FILTER_DEVICE,
+	UNC_FILTER_ADDRESS,
+	UNC_FILTERS,
+};
+
+/* How data files write a kind. count/split.c has what it does with targets. */
+extern const struct unc_filter_word {
+	const char *name; /* "from" ... "address" */
+	const char
+		*braces; /* what may stand in braces; NULL: the kind has values instead of terms */
+} unc_filter_words[UNC_FILTERS];
+
+struct unc_filter {
+	const char *title;       /* NULL: the family has no such filter */
+	const char *terms;       /* "src_bdf={bdf},src_bdf_en=0x1"; NULL: one of `values` */
+	const char *count;       /* GPU: "nr_gpu", whose number the role's file has; or NULL */
+	struct unc_word *values; /* "cpu", "src_loc_cpu=0x1" */
+	size_t value_count;
+};
+
+/* How to find the root ports that a PMU counts. */
+enum unc_port_kind {
+	UNC_PORTS_DVSEC,     /* root ports name the PMU in a capability of their own */
+	UNC_PORTS_ATTRIBUTE, /* a file of the PMU names the root bus */
+	UNC_PORTS_CONFIG,    /* registers in config space name the root buses of all stacks */
+	UNC_PORTS_NAME,      /* the PMU's name holds the root port's address */
+	UNC_PORTS_RANGE,     /* files of the PMU have the first and the last address */
+	UNC_PORTS_SOCKET,    /* all of its socket */
+	UNC_PORTS_UNKNOWN,   /* unknown: `why` has the reason */
+};
+
+/* Device numbers from `first` on are the indices `part`, `part` + 1 ...; `count` 0: there are no indices. */
+struct unc_port_numbers {
+	unsigned first, count, part;
+};
+
+/* Where the devices are whose config space names root buses, and the offsets of their registers. */
+struct unc_bus_registers {
+	unsigned sad;   /* bits 3:0 the package, 6:4 the number of the stack */
+	unsigned valid; /* a bit for each CPU bus; 0: each device names the bus that it is on */
+	unsigned buses,
+		upper_buses; /* 16 bytes each: the numbers of CPU buses 0 to 15, and from 16 */
+	struct {
+		unsigned id, offset; /* id 0: there is only one kind of die */
+		uint64_t bits;
+	} kind;
+};
+
+/* An I/O stack of one CPU model. */
+struct unc_stack {
+	unsigned bus, unit; /* the number of its CPU bus, and the one in its PMU's name */
+	uint64_t kinds;     /* of die that have it, a bit for each; 0: all */
+	struct unc_port_numbers numbers; /* count 0: those of the rule */
+	const char *doubt;               /* why that is uncertain; NULL: the rule's */
+};
+
+struct unc_port_rule {
+	bool other_model; /* not for this CPU model */
+	enum unc_port_kind kind;
+	const char *attribute; /* ATTRIBUTE: "die{die}" */
+	const char *except;    /* ATTRIBUTE: a PMU whose ports have no indices; NULL */
+	const char *min, *max; /* RANGE: names of the files */
+	const char *why;       /* UNKNOWN: the reason */
+	unsigned vendor, id;   /* DVSEC: of the capability; CONFIG: of the devices */
+	struct unc_port_field {
+		const char *word; /* of the PMU's name; or "port": the index */
+		unsigned offset;
+	} fields[8];
+	size_t field_count;
+	struct unc_port_numbers numbers;    /* ATTRIBUTE, CONFIG */
+	struct unc_bus_registers registers; /* CONFIG */
+	struct unc_stack *stacks;
+	size_t stack_count;
+	const char *doubt; /* why the ports are uncertain, as a sentence; NULL: they are not */
+};
+
+/* Which NUMA node of its socket a PMU counts, where that has several. */
+struct unc_node_rule {
+	bool other_model; /* not for this CPU model */
+	enum unc_node_kind {
+		UNC_NODE_CPU,   /* that of the CPU it is counted from */
+		UNC_NODE_ORDER, /* the units, in their order, in equal parts */
+		UNC_NODE_UNITS, /* that of `units` */
+	} kind;
+	struct unc_names units; /* of each unit from 0 on, the number of its node in the socket */
+};
+
+#define UNC_RULE_MOST 64 /* of at_most */
+
+/* What the hardware of a family excludes; checked by count/encode.c. */
+enum unc_rule_kind {
+	UNC_RULE_NEVER,     /* all terms set in one event */
+	UNC_RULE_NEEDS,     /* the first term set without all others */
+	UNC_RULE_NEEDS_ONE, /* none of the terms set */
+	UNC_RULE_NOTE,      /* all terms set in one event: counted, with a note for the user */
+	UNC_RULE_GROUP, /* events of one "{}" that set a term, with different values of the terms */
+	UNC_RULE_SAME,  /* different values of the terms on one PMU and CPU */
+	UNC_RULE_AT_MOST, /* more of them than `most` */
+};
+
+/* A term is "set" when its bits are not all zero, or ("event=0x83|0x84") have one of the values. */
+struct unc_rule {
+	bool other_model; /* not for this CPU model */
+	enum unc_rule_kind kind;
+	struct unc_names terms;
+	struct unc_names when;    /* only for events that set all of these */
+	struct unc_names inherit; /* an event of a "{}" that sets none of these has its leader's */
+	unsigned most;            /* AT_MOST; 0: 1 */
+	const struct unc_event_def *except; /* exempt; NULL: none */
+	const char *why, *evidence;
+};
+
+enum unc_bug_effect {
+	UNC_BUG_COUNTS,  /* counts are wrong, without an error */
+	UNC_BUG_MISSING, /* PMUs are missing */
+	UNC_BUG_NOTE,    /* something else, which users of the PMUs may meet */
+};
+
+/* What a kernel does wrong with the PMUs of a family. */
+struct unc_kernel_bug {
+	bool other_model; /* not for this CPU model */
+	enum unc_bug_effect effect;
+	bool suspect;              /* this machine's kernel has it, and rows are wrong */
+	bool equal_counts;         /* PMUs then have the count of one: seen with any kernel */
+	bool adds_at_reads;        /* each reading adds the register to the count: undone */
+	const char *since, *fixed; /* first kernel versions with it and without, `fixed` in each
+				      branch that has the correction; NULL: open */
+	struct unc_names terms;    /* of events that set all of these; none: all events */
+	const char *title, *evidence;
+	char *text; /* the title as a sentence about this machine's kernel; NULL: it has no such bug */
+};
+
+/* What one PMU and CPU of a family is. */
+enum unc_pmu_place {
+	UNC_PLACE_CHANNEL,    /* one memory channel */
+	UNC_PLACE_SUBCHANNEL, /* half of one */
+	UNC_PLACE_CONTROLLER, /* a memory controller of one or more channels */
+	UNC_PLACE_MESH_PORT,  /* where the mesh meets the memory */
+	UNC_PLACE_PACKAGE_MEMORY,
+	UNC_PLACE_SOCKET, /* all of a socket */
+	UNC_PLACE_CLUSTER,
+	UNC_PLACE_SLICE,
+	UNC_PLACE_CACHE,
+	UNC_PLACE_AGENT,
+	UNC_PLACE_FABRIC,
+	UNC_PLACE_STACK, /* several root ports */
+	UNC_PLACE_PORT,  /* one root port */
+	UNC_PLACE_LINK,
+	UNC_PLACE_DEVICE,
+	UNC_PLACE_POWER,
+	UNC_PLACE_CPU,
+	UNC_PLACE_BLOCK, /* an instance of a register block */
+};
+
+struct unc_family {
+	const char *name, *title, *instance; /* texts for people; code looks at `place` */
+	enum unc_pmu_place place;
+	struct unc_yaml_file *file; /* owns all texts and arrays */
+	const char *
+		cpu_model; /* names of this machine's; borrowed, and only while the file is parsed */
+	struct unc_word *models; /* "skx", "intel/6/85"; none: every CPU */
+	size_t model_count;
+	bool on_this_cpu;           /* false: `models` does not list this machine's CPU */
+	bool names_this_cpu;        /* `models` does */
+	bool everywhere;            /* any machine may have it, a guest too: no uncore PMU */
+	unsigned counters;          /* events that a PMU counts at once; 0: all */
+	bool each_socket;           /* every socket of a machine has PMUs of it */
+	const char *role;           /* what is at the other end of its PMUs; NULL: see below */
+	const char *role_attribute; /* the PMU's file that tells; NULL: no role */
+	struct unc_word *roles;     /* how its text begins, and the role */
+	size_t role_count;
+	const char *peer; /* the PMU's file that names the other end of a link; NULL */
+	struct unc_filter filters[UNC_FILTERS];
+	struct unc_pattern *patterns;
+	size_t pattern_count;
+	struct unc_expectation *expectations;
+	size_t expectation_count;
+	struct unc_port_rule *port_rules;
+	size_t port_rule_count;
+	const struct unc_port_rule *ports; /* the first that holds on this CPU; NULL: none */
+	struct unc_node_rule *node_rules;
+	size_t node_rule_count;
+	struct unc_event_def *events;
+	size_t event_count;
+	struct unc_named_term *named_terms;
+	size_t named_term_count;
+	struct uncore_metric *metrics;
+	size_t metric_count;
+	struct unc_rule *rules;
+	size_t rule_count;
+	struct unc_kernel_bug *bugs;
+	size_t bug_count;
+	const struct uncore_pmu **pmus; /* of this machine */
+	size_t pmu_count;
+};
+
+/* Takes `file` over, also on failure. -EBADMSG, -ENOMEM. */
+int unc_family_parse(struct unc_family **out, struct unc_yaml_file *file, const char *cpu_model,
+		     struct unc_error *e);
+void unc_family_free(struct unc_family *f);
+
+/* The value must be a list of format terms. */
+unc_read unc_family_terms;
+/* Names of the file's models. Sets the first member of what is filled, `other_model`, when none is this CPU. */
+unc_read unc_family_when;
+/* NULL: the family has no such event. */
+const struct unc_event_def *unc_family_event(const struct unc_family *f, const char *name);
+/* Fills `text` of the family's bugs that this version of the kernel ("": not known) has or may have. -ENOMEM. */
+int unc_family_find_bugs(struct unc_family *f, const char *kernel);
+/* The first of them that all events of the family have, whose rows are suspect, or not; NULL: none. */
+const char *unc_family_bug(const struct unc_family *f, bool suspect);
+/* The version that has the correction of a bug, for a kernel of this version; NULL: none. */
+char *unc_kernel_fix(const struct unc_kernel_bug *bug, const char *kernel);
+/* Of the struct unc_family, a struct unc_named_term, a struct unc_rule and a struct unc_kernel_bug. */
+extern const struct unc_shape unc_filters_shape, unc_named_term_shape, unc_rule_shape,
+	unc_kernel_bug_shape;
+
+/* ---- the catalogue ---- */
 
 struct unc_regs; /* source/regs/regs.h */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* One data file: checked strictly, and reduced to what holds on one CPU model. */
-#include "catalogue/family.h"
+#include "catalogue/catalogue.h"
 
 /* Events that a PMU counts at once, of a family that does not give their number: most have at least these. */
 #define COUNTERS 4

@@ -4,7 +4,7 @@
 #define UNC_ENCODE_H
 
 #include "count/query.h"
-#include "machine/event.h"
+#include "machine/pmu.h"
 
 /* Requests the event at the target, in the set of its "{}" among those from `first_set` on, and adds the
  * target to the query. -ENOMEM. */

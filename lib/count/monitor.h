@@ -7,7 +7,7 @@
 #include "count/filters.h"
 #include "count/query.h"
 #include "count/rows.h"
-#include "machine/event.h"
+#include "machine/pmu.h"
 #include "object.h"
 
 enum unc_monitor_state {

@@ -3,7 +3,7 @@
  * part of them need no counters. */
 #include "count/plan.h"
 
-#include "catalogue/family.h"
+#include "catalogue/catalogue.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

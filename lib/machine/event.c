@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* perf's event syntax: "{pmu/terms/modifiers,alias:modifiers}:modifiers,..." as text, and the terms of one event
  * as configuration words. */
-#include "machine/event.h"
 #include "machine/pmu.h"
 
 #include <math.h>

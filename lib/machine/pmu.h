@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One PMU of the machine: its files in sysfs, and how its terms become configuration words. */
+/* One PMU of the machine: its files in sysfs; events, and how their terms become configuration words. */
 #ifndef UNC_PMU_H
 #define UNC_PMU_H
 
@@ -8,7 +8,7 @@
 #include "machine/root.h"
 #include "machine/topology.h"
 
-struct unc_family; /* catalogue/family.h */
+struct unc_family; /* catalogue/catalogue.h */
 
 /* An event of a family, as valid on the CPU model the catalogue was loaded for. */
 struct unc_event_def {
@@ -103,6 +103,44 @@ int unc_pmu_attribute(const struct uncore_pmu *p, const char *name, char **out);
 bool unc_pmu_matches(const struct uncore_pmu *p, const char *pattern);
 /* The rule on bare strings, for tests and fuzzing. */
 bool unc_pmu_name_matches(const char *name, const char *pattern);
+
+/* ---- event.c: perf's event syntax, as text, for which no machine is needed; fuzzed ---- */
+
+struct unc_event {
+	char *text;         /* as written, "uncore_imc/event=4/" with its modifier */
+	char *pmu;          /* before the first slash; NULL: a bare alias name */
+	char *terms;        /* between the slashes, or the bare name */
+	uint32_t modifiers; /* UNC_MOD_*, the group's own included */
+	int group;          /* -1: none; else the number of its "{}" in the list, from 0 */
+	size_t pos;         /* byte offset in the list, for messages */
+};
+
+enum {
+	UNC_MOD_USER = 1u << 0,        /* u */
+	UNC_MOD_KERNEL = 1u << 1,      /* k */
+	UNC_MOD_HV = 1u << 2,          /* h */
+	UNC_MOD_NO_IDLE = 1u << 3,     /* I: exclude_idle */
+	UNC_MOD_GUEST = 1u << 4,       /* G */
+	UNC_MOD_HOST = 1u << 5,        /* H */
+	UNC_MOD_PINNED = 1u << 6,      /* D */
+	UNC_MOD_EXCLUSIVE = 1u << 7,   /* e */
+	UNC_MOD_WEAK = 1u << 8,        /* W: a group that may be split */
+	UNC_MOD_SAMPLE_READ = 1u << 9, /* S: no meaning for counting */
+	UNC_MOD_BPF = 1u << 10,        /* b */
+	UNC_MOD_PRECISE = 1u << 11,    /* p, P: no meaning for counting */
+};
+
+struct unc_events {
+	struct unc_event *items;
+	size_t count;
+	size_t group_count;
+};
+
+/* Parses a list. -EINVAL with a sentence that shows the text and marks the column. At most 4096
+ * events. perf's commas inside slashes, spaces around commas and braces, "{a,b}:W", "a/b/:u" and
+ * "a/b/u" are taken; a group in a group, an empty group or an empty event are errors. */
+int unc_events_parse(const char *text, struct unc_events *out, struct unc_error *e);
+void unc_events_finish(struct unc_events *l);
 
 /* What terms and aliases between the slashes came to. */
 struct unc_encoding {

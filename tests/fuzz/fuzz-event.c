@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Event lists: every event that is taken stands in the list as written, and means the same alone. */
-#include "machine/event.h"
+#include "machine/pmu.h"
 
 #include <errno.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* perf's event syntax. */
-#include "machine/event.h"
+#include "machine/pmu.h"
 
 #include <errno.h>
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Packing counters into groups, on hardware made up for each test. */
-#include "machine/event.h"
+#include "machine/pmu.h"
 #include "source/kernel/groups.h"
 #include <errno.h>
 #include <setjmp.h>

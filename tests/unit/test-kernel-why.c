@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The sentences for refused counters, on machines that are a directory each. */
 #define _GNU_SOURCE
-#include "machine/event.h"
+#include "machine/pmu.h"
 #include "source/kernel/perf.h"
 #include <errno.h>
 #include <setjmp.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The kernel source against the running kernel: PMU `msr`, which guests have too. */
 #define _GNU_SOURCE
-#include "machine/event.h"
+#include "machine/pmu.h"
 #include "source/source.h"
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What /proc tells of the right to count, on machines that are a directory each. */
-#include "machine/permission.h"
+#include "machine/topology.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

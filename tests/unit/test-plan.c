@@ -11,9 +11,9 @@
 
 #include <cmocka.h>
 
-#include "catalogue/family.h"
+#include "catalogue/catalogue.h"
 #include "helpers.h"
-#include "machine/event.h"
+#include "machine/pmu.h"
 
 #define MAX_SETS 64
 #define MAX_EVENTS 6

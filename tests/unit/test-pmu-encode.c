@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Terms and aliases as configuration words. Expected words are written by hand from the drivers'
  * formats, never by the code under test. */
-#include "machine/event.h"
 #include "machine/pmu.h"
 
 #include <errno.h>

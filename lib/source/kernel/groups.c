@@ -2,7 +2,7 @@
 /* The packing of counters into groups, by trying: only the driver knows what fits. */
 #include "source/kernel/groups.h"
 #include "base/text.h"
-#include "machine/event.h"
+#include "machine/pmu.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

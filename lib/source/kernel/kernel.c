@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Counters of the running kernel, through perf_event_open. */
 #define _GNU_SOURCE
-#include "machine/event.h"
+#include "machine/pmu.h"
 #include "source/kernel/groups.h"
 #include "source/kernel/perf.h"
 #include "source/reader.h"

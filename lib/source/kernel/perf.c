@@ -3,8 +3,8 @@
 #define _GNU_SOURCE
 #include "source/kernel/perf.h"
 #include "base/text.h"
-#include "machine/event.h"
-#include "machine/permission.h"
+#include "machine/pmu.h"
+#include "machine/topology.h"
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
