@@ -536,26 +536,12 @@ static const struct unc_field metric_fields[] = {
 
 /* ---- the whole ---- */
 
+/* In the order of enum unc_pmu_place. */
 static const char *const places[] = {
-	[UNC_PLACE_CHANNEL] = "channel",
-	[UNC_PLACE_SUBCHANNEL] = "subchannel",
-	[UNC_PLACE_CONTROLLER] = "controller",
-	[UNC_PLACE_MESH_PORT] = "mesh-port",
-	[UNC_PLACE_PACKAGE_MEMORY] = "package-memory",
-	[UNC_PLACE_SOCKET] = "socket",
-	[UNC_PLACE_CLUSTER] = "cluster",
-	[UNC_PLACE_SLICE] = "slice",
-	[UNC_PLACE_CACHE] = "cache",
-	[UNC_PLACE_AGENT] = "agent",
-	[UNC_PLACE_FABRIC] = "fabric",
-	[UNC_PLACE_STACK] = "stack",
-	[UNC_PLACE_PORT] = "port",
-	[UNC_PLACE_LINK] = "link",
-	[UNC_PLACE_DEVICE] = "device",
-	[UNC_PLACE_POWER] = "power",
-	[UNC_PLACE_CPU] = "cpu",
-	[UNC_PLACE_BLOCK] = "block",
-	NULL,
+	"channel", "subchannel", "controller", "mesh-port", "package-memory",
+	"socket",  "cluster",    "slice",      "cache",     "agent",
+	"fabric",  "stack",      "port",       "link",      "device",
+	"power",   "cpu",        "block",      NULL,
 };
 
 static const struct unc_field family_fields[] = {
