@@ -246,7 +246,7 @@ int unc_machine_pci(struct uncore *u)
 	if (u->pci.root || !u->scanned)
 		return 0;
 	r = unc_pci_read(&u->pci, u->root, &u->topology, &u->error);
-	if (r == 0 && unc_ports_load(&u->ports, &u->pci, &u->pmus, &u->topology) < 0)
+	if (r == 0 && unc_ports_load(&u->ports, &u->pci, &u->pmus) < 0)
 		r = unc_nomem(&u->error);
 	if (r == 0)
 		r = uncore_check(u);
@@ -270,7 +270,7 @@ const struct uncore_peer *uncore_pmu_peer(struct uncore *u, const struct uncore_
 	int r = unc_machine_pci(u);
 
 	if (r == 0)
-		r = unc_ports_peer(&u->pci, &u->topology, p, cpu, &u->peer, &u->error);
+		r = unc_ports_peer(&u->pci, p, cpu, &u->peer, &u->error);
 	return r < 0 ? NULL : &u->peer;
 }
 
@@ -421,7 +421,7 @@ int uncore_learn(struct uncore *u, const char **file)
 	r = b->kept ? -EACCES : b->error;
 	if (r < 0)
 		return unc_fail(&u->error, -r, "%s", b->why.text);
-	unc_root_buses_print(b, &u->pci, u->topology.cpu_model, &text);
+	unc_root_buses_print(b, &text);
 	r = text.failed ? unc_nomem(&u->error)
 			: unc_root_replace(u->root, UNC_ROOT_BUSES_DIR, UNC_ROOT_BUSES_FILE,
 					   text.data, &u->error);

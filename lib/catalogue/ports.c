@@ -67,12 +67,11 @@ static int read_addresses(struct unc_port_instance *x, const char *name, int die
 
 /* The stack of the map that has the PMU's number, and the root bus of its socket that the stack has. */
 static int find_stack(struct unc_port_instance *x, struct unc_root_buses *buses,
-		      const struct unc_pci *pci, const struct unc_topology *t,
 		      struct unc_error *why)
 {
 	const struct unc_port_rule *rule = x->rule;
 	uint64_t unit = UINT64_MAX;
-	int r = unc_root_buses_read(buses, pci, t->cpu_model, rule, why);
+	int r = unc_root_buses_read(buses, rule, why);
 
 	unc_pattern_value(x->pattern, x->pmu->name, "stack", &unit);
 	for (size_t i = 0; r == 0 && i < rule->stack_count; i++) {
@@ -101,17 +100,16 @@ static int find_stack(struct unc_port_instance *x, struct unc_root_buses *buses,
 }
 
 /* What the PMU tells of its root ports. -ENODEV: they are not known. */
-static int resolve(struct unc_port_instance *x, struct unc_root_buses *buses,
-		   const struct unc_pci *pci, const struct unc_topology *t, struct unc_error *why)
+static int resolve(struct unc_port_instance *x, struct unc_root_buses *buses, struct unc_error *why)
 {
 	const struct unc_port_rule *rule = x->rule;
 	const char *full = x->pmu->family->patterns[0].name;
-	int die = unc_topology_die(t, x->cpu), r;
+	int die = unc_topology_die(buses->pci->topology, x->cpu), r;
 	char word[80];
 
 	switch (rule->kind) {
 	case UNC_PORTS_CONFIG:
-		return find_stack(x, buses, pci, t, why);
+		return find_stack(x, buses, why);
 	case UNC_PORTS_ATTRIBUTE:
 		return read_addresses(x, rule->attribute, die, true, why);
 	case UNC_PORTS_NAME:
@@ -142,8 +140,7 @@ static int resolve(struct unc_port_instance *x, struct unc_root_buses *buses,
 }
 
 /* An instance for each CPU from which a PMU with a rule for ports is counted. */
-static int add_instances(struct unc_ports *p, const struct unc_pci *pci,
-			 const struct uncore_pmu *pmu, const struct unc_topology *t)
+static int add_instances(struct unc_ports *p, const struct uncore_pmu *pmu)
 {
 	const struct unc_family *f = pmu->family;
 
@@ -157,7 +154,7 @@ static int add_instances(struct unc_ports *p, const struct unc_pci *pci,
 			return -ENOMEM;
 		x->pmu = pmu;
 		x->cpu = pmu->cpus.ids[i];
-		x->socket = unc_topology_socket(t, x->cpu);
+		x->socket = unc_topology_socket(p->buses.pci->topology, x->cpu);
 		x->rule = f->ports;
 		x->doubt = x->rule->doubt;
 		if (!x->rule->except || strcmp(x->rule->except, pmu->name) != 0)
@@ -166,7 +163,7 @@ static int add_instances(struct unc_ports *p, const struct unc_pci *pci,
 		for (size_t k = 0; k < f->pattern_count; k++)
 			if (unc_pattern_matches(f->patterns[k].name, pmu->name))
 				x->pattern = f->patterns[k].name;
-		r = resolve(x, &p->buses, pci, t, &why);
+		r = resolve(x, &p->buses, &why);
 		if (r == -ENODEV)
 			x->why = strdup(why.text);
 		if (r == -ENOMEM || (r < 0 && !x->why))
@@ -236,8 +233,8 @@ static bool counts(const struct unc_port_instance *x, struct unc_device *d, cons
 }
 
 /* Why no PMU counts it, in one sentence. */
-static const char *why_unknown(const struct unc_ports *p, struct unc_pci *pci,
-			       const struct unc_device *d, const struct config *c)
+static const char *why_unknown(const struct unc_ports *p, const struct unc_device *d,
+			       const struct config *c)
 {
 	const struct unc_port_instance *dvsec = NULL, *broken = NULL;
 	struct unc_error why;
@@ -272,14 +269,13 @@ static const char *why_unknown(const struct unc_ports *p, struct unc_pci *pci,
 		unc_fail(&why, ENODEV, "%s", broken->why);
 	else
 		unc_fail(&why, ENODEV, "no PMU names this root port");
-	return unc_pci_keep(pci, why.text);
+	return unc_pci_keep(d->pci, why.text);
 }
 
 /* ---- matching ---- */
 
 /* Finds the instances that count the port. */
-static int match_port(struct unc_ports *p, struct unc_pci *pci, struct unc_device *d,
-		      bool with_config)
+static int match_port(struct unc_ports *p, struct unc_device *d, bool with_config)
 {
 	struct config c = {0};
 	bool found = false;
@@ -308,26 +304,25 @@ static int match_port(struct unc_ports *p, struct unc_pci *pci, struct unc_devic
 		d->pmu_count += r == 0;
 	}
 	if (!found)
-		d->shown.unknown = why_unknown(p, pci, d, &c);
+		d->shown.unknown = why_unknown(p, d, &c);
 	free(c.bytes);
 	return r;
 }
 
-int unc_ports_load(struct unc_ports *out, struct unc_pci *pci, const struct unc_pmus *pmus,
-		   const struct unc_topology *t)
+int unc_ports_load(struct unc_ports *out, struct unc_pci *pci, const struct unc_pmus *pmus)
 {
-	struct unc_ports p = {0};
+	struct unc_ports p = {.buses.pci = pci};
 	bool with_config = false;
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < pmus->count; i++)
 		if (pmus->items[i].family && pmus->items[i].family->ports)
-			r = add_instances(&p, pci, &pmus->items[i], t);
+			r = add_instances(&p, &pmus->items[i]);
 	for (size_t i = 0; r == 0 && i < p.instance_count; i++)
 		with_config |= p.instances[i].rule->kind == UNC_PORTS_DVSEC;
 	for (size_t i = 0; r == 0 && i < pci->count; i++)
 		if (pci->devices[i].shown.is_port)
-			r = match_port(&p, pci, &pci->devices[i], with_config);
+			r = match_port(&p, &pci->devices[i], with_config);
 	if (r < 0) {
 		unc_ports_finish(&p);
 		return -ENOMEM;
@@ -423,9 +418,10 @@ const struct uncore_device *unc_ports_numbered(struct unc_ports *p, uint64_t soc
 
 /* ---- the other ends of links ---- */
 
-int unc_ports_peer(struct unc_pci *pci, const struct unc_topology *t, const struct uncore_pmu *pmu,
-		   int cpu, struct uncore_peer *out, struct unc_error *e)
+int unc_ports_peer(struct unc_pci *pci, const struct uncore_pmu *pmu, int cpu,
+		   struct uncore_peer *out, struct unc_error *e)
 {
+	const struct unc_topology *t = pci->topology;
 	const struct unc_family *f = pmu->family;
 	struct uncore_peer peer = {.socket = -1};
 	const char *die;

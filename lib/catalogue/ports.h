@@ -14,6 +14,7 @@ struct unc_root_bus {
 };
 
 struct unc_root_buses {
+	const struct unc_pci *pci;
 	const struct unc_port_rule *rule; /* that they were read for; NULL: not read */
 	struct unc_root_bus *items;
 	size_t count;
@@ -28,12 +29,11 @@ struct unc_root_buses {
 #define UNC_ROOT_BUSES_FILE "root-buses.yaml"
 
 /* Reads them for the machine's rule with registers, once. -ENODEV: they are not known; -ENOMEM. */
-int unc_root_buses_read(struct unc_root_buses *b, const struct unc_pci *pci, const char *cpu_model,
-			const struct unc_port_rule *rule, struct unc_error *why);
+int unc_root_buses_read(struct unc_root_buses *b, const struct unc_port_rule *rule,
+			struct unc_error *why);
 
 /* The text of the file. */
-void unc_root_buses_print(const struct unc_root_buses *b, const struct unc_pci *pci,
-			  const char *cpu_model, struct unc_text *to);
+void unc_root_buses_print(const struct unc_root_buses *b, struct unc_text *to);
 
 /* ---- root ports ---- */
 
@@ -67,8 +67,7 @@ struct unc_ports {
 };
 
 /* Finds the PMUs of each root port, and the ports of each PMU. -ENOMEM. */
-int unc_ports_load(struct unc_ports *out, struct unc_pci *pci, const struct unc_pmus *pmus,
-		   const struct unc_topology *t);
+int unc_ports_load(struct unc_ports *out, struct unc_pci *pci, const struct unc_pmus *pmus);
 void unc_ports_finish(struct unc_ports *p);
 
 /* The root ports that a PMU counts when it is counted from `cpu`, in the order of their addresses;
@@ -82,7 +81,7 @@ const struct uncore_device *unc_ports_numbered(struct unc_ports *p, uint64_t soc
 					       uint64_t index);
 
 /* What is at the other end of the PMU's link; the text is kept by `pci`. -ENODEV: it is unknown. */
-int unc_ports_peer(struct unc_pci *pci, const struct unc_topology *t, const struct uncore_pmu *pmu,
-		   int cpu, struct uncore_peer *out, struct unc_error *e);
+int unc_ports_peer(struct unc_pci *pci, const struct uncore_pmu *pmu, int cpu,
+		   struct uncore_peer *out, struct unc_error *e);
 
 #endif

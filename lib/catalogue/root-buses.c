@@ -43,13 +43,12 @@ static int read_words(const struct unc_device *d, unsigned offset, size_t count,
 }
 
 /* The next device with the rule's vendor and this id, from *at on; NULL: none is left. */
-static const struct unc_device *
-next_device(const struct unc_pci *pci, const struct unc_port_rule *rule, unsigned id, size_t *at)
+static const struct unc_device *next_device(const struct unc_root_buses *b, unsigned id, size_t *at)
 {
-	while (*at < pci->count) {
-		const struct unc_device *d = &pci->devices[(*at)++];
+	while (*at < b->pci->count) {
+		const struct unc_device *d = &b->pci->devices[(*at)++];
 
-		if (d->shown.vendor == rule->vendor && d->shown.device == id)
+		if (d->shown.vendor == b->rule->vendor && d->shown.device == id)
 			return d;
 	}
 	return NULL;
@@ -66,9 +65,11 @@ static int add_bus(struct unc_root_buses *b, uint64_t address, uint32_t sad, uns
 }
 
 /* The register with the package is that of device 0 on the first bus that another one names. */
-static int read_package(const struct unc_root_buses *b, const struct unc_pci *pci, uint64_t first,
-			uint32_t *sad, struct unc_error *why)
+static int read_package(const struct unc_root_buses *b, uint64_t first, uint32_t *sad,
+			struct unc_error *why)
 {
+	const struct unc_pci *pci = b->pci;
+
 	for (size_t i = 0; i < pci->count; i++)
 		if (pci->devices[i].address == first)
 			return read_words(&pci->devices[i], b->rule->registers.sad, 1, sad, why);
@@ -78,8 +79,7 @@ static int read_package(const struct unc_root_buses *b, const struct unc_pci *pc
 }
 
 /* All buses that a device names, which are in its segment. */
-static int read_device(struct unc_root_buses *b, const struct unc_pci *pci,
-		       const struct unc_device *d, struct unc_error *why)
+static int read_device(struct unc_root_buses *b, const struct unc_device *d, struct unc_error *why)
 {
 	const struct unc_bus_registers *at = &b->rule->registers;
 	uint32_t valid, sad, words[CPU_BUSES / 4] = {0};
@@ -101,7 +101,7 @@ static int read_device(struct unc_root_buses *b, const struct unc_pci *pci,
 		if (!(valid >> i & 1))
 			continue;
 		if (!known)
-			r = read_package(b, pci, first, &sad, why);
+			r = read_package(b, first, &sad, why);
 		known = true;
 		if (r == 0)
 			r = add_bus(b, first, sad, i);
@@ -120,7 +120,7 @@ static int check_kind(const struct unc_root_buses *b, struct unc_error *why)
 		       : unc_fail(why, ENODEV, "the kind of die %u has no map", b->kind);
 }
 
-static int read_all(struct unc_root_buses *b, const struct unc_pci *pci, struct unc_error *why)
+static int read_all(struct unc_root_buses *b, struct unc_error *why)
 {
 	const struct unc_port_rule *rule = b->rule;
 	const struct unc_device *d;
@@ -128,15 +128,15 @@ static int read_all(struct unc_root_buses *b, const struct unc_pci *pci, struct 
 	size_t at = 0;
 	int r = 0;
 
-	while (r == 0 && (d = next_device(pci, rule, rule->id, &at)))
-		r = read_device(b, pci, d, why);
+	while (r == 0 && (d = next_device(b, rule->id, &at)))
+		r = read_device(b, d, why);
 	if (r == 0 && !b->count)
 		return unc_fail(why, ENODEV, "no device %04x:%04x names root buses", rule->vendor,
 				rule->id);
 	if (r < 0 || !rule->registers.kind.id)
 		return r;
 	at = 0;
-	d = next_device(pci, rule, rule->registers.kind.id, &at);
+	d = next_device(b, rule->registers.kind.id, &at);
 	if (!d)
 		return unc_fail(why, ENODEV,
 				"there is no device %04x:%04x, which names the kind of die",
@@ -200,9 +200,9 @@ static uint64_t bridges_hash(const struct unc_pci *pci)
 }
 
 /* -ENOENT: there is no such file. */
-static int read_kept(struct unc_root_buses *b, const struct unc_pci *pci, const char *cpu_model,
-		     struct unc_error *why)
+static int read_kept(struct unc_root_buses *b, struct unc_error *why)
 {
+	const struct unc_pci *pci = b->pci;
 	static const char *const links[] = {UNC_ROOT_BUSES_DIR, PATH};
 	struct unc_reader reader = {.e = why};
 	struct kept_buses kept = {0};
@@ -237,7 +237,8 @@ static int read_kept(struct unc_root_buses *b, const struct unc_pci *pci, const 
 		return r;
 	reader.file = file;
 	r = unc_fill(&reader, file->root, UNC_SHAPE(struct kept_buses, kept_fields), &kept);
-	if (r == 0 && (strcmp(kept.cpu, cpu_model) != 0 || kept.bridges != bridges_hash(pci)))
+	if (r == 0 &&
+	    (strcmp(kept.cpu, pci->topology->cpu_model) != 0 || kept.bridges != bridges_hash(pci)))
 		r = unc_fail(
 			why, ENODEV,
 			"mapping needs root: the PCI bridges or the CPU are not those for which "
@@ -251,15 +252,14 @@ static int read_kept(struct unc_root_buses *b, const struct unc_pci *pci, const 
 	return r;
 }
 
-void unc_root_buses_print(const struct unc_root_buses *b, const struct unc_pci *pci,
-			  const char *cpu_model, struct unc_text *to)
+void unc_root_buses_print(const struct unc_root_buses *b, struct unc_text *to)
 {
 	unc_text_add(
 		to,
 		"# Root buses of the I/O stacks of this machine, from registers that only root can "
 		"read.\n# Written by 'uncore topo --learn'.\n"
 		"cpu: %s\nbridges: 0x%llx\nkind: %u\nbuses:\n",
-		cpu_model, (unsigned long long)bridges_hash(pci), b->kind);
+		b->pci->topology->cpu_model, (unsigned long long)bridges_hash(b->pci), b->kind);
 	for (size_t i = 0; i < b->count; i++)
 		unc_text_add(to, "  - {segment: %u, bus: 0x%02x, socket: %u, number: %u}\n",
 			     b->items[i].segment, b->items[i].bus, b->items[i].socket,
@@ -267,21 +267,21 @@ void unc_root_buses_print(const struct unc_root_buses *b, const struct unc_pci *
 	unc_text_add(to, "end: true\n");
 }
 
-int unc_root_buses_read(struct unc_root_buses *b, const struct unc_pci *pci, const char *cpu_model,
-			const struct unc_port_rule *rule, struct unc_error *why)
+int unc_root_buses_read(struct unc_root_buses *b, const struct unc_port_rule *rule,
+			struct unc_error *why)
 {
 	struct unc_error other = {0};
 	int r;
 
 	if (!b->rule) {
 		b->rule = rule;
-		b->error = read_all(b, pci, &b->why);
+		b->error = read_all(b, &b->why);
 		if (b->error < 0) {
 			free(b->items);
 			b->items = NULL;
 			b->count = 0;
 		}
-		r = b->error == -EACCES ? read_kept(b, pci, cpu_model, &other) : -ENOENT;
+		r = b->error == -EACCES ? read_kept(b, &other) : -ENOENT;
 		b->kept = r == 0;
 		if (b->kept || r == -ENOMEM)
 			b->error = r;

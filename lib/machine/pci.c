@@ -132,8 +132,9 @@ static void read_link(const struct unc_device *d, const char *file, unsigned wid
 			*rate = *speed * 1e9 * codes[i].share * width / 8;
 }
 
-static void read_device(struct unc_device *device, const struct unc_topology *t)
+static void read_device(struct unc_device *device)
 {
+	const struct unc_topology *t = device->pci->topology;
 	struct uncore_device *d = &device->shown;
 	char *uevent = read_text(device, "uevent"), *driver = NULL;
 	size_t len;
@@ -334,7 +335,7 @@ int unc_pci_read(struct unc_pci *out, const struct unc_root *root, const struct 
 	int err = unc_root_list(root, DEVICES, &names);
 	bool has_domain;
 
-	*out = (struct unc_pci){.root = root, .error = error};
+	*out = (struct unc_pci){.root = root, .topology = t, .error = error};
 	if (err)
 		return err == -ENOMEM ? unc_nomem(error) : 0;
 	out->devices = calloc(names.count + 1, sizeof(*out->devices));
@@ -354,7 +355,7 @@ int unc_pci_read(struct unc_pci *out, const struct unc_root *root, const struct 
 		return unc_nomem(error);
 	qsort(out->devices, out->count, sizeof(*out->devices), by_address);
 	for (size_t i = 0; i < out->count; i++)
-		read_device(&out->devices[i], t);
+		read_device(&out->devices[i]);
 	/* Bridges come before what is below them: their bus numbers are lower. Other links are not
 	 * followed, so that no files make a circle. */
 	for (size_t i = 0; i < out->count; i++) {

@@ -17,6 +17,7 @@ struct unc_device {
 
 struct unc_pci {
 	const struct unc_root *root;
+	const struct unc_topology *topology;
 	struct unc_device *devices; /* ordered by address */
 	size_t count;
 	struct unc_error *error;  /* of the machine, for lack of memory while something is kept */
