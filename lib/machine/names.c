@@ -2,14 +2,6 @@
 /* Vendors' names of events: the text of data/names. */
 #include "machine/pmu.h"
 
-struct unc_vendor {
-	const struct unc_topology *topology;
-	bool loaded;
-	struct unc_vendor_unit *units;
-	size_t count;
-	struct unc_names strings;
-};
-
 static int by_name(const void *a, const void *b)
 {
 	return strverscmp(((const struct uncore_alias *)a)->name,
@@ -162,29 +154,9 @@ int unc_vendor_load(struct unc_vendor *v, const char *text)
 	return r;
 }
 
-int unc_vendor_new(struct unc_vendor **out, const struct unc_topology *topology)
-{
-	struct unc_vendor *v = calloc(1, sizeof(*v));
-
-	if (!v)
-		return -ENOMEM;
-	v->topology = topology;
-	*out = v;
-	return 0;
-}
-
 void unc_vendor_free(struct unc_vendor *v)
 {
 	if (v)
 		forget(v);
 	free(v);
-}
-
-int unc_vendor_units(struct unc_vendor *v, const struct unc_vendor_unit **units, size_t *count)
-{
-	int r = v && !v->loaded ? unc_vendor_load(v, NULL) : 0;
-
-	*units = v ? v->units : NULL;
-	*count = v ? v->count : 0;
-	return r;
 }

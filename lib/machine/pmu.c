@@ -104,7 +104,10 @@ int unc_pmus_read(struct unc_pmus *out, const struct unc_root *root,
 	if (err && err != -ENOENT && err != -ENOTDIR)
 		return unc_fail(error, -err, "the directory " DEVICES " cannot be read");
 	pmus.items = calloc(names.count + 1, sizeof(*pmus.items));
-	err = pmus.items && unc_vendor_new(&pmus.vendor, topology) == 0 ? 0 : unc_nomem(error);
+	pmus.vendor = calloc(1, sizeof(*pmus.vendor));
+	err = pmus.items && pmus.vendor ? 0 : unc_nomem(error);
+	if (pmus.vendor)
+		pmus.vendor->topology = topology;
 	for (size_t i = 0; err == 0 && i < names.count; i++) {
 		struct uncore_pmu *p = &pmus.items[pmus.count++];
 
@@ -362,17 +365,16 @@ const struct uncore_alias *unc_pmu_alias(const struct uncore_pmu *p, const char 
 
 const struct uncore_alias *unc_pmu_vendor_events(const struct uncore_pmu *p, size_t *count)
 {
-	const struct unc_vendor_unit *units;
-	size_t unit_count;
+	struct unc_vendor *v = p->vendor;
 
 	*count = 0;
-	if (unc_vendor_units(p->vendor, &units, &unit_count) < 0)
+	if (v && !v->loaded && unc_vendor_load(v, NULL) < 0)
 		unc_nomem(p->error);
-	for (size_t i = 0; i < unit_count; i++) {
-		if (!unc_pmu_name_matches(p->name, units[i].pmu))
+	for (size_t i = 0; v && i < v->count; i++) {
+		if (!unc_pmu_name_matches(p->name, v->units[i].pmu))
 			continue;
-		*count = units[i].count;
-		return units[i].events;
+		*count = v->units[i].count;
+		return v->units[i].events;
 	}
 	return NULL;
 }

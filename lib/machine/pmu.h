@@ -168,14 +168,16 @@ struct unc_vendor_unit {
 	size_t count;
 };
 
-struct unc_vendor;
+struct unc_vendor {
+	const struct unc_topology *topology; /* borrowed */
+	bool loaded;                         /* at first use */
+	struct unc_vendor_unit *units;       /* none: there are no names for this CPU */
+	size_t count;
+	struct unc_names strings;
+};
 
-/* `topology` is borrowed. -ENOMEM. */
-int unc_vendor_new(struct unc_vendor **out, const struct unc_topology *topology);
-void unc_vendor_free(struct unc_vendor *v);
-/* Parses these names, in the format of data/names, in place of those of the library (NULL). -ENOMEM. */
+/* Parses these names, in the format of data/names, or those of the library (NULL), in place of others. -ENOMEM. */
 int unc_vendor_load(struct unc_vendor *v, const char *text);
-/* Parsed at the first call. None: `v` is NULL, or there are no names for this CPU. -ENOMEM. */
-int unc_vendor_units(struct unc_vendor *v, const struct unc_vendor_unit **units, size_t *count);
+void unc_vendor_free(struct unc_vendor *v);
 
 #endif
