@@ -402,20 +402,32 @@ static const struct unc_field event_fields[] = {
 
 /* ---- metrics ---- */
 
-static int read_formula(const struct unc_reader *r, const struct unc_yaml *node, void *into)
+static int parse_formula(const struct unc_reader *r, const struct unc_yaml *node,
+			 struct unc_formula **out)
 {
-	static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789_.";
-	const struct unc_family *f = r->context;
-	struct uncore_metric *m = into;
-	struct unc_names *names;
 	struct unc_error why;
 	size_t pos = 0;
 
 	if (unc_reader_expect(r, node, UNC_YAML_TEXT) < 0)
 		return -EBADMSG;
-	m->text = node->text;
-	if (unc_formula_parse(&m->formula, node->text, &pos, &why) < 0)
+	if (unc_formula_parse(out, node->text, &pos, &why) < 0)
 		return unc_reader_fail_in(r, node, pos, "formula: %s", why.text);
+	if ((*out)->names.count > UNC_METRIC_EVENTS)
+		return unc_reader_fail(r, node, "the formula names more than %d events",
+				       UNC_METRIC_EVENTS);
+	return 0;
+}
+
+static int read_formula(const struct unc_reader *r, const struct unc_yaml *node, void *into)
+{
+	static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789_.";
+	const struct unc_family *f = r->context;
+	struct uncore_metric *m = into;
+	const struct unc_names *names;
+
+	m->text = node->text;
+	if (parse_formula(r, node, &m->formula) < 0)
+		return -EBADMSG;
 	names = &m->formula->names;
 	m->events = unc_yaml_keep(r->file, calloc(names->count + 1, sizeof(*m->events)));
 	if (!m->events)
@@ -438,28 +450,16 @@ static int read_formula(const struct unc_reader *r, const struct unc_yaml *node,
 					  f->event_count);
 		return -EBADMSG;
 	}
-	if (!names->count)
-		return unc_reader_fail(r, node, "the formula names no event");
-	if (names->count > UNC_METRIC_EVENTS)
-		return unc_reader_fail(r, node, "the formula names more than %d events",
-				       UNC_METRIC_EVENTS);
-	return 0;
+	return names->count ? 0 : unc_reader_fail(r, node, "the formula names no event");
 }
 
 /* What shows that there is no doubt: events of the metric's formula, and other metrics. */
 static int read_unless(const struct unc_reader *r, const struct unc_yaml *node, void *into)
 {
 	struct uncore_metric *m = into;
-	struct unc_error why;
-	size_t pos = 0;
 
-	if (unc_reader_expect(r, node, UNC_YAML_TEXT) < 0)
+	if (parse_formula(r, node, &m->unless) < 0)
 		return -EBADMSG;
-	if (unc_formula_parse(&m->unless, node->text, &pos, &why) < 0)
-		return unc_reader_fail_in(r, node, pos, "formula: %s", why.text);
-	if (m->unless->names.count > UNC_METRIC_EVENTS)
-		return unc_reader_fail(r, node, "the formula names more than %d events",
-				       UNC_METRIC_EVENTS);
 	for (size_t i = 0; i < m->unless->names.count; i++) {
 		const char *name = m->unless->names.items[i];
 
