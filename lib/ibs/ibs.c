@@ -208,12 +208,6 @@ int unc_ibs_add(struct unc_ibs *ibs, const struct unc_ibs_layout *layout, const 
 	return 0;
 }
 
-void unc_ibs_clear(struct unc_ibs *ibs)
-{
-	memset(&ibs->counts, 0, sizeof(ibs->counts));
-	memset(ibs->sums, 0, sizeof(ibs->sums));
-}
-
 /* ---- recordings of perf: perf.data ---- */
 
 /* Numbers of the parts behind the data, tools/perf/util/header.h. */

@@ -77,9 +77,6 @@ size_t unc_ibs_bin(unsigned latency);
 int unc_ibs_add(struct unc_ibs *ibs, const struct unc_ibs_layout *layout, const void *records,
 		size_t size, struct unc_error *e);
 
-/* Resets the results. */
-void unc_ibs_clear(struct unc_ibs *ibs);
-
 /* The samples in a recording of perf (perf record -e ibs_op// --raw-samples). */
 struct unc_ibs_file {
 	struct unc_ibs_layout layout; /* points into the bytes, as `records` does */

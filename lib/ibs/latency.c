@@ -201,7 +201,7 @@ int uncore_latency_collect(struct uncore_latency *l)
 
 void uncore_latency_clear(struct uncore_latency *l)
 {
-	unc_ibs_clear(&l->ibs);
+	l->ibs = (struct unc_ibs){.least = l->ibs.least};
 	l->count = 0;
 }
 

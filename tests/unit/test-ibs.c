@@ -119,7 +119,7 @@ static void sums_are_kept_until_cleared(void **state)
 	assert_int_equal(ibs.sums[UNC_IBS_LOCAL_DRAM].clocks, 402);
 	assert_int_equal(ibs.sums[UNC_IBS_LOCAL_DRAM].bins[unc_ibs_bin(200)], 2);
 	assert_int_equal(ibs.sums[UNC_IBS_REMOTE_DRAM].bins[UNCORE_LATENCY_BINS - 1], 1);
-	unc_ibs_clear(&ibs);
+	ibs = (struct unc_ibs){.least = ibs.least};
 	assert_int_equal(ibs.counts.samples + ibs.sums[UNC_IBS_LOCAL_DRAM].samples, 0);
 }
 
