@@ -179,16 +179,19 @@ void stat_interval(struct stat_options *o, char *arg, struct argp_state *state)
 static void add_preset(struct stat_options *o, const char *name, struct argp_state *state)
 {
 	struct buffer names = {0};
+	bool found = false;
 
-	for (const struct command *c = o->known_presets; c->name; c++) {
-		if (c->metrics && strcmp(c->name, name) == 0 && o->preset_count < STAT_PRESETS) {
+	for (const struct command *c = o->known_presets; c->name && !found; c++) {
+		found = c->metrics && strcmp(c->name, name) == 0 && o->preset_count < STAT_PRESETS;
+		if (found)
 			o->presets[o->preset_count++] = c;
-			return;
-		}
-		if (c->metrics)
+		else if (c->metrics)
 			buffer_printf(&names, "%s%s", names.len ? ", " : "", c->name);
 	}
-	argp_error(state, "'%s' is not one of: %s; put -- before a command", name, names.data);
+	if (!found)
+		argp_error(state, "'%s' is not one of: %s; put -- before a command", name,
+			   names.data);
+	buffer_free(&names);
 }
 
 /* INTERVAL, COUNT, or the first word of the command; of a preset, where a word is rather mistyped, only behind --. */

@@ -42,6 +42,8 @@ struct stat_options {
 	size_t preset_count;
 	const struct command *known_presets;       /* of which they are */
 	uint64_t rotate_size, rotate_age_ns, keep; /* of a recording; 0: none */
+	uint64_t flight_ns;                        /* kept in memory; 0: none */
+	const char *when;                          /* to write that; NULL: at signals */
 	const struct command *preset; /* at least one of its patterns must be countable; or NULL */
 	bool viewed;                  /* it is a view of the command's preset */
 	const char *device;           /* that the view is for; NULL: none */
@@ -75,7 +77,7 @@ struct stat_options {
 	char **command;               /* NULL: none */
 };
 
-#define STAT_MORE 8 /* options at most */
+#define STAT_MORE 10 /* options at most */
 
 /* Reads the options of stat, for a recorder without those of outputs, and those of the command's own, which are members of `o`.
  * Of `own` it takes doc, args and options. Usage errors end the process. */

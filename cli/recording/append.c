@@ -303,10 +303,11 @@ int recording_create(struct recording *r, const char *path, const struct recordi
 
 	*r = (struct recording){
 		.path = cli_copy(path), .lock_fd = -1, .interval_ns = head->interval_ns};
-	err = lock_file(r, head->append, &exists);
+	err = head->in_memory ? 0 : lock_file(r, head->append, &exists);
 	if (err)
 		return err;
-	if (sqlite3_open_v2(path, &r->db, SQLITE_OPEN_READWRITE, NULL))
+	if (sqlite3_open_v2(head->in_memory ? ":memory:" : path, &r->db, SQLITE_OPEN_READWRITE,
+			    NULL))
 		return store_sql_fail(r);
 	sqlite3_extended_result_codes(r->db, 1);
 	sqlite3_busy_timeout(r->db, 2000);

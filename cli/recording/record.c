@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* `uncore record`: counting as stat does it, into recordings that are rotated. */
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +9,7 @@
 #include <unistd.h>
 
 #include "commands/stat.h"
-#include "recording/recording.h"
+#include "recording/flight.h"
 
 struct record {
 	struct cli *cli;
@@ -22,9 +23,17 @@ struct record {
 	char *snapshot;
 	struct buffer command_line;
 	bool open, append, failed;
+	struct trigger trigger;
 	uint64_t begin_ns;           /* of this file: its first interval */
 	uint64_t intervals, rotated; /* in all files */
 };
+
+static volatile sig_atomic_t asked; /* by SIGUSR2, to write what is in memory */
+
+static void ask(int sig)
+{
+	asked = sig;
+}
 
 static int fail(struct record *r)
 {
@@ -51,7 +60,7 @@ static int create(struct record *r)
 static int open_record(void *context, const struct stat_options *o, struct uncore_monitor *m)
 {
 	struct record *r = context;
-	const char *network = recording_network(o->file);
+	const char *network = o->flight_ns ? NULL : recording_network(o->file);
 	const char **pair = r->meta;
 	bool simulated = uncore_is_simulated(r->cli->u);
 
@@ -82,6 +91,7 @@ static int open_record(void *context, const struct stat_options *o, struct uncor
 					  .command_line = r->command_line.data,
 					  .interval_ns = o->interval_ns,
 					  .sample_ns = o->sample_ns,
+					  .in_memory = o->flight_ns > 0,
 					  .monitor = m};
 	return create(r);
 }
@@ -142,6 +152,38 @@ static int rotate(struct record *r)
 	return status ? status : start_record(r);
 }
 
+/* An older file makes room for this one. */
+static int write_flight(struct record *r, const char *why)
+{
+	int status = r->rotated ? shift_files(r) : CLI_OK;
+
+	if (status)
+		return status;
+	if (flight_write(&r->file, r->o->file))
+		return fail(r);
+	r->rotated++;
+	cli_error("%s: written (%s)", r->o->file, why);
+	return CLI_OK;
+}
+
+static int fly(struct record *r, const struct uncore_sample *sample)
+{
+	uint64_t end_ns = uncore_sample_end_ns(sample);
+	bool fired = false, by_signal = asked != 0;
+
+	asked = 0;
+	if (flight_trim(&r->file, end_ns > r->o->flight_ns ? end_ns - r->o->flight_ns : 0))
+		return fail(r);
+	if (r->o->when && trigger_update(&r->trigger, sample, &fired)) {
+		cli_error("--when: no row of '%s' is recorded", r->trigger.name);
+		r->failed = true;
+		return CLI_USAGE;
+	}
+	return fired       ? write_flight(r, r->o->when)
+	       : by_signal ? write_flight(r, "SIGUSR2")
+			   : CLI_OK;
+}
+
 static bool is_due(struct record *r, uint64_t end_ns)
 {
 	return (r->o->rotate_age_ns && end_ns - r->begin_ns >= r->o->rotate_age_ns) ||
@@ -160,6 +202,8 @@ static int add_window(void *context, const struct uncore_sample *sample)
 		r->intervals -= r->file.batch_count;
 		return fail(r);
 	}
+	if (r->o->flight_ns)
+		return fly(r, sample);
 	return is_due(r, uncore_sample_end_ns(sample)) ? rotate(r) : CLI_OK;
 }
 
@@ -174,12 +218,13 @@ static int end_record(struct record *r, int status)
 		r->intervals -= r->file.batch_count;
 		status = fail(r);
 	}
-	if (r->open)
+	if (r->open && !r->o->flight_ns && (r->intervals || !r->failed))
 		cli_error("%s: recorded %llu interval%s in %llu file%s", r->o->file,
 			  (unsigned long long)r->intervals, r->intervals == 1 ? "" : "s",
 			  (unsigned long long)r->rotated + 1, r->rotated ? "s" : "");
 	if (r->open)
 		recording_close(&r->file);
+	trigger_free(&r->trigger);
 	free(r->snapshot);
 	buffer_free(&r->command_line);
 	return status;
@@ -208,6 +253,27 @@ static int choose_presets(struct cli *cli, struct stat_options *o)
 	return CLI_OK;
 }
 
+/* What --flight and --when need, before anything is counted. */
+static int prepare_flight(struct record *r)
+{
+	const struct sigaction action = {.sa_handler = ask, .sa_flags = SA_RESTART};
+	const struct stat_options *o = r->o;
+
+	if (o->when && !o->flight_ns)
+		cli_error("--when needs --flight");
+	else if (o->flight_ns && (o->append || o->rotate_size || o->rotate_age_ns))
+		cli_error("--flight excludes --append, --rotate-size and --rotate-age");
+	else if (o->when && !trigger_parse(&r->trigger, o->when))
+		cli_error("--when: '%s' is not METRIC > VALUE or METRIC < VALUE, with %% of the "
+			  "ceiling and 'for TIME' or without",
+			  o->when);
+	else if (o->flight_ns && access(o->file, F_OK) == 0)
+		cli_error("%s: the file exists: choose another one", o->file);
+	else
+		return o->flight_ns && sigaction(SIGUSR2, &action, NULL) ? CLI_RUNTIME : CLI_OK;
+	return CLI_USAGE;
+}
+
 static const char doc[] =
 	"Records the readings of counters, and the values of metrics and events, into a file: a "
 	"SQLite database, one interval after another (1 s).\v"
@@ -232,6 +298,11 @@ int cmd_record(struct cli *cli, int argc, char **argv)
 		 AT(rotate_age_ns)},
 		{"keep", "N", "Remove files before the latest N: FILE.1 to FILE.N", 0, 4,
 		 OPTION_COUNT, AT(keep)},
+		{"flight", "TIME",
+		 "Keep the last TIME in memory; write it at SIGUSR2, or when --when says so", 0, 4,
+		 OPTION_TIME, AT(flight_ns)},
+		{"when", "CONDITION", "With --flight: 'METRIC > 80 % for 20ms', 'METRIC < 1e9'", 0,
+		 4, OPTION_TEXT, AT(when)},
 		{0},
 	};
 	static const struct cli_syntax syntax = {
@@ -254,7 +325,9 @@ int cmd_record(struct cli *cli, int argc, char **argv)
 	stat_parse(cli, &o, &syntax, argc, argv);
 	cli->snapshot = &r.snapshot;
 	r.o = &o;
-	status = cli_open(cli);
+	status = prepare_flight(&r);
+	if (!status)
+		status = cli_open(cli);
 	if (!status && uncore_socket_count(cli->u) > 1)
 		rows.levels |= 1u << UNCORE_LEVEL_SOCKET;
 	if (!status && !o.preset_count && !o.query_count)

@@ -135,6 +135,7 @@ struct recording_head {
 	const char *command_line;
 	uint64_t interval_ns, sample_ns;      /* 0: none */
 	const struct uncore_monitor *monitor; /* open: its counters */
+	bool in_memory;                       /* path is for sentences only */
 	bool append;                          /* a session in a recording of the same counters */
 };
 

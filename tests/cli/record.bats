@@ -181,7 +181,7 @@ begin() {
 	[[ $stderr == *'a.uncore: '* ]] || fail 'the sentence'
 	is a.uncore 'PRAGMA integrity_check' ok
 	recorded=$(sed -n 's/.*recorded \([0-9]*\) interval.*/\1/p' <<<"$stderr")
-	is a.uncore 'SELECT max(0, count(*) - 1) FROM tick' "$recorded"
+	is a.uncore 'SELECT max(0, count(*) - 1) FROM tick' "${recorded:-0}"
 }
 
 @test "network file systems: a note, a rollback journal, and an exclusive lock from the start on" {
@@ -239,6 +239,77 @@ begin() {
 	is a.uncore "SELECT count(*) FROM short_samples WHERE name = 'memory.bandwidth' AND socket IS NULL
 		AND abs(longest_burst_s - 0.003) < 1e-5 AND above_s >= longest_burst_s" 2
 	is a.uncore "SELECT sample_ns FROM session" 1000000
+}
+
+# fly OPTION...: bursts of 3 ms every 100 ms, read every simulated millisecond.
+fly() {
+	cat >burst.yaml <<-END
+		sim: burst
+		machine: skx
+		rates:
+		  - {pmu: uncore_imc, event: cas_count_read, burst: {low: 20e6, high: 200e6, period: 100ms, duty: 0.03}, phase: 0.5}
+		  - {pmu: uncore_imc, event: cas_count_write, constant: 20e6}
+		  - {pmu: uncore_imc, event: clockticks, constant: 1.2e9}
+	END
+	"$UNCORE" --source sim:burst.yaml,step=1ms --memory-peak 100GB/s record -o f.uncore -M memory.read.bandwidth -I 1ms "$@"
+}
+
+@test "the flight recorder writes the time before a burst, at a condition" {
+	local file
+
+	expect 0 fly --flight 100ms --when 'memory.read.bandwidth > 70 % for 2ms' --interval-count 300
+	[[ $stderr == *'f.uncore: written (memory.read.bandwidth > 70 % for 2ms)'* ]] || fail 'the sentence'
+	# Three bursts of 3 intervals; a file for each.
+	[ "$(echo f.uncore*)" = 'f.uncore f.uncore.1 f.uncore.2' ] || fail "$(echo f.uncore*)"
+	for file in f.uncore*; do
+		is "$file" 'PRAGMA application_id' $((0x756e6372))
+		is "$file" 'SELECT s.end, s.first_tick = min(t.id), max(t.id) - min(t.id) + 1 = count(*) FROM session s, tick t' 'flight|1|1'
+		is "$file" 'SELECT row_values IS NULL, hex(substr(readings, 1, 1)) FROM tick ORDER BY id LIMIT 1' '1|01'
+		# The last two intervals are those of the burst.
+		is "$file" "SELECT group_concat(round(value / 76.8e9)) FROM (SELECT value FROM samples
+			WHERE channel IS NULL AND socket IS NULL ORDER BY tick DESC LIMIT 3)" 1.0,1.0,0.0
+	done
+	is f.uncore 'SELECT max(monotonic_ns) - min(monotonic_ns) BETWEEN 100000000 AND 230000000 FROM tick' 1
+	is f.uncore 'SELECT max(monotonic_ns) FROM tick' 252000000
+	rm f.uncore*
+	expect 0 fly --flight 50ms --when 'memory.read.bandwidth > 70% for 4ms' --interval-count 250
+	[ ! -e f.uncore ] || fail 'a burst of 3 ms lasts 4 ms'
+	expect 0 fly --flight 50ms --when 'memory.read.bandwidth < 1e10' --interval-count 20
+	is f.uncore 'SELECT max(monotonic_ns) FROM tick' 1000000
+}
+
+@test "the flight recorder writes at SIGUSR2" {
+	local caught
+
+	"$UNCORE" --source "$SIM_SPR" record -o f.uncore mem -I 10ms --flight 10s 2>messages &
+	for _ in {1..600}; do
+		caught=$(sed -n 's/^SigCgt:[[:space:]]*//p' /proc/$!/status)
+		[ $((0x${caught:-0} & 0x800)) -eq 0 ] || kill -USR2 $! # else it would end it
+		sleep 0.1
+		! grep -q written messages || break
+	done
+	kill $!
+	wait $! || fail "$(cat messages)"
+	grep -q 'f.uncore: written (SIGUSR2)' messages
+	is f.uncore 'SELECT count(*) >= 2, end FROM tick, session' '1|flight'
+}
+
+@test "conditions and options that cannot be are refused" {
+	local text
+
+	for text in '' memory.bandwidth 'memory.bandwidth = 5' 'memory.bandwidth > x' 'memory.bandwidth > 5 GB/s' \
+		'memory.bandwidth > 5 % for' 'memory.bandwidth > 5 for 2ms 3'; do
+		expect 2 fly --flight 1s --when "$text" --interval-count 1
+		[[ $stderr == *"--when: '$text' is not METRIC > VALUE"* ]] || fail "$text"
+	done
+	expect 2 fly --flight 1s --when 'memory.bandwidth > 5 for 2parsecs' --interval-count 1
+	expect 2 fly --flight 1s --when 'other.bandwidth > 5' --interval-count 1
+	[[ $stderr == *"no row of 'other.bandwidth' is recorded"* ]] || fail 'the sentence'
+	expect 2 fly --when 'memory.bandwidth > 5' --interval-count 1
+	expect 2 fly --flight 1s --append --interval-count 1
+	echo text >f.uncore
+	expect 2 fly --flight 1s --interval-count 1
+	[ "$(cat f.uncore)" = text ]
 }
 
 @test "500 counters take at most 10 bytes each, and each interval is one reading of each" {

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT */
+/* The flight recorder: a recording in memory, of which the latest ticks are kept, and the condition on which they are
+ * written. */
+#include "recording/flight.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "options.h"
+#include "recording/store.h"
+
+int flight_trim(struct recording *r, uint64_t before_ns)
+{
+	char *sql;
+	int err;
+
+	if (r->next_tick % RECORDING_KEY != 0)
+		return 0;
+	sql = sqlite3_mprintf("DELETE FROM tick WHERE id < (SELECT max(id) FROM tick "
+			      "WHERE id %% %d = 0 AND monotonic_ns <= %lld)",
+			      RECORDING_KEY, (long long)before_ns);
+	err = sql ? store_run(r, sql) : -ENOMEM;
+	sqlite3_free(sql);
+	return err;
+}
+
+/* The first tick that is left is the start of the session: it will be deleted before the others. */
+static const char make_start[] =
+	"UPDATE tick SET row_values = NULL, distributions = NULL, quality = NULL, interval_ns = 0"
+	" WHERE id = (SELECT min(id) FROM tick);"
+	"UPDATE session SET first_tick = (SELECT min(id) FROM tick), end = 'flight'";
+
+int flight_write(struct recording *r, const char *path)
+{
+	char *sql = sqlite3_mprintf("VACUUM INTO %Q", path);
+	int err = sql ? recording_commit(r) : -ENOMEM;
+
+	err = err ? err : store_run(r, make_start);
+	err = err ? err : store_run(r, sql);
+	sqlite3_free(sql);
+	return err;
+}
+
+/* ---- the condition ---- */
+
+bool trigger_parse(struct trigger *t, const char *text)
+{
+	static const struct argp none;
+	struct argp_state state = {
+		.root_argp = &none, .name = (char[]){"uncore record"}, .err_stream = stderr};
+	char operator[3] = "", rest[40] = "", *end;
+	int length = 0;
+
+	*t = (struct trigger){0};
+	if (sscanf(text, " %255[^ <>] %2[<>=] %n", t->name, operator, & length) < 2 ||
+	    operator[0] == '=' ||(operator[1] && operator[1] != '='))
+		return false;
+	t->below = operator[0] == '<';
+	t->limit = strtod(text + length, &end);
+	if (end == text + length)
+		return false;
+	text = end + strspn(end, " ");
+	t->share = *text == '%';
+	if (t->share)
+		t->limit /= 100;
+	text += t->share;
+	if (sscanf(text, " for %39s %n", rest, &length) == 1) {
+		t->for_ns = cli_time(&state, "--when", rest, NS_PER_MS, 0);
+		text += length;
+	}
+	return !*text;
+}
+
+static bool holds(const struct trigger *t, const struct uncore_row *row)
+{
+	bool ratio = row->query.unit && strcmp(row->query.unit, "ratio") == 0;
+	double ceiling = isnan(row->ceiling) && ratio ? 1 : row->ceiling;
+	double value = t->share ? row->value / ceiling : row->value;
+
+	return t->below ? value <= t->limit : value >= t->limit; /* not for NaN */
+}
+
+int trigger_update(struct trigger *t, const struct uncore_sample *sample, bool *fired)
+{
+	uint64_t length_ns = uncore_sample_end_ns(sample) - uncore_sample_begin_ns(sample);
+	size_t count = uncore_sample_count(sample), matching = 0;
+	bool held = false;
+
+	if (count > t->row_count) {
+		t->held_ns = cli_realloc(t->held_ns, count, sizeof(*t->held_ns));
+		memset(t->held_ns, 0, count * sizeof(*t->held_ns));
+		t->row_count = count;
+	}
+	for (size_t i = 0; i < count; i++) {
+		const struct uncore_row *row = uncore_sample_row(sample, i);
+
+		if (strcmp(row->query.name, t->name) != 0)
+			continue;
+		matching++;
+		t->held_ns[i] = holds(t, row) ? t->held_ns[i] + length_ns : 0;
+		held = held || (t->held_ns[i] && t->held_ns[i] >= t->for_ns);
+	}
+	*fired = held && !t->held;
+	t->held = held;
+	return matching ? 0 : -ENOENT;
+}
+
+void trigger_free(struct trigger *t)
+{
+	free(t->held_ns);
+	t->held_ns = NULL;
+}
