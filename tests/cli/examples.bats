@@ -1,14 +1,14 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# Examples of the manual and of README print what is shown there. tools/examples writes them anew.
+# Examples of the manual, of README and of the daily tasks print what is shown there. tools/examples writes them anew.
 
 load helpers
 
-@test "examples of the manual and of README" {
+@test "examples of the manual, of README and of the daily tasks" {
 	local check=(--check)
 
 	[ -z "${UPDATE-}" ] || check=()
-	expect 0 "$UNCORE_SOURCE_ROOT/tools/examples" "${check[@]}" "$UNCORE" "$UNCORE_SOURCE_ROOT"/{README.md,man/*.scd}
+	expect 0 "$UNCORE_SOURCE_ROOT/tools/examples" "${check[@]}" "$UNCORE" "$UNCORE_SOURCE_ROOT"/{README.md,docs/tasks.md,man/*.scd}
 }
 
 @test "an example that shows something else is found" {
