@@ -72,7 +72,7 @@ static void check_clocks(struct ticks *t, uint64_t now)
 	uint64_t took = cli_now_ns() - now;
 	int64_t suspended = boot - (int64_t)now, slack;
 
-	if (took > NS_PER_MS && t->checked_ns)
+	if (took > NS_PER_MS)
 		return; /* we lost the CPU between two clocks: the next tick compares again */
 	wall -= boot;
 	slack = (int64_t)(10 * NS_PER_MS + (now - t->checked_ns) / 1000);
