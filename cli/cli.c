@@ -165,8 +165,35 @@ int cli_fail(const struct cli *cli, int err)
 	return cli_exit_code(err);
 }
 
+#define REPLAY "replay:"
+
+bool cli_replays(const struct cli *cli)
+{
+	return cli->source && strncmp(cli->source, REPLAY, strlen(REPLAY)) == 0;
+}
+
+static int set_replay(struct cli *cli)
+{
+	if (cli->replay_open)
+		return cli->replay_open(&cli->replay, cli->u, cli->source + strlen(REPLAY));
+	cli_error("%s: uncore was built without SQLite, which reads recordings", cli->source);
+	return CLI_USAGE;
+}
+
+void cli_close(struct cli *cli)
+{
+	uncore_free(cli->u);
+	cli->u = NULL;
+	if (cli->replay)
+		cli->replay_close(cli->replay);
+	cli->replay = NULL;
+}
+
 int cli_prepare(struct cli *cli)
 {
+	bool replays = cli_replays(cli);
+	int status;
+
 	int err;
 
 	if (cli->resctrl && cli->source) {
@@ -178,8 +205,13 @@ int cli_prepare(struct cli *cli)
 	err = uncore_new(&cli->u);
 	if (!err && cli->root)
 		err = uncore_set_root(cli->u, cli->root);
-	if (!err && cli->source)
+	if (!err && cli->source && !replays)
 		err = uncore_set_source(cli->u, cli->source);
+	if (!err && replays && !cli->root) {
+		status = set_replay(cli);
+		if (status)
+			return status;
+	}
 	if (!err && cli->program)
 		err = uncore_set_program(cli->u, true);
 	for (size_t i = 0; !err && i < cli->data_count; i++)
@@ -188,11 +220,9 @@ int cli_prepare(struct cli *cli)
 		err = uncore_set_memory_peak(cli->u, cli->memory_peak);
 	if (err)
 		return cli_fail(cli, err);
-	if (cli->root && uncore_is_simulated(cli->u)) {
-		cli_error(
-			"--root %s and --source %s exclude each other: a simulated machine brings "
-			"its own root",
-			cli->root, cli->source);
+	if (cli->root && (replays || uncore_is_simulated(cli->u))) {
+		cli_error("--root %s and --source %s exclude each other: a %s brings its own root",
+			  cli->root, cli->source, replays ? "recording" : "simulated machine");
 		return CLI_USAGE;
 	}
 	return CLI_OK;

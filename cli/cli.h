@@ -11,6 +11,7 @@
 
 #include "uncore.h"
 
+struct replay; /* recording/replay.h */
 struct buffer; /* output/buffer.h */
 
 /* A function that returns `int status` returns one of these and has printed the error. */
@@ -42,6 +43,10 @@ struct cli {
 	struct sigaction pipe, file_size;
 	cpu_set_t cpus;
 	bool pinned;
+	struct replay *replay; /* the recording that is the source; NULL: none */
+	/* recording/replay.h; NULL: uncore was built without SQLite. */
+	int (*replay_open)(struct replay **out, struct uncore *u, const char *spec);
+	void (*replay_close)(struct replay *replay);
 	char **snapshot; /* where cli_open() puts a snapshot of the machine; NULL: none is needed */
 };
 
@@ -61,6 +66,11 @@ struct command {
 /* Makes the machine of the global options; cli_open() scans it, too. */
 int cli_prepare(struct cli *cli);
 int cli_open(struct cli *cli);
+
+/* Whether the source is a recording, which is known before that is open. */
+bool cli_replays(const struct cli *cli);
+/* Frees the machine and its source. */
+void cli_close(struct cli *cli);
 
 /* The vendor's events of a directory for this CPU, as uncore_set_vendor_events() takes them. An exit code; if it is not
  * CLI_OK, `why` (of PERFMON_WHY bytes) has the sentence. *text is the caller's to free. */

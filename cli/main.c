@@ -12,6 +12,7 @@
 #include "cli.h"
 #include "options.h"
 #include "output/buffer.h"
+#include "recording/replay.h"
 
 /* Every part of every stack, to see in which one the traffic of a root port is counted. */
 static const struct command check = {
@@ -212,7 +213,12 @@ int main(int argc, char **argv)
 		.argument = take_command,
 		.help_filter = help_filter,
 	};
-	struct cli cli = {.presets = commands};
+	struct cli cli = {.presets = commands,
+#ifdef UNCORE_RECORD
+			  .replay_open = replay_open,
+			  .replay_close = replay_close
+#endif
+	};
 	static char name[] = "uncore";
 	const struct sigaction ignore = {.sa_handler = SIG_IGN};
 	int status, command = 0, err;
@@ -246,7 +252,7 @@ int main(int argc, char **argv)
 		status = cmd_overview(&cli, argc, argv);
 	if (status != CLI_RUNTIME && cli.u && (err = uncore_check(cli.u)))
 		status = cli_fail(&cli, err);
-	uncore_free(cli.u);
+	cli_close(&cli);
 	free(cli.data);
 	return status;
 }

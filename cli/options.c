@@ -27,8 +27,8 @@ static const struct cli_option globals[] = {
 	{"root", "PATH", "Read /sys and /proc below PATH, a directory or a snapshot", 0, 90,
 	 OPTION_TEXT, offsetof(struct cli, root)},
 	{"source", "SPEC",
-	 "Where counts come from: kernel, resctrl, sim:NAME, regs:NAME, or sim: and regs: with "
-	 "FILE.yaml",
+	 "Where counts come from: kernel, resctrl, sim:NAME, regs:NAME, sim: and regs: with "
+	 "FILE.yaml, or replay:FILE, a recording",
 	 0, 90, OPTION_TEXT, offsetof(struct cli, source)},
 	{"resctrl", NULL, "The same as --source resctrl: what each group of resctrl moves", 0, 90,
 	 OPTION_FLAG, offsetof(struct cli, resctrl)},

@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: MIT */
+/* Recordings as a source: the readings of a file for the counters that a monitor has planned. */
+#include "recording/replay.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "cli.h"
+#include "recording/store.h"
+
+#define NOT_RECORDED SIZE_MAX
+#define NAMED 8 /* recorded names that a sentence lists */
+
+struct replay_file {
+	struct recording recording;
+	char *source;              /* its name: "replay:FILE" */
+	size_t *places;            /* of the monitor's counters among the recorded ones */
+	size_t count;              /* of them */
+	uint64_t begin_ns, end_ns; /* wall clock; 0 and UINT64_MAX: all */
+	/* The tick whose readings the recording has, which is given next. */
+	struct recording_tick tick;
+	bool loaded; /* there is one */
+	int err;     /* why there is none */
+	/* Of this session: */
+	bool begun;
+	bool continued;   /* the latest reading did not end an interval */
+	uint64_t grid_ns; /* monotonic time of its first reading */
+	char why[RECORDING_ERROR + 200];
+};
+
+/* ---- times ---- */
+
+/* "2026-11-22T23:50:32.5Z", without a zone UTC as in outputs; "2026-11-22 23:50". */
+static bool parse_date(const char *text, uint64_t *ns)
+{
+	static const char *const forms[] = {"%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M:%S",
+					    "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M", "%Y-%m-%d"};
+	const char *end = NULL;
+	struct tm tm = {0};
+	double fraction = 0;
+	int64_t seconds;
+
+	for (size_t i = 0; !end && i < sizeof(forms) / sizeof(*forms); i++) {
+		tm = (struct tm){0};
+		end = strptime(text, forms[i], &tm);
+	}
+	if (!end)
+		return false;
+	if (*end == '.')
+		fraction = strtod(end, (char **)&end);
+	if (*end)
+		end = strptime(end, "%z", &tm);
+	seconds = -tm.tm_gmtoff;
+	seconds += timegm(&tm);
+	if (!end || *end || seconds < 0)
+		return false;
+	*ns = (uint64_t)seconds * NS_PER_S + (uint64_t)(fraction * 1e9);
+	return true;
+}
+
+/* "+10min": behind the begin of the recording. */
+static bool parse_offset(const char *text, uint64_t *ns)
+{
+	static const struct {
+		const char *name;
+		double ns;
+	} units[] = {{"ms", 1e6},   {"s", 1e9},    {"", 1e9},     {"m", 60e9},
+		     {"min", 60e9}, {"h", 3600e9}, {"d", 86400e9}};
+	size_t len = strspn(text + 1, "0123456789.");
+	double number = strtod(text + 1, NULL);
+
+	for (size_t i = 0; len && number < 1e8 && i < sizeof(units) / sizeof(*units); i++)
+		if (strcmp(text + 1 + len, units[i].name) == 0) {
+			*ns = (uint64_t)(number * units[i].ns);
+			return true;
+		}
+	return false;
+}
+
+static int parse_time(struct replay_file *f, const char *text, uint64_t *ns)
+{
+	int64_t first = 0;
+	int err;
+
+	if (*text != '+' && parse_date(text, ns))
+		return CLI_OK;
+	if (*text != '+' || !parse_offset(text, ns)) {
+		cli_error(
+			"'%s' is not a time of a recording: write 2026-11-22T23:50:32Z, or +10min "
+			"from its begin",
+			text);
+		return CLI_USAGE;
+	}
+	err = store_number(&f->recording, "SELECT wall_ns FROM tick ORDER BY id LIMIT 1", 0,
+			   &first);
+	if (err) {
+		cli_error("%s", f->recording.error);
+		return CLI_RUNTIME;
+	}
+	*ns += (uint64_t)first;
+	return CLI_OK;
+}
+
+/* ---- counters ---- */
+
+/* A reading of each counter is found once; where one was recorded for several that are planned, they share it. */
+static size_t find_counter(const struct replay_file *f, const struct uncore_counter *c, bool *used)
+{
+	const char *pmu = uncore_pmu_name(c->pmu);
+	size_t found = NOT_RECORDED;
+
+	for (size_t i = 0; i < f->recording.counter_count; i++) {
+		const struct recorded_counter *old = &f->recording.counters[i];
+
+		if (old->cpu != c->cpu || old->modifiers != c->modifiers ||
+		    memcmp(old->config, c->config, sizeof(c->config)) != 0 ||
+		    strcmp(old->pmu, pmu) != 0 || (found != NOT_RECORDED && used[i]))
+			continue;
+		found = i;
+		if (!used[i])
+			break;
+	}
+	if (found != NOT_RECORDED)
+		used[found] = true;
+	return found;
+}
+
+/* "it is not in the recording, which has memory.bandwidth, ..." */
+static void list_recorded(const struct replay *r, char *into, size_t size)
+{
+	size_t at = (size_t)snprintf(into, size, "%s has no counter of these; it has",
+				     r->file->recording.path);
+
+	for (size_t i = 0; i < r->query_count && i < NAMED && at < size; i++)
+		at += (size_t)snprintf(into + at, size - at, "%s %s", i ? "," : "",
+				       r->queries[i].text);
+	if (r->query_count > NAMED && at < size)
+		snprintf(into + at, size - at, " and %zu more", r->query_count - NAMED);
+}
+
+/* The next tick, unless it is later than what was asked for. */
+static void load(struct replay *r)
+{
+	struct replay_file *f = r->file;
+	int err = recording_next(&f->recording, &f->tick);
+
+	f->err = err < 0 ? err : 0;
+	f->loaded = err > 0 && f->tick.wall_ns <= f->end_ns;
+	r->sessions = f->loaded && f->tick.start;
+	r->more = f->err || (f->loaded && !f->tick.start);
+	r->next_wall_ns = f->tick.wall_ns;
+}
+
+static int open_counters(void *context, struct uncore_counter *counters, size_t count,
+			 const char **why)
+{
+	struct replay *r = context;
+	struct replay_file *f = r->file;
+	bool *used = cli_realloc(NULL, f->recording.counter_count + 1, sizeof(*used));
+	size_t found = 0;
+	int err = 0;
+
+	memset(used, 0, (f->recording.counter_count + 1) * sizeof(*used));
+	*why = f->why;
+	f->places = cli_realloc(f->places, count + 1, sizeof(*f->places));
+	f->count = count;
+	for (size_t i = 0; i < count; i++) {
+		size_t place = find_counter(f, &counters[i], used);
+		const struct recorded_counter *old;
+
+		f->places[i] = place;
+		if (place == NOT_RECORDED) {
+			counters[i].error = -ENODEV;
+			counters[i].why = "it is not in the recording";
+			continue;
+		}
+		found++;
+		old = &f->recording.counters[place];
+		counters[i].width = old->width;
+		counters[i].most_per_s = old->most_per_s;
+		counters[i].error = old->error;
+		counters[i].why = old->error && !old->why ? strerror(-old->error) : old->why;
+	}
+	free(used);
+	if (!found) {
+		list_recorded(r, f->why, sizeof(f->why));
+		return -ENODEV;
+	}
+	if (!r->sessions) {
+		f->recording.next_tick = 0;
+		err = f->begin_ns ? recording_seek(&f->recording, f->begin_ns) : 0;
+		if (!err)
+			load(r);
+		err = err ? err : f->err;
+	}
+	f->begun = false;
+	if (err)
+		snprintf(f->why, sizeof(f->why), "%s", f->recording.error);
+	return err;
+}
+
+/* ---- readings ---- */
+
+/* Intervals are counted from the first reading on. A tick belongs to the one that ends when it was due. */
+static uint64_t group_of(const struct replay *r, const struct recording_tick *tick)
+{
+	uint64_t since = tick->monotonic_ns - r->file->grid_ns;
+
+	if (!r->group_ns)
+		return 0;
+	if (r->group_ns <= r->interval_ns)
+		return tick->number;
+	since = since > r->interval_ns / 2 ? since - r->interval_ns / 2 : 0;
+	return since / r->group_ns;
+}
+
+static void count_missed(struct replay *r, bool begins)
+{
+	uint64_t missed = (r->file->tick.interval_ns + r->interval_ns / 2) / r->interval_ns;
+
+	missed = missed ? missed - 1 : 0;
+	r->missed_now = (begins ? 0 : r->missed_now) + missed;
+	r->missed += missed;
+}
+
+static int read_counters(void *context, struct uncore_reading *into, uint64_t *monotonic_ns,
+			 uint64_t *wall_ns, const char **why)
+{
+	static const struct uncore_reading none = {.lost = true,
+						   .why = "it is not in the recording"};
+	struct replay *r = context;
+	struct replay_file *f = r->file;
+	struct recording_tick now = f->tick;
+	bool first = !f->begun;
+
+	*why = f->err ? f->recording.error : "the recording has no more intervals";
+	if (f->err || !f->loaded || (now.start && !first))
+		return f->err ? f->err : -ENODATA;
+	for (size_t i = 0; i < f->count; i++)
+		into[i] = f->places[i] == NOT_RECORDED
+				  ? none
+				  : f->recording.readings[f->places[i]].reading;
+	*monotonic_ns = now.monotonic_ns;
+	*wall_ns = r->wall_ns = now.wall_ns;
+	f->begun = true;
+	if (first)
+		f->grid_ns = now.monotonic_ns;
+	else
+		count_missed(r, !f->continued);
+	load(r);
+	if (first && !r->more) {
+		*why = "the recording has no intervals in this time";
+		return -ENODATA;
+	}
+	f->continued = !first && r->more && !f->err && group_of(r, &now) == group_of(r, &f->tick);
+	return f->continued;
+}
+
+/* ---- the file ---- */
+
+/* What was recorded, once each, in the order of its rows. */
+static int read_queries(struct replay *r)
+{
+	struct recording *file = &r->file->recording;
+	sqlite3_stmt *s;
+	int code;
+
+	if (sqlite3_prepare_v2(file->db,
+			       "SELECT iif(family IS NULL, name, family || '/' || name), filter, "
+			       "family IS NOT NULL FROM row WHERE name IS NOT NULL GROUP BY 1 "
+			       "ORDER BY min(id)",
+			       -1, &s, NULL))
+		return store_sql_fail(file);
+	while ((code = sqlite3_step(s)) == SQLITE_ROW) {
+		r->queries = cli_realloc(r->queries, r->query_count + 1, sizeof(*r->queries));
+		r->queries[r->query_count++] = (struct replay_query){
+			.text = cli_copy((const char *)sqlite3_column_text(s, 0)),
+			.filter = cli_copy((const char *)sqlite3_column_text(s, 1)),
+			.metric = sqlite3_column_int(s, 2) != 0,
+		};
+	}
+	sqlite3_finalize(s);
+	return code == SQLITE_DONE ? 0 : store_sql_fail(file);
+}
+
+/* Simulated time does not pass as the recorder's interval does. */
+static int read_interval(struct replay *r, bool simulated)
+{
+	int64_t ns = 0;
+	int err = store_number(
+		&r->file->recording,
+		simulated ? "SELECT interval_ns FROM tick WHERE row_values IS NOT NULL "
+			    "ORDER BY id LIMIT 1"
+			  : "SELECT interval_ns FROM session ORDER BY first_tick LIMIT 1",
+		0, &ns);
+
+	if (!err && ns <= 0)
+		err = store_fail(&r->file->recording, -ENODATA, "it has no interval");
+	r->interval_ns = (uint64_t)ns;
+	return err;
+}
+
+static int set_source(struct replay *r, struct uncore *u)
+{
+	struct recording *file = &r->file->recording;
+	char *snapshot = recording_meta(file, "snapshot"),
+	     *peak = recording_meta(file, "memory_peak");
+	char *simulated = recording_meta(file, "simulated");
+	const struct uncore_replay source = {.name = r->file->source,
+					     .snapshot = snapshot ? snapshot : "",
+					     .simulated = simulated && strcmp(simulated, "0") != 0,
+					     .context = r,
+					     .open = open_counters,
+					     .read = read_counters};
+	int err = read_interval(r, source.simulated), status = CLI_OK;
+
+	err = err ? err : read_queries(r);
+	if (err)
+		cli_error("%s", file->error);
+	status = err ? CLI_RUNTIME : CLI_OK;
+	if (!err && uncore_set_replay(u, &source)) {
+		cli_error("%s", uncore_error(u));
+		status = CLI_RUNTIME;
+	}
+	if (!status && peak && strtod(peak, NULL) > 0)
+		uncore_set_memory_peak(u, strtod(peak, NULL));
+	free(snapshot);
+	free(peak);
+	free(simulated);
+	return status;
+}
+
+/* Cuts ",begin=TIME" or ",end=TIME" off the end of the text. */
+static char *cut_option(char *text, const char *name)
+{
+	char *last = NULL;
+
+	for (char *at = strstr(text, name); at; at = strstr(at + 1, name))
+		last = at;
+	if (!last)
+		return NULL;
+	*last = '\0';
+	return last + strlen(name);
+}
+
+int replay_open(struct replay **out, struct uncore *u, const char *spec)
+{
+	struct replay *r = cli_realloc(NULL, 1, sizeof(*r));
+	struct replay_file *f = cli_realloc(NULL, 1, sizeof(*f));
+	char *path = cli_copy(spec), *end = cut_option(path, ",end="), *begin;
+	struct buffer source = {0};
+	int status = CLI_OK;
+
+	*f = (struct replay_file){.end_ns = UINT64_MAX};
+	*r = (struct replay){.file = f};
+	*out = r;
+	begin = cut_option(path, ",begin=");
+	buffer_printf(&source, "replay:%s", path);
+	f->source = source.data;
+	if (recording_open(&f->recording, path)) {
+		cli_error("%s", f->recording.error);
+		status = CLI_RUNTIME;
+	}
+	if (!status && begin)
+		status = parse_time(f, begin, &f->begin_ns);
+	if (!status && end)
+		status = parse_time(f, end, &f->end_ns);
+	if (!status)
+		status = set_source(r, u);
+	if (!status)
+		r->host = recording_meta(&f->recording, "host");
+	free(path);
+	return status;
+}
+
+void replay_close(struct replay *r)
+{
+	if (!r)
+		return;
+	for (size_t i = 0; i < r->query_count; i++) {
+		free(r->queries[i].text);
+		free(r->queries[i].filter);
+	}
+	recording_close(&r->file->recording);
+	free(r->queries);
+	free(r->host);
+	free(r->file->source);
+	free(r->file->places);
+	free(r->file);
+	free(r);
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/* A recording as the source of a command. The members are plain data, so that a command built without SQLite needs
+ * no other code. */
+#ifndef CLI_RECORDING_REPLAY_H
+#define CLI_RECORDING_REPLAY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "uncore.h"
+
+struct replay {
+	char *host;           /* where it was recorded; NULL: not known, as of a simulation */
+	uint64_t interval_ns; /* of the recording */
+	uint64_t group_ns; /* recorded intervals are grouped by that; 0: all of a session are one */
+	bool more;         /* the session has another interval, in the time that was asked for; */
+	bool sessions;     /* or another session follows, which the next monitor reads */
+	uint64_t
+		missed_now; /* intervals that the recorder missed, in the latest one that was read; */
+	uint64_t missed;    /* in all */
+	/* The latest tick that was read, and the first of the next session. */
+	uint64_t wall_ns, next_wall_ns;
+	/* What was recorded: metrics as FAMILY/NAME, and events; and the filter of its metrics, "from=cpu". */
+	struct replay_query {
+		char *text, *filter;
+		bool metric;
+	} * queries;
+	size_t query_count;
+	struct replay_file *file;
+};
+
+/* Opens a recording and sets it as the source of `u`. `spec`: FILE, and behind it ",begin=TIME" and ",end=TIME": a date
+ * in ISO 8601, or +DURATION from its begin. Prints errors; an exit code. */
+int replay_open(struct replay **out, struct uncore *u, const char *spec);
+void replay_close(struct replay *r);
+
+#endif
