@@ -182,7 +182,7 @@ int cmd_latency(struct cli *cli, int argc, char **argv)
 	int status;
 
 	cli_parse(cli, &syntax, &o, argc, argv);
-	if (!o.stat.interval_ns && !o.stat.timeout_ns)
+	if (!o.stat.interval_ns && !o.stat.timeout_ns && !cli_replays(cli))
 		o.stat.timeout_ns = NS_PER_S;
 	if (!o.stat.output)
 		o.stat.output = output_find(o.ibs ? "text" : "latencies");

@@ -127,7 +127,7 @@ static bool has_metrics(const struct uncore *u)
 
 static int measure(struct cli *cli)
 {
-	struct stat_options o = {.timeout_ns = NS_PER_S,
+	struct stat_options o = {.timeout_ns = cli_replays(cli) ? 0 : NS_PER_S,
 				 .repeat = 1,
 				 .output = output_find("text"),
 				 .separator = ","};

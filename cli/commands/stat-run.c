@@ -17,6 +17,7 @@
 #include "commands/stat.h"
 #include "commands/ticks.h"
 #include "output/writer.h"
+#include "recording/replay.h"
 
 /* The share of the ceiling that makes a burst. */
 #define DEFAULT_ABOVE 0.8
@@ -115,6 +116,45 @@ static int add_headline(struct cli *cli, const struct stat_options *o, struct un
 	return added ? CLI_OK : add_any(cli, m, "*", "every metric");
 }
 
+/* What was recorded, with the filters of then. */
+static int add_recorded(struct cli *cli, const struct stat_options *o, struct uncore_monitor *m)
+{
+	const struct replay *replay = cli->replay;
+	bool added = false;
+
+	for (size_t i = 0; i < replay->query_count; i++) {
+		const struct replay_query *q = &replay->queries[i];
+		int err = q->metric ? uncore_monitor_add_metrics(m, q->text)
+				    : uncore_monitor_add_events(m, q->text);
+
+		if (err == -ENOMEM)
+			return cli_fail(cli, err);
+		if (err && o->verbose)
+			cli_error("%s was recorded and is left out: %s", q->text,
+				  uncore_error(cli->u));
+		added = added || !err;
+	}
+	return added ? CLI_OK : add_headline(cli, o, m);
+}
+
+/* The filters of a recording, "from=cpu to=memory", for what was recorded: others have other counters. */
+static int set_recorded_filter(struct uncore_monitor *m, const char *text)
+{
+	char *copy = cli_copy(text), *rest = copy, *word;
+	int err = 0;
+
+	while (!err && (word = strsep(&rest, " "))) {
+		char *value = strchr(word, '=');
+
+		if (!value)
+			continue;
+		*value++ = '\0';
+		err = uncore_monitor_set_filter(m, word, value);
+	}
+	free(copy);
+	return err;
+}
+
 /* Prints the monitor's notes from the first one on, on standard error: all with -v, filters or events, else their
  * number. */
 static void print_notes(const struct stat_options *o, const struct uncore_monitor *m, size_t first)
@@ -160,7 +200,7 @@ static int add_all(struct cli *cli, const struct stat_options *o, struct uncore_
 	else if (o->preset)
 		status = add_any(cli, m, o->preset->metrics, o->preset->doc);
 	else if (!o->query_count && !o->preset_count)
-		status = add_headline(cli, o, m);
+		status = cli->replay ? add_recorded(cli, o, m) : add_headline(cli, o, m);
 	return status ? status : add_queries(cli, o, m);
 }
 
@@ -192,7 +232,13 @@ int stat_plan(struct cli *cli, const struct stat_options *o, struct uncore_monit
 	bool first = !o->preset || o->viewed;
 	int err = uncore_monitor_new(&m, cli->u);
 
-	if (!err && first && has_rounds(o))
+	bool rounds = has_rounds(o) && !cli->replay;
+	const char *filter =
+		cli->replay && cli->replay->query_count && !o->filtered && !o->query_count
+			? cli->replay->queries[0].filter
+			: NULL;
+
+	if (!err && first && rounds)
 		err = uncore_monitor_set_rounds(m);
 	if (!err && o->sample_ns)
 		err = uncore_monitor_set_short_samples(m, o->above ? (double)o->above / 100
@@ -200,6 +246,8 @@ int stat_plan(struct cli *cli, const struct stat_options *o, struct uncore_monit
 	for (size_t i = 0; !err && i < STAT_FILTERS; i++)
 		if (o->filters[i].value)
 			err = uncore_monitor_set_filter(m, o->filters[i].name, o->filters[i].value);
+	if (!err && filter)
+		err = set_recorded_filter(m, filter);
 	status = err ? cli_fail(cli, err) : add_presets(cli, o, m);
 	status = status    ? status
 		 : o->tree ? add_all(cli, o, m, UNCORE_LEVEL_MACHINE)
@@ -207,7 +255,7 @@ int stat_plan(struct cli *cli, const struct stat_options *o, struct uncore_monit
 	if (!status && o->tree)
 		status = add_all(cli, o, m, UNCORE_LEVEL_PORT);
 	if (!status) {
-		err = !first && has_rounds(o) ? uncore_monitor_set_rounds(m) : 0;
+		err = !first && rounds ? uncore_monitor_set_rounds(m) : 0;
 		err = err ? err : uncore_monitor_plan(m);
 		status = err ? cli_fail(cli, err) : CLI_OK;
 	}
@@ -365,6 +413,8 @@ static enum wake wait_next(struct run *r)
 	const struct stat_options *o = r->o;
 	enum tick tick;
 
+	if (r->cli->replay)
+		return take_signals(r) ? WAKE_STOP : WAKE_TICK;
 	for (;;) {
 		if (poll(fds, sizeof(fds) / sizeof(fds[0]), -1) < 0)
 			continue;
@@ -397,7 +447,9 @@ static int print_window(struct run *r, bool total)
 
 	if (err)
 		return cli_fail(r->cli, err);
-	if (!total)
+	if (r->cli->replay)
+		frame.missed = total ? r->cli->replay->missed : r->cli->replay->missed_now;
+	else if (!total)
 		ticks_read(&r->ticks, r->monitor);
 	r->ticks.missed_now = 0;
 	if (r->o->recorder) {
@@ -441,6 +493,8 @@ static int count_windows(struct run *r)
 			continue;
 		}
 		status = print_window(r, false);
+		if (r->cli->replay && !r->cli->replay->more)
+			wake = WAKE_STOP;
 		if (r->o->command && wake == WAKE_TIMER)
 			child_signal(&r->child, SIGTERM); /* as perf does at the timeout */
 	}
@@ -470,6 +524,8 @@ static int start(struct run *r)
 		return cli_fail(r->cli, err);
 	if (r->o->recorder && (err = r->o->recorder->start(r->o->recorder->context)))
 		return err;
+	if (r->cli->replay)
+		return CLI_OK;
 	ticks_start(&r->ticks);
 	timer_arm(r->timer_fd, r->o->timeout_ns ? r->ticks.grid_ns + r->o->timeout_ns : 0, 0);
 	return CLI_OK;
@@ -597,7 +653,8 @@ static int open_run(struct run *r)
 					.intervals = o->interval_ns > 0,
 					.level = o->level,
 					.sort = o->sort,
-					.host = uncore_is_simulated(r->cli->u) || uname(&r->uts)
+					.host = r->cli->replay ? r->cli->replay->host
+						: uncore_is_simulated(r->cli->u) || uname(&r->uts)
 							? NULL
 							: r->uts.nodename,
 					.separator = o->separator,
@@ -635,6 +692,58 @@ int stat_pin(struct cli *cli, const char *text)
 	return CLI_USAGE;
 }
 
+/* Options that make no sense for a recording are usage errors. */
+static int begin_replay(struct cli *cli, const struct stat_options *o)
+{
+	const char *wrong = o->command      ? "a COMMAND"
+			    : o->timeout_ns ? "--timeout"
+			    : o->delay_ns   ? "-D"
+			    : o->recorder   ? "record"
+					    : NULL;
+	uint64_t interval_ns = cli->replay->interval_ns;
+	struct human h;
+
+	cli->replay->group_ns = o->interval_ns;
+	human_value(&h, (double)interval_ns / 1e9, "s");
+	if (wrong)
+		cli_error("%s is for counting, which the recording has behind it; uncore report "
+			  "--begin and --end choose a part of it",
+			  wrong);
+	else if (o->interval_ns % interval_ns)
+		cli_error("the recording has intervals of %s %s: -I must be a multiple of that",
+			  h.number, h.unit);
+	else if (o->sample_ns && o->sample_ns != interval_ns)
+		cli_error("the short samples of a recording are its intervals: --sample %s%s",
+			  h.number, h.unit);
+	else
+		return CLI_OK;
+	return CLI_USAGE;
+}
+
+/* A session that was appended is a run of its own: nothing was counted between them. */
+static bool begin_session(const struct run *r)
+{
+	char from[OUT_DATE_ROOM], to[OUT_DATE_ROOM];
+	const struct replay *replay = r->cli->replay;
+
+	if (!replay || !replay->sessions)
+		return false;
+	out_date(from, replay->wall_ns);
+	out_date(to, replay->next_wall_ns);
+	cli_error("nothing was recorded from %s to %s", from, to);
+	return true;
+}
+
+static void report_missed(const struct replay *replay)
+{
+	if (replay && replay->missed)
+		cli_error(
+			"%llu interval%s missed when this was recorded; the next interval has the "
+			"counts of a missed one",
+			(unsigned long long)replay->missed,
+			replay->missed == 1 ? " was" : "s were");
+}
+
 int stat_run(struct cli *cli, const struct stat_options *o)
 {
 	struct run r = {.cli = cli,
@@ -642,8 +751,10 @@ int stat_run(struct cli *cli, const struct stat_options *o)
 			.ticks = {.fd = -1},
 			.timer_fd = -1,
 			.signals = {.stop_fd = -1, .child_fd = -1}};
-	int status = stat_plan(cli, o, &r.monitor);
+	int status = cli->replay ? begin_replay(cli, o) : CLI_OK;
 
+	if (!status)
+		status = stat_plan(cli, o, &r.monitor);
 	if (status)
 		return status;
 	if (o->dry_run)
@@ -651,7 +762,7 @@ int stat_run(struct cli *cli, const struct stat_options *o)
 	status = o->cpu ? stat_pin(cli, o->cpu) : CLI_OK;
 	if (!status)
 		status = open_run(&r);
-	for (uint64_t i = 0; !status && i < o->repeat && !r.stopped; i++) {
+	for (uint64_t i = 0; !status && !r.stopped && (i < o->repeat || begin_session(&r)); i++) {
 		if (i)
 			status = stat_plan(cli, o, &r.monitor);
 		cli_set_running(r.monitor);
@@ -667,6 +778,7 @@ int stat_run(struct cli *cli, const struct stat_options *o)
 		status = r.writer.status;
 	cli_waited();
 	ticks_report(&r.ticks);
+	report_missed(cli->replay);
 	if (writer_close(&r.writer) && !status)
 		status = r.writer.status;
 	ticks_close(&r.ticks);

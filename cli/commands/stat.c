@@ -8,6 +8,7 @@
 
 #include "commands/stat.h"
 #include "options.h"
+#include "recording/replay.h"
 
 enum {
 	KEY_PER_SOCKET = 0x100,
@@ -378,7 +379,7 @@ int cmd_stat(struct cli *cli, int argc, char **argv)
 		o.level = preset->level;
 	if (o.output->levels && !(o.output->levels >> o.level & 1))
 		o.output = output_find("text");
-	if (preset && !o.interval_ns && !o.command && !o.timeout_ns)
+	if (preset && !o.interval_ns && !o.command && !o.timeout_ns && !cli_replays(cli))
 		o.timeout_ns = NS_PER_S;
 	status = check_sort(&o);
 	if (!status)
@@ -427,6 +428,8 @@ int cmd_top(struct cli *cli, int argc, char **argv)
 	if (!o.output)
 		o.output = output_find(o.sample_ns ? "samples" : "text");
 	status = cli_open(cli);
+	if (cli->replay && o.interval_ns < cli->replay->interval_ns)
+		o.interval_ns = cli->replay->interval_ns;
 	if (o.command && !status) {
 		cli_error("top runs no command; uncore stat -I 1s -- COMMAND does");
 		status = CLI_USAGE;

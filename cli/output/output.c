@@ -51,8 +51,9 @@ void out_free(struct out *out)
 	out->rows = NULL;
 }
 
-static void put_date(char *into, size_t size, uint64_t wall_ns)
+void out_date(char into[OUT_DATE_ROOM], uint64_t wall_ns)
 {
+	const size_t size = OUT_DATE_ROOM;
 	time_t seconds = (time_t)(wall_ns / NS_PER_S);
 	struct tm tm;
 	size_t len;
@@ -131,7 +132,7 @@ void out_row(struct out *out, const struct uncore_row *row,
 void out_print(struct out *out, const struct out_frame *frame)
 {
 	out->frame = *frame;
-	put_date(out->date, sizeof(out->date), frame->wall_ns);
+	out_date(out->date, frame->wall_ns);
 	if (out->output->window)
 		out->output->window(out);
 	for (size_t i = 0; !out->output->window && i < out->row_count; i++)

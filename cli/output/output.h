@@ -73,11 +73,16 @@ struct out_row {
 
 #define OUT_METRIC_ROOM 64
 
+#define OUT_DATE_ROOM 40
+
+/* ISO 8601 with milliseconds, in UTC. */
+void out_date(char into[OUT_DATE_ROOM], uint64_t wall_ns);
+
 struct out {
 	const struct output *output;
 	struct out_setup setup;
 	struct out_frame frame;
-	char date[40]; /* of its end: ISO 8601 with milliseconds, in UTC */
+	char date[OUT_DATE_ROOM]; /* of its end */
 	struct buffer *to;
 	bool labelled;             /* that it is simulated is printed */
 	bool begun;                /* a window has been printed */

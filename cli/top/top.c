@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "commands/stat.h"
+#include "recording/replay.h"
 #include "top/screen.h"
 
 struct top {
@@ -101,13 +102,17 @@ static void show_explanation(struct top *t)
 
 static void set_interval(struct top *t, uint64_t interval_ns)
 {
-	const uint64_t tick_ns = t->o->sample_ns ? t->o->sample_ns : interval_ns;
+	const bool samples =
+		t->o->sample_ns && !t->cli->replay; /* that has them in its intervals */
+	const uint64_t tick_ns = samples ? t->o->sample_ns : interval_ns;
 	const uint64_t s = tick_ns / NS_PER_S, ns = tick_ns % NS_PER_S;
 	const struct itimerspec spec = {.it_value = {(time_t)s, (long)ns},
 					.it_interval = {(time_t)s, (long)ns}};
 
 	t->interval_ns = interval_ns;
 	t->view.interval = (double)interval_ns / 1e9;
+	if (t->cli->replay)
+		t->cli->replay->group_ns = interval_ns;
 	timerfd_settime(t->tick_fd, 0, &spec, NULL);
 }
 
@@ -197,9 +202,16 @@ static bool scroll_by(struct top *t, int key)
 
 static int read_now(struct top *t)
 {
-	int err = uncore_monitor_read(t->monitor, t->sample);
+	const struct replay *replay = t->cli->replay;
 	bool first = !t->view.model.nodes;
+	int err;
 
+	/* The last interval of a recording stays on the screen. */
+	if (replay && !first && !replay->more) {
+		t->view.paused = true;
+		return 0;
+	}
+	err = uncore_monitor_read(t->monitor, t->sample);
 	t->samples = 0;
 	if (err)
 		return err;
@@ -335,7 +347,8 @@ static int watch(struct top *t)
 		if (!err && !t->quit && read(t->tick_fd, &ticks, sizeof(ticks)) > 0 &&
 		    !t->view.paused) {
 			t->samples += ticks;
-			due = !t->o->sample_ns || t->samples * t->o->sample_ns >= t->interval_ns;
+			due = !t->o->sample_ns || t->cli->replay ||
+			      t->samples * t->o->sample_ns >= t->interval_ns;
 			changed = changed || due;
 			err = due ? read_now(t) : uncore_monitor_short_sample(t->monitor);
 		}

@@ -1,0 +1,172 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# shellcheck disable=SC2154 # set by run
+# Recordings as a source: every view of a recording has the numbers that the view had on the machine.
+
+load helpers
+
+SPR=sim:spr,step=20ms
+
+setup() {
+	"$UNCORE" --help | grep -q '^ *record ' || skip 'built without SQLite'
+	cd "$BATS_TEST_TMPDIR" || return 1
+}
+
+# rows SOURCE VIEW OPTION...: without what differs in a recording, and without what depends on this machine's speed.
+rows() {
+	local source=$1
+
+	shift
+	"$UNCORE" --source "$source" "$@" -j 2>errors |
+		jq -c 'del(.source, .date, .wall_ns, .missed, .monotonic_ns)'
+}
+
+# same SOURCE [record] VIEW OPTION...: records the view; three intervals of it are those of the source. With "record" the
+# view is a preset, which the machine may not have.
+same() {
+	local source=$1 preset=$2
+
+	shift
+	[ "$preset" != record ] || shift
+	rm -f same.uncore
+	if [ "$preset" = record ]; then
+		"$UNCORE" --source "$source" record -o same.uncore -I 1ms --interval-count 3 "$@" 2>errors || return 0
+	else
+		"$UNCORE" --source "$source" record -o same.uncore -I 1ms --interval-count 3 "${@:2}"
+	fi
+	rows "$source" "$@" -I 20ms --interval-count 3 >expected
+	rows replay:same.uncore "$@" -I 20ms >replayed
+	cmp expected replayed || fail "$source $*: $(diff expected replayed | cut -c1-300 | head -n 4)"
+	[ -s expected ] || fail "$source $*: no rows"
+	echo "$*" >>compared
+}
+
+# record FILE OPTION...: simulated seconds, which are not waited for.
+record() {
+	local file=$1
+
+	shift
+	"$UNCORE" --source "$SPR" record -o "$file" -I 1ms "$@"
+}
+
+@test "each preset on each simulation" {
+	local sim preset
+
+	for sim in "$UNCORE_SOURCE_ROOT"/data/sim/*.yaml; do
+		sim=$(basename "$sim" .yaml)
+		for preset in mem pcie link cache matrix; do
+			same "sim:$sim,step=20ms" record "$preset"
+		done
+	done
+	[ "$(wc -l <compared)" -ge 40 ] || fail "compared: $(wc -l <compared)"
+}
+
+@test "metrics, events, levels and filters of stat" {
+	same "$SPR" stat -M 'memory.*' --per-channel
+	same "$SPR" stat -M 'memory.*,pcie.*' --per-port
+	same "$SPR" stat -e 'uncore_imc/cas_count_read/,uncore_upi_0/event=2,umask=0xf/' --no-merge
+	same "$SPR" stat -M 'memory.bandwidth' --per-socket
+	[ "$(wc -l <compared)" -eq 4 ]
+}
+
+@test "without an interval: one table of all, equal to the totals" {
+	record a --interval-count 10 mem
+	"$UNCORE" --source replay:a mem -I 20ms --summary -j | jq -c 'select(.total) | del(.total)' >totals
+	"$UNCORE" --source replay:a mem -j | jq -c 'del(.total)' >all
+	cmp totals all
+	[ "$(jq -s 'all(.[]; .interval * 1 == 0.2)' all)" = true ]
+	expect 0 "$UNCORE" --source replay:a mem
+	[[ $output == *'SIMULATED by replay:a'*'Counted for 200.0 ms'* ]]
+}
+
+@test "intervals are grouped, and their counts are sums" {
+	record a --interval-count 10 -e uncore_imc/cas_count_read/
+	"$UNCORE" --source replay:a stat -I 20ms -j >single
+	"$UNCORE" --source replay:a stat -I 40ms -j >double
+	[ "$(jq -s length single)" -eq 10 ]
+	[ "$(jq -s '[_nwise(2) | map(.count * 1) | add]' <single)" = "$(jq -s 'map(.count * 1)' double)" ]
+	"$UNCORE" --source replay:a stat -I 40ms --interval-count 2 -j >two
+	[ "$(jq -s length two)" -eq 2 ]
+	expect 2 "$UNCORE" --source replay:a stat -I 30ms
+	[[ $stderr == *'must be a multiple of'* ]]
+	expect 2 "$UNCORE" --source replay:a stat --timeout 1s
+	expect 2 "$UNCORE" --source replay:a stat -- true
+}
+
+@test "recorded intervals are short samples" {
+	record a --interval-count 10 -M memory.bandwidth
+	"$UNCORE" --source replay:a stat -I 20ms -j | jq -s 'map(.value * 1) | max' >most
+	"$UNCORE" --source replay:a stat --sample 20ms -j >sampled
+	[ "$(jq ".max * 1 == $(cat most)" sampled)" = true ] || fail "$(cat most sampled)"
+	[ "$(jq '.samples * 1' sampled)" -eq 10 ]
+	expect 2 "$UNCORE" --source replay:a stat --sample 1ms
+}
+
+@test "what was not recorded has no value, and the error lists what was" {
+	record a --interval-count 2 -M memory.read.bandwidth
+	expect 0 "$UNCORE" --source replay:a stat -M memory.read.bandwidth,memory.write.bandwidth -j
+	[[ $(jq -r 'select(.name == "memory.write.bandwidth") | "\(.value) \(.quality) \(.reason)"' <<<"$output") == \
+		'null unavailable '*'not in the recording'* ]]
+	expect 3 "$UNCORE" --source replay:a link
+	[[ $stderr == *'memory.read.bandwidth'* ]] || fail "$stderr"
+	# Without names: what was recorded.
+	expect 0 "$UNCORE" --source replay:a stat -j
+	[ "$(jq -r .name <<<"$output")" = memory.read.bandwidth ]
+}
+
+@test "a part of a recording by time" {
+	record a --interval-count 10 -e uncore_imc/cas_count_read/
+	"$UNCORE" --source replay:a stat -I 20ms -j >all
+	"$UNCORE" --source replay:a,begin=+40ms,end=+100ms stat -I 20ms -j >part
+	[ "$(jq -c '.count' part)" = "$(sed -n 3,5p all | jq -c .count)" ] || fail "$(cat part)"
+	"$UNCORE" --source "replay:a,begin=$(sed -n 2p all | jq -r .date)" stat -I 20ms -j >part
+	[ "$(jq -c '.count' part)" = "$(sed -n '3,$p' all | jq -c .count)" ]
+	expect 1 "$UNCORE" --source replay:a,begin=2036-01-01T00:00+02:00 stat
+	expect 2 "$UNCORE" --source replay:a,begin=yesterday stat
+	[[ $stderr == *"'yesterday' is not a time"* ]]
+	expect 1 "$UNCORE" --source replay:a,begin=+1h stat
+	[[ $stderr == *'no intervals'* ]] || fail "$stderr"
+}
+
+@test "sessions are tables of their own, and what lies between them is told" {
+	record a --interval-count 4 -e uncore_imc/cas_count_read/
+	record a --append --interval-count 3 -e uncore_imc/cas_count_read/
+	"$UNCORE" --source replay:a stat -I 20ms -j >rows 2>messages
+	[ "$(jq -s length rows)" -eq 7 ]
+	grep -q 'nothing was recorded from' messages
+	"$UNCORE" --source replay:a stat -j 2>messages >rows
+	[ "$(jq -s -c 'map(.interval * 1)' rows)" = '[0.08,0.06]' ] || fail "$(cat rows)"
+}
+
+@test "list, topo, explain and doctor are about the recorded machine" {
+	local view
+
+	record a --interval-count 1 mem
+	for view in 'list' 'list metrics' 'topo' 'explain memory.bandwidth'; do
+		# shellcheck disable=SC2086 # words
+		cmp <("$UNCORE" --source "$SPR" $view | sed 1d) <("$UNCORE" --source replay:a $view | sed 1d) ||
+			fail "$view"
+	done
+	"$UNCORE" --source replay:a doctor >text || [ $? -eq 3 ]
+	grep -q uncore_imc text
+	expect 0 "$UNCORE" --source replay:a
+	[[ $output == *memory.bandwidth* ]]
+}
+
+@test "no recording, a damaged and a newer one, and a root beside it" {
+	record a --interval-count 3 mem
+	expect 1 "$UNCORE" --source replay:missing stat
+	[[ $stderr == *'missing: '* ]]
+	expect 1 "$UNCORE" --source "replay:$UNCORE_SOURCE_ROOT/meson.build" stat
+	[[ $stderr == *'not a recording'* ]]
+	expect 2 "$UNCORE" --source replay:a --root / stat
+	head -c 20000 a >short
+	expect 1 "$UNCORE" --source replay:short stat
+	command -v sqlite3 >/dev/null || skip 'sqlite3 is not installed: tools/setup test'
+	sqlite3 a 'PRAGMA user_version = 99'
+	expect 1 "$UNCORE" --source replay:a stat
+	[[ $stderr == *'newer version'* ]]
+	sqlite3 a 'PRAGMA user_version = 1; UPDATE tick SET readings = zeroblob(5) WHERE id = 2'
+	expect 1 "$UNCORE" --source replay:a stat
+	[[ $stderr == *'tick 2'*'damaged'* ]] || fail "$stderr"
+}
