@@ -219,46 +219,40 @@ static const struct unc_field sim_fields[] = {
 
 /* ---- the machine --------------------------------------------------------------------------- */
 
-/* One PMU that has the event is enough: a pattern may span different ones. */
-static int check_rate(const struct unc_sim *sim, size_t i, const struct unc_pmus *pmus,
-		      struct unc_error *e)
-{
-	const struct unc_yaml *map = &unc_yaml_get(sim->file->root, "rates")->children[i];
-	const struct unc_reader r = {.file = sim->file, .e = e};
-	struct unc_error why = {0}, first = {0};
-	const char *name;
-	struct unc_encoding encoding;
-
-	for (size_t k = 0; k < pmus->count; k++) {
-		const struct uncore_pmu *pmu = &pmus->items[k];
-		int ret;
-
-		if (!unc_pmu_matches(pmu, sim->rates[i].pmu))
-			continue;
-		ret = unc_pmu_encode(pmu, sim->rates[i].event, &encoding, &why);
-		if (ret == 0)
-			return 0;
-		if (ret == -ENOMEM)
-			return unc_nomem(e);
-		if (first.text[0] == '\0')
-			first = why;
-	}
-	if (first.text[0] != '\0')
-		return unc_reader_fail(&r, unc_yaml_get(map, "event"), "%s", first.text);
-	name = sim->rates[i].pmu;
-	unc_reader_fail(&r, unc_yaml_get(map, "pmu"), "no PMU of the machine matches '%s'", name);
-	if (pmus->count)
-		unc_error_suggest(e, name, &pmus->items->name, sizeof(*pmus->items), pmus->count);
-	return -EBADMSG;
-}
-
+/* One PMU that has the event of a rate is enough: a pattern may span different ones. */
 int unc_sim_check(const struct unc_sim *sim, const struct unc_pmus *pmus, struct unc_error *e)
 {
-	int ret = 0;
+	const struct unc_yaml *list = unc_yaml_get(sim->file->root, "rates");
+	const struct unc_reader r = {.file = sim->file, .e = e};
+	struct unc_encoding encoding;
 
-	for (size_t i = 0; ret == 0 && i < sim->count; i++)
-		ret = check_rate(sim, i, pmus, e);
-	return ret;
+	for (size_t i = 0; i < sim->count; i++) {
+		const struct unc_yaml *map = &list->children[i];
+		const char *name = sim->rates[i].pmu;
+		struct unc_error why = {0}, first = {0};
+		int ret = -ENODEV;
+
+		for (size_t k = 0; ret < 0 && ret != -ENOMEM && k < pmus->count; k++) {
+			if (!unc_pmu_matches(&pmus->items[k], name))
+				continue;
+			ret = unc_pmu_encode(&pmus->items[k], sim->rates[i].event, &encoding, &why);
+			if (!first.text[0])
+				first = why;
+		}
+		if (ret == 0)
+			continue;
+		if (ret == -ENOMEM)
+			return unc_nomem(e);
+		if (first.text[0])
+			return unc_reader_fail(&r, unc_yaml_get(map, "event"), "%s", first.text);
+		unc_reader_fail(&r, unc_yaml_get(map, "pmu"), "no PMU of the machine matches '%s'",
+				name);
+		if (pmus->count)
+			unc_error_suggest(e, name, &pmus->items->name, sizeof(*pmus->items),
+					  pmus->count);
+		return -EBADMSG;
+	}
+	return 0;
 }
 
 static int open_machine(struct unc_root **root, const struct unc_sim *sim, bool from_disk,
@@ -400,43 +394,28 @@ double unc_sim_chance(uint64_t seed, const char *name, int cpu)
 
 /* ---- opening ------------------------------------------------------------------------------- */
 
-/* The first rate for the counter; NULL: there is none. A rate whose event this PMU does not have is not for
- * it: a pattern may span different PMUs. */
-static int find_rate(const struct unc_sim *sim, const struct unc_counter *c,
-		     const struct rate **out, struct unc_error *e)
-{
-	struct unc_encoding encoding;
-	struct unc_error why;
-
-	*out = NULL;
-	for (size_t i = 0; i < sim->count; i++) {
-		const struct rate *rate = &sim->rates[i];
-		int ret = -ENOENT;
-
-		if (unc_pmu_matches(c->pmu, rate->pmu))
-			ret = unc_pmu_encode(c->pmu, rate->event, &encoding, &why);
-		if (ret == -ENOMEM)
-			return unc_nomem(e);
-		if (ret < 0 || memcmp(&encoding.config, &c->config, sizeof(c->config)) != 0)
-			continue;
-		*out = rate;
-		return 0;
-	}
-	return 0;
-}
-
 static int open_counter(const struct unc_sim *sim, struct counter *c, struct unc_counter *plan,
 			struct unc_error *e)
 {
 	const char *pmu = plan->pmu->name, *file = sim->file->name;
-	const struct rate *rate;
+	const struct rate *rate = NULL;
+	struct unc_encoding encoding;
 	struct unc_error why;
-	int ret = find_rate(sim, plan, &rate, e);
 	long double chance;
 	double phase;
 
-	if (ret < 0)
-		return ret;
+	/* The first rate for it. A rate whose event this PMU does not have is not for it: a pattern may span
+	 * different PMUs. */
+	for (size_t i = 0; !rate && i < sim->count; i++) {
+		int ret = -ENOENT;
+
+		if (unc_pmu_matches(plan->pmu, sim->rates[i].pmu))
+			ret = unc_pmu_encode(plan->pmu, sim->rates[i].event, &encoding, &why);
+		if (ret == -ENOMEM)
+			return unc_nomem(e);
+		if (ret == 0 && memcmp(&encoding.config, &plan->config, sizeof(plan->config)) == 0)
+			rate = &sim->rates[i];
+	}
 	if (!rate)
 		plan->error = unc_fail(
 			&why, ENODEV,
