@@ -26,6 +26,17 @@ enum cli_exit {
 	CLI_SIGNAL = 128, /* plus the signal that killed the command */
 };
 
+/* Takes the records of each interval in place of a file. */
+struct cli_collector {
+	void *context;
+	int (*take)(void *context, uint64_t wall_ns, struct buffer *text); /* an exit code */
+	bool later; /* not the first recording */
+	/* Of the first one: where they are to go, and the line before them, or NULL. */
+	const char *file;
+	bool append;
+	char *header;
+};
+
 struct cli {
 	const struct command *command;  /* NULL: none was named */
 	const struct command *commands; /* all of them, to complete a command line; NULL: run it */
@@ -43,6 +54,8 @@ struct cli {
 	struct sigaction pipe, file_size;
 	cpu_set_t cpus;
 	bool pinned;
+	struct cli_collector
+		*collector;    /* of the records of several recordings; NULL: they are written */
 	struct replay *replay; /* the recording that is the source; NULL: none */
 	/* recording/replay.h; NULL: uncore was built without SQLite. */
 	int (*replay_open)(struct replay **out, struct uncore *u, const char *spec);
@@ -156,6 +169,8 @@ int cmd_explain(struct cli *cli, int argc, char **argv);
 int cmd_doctor(struct cli *cli, int argc, char **argv);
 int cmd_latency(struct cli *cli, int argc, char **argv);
 int cmd_snapshot(struct cli *cli, int argc, char **argv);
+int cmd_report(struct cli *cli, int argc, char **argv);
+int cmd_diff(struct cli *cli, int argc, char **argv);
 int cmd_record(struct cli *cli, int argc, char **argv);
 int cmd_demo_block(struct cli *cli, int argc, char **argv);
 

@@ -432,6 +432,32 @@ static enum wake wait_next(struct run *r)
 	}
 }
 
+/* A table of intervals has columns of its own. */
+static bool is_collected(const struct run *r)
+{
+	return r->cli->collector && r->o->output->record && !r->o->output->window;
+}
+
+/* The header of CSV comes before the records of all recordings. */
+static int collect(struct run *r, uint64_t wall_ns)
+{
+	struct cli_collector *c = r->cli->collector;
+	struct buffer *text = &r->writer.text;
+	char *line = !c->later && !c->header && !r->o->output->document
+			     ? memchr(text->data, '\n', text->len)
+			     : NULL;
+	size_t len = line ? (size_t)(line + 1 - text->data) : 0;
+
+	if (len) {
+		c->header = cli_realloc(NULL, len + 1, 1);
+		memcpy(c->header, text->data, len);
+		c->header[len] = '\0';
+		memmove(text->data, text->data + len, text->len - len);
+		text->len -= len;
+	}
+	return c->take(c->context, wall_ns, text);
+}
+
 /* The window that ends now, or the total of all. */
 static int print_window(struct run *r, bool total)
 {
@@ -473,6 +499,8 @@ static int print_window(struct run *r, bool total)
 			out_print(&r->out, &frame);
 	}
 	r->windows += !total;
+	if (is_collected(r))
+		return collect(r, frame.wall_ns);
 	return writer_flush(&r->writer);
 }
 
@@ -516,6 +544,20 @@ static bool wait_delay(struct run *r)
 	return false;
 }
 
+/* Of a simulation its label says enough. */
+static void put_origin(struct run *r)
+{
+	const struct replay *replay = r->cli->replay;
+	char date[OUT_DATE_ROOM];
+
+	if (r->o->output->record || r->out.setup.simulated)
+		return;
+	out_date(date, replay->wall_ns);
+	buffer_printf(&r->writer.text, "%s%s: recorded on %s from %s on\n",
+		      r->windows || (r->cli->collector && r->cli->collector->later) ? "\n" : "",
+		      r->out.setup.source, replay->host ? replay->host : "an unknown host", date);
+}
+
 static int start(struct run *r)
 {
 	int err = uncore_monitor_start(r->monitor);
@@ -524,8 +566,10 @@ static int start(struct run *r)
 		return cli_fail(r->cli, err);
 	if (r->o->recorder && (err = r->o->recorder->start(r->o->recorder->context)))
 		return err;
-	if (r->cli->replay)
+	if (r->cli->replay) {
+		put_origin(r);
 		return CLI_OK;
+	}
 	ticks_start(&r->ticks);
 	timer_arm(r->timer_fd, r->o->timeout_ns ? r->ticks.grid_ns + r->o->timeout_ns : 0, 0);
 	return CLI_OK;
@@ -640,7 +684,14 @@ static int count_rounds(struct run *r)
 static int open_run(struct run *r)
 {
 	const struct stat_options *o = r->o;
-	int status = writer_open(&r->writer, o->recorder ? NULL : o->file, o->append);
+	struct cli_collector *collector = r->cli->collector;
+	bool later = collector && collector->later;
+	int status = writer_open(&r->writer, o->recorder ? NULL : o->file, o->append || later);
+
+	if (collector && !later) {
+		collector->file = o->file;
+		collector->append = true;
+	}
 
 	for (char **word = o->command; word && *word; word++)
 		buffer_printf(&r->command, "%s%s", word == o->command ? "" : " ", *word);
@@ -658,7 +709,7 @@ static int open_run(struct run *r)
 							? NULL
 							: r->uts.nodename,
 					.separator = o->separator,
-					.header = r->writer.empty,
+					.header = r->writer.empty && !(later && is_collected(r)),
 					.command = o->command ? r->command.data : NULL,
 					.port = o->port},
 			      .to = &r->writer.text};

@@ -219,7 +219,7 @@ static uint64_t group_of(const struct replay *r, const struct recording_tick *ti
 
 static void count_missed(struct replay *r, bool begins)
 {
-	uint64_t missed = (r->file->tick.interval_ns + r->interval_ns / 2) / r->interval_ns;
+	uint64_t missed = (r->file->tick.interval_ns + r->interval_ns / 4) / r->interval_ns;
 
 	missed = missed ? missed - 1 : 0;
 	r->missed_now = (begins ? 0 : r->missed_now) + missed;
@@ -268,11 +268,11 @@ static int read_queries(struct replay *r)
 	sqlite3_stmt *s;
 	int code;
 
-	if (sqlite3_prepare_v2(file->db,
-			       "SELECT iif(family IS NULL, name, family || '/' || name), filter, "
-			       "family IS NOT NULL FROM row WHERE name IS NOT NULL GROUP BY 1 "
-			       "ORDER BY min(id)",
-			       -1, &s, NULL))
+	if (sqlite3_prepare_v2(
+		    file->db,
+		    "SELECT coalesce(family || '/', '') || name, filter, family IS NOT NULL "
+		    "FROM row WHERE name IS NOT NULL GROUP BY 1 ORDER BY min(id)",
+		    -1, &s, NULL))
 		return store_sql_fail(file);
 	while ((code = sqlite3_step(s)) == SQLITE_ROW) {
 		r->queries = cli_realloc(r->queries, r->query_count + 1, sizeof(*r->queries));

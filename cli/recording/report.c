@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: MIT */
+/* `uncore report`: a view of recordings. Records of several are merged by time; tables follow each other. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+#include "options.h"
+#include "output/writer.h"
+
+/* The records of one interval, which lie in a file of their own until all recordings are read. */
+struct piece {
+	uint64_t wall_ns;
+	size_t number; /* in the order in which they came */
+	long at;
+	size_t len;
+};
+
+struct report {
+	const char *begin, *end;
+	char **files;
+	size_t file_count;
+	struct cli_collector collector;
+	FILE *kept;
+	struct piece *pieces;
+	size_t count, room;
+};
+
+/* ---- records of several recordings ---- */
+
+static int keep(void *context, uint64_t wall_ns, struct buffer *text)
+{
+	struct report *r = context;
+
+	if (r->count == r->room) {
+		r->room = r->room ? 2 * r->room : 256;
+		r->pieces = cli_realloc(r->pieces, r->room, sizeof(*r->pieces));
+	}
+	r->pieces[r->count] = (struct piece){wall_ns, r->count, ftell(r->kept), text->len};
+	r->count++;
+	if (fwrite(text->data, 1, text->len, r->kept) != text->len) {
+		cli_error(
+			"the records of several recordings cannot be kept in a temporary file: %m");
+		return CLI_RUNTIME;
+	}
+	text->len = 0;
+	return CLI_OK;
+}
+
+static int compare_pieces(const void *a, const void *b)
+{
+	const struct piece *p = a, *q = b;
+
+	if (p->wall_ns != q->wall_ns)
+		return p->wall_ns < q->wall_ns ? -1 : 1;
+	return p->number < q->number ? -1 : 1;
+}
+
+/* A header of CSV is in the first piece: it stays where it is. */
+static int print_merged(struct report *r)
+{
+	struct writer w;
+	int status = writer_open(&w, r->collector.file, r->collector.append);
+
+	if (r->collector.header)
+		buffer_add(&w.text, r->collector.header, strlen(r->collector.header));
+	qsort(r->pieces, r->count, sizeof(*r->pieces), compare_pieces);
+	w.exact = true;
+	w.piece = "interval";
+	for (size_t i = 0; !status && i < r->count; i++) {
+		const struct piece *p = &r->pieces[i];
+		size_t old = w.text.len;
+		char *text = cli_realloc(NULL, p->len, 1);
+
+		if (fseek(r->kept, p->at, SEEK_SET) || fread(text, 1, p->len, r->kept) != p->len) {
+			cli_error("the records of several recordings cannot be read again: %m");
+			status = CLI_RUNTIME;
+		}
+		buffer_add(&w.text, text, p->len);
+		free(text);
+		if (!status && old + p->len > 0x10000)
+			status = writer_flush(&w);
+	}
+	if (!status)
+		status = writer_flush(&w);
+	return writer_close(&w) ? w.status : status;
+}
+
+/* ---- the command ---- */
+
+static void take_file(void *into, char *arg, struct argp_state *state)
+{
+	struct report *r = into;
+
+	(void)state;
+	r->files = cli_realloc(r->files, r->file_count + 1, sizeof(*r->files));
+	r->files[r->file_count++] = arg;
+}
+
+static const struct command *find_view(const struct cli *cli, const char *name)
+{
+	static const char *const others[] = {"snapshot", "record", "report", "diff", "demo-block"};
+
+	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
+		if (strcmp(name, others[i]) == 0)
+			return NULL;
+	for (const struct command *c = cli->presets; c->name; c++)
+		if (strcmp(c->name, name) == 0)
+			return c;
+	return NULL;
+}
+
+/* Where the view begins: behind a file, its name or an option of stat. */
+static int view_at(const struct cli *cli, int argc, char **argv)
+{
+	static const char *const own[] = {"--begin", "--end", "--help", "--usage", "--version"};
+	bool file = false;
+
+	for (int i = 1; i < argc; i++) {
+		bool mine = false;
+
+		for (size_t k = 0; k < sizeof(own) / sizeof(*own); k++) {
+			size_t len = strlen(own[k]);
+
+			if (strncmp(argv[i], own[k], len) != 0 ||
+			    (argv[i][len] && argv[i][len] != '='))
+				continue;
+			mine = true;
+			i += k < 2 && !argv[i][len];
+		}
+		if (mine)
+			continue;
+		if (file && (*argv[i] == '-' || find_view(cli, argv[i])))
+			return i;
+		file = *argv[i] != '-';
+	}
+	return argc;
+}
+
+static int show(const struct cli *cli, struct report *r, const char *file, int argc, char **argv)
+{
+	const struct command *view = argc ? find_view(cli, argv[0]) : NULL;
+	struct buffer source = {0}, name = {0};
+	struct cli one = *cli;
+	char **words = cli_realloc(NULL, (size_t)argc + 2, sizeof(*words));
+	size_t skip = view != NULL;
+	int status;
+
+	buffer_printf(&source, "replay:%s", file);
+	if (r->begin)
+		buffer_printf(&source, ",begin=%s", r->begin);
+	if (r->end)
+		buffer_printf(&source, ",end=%s", r->end);
+	view = view ? view : find_view(cli, "stat");
+	buffer_printf(&name, "uncore report %s", view->name);
+	words[0] = name.data;
+	memcpy(words + 1, argv + skip, ((size_t)argc - skip) * sizeof(*words));
+	words[1 + (size_t)argc - skip] = NULL;
+	one.source = source.data;
+	one.command = view;
+	one.data = cli_realloc(NULL, cli->data_count + 1, sizeof(*one.data));
+	for (size_t i = 0; i < cli->data_count; i++)
+		one.data[i] = cli->data[i];
+	if (r->file_count > 1)
+		one.collector = &r->collector;
+	status = view->run(&one, 1 + argc - (int)skip, words);
+	r->collector.later = true;
+	cli_close(&one);
+	free(one.data);
+	free(words);
+	buffer_free(&name);
+	buffer_free(&source);
+	return status;
+}
+
+int cmd_report(struct cli *cli, int argc, char **argv)
+{
+	static const struct cli_option options[] = {
+		{"begin", "TIME",
+		 "From TIME on: 2026-11-22T23:50:32Z, or +10min from the begin of FILE", 0, 1,
+		 OPTION_TEXT, offsetof(struct report, begin)},
+		{"end", "TIME", "Until TIME", 0, 1, OPTION_TEXT, offsetof(struct report, end)},
+		{0},
+	};
+	static const struct cli_syntax syntax = {
+		.doc = "Shows recordings as a command shows the machine.\v"
+		       "VIEW is stat (the default), a preset, top, latency, list, topo, explain or "
+		       "doctor, with its options: uncore report FILE mem -I 1min. Records (-j, --csv) "
+		       "of several recordings are in the order of their time.",
+		.args = "FILE ... [VIEW ...]",
+		.no_args = "a recording is missing: uncore report FILE",
+		.options = options,
+		.argument = take_file,
+	};
+	int at = view_at(cli, argc, argv), status = CLI_OK;
+	struct report r = {.collector = {.take = keep}};
+
+	r.collector.context = &r;
+	cli_parse(cli, &syntax, &r, at, argv);
+	if (cli->source || cli->root) {
+		cli_error("report reads its files: it takes no --source and no --root");
+		free(r.files);
+		return CLI_USAGE;
+	}
+	if (r.file_count > 1 && !(r.kept = tmpfile())) {
+		cli_error("no temporary file can be made: %m");
+		status = CLI_RUNTIME;
+	}
+	for (size_t i = 0; !status && i < r.file_count; i++)
+		status = show(cli, &r, r.files[i], argc - at, argv + at);
+	if (!status && r.count)
+		status = print_merged(&r);
+	if (r.kept)
+		fclose(r.kept);
+	free(r.collector.header);
+	free(r.pieces);
+	free(r.files);
+	return status;
+}
