@@ -59,6 +59,7 @@ static const struct command commands[] = {
 #ifdef UNCORE_RECORD
 	{"record", "Record the readings of counters into a file", .run = cmd_record},
 	{"report", "Show a recording as stat, a preset or another command", .run = cmd_report},
+	{"diff", "Compare two recordings: what changed by more than noise", .run = cmd_diff},
 #endif
 	{"demo-block", "Simulate a register block in a file, to try the source regs",
 	 .run = cmd_demo_block},

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/* Whether two series of values differ by more than their noise. */
+#ifndef CLI_RECORDING_COMPARE_H
+#define CLI_RECORDING_COMPARE_H
+
+#include <stddef.h>
+
+/* Values of fewer intervals than that are not compared, */
+#define COMPARE_LEAST 20
+/* and "no change" needs a difference that is known this well. */
+#define COMPARE_RESOLUTION 0.1
+
+enum verdict {
+	VERDICT_SAME,
+	VERDICT_CHANGED,
+	VERDICT_UNKNOWN,
+};
+
+struct series {
+	double mean;
+	double deviation;   /* standard deviation of the values of intervals */
+	double variance;    /* of the mean, with the autocorrelation of the values */
+	double freedom;     /* degrees of it */
+	double correlation; /* of neighbouring block means */
+};
+
+struct comparison {
+	struct series a, b;
+	double change,
+		error; /* shares of A's mean; the change is within +- error at 95 %. NaN: A's is 0 */
+	enum verdict verdict;
+	const char *reason; /* why it is unknown; or NULL */
+};
+
+/* Welch's test at 99 % on block means. Neighbouring intervals are alike, so that their number says too much: blocks are
+ * made longer until their means hardly depend on each other. */
+void compare_series(struct comparison *c, const double *a, size_t a_count, const double *b,
+		    size_t b_count);
+
+#endif

@@ -1,0 +1,110 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# shellcheck disable=SC2154 # set by run
+# uncore report and uncore diff.
+
+load helpers
+
+SPR=sim:spr,step=20ms
+
+setup() {
+	"$UNCORE" --help | grep -q '^ *record ' || skip 'built without SQLite'
+	cd "$BATS_TEST_TMPDIR" || return 1
+}
+
+# record FILE INTERVALS OPTION...: simulated seconds, which are not waited for.
+record() {
+	local file=$1 intervals=$2
+
+	shift 2
+	"$UNCORE" --source "$SPR" record -o "$file" -I 1ms --interval-count "$intervals" "$@"
+}
+
+@test "report is the view with the recording as the source" {
+	local view
+
+	record a 10 mem pcie
+	for view in 'stat' 'mem' 'mem -I 40ms' 'pcie -j' 'stat --csv -M memory.bandwidth -I 20ms' 'list' 'topo' \
+		'explain memory.bandwidth'; do
+		# shellcheck disable=SC2086 # words
+		cmp <("$UNCORE" --source replay:a $view) <("$UNCORE" report a $view) || fail "$view"
+	done
+	cmp <("$UNCORE" --source replay:a stat) <("$UNCORE" report a)
+	cmp <("$UNCORE" --source replay:a stat -j -I 40ms) <("$UNCORE" report a -j -I 40ms)
+	cmp <("$UNCORE" --source replay:a,begin=+40ms,end=+80ms mem -j) \
+		<("$UNCORE" report --begin +40ms a --end=+80ms mem -j)
+}
+
+@test "records of several recordings are in the order of their time" {
+	record a 4 mem
+	record b 6 mem
+	"$UNCORE" report a b stat -M memory.bandwidth -I 20ms -j >both
+	[ "$(jq -s length both)" -eq 10 ]
+	[ "$(jq -s 'map(.wall_ns * 1) | . == sort' both)" = true ]
+	[ "$(jq -s -c 'map(.source)[:4]' both)" = '["replay:a","replay:b","replay:a","replay:b"]' ]
+	"$UNCORE" report a b stat -M memory.bandwidth -I 20ms --csv >both
+	[ "$(wc -l <both)" -eq 11 ] && [ "$(grep -c '^time,' both)" -eq 1 ]
+	head -n 1 both | grep -q '^time,'
+	"$UNCORE" report a b stat -M memory.bandwidth -I 20ms --csv -o file
+	cmp both file
+	# Tables follow each other.
+	expect 0 "$UNCORE" report a b mem
+	[[ $output == *replay:a*'Counted for 80.00 ms'*replay:b*'Counted for 120.0 ms'* ]]
+}
+
+@test "usage of report" {
+	record a 3 mem
+	expect 2 "$UNCORE" report
+	expect 2 "$UNCORE" --source sim:spr report a
+	expect 2 "$UNCORE" report --begin tomorrow a
+	expect 1 "$UNCORE" report missing mem
+	[[ $stderr == *'missing: '* ]]
+	expect 1 "$UNCORE" report "$UNCORE_SOURCE_ROOT/README.md" mem
+	[[ $stderr == *'not a recording'* ]]
+}
+
+@test "kept recordings open" {
+	local file
+
+	for file in "$UNCORE_SOURCE_ROOT"/tests/recordings/*.uncore; do
+		[ -e "$file" ] || skip 'there are none'
+		cp "$file" kept
+		expect 0 "$UNCORE" report kept stat -j
+		[ "$(jq -s 'map(select(.quality == "measured")) | length > 0' <<<"$output")" = true ] || fail "$file"
+	done
+}
+
+# simulate NAME READS: a simulation with a load of its own, whose waves are shorter than the recording.
+simulate() {
+	cat >"$1.yaml" <<-END
+		sim: $1
+		title: A load
+		machine: t410
+		seed: $3
+		rates:
+		  - {pmu: nvidia_ucf_pmu_0, event: mem_bytes_rd, sine: {mean: $2, amplitude: 20e9, period: 137ms}}
+		  - {pmu: nvidia_ucf_pmu_0, event: mem_bytes_wr, sine: {mean: 30e9, amplitude: 10e9, period: 71ms}}
+	END
+	"$UNCORE" --source "sim:$1.yaml,step=20ms" record -o "$1" -I 1ms --interval-count 400 \
+		-e nvidia_ucf_pmu_0/mem_bytes_rd/,nvidia_ucf_pmu_0/mem_bytes_wr/
+}
+
+# verdict A B EVENT
+verdict() {
+	"$UNCORE" diff "$1" "$2" -j | jq -r ".changes[] | select(.name | contains(\"$3\")) | .verdict"
+}
+
+@test "diff finds a change of 3 %, and none in the same load" {
+	simulate a 80e9 1
+	simulate b 80e9 2
+	simulate c 82.4e9 3
+	[ "$(verdict a b mem_bytes_rd)" = 'no change' ] || fail "$("$UNCORE" diff a b)"
+	[ "$(verdict a c mem_bytes_rd)" = changed ] || fail "$("$UNCORE" diff a c)"
+	[ "$(verdict a c mem_bytes_wr)" = 'no change' ] || fail "$("$UNCORE" diff a c)"
+	[ "$("$UNCORE" diff a c -j | jq '.changes[0] | (.change - 0.03 | fabs) <= .error')" = true ]
+	expect 0 "$UNCORE" diff a c
+	[[ $output == *'A is a, B is c'*mem_bytes_rd*'changed'* ]]
+	expect 2 "$UNCORE" diff a
+	expect 1 "$UNCORE" diff a missing
+	expect 3 "$UNCORE" diff a b -e nvidia_ucf_pmu_0/event=0x99/
+}
