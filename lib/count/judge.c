@@ -511,11 +511,11 @@ static bool shows_no_doubt(const struct judged_row *v)
 	       (value < 0 || value > 0);
 }
 
-/* The mean of several PMUs may be right by chance. One without a value shows nothing. */
+/* With each_pmu by each PMU alone: sums may be right by chance, and hide an idle link. One without a value shows nothing. */
 static bool is_settled(const struct judged_row *v)
 {
 	const struct unc_row *row = v->row;
-	bool settled = shows_no_doubt(v);
+	bool settled = v->metric->each_pmu || shows_no_doubt(v);
 	size_t from, to;
 
 	for (from = 0; settled && v->metric->each_pmu && from < row->counter_count; from = to) {

@@ -489,7 +489,7 @@ struct unsuited {
 };
 
 /* Metrics that others of this one need, of all families that are here: not reported, if nothing asks for them. One
- * that cannot be counted has no value. */
+ * that cannot be counted, or for which there is no counter beside this one, has no value. */
 static int add_needed(struct uncore_monitor *m, const char *name)
 {
 	const struct unc_catalogue *c = &m->machine->catalogue;
@@ -499,6 +499,7 @@ static int add_needed(struct uncore_monitor *m, const char *name)
 		struct unc_checkpoint before = {m->query_count, m->set_count};
 
 		if (strcmp(c->metrics[i]->name, name) != 0 ||
+		    (c->metrics[i]->apart && !m->in_rounds) ||
 		    uncore_metric_missing(c->metrics[i]) || added_query(m, c->metrics[i]))
 			continue;
 		r = add_metric(m, c->metrics[i]);
