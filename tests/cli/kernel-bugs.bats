@@ -141,6 +141,22 @@ intel-spr-1socket        intel-upi   7.3.4   6.10.9  suspect the registers of li
 	done <<<"$BUGS"
 }
 
+@test "inv of CXL links of Diamond Rapids" {
+	local kernel quality reason
+
+	for kernel in 7.2.12 7.2.13; do
+		machine intel-spr-1socket "$kernel" uncore_cxlcm_0/event=0x41,umask=0x10,thresh=1,inv=1 \
+			uncore_cxlcm_0/event=0x41,umask=0x10
+		sed -i -E 's|^(\tcpu family\s*:).*|\1 19|; s|^(\tmodel\s*:).*|\1 1|; s|/uncore_mdf_|/uncore_cxlcm_|' "$ROOT"
+		rows -e uncore_cxlcm_0/event=0x41,umask=0x10,thresh=1,inv=1/
+		case $kernel in
+		7.2.12) [[ $quality == suspect && $reason == *'inv is wrong in the driver'* ]] ;;
+		*) [ "$quality" = measured ] ;;
+		esac || fail "$kernel: $quality $reason"
+		are measured -e uncore_cxlcm_0/event=0x41,umask=0x10/
+	done
+}
+
 @test "what explain says of bugs; distributions may have corrections" {
 	machine intel-spr-1socket 6.1.30
 	expect 0 "$UNCORE" --root "$ROOT" explain memory.read.latency
