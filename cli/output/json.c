@@ -149,7 +149,9 @@ void json_print(json_t *value, size_t flags, struct buffer *to)
  * exact. */
 static int precision(const struct value *v)
 {
-	double real = v->type == VALUE_REAL ? v->real : (double)UINT64_MAX;
+	double real = v->type == VALUE_REAL    ? v->real
+		      : v->type == VALUE_COUNT ? (double)v->count
+					       : 0;
 
 	return rint(real) == real && fabs(real) >= 1e15 ? 17 : 15;
 }

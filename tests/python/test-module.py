@@ -139,7 +139,7 @@ class Latency(unittest.TestCase):
                 self.assertGreater(len(rows), 2)
                 self.assertEqual([(row.source, row.samples, as_printed(row.mean), row.p50, row.p99, row.quality)
                                   for row in rows],
-                                 [(line["name"], line["samples"], as_printed(line["mean"]), line["p50"], line["p99"],
+                                 [(line["name"], line["samples"], line["mean"], line["p50"], line["p99"],
                                    line["quality"]) for line in expected["rows"]])
                 self.assertEqual([sum(row.bins) for row in rows], [row.samples for row in rows])
                 self.assertEqual((counts.samples, counts.used, counts.lost, counts.coverage),
