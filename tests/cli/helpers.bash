@@ -24,6 +24,11 @@ SIM_ZEN3=sim:zen3,step=1s
 SIM_ZEN4=sim:zen4,step=1s
 SIM_ZEN5=sim:zen5,step=1s
 
+# The interpreter itself: in the path may be a script that looks for one (pyenv), which takes ten times as long.
+python3() {
+	"${PYTHON:-$(type -P python3)}" "$@"
+}
+
 # unpack MACHINE DIRECTORY: the files of a machine, for tests that change them.
 unpack() {
 	python3 "$MACHINES/snapshot.py" unpack "$1" "$2"
