@@ -11,7 +11,6 @@ of such files.
 The counts are worked out by simulation.py, the formulas of formulas_*.py are written by hand."""
 
 import functools
-import json
 import os
 import pathlib
 import re
@@ -81,7 +80,7 @@ def check_metric(simulation, machine, row, begin, end):
     quality = "measured" if float(row["coverage"]) == 1 else "scaled"
     doubted = hasattr(formulas[name], "doubted")
     quality = "suspect" if doubted else quality
-    check(row["quality"] == quality and bool(row["reason"]) == doubted, f"{when}: not {quality}: {row}")
+    check(row["quality"] == quality and bool(row["reason"]) == doubted, f"{when}: not {quality}:", row)
     check(value not in (None, ""), f"{when}: nothing, and not {expected}")
     check(near(float(value), expected), f"{when}: {value}, and not {expected}")
 
@@ -92,7 +91,7 @@ def check_rows(machine, found, wanted):
     for row in found:
         end = float(row["time"])
         begin = end - float(row["interval"])
-        check(begin == int(begin) and end == int(end), f"not in steps of a second: {row}")
+        check(begin == int(begin) and end == int(end), "not in steps of a second:", row)
         check_metric(simulation, machine, row, begin, end)
     seen = {key_of(row, FORMULAS[name_of(machine)]) for row in found}
     check(seen == wanted, f"metrics without a row, or more: {seen ^ wanted}")
@@ -148,7 +147,7 @@ def check_events(machine, seconds=3):
         before = int(simulation.counts(row["pmu"], event, row["cpu"], begin))
         expected = int(simulation.counts(row["pmu"], event, row["cpu"], end)) - before
         what = f"{row['pmu']}/{event}/ on CPU {row['cpu']} until {end} s"
-        check(row["simulated"], f"not labelled: {json.dumps(row)}")
+        check(row["simulated"], "not labelled:", row)
         check(row["count"] is not None, f"{what}: {row['reason']}")
         # Counts are cut to whole numbers, the phase is cut to whole nanoseconds.
         allowed = 2 + 2e-9 * sum(wave_of(rate)[1].values())

@@ -31,7 +31,7 @@ python3() {
 
 # unpack MACHINE DIRECTORY: the files of a machine, for tests that change them.
 unpack() {
-	python3 "$MACHINES/snapshot.py" unpack "$1" "$2"
+	python3 -S "$MACHINES/snapshot.py" unpack "$1" "$2"
 }
 
 # Nor do tables on the terminal that runs them.
@@ -41,7 +41,7 @@ unset COLUMNS NO_COLOR
 export PYTHONDONTWRITEBYTECODE=1
 
 helper() {
-	python3 "$BATS_TEST_DIRNAME/$1.py" "${@:2}"
+	python3 -S "$BATS_TEST_DIRNAME/$1.py" "${@:2}"
 }
 
 fail() {
@@ -128,7 +128,7 @@ needs_perf() {
 
 # An object over many lines, in the order of the names. Not by jq, which prints 1.0 as 1 up to 1.6.
 sorted_json() {
-	python3 -m json.tool --sort-keys --no-ensure-ascii --indent 2
+	python3 -S -m json.tool --sort-keys --no-ensure-ascii --indent 2
 }
 
 # Compares standard input with tests/golden/NAME; UPDATE=1 takes it over instead.

@@ -3,6 +3,7 @@
 
 import csv
 import datetime
+import functools
 import io
 import json
 import math
@@ -19,9 +20,10 @@ class Wrong(Exception):
     """What was read is not what the format promises."""
 
 
-def check(condition, sentence):
+def check(condition, sentence, *about):
+    """What it is about is only written out when it is wrong: that takes longer than all else."""
     if not condition:
-        raise Wrong(sentence)
+        raise Wrong(" ".join([sentence, *map(str, about)]))
 
 
 def _no_constant(name):
@@ -46,11 +48,12 @@ def json_lines(text):
     check(text.endswith("\n"), f"the last line is cut off: {text[-80:]!r}")
     objects = [json_value(line) for line in text[:-1].split("\n")]
     for o in objects:
-        check(isinstance(o, dict), f"not an object: {o!r}")
+        check(isinstance(o, dict), "not an object:", repr(o))
         check(o.get("schema") == SCHEMA, f"schema is {o.get('schema')!r}")
     return objects
 
 
+@functools.cache
 def date_of(wall_ns):
     seconds = datetime.datetime.fromtimestamp(wall_ns // 10**9, datetime.timezone.utc)
     return f"{seconds:%Y-%m-%dT%H:%M:%S}.{wall_ns // 10**6 % 1000:03}Z"
@@ -61,32 +64,32 @@ def json_rows(text):
     rows = json_lines(text)
     for row in rows:
         for key in COLUMNS:
-            check(key in row, f"no {key} in {row}")
+            check(key in row, "no", key, "in", row)
         for key in ("simulated", "total"):
             check(isinstance(row[key], bool), f"{key} is {row[key]!r}")
         check(row["kind"] in ("metric", "event"), f"kind is {row['kind']!r}")
         check(row["quality"] in QUALITIES, f"quality is {row['quality']!r}")
-        check(row["value"] is not None or row["reason"], f"no value and no reason: {row}")
+        check(row["value"] is not None or row["reason"], "no value and no reason:", row)
         unavailable = row["quality"] == "unavailable"
         # What fell is suspect, and has no value when nothing is left.
         fell = row["quality"] == "suspect" and "fell between" in row["reason"]
-        check((row["value"] is None) == unavailable or fell, f"value and quality: {row}")
+        check((row["value"] is None) == unavailable or fell, "value and quality:", row)
         for key in ("count", "enabled_ns", "running_ns", "instances"):
-            check(row[key] is None or isinstance(row[key], int), f"{key} is no integer: {row}")
+            check(row[key] is None or isinstance(row[key], int), key + " is no integer:", row)
         for key in ("time", "interval"):
-            check(isinstance(row[key], (int, float)), f"{key} is no number: {row}")
+            check(isinstance(row[key], (int, float)), key + " is no number:", row)
         for key in ("role", "filter", "port"):
-            check(row[key] is None or row[key] and isinstance(row[key], str), f"{key}: {row}")
-        check(row["date"] == date_of(row["wall_ns"]), f"date and wall_ns: {row}")
-        check(isinstance(row["monotonic_ns"], int), f"monotonic_ns: {row}")
-        check(isinstance(row["missed"], int) and row["missed"] >= 0, f"missed: {row}")
-        check(row["simulated"] == (row["host"] is None), f"host: {row}")
+            check(row[key] is None or row[key] and isinstance(row[key], str), key + ":", row)
+        check(row["date"] == date_of(row["wall_ns"]), "date and wall_ns:", row)
+        check(isinstance(row["monotonic_ns"], int), "monotonic_ns:", row)
+        check(isinstance(row["missed"], int) and row["missed"] >= 0, "missed:", row)
+        check(row["simulated"] == (row["host"] is None), "host:", row)
         ceiling = row["ceiling"]
-        check(ceiling is None or ceiling > 0 and row["unit"] == "B/s", f"ceiling: {row}")
+        check(ceiling is None or ceiling > 0 and row["unit"] == "B/s", "ceiling:", row)
         if ceiling and row["value"] and row["value"] > 1.05 * ceiling:
-            check(row["quality"] == "suspect", f"over its ceiling: {row}")
+            check(row["quality"] == "suspect", "over its ceiling:", row)
         if row["unit"] == "ratio" and row["value"] and row["value"] > 1.05:
-            check(row["quality"] == "suspect", f"over 100 %: {row}")
+            check(row["quality"] == "suspect", "over 100 %:", row)
     return rows
 
 
@@ -99,18 +102,18 @@ def csv_rows(text, separator=","):
         lines = [line.split(separator) for line in text[:-1].split("\n")]
     check(lines[0] == COLUMNS, f"the header is {lines[0]}")
     for line in lines[1:]:
-        check(len(line) == len(COLUMNS), f"{len(line)} columns and not {len(COLUMNS)}: {line}")
+        check(len(line) == len(COLUMNS), "columns are not those of the header:", line)
         check(line != COLUMNS, "the header is there twice")
     rows = [dict(zip(COLUMNS, line)) for line in lines[1:]]
     for row in rows:
         check(row["kind"] in ("metric", "event"), f"kind is {row['kind']!r}")
         check(row["total"] in ("true", "false"), f"total is {row['total']!r}")
         check(row["quality"] in QUALITIES, f"quality is {row['quality']!r}")
-        check(row["value"] or row["reason"], f"no value and no reason: {row}")
+        check(row["value"] or row["reason"], "no value and no reason:", row)
         for key in ("time", "interval", "value", "rate", "coverage", "ceiling", "low",
                     "high"):
-            check(not row[key] or math.isfinite(float(row[key])), f"{key} is not finite: {row}")
-        check(row["date"] == date_of(int(row["wall_ns"])), f"date and wall_ns: {row}")
+            check(not row[key] or math.isfinite(float(row[key])), key + " is not finite:", row)
+        check(row["date"] == date_of(int(row["wall_ns"])), "date and wall_ns:", row)
         for key in ("instances", "count", "enabled_ns", "running_ns", "channel", "monotonic_ns", "missed"):
-            check(not row[key] or row[key].isdigit(), f"{key} is no whole number: {row}")
+            check(not row[key] or row[key].isdigit(), key + " is no whole number:", row)
     return rows

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a simulation counts, worked out from its YAML alone: an integral taken by Simpson's rule
+"""What a simulation counts, worked out from its YAML alone: an integral taken by Gauss' rule
 over the rate at each moment, where the library has closed forms."""
 
 import fnmatch
@@ -118,10 +118,12 @@ def at_moment(kind, n, share):
     return n["from"] + (n["to"] - n["from"]) * share
 
 
-def simpson(f, a, b, steps=400):
-    width = (b - a) / steps
-    inner = sum((4 if i % 2 else 2) * f(a + i * width) for i in range(1, steps))
-    return (f(a) + inner + f(b)) * width / 3
+def gauss(f, a, b, pieces=32):
+    """By three points in each piece: errors go with the sixth power of its width."""
+    width = (b - a) / pieces
+    apart = math.sqrt(0.6) * width / 2
+    middles = [a + (i + 0.5) * width for i in range(pieces)]
+    return sum(5 * f(m - apart) + 8 * f(m) + 5 * f(m + apart) for m in middles) * width / 18
 
 
 def integral(wave, begin, end):
@@ -140,7 +142,7 @@ def integral(wave, begin, end):
         if kind == "burst":
             total += at_moment(kind, numbers, share((a + b) / 2)) * (b - a)
         else:
-            total += simpson(lambda t: at_moment(kind, numbers, share(t)), a, b)
+            total += gauss(lambda t: at_moment(kind, numbers, share(t)), a, b)
     return total
 
 
