@@ -102,6 +102,8 @@ verdict() {
 	[ "$(verdict a c mem_bytes_rd)" = changed ] || fail "$("$UNCORE" diff a c)"
 	[ "$(verdict a c mem_bytes_wr)" = 'no change' ] || fail "$("$UNCORE" diff a c)"
 	[ "$("$UNCORE" diff a c -j | jq '.changes[0] | (.change - 0.03 | fabs) <= .error')" = true ]
+	expect 0 "$UNCORE" diff a c -j
+	expect 0 helper check-schema <<<"$output"
 	expect 0 "$UNCORE" diff a c
 	[[ $output == *'A is a, B is c'*mem_bytes_rd*'changed'* ]]
 	expect 2 "$UNCORE" diff a
