@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Writes embedded.c: data files, simulations, register blocks, names of events and snapshots of machines as C strings
-(lib/base/data-file.h)."""
+(lib/base/data-file.h); or, with --web, the files of a page."""
 
 import argparse
 import os
@@ -84,6 +84,13 @@ def embed(args):
         array("unc_embedded_machines", [(name, pathlib.Path(p).read_bytes()) for name, p in args.machine])))
 
 
+def web(paths):
+    """Files of a page: web_page_js for page.js."""
+    rows = [f"extern const char {name}[];\nconst char {name}[] = {escape(pathlib.Path(p).read_bytes())};\n"
+            for p in paths for name in ["web_" + os.path.basename(p).replace(".", "_")]]
+    return "/* SPDX-License-Identifier: MIT */\n/* Made by tools/embed.py. */\n" + "".join(rows)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--output", required=True)
@@ -92,8 +99,9 @@ def main():
     parser.add_argument("--block", nargs="*", default=[], metavar="FILE")
     parser.add_argument("--names", nargs="*", default=[], metavar="FILE")
     parser.add_argument("--machine", nargs=2, action="append", default=[], metavar=("NAME", "PATH"))
+    parser.add_argument("--web", nargs="*", default=[], metavar="FILE")
     args = parser.parse_args()
-    text = embed(args)
+    text = web(args.web) if args.web else embed(args)
     with open(args.output, "w", encoding="ascii") as f:
         f.write(text)
 

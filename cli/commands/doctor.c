@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "commands/stat.h"
 #include "options.h"
 #include "output/buffer.h"
 #include "output/output.h"
@@ -62,7 +63,7 @@ static int verdict(const struct uncore *u)
 	return status;
 }
 
-static json_t *findings_document(const struct uncore *u)
+json_t *doctor_document(struct uncore *u)
 {
 	json_t *findings = json_array();
 
@@ -104,7 +105,7 @@ int cmd_doctor(struct cli *cli, int argc, char **argv)
 	if (err)
 		return cli_fail(cli, err);
 	if (output) {
-		output->document(findings_document(cli->u), &text);
+		output->document(doctor_document(cli->u), &text);
 	} else {
 		out_text_simulated(cli->u, &text);
 		for (size_t i = 0; i < uncore_finding_count(cli->u); i++)

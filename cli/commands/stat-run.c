@@ -172,10 +172,16 @@ static void print_notes(const struct stat_options *o, const struct uncore_monito
 		cli_error("note: %s", uncore_monitor_note_at(m, first + i));
 }
 
+/* The total follows the intervals: a page has it in any case. */
+static bool has_total(const struct stat_options *o)
+{
+	return o->summary || (o->output->begin && o->interval_ns);
+}
+
 /* Only one window of a known length can be counted again for other metrics. */
 static bool has_rounds(const struct stat_options *o)
 {
-	if (o->recorder || o->command || o->summary || o->tree ||
+	if (o->recorder || o->command || has_total(o) || o->tree ||
 	    (o->output->record && o->output->window))
 		return false;
 	return o->interval_ns ? o->interval_count == 1 : o->timeout_ns;
@@ -526,7 +532,7 @@ static int count_windows(struct run *r)
 		if (r->o->command && wake == WAKE_TIMER)
 			child_signal(&r->child, SIGTERM); /* as perf does at the timeout */
 	}
-	if (!status && r->o->summary)
+	if (!status && has_total(r->o))
 		status = print_window(r, true);
 	/* Registers that were written are restored here, so that a failure of that can be reported. */
 	err = r->cli->program ? uncore_monitor_stop(r->monitor) : 0;
@@ -681,6 +687,20 @@ static int count_rounds(struct run *r)
 	return status;
 }
 
+/* What an output has before its windows. */
+static int begin_output(struct run *r)
+{
+	struct uncore *u = r->cli->u;
+	int err = uncore_diagnose(u);
+
+	if (err)
+		return cli_fail(r->cli, err);
+	r->o->output->begin(&r->out,
+			    json_record(RECORD({"topology", value_json(topo_document(u))},
+					       {"findings", value_json(doctor_document(u))})));
+	return CLI_OK;
+}
+
 static int open_run(struct run *r)
 {
 	const struct stat_options *o = r->o;
@@ -713,6 +733,8 @@ static int open_run(struct run *r)
 					.command = o->command ? r->command.data : NULL,
 					.port = o->port},
 			      .to = &r->writer.text};
+	if (!status && !o->recorder && o->output->begin)
+		status = begin_output(r);
 	if (!status)
 		status = signals_open(&r->signals);
 	if (!status && r->cli->program)

@@ -251,15 +251,17 @@ static void check(void *into, struct argp_state *state)
 	if (o->repeat > 1 && o->interval_ns)
 		argp_error(state, "-r and intervals exclude each other");
 	if (o->output && o->output->window && (o->summary || o->append || o->repeat > 1))
-		argp_error(state, "--csv=wide is a table of intervals: --summary, --append and -r "
-				  "need --csv");
+		argp_error(state,
+			   "--%s is a table of intervals: --summary, --append and -r need "
+			   "--csv",
+			   o->output->name);
 	if ((o->append || o->recorder) && !o->file)
 		argp_error(state, "%s needs a file: -o", o->recorder ? "a recording" : "--append");
 	if (o->filtered && !has_metrics(o))
 		argp_error(state, "filters such as --from and --to apply to metrics, not events: "
 				  "write terms into the events");
 	if (o->dry_run && !o->recorder && o->output && !o->output->document)
-		argp_error(state, "--dry-run prints text or JSON, not CSV");
+		argp_error(state, "--dry-run prints text or JSON only");
 }
 
 /* ---- the command ---- */
@@ -371,7 +373,7 @@ int cmd_stat(struct cli *cli, int argc, char **argv)
 		o.output = output_find(groups                                       ? "groups"
 				       : preset && preset->output && !o.query_count ? preset->output
 										    : "text");
-	if (o.sample_ns && !o.output->record)
+	if (o.sample_ns && !o.output->record && !o.output->begin)
 		o.output = output_find("samples");
 	if (groups && o.level == UNCORE_LEVEL_MACHINE)
 		o.level = UNCORE_LEVEL_INSTANCE;

@@ -98,6 +98,10 @@ int stat_plan(struct cli *cli, const struct stat_options *o, struct uncore_monit
  * Returns an exit code. */
 int stat_pin(struct cli *cli, const char *text);
 
+/* Of topo, and of doctor after uncore_diagnose(). */
+json_t *topo_document(struct uncore *u);
+json_t *doctor_document(struct uncore *u);
+
 /* Plans, then prints the plan (--dry-run) or counts and prints until the end that the options give. Returns an
  * exit code. */
 int stat_run(struct cli *cli, const struct stat_options *o);

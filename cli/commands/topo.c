@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "commands/stat.h"
 #include "options.h"
 #include "output/buffer.h"
 #include "output/output.h"
@@ -636,7 +637,7 @@ static json_t *port_record(const struct uncore_device *d)
 	return json_record(fields);
 }
 
-static json_t *topo_document(struct uncore *u)
+json_t *topo_document(struct uncore *u)
 {
 	json_t *sockets = json_array(), *memory = json_array(), *links = json_array();
 	json_t *ports = json_array(), *devices = json_array();

@@ -19,6 +19,8 @@ const struct output outputs[] = {
 	{"csv=wide", .record = csv_output_record, .window = wide_output_window},
 	{"json", 'j', "JSON; of rows, one object in each line", .record = json_output_record,
 	 .document = json_output_document},
+	{"html", 0, "A page for a browser: charts over time, the machine, findings",
+	 .begin = html_output_begin, .window = html_output_window},
 	{"memory", .window = memory_output_window,
 	 .levels = 1u << UNCORE_LEVEL_MACHINE | 1u << UNCORE_LEVEL_SOCKET |
 		   1u << UNCORE_LEVEL_NODE | 1u << UNCORE_LEVEL_CHANNEL},

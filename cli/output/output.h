@@ -27,6 +27,8 @@ struct output {
 	/* Prints a document with lists and objects in it; NULL: this output has only flat records. Frees
 	 * the document. */
 	void (*document)(json_t *document, struct buffer *to);
+	/* Prints what stands before the first window, and frees `about`, the machine; NULL: nothing. */
+	void (*begin)(struct out *out, json_t *about);
 	/* Prints all rows of a window. */
 	void (*window)(struct out *out);
 	const char *form; /* the value of its option that names another output; NULL: it has none */
@@ -164,6 +166,8 @@ void csv_output_record(struct out *out, const struct field *fields);
 void wide_output_window(struct out *out);
 void json_output_record(struct out *out, const struct field *fields);
 void json_output_document(json_t *document, struct buffer *to);
+void html_output_begin(struct out *out, json_t *about);
+void html_output_window(struct out *out);
 void text_output_window(struct out *out);
 void latencies_output_window(struct out *out);
 void memory_output_window(struct out *out);

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: MIT */
+/* A page with all of its data, style (web/page.css) and drawing (web/page.js), which loads nothing. A head, then each
+ * window as JSON, and the last one as a table, too, which needs no script. It is written as it comes: what an early end
+ * leaves is a page. */
+#include <math.h>
+#include <string.h>
+
+#include "output/output.h"
+
+/* Made by tools/embed.py. */
+extern const char web_page_css[], web_page_js[];
+
+/* As markup, or with `json` as text in a script, where no '<' may stand. */
+static void put_escaped(struct buffer *to, const char *text, bool json)
+{
+	static const struct {
+		char c;
+		const char *markup, *json;
+	} escapes[] = {{'<', "&lt;", "\\u003c"}, {'&', "&amp;", "&"}, {'"', "&quot;", "\""}};
+
+	for (size_t len; *text; text += len) {
+		len = strcspn(text, "<&\"");
+		buffer_add(to, text, len);
+		for (size_t i = 0; text[len] && i < sizeof(escapes) / sizeof(*escapes); i++)
+			if (text[len] == escapes[i].c)
+				buffer_puts(to, json ? escapes[i].json : escapes[i].markup);
+		len += text[len] != '\0';
+	}
+}
+
+static void put_cell(struct buffer *to, const char *begin, const char *text, const char *end)
+{
+	buffer_puts(to, begin);
+	put_escaped(to, text ? text : "-", false);
+	buffer_puts(to, end);
+}
+
+static void put_json(struct buffer *to, const char *kind, json_t *value)
+{
+	struct buffer text = {0};
+
+	json_print(value, JSON_COMPACT | JSON_REAL_PRECISION(15), &text);
+	buffer_printf(to, "<script type=\"application/json\" class=\"%s\">", kind);
+	put_escaped(to, buffer_text(&text), true);
+	buffer_puts(to, "</script>\n");
+	buffer_free(&text);
+}
+
+void html_output_begin(struct out *out, json_t *about)
+{
+	const struct out_setup *s = &out->setup;
+	struct buffer *to = out->to;
+	const char *const facts[][2] = {{"host", s->host},
+					{"CPU model", uncore_cpu_model(s->machine)},
+					{"source", s->source},
+					{"command", s->command},
+					{"uncore", uncore_version()}};
+
+	to->records = true;
+	buffer_printf(
+		to,
+		"<!DOCTYPE html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n"
+		"<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+		"<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
+		"style-src 'unsafe-inline'; script-src 'unsafe-inline'\">\n"
+		"<title>uncore</title>\n<style>\n%s</style>\n<script>\n%s</script>\n<h1>uncore</h1>\n",
+		web_page_css, web_page_js);
+	if (s->simulated)
+		buffer_puts(to,
+			    "<p class=\"simulated\">SIMULATED: no counter of this machine.</p>\n");
+	buffer_puts(to, "<dl>\n");
+	for (size_t i = 0; i < sizeof(facts) / sizeof(*facts); i++) {
+		if (!facts[i][1])
+			continue;
+		put_cell(to, "<dt>", facts[i][0], "</dt>");
+		put_cell(to, "<dd>", facts[i][1], "</dd>\n");
+	}
+	buffer_puts(to, "</dl>\n<noscript><p>Charts need JavaScript; the table of totals does not."
+			"</p></noscript>\n<div id=\"charts\"></div>\n");
+	put_json(to, "about", about);
+}
+
+/* What a row has in all windows. The value of an event that is drawn is its rate. */
+static json_t *row_record(const struct uncore_row *row)
+{
+	bool rate = !row->query.family && (isfinite(row->rate) || !isfinite(row->value));
+	char unit[OUT_UNIT_ROOM];
+	struct buffer place = {0};
+	json_t *record;
+
+	out_rate_unit(row, unit);
+	out_place(&place, &row->place);
+	record = json_record(RECORD(
+		{"name", value_text(row->query.name)}, {"family", value_text(row->query.family)},
+		{"unit", value_text(rate ? unit : row->query.unit)}, {"event", value_flag(rate)},
+		{"place", value_text(place.data)}, {"role", value_text(row->place.role)},
+		{"filter", value_text(row->query.filter)}, {"ceiling", value_real(row->ceiling)}));
+	buffer_free(&place);
+	return record;
+}
+
+static json_t *real(double value)
+{
+	return isfinite(value) ? json_real(value) : json_null();
+}
+
+/* Rows that are not measured, with the reason; NULL: as in the window before, of which out->said has the text. */
+static json_t *quality_of(struct out *out)
+{
+	json_t *list = json_array();
+	struct buffer text = {0};
+	bool same;
+
+	for (size_t i = 0; i < out->row_count; i++) {
+		const struct uncore_row *row = out->rows[i].row;
+
+		if (row->quality != UNCORE_MEASURED)
+			json_push(list, json_pack("[I,s,o]", (json_int_t)i,
+						  uncore_quality_name(row->quality),
+						  json_text(row->reason)));
+	}
+	json_print(json_incref(list), JSON_COMPACT, &text);
+	same = out->said.data && strcmp(out->said.data, text.data) == 0;
+	buffer_free(&out->said);
+	out->said = text;
+	if (!same)
+		return list;
+	json_decref(list);
+	return NULL;
+}
+
+static void put_window(struct out *out)
+{
+	json_t *rows = json_array(), *values = json_array(), *rates = json_array();
+	json_t *most = json_array(), *distributions = json_array(), *quality = quality_of(out);
+	json_t *window = json_record(RECORD(
+		{"time", value_real(out->frame.time)}, {"interval", value_real(out->frame.window)},
+		{"wall_ns", value_count(out->frame.wall_ns)},
+		{"missed", value_count(out->frame.missed)}, {"total", value_flag(out->frame.total)},
+		{"values", value_json(values)}, {"rates", value_json(rates)}));
+
+	for (size_t i = 0; i < out->row_count; i++) {
+		const struct uncore_row *row = out->rows[i].row;
+		const struct uncore_distribution *d = out->rows[i].distribution;
+		struct field fields[OUT_FIELDS_ROOM] = {{0}};
+		char unit[OUT_UNIT_ROOM];
+		double scale = out_rate_unit(row, unit);
+
+		json_push(rows, row_record(row));
+		json_push(values, real(row->value));
+		json_push(rates, real(row->rate * scale));
+		if (!d)
+			continue;
+		out_add_distribution(out, d, scale, fields);
+		json_push(most, real(d->most * scale));
+		json_push(distributions, json_record(fields));
+	}
+	if (!out->begun)
+		json_object_set(window, "rows", rows);
+	if (quality)
+		json_object_set_new(window, "quality", quality);
+	json_object_set(window, "most", most);
+	if (out->frame.total || !out->setup.intervals)
+		json_object_set(window, "distributions", distributions);
+	json_decref(rows);
+	json_decref(most);
+	json_decref(distributions);
+	put_json(out->to, "window", window);
+}
+
+static void put_number(struct buffer *to, double value, const char *unit)
+{
+	struct human h;
+
+	human_value(&h, value, unit);
+	buffer_printf(to, "<td class=\"number\">%s ", h.number);
+	put_cell(to, "", h.unit, "</td>");
+}
+
+static void put_totals(struct out *out)
+{
+	struct buffer *to = out->to;
+
+	buffer_printf(to,
+		      "<div class=\"wide\"><table id=\"totals\"><caption>Over %.3f s, to %s"
+		      "</caption>\n<tr><th>name</th><th>place</th><th>value</th><th>rate</th>"
+		      "<th>quality</th></tr>\n",
+		      out->frame.window, out->date);
+	for (size_t i = 0; i < out->row_count; i++) {
+		const struct uncore_row *row = out->rows[i].row;
+		struct buffer place = {0}, note = {0};
+		char unit[OUT_UNIT_ROOM];
+		double scale = out_rate_unit(row, unit);
+
+		out_place(&place, &row->place);
+		if (row->reason)
+			human_text(&note, row->reason);
+		put_cell(to, "<tr><td>", row->query.name, "</td>");
+		put_cell(to, "<td>", place.data, "</td>");
+		put_number(to, row->value, row->query.unit);
+		if (isfinite(row->rate))
+			put_number(to, row->rate * scale, unit);
+		else
+			buffer_puts(to, "<td></td>");
+		put_cell(to, "<td>", uncore_quality_name(row->quality), note.len ? ": " : "");
+		put_cell(to, "", buffer_text(&note), "</td></tr>\n");
+		buffer_free(&place);
+		buffer_free(&note);
+	}
+	buffer_puts(to, "</table></div>\n");
+}
+
+void html_output_window(struct out *out)
+{
+	put_window(out);
+	if (out->frame.total || !out->setup.intervals)
+		put_totals(out);
+}

@@ -1,0 +1,123 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# --html: a page that loads nothing, has the numbers of -j, and in which no name is markup.
+
+load helpers
+
+# page --source SOURCE COMMAND ARGUMENT...: the page of a run, parsed, as JSON; `drawn` is what its script makes of it.
+page() {
+	expect 0 "$UNCORE" "${@:1:3}" --html -o "$BATS_TEST_TMPDIR/page.html" "${@:4}"
+	[ -z "$output" ] || fail 'text beside the file'
+	node "$BATS_TEST_DIRNAME/draw-page.js" "$BATS_TEST_TMPDIR/page.html" >"$BATS_TEST_TMPDIR/drawn.html" ||
+		fail 'the script of the page'
+	helper read-page "$BATS_TEST_TMPDIR/page.html" "$BATS_TEST_TMPDIR/drawn.html" >"$BATS_TEST_TMPDIR/page.json" ||
+		fail 'the page'
+}
+
+# check EXPRESSION: true of the page.
+check() {
+	[ "$(jq "$1" "$BATS_TEST_TMPDIR/page.json")" = true ] || fail "not $1"
+}
+
+# equal ARGUMENT...: the page and JSON of the same run have the same values, times and qualities.
+equal() {
+	page "$@"
+	jq -S '.windows as $all | [$all | to_entries[] | .value as $w | range(0; $w.values | length) as $i |
+		{name: $all[0].rows[$i].name, time: $w.time, total: $w.total, value: $w.values[$i],
+		quality: (([$all[:.key + 1][] | .quality // empty] | last | map(select(.[0] == $i)) | first | .[1]) //
+		"measured")}]' "$BATS_TEST_TMPDIR/page.json" >"$BATS_TEST_TMPDIR/of-page"
+	expect 0 "$UNCORE" "$@" --summary -j
+	jq -S -s 'map({name, time, total, value, quality})' <<<"$output" >"$BATS_TEST_TMPDIR/of-json"
+	[ "$(jq length "$BATS_TEST_TMPDIR/of-json")" -gt 10 ] || fail 'few rows'
+	cmp "$BATS_TEST_TMPDIR/of-page" "$BATS_TEST_TMPDIR/of-json" || fail 'other numbers'
+}
+
+@test "the numbers are those of -j, and qualities that change and stay" {
+	equal --source "$SIM_SPR" stat -I 10ms --interval-count 3
+	equal --source "$SIM_T410" mem -I 10ms --interval-count 3 --per-socket
+	equal --source "$SIM_ZEN4" pcie -I 10ms --interval-count 3
+	equal --source "sim:t410,step=1s" stat -M 'memory.*' -I 10ms --interval-count 3 --per-channel
+}
+
+@test "the script draws a chart for each metric with a line for each place, in the units of the tables" {
+	page --source "$SIM_SPR" mem -I 10ms --interval-count 5 --per-channel
+	check '.drawn.h2 == (.windows[0].rows | map(.name) | unique | length) and .drawn.h2 > 2'
+	check '.drawn.svg == .drawn.h2 and .drawn.lines == (.windows[0].rows | length)'
+	# What C printed in the table, and what the script prints of the same numbers.
+	check '.cells == .drawn.cells and (.cells | length) > 10'
+}
+
+@test "events are drawn as rates; one window has a table and no charts" {
+	page --source "$SIM_T410" stat -I 10ms --interval-count 3 -e nvidia_ucf_pmu_0/cycles/
+	check '.windows[0] | .rows[0].unit == "1/s" and .rows[0].event and .rates[0] == .values[0] / .interval'
+	page --source "$SIM_SPR" mem
+	check '(.windows | length) == 1 and (.cells | length) > 3'
+}
+
+@test "short samples: percentiles of the whole time, and the largest of each interval" {
+	page --source sim:spr,step=1ms mem -I 10ms --interval-count 4 --sample 1ms
+	check '.windows | last | .total and (.distributions | all(.samples >= 1 and .p50 != null))'
+	check '.windows[:-1] | all(has("distributions") | not)'
+	check '.windows | all((.most | length) == (.values | length))'
+	grep -q 'Short samples' "$BATS_TEST_TMPDIR/drawn.html"
+}
+
+@test "the page has the documents of topo and doctor" {
+	# JSON of documents has 17 digits, that of windows 15.
+	local rounded='walk(if type == "number" then . * 1000 | round else . end)'
+
+	page --source "$SIM_SPR" mem
+	jq -S ".about.topology | $rounded" "$BATS_TEST_TMPDIR/page.json" >"$BATS_TEST_TMPDIR/topology"
+	expect 0 "$UNCORE" --source "$SIM_SPR" topo -j
+	jq -S "$rounded" <<<"$output" | cmp - "$BATS_TEST_TMPDIR/topology"
+	jq -S ".about.findings | $rounded" "$BATS_TEST_TMPDIR/page.json" >"$BATS_TEST_TMPDIR/findings"
+	"$UNCORE" --source "$SIM_SPR" doctor -j | jq -S "$rounded" | cmp - "$BATS_TEST_TMPDIR/findings"
+	grep -q 'SIMULATED' "$BATS_TEST_TMPDIR/page.html"
+}
+
+@test "names that are markup are text" {
+	local folder="$BATS_TEST_TMPDIR/<img src=x onerror=alert(1)>&\"'<!--"
+	local begin='</script><script>alert(1)</script><!--<script>'
+
+	mkdir "$folder"
+	# The sentence of an unavailable row has the path.
+	cat >"$folder/sim.yaml" <<-END
+		sim: evil
+		machine: skx
+		rates:
+		  - {pmu: uncore_imc, event: cas_count_read, constant: 2e7}
+		  - {pmu: uncore_imc, event: cas_count_write, constant: 2e7}
+	END
+	page --source "sim:$folder/sim.yaml,step=1s" stat -M 'memory.*bandwidth' -I 1s -- true "$begin"
+	check '.facts.command == "true </script><script>alert(1)</script><!--<script>"'
+	check '.facts.source | test("<img src=x onerror=alert\\(1\\)>&\"")'
+	check '[.windows[].quality // [] | .[][2]] | any(. != null and test("<img src=x"))'
+	! grep -q '<img' "$BATS_TEST_TMPDIR/drawn.html" || fail 'markup of a name'
+	grep -q '&#60;img' "$BATS_TEST_TMPDIR/drawn.html" || fail 'the name is not there'
+}
+
+@test "more than 2,000 points are reduced: the largest and smallest stay, and gaps" {
+	# shellcheck disable=SC2016 # of JavaScript
+	node -e '
+		const page = require(process.argv[1]);
+		const values = Array.from({length: 100000}, (_, i) => Math.sin(i));
+		values[54321] = 99; values[54322] = -99; values[777] = null;
+		const {kept, span} = page.reduce(values);
+		for (const i of [54321, 54322, 777])
+			if (!kept.includes(i)) throw new Error(`${i} is not kept`);
+		if (span !== 100 || kept.length > 2001) throw new Error(`${span}: ${kept.length}`);
+		if (kept.some((v, i) => i && v <= kept[i - 1])) throw new Error("order");
+		if (page.reduce(values.slice(0, 2000)).kept.length !== 2000) throw new Error("reduced");
+		const rows = [{name: "m", unit: "B/s", place: "all", values, most: values.map(() => null), quality: values.map(() => null)}];
+		const drawn = page.chart(rows, values.map((_, i) => ({time: i + 1, interval: 1, wall_ns: 0})), 600);
+		if (!/smallest and largest of 100 intervals/.test(drawn)) throw new Error(drawn.slice(0, 300));
+		if (drawn.match(/M[\d. ]+h0/g).length !== 2) throw new Error("the gap is not drawn");
+	' "$UNCORE_SOURCE_ROOT/web/page.js"
+}
+
+@test "a page is one run: --append, -r, --summary and --dry-run are refused" {
+	for options in "--append -o x" "-r 2 -- true" "-I 1s --summary" --dry-run; do
+		# shellcheck disable=SC2086 # words are meant
+		expect 2 "$UNCORE" --source "$SIM_SPR" stat --html $options
+	done
+}
