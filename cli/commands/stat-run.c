@@ -474,14 +474,16 @@ static int print_window(struct run *r, bool total)
 	struct out_frame frame = {.window = (double)(end_ns - begin_ns) / 1e9,
 				  .wall_ns = uncore_sample_end_wall_ns(sample),
 				  .monotonic_ns = end_ns,
-				  .missed = total ? r->ticks.missed : r->ticks.missed_now,
 				  .total = total};
 
 	if (err)
 		return cli_fail(r->cli, err);
+	/* Simulated time does not go on while nothing is read, so no interval is missed. */
 	if (r->cli->replay)
 		frame.missed = total ? r->cli->replay->missed : r->cli->replay->missed_now;
-	else if (!total)
+	else if (frame.wall_ns != end_ns)
+		frame.missed = total ? r->ticks.missed : r->ticks.missed_now;
+	if (!r->cli->replay && !total)
 		ticks_read(&r->ticks, r->monitor);
 	r->ticks.missed_now = 0;
 	if (r->o->recorder) {
