@@ -184,6 +184,8 @@ void cli_close(struct cli *cli)
 {
 	uncore_free(cli->u);
 	cli->u = NULL;
+	free(cli->snapshot);
+	cli->snapshot = NULL;
 	if (cli->replay)
 		cli->replay_close(cli->replay);
 	cli->replay = NULL;
@@ -244,7 +246,7 @@ static int set_events(struct cli *cli)
 int cli_open(struct cli *cli)
 {
 	int status = cli_prepare(cli);
-	int err = !status && cli->snapshot ? uncore_snapshot(cli->u, cli->snapshot) : 0;
+	int err = !status && cli->takes_snapshot ? uncore_snapshot(cli->u, &cli->snapshot) : 0;
 
 	/* A snapshot does not say why a scan failed. */
 	err = status || err ? err : uncore_scan(cli->u);

@@ -60,7 +60,8 @@ struct cli {
 	/* recording/replay.h; NULL: uncore was built without SQLite. */
 	int (*replay_open)(struct replay **out, struct uncore *u, const char *spec);
 	void (*replay_close)(struct replay *replay);
-	char **snapshot; /* where cli_open() puts a snapshot of the machine; NULL: none is needed */
+	bool takes_snapshot; /* cli_open() makes one of the machine: */
+	char *snapshot;
 };
 
 struct command {

@@ -20,7 +20,6 @@ struct record {
 	const char *meta[20];
 	char memory_peak[40];
 	struct utsname uts;
-	char *snapshot;
 	struct buffer command_line;
 	bool open, append, failed;
 	struct trigger trigger;
@@ -81,7 +80,7 @@ static int open_record(void *context, const struct stat_options *o, struct uncor
 	*pair++ = "simulated";
 	*pair++ = simulated ? "1" : "0";
 	*pair++ = "snapshot";
-	*pair++ = r->snapshot;
+	*pair++ = r->cli->snapshot;
 	if (r->cli->memory_peak > 0) {
 		snprintf(r->memory_peak, sizeof(r->memory_peak), "%.17g", r->cli->memory_peak);
 		*pair++ = "memory_peak";
@@ -225,7 +224,6 @@ static int end_record(struct record *r, int status)
 	if (r->open)
 		recording_close(&r->file);
 	trigger_free(&r->trigger);
-	free(r->snapshot);
 	buffer_free(&r->command_line);
 	return status;
 }
@@ -323,7 +321,7 @@ int cmd_record(struct cli *cli, int argc, char **argv)
 	for (int i = 0; i < argc; i++)
 		buffer_printf(&r.command_line, "%s%s", i ? " " : "", argv[i]);
 	stat_parse(cli, &o, &syntax, argc, argv);
-	cli->snapshot = &r.snapshot;
+	cli->takes_snapshot = true;
 	r.o = &o;
 	status = prepare_flight(&r);
 	if (!status)

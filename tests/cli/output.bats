@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
 # Where results go: files, full disks, closed pipes. Never half a line, never silence about a loss.
+# shellcheck disable=SC2030,SC2031 # each test is a process of its own
 
 load helpers
 
