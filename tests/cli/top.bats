@@ -15,6 +15,17 @@ setup() {
 
 teardown() {
 	mux kill-server 2>/dev/null || true
+	end_program
+}
+
+# A program whose terminal has gone ends by itself. The sanitizers may then look for leaks for ever, and keep a CPU from
+# all tests that follow.
+end_program() {
+	local id
+
+	[ -s "$BATS_TEST_TMPDIR/pid" ] || return 0
+	id=$(<"$BATS_TEST_TMPDIR/pid")
+	[ "$(cat "/proc/$id/comm" 2>/dev/null)" != uncore ] || kill -KILL "$id" || true
 }
 
 mux() {
@@ -28,6 +39,7 @@ terminal() {
 	local size=$1
 
 	shift
+	end_program
 	rm -f pid status before after
 	{
 		echo 'stty -g >before'
