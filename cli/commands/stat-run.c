@@ -438,10 +438,9 @@ static enum wake wait_next(struct run *r)
 	}
 }
 
-/* A table of intervals has columns of its own. */
 static bool is_collected(const struct run *r)
 {
-	return r->cli->collector && r->o->output->record && !r->o->output->window;
+	return r->cli->collector && r->o->output->record;
 }
 
 /* The header of CSV comes before the records of all recordings. */
@@ -790,6 +789,9 @@ static int begin_replay(struct cli *cli, const struct stat_options *o)
 	else if (o->sample_ns && o->sample_ns != interval_ns)
 		cli_error("the short samples of a recording are its intervals: --sample %s%s",
 			  h.number, h.unit);
+	else if (cli->collector && (o->output->begin || (o->output->record && o->output->window)))
+		cli_error("--%s shows one recording: other recordings may have other columns",
+			  o->output->name);
 	else
 		return CLI_OK;
 	return CLI_USAGE;

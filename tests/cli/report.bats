@@ -54,6 +54,9 @@ record() {
 
 @test "usage of report" {
 	record a 3 mem
+	# Their columns and rows are those of one machine.
+	expect 2 "$UNCORE" report a a --html
+	expect 2 "$UNCORE" report a a --csv=wide
 	expect 2 "$UNCORE" report
 	expect 2 "$UNCORE" --source sim:spr report a
 	expect 2 "$UNCORE" report --begin tomorrow a
