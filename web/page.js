@@ -8,6 +8,7 @@ const page = (() => {
 
 	const text = (s) => String(s ?? "").replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`);
 	const finite = (v) => typeof v === "number" && isFinite(v);
+	const date = (w) => new Date(w.wall_ns / 1e6).toISOString();
 
 	// As the tables of the command print it: human_value() in cli/output/table.c.
 	const scales = {"B/s": [0, 4], B: [0, 4], Hz: [0, 3], s: [-3, 0], W: [-2, 1], J: [-2, 2], V: [-1, 0]};
@@ -51,12 +52,22 @@ const page = (() => {
 	// Windows as they are in the page, into rows with a value, the largest short sample and a quality for each interval.
 	function collect(windows) {
 		const rows = (windows[0]?.rows ?? []).map((row) => ({...row, values: [], most: [], quality: []}));
-		const intervals = windows.filter((w) => !w.total);
-		let quality = [];
+		const intervals = [], totals = windows.filter((w) => w.total);
+		let quality = [], shift = 0;
 		for (const w of windows) {
+			const last = intervals.at(-1);
 			quality = w.quality ?? quality; // none: as before
 			if (w.total)
 				continue;
+			// Another session of a recording begins when the wall clock says: the time of a machine starts anew at boot.
+			if (last && Math.abs(w.time + shift - w.interval - last.time) > 1e-6) {
+				const begin = Math.max(last.time + (w.wall_ns - last.wall_ns) / 1e9 - w.interval, last.time);
+				intervals.push({time: begin, interval: begin - last.time, wall_ns: w.wall_ns - w.interval * 1e9});
+				for (const row of rows)
+					row.values.push(null), row.most.push(null), row.quality.push(["unavailable", "not recorded"]);
+				shift = begin + w.interval - w.time;
+			}
+			intervals.push({...w, time: w.time + shift});
 			rows.forEach((row, i) => {
 				row.values.push((row.event && finite(w.rates?.[i]) ? w.rates : w.values)[i]);
 				row.most.push(w.most?.[i] ?? null);
@@ -70,7 +81,7 @@ const page = (() => {
 			const key = JSON.stringify([row.family, row.name, row.unit]);
 			charts.set(key, [...(charts.get(key) ?? []), row]);
 		}
-		return {intervals, charts: [...charts.values()], total: windows.find((w) => w.total) ?? windows.at(-1), rows};
+		return {intervals, charts: [...charts.values()], totals: totals.length ? totals : windows.slice(-1), rows};
 	}
 
 	const color = (i) => `hsl(${(212 + i * 137.5) % 360} 65% 52%)`;
@@ -184,7 +195,7 @@ const page = (() => {
 				(finite(row.most[at]) ? ` (short samples up to ${text(human(row.most[at], row.unit))})` : "") +
 				(q ? ` ${text(q.filter(Boolean).join(": "))}` : "");
 		});
-		return `${w.time.toFixed(3)} s, ${text(new Date(w.wall_ns / 1e6).toISOString())}` +
+		return `${w.time.toFixed(3)} s, ${text(date(w))}` +
 			`${w.missed ? `, ${w.missed} intervals missed` : ""}: ${parts.join("; ")}`;
 	}
 
@@ -203,20 +214,20 @@ const page = (() => {
 			`${list.map((o) => `<tr>${keys.map((k) => cell(o[k])).join("")}</tr>`).join("")}</table></div>`;
 	}
 
-	// The distribution of short samples over the whole time: a strip from the smallest to the largest, by percentile.
-	function samples(data) {
+	// The distribution of short samples over the whole time of a session.
+	function samples(rows, total) {
 		const list = [];
-		data.rows.forEach((row, i) => {
-			const d = data.total?.distributions?.[i];
+		rows.forEach((row, i) => {
+			const d = total.distributions?.[i];
 			if (!d || !d.samples)
 				return;
 			const of = (v) => human(v, row.unit);
 			list.push({name: row.name, place: label(row), samples: d.samples, missing: d.samples_missing, mean: of(d.mean),
 				min: of(d.min), p50: of(d.p50), p90: of(d.p90), p99: of(d.p99), max: of(d.max),
-				bursts: finite(d.threshold) ? `${of(d.threshold)} or more: ${human(d.above / data.total.interval, "ratio")} ` +
+				bursts: finite(d.threshold) ? `${of(d.threshold)} or more: ${human(d.above / total.interval, "ratio")} ` +
 					`of the time, longest ${human(d.burst, "s")}` + (finite(d.burst_time) ? ` at ${d.burst_time.toFixed(3)} s` : "") : ""});
 		});
-		return table("Short samples: each is the mean over its time", list);
+		return table(`Short samples: each is the mean over its time; until ${date(total)}`, list);
 	}
 
 	function machine(about) {
@@ -237,19 +248,18 @@ const page = (() => {
 
 	function follow(box, rows, intervals) {
 		const plot = box.querySelector(".plot"), told = box.querySelector(".readout");
+		const g = geometry(rows, intervals, box.clientWidth);
 		let at = intervals.length - 1;
 		const show = (i) => {
 			at = Math.max(0, Math.min(intervals.length - 1, i));
-			const g = geometry(rows, intervals, box.clientWidth), w = intervals[at];
-			const cursor = plot.querySelector(".cursor");
+			const w = intervals[at], cursor = plot.querySelector(".cursor");
 			cursor.setAttribute("transform", `translate(${g.x(w.time - w.interval / 2)} 0)`);
 			cursor.setAttribute("visibility", "visible");
 			told.innerHTML = readout(rows, intervals, at);
 		};
 		plot.onpointermove = plot.onpointerdown = (event) => {
 			const {left} = plot.getBoundingClientRect();
-			const g = geometry(rows, intervals, box.clientWidth);
-			const time = g.begin + (event.clientX - left - LEFT) / (box.clientWidth - LEFT - RIGHT) * (g.end - g.begin);
+			const time = g.begin + (event.clientX - left - LEFT) / (g.width - LEFT - RIGHT) * (g.end - g.begin);
 			const i = intervals.findIndex((w) => w.time >= time);
 			show(i < 0 ? intervals.length - 1 : i);
 		};
@@ -284,7 +294,7 @@ const page = (() => {
 		const data = collect(all("window")), charts = document.getElementById("charts");
 		const below = document.createElement("div");
 		let width = 0;
-		below.innerHTML = samples(data) + machine(all("about")[0] ?? {});
+		below.innerHTML = data.totals.map((total) => samples(data.rows, total)).join("") + machine(all("about")[0] ?? {});
 		document.body.append(below);
 		new ResizeObserver(() => {
 			if (charts.clientWidth !== width)

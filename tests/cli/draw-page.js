@@ -14,8 +14,8 @@ for (const rows of data.charts) {
 	process.stdout.write(page.chart(rows, data.intervals, 600));
 	process.stdout.write(page.readout(rows, data.intervals, data.intervals.length - 1));
 }
-process.stdout.write(page.samples(data) + page.machine(about));
+process.stdout.write(data.totals.map((total) => page.samples(data.rows, total)).join("") + page.machine(about));
 data.rows.forEach((row, i) => {
 	if (!row.event)
-		process.stdout.write(`<td class="total">${page.human(data.total.values[i], row.unit)}</td>`);
+		process.stdout.write(`<td class="total">${page.human(data.totals.at(-1).values[i], row.unit)}</td>`);
 });

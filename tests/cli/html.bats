@@ -115,6 +115,22 @@ equal() {
 	' "$UNCORE_SOURCE_ROOT/web/page.js"
 }
 
+@test "between sessions of a recording there is a gap, as long as the wall clock says" {
+	# shellcheck disable=SC2016 # of JavaScript
+	node -e '
+		const page = require(process.argv[1]);
+		const windows = [[1, 1e9], [2, 2e9], [1, 12e9], [2, 13e9]].map(([time, wall_ns]) =>
+			({time, interval: 1, wall_ns, values: [time], rows: [{name: "m", unit: "", place: "all"}]}));
+		const {intervals, charts, totals} = page.collect(windows), [[row]] = charts;
+		const equal = (a, b) => { if (JSON.stringify(a) !== b) throw new Error(JSON.stringify(a)); };
+		equal(intervals.map((w) => [w.time, w.interval]), "[[1,1],[2,1],[11,9],[12,1],[13,1]]");
+		equal(row.values, "[1,2,null,1,2]");
+		equal(row.quality[2], "[\"unavailable\",\"not recorded\"]");
+		equal(totals, JSON.stringify(windows.slice(-1)));
+		if (page.chart([row], intervals, 600).match(/M[\d. ]+h0/g).length !== 2) throw new Error("no gap");
+	' "$UNCORE_SOURCE_ROOT/web/page.js"
+}
+
 @test "a page is one run: --append, -r, --summary and --dry-run are refused" {
 	for options in "--append -o x" "-r 2 -- true" "-I 1s --summary" --dry-run; do
 		# shellcheck disable=SC2086 # words are meant
