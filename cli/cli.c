@@ -101,7 +101,9 @@ static void put_sentence(const char *text)
 	while (strcspn(text, "\n") > room) {
 		for (part = room; part && text[part] != ' '; part--)
 			;
-		part = part ? part : room;
+		/* A word that is too long is cut between characters. */
+		for (part = part ? part : room; part > 1 && (text[part] & 0xc0) == 0x80; part--)
+			;
 		fprintf(stderr, "%.*s\n%*s", (int)part, text, (int)indent, "");
 		text += part + (text[part] == ' ');
 	}

@@ -294,6 +294,9 @@ on_terminal() {
 	[ "$(wc -L <<<"$shown")" -le 80 ] || fail "$shown"
 	refuses 2 "$UNCORE" --source sim:nothing
 	[ "$(tr -s ' \n' ' ' <<<"$shown")" = "$stderr " ] || fail "$shown"
+	# A long word is cut between characters.
+	shown=$(on_terminal '' --source "$SIM_SPR" stat -M "$(printf 'µ%.0s' {1..90})")
+	iconv -f UTF-8 <<<"$shown" >/dev/null && [[ $shown == *µ$'\n        µ'* ]] || fail "$shown"
 	# An event and the caret below it stay.
 	shown=$(on_terminal '' --source "$SIM_SPR" stat -e uncore_imc/cas_count_read)
 	[[ $shown == *$'\n  '*uncore_imc/*$'\n  '*^* ]] || fail "$shown"
