@@ -139,15 +139,15 @@ static int unknown_command(const char *name)
 {
 	struct buffer text = {0};
 
-	for (size_t i = 0; i < COMMAND_COUNT; i++) {
-		if (is_near(name, commands[i].name, strlen(name) > 4 ? 2 : 1)) {
-			cli_error("unknown command '%s'; did you mean '%s'?", name,
-				  commands[i].name);
-			buffer_free(&text);
-			return CLI_USAGE;
-		}
+	for (int mistakes = 1; mistakes <= (strlen(name) > 4 ? 2 : 1); mistakes++)
+		for (size_t i = 0; i < COMMAND_COUNT; i++)
+			if (is_near(name, commands[i].name, mistakes)) {
+				cli_error("unknown command '%s'; did you mean '%s'?", name,
+					  commands[i].name);
+				return CLI_USAGE;
+			}
+	for (size_t i = 0; i < COMMAND_COUNT; i++)
 		buffer_printf(&text, "%s%s", i ? ", " : "", commands[i].name);
-	}
 	cli_error("unknown command '%s'; commands: %s", name, text.data);
 	buffer_free(&text);
 	return CLI_USAGE;

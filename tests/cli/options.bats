@@ -15,6 +15,9 @@ stat_refuses() {
 	says "did you mean 'mem'"
 	refuses 2 "$UNCORE" explian
 	says "did you mean 'explain'"
+	# "record" has more mistakes.
+	refuses 2 "$UNCORE" repor
+	says "did you mean 'report'"
 	refuses 2 "$UNCORE" frobnicate
 	says "unknown command 'frobnicate'; commands: stat, top, .*, matrix$"
 }
