@@ -368,9 +368,10 @@ void out_choose_latencies(struct out *out)
 		if (other == out->row_count)
 			continue;
 		if (row->quality == UNCORE_SUSPECT)
-			other = i--;
+			other = i;
 		memmove(out->rows + other, out->rows + other + 1,
 			(--out->row_count - other) * sizeof(*out->rows));
+		i -= other <= i; /* the next row has moved here */
 	}
 }
 
