@@ -1,47 +1,49 @@
 /* SPDX-License-Identifier: MIT */
-/* Histograms of short samples. A bin is as wide as 2^(1/32): a percentile is its middle, right to 1.1 %. */
+/* Histograms of short samples. A percentile is the middle of a bin, right to 1.1 %. */
 #include "count/distribution.h"
 
 #include <math.h>
 #include <string.h>
 
-static const size_t BINS = UNC_DISTRIBUTION_BINS;
-
-/* The number of the bin of a value above 0: bin n holds values from 2^(n/32) on. */
+/* The index of the bin of a value above 0: bin n holds values above 2^((n-1)/32), up to 2^(n/32). */
 static int bin_of(double value)
 {
-	return (int)floor(log2(value) * UNC_BINS_PER_OCTAVE);
+	return (int)ceil(log2(value) * UNC_BINS_PER_OCTAVE);
 }
 
-/* Makes `highest` the last bin; what falls off the lower end goes to the first bin. */
-static void raise(struct unc_distribution *d, int highest)
+static int lowest_of(const struct unc_distribution *d)
 {
-	size_t by = (size_t)(highest - d->highest), lost;
-	uint64_t low_ns = 0;
+	return d->highest - (UNCORE_BINS - 1);
+}
 
-	if (d->length_ns == d->zero_ns) { /* the first value above 0 */
-		d->highest = highest;
-		return;
-	}
-	if (highest <= d->highest)
-		return;
-	lost = by < BINS ? by : BINS;
+/* Moves bins down; what falls off the lower end goes to the first one. */
+static void shift(uint64_t bins[UNCORE_BINS], size_t by)
+{
+	size_t lost = by < UNCORE_BINS ? by : UNCORE_BINS;
+	uint64_t low = 0;
+
 	for (size_t i = 0; i < lost; i++)
-		low_ns += d->bins_ns[i];
-	memmove(d->bins_ns, d->bins_ns + lost, (BINS - lost) * sizeof(*d->bins_ns));
-	memset(d->bins_ns + BINS - lost, 0, lost * sizeof(*d->bins_ns));
-	d->bins_ns[0] += low_ns;
-	d->highest = highest;
+		low += bins[i];
+	memmove(bins, bins + lost, (UNCORE_BINS - lost) * sizeof(*bins));
+	memset(bins + UNCORE_BINS - lost, 0, lost * sizeof(*bins));
+	bins[0] += low;
 }
 
-/* Adds a time to the bin with this number. */
-static void put(struct unc_distribution *d, int bin, uint64_t ns)
+/* Adds samples to the bin with this index. */
+static void put(struct unc_distribution *d, int index, uint64_t samples, uint64_t ns)
 {
-	int lowest;
+	size_t at;
 
-	raise(d, bin);
-	lowest = d->highest - (UNC_DISTRIBUTION_BINS - 1);
-	d->bins_ns[bin > lowest ? bin - lowest : 0] += ns;
+	if (d->samples > d->zero && index > d->highest) {
+		shift(d->bins, (size_t)(index - d->highest));
+		shift(d->bins_ns, (size_t)(index - d->highest));
+	}
+	if (d->samples == d->zero || index > d->highest)
+		d->highest = index;
+	at = index > lowest_of(d) ? (size_t)(index - lowest_of(d)) : 0;
+	d->bins[at] += samples;
+	d->bins_ns[at] += ns;
+	d->samples += samples;
 	d->length_ns += ns;
 }
 
@@ -72,31 +74,31 @@ void unc_distribution_add(struct unc_distribution *d, const struct unc_short_sam
 	}
 	d->least = d->samples ? fmin(d->least, s->value) : s->value;
 	d->most = d->samples ? fmax(d->most, s->value) : s->value;
-	d->samples++;
 	d->suspect += s->suspect;
 	d->weighted += s->value * (double)s->length_ns;
 	if (s->length_ns > d->longest_sample_ns)
 		d->longest_sample_ns = s->length_ns;
 	if (s->value > 0) {
-		put(d, bin_of(s->value), s->length_ns);
+		put(d, bin_of(s->value), 1, s->length_ns);
 		return;
 	}
+	d->samples++;
+	d->zero++;
 	d->zero_ns += s->length_ns;
 	d->length_ns += s->length_ns;
 }
 
 void unc_distribution_merge(struct unc_distribution *d, const struct unc_distribution *other)
 {
-	int lowest = other->highest - (UNC_DISTRIBUTION_BINS - 1);
-
 	if (other->samples) {
 		d->least = d->samples ? fmin(d->least, other->least) : other->least;
 		d->most = d->samples ? fmax(d->most, other->most) : other->most;
 	}
-	for (int i = UNC_DISTRIBUTION_BINS; i-- > 0;)
-		if (other->bins_ns[i])
-			put(d, lowest + i, other->bins_ns[i]);
-	d->samples += other->samples;
+	for (int i = UNCORE_BINS; i-- > 0;)
+		if (other->bins[i])
+			put(d, lowest_of(other) + i, other->bins[i], other->bins_ns[i]);
+	d->samples += other->zero;
+	d->zero += other->zero;
 	d->suspect += other->suspect;
 	d->missing += other->missing;
 	d->weighted += other->weighted;
@@ -118,15 +120,14 @@ void unc_distribution_restart(struct unc_distribution *d)
 static double percentile(const struct unc_distribution *d, double share)
 {
 	double wanted = share * (double)d->length_ns, sum = (double)d->zero_ns, middle;
-	int lowest = d->highest - (UNC_DISTRIBUTION_BINS - 1);
 
 	if (sum >= wanted)
 		return d->most > 0 ? fmax(d->least, 0) : d->most;
-	for (int i = 0; i < UNC_DISTRIBUTION_BINS; i++) {
+	for (int i = 0; i < UNCORE_BINS; i++) {
 		sum += (double)d->bins_ns[i];
 		if (sum < wanted)
 			continue;
-		middle = exp2((lowest + i + 0.5) / UNC_BINS_PER_OCTAVE);
+		middle = exp2((lowest_of(d) + i - 0.5) / UNC_BINS_PER_OCTAVE);
 		return fmin(fmax(middle, d->least), d->most);
 	}
 	return d->most;
@@ -134,6 +135,12 @@ static double percentile(const struct unc_distribution *d, double share)
 
 void unc_distribution_describe(const struct unc_distribution *d, struct uncore_distribution *out)
 {
+	int first = 0, end = UNCORE_BINS;
+
+	while (first < end && !d->bins[first])
+		first++;
+	while (end > first && !d->bins[end - 1])
+		end--;
 	*out = (struct uncore_distribution){.samples = d->samples,
 					    .suspect = d->suspect,
 					    .missing = d->missing,
@@ -147,7 +154,13 @@ void unc_distribution_describe(const struct unc_distribution *d, struct uncore_d
 					    .threshold = d->threshold,
 					    .above_ns = d->above_ns,
 					    .burst_ns = d->burst_ns,
-					    .burst_begin_ns = d->burst_begin};
+					    .burst_begin_ns = d->burst_begin,
+					    .zero_samples = d->zero,
+					    .zero_ns = d->zero_ns,
+					    .bin_count = (size_t)(end - first),
+					    .first_bin = lowest_of(d) + first,
+					    .bins = d->bins + first,
+					    .bins_ns = d->bins_ns + first};
 	if (!d->length_ns)
 		return;
 	out->mean = d->weighted / (double)d->length_ns;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What a row's value was in the short samples of an interval: a histogram with 32 bins in each octave,
- * weighted by time, and the time above a threshold. Pure; allocates nothing.
+ * with its time in each, and the time above a threshold. Pure; allocates nothing.
  */
 #ifndef UNC_DISTRIBUTION_H
 #define UNC_DISTRIBUTION_H
@@ -9,7 +9,6 @@
 #include "uncore.h"
 
 #define UNC_BINS_PER_OCTAVE 32
-#define UNC_DISTRIBUTION_BINS 640 /* 20 octaves; what is below them is in the first bin */
 
 /* One short sample of a row. */
 struct unc_short_sample {
@@ -22,9 +21,10 @@ struct unc_distribution {
 	uint64_t samples, suspect, missing; /* with a value; of them suspect; without */
 	uint64_t longest_sample_ns;
 	double least, most, weighted; /* of values; their sum, each times its length */
-	uint64_t length_ns, zero_ns;  /* of samples with a value; of those with 0 or less */
-	int highest; /* number of the last bin, by its power of 2^(1/32); valid with a value above 0 */
-	uint64_t bins_ns[UNC_DISTRIBUTION_BINS];
+	uint64_t length_ns;           /* of samples with a value */
+	uint64_t zero, zero_ns;       /* samples with 0 or less, and their length */
+	int highest; /* index of the last bin, by struct uncore_distribution; valid with a value above 0 */
+	uint64_t bins[UNCORE_BINS], bins_ns[UNCORE_BINS];
 	double threshold;               /* NaN: no values are counted as above */
 	uint64_t above_ns;              /* time at or above the threshold */
 	uint64_t run_ns, run_begin;     /* of the samples above it that the latest one ends */
@@ -37,7 +37,7 @@ void unc_distribution_add(struct unc_distribution *d, const struct unc_short_sam
 void unc_distribution_merge(struct unc_distribution *d, const struct unc_distribution *other);
 /* Drops the samples. A run above the threshold goes on in the next interval. */
 void unc_distribution_restart(struct unc_distribution *d);
-/* The figures of it. */
+/* The figures of it. They borrow the bins. */
 void unc_distribution_describe(const struct unc_distribution *d, struct uncore_distribution *out);
 
 #endif

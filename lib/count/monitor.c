@@ -406,6 +406,8 @@ static void add_short_sample(struct uncore_monitor *m, struct unc_moment begin)
 
 		if (!is_shown(m, &m->rows.items[i]))
 			continue;
+		if (m->interval_ended)
+			unc_distribution_restart(&m->distributions[i]);
 		unc_row_judge(&m->rows.items[i], &interval, reason, &row);
 		unc_distribution_add(
 			&m->distributions[i],
@@ -414,6 +416,7 @@ static void add_short_sample(struct uncore_monitor *m, struct unc_moment begin)
 						   .begin_ns = begin.ns,
 						   .length_ns = interval.length_ns});
 	}
+	m->interval_ended = false;
 }
 
 /* Takes a reading, and adds what happened since the one before to the interval and the total. 1: the interval
@@ -474,10 +477,10 @@ int uncore_monitor_read(struct uncore_monitor *m, struct uncore_sample *into)
 	m->interval_at = m->previous_at;
 	if (m->latest != m->interval)
 		memset(m->interval + m->first, 0, m->count * sizeof(*m->interval));
-	for (size_t i = 0; m->distributions && i < m->rows.count; i++) {
-		unc_distribution_merge(&m->distribution_totals[i], &m->distributions[i]);
-		unc_distribution_restart(&m->distributions[i]);
-	}
+	for (size_t i = 0; m->distributions && i < m->rows.count; i++)
+		if (is_shown(m, &m->rows.items[i]))
+			unc_distribution_merge(&m->distribution_totals[i], &m->distributions[i]);
+	m->interval_ended = true;
 	return 0;
 }
 

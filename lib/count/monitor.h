@@ -54,6 +54,7 @@ struct uncore_monitor {
 	struct unc_moment begin, previous_at, now_at; /* of the start and of these readings */
 	struct unc_moment interval_at;                /* when the interval began */
 	size_t interval_count;
+	bool interval_ended; /* its distributions begin anew at the next reading */
 
 	double short_share;                           /* 0: no short samples */
 	struct unc_distribution *distributions;       /* per row: of the interval; NULL: none */

@@ -127,6 +127,72 @@ static void nothing_counted(void **state)
 	assert_true(isnan(out.mean) && isnan(out.p50) && isnan(out.most) && isnan(out.least));
 }
 
+/* The share of the time with values up to the bin's upper bound. */
+static double bound_of(const struct uncore_distribution *d, double share)
+{
+	double total = (double)d->zero_ns, sum = total;
+	size_t i = 0;
+
+	for (size_t k = 0; k < d->bin_count; k++)
+		total += (double)d->bins_ns[k];
+	while (i < d->bin_count && sum < share * total)
+		sum += (double)d->bins_ns[i++];
+	return i ? exp2((d->first_bin + (int)i - 1) / 32.0) : 0;
+}
+
+/* Of the histogram by itself: each value is in the bin of its bounds, and percentiles are those of the time. */
+static void bins(void **state)
+{
+	static double values[COUNT];
+	struct unc_distribution d = {.threshold = NAN};
+	struct uncore_distribution out;
+	uint64_t samples = 0;
+
+	(void)state;
+	make(values, 15);
+	for (size_t i = 0; i < COUNT; i++)
+		add(&d, i % 50 ? values[i] : -1, i, 1 + i % 4);
+	out = describe(&d);
+	for (size_t k = 0; k < out.bin_count; k++) {
+		double low = exp2((out.first_bin + (int)k - 1) / 32.0), high = low * exp2(1 / 32.0);
+		uint64_t within = 0;
+
+		for (size_t i = 0; i < COUNT; i++)
+			within += i % 50 && values[i] > low && values[i] <= high;
+		assert_int_equal(out.bins[k], within);
+		samples += out.bins[k];
+	}
+	assert_int_equal(out.zero_samples, COUNT / 50);
+	assert_int_equal(samples + out.zero_samples, out.samples);
+	assert_true(out.bins[0] && out.bins[out.bin_count - 1]);
+	assert_near(bound_of(&out, 0.5) / exp2(1 / 64.0), out.p50);
+	assert_near(bound_of(&out, 0.99) / exp2(1 / 64.0), out.p99);
+}
+
+/* As in Prometheus, a bound belongs to the bin below it: 1 to bin 0, 2 to bin 32. */
+static void bounds_of_bins(void **state)
+{
+	struct unc_distribution d = {.threshold = NAN};
+	struct uncore_distribution out = describe(&d);
+
+	(void)state;
+	assert_int_equal(out.bin_count, 0);
+	add(&d, 1, 0, 1);
+	add(&d, 2, 1, 1);
+	add(&d, 2.0001, 2, 3);
+	out = describe(&d);
+	assert_int_equal(out.first_bin, 0);
+	assert_int_equal(out.bin_count, 34);
+	assert_true(out.bins[0] == 1 && out.bins[32] == 1 && out.bins[33] == 1);
+	assert_true(out.bins_ns[0] == MS && out.bins_ns[33] == 3 * MS);
+	/* 20 octaves: what is below them is in the lowest bin. */
+	add(&d, exp2(25), 6, 2);
+	out = describe(&d);
+	assert_int_equal(out.bin_count, UNCORE_BINS);
+	assert_int_equal(out.first_bin, 25 * 32 - (UNCORE_BINS - 1));
+	assert_true(out.bins[0] == 3 && out.bins_ns[0] == 5 * MS);
+}
+
 /* The parts added up are the whole. */
 static void merged(void **state)
 {
@@ -154,6 +220,10 @@ static void merged(void **state)
 	assert_true(fabs(a.mean - b.mean) < 1e-9 * a.mean);
 	assert_true(a.samples == b.samples && a.missing == b.missing);
 	assert_true(a.above_ns && a.above_ns == b.above_ns);
+	assert_true(a.first_bin == b.first_bin && a.bin_count == b.bin_count);
+	assert_memory_equal(a.bins, b.bins, a.bin_count * sizeof(*a.bins));
+	assert_memory_equal(a.bins_ns, b.bins_ns, a.bin_count * sizeof(*a.bins_ns));
+	assert_true(a.zero_samples == b.zero_samples && a.zero_ns == b.zero_ns);
 	assert_true(a.burst_ns && a.burst_ns == b.burst_ns && a.burst_begin_ns == b.burst_begin_ns);
 }
 
@@ -197,6 +267,8 @@ int main(void)
 		cmocka_unit_test(long_samples_weigh_more),
 		cmocka_unit_test(values_of_any_size),
 		cmocka_unit_test(nothing_counted),
+		cmocka_unit_test(bins),
+		cmocka_unit_test(bounds_of_bins),
 		cmocka_unit_test(merged),
 		cmocka_unit_test(bursts),
 		cmocka_unit_test(burst_over_two_intervals),
