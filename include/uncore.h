@@ -688,8 +688,8 @@ struct uncore_distribution {
 	uint64_t zero_samples, zero_ns; /* with 0 or less */
 };
 
-/* The most bins of a distribution. */
-#define UNCORE_BINS 640
+#define UNCORE_BINS 640 /* the most of a distribution */
+#define UNCORE_BINS_PER_OCTAVE 32
 
 /* Makes an empty sample, to be filled by reads of any monitor. -ENOMEM. */
 int uncore_sample_new(struct uncore_sample **out);

@@ -35,10 +35,31 @@ static double burst_time(const struct out *out, const struct uncore_distribution
 			   : NAN;
 }
 
+/* [index, samples, seconds] of each bin, and for values of 0 or less null as index. A scale is a power of 2. */
+static json_t *bins_of(const struct uncore_distribution *d, double scale)
+{
+	int shift = (int)lround(log2(scale) * UNCORE_BINS_PER_OCTAVE);
+	json_t *list = json_array();
+
+	if (d->zero_samples)
+		json_array_append_new(list, json_pack("[n,I,f]", (json_int_t)d->zero_samples,
+						      (double)d->zero_ns / 1e9));
+	for (size_t i = 0; i < d->bin_count; i++)
+		if (d->bins[i])
+			json_array_append_new(list,
+					      json_pack("[i,I,f]", d->first_bin + (int)i + shift,
+							(json_int_t)d->bins[i],
+							(double)d->bins_ns[i] / 1e9));
+	return list;
+}
+
 void out_add_distribution(struct out *out, const struct uncore_distribution *d, double scale,
 			  struct field *row)
 {
 	bool above = isfinite(d->threshold);
+	/* Where there are lists, and once for the whole time. */
+	bool bins = (out->output->document || out->output->begin) &&
+		    (out->frame.total || !out->setup.intervals);
 	const struct field fields[] = {
 		{"samples", value_count(d->samples)},
 		{"samples_suspect", value_count(d->suspect)},
@@ -54,6 +75,7 @@ void out_add_distribution(struct out *out, const struct uncore_distribution *d, 
 		{"above", value_real(above ? (double)d->above_ns / 1e9 : NAN)},
 		{"burst", value_real(above ? (double)d->burst_ns / 1e9 : NAN)},
 		{"burst_time", value_real(burst_time(out, d))},
+		{bins ? "bins" : NULL, bins ? value_json(bins_of(d, scale)) : value_none()},
 		{0},
 	};
 

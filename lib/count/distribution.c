@@ -8,7 +8,7 @@
 /* The index of the bin of a value above 0: bin n holds values above 2^((n-1)/32), up to 2^(n/32). */
 static int bin_of(double value)
 {
-	return (int)ceil(log2(value) * UNC_BINS_PER_OCTAVE);
+	return (int)ceil(log2(value) * UNCORE_BINS_PER_OCTAVE);
 }
 
 static int lowest_of(const struct unc_distribution *d)
@@ -127,7 +127,7 @@ static double percentile(const struct unc_distribution *d, double share)
 		sum += (double)d->bins_ns[i];
 		if (sum < wanted)
 			continue;
-		middle = exp2((lowest_of(d) + i - 0.5) / UNC_BINS_PER_OCTAVE);
+		middle = exp2((lowest_of(d) + i - 0.5) / UNCORE_BINS_PER_OCTAVE);
 		return fmin(fmax(middle, d->least), d->most);
 	}
 	return d->most;

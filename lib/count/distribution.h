@@ -8,8 +8,6 @@
 
 #include "uncore.h"
 
-#define UNC_BINS_PER_OCTAVE 32
-
 /* One short sample of a row. */
 struct unc_short_sample {
 	double value; /* NaN: none */

@@ -61,6 +61,36 @@ check() {
 	check '(.[3].mean - .[3].value | fabs) < .[3].value * 1e-9'
 }
 
+@test "JSON of the whole time has the histogram: all samples, the percentiles, and a burst as a second mode" {
+	# Of the histogram alone: the middle of the bin in which a share of the time ends, and within min and max.
+	local percentile='def percentile(share): (.bins | map(.[2]) | add) as $all | . as $row |
+		reduce .bins[] as [$i, $n, $s] ([0, null]; if .[0] < share * $all * 0.9999999 and share * $all <= (.[0] + $s) * 1.0000001
+		then [.[0] + $s, pow(2; ($i - 0.5) / 32)] else [.[0] + $s, .[1]] end) | [[.[1], $row.min] | max, $row.max] | min;'
+
+	expect 0 "$UNCORE" "${SIM[@]}" stat -M memory.read.bandwidth,memory.bandwidth --timeout 1s --sample 1ms -j
+	check 'all(.samples >= 100)'
+	check 'all((.bins | map(.[1]) | add) == .samples)'
+	check 'all((.bins | map(.[2]) | add) - .interval | fabs < 1e-6)'
+	check "$percentile all([.p50, percentile(0.5)] | (.[0] - .[1] | fabs) < .[0] * 1e-9)"
+	check "$percentile all([.p90, percentile(0.9)] | (.[0] - .[1] | fabs) < .[0] * 1e-9)"
+	check "$percentile all([.p99, percentile(0.99)] | (.[0] - .[1] | fabs) < .[0] * 1e-9)"
+	# A tenth of the height, 3.3 octaves below it.
+	check 'map(select(.name == "memory.read.bandwidth"))[0] | (.bins | length) == 2 and
+		(.bins[1][0] - .bins[0][0] - 32 * (10 | log2) | fabs) <= 1 and
+		.bins[1][2] / .interval > 0.029 and .bins[1][2] / .interval < 0.031 + 0.003 / .interval'
+	# The total has it, and no interval.
+	expect 0 "$UNCORE" "${SIM[@]}" stat -M memory.read.bandwidth,memory.local.read.bandwidth -I 20ms --interval-count 6 \
+		--sample 1ms --summary -j
+	check 'map(has("bins")) == map(.total) and (map(.bins // empty | map(.[1] // 0) | add // 0) == map(select(.total).samples))'
+	check 'map(select(.total) | .bins)[1] == []'
+	helper check-schema <<<"$output"
+	# Of an event in a multiple of bytes the bins are of its rate in bytes; 0 is a bin without an index.
+	sed -i 's/cas_count_write, constant: 20e6/cas_count_write, burst: {low: 0, high: 16e6, period: 100ms, duty: 0.5}, phase: 0/' "$BURST"
+	expect 0 "$UNCORE" "${SIM[@]}" stat -e uncore_imc/cas_count_write/ --timeout 1s --sample 1ms -j
+	check '.[0] | .bins[0][0] == null and (.bins | length) == 2 and pow(2; .bins[1][0] / 32) >= .max * 0.999 and
+		pow(2; (.bins[1][0] - 1) / 32) < .max'
+}
+
 @test "text: a line for each row with percentiles and bursts" {
 	expect 0 "$UNCORE" "${SIM[@]}" "${PEAK[@]}" stat -M memory.read.bandwidth -I 500ms \
 		--interval-count 1 --sample 1ms --above 50
