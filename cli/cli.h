@@ -38,6 +38,7 @@ struct cli_collector {
 };
 
 struct cli {
+	char *command_line;             /* all of it, quoted for a shell */
 	const struct command *command;  /* NULL: none was named */
 	const struct command *commands; /* all of them, to complete a command line; NULL: run it */
 	const struct command *presets;  /* all commands, too: those with metrics are presets */

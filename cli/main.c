@@ -198,6 +198,24 @@ static void close_stdout(void)
 	_exit(CLI_RUNTIME);
 }
 
+/* As a shell reads it. */
+static char *quoted(int argc, char **argv)
+{
+	struct buffer line = {0};
+
+	for (int i = 0; i < argc; i++) {
+		const char *word = argv[i];
+		bool plain = *word && !word[strcspn(word, " \t\n\"'$`\\\\|&;<>()*?[]#~{}!")];
+
+		buffer_puts(&line, i ? " " : "");
+		for (buffer_puts(&line, plain ? "" : "'"); *word; word++)
+			buffer_add(&line, *word == '\'' ? "'\\''" : word, *word == '\'' ? 4 : 1);
+		buffer_puts(&line, plain ? "" : "'");
+	}
+	buffer_add(&line, "", 1);
+	return line.data;
+}
+
 /* For jansson, which reports a failure with less at each of its functions, or not at all. */
 static void *allocate(size_t size)
 {
@@ -244,6 +262,7 @@ int main(int argc, char **argv)
 	}
 	if (argc > 0)
 		argv[0] = name;
+	cli.command_line = quoted(argc, argv);
 	cli_parse(&cli, &syntax, &command, argc, argv);
 	if (command && strcmp(argv[command], "help") == 0)
 		if (make_help(command, argc, argv))
@@ -256,5 +275,6 @@ int main(int argc, char **argv)
 		status = cli_fail(&cli, err);
 	cli_close(&cli);
 	free(cli.data);
+	free(cli.command_line);
 	return status;
 }

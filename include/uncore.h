@@ -677,10 +677,10 @@ struct uncore_distribution {
 	uint64_t burst_ns;       /* longest time without a break; 0: none. Began maybe before */
 	uint64_t burst_begin_ns; /* when, CLOCK_MONOTONIC or simulated */
 	/* The histogram: element i has the samples with values above 2^((first_bin+i-1)/32), up to
-	 * 2^((first_bin+i)/32), and the first one of UNCORE_BINS all smaller values above 0, too. These are
-	 * the buckets of Prometheus' native histograms with schema 5. Samples of all bins and of
-	 * 0 add up to `samples`; percentiles are shares of the time. Borrowed until the
-	 * monitor's next reading: uncore_monitor_read() gives the histogram of the interval,
+	 * 2^((first_bin+i)/32), and the first one of UNCORE_BINS all smaller values above 0, too:
+	 * the buckets of Prometheus' native histograms with schema 5. The samples of all bins and
+	 * of 0 add up to `samples`; percentiles are shares of their length. Borrowed until the
+	 * monitor's next reading: after uncore_monitor_read() the histogram of the interval, after
 	 * uncore_monitor_total() that of the whole run. */
 	int first_bin;
 	size_t bin_count;               /* up to the last bin with a sample */

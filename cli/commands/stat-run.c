@@ -731,6 +731,9 @@ static int open_run(struct run *r)
 							: r->uts.nodename,
 					.separator = o->separator,
 					.header = r->writer.empty && !(later && is_collected(r)),
+					.command_line = r->cli->command_line,
+					.recorded = r->cli->replay ? r->cli->replay->command_line
+								   : NULL,
 					.command = o->command ? r->command.data : NULL,
 					.port = o->port},
 			      .to = &r->writer.text};

@@ -53,7 +53,8 @@ void html_output_begin(struct out *out, json_t *about)
 	const char *const facts[][2] = {{"host", s->host},
 					{"CPU model", uncore_cpu_model(s->machine)},
 					{"source", s->source},
-					{"command", s->command},
+					{"command", s->command_line},
+					{"recorded by", s->recorded},
 					{"uncore", uncore_version()}};
 
 	to->records = true;

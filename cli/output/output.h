@@ -57,13 +57,15 @@ struct out_setup {
 	struct uncore *machine;
 	const char *source;
 	bool simulated;
-	bool intervals;          /* several windows follow each other */
-	enum uncore_level level; /* that was asked for: of outputs with several, MACHINE for all */
-	const char *sort;        /* one of the output's; NULL: its default */
-	const char *host;        /* NULL: not known, as of a simulation */
-	const char *separator;   /* CSV */
-	bool header;             /* CSV: a header line is due */
-	const char *command;     /* that is counted, for text; NULL: none */
+	bool intervals;           /* several windows follow each other */
+	enum uncore_level level;  /* that was asked for: of outputs with several, MACHINE for all */
+	const char *sort;         /* one of the output's; NULL: its default */
+	const char *host;         /* NULL: not known, as of a simulation */
+	const char *separator;    /* CSV */
+	bool header;              /* CSV: a header line is due */
+	const char *command;      /* that is counted, for text; NULL: none */
+	const char *command_line; /* of uncore, */
+	const char *recorded;     /* and of the recording that is its source; NULL: none */
 	const struct uncore_device *port; /* whose PMU is tested; NULL: none */
 };
 

@@ -20,7 +20,6 @@ struct record {
 	const char *meta[20];
 	char memory_peak[40];
 	struct utsname uts;
-	struct buffer command_line;
 	bool open, append, failed;
 	struct trigger trigger;
 	uint64_t begin_ns;           /* of this file: its first interval */
@@ -87,7 +86,7 @@ static int open_record(void *context, const struct stat_options *o, struct uncor
 		*pair++ = r->memory_peak;
 	}
 	r->head = (struct recording_head){.meta = r->meta,
-					  .command_line = r->command_line.data,
+					  .command_line = r->cli->command_line,
 					  .interval_ns = o->interval_ns,
 					  .sample_ns = o->sample_ns,
 					  .in_memory = o->flight_ns > 0,
@@ -224,7 +223,6 @@ static int end_record(struct record *r, int status)
 	if (r->open)
 		recording_close(&r->file);
 	trigger_free(&r->trigger);
-	buffer_free(&r->command_line);
 	return status;
 }
 
@@ -318,8 +316,6 @@ int cmd_record(struct cli *cli, int argc, char **argv)
 				 .output = &rows};
 	int status;
 
-	for (int i = 0; i < argc; i++)
-		buffer_printf(&r.command_line, "%s%s", i ? " " : "", argv[i]);
 	stat_parse(cli, &o, &syntax, argc, argv);
 	cli->takes_snapshot = true;
 	r.o = &o;

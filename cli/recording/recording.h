@@ -114,7 +114,7 @@ struct recording {
 /* Opens a recording for reading; it may be one that is being written. recording_close() also after a failure. */
 int recording_open(struct recording *r, const char *path);
 
-/* What the table `meta` has; freed by the caller. NULL: nothing, or no memory. */
+/* What the table `meta` has, and "command_line" of the first session; freed by the caller. NULL: nothing, or no memory. */
 char *recording_meta(struct recording *r, const char *key);
 
 /* Goes to the last tick that is not later than this time, or to the first: recording_next() gives that one next, which

@@ -372,6 +372,8 @@ int replay_open(struct replay **out, struct uncore *u, const char *spec)
 		status = set_source(r, u);
 	if (!status)
 		r->host = recording_meta(&f->recording, "host");
+	if (!status)
+		r->command_line = recording_meta(&f->recording, "command_line");
 	free(path);
 	return status;
 }
@@ -387,6 +389,7 @@ void replay_close(struct replay *r)
 	recording_close(&r->file->recording);
 	free(r->queries);
 	free(r->host);
+	free(r->command_line);
 	free(r->file->source);
 	free(r->file->places);
 	free(r->file);

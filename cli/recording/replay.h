@@ -12,6 +12,7 @@
 
 struct replay {
 	char *host;           /* where it was recorded; NULL: not known, as of a simulation */
+	char *command_line;   /* of the first session; NULL: not known */
 	uint64_t interval_ns; /* of the recording */
 	uint64_t group_ns; /* recorded intervals are grouped by that; 0: all of a session are one */
 	bool more;         /* the session has another interval, in the time that was asked for; */

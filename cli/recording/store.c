@@ -158,7 +158,10 @@ char *recording_meta(struct recording *r, const char *key)
 	sqlite3_stmt *s;
 	char *text = NULL;
 
-	if (sqlite3_prepare_v2(r->db, "SELECT value FROM meta WHERE key = ?", -1, &s, NULL))
+	if (sqlite3_prepare_v2(r->db,
+			       "SELECT value FROM meta WHERE key = ?1 UNION ALL "
+			       "SELECT command_line FROM session WHERE ?1 = 'command_line' LIMIT 1",
+			       -1, &s, NULL))
 		return NULL;
 	sqlite3_bind_text(s, 1, key, -1, SQLITE_STATIC);
 	if (sqlite3_step(s) == SQLITE_ROW)

@@ -220,7 +220,8 @@ begin() {
 @test "a command's exit status is the result" {
 	expect 3 "$UNCORE" --source "$SIM_SPR" record -o a.uncore mem -I 20ms -- sh -c 'sleep 0.2; exit 3'
 	is a.uncore 'SELECT count(*) > 1, end FROM tick, session' '1|complete'
-	[[ $(sql a.uncore 'SELECT command_line FROM session') == 'uncore record -o a.uncore mem -I 20ms -- sh -c '* ]]
+	[[ $(sql a.uncore 'SELECT command_line FROM session') == \
+		"uncore --source $SIM_SPR record -o a.uncore mem -I 20ms -- sh -c 'sleep 0.2; exit 3'" ]]
 }
 
 @test "short samples: their distribution of each interval" {
