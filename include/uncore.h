@@ -584,6 +584,12 @@ int uncore_monitor_short_sample(struct uncore_monitor *m);
  * reading. -EBUSY: before the first read. */
 int uncore_monitor_total(struct uncore_monitor *m, struct uncore_sample *into);
 
+/* Reads all counters, and begins the next interval with that. What was counted since the latest
+ * read is in no interval and no total; the total's begin is later by that time, so that its length
+ * is that of its intervals. For a part of a run that is not to be counted: read, wait, resume.
+ * -EBUSY: not running. */
+int uncore_monitor_resume(struct uncore_monitor *m);
+
 /* Stops counting for good, and restores changed registers. One more read then gives the last
  * interval; another one is -EBUSY. -EBUSY: not started. Other errors: a register could not be
  * restored (the sentence names it), or the last reading failed. */

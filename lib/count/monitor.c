@@ -497,6 +497,29 @@ int uncore_monitor_total(struct uncore_monitor *m, struct uncore_sample *into)
 	return 0;
 }
 
+int uncore_monitor_resume(struct uncore_monitor *m)
+{
+	struct uncore_reading *previous = m->previous;
+	uint64_t skipped_ns;
+	int r;
+
+	if (m->state != UNC_MONITOR_RUNNING)
+		return unc_fail(&m->machine->error, EBUSY, "the monitor is not running");
+	r = read_counters(m, m->now, &m->now_at, &m->machine->error);
+	if (r < 0)
+		return r;
+	/* The total is as long as what it has. */
+	skipped_ns = m->now_at.ns - m->previous_at.ns;
+	m->begin.ns += skipped_ns;
+	m->begin.wall_ns += skipped_ns;
+	for (size_t i = m->first; i < m->first + m->count; i++)
+		m->total[i].uncertain_end_ns = 0; /* the next interval does not meet it */
+	m->previous = m->now;
+	m->previous_at = m->interval_at = m->now_at;
+	m->now = previous;
+	return 0;
+}
+
 size_t uncore_monitor_note_count(const struct uncore_monitor *m)
 {
 	return m->notes.count;

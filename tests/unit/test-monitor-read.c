@@ -109,6 +109,31 @@ static void the_total_is_the_sum_of_the_intervals(void **state)
 	toy_end(&t);
 }
 
+/* 10 intervals of a second, with a second after each that is left out. */
+static void what_is_skipped_is_in_no_total(void **state)
+{
+	struct toy t;
+
+	(void)state;
+	toy_play(&t, UNCORE_LEVEL_MACHINE);
+	toy_ok(&t, uncore_monitor_add_events(t.m, "toy/ticks/,toy/wraps/"));
+	assert_int_equal(uncore_monitor_resume(t.m), -EBUSY);
+	toy_start(&t);
+	for (uint64_t i = 0; i < 10; i++) {
+		toy_ok(&t, uncore_monitor_read(t.m, t.s));
+		assert_int_equal(uncore_sample_begin_ns(t.s), 2 * i * SECOND);
+		assert_int_equal(uncore_sample_row(t.s, 0)->counted.count, 4000);
+		toy_ok(&t, uncore_monitor_resume(t.m));
+	}
+	toy_ok(&t, uncore_monitor_total(t.m, t.s));
+	assert_int_equal(uncore_sample_begin_ns(t.s), 10 * SECOND);
+	assert_int_equal(uncore_sample_end_ns(t.s), 20 * SECOND);
+	assert_int_equal(uncore_sample_row(t.s, 0)->counted.count, 40000);
+	assert_int_equal(uncore_sample_row(t.s, 1)->counted.count, UINT64_C(120000000000));
+	assert_close(uncore_sample_row(t.s, 0)->counted.seconds, 10);
+	toy_end(&t);
+}
+
 static void stopping_ends_the_last_interval(void **state)
 {
 	struct toy t;
@@ -225,6 +250,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_total_is_the_sum_of_the_intervals),
+		cmocka_unit_test(what_is_skipped_is_in_no_total),
 		cmocka_unit_test(stopping_ends_the_last_interval),
 		cmocka_unit_test(monitors_do_not_disturb_each_other),
 		cmocka_unit_test(reading_allocates_nothing_after_the_first_time),
