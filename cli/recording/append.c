@@ -274,6 +274,16 @@ static int begin_file(struct recording *r, const struct recording_head *head)
 	return err ? err : store_run(r, "COMMIT");
 }
 
+int recording_resume(struct recording *r, const struct recording_head *head)
+{
+	/* A session without a tick gives its place to the next one. */
+	int err = store_run(r, "DELETE FROM session WHERE first_tick > (SELECT max(id) FROM tick) "
+			       "OR NOT EXISTS (SELECT * FROM tick)");
+
+	r->next_tick = (r->next_tick + RECORDING_KEY - 1) / RECORDING_KEY * RECORDING_KEY;
+	return err ? err : put_session(r, head);
+}
+
 static int begin_session(struct recording *r, const struct recording_head *head)
 {
 	int64_t last = -1, rows = 0;
@@ -284,11 +294,8 @@ static int begin_session(struct recording *r, const struct recording_head *head)
 	err = err ? err : store_number(r, "SELECT count(*) FROM row", 0, &rows);
 	if (err)
 		return err;
-	r->next_tick = (uint64_t)(last + RECORDING_KEY) / RECORDING_KEY * RECORDING_KEY;
-	/* A session without a tick gives its place to the next one. */
-	err = store_run(r, "DELETE FROM session WHERE first_tick > (SELECT max(id) FROM tick) "
-			   "OR NOT EXISTS (SELECT * FROM tick)");
-	err = err ? err : put_session(r, head);
+	r->next_tick = (uint64_t)(last + 1);
+	err = recording_resume(r, head);
 	r->row_reasons = cli_realloc(NULL, (size_t)rows + 1, sizeof(*r->row_reasons));
 	memset(r->row_reasons, 0, ((size_t)rows + 1) * sizeof(*r->row_reasons));
 	r->row_count = (size_t)rows;
@@ -582,6 +589,7 @@ int recording_start(struct recording *r, const struct uncore_monitor *m)
 	int err = begin_batch(r);
 
 	r->started = false;
+	r->values.len = r->distributions.len = 0; /* the first tick has none */
 	err = err ? err : take_readings(r, m);
 	if (!err)
 		memcpy(r->readings, r->latest, r->counter_count * sizeof(*r->readings));
@@ -628,6 +636,18 @@ int recording_mark(struct recording *r, uint64_t wall_ns, uint64_t monotonic_ns,
 	bind_text(s, 3, text);
 	err = put(r, s);
 	sqlite3_finalize(s);
+	return err ? err : recording_commit(r);
+}
+
+int recording_copy_marks(struct recording *r, const char *path)
+{
+	char *sql = sqlite3_mprintf(
+		"ATTACH %Q AS old; INSERT INTO mark SELECT * FROM (SELECT * FROM old.mark "
+		"ORDER BY rowid DESC LIMIT %d) ORDER BY rowid; DETACH old",
+		path, RECORDING_MARKS);
+	int err = sql ? store_run(r, sql) : -ENOMEM;
+
+	sqlite3_free(sql);
 	return err;
 }
 
@@ -640,7 +660,7 @@ int recording_commit(struct recording *r)
 	return err;
 }
 
-int recording_end(struct recording *r, const char *end)
+int recording_pause(struct recording *r, const char *end)
 {
 	char *sql = sqlite3_mprintf("UPDATE session SET end = %Q WHERE first_tick = "
 				    "(SELECT max(first_tick) FROM session)",
@@ -648,7 +668,13 @@ int recording_end(struct recording *r, const char *end)
 	int err = sql ? store_run(r, sql) : -ENOMEM;
 
 	sqlite3_free(sql);
-	err = err ? err : recording_commit(r);
+	return err ? err : recording_commit(r);
+}
+
+int recording_end(struct recording *r, const char *end)
+{
+	int err = recording_pause(r, end);
+
 	/* One file, which can be read where nothing can be written. Processes that read it now keep the log. */
 	if (!err)
 		sqlite3_exec(r->db, "PRAGMA journal_mode = DELETE", NULL, NULL, NULL);

@@ -20,18 +20,23 @@ int flight_trim(struct recording *r, uint64_t before_ns)
 	if (r->next_tick % RECORDING_KEY != 0)
 		return 0;
 	sql = sqlite3_mprintf("DELETE FROM tick WHERE id < (SELECT max(id) FROM tick "
-			      "WHERE id %% %d = 0 AND monotonic_ns <= %lld)",
-			      RECORDING_KEY, (long long)before_ns);
+			      "WHERE id %% %d = 0 AND monotonic_ns <= %lld);"
+			      "DELETE FROM mark WHERE rowid <= (SELECT max(rowid) FROM mark) - %d",
+			      RECORDING_KEY, (long long)before_ns, RECORDING_MARKS);
 	err = sql ? store_run(r, sql) : -ENOMEM;
 	sqlite3_free(sql);
 	return err;
 }
 
-/* The first tick that is left is the start of the session: it will be deleted before the others. */
+/* The first tick that is left is the start of its session: it will be deleted before the others. */
 static const char make_start[] =
 	"UPDATE tick SET row_values = NULL, distributions = NULL, quality = NULL, interval_ns = 0"
 	" WHERE id = (SELECT min(id) FROM tick);"
-	"UPDATE session SET first_tick = (SELECT min(id) FROM tick), end = 'flight'";
+	"DELETE FROM session WHERE first_tick <"
+	" (SELECT max(first_tick) FROM session WHERE first_tick <= (SELECT min(id) FROM tick));"
+	"UPDATE session SET first_tick = (SELECT min(id) FROM tick)"
+	" WHERE first_tick < (SELECT min(id) FROM tick);"
+	"UPDATE session SET end = 'flight' WHERE end IS NULL";
 
 int flight_write(struct recording *r, const char *path)
 {

@@ -26,6 +26,7 @@ struct sqlite3_stmt;
 #define RECORDING_FORMAT 1      /* user_version of the file */
 #define RECORDING_ID 0x756e6372 /* its application_id: "uncr" */
 #define RECORDING_KEY 64        /* ticks from one key to the next */
+#define RECORDING_MARKS 1000    /* that are kept in memory, or in the file after a rotated one */
 #define RECORDING_ERROR 1000
 
 /* ---- readings: encode.c ---- */
@@ -149,11 +150,16 @@ int recording_start(struct recording *r, const struct uncore_monitor *m);
  * together about once a second. */
 int recording_add(struct recording *r, const struct uncore_monitor *m,
 		  const struct uncore_sample *sample);
-/* Adds a mark at this time: a text for regions. */
+/* Adds a mark at this time, and commits it. */
 int recording_mark(struct recording *r, uint64_t wall_ns, uint64_t monotonic_ns, const char *text);
+/* Adds the latest marks of another recording: regions that began there go on here. */
+int recording_copy_marks(struct recording *r, const char *path);
 /* What has been added is safe when this returns. */
 int recording_commit(struct recording *r);
-/* Ends the session: `end` says why. */
+/* Ends the session, but not the file: nothing is recorded until the next one begins. */
+int recording_pause(struct recording *r, const char *end);
+int recording_resume(struct recording *r, const struct recording_head *head);
+/* Ends the session and the file: `end` says why. */
 int recording_end(struct recording *r, const char *end);
 /* The size that the file has when its write-ahead log is part of it. */
 uint64_t recording_size(struct recording *r);
