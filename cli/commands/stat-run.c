@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "commands/child.h"
+#include "commands/control.h"
 #include "commands/repeat.h"
 #include "commands/stat.h"
 #include "commands/ticks.h"
@@ -181,7 +182,7 @@ static bool has_total(const struct stat_options *o)
 /* Only one window of a known length can be counted again for other metrics. */
 static bool has_rounds(const struct stat_options *o)
 {
-	if (o->recorder || o->command || has_total(o) || o->tree ||
+	if (o->recorder || o->command || o->control || has_total(o) || o->tree ||
 	    (o->output->record && o->output->window))
 		return false;
 	return o->interval_ns ? o->interval_count == 1 : o->timeout_ns;
@@ -379,18 +380,22 @@ struct run {
 	struct child child;
 	struct repeat repeat;
 	struct ticks ticks;
-	int timer_fd;      /* expires once: the delay, then the timeout */
-	uint64_t begin_ns; /* of the first window */
+	struct control control;
+	bool started, enabled; /* counting; it may be disabled and enabled again */
+	int timer_fd;          /* expires once: the delay, then the timeout, */
+	uint64_t end_ns;       /* which is then */
+	uint64_t begin_ns;     /* of the first window */
 	uint64_t windows;
 	bool stopped;       /* by the user: no further run */
 	int command_status; /* the first that is not 0 */
 };
 
 enum wake {
-	WAKE_TICK,   /* an interval is over */
-	WAKE_SAMPLE, /* a short sample is over */
-	WAKE_TIMER,  /* the delay or the timeout is over */
-	WAKE_STOP,   /* the user or the end of the command */
+	WAKE_TICK,    /* an interval is over */
+	WAKE_SAMPLE,  /* a short sample is over */
+	WAKE_CONTROL, /* a command came */
+	WAKE_TIMER,   /* the delay or the timeout is over */
+	WAKE_STOP,    /* the user or the end of the command */
 };
 
 /* True when counting is to end. A command gets Ctrl-C from the terminal as we do; what was sent to
@@ -415,6 +420,8 @@ static enum wake wait_next(struct run *r)
 		{.fd = r->signals.child_fd, .events = POLLIN},
 		{.fd = r->timer_fd, .events = POLLIN},
 		{.fd = r->ticks.fd, .events = POLLIN},
+		{.fd = r->control.fd, .events = POLLIN},
+		{.fd = r->control.socket, .events = POLLIN},
 	};
 	const struct stat_options *o = r->o;
 	enum tick tick;
@@ -431,10 +438,12 @@ static enum wake wait_next(struct run *r)
 			return WAKE_TIMER;
 		/* A timeout at the end of an interval ends counting: no further, nearly empty interval. */
 		if (tick == TICK_INTERVAL && o->timeout_ns &&
-		    r->ticks.passed * o->interval_ns >= o->timeout_ns)
+		    r->ticks.grid_ns + r->ticks.passed * o->interval_ns >= r->end_ns)
 			return WAKE_TIMER;
 		if (tick)
 			return tick == TICK_SAMPLE ? WAKE_SAMPLE : WAKE_TICK;
+		if (fds[4].revents || fds[5].revents)
+			return WAKE_CONTROL;
 	}
 }
 
@@ -473,7 +482,7 @@ static int print_window(struct run *r, bool total)
 	struct out_frame frame = {.window = (double)(end_ns - begin_ns) / 1e9,
 				  .wall_ns = uncore_sample_end_wall_ns(sample),
 				  .monotonic_ns = end_ns,
-				  .total = total};
+				  .total = total && has_total(r->o)};
 
 	if (err)
 		return cli_fail(r->cli, err);
@@ -511,46 +520,6 @@ static int print_window(struct run *r, bool total)
 	return writer_flush(&r->writer);
 }
 
-/* Windows until the end; the last one is as long as it came to be. Nothing is stopped before it is
- * read: the window would be longer than what was counted in it. */
-static int count_windows(struct run *r)
-{
-	uint64_t most = r->o->interval_count ? r->windows + r->o->interval_count : UINT64_MAX;
-	enum wake wake = WAKE_TICK;
-	int status = CLI_OK, err;
-
-	while (!status && wake <= WAKE_SAMPLE && r->windows < most) {
-		wake = wait_next(r);
-		if (wake == WAKE_SAMPLE) {
-			err = uncore_monitor_short_sample(r->monitor);
-			ticks_read(&r->ticks, r->monitor);
-			status = err ? cli_fail(r->cli, err) : CLI_OK;
-			continue;
-		}
-		status = print_window(r, false);
-		if (r->cli->replay && !r->cli->replay->more)
-			wake = WAKE_STOP;
-		if (r->o->command && wake == WAKE_TIMER)
-			child_signal(&r->child, SIGTERM); /* as perf does at the timeout */
-	}
-	if (!status && has_total(r->o))
-		status = print_window(r, true);
-	/* Registers that were written are restored here, so that a failure of that can be reported. */
-	err = r->cli->program ? uncore_monitor_stop(r->monitor) : 0;
-	err = err ? cli_fail(r->cli, err) : CLI_OK;
-	return status ? status : err;
-}
-
-/* True when the delay passed undisturbed. */
-static bool wait_delay(struct run *r)
-{
-	timer_arm(r->timer_fd, cli_now_ns() + r->o->delay_ns, 0);
-	if (wait_next(r) == WAKE_TIMER)
-		return true;
-	cli_error("the run ended before the delay (-D) was over: nothing was counted");
-	return false;
-}
-
 /* Of a simulation its label says enough. */
 static void put_origin(struct run *r)
 {
@@ -563,23 +532,6 @@ static void put_origin(struct run *r)
 	buffer_printf(&r->writer.text, "%s%s: recorded on %s from %s on\n",
 		      r->windows || (r->cli->collector && r->cli->collector->later) ? "\n" : "",
 		      r->out.setup.source, replay->host ? replay->host : "an unknown host", date);
-}
-
-static int start(struct run *r)
-{
-	int err = uncore_monitor_start(r->monitor);
-
-	if (err)
-		return cli_fail(r->cli, err);
-	if (r->o->recorder && (err = r->o->recorder->start(r->o->recorder->context)))
-		return err;
-	if (r->cli->replay) {
-		put_origin(r);
-		return CLI_OK;
-	}
-	ticks_start(&r->ticks);
-	timer_arm(r->timer_fd, r->o->timeout_ns ? r->ticks.grid_ns + r->o->timeout_ns : 0, 0);
-	return CLI_OK;
 }
 
 /* One window that takes a second or more prints nothing before its end. */
@@ -597,12 +549,133 @@ static void show_wait(const struct run *r)
 		cli_wait("counting for %s %s", window.number, window.unit);
 }
 
+/* Begins to count, or goes on after it was disabled. */
+static int start(struct run *r)
+{
+	bool again = r->started;
+	int err = again ? uncore_monitor_resume(r->monitor) : uncore_monitor_start(r->monitor);
+
+	if (err)
+		return cli_fail(r->cli, err);
+	if (r->o->recorder && (err = r->o->recorder->start(r->o->recorder->context)))
+		return err;
+	r->started = r->enabled = true;
+	if (r->cli->replay) {
+		put_origin(r);
+		return CLI_OK;
+	}
+	ticks_start(&r->ticks);
+	if (again)
+		return CLI_OK;
+	r->end_ns = r->ticks.grid_ns + r->o->timeout_ns;
+	timer_arm(r->timer_fd, r->o->timeout_ns ? r->end_ns : 0, 0);
+	show_wait(r);
+	return CLI_OK;
+}
+
+/* Without intervals there is one window, which may have several parts: it is printed in the end, as their total. */
+static bool has_parts(const struct run *r)
+{
+	return r->o->control && !r->o->interval_ns;
+}
+
+static int end_window(struct run *r)
+{
+	int err;
+
+	if (!has_parts(r))
+		return print_window(r, false);
+	err = uncore_monitor_read(r->monitor, r->rounds[r->round]);
+	return err ? cli_fail(r->cli, err) : CLI_OK;
+}
+
+/* The counters go on, but what they count is in no interval and no total. */
+static int disable(struct run *r)
+{
+	timer_arm(r->ticks.fd, 0, 0);
+	r->enabled = false;
+	return end_window(r);
+}
+
+/* What came through --control, and from `uncore mark`. */
+static int obey(struct run *r, enum wake *wake)
+{
+	const struct stat_recorder *recorder = r->o->recorder;
+	const struct control_request *q;
+	int status = CLI_OK;
+
+	control_receive(&r->control);
+	while (!status && (q = control_next(&r->control))) {
+		const char *refused = q->command == CONTROL_UNKNOWN ? "" : NULL;
+		bool changes =
+			(q->command == CONTROL_DISABLE && r->enabled) || q->command > CONTROL_STOP;
+
+		if (q->command == CONTROL_ENABLE && !r->enabled)
+			status = start(r);
+		if (q->command == CONTROL_DISABLE && r->enabled)
+			status = disable(r);
+		if (q->command == CONTROL_STOP)
+			*wake = WAKE_TIMER;
+		if (!status && changes && recorder)
+			status = recorder->control(recorder->context, q, &refused);
+		else if (q->command > CONTROL_STOP)
+			refused = "snapshot and mark are for uncore record";
+		if (!status)
+			control_answer(&r->control, q, refused);
+	}
+	return status;
+}
+
+static int take_sample(struct run *r)
+{
+	int err = uncore_monitor_short_sample(r->monitor);
+
+	ticks_read(&r->ticks, r->monitor);
+	return err ? cli_fail(r->cli, err) : CLI_OK;
+}
+
+/* Windows until the end; the last one is as long as it came to be. Nothing is stopped before it is
+ * read: the window would be longer than what was counted in it. */
+static int count_windows(struct run *r)
+{
+	uint64_t most = r->o->interval_count ? r->windows + r->o->interval_count : UINT64_MAX;
+	enum wake wake = WAKE_TICK;
+	int status = CLI_OK, err;
+
+	while (!status && wake <= WAKE_CONTROL && r->windows < most) {
+		wake = wait_next(r);
+		if (wake == WAKE_SAMPLE) {
+			status = take_sample(r);
+			continue;
+		}
+		if (wake == WAKE_CONTROL)
+			status = obey(r, &wake);
+		else if (wake == WAKE_TIMER && !r->started)
+			status = start(r), wake = WAKE_CONTROL;
+		if (!status && wake != WAKE_CONTROL && r->enabled)
+			status = end_window(r);
+		if (r->cli->replay && !r->cli->replay->more)
+			wake = WAKE_STOP;
+		if (r->o->command && wake == WAKE_TIMER)
+			child_signal(&r->child, SIGTERM); /* as perf does at the timeout */
+	}
+	if (!status && !r->started)
+		cli_error("the run ended before the delay (-D) was over: nothing was counted");
+	else if (!status && (has_total(r->o) || has_parts(r)))
+		status = print_window(r, true);
+	/* Registers that were written are restored here, so that a failure of that can be reported. */
+	err = r->cli->program && r->started ? uncore_monitor_stop(r->monitor) : 0;
+	err = err ? cli_fail(r->cli, err) : CLI_OK;
+	return status ? status : err;
+}
+
 /* Counting starts just before the command does, or, with a delay, while it runs. */
 static int count(struct run *r)
 {
 	const struct stat_options *o = r->o;
 	size_t notes = r->round ? uncore_monitor_note_count(r->monitor) : 0;
 	int err = uncore_monitor_open(r->monitor), status = CLI_OK;
+	bool at_once = !o->delay_ns || r->round;
 
 	if (err)
 		return cli_fail(r->cli, err);
@@ -610,17 +683,13 @@ static int count(struct run *r)
 		print_notes(o, r->monitor, notes);
 	if (o->recorder && (status = o->recorder->open(o->recorder->context, o, r->monitor)))
 		return status;
-	if (!o->delay_ns || r->round)
+	r->started = r->enabled = false;
+	if (at_once)
 		status = start(r);
 	if (!status && o->command)
 		status = child_release(&r->child, o->command[0]);
-	if (!status && o->delay_ns && !r->round) {
-		if (!wait_delay(r))
-			return CLI_OK;
-		status = start(r);
-	}
-	if (!status)
-		show_wait(r);
+	if (!at_once && o->delay_ns != DELAY_FOREVER)
+		timer_arm(r->timer_fd, cli_now_ns() + o->delay_ns, 0);
 	return status ? status : count_windows(r);
 }
 
@@ -649,7 +718,8 @@ static int run_command(struct run *r)
 	status = child_prepare(&r->child, r->o->command, &r->signals, r->cli);
 	if (!status)
 		status = count(r);
-	if (r->child.go < 0) /* it was released */
+	control_close(&r->control); /* nothing can be commanded any more */
+	if (r->child.go < 0)        /* it was released */
 		wait_for_command(r);
 	child_close(&r->child);
 	return status;
@@ -775,6 +845,7 @@ static int begin_replay(struct cli *cli, const struct stat_options *o)
 	const char *wrong = o->command      ? "a COMMAND"
 			    : o->timeout_ns ? "--timeout"
 			    : o->delay_ns   ? "-D"
+			    : o->control    ? "--control"
 			    : o->recorder   ? "record"
 					    : NULL;
 	uint64_t interval_ns = cli->replay->interval_ns;
@@ -839,7 +910,11 @@ int stat_run(struct cli *cli, const struct stat_options *o)
 		return status;
 	if (o->dry_run)
 		return dry_run(cli, o, r.monitor);
-	status = o->cpu ? stat_pin(cli, o->cpu) : CLI_OK;
+	status = control_open(&r.control, o->control);
+	if (!status && o->recorder)
+		control_listen(&r.control, o->file);
+	if (!status && o->cpu)
+		status = stat_pin(cli, o->cpu);
 	if (!status)
 		status = open_run(&r);
 	for (uint64_t i = 0; !status && !r.stopped && (i < o->repeat || begin_session(&r)); i++) {
@@ -862,6 +937,7 @@ int stat_run(struct cli *cli, const struct stat_options *o)
 	if (writer_close(&r.writer) && !status)
 		status = r.writer.status;
 	ticks_close(&r.ticks);
+	control_close(&r.control);
 	if (r.timer_fd >= 0)
 		close(r.timer_fd);
 	signals_close(&r.signals);

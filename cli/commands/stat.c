@@ -55,7 +55,12 @@ static const struct cli_option options[] = {
 	 0},
 	{"timeout", "TIME", "End after TIME (milliseconds, or with a unit)", 0, 3, OPTION_TIME,
 	 AT(timeout_ns)},
-	{"delay", "TIME", "Begin after TIME (milliseconds, or with a unit)", 'D', 3, 0, 0},
+	{"delay", "TIME",
+	 "Begin after TIME (milliseconds, or with a unit); -1: when --control says enable", 'D', 3,
+	 0, 0},
+	{"control", "CHANNEL",
+	 "Take commands (enable, disable, ping, stop) from fifo:CTL[,ACK] or fd:N[,N]", 0, 3,
+	 OPTION_TEXT, AT(control)},
 	{"cpu", "N", "Run the counting loop on CPU N, not the command", 0, 3, OPTION_TEXT, AT(cpu)},
 	{"repeat", "N", "Run COMMAND N times; print mean and spread", 'r', 3, OPTION_COUNT,
 	 AT(repeat)},
@@ -116,7 +121,9 @@ static void parse_other(void *into, int key, char *arg, struct argp_state *state
 		o->queries[o->query_count++] = (struct stat_query){arg, key == 'M'};
 		break;
 	case 'D':
-		o->delay_ns = strcmp(arg, "0") == 0 ? 0 : cli_time(state, "-D", arg, NS_PER_MS, 0);
+		o->delay_ns = strcmp(arg, "0") == 0    ? 0
+			      : strcmp(arg, "-1") == 0 ? DELAY_FOREVER
+						       : cli_time(state, "-D", arg, NS_PER_MS, 0);
 		break;
 	case KEY_SAMPLE:
 		o->sample_ns = cli_time(state, "--sample", arg, NS_PER_MS, NS_PER_MS / 10);
@@ -246,6 +253,10 @@ static void check(void *into, struct argp_state *state)
 		argp_error(state, "--csv=wide has no columns for --sample: use --csv");
 	if (o->sample_ns && o->repeat > 1)
 		argp_error(state, "-r and --sample exclude each other");
+	if (o->delay_ns == DELAY_FOREVER && !o->control)
+		argp_error(state, "-D -1 waits for a command: it needs --control");
+	if (o->control && o->repeat > 1)
+		argp_error(state, "-r and --control exclude each other");
 	if (o->repeat > 1 && !o->command)
 		argp_error(state, "-r needs a COMMAND to repeat");
 	if (o->repeat > 1 && o->interval_ns)
@@ -408,7 +419,7 @@ static const char top_doc[] =
 	"links, with the share of the ceiling and the last minute.\v"
 	"Takes the options of stat; the interval is one second unless INTERVAL or -I say otherwise. The key "
 	"? lists the keys. When the output is no terminal, or has another form or place (-j, --csv, -o, "
-	"--summary, --dry-run, -D), it is the output of stat with an interval.";
+	"--summary, --dry-run, -D, --control), it is the output of stat with an interval.";
 
 int cmd_top(struct cli *cli, int argc, char **argv)
 {
@@ -425,7 +436,7 @@ int cmd_top(struct cli *cli, int argc, char **argv)
 	int status;
 
 	stat_parse(cli, &o, &syntax, argc, argv);
-	plain = o.output || o.file || o.summary || o.dry_run || o.delay_ns ||
+	plain = o.output || o.file || o.summary || o.dry_run || o.delay_ns || o.control ||
 		!isatty(STDOUT_FILENO);
 	if (!o.output)
 		o.output = output_find(o.sample_ns ? "samples" : "text");

@@ -9,11 +9,14 @@
 #include <stdint.h>
 
 #include "cli.h"
+#include "commands/control.h"
 #include "options.h"
 #include "output/output.h"
 
 #define STAT_FILTERS 16 /* room for the options of filters */
 #define STAT_PRESETS 8  /* and for presets that are recorded together */
+
+#define DELAY_FOREVER UINT64_MAX
 
 struct stat_options;
 
@@ -28,10 +31,13 @@ struct stat_recorder {
 	void *context;
 	/* The monitor is open. */
 	int (*open)(void *context, const struct stat_options *o, struct uncore_monitor *m);
-	/* It has been started. */
+	/* It has been started, or has resumed. */
 	int (*start)(void *context);
 	/* An interval has ended. */
 	int (*window)(void *context, const struct uncore_sample *sample);
+	/* A command came; disabled: the interval before has ended, and start() follows when it is enabled
+	 * again. *refused: why it cannot be done. */
+	int (*control)(void *context, const struct control_request *q, const char **refused);
 };
 
 struct stat_options {
@@ -53,13 +59,14 @@ struct stat_options {
 		const char *name;  /* the library's, and that of its option */
 		const char *value; /* NULL: not given */
 	} filters[STAT_FILTERS];
-	bool filtered;           /* any of them is */
-	uint64_t interval_ns;    /* 0: one window */
-	uint64_t interval_count; /* 0: no limit */
-	uint64_t sample_ns;      /* length of short samples; 0: none */
-	uint64_t above;          /* the per cent of the ceiling that makes a burst */
-	uint64_t timeout_ns;     /* 0: none */
-	uint64_t delay_ns;
+	bool filtered;            /* any of them is */
+	uint64_t interval_ns;     /* 0: one window */
+	uint64_t interval_count;  /* 0: no limit */
+	uint64_t sample_ns;       /* length of short samples; 0: none */
+	uint64_t above;           /* the per cent of the ceiling that makes a burst */
+	uint64_t timeout_ns;      /* 0: none */
+	uint64_t delay_ns;        /* DELAY_FOREVER: until --control enables counting */
+	const char *control;      /* where commands come from; NULL: nowhere */
 	uint64_t repeat;          /* runs of the command */
 	bool positional_interval; /* INTERVAL and not -I */
 	const struct output *output;

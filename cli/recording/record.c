@@ -21,6 +21,8 @@ struct record {
 	char memory_peak[40];
 	struct utsname uts;
 	bool open, append, failed;
+	bool paused;                    /* a session has ended, and the next has not begun */
+	uint64_t wall_ns, monotonic_ns; /* of the latest tick */
 	struct trigger trigger;
 	uint64_t begin_ns;           /* of this file: its first interval */
 	uint64_t intervals, rotated; /* in all files */
@@ -98,6 +100,9 @@ static int start_record(void *context)
 {
 	struct record *r = context;
 
+	if (r->paused && recording_resume(&r->file, &r->head))
+		return fail(r);
+	r->paused = false;
 	return recording_start(&r->file, r->monitor) ? fail(r) : CLI_OK;
 }
 
@@ -136,6 +141,7 @@ static int shift_files(const struct record *r)
 /* The last readings of a file are the first ones of the next. */
 static int rotate(struct record *r)
 {
+	struct buffer before = {0};
 	int err = recording_end(&r->file, "rotated"), status;
 
 	if (err) {
@@ -147,6 +153,10 @@ static int rotate(struct record *r)
 	r->rotated++;
 	status = shift_files(r);
 	status = status ? status : create(r);
+	buffer_printf(&before, "%s.1", r->o->file);
+	if (!status && recording_copy_marks(&r->file, before.data))
+		status = fail(r);
+	buffer_free(&before);
 	return status ? status : start_record(r);
 }
 
@@ -195,6 +205,8 @@ static int add_window(void *context, const struct uncore_sample *sample)
 
 	if (r->begin_ns == UINT64_MAX)
 		r->begin_ns = begin_ns;
+	r->wall_ns = uncore_sample_end_wall_ns(sample);
+	r->monotonic_ns = uncore_sample_end_ns(sample);
 	r->intervals++;
 	if (recording_add(&r->file, r->monitor, sample)) {
 		r->intervals -= r->file.batch_count;
@@ -205,13 +217,36 @@ static int add_window(void *context, const struct uncore_sample *sample)
 	return is_due(r, uncore_sample_end_ns(sample)) ? rotate(r) : CLI_OK;
 }
 
+static int control_record(void *context, const struct control_request *q, const char **refused)
+{
+	struct record *r = context;
+	/* The time of a simulation with steps is that of its readings. */
+	bool stepped = uncore_is_simulated(r->cli->u) && r->wall_ns == r->monotonic_ns;
+	int err = 0;
+
+	if (q->command == CONTROL_DISABLE) {
+		err = recording_pause(&r->file, "disabled");
+		r->paused = true;
+	} else if (q->command == CONTROL_MARK) {
+		err = recording_mark(&r->file, stepped ? r->wall_ns : q->wall_ns,
+				     stepped ? r->monotonic_ns : q->monotonic_ns, q->text);
+	} else if (!r->o->flight_ns) {
+		*refused = "snapshot needs --flight: all is written without it";
+	} else if (!r->intervals) {
+		*refused = "snapshot: no interval has ended yet";
+	} else {
+		return write_flight(r, "snapshot");
+	}
+	return err ? fail(r) : CLI_OK;
+}
+
 static int end_record(struct record *r, int status)
 {
 	int err = 0;
 
 	/* After an error what was committed is kept as it is. */
 	if (r->open && !r->failed)
-		err = recording_end(&r->file, "complete");
+		err = recording_end(&r->file, r->paused ? "disabled" : "complete");
 	if (err) {
 		r->intervals -= r->file.batch_count;
 		status = fail(r);
@@ -308,7 +343,8 @@ int cmd_record(struct cli *cli, int argc, char **argv)
 	/* Rows of levels that need no other counters. */
 	struct output rows = {.levels = 1u << UNCORE_LEVEL_MACHINE | 1u << UNCORE_LEVEL_CHANNEL};
 	struct record r = {.cli = cli};
-	const struct stat_recorder recorder = {&r, open_record, start_record, add_window};
+	const struct stat_recorder recorder = {&r, open_record, start_record, add_window,
+					       control_record};
 	struct stat_options o = {.repeat = 1,
 				 .default_interval_ns = NS_PER_S,
 				 .known_presets = cli->presets,

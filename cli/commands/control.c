@@ -1,0 +1,428 @@
+/* SPDX-License-Identifier: MIT */
+/* Commands for a loop that counts, and `uncore mark`, which sends one. */
+#include "commands/control.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli.h"
+#include "options.h"
+#include "output/buffer.h"
+
+#define ANSWER_S 30 /* how long `uncore mark` waits */
+
+/* perf sends the NUL, too, and programs written for it may compare with that. */
+static const char done[] = "ack\n";
+
+static const struct {
+	const char *name;
+	enum control_command command;
+} words[] = {
+	{"enable", CONTROL_ENABLE}, {"disable", CONTROL_DISABLE},   {"ping", CONTROL_PING},
+	{"stop", CONTROL_STOP},     {"snapshot", CONTROL_SNAPSHOT}, {"mark", CONTROL_MARK},
+};
+
+/* ---- the channels ---- */
+
+/* Reading and writing: a FIFO without a writer is then no end of the file, and opening it does not wait. */
+static int open_fifo(const char *path)
+{
+	struct stat st;
+	int fd = -1;
+
+	if (stat(path, &st) == 0 && !S_ISFIFO(st.st_mode)) {
+		cli_error("--control: %s is not a FIFO", path);
+		return -1;
+	}
+	fd = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
+	if (fd < 0)
+		cli_error("--control: %s cannot be opened: %s%s", path, strerror(errno),
+			  errno == ENOENT ? "; mkfifo makes it" : "");
+	return fd;
+}
+
+static int find_descriptor(const char *text)
+{
+	char *end;
+	long fd = strtol(text, &end, 10);
+
+	if (*text >= '0' && *text <= '9' && !*end && fd <= INT_MAX && fcntl((int)fd, F_GETFD) >= 0)
+		return (int)fd;
+	cli_error("--control: '%s' is not the number of an open descriptor", text);
+	return -1;
+}
+
+int control_open(struct control *c, const char *spec)
+{
+	int (*find)(const char *text) = open_fifo;
+	char *paths, *ack;
+
+	*c = (struct control){.fd = -1, .ack_fd = -1, .socket = -1};
+	if (!spec)
+		return CLI_OK;
+	c->own = strncmp(spec, "fifo:", 5) == 0;
+	if (!c->own && strncmp(spec, "fd:", 3) != 0) {
+		cli_error("--control: '%s' is neither fifo:CTL[,ACK] nor fd:N[,N]", spec);
+		return CLI_USAGE;
+	}
+	if (!c->own)
+		find = find_descriptor;
+	paths = cli_copy(strchr(spec, ':') + 1);
+	ack = strchr(paths, ',');
+	if (ack)
+		*ack++ = '\0';
+	c->fd = find(paths);
+	if (c->fd >= 0 && ack)
+		c->ack_fd = find(ack);
+	free(paths);
+	return c->fd < 0 || (ack && c->ack_fd < 0) ? CLI_USAGE : CLI_OK;
+}
+
+/* By the folder and the name: that stays when the file is renamed for a new one, and is there when the file is not yet.
+ * It has no path, and ends with the process. */
+static int find_address(const char *file, struct sockaddr_un *to, socklen_t *len)
+{
+	char path[PATH_MAX], folder[PATH_MAX];
+	uint64_t hash = UINT64_C(0xcbf29ce484222325); /* FNV-1a */
+	struct stat st;
+
+	if (!realpath(file, path) && snprintf(path, sizeof(path), "%s", file) >= (int)sizeof(path))
+		return -ENAMETOOLONG;
+	memcpy(folder, path, sizeof(folder));
+	if (stat(dirname(folder), &st))
+		return -errno;
+	for (const char *at = basename(path); *at; at++)
+		hash = (hash ^ (unsigned char)*at) * UINT64_C(0x100000001b3);
+	*to = (struct sockaddr_un){.sun_family = AF_UNIX};
+	*len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1);
+	*len += (socklen_t)snprintf(to->sun_path + 1, sizeof(to->sun_path) - 1,
+				    "uncore-record:%llx:%llx:%llx", (unsigned long long)st.st_dev,
+				    (unsigned long long)st.st_ino, (unsigned long long)hash);
+	return 0;
+}
+
+void control_listen(struct control *c, const char *file)
+{
+	static const int on = 1;
+	struct sockaddr_un address;
+	socklen_t len;
+
+	if (find_address(file, &address, &len))
+		return;
+	c->socket = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (c->socket < 0)
+		return;
+	setsockopt(c->socket, SOL_SOCKET, SO_TIMESTAMPNS, &on, sizeof(on));
+	if (setsockopt(c->socket, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) == 0 &&
+	    bind(c->socket, (struct sockaddr *)&address, len) == 0)
+		return;
+	close(c->socket);
+	c->socket = -1;
+}
+
+/* ---- requests ---- */
+
+static uint64_t wall_now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
+}
+
+/* The user who records, and root. The kernel says who has sent it, and when. */
+static bool take_ancillary(struct msghdr *message, uint64_t *sent_ns)
+{
+	bool allowed = false;
+
+	for (struct cmsghdr *c = CMSG_FIRSTHDR(message); c; c = CMSG_NXTHDR(message, c)) {
+		struct ucred who;
+		struct timespec when;
+
+		if (c->cmsg_level != SOL_SOCKET)
+			continue;
+		if (c->cmsg_type == SCM_CREDENTIALS) {
+			memcpy(&who, CMSG_DATA(c), sizeof(who));
+			allowed = who.uid == geteuid() || who.uid == 0;
+		} else if (c->cmsg_type == SCM_TIMESTAMPNS) {
+			memcpy(&when, CMSG_DATA(c), sizeof(when));
+			*sent_ns = (uint64_t)when.tv_sec * NS_PER_S + (uint64_t)when.tv_nsec;
+		}
+	}
+	return allowed;
+}
+
+/* One datagram is one command. */
+static void receive_datagram(struct control *c)
+{
+	struct control_request *q = &c->datagram_request;
+	union {
+		struct cmsghdr align;
+		char room[CMSG_SPACE(sizeof(struct ucred)) + CMSG_SPACE(sizeof(struct timespec))];
+	} ancillary;
+	struct iovec part = {c->datagram, sizeof(c->datagram) - 1};
+	struct msghdr message = {.msg_name = &q->from,
+				 .msg_namelen = sizeof(q->from),
+				 .msg_iov = &part,
+				 .msg_iovlen = 1,
+				 .msg_control = &ancillary,
+				 .msg_controllen = sizeof(ancillary)};
+	ssize_t len = c->socket < 0 ? -1 : recvmsg(c->socket, &message, MSG_CMSG_CLOEXEC);
+	uint64_t now_ns = wall_now_ns();
+
+	if (len <= 0)
+		return;
+	q->from_len = message.msg_namelen;
+	q->wall_ns = now_ns;
+	if (take_ancillary(&message, &q->wall_ns))
+		c->datagram_len = (size_t)len;
+	else
+		control_answer(c, q, "commands are taken from the user who records only");
+	if (q->wall_ns > now_ns)
+		q->wall_ns = now_ns; /* the clock was set meanwhile */
+	q->monotonic_ns = cli_now_ns() - (now_ns - q->wall_ns);
+}
+
+static void receive_lines(struct control *c)
+{
+	struct pollfd readable = {.fd = c->fd, .events = POLLIN};
+	ssize_t len;
+
+	/* A descriptor that was inherited may block. */
+	if (c->fd < 0 || poll(&readable, 1, 0) <= 0)
+		return;
+	len = read(c->fd, c->lines + c->len, sizeof(c->lines) - 1 - c->len);
+	c->request =
+		(struct control_request){.wall_ns = wall_now_ns(), .monotonic_ns = cli_now_ns()};
+	if (len > 0) {
+		c->len += (size_t)len;
+	} else if (len == 0 || (errno != EAGAIN && errno != EINTR)) {
+		if (len < 0)
+			cli_error("--control: cannot be read: %s", strerror(errno));
+		if (c->own)
+			close(c->fd);
+		c->fd = -1;
+		if (c->len) /* what has no newline ends here */
+			c->lines[c->len++] = '\n';
+	}
+}
+
+void control_receive(struct control *c)
+{
+	receive_datagram(c);
+	receive_lines(c);
+}
+
+/* "mark TEXT\n" */
+static void parse(struct control_request *q, char *line, size_t len)
+{
+	size_t name;
+
+	while (len && strchr(" \t\r\n", line[len - 1]))
+		len--;
+	len = cli_clean(line, len, "\t");
+	line[len] = '\0';
+	line += strspn(line, " \t");
+	name = strcspn(line, " \t");
+	q->command = CONTROL_UNKNOWN;
+	q->text = line + name + strspn(line + name, " \t");
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+		if (strlen(words[i].name) == name && strncmp(words[i].name, line, name) == 0)
+			q->command = words[i].command;
+	/* Only a mark has a text. */
+	if (q->command == CONTROL_MARK ? !*q->text : *q->text != '\0')
+		q->command = CONTROL_UNKNOWN;
+	if (q->command == CONTROL_UNKNOWN)
+		q->text = line;
+}
+
+/* As perf: a NUL ends a line, too. */
+static char *find_end(char *line, size_t len)
+{
+	char *newline = memchr(line, '\n', len),
+	     *nul = memchr(line, '\0', newline ? (size_t)(newline - line) : len);
+
+	return nul ? nul : newline;
+}
+
+const struct control_request *control_next(struct control *c)
+{
+	char *line, *end;
+
+	if (c->datagram_len) {
+		parse(&c->datagram_request, c->datagram, c->datagram_len);
+		c->datagram_len = 0;
+		return &c->datagram_request;
+	}
+	while ((end = find_end(line = c->lines + c->taken, c->len - c->taken))) {
+		bool rest = c->discard;
+
+		c->taken += (size_t)(end - line) + 1;
+		c->discard = false;
+		if (rest || line[strspn(line, " \t\r")] == *end)
+			continue;
+		parse(&c->request, line, (size_t)(end - line));
+		return &c->request;
+	}
+	c->len -= c->taken;
+	memmove(c->lines, c->lines + c->taken, c->len);
+	c->taken = 0;
+	if (c->len == sizeof(c->lines) - 1) {
+		if (!c->discard)
+			cli_error("--control: a line is longer than %d bytes, and is left out",
+				  CONTROL_ROOM - 2);
+		c->discard = true;
+		c->len = 0;
+	}
+	return NULL;
+}
+
+void control_answer(struct control *c, const struct control_request *q, const char *refused)
+{
+	struct pollfd writable = {.fd = c->ack_fd, .events = POLLOUT};
+	char text[1000];
+
+	if (refused)
+		snprintf(text, sizeof(text), "%s", refused);
+	if (refused && q->command == CONTROL_UNKNOWN && q->text) {
+		int at = snprintf(text, sizeof(text),
+				  "unknown command '%.100s'; commands:", q->text);
+
+		for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+			at += snprintf(text + at, sizeof(text) - (size_t)at, "%s %s%s",
+				       i ? "," : "", words[i].name,
+				       words[i].command == CONTROL_MARK ? " TEXT" : "");
+	}
+	/* A process that does not read has no answer. */
+	if (q->from_len)
+		sendto(c->socket, refused ? text : done, refused ? strlen(text) : sizeof(done),
+		       MSG_DONTWAIT | MSG_NOSIGNAL, (const struct sockaddr *)&q->from, q->from_len);
+	else if (!refused && c->ack_fd >= 0 && poll(&writable, 1, 0) > 0 &&
+		 write(c->ack_fd, done, sizeof(done)) < 0 && errno != EAGAIN && errno != EINTR)
+		c->ack_fd = -1;
+	if (refused && !q->from_len && !(c->refused >> q->command & 1))
+		cli_error("--control: %s", text);
+	if (refused && !q->from_len)
+		c->refused |= 1u << q->command;
+}
+
+void control_close(struct control *c)
+{
+	/* A process that still waits is answered. */
+	for (receive_datagram(c); c->datagram_len; receive_datagram(c)) {
+		c->datagram_len = 0;
+		control_answer(c, &c->datagram_request, "the recording has ended");
+	}
+	if (c->socket >= 0)
+		close(c->socket);
+	if (c->own && c->fd >= 0)
+		close(c->fd);
+	if (c->own && c->ack_fd >= 0)
+		close(c->ack_fd);
+	c->fd = c->ack_fd = c->socket = -1;
+}
+
+/* ---- uncore mark ---- */
+
+/* An exit code. */
+static int send_command(const char *file, const char *command)
+{
+	static const struct timeval patience = {.tv_sec = ANSWER_S};
+	const struct sockaddr_un any = {.sun_family = AF_UNIX};
+	struct sockaddr_un address;
+	char answer[1000];
+	socklen_t len = 0;
+	ssize_t got = -1;
+	int err = find_address(file, &address, &len), fd = -1;
+
+	if (!err) {
+		fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+		err = fd < 0 ? -errno : 0;
+	}
+	/* Bound to any address, to which the answer goes. */
+	if (!err && (setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience)) ||
+		     setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)) ||
+		     bind(fd, (const struct sockaddr *)&any, sizeof(any.sun_family)) ||
+		     connect(fd, (const struct sockaddr *)&address, len) ||
+		     send(fd, command, strlen(command), MSG_NOSIGNAL) < 0 ||
+		     (got = recv(fd, answer, sizeof(answer) - 1, 0)) < 0))
+		err = -errno;
+	if (fd >= 0)
+		close(fd);
+	if (err == -ECONNREFUSED)
+		cli_error("%s: no process of this host records into it", file);
+	else if (err == -EAGAIN)
+		cli_error("%s: its recorder has not answered in %d s", file, ANSWER_S);
+	else if (err)
+		cli_error("%s: %s", file, strerror(-err));
+	if (err)
+		return CLI_RUNTIME;
+	answer[got] = '\0';
+	if (strcmp(answer, done) == 0)
+		return CLI_OK;
+	cli_error("%s: %s", file, answer);
+	return CLI_RUNTIME;
+}
+
+struct mark {
+	const char *file, *text;
+};
+
+static void take_text(void *into, char *arg, struct argp_state *state)
+{
+	struct mark *mark = into;
+
+	if (mark->text)
+		argp_error(state, "'%s' is one argument too many: put TEXT in quotes", arg);
+	mark->text = arg;
+}
+
+static void check_mark(void *into, struct argp_state *state)
+{
+	const struct mark *mark = into;
+
+	if (!mark->file)
+		argp_error(state, "a recording is missing: uncore mark -o FILE TEXT");
+	if (!mark->text || !mark->text[strspn(mark->text, " \t")])
+		argp_error(state, "a text is missing: uncore mark -o FILE TEXT");
+	if (strchr(mark->text, '\n'))
+		argp_error(state, "TEXT must be one line");
+	if (strlen(mark->text) > CONTROL_ROOM - 100)
+		argp_error(state, "TEXT is longer than %d bytes", CONTROL_ROOM - 100);
+}
+
+int cmd_mark(struct cli *cli, int argc, char **argv)
+{
+	static const struct cli_option options[] = {
+		{"output", "FILE", "The recording that uncore record -o writes now", 'o', 1,
+		 OPTION_TEXT, offsetof(struct mark, file)},
+		{0},
+	};
+	static const struct cli_syntax syntax = {
+		.doc = "Puts TEXT at this moment into a recording that is being made: report and "
+		       "diff show the time from it to the next mark, or to 'end TEXT'.",
+		.args = "TEXT",
+		.no_args = "a text is missing: uncore mark -o FILE TEXT",
+		.options = options,
+		.argument = take_text,
+		.check = check_mark,
+	};
+	struct buffer command = {0};
+	struct mark mark = {0};
+	int status;
+
+	cli_parse(cli, &syntax, &mark, argc, argv);
+	buffer_printf(&command, "mark %s", mark.text);
+	status = send_command(mark.file, command.data);
+	buffer_free(&command);
+	return status;
+}

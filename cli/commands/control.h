@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/* Commands that a loop takes while it counts: through a FIFO or descriptor, as perf's --control, and from `uncore mark`
+ * through a socket. Nothing here waits, whatever the other end does. */
+#ifndef CLI_CONTROL_H
+#define CLI_CONTROL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#define CONTROL_ROOM 4096 /* of a line; a pipe takes as much at once */
+
+enum control_command {
+	CONTROL_UNKNOWN,
+	CONTROL_ENABLE,
+	CONTROL_DISABLE,
+	CONTROL_PING,
+	CONTROL_STOP,
+	CONTROL_SNAPSHOT,
+	CONTROL_MARK,
+};
+
+struct control_request {
+	enum control_command command;
+	const char *text;               /* behind it, clean UTF-8 without a newline */
+	uint64_t wall_ns, monotonic_ns; /* when it was sent, as far as that is known */
+	struct sockaddr_un from;        /* who waits for an answer; */
+	socklen_t from_len;             /* 0: the other end of ack_fd */
+};
+
+struct control {
+	int fd, ack_fd, socket; /* -1: none */
+	bool own;               /* the first two were opened here */
+	bool discard;           /* the rest of a line that was too long */
+	unsigned refused;       /* a bit for each command that a sentence was printed of */
+	/* Lines that were read, of which control_next() has given the first `taken` bytes. */
+	char lines[CONTROL_ROOM];
+	size_t len, taken;
+	char datagram[CONTROL_ROOM]; /* of the socket; */
+	size_t datagram_len;         /* 0: none waits */
+	struct control_request request, datagram_request;
+};
+
+/* `spec`: fifo:CTL[,ACK] or fd:N[,N]; NULL: none. An exit code. */
+int control_open(struct control *c, const char *spec);
+/* Takes commands for the recording into this file, too. Without a socket it does without. */
+void control_listen(struct control *c, const char *file);
+void control_close(struct control *c);
+
+/* After a descriptor has become readable: takes its commands. */
+void control_receive(struct control *c);
+/* The next command of that, valid until the next call; NULL: no further. Each is answered. */
+const struct control_request *control_next(struct control *c);
+/* NULL: it was done. Else a sentence, which is printed once for each command. */
+void control_answer(struct control *c, const struct control_request *q, const char *refused);
+
+#endif
