@@ -51,6 +51,7 @@ struct cli {
 	const char *perfmon; /* directory of the vendors' JSON; NULL: the names built in */
 	double memory_peak;  /* 0: found on the machine */
 	bool program;        /* registers may be written */
+	bool configured;     /* options of a file were read: later ones replace them */
 	/* As inherited, for a command: SIGPIPE, SIGXFSZ, and the CPUs before --cpu. */
 	struct sigaction pipe, file_size;
 	cpu_set_t cpus;

@@ -254,8 +254,8 @@ static error_t take_option(struct parser *p, size_t i, char *arg, struct argp_st
 	}
 	if (o->arg && !arg)
 		return ARGP_ERR_UNKNOWN;
-	/* A second value would replace the first, which may stand before the command. */
-	if (o->type == OPTION_TEXT)
+	/* A second value would replace the first, which may stand before the command; it may replace one of a file. */
+	if (o->type == OPTION_TEXT && !p->cli->configured)
 		before = *(const char **)member;
 	if (o->arg && before && o->type != OPTION_LIST)
 		argp_error(state, "%s is given twice: '%s' and '%s'", name, before, arg);

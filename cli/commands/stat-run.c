@@ -224,7 +224,7 @@ static int add_presets(struct cli *cli, const struct stat_options *o, struct unc
 		/* Levels of a table that shows the whole machine are those of the recording. */
 		if (preset->level != UNCORE_LEVEL_MACHINE && preset->output)
 			one.output = output_find(preset->output);
-		one.level = o->level == UNCORE_LEVEL_MACHINE ? preset->level : o->level;
+		one.level = o->level ? o->level : preset->level ? preset->level : o->default_level;
 		one.query_count = 0;
 		status = add_all(cli, &one, m, one.level);
 	}
@@ -258,7 +258,7 @@ int stat_plan(struct cli *cli, const struct stat_options *o, struct uncore_monit
 	status = err ? cli_fail(cli, err) : add_presets(cli, o, m);
 	status = status    ? status
 		 : o->tree ? add_all(cli, o, m, UNCORE_LEVEL_MACHINE)
-			   : add_all(cli, o, m, o->level);
+			   : add_all(cli, o, m, o->level ? o->level : o->default_level);
 	if (!status && o->tree)
 		status = add_all(cli, o, m, UNCORE_LEVEL_PORT);
 	if (!status) {

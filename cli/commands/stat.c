@@ -266,7 +266,7 @@ static void check(void *into, struct argp_state *state)
 			   "--%s is a table of intervals: --summary, --append and -r need "
 			   "--csv",
 			   o->output->name);
-	if ((o->append || o->recorder) && !o->file)
+	if ((o->append || (o->recorder && o->recorder->to_file)) && !o->file)
 		argp_error(state, "%s needs a file: -o", o->recorder ? "a recording" : "--append");
 	if (o->filtered && !has_metrics(o))
 		argp_error(state, "filters such as --from and --to apply to metrics, not events: "

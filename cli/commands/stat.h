@@ -29,6 +29,7 @@ struct stat_query {
 /* Takes what is counted in place of an output. Its functions return exit codes. */
 struct stat_recorder {
 	void *context;
+	bool to_file; /* it needs -o */
 	/* The monitor is open. */
 	int (*open)(void *context, const struct stat_options *o, struct uncore_monitor *m);
 	/* It has been started, or has resumed. */
@@ -55,6 +56,7 @@ struct stat_options {
 	const char *device;           /* that the view is for; NULL: none */
 	const struct uncore_device *port; /* its root port */
 	enum uncore_level level;
+	enum uncore_level default_level; /* without an option and in presets without one */
 	struct stat_filter {
 		const char *name;  /* the library's, and that of its option */
 		const char *value; /* NULL: not given */
@@ -84,7 +86,7 @@ struct stat_options {
 	char **command;               /* NULL: none */
 };
 
-#define STAT_MORE 10 /* options at most */
+#define STAT_MORE 12 /* options at most */
 
 /* Reads the options of stat, for a recorder without those of outputs, and those of the command's own, which are members of `o`.
  * Of `own` it takes doc, args and options. Usage errors end the process. */
