@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: MIT */
+#include "serve/listen.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <grp.h>
+#include <linux/capability.h>
+#include <netdb.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "cli.h"
+
+#define SYSTEMD_FD 3
+#define NO_USER 65534 /* and group, which own no files */
+#define WAITING 128   /* connections before they are accepted */
+/* A client that does not read costs no more kernel memory than this. Connections inherit it. */
+#define SEND_BYTES 65536
+
+#ifndef CAP_PERFMON
+#define CAP_PERFMON 38
+#endif
+
+union address {
+	struct sockaddr any;
+	struct sockaddr_in in;
+	struct sockaddr_in6 in6;
+	struct sockaddr_un un;
+	struct sockaddr_storage room;
+};
+
+/* ---- addresses ---- */
+
+static bool is_local(const union address *a)
+{
+	const struct in6_addr *in6 = &a->in6.sin6_addr;
+
+	if (a->any.sa_family == AF_INET)
+		return ntohl(a->in.sin_addr.s_addr) >> 24 == 127;
+	if (a->any.sa_family == AF_INET6 && IN6_IS_ADDR_V4MAPPED(in6))
+		return in6->s6_addr[12] == 127;
+	return a->any.sa_family == AF_UNIX ||
+	       (a->any.sa_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(in6));
+}
+
+static void set_name(struct listener *l, const union address *a)
+{
+	char text[INET6_ADDRSTRLEN] = "";
+
+	if (a->any.sa_family == AF_INET6)
+		snprintf(l->name, sizeof(l->name), "http://[%s]:%d/metrics",
+			 inet_ntop(AF_INET6, &a->in6.sin6_addr, text, sizeof(text)),
+			 ntohs(a->in6.sin6_port));
+	else if (a->any.sa_family == AF_INET)
+		snprintf(l->name, sizeof(l->name), "http://%s:%d/metrics",
+			 inet_ntop(AF_INET, &a->in.sin_addr, text, sizeof(text)),
+			 ntohs(a->in.sin_port));
+	else
+		snprintf(l->name, sizeof(l->name), "unix:%s", a->un.sun_path);
+}
+
+static int fail(const char *address, int error)
+{
+	cli_error("--listen: cannot listen on %s: %s%s", address, strerror(error),
+		  error == EADDRINUSE
+			  ? "; another program has this port, or uncore serve runs already"
+			  : "");
+	return error == EACCES || error == EPERM ? CLI_DENIED : CLI_RUNTIME;
+}
+
+/* ADDRESS:PORT, [ADDRESS]:PORT, :PORT */
+static int parse_address(const char *text, union address *a, socklen_t *length)
+{
+	const struct addrinfo hints = {.ai_socktype = SOCK_STREAM,
+				       .ai_flags = AI_PASSIVE | AI_NUMERICSERV};
+	const char *colon = strrchr(text, ':');
+	size_t length_of_host = colon ? (size_t)(colon - text) : 0;
+	struct addrinfo *found = NULL;
+	char host[256];
+	int err;
+
+	if (!colon || length_of_host >= sizeof(host) || !colon[1] ||
+	    colon[1 + strspn(colon + 1, "0123456789")] || strtoul(colon + 1, NULL, 10) > 65535) {
+		cli_error("--listen: '%s' is not ADDRESS:PORT or unix:PATH", text);
+		return CLI_USAGE;
+	}
+	if (length_of_host > 1 && text[0] == '[' && colon[-1] == ']') {
+		text++;
+		length_of_host -= 2;
+	}
+	memcpy(host, text, length_of_host);
+	host[length_of_host] = '\0';
+	err = getaddrinfo(*host ? host : NULL, colon + 1, &hints, &found);
+	if (err) {
+		cli_error("--listen: '%s': %s", host, gai_strerror(err));
+		return CLI_USAGE;
+	}
+	memcpy(a, found->ai_addr, found->ai_addrlen);
+	*length = found->ai_addrlen;
+	freeaddrinfo(found);
+	return CLI_OK;
+}
+
+/* A socket that no process listens on is left from a process that was killed. */
+static void remove_stale(const union address *a, socklen_t length)
+{
+	struct stat st;
+	int fd;
+
+	if (lstat(a->un.sun_path, &st) || !S_ISSOCK(st.st_mode))
+		return;
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (fd >= 0 && connect(fd, &a->any, length) && errno == ECONNREFUSED)
+		unlink(a->un.sun_path);
+	if (fd >= 0)
+		close(fd);
+}
+
+static int bind_address(struct listener *l, const char *text, const union address *a,
+			socklen_t length)
+{
+	const int on = 1, bytes = SEND_BYTES;
+	bool named = a->any.sa_family == AF_UNIX;
+	int error = 0;
+
+	l->fd = socket(a->any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (l->fd < 0)
+		return fail(text, errno);
+	if (named)
+		remove_stale(a, length);
+	else
+		setsockopt(l->fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+	setsockopt(l->fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes));
+	if (bind(l->fd, &a->any, length))
+		error = errno;
+	else if (named)
+		snprintf(l->path, sizeof(l->path), "%s", a->un.sun_path);
+	if (!error && listen(l->fd, WAITING))
+		error = errno;
+	return error ? fail(text, error) : CLI_OK;
+}
+
+/* The one socket that systemd hands over, sd_listen_fds(3). */
+static bool take_systemd(struct listener *l)
+{
+	const char *id = getenv("LISTEN_PID"), *count = getenv("LISTEN_FDS");
+
+	if (!id || !count || strtol(id, NULL, 10) != getpid() || strcmp(count, "1") != 0)
+		return false;
+	l->fd = SYSTEMD_FD;
+	return true;
+}
+
+int listener_open(struct listener *l, const char *text, bool insecure)
+{
+	union address a = {0};
+	socklen_t length = sizeof(a.un);
+	bool taken = take_systemd(l);
+	int status = CLI_OK;
+
+	l->fd = taken ? l->fd : -1;
+	if (!taken && strncmp(text, "unix:", 5) == 0) {
+		a.un.sun_family = AF_UNIX;
+		if (strlen(text + 5) >= sizeof(a.un.sun_path) || !text[5]) {
+			cli_error("--listen: the path of a socket has 1 to %zu bytes",
+				  sizeof(a.un.sun_path) - 1);
+			return CLI_USAGE;
+		}
+		memcpy(a.un.sun_path, text + 5, strlen(text + 5));
+	} else if (!taken) {
+		status = parse_address(text, &a, &length);
+	}
+	if (!status && !taken && !is_local(&a) && !insecure) {
+		cli_error("--listen: other machines reach %s, and there is no TLS and no password "
+			  "yet; --insecure listens there all the same",
+			  text);
+		status = CLI_USAGE;
+	}
+	if (!status && !taken)
+		status = bind_address(l, text, &a, length);
+	length = sizeof(a);
+	if (!status && getsockname(l->fd, &a.any, &length))
+		status = fail("the socket of systemd", errno);
+	if (!status && taken && !is_local(&a) && !insecure) {
+		cli_error("other machines reach the socket of systemd, and there is no TLS and no "
+			  "password yet; --insecure uses it all the same");
+		status = CLI_USAGE;
+	}
+	if (!status)
+		set_name(l, &a);
+	else
+		listener_close(l);
+	return status;
+}
+
+void listener_close(struct listener *l)
+{
+	if (l->fd >= 0)
+		close(l->fd);
+	l->fd = -1;
+}
+
+void listener_remove(struct listener *l)
+{
+	if (l->path[0])
+		unlink(l->path);
+}
+
+/* ---- rights ---- */
+
+/* In libc without a header. */
+int capset(cap_user_header_t header, const cap_user_data_t data);
+
+static int set_capabilities(void)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct data[2] = {{0}};
+
+	data[CAP_PERFMON / 32].effective = data[CAP_PERFMON / 32].permitted = 1u
+									      << CAP_PERFMON % 32;
+	return capset(&header, data);
+}
+
+static int find_user(const char *name, uid_t *uid, gid_t *gid)
+{
+	const struct passwd *user = name ? getpwnam(name) : NULL;
+	char *end = NULL;
+	unsigned long number = name ? strtoul(name, &end, 10) : NO_USER;
+
+	if (user) {
+		*uid = user->pw_uid;
+		*gid = user->pw_gid;
+		return CLI_OK;
+	}
+	if (name && (!*name || *end || number >= UINT32_MAX)) {
+		cli_error("--user: there is no user '%s'", name);
+		return CLI_USAGE;
+	}
+	*uid = *gid = (uid_t)number;
+	return CLI_OK;
+}
+
+int rights_drop(const char *name)
+{
+	uid_t uid;
+	gid_t gid;
+	int status;
+
+	if (geteuid() != 0)
+		return CLI_OK;
+	status = find_user(name, &uid, &gid);
+	if (status || uid == 0)
+		return status;
+	/* Linux 5.8 has the first CAP_PERFMON. */
+	if (prctl(PR_CAPBSET_READ, CAP_PERFMON) < 0) {
+		cli_error("this kernel has no CAP_PERFMON: counting goes on as root");
+		return CLI_OK;
+	}
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_KEEPCAPS, 1) ||
+	    setgroups(0, NULL) || setresgid(gid, gid, gid) || setresuid(uid, uid, uid) ||
+	    set_capabilities()) {
+		cli_error("--user: cannot become user %u with CAP_PERFMON alone: %s", uid,
+			  strerror(errno));
+		return CLI_DENIED;
+	}
+	return CLI_OK;
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/* The socket that `serve` listens on, and the rights that the process keeps. */
+#ifndef CLI_LISTEN_H
+#define CLI_LISTEN_H
+
+#include <stdbool.h>
+
+struct listener {
+	int fd;
+	char name[160]; /* for people: "http://127.0.0.1:9065/metrics" */
+	char path[108]; /* of a socket in the file system; "": none */
+};
+
+/* Binds and listens; http.h has the forms of an address. Of systemd's socket `address` is not used. An address that
+ * other machines reach is refused unless `insecure`. Returns an exit code; fd is -1 after an error. */
+int listener_open(struct listener *l, const char *address, bool insecure);
+void listener_close(struct listener *l);
+/* Removes the socket in the file system. */
+void listener_remove(struct listener *l);
+
+/* Of a process of root: becomes `user`, a name or number, with no capability but CAP_PERFMON, before any thread is
+ * started. NULL: user 65534. Does nothing when the process is not root's. Returns an exit code. */
+int rights_drop(const char *user);
+
+#endif
