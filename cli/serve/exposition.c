@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: MIT */
+#include "serve/exposition.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli.h"
+
+/* ---- families ---- */
+
+struct writer_of {
+	struct buffer *to;
+	bool openmetrics;
+};
+
+/* Of a family, and what OpenMetrics and the older format call it. */
+static const struct type {
+	const char *name, *plain;
+	const char *suffix; /* of its samples; the older format has it in the family's name, too */
+} types[] = {
+	{"counter", "counter", "_total"},
+	{"gauge", "gauge", ""},
+	{"summary", "summary", NULL},
+	{"info", "gauge", "_info"},
+};
+
+enum type_of { COUNTER, GAUGE, SUMMARY, INFO };
+
+/* Lines before the samples of a family. `unit` ends its name, or is "". */
+static void put_family(const struct writer_of *w, enum type_of type, const char *name,
+		       const char *unit, const char *help)
+{
+	const struct type *t = &types[type];
+	const char *suffix = w->openmetrics || !t->suffix ? "" : t->suffix;
+
+	buffer_printf(w->to, "# HELP %s%s ", name, suffix);
+	for (; *help; help++) {
+		if (*help == '\\' || (w->openmetrics && *help == '"'))
+			buffer_puts(w->to, "\\");
+		buffer_add(w->to, help, 1);
+	}
+	buffer_printf(w->to, "\n# TYPE %s%s %s\n", name, suffix,
+		      w->openmetrics ? t->name : t->plain);
+	if (w->openmetrics && *unit)
+		buffer_printf(w->to, "# UNIT %s %s\n", name, unit);
+}
+
+/* Labels may be in two parts. */
+static void put_sample(const struct writer_of *w, const char *name, const char *suffix,
+		       const char *labels, double value)
+{
+	buffer_puts(w->to, name);
+	buffer_puts(w->to, suffix);
+	if (*labels) {
+		buffer_puts(w->to, "{");
+		buffer_puts(w->to, labels);
+		buffer_puts(w->to, "}");
+	}
+	buffer_printf(w->to, " %.15g\n", value);
+}
+
+static void put_one(const struct writer_of *w, enum type_of type, const char *name,
+		    const char *unit, const char *help, double value)
+{
+	put_family(w, type, name, unit, help);
+	put_sample(w, name, types[type].suffix, "", value);
+}
+
+/* ---- the series ---- */
+
+static void put_metric(const struct writer_of *w, const struct series_set *set,
+		       const struct series_family *f)
+{
+	static const enum type_of kinds[] = {
+		[SERIES_COUNTER] = COUNTER, [SERIES_MEAN] = SUMMARY, [SERIES_GAUGE] = GAUGE};
+
+	put_family(w, kinds[f->kind], f->name, f->unit, f->help);
+	for (size_t i = f->first; i != SERIES_NONE; i = set->series[i].next) {
+		const struct series *s = &set->series[i];
+
+		if (!s->has_value || (f->kind == SERIES_GAUGE && isnan(s->value)))
+			continue;
+		if (f->kind == SERIES_GAUGE)
+			put_sample(w, f->name, "", s->labels, s->value);
+		else if (f->kind == SERIES_COUNTER)
+			put_sample(w, f->name, "_total", s->labels, s->sum);
+		else
+			put_sample(w, f->name, "_sum", s->labels, s->sum);
+		if (f->kind == SERIES_MEAN)
+			put_sample(w, f->name, "_count", s->labels, s->weight);
+	}
+}
+
+static void put_ceilings(const struct writer_of *w, const struct series_set *set,
+			 const struct series_family *f)
+{
+	bool any = false;
+
+	for (size_t i = f->first; i != SERIES_NONE; i = set->series[i].next) {
+		const struct series *s = &set->series[i];
+
+		if (!isfinite(s->ceiling))
+			continue;
+		if (!any)
+			put_family(w, GAUGE, f->ceiling, "bytes_per_second",
+				   "Upper limit of the rate.");
+		any = true;
+		put_sample(w, f->ceiling, "", s->labels, s->ceiling);
+	}
+}
+
+/* Of each series: whether it was counted, and how far its values can be trusted. */
+static void put_qualities(const struct writer_of *w, const struct series_set *set)
+{
+	struct buffer labels = {0};
+
+	put_family(w, GAUGE, "uncore_coverage_ratio", "ratio",
+		   "Share of the last interval in which the series was counted.");
+	for (size_t i = 0; i < set->series_count; i++) {
+		const struct series *s = &set->series[i];
+
+		labels.len = 0;
+		buffer_printf(&labels, "series=\"%s\",%s", set->families[s->family].name,
+			      s->labels);
+		put_sample(w, "uncore_coverage_ratio", "", labels.data, s->coverage);
+	}
+	put_family(w, COUNTER, "uncore_quality_seconds", "seconds",
+		   "Time for which the values of the series had this quality.");
+	for (size_t i = 0; i < set->series_count; i++) {
+		const struct series *s = &set->series[i];
+
+		for (int q = 0; q < QUALITIES; q++) {
+			if (s->seconds[q] == 0)
+				continue;
+			labels.len = 0;
+			buffer_printf(&labels, "series=\"%s\",%s,quality=\"%s\"",
+				      set->families[s->family].name, s->labels,
+				      uncore_quality_name((enum uncore_quality)q));
+			put_sample(w, "uncore_quality_seconds", "_total", labels.data,
+				   s->seconds[q]);
+		}
+	}
+	buffer_free(&labels);
+}
+
+/* ---- the server itself ---- */
+
+/* The second number of the file, in pages; 0: unknown. */
+static double resident_bytes(void)
+{
+	FILE *f = fopen("/proc/self/statm", "re");
+	char line[200] = "";
+	const char *second;
+
+	if (f && !fgets(line, sizeof(line), f))
+		line[0] = '\0';
+	if (f)
+		fclose(f);
+	second = strchr(line, ' ');
+	return second ? strtod(second, NULL) * (double)sysconf(_SC_PAGESIZE) : 0;
+}
+
+static void put_self(const struct writer_of *w, const struct series_set *set,
+		     const struct exposition_self *self)
+{
+	struct timespec cpu = {0};
+	double resident = resident_bytes();
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu);
+	put_one(w, COUNTER, "uncore_intervals", "", "Intervals that were counted.",
+		(double)set->intervals);
+	put_one(w, COUNTER, "uncore_interval_seconds", "seconds",
+		"Time from the start to the end of the last interval: all counters are sums over it.",
+		set->seconds);
+	put_one(w, COUNTER, "uncore_missed_ticks", "",
+		"Ends of intervals that were missed; the next interval has their counts.",
+		(double)set->missed);
+	put_one(w, GAUGE, "uncore_series", "", "Rows that are counted, each with its series.",
+		(double)set->series_count);
+	put_one(w, COUNTER, "uncore_exposition_seconds", "seconds",
+		"Time taken to make the texts that scrapes get.", self->text_seconds);
+	put_one(w, COUNTER, "uncore_scrapes", "", "Requests that were answered with this text.",
+		(double)self->scrapes);
+	put_one(w, COUNTER, "uncore_refused_requests", "",
+		"Requests with an unknown path, method or host.", (double)self->refused);
+	put_one(w, COUNTER, "uncore_cut_connections", "",
+		"Connections that were ended because the client was too slow.", (double)self->cut);
+	put_one(w, COUNTER, "process_cpu_seconds", "seconds", "CPU time of the process.",
+		(double)cpu.tv_sec + (double)cpu.tv_nsec / 1e9);
+	if (resident > 0)
+		put_one(w, GAUGE, "process_resident_memory_bytes", "bytes",
+			"Resident memory of the process.", resident);
+	put_one(w, GAUGE, "process_start_time_seconds", "seconds",
+		"Start of the process since 1970.", self->start_seconds);
+}
+
+void exposition_put(struct buffer *to, bool openmetrics, const struct series_set *set,
+		    const char *machine, const struct exposition_self *self)
+{
+	const struct writer_of w = {to, openmetrics};
+	struct buffer version = {0};
+
+	put_label(&version, "version", uncore_version());
+	put_family(&w, INFO, "uncore_build", "", "The program.");
+	put_sample(&w, "uncore_build", "_info", version.data, 1);
+	put_family(&w, INFO, "uncore_machine", "", "The machine, and the source of the counts.");
+	put_sample(&w, "uncore_machine", "_info", machine, 1);
+	for (size_t i = 0; i < set->family_count; i++)
+		put_metric(&w, set, &set->families[i]);
+	for (size_t i = 0; i < set->family_count; i++)
+		if (set->families[i].ceiling)
+			put_ceilings(&w, set, &set->families[i]);
+	if (set->series_count)
+		put_qualities(&w, set);
+	put_self(&w, set, self);
+	if (openmetrics)
+		buffer_puts(to, "# EOF\n");
+	buffer_free(&version);
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/* The text formats of Prometheus: 0.0.4, and OpenMetrics 1.0. */
+#ifndef CLI_EXPOSITION_H
+#define CLI_EXPOSITION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "output/buffer.h"
+#include "serve/series.h"
+
+/* What is known of the server itself. */
+struct exposition_self {
+	uint64_t scrapes, refused, cut; /* of http.h */
+	double text_seconds;            /* that it took to make these texts */
+	double start_seconds;           /* when the process began, since 1970 */
+};
+
+/* Adds the whole text. `machine` are the labels of the machine's info. */
+void exposition_put(struct buffer *to, bool openmetrics, const struct series_set *set,
+		    const char *machine, const struct exposition_self *self);
+
+#endif

@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: MIT */
+#include "serve/series.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+#include "output/buffer.h"
+
+/* ---- names ---- */
+
+/* What becomes of a metric by its unit: a rate is exported as its counter, so that no time between two scrapes is
+ * lost, and a quotient as the sums of which it is one. */
+static const struct naming {
+	const char *unit;   /* of the library */
+	const char *ending; /* of the metric's name, which goes */
+	const char *suffix; /* of the series' name, in place of it */
+	enum series_kind kind;
+	const char *help; /* behind the metric's title */
+} namings[] = {
+	{"B/s", ".bandwidth", "bytes", SERIES_COUNTER, ", in bytes since the start"},
+	{"1/s", ".rate", "", SERIES_COUNTER, ", their number since the start"},
+	{"Hz", ".frequency", "cycles", SERIES_COUNTER, ", its cycles since the start"},
+	{"W", "", "joules", SERIES_COUNTER, ", in joules since the start"},
+	{"s", "", "seconds", SERIES_MEAN, ", of which sum by count is the mean"},
+	{"ratio", ".ratio", "ratio", SERIES_MEAN, ", of which sum by count is the mean"},
+	{"cycle", ".cycles", "cycles", SERIES_MEAN, ", of which sum by count is the mean"},
+	{"1/cycle", "", "", SERIES_MEAN, ", of which sum by count is the mean"},
+	{"count", ".count", "", SERIES_MEAN, ", of which sum by count is the mean"},
+	{"B", "", "bytes", SERIES_GAUGE, " in the last interval"},
+	{"", "", "", SERIES_GAUGE, " in the last interval"}, /* others */
+};
+
+static const struct naming event_counter = {"", "", "", SERIES_COUNTER,
+					    "Counts of an event since the start, in its unit"};
+static const struct naming event_state = {"", "", "", SERIES_GAUGE,
+					  "State of an event at the end of the last interval"};
+
+static const struct naming *naming_of(const struct uncore_row *row)
+{
+	const struct naming *n = namings;
+
+	if (!row->query.family)
+		return isnan(row->rate) && !isnan(row->value) ? &event_state : &event_counter;
+	while (*n->unit && strcmp(n->unit, row->query.unit) != 0)
+		n++;
+	return n;
+}
+
+static bool ends_with(const char *text, size_t len, const char *ending)
+{
+	size_t length = strlen(ending);
+
+	return len >= length && memcmp(text + len - length, ending, length) == 0;
+}
+
+/* "memory.read.bandwidth" and "bytes": uncore_memory_read_bytes */
+static char *metric_name(const char *metric, const struct naming *n)
+{
+	struct buffer name = {0};
+	size_t len = strlen(metric);
+
+	if (ends_with(metric, len, n->ending))
+		len -= strlen(n->ending);
+	buffer_puts(&name, "uncore_");
+	buffer_add(&name, metric, len);
+	if (*n->suffix)
+		buffer_printf(&name, "_%s", n->suffix);
+	for (char *c = name.data; *c; c++)
+		if (*c == '.' || *c == '-')
+			*c = '_';
+	return name.data;
+}
+
+static const char *title_of(const struct uncore *u, const struct uncore_row_query *query)
+{
+	for (size_t i = 0; i < uncore_metric_count(u); i++) {
+		const struct uncore_metric *m = uncore_metric_at(u, i);
+
+		if (strcmp(uncore_metric_name(m), query->name) == 0 &&
+		    strcmp(uncore_metric_family(m), query->family) == 0)
+			return uncore_metric_title(m);
+	}
+	return query->name;
+}
+
+static size_t find_family(struct series_set *set, const struct uncore *u,
+			  const struct uncore_row *row)
+{
+	const struct naming *n = naming_of(row);
+	bool event = !row->query.family;
+	char *name =
+		event ? cli_copy(n->kind == SERIES_GAUGE ? "uncore_event_state" : "uncore_events")
+		      : metric_name(row->query.name, n);
+	struct buffer help = {0}, ceiling = {0};
+	size_t i = 0;
+
+	while (i < set->family_count && strcmp(set->families[i].name, name) != 0)
+		i++;
+	if (i < set->family_count) {
+		free(name);
+		return i;
+	}
+	buffer_printf(&help, "%s%s.", event ? "" : title_of(u, &row->query), n->help);
+	/* The ceiling of a rate. */
+	if (!event && strcmp(n->suffix, "bytes") == 0 && n->kind == SERIES_COUNTER)
+		buffer_printf(&ceiling, "%.*sceiling_bytes_per_second",
+			      (int)(strlen(name) - strlen("bytes")), name);
+	set->families = cli_realloc(set->families, set->family_count + 1, sizeof(*set->families));
+	set->families[set->family_count++] = (struct series_family){.name = name,
+								    .unit = n->suffix,
+								    .help = help.data,
+								    .ceiling = ceiling.data,
+								    .kind = n->kind,
+								    .first = SERIES_NONE,
+								    .last = SERIES_NONE};
+	return i;
+}
+
+/* ---- labels ---- */
+
+void put_label(struct buffer *to, const char *name, const char *value)
+{
+	char *copy = cli_copy(value);
+	size_t len = cli_clean(copy, strlen(copy), "\n");
+
+	buffer_printf(to, "%s%s=\"", to->len ? "," : "", name);
+	for (size_t i = 0; i < len; i++) {
+		if (copy[i] == '\n')
+			buffer_puts(to, "\\n");
+		else if (copy[i] == '\\' || copy[i] == '"')
+			buffer_printf(to, "\\%c", copy[i]);
+		else
+			buffer_add(to, &copy[i], 1);
+	}
+	buffer_puts(to, "\"");
+	free(copy);
+}
+
+void put_label_number(struct buffer *to, const char *name, long value)
+{
+	buffer_printf(to, "%s%s=\"%ld\"", to->len ? "," : "", name, value);
+}
+
+/* The number of a CPU is no property of a PMU that is read from one CPU of each socket. */
+static bool is_per_cpu(const struct uncore *u, const struct uncore_row_place *place)
+{
+	return place->cpu >= 0 && place->pmu &&
+	       uncore_pmu_cpu_count(place->pmu) > uncore_socket_count(u);
+}
+
+static void put_place(struct buffer *to, const struct uncore *u,
+		      const struct uncore_row_place *place)
+{
+	const char *instance = place->pmu ? uncore_pmu_instance(place->pmu) : NULL;
+
+	if (place->socket >= 0)
+		put_label_number(to, "socket", place->socket);
+	if (place->node >= 0)
+		put_label_number(to, "node", place->node);
+	if (place->channel >= 0)
+		put_label_number(
+			to, instance && strstr(instance, "controller") ? "controller" : "channel",
+			place->channel);
+	if (place->port)
+		put_label(to, "port", place->port->address);
+	if (place->role)
+		put_label(to, "role", place->role);
+	if (place->pmu)
+		put_label(to, "pmu", uncore_pmu_name(place->pmu));
+	if (is_per_cpu(u, place))
+		put_label_number(to, "cpu", place->cpu);
+}
+
+static char *labels_of(const struct uncore *u, const struct uncore_row *row)
+{
+	struct buffer to = {0};
+
+	if (row->query.family)
+		put_label(&to, "family", row->query.family);
+	else
+		put_label(&to, "event", row->query.name);
+	if (!row->query.family && *row->query.unit)
+		put_label(&to, "unit", row->query.unit);
+	put_place(&to, u, &row->place);
+	if (row->query.filter)
+		put_label(&to, "filter", row->query.filter);
+	return to.data;
+}
+
+/* ---- rows to series ---- */
+
+/* The series of a row, which a plan before may have had, too. */
+static size_t find_series(struct series_set *set, const struct uncore *u,
+			  const struct uncore_row *row)
+{
+	size_t family = find_family(set, u, row), i = set->families[family].first;
+	struct series_family *f = &set->families[family];
+	char *labels = labels_of(u, row);
+
+	while (i != SERIES_NONE && strcmp(set->series[i].labels, labels) != 0)
+		i = set->series[i].next;
+	if (i != SERIES_NONE) {
+		free(labels);
+		return i;
+	}
+	i = set->series_count++;
+	set->series = cli_realloc(set->series, set->series_count, sizeof(*set->series));
+	set->series[i] = (struct series){.family = family,
+					 .next = SERIES_NONE,
+					 .labels = labels,
+					 .value = NAN,
+					 .ceiling = NAN};
+	if (f->first == SERIES_NONE)
+		f->first = i;
+	else
+		set->series[f->last].next = i;
+	f->last = i;
+	return i;
+}
+
+static void find_rows(struct series_set *set, const struct uncore *u,
+		      const struct uncore_sample *sample)
+{
+	size_t count = uncore_sample_count(sample);
+	bool *used;
+
+	set->rows = cli_realloc(set->rows, count + 1, sizeof(*set->rows));
+	set->row_count = count;
+	for (size_t i = 0; i < count; i++)
+		set->rows[i] = find_series(set, u, uncore_sample_row(sample, i));
+	/* The same metric at two levels may have the same row twice. */
+	used = cli_realloc(NULL, set->series_count + 1, sizeof(*used));
+	memset(used, 0, set->series_count + 1);
+	for (size_t i = 0; i < count; i++) {
+		if (used[set->rows[i]])
+			set->rows[i] = SERIES_NONE;
+		else
+			used[set->rows[i]] = true;
+	}
+	free(used);
+}
+
+static void add_value(struct series *s, enum series_kind kind, const struct uncore_row *row,
+		      double seconds)
+{
+	double counted = isnan(row->counted.seconds) ? seconds : row->counted.seconds;
+
+	s->value = row->value;
+	if (isnan(row->value) || (kind == SERIES_COUNTER && row->value < 0))
+		return;
+	s->has_value = true;
+	if (kind == SERIES_COUNTER)
+		s->sum += row->query.family ? row->value * counted : row->value;
+	if (kind != SERIES_MEAN)
+		return;
+	s->sum += row->value * counted;
+	s->weight += counted;
+}
+
+static void add_row(struct series_set *set, struct series *s, const struct uncore_row *row,
+		    double seconds)
+{
+	add_value(s, set->families[s->family].kind, row, seconds);
+	s->ceiling = row->ceiling;
+	s->coverage = row->counted.coverage;
+	s->seconds[row->quality] += seconds;
+}
+
+void series_add(struct series_set *set, const struct uncore *u, const struct uncore_sample *sample,
+		uint64_t interval_ns)
+{
+	uint64_t length_ns = uncore_sample_end_ns(sample) - uncore_sample_begin_ns(sample);
+	double seconds = (double)length_ns / 1e9;
+
+	if (set->row_count != uncore_sample_count(sample) || !set->rows)
+		find_rows(set, u, sample);
+	for (size_t i = 0; i < set->row_count; i++)
+		if (set->rows[i] != SERIES_NONE)
+			add_row(set, &set->series[set->rows[i]], uncore_sample_row(sample, i),
+				seconds);
+	set->seconds += seconds;
+	set->intervals++;
+	if (interval_ns && length_ns > interval_ns + interval_ns / 2)
+		set->missed += (length_ns + interval_ns / 2) / interval_ns - 1;
+	set->end_wall_ns = uncore_sample_end_wall_ns(sample);
+}
+
+void series_free(struct series_set *set)
+{
+	for (size_t i = 0; i < set->family_count; i++) {
+		free(set->families[i].name);
+		free(set->families[i].help);
+		free(set->families[i].ceiling);
+	}
+	for (size_t i = 0; i < set->series_count; i++)
+		free(set->series[i].labels);
+	free(set->families);
+	free(set->series);
+	free(set->rows);
+	*set = (struct series_set){0};
+}

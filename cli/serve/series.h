@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/* Rows as series of Prometheus: names, labels, and sums of all intervals since the start. */
+#ifndef CLI_SERIES_H
+#define CLI_SERIES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "output/buffer.h"
+#include "uncore.h"
+
+#define QUALITIES (UNCORE_UNAVAILABLE + 1)
+
+enum series_kind {
+	SERIES_COUNTER, /* what was counted */
+	SERIES_MEAN,  /* the sum of value x weight, and of the weights: requests, cycles, seconds */
+	SERIES_GAUGE, /* of the last interval */
+};
+
+/* Series of one name. */
+struct series_family {
+	char *name;       /* without _total, _sum and _count */
+	const char *unit; /* which the name ends with, or "" */
+	char *help;
+	char *ceiling; /* name of the gauge of the ceilings; NULL: there is none */
+	enum series_kind kind;
+	size_t first, last; /* of its series */
+};
+
+struct series {
+	size_t family, next; /* SERIES_NONE: the last one */
+	char *labels;        /* family="intel-imc",socket="0", escaped */
+	bool has_value;      /* it has had one */
+	double sum, weight;
+	double value, ceiling; /* of the last interval; NaN: none */
+	double coverage;
+	double seconds[QUALITIES]; /* how long it had each quality */
+};
+
+#define SERIES_NONE SIZE_MAX
+
+/* `name="value"`, after a comma when there is a label before. Escapes the value. */
+void put_label(struct buffer *to, const char *name, const char *value);
+void put_label_number(struct buffer *to, const char *name, long value);
+
+struct series_set {
+	struct series_family *families;
+	struct series *series;
+	size_t family_count, series_count;
+	size_t *rows; /* the series of each row; SERIES_NONE: it repeats another row */
+	size_t row_count;
+	/* Sums over the intervals. */
+	double seconds;
+	size_t intervals, missed;
+	uint64_t end_wall_ns; /* of the last interval */
+};
+
+/* Adds the rows of an interval of `interval_ns` (0: unknown), which is longer when ticks were missed. */
+void series_add(struct series_set *set, const struct uncore *u, const struct uncore_sample *sample,
+		uint64_t interval_ns);
+void series_free(struct series_set *set);
+
+#endif
