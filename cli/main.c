@@ -62,6 +62,9 @@ static const struct command commands[] = {
 	{"report", "Show a recording as stat, a preset or another command", .run = cmd_report},
 	{"diff", "Compare two recordings: what changed by more than noise", .run = cmd_diff},
 #endif
+#ifdef UNCORE_SERVE
+	{"serve", "Serve counters over HTTP, for Prometheus", .run = cmd_serve},
+#endif
 	{"demo-block", "Simulate a register block in a file, to try the source regs",
 	 .run = cmd_demo_block},
 	/* Presets: nothing else in the command names metrics. They fit into the counters at once where that is

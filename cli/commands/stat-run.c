@@ -616,7 +616,7 @@ static int obey(struct run *r, enum wake *wake)
 			status = disable(r);
 		if (q->command == CONTROL_STOP)
 			*wake = WAKE_TIMER;
-		if (!status && changes && recorder)
+		if (!status && changes && recorder && recorder->control)
 			status = recorder->control(recorder->context, q, &refused);
 		else if (q->command > CONTROL_STOP)
 			refused = "snapshot and mark are for uncore record";

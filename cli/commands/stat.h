@@ -37,7 +37,7 @@ struct stat_recorder {
 	/* An interval has ended. */
 	int (*window)(void *context, const struct uncore_sample *sample);
 	/* A command came; disabled: the interval before has ended, and start() follows when it is enabled
-	 * again. *refused: why it cannot be done. */
+	 * again. *refused: why it cannot be done. NULL: nothing is to be done. */
 	int (*control)(void *context, const struct control_request *q, const char **refused);
 };
 

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: MIT */
+/* `uncore serve`: the loop of stat counts, and each interval is added to the sums that HTTP clients get. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "cli.h"
+#include "commands/stat.h"
+#include "options.h"
+#include "output/buffer.h"
+#include "serve/exposition.h"
+#include "serve/http.h"
+#include "serve/listen.h"
+#include "serve/series.h"
+
+#define CONFIG "/etc/uncore/serve.conf"
+#define LISTEN "127.0.0.1:9065" /* no exporter on Prometheus' list, which begins at 9100 */
+
+struct serve {
+	struct stat_options o; /* first: the offsets of its options are from there */
+	struct http_setup http_setup;
+	const char *user, *config;
+	struct cli *cli;
+	struct http *http;
+	struct series_set series;
+	struct buffer machine; /* labels of its info */
+	struct exposition_self self;
+	char *config_text; /* the options that it has are in use */
+};
+
+/* ---- the recorder of stat's loop ---- */
+
+static void publish(struct serve *s)
+{
+	uint64_t begin_ns = cli_now_ns();
+	struct http_counts counts = http_counts(s->http);
+	struct buffer text = {0};
+
+	s->self.scrapes = counts.scrapes;
+	s->self.refused = counts.refused;
+	s->self.cut = counts.cut;
+	for (int i = 0; i < HTTP_TEXTS; i++) {
+		exposition_put(&text, i == HTTP_OPENMETRICS, &s->series, s->machine.data, &s->self);
+		http_publish(s->http, (enum http_text)i, &text);
+	}
+	s->self.text_seconds += (double)(cli_now_ns() - begin_ns) / 1e9;
+}
+
+static int open_serve(void *context, const struct stat_options *o, struct uncore_monitor *m)
+{
+	struct serve *s = context;
+	int status;
+
+	(void)o, (void)m;
+	publish(s);
+	status = http_start(s->http);
+	if (!status)
+		cli_error("listening on %s", http_address(s->http));
+	return status;
+}
+
+static int start_serve(void *context)
+{
+	(void)context;
+	return CLI_OK;
+}
+
+static int add_window(void *context, const struct uncore_sample *sample)
+{
+	struct serve *s = context;
+	/* The time of a simulation goes on at each reading. */
+	bool real = uncore_sample_end_ns(sample) != uncore_sample_end_wall_ns(sample);
+	bool first = !s->series.intervals;
+
+	series_add(&s->series, s->cli->u, sample, real ? s->o.interval_ns : 0);
+	publish(s);
+	if (first)
+		cli_error("%zu series of %zu names", s->series.series_count,
+			  s->series.family_count);
+	return CLI_OK;
+}
+
+/* ---- options ---- */
+
+#define AT(member) offsetof(struct serve, member)
+static const struct cli_option more[] = {
+	{NULL, NULL, "What to count (default: the headline metrics of each socket):", 0, 1, 0, 0},
+	{NULL, NULL, "Server:", 0, 5, 0, 0},
+	{"listen", "ADDRESS", "ADDRESS:PORT (" LISTEN "), or unix:PATH", 0, 5, OPTION_TEXT,
+	 AT(http_setup.listen)},
+	{"host", "LIST", "Further names of this machine that clients may use", 0, 5, OPTION_TEXT,
+	 AT(http_setup.hosts)},
+	{"insecure", NULL, "Let other machines connect, without TLS and a password", 0, 5,
+	 OPTION_FLAG, AT(http_setup.insecure)},
+	{"user", "NAME", "Started by root: count as this user (65534)", 0, 5, OPTION_TEXT,
+	 AT(user)},
+	{"config", "FILE", "Options, one a line (" CONFIG ", if it exists)", 0, 5, OPTION_TEXT,
+	 AT(config)},
+	{0},
+};
+
+static const char doc[] =
+	"Counts all the time, and serves sums since the start over HTTP at /metrics, for Prometheus "
+	"and others that read its formats.\v"
+	"PRESET is mem, pcie, link, cache or matrix: its metrics. Without one, -M and -e: the headline "
+	"metrics of each socket. Ends with SIGTERM or Ctrl-C.";
+
+static void parse(struct serve *s, int argc, char **argv)
+{
+	static const struct cli_syntax syntax = {
+		.doc = doc, .args = "[PRESET ...]", .options = more};
+
+	stat_parse(s->cli, &s->o, &syntax, argc, argv);
+}
+
+/* The value of --config before the options are read: those of the file come first, so that others replace them. */
+static const char *find_config(int argc, char **argv)
+{
+	static const char name[] = "--config";
+
+	for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
+		if (strcmp(argv[i], name) == 0)
+			return i + 1 < argc ? argv[i + 1] : NULL;
+		if (strncmp(argv[i], name, strlen(name)) == 0 && argv[i][strlen(name)] == '=')
+			return argv[i] + strlen(name) + 1;
+	}
+	return NULL;
+}
+
+static int read_config(struct serve *s, const char *path)
+{
+	struct buffer text = {0};
+	char piece[4096];
+	size_t length;
+	FILE *f = fopen(path ? path : CONFIG, "re");
+	int error;
+
+	if (!f && !path && errno == ENOENT)
+		return CLI_OK;
+	while (f && (length = fread(piece, 1, sizeof(piece), f)))
+		buffer_add(&text, piece, length);
+	error = !f || ferror(f) ? errno : 0;
+	if (f)
+		fclose(f);
+	s->config_text = text.data;
+	if (!error)
+		return CLI_OK;
+	cli_error("%s: %s", path ? path : CONFIG, strerror(error));
+	return CLI_RUNTIME;
+}
+
+/* One option or argument a line, as on the command line, and behind a space its value. Usage errors name the line. */
+static void parse_config(struct serve *s, const char *path)
+{
+	char *rest = s->config_text, *line, *end;
+	struct buffer name = {0};
+
+	for (int number = 1; rest && (line = strsep(&rest, "\n")); number++) {
+		char *words[4] = {NULL};
+
+		line += strspn(line, " \t");
+		for (end = line + strlen(line); end > line && strchr(" \t\r", end[-1]);)
+			*--end = '\0';
+		if (!*line || *line == '#')
+			continue;
+		name.len = 0;
+		buffer_printf(&name, "%s:%d", path ? path : CONFIG, number);
+		words[0] = name.data;
+		words[1] = strsep(&line, " \t");
+		words[2] = line ? line + strspn(line, " \t") : NULL;
+		parse(s, words[2] ? 3 : 2, words);
+	}
+	buffer_free(&name);
+}
+
+static int take_options(struct serve *s, int argc, char **argv)
+{
+	const char *config = s->cli->commands ? NULL : find_config(argc, argv);
+	int status = s->cli->commands ? CLI_OK : read_config(s, config);
+
+	if (status)
+		return status;
+	parse_config(s, config);
+	s->cli->configured = s->config_text;
+	s->o.default_interval_ns = NS_PER_S;
+	parse(s, argc, argv);
+	if (!s->http_setup.listen)
+		s->http_setup.listen = LISTEN;
+	if (s->config && s->config != config)
+		cli_error("--config must be written in full");
+	else if (s->o.command)
+		cli_error("serve runs no command");
+	else if (cli_replays(s->cli))
+		cli_error("serve counts now, and not from a recording");
+	else
+		return CLI_OK;
+	return CLI_USAGE;
+}
+
+/* ---- the command ---- */
+
+/* What only root can read is read before rights are dropped. */
+static void describe_machine(struct serve *s)
+{
+	struct uncore *u = s->cli->u;
+	const char *hypervisor = uncore_hypervisor(u);
+
+	uncore_memory_get(u);
+	uncore_device_count(u);
+	put_label(&s->machine, "cpu_model", uncore_cpu_model(u));
+	put_label_number(&s->machine, "sockets", (long)uncore_socket_count(u));
+	put_label(&s->machine, "source", uncore_source(u));
+	put_label(&s->machine, "simulated", uncore_is_simulated(u) ? "true" : "false");
+	if (hypervisor)
+		put_label(&s->machine, "hypervisor", hypervisor);
+}
+
+static int prepare(struct serve *s)
+{
+	const char *source = uncore_source(s->cli->u);
+	struct timespec now;
+	int status;
+
+	describe_machine(s);
+	clock_gettime(CLOCK_REALTIME, &now);
+	s->self.start_seconds = (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+	status = http_open(&s->http, &s->http_setup);
+	/* Devices of registers are root's. */
+	if (!status && (strncmp(source, "regs:", 5) != 0 || s->user))
+		status = rights_drop(s->user);
+	return status;
+}
+
+int cmd_serve(struct cli *cli, int argc, char **argv)
+{
+	struct output rows = {0};
+	struct serve s = {.cli = cli};
+	const struct stat_recorder recorder = {
+		.context = &s, .open = open_serve, .start = start_serve, .window = add_window};
+	int status;
+
+	s.o = (struct stat_options){.repeat = 1,
+				    .known_presets = cli->presets,
+				    .default_level = UNCORE_LEVEL_SOCKET,
+				    .recorder = &recorder,
+				    .output = &rows};
+	status = take_options(&s, argc, argv);
+	if (!status)
+		status = cli_open(cli);
+	if (!status && !s.o.dry_run)
+		status = prepare(&s);
+	if (!status)
+		status = stat_run(cli, &s.o);
+	http_close(s.http);
+	series_free(&s.series);
+	buffer_free(&s.machine);
+	free(s.config_text);
+	free(s.o.queries);
+	return status;
+}

@@ -1,0 +1,325 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# uncore serve: what clients get is right, whoever asks and how often; and what clients cannot do.
+
+load helpers
+
+setup() {
+	[[ $("$UNCORE" --help) == *' serve '* ]] || skip 'built without libmicrohttpd'
+	cd "$BATS_TEST_TMPDIR" || return
+}
+
+teardown() {
+	[ -z "${server-}" ] || kill -KILL "$server" 2>/dev/null || true
+}
+
+# serve OPTION...: in the background; sets $server and $address.
+serve() {
+	: >errors
+	"$UNCORE" "$@" 2>errors 3>&- &
+	server=$!
+	until address=$(sed -n 's/^uncore: listening on //p' errors) && [ -n "$address" ]; do
+		kill -0 "$server" 2>/dev/null || fail "it has ended: $(<errors)" || return 1
+		sleep 0.05
+	done
+}
+
+# stop SIGNAL: ends it, with status 0 and without a report of a sanitizer.
+stop() {
+	local code=0
+
+	kill "-$1" "$server"
+	wait "$server" || code=$?
+	server=
+	[ "$code" -eq 0 ] || fail "exit status $code: $(<errors)"
+	[[ $(<errors) != *Sanitizer* && $(<errors) != *'runtime error:'* ]] || fail "$(<errors)"
+}
+
+scrape() {
+	python3 -S "$BATS_TEST_DIRNAME/scrape.py" "$@"
+}
+
+# has TEXT SAMPLE VALUE
+has() {
+	local value
+
+	value=$(scrape value "$2" <"$1") || fail "no $2 in: $(<"$1")" || return 1
+	[ "$value" = "$3" ] || fail "$2 is $value and not $3"
+}
+
+# A python with prometheus_client, if there is one.
+parser() {
+	local python
+
+	for python in "${PYTHON:-python3}" /usr/bin/python3; do
+		if "$python" -c 'import prometheus_client.openmetrics.parser' 2>/dev/null; then
+			echo "$python"
+			return
+		fi
+	done
+}
+
+@test "both formats are valid, without duplicates, on each simulated machine" {
+	local python source
+
+	python=$(parser)
+	for source in "$SIM_T410" "$SIM_GRACE" "$SIM_SPR" "$SIM_ZEN4"; do
+		serve --source "$source" serve --listen unix:socket -I 100ms mem pcie link cache
+		scrape wait "$address" 3 >/dev/null
+		"${python:-python3}" "$BATS_TEST_DIRNAME/scrape.py" check "$address" ${python:+parser}
+		stop TERM
+	done
+	[ -n "$python" ] || skip 'python3-prometheus-client is not installed: checked without it'
+}
+
+@test "promtool accepts the text" {
+	command -v promtool >/dev/null || skip 'there is no promtool here'
+	serve --source "$SIM_SPR" serve --listen unix:socket -I 100ms mem pcie link cache
+	scrape wait "$address" 2 >text
+	promtool check metrics <text
+	stop TERM
+}
+
+@test "totals are the sums of the intervals that stat prints" {
+	local count text
+
+	serve --source "$SIM_T410" serve --listen unix:socket -I 50ms --per-socket -M 'memory.*bandwidth,link.*'
+	for count in 4 9; do
+		scrape wait "$address" "$count" >"text$count"
+	done
+	stop TERM
+	for text in text4 text9; do
+		count=$(scrape value uncore_intervals_total <$text)
+		has $text uncore_interval_seconds_total "$count"
+		"$UNCORE" --source "$SIM_T410" stat -I 1ms --interval-count "$count" --per-socket \
+			-M 'memory.*bandwidth,link.*' -j 2>/dev/null >rows
+		python3 -S - $text "$BATS_TEST_DIRNAME" <<-'PYTHON'
+			import collections, json, sys
+			sums, compared = collections.Counter(), 0
+			for line in open("rows"):
+			    row = json.loads(line)
+			    if row["unit"] in ("B/s", "1/s") and row["value"] is not None:
+			        labels = f'family="{row["family"]}",socket="{row["socket"]}"'
+			        labels += f',role="{row["role"]}"' if row["role"] else ""
+			        name = row["name"].replace(".bandwidth", "_bytes").replace(".", "_")
+			        sums[f"uncore_{name}_total{{{labels}}}"] += row["value"]
+			for line in open(sys.argv[1]):
+			    name, _, value = line.rpartition(" ")
+			    if name in sums:
+			        assert abs(float(value) / sums[name] - 1) < 1e-13, (name, value, sums[name])
+			        compared += 1
+			assert compared == len(sums) > 10, (compared, len(sums))
+		PYTHON
+	done
+}
+
+@test "several clients at different intervals see the same sums, and none is lost" {
+	serve --source "$SIM_SPR" serve --listen unix:socket -I 10ms
+	scrape race "$address" 50
+	stop INT
+}
+
+# write_counts NUMBER: of a machine whose traffic this test decides.
+write_counts() {
+	local cpu=root/sys/devices/system/cpu at=root/sys/fs/resctrl/mon_data/mon_L3_00
+
+	mkdir -p $cpu/cpu0/topology $cpu/cpu0/cache/index3 root/sys/devices/system/node/node0 root/proc $at
+	echo 0 | tee $cpu/present $cpu/online $cpu/cpu0/topology/physical_package_id $cpu/cpu0/cache/index3/id \
+		>root/sys/devices/system/node/node0/cpulist
+	echo 4096 | tee $at/llc_occupancy >$at/mbm_local_bytes
+	# In one piece: it is read meanwhile.
+	echo "$1" 1<>$at/mbm_total_bytes
+}
+
+# counted: waits for two more intervals, and puts the text into `text`.
+counted() {
+	local now
+
+	now=$(scrape get "$address" | scrape value uncore_intervals_total)
+	scrape wait "$address" $((now + 2)) >text
+}
+
+@test "a gap: the counter stands, coverage and quality tell; the counts after it are added" {
+	local row name=uncore_memory_bytes
+
+	write_counts 00000001000
+	serve --root root --resctrl serve --listen unix:socket -I 20ms -M memory.bandwidth,cache.occupancy
+	counted
+	row=$(sed -n "s/^${name}_total{\(.*\)} .*/\1/p" text)
+	has text "${name}_total{$row}" 0
+	write_counts 00000005000
+	counted
+	has text "${name}_total{$row}" 4000
+	has text "uncore_coverage_ratio{series=\"$name\",$row}" 1
+	has text "uncore_cache_occupancy_bytes{$row}" 4096
+	! grep -q unavailable text || fail "$(<text)"
+
+	write_counts Unavailable
+	counted
+	has text "${name}_total{$row}" 4000
+	has text "uncore_coverage_ratio{series=\"$name\",$row}" 0
+	grep -q "^uncore_quality_seconds_total{series=\"$name\",$row,quality=\"unavailable\"} [0-9]" text || fail "$(<text)"
+
+	write_counts 00000020000
+	counted
+	write_counts 00000020500
+	counted
+	has text "${name}_total{$row}" 4500
+	has text "uncore_coverage_ratio{series=\"$name\",$row}" 1
+	stop TERM
+}
+
+@test "what cannot be counted has no sample, but a coverage of 0" {
+	cat >sim.yaml <<-END
+		sim: refused
+		machine: $MACHINES/nvidia-t410-1socket.txt
+		rates:
+		  - {pmu: nvidia_ucf_pmu, event: mem_bytes_rd, constant: 1, refuse: EBUSY}
+		  - {pmu: nvidia_ucf_pmu, event: mem_bytes_wr, constant: 1e6}
+	END
+	serve --source "sim:$PWD/sim.yaml,step=1s" serve --listen unix:socket -I 50ms \
+		-M memory.read.bandwidth,memory.write.bandwidth
+	scrape wait "$address" 2 >text
+	stop TERM
+	! grep '^uncore_memory_read_bytes_total' text || fail "$(<text)"
+	grep '^uncore_memory_write_bytes_total' text || fail "$(<text)"
+	grep '^uncore_coverage_ratio{series="uncore_memory_read_bytes",.*} 0$' text || fail "$(<text)"
+}
+
+@test "the real msr PMU" {
+	needs_msr
+	serve serve --listen unix:socket -I 20ms -e msr/tsc/ -M clock.tsc.frequency
+	scrape wait "$address" 3 >before
+	scrape wait "$address" 20 >after
+	scrape check "$address"
+	python3 -S - <<-'PYTHON'
+		import re
+		def values(file):
+		    text = open(file).read()
+		    return [float(re.search(rf"^{name}(?:{{.*}})? (.*)$", text, re.M).group(1)) for name in
+		            ("uncore_events_total", "uncore_clock_tsc_cycles_total", "uncore_interval_seconds_total")]
+		before, after = values("before"), values("after")
+		events, cycles, seconds = (b - a for a, b in zip(before, after))
+		assert 1e8 < cycles / seconds < 1e11, (cycles, seconds)
+		assert 0.5 < events / cycles < 10000, (events, cycles)
+	PYTHON
+	stop TERM
+}
+
+@test "root becomes another user that keeps CAP_PERFMON alone" {
+	local status
+
+	[ "$(id -u)" -eq 0 ] || skip 'only for root'
+	serve --source "$SIM_SPR" serve --listen 127.0.0.1:0 -I 50ms
+	scrape wait "$address" 2 >/dev/null
+	status=$(</proc/"$server"/status)
+	[[ $status =~ Uid:[[:space:]]+65534[[:space:]]+65534[[:space:]]+65534 ]] || fail "$status"
+	[[ $status =~ CapPrm:[[:space:]]+0000004000000000 && $status =~ CapEff:[[:space:]]+0000004000000000 ]] || fail "$status"
+	[[ $status =~ Groups:[[:space:]]*$'\n' && $status =~ NoNewPrivs:[[:space:]]+1 ]] || fail "$status"
+	stop TERM
+	serve --source "$SIM_SPR" serve --listen 127.0.0.1:0 --user root
+	grep -q '^Uid:.0' "/proc/$server/status"
+	stop TERM
+	expect 2 "$UNCORE" --source "$SIM_SPR" serve --listen 127.0.0.1:0 --user no-such-user
+}
+
+answers() {
+	local wanted=$1 answer
+
+	# shellcheck disable=SC2059 # with escapes
+	answer=$(printf "$2" | scrape raw "$address")
+	[[ $answer =~ $wanted ]] || fail "'$answer' and not '$wanted': ${2:0:200}"
+}
+
+@test "only GET and HEAD, known paths and known hosts; nothing malformed ends it" {
+	local long host close='Connection: close\r\n\r\n'
+
+	serve --source "$SIM_SPR" serve --listen 127.0.0.1:0 --host metrics.example,other -I 50ms
+	answers ' 200 ' "GET /metrics HTTP/1.1\r\nHost: localhost\r\n$close"
+	answers ' 200 ' "HEAD /metrics HTTP/1.0\r\n\r\n"
+	answers ' 200 ' "GET /metrics?name=value HTTP/1.1\r\nHost: [::1]:9065\r\n$close"
+	for host in 127.0.0.1:9065 LOCALHOST "$(uname -n):1" metrics.example other:80; do
+		answers ' 200 ' "GET /metrics HTTP/1.1\r\nHost: $host\r\n$close"
+	done
+	for host in evil.example localhost.evil.example 127.0.0.1.evil.example example; do
+		answers ' 421 ' "GET /metrics HTTP/1.1\r\nHost: $host\r\n$close"
+	done
+	for path in / /metrics/ /metrics/x /../etc/passwd //metrics '/%%2e%%2e/etc/passwd'; do
+		answers ' 404 ' "GET $path HTTP/1.1\r\nHost: localhost\r\n$close"
+	done
+	for method in POST PUT DELETE OPTIONS TRACE get X; do
+		answers ' 405 ' "$method /metrics HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n$close"
+	done
+	long=$(printf 'x%.0s' {1..40000})
+	answers ' 4[0-9][0-9] |closed' "GET /$long HTTP/1.1\r\nHost: localhost\r\n$close"
+	answers ' 4[0-9][0-9] |closed' "GET /metrics HTTP/1.1\r\nHost: localhost\r\nX: $long\r\n$close"
+	answers ' 4[0-9][0-9] |closed' 'GET\r\n\r\n'
+	answers ' 4[0-9][0-9] |5[0-9][0-9] |closed' 'GET /metrics HTTP/9.9\r\n\r\n'
+	answers ' 4[0-9][0-9] |closed' '\001\377\000\r\n\r\n'
+	answers ' 4[0-9][0-9] |closed' 'POST /metrics HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99999999999999999999\r\n\r\n'
+	head -c 100000 /dev/urandom | scrape raw "$address" >/dev/null
+	answers ' 200 ' "GET /metrics HTTP/1.1\r\nHost: localhost\r\n$close"
+	stop TERM
+}
+
+@test "a client that is slow with its headers is cut, while others are served" {
+	serve --source "$SIM_SPR" serve --listen unix:socket -I 50ms
+	python3 -S - <<-'PYTHON'
+		import socket, time
+		slow = [socket.socket(socket.AF_UNIX) for _ in range(20)]
+		for s in slow:
+		    s.connect("socket")
+		while slow:
+		    for s in list(slow):
+		        try:
+		            s.sendall(b"G")
+		        except OSError:
+		            slow.remove(s)
+		    good = socket.socket(socket.AF_UNIX)
+		    good.connect("socket")
+		    good.sendall(b"GET /metrics HTTP/1.0\r\n\r\n")
+		    assert good.recv(12) == b"HTTP/1.1 200", "not served"
+		    time.sleep(0.2)
+	PYTHON
+	counted
+	has text uncore_cut_connections_total 20
+	stop TERM
+}
+
+@test "options: one a line in a file, which those of the command line replace" {
+	cat >conf <<-END
+		# a node
+		--listen  unix:first
+
+		-M memory.read.bandwidth
+		   --per-channel
+	END
+	serve --source "$SIM_SPR" serve --config conf --listen unix:second -I 50ms
+	[ "$address" = unix:second ] || fail "$address"
+	scrape wait "$address" 1 | grep -q '^uncore_memory_read_bytes_total{.*channel="7"'
+	stop TERM
+	# Another user than root cannot remove it in a directory of root's; the next start does.
+	[ "$(id -u)" -eq 0 ] || [ ! -e second ] || fail 'the socket is still there'
+	serve --source "$SIM_SPR" serve --config conf --listen unix:second
+	stop TERM
+	echo --lisen >conf
+	expect 2 "$UNCORE" --source "$SIM_SPR" serve --config conf
+	[[ $stderr == *"conf:1: unrecognized option"* ]] || fail "$stderr"
+	expect 1 "$UNCORE" --source "$SIM_SPR" serve --config none
+	expect 2 "$UNCORE" --source "$SIM_SPR" serve -- true
+}
+
+@test "addresses: in use, of other machines, or none" {
+	serve --source "$SIM_SPR" serve --listen 127.0.0.1:0
+	expect 1 "$UNCORE" --source "$SIM_SPR" serve --listen "$(cut -d / -f 3 <<<"$address")"
+	[[ $stderr == *'Address already in use; another program has this port'* ]] || fail "$stderr"
+	stop HUP
+	expect 2 "$UNCORE" --source "$SIM_SPR" serve --listen 0.0.0.0:0
+	[[ $stderr == *'--insecure'* ]] || fail "$stderr"
+	expect 2 "$UNCORE" --source "$SIM_SPR" serve --listen :0
+	for address in '' 9065 localhost localhost: localhost:x 127.0.0.1:70000 unix:; do
+		expect 2 "$UNCORE" --source "$SIM_SPR" serve --listen "$address"
+	done
+	serve --source "$SIM_SPR" serve --listen :0 --insecure
+	stop TERM
+}
