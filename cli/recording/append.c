@@ -286,20 +286,16 @@ int recording_resume(struct recording *r, const struct recording_head *head)
 
 static int begin_session(struct recording *r, const struct recording_head *head)
 {
-	int64_t last = -1, rows = 0;
+	int64_t last = -1;
 	int err = store_check(r);
 
 	err = err ? err : compare_counters(r, head->monitor);
 	err = err ? err : store_number(r, "SELECT max(id) FROM tick", -1, &last);
-	err = err ? err : store_number(r, "SELECT count(*) FROM row", 0, &rows);
+	err = err ? err : store_number(r, "SELECT count(*) FROM row", 0, &r->old_row_count);
 	if (err)
 		return err;
 	r->next_tick = (uint64_t)(last + 1);
-	err = recording_resume(r, head);
-	r->row_reasons = cli_realloc(NULL, (size_t)rows + 1, sizeof(*r->row_reasons));
-	memset(r->row_reasons, 0, ((size_t)rows + 1) * sizeof(*r->row_reasons));
-	r->row_count = (size_t)rows;
-	return err;
+	return recording_resume(r, head);
 }
 
 int recording_create(struct recording *r, const char *path, const struct recording_head *head)
@@ -416,19 +412,18 @@ static void bind_row(sqlite3_stmt *s, size_t number, const struct uncore_row *ro
 	sqlite3_bind_double(s, 13, row->ceiling); /* NaN: null */
 }
 
-/* The rows of the first interval; those of a session that is added are the recording's. */
+/* A row of the session's first interval; in a session that is added it must be the recording's. */
 static int put_row(struct recording *r, size_t number, const struct uncore_row *row)
 {
-	bool known = number < r->row_count;
+	bool known = (int64_t)number < r->old_row_count;
 	sqlite3_stmt *s = r->statements[known ? SAME_ROW : PUT_ROW];
 	int code;
 
+	r->row_reasons = cli_realloc(r->row_reasons, number + 1, sizeof(*r->row_reasons));
+	r->row_reasons[r->row_count++] = (struct recording_reason){0};
 	bind_row(s, number, row);
-	if (!known) {
-		r->row_reasons = cli_realloc(r->row_reasons, number + 1, sizeof(*r->row_reasons));
-		r->row_reasons[r->row_count++] = (struct recording_reason){0};
+	if (!known)
 		return put(r, s);
-	}
 	code = sqlite3_step(s);
 	sqlite3_reset(s);
 	if (code == SQLITE_DONE)
@@ -489,7 +484,6 @@ static void put_distribution(struct buffer *to, const struct uncore_distribution
 /* Fills the texts of the interval: element i is of row i. */
 static int take_rows(struct recording *r, const struct uncore_sample *sample)
 {
-	bool first = r->next_tick % RECORDING_KEY == 1;
 	int err = 0;
 
 	r->values.len = r->quality.len = r->distributions.len = 0;
@@ -498,7 +492,7 @@ static int take_rows(struct recording *r, const struct uncore_sample *sample)
 		const struct uncore_distribution *d = uncore_sample_distribution(sample, i);
 		uint32_t reason;
 
-		if (first || i >= r->row_count)
+		if (i == r->row_count)
 			err = put_row(r, i, row);
 		err = err ? err : reason_id(r, &r->row_reasons[i], row->reason, &reason);
 		if (err)

@@ -101,7 +101,8 @@ struct recording {
 	bool in_batch, started;
 	uint64_t batch_count;            /* intervals that are not committed yet */
 	uint64_t interval_ns, batch_ns;  /* when the batch began */
-	size_t row_count;                /* in the table `row` */
+	size_t row_count;                /* of this session */
+	int64_t old_row_count;           /* in the recording that it is added to */
 	struct recorded_reading *latest; /* room for the next readings */
 	uint8_t *blob;
 	struct recording_reason *row_reasons, *counter_reasons;

@@ -255,6 +255,22 @@ fly() {
 	"$UNCORE" --source sim:burst.yaml,step=1ms --memory-peak 100GB/s record -o f.uncore -M memory.read.bandwidth -I 1ms "$@"
 }
 
+@test "a ceiling that is not the same in each interval: all of a histogram" {
+	local block
+
+	"$UNCORE" demo-block demo >out 3>&- &
+	block=$!
+	for _ in {1..600}; do
+		[ ! -s out ] || break
+		sleep 0.1
+	done
+	run --separate-stderr "$UNCORE" --source regs:demo/block.yaml record -o a.uncore -I 2ms --interval-count 70
+	kill "$block"
+	[ "$status" -eq 0 ] || fail "$stderr"
+	is a.uncore 'SELECT count(*), end FROM tick, session' '71|complete'
+	is a.uncore 'SELECT count(*) = 70 * (SELECT count(*) FROM row) FROM samples' 1
+}
+
 @test "the flight recorder writes the time before a burst, at a condition" {
 	local file
 
