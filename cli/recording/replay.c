@@ -3,6 +3,7 @@
 #include "recording/replay.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -72,9 +73,9 @@ static bool parse_offset(const char *text, uint64_t *ns)
 	size_t len = strspn(text + 1, "0123456789.");
 	double number = strtod(text + 1, NULL);
 
-	for (size_t i = 0; len && number < 1e8 && i < sizeof(units) / sizeof(*units); i++)
+	for (size_t i = 0; len && i < sizeof(units) / sizeof(*units); i++)
 		if (strcmp(text + 1 + len, units[i].name) == 0) {
-			*ns = (uint64_t)(number * units[i].ns);
+			*ns = (uint64_t)fmin(number * units[i].ns, 9e18);
 			return true;
 		}
 	return false;
@@ -190,8 +191,7 @@ static int open_counters(void *context, struct uncore_counter *counters, size_t 
 		return -ENODEV;
 	}
 	if (!r->sessions) {
-		f->recording.next_tick = 0;
-		err = f->begin_ns ? recording_seek(&f->recording, f->begin_ns) : 0;
+		err = recording_seek(&f->recording, f->begin_ns);
 		if (!err)
 			load(r);
 		err = err ? err : f->err;

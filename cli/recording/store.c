@@ -10,6 +10,8 @@
 
 #include "cli.h"
 
+#define MOST_ERRNO 4095
+
 enum { /* of statements[], of a reader */
        NEXT_TICK,
        NEXT_REASON,
@@ -67,12 +69,21 @@ int store_number(struct recording *r, const char *sql, int64_t otherwise, int64_
 	return code == SQLITE_ROW || code == SQLITE_DONE ? 0 : store_sql_fail(r);
 }
 
+/* Someone else's file may have views, virtual tables or triggers that run without end. */
+#define RECORDED_TABLES 8
+static const char plain_tables[] =
+	"SELECT count(*) FROM sqlite_master WHERE type = 'trigger' OR type = 'table' AND rootpage > 0"
+	" AND name IN ('meta', 'session', 'counter', 'row', 'tick', 'quality', 'reason', 'mark')";
+
 int store_check(struct recording *r)
 {
-	int64_t id = 0, format = 0;
+	int64_t id = 0, format = 0, tables = 0;
 	int err = store_number(r, "PRAGMA application_id", 0, &id);
 
+	sqlite3_db_config(r->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+	sqlite3_db_config(r->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
 	err = err ? err : store_number(r, "PRAGMA user_version", 0, &format);
+	err = err ? err : store_number(r, plain_tables, 0, &tables);
 	if (err)
 		return err;
 	if (id != RECORDING_ID)
@@ -82,6 +93,8 @@ int store_check(struct recording *r)
 				  "made by a newer version of uncore: its format is %lld, and this "
 				  "version reads formats up to %d",
 				  (long long)format, RECORDING_FORMAT);
+	if (tables != RECORDED_TABLES)
+		return store_fail(r, -EINVAL, "damaged: it has not the tables of a recording");
 	return 0;
 }
 
@@ -121,11 +134,11 @@ int store_read_counters(struct recording *r)
 		};
 		for (int i = 0; i < UNCORE_CONFIG_WORDS; i++)
 			c->config[i] = (uint64_t)sqlite3_column_int64(s, 3 + i);
-		damaged = damaged || !c->pmu || !c->event;
+		damaged = damaged || !c->pmu || !c->event || c->error > 0 || c->error < -MOST_ERRNO;
 	}
 	sqlite3_finalize(s);
 	if (damaged)
-		return store_fail(r, -EBADMSG, "a counter has no PMU or no event");
+		return store_fail(r, -EBADMSG, "a counter is damaged");
 	return code == SQLITE_DONE ? 0 : store_sql_fail(r);
 }
 
@@ -222,8 +235,9 @@ int recording_next(struct recording *r, struct recording_tick *tick)
 	};
 	blob = sqlite3_column_blob(s, 5);
 	len = (size_t)sqlite3_column_bytes(s, 5);
-	/* What follows a missing tick is relative to that: only a key can. */
-	if (tick->number != r->next_tick && !readings_are_key(blob, len))
+	/* What follows a missing tick is relative to that: only a key can. A session's time goes forward. */
+	if ((tick->number != r->next_tick && !readings_are_key(blob, len)) ||
+	    tick->number >= INT64_MAX || (!tick->start && tick->monotonic_ns < r->monotonic_ns))
 		err = -EBADMSG;
 	err = err ? err : readings_decode(r->readings, r->counter_count, blob, len);
 	err = err ? err : explain_readings(r);
@@ -232,6 +246,7 @@ int recording_next(struct recording *r, struct recording_tick *tick)
 		return store_fail(r, err, "the readings of tick %llu are damaged",
 				  (unsigned long long)tick->number);
 	r->next_tick = tick->number + 1;
+	r->monotonic_ns = tick->monotonic_ns;
 	return err ? err : 1;
 }
 
@@ -239,14 +254,19 @@ int recording_seek(struct recording *r, uint64_t wall_ns)
 {
 	struct recording_tick tick;
 	int64_t number = 0;
-	char sql[120];
+	char sql[250];
 	int err;
 
-	snprintf(sql, sizeof(sql), "SELECT max(id) FROM tick WHERE wall_ns <= %llu",
+	/* Between two sessions: to the later one. */
+	snprintf(sql, sizeof(sql),
+		 "WITH t(n) AS (SELECT max(id) FROM tick WHERE wall_ns <= %llu) SELECT coalesce("
+		 "(SELECT id FROM tick WHERE id = (SELECT min(id) FROM tick, t WHERE id > n)"
+		 " AND row_values IS NULL), n) FROM t",
 		 (unsigned long long)(wall_ns > INT64_MAX ? INT64_MAX : wall_ns));
-	err = store_number(r, sql, 0, &number);
+	err = wall_ns ? store_number(r, sql, 0, &number) : 0;
 	if (err)
 		return err;
+	r->monotonic_ns = 0;
 	r->next_tick = (uint64_t)number / RECORDING_KEY * RECORDING_KEY;
 	while (!err && r->next_tick < (uint64_t)number) {
 		err = recording_next(r, &tick);

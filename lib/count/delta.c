@@ -168,7 +168,8 @@ void unc_delta_explain(const struct unc_counter *c, const struct unc_delta *d,
 				 "may have wrapped more than once: its %u bits are certain for "
 				 "%llu ms only; read it more often (-I)",
 				 c->width,
-				 (unsigned long long)(ldexp(1e3, (int)c->width) / c->most_per_s));
+				 (unsigned long long)fmin(ldexp(1e3, (int)c->width) / c->most_per_s,
+							  1e18));
 		return;
 	}
 	unc_error_append(why, "%s", states[d->state].sentence);

@@ -138,6 +138,17 @@ record() {
 	[ "$(jq -s -c 'map(.interval * 1)' rows)" = '[0.08,0.06]' ] || fail "$(cat rows)"
 }
 
+@test "a time between two sessions is the begin of the later one" {
+	command -v sqlite3 >/dev/null || skip 'sqlite3 is not installed: tools/setup test'
+	record a --interval-count 4 -e uncore_imc/cas_count_read/
+	record a --append --interval-count 3 -e uncore_imc/cas_count_read/
+	sqlite3 a 'UPDATE tick SET wall_ns = wall_ns + 3600000000000 WHERE id >= 64'
+	"$UNCORE" --source replay:a,begin=+30min stat -j >rows
+	[ "$(jq -s -c 'map(.interval * 1)' rows)" = '[0.06]' ] || fail "$(cat rows)"
+	expect 1 "$UNCORE" --source replay:a,begin=+99999999999d stat
+	[[ $stderr == *'no intervals'* ]] || fail "$stderr"
+}
+
 @test "list, topo, explain and doctor are about the recorded machine" {
 	local view
 
@@ -169,4 +180,46 @@ record() {
 	sqlite3 a 'PRAGMA user_version = 1; UPDATE tick SET readings = zeroblob(5) WHERE id = 2'
 	expect 1 "$UNCORE" --source replay:a stat
 	[[ $stderr == *'tick 2'*'damaged'* ]] || fail "$stderr"
+}
+
+# damage SENTENCE STATEMENT: a recording that was changed is an error.
+damage() {
+	rm -f hurt
+	cp a hurt
+	sqlite3 hurt "$2"
+	run --separate-stderr timeout 60 "$UNCORE" --source replay:hurt stat
+	no_sanitizer_report
+	[ "$status" -eq 1 ] && [[ $stderr == *"$1"* ]] || fail "$2: $status $stderr"
+}
+
+@test "the recording of someone else may be hostile" {
+	local escape=$'\e]0;title\a\e[2J'
+
+	command -v sqlite3 >/dev/null || skip 'sqlite3 is not installed: tools/setup test'
+	record a --interval-count 3 mem
+	# Statements of its own, also without end.
+	for name in tick counter reason meta row; do
+		damage 'has not the tables' "ALTER TABLE $name RENAME TO other;
+			CREATE VIEW $name AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i FROM n) SELECT o.* FROM other o, n"
+	done
+	damage 'has not the tables' 'CREATE TRIGGER t AFTER INSERT ON session BEGIN DELETE FROM tick; END'
+	run --separate-stderr "$UNCORE" --source "$SPR" record -o hurt --append -I 1ms --interval-count 1 mem
+	[ "$status" -eq 1 ]
+	[ "$(sqlite3 hurt 'SELECT count(*) FROM tick')" -eq 4 ]
+	damage 'has not the tables' 'DROP TABLE reason'
+	# Times and numbers that no recorder writes.
+	damage damaged 'UPDATE tick SET monotonic_ns = 1 WHERE id = 2'
+	damage damaged 'UPDATE tick SET id = 9223372036854775807, readings = (SELECT readings FROM tick WHERE id = 0) WHERE id = 3'
+	damage 'a counter is damaged' 'UPDATE counter SET error = 5'
+	damage 'a counter is damaged' 'UPDATE counter SET error = -2147483648'
+	damage interval 'UPDATE session SET interval_ns = -1; UPDATE tick SET interval_ns = 0'
+	# Terminals do not get its control characters.
+	cp a hurt
+	sqlite3 hurt "UPDATE counter SET error = -5, why = 'x$escape'; UPDATE meta SET value = 'h$escape' WHERE key = 'host';
+		UPDATE meta SET value = '0' WHERE key = 'simulated'; UPDATE row SET name = 'n$escape', family = NULL"
+	for options in '' '-M memory.bandwidth' '-M link.*' '-v --csv' '-M memory.bandwidth -j'; do
+		# shellcheck disable=SC2086 # words
+		"$UNCORE" --source replay:hurt stat $options >out 2>&1 || true
+		[ -s out ] && ! grep -q $'[\e\a]' out || fail "$options: $(cat -v out)"
+	done
 }
