@@ -106,12 +106,34 @@ static int start_record(void *context)
 	return recording_start(&r->file, r->monitor) ? fail(r) : CLI_OK;
 }
 
+/* Renames a recording, or removes it (`to` is NULL). A process that reads it keeps its log, which belongs to it. The user
+ * may have moved it. */
+static int move_file(const char *from, const char *to)
+{
+	static const char *const parts[] = {"-wal", "-shm", ""};
+	struct buffer old = {0}, new = {0};
+	int err = 0;
+
+	for (size_t i = 0; !err && i < sizeof(parts) / sizeof(*parts); i++) {
+		old.len = new.len = 0;
+		buffer_printf(&old, "%s%s", from, parts[i]);
+		buffer_printf(&new, "%s%s", to ? to : "", parts[i]);
+		err = to ? rename(old.data, new.data) : unlink(old.data);
+		err = err && errno != ENOENT ? -errno : 0;
+	}
+	if (err)
+		cli_error("%s: cannot be renamed: %s", from, strerror(-err));
+	buffer_free(&old);
+	buffer_free(&new);
+	return err ? CLI_RUNTIME : CLI_OK;
+}
+
 /* FILE.1 is the latest of those before. Only --keep removes files. */
 static int shift_files(const struct record *r)
 {
 	struct buffer from = {0}, to = {0};
 	uint64_t last = 1;
-	int err = 0;
+	int status = CLI_OK;
 
 	for (;; last++) {
 		to.len = 0;
@@ -119,23 +141,18 @@ static int shift_files(const struct record *r)
 		if (access(to.data, F_OK))
 			break;
 	}
-	for (; !err && last; last--) {
+	for (; !status && last; last--) {
 		from.len = to.len = 0;
 		buffer_printf(&to, "%s.%llu", r->o->file, (unsigned long long)last);
 		if (last > 1)
 			buffer_printf(&from, "%s.%llu", r->o->file, (unsigned long long)last - 1);
 		else
 			buffer_puts(&from, r->o->file);
-		if (r->o->keep && last > r->o->keep)
-			err = unlink(from.data) ? -errno : 0;
-		else
-			err = rename(from.data, to.data) ? -errno : 0;
+		status = move_file(from.data, r->o->keep && last > r->o->keep ? NULL : to.data);
 	}
-	if (err)
-		cli_error("%s: cannot be renamed: %s", from.data, strerror(-err));
 	buffer_free(&from);
 	buffer_free(&to);
-	return err ? CLI_RUNTIME : CLI_OK;
+	return status;
 }
 
 /* The last readings of a file are the first ones of the next. */

@@ -95,7 +95,7 @@ struct recording {
 	uint64_t next_tick; /* to be written or read */
 	/* of a reader: */
 	uint64_t monotonic_ns; /* of the latest tick */
-	char **reasons; /* by id - 1 */
+	char **reasons;        /* by id - 1 */
 	size_t reason_count;
 	/* of a writer: */
 	int lock_fd;

@@ -217,6 +217,31 @@ begin() {
 	[[ $stderr == *"--rotate-size: '5' does not end in a unit of sizes"* ]] || fail 'the sentence'
 }
 
+@test "files that are read while they are renamed keep what is only in their logs" {
+	local file reader
+
+	mkfifo go
+	begin a.uncore -I 20ms mem --rotate-age 4s
+	# A reader from before most intervals were committed: what is younger cannot be moved into the file.
+	{
+		printf '%s\n' 'BEGIN; SELECT count(*) FROM tick;' '.shell touch reading'
+		cat go
+	} | sqlite3 -readonly a.uncore >seen 2>&1 3>&- &
+	reader=$!
+	for _ in {1..600}; do
+		[ ! -e a.uncore.1 ] || [ ! -e reading ] || break
+		sleep 0.1
+	done
+	echo >go
+	wait $reader
+	kill "$pid"
+	wait "$pid" || fail "$(cat messages)"
+	for file in a.uncore.?; do
+		is "$file" 'PRAGMA integrity_check' ok
+		is "$file" 'SELECT count(*) = max(id) + 1, sum(t.interval_ns) >= 4000000000, end FROM tick t, session' '1|1|rotated'
+	done
+}
+
 @test "a command's exit status is the result" {
 	expect 3 "$UNCORE" --source "$SIM_SPR" record -o a.uncore mem -I 20ms -- sh -c 'sleep 0.2; exit 3'
 	is a.uncore 'SELECT count(*) > 1, end FROM tick, session' '1|complete'
