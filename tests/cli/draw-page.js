@@ -11,7 +11,7 @@ const data = page.collect(scripts.filter((s) => s[1] === "window").map((s) => JS
 const about = JSON.parse(scripts.find((s) => s[1] === "about")[2]);
 
 for (const rows of data.charts) {
-	process.stdout.write(page.chart(rows, data.intervals, 600));
+	process.stdout.write(page.metric(rows, data.intervals, 600));
 	process.stdout.write(page.readout(rows, data.intervals, data.intervals.length - 1));
 }
 process.stdout.write(data.totals.map((total) => page.samples(data.rows, total)).join("") + page.machine(about));

@@ -60,6 +60,70 @@ equal() {
 	check '.windows[:-1] | all(has("distributions") | not)'
 	check '.windows | all((.most | length) == (.values | length))'
 	grep -q 'Short samples' "$BATS_TEST_TMPDIR/drawn.html"
+	check '.drawn.histograms == .drawn.h2 and .drawn.h2 > 2'
+	# One window has histograms, too, and no charts.
+	page --source sim:spr,step=1ms mem --timeout 20ms --sample 1ms
+	check '.drawn.histograms == .drawn.h2 and .drawn.svg == .drawn.h2'
+}
+
+@test "a histogram: a bar as high as its share, at its value; percentiles; a table of the same" {
+	# shellcheck disable=SC2016 # of JavaScript
+	node -e '
+		const page = require(process.argv[1]);
+		const row = (bins, more) => ({name: "m", unit: "B/s", place: "all", distribution: {bins, p50: 2 ** 10, p90: 2 ** 10,
+			p99: 2 ** 15, max: 2 ** 15, ...more}});
+		const rects = (drawn) => [...drawn.matchAll(/<rect [^>]*x="([^"]+)" y="([^"]+)" width="([^"]+)" height="([^"]+)"/g)]
+			.map((m) => m.slice(1).map(Number));
+		const is = (right, what) => { if (!right) throw new Error(what); };
+		// 5 octaves apart, 97 and 3 % of the time.
+		let drawn = page.histogram([row([[320, 970, 0.97], [480, 30, 0.03]])], 600), [low, high] = rects(drawn);
+		is(rects(drawn).length === 2 && low[0] < high[0] && low[3] > high[3], "bars");
+		is(Math.abs((low[3] - high[3]) / (104 / 2) - Math.log10(0.97 / 0.03)) < 0.02, "heights");
+		is(/970 samples, 97.00 % of the time/.test(drawn) && /<td>3.000 %</.test(drawn), "table");
+		is(/>p50 p90</.test(drawn) && />p99 max</.test(drawn), "names");
+		const marks = [...drawn.matchAll(/class="mark" d="M([\d.]+)/g)].map((m) => +m[1]);
+		is(marks.length === 4 && Math.abs(marks[3] - high[0] - high[2]) < 3, `marks ${marks}`);
+		// Many bins are joined: no time is lost.
+		const all = Array.from({length: 640}, (_, i) => [i - 300, 2, 0.002]);
+		drawn = page.histogram([row(all)], 300);
+		is(rects(drawn).every(([, , width]) => width > 2) && rects(drawn).length > 30, "width");
+		is([...drawn.matchAll(/: (\d+) samples/g)].reduce((sum, m) => sum + +m[1], 0) === 1280, "samples");
+		// 0 has a bar at the left; a row of 0 alone; a strip for each of several rows; rows without a value.
+		drawn = page.histogram([row([[null, 5, 0.5], [320, 5, 0.5]])], 600);
+		is(rects(drawn)[0][0] < rects(drawn)[1][0] && /0 or less: 5 samples, 50.00 %/.test(drawn), "zero");
+		is(rects(page.histogram([row([[null, 9, 1]], {p50: 0, p90: 0, p99: 0, max: 0})], 600)).length === 1, "only zero");
+		drawn = page.histogram([row([[1, 1, 1]]), row([], {p50: null}), row([[40, 1, 1]])], 600);
+		is(rects(drawn).length === 2 && rects(drawn)[1][1] > rects(drawn)[0][1] + 30, "strips");
+		is(page.histogram([row([]), {name: "m", unit: ""}], 600) === "", "nothing");
+	' "$UNCORE_SOURCE_ROOT/web/page.js"
+}
+
+@test "whatever the data are, the drawing has numbers" {
+	# shellcheck disable=SC2016 # of JavaScript
+	node -e '
+		const page = require(process.argv[1]);
+		const rows = (n) => Array.from({length: n}, (_, i) => ({name: "m", unit: i % 2 ? "B/s" : "", place: `port ${i}`}));
+		const bins = {bins: [[null, 1, 0.1], [-5, 1, 0.1]], samples: 2, p50: 0, p90: 0.9, p99: 0.9, max: 0.9, min: -3, mean: 0.1};
+		const draw = (name, values, count, more = {}) => {
+			const windows = values.map((of, i) => ({time: i + 1, interval: 1, wall_ns: i * 1e9, rows: rows(count),
+				values: Array(count).fill(of), quality: of === null ? rows(count).map((_, k) => [k, "unavailable", "why"]) : [], ...more}));
+			const {charts, intervals, totals, rows: all} = page.collect(windows);
+			const drawn = charts.map((c) => page.metric(c, intervals, 390) + page.readout(c, intervals, 0)).join("") +
+				totals.map((t) => page.samples(all, t)).join("");
+			if (/NaN|Infinity|undefined|null|\[object/.test(drawn) || drawn.length > 3e5)
+				throw new Error(`${name}: ${drawn.length} ${drawn.match(/.{60}(NaN|Infinity|undefined|null|\[object).{60}/)}`);
+			return drawn;
+		};
+		draw("one interval", [1], 2);
+		if (!/no value: unavailable: why/.test(draw("all unavailable", [null, null, null], 3))) throw new Error("no reason");
+		draw("zero", [0, 0, 0], 1);
+		draw("negative", [-1, 5, -1e12], 1);
+		draw("equal", [7, 7], 1);
+		draw("many rows", Array.from({length: 50}, (_, i) => i), 100);
+		draw("samples", [1, 2], 100, {distributions: Array(100).fill(bins), least: Array(100).fill(-3), most: Array(100).fill(4)});
+		draw("a sample", [1], 1, {distributions: [bins]});
+		draw("no sample", [null], 1, {distributions: [{samples: 0, bins: [], p50: null}]});
+	' "$UNCORE_SOURCE_ROOT/web/page.js"
 }
 
 @test "the page has the documents of topo and doctor" {
@@ -73,6 +137,11 @@ equal() {
 	jq -S ".about.findings | $rounded" "$BATS_TEST_TMPDIR/page.json" >"$BATS_TEST_TMPDIR/findings"
 	"$UNCORE" --source "$SIM_SPR" doctor -j | jq -S "$rounded" | cmp - "$BATS_TEST_TMPDIR/findings"
 	grep -q 'SIMULATED' "$BATS_TEST_TMPDIR/page.html"
+	# The tree has all root ports, devices with a name and memory channels.
+	for each in $(jq -r '.about.topology | .root_ports[].address, (.devices[] | select(.names != []) | .address, .names[])' \
+		"$BATS_TEST_TMPDIR/page.json") 'uncore_imc_{0-7}' 'SMBIOS' 'socket 0'; do
+		grep -q "$each" "$BATS_TEST_TMPDIR/drawn.html" || fail "$each"
+	done
 }
 
 @test "names that are markup are text" {
@@ -111,7 +180,7 @@ equal() {
 		if (span !== 100 || kept.length > 2001) throw new Error(`${span}: ${kept.length}`);
 		if (kept.some((v, i) => i && v <= kept[i - 1])) throw new Error("order");
 		if (page.reduce(values.slice(0, 2000)).kept.length !== 2000) throw new Error("reduced");
-		const rows = [{name: "m", unit: "B/s", place: "all", values, most: values.map(() => null), quality: values.map(() => null)}];
+		const rows = [{name: "m", unit: "B/s", place: "all", values, least: [], most: [], quality: values.map(() => null)}];
 		const drawn = page.chart(rows, values.map((_, i) => ({time: i + 1, interval: 1, wall_ns: 0})), 600);
 		if (!/smallest and largest of 100 intervals/.test(drawn)) throw new Error(drawn.slice(0, 300));
 		if (drawn.match(/M[\d. ]+h0/g).length !== 2) throw new Error("the gap is not drawn");

@@ -10,10 +10,10 @@ import re
 import sys
 
 ELEMENTS = set("html meta title style script noscript h1 h2 p dl dt dd div table caption tr th td small span i b svg "
-               "path text rect section details summary".split())
+               "path text rect section details summary ul li br code".split())
 ATTRIBUTES = set("lang charset name content http-equiv class id type tabindex role aria-label aria-live aria-hidden style "
-                 "height width viewbox d x y stroke text-anchor visibility".split())
-OPEN = {"html", "meta"}  # without an end
+                 "height width viewbox d x y fill stroke text-anchor visibility".split())
+OPEN = {"html", "meta", "br"}  # without an end
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
 
 
@@ -68,7 +68,7 @@ def main():
         "about": json.loads(page.texts("script", **{"class": "about"})[0]),
         "facts": dict(zip(page.texts("dt"), page.texts("dd"))),
         "cells": [text.strip() for text in numbers],
-        "drawn": {"h2": len(drawn.texts("h2")), "svg": len(drawn.texts("svg")),
+        "drawn": {"h2": len(drawn.texts("h2")), "histograms": len(drawn.texts("svg", **{"class": "histogram"})), "svg": len(drawn.texts("svg")),
                   "lines": len(drawn.texts("path", **{"class": "value"})),
                   "cells": drawn.texts("td", **{"class": "total"})},
     }))
