@@ -49,6 +49,7 @@ void out_free(struct out *out)
 	table_free(&out->table);
 	table_free(&out->below);
 	buffer_free(&out->said);
+	html_free(out->html);
 	free(out->rows);
 	out->rows = NULL;
 }

@@ -15,6 +15,7 @@
 #include "uncore.h"
 
 struct out;
+struct html;
 
 /* An output is for programs, with `record`, or for people, with `window` alone. One with both has one record for
  * each interval: no rounds, runs or totals. */
@@ -98,6 +99,7 @@ struct out {
 		char name[OUT_METRIC_ROOM], title[40];
 	} metrics[TABLE_COLUMNS];
 	size_t metric_count;
+	struct html *html;    /* the page's; NULL: another output */
 	struct buffer said;   /* what out_once() has printed, each with a NUL */
 	struct out_row *rows; /* of this window */
 	size_t row_count, row_room;
@@ -170,6 +172,7 @@ void json_output_record(struct out *out, const struct field *fields);
 void json_output_document(json_t *document, struct buffer *to);
 void html_output_begin(struct out *out, json_t *about);
 void html_output_window(struct out *out);
+void html_free(struct html *h);
 void text_output_window(struct out *out);
 void latencies_output_window(struct out *out);
 void memory_output_window(struct out *out);

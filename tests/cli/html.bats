@@ -126,6 +126,25 @@ equal() {
 	' "$UNCORE_SOURCE_ROOT/web/page.js"
 }
 
+@test "a long run: later windows have more intervals, their means and extremes, and the sum stays" {
+	local of=(--source sim:spr,step=1ms stat -M memory.read.bandwidth -e uncore_imc/cas_count_read/ -I 1ms --interval-count 2500)
+
+	page "${of[@]}"
+	check '.windows[:-1] | length == 2250 and ([.[].intervals] | unique) == [1, 2] and ([.[].intervals] | add) == 2500'
+	check '.windows[:2000] | all(.intervals == 1 and (has("most") | not))'
+	grep -q 'means of up to 2 intervals' "$BATS_TEST_TMPDIR/drawn.html"
+	check '.windows | last.interval as $all | (map(select(.total | not).interval) | add) - $all | fabs < 1e-9'
+	# Simulated time passes by readings: the same values come again.
+	expect 0 "$UNCORE" "${of[@]}" -j
+	jq -s --slurpfile page "$BATS_TEST_TMPDIR/page.json" '
+		def near(a; b): (a - b | fabs) <= (b | fabs) * 1e-9;
+		[group_by(.time * 1)[2000:] | . as $all | range(0; 250) | [$all[2 * .], $all[2 * . + 1]] | transpose] as $pairs |
+		[range(0; 250) | $page[0].windows[2000 + .] as $w | $pairs[.] | to_entries[] | .key as $i | (.value | map(.rate // .value)) as $v |
+			near($w.least[$i]; $v | min) and near($w.most[$i]; $v | max) and
+			near(($w.rates[$i] // $w.values[$i]); ($v | add) / 2)] | length == 500 and all' <<<"$output" >"$BATS_TEST_TMPDIR/same"
+	[ "$(<"$BATS_TEST_TMPDIR/same")" = true ] || fail 'other means or extremes'
+}
+
 @test "the page has the documents of topo and doctor" {
 	# JSON of documents has 17 digits, that of windows 15.
 	local rounded='walk(if type == "number" then . * 1000 | round else . end)'
