@@ -392,11 +392,11 @@ static void check_mark(void *into, struct argp_state *state)
 
 	if (!mark->file)
 		argp_error(state, "a recording is missing: uncore mark -o FILE TEXT");
-	if (!mark->text || !mark->text[strspn(mark->text, " \t")])
+	else if (!mark->text || !mark->text[strspn(mark->text, " \t")])
 		argp_error(state, "a text is missing: uncore mark -o FILE TEXT");
-	if (strchr(mark->text, '\n'))
+	else if (strchr(mark->text, '\n'))
 		argp_error(state, "TEXT must be one line");
-	if (strlen(mark->text) > CONTROL_ROOM - 100)
+	else if (strlen(mark->text) > CONTROL_ROOM - 100)
 		argp_error(state, "TEXT is longer than %d bytes", CONTROL_ROOM - 100);
 }
 
