@@ -560,10 +560,10 @@ static int start(struct run *r)
 	if (r->o->recorder && (err = r->o->recorder->start(r->o->recorder->context)))
 		return err;
 	r->started = r->enabled = true;
-	if (r->cli->replay) {
+	if (r->cli->replay && !again)
 		put_origin(r);
+	if (r->cli->replay)
 		return CLI_OK;
-	}
 	ticks_start(&r->ticks);
 	if (again)
 		return CLI_OK;
@@ -576,7 +576,9 @@ static int start(struct run *r)
 /* Without intervals there is one window, which may have several parts: it is printed in the end, as their total. */
 static bool has_parts(const struct run *r)
 {
-	return r->o->control && !r->o->interval_ns;
+	const struct replay *replay = r->cli->replay;
+
+	return !r->o->interval_ns && (r->o->control || (replay && replay->region));
 }
 
 static int end_window(struct run *r)
@@ -654,7 +656,9 @@ static int count_windows(struct run *r)
 			status = start(r), wake = WAKE_CONTROL;
 		if (!status && wake != WAKE_CONTROL && r->enabled)
 			status = end_window(r);
-		if (r->cli->replay && !r->cli->replay->more)
+		if (!status && r->cli->replay && r->cli->replay->gap)
+			status = start(r);
+		else if (r->cli->replay && !r->cli->replay->more)
 			wake = WAKE_STOP;
 		if (r->o->command && wake == WAKE_TIMER)
 			child_signal(&r->child, SIGTERM); /* as perf does at the timeout */

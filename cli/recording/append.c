@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "cli.h"
+#include "recording/regions.h"
 #include "recording/store.h"
 
 /* Shorter intervals are committed together, this long at most. */
@@ -59,6 +60,8 @@ static const char schema[] =
 	"CREATE TABLE quality(id INTEGER PRIMARY KEY, row_qualities TEXT UNIQUE);"
 	"CREATE TABLE reason(id INTEGER PRIMARY KEY, text TEXT UNIQUE);"
 	"CREATE TABLE mark(wall_ns INTEGER, monotonic_ns INTEGER, text TEXT);"
+	"CREATE INDEX mark_text ON mark(text);"
+	"CREATE VIEW regions AS " REGIONS_SQL ";"
 	"CREATE VIEW samples AS"
 	" SELECT strftime('%Y-%m-%dT%H:%M:%f', t.wall_ns / 1e9, 'unixepoch') || 'Z' AS time,"
 	" t.id AS tick, t.wall_ns, t.monotonic_ns / 1e9 AS monotonic_s, t.interval_ns / 1e9 AS interval_s,"

@@ -123,6 +123,8 @@ char *recording_meta(struct recording *r, const char *key);
 /* Goes to the last tick that is not later than this time, or to the first: recording_next() gives that one next, which
  * is where the interval that contains the time begins. */
 int recording_seek(struct recording *r, uint64_t wall_ns);
+/* The same to the tick with this number. */
+int recording_go(struct recording *r, uint64_t number);
 
 /* Closes it, written or read. Without recording_end() it stays as if the process had been killed after the last commit. */
 void recording_close(struct recording *r);

@@ -10,6 +10,8 @@
 #include <time.h>
 
 #include "cli.h"
+#include "output/table.h"
+#include "recording/regions.h"
 #include "recording/store.h"
 
 #define NOT_RECORDED SIZE_MAX
@@ -21,6 +23,8 @@ struct replay_file {
 	size_t *places;            /* of the monitor's counters among the recorded ones */
 	size_t count;              /* of them */
 	uint64_t begin_ns, end_ns; /* wall clock; 0 and UINT64_MAX: all */
+	struct region region;      /* no parts: all */
+	size_t part;               /* of it, which is read */
 	/* The tick whose readings the recording has, which is given next. */
 	struct recording_tick tick;
 	bool loaded; /* there is one */
@@ -146,13 +150,36 @@ static void list_recorded(const struct replay *r, char *into, size_t size)
 static void load(struct replay *r)
 {
 	struct replay_file *f = r->file;
+	const struct region *region = &f->region;
 	int err = recording_next(&f->recording, &f->tick);
 
+	r->gap = false;
+	f->loaded = err > 0 && (r->region || f->tick.wall_ns <= f->end_ns);
+	if (f->loaded && r->region && f->tick.number > region->parts[f->part].last) {
+		f->loaded = r->gap = ++f->part < region->count;
+		if (r->gap)
+			err = recording_go(&f->recording, region->parts[f->part].first);
+		if (r->gap && !err)
+			err = recording_next(&f->recording, &f->tick);
+	}
 	f->err = err < 0 ? err : 0;
-	f->loaded = err > 0 && f->tick.wall_ns <= f->end_ns;
-	r->sessions = f->loaded && f->tick.start;
-	r->more = f->err || (f->loaded && !f->tick.start);
+	r->sessions = f->loaded && f->tick.start && !r->gap;
+	r->more = f->err || (f->loaded && !f->tick.start && !r->gap);
 	r->next_wall_ns = f->tick.wall_ns;
+}
+
+static int load_first(struct replay *r)
+{
+	struct replay_file *f = r->file;
+	int err;
+
+	f->part = 0;
+	err = r->region ? recording_go(&f->recording, f->region.parts[0].first)
+			: recording_seek(&f->recording, f->begin_ns);
+	if (err)
+		return err;
+	load(r);
+	return f->err;
 }
 
 static int open_counters(void *context, struct uncore_counter *counters, size_t count,
@@ -190,12 +217,8 @@ static int open_counters(void *context, struct uncore_counter *counters, size_t 
 		list_recorded(r, f->why, sizeof(f->why));
 		return -ENODEV;
 	}
-	if (!r->sessions) {
-		err = recording_seek(&f->recording, f->begin_ns);
-		if (!err)
-			load(r);
-		err = err ? err : f->err;
-	}
+	if (!r->sessions)
+		err = load_first(r);
 	f->begun = false;
 	if (err)
 		snprintf(f->why, sizeof(f->why), "%s", f->recording.error);
@@ -234,7 +257,7 @@ static int read_counters(void *context, struct uncore_reading *into, uint64_t *m
 	struct replay *r = context;
 	struct replay_file *f = r->file;
 	struct recording_tick now = f->tick;
-	bool first = !f->begun;
+	bool first = !f->begun || r->gap;
 
 	*why = f->err ? f->recording.error : "the recording has no more intervals";
 	if (f->err || !f->loaded || (now.start && !first))
@@ -346,11 +369,42 @@ static char *cut_option(char *text, const char *name)
 	return last + strlen(name);
 }
 
+/* The region, and how much of it complete intervals cover. */
+static int take_region(struct replay *r, const char *text)
+{
+	struct replay_file *f = r->file;
+	struct region *region = &f->region;
+	struct human length, interval;
+	int err = region_find(&f->recording, text, f->begin_ns, f->end_ns, region);
+
+	r->region = true;
+	if (err) {
+		cli_error("%s%s", f->recording.error,
+			  err == -ENOENT ? "; uncore report --regions lists them" : "");
+		return err == -ENOENT ? CLI_USAGE : CLI_RUNTIME;
+	}
+	human_value(&length, (double)region->length_ns / 1e9, "s");
+	human_value(&interval, (double)r->interval_ns / 1e9, "s");
+	if (!region->count) {
+		cli_error(
+			"region '%s' has no complete interval: it lasts %s %s, and an interval %s %s",
+			text, length.number, length.unit, interval.number, interval.unit);
+		return CLI_UNAVAILABLE;
+	}
+	cli_error(
+		"region '%s': %llu time%s, %s %s in all, of which complete intervals cover %.1f %%",
+		text, (unsigned long long)region->times, region->times == 1 ? "" : "s",
+		length.number, length.unit,
+		100 * (double)region->covered_ns / (double)region->length_ns);
+	return CLI_OK;
+}
+
 int replay_open(struct replay **out, struct uncore *u, const char *spec)
 {
 	struct replay *r = cli_realloc(NULL, 1, sizeof(*r));
 	struct replay_file *f = cli_realloc(NULL, 1, sizeof(*f));
-	char *path = cli_copy(spec), *end = cut_option(path, ",end="), *begin;
+	char *path = cli_copy(spec), *region = cut_option(path, ",region="),
+	     *end = cut_option(path, ",end="), *begin;
 	struct buffer source = {0};
 	int status = CLI_OK;
 
@@ -370,6 +424,8 @@ int replay_open(struct replay **out, struct uncore *u, const char *spec)
 		status = parse_time(f, end, &f->end_ns);
 	if (!status)
 		status = set_source(r, u);
+	if (!status && region)
+		status = take_region(r, region);
 	if (!status)
 		r->host = recording_meta(&f->recording, "host");
 	if (!status)
@@ -392,6 +448,7 @@ void replay_close(struct replay *r)
 	free(r->command_line);
 	free(r->file->source);
 	free(r->file->places);
+	free(r->file->region.parts);
 	free(r->file);
 	free(r);
 }

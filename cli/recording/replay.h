@@ -16,7 +16,9 @@ struct replay {
 	uint64_t interval_ns; /* of the recording */
 	uint64_t group_ns; /* recorded intervals are grouped by that; 0: all of a session are one */
 	bool more;         /* the session has another interval, in the time that was asked for; */
-	bool sessions;     /* or another session follows, which the next monitor reads */
+	bool sessions;     /* or another session follows, which the next monitor reads; */
+	bool gap;    /* or another part of the region, with which uncore_monitor_resume() begins */
+	bool region; /* a region was asked for */
 	uint64_t
 		missed_now; /* intervals that the recorder missed, in the latest one that was read; */
 	uint64_t missed;    /* in all */
@@ -32,7 +34,7 @@ struct replay {
 };
 
 /* Opens a recording and sets it as the source of `u`. `spec`: FILE, and behind it ",begin=TIME" and ",end=TIME": a date
- * in ISO 8601, or +DURATION from its begin. Prints errors; an exit code. */
+ * in ISO 8601, or +DURATION from its begin; and last ",region=TEXT". Prints errors; an exit code. */
 int replay_open(struct replay **out, struct uncore *u, const char *spec);
 void replay_close(struct replay *r);
 

@@ -7,6 +7,7 @@
 #include "cli.h"
 #include "options.h"
 #include "output/writer.h"
+#include "recording/regions.h"
 
 /* The records of one interval, which lie in a file of their own until all recordings are read. */
 struct piece {
@@ -17,7 +18,8 @@ struct piece {
 };
 
 struct report {
-	const char *begin, *end;
+	const char *begin, *end, *region;
+	bool regions; /* only list them */
 	char **files;
 	size_t file_count;
 	struct cli_collector collector;
@@ -113,7 +115,8 @@ static const struct command *find_view(const struct cli *cli, const char *name)
 /* Where the view begins: behind a file, its name or an option of stat. */
 static int view_at(const struct cli *cli, int argc, char **argv)
 {
-	static const char *const own[] = {"--begin", "--end", "--help", "--usage", "--version"};
+	static const char *const own[] = {"--begin", "--end",   "--region", "--regions",
+					  "--help",  "--usage", "--version"};
 	bool file = false;
 
 	for (int i = 1; i < argc; i++) {
@@ -126,7 +129,7 @@ static int view_at(const struct cli *cli, int argc, char **argv)
 			    (argv[i][len] && argv[i][len] != '='))
 				continue;
 			mine = true;
-			i += k < 2 && !argv[i][len];
+			i += k < 3 && !argv[i][len];
 		}
 		if (mine)
 			continue;
@@ -151,6 +154,8 @@ static int show(const struct cli *cli, struct report *r, const char *file, int a
 		buffer_printf(&source, ",begin=%s", r->begin);
 	if (r->end)
 		buffer_printf(&source, ",end=%s", r->end);
+	if (r->region)
+		buffer_printf(&source, ",region=%s", r->region);
 	view = view ? view : find_view(cli, "stat");
 	buffer_printf(&name, "uncore report %s", view->name);
 	words[0] = name.data;
@@ -173,6 +178,21 @@ static int show(const struct cli *cli, struct report *r, const char *file, int a
 	return status;
 }
 
+static int list_regions(const char *file, bool titled)
+{
+	struct buffer text = {0};
+	struct recording recording;
+	int err = recording_open(&recording, file);
+
+	if (titled)
+		buffer_printf(&text, "%s\n", file);
+	err = err ? err : regions_list(&recording, &text);
+	if (err)
+		cli_error("%s", recording.error);
+	recording_close(&recording);
+	return writer_print(&text) || err ? CLI_RUNTIME : CLI_OK;
+}
+
 int cmd_report(struct cli *cli, int argc, char **argv)
 {
 	static const struct cli_option options[] = {
@@ -180,6 +200,10 @@ int cmd_report(struct cli *cli, int argc, char **argv)
 		 "From TIME on: 2026-11-22T23:50:32Z, or +10min from the begin of FILE", 0, 1,
 		 OPTION_TEXT, offsetof(struct report, begin)},
 		{"end", "TIME", "Until TIME", 0, 1, OPTION_TEXT, offsetof(struct report, end)},
+		{"region", "TEXT", "Only from the marks TEXT to the next ones", 0, 1, OPTION_TEXT,
+		 offsetof(struct report, region)},
+		{"regions", NULL, "List the regions in place of a view", 0, 1, OPTION_FLAG,
+		 offsetof(struct report, regions)},
 		{0},
 	};
 	static const struct cli_syntax syntax = {
@@ -202,11 +226,17 @@ int cmd_report(struct cli *cli, int argc, char **argv)
 		free(r.files);
 		return CLI_USAGE;
 	}
-	if (r.file_count > 1 && !(r.kept = tmpfile())) {
+	if (r.regions && (at < argc || r.begin || r.end || r.region)) {
+		cli_error("--regions has no view and no time");
+		status = CLI_USAGE;
+	}
+	for (size_t i = 0; !status && r.regions && i < r.file_count; i++)
+		status = list_regions(r.files[i], r.file_count > 1);
+	if (!status && !r.regions && r.file_count > 1 && !(r.kept = tmpfile())) {
 		cli_error("no temporary file can be made: %m");
 		status = CLI_RUNTIME;
 	}
-	for (size_t i = 0; !status && i < r.file_count; i++)
+	for (size_t i = 0; !status && !r.regions && i < r.file_count; i++)
 		status = show(cli, &r, r.files[i], argc - at, argv + at);
 	if (!status && r.count)
 		status = print_merged(&r);

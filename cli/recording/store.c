@@ -250,9 +250,25 @@ int recording_next(struct recording *r, struct recording_tick *tick)
 	return err ? err : 1;
 }
 
+int recording_go(struct recording *r, uint64_t number)
+{
+	uint64_t key = number / RECORDING_KEY * RECORDING_KEY;
+	struct recording_tick tick;
+	int err = 0;
+
+	if (r->next_tick < key || r->next_tick > number) {
+		r->next_tick = key;
+		r->monotonic_ns = 0;
+	}
+	while (!err && r->next_tick < number) {
+		err = recording_next(r, &tick);
+		err = err > 0 ? 0 : err ? err : -EIO;
+	}
+	return err;
+}
+
 int recording_seek(struct recording *r, uint64_t wall_ns)
 {
-	struct recording_tick tick;
 	int64_t number = 0;
 	char sql[250];
 	int err;
@@ -264,15 +280,7 @@ int recording_seek(struct recording *r, uint64_t wall_ns)
 		 " AND row_values IS NULL), n) FROM t",
 		 (unsigned long long)(wall_ns > INT64_MAX ? INT64_MAX : wall_ns));
 	err = wall_ns ? store_number(r, sql, 0, &number) : 0;
-	if (err)
-		return err;
-	r->monotonic_ns = 0;
-	r->next_tick = (uint64_t)number / RECORDING_KEY * RECORDING_KEY;
-	while (!err && r->next_tick < (uint64_t)number) {
-		err = recording_next(r, &tick);
-		err = err > 0 ? 0 : err ? err : -EIO;
-	}
-	return err;
+	return err ? err : recording_go(r, (uint64_t)number);
 }
 
 static void free_reasons(struct recording_reason *reasons, size_t count)

@@ -204,8 +204,10 @@ static int read_now(struct top *t)
 {
 	const struct replay *replay = t->cli->replay;
 	bool first = !t->view.model.nodes;
-	int err;
+	int err = replay && replay->gap ? uncore_monitor_resume(t->monitor) : 0;
 
+	if (err)
+		return err;
 	/* The last interval of a recording stays on the screen. */
 	if (replay && !first && !replay->more) {
 		t->view.paused = true;
