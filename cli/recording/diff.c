@@ -11,7 +11,7 @@
 #include "recording/compare.h"
 #include "recording/replay.h"
 
-enum { KEY_PER_SOCKET = 0x100, KEY_PER_CHANNEL, KEY_PER_PORT, KEY_NO_MERGE };
+enum { KEY_PER_SOCKET = 0x100, KEY_PER_CHANNEL, KEY_PER_PORT, KEY_NO_MERGE, KEY_REGION };
 
 /* The values of one row in both recordings. */
 struct compared {
@@ -22,8 +22,9 @@ struct compared {
 
 struct diff {
 	struct stat_options o;
-	const char *files[2];
-	size_t file_count;
+	const char *files[2], *regions[2];
+	size_t file_count, region_count;
+	char *names[2]; /* as sources: FILE,region=TEXT */
 	struct compared *rows;
 	size_t row_count;
 	bool simulated;
@@ -109,8 +110,9 @@ static int read_session(struct cli *cli, struct diff *d, int side, struct uncore
 	err = uncore_monitor_open(m);
 	if (!err)
 		err = uncore_monitor_start(m);
-	while (!err && cli->replay->more) {
-		err = uncore_monitor_read(m, sample);
+	while (!err && (cli->replay->more || cli->replay->gap)) {
+		err = cli->replay->gap ? uncore_monitor_resume(m) : 0;
+		err = err ? err : uncore_monitor_read(m, sample);
 		if (!err)
 			add_sample(d, side, sample, cli->replay->interval_ns);
 	}
@@ -125,7 +127,12 @@ static int read_file(const struct cli *cli, struct diff *d, int side)
 	struct uncore_sample *sample = NULL;
 	int status;
 
-	buffer_printf(&source, "replay:%s", d->files[side]);
+	buffer_printf(&source, "%s", d->files[d->file_count > 1 ? side : 0]);
+	if (d->region_count)
+		buffer_printf(&source, ",region=%s", d->regions[d->region_count > 1 ? side : 0]);
+	d->names[side] = cli_copy(source.data);
+	source.len = 0;
+	buffer_printf(&source, "replay:%s", d->names[side]);
 	one.source = source.data;
 	status = cli_open(&one);
 	if (!status && uncore_sample_new(&sample))
@@ -214,7 +221,7 @@ static int print(struct diff *d)
 	table_init(&t, columns);
 	if (d->simulated)
 		buffer_puts(&text, "SIMULATED: these values are invented.\n");
-	buffer_printf(&text, "A is %s, B is %s.\n\n", d->files[0], d->files[1]);
+	buffer_printf(&text, "A is %s, B is %s.\n\n", d->names[0], d->names[1]);
 	for (size_t i = 0; i < d->row_count; i++) {
 		struct compared *row = &d->rows[i];
 		struct comparison c;
@@ -231,8 +238,8 @@ static int print(struct diff *d)
 			json_record(RECORD({"schema", value_count(JSON_SCHEMA)},
 					   {"source", value_text("diff")},
 					   {"simulated", value_flag(d->simulated)},
-					   {"a", value_text(d->files[0])},
-					   {"b", value_text(d->files[1])},
+					   {"a", value_text(d->names[0])},
+					   {"b", value_text(d->names[1])},
 					   {"changes", value_json(json_incref(rows))})),
 			&text);
 	} else {
@@ -251,6 +258,12 @@ static void parse_other(void *into, int key, char *arg, struct argp_state *state
 						   UNCORE_LEVEL_PORT, UNCORE_LEVEL_INSTANCE};
 	struct diff *d = into;
 
+	if (key == KEY_REGION) {
+		if (d->region_count == 2)
+			argp_error(state, "two regions are compared, and not '%s', too", arg);
+		d->regions[d->region_count++] = arg;
+		return;
+	}
 	if (key >= KEY_PER_SOCKET) {
 		if (d->o.level != UNCORE_LEVEL_MACHINE)
 			argp_error(state, "only one level is possible");
@@ -275,8 +288,9 @@ static void check(void *into, struct argp_state *state)
 {
 	struct diff *d = into;
 
-	if (d->file_count < 2)
-		argp_error(state, "two recordings are needed: uncore diff A B");
+	if (d->file_count < 2 && d->region_count < 2)
+		argp_error(state,
+			   "two recordings are needed: uncore diff A B; or two regions of one");
 }
 
 int cmd_diff(struct cli *cli, int argc, char **argv)
@@ -289,6 +303,9 @@ int cmd_diff(struct cli *cli, int argc, char **argv)
 		{"per-channel", NULL, "One row for each memory channel", KEY_PER_CHANNEL, 1, 0, 0},
 		{"per-port", NULL, "One row for each PCIe root port", KEY_PER_PORT, 1, 0, 0},
 		{"no-merge", NULL, "One row for each PMU and CPU", KEY_NO_MERGE, 1, 0, 0},
+		{"region", "TEXT",
+		 "Only this region of both; given twice: the first of A, the second of B",
+		 KEY_REGION, 1, OPTION_LIST, 0},
 		{0},
 	};
 	static const struct cli_syntax syntax = {
@@ -296,7 +313,7 @@ int cmd_diff(struct cli *cli, int argc, char **argv)
 		       "with its error, and whether it is more than noise.\v"
 		       "Recorded intervals are the samples. Verdicts: changed (at 99 %), no change "
 		       "(and a change of 10 % would have been seen), cannot tell.",
-		.args = "A B",
+		.args = "A [B]",
 		.no_args = "two recordings are needed: uncore diff A B",
 		.options = options,
 		.outputs = OUTPUTS_DOCUMENTS,
@@ -333,6 +350,8 @@ int cmd_diff(struct cli *cli, int argc, char **argv)
 		free(c->values[0]);
 		free(c->values[1]);
 	}
+	free(d.names[0]);
+	free(d.names[1]);
 	free(d.rows);
 	free(d.o.queries);
 	return status;

@@ -182,3 +182,94 @@ is() { # FILE STATEMENT RESULT
 	finished 0
 	grep -q 'snapshot needs --flight' messages
 }
+
+# recording FILE MARK...: 100 simulated intervals of 20 ms, and marks as MILLISECONDS:TEXT.
+recording() {
+	local file=$1 mark
+
+	shift
+	cat >load.yaml <<-END
+		sim: load
+		title: A load
+		machine: t410
+		rates:
+		  - {pmu: nvidia_ucf_pmu_0, event: mem_bytes_rd, sine: {mean: 80e9, amplitude: 20e9, period: 137ms}}
+	END
+	"$UNCORE" --source sim:load.yaml,step=20ms record -o "$file" -I 1ms --interval-count 100 \
+		-e nvidia_ucf_pmu_0/mem_bytes_rd/
+	for mark; do
+		sqlite3 "$file" "INSERT INTO mark VALUES (${mark%%:*} * 1000000, ${mark%%:*} * 1000000, '${mark#*:}')"
+	done
+}
+
+MARKS=(100:a 200:b '310:c' '405:end c' 500:a 600:outer 700:inner '800:end inner' 850:x 855:y '900:end outer' 1000:end)
+
+@test "a region ends at its end, or at the next mark" {
+	recording r "${MARKS[@]}"
+	is r "SELECT group_concat(format('%s %d %d', region, begin_wall_ns / 1000000, end_wall_ns / 1000000)) FROM regions" \
+		'a 100 200,b 200 310,c 310 405,a 500 600,outer 600 900,inner 700 800,x 850 855,y 855 900'
+	# The last one lasts to the end of the recording, and an end behind the next one of the same text is not its own.
+	recording s 0:a 100:b 200:a '300:end a' 400:b
+	is s "SELECT group_concat(format('%s %d %d', region, begin_wall_ns / 1000000, end_wall_ns / 1000000)) FROM regions" \
+		'a 0 100,b 100 200,a 200 300,b 400 2000'
+	expect 0 "$UNCORE" report --regions r
+	grep -qE '^a +2 +1970-01-01T00:00:00.100Z +200.0 ms +100.0 %$' <<<"$output"
+	grep -qE '^c +1 +1970-01-01T00:00:00.310Z +95.00 ms +84.2 %$' <<<"$output"
+	grep -qE '^x +1 .* 0.0 %$' <<<"$output"
+	[ "$(wc -l <<<"$output")" -eq 8 ]
+}
+
+# sum FIRST LAST: what was counted in the intervals that end at these times.
+sum() {
+	sqlite3 r "SELECT CAST(sum(value) AS INTEGER) FROM samples WHERE wall_ns / 1000000 BETWEEN $1 AND $2 AND socket IS NULL"
+}
+
+# near VALUE VALUE: values of samples have six digits.
+near() {
+	jq -ne "($1 - $2 | fabs) <= 1e-5 * $2" >/dev/null || fail "$1 is not $2"
+}
+
+@test "report by region has the complete intervals of all its parts" {
+	recording r "${MARKS[@]}"
+	expect 0 "$UNCORE" report --region a r stat -j
+	[[ $stderr == *"region 'a': 2 times, 200.0 ms in all, of which complete intervals cover 100.0 %"* ]] || fail 'coverage'
+	[ "$(jq '.interval * 1000 | round' <<<"$output")" -eq 200 ]
+	near "$(jq .value <<<"$output")" $(($(sum 120 200) + $(sum 520 600)))
+	expect 0 "$UNCORE" report --region c r stat -j
+	[[ $stderr == *'complete intervals cover 84.2 %'* ]] || fail 'coverage'
+	near "$(jq .value <<<"$output")" "$(sum 340 400)"
+	expect 0 "$UNCORE" report --region outer r stat -j -I 20ms --summary
+	[ "$(jq -s -c 'map(.interval * 1000 | round)' <<<"$output")" = '[20,20,20,20,20,20,20,20,20,20,20,20,20,20,20,300]' ] || fail 'intervals'
+	[ "$(jq -s '(.[:15] | map(.value) | add) - .[15].value | fabs < 100' <<<"$output")" = true ]
+	# Two parts do not share an interval; part of the time.
+	[ "$("$UNCORE" report --region a r stat -j -I 80ms | jq -s -c 'map(.interval * 1000 | round)')" = '[80,20,80,20]' ]
+	[ "$("$UNCORE" report --region=a --begin +300ms r stat -j | jq '.interval * 1000 | round')" -eq 100 ]
+	cmp <("$UNCORE" --source replay:r,region=a stat) <("$UNCORE" report r --region a stat)
+	expect 3 "$UNCORE" report --region x r
+	[[ $stderr == *"region 'x' has no complete interval: it lasts 5.000 ms, and an interval 20.00 ms"* ]]
+	expect 2 "$UNCORE" report --region none r
+	[[ $stderr == *"it has no region 'none'"* ]]
+	expect 2 "$UNCORE" report --regions r mem
+}
+
+@test "a region goes on where counting was disabled, and in a session that was appended" {
+	recording r 1900:late
+	"$UNCORE" --source sim:load.yaml,step=20ms record -o r -I 1ms --interval-count 100 --append \
+		-e nvidia_ucf_pmu_0/mem_bytes_rd/
+	sqlite3 r "UPDATE tick SET wall_ns = wall_ns + 5000000000 WHERE id >= 128; INSERT INTO mark VALUES (5100000000, 0, 'end late')"
+	expect 0 "$UNCORE" report --region late r stat -j
+	[[ $stderr == *"1 time, 3.200 s in all, of which complete intervals cover 6.2 %"* ]] || fail 'coverage'
+	[ "$(jq -s -c 'map(.interval * 1000 | round)' <<<"$output")" = '[100,100]' ]
+}
+
+@test "diff by region" {
+	recording r 0:a 500:b 1000:c
+	expect 0 "$UNCORE" diff r --region a --region b -j
+	[ "$(jq -c '[.a, .b, .changes[0].a.intervals, .changes[0].b.intervals]' <<<"$output")" = '["r,region=a","r,region=b",25,25]' ]
+	near "$(jq '.changes[0].b.mean' <<<"$output")" "$(($(sum 520 1000) * 2))"
+	expect 0 "$UNCORE" diff r r --region a -j
+	[ "$(jq '.changes[0].change * 1 == 0' <<<"$output")" = true ]
+	expect 0 helper check-schema <<<"$output"
+	expect 2 "$UNCORE" diff r --region a
+	expect 2 "$UNCORE" diff r r --region a --region b --region c
+}
