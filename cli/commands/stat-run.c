@@ -915,7 +915,7 @@ int stat_run(struct cli *cli, const struct stat_options *o)
 	if (o->dry_run)
 		return dry_run(cli, o, r.monitor);
 	status = control_open(&r.control, o->control);
-	if (!status && o->recorder)
+	if (!status && o->recorder && o->recorder->to_file)
 		control_listen(&r.control, o->file);
 	if (!status && o->cpu)
 		status = stat_pin(cli, o->cpu);
