@@ -616,9 +616,10 @@ static void check_port(struct judged_row *v)
 		worsen(v, UNCORE_SUSPECT, "%s", v->row->port->doubt);
 }
 
+/* Of reasons for the same quality the first is shown: a bug stays, a late reading may not happen again. */
 static void (*const row_checks[])(struct judged_row *) = {
-	check_events, check_gaps,       check_time,    check_value, check_clock, check_zero_clock,
-	check_link,   check_kernel_bug, check_ceiling, check_doubt, check_port,
+	check_events,     check_gaps, check_kernel_bug, check_time,  check_value, check_clock,
+	check_zero_clock, check_link, check_ceiling,    check_doubt, check_port,
 };
 
 void unc_row_judge(const struct unc_row *row, const struct unc_interval *interval,
