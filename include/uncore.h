@@ -669,6 +669,17 @@ struct uncore_row {
 	size_t number;      /* its place among the rows of all rounds */
 };
 
+/* What went into a value: the formula (uncore_metric_formula()) of these values, divided by the
+ * last one where that is another metric. Of a percentile they are the bins. */
+struct uncore_input {
+	const char *name; /* of the event in the formula, or of the other metric */
+	double value;     /* NaN: not known. The count, extrapolated where the kernel multiplexed,
+			     times the kernel's .scale */
+	size_t counters;  /* with a value; 0: another metric */
+	uint64_t count;   /* their counted increments, neither scaled nor extrapolated */
+	uint64_t enabled_ns, running_ns; /* their times, summed */
+};
+
 /* The values of a row in the short samples of the interval, of an event its rates: each is the
  * mean over its sample, and counts by the sample's length. A percentile is right to 1.1 %; values
  * below a millionth of the largest are in one bin. NaN: no sample has a value. */
@@ -708,6 +719,11 @@ const struct uncore_row *uncore_sample_row(const struct uncore_sample *s, size_t
 /* Of the same row; borrowed as it is. NULL: short samples were not asked for. */
 const struct uncore_distribution *uncore_sample_distribution(const struct uncore_sample *s,
 							     size_t i);
+
+/* The inputs of the same row, in the order of the formula's names; borrowed as it is. An event has
+ * one. `seconds` in a formula is the row's counted.seconds. Since 0.1. */
+const struct uncore_input *uncore_sample_inputs(const struct uncore_sample *s, size_t i,
+						size_t *count);
 
 /* Begin and end of the interval in nanoseconds: CLOCK_MONOTONIC, for its length, and
  * CLOCK_REALTIME (UTC since 1970), for its date. Both belong to the same reading. In a

@@ -38,6 +38,7 @@ struct judged_row {
 	double uncertain_s; /* the time the counters were enabled may be off by that */
 	double skew;        /* share of the interval by which readings lie off its ends */
 	bool open_ended;    /* the value depends on that time, which is not known at all */
+	double whole;       /* the metric that the formula is a share of; 1: none, NaN: no value */
 };
 
 /* Enters a quality and its reason unless there is one that is as bad. Without a sentence the reason for
@@ -141,7 +142,7 @@ static void set_event(struct judged_row *v)
 	out->counted.running_ns = sum->running_ns;
 	if (!sum->used)
 		return;
-	out->value = sum->value * scale;
+	out->value = v->in[0].value = sum->value * scale;
 	if (v->row->query->snapshot)
 		return;
 	if (!is_time_unknown(v))
@@ -273,13 +274,40 @@ static double value_of_metric(const struct judged_row *v, const char *name)
 static void set_share(struct judged_row *v)
 {
 	struct uncore_row *out = v->out;
-	double whole = v->metric && v->metric->over ? value_of_metric(v, v->metric->over) : 1;
 
-	if (!(whole > 0))
-		whole = NAN;
-	out->value /= whole;
-	out->low /= whole;
-	out->high /= whole;
+	v->whole = v->metric && v->metric->over ? value_of_metric(v, v->metric->over) : 1;
+	if (!(v->whole > 0))
+		v->whole = NAN;
+	out->value /= v->whole;
+	out->low /= v->whole;
+	out->high /= v->whole;
+}
+
+size_t unc_row_input_count(const struct unc_row *row)
+{
+	const struct uncore_metric *metric = row->query->metric;
+
+	return row->query->event_count + (metric && metric->over);
+}
+
+static void list_inputs(const struct judged_row *v, struct uncore_input *inputs)
+{
+	size_t count = v->row->query->event_count;
+
+	for (size_t k = 0; k < count; k++) {
+		const struct unc_sum *sum = &v->sums[k];
+
+		inputs[k] = (struct uncore_input){
+			.name = event_name(v, k),
+			.value = sum->used ? v->in[k].value : NAN,
+			.counters = sum->used,
+			.count = sum->count,
+			.enabled_ns = sum->enabled_ns,
+			.running_ns = sum->running_ns,
+		};
+	}
+	if (unc_row_input_count(v->row) > count)
+		inputs[count] = (struct uncore_input){.name = v->metric->over, .value = v->whole};
 }
 
 /* ---- checks of one event that has a value --------------------------------------------------------- */
@@ -623,7 +651,8 @@ static void (*const row_checks[])(struct judged_row *) = {
 };
 
 void unc_row_judge(const struct unc_row *row, const struct unc_interval *interval,
-		   char reason[static UNC_REASON_ROOM], struct uncore_row *out)
+		   char reason[static UNC_REASON_ROOM], struct uncore_row *out,
+		   struct uncore_input *inputs)
 {
 	const struct unc_query *q = row->query;
 	struct judged_row v = {.row = row,
@@ -649,6 +678,8 @@ void unc_row_judge(const struct unc_row *row, const struct unc_interval *interva
 	out->place.port = row->port;
 	set_value(&v);
 	set_share(&v);
+	if (inputs)
+		list_inputs(&v, inputs);
 	out->counted.instances = v.sums[0].used + v.sums[0].missing;
 	for (size_t i = 0; i < sizeof(row_checks) / sizeof(*row_checks); i++)
 		row_checks[i](&v);

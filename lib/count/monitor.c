@@ -17,9 +17,12 @@ struct uncore_sample {
 		struct uncore_row row;
 		char reason[UNC_REASON_ROOM];
 		struct uncore_distribution distribution;
+		const struct uncore_input *inputs;
+		size_t input_count;
 	} * rows;
+	struct uncore_input *inputs; /* of all rows */
 	bool has_distributions;
-	size_t count, room;
+	size_t count, room, input_room;
 	struct unc_moment begin, end;
 };
 
@@ -335,22 +338,29 @@ int uncore_monitor_stop(struct uncore_monitor *m)
 	return r < 0 ? r : err < 0 ? err : 0;
 }
 
-/* Room for all rows and their reasons. */
+/* Room for all rows, their reasons and their inputs. */
 static int prepare(struct uncore_monitor *m, struct uncore_sample *s)
 {
-	size_t count = m->rows.count;
-	void *rows;
+	size_t inputs = 0;
+	void *bigger;
 
 	if (m->state < UNC_MONITOR_RUNNING)
 		return unc_fail(&m->machine->error, EBUSY, "the monitor was not started");
-	if (count <= s->room)
+	for (size_t i = 0; i < m->rows.count; i++)
+		inputs += unc_row_input_count(&m->rows.items[i]);
+	if (m->rows.count <= s->room && inputs <= s->input_room)
 		return 0;
-	rows = reallocarray(s->rows, count, sizeof(*s->rows));
-	if (!rows)
+	s->count = 0; /* what it holds moves */
+	bigger = reallocarray(s->rows, m->rows.count, sizeof(*s->rows));
+	if (!bigger)
 		return unc_nomem(&m->machine->error);
-	s->rows = rows;
-	s->room = count;
-	s->count = 0; /* what it held points to reasons that have moved */
+	s->rows = bigger;
+	s->room = m->rows.count;
+	bigger = reallocarray(s->inputs, inputs, sizeof(*s->inputs));
+	if (!bigger)
+		return unc_nomem(&m->machine->error);
+	s->inputs = bigger;
+	s->input_room = inputs;
 	return 0;
 }
 
@@ -381,12 +391,16 @@ static void fill(const struct uncore_monitor *m, const struct unc_delta *deltas,
 	into->end = m->previous_at;
 	into->count = 0;
 	into->has_distributions = distributions;
-	for (size_t i = 0; i < m->rows.count; i++) {
+	for (size_t i = 0, used = 0; i < m->rows.count; i++) {
 		struct uncore_row *row = &into->rows[into->count].row;
 
 		if (!is_shown(m, &m->rows.items[i]))
 			continue;
-		unc_row_judge(&m->rows.items[i], &interval, into->rows[into->count].reason, row);
+		into->rows[into->count].inputs = &into->inputs[used];
+		into->rows[into->count].input_count = unc_row_input_count(&m->rows.items[i]);
+		unc_row_judge(&m->rows.items[i], &interval, into->rows[into->count].reason, row,
+			      &into->inputs[used]);
+		used += into->rows[into->count].input_count;
 		row->number = i;
 		if (distributions)
 			unc_distribution_describe(&distributions[i],
@@ -408,7 +422,7 @@ static void add_short_sample(struct uncore_monitor *m, struct unc_moment begin)
 			continue;
 		if (m->interval_ended)
 			unc_distribution_restart(&m->distributions[i]);
-		unc_row_judge(&m->rows.items[i], &interval, reason, &row);
+		unc_row_judge(&m->rows.items[i], &interval, reason, &row, NULL);
 		unc_distribution_add(
 			&m->distributions[i],
 			&(struct unc_short_sample){.value = row.query.family ? row.value : row.rate,
@@ -547,6 +561,7 @@ void uncore_sample_free(struct uncore_sample *s)
 	if (!s)
 		return;
 	free(s->rows);
+	free(s->inputs);
 	free(s);
 }
 
@@ -564,6 +579,13 @@ const struct uncore_distribution *uncore_sample_distribution(const struct uncore
 							     size_t i)
 {
 	return s->has_distributions ? &s->rows[i].distribution : NULL;
+}
+
+const struct uncore_input *uncore_sample_inputs(const struct uncore_sample *s, size_t i,
+						size_t *count)
+{
+	*count = s->rows[i].input_count;
+	return s->rows[i].inputs;
 }
 
 uint64_t uncore_sample_begin_ns(const struct uncore_sample *s)

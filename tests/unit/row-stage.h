@@ -135,7 +135,7 @@ static inline const struct uncore_row *evaluate(struct stage *s)
 		s->deltas[i].window_ns = s->length_ns ? s->length_ns : s->deltas[i].enabled_ns;
 	}
 	plan_row(s);
-	unc_row_judge(&s->planned, &interval, s->reason, &s->row);
+	unc_row_judge(&s->planned, &interval, s->reason, &s->row, NULL);
 	return &s->row;
 }
 
