@@ -132,7 +132,8 @@ void repeat_print(struct repeat *r, struct out *out)
 	frame.window = r->seconds / r->runs;
 	for (size_t i = 0; i < r->count; i++) {
 		finish(&r->rows[i], r->runs);
-		out_row(out, &r->rows[i].row, NULL, spread(&r->rows[i]));
+		out_row(out,
+			(struct out_row){.row = &r->rows[i].row, .spread = spread(&r->rows[i])});
 	}
 	out_print(out, &frame);
 	for (size_t i = 0; i < r->count; i++) {

@@ -506,8 +506,13 @@ static int print_window(struct run *r, bool total)
 		repeat_add(&r->repeat, sample, frame.time);
 	} else {
 		for (size_t i = 0; i < uncore_sample_count(sample); i++)
-			out_row(&r->out, uncore_sample_row(sample, i),
-				uncore_sample_distribution(sample, i), NAN);
+			out_row(&r->out,
+				(struct out_row){.sample = sample,
+						 .index = i,
+						 .row = uncore_sample_row(sample, i),
+						 .distribution =
+							 uncore_sample_distribution(sample, i),
+						 .spread = NAN});
 		if (!r->round) /* the length of a round, which the last one may not reach */
 			r->out.frame = frame;
 		/* A table has the rows of all rounds. */

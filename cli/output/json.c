@@ -194,11 +194,8 @@ static bool put_plain(const struct value *v, struct buffer *to)
 	return true;
 }
 
-void json_output_record(struct out *out, const struct field *fields)
+static void put_object(const struct field *fields, struct buffer *to)
 {
-	struct buffer *to = out->to;
-	size_t start = to->len;
-
 	for (const struct field *f = fields; f->name; f++) {
 		buffer_puts(to, f == fields ? "{\"" : ",\"");
 		buffer_puts(to, f->name);
@@ -210,6 +207,39 @@ void json_output_record(struct out *out, const struct field *fields)
 			    to);
 	}
 	buffer_puts(to, "}");
+}
+
+/* What a metric's value was made of: with these, a reader can do the arithmetic again. */
+static void put_inputs(const struct out_row *row, struct buffer *to)
+{
+	size_t count;
+	const struct uncore_input *inputs = uncore_sample_inputs(row->sample, row->index, &count);
+
+	for (size_t i = 0; i < count; i++) {
+		buffer_puts(to, i ? "," : "[");
+		put_object(RECORD({"name", value_text(inputs[i].name)},
+				  {"value", value_real(inputs[i].value)},
+				  {"counters", value_count(inputs[i].counters)},
+				  {"count", value_count(inputs[i].count)},
+				  {"enabled_ns", value_count(inputs[i].enabled_ns)},
+				  {"running_ns", value_count(inputs[i].running_ns)}),
+			   to);
+	}
+	buffer_puts(to, "]");
+}
+
+void json_output_record(struct out *out, const struct field *fields)
+{
+	struct buffer *to = out->to;
+	size_t start = to->len;
+
+	put_object(fields, to);
+	if (out->row && out->row->sample && out->row->row->query.family) {
+		to->len--; /* the brace */
+		buffer_puts(to, ",\"inputs\":");
+		put_inputs(out->row, to);
+		buffer_puts(to, "}");
+	}
 	end_line(to, start);
 }
 

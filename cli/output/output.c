@@ -113,11 +113,12 @@ static void print_record(struct out *out, const struct out_row *kept)
 
 	if (kept->distribution)
 		out_add_distribution(out, kept->distribution, scale, fields);
+	out->row = kept;
 	out->output->record(out, fields);
+	out->row = NULL;
 }
 
-void out_row(struct out *out, const struct uncore_row *row,
-	     const struct uncore_distribution *distribution, double spread)
+void out_row(struct out *out, struct out_row row)
 {
 	size_t at;
 
@@ -126,10 +127,9 @@ void out_row(struct out *out, const struct uncore_row *row,
 		out->rows = cli_realloc(out->rows, out->row_room, sizeof(*out->rows));
 	}
 	/* Rounds do not keep the order of what was asked. */
-	for (at = out->row_count++; at && out->rows[at - 1].row->number > row->number; at--)
+	for (at = out->row_count++; at && out->rows[at - 1].row->number > row.row->number; at--)
 		out->rows[at] = out->rows[at - 1];
-	out->rows[at] =
-		(struct out_row){.row = row, .distribution = distribution, .spread = spread};
+	out->rows[at] = row;
 }
 
 void out_print(struct out *out, const struct out_frame *frame)

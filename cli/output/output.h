@@ -73,6 +73,8 @@ struct out_setup {
 struct out_row {
 	const struct uncore_row *row;
 	const struct uncore_distribution *distribution; /* NULL: no short samples */
+	const struct uncore_sample *sample; /* that it is row `index` of; NULL: of several runs */
+	size_t index;
 	double spread; /* of a mean: standard error over the mean; NaN when there is none */
 };
 
@@ -103,13 +105,13 @@ struct out {
 	struct buffer said;   /* what out_once() has printed, each with a NUL */
 	struct out_row *rows; /* of this window */
 	size_t row_count, row_room;
+	const struct out_row *row; /* whose record is printed; NULL: of something else */
 };
 
 void out_free(struct out *out);
 
 /* A window: its rows, which are borrowed until it is printed. */
-void out_row(struct out *out, const struct uncore_row *row,
-	     const struct uncore_distribution *distribution, double spread);
+void out_row(struct out *out, struct out_row row);
 void out_print(struct out *out, const struct out_frame *frame);
 
 /* ---- parts that text outputs share: text.c ---- */

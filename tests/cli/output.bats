@@ -334,3 +334,17 @@ on_terminal() {
 	expect 0 "$UNCORE" --source "$SIM_SPR" mem
 	[[ $output$stderr != *'counting for'* ]]
 }
+
+@test "JSON: a metric's row has what its value was made from" {
+	local source
+
+	for source in sim:skx,step=1s "$SIM_SPR" "$SIM_T410" "$SIM_ZEN4"; do
+		expect 0 "$UNCORE" --source "$source" list metrics -j
+		echo "$output" >"$BATS_TEST_TMPDIR/metrics"
+		expect 0 "$UNCORE" --source "$source" stat -M '*' --per-socket -j --timeout 1s
+		helper check-inputs "$BATS_TEST_TMPDIR/metrics" <<<"$output"
+	done
+	# Of an event, these are its members.
+	expect 0 "$UNCORE" --source "$SIM_SPR" stat -e uncore_imc/cas_count_read/ -j --timeout 1s
+	[[ $output != *'"inputs"'* ]]
+}
