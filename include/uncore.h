@@ -667,6 +667,10 @@ struct uncore_row {
 	enum uncore_quality quality;
 	const char *reason; /* why the quality is not better; NULL: measured or scaled */
 	size_t number;      /* its place among the rows of all rounds */
+	/* Of a quotient, such as a latency or a hit ratio, what it is divided by in this interval:
+	 * requests, cycles. The mean over intervals or places is the sum of value x weight over
+	 * the sum of weight. NaN: not a quotient of counts, or no value. */
+	double weight;
 };
 
 /* What went into a value: the formula (uncore_metric_formula()) of these values, divided by the

@@ -204,6 +204,19 @@ static void parse_unary(struct parser *p)
 
 enum level { COMPARISON, SUM, TERM, UNARY };
 
+/* A divisor begins there and ends with the code: it is kept if it has an event, and is the first one or around it. */
+static void note_divisor(struct unc_formula *f, size_t begin)
+{
+	bool counted = false;
+
+	for (size_t i = begin; i < f->length; i++)
+		counted |= f->code[i].kind == OP_EVENT;
+	if (!counted || (f->divisor_length && f->divisor < begin))
+		return;
+	f->divisor = begin;
+	f->divisor_length = f->length - begin;
+}
+
 /* Operators of one level from left to right; comparisons are not chained. */
 static void parse_binary(struct parser *p, enum level level)
 {
@@ -224,7 +237,7 @@ static void parse_binary(struct parser *p, enum level level)
 		{"*", TERM, OP_MULTIPLY},
 		{"/", TERM, OP_DIVIDE},
 	};
-	size_t i = 0;
+	size_t i = 0, begin;
 
 	if (level == UNARY) {
 		parse_unary(p);
@@ -239,8 +252,11 @@ static void parse_binary(struct parser *p, enum level level)
 			continue;
 		}
 		p->divisors += kind == OP_DIVIDE;
+		begin = p->f->length;
 		parse_binary(p, level + 1);
 		p->divisors -= kind == OP_DIVIDE;
+		if (kind == OP_DIVIDE)
+			note_divisor(p->f, begin);
 		emit(p, (struct unc_operation){.kind = kind});
 		if (level == COMPARISON)
 			break;
@@ -339,14 +355,15 @@ static double apply(enum op_kind kind, double a, double b)
 	}
 }
 
-bool unc_formula_eval(const struct unc_formula *f, const struct unc_formula_input *in,
-		      double seconds, double *out)
+/* Runs a part of the code that is an expression. */
+static bool run(const struct unc_operation *code, size_t length, const struct unc_formula_input *in,
+		double seconds, double *out)
 {
 	double stack[STACK_MOST] = {0}, value, c;
 	size_t top = 0; /* values on the stack */
 
-	for (size_t i = 0; i < f->length; i++) {
-		const struct unc_operation *op = &f->code[i];
+	for (size_t i = 0; i < length; i++) {
+		const struct unc_operation *op = &code[i];
 
 		switch (op->kind) {
 		case OP_NUMBER:
@@ -380,6 +397,18 @@ bool unc_formula_eval(const struct unc_formula *f, const struct unc_formula_inpu
 		return false;
 	*out = stack[0] + 0.0; /* -0 becomes 0 */
 	return true;
+}
+
+bool unc_formula_eval(const struct unc_formula *f, const struct unc_formula_input *in,
+		      double seconds, double *out)
+{
+	return run(f->code, f->length, in, seconds, out);
+}
+
+bool unc_formula_divisor(const struct unc_formula *f, const struct unc_formula_input *in,
+			 double seconds, double *out)
+{
+	return f->divisor_length && run(f->code + f->divisor, f->divisor_length, in, seconds, out);
 }
 
 /* ---- histograms ---- */

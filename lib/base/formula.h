@@ -30,6 +30,7 @@ struct unc_formula {
 	bool timed;                 /* it has the seconds of the interval */
 	struct unc_operation *code; /* in postfix order */
 	size_t length;
+	size_t divisor, divisor_length; /* the code of the first divisor with an event; 0: none */
 };
 
 /* -EINVAL with a sentence; *pos (may be NULL) is then the byte offset of the mistake. */
@@ -47,6 +48,11 @@ struct unc_formula_input {
 /* `in` has one entry per name. False: no value, and *out is untouched. Allocates nothing. */
 bool unc_formula_eval(const struct unc_formula *f, const struct unc_formula_input *in,
 		      double seconds, double *out);
+
+/* The value of the first divisor with an event: "b" of "a / b * seconds / c". False: there is none, or
+ * it has no value. */
+bool unc_formula_divisor(const struct unc_formula *f, const struct unc_formula_input *in,
+			 double seconds, double *out);
 
 /* ---- histograms of latency that hardware counts: bins of whole cycles, the last one open ---- */
 

@@ -218,6 +218,7 @@ static void set_metric(struct judged_row *v)
 		if (is_stuck(v, k) && sum->still < sum->used)
 			in[k].sources -= (double)sum->still;
 	}
+	unc_formula_divisor(formula, in, v->out->counted.seconds, &v->out->weight);
 	if (!unc_formula_eval(formula, in, v->out->counted.seconds, &v->out->value))
 		return;
 	set_metric_bounds(v);
@@ -672,6 +673,7 @@ void unc_row_judge(const struct unc_row *row, const struct unc_interval *interva
 		.rate = NAN,
 		.low = NAN,
 		.high = NAN,
+		.weight = NAN,
 		.counted.seconds = NAN,
 		.quality = UNCORE_MEASURED,
 	};
@@ -684,7 +686,7 @@ void unc_row_judge(const struct unc_row *row, const struct unc_interval *interva
 	for (size_t i = 0; i < sizeof(row_checks) / sizeof(*row_checks); i++)
 		row_checks[i](&v);
 	if (out->quality == UNCORE_UNAVAILABLE || isnan(out->value)) {
-		out->value = out->low = out->high = NAN;
+		out->value = out->low = out->high = out->weight = NAN;
 		out->counted.coverage = 0;
 	}
 }

@@ -305,6 +305,43 @@ static void no_value_from_seconds(void **state)
 	assert_true(eval("a if 1 else seconds", NAN) == 3);
 }
 
+/* What a quotient is divided by: its weight in a mean over several intervals. */
+static void divisors(void **state)
+{
+	static const struct value_case cases[] = {
+		{"a/b", 4},
+		{"a/b*seconds/n", 4},
+		{"1-a/b", 4},
+		{"(a+b)/(a*2+b)*1e-9", 10},
+		{"a/3/(b*5/6)", 4.0 * 5 / 6},
+		{"a/(b/a)", 4.0 / 3},
+		{"a/(1/(b/a)+b)", 4.75},
+		{"a/b+n/a", 4},
+		{"a/z", 0},
+		{"a/missing", NONE},
+		{"missing/b", 4},
+		{"a/seconds", NONE},
+		{"a/source_count(b)/seconds", NONE},
+		{"a/64", NONE},
+		{"a*b", NONE},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct unc_formula *f = parse(cases[i].text);
+		struct unc_formula_input in[4];
+		double got = NONE;
+
+		for (size_t k = 0; k < f->names.count; k++)
+			in[k] = input_of(f->names.items[k]);
+		unc_formula_divisor(f, in, 2, &got);
+		unc_formula_free(f);
+		if (got != cases[i].want)
+			fail_msg("'%s' is divided by %.17g, not %.17g", cases[i].text, got,
+				 cases[i].want);
+	}
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -318,6 +355,7 @@ int main(void)
 		cmocka_unit_test(no_value_in_comparison_and_extremes),
 		cmocka_unit_test(no_value_in_conditions),
 		cmocka_unit_test(no_value_from_seconds),
+		cmocka_unit_test(divisors),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
