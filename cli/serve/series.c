@@ -246,7 +246,7 @@ static void find_rows(struct series_set *set, const struct uncore *u,
 static void add_value(struct series *s, enum series_kind kind, const struct uncore_row *row,
 		      double seconds)
 {
-	double counted = isnan(row->counted.seconds) ? seconds : row->counted.seconds;
+	double counted = isnan(row->counted.seconds) ? seconds : row->counted.seconds, weight;
 
 	s->value = row->value;
 	if (isnan(row->value) || (kind == SERIES_COUNTER && row->value < 0))
@@ -256,8 +256,9 @@ static void add_value(struct series *s, enum series_kind kind, const struct unco
 		s->sum += row->query.family ? row->value * counted : row->value;
 	if (kind != SERIES_MEAN)
 		return;
-	s->sum += row->value * counted;
-	s->weight += counted;
+	weight = isnan(row->weight) ? counted : row->weight;
+	s->sum += row->value * weight;
+	s->weight += weight;
 }
 
 static void add_row(struct series_set *set, struct series *s, const struct uncore_row *row,

@@ -73,7 +73,7 @@ parser() {
 }
 
 @test "promtool accepts the text" {
-	command -v promtool >/dev/null || skip 'there is no promtool here'
+	command -v promtool >/dev/null || skip 'promtool is not installed: tools/setup promtool'
 	serve --source "$SIM_SPR" serve --listen unix:socket -I 100ms mem pcie link cache
 	scrape wait "$address" 2 >text
 	promtool check metrics <text
@@ -109,6 +109,40 @@ parser() {
 			        assert abs(float(value) / sums[name] - 1) < 1e-13, (name, value, sums[name])
 			        compared += 1
 			assert compared == len(sums) > 10, (compared, len(sums))
+		PYTHON
+	done
+}
+
+@test "means are those of all requests, not of intervals" {
+	local count source
+
+	for source in "$SIM_T410" "$SIM_SPR"; do
+		serve --source "$source" serve --listen unix:socket -I 50ms -M "*"
+		scrape wait "$address" 4 >text
+		stop TERM
+		count=$(scrape value uncore_intervals_total <text)
+		"$UNCORE" --source "$source" stat -I 1ms --interval-count "$count" --summary --per-socket -M "*" -j \
+			2>/dev/null >rows
+		python3 -S - "$count" <<-'PYTHON'
+			import json, re, sys
+			sums, found = {}, 0
+			for line in open("text"):
+			    match = re.match(r'(uncore_\w+)_(sum|count)({.*}) (.*)', line)
+			    if match:
+			        sums.setdefault((match.group(1), match.group(3)), {})[match.group(2)] = float(match.group(4))
+			endings = {"s": "_seconds", "ratio": "_ratio", "cycle": "_cycles", "1/cycle": ""}
+			rows = [json.loads(line) for line in open("rows")]
+			for row in (r for r in rows if r["total"] and r["unit"] in endings and r["value"]):
+			    name = "uncore_" + row["name"].replace(".", "_")
+			    name = name.removesuffix(endings[row["unit"]]) + endings[row["unit"]]
+			    labels = f'{{family="{row["family"]}",socket="{row["socket"]}"'
+			    labels += f',role="{row["role"]}"}}' if row["role"] else "}"
+			    mean = sums[name, labels]
+			    # More than the seconds: requests or cycles.
+			    assert mean["count"] > 1000 * int(sys.argv[1]), (name, mean)
+			    assert abs(mean["sum"] / mean["count"] / row["value"] - 1) < 1e-4, (name, mean, row["value"])
+			    found += 1
+			assert found > 10, found
 		PYTHON
 	done
 }
