@@ -427,7 +427,7 @@ static enum wake wait_next(struct run *r)
 	enum tick tick;
 
 	if (r->cli->replay)
-		return take_signals(r) ? WAKE_STOP : WAKE_TICK;
+		return WAKE_TICK;
 	for (;;) {
 		if (poll(fds, sizeof(fds) / sizeof(fds[0]), -1) < 0)
 			continue;
@@ -818,9 +818,10 @@ static int open_run(struct run *r)
 			      .to = &r->writer.text};
 	if (!status && !o->recorder && o->output->begin)
 		status = begin_output(r);
-	if (!status)
+	/* Of a recording nothing is left behind: a signal ends it at once. */
+	if (!status && !r->cli->replay)
 		status = signals_open(&r->signals);
-	if (!status && r->cli->program)
+	if (!status && r->cli->program && !r->cli->replay)
 		status = signals_take_all(&r->signals);
 	if (status)
 		return status;

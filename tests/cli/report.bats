@@ -66,6 +66,19 @@ record() {
 	[[ $stderr == *'not a recording'* ]]
 }
 
+@test "a signal ends a report at once" {
+	local status
+
+	record a 300 mem
+	# It waits for the reader of the pipe.
+	timeout --preserve-status -s INT 2 "$UNCORE" report a stat -j -I 20ms | (
+		sleep 4
+		cat >/dev/null
+	)
+	status=${PIPESTATUS[0]}
+	[ "$status" -eq 130 ] || fail "$status"
+}
+
 @test "kept recordings open" {
 	local file
 
