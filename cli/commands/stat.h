@@ -51,6 +51,7 @@ struct stat_options {
 	uint64_t rotate_size, rotate_age_ns, keep; /* of a recording; 0: none */
 	uint64_t flight_ns;                        /* kept in memory; 0: none */
 	const char *when;                          /* to write that; NULL: at signals */
+	uint64_t after_ns;                         /* and so much later */
 	const struct command *preset; /* at least one of its patterns must be countable; or NULL */
 	bool viewed;                  /* it is a view of the command's preset */
 	const char *device;           /* that the view is for; NULL: none */

@@ -289,12 +289,18 @@ int recording_resume(struct recording *r, const struct recording_head *head)
 
 static int begin_session(struct recording *r, const struct recording_head *head)
 {
-	int64_t last = -1;
+	int64_t last = -1, interval_ns = 0;
 	int err = store_check(r);
 
 	err = err ? err : compare_counters(r, head->monitor);
 	err = err ? err : store_number(r, "SELECT max(id) FROM tick", -1, &last);
 	err = err ? err : store_number(r, "SELECT count(*) FROM row", 0, &r->old_row_count);
+	err = err ? err
+		  : store_number(r,
+				 "SELECT interval_ns FROM session ORDER BY first_tick DESC LIMIT 1",
+				 (int64_t)head->interval_ns, &interval_ns);
+	if (!err && (uint64_t)interval_ns != head->interval_ns)
+		err = store_fail(r, -EINVAL, "--append needs the interval of the recording (-I)");
 	if (err)
 		return err;
 	r->next_tick = (uint64_t)(last + 1);

@@ -79,20 +79,18 @@ bool trigger_parse(struct trigger *t, const char *text)
 	return !*text;
 }
 
-static bool holds(const struct trigger *t, const struct uncore_row *row)
+static double limit_of(const struct trigger *t, const struct uncore_row *row)
 {
 	bool ratio = row->query.unit && strcmp(row->query.unit, "ratio") == 0;
-	double ceiling = isnan(row->ceiling) && ratio ? 1 : row->ceiling;
-	double value = t->share ? row->value / ceiling : row->value;
 
-	return t->below ? value <= t->limit : value >= t->limit; /* not for NaN */
+	return !t->share ? t->limit : t->limit * (isnan(row->ceiling) && ratio ? 1 : row->ceiling);
 }
 
 int trigger_update(struct trigger *t, const struct uncore_sample *sample, bool *fired)
 {
 	uint64_t length_ns = uncore_sample_end_ns(sample) - uncore_sample_begin_ns(sample);
 	size_t count = uncore_sample_count(sample), matching = 0;
-	bool held = false;
+	bool held = false, known = false;
 
 	if (count > t->row_count) {
 		t->held_ns = cli_realloc(t->held_ns, count, sizeof(*t->held_ns));
@@ -101,16 +99,21 @@ int trigger_update(struct trigger *t, const struct uncore_sample *sample, bool *
 	}
 	for (size_t i = 0; i < count; i++) {
 		const struct uncore_row *row = uncore_sample_row(sample, i);
+		double limit = limit_of(t, row);
 
 		if (strcmp(row->query.name, t->name) != 0)
 			continue;
 		matching++;
-		t->held_ns[i] = holds(t, row) ? t->held_ns[i] + length_ns : 0;
+		known = known || isfinite(limit);
+		if (t->below ? row->value <= limit : row->value >= limit) /* not for NaN */
+			t->held_ns[i] += length_ns;
+		else
+			t->held_ns[i] = 0;
 		held = held || (t->held_ns[i] && t->held_ns[i] >= t->for_ns);
 	}
 	*fired = held && !t->held;
 	t->held = held;
-	return matching ? 0 : -ENOENT;
+	return !matching ? -ENOENT : known ? 0 : -ENODATA;
 }
 
 void trigger_free(struct trigger *t)

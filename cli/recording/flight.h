@@ -24,7 +24,8 @@ struct trigger {
 
 /* False: not such a text. A wrong TIME ends the process. */
 bool trigger_parse(struct trigger *t, const char *text);
-/* `*fired`: the condition has become true with this interval. -ENOENT: there is no such row. */
+/* `*fired`: the condition has become true with this interval. -ENOENT: there is no such row.
+ * -ENODATA: none of them has a ceiling. */
 int trigger_update(struct trigger *t, const struct uncore_sample *sample, bool *fired);
 void trigger_free(struct trigger *t);
 

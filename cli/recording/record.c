@@ -24,6 +24,8 @@ struct record {
 	bool paused;                    /* a session has ended, and the next has not begun */
 	uint64_t wall_ns, monotonic_ns; /* of the latest tick */
 	struct trigger trigger;
+	const char *why;             /* the flight recorder is to write, */
+	uint64_t trigger_ns;         /* since then */
 	uint64_t begin_ns;           /* of this file: its first interval */
 	uint64_t intervals, rotated; /* in all files */
 };
@@ -171,7 +173,8 @@ static int rotate(struct record *r)
 	status = shift_files(r);
 	status = status ? status : create(r);
 	buffer_printf(&before, "%s.1", r->o->file);
-	if (!status && recording_copy_marks(&r->file, before.data))
+	if (!status && access(before.data, F_OK) == 0 &&
+	    recording_copy_marks(&r->file, before.data))
 		status = fail(r);
 	buffer_free(&before);
 	return status ? status : start_record(r);
@@ -187,26 +190,35 @@ static int write_flight(struct record *r, const char *why)
 	if (flight_write(&r->file, r->o->file))
 		return fail(r);
 	r->rotated++;
+	r->why = NULL;
 	cli_error("%s: written (%s)", r->o->file, why);
 	return CLI_OK;
 }
 
 static int fly(struct record *r, const struct uncore_sample *sample)
 {
-	uint64_t end_ns = uncore_sample_end_ns(sample);
+	uint64_t end_ns = uncore_sample_end_ns(sample), keep_ns = r->o->flight_ns;
 	bool fired = false, by_signal = asked != 0;
+	int err = r->o->when ? trigger_update(&r->trigger, sample, &fired) : 0;
 
 	asked = 0;
-	if (flight_trim(&r->file, end_ns > r->o->flight_ns ? end_ns - r->o->flight_ns : 0))
-		return fail(r);
-	if (r->o->when && trigger_update(&r->trigger, sample, &fired)) {
-		cli_error("--when: no row of '%s' is recorded", r->trigger.name);
+	if (err) {
+		cli_error(err == -ENOENT ? "--when: no row of '%s' is recorded"
+					 : "--when: no row of '%s' has a ceiling, of which %% are; "
+					   "--memory-peak sets that of the memory",
+			  r->trigger.name);
 		r->failed = true;
 		return CLI_USAGE;
 	}
-	return fired       ? write_flight(r, r->o->when)
-	       : by_signal ? write_flight(r, "SIGUSR2")
-			   : CLI_OK;
+	if (!r->why && (fired || by_signal)) {
+		r->why = fired ? r->o->when : "SIGUSR2";
+		r->trigger_ns = end_ns;
+	}
+	keep_ns += r->why ? end_ns - r->trigger_ns : 0;
+	if (flight_trim(&r->file, end_ns > keep_ns ? end_ns - keep_ns : 0))
+		return fail(r);
+	return r->why && end_ns - r->trigger_ns >= r->o->after_ns ? write_flight(r, r->why)
+								  : CLI_OK;
 }
 
 static bool is_due(struct record *r, uint64_t end_ns)
@@ -261,6 +273,8 @@ static int end_record(struct record *r, int status)
 {
 	int err = 0;
 
+	if (r->why && !status && !r->failed)
+		status = write_flight(r, r->why);
 	/* After an error what was committed is kept as it is. */
 	if (r->open && !r->failed)
 		err = recording_end(&r->file, r->paused ? "disabled" : "complete");
@@ -307,8 +321,8 @@ static int prepare_flight(struct record *r)
 	const struct sigaction action = {.sa_handler = ask, .sa_flags = SA_RESTART};
 	const struct stat_options *o = r->o;
 
-	if (o->when && !o->flight_ns)
-		cli_error("--when needs --flight");
+	if ((o->when || o->after_ns) && !o->flight_ns)
+		cli_error("--when and --after need --flight");
 	else if (o->flight_ns && (o->append || o->rotate_size || o->rotate_age_ns))
 		cli_error("--flight excludes --append, --rotate-size and --rotate-age");
 	else if (o->when && !trigger_parse(&r->trigger, o->when))
@@ -351,6 +365,8 @@ int cmd_record(struct cli *cli, int argc, char **argv)
 		 OPTION_TIME, AT(flight_ns)},
 		{"when", "CONDITION", "With --flight: 'METRIC > 80 % for 20ms', 'METRIC < 1e9'", 0,
 		 4, OPTION_TEXT, AT(when)},
+		{"after", "TIME", "With --flight: write TIME after that, with what happens then", 0,
+		 4, OPTION_TIME, AT(after_ns)},
 		{0},
 	};
 	static const struct cli_syntax syntax = {

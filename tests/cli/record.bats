@@ -114,6 +114,8 @@ begin() {
 	expect 0 record a.uncore mem --append --interval-count 2
 	is a.uncore 'SELECT group_concat(id) FROM (SELECT id FROM tick ORDER BY id)' 0,1,2,64,65,66
 	is a.uncore 'SELECT group_concat(first_tick) FROM session' 0,64
+	expect 1 "$UNCORE" --source "$SIM_SPR" record -o a.uncore mem --append -I 2ms --interval-count 2
+	[[ $stderr == *'--append needs the interval of the recording'* ]] || fail 'the sentence'
 	expect 1 record a.uncore link --append --interval-count 2
 	[[ $stderr == *'--append needs the counters of the recording, and these are others'* ]] || fail 'the sentence'
 	expect 1 record a.uncore --per-socket -M memory.bandwidth --append --interval-count 2
@@ -167,7 +169,7 @@ begin() {
 		is a.uncore 'PRAGMA integrity_check' ok
 		is a.uncore 'SELECT end IS NULL FROM session' 1
 	done
-	expect 0 record a.uncore mem --append --interval-count 1
+	expect 0 "$UNCORE" --source "$SIM_SPR" record -o a.uncore mem --append -I 20ms --interval-count 1
 	is a.uncore 'SELECT count(*) FROM session' 2
 }
 
@@ -314,6 +316,12 @@ fly() {
 	is f.uncore 'SELECT max(monotonic_ns) - min(monotonic_ns) BETWEEN 100000000 AND 230000000 FROM tick' 1
 	is f.uncore 'SELECT max(monotonic_ns) FROM tick' 252000000
 	rm f.uncore*
+	# And the time after it, at the end of the recording less of it.
+	expect 0 fly --flight 100ms --after 150ms --when 'memory.read.bandwidth > 70 % for 2ms' --interval-count 300
+	[ "$(echo f.uncore*)" = 'f.uncore f.uncore.1' ] || fail "$(echo f.uncore*)"
+	is f.uncore.1 'SELECT max(monotonic_ns), min(monotonic_ns) FROM tick' '202000000|0'
+	is f.uncore 'SELECT max(monotonic_ns), min(monotonic_ns) BETWEEN 24000000 AND 152000000 FROM tick' '300000000|1'
+	rm f.uncore*
 	expect 0 fly --flight 50ms --when 'memory.read.bandwidth > 70% for 4ms' --interval-count 250
 	[ ! -e f.uncore ] || fail 'a burst of 3 ms lasts 4 ms'
 	expect 0 fly --flight 50ms --when 'memory.read.bandwidth < 1e10' --interval-count 20
@@ -347,7 +355,11 @@ fly() {
 	expect 2 fly --flight 1s --when 'memory.bandwidth > 5 for 2parsecs' --interval-count 1
 	expect 2 fly --flight 1s --when 'other.bandwidth > 5' --interval-count 1
 	[[ $stderr == *"no row of 'other.bandwidth' is recorded"* ]] || fail 'the sentence'
+	expect 2 "$UNCORE" --source "$SIM_SPR" record -o l.uncore -I 1ms -M memory.read.latency --interval-count 1 \
+		--flight 1s --when 'memory.read.latency > 5 %'
+	[[ $stderr == *"no row of 'memory.read.latency' has a ceiling"* ]] || fail 'the sentence'
 	expect 2 fly --when 'memory.bandwidth > 5' --interval-count 1
+	expect 2 fly --after 1s --interval-count 1
 	expect 2 fly --flight 1s --append --interval-count 1
 	echo text >f.uncore
 	expect 2 fly --flight 1s --interval-count 1
