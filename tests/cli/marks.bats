@@ -273,3 +273,30 @@ near() {
 	expect 2 "$UNCORE" diff r --region a
 	expect 2 "$UNCORE" diff r r --region a --region b --region c
 }
+
+@test "Slurm's prolog and epilog record a job" {
+	local scripts=$UNCORE_SOURCE_ROOT/contrib/slurm
+
+	mkdir bin
+	ln -s "$UNCORE" bin/uncore
+	export PATH=$PWD/bin:$PATH SLURM_JOB_ID=17 SLURM_JOB_UID=$UID UNCORE_RECORDINGS=$PWD/jobs
+	export UNCORE_OPTIONS="-I 20ms --source sim:spr mem"
+	"$scripts/prolog.sh" 8>&- 7>&-
+	pid=$(cat jobs/17.uncore.pid)
+	echo 'mark solve' >jobs/17.control
+	uncore mark -o jobs/17.uncore write
+	"$scripts/epilog.sh"
+	is jobs/17.uncore "SELECT group_concat(text) FROM (SELECT text FROM mark ORDER BY text)" 'end job 17,job 17,solve,write'
+	is jobs/17.uncore 'SELECT end FROM session' complete
+	expect 0 ls jobs
+	[ "$output" = $'17.uncore\n17.uncore.log' ] || fail 'files'
+	grep -q 'recorded .* intervals in 1 file' jobs/17.uncore.log
+	# Requeued; and a recorder that ends at once does not hold the job up.
+	"$scripts/prolog.sh" 8>&- 7>&-
+	"$scripts/epilog.sh"
+	is jobs/17.uncore 'SELECT group_concat(end) FROM session' complete,complete
+	UNCORE_OPTIONS='-M none.such' "$scripts/prolog.sh" 8>&- 7>&-
+	[ ! -e jobs/17.control ]
+	"$scripts/epilog.sh"
+	pid=
+}
