@@ -309,16 +309,16 @@ static int read_queries(struct replay *r)
 	return code == SQLITE_DONE ? 0 : store_sql_fail(file);
 }
 
-/* Simulated time does not pass as the recorder's interval does. */
-static int read_interval(struct replay *r, bool simulated)
+/* The time of a simulation with steps, where both clocks are one, does not pass as the recorder's interval does. */
+static int read_interval(struct replay *r)
 {
 	int64_t ns = 0;
-	int err = store_number(
-		&r->file->recording,
-		simulated ? "SELECT interval_ns FROM tick WHERE row_values IS NOT NULL "
-			    "ORDER BY id LIMIT 1"
-			  : "SELECT interval_ns FROM session ORDER BY first_tick LIMIT 1",
-		0, &ns);
+	int err = store_number(&r->file->recording,
+			       "SELECT coalesce((SELECT interval_ns FROM (SELECT * FROM tick WHERE"
+			       " row_values IS NOT NULL ORDER BY id LIMIT 1)"
+			       " WHERE wall_ns = monotonic_ns),"
+			       " (SELECT interval_ns FROM session ORDER BY first_tick LIMIT 1))",
+			       0, &ns);
 
 	if (!err && ns <= 0)
 		err = store_fail(&r->file->recording, -ENODATA, "it has no interval");
@@ -338,7 +338,7 @@ static int set_source(struct replay *r, struct uncore *u)
 					     .context = r,
 					     .open = open_counters,
 					     .read = read_counters};
-	int err = read_interval(r, source.simulated), status = CLI_OK;
+	int err = read_interval(r), status = CLI_OK;
 
 	err = err ? err : read_queries(r);
 	if (err)

@@ -84,7 +84,7 @@ is() { # FILE STATEMENT RESULT
 
 @test "what is not a command is reported once, and nobody has to read an answer" {
 	begin stat -M memory.bandwidth -I 1h -j
-	for _ in {1..5000}; do
+	for _ in {1..10000}; do
 		printf 'bogus\0ping\n\nenable now\nping\n'
 	done >&7
 	printf 'mark %05000d\nmark x\n' 1 >&7
@@ -154,6 +154,8 @@ is() { # FILE STATEMENT RESULT
 	finished 0
 	is a "SELECT count(*), count(DISTINCT text) FROM mark WHERE wall_ns >= $before" '2|2'
 	is a "SELECT text FROM mark WHERE wall_ns BETWEEN $before AND $now" first
+	# The interval is that of -I, however late the first one was.
+	"$UNCORE" report a stat -I 40ms -j >/dev/null
 	# Both clocks belong together: the difference is that of the ticks, but for steps of the wall clock.
 	is a "SELECT abs((SELECT wall_ns - monotonic_ns FROM mark WHERE text = 'last') -
 		(SELECT avg(wall_ns - monotonic_ns) FROM tick)) < 1e9" 1
