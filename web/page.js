@@ -331,7 +331,7 @@ const page = (() => {
 		const keys = Object.keys(list[0] ?? {}).filter((k) => list.some((o) => known(o[k])));
 		if (!keys.length)
 			return "";
-		return `<div class="wide"><table><caption>${text(caption)}</caption><tr>` +
+		return `<div class="wide" tabindex="0"><table>${caption && `<caption>${text(caption)}</caption>`}<tr>` +
 			`${keys.map((k) => `<th>${text(k.replace(/_/g, " "))}</th>`).join("")}</tr>` +
 			`${list.map((o) => `<tr>${keys.map((k) => cell(o[k])).join("")}</tr>`).join("")}</table></div>`;
 	}
@@ -494,7 +494,7 @@ const page = (() => {
 		const below = document.createElement("div");
 		let width = 0;
 		below.innerHTML = data.totals.map((total) => samples(data.rows, total)).join("") + machine(all("about")[0] ?? {});
-		document.body.append(below);
+		document.querySelector("main").append(below);
 		new ResizeObserver(() => {
 			if (charts.clientWidth !== width)
 				draw(data, charts);

@@ -86,7 +86,7 @@ void html_output_begin(struct out *out, json_t *about)
 		"<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
 		"<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
 		"style-src 'unsafe-inline'; script-src 'unsafe-inline'\">\n"
-		"<title>uncore</title>\n<style>\n%s</style>\n<script>\n%s</script>\n<h1>uncore</h1>\n",
+		"<title>uncore</title>\n<style>\n%s</style>\n<script>\n%s</script>\n<main>\n<h1>uncore</h1>\n",
 		web_page_css, web_page_js);
 	if (s->simulated)
 		buffer_puts(to,
@@ -289,11 +289,12 @@ static void put_totals(struct out *out)
 
 	for (size_t i = 0; i < out->row_count; i++)
 		rates = rates || isfinite(out->rows[i].row->rate);
-	buffer_printf(to,
-		      "<div class=\"wide\"><table id=\"totals\"><caption>Over %.3f s, to %s"
-		      "</caption>\n<tr><th>name</th><th>place</th><th>value</th>%s"
-		      "<th>quality</th></tr>\n",
-		      out->frame.window, out->date, rates ? "<th>rate</th>" : "");
+	buffer_printf(
+		to,
+		"<div class=\"wide\" tabindex=\"0\"><table id=\"totals\"><caption>Over %.3f s, to %s"
+		"</caption>\n<tr><th>name</th><th>place</th><th>value</th>%s"
+		"<th>quality</th></tr>\n",
+		out->frame.window, out->date, rates ? "<th>rate</th>" : "");
 	for (size_t i = 0; i < out->row_count; i++) {
 		const struct uncore_row *row = out->rows[i].row;
 		struct buffer place = {0}, note = {0};

@@ -9,11 +9,11 @@ import pathlib
 import re
 import sys
 
-ELEMENTS = set("html meta title style script noscript h1 h2 p dl dt dd div table caption tr th td small span i b svg "
+ELEMENTS = set("html meta main title style script noscript h1 h2 p dl dt dd div table caption tr th td small span i b svg "
                "path text rect section details summary ul li br code".split())
 ATTRIBUTES = set("lang charset name content http-equiv class id type tabindex role aria-label aria-live aria-hidden style "
                  "height width viewbox d x y fill stroke text-anchor visibility".split())
-OPEN = {"html", "meta", "br"}  # without an end
+OPEN = {"html", "meta", "main", "br"}  # without an end
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
 
 
