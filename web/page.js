@@ -276,17 +276,17 @@ const page = (() => {
 		const x = (v) => v > 0 ? left + (Math.min(Math.max(Math.log2(v) * BINS, low), high) - low) * scale : LEFT + 8;
 		const shares = bars.flatMap((row) => row.map((bar) => bar[1] / duration(row)));
 		const floor = Math.min(-1, Math.max(-5, Math.floor(Math.log10(Math.min(...shares)) - 1e-9)));
-		const tall = (share) => Math.max(1.5, (1 - Math.log10(share) / floor) * (strip - top));
+		const level = (share) => (1 - Math.log10(share) / floor) * (strip - top);
 		let out = "", last = -Infinity;
-		for (let power = 0; one && power > floor; power--)
-			out += `<path class="grid" d="M${LEFT} ${(strip - tall(10 ** power)).toFixed(1)}H${width - RIGHT}"/>` +
-				`<text x="${LEFT - 6}" y="${(strip - tall(10 ** power) + 4).toFixed(1)}" text-anchor="end">` +
+		for (let power = 0; one && power >= floor; power--)
+			out += `<path class="grid" d="M${LEFT} ${(strip - level(10 ** power)).toFixed(1)}H${width - RIGHT}"/>` +
+				`<text x="${LEFT - 6}" y="${(strip - level(10 ** power) + 4).toFixed(1)}" text-anchor="end">` +
 				`${+(100 * 10 ** power).toPrecision(1)} %</text>`;
 		list.forEach((row, i) => {
 			const bottom = (i + 1) * strip, sum = duration(bars[i]);
-			out += `<path class="grid" d="M${LEFT} ${bottom}H${width - RIGHT}"/>`;
+			out += one ? "" : `<path class="grid" d="M${LEFT} ${bottom}H${width - RIGHT}"/>`;
 			for (const [first, seconds, samples] of bars[i]) {
-				const from = first === null ? LEFT + 2 : left + (first - low) * scale, h = tall(seconds / sum);
+				const from = first === null ? LEFT + 2 : left + (first - low) * scale, h = Math.max(1.5, level(seconds / sum));
 				out += `<rect fill="${color(i)}" x="${from.toFixed(1)}" y="${(bottom - h).toFixed(1)}" ` +
 					`width="${(first === null ? 12 : Math.max(per * scale - 0.5, 1)).toFixed(1)}" height="${h.toFixed(1)}">` +
 					`<title>${text(bounds(first, per, unit))}: ${samples} samples, ${human(seconds / sum, "ratio")} of the time` +
