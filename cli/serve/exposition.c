@@ -147,6 +147,56 @@ static void put_qualities(const struct writer_of *w, const struct series_set *se
 	buffer_free(&labels);
 }
 
+/* ---- devices ---- */
+
+static void put_devices(const struct writer_of *w, const struct uncore *u)
+{
+	struct buffer labels = {0};
+	char number[20];
+
+	put_family(w, INFO, "uncore_pcie_device", "", "A device below the root port of its label.");
+	for (size_t i = 0; i < uncore_device_count(u); i++) {
+		const struct uncore_device *d = uncore_device_at(u, i);
+
+		if (!d->port || d->is_bridge)
+			continue;
+		labels.len = 0;
+		put_label(&labels, "port", d->port->address);
+		put_label(&labels, "address", d->address);
+		snprintf(number, sizeof(number), "%04x:%04x", d->vendor, d->device);
+		put_label(&labels, "id", number);
+		if (d->driver)
+			put_label(&labels, "driver", d->driver);
+		if (d->names)
+			put_label(&labels, "names", d->names);
+		put_sample(w, "uncore_pcie_device", "_info", labels.data, 1);
+	}
+	buffer_free(&labels);
+}
+
+/* The rate of the link below each root port: as it is now, or at most. */
+static void put_links(const struct writer_of *w, const struct uncore *u, bool most)
+{
+	const char *name = most ? "uncore_pcie_link_max_bytes_per_second"
+				: "uncore_pcie_link_bytes_per_second";
+	struct buffer labels = {0};
+
+	put_family(w, GAUGE, name, "bytes_per_second",
+		   most ? "Rate of the link below the port for each direction, at its best."
+			: "Rate of the link below the port for each direction, as negotiated.");
+	for (size_t i = 0; i < uncore_device_count(u); i++) {
+		const struct uncore_device *d = uncore_device_at(u, i);
+		double rate = most ? d->max_rate : d->link_rate;
+
+		if (!d->is_port || !isfinite(rate))
+			continue;
+		labels.len = 0;
+		put_label(&labels, "port", d->address);
+		put_sample(w, name, "", labels.data, rate);
+	}
+	buffer_free(&labels);
+}
+
 /* ---- the server itself ---- */
 
 /* The second number of the file, in pages; 0: unknown. */
@@ -199,7 +249,7 @@ static void put_self(const struct writer_of *w, const struct series_set *set,
 }
 
 void exposition_put(struct buffer *to, bool openmetrics, const struct series_set *set,
-		    const char *machine, const struct exposition_self *self)
+		    const struct uncore *u, const struct exposition_self *self)
 {
 	const struct writer_of w = {to, openmetrics};
 	struct buffer version = {0};
@@ -208,12 +258,17 @@ void exposition_put(struct buffer *to, bool openmetrics, const struct series_set
 	put_family(&w, INFO, "uncore_build", "", "The program.");
 	put_sample(&w, "uncore_build", "_info", version.data, 1);
 	put_family(&w, INFO, "uncore_machine", "", "The machine, and the source of the counts.");
-	put_sample(&w, "uncore_machine", "_info", machine, 1);
+	put_sample(&w, "uncore_machine", "_info", buffer_text(&self->machine), 1);
 	for (size_t i = 0; i < set->family_count; i++)
 		put_metric(&w, set, &set->families[i]);
 	for (size_t i = 0; i < set->family_count; i++)
 		if (set->families[i].ceiling)
 			put_ceilings(&w, set, &set->families[i]);
+	if (set->has_ports) {
+		put_devices(&w, u);
+		put_links(&w, u, false);
+		put_links(&w, u, true);
+	}
 	if (set->series_count)
 		put_qualities(&w, set);
 	put_self(&w, set, self);

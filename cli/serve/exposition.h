@@ -11,13 +11,14 @@
 
 /* What is known of the server itself. */
 struct exposition_self {
+	struct buffer machine;          /* labels of the machine's info */
 	uint64_t scrapes, refused, cut; /* of http.h */
 	double text_seconds;            /* that it took to make these texts */
 	double start_seconds;           /* when the process began, since 1970 */
 };
 
-/* Adds the whole text. `machine` are the labels of the machine's info. */
+/* Adds the whole text. */
 void exposition_put(struct buffer *to, bool openmetrics, const struct series_set *set,
-		    const char *machine, const struct exposition_self *self);
+		    const struct uncore *u, const struct exposition_self *self);
 
 #endif

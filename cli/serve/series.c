@@ -200,6 +200,7 @@ static size_t find_series(struct series_set *set, const struct uncore *u,
 	struct series_family *f = &set->families[family];
 	char *labels = labels_of(u, row);
 
+	set->has_ports |= row->place.port != NULL;
 	while (i != SERIES_NONE && strcmp(set->series[i].labels, labels) != 0)
 		i = set->series[i].next;
 	if (i != SERIES_NONE) {

@@ -49,6 +49,7 @@ struct series_set {
 	size_t family_count, series_count;
 	size_t *rows; /* the series of each row; SERIES_NONE: it repeats another row */
 	size_t row_count;
+	bool has_ports; /* some have the label port */
 	/* Sums over the intervals. */
 	double seconds;
 	size_t intervals, missed;

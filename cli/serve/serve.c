@@ -25,7 +25,6 @@ struct serve {
 	struct cli *cli;
 	struct http *http;
 	struct series_set series;
-	struct buffer machine; /* labels of its info */
 	struct exposition_self self;
 	char *config_text; /* the options that it has are in use */
 };
@@ -42,7 +41,7 @@ static void publish(struct serve *s)
 	s->self.refused = counts.refused;
 	s->self.cut = counts.cut;
 	for (int i = 0; i < HTTP_TEXTS; i++) {
-		exposition_put(&text, i == HTTP_OPENMETRICS, &s->series, s->machine.data, &s->self);
+		exposition_put(&text, i == HTTP_OPENMETRICS, &s->series, s->cli->u, &s->self);
 		http_publish(s->http, (enum http_text)i, &text);
 	}
 	s->self.text_seconds += (double)(cli_now_ns() - begin_ns) / 1e9;
@@ -209,12 +208,12 @@ static void describe_machine(struct serve *s)
 
 	uncore_memory_get(u);
 	uncore_device_count(u);
-	put_label(&s->machine, "cpu_model", uncore_cpu_model(u));
-	put_label_number(&s->machine, "sockets", (long)uncore_socket_count(u));
-	put_label(&s->machine, "source", uncore_source(u));
-	put_label(&s->machine, "simulated", uncore_is_simulated(u) ? "true" : "false");
+	put_label(&s->self.machine, "cpu_model", uncore_cpu_model(u));
+	put_label_number(&s->self.machine, "sockets", (long)uncore_socket_count(u));
+	put_label(&s->self.machine, "source", uncore_source(u));
+	put_label(&s->self.machine, "simulated", uncore_is_simulated(u) ? "true" : "false");
 	if (hypervisor)
-		put_label(&s->machine, "hypervisor", hypervisor);
+		put_label(&s->self.machine, "hypervisor", hypervisor);
 }
 
 static int prepare(struct serve *s)
@@ -255,7 +254,7 @@ int cmd_serve(struct cli *cli, int argc, char **argv)
 		status = stat_run(cli, &s.o);
 	http_close(s.http);
 	series_free(&s.series);
-	buffer_free(&s.machine);
+	buffer_free(&s.self.machine);
 	free(s.config_text);
 	free(s.o.queries);
 	return status;

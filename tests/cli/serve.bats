@@ -203,6 +203,27 @@ counted() {
 	stop TERM
 }
 
+@test "devices and links of root ports, when series have them" {
+	local port
+
+	serve --source "$SIM_T410" serve --listen unix:socket -I 50ms pcie
+	scrape wait "$address" 1 >text
+	stop TERM
+	# Of a port whose rate has a limit the link is known.
+	grep -o '^uncore_pcie_inbound_read_ceiling_bytes_per_second{.*port="[0-9a-f.:]*"' text | sed 's/.*port="//; s/"//' >ports
+	[ -s ports ] || fail "$(<text)"
+	while read -r port; do
+		grep -q "^uncore_pcie_link_bytes_per_second{port=\"$port\"} [1-9]" text || fail "no link of $port"
+		grep -q "^uncore_pcie_link_max_bytes_per_second{port=\"$port\"} [1-9]" text || fail "no link of $port"
+	done <ports
+	port=$(sed -n 's/^uncore_pcie_device_info{port="\([^"]*\)",address="[0-9a-f:.]*",id="10de:.*names="[^"]*"} 1$/\1/p' text | head -n 1)
+	grep -qx "$port" ports || fail "no device with a name"
+	serve --source "$SIM_T410" serve --listen unix:socket -I 50ms
+	scrape wait "$address" 1 >text
+	stop TERM
+	! grep uncore_pcie_device text || fail 'devices without series of ports'
+}
+
 @test "what cannot be counted has no sample, but a coverage of 0" {
 	cat >sim.yaml <<-END
 		sim: refused
