@@ -6,6 +6,7 @@
 load helpers
 
 setup() {
+	command -v sqlite3 >/dev/null || skip 'sqlite3 is not installed: tools/setup test'
 	"$UNCORE" --help | grep -q '^ *record ' || skip 'built without SQLite'
 	cd "$BATS_TEST_TMPDIR" || return 1
 	mkfifo ctl ack
