@@ -283,6 +283,23 @@ static int split_by_parts(struct splitter *x, const struct part *from)
 	return r;
 }
 
+static int refuse_ports(struct splitter *x)
+{
+	struct unc_text list = {0};
+	int r;
+
+	for (size_t i = 0; i < x->port_count; i++)
+		unc_text_add(&list, "%s%s", i ? ", " : "", x->ports[i].device->address);
+	r = list.failed
+		    ? unc_nomem(x->why)
+		    : unc_fail(x->why, ENODEV,
+			       "%s counts the root ports %s together: which bit of its filter is "
+			       "whose is not known",
+			       x->pmu->name, list.data);
+	unc_text_finish(&list);
+	return r;
+}
+
 /* A PMU that cannot distinguish its ports can be used when all of them are selected. */
 static int split_by_ports(struct splitter *x, enum unc_filter_kind kind, const struct part *from)
 {
@@ -312,10 +329,7 @@ static int split_by_ports(struct splitter *x, enum unc_filter_kind kind, const s
 	if (!x->separable && !terms)
 		return refuse_kind(x, kind);
 	if (!x->separable)
-		return unc_fail(x->why, ENODEV,
-				"%s counts %zu root ports, and which bit of its filter is whose is "
-				"not known",
-				x->pmu->name, x->port_count);
+		return refuse_ports(x);
 	if (count == 1 || x->m->level == UNCORE_LEVEL_PORT || strstr(terms, "{index}")) {
 		for (size_t i = 0; r == 0 && i < count; i++)
 			r = pass_port(x, from, &found[i]);

@@ -238,3 +238,14 @@ parts() {
 	expect 0 "$UNCORE" --source "$SIM_SPR" pcie
 	shows 'uncore_iio_0 '
 }
+
+@test "root ports that one PMU counts and cannot tell apart: the error names them" {
+	local icx=$BATS_TEST_TMPDIR/icx.txt
+
+	# The map of Ice Lake has devices 2 to 5 of a root bus.
+	sed 's/0000:4a:04\.0/0000:4a:08.0/g' "$MACHINES/intel-icx-1socket.txt" >"$icx"
+	sed "s|^machine:.*|machine: $icx|" "$UNCORE_SOURCE_ROOT/data/sim/icx.yaml" >"$BATS_TEST_TMPDIR/icx.yaml"
+	refuses 3 "$UNCORE" --source "sim:$BATS_TEST_TMPDIR/icx.yaml,step=1s" stat -M pcie.inbound.read.bandwidth \
+		--port 0000:4a:02.0 --timeout 1
+	says 'uncore_iio_2 counts the root ports 0000:4a:02\.0, 0000:4a:08\.0 together'
+}
