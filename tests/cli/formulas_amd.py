@@ -126,6 +126,7 @@ FORMULAS = {
         "memory.local.read.latency": doubted(ticks(0x01)),
         "memory.remote.read.latency": doubted(ticks(0x02)),
         "memory.local.read.ratio": from_near,
+        "memory.remote.read.ratio": lambda n: 1 - from_near(n),
     },
     "zen5": {
         **CACHE,
@@ -140,6 +141,7 @@ FORMULAS = {
         **each_link("out", ZEN5_LINKS, 0xF3E),
         **each_link("in", ZEN5_LINKS, 0xF3F),
         "memory.local.read.ratio": from_near,
+        "memory.remote.read.ratio": lambda n: 1 - from_near(n),
         "cache.miss.latency": ticks(0x3F),
         "memory.read.latency": ticks(0x01, 0x02),
         "memory.local.read.latency": ticks(0x01),

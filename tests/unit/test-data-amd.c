@@ -165,6 +165,18 @@ static void controllers_of_other_memory_have_no_metrics(void **state)
 		}                                                                        \
 	}
 
+#define FROM_FAR                                                                        \
+	{                                                                               \
+		"memory.remote.read.ratio",                                             \
+			"requests_dram_far / (requests_dram_near + requests_dram_far)", \
+		{                                                                       \
+			{"requests_dram_far", EVERYWHERE | 0x2ad},                      \
+			{                                                               \
+				"requests_dram_near", EVERYWHERE | 0x1ad                \
+			}                                                               \
+		}                                                                       \
+	}
+
 static const struct expected l3_mobile[] = {HIT_RATIO};
 
 static const struct expected l3_zen1[] = {
@@ -184,6 +196,7 @@ static const struct expected l3_zen3[] = {
 static const struct expected l3_zen4[] = {
 	HIT_RATIO,
 	FROM_NEAR,
+	FROM_FAR,
 	{"cache.miss.latency.cycles",
 	 "latency_all * 10 / requests_all",
 	 {{"latency_all", EVERYWHERE | 0x3fac}, {"requests_all", EVERYWHERE | 0x3fad}}},
@@ -218,6 +231,7 @@ static const struct expected l3_zen4[] = {
 static const struct expected l3_zen5[] = {
 	HIT_RATIO,
 	FROM_NEAR,
+	FROM_FAR,
 	{"cache.miss.latency",
 	 "latency_all * 10e-9 / requests_all",
 	 {{"latency_all", EVERYWHERE | 0x3fac}, {"requests_all", EVERYWHERE | 0x3fad}}},
