@@ -115,6 +115,8 @@ def slices(pmus, cycles):
         **home(pmus, 0x50),
         "fabric.clock.frequency": clock(pmus, cycles),
         "fabric.directory.update.cha.bandwidth": lines(pmus, event(0x54, 1), event(0x54, 2)),
+        "coherence.directory.lookups": rate(pmus, event(0x53, 1), event(0x53, 2)),
+        "coherence.directory.snoop.ratio": share(pmus, [event(0x53, 1)], [event(0x53, 1), event(0x53, 2)]),
     }
 
 
@@ -173,6 +175,7 @@ def since_ice_lake(pmus, cycles):
         "pcie.inbound.write.remote.bandwidth": cell("0xcc437f04", "0xcd437f04"),
         "cache.hit.ratio": lambda n: 1 - total(n, pmus, misses) / total(n, pmus, lookups),
         "cache.read.requests": lambda n: total(n, pmus, lookups),
+        "coherence.speci2m.bandwidth": cell("0xcc57ff01"),
         "cache.miss.latency": of("0xc817fe01"),
         "memory.read.latency": of("0xc8178601"),
         "memory.local.read.latency": of("0xc816fe01"),
@@ -234,6 +237,7 @@ def upi(pmus, twenty_lanes):
         "link.in.bandwidth": lambda n: total(n, pmus, event(0x03, 0x0F)) * 64 / 9,
         "link.clock.frequency": clock(pmus, cycles),
         "power.link.out.l0p.ratio": share(pmus, [event(0x27)], [cycles]),
+        "power.link.l1.ratio": share(pmus, [event(0x21)], [cycles]),
     }
     if twenty_lanes:
         table["link.out.utilization"] = (
@@ -264,6 +268,25 @@ def pcu(c0, c3, c6, cycles, name="uncore_pcu"):
         "power.cores.c3.count": share(unit, [c3], [cycles]),
         "power.cores.c6.count": share(unit, [c6], [cycles]),
         "power.clock.frequency": clock(unit, cycles),
+        "power.limit.thermal.ratio": share(unit, [event(0x04)], [cycles]),
+        "power.limit.power.ratio": share(unit, [event(0x05)], [cycles]),
+        "power.limit.prochot.ratio": share(unit, [event(0x0A)], [cycles]),
+    }
+
+
+def ubox(name="uncore_ubox", of=lambda formula: formula):
+    """Interrupts of devices and of CPUs; `of` where it is in doubt what the PMU is."""
+    return {
+        "interrupt.msi.rate": of(rate([name], event(0x42, 2))),
+        "interrupt.ipi.rate": of(rate([name], event(0x42, 4))),
+    }
+
+
+def mesh_clocks(mdf, b2, b2hot):
+    return {
+        "clock.mdf.frequency": clock(mdf, event(0x01)),
+        "clock.b2.frequency": clock(b2, event(0x01)),
+        "clock.b2hot.frequency": clock(b2hot, event(0x01, 1)),
     }
 
 
@@ -310,10 +333,11 @@ def operations(pmus, code, *kinds):
     }
 
 
-def irp(pmus):
+def irp(pmus, lost=0x1F):
     """The coherent side since Skylake."""
     cycles = event(0x01)
     return {
+        "io.coherent.ownership.losses": rate(pmus, event(lost, 0x10), event(lost, 0x20)),
         "pcie.inbound.read.requests": rate(pmus, event(0x18)),
         "pcie.inbound.write.requests": rate(pmus, event(0x11, 8)),
         "io.coherent.read.queue.occupancy": share(pmus, [event(0x19)], [cycles]),
@@ -365,6 +389,7 @@ def ivt():
         "pcie.inbound.read.bandwidth": requests(0x19E, 0x1E4),
         "pcie.inbound.write.bandwidth": requests(0x194, 0x19C, 0x1E5, 0x1E6),
         "link.in.bandwidth": lines(boxes("qpi", 2), event(0x01, 2), size=8),
+        **ubox(),
     }
 
 
@@ -403,6 +428,7 @@ def bdx():
         "pcie.inbound.write.full.llc.miss.ratio": share(cbox, missed_io[1:2], writes[:1]),
         "pcie.inbound.write.partial.llc.miss.ratio": share(cbox, missed_io[2:], writes[1:]),
         "fabric.backpressure": share(cbox, [event(0x09)], [event(0x00)]),
+        "io.coherent.ownership.losses": rate(["uncore_irp"], event(0x15, 0x10), event(0x15, 0x20)),
         **operations(["uncore_irp"], 0x13, "read", "itom", "rfo", "writeback"),
     }
 
@@ -422,7 +448,8 @@ def skx():
         **free(FREE, "in", 4, 4),
         **free(FREE, "out", 4, 4),
         "pcie.clock.frequency": clock(FREE, "ioclk"),
-        **irp(IRP),
+        **irp(IRP, 0x1D),
+        **ubox(),
         **operations(IRP, 0x10, "read", "itom", "rfo", "writeback"),
         **pcu(*(event(0x80, mask) for mask in (0x40, 0x80, 0xC0)), event(0x00)),
     }
@@ -455,6 +482,7 @@ def icx():
         **free(FREE, "in", 8, 32),
         "pcie.clock.frequency": clock(FREE, "ioclk"),
         **irp(IRP),
+        **ubox(),
         **operations(IRP, 0x10, "itom", "rfo", "writeback"),
         **pcu(*(event(0x80, mask) for mask in (0x40, 0x80, 0xC0)), event(0x00)),
     }
@@ -482,6 +510,8 @@ def spr():
         **free(FREE, "in", 8, 32),
         "pcie.clock.frequency": clock(FREE, "ioclk"),
         **irp(IRP),
+        **ubox("uncore_type_5", doubted),
+        "clock.mdf.frequency": clock(boxes("mdf", 2), event(0x01)),
         **pcu(event(0x35), event(0x36), event(0x37), event(0x01)),
     }
 
@@ -520,13 +550,16 @@ def gnr():
         **free(free_running, "in", 8, 32),
         "pcie.clock.frequency": clock(free_running, "ioclk"),
         **irp(coherent),
+        **ubox(),
+        **mesh_clocks(boxes("mdf_sbo", 2), boxes("b2upi", 2) + boxes("b2cxl", 1), boxes("b2hot", 2)),
         "pcie.inbound.read.queue.latency": little(coherent, event(0x19), event(0x18), event(0x01)),
         **pcu(event(0x35), event(0x36), event(0x37), event(0x01)),
     }
 
 
 def gnr_generic():
-    """What 8 bits of umask can tell, of types 6 (IMC), 0 (CHA), 8 (UPI), 2 (IRP), 4 (PCU) and 16 (B2CMI)."""
+    """What 8 bits of umask can tell, of types 6 (IMC), 0 (CHA), 8 (UPI), 2 (IRP), 4 (PCU), 16 (B2CMI), 5 (UBOX),
+    20 (MDF), 18 (B2UPI), 17 (B2CXL) and 15 (B2HOT)."""
     cas = [[event(0x05 + i, mask) for i in range(2)] for mask in (0xCF, 0xF0)]
     return {
         **two_schedulers(boxes("type_6", 4), *cas),
@@ -536,6 +569,8 @@ def gnr_generic():
         "pcie.inbound.read.queue.latency": little(boxes("type_2", 2), event(0x19), event(0x18), event(0x01)),
         **pcu(event(0x35), event(0x36), event(0x37), event(0x01), name="uncore_type_4"),
         **in_front_of_memory(boxes("type_16", 4)),
+        **ubox("uncore_type_5"),
+        **mesh_clocks(boxes("type_20", 2), boxes("type_18", 2) + boxes("type_17", 1), boxes("type_15", 2)),
     }
 
 

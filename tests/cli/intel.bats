@@ -163,12 +163,12 @@ type_families() {
 
 	for model in 143 207; do
 		[ "$(type_families $model 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14)" = \
-			"intel-cha intel-iio intel-irp - intel-pcu - intel-imc intel-m2m intel-upi - - - - - $(
+			"intel-cha intel-iio intel-irp - intel-pcu intel-ubox intel-imc intel-m2m intel-upi - - intel-mdf - - $(
 				[ $model = 143 ] && echo intel-hbm || echo -)" ] || fail "$model"
 	done
 	for model in 173 175 221; do
 		[ "$(type_families $model 0 1 2 4 5 6 8 12 13 15 16 17 18 19 20 21 22)" = \
-			'intel-cha intel-iio intel-irp intel-pcu - intel-imc intel-upi - - - intel-m2m - - - - - -' ] ||
+			'intel-cha intel-iio intel-irp intel-pcu intel-ubox intel-imc intel-upi - - intel-b2hot intel-m2m intel-b2 intel-b2 - intel-mdf - -' ] ||
 			fail "$model"
 	done
 }
@@ -179,7 +179,7 @@ type_families() {
 	unpack "$BATS_FILE_TMPDIR/intel-gnr-generic.txt" "$tree"
 	# Masks of more than 8 bits do not fit into the terms of PMUs without a name: other events count.
 	expect 0 "$UNCORE" --root "$tree" doctor
-	shows 'ok +intel-cha: Intel caching and home agents: 4 PMUs, 8 metrics' 'ok +intel-imc' 'ok +intel-upi'
+	shows 'ok +intel-cha: Intel caching and home agents: 4 PMUs, 10 metrics' 'ok +intel-imc' 'ok +intel-upi'
 	rm -r "$tree"/sys/bus/event_source/devices/*
 	refuses 3 "$UNCORE" --root "$tree" mem --timeout 1
 	says 'memory\.read\.bandwidth: .* no PMU named uncore_imc_'

@@ -88,6 +88,12 @@ static const struct kind {
 } kinds[] = {
 	{SERVERS, "uncore_imc_0", ""},
 	{SERVERS, "uncore_irp_0", ""},
+	{"snbep ivt skx snr icx gnr srf grr cwf", "uncore_ubox", ""},
+	{"spr emr", "uncore_type_5", ""},
+	{"spr emr", "uncore_mdf_0", ""},
+	{"gnr srf cwf", "uncore_mdf_sbo_0", ""},
+	{"gnr srf cwf", "uncore_b2upi_0", ""},
+	{"gnr srf cwf", "uncore_b2hot_0", ""},
 	{"snbep ivt hsx bdx", "uncore_pcu", "occ_sel=config:14-15"},
 	{"skx snr icx " SINCE_SPR, "uncore_pcu", ""},
 	{"snbep ivt hsx bdx", "uncore_qpi_0", "event=config:0-7,21"},

@@ -142,6 +142,8 @@ def agents(cycles):
         **home(CHA, 0x50),
         "fabric.clock.frequency": clock(CHA, cycles),
         "fabric.directory.update.cha.bandwidth": lines(CHA, event(0x54, 1), event(0x54, 2)),
+        "coherence.directory.lookups": rate(CHA, event(0x53, 1), event(0x53, 2)),
+        "coherence.directory.snoop.ratio": share(CHA, [event(0x53, 1)], [event(0x53, 1), event(0x53, 2)]),
     }
 
 
@@ -192,6 +194,7 @@ def long_masks(cycles):
         "cache.miss.latency": missed(0xC817FE01),
         "cache.hit.ratio": lambda c, n, s: 1 - c(CHA, event(0x34, 0x1BC101)) / c(CHA, event(0x34, 0x1BC1FF)),
         "cache.read.requests": rate(CHA, event(0x34, 0x1BC1FF)),
+        "coherence.speci2m.bandwidth": cell(0xCC57FF01),
         "memory.read.latency": missed(0xC8178601),
         "memory.local.read.latency": missed(0xC816FE01),
         "memory.remote.read.latency": missed(0xC8177E01),
@@ -262,6 +265,7 @@ def upi(twenty_lanes):
         "link.in.bandwidth": rate(UPI, event(3, 0x0F), size=64 / 9),
         "link.clock.frequency": clock(UPI, cycles),
         "power.link.out.l0p.ratio": share(UPI, [event(0x27)], [cycles]),
+        "power.link.l1.ratio": share(UPI, [event(0x21)], [cycles]),
     }
     if twenty_lanes:
         table["link.out.utilization"] = share(UPI, [sent, other], [cycles], 192 / 160 / 3)
@@ -280,6 +284,16 @@ def pcu(c0, c3, c6, cycles):
         "power.cores.c3.count": cores(c3),
         "power.cores.c6.count": cores(c6),
         "power.clock.frequency": clock(PCU, cycles),
+        "power.limit.thermal.ratio": share(PCU, [event(4)], [cycles]),
+        "power.limit.power.ratio": share(PCU, [event(5)], [cycles]),
+        "power.limit.prochot.ratio": share(PCU, [event(0x0A)], [cycles]),
+    }
+
+
+def ubox(pmus="uncore_ubox*"):
+    return {
+        "interrupt.msi.rate": rate(pmus, event(0x42, 2)),
+        "interrupt.ipi.rate": rate(pmus, event(0x42, 4)),
     }
 
 
@@ -310,9 +324,10 @@ def free(size, **first):
     return table
 
 
-def irp(**operations):
+def irp(lost=0x1F, **operations):
     """The coherent side since Skylake."""
     return {
+        "io.coherent.ownership.losses": rate(IRP, event(lost, 0x10), event(lost, 0x20)),
         "pcie.inbound.read.requests": rate(IRP, event(0x18)),
         "pcie.inbound.write.requests": rate(IRP, event(0x11, 8)),
         "io.coherent.read.queue.occupancy": share(IRP, [event(0x19)], [event(1)]),
@@ -327,6 +342,7 @@ ACTIVATES = event(1, 0x0B)
 FAMILIES = {
     "ivt": {  # this guest has no more boxes
         "intel-cbox": boxes(event(0)),
+        "intel-ubox": ubox(),
         "intel-pcu": pcu(*(event(0x80, 0, f",occ_sel={state}") for state in (1, 2, 3)), event(0)),
     },
     "skx": {
@@ -343,7 +359,8 @@ FAMILIES = {
         "intel-upi": upi(True),
         "intel-iio": iio(0x0F),
         "intel-iio-free-running": free(4, in_=0x20, out_=0x24),
-        "intel-irp": irp(read=1, itom=0x10, rfo=8, writeback=0x40),
+        "intel-irp": irp(0x1D, read=1, itom=0x10, rfo=8, writeback=0x40),
+        "intel-ubox": ubox(),
         "intel-pcu": pcu(event(0x80, 0x40), event(0x80, 0x80), event(0x80, 0xC0), event(0)),
     },
     "icx": {
@@ -366,6 +383,7 @@ FAMILIES = {
         "intel-iio": iio(0xFF),
         "intel-iio-free-running": free(32, in_=0x20),
         "intel-irp": irp(itom=0x10, rfo=8, writeback=0x40),
+        "intel-ubox": ubox(),
         "intel-pcu": pcu(event(0x80, 0x40), event(0x80, 0x80), event(0x80, 0xC0), event(0)),
     },
     "spr": {
@@ -389,6 +407,8 @@ FAMILIES = {
         "intel-iio": iio(0xFF),
         "intel-iio-free-running": free(32, in_=0x20),
         "intel-irp": irp(),
+        "intel-ubox": ubox("uncore_type_5*"),
+        "intel-mdf": {"clock.mdf.frequency": clock("uncore_mdf_*", event(1))},
         "intel-pcu": pcu(event(0x35), event(0x36), event(0x37), event(1)),
         "intel-cxlcm": {"memory.cxl.read.bandwidth": lines("uncore_cxlcm_*", event(0x41, 0x10))},
         "intel-cxldp": {"memory.cxl.write.bandwidth": lines("uncore_cxldp_*", event(2, 0x20))},
@@ -408,6 +428,10 @@ FAMILIES = {
             **irp(),
             "pcie.inbound.read.queue.latency": little(IRP, event(0x19), event(0x18), event(1)),
         },
+        "intel-ubox": ubox(),
+        "intel-mdf": {"clock.mdf.frequency": clock("uncore_mdf_*", event(1))},
+        "intel-b2": {"clock.b2.frequency": clock("uncore_b2[uc]*", event(1))},
+        "intel-b2hot": {"clock.b2hot.frequency": clock("uncore_b2hot_*", event(1, 1))},
         "intel-pcu": pcu(event(0x35), event(0x36), event(0x37), event(1)),
         "intel-cxlcm": {"memory.cxl.read.bandwidth": lines("uncore_cxlcm_*", event(0x41, 0x10))},
         "intel-cxldp": {"memory.cxl.write.bandwidth": lines("uncore_cxldp_*", event(2, 0x20))},
