@@ -222,7 +222,7 @@ const page = (() => {
 			[low, high] = [0, BINS];
 		for (let pad = Math.max(2, (high - low) / 24, (BINS - high + low) / 2); pad > 0; pad--)
 			low--, high++;
-		while (per * width < 3 * (high - low))
+		while (per * Math.max(width, 1) < 3 * (high - low))
 			per *= 2;
 		low = Math.floor(low / per) * per, high = Math.ceil(high / per) * per;
 		return {low, high, per, zero: all.some((b) => b[0] === null), bars: rows.map((row) => {
