@@ -19,8 +19,8 @@
 #include "cli.h"
 #include "serve/listen.h"
 
-#define CONNECTIONS 128u           /* in all, */
-#define CONNECTIONS_OF_ADDRESS 32u /* and of one address */
+#define CONNECTIONS 512u           /* in all, */
+#define CONNECTIONS_OF_ADDRESS 64u /* and of one address */
 #define REQUEST_BYTES 16384u       /* memory of a connection: its headers */
 /* A client may take so long for the headers of its first request, to take the answer, and to finish the headers of the
  * next request on the same connection. Prometheus scrapes at least once a minute. */
@@ -265,10 +265,11 @@ static void *run(void *context)
 
 	while (!(fds[1].revents & POLLIN)) {
 		MHD_UNSIGNED_LONG_LONG wait_ms = 1000;
-		bool waits = MHD_get_timeout(h->daemon, &wait_ms) == MHD_YES && wait_ms < 1000;
 
-		/* Without connections there is no deadline. */
-		poll(fds, 2, waits ? (int)wait_ms : h->connections ? 1000 : -1);
+		/* Never for ever: after the limit of connections was reached, MHD_run() alone listens again. */
+		if (MHD_get_timeout(h->daemon, &wait_ms) != MHD_YES || wait_ms > 1000)
+			wait_ms = 1000;
+		poll(fds, 2, (int)wait_ms);
 		MHD_run(h->daemon);
 		cut_slow(h);
 	}

@@ -341,6 +341,28 @@ answers() {
 	stop TERM
 }
 
+@test "more clients than the limit: when they are gone, others are served" {
+	serve --source "$SIM_SPR" serve --listen unix:socket -I 50ms
+	python3 -S - <<-'PYTHON'
+		import errno, socket, time
+		def connect():
+		    s = socket.socket(socket.AF_UNIX)
+		    s.setblocking(False)
+		    while s.connect_ex("socket") == errno.EAGAIN:
+		        time.sleep(0.05)
+		    s.settimeout(60)
+		    return s
+		many = [connect() for _ in range(600)]
+		for s in many:
+		    s.close()
+		time.sleep(3)
+		good = connect()
+		good.sendall(b"GET /metrics HTTP/1.0\r\n\r\n")
+		assert good.recv(12) == b"HTTP/1.1 200", "not served"
+	PYTHON
+	stop TERM
+}
+
 @test "options: one a line in a file, which those of the command line replace" {
 	cat >conf <<-END
 		# a node
