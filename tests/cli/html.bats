@@ -127,7 +127,7 @@ equal() {
 }
 
 @test "a long run: later windows have more intervals, their means and extremes, and the sum stays" {
-	local of=(--source sim:spr,step=1ms stat -M memory.read.bandwidth -e uncore_imc/cas_count_read/ -I 1ms --interval-count 2500)
+	local of=(--source "sim:spr,step=1ms" stat -M memory.read.bandwidth -e uncore_imc/cas_count_read/ -I 1ms --interval-count 2500)
 
 	page "${of[@]}"
 	check '.windows[:-1] | length == 2250 and ([.[].intervals] | unique) == [1, 2] and ([.[].intervals] | add) == 2500'
