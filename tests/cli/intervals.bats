@@ -62,11 +62,16 @@ setup() {
 		[grace-pcie]=2:5    # of 6: bandwidths, then latency
 		# The PMU has more counters, or one metric needs that many.
 		[grace-mem]=1:5 [imx93-mem]=1:9 [hip09-pcie]=1:6 [zen3-mem]=1:8
-		[zen4-pcie]=1:16 [zen5-pcie]=1:16 [zen4-link]=1:8 [zen5-link]=1:12)
+		[zen4-pcie]=1:16 [zen5-pcie]=1:16 [zen4-link]=1:8 [zen5-link]=1:12
+		# Everything about caches, and each cell of the matrix: counted in turns, which the first line says.
+		[grace-cache]=2:6 [hip08-cache]=2:4 [hip09-cache]=2:4 [icx-cache]=3:4 [neoverse-cache]=5:4 [skx-cache]=2:4
+		[spr-cache]=2:4 [t410-cache]=5:4 [zen4-cache]=4:16 [zen5-cache]=4:16
+		[grace-matrix]=1:6 [icx-matrix]=4:6 [skx-matrix]=2:4 [spr-matrix]=4:6 [t410-matrix]=6:4 [zen4-matrix]=7:16
+		[zen5-matrix]=7:16)
 
 	for machine in "$UNCORE_SOURCE_ROOT"/data/sim/*.yaml; do
 		machine=$(basename "$machine" .yaml)
-		for preset in mem pcie link; do
+		for preset in mem pcie link cache matrix; do
 			run "$plain" --source "sim:$machine" "$preset" --dry-run -j
 			[ "$status" -ne 3 ] || continue
 			needed=$(grep '^{' <<<"$output" | jq -sr '"\(map(.round) | max + 1):\(

@@ -90,6 +90,7 @@ intel-spr-1socket:6/207  intel-m3upi 6.19.9  7.0.1   missing with numa=off
 intel-spr-1socket        intel-upi   6.1.68  6.1.69  missing warn at boot
 intel-skx-1socket        intel-upi   6.1.187 6.1.188 missing in MSRs or MMIO
 intel-spr-1socket        intel-iio-free-running 6.12.24 6.12.25 note an eighth of the right one
+intel-spr-1socket:19/1   intel-iio-free-running 6.19.9 7.0.1 note quotes in them
 intel-icx-1socket        intel-iio-free-running 6.1.134 6.1.135 note an eighth of the right one
 intel-spr-1socket        intel-cha   6.1.102 6.1.103 note lacks its upper bits
 intel-spr-1socket        intel-cha   6.10.9  6.11.1  note lacks its upper bits
@@ -139,6 +140,19 @@ intel-spr-1socket        intel-upi   7.3.4   6.10.9  suspect the registers of li
 			esac || fail "$name $kernel: '$found' $words"
 		done
 	done <<<"$BUGS"
+}
+
+@test "HBM, which kernels before 6.11 name by the number of its type" {
+	local kernel found
+
+	for kernel in 6.10.9 6.11.1; do
+		machine intel-spr-1socket "$kernel"
+		sed -i 's|/uncore_mdf_|/uncore_type_14_|' "$ROOT"
+		expect 0 "$PLAIN" --root "$ROOT" doctor -j
+		found=$(jq -r '.findings[] | select(.subject == "intel-hbm" and (.found | contains("names by number"))) |
+			.verdict' <<<"$output")
+		[ "$found" = "$([ "$kernel" = 6.11.1 ] || echo note)" ] || fail "$kernel: '$found'"
+	done
 }
 
 @test "inv of CXL links of Diamond Rapids" {
