@@ -131,6 +131,21 @@ sorted_json() {
 	python3 -S -m json.tool --sort-keys --no-ensure-ascii --indent 2
 }
 
+SESSION=${BATS_TEST_TMPDIR-}/session
+
+# session_of ARGUMENTS...: runs the command; `golden NAME` of "$SESSION" compares all command lines of a test at once.
+session_of() {
+	expect 0 "$UNCORE" "$@"
+	add_to_session "$@"
+}
+
+# add_to_session ARGUMENTS...: the command line that gave $output, as a person would see both.
+add_to_session() {
+	# A busy machine may miss an interval; simulated time does not.
+	[ -z "$stderr" ] || [[ $stderr =~ interval(\ was|s\ were)\ late\ by ]] || fail 'a word on standard error'
+	printf '$ uncore %s\n%s\n\n' "${*//"$MACHINES/"/}" "$output" >>"$SESSION"
+}
+
 # Compares standard input with tests/golden/NAME; UPDATE=1 takes it over instead.
 golden() {
 	local name=$1 file=$GOLDEN/$1
