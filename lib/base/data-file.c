@@ -307,17 +307,19 @@ int unc_reader_expect(const struct unc_reader *r, const struct unc_yaml *node,
 int unc_reader_check_name(const struct unc_reader *r, const struct unc_yaml *at, const char *name,
 			  const char *others, const char *what)
 {
+	const size_t most = sizeof(((struct unc_assignment *)0)->name) - 1;
 	const char *c = name;
 
 	while ((*c >= 'a' && *c <= 'z') ||
 	       (c > name && *c && (unc_is_digit(*c) || strchr(others, *c))))
 		c++;
-	if (c > name && !*c)
+	if (c > name && !*c && c <= name + most)
 		return 0;
-	return unc_reader_fail_at(r, name == at->text ? at->line : at->key_line,
-				  name == at->text ? at->col : at->key_col,
-				  "'%s' is not a valid %s: lower case letters, digits and %s", name,
-				  what, others);
+	return unc_reader_fail_at(
+		r, name == at->text ? at->line : at->key_line,
+		name == at->text ? at->col : at->key_col,
+		"'%s' is not a valid %s: at most %zu lower case letters, digits and %s", name, what,
+		most, others);
 }
 
 /* ---- keys ---- */

@@ -199,8 +199,8 @@ int unc_fill_value(const struct unc_reader *r, const struct unc_yaml *node,
 #define unc_reader_fail_in(r, node, offset, ...)                                               \
 	unc_reader_fail_at(r, (node)->line, (node)->col + ((node)->plain ? (int)(offset) : 0), \
 			   __VA_ARGS__)
-/* `name`, the key of `at` or its text, must be of lower case letters, digits and `others`, a letter first:
- * else "'NAME' is not a valid WHAT: lower case letters, digits and OTHERS". */
+/* `name`, the key of `at` or its text, must be of lower case letters, digits and `others`, a letter first,
+ * and fit into a list of terms: else "'NAME' is not a valid WHAT: at most 63 lower case letters, digits ...". */
 int unc_reader_check_name(const struct unc_reader *r, const struct unc_yaml *at, const char *name,
 			  const char *others, const char *what);
 /* The value's kind must be `kind`, else a sentence that names the key and what was expected. */

@@ -282,6 +282,8 @@ static void test_mistakes(void **state)
 		{13, "clock: {counter: ticks}", "b.yaml:13:18", "is not a counter of this block"},
 		{13, "clock: 1e9", "b.yaml:13:8", "'host', or a map"},
 		{15, "  Active:", "b.yaml:15:3", "is not a valid name of a counter"},
+		{15, "  a123456789b123456789c123456789d123456789e123456789f123456789g123:",
+		 "b.yaml:15:3", "at most 63 lower case letters"},
 		{17, NULL, "b.yaml:16:5", "'low' and 'high'"},
 		{17, "    low: 0x12", "b.yaml:17:10", "not aligned"},
 		{17, "    low: 0x18", "b.yaml:23:13", "'byte_cnt' overlaps 'active_cnt' (line 17)"},
