@@ -58,7 +58,7 @@ static void check_names(const struct unc_formula *f)
 		const char *name = f->names.items[i];
 
 		require((name[0] >= 'a' && name[0] <= 'z') || name[0] == '_');
-		require(strspn(name, "abcdefghijklmnopqrstuvwxyz_0123456789") == strlen(name));
+		require(strspn(name, "abcdefghijklmnopqrstuvwxyz_0123456789.") == strlen(name));
 		for (size_t j = 0; j < i; j++)
 			require(strcmp(name, f->names.items[j]) != 0);
 	}
