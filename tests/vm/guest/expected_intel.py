@@ -430,8 +430,6 @@ FAMILIES = {
         },
         "intel-ubox": ubox(),
         "intel-mdf": {"clock.mdf.frequency": clock("uncore_mdf_*", event(1))},
-        "intel-b2": {"clock.b2.frequency": clock("uncore_b2[uc]*", event(1))},
-        "intel-b2hot": {"clock.b2hot.frequency": clock("uncore_b2hot_*", event(1, 1))},
         "intel-pcu": pcu(event(0x35), event(0x36), event(0x37), event(1)),
         "intel-cxlcm": {"memory.cxl.read.bandwidth": lines("uncore_cxlcm_*", event(0x41, 0x10))},
         "intel-cxldp": {"memory.cxl.write.bandwidth": lines("uncore_cxldp_*", event(2, 0x20))},
