@@ -316,6 +316,7 @@ class Row:
     running_ns: int
     quality: str  # "measured", "scaled", "sampled", "partial", "suspect" or "unavailable"
     reason: Optional[str]  # why the quality is not better
+    weight: Optional[float]  # of a quotient: what it is divided by
 
 
 def _place(place):

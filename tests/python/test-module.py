@@ -57,7 +57,7 @@ class Rows(unittest.TestCase):
             if line["kind"] == "metric":
                 row.count = row.enabled_ns = row.running_ns = None
             members = {name: as_printed(value) for name, value in vars(row).items()
-                       if name not in ("place", "seconds", "rate")}
+                       if name not in ("place", "seconds", "rate", "weight")}
             self.assertEqual(members, {name: line[name] for name in members}, (source, options))
             self.assertEqual(sample.seconds, line["interval"])
             self.assertEqual(sample.end_wall_ns, line["wall_ns"])
