@@ -71,7 +71,7 @@ UPI='uses the registers of link 0'
 @test "links that count different numbers are right, whatever the version" {
 	for kernel in 6.1.0-44-amd64 6.12.117+deb13-amd64 7.2.12-amd64; do
 		machine intel-spr-1socket "$kernel"
-		are measured -M 'link.in.*,link.out.bandwidth,link.clock.*,power.link.*' --no-merge
+		are measured -M 'link.in.*,link.out.bandwidth,link.clock.*,power.link.out.*' --no-merge
 		are measured -e 'uncore_upi/event=0x02,umask=0x0f/' --no-merge
 	done
 	# One link alone cannot show it, nor an event that is equal on all links.
