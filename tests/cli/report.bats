@@ -126,3 +126,33 @@ verdict() {
 	expect 1 "$UNCORE" diff a missing
 	expect 3 "$UNCORE" diff a b -e nvidia_ucf_pmu_0/event=0x99/
 }
+
+# shows_missed: a row has intervals that were missed, and is longer by them.
+shows_missed() {
+	"$UNCORE" report a stat -M memory.bandwidth -I 50ms -j >rows 2>said &&
+		jq -se 'any(.missed >= 15)' rows
+}
+
+@test "a recorder that was stopped for a second: report says how many intervals it missed" {
+	local recorder tries
+
+	"$UNCORE" --source sim:spr record -o a -I 50ms -M memory.bandwidth 3>&- &
+	recorder=$!
+	until [ -s a ] && [ "$("$UNCORE" report a -j -I 50ms 2>/dev/null | wc -l)" -ge 3 ]; do
+		kill -0 "$recorder" || fail 'it has ended'
+		sleep 0.05
+	done
+	kill -STOP "$recorder"
+	sleep 1
+	kill -CONT "$recorder"
+	for ((tries = 0; tries < 200; tries++)); do
+		! shows_missed || break
+		sleep 0.1
+	done
+	kill -INT "$recorder" && wait "$recorder"
+	shows_missed || fail "$(jq -c '[.interval, .missed]' rows)"
+	# Another interval is missed from the last quarter of its time on.
+	jq -se 'all(.missed == 0 or (.interval / 0.05 - .missed | . > 0.7 and . < 1.8))' rows ||
+		fail "$(jq -c '[.interval, .missed]' rows)"
+	grep -qF "$(jq -s 'map(.missed) | add' rows) intervals were missed when this was recorded" said || fail "$(<said)"
+}
