@@ -22,7 +22,7 @@ struct series_family {
 	char *name;       /* without _total, _sum and _count */
 	const char *unit; /* which the name ends with, or "" */
 	char *help;
-	char *ceiling; /* name of the gauge of the ceilings; NULL: there is none */
+	char *ceiling; /* name of the gauge of the ceilings; NULL: no such gauge */
 	enum series_kind kind;
 	size_t first, last; /* of its series */
 };
