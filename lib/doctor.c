@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Findings: usable PMUs, missing PMUs, the reason, and the command that fixes it. */
 #include <math.h>
-#include <stdio.h>
 
-#include "machine/topology.h"
 #include "object.h"
 
 /* A finding while its texts grow. */
@@ -163,11 +161,11 @@ static const struct unc_expectation *expected(const struct uncore *u, const stru
 
 /* A guest has the CPU model without the counters. A device below /sys is its own, and a CPU flag shows
  * that the hypervisor provides the counters. */
-static bool guest_lacks(const struct uncore *u, const struct unc_expectation *x)
+static bool is_hidden(const struct uncore *u, const struct unc_expectation *x)
 {
 	char *cpuinfo = NULL;
 	const char *flags;
-	bool lacks = true;
+	bool hidden = true;
 	size_t len;
 
 	if (!u->topology.guest[0] || x->path)
@@ -175,10 +173,10 @@ static bool guest_lacks(const struct uncore *u, const struct unc_expectation *x)
 	if (x->flag &&
 	    unc_root_read_bytes(u->root, "proc/cpuinfo", UNC_FIRST_CPU, &cpuinfo, &len) == 0) {
 		flags = unc_find_value(cpuinfo, "flags", &len);
-		lacks = !flags || !unc_has_word(flags, x->flag);
+		hidden = !flags || !unc_has_word(flags, x->flag);
 	}
 	free(cpuinfo);
-	return lacks;
+	return hidden;
 }
 
 static int add_missing(struct uncore *u, const struct unc_family *family,
@@ -189,7 +187,7 @@ static int add_missing(struct uncore *u, const struct unc_family *family,
 
 	unc_text_add(&d.found, "%s: no PMU named %s, though this machine (%s) has the hardware",
 		     family->title, family->patterns[0].name, u->topology.cpu_model);
-	if (guest_lacks(u, x)) {
+	if (is_hidden(u, x)) {
 		unc_text_add(&d.why, "%s, and ", u->topology.guest);
 		if (x->flag)
 			unc_text_add(&d.why, "the hypervisor hides these (no CPU flag %s)",

@@ -4,10 +4,7 @@
 #define UNC_MACHINE_H
 
 #include "catalogue/catalogue.h"
-#include "catalogue/ports.h"
 #include "source/regs/regs.h"
-#include "source/source.h"
-#include "uncore.h"
 
 struct unc_findings {
 	struct uncore_finding *items;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* struct uncore: its root and source, the scan, and the public getters. */
-#include "machine/memory.h"
 #include "object.h"
 
 #include <math.h>
+#include <stdio.h>
 
 #define DATA_DIR "/etc/uncore/platforms.d"
 

@@ -2,10 +2,8 @@
 /* Data files: libyaml's events made into a tree, and maps of that tree read into structs, with sentences that point
  * at the mistake. */
 #include "base/data-file.h"
-#include "base/format.h"
 
 #include <fcntl.h>
-#include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <yaml.h>

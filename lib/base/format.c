@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Pure text work: lists of CPUs, `format/` contents, values into bits, lists of assignments. */
-#include "base/format.h"
+#include "base/text.h"
 
 #define STOP "'" UNC_SPACES
 #define CPUS_MOST 65536

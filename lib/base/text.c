@@ -6,7 +6,6 @@
 #include <locale.h>
 #include <math.h>
 #include <stdarg.h>
-#include <stdio.h>
 #include <unistd.h>
 
 #define LONGEST 95 /* longer names are compared by their beginning */

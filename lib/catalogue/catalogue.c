@@ -4,7 +4,6 @@
 #include "catalogue/catalogue.h"
 
 #include <dirent.h>
-#include <stdio.h>
 
 /* {sbdf} is a PCI address as the kernel writes it into names: hexadecimal, without zeros. */
 bool unc_pattern_value(const char *pattern, const char *name, const char *word, uint64_t *value)
@@ -295,7 +294,7 @@ int unc_metric_on(const struct uncore_metric *m, const struct uncore_pmu *pmu, s
 			return -ENODEV;
 		if (r == 0 && unc_event_encode(m->events[i], pmu, &encoding, e) < 0)
 			r = -EBADMSG;
-		/* A PMU that lacks a term of an event, or has a narrower one, has other events, as one has
+		/* A PMU without a term of an event, or with a narrower one, has other events, as one has
 		 * under a name that the kernel gives to parts it does not know. */
 		if (r < 0 && terms != m->events[i]->alias && unc_pmu_load(pmu) == 0 &&
 		    !unc_pmu_has_terms(pmu, terms))

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Data files: what restricts the events of a family: filters, rules of the hardware, bugs of kernels. */
-#include "base/format.h"
 #include "catalogue/catalogue.h"
 
 int unc_family_terms(const struct unc_reader *r, const struct unc_yaml *value, void *into)

@@ -474,7 +474,7 @@ static const struct unc_field metric_case_fields[] = {
 	UNC_FIELD("when", TEXT, .check = unc_family_when),
 	UNC_FIELD("!formula", ANY, .check = read_formula),
 	UNC_FIELD("headline", NUMBER, METRIC(headline), .most = 9),
-	UNC_FIELD("apart", TEXT, METRIC(apart)),
+	UNC_FIELD("apart", TEXT, METRIC(separate)),
 	UNC_FIELD("doubt", TEXT, METRIC(doubt)),
 	UNC_FIELD("unless", ANY, .with = "doubt", .check = read_unless),
 	UNC_FIELD("each_pmu", BOOL, METRIC(each_pmu), .with = "unless"),
@@ -518,7 +518,7 @@ static const struct unc_field metric_fields[] = {
 	UNC_FIELD("formula", ANY, .check = read_formula),
 	UNC_FIELD("cases", ANY),
 	UNC_FIELD("headline", NUMBER, METRIC(headline), .least = 1, .most = 9),
-	UNC_FIELD("apart", TEXT, METRIC(apart)),
+	UNC_FIELD("apart", TEXT, METRIC(separate)),
 	UNC_FIELD("ceiling", WORD, METRIC(ceiling),
 		  .words =
 			  (const char *const[]){[UNC_CEILING_NONE] = "",

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* PCIe root ports and the PMUs that count them; and the other ends of links. */
-#include "catalogue/ports.h"
+#include "catalogue/catalogue.h"
 
-#include <limits.h>
 #include <math.h>
-#include <stdio.h>
 
 /* Stands for a root port whose address is not known. */
 struct unc_numbered_port {

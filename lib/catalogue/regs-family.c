@@ -4,7 +4,7 @@
 #include "catalogue/catalogue.h"
 #include "source/regs/regs.h"
 
-/* Parts of formulas, worked out for one block. A block that cannot tell one lacks the metrics made of it.
+/* Parts of formulas, worked out for one block. Where a block has no such counter, it has no metrics made of it.
  * The first are counters with the same role. */
 enum part {
 	PART_ACTIVE = UNC_ROLE_ACTIVE,

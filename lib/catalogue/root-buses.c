@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Root buses of I/O stacks from config space. The kernel shows 64 bytes of it to all users and the rest to root. */
-#include "catalogue/ports.h"
+#include "catalogue/catalogue.h"
 
 #define CPU_BUSES 32
 #define FOR_ALL_USERS 64 /* bytes of config space */
@@ -17,12 +17,8 @@ static int read_words(const struct unc_device *d, unsigned offset, size_t count,
 
 	if (r == -ENOMEM)
 		return r;
-	for (size_t i = 0; len == end && i < count; i++) {
-		const unsigned char *at = config + offset + i * 4;
-
-		out[i] = at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 |
-			 (uint32_t)at[3] << 24;
-	}
+	for (size_t i = 0; len == end && i < count; i++)
+		out[i] = unc_pci_word(config + offset + i * 4);
 	free(config);
 	if (len == end && count == 1 && *out == UINT32_MAX)
 		return unc_fail(why, ENODEV,
@@ -68,11 +64,10 @@ static int add_bus(struct unc_root_buses *b, uint64_t address, uint32_t sad, uns
 static int read_package(const struct unc_root_buses *b, uint64_t first, uint32_t *sad,
 			struct unc_error *why)
 {
-	const struct unc_pci *pci = b->pci;
+	const struct unc_device *d = unc_pci_device(b->pci, first);
 
-	for (size_t i = 0; i < pci->count; i++)
-		if (pci->devices[i].address == first)
-			return read_words(&pci->devices[i], b->rule->registers.sad, 1, sad, why);
+	if (d)
+		return read_words(d, b->rule->registers.sad, 1, sad, why);
 	return unc_fail(why, ENODEV,
 			"there is no device %04llx:%02llx:00.0, which names its package",
 			(unsigned long long)first >> 16, (unsigned long long)first >> 8 & 0xff);

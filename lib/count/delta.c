@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The arithmetic of readings: differences, wraps, states. rows.c adds them up. */
-#include "count/delta.h"
+#include "count/rows.h"
 
-#include <errno.h>
 #include <math.h>
 
 static const struct {

@@ -1,13 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Requests for the events of targets, which plan.c makes counters of; and the rules of families for them. */
-#include "count/encode.h"
-
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "count/filters.h"
 #include "count/monitor.h"
 
 /* ---- sets ----------------------------------------------------------------------------------------- */
@@ -334,11 +326,11 @@ static int note_rule(struct uncore_monitor *m, const struct unc_rule *rule,
 static int check_gpu_terms(const struct unc_request_set *set, struct unc_error *e)
 {
 	const struct unc_family *f = set->pmu->family;
-	const char *at = f ? f->filters[UNC_FILTER_GPU].terms : NULL;
+	const char *at = f->filters[UNC_FILTER_GPU].terms;
 	struct unc_assignment a;
 	int r = 0;
 
-	while (at && unc_assignment_next(&at, &a) == 1) {
+	while (unc_assignment_next(&at, &a) == 1) {
 		const struct uncore_term *term = unc_pmu_term(set->pmu, a.name);
 
 		if (strcmp(a.value, "{mask}") != 0 || !term || term->word < 0)
@@ -361,7 +353,7 @@ int unc_rules_check(struct uncore_monitor *m)
 	for (size_t i = 0; i < m->set_count; i++) {
 		const struct unc_family *f = sets[i].pmu->family;
 		size_t first = 0; /* set of the PMU and CPU */
-		int r = check_gpu_terms(&sets[i], e);
+		int r = f && f->filters[UNC_FILTER_GPU].terms ? check_gpu_terms(&sets[i], e) : 0;
 
 		if (r < 0)
 			return r;

@@ -1,12 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Filters: the user's words are checked when they are given. split.c applies them. */
-#include "count/filters.h"
-
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "count/monitor.h"
 
 int unc_next_word(const char **at, char *word)

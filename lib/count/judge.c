@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* From the sums of a row (rows.c) to a row of a sample: the value first, then a table of checks, of which the
  * worst gives the quality. */
-#include "count/judge.h"
+#include "count/rows.h"
+#include "object.h"
 
 #include <math.h>
 #include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
-
-#include "object.h"
 
 /* For a shorter time a working counter may keep its value: energy counters tick about once a millisecond. */
 #define STUCK_SECONDS 0.1

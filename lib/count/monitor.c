@@ -3,13 +3,7 @@
  * their order: see HACKING.md. */
 #include "count/monitor.h"
 
-#include <errno.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "count/encode.h"
-#include "count/judge.h"
 
 /* The caller's buffer of rows. */
 struct uncore_sample {

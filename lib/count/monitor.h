@@ -4,10 +4,7 @@
 #define UNC_MONITOR_H
 
 #include "count/distribution.h"
-#include "count/filters.h"
-#include "count/query.h"
 #include "count/rows.h"
-#include "machine/pmu.h"
 #include "object.h"
 
 enum unc_monitor_state {

@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* From requests (encode.c) to counters, which a source opens: large sets first, so that smaller ones that are
  * part of them need no counters. */
-#include "count/plan.h"
-
-#include "catalogue/catalogue.h"
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
+#include "count/query.h"
 
 /* A plan being built. */
 struct plan_builder {

@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* What was asked for: queries, their targets and gaps. There may be thousands of targets. */
-#include <errno.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "count/monitor.h"
+
+#include <stdarg.h>
 
 /* ---- queries -------------------------------------------------------------------------------------- */
 
@@ -36,15 +32,16 @@ bool unc_query_is_restrictable(const struct unc_query *q)
 
 /* ---- gaps ----------------------------------------------------------------------------------------- */
 
-int unc_query_add_gap(struct uncore_monitor *m, struct unc_query *q, struct unc_gap gap,
-		      const char *fmt, ...)
+/* Adds a gap with this sentence, a root port only once. */
+__attribute__((format(printf, 4, 5))) static int
+add_gap(struct uncore_monitor *m, struct unc_query *q, struct unc_gap gap, const char *fmt, ...)
 {
 	struct unc_gap *added;
 	char *why = NULL;
 	va_list args;
 
-	for (size_t i = 0; gap.port && i < q->gaps.count; i++)
-		if (q->gaps.items[i].port == gap.port)
+	for (size_t i = 0; gap.port && i < q->gap_count; i++)
+		if (q->gaps[i].port == gap.port)
 			return 0;
 	va_start(args, fmt);
 	if (vasprintf(&why, fmt, args) < 0)
@@ -52,7 +49,7 @@ int unc_query_add_gap(struct uncore_monitor *m, struct unc_query *q, struct unc_
 	va_end(args);
 	gap.why = why ? unc_monitor_keep(m, why) : NULL;
 	free(why);
-	added = gap.why ? unc_append(&q->gaps.items, &q->gaps.count, sizeof(*added)) : NULL;
+	added = gap.why ? unc_append(&q->gaps, &q->gap_count, sizeof(*added)) : NULL;
 	if (!added)
 		return unc_nomem(&m->machine->error);
 	*added = gap;
@@ -66,7 +63,7 @@ int unc_query_add_pmu_gap(struct uncore_monitor *m, struct unc_query *q,
 
 	if (pmu->cpus.count == 1)
 		gap.socket = unc_topology_socket(&m->machine->topology, pmu->cpus.ids[0]);
-	return unc_query_add_gap(m, q, gap, "%s", why);
+	return add_gap(m, q, gap, "%s", why);
 }
 
 int unc_query_add_port_gap(struct uncore_monitor *m, struct unc_query *q,
@@ -75,10 +72,9 @@ int unc_query_add_port_gap(struct uncore_monitor *m, struct unc_query *q,
 	struct unc_gap gap = {.what = UNC_GAP_PORT, .port = port, .socket = port->socket};
 
 	if (why)
-		return unc_query_add_gap(m, q, gap, "root port %s is not counted: %s",
-					 port->address, why);
-	return unc_query_add_gap(m, q, gap, "root port %s is not counted: no PMU of %s counts it",
-				 port->address, q->metric->family->name);
+		return add_gap(m, q, gap, "root port %s is not counted: %s", port->address, why);
+	return add_gap(m, q, gap, "root port %s is not counted: no PMU of %s counts it",
+		       port->address, q->metric->family->name);
 }
 
 /* The port may be in the row of a PMU of which it is not known what it counts: for the reason that is the
@@ -179,8 +175,8 @@ int unc_query_find_gaps(struct uncore_monitor *m, struct unc_query *q)
 			there = socket < 0 || socket == t->sockets[i];
 		}
 		if (!there)
-			r = unc_query_add_gap(m, q, gap, "socket %d has no PMU of %s",
-					      t->sockets[i], f->name);
+			r = add_gap(m, q, gap, "socket %d has no PMU of %s", t->sockets[i],
+				    f->name);
 	}
 	/* Offline sockets have the numbers that are free. */
 	gap.socket = 0;
@@ -191,10 +187,10 @@ int unc_query_find_gaps(struct uncore_monitor *m, struct unc_query *q)
 			continue;
 		}
 		left--;
-		r = unc_query_add_gap(m, q, gap,
-				      "socket %d has no CPU online, so it cannot be counted. Fix: "
-				      "echo 1 | sudo tee /sys/devices/system/cpu/cpu%d/online",
-				      gap.socket, t->offline_cpu);
+		r = add_gap(m, q, gap,
+			    "socket %d has no CPU online, so it cannot be counted. Fix: "
+			    "echo 1 | sudo tee /sys/devices/system/cpu/cpu%d/online",
+			    gap.socket, t->offline_cpu);
 	}
 	if (r == 0 && m->level == UNCORE_LEVEL_PORT && f->ports && unc_query_is_restrictable(q))
 		r = find_ports(m, q);
@@ -217,7 +213,7 @@ void unc_monitor_roll_back(struct uncore_monitor *m, struct unc_checkpoint to)
 		struct unc_query *q = &m->queries[--m->query_count];
 
 		free(q->targets);
-		free(q->gaps.items);
+		free(q->gaps);
 	}
 	while (m->set_count > to.sets)
 		free(m->sets[--m->set_count].requests);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* What was asked for: queries, where each of them counts, and the events requested for that. */
+/* What was asked for: queries, where each of them counts, the events requested for that, and the counters
+ * planned for these. */
 #ifndef UNC_QUERY_H
 #define UNC_QUERY_H
 
 #include "catalogue/catalogue.h"
-#include "count/plan.h"
+#include "source/source.h"
 
 struct uncore_monitor;
 
@@ -32,12 +33,6 @@ struct unc_gap {
 	const char *why;                  /* a sentence that names it; kept by the monitor */
 };
 
-/* The gaps of one query, each once, in the order in which they were found. */
-struct unc_gaps {
-	struct unc_gap *items;
-	size_t count;
-};
-
 /* A metric of one family, or one event; with the filters that were set at that moment. */
 struct unc_query {
 	const struct uncore_metric *metric; /* NULL: an event, */
@@ -52,7 +47,8 @@ struct unc_query {
 	size_t event_count;
 	struct unc_target *targets;
 	size_t target_count;
-	struct unc_gaps gaps;
+	struct unc_gap *gaps; /* each once, in the order in which they were found */
+	size_t gap_count;
 };
 
 #define UNC_FILTER_CHOICES 16 /* of one kind, at once */
@@ -86,12 +82,10 @@ struct unc_checkpoint {
 struct unc_query *unc_monitor_query(struct uncore_monitor *m, size_t event_count);
 /* True when filters restrict some event of the metric. */
 bool unc_query_is_restrictable(const struct unc_query *q);
-/* Adds a gap with this sentence, a root port only once. -ENOMEM. */
-int unc_query_add_gap(struct uncore_monitor *m, struct unc_query *q, struct unc_gap gap,
-		      const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+/* Adds a gap. -ENOMEM. */
 int unc_query_add_pmu_gap(struct uncore_monitor *m, struct unc_query *q,
 			  const struct uncore_pmu *pmu, const char *why);
-/* `why` NULL: no PMU of the family counts it. */
+/* Once for each root port. `why` NULL: no PMU of the family counts it. */
 int unc_query_add_port_gap(struct uncore_monitor *m, struct unc_query *q,
 			   const struct uncore_device *port, const char *why);
 /* Adds the root ports and sockets that belong to a query without filters and are not counted. -ENOMEM. */
@@ -107,5 +101,89 @@ const char *unc_monitor_keep(struct uncore_monitor *m, const char *text);
 /* Adds a note for the user, once. -ENOMEM. */
 int unc_monitor_note(struct uncore_monitor *m, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
+
+/* ---- plan.c: equal counters are opened once, and a set of requests that is part of a larger one needs none of
+ * its own ---- */
+
+/* One event of a set. */
+struct unc_request {
+	const char *event; /* what stands between the slashes; borrowed */
+	struct unc_config config;
+	uint32_t modifiers;
+	bool snapshot;
+	size_t counter; /* index in the plan; filled by unc_plan_build */
+};
+
+/* Events of one PMU, counted from one CPU. */
+struct unc_request_set {
+	const struct uncore_pmu *pmu;
+	int cpu;
+	bool together; /* one window for all its events */
+	bool strict;   /* and it is an error when that cannot be */
+	struct unc_request *requests;
+	size_t count;
+	int group;    /* number of its "{}" within one add; -1: none */
+	size_t query; /* of a metric: its number, from 1 on; 0: events */
+	size_t round;
+	bool plain; /* of a metric without filters: as its data file has it */
+};
+
+struct unc_plan {
+	struct unc_counter *counters; /* ordered by round, CPU, PMU, set */
+	size_t count;
+	size_t set_count;
+	size_t round_count;
+};
+
+/* Assigns each metric to the first round in which the PMUs have counters for it; what needs more than
+ * there are has one of its own. Events are in the first. `queries`: the greatest number of one. -ENOMEM. */
+int unc_plan_rounds(struct unc_request_set *sets, size_t count, size_t queries);
+
+/* Plans all sets, and enters the counter of each request. */
+int unc_plan_build(struct unc_plan *out, struct unc_request_set *sets, size_t count);
+void unc_plan_finish(struct unc_plan *p);
+
+/* ---- encode.c: requests for the events of a target, and the rules for them ---- */
+
+/* Requests the event at the target, in the set of its "{}" among those from `first_set` on, and adds the
+ * target to the query. -ENOMEM. */
+int unc_encode_event(struct uncore_monitor *m, struct unc_query *q, struct unc_target target,
+		     const struct unc_event *event, const struct unc_encoding *encoding,
+		     size_t first_set);
+
+/* The same for all events of a metric. -ENODEV with a sentence: one of them cannot be counted so.
+ * -EOPNOTSUPP: the target cannot be added up with the others. */
+int unc_encode_metric(struct uncore_monitor *m, struct unc_query *q, struct unc_target target,
+		      struct unc_error *why);
+
+/* True when an event with this configuration sets each of the terms, as rules write them. */
+bool unc_terms_are_set(const struct uncore_pmu *pmu, const struct unc_config *c,
+		       const struct unc_names *terms);
+
+/* -EINVAL with a sentence: the monitor's requests break a rule of their PMU's family. -ENOMEM. */
+int unc_rules_check(struct uncore_monitor *m);
+
+/* ---- filters.c: what the user restricts metrics to ---- */
+
+#define UNC_WORD_ROOM 128 /* of one word of a list */
+
+/* Takes the next word of a list that commas separate. 1, 0: end of the list, -EINVAL. */
+int unc_next_word(const char **at, char *word);
+
+/* How many GPUs are at the other end of the PMU's link; -1: unknown. */
+int64_t unc_gpu_count(const struct uncore_pmu *pmu);
+/* `gpus` has a bit for each. A GPU that the link does not have is refused, with the error `errnum`: its bit may
+ * select another one. */
+int unc_gpus_check(const struct uncore_pmu *pmu, uint64_t gpus, int errnum, struct unc_error *e);
+
+/* ---- split.c ---- */
+
+/* Encodes the query's metric on the parts of a target that filters, and rows for each root port, make of
+ * it: no part when it counts nothing of the request. -ENODEV with a sentence: it cannot be restricted so. */
+int unc_filters_encode(struct uncore_monitor *m, struct unc_query *q,
+		       const struct unc_target *whole, struct unc_error *why);
+
+/* The root ports that the user names and this PMU counts: bit n for the n-th. */
+unsigned unc_filters_requested_ports(struct uncore_monitor *m, const struct uncore_pmu *pmu);
 
 #endif

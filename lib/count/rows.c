@@ -2,14 +2,9 @@
 /* From targets to rows, once; from deltas to the sums of each row and event, with every reading. judge.c makes
  * the value and quality of them. */
 #include "count/rows.h"
-
-#include <errno.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "count/encode.h"
 #include "object.h"
+
+#include <math.h>
 
 /* A counter that was enabled for less than this share of its window was cut short. */
 #define CUT_SHORT_SHARE 0.95
@@ -253,21 +248,20 @@ static bool is_gap_of(const struct row_builder *b, const struct unc_row *row,
 
 static int describe_gaps(const struct row_builder *b, struct unc_row *row)
 {
-	const struct unc_gaps *gaps = &b->query->gaps;
+	const struct unc_query *q = b->query;
 	struct unc_text text = {0};
 	const char *pmu = NULL;
 	size_t pmus = 0;
 
 	if (row->gaps)
 		return 0;
-	for (size_t i = 0; i < gaps->count; i++)
-		if (gaps->items[i].what == UNC_GAP_PMU && is_gap_of(b, row, &gaps->items[i]) &&
-		    !pmus++)
-			pmu = gaps->items[i].why;
+	for (size_t i = 0; i < q->gap_count; i++)
+		if (q->gaps[i].what == UNC_GAP_PMU && is_gap_of(b, row, &q->gaps[i]) && !pmus++)
+			pmu = q->gaps[i].why;
 	if (pmu)
 		unc_text_add(&text, "%zu PMU%s left out: %s", pmus, pmus == 1 ? "" : "s", pmu);
-	for (size_t i = 0; i < gaps->count; i++) {
-		const struct unc_gap *gap = &gaps->items[i];
+	for (size_t i = 0; i < q->gap_count; i++) {
+		const struct unc_gap *gap = &q->gaps[i];
 
 		if (gap->what == UNC_GAP_PMU || !is_gap_of(b, row, gap))
 			continue;
@@ -284,10 +278,10 @@ static int describe_gaps(const struct row_builder *b, struct unc_row *row)
 /* Rows without counters, for gaps that belong to no other row. */
 static int add_gap_rows(struct row_builder *b)
 {
-	const struct unc_gaps *gaps = &b->query->gaps;
+	const struct unc_query *q = b->query;
 
-	for (size_t i = 0; i < gaps->count; i++) {
-		const struct unc_gap *gap = &gaps->items[i];
+	for (size_t i = 0; i < q->gap_count; i++) {
+		const struct unc_gap *gap = &q->gaps[i];
 		struct uncore_row_place k = {.socket = gap->socket,
 					     .node = -1,
 					     .cpu = -1,
@@ -367,7 +361,7 @@ static unsigned levels_of(const struct unc_query *q)
 
 static int add_query(struct row_builder *b, const struct unc_query *q)
 {
-	size_t most = b->rows.count + q->target_count + q->gaps.count;
+	size_t most = b->rows.count + q->target_count + q->gap_count;
 	struct unc_row *rows = reallocarray(b->rows.items, most, sizeof(*rows));
 
 	if (!rows)

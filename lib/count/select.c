@@ -1,13 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* From metrics and events to queries: where each counts (targets), and what it does not (gaps). encode.c makes
  * the requests of a target, split.c the parts that filters select. */
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "count/encode.h"
-#include "count/filters.h"
 #include "count/monitor.h"
 
 /* True when the i-th CPU of the PMU is not its first on that socket: events that count a whole
@@ -34,6 +27,8 @@ struct adder {
 	const struct unc_event *event; /* being added */
 	size_t first_query;            /* of this event */
 	size_t first_set;              /* of this call */
+	struct unc_gap *failed;        /* PMUs on which this event cannot be counted */
+	size_t failed_count;
 };
 
 /* The query of this event for values of one unit and scale: PMUs that differ in these are not added
@@ -150,17 +145,17 @@ static int no_such_pmu(struct adder *a)
 
 /* Some PMUs of the name cannot be counted. Those of one name belong to the rows, which lack them; a glob
  * may span PMUs of different kinds, of which only some have the event. */
-static int leave_out(struct adder *a, const struct unc_gaps *failed)
+static int leave_out(struct adder *a)
 {
 	const char *pmu = a->event->pmu;
 	int r = 0;
 
 	if (!pmu || strpbrk(pmu, "*?["))
-		return unc_monitor_note(a->m, "left out: %s", failed->items[0].why);
+		return unc_monitor_note(a->m, "left out: %s", a->failed[0].why);
 	for (size_t i = a->first_query; i < a->m->query_count; i++)
-		for (size_t k = 0; r == 0 && k < failed->count; k++)
-			r = unc_query_add_pmu_gap(a->m, &a->m->queries[i], failed->items[k].pmu,
-						  failed->items[k].why);
+		for (size_t k = 0; r == 0 && k < a->failed_count; k++)
+			r = unc_query_add_pmu_gap(a->m, &a->m->queries[i], a->failed[k].pmu,
+						  a->failed[k].why);
 	return r;
 }
 
@@ -171,7 +166,6 @@ static int add_event(struct adder *a)
 	const struct uncore *u = a->m->machine;
 	const struct unc_event *ev = a->event;
 	const struct uncore_pmu *elsewhere = NULL; /* not counted from the CPU that is picked */
-	struct unc_gaps failed = {0};              /* PMUs that cannot be counted */
 	int r = 0, error = 0, cpu = -1;
 	bool added = false;
 
@@ -190,7 +184,7 @@ static int add_event(struct adder *a)
 				       pmu->name);
 		if (err < 0) {
 			struct unc_gap *gap =
-				unc_append(&failed.items, &failed.count, sizeof(*gap));
+				unc_append(&a->failed, &a->failed_count, sizeof(*gap));
 
 			error = error ? error : err;
 			if (gap)
@@ -206,15 +200,17 @@ static int add_event(struct adder *a)
 		}
 	}
 	if (r == 0 && added)
-		r = failed.count ? leave_out(a, &failed) : 0;
-	else if (r == 0 && failed.count)
-		r = unc_fail(a->e, -error, "%s", failed.items[0].why);
+		r = a->failed_count ? leave_out(a) : 0;
+	else if (r == 0 && a->failed_count)
+		r = unc_fail(a->e, -error, "%s", a->failed[0].why);
 	else if (r == 0 && elsewhere)
 		r = unc_fail(a->e, EINVAL, "%s: %s is not counted from CPU %d", ev->text,
 			     elsewhere->name, cpu);
 	else if (r == 0)
 		r = no_such_pmu(a);
-	free(failed.items);
+	free(a->failed);
+	a->failed = NULL;
+	a->failed_count = 0;
 	return r;
 }
 
@@ -263,14 +259,6 @@ static bool matches(const struct uncore_metric *metric, const char *pattern)
 	if (*name && strchr("*?[", *name) && strncmp(metric->name, "matrix.", 7) == 0)
 		return false;
 	return uncore_metric_matches(metric, pattern);
-}
-
-/* False: the pattern has a name of before. */
-static bool has_name(const struct uncore_metric *metric, const char *pattern)
-{
-	const char *slash = strchr(pattern, '/');
-
-	return unc_glob_matches(slash ? slash + 1 : pattern, metric->name);
 }
 
 /* True when an event of the metric counts the whole package. */
@@ -394,8 +382,8 @@ static int fail_metric(struct uncore_monitor *m, const struct unc_query *q,
 
 	for (size_t i = 0; i < UNC_FILTER_CHOICES && !refused; i++)
 		refused = requested->why[i];
-	for (size_t i = 0; i < q->gaps.count; i++) {
-		const struct unc_gap *gap = &q->gaps.items[i];
+	for (size_t i = 0; i < q->gap_count; i++) {
+		const struct unc_gap *gap = &q->gaps[i];
 
 		if (gap->what == UNC_GAP_PMU && !pmu)
 			pmu = gap->why;
@@ -424,9 +412,9 @@ static int note_metric(struct uncore_monitor *m, const struct unc_query *q,
 	/* A port or device that the user named was found: other PMUs cannot have it. */
 	if (unsuited->text[0] && !q->filtered)
 		r = unc_monitor_note(m, "left out: %s", unsuited->text);
-	for (size_t i = 0; r == 0 && q->filtered && i < q->gaps.count; i++)
-		if (q->gaps.items[i].what == UNC_GAP_PORT)
-			r = unc_monitor_note(m, "%s", q->gaps.items[i].why);
+	for (size_t i = 0; r == 0 && q->filtered && i < q->gap_count; i++)
+		if (q->gaps[i].what == UNC_GAP_PORT)
+			r = unc_monitor_note(m, "%s", q->gaps[i].why);
 	return r;
 }
 
@@ -473,15 +461,6 @@ static int add_metric(struct uncore_monitor *m, const struct uncore_metric *metr
 	return r == -ENOMEM ? unc_nomem(&m->machine->error) : r;
 }
 
-/* Patterns such as "memory.*" leave out what does not fit into the counters together with the rest; "*", which does
- * not fit anyway, and a name do not. With rounds there is room for it. */
-static bool is_apart(const struct uncore_monitor *m, const struct uncore_metric *metric,
-		     const char *pattern)
-{
-	return metric->apart && !m->in_rounds && strcmp(pattern, "*") != 0 &&
-	       strpbrk(pattern, "*?[");
-}
-
 /* Why filters do not suit metrics: of several reasons that of a family that has these filters. */
 struct unsuited {
 	struct unc_error why;
@@ -499,7 +478,7 @@ static int add_needed(struct uncore_monitor *m, const char *name)
 		struct unc_checkpoint before = {m->query_count, m->set_count};
 
 		if (strcmp(c->metrics[i]->name, name) != 0 ||
-		    (c->metrics[i]->apart && !m->in_rounds) ||
+		    (c->metrics[i]->separate && !m->in_rounds) ||
 		    uncore_metric_missing(c->metrics[i]) || added_query(m, c->metrics[i]))
 			continue;
 		r = add_metric(m, c->metrics[i]);
@@ -546,15 +525,6 @@ static int try_metric(struct uncore_monitor *m, const struct uncore_metric *metr
 	return unc_monitor_note(m, "left out: %s", m->machine->error.text);
 }
 
-static bool is_countable(const struct unc_catalogue *c, const char *pattern)
-{
-	for (size_t i = 0; i < c->metric_count; i++)
-		if (unc_glob_matches(pattern, c->metrics[i]->name) &&
-		    !uncore_metric_missing(c->metrics[i]))
-			return true;
-	return false;
-}
-
 /* "xgmi", "xgmi.bandwidth": appends " (did you mean link.*?)". False: not such a word, or not on this machine. */
 static bool suggest_for_word(struct unc_catalogue *c, const char *pattern, struct unc_error *e)
 {
@@ -568,7 +538,12 @@ static bool suggest_for_word(struct unc_catalogue *c, const char *pattern, struc
 	words = unc_catalogue_words(c, word);
 	for (const char *at = words ? words->names : NULL;
 	     at && sscanf(at, "%31s%n", word, &n) == 1; at += n) {
-		if (!is_countable(c, word))
+		size_t i = 0;
+
+		while (i < c->metric_count && (!unc_glob_matches(word, c->metrics[i]->name) ||
+					       uncore_metric_missing(c->metrics[i])))
+			i++;
+		if (i == c->metric_count)
 			continue;
 		unc_error_append(e, "%s%s", any ? " or " : " (did you mean ", word);
 		any = true;
@@ -605,7 +580,11 @@ int uncore_monitor_add_metrics(struct uncore_monitor *m, const char *pattern)
 	struct unc_error *e = &m->machine->error;
 	const char *guest = m->machine->topology.guest;
 	bool known = false, here = false;
-	const struct uncore_metric *general = NULL, *apart = NULL;
+	const struct uncore_metric *general = NULL, *excluded = NULL;
+	const char *slash = strchr(pattern, '/'), *name = slash ? slash + 1 : pattern;
+	/* Patterns such as "memory.*" leave out what does not fit into the counters together with the rest; "*",
+	 * which does not fit anyway, and a name do not. With rounds there is room for it. */
+	bool leaves_out = !m->in_rounds && strcmp(pattern, "*") != 0 && strpbrk(pattern, "*?[");
 	const char *missing = NULL;
 	int r = unc_monitor_refuse_planned(m);
 
@@ -614,14 +593,14 @@ int uncore_monitor_add_metrics(struct uncore_monitor *m, const char *pattern)
 
 		if (!matches(metric, pattern))
 			continue;
-		if (!uncore_metric_missing(metric) && is_apart(m, metric, pattern)) {
-			apart = metric;
+		if (!uncore_metric_missing(metric) && leaves_out && metric->separate) {
+			excluded = metric;
 			r = unc_monitor_note(m, "%s is not in %s: %s; name it to count it",
-					     metric->name, pattern, metric->apart);
+					     metric->name, pattern, metric->separate);
 		} else if (!uncore_metric_missing(metric)) {
 			here = true;
 			r = try_metric(m, metric, &unsuited);
-			if (r == 0 && !has_name(metric, pattern))
+			if (r == 0 && metric->formerly && !unc_glob_matches(name, metric->name))
 				r = unc_monitor_note(m, "%s: the name is now %s", pattern,
 						     metric->name);
 		} else if (metric->family->pmu_count && !missing) {
@@ -645,9 +624,9 @@ int uncore_monitor_add_metrics(struct uncore_monitor *m, const char *pattern)
 		unc_monitor_roll_back(m, before);
 		return r;
 	}
-	if (!here && apart)
-		return unc_fail(e, ENODEV, "%s is not in %s: %s; name it to count it", apart->name,
-				pattern, apart->apart);
+	if (!here && excluded)
+		return unc_fail(e, ENODEV, "%s is not in %s: %s; name it to count it",
+				excluded->name, pattern, excluded->separate);
 	if (!here && !known)
 		return no_such_metric(m, pattern);
 	if (!here) {

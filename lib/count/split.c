@@ -1,13 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* How filters split a PMU on one of its CPUs into parts, each with terms to lay over those of events. A part goes
  * from filter to filter: each splits it further and passes on what it makes of it; behind the last it is encoded. */
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "count/encode.h"
-#include "count/filters.h"
 #include "count/monitor.h"
 
 #define PART_TERMS 32

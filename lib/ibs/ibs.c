@@ -3,7 +3,6 @@
 #include "ibs/ibs.h"
 
 #include <fcntl.h>
-#include <linux/perf_event.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>

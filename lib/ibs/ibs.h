@@ -8,7 +8,6 @@
 #define UNC_IBS_H
 
 #include "source/kernel/perf.h"
-#include "uncore.h"
 
 #define UNC_IBS_LATENCY_MAX 0xffff /* the width of the field: longer latencies have it, too */
 

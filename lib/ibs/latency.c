@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* struct uncore_latency: loads sampled by AMD's CPUs, or by those of a recording, as rows; the rings of samples. */
 #define _GNU_SOURCE
-#include "base/formula.h"
 #include "ibs/ibs.h"
 #include "object.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <unistd.h>

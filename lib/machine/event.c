@@ -4,7 +4,6 @@
 #include "machine/pmu.h"
 
 #include <math.h>
-#include <stdio.h>
 
 #define MOST_EVENTS 4096
 #define SHOWN 72                  /* characters of the list in a sentence */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The peak of a machine's memory, channels x transfers x width, from its SMBIOS table or udev, whose offsets are
  * those of DSP0134 3.7; or of AMD's driver hsmp. */
-#include "machine/memory.h"
+#include "machine/topology.h"
 
 #include <math.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* PCI devices from sysfs. A file that is missing or makes no sense leaves its value unknown. */
-#include "machine/pci.h"
+#include "machine/topology.h"
 
 #include <math.h>
 
@@ -173,7 +173,7 @@ static unsigned word16(const unsigned char *at)
 	return (unsigned)(at[0] | at[1] << 8);
 }
 
-static uint32_t word32(const unsigned char *at)
+uint32_t unc_pci_word(const unsigned char *at)
 {
 	return word16(at) | (uint32_t)word16(at + 2) << 16;
 }
@@ -207,11 +207,11 @@ size_t unc_pci_dvsec(const unsigned char *config, size_t len, unsigned vendor, u
 	size_t at = FIRST_EXTENDED;
 
 	for (int i = 0; i < MOST_EXTENDED && at >= FIRST_EXTENDED && at + 10 <= len; i++) {
-		uint32_t header = word32(config + at);
+		uint32_t header = unc_pci_word(config + at);
 
 		if ((header & 0xffff) == 0x23 && word16(config + at + 4) == vendor &&
 		    word16(config + at + 8) == id) {
-			*length = word32(config + at + 4) >> 20;
+			*length = unc_pci_word(config + at + 4) >> 20;
 			return at;
 		}
 		at = header >> 20 & ~3U;
@@ -228,7 +228,7 @@ static int by_address(const void *a, const void *b)
 	return (x->address > y->address) - (x->address < y->address);
 }
 
-static const struct unc_device *find_device(const struct unc_pci *p, uint64_t address)
+const struct unc_device *unc_pci_device(const struct unc_pci *p, uint64_t address)
 {
 	const struct unc_device searched = {.address = address};
 
@@ -252,7 +252,7 @@ static const struct uncore_device *parent_of(const struct unc_device *d)
 		*slash = '\0';
 	slash = slash ? strrchr(link, '/') : NULL;
 	if (slash && unc_pci_parse(slash + 1, &address, &has_domain) && has_domain)
-		parent = find_device(d->pci, address);
+		parent = unc_pci_device(d->pci, address);
 	free(link);
 	return parent && parent < d ? &parent->shown : NULL;
 }
@@ -289,7 +289,7 @@ int unc_pci_find(const struct unc_pci *p, const char *name, const struct uncore_
 	bool has_domain, is_address = unc_pci_parse(name, &address, &has_domain);
 
 	if (is_address)
-		found = find_device(p, address);
+		found = unc_pci_device(p, address);
 	/* Without a segment: that of segment 0, or the only one. */
 	for (size_t i = 0; is_address && !has_domain && i < p->count; i++) {
 		const struct unc_device *d = &p->devices[i];

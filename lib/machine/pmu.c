@@ -271,8 +271,8 @@ static int add_defs(struct uncore_pmu *p)
  * that name. */
 static int add_named_terms(struct uncore_pmu *p)
 {
-	for (const struct unc_named_term *t = p->named_terms;
-	     t < p->named_terms + p->named_term_count; t++) {
+	for (size_t k = 0; k < p->named_term_count; k++) {
+		const struct unc_named_term *t = &p->named_terms[k];
 		struct uncore_term term = {.name = t->name, .word = -1};
 		struct unc_text values = {0};
 
@@ -393,8 +393,8 @@ const struct uncore_alias *unc_pmu_event(const struct uncore_pmu *p, const char 
 const char *unc_pmu_named_value(const struct uncore_pmu *p, const char *term, const char *value,
 				bool *joined)
 {
-	for (const struct unc_named_term *t = p->named_terms;
-	     t < p->named_terms + p->named_term_count; t++) {
+	for (size_t k = 0; k < p->named_term_count; k++) {
+		const struct unc_named_term *t = &p->named_terms[k];
 		const struct unc_word *found = NULL;
 
 		if (!t->other_model && strcmp(t->name, term) == 0)

@@ -4,8 +4,6 @@
 #define UNC_PMU_H
 
 #include "base/data-file.h"
-#include "base/format.h"
-#include "machine/root.h"
 #include "machine/topology.h"
 
 struct unc_family; /* catalogue/catalogue.h */

@@ -5,7 +5,6 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdarg.h>
-#include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

@@ -26,8 +26,8 @@ const char *unc_path(char into[PATH_MAX], const char *fmt, ...)
 /* True when this is the running machine itself ("/"). */
 bool unc_root_is_live(const struct unc_root *r);
 
-/* ENOMEM, EMFILE or ENFILE: something was not read since this was asked last, for want of memory or of
- * descriptors, and callers may have taken it for absent; else 0. */
+/* ENOMEM, EMFILE or ENFILE: memory or descriptors ran out since this was asked last, and callers may have taken
+ * something for absent; else 0. */
 int unc_root_exhausted(struct unc_root *r);
 
 /* The whole file as a NUL-terminated string to be freed by the caller, or a negative errno: -ENOENT

@@ -2,8 +2,6 @@
 /* Snapshots of machines: entries in memory, and their text. */
 #include "machine/root.h"
 
-#include <limits.h>
-
 #define FIRST_LINE "uncore snapshot 1"
 #define ROW 16 /* bytes in a line of hexadecimal numbers */
 

@@ -3,9 +3,6 @@
  * hypervisor from CPU flags, firmware and clocks; capabilities of this process from /proc/self. */
 #include "machine/topology.h"
 
-#include <limits.h>
-#include <stdio.h>
-
 #define CPU_DIR "sys/devices/system/cpu"
 #define NODE_DIR "sys/devices/system/node"
 #define PRODUCT "sys/class/dmi/id/product_name"

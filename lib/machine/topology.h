@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* CPUs, sockets, NUMA nodes; what machine this is, and what this process may do on it. */
+/* CPUs, sockets, NUMA nodes; what machine this is, and what this process may do on it; its memory and PCI
+ * devices. */
 #ifndef UNC_TOPOLOGY_H
 #define UNC_TOPOLOGY_H
 
-#include "base/format.h"
 #include "machine/root.h"
 #include "uncore.h"
 
@@ -76,5 +76,101 @@ bool unc_permission_doubtful(const struct unc_permission *p);
  * nothing where it should work. `refused`: the kernel has refused. */
 void unc_permission_advise(const struct unc_permission *p, bool refused, struct unc_text *why,
 			   struct unc_text *fix);
+
+/* ---- memory.c: memory modules as the firmware describes them, and how much they can transfer ---- */
+
+/* One slot for a memory module. */
+struct unc_module {
+	bool present;
+	uint8_t kind;               /* memory type of SMBIOS, 7.18.2 */
+	unsigned width;             /* of the data, in bits; 0: not known */
+	unsigned rated, configured; /* MT/s; 0: not known */
+};
+
+struct unc_modules {
+	struct unc_module *items;
+	size_t count;
+};
+
+/* From the SMBIOS structure table (DSP0134, 7.17 and 7.18). -EBADMSG: broken; -ENOMEM. Fuzzed. */
+int unc_modules_smbios(struct unc_modules *out, const uint8_t *data, size_t len,
+		       struct unc_error *e);
+/* From udev's record of the device dmi/id, where dmi_memory_id(8) of systemd has put what it reads of
+ * the SMBIOS table, which only root may read. Overwrites the text. */
+int unc_modules_udev(struct unc_modules *out, char *text, struct unc_error *e);
+void unc_modules_finish(struct unc_modules *m);
+
+/* "DDR5" */
+const char *unc_module_kind(uint8_t kind);
+/* False for ROM, persistent memory and the like, which may be listed among the modules. */
+bool unc_module_is_dram(uint8_t kind);
+
+/* The peak of one socket. `channel_pmus`: memory channels of a socket that have a PMU each; 0: not
+ * known. -ENODATA: the peak is not known, and the sentence gives the reason. */
+int unc_memory_peak(struct uncore_memory *out, const struct unc_modules *m, size_t sockets,
+		    size_t channel_pmus, struct unc_error *e);
+
+/* The same of the modules of this machine, or else of the driver hsmp. -ENODATA, -EBADMSG, -ENOMEM; the memory used is
+ * read then, too. */
+int unc_memory_read(struct uncore_memory *out, const struct unc_root *root, size_t sockets,
+		    size_t channel_pmus, struct unc_error *e);
+
+/* ---- pci.c: PCI devices from sysfs: what they are, which bridge they are below, and their links ---- */
+
+struct unc_device {
+	struct uncore_device shown; /* first: a pointer to it is a pointer to this */
+	/* Its number: domain (segment) << 16 | bus << 8 | device << 3 | function. The domain has more than 16
+	 * bits behind Intel's VMD. */
+	uint64_t address;
+	struct unc_pci *pci;
+	const struct uncore_pmu *const *pmus; /* of a root port: the PMUs that count it */
+	size_t pmu_count;
+};
+
+struct unc_pci {
+	const struct unc_root *root;
+	const struct unc_topology *topology;
+	struct unc_device *devices; /* ordered by address */
+	size_t count;
+	struct unc_error *error;  /* of the machine, for lack of memory while something is kept */
+	struct unc_names strings; /* texts that the devices point to */
+};
+
+/* Devices below sys/bus/pci/devices; none at all is no error. -ENOMEM; or `error` and the root are exhausted, and
+ * something is missing. Devices point into `out`, so that it must stay where it is. */
+int unc_pci_read(struct unc_pci *out, const struct unc_root *root, const struct unc_topology *t,
+		 struct unc_error *error);
+void unc_pci_finish(struct unc_pci *p);
+
+/* A copy that lives as long as the devices; NULL: out of memory. */
+const char *unc_pci_keep(struct unc_pci *p, const char *text);
+
+/* "0000:17:00.0", "17:00.0" (*has_domain is false then). */
+bool unc_pci_parse(const char *text, uint64_t *out, bool *has_domain);
+
+/* NULL: there is none with this address. */
+const struct unc_device *unc_pci_device(const struct unc_pci *p, uint64_t address);
+
+/* By address ("0000:17:00.0", "17:00.0") or by one of the kernel's names ("nvme0"). -ENOENT; -EINVAL:
+ * devices of two segments have this address. */
+int unc_pci_find(const struct unc_pci *p, const char *name, const struct uncore_device **out,
+		 struct unc_error *e);
+
+static inline const struct unc_device *unc_device(const struct uncore_device *d)
+{
+	return (const struct unc_device *)d;
+}
+
+/* At most the first `max` bytes of the config space. The kernel shows 64 of them to all users, and
+ * the rest to root. */
+#define UNC_PCI_CONFIG 4096
+int unc_pci_config(const struct unc_device *d, size_t max, unsigned char **out, size_t *len);
+/* The 32 bits at a byte of config space. */
+uint32_t unc_pci_word(const unsigned char *at);
+/* Offset of a capability of config space, of which `len` bytes could be read; 0: it has none. */
+size_t unc_pci_capability(const unsigned char *config, size_t len, unsigned id);
+/* Offset of a vendor's own capability (DVSEC), and its length. */
+size_t unc_pci_dvsec(const unsigned char *config, size_t len, unsigned vendor, unsigned id,
+		     size_t *length);
 
 #endif

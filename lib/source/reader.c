@@ -1,18 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Pinned reader threads, and a caller that does their work when they cannot. */
 #define _GNU_SOURCE
-#include "source/reader.h"
 #include "source/source.h"
-#include <errno.h>
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
 #include <signal.h>
 #include <stdatomic.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 /* How long the caller waits for the threads before it reads for them: longer than an idle CPU takes to wake
  * up, and short within an interval of a millisecond. */

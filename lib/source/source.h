@@ -6,9 +6,8 @@
 #ifndef UNC_SOURCE_H
 #define UNC_SOURCE_H
 
-#include "base/format.h"
 #include "machine/pmu.h"
-#include "uncore.h"
+#include <stdint.h>
 #include <time.h>
 
 /* The bound for a counter whose greatest speed is unknown: 256 at each cycle of 4 GHz, more than the bytes of
@@ -107,5 +106,58 @@ int unc_resctrl_scan(const struct unc_root *root, const struct unc_topology *top
 		     struct unc_pmus *out, struct unc_error *e);
 /* `root` is borrowed. */
 int unc_source_resctrl_new(struct unc_source **out, const struct unc_root *root);
+
+/* ---- reader.c: work that is cheapest on one certain CPU, done there by a pinned thread ---- */
+
+/*
+ * Reading a counter from another CPU costs an inter-processor interrupt for each group. A thread
+ * pinned to the owning CPU costs one wake-up and then reads at the local price. Fewer items are not worth
+ * a thread. Measured on a virtual machine of two CPUs with groups of four counters: 22 us for each remote
+ * group; 35 us for a wake-up, and 1 us for each group then: even at two.
+ */
+#define UNC_READER_MIN_ITEMS 3
+
+struct unc_readers;
+
+/* Starts the threads: signals blocked, small stack. `cpus` has the CPU of each item; neighbours of one
+ * CPU share a thread when they are `least` or more. Other items, and those of a CPU to which no thread
+ * can be pinned, are done by the caller. item() must be safe to call for different items at once.
+ * -ENOMEM. The threads do not survive a fork(): a child may neither run nor free them. */
+int unc_readers_new(struct unc_readers **out, const int *cpus, size_t count, size_t least,
+		    void (*item)(void *ctx, size_t i), void *ctx);
+
+/* Calls item() once for each item and returns when all are done. Allocates nothing; the caller's affinity
+ * stays as it is. */
+void unc_readers_run(struct unc_readers *all);
+
+/* Ends the threads. */
+void unc_readers_free(struct unc_readers *all);
+
+/* ---- sim/sim.c: the arithmetic of simulations ---- */
+
+enum unc_wave_kind {
+	UNC_WAVE_CONSTANT, /* a */
+	UNC_WAVE_SINE,     /* mean a, amplitude b */
+	UNC_WAVE_BURST,    /* b for the first `duty` of each period, else a */
+	UNC_WAVE_RAMP,     /* from a to b during each period, then a again */
+};
+
+/* A rate over time, in counts per second; never negative. */
+struct unc_wave {
+	enum unc_wave_kind kind;
+	double a, b;
+	double duty;
+	uint64_t period_ns; /* not 0 unless constant */
+};
+
+/* Counts from time 0 to `t_ns`, exact but for rounding; `phase_ns` is how far into the wave time 0
+ * is. Pure. */
+long double unc_wave_integral(const struct unc_wave *w, uint64_t phase_ns, uint64_t t_ns);
+
+/* 0 <= result < 1, the same on every machine. */
+double unc_sim_chance(uint64_t seed, const char *name, int cpu);
+
+/* "20ms": a positive number with one of ns us ms s min h. -EINVAL. */
+int unc_sim_duration(const char *text, uint64_t *ns);
 
 #endif

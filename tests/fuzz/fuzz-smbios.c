@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Memory modules, as an SMBIOS table and as udev's record: what is made of them is safe to print and
  * to divide by. The first byte tells sockets and PMUs. */
-#include "machine/memory.h"
+#include "machine/topology.h"
 
 #include <errno.h>
 #include <stdint.h>

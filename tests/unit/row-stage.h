@@ -4,7 +4,7 @@
 #ifndef ROW_STAGE_H
 #define ROW_STAGE_H
 
-#include "count/judge.h"
+#include "count/rows.h"
 #include "helpers.h"
 
 #define SECOND UINT64_C(1000000000)

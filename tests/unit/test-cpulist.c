@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The kernel's CPU lists. */
-#include "base/format.h"
+#include "base/text.h"
 
 #include <errno.h>
 #include <setjmp.h>

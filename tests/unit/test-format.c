@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Formats of terms, values into bits, lists of assignments. */
-#include "base/format.h"
+#include "base/text.h"
 
 #include <errno.h>
 #include <setjmp.h>

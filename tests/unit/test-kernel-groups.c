@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Packing counters into groups, on hardware made up for each test. */
 #include "machine/pmu.h"
-#include "source/kernel/groups.h"
+#include "source/kernel/perf.h"
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

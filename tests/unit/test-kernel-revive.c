@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Groups that the kernel has given up: where they are opened again, and what happens to the old. */
-#include "source/kernel/groups.h"
 #include "source/kernel/perf.h"
 #include <errno.h>
 #include <setjmp.h>

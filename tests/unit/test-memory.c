@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "helpers.h"
-#include "machine/memory.h"
+#include "machine/topology.h"
 #include "object.h"
 
 #define DDR5 0x22

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* PCI devices from sysfs: attributes, links, hierarchy, names; and files that make no sense. */
-#include "machine/pci.h"
+#include "machine/topology.h"
 
 #include <errno.h>
 #include <math.h>

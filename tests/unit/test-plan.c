@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Plans: which counters serve what was asked, by example and for random sets. */
-#include "count/plan.h"
+#include "count/query.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

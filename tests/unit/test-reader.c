@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Pinned reader threads: all done once, on the right CPU, and never waiting for a busy one. */
 #define _GNU_SOURCE
-#include "source/reader.h"
+#include "source/source.h"
 #include <dirent.h>
 #include <inttypes.h>
 #include <pthread.h>

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Integrals of rates against sums of small steps, and what may never happen to a count. */
-#include "source/sim/sim.h"
+#include "source/source.h"
 
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
-#include <stddef.h>
 
 #include <cmocka.h>
 

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The packing of counters into groups, by trying: only the driver knows what fits. */
-#include "source/kernel/groups.h"
-#include "base/text.h"
-#include "machine/pmu.h"
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
+#include "source/kernel/perf.h"
 
 #define NAMES_SHOWN 8
 

@@ -1,14 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Counters of the running kernel, through perf_event_open. */
 #define _GNU_SOURCE
-#include "machine/pmu.h"
-#include "source/kernel/groups.h"
 #include "source/kernel/perf.h"
-#include "source/reader.h"
-#include "source/source.h"
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <unistd.h>

@@ -2,14 +2,7 @@
 /* perf_event_open: the attributes of an event, from which CPU it is opened, and a sentence for each errno. */
 #define _GNU_SOURCE
 #include "source/kernel/perf.h"
-#include "base/text.h"
-#include "machine/pmu.h"
-#include "machine/topology.h"
-#include <errno.h>
 #include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>

@@ -5,7 +5,6 @@
 
 #include <fcntl.h>
 #include <linux/magic.h>
-#include <stdio.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Where the devices of a register block are on this machine, and the PMUs that their instances are. */
-#include "base/data-file.h"
 #include "source/regs/regs.h"
-
-#include <stdio.h>
 
 #define PCI_DEVICES "sys/bus/pci/devices"
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* The description of a register block, checked strictly. */
-#include "base/data-file.h"
 #include "source/regs/regs.h"
 
 #include <float.h>
@@ -311,7 +310,7 @@ static int read_counters(const struct unc_reader *r, const struct unc_yaml *map,
 
 /* ---- registers that are written ---- */
 
-/* The fields of one register are apart from each other, and each use is that of one field, but for filters. */
+/* The fields of one register do not overlap, and each use is that of one field, but for filters. */
 static int check_control(const struct unc_reader *r, const struct unc_yaml *map, void *into)
 {
 	const struct unc_yaml *fields = unc_yaml_get(map, "fields");
@@ -531,13 +530,14 @@ static int check_place(const struct unc_reader *reader, const struct place *p,
 			p->name, (unsigned long long)last,
 			r->instances > 1 ? " in the last instance" : "", (unsigned long long)size);
 	for (; before < p; before++) {
-		uint64_t apart = p->offset > before->offset ? p->offset - before->offset
-							    : before->offset - p->offset;
+		uint64_t distance = p->offset > before->offset ? p->offset - before->offset
+							       : before->offset - p->offset;
 
-		if (!apart)
+		if (!distance)
 			return unc_reader_fail(reader, p->at, "'%s' overlaps '%s' (line %d)",
 					       p->name, before->name, before->at->line);
-		if (r->instances > 1 && apart % r->stride == 0 && apart / r->stride < r->instances)
+		if (r->instances > 1 && distance % r->stride == 0 &&
+		    distance / r->stride < r->instances)
 			return unc_reader_fail(reader, stride,
 					       "'%s' of one instance overlaps '%s' of another",
 					       p->name, before->name);

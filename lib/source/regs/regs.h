@@ -3,10 +3,7 @@
 #ifndef UNC_REGS_H
 #define UNC_REGS_H
 
-#include "base/data-file.h"
 #include "base/formula.h"
-#include "machine/pmu.h"
-#include "source/reader.h"
 #include "source/source.h"
 
 #define UNC_REGS_COUNTERS 256  /* of one instance */

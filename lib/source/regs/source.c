@@ -3,8 +3,6 @@
  * opening, programming, counting. */
 #include "source/regs/regs.h"
 
-#include <stdio.h>
-
 #define PMUS "sys/bus/event_source/devices"
 
 static struct unc_regs_source *regs_of(struct unc_source *s)

@@ -2,8 +2,6 @@
 /* Simulations: read from YAML, checked against the machine that they simulate, and counted: rates,
  * integrated over time. */
 #define _GNU_SOURCE
-#include "source/sim/sim.h"
-#include "base/data-file.h"
 #include "source/source.h"
 #include <math.h>
 
