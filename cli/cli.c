@@ -174,14 +174,6 @@ bool cli_replays(const struct cli *cli)
 	return cli->source && strncmp(cli->source, REPLAY, strlen(REPLAY)) == 0;
 }
 
-static int set_replay(struct cli *cli)
-{
-	if (cli->replay_open)
-		return cli->replay_open(&cli->replay, cli->u, cli->source + strlen(REPLAY));
-	cli_error("%s: uncore was built without SQLite, which reads recordings", cli->source);
-	return CLI_USAGE;
-}
-
 void cli_close(struct cli *cli)
 {
 	uncore_free(cli->u);
@@ -196,9 +188,7 @@ void cli_close(struct cli *cli)
 int cli_prepare(struct cli *cli)
 {
 	bool replays = cli_replays(cli);
-	int status;
-
-	int err;
+	int status, err;
 
 	if (cli->resctrl && cli->source) {
 		cli_error("--resctrl and --source exclude each other");
@@ -211,8 +201,13 @@ int cli_prepare(struct cli *cli)
 		err = uncore_set_root(cli->u, cli->root);
 	if (!err && cli->source && !replays)
 		err = uncore_set_source(cli->u, cli->source);
+	if (!err && replays && !cli->replay_open) {
+		cli_error("%s: uncore was built without SQLite, which reads recordings",
+			  cli->source);
+		return CLI_USAGE;
+	}
 	if (!err && replays && !cli->root) {
-		status = set_replay(cli);
+		status = cli->replay_open(&cli->replay, cli->u, cli->source + strlen(REPLAY));
 		if (status)
 			return status;
 	}
@@ -362,17 +357,13 @@ static bool ends_process(int sig)
 	return sig >= SIGRTMIN && sig <= SIGRTMAX;
 }
 
-static bool is_ignored(int sig)
+int signals_take_all(struct signals *s)
 {
 	struct sigaction now;
 
-	return sigaction(sig, NULL, &now) < 0 || now.sa_handler == SIG_IGN;
-}
-
-int signals_take_all(struct signals *s)
-{
 	for (int sig = 1; sig <= SIGRTMAX; sig++)
-		if (ends_process(sig) && !is_ignored(sig))
+		if (ends_process(sig) && sigaction(sig, NULL, &now) == 0 &&
+		    now.sa_handler != SIG_IGN)
 			sigaddset(&s->stop, sig);
 	sigprocmask(SIG_BLOCK, &s->stop, NULL);
 	if (signalfd(s->stop_fd, &s->stop, 0) >= 0)
@@ -391,14 +382,6 @@ void signals_close(struct signals *s)
 	s->child_fd = -1;
 }
 
-/* Ctrl-C, Ctrl-\ and a closed terminal reach the command, too; other signals reach only uncore. */
-static bool is_personal(const struct signalfd_siginfo *info)
-{
-	if (info->ssi_code <= 0) /* SI_USER, SI_QUEUE, SI_TKILL */
-		return true;
-	return info->ssi_signo != SIGINT && info->ssi_signo != SIGQUIT && info->ssi_signo != SIGHUP;
-}
-
 struct signals_seen signals_take(struct signals *s)
 {
 	struct signals_seen seen = {0};
@@ -408,7 +391,10 @@ struct signals_seen signals_take(struct signals *s)
 		seen.child = true;
 	while (read(s->stop_fd, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
 		seen.stop = (int)info.ssi_signo;
-		seen.personal = is_personal(&info);
+		/* Ctrl-C, Ctrl-\ and a closed terminal reach the command, too; other signals, and those of SI_USER,
+		 * SI_QUEUE and SI_TKILL, reach only uncore. */
+		seen.personal = info.ssi_code <= 0 || (seen.stop != SIGINT &&
+						       seen.stop != SIGQUIT && seen.stop != SIGHUP);
 	}
 	return seen;
 }

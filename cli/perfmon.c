@@ -14,20 +14,6 @@
 #define LONGEST_PATH 4096
 #define LONGEST_TITLE 300
 
-/* "GenuineIntel-6-8F-8", as mapfile.csv has its patterns. */
-static void cpu_id(const struct uncore *u, char *into, size_t room)
-{
-	const char *vendor = uncore_cpu_model(u), *family = strchr(vendor, '/');
-	char *end = NULL;
-	unsigned long number = family ? strtoul(family + 1, &end, 10) : 0;
-
-	*into = '\0';
-	if (end && *end == '/')
-		snprintf(into, room, "%s-%lu-%lX-%X",
-			 strncmp(vendor, "intel/", 6) == 0 ? "GenuineIntel" : "AuthenticAMD",
-			 number, strtoul(end + 1, NULL, 10), (unsigned)uncore_cpu_stepping(u));
-}
-
 /* "GenuineIntel-6-55-[01234]"; without a stepping it is for all. */
 static bool fits(const char *pattern, const char *cpu)
 {
@@ -180,7 +166,9 @@ static int add_mapped(FILE *map, const char *directory, const char *cpu, FILE *t
 
 int perfmon_read(const struct uncore *u, const char *directory, char **text, char *why)
 {
-	char path[LONGEST_PATH], cpu[64];
+	const char *model = uncore_cpu_model(u), *family = strchr(model, '/');
+	char path[LONGEST_PATH], cpu[64] = "", *end = NULL;
+	unsigned long number = family ? strtoul(family + 1, &end, 10) : 0;
 	size_t len = 0, head;
 	FILE *map, *to = open_memstream(text, &len);
 	int status, failed;
@@ -189,8 +177,12 @@ int perfmon_read(const struct uncore *u, const char *directory, char **text, cha
 		snprintf(why, PERFMON_WHY, "out of memory");
 		return CLI_RUNTIME;
 	}
-	cpu_id(u, cpu, sizeof(cpu));
-	fprintf(to, "model user %s\n", uncore_cpu_model(u));
+	/* "GenuineIntel-6-8F-8", as mapfile.csv has its patterns. */
+	if (end && *end == '/')
+		snprintf(cpu, sizeof(cpu), "%s-%lu-%lX-%X",
+			 strncmp(model, "intel/", 6) == 0 ? "GenuineIntel" : "AuthenticAMD", number,
+			 strtoul(end + 1, NULL, 10), (unsigned)uncore_cpu_stepping(u));
+	fprintf(to, "model user %s\n", model);
 	fflush(to);
 	head = len;
 	snprintf(path, sizeof(path), "%s/mapfile.csv", directory);

@@ -202,7 +202,6 @@ static int make_files(struct demo *d)
 	if (w.fd < 0)
 		return fail(w.name);
 	describe(d, &w.text);
-	writer_flush(&w);
 	return writer_close(&w);
 }
 
@@ -296,20 +295,6 @@ static bool obey(struct demo *d)
 	return seen & FREEZE && d->window != LATCHED;
 }
 
-/* Waits for SIGUSR1. False: the end came before. */
-static bool wait_for_start(struct demo *d)
-{
-	const struct timespec step = {.tv_nsec = 10000000};
-	sigset_t start;
-
-	sigemptyset(&start);
-	sigaddset(&start, SIGUSR1);
-	while (d->wait && sigtimedwait(&start, NULL, &step) != SIGUSR1)
-		if (signals_take(&d->signals).stop)
-			return false;
-	return true;
-}
-
 /* Cycles are those of the time that was not frozen. */
 static void move(struct demo *d)
 {
@@ -333,23 +318,12 @@ static void move(struct demo *d)
 	}
 }
 
-static int print_made(const struct demo *d)
-{
-	struct buffer text = {0};
-
-	for (size_t i = 0; i < COUNTERS; i++)
-		json_print(json_record(RECORD({"schema", value_count(JSON_SCHEMA)},
-					      {"kind", value_text("made")},
-					      {"event", value_text(counters[i].name)},
-					      {"made", value_count(d->made[i])})),
-			   JSON_COMPACT, &text);
-	return writer_print(&text);
-}
-
 static int run(struct demo *d)
 {
+	const struct timespec step = {.tv_nsec = 10000000};
 	struct buffer text = {0};
 	sigset_t start;
+	bool stopped = false;
 	int status;
 
 	sigemptyset(&start);
@@ -364,11 +338,19 @@ static int run(struct demo *d)
 			      d->window == FREE ? "" : " --program");
 		status = writer_print(&text);
 	}
-	if (!status && wait_for_start(d))
+	while (!status && d->wait && !stopped && sigtimedwait(&start, NULL, &step) != SIGUSR1)
+		stopped = signals_take(&d->signals).stop;
+	if (!status && !stopped)
 		move(d);
 	remove_files(d);
 	signals_close(&d->signals);
-	return status ? status : print_made(d);
+	for (size_t i = 0; !status && i < COUNTERS; i++)
+		json_print(json_record(RECORD({"schema", value_count(JSON_SCHEMA)},
+					      {"kind", value_text("made")},
+					      {"event", value_text(counters[i].name)},
+					      {"made", value_count(d->made[i])})),
+			   JSON_COMPACT, &text);
+	return status ? status : writer_print(&text);
 }
 
 int cmd_demo_block(struct cli *cli, int argc, char **argv)

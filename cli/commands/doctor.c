@@ -19,32 +19,26 @@ static const struct {
 	[UNCORE_VERDICT_NOTE] = {"note", "note"},
 };
 
-/* A command stays in one line, to be copied; a comment that makes it too long goes below. */
-static void put_fix(const char *fix, struct buffer *to)
-{
-	static const char label[] = "         fix: ";
-	const char *comment = strstr(fix, "   # ");
-	size_t command = comment ? (size_t)(comment - fix) : strlen(fix);
-
-	buffer_printf(to, "%s%.*s", label, (int)command, fix);
-	if (comment && strlen(label) + strlen(fix) > text_columns()) {
-		buffer_puts(to, "\n");
-		buffer_wrap(to, 11, text_columns(), comment);
-	} else {
-		buffer_printf(to, "%s\n", comment ? comment : "");
-	}
-}
-
 void doctor_finding(const struct uncore_finding *f, struct buffer *to)
 {
+	static const char fix[] = "         fix: ";
+	const char *comment;
 	char label[80];
 
 	snprintf(label, sizeof(label), "%-8s %s:", verdicts[f->verdict].mark, f->subject);
 	buffer_hang(to, 9, text_columns(), label, f->found);
 	if (f->why)
 		buffer_wrap(to, 9, text_columns(), f->why);
-	if (f->fix)
-		put_fix(f->fix, to);
+	if (!f->fix)
+		return;
+	/* A command stays in one line, to be copied; a comment that makes it too long goes below. */
+	comment = strstr(f->fix, "   # ");
+	if (!comment || strlen(fix) + strlen(f->fix) <= text_columns()) {
+		buffer_printf(to, "%s%s\n", fix, f->fix);
+	} else {
+		buffer_printf(to, "%s%.*s\n", fix, (int)(comment - f->fix), f->fix);
+		buffer_wrap(to, 11, text_columns(), comment);
+	}
 }
 
 /* A missing PMU decides, because permission alone would not help. */

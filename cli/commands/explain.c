@@ -28,22 +28,6 @@ static void take_argument(void *into, char *arg, struct argp_state *state)
 	o->metric = arg;
 }
 
-/* Metrics of this machine; when there are none, metrics of the family that the pattern names. */
-static size_t keep_available(const struct uncore_metric **metrics, size_t count, bool family_named)
-{
-	size_t here = 0;
-
-	for (size_t i = 0; i < count; i++)
-		here += uncore_metric_event_count(metrics[i]) > 0;
-	if ((!here && family_named) || here == count)
-		return count;
-	here = 0;
-	for (size_t i = 0; i < count; i++)
-		if (uncore_metric_event_count(metrics[i]))
-			metrics[here++] = metrics[i];
-	return here;
-}
-
 /* ---- the perf line ---- */
 
 /* Length of the name that perf takes for all PMUs of an event: "uncore_imc" of "uncore_imc_0". */
@@ -77,6 +61,11 @@ static bool opens_group(const struct uncore_metric *m, size_t i)
 	return true;
 }
 
+static bool is_of_family(const struct uncore_pmu *pmu, const char *family)
+{
+	return uncore_pmu_family(pmu) && strcmp(uncore_pmu_family(pmu), family) == 0;
+}
+
 /* How much of the i-th PMU's name perf needs to find it and its like; 0: an earlier PMU of the family has
  * this stem. Those of two sockets may differ within the name ("nvidia_pcie_pmu_1_rc_0"). */
 static size_t new_stem(const struct uncore *u, const char *family, size_t i)
@@ -86,9 +75,8 @@ static size_t new_stem(const struct uncore *u, const char *family, size_t i)
 
 	for (size_t k = 0; stem && k < i; k++) {
 		const struct uncore_pmu *pmu = uncore_pmu_at(u, k);
-		const char *other = uncore_pmu_family(pmu);
 
-		if (other && strcmp(other, family) == 0 && pmu_stem(uncore_pmu_name(pmu)) == stem &&
+		if (is_of_family(pmu, family) && pmu_stem(uncore_pmu_name(pmu)) == stem &&
 		    strncmp(uncore_pmu_name(pmu), name, stem) == 0)
 			return 0;
 	}
@@ -116,43 +104,30 @@ static void put_events(const struct uncore_metric *m, size_t first, const char *
 	buffer_free(&events);
 }
 
-/* True when the event is counted on all PMUs of the family. */
-static bool on_all(const struct uncore *u, const struct uncore_metric_event *event,
-		   const char *family)
-{
-	size_t count = 0;
-
-	for (size_t i = 0; i < uncore_pmu_count(u); i++) {
-		const char *other = uncore_pmu_family(uncore_pmu_at(u, i));
-
-		count += other && strcmp(other, family) == 0;
-	}
-	return count == event->pmu_count;
-}
-
 /* The equal `perf stat` line. Nothing without events, and nothing for registers, which have no PMU that perf
  * could open. */
 static void put_perf(const struct uncore *u, const struct uncore_metric *m, struct buffer *to)
 {
 	const char *family = uncore_metric_family(m);
+	size_t all = 0;
 
 	if (strncmp(uncore_source(u), "regs:", 5) == 0)
 		return;
+	for (size_t i = 0; i < uncore_pmu_count(u); i++)
+		all += is_of_family(uncore_pmu_at(u, i), family);
 	for (size_t i = 0; i < uncore_metric_event_count(m); i++) {
 		const struct uncore_metric_event *event = uncore_metric_event_at(m, i);
 
 		if (!event->pmu || !opens_group(m, i))
 			continue;
 		buffer_puts(to, to->len ? "" : "perf stat -a");
-		if (event->pmu_count == 1 || !on_all(u, event, family)) {
+		if (event->pmu_count == 1 || event->pmu_count != all) {
 			put_events(m, i, uncore_pmu_name(event->pmu), stem_of(event), to);
 			continue;
 		}
 		for (size_t k = 0; k < uncore_pmu_count(u); k++) {
 			const struct uncore_pmu *pmu = uncore_pmu_at(u, k);
-			const char *other = uncore_pmu_family(pmu);
-			size_t stem =
-				other && strcmp(other, family) == 0 ? new_stem(u, family, k) : 0;
+			size_t stem = is_of_family(pmu, family) ? new_stem(u, family, k) : 0;
 
 			if (stem)
 				put_events(m, i, uncore_pmu_name(pmu), stem, to);
@@ -168,16 +143,14 @@ static void put_perf(const struct uncore *u, const struct uncore_metric *m, stru
 
 static json_t *decider_record(const struct uncore_row *row, const char *name, const char *reason)
 {
-	const struct field fields[] = {
+	return json_record((const struct field[]){
 		{"name", value_text(name)},
 		{"value", row ? value_real(row->value) : value_none()},
 		{"unit", value_text(row ? row->query.unit : NULL)},
 		{"quality", value_text(row ? uncore_quality_name(row->quality) : "unavailable")},
 		{"reason", value_text(row ? row->reason : reason)},
 		{0},
-	};
-
-	return json_record(fields);
+	});
 }
 
 /* The metrics that decide whether a doubt holds, counted for a moment. */
@@ -188,23 +161,22 @@ static json_t *deciders(struct uncore *u, const struct uncore_metric *m)
 	struct uncore_sample *sample = NULL;
 	json_t *array = json_array();
 	const char *name;
-	int err = uncore_metric_decider(m, 0) ? uncore_monitor_new(&monitor, u) : 0;
+	int err;
 
+	if (!uncore_metric_decider(m, 0))
+		return array;
+	err = uncore_monitor_new(&monitor, u);
 	for (size_t i = 0; !err && (name = uncore_metric_decider(m, i)); i++)
 		err = uncore_monitor_add_metrics(monitor, name);
-	if (monitor && !err)
-		err = uncore_monitor_plan(monitor);
-	if (monitor && !err)
-		err = uncore_monitor_open(monitor);
-	if (monitor && !err)
-		err = uncore_monitor_start(monitor);
-	if (monitor && !err)
-		err = uncore_sample_new(&sample);
-	if (monitor && !err) {
+	err = err ? err : uncore_monitor_plan(monitor);
+	err = err ? err : uncore_monitor_open(monitor);
+	err = err ? err : uncore_monitor_start(monitor);
+	err = err ? err : uncore_sample_new(&sample);
+	if (!err) {
 		nanosleep(&moment, NULL);
 		err = uncore_monitor_read(monitor, sample);
 	}
-	for (size_t i = 0; !err && monitor && i < uncore_sample_count(sample); i++)
+	for (size_t i = 0; !err && i < uncore_sample_count(sample); i++)
 		json_push(array, decider_record(uncore_sample_row(sample, i),
 						uncore_sample_row(sample, i)->query.name, NULL));
 	for (size_t i = 0; err && (name = uncore_metric_decider(m, i)); i++)
@@ -234,47 +206,36 @@ static void sentence(struct buffer *to, const char *name, const char *text)
 	buffer_hang(to, 12, text_columns(), label, text);
 }
 
-static void put_config(const struct uncore_metric_event *event, struct buffer *to)
+static void event_text(const struct uncore_metric_event *event, struct buffer *to)
 {
 	static const char *const words[UNCORE_CONFIG_WORDS] = {"config", "config1", "config2",
 							       "config3"};
-
-	for (size_t i = 0; i < UNCORE_CONFIG_WORDS; i++)
-		if (!i || event->config[i])
-			buffer_printf(to, "%s%s=0x%llx", i ? " " : "", words[i],
-				      (unsigned long long)event->config[i]);
-}
-
-static void encoding_text(const struct uncore_metric_event *event, struct buffer *to)
-{
-	const char *name = uncore_pmu_name(event->pmu);
-	struct buffer where = {0};
-	size_t begin = to->len;
-
-	put_config(event, &where);
-	if (event->pmu_count > 1)
-		buffer_printf(&where, "  on %zu PMUs from %s on\n", event->pmu_count, name);
-	else
-		buffer_printf(&where, "  on %s\n", name);
-	buffer_printf(to, "%12s%.*s/%s/", "", (int)stem_of(event), name, event->terms);
-	if (to->len - begin + where.len >= text_columns())
-		buffer_printf(to, "\n%12s%s", "", where.data);
-	else
-		buffer_printf(to, "  %s", where.data);
-	buffer_free(&where);
-}
-
-static void event_text(const struct uncore_metric_event *event, struct buffer *to)
-{
+	const char *name = event->pmu ? uncore_pmu_name(event->pmu) : "";
 	struct buffer text = {0};
+	size_t begin;
 
 	buffer_printf(&text, "%s: %s", event->name, event->title ? event->title : "");
 	sentence(to, "event", text.data);
-	buffer_free(&text);
-	if (event->pmu)
-		encoding_text(event, to);
+	text.len = 0;
+	begin = to->len;
+	for (size_t i = 0; i < UNCORE_CONFIG_WORDS; i++)
+		if (!i || event->config[i])
+			buffer_printf(&text, "%s%s=0x%llx", i ? " " : "", words[i],
+				      (unsigned long long)event->config[i]);
+	if (event->pmu_count > 1)
+		buffer_printf(&text, "  on %zu PMUs from %s on\n", event->pmu_count, name);
 	else
+		buffer_printf(&text, "  on %s\n", name);
+	if (event->pmu) {
+		buffer_printf(to, "%12s%.*s/%s/", "", (int)stem_of(event), name, event->terms);
+		if (to->len - begin + text.len >= text_columns())
+			buffer_printf(to, "\n%12s%s", "", text.data);
+		else
+			buffer_printf(to, "  %s", text.data);
+	} else {
 		sentence(to, "", "no PMU of this machine counts it");
+	}
+	buffer_free(&text);
 	sentence(to, "", event->evidence);
 }
 
@@ -321,24 +282,18 @@ static void deciders_text(struct uncore *u, const struct uncore_metric *m, struc
 	json_decref(array);
 }
 
-static void title_text(const struct uncore_metric *m, struct buffer *to)
-{
-	struct buffer label = {0};
-
-	buffer_printf(&label, "%s:", uncore_metric_name(m));
-	buffer_hang(to, 4, text_columns(), label.data, uncore_metric_title(m));
-	buffer_free(&label);
-}
-
 void explain_text(struct uncore *u, const struct uncore_metric **metrics, size_t count,
 		  struct buffer *to)
 {
 	out_text_simulated(u, to);
 	for (size_t i = 0; i < count; i++) {
 		const struct uncore_metric *m = metrics[i];
+		struct buffer label = {0};
 
 		buffer_puts(to, i ? "\n" : "");
-		title_text(m, to);
+		buffer_printf(&label, "%s:", uncore_metric_name(m));
+		buffer_hang(to, 4, text_columns(), label.data, uncore_metric_title(m));
+		buffer_free(&label);
 		field(to, "family", uncore_metric_family(m));
 		field(to, "unit", uncore_metric_unit(m));
 		sentence(to, "formula", *uncore_metric_formula(m) ? uncore_metric_formula(m) : "-");
@@ -390,76 +345,68 @@ static json_t *metric_record(struct uncore *u, const struct uncore_metric *m)
 	return metric;
 }
 
-static json_t *explain_document(struct uncore *u, const struct uncore_metric **metrics,
-				size_t count)
-{
-	json_t *array = json_array();
-
-	for (size_t i = 0; i < count; i++)
-		json_push(array, metric_record(u, metrics[i]));
-	return json_document(u, RECORD({"metrics", value_json(array)}));
-}
-
 /* ---- events ---- */
 
-/* PMUs that are alike are one: under their common name, or a number's. */
-static bool names_event(const struct pmus *p, size_t first, size_t count, const char *pattern,
-			const struct uncore_alias *alias)
+static bool names_event(const char *pattern, const char *pmu, const char *alias)
 {
-	struct buffer common = {0}, own = {0};
+	struct buffer text = {0};
 	bool matches;
 
-	pmus_short_name(p, first, count, &common);
-	buffer_printf(&common, "/%s/", alias->name);
-	buffer_printf(&own, "%s/%s/", uncore_pmu_name(p->items[first]), alias->name);
-	matches = fnmatch(pattern, common.data, 0) == 0 || fnmatch(pattern, own.data, 0) == 0;
-	buffer_free(&common);
-	buffer_free(&own);
+	buffer_printf(&text, "%s/%s/", pmu, alias);
+	matches = fnmatch(pattern, text.data, 0) == 0;
+	buffer_free(&text);
 	return matches;
 }
 
-static json_t *named_event(const struct uncore *u, const struct pmus *p, size_t first, size_t count,
-			   const struct uncore_alias *alias)
+/* An event of `count` PMUs that are alike from `first` on. */
+static json_t *named_event(const char *pmu, const struct uncore_pmu *first, size_t count,
+			   const struct uncore_alias *alias, bool by_perf)
 {
-	struct buffer pmu = {0}, perf = {0};
+	struct buffer perf = {0};
 	json_t *record;
 
-	pmus_short_name(p, first, count, &pmu);
-	if (strncmp(uncore_source(u), "regs:", 5) != 0)
-		buffer_printf(&perf, "perf stat -a -e '%s/%s,name=%s/' -- sleep 1", pmu.data,
+	if (by_perf)
+		buffer_printf(&perf, "perf stat -a -e '%s/%s,name=%s/' -- sleep 1", pmu,
 			      alias->evidence ? alias->terms : alias->name, alias->name);
 	record = json_record((struct field[]){
 		{"name", value_text(alias->name)},
 		{"title", value_text(alias->title)},
-		{"pmu", value_text(pmu.data)},
+		{"pmu", value_text(pmu)},
 		{"pmu_count", value_count(count)},
-		{"family", value_text(uncore_pmu_family(p->items[first]))},
+		{"family", value_text(uncore_pmu_family(first))},
 		{"unit", value_text(alias->unit)},
 		{"terms", value_text(alias->terms)},
 		{"evidence", value_text(alias->evidence)},
 		{"perf", value_text(perf.data)},
 		{0},
 	});
-	buffer_free(&pmu);
 	buffer_free(&perf);
 	return record;
 }
 
+/* The pattern has the common name of PMUs that are alike, or that of the first. */
 static json_t *named_events(const struct uncore *u, const char *pattern)
 {
+	bool by_perf = strncmp(uncore_source(u), "regs:", 5) != 0;
 	json_t *array = json_array();
 	struct pmus p;
 	size_t n;
 
 	pmus_select(&p, u, NULL, NULL);
 	for (size_t i = 0; i < p.count; i += n) {
-		n = pmus_alike(&p, i);
-		for (size_t k = 0; k < uncore_pmu_alias_count(p.items[i]); k++) {
-			const struct uncore_alias *alias = uncore_pmu_alias_at(p.items[i], k);
+		const struct uncore_pmu *pmu = p.items[i];
+		struct buffer name = {0};
 
-			if (names_event(&p, i, n, pattern, alias))
-				json_push(array, named_event(u, &p, i, n, alias));
+		n = pmus_alike(&p, i);
+		pmus_short_name(&p, i, n, &name);
+		for (size_t k = 0; k < uncore_pmu_alias_count(pmu); k++) {
+			const struct uncore_alias *alias = uncore_pmu_alias_at(pmu, k);
+
+			if (names_event(pattern, name.data, alias->name) ||
+			    names_event(pattern, uncore_pmu_name(pmu), alias->name))
+				json_push(array, named_event(name.data, pmu, n, alias, by_perf));
 		}
+		buffer_free(&name);
 	}
 	pmus_free(&p);
 	return array;
@@ -561,32 +508,44 @@ static int explain_event(struct cli *cli, const struct explain_options *o)
 	struct buffer text = {0};
 
 	if (found && o->output)
-		o->output->document(json_document(cli->u, RECORD({"events", value_json(array)})),
-				    &text);
+		o->output->document(
+			json_document(cli->u, RECORD({"events", value_json(json_incref(array))})),
+			&text);
 	else if (found)
 		named_events_text(cli->u, array, &text);
-	if (!found || !o->output)
-		json_decref(array);
+	json_decref(array);
 	return found ? writer_print(&text) : not_here(cli, o->metric, true);
 }
 
 static int explain(struct cli *cli, const struct explain_options *o)
 {
-	size_t all = uncore_metric_count(cli->u);
+	size_t all = uncore_metric_count(cli->u), count = 0, here = 0;
 	const struct uncore_metric **metrics = cli_realloc(NULL, all, sizeof(*metrics));
+	json_t *array = json_array();
 	struct buffer text = {0};
-	size_t count = 0;
 	int status;
 
 	for (size_t i = 0; i < all; i++)
-		if (uncore_metric_matches(uncore_metric_at(cli->u, i), o->metric))
-			metrics[count++] = uncore_metric_at(cli->u, i);
-	count = keep_available(metrics, count, strchr(o->metric, '/'));
+		here += uncore_metric_matches(uncore_metric_at(cli->u, i), o->metric) &&
+			uncore_metric_event_count(uncore_metric_at(cli->u, i));
+	/* Metrics of this machine; when there are none, metrics of the family that the pattern names. */
+	for (size_t i = 0; i < all; i++) {
+		const struct uncore_metric *m = uncore_metric_at(cli->u, i);
+
+		if (uncore_metric_matches(m, o->metric) &&
+		    (uncore_metric_event_count(m) || (!here && strchr(o->metric, '/'))))
+			metrics[count++] = m;
+	}
+	for (size_t i = 0; o->output && i < count; i++)
+		json_push(array, metric_record(cli->u, metrics[i]));
 	if (count && o->output)
-		o->output->document(explain_document(cli->u, metrics, count), &text);
+		o->output->document(
+			json_document(cli->u, RECORD({"metrics", value_json(json_incref(array))})),
+			&text);
 	else if (count)
 		explain_text(cli->u, metrics, count, &text);
 	status = count ? writer_print(&text) : not_here(cli, o->metric, false);
+	json_decref(array);
 	free(metrics);
 	return status;
 }

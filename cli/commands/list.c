@@ -125,16 +125,16 @@ static bool takes_pmu(const struct uncore_pmu *pmu, const void *arg)
 }
 
 /* By its name, or written as an event: "pmu/alias/". */
-static bool takes_alias(const struct list_options *o, const struct uncore_pmu *pmu,
-			const struct uncore_alias *alias)
+static bool takes_event(const struct list_options *o, const struct uncore_pmu *pmu,
+			const struct uncore_alias *event)
 {
 	struct buffer text = {0};
 	bool taken;
 
 	if (!o->count)
 		return true;
-	buffer_printf(&text, "%s/%s/", uncore_pmu_name(pmu), alias->name);
-	taken = takes(o, (const char *[]){alias->name, text.data, NULL});
+	buffer_printf(&text, "%s/%s/", uncore_pmu_name(pmu), event->name);
+	taken = takes(o, (const char *[]){event->name, text.data, NULL});
 	buffer_free(&text);
 	return taken;
 }
@@ -150,21 +150,6 @@ static bool takes_metric(const struct list_options *o, const struct uncore_metri
 }
 
 /* ---- text: PMUs whose names differ only in their number are one line ---- */
-
-/* With the identifier where PMUs of one name belong to several families. */
-static void family_cell(struct table *t, const struct pmus *p, size_t i)
-{
-	const struct uncore_pmu *pmu = p->items[i];
-	const char *family = uncore_pmu_family(pmu);
-	const char *identifier = uncore_pmu_identifier(pmu);
-
-	if (!family)
-		family = uncore_pmu_is_core(pmu) ? "(not uncore)" : "-";
-	if (identifier && pmus_mixed(p, i))
-		table_cell(t, "%s, identifier %s", family, identifier);
-	else
-		table_cell(t, "%s", family);
-}
 
 /* The CPUs whose traffic the PMUs count, as far as the driver says, each list once. */
 static void associated_cell(struct table *t, const struct pmus *p, size_t first, size_t count)
@@ -192,10 +177,12 @@ static void add_pmus(const struct uncore *u, const struct list_options *o, struc
 	pmus_select(&p, u, takes_pmu, o);
 	for (size_t i = 0; i < p.count; i += n) {
 		const struct uncore_pmu *pmu = p.items[i];
-		const char *alias = uncore_pmu_alias(pmu);
-		struct buffer name = {0};
-		struct buffer cpus = {0};
+		const char *alias = uncore_pmu_alias(pmu), *family = uncore_pmu_family(pmu);
+		const char *identifier = pmus_mixed(&p, i) ? uncore_pmu_identifier(pmu) : NULL;
+		struct buffer name = {0}, cpus = {0};
 
+		if (!family)
+			family = uncore_pmu_is_core(pmu) ? "(not uncore)" : "-";
 		n = pmus_alike(&p, i);
 		pmus_name(&p, i, n, &name);
 		pmus_cpus(&p, i, n, &cpus);
@@ -203,7 +190,9 @@ static void add_pmus(const struct uncore *u, const struct list_options *o, struc
 		table_cell(t, "%zu", n);
 		table_cell(t, n > 1 ? "%u..." : "%u", uncore_pmu_type(pmu));
 		table_cell(t, "%s", buffer_text(&cpus));
-		family_cell(t, &p, i);
+		/* PMUs of one name may belong to several families. */
+		table_cell(t, "%s%s%s", family, identifier ? ", identifier " : "",
+			   identifier ? identifier : "");
 		table_cell(t, "%s", alias && n == 1 ? alias : "");
 		associated_cell(t, &p, i, n);
 		table_end_row(t, NULL);
@@ -221,22 +210,32 @@ static bool has_alias(const struct uncore_pmu *pmu, const char *name)
 	return false;
 }
 
-/* The vendor's events are thousands: only those of a pattern. */
-static size_t vendor_count(const struct list_options *o, const struct uncore_pmu *pmu)
+/* Named events, and the vendor's behind them: thousands, so only with a pattern. */
+static size_t event_count(const struct list_options *o, const struct uncore_pmu *pmu)
 {
-	return o->count || o->all ? uncore_pmu_vendor_event_count(pmu) : 0;
+	return uncore_pmu_alias_count(pmu) +
+	       (o->count || o->all ? uncore_pmu_vendor_event_count(pmu) : 0);
 }
 
-static void event_row(struct table *t, const struct buffer *pmu, const struct uncore_alias *alias,
+/* *vendor: it is one of the vendor's. */
+static const struct uncore_alias *event_at(const struct uncore_pmu *pmu, size_t i, bool *vendor)
+{
+	const size_t aliases = uncore_pmu_alias_count(pmu);
+
+	*vendor = i >= aliases;
+	return *vendor ? uncore_pmu_vendor_event_at(pmu, i - aliases) : uncore_pmu_alias_at(pmu, i);
+}
+
+static void event_row(struct table *t, const char *pmu, const struct uncore_alias *event,
 		      const char *from)
 {
+	/* The vendor's own words, which are there with --perfmon. */
+	const char *title = event->title && !event->evidence ? event->title : "";
 	struct buffer text = {0};
 
-	/* The vendor's own words, which are there with --perfmon. */
-	buffer_printf(&text, "%s%s%s", alias->terms, alias->title && !alias->evidence ? "  " : "",
-		      alias->title && !alias->evidence ? alias->title : "");
-	table_cell(t, "%s/%s/", pmu->data, alias->name);
-	table_cell(t, "%s", alias->unit ? alias->unit : "");
+	buffer_printf(&text, "%s%s%s", event->terms, *title ? "  " : "", title);
+	table_cell(t, "%s/%s/", pmu, event->name);
+	table_cell(t, "%s", event->unit ? event->unit : "");
 	table_cell(t, "%s", from);
 	table_end_row(t, text.data);
 	buffer_free(&text);
@@ -249,24 +248,20 @@ static void events_alike(struct table *t, const struct list_options *o, const st
 {
 	for (size_t i = first; i < first + count; i++) {
 		const struct uncore_pmu *pmu = p->items[i];
+		const size_t events = i > first ? uncore_pmu_alias_count(pmu) : event_count(o, pmu);
 		struct buffer name = {0};
+		bool vendor;
 
 		pmus_short_name(p, i, i == first ? count : 1, &name);
-		for (size_t k = 0; k < uncore_pmu_alias_count(pmu); k++) {
-			const struct uncore_alias *alias = uncore_pmu_alias_at(pmu, k);
+		for (size_t k = 0; k < events; k++) {
+			const struct uncore_alias *event = event_at(pmu, k, &vendor);
 
-			if (i > first && has_alias(p->items[first], alias->name))
-				continue;
-			if (!takes_alias(o, pmu, alias))
-				continue;
-			event_row(t, &name, alias,
-				  alias->evidence ? uncore_pmu_family(pmu) : "driver");
-		}
-		for (size_t k = 0; i == first && k < vendor_count(o, pmu); k++) {
-			const struct uncore_alias *event = uncore_pmu_vendor_event_at(pmu, k);
-
-			if (takes_alias(o, pmu, event))
-				event_row(t, &name, event, "vendor");
+			if ((i == first || !has_alias(p->items[first], event->name)) &&
+			    takes_event(o, pmu, event))
+				event_row(t, name.data, event,
+					  vendor            ? "vendor"
+					  : event->evidence ? uncore_pmu_family(pmu)
+							    : "driver");
 		}
 		for (size_t k = 0; i == first && k < uncore_pmu_term_count(pmu); k++) {
 			const struct uncore_term *term = uncore_pmu_term_at(pmu, k);
@@ -395,30 +390,27 @@ static json_t *terms(const struct uncore_pmu *pmu)
 	return array;
 }
 
-/* Matching events; all when PMUs are listed and the pattern selects this one. */
+/* Matching events; all of the PMU's own when PMUs are listed and the pattern selects this one. */
 static json_t *events(const struct list_options *o, const struct uncore_pmu *pmu, bool all)
 {
 	json_t *array = json_array();
-	const size_t aliases = uncore_pmu_alias_count(pmu);
+	bool vendor;
 
-	for (size_t i = 0; i < aliases + vendor_count(o, pmu); i++) {
-		const struct uncore_alias *alias =
-			i < aliases ? uncore_pmu_alias_at(pmu, i)
-				    : uncore_pmu_vendor_event_at(pmu, i - aliases);
+	for (size_t i = 0; i < event_count(o, pmu); i++) {
+		const struct uncore_alias *event = event_at(pmu, i, &vendor);
 		const struct field fields[] = {
-			{"name", value_text(alias->name)},
-			{"terms", value_text(alias->terms)},
-			{"unit", value_text(alias->unit)},
-			{"scale", value_real(alias->scale)},
-			{"per_package", value_flag(alias->per_package)},
-			{"snapshot", value_flag(alias->snapshot)},
-			{"title", value_text(alias->title)},
-			{"evidence",
-			 value_text(i < aliases ? alias->evidence : "linux pmu-events")},
+			{"name", value_text(event->name)},
+			{"terms", value_text(event->terms)},
+			{"unit", value_text(event->unit)},
+			{"scale", value_real(event->scale)},
+			{"per_package", value_flag(event->per_package)},
+			{"snapshot", value_flag(event->snapshot)},
+			{"title", value_text(event->title)},
+			{"evidence", value_text(vendor ? "linux pmu-events" : event->evidence)},
 			{0},
 		};
 
-		if ((all && i < aliases) || takes_alias(o, pmu, alias))
+		if ((all && !vendor) || takes_event(o, pmu, event))
 			json_push(array, json_record(fields));
 	}
 	return array;
@@ -426,7 +418,7 @@ static json_t *events(const struct list_options *o, const struct uncore_pmu *pmu
 
 static json_t *pmu_record(const struct uncore_pmu *pmu, json_t *matching)
 {
-	const struct field fields[] = {
+	return json_record((const struct field[]){
 		{"name", value_text(uncore_pmu_name(pmu))},
 		{"type", value_count(uncore_pmu_type(pmu))},
 		{"alias", value_text(uncore_pmu_alias(pmu))},
@@ -439,9 +431,7 @@ static json_t *pmu_record(const struct uncore_pmu *pmu, json_t *matching)
 		{"terms", value_json(terms(pmu))},
 		{"events", value_json(matching)},
 		{0},
-	};
-
-	return json_record(fields);
+	});
 }
 
 static json_t *pmus(const struct uncore *u, const struct list_options *o)

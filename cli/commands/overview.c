@@ -27,20 +27,13 @@ static bool is_uncore(const struct uncore_pmu *pmu, const void *arg)
 	return !uncore_pmu_is_core(pmu);
 }
 
-static const char *family_of(const struct pmus *p, size_t i)
-{
-	const char *family = uncore_pmu_family(p->items[i]);
-
-	return family ? family : "";
-}
-
-/* How many PMUs the family of this one has; 0 when an earlier PMU is of the same family. */
+/* How many PMUs the family of this one has; 0: none, or an earlier PMU is of the same family. */
 static size_t family_size(const struct pmus *p, size_t i)
 {
 	size_t count = 0;
 
-	for (size_t k = 0; k < p->count; k++) {
-		if (strcmp(family_of(p, k), family_of(p, i)) != 0)
+	for (size_t k = 0; k < p->count && uncore_pmu_family(p->items[i]); k++) {
+		if (!same_text(uncore_pmu_family(p->items[k]), uncore_pmu_family(p->items[i])))
 			continue;
 		if (k < i)
 			return 0;
@@ -49,39 +42,26 @@ static size_t family_size(const struct pmus *p, size_t i)
 	return count;
 }
 
-/* "8 of intel-imc", each family once. */
-static void put_families(const struct pmus *p, struct buffer *to)
-{
-	for (size_t i = 0; i < p->count; i++) {
-		size_t count = *family_of(p, i) ? family_size(p, i) : 0;
-
-		if (count)
-			buffer_printf(to, "%s%zu of %s", to->len ? ", " : "", count,
-				      family_of(p, i));
-	}
-}
-
-/* The PMUs that no family describes, by name. */
-static void put_others(const struct pmus *p, struct buffer *to)
-{
-	for (size_t i = 0, n; i < p->count; i += n) {
-		n = pmus_alike(p, i);
-		if (*family_of(p, i))
-			continue;
-		buffer_puts(to, to->len ? ", " : "");
-		pmus_name(p, i, n, to);
-	}
-}
-
+/* "8 of intel-imc", each family once; and the PMUs that no family describes, by name. */
 static void pmu_lines(const struct uncore *u, struct buffer *to)
 {
-	struct buffer families = {0};
-	struct buffer others = {0};
+	struct buffer families = {0}, others = {0};
 	struct pmus p;
 
 	pmus_select(&p, u, is_uncore, NULL);
-	put_families(&p, &families);
-	put_others(&p, &others);
+	for (size_t i = 0, n; i < p.count; i += n) {
+		const char *family = uncore_pmu_family(p.items[i]);
+		size_t size = family_size(&p, i);
+
+		n = pmus_alike(&p, i);
+		if (size)
+			buffer_printf(&families, "%s%zu of %s", families.len ? ", " : "", size,
+				      family);
+		if (family)
+			continue;
+		buffer_puts(&others, others.len ? ", " : "");
+		pmus_name(&p, i, n, &others);
+	}
 	if (!p.count)
 		buffer_puts(to, "No PMU outside the cores.\n");
 	if (families.len)
@@ -111,20 +91,6 @@ static int findings(struct cli *cli, struct buffer *to)
 	return CLI_OK;
 }
 
-static int print(struct buffer *b)
-{
-	return b->len ? writer_print(b) : CLI_OK;
-}
-
-/* True when there is a metric that can be planned. */
-static bool has_metrics(const struct uncore *u)
-{
-	for (size_t i = 0; i < uncore_metric_count(u); i++)
-		if (!uncore_metric_missing(uncore_metric_at(u, i)))
-			return true;
-	return false;
-}
-
 static int measure(struct cli *cli)
 {
 	struct stat_options o = {.timeout_ns = cli_replays(cli) ? 0 : NS_PER_S,
@@ -134,14 +100,16 @@ static int measure(struct cli *cli)
 
 	if (uncore_socket_count(cli->u) > 1)
 		o.level = UNCORE_LEVEL_SOCKET;
-	return stat_run(cli, &o);
+	for (size_t i = 0; i < uncore_metric_count(cli->u); i++)
+		if (!uncore_metric_missing(uncore_metric_at(cli->u, i)))
+			return stat_run(cli, &o);
+	return CLI_UNAVAILABLE;
 }
 
 int cmd_overview(struct cli *cli, int argc, char **argv)
 {
 	struct buffer text = {0};
-	int status = cli_open(cli);
-	int also;
+	int status = cli_open(cli), also;
 
 	(void)argc;
 	(void)argv;
@@ -149,12 +117,12 @@ int cmd_overview(struct cli *cli, int argc, char **argv)
 		return status;
 	machine_line(cli->u, &text);
 	pmu_lines(cli->u, &text);
-	status = print(&text);
+	status = writer_print(&text);
 	if (status)
 		return status;
-	status = has_metrics(cli->u) ? measure(cli) : CLI_UNAVAILABLE;
+	status = measure(cli);
 	also = findings(cli, &text);
-	if (!also)
-		also = print(&text);
+	if (!also && text.len)
+		also = writer_print(&text);
 	return status ? status : also;
 }

@@ -11,13 +11,8 @@
 
 static bool same_row(const struct uncore_row *a, const struct uncore_row *b)
 {
-	const char *fa = a->query.family ? a->query.family : "";
-	const char *fb = b->query.family ? b->query.family : "";
-
-	return a->place.socket == b->place.socket && a->place.node == b->place.node &&
-	       a->place.cpu == b->place.cpu && a->place.pmu == b->place.pmu &&
-	       a->place.port == b->place.port && a->place.role == b->place.role &&
-	       strcmp(a->query.name, b->query.name) == 0 && strcmp(fa, fb) == 0;
+	return out_same_place(&a->place, &b->place) && a->place.role == b->place.role &&
+	       out_same_query(a, b);
 }
 
 /* The row of earlier runs, or a new one. Rows come in the same order in every run: `hint`. */
@@ -42,29 +37,20 @@ static struct repeat_row *find(struct repeat *r, const struct uncore_row *row, s
 	return new;
 }
 
-/* Bounds of which the value is one: a percentile. Those of a rate have it between them. */
-static bool is_bin(const struct uncore_row *row)
-{
-	return isfinite(row->low) && (!isfinite(row->high) || row->value >= row->high);
-}
-
-/* All that is known of several bins: where the first begins, and where the last ends. */
-static void add_bin(struct repeat_row *into, const struct uncore_row *row)
-{
-	into->bin = true;
-	into->open = into->open || !isfinite(row->high);
-	into->row.low = fmin(into->row.low, row->low);
-	into->row.high = fmax(into->row.high, row->high);
-}
-
 static void add_value(struct repeat_row *into, const struct uncore_row *row)
 {
 	double delta = row->value - into->mean;
 
 	if (!into->values++)
 		into->worst = row->quality;
-	if (is_bin(row))
-		add_bin(into, row);
+	/* The value of a percentile is one of its bounds; that of a rate lies between them. Several bins reach from the
+	 * begin of the first to the end of the last. */
+	if (isfinite(row->low) && (!isfinite(row->high) || row->value >= row->high)) {
+		into->bin = true;
+		into->open |= !isfinite(row->high);
+		into->row.low = fmin(into->row.low, row->low);
+		into->row.high = fmax(into->row.high, row->high);
+	}
 	into->mean += delta / into->values;
 	into->m2 += delta * (row->value - into->mean);
 	if (row->quality > into->worst)

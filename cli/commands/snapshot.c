@@ -42,7 +42,6 @@ int cmd_snapshot(struct cli *cli, int argc, char **argv)
 	w.text.records = true;
 	if (status == CLI_OK) {
 		buffer_puts(&w.text, text);
-		writer_flush(&w);
 		status = writer_close(&w);
 	}
 	free(text);

@@ -2,6 +2,7 @@
 /* Growing text. The process never calls setlocale(), so printf and strtod are those of "C". */
 #include "output/buffer.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -37,6 +38,21 @@ void buffer_add(struct buffer *b, const void *data, size_t len)
 	memcpy(b->data + b->len, data, len);
 	b->len += len;
 	b->data[b->len] = '\0';
+}
+
+int buffer_read(struct buffer *b, const char *path)
+{
+	char piece[4096];
+	size_t length;
+	FILE *f = fopen(path, "re");
+	int error;
+
+	while (f && (length = fread(piece, 1, sizeof(piece), f)))
+		buffer_add(b, piece, length);
+	error = !f || ferror(f) ? errno : 0;
+	if (f)
+		fclose(f);
+	return error;
 }
 
 const char *buffer_text(const struct buffer *b)

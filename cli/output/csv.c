@@ -46,24 +46,15 @@ static bool is_column(const struct field *f)
 	       (strcmp(f->name, "schema") != 0 && strcmp(f->name, "simulated") != 0);
 }
 
-static void put_source(struct out *out, const char *source)
-{
-	char text[256];
-
-	snprintf(text, sizeof(text), "SIMULATED %s", source);
-	put_text(out, text);
-}
-
 static void put_value(struct out *out, const struct field *f)
 {
-	char number[REAL_ROOM] = "";
+	char number[REAL_ROOM] = "", source[256] = "";
 
 	switch (f->value.type) {
 	case VALUE_TEXT:
 		if (out->setup.simulated && strcmp(f->name, "source") == 0)
-			put_source(out, f->value.text);
-		else
-			put_text(out, f->value.text ? f->value.text : "");
+			snprintf(source, sizeof(source), "SIMULATED %s", f->value.text);
+		put_text(out, *source ? source : f->value.text ? f->value.text : "");
 		return;
 	case VALUE_FLAG:
 		put_text(out, f->value.flag ? "true" : "false");
@@ -90,20 +81,15 @@ static void end_line(struct out *out)
 	buffer_puts(out->to, "\n");
 }
 
-static void put_header(struct out *out, const struct field *fields)
-{
-	for (const struct field *f = fields; f->name; f++)
-		if (is_column(f))
-			put_text(out, f->name);
-	end_line(out);
-	out->setup.header = false;
-}
-
 void csv_output_record(struct out *out, const struct field *fields)
 {
 	out->to->records = true;
+	for (const struct field *f = fields; out->setup.header && f->name; f++)
+		if (is_column(f))
+			put_text(out, f->name);
 	if (out->setup.header)
-		put_header(out, fields);
+		end_line(out);
+	out->setup.header = false;
 	for (const struct field *f = fields; f->name; f++)
 		if (is_column(f))
 			put_value(out, f);
@@ -119,15 +105,15 @@ static void put_column(const struct out *out, const struct uncore_row *row, stru
 	const struct uncore_row_query *q = &row->query;
 	const char *const more[] = {row->place.role, q->filter};
 	struct buffer place = {0};
+	bool everywhere;
 
 	out_place(&place, &row->place);
-	buffer_printf(to, "%s%s%s", out_has_namesake(out, row) ? q->family : "",
-		      out_has_namesake(out, row) ? "/" : "", q->name);
-	if (strcmp(place.data, "all") != 0)
-		buffer_puts(to, " ");
+	everywhere = strcmp(place.data, "all") == 0;
+	if (out_has_namesake(out, row))
+		buffer_printf(to, "%s/", q->family);
+	buffer_printf(to, "%s%s", q->name, everywhere ? "" : " ");
 	/* Separators there would need quotes. */
-	for (char *c = place.data, *next;
-	     strcmp(place.data, "all") != 0 && (next = strsep(&c, ","));)
+	for (char *c = place.data, *next; !everywhere && (next = strsep(&c, ","));)
 		buffer_puts(to, next);
 	for (size_t i = 0; i < sizeof(more) / sizeof(*more); i++)
 		buffer_printf(to, "%s%s", more[i] ? " " : "", more[i] ? more[i] : "");

@@ -84,36 +84,6 @@ static int compare_places(const void *a, const void *b)
 	return x->number < y->number ? -1 : x->number > y->number;
 }
 
-/* The row of the grid in the same line and column, or behind the last. */
-static size_t place_in_grid(const struct grid *g, const struct uncore_row *row)
-{
-	size_t k = 0;
-
-	while (k < g->count && (!out_same_place(&g->out->rows[k].row->place, &row->place) ||
-				column_of(g, g->out->rows[k].row) != column_of(g, row)))
-		k++;
-	return k;
-}
-
-/* A column has one family in each line: a second one that counts the same is left to the table below. */
-static void take_grid(struct grid *g)
-{
-	struct out_row *rows = g->out->rows;
-
-	for (size_t i = 0; i < g->out->row_count; i++) {
-		struct out_row row = rows[i];
-		size_t k = place_in_grid(g, row.row);
-
-		if (column_of(g, row.row) == METRICS)
-			continue;
-		if (k < g->count)
-			continue;
-		memmove(rows + k + 1, rows + k, (i - k) * sizeof(*rows));
-		rows[g->count++] = row;
-	}
-	qsort(rows, g->count, sizeof(*rows), compare_places);
-}
-
 static const struct uncore_row *find(const struct grid *g, const struct uncore_row *line,
 				     size_t column)
 {
@@ -124,6 +94,23 @@ static const struct uncore_row *find(const struct grid *g, const struct uncore_r
 			return row;
 	}
 	return NULL;
+}
+
+/* A column has one family in each line: a second one that counts the same is left to the table below. */
+static void take_grid(struct grid *g)
+{
+	struct out_row *rows = g->out->rows;
+
+	for (size_t i = 0; i < g->out->row_count; i++) {
+		struct out_row row = rows[i];
+		size_t k = g->count, column = column_of(g, row.row);
+
+		if (column == METRICS || find(g, row.row, column))
+			continue;
+		memmove(rows + k + 1, rows + k, (i - k) * sizeof(*rows));
+		rows[g->count++] = row;
+	}
+	qsort(rows, g->count, sizeof(*rows), compare_places);
 }
 
 /* The share of the ceiling where it is known, else the time in which the bus was busy. */
@@ -225,24 +212,10 @@ static void put_grid(struct grid *g)
 	out->row_count = all;
 }
 
-/* Without the grid's rows, of which there are several levels. */
-static void keep_rest(struct out *out, size_t from)
-{
-	bool sockets = out->setup.level == UNCORE_LEVEL_SOCKET;
-	size_t kept = 0;
-
-	for (size_t i = from; i < out->row_count; i++) {
-		const struct uncore_row_place *place = &out->rows[i].row->place;
-
-		if (!place->pmu && (place->socket >= 0) == sockets)
-			out->rows[kept++] = out->rows[i];
-	}
-	out->row_count = kept;
-}
-
 static void output_window(struct out *out, const struct grid_kind *kind)
 {
 	struct grid g = {.kind = kind, .out = out};
+	size_t rest = 0;
 
 	out_text_header(out);
 	out_text_time(out);
@@ -250,8 +223,16 @@ static void output_window(struct out *out, const struct grid_kind *kind)
 	take_grid(&g);
 	if (g.count)
 		put_grid(&g);
-	keep_rest(out, g.count);
-	if (g.count && out->row_count)
+	/* The other rows have several levels: one is printed. */
+	for (size_t i = g.count; i < out->row_count; i++) {
+		const struct uncore_row_place *place = &out->rows[i].row->place;
+
+		if (!place->pmu &&
+		    (place->socket >= 0) == (out->setup.level == UNCORE_LEVEL_SOCKET))
+			out->rows[rest++] = out->rows[i];
+	}
+	out->row_count = rest;
+	if (g.count && rest)
 		buffer_puts(out->to, "\n");
 	out_text_rows(out, &out->below);
 }

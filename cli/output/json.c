@@ -97,7 +97,7 @@ json_t *json_document(const struct uncore *u, const struct field *fields)
 
 json_t *json_metric(const struct uncore_metric *m)
 {
-	const struct field fields[] = {
+	return json_record((const struct field[]){
 		{"name", value_text(uncore_metric_name(m))},
 		{"title", value_text(uncore_metric_title(m))},
 		{"unit", value_text(uncore_metric_unit(m))},
@@ -109,9 +109,7 @@ json_t *json_metric(const struct uncore_metric *m)
 		{"kernel_note", value_text(uncore_metric_kernel_note(m))},
 		{"doubt", value_text(uncore_metric_doubt(m))},
 		{0},
-	};
-
-	return json_record(fields);
+	});
 }
 
 static int append(const char *text, size_t len, void *to)

@@ -126,10 +126,6 @@ void out_text_header(struct out *out);
 void out_text_time(struct out *out);
 /* Makes the table unless an earlier window did. */
 void out_table(const struct out *out, struct table *t, const struct table_column *columns);
-/* Makes out->table with a column for each metric of this window, behind two columns and before the one of `last`, unless
- * that is NULL. */
-void out_columns(struct out *out, const char *first, const char *second, const char *last,
-		 void (*make)(struct out_metric *into, const struct uncore_row *row));
 /* Remembers a text; true: it is the first time. */
 bool out_is_new(struct out *out, const char *text);
 /* A legend: printed once, however many windows there are. */
@@ -147,9 +143,33 @@ void out_text_rows(struct out *out, struct table *t);
 void out_choose_latencies(struct out *out);
 /* Another family has rows of the same name. */
 bool out_has_namesake(const struct out *out, const struct uncore_row *row);
+bool out_same_query(const struct uncore_row *a, const struct uncore_row *b);
 bool out_same_place(const struct uncore_row_place *a, const struct uncore_row_place *b);
+/* Families of one machine meet in a port. */
+bool out_same_port(const struct uncore_row_place *a, const struct uncore_row_place *b);
 /* "port 0000:00:01.0", "uncore_imc_0, CPU 3", "socket 1, channel 2", "socket 1" ... "all" */
 void out_place(struct buffer *to, const struct uncore_row_place *place);
+void out_place_cell(struct table *t, const struct uncore_row_place *place);
+
+/* ---- tables with a line for each place and a column for each metric: lines.c ---- */
+
+struct out_line {
+	const struct uncore_row *row; /* its first one */
+	const struct uncore_row
+		*cells[TABLE_COLUMNS]; /* by column; NULL: the place has no such metric */
+};
+
+/* Makes out->table with a column for each metric of this window, behind two columns and before the one of `last`, unless
+ * that is NULL. Titles are printed in capitals. */
+void out_columns(struct out *out, const char *first, const char *second, const char *last,
+		 void (*make)(struct out_metric *into, const struct uncore_row *row));
+/* The index in out->metrics; the number of metrics: there is no such column. */
+size_t out_column(const struct out *out, const char *name);
+/* The lines in the order of their first rows; to be freed. `column`: where a row is, TABLE_COLUMNS or more: nowhere. Of several
+ * rows in one cell it has the first. */
+struct out_line *out_lines(const struct out *out, size_t *count,
+			   bool (*same)(const struct uncore_row *a, const struct uncore_row *b),
+			   size_t (*column)(const struct out *out, const struct uncore_row *row));
 
 /* ---- short samples: samples.c ---- */
 

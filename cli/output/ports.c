@@ -12,8 +12,7 @@
 
 #define PART ".complex"
 
-/* The number of a part of a PMU that only the metric's name tells ("pcie.inbound.complex0.bandwidth"), with what is
- * behind it; NULL: none. */
+/* The name from the number of a part on, "0.bandwidth" of "pcie.inbound.complex0.bandwidth"; NULL: no part. */
 static const char *part_of(const char *name)
 {
 	const char *part = strstr(name, PART);
@@ -21,8 +20,7 @@ static const char *part_of(const char *name)
 	return part ? part + strlen(PART) : NULL;
 }
 
-/* Ports with their metrics come first; families of one machine meet in a port. */
-static bool same_place(const struct uncore_row_place *a, const struct uncore_row_place *b)
+bool out_same_port(const struct uncore_row_place *a, const struct uncore_row_place *b)
 {
 	return a->port ? a->port == b->port : !b->port && out_same_place(a, b);
 }
@@ -31,7 +29,7 @@ static bool same_line(const struct uncore_row *a, const struct uncore_row *b)
 {
 	const char *x = part_of(a->query.name), *y = part_of(b->query.name);
 
-	return same_place(&a->place, &b->place) && !x == !y &&
+	return out_same_port(&a->place, &b->place) && !x == !y &&
 	       (!x || strncmp(x, y, strcspn(x, ".") + 1) == 0);
 }
 
@@ -46,47 +44,34 @@ static void put_name(char name[OUT_METRIC_ROOM], const struct uncore_row *row)
 		 part ? part + strcspn(part, ".") : "");
 }
 
-/* "pcie.inbound.read.bandwidth" is headed "IN READ", "pcie.inbound.read.latency" "LATENCY", 
+/* "pcie.inbound.read.bandwidth" is headed "IN READ", "pcie.inbound.read.latency" "LATENCY",
  * "pcie.in.bandwidth" "IN", and "pcie.dma.utilization" "DMA UTILIZATION". */
-static void make_title(char *title, size_t size, const char *name)
+static void make_column(struct out_metric *m, const struct uncore_row *row)
 {
 	const char *words[3] = {"", "", ""};
-	char copy[64];
-	char *rest = copy;
+	char copy[OUT_METRIC_ROOM], *rest = copy;
 	size_t count = 0;
 
-	snprintf(copy, sizeof(copy), "%s", name);
+	put_name(m->name, row);
+	memcpy(copy, m->name, sizeof(copy));
 	strsep(&rest, ".");
 	while (rest && count < 3)
 		words[count++] = strsep(&rest, ".");
 	if (count == 3 && strcmp(words[2], "bandwidth") != 0)
-		snprintf(title, size, "%s", words[2]);
+		snprintf(m->title, sizeof(m->title), "%s", words[2]);
 	else if (count == 2 && strcmp(words[1], "bandwidth") != 0)
-		snprintf(title, size, "%s %s", words[0], words[1]);
+		snprintf(m->title, sizeof(m->title), "%s %s", words[0], words[1]);
 	else
-		snprintf(title, size, "%.*s%s%s", (int)strcspn(words[0], "b"), words[0],
-			 count == 3 ? " " : "", count == 3 ? words[1] : "");
-	for (char *c = title; *c; c++)
-		*c = *c >= 'a' && *c <= 'z' ? (char)(*c - 'a' + 'A') : *c;
+		snprintf(m->title, sizeof(m->title), "%.*s%s%s", (int)strcspn(words[0], "b"),
+			 words[0], count == 3 ? " " : "", count == 3 ? words[1] : "");
 }
 
-static void make_column(struct out_metric *m, const struct uncore_row *row)
+static size_t column_of(const struct out *out, const struct uncore_row *row)
 {
-	put_name(m->name, row);
-	make_title(m->title, sizeof(m->title), m->name);
-}
+	char name[OUT_METRIC_ROOM];
 
-static const struct uncore_row *find(const struct out *out, const struct uncore_row *line,
-				     const char *name)
-{
-	char found[OUT_METRIC_ROOM];
-
-	for (size_t i = 0; i < out->row_count; i++) {
-		put_name(found, out->rows[i].row);
-		if (same_line(line, out->rows[i].row) && strcmp(found, name) == 0)
-			return out->rows[i].row;
-	}
-	return NULL;
+	put_name(name, row);
+	return out_column(out, name);
 }
 
 static void put_value(struct table *t, const struct uncore_row *row)
@@ -122,20 +107,6 @@ static void put_place(struct table *t, const struct uncore_row *row)
 	buffer_free(&place);
 }
 
-/* The largest part of what the link can carry in one direction. */
-static double share_of(const struct out *out, const struct uncore_row *line)
-{
-	double most = NAN;
-
-	for (size_t i = 0; i < out->row_count; i++) {
-		const struct uncore_row *row = out->rows[i].row;
-
-		if (same_line(line, row) && isfinite(row->ceiling))
-			most = fmax(most, row->value / row->ceiling);
-	}
-	return most;
-}
-
 /* Where a PMU counts several ports together: the devices below them. */
 static void put_known(struct buffer *to, const struct uncore *u, const struct uncore_pmu *pmu)
 {
@@ -154,79 +125,33 @@ static void put_known(struct buffer *to, const struct uncore *u, const struct un
 	}
 }
 
-static void put_line(struct out *out, const struct uncore_row *row)
-{
-	struct table *t = &out->table;
-	struct buffer below = {0};
-	double share = share_of(out, row);
-
-	put_place(t, row);
-	for (size_t i = 0; i < out->metric_count; i++)
-		put_value(t, find(out, row, out->metrics[i].name));
-	if (isfinite(share) || !row->place.port)
-		out_share(t, share);
-	else
-		table_cell(t, "?");
-	if (row->place.port)
-		devices_below(&below, out->setup.machine, row->place.port);
-	else if (row->place.pmu)
-		put_known(&below, out->setup.machine, row->place.pmu);
-	table_end_row(t, buffer_text(&below));
-	buffer_free(&below);
-}
-
 /* ---- the lines, and their order ------------------------------------------------------------------------ */
 
+/* What the rows of a line are together. */
 struct line {
-	const struct uncore_row *row; /* its first one */
-	double key;                   /* the largest comes first */
-	size_t number;                /* in the order of the rows */
-	bool idle;
+	const struct out_line *of;
+	double share;          /* the largest part of what the link can carry in one direction */
+	double key;            /* of the order: the largest comes first */
+	bool bandwidth;        /* there are bandwidths, */
+	bool busy;             /* and one of them is not known to be 0 */
+	bool idle;             /* else: it is in no line of the table, unless it is the only one */
+	bool valued, positive; /* a row has a value, and one above 0 */
 };
 
 const char *const ports_sorts[] = {"traffic", "in", "out", "share", "latency", "place", NULL};
 
-/* Its rows of one kind, added up. */
-static double key_of(const struct out *out, const struct uncore_row *line)
+/* What the row adds to the line's key: the rows of one kind are added up. */
+static double key_of(const char *sort, const struct uncore_row *row)
 {
-	const char *sort = out->setup.sort ? out->setup.sort : ports_sorts[0];
 	const char *unit = strcmp(sort, "latency") == 0 ? "s" : "B/s";
-	double key = 0;
-	const char *part = "";
+	const char *name = row->query.name + strcspn(row->query.name, ".") + 1;
+	bool directed = strcmp(sort, "in") == 0 || strcmp(sort, "out") == 0;
 
-	if (strcmp(sort, "place") == 0)
+	if (strcmp(sort, "place") == 0 || !isfinite(row->value) ||
+	    strcmp(row->query.unit, unit) != 0 ||
+	    (directed && strncmp(name, sort, strlen(sort)) != 0))
 		return 0;
-	if (strcmp(sort, "share") == 0)
-		return fmax(share_of(out, line), 0);
-	if (strcmp(sort, "in") == 0 || strcmp(sort, "out") == 0)
-		part = sort;
-	for (size_t i = 0; i < out->row_count; i++) {
-		const struct uncore_row *row = out->rows[i].row;
-
-		if (same_line(row, line) && isfinite(row->value) &&
-		    strcmp(row->query.unit, unit) == 0 &&
-		    strncmp(row->query.name + strcspn(row->query.name, ".") + 1, part,
-			    strlen(part)) == 0)
-			key += row->value;
-	}
-	return key;
-}
-
-/* All its bandwidths are counted, and 0. */
-static bool is_idle_line(const struct out *out, const struct uncore_row *line)
-{
-	bool known = false;
-
-	for (size_t i = 0; i < out->row_count; i++) {
-		const struct uncore_row *row = out->rows[i].row;
-
-		if (!same_line(row, line) || strcmp(row->query.unit, "B/s") != 0)
-			continue;
-		known = true;
-		if (row->value != 0 || row->quality > UNCORE_SCALED)
-			return false;
-	}
-	return known && line->place.port;
+	return row->value;
 }
 
 static int compare_lines(const void *a, const void *b)
@@ -235,27 +160,66 @@ static int compare_lines(const void *a, const void *b)
 
 	if (x->key != y->key)
 		return x->key > y->key ? -1 : 1;
-	return x->number < y->number ? -1 : x->number > y->number;
+	return x->of < y->of ? -1 : x->of > y->of;
 }
 
-/* A line for each place; to be freed. */
-static struct line *make_lines(const struct out *out, size_t *count)
+static struct line *line_of(struct line *lines, const struct uncore_row *row)
 {
-	struct line *lines = cli_realloc(NULL, out->row_count + 1, sizeof(*lines));
+	while (!same_line(lines->of->row, row))
+		lines++;
+	return lines;
+}
 
-	*count = 0;
+/* Sorts the lines by their keys. */
+static struct line *make_lines(const struct out *out, const struct out_line *of, size_t count)
+{
+	const char *sort = out->setup.sort ? out->setup.sort : ports_sorts[0];
+	struct line *lines = cli_realloc(NULL, count, sizeof(*lines));
+
+	for (size_t i = 0; i < count; i++)
+		lines[i] = (struct line){.of = &of[i], .share = NAN};
 	for (size_t i = 0; i < out->row_count; i++) {
 		const struct uncore_row *row = out->rows[i].row;
-		size_t first = 0;
+		struct line *l = line_of(lines, row);
+		bool bandwidth = strcmp(row->query.unit, "B/s") == 0;
 
-		while (!same_line(out->rows[first].row, row))
-			first++;
-		if (first == i)
-			lines[(*count)++] =
-				(struct line){row, key_of(out, row), i, is_idle_line(out, row)};
+		if (isfinite(row->ceiling))
+			l->share = fmax(l->share, row->value / row->ceiling);
+		l->bandwidth |= bandwidth;
+		l->busy |= bandwidth && (row->value != 0 || row->quality > UNCORE_SCALED);
+		l->valued |= isfinite(row->value);
+		l->positive |= row->value > 0;
+		l->key += key_of(sort, row);
 	}
-	qsort(lines, *count, sizeof(*lines), compare_lines);
+	for (size_t i = 0; i < count; i++) {
+		struct line *l = &lines[i];
+
+		l->idle = count > 1 && l->bandwidth && !l->busy && l->of->row->place.port;
+		l->key = strcmp(sort, "share") == 0 ? fmax(l->share, 0) : l->key;
+	}
+	qsort(lines, count, sizeof(*lines), compare_lines);
 	return lines;
+}
+
+static void put_line(struct out *out, const struct line *line)
+{
+	const struct uncore_row *row = line->of->row;
+	struct table *t = &out->table;
+	struct buffer below = {0};
+
+	put_place(t, row);
+	for (size_t i = 0; i < out->metric_count; i++)
+		put_value(t, line->of->cells[i]);
+	if (isfinite(line->share) || !row->place.port)
+		out_share(t, line->share);
+	else
+		table_cell(t, "?");
+	if (row->place.port)
+		devices_below(&below, out->setup.machine, row->place.port);
+	else if (row->place.pmu)
+		put_known(&below, out->setup.machine, row->place.pmu);
+	table_end_row(t, buffer_text(&below));
+	buffer_free(&below);
 }
 
 /* One sentence for all of them, with the names of the devices below. */
@@ -270,7 +234,7 @@ static void put_idle(const struct out *out, const struct line *lines, size_t cou
 		return;
 	buffer_printf(&text, "%zu idle port%s:", idle, idle == 1 ? "" : "s");
 	for (size_t i = 0; i < count; i++) {
-		const struct uncore_device *port = lines[i].row->place.port;
+		const struct uncore_device *port = lines[i].of->row->place.port;
 
 		if (!lines[i].idle)
 			continue;
@@ -301,10 +265,8 @@ static void put_sum(struct out *out)
 		for (size_t k = 0; k < out->row_count; k++) {
 			const struct uncore_row *row = out->rows[k].row;
 			enum uncore_quality quality = row->quality;
-			char name[OUT_METRIC_ROOM];
 
-			put_name(name, row);
-			if (strcmp(name, out->metrics[i].name) != 0)
+			if (column_of(out, row) != i)
 				continue;
 			/* The sum then misses a part. */
 			if (quality == UNCORE_UNAVAILABLE)
@@ -373,40 +335,22 @@ static void put_legend(struct out *out, bool summed)
 			      "devices.");
 }
 
-/* An idle port has no latency: "-" is enough, without the reason. */
-static bool is_idle(const struct out *out, const struct uncore_row *row)
+/* An idle port has no latency: "-" is enough, without the reason. Removes such rows; true when there were some in a line that
+ * was printed. */
+static bool remove_idle(struct out *out, struct line *lines)
 {
-	bool known = false;
-
-	if (row->quality != UNCORE_UNAVAILABLE || strcmp(row->query.unit, "s") != 0)
-		return false;
-	for (size_t i = 0; i < out->row_count; i++) {
-		const struct uncore_row *other = out->rows[i].row;
-
-		if (!same_line(other, row) || !isfinite(other->value))
-			continue;
-		known = true;
-		if (other->value > 0)
-			return false;
-	}
-	return known;
-}
-
-/* True when there were such rows, in a line that was printed. */
-static bool forget_idle(struct out *out, bool one_line)
-{
-	size_t all = out->row_count;
 	size_t kept = 0;
 	bool printed = false;
 
-	/* Rows with values stay, and only those decide which rows are idle. */
-	for (size_t i = 0; i < all; i++) {
+	for (size_t i = 0; i < out->row_count; i++) {
 		const struct uncore_row *row = out->rows[i].row;
+		const struct line *l = line_of(lines, row);
 
-		if (!is_idle(out, row))
+		if (row->quality != UNCORE_UNAVAILABLE || strcmp(row->query.unit, "s") != 0 ||
+		    !l->valued || l->positive)
 			out->rows[kept++] = out->rows[i];
 		else
-			printed = printed || one_line || !is_idle_line(out, row);
+			printed |= !l->idle;
 	}
 	out->row_count = kept;
 	return printed;
@@ -414,29 +358,33 @@ static bool forget_idle(struct out *out, bool one_line)
 
 void ports_output_window(struct out *out)
 {
+	struct out_line *of;
 	struct line *lines;
 	size_t count;
 
 	out_text_header(out);
 	out_text_time(out);
 	out_columns(out, title_of_places(out), "LINK", "OF LINK", make_column);
-	lines = make_lines(out, &count);
-	lines[0].idle = lines[0].idle && count > 1;
+	of = out_lines(out, &count, same_line, column_of);
+	lines = make_lines(out, of, count);
 	for (size_t i = 0; i < count; i++)
 		if (!lines[i].idle)
-			put_line(out, lines[i].row);
+			put_line(out, &lines[i]);
 	if (count > 1)
 		put_sum(out);
 	table_print(&out->table, out->to);
 	put_idle(out, lines, count);
-	free(lines);
 	put_legend(out, count > 1);
-	if (forget_idle(out, count == 1))
+	if (remove_idle(out, lines))
 		out_once(out, "LATENCY: - where nothing was read.");
 	out_reasons(out, NULL);
+	free(lines);
+	free(of);
 }
 
 /* ---- what devices find in the last-level cache ----------------------------------------------------- */
+
+#define DDIO_COLUMNS 5
 
 /* "pcie.inbound.read.llc.": the metrics of a line begin with it. */
 static int line_length(const char *name)
@@ -444,23 +392,23 @@ static int line_length(const char *name)
 	return (int)strcspn(name, "l") + 4;
 }
 
-static void put_direction(struct out *out, struct table *t, const struct uncore_row *row)
+static bool same_direction(const struct uncore_row *a, const struct uncore_row *b)
+{
+	return same_line(a, b) &&
+	       strncmp(a->query.name, b->query.name, (size_t)line_length(b->query.name)) == 0;
+}
+
+static size_t ddio_column(const struct out *out, const struct uncore_row *row)
 {
 	static const char *const ends[] = {"bandwidth", "hit.bandwidth", "miss.bandwidth",
 					   "hit.ratio", "miss.ratio"};
-	struct buffer place = {0};
-	char name[80];
+	size_t i = 0;
 
-	out_place(&place, &row->place);
-	table_cell(t, "%s", place.data);
-	table_cell(t, "%s", strstr(row->query.name, ".read.") ? "read" : "write");
-	for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++) {
-		snprintf(name, sizeof(name), "%.*s%s", line_length(row->query.name),
-			 row->query.name, ends[i]);
-		put_value(t, find(out, row, name));
-	}
-	table_end_row(t, NULL);
-	buffer_free(&place);
+	(void)out;
+	while (i < DDIO_COLUMNS &&
+	       strcmp(row->query.name + line_length(row->query.name), ends[i]) != 0)
+		i++;
+	return i;
 }
 
 void ddio_output_window(struct out *out)
@@ -476,142 +424,27 @@ void ddio_output_window(struct out *out)
 		{NULL, 0},
 	};
 
+	struct out_line *lines;
+	size_t count;
+
 	out_text_header(out);
 	out_text_time(out);
 	out_table(out, &out->table, columns);
-	for (size_t i = 0; i < out->row_count; i++) {
-		const struct uncore_row *row = out->rows[i].row, *first = row;
+	lines = out_lines(out, &count, same_direction, ddio_column);
+	for (size_t i = 0; i < count; i++) {
+		const struct uncore_row *row = lines[i].row;
 
-		for (size_t k = i; k--;) {
-			const struct uncore_row *other = out->rows[k].row;
-
-			if (same_line(other, row) &&
-			    strncmp(other->query.name, row->query.name,
-				    (size_t)line_length(row->query.name)) == 0)
-				first = other;
-		}
-		if (first == row)
-			put_direction(out, &out->table, row);
+		out_place_cell(&out->table, &row->place);
+		table_cell(&out->table, strstr(row->query.name, ".read.") ? "read" : "write");
+		for (size_t k = 0; k < DDIO_COLUMNS; k++)
+			put_value(&out->table, lines[i].cells[k]);
+		table_end_row(&out->table, NULL);
 	}
+	free(lines);
 	table_print(&out->table, out->to);
 	out_once(out,
 		 "LLC: hits, lines that the last-level cache holds (DDIO). MEMORY: misses, lines "
 		 "that are read from memory or will be written there. Writes of parts of "
 		 "lines count as 64 bytes each.");
-	out_reasons(out, NULL);
-}
-
-/* ---- which PMU counts a root port ------------------------------------------------------------------ */
-
-#define CHECK_LEAST 10e6 /* bytes a second: less is not a copy */
-#define CHECK_SHARE 0.05 /* of the most that moved: less is other traffic */
-
-enum verdict { PROVED = 0, ANOTHER_MOVED = 1, CANNOT_TELL = 3 }; /* exit status */
-
-/* A part of a PMU, and what devices read and wrote there. */
-struct checked {
-	const struct uncore_row_place *place;
-	double rate;
-};
-
-/* Reads and writes of each part; returns how many parts. Sets the largest, and how many have no value. */
-static size_t add_parts(const struct out *out, struct checked *parts, double *most, size_t *missing)
-{
-	size_t count = 0;
-
-	for (size_t i = 0; i < out->row_count; i++) {
-		const struct uncore_row *row = out->rows[i].row;
-		size_t k = 0;
-
-		while (k < count && !same_place(parts[k].place, &row->place))
-			k++;
-		if (k == count)
-			parts[count++] = (struct checked){&row->place, 0};
-		if (isfinite(row->value))
-			parts[k].rate += row->value;
-		else
-			++*missing;
-		*most = fmax(*most, parts[k].rate);
-	}
-	return count;
-}
-
-/* "uncore_iio_4, part 2" */
-static void put_part(struct buffer *to, const struct uncore_pmu *pmu, int socket, int part)
-{
-	if (uncore_pmu_cpu_count(pmu) > 1 && socket >= 0)
-		buffer_printf(to, "socket %d, ", socket);
-	buffer_puts(to, uncore_pmu_name(pmu));
-	if (part >= 0)
-		buffer_printf(to, ", part %d", part);
-}
-
-static bool is_expected(const struct uncore_device *port, const struct uncore_row_place *place)
-{
-	if (port->index >= 0 && place->port && place->port->index != port->index)
-		return false;
-	if (port->socket >= 0 && place->socket != port->socket)
-		return false;
-	for (size_t i = 0; i < uncore_device_pmu_count(port); i++)
-		if (uncore_device_pmu_at(port, i) == place->pmu)
-			return true;
-	return false;
-}
-
-void check_output_window(struct out *out)
-{
-	static const struct table_column columns[] = {
-		{"MOVED", false}, {"READ AND WRITTEN", true}, {NULL, false}};
-	struct checked *parts = cli_realloc(NULL, out->row_count + 1, sizeof(*parts));
-	const struct uncore_device *port = out->setup.port;
-	struct buffer verdict = {0}, name = {0}; /* of the last part that moved */
-	double most = 0;
-	size_t missing = 0, moved = 0, expected = 0, count = add_parts(out, parts, &most, &missing);
-
-	out_text_header(out);
-	out_text_time(out);
-	out_table(out, &out->table, columns);
-	for (size_t i = 0; i < count && most >= CHECK_LEAST; i++) {
-		const struct uncore_row_place *place = parts[i].place;
-		struct human rate;
-
-		if (parts[i].rate < most * CHECK_SHARE)
-			continue;
-		buffer_free(&name);
-		put_part(&name, place->pmu, place->socket, place->port ? place->port->index : -1);
-		human_value(&rate, parts[i].rate, "B/s");
-		table_cell(&out->table, "%s", name.data);
-		table_cell(&out->table, "%s %s", rate.number, rate.unit);
-		table_end_row(&out->table, NULL);
-		moved++;
-		expected += is_expected(port, place);
-	}
-	if (moved)
-		table_print(&out->table, out->to);
-	out->status = CANNOT_TELL;
-	if (!moved)
-		buffer_puts(&verdict, "cannot tell: nothing moved; copy data to or from a device "
-				      "of the port meanwhile");
-	else if (port->unknown)
-		buffer_printf(&verdict, "cannot tell: nothing is expected: %s", port->unknown);
-	else if (missing)
-		buffer_printf(&verdict, "cannot tell: %zu values are missing", missing);
-	else if (moved > 1 && (port->index >= 0 || expected < moved))
-		buffer_puts(&verdict, "cannot tell: several parts moved; stop other traffic");
-	else
-		out->status = expected ? PROVED : ANOTHER_MOVED;
-	if (out->status == PROVED)
-		buffer_printf(&verdict, "proved: %s counts it", name.data);
-	else if (out->status == ANOTHER_MOVED)
-		buffer_printf(&verdict, "another part moved: %s", name.data);
-	buffer_printf(out->to, "check of %s: %s\n", port->address, verdict.data);
-	for (size_t i = 0; i < uncore_device_pmu_count(port); i++) {
-		buffer_puts(out->to, "expected: ");
-		put_part(out->to, uncore_device_pmu_at(port, i), port->socket, port->index);
-		buffer_puts(out->to, "\n");
-	}
-	buffer_free(&verdict);
-	buffer_free(&name);
-	free(parts);
 	out_reasons(out, NULL);
 }

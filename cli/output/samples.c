@@ -147,7 +147,7 @@ static void put_row(struct out *out, const struct out_row *kept)
 	double scale = out_rate_unit(row, unit);
 	const double values[] = {d->mean, d->p50, d->p90, d->p99, d->most};
 	struct table *t = &out->table;
-	struct buffer place = {0}, note = {0}, bursts = {0};
+	struct buffer note = {0}, bursts = {0};
 	struct human most;
 
 	human_value(&most, d->most * scale, unit);
@@ -156,9 +156,7 @@ static void put_row(struct out *out, const struct out_row *kept)
 	else
 		table_cell(t, "%.3f", out->frame.time);
 	table_cell(t, "%s", row->query.name);
-	out_place(&place, &row->place);
-	table_cell(t, "%s", place.data);
-	buffer_free(&place);
+	out_place_cell(t, &row->place);
 	for (size_t i = 0; i < sizeof(values) / sizeof(*values); i++)
 		put_value(t, values[i] * scale, i > 0 && i < 4 ? d->most * scale : NAN, unit,
 			  most.unit);

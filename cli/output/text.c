@@ -113,6 +113,13 @@ void out_value(struct table *t, const struct uncore_row *row)
 		   *color ? COLOR_END : "");
 }
 
+bool out_same_query(const struct uncore_row *a, const struct uncore_row *b)
+{
+	return strcmp(a->query.name, b->query.name) == 0 &&
+	       strcmp(a->query.family ? a->query.family : "",
+		      b->query.family ? b->query.family : "") == 0;
+}
+
 bool out_same_place(const struct uncore_row_place *a, const struct uncore_row_place *b)
 {
 	return a->port == b->port && a->socket == b->socket && a->node == b->node &&
@@ -124,34 +131,6 @@ void out_table(const struct out *out, struct table *t, const struct table_column
 	if (!t->columns)
 		table_init(t, columns);
 	t->steady = out->setup.intervals;
-}
-
-void out_columns(struct out *out, const char *first, const char *second, const char *last,
-		 void (*make)(struct out_metric *into, const struct uncore_row *row))
-{
-	struct table_column *column = out->columns;
-
-	if (out->table.columns)
-		return;
-	*column++ = (struct table_column){first, TABLE_ALONE};
-	*column++ = (struct table_column){second, TABLE_BELOW};
-	for (size_t i = 0; i < out->row_count && out->metric_count < TABLE_COLUMNS - 3; i++) {
-		struct out_metric *m = &out->metrics[out->metric_count];
-		bool known = false;
-
-		make(m, out->rows[i].row);
-		for (const struct out_metric *k = out->metrics; k < m; k++)
-			known = known || strcmp(k->name, m->name) == 0;
-		if (known)
-			continue;
-		out->metric_count++;
-		*column++ = (struct table_column){
-			m->title,
-			TABLE_RIGHT | (strstr(m->name, ".bandwidth") ? TABLE_RATE
-								     : TABLE_BELOW | TABLE_TIME)};
-	}
-	*column = (struct table_column){last, TABLE_RIGHT};
-	out_table(out, &out->table, out->columns);
 }
 
 bool out_is_new(struct out *out, const char *text)
@@ -223,6 +202,15 @@ void out_place(struct buffer *to, const struct uncore_row_place *place)
 		buffer_puts(to, "all");
 }
 
+void out_place_cell(struct table *t, const struct uncore_row_place *place)
+{
+	struct buffer text = {0};
+
+	out_place(&text, place);
+	table_cell(t, "%s", text.data);
+	buffer_free(&text);
+}
+
 /* ---- the output `text` ---- */
 
 static const struct table_column columns[] = {
@@ -230,14 +218,6 @@ static const struct table_column columns[] = {
 	{"PLACE", 0},          {"VALUE", TABLE_RIGHT},  {"UNIT", 0},
 	{"SPREAD", 0},         {"QUALITY", 0},          {0},
 };
-
-static bool same_query(const struct uncore_row *a, const struct uncore_row *b)
-{
-	const char *fa = a->query.family ? a->query.family : "";
-	const char *fb = b->query.family ? b->query.family : "";
-
-	return strcmp(a->query.name, b->query.name) == 0 && strcmp(fa, fb) == 0;
-}
 
 /* A percentile is known only as a bin of a histogram and printed as its bounds. Any other value lies
  * between its bounds, and half their distance is printed as its spread. */
@@ -315,7 +295,7 @@ bool out_has_namesake(const struct out *out, const struct uncore_row *row)
 	for (size_t k = 0; row->query.family && k < out->row_count; k++) {
 		const struct uncore_row *other = out->rows[k].row;
 
-		if (other->query.family && !same_query(other, row) &&
+		if (other->query.family && !out_same_query(other, row) &&
 		    strcmp(other->query.name, row->query.name) == 0)
 			return true;
 	}
@@ -334,7 +314,7 @@ void out_text_rows(struct out *out, struct table *t)
 		bool repeated = last && last->reason && row->reason &&
 				strcmp(last->reason, row->reason) == 0;
 
-		if (!last || !same_query(last, row))
+		if (!last || !out_same_query(last, row))
 			family = out_has_namesake(out, row);
 		put_row(out, t, &out->rows[i], family, repeated);
 		last = row;

@@ -135,6 +135,7 @@ int writer_flush(struct writer *w)
 
 int writer_close(struct writer *w)
 {
+	writer_flush(w);
 	buffer_free(&w->text);
 	if (w->own && w->fd >= 0 && close(w->fd) && !w->status) {
 		cli_error("%s: %s", w->name, strerror(errno));
@@ -193,7 +194,6 @@ int writer_print(struct buffer *b)
 		prepare(&w);
 	if (w.exact && show_paged(&w.text))
 		w.text.len = 0;
-	writer_flush(&w);
 	*b = (struct buffer){0};
 	return writer_close(&w);
 }

@@ -25,6 +25,7 @@ int writer_open(struct writer *w, const char *file, bool append);
  * its last whole line. Returns an exit code. */
 int writer_flush(struct writer *w);
 
+/* Flushes, too. The status of the first failure, as an exit code. */
 int writer_close(struct writer *w);
 
 /* Whether writer_print() pages what is longer than the terminal; it does. */

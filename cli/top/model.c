@@ -37,11 +37,6 @@ static bool same(const char *a, const char *b)
 	return strcmp(a ? a : "", b ? b : "") == 0;
 }
 
-static bool same_query(const struct uncore_row *a, const struct uncore_row *b)
-{
-	return same(a->query.name, b->query.name) && same(a->query.family, b->query.family);
-}
-
 static bool is_single(const struct uncore_row_place *place)
 {
 	return place->pmu || place->port || place->cpu >= 0;
@@ -57,7 +52,7 @@ static size_t find_parent(const struct top_model *m, const struct uncore_row *ro
 		const struct uncore_row *other = top_row(m, i);
 		int socket = other ? other->place.socket : -1, rank;
 
-		if (!other || is_single(&other->place) || !same_query(other, row))
+		if (!other || is_single(&other->place) || !out_same_query(other, row))
 			continue;
 		rank = 2 * (socket >= 0) + same(other->place.role, row->place.role);
 		if (rank > best_rank &&
@@ -130,7 +125,7 @@ static bool has_namesake(const struct top_model *m, const struct uncore_row *row
 	for (size_t i = 0; i < uncore_sample_count(m->sample); i++) {
 		const struct uncore_row *other = uncore_sample_row(m->sample, i);
 
-		if (same(other->query.name, row->query.name) && !same_query(other, row))
+		if (same(other->query.name, row->query.name) && !out_same_query(other, row))
 			return true;
 	}
 	return false;

@@ -13,14 +13,6 @@ static const char about[] =
 
 /* ---- text ---- */
 
-static void put_count_text(struct buffer *to, uint64_t count, const char *what)
-{
-	struct human h;
-
-	human_value(&h, (double)count, "");
-	buffer_printf(to, "%s %s", h.number, what);
-}
-
 static void put_missing(struct buffer *to, const char *what, uint64_t count)
 {
 	struct human h;
@@ -33,19 +25,24 @@ static void put_missing(struct buffer *to, const char *what, uint64_t count)
 static void put_head(const struct latency_window *w, struct buffer *to)
 {
 	const struct uncore_latency_counts *c = uncore_latency_total(w->samples);
+	const struct {
+		uint64_t count;
+		const char *what;
+	} counts[] = {
+		{c->samples, "ops, "}, {c->loads, "of them loads, "}, {c->used, "with a miss"}};
 	const char *note = uncore_latency_note(w->samples);
-	struct human window;
+	struct human h;
 
 	if (isfinite(w->seconds)) {
-		human_value(&window, w->seconds, "s");
-		buffer_printf(to, "Sampled for %s %s, to %.3f s: ", window.number, window.unit,
-			      w->time);
+		human_value(&h, w->seconds, "s");
+		buffer_printf(to, "Sampled for %s %s, to %.3f s: ", h.number, h.unit, w->time);
 	} else {
 		buffer_printf(to, "Recorded in %s: ", w->source);
 	}
-	put_count_text(to, c->samples, "ops, ");
-	put_count_text(to, c->loads, "of them loads, ");
-	put_count_text(to, c->used, "with a miss");
+	for (size_t i = 0; i < sizeof(counts) / sizeof(*counts); i++) {
+		human_value(&h, (double)counts[i].count, "");
+		buffer_printf(to, "%s %s", h.number, counts[i].what);
+	}
 	if (w->least)
 		buffer_printf(to, " of %u clocks or more", w->least);
 	buffer_puts(to, "\n");
@@ -148,22 +145,17 @@ static void print_text(const struct latency_window *w, struct buffer *to)
 
 /* ---- records: one for each row, or where records may hold lists, one for each window ---- */
 
-static void put_bins(const struct uncore_latency_row *row, struct buffer *to)
-{
-	for (size_t i = 0; row->bins && i < UNCORE_LATENCY_BINS; i++)
-		if (row->bins[i])
-			buffer_printf(to, "%s%llu-%llu:%llu", to->len ? " " : "",
-				      (unsigned long long)uncore_latency_bin(i),
-				      (unsigned long long)uncore_latency_bin(i + 1) - 1,
-				      (unsigned long long)row->bins[i]);
-}
-
 static void print_row(const struct latency_window *w, const struct uncore_latency_row *row,
 		      struct out *out)
 {
 	struct buffer bins = {0};
 
-	put_bins(row, &bins);
+	for (size_t i = 0; row->bins && i < UNCORE_LATENCY_BINS; i++)
+		if (row->bins[i])
+			buffer_printf(&bins, "%s%llu-%llu:%llu", bins.len ? " " : "",
+				      (unsigned long long)uncore_latency_bin(i),
+				      (unsigned long long)uncore_latency_bin(i + 1) - 1,
+				      (unsigned long long)row->bins[i]);
 	out->output->record(
 		out,
 		RECORD({"time", value_real(w->time)}, {"interval", value_real(w->seconds)},
@@ -178,7 +170,7 @@ static void print_row(const struct latency_window *w, const struct uncore_latenc
 	buffer_free(&bins);
 }
 
-static json_t *bins_list(const struct uncore_latency_row *row)
+static json_t *row_record(const struct uncore_latency_row *row)
 {
 	json_t *bins = json_array();
 
@@ -188,12 +180,7 @@ static json_t *bins_list(const struct uncore_latency_row *row)
 						{"from", value_count(uncore_latency_bin(i))},
 						{"to", value_count(uncore_latency_bin(i + 1) - 1)},
 						{"samples", value_count(row->bins[i])})));
-	return bins;
-}
-
-static json_t *row_record(const struct uncore_latency_row *row)
-{
-	const struct field fields[] = {
+	return json_record((const struct field[]){
 		{"name", value_text(row->source)},
 		{"samples", value_count(row->samples)},
 		{"mean", value_real(row->mean)},
@@ -202,11 +189,9 @@ static json_t *row_record(const struct uncore_latency_row *row)
 		{"p99", value_real(row->p99)},
 		{"quality", value_text(uncore_quality_name(row->quality))},
 		{"reason", value_text(row->reason)},
-		{"histogram", value_json(bins_list(row))},
+		{"histogram", value_json(bins)},
 		{0},
-	};
-
-	return json_record(fields);
+	});
 }
 
 static void print_window(const struct latency_window *w, struct out *out)
@@ -251,13 +236,13 @@ void latency_print(const struct latency_window *w, struct out *out)
 		.reason = "no sampled load had such a miss",
 	};
 
+	size_t count = uncore_latency_count(w->samples);
+
 	if (!out->output->record)
 		print_text(w, out->to);
 	else if (out->output->document)
 		print_window(w, out);
-	else if (!uncore_latency_count(w->samples))
-		print_row(w, &none, out);
 	else
-		for (size_t i = 0; i < uncore_latency_count(w->samples); i++)
-			print_row(w, uncore_latency_at(w->samples, i), out);
+		for (size_t i = 0; i < (count ? count : 1); i++)
+			print_row(w, count ? uncore_latency_at(w->samples, i) : &none, out);
 }

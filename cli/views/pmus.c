@@ -49,15 +49,9 @@ static bool same_stem(const struct pmus *p, size_t a, size_t b)
 	return stem && pmu_stem(y) == stem && strncmp(x, y, stem) == 0;
 }
 
-static bool same_text(const char *a, const char *b)
+bool same_text(const char *a, const char *b)
 {
 	return a && b ? strcmp(a, b) == 0 : a == b;
-}
-
-static bool same_kind(const struct uncore_pmu *a, const struct uncore_pmu *b)
-{
-	return same_text(uncore_pmu_family(a), uncore_pmu_family(b)) &&
-	       same_text(uncore_pmu_identifier(a), uncore_pmu_identifier(b));
 }
 
 bool pmus_mixed(const struct pmus *p, size_t i)
@@ -66,9 +60,13 @@ bool pmus_mixed(const struct pmus *p, size_t i)
 
 	while (first && same_stem(p, first - 1, i))
 		first--;
-	for (; first < p->count && (first == i || same_stem(p, first, i)); first++)
-		if (!same_kind(p->items[first], p->items[i]))
+	for (; first < p->count && (first == i || same_stem(p, first, i)); first++) {
+		const struct uncore_pmu *a = p->items[first], *b = p->items[i];
+
+		if (!same_text(uncore_pmu_family(a), uncore_pmu_family(b)) ||
+		    !same_text(uncore_pmu_identifier(a), uncore_pmu_identifier(b)))
 			return true;
+	}
 	return false;
 }
 
@@ -143,19 +141,29 @@ void pmus_short_name(const struct pmus *p, size_t first, size_t count, struct bu
 	buffer_add(to, name, count > 1 ? pmu_stem(name) : strlen(name));
 }
 
-static int by_id(const void *a, const void *b)
+static int by_number(const void *a, const void *b)
 {
-	int x = *(const int *)a;
-	int y = *(const int *)b;
+	int x = *(const int *)a, y = *(const int *)b;
 
 	return (x > y) - (x < y);
+}
+
+size_t pmus_sort_ids(int *ids, size_t count)
+{
+	size_t unique = 0;
+
+	if (count)
+		qsort(ids, count, sizeof(*ids), by_number);
+	for (size_t i = 0; i < count; i++)
+		if (!unique || ids[unique - 1] != ids[i])
+			ids[unique++] = ids[i];
+	return unique;
 }
 
 void pmus_cpus(const struct pmus *p, size_t first, size_t count, struct buffer *to)
 {
 	int *ids = NULL;
 	size_t n = 0;
-	size_t unique = 0;
 
 	for (size_t i = first; i < first + count; i++) {
 		size_t cpus = uncore_pmu_cpu_count(p->items[i]);
@@ -164,11 +172,6 @@ void pmus_cpus(const struct pmus *p, size_t first, size_t count, struct buffer *
 		for (size_t k = 0; k < cpus; k++)
 			ids[n++] = uncore_pmu_cpu_at(p->items[i], k);
 	}
-	if (n)
-		qsort(ids, n, sizeof(*ids), by_id);
-	for (size_t i = 0; i < n; i++)
-		if (!unique || ids[unique - 1] != ids[i])
-			ids[unique++] = ids[i];
-	pmus_ranges(ids, unique, to);
+	pmus_ranges(ids, pmus_sort_ids(ids, n), to);
 	free(ids);
 }
