@@ -353,6 +353,12 @@ struct uncore_peer {
  * NULL: unknown; uncore_error() returns the reason. */
 const struct uncore_peer *uncore_pmu_peer(struct uncore *u, const struct uncore_pmu *p, int cpu);
 
+/* The speed of the link that a PMU counts from `cpu` in GT/s, from a register that root can read;
+ * and why it is uncertain (`doubt` may be NULL; NULL in it: it is not). NaN: unknown;
+ * uncore_error() returns the reason. */
+double uncore_pmu_link_speed(struct uncore *u, const struct uncore_pmu *p, int cpu,
+			     const char **doubt);
+
 /* ---- words: what people call things, and the names of the catalogue ------------------ */
 
 /* `names` are shell patterns, `see` is the command that shows the subject; both may be NULL:

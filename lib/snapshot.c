@@ -83,14 +83,15 @@ static void clean_smbios(struct unc_entry *e)
 	e->len = (size_t)(kept - (unsigned char *)e->data);
 }
 
-/* Of devices of the chip, whose config space is read for root buses: the part for all users, and the
- * registers that were read. Others may identify the chip. */
-static void clean_chip(struct unc_tree *t, const struct unc_bus_registers *r)
+/* Of devices of the chip, whose config space is read for root buses and the speed of links: the part for all
+ * users, and the registers that were read. Others may identify the chip. */
+static void clean_chip(struct unc_tree *t, const struct unc_bus_registers *r, unsigned speed)
 {
 	const struct {
 		size_t first, size;
 	} kept[] = {{0, 64},        {r->sad, 4},          {r->valid, 4},
-		    {r->buses, 16}, {r->upper_buses, 16}, {r->kind.offset, 4}};
+		    {r->buses, 16}, {r->upper_buses, 16}, {r->kind.offset, 4},
+		    {speed, 4}};
 
 	for (size_t i = 0; i < t->count; i++) {
 		struct unc_entry *e = &t->entries[i];
@@ -203,11 +204,30 @@ static void read_resources(const struct uncore *u)
 	}
 }
 
+/* The offset of the register with the speed of links; 0: there is none. */
+static unsigned read_speeds(struct uncore *u)
+{
+	unsigned offset = 0;
+
+	for (size_t i = 0; i < u->pmus.count; i++) {
+		const struct uncore_pmu *pmu = &u->pmus.items[i];
+
+		for (size_t k = 0; pmu->family && pmu->family->speed && k < pmu->cpus.count; k++) {
+			uncore_pmu_link_speed(u, pmu, pmu->cpus.ids[k], NULL);
+			offset = pmu->family->speed->offset;
+		}
+	}
+	return offset;
+}
+
 int uncore_snapshot(struct uncore *u, char **out)
 {
+	static const struct unc_bus_registers none;
+
 	struct unc_tree tree = {0};
 	struct unc_text text = {0};
 	struct unc_permission permission;
+	unsigned speed = 0;
 	int r;
 
 	unc_root_record(u->root, &tree);
@@ -217,6 +237,7 @@ int uncore_snapshot(struct uncore *u, char **out)
 	if (r == 0) {
 		r = unc_machine_pci(u);
 		read_resources(u);
+		speed = read_speeds(u);
 		uncore_memory_get(u);
 		if (r == 0)
 			r = uncore_diagnose(u);
@@ -229,8 +250,10 @@ int uncore_snapshot(struct uncore *u, char **out)
 	if (r == 0) {
 		unc_tree_sort(&tree);
 		clean(&tree);
-		if (u->ports.buses.rule)
-			clean_chip(&tree, &u->ports.buses.rule->registers);
+		if (u->ports.buses.rule || speed)
+			clean_chip(&tree,
+				   u->ports.buses.rule ? &u->ports.buses.rule->registers : &none,
+				   speed);
 		unc_tree_sort(&tree); /* two names may be the same now */
 		unc_snapshot_print(&tree, &text);
 		r = tree.failed || text.failed ? unc_nomem(&u->error) : 0;

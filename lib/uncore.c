@@ -274,6 +274,19 @@ const struct uncore_peer *uncore_pmu_peer(struct uncore *u, const struct uncore_
 	return r < 0 ? NULL : &u->peer;
 }
 
+double uncore_pmu_link_speed(struct uncore *u, const struct uncore_pmu *p, int cpu,
+			     const char **doubt)
+{
+	const char *why = NULL;
+	double speed = NAN;
+
+	if (unc_machine_pci(u) == 0)
+		unc_ports_speed(&u->pci, p, cpu, &speed, &why, &u->error);
+	if (doubt)
+		*doubt = why;
+	return speed;
+}
+
 int unc_machine_source(struct uncore *u, struct unc_source **out)
 {
 	int r;

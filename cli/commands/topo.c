@@ -35,20 +35,12 @@ static int cpu_of(const struct uncore *u, const struct uncore_pmu *pmu, int sock
 	return -1;
 }
 
-static int by_number(const void *a, const void *b)
-{
-	int x = *(const int *)a, y = *(const int *)b;
-
-	return (x > y) - (x < y);
-}
-
 /* CPUs, or with `nodes` NUMA nodes, of a socket: ascending, each once; the caller's to free. */
 static int *ids_of(const struct uncore *u, int socket, bool nodes, size_t *count)
 {
 	int *ids = cli_realloc(NULL, uncore_cpu_count(u) + 1, sizeof(*ids));
 	size_t all = 0;
 
-	*count = 0;
 	for (size_t i = 0; i < uncore_cpu_count(u); i++) {
 		const struct uncore_cpu *cpu = uncore_cpu_at(u, i);
 		int id = nodes ? cpu->node : cpu->id;
@@ -56,10 +48,7 @@ static int *ids_of(const struct uncore *u, int socket, bool nodes, size_t *count
 		if (cpu->socket == socket && id >= 0)
 			ids[all++] = id;
 	}
-	qsort(ids, all, sizeof(*ids), by_number);
-	for (size_t i = 0; i < all; i++)
-		if (!*count || ids[*count - 1] != ids[i])
-			ids[(*count)++] = ids[i];
+	*count = pmus_sort_ids(ids, all);
 	return ids;
 }
 
@@ -114,50 +103,41 @@ static unsigned bus_of(const struct uncore_device *d)
 	return (unsigned)strtoul(strchr(d->address, ':') + 1, NULL, 16);
 }
 
-static bool same_pmus(const struct uncore_device *a, const struct uncore_device *b)
-{
-	size_t count = uncore_device_pmu_count(a);
-
-	if (count != uncore_device_pmu_count(b))
-		return false;
-	for (size_t i = 0; i < count; i++)
-		if (uncore_device_pmu_at(a, i) != uncore_device_pmu_at(b, i))
-			return false;
-	if (!a->unknown || !b->unknown)
-		return a->unknown == b->unknown;
-	return strcmp(a->unknown, b->unknown) == 0;
-}
-
 /* Root ports of one root complex, counted by the same PMUs; where root complexes are not known, ports of
  * one root bus. */
 static bool same_complex(const struct uncore_device *a, const struct uncore_device *b)
 {
+	size_t count = uncore_device_pmu_count(a);
+
 	if (a->socket != b->socket || a->rc != b->rc || a->rc_socket != b->rc_socket ||
-	    segment_of(a) != segment_of(b) || (a->rc < 0 && bus_of(a) != bus_of(b)))
+	    segment_of(a) != segment_of(b) || (a->rc < 0 && bus_of(a) != bus_of(b)) ||
+	    count != uncore_device_pmu_count(b))
 		return false;
-	return same_pmus(a, b);
+	for (size_t i = 0; i < count; i++)
+		if (uncore_device_pmu_at(a, i) != uncore_device_pmu_at(b, i))
+			return false;
+	return same_text(a->unknown, b->unknown);
 }
 
 /* ---- text: a tree by socket ---- */
 
-static void put_ids(struct buffer *to, const char *what, int *ids, size_t count)
+static void put_ids(const struct uncore *u, int socket, bool nodes, const char *what,
+		    struct buffer *to)
 {
-	if (count) {
-		buffer_puts(to, what);
-		pmus_ranges(ids, count, to);
-	}
+	size_t count;
+	int *ids = ids_of(u, socket, nodes, &count);
+
+	if (count)
+		buffer_printf(to, "%s%s ", what, count == 1 ? "" : "s");
+	pmus_ranges(ids, count, to);
 	free(ids);
 }
 
 static void socket_line(const struct uncore *u, int socket, struct buffer *to)
 {
-	size_t count;
-	int *ids = ids_of(u, socket, false, &count);
-
 	buffer_printf(to, "socket %d", socket);
-	put_ids(to, count == 1 ? ": CPU " : ": CPUs ", ids, count);
-	ids = ids_of(u, socket, true, &count);
-	put_ids(to, count == 1 ? ", NUMA node " : ", NUMA nodes ", ids, count);
+	put_ids(u, socket, false, ": CPU", to);
+	put_ids(u, socket, true, ", NUMA node", to);
 	for (size_t i = 0; i < uncore_device_count(u); i++) {
 		const struct uncore_device *d = uncore_device_at(u, i);
 
@@ -176,18 +156,7 @@ static void hang(struct buffer *to, const char *label, struct buffer *text)
 	buffer_free(text);
 }
 
-/* How many PMUs from `first` on are of its family. */
-static size_t of_one_family(const struct pmus *p, size_t first)
-{
-	const char *family = uncore_pmu_family(p->items[first]);
-	size_t n = 1;
-
-	while (first + n < p->count && strcmp(uncore_pmu_family(p->items[first + n]), family) == 0)
-		n++;
-	return n;
-}
-
-/* "6 memory channels", "4 memory ports of the mesh": what stands before "of" is in the plural. */
+/* "6 memory channels", "4 memory ports of the mesh": the words before "of" are in the plural. */
 static void put_count(struct buffer *to, size_t n, const char *what)
 {
 	const char *of = strstr(what, " of ");
@@ -200,10 +169,13 @@ static void put_count(struct buffer *to, size_t n, const char *what)
 static void channel_lines(struct pmus p, struct buffer *to)
 {
 	for (size_t n; p.count; p.items += n, p.count -= n) {
+		const char *family = uncore_pmu_family(p.items[0]);
 		struct buffer text = {0};
 		size_t alike;
 
-		n = of_one_family(&p, 0);
+		n = 1;
+		while (n < p.count && strcmp(uncore_pmu_family(p.items[n]), family) == 0)
+			n++;
 		put_count(&text, n, uncore_pmu_instance(p.items[0]));
 		for (size_t i = 0; i < n; i += alike) {
 			alike = pmus_alike(&p, i);
@@ -281,14 +253,25 @@ static bool put_peer(struct uncore *u, const struct uncore_pmu *pmu, int cpu, st
 	return true;
 }
 
+/* In MT/s; 0: unknown. */
+static long link_speed(struct uncore *u, const struct uncore_pmu *pmu, int socket,
+		       const char **doubt)
+{
+	double speed = uncore_pmu_link_speed(u, pmu, cpu_of(u, pmu, socket), doubt);
+
+	return isnan(speed) ? 0 : lround(speed * 1000);
+}
+
 /* PMUs that are alike, and whose other ends are not known, are one line. Returns how many. */
 static size_t link_line(struct uncore *u, const struct pmus *p, size_t first, int socket,
 			struct buffer *to)
 {
 	size_t alike = pmus_alike(p, first), n = 0;
 	struct buffer peer = {0}, text = {0};
+	const char *doubt;
+	long speed = link_speed(u, p->items[first], socket, &doubt);
 
-	while (n < alike &&
+	while (n < alike && link_speed(u, p->items[first + n], socket, NULL) == speed &&
 	       !put_peer(u, p->items[first + n], cpu_of(u, p->items[first + n], socket), &peer))
 		n++;
 	if (n) {
@@ -298,6 +281,10 @@ static size_t link_line(struct uncore *u, const struct pmus *p, size_t first, in
 	}
 	pmus_name(p, first, n ? n : 1, &text);
 	buffer_printf(&text, " to %s", buffer_text(&peer));
+	if (speed)
+		buffer_printf(&text, ", %g GT/s", (double)speed / 1000);
+	if (doubt)
+		buffer_printf(&text, " (suspect: %s)", doubt);
 	hang(to, "  link", &text);
 	buffer_free(&peer);
 	return n ? n : 1;
@@ -362,19 +349,6 @@ static void tree_below(const struct uncore *u, size_t bridge, size_t depth, stru
 	}
 }
 
-static void port_lines(const struct uncore *u, size_t i, struct buffer *to)
-{
-	const struct uncore_device *port = uncore_device_at(u, i);
-	char link[LINK_ROOM];
-
-	link_of_text(link, sizeof(link), port);
-	buffer_printf(to, "    %s  ", port->address);
-	if (port->index >= 0)
-		buffer_printf(to, "port %d  ", port->index);
-	buffer_printf(to, "%s\n", link);
-	tree_below(u, i, 1, to);
-}
-
 /* "root complex 1, segment 0002: counted by ..." or "root bus 0000:3a: ..." */
 static void complex_line(const struct uncore_device *port, struct buffer *to)
 {
@@ -396,24 +370,25 @@ static void complex_line(const struct uncore_device *port, struct buffer *to)
 	buffer_free(&text);
 }
 
-static bool is_port_of(const struct uncore_device *d, int socket)
-{
-	return d->is_port && d->socket == socket;
-}
-
 static void complex_lines(const struct uncore *u, int socket, struct buffer *to)
 {
 	const struct uncore_device *last = NULL;
+	char link[LINK_ROOM];
 
 	for (size_t i = 0; i < uncore_device_count(u); i++) {
 		const struct uncore_device *d = uncore_device_at(u, i);
 
-		if (!is_port_of(d, socket))
+		if (!d->is_port || d->socket != socket)
 			continue;
 		if (!last || !same_complex(last, d))
 			complex_line(d, to);
-		port_lines(u, i, to);
 		last = d;
+		link_of_text(link, sizeof(link), d);
+		buffer_printf(to, "    %s  ", d->address);
+		if (d->index >= 0)
+			buffer_printf(to, "port %d  ", d->index);
+		buffer_printf(to, "%s\n", link);
+		tree_below(u, i, 1, to);
 	}
 }
 
@@ -444,25 +419,21 @@ static void inner_lines(const struct uncore *u, int socket, struct buffer *to)
 			      more == 1 ? "" : "s");
 }
 
-static void socket_lines(struct uncore *u, int socket, struct buffer *to)
-{
-	socket_line(u, socket, to);
-	memory_lines(u, socket, to);
-	peak_line(u, to);
-	link_lines(u, socket, to);
-	complex_lines(u, socket, to);
-	inner_lines(u, socket, to);
-}
-
 static void topo_text(struct uncore *u, struct buffer *to)
 {
 	struct buffer unknown = {0};
 
 	out_text_simulated(u, to);
 	for (size_t i = 0; i < uncore_socket_count(u); i++) {
-		if (i)
-			buffer_puts(to, "\n");
-		socket_lines(u, uncore_socket_at(u, i), to);
+		int socket = uncore_socket_at(u, i);
+
+		buffer_puts(to, i ? "\n" : "");
+		socket_line(u, socket, to);
+		memory_lines(u, socket, to);
+		peak_line(u, to);
+		link_lines(u, socket, to);
+		complex_lines(u, socket, to);
+		inner_lines(u, socket, to);
 	}
 	if (!uncore_socket_count(u) || uncore_socket_at(u, 0) >= 0) {
 		complex_lines(u, -1, &unknown);
@@ -478,10 +449,11 @@ static void topo_text(struct uncore *u, struct buffer *to)
 
 /* ---- documents: flat lists that refer to each other by socket, PMU and address ---- */
 
-/* Frees the ids. */
-static json_t *ids_json(int *ids, size_t count)
+static json_t *ids_json(const struct uncore *u, int socket, bool nodes)
 {
 	json_t *array = json_array();
+	size_t count;
+	int *ids = ids_of(u, socket, nodes, &count);
 
 	for (size_t i = 0; i < count; i++)
 		json_push(array, json_integer(ids[i]));
@@ -489,21 +461,10 @@ static json_t *ids_json(int *ids, size_t count)
 	return array;
 }
 
-/* Of numbers that are 0 when they are not known. */
+/* 0 is an unknown number. */
 static struct value known_count(uint64_t count)
 {
 	return count ? value_count(count) : value_none();
-}
-
-static json_t *socket_record(const struct uncore *u, int socket)
-{
-	size_t cpu_count, node_count;
-	int *cpus = ids_of(u, socket, false, &cpu_count);
-	int *nodes = ids_of(u, socket, true, &node_count);
-
-	return json_record(RECORD({"id", value_id(socket)},
-				  {"cpus", value_json(ids_json(cpus, cpu_count))},
-				  {"nodes", value_json(ids_json(nodes, node_count))}));
 }
 
 /* A PMU where it counts one socket. */
@@ -518,7 +479,8 @@ static json_t *pmu_record(const struct uncore *u, const struct uncore_pmu *pmu, 
 static json_t *peak_record(struct uncore *u)
 {
 	const struct uncore_memory *m = uncore_memory_get(u);
-	const struct field fields[] = {
+
+	return json_record((const struct field[]){
 		{"peak", value_real(m->peak)},
 		{"channels", known_count(m->channels)},
 		{"modules", known_count(m->modules)},
@@ -528,12 +490,10 @@ static json_t *peak_record(struct uncore *u)
 		{"used", value_real(m->used)},
 		{"unknown", value_text(m->why)},
 		{0},
-	};
-
-	return json_record(fields);
+	});
 }
 
-static void push_memory(json_t *array, const struct uncore *u, int socket)
+static void push_pmus(json_t *memory, json_t *links, struct uncore *u, int socket)
 {
 	struct pmus p;
 
@@ -542,20 +502,16 @@ static void push_memory(json_t *array, const struct uncore *u, int socket)
 		json_t *record = pmu_record(u, p.items[i], socket);
 
 		json_add(record, RECORD({"instance", value_text(uncore_pmu_instance(p.items[i]))}));
-		json_push(array, record);
+		json_push(memory, record);
 	}
 	pmus_free(&p);
-}
-
-static void push_links(json_t *array, struct uncore *u, int socket)
-{
-	struct pmus p;
-
 	pmus_select(&p, u, counts_link, &(struct place){u, socket});
 	for (size_t i = 0; i < p.count; i++) {
 		json_t *record = pmu_record(u, p.items[i], socket);
 		const struct uncore_peer *peer =
 			uncore_pmu_peer(u, p.items[i], cpu_of(u, p.items[i], socket));
+		const char *doubt;
+		long speed;
 
 		json_add(record,
 			 RECORD({"role", value_text(uncore_pmu_role(p.items[i]))},
@@ -563,17 +519,13 @@ static void push_links(json_t *array, struct uncore *u, int socket)
 				{"peer_socket", value_id(peer ? peer->socket : -1)},
 				{"unknown", value_text(peer ? NULL : uncore_error(u))},
 				{"kernel_bug", value_text(uncore_pmu_kernel_bug(p.items[i]))}));
-		json_push(array, record);
+		speed = link_speed(u, p.items[i], socket, &doubt);
+		json_add(record,
+			 RECORD({"transfers", speed ? value_count((uint64_t)speed) : value_id(-1)},
+				{"doubt", value_text(doubt)}));
+		json_push(links, record);
 	}
 	pmus_free(&p);
-}
-
-static json_t *link_record(const struct uncore_device *d)
-{
-	return json_record(RECORD({"speed", value_real(d->speed)}, {"width", known_count(d->width)},
-				  {"max_speed", value_real(d->max_speed)},
-				  {"max_width", known_count(d->max_width)},
-				  {"rate", value_real(d->link_rate)}));
 }
 
 /* Words of the kernel's names. */
@@ -595,7 +547,13 @@ static struct value address(const struct uncore_device *d)
 
 static json_t *device_record(const struct uncore_device *d)
 {
-	const struct field fields[] = {
+	const struct field link[] = {
+		{"speed", value_real(d->speed)},         {"width", known_count(d->width)},
+		{"max_speed", value_real(d->max_speed)}, {"max_width", known_count(d->max_width)},
+		{"rate", value_real(d->link_rate)},      {0},
+	};
+
+	return json_record((const struct field[]){
 		{"address", address(d)},
 		{"vendor", value_json(json_hex(d->vendor))},
 		{"device", value_json(json_hex(d->device))},
@@ -608,11 +566,9 @@ static json_t *device_record(const struct uncore_device *d)
 		{"bridge", value_flag(d->is_bridge)},
 		{"node", value_id(d->node)},
 		{"socket", value_id(d->socket)},
-		{"link", value_json(link_record(d))},
+		{"link", value_json(json_record(link))},
 		{0},
-	};
-
-	return json_record(fields);
+	});
 }
 
 static json_t *port_record(const struct uncore_device *d)
@@ -652,9 +608,13 @@ json_t *topo_document(struct uncore *u)
 	};
 
 	for (size_t i = 0; i < uncore_socket_count(u); i++) {
-		json_push(sockets, socket_record(u, uncore_socket_at(u, i)));
-		push_memory(memory, u, uncore_socket_at(u, i));
-		push_links(links, u, uncore_socket_at(u, i));
+		int socket = uncore_socket_at(u, i);
+
+		json_push(sockets,
+			  json_record(RECORD({"id", value_id(socket)},
+					     {"cpus", value_json(ids_json(u, socket, false))},
+					     {"nodes", value_json(ids_json(u, socket, true))})));
+		push_pmus(memory, links, u, socket);
 	}
 	for (size_t i = 0; i < uncore_device_count(u); i++) {
 		const struct uncore_device *d = uncore_device_at(u, i);

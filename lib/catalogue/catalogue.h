@@ -135,6 +135,16 @@ struct unc_port_rule {
 	const char *doubt; /* why the ports are uncertain, as a sentence; NULL: they are not */
 };
 
+/* Where the speed of links is read: a register in config space, of another function of the device that is recognised. */
+struct unc_speed_rule {
+	bool other_model;    /* not for this CPU model */
+	unsigned vendor, id; /* of the device; its number less `first` is that of the link */
+	unsigned first, function, offset;
+	uint64_t bits;
+	struct unc_names transfers; /* MT/s by the value of the bits; "-": none */
+	const char *doubt;          /* why it is uncertain, as a sentence; NULL: it is not */
+};
+
 /* Which NUMA node of its socket a PMU counts, where that has several. */
 struct unc_node_rule {
 	bool other_model; /* not for this CPU model */
@@ -239,6 +249,9 @@ struct unc_family {
 	struct unc_port_rule *port_rules;
 	size_t port_rule_count;
 	const struct unc_port_rule *ports; /* the first that holds on this CPU; NULL: none */
+	struct unc_speed_rule *speed_rules;
+	size_t speed_rule_count;
+	const struct unc_speed_rule *speed; /* the first that holds on this CPU; NULL: none */
 	struct unc_node_rule *node_rules;
 	size_t node_rule_count;
 	struct unc_event_def *events;
@@ -406,5 +419,9 @@ const struct uncore_device *unc_ports_numbered(struct unc_ports *p, uint64_t soc
 /* What is at the other end of the PMU's link; the text is kept by `pci`. -ENODEV: it is unknown. */
 int unc_ports_peer(struct unc_pci *pci, const struct uncore_pmu *pmu, int cpu,
 		   struct uncore_peer *out, struct unc_error *e);
+
+/* The speed of the PMU's link in GT/s, and why it is uncertain. -EACCES: root can read it. -ENODEV, -ENOMEM. */
+int unc_ports_speed(const struct unc_pci *pci, const struct uncore_pmu *pmu, int cpu, double *speed,
+		    const char **doubt, struct unc_error *e);
 
 #endif

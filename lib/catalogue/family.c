@@ -288,6 +288,44 @@ static int finish_port_rule(const struct unc_reader *r, const struct unc_yaml *m
 	return 0;
 }
 
+/* ---- the speed of links ---- */
+
+static int check_transfers(const struct unc_reader *r, const struct unc_yaml *value, void *into)
+{
+	size_t wrong = strspn(value->text, "0123456789- ");
+
+	(void)into;
+	return value->text[wrong] ? unc_reader_fail_in(r, value, (ptrdiff_t)wrong, "expected MT/s")
+				  : 0;
+}
+
+#define SPEED(member) UNC_AT(struct unc_speed_rule, member)
+
+static const struct unc_field speed_fields[] = {
+	UNC_FIELD("!vendor", NUMBER, SPEED(vendor), .most = UINT16_MAX),
+	UNC_FIELD("!id", NUMBER, SPEED(id), .most = UINT16_MAX),
+	UNC_FIELD("!first", NUMBER, SPEED(first), .most = 31),
+	UNC_FIELD("!function", NUMBER, SPEED(function), .most = 7),
+	UNC_FIELD("!offset", NUMBER, SPEED(offset), .most = 0xffc),
+	UNC_FIELD("!bits", BITS, SPEED(bits)),
+	UNC_FIELD("!transfers", NAMES, SPEED(transfers), .what = "MT/s", .check = check_transfers),
+	UNC_FIELD("doubt", TEXT, SPEED(doubt)),
+	UNC_FIELD("when", TEXT, .check = unc_family_when),
+	UNC_FIELD("!evidence", TEXT),
+	UNC_END,
+};
+
+static int finish_speed(const struct unc_reader *r, const struct unc_yaml *map, void *into)
+{
+	struct unc_family *f = r->context;
+	struct unc_speed_rule *rule = into;
+
+	(void)map;
+	if (!rule->other_model && !f->speed)
+		f->speed = rule;
+	return 0;
+}
+
 /* ---- events ---- */
 
 /*
@@ -564,6 +602,8 @@ static const struct unc_field family_fields[] = {
 		  .of = UNC_SHAPE(struct unc_port_rule, port_fields,
 				  .choice = offsetof(struct unc_port_rule, kind),
 				  .check = finish_port_rule)),
+	UNC_FIELD("speed", LIST, FAMILY_LIST(speed_rules, speed_rule_count),
+		  .of = UNC_SHAPE(struct unc_speed_rule, speed_fields, .check = finish_speed)),
 	UNC_FIELD("nodes", LIST, FAMILY_LIST(node_rules, node_rule_count),
 		  .of = UNC_SHAPE(struct unc_node_rule, node_fields,
 				  .choice = offsetof(struct unc_node_rule, kind))),

@@ -446,3 +446,75 @@ int unc_ports_peer(struct unc_pci *pci, const struct uncore_pmu *pmu, int cpu,
 	*out = peer;
 	return 0;
 }
+
+/* ---- the speed of links ---- */
+
+/* The function of a device that has the register. -EACCES, -ENODEV, -ENOMEM. */
+static int read_speed(const struct unc_pci *pci, uint64_t address,
+		      const struct unc_speed_rule *rule, double *speed, struct unc_error *e)
+{
+	const struct unc_device *d = unc_pci_device(pci, address);
+	unsigned char *config = NULL;
+	const char *text = NULL;
+	size_t len = 0, at = rule->offset;
+	uint64_t value = 0, transfers;
+	int r;
+
+	if (!d)
+		return unc_fail(e, ENODEV,
+				"the device that has the speed of the link has no function %u",
+				rule->function);
+	r = unc_pci_config(d, at + 4, &config, &len);
+	if (r == -ENOMEM)
+		return unc_nomem(e);
+	if (len == at + 4)
+		value = unc_pci_word(config + at);
+	free(config);
+	if (len < at + 4)
+		return unc_fail(e, EACCES, "only root can read the speed of the link from %s",
+				d->shown.address);
+	value = (value & rule->bits) >> __builtin_ctzll(rule->bits);
+	if (value < rule->transfers.count)
+		text = rule->transfers.items[value];
+	if (!text || unc_parse_u64(text, &transfers) < 0)
+		return unc_fail(e, ENODEV, "the speed of the link has no known value in %s: %llu",
+				d->shown.address, (unsigned long long)value);
+	*speed = (double)transfers / 1000;
+	return 0;
+}
+
+/* Where the kernel does not say which socket a device is in, those of all sockets must be alike. */
+int unc_ports_speed(const struct unc_pci *pci, const struct uncore_pmu *pmu, int cpu, double *speed,
+		    const char **doubt, struct unc_error *e)
+{
+	int socket = unc_topology_socket(pci->topology, cpu), r;
+	const struct unc_family *f = pmu->family;
+	const struct unc_speed_rule *rule = f ? f->speed : NULL;
+	uint64_t link = UINT64_MAX;
+	double found = 0, other;
+
+	for (size_t i = 0; rule && i < f->pattern_count; i++)
+		unc_pattern_value(f->patterns[i].name, pmu->name, "link", &link);
+	if (!rule || link > 31)
+		return unc_fail(e, ENODEV, "no register with the speed of %s is known", pmu->name);
+	for (size_t i = 0; i < pci->count; i++) {
+		const struct unc_device *d = &pci->devices[i];
+
+		if (d->shown.vendor != rule->vendor || d->shown.device != rule->id ||
+		    (d->address >> 3 & 31) != rule->first + link ||
+		    (d->shown.socket >= 0 && d->shown.socket != socket))
+			continue;
+		r = read_speed(pci, (d->address & ~UINT64_C(7)) | rule->function, rule, &other, e);
+		if (r < 0)
+			return r;
+		if (found > 0 && (other < found || other > found))
+			return unc_fail(e, ENODEV, "the links of the sockets have several speeds");
+		found = other;
+	}
+	if (!(found > 0))
+		return unc_fail(e, ENODEV, "there is no device %04x:%04x for %s", rule->vendor,
+				rule->id, pmu->name);
+	*speed = found;
+	*doubt = rule->doubt;
+	return 0;
+}

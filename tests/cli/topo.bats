@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
 # `uncore topo`: what hangs together, and which PMU counts it. UPDATE=1 writes the goldens.
+# shellcheck disable=SC2030,SC2031 # $output is that of run, and $tree that of the test
 
 load helpers
 
@@ -141,6 +142,72 @@ add_device() {
 	expect 0 "$UNCORE" --root "$tree" topo --json
 	jq -e '.links[0] | .pmu == "uncore_upi_0" and .peer == "upi_1,die_0" and .peer_socket == 0' \
 		<<<"$output"
+}
+
+# put_upi BUS LINK VALUE [NODE]: a UPI device, and its function with the register 0x2e0.
+put_upi() {
+	local function address
+
+	for function in 1 2; do
+		address=0000:$1:0$(($2 + 1)).$function
+		add_device "$tree" "$address" 0x088000
+		echo 0x324$function >"$tree/sys/bus/pci/devices/$address/device"
+		echo "${4:--1}" >"$tree/sys/bus/pci/devices/$address/numa_node"
+		printf '%0.s\377' {1..4096} >"$tree/sys/bus/pci/devices/$address/config"
+	done
+	printf '%b' "\\x$3\\x12\\0\\0" | dd of="$tree/sys/bus/pci/devices/$address/config" bs=1 seek=$((0x2e0)) conv=notrunc status=none
+}
+
+# speeds VALUE...: of the links, in MT/s
+speeds() {
+	expect 0 "$UNCORE" --root "$tree" topo --json
+	[ "$(jq -r '.links[].transfers' <<<"$output" | paste -sd ' ')" = "$*" ] || fail "not $*"
+}
+
+@test "the speed of links of Sapphire Rapids, from a register that root can read" {
+	local tree=$BATS_TEST_TMPDIR/spr
+
+	unpack "$SPR" "$tree"
+	speeds null null null null
+	put_upi 7e 0 0b # bits 2-0 are 3
+	put_upi 7e 1 03
+	put_upi 7e 2 f9
+	put_upi 7e 3 05
+	speeds 16000 16000 12800 null
+	jq -e '[.links[].doubt] | .[0] == .[2] and (.[0] | contains("pcm")) and .[3] == null' <<<"$output" || fail
+	expect 0 "$UNCORE" --root "$tree" topo
+	shows 'uncore_upi_\{0,1\} to unknown .*, 16 GT/s \(suspect: the register and its values are known only' \
+		'12\.8 GT/s \(suspect'
+	expect 0 "$UNCORE" --root "$tree" snapshot "$BATS_TEST_TMPDIR/copy"
+	tree=$BATS_TEST_TMPDIR/copy speeds 16000 16000 12800 null
+	# Of other registers of such a device nothing is in the snapshot.
+	[ "$(sed -n '/7e:01\.2\/config: hex/,/ = /s/^\t\([0-9a-f]*\)  .*/\1/p' "$BATS_TEST_TMPDIR/copy" | paste -sd ' ')" = \
+		'0000 0010 0020 0030 0090 0190 01a0 01c0 02e0' ] || fail 'others are kept'
+	# As the kernel shows config space to everybody.
+	truncate -s 64 "$tree/sys/bus/pci/devices/0000:7e:01.2/config"
+	speeds null 16000 12800 null
+	# Other models have no such register.
+	sed -i 's/^\(model\t*: \)143$/\1207/' "$tree/proc/cpuinfo"
+	speeds null null null null
+}
+
+@test "the speed of links where the kernel does not say which socket a device is in" {
+	local tree=$BATS_TEST_TMPDIR/spr
+
+	unpack "$SPR" "$tree"
+	put_upi 7e 0 03
+	put_upi fe 0 03
+	put_upi 7e 1 03
+	put_upi fe 1 02
+	speeds 16000 null null null
+	# That of another socket does not matter.
+	mkdir "$tree/sys/devices/system/node/node1"
+	echo 3 >"$tree/sys/devices/system/node/node1/cpulist"
+	echo 1 >"$tree/sys/devices/system/cpu/cpu3/topology/physical_package_id"
+	echo 0-2 >"$tree/sys/devices/system/node/node0/cpulist"
+	echo 1 | tee "$tree"/sys/bus/pci/devices/0000:fe:0[12].[12]/numa_node
+	echo 0 | tee "$tree"/sys/bus/pci/devices/0000:7e:0[12].[12]/numa_node
+	speeds 16000 16000 null null
 }
 
 @test "many functions below a port, a link that is not known, devices of no socket" {
