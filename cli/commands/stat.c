@@ -10,16 +10,9 @@
 #include "options.h"
 #include "recording/replay.h"
 
-enum {
-	KEY_PER_SOCKET = 0x100,
-	KEY_PER_NODE,
-	KEY_PER_CHANNEL,
-	KEY_NO_MERGE,
-	KEY_PER_PORT,
-	KEY_SAMPLE,
-	KEY_ABOVE,
-	KEY_VIEW
-};
+/* Keys of options without a letter. A level of rows is KEY_LEVEL plus its number, a view KEY_VIEW plus its place in the chain
+ * of views. */
+enum { KEY_LEVEL = 0x100, KEY_SAMPLE = 0x180, KEY_ABOVE, KEY_VIEW };
 
 #define AT(member) offsetof(struct stat_options, member)
 
@@ -65,16 +58,17 @@ static const struct cli_option options[] = {
 	{"repeat", "N", "Run COMMAND N times; print mean and spread", 'r', 3, OPTION_COUNT,
 	 AT(repeat)},
 	{NULL, NULL, "Output:", 0, 4, 0, 0},
-	{"per-socket", NULL, "One row for each socket", KEY_PER_SOCKET, 4, 0, 0},
+	{"per-socket", NULL, "One row for each socket", KEY_LEVEL + UNCORE_LEVEL_SOCKET, 4, 0, 0},
 	{"per-node", NULL, "One row for each NUMA node, where it is known what its counters are",
-	 KEY_PER_NODE, 4, 0, 0},
+	 KEY_LEVEL + UNCORE_LEVEL_NODE, 4, 0, 0},
 	{"per-channel", NULL,
-	 "One row for each memory channel, and for each socket of other metrics", KEY_PER_CHANNEL,
-	 4, 0, 0},
+	 "One row for each memory channel, and for each socket of other metrics",
+	 KEY_LEVEL + UNCORE_LEVEL_CHANNEL, 4, 0, 0},
 	{"per-port", NULL,
 	 "One row for each PCIe root port that a PMU can distinguish, else as --no-merge",
-	 KEY_PER_PORT, 4, 0, 0},
-	{"no-merge", NULL, "One row for each PMU and CPU", KEY_NO_MERGE, 4, 0, 0},
+	 KEY_LEVEL + UNCORE_LEVEL_PORT, 4, 0, 0},
+	{"no-merge", NULL, "One row for each PMU and CPU", KEY_LEVEL + UNCORE_LEVEL_INSTANCE, 4, 0,
+	 0},
 	{"no-aggr", NULL, "The same as --no-merge", 'A', 4, 0, 0},
 	{"sort", "KEY", "Order of the lines of pcie: traffic, in, out, share, latency, place", 0, 4,
 	 OPTION_TEXT, AT(sort)},
@@ -133,19 +127,6 @@ static void parse_other(void *into, int key, char *arg, struct argp_state *state
 		if (o->above > 100)
 			argp_error(state, "--above: '%s' is not a number from 1 to 100", arg);
 		break;
-	case KEY_PER_SOCKET:
-		set_level(state, o, UNCORE_LEVEL_SOCKET);
-		break;
-	case KEY_PER_NODE:
-		set_level(state, o, UNCORE_LEVEL_NODE);
-		break;
-	case KEY_PER_CHANNEL:
-		set_level(state, o, UNCORE_LEVEL_CHANNEL);
-		break;
-	case KEY_PER_PORT:
-		set_level(state, o, UNCORE_LEVEL_PORT);
-		break;
-	case KEY_NO_MERGE:
 	case 'A':
 		set_level(state, o, UNCORE_LEVEL_INSTANCE);
 		break;
@@ -154,6 +135,8 @@ static void parse_other(void *into, int key, char *arg, struct argp_state *state
 		o->separator = separator(state, arg);
 		break;
 	default: /* -a changes nothing */
+		if (key >= KEY_LEVEL && key < KEY_VIEW)
+			set_level(state, o, (enum uncore_level)(key - KEY_LEVEL));
 		if (key < KEY_VIEW)
 			break;
 		if (o->viewed)
@@ -183,38 +166,34 @@ void stat_interval(struct stat_options *o, char *arg, struct argp_state *state)
 	}
 }
 
-/* A preset whose metrics are recorded. */
-static void add_preset(struct stat_options *o, const char *name, struct argp_state *state)
+/* INTERVAL, COUNT, or the first word of the command; of a preset, where a word is rather mistyped, only behind --. */
+static void parse_argument(void *into, char *arg, struct argp_state *state)
 {
+	struct stat_options *o = into;
 	struct buffer names = {0};
 	bool found = false;
 
+	if (state->quoted || (*arg && !cli_number_length(arg) && !o->preset && !o->recorder)) {
+		o->command = &state->argv[state->next - 1];
+		state->next = state->argc;
+		return;
+	}
+	if (!o->recorder || cli_number_length(arg)) {
+		stat_interval(o, arg, state);
+		return;
+	}
+	/* A preset whose metrics are recorded. */
 	for (const struct command *c = o->known_presets; c->name && !found; c++) {
-		found = c->metrics && strcmp(c->name, name) == 0 && o->preset_count < STAT_PRESETS;
+		found = c->metrics && strcmp(c->name, arg) == 0 && o->preset_count < STAT_PRESETS;
 		if (found)
 			o->presets[o->preset_count++] = c;
 		else if (c->metrics)
 			buffer_printf(&names, "%s%s", names.len ? ", " : "", c->name);
 	}
 	if (!found)
-		argp_error(state, "'%s' is not one of: %s; put -- before a command", name,
+		argp_error(state, "'%s' is not one of: %s; put -- before a command", arg,
 			   names.data);
 	buffer_free(&names);
-}
-
-/* INTERVAL, COUNT, or the first word of the command; of a preset, where a word is rather mistyped, only behind --. */
-static void parse_argument(void *into, char *arg, struct argp_state *state)
-{
-	struct stat_options *o = into;
-
-	if (state->quoted || (*arg && !cli_number_length(arg) && !o->preset && !o->recorder)) {
-		o->command = &state->argv[state->next - 1];
-		state->next = state->argc;
-	} else if (o->recorder && !cli_number_length(arg)) {
-		add_preset(o, arg, state);
-	} else {
-		stat_interval(o, arg, state);
-	}
 }
 
 static bool has_metrics(const struct stat_options *o)
@@ -312,7 +291,7 @@ static bool is_of_tables(const struct cli_option *option)
 	return false;
 }
 
-/* A heading, then a preset's views or `more`, then those of stat. */
+/* The preset's views or `more`, then the options of stat. */
 static void gather_options(const struct stat_options *o, const struct cli_option *more,
 			   struct cli_option *into)
 {
@@ -443,6 +422,8 @@ int cmd_top(struct cli *cli, int argc, char **argv)
 	status = cli_open(cli);
 	if (cli->replay && o.interval_ns < cli->replay->interval_ns)
 		o.interval_ns = cli->replay->interval_ns;
+	/* The screen adds up intervals. */
+	plain = plain || (cli->replay && cli->replay->show);
 	if (o.command && !status) {
 		cli_error("top runs no command; uncore stat -I 1s -- COMMAND does");
 		status = CLI_USAGE;

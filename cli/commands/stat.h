@@ -103,6 +103,14 @@ int top_run(struct cli *cli, const struct stat_options *o, bool *shown);
 
 /* A monitor with all queries planned and nothing opened. Returns an exit code. */
 int stat_plan(struct cli *cli, const struct stat_options *o, struct uncore_monitor **out);
+/* Prints its counters. Returns an exit code. */
+int stat_dry_run(struct cli *cli, const struct stat_options *o, struct uncore_monitor *m);
+/* Prints the monitor's notes from the first one on, on standard error: all with -v, filters or events, else their
+ * number. */
+void stat_print_notes(const struct stat_options *o, const struct uncore_monitor *m, size_t first);
+
+/* The total follows the intervals: a page has it in any case. */
+bool stat_has_total(const struct stat_options *o);
 
 /* --cpu: sampling does not migrate, with the delays of that; the thread that waits, computes and prints stays.
  * Returns an exit code. */

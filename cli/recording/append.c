@@ -402,7 +402,7 @@ static int take_readings(struct recording *r, const struct uncore_monitor *m)
 	return err;
 }
 
-static void bind_row(sqlite3_stmt *s, size_t number, const struct uncore_row *row)
+void store_bind_row(sqlite3_stmt *s, size_t number, const struct uncore_row *row)
 {
 	const struct uncore_row_place *p = &row->place;
 
@@ -430,7 +430,7 @@ static int put_row(struct recording *r, size_t number, const struct uncore_row *
 
 	r->row_reasons = cli_realloc(r->row_reasons, number + 1, sizeof(*r->row_reasons));
 	r->row_reasons[r->row_count++] = (struct recording_reason){0};
-	bind_row(s, number, row);
+	store_bind_row(s, number, row);
 	if (!known)
 		return put(r, s);
 	code = sqlite3_step(s);

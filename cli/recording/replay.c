@@ -33,6 +33,8 @@ struct replay_file {
 	bool begun;
 	bool continued;   /* the latest reading did not end an interval */
 	uint64_t grid_ns; /* monotonic time of its first reading */
+	uint64_t number;  /* of the latest tick that was given */
+	struct shown shown;
 	char why[RECORDING_ERROR + 200];
 };
 
@@ -220,6 +222,7 @@ static int open_counters(void *context, struct uncore_counter *counters, size_t 
 	if (!r->sessions)
 		err = load_first(r);
 	f->begun = false;
+	shown_free(&f->shown);
 	if (err)
 		snprintf(f->why, sizeof(f->why), "%s", f->recording.error);
 	return err;
@@ -268,6 +271,7 @@ static int read_counters(void *context, struct uncore_reading *into, uint64_t *m
 				  : f->recording.readings[f->places[i]].reading;
 	*monotonic_ns = now.monotonic_ns;
 	*wall_ns = r->wall_ns = now.wall_ns;
+	f->number = now.number;
 	f->begun = true;
 	if (first)
 		f->grid_ns = now.monotonic_ns;
@@ -280,6 +284,16 @@ static int read_counters(void *context, struct uncore_reading *into, uint64_t *m
 	}
 	f->continued = !first && r->more && !f->err && group_of(r, &now) == group_of(r, &f->tick);
 	return f->continued;
+}
+
+static int show(struct replay *r, const struct uncore_sample *sample, struct uncore_row *rows)
+{
+	struct replay_file *f = r->file;
+
+	if (!shown_put(&f->shown, &f->recording, f->number, sample, rows))
+		return CLI_OK;
+	cli_error("%s", f->recording.error);
+	return CLI_RUNTIME;
 }
 
 /* ---- the file ---- */
@@ -404,12 +418,13 @@ int replay_open(struct replay **out, struct uncore *u, const char *spec)
 	struct replay *r = cli_realloc(NULL, 1, sizeof(*r));
 	struct replay_file *f = cli_realloc(NULL, 1, sizeof(*f));
 	char *path = cli_copy(spec), *region = cut_option(path, ",region="),
-	     *end = cut_option(path, ",end="), *begin;
+	     *as_recorded = cut_option(path, ",as-recorded"), *end = cut_option(path, ",end="),
+	     *begin;
 	struct buffer source = {0};
 	int status = CLI_OK;
 
 	*f = (struct replay_file){.end_ns = UINT64_MAX};
-	*r = (struct replay){.file = f};
+	*r = (struct replay){.file = f, .show = as_recorded && !*as_recorded ? show : NULL};
 	*out = r;
 	begin = cut_option(path, ",begin=");
 	buffer_printf(&source, "replay:%s", path);
@@ -448,6 +463,7 @@ void replay_close(struct replay *r)
 	free(r->command_line);
 	free(r->file->source);
 	free(r->file->places);
+	shown_free(&r->file->shown);
 	free(r->file->region.parts);
 	free(r->file);
 	free(r);

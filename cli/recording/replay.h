@@ -22,6 +22,9 @@ struct replay {
 	uint64_t
 		missed_now; /* intervals that the recorder missed, in the latest one that was read; */
 	uint64_t missed;    /* in all */
+	/* --as-recorded: copies the rows of a sample of the latest interval, with the values that were recorded. Prints
+	 * errors; an exit code. NULL: values are those of today's formulas. */
+	int (*show)(struct replay *r, const struct uncore_sample *sample, struct uncore_row *rows);
 	/* The latest tick that was read, and the first of the next session. */
 	uint64_t wall_ns, next_wall_ns;
 	/* What was recorded: metrics as FAMILY/NAME, and events; and the filter of its metrics, "from=cpu". */
@@ -34,7 +37,7 @@ struct replay {
 };
 
 /* Opens a recording and sets it as the source of `u`. `spec`: FILE, and behind it ",begin=TIME" and ",end=TIME": a date
- * in ISO 8601, or +DURATION from its begin; and last ",region=TEXT". Prints errors; an exit code. */
+ * in ISO 8601, or +DURATION from its begin; ",as-recorded"; and last ",region=TEXT". Prints errors; an exit code. */
 int replay_open(struct replay **out, struct uncore *u, const char *spec);
 void replay_close(struct replay *r);
 

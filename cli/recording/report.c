@@ -19,6 +19,7 @@ struct piece {
 
 struct report {
 	const char *begin, *end, *region;
+	bool as_recorded;
 	bool regions; /* only list them */
 	char **files;
 	size_t file_count;
@@ -115,8 +116,8 @@ static const struct command *find_view(const struct cli *cli, const char *name)
 /* Where the view begins: behind a file, its name or an option of stat. */
 static int view_at(const struct cli *cli, int argc, char **argv)
 {
-	static const char *const own[] = {"--begin", "--end",   "--region", "--regions",
-					  "--help",  "--usage", "--version"};
+	static const char *const own[] = {"--begin",       "--end",  "--region", "--regions",
+					  "--as-recorded", "--help", "--usage",  "--version"};
 	bool file = false;
 
 	for (int i = 1; i < argc; i++) {
@@ -154,6 +155,8 @@ static int show(const struct cli *cli, struct report *r, const char *file, int a
 		buffer_printf(&source, ",begin=%s", r->begin);
 	if (r->end)
 		buffer_printf(&source, ",end=%s", r->end);
+	if (r->as_recorded)
+		buffer_puts(&source, ",as-recorded");
 	if (r->region)
 		buffer_printf(&source, ",region=%s", r->region);
 	view = view ? view : find_view(cli, "stat");
@@ -202,6 +205,8 @@ int cmd_report(struct cli *cli, int argc, char **argv)
 		{"end", "TIME", "Until TIME", 0, 1, OPTION_TEXT, offsetof(struct report, end)},
 		{"region", "TEXT", "Only from the marks TEXT to the next ones", 0, 1, OPTION_TEXT,
 		 offsetof(struct report, region)},
+		{"as-recorded", NULL, "Values as they were recorded, and not by today's formulas",
+		 0, 1, OPTION_FLAG, offsetof(struct report, as_recorded)},
 		{"regions", NULL, "List the regions in place of a view", 0, 1, OPTION_FLAG,
 		 offsetof(struct report, regions)},
 		{0},

@@ -22,4 +22,21 @@ int store_number(struct recording *r, const char *sql, int64_t otherwise, int64_
 int store_check(struct recording *r);
 int store_read_counters(struct recording *r);
 
+/* The columns of the table `row`, as parameters 1 to 13 of a statement. */
+void store_bind_row(sqlite3_stmt *s, size_t number, const struct uncore_row *row);
+
+/* ---- values as they were recorded: shown.c ---- */
+
+struct shown {
+	sqlite3_int64 *rows; /* ids, by row of a sample; -1: not recorded */
+	char **reasons;      /* of the latest interval */
+	size_t count;
+};
+
+/* Copies the rows of a sample, with the values that metrics had at this tick in place of today's. Their reasons are
+ * valid until the next call. One `shown` for each monitor, zeroed at first. 0 or a negative errno. */
+int shown_put(struct shown *s, struct recording *file, uint64_t tick,
+	      const struct uncore_sample *sample, struct uncore_row *rows);
+void shown_free(struct shown *s);
+
 #endif

@@ -79,6 +79,29 @@ record() {
 	[ "$status" -eq 130 ] || fail "$status"
 }
 
+@test "--as-recorded: a formula that was mended later does not change what was shown then" {
+	local values='select(.family) | [.time, .name, .channel, .quality, .reason, (.value | if . then (. / 1e7 | round) else . end)]'
+
+	mkdir data
+	sed 's/cas_rd \* 64 \/ seconds/cas_rd * 32 \/ seconds/' "$UNCORE_SOURCE_ROOT/data/intel-imc.yaml" >data/intel-imc.yaml
+	"$UNCORE" --data data --source "$SPR" record -o a -I 1ms --interval-count 3 mem
+	"$UNCORE" --data data report a -I 20ms -j | jq -c "$values" >before
+	"$UNCORE" report a -I 20ms -j | jq -c "$values" >today
+	cmp -s before today && fail 'both formulas give the same'
+	# Recorded values have six digits.
+	"$UNCORE" report --as-recorded a -j | jq -c "$values" | diff before - || fail 'other values than then'
+	"$UNCORE" report --as-recorded a --csv | diff - <("$UNCORE" --source replay:a,as-recorded stat --csv -I 20ms)
+
+	# Metrics and places that were not recorded are told; counts of events are those of the readings.
+	run "$UNCORE" report --as-recorded a -M memory.utilization --per-socket
+	[[ $output == *'it was not shown when this was recorded'* ]] || fail "$output"
+	for options in '-I 40ms' '--summary -I 20ms' '--sample 20ms'; do
+		# shellcheck disable=SC2086 # words
+		run "$UNCORE" report --as-recorded a stat $options
+		[ "$status" -eq 2 ] && [[ $output == *'one by one: -I 20.00ms without a total'* ]] || fail "$options: $output"
+	done
+}
+
 @test "kept recordings open" {
 	local file
 
