@@ -49,7 +49,6 @@ def of_variable(text):
 
 def members_of(text):
     """Members by "type a, b;": the type belongs to each name, the stars to one of them."""
-    text = re.sub(r"\w+\s*\(\*(\w+)\)\([^)]*\)", r"void *\1", text)  # pointers to functions
     for line in filter(str.strip, text.split(";")):
         first, *others = line.split(",")
         kind = re.match(r"\s*(.*?)[\s*]*\w+\s*(?:\[\w+\])?\s*$", first, re.S).group(1)
@@ -61,6 +60,7 @@ def members_of(text):
 def declarations(header):
     """The lines of the module, in the order of the header."""
     text = re.sub(r"/\*.*?\*/|//[^\n]*", " ", header, flags=re.S)
+    text = re.sub(r"\w+\s*\(\*(\w+)\)\([^)]*\)", r"void *\1", text)  # pointers to functions
     declared = set()
     for found in DECLARATION.finditer(text):
         if found["constant"]:
