@@ -22,13 +22,11 @@ static const struct type {
 	const char *name, *plain;
 	const char *suffix; /* of its samples; the older format has it in the family's name, too */
 } types[] = {
-	{"counter", "counter", "_total"},
-	{"gauge", "gauge", ""},
-	{"summary", "summary", NULL},
-	{"info", "gauge", "_info"},
+	{"counter", "counter", "_total"}, {"gauge", "gauge", ""},     {"summary", "summary", NULL},
+	{"histogram", "histogram", NULL}, {"info", "gauge", "_info"},
 };
 
-enum type_of { COUNTER, GAUGE, SUMMARY, INFO };
+enum type_of { COUNTER, GAUGE, SUMMARY, HISTOGRAM, INFO };
 
 /* Lines before the samples of a family. `unit` ends its name, or is "". */
 static void put_family(const struct writer_of *w, enum type_of type, const char *name,
@@ -92,6 +90,47 @@ static void put_metric(const struct writer_of *w, const struct series_set *set,
 			put_sample(w, f->name, "_sum", s->labels, s->sum);
 		if (f->kind == SERIES_MEAN)
 			put_sample(w, f->name, "_count", s->labels, s->weight);
+	}
+}
+
+/* Of one series: the samples up to each limit, and all of them. */
+static void put_buckets(const struct writer_of *w, const struct series_family *f,
+			const struct series *s)
+{
+	size_t limits = series_limit_count(f->buckets);
+	struct buffer labels = {0};
+	double below = 0;
+
+	for (size_t i = 0; i <= limits; i++) {
+		double limit = series_limit(f->buckets, i);
+
+		below += (double)s->samples[i];
+		labels.len = 0;
+		buffer_printf(&labels, "%s,le=\"", s->labels);
+		/* OpenMetrics writes 1 as 1.0. */
+		if (i < limits)
+			buffer_printf(&labels, "%.15g%s\"", limit, limit == 1 ? ".0" : "");
+		else
+			buffer_puts(&labels, "+Inf\"");
+		put_sample(w, f->histogram, "_bucket", labels.data, below);
+	}
+	put_sample(w, f->histogram, "_sum", s->labels, s->sample_sum);
+	put_sample(w, f->histogram, "_count", s->labels, below);
+	buffer_free(&labels);
+}
+
+static void put_histogram(const struct writer_of *w, const struct series_set *set,
+			  const struct series_family *f)
+{
+	bool any = false;
+
+	for (size_t i = f->first; i != SERIES_NONE; i = set->series[i].next) {
+		if (!set->series[i].samples)
+			continue;
+		if (!any)
+			put_family(w, HISTOGRAM, f->histogram, f->buckets->unit, f->histogram_help);
+		any = true;
+		put_buckets(w, f, &set->series[i]);
 	}
 }
 
@@ -264,6 +303,8 @@ void exposition_put(struct buffer *to, bool openmetrics, const struct series_set
 	for (size_t i = 0; i < set->family_count; i++)
 		if (set->families[i].ceiling)
 			put_ceilings(&w, set, &set->families[i]);
+	for (size_t i = 0; i < set->family_count; i++)
+		put_histogram(&w, set, &set->families[i]);
 	if (set->has_ports) {
 		put_devices(&w, u);
 		put_links(&w, u, false);

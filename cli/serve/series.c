@@ -11,6 +11,10 @@
 
 /* ---- names ---- */
 
+#define SUM(what) ", " what " since the start"
+#define MEAN ", of which sum by count is the mean"
+#define STATE " in the last interval"
+
 /* What becomes of a metric by its unit: a rate is exported as its counter, so that no time between two scrapes is
  * lost, and a quotient as the sums of which it is one. */
 static const struct naming {
@@ -19,32 +23,36 @@ static const struct naming {
 	const char *suffix; /* of the series' name, in place of it */
 	enum series_kind kind;
 	const char *help; /* behind the metric's title */
+	struct series_buckets buckets;
 } namings[] = {
-	{"B/s", ".bandwidth", "bytes", SERIES_COUNTER, ", in bytes since the start"},
-	{"1/s", ".rate", "", SERIES_COUNTER, ", their number since the start"},
-	{"Hz", ".frequency", "cycles", SERIES_COUNTER, ", its cycles since the start"},
-	{"W", "", "joules", SERIES_COUNTER, ", in joules since the start"},
-	{"s", "", "seconds", SERIES_MEAN, ", of which sum by count is the mean"},
-	{"ratio", ".ratio", "ratio", SERIES_MEAN, ", of which sum by count is the mean"},
-	{"cycle", ".cycles", "cycles", SERIES_MEAN, ", of which sum by count is the mean"},
-	{"1/cycle", "", "", SERIES_MEAN, ", of which sum by count is the mean"},
-	{"count", ".count", "", SERIES_MEAN, ", of which sum by count is the mean"},
-	{"B", "", "bytes", SERIES_GAUGE, " in the last interval"},
-	{"", "", "", SERIES_GAUGE, " in the last interval"}, /* others */
+	{"B/s",
+	 ".bandwidth",
+	 "bytes",
+	 SERIES_COUNTER,
+	 SUM("in bytes"),
+	 {"bytes_per_second", 28, 12, 16}},
+	{"1/s", ".rate", "", SERIES_COUNTER, SUM("their number"), {"per_second", 10, 24, 64}},
+	{"Hz", ".frequency", "cycles", SERIES_COUNTER, SUM("its cycles"), {"hertz", 28, 5, 16}},
+	{"W", "", "joules", SERIES_COUNTER, SUM("in joules"), {"watts", 0, 10, 32}},
+	{"s", "", "seconds", SERIES_MEAN, MEAN, {"seconds", -26, 10, 16}},
+	{"ratio", ".ratio", "ratio", SERIES_MEAN, MEAN, {"ratio", -6, 6, 16}},
+	{"cycle", ".cycles", "cycles", SERIES_MEAN, MEAN, {"cycles", 4, 8, 16}},
+	{"1/cycle", "", "", SERIES_MEAN, MEAN, {"", -7, 8, 32}},
+	{"count", ".count", "", SERIES_MEAN, MEAN, {"", -4, 12, 32}},
+	{"B", "", "bytes", SERIES_GAUGE, STATE, {"bytes", 20, 20, 32}},
+	{"event", "", "", SERIES_COUNTER, SUM("in their unit"), {"per_second", 0, 40, 64}},
+	{"state", "", "", SERIES_GAUGE, STATE, {"", 0, 40, 64}},
+	{"", "", "", SERIES_GAUGE, STATE, {"", 0, 40, 64}}, /* others */
 };
-
-static const struct naming event_counter = {"", "", "", SERIES_COUNTER,
-					    "Counts of an event since the start, in its unit"};
-static const struct naming event_state = {"", "", "", SERIES_GAUGE,
-					  "State of an event at the end of the last interval"};
 
 static const struct naming *naming_of(const struct uncore_row *row)
 {
+	const char *unit = row->query.unit;
 	const struct naming *n = namings;
 
 	if (!row->query.family)
-		return isnan(row->rate) && !isnan(row->value) ? &event_state : &event_counter;
-	while (*n->unit && strcmp(n->unit, row->query.unit) != 0)
+		unit = isnan(row->rate) && !isnan(row->value) ? "state" : "event";
+	while (*n->unit && strcmp(n->unit, unit) != 0)
 		n++;
 	return n;
 }
@@ -56,8 +64,9 @@ static bool ends_with(const char *text, size_t len, const char *ending)
 	return len >= length && memcmp(text + len - length, ending, length) == 0;
 }
 
-/* "memory.read.bandwidth" and "bytes": uncore_memory_read_bytes */
-static char *metric_name(const char *metric, const struct naming *n)
+/* "memory.read.bandwidth" and "bytes": uncore_memory_read_bytes. The parts between may be empty, as the suffix. */
+static char *metric_name(const char *metric, const struct naming *n, const char *between,
+			 const char *suffix)
 {
 	struct buffer name = {0};
 	size_t len = strlen(metric);
@@ -66,8 +75,9 @@ static char *metric_name(const char *metric, const struct naming *n)
 		len -= strlen(n->ending);
 	buffer_puts(&name, "uncore_");
 	buffer_add(&name, metric, len);
-	if (*n->suffix)
-		buffer_printf(&name, "_%s", n->suffix);
+	buffer_puts(&name, between);
+	if (*suffix)
+		buffer_printf(&name, "_%s", suffix);
 	for (char *c = name.data; *c; c++)
 		if (*c == '.' || *c == '-')
 			*c = '_';
@@ -91,10 +101,11 @@ static size_t find_family(struct series_set *set, const struct uncore *u,
 {
 	const struct naming *n = naming_of(row);
 	bool event = !row->query.family;
-	char *name =
-		event ? cli_copy(n->kind == SERIES_GAUGE ? "uncore_event_state" : "uncore_events")
-		      : metric_name(row->query.name, n);
-	struct buffer help = {0}, ceiling = {0};
+	bool state = event && n->kind == SERIES_GAUGE;
+	const char *metric = state ? "event.state" : event ? "events" : row->query.name;
+	char *name = metric_name(metric, n, "", n->suffix);
+	const char *title = event ? "Counts of events" : title_of(u, &row->query);
+	struct buffer help = {0}, ceiling = {0}, histogram_help = {0};
 	size_t i = 0;
 
 	while (i < set->family_count && strcmp(set->families[i].name, name) != 0)
@@ -103,19 +114,24 @@ static size_t find_family(struct series_set *set, const struct uncore *u,
 		free(name);
 		return i;
 	}
-	buffer_printf(&help, "%s%s.", event ? "" : title_of(u, &row->query), n->help);
+	buffer_printf(&help, "%s%s.", title, n->help);
+	buffer_printf(&histogram_help, "%s, means of short samples since the start.", title);
 	/* The ceiling of a rate. */
 	if (!event && strcmp(n->suffix, "bytes") == 0 && n->kind == SERIES_COUNTER)
 		buffer_printf(&ceiling, "%.*sceiling_bytes_per_second",
 			      (int)(strlen(name) - strlen("bytes")), name);
 	set->families = cli_realloc(set->families, set->family_count + 1, sizeof(*set->families));
-	set->families[set->family_count++] = (struct series_family){.name = name,
-								    .unit = n->suffix,
-								    .help = help.data,
-								    .ceiling = ceiling.data,
-								    .kind = n->kind,
-								    .first = SERIES_NONE,
-								    .last = SERIES_NONE};
+	set->families[set->family_count++] = (struct series_family){
+		.name = name,
+		.unit = n->suffix,
+		.help = help.data,
+		.ceiling = ceiling.data,
+		.histogram_help = histogram_help.data,
+		.histogram = metric_name(metric, n, "_sample_mean", n->buckets.unit),
+		.buckets = &n->buckets,
+		.kind = n->kind,
+		.first = SERIES_NONE,
+		.last = SERIES_NONE};
 	return i;
 }
 
@@ -262,9 +278,50 @@ static void add_value(struct series *s, enum series_kind kind, const struct unco
 	s->weight += weight;
 }
 
-static void add_row(struct series_set *set, struct series *s, const struct uncore_row *row,
-		    double seconds)
+size_t series_limit_count(const struct series_buckets *b)
 {
+	return (size_t)(b->octaves * UNCORE_BINS_PER_OCTAVE / b->bins) + 1;
+}
+
+double series_limit(const struct series_buckets *b, size_t i)
+{
+	return exp2(b->lowest + (double)i * b->bins / UNCORE_BINS_PER_OCTAVE);
+}
+
+/* The interval's short samples to those of all intervals. */
+static void add_short_samples(struct series *s, const struct series_buckets *b,
+			      const struct uncore_distribution *d)
+{
+	size_t limits = series_limit_count(b);
+
+	if (!s->samples) {
+		s->samples = cli_realloc(NULL, limits + 1, sizeof(*s->samples));
+		memset(s->samples, 0, (limits + 1) * sizeof(*s->samples));
+	}
+	if (!d->samples)
+		return;
+	s->sample_sum += d->mean * (double)d->samples;
+	s->samples[0] += d->zero_samples;
+	for (size_t i = 0; i < d->bin_count; i++) {
+		/* The upper limit of the bin above the lowest one, in bins. */
+		long above = d->first_bin + (long)i - (long)b->lowest * UNCORE_BINS_PER_OCTAVE;
+		size_t bucket =
+			above <= 0 ? 0 : ((size_t)above + (size_t)b->bins - 1) / (size_t)b->bins;
+
+		s->samples[bucket < limits ? bucket : limits] += d->bins[i];
+	}
+}
+
+static void add_row(struct series_set *set, struct series *s, const struct uncore_sample *sample,
+		    size_t i)
+{
+	const struct uncore_row *row = uncore_sample_row(sample, i);
+	const struct uncore_distribution *d = uncore_sample_distribution(sample, i);
+	double seconds =
+		(double)(uncore_sample_end_ns(sample) - uncore_sample_begin_ns(sample)) / 1e9;
+
+	if (d)
+		add_short_samples(s, set->families[s->family].buckets, d);
 	add_value(s, set->families[s->family].kind, row, seconds);
 	s->ceiling = row->ceiling;
 	s->coverage = row->counted.coverage;
@@ -281,8 +338,7 @@ void series_add(struct series_set *set, const struct uncore *u, const struct unc
 		find_rows(set, u, sample);
 	for (size_t i = 0; i < set->row_count; i++)
 		if (set->rows[i] != SERIES_NONE)
-			add_row(set, &set->series[set->rows[i]], uncore_sample_row(sample, i),
-				seconds);
+			add_row(set, &set->series[set->rows[i]], sample, i);
 	set->seconds += seconds;
 	set->intervals++;
 	if (interval_ns && length_ns > interval_ns + interval_ns / 2)
@@ -296,9 +352,13 @@ void series_free(struct series_set *set)
 		free(set->families[i].name);
 		free(set->families[i].help);
 		free(set->families[i].ceiling);
+		free(set->families[i].histogram);
+		free(set->families[i].histogram_help);
 	}
-	for (size_t i = 0; i < set->series_count; i++)
+	for (size_t i = 0; i < set->series_count; i++) {
 		free(set->series[i].labels);
+		free(set->series[i].samples);
+	}
 	free(set->families);
 	free(set->series);
 	free(set->rows);

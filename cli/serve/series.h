@@ -17,12 +17,22 @@ enum series_kind {
 	SERIES_GAUGE, /* of the last interval */
 };
 
+/* Of a histogram of short samples. The limits are those of bins of the library, so that each sample is in its bucket;
+ * and they are the same on all machines, so that histograms can be added. */
+struct series_buckets {
+	const char *unit;    /* that the histogram's name ends with, or "" */
+	int lowest, octaves; /* limits: 2^lowest to 2^(lowest + octaves), */
+	int bins;            /* each so many bins above the one before */
+};
+
 /* Series of one name. */
 struct series_family {
 	char *name;       /* without _total, _sum and _count */
 	const char *unit; /* which the name ends with, or "" */
 	char *help;
 	char *ceiling; /* name of the gauge of the ceilings; NULL: no such gauge */
+	char *histogram, *histogram_help; /* of the short samples */
+	const struct series_buckets *buckets;
 	enum series_kind kind;
 	size_t first, last; /* of its series */
 };
@@ -35,6 +45,8 @@ struct series {
 	double value, ceiling; /* of the last interval; NaN: none */
 	double coverage;
 	double seconds[QUALITIES]; /* how long it had each quality */
+	uint64_t *samples; /* of each bucket, and above the last limit; NULL: no short samples */
+	double sample_sum; /* of their values */
 };
 
 #define SERIES_NONE SIZE_MAX
@@ -55,6 +67,10 @@ struct series_set {
 	size_t intervals, missed;
 	uint64_t end_wall_ns; /* of the last interval */
 };
+
+/* The limits of the buckets, and the value of one of them. */
+size_t series_limit_count(const struct series_buckets *b);
+double series_limit(const struct series_buckets *b, size_t i);
 
 /* Adds the rows of an interval of `interval_ns` (0: unknown), which is longer when ticks were missed. */
 void series_add(struct series_set *set, const struct uncore *u, const struct uncore_sample *sample,

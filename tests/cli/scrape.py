@@ -16,7 +16,8 @@ import threading
 import time
 
 SAMPLE = re.compile(r'([a-zA-Z_:][\w:]*)(?:\{((?:[a-z_]+="(?:[^"\\\n]|\\[\\"n])*",?)*)\})? (\S+)$')
-SUFFIXES = {"counter": ["_total"], "gauge": [""], "info": ["_info"], "summary": ["_sum", "_count"]}
+SUFFIXES = {"counter": ["_total"], "gauge": [""], "info": ["_info"], "summary": ["_sum", "_count"],
+            "histogram": ["_bucket", "_sum", "_count"]}
 
 
 def connect(address):
@@ -80,7 +81,7 @@ def check_families(text, openmetrics):
             seen.add(family)
         elif word[:2] == ["#", "TYPE"]:
             assert word[2] == family, line
-            suffixes = SUFFIXES[word[3]] if openmetrics or word[3] == "summary" else [""]
+            suffixes = SUFFIXES[word[3]] if openmetrics or word[3] in ("summary", "histogram") else [""]
             assert openmetrics or (word[3] == "counter") == family.endswith("_total"), line
         elif word[:2] == ["#", "UNIT"]:
             assert openmetrics and word[2] == family and family.endswith("_" + word[3]), line

@@ -147,6 +147,40 @@ parser() {
 	done
 }
 
+@test "histograms have each short sample in its bucket" {
+	local count
+
+	serve --source "$SIM_T410" serve --listen unix:socket -I 100ms --sample 5ms -M 'memory.*,cache.*'
+	scrape wait "$address" 5 >text
+	stop TERM
+	# A reading of a simulation is a second.
+	count=$(scrape value uncore_interval_seconds_total <text)
+	"$UNCORE" --source "$SIM_T410" stat -I 1ms --interval-count "$count" --per-socket -M 'memory.*,cache.*' -j \
+		2>/dev/null >rows
+	python3 -S - "$count" <<-'PYTHON'
+		import collections, json, re, sys
+		buckets, values = collections.defaultdict(list), collections.defaultdict(list)
+		for line in open("text"):
+		    match = re.match(r'uncore_(\w+)_sample_mean_(\w+)_bucket{(.*),le="(.*)"} (\d+)$', line)
+		    if match:
+		        name, unit, labels, limit, count = match.groups()
+		        buckets[name, unit, labels].append((float(limit), int(count)))
+		units = {"B/s": "bytes_per_second", "s": "seconds", "ratio": "ratio", "1/s": "per_second"}
+		for row in map(json.loads, open("rows")):
+		    if row["unit"] in units and row["value"] is not None:
+		        labels = f'family="{row["family"]}",socket="{row["socket"]}"'
+		        labels += f',role="{row["role"]}"' if row["role"] else ""
+		        name = re.sub(r"\.(bandwidth|ratio|rate)$", "", row["name"]).replace(".", "_")
+		        values[name, units[row["unit"]], labels].append(row["value"])
+		assert values.keys() <= buckets.keys() and len(values) > 10, values.keys() - buckets.keys()
+		for key, found in values.items():
+		    assert len(buckets[key]) > 10 and buckets[key][-1] == (float("inf"), len(found)), (key, buckets[key])
+		    assert len(found) == int(sys.argv[1]) > 5, (key, len(found))
+		    for limit, count in buckets[key]:
+		        assert count == sum(value <= limit for value in found), (key, limit, count)
+	PYTHON
+}
+
 @test "several clients at different intervals see the same sums, and none is lost" {
 	serve --source "$SIM_SPR" serve --listen unix:socket -I 10ms
 	scrape race "$address" 50
