@@ -158,6 +158,28 @@ static bool take_systemd(struct listener *l)
 	return true;
 }
 
+/* sd_notify(3) */
+void notify_systemd(const char *state)
+{
+	const char *path = getenv("NOTIFY_SOCKET");
+	struct sockaddr_un un = {.sun_family = AF_UNIX};
+	size_t length = path ? strlen(path) : 0;
+	int fd;
+
+	if (!length || length >= sizeof(un.sun_path))
+		return;
+	memcpy(un.sun_path, path, length);
+	if (path[0] == '@')
+		un.sun_path[0] = '\0';
+	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0)
+		return;
+	/* When systemd does not take it, the next interval sends again. */
+	sendto(fd, state, strlen(state), MSG_NOSIGNAL, (const struct sockaddr *)&un,
+	       (socklen_t)(offsetof(struct sockaddr_un, sun_path) + length));
+	close(fd);
+}
+
 int listener_open(struct listener *l, const char *text, bool insecure)
 {
 	union address a = {0};

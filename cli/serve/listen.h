@@ -18,6 +18,9 @@ void listener_close(struct listener *l);
 /* Removes the socket in the file system. */
 void listener_remove(struct listener *l);
 
+/* Sends a state to the systemd that started this process; does nothing without one. */
+void notify_systemd(const char *state);
+
 /* Of a process of root: becomes `user`, a name or number, with no capability but CAP_PERFMON, before any thread is
  * started. NULL: user 65534. Does nothing when the process is not root's. Returns an exit code. */
 int rights_drop(const char *user);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* `uncore serve`: the loop of stat counts, and each interval is added to the sums that HTTP clients get. */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,17 +48,32 @@ static void publish(struct serve *s)
 	s->self.text_seconds += (double)(cli_now_ns() - begin_ns) / 1e9;
 }
 
+/* The watchdog of systemd ends a service that adds no interval: it must be longer than one, and than the delay. */
+static void notify_ready(const struct stat_options *o)
+{
+	const char *unit = getenv("WATCHDOG_USEC");
+	uint64_t unit_us = unit ? strtoull(unit, NULL, 10) : 0, us = 3 * (o->interval_ns / 1000);
+	char text[64] = "READY=1";
+
+	us = o->delay_ns == DELAY_FOREVER || o->control ? 0 : us + o->delay_ns / 1000;
+	if (unit_us && (!us || us > unit_us))
+		snprintf(text, sizeof(text), "READY=1\nWATCHDOG_USEC=%" PRIu64, us);
+	notify_systemd(text);
+}
+
 static int open_serve(void *context, const struct stat_options *o, struct uncore_monitor *m)
 {
 	struct serve *s = context;
 	int status;
 
-	(void)o, (void)m;
+	(void)m;
 	publish(s);
 	status = http_start(s->http);
-	if (!status)
-		cli_error("listening on %s", http_address(s->http));
-	return status;
+	if (status)
+		return status;
+	cli_error("listening on %s", http_address(s->http));
+	notify_ready(o);
+	return CLI_OK;
 }
 
 static int start_serve(void *context)
@@ -75,6 +91,7 @@ static int add_window(void *context, const struct uncore_sample *sample)
 
 	series_add(&s->series, s->cli->u, sample, real ? s->o.interval_ns : 0);
 	publish(s);
+	notify_systemd("WATCHDOG=1");
 	if (first)
 		cli_error("%zu series of %zu names", s->series.series_count,
 			  s->series.family_count);
