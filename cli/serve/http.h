@@ -22,7 +22,8 @@ struct http_setup {
 	const char
 		*listen;   /* ADDRESS:PORT, [ADDRESS]:PORT, :PORT for all addresses, or unix:PATH */
 	const char *hosts; /* further names in the Host header, separated by commas; or NULL */
-	bool insecure;     /* other machines may connect without TLS and a password */
+	const char *web_config; /* file of TLS, passwords and headers; or NULL */
+	bool insecure;          /* other machines may connect without TLS and a password */
 };
 
 /* Binds the socket, or takes the one of systemd (LISTEN_FDS); clients wait until http_start(). Returns an exit code. */
@@ -39,7 +40,7 @@ void http_publish(struct http *h, enum http_text which, struct buffer *text);
 
 struct http_counts {
 	uint64_t scrapes; /* answered with a text */
-	uint64_t refused; /* with an error: unknown path, method or host */
+	uint64_t refused; /* with an error: unknown path, method or host, no credentials */
 	uint64_t cut;     /* connections ended because they were too slow */
 };
 struct http_counts http_counts(struct http *h);

@@ -7,6 +7,7 @@
 #include <linux/capability.h>
 #include <netdb.h>
 #include <pwd.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,16 +51,17 @@ static bool is_local(const union address *a)
 	       (a->any.sa_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(in6));
 }
 
-static void set_name(struct listener *l, const union address *a)
+static void set_name(struct listener *l, const union address *a, bool tls)
 {
+	const char *scheme = tls ? "https" : "http";
 	char text[INET6_ADDRSTRLEN] = "";
 
 	if (a->any.sa_family == AF_INET6)
-		snprintf(l->name, sizeof(l->name), "http://[%s]:%d/metrics",
+		snprintf(l->name, sizeof(l->name), "%s://[%s]:%d/metrics", scheme,
 			 inet_ntop(AF_INET6, &a->in6.sin6_addr, text, sizeof(text)),
 			 ntohs(a->in6.sin6_port));
 	else if (a->any.sa_family == AF_INET)
-		snprintf(l->name, sizeof(l->name), "http://%s:%d/metrics",
+		snprintf(l->name, sizeof(l->name), "%s://%s:%d/metrics", scheme,
 			 inet_ntop(AF_INET, &a->in.sin_addr, text, sizeof(text)),
 			 ntohs(a->in.sin_port));
 	else
@@ -180,7 +182,7 @@ void notify_systemd(const char *state)
 	close(fd);
 }
 
-int listener_open(struct listener *l, const char *text, bool insecure)
+int listener_open(struct listener *l, const char *text, bool tls)
 {
 	union address a = {0};
 	socklen_t length = sizeof(a.un);
@@ -199,24 +201,14 @@ int listener_open(struct listener *l, const char *text, bool insecure)
 	} else if (!taken) {
 		status = parse_address(text, &a, &length);
 	}
-	if (!status && !taken && !is_local(&a) && !insecure) {
-		cli_error("--listen: other machines reach %s, and there is no TLS and no password "
-			  "yet; --insecure listens there all the same",
-			  text);
-		status = CLI_USAGE;
-	}
 	if (!status && !taken)
 		status = bind_address(l, text, &a, length);
 	length = sizeof(a);
 	if (!status && getsockname(l->fd, &a.any, &length))
 		status = fail("the socket of systemd", errno);
-	if (!status && taken && !is_local(&a) && !insecure) {
-		cli_error("other machines reach the socket of systemd, and there is no TLS and no "
-			  "password yet; --insecure uses it all the same");
-		status = CLI_USAGE;
-	}
+	l->is_local = is_local(&a);
 	if (!status)
-		set_name(l, &a);
+		set_name(l, &a, tls);
 	else
 		listener_close(l);
 	return status;

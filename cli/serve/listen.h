@@ -9,11 +9,12 @@ struct listener {
 	int fd;
 	char name[160]; /* for people: "http://127.0.0.1:9065/metrics" */
 	char path[108]; /* of a socket in the file system; "": none */
+	bool is_local;  /* other machines cannot reach it */
 };
 
-/* Binds and listens; http.h has the forms of an address. Of systemd's socket `address` is not used. An address that
- * other machines reach is refused unless `insecure`. Returns an exit code; fd is -1 after an error. */
-int listener_open(struct listener *l, const char *address, bool insecure);
+/* Binds and listens; http.h has the forms of an address. Of systemd's socket `address` is not used. `tls` is for the name.
+ * Returns an exit code; fd is -1 after an error. */
+int listener_open(struct listener *l, const char *address, bool tls);
 void listener_close(struct listener *l);
 /* Removes the socket in the file system. */
 void listener_remove(struct listener *l);

@@ -108,6 +108,8 @@ static const struct cli_option more[] = {
 	 AT(http_setup.listen)},
 	{"host", "LIST", "Further names of this machine that clients may use", 0, 5, OPTION_TEXT,
 	 AT(http_setup.hosts)},
+	{"web-config", "FILE", "TLS and passwords, in the format of Prometheus' exporters", 0, 5,
+	 OPTION_TEXT, AT(http_setup.web_config)},
 	{"insecure", NULL, "Let other machines connect, without TLS and a password", 0, 5,
 	 OPTION_FLAG, AT(http_setup.insecure)},
 	{"user", "NAME", "Started by root: count as this user (65534)", 0, 5, OPTION_TEXT,
@@ -148,20 +150,10 @@ static const char *find_config(int argc, char **argv)
 static int read_config(struct serve *s, const char *path)
 {
 	struct buffer text = {0};
-	char piece[4096];
-	size_t length;
-	FILE *f = fopen(path ? path : CONFIG, "re");
-	int error;
+	int error = buffer_read(&text, path ? path : CONFIG);
 
-	if (!f && !path && errno == ENOENT)
-		return CLI_OK;
-	while (f && (length = fread(piece, 1, sizeof(piece), f)))
-		buffer_add(&text, piece, length);
-	error = !f || ferror(f) ? errno : 0;
-	if (f)
-		fclose(f);
 	s->config_text = text.data;
-	if (!error)
+	if (!error || (!path && error == ENOENT))
 		return CLI_OK;
 	cli_error("%s: %s", path ? path : CONFIG, strerror(error));
 	return CLI_RUNTIME;

@@ -11,12 +11,13 @@ setup() {
 
 teardown() {
 	[ -z "${server-}" ] || kill -KILL "$server" 2>/dev/null || true
+	rm -f run
 }
 
-# serve OPTION...: in the background; sets $server and $address.
+# serve OPTION...: in the background; sets $server and $address. $program: in place of $UNCORE.
 serve() {
 	: >errors
-	"$UNCORE" "$@" 2>errors 3>&- &
+	"${program:-$UNCORE}" "$@" 2>errors 3>&- &
 	server=$!
 	until address=$(sed -n 's/^uncore: listening on //p' errors) && [ -n "$address" ]; do
 		kill -0 "$server" 2>/dev/null || fail "it has ended: $(<errors)" || return 1
@@ -64,8 +65,8 @@ parser() {
 
 	python=$(parser)
 	for source in "$SIM_T410" "$SIM_GRACE" "$SIM_SPR" "$SIM_ZEN4"; do
-		serve --source "$source" serve --listen unix:socket -I 100ms mem pcie link cache
-		scrape wait "$address" 3 >/dev/null
+		serve --source "$source" serve --listen unix:socket -I 1s --sample 10ms mem pcie link cache
+		scrape wait "$address" 2 >/dev/null
 		"${python:-python3}" "$BATS_TEST_DIRNAME/scrape.py" check "$address" ${python:+parser}
 		stop TERM
 	done
@@ -74,7 +75,7 @@ parser() {
 
 @test "promtool accepts the text" {
 	command -v promtool >/dev/null || skip 'promtool is not installed: tools/setup promtool'
-	serve --source "$SIM_SPR" serve --listen unix:socket -I 100ms mem pcie link cache
+	serve --source "$SIM_SPR" serve --listen unix:socket -I 100ms --sample 10ms mem pcie link cache
 	scrape wait "$address" 2 >text
 	promtool check metrics <text
 	stop TERM
@@ -375,6 +376,42 @@ answers() {
 	stop TERM
 }
 
+@test "clients that do not read keep few old texts in memory" {
+	# The sanitizer keeps what is freed.
+	program=${UNCORE_PLAIN:-$UNCORE}
+	serve --source "$SIM_SPR" serve --listen unix:socket -I 10ms -A -M '*'
+	scrape wait "$address" 3 >text
+	python3 -S - "$server" "$(wc -c <text)" <<-'PYTHON'
+		import re, socket, sys, time
+		def resident():
+		    return int(re.search(r"VmRSS:\s*(\d+)", open(f"/proc/{sys.argv[1]}/status").read()).group(1)) * 1024
+		before, clients = resident(), []
+		for _ in range(100):
+		    clients.append(socket.socket(socket.AF_UNIX))
+		    clients[-1].connect("socket")
+		    clients[-1].sendall(b"GET /metrics HTTP/1.0\r\n\r\n")
+		    time.sleep(0.05)
+		grown, text = resident() - before, int(sys.argv[2])
+		assert text > 200000 and grown < 20 * text, (grown, text)
+	PYTHON
+	stop TERM
+}
+
+@test "clients that leave within a request do not count against the limit of their address" {
+	serve --source "$SIM_SPR" serve --listen 127.0.0.1:0 -I 50ms
+	python3 -S - "$(cut -d : -f 3 <<<"${address%/metrics}")" <<-'PYTHON'
+		import socket, sys
+		def connect(request):
+		    s = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
+		    s.sendall(request)
+		    return s
+		for _ in range(200):
+		    connect(b"GET /metrics HTTP/1.1\r\nHost:").close()
+		assert connect(b"GET /metrics HTTP/1.0\r\n\r\n").recv(12) == b"HTTP/1.1 200", "not served"
+	PYTHON
+	stop TERM
+}
+
 @test "more clients than the limit: when they are gone, others are served" {
 	serve --source "$SIM_SPR" serve --listen unix:socket -I 50ms
 	python3 -S - <<-'PYTHON'
@@ -428,9 +465,225 @@ answers() {
 	expect 2 "$UNCORE" --source "$SIM_SPR" serve --listen 0.0.0.0:0
 	[[ $stderr == *'--insecure'* ]] || fail "$stderr"
 	expect 2 "$UNCORE" --source "$SIM_SPR" serve --listen :0
-	for address in '' 9065 localhost localhost: localhost:x 127.0.0.1:70000 unix:; do
-		expect 2 "$UNCORE" --source "$SIM_SPR" serve --listen "$address"
+	for text in '' 9065 localhost localhost: localhost:x 127.0.0.1:70000 unix:; do
+		expect 2 "$UNCORE" --source "$SIM_SPR" serve --listen "$text"
 	done
 	serve --source "$SIM_SPR" serve --listen :0 --insecure
 	stop TERM
+}
+
+@test "systemd: its socket is served, it learns when the service is ready, and of each interval" {
+	cat >systemd.py <<-'PY'
+		import os, socket, sys, urllib.request
+		notify = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+		name = "uncore-test-%d" % os.getpid()
+		notify.bind("\0" + name)
+		notify.settimeout(60)
+		listener = socket.create_server(("127.0.0.1", 0))
+		pid = os.fork()
+		if pid == 0:
+		    os.dup2(listener.fileno(), 3, inheritable=True)
+		    os.environ.update(LISTEN_PID=str(os.getpid()), LISTEN_FDS="1", NOTIFY_SOCKET="@" + name,
+		                      WATCHDOG_USEC="1000000")
+		    os.execv(sys.argv[1], sys.argv[1:])
+		try:
+		    print(notify.recv(100).decode().split("\n"))
+		    print({notify.recv(100).decode() for _ in range(3)})
+		    url = "http://127.0.0.1:%d/metrics" % listener.getsockname()[1]
+		    print(urllib.request.urlopen(url, timeout=60).status)
+		finally:
+		    os.kill(pid, 15)
+		    print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+	PY
+	run python3 -S systemd.py "$UNCORE" --source sim:skx serve mem -I 500ms
+	[ "$status" -eq 0 ] || fail "$output"
+	# Three intervals are more than the second of the unit.
+	[[ $output == *"['READY=1', 'WATCHDOG_USEC=1500000']"*"{'WATCHDOG=1'}"*200*0 ]] || fail "$output"
+}
+
+# certificate NAME OPTION...: makes NAME.pem and NAME-key.pem
+certificate() {
+	local name=$1
+
+	command -v curl openssl >commands
+	[ "$(wc -l <commands)" -eq 2 ] || skip 'curl and openssl are not installed: tools/setup test'
+	shift
+	openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 3650 -subj "/CN=$name" "$@" \
+		-keyout "$name-key.pem" -out "$name.pem" 2>/dev/null
+	chmod a+r "$name-key.pem"
+}
+
+# The hash of "secret", with few rounds.
+HASH='$2b$04$abcdefghijklmnopqrstuu2r9OfJnfCsdneAXAGHnS4UpFFP8WIrW'
+
+# code STATUS OPTION...: what curl gets; 000: no connection
+code() {
+	local wanted=$1 code
+
+	shift
+	code=$(curl -s -m 60 -o answer -w '%{http_code}' "$@") || true
+	[ "$code" = "$wanted" ] || fail "$code and not $wanted: $*"
+}
+
+@test "--web-config: passwords" {
+	certificate server
+	printf 'basic_auth_users:\n  alice: %s\n  bob: %s\n' "$HASH" "$HASH" >web.yml
+	serve --source "$SIM_SPR" serve --listen 127.0.0.1:0 --web-config web.yml -I 50ms
+	code 401 "$address"
+	grep -qi 'password' answer
+	for path in / /x '/metrics?x'; do
+		code 401 "${address%/metrics}$path"
+	done
+	code 401 -X POST "$address"
+	code 401 -u alice:wrong "$address"
+	code 401 -u alice: "$address"
+	code 401 -u carol:secret "$address"
+	code 401 -u :secret "$address"
+	code 200 -u alice:secret "$address"
+	grep -q ^uncore_series answer
+	code 200 -u bob:secret -H 'Host: any.example' "$address"
+	code 200 -u alice:secret "$address"
+	code 401 -u alice:secret2 "$address"
+	code 404 -u alice:secret "${address%/metrics}/"
+	for header in Basic 'Basic ' 'Basic !' 'Basic YWxpY2U=' 'Bearer x' 'Digest username="alice"'; do
+		code 401 -H "Authorization: $header" "$address"
+	done
+	# Many at once with wrong passwords, and it ends while they wait.
+	for ((i = 0; i < 30; i++)); do
+		curl -s -m 60 -o /dev/null -u "alice:$i" "$address" 3>&- &
+	done
+	code 200 -u alice:secret "$address"
+	stop TERM
+}
+
+@test "--web-config: TLS and client certificates" {
+	local tls='tls_server_config: {cert_file: server.pem, key_file: server-key.pem' to
+
+	certificate server -addext subjectAltName=IP:127.0.0.1
+	certificate client
+	certificate stranger
+	mkdir web
+	mv server.pem server-key.pem web
+	cp client.pem web/ca.pem
+	echo "$tls, min_version: TLS13}" >web/web.yml
+	echo 'http_server_config: {http2: true, headers: {X-Frame-Options: deny, Strict-Transport-Security: max-age=9}}' >>web/web.yml
+	serve --source "$SIM_SPR" serve --listen 127.0.0.1:0 --web-config web/web.yml
+	[[ $address == https://* ]] || fail "$address"
+	to=(--cacert web/server.pem "$address")
+	code 200 -D headers "${to[@]}"
+	grep -q '^X-Frame-Options: deny' headers && grep -q '^X-Content-Type-Options: nosniff' headers || fail "$(<headers)"
+	code 000 "$address"
+	code 000 "http${address#https}"
+	code 000 --tls-max 1.2 "${to[@]}"
+	stop TERM
+	echo "$tls, client_auth_type: RequireAndVerifyClientCert, client_ca_file: ca.pem}" >web/web.yml
+	# With both, other machines may connect.
+	serve --source "$SIM_SPR" serve --listen :0 --web-config web/web.yml
+	to=(--cacert web/server.pem "https://127.0.0.1:${address##*:}")
+	code 200 --cert client.pem --key client-key.pem "${to[@]}"
+	code 200 --tls-max 1.2 --cert client.pem --key client-key.pem "${to[@]}"
+	code 403 "${to[@]}"
+	code 403 --cert stranger.pem --key stranger-key.pem "${to[@]}"
+	stop TERM
+	echo "$tls, client_auth_type: VerifyClientCertIfGiven, client_ca_file: ca.pem}" >web/web.yml
+	expect 2 "$UNCORE" --source "$SIM_SPR" serve --listen :0 --web-config web/web.yml
+	[[ $stderr == *--insecure* ]] || fail "$stderr"
+	printf 'basic_auth_users: {alice: %s}\n' "$HASH" >>web/web.yml
+	serve --source "$SIM_SPR" serve --listen 127.0.0.1:0 --web-config web/web.yml
+	to=(--cacert web/server.pem "$address")
+	code 401 "${to[@]}"
+	code 200 -u alice:secret "${to[@]}"
+	code 403 -u alice:secret --cert stranger.pem --key stranger-key.pem "${to[@]}"
+	code 200 -u alice:secret --cert client.pem --key client-key.pem "${to[@]}"
+	stop TERM
+}
+
+# told TEXT: waits until the server says so.
+told() {
+	until grep -q "$1" errors; do
+		kill -0 "$server" || fail "$(<errors)" || return 1
+		sleep 0.1
+	done
+	: >errors
+}
+
+@test "--web-config: a new certificate or password is taken without a lost connection" {
+	local clients=()
+
+	certificate other
+	certificate server -addext subjectAltName=IP:127.0.0.1
+	certificate next -addext subjectAltName=IP:127.0.0.1
+	cat server.pem next.pem >both.pem
+	printf 'tls_server_config: {cert_file: server.pem, key_file: server-key.pem}\nbasic_auth_users: {alice: %s}\n' \
+		"$HASH" >web.yml
+	chmod a+rx .
+	serve --source "$SIM_SPR" serve --listen 127.0.0.1:0 --web-config web.yml -I 50ms
+	# Each with new connections, and with one that is kept.
+	touch run
+	for ((i = 0; i < 3; i++)); do
+		while [ -e run ]; do
+			curl -sS -m 60 -f -o /dev/null -o /dev/null -u alice:secret --cacert both.pem "$address" "$address" || touch "lost$i"
+			touch "served$i"
+		done 2>"client$i" 3>&- &
+		clients+=($!)
+	done
+	# Of two files that belong together the first alone is refused.
+	cp next.pem server.pem
+	told 'the configuration before stays in use'
+	code 200 -u alice:secret --cacert both.pem "$address"
+	cp next-key.pem server-key.pem
+	told 'the new configuration is in use'
+	code 000 --cacert other.pem "$address"
+	until code 200 -u alice:secret --cacert next.pem "$address"; do sleep 0.1; done
+	rm -f served*
+	until [ -e served0 ] && [ -e served1 ] && [ -e served2 ]; do sleep 0.1; done
+	rm run
+	wait "${clients[@]}"
+	[ -z "$(ls lost* 2>/dev/null)" ] || fail "$(cat client*)"
+	sed -i s/alice/bob/ web.yml
+	told 'the new configuration is in use'
+	code 401 -u alice:secret --cacert next.pem "$address"
+	code 200 -u bob:secret --cacert next.pem "$address"
+	echo 'basic_auth_users: {bob: wrong}' >web.yml
+	told 'the configuration before stays in use'
+	code 200 -u bob:secret --cacert next.pem "$address"
+	stop TERM
+}
+
+@test "--web-config: errors have a line and a column" {
+	local line
+
+	certificate server
+	while IFS='|' read -r text line; do
+		printf '%b\n' "$text" >web.yml
+		expect 1 "$UNCORE" --source "$SIM_SPR" serve --listen unix:socket --web-config web.yml
+		[[ $stderr == "uncore: web.yml"$line* ]] || fail "$stderr instead of $line: $text"
+	done <<-'END'
+		tls_server_config: {certfile: x}|:1:21: unknown key 'tls_server_config.certfile'; there are: http_server_config.headers.X
+		tls_server_config:\n  cipher_suites: []|:2:3: unknown key
+		basic_auth: {}|:1:1: unknown key 'basic_auth'
+		basic_auth_users:\n  alice: secret|:2:10: basic_auth_users.alice is a hash of bcrypt
+		basic_auth_users:\n  alice: {a: b}|:2:14: basic_auth_users.alice.a is
+		basic_auth_users:\n  alice: []|:2:10: basic_auth_users.alice is a text
+		basic_auth_users:\n  "a:b": x|:2:10: basic_auth_users.a:b is no name of a user
+		basic_auth_users: {}\nbasic_auth_users: {}|:2:1: the key 'basic_auth_users' is here twice
+		[a]|:1:1: a map of settings is missing
+		{[a]: b}|:1:2:
+		tls_server_config: {min_version: "1.2"}|:1:34: tls_server_config.min_version is TLS10, TLS11, TLS12 or TLS13
+		tls_server_config: {client_auth_type: RequestClientCert}|:1:39: tls_server_config.client_auth_type is NoClientCert,
+		http_server_config: {headers: {X-Frame-Options: "a\\nb"}}|:1:49: http_server_config.headers.X-Frame-Options is a text of one line
+		http_server_config: {headers: {Server: x}}|:1:32: unknown key
+		a: b: c|:1:5:
+		tls_server_config: {cert_file: server.pem}|: tls_server_config: cert_file and key_file need
+		tls_server_config: {min_version: TLS13, max_version: TLS12}|: tls_server_config: min_version is above
+		tls_server_config: {cert_file: server.pem, key_file: server-key.pem, client_ca_file: server.pem}|: tls_server_config: client_auth_type with
+	END
+	for text in '{cert_file: server.pem, key_file: none}' '{cert_file: server.pem, key_file: server.pem}'; do
+		echo "tls_server_config: $text" >web.yml
+		expect 1 "$UNCORE" --source "$SIM_SPR" serve --listen unix:socket --web-config web.yml
+	done
+	expect 1 "$UNCORE" --source "$SIM_SPR" serve --listen unix:socket --web-config none
+	[[ $stderr == 'uncore: none: cannot be opened: No such file'* ]] || fail "$stderr"
+	: >web.yml
+	expect 1 "$UNCORE" --source "$SIM_SPR" serve --listen unix:socket --web-config web.yml
 }

@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: MIT */
+#include "serve/web-config.h"
+
+#include <crypt.h>
+#include <errno.h>
+#include <gnutls/crypto.h>
+#include <gnutls/gnutls.h>
+#include <gnutls/x509.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+
+#include "cli.h"
+#include "output/buffer.h"
+
+#define HASH_BYTES 60 /* of bcrypt: "$2y$10$", 22 of salt, 31 */
+
+/* ---- keys ---- */
+
+struct key {
+	const char *name;
+	/* A sentence that begins with "is", or NULL. */
+	const char *(*take)(struct web_config *w, const char *text, const struct key *k);
+	size_t at; /* in the configuration */
+	const char *const *words;
+};
+
+static const char *take_text(struct web_config *w, const char *text, const struct key *k)
+{
+	*(char **)((char *)w + k->at) = cli_copy(text);
+	return NULL;
+}
+
+/* A path is relative to the file that names it. */
+static const char *take_path(struct web_config *w, const char *text, const struct key *k)
+{
+	const char *slash = strrchr(w->file.path, '/');
+	struct buffer path = {0};
+
+	if (*text != '/' && slash)
+		buffer_add(&path, w->file.path, (size_t)(slash - w->file.path) + 1);
+	buffer_puts(&path, text);
+	*(char **)((char *)w + k->at) = path.data;
+	return NULL;
+}
+
+static const char *take_word(struct web_config *w, const char *text, const struct key *k)
+{
+	for (int i = 0; k->words[i + 1]; i++)
+		if (strcmp(k->words[i + 1], text) == 0) {
+			*(int *)((char *)w + k->at) = i;
+			return NULL;
+		}
+	return k->words[0];
+}
+
+/* The first of them is the sentence of an error. */
+static const char *const clients[] = {
+	"is NoClientCert, VerifyClientCertIfGiven or RequireAndVerifyClientCert", "NoClientCert",
+	"VerifyClientCertIfGiven", "RequireAndVerifyClientCert", NULL};
+static const char *const versions[] = {
+	"is TLS10, TLS11, TLS12 or TLS13", "TLS10", "TLS11", "TLS12", "TLS13", NULL};
+static const char *const booleans[] = {"is true or false", "false", "true", NULL};
+enum { TLS_1_2 = 2, TLS_1_3 };
+
+#define AT(member) offsetof(struct web_config, member)
+#define HEADER "http_server_config.headers."
+#define USERS "basic_auth_users."
+static const struct key keys[] = {
+	{HEADER "X-Content-Type-Options", take_text, AT(headers[0]), NULL},
+	{HEADER "Content-Security-Policy", take_text, AT(headers[1]), NULL},
+	{HEADER "X-Frame-Options", take_text, AT(headers[2]), NULL},
+	{HEADER "X-XSS-Protection", take_text, AT(headers[3]), NULL},
+	{HEADER "Strict-Transport-Security", take_text, AT(headers[4]), NULL},
+	{"http_server_config.http2", take_word, AT(http2), booleans}, /* never offered */
+	{"tls_server_config.cert_file", take_path, AT(certificate.path), NULL},
+	{"tls_server_config.key_file", take_path, AT(key.path), NULL},
+	{"tls_server_config.client_ca_file", take_path, AT(client_ca.path), NULL},
+	{"tls_server_config.client_auth_type", take_word, AT(client), clients},
+	{"tls_server_config.min_version", take_word, AT(min_version), versions},
+	{"tls_server_config.max_version", take_word, AT(max_version), versions},
+	{NULL, NULL, 0, NULL},
+};
+
+const char *web_header_name(size_t i)
+{
+	return keys[i].name + strlen(HEADER);
+}
+
+static const char *take_user(struct web_config *w, const char *name, const char *hash)
+{
+	if (!*name || strchr(name, ':'))
+		return "is no name of a user: it is empty, or has a colon";
+	if (strlen(hash) != HASH_BYTES || strncmp(hash, "$2", 2) != 0 || hash[3] != '$')
+		return "is a hash of bcrypt: htpasswd -nBC 10 ''";
+	w->users = cli_realloc(w->users, w->user_count + 1, sizeof(*w->users));
+	w->users[w->user_count++] =
+		(struct web_user){.name = cli_copy(name), .hash = cli_copy(hash)};
+	return NULL;
+}
+
+static int take(void *context, const struct uncore_setting *s)
+{
+	struct web_config *w = context;
+	bool user = strncmp(s->name, USERS, strlen(USERS)) == 0;
+	const struct key *k = keys;
+	struct buffer known = {0};
+	const char *wrong;
+
+	while (k->name && strcmp(k->name, s->name) != 0)
+		k++;
+	if (!k->name && !user) {
+		for (k = keys; k->name; k++)
+			buffer_printf(&known, "%s, ", k->name);
+		cli_error("%s:%d:%d: unknown key '%s'; there are: %s" USERS "USER", w->file.path,
+			  s->line, s->column, s->name, buffer_text(&known));
+		buffer_free(&known);
+		return CLI_RUNTIME;
+	}
+	/* Neither files nor headers have line breaks. */
+	if (!s->text || !*s->text || strpbrk(s->text, "\r\n"))
+		wrong = "is a text of one line";
+	else
+		wrong = user ? take_user(w, s->name + strlen(USERS), s->text)
+			     : k->take(w, s->text, k);
+	if (wrong)
+		cli_error("%s:%d:%d: %s %s", w->file.path, s->text_line, s->text_column, s->name,
+			  wrong);
+	return wrong ? CLI_RUNTIME : CLI_OK;
+}
+
+/* With a machine of its own: the loop has that of the command, in another thread. */
+static bool read_keys(struct web_config *w)
+{
+	struct uncore *u = NULL;
+	int r;
+
+	if (!w->file.path)
+		return true;
+	if (stat(w->file.path, &w->file.st))
+		w->file.st = (struct stat){0};
+	r = uncore_new(&u);
+	if (!r)
+		r = uncore_settings_read(u, w->file.path, take, w);
+	if (r < 0)
+		cli_error("%s", u ? uncore_error(u) : strerror(-r));
+	uncore_free(u);
+	return !r;
+}
+
+/* ---- files ---- */
+
+static bool read_file(struct web_file *file)
+{
+	struct buffer text = {0};
+	int error;
+
+	if (!file->path)
+		return true;
+	if (stat(file->path, &file->st))
+		file->st = (struct stat){0};
+	error = buffer_read(&text, file->path);
+	file->text = text.data;
+	if (!error && !text.len)
+		error = ENODATA;
+	if (error)
+		cli_error("%s: %s", file->path, strerror(error));
+	return !error;
+}
+
+static bool is_changed(const struct web_file *file)
+{
+	const struct stat *old = &file->st;
+	struct stat now = {0};
+
+	if (!file->path)
+		return false;
+	if (stat(file->path, &now))
+		now = (struct stat){0};
+	return now.st_ino != old->st_ino || now.st_dev != old->st_dev ||
+	       now.st_size != old->st_size || now.st_mtim.tv_sec != old->st_mtim.tv_sec ||
+	       now.st_mtim.tv_nsec != old->st_mtim.tv_nsec ||
+	       now.st_ctim.tv_sec != old->st_ctim.tv_sec ||
+	       now.st_ctim.tv_nsec != old->st_ctim.tv_nsec;
+}
+
+/* What the keys are together. */
+static bool check(struct web_config *w)
+{
+	static const char *const names[] = {"1.0", "1.1", "1.2", "1.3"};
+	const char *wrong = NULL;
+	size_t len = (size_t)snprintf(w->priorities, sizeof(w->priorities), "NORMAL:-VERS-ALL");
+
+	for (int v = w->max_version; v >= w->min_version; v--)
+		len += (size_t)snprintf(w->priorities + len, sizeof(w->priorities) - len,
+					":+VERS-TLS%s", names[v]);
+	if (!w->certificate.path != !w->key.path)
+		wrong = "cert_file and key_file need each other";
+	else if (!w->certificate.path && w->client_ca.path)
+		wrong = "client_ca_file needs cert_file";
+	else if ((w->client != WEB_NO_CERTIFICATE) != !!w->client_ca.path)
+		wrong = "client_auth_type with a certificate and client_ca_file need each other";
+	else if (w->min_version > w->max_version)
+		wrong = "min_version is above max_version";
+	if (wrong)
+		cli_error("%s: tls_server_config: %s", w->file.path, wrong);
+	return !wrong;
+}
+
+int web_read(struct web_config **out, const char *path)
+{
+	struct web_config *w = cli_realloc(NULL, 1, sizeof(*w));
+	bool right;
+
+	*w = (struct web_config){
+		.file.path = cli_copy(path), .min_version = TLS_1_2, .max_version = TLS_1_3};
+	right = read_keys(w) && check(w);
+	/* All of them, for web_changed(). */
+	right &= read_file(&w->certificate);
+	right &= read_file(&w->key);
+	right &= read_file(&w->client_ca);
+	if (!w->headers[0])
+		w->headers[0] = cli_copy("nosniff");
+	*out = w;
+	return right ? CLI_OK : CLI_RUNTIME;
+}
+
+bool web_changed(const struct web_config *w)
+{
+	return is_changed(&w->file) || is_changed(&w->certificate) || is_changed(&w->key) ||
+	       is_changed(&w->client_ca);
+}
+
+static void free_file(struct web_file *file)
+{
+	if (file->text)
+		explicit_bzero(file->text, strlen(file->text));
+	free(file->text);
+	free(file->path);
+}
+
+void web_free(struct web_config *w)
+{
+	if (!w)
+		return;
+	free_file(&w->file);
+	free_file(&w->certificate);
+	free_file(&w->key);
+	free_file(&w->client_ca);
+	for (size_t i = 0; i < w->user_count; i++) {
+		free(w->users[i].name);
+		free(w->users[i].hash);
+	}
+	free(w->users);
+	for (size_t i = 0; i < WEB_HEADERS; i++)
+		free(w->headers[i]);
+	free(w);
+}
+
+/* ---- clients ---- */
+
+bool web_is_closed(const struct web_config *w)
+{
+	return w->user_count || w->client == WEB_REQUIRED;
+}
+
+bool web_has_certificate(const struct web_config *w, void *session)
+{
+	gnutls_typed_vdata_st purpose = {.type = GNUTLS_DT_KEY_PURPOSE_OID,
+					 .data = (void *)(uintptr_t)GNUTLS_KP_TLS_WWW_CLIENT};
+	unsigned status = 0, count = 0;
+
+	if (w->client == WEB_NO_CERTIFICATE)
+		return true;
+	if (!session || !gnutls_certificate_get_peers(session, &count) || !count)
+		return w->client == WEB_IF_GIVEN;
+	return gnutls_certificate_verify_peers(session, &purpose, 1, &status) == 0 && !status;
+}
+
+static void digest(const char *authorization, unsigned char into[WEB_DIGEST])
+{
+	gnutls_hash_fast(GNUTLS_DIG_SHA256, authorization, strlen(authorization), into);
+}
+
+bool web_is_known(const struct web_config *w, const char *authorization)
+{
+	unsigned char found[WEB_DIGEST];
+	bool known = false;
+
+	digest(authorization, found);
+	for (size_t i = 0; i < w->user_count; i++)
+		known |= w->users[i].known &&
+			 gnutls_memcmp(w->users[i].digest, found, WEB_DIGEST) == 0;
+	return known;
+}
+
+/* "Basic " and base64 of user:password. */
+static char *decode(const char *authorization)
+{
+	static const char scheme[] = "Basic ";
+	gnutls_datum_t coded, text;
+	char *copy = NULL;
+
+	if (strncasecmp(authorization, scheme, strlen(scheme)) != 0)
+		return NULL;
+	authorization += strlen(scheme);
+	coded.data = (unsigned char *)(uintptr_t)authorization;
+	coded.size = (unsigned)strlen(authorization);
+	if (gnutls_base64_decode2(&coded, &text) < 0)
+		return NULL;
+	/* It has no NUL at the end. */
+	copy = calloc(1, (size_t)text.size + 1);
+	if (copy)
+		memcpy(copy, text.data, text.size);
+	gnutls_memset(text.data, 0, text.size);
+	gnutls_free(text.data);
+	return copy;
+}
+
+bool web_check(const struct web_config *w, const char *authorization, size_t *user)
+{
+	struct crypt_data *data = calloc(1, sizeof(*data));
+	char *name = decode(authorization), *password = name ? strchr(name, ':') : NULL;
+	size_t i = 0;
+	const char *hash, *found;
+	bool right = false;
+
+	if (password && data) {
+		*password++ = '\0';
+		while (i < w->user_count && strcmp(w->users[i].name, name) != 0)
+			i++;
+		/* Of an unknown user any, which takes as long. */
+		hash = w->users[i < w->user_count ? i : 0].hash;
+		found = crypt_rn(password, hash, data, sizeof(*data));
+		right = found && i < w->user_count && gnutls_memcmp(found, hash, HASH_BYTES) == 0;
+		explicit_bzero(password, strlen(password));
+		*user = i;
+	}
+	free(name);
+	free(data);
+	return right;
+}
+
+void web_remember(struct web_config *w, const char *authorization, size_t user)
+{
+	digest(authorization, w->users[user].digest);
+	w->users[user].known = true;
+}
