@@ -53,6 +53,12 @@ fuzz: build-fuzz/build.ninja ## each fuzz target for FUZZ_SECONDS (60); FUZZ_MER
 	@ninja -C build-fuzz fuzzers
 	@tools/fuzz build-fuzz
 
+deb: setup-deb ## Debian packages of the committed tree, checked by lintian: build-packages/
+	@tools/package deb
+
+rpm: setup-rpm ## likewise RPM packages with Fedora's names
+	@tools/package rpm
+
 install: all ## into DESTDIR and PREFIX (/usr/local)
 	@meson configure build -Dprefix=$(PREFIX)
 	@DESTDIR=$(DESTDIR) meson install -C build
@@ -73,5 +79,5 @@ build-dev/build.ninja: | setup-test
 build-fuzz/build.ninja: | setup-fuzz
 	CC=clang meson setup build-fuzz -Dfuzz=true -Dtests=disabled -Dman=disabled
 
-setup-build setup-test setup-bench setup-lint setup-fuzz setup-clean-room: setup-%:
+setup-build setup-test setup-bench setup-lint setup-fuzz setup-deb setup-rpm setup-clean-room: setup-%:
 	@$(SETUP) $*
