@@ -10,8 +10,8 @@ SETUP ?= tools/setup
 
 RELEASE := -Dbuildtype=release -Db_sanitize=none -Db_lundef=true -Dtests=disabled
 
-.PHONY: all run dev test test-vm judge clean-room bench lint format fuzz install clean help
-.PHONY: setup-build setup-test setup-bench setup-lint setup-fuzz setup-clean-room
+.PHONY: all run dev test test-vm test-fleet judge clean-room bench lint format fuzz deb rpm install clean help
+.PHONY: setup-build setup-test setup-bench setup-lint setup-fuzz setup-deb setup-rpm setup-clean-room
 
 all: build/build.ninja ## optimised build: build/uncore
 	@ninja -C build
@@ -30,6 +30,11 @@ test: build-dev/build.ninja ## all tests that need no virtual machine, on the de
 test-vm: ## tests against the kernel's own drivers, in virtual machines: build-vm/results.txt
 	@tests/vm/prepare
 	@tests/vm/test
+
+test-fleet: all ## a real Prometheus over exporters: rates, alerts, dashboard; COUNT=200 measures a fleet; needs root
+	@tools/setup promtool bench
+	@promtool test rules deploy/prometheus/rules-test.yml >&2
+	@tests/fleet/run build/uncore $(COUNT)
 
 judge: all ## formulas of perf, PCM and LIKWID, and perf's names of events: docs/judges.md; gets Linux's source
 	@tests/judge/prepare
