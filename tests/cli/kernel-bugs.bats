@@ -89,6 +89,8 @@ intel-spr-1socket        intel-upi   6.12.108 6.12.109 missing with numa=off
 intel-spr-1socket:6/207  intel-m3upi 6.19.9  7.0.1   missing with numa=off
 intel-spr-1socket        intel-upi   6.1.68  6.1.69  missing warn at boot
 intel-skx-1socket        intel-upi   6.1.187 6.1.188 missing in MSRs or MMIO
+intel-spr-1socket        intel-cxlcm 6.10.9  6.11.1  missing uncore_type_12_N
+intel-spr-1socket:6/207  intel-cxldp 6.10.9  6.11.1  missing uncore_type_13_N
 intel-spr-1socket        intel-iio-free-running 6.12.24 6.12.25 note an eighth of the right one
 intel-spr-1socket:19/1   intel-iio-free-running 6.19.9 7.0.1 note quotes in them
 intel-icx-1socket        intel-iio-free-running 6.1.134 6.1.135 note an eighth of the right one
