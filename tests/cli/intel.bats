@@ -90,6 +90,25 @@ value() {
 	[ "$(jq -r 'select(.pmu == "uncore_imc_0") | .group' <<<"$output" | sort | uniq -c | tr -s ' ')" = ' 3 0' ] || fail
 }
 
+@test "the views of commands need at most four counters of a unit at once" {
+	local sim view most
+
+	for sim in "$BATS_FILE_TMPDIR"/*.yaml; do
+		for view in mem pcie 'pcie --ddio' link cache matrix; do
+			# shellcheck disable=SC2086 # words
+			run "${UNCORE_PLAIN:-$UNCORE}" --source "sim:$sim" $view --dry-run -j
+			[ "$status" -ne 3 ] || continue
+			# Free-running counters have one register each.
+			most=$(grep '^{' <<<"$output" | jq -s 'map(select(.pmu | contains("free_running") | not))
+				| group_by([.pmu, .cpu, .round]) | map(length) | max // 0')
+			case $(basename "$sim"):$view in
+			gnr.yaml:matrix) [ "$most" -eq 6 ] ;; # as Sapphire Rapids, see intervals.bats
+			*) [ "$most" -le 4 ] ;;
+			esac || fail "$sim $view: $most"
+		done
+	done
+}
+
 @test "Broadwell: without -M a cache box has one opcode filter, which it cannot share" {
 	expect 0 "$UNCORE" --source "sim:$BATS_FILE_TMPDIR/bdx.yaml" stat --dry-run -j
 	[ "$(jq -r 'select(.pmu == "uncore_cbox_0") | .config[1]' <<<"$output")" = 0x19e0000000000000 ] || fail

@@ -51,37 +51,81 @@ setup() {
 	done
 }
 
-@test "presets ask for what the counters of a PMU can hold at once" {
-	local machine preset needed plain=${UNCORE_PLAIN:-$UNCORE}
-	# "rounds:most counters of a PMU at once", where it is more than one round of four.
-	declare -A needs=(
-		# More ports than counters: each port of a PMU needs its own.
-		[skx-pcie]=2:4 [icx-pcie]=2:4 [spr-pcie]=2:4 [t410-pcie]=3:12
-		[ivt-pcie]=2:4      # one filter for each cache slice: reads, then writes
-		[neoverse-pcie]=2:1 # the PMU has one counter
-		[grace-pcie]=2:5    # of 6: bandwidths, then latency
-		# The PMU has more counters, or one metric needs that many.
-		[grace-mem]=1:5 [imx93-mem]=1:9 [hip09-pcie]=1:6 [zen3-mem]=1:8
-		[zen4-pcie]=1:16 [zen5-pcie]=1:16 [zen4-link]=1:8 [zen5-link]=1:12
-		# Everything about caches, and each cell of the matrix: counted in turns, which the first line says.
-		[grace-cache]=2:6 [hip08-cache]=2:4 [hip09-cache]=2:4 [icx-cache]=3:4 [neoverse-cache]=5:4 [skx-cache]=2:4
-		[spr-cache]=2:4 [t410-cache]=5:4 [zen4-cache]=4:16 [zen5-cache]=4:16
-		[grace-matrix]=1:6 [icx-matrix]=4:6 [skx-matrix]=2:4 [spr-matrix]=4:6 [t410-matrix]=6:4 [zen4-matrix]=7:16
-		[zen5-matrix]=7:16)
+# presets COMMAND: runs it for each preset of each simulated machine; $1 is the machine, $2 the preset, $3 the plan.
+presets() {
+	local machine preset plan code plain=${UNCORE_PLAIN:-$UNCORE}
 
 	for machine in "$UNCORE_SOURCE_ROOT"/data/sim/*.yaml; do
 		machine=$(basename "$machine" .yaml)
 		for preset in mem pcie link cache matrix; do
-			run "$plain" --source "sim:$machine" "$preset" --dry-run -j
-			[ "$status" -ne 3 ] || continue
-			needed=$(grep '^{' <<<"$output" | jq -sr '"\(map(.round) | max + 1):\(
-				group_by([.pmu, .cpu, .round]) | map(length) | max)"')
-			echo "$machine-$preset: $needed"
-			# shellcheck disable=SC2053 # a pattern
-			[[ $needed == ${needs[$machine-$preset]:-1:[1-4]} ]] || fail
-			"$plain" --source "sim:$machine" "$preset" --all --dry-run >/dev/null || fail
+			code=0
+			plan=$("$plain" --source "sim:$machine" "$preset" --dry-run -j 2>&1) || code=$?
+			[ "$code" -ne 3 ] || continue
+			"$1" "$machine" "$preset" "$(grep '^{' <<<"$plan")"
 		done
 	done
+}
+
+@test "presets ask for what the counters of a PMU can hold at once" {
+	# By the documents that the data files name, not by these; four where nothing is here.
+	local has='{"amd_l3": 6, "nvidia_scf_pmu": 6, "nvidia_pcie_pmu": 6, "imx_ddr": 11,
+		"hisi_pcie_core": 8, "zen4 amd_df": 16, "zen5 amd_df": 16, "dwc_rootport": 1}'
+	declare -A over=(
+		[zen3-mem]='amd_df 8'        # one sum over eight channels; the fabric has four counters
+		[icx-matrix]='uncore_cha 6'  # reads by cores are six opcodes: data, code and lines to be written, and
+		[spr-matrix]='uncore_cha 6'  # prefetches of each
+		[t410-pcie]='nvidia_pcie_pmu_rc 12' # three events of latency for each of four root ports
+	)
+
+	fits() { # MACHINE PRESET PLAN
+		local most
+
+		most=$(jq -sr --arg machine "$1" --argjson has "$has" 'group_by([.pmu, .cpu, .round])
+			| map({pmu: (.[0].pmu | gsub("_?[0-9]+(?=_|$)"; "")), needs: length})
+			| map(select(.needs > ($has["\($machine) \(.pmu)"] // $has[.pmu] // 4)))
+			| group_by(.pmu) | map("\(.[0].pmu) \(map(.needs) | max)") | join(", ")' <<<"$3")
+		[ "$most" = "${over[$1-$2]-}" ] || fail "$1 $2: $most"
+		"${UNCORE_PLAIN:-$UNCORE}" --source "sim:$1" "$2" --all --dry-run >/dev/null || fail "$1 $2 --all"
+	}
+	presets fits
+}
+
+@test "presets need one round, or few" {
+	declare -A needs=(
+		[skx-pcie]=2 [icx-pcie]=2 [spr-pcie]=2 # reads and writes of four ports or more of a stack
+		[t410-pcie]=3                          # devices' data, their requests and latency, CPUs' data
+		[ivt-pcie]=2                           # one filter for each cache slice: reads, then writes
+		[neoverse-pcie]=2                      # the PMU has one counter
+		[grace-pcie]=2                         # bandwidths, then latency
+		# Everything about caches, and each cell of the matrix.
+		[grace-cache]=2 [hip08-cache]=2 [hip09-cache]=2 [icx-cache]=3 [neoverse-cache]=5 [skx-cache]=2 [spr-cache]=2
+		[t410-cache]=5 [zen4-cache]=4 [zen5-cache]=4
+		[icx-matrix]=4 [skx-matrix]=2 [spr-matrix]=4 [t410-matrix]=6 [zen4-matrix]=7 [zen5-matrix]=7)
+
+	counts_rounds() {
+		local rounds=${needs[$1-$2]:-1}
+
+		[ "$(jq -s 'map(.round) | max + 1' <<<"$3")" -eq "$rounds" ] || fail "$1 $2"
+		[ "$rounds" -eq 1 ] || "${UNCORE_PLAIN:-$UNCORE}" --source "sim:$1,step=1s" "$2" 0.01 1 |
+			grep -q "^Counting in $rounds rounds of 10.00 ms" || fail "$1 $2 does not say so"
+	}
+	presets counts_rounds
+}
+
+@test "what the kernel multiplexes is said below every table" {
+	local file=$BATS_TEST_TMPDIR/scaled.yaml view
+
+	# Counters of the caches and of the I/O stacks run for 60 % of the time.
+	sed -E -e 's/^(  - \{pmu: uncore_(cha|iio),.*)\}/\1, running: 0.6}/' \
+		-e 's/^  - pmu: uncore_(cha|iio)(_[0-9]+)?$/&\n    running: 0.6/' \
+		"$UNCORE_SOURCE_ROOT/data/sim/spr.yaml" >"$file"
+	for view in mem pcie 'pcie --ddio' matrix; do
+		# shellcheck disable=SC2086 # words
+		expect 0 "$UNCORE" --source "sim:$file,step=1s" $view
+		shows '[0-9] [a-zA-Z/]+ ~' '~ scaled: the kernel multiplexed the counters; each was counted for at least 60 % of the time'
+	done
+	expect 0 "$UNCORE" --source "sim:$file,step=1s" cache
+	shows 'cache\.hit\.ratio .* scaled 60 %'
 }
 
 @test "rounds in which nothing at all can be counted are an error" {

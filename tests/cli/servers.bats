@@ -68,6 +68,17 @@ by_node() {
 	shows 'Counting in 2 rounds of 1\.000 s'
 }
 
+@test "DDIO: the upper bits of the mask are above bit 32, in the formats of Ice Lake and of later models" {
+	local machine format
+
+	for machine in icx:32-57 spr:32-63; do
+		format=$(grep 'uncore_cha_0/format/umask = ' "$MACHINES/intel-${machine%:*}-1socket.txt")
+		[ "${format##* = }" = "config:8-15,${machine#*:}" ] || fail "$format"
+		expect 0 "$UNCORE" --source "sim:${machine%:*}" stat --dry-run -j -M pcie.inbound.read.llc.miss.bandwidth
+		jq -se 'any(.pmu == "uncore_cha_0" and .config[0] == "0xc8f3fe00000435")' <<<"$output" || fail "$machine"
+	done
+}
+
 @test "DDIO: machines that cannot tell say why" {
 	local machine
 
