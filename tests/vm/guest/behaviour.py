@@ -199,3 +199,33 @@ class Running:
     def rows_of(self, **what):
         """The rows of all intervals that have these values, in order of time."""
         return [row for rows in self.intervals for row in rows if all(row[k] == v for k, v in what.items())]
+
+
+class Recorded(Running):
+    """The same of `uncore record`: the intervals are those that `uncore report` shows."""
+
+    @staticmethod
+    def possible():
+        """The command for another architecture is built without SQLite, which `record` needs."""
+        return rig.run(["uncore", "record", "--help"], status=None).returncode == 0
+
+    def __init__(self, event_list, place="all", interval="10ms"):
+        super().__init__(event_list, place, interval, "recorded")
+        self.recording = self.output.with_suffix(".uncore")
+        self.recording.unlink(missing_ok=True)
+        words = self.argv[self.argv.index(str(self.output)) + 1:]
+        words.remove("--summary")
+        self.argv = ["uncore", "record", "-o", str(self.recording), *words]
+        self.shown, self.said = rig.report_argv(self.recording, place, interval), ""
+
+    def _rows(self):
+        total = ["--summary"] if self.status is not None else []
+        done = subprocess.run([*self.shown, *total], stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                              check=False, timeout=rig.TIME_LIMIT)
+        self.output.write_text(done.stdout, encoding="utf-8")
+        self.said = done.stderr
+        return super()._rows()
+
+    def _last(self):
+        self._rows()
+        return super()._last()

@@ -243,6 +243,11 @@ def uncore_argv(events, output, place="all", more=(), what="-e"):
     return ["uncore", "stat", "-j", "-o", str(output), *_UNCORE_PLACE[place], *more, what, events]
 
 
+def report_argv(recording, place, interval):
+    """uncore report's arguments for the intervals of a recording."""
+    return ["uncore", "report", str(recording), "-j", *_UNCORE_PLACE[place], "-I", interval]
+
+
 def perf_counts(path):
     """perf's output file as a list of Count."""
     counts = []

@@ -140,6 +140,30 @@ def started_without(socket, event):
     rig.diag("status", done.returncode, done.stderr.strip())
 
 
+def recorded_off(socket, cpus, event, per_tick):
+    """The same while it is recorded: the report has the gap, with a reason, and what was counted around it."""
+    if not behaviour.Recorded.possible():
+        rig.skip("record: the gap is in its report", "this uncore was built without `record`")
+        return
+    with behaviour.Recorded(event, "each") as recorded:
+        for phase in ("on", "off", "back"):
+            if phase != "on":
+                for cpu in cpus:
+                    switch(cpu, phase == "back")
+                time.sleep(0.3)
+                recorded.wait_rows()
+            rig.traffic("step", STEP)
+            recorded.wait_rows()
+    rows = recorded.rows_of(socket=socket)
+    gone = [row for row in rows if row["quality"] == "unavailable"]
+    rig.ok(gone and all(row["value"] is None and row["reason"] for row in gone),
+           "record: the gap is in its report, with a reason", behaviour.short(rows))
+    total = [row for row in recorded.total if row["socket"] == socket]
+    got = sum(row["count"] or 0 for row in rows)
+    rig.ok(len(total) == 1 and got == total[0]["count"] == 2 * STEP * per_tick and total[0]["quality"] == "partial",
+           "and what was counted before and after it", f"{got} {2 * STEP * per_tick} {behaviour.short(total)}")
+
+
 def main():
     found = find_socket() if len(rig.sockets()) > 1 else None
     if not found:
@@ -151,6 +175,7 @@ def main():
     try:
         steady(socket, cpu, event, per_tick)
         all_off(socket, cpus, event, per_tick)
+        recorded_off(socket, cpus, event, per_tick)
     finally:
         for taken in list(TAKEN):
             switch(taken, True)

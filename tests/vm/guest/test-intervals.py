@@ -3,6 +3,7 @@
 """Windows one after the other: nothing is lost or counted twice between them, whatever the traffic
 does, and each window's rate is that of the traffic in it."""
 
+import signal
 import time
 
 import behaviour
@@ -76,11 +77,33 @@ def rates(event, per_tick, other, other_weight):
             (abs(total) <= 0.005, "the rate of the whole within 0.5 %", text)]
 
 
+def stopped(event, per_tick):
+    """A recorder that does not run for a while loses no count, and its report says what it missed."""
+    if not behaviour.Recorded.possible():
+        rig.skip("record: SIGSTOP loses no count", "this uncore was built without `record`")
+        return
+    with behaviour.Recorded(event) as recorded:
+        rig.traffic("step", RATE)
+        recorded.wait_rows()
+        recorded.process.send_signal(signal.SIGSTOP)
+        rig.traffic("step", RATE)
+        time.sleep(0.5)
+        recorded.process.send_signal(signal.SIGCONT)
+        recorded.wait_rows()
+    rows = recorded.rows_of()
+    got, missed = (sum(row[name] for row in rows) for name in ("count", "missed"))
+    rig.ok(got == recorded.total[0]["count"] == 2 * RATE * per_tick, "record: SIGSTOP loses no count",
+           f"{got} {recorded.total} {2 * RATE * per_tick}")
+    rig.ok(missed >= 40 and "missed when this was recorded" in recorded.said, "and the report says what was missed",
+           f"{missed} {recorded.said}")
+
+
 def main():
     event, other = behaviour.events(1)[0], behaviour.neighbour()
     per_tick = behaviour.weight(event)
     clock()
     sums(event, per_tick)
+    stopped(event, per_tick)
     other_weight = behaviour.weight(other)
     behaviour.by_timing(lambda: rates(event, per_tick, other, other_weight))
     rig.done()

@@ -141,11 +141,6 @@ def places_of(metric, place):
 # ---- stepped ---------------------------------------------------------------------------------------
 
 
-def stem(name):
-    """A PMU's name without its last number."""
-    return re.sub(r"_\d+$", "", name)
-
-
 def perf_counter(every):
     """perf's counts over the step, of all events of all metrics, as count(pmu, terms, cpu)."""
     asked = {}
@@ -183,17 +178,11 @@ def perf_batch(batch, counts):
     return list(partly)
 
 
-def first_events(metric):
-    """The metric's first event on all of its PMUs, for -e: beside it stands how long it was enabled."""
-    return [f"{pmu}/{metric.events[0][2]}/" for pmu in sorted({stem(p) for p in metric.pmus})]
-
-
-def seconds_of(rows, metric, place):
-    """How long the metric's counters were enabled, from the rows of its first event."""
-    rows = [r for r in rows if r["kind"] == "event" and r["name"] in first_events(metric)
-            and is_in(r, place) and r["enabled_ns"]]
-    enabled, instances = sum(r["enabled_ns"] for r in rows), sum(r["instances"] for r in rows)
-    return enabled / instances / 1e9 if instances else float("nan")
+def seconds_of(row):
+    """How long the counters of the metric's first event were enabled, in the mean, from the row's own inputs:
+    another row may be of another group, or of more PMUs."""
+    used = [i for i in row["inputs"] if i["counters"]] if row else []
+    return used[0]["enabled_ns"] / used[0]["counters"] / 1e9 if used else float("nan")
 
 
 def near(value, expected, share):
@@ -203,10 +192,8 @@ def near(value, expected, share):
 
 def step_once(batch, place):
     """Rows of one step between two readings, in a window that is long beside starting the counters."""
-    events = {text for metric in batch for text in first_events(metric)}
-    also = [a for text in sorted(events) for a in ("-e", text)]
     for _ in range(TRIES):
-        rig.run([*rig.uncore_argv(listed(batch), OUTPUT, place, more=also, what="-M"), "--",
+        rig.run([*rig.uncore_argv(listed(batch), OUTPUT, place, what="-M"), "--",
                  "sh", "-c", f"traffic step {TICKS}; sleep 0.2"])
         rows = rig.uncore_rows(OUTPUT)
         if all(r["quality"] != "partial" for r in rows):
@@ -220,7 +207,8 @@ UNEVEN = "the windows of its instances differ"
 
 def judge(metric, rows, perf, where):
     """One place: (perf, uncore, truth, verdict)."""
-    seconds, row = seconds_of(rows, metric, where), row_of(rows, metric, where)
+    row = row_of(rows, metric, where)
+    seconds = seconds_of(row)
     expected = metric.value(lambda *a: weight(*a) * TICKS, where, seconds)
     doubted = metric.doubted(lambda *a: weight(*a) * TICKS, where, seconds)
     theirs = metric.value(perf, where, seconds)

@@ -22,9 +22,10 @@ def gone_and_back(module):
         rig.skip("a driver that is removed while uncore counts", "no driver here whose devices can be taken away")
         return
     expected, old_type = behaviour.weight(event) * STEP, rig.pmus()["uncore_imc_0"].type
-    with behaviour.Running(event, "all", "50ms") as running:
+    with behaviour.Running(event, "all", "50ms") as running, behaviour.Recorded(event) as recorded:
         rig.traffic("step", STEP)
         running.wait_rows()
+        recorded.wait_rows()
         for device in devices:
             (SKX / "unbind").write_text(device, encoding="ascii")
         running.wait_rows()
@@ -35,23 +36,31 @@ def gone_and_back(module):
         running.wait_rows()
         loaded = behaviour.load(module)
         running.wait_rows(lambda row: row["quality"] == "measured")
+        recorded.wait_rows(lambda row: row["quality"] == "measured")
         rig.traffic("step", STEP)
         running.wait_rows()
+        recorded.wait_rows()
     new_type = rig.pmus()["uncore_imc_0"].type
     behaviour.busybox("rmmod", "rapl")
     rig.ok(removed.returncode == 0 and without and loaded.returncode == 0, "the driver is removed and comes back",
            f"{removed} {loaded}")
     rig.ok(new_type != old_type, f"the PMU has type {new_type} instead of {old_type}", other)
+    for shown, name in ((running, "stat"), (recorded, "record")):
+        check_gap(shown, name, expected)
+
+
+def check_gap(running, name, expected):
+    """Unavailable while the driver was away, and what was counted before and after that."""
     rows = running.rows_of()
     gap = [n for n, row in enumerate(rows) if row["quality"] == "unavailable"]
     rig.ok(gap and all(rows[n]["value"] is None and "its driver was removed" in rows[n]["reason"] for n in gap),
-           "unavailable between, with the reason", behaviour.short(rows))
+           f"{name}: unavailable between, with the reason", behaviour.short(rows))
     sums = [sum(row["count"] or 0 for row in part) for part in (rows[:gap[0]], rows[gap[0]:])] if gap else []
-    rig.ok(sums == [expected, expected], "the counts before and after are right",
+    rig.ok(sums == [expected, expected], f"{name}: the counts before and after are right",
            f"{sums} {expected} {behaviour.short(rows)}")
     rig.ok(running.total[0]["quality"] == "partial" and running.total[0]["count"] == 2 * expected,
-           "the total is partial", behaviour.short(running.total))
-    rig.ok(running.status == 0, "uncore ends well", f"{running.status} {running.errors}")
+           f"{name}: the total is partial", behaviour.short(running.total))
+    rig.ok(running.status == 0, f"{name} ends well", f"{running.status} {running.errors}")
 
 
 def while_counting(module, event, per_tick):
