@@ -62,6 +62,8 @@ const struct unc_filter_word unc_filter_words[] = {
 	[UNC_FILTER_DEVICE] = {"device", "{bdf}"},
 	[UNC_FILTER_ADDRESS] = {"address", "{base} {mask}"},
 };
+_Static_assert(sizeof(unc_filter_words) / sizeof(*unc_filter_words) == UNC_FILTERS,
+	       "each kind of filter has a name");
 
 /* Terms with values: numbers, and with `allowed` (at least one of) its words. */
 static int check_filter_terms(const struct unc_reader *r, const struct unc_yaml *node,
