@@ -267,6 +267,10 @@ begin() {
 	is a.uncore "SELECT count(*) FROM short_samples WHERE name = 'memory.bandwidth' AND socket IS NULL
 		AND abs(longest_burst_s - 0.003) < 1e-5 AND above_s >= longest_burst_s" 2
 	is a.uncore "SELECT sample_ns FROM session" 1000000
+	expect 0 "$UNCORE" --source sim:burst.yaml,step=1ms --memory-peak 100GB/s record -o a.uncore -M memory.bandwidth,memory.read.bandwidth \
+		-I 500ms --sample 1ms --above 50 --interval-count 2 --append
+	is a.uncore "SELECT count(*), sum(tick >= (SELECT max(first_tick) FROM session)), min(samples) > 100 FROM short_samples
+		WHERE name = 'memory.read.bandwidth' AND socket IS NULL AND channel IS NULL" '4|2|1'
 }
 
 # fly OPTION...: bursts of 3 ms every 100 ms, read every simulated millisecond.
