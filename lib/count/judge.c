@@ -400,8 +400,10 @@ static void check_time(struct judged_row *v)
 {
 	const struct uncore_row *out = v->out;
 	double off = fmax(out->high - out->value, out->value - out->low) / fabs(out->value);
+	/* The bounds of a count are a share of it, and say nothing of what a 0 lacks. */
+	bool none = !v->metric && !v->row->query->snapshot && out->value == 0;
 
-	if (v->open_ended && v->skew > SUSPECT_SHARE)
+	if ((v->open_ended || none) && v->skew > SUSPECT_SHARE)
 		off = 1;
 	if (!(v->metric && v->metric->histogram) && off > SUSPECT_SHARE)
 		worsen(v, UNCORE_SUSPECT,

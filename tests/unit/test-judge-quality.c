@@ -366,6 +366,34 @@ static void windows_of_different_length(void **state)
 	end(&s);
 }
 
+/* Nothing was counted in 27 ms of 188, and no reading tells of the others. */
+static void a_zero_of_a_part_of_the_interval(void **state)
+{
+	struct stage s;
+	struct stage_event *ev;
+
+	(void)state;
+	begin(&s, NULL);
+	ev = add_event(&s, "rd");
+	add_counter(&s, ev, counted(0, 188 * SECOND / 1000));
+	assert_close(evaluate(&s)->value, 0);
+	assert_int_equal(s.row.quality, UNCORE_MEASURED);
+	add_counter(&s, ev, counted(0, 27 * SECOND / 1000));
+	assert_close(evaluate(&s)->value, 0);
+	assert_int_equal(s.row.quality, UNCORE_SUSPECT);
+	assert_string_equal(s.row.reason,
+			    "it was not read when the interval of 188 ms began or ended: "
+			    "the value may be off by 100 %");
+	/* As a count that is not 0. */
+	s.deltas[0] = counted(1000, 188 * SECOND / 1000);
+	assert_int_equal(evaluate(&s)->quality, UNCORE_SUSPECT);
+	/* What is read as a state is that of the reading. */
+	s.deltas[0] = counted(0, 188 * SECOND / 1000);
+	s.query.snapshot = true;
+	assert_int_equal(evaluate(&s)->quality, UNCORE_MEASURED);
+	end(&s);
+}
+
 static void almost_no_coverage_is_a_guess(void **state)
 {
 	struct unc_delta d = counted(5, SECOND / 200);
@@ -695,6 +723,7 @@ int main(void)
 		cmocka_unit_test(the_first_reason_stays),
 		cmocka_unit_test(a_counter_that_ended_early),
 		cmocka_unit_test(windows_of_different_length),
+		cmocka_unit_test(a_zero_of_a_part_of_the_interval),
 		cmocka_unit_test(almost_no_coverage_is_a_guess),
 		cmocka_unit_test(a_pmu_that_was_left_out),
 		cmocka_unit_test(not_opened_has_the_counters_own_sentence),
