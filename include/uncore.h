@@ -601,6 +601,13 @@ int uncore_monitor_set_short_samples(struct uncore_monitor *m, double share);
  * weight. -EBUSY: not running, or short samples were not asked for. */
 int uncore_monitor_short_sample(struct uncore_monitor *m);
 
+/* The values that the rows had in the latest short sample, in the order of a sample's rows: NaN
+ * without a value, of an event its rate. Returns their number (0: there was no short sample yet),
+ * and sets its begin and end, in the time of uncore_sample_end_ns(). The monitor owns the values:
+ * they are valid until the next reading. */
+size_t uncore_monitor_short_values(const struct uncore_monitor *m, const double **values,
+				   uint64_t *begin_ns, uint64_t *end_ns);
+
 /* Fills `into` with the rows of the whole time from the start to the latest read, without a new
  * reading. -EBUSY: before the first read. */
 int uncore_monitor_total(struct uncore_monitor *m, struct uncore_sample *into);

@@ -59,6 +59,7 @@ void uncore_monitor_free(struct uncore_monitor *m)
 	unc_rows_finish(&m->rows);
 	free(m->distributions);
 	free(m->distribution_totals);
+	free(m->short_values);
 	free(m->shown);
 	unc_plan_finish(&m->plan);
 	unc_monitor_roll_back(m, (struct unc_checkpoint){0});
@@ -206,7 +207,8 @@ static int make_distributions(struct uncore_monitor *m)
 		return 0;
 	m->distributions = calloc(n, sizeof(*m->distributions));
 	m->distribution_totals = calloc(n, sizeof(*m->distribution_totals));
-	if (!m->distributions || !m->distribution_totals)
+	m->short_values = calloc(n, sizeof(*m->short_values));
+	if (!m->distributions || !m->distribution_totals || !m->short_values)
 		return -ENOMEM;
 	for (size_t i = 0; i < m->rows.count; i++) {
 		const struct unc_row *row = &m->rows.items[i];
@@ -409,20 +411,25 @@ static void add_short_sample(struct uncore_monitor *m, struct unc_moment begin)
 	const struct unc_interval interval = interval_since(m, m->latest, begin);
 	char reason[UNC_REASON_ROOM];
 
+	m->short_count = 0;
+	m->short_begin_ns = begin.ns;
 	for (size_t i = 0; m->distributions && i < m->rows.count; i++) {
 		struct uncore_row row;
+		double *value = &m->short_values[m->short_count];
 
 		if (!is_shown(m, &m->rows.items[i]))
 			continue;
 		if (m->interval_ended)
 			unc_distribution_restart(&m->distributions[i]);
 		unc_row_judge(&m->rows.items[i], &interval, reason, &row, NULL);
-		unc_distribution_add(
-			&m->distributions[i],
-			&(struct unc_short_sample){.value = row.query.family ? row.value : row.rate,
-						   .suspect = row.quality == UNCORE_SUSPECT,
-						   .begin_ns = begin.ns,
-						   .length_ns = interval.length_ns});
+		*value = row.query.family ? row.value : row.rate;
+		m->short_count++;
+		unc_distribution_add(&m->distributions[i],
+				     &(struct unc_short_sample){.value = *value,
+								.suspect = row.quality ==
+									   UNCORE_SUSPECT,
+								.begin_ns = begin.ns,
+								.length_ns = interval.length_ns});
 	}
 	m->interval_ended = false;
 }
@@ -470,6 +477,15 @@ int uncore_monitor_short_sample(struct uncore_monitor *m)
 				"the monitor was planned without short samples");
 	r = advance(m);
 	return r < 0 ? r : 0;
+}
+
+size_t uncore_monitor_short_values(const struct uncore_monitor *m, const double **values,
+				   uint64_t *begin_ns, uint64_t *end_ns)
+{
+	*values = m->short_values;
+	*begin_ns = m->short_begin_ns;
+	*end_ns = m->previous_at.ns;
+	return m->short_count;
 }
 
 int uncore_monitor_read(struct uncore_monitor *m, struct uncore_sample *into)

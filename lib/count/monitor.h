@@ -56,6 +56,9 @@ struct uncore_monitor {
 	double short_share;                           /* 0: no short samples */
 	struct unc_distribution *distributions;       /* per row: of the interval; NULL: none */
 	struct unc_distribution *distribution_totals; /* of all intervals */
+	double *short_values;                         /* of the latest short sample, */
+	size_t short_count;                           /* so many rows are shown in it; */
+	uint64_t short_begin_ns;                      /* it ends with the latest reading */
 };
 
 #endif

@@ -110,6 +110,36 @@ static void the_total_is_the_sum_of_the_intervals(void **state)
 }
 
 /* 10 intervals of a second, with a second after each that is left out. */
+/* Each ends a second after the one before; a read ends one, too. */
+static void values_of_the_latest_short_sample(void **state)
+{
+	static const double rates[] = {4000, 4000}; /* a second; the second event is multiplexed */
+	const double *values;
+	uint64_t begin_ns, end_ns;
+	struct toy t;
+
+	(void)state;
+	toy_play(&t, UNCORE_LEVEL_MACHINE);
+	toy_ok(&t, uncore_monitor_add_events(t.m, "toy/ticks/,toy/shared/"));
+	toy_ok(&t, uncore_monitor_set_short_samples(t.m, 0.8));
+	toy_start(&t);
+	assert_int_equal(uncore_monitor_short_values(t.m, &values, &begin_ns, &end_ns), 0);
+	for (uint64_t i = 0; i < 6; i++) {
+		if (i % 3 == 2)
+			toy_ok(&t, uncore_monitor_read(t.m, t.s));
+		else
+			toy_ok(&t, uncore_monitor_short_sample(t.m));
+		assert_int_equal(uncore_monitor_short_values(t.m, &values, &begin_ns, &end_ns),
+				 COUNT(rates));
+		assert_int_equal(begin_ns, i * SECOND);
+		assert_int_equal(end_ns, (i + 1) * SECOND);
+		for (size_t k = 0; k < COUNT(rates); k++)
+			assert_float_equal(values[k], rates[k], 1e-9);
+	}
+	assert_int_equal(uncore_sample_distribution(t.s, 0)->samples, 3);
+	toy_end(&t);
+}
+
 static void what_is_skipped_is_in_no_total(void **state)
 {
 	struct toy t;
@@ -250,6 +280,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_total_is_the_sum_of_the_intervals),
+		cmocka_unit_test(values_of_the_latest_short_sample),
 		cmocka_unit_test(what_is_skipped_is_in_no_total),
 		cmocka_unit_test(stopping_ends_the_last_interval),
 		cmocka_unit_test(monitors_do_not_disturb_each_other),
