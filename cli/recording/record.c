@@ -250,7 +250,8 @@ static int control_record(void *context, const struct control_request *q, const 
 {
 	struct record *r = context;
 	/* The time of a simulation with steps is that of its readings. */
-	bool stepped = uncore_is_simulated(r->cli->u) && r->wall_ns == r->monotonic_ns;
+	bool stepped = uncore_is_simulated(r->cli->u) &&
+		       strstr(uncore_source(r->cli->u), ",step=") != NULL;
 	int err = 0;
 
 	if (q->command == CONTROL_DISABLE) {

@@ -135,6 +135,22 @@ is() { # FILE STATEMENT RESULT
 	expect 1 "$UNCORE" mark -o a late
 }
 
+@test "a mark before the end of the first interval has the time at which it came" {
+	local now before
+
+	before=$(date +%s%N)
+	"$UNCORE" --source sim:spr record -o a -I 1h mem 2>messages &
+	pid=$!
+	for _ in {1..600}; do
+		"$UNCORE" mark -o a first 2>/dev/null && break
+		sleep 0.1
+	done
+	now=$(date +%s%N)
+	kill "$pid"
+	finished 0
+	is a "SELECT text FROM mark WHERE wall_ns BETWEEN $before AND $now" first
+}
+
 @test "marks of the kernel's clock; the file after a rotated one has them, too" {
 	local now before
 
