@@ -11,6 +11,10 @@ setup() {
 	cd "$BATS_TEST_TMPDIR" || return 1
 }
 
+teardown() {
+	[ -z "${pid-}" ] || kill -KILL "$pid" 2>/dev/null || true
+}
+
 sql() { # FILE STATEMENT
 	sqlite3 "$1" "$2"
 }
@@ -225,17 +229,24 @@ begin() {
 	mkfifo go
 	begin a.uncore -I 20ms mem --rotate-age 4s
 	# A reader from before most intervals were committed: what is younger cannot be moved into the file.
-	{
-		printf '%s\n' 'BEGIN; SELECT count(*) FROM tick;' '.shell touch reading'
-		cat go
-	} | sqlite3 -readonly a.uncore >seen 2>&1 3>&- &
-	reader=$!
+	# A file that has just begun, 80 ms after the one before, has no table yet, or is locked.
+	for _ in {1..50}; do
+		{
+			printf '%s\n' '.bail on' 'BEGIN; SELECT count(*) FROM tick;' '.shell touch reading'
+			cat go
+		} | sqlite3 -readonly a.uncore >seen 2>&1 3>&- &
+		reader=$!
+		until [ -e reading ] || ! kill -0 "$reader" 2>/dev/null; do sleep 0.01; done
+		[ ! -e reading ] || break
+		echo >go
+		wait "$reader" || true
+	done
 	for _ in {1..600}; do
 		[ ! -e a.uncore.1 ] || [ ! -e reading ] || break
 		sleep 0.1
 	done
 	echo >go
-	wait $reader
+	wait "$reader" || fail "$(<seen)"
 	kill "$pid"
 	wait "$pid" || fail "$(cat messages)"
 	for file in a.uncore.?; do
