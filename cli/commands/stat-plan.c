@@ -10,7 +10,6 @@
 #include "recording/replay.h"
 
 /* The share of the ceiling that makes a burst. */
-#define DEFAULT_ABOVE 0.8
 
 /* No metric of the query can be counted here: prints why and the fixes. */
 static int nothing_here(struct cli *cli, const char *why)
@@ -210,8 +209,7 @@ int stat_plan(struct cli *cli, const struct stat_options *o, struct uncore_monit
 	if (!err && first && rounds)
 		err = uncore_monitor_set_rounds(m);
 	if (!err && o->sample_ns)
-		err = uncore_monitor_set_short_samples(m, o->above ? (double)o->above / 100
-								   : DEFAULT_ABOVE);
+		err = uncore_monitor_set_short_samples(m, (double)stat_above(o) / 100);
 	for (size_t i = 0; !err && i < STAT_FILTERS; i++)
 		if (o->filters[i].value)
 			err = uncore_monitor_set_filter(m, o->filters[i].name, o->filters[i].value);

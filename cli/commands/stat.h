@@ -66,7 +66,7 @@ struct stat_options {
 	uint64_t interval_ns;     /* 0: one window */
 	uint64_t interval_count;  /* 0: no limit */
 	uint64_t sample_ns;       /* length of short samples; 0: none */
-	uint64_t above;           /* the per cent of the ceiling that makes a burst */
+	uint64_t above;           /* 0: stat_above() */
 	uint64_t timeout_ns;      /* 0: none */
 	uint64_t delay_ns;        /* DELAY_FOREVER: until --control enables counting */
 	const char *control;      /* where commands come from; NULL: nowhere */
@@ -86,6 +86,12 @@ struct stat_options {
 	const char *cpu;              /* that the loop runs on; NULL: any */
 	char **command;               /* NULL: none */
 };
+
+/* The per cent of the ceiling that makes a burst. */
+static inline uint64_t stat_above(const struct stat_options *o)
+{
+	return o->above ? o->above : 80;
+}
 
 #define STAT_MORE 12 /* options at most */
 

@@ -243,11 +243,25 @@ static int put_meta(struct recording *r, const struct recording_head *head)
 	return err;
 }
 
+/* With the first session that has short samples. Older recordings have no share: it is not known. */
+static int put_above(struct recording *r, uint64_t above)
+{
+	char sql[150];
+
+	snprintf(sql, sizeof(sql),
+		 "INSERT OR IGNORE INTO meta SELECT 'above', '%llu' "
+		 "WHERE NOT EXISTS (SELECT * FROM session WHERE sample_ns > 0)",
+		 (unsigned long long)above);
+	return above ? store_run(r, sql) : 0;
+}
+
 static int put_session(struct recording *r, const struct recording_head *head)
 {
 	sqlite3_stmt *s;
-	int err;
+	int err = put_above(r, head->above);
 
+	if (err)
+		return err;
 	if (sqlite3_prepare_v2(r->db, "INSERT INTO session VALUES (?, ?, ?, ?, NULL)", -1, &s,
 			       NULL))
 		return store_sql_fail(r);
@@ -289,7 +303,7 @@ int recording_resume(struct recording *r, const struct recording_head *head)
 
 static int begin_session(struct recording *r, const struct recording_head *head)
 {
-	int64_t last = -1, interval_ns = 0;
+	int64_t last = -1, interval_ns = 0, above = 0;
 	int err = store_check(r);
 
 	err = err ? err : compare_counters(r, head->monitor);
@@ -299,8 +313,15 @@ static int begin_session(struct recording *r, const struct recording_head *head)
 		  : store_number(r,
 				 "SELECT interval_ns FROM session ORDER BY first_tick DESC LIMIT 1",
 				 (int64_t)head->interval_ns, &interval_ns);
+	err = err ? err
+		  : store_number(r, "SELECT value FROM meta WHERE key = 'above'",
+				 (int64_t)head->above, &above);
 	if (!err && (uint64_t)interval_ns != head->interval_ns)
 		err = store_fail(r, -EINVAL, "--append needs the interval of the recording (-I)");
+	if (!err && head->above && (uint64_t)above != head->above)
+		err = store_fail(r, -EINVAL,
+				 "--append needs the share of the recording: --above %lld",
+				 (long long)above);
 	if (err)
 		return err;
 	r->next_tick = (uint64_t)(last + 1);

@@ -93,6 +93,7 @@ static int open_record(void *context, const struct stat_options *o, struct uncor
 					  .command_line = r->cli->command_line,
 					  .interval_ns = o->interval_ns,
 					  .sample_ns = o->sample_ns,
+					  .above = o->sample_ns ? stat_above(o) : 0,
 					  .in_memory = o->flight_ns > 0,
 					  .monitor = m};
 	return create(r);

@@ -138,7 +138,8 @@ int recording_next(struct recording *r, struct recording_tick *tick);
 struct recording_head {
 	const char *const *meta; /* keys and texts alternately, of a new file; ends with NULL */
 	const char *command_line;
-	uint64_t interval_ns, sample_ns;      /* 0: none */
+	uint64_t interval_ns, sample_ns; /* 0: none */
+	uint64_t above; /* the per cent of the ceiling that makes a burst; 0: no short samples */
 	const struct uncore_monitor *monitor; /* open: its counters */
 	bool in_memory;                       /* path is for sentences only */
 	bool append;                          /* a session in a recording of the same counters */

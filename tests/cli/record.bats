@@ -284,6 +284,33 @@ begin() {
 		WHERE name = 'memory.read.bandwidth' AND socket IS NULL AND channel IS NULL" '4|2|1'
 }
 
+@test "--append needs the share of --above, where that is known" {
+	local append='mem --append --interval-count 1'
+
+	# Sessions without short samples have none.
+	record a.uncore mem --interval-count 1
+	is a.uncore "SELECT count(*) FROM meta WHERE key = 'above'" 0
+	# shellcheck disable=SC2086 # words
+	{
+		expect 0 record a.uncore $append --sample 500us --above 50
+		is a.uncore "SELECT value FROM meta WHERE key = 'above'" 50
+		expect 1 record a.uncore $append --sample 500us
+		[[ $stderr == *'a.uncore: --append needs the share of the recording: --above 50'* ]] || fail 'the sentence'
+		is a.uncore 'SELECT count(*) FROM session' 2
+		expect 0 record a.uncore $append --sample 500us --above 50
+		expect 0 record a.uncore $append
+		is a.uncore 'SELECT count(*) FROM session' 4
+
+		record b.uncore mem --interval-count 1 --sample 500us
+		is b.uncore "SELECT value FROM meta WHERE key = 'above'" 80
+		# As older versions wrote it: what is not known is not made up.
+		sql b.uncore "DELETE FROM meta WHERE key = 'above'"
+		expect 0 record b.uncore $append --sample 500us --above 70
+		is b.uncore "SELECT count(*) FROM meta WHERE key = 'above'" 0
+	}
+	expect 0 "$UNCORE" report b.uncore mem
+}
+
 # fly OPTION...: bursts of 3 ms every 100 ms, read every simulated millisecond.
 fly() {
 	cat >burst.yaml <<-END
