@@ -23,7 +23,7 @@ enum { /* of statements[], of a writer */
        PUT_TICK,
        PUT_ROW,
        PUT_REASON,
-       FIND_REASON,
+       FIND_REASON, /* behind the one that puts it: find_text() */
        PUT_QUALITY,
        FIND_QUALITY,
        SAME_ROW,
@@ -288,6 +288,10 @@ static int begin_file(struct recording *r, const struct recording_head *head)
 	err = err ? err : put_meta(r, head);
 	err = err ? err : put_counters(r, head->monitor);
 	err = err ? err : put_session(r, head);
+	/* For flight_trim(). */
+	if (!err && head->in_memory)
+		err = store_run(r, "CREATE INDEX tick_quality ON tick(quality) "
+				   "WHERE quality IS NOT NULL");
 	return err ? err : store_run(r, "COMMIT");
 }
 
@@ -355,6 +359,7 @@ int recording_create(struct recording *r, const char *path, const struct recordi
 				: "PRAGMA page_size = 1024; PRAGMA journal_mode = WAL;"
 				  "PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 4000");
 	r->counter_count = count;
+	r->reasons_left = head->in_memory ? RECORDING_REASONS : INT64_MAX;
 	err = err ? err : exists ? begin_session(r, head) : begin_file(r, head);
 	for (int i = 0; !err && i < RECORDING_STATEMENTS; i++)
 		if (sqlite3_prepare_v2(r->db, writing[i], -1, &r->statements[i], NULL))
@@ -368,28 +373,30 @@ int recording_create(struct recording *r, const char *path, const struct recordi
 
 /* ---- a tick ---- */
 
-/* The id of a text in a table where each is once. */
-static int find_text(struct recording *r, int putting, int finding, const char *text, int64_t *id)
+/* The id of a text in a table where each is once; 0: it is not there, and no more may be added (`left`). */
+static int find_text(struct recording *r, int putting, const char *text, int64_t *left, int64_t *id)
 {
-	sqlite3_stmt *s = r->statements[finding];
-	int err;
+	sqlite3_stmt *s = r->statements[putting + 1];
+	int code, err;
 
-	bind_text(r->statements[putting], 1, text);
-	err = put(r, r->statements[putting]);
-	if (err)
-		return err;
+	if (*left) {
+		bind_text(r->statements[putting], 1, text);
+		err = put(r, r->statements[putting]);
+		if (err)
+			return err;
+		*left -= sqlite3_changes(r->db);
+	}
 	bind_text(s, 1, text);
-	if (sqlite3_step(s) != SQLITE_ROW)
-		err = store_sql_fail(r);
-	else
-		*id = sqlite3_column_int64(s, 0);
+	code = sqlite3_step(s);
+	*id = code == SQLITE_ROW ? sqlite3_column_int64(s, 0) : 0;
+	err = code == SQLITE_ROW || code == SQLITE_DONE ? 0 : store_sql_fail(r);
 	sqlite3_reset(s);
 	return err;
 }
 
 /* Sentences seldom change from one tick to the next. */
 static int reason_id(struct recording *r, struct recording_reason *latest, const char *text,
-		     uint32_t *id)
+		     int64_t *left, uint32_t *id)
 {
 	int64_t found = 0;
 	int err = 0;
@@ -398,7 +405,7 @@ static int reason_id(struct recording *r, struct recording_reason *latest, const
 	if (!text)
 		return 0;
 	if (!latest->text || strcmp(latest->text, text) != 0) {
-		err = find_text(r, PUT_REASON, FIND_REASON, text, &found);
+		err = find_text(r, PUT_REASON, text, left, &found);
 		free(latest->text);
 		*latest = (struct recording_reason){err ? NULL : cli_copy(text), (uint32_t)found};
 	}
@@ -410,13 +417,14 @@ static int reason_id(struct recording *r, struct recording_reason *latest, const
 static int take_readings(struct recording *r, const struct uncore_monitor *m)
 {
 	static const struct uncore_reading none = {.lost = true};
+	int64_t left = INT64_MAX; /* a source has few sentences */
 	int err = 0;
 
 	for (size_t i = 0; !err && i < r->counter_count; i++) {
 		const struct uncore_reading *now = uncore_monitor_reading_at(m, i);
 
 		r->latest[i].reading = now ? *now : none;
-		err = reason_id(r, &r->counter_reasons[i], r->latest[i].reading.why,
+		err = reason_id(r, &r->counter_reasons[i], r->latest[i].reading.why, &left,
 				&r->latest[i].why);
 		r->latest[i].reading.why = NULL; /* borrowed */
 	}
@@ -524,7 +532,9 @@ static int take_rows(struct recording *r, const struct uncore_sample *sample)
 
 		if (i == r->row_count)
 			err = put_row(r, i, row);
-		err = err ? err : reason_id(r, &r->row_reasons[i], row->reason, &reason);
+		err = err ? err
+			  : reason_id(r, &r->row_reasons[i], row->reason, &r->reasons_left,
+				      &reason);
 		if (err)
 			return err;
 		buffer_puts(&r->values, i ? "," : "[");
@@ -550,6 +560,7 @@ static int take_rows(struct recording *r, const struct uncore_sample *sample)
 /* Qualities seldom change: each text is stored once. 0: all rows are measured. */
 static int quality_id(struct recording *r, int64_t *id)
 {
+	int64_t left = INT64_MAX;
 	int err = 0;
 
 	*id = 0;
@@ -557,7 +568,7 @@ static int quality_id(struct recording *r, int64_t *id)
 		return 0;
 	buffer_puts(&r->quality, "}");
 	if (!r->quality_text || strcmp(r->quality_text, r->quality.data) != 0) {
-		err = find_text(r, PUT_QUALITY, FIND_QUALITY, r->quality.data, &r->quality_id);
+		err = find_text(r, PUT_QUALITY, r->quality.data, &left, &r->quality_id);
 		free(r->quality_text);
 		r->quality_text = err ? NULL : cli_copy(r->quality.data);
 	}

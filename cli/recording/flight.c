@@ -14,18 +14,30 @@
 
 int flight_trim(struct recording *r, uint64_t before_ns)
 {
-	char *sql;
+	int64_t key = 0;
+	char sql[700];
 	int err;
 
 	if (r->next_tick % RECORDING_KEY != 0)
 		return 0;
-	sql = sqlite3_mprintf("DELETE FROM tick WHERE id < (SELECT max(id) FROM tick "
-			      "WHERE id %% %d = 0 AND monotonic_ns <= %lld);"
-			      "DELETE FROM mark WHERE rowid <= (SELECT max(rowid) FROM mark) - %d",
-			      RECORDING_KEY, (long long)before_ns, RECORDING_MARKS);
-	err = sql ? store_run(r, sql) : -ENOMEM;
-	sqlite3_free(sql);
-	return err;
+	/* Both ways from the oldest tick on: few ticks are read, however many are kept. */
+	snprintf(sql, sizeof(sql),
+		 "SELECT id FROM tick WHERE id %% %d = 0 AND id < (SELECT id FROM tick "
+		 "WHERE monotonic_ns > %llu ORDER BY id LIMIT 1) ORDER BY id DESC LIMIT 1",
+		 RECORDING_KEY, (unsigned long long)before_ns);
+	err = store_number(r, sql, 0, &key);
+	snprintf(sql, sizeof(sql),
+		 "DELETE FROM quality WHERE id IN (SELECT quality FROM tick WHERE id < %lld) AND "
+		 "NOT EXISTS (SELECT * FROM tick t WHERE t.quality = quality.id AND t.id >= %lld);"
+		 "DELETE FROM tick WHERE id < %lld;"
+		 "DELETE FROM session WHERE first_tick <"
+		 " (SELECT max(first_tick) FROM session WHERE first_tick <= %lld);"
+		 "DELETE FROM mark WHERE rowid <= (SELECT max(rowid) FROM mark) - %d",
+		 (long long)key, (long long)key, (long long)key, (long long)key, RECORDING_MARKS);
+	/* The latest quality may be among them. */
+	free(r->quality_text);
+	r->quality_text = NULL;
+	return err ? err : store_run(r, sql);
 }
 
 /* The first tick that is left is the start of its session: it will be deleted before the others. */

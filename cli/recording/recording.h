@@ -27,6 +27,7 @@ struct sqlite3_stmt;
 #define RECORDING_ID 0x756e6372 /* its application_id: "uncr" */
 #define RECORDING_KEY 64        /* ticks from one key to the next */
 #define RECORDING_MARKS 1000    /* that are kept in memory, or in the file after a rotated one */
+#define RECORDING_REASONS 1000  /* of rows, that are kept in memory: some have numbers in them */
 #define RECORDING_ERROR 1000
 
 /* ---- readings: encode.c ---- */
@@ -101,6 +102,7 @@ struct recording {
 	int lock_fd;
 	bool in_batch, started;
 	uint64_t batch_count;            /* intervals that are not committed yet */
+	int64_t reasons_left;            /* of rows, which may still be stored */
 	uint64_t interval_ns, batch_ns;  /* when the batch began */
 	size_t row_count;                /* of this session */
 	int64_t old_row_count;           /* in the recording that it is added to */

@@ -370,6 +370,39 @@ fly() {
 	is f.uncore 'SELECT max(monotonic_ns) FROM tick' 1000000
 }
 
+# above READ PERIOD PEAK: values above the ceiling, each with a sentence that has the number in it. It writes after half
+# a PERIOD.
+above() {
+	cat >above.yaml <<-END
+		sim: above
+		machine: skx
+		rates:
+		  - {pmu: uncore_imc, event: cas_count_read, $1}
+		  - {pmu: uncore_imc, event: cas_count_write, burst: {low: 20e6, high: 200e6, period: $2ms, duty: 0.03}, phase: 0.5}
+		  - {pmu: uncore_imc, event: clockticks, constant: 1.2e9}
+	END
+	rm -f f.uncore
+	expect 0 "$UNCORE" --source sim:above.yaml,step=1ms --memory-peak "$3" record -o f.uncore -I 1ms --flight 50ms \
+		-M memory.read.bandwidth,memory.write.bandwidth,memory.bandwidth \
+		--when 'memory.write.bandwidth > 5e10' --interval-count $(($2 / 2 + 20))
+	is f.uncore "SELECT max(monotonic_ns) BETWEEN $2 * 500000 AND $2 * 500000 + 9000000, min(id) > 0 FROM tick" '1|1'
+	is f.uncore 'SELECT count(*) FROM tick WHERE quality NOT IN (SELECT id FROM quality)' 0
+	is f.uncore "SELECT count(*) FROM samples WHERE substr(reason, 1, 4) <> substr(printf('%.0f', value), 1, 4)" 0
+}
+
+@test "the flight recorder keeps no more texts than it needs" {
+	above 'sine: {mean: 100e6, amplitude: 50e6, period: 9973ms}' 2000 1GB/s
+	is f.uncore 'SELECT count(*) FROM reason' 1000
+	is f.uncore 'SELECT (SELECT count(*) FROM quality) <= count(*), count(*) < 250 FROM tick' '1|1'
+	# A new reason is left out.
+	is f.uncore "SELECT max(tick) = (SELECT max(id) FROM tick) FROM samples WHERE reason IS NULL AND quality = 'suspect'" 1
+	# Two texts that change all the time stay, and one comes again that was deleted meanwhile.
+	above 'burst: {low: 20e6, high: 90e6, period: 40ms, duty: 0.5}' 600 1GB/s
+	is f.uncore 'SELECT count(*) > 1 FROM quality' 1
+	above 'burst: {low: 20e6, high: 90e6, period: 300ms, duty: 0.03}, phase: 0.5' 920 20GB/s
+	is f.uncore "SELECT count(*) BETWEEN 5 AND 20 FROM samples WHERE name = 'memory.read.bandwidth' AND reason IS NOT NULL" 1
+}
+
 @test "the flight recorder writes at SIGUSR2" {
 	local caught
 
