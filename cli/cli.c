@@ -30,6 +30,8 @@ static size_t decode(const unsigned char *text, size_t len, uint32_t *code)
 	return *code < least[size] || *code > 0x10ffff || *code >> 11 == 0xd800 >> 11 ? 0 : size;
 }
 
+#define EACH(byte) ((uint64_t)(byte)*0x0101010101010101)
+
 size_t cli_clean(char *text, size_t len, const char *kept)
 {
 	/* Controls and invisible characters: zero width, direction of writing, tags. */
@@ -42,6 +44,12 @@ size_t cli_clean(char *text, size_t len, const char *kept)
 	};
 	size_t plain = 0, out;
 
+	/* Eight at once. The lowest byte that is not plain has its highest bit in the difference or the sum. */
+	for (uint64_t word; plain + sizeof(word) <= len; plain += sizeof(word)) {
+		memcpy(&word, text + plain, sizeof(word));
+		if (((word - EACH(' ')) | (word + EACH(1))) & EACH(0x80))
+			break;
+	}
 	while (plain < len && text[plain] >= ' ' && text[plain] < 0x7f)
 		plain++;
 	out = plain;

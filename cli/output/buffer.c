@@ -30,14 +30,21 @@ static void reserve(struct buffer *b, size_t more)
 	b->room = room;
 }
 
+char *buffer_more(struct buffer *b, size_t len)
+{
+	char *more;
+
+	reserve(b, len);
+	more = b->data + b->len;
+	b->len += len;
+	more[len] = '\0';
+	return more;
+}
+
 void buffer_add(struct buffer *b, const void *data, size_t len)
 {
-	if (!len)
-		return;
-	reserve(b, len);
-	memcpy(b->data + b->len, data, len);
-	b->len += len;
-	b->data[b->len] = '\0';
+	if (len)
+		memcpy(buffer_more(b, len), data, len);
 }
 
 int buffer_read(struct buffer *b, const char *path)

@@ -16,6 +16,8 @@ struct buffer {
 };
 
 void buffer_free(struct buffer *b);
+/* Where so many characters are to be put: they are part of the text now. */
+char *buffer_more(struct buffer *b, size_t len);
 void buffer_add(struct buffer *b, const void *data, size_t len);
 void buffer_puts(struct buffer *b, const char *text);
 void buffer_printf(struct buffer *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

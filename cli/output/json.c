@@ -159,7 +159,7 @@ static int precision(const struct value *v)
 static bool put_plain(const struct value *v, struct buffer *to)
 {
 	const char *text = v->type == VALUE_TEXT ? v->text : NULL;
-	char number[REAL_ROOM + 4];
+	char number[REAL_ROOM + 4], *at;
 	size_t len = 0;
 
 	for (; text && text[len] >= ' ' && text[len] < 0x7f; len++)
@@ -168,15 +168,20 @@ static bool put_plain(const struct value *v, struct buffer *to)
 	if (v->type == VALUE_JSON || (text && text[len]))
 		return false;
 	if (text) {
-		buffer_puts(to, "\"");
-		buffer_add(to, text, len);
-		buffer_puts(to, "\"");
+		at = buffer_more(to, len + 2);
+		at[0] = at[len + 1] = '"';
+		memcpy(at + 1, text, len);
 	} else if (v->type == VALUE_FLAG) {
 		buffer_puts(to, v->flag ? "true" : "false");
 	} else if (v->type == VALUE_COUNT && v->count <= INT64_MAX) {
 		buffer_add(to, number, text_count(number, v->count));
 	} else if (v->type == VALUE_ID && v->id >= 0) {
 		buffer_add(to, number, text_count(number, (uint64_t)v->id));
+	} else if (v->type == VALUE_REAL && v->real >= 1 && v->real < 1e15 &&
+		   floor(v->real) == v->real) {
+		len = text_count(number, (uint64_t)v->real);
+		memcpy(number + len, ".0", 2);
+		buffer_add(to, number, len + 2);
 	} else if (v->type == VALUE_REAL && isfinite(v->real)) {
 		len = (size_t)snprintf(number, REAL_ROOM, "%.*g", precision(v), v->real);
 		if (strchr(number, 'e'))
@@ -195,9 +200,12 @@ static bool put_plain(const struct value *v, struct buffer *to)
 static void put_object(const struct field *fields, struct buffer *to)
 {
 	for (const struct field *f = fields; f->name; f++) {
-		buffer_puts(to, f == fields ? "{\"" : ",\"");
-		buffer_puts(to, f->name);
-		buffer_puts(to, "\":");
+		size_t len = strlen(f->name);
+		char *at = buffer_more(to, len + 4);
+
+		memcpy(at, f == fields ? "{\"" : ",\"", 2);
+		memcpy(at + 2, f->name, len);
+		memcpy(at + 2 + len, "\":", 2);
 		if (!put_plain(&f->value, to))
 			put(json_of(&f->value),
 			    JSON_ENCODE_ANY | JSON_COMPACT |

@@ -120,6 +120,21 @@ wide() {
 	done
 }
 
+@test "control characters are replaced wherever they are in a name" {
+	local pad='' control events=() names=() wanted=
+
+	for _ in {1..10}; do
+		for control in $'\x01' $'\x1f' $'\x7f' $'\xc2\x9b' $'\xff'; do
+			events+=(-e "nvidia_ucf_pmu_0/cycles,name=$pad${control}abcdefgh/")
+			wanted+="$pad?abcdefgh "
+		done
+		pad+=x
+	done
+	run "$UNCORE" --source "$SIM_T410" stat --timeout 1 --csv "${events[@]}"
+	mapfile -t names < <(cut -d, -f7 <<<"$output" | tail -n +2)
+	[ "${names[*]} " = "$wanted" ] || fail "${names[*]@Q}"
+}
+
 @test "--csv=wide: a line for each interval, a column for each metric and place" {
 	local command sim count=0
 
