@@ -9,25 +9,16 @@
 
 #include "cli.h"
 #include "output/output.h"
+#include "output/windows.h"
 
 #define MERGE_AFTER 2000
 
 /* Made by tools/embed.py. */
 extern const char web_page_css[], web_page_js[];
 
-/* The window that is written next. */
 struct html {
-	uint64_t written;       /* windows before it */
-	uint64_t intervals;     /* in it */
-	struct out_frame frame; /* of all of them */
-	struct html_row {
-		double value, rate;          /* means, or the sum of an event's counts; NaN: none */
-		double seconds;              /* with a value */
-		double least, most;          /* short sample, or interval */
-		enum uncore_quality quality; /* the worst */
-		char *reason;                /* of that */
-	} * rows;
-	size_t row_count;
+	uint64_t written; /* windows */
+	struct windows *next;
 };
 
 /* As markup, or with `json` as text in a script, where no '<' may stand. */
@@ -79,7 +70,7 @@ void html_output_begin(struct out *out, json_t *about)
 
 	to->records = true;
 	out->html = cli_realloc(NULL, 1, sizeof(*out->html));
-	*out->html = (struct html){0};
+	*out->html = (struct html){.next = windows_new()};
 	buffer_printf(
 		to,
 		"<!DOCTYPE html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n"
@@ -103,114 +94,21 @@ void html_output_begin(struct out *out, json_t *about)
 	put_json(to, "about", about);
 }
 
-/* Of an event, unless it is a state. */
-static bool is_rate(const struct uncore_row *row)
-{
-	return !row->query.family && (isfinite(row->rate) || !isfinite(row->value));
-}
-
-/* What a row has in all windows. */
-static json_t *row_record(const struct uncore_row *row)
-{
-	bool rate = is_rate(row);
-	char unit[OUT_UNIT_ROOM];
-	struct buffer place = {0};
-	json_t *record;
-
-	out_rate_unit(row, unit);
-	out_place(&place, &row->place);
-	record = json_record(RECORD(
-		{"name", value_text(row->query.name)}, {"family", value_text(row->query.family)},
-		{"unit", value_text(rate ? unit : row->query.unit)}, {"event", value_flag(rate)},
-		{"place", value_text(place.data)}, {"role", value_text(row->place.role)},
-		{"filter", value_text(row->query.filter)}, {"ceiling", value_real(row->ceiling)}));
-	buffer_free(&place);
-	return record;
-}
-
-static json_t *real(double value)
-{
-	return isfinite(value) ? json_real(value) : json_null();
-}
-
-static void merge_row(struct html_row *to, const struct out_row *from, double seconds)
-{
-	const struct uncore_row *row = from->row;
-	const struct uncore_distribution *d = from->distribution;
-	char unit[OUT_UNIT_ROOM];
-	double scale = out_rate_unit(row, unit), rate = row->rate * scale;
-	double shown = is_rate(row) ? rate : row->value;
-
-	if (row->quality > to->quality) {
-		free(to->reason);
-		to->reason = row->reason ? cli_copy(row->reason) : NULL;
-		to->quality = row->quality;
-	}
-	to->least = fmin(to->least, d ? d->least * scale : shown);
-	to->most = fmax(to->most, d ? d->most * scale : shown);
-	if (!isfinite(row->value))
-		return;
-	to->seconds += seconds;
-	if (!isfinite(to->value)) {
-		to->value = row->value;
-		to->rate = rate;
-		return;
-	}
-	to->value += is_rate(row) ? row->value : (row->value - to->value) * seconds / to->seconds;
-	to->rate += (rate - to->rate) * seconds / to->seconds;
-}
-
-/* Begins the next window. */
-static void clear(struct html *h, size_t row_count)
-{
-	for (size_t i = 0; i < h->row_count; i++)
-		free(h->rows[i].reason);
-	h->rows = cli_realloc(h->rows, row_count + 1, sizeof(*h->rows));
-	h->row_count = row_count;
-	h->intervals = 0;
-	h->frame = (struct out_frame){0};
-	for (size_t i = 0; i < row_count; i++)
-		h->rows[i] = (struct html_row){NAN, NAN, 0, NAN, NAN, UNCORE_MEASURED, NULL};
-}
-
 void html_free(struct html *h)
 {
 	if (!h)
 		return;
-	clear(h, 0);
-	free(h->rows);
+	windows_free(h->next);
 	free(h);
 }
 
-/* Adds the rows of an interval to the window. */
-static void merge(struct out *out)
-{
-	struct html *h = out->html;
-	struct out_frame before = h->frame;
-
-	h->intervals++;
-	h->frame = out->frame;
-	h->frame.window += before.window;
-	h->frame.missed += before.missed;
-	for (size_t i = 0; i < h->row_count; i++)
-		merge_row(&h->rows[i], &out->rows[i], out->frame.window);
-}
-
 /* Rows that are not measured, with the reason; NULL: as in the window before, of which out->said has the text. */
-static json_t *quality_of(struct out *out)
+static json_t *new_quality(struct out *out)
 {
-	json_t *list = json_array();
+	json_t *list = windows_quality(out->html->next);
 	struct buffer text = {0};
 	bool same;
 
-	for (size_t i = 0; i < out->html->row_count; i++) {
-		const struct html_row *row = &out->html->rows[i];
-
-		if (row->quality != UNCORE_MEASURED)
-			json_push(list, json_pack("[I,s,o]", (json_int_t)i,
-						  uncore_quality_name(row->quality),
-						  json_text(row->reason)));
-	}
 	json_print(json_incref(list), JSON_COMPACT, &text);
 	same = out->said.data && strcmp(out->said.data, text.data) == 0;
 	buffer_free(&out->said);
@@ -221,56 +119,17 @@ static json_t *quality_of(struct out *out)
 	return NULL;
 }
 
-static json_t *distribution_record(struct out *out, const struct out_row *row)
-{
-	struct field fields[OUT_FIELDS_ROOM] = {{0}};
-	char unit[OUT_UNIT_ROOM];
-
-	out_add_distribution(out, row->distribution, out_rate_unit(row->row, unit), fields);
-	return json_record(fields);
-}
-
-/* With the rows in the first one, and the distributions in the last one, which has the rows of `out`. */
+/* With the rows in the first one, and the distributions in the last one. */
 static void put_window(struct out *out, bool last)
 {
-	struct html *h = out->html;
-	bool spread = h->intervals > 1 || (out->row_count && out->rows[0].distribution);
-	json_t *rows = json_array(), *values = json_array(), *rates = json_array();
-	json_t *least = json_array(), *most = json_array(), *distributions = json_array();
-	json_t *quality = quality_of(out);
-	json_t *window = json_record(RECORD(
-		{"time", value_real(h->frame.time)}, {"interval", value_real(h->frame.window)},
-		{"intervals", value_count(h->intervals)},
-		{"wall_ns", value_count(h->frame.wall_ns)},
-		{"missed", value_count(h->frame.missed)}, {"total", value_flag(h->frame.total)},
-		{"values", value_json(values)}, {"rates", value_json(rates)}));
+	json_t *quality = new_quality(out);
+	json_t *window = windows_take(out->html->next, out, last);
 
-	for (size_t i = 0; i < h->row_count; i++) {
-		if (!h->written)
-			json_push(rows, row_record(out->rows[i].row));
-		json_push(values, real(h->rows[i].value));
-		json_push(rates, real(h->rows[i].rate));
-		json_push(least, real(h->rows[i].least));
-		json_push(most, real(h->rows[i].most));
-		if (last && out->rows[i].distribution)
-			json_push(distributions, distribution_record(out, &out->rows[i]));
-	}
-	if (!h->written++)
-		json_object_set(window, "rows", rows);
+	if (!out->html->written++)
+		json_object_set_new(window, "rows", windows_rows(out));
 	if (quality)
 		json_object_set_new(window, "quality", quality);
-	if (spread) {
-		json_object_set(window, "least", least);
-		json_object_set(window, "most", most);
-	}
-	if (last)
-		json_object_set(window, "distributions", distributions);
-	json_decref(rows);
-	json_decref(least);
-	json_decref(most);
-	json_decref(distributions);
 	put_json(out->to, "window", window);
-	clear(h, out->row_count);
 }
 
 static void put_number(struct buffer *to, double value, const char *unit)
@@ -324,12 +183,10 @@ void html_output_window(struct out *out)
 	struct html *h = out->html;
 	bool last = out->frame.total || !out->setup.intervals;
 
-	if (h->intervals && last)
+	if (windows_intervals(h->next) && last)
 		put_window(out, false);
-	if (!h->intervals)
-		clear(h, out->row_count);
-	merge(out);
-	if (last || h->intervals >> (h->written / MERGE_AFTER))
+	windows_add(h->next, out);
+	if (last || windows_intervals(h->next) >> (h->written / MERGE_AFTER))
 		put_window(out, last);
 	if (last)
 		put_totals(out);
