@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Where text is written: whole pieces; a full disk is reported, a closed pipe is not. */
+/* Where text is written: whole pieces, to a file *.zst compressed; a full disk is reported, a closed pipe is not. */
 #include "output/writer.h"
 
 #include <errno.h>
@@ -13,6 +13,9 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#ifdef UNCORE_ZSTD
+#include <zstd.h>
+#endif
 
 #include "cli.h"
 #include "output/terminal.h"
@@ -29,8 +32,103 @@ static bool is_regular(int fd, off_t *size)
 	return true;
 }
 
+/* ---- zstd: one frame for each run, of which every flush ends a block ---- */
+
+#ifdef UNCORE_ZSTD
+/* Behind a frame without an end, as a killed run leaves it, nothing could be read. */
+static bool has_whole_frames(const char *file)
+{
+	char packed[0x4000], text[0x4000];
+	ZSTD_DCtx *d = ZSTD_createDCtx();
+	int fd = open(file, O_RDONLY | O_CLOEXEC);
+	size_t left = 0;
+	ssize_t n = -1;
+
+	while (d && !ZSTD_isError(left) && (n = read(fd, packed, sizeof(packed))) > 0) {
+		ZSTD_inBuffer in = {packed, (size_t)n, 0};
+		ZSTD_outBuffer out = {text, sizeof(text), 0};
+
+		for (; !ZSTD_isError(left) && (in.pos < in.size || out.pos == out.size);) {
+			out.pos = 0;
+			left = ZSTD_decompressStream(d, &out, &in);
+		}
+	}
+	ZSTD_freeDCtx(d);
+	if (fd >= 0)
+		close(fd);
+	return n == 0 && left == 0;
+}
+
+static int open_packer(struct writer *w, bool append)
+{
+	struct stat st;
+
+	if (append && stat(w->name, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0 &&
+	    !has_whole_frames(w->name)) {
+		cli_error(
+			"cannot append to '%s': it is not a complete zstd file; 'zstd -dc' prints "
+			"its complete intervals",
+			w->name);
+		return CLI_RUNTIME;
+	}
+	w->packer = ZSTD_createCCtx();
+	if (!w->packer || ZSTD_isError(ZSTD_CCtx_setParameter(w->packer, ZSTD_c_checksumFlag, 1))) {
+		cli_error("%s: out of memory", w->name);
+		return CLI_RUNTIME;
+	}
+	return CLI_OK;
+}
+
+static int pack(struct writer *w, bool end)
+{
+	ZSTD_inBuffer in = {w->text.data, w->text.len, 0};
+	char part[0x4000];
+	size_t left;
+
+	w->packed.len = 0;
+	do {
+		ZSTD_outBuffer out = {part, sizeof(part), 0};
+
+		left = ZSTD_compressStream2(w->packer, &out, &in, end ? ZSTD_e_end : ZSTD_e_flush);
+		if (ZSTD_isError(left))
+			return -ENOMEM;
+		buffer_add(&w->packed, part, out.pos);
+	} while (left);
+	return 0;
+}
+
+static void close_packer(struct writer *w)
+{
+	ZSTD_freeCCtx(w->packer);
+	w->packer = NULL;
+	buffer_free(&w->packed);
+}
+#else
+static int open_packer(struct writer *w, bool append)
+{
+	(void)append;
+	cli_error("cannot write '%s': this build has no zstd", w->name);
+	return CLI_RUNTIME;
+}
+
+static int pack(struct writer *w, bool end)
+{
+	(void)w;
+	(void)end;
+	return 0;
+}
+
+static void close_packer(struct writer *w)
+{
+	(void)w;
+}
+#endif
+
+/* ---- files ---- */
+
 int writer_open(struct writer *w, const char *file, bool append)
 {
+	size_t len = file ? strlen(file) : 0;
 	off_t size = 0;
 
 	*w = (struct writer){.name = "standard output",
@@ -42,10 +140,16 @@ int writer_open(struct writer *w, const char *file, bool append)
 		return CLI_OK;
 	w->name = file;
 	w->own = true;
+	w->fd = -1;
+	if (len > 4 && strcmp(file + len - 4, ".zst") == 0)
+		w->status = open_packer(w, append);
+	if (w->status)
+		return w->status;
 	w->fd = open(file, O_WRONLY | O_CREAT | O_CLOEXEC | (append ? O_APPEND : O_TRUNC), 0666);
 	if (w->fd < 0) {
 		w->status = CLI_RUNTIME;
 		cli_error("cannot open '%s' for writing: %s", file, strerror(errno));
+		close_packer(w);
 		return w->status;
 	}
 	w->empty = !is_regular(w->fd, &size) || size == 0;
@@ -53,15 +157,15 @@ int writer_open(struct writer *w, const char *file, bool append)
 }
 
 /* A reader that has stopped reading does not delay Ctrl-C. `regular`: writing does not wait for a reader. */
-static int write_all(const struct writer *w, bool regular, size_t *done)
+static int write_all(const struct writer *w, const struct buffer *text, bool regular, size_t *done)
 {
 	struct pollfd fds[] = {
 		{.fd = w->fd, .events = POLLOUT},
 		{.fd = w->signal_fd, .events = POLLIN},
 	};
 
-	while (*done < w->text.len) {
-		size_t len = w->text.len - *done;
+	while (*done < text->len) {
+		size_t len = text->len - *done;
 		ssize_t n;
 
 		/* What may be written at once: a pipe that polls writable takes PIPE_BUF bytes. */
@@ -71,7 +175,7 @@ static int write_all(const struct writer *w, bool regular, size_t *done)
 			return -errno;
 		if (!regular && !fds[0].revents && poll(fds, 1, STALL_MS) <= 0)
 			return -ETIMEDOUT;
-		n = write(w->fd, w->text.data + *done, len);
+		n = write(w->fd, text->data + *done, len);
 		if (n < 0 && errno != EINTR && errno != EAGAIN)
 			return -errno;
 		if (n > 0)
@@ -80,7 +184,7 @@ static int write_all(const struct writer *w, bool regular, size_t *done)
 	return 0;
 }
 
-/* Takes the part of a line at the end of the file away again. */
+/* Takes the part of a line at the end of the file away again. The part of a block that is compressed does no harm. */
 static void cut_partial_line(const struct writer *w, size_t done)
 {
 	const char *newline = done ? memrchr(w->text.data, '\n', done) : NULL;
@@ -89,7 +193,7 @@ static void cut_partial_line(const struct writer *w, size_t done)
 	off_t size;
 
 	/* Only when the end of the file is what was written here: others may write to it, too. */
-	if (at < 0 || whole == done || !is_regular(w->fd, &size) || at != size)
+	if (w->packer || at < 0 || whole == done || !is_regular(w->fd, &size) || at != size)
 		return;
 	at -= (off_t)(done - whole);
 	if (ftruncate(w->fd, at) == 0)
@@ -105,18 +209,21 @@ static void prepare(struct writer *w)
 		terminal_fit(&w->text);
 }
 
-int writer_flush(struct writer *w)
+static int flush(struct writer *w, bool end)
 {
+	const struct buffer *text = w->packer ? &w->packed : &w->text;
 	off_t size = 0;
 	size_t done = 0;
 	int err;
 
-	if (w->status || !w->text.len)
+	/* A file without text stays empty: the next run puts a header there. */
+	if (w->status || (!w->text.len && !(end && w->packer && w->flushes)))
 		return w->status;
-	if (!w->exact)
+	if (!w->exact && w->text.len)
 		prepare(w);
 	cli_waited();
-	err = write_all(w, is_regular(w->fd, &size), &done);
+	err = w->packer ? pack(w, end) : 0;
+	err = err ? err : write_all(w, text, is_regular(w->fd, &size), &done);
 	if (err) {
 		cut_partial_line(w, done);
 		w->status = CLI_RUNTIME;
@@ -133,10 +240,16 @@ int writer_flush(struct writer *w)
 	return w->status;
 }
 
+int writer_flush(struct writer *w)
+{
+	return flush(w, false);
+}
+
 int writer_close(struct writer *w)
 {
-	writer_flush(w);
+	flush(w, true);
 	buffer_free(&w->text);
+	close_packer(w);
 	if (w->own && w->fd >= 0 && close(w->fd) && !w->status) {
 		cli_error("%s: %s", w->name, strerror(errno));
 		w->status = CLI_RUNTIME;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Where results go: standard output or a file. */
+/* Where results go: standard output or a file, which is compressed when its name ends in .zst. */
 #ifndef CLI_WRITER_H
 #define CLI_WRITER_H
 
@@ -16,13 +16,15 @@ struct writer {
 	bool empty;       /* nothing had been written to it before: a CSV header is due */
 	uint64_t flushes; /* that went through */
 	int status;       /* of the first failure; nothing is written after it */
+	struct ZSTD_CCtx_s *packer; /* NULL: the text is written as it is */
+	struct buffer packed;       /* what the text comes to */
 };
 
 /* `file` NULL or "-": standard output. Truncates without `append`. Returns an exit code. */
 int writer_open(struct writer *w, const char *file, bool append);
 
 /* Cleans and writes the text; on failure prints why (nothing for a closed pipe) and cuts a regular file back to
- * its last whole line. Returns an exit code. */
+ * its last whole line, unless it is compressed. Returns an exit code. */
 int writer_flush(struct writer *w);
 
 /* Flushes, too. The status of the first failure, as an exit code. */

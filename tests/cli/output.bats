@@ -138,6 +138,97 @@ to_closed() {
 	[ "$(wc -c <"$BATS_TEST_TMPDIR/out-j")" -gt 12000 ] || fail 'too little was kept'
 }
 
+# needs_zstd: a build without it says so, and leaves the file alone.
+needs_zstd() {
+	local file=$BATS_TEST_TMPDIR/needs.csv.zst
+
+	! "$UNCORE" --root "$T410" stat --dry-run -M 'memory.*' -o "$file" || return 0
+	refuses 1 count -o "$file"
+	says 'needs\.csv\.zst.*this build has no zstd'
+	[ ! -e "$file" ]
+	skip 'built without zstd'
+}
+
+@test "-o FILE.zst is what FILE would be, compressed" {
+	local dir=$BATS_TEST_TMPDIR format
+	local -a command=("$UNCORE" --source "$SIM_T410" stat -M 'memory.*' -I 1 --interval-count 50)
+
+	needs_zstd
+	for format in --csv --csv=wide -j --verbose; do
+		expect 0 "${command[@]}" "$format" -o "$dir/plain"
+		expect 0 "${command[@]}" "$format" -o "$dir/packed.zst"
+		zstd -q --test "$dir/packed.zst"
+		zstd -dc "$dir/packed.zst" | cmp - "$dir/plain" || fail "$format"
+		[ "$(($(wc -c <"$dir/packed.zst") * 3))" -lt "$(wc -c <"$dir/plain")" ] || fail "$format: little is saved"
+	done
+	refuses 1 count -o /nonexistent/out.zst
+	says /nonexistent/out.zst 'No such file'
+}
+
+@test "--append adds to a whole FILE.zst, and not to one without its end" {
+	local file=$BATS_TEST_TMPDIR/out.csv.zst rows
+
+	needs_zstd
+	: >"$file"
+	expect 0 count --csv --append -o "$file"
+	rows=$(($(zstd -dc "$file" | wc -l) - 1))
+	expect 0 count --csv --append -o "$file"
+	zstd -dc "$file" >"$BATS_TEST_TMPDIR/out"
+	helper check-rows csv "N=$((2 * rows))" <"$BATS_TEST_TMPDIR/out"
+	truncate -s -5 "$file"
+	cp "$file" "$BATS_TEST_TMPDIR/before"
+	refuses 1 count --csv --append -o "$file"
+	says 'out\.csv\.zst.*not a complete zstd file'
+	cmp "$file" "$BATS_TEST_TMPDIR/before"
+}
+
+# decodes FILE: its rows, of a run that may have had no time to end it.
+decodes() {
+	zstd -dc "$1" 2>/dev/null >"$BATS_TEST_TMPDIR/decoded" || true
+	[ -s "$BATS_TEST_TMPDIR/decoded" ]
+}
+
+@test "FILE.zst of a run that was killed has the intervals until then" {
+	local file=$BATS_TEST_TMPDIR/out.json.zst count=0 counter
+
+	needs_zstd
+	"$UNCORE" --source "$SIM_T410" stat -M 'memory.*' -j -I 10 -o "$file" 3>&- &
+	counter=$!
+	# What a minute has compressed would fit into the memory of the compressor.
+	while [ "$count" -lt 20 ]; do
+		kill -0 "$counter" || fail 'it has ended'
+		sleep 0.1
+		! decodes "$file" || count=$(jq -s 'map(.time) | unique | length' "$BATS_TEST_TMPDIR/decoded")
+	done
+	kill -KILL "$counter"
+	wait "$counter" || true
+	decodes "$file"
+	helper check-rows json <"$BATS_TEST_TMPDIR/decoded"
+	[ "$(jq -s 'map(.time) | unique | length' "$BATS_TEST_TMPDIR/decoded")" -ge "$count" ]
+}
+
+@test "FILE.zst on a full disk: the error names it, and the intervals before are there" {
+	local dir=$BATS_TEST_TMPDIR/small
+
+	needs_zstd
+	ln -s /dev/full "$BATS_TEST_TMPDIR/full.zst"
+	refuses 1 count -o "$BATS_TEST_TMPDIR/full.zst"
+	says full.zst 'No space left' ' 0 complete'
+	root_only
+	mkdir "$dir"
+	mount -t tmpfs -o size=16k uncore-test "$dir" 2>/dev/null || skip 'mounting is not allowed here'
+	SMALL=$dir
+	run --separate-stderr timeout 60 "$UNCORE" --source "$SIM_T410" stat -M 'memory.*' -j -I 1 \
+		--interval-count 5000 -o "$dir/out.zst"
+	no_sanitizer_report
+	[ "$status" -eq 1 ] || fail 'exit status'
+	says "$dir/out.zst" 'No space left' '[0-9]+ complete intervals'
+	decodes "$dir/out.zst"
+	helper check-rows json <"$BATS_TEST_TMPDIR/decoded"
+	[[ $stderr =~ ([0-9]+)' complete' ]]
+	[ "$(jq -s 'map(.time) | unique | length' "$BATS_TEST_TMPDIR/decoded")" -eq "${BASH_REMATCH[1]}" ]
+}
+
 @test "two at once do not disturb each other" {
 	needs_msr
 	undisturbed() {
