@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Runs a fuzz target once over each file of its corpus: what libFuzzer's main does for
+/* Runs a fuzz target once over each file of a directory, or each line of a file: what libFuzzer's main does for
  * `target FILE...`, for builds without it. */
 #include <dirent.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/types.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -33,11 +35,36 @@ static bool run_file(const char *path)
 	return ok;
 }
 
+static bool run_lines(FILE *f, size_t *count)
+{
+	char *line = NULL;
+	size_t room = 0;
+
+	for (ssize_t len; (len = getline(&line, &room, f)) > 0; ++*count) {
+		uint8_t *data;
+
+		len -= line[len - 1] == '\n';
+		data = malloc((size_t)len + !len);
+		if (!data)
+			break;
+		memcpy(data, line, (size_t)len);
+		LLVMFuzzerTestOneInput(data, (size_t)len);
+		free(data);
+	}
+	free(line);
+	fclose(f);
+	return true;
+}
+
 static bool run_directory(const char *dir, size_t *count)
 {
 	DIR *d = opendir(dir);
+	FILE *lines = d ? NULL : fopen(dir, "rb");
 	struct dirent *entry;
 	bool ok = true;
+
+	if (lines)
+		return run_lines(lines, count);
 
 	if (!d) {
 		perror(dir);
