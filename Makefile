@@ -10,7 +10,7 @@ SETUP ?= tools/setup
 
 RELEASE := -Dbuildtype=release -Db_sanitize=none -Db_lundef=true -Dtests=disabled
 
-.PHONY: all run dev test test-vm test-fleet judge clean-room bench lint format fuzz deb rpm install clean help
+.PHONY: all run dev test test-vm test-fleet judge clean-room bench lint format fuzz deb rpm dist install clean help
 .PHONY: setup-build setup-test setup-bench setup-lint setup-fuzz setup-deb setup-rpm setup-clean-room
 
 all: build/build.ninja ## optimised build: build/uncore
@@ -63,6 +63,9 @@ deb: setup-deb ## Debian packages of the committed tree, checked by lintian: bui
 
 rpm: setup-rpm ## likewise RPM packages with Fedora's names
 	@tools/package rpm
+
+dist: ## the tarball of the committed tree: build-packages/uncore-VERSION.tar.xz
+	@tools/package tar.xz
 
 install: all ## into DESTDIR and PREFIX (/usr/local)
 	@meson configure build -Dprefix=$(PREFIX)
