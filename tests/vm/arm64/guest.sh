@@ -12,17 +12,11 @@ append="nokaslr mitigations=off audit=0 lsm="
 window=$work/window
 truncate -s 64M "$window"
 
-# A memory of its own for each socket, so that it is a NUMA node: the drivers call that the socket.
-memory=$((2048 / sockets)) # with all of it, 2 GiB, the window begins at 0xc0000000
 machine=(-M "virt,gic-version=3,nvdimm=on" -cpu neoverse-n1 -m "2G,slots=1,maxmem=4G"
 	-bios "$cache/tools/usr/share/qemu-efi-aarch64/QEMU_EFI.fd"
 	-object "memory-backend-file,id=window,share=on,mem-path=$window,size=64M"
 	-device "nvdimm,memdev=window,addr=0xc0000000")
-for ((s = 0; s < sockets; s++)); do
-	first=$((s * cpus / sockets)) last=$(((s + 1) * cpus / sockets - 1))
-	machine+=(-object "memory-backend-ram,id=ram$s,size=${memory}M"
-		-numa "node,nodeid=$s,cpus=$first-$last,memdev=ram$s")
-done
+add_nodes 2048 # the drivers call a node a socket; with all of it, 2 GiB, the window begins at 0xc0000000
 
 # ACPI tables go before the initrd proper.
 "$here/arm64/tables" "$model" "$sockets" "$cpus" "$work/acpi" "$cache"/tools/lib64/ld-linux-*.so.2 \

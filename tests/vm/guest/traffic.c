@@ -8,6 +8,18 @@
  *   traffic clock         print the ticks so far
  *   traffic preset N      put every counter N below its wrap
  *   traffic writes        print how many register writes the guest has done
+ *
+ * Real traffic. F is a number of thousandths.
+ *
+ *   traffic real nt|off   memory controllers and links count the guest's non-temporal loads and stores,
+ *                         instead of the clock; both reset what is set by those below
+ *   traffic background F  F thousandths of what the clock makes them count on top
+ *   traffic swap on|off   each socket's count the other's
+ *   traffic reads on|off  writes are counted as reads
+ *   traffic stray F       this share of socket 0's memory traffic is counted on socket 1
+ *   traffic scale SOCKET|all CHANNEL|all F    what memory channels count: 2000 twice, 0 nothing
+ *   traffic cache KIB     each CPU's loads go through a cache of this size; 0: there is none
+ *   traffic allocate on|off  stores do, too: they read the line first, and write it when it has to go
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -15,6 +27,7 @@
 #include <string.h>
 
 enum { IDENTIFY, STEP, RATE, CLOCK, RAMP, PRESET, WRITES };
+enum { REAL = 16, BACKGROUND, SWAP, READS, STRAY, SCALE, CACHE, ALLOCATE };
 
 #define IDENTITY 0x756e636f
 
@@ -39,14 +52,27 @@ static uint64_t ring(uint64_t command, uint64_t argument)
 
 static int usage(void)
 {
-	fprintf(stderr, "usage: traffic step N | rate R | ramp R MS | clock | preset N | writes\n");
+	fprintf(stderr,
+		"usage: traffic step N | rate R | ramp R MS | clock | preset N | writes |\n"
+		"               real nt|off | background F | swap on|off | reads on|off | stray F |\n"
+		"               scale SOCKET|all CHANNEL|all F | cache KIB | allocate on|off\n");
 	return 2;
 }
 
 static int number(const char *text, uint64_t *out)
 {
+	static const struct {
+		const char *word;
+		uint64_t value;
+	} words[] = {{"off", 0}, {"on", 1}, {"nt", 1}, {"all", 255}};
 	char *end;
 
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		if (!strcmp(words[i].word, text)) {
+			*out = words[i].value;
+			return 0;
+		}
+	}
 	*out = strtoull(text, &end, 0);
 	return *text && !*end ? 0 : -1;
 }
@@ -59,15 +85,27 @@ int main(int argc, char **argv)
 		uint64_t command;
 		int prints;
 	} table[] = {
-		{"step", 1, STEP, 0},   {"rate", 1, RATE, 0},     {"ramp", 2, RAMP, 0},
-		{"clock", 0, CLOCK, 1}, {"preset", 1, PRESET, 0}, {"writes", 0, WRITES, 1},
+		{"step", 1, STEP, 0},
+		{"rate", 1, RATE, 0},
+		{"ramp", 2, RAMP, 0},
+		{"clock", 0, CLOCK, 1},
+		{"preset", 1, PRESET, 0},
+		{"writes", 0, WRITES, 1},
+		{"real", 1, REAL, 0},
+		{"swap", 1, SWAP, 0},
+		{"background", 1, BACKGROUND, 0},
+		{"reads", 1, READS, 0},
+		{"stray", 1, STRAY, 0},
+		{"scale", 3, SCALE, 0},
+		{"cache", 1, CACHE, 0},
+		{"allocate", 1, ALLOCATE, 0},
 	};
-	uint64_t arg[2] = {0};
+	uint64_t arg[3] = {0};
 
 	if (argc < 2)
 		return usage();
 	for (int i = 2; i < argc; i++)
-		if (i > 3 || number(argv[i], &arg[i - 2]))
+		if (i > 4 || number(argv[i], &arg[i - 2]))
 			return usage();
 	if (ring(IDENTIFY, 0) != IDENTITY) {
 		fprintf(stderr,
@@ -79,7 +117,9 @@ int main(int argc, char **argv)
 
 		if (strcmp(table[i].name, argv[1]) != 0 || table[i].args != argc - 2)
 			continue;
-		result = ring(table[i].command, arg[0] | arg[1] << 32);
+		result = ring(table[i].command, table[i].args == 3
+							? arg[0] | arg[1] << 8 | arg[2] << 32
+							: arg[0] | arg[1] << 32);
 		if (table[i].prints)
 			printf("%llu\n", (unsigned long long)result);
 		return 0;

@@ -4,3 +4,4 @@
 # them not.
 arch=amd64
 machine=(-M pc -m 1G -cpu "EPYC-Genoa,hypervisor=$hypervisor")
+add_nodes 1024

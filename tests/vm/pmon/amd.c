@@ -32,6 +32,8 @@
 #define N_UMCS 4
 #define N_L3S 2
 
+#define EVENT_CAS 0xa
+
 #define WIDTH 48
 #define ENABLE (UINT64_C(1) << 22)
 #define ENABLE_UMC (UINT64_C(1) << 31)
@@ -47,6 +49,7 @@ struct amd_type {
 	uint64_t enable;
 	uint64_t (*event)(uint64_t ctl);
 	uint64_t (*select)(uint64_t ctl);
+	bool is_memory; /* each box is a channel */
 };
 
 struct amd_box {
@@ -110,7 +113,8 @@ static const struct amd_type types[N_TYPES] = {
 		 .saturates = true,
 		 .enable = ENABLE_UMC,
 		 .event = low_event,
-		 .select = umc_select},
+		 .select = umc_select,
+		 .is_memory = true},
 };
 
 static struct amd_box *boxes[N_TYPES]; /* [socket][instance], in one row */
@@ -235,15 +239,33 @@ static void write_ctr(struct amd_box *b, unsigned i, uint64_t value)
 	c->overflow = c->saturates && field(value, WIDTH, 1);
 }
 
+/* What CAS commands count when traffic is real: rdwrmask 1 reads, 2 writes, otherwise both. */
+static struct real real_of(const struct amd_box *b, uint64_t ctl)
+{
+	uint64_t rdwrmask = umc_select(ctl);
+
+	if (!b->type->is_memory || low_event(ctl) != EVENT_CAS)
+		return (struct real){.kind = REAL_NONE};
+	return (struct real){.kind = REAL_MEMORY,
+			     .socket = b->socket,
+			     .instance = b->instance,
+			     .halves = 3,
+			     .per_line = 1,
+			     .reads = rdwrmask != 2,
+			     .writes = rdwrmask != 1};
+}
+
 static void write_ctl(struct amd_box *b, unsigned i, uint64_t value)
 {
 	const struct amd_type *t = b->type;
+	const struct real real = real_of(b, value);
 
 	box_advance(&b->box);
 	b->ctl[i] = value;
 	b->box.ctr[i].on = value & t->enable;
 	b->box.ctr[i].weight =
 		pmon_weight(b->socket, b->instance, t->event(value), t->select(value));
+	counter_real(&b->box.ctr[i], &real);
 }
 
 static bool rdmsr(unsigned cpu, uint32_t msr, uint64_t *value)
@@ -290,6 +312,8 @@ static void box_make(struct amd_box *b, const struct amd_type *t, unsigned socke
 	b->socket = socket;
 	b->instance = instance;
 	box_init(&b->box, t->ctrs, WIDTH);
+	if (t->is_memory)
+		real_unit(REAL_MEMORY, instance);
 	for (unsigned i = 0; i < t->ctrs; i++)
 		b->box.ctr[i].saturates = t->saturates;
 }

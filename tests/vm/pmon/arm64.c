@@ -113,6 +113,12 @@ static bool is_store(uint32_t insn)
 	return (insn & 0xbfc00000) == 0xb9000000 || (insn & 0xbfe00c00) == 0xb8000000;
 }
 
+/* LDNP and STNP of programs. */
+static bool is_non_temporal(const struct qemu_plugin_insn *insn, uint32_t code)
+{
+	return (code & 0x3b800000) == 0x28000000 && !(qemu_plugin_insn_vaddr(insn) >> 63);
+}
+
 static void hook_load(struct qemu_plugin_insn *insn, const struct load *load)
 {
 	/* Never freed: QEMU may keep the translation for as long as it runs. */
@@ -175,6 +181,8 @@ void arm64_translate(struct qemu_plugin_tb *tb, void *data)
 							       QEMU_PLUGIN_CB_RW_REGS, NULL);
 		else if (is_load(code, &load) && near_barrier(tb, i, 1, DMB_OSHLD))
 			hook_load(insn, &load);
+		else if (pmon_watches_real() && is_non_temporal(insn, code))
+			real_look(insn);
 		else if (is_store(code) && near_barrier(tb, i, -1, DMB_OSHST))
 			hook_store(insn, code);
 	}

@@ -39,19 +39,52 @@ static void grow(struct counter *c, uint64_t by)
 	}
 }
 
+/* What happened between two ticks. */
+static uint64_t happened(struct counter *c, uint64_t from, uint64_t to)
+{
+	__extension__ unsigned __int128 share;
+	uint64_t total, moved;
+
+	if (!real_counts(&c->real))
+		return c->weight * (to - from);
+	share = c->weight * real_background();
+	total = real_total(&c->real);
+	moved = total - c->real_seen;
+	c->real_seen = total;
+	return moved + (uint64_t)(share * to / 1000 - share * from / 1000);
+}
+
 static void advance_to(struct box *box, uint64_t now)
 {
-	uint64_t ticks = now - box->tick;
+	uint64_t from = box->tick;
 
 	box->tick = now;
-	if (box->frozen)
-		return;
 	for (unsigned i = 0; i < box->n; i++) {
 		struct counter *c = &box->ctr[i];
+		uint64_t by = happened(c, from, now);
 
-		if (c->on)
-			grow(c, c->weight * ticks);
+		if (c->on && !box->frozen)
+			grow(c, by);
 	}
+}
+
+void counter_real(struct counter *c, const struct real *real)
+{
+	c->real = *real;
+	c->real_seen = real_total(real);
+}
+
+void boxes_advance(void)
+{
+	for (unsigned b = 0; b < n_boxes; b++)
+		box_advance(boxes[b]);
+}
+
+void boxes_restart(void)
+{
+	for (unsigned b = 0; b < n_boxes; b++)
+		for (unsigned i = 0; i < boxes[b]->n; i++)
+			boxes[b]->ctr[i].real_seen = real_total(&boxes[b]->ctr[i].real);
 }
 
 /* The tick in which a counter of the box first overflows. */

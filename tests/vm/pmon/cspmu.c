@@ -88,10 +88,23 @@ static uint64_t weight_of(const struct cspmu *pmu, unsigned i)
 	return pmon_weight(pmu->socket, pmu->instance, event, select);
 }
 
+static struct real real_of(const struct cspmu *pmu, unsigned i)
+{
+	struct real real = {.socket = pmu->socket, .instance = pmu->instance};
+
+	if (pmu->type->counts)
+		pmu->type->counts(get32(pmu->regs + PMEVTYPER + 4 * i), &real);
+	return real;
+}
+
 static void weigh(struct cspmu *pmu)
 {
-	for (unsigned i = 0; i < pmu->type->ctrs; i++)
+	for (unsigned i = 0; i < pmu->type->ctrs; i++) {
+		const struct real real = real_of(pmu, i);
+
 		pmu->box.ctr[i].weight = weight_of(pmu, i);
+		counter_real(&pmu->box.ctr[i], &real);
+	}
 	pmu->box.ctr[pmu->type->ctrs].weight =
 		pmon_weight(pmu->socket, pmu->instance, CYCLES, get32(pmu->regs + PMCCFILTR));
 }

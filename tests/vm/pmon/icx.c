@@ -52,6 +52,18 @@ static const uint16_t cha_offsets[] = {0x2a0, 0x2ae, 0x2bc, 0x2ca, 0x2d8, 0x2e6,
 static const uint16_t stack_offsets[] = {0x0, 0x20, 0x40, 0x90, 0xb0, 0xd0};
 static const uint16_t bandwidth_offsets[] = {0x0, 0x10, 0x20, 0x90, 0xa0, 0xb0};
 
+#define EVENT_CAS_COUNT 0x4
+
+/* Real traffic is of one kind each: no underfill, no autoprecharge. */
+static void imc_counts(uint64_t ctl, struct real *what)
+{
+	if ((ctl & 0xff) != EVENT_CAS_COUNT)
+		return;
+	what->reads = ctl >> 8 & 0x1;   /* RD_REG */
+	what->writes = ctl >> 8 & 0x10; /* WR */
+	what->halves = 3;
+}
+
 #define SNBEP .bits = &intel_bits_snbep, .event_mask = 0xff
 #define STD SNBEP, .select = intel_select_std
 
@@ -151,7 +163,9 @@ static const struct intel_type upi = {.name = "upi",
 				      .ctl = 0x350,
 				      .ctl_step = 8,
 				      SNBEP,
-				      .select = intel_select_wide};
+				      .select = intel_select_wide,
+				      .real = REAL_LINK,
+				      .counts = intel_counts_flits};
 static const struct intel_type m3upi = {.name = "m3upi",
 					.ctrs = 4,
 					.width = 48,
@@ -169,7 +183,9 @@ static const struct intel_type imc = {.name = "imc",
 				      .ctl_step = 4,
 				      .fixed_ctr = 0x22838,
 				      .fixed_ctl = 0x22854,
-				      STD};
+				      STD,
+				      .real = REAL_MEMORY,
+				      .counts = imc_counts};
 static const struct intel_type imc_free[] = {
 	{.name = "imc clock", .ctrs = 1, .width = 48, .ctr = 0x22b0, .free_code = 0x10},
 	{.name = "imc ddr", .ctrs = 2, .width = 48, .ctr = 0x2290, .free_code = 0x20},

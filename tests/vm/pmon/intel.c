@@ -53,6 +53,22 @@ uint64_t intel_select_pcu(uint64_t ctl, uint64_t filter)
 	return (ctl >> 8 & 0xc0) + (ctl >> 30 & 3) * 256 + band;
 }
 
+#define EVENT_TXL_FLITS 0x2
+#define EVENT_RXL_FLITS 0x3
+#define ALL_DATA 0xf
+#define FLITS_PER_LINE 9
+
+void intel_counts_flits(uint64_t ctl, struct real *what)
+{
+	uint64_t event = ctl & 0xff;
+
+	if ((ctl >> CTL_UMASK_SHIFT & 0xff) != ALL_DATA)
+		return;
+	what->per_line = FLITS_PER_LINE;
+	what->writes = event == EVENT_TXL_FLITS;
+	what->reads = event == EVENT_RXL_FLITS;
+}
+
 /* E5 v2 manual, table 2-14: edge detection is in series after the threshold. */
 static uint64_t shaped(uint64_t ctl, unsigned thresh_bits, uint64_t weight)
 {
@@ -74,9 +90,16 @@ static void reweigh(struct intel_box *b, unsigned i)
 	uint64_t ctl = b->ctl[i];
 	uint64_t weight = pmon_weight(b->socket, b->instance, ctl & b->type->event_mask,
 				      b->type->select(ctl, b->filter));
+	struct real real = {.socket = b->socket, .instance = b->instance, .per_line = 1};
 
 	b->box.ctr[i].weight = shaped(ctl, b->type->thresh_bits, weight);
 	b->box.ctr[i].on = ctl & b->type->bits->enable;
+	if (!b->type->real)
+		return;
+	b->type->counts(ctl, &real);
+	if (real.reads || real.writes)
+		real.kind = b->type->real;
+	counter_real(&b->box.ctr[i], &real);
 }
 
 void intel_box_init(struct intel_box *b, const struct intel_type *type, unsigned socket,
@@ -86,6 +109,7 @@ void intel_box_init(struct intel_box *b, const struct intel_type *type, unsigned
 	box_init(&b->box, type->ctrs + (type->fixed_ctr ? 1 : 0), type->width);
 	if (type->fixed_ctr)
 		b->box.ctr[type->ctrs].width = 48;
+	real_unit(type->real, instance);
 	for (unsigned i = 0; type->free_code && i < type->ctrs; i++) {
 		b->box.ctr[i].weight = pmon_weight(socket, instance, type->free_code + i, 0);
 		b->box.ctr[i].on = true;

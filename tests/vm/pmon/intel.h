@@ -48,6 +48,9 @@ struct intel_type {
 	/* What selects, beside the event: `filter` is FILTER1 << 32 | FILTER. */
 	uint64_t (*select)(uint64_t ctl, uint64_t filter);
 	uint64_t event_mask; /* bits of CTL that are the event code, lowest at bit 0 */
+	/* A channel of memory or a link: fills in what an event counts when traffic is real, if it does. */
+	enum real_kind real;
+	void (*counts)(uint64_t ctl, struct real *what);
 };
 
 struct intel_box {
@@ -80,6 +83,9 @@ uint64_t intel_select_wide(uint64_t ctl, uint64_t filter);
 uint64_t intel_select_iio(uint64_t ctl, uint64_t filter);
 /* Skylake and Ice Lake: occ_sel + 2^8 x occ_invert + 2^9 x occ_edge_det + the band that is filtered */
 uint64_t intel_select_pcu(uint64_t ctl, uint64_t filter);
+
+/* UPI: TxL_FLITS and RxL_FLITS of all data. */
+void intel_counts_flits(uint64_t ctl, struct real *what);
 
 /* All boxes of a model that are reached by MSR: `types` ends with a row without a name. */
 int intel_msr_init(const struct intel_type *types);

@@ -2,7 +2,7 @@
 /*
  * The frame of the plugin: arguments, the model, the lock, the doorbell.
  *
- *   -plugin pmon.so,model=ivt,cpus=4,sockets=2[,window=FILE]
+ *   -plugin pmon.so,model=ivt,cpus=4,sockets=2,ram=MIB[,window=FILE]
  */
 #include "pmon.h"
 #include "qemu-api.h"
@@ -29,13 +29,17 @@ size_t pmon_window_size;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static uint64_t writes;
 static bool is_x86;
+static qemu_plugin_id_t plugin_id;
+static bool watches_real;
 
 static const struct pmon_model *const models[] = {
 	&model_ivt, &model_skx,  &model_icx,     &model_spr,   &model_gnr,
 	&model_amd, &model_t410, &model_t410min, &model_grace,
 };
 
-enum { DB_IDENTIFY, DB_STEP, DB_RATE, DB_CLOCK, DB_RAMP, DB_PRESET, DB_WRITES };
+enum { DB_IDENTIFY, DB_STEP, DB_RATE, DB_CLOCK, DB_RAMP, DB_PRESET, DB_WRITES, DB_REAL = 16 };
+
+#define ARM64_RAM UINT64_C(0x40000000) /* where it begins on QEMU's "virt" */
 
 #define IDENTITY 0x756e636f /* "unco" */
 
@@ -78,6 +82,16 @@ uint64_t pmon_doorbell(uint64_t command, uint64_t argument)
 		break;
 	case DB_WRITES:
 		return writes;
+	case DB_REAL + REAL_ON:
+	case DB_REAL + REAL_BACKGROUND:
+	case DB_REAL + REAL_SWAPPED:
+	case DB_REAL + REAL_AS_READS:
+	case DB_REAL + REAL_STRAY:
+	case DB_REAL + REAL_SCALE:
+	case DB_REAL + REAL_CACHE:
+	case DB_REAL + REAL_ALLOCATE:
+		real_set((enum real_setting)(command - DB_REAL), argument);
+		break;
 	case DB_CLOCK:
 	default:
 		break;
@@ -136,6 +150,33 @@ static bool is_arg(const char *arg, const char *key, const char **value)
 	return true;
 }
 
+static void look_at_code(void)
+{
+	qemu_plugin_register_vcpu_tb_trans_cb(plugin_id, is_x86 ? x86_translate : arm64_translate,
+					      NULL);
+}
+
+static void look_again(void *data)
+{
+	(void)data;
+	look_at_code();
+}
+
+bool pmon_watches_real(void)
+{
+	return __atomic_load_n(&watches_real, __ATOMIC_RELAXED);
+}
+
+/* The code that QEMU has translated has no callbacks for it: all of it is dropped, before the next
+ * instruction but a few, and translated again as it is needed. */
+void pmon_watch_real(bool watch)
+{
+	if (watch == watches_real)
+		return;
+	__atomic_store_n(&watches_real, watch, __ATOMIC_RELAXED);
+	qemu_plugin_reset(plugin_id, look_again, NULL);
+}
+
 static int parse_args(int argc, char **argv)
 {
 	const char *v;
@@ -147,11 +188,13 @@ static int parse_args(int argc, char **argv)
 			pmon_config.cpus = (unsigned)strtoul(v, NULL, 10);
 		} else if (is_arg(argv[i], "sockets", &v)) {
 			pmon_config.sockets = (unsigned)strtoul(v, NULL, 10);
+		} else if (is_arg(argv[i], "ram", &v)) {
+			pmon_config.ram = strtoull(v, NULL, 10) << 20;
 		} else if (is_arg(argv[i], "window", &v)) {
 			snprintf(pmon_config.window, sizeof(pmon_config.window), "%s", v);
 		} else {
 			fprintf(stderr,
-				"pmon: unknown argument '%s': model, cpus, sockets, window\n",
+				"pmon: unknown argument '%s': model, cpus, sockets, ram, window\n",
 				argv[i]);
 			return -1;
 		}
@@ -203,10 +246,12 @@ int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, 
 {
 	if (parse_args(argc, argv) || find_model() || map_window())
 		return -1;
+	plugin_id = id;
 	is_x86 = !strcmp(info->target_name, "x86_64");
+	pmon_config.ram_at = is_x86 ? 0 : ARM64_RAM;
 	if (pmon_model->init && pmon_model->init())
 		return -1;
 	qemu_plugin_register_vcpu_init_cb(id, vcpu_init, NULL);
-	qemu_plugin_register_vcpu_tb_trans_cb(id, is_x86 ? x86_translate : arm64_translate, NULL);
+	look_at_code();
 	return 0;
 }

@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct qemu_plugin_insn;
 struct qemu_plugin_tb;
 struct qemu_plugin_register;
 
@@ -22,6 +23,42 @@ uint64_t traffic_now(void); /* ticks since QEMU started */
 void traffic_step(uint64_t ticks);
 void traffic_rate(uint64_t ticks_per_s);
 void traffic_ramp(uint64_t ticks_per_s, uint64_t ms); /* linear, from the rate of now */
+
+/* ---- real.c: what the guest's own instructions move ------------------------------------------ */
+
+enum real_kind { REAL_NONE, REAL_MEMORY, REAL_LINK, REAL_REMOTE, REAL_KINDS };
+
+/* What a counter counts of it. */
+struct real {
+	enum real_kind kind;
+	unsigned socket, instance; /* the channel or link */
+	unsigned halves;           /* of a channel: bit 0, bit 1 */
+	unsigned per_line;         /* counts */
+	/* Of memory; a link receives, sends; of other sockets' memory, by CPUs of this one. */
+	bool reads, writes;
+};
+
+/* A socket has a channel or link with this number. */
+void real_unit(enum real_kind kind, unsigned instance);
+
+void real_look(struct qemu_plugin_insn *insn); /* what it moves is counted */
+uint64_t real_total(const struct real *r);     /* counts so far */
+bool real_counts(const struct real *r); /* is this so now? Otherwise the traffic clock counts */
+uint64_t real_background(void);         /* thousandths of the traffic clock's on top */
+
+/* `value`: of REAL_SCALE socket | channel << 8 | thousandths << 32, 255 for all; otherwise see
+ * guest/traffic.c. */
+enum real_setting {
+	REAL_ON,
+	REAL_BACKGROUND,
+	REAL_SWAPPED,
+	REAL_AS_READS,
+	REAL_STRAY,
+	REAL_SCALE,
+	REAL_CACHE,
+	REAL_ALLOCATE
+};
+void real_set(enum real_setting what, uint64_t value);
 
 /* ---- box.c: counters that share a freeze --------------------------------------------------- */
 
@@ -34,6 +71,8 @@ struct counter {
 	bool on;
 	bool saturates; /* at the end of its range it stays there and sets `overflow` */
 	bool overflow;
+	struct real real;
+	uint64_t real_seen; /* of real_total(), as of the box's tick */
 };
 
 struct box {
@@ -54,6 +93,13 @@ void box_advance(struct box *box);
 /* From now on the box freezes together with others, see struct box. */
 void box_freeze_together(struct box *box, unsigned together);
 
+/* What the counter counts when traffic is real. To be called when the box has been advanced. */
+void counter_real(struct counter *c, const struct real *real);
+
+/* All boxes: brings them up to now; has them count real traffic from now on. */
+void boxes_advance(void);
+void boxes_restart(void);
+
 /* Every counter of every box to 2^width - `below`, as if it were about to wrap. */
 void boxes_preset(uint64_t below);
 
@@ -65,6 +111,8 @@ uint64_t pmon_weight(unsigned socket, unsigned instance, uint64_t event, uint64_
 struct pmon_config {
 	char model[32];
 	unsigned cpus, sockets;
+	uint64_t ram;     /* bytes, of all sockets */
+	uint64_t ram_at;  /* its first address */
 	char window[256]; /* the file of the register window, or empty */
 };
 
@@ -72,6 +120,10 @@ extern struct pmon_config pmon_config;
 
 unsigned pmon_socket(unsigned cpu);
 void pmon_count_write(void); /* the guest has written a control or counter register */
+
+/* From now on the guest's non-temporal loads and stores are seen, or no longer. */
+void pmon_watch_real(bool watch);
+bool pmon_watches_real(void);
 
 /* Runs a doorbell command; the result goes back to the guest. */
 uint64_t pmon_doorbell(uint64_t command, uint64_t argument);

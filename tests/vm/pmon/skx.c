@@ -62,6 +62,18 @@ static uint64_t iio_select(uint64_t ctl, uint64_t filter)
 	return (ctl >> 8 & 0xff) + ((ctl >> 36 & 0xff) << 8) + ((ctl >> 44 & 7) << 16);
 }
 
+#define EVENT_CAS_COUNT 0x4
+
+/* Real traffic is of one kind each: no underfill, no major mode of writes. */
+static void imc_counts(uint64_t ctl, struct real *what)
+{
+	if ((ctl & 0xff) != EVENT_CAS_COUNT)
+		return;
+	what->reads = ctl >> 8 & 0x1;  /* RD_REG */
+	what->writes = ctl >> 8 & 0x4; /* WR_WMM */
+	what->halves = 3;
+}
+
 #define SNBEP .bits = &intel_bits_snbep, .event_mask = 0xff
 #define STD SNBEP, .select = intel_select_std
 
@@ -152,7 +164,9 @@ static const struct intel_type imc = {.name = "imc",
 				      .box_ctl = 0xf4,
 				      .fixed_ctr = 0xd0,
 				      .fixed_ctl = 0xf0,
-				      STD};
+				      STD,
+				      .real = REAL_MEMORY,
+				      .counts = imc_counts};
 static const struct intel_type m2m = {.name = "m2m",
 				      .ctrs = 4,
 				      .width = 48,
@@ -169,7 +183,9 @@ static const struct intel_type upi = {.name = "upi",
 				      .ctl_step = 8,
 				      .box_ctl = 0x378,
 				      SNBEP,
-				      .select = intel_select_wide};
+				      .select = intel_select_wide,
+				      .real = REAL_LINK,
+				      .counts = intel_counts_flits};
 static const struct intel_type m2pcie = {.name = "m2pcie",
 					 .ctrs = 4,
 					 .width = 48,

@@ -73,6 +73,28 @@ static uint64_t cha_select(uint64_t ctl, uint64_t filter)
 	return intel_select_wide(ctl, filter) + (ctl >> 16 & 1 ? 512 + (filter & 0x3ff) : 0);
 }
 
+#define EVENT_CAS_COUNT 0x5
+
+static bool is_gnr;
+
+/*
+ * Real traffic is of one kind each: no underfill, no autoprecharge. The pseudo channels are chosen by umask
+ * bits 6 and 7; on Granite Rapids each has an event of its own.
+ */
+static void imc_counts(uint64_t ctl, struct real *what)
+{
+	uint64_t event = ctl & 0xff, umask = ctl >> 8;
+
+	if (is_gnr && (event == EVENT_CAS_COUNT || event == EVENT_CAS_COUNT + 1))
+		what->halves = 1u << (event - EVENT_CAS_COUNT);
+	else if (!is_gnr && event == EVENT_CAS_COUNT)
+		what->halves = umask >> 6 & 3;
+	else
+		return;
+	what->reads = umask & 0x1;   /* RD_REG */
+	what->writes = umask & 0x10; /* WR */
+}
+
 #define DISCOVERY .bits = &intel_bits_discovery, .event_mask = 0xff, .width = 48
 #define STD DISCOVERY, .select = intel_select_std
 #define WIDE DISCOVERY, .select = intel_select_wide
@@ -174,7 +196,9 @@ static const struct intel_type upi = {.name = "upi",
 				      .ctr = 0x320,
 				      .ctl = 0x350,
 				      .ctl_step = 8,
-				      WIDE};
+				      WIDE,
+				      .real = REAL_LINK,
+				      .counts = intel_counts_flits};
 static const struct intel_type m3upi = {
 	.name = "m3upi", .ctrs = 4, .box_ctl = 0xa0, .ctr = 0xa8, .ctl = 0xd8, .ctl_step = 8, WIDE};
 static const struct intel_type imc = {.name = "imc",
@@ -185,7 +209,9 @@ static const struct intel_type imc = {.name = "imc",
 				      .ctl_step = 4,
 				      .fixed_ctr = 0x22838,
 				      .fixed_ctl = 0x22854,
-				      STD};
+				      STD,
+				      .real = REAL_MEMORY,
+				      .counts = imc_counts};
 static const struct intel_type imc_free[] = {
 	{.name = "imc clock", .ctrs = 1, .width = 48, .ctr = 0x22b0, .free_code = 0x10},
 	{.name = "imc queues", .ctrs = 2, .width = 48, .ctr = 0x2318, .free_code = 0x20},
@@ -262,8 +288,6 @@ static const struct pci_device stack_devices[] = {
 static const struct pci_device nvme[] = {{0, 0, 0, 0x0a54, NULL, 0}, {.id = 0}};
 #define PCI_CLASS 0x08
 #define CLASS_NVME 0x01080200u
-
-static bool is_gnr;
 
 enum access { BY_MSR, BY_MMIO, BY_PCI };
 

@@ -18,6 +18,7 @@
 enum { RAX, RBX, RCX, RDX, R8, RDI, N_REGS };
 
 #define CPUID_REGS 4
+#define MAX_INSN 15
 
 struct site {
 	uint64_t next;  /* the address after the instruction */
@@ -261,6 +262,35 @@ static void look(struct qemu_plugin_insn *insn, const uint8_t *c, size_t size)
 		hook(insn, size, 2, on_out);
 }
 
+/* Before the opcode: other segments, sizes and repetition. */
+static bool is_prefix(uint8_t byte)
+{
+	return byte == 0x26 || byte == 0x2e || byte == 0x36 || byte == 0x3e ||
+	       (byte >= 0x64 && byte <= 0x67) || byte == 0xf2 || byte == 0xf3;
+}
+
+/* MOVNTI, MOVNTQ and MOVNTDQ, MOVNTPS and MOVNTPD, MOVNTDQA, and their VEX forms; no other has these codes. */
+static bool is_non_temporal(const uint8_t *c, size_t size)
+{
+	size_t i = 0;
+	bool wide = false;
+
+	for (; i < size && is_prefix(c[i]); i++)
+		wide |= c[i] == 0x66;
+	if (i + 2 < size && c[i] == 0xc5)
+		return c[i + 2] == 0xe7 || c[i + 2] == 0x2b;
+	if (i + 3 < size && c[i] == 0xc4)
+		return (c[i + 1] & 0x1f) == 1 ? c[i + 3] == 0xe7 || c[i + 3] == 0x2b
+					      : (c[i + 1] & 0x1f) == 2 && c[i + 3] == 0x2a;
+	if (i < size && (c[i] & 0xf0) == 0x40)
+		i++;
+	if (i + 2 >= size || c[i] != 0x0f)
+		return false;
+	if (c[i + 1] == 0x38)
+		return wide && c[i + 2] == 0x2a;
+	return c[i + 1] == 0xc3 || c[i + 1] == 0xe7 || c[i + 1] == 0x2b;
+}
+
 void x86_translate(struct qemu_plugin_tb *tb, void *data)
 {
 	size_t n = qemu_plugin_tb_n_insns(tb);
@@ -269,11 +299,13 @@ void x86_translate(struct qemu_plugin_tb *tb, void *data)
 	for (size_t i = 0; i < n; i++) {
 		struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
 		size_t size = qemu_plugin_insn_size(insn);
-		uint8_t code[6] = {0};
+		uint8_t code[MAX_INSN] = {0};
 
 		qemu_plugin_insn_data(insn, code, size < sizeof(code) ? size : sizeof(code));
 		if (is_kernel(insn))
 			x86_window_look(insn, code, size);
+		else if (pmon_watches_real() && is_non_temporal(code, size))
+			real_look(insn);
 		look(insn, code, size);
 	}
 }
