@@ -8,6 +8,7 @@ import os
 import pathlib
 import re
 import signal
+import socket
 import subprocess
 import time
 
@@ -199,6 +200,48 @@ class Running:
     def rows_of(self, **what):
         """The rows of all intervals that have these values, in order of time."""
         return [row for rows in self.intervals for row in rows if all(row[k] == v for k, v in what.items())]
+
+
+class Served:
+    """`uncore serve` of an event, by its sums since the start."""
+
+    def __init__(self, event):
+        self.socket, self.event, self.process, self.seen = pathlib.Path("/tmp/serve"), event, None, []
+
+    def __enter__(self):
+        self.process = subprocess.Popen(["uncore", "serve", "-I", "50ms", "-e", self.event, "--user", "root", "--listen",
+                                         f"unix:{self.socket}"], stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.wait_intervals(2)
+        return self
+
+    def __exit__(self, *_):
+        self.process.terminate()
+        self.process.wait(rig.TIME_LIMIT)
+
+    def scrape(self):
+        """Samples by name and labels."""
+        text = b""
+        with socket.socket(socket.AF_UNIX) as client:
+            client.connect(str(self.socket))
+            client.sendall(b"GET /metrics HTTP/1.0\r\n\r\n")
+            while piece := client.recv(65536):
+                text += piece
+        lines = text.decode().partition("\r\n\r\n")[2].splitlines()
+        return {line.rpartition(" ")[0]: float(line.rpartition(" ")[2]) for line in lines if not line.startswith("#")}
+
+    def wait_intervals(self, more):
+        """Until so many further intervals have ended. Returns the sum of the event."""
+        deadline, first = time.monotonic() + rig.TIME_LIMIT, None
+        while time.monotonic() < deadline:
+            assert self.process.poll() is None, "uncore serve has ended"
+            samples = self.scrape() if self.socket.exists() else {}
+            number = samples.get("uncore_intervals_total")
+            first = number if first is None else first
+            if first is not None and number >= first + more:
+                self.seen.append(sum(v for k, v in samples.items() if k.startswith("uncore_events_total{")))
+                return self.seen[-1]
+            time.sleep(0.05)
+        raise AssertionError("no interval of uncore serve")
 
 
 class Recorded(Running):

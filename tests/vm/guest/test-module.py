@@ -22,13 +22,16 @@ def gone_and_back(module):
         rig.skip("a driver that is removed while uncore counts", "no driver here whose devices can be taken away")
         return
     expected, old_type = behaviour.weight(event) * STEP, rig.pmus()["uncore_imc_0"].type
-    with behaviour.Running(event, "all", "50ms") as running, behaviour.Recorded(event) as recorded:
+    with behaviour.Running(event, "all", "50ms") as running, behaviour.Recorded(event) as recorded, \
+            behaviour.Served(event) as served:
         rig.traffic("step", STEP)
         running.wait_rows()
         recorded.wait_rows()
+        served.wait_intervals(2)
         for device in devices:
             (SKX / "unbind").write_text(device, encoding="ascii")
         running.wait_rows()
+        served.wait_intervals(2)
         removed = behaviour.busybox("rmmod", module)
         without = behaviour.pmu() not in rig.pmus()
         other = behaviour.load("rapl")
@@ -37,14 +40,18 @@ def gone_and_back(module):
         loaded = behaviour.load(module)
         running.wait_rows(lambda row: row["quality"] == "measured")
         recorded.wait_rows(lambda row: row["quality"] == "measured")
+        served.wait_intervals(4)
         rig.traffic("step", STEP)
         running.wait_rows()
         recorded.wait_rows()
+        served.wait_intervals(20)
     new_type = rig.pmus()["uncore_imc_0"].type
     behaviour.busybox("rmmod", "rapl")
     rig.ok(removed.returncode == 0 and without and loaded.returncode == 0, "the driver is removed and comes back",
            f"{removed} {loaded}")
     rig.ok(new_type != old_type, f"the PMU has type {new_type} instead of {old_type}", other)
+    rig.ok(served.seen[-3:] == [expected, expected, 2 * expected],
+           "serve: the sum stands while the driver is away, and goes on after it", f"{served.seen} {expected}")
     for shown, name in ((running, "stat"), (recorded, "record")):
         check_gap(shown, name, expected)
 
