@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: MIT */
+/* The readings of a run, in memory and as an entry of a snapshot, which --root passes over. */
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+#include "verify/verify.h"
+
+#define ENTRY "uncore/verify:"
+#define VERSION 1
+
+const char *const verify_directions[VERIFY_DIRECTIONS] = {"read", "write"};
+
+/* ---- in memory ---- */
+
+void verify_run_free(struct verify_run *run)
+{
+	for (size_t i = 0; i < run->series_count; i++) {
+		free(run->series[i].moved);
+		free(run->series[i].readings);
+	}
+	free(run->series);
+	free(run->cells);
+	*run = (struct verify_run){0};
+}
+
+void verify_add_cell(struct verify_run *run, const struct verify_cell *cell)
+{
+	run->cells = cli_realloc(run->cells, run->cell_count + 1, sizeof(*run->cells));
+	run->cells[run->cell_count++] = *cell;
+}
+
+struct verify_series *verify_add_series(struct verify_run *run)
+{
+	run->series = cli_realloc(run->series, run->series_count + 1, sizeof(*run->series));
+	run->series[run->series_count] = (struct verify_series){0};
+	return &run->series[run->series_count++];
+}
+
+struct verify_reading *verify_add_round(const struct verify_run *run, struct verify_series *series,
+					double moved)
+{
+	const size_t cells = run->cell_count, rounds = series->round_count++;
+
+	series->moved = cli_realloc(series->moved, rounds + 1, sizeof(*series->moved));
+	series->readings =
+		cli_realloc(series->readings, (rounds + 1) * cells, sizeof(*series->readings));
+	series->moved[rounds] = moved;
+	for (size_t i = 0; i < cells; i++)
+		series->readings[rounds * cells + i] = (struct verify_reading){NAN, NAN};
+	return series->readings + rounds * cells;
+}
+
+/* ---- as text ---- */
+
+static void put_series(struct buffer *to, const struct verify_run *run,
+		       const struct verify_series *s)
+{
+	buffer_printf(to, "\tseries %s node %d socket %d cpu %d memory %.0f elsewhere %zu\n",
+		      verify_directions[s->direction], s->node, s->socket, s->cpu, s->memory,
+		      s->elsewhere);
+	for (size_t i = 0; i < s->round_count; i++) {
+		buffer_printf(to, "\tround %.0f", s->moved[i]);
+		for (size_t k = 0; k < run->cell_count; k++) {
+			const struct verify_reading *r = &s->readings[i * run->cell_count + k];
+
+			if (isfinite(r->bytes) && isfinite(r->seconds))
+				buffer_printf(to, " %.0f@%.9f", r->bytes, r->seconds);
+			else
+				buffer_puts(to, " -");
+		}
+		buffer_puts(to, "\n");
+	}
+}
+
+void verify_put_run(struct buffer *to, const struct verify_run *run)
+{
+	buffer_printf(to, ENTRY "\n\tversion %d\n\tuncore %s\n\tdate %s\n\tcache %.0f\n", VERSION,
+		      run->version, run->date, run->cache);
+	for (size_t i = 0; i < run->cell_count; i++) {
+		const struct verify_cell *c = &run->cells[i];
+
+		buffer_printf(to, "\tcell %s %s socket %d channel %d\n", c->family,
+			      verify_directions[c->direction], c->socket, c->channel);
+	}
+	for (size_t i = 0; i < run->series_count; i++)
+		put_series(to, run, &run->series[i]);
+}
+
+/* ---- from text ---- */
+
+static bool find_direction(const char *name, enum verify_direction *into)
+{
+	for (unsigned i = 0; i < VERIFY_DIRECTIONS; i++)
+		if (strcmp(name, verify_directions[i]) == 0) {
+			*into = (enum verify_direction)i;
+			return true;
+		}
+	return false;
+}
+
+/* A number that is finite and not negative; *text goes behind it. */
+static bool take_number(const char **text, double *into)
+{
+	char *end;
+
+	*into = strtod(*text, &end);
+	if (end == *text || !isfinite(*into) || *into < 0)
+		return false;
+	*text = end;
+	return true;
+}
+
+static const char *take_round(struct verify_run *run, const char *text)
+{
+	struct verify_reading *r;
+	double moved;
+
+	if (!run->series_count)
+		return "a round without a series";
+	if (!take_number(&text, &moved))
+		return "a round without what was moved";
+	r = verify_add_round(run, &run->series[run->series_count - 1], moved);
+	for (size_t i = 0; i < run->cell_count; i++) {
+		if (strncmp(text, " -", 2) == 0 && (!text[2] || text[2] == ' ')) {
+			text += 2;
+			continue;
+		}
+		if (*text++ != ' ' || !take_number(&text, &r[i].bytes) || *text++ != '@' ||
+		    !take_number(&text, &r[i].seconds))
+			return "a round needs a reading of each cell: BYTES@SECONDS, or -";
+	}
+	return *text ? "a round has more readings than there are cells" : NULL;
+}
+
+static bool take_label(const char **text, const char *label)
+{
+	size_t len = strlen(label);
+
+	if (strncmp(*text, label, len) != 0)
+		return false;
+	*text += len;
+	return true;
+}
+
+/* A word of less than `room` characters. */
+static bool take_word(const char **text, char *into, size_t room)
+{
+	size_t len = strcspn(*text, " ");
+
+	if (!len || len >= room)
+		return false;
+	memcpy(into, *text, len);
+	into[len] = '\0';
+	*text += len;
+	return true;
+}
+
+/* The number of a socket, node, CPU ..., or -1. */
+static bool take_id(const char **text, const char *label, int *into)
+{
+	char *end;
+	long id;
+
+	if (!take_label(text, label))
+		return false;
+	id = strtol(*text, &end, 10);
+	if (end == *text || id < -1 || id > INT_MAX)
+		return false;
+	*into = (int)id;
+	*text = end;
+	return true;
+}
+
+static const char *take_series(struct verify_run *run, const char *text)
+{
+	struct verify_series s = {0};
+	char direction[8];
+	double elsewhere = 0;
+
+	if (!take_word(&text, direction, sizeof(direction)) || !take_id(&text, " node ", &s.node) ||
+	    !take_id(&text, " socket ", &s.socket) || !take_id(&text, " cpu ", &s.cpu) ||
+	    !take_label(&text, " memory ") || !take_number(&text, &s.memory) ||
+	    !take_label(&text, " elsewhere ") || !take_number(&text, &elsewhere) || *text ||
+	    elsewhere > 1e15 || !find_direction(direction, &s.direction))
+		return "not a series";
+	s.elsewhere = (size_t)elsewhere;
+	*verify_add_series(run) = s;
+	return NULL;
+}
+
+static const char *take_cell(struct verify_run *run, const char *text)
+{
+	struct verify_cell c = {0};
+	char direction[8];
+
+	if (!take_word(&text, c.family, sizeof(c.family)) || !take_label(&text, " ") ||
+	    !take_word(&text, direction, sizeof(direction)) ||
+	    !take_id(&text, " socket ", &c.socket) || !take_id(&text, " channel ", &c.channel) ||
+	    *text || !find_direction(direction, &c.direction))
+		return "not a cell";
+	if (run->series_count)
+		return "a cell behind a series";
+	verify_add_cell(run, &c);
+	return NULL;
+}
+
+static const char *take_head(struct verify_run *run, const char *line)
+{
+	int version;
+
+	if (take_id(&line, "version ", &version))
+		return version == VERSION ? NULL
+					  : "written by a later uncore, which this one cannot read";
+	if ((take_label(&line, "uncore ") &&
+	     take_word(&line, run->version, sizeof(run->version))) ||
+	    (take_label(&line, "date ") && take_word(&line, run->date, sizeof(run->date))))
+		return NULL;
+	if (take_label(&line, "cache ") && take_number(&line, &run->cache))
+		return NULL;
+	return "not a line of a report";
+}
+
+/* NULL, or what is wrong with it. */
+static const char *take_line(struct verify_run *run, const char *line)
+{
+	if (strncmp(line, "round ", 6) == 0)
+		return take_round(run, line + 6);
+	if (strncmp(line, "series ", 7) == 0)
+		return take_series(run, line + 7);
+	if (strncmp(line, "cell ", 5) == 0)
+		return take_cell(run, line + 5);
+	return take_head(run, line);
+}
+
+bool verify_parse_run(struct verify_run *run, const char *text, char why[VERIFY_WHY])
+{
+	char *copy = cli_copy(text), *rest = copy, *line;
+	const char *wrong = NULL;
+	bool inside = false, found = false;
+	size_t number = 0;
+
+	*run = (struct verify_run){0};
+	while (!wrong && (line = strsep(&rest, "\n"))) {
+		number++;
+		inside = inside ? *line == '\t' : strcmp(line, ENTRY) == 0;
+		if (inside && *line == '\t')
+			wrong = take_line(run, line + 1);
+		found = found || inside;
+	}
+	if (wrong)
+		snprintf(why, VERIFY_WHY, "line %zu: %s", number, wrong);
+	else if (!found)
+		snprintf(why, VERIFY_WHY, "not a report of uncore verify: it has no readings");
+	free(copy);
+	if (wrong || !found)
+		verify_run_free(run);
+	return !wrong && found;
+}

@@ -1,0 +1,499 @@
+/* SPDX-License-Identifier: MIT */
+/* From slopes to verdicts: what is counted of each moved byte at its own place, and at others. */
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+#include "output/table.h"
+#include "verify/verify.h"
+
+/* What is accepted on hardware: prefetchers read beyond what is loaded, and nothing is read less. */
+#define OWN_LESS 0.02
+#define STORES_MORE 0.02
+#define LOADS_MORE 0.05
+#define STORES_ASTRAY 0.01
+#define LOADS_ASTRAY 0.02
+#define SHARE_LEAST 0.75
+#define SHARE_MOST 1.25
+#define SHARE_NONE 0.05
+/* Beyond these there is no verdict: of the slope's standard error, and of what others move against the largest amount. */
+#define ERROR_MOST 0.005
+#define OTHERS_MOST 8.0
+/* A factor of units has a name when it is this near: 1/1.024 and a loss of 3 % are 0.007 apart. */
+#define UNITS_NEAR 0.003
+#define UNITS_NEAR_MOST 0.005
+
+const char *const verify_verdicts[] = {
+	[VERIFY_PROVED] = "proved",
+	[VERIFY_OFF] = "off",
+	[VERIFY_UNKNOWN] = "cannot tell",
+};
+
+/* The series against the cells of one family. */
+struct judged {
+	const struct verify_run *run;
+	const struct verify_series *series;
+	const struct verify_fit *fits; /* of each cell of the run */
+	size_t own;                    /* cell */
+	double slope, tolerance;       /* of the own cell; twice its error */
+	struct verify_result *result;
+};
+
+static void conclude(struct judged *j, enum verify_verdict verdict, const char *fault,
+		     const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+
+static void conclude(struct judged *j, enum verify_verdict verdict, const char *fault,
+		     const char *fmt, ...)
+{
+	va_list args;
+
+	j->result->verdict = verdict;
+	j->result->fault = fault;
+	va_start(args, fmt);
+	vsnprintf(j->result->reason, sizeof(j->result->reason), fmt, args);
+	va_end(args);
+}
+
+/* ---- cells ---- */
+
+/* Those of the same family that have a slope. */
+static bool is_comparable(const struct judged *j, size_t cell)
+{
+	return isfinite(j->fits[cell].slope) &&
+	       strcmp(j->run->cells[cell].family, j->run->cells[j->own].family) == 0;
+}
+
+static bool is_other(const struct judged *j, size_t cell)
+{
+	return cell != j->own && j->run->cells[cell].channel < 0 && is_comparable(j, cell);
+}
+
+static bool is_channel(const struct judged *j, size_t cell)
+{
+	const struct verify_cell *c = &j->run->cells[cell], *own = &j->run->cells[j->own];
+
+	return c->channel >= 0 && c->socket == own->socket && c->direction == own->direction &&
+	       is_comparable(j, cell);
+}
+
+static bool is_nothing(double slope, double tolerance)
+{
+	return fabs(slope) <= OWN_LESS + tolerance;
+}
+
+static bool is_all(enum verify_direction direction, double slope, double tolerance)
+{
+	double more = direction == VERIFY_READ ? LOADS_MORE : STORES_MORE;
+
+	return slope >= 1 - OWN_LESS - tolerance && slope <= 1 + more + tolerance;
+}
+
+static bool is_own_all(const struct judged *j)
+{
+	return is_all(j->series->direction, j->slope, j->tolerance);
+}
+
+/* All of it is counted in that cell. */
+static bool has_all(const struct judged *j, size_t cell)
+{
+	return is_all(j->series->direction, j->fits[cell].slope, 2 * j->fits[cell].error);
+}
+
+static const char *direction_of(const struct judged *j, size_t cell)
+{
+	return j->run->cells[cell].direction == VERIFY_READ ? "reads" : "writes";
+}
+
+/* ---- checks: true when they have concluded ---- */
+
+static bool check_rounds(struct judged *j)
+{
+	const struct verify_series *s = j->series;
+	double cache = j->run->cache;
+	size_t count = j->fits[j->own].count;
+
+	if (s->elsewhere)
+		conclude(j, VERIFY_UNKNOWN, NULL,
+			 "%zu pages of the moved memory lay on other nodes", s->elsewhere);
+	else if (count < s->round_count && 2 * count < s->round_count)
+		conclude(
+			j, VERIFY_UNKNOWN, NULL,
+			"only %zu of %zu rounds were counted all the time on all counters: another "
+			"program counts, too, or counters are missing",
+			count, s->round_count);
+	else if (!isfinite(j->slope))
+		conclude(j, VERIFY_UNKNOWN, NULL, "too few rounds to tell");
+	else if (s->direction == VERIFY_READ && s->memory < 2 * cache)
+		conclude(
+			j, VERIFY_UNKNOWN, NULL,
+			"caches of %.0f MiB may hold what was loaded: twice as much memory is needed, "
+			"and there were %.0f MiB",
+			cache / 0x1p20, s->memory / 0x1p20);
+	else
+		return false;
+	return true;
+}
+
+static double most_moved(const struct verify_series *s)
+{
+	double most = 0;
+
+	for (size_t i = 0; i < s->round_count; i++)
+		most = fmax(most, s->moved[i]);
+	return most;
+}
+
+static double mean_seconds(const struct judged *j)
+{
+	const struct verify_series *s = j->series;
+	double sum = 0;
+	size_t count = 0;
+
+	for (size_t i = 0; i < s->round_count; i++) {
+		double seconds = s->readings[i * j->run->cell_count + j->own].seconds;
+
+		sum += isfinite(seconds) ? seconds : 0;
+		count += isfinite(seconds) ? 1 : 0;
+	}
+	return count ? sum / (double)count : 0;
+}
+
+/* The error comes from traffic of others, which changes about as much as there is of it. */
+static bool check_quiet(struct judged *j)
+{
+	const struct verify_fit *f = &j->fits[j->own];
+	double seconds = mean_seconds(j), most = most_moved(j->series);
+	double enough = OTHERS_MOST * most / seconds, error = f->error / fmax(1, f->slope);
+	struct human others, quiet;
+
+	if (error <= ERROR_MOST && f->rate <= enough * fmax(1, f->slope))
+		return false;
+	if (error > ERROR_MOST)
+		enough = fmin(enough, fabs(f->rate) * ERROR_MOST / error);
+	human_value(&others, f->rate, "B/s");
+	human_value(&quiet, enough, "B/s");
+	conclude(
+		j, VERIFY_UNKNOWN, "busy",
+		"other programs moved %s %s here: below about %s %s, or with more --time, it can be told",
+		others.number, others.unit, quiet.number, quiet.unit);
+	return true;
+}
+
+static bool check_swapped(struct judged *j)
+{
+	const struct verify_cell *own = &j->run->cells[j->own];
+
+	if (!is_nothing(j->slope, j->tolerance))
+		return false;
+	for (size_t i = 0; i < j->run->cell_count; i++) {
+		const struct verify_cell *c = &j->run->cells[i];
+
+		if (!is_other(j, i) || !has_all(j, i))
+			continue;
+		if (c->direction == own->direction)
+			conclude(j, VERIFY_OFF, "sockets swapped",
+				 "socket %d's counters count node %d", c->socket, j->series->node);
+		else if (c->socket == own->socket)
+			conclude(j, VERIFY_OFF, "directions swapped", "%s are counted as %s",
+				 direction_of(j, j->own), direction_of(j, i));
+		else
+			conclude(j, VERIFY_OFF, "sockets and directions swapped",
+				 "%s of node %d are counted as %s of socket %d",
+				 direction_of(j, j->own), j->series->node, direction_of(j, i),
+				 c->socket);
+		return true;
+	}
+	return false;
+}
+
+/* Real reads, most probably: those of the lines that are stored to. */
+static bool check_allocate(struct judged *j)
+{
+	const struct verify_cell *own = &j->run->cells[j->own];
+
+	for (size_t i = 0; i < j->run->cell_count; i++) {
+		if (!is_other(j, i) || own->direction != VERIFY_WRITE ||
+		    j->run->cells[i].direction != VERIFY_READ ||
+		    j->run->cells[i].socket != own->socket || !is_own_all(j) ||
+		    !is_all(VERIFY_READ, j->fits[i].slope, 2 * j->fits[i].error))
+			continue;
+		conclude(
+			j, VERIFY_UNKNOWN, "write-allocate",
+			"each write also reads its line (write-allocate): the stores do not pass the "
+			"caches here, and reads and writes are mixed");
+		return true;
+	}
+	return false;
+}
+
+/* A part of it is counted at another place. */
+static bool check_astray(struct judged *j)
+{
+	const struct verify_cell *own = &j->run->cells[j->own];
+	double accepted = own->direction == VERIFY_READ ? LOADS_ASTRAY : STORES_ASTRAY, share = 0;
+	size_t where = 0;
+
+	for (size_t i = 0; i < j->run->cell_count; i++) {
+		const struct verify_fit *f = &j->fits[i];
+
+		if (!is_other(j, i) || f->error > ERROR_MOST ||
+		    fabs(f->slope) <= accepted + 2 * f->error || fabs(f->slope) <= fabs(share))
+			continue;
+		share = f->slope;
+		where = i;
+	}
+	if (fabs(share) <= 0)
+		return false;
+	conclude(j, VERIFY_OFF, "astray",
+		 "%.1f %% of what node %d %s is counted as %s of socket %d%s", share * 100,
+		 j->series->node, own->direction == VERIFY_READ ? "reads" : "writes",
+		 direction_of(j, where), j->run->cells[where].socket, is_own_all(j) ? ", too" : "");
+	return true;
+}
+
+static void add_name(struct buffer *names, const struct judged *j, size_t cell)
+{
+	buffer_printf(names, "%s%d", names->len ? ", " : "", j->run->cells[cell].channel);
+}
+
+/* Channels that count nothing or twice, in even shares of what was moved. */
+static bool check_channels(struct judged *j)
+{
+	size_t count = 0, dead = 0, twice = 0, even = 0;
+	struct buffer dead_names = {0}, twice_names = {0};
+	double expected;
+
+	for (size_t i = 0; i < j->run->cell_count; i++)
+		count += is_channel(j, i);
+	for (size_t i = 0; i < j->run->cell_count; i++) {
+		double share = j->fits[i].slope * (double)count;
+
+		if (!is_channel(j, i))
+			continue;
+		if (fabs(share) < SHARE_NONE) {
+			add_name(&dead_names, j, i);
+			dead++;
+		} else if (share >= 2 * SHARE_LEAST && share <= 2 * SHARE_MOST) {
+			add_name(&twice_names, j, i);
+			twice++;
+		} else {
+			even += share >= SHARE_LEAST && share <= SHARE_MOST;
+		}
+	}
+	expected = count ? ((double)even + 2 * (double)twice) / (double)count : 0;
+	if (even && even + dead + twice == count && dead + twice && !is_own_all(j) &&
+	    fabs(j->slope - expected) <= OWN_LESS + j->tolerance) {
+		if (twice)
+			conclude(j, VERIFY_OFF, "channel twice", "channel%s %s count%s twice",
+				 twice > 1 ? "s" : "", twice_names.data, twice > 1 ? "" : "s");
+		else
+			conclude(j, VERIFY_OFF, "channel dead", "channel%s %s count%s nothing",
+				 dead > 1 ? "s" : "", dead_names.data, dead > 1 ? "" : "s");
+	}
+	buffer_free(&dead_names);
+	buffer_free(&twice_names);
+	return j->result->fault;
+}
+
+static bool check_factors(struct judged *j)
+{
+	static const struct {
+		double factor;
+		const char *fault, *loads, *stores;
+	} known[] = {
+		{2, "double", "counted twice: two PMUs count the same",
+		 "counted twice: memory is mirrored, or two PMUs count the same"},
+		{0.5, "half", "half of it is counted: one of two PMUs is missing", NULL},
+		{64, "times 64", "64 times too much: bytes are taken for lines", NULL},
+		{1 / 64.0, "over 64", "64 times too little: lines are taken for bytes", NULL},
+		{1.024, "units", "decimal and binary units are confused: 1.024", NULL},
+		{1.048576, "units", "decimal and binary units are confused: 1.024^2", NULL},
+		{1.073741824, "units", "decimal and binary units are confused: 1.024^3", NULL},
+		{1 / 1.024, "units", "decimal and binary units are confused: 1/1.024", NULL},
+		{1 / 1.048576, "units", "decimal and binary units are confused: 1/1.024^2", NULL},
+		{1 / 1.073741824, "units", "decimal and binary units are confused: 1/1.024^3",
+		 NULL},
+	};
+	bool load = j->series->direction == VERIFY_READ;
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known) && !is_own_all(j); i++) {
+		double factor = known[i].factor;
+		double near = j->tolerance / factor;
+
+		near = i < 4 ? OWN_LESS + near : fmin(UNITS_NEAR + near, UNITS_NEAR_MOST);
+		if (fabs(j->slope / factor - 1) > near)
+			continue;
+		conclude(j, VERIFY_OFF, known[i].fault, "%s",
+			 load || !known[i].stores ? known[i].loads : known[i].stores);
+		return true;
+	}
+	return false;
+}
+
+static bool check_slope(struct judged *j)
+{
+	if (is_own_all(j))
+		j->result->verdict = VERIFY_PROVED;
+	else if (is_nothing(j->slope, j->tolerance))
+		conclude(j, VERIFY_OFF, "nothing", "nothing of it is counted");
+	else
+		conclude(j, VERIFY_OFF, NULL, "the factor is %.4f: %.1f %% too %s", j->slope,
+			 fabs(j->slope - 1) * 100, j->slope < 1 ? "little" : "much");
+	return true;
+}
+
+static void judge_own(struct judged *j)
+{
+	static bool (*const checks[])(struct judged * j) = {
+		check_rounds, check_quiet,    check_swapped, check_allocate,
+		check_astray, check_channels, check_factors, check_slope,
+	};
+
+	for (size_t i = 0; i < sizeof(checks) / sizeof(*checks); i++)
+		if (checks[i](j))
+			break;
+}
+
+/* ---- channels: even shares of what their socket counts ---- */
+
+static void judge_channel(struct judged *j, const struct verify_result *socket, double sum,
+			  size_t count)
+{
+	struct verify_result *r = j->result;
+
+	r->share = r->fit.slope * (double)count / sum;
+	if (socket->verdict == VERIFY_UNKNOWN || !isfinite(r->share) ||
+	    r->fit.error * (double)count / sum > OWN_LESS)
+		conclude(j, VERIFY_UNKNOWN, socket->fault, "%s",
+			 *socket->reason ? socket->reason : "other programs moved too much");
+	else if (r->share < SHARE_LEAST || r->share > SHARE_MOST)
+		conclude(
+			j, VERIFY_OFF, "uneven",
+			"%.2f of an even share: its modules differ from others, or it is counted wrongly",
+			r->share);
+	else
+		r->verdict = VERIFY_PROVED;
+}
+
+static bool has_one_node(const struct verify_run *run, const struct verify_series *s)
+{
+	for (size_t i = 0; i < run->series_count; i++)
+		if (run->series[i].socket == s->socket && run->series[i].node != s->node)
+			return false;
+	return true;
+}
+
+/* ---- all ---- */
+
+/* Of the rounds in which the cell was measured. */
+static void fit_cell(const struct verify_run *run, const struct verify_series *s, size_t cell,
+		     struct verify_fit *into)
+{
+	double *values = cli_realloc(NULL, 3 * s->round_count, sizeof(*values));
+	double *seconds = values + s->round_count, *counted = seconds + s->round_count;
+	size_t count = 0;
+
+	for (size_t i = 0; i < s->round_count; i++) {
+		const struct verify_reading *r = &s->readings[i * run->cell_count + cell];
+
+		if (!isfinite(r->bytes) || !isfinite(r->seconds))
+			continue;
+		values[count] = s->moved[i];
+		seconds[count] = r->seconds;
+		counted[count++] = r->bytes;
+	}
+	if (!verify_fit(into, values, seconds, counted, count))
+		*into = (struct verify_fit){NAN, NAN, NAN, count};
+	free(values);
+}
+
+struct results {
+	struct verify_result *items;
+	size_t count;
+};
+
+static struct verify_result *add_result(struct results *all, const struct judged *j, size_t cell)
+{
+	struct verify_result *r;
+
+	all->items = cli_realloc(all->items, all->count + 1, sizeof(*all->items));
+	r = &all->items[all->count++];
+	*r = (struct verify_result){.series = j->series,
+				    .cell = &j->run->cells[cell],
+				    .fit = j->fits[cell],
+				    .share = NAN};
+	for (size_t i = 0; i < j->series->round_count; i++)
+		if (isfinite(j->series->readings[i * j->run->cell_count + cell].bytes))
+			r->moved += j->series->moved[i];
+	return r;
+}
+
+/* Channels without a module count nothing, and nothing is missing in the sum. */
+static void add_channels(struct results *all, struct judged *j, struct verify_result socket)
+{
+	double sum = 0;
+	size_t count = 0;
+
+	for (size_t i = 0; i < j->run->cell_count; i++)
+		sum += is_channel(j, i) ? j->fits[i].slope : 0;
+	for (size_t i = 0; i < j->run->cell_count; i++)
+		count += is_channel(j, i) && (socket.verdict != VERIFY_PROVED ||
+					      fabs(j->fits[i].slope) >= SHARE_NONE * sum);
+	if (count < 2)
+		return;
+	for (size_t i = 0; i < j->run->cell_count; i++) {
+		if (!is_channel(j, i) ||
+		    (socket.verdict == VERIFY_PROVED && fabs(j->fits[i].slope) < SHARE_NONE * sum))
+			continue;
+		j->result = add_result(all, j, i);
+		judge_channel(j, &socket, sum, count);
+	}
+}
+
+static void judge_series(struct results *all, const struct verify_run *run,
+			 const struct verify_series *s)
+{
+	struct verify_fit *fits = cli_realloc(NULL, run->cell_count, sizeof(*fits));
+	struct judged j = {.run = run, .series = s, .fits = fits};
+
+	for (size_t i = 0; i < run->cell_count; i++)
+		fit_cell(run, s, i, &fits[i]);
+	for (size_t i = 0; i < run->cell_count; i++) {
+		const struct verify_cell *c = &run->cells[i];
+
+		if (c->channel >= 0 || c->direction != s->direction ||
+		    (c->socket >= 0 && c->socket != s->socket))
+			continue;
+		j.own = i;
+		j.slope = fits[i].slope;
+		j.tolerance = 2 * fits[i].error;
+		j.result = add_result(all, &j, i);
+		judge_own(&j);
+		if (has_one_node(run, s))
+			add_channels(all, &j, *j.result);
+	}
+	free(fits);
+}
+
+size_t verify_judge(const struct verify_run *run, struct verify_result **out)
+{
+	struct results all = {0};
+
+	for (size_t i = 0; i < run->series_count; i++)
+		judge_series(&all, run, &run->series[i]);
+	*out = all.items;
+	return all.count;
+}
+
+enum verify_verdict verify_overall(const struct verify_result *results, size_t count)
+{
+	enum verify_verdict overall = count ? VERIFY_PROVED : VERIFY_UNKNOWN;
+
+	for (size_t i = 0; i < count && overall != VERIFY_OFF; i++)
+		if (results[i].verdict != VERIFY_PROVED)
+			overall = results[i].verdict;
+	return overall;
+}

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT */
+/* `uncore verify`: known amounts of data are moved, and the counters are judged by what they say. Its files share
+ * this header; from readings to verdicts nothing needs a machine. */
+#ifndef CLI_VERIFY_H
+#define CLI_VERIFY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "output/buffer.h"
+
+enum verify_direction {
+	VERIFY_READ,
+	VERIFY_WRITE,
+	VERIFY_DIRECTIONS,
+};
+extern const char *const verify_directions[VERIFY_DIRECTIONS]; /* "read", "write" */
+
+/* ---- moving: stream.c ---- */
+
+/* Memory of one node, larger than the caches. Moves go round in it, so that a line is not used again before all
+ * others. */
+struct verify_stream {
+	char *map, *base;
+	size_t map_size, size;
+	size_t at; /* where the next move begins */
+	int node;  /* -1: the machine has one only, nothing is bound */
+};
+
+/* All of these stop early with -EINTR when `stop_fd` is readable; -1: never. */
+int verify_stream_open(struct verify_stream *s, int node, size_t size, int stop_fd);
+void verify_stream_close(struct verify_stream *s);
+/* Moves exactly so many bytes, a multiple of 64: stores that pass the caches, or loads. */
+int verify_stream_move(struct verify_stream *s, enum verify_direction direction, size_t bytes,
+		       int stop_fd);
+/* The number of its pages that lie on other nodes. */
+int verify_stream_elsewhere(const struct verify_stream *s, size_t *pages);
+
+/* ---- readings: report.c ---- */
+
+/* What a row of the monitor covers. */
+struct verify_cell {
+	char family[64];
+	enum verify_direction direction;
+	int socket;  /* -1: all of them */
+	int channel; /* -1: the whole socket */
+};
+
+/* Of one cell in one round. */
+struct verify_reading {
+	double bytes;   /* NaN: not measured all the time on all counters */
+	double seconds; /* that its counters ran */
+};
+
+/* The rounds of one node and direction. */
+struct verify_series {
+	enum verify_direction direction;
+	int node, socket, cpu;
+	double memory;    /* size of the stream in bytes */
+	size_t elsewhere; /* pages on other nodes */
+	size_t round_count;
+	double *moved;                   /* bytes, in each round */
+	struct verify_reading *readings; /* round after round, of each the cells */
+};
+
+struct verify_run {
+	char version[32], date[16]; /* of uncore; when it ran */
+	double cache;               /* bytes of the last-level caches of a socket; 0: not known */
+	struct verify_cell *cells;
+	size_t cell_count;
+	struct verify_series *series;
+	size_t series_count;
+};
+
+void verify_run_free(struct verify_run *run);
+void verify_add_cell(struct verify_run *run, const struct verify_cell *cell);
+struct verify_series *verify_add_series(struct verify_run *run);
+/* The readings of the round, to be filled in: one of each cell. */
+struct verify_reading *verify_add_round(const struct verify_run *run, struct verify_series *series,
+					double moved);
+
+/* The readings as an entry of a snapshot. */
+void verify_put_run(struct buffer *to, const struct verify_run *run);
+/* From such a text. False: `why` has the reason. */
+#define VERIFY_WHY 120
+bool verify_parse_run(struct verify_run *run, const char *text, char why[VERIFY_WHY]);
+
+/* ---- rounds: rounds.c ---- */
+
+struct verify_pace {
+	uint64_t round_ns;
+	unsigned repeats; /* of each amount */
+	int stop_fd;
+	void *context; /* of these: */
+	/* Reads all counters: what they counted since the reading before, in the order of the cells. */
+	int (*read)(void *context, struct verify_reading *into);
+	void (*show)(void *context, size_t done, size_t all); /* NULL: not shown */
+};
+
+#define VERIFY_AMOUNTS 4u /* 0, 1/4, 1/2, 1 */
+
+/* Moves 0, a quarter, a half and all of the amount that half a round has time for, in random order. Returns 0, -EINTR or
+ * what read() returned. */
+int verify_rounds(const struct verify_run *run, struct verify_series *series,
+		  struct verify_stream *stream, const struct verify_pace *pace);
+
+/* ---- fit: fit.c ---- */
+
+/* counted = slope x moved + rate x seconds */
+struct verify_fit {
+	double slope, error; /* its standard error */
+	double rate;         /* what others moved, in bytes per second */
+	size_t count;        /* of rounds */
+};
+
+/* Least squares. False: there are too few rounds, or all of them moved as much. */
+bool verify_fit(struct verify_fit *into, const double *moved, const double *seconds,
+		const double *counted, size_t count);
+
+/* ---- verdicts: verdict.c ---- */
+
+enum verify_verdict {
+	VERIFY_PROVED,
+	VERIFY_OFF,
+	VERIFY_UNKNOWN,
+};
+extern const char *const verify_verdicts[]; /* "proved", "off", "cannot tell" */
+
+struct verify_result {
+	const struct verify_series *series;
+	const struct verify_cell *cell;
+	struct verify_fit fit; /* NaN: none */
+	double moved;          /* bytes in all rounds that count */
+	double share;          /* of a channel: of an even share, else NaN */
+	enum verify_verdict verdict;
+	const char *fault; /* its short name; NULL: none that is known */
+	char reason[240];  /* "": none */
+};
+
+/* For each series and family the socket of its node, then the channels of that. Returns their number; `out` is the
+ * caller's to free and borrows from the run. */
+size_t verify_judge(const struct verify_run *run, struct verify_result **out);
+
+/* Of all: one that is off, else one that cannot be told, or nothing to judge. */
+enum verify_verdict verify_overall(const struct verify_result *results, size_t count);
+
+/* ---- output: print.c ---- */
+
+struct output;
+
+void verify_print(const struct verify_run *run, const struct verify_result *results, size_t count,
+		  const struct output *output, struct buffer *to);
+/* The same as comments of a snapshot. */
+void verify_print_comments(const struct verify_run *run, const struct verify_result *results,
+			   size_t count, struct buffer *to);
+
+#endif
