@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* `uncore verify`: from planted faults to their names. */
+/* `uncore verify`: from planted faults to their names, and what moves the data. */
+#include <errno.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -7,6 +8,9 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/timerfd.h>
+#include <time.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -437,6 +441,202 @@ static void mistakes_in_a_report_have_their_line(void **s)
 	}
 }
 
+/* ---- moving ---- */
+
+/* The node of this CPU; a container may not bind memory, and then -1. */
+static int node_here(void)
+{
+	struct verify_stream s;
+	int err = verify_stream_open(&s, 0, MIB, -1);
+
+	if (!err)
+		verify_stream_close(&s);
+	return err ? -1 : 0;
+}
+
+static void stores_change_exactly_so_many_bytes(void **s)
+{
+	struct verify_stream stream;
+	size_t changed = 0;
+
+	(void)s;
+	assert_int_equal(verify_stream_open(&stream, node_here(), 4 * MIB, -1), 0);
+	assert_int_equal(stream.size, 4 * MIB);
+	assert_int_equal((uintptr_t)stream.base % (2 * MIB), 0);
+	memset(stream.base, 1, stream.size);
+	/* It ends behind the beginning: 1 MiB and one line. */
+	stream.at = 3 * MIB + 128;
+	assert_int_equal(verify_stream_move(&stream, VERIFY_WRITE, MIB + 64, -1), 0);
+	for (size_t i = 0; i < stream.size; i++)
+		changed += stream.base[i] != 1;
+	assert_int_equal(stream.at, 192);
+	if (changed != MIB + 64)
+		fail_msg("%zu bytes were changed", changed);
+	assert_true(stream.base[191] != 1 && stream.base[192] == 1);
+	assert_true(stream.base[3 * MIB + 127] == 1 && stream.base[3 * MIB + 128] != 1);
+	verify_stream_close(&stream);
+}
+
+static void loads_change_nothing_and_go_round(void **s)
+{
+	struct verify_stream stream;
+
+	(void)s;
+	assert_int_equal(verify_stream_open(&stream, node_here(), 2 * MIB, -1), 0);
+	memset(stream.base, 1, stream.size);
+	assert_int_equal(verify_stream_move(&stream, VERIFY_READ, 5 * MIB + 64, -1), 0);
+	assert_int_equal(stream.at, MIB + 64);
+	for (size_t i = 0; i < stream.size; i++)
+		assert_int_equal(stream.base[i], 1);
+	verify_stream_close(&stream);
+}
+
+static void all_pages_are_on_the_node(void **s)
+{
+	struct verify_stream stream;
+	size_t pages = 99;
+
+	(void)s;
+	assert_int_equal(verify_stream_open(&stream, node_here(), 20 * MIB, -1), 0);
+	assert_int_equal(verify_stream_elsewhere(&stream, &pages), 0);
+	assert_int_equal(pages, 0);
+	if (stream.node == 0) {
+		/* If they were to be on another node: all of them, also those behind the first 4096. */
+		stream.node = 1;
+		assert_int_equal(verify_stream_elsewhere(&stream, &pages), 0);
+		assert_int_equal(pages, 20 * MIB / (size_t)sysconf(_SC_PAGESIZE));
+	}
+	verify_stream_close(&stream);
+	/* There is no such node. */
+	assert_true(verify_stream_open(&stream, 1000, MIB, -1) < 0);
+	assert_null(stream.map);
+}
+
+static void a_signal_stops_at_once(void **s)
+{
+	struct verify_stream stream;
+	int fds[2];
+
+	(void)s;
+	assert_int_equal(pipe(fds), 0);
+	assert_int_equal(verify_stream_open(&stream, -1, 2 * MIB, fds[0]), 0);
+	assert_int_equal(write(fds[1], "x", 1), 1);
+	/* It would take minutes. */
+	assert_int_equal(verify_stream_move(&stream, VERIFY_READ, (size_t)1 << 40, fds[0]), -EINTR);
+	verify_stream_close(&stream);
+	assert_int_equal(verify_stream_open(&stream, -1, 2 * MIB, fds[0]), -EINTR);
+	assert_null(stream.map);
+	close(fds[0]);
+	close(fds[1]);
+}
+
+/* ---- rounds ---- */
+
+/* Counters of a memory that serves others, too. */
+struct memory {
+	struct verify_run *run;
+	struct verify_series *series;
+	struct verify_stream *stream;
+	size_t at;
+	uint64_t then_ns;
+	double others; /* bytes per second */
+	int stop_fd, stop_in;
+	long stop_ns;
+};
+
+static int read_memory(void *context, struct verify_reading *into)
+{
+	struct memory *m = context;
+	uint64_t now = cli_now_ns();
+	double seconds = (double)(now - m->then_ns) / 1e9;
+	double moved = m->series->round_count ? m->series->moved[m->series->round_count - 1] : 0;
+
+	/* What a round says that it has moved, the stream has. */
+	if (m->series->round_count)
+		assert_int_equal((m->at + (size_t)moved) % m->stream->size, m->stream->at);
+	m->at = m->stream->at;
+	m->then_ns = now;
+	*into = (struct verify_reading){moved + m->others * seconds, seconds};
+	/* Three quarters of the next round later: it sleeps then. */
+	if (--m->stop_in == 0)
+		assert_int_equal(timerfd_settime(m->stop_fd, 0,
+						 &(struct itimerspec){.it_value = {0, m->stop_ns}},
+						 NULL),
+				 0);
+	return 0;
+}
+
+static int run_rounds(struct verify_run *run, uint64_t round_ns, int stop_in)
+{
+	struct verify_stream stream;
+	struct verify_series *series = verify_add_series(run);
+	struct memory m = {.run = run, .series = series, .stream = &stream, .others = 3e9};
+	int err;
+
+	m.stop_fd = timerfd_create(CLOCK_MONOTONIC, 0);
+	m.stop_ns = (long)(round_ns / 4 * 3);
+	m.stop_in = stop_in;
+	assert_true(m.stop_fd >= 0);
+	*series = (struct verify_series){.direction = VERIFY_WRITE, .memory = 8.0 * MIB};
+	verify_add_cell(run, &(struct verify_cell){"planted", VERIFY_WRITE, 0, -1});
+	assert_int_equal(verify_stream_open(&stream, -1, 8 * MIB, -1), 0);
+	err = verify_rounds(run, series, &stream,
+			    &(struct verify_pace){.round_ns = round_ns,
+						  .repeats = 3,
+						  .stop_fd = m.stop_fd,
+						  .context = &m,
+						  .read = read_memory});
+	verify_stream_close(&stream);
+	close(m.stop_fd);
+	return err;
+}
+
+static void rounds_are_equally_long_and_in_random_order(void **s)
+{
+	struct verify_run run = {0};
+	struct verify_result *results;
+	size_t amounts[5] = {0};
+	bool periodic = true;
+	double most = 0;
+
+	(void)s;
+	assert_int_equal(run_rounds(&run, 40 * NS_PER_MS, 0), 0);
+	assert_int_equal(run.series[0].round_count, 12);
+	for (size_t i = 0; i < 12; i++)
+		most = fmax(most, run.series[0].moved[i]);
+	assert_true(most >= 4.0 * MIB);
+	for (size_t i = 0; i < 12; i++) {
+		double moved = run.series[0].moved[i];
+
+		amounts[(size_t)(4 * moved / most)]++;
+		assert_true(run.series[0].readings[i].seconds >= 0.04);
+		periodic =
+			periodic && (i < 4 || (size_t)run.series[0].moved[i - 4] == (size_t)moved);
+	}
+	for (size_t i = 0; i < 5; i++)
+		assert_int_equal(amounts[i], i == 3 ? 0 : 3);
+	assert_false(periodic);
+	assert_int_equal(verify_judge(&run, &results), 1);
+	assert_int_equal(results[0].verdict, VERIFY_PROVED);
+	assert_true(fabs(results[0].fit.slope - 1) < 1e-6);
+	assert_true(fabs(results[0].fit.rate / 3e9 - 1) < 1e-3);
+	free(results);
+	verify_run_free(&run);
+}
+
+static void a_signal_stops_rounds(void **s)
+{
+	struct verify_run run = {0};
+	uint64_t begin = cli_now_ns();
+
+	(void)s;
+	/* In the third round. */
+	assert_int_equal(run_rounds(&run, 200 * NS_PER_MS, 3), -EINTR);
+	assert_int_equal(run.series[0].round_count, 2);
+	assert_true(cli_now_ns() - begin < 2 * NS_PER_S);
+	verify_run_free(&run);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -452,6 +652,12 @@ int main(void)
 		cmocka_unit_test(fit_is_that_of_exact_arithmetic),
 		cmocka_unit_test(readings_come_back_from_their_text),
 		cmocka_unit_test(mistakes_in_a_report_have_their_line),
+		cmocka_unit_test(stores_change_exactly_so_many_bytes),
+		cmocka_unit_test(loads_change_nothing_and_go_round),
+		cmocka_unit_test(all_pages_are_on_the_node),
+		cmocka_unit_test(a_signal_stops_at_once),
+		cmocka_unit_test(rounds_are_equally_long_and_in_random_order),
+		cmocka_unit_test(a_signal_stops_rounds),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

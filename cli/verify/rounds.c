@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+/* Rounds of moving: all equally long, whatever they move, so that traffic of others does not look like ours. */
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "cli.h"
+#include "verify/verify.h"
+
+#define LEAST ((size_t)4 << 20) /* the largest amount is at least that */
+#define UNIT ((size_t)4 << 10)  /* and a multiple of that: each quarter has whole lines */
+
+/* Sleeps until then; -EINTR: `stop_fd` is readable. */
+static int sleep_until(uint64_t then_ns, int stop_fd)
+{
+	struct pollfd fd = {.fd = stop_fd, .events = POLLIN};
+
+	for (uint64_t now; (now = cli_now_ns()) < then_ns;) {
+		const struct timespec rest = {.tv_sec = (time_t)((then_ns - now) / NS_PER_S),
+					      .tv_nsec = (long)((then_ns - now) % NS_PER_S)};
+
+		if (ppoll(&fd, 1, &rest, NULL) > 0)
+			return -EINTR;
+	}
+	return 0;
+}
+
+/* What is moved in half a round. */
+static int find_amount(struct verify_stream *stream, enum verify_direction direction,
+		       const struct verify_pace *pace, size_t *amount)
+{
+	const size_t step = 16 * UNIT;
+	uint64_t begin, now, half = pace->round_ns / 2;
+	size_t done = 0;
+	int err = 0;
+
+	now = begin = cli_now_ns();
+	for (; !err && now - begin < half; now = cli_now_ns(), done += step)
+		err = verify_stream_move(stream, direction, step, pace->stop_fd);
+	/* The last step may have been long. */
+	done = (size_t)((double)done * (double)half / (double)(now - begin ? now - begin : 1));
+	*amount = (done > LEAST ? done : LEAST) / UNIT * UNIT;
+	return err;
+}
+
+static void shuffle(unsigned *order, unsigned count)
+{
+	uint64_t state = cli_now_ns() | 1;
+
+	for (unsigned i = 0; i < count; i++)
+		order[i] = i % VERIFY_AMOUNTS;
+	for (unsigned i = count; i > 1; i--) {
+		unsigned k, swapped;
+
+		state ^= state << 13;
+		state ^= state >> 7;
+		state ^= state << 17;
+		k = (unsigned)((state >> 32) % i);
+		swapped = order[i - 1];
+		order[i - 1] = order[k];
+		order[k] = swapped;
+	}
+}
+
+int verify_rounds(const struct verify_run *run, struct verify_series *series,
+		  struct verify_stream *stream, const struct verify_pace *pace)
+{
+	static const unsigned quarters[VERIFY_AMOUNTS] = {0, 1, 2, 4};
+	const unsigned count = pace->repeats * VERIFY_AMOUNTS;
+	unsigned *order = cli_realloc(NULL, count, sizeof(*order));
+	struct verify_reading *unused = cli_realloc(NULL, run->cell_count, sizeof(*unused));
+	size_t amount = 0;
+	int err = find_amount(stream, series->direction, pace, &amount);
+
+	shuffle(order, count);
+	err = err ? err : pace->read(pace->context, unused);
+	for (unsigned i = 0; !err && i < count; i++) {
+		const size_t bytes = amount / 4 * quarters[order[i]];
+		const uint64_t end = cli_now_ns() + pace->round_ns;
+
+		if (pace->show)
+			pace->show(pace->context, i, count);
+		err = verify_stream_move(stream, series->direction, bytes, pace->stop_fd);
+		err = err ? err : sleep_until(end, pace->stop_fd);
+		if (!err)
+			err = pace->read(pace->context,
+					 verify_add_round(run, series, (double)bytes));
+	}
+	free(unused);
+	free(order);
+	return err;
+}
