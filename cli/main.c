@@ -54,6 +54,8 @@ static const struct command commands[] = {
 	 .run = cmd_topo},
 	{"explain", "Show the formula, events and evidence of a metric", .run = cmd_explain},
 	{"doctor", "Report usable and missing PMUs, and how to fix problems", .run = cmd_doctor},
+	{"verify", "Move known amounts of data, and judge the counters of memory by them",
+	 .run = cmd_verify},
 	{"snapshot", "Write what uncore reads of this machine into a text file",
 	 .run = cmd_snapshot},
 #ifdef UNCORE_RECORD

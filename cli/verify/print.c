@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT */
+/* Verdicts as a table and as records. */
+#include <math.h>
+#include <string.h>
+
+#include "output/output.h"
+#include "verify/verify.h"
+
+static bool has_families(const struct verify_run *run)
+{
+	for (size_t i = 1; i < run->cell_count; i++)
+		if (strcmp(run->cells[i].family, run->cells[0].family) != 0)
+			return true;
+	return false;
+}
+
+static void put_place(struct buffer *to, const struct verify_run *run, const struct verify_cell *c)
+{
+	if (c->socket < 0)
+		buffer_puts(to, "all sockets");
+	else
+		buffer_printf(to, "socket %d", c->socket);
+	if (c->channel >= 0)
+		buffer_printf(to, ", channel %d", c->channel);
+	if (has_families(run))
+		buffer_printf(to, " (%s)", c->family);
+}
+
+/* Behind the verdict on a socket, the range of its channels: they follow it. */
+static void put_channels(struct buffer *to, const struct verify_result *r, size_t count)
+{
+	double least = INFINITY, most = -INFINITY;
+
+	for (size_t i = 1; r->verdict != VERIFY_UNKNOWN && i < count && r[i].cell->channel >= 0;
+	     i++) {
+		least = fmin(least, r[i].share);
+		most = fmax(most, r[i].share);
+	}
+	if (isfinite(least) && isfinite(most))
+		buffer_printf(to, "%schannels' shares %.3f to %.3f", to->len ? "; " : "", least,
+			      most);
+}
+
+static void put_row(struct table *t, const struct verify_run *run, const struct verify_result *r,
+		    const char *note)
+{
+	struct buffer place = {0};
+	struct human moved;
+
+	put_place(&place, run, r->cell);
+	human_value(&moved, r->moved, "B");
+	table_cell(t, "%d", r->series->node);
+	table_cell(t, "%s", verify_directions[r->series->direction]);
+	table_cell(t, "%s", buffer_text(&place));
+	table_cell(t, "%s %s", moved.number, moved.unit);
+	if (isfinite(r->fit.slope)) {
+		table_cell(t, "%.4f", r->fit.slope);
+		table_cell(t, "±%.4f", r->fit.error);
+	} else {
+		table_cell(t, "-");
+		table_cell(t, "-");
+	}
+	table_cell(t, "%s", verify_verdicts[r->verdict]);
+	table_end_row(t, *note ? note : NULL);
+	buffer_free(&place);
+}
+
+static void put_text(const struct verify_run *run, const struct verify_result *results,
+		     size_t count, struct buffer *to)
+{
+	static const struct table_column columns[] = {
+		{"NODE", TABLE_RIGHT},
+		{"DIRECTION", 0},
+		{"PLACE", 0},
+		{"MOVED", TABLE_RIGHT},
+		{"COUNTED", TABLE_RIGHT},
+		{"ERROR", TABLE_RIGHT},
+		{"VERDICT", 0},
+		{NULL, 0},
+	};
+	size_t tally[VERIFY_UNKNOWN + 1] = {0};
+	bool told = true; /* the socket of the channels that follow */
+	struct table t;
+
+	table_init(&t, columns);
+	for (size_t i = 0; i < count; i++) {
+		const struct verify_result *r = &results[i];
+		struct buffer note = {0};
+
+		tally[r->verdict]++;
+		buffer_puts(&note, r->reason);
+		if (r->cell->channel < 0) {
+			told = r->verdict != VERIFY_UNKNOWN;
+			put_channels(&note, r, count - i);
+		}
+		/* Channels that are as they should be are in the range. */
+		if (r->cell->channel < 0 || (told && r->verdict != VERIFY_PROVED))
+			put_row(&t, run, r, buffer_text(&note));
+		buffer_free(&note);
+	}
+	table_print(&t, to);
+	table_free(&t);
+	buffer_printf(to, "%s%zu proved, %zu off, %zu cannot be told", count ? "\n" : "",
+		      tally[VERIFY_PROVED], tally[VERIFY_OFF], tally[VERIFY_UNKNOWN]);
+	buffer_printf(to,
+		      " (on %s, by uncore %s). COUNTED is what the counters say of each byte "
+		      "that was moved.\n",
+		      run->date, run->version);
+}
+
+static void put_record(struct out *out, const struct verify_run *run, const struct verify_result *r)
+{
+	const struct verify_cell *c = r->cell;
+	const struct field fields[] = {
+		{"schema", value_count(JSON_SCHEMA)},
+		{"source", value_text("verify")},
+		{"simulated", value_flag(false)},
+		{"kind", value_text("verdict")},
+		{"date", value_text(run->date)},
+		{"name", value_text(c->direction == VERIFY_READ ? "memory.read.bandwidth"
+								: "memory.write.bandwidth")},
+		{"family", value_text(c->family)},
+		{"node", value_id(r->series->node)},
+		{"direction", value_text(verify_directions[r->series->direction])},
+		{"socket", value_id(c->socket)},
+		{"channel", value_id(c->channel)},
+		{"rounds", value_count(r->fit.count)},
+		{"moved", value_real(r->moved)},
+		{"counted", value_real(r->fit.slope)},
+		{"error", value_real(r->fit.error)},
+		{"others", value_real(r->fit.rate)},
+		{"share", value_real(r->share)},
+		{"verdict", value_text(verify_verdicts[r->verdict])},
+		{"fault", value_text(r->fault)},
+		{"reason", value_text(*r->reason ? r->reason : NULL)},
+		{0},
+	};
+
+	out->output->record(out, fields);
+}
+
+void verify_print(const struct verify_run *run, const struct verify_result *results, size_t count,
+		  const struct output *output, struct buffer *to)
+{
+	struct out out = {.output = output, .setup = {.separator = ",", .header = true}, .to = to};
+
+	if (!output)
+		put_text(run, results, count, to);
+	for (size_t i = 0; output && i < count; i++)
+		put_record(&out, run, &results[i]);
+	out_free(&out);
+}
+
+void verify_print_comments(const struct verify_run *run, const struct verify_result *results,
+			   size_t count, struct buffer *to)
+{
+	struct buffer text = {0};
+	char *rest, *line;
+
+	put_text(run, results, count, &text);
+	rest = text.data;
+	while ((line = strsep(&rest, "\n")))
+		if (*line || rest) {
+			buffer_puts(to, *line ? "# " : "#");
+			for (; *line; line++)
+				buffer_add(to, (unsigned char)*line < 0x80 ? line : "",
+					   (unsigned char)*line < 0x80);
+			buffer_puts(to, "\n");
+		}
+	buffer_free(&text);
+}

@@ -1,0 +1,258 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# `uncore verify`: verdicts on readings of reports, with and without planted faults. What moves the data is tested by
+# tests/unit/test-verify.c, and counting in virtual machines.
+
+load helpers
+
+# report FAULT [NOISE]: in $PWD/FAULT.uncore a snapshot with the readings of two sockets with six channels, of which each
+# counts `others` beside what is moved.
+report() {
+	python3 -S - "$SPR" "$1" "${2-0}" >"$1.uncore" <<-'PYTHON'
+		import random, sys
+		machine, fault, noise = sys.argv[1], sys.argv[2], float(sys.argv[3])
+		random.seed(16)
+		directions, sockets, channels, largest = ("read", "write"), 2, 6, 1 << 30
+		cells = [(s, d, c) for s in range(sockets) for d in directions for c in range(-1, channels)]
+
+		def share(node, moved, s, d, c):
+		    """What a channel counts of a byte that is moved."""
+		    here, same = s == node, d == moved
+		    if fault == "sockets": here = not here
+		    if fault == "directions": same = not same
+		    if fault == "allocate" and d == "read" and moved == "write": same = True
+		    if fault == "astray" and node == 0 and same:
+		        return (0.95 if here else 0.05) / channels
+		    if not here or not same: return 0
+		    factor = {"half": 0.5, "double": 2, "units": 1.024 ** 3, "times-64": 64, "over-64": 1 / 64, "loss": 0.97}
+		    if (fault, c) == ("twice", 2): return 2 / channels
+		    if (fault, c, s) == ("dead", 4, 1): return 0
+		    return factor.get(fault, 1) / channels
+
+		print(open(machine).read(), end="")
+		print("uncore/verify:\n\tversion 1\n\tuncore 0.1.0\n\tdate 2026-12-01\n\tcache 33554432")
+		for s, d, c in cells:
+		    print(f"\tcell intel-imc {d} socket {s} channel {c}")
+		for node in range(sockets):
+		    for moved in directions:
+		        elsewhere = 7 if fault == "pages" else 0
+		        print(f"\tseries {moved} node {node} socket {node} cpu {node} memory 134217728 elsewhere {elsewhere}")
+		        for amount in (0, 4, 1, 2, 2, 0, 4, 1, 4, 2, 0, 1):
+		            bytes, seconds = amount * largest // 4, 0.5 + random.random() / 1000
+		            values = {}
+		            for s, d, c in cells:
+		                if c >= 0:
+		                    others = noise * 1e8 * seconds * random.gauss(1, 0.02)
+		                    values[s, d, c] = share(node, moved, s, d, c) * bytes + others
+		                    values[s, d, -1] = values.get((s, d, -1), 0) + values[s, d, c]
+		            lost = fault == "multiplexed" and amount != 4
+		            print(f"\tround {bytes}", *("-" if lost else f"{values[cell]:.0f}@{seconds:.9f}" for cell in cells))
+	PYTHON
+}
+
+# found FAULT STATUS SENTENCE: the fault is named, and no other.
+found() {
+	expect "$2" "$UNCORE" verify --show "$1.uncore"
+	shows "$3" || return 1
+	expect "$2" "$UNCORE" verify --show "$1.uncore" -j
+	[ "$(jq -r 'select(.channel == null and .fault) | .fault' <<<"$output" | sort -u | wc -l)" -le 1 ] ||
+		fail 'several faults'
+}
+
+setup() {
+	cd "$BATS_TEST_TMPDIR" || return
+}
+
+@test "a clean report is proved, with traffic of others, too" {
+	report clean
+	expect 0 "$UNCORE" verify --show clean.uncore
+	shows ' 0  read +socket 0  5.637 GB   1.0000  ±0.0000  proved' " +channels' shares 1.000 to 1.000" \
+		' 1  write +socket 1 ' '28 proved, 0 off, 0 cannot be told \(on 2026-12-01, by uncore 0.1.0\)'
+	report noisy 1
+	expect 0 "$UNCORE" verify --show noisy.uncore
+	shows '28 proved, 0 off, 0 cannot be told'
+}
+
+@test "planted faults are named, and the status is 1" {
+	local noise fault
+
+	for noise in 0 0.5; do
+		for fault in sockets directions twice dead half double units times-64 over-64 loss astray; do
+			report $fault $noise
+		done
+		found sockets 1 "socket 1's counters count node 0"
+		found directions 1 'reads are counted as writes'
+		found twice 1 'channel 2 counts twice'
+		found dead 1 'channel 4 counts nothing'
+		found half 1 'one of two PMUs is missing'
+		found double 1 'two PMUs count the same'
+		found units 1 'decimal and binary units are confused: 1.024\^3'
+		found times-64 1 'bytes are taken for lines'
+		found over-64 1 'lines are taken for bytes'
+		found loss 1 'the factor is 0.9[67]..: [23].. % too little'
+		found astray 1 '[45].. % of what node 0 reads is counted as reads of socket 1'
+	done
+	# The channel itself, and none beside it.
+	expect 1 "$UNCORE" verify --show dead.uncore -j
+	[ "$(jq -rs 'map(select(.channel != null and .verdict == "off") | [.socket, .channel]) | unique | tojson' <<<"$output")" = '[[1,4]]' ]
+}
+
+@test "what cannot be told: the status is 3, and the reason is printed" {
+	report allocate
+	found allocate 3 'each write also reads its line'
+	report busy 300
+	found busy 3 'other programs moved 18[0-9]\.[0-9]+ GB/s here: below about [0-9.]+ .?B/s'
+	report pages
+	found pages 3 '7 pages of the moved memory lay on other nodes'
+	report multiplexed
+	found multiplexed 3 'only 3 of 12 rounds were counted all the time'
+}
+
+@test "JSON keeps to the schema, CSV has the same" {
+	report dead
+	expect 1 "$UNCORE" verify --show dead.uncore -j
+	helper check-schema <<<"$output"
+	[ "$(jq -s length <<<"$output")" = 28 ]
+	[ "$(jq -rs '.[21] | [.node, .direction, .socket, .channel, .rounds, .moved, .verdict, .fault] | tojson' <<<"$output")" = \
+		'[1,"write",1,null,12,5637144576,"off","channel dead"]' ]
+	[ "$(jq -s '.[21].counted * 600 | round' <<<"$output")" = 500 ]
+	expect 1 "$UNCORE" verify --show dead.uncore --csv
+	[ "$(wc -l <<<"$output")" = 29 ]
+	shows '^source,kind,date,name,family,node,direction,socket,channel,rounds,moved,counted,error,others,share,verdict,fault,reason'
+	refuses 2 "$UNCORE" verify --show dead.uncore --csv=wide
+	refuses 2 "$UNCORE" verify --show dead.uncore --html
+}
+
+@test "a report is a snapshot: --root takes it" {
+	report clean
+	mkdir plain
+	cp "$SPR" plain/clean.uncore
+	for command in list topo doctor; do
+		expect 0 env -C plain "$UNCORE" --root clean.uncore $command
+		expected=$output
+		expect 0 "$UNCORE" --root clean.uncore $command
+		[ "$output" = "$expected" ] || fail "$command differs"
+	done
+}
+
+@test "files that are no reports, and damaged ones, are refused with their line" {
+	local line
+
+	refuses 2 "$UNCORE" verify --show none.uncore
+	says 'none.uncore: No such file'
+	refuses 2 "$UNCORE" verify --show "$SPR"
+	says 'not a report of uncore verify: it has no readings'
+	report clean
+	line=$(grep -n $'^\tround' clean.uncore | sed -n '5s/:.*//p')
+	sed "${line}s/@/ /" clean.uncore >damaged.uncore
+	refuses 2 "$UNCORE" verify --show damaged.uncore
+	says "damaged.uncore: line $line: a round needs a reading of each cell"
+	sed 's/^\tversion 1/\tversion 2/' clean.uncore >later.uncore
+	refuses 2 "$UNCORE" verify --show later.uncore
+	says 'written by a later uncore'
+	head -n "$((line - 5))" clean.uncore >empty.uncore
+	expect 3 "$UNCORE" verify --show empty.uncore
+}
+
+@test "other sources and roots, and options that do not fit, are refused" {
+	refuses 2 "$UNCORE" --source "$SIM_SPR" verify
+	says 'verify moves data on this machine: sim:spr,step=1s does not count it'
+	refuses 2 "$UNCORE" --root "$SPR" verify
+	refuses 2 "$UNCORE" --source replay:none verify
+	refuses 2 "$UNCORE" verify --show a --nice
+	refuses 2 "$UNCORE" verify --show a -o b
+	refuses 2 "$UNCORE" verify --show a --time 1s
+	refuses 2 "$UNCORE" verify more
+}
+
+@test "without counters of memory: what it would need" {
+	if "$UNCORE" list metrics memory.read.bandwidth | grep -q memory.read.bandwidth; then
+		skip 'this machine counts memory'
+	fi
+	refuses 3 "$UNCORE" verify -o none.uncore
+	says 'there is nothing to verify: verify needs PMUs of memory channels or controllers'
+	[ ! -e none.uncore ]
+}
+
+# block: counters of reads that count nothing, in $PWD; `verify` with them takes the way of all others.
+block() {
+	cat >block.yaml <<-'YAML'
+		block: planted
+		title: reads of memory
+		instance: controller
+		evidence: a file of a test
+		pmu: planted_{port}
+		space: mmio
+		access: 64
+		size: 8
+		window: free-running
+		clock: host
+		quantity: memory.read
+		counters:
+		  bytes:
+		    title: bytes
+		    offset: 0
+		    width: 64
+		    role: bytes
+	YAML
+	truncate -s 4096 map
+	planted=(--source "regs:./block.yaml,at=$PWD/map")
+}
+
+@test "data are moved and counted, and a report is written" {
+	block
+	expect 3 "$UNCORE" "${planted[@]}" verify --time 1s --memory 16MiB -o report.uncore
+	says 'verify moves data for about 1 s with CPU [0-9, ]+, on one node after another; it takes up to 16.00 MiB'
+	shows ' read +socket 0 ' 'cannot tell' 'caches of [0-9]+ MiB may hold what was loaded'
+	verdicts=$output
+	expect 3 "$UNCORE" verify --show report.uncore
+	[ "$output" = "$verdicts" ]
+	# With small caches it would be judged: nothing of it was counted.
+	sed 's/^\tcache .*/\tcache 1/' report.uncore >small.uncore
+	expect 1 "$UNCORE" verify --show small.uncore
+	shows 'off +nothing of it is counted'
+	# Three rounds of each amount.
+	[ "$(sed -n 's/^\tround \([0-9]*\) .*/\1/p' small.uncore | head -n 12 | sort -n | uniq -c | awk '{print $1}' | xargs)" = '3 3 3 3' ]
+	grep -q $'^\tseries read node 0 socket 0 cpu [0-9]* memory 16777216 elsewhere 0$' small.uncore
+	expect 0 "$UNCORE" --root report.uncore topo
+	run ! grep -F "$(uname -n)" <(sed -n '/^uncore\/verify/,$p' report.uncore)
+	refuses 2 "$UNCORE" "${planted[@]}" verify --time 20ms
+	says '--time: [0-9]+ nodes? need'
+}
+
+@test "what others move is not in the slope: counts with their own time" {
+	block
+	# 100 MB/s, whatever is moved.
+	coproc others { python3 -S -c '
+import os, select, struct, sys, time
+fd, begin = os.open("map", os.O_WRONLY), time.monotonic()
+while not select.select([sys.stdin], [], [], 0.001)[0]:
+    os.pwrite(fd, struct.pack("<Q", int((time.monotonic() - begin) * 1e8)), 0)'; }
+	pid=$others_PID
+	expect 3 "$UNCORE" "${planted[@]}" verify --time 2s --memory 16MiB -j
+	eval "exec ${others[1]}>&-"
+	wait "$pid"
+	helper check-schema <<<"$output"
+	[ "$(jq -s '.[0].others / 1e8 | . > 0.7 and . < 1.3' <<<"$output")" = true ] || fail 'not 100 MB/s'
+	[ "$(jq -s '.[0].counted | . > -0.2 and . < 0.2' <<<"$output")" = true ] || fail 'some of it is in the slope'
+}
+
+@test "a signal stops it at once, and two at once refuse each other" {
+	local code=0
+
+	block
+	"$UNCORE" "${planted[@]}" verify --time 60s --memory 16MiB -o report.uncore 2>said >shown 3>&- &
+	until grep -q 'moves data' said; do
+		kill -0 $!
+		sleep 0.05
+	done
+	refuses 1 "$UNCORE" "${planted[@]}" verify --time 1s
+	says 'another uncore verify is running'
+	kill -TERM $!
+	SECONDS=0
+	wait $! || code=$?
+	[ "$code" = 143 ]
+	[ "$SECONDS" -lt 10 ]
+	grep -q 'stopped before the end: nothing is judged' said
+	[ ! -s shown ] && [ ! -e report.uncore ]
+}
