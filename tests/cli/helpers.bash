@@ -161,3 +161,36 @@ golden() {
 		return 1
 	}
 }
+
+# ---- a server ----
+
+# serve OPTION...: in the background; sets $server and $address. $program: in place of $UNCORE.
+serve() {
+	: >errors
+	"${program:-$UNCORE}" "$@" 2>errors 3>&- &
+	server=$!
+	until address=$(sed -n 's/^uncore: listening on //p' errors) && [ -n "$address" ]; do
+		kill -0 "$server" 2>/dev/null || fail "it has ended: $(<errors)" || return 1
+		sleep 0.05
+	done
+}
+
+# stop SIGNAL: ends it.
+stop() {
+	kill "-$1" "$server"
+	ended
+}
+
+# ended: it ends, with status 0 and without a report of a sanitizer.
+ended() {
+	local code=0
+
+	wait "$server" || code=$?
+	server=
+	[ "$code" -eq 0 ] || fail "exit status $code: $(<errors)"
+	[[ $(<errors) != *Sanitizer* && $(<errors) != *'runtime error:'* ]] || fail "$(<errors)"
+}
+
+scrape() {
+	python3 -S "$BATS_TEST_DIRNAME/scrape.py" "$@"
+}

@@ -14,32 +14,6 @@ teardown() {
 	rm -f run
 }
 
-# serve OPTION...: in the background; sets $server and $address. $program: in place of $UNCORE.
-serve() {
-	: >errors
-	"${program:-$UNCORE}" "$@" 2>errors 3>&- &
-	server=$!
-	until address=$(sed -n 's/^uncore: listening on //p' errors) && [ -n "$address" ]; do
-		kill -0 "$server" 2>/dev/null || fail "it has ended: $(<errors)" || return 1
-		sleep 0.05
-	done
-}
-
-# stop SIGNAL: ends it, with status 0 and without a report of a sanitizer.
-stop() {
-	local code=0
-
-	kill "-$1" "$server"
-	wait "$server" || code=$?
-	server=
-	[ "$code" -eq 0 ] || fail "exit status $code: $(<errors)"
-	[[ $(<errors) != *Sanitizer* && $(<errors) != *'runtime error:'* ]] || fail "$(<errors)"
-}
-
-scrape() {
-	python3 -S "$BATS_TEST_DIRNAME/scrape.py" "$@"
-}
-
 # has TEXT SAMPLE VALUE
 has() {
 	local value
@@ -378,6 +352,7 @@ answers() {
 
 @test "clients that do not read keep few old texts in memory" {
 	# The sanitizer keeps what is freed.
+	# shellcheck disable=SC2034 # of serve()
 	program=${UNCORE_PLAIN:-$UNCORE}
 	serve --source "$SIM_SPR" serve --listen unix:socket -I 10ms -A -M '*'
 	scrape wait "$address" 3 >text
