@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Draws data: a chart and a histogram for each metric, the machine, doctor's findings. All but start() and what it calls
-// take arrays and objects and return markup; data becomes text through text() only, so that no name can be markup.
+// Draws data: a chart and a histogram for each metric, the machine, doctor's findings, for the page of --html and the live
+// page of `serve` (live.js). All but start() and what it calls take arrays and objects and return markup; data becomes text
+// through text() only, so that no name can be markup.
 "use strict";
 const page = (() => {
 	const MOST_POINTS = 2000; // of a line; more are reduced to the smallest and largest of equal spans
 	const BINS = 32; // in each octave
+	const MOVES = 20; // of a chart, at least, before it is drawn anew
 	const HEIGHT = 200, LEFT = 74, RIGHT = 8, TOP = 10, BOTTOM = 24;
 
 	const text = (s) => String(s ?? "").replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`);
@@ -35,9 +37,11 @@ const page = (() => {
 	const brief = (value, unit) => human(value, unit).replace(/(\.\d*?)0+(?!\d)/, "$1").replace(/\.(?!\d)/, "");
 
 	// Indices of the points that are drawn: all, or of each span those of the smallest and the largest value.
-	function reduce(values) {
-		const span = values.length > MOST_POINTS ? Math.ceil(values.length / (MOST_POINTS / 2)) : 1;
+	function reduce(values, points = MOST_POINTS) {
+		const span = values.length > points ? Math.ceil(values.length / (points / 2)) : 1;
 		const kept = [];
+		if (span === 1)
+			return {kept: Array.from(values, (_, i) => i), span};
 		for (let from = 0; from < values.length; from += span) {
 			let least = from, most = from, gap = -1;
 			for (let i = from; i < Math.min(from + span, values.length); i++) {
@@ -53,42 +57,61 @@ const page = (() => {
 		return {kept, span};
 	}
 
-	// Windows as they are in the page, into rows with a value, the largest short sample and a quality for each interval.
+	// Of windows: their times, and rows with a value, the smallest and largest short sample and a quality for each of them.
+	function begin(rows) {
+		return {intervals: [], quality: [], shift: 0, drift: 1e-6, rows: rows.map((row) =>
+			({...row, values: [], least: [], most: [], quality: []}))};
+	}
+
+	// Another session of a recording begins when the wall clock says: the time of a machine starts anew at boot.
+	function gap(data, w) {
+		const last = data.intervals.at(-1), from = Math.max(last.time + (w.wall_ns - last.wall_ns) / 1e9 - w.interval, last.time);
+		data.intervals.push({time: from, interval: from - last.time, wall_ns: w.wall_ns - w.interval * 1e9, gap: true});
+		for (const row of data.rows)
+			row.values.push(null), row.least.push(null), row.most.push(null), row.quality.push(["unavailable", "not recorded"]);
+		data.shift = from + w.interval - w.time;
+	}
+
+	// `data.drift`: how far a window may lie from the end of the one before it.
+	function add(data, w) {
+		const {rows, intervals} = data, last = intervals.at(-1);
+		data.quality = w.quality ?? data.quality; // none: as before
+		if (last && Math.abs(w.time + data.shift - w.interval - last.time) > data.drift)
+			gap(data, w);
+		intervals.push({...w, time: w.time + data.shift});
+		rows.forEach((row, i) => {
+			row.values.push((row.event && finite(w.rates?.[i]) ? w.rates : w.values)[i]);
+			row.least.push(w.least?.[i] ?? null);
+			row.most.push(w.most?.[i] ?? null);
+			row.quality.push(null);
+		});
+		for (const [i, name, reason] of data.quality)
+			rows[i].quality[rows[i].quality.length - 1] = [name, reason];
+	}
+
+	// Rows of one metric are drawn together.
+	const charts = (rows) => group(rows, (row) => JSON.stringify([row.family, row.name, row.unit]));
+
+	// Windows as they are in the page of --html.
 	function collect(windows) {
-		const rows = (windows[0]?.rows ?? []).map((row) => ({...row, values: [], least: [], most: [], quality: []}));
-		const intervals = [], totals = windows.filter((w) => w.total);
-		let quality = [], shift = 0;
-		for (const w of windows) {
-			const last = intervals.at(-1);
-			quality = w.quality ?? quality; // none: as before
+		const data = begin(windows[0]?.rows ?? []), totals = windows.filter((w) => w.total);
+		for (const w of windows)
 			if (w.total)
-				continue;
-			// Another session of a recording begins when the wall clock says: the time of a machine starts anew at boot.
-			if (last && Math.abs(w.time + shift - w.interval - last.time) > 1e-6) {
-				const begin = Math.max(last.time + (w.wall_ns - last.wall_ns) / 1e9 - w.interval, last.time);
-				intervals.push({time: begin, interval: begin - last.time, wall_ns: w.wall_ns - w.interval * 1e9});
-				for (const row of rows)
-					row.values.push(null), row.least.push(null), row.most.push(null), row.quality.push(["unavailable", "not recorded"]);
-				shift = begin + w.interval - w.time;
-			}
-			intervals.push({...w, time: w.time + shift});
-			rows.forEach((row, i) => {
-				row.values.push((row.event && finite(w.rates?.[i]) ? w.rates : w.values)[i]);
-				row.least.push(w.least?.[i] ?? null);
-				row.most.push(w.most?.[i] ?? null);
-				row.quality.push(null);
-			});
-			for (const [i, name, reason] of quality)
-				rows[i].quality[rows[i].quality.length - 1] = [name, reason];
-		}
-		const charts = new Map();
-		for (const row of rows) {
-			const key = JSON.stringify([row.family, row.name, row.unit]);
-			charts.set(key, [...(charts.get(key) ?? []), row]);
-		}
+				data.quality = w.quality ?? data.quality;
+			else
+				add(data, w);
 		const whole = totals.length ? totals : windows.slice(-1);
-		rows.forEach((row, i) => row.distribution = whole.at(-1)?.distributions?.[i]);
-		return {intervals, charts: [...charts.values()], totals: whole, rows};
+		data.rows.forEach((row, i) => row.distribution = whole.at(-1)?.distributions?.[i]);
+		return {intervals: data.intervals, charts: charts(data.rows), totals: whole, rows: data.rows};
+	}
+
+	// The intervals whose middle is between two times, and the same part of the rows.
+	function part(rows, intervals, from, to) {
+		const inside = (w) => w.time - w.interval / 2 >= from && w.time - w.interval / 2 <= to;
+		const first = intervals.findIndex(inside), end = intervals.findLastIndex(inside) + 1;
+		const cut = (list) => first < 0 ? [] : list.slice(first, end);
+		return {first, intervals: cut(intervals), rows: rows.map((row) => ({...row, values: cut(row.values),
+			least: cut(row.least), most: cut(row.most), quality: cut(row.quality)}))};
 	}
 
 	// As dark as can be seen on white and on black.
@@ -108,98 +131,164 @@ const page = (() => {
 		return list;
 	}
 
-	function geometry(rows, intervals, width) {
-		const first = intervals[0], begin = first.time - first.interval, end = intervals.at(-1).time;
+	// A live page does not draw more than can be seen.
+	const pointsFor = (wide, clock) => clock === undefined ? MOST_POINTS : Math.max(2 * wide, 800);
+
+	// `view`: `begin` and `end` where they are not those of the intervals; `clock`, seconds between the times and the time of
+	// day, when this is shown; `height`.
+	function geometry(rows, intervals, width, view = {}) {
+		const begin = view.begin ?? intervals[0].time - intervals[0].interval, end = view.end ?? intervals.at(-1).time;
+		const height = view.height ?? HEIGHT, wide = width - LEFT - RIGHT, high = height - TOP - BOTTOM;
 		let least = 0, most = 0;
 		for (const row of rows)
-			for (const v of [...row.values, ...row.least, ...row.most])
-				if (finite(v))
-					[least, most] = [Math.min(least, v), Math.max(most, v)];
+			for (const list of [row.values, row.least, row.most])
+				for (const v of list)
+					if (v > most && v < Infinity)
+						most = v;
+					else if (v < least && v > -Infinity)
+						least = v;
 		const ceiling = Math.max(...rows.map((row) => row.ceiling ?? -Infinity));
 		if (ceiling > most && ceiling < most * 3)
 			most = ceiling;
-		most = most > least ? most + (most - least) * 0.04 : least + 1;
-		return {begin, end, least, most, ceiling, width,
-			x: (t) => LEFT + (t - begin) / (end - begin || 1) * (width - LEFT - RIGHT),
-			y: (v) => TOP + (most - v) / (most - least) * (HEIGHT - TOP - BOTTOM)};
+		// Up to a line of the grid: the scale seldom changes while it is watched.
+		most = most > least ? most : least + 1;
+		const [zero, one] = ticks(least, most, 4), step = one - zero;
+		most = Math.ceil(most / step - 1e-9) * step;
+		const grid = ticks(least, most, (most - least) / step);
+		return {begin, end, least, most, grid, ceiling, width, height, clock: view.clock, bottom: height - BOTTOM,
+			points: pointsFor(wide, view.clock),
+			x: (t) => LEFT + (t - begin) / (end - begin || 1) * wide,
+			y: (v) => TOP + (most - v) / (most - least) * high};
 	}
+
+	const same = (a, b) => a === b || (a && b && a[0] === b[0] && a[1] === b[1]);
 
 	// Spans in which a line is not measured, with the reason for those who point at it.
 	function shades(rows, intervals, g) {
 		const out = [];
 		for (const row of rows)
 			for (let i = 0, to; i < intervals.length; i = to) {
-				const told = JSON.stringify(row.quality[i]);
-				for (to = i + 1; to < intervals.length && JSON.stringify(row.quality[to]) === told; to++)
+				for (to = i + 1; to < intervals.length && same(row.quality[to], row.quality[i]); to++)
 					;
 				if (!row.quality[i])
 					continue;
-				const from = g.x(intervals[i].time - intervals[i].interval), wide = g.x(intervals[to - 1].time) - from;
+				const from = Math.max(g.x(intervals[i].time - intervals[i].interval), LEFT), wide = g.x(intervals[to - 1].time) - from;
 				out.push(`<rect class="shade" x="${from.toFixed(1)}" y="${TOP}" width="${Math.max(wide, 1).toFixed(1)}" ` +
-					`height="${HEIGHT - TOP - BOTTOM}"><title>${text(label(row))}: ` +
+					`height="${g.bottom - TOP}"><title>${text(label(row))}: ` +
 					`${text(row.quality[i].filter(Boolean).join(": "))}</title></rect>`);
 			}
 		// A machine of hundreds of lines that are all alike: the first say it.
 		return out.slice(0, 200).join("");
 	}
 
-	function line(values, intervals, g, kind, i) {
+	// `xs`: of the middles of the intervals. One decimal: toFixed() takes ten times as long.
+	function line(values, xs, g, kind, i) {
+		const kept = values.length > g.points ? reduce(values, g.points).kept : null, count = (kept ?? values).length;
 		let path = "", drawing = false;
-		for (const at of reduce(values).kept) {
-			const w = intervals[at];
-			if (finite(values[at]))
-				path += `${drawing ? "L" : "M"}${g.x(w.time - w.interval / 2).toFixed(1)} ${g.y(values[at]).toFixed(1)}` +
-					(drawing ? "" : "h0");
-			drawing = finite(values[at]);
+		for (let n = 0; n < count; n++) {
+			const at = kept ? kept[n] : n, v = values[at];
+			if (finite(v))
+				path += `${drawing ? "L" : "M"}${xs[at]} ${Math.round(g.y(v) * 10) / 10}${drawing ? "" : "h0"}`;
+			drawing = finite(v);
 		}
 		return path ? `<path class="${kind}" stroke="${color(i)}" d="${path}"/>` : "";
 	}
 
-	function svg(rows, intervals, width) {
-		const g = geometry(rows, intervals, width), {unit} = rows[0];
-		let out = shades(rows, intervals, g);
-		for (const v of ticks(g.least, g.most, 4))
+	// Where a time axis has labels: seconds since the start, or the time of day.
+	function times(g) {
+		const count = g.width < 500 ? 3 : 6, {clock} = g;
+		if (clock === undefined)
+			return ticks(g.begin, g.end, count).map((t) => [t, `${+t.toPrecision(6)} s`]);
+		const steps = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 21600];
+		const step = steps.find((s) => (g.end - g.begin) / s <= count) ?? 86400, list = [];
+		const zone = new Date((g.begin + clock) * 1000).getTimezoneOffset() * 60;
+		for (let n = Math.ceil((g.begin + clock - zone) / step - 1e-6); n * step <= g.end + clock - zone + step * 1e-6; n++)
+			list.push([n * step + zone - clock, timeOfDay(n * step + zone, step < 1 ? 2 : 0).slice(0, step < 60 ? undefined : 5)]);
+		return list;
+	}
+
+	// As the clock on the wall, with so many digits of a second.
+	function timeOfDay(seconds, digits = 0) {
+		const date = new Date(Math.round(seconds * 1000));
+		return date.toTimeString().slice(0, 8) + (digits ? `.${String(date.getMilliseconds()).padStart(3, "0").slice(0, digits)}` : "");
+	}
+
+	function lines(rows, intervals, g) {
+		const xs = intervals.map((w) => Math.round(g.x(w.time - w.interval / 2) * 10) / 10);
+		return rows.map((row, i) => line(row.least, xs, g, "most", i) + line(row.most, xs, g, "most", i) +
+			line(row.values, xs, g, "value", i)).join("");
+	}
+
+	// A label that moves is shown where all of it has room.
+	const labels = (g) => times(g).filter(([t]) => g.clock === undefined || g.x(t) < g.width - 30).map(([t, name]) => `<text x="${g.x(t).toFixed(1)}" y="${g.height - 6}" ` +
+		`text-anchor="${g.x(t) > g.width - 40 ? "end" : "middle"}">${name}</text>`).join("");
+
+	// The lines have an area of their own, in which they can be moved: follow().
+	function svg(rows, intervals, g) {
+		const {width} = g, {unit} = rows[0];
+		let out = `<g class="shades">${shades(rows, intervals, g)}</g>`;
+		for (const v of g.grid)
 			out += `<path class="grid" d="M${LEFT} ${g.y(v).toFixed(1)}H${width - RIGHT}"/>` +
 				`<text x="${LEFT - 6}" y="${(g.y(v) + 4).toFixed(1)}" text-anchor="end">${text(brief(v, unit))}</text>`;
-		for (const t of ticks(g.begin, g.end, width < 500 ? 3 : 6))
-			out += `<text x="${g.x(t).toFixed(1)}" y="${HEIGHT - 6}" ` +
-				`text-anchor="${g.x(t) > width - 40 ? "end" : "middle"}">${+t.toPrecision(6)} s</text>`;
+		out += `<g class="times">${labels(g)}</g>`;
 		if (g.ceiling <= g.most && finite(g.ceiling))
 			out += `<path class="ceiling" d="M${LEFT} ${g.y(g.ceiling).toFixed(1)}H${width - RIGHT}"><title>ceiling ` +
 				`${text(human(g.ceiling, unit))}</title></path>`;
-		rows.forEach((row, i) => {
-			out += line(row.least, intervals, g, "most", i) + line(row.most, intervals, g, "most", i) + line(row.values, intervals, g, "value", i);
-		});
-		return `<svg height="${HEIGHT}" viewBox="0 0 ${width} ${HEIGHT}" aria-hidden="true">${out}` +
-			`<path class="cursor" visibility="hidden" d="M0 ${TOP}V${HEIGHT - BOTTOM}"/></svg>`;
+		out += `<svg class="area" x="${LEFT}" width="${Math.max(width - LEFT - RIGHT, 0)}" height="${g.height}"><g class="lines" ` +
+			`transform="translate(${-LEFT} 0)">${lines(rows, intervals, g)}<g class="since"></g></g></svg>`;
+		return `<svg height="${g.height}" viewBox="0 0 ${width} ${g.height}" aria-hidden="true">${out}` +
+			`<rect class="drag" visibility="hidden" y="${TOP}" height="${g.bottom - TOP}"/>` +
+			`<path class="cursor" visibility="hidden" d="M0 ${TOP}V${g.bottom}"/></svg>`;
 	}
 
-	function chart(rows, intervals, width) {
-		const [first] = rows, {span} = reduce(first.values), ceiling = Math.max(...rows.map((row) => row.ceiling ?? -Infinity));
-		const notes = [];
+	// What is to be known of a chart.
+	function notes(rows, intervals, points = MOST_POINTS) {
+		const [first] = rows, span = first.values.length > points ? reduce(first.values, points).span : 1, list = [];
+		const ceiling = Math.max(...rows.map((row) => row.ceiling ?? -Infinity));
 		if (finite(ceiling))
-			notes.push(`ceiling ${human(ceiling, first.unit)}`);
+			list.push(`ceiling ${human(ceiling, first.unit)}`);
 		const merged = intervals.reduce((most, w) => Math.max(most, w.intervals ?? 1), 1);
 		if (rows.some((row) => row.most.some(finite)))
-			notes.push(`dotted: the smallest and largest ${first.distribution ? "short sample" : "interval"}`);
+			list.push(`dotted: the smallest and largest ${first.distribution ? "short sample" : "interval"}`);
 		if (merged > 1)
-			notes.push(`means of up to ${merged} intervals`);
-		const told = [...new Set(rows.flatMap((row) => row.quality.filter(Boolean).map((q) => q.filter(Boolean).join(": "))))];
+			list.push(`means of up to ${merged} intervals`);
+		const told = reasons(rows);
 		if (told.length)
-			notes.push(`shaded: ${told[0]}${told.length > 1 ? `, and ${told.length - 1} more reasons` : ""}`);
+			list.push(`shaded: ${told[0]}${told.length > 1 ? `, and ${told.length - 1} more reasons` : ""}`);
 		if (span > 1)
-			notes.push(`reduced: the smallest and largest of ${span} ${merged > 1 ? "means" : "intervals"}`);
-		const key = rows.length < 2 ? "" : rows.slice(0, 24).map((row, i) =>
-			`<span><i style="background:${color(i)}"></i>${text(label(row))}</span>`).join(" ") +
-			(rows.length > 24 ? ` and ${rows.length - 24} more` : "");
-		if (!rows.some((row) => row.values.some(finite)))
-			return `<p class="note">no value: ${text(told[0] ?? "")}</p>`;
-		return `<p class="note">${text(notes.join("; "))}</p><div class="plot" tabindex="0" role="img" aria-label="${text(first.name)} over time; arrow keys read values">` +
-			`${svg(rows, intervals, width)}</div><div class="key">${key}</div><div class="readout" aria-live="polite"></div>`;
+			list.push(`reduced: the smallest and largest of ${span} ${merged > 1 ? "means" : "intervals"}`);
+		return text(rows.some((row) => row.values.some(finite)) ? list.join("; ") : `no value: ${told[0] ?? ""}`);
 	}
 
-	// What the cursor reads at an interval.
-	function readout(rows, intervals, at) {
+	function reasons(rows) {
+		const told = new Set();
+		for (const {quality} of rows)
+			for (let i = 0; i < quality.length; i++)
+				if (quality[i] && quality[i] !== quality[i - 1])
+					told.add(quality[i].filter(Boolean).join(": "));
+		return [...told];
+	}
+
+	// The colours of the lines; with `at` what they have there.
+	function key(rows, at) {
+		if (rows.length < 2 && at === undefined)
+			return "";
+		return rows.slice(0, 24).map((row, i) => `<span>` + (rows.length < 2 ? "" :
+			`<svg class="swatch" width="12" height="3" aria-hidden="true"><rect width="12" height="3" fill="${color(i)}"/></svg>` +
+			text(label(row))) + (at === undefined ? "" : ` <b>${text(human(row.values[at], row.unit))}</b>`) +
+			`</span>`).join(" ") + (rows.length > 24 ? ` and ${rows.length - 24} more` : "");
+	}
+
+	function chart(rows, intervals, width, view) {
+		const some = rows.some((row) => row.values.some(finite));
+		return `<p class="note">${notes(rows, intervals)}</p><div class="plot" ${some ? "" : "hidden "}tabindex="0" role="application" ` +
+			`aria-roledescription="chart" aria-label="${text(rows[0].name)} over time; left and right read values, plus and minus ` +
+			`zoom, Escape shows all">${some ? svg(rows, intervals, geometry(rows, intervals, width, view)) : ""}</div>` +
+			`<div class="key">${some ? key(rows) : ""}</div><div class="readout" aria-live="polite"></div>`;
+	}
+
+	// What the cursor reads at an interval; with `clock` (see geometry()) the time of day.
+	function readout(rows, intervals, at, clock) {
 		const w = intervals[at];
 		const parts = rows.slice(0, 24).map((row) => {
 			const q = row.quality[at];
@@ -207,7 +296,9 @@ const page = (() => {
 				(finite(row.most[at]) ? ` (${text(human(row.least[at], row.unit))} to ${text(human(row.most[at], row.unit))})` : "") +
 				(q ? ` ${text(q.filter(Boolean).join(": "))}` : "");
 		});
-		return `${w.time.toFixed(3)} s, ${text(date(w))}${w.intervals > 1 ? `, mean of ${w.intervals} intervals` : ""}` +
+		const when = clock === undefined ? `${w.time.toFixed(3)} s, ${text(date(w))}` :
+			timeOfDay(w.wall_ns / 1e9, w.interval < 1 ? 3 : 0);
+		return `${when}${w.intervals > 1 ? `, mean of ${w.intervals} intervals` : ""}` +
 			`${w.missed ? `, ${w.missed} intervals missed` : ""}: ${parts.join("; ")}`;
 	}
 
@@ -265,16 +356,19 @@ const page = (() => {
 			`text-anchor="${at > width - 30 * names.length ? "end" : "start"}">${names.join(" ")}</text>`).join(""));
 	}
 
+	// Rows with a histogram, as many as are drawn.
+	const sampled = (rows) => rows.filter((row) => row.distribution?.bins?.length).slice(0, 24);
+
 	// A strip of bars for each row: the share of the time, also logarithmic, as a burst is short.
-	function histogram(rows, width) {
-		const list = rows.filter((row) => row.distribution?.bins?.length).slice(0, 24), {unit} = rows[0];
+	function bars(rows, width) {
+		const list = sampled(rows), {unit} = rows[0];
 		if (!list.length)
 			return "";
 		const one = list.length < 2, strip = one ? 120 : 36, top = one ? 16 : 14;
-		const {low, high, per, zero, bars} = binned(list, width - LEFT - RIGHT);
+		const {low, high, per, zero, bars: all} = binned(list, width - LEFT - RIGHT);
 		const left = LEFT + (zero ? 24 : 0), end = list.length * strip, scale = (width - left - RIGHT) / (high - low);
 		const x = (v) => v > 0 ? left + (Math.min(Math.max(Math.log2(v) * BINS, low), high) - low) * scale : LEFT + 8;
-		const shares = bars.flatMap((row) => row.map((bar) => bar[1] / duration(row)));
+		const shares = all.flatMap((row) => row.map((bar) => bar[1] / duration(row)));
 		const floor = Math.min(-1, Math.max(-5, Math.floor(Math.log10(Math.min(...shares)) - 1e-9)));
 		const level = (share) => (1 - Math.log10(share) / floor) * (strip - top);
 		let out = "", last = -Infinity;
@@ -283,9 +377,9 @@ const page = (() => {
 				`<text x="${LEFT - 6}" y="${(strip - level(10 ** power) + 4).toFixed(1)}" text-anchor="end">` +
 				`${+(100 * 10 ** power).toPrecision(1)} %</text>`;
 		list.forEach((row, i) => {
-			const bottom = (i + 1) * strip, sum = duration(bars[i]);
+			const bottom = (i + 1) * strip, sum = duration(all[i]);
 			out += one ? "" : `<path class="grid" d="M${LEFT} ${bottom}H${width - RIGHT}"/>`;
-			for (const [first, seconds, samples] of bars[i]) {
+			for (const [first, seconds, samples] of all[i]) {
 				const from = first === null ? LEFT + 2 : left + (first - low) * scale, h = Math.max(1.5, level(seconds / sum));
 				out += `<rect fill="${color(i)}" x="${from.toFixed(1)}" y="${(bottom - h).toFixed(1)}" ` +
 					`width="${(first === null ? 12 : Math.max(per * scale - 0.5, 1)).toFixed(1)}" height="${h.toFixed(1)}">` +
@@ -302,23 +396,55 @@ const page = (() => {
 			}
 		if (zero)
 			out += `<text x="${LEFT + 8}" y="${end + 16}" text-anchor="middle">0</text>`;
-		const told = list.map((row, i) => ({place: one ? "" : label(row), bars: bars[i], sum: duration(bars[i])}));
-		const table = told.flatMap(({place, bars, sum}) => bars.map(([first, seconds, samples]) =>
-			({place, values: bounds(first, per, unit), samples, time: human(seconds / sum, "ratio")})));
 		const {p50, p90, p99, max} = list[0].distribution;
 		return `<p class="note">short samples: share of the time by value; both scales are logarithmic; lines: p50, p90, p99, max` +
 			`${rows.length > 24 ? "; of the first 24" : ""}</p>` +
 			`<svg class="histogram" height="${end + 22}" viewBox="0 0 ${width} ${end + 22}" role="img" ` +
 			`aria-label="${text(`${rows[0].name}: histogram of short samples` + (one ? `, p50 ${human(p50, unit)}, p90 ` +
-			`${human(p90, unit)}, p99 ${human(p99, unit)}, max ${human(max, unit)}` : ""))}">${out}</svg>` +
-			`<details class="bins"><summary>Histogram as a table</summary>${tableOf("", table)}</details>`;
+			`${human(p90, unit)}, p99 ${human(p99, unit)}, max ${human(max, unit)}` : ""))}">${out}</svg>`;
 	}
 
-	// All of one metric.
-	function metric(rows, intervals, width) {
-		const [first] = rows;
-		return `<h2>${text(first.name)} <small>${text(rows.length < 2 && label(first) !== "all" ? label(first) : "")}</small></h2>` +
-			(intervals.length > 1 ? chart(rows, intervals, width) : "") + histogram(rows, width);
+	function binTable(rows, width) {
+		const list = sampled(rows), {per, bars: all} = binned(list, width - LEFT - RIGHT);
+		return tableOf("", list.flatMap((row, i) => all[i].map(([first, seconds, samples]) => ({place: list.length < 2 ? "" : label(row),
+			values: bounds(first, per, row.unit), samples, time: human(seconds / duration(all[i]), "ratio")}))));
+	}
+
+	function histogram(rows, width) {
+		return sampled(rows).length ? `<div class="bars">${bars(rows, width)}</div><details class="bins"><summary>Histogram as a ` +
+			`table</summary><div>${binTable(rows, width)}</div></details>` : "";
+	}
+
+	// The histograms of several times as one: the bins are those of all of them.
+	function joined(list) {
+		const bins = new Map(), all = list.filter((d) => d?.samples);
+		const least = Math.min(...all.map((d) => d.min)), most = Math.max(...all.map((d) => d.max));
+		for (const d of all)
+			for (const [index, samples, seconds] of d.bins) {
+				const sum = bins.get(index) ?? [0, 0];
+				bins.set(index, [sum[0] + samples, sum[1] + seconds]);
+			}
+		const sorted = [...bins].map(([index, sum]) => [index, ...sum]).sort((a, b) => (a[0] ?? -Infinity) - (b[0] ?? -Infinity));
+		const whole = sorted.reduce((sum, bin) => sum + bin[2], 0), out = {samples: 0, bins: sorted, min: least, max: most};
+		out.samples = sorted.reduce((sum, bin) => sum + bin[1], 0);
+		// As percentile() in lib/count/distribution.c: the middle of a bin.
+		for (const [name, share] of [["p50", 0.5], ["p90", 0.9], ["p99", 0.99]]) {
+			let sum = 0;
+			const bin = sorted.find((b) => (sum += b[2]) >= share * whole * (1 - 1e-12));
+			out[name] = !bin ? null : bin[0] === null ? (most > 0 ? Math.max(least, 0) : most) :
+				Math.min(Math.max(2 ** ((bin[0] - 0.5) / BINS), least), most);
+		}
+		return out;
+	}
+
+	// All of one metric. With `view.explain` its name is a button.
+	function metric(rows, intervals, width, view) {
+		const [first] = rows, place = rows.length < 2 && label(first) !== "all" ? label(first) : "";
+		const name = text(first.name).replace(/\./g, ".<wbr>");
+		const heading = view?.explain ? `<button class="explain" aria-haspopup="dialog" aria-label="Explain ${text(first.name)}" ` +
+			`data-name="${text(first.name)}" data-family="${text(first.family)}">${name}</button>` : name;
+		return `<h2>${heading} <small>${text(place)}</small></h2>` +
+			(intervals.length > 1 || view?.explain ? chart(rows, intervals, width, view) : "") + histogram(rows, width);
 	}
 
 	// ---- tables ----
@@ -444,34 +570,148 @@ const page = (() => {
 
 	// ---- the document ----
 
-	function follow(box, rows, intervals) {
-		const plot = box.querySelector(".plot"), told = box.querySelector(".readout");
-		const g = geometry(rows, intervals, box.clientWidth);
-		let at = intervals.length - 1;
-		const show = (i) => {
-			at = Math.max(0, Math.min(intervals.length - 1, i));
-			const w = intervals[at], cursor = plot.querySelector(".cursor");
-			cursor.setAttribute("transform", `translate(${g.x(w.time - w.interval / 2)} 0)`);
-			cursor.setAttribute("visibility", "visible");
-			told.innerHTML = readout(rows, intervals, at);
-		};
-		plot.onpointermove = plot.onpointerdown = (event) => {
-			const {left} = plot.getBoundingClientRect();
-			const time = g.begin + (event.clientX - left - LEFT) / (g.width - LEFT - RIGHT) * (g.end - g.begin);
-			const i = intervals.findIndex((w) => w.time >= time);
-			show(i < 0 ? intervals.length - 1 : i);
-		};
-		plot.onkeydown = (event) => {
-			const to = {ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: intervals.length - 1,
-				PageUp: at - 20, PageDown: at + 20}[event.key];
-			if (to === undefined)
-				return;
-			event.preventDefault();
-			show(to);
-		};
+	// The time that is shown: that of `view.zoom`, of the last `view.range` seconds, or all; until `view.frozen` or the last.
+	function span(intervals, {zoom, range, frozen}) {
+		const first = intervals[0].time - intervals[0].interval, end = frozen ?? intervals.at(-1).time;
+		if (zoom)
+			return {begin: zoom[0], end: zoom[1]};
+		return {begin: range ? Math.max(end - range, Math.min(first, end - 60)) : first, end};
 	}
 
-	function draw(data, into) {
+	// Zoomed in or out around a time, not beyond the data; null: all.
+	function zoomed(intervals, view, around, factor) {
+		const now = span(intervals, view), all = span(intervals, {...view, zoom: null}), wide = (now.end - now.begin) * factor;
+		const begin = Math.max(all.begin, Math.min(all.end - wide, around - (around - now.begin) * factor));
+		if (wide >= (all.end - all.begin) * 0.999)
+			return null;
+		return wide < 2 * intervals.at(-1).interval ? view.zoom : [begin, begin + wide];
+	}
+
+	// Makes what metric() drew in `box` follow pointer, keys and data. `view` is that of all charts; view.changed() is called
+	// when its zoom changed. Returns a function that draws anew; `rows` and `intervals` may have grown by then.
+	function follow(box, rows, intervals, view) {
+		const [plot, told, note, names] = [".plot", ".readout", ".note", ".key"].map((name) => box.querySelector(name));
+		const [bins, bar] = [box.querySelector(".bins"), box.querySelector(".bars")];
+		let width = box.clientWidth, at = null, from = null, shown = span(intervals, view), base = null, pointer = null; // at: the middle of an interval
+		const put = (where, markup) => where.told === markup || (where.innerHTML = where.told = markup);
+		const time = (event) => Math.min(Math.max(shown.begin + (event.clientX - plot.getBoundingClientRect().left - LEFT) /
+			(width - LEFT - RIGHT) * (shown.end - shown.begin), shown.begin), shown.end);
+		const x = (t) => LEFT + (t - shown.begin) / (shown.end - shown.begin) * (width - LEFT - RIGHT);
+		const index = (t) => {
+			const i = intervals.findIndex((w) => w.time >= t);
+			return i < 0 ? intervals.length - 1 : i;
+		};
+		const cursor = () => {
+			const line = plot.querySelector(".cursor"), seen = at !== null && at >= shown.begin && at <= shown.end;
+			line?.setAttribute("visibility", seen ? "visible" : "hidden");
+			line?.setAttribute("transform", `translate(${seen ? x(at).toFixed(1) : 0} 0)`);
+			put(told, at === null ? "" : readout(rows, intervals, index(at), view.clock));
+		};
+		// Where only time goes on, what is drawn moves to the left, and only the intervals since then are drawn.
+		const moved = (cut, g) => {
+			const area = plot.querySelector(".lines"), equal = ["least", "most", "width", "height", "ceiling"];
+			if (!area || !base || view.zoom || base.draws-- < 1 || equal.some((name) => base[name] !== g[name]) || g.end < base.end ||
+				Math.abs(g.end - g.begin - base.end + base.begin) > 1e-6 || cut.intervals.length > g.points)
+				return false;
+			const from = Math.max(cut.intervals.findLastIndex((w) => w.time <= base.end + 1e-6), 0), since = (list) => list.slice(from);
+			area.setAttribute("transform", `translate(${(g.x(base.begin) - 2 * LEFT).toFixed(1)} 0)`);
+			area.lastElementChild.innerHTML = lines(cut.rows.map((row) => ({values: since(row.values), least: since(row.least),
+				most: since(row.most)})), since(cut.intervals), base);
+			put(plot.querySelector(".shades"), shades(cut.rows, cut.intervals, g));
+			plot.querySelector(".times").innerHTML = labels(g);
+			return true;
+		};
+		// All charts have the same width: who draws many reads it once, as reading it takes a layout.
+		const draw = (wide = box.clientWidth) => {
+			width = wide, shown = span(intervals, view);
+			const cut = view.zoom || view.range || view.frozen ? part(rows, intervals, shown.begin, shown.end) : {rows, intervals};
+			const some = cut.rows.some((row) => row.values.some(finite));
+			const g = geometry(cut.rows, cut.intervals, width, {...shown, clock: view.clock, height: view.height});
+			put(note, notes(cut.rows, cut.intervals, g.points));
+			plot.hidden = !some;
+			if (!some || !moved(cut, g)) {
+				base = {...g, draws: MOVES * (1 + Math.random())}; // not all charts at the same time
+				plot.innerHTML = some ? svg(cut.rows, cut.intervals, g) : "";
+			}
+			put(names, some ? key(cut.rows, view.explain && cut.intervals.length - 1) : "");
+			if (bar)
+				bar.innerHTML = bars(rows, width);
+			if (bins?.open)
+				bins.lastElementChild.innerHTML = binTable(rows, width);
+			cursor();
+		};
+		const show = (t) => {
+			const w = intervals[index(t)], {zoom} = view;
+			at = w.time - w.interval / 2;
+			if (zoom && (at < zoom[0] || at > zoom[1])) {
+				const by = at < zoom[0] ? at - zoom[0] - w.interval : at - zoom[1] + w.interval;
+				view.zoom = [zoom[0] + by, zoom[1] + by];
+				view.changed();
+			}
+			cursor();
+		};
+		const zoom = (to) => {
+			view.zoom = to;
+			view.changed();
+		};
+		const drag = (to) => {
+			const rect = plot.querySelector(".drag"), wide = Math.abs(x(to) - x(from));
+			rect?.setAttribute("x", Math.min(x(to), x(from)).toFixed(1));
+			rect?.setAttribute("width", wide.toFixed(1));
+			rect?.setAttribute("visibility", wide > 4 ? "visible" : "hidden");
+			return wide > 4;
+		};
+		plot.onpointerdown = (event) => {
+			if (event.button)
+				return;
+			from = time(event);
+			plot.setPointerCapture(event.pointerId);
+			show(from);
+		};
+		plot.onpointermove = (event) => {
+			const where = `${event.clientX} ${event.clientY}`;
+			if (where === pointer)
+				return; // the drawing moved: what keys have chosen stays
+			pointer = where;
+			show(time(event));
+			if (from !== null)
+				drag(time(event));
+		};
+		plot.onpointerup = (event) => {
+			const to = time(event), [begin, end] = [Math.min(from ?? to, to), Math.max(from ?? to, to)];
+			if (from !== null && drag(to) && end - begin > 2 * intervals.at(-1).interval)
+				zoom([begin, end]);
+			else if (from !== null)
+				plot.querySelector(".drag")?.setAttribute("visibility", "hidden");
+			from = null;
+		};
+		plot.onpointercancel = () => from = null;
+		plot.onpointerleave = () => {
+			if (from === null && document.activeElement !== plot)
+				at = null, cursor();
+		};
+		plot.ondblclick = () => zoom(null);
+		plot.onkeydown = (event) => {
+			const i = at === null ? index(shown.end) + (event.key === "ArrowLeft" ? 1 : 0) : index(at), last = intervals.length - 1;
+			const to = {ArrowLeft: i - 1, ArrowRight: i + (at === null ? 0 : 1), Home: 0, End: last, PageUp: i - 20, PageDown: i + 20}[event.key];
+			const factor = {"+": 0.5, "=": 0.5, "-": 2, _: 2}[event.key];
+			const middle = (shown.begin + shown.end) / 2;
+			const all = event.key === "Escape" && (view.zoom || at !== null); // else it closes a dialog
+			if (event.ctrlKey || event.altKey || event.metaKey || (to === undefined && !factor && !all))
+				return;
+			event.preventDefault();
+			if (to !== undefined)
+				show(intervals[Math.max(0, Math.min(last, to))].time);
+			else if (factor)
+				zoom(zoomed(intervals, view, at === null || at < shown.begin || at > shown.end ? middle : at, factor));
+			else
+				at = null, zoom(null);
+		};
+		return draw;
+	}
+
+	// Charts of --html; returns what draws those with an axis of time anew.
+	function draw(data, into, view) {
 		into.replaceChildren();
 		// The width of one depends on how many there are.
 		const boxes = data.charts.filter((rows) => data.intervals.length > 1 || rows.some((row) => row.distribution))
@@ -481,28 +721,42 @@ const page = (() => {
 				into.append(box);
 				return [box, rows];
 			});
-		for (const [box, rows] of boxes) {
+		for (const [box, rows] of boxes)
 			box.innerHTML = metric(rows, data.intervals, box.clientWidth);
-			if (box.querySelector(".plot"))
-				follow(box, rows, data.intervals);
-		}
+		return boxes.filter(([box]) => box.querySelector(".plot")).map(([box, rows]) => follow(box, rows, data.intervals, view));
 	}
 
 	function start() {
 		const all = (kind) => [...document.querySelectorAll(`script.${kind}`)].map((s) => JSON.parse(s.textContent));
-		const data = collect(all("window")), charts = document.getElementById("charts");
-		const below = document.createElement("div");
-		let width = 0;
-		below.innerHTML = data.totals.map((total) => samples(data.rows, total)).join("") + machine(all("about")[0] ?? {});
+		const [about] = all("about"), charts = document.getElementById("charts");
+		if (!about)
+			return; // the live page
+		const data = collect(all("window")), below = document.createElement("div"), whole = document.createElement("button");
+		let width = 0, boxes = [];
+		const view = {zoom: null, changed: () => {
+			whole.hidden = !view.zoom;
+			const wide = charts.firstElementChild?.clientWidth;
+			boxes.forEach((each) => each(wide));
+		}};
+		whole.textContent = "Show all of the time";
+		whole.className = "whole";
+		whole.hidden = true;
+		whole.onclick = () => view.changed(view.zoom = null);
+		charts.before(whole);
+		below.innerHTML = data.totals.map((total) => samples(data.rows, total)).join("") + machine(about);
 		document.querySelector("main").append(below);
 		new ResizeObserver(() => {
-			if (charts.clientWidth !== width)
-				draw(data, charts);
+			if (charts.clientWidth === width)
+				return;
 			width = charts.clientWidth;
+			boxes = draw(data, charts, view);
+			if (view.zoom)
+				view.changed();
 		}).observe(charts);
 	}
 
-	return {start, collect, metric, chart, histogram, readout, samples, machine, human, reduce};
+	return {start, begin, add, charts, collect, part, span, zoomed, metric, chart, histogram, joined, readout, samples, machine, tree,
+		findings, follow, tableOf, group, names, label, reasons, text, finite, human, timeOfDay, reduce};
 })();
 if (typeof document === "object")
 	document.addEventListener("DOMContentLoaded", page.start);

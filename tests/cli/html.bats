@@ -222,6 +222,45 @@ equal() {
 	' "$UNCORE_SOURCE_ROOT/web/page.js"
 }
 
+@test "zoom: the part of the time that is shown, its points, and the labels of a clock" {
+	# shellcheck disable=SC2016 # of JavaScript
+	TZ=UTC node -e '
+		const page = require(process.argv[1]);
+		const equal = (a, b) => { if (JSON.stringify(a) !== b) throw new Error(`${JSON.stringify(a)}, not ${b}`); };
+		const intervals = Array.from({length: 100}, (_, i) => ({time: i + 1, interval: 1, wall_ns: (1e9 + i + 1) * 1e9}));
+		const row = {name: "m", unit: "B/s", place: "all", values: intervals.map((_, i) => i), least: [], most: [], quality: intervals.map(() => null)};
+		const cut = page.part([row], intervals, 10, 20);
+		equal([cut.first, cut.intervals.map((w) => w.time), cut.rows[0].values], "[10,[11,12,13,14,15,16,17,18,19,20],[10,11,12,13,14,15,16,17,18,19]]");
+		equal(page.part([row], intervals, 200, 300).rows[0].values, "[]");
+		equal(page.span(intervals, {}), `{"begin":0,"end":100}`);
+		equal(page.span(intervals, {range: 30}), `{"begin":70,"end":100}`);
+		equal(page.span(intervals.slice(0, 10), {range: 300}), `{"begin":-50,"end":10}`);
+		equal(page.span(intervals, {range: 30, frozen: 90}), `{"begin":60,"end":90}`);
+		equal(page.span(intervals, {range: 30, zoom: [3, 7]}), `{"begin":3,"end":7}`);
+		equal(page.zoomed(intervals, {}, 40, 0.5), "[20,70]");
+		equal(page.zoomed(intervals, {zoom: [0, 20]}, 5, 2), "[0,40]");
+		equal(page.zoomed(intervals, {zoom: [20, 70]}, 40, 2), "null");
+		equal(page.zoomed(intervals, {zoom: [20, 22]}, 21, 0.5), "[20,22]");
+		const drawn = page.chart([row], intervals, 600, {clock: 1e9});
+		equal([...drawn.matchAll(/>(\d\d:\d\d:\d\d)</g)].map((m) => m[1]), `["01:47:00","01:47:30","01:48:00"]`);
+	' "$UNCORE_SOURCE_ROOT/web/page.js"
+}
+
+@test "histograms of several intervals are summed bin by bin, and percentiles are those of the sum" {
+	# shellcheck disable=SC2016 # of JavaScript
+	node -e '
+		const page = require(process.argv[1]);
+		const one = {samples: 10, min: -1, max: 2 ** 10, bins: [[null, 1, 0.1], [320, 9, 0.9]]};
+		const two = {samples: 90, min: 2 ** 9, max: 2 ** 15, bins: [[320, 80, 8], [480, 10, 1]]};
+		const sum = page.joined([one, null, two, undefined]);
+		const is = (right, what) => { if (!right) throw new Error(`${what}: ${JSON.stringify(sum)}`); };
+		is(JSON.stringify(sum.bins) === "[[null,1,0.1],[320,89,8.9],[480,10,1]]" && sum.samples === 100, "bins");
+		is(sum.min === -1 && sum.max === 2 ** 15, "bounds");
+		is(sum.p50 === 2 ** (319.5 / 32) && sum.p90 === sum.p50 && sum.p99 === 2 ** (479.5 / 32), "percentiles");
+		is(page.joined([sum, two]).samples === 190, "again");
+	' "$UNCORE_SOURCE_ROOT/web/page.js"
+}
+
 @test "a page is one run: --append, -r, --summary and --dry-run are refused" {
 	for options in "--append -o x" "-r 2 -- true" "-I 1s --summary" --dry-run; do
 		# shellcheck disable=SC2086 # words are meant
