@@ -261,6 +261,55 @@ equal() {
 	' "$UNCORE_SOURCE_ROOT/web/page.js"
 }
 
+@test "the live page: windows that are held, places, and names that are markup" {
+	"$UNCORE" --source "$SIM_T410" topo -j >"$BATS_TEST_TMPDIR/topology.json"
+	# shellcheck disable=SC2016 # of JavaScript
+	node -e '
+		const live = require(process.argv[1] + "/web/live.js");
+		const equal = (a, b) => { if (JSON.stringify(a) !== b) throw new Error(`${JSON.stringify(a)}, not ${b}`); };
+		const evil = "<img src=x onerror=alert(1)>\"\u0027";
+		const row = (name, more) => ({name, family: "f", unit: "B/s", event: false, place: "all", role: null, filter: null, ceiling: 10,
+			socket: null, node: null, channel: null, port: null, pmu: null, ...more});
+		const rows = [row("memory.bandwidth", {socket: 0, place: "socket 0"}), row("pcie.inbound.read.bandwidth", {port: "0001:00:00.0", place: "port 0001:00:00.0"}),
+			row("link.in.read.latency", {socket: 1, role: evil}), row("matrix.cpu.memory.read.bandwidth"), row("cycles", {family: null, pmu: "nvidia_ucf_pmu_1", place: evil})];
+
+		// Numbers that are there already are dropped; one that is missing is a gap as long as the wall clock says.
+		const data = live.empty(rows), send = (n, time, wall) => live.take(data, {time, interval: 1, wall_ns: wall * 1e9, values: rows.map(() => n)}, n, 5);
+		live.marked(data, [[1, "suspect", evil]]);
+		equal([[0, 1, 1], [1, 2, 2], [1, 2, 2], [0, 1, 1], [2, 3.0001, 3]].map((w) => send(...w)), "[true,true,false,false,true]");
+		equal(data.intervals.map((w) => w.time), "[1,2,3]");
+		send(5, 6, 6);
+		equal(data.intervals.map((w) => w.time), "[1,2,3,5,6]");
+		equal(data.rows[0].values, "[0,1,2,null,5]");
+		equal(data.rows[1].quality[4], JSON.stringify(["suspect", evil]));
+		send(6, 7, 7);
+		equal([data.intervals.length, data.rows[0].values, data.rows[0].quality.length], "[5,[1,2,null,5,6],5]");
+
+		// Histograms are summed, those that are there already are not; the oldest are dropped.
+		for (const n of [6, 6, 7, 8])
+			live.sum(data, rows.map(() => ({samples: 1, min: 1, max: 1, bins: [[0, 1, 1]]})), n, 700);
+		equal([data.blocks.length, data.blocks[0].of[0].samples], "[1,3]");
+		for (let n = 9; n < 900; n++)
+			live.sum(data, [{samples: 1, min: 1, max: 1, bins: [[0, 1, 1]]}], n, 700);
+		equal([data.blocks.length, data.blocks[0].count], "[10,70]");
+
+		// Machine, sockets, kinds, and what is below them.
+		const t = JSON.parse(require("fs").readFileSync(process.argv[2])), top = live.placesOf(t, data.rows);
+		equal(top.below.map((each) => each.name), `["Matrix","Socket 0","Socket 1"]`);
+		equal(top.rows, "[0,1,2,3,4]");
+		equal(top.below[1].below.map((each) => [each.name, each.rows]), `[["Memory",[0]],["PCIe",[1]],["Links",[]]]`);
+		equal(top.below[2].below.map((each) => [each.name, each.rows]), `[["Memory",[4]],["PCIe",[]],["Links",[2]]]`);
+		equal(top.below[1].below[1].below[0].below.map((each) => [each.name, each.rows]), `[["nvme0",[1]]]`);
+		equal(live.way(top, "0.1.1").map((each) => each.name), `["Machine","Socket 0","PCIe"]`);
+		equal(live.way(top, "0.9.1").map((each) => each.name), `["Machine"]`);
+
+		const markup = live.treeMarkup(top) + live.tables(top, data.rows, new Set(top.rows), t) + data.rows.map((r) =>
+			live.explainMarkup([r], {title: evil, formula: evil, evidence: evil})).join("");
+		if (/<img|NaN|undefined|null|\[object/.test(markup) || !/&#60;img/.test(markup)) throw new Error(markup);
+		if (!/from cpu<\/th><td data-row="3"/.test(markup) || !/60 %<span/.test(markup)) throw new Error("matrix, or share of the ceiling");
+	' "$UNCORE_SOURCE_ROOT" "$BATS_TEST_TMPDIR/topology.json"
+}
+
 @test "a page is one run: --append, -r, --summary and --dry-run are refused" {
 	for options in "--append -o x" "-r 2 -- true" "-I 1s --summary" --dry-run; do
 		# shellcheck disable=SC2086 # words are meant
