@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: MIT */
+/* What a client gets: whether it may ask, and the text at the path. */
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/eventfd.h>
+
+#include "cli.h"
+#include "serve/server.h"
+
+/* ---- what a request may ask for ---- */
+
+/* The preference of one range of an Accept header, which ends at `end`; 1 without a q. */
+static double preference(const char *range, const char *end)
+{
+	for (const char *p = range; (p = memchr(p, ';', (size_t)(end - p)));) {
+		p++;
+		p += strspn(p, " \t");
+		if ((*p == 'q' || *p == 'Q') && p[1] == '=')
+			return strtod(p + 2, NULL);
+	}
+	return 1;
+}
+
+/* True when the client wants OpenMetrics 1.0 at least as much as plain text. */
+static bool prefers_openmetrics(const char *accept)
+{
+	static const char om[] = "application/openmetrics-text", plain[] = "text/plain";
+	double q_om = 0, q_plain = 0, q;
+
+	while (accept && *accept) {
+		const char *end = accept + strcspn(accept, ","), *version;
+
+		accept += strspn(accept, " \t");
+		if (accept > end)
+			break;
+		q = preference(accept, end);
+		version = memmem(accept, (size_t)(end - accept), "version=", 8);
+		if (strncasecmp(accept, om, strlen(om)) == 0 &&
+		    (!version || strncmp(version + 8, "1.0", 3) == 0))
+			q_om = q > q_om ? q : q_om;
+		else if (strncasecmp(accept, plain, strlen(plain)) == 0)
+			q_plain = q > q_plain ? q : q_plain;
+		accept = end + (*end == ',');
+	}
+	return q_om > 0 && q_om >= q_plain;
+}
+
+/* A page of another origin can reach this server through a name of its own that it lets point here (DNS rebinding),
+ * but it has no password and no certificate for it. Addresses, localhost, the name of this machine and names that the
+ * user gives are no such names. */
+static bool is_known_host(struct http *h, const char *host)
+{
+	bool closed;
+	size_t len = host ? strcspn(host, host[0] == '[' ? "]" : ":") : 0;
+	const char *known = h->setup.hosts;
+
+	pthread_mutex_lock(&h->lock);
+	closed = web_is_closed(h->servers->web);
+	pthread_mutex_unlock(&h->lock);
+	if (closed || !host || host[0] == '[' || strspn(host, "0123456789.") == len)
+		return true;
+	if (len == strlen("localhost") && strncasecmp(host, "localhost", len) == 0)
+		return true;
+	if (len == strlen(h->uts.nodename) && strncasecmp(host, h->uts.nodename, len) == 0)
+		return true;
+	for (; known && *known; known += *known == ',') {
+		size_t length = strcspn(known, ",");
+
+		if (len == length && strncasecmp(host, known, len) == 0)
+			return true;
+		known += length;
+	}
+	return false;
+}
+
+static enum MHD_Result answer_error(struct http *h, struct MHD_Connection *connection,
+				    unsigned code, const char *text)
+{
+	struct MHD_Response *response = MHD_create_response_from_buffer(
+		strlen(text), (void *)(uintptr_t)text, MHD_RESPMEM_PERSISTENT);
+	enum MHD_Result result;
+
+	if (!response)
+		return MHD_NO;
+	pthread_mutex_lock(&h->lock);
+	h->counts.refused++;
+	response_add_headers(h, response);
+	pthread_mutex_unlock(&h->lock);
+	MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, "text/plain");
+	MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
+	if (code == MHD_HTTP_METHOD_NOT_ALLOWED)
+		MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
+	if (code == MHD_HTTP_UNAUTHORIZED)
+		MHD_add_response_header(response, MHD_HTTP_HEADER_WWW_AUTHENTICATE,
+					"Basic realm=\"uncore\", charset=\"UTF-8\"");
+	result = MHD_queue_response(connection, code, response);
+	MHD_destroy_response(response);
+	return result;
+}
+
+static enum MHD_Result answer_text(struct http *h, struct MHD_Connection *connection,
+				   enum http_text which)
+{
+	struct connection *c = connection_of(connection);
+	enum MHD_Result result = MHD_NO;
+	struct MHD_Response *text;
+
+	pthread_mutex_lock(&h->lock);
+	text = text_response(h, which);
+	if (text) {
+		/* The answer has a reference of its own. */
+		result = MHD_queue_response(connection, MHD_HTTP_OK, text);
+		h->counts.scrapes++;
+		if (c)
+			c->text = text;
+	}
+	pthread_mutex_unlock(&h->lock);
+	return result;
+}
+
+/* ---- who may ask ---- */
+
+static bool has_certificate(struct http *h, struct MHD_Connection *connection)
+{
+	const union MHD_ConnectionInfo *info =
+		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
+	bool has;
+
+	pthread_mutex_lock(&h->lock);
+	has = web_has_certificate(h->servers->web, info ? info->tls_session : NULL);
+	pthread_mutex_unlock(&h->lock);
+	return has;
+}
+
+/* *wait: it is not known yet. The connection is suspended, and this is called again when the thread knows. */
+static bool has_password(struct http *h, struct MHD_Connection *connection, bool *wait)
+{
+	const char *authorization = MHD_lookup_connection_value(connection, MHD_HEADER_KIND,
+								MHD_HTTP_HEADER_AUTHORIZATION);
+	struct connection *c = connection_of(connection);
+	const struct web_config *web;
+	bool right;
+
+	pthread_mutex_lock(&h->lock);
+	web = h->servers->web;
+	right = !web->user_count || (c && c->check == RIGHT) ||
+		(authorization && web_is_known(web, authorization));
+	if (!right && authorization && c && c->check == NOT_CHECKED && !h->stopping) {
+		*wait = true;
+		c->check = ASKED;
+		c->authorization = cli_copy(authorization);
+		MHD_suspend_connection(connection);
+		eventfd_write(h->wake_fd, 1);
+	}
+	pthread_mutex_unlock(&h->lock);
+	return right;
+}
+
+/* ---- requests ---- */
+
+static enum MHD_Result answer_path(struct http *h, struct MHD_Connection *connection,
+				   const char *path)
+{
+	const char *accept =
+		MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_ACCEPT);
+
+	if (strcmp(path, "/metrics") == 0)
+		return answer_text(h, connection,
+				   prefers_openmetrics(accept) ? HTTP_OPENMETRICS : HTTP_METRICS);
+	return answer_error(h, connection, MHD_HTTP_NOT_FOUND, "not found; there is /metrics\n");
+}
+
+/* NOLINTNEXTLINE(readability-function-size): the parameters are libmicrohttpd's */
+enum MHD_Result answer(void *context, struct MHD_Connection *connection, const char *path,
+		       const char *method, const char *version, const char *upload,
+		       size_t *upload_size, void **request)
+{
+	struct http *h = context;
+	bool wait = false, first = !*request;
+
+	(void)version, (void)upload, (void)upload_size;
+	connection_set_deadline(h, connection, ANSWER_NS);
+	if (!has_certificate(h, connection))
+		return answer_error(h, connection, MHD_HTTP_FORBIDDEN,
+				    "a certificate of the client is needed\n");
+	if (!has_password(h, connection, &wait))
+		return wait ? MHD_YES
+			    : answer_error(h, connection, MHD_HTTP_UNAUTHORIZED,
+					   "a user and password are needed\n");
+	if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 && strcmp(method, MHD_HTTP_METHOD_HEAD) != 0)
+		return answer_error(h, connection, MHD_HTTP_METHOD_NOT_ALLOWED,
+				    "only GET and HEAD\n");
+	if (!is_known_host(h, MHD_lookup_connection_value(connection, MHD_HEADER_KIND,
+							  MHD_HTTP_HEADER_HOST)))
+		return answer_error(h, connection, MHD_HTTP_MISDIRECTED_REQUEST,
+				    "the Host header has a name that is not this machine's; "
+				    "uncore serve --host NAME allows it\n");
+	/* After an answer to the first of two calls the library would close the connection. */
+	*request = h;
+	if (first)
+		return MHD_YES;
+	return answer_path(h, connection, path);
+}

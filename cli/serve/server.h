@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+/* What the files of the HTTP server share: http.c the servers, connection.c their clients, answer.c what clients get. */
+#ifndef CLI_SERVER_H
+#define CLI_SERVER_H
+
+#include <microhttpd.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/utsname.h>
+
+#include "serve/http.h"
+#include "serve/listen.h"
+#include "serve/web-config.h"
+
+/* A client may take so long for the headers of its first request, to take the answer, and to finish the headers of the
+ * next request on the same connection. Prometheus scrapes at least once a minute. */
+#define HEADERS_NS (5 * NS_PER_S)
+#define ANSWER_NS (30 * NS_PER_S)
+#define IDLE_NS (90 * NS_PER_S)
+/* Whether the password of a request is right: bcrypt takes so long that it is not done in the thread of the answers. */
+enum check { NOT_CHECKED, ASKED, RIGHT, WRONG };
+
+struct connection {
+	struct connection *next, **link; /* of the list */
+	struct MHD_Connection *mhd;
+	int fd;
+	uint64_t deadline_ns;
+	const struct MHD_Response *text; /* which it takes; NULL: none */
+	enum check check;
+	char *authorization; /* that is to be checked: the connection is suspended */
+};
+
+/* One for each version of the web configuration: the old ones stay until their clients have gone. */
+struct server {
+	struct server *next;
+	struct MHD_Daemon *daemon;
+	struct web_config *web;
+	int fd;               /* of its own, for the same socket */
+	uint64_t replaced_ns; /* since when it accepts no more clients */
+};
+
+struct http {
+	struct http_setup setup;
+	struct listener listener;
+	struct utsname uts;
+	pthread_t thread;
+	bool running;
+	int wake_fd;             /* of the thread */
+	struct web_config *seen; /* the latest; it has errors if no server has it */
+	uint64_t changed_ns;     /* when a change of its files was seen; 0: none */
+	atomic_bool stopping;
+	pthread_mutex_t lock;   /* for what follows */
+	struct server *servers; /* the latest first */
+	struct connection *connections;
+	struct MHD_Response *texts[HTTP_TEXTS];
+	size_t held_bytes; /* of all texts that are not freed */
+	struct http_counts counts;
+};
+
+/* ---- answer.c ---- */
+
+/* libmicrohttpd's handler of requests. */
+enum MHD_Result answer(void *context, struct MHD_Connection *connection, const char *path,
+		       const char *method, const char *version, const char *upload,
+		       size_t *upload_size, void **request);
+
+/* ---- text.c ---- */
+
+/* Adds those of the web configuration. With the lock. */
+void response_add_headers(const struct http *h, struct MHD_Response *response);
+
+/* The text that was published last, NULL without one. With the lock. */
+struct MHD_Response *text_response(struct http *h, enum http_text which);
+void texts_free(struct http *h);
+
+/* ---- connection.c ---- */
+
+/* libmicrohttpd's notifications. */
+void connection_notify(void *context, struct MHD_Connection *connection, void **socket_context,
+		       enum MHD_ConnectionNotificationCode code);
+void connection_completed(void *context, struct MHD_Connection *connection, void **request,
+			  enum MHD_RequestTerminationCode code);
+
+struct connection *connection_of(struct MHD_Connection *connection);
+/* When a request begins to be answered, and when it has ended. */
+void connection_set_deadline(struct http *h, struct MHD_Connection *connection, uint64_t ns);
+/* The library's own timeout begins anew with each byte: a slow client would stay for ever. */
+void connections_cut_slow(struct http *h);
+/* Clients that take the text which is the oldest. With the lock. */
+void connections_cut_oldest(struct http *h);
+
+#endif
