@@ -72,9 +72,9 @@ static bool start_server(struct http *h, struct web_config *web)
 	return false;
 }
 
-static void stop_server(struct server *s)
+/* Of a daemon that was stopped, which closes its socket if it was not replaced. */
+static void free_server(struct server *s)
 {
-	MHD_stop_daemon(s->daemon); /* closes its socket, too, if it was not replaced */
 	if (s->replaced_ns)
 		close(s->fd);
 	web_free(s->web);
@@ -95,7 +95,8 @@ static void stop_old(struct http *h)
 		pthread_mutex_lock(&h->lock);
 		*link = s->next;
 		pthread_mutex_unlock(&h->lock);
-		stop_server(s);
+		MHD_stop_daemon(s->daemon);
+		free_server(s);
 	}
 }
 
@@ -247,9 +248,12 @@ void http_close(struct http *h)
 	}
 	if (!h->servers || h->seen != h->servers->web)
 		web_free(h->seen);
+	/* Until all have stopped, clients are answered. */
+	for (struct server *s = h->servers; s; s = s->next)
+		MHD_stop_daemon(s->daemon);
 	for (struct server *s; (s = h->servers);) {
 		h->servers = s->next;
-		stop_server(s);
+		free_server(s);
 	}
 	listener_close(&h->listener);
 	listener_remove(&h->listener);
