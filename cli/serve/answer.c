@@ -46,6 +46,19 @@ static bool prefers_openmetrics(const char *accept)
 	return q_om > 0 && q_om >= q_plain;
 }
 
+static bool accepts_gzip(const char *encodings)
+{
+	while (encodings && *encodings) {
+		const char *end = encodings + strcspn(encodings, ",");
+
+		encodings += strspn(encodings, " \t");
+		if (strncasecmp(encodings, "gzip", 4) == 0 && strchr(",; \t", encodings[4]))
+			return preference(encodings, end) > 0;
+		encodings = end + (*end == ',');
+	}
+	return false;
+}
+
 /* A page of another origin can reach this server through a name of its own that it lets point here (DNS rebinding),
  * but it has no password and no certificate for it. Addresses, localhost, the name of this machine and names that the
  * user gives are no such names. */
@@ -102,12 +115,14 @@ static enum MHD_Result answer_error(struct http *h, struct MHD_Connection *conne
 static enum MHD_Result answer_text(struct http *h, struct MHD_Connection *connection,
 				   enum http_text which)
 {
+	const char *encodings = MHD_lookup_connection_value(connection, MHD_HEADER_KIND,
+							    MHD_HTTP_HEADER_ACCEPT_ENCODING);
 	struct connection *c = connection_of(connection);
 	enum MHD_Result result = MHD_NO;
 	struct MHD_Response *text;
 
 	pthread_mutex_lock(&h->lock);
-	text = text_response(h, which);
+	text = text_response(h, which, accepts_gzip(encodings));
 	if (text) {
 		/* The answer has a reference of its own. */
 		result = MHD_queue_response(connection, MHD_HTTP_OK, text);

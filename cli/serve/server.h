@@ -54,7 +54,12 @@ struct http {
 	pthread_mutex_t lock;   /* for what follows */
 	struct server *servers; /* the latest first */
 	struct connection *connections;
-	struct MHD_Response *texts[HTTP_TEXTS];
+	struct http_answer {
+		struct MHD_Response *plain;      /* NULL: nothing was published */
+		struct MHD_Response *compressed; /* NULL: no client has asked for it */
+		const char *data;
+		size_t len;
+	} texts[HTTP_TEXTS];
 	size_t held_bytes; /* of all texts that are not freed */
 	struct http_counts counts;
 };
@@ -71,8 +76,8 @@ enum MHD_Result answer(void *context, struct MHD_Connection *connection, const c
 /* Adds those of the web configuration. With the lock. */
 void response_add_headers(const struct http *h, struct MHD_Response *response);
 
-/* The text that was published last, NULL without one. With the lock. */
-struct MHD_Response *text_response(struct http *h, enum http_text which);
+/* The text that was published last, NULL without one. With the lock, which it may release meanwhile. */
+struct MHD_Response *text_response(struct http *h, enum http_text which, bool compressed);
 void texts_free(struct http *h);
 
 /* ---- connection.c ---- */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The texts that the loop publishes. */
+/* The texts that the loop publishes: clients take them as they are, or compressed. */
 #include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
 
 #include "cli.h"
 #include "serve/server.h"
@@ -68,36 +70,88 @@ static struct MHD_Response *new_response(struct http *h, enum http_text which, c
 	if (!response)
 		return NULL;
 	MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, types[which]);
+	MHD_add_response_header(response, MHD_HTTP_HEADER_VARY, "Accept, Accept-Encoding");
 	response_add_headers(h, response);
 	return response;
 }
 
-struct MHD_Response *text_response(struct http *h, enum http_text which)
+/* By gzip, as fast as it can. NULL: out of memory. */
+static char *compress_text(const char *data, size_t len, size_t *compressed)
 {
-	return h->texts[which];
+	z_stream z = {.next_in = (Bytef *)(uintptr_t)data, .avail_in = (uInt)len};
+	char *to = NULL;
+
+	if (len > UINT32_MAX / 2 || deflateInit2(&z, 1, Z_DEFLATED, 16 + MAX_WBITS, 8, 0) != Z_OK)
+		return NULL;
+	z.avail_out = (uInt)deflateBound(&z, len);
+	to = cli_realloc(NULL, z.avail_out, 1);
+	z.next_out = (Bytef *)to;
+	deflate(&z, Z_FINISH);
+	*compressed = z.total_out;
+	deflateEnd(&z);
+	return to;
+}
+
+/* Without the lock while it compresses, as the loop that counts would wait for it. */
+static void add_compressed(struct http *h, enum http_text which)
+{
+	struct http_answer *a = &h->texts[which];
+	const struct MHD_Response *plain = a->plain;
+	size_t len = a->len, compressed_len = 0;
+	char *copy = cli_realloc(NULL, len + 1, 1), *data;
+
+	memcpy(copy, a->data, len);
+	pthread_mutex_unlock(&h->lock);
+	data = compress_text(copy, len, &compressed_len);
+	free(copy);
+	pthread_mutex_lock(&h->lock);
+	/* It may have been replaced, or another client has done the same. */
+	if (!data || a->plain != plain || a->compressed) {
+		free(data);
+		return;
+	}
+	a->compressed = new_response(h, which, data, compressed_len);
+	if (a->compressed)
+		MHD_add_response_header(a->compressed, MHD_HTTP_HEADER_CONTENT_ENCODING, "gzip");
+}
+
+struct MHD_Response *text_response(struct http *h, enum http_text which, bool compressed)
+{
+	struct http_answer *a = &h->texts[which];
+
+	if (compressed && a->plain && !a->compressed)
+		add_compressed(h, which);
+	return compressed && a->compressed ? a->compressed : a->plain;
+}
+
+static void free_answer(struct http_answer *a)
+{
+	if (a->plain)
+		MHD_destroy_response(a->plain);
+	if (a->compressed)
+		MHD_destroy_response(a->compressed);
 }
 
 void http_publish(struct http *h, enum http_text which, struct buffer *text)
 {
-	struct MHD_Response *response, *old = NULL;
+	struct http_answer old = {0}, *a = &h->texts[which];
+	struct MHD_Response *response;
 
 	pthread_mutex_lock(&h->lock);
 	response = new_response(h, which, text->data, text->len);
 	if (h->held_bytes > HELD_BYTES + text->len * 2 * HTTP_TEXTS)
 		connections_cut_oldest(h);
 	if (response) { /* else the text before stays */
-		old = h->texts[which];
-		h->texts[which] = response;
+		old = *a;
+		*a = (struct http_answer){.plain = response, .data = text->data, .len = text->len};
 	}
 	pthread_mutex_unlock(&h->lock);
 	*text = (struct buffer){0};
-	if (old)
-		MHD_destroy_response(old);
+	free_answer(&old);
 }
 
 void texts_free(struct http *h)
 {
 	for (size_t i = 0; i < HTTP_TEXTS; i++)
-		if (h->texts[i])
-			MHD_destroy_response(h->texts[i]);
+		free_answer(&h->texts[i]);
 }

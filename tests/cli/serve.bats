@@ -47,6 +47,26 @@ parser() {
 	[ -n "$python" ] || skip 'python3-prometheus-client is not installed: checked without it'
 }
 
+@test "clients that take gzip get the same text" {
+	local encoding
+
+	command -v curl >/dev/null || skip 'curl is not installed: tools/setup test'
+	serve --source "$SIM_SPR" serve --listen unix:socket -I 1min mem pcie
+	for encoding in '' identity 'gzip;q=0' 'gzip2, deflate'; do
+		curl -sS --unix-socket socket -D headers -H "Accept-Encoding: $encoding" http://localhost/metrics >plain
+		! grep -qi '^content-encoding' headers || fail "$encoding: $(<headers)"
+		grep -q ^uncore_build_info plain
+	done
+	for encoding in gzip 'deflate, gzip;q=1.0' 'br;q=1, gzip ; q=0.1, *;q=0'; do
+		curl -sS --unix-socket socket -D headers -H "Accept-Encoding: $encoding" http://localhost/metrics >compressed
+		grep -qi '^content-encoding: gzip' headers || fail "$encoding: $(<headers)"
+		gzip -dc <compressed >text
+		diff <(grep -v ^uncore_scrapes plain) <(grep -v ^uncore_scrapes text)
+	done
+	curl -sS --unix-socket socket --compressed -H 'Accept: application/openmetrics-text' http://localhost/metrics | grep -q '^# EOF'
+	stop TERM
+}
+
 @test "promtool accepts the text" {
 	command -v promtool >/dev/null || skip 'promtool is not installed: tools/setup promtool'
 	serve --source "$SIM_SPR" serve --listen unix:socket -I 100ms --sample 10ms mem pcie link cache
