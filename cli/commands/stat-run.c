@@ -495,12 +495,12 @@ int stat_pin(struct cli *cli, const char *text)
 /* Options that make no sense for a recording are usage errors. */
 static int begin_replay(struct cli *cli, const struct stat_options *o)
 {
-	const char *wrong = o->command      ? "a COMMAND"
-			    : o->timeout_ns ? "--timeout"
-			    : o->delay_ns   ? "-D"
-			    : o->control    ? "--control"
-			    : o->recorder   ? "record"
-					    : NULL;
+	const char *wrong = o->command                            ? "a COMMAND"
+			    : o->timeout_ns                       ? "--timeout"
+			    : o->delay_ns                         ? "-D"
+			    : o->control                          ? "--control"
+			    : o->recorder && o->recorder->to_file ? "record"
+								  : NULL;
 	uint64_t interval_ns = cli->replay->interval_ns;
 	struct human h;
 

@@ -112,6 +112,38 @@ static enum MHD_Result answer_error(struct http *h, struct MHD_Connection *conne
 	return result;
 }
 
+/* Queues and frees a response; NULL: out of memory. */
+static enum MHD_Result answer_with(struct http *h, struct MHD_Connection *connection,
+				   struct MHD_Response *response, const char *type)
+{
+	enum MHD_Result result;
+
+	if (!response)
+		return MHD_NO;
+	pthread_mutex_lock(&h->lock);
+	response_add_headers(h, response);
+	pthread_mutex_unlock(&h->lock);
+	MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, type);
+	MHD_add_response_header(response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-cache");
+	result = MHD_queue_response(connection, MHD_HTTP_OK, response);
+	MHD_destroy_response(response);
+	return result;
+}
+
+/* A document that is made now; an empty one is an error, with this sentence. */
+static enum MHD_Result answer_document(struct http *h, struct MHD_Connection *connection,
+				       struct buffer text, unsigned code, const char *error)
+{
+	struct MHD_Response *response;
+
+	if (!text.len)
+		return answer_error(h, connection, code, error);
+	response = document_response(h, &text);
+	return response ? answer_with(h, connection, response, "application/json")
+			: answer_error(h, connection, MHD_HTTP_SERVICE_UNAVAILABLE,
+				       "too many clients do not read\n");
+}
+
 static enum MHD_Result answer_text(struct http *h, struct MHD_Connection *connection,
 				   enum http_text which)
 {
@@ -131,7 +163,9 @@ static enum MHD_Result answer_text(struct http *h, struct MHD_Connection *connec
 			c->text = text;
 	}
 	pthread_mutex_unlock(&h->lock);
-	return result;
+	return !text ? answer_error(h, connection, MHD_HTTP_NOT_FOUND,
+				    "a recording is shown, which has no /metrics\n")
+		     : result;
 }
 
 /* ---- who may ask ---- */
@@ -177,12 +211,30 @@ static bool has_password(struct http *h, struct MHD_Connection *connection, bool
 static enum MHD_Result answer_path(struct http *h, struct MHD_Connection *connection,
 				   const char *path)
 {
+	const struct http_page *page = h->setup.pages;
+	struct buffer text = {0};
 	const char *accept =
 		MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_ACCEPT);
 
 	if (strcmp(path, "/metrics") == 0)
 		return answer_text(h, connection,
 				   prefers_openmetrics(accept) ? HTTP_OPENMETRICS : HTTP_METRICS);
+	if (strcmp(path, "/api/v1/stream") == 0)
+		return answer_with(h, connection, stream_response(h, connection),
+				   "text/event-stream");
+	if (strcmp(path, "/api/v1/values") == 0) {
+		live_put_latest(h->setup.live, &text);
+		return answer_document(h, connection, text, MHD_HTTP_SERVICE_UNAVAILABLE,
+				       "the first interval has not ended\n");
+	}
+	for (; page->path; page++)
+		if (strcmp(path, page->path) == 0)
+			return answer_with(
+				h, connection,
+				MHD_create_response_from_buffer(strlen(page->text),
+								(void *)(uintptr_t)page->text,
+								MHD_RESPMEM_PERSISTENT),
+				page->type);
 	return answer_error(h, connection, MHD_HTTP_NOT_FOUND, "not found; there is /metrics\n");
 }
 

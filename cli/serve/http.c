@@ -7,12 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "cli.h"
 #include "serve/server.h"
 
-#define CONNECTIONS 512u           /* in all, */
+#define CONNECTIONS 2048u          /* in all, */
 #define CONNECTIONS_OF_ADDRESS 64u /* and of one address */
 #define REQUEST_BYTES 16384u       /* memory of a connection: its headers */
 /* Malformed requests are the client's error, and as many as it likes: they are not logged. */
@@ -138,6 +139,7 @@ static void read_changes(struct http *h)
 	if (!status) {
 		MHD_quiesce_daemon(old->daemon);
 		old->replaced_ns = cli_now_ns();
+		http_wake(h);
 	}
 	cli_error("%s: %s", h->setup.web_config,
 		  status ? "the configuration before stays in use"
@@ -217,11 +219,24 @@ int http_open(struct http **out, const struct http_setup *setup)
 	return status;
 }
 
+/* For all connections, beside the counters. What the system does not allow is refused later, when it is needed. */
+static void raise_file_limit(void)
+{
+	const rlim_t enough = 2 * (rlim_t)CONNECTIONS;
+	struct rlimit files;
+
+	if (getrlimit(RLIMIT_NOFILE, &files) || files.rlim_cur >= enough)
+		return;
+	files.rlim_cur = files.rlim_max < enough ? files.rlim_max : enough;
+	setrlimit(RLIMIT_NOFILE, &files);
+}
+
 int http_start(struct http *h)
 {
 	sigset_t all, old;
 	bool started;
 
+	raise_file_limit();
 	h->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
@@ -240,6 +255,7 @@ void http_close(struct http *h)
 	if (h->running) {
 		pthread_mutex_lock(&h->lock);
 		h->stopping = true;
+		streams_wake(h);
 		pthread_mutex_unlock(&h->lock);
 		eventfd_write(h->wake_fd, 1);
 		pthread_join(h->thread, NULL);
@@ -266,6 +282,13 @@ void http_close(struct http *h)
 const char *http_address(const struct http *h)
 {
 	return h->listener.name;
+}
+
+void http_wake(struct http *h)
+{
+	pthread_mutex_lock(&h->lock);
+	streams_wake(h);
+	pthread_mutex_unlock(&h->lock);
 }
 
 struct http_counts http_counts(struct http *h)

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "output/buffer.h"
+#include "serve/live.h"
 
 struct http;
 
@@ -18,12 +19,19 @@ enum http_text {
 	HTTP_TEXTS,
 };
 
+/* A text that does not change. */
+struct http_page {
+	const char *path, *type, *text;
+};
+
 struct http_setup {
 	const char
 		*listen;   /* ADDRESS:PORT, [ADDRESS]:PORT, :PORT for all addresses, or unix:PATH */
 	const char *hosts; /* further names in the Host header, separated by commas; or NULL */
-	const char *web_config; /* file of TLS, passwords and headers; or NULL */
-	bool insecure;          /* other machines may connect without TLS and a password */
+	const char *web_config;        /* file of TLS, passwords and headers; or NULL */
+	bool insecure;                 /* other machines may connect without TLS and a password */
+	struct live *live;             /* at /api/v1/stream and /api/v1/values */
+	const struct http_page *pages; /* read from http_start() on; the last one has no path */
 };
 
 /* Binds the socket, or takes the one of systemd (LISTEN_FDS); clients wait until http_start(). Returns an exit code. */
@@ -38,10 +46,14 @@ const char *http_address(const struct http *h);
 /* Replaces a text: requests from now on get this one. Takes the text over and leaves the buffer empty. */
 void http_publish(struct http *h, enum http_text which, struct buffer *text);
 
+/* An interval was added to the setup's `live`. */
+void http_wake(struct http *h);
+
 struct http_counts {
 	uint64_t scrapes; /* answered with a text */
 	uint64_t refused; /* with an error: unknown path, method or host, no credentials */
 	uint64_t cut;     /* connections ended because they were too slow */
+	uint64_t streams; /* clients that follow the intervals now */
 };
 struct http_counts http_counts(struct http *h);
 

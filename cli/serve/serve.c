@@ -2,18 +2,22 @@
 /* `uncore serve`: the loop of stat counts, and each interval is added to the sums that HTTP clients get. */
 #include <errno.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/utsname.h>
 #include <time.h>
 
 #include "cli.h"
 #include "commands/stat.h"
 #include "options.h"
 #include "output/buffer.h"
+#include "recording/replay.h"
 #include "serve/exposition.h"
 #include "serve/http.h"
 #include "serve/listen.h"
+#include "serve/live.h"
 #include "serve/series.h"
 
 #define CONFIG "/etc/uncore/serve.conf"
@@ -27,6 +31,10 @@ struct serve {
 	struct http *http;
 	struct series_set series;
 	struct exposition_self self;
+	struct live *live;
+	bool running;
+	struct buffer machine;
+	struct http_page pages[2];
 	char *config_text; /* the options that it has are in use */
 };
 
@@ -49,16 +57,28 @@ static void publish(struct serve *s)
 }
 
 /* The watchdog of systemd ends a service that adds no interval: it must be longer than one, and than the delay. */
-static void notify_ready(const struct stat_options *o)
+static void notify_ready(const struct serve *s)
 {
+	const struct stat_options *o = &s->o;
 	const char *unit = getenv("WATCHDOG_USEC");
 	uint64_t unit_us = unit ? strtoull(unit, NULL, 10) : 0, us = 3 * (o->interval_ns / 1000);
 	char text[64] = "READY=1";
 
-	us = o->delay_ns == DELAY_FOREVER || o->control ? 0 : us + o->delay_ns / 1000;
+	us = o->delay_ns == DELAY_FOREVER || o->control || s->cli->replay ? 0
+									  : us + o->delay_ns / 1000;
 	if (unit_us && (!us || us > unit_us))
 		snprintf(text, sizeof(text), "READY=1\nWATCHDOG_USEC=%" PRIu64, us);
 	notify_systemd(text);
+}
+
+/* A recording has no /metrics. */
+static void show_address(const struct serve *s)
+{
+	const char *address = http_address(s->http);
+	bool unix_socket = strncmp(address, "unix:", strlen("unix:")) == 0;
+	int root = (int)(strlen(address) - (unix_socket ? 0 : strlen("metrics")));
+
+	cli_error("listening on %.*s", s->cli->replay ? root : (int)strlen(address), address);
 }
 
 static int open_serve(void *context, const struct stat_options *o, struct uncore_monitor *m)
@@ -66,13 +86,18 @@ static int open_serve(void *context, const struct stat_options *o, struct uncore
 	struct serve *s = context;
 	int status;
 
+	(void)o;
 	(void)m;
-	publish(s);
+	if (s->running) /* another session of a recording */
+		return CLI_OK;
+	if (!s->cli->replay)
+		publish(s);
 	status = http_start(s->http);
 	if (status)
 		return status;
-	cli_error("listening on %s", http_address(s->http));
-	notify_ready(o);
+	s->running = true;
+	show_address(s);
+	notify_ready(s);
 	return CLI_OK;
 }
 
@@ -85,12 +110,20 @@ static int start_serve(void *context)
 static int add_window(void *context, const struct uncore_sample *sample)
 {
 	struct serve *s = context;
+	const struct replay *replay = s->cli->replay;
 	/* The time of a simulation goes on at each reading. */
 	bool real = uncore_sample_end_ns(sample) != uncore_sample_end_wall_ns(sample);
 	bool first = !s->series.intervals;
+	uint64_t missed = s->series.missed;
 
+	if (replay) {
+		live_add(s->live, sample, replay->missed_now);
+		return CLI_OK;
+	}
 	series_add(&s->series, s->cli->u, sample, real ? s->o.interval_ns : 0);
 	publish(s);
+	live_add(s->live, sample, s->series.missed - missed);
+	http_wake(s->http);
 	notify_systemd("WATCHDOG=1");
 	if (first)
 		cli_error("%zu series of %zu names", s->series.series_count,
@@ -200,8 +233,6 @@ static int take_options(struct serve *s, int argc, char **argv)
 		cli_error("--config must be written in full");
 	else if (s->o.command)
 		cli_error("serve runs no command");
-	else if (cli_replays(s->cli))
-		cli_error("serve counts now, and not from a recording");
 	else
 		return CLI_OK;
 	return CLI_USAGE;
@@ -225,19 +256,82 @@ static void describe_machine(struct serve *s)
 		put_label(&s->self.machine, "hypervisor", hypervisor);
 }
 
+/* What the page shows beside numbers: /api/v1/machine. */
+static int put_machine(struct serve *s)
+{
+	struct uncore *u = s->cli->u;
+	struct utsname uts;
+	bool simulated = uncore_is_simulated(u);
+	int err = uncore_diagnose(u);
+
+	if (err)
+		return cli_fail(s->cli, err);
+	json_print(json_document(
+			   u, RECORD({"version", value_text(uncore_version())},
+				     {"host",
+				      value_text(simulated || uname(&uts) ? NULL : uts.nodename)},
+				     {"cpu_model", value_text(uncore_cpu_model(u))},
+				     {"command_line", value_text(s->cli->command_line)},
+				     {"interval", value_real((double)s->o.interval_ns / 1e9)},
+				     {"topology", value_json(topo_document(u))},
+				     {"findings", value_json(doctor_document(u))})),
+		   JSON_COMPACT, &s->machine);
+	return CLI_OK;
+}
+
+static void add_pages(struct serve *s)
+{
+	const struct http_page pages[] = {
+		{"/api/v1/machine", "application/json", s->machine.data},
+	};
+
+	_Static_assert(sizeof(pages) < sizeof(s->pages), "the last one is empty");
+	memcpy(s->pages, pages, sizeof(pages));
+}
+
+static int open_http(struct serve *s)
+{
+	int status = put_machine(s);
+
+	s->live = live_new(s->cli->u, s->cli->replay != NULL);
+	add_pages(s);
+	s->http_setup.live = s->live;
+	s->http_setup.pages = s->pages;
+	return status ? status : http_open(&s->http, &s->http_setup);
+}
+
 static int prepare(struct serve *s)
 {
 	const char *source = uncore_source(s->cli->u);
+	const struct replay *replay = s->cli->replay;
 	struct timespec now;
 	int status;
 
+	/* A recording may have longer intervals than the default. */
+	if (replay && s->o.interval_ns == NS_PER_S && NS_PER_S % replay->interval_ns)
+		s->o.interval_ns = replay->interval_ns;
 	describe_machine(s);
 	clock_gettime(CLOCK_REALTIME, &now);
 	s->self.start_seconds = (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-	status = http_open(&s->http, &s->http_setup);
+	status = open_http(s);
 	/* Devices of registers are root's. */
 	if (!status && (strncmp(source, "regs:", 5) != 0 || s->user))
 		status = rights_drop(s->user);
+	return status;
+}
+
+/* All of it is read: clients look at it until a signal comes. */
+static int show_recording(struct serve *s)
+{
+	struct signals signals = {.stop_fd = -1, .child_fd = -1};
+	int status = signals_open(&signals);
+	struct pollfd stop = {.fd = signals.stop_fd, .events = POLLIN};
+
+	live_end(s->live);
+	http_wake(s->http);
+	while (!status && poll(&stop, 1, -1) < 1)
+		;
+	signals_close(&signals);
 	return status;
 }
 
@@ -245,8 +339,10 @@ int cmd_serve(struct cli *cli, int argc, char **argv)
 {
 	struct output rows = {0};
 	struct serve s = {.cli = cli};
-	const struct stat_recorder recorder = {
-		.context = &s, .open = open_serve, .start = start_serve, .window = add_window};
+	const struct stat_recorder recorder = {.context = &s,
+					       .open = open_serve,
+					       .start = start_serve,
+					       .window = add_window};
 	int status;
 
 	s.o = (struct stat_options){.repeat = 1,
@@ -261,7 +357,11 @@ int cmd_serve(struct cli *cli, int argc, char **argv)
 		status = prepare(&s);
 	if (!status)
 		status = stat_run(cli, &s.o);
+	if (!status && s.running && cli->replay)
+		status = show_recording(&s);
 	http_close(s.http);
+	live_free(s.live);
+	buffer_free(&s.machine);
 	series_free(&s.series);
 	buffer_free(&s.self.machine);
 	free(s.config_text);

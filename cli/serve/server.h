@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the files of the HTTP server share: http.c the servers, connection.c their clients, answer.c what clients get. */
+/* What the files of the HTTP server share: http.c the servers, connection.c their clients, answer.c what clients get, stream.c
+ * the intervals, one after another. */
 #ifndef CLI_SERVER_H
 #define CLI_SERVER_H
 
@@ -54,13 +55,15 @@ struct http {
 	pthread_mutex_t lock;   /* for what follows */
 	struct server *servers; /* the latest first */
 	struct connection *connections;
+	struct stream *streams;
 	struct http_answer {
 		struct MHD_Response *plain;      /* NULL: nothing was published */
 		struct MHD_Response *compressed; /* NULL: no client has asked for it */
 		const char *data;
 		size_t len;
 	} texts[HTTP_TEXTS];
-	size_t held_bytes; /* of all texts that are not freed */
+	size_t held_bytes;     /* of all texts that are not freed, */
+	size_t document_bytes; /* and of documents */
 	struct http_counts counts;
 };
 
@@ -79,6 +82,8 @@ void response_add_headers(const struct http *h, struct MHD_Response *response);
 /* The text that was published last, NULL without one. With the lock, which it may release meanwhile. */
 struct MHD_Response *text_response(struct http *h, enum http_text which, bool compressed);
 void texts_free(struct http *h);
+/* Takes a document over that one client asked for. NULL: out of memory. */
+struct MHD_Response *document_response(struct http *h, struct buffer *document);
 
 /* ---- connection.c ---- */
 
@@ -95,5 +100,12 @@ void connection_set_deadline(struct http *h, struct MHD_Connection *connection, 
 void connections_cut_slow(struct http *h);
 /* Clients that take the text which is the oldest. With the lock. */
 void connections_cut_oldest(struct http *h);
+
+/* ---- stream.c ---- */
+
+/* The intervals that are kept, then each one when it ends. NULL: out of memory. */
+struct MHD_Response *stream_response(struct http *h, struct MHD_Connection *connection);
+/* There is an interval, or they are over. With the lock. */
+void streams_wake(struct http *h);
 
 #endif

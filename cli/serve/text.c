@@ -20,6 +20,7 @@ struct text {
 	struct http *http;
 	char *data;
 	size_t len;
+	size_t *held; /* of http: the bytes of all of its kind */
 };
 
 void response_add_headers(const struct http *h, struct MHD_Response *response)
@@ -39,33 +40,33 @@ static void free_text(void *context)
 	struct text *text = context;
 
 	pthread_mutex_lock(&text->http->lock);
-	text->http->held_bytes -= text->len;
+	*text->held -= text->len;
 	pthread_mutex_unlock(&text->http->lock);
 	free(text->data);
 	free(text);
 }
 
 /* Takes `data` over. NULL: out of memory. With the lock. */
-static struct MHD_Response *hold(struct http *h, char *data, size_t len)
+static struct MHD_Response *hold(struct http *h, char *data, size_t len, size_t *held)
 {
 	struct text *text = cli_realloc(NULL, 1, sizeof(*text));
 	struct MHD_Response *response =
 		MHD_create_response_from_buffer_with_free_callback_cls(len, data, free_text, text);
 
-	*text = (struct text){h, data, len};
+	*text = (struct text){h, data, len, held};
 	if (!response) {
 		free(data);
 		free(text);
 		return NULL;
 	}
-	h->held_bytes += len;
+	*held += len;
 	return response;
 }
 
 static struct MHD_Response *new_response(struct http *h, enum http_text which, char *data,
 					 size_t len)
 {
-	struct MHD_Response *response = hold(h, data, len);
+	struct MHD_Response *response = hold(h, data, len, &h->held_bytes);
 
 	if (!response)
 		return NULL;
@@ -148,6 +149,17 @@ void http_publish(struct http *h, enum http_text which, struct buffer *text)
 	pthread_mutex_unlock(&h->lock);
 	*text = (struct buffer){0};
 	free_answer(&old);
+}
+
+struct MHD_Response *document_response(struct http *h, struct buffer *document)
+{
+	struct MHD_Response *response;
+
+	pthread_mutex_lock(&h->lock);
+	response = hold(h, document->data, document->len, &h->document_bytes);
+	pthread_mutex_unlock(&h->lock);
+	*document = (struct buffer){0};
+	return response;
 }
 
 void texts_free(struct http *h)

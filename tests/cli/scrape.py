@@ -7,8 +7,12 @@
                                               PARSER: also by python3-prometheus-client
   scrape.py race ADDRESS COUNT                two clients at different intervals see the same sums
   scrape.py raw ADDRESS < REQUEST             first line of the answer to these bytes; "closed" without one
+  scrape.py body ADDRESS PATH                 the document at a path
+  scrape.py stream ADDRESS COUNT [LAST]       events of /api/v1/stream as JSON, until so many windows, a line for each; what the
+                                              client has had before: LAST, an id
   scrape.py value NAME < TEXT                 a sample's value, by its name with labels; fails without one"""
 
+import json
 import re
 import socket
 import sys
@@ -50,6 +54,36 @@ def get(address, openmetrics=False):
     kind = b"application/openmetrics-text; version=1.0.0" if openmetrics else b"text/plain; version=0.0.4"
     assert b"Content-Type: " + kind in head, head
     return body.decode()
+
+
+def open_stream(address, last=None):
+    """The socket, and a file of the lines behind the head of the answer."""
+    s = connect(address)
+    told = f"Last-Event-ID: {last}\r\n" if last else ""
+    s.sendall(f"GET /api/v1/stream HTTP/1.0\r\nHost: localhost\r\n{told}\r\n".encode())
+    lines = s.makefile("r", encoding="utf-8")
+    head = list(iter(lambda: lines.readline().strip(), ""))
+    assert head[0].endswith(" 200 OK") and "Content-Type: text/event-stream" in head, head
+    return s, lines
+
+
+def events(lines):
+    event = {}
+    for line in lines:
+        name, _, value = line.rstrip("\n").partition(": ")
+        if name:
+            event[name] = json.loads(value) if name == "data" else value
+        else:
+            yield event
+            event = {}
+
+
+def stream(address, count, last=None):
+    for event in events(open_stream(address, last)[1]):
+        print(json.dumps(event))
+        count -= event["event"] == "window"
+        if not count:
+            return
 
 
 def samples(text):
@@ -151,8 +185,16 @@ def main():
         race(args[0], int(args[1]))
     elif mode == "raw":
         print(exchange(args[0], sys.stdin.buffer.read()).split(b"\r\n")[0].decode() or "closed")
+    elif mode == "body":
+        request = f"GET {args[1]} HTTP/1.0\r\nHost: localhost\r\n\r\n"
+        head, _, body = exchange(args[0], request.encode()).partition(b"\r\n\r\n")
+        assert b" 200 OK" in head, head
+        print(body.decode(), end="")
+    elif mode == "stream":
+        stream(args[0], int(args[1]), *args[2:])
     elif mode == "value":
         print("%.15g" % samples(sys.stdin.read())[args[0]])
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -410,7 +410,9 @@ answers() {
 @test "more clients than the limit: when they are gone, others are served" {
 	serve --source "$SIM_SPR" serve --listen unix:socket -I 50ms
 	python3 -S - <<-'PYTHON'
-		import errno, socket, time
+		import errno, resource, socket, time
+		hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+		resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 2500), hard))
 		def connect():
 		    s = socket.socket(socket.AF_UNIX)
 		    s.setblocking(False)
@@ -418,7 +420,7 @@ answers() {
 		        time.sleep(0.05)
 		    s.settimeout(60)
 		    return s
-		many = [connect() for _ in range(600)]
+		many = [connect() for _ in range(min(2200, hard - 100))]
 		for s in many:
 		    s.close()
 		time.sleep(3)
@@ -635,8 +637,13 @@ told() {
 	rm run
 	wait "${clients[@]}"
 	[ -z "$(ls lost* 2>/dev/null)" ] || fail "$(cat client*)"
+	# Who follows the intervals must show the new password, too.
+	curl -sS -N -m 60 -u alice:secret --cacert next.pem "${address%/metrics}/api/v1/stream" >followed 3>&- &
+	clients=($!)
+	until grep -q ^id: followed; do sleep 0.1; done
 	sed -i s/alice/bob/ web.yml
 	told 'the new configuration is in use'
+	wait "${clients[@]}" || fail 'the stream was cut in the middle'
 	code 401 -u alice:secret --cacert next.pem "$address"
 	code 200 -u bob:secret --cacert next.pem "$address"
 	echo 'basic_auth_users: {bob: wrong}' >web.yml

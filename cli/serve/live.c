@@ -1,0 +1,410 @@
+/* SPDX-License-Identifier: MIT */
+/* One thread adds intervals, another one hands them out. An event is text with a count of its users: a client that is slow
+ * keeps the one that it takes, and does not get what was forgotten meanwhile. */
+#include "serve/live.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+#include "output/windows.h"
+
+/* What is kept: so many windows, and so many bytes of them. */
+#define KEPT_WINDOWS 600u
+#define KEPT_BYTES (2u << 20)
+#define WHOLE_WINDOWS 2000u  /* of a recording: from then on a window has twice as many intervals */
+
+struct event {
+	unsigned users;
+	size_t len, json; /* of the text, and where its document begins */
+	char text[];
+};
+
+struct live {
+	/* Of the thread that adds. */
+	struct out out;
+	struct windows *next;
+	size_t row_count; /* of all windows */
+	bool whole;
+	uint64_t begin_ns;           /* of the first interval */
+	struct buffer said;          /* the document of `quality` */
+	pthread_mutex_t lock;        /* for what follows */
+	char run[24];                /* a server that was restarted has another one */
+	struct event *start;         /* what the rows are; NULL: nothing was added yet */
+	struct event *quality;       /* of the last window */
+	struct event *distributions; /* likewise; NULL: no short samples, or no reader */
+	struct live_window {
+		struct event *values, *quality;
+	} * windows;
+	size_t count, room;
+	uint64_t first; /* the number of windows[0] */
+	size_t readers;
+	bool ended;
+};
+
+/* ---- events ---- */
+
+/* Of a document, which it frees. `id`: NULL for none. */
+static struct event *new_event(const char *name, const char *id, json_t *document)
+{
+	struct buffer text = {0};
+	struct event *e;
+	size_t json;
+
+	buffer_printf(&text, "event: %s\n", name);
+	if (id)
+		buffer_printf(&text, "id: %s\n", id);
+	buffer_puts(&text, "data: ");
+	json = text.len;
+	json_print(document, JSON_COMPACT | JSON_REAL_PRECISION(15), &text);
+	buffer_puts(&text, "\n"); /* after the one of the document: the end of the event */
+	e = cli_realloc(NULL, sizeof(*e) + text.len, 1);
+	*e = (struct event){.users = 1, .len = text.len, .json = json};
+	memcpy(e->text, text.data, text.len);
+	buffer_free(&text);
+	return e;
+}
+
+static struct event *use(struct event *e)
+{
+	if (e)
+		e->users++;
+	return e;
+}
+
+static void drop(struct event **e)
+{
+	if (*e && !--(*e)->users)
+		free(*e);
+	*e = NULL;
+}
+
+static void replace(struct event **e, struct event *by)
+{
+	drop(e);
+	*e = by;
+}
+
+/* ---- adding ---- */
+
+struct live *live_new(struct uncore *machine, bool whole)
+{
+	struct live *l = cli_realloc(NULL, 1, sizeof(*l));
+
+	/* As in the page of a file that has one window: distributions with their bins. */
+	*l = (struct live){.out = {.output = output_find("html"), .setup = {.machine = machine}},
+			   .next = windows_new(),
+			   .whole = whole,
+			   .lock = PTHREAD_MUTEX_INITIALIZER};
+	return l;
+}
+
+/* With the lock, or when no reader is left. */
+static void forget(struct live *l, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		drop(&l->windows[i].values);
+		drop(&l->windows[i].quality);
+	}
+	l->count -= count;
+	l->first += count;
+	if (count)
+		memmove(l->windows, l->windows + count, l->count * sizeof(*l->windows));
+}
+
+void live_free(struct live *l)
+{
+	if (!l)
+		return;
+	forget(l, l->count);
+	free(l->windows);
+	drop(&l->start);
+	drop(&l->quality);
+	drop(&l->distributions);
+	buffer_free(&l->said);
+	windows_free(l->next);
+	out_free(&l->out);
+	free(l);
+}
+
+/* What the rows are, and the metrics that they have. */
+static json_t *start_document(struct live *l)
+{
+	struct uncore *u = l->out.setup.machine;
+	json_t *metrics = json_array();
+
+	for (size_t i = 0; i < uncore_metric_count(u); i++) {
+		const struct uncore_metric *m = uncore_metric_at(u, i);
+		bool shown = false;
+
+		for (size_t k = 0; k < l->out.row_count && !shown; k++) {
+			const struct uncore_row *row = l->out.rows[k].row;
+
+			shown = row->query.family &&
+				strcmp(row->query.family, uncore_metric_family(m)) == 0 &&
+				strcmp(row->query.name, uncore_metric_name(m)) == 0;
+		}
+		if (shown)
+			json_push(metrics, json_metric(m));
+	}
+	return json_record(RECORD({"schema", value_count(JSON_SCHEMA)}, {"run", value_text(l->run)},
+				  {"live", value_flag(!l->whole)},
+				  {"rows", value_json(windows_rows(&l->out))},
+				  {"metrics", value_json(metrics)}));
+}
+
+/* Six digits are more than a chart or a table shows, and take half the bytes. */
+static void shorten(json_t *list)
+{
+	json_t *value;
+	size_t i;
+
+	json_array_foreach(list, i, value)
+	{
+		double v = json_real_value(value), unit;
+
+		if (!json_is_real(value) || v == 0)
+			continue;
+		unit = pow(10, floor(log10(fabs(v))) - 5);
+		json_real_set(value, unit < 1 ? round(v / unit) / round(1 / unit)
+					      : round(v / unit) * unit);
+	}
+}
+
+/* The window that ends now, without its distributions. */
+static json_t *window_document(struct live *l)
+{
+	static const char *const lists[] = {"values", "rates", "least", "most"};
+	json_t *window = windows_take(l->next, &l->out, false);
+	bool events = false;
+
+	for (size_t i = 0; i < l->out.row_count; i++)
+		events = events || !l->out.rows[i].row->query.family;
+	if (!events)
+		json_object_del(window, "rates");
+	for (size_t i = 0; i < sizeof(lists) / sizeof(*lists); i++)
+		shorten(json_object_get(window, lists[i]));
+	return window;
+}
+
+/* Windows that have the same quality share it. */
+static size_t kept_bytes(const struct live *l)
+{
+	size_t bytes = 0;
+
+	for (size_t i = 0; i < l->count; i++) {
+		const struct live_window *w = &l->windows[i];
+
+		bytes += w->values->len;
+		if (!i || w->quality != w[-1].quality)
+			bytes += w->quality->len;
+	}
+	return bytes;
+}
+
+/* With the lock. */
+static void add_window(struct live *l, struct event *values)
+{
+	if (l->count == l->room) {
+		l->room = l->room ? 2 * l->room : 64;
+		l->windows = cli_realloc(l->windows, l->room, sizeof(*l->windows));
+	}
+	l->windows[l->count++] = (struct live_window){values, use(l->quality)};
+	while (!l->whole && l->count > 1 && (l->count > KEPT_WINDOWS || kept_bytes(l) > KEPT_BYTES))
+		forget(l, 1);
+}
+
+/* Of the rows' first interval; others before are of other rows. */
+static void begin(struct live *l, const struct uncore_sample *sample)
+{
+	struct event *start;
+
+	l->begin_ns = uncore_sample_begin_ns(sample);
+	l->row_count = l->out.row_count;
+	pthread_mutex_lock(&l->lock);
+	snprintf(l->run, sizeof(l->run), "%" PRIx64, uncore_sample_end_wall_ns(sample));
+	forget(l, l->count);
+	l->first = 0;
+	pthread_mutex_unlock(&l->lock);
+	start = new_event("start", NULL, start_document(l));
+	pthread_mutex_lock(&l->lock);
+	replace(&l->start, start);
+	pthread_mutex_unlock(&l->lock);
+}
+
+static void end_window(struct live *l, bool watched)
+{
+	struct buffer said = {0};
+	json_t *quality = windows_quality(l->next);
+	struct event *qualities = NULL, *values, *distributions = NULL;
+	char id[48];
+
+	json_print(json_incref(quality), JSON_COMPACT, &said);
+	if (!l->quality || strcmp(said.data, buffer_text(&l->said)) != 0)
+		qualities = new_event("quality", NULL, json_incref(quality));
+	json_decref(quality);
+	buffer_free(&l->said);
+	l->said = said;
+	if (watched && l->out.row_count && l->out.rows[0].distribution)
+		distributions = new_event("distributions", NULL, windows_distributions(&l->out));
+	/* Only this thread changes the numbers. */
+	snprintf(id, sizeof(id), "%s-%" PRIu64, l->run, l->first + l->count);
+	values = new_event("window", id, window_document(l));
+	pthread_mutex_lock(&l->lock);
+	if (qualities)
+		replace(&l->quality, qualities);
+	replace(&l->distributions, distributions);
+	add_window(l, values);
+	pthread_mutex_unlock(&l->lock);
+}
+
+void live_add(struct live *l, const struct uncore_sample *sample, uint64_t missed)
+{
+	size_t count = uncore_sample_count(sample);
+	uint64_t begin_ns = uncore_sample_begin_ns(sample), end_ns = uncore_sample_end_ns(sample);
+	bool watched;
+
+	l->out.row_count = 0;
+	for (size_t i = 0; i < count; i++)
+		out_row(&l->out,
+			(struct out_row){.sample = sample,
+					 .index = i,
+					 .row = uncore_sample_row(sample, i),
+					 .distribution = uncore_sample_distribution(sample, i),
+					 .spread = NAN});
+	if (!l->start || l->row_count != count)
+		begin(l, sample);
+	/* A recording goes on after a restart of the machine. */
+	if (begin_ns < l->begin_ns)
+		l->begin_ns = begin_ns;
+	l->out.frame = (struct out_frame){.time = (double)(end_ns - l->begin_ns) / 1e9,
+					  .window = (double)(end_ns - begin_ns) / 1e9,
+					  .wall_ns = uncore_sample_end_wall_ns(sample),
+					  .monotonic_ns = end_ns,
+					  .missed = missed};
+	windows_add(l->next, &l->out);
+	pthread_mutex_lock(&l->lock);
+	watched = l->readers;
+	pthread_mutex_unlock(&l->lock);
+	if (!l->whole || windows_intervals(l->next) >> (l->first + l->count) / WHOLE_WINDOWS)
+		end_window(l, watched);
+}
+
+void live_end(struct live *l)
+{
+	if (windows_intervals(l->next))
+		end_window(l, false);
+	pthread_mutex_lock(&l->lock);
+	l->ended = true;
+	pthread_mutex_unlock(&l->lock);
+}
+
+/* ---- reading ---- */
+
+void live_read_from(struct live *l, struct live_reader *r, const char *last_event)
+{
+	const char *number = last_event ? strrchr(last_event, '-') : NULL;
+
+	*r = (struct live_reader){0};
+	pthread_mutex_lock(&l->lock);
+	l->readers++;
+	if (number && strlen(l->run) == (size_t)(number - last_event) &&
+	    strncmp(l->run, last_event, strlen(l->run)) == 0)
+		r->number = strtoull(number + 1, NULL, 10) + 1;
+	pthread_mutex_unlock(&l->lock);
+}
+
+/* The reader's next event, with a reference; NULL: none. */
+static struct event *next_event(struct live *l, struct live_reader *r)
+{
+	const struct live_window *w;
+
+	if (!l->start)
+		return NULL;
+	if (r->start != l->start) {
+		/* Other rows. */
+		if (r->start)
+			r->number = 0;
+		replace(&r->start, use(l->start));
+		return use(l->start);
+	}
+	if (r->number < l->first)
+		r->number = l->first;
+	if (r->number >= l->first + l->count) {
+		if (!l->distributions || r->distributions == l->distributions)
+			return NULL;
+		replace(&r->distributions, use(l->distributions));
+		return use(l->distributions);
+	}
+	w = &l->windows[r->number - l->first];
+	if (r->quality != w->quality) {
+		replace(&r->quality, use(w->quality));
+		return use(w->quality);
+	}
+	r->number++;
+	return use(w->values);
+}
+
+ssize_t live_read(struct live *l, struct live_reader *r, char *to, size_t room)
+{
+	static const char end[] = "event: end\ndata: {}\n\n";
+	ssize_t len = 0;
+
+	pthread_mutex_lock(&l->lock);
+	if (!r->event) {
+		r->event = next_event(l, r);
+		r->taken = 0;
+	}
+	if (r->event) {
+		size_t left = r->event->len - r->taken, n = left < room ? left : room;
+
+		memcpy(to, r->event->text + r->taken, n);
+		r->taken += n;
+		if (n == left)
+			drop(&r->event);
+		len = (ssize_t)n;
+	} else if (l->ended && (r->ended || room < sizeof(end) - 1)) {
+		len = -1;
+	} else if (l->ended) {
+		r->ended = true;
+		len = (ssize_t)(sizeof(end) - 1);
+		memcpy(to, end, sizeof(end) - 1);
+	}
+	pthread_mutex_unlock(&l->lock);
+	return len;
+}
+
+void live_reader_free(struct live *l, struct live_reader *r)
+{
+	pthread_mutex_lock(&l->lock);
+	l->readers--;
+	drop(&r->event);
+	drop(&r->start);
+	drop(&r->quality);
+	drop(&r->distributions);
+	pthread_mutex_unlock(&l->lock);
+}
+
+/* The document of an event, without its last character, which the newlines follow. */
+static void put_document(struct buffer *to, const char *before, const struct event *e,
+			 const char *after)
+{
+	buffer_puts(to, before);
+	buffer_add(to, e->text + e->json, e->len - e->json - strlen("}\n\n"));
+	buffer_puts(to, after);
+}
+
+void live_put_latest(struct live *l, struct buffer *to)
+{
+	pthread_mutex_lock(&l->lock);
+	if (l->count) {
+		put_document(to, "", l->start, "");
+		put_document(to, ",\"quality\":", l->quality, "]");
+		put_document(to, ",\"window\":", l->windows[l->count - 1].values, "}}\n");
+	}
+	pthread_mutex_unlock(&l->lock);
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+/* Connections that get each interval when it ends. */
+#include <stdlib.h>
+
+#include "cli.h"
+#include "serve/server.h"
+
+#define PIECE_BYTES 8192 /* of memory for each */
+
+struct stream {
+	struct stream *next, **link; /* of the list */
+	struct http *http;
+	struct MHD_Connection *mhd;
+	const struct server *server;
+	struct live_reader reader;
+	bool waits; /* the connection is suspended */
+};
+
+/* Whether clients are to connect again: the server ends, or has another configuration, perhaps with other passwords. */
+static bool is_over(const struct stream *s)
+{
+	return s->http->stopping || s->server != s->http->servers;
+}
+
+static ssize_t read_stream(void *context, uint64_t position, char *to, size_t room)
+{
+	struct stream *s = context;
+	struct http *h = s->http;
+	struct connection *c = connection_of(s->mhd);
+	ssize_t len = -1;
+
+	(void)position;
+	pthread_mutex_lock(&h->lock);
+	if (!is_over(s))
+		len = live_read(h->setup.live, &s->reader, to, room);
+	if (!len) {
+		s->waits = true;
+		MHD_suspend_connection(s->mhd);
+	}
+	/* It may take so long for all that there is, not for each piece. */
+	if (c && !len)
+		c->deadline_ns = UINT64_MAX;
+	else if (c && c->deadline_ns == UINT64_MAX)
+		c->deadline_ns = cli_now_ns() + ANSWER_NS;
+	pthread_mutex_unlock(&h->lock);
+	return len < 0 ? MHD_CONTENT_READER_END_OF_STREAM : len;
+}
+
+static void free_stream(void *context)
+{
+	struct stream *s = context;
+
+	pthread_mutex_lock(&s->http->lock);
+	*s->link = s->next;
+	if (s->next)
+		s->next->link = s->link;
+	s->http->counts.streams--;
+	pthread_mutex_unlock(&s->http->lock);
+	live_reader_free(s->http->setup.live, &s->reader);
+	free(s);
+}
+
+/* A kept connection may be of an old server. With the lock. */
+static const struct server *server_of(const struct http *h, struct MHD_Connection *connection)
+{
+	const union MHD_ConnectionInfo *info =
+		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_DAEMON);
+	const struct server *s = h->servers;
+
+	while (s && s->daemon != info->daemon)
+		s = s->next;
+	return s;
+}
+
+struct MHD_Response *stream_response(struct http *h, struct MHD_Connection *connection)
+{
+	struct stream *s = cli_realloc(NULL, 1, sizeof(*s));
+	struct MHD_Response *response;
+
+	*s = (struct stream){.http = h, .mhd = connection};
+	live_read_from(h->setup.live, &s->reader,
+		       MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Last-Event-ID"));
+	pthread_mutex_lock(&h->lock);
+	s->server = server_of(h, connection);
+	s->next = h->streams;
+	s->link = &h->streams;
+	if (s->next)
+		s->next->link = &s->next;
+	h->streams = s;
+	h->counts.streams++;
+	pthread_mutex_unlock(&h->lock);
+	response = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, PIECE_BYTES, read_stream, s,
+						     free_stream);
+	if (!response)
+		free_stream(s);
+	else /* the next stream is of another server */
+		MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
+	return response;
+}
+
+void streams_wake(struct http *h)
+{
+	for (struct stream *s = h->streams; s; s = s->next) {
+		if (s->waits)
+			MHD_resume_connection(s->mhd);
+		s->waits = false;
+	}
+}

@@ -1,0 +1,153 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# What the page of uncore serve is made of: /api/v1.
+
+load helpers
+
+setup() {
+	[[ $("$UNCORE" --help) == *' serve '* ]] || skip 'built without libmicrohttpd'
+	cd "$BATS_TEST_TMPDIR" || return
+}
+
+teardown() {
+	[ -z "${server-}" ] || kill -KILL "$server" 2>/dev/null || true
+}
+
+# compare FILE-OF-EVENTS FILE-OF-ROWS: windows are intervals of JSON, to six digits; all qualities and reasons.
+compare() {
+	python3 -S - "$@" <<-'PYTHON'
+		import json, sys
+		windows, quality, rows = [], {}, None
+		for event in map(json.loads, open(sys.argv[1])):
+		    if event["event"] == "start":
+		        rows = event["data"]["rows"]
+		    elif event["event"] == "quality":
+		        quality = {i: (name, reason) for i, name, reason in event["data"]}
+		    elif event["event"] == "window":
+		        windows.append((event, quality))
+		truth = [json.loads(line) for line in open(sys.argv[2])]
+		truth = [r for r in truth if not r["total"]]
+		assert len(truth) == len(windows) * len(rows) > 10, (len(truth), len(windows), len(rows))
+		for number, (event, quality) in enumerate(windows):
+		    assert event["id"].endswith(f"-{number}"), event["id"]
+		    for i, name in enumerate(rows):
+		        right, value = truth[number * len(rows) + i], event["data"]["values"][i]
+		        for key in "name", "family", "socket", "channel", "port", "role", "filter":
+		            assert name[key] == right[key], (name, right)
+		        assert (value is None) == (right["value"] is None), (number, name, value, right)
+		        assert value is None or abs(value - right["value"]) <= 5.1e-6 * abs(right["value"]), (value, right)
+		        assert quality.get(i, ("measured", None)) == (right["quality"], right["reason"]), (number, right)
+	PYTHON
+}
+
+@test "the stream has the values and qualities of stat" {
+	local source
+
+	for source in "$SIM_T410" "$SIM_SPR"; do
+		serve --source "$source" serve --listen unix:socket -I 50ms --per-channel -M '*'
+		scrape stream "$address" 4 >events
+		stop TERM
+		"$UNCORE" --source "$source" stat -I 1ms --interval-count 4 --per-channel -M '*' -j 2>/dev/null >rows
+		compare events rows
+	done
+	# Of each metric its formula.
+	jq -se '.[0].data as $d | ($d.rows | map(.family + .name) | unique) == ($d.metrics | map(.family + .name) | unique)
+		and ($d.metrics | all(.formula and .evidence and .title))' events
+}
+
+@test "a client that connects again goes on behind what it has, and one of another start begins anew" {
+	local last
+
+	serve --source "$SIM_T410" serve --listen unix:socket -I 50ms
+	scrape stream "$address" 3 >first
+	last=$(jq -r 'select(.id) | .id' first | tail -n 1)
+	sleep 0.3
+	scrape stream "$address" 3 "$last" >second
+	[ "$(cat first second | jq -r 'select(.id) | .id' | cut -d - -f 2 | xargs)" = '0 1 2 3 4 5' ] || fail "$(<second)"
+	jq -se 'map(.event) | .[:3] == ["start", "quality", "window"]' second
+	scrape stream "$address" 1 "other-7" >third
+	jq -se 'map(select(.id))[0].id | endswith("-0")' third
+	scrape stream "$address" 1 "${last%-*}-99999999999999999999999" >third
+	stop TERM
+}
+
+@test "the last interval and the machine as documents" {
+	serve --source "$SIM_SPR" serve --listen unix:socket -I 50ms mem pcie
+	scrape stream "$address" 3 >events
+	scrape body "$address" /api/v1/values >values
+	scrape body "$address" /api/v1/machine >machine
+	stop TERM
+	helper check-schema values machine
+	jq -se --slurpfile v values '(.[0].data | .run, .rows, .metrics) == ($v[0] | .run, .rows, .metrics)' events
+	"$UNCORE" --source "$SIM_SPR" topo -j | jq -S . >topo.json
+	jq -S .topology machine | cmp - topo.json
+	"$UNCORE" --source "$SIM_SPR" doctor -j | jq -S '.findings | map(.subject)' >doctor.json
+	jq -S '.findings.findings | map(.subject)' machine | cmp - doctor.json
+}
+
+@test "clients follow until the server ends, and none holds it up" {
+	serve --source "$SIM_T410" serve --listen unix:socket -I 50ms
+	python3 -S - "$server" "$BATS_TEST_DIRNAME" <<-'PYTHON'
+		import os, sys
+		sys.path.insert(0, sys.argv[2])
+		from scrape import events, open_stream
+		clients = [open_stream("unix:socket") for _ in range(50)]
+		silent = [open_stream("unix:socket") for _ in range(10)]
+		for s, lines in clients:
+		    following = events(lines)
+		    while "id" not in next(following):
+		        pass
+		os.kill(int(sys.argv[1]), 15)
+		for s, lines in clients:
+		    for _ in lines:
+		        pass
+	PYTHON
+	ended
+}
+
+@test "a recording: all of it, once, and no /metrics" {
+	[[ $("$UNCORE" --help) == *' record '* ]] || skip 'built without SQLite'
+	"$UNCORE" --source "$SIM_SPR" record -o recording -I 1s --interval-count 7 mem
+	serve --source replay:recording serve --listen unix:socket mem
+	scrape stream "$address" 99 >events
+	[ "$(jq -s 'map(select(.event == "window")) | length' events)" -eq 7 ] || fail "$(<events)"
+	jq -se '.[0].data.live == false and last.event == "end"' events
+	"$UNCORE" --source replay:recording mem -I 1s --per-socket -j >rows
+	compare events rows
+	printf 'GET /metrics HTTP/1.0\r\n\r\n' >request
+	[[ $(scrape raw "$address" <request) == *' 404 '* ]] || fail 'metrics of a recording'
+	stop TERM
+	# Longer intervals than the default.
+	"$UNCORE" --source "$SIM_SPR" record -o long -I 3s --interval-count 1 -M memory.bandwidth
+	serve --source replay:long serve --listen unix:socket -M memory.bandwidth
+	scrape stream "$address" 99 >events
+	jq -se 'map(select(.event == "window").data.interval) | length == 1' events
+	stop INT
+}
+
+@test "it ends while clients ask, again and again" {
+	for _ in 1 2 3 4 5; do
+		serve --source "$SIM_T410" serve --listen unix:socket -I 50ms
+		python3 -S - "$server" <<-'PYTHON'
+			import os, socket, sys, threading, time
+			def ask():
+			    try:
+			        s = socket.socket(socket.AF_UNIX)
+			        s.connect("socket")
+			        while True:
+			            s.sendall(b"GET /api/v1/machine HTTP/1.1\r\nHost: localhost\r\n\r\n")
+			            if not s.recv(1 << 20):
+			                return
+			    except OSError:
+			        pass
+			threads = [threading.Thread(target=ask) for _ in range(8)]
+			for thread in threads:
+			    thread.start()
+			time.sleep(0.3)
+			os.kill(int(sys.argv[1]), 15)
+			for thread in threads:
+			    thread.join()
+		PYTHON
+		ended
+	done
+}
