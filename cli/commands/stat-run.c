@@ -312,6 +312,8 @@ static int count_windows(struct run *r)
 			err = uncore_monitor_short_sample(r->monitor);
 			ticks_read(&r->ticks, r->monitor);
 			status = err ? cli_fail(r->cli, err) : CLI_OK;
+			if (!err && r->o->recorder && r->o->recorder->short_sample)
+				r->o->recorder->short_sample(r->o->recorder->context);
 			continue;
 		}
 		if (wake == WAKE_CONTROL)

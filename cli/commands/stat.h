@@ -36,6 +36,8 @@ struct stat_recorder {
 	int (*start)(void *context);
 	/* An interval has ended. */
 	int (*window)(void *context, const struct uncore_sample *sample);
+	/* A short sample has ended within an interval. NULL: nothing is to be done. */
+	void (*short_sample)(void *context);
 	/* A command came; disabled: the interval before has ended, and start() follows when it is enabled
 	 * again. *refused: why it cannot be done. NULL: nothing is to be done. */
 	int (*control)(void *context, const struct control_request *q, const char **refused);

@@ -378,8 +378,12 @@ int cmd_record(struct cli *cli, int argc, char **argv)
 	/* Rows of levels that need no other counters. */
 	struct output rows = {.levels = 1u << UNCORE_LEVEL_MACHINE | 1u << UNCORE_LEVEL_CHANNEL};
 	struct record r = {.cli = cli};
-	const struct stat_recorder recorder = {&r,           true,       open_record,
-					       start_record, add_window, control_record};
+	const struct stat_recorder recorder = {.context = &r,
+					       .to_file = true,
+					       .open = open_record,
+					       .start = start_record,
+					       .window = add_window,
+					       .control = control_record};
 	struct stat_options o = {.repeat = 1,
 				 .default_interval_ns = NS_PER_S,
 				 .known_presets = cli->presets,

@@ -227,6 +227,14 @@ static enum MHD_Result answer_path(struct http *h, struct MHD_Connection *connec
 		return answer_document(h, connection, text, MHD_HTTP_SERVICE_UNAVAILABLE,
 				       "the first interval has not ended\n");
 	}
+	if (strcmp(path, "/api/v1/samples") == 0) {
+		live_put_short_samples(h->setup.live,
+				       MHD_lookup_connection_value(connection,
+								   MHD_GET_ARGUMENT_KIND, "row"),
+				       &text);
+		return answer_document(h, connection, text, MHD_HTTP_NOT_FOUND,
+				       "?row=INDEX of a row with short samples (--sample)\n");
+	}
 	for (; page->path; page++)
 		if (strcmp(path, page->path) == 0)
 			return answer_with(

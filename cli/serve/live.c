@@ -16,6 +16,8 @@
 /* What is kept: so many windows, and so many bytes of them. */
 #define KEPT_WINDOWS 600u
 #define KEPT_BYTES (2u << 20)
+#define SHORT_BYTES (4u << 20)
+#define SHORT_SAMPLES 20000u /* of a row, that a client gets */
 #define WHOLE_WINDOWS 2000u  /* of a recording: from then on a window has twice as many intervals */
 
 struct event {
@@ -44,6 +46,15 @@ struct live {
 	uint64_t first; /* the number of windows[0] */
 	size_t readers;
 	bool ended;
+	struct shorts {
+		uint64_t *
+			ends; /* of each sample, in ns since begin_ns; it begins where the one before ended */
+		float *values; /* of each its rows' */
+		size_t rows, room,
+			next;    /* room: samples; next: the oldest when there are so many */
+		uint64_t count;  /* of all that were added */
+		uint64_t latest; /* end */
+	} shorts;
 };
 
 /* ---- events ---- */
@@ -127,6 +138,8 @@ void live_free(struct live *l)
 	drop(&l->distributions);
 	buffer_free(&l->said);
 	windows_free(l->next);
+	free(l->shorts.ends);
+	free(l->shorts.values);
 	out_free(&l->out);
 	free(l);
 }
@@ -303,6 +316,49 @@ void live_end(struct live *l)
 	pthread_mutex_unlock(&l->lock);
 }
 
+/* As many as SHORT_BYTES hold, for each row as many. With the lock. */
+static void make_room(struct shorts *s, size_t rows)
+{
+	if (s->rows == rows)
+		return;
+	free(s->ends);
+	free(s->values);
+	*s = (struct shorts){.rows = rows,
+			     .room = SHORT_BYTES / (rows * sizeof(float) + sizeof(*s->ends)) + 1};
+	s->ends = cli_realloc(NULL, s->room, sizeof(*s->ends));
+	s->values = cli_realloc(NULL, s->room * rows, sizeof(*s->values));
+}
+
+/* `values`: NULL for none. With the lock. */
+static void add_short_sample(struct shorts *s, uint64_t end, const double *values)
+{
+	s->ends[s->next] = end;
+	for (size_t i = 0; i < s->rows; i++)
+		s->values[s->next * s->rows + i] = values ? (float)values[i] : NAN;
+	s->latest = end;
+	s->next = (s->next + 1) % s->room;
+	s->count++;
+}
+
+void live_add_short_sample(struct live *l, const struct uncore_monitor *m)
+{
+	struct shorts *s = &l->shorts;
+	const double *values;
+	uint64_t begin_ns, end_ns;
+	size_t rows = uncore_monitor_short_values(m, &values, &begin_ns, &end_ns);
+
+	/* The first interval has not ended: what the rows are is not known. */
+	if (!rows || rows != l->row_count)
+		return;
+	pthread_mutex_lock(&l->lock);
+	make_room(s, rows);
+	/* Counting was disabled meanwhile. */
+	if (s->count && begin_ns - l->begin_ns != s->latest)
+		add_short_sample(s, begin_ns - l->begin_ns, NULL);
+	add_short_sample(s, end_ns - l->begin_ns, values);
+	pthread_mutex_unlock(&l->lock);
+}
+
 /* ---- reading ---- */
 
 void live_read_from(struct live *l, struct live_reader *r, const char *last_event)
@@ -407,4 +463,55 @@ void live_put_latest(struct live *l, struct buffer *to)
 		put_document(to, ",\"window\":", l->windows[l->count - 1].values, "}}\n");
 	}
 	pthread_mutex_unlock(&l->lock);
+}
+
+/* Copies the latest SHORT_SAMPLES of a row, or as many as there are, the oldest first. Returns their number. */
+static size_t copy_short_samples(struct live *l, size_t row, uint64_t *ends, float *values)
+{
+	const struct shorts *s = &l->shorts;
+	size_t kept = 0, count;
+
+	pthread_mutex_lock(&l->lock);
+	if (row < s->rows)
+		kept = s->count < s->room ? (size_t)s->count : s->room;
+	count = kept < SHORT_SAMPLES ? kept : SHORT_SAMPLES;
+	for (size_t i = 0; i < count; i++) {
+		size_t at = (s->next + s->room - count + i) % s->room;
+
+		ends[i] = s->ends[at];
+		values[i] = s->values[at * s->rows + row];
+	}
+	pthread_mutex_unlock(&l->lock);
+	return count;
+}
+
+void live_put_short_samples(struct live *l, const char *row, struct buffer *to)
+{
+	char *end = NULL;
+	unsigned long number = row ? strtoul(row, &end, 10) : 0;
+	json_t *ends = json_array(), *values = json_array();
+	size_t count = 0;
+	uint64_t *times = cli_realloc(NULL, SHORT_SAMPLES, sizeof(*times));
+	float *numbers = cli_realloc(NULL, SHORT_SAMPLES, sizeof(*numbers));
+
+	if (row && *row && !*end)
+		count = copy_short_samples(l, number, times, numbers);
+	for (size_t i = 0; i < count; i++) {
+		json_push(ends, json_real((double)times[i] / 1e9));
+		json_push(values,
+			  isfinite(numbers[i]) ? json_real((double)numbers[i]) : json_null());
+	}
+	shorten(values);
+	if (count)
+		json_print(json_record(RECORD({"schema", value_count(JSON_SCHEMA)},
+					      {"row", value_count(number)},
+					      {"ends", value_json(ends)},
+					      {"values", value_json(values)})),
+			   JSON_COMPACT | JSON_REAL_PRECISION(15), to);
+	free(times);
+	free(numbers);
+	if (count)
+		return;
+	json_decref(ends);
+	json_decref(values);
 }

@@ -19,6 +19,8 @@ void live_free(struct live *l);
 
 /* Adds an interval; `missed`: further intervals whose counts it has. */
 void live_add(struct live *l, const struct uncore_sample *sample, uint64_t missed);
+/* Adds the latest short sample. */
+void live_add_short_sample(struct live *l, const struct uncore_monitor *m);
 /* No interval follows. */
 void live_end(struct live *l);
 
@@ -39,6 +41,8 @@ void live_read_from(struct live *l, struct live_reader *r, const char *last_even
 ssize_t live_read(struct live *l, struct live_reader *r, char *to, size_t room);
 void live_reader_free(struct live *l, struct live_reader *r);
 
+/* The short samples of a row that are kept, as a JSON document; "" when there is no such row or none of it. For any thread. */
+void live_put_short_samples(struct live *l, const char *row, struct buffer *to);
 /* The last interval as a JSON document; "" before the first one. For any thread. */
 void live_put_latest(struct live *l, struct buffer *to);
 

@@ -32,6 +32,7 @@ struct serve {
 	struct series_set series;
 	struct exposition_self self;
 	struct live *live;
+	const struct uncore_monitor *monitor;
 	bool running;
 	struct buffer machine;
 	struct http_page pages[2];
@@ -87,7 +88,7 @@ static int open_serve(void *context, const struct stat_options *o, struct uncore
 	int status;
 
 	(void)o;
-	(void)m;
+	s->monitor = m;
 	if (s->running) /* another session of a recording */
 		return CLI_OK;
 	if (!s->cli->replay)
@@ -107,6 +108,13 @@ static int start_serve(void *context)
 	return CLI_OK;
 }
 
+static void add_short_sample(void *context)
+{
+	struct serve *s = context;
+
+	live_add_short_sample(s->live, s->monitor);
+}
+
 static int add_window(void *context, const struct uncore_sample *sample)
 {
 	struct serve *s = context;
@@ -122,6 +130,7 @@ static int add_window(void *context, const struct uncore_sample *sample)
 	}
 	series_add(&s->series, s->cli->u, sample, real ? s->o.interval_ns : 0);
 	publish(s);
+	live_add_short_sample(s->live, s->monitor);
 	live_add(s->live, sample, s->series.missed - missed);
 	http_wake(s->http);
 	notify_systemd("WATCHDOG=1");
@@ -342,7 +351,8 @@ int cmd_serve(struct cli *cli, int argc, char **argv)
 	const struct stat_recorder recorder = {.context = &s,
 					       .open = open_serve,
 					       .start = start_serve,
-					       .window = add_window};
+					       .window = add_window,
+					       .short_sample = add_short_sample};
 	int status;
 
 	s.o = (struct stat_options){.repeat = 1,

@@ -85,6 +85,36 @@ compare() {
 	jq -S '.findings.findings | map(.subject)' machine | cmp - doctor.json
 }
 
+@test "short samples: the smallest and largest of each interval, and the histogram for those who watch" {
+	serve --source sim:spr,step=1ms serve --listen unix:socket -I 100ms --sample 1ms mem
+	scrape stream "$address" 15 >events
+	scrape body "$address" '/api/v1/samples?row=0' >samples
+	printf 'GET /api/v1/samples?row=5 HTTP/1.0\r\n\r\n' >request
+	[[ $(scrape raw "$address" <request) == *' 404 '* ]] || fail 'samples of no row'
+	stop TERM
+	helper check-schema samples
+	# The mean of those of an interval is its value.
+	python3 -S - <<-'PYTHON'
+		import json
+		events = [json.loads(line) for line in open("events")]
+		assert len(events[0]["data"]["rows"]) == 5
+		windows = [e["data"] for e in events if e["event"] == "window"]
+		kept, compared = json.load(open("samples")), 0
+		samples = list(zip(kept["ends"], kept["ends"][1:], kept["values"][1:]))
+		for w in windows:
+		    inside = [(b - a, v) for a, b, v in samples if w["time"] - w["interval"] < (a + b) / 2 < w["time"]]
+		    if abs(sum(length for length, _ in inside) - w["interval"]) < 1e-6:
+		        mean = sum(length * v for length, v in inside) / w["interval"]
+		        assert len(inside) > 1 and abs(mean / w["values"][0] - 1) < 1e-5, (mean, w["values"][0])
+		        compared += 1
+		assert compared > 5, compared
+	PYTHON
+	jq -se 'map(select(.event == "window").data) | all((.least | length) == (.values | length) and
+		([.least, .values, .most] | transpose | all(.[0] == null or (.[0] <= .[1] * 1.00001 and .[1] <= .[2] * 1.00001))))' events
+	jq -se '(.[0].data.rows | length) as $n | map(select(.event == "distributions").data) | length > 0 and
+		all(length == $n and all(.samples > 0 and .p99 >= .p50 and (.bins | length) > 0))' events
+}
+
 @test "clients follow until the server ends, and none holds it up" {
 	serve --source "$SIM_T410" serve --listen unix:socket -I 50ms
 	python3 -S - "$server" "$BATS_TEST_DIRNAME" <<-'PYTHON'
@@ -150,4 +180,19 @@ compare() {
 		PYTHON
 		ended
 	done
+}
+
+@test "no short sample covers the time in which counting was disabled" {
+	mkfifo -m 666 control
+	exec 4<>control
+	serve --source "$SIM_SPR" serve --listen unix:socket -I 200ms --sample 20ms --control fifo:control mem
+	scrape wait "$address" 3 >/dev/null
+	echo disable >&4
+	sleep 0.3
+	echo enable >&4
+	scrape stream "$address" 9 >/dev/null
+	scrape body "$address" '/api/v1/samples?row=0' >samples
+	stop TERM
+	exec 4>&-
+	jq -e '[.ends, .values] | transpose | map(.[1] == null) | any' samples
 }
