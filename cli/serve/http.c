@@ -189,6 +189,7 @@ static void *run(void *context)
 			eventfd_read(h->wake_fd, &count);
 		more = check_password(h);
 		connections_cut_slow(h);
+		streams_end_left(h);
 		read_changes(h);
 		stop_old(h);
 	}

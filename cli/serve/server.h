@@ -51,6 +51,7 @@ struct http {
 	int wake_fd;             /* of the thread */
 	struct web_config *seen; /* the latest; it has errors if no server has it */
 	uint64_t changed_ns;     /* when a change of its files was seen; 0: none */
+	uint64_t looked_ns;      /* when streams_end_left() did so */
 	atomic_bool stopping;
 	pthread_mutex_t lock;   /* for what follows */
 	struct server *servers; /* the latest first */
@@ -82,7 +83,7 @@ void response_add_headers(const struct http *h, struct MHD_Response *response);
 /* The text that was published last, NULL without one. With the lock, which it may release meanwhile. */
 struct MHD_Response *text_response(struct http *h, enum http_text which, bool compressed);
 void texts_free(struct http *h);
-/* Takes a document over that one client asked for. NULL: out of memory. */
+/* Takes a document over that one client asked for. NULL: clients that do not read have too much already, or out of memory. */
 struct MHD_Response *document_response(struct http *h, struct buffer *document);
 
 /* ---- connection.c ---- */
@@ -107,5 +108,7 @@ void connections_cut_oldest(struct http *h);
 struct MHD_Response *stream_response(struct http *h, struct MHD_Connection *connection);
 /* There is an interval, or they are over. With the lock. */
 void streams_wake(struct http *h);
+/* Ends those whose clients have gone: the library does not look at them between two intervals. */
+void streams_end_left(struct http *h);
 
 #endif

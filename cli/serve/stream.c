@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Connections that get each interval when it ends. */
+/* Connections that get each interval when it ends. Between two intervals the library does not look at them. */
+#include <poll.h>
 #include <stdlib.h>
 
 #include "cli.h"
 #include "serve/server.h"
 
 #define PIECE_BYTES 8192 /* of memory for each */
+#define LOOK_NS (2 * NS_PER_S)
 
 struct stream {
 	struct stream *next, **link; /* of the list */
@@ -14,12 +16,13 @@ struct stream {
 	const struct server *server;
 	struct live_reader reader;
 	bool waits; /* the connection is suspended */
+	bool left;  /* the client has gone */
 };
 
 /* Whether clients are to connect again: the server ends, or has another configuration, perhaps with other passwords. */
 static bool is_over(const struct stream *s)
 {
-	return s->http->stopping || s->server != s->http->servers;
+	return s->http->stopping || s->left || s->server != s->http->servers;
 }
 
 static ssize_t read_stream(void *context, uint64_t position, char *to, size_t room)
@@ -105,4 +108,23 @@ void streams_wake(struct http *h)
 			MHD_resume_connection(s->mhd);
 		s->waits = false;
 	}
+}
+
+void streams_end_left(struct http *h)
+{
+	if (cli_now_ns() < h->looked_ns + LOOK_NS)
+		return;
+	h->looked_ns = cli_now_ns();
+	pthread_mutex_lock(&h->lock);
+	for (struct stream *s = h->streams; s; s = s->next) {
+		const struct connection *c = connection_of(s->mhd);
+		struct pollfd fd = {.fd = c ? c->fd : -1, .events = POLLRDHUP};
+
+		if (!s->waits || poll(&fd, 1, 0) < 1)
+			continue;
+		s->left = true;
+		s->waits = false;
+		MHD_resume_connection(s->mhd);
+	}
+	pthread_mutex_unlock(&h->lock);
 }

@@ -8,6 +8,7 @@
 #include "serve/server.h"
 
 /* Texts that were replaced are kept for the clients that still take them: so many bytes, and twice the latest text. */
+#define DOCUMENT_BYTES (32u << 20) /* documents that clients are taking */
 #define HELD_BYTES (1 << 20)
 
 static const char *const types[HTTP_TEXTS] = {
@@ -153,10 +154,13 @@ void http_publish(struct http *h, enum http_text which, struct buffer *text)
 
 struct MHD_Response *document_response(struct http *h, struct buffer *document)
 {
-	struct MHD_Response *response;
+	struct MHD_Response *response = NULL;
 
 	pthread_mutex_lock(&h->lock);
-	response = hold(h, document->data, document->len, &h->document_bytes);
+	if (h->document_bytes + document->len > DOCUMENT_BYTES)
+		buffer_free(document);
+	else
+		response = hold(h, document->data, document->len, &h->document_bytes);
 	pthread_mutex_unlock(&h->lock);
 	*document = (struct buffer){0};
 	return response;

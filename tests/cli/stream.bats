@@ -182,6 +182,45 @@ compare() {
 	done
 }
 
+@test "streams that were left, and documents that are not read, lock no other client out" {
+	# The sanitizer keeps what is freed.
+	# shellcheck disable=SC2034 # of serve()
+	program=${UNCORE_PLAIN:-$UNCORE}
+	serve --source sim:spr,step=1ms serve --listen 127.0.0.1:0 -I 1h --sample 1ms mem
+	python3 -S - "$(cut -d : -f 3 <<<"${address%/metrics}")" <<-'PYTHON'
+		import socket, sys, time
+		def ask(path):
+		    s = socket.create_connection(("127.0.0.1", int(sys.argv[1])), timeout=60)
+		    s.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+		    return s
+		for _ in range(2):
+		    streams = [ask("/api/v1/stream") for _ in range(60)]
+		    for s in streams:
+		        s.recv(1 << 16)
+		        s.close()
+		    time.sleep(3)
+		assert ask("/metrics").recv(12) == b"HTTP/1.1 200", "not served"
+	PYTHON
+	stop TERM
+	serve --source sim:spr,step=1ms serve --listen unix:socket -I 1s --sample 1ms mem
+	scrape wait "$address" 8 >/dev/null
+	python3 -S - "$server" <<-'PYTHON'
+		import re, socket, sys, time
+		def resident():
+		    return int(re.search(r"VmRSS:\s*(\d+)", open(f"/proc/{sys.argv[1]}/status").read()).group(1)) / 1024
+		def ask(path):
+		    s = socket.socket(socket.AF_UNIX)
+		    s.connect("socket")
+		    s.sendall(f"GET {path} HTTP/1.0\r\n\r\n".encode())
+		    return s
+		before, clients = resident(), [ask("/api/v1/samples?row=0") for _ in range(300)]
+		begin = time.monotonic()
+		assert ask("/metrics").recv(12) == b"HTTP/1.1 200", "not served"
+		assert time.monotonic() - begin < 30 and resident() - before < 100, (time.monotonic() - begin, resident() - before)
+	PYTHON
+	stop TERM
+}
+
 @test "no short sample covers the time in which counting was disabled" {
 	mkfifo -m 666 control
 	exec 4<>control
