@@ -65,7 +65,7 @@ static const struct command commands[] = {
 	{"diff", "Compare two recordings: what changed by more than noise", .run = cmd_diff},
 #endif
 #ifdef UNCORE_SERVE
-	{"serve", "Serve counters over HTTP, for Prometheus", .run = cmd_serve},
+	{"serve", "Serve counters over HTTP, for browsers and Prometheus", .run = cmd_serve},
 #endif
 	{"demo-block", "Simulate a register block in a file, to try the source regs",
 	 .run = cmd_demo_block},

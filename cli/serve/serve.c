@@ -35,7 +35,7 @@ struct serve {
 	const struct uncore_monitor *monitor;
 	bool running;
 	struct buffer machine;
-	struct http_page pages[2];
+	struct http_page pages[8];
 	char *config_text; /* the options that it has are in use */
 };
 
@@ -80,6 +80,10 @@ static void show_address(const struct serve *s)
 	int root = (int)(strlen(address) - (unix_socket ? 0 : strlen("metrics")));
 
 	cli_error("listening on %.*s", s->cli->replay ? root : (int)strlen(address), address);
+#ifdef UNCORE_DASHBOARD
+	if (!unix_socket && !s->cli->replay)
+		cli_error("the page for browsers is %.*s", root, address);
+#endif
 }
 
 static int open_serve(void *context, const struct stat_options *o, struct uncore_monitor *m)
@@ -162,7 +166,7 @@ static const struct cli_option more[] = {
 };
 
 static const char doc[] =
-	"Counts all the time, and serves sums since the start over HTTP at /metrics, for Prometheus "
+	"Counts all the time, and serves a page for browsers, and sums since the start at /metrics, for Prometheus "
 	"and others that read its formats.\v"
 	"PRESET is mem, pcie, link, cache or matrix: its metrics. Without one, -M and -e: the headline "
 	"metrics of each socket. Ends with SIGTERM or Ctrl-C.";
@@ -288,10 +292,19 @@ static int put_machine(struct serve *s)
 	return CLI_OK;
 }
 
+/* Made by tools/embed.py. */
+extern const char web_live_html[], web_live_js[], web_page_css[], web_page_js[];
+
 static void add_pages(struct serve *s)
 {
 	const struct http_page pages[] = {
 		{"/api/v1/machine", "application/json", s->machine.data},
+#ifdef UNCORE_DASHBOARD
+		{"/", "text/html; charset=utf-8", web_live_html},
+		{"/live.js", "text/javascript; charset=utf-8", web_live_js},
+		{"/page.js", "text/javascript; charset=utf-8", web_page_js},
+		{"/page.css", "text/css; charset=utf-8", web_page_css},
+#endif
 	};
 
 	_Static_assert(sizeof(pages) < sizeof(s->pages), "the last one is empty");

@@ -328,7 +328,7 @@ answers() {
 	for host in evil.example localhost.evil.example 127.0.0.1.evil.example example; do
 		answers ' 421 ' "GET /metrics HTTP/1.1\r\nHost: $host\r\n$close"
 	done
-	for path in / /metrics/ /metrics/x /../etc/passwd //metrics '/%%2e%%2e/etc/passwd'; do
+	for path in /none /metrics/ /metrics/x /../etc/passwd //metrics '/%%2e%%2e/etc/passwd'; do
 		answers ' 404 ' "GET $path HTTP/1.1\r\nHost: localhost\r\n$close"
 	done
 	for method in POST PUT DELETE OPTIONS TRACE get X; do
@@ -536,12 +536,15 @@ code() {
 	code 401 -u alice: "$address"
 	code 401 -u carol:secret "$address"
 	code 401 -u :secret "$address"
+	for path in / /page.js /api/v1/stream /api/v1/values /api/v1/machine; do
+		code 401 "${address%/metrics}$path"
+	done
 	code 200 -u alice:secret "$address"
 	grep -q ^uncore_series answer
 	code 200 -u bob:secret -H 'Host: any.example' "$address"
 	code 200 -u alice:secret "$address"
 	code 401 -u alice:secret2 "$address"
-	code 404 -u alice:secret "${address%/metrics}/"
+	code 404 -u alice:secret "${address%/metrics}/none"
 	for header in Basic 'Basic ' 'Basic !' 'Basic YWxpY2U=' 'Bearer x' 'Digest username="alice"'; do
 		code 401 -H "Authorization: $header" "$address"
 	done
