@@ -253,13 +253,8 @@ static double resident_bytes(void)
 	return second ? strtod(second, NULL) * (double)sysconf(_SC_PAGESIZE) : 0;
 }
 
-static void put_self(const struct writer_of *w, const struct series_set *set,
-		     const struct exposition_self *self)
+static void put_counting(const struct writer_of *w, const struct series_set *set)
 {
-	struct timespec cpu = {0};
-	double resident = resident_bytes();
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu);
 	put_one(w, COUNTER, "uncore_intervals", "", "Intervals that were counted.",
 		(double)set->intervals);
 	put_one(w, COUNTER, "uncore_interval_seconds", "seconds",
@@ -270,6 +265,14 @@ static void put_self(const struct writer_of *w, const struct series_set *set,
 		(double)set->missed);
 	put_one(w, GAUGE, "uncore_series", "", "Rows that are counted, each with its series.",
 		(double)set->series_count);
+}
+
+static void put_process(const struct writer_of *w, const struct exposition_self *self)
+{
+	struct timespec cpu = {0};
+	double resident = resident_bytes();
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu);
 	put_one(w, COUNTER, "uncore_exposition_seconds", "seconds",
 		"Time taken to make the texts that scrapes get.", self->text_seconds);
 	put_one(w, COUNTER, "uncore_scrapes", "", "Requests that were answered with this text.",
@@ -287,7 +290,7 @@ static void put_self(const struct writer_of *w, const struct series_set *set,
 		"Start of the process since 1970.", self->start_seconds);
 }
 
-void exposition_put(struct buffer *to, bool openmetrics, const struct series_set *set,
+void exposition_put(struct buffer *to, bool openmetrics, bool pushed, const struct series_set *set,
 		    const struct uncore *u, const struct exposition_self *self)
 {
 	const struct writer_of w = {to, openmetrics};
@@ -312,7 +315,9 @@ void exposition_put(struct buffer *to, bool openmetrics, const struct series_set
 	}
 	if (set->series_count)
 		put_qualities(&w, set);
-	put_self(&w, set, self);
+	put_counting(&w, set);
+	if (!pushed)
+		put_process(&w, self);
 	if (openmetrics)
 		buffer_puts(to, "# EOF\n");
 	buffer_free(&version);

@@ -19,8 +19,12 @@
 #include "serve/listen.h"
 #include "serve/live.h"
 #include "serve/series.h"
+#include "serve/textfile.h"
 
 #define CONFIG "/etc/uncore/serve.conf"
+#define TEXTFILE_NS \
+	(15 *       \
+	 NS_PER_S) /* Prometheus seldom asks more often, and a file costs a write to the disk */
 #define LISTEN "127.0.0.1:9065" /* no exporter on Prometheus' list, which begins at 9100 */
 
 struct serve {
@@ -36,6 +40,7 @@ struct serve {
 	bool running;
 	struct buffer machine;
 	struct http_page pages[8];
+	struct textfile textfile;
 	char *config_text; /* the options that it has are in use */
 };
 
@@ -44,17 +49,42 @@ struct serve {
 static void publish(struct serve *s)
 {
 	uint64_t begin_ns = cli_now_ns();
-	struct http_counts counts = http_counts(s->http);
+	struct http_counts counts;
 	struct buffer text = {0};
 
+	if (!s->http)
+		return;
+	counts = http_counts(s->http);
 	s->self.scrapes = counts.scrapes;
 	s->self.refused = counts.refused;
 	s->self.cut = counts.cut;
 	for (int i = 0; i < HTTP_TEXTS; i++) {
-		exposition_put(&text, i == HTTP_OPENMETRICS, &s->series, s->cli->u, &s->self);
+		exposition_put(&text, i == HTTP_OPENMETRICS, false, &s->series, s->cli->u,
+			       &s->self);
 		http_publish(s->http, (enum http_text)i, &text);
 	}
 	s->self.text_seconds += (double)(cli_now_ns() - begin_ns) / 1e9;
+}
+
+/* Whether something is to be pushed with this interval: with the first one, and then where the next one would be late. */
+static bool is_due(const struct serve *s, uint64_t last_ns, uint64_t interval_ns)
+{
+	return s->series.intervals <= 1 ||
+	       cli_now_ns() + s->o.interval_ns / 2 >= last_ns + interval_ns;
+}
+
+static int push(struct serve *s)
+{
+	struct buffer text = {0};
+	int status = CLI_OK;
+
+	if (s->textfile.path &&
+	    is_due(s, s->textfile.written_ns, s->textfile.interval_ns)) {
+		exposition_put(&text, false, true, &s->series, s->cli->u, &s->self);
+		status = textfile_write(&s->textfile, &text);
+		buffer_free(&text);
+	}
+	return status;
 }
 
 /* The watchdog of systemd ends a service that adds no interval: it must be longer than one, and than the delay. */
@@ -95,13 +125,19 @@ static int open_serve(void *context, const struct stat_options *o, struct uncore
 	s->monitor = m;
 	if (s->running) /* another session of a recording */
 		return CLI_OK;
+	/* A file that cannot be written is an error now, and later it is reported only. */
+	status = push(s);
 	if (!s->cli->replay)
 		publish(s);
-	status = http_start(s->http);
+	if (!status && s->http)
+		status = http_start(s->http);
 	if (status)
 		return status;
 	s->running = true;
-	show_address(s);
+	if (s->http)
+		show_address(s);
+	if (s->textfile.path)
+		cli_error("writing %s", s->textfile.path);
 	notify_ready(s);
 	return CLI_OK;
 }
@@ -116,7 +152,8 @@ static void add_short_sample(void *context)
 {
 	struct serve *s = context;
 
-	live_add_short_sample(s->live, s->monitor);
+	if (s->http)
+		live_add_short_sample(s->live, s->monitor);
 }
 
 static int add_window(void *context, const struct uncore_sample *sample)
@@ -134,9 +171,12 @@ static int add_window(void *context, const struct uncore_sample *sample)
 	}
 	series_add(&s->series, s->cli->u, sample, real ? s->o.interval_ns : 0);
 	publish(s);
-	live_add_short_sample(s->live, s->monitor);
-	live_add(s->live, sample, s->series.missed - missed);
-	http_wake(s->http);
+	if (s->http) {
+		live_add_short_sample(s->live, s->monitor);
+		live_add(s->live, sample, s->series.missed - missed);
+		http_wake(s->http);
+	}
+	push(s);
 	notify_systemd("WATCHDOG=1");
 	if (first)
 		cli_error("%zu series of %zu names", s->series.series_count,
@@ -160,6 +200,11 @@ static const struct cli_option more[] = {
 	 OPTION_FLAG, AT(http_setup.insecure)},
 	{"user", "NAME", "Started by root: count as this user (65534)", 0, 5, OPTION_TEXT,
 	 AT(user)},
+	{"textfile", "FILE",
+	 "Write FILE, which ends in .prom, for node_exporter's textfile collector", 0, 5,
+	 OPTION_TEXT, AT(textfile.path)},
+	{"textfile-interval", "TIME", "At most so often (15s)", 0, 5, OPTION_INTERVAL,
+	 AT(textfile.interval_ns)},
 	{"config", "FILE", "Options, one a line (" CONFIG ", if it exists)", 0, 5, OPTION_TEXT,
 	 AT(config)},
 	{0},
@@ -229,6 +274,22 @@ static void parse_config(struct serve *s, const char *path)
 	buffer_free(&name);
 }
 
+/* Without a port of its own: what is counted goes elsewhere, and no option is about a port. */
+static bool has_port(const struct serve *s)
+{
+	const struct http_setup *h = &s->http_setup;
+
+	return h->listen || h->hosts || h->web_config || h->insecure || getenv("LISTEN_FDS") ||
+	       !s->textfile.path;
+}
+
+static bool ends_in_prom(const char *path)
+{
+	size_t len = strlen(path);
+
+	return len > 5 && strcmp(path + len - 5, ".prom") == 0 && path[len - 6] != '/';
+}
+
 static int take_options(struct serve *s, int argc, char **argv)
 {
 	const char *config = s->cli->commands ? NULL : find_config(argc, argv);
@@ -239,13 +300,20 @@ static int take_options(struct serve *s, int argc, char **argv)
 	parse_config(s, config);
 	s->cli->configured = s->config_text;
 	s->o.default_interval_ns = NS_PER_S;
+	s->textfile.interval_ns = TEXTFILE_NS;
 	parse(s, argc, argv);
-	if (!s->http_setup.listen)
+	if (!s->http_setup.listen && has_port(s))
 		s->http_setup.listen = LISTEN;
 	if (s->config && s->config != config)
 		cli_error("--config must be written in full");
 	else if (s->o.command)
 		cli_error("serve runs no command");
+	else if (s->textfile.path && !ends_in_prom(s->textfile.path))
+		cli_error(
+			"--textfile: '%s' does not end in .prom: node_exporter reads no other files",
+			s->textfile.path);
+	else if (s->textfile.path && cli_replays(s->cli))
+		cli_error("--textfile is for counting, and not for a recording");
 	else
 		return CLI_OK;
 	return CLI_USAGE;
@@ -335,7 +403,7 @@ static int prepare(struct serve *s)
 	describe_machine(s);
 	clock_gettime(CLOCK_REALTIME, &now);
 	s->self.start_seconds = (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-	status = open_http(s);
+	status = s->http_setup.listen ? open_http(s) : CLI_OK;
 	/* Devices of registers are root's. */
 	if (!status && (strncmp(source, "regs:", 5) != 0 || s->user))
 		status = rights_drop(s->user);
@@ -385,6 +453,7 @@ int cmd_serve(struct cli *cli, int argc, char **argv)
 	http_close(s.http);
 	live_free(s.live);
 	buffer_free(&s.machine);
+	textfile_remove(&s.textfile);
 	series_free(&s.series);
 	buffer_free(&s.self.machine);
 	free(s.config_text);
