@@ -18,6 +18,7 @@
 #include "serve/http.h"
 #include "serve/listen.h"
 #include "serve/live.h"
+#include "serve/otlp.h"
 #include "serve/series.h"
 #include "serve/textfile.h"
 
@@ -25,6 +26,7 @@
 #define TEXTFILE_NS \
 	(15 *       \
 	 NS_PER_S) /* Prometheus seldom asks more often, and a file costs a write to the disk */
+#define OTLP_NS (60 * NS_PER_S) /* that of OpenTelemetry */
 #define LISTEN "127.0.0.1:9065" /* no exporter on Prometheus' list, which begins at 9100 */
 
 struct serve {
@@ -41,7 +43,10 @@ struct serve {
 	struct buffer machine;
 	struct http_page pages[8];
 	struct textfile textfile;
-	char *config_text; /* the options that it has are in use */
+	const char *otlp_url; /* NULL: none */
+	struct otlp *otlp;
+	uint64_t otlp_interval_ns, otlp_ns; /* when it was pushed last */
+	char *config_text;                  /* the options that it has are in use */
 };
 
 /* ---- the recorder of stat's loop ---- */
@@ -73,17 +78,26 @@ static bool is_due(const struct serve *s, uint64_t last_ns, uint64_t interval_ns
 	       cli_now_ns() + s->o.interval_ns / 2 >= last_ns + interval_ns;
 }
 
-static int push(struct serve *s)
+/* `last`: what was counted since is not left behind. */
+static int push(struct serve *s, bool last)
 {
 	struct buffer text = {0};
 	int status = CLI_OK;
 
-	if (s->textfile.path &&
+	if (s->textfile.path && !last &&
 	    is_due(s, s->textfile.written_ns, s->textfile.interval_ns)) {
 		exposition_put(&text, false, true, &s->series, s->cli->u, &s->self);
 		status = textfile_write(&s->textfile, &text);
 		buffer_free(&text);
 	}
+#ifdef UNCORE_OTLP
+	if (s->otlp && s->series.intervals &&
+	    (last || is_due(s, s->otlp_ns, s->otlp_interval_ns))) {
+		s->otlp_ns = cli_now_ns();
+		exposition_put(&text, true, true, &s->series, s->cli->u, &s->self);
+		otlp_publish(s->otlp, &text);
+	}
+#endif
 	return status;
 }
 
@@ -126,11 +140,15 @@ static int open_serve(void *context, const struct stat_options *o, struct uncore
 	if (s->running) /* another session of a recording */
 		return CLI_OK;
 	/* A file that cannot be written is an error now, and later it is reported only. */
-	status = push(s);
+	status = push(s, false);
 	if (!s->cli->replay)
 		publish(s);
 	if (!status && s->http)
 		status = http_start(s->http);
+#ifdef UNCORE_OTLP
+	if (!status && s->otlp)
+		status = otlp_start(s->otlp);
+#endif
 	if (status)
 		return status;
 	s->running = true;
@@ -138,6 +156,8 @@ static int open_serve(void *context, const struct stat_options *o, struct uncore
 		show_address(s);
 	if (s->textfile.path)
 		cli_error("writing %s", s->textfile.path);
+	if (s->otlp_url)
+		cli_error("pushing to %s", s->otlp_url);
 	notify_ready(s);
 	return CLI_OK;
 }
@@ -176,7 +196,7 @@ static int add_window(void *context, const struct uncore_sample *sample)
 		live_add(s->live, sample, s->series.missed - missed);
 		http_wake(s->http);
 	}
-	push(s);
+	push(s, false);
 	notify_systemd("WATCHDOG=1");
 	if (first)
 		cli_error("%zu series of %zu names", s->series.series_count,
@@ -205,6 +225,10 @@ static const struct cli_option more[] = {
 	 OPTION_TEXT, AT(textfile.path)},
 	{"textfile-interval", "TIME", "At most so often (15s)", 0, 5, OPTION_INTERVAL,
 	 AT(textfile.interval_ns)},
+	{"otlp", "URL", "Push to a collector of OpenTelemetry: http://HOST:4318", 0, 5, OPTION_TEXT,
+	 AT(otlp_url)},
+	{"otlp-interval", "TIME", "At most so often (60s)", 0, 5, OPTION_INTERVAL,
+	 AT(otlp_interval_ns)},
 	{"config", "FILE", "Options, one a line (" CONFIG ", if it exists)", 0, 5, OPTION_TEXT,
 	 AT(config)},
 	{0},
@@ -280,7 +304,7 @@ static bool has_port(const struct serve *s)
 	const struct http_setup *h = &s->http_setup;
 
 	return h->listen || h->hosts || h->web_config || h->insecure || getenv("LISTEN_FDS") ||
-	       !s->textfile.path;
+	       !(s->textfile.path || s->otlp_url);
 }
 
 static bool ends_in_prom(const char *path)
@@ -301,6 +325,7 @@ static int take_options(struct serve *s, int argc, char **argv)
 	s->cli->configured = s->config_text;
 	s->o.default_interval_ns = NS_PER_S;
 	s->textfile.interval_ns = TEXTFILE_NS;
+	s->otlp_interval_ns = OTLP_NS;
 	parse(s, argc, argv);
 	if (!s->http_setup.listen && has_port(s))
 		s->http_setup.listen = LISTEN;
@@ -312,8 +337,12 @@ static int take_options(struct serve *s, int argc, char **argv)
 		cli_error(
 			"--textfile: '%s' does not end in .prom: node_exporter reads no other files",
 			s->textfile.path);
-	else if (s->textfile.path && cli_replays(s->cli))
-		cli_error("--textfile is for counting, and not for a recording");
+	else if ((s->textfile.path || s->otlp_url) && cli_replays(s->cli))
+		cli_error("--textfile and --otlp are for counting, and not for a recording");
+#ifndef UNCORE_OTLP
+	else if (s->otlp_url)
+		cli_error("--otlp: uncore was built without libcurl");
+#endif
 	else
 		return CLI_OK;
 	return CLI_USAGE;
@@ -404,6 +433,10 @@ static int prepare(struct serve *s)
 	clock_gettime(CLOCK_REALTIME, &now);
 	s->self.start_seconds = (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 	status = s->http_setup.listen ? open_http(s) : CLI_OK;
+#ifdef UNCORE_OTLP
+	if (!status && s->otlp_url)
+		status = otlp_open(&s->otlp, s->otlp_url);
+#endif
 	/* Devices of registers are root's. */
 	if (!status && (strncmp(source, "regs:", 5) != 0 || s->user))
 		status = rights_drop(s->user);
@@ -450,6 +483,10 @@ int cmd_serve(struct cli *cli, int argc, char **argv)
 		status = stat_run(cli, &s.o);
 	if (!status && s.running && cli->replay)
 		status = show_recording(&s);
+	push(&s, true);
+#ifdef UNCORE_OTLP
+	otlp_close(s.otlp);
+#endif
 	http_close(s.http);
 	live_free(s.live);
 	buffer_free(&s.machine);

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# uncore serve where nothing scrapes it: the file for node_exporter.
+# uncore serve where nothing scrapes it: the file for node_exporter, and OTLP.
 
 load helpers
 
@@ -183,4 +183,162 @@ scrape() {
 	ln -s "$PWD/other" there/uncore.prom.new
 	expect 1 "$UNCORE" --source "$SIM_SPR" serve --textfile there/uncore.prom
 	[ ! -e other ] || fail 'it was written through a link'
+}
+
+# ---- --otlp ----
+
+needs_otlp() {
+	[[ $("$UNCORE" --source "$SIM_SPR" serve --otlp http://localhost --dry-run 2>&1) != *'built without libcurl'* ]] || skip 'built without libcurl'
+}
+
+# collector ANSWER...: in the background; sets $url.
+collector() {
+	mkdir -p collected
+	rm -f collected/*
+	# Not the function, whose process would be another.
+	"${PYTHON:-$(type -P python3)}" -S "$BATS_TEST_DIRNAME/otlp.py" collect collected "$@" 3>&- &
+	other=$!
+	until [ -e collected/port ]; do
+		kill -0 "$other" || return 1
+		sleep 0.05
+	done
+	url=http://127.0.0.1:$(<collected/port)
+}
+
+# received N: waits for the request of this number.
+received() {
+	within_time [ -e "collected/$1.json" ]
+}
+
+otlp() {
+	python3 -S "$BATS_TEST_DIRNAME/otlp.py" text "$1"
+}
+
+@test "--otlp: requests are OTLP, and have the samples of /metrics by the same names" {
+	local number tries
+
+	needs_otlp
+	collector 200
+	serve --source "$SIM_SPR" serve --listen unix:socket --otlp "$url" --otlp-interval 10ms -I 1s --sample 100ms -M '*' -M memory.clock.frequency \
+		--per-port -e msr/tsc/
+	# Each interval is one request.
+	for tries in {1..20}; do
+		scrape get "$address" >scraped
+		number=$(($(scrape value uncore_intervals_total <scraped) - 1))
+		received $number
+		otlp collected/$number.json >pushed
+		grep "^uncore_intervals_total $((number + 1))$" pushed && break
+		[ "$tries" -lt 20 ] || fail "it is never request $number that has this number of intervals"
+	done
+	stop TERM
+	sed '/^#/d; /^process_/d; /^uncore_exposition_seconds_total /d; /^uncore_scrapes_total /d; /^uncore_refused_/d; /^uncore_cut_/d' \
+		scraped | sort >expected
+	[ "$(wc -l <expected)" -gt 500 ] || fail "$(<expected)"
+	for kind in counter gauge summary histogram; do
+		grep -q "^# TYPE .* $kind" scraped || fail "no $kind"
+	done
+	# A count of a summary is a whole number there.
+	python3 -S - <<-'PYTHON'
+		def read(file):
+		    return {key: float(value) for key, value in (line.rsplit(" ", 1) for line in open(file))}
+		pushed, expected = read("pushed"), read("expected")
+		assert pushed.keys() == expected.keys(), sorted(pushed.keys() ^ expected.keys())[:9]
+		for key, value in expected.items():
+		    assert pushed[key] == value or "_count" in key and abs(pushed[key] - value) <= 0.5, (key, value, pushed[key])
+	PYTHON
+	grep -q '^POST /v1/metrics' collected/0.headers
+	grep -qi '^content-type: application/json' collected/0.headers
+	jq -e '.resourceMetrics[0].scopeMetrics[0].metrics | map({(.name): .unit}) | add |
+		."uncore.memory.read" == "By" and ."uncore.memory.read.latency" == "s" and ."uncore.pcie.inbound.read.ceiling" == "By/s" and
+		."uncore.memory.utilization.ratio" == "1" and ."uncore.memory.clock.cycles" == "{cycle}"' collected/0.json
+}
+
+@test "--otlp: credentials and attributes from the environment; sums go on over requests, the last one at the end" {
+	local count
+
+	needs_otlp
+	collector 200
+	export OTEL_EXPORTER_OTLP_HEADERS='authorization=Basic%20c2VjcmV0, x-tenant = a%2Cb' OTEL_SERVICE_NAME=counters
+	export OTEL_RESOURCE_ATTRIBUTES='deployment.environment=test%20bed,host.name=other,broken'
+	serve --source "$SIM_T410" serve --otlp "$url/some/path" --otlp-interval 1h -I 20ms
+	received 0
+	sleep 0.3
+	[ ! -e collected/1.json ] || fail 'it is sent again'
+	stop TERM
+	[ -e collected/1.json ] || fail 'no last request'
+	grep -q '^POST /some/path' collected/0.headers
+	grep -qi '^authorization: Basic c2VjcmV0' collected/0.headers
+	grep -qi '^x-tenant: a,b' collected/0.headers
+	jq -e '.resourceMetrics[0].resource.attributes | map({(.key): .value.stringValue}) | add |
+		."service.name" == "counters" and ."deployment.environment" == "test bed" and ."host.name" == "other" and
+		(."service.version" | length) > 0 and ."service.instance.id" != null' collected/0.json
+	otlp collected/0.json | grep -qx 'uncore_intervals_total 1'
+	count=$(otlp collected/1.json | sed -n 's/^uncore_intervals_total //p')
+	[ "$count" -gt 5 ] || fail "$count"
+	! jq -r '.. | .startTimeUnixNano? // empty' collected/0.json collected/1.json | sort -u | grep -vx "$(jq -r \
+		'first(.. | .startTimeUnixNano? // empty)' collected/0.json)" || fail 'another start'
+	expect 2 "$UNCORE" --source "$SIM_SPR" serve --otlp http://user:secret@127.0.0.1:4318
+	expect 2 "$UNCORE" --source "$SIM_SPR" serve --otlp 127.0.0.1:4318
+}
+
+@test "--otlp: what may pass is tried again, and reported once" {
+	needs_otlp
+	collector 503 '429 {"message":"slow down"}' '200 {}'
+	serve --source "$SIM_T410" serve --otlp "$url" --otlp-interval 1h -I 20ms
+	told 'takes the sums again'
+	cmp <(otlp collected/0.json) <(otlp collected/2.json)
+	[ ! -e collected/3.json ] || fail 'it is sent again'
+	[ "$(grep -c 'HTTP status' errors)" -eq 1 ] || fail "$(<errors)"
+	grep -q "otlp: $url/v1/metrics: HTTP status 503" errors
+	stop TERM
+}
+
+@test "--otlp: other errors and refused values are reported with the collector's words, and not tried again" {
+	needs_otlp
+	collector '400 {"message":"no such tenant"}' '200 {"partialSuccess":{"rejectedDataPoints":"3","errorMessage":"too old"}}' '200 {}'
+	serve --source "$SIM_T410" serve --otlp "$url" --otlp-interval 1500ms -I 20ms
+	told 'HTTP status 400: no such tenant'
+	sleep 0.3
+	[ ! -e collected/1.json ] || fail 'it is tried again'
+	told 'takes the sums again'
+	stop TERM
+	[ "$(grep -c otlp errors)" -eq 2 ] || fail "$(<errors)"
+}
+
+@test "--otlp: counting goes on while the collector never answers, or is not there" {
+	local count
+
+	needs_otlp
+	collector never
+	serve --source "$SIM_T410" serve --listen unix:socket --otlp "$url" --otlp-interval 10ms -I 20ms
+	received 0
+	count=$(scrape get "$address" | scrape value uncore_intervals_total)
+	sleep 1
+	scrape get "$address" >text
+	[ "$(scrape value uncore_intervals_total <text)" -ge $((count + 25)) ] || fail "$count, $(<text)"
+	[ "$(scrape value uncore_missed_ticks_total <text)" -le 10 ] || fail "$(<text)"
+	stop TERM
+	kill "$other"
+	wait "$other" || true
+	serve --source "$SIM_T410" serve --listen unix:socket --otlp "$url" --otlp-interval 10ms -I 20ms
+	told 'otlp: http://127.0.0.1:.* connect'
+	scrape wait "$address" 30 >/dev/null
+	[ "$(grep -c otlp: errors)" -eq 1 ] || fail "$(<errors)"
+	stop TERM
+}
+
+@test "--otlp: over TLS, to a collector whose certificate is known" {
+	needs_otlp
+	command -v openssl >/dev/null || skip 'openssl is not installed'
+	openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=collector \
+		-addext subjectAltName=IP:127.0.0.1 -keyout key.pem -out certificate.pem 2>/dev/null
+	export CERTIFICATE=certificate.pem KEY=key.pem
+	collector 200
+	serve --source "$SIM_T410" serve --otlp "${url/http/https}" --otlp-interval 10ms -I 20ms
+	told 'otlp: https://.*certificate'
+	stop TERM
+	[ ! -e collected/0.json ] || fail 'the certificate is not checked'
+	OTEL_EXPORTER_OTLP_CERTIFICATE=certificate.pem serve --source "$SIM_T410" serve --otlp "${url/http/https}" -I 20ms
+	received 0
+	stop TERM
 }
