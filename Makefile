@@ -10,7 +10,11 @@ SETUP ?= tools/setup
 
 RELEASE := -Dbuildtype=release -Db_sanitize=none -Db_lundef=true -Dtests=disabled
 
-.PHONY: all run dev test test-vm test-fleet judge clean-room bench lint format fuzz deb rpm dist install clean help
+# No Python module, and no serve: libgnutls needs libraries that are not there as archives.
+STATIC := $(RELEASE) -Dman=disabled -Dpython=disabled -Dserve=disabled -Dotlp=disabled --prefer-static \
+	-Ddefault_library=static -Dc_link_args="-static -s"
+
+.PHONY: all run dev static test test-vm test-fleet judge clean-room bench lint format fuzz deb rpm dist install clean help
 .PHONY: setup-build setup-test setup-bench setup-lint setup-fuzz setup-deb setup-rpm setup-clean-room
 
 all: build/build.ninja ## optimised build: build/uncore
@@ -23,6 +27,9 @@ run: all ## what this machine shows, then a simulated Tegra410
 
 dev: build-dev/build.ninja ## development build with ASan and UBSan: build-dev/uncore
 	@ninja -C build-dev
+
+static: build-static/build.ninja ## one file without libraries, for machines where nothing can be installed: build-static/uncore
+	@ninja -C build-static uncore
 
 test: build-dev/build.ninja ## all tests that need no virtual machine, on the development build
 	@tools/run-tests build-dev
@@ -83,6 +90,9 @@ build/build.ninja: | setup-build
 
 build-dev/build.ninja: | setup-test
 	meson setup build-dev -Dtests=enabled
+
+build-static/build.ninja: | setup-build
+	meson setup build-static $(STATIC)
 
 build-fuzz/build.ninja: | setup-fuzz
 	CC=clang meson setup build-fuzz -Dfuzz=true -Dtests=disabled -Dman=disabled
