@@ -38,8 +38,9 @@ test-vm: ## tests against the kernel's own drivers, in virtual machines: build-v
 	@tests/vm/prepare
 	@tests/vm/test
 
-test-fleet: all ## a real Prometheus over exporters: rates, alerts, dashboard; COUNT=200 measures a fleet; needs root
+test-fleet: all dev ## a real Prometheus over exporters: rates, alerts, dashboard; many clients; COUNT=200 measures a fleet; needs root
 	@tools/setup promtool bench
+	@tests/fleet/clients build-dev/uncore >&2
 	@promtool test rules deploy/prometheus/rules-test.yml >&2
 	@tests/fleet/run build/uncore $(COUNT)
 
