@@ -14,7 +14,7 @@ RELEASE := -Dbuildtype=release -Db_sanitize=none -Db_lundef=true -Dtests=disable
 STATIC := $(RELEASE) -Dman=disabled -Dpython=disabled -Dserve=disabled -Dotlp=disabled --prefer-static \
 	-Ddefault_library=static -Dc_link_args="-static -s"
 
-.PHONY: all run dev static test test-vm test-fleet judge clean-room bench lint format fuzz deb rpm dist install clean help
+.PHONY: all run dev static test test-vm test-fleet test-page judge clean-room bench lint format fuzz deb rpm dist install clean help
 .PHONY: setup-build setup-test setup-bench setup-lint setup-fuzz setup-deb setup-rpm setup-clean-room
 
 all: build/build.ninja ## optimised build: build/uncore
@@ -43,6 +43,15 @@ test-fleet: all dev ## a real Prometheus over exporters: rates, alerts, dashboar
 	@tests/fleet/clients build-dev/uncore >&2
 	@promtool test rules deploy/prometheus/rules-test.yml >&2
 	@tests/fleet/run build/uncore $(COUNT)
+
+test-page: all ## the live page of serve in Chromium, with axe; SHOTS=DIR keeps pictures; gets packages from npm
+	@tools/setup browser
+	@mkdir -p build/page && cp tests/web/package*.json build/page
+	@if (cd build/page && npm ci --silent); then \
+		NODE_PATH=build/page/node_modules node tests/web/page.js build/uncore $(if $(SHOTS),--screenshots $(SHOTS)); \
+	else \
+		echo "npm gives no packages: the page is not tested" >&2; echo "0 passed, 0 failed, 1 skipped"; \
+	fi
 
 judge: all ## formulas of perf, PCM and LIKWID, and perf's names of events: docs/judges.md; gets Linux's source
 	@tests/judge/prepare
