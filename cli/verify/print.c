@@ -6,10 +6,12 @@
 #include "output/output.h"
 #include "verify/verify.h"
 
+/* Of one metric. */
 static bool has_families(const struct verify_run *run)
 {
 	for (size_t i = 1; i < run->cell_count; i++)
-		if (strcmp(run->cells[i].family, run->cells[0].family) != 0)
+		if (strcmp(run->cells[i].family, run->cells[0].family) != 0 &&
+		    strcmp(run->cells[i].metric, run->cells[0].metric) == 0)
 			return true;
 	return false;
 }
@@ -50,7 +52,10 @@ static void put_row(struct table *t, const struct verify_run *run, const struct 
 	put_place(&place, run, r->cell);
 	human_value(&moved, r->moved, "B");
 	table_cell(t, "%d", r->series->node);
-	table_cell(t, "%s", verify_directions[r->series->direction]);
+	table_cell(t, "%s%s", verify_is_far(r->series) ? "far " : "",
+		   verify_directions[r->series->direction]);
+	table_cell(t, "%.*s", (int)strlen(r->cell->metric) - (int)strlen(".bandwidth"),
+		   r->cell->metric);
 	table_cell(t, "%s", buffer_text(&place));
 	table_cell(t, "%s %s", moved.number, moved.unit);
 	if (isfinite(r->fit.slope)) {
@@ -69,14 +74,9 @@ static void put_text(const struct verify_run *run, const struct verify_result *r
 		     size_t count, struct buffer *to)
 {
 	static const struct table_column columns[] = {
-		{"NODE", TABLE_RIGHT},
-		{"DIRECTION", 0},
-		{"PLACE", 0},
-		{"MOVED", TABLE_RIGHT},
-		{"COUNTED", TABLE_RIGHT},
-		{"ERROR", TABLE_RIGHT},
-		{"VERDICT", 0},
-		{NULL, 0},
+		{"NODE", TABLE_RIGHT},  {"DIRECTION", 0},       {"BANDWIDTH", 0},
+		{"PLACE", 0},           {"MOVED", TABLE_RIGHT}, {"COUNTED", TABLE_RIGHT},
+		{"ERROR", TABLE_RIGHT}, {"VERDICT", 0},         {NULL, 0},
 	};
 	size_t tally[VERIFY_UNKNOWN + 1] = {0};
 	bool told = true; /* the socket of the channels that follow */
@@ -117,10 +117,11 @@ static void put_record(struct out *out, const struct verify_run *run, const stru
 		{"simulated", value_flag(false)},
 		{"kind", value_text("verdict")},
 		{"date", value_text(run->date)},
-		{"name", value_text(c->direction == VERIFY_READ ? "memory.read.bandwidth"
-								: "memory.write.bandwidth")},
+		{"name", value_text(c->metric)},
 		{"family", value_text(c->family)},
 		{"node", value_id(r->series->node)},
+		{"cpu", value_id(r->series->cpu)},
+		{"far", value_flag(verify_is_far(r->series))},
 		{"direction", value_text(verify_directions[r->series->direction])},
 		{"socket", value_id(c->socket)},
 		{"channel", value_id(c->channel)},

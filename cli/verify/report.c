@@ -33,17 +33,21 @@ void verify_add_cell(struct verify_run *run, const struct verify_cell *cell)
 	run->cells[run->cell_count++] = *cell;
 }
 
-struct verify_series *verify_add_series(struct verify_run *run)
+struct verify_series *verify_add_series(struct verify_run *run, const struct verify_series *series)
 {
+	struct verify_series *s;
+
 	run->series = cli_realloc(run->series, run->series_count + 1, sizeof(*run->series));
-	run->series[run->series_count] = (struct verify_series){0};
-	return &run->series[run->series_count++];
+	s = &run->series[run->series_count++];
+	*s = *series;
+	s->first_cell = run->first_cell;
+	s->cell_count = run->cell_count - run->first_cell;
+	return s;
 }
 
-struct verify_reading *verify_add_round(const struct verify_run *run, struct verify_series *series,
-					double moved)
+struct verify_reading *verify_add_round(struct verify_series *series, double moved)
 {
-	const size_t cells = run->cell_count, rounds = series->round_count++;
+	const size_t cells = series->cell_count, rounds = series->round_count++;
 
 	series->moved = cli_realloc(series->moved, rounds + 1, sizeof(*series->moved));
 	series->readings =
@@ -54,18 +58,25 @@ struct verify_reading *verify_add_round(const struct verify_run *run, struct ver
 	return series->readings + rounds * cells;
 }
 
+const struct verify_reading *verify_reading_of(const struct verify_series *s, size_t round,
+					       size_t cell)
+{
+	if (cell < s->first_cell || cell - s->first_cell >= s->cell_count)
+		return NULL;
+	return &s->readings[round * s->cell_count + cell - s->first_cell];
+}
+
 /* ---- as text ---- */
 
-static void put_series(struct buffer *to, const struct verify_run *run,
-		       const struct verify_series *s)
+static void put_series(struct buffer *to, const struct verify_series *s)
 {
-	buffer_printf(to, "\tseries %s node %d socket %d cpu %d memory %.0f elsewhere %zu\n",
-		      verify_directions[s->direction], s->node, s->socket, s->cpu, s->memory,
-		      s->elsewhere);
+	buffer_printf(to, "\tseries %s node %d socket %d cpu %d of %d memory %.0f elsewhere %zu\n",
+		      verify_directions[s->direction], s->node, s->socket, s->cpu, s->cpu_socket,
+		      s->memory, s->elsewhere);
 	for (size_t i = 0; i < s->round_count; i++) {
 		buffer_printf(to, "\tround %.0f", s->moved[i]);
-		for (size_t k = 0; k < run->cell_count; k++) {
-			const struct verify_reading *r = &s->readings[i * run->cell_count + k];
+		for (size_t k = 0; k < s->cell_count; k++) {
+			const struct verify_reading *r = &s->readings[i * s->cell_count + k];
 
 			if (isfinite(r->bytes) && isfinite(r->seconds))
 				buffer_printf(to, " %.0f@%.9f", r->bytes, r->seconds);
@@ -76,18 +87,32 @@ static void put_series(struct buffer *to, const struct verify_run *run,
 	}
 }
 
+static void put_cells(struct buffer *to, const struct verify_run *run, size_t from, size_t end)
+{
+	for (; from < end; from++) {
+		const struct verify_cell *c = &run->cells[from];
+
+		buffer_printf(to, "\tcell %s %s socket %d channel %d\n", c->metric, c->family,
+			      c->socket, c->channel);
+	}
+}
+
+/* Cells stand before the first series that counted them. */
 void verify_put_run(struct buffer *to, const struct verify_run *run)
 {
+	size_t done = 0;
+
 	buffer_printf(to, ENTRY "\n\tversion %d\n\tuncore %s\n\tdate %s\n\tcache %.0f\n", VERSION,
 		      run->version, run->date, run->cache);
-	for (size_t i = 0; i < run->cell_count; i++) {
-		const struct verify_cell *c = &run->cells[i];
+	for (size_t i = 0; i < run->series_count; i++) {
+		const struct verify_series *s = &run->series[i];
+		const size_t end = s->first_cell + s->cell_count;
 
-		buffer_printf(to, "\tcell %s %s socket %d channel %d\n", c->family,
-			      verify_directions[c->direction], c->socket, c->channel);
+		put_cells(to, run, done, end);
+		done = end > done ? end : done;
+		put_series(to, s);
 	}
-	for (size_t i = 0; i < run->series_count; i++)
-		put_series(to, run, &run->series[i]);
+	put_cells(to, run, done, run->cell_count);
 }
 
 /* ---- from text ---- */
@@ -116,6 +141,7 @@ static bool take_number(const char **text, double *into)
 
 static const char *take_round(struct verify_run *run, const char *text)
 {
+	struct verify_series *s;
 	struct verify_reading *r;
 	double moved;
 
@@ -123,8 +149,9 @@ static const char *take_round(struct verify_run *run, const char *text)
 		return "a round without a series";
 	if (!take_number(&text, &moved))
 		return "a round without what was moved";
-	r = verify_add_round(run, &run->series[run->series_count - 1], moved);
-	for (size_t i = 0; i < run->cell_count; i++) {
+	s = &run->series[run->series_count - 1];
+	r = verify_add_round(s, moved);
+	for (size_t i = 0; i < s->cell_count; i++) {
 		if (strncmp(text, " -", 2) == 0 && (!text[2] || text[2] == ' ')) {
 			text += 2;
 			continue;
@@ -183,27 +210,34 @@ static const char *take_series(struct verify_run *run, const char *text)
 
 	if (!take_word(&text, direction, sizeof(direction)) || !take_id(&text, " node ", &s.node) ||
 	    !take_id(&text, " socket ", &s.socket) || !take_id(&text, " cpu ", &s.cpu) ||
-	    !take_label(&text, " memory ") || !take_number(&text, &s.memory) ||
-	    !take_label(&text, " elsewhere ") || !take_number(&text, &elsewhere) || *text ||
-	    elsewhere > 1e15 || !find_direction(direction, &s.direction))
+	    !take_id(&text, " of ", &s.cpu_socket) || !take_label(&text, " memory ") ||
+	    !take_number(&text, &s.memory) || !take_label(&text, " elsewhere ") ||
+	    !take_number(&text, &elsewhere) || *text || elsewhere > 1e15 ||
+	    !find_direction(direction, &s.direction))
 		return "not a series";
+	if (run->first_cell == run->cell_count)
+		return "a series without cells";
 	s.elsewhere = (size_t)elsewhere;
-	*verify_add_series(run) = s;
+	verify_add_series(run, &s);
 	return NULL;
 }
 
+/* Behind a series it is counted together with the next cells, in other series. */
 static const char *take_cell(struct verify_run *run, const char *text)
 {
+	const struct verify_series *last =
+		run->series_count ? &run->series[run->series_count - 1] : NULL;
 	struct verify_cell c = {0};
-	char direction[8];
 
-	if (!take_word(&text, c.family, sizeof(c.family)) || !take_label(&text, " ") ||
-	    !take_word(&text, direction, sizeof(direction)) ||
+	if (!take_word(&text, c.metric, sizeof(c.metric)) || !take_label(&text, " ") ||
+	    !take_word(&text, c.family, sizeof(c.family)) ||
 	    !take_id(&text, " socket ", &c.socket) || !take_id(&text, " channel ", &c.channel) ||
-	    *text || !find_direction(direction, &c.direction))
+	    *text)
 		return "not a cell";
-	if (run->series_count)
-		return "a cell behind a series";
+	if (!verify_expectation(c.metric))
+		return "a metric that this uncore cannot judge";
+	if (last && last->first_cell + last->cell_count == run->cell_count)
+		run->first_cell = run->cell_count;
 	verify_add_cell(run, &c);
 	return NULL;
 }

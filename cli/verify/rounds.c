@@ -63,13 +63,13 @@ static void shuffle(unsigned *order, unsigned count)
 	}
 }
 
-int verify_rounds(const struct verify_run *run, struct verify_series *series,
-		  struct verify_stream *stream, const struct verify_pace *pace)
+int verify_rounds(struct verify_series *series, struct verify_stream *stream,
+		  const struct verify_pace *pace)
 {
 	static const unsigned quarters[VERIFY_AMOUNTS] = {0, 1, 2, 4};
 	const unsigned count = pace->repeats * VERIFY_AMOUNTS;
 	unsigned *order = cli_realloc(NULL, count, sizeof(*order));
-	struct verify_reading *unused = cli_realloc(NULL, run->cell_count, sizeof(*unused));
+	struct verify_reading *unused = cli_realloc(NULL, series->cell_count, sizeof(*unused));
 	size_t amount = 0;
 	int err = find_amount(stream, series->direction, pace, &amount);
 
@@ -84,8 +84,7 @@ int verify_rounds(const struct verify_run *run, struct verify_series *series,
 		err = verify_stream_move(stream, series->direction, bytes, pace->stop_fd);
 		err = err ? err : sleep_until(end, pace->stop_fd);
 		if (!err)
-			err = pace->read(pace->context,
-					 verify_add_round(run, series, (double)bytes));
+			err = pace->read(pace->context, verify_add_round(series, (double)bytes));
 	}
 	free(unused);
 	free(order);

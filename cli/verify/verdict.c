@@ -16,6 +16,9 @@
 #define LOADS_MORE 0.05
 #define STORES_ASTRAY 0.01
 #define LOADS_ASTRAY 0.02
+/* Elsewhere than in the controllers coherence moves some data of its own. */
+#define COHERENCE 0.05
+#define COHERENCE_ASTRAY 0.02
 #define SHARE_LEAST 0.75
 #define SHARE_MOST 1.25
 #define SHARE_NONE 0.05
@@ -36,6 +39,7 @@ const char *const verify_verdicts[] = {
 struct judged {
 	const struct verify_run *run;
 	const struct verify_series *series;
+	const struct verify_expectation *expected;
 	const struct verify_fit *fits; /* of each cell of the run */
 	size_t own;                    /* cell */
 	double slope, tolerance;       /* of the own cell; twice its error */
@@ -59,52 +63,77 @@ static void conclude(struct judged *j, enum verify_verdict verdict, const char *
 
 /* ---- cells ---- */
 
-/* Those of the same family that have a slope. */
+static const struct verify_expectation *expectation(const struct judged *j, size_t cell)
+{
+	return verify_expectation(j->run->cells[cell].metric);
+}
+
+/* Those of the same family and group that have a slope. */
 static bool is_comparable(const struct judged *j, size_t cell)
 {
-	return isfinite(j->fits[cell].slope) &&
+	return isfinite(j->fits[cell].slope) && expectation(j, cell)->group == j->expected->group &&
 	       strcmp(j->run->cells[cell].family, j->run->cells[j->own].family) == 0;
 }
 
+/* One that has to count nothing of it. */
 static bool is_other(const struct judged *j, size_t cell)
 {
-	return cell != j->own && j->run->cells[cell].channel < 0 && is_comparable(j, cell);
+	return j->run->cells[cell].channel < 0 && is_comparable(j, cell) &&
+	       !verify_is_expected(j->series, &j->run->cells[cell]);
+}
+
+static bool is_same_metric(const struct judged *j, size_t cell)
+{
+	return strcmp(j->run->cells[cell].metric, j->expected->metric) == 0;
 }
 
 static bool is_channel(const struct judged *j, size_t cell)
 {
 	const struct verify_cell *c = &j->run->cells[cell], *own = &j->run->cells[j->own];
 
-	return c->channel >= 0 && c->socket == own->socket && c->direction == own->direction &&
+	return c->channel >= 0 && c->socket == own->socket && is_same_metric(j, cell) &&
 	       is_comparable(j, cell);
 }
 
-static bool is_nothing(double slope, double tolerance)
+/* By how much less than what is moved may be counted. */
+static double less(const struct judged *j)
 {
-	return fabs(slope) <= OWN_LESS + tolerance;
+	return j->expected->group == VERIFY_MEMORY ? OWN_LESS : COHERENCE;
 }
 
-static bool is_all(enum verify_direction direction, double slope, double tolerance)
+static double more(const struct judged *j)
 {
-	double more = direction == VERIFY_READ ? LOADS_MORE : STORES_MORE;
+	return j->expected->group != VERIFY_MEMORY   ? COHERENCE
+	       : j->series->direction == VERIFY_READ ? LOADS_MORE
+						     : STORES_MORE;
+}
 
-	return slope >= 1 - OWN_LESS - tolerance && slope <= 1 + more + tolerance;
+static double astray(const struct judged *j)
+{
+	return j->expected->group != VERIFY_MEMORY   ? COHERENCE_ASTRAY
+	       : j->series->direction == VERIFY_READ ? LOADS_ASTRAY
+						     : STORES_ASTRAY;
+}
+
+static bool is_nothing(const struct judged *j)
+{
+	return fabs(j->slope) <= less(j) + j->tolerance;
+}
+
+static bool is_all(const struct judged *j, double slope, double tolerance)
+{
+	return slope >= 1 - less(j) - tolerance && slope <= 1 + more(j) + tolerance;
 }
 
 static bool is_own_all(const struct judged *j)
 {
-	return is_all(j->series->direction, j->slope, j->tolerance);
+	return is_all(j, j->slope, j->tolerance);
 }
 
 /* All of it is counted in that cell. */
 static bool has_all(const struct judged *j, size_t cell)
 {
-	return is_all(j->series->direction, j->fits[cell].slope, 2 * j->fits[cell].error);
-}
-
-static const char *direction_of(const struct judged *j, size_t cell)
-{
-	return j->run->cells[cell].direction == VERIFY_READ ? "reads" : "writes";
+	return is_all(j, j->fits[cell].slope, 2 * j->fits[cell].error);
 }
 
 /* ---- checks: true when they have concluded ---- */
@@ -153,7 +182,7 @@ static double mean_seconds(const struct judged *j)
 	size_t count = 0;
 
 	for (size_t i = 0; i < s->round_count; i++) {
-		double seconds = s->readings[i * j->run->cell_count + j->own].seconds;
+		double seconds = verify_reading_of(s, i, j->own)->seconds;
 
 		sum += isfinite(seconds) ? seconds : 0;
 		count += isfinite(seconds) ? 1 : 0;
@@ -182,65 +211,69 @@ static bool check_quiet(struct judged *j)
 	return true;
 }
 
+/* The first cell that counts everything, and should count nothing: of the same metric or not, and of the same socket or not. */
+static const struct verify_cell *find_all(const struct judged *j, bool metric, bool socket)
+{
+	for (size_t i = 0; i < j->run->cell_count; i++)
+		if (is_other(j, i) && has_all(j, i) && is_same_metric(j, i) == metric &&
+		    (j->run->cells[i].socket == j->run->cells[j->own].socket) == socket)
+			return &j->run->cells[i];
+	return NULL;
+}
+
 static bool check_swapped(struct judged *j)
 {
-	const struct verify_cell *own = &j->run->cells[j->own];
+	const struct verify_cell *sockets = find_all(j, true, false);
+	const struct verify_cell *directions = find_all(j, false, true);
+	const struct verify_cell *both = find_all(j, false, false);
 
-	if (!is_nothing(j->slope, j->tolerance))
+	if (!is_nothing(j))
 		return false;
-	for (size_t i = 0; i < j->run->cell_count; i++) {
-		const struct verify_cell *c = &j->run->cells[i];
-
-		if (!is_other(j, i) || !has_all(j, i))
-			continue;
-		if (c->direction == own->direction)
-			conclude(j, VERIFY_OFF, "sockets swapped",
-				 "socket %d's counters count node %d", c->socket, j->series->node);
-		else if (c->socket == own->socket)
-			conclude(j, VERIFY_OFF, "directions swapped", "%s are counted as %s",
-				 direction_of(j, j->own), direction_of(j, i));
-		else
-			conclude(j, VERIFY_OFF, "sockets and directions swapped",
-				 "%s of node %d are counted as %s of socket %d",
-				 direction_of(j, j->own), j->series->node, direction_of(j, i),
-				 c->socket);
-		return true;
-	}
-	return false;
+	if (sockets && directions) /* of two sockets, one sends what the other one receives */
+		conclude(j, VERIFY_OFF, "sockets or directions swapped",
+			 "%s are counted as %s, or the counters of socket %d as those of socket %d",
+			 j->expected->name, verify_expectation(directions->metric)->name,
+			 directions->socket, sockets->socket);
+	else if (sockets)
+		conclude(j, VERIFY_OFF, "sockets swapped", "socket %d's counters count node %d",
+			 sockets->socket, j->series->node);
+	else if (directions)
+		conclude(j, VERIFY_OFF,
+			 j->expected->group == VERIFY_AGENTS ? "kinds swapped"
+							     : "directions swapped",
+			 "%s are counted as %s", j->expected->name,
+			 verify_expectation(directions->metric)->name);
+	else if (both)
+		conclude(j, VERIFY_OFF, "sockets and directions swapped",
+			 "%s of node %d are counted as %s of socket %d", j->expected->name,
+			 j->series->node, verify_expectation(both->metric)->name, both->socket);
+	return sockets || directions || both;
 }
 
 /* Real reads, most probably: those of the lines that are stored to. */
 static bool check_allocate(struct judged *j)
 {
-	const struct verify_cell *own = &j->run->cells[j->own];
+	const struct verify_cell *reads = find_all(j, false, true);
 
-	for (size_t i = 0; i < j->run->cell_count; i++) {
-		if (!is_other(j, i) || own->direction != VERIFY_WRITE ||
-		    j->run->cells[i].direction != VERIFY_READ ||
-		    j->run->cells[i].socket != own->socket || !is_own_all(j) ||
-		    !is_all(VERIFY_READ, j->fits[i].slope, 2 * j->fits[i].error))
-			continue;
-		conclude(
-			j, VERIFY_UNKNOWN, "write-allocate",
-			"each write also reads its line (write-allocate): the stores do not pass the "
-			"caches here, and reads and writes are mixed");
-		return true;
-	}
-	return false;
+	if (j->series->direction != VERIFY_WRITE || !reads || !is_own_all(j))
+		return false;
+	conclude(j, VERIFY_UNKNOWN, "write-allocate",
+		 "each write also reads its line (write-allocate): the stores do not pass the "
+		 "caches here, and reads and writes are mixed");
+	return true;
 }
 
 /* A part of it is counted at another place. */
 static bool check_astray(struct judged *j)
 {
-	const struct verify_cell *own = &j->run->cells[j->own];
-	double accepted = own->direction == VERIFY_READ ? LOADS_ASTRAY : STORES_ASTRAY, share = 0;
+	double share = 0;
 	size_t where = 0;
 
 	for (size_t i = 0; i < j->run->cell_count; i++) {
 		const struct verify_fit *f = &j->fits[i];
 
 		if (!is_other(j, i) || f->error > ERROR_MOST ||
-		    fabs(f->slope) <= accepted + 2 * f->error || fabs(f->slope) <= fabs(share))
+		    fabs(f->slope) <= astray(j) + 2 * f->error || fabs(f->slope) <= fabs(share))
 			continue;
 		share = f->slope;
 		where = i;
@@ -249,8 +282,9 @@ static bool check_astray(struct judged *j)
 		return false;
 	conclude(j, VERIFY_OFF, "astray",
 		 "%.1f %% of what node %d %s is counted as %s of socket %d%s", share * 100,
-		 j->series->node, own->direction == VERIFY_READ ? "reads" : "writes",
-		 direction_of(j, where), j->run->cells[where].socket, is_own_all(j) ? ", too" : "");
+		 j->series->node, j->series->direction == VERIFY_READ ? "reads" : "writes",
+		 expectation(j, where)->name, j->run->cells[where].socket,
+		 is_own_all(j) ? ", too" : "");
 	return true;
 }
 
@@ -285,7 +319,7 @@ static bool check_channels(struct judged *j)
 	}
 	expected = count ? ((double)even + 2 * (double)twice) / (double)count : 0;
 	if (even && even + dead + twice == count && dead + twice && !is_own_all(j) &&
-	    fabs(j->slope - expected) <= OWN_LESS + j->tolerance) {
+	    fabs(j->slope - expected) <= less(j) + j->tolerance) {
 		if (twice)
 			conclude(j, VERIFY_OFF, "channel twice", "channel%s %s count%s twice",
 				 twice > 1 ? "s" : "", twice_names.data, twice > 1 ? "" : "s");
@@ -317,7 +351,8 @@ static bool check_factors(struct judged *j)
 		{1 / 1.073741824, "units", "decimal and binary units are confused: 1/1.024^3",
 		 NULL},
 	};
-	bool load = j->series->direction == VERIFY_READ;
+	/* Only controllers write both copies of mirrored memory. */
+	bool load = j->series->direction == VERIFY_READ || j->expected->group != VERIFY_MEMORY;
 
 	for (size_t i = 0; i < sizeof(known) / sizeof(*known) && !is_own_all(j); i++) {
 		double factor = known[i].factor;
@@ -337,7 +372,7 @@ static bool check_slope(struct judged *j)
 {
 	if (is_own_all(j))
 		j->result->verdict = VERIFY_PROVED;
-	else if (is_nothing(j->slope, j->tolerance))
+	else if (is_nothing(j))
 		conclude(j, VERIFY_OFF, "nothing", "nothing of it is counted");
 	else
 		conclude(j, VERIFY_OFF, NULL, "the factor is %.4f: %.1f %% too %s", j->slope,
@@ -389,17 +424,16 @@ static bool has_one_node(const struct verify_run *run, const struct verify_serie
 /* ---- all ---- */
 
 /* Of the rounds in which the cell was measured. */
-static void fit_cell(const struct verify_run *run, const struct verify_series *s, size_t cell,
-		     struct verify_fit *into)
+static void fit_cell(const struct verify_series *s, size_t cell, struct verify_fit *into)
 {
 	double *values = cli_realloc(NULL, 3 * s->round_count, sizeof(*values));
 	double *seconds = values + s->round_count, *counted = seconds + s->round_count;
 	size_t count = 0;
 
 	for (size_t i = 0; i < s->round_count; i++) {
-		const struct verify_reading *r = &s->readings[i * run->cell_count + cell];
+		const struct verify_reading *r = verify_reading_of(s, i, cell);
 
-		if (!isfinite(r->bytes) || !isfinite(r->seconds))
+		if (!r || !isfinite(r->bytes) || !isfinite(r->seconds))
 			continue;
 		values[count] = s->moved[i];
 		seconds[count] = r->seconds;
@@ -426,7 +460,7 @@ static struct verify_result *add_result(struct results *all, const struct judged
 				    .fit = j->fits[cell],
 				    .share = NAN};
 	for (size_t i = 0; i < j->series->round_count; i++)
-		if (isfinite(j->series->readings[i * j->run->cell_count + cell].bytes))
+		if (isfinite(verify_reading_of(j->series, i, cell)->bytes))
 			r->moved += j->series->moved[i];
 	return r;
 }
@@ -460,19 +494,18 @@ static void judge_series(struct results *all, const struct verify_run *run,
 	struct judged j = {.run = run, .series = s, .fits = fits};
 
 	for (size_t i = 0; i < run->cell_count; i++)
-		fit_cell(run, s, i, &fits[i]);
-	for (size_t i = 0; i < run->cell_count; i++) {
-		const struct verify_cell *c = &run->cells[i];
-
-		if (c->channel >= 0 || c->direction != s->direction ||
-		    (c->socket >= 0 && c->socket != s->socket))
+		fit_cell(s, i, &fits[i]);
+	for (size_t i = s->first_cell; i < s->first_cell + s->cell_count; i++) {
+		if (run->cells[i].channel >= 0 || !verify_is_expected(s, &run->cells[i]))
 			continue;
 		j.own = i;
+		j.expected = verify_expectation(run->cells[i].metric);
 		j.slope = fits[i].slope;
 		j.tolerance = 2 * fits[i].error;
 		j.result = add_result(all, &j, i);
 		judge_own(&j);
-		if (has_one_node(run, s))
+		/* What comes from afar is no news for them. */
+		if (has_one_node(run, s) && !verify_is_far(s))
 			add_channels(all, &j, *j.result);
 	}
 	free(fits);

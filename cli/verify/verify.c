@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* `uncore verify`: the command. What it uses of the machine, and the monitor that it judges. */
 #include <errno.h>
+#include <fnmatch.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,7 +28,7 @@
 #define ROUND_LEAST (20 * NS_PER_MS)
 
 struct verify_options {
-	const char *show, *file;
+	const char *show, *file, *metrics; /* NULL: all */
 	bool nice;
 	uint64_t time_ns, memory; /* 0: the default */
 	const struct output *output;
@@ -53,6 +54,7 @@ struct verify {
 	struct signals signals;
 	cpu_set_t cpus; /* before it was pinned */
 	uint64_t round_ns, end_ns;
+	size_t series_left; /* of all passes */
 };
 
 /* ---- the machine ---- */
@@ -185,66 +187,108 @@ static int take_lock(void)
 
 /* ---- the monitor ---- */
 
+static bool is_chosen(const struct verify *v, const char *metric)
+{
+	struct buffer list = {0};
+	bool chosen = !v->o->metrics;
+	char *rest, *pattern;
+
+	buffer_puts(&list, chosen ? "" : v->o->metrics);
+	rest = list.data;
+	while (!chosen && (pattern = strsep(&rest, ",")))
+		chosen = fnmatch(pattern, metric, 0) == 0;
+	buffer_free(&list);
+	return chosen;
+}
+
+static int add_metrics(struct verify *v, bool *added, char *why, size_t room)
+{
+	const struct verify_expectation *e;
+	bool chosen = false;
+
+	for (size_t i = 0; (e = verify_expectation_at(i)); i++) {
+		int err;
+
+		if (!is_chosen(v, e->metric))
+			continue;
+		chosen = true;
+		err = uncore_monitor_add_metrics(v->monitor, e->metric);
+		if (err && err != -ENODEV)
+			return cli_fail(v->cli, err);
+		*added = *added || !err;
+		if (err && !*why)
+			snprintf(why, room, "%s", uncore_error(v->cli->u));
+	}
+	if (chosen)
+		return CLI_OK;
+	cli_error("--metrics '%s': verify can judge memory.{read,write}.bandwidth, "
+		  "link.{out,in}.bandwidth, memory.{local,from.remote}.{read,write}.bandwidth and "
+		  "fabric.memory.{read,write}.bandwidth",
+		  v->o->metrics);
+	return CLI_USAGE;
+}
+
+/* Metrics that have no room in the hardware beside others come in another pass: what is multiplexed is not judged. */
 static int make_monitor(struct verify *v)
 {
 	struct cli *cli = v->cli;
 	char why[400] = "";
 	bool added = false;
-	int err = uncore_monitor_new(&v->monitor, cli->u);
+	int err = uncore_monitor_new(&v->monitor, cli->u), status;
 
 	err = err ? err : uncore_monitor_set_level(v->monitor, UNCORE_LEVEL_CHANNEL);
 	err = err ? err : uncore_monitor_add_level(v->monitor, UNCORE_LEVEL_SOCKET);
-	for (int i = 0; !err && i < VERIFY_DIRECTIONS; i++) {
-		err = uncore_monitor_add_metrics(v->monitor, i == VERIFY_READ
-								     ? "memory.read.bandwidth"
-								     : "memory.write.bandwidth");
-		added = added || !err;
-		if (err == -ENODEV && !*why)
-			snprintf(why, sizeof(why), "%s", uncore_error(cli->u));
-		err = err == -ENODEV ? 0 : err;
-	}
-	if (!err && !added) {
+	err = err ? err : uncore_monitor_set_rounds(v->monitor);
+	if (err)
+		return cli_fail(cli, err);
+	status = add_metrics(v, &added, why, sizeof(why));
+	if (status)
+		return status;
+	if (!added) {
 		cli_error("there is nothing to verify: verify needs PMUs of memory channels or "
 			  "controllers that count what is read and written: %s",
 			  why);
 		cli_advise(cli);
 		return CLI_UNAVAILABLE;
 	}
-	err = err ? err : uncore_monitor_plan(v->monitor);
+	err = uncore_monitor_plan(v->monitor);
 	return err ? cli_fail(cli, err) : CLI_OK;
 }
 
-/* Opens the counters; the rows of sockets and channels are the cells. */
-static int start_monitor(struct verify *v)
+/* Opens the counters of a pass; the rows of sockets and channels are the cells. */
+static int start_pass(struct verify *v)
 {
-	int err = uncore_sample_new(&v->sample);
+	int err = v->sample ? 0 : uncore_sample_new(&v->sample);
 
 	err = err ? err : uncore_monitor_open(v->monitor);
 	err = err ? err : uncore_monitor_start(v->monitor);
 	err = err ? err : uncore_monitor_read(v->monitor, v->sample);
 	if (err)
 		return cli_fail(v->cli, err);
-	v->rows = cli_realloc(NULL, uncore_sample_count(v->sample), sizeof(*v->rows));
+	v->run.first_cell = v->run.cell_count;
 	for (size_t i = 0; i < uncore_sample_count(v->sample); i++) {
 		const struct uncore_row *row = uncore_sample_row(v->sample, i);
 		struct verify_cell cell = {.socket = row->place.socket,
 					   .channel = row->place.channel};
 
 		/* A PMU that has no number among the channels is in its socket. */
-		if (!row->query.family || (row->place.pmu && row->place.channel < 0))
+		if (!row->query.family || !verify_expectation(row->query.name) ||
+		    (row->place.pmu && row->place.channel < 0))
 			continue;
-		cell.direction = strstr(row->query.name, "write") ? VERIFY_WRITE : VERIFY_READ;
+		snprintf(cell.metric, sizeof(cell.metric), "%s", row->query.name);
 		snprintf(cell.family, sizeof(cell.family), "%s", row->query.family);
+		v->rows = cli_realloc(v->rows, v->run.cell_count + 1, sizeof(*v->rows));
 		v->rows[v->run.cell_count] = i;
 		verify_add_cell(&v->run, &cell);
 	}
 	return CLI_OK;
 }
 
-static bool is_counted(const struct verify_run *run, enum verify_direction direction)
+/* A cell of this pass has to count something of it. */
+static bool is_needed(const struct verify_run *run, enum verify_direction direction, bool far)
 {
-	for (size_t i = 0; i < run->cell_count; i++)
-		if (run->cells[i].direction == direction)
+	for (size_t i = run->first_cell; i < run->cell_count; i++)
+		if (verify_expects(verify_expectation(run->cells[i].metric), direction, far))
 			return true;
 	return false;
 }
@@ -257,14 +301,14 @@ static int read_cells(void *context, struct verify_reading *into)
 	int err = uncore_monitor_read(v->monitor, v->sample);
 
 	v->read_failed = err;
-	for (size_t i = 0; !err && i < v->run.cell_count; i++) {
+	for (size_t i = v->run.first_cell; !err && i < v->run.cell_count; i++, into++) {
 		const struct uncore_row *row = uncore_sample_row(v->sample, v->rows[i]);
 		bool whole = (row->quality == UNCORE_MEASURED || row->quality == UNCORE_SUSPECT) &&
 			     !(row->counted.coverage < 0.999);
 
-		into[i] = (struct verify_reading){NAN, row->counted.seconds};
+		*into = (struct verify_reading){NAN, row->counted.seconds};
 		if (whole)
-			into[i].bytes = row->value * row->counted.seconds;
+			into->bytes = row->value * row->counted.seconds;
 	}
 	return err;
 }
@@ -277,8 +321,9 @@ static void show_round(void *context, size_t done, size_t all)
 	const struct verify_series *s = &v->run.series[v->run.series_count - 1];
 	uint64_t now = cli_now_ns();
 
-	cli_wait("node %d, %s: round %zu of %zu, %llu s left", s->node,
-		 s->direction == VERIFY_READ ? "reads" : "writes", done + 1, all,
+	cli_wait("node %d, %s%s: round %zu of %zu, %llu s left", s->node,
+		 verify_is_far(s) ? "far " : "", s->direction == VERIFY_READ ? "reads" : "writes",
+		 done + 1, all,
 		 (unsigned long long)(v->end_ns > now ? (v->end_ns - now) / NS_PER_S + 1 : 0));
 }
 
@@ -301,37 +346,57 @@ static int open_stream(struct verify *v, const struct node *n, struct verify_str
 	return err;
 }
 
-/* The rounds of one direction, in their part of the time that is left for so many. Where getting memory took long, rounds
- * are not much shorter for that. */
-static int move(struct verify *v, const struct node *n, struct verify_stream *stream,
-		enum verify_direction direction, size_t left)
+/* The rounds of one direction, in their part of the time that is left. Where getting memory took long, rounds are not much
+ * shorter for that. */
+static int move(struct verify *v, const struct node *n, const struct node *mover,
+		struct verify_stream *stream, enum verify_direction direction)
 {
 	uint64_t now = cli_now_ns(), rest = v->end_ns > now ? v->end_ns - now : 0;
-	uint64_t least_ns = v->round_ns / 2, round_ns = rest / left / ROUNDS;
+	uint64_t least_ns = v->round_ns / 2;
+	uint64_t round_ns = rest / (v->series_left ? v->series_left : 1) / ROUNDS;
 	const struct verify_pace pace = {.round_ns = round_ns > least_ns ? round_ns : least_ns,
 					 .repeats = REPEATS,
 					 .stop_fd = v->signals.stop_fd,
 					 .context = v,
 					 .read = read_cells,
 					 .show = show_round};
-	struct verify_series *s = verify_add_series(&v->run);
+	struct verify_series *s =
+		verify_add_series(&v->run, &(struct verify_series){.direction = direction,
+								   .node = n->id,
+								   .socket = n->socket,
+								   .cpu = mover->cpu,
+								   .cpu_socket = mover->socket,
+								   .memory = (double)n->memory});
 	size_t before = 0, after = 0;
-	int err;
+	int err = pin(mover->cpu);
 
-	*s = (struct verify_series){.direction = direction,
-				    .node = n->id,
-				    .socket = n->socket,
-				    .cpu = n->cpu,
-				    .memory = (double)n->memory};
-	err = verify_stream_elsewhere(stream, &before);
-	err = err ? err : verify_rounds(&v->run, s, stream, &pace);
+	v->series_left -= v->series_left > 0;
+	err = err ? err : verify_stream_elsewhere(stream, &before);
+	err = err ? err : verify_rounds(s, stream, &pace);
 	err = err ? err : verify_stream_elsewhere(stream, &after);
 	s->elsewhere = before > after ? before : after;
 	return err;
 }
 
-static int move_node(struct verify *v, const struct node *n, size_t left)
+/* The first node of the next socket; NULL: there is none. */
+static const struct node *far_node(const struct verify *v, const struct node *n)
 {
+	const struct node *next = NULL, *first = NULL;
+
+	for (size_t i = 0; i < v->node_count; i++) {
+		const struct node *other = &v->nodes[i];
+
+		if (other->socket != n->socket && (!first || other->socket < first->socket))
+			first = other;
+		if (other->socket > n->socket && (!next || other->socket < next->socket))
+			next = other;
+	}
+	return next ? next : first;
+}
+
+static int move_node(struct verify *v, const struct node *n)
+{
+	const struct node *movers[] = {n, far_node(v, n)};
 	struct verify_stream stream = {0};
 	int err = pin(n->cpu);
 
@@ -340,31 +405,34 @@ static int move_node(struct verify *v, const struct node *n, size_t left)
 	/* Caches have a part of what the kernel has zeroed. */
 	err = err ? err
 		  : verify_stream_move(&stream, VERIFY_WRITE, stream.size, v->signals.stop_fd);
-	for (unsigned d = 0; !err && d < VERIFY_DIRECTIONS; d++)
-		if (is_counted(&v->run, (enum verify_direction)d))
-			err = move(v, n, &stream, (enum verify_direction)d, left--);
+	for (unsigned far = 0; far < 2 && movers[far]; far++)
+		for (unsigned d = 0; !err && d < VERIFY_DIRECTIONS; d++)
+			if (is_needed(&v->run, (enum verify_direction)d, far))
+				err = move(v, n, movers[far], &stream, (enum verify_direction)d);
 	verify_stream_close(&stream);
 	sched_setaffinity(0, sizeof(v->cpus), &v->cpus);
 	return err;
 }
 
-static int move_all(struct verify *v)
+/* How many series a pass has at most. */
+static size_t series_of_pass(const struct verify *v)
 {
-	size_t directions = 0, series;
-	int err = 0;
+	const size_t each = VERIFY_DIRECTIONS;
+	size_t count = 0;
 
-	for (unsigned d = 0; d < VERIFY_DIRECTIONS; d++)
-		directions += is_counted(&v->run, (enum verify_direction)d);
-	series = directions * v->node_count;
-	v->round_ns = v->o->time_ns / (series ? series : 1) / ROUNDS;
-	if (v->round_ns < ROUND_LEAST) {
-		cli_error("--time: %zu nodes need at least %.0f s", v->node_count,
-			  ceil((double)(series * ROUNDS * ROUND_LEAST) / 1e9));
-		return CLI_USAGE;
-	}
-	v->end_ns = cli_now_ns() + v->o->time_ns;
+	for (size_t i = 0; i < v->node_count; i++)
+		count += far_node(v, &v->nodes[i]) ? 2 * each : each;
+	return count;
+}
+
+static int move_pass(struct verify *v)
+{
+	int status = start_pass(v), err = 0;
+
+	if (status)
+		return status;
 	for (size_t i = 0; !err && i < v->node_count; i++)
-		err = move_node(v, &v->nodes[i], series - i * directions);
+		err = move_node(v, &v->nodes[i]);
 	cli_waited();
 	if (err == -EINTR) {
 		cli_error("stopped before the end: nothing is judged");
@@ -375,6 +443,28 @@ static int move_all(struct verify *v)
 	if (err)
 		cli_error("cannot move data: %s", strerror(-err));
 	return err ? cli_exit_code(err) : CLI_OK;
+}
+
+static int move_all(struct verify *v)
+{
+	size_t passes = uncore_monitor_round_count(v->monitor);
+	size_t series = series_of_pass(v) * (passes ? passes : 1);
+	int status, more;
+
+	v->round_ns = v->o->time_ns / (series ? series : 1) / ROUNDS;
+	if (v->round_ns < ROUND_LEAST) {
+		cli_error("--time: %zu series of rounds need at least %.0f s", series,
+			  ceil((double)(series * ROUNDS * ROUND_LEAST) / 1e9));
+		return CLI_USAGE;
+	}
+	v->end_ns = cli_now_ns() + v->o->time_ns;
+	do {
+		/* Series that this pass does not need leave their time to the others. */
+		v->series_left = series_of_pass(v) * passes--;
+		status = move_pass(v);
+		more = status ? 0 : uncore_monitor_next_round(v->monitor);
+	} while (more > 0);
+	return status;
 }
 
 /* ---- before and after ---- */
@@ -481,7 +571,6 @@ static int count_and_judge(struct verify *v)
 	snprintf(v->run.version, sizeof(v->run.version), "%s", uncore_version());
 	strftime(v->run.date, sizeof(v->run.date), "%Y-%m-%d", gmtime_r(&now, &day));
 	status = status ? status : signals_open(&v->signals);
-	status = status ? status : start_monitor(v);
 	if (status)
 		return status;
 	announce(v);
@@ -516,7 +605,7 @@ static void check(void *into, struct argp_state *state)
 {
 	const struct verify_options *o = into;
 
-	if (o->show && (o->file || o->nice || o->time_ns || o->memory))
+	if (o->show && (o->file || o->metrics || o->nice || o->time_ns || o->memory))
 		argp_error(state, "--show moves nothing: it stands alone");
 	if (o->memory && o->memory < 2 * MIB)
 		argp_error(state, "--memory: at least 2MiB");
@@ -527,6 +616,10 @@ static void check(void *into, struct argp_state *state)
 int cmd_verify(struct cli *cli, int argc, char **argv)
 {
 	static const struct cli_option options[] = {
+		{"metrics", "METRICS",
+		 "Judge METRICS only: names and patterns with commas between them (default: all "
+		 "that verify knows)",
+		 'M', 1, OPTION_TEXT, AT(metrics)},
 		{"time", "TIME", "Take about TIME in all: 1m, 30s (default)", 0, 1, OPTION_INTERVAL,
 		 AT(time_ns)},
 		{"memory", "SIZE", "Take at most SIZE of memory (default: four times the caches)",
@@ -539,8 +632,8 @@ int cmd_verify(struct cli *cli, int argc, char **argv)
 		{0},
 	};
 	static const struct cli_syntax syntax = {
-		.doc = "Moves known amounts of data on each NUMA node, and judges the counters of "
-		       "memory reads and writes by what they say.\vExit status: 0 all are proved, 1 "
+		.doc = "Moves known amounts of data to and from each NUMA node, and judges the "
+		       "counters of memory and links by what they say.\vExit status: 0 all are proved, 1 "
 		       "one is off (or an error), 3 it cannot be told, or there is nothing to "
 		       "verify.",
 		.options = options,

@@ -41,8 +41,7 @@ int verify_stream_elsewhere(const struct verify_stream *s, size_t *pages);
 
 /* What a row of the monitor covers. */
 struct verify_cell {
-	char family[64];
-	enum verify_direction direction;
+	char metric[48], family[64];
 	int socket;  /* -1: all of them */
 	int channel; /* -1: the whole socket */
 };
@@ -53,12 +52,14 @@ struct verify_reading {
 	double seconds; /* that its counters ran */
 };
 
-/* The rounds of one node and direction. */
+/* The rounds of one CPU, node and direction. */
 struct verify_series {
 	enum verify_direction direction;
-	int node, socket, cpu;
-	double memory;    /* size of the stream in bytes */
-	size_t elsewhere; /* pages on other nodes */
+	int node, socket; /* of the memory */
+	int cpu, cpu_socket;
+	double memory;                 /* size of the stream in bytes */
+	size_t elsewhere;              /* pages on other nodes */
+	size_t first_cell, cell_count; /* that were counted meanwhile */
 	size_t round_count;
 	double *moved;                   /* bytes, in each round */
 	struct verify_reading *readings; /* round after round, of each the cells */
@@ -67,18 +68,22 @@ struct verify_series {
 struct verify_run {
 	char version[32], date[16]; /* of uncore; when it ran */
 	double cache;               /* bytes of the last-level caches of a socket; 0: not known */
-	struct verify_cell *cells;
+	struct verify_cell *cells;  /* what is counted together stands together */
 	size_t cell_count;
+	size_t first_cell; /* of the series that are added next */
 	struct verify_series *series;
 	size_t series_count;
 };
 
 void verify_run_free(struct verify_run *run);
 void verify_add_cell(struct verify_run *run, const struct verify_cell *cell);
-struct verify_series *verify_add_series(struct verify_run *run);
-/* The readings of the round, to be filled in: one of each cell. */
-struct verify_reading *verify_add_round(const struct verify_run *run, struct verify_series *series,
-					double moved);
+/* A copy of it, of the cells from the run's first one to the last that was added. */
+struct verify_series *verify_add_series(struct verify_run *run, const struct verify_series *series);
+/* The readings of the round, to be filled in: one of each of the series' cells. */
+struct verify_reading *verify_add_round(struct verify_series *series, double moved);
+/* NULL: the cell was not counted in this series. */
+const struct verify_reading *verify_reading_of(const struct verify_series *s, size_t round,
+					       size_t cell);
 
 /* The readings as an entry of a snapshot. */
 void verify_put_run(struct buffer *to, const struct verify_run *run);
@@ -102,8 +107,34 @@ struct verify_pace {
 
 /* Moves 0, a quarter, a half and all of the amount that half a round has time for, in random order. Returns 0, -EINTR or
  * what read() returned. */
-int verify_rounds(const struct verify_run *run, struct verify_series *series,
-		  struct verify_stream *stream, const struct verify_pace *pace);
+int verify_rounds(struct verify_series *series, struct verify_stream *stream,
+		  const struct verify_pace *pace);
+
+/* ---- what is expected: expect.c ---- */
+
+/* Metrics of one group share the same data: what one lacks may be in the other. */
+enum verify_group {
+	VERIFY_MEMORY, /* controllers */
+	VERIFY_LINKS,  /* between sockets */
+	VERIFY_AGENTS, /* home agents: by whom */
+	VERIFY_FABRIC, /* between caches and controllers */
+};
+
+struct verify_expectation {
+	const char *metric;
+	const char *name; /* of what it counts */
+	enum verify_group group;
+	unsigned char where[2][VERIFY_DIRECTIONS]; /* near, far: a socket, or 0 */
+};
+
+const struct verify_expectation *verify_expectation_at(size_t i); /* NULL: there are no more */
+const struct verify_expectation *verify_expectation(const char *metric);
+
+/* Whether some socket counts data that are moved in this direction, from a CPU of another socket. */
+bool verify_expects(const struct verify_expectation *e, enum verify_direction direction, bool far);
+/* Whether the cell has to count everything that the series moves; if not, it has to count nothing. */
+bool verify_is_expected(const struct verify_series *s, const struct verify_cell *c);
+bool verify_is_far(const struct verify_series *s);
 
 /* ---- fit: fit.c ---- */
 
@@ -138,7 +169,7 @@ struct verify_result {
 	char reason[240];  /* "": none */
 };
 
-/* For each series and family the socket of its node, then the channels of that. Returns their number; `out` is the
+/* For each series, metric and family the socket that has to count it, then the channels of that. Returns their number; `out` is the
  * caller's to free and borrows from the run. */
 size_t verify_judge(const struct verify_run *run, struct verify_result **out);
 

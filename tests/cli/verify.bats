@@ -13,7 +13,7 @@ report() {
 		machine, fault, noise = sys.argv[1], sys.argv[2], float(sys.argv[3])
 		random.seed(16)
 		directions, sockets, channels, largest = ("read", "write"), 2, 6, 1 << 30
-		cells = [(s, d, c) for s in range(sockets) for d in directions for c in range(-1, channels)]
+		cells = [(s, d, c) for d in directions for s in range(sockets) for c in range(-1, channels)]
 
 		def share(node, moved, s, d, c):
 		    """What a channel counts of a byte that is moved."""
@@ -32,11 +32,11 @@ report() {
 		print(open(machine).read(), end="")
 		print("uncore/verify:\n\tversion 1\n\tuncore 0.1.0\n\tdate 2026-12-01\n\tcache 33554432")
 		for s, d, c in cells:
-		    print(f"\tcell intel-imc {d} socket {s} channel {c}")
+		    print(f"\tcell memory.{d}.bandwidth intel-imc socket {s} channel {c}")
 		for node in range(sockets):
 		    for moved in directions:
 		        elsewhere = 7 if fault == "pages" else 0
-		        print(f"\tseries {moved} node {node} socket {node} cpu {node} memory 134217728 elsewhere {elsewhere}")
+		        print(f"\tseries {moved} node {node} socket {node} cpu {node} of {node} memory 134217728 elsewhere {elsewhere}")
 		        for amount in (0, 4, 1, 2, 2, 0, 4, 1, 4, 2, 0, 1):
 		            bytes, seconds = amount * largest // 4, 0.5 + random.random() / 1000
 		            values = {}
@@ -66,8 +66,8 @@ setup() {
 @test "a clean report is proved, with traffic of others, too" {
 	report clean
 	expect 0 "$UNCORE" verify --show clean.uncore
-	shows ' 0  read +socket 0  5.637 GB   1.0000  ±0.0000  proved' " +channels' shares 1.000 to 1.000" \
-		' 1  write +socket 1 ' '28 proved, 0 off, 0 cannot be told \(on 2026-12-01, by uncore 0.1.0\)'
+	shows ' 0  read +memory.read +socket 0  5.637 GB   1.0000  ±0.0000  proved' " +channels' shares 1.000 to 1.000" \
+		' 1  write +memory.write +socket 1 ' '28 proved, 0 off, 0 cannot be told \(on 2026-12-01, by uncore 0.1.0\)'
 	report noisy 1
 	expect 0 "$UNCORE" verify --show noisy.uncore
 	shows '28 proved, 0 off, 0 cannot be told'
@@ -118,7 +118,7 @@ setup() {
 	[ "$(jq -s '.[21].counted * 600 | round' <<<"$output")" = 500 ]
 	expect 1 "$UNCORE" verify --show dead.uncore --csv
 	[ "$(wc -l <<<"$output")" = 29 ]
-	shows '^source,kind,date,name,family,node,direction,socket,channel,rounds,moved,counted,error,others,share,verdict,fault,reason'
+	shows '^source,kind,date,name,family,node,cpu,far,direction,socket,channel,rounds,moved,counted,error,others,share,verdict,fault,reason'
 	refuses 2 "$UNCORE" verify --show dead.uncore --csv=wide
 	refuses 2 "$UNCORE" verify --show dead.uncore --html
 }
@@ -203,21 +203,21 @@ block() {
 	block
 	expect 3 "$UNCORE" "${planted[@]}" verify --time 1s --memory 16MiB -o report.uncore
 	says 'verify moves data for about 1 s with CPU [0-9, ]+, on one node after another; it takes up to 16.00 MiB'
-	shows ' read +socket 0 ' 'cannot tell' 'caches of [0-9]+ MiB may hold what was loaded'
+	shows ' read +memory.read +socket 0 ' 'cannot tell' 'caches of [0-9]+ MiB may hold what was loaded'
 	verdicts=$output
 	expect 3 "$UNCORE" verify --show report.uncore
 	[ "$output" = "$verdicts" ]
 	# With small caches it would be judged: nothing of it was counted.
 	sed 's/^\tcache .*/\tcache 1/' report.uncore >small.uncore
 	expect 1 "$UNCORE" verify --show small.uncore
-	shows 'off +nothing of it is counted'
+	shows ' off' ' nothing of it is counted'
 	# Three rounds of each amount.
 	[ "$(sed -n 's/^\tround \([0-9]*\) .*/\1/p' small.uncore | head -n 12 | sort -n | uniq -c | awk '{print $1}' | xargs)" = '3 3 3 3' ]
-	grep -q $'^\tseries read node 0 socket 0 cpu [0-9]* memory 16777216 elsewhere 0$' small.uncore
+	grep -q $'^\tseries read node 0 socket 0 cpu [0-9]* of 0 memory 16777216 elsewhere 0$' small.uncore
 	expect 0 "$UNCORE" --root report.uncore topo
 	run ! grep -F "$(uname -n)" <(sed -n '/^uncore\/verify/,$p' report.uncore)
 	refuses 2 "$UNCORE" "${planted[@]}" verify --time 20ms
-	says '--time: [0-9]+ nodes? need'
+	says '--time: [0-9]+ series of rounds need at least'
 }
 
 @test "what others move is not in the slope: counts with their own time" {

@@ -54,12 +54,41 @@ enum fault {
 	ALLOCATE,
 	LOSES,
 	ASTRAY,
+	LINKS_SWAPPED,
+	LINKS_LOSE,
+	LOCAL_AS_REMOTE,
 };
+
+static bool starts(const char *name, const char *with)
+{
+	return strncmp(name, with, strlen(with)) == 0;
+}
+
+/* What a link sends and receives, and what home agents count, of each byte: told by words, not by the table that is tested. */
+static double share_of_others(enum fault fault, const struct verify_series *s,
+			      const struct verify_cell *c)
+{
+	bool far = s->cpu_socket != s->socket, write = s->direction == VERIFY_WRITE;
+	bool out = starts(c->metric, "link.out"), by_far = starts(c->metric, "memory.from.remote");
+
+	if (starts(c->metric, "link")) {
+		int sender = write ? s->cpu_socket : s->socket;
+		int receiver = write ? s->socket : s->cpu_socket;
+
+		out = fault == LINKS_SWAPPED ? !out : out;
+		return far && c->socket == (out ? sender : receiver)
+			       ? (fault == LINKS_LOSE ? 8 / 9.0 : 1)
+			       : 0;
+	}
+	by_far = fault == LOCAL_AS_REMOTE ? !by_far : by_far;
+	return c->socket == s->socket && by_far == far && write == !!strstr(c->metric, "write");
+}
 
 /* What a channel counts of each byte that is moved on this node in this direction. */
 static double share(enum fault fault, const struct verify_series *s, const struct verify_cell *c)
 {
-	bool here = c->socket == s->socket, same = c->direction == s->direction;
+	bool read = starts(c->metric, "memory.read");
+	bool here = c->socket == s->socket, same = read == (s->direction == VERIFY_READ);
 	double even = 1.0 / CHANNELS;
 
 	switch (fault) {
@@ -72,7 +101,7 @@ static double share(enum fault fault, const struct verify_series *s, const struc
 		       : here && same         ? even
 					      : 0;
 	case ALLOCATE:
-		return here && (same || c->direction == VERIFY_READ) ? even : 0;
+		return here && (same || read) ? even : 0;
 	default:
 		break;
 	}
@@ -99,9 +128,14 @@ static void add_round(struct verify_run *run, struct verify_series *s, const str
 		      double moved)
 {
 	double seconds = ROUND + 0.001 * uniform();
-	struct verify_reading *r = verify_add_round(run, s, moved);
+	struct verify_reading *r = verify_add_round(s, moved) - s->first_cell;
 
-	for (size_t i = 0, socket = 0; i < run->cell_count; i++) {
+	for (size_t i = s->first_cell, socket = i; i < run->cell_count; i++) {
+		if (!starts(run->cells[i].family, "intel-imc")) {
+			r[i].seconds = seconds;
+			r[i].bytes = moved * share_of_others(p->fault, s, &run->cells[i]);
+			continue;
+		}
 		if (run->cells[i].channel < 0) {
 			socket = i;
 			r[socket] = (struct verify_reading){0, seconds};
@@ -114,22 +148,64 @@ static void add_round(struct verify_run *run, struct verify_series *s, const str
 	}
 }
 
-static void make_run(struct verify_run *run, const struct planted *p)
+static void add_cell(struct verify_run *run, const char *metric, const char *family, int socket,
+		     int channel)
 {
-	*run = (struct verify_run){.version = "0.1.0", .date = "2026-12-01", .cache = 32 * MIB};
-	for (int s = 0; s < SOCKETS; s++)
-		for (int d = 0; d < VERIFY_DIRECTIONS; d++)
-			for (int c = -1; c < CHANNELS; c++)
-				verify_add_cell(run, &(struct verify_cell){"intel-imc", d, s, c});
+	struct verify_cell cell = {.socket = socket, .channel = channel};
+
+	strcpy(cell.metric, metric);
+	strcpy(cell.family, family);
+	verify_add_cell(run, &cell);
+}
+
+static void add_series(struct verify_run *run, const struct planted *p, bool far)
+{
 	for (int s = 0; s < SOCKETS; s++)
 		for (int d = 0; d < VERIFY_DIRECTIONS; d++) {
-			struct verify_series *series = verify_add_series(run);
+			struct verify_series *series = verify_add_series(
+				run, &(struct verify_series){.direction = d,
+							     .node = s,
+							     .socket = s,
+							     .cpu_socket = far ? 1 - s : s,
+							     .memory = 128 * MIB});
 
-			*series = (struct verify_series){
-				.direction = d, .node = s, .socket = s, .memory = 128 * MIB};
 			for (int i = 0; i < 12; i++)
 				add_round(run, series, p, MOVED * (i % 4 == 3 ? 4 : i % 4) / 4);
 		}
+}
+
+static void make_run(struct verify_run *run, const struct planted *p)
+{
+	*run = (struct verify_run){.version = "0.1.0", .date = "2026-12-01", .cache = 32 * MIB};
+	for (int d = 0; d < VERIFY_DIRECTIONS; d++)
+		for (int s = 0; s < SOCKETS; s++)
+			for (int c = -1; c < CHANNELS; c++)
+				add_cell(run,
+					 d ? "memory.write.bandwidth" : "memory.read.bandwidth",
+					 "intel-imc", s, c);
+	add_series(run, p, false);
+}
+
+/* Links and home agents, and what their CPUs move to and from other sockets. They are counted in two passes. */
+static void make_far_run(struct verify_run *run, const struct planted *p)
+{
+	static const char *const metrics[2][4] = {
+		{"link.out.bandwidth", "link.in.bandwidth"},
+		{"memory.local.read.bandwidth", "memory.local.write.bandwidth",
+		 "memory.from.remote.read.bandwidth", "memory.from.remote.write.bandwidth"}};
+
+	make_run(run, p);
+	add_series(run, p, true);
+	for (int pass = 0; pass < 2; pass++) {
+		run->first_cell = run->cell_count;
+		for (int m = 0; m < 4 && metrics[pass][m]; m++)
+			for (int s = 0; s < SOCKETS; s++)
+				add_cell(run, metrics[pass][m], pass ? "intel-cha" : "intel-upi", s,
+					 -1);
+		if (pass)
+			add_series(run, p, false);
+		add_series(run, p, true);
+	}
 }
 
 /* How many results have this verdict. */
@@ -241,6 +317,55 @@ static void faults_are_named_in_noise(void **s)
 		else if (n.fault == ASTRAY)
 			n.sentence = "of what node 0 reads is counted as reads of socket 1";
 		find_fault(&n, &(struct planted){n.fault, 5e7, 0.02});
+	}
+}
+
+/* Near: 4 of memory and 4 of agents, beside 24 channels; far: 4 of memory, 8 of links, 4 of agents. */
+#define FAR_RESULTS (RESULTS + 4 + 4 + 8 + 4)
+
+static void far_data_are_judged_where_they_pass(void **s)
+{
+	static const struct {
+		enum fault fault;
+		const char *metric, *name, *sentence;
+		size_t off;
+	} faults[] = {
+		{NONE, "", NULL, "", 0},
+		{LINKS_SWAPPED, "link", "sockets or directions swapped",
+		 "data sent are counted as data received, or the counters of socket 0 as those of socket 1",
+		 8},
+		{LINKS_LOSE, "link", NULL, "the factor is 0.8889: 11.1 % too little", 8},
+		{LOCAL_AS_REMOTE, "memory.", "kinds swapped",
+		 "local reads are counted as reads by other sockets", 8},
+	};
+
+	(void)s;
+	for (size_t f = 0; f < sizeof(faults) / sizeof(*faults); f++) {
+		struct verify_result *results;
+		struct verify_run run;
+		size_t all, off = 0;
+		bool said = !*faults[f].sentence;
+
+		make_far_run(&run, &(struct planted){faults[f].fault, 0, 0});
+		all = verify_judge(&run, &results);
+		assert_int_equal(all, FAR_RESULTS);
+		for (size_t i = 0; i < all; i++) {
+			const struct verify_result *r = &results[i];
+
+			if (r->verdict == VERIFY_PROVED)
+				continue;
+			off++;
+			assert_int_equal(r->verdict, VERIFY_OFF);
+			assert_true(starts(r->cell->metric, faults[f].metric));
+			assert_string_not_equal(r->cell->family, "intel-imc");
+			if (faults[f].name)
+				assert_string_equal(r->fault, faults[f].name);
+			said = said || strstr(r->reason, faults[f].sentence);
+		}
+		assert_int_equal(off, faults[f].off);
+		assert_true(said);
+		free(results);
+		verify_run_free(&run);
 	}
 }
 
@@ -385,7 +510,7 @@ static void readings_come_back_from_their_text(void **s)
 	size_t count;
 
 	(void)s;
-	make_run(&run, &(struct planted){CHANNEL_TWICE, 5e7, 0.02});
+	make_far_run(&run, &(struct planted){CHANNEL_TWICE, 5e7, 0.02});
 	run.series[0].readings[3].bytes = NAN;
 	buffer_puts(&text, "uncore snapshot 1\nproc/cpuinfo:\n\tcell\n");
 	verify_put_run(&text, &run);
@@ -396,6 +521,8 @@ static void readings_come_back_from_their_text(void **s)
 	for (size_t i = 0; i < count; i++) {
 		assert_string_equal(a[i].reason, b[i].reason);
 		assert_int_equal(a[i].fit.count, b[i].fit.count);
+		assert_string_equal(a[i].cell->metric, b[i].cell->metric);
+		assert_int_equal(a[i].series->cpu_socket, b[i].series->cpu_socket);
 		assert_true(fabs(a[i].fit.slope - b[i].fit.slope) < 1e-8);
 	}
 	assert_int_equal(a[3].fit.count, 11);
@@ -413,20 +540,21 @@ static void mistakes_in_a_report_have_their_line(void **s)
 		{"uncore snapshot 1\n", "not a report"},
 		{"uncore/verify:\n\tversion 2\n", "line 2: written by a later uncore"},
 		{"uncore/verify:\n\tnonsense\n", "line 2: not a line"},
-		{"uncore/verify:\n\tcell a b socket 0 channel 0\n", "line 2: not a cell"},
-		{"uncore/verify:\n\tcell a read socket 0\n", "line 2: not a cell"},
+		{"uncore/verify:\n\tcell a.bandwidth b socket 0 channel 0\n",
+		 "line 2: a metric that this uncore cannot judge"},
+		{"uncore/verify:\n\tcell memory.read.bandwidth a socket 0\n", "line 2: not a cell"},
 		{"uncore/verify:\n\tround 1 -\n", "line 2: a round without a series"},
-		{"uncore/verify:\n\tcell a read socket 0 channel -1\n\tseries read node 0 socket 0 cpu 0 "
+		{"uncore/verify:\n\tcell memory.read.bandwidth a socket 0 channel -1\n\tseries read node 0 socket 0 cpu 0 of 0 "
 		 "memory 1 elsewhere 0\n\tround 1 2\n",
 		 "line 4: a round needs a reading"},
-		{"uncore/verify:\n\tcell a read socket 0 channel -1\n\tseries read node 0 socket 0 cpu 0 "
+		{"uncore/verify:\n\tcell memory.read.bandwidth a socket 0 channel -1\n\tseries read node 0 socket 0 cpu 0 of 0 "
 		 "memory 1 elsewhere 0\n\tround 1 2@1 2@1\n",
 		 "line 4: a round has more readings"},
-		{"uncore/verify:\n\tseries read node 0 socket 0 cpu 0 memory 1 elsewhere 0\n\tround nan\n",
-		 "line 3: a round without what was moved"},
-		{"uncore/verify:\n\tseries read node 0 socket 0 cpu 0 memory 1 elsewhere 0\n"
-		 "\tcell a read socket 0 channel -1\n",
-		 "line 3: a cell behind a series"},
+		{"uncore/verify:\n\tcell memory.read.bandwidth a socket 0 channel -1\n\tseries read node 0 socket 0 cpu 0 of 0 "
+		 "memory 1 elsewhere 0\n\tround nan\n",
+		 "line 4: a round without what was moved"},
+		{"uncore/verify:\n\tseries read node 0 socket 0 cpu 0 of 0 memory 1 elsewhere 0\n",
+		 "line 2: a series without cells"},
 	};
 
 	(void)s;
@@ -569,18 +697,20 @@ static int read_memory(void *context, struct verify_reading *into)
 static int run_rounds(struct verify_run *run, uint64_t round_ns, int stop_in)
 {
 	struct verify_stream stream;
-	struct verify_series *series = verify_add_series(run);
-	struct memory m = {.run = run, .series = series, .stream = &stream, .others = 3e9};
+	struct memory m = {.run = run, .stream = &stream, .others = 3e9};
+	struct verify_series *series;
 	int err;
 
 	m.stop_fd = timerfd_create(CLOCK_MONOTONIC, 0);
 	m.stop_ns = (long)(round_ns / 4 * 3);
 	m.stop_in = stop_in;
 	assert_true(m.stop_fd >= 0);
-	*series = (struct verify_series){.direction = VERIFY_WRITE, .memory = 8.0 * MIB};
-	verify_add_cell(run, &(struct verify_cell){"planted", VERIFY_WRITE, 0, -1});
+	add_cell(run, "memory.write.bandwidth", "planted", 0, -1);
+	series = verify_add_series(run, &(struct verify_series){.direction = VERIFY_WRITE,
+								.memory = 8.0 * MIB});
+	m.series = series;
 	assert_int_equal(verify_stream_open(&stream, -1, 8 * MIB, -1), 0);
-	err = verify_rounds(run, series, &stream,
+	err = verify_rounds(series, &stream,
 			    &(struct verify_pace){.round_ns = round_ns,
 						  .repeats = 3,
 						  .stop_fd = m.stop_fd,
@@ -643,6 +773,7 @@ int main(void)
 		cmocka_unit_test(clean_runs_are_proved),
 		cmocka_unit_test(planted_faults_are_named),
 		cmocka_unit_test(faults_are_named_in_noise),
+		cmocka_unit_test(far_data_are_judged_where_they_pass),
 		cmocka_unit_test(one_channel_is_named),
 		cmocka_unit_test(too_much_noise_is_not_judged),
 		cmocka_unit_test(pages_elsewhere_are_not_judged),

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/* What each metric has to count of data that a CPU moves to or from memory of its own socket, or of another one. */
+#include <string.h>
+
+#include "verify/verify.h"
+
+enum { NOWHERE, HOME, MOVER }; /* the socket of the memory, and that of the CPU */
+
+/* In the order in which they are judged. Links carry what is moved between sockets, and nothing else. */
+static const struct verify_expectation expectations[] = {
+	{"memory.read.bandwidth", "reads", VERIFY_MEMORY, {{HOME}, {HOME}}},
+	{"memory.write.bandwidth", "writes", VERIFY_MEMORY, {{0, HOME}, {0, HOME}}},
+	{"link.out.bandwidth", "data sent", VERIFY_LINKS, {{0}, {HOME, MOVER}}},
+	{"link.in.bandwidth", "data received", VERIFY_LINKS, {{0}, {MOVER, HOME}}},
+	{"memory.local.read.bandwidth", "local reads", VERIFY_AGENTS, {{HOME}, {0}}},
+	{"memory.local.write.bandwidth", "local writes", VERIFY_AGENTS, {{0, HOME}, {0}}},
+	{"memory.from.remote.read.bandwidth",
+	 "reads by other sockets",
+	 VERIFY_AGENTS,
+	 {{0}, {HOME}}},
+	{"memory.from.remote.write.bandwidth",
+	 "writes by other sockets",
+	 VERIFY_AGENTS,
+	 {{0}, {0, HOME}}},
+	{"fabric.memory.read.bandwidth", "reads", VERIFY_FABRIC, {{HOME}, {HOME}}},
+	{"fabric.memory.write.bandwidth", "writes", VERIFY_FABRIC, {{0, HOME}, {0, HOME}}},
+};
+#define COUNT (sizeof(expectations) / sizeof(*expectations))
+
+const struct verify_expectation *verify_expectation_at(size_t i)
+{
+	return i < COUNT ? &expectations[i] : NULL;
+}
+
+const struct verify_expectation *verify_expectation(const char *metric)
+{
+	for (size_t i = 0; i < COUNT; i++)
+		if (strcmp(expectations[i].metric, metric) == 0)
+			return &expectations[i];
+	return NULL;
+}
+
+bool verify_expects(const struct verify_expectation *e, enum verify_direction direction, bool far)
+{
+	return e->where[far][direction] != NOWHERE;
+}
+
+bool verify_is_expected(const struct verify_series *s, const struct verify_cell *c)
+{
+	const struct verify_expectation *e = verify_expectation(c->metric);
+	unsigned char where = e ? e->where[verify_is_far(s)][s->direction] : NOWHERE;
+
+	return where != NOWHERE &&
+	       (c->socket < 0 || c->socket == (where == HOME ? s->socket : s->cpu_socket));
+}
+
+bool verify_is_far(const struct verify_series *s)
+{
+	return s->cpu_socket != s->socket;
+}
