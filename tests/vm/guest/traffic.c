@@ -11,15 +11,19 @@
  *
  * Real traffic. F is a number of thousandths.
  *
- *   traffic real nt|off   memory controllers and links count the guest's non-temporal loads and stores,
- *                         instead of the clock; both reset what is set by those below
+ *   traffic real nt|off   memory controllers, home agents and links count the guest's non-temporal loads and
+ *                         stores, instead of the clock; both reset what is set by those below
  *   traffic background F  F thousandths of what the clock makes them count on top
- *   traffic swap on|off   each socket's count the other's
- *   traffic reads on|off  writes are counted as reads
- *   traffic stray F       this share of socket 0's memory traffic is counted on socket 1
- *   traffic scale SOCKET|all CHANNEL|all F    what memory channels count: 2000 twice, 0 nothing
  *   traffic cache KIB     each CPU's loads go through a cache of this size; 0: there is none
  *   traffic allocate on|off  stores do, too: they read the line first, and write it when it has to go
+ *
+ *   traffic faults memory|ports|agents|links  whose counters have the faults that follow; at first memory
+ *   traffic swap on|off   each socket's count the other's
+ *   traffic turn on|off   reads are counted as writes, and writes as reads; of links what goes out as what comes in
+ *   traffic reads on|off  writes are counted as reads
+ *   traffic remote on|off what its own CPUs move is counted as that of other sockets, and the reverse
+ *   traffic stray F       this share of socket 0's is counted on socket 1
+ *   traffic scale SOCKET|all UNIT|all F    what channels, ports, agents or links count: 2000 twice, 0 nothing
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -27,7 +31,7 @@
 #include <string.h>
 
 enum { IDENTIFY, STEP, RATE, CLOCK, RAMP, PRESET, WRITES };
-enum { REAL = 16, BACKGROUND, SWAP, READS, STRAY, SCALE, CACHE, ALLOCATE };
+enum { REAL = 16, BACKGROUND, CACHE, ALLOCATE, FAULTS, SWAP, TURN, READS, REMOTE, STRAY, SCALE };
 
 #define IDENTITY 0x756e636f
 
@@ -54,8 +58,9 @@ static int usage(void)
 {
 	fprintf(stderr,
 		"usage: traffic step N | rate R | ramp R MS | clock | preset N | writes |\n"
-		"               real nt|off | background F | swap on|off | reads on|off | stray F |\n"
-		"               scale SOCKET|all CHANNEL|all F | cache KIB | allocate on|off\n");
+		"               real nt|off | background F | cache KIB | allocate on|off |\n"
+		"               faults memory|ports|agents|links | swap on|off | turn on|off | reads on|off |\n"
+		"               remote on|off | stray F | scale SOCKET|all UNIT|all F\n");
 	return 2;
 }
 
@@ -64,7 +69,8 @@ static int number(const char *text, uint64_t *out)
 	static const struct {
 		const char *word;
 		uint64_t value;
-	} words[] = {{"off", 0}, {"on", 1}, {"nt", 1}, {"all", 255}};
+	} words[] = {{"off", 0},    {"on", 1},    {"nt", 1},     {"all", 255},
+		     {"memory", 1}, {"ports", 2}, {"agents", 3}, {"links", 4}};
 	char *end;
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
@@ -85,20 +91,15 @@ int main(int argc, char **argv)
 		uint64_t command;
 		int prints;
 	} table[] = {
-		{"step", 1, STEP, 0},
-		{"rate", 1, RATE, 0},
-		{"ramp", 2, RAMP, 0},
-		{"clock", 0, CLOCK, 1},
-		{"preset", 1, PRESET, 0},
-		{"writes", 0, WRITES, 1},
-		{"real", 1, REAL, 0},
-		{"swap", 1, SWAP, 0},
-		{"background", 1, BACKGROUND, 0},
-		{"reads", 1, READS, 0},
-		{"stray", 1, STRAY, 0},
+		{"step", 1, STEP, 0},     {"rate", 1, RATE, 0},
+		{"ramp", 2, RAMP, 0},     {"clock", 0, CLOCK, 1},
+		{"preset", 1, PRESET, 0}, {"writes", 0, WRITES, 1},
+		{"real", 1, REAL, 0},     {"background", 1, BACKGROUND, 0},
+		{"cache", 1, CACHE, 0},   {"allocate", 1, ALLOCATE, 0},
+		{"faults", 1, FAULTS, 0}, {"swap", 1, SWAP, 0},
+		{"turn", 1, TURN, 0},     {"reads", 1, READS, 0},
+		{"remote", 1, REMOTE, 0}, {"stray", 1, STRAY, 0},
 		{"scale", 3, SCALE, 0},
-		{"cache", 1, CACHE, 0},
-		{"allocate", 1, ALLOCATE, 0},
 	};
 	uint64_t arg[3] = {0};
 

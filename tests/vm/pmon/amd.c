@@ -32,6 +32,8 @@
 #define N_UMCS 4
 #define N_L3S 2
 
+#define N_LINKS 4
+
 #define EVENT_CAS 0xa
 
 #define WIDTH 48
@@ -49,7 +51,8 @@ struct amd_type {
 	uint64_t enable;
 	uint64_t (*event)(uint64_t ctl);
 	uint64_t (*select)(uint64_t ctl);
-	bool is_memory; /* each box is a channel */
+	/* What an event counts when traffic is real, if it does; or NULL. */
+	void (*counts)(uint64_t ctl, struct real *what);
 };
 
 struct amd_box {
@@ -90,6 +93,39 @@ static uint64_t umc_select(uint64_t ctl)
 	return field(ctl, 8, 2);
 }
 
+/* CAS commands: rdwrmask 1 reads, 2 writes, otherwise both. */
+static void umc_counts(uint64_t ctl, struct real *what)
+{
+	uint64_t rdwrmask = umc_select(ctl);
+
+	if (low_event(ctl) != EVENT_CAS)
+		return;
+	what->kind = REAL_MEMORY;
+	what->reads = rdwrmask != 2 ? REAL_HERE : 0;
+	what->writes = rdwrmask != 1 ? REAL_HERE : 0;
+}
+
+/* Units of the fabric have 64 events each: memory channels begin at 0, links at 0xb40. */
+static void df_counts(uint64_t ctl, struct real *what)
+{
+	uint64_t unit = df_event(ctl) >> 6, umask = df_select(ctl);
+	unsigned who = umask >> 10 & 1 ? REAL_LOCAL : REAL_FROM_REMOTE;
+
+	if ((df_event(ctl) & 0x3f) != 0x1f)
+		return;
+	if (unit < N_UMCS && (umask & ~UINT64_C(0xc01)) == 0x3fe &&
+	    (umask >> 10 == 1 || umask >> 10 == 2)) {
+		what->kind = REAL_PORT;
+		what->instance = (unsigned)unit;
+		what->reads = umask & 1 ? 0 : who;
+		what->writes = umask & 1 ? who : 0;
+	} else if (unit >= 0xb40 >> 6 && unit < (0xb40 >> 6) + N_LINKS && umask == 0xf3e) {
+		what->kind = REAL_LINK;
+		what->instance = (unsigned)unit - (0xb40 >> 6);
+		what->writes = REAL_HERE;
+	}
+}
+
 enum { DF, L3, UMC, N_TYPES };
 
 static const struct amd_type types[N_TYPES] = {
@@ -99,7 +135,8 @@ static const struct amd_type types[N_TYPES] = {
 		.by_cpu = true,
 		.enable = ENABLE,
 		.event = df_event,
-		.select = df_select},
+		.select = df_select,
+		.counts = df_counts},
 	[L3] = {.msr = 0xc0010230,
 		.boxes = N_L3S,
 		.ctrs = N_L3_CTRS,
@@ -114,7 +151,7 @@ static const struct amd_type types[N_TYPES] = {
 		 .enable = ENABLE_UMC,
 		 .event = low_event,
 		 .select = umc_select,
-		 .is_memory = true},
+		 .counts = umc_counts},
 };
 
 static struct amd_box *boxes[N_TYPES]; /* [socket][instance], in one row */
@@ -239,20 +276,14 @@ static void write_ctr(struct amd_box *b, unsigned i, uint64_t value)
 	c->overflow = c->saturates && field(value, WIDTH, 1);
 }
 
-/* What CAS commands count when traffic is real: rdwrmask 1 reads, 2 writes, otherwise both. */
 static struct real real_of(const struct amd_box *b, uint64_t ctl)
 {
-	uint64_t rdwrmask = umc_select(ctl);
+	struct real real = {
+		.socket = b->socket, .instance = b->instance, .halves = 3, .per_line = 1};
 
-	if (!b->type->is_memory || low_event(ctl) != EVENT_CAS)
-		return (struct real){.kind = REAL_NONE};
-	return (struct real){.kind = REAL_MEMORY,
-			     .socket = b->socket,
-			     .instance = b->instance,
-			     .halves = 3,
-			     .per_line = 1,
-			     .reads = rdwrmask != 2,
-			     .writes = rdwrmask != 1};
+	if (b->type->counts)
+		b->type->counts(ctl, &real);
+	return real;
 }
 
 static void write_ctl(struct amd_box *b, unsigned i, uint64_t value)
@@ -312,14 +343,18 @@ static void box_make(struct amd_box *b, const struct amd_type *t, unsigned socke
 	b->socket = socket;
 	b->instance = instance;
 	box_init(&b->box, t->ctrs, WIDTH);
-	if (t->is_memory)
-		real_unit(REAL_MEMORY, instance);
 	for (unsigned i = 0; i < t->ctrs; i++)
 		b->box.ctr[i].saturates = t->saturates;
 }
 
 static int init(void)
 {
+	for (unsigned i = 0; i < N_UMCS; i++) {
+		real_unit(REAL_MEMORY, i);
+		real_unit(REAL_PORT, i);
+	}
+	for (unsigned i = 0; i < N_LINKS; i++)
+		real_unit(REAL_LINK, i);
 	for (unsigned type = 0; type < N_TYPES; type++) {
 		const struct amd_type *t = &types[type];
 		unsigned n = pmon_config.sockets * t->boxes;

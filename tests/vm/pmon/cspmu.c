@@ -72,10 +72,15 @@ static void read_ranges(const struct cspmu *pmu, struct cspmu_filter *f)
 	}
 }
 
+static struct cspmu_filter filter_of(const struct cspmu *pmu, unsigned i)
+{
+	return (struct cspmu_filter){.filter = get32(pmu->regs + PMEVFILTR + 4 * i),
+				     .filter2 = get32(pmu->regs + PMEVFILT2R + 4 * i)};
+}
+
 static uint64_t weight_of(const struct cspmu *pmu, unsigned i)
 {
-	struct cspmu_filter f = {.filter = get32(pmu->regs + PMEVFILTR + 4 * i),
-				 .filter2 = get32(pmu->regs + PMEVFILT2R + 4 * i)};
+	struct cspmu_filter f = filter_of(pmu, i);
 	uint32_t event = get32(pmu->regs + PMEVTYPER + 4 * i);
 	uint64_t select;
 
@@ -90,10 +95,11 @@ static uint64_t weight_of(const struct cspmu *pmu, unsigned i)
 
 static struct real real_of(const struct cspmu *pmu, unsigned i)
 {
-	struct real real = {.socket = pmu->socket, .instance = pmu->instance};
+	struct real real = {.socket = pmu->socket, .instance = pmu->instance, .halves = 3};
+	const struct cspmu_filter f = filter_of(pmu, i);
 
 	if (pmu->type->counts)
-		pmu->type->counts(get32(pmu->regs + PMEVTYPER + 4 * i), &real);
+		pmu->type->counts(&f, get32(pmu->regs + PMEVTYPER + 4 * i), &real);
 	return real;
 }
 

@@ -5,7 +5,7 @@
  * 0x3ff (PCIe), 0xf (CNVLink), and 0 for the SCF, that has no filter. A link without ports counts
  * nothing.
  *
- * Real traffic: the SCF has one channel of memory and one link.
+ * Real traffic: the SCF has one channel of memory.
  */
 #include "nvidia.h"
 
@@ -29,16 +29,17 @@ enum {
 };
 
 /* Reads by beats of 32 bytes, writes by bytes. */
-static void scf_counts(unsigned event, struct real *what)
+static void scf_counts(const struct cspmu_filter *f, unsigned event, struct real *what)
 {
-	what->reads = event == CMEM_RD_DATA || event == REMOTE_SOCKET_RD_DATA;
-	what->writes = event == CMEM_WR_TOTAL_BYTES || event == REMOTE_SOCKET_WR_TOTAL_BYTES;
+	(void)f;
+	if (event == CMEM_RD_DATA || event == REMOTE_SOCKET_RD_DATA)
+		what->reads = event == CMEM_RD_DATA ? REAL_HERE : REAL_TO_REMOTE;
+	else if (event == CMEM_WR_TOTAL_BYTES || event == REMOTE_SOCKET_WR_TOTAL_BYTES)
+		what->writes = event == CMEM_WR_TOTAL_BYTES ? REAL_HERE : REAL_TO_REMOTE;
+	else
+		return;
+	what->kind = REAL_MEMORY;
 	what->per_line = what->reads ? 2 : 64;
-	what->halves = 3;
-	if (event == CMEM_RD_DATA || event == CMEM_WR_TOTAL_BYTES)
-		what->kind = REAL_MEMORY;
-	else if (what->reads || what->writes)
-		what->kind = REAL_REMOTE;
 }
 
 /* In the order of their pages, two for each; arm64/tables has it, too. */
@@ -60,7 +61,6 @@ static int init(void)
 	if (nvidia_window_init())
 		return -1;
 	real_unit(REAL_MEMORY, 0);
-	real_unit(REAL_LINK, 0);
 	for (unsigned s = 0; s < pmon_config.sockets; s++)
 		for (uint32_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
 			cspmu_new(&types[i], s * SOCKET_STRIDE + i * 2 * PAGE, s, 0);

@@ -19,7 +19,8 @@
 
 #define CAPID6 0x9c
 #define CAPID7 0xa0
-#define CHAS6 0x00c30f0fu /* 12 CHAs in all */
+#define CHAS 12 /* of 40: those in the two masks */
+#define CHAS6 0x00c30f0fu
 #define CHAS7 0
 
 #define SAD_CONTROL_CFG 0x3f4
@@ -59,9 +60,8 @@ static void imc_counts(uint64_t ctl, struct real *what)
 {
 	if ((ctl & 0xff) != EVENT_CAS_COUNT)
 		return;
-	what->reads = ctl >> 8 & 0x1;   /* RD_REG */
-	what->writes = ctl >> 8 & 0x10; /* WR */
-	what->halves = 3;
+	what->reads = ctl >> 8 & 0x1 ? REAL_HERE : 0;   /* RD_REG */
+	what->writes = ctl >> 8 & 0x10 ? REAL_HERE : 0; /* WR */
 }
 
 #define SNBEP .bits = &intel_bits_snbep, .event_mask = 0xff
@@ -78,7 +78,10 @@ static const struct intel_type msr_types[] = {
 	 .filter = 0xb65,
 	 .ctr = 0xb68,
 	 SNBEP,
-	 .select = cha_select},
+	 .select = cha_select,
+	 .real = REAL_HOME,
+	 .units = CHAS,
+	 .counts = intel_counts_requests},
 	{.name = "iio",
 	 .boxes = 6,
 	 .ctrs = 4,

@@ -65,8 +65,21 @@ void intel_counts_flits(uint64_t ctl, struct real *what)
 	if ((ctl >> CTL_UMASK_SHIFT & 0xff) != ALL_DATA)
 		return;
 	what->per_line = FLITS_PER_LINE;
-	what->writes = event == EVENT_TXL_FLITS;
-	what->reads = event == EVENT_RXL_FLITS;
+	what->writes = event == EVENT_TXL_FLITS ? REAL_HERE : 0;
+	what->reads = event == EVENT_RXL_FLITS ? REAL_HERE : 0;
+}
+
+#define EVENT_REQUESTS 0x50
+
+/* Bits of umask, from the lowest: reads of this socket, of others, writes of this one, of others. */
+void intel_counts_requests(uint64_t ctl, struct real *what)
+{
+	uint64_t umask = intel_select_wide(ctl, 0);
+
+	if ((ctl & 0xff) != EVENT_REQUESTS || umask >> 4)
+		return;
+	what->reads = umask & REAL_HERE;
+	what->writes = umask >> 2 & REAL_HERE;
 }
 
 /* E5 v2 manual, table 2-14: edge detection is in series after the threshold. */
@@ -90,7 +103,8 @@ static void reweigh(struct intel_box *b, unsigned i)
 	uint64_t ctl = b->ctl[i];
 	uint64_t weight = pmon_weight(b->socket, b->instance, ctl & b->type->event_mask,
 				      b->type->select(ctl, b->filter));
-	struct real real = {.socket = b->socket, .instance = b->instance, .per_line = 1};
+	struct real real = {
+		.socket = b->socket, .instance = b->instance, .halves = 3, .per_line = 1};
 
 	b->box.ctr[i].weight = shaped(ctl, b->type->thresh_bits, weight);
 	b->box.ctr[i].on = ctl & b->type->bits->enable;
@@ -109,7 +123,8 @@ void intel_box_init(struct intel_box *b, const struct intel_type *type, unsigned
 	box_init(&b->box, type->ctrs + (type->fixed_ctr ? 1 : 0), type->width);
 	if (type->fixed_ctr)
 		b->box.ctr[type->ctrs].width = 48;
-	real_unit(type->real, instance);
+	if (type->real && (!type->units || instance < type->units))
+		real_unit(type->real, instance);
 	for (unsigned i = 0; type->free_code && i < type->ctrs; i++) {
 		b->box.ctr[i].weight = pmon_weight(socket, instance, type->free_code + i, 0);
 		b->box.ctr[i].on = true;

@@ -48,8 +48,9 @@ struct intel_type {
 	/* What selects, beside the event: `filter` is FILTER1 << 32 | FILTER. */
 	uint64_t (*select)(uint64_t ctl, uint64_t filter);
 	uint64_t event_mask; /* bits of CTL that are the event code, lowest at bit 0 */
-	/* A channel of memory or a link: fills in what an event counts when traffic is real, if it does. */
+	/* What a box is when traffic is real: fills in what an event counts of it, if it does. */
 	enum real_kind real;
+	unsigned units; /* that a socket has of it, if it is not all boxes */
 	void (*counts)(uint64_t ctl, struct real *what);
 };
 
@@ -86,6 +87,8 @@ uint64_t intel_select_pcu(uint64_t ctl, uint64_t filter);
 
 /* UPI: TxL_FLITS and RxL_FLITS of all data. */
 void intel_counts_flits(uint64_t ctl, struct real *what);
+/* CHA: REQUESTS, reads and writes of this socket and of others. */
+void intel_counts_requests(uint64_t ctl, struct real *what);
 
 /* All boxes of a model that are reached by MSR: `types` ends with a row without a name. */
 int intel_msr_init(const struct intel_type *types);

@@ -59,7 +59,7 @@ struct cspmu_type {
 	/* Instead of `select`, where several things count each for itself: counts per tick. */
 	uint64_t (*weight)(const struct cspmu_filter *f, unsigned socket, unsigned event);
 	/* Fills in what an event counts when traffic is real, if it does; or NULL. */
-	void (*counts)(unsigned event, struct real *what);
+	void (*counts)(const struct cspmu_filter *f, unsigned event, struct real *what);
 };
 
 extern bool cspmu_no_cycles; /* of PMUs made from now on */

@@ -65,6 +65,8 @@ void pmon_count_write(void)
 
 uint64_t pmon_doorbell(uint64_t command, uint64_t argument)
 {
+	if (command >= DB_REAL && command < DB_REAL + REAL_SETTINGS)
+		real_set((enum real_setting)(command - DB_REAL), argument);
 	switch (command) {
 	case DB_IDENTIFY:
 		return IDENTITY;
@@ -82,16 +84,6 @@ uint64_t pmon_doorbell(uint64_t command, uint64_t argument)
 		break;
 	case DB_WRITES:
 		return writes;
-	case DB_REAL + REAL_ON:
-	case DB_REAL + REAL_BACKGROUND:
-	case DB_REAL + REAL_SWAPPED:
-	case DB_REAL + REAL_AS_READS:
-	case DB_REAL + REAL_STRAY:
-	case DB_REAL + REAL_SCALE:
-	case DB_REAL + REAL_CACHE:
-	case DB_REAL + REAL_ALLOCATE:
-		real_set((enum real_setting)(command - DB_REAL), argument);
-		break;
 	case DB_CLOCK:
 	default:
 		break;

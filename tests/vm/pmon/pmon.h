@@ -26,19 +26,23 @@ void traffic_ramp(uint64_t ticks_per_s, uint64_t ms); /* linear, from the rate o
 
 /* ---- real.c: what the guest's own instructions move ------------------------------------------ */
 
-enum real_kind { REAL_NONE, REAL_MEMORY, REAL_LINK, REAL_REMOTE, REAL_KINDS };
+/* Channels of memory, ports of the mesh to them, home agents of addresses, links. */
+enum real_kind { REAL_NONE, REAL_MEMORY, REAL_PORT, REAL_HOME, REAL_LINK, REAL_KINDS };
+
+/* Whose loads or stores: of CPUs of the counter's socket to its memory, of other CPUs to its
+ * memory, of its CPUs to other memory. */
+enum { REAL_LOCAL = 1, REAL_FROM_REMOTE = 2, REAL_HERE = 3, REAL_TO_REMOTE = 4 };
 
 /* What a counter counts of it. */
 struct real {
 	enum real_kind kind;
-	unsigned socket, instance; /* the channel or link */
+	unsigned socket, instance; /* the channel, port, agent or link */
 	unsigned halves;           /* of a channel: bit 0, bit 1 */
 	unsigned per_line;         /* counts */
-	/* Of memory; a link receives, sends; of other sockets' memory, by CPUs of this one. */
-	bool reads, writes;
+	unsigned reads, writes;    /* whose; of a link, if not 0, what it receives and sends */
 };
 
-/* A socket has a channel or link with this number. */
+/* A socket has a channel, port, agent or link with this number. */
 void real_unit(enum real_kind kind, unsigned instance);
 
 void real_look(struct qemu_plugin_insn *insn); /* what it moves is counted */
@@ -46,17 +50,21 @@ uint64_t real_total(const struct real *r);     /* counts so far */
 bool real_counts(const struct real *r); /* is this so now? Otherwise the traffic clock counts */
 uint64_t real_background(void);         /* thousandths of the traffic clock's on top */
 
-/* `value`: of REAL_SCALE socket | channel << 8 | thousandths << 32, 255 for all; otherwise see
+/* `value`: of REAL_SCALE socket | unit << 8 | thousandths << 32, 255 for all; otherwise see
  * guest/traffic.c. */
 enum real_setting {
 	REAL_ON,
 	REAL_BACKGROUND,
+	REAL_CACHE,
+	REAL_ALLOCATE,
+	REAL_FAULTY, /* the kind that those below are for */
 	REAL_SWAPPED,
+	REAL_TURNED,
 	REAL_AS_READS,
+	REAL_AS_REMOTE,
 	REAL_STRAY,
 	REAL_SCALE,
-	REAL_CACHE,
-	REAL_ALLOCATE
+	REAL_SETTINGS
 };
 void real_set(enum real_setting what, uint64_t value);
 

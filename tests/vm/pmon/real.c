@@ -4,7 +4,8 @@
  *
  * A byte's home socket is its physical address / (RAM / sockets): each node has its share of the RAM,
  * in order. Its channel is (address / 256) mod channels of the socket, its half of a channel bit 6 of
- * the address, its link, if the CPU is of another socket, (address / 64) mod links.
+ * the address, its link, if the CPU is of another socket, (address / 64) mod links. A port of the mesh
+ * serves as many channels as the next one. The home agent is a hash of the line's number, mod agents.
  *
  * Without a cache every access counts with its size, and a counter shows the whole lines, 64 bytes
  * each. With one each CPU has its own, direct-mapped, and loads go through it; so do stores when they
@@ -16,6 +17,7 @@
 #include "pmon.h"
 #include "qemu-api.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #define LINE 64
@@ -23,8 +25,7 @@
 #define ALL 255
 
 #define MAX_SOCKETS 8
-#define MAX_CHANNELS 16
-#define MAX_LINKS 4
+#define MAX_UNITS 16    /* of a kind */
 #define MAX_CACHE 65536 /* KiB */
 
 enum { LOADS, STORES };
@@ -36,8 +37,9 @@ struct line {
 
 /* Bytes that a CPU has moved; only its own thread writes them, without the lock. */
 static struct moved {
-	uint64_t memory[2][MAX_SOCKETS][MAX_CHANNELS][2]; /* [operation][home][channel][half] */
-	uint64_t links[2][MAX_SOCKETS][MAX_SOCKETS][MAX_LINKS]; /* [operation][from][to] */
+	uint64_t memory[2][MAX_SOCKETS][MAX_UNITS][2]; /* [operation][home][channel][half] */
+	uint64_t agents[2][MAX_SOCKETS][MAX_UNITS];
+	uint64_t links[MAX_SOCKETS][MAX_SOCKETS][MAX_UNITS]; /* [from][to] */
 	struct line *cache;
 	unsigned cache_lines;
 } moved[RIG_MAX_CPUS];
@@ -45,10 +47,14 @@ static struct moved {
 static unsigned units[REAL_KINDS]; /* of each socket */
 
 static bool on;
-static uint64_t background; /* all in thousandths */
-static uint64_t stray;
-static uint64_t scales[MAX_SOCKETS][MAX_CHANNELS];
-static bool swapped, as_reads;
+static uint64_t background; /* in thousandths, like all of these shares */
+
+static struct faults {
+	bool swapped, turned, as_reads, as_remote;
+	uint64_t stray;
+	uint64_t scales[MAX_SOCKETS][MAX_UNITS];
+} faults[REAL_KINDS];
+static struct faults *faulty; /* those that are being set */
 
 /* For the CPUs' threads, which look without the lock. */
 static unsigned cache_lines;
@@ -56,6 +62,10 @@ static bool allocate;
 
 void real_unit(enum real_kind kind, unsigned instance)
 {
+	if (instance >= MAX_UNITS) {
+		fprintf(stderr, "pmon: too many channels, agents or links\n");
+		exit(1);
+	}
 	if (units[kind] <= instance)
 		units[kind] = instance + 1;
 }
@@ -63,6 +73,13 @@ void real_unit(enum real_kind kind, unsigned instance)
 static void add(uint64_t *n, unsigned size)
 {
 	__atomic_store_n(n, *n + size, __ATOMIC_RELAXED);
+}
+
+static unsigned agent_of(uint64_t address)
+{
+	uint64_t line = address / LINE;
+
+	return (unsigned)((line ^ line >> 7 ^ line >> 13) % units[REAL_HOME]);
 }
 
 static void move(unsigned cpu, uint64_t address, unsigned size, bool store)
@@ -78,9 +95,11 @@ static void move(unsigned cpu, uint64_t address, unsigned size, bool store)
 	add(&m->memory[operation][home][address / CHANNEL_STEP % units[REAL_MEMORY]]
 		      [address / LINE % 2],
 	    size);
+	if (units[REAL_HOME])
+		add(&m->agents[operation][home][agent_of(address)], size);
 	if (home == socket || !units[REAL_LINK])
 		return;
-	add(&m->links[operation][store ? socket : home][store ? home : socket]
+	add(&m->links[store ? socket : home][store ? home : socket]
 		     [address / LINE % units[REAL_LINK]],
 	    size);
 }
@@ -147,86 +166,113 @@ void real_look(struct qemu_plugin_insn *insn)
 					 NULL);
 }
 
-/* Over all CPUs. */
-static uint64_t sum(const uint64_t *of_cpu_0)
+static uint64_t get(const uint64_t *n)
 {
+	return __atomic_load_n(n, __ATOMIC_RELAXED);
+}
+
+/* Whose it is when a CPU moves something at home there. */
+static unsigned whose(const struct real *r, unsigned cpu, unsigned home)
+{
+	bool own = pmon_socket(cpu) == r->socket;
+
+	if (home == r->socket)
+		return own ? REAL_LOCAL : REAL_FROM_REMOTE;
+	return own ? REAL_TO_REMOTE : 0;
+}
+
+static uint64_t of_channels(const struct real *r, const uint64_t channels[MAX_UNITS][2])
+{
+	unsigned step = r->kind == REAL_PORT ? units[REAL_MEMORY] / units[REAL_PORT] : 1;
+	uint64_t n = 0;
+
+	for (unsigned c = r->instance * step; c < (r->instance + 1) * step && c < MAX_UNITS; c++)
+		for (unsigned half = 0; half < 2; half++)
+			if (r->halves >> half & 1)
+				n += get(&channels[c][half]);
+	return n;
+}
+
+static uint64_t of_memory(const struct real *r)
+{
+	const unsigned wanted[] = {[LOADS] = r->reads, [STORES] = r->writes};
 	uint64_t n = 0;
 
 	for (unsigned cpu = 0; cpu < pmon_config.cpus; cpu++)
-		n += __atomic_load_n(
-			(const uint64_t *)((const char *)of_cpu_0 + cpu * sizeof(*moved)),
-			__ATOMIC_RELAXED);
+		for (unsigned home = 0; home < pmon_config.sockets; home++)
+			for (unsigned op = LOADS; op <= STORES; op++) {
+				if (!(wanted[op] & whose(r, cpu, home)))
+					continue;
+				if (r->kind == REAL_HOME)
+					n += get(&moved[cpu].agents[op][home][r->instance]);
+				else
+					n += of_channels(r, moved[cpu].memory[op][home]);
+			}
 	return n;
-}
-
-static uint64_t of_memory(const struct real *r, unsigned kind, unsigned socket)
-{
-	uint64_t n = 0;
-
-	for (unsigned half = 0; half < 2; half++)
-		if (r->halves >> half & 1)
-			n += sum(&moved[0].memory[kind][socket][r->instance][half]);
-	return n;
-}
-
-static unsigned counted_socket(unsigned socket)
-{
-	return swapped ? pmon_config.sockets - 1 - socket : socket;
-}
-
-static uint64_t memory(const struct real *r, unsigned kind)
-{
-	unsigned socket = counted_socket(r->socket);
-	uint64_t n = of_memory(r, kind, socket);
-
-	if (stray && pmon_config.sockets > 1 && socket == 0)
-		n -= n * stray / 1000;
-	else if (stray && socket == 1)
-		n += of_memory(r, kind, 0) * stray / 1000;
-	return n;
-}
-
-static uint64_t of_channel(const struct real *r)
-{
-	uint64_t n = 0;
-
-	if (r->reads)
-		n += memory(r, LOADS);
-	if (as_reads ? r->reads : r->writes)
-		n += memory(r, STORES);
-	return n * scales[r->socket][r->instance] / 1000;
 }
 
 /* What its CPUs load comes in, and what they store goes out; of other CPUs it is the other way. */
 static uint64_t of_links(const struct real *r)
 {
-	unsigned here = counted_socket(r->socket);
 	uint64_t n = 0;
 
-	for (unsigned other = 0; other < pmon_config.sockets; other++) {
-		if (r->reads)
-			n += sum(&moved[0].links[LOADS][other][here][r->instance]);
-		if (r->reads && r->kind == REAL_LINK)
-			n += sum(&moved[0].links[STORES][other][here][r->instance]);
-		if (r->writes)
-			n += sum(&moved[0].links[STORES][here][other][r->instance]);
-		if (r->writes && r->kind == REAL_LINK)
-			n += sum(&moved[0].links[LOADS][here][other][r->instance]);
-	}
+	for (unsigned cpu = 0; cpu < pmon_config.cpus; cpu++)
+		for (unsigned other = 0; other < pmon_config.sockets; other++) {
+			if (r->reads)
+				n += get(&moved[cpu].links[other][r->socket][r->instance]);
+			if (r->writes)
+				n += get(&moved[cpu].links[r->socket][other][r->instance]);
+		}
 	return n;
+}
+
+static uint64_t of(const struct real *r)
+{
+	return r->kind == REAL_LINK ? of_links(r) : of_memory(r);
+}
+
+static unsigned exchanged(unsigned who)
+{
+	return (who & REAL_LOCAL ? REAL_FROM_REMOTE : 0) |
+	       (who & REAL_FROM_REMOTE ? REAL_LOCAL : 0) | (who & REAL_TO_REMOTE);
+}
+
+/* What it takes for its own, with the faults that turn one thing into another. */
+static struct real taken_for(const struct real *r, const struct faults *f)
+{
+	struct real t = *r;
+
+	if (f->swapped)
+		t.socket = pmon_config.sockets - 1 - t.socket;
+	if (f->turned) {
+		t.reads = r->writes;
+		t.writes = r->reads;
+	}
+	if (f->as_reads)
+		t.writes = t.reads;
+	if (f->as_remote) {
+		t.reads = exchanged(t.reads);
+		t.writes = exchanged(t.writes);
+	}
+	return t;
 }
 
 uint64_t real_total(const struct real *r)
 {
-	uint64_t bytes = 0;
+	const struct faults *f = &faults[r->kind];
+	struct real t = taken_for(r, f);
+	uint64_t n;
 
 	if (r->kind == REAL_NONE || r->socket >= MAX_SOCKETS)
 		return 0;
-	if (r->kind == REAL_MEMORY && r->instance < MAX_CHANNELS)
-		bytes = of_channel(r);
-	else if (r->kind != REAL_MEMORY && r->instance < MAX_LINKS)
-		bytes = of_links(r);
-	return bytes * r->per_line / LINE;
+	n = of(&t);
+	if (f->stray && pmon_config.sockets > 1 && t.socket == 0) {
+		n -= n * f->stray / 1000;
+	} else if (f->stray && t.socket == 1) {
+		t.socket = 0;
+		n += of(&t) * f->stray / 1000;
+	}
+	return n * f->scales[r->socket][r->instance] / 1000 * r->per_line / LINE;
 }
 
 bool real_counts(const struct real *r)
@@ -239,12 +285,12 @@ uint64_t real_background(void)
 	return background;
 }
 
-static void scale(uint64_t socket, uint64_t channel, uint64_t thousandths)
+static void scale(struct faults *f, uint64_t socket, uint64_t unit, uint64_t thousandths)
 {
 	for (unsigned s = 0; s < MAX_SOCKETS; s++)
-		for (unsigned c = 0; c < MAX_CHANNELS; c++)
-			if ((socket == ALL || socket == s) && (channel == ALL || channel == c))
-				scales[s][c] = thousandths;
+		for (unsigned u = 0; u < MAX_UNITS; u++)
+			if ((socket == ALL || socket == s) && (unit == ALL || unit == u))
+				f->scales[s][u] = thousandths;
 }
 
 static void set_cache(uint64_t kib)
@@ -257,42 +303,47 @@ static void set_cache(uint64_t kib)
 static void start(bool nt)
 {
 	on = nt;
-	background = stray = 0;
-	swapped = as_reads = false;
+	background = 0;
 	set_cache(0);
 	__atomic_store_n(&allocate, false, __ATOMIC_RELAXED);
-	scale(ALL, ALL, 1000);
+	for (unsigned kind = 0; kind < REAL_KINDS; kind++) {
+		faults[kind] = (struct faults){.stray = 0};
+		scale(&faults[kind], ALL, ALL, 1000);
+	}
+	faulty = &faults[REAL_MEMORY];
 	pmon_watch_real(nt);
+}
+
+static void set_fault(struct faults *f, enum real_setting what, uint64_t value)
+{
+	if (what == REAL_SWAPPED)
+		f->swapped = value;
+	else if (what == REAL_TURNED)
+		f->turned = value;
+	else if (what == REAL_AS_READS)
+		f->as_reads = value;
+	else if (what == REAL_AS_REMOTE)
+		f->as_remote = value;
+	else if (what == REAL_STRAY)
+		f->stray = value;
+	else if (what == REAL_SCALE)
+		scale(f, value & 0xff, value >> 8 & 0xff, value >> 32);
 }
 
 void real_set(enum real_setting what, uint64_t value)
 {
 	boxes_advance();
-	switch (what) {
-	case REAL_ON:
+	if (what == REAL_ON)
 		start(value);
-		break;
-	case REAL_BACKGROUND:
+	else if (what == REAL_BACKGROUND)
 		background = value;
-		break;
-	case REAL_SWAPPED:
-		swapped = value;
-		break;
-	case REAL_AS_READS:
-		as_reads = value;
-		break;
-	case REAL_STRAY:
-		stray = value;
-		break;
-	case REAL_CACHE:
+	else if (what == REAL_CACHE)
 		set_cache(value);
-		break;
-	case REAL_ALLOCATE:
+	else if (what == REAL_ALLOCATE)
 		__atomic_store_n(&allocate, value, __ATOMIC_RELAXED);
-		break;
-	case REAL_SCALE:
-		scale(value & 0xff, value >> 8 & 0xff, value >> 32);
-		break;
-	}
+	else if (what == REAL_FAULTY)
+		faulty = value < REAL_KINDS ? &faults[value] : NULL;
+	else if (faulty)
+		set_fault(faulty, what, value);
 	boxes_restart();
 }

@@ -26,7 +26,8 @@
 #define CPU_BUS_VALID (UINT64_C(1) << 63)
 
 #define CAPID6 0x9c
-#define CHAS 0x0c0c0f0fu /* as fused off at random; 12 of 28 */
+#define CHA_MASK 0x0c0c0f0fu /* as fused off at random */
+#define CHAS 12              /* of 28 */
 
 #define CHA_TID UINT64_C(0x1ff)
 #define CHA_STATE (UINT64_C(0x3ff) << 17)
@@ -69,9 +70,15 @@ static void imc_counts(uint64_t ctl, struct real *what)
 {
 	if ((ctl & 0xff) != EVENT_CAS_COUNT)
 		return;
-	what->reads = ctl >> 8 & 0x1;  /* RD_REG */
-	what->writes = ctl >> 8 & 0x4; /* WR_WMM */
-	what->halves = 3;
+	what->reads = ctl >> 8 & 0x1 ? REAL_HERE : 0;  /* RD_REG */
+	what->writes = ctl >> 8 & 0x4 ? REAL_HERE : 0; /* WR_WMM */
+}
+
+/* IMC_READS and IMC_WRITES, all of them. */
+static void m2m_counts(uint64_t ctl, struct real *what)
+{
+	what->reads = (ctl & 0xffff) == 0x0437 ? REAL_HERE : 0;
+	what->writes = (ctl & 0xffff) == 0x1038 ? REAL_HERE : 0;
 }
 
 #define SNBEP .bits = &intel_bits_snbep, .event_mask = 0xff
@@ -89,7 +96,10 @@ static const struct intel_type msr_types[] = {
 	 .filter1 = 0xe06,
 	 .ctr = 0xe08,
 	 SNBEP,
-	 .select = cha_select},
+	 .select = cha_select,
+	 .real = REAL_HOME,
+	 .units = CHAS,
+	 .counts = intel_counts_requests},
 	{.name = "iio",
 	 .boxes = 6,
 	 .ctrs = 4,
@@ -174,7 +184,9 @@ static const struct intel_type m2m = {.name = "m2m",
 				      .ctl = 0x228,
 				      .ctl_step = 8,
 				      .box_ctl = 0x258,
-				      STD};
+				      STD,
+				      .real = REAL_PORT,
+				      .counts = m2m_counts};
 static const struct intel_type upi = {.name = "upi",
 				      .ctrs = 4,
 				      .width = 48,
@@ -260,7 +272,7 @@ static void add_socket(unsigned socket)
 	pci_add(devices, bus, socket);
 	add_ports(bus);
 	pci_ubox(PCI_BDF(bus[0], 8, 0), socket);
-	pci_set(PCI_BDF(bus[1], 30, 3), CAPID6, CHAS);
+	pci_set(PCI_BDF(bus[1], 30, 3), CAPID6, CHA_MASK);
 	for (unsigned link = 0; link < 3; link++)
 		pci_upi_link(PCI_BDF(bus[3], 14 + link, 0), socket, link);
 }

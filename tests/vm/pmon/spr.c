@@ -91,8 +91,17 @@ static void imc_counts(uint64_t ctl, struct real *what)
 		what->halves = umask >> 6 & 3;
 	else
 		return;
-	what->reads = umask & 0x1;   /* RD_REG */
-	what->writes = umask & 0x10; /* WR */
+	what->reads = umask & 0x1 ? REAL_HERE : 0;   /* RD_REG */
+	what->writes = umask & 0x10 ? REAL_HERE : 0; /* WR */
+}
+
+/* IMC_READS and IMC_WRITES, all of them. */
+static void m2m_counts(uint64_t ctl, struct real *what)
+{
+	uint64_t event = ctl & 0xff, umask = intel_select_wide(ctl, 0);
+
+	what->reads = event == 0x24 && umask == (is_gnr ? 0x104 : 0x304) ? REAL_HERE : 0;
+	what->writes = event == 0x25 && umask == (is_gnr ? 0x110 : 0x1810) ? REAL_HERE : 0;
 }
 
 #define DISCOVERY .bits = &intel_bits_discovery, .event_mask = 0xff, .width = 48
@@ -109,7 +118,9 @@ static struct intel_type msr_types[] = {
 	 .ctr = 0x2008,
 	 .filter = 0x200e,
 	 DISCOVERY,
-	 .select = cha_select},
+	 .select = cha_select,
+	 .real = REAL_HOME,
+	 .counts = intel_counts_requests},
 	{.name = "iio",
 	 .boxes = IIOS,
 	 .ctrs = 4,
@@ -189,7 +200,9 @@ static const struct intel_type m2m = {.name = "m2m",
 				      .ctr = 0x440,
 				      .ctl = 0x468,
 				      .ctl_step = 8,
-				      WIDE};
+				      WIDE,
+				      .real = REAL_PORT,
+				      .counts = m2m_counts};
 static const struct intel_type upi = {.name = "upi",
 				      .ctrs = 4,
 				      .box_ctl = 0x318,

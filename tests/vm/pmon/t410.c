@@ -15,6 +15,8 @@
  *             that is 0: 0xf07 (UCF), 0xff (PCIE), 0 (PCIE-TGT, always)
  *   others    free.c
  *
+ * Real traffic: the UCF has one channel of memory.
+ *
  * t410min is the same with one GPU on each socket and without cycle counters in UCF and PCIE: PCIE-TGT's
  * driver shows `cycles` in any case, and without a counter for it would count event 4.
  *
@@ -28,6 +30,30 @@ static bool ucf_select(const struct cspmu_filter *f, uint64_t *select)
 {
 	*select = f->filter;
 	return (f->filter & 0x7) && (f->filter & 0xf00);
+}
+
+enum { MEM_ACCESS_RD = 0x121, MEM_ACCESS_WR, MEM_BYTES_RD, MEM_BYTES_WR };
+enum { FROM_CPU = 0x1, FROM_REMOTE = 0x4, TO_CMEM = 0x100, TO_REMOTE = 0x800 };
+
+/* What CPUs of the socket move to its DRAM and to that of others, and what others move to its DRAM. */
+static void ucf_counts(const struct cspmu_filter *f, unsigned event, struct real *what)
+{
+	unsigned who = 0;
+
+	if (event < MEM_ACCESS_RD || event > MEM_BYTES_WR)
+		return;
+	if (f->filter & FROM_CPU && f->filter & TO_CMEM)
+		who |= REAL_LOCAL;
+	if (f->filter & FROM_CPU && f->filter & TO_REMOTE)
+		who |= REAL_TO_REMOTE;
+	if (f->filter & FROM_REMOTE && f->filter & TO_CMEM)
+		who |= REAL_FROM_REMOTE;
+	what->kind = REAL_MEMORY;
+	what->per_line = event >= MEM_BYTES_RD ? 64 : 1;
+	if (event == MEM_ACCESS_RD || event == MEM_BYTES_RD)
+		what->reads = who;
+	else
+		what->writes = who;
 }
 
 static bool pcie_select(const struct cspmu_filter *f, uint64_t *select)
@@ -66,8 +92,12 @@ static bool tgt_select(const struct cspmu_filter *f, uint64_t *select)
  * Counters of 64 bits would do for the drivers, but perf prints a count as a floating-point number:
  * it must stay below 2^53, also when a preset has added half of the counter's range.
  */
-static const struct cspmu_type ucf = {
-	.pmiidr = 0x2cf2036b, .ctrs = 6, .width = 52, .dual_page = true, .select = ucf_select};
+static const struct cspmu_type ucf = {.pmiidr = 0x2cf2036b,
+				      .ctrs = 6,
+				      .width = 52,
+				      .dual_page = true,
+				      .select = ucf_select,
+				      .counts = ucf_counts};
 static const struct cspmu_type pcie = {
 	.pmiidr = 0x1030136b, .ctrs = 4, .width = 48, .select = pcie_select};
 static const struct cspmu_type pcie_devices = {
@@ -81,6 +111,7 @@ static int add_sockets(uint32_t second_gpu)
 
 	if (nvidia_window_init())
 		return -1;
+	real_unit(REAL_MEMORY, 0);
 	for (unsigned s = 0; s < pmon_config.sockets; s++) {
 		uint32_t base = s * SOCKET_STRIDE;
 
