@@ -15,6 +15,7 @@
 #include "options.h"
 #include "output/output.h"
 #include "output/writer.h"
+#include "verify/kept.h"
 #include "verify/verify.h"
 
 #define MIB (1ull << 20)
@@ -497,21 +498,31 @@ static void announce(const struct verify *v)
 	buffer_free(&cpus);
 }
 
+/* Writes the file that was asked for, and keeps one on this machine. */
 static int write_report(const struct verify *v, const struct verify_result *results, size_t count)
 {
 	const char *snapshot = v->cli->snapshot, *rest = strchr(snapshot, '\n');
+	struct buffer text = {.records = true};
 	struct writer w;
-	int status = writer_open(&w, v->o->file, false);
+	int status = CLI_OK;
 
-	if (status)
-		return status;
 	/* Behind the first line, which is the format's. */
-	w.text.records = true;
-	buffer_add(&w.text, snapshot, rest ? (size_t)(rest - snapshot) + 1 : strlen(snapshot));
-	verify_print_comments(&v->run, results, count, &w.text);
-	buffer_puts(&w.text, rest ? rest + 1 : "");
-	verify_put_run(&w.text, &v->run);
-	return writer_close(&w);
+	buffer_add(&text, snapshot, rest ? (size_t)(rest - snapshot) + 1 : strlen(snapshot));
+	verify_print_comments(&v->run, results, count, &text);
+	buffer_puts(&text, rest ? rest + 1 : "");
+	verify_put_run(&text, &v->run);
+	/* It would say less than the last one of all metrics. */
+	if (!v->o->metrics)
+		kept_write(v->cli, &text);
+	if (v->o->file)
+		status = writer_open(&w, v->o->file, false);
+	if (v->o->file && !status) {
+		w.text.records = true;
+		buffer_add(&w.text, text.data, text.len);
+		status = writer_close(&w);
+	}
+	buffer_free(&text);
+	return status;
 }
 
 static int exit_status(enum verify_verdict verdict)
@@ -578,7 +589,7 @@ static int count_and_judge(struct verify *v)
 	if (v->o->nice)
 		setpriority(PRIO_PROCESS, 0, 19);
 	status = move_all(v);
-	return status ? status : judge(v, v->o->file);
+	return status ? status : judge(v, true);
 }
 
 static int run(struct cli *cli, const struct verify_options *o)
@@ -654,6 +665,6 @@ int cmd_verify(struct cli *cli, int argc, char **argv)
 		return CLI_USAGE;
 	}
 	o.time_ns = o.time_ns ? o.time_ns : 30 * NS_PER_S;
-	cli->takes_snapshot = o.file;
+	cli->takes_snapshot = true;
 	return run(cli, &o);
 }

@@ -61,6 +61,10 @@ found() {
 
 setup() {
 	cd "$BATS_TEST_TMPDIR" || return
+	# Reports are kept here, by root and by other users.
+	export STATE_DIRECTORY=$PWD/system XDG_STATE_HOME=$PWD/state
+	system=$STATE_DIRECTORY own=$XDG_STATE_HOME/uncore/$(uname -n)
+	[ "$(id -u)" = 0 ] && kept=$system || kept=$own
 }
 
 @test "a clean report is proved, with traffic of others, too" {
@@ -218,6 +222,34 @@ block() {
 	run ! grep -F "$(uname -n)" <(sed -n '/^uncore\/verify/,$p' report.uncore)
 	refuses 2 "$UNCORE" "${planted[@]}" verify --time 20ms
 	says '--time: [0-9]+ series of rounds need at least'
+}
+
+@test "the last report stays on the machine, and a failure to keep it is a note" {
+	block
+	expect 3 "$UNCORE" "${planted[@]}" verify --time 1s --memory 16MiB -o report.uncore
+	says "note: the report is kept on this machine, for doctor and explain: $kept/verified-regs.uncore"
+	cmp report.uncore "$kept/verified-regs.uncore"
+	[ "$(ls -A "$kept")" = verified-regs.uncore ]
+	[ "$(stat -c %a "$kept/verified-regs.uncore")" = 644 ]
+	# The next one replaces it, and does not write into the file that is there.
+	ln "$kept/verified-regs.uncore" before.uncore
+	expect 3 "$UNCORE" "${planted[@]}" verify --time 1s --memory 16MiB
+	cmp report.uncore before.uncore
+	run ! cmp -s report.uncore "$kept/verified-regs.uncore"
+	expect 3 "$UNCORE" verify --show "$kept/verified-regs.uncore"
+	# Nowhere to write, a link to elsewhere, a directory of all users.
+	STATE_DIRECTORY=/proc/none XDG_STATE_HOME=/proc expect 3 "$UNCORE" "${planted[@]}" verify --time 1s --memory 16MiB
+	says 'note: the report is not kept on this machine'
+	mkdir elsewhere
+	mv "$kept" "$kept.old"
+	ln -s "$PWD/elsewhere" "$kept"
+	expect 3 "$UNCORE" "${planted[@]}" verify --time 1s --memory 16MiB
+	says 'note: the report is not kept on this machine'
+	rm "$kept"
+	mkdir -m 777 "$kept"
+	expect 3 "$UNCORE" "${planted[@]}" verify --time 1s --memory 16MiB
+	says 'note: the report is not kept on this machine.*Operation not permitted'
+	[ -z "$(find elsewhere "$kept" -type f)" ]
 }
 
 @test "what others move is not in the slope: counts with their own time" {
