@@ -115,8 +115,8 @@ size_t cli_clean(char *text, size_t len, const char *kept);
 /* A finding as text, for doctor and the overview. */
 void doctor_finding(const struct uncore_finding *f, struct buffer *to);
 
-/* Formula, events and evidence of metrics as text, for explain and top. */
-void explain_text(struct uncore *u, const struct uncore_metric **metrics, size_t count,
+/* Formula, events, evidence and verdicts of metrics as text, for explain and top. */
+void explain_text(const struct cli *cli, const struct uncore_metric **metrics, size_t count,
 		  struct buffer *to);
 
 #define NS_PER_MS 1000000ULL

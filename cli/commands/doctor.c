@@ -8,6 +8,7 @@
 #include "output/buffer.h"
 #include "output/output.h"
 #include "output/writer.h"
+#include "verify/proof.h"
 
 static const struct {
 	const char *mark; /* in text */
@@ -57,24 +58,53 @@ static int verdict(const struct uncore *u)
 	return status;
 }
 
+static json_t *finding_record(const struct uncore_finding *f)
+{
+	return json_record((const struct field[]){
+		{"verdict", value_text(verdicts[f->verdict].name)},
+		{"subject", value_text(f->subject)},
+		{"found", value_text(f->found)},
+		{"why", value_text(f->why)},
+		{"fix", value_text(f->fix)},
+		{0},
+	});
+}
+
 json_t *doctor_document(struct uncore *u)
 {
 	json_t *findings = json_array();
 
-	for (size_t i = 0; i < uncore_finding_count(u); i++) {
-		const struct uncore_finding *f = uncore_finding_at(u, i);
-		const struct field fields[] = {
-			{"verdict", value_text(verdicts[f->verdict].name)},
-			{"subject", value_text(f->subject)},
-			{"found", value_text(f->found)},
-			{"why", value_text(f->why)},
-			{"fix", value_text(f->fix)},
-			{0},
-		};
-
-		json_push(findings, json_record(fields));
-	}
+	for (size_t i = 0; i < uncore_finding_count(u); i++)
+		json_push(findings, finding_record(uncore_finding_at(u, i)));
 	return json_document(u, RECORD({"findings", value_json(findings)}));
+}
+
+/* What the machine is, and what has been proved of it. */
+static void put_findings(const struct cli *cli, const struct output *output, struct buffer *to)
+{
+	struct buffer texts[3] = {0};
+	struct uncore_finding verified;
+	struct proof proof;
+	bool has_verified;
+
+	proof_find(&proof, cli);
+	has_verified = proof_finding(&proof, cli, texts, &verified);
+	if (output) {
+		json_t *document = doctor_document(cli->u);
+
+		if (has_verified)
+			json_push(json_object_get(document, "findings"), finding_record(&verified));
+		output->document(document, to);
+	} else {
+		out_text_simulated(cli->u, to);
+		for (size_t i = 0; i < uncore_finding_count(cli->u); i++)
+			doctor_finding(uncore_finding_at(cli->u, i), to);
+		if (has_verified)
+			doctor_finding(&verified, to);
+	}
+	for (size_t i = 0; i < 3; i++)
+		buffer_free(&texts[i]);
+	proof_free(&proof);
 }
 
 int cmd_doctor(struct cli *cli, int argc, char **argv)
@@ -98,16 +128,10 @@ int cmd_doctor(struct cli *cli, int argc, char **argv)
 		return status;
 	if (err)
 		return cli_fail(cli, err);
-	if (output) {
-		output->document(doctor_document(cli->u), &text);
-	} else {
-		out_text_simulated(cli->u, &text);
-		for (size_t i = 0; i < uncore_finding_count(cli->u); i++)
-			doctor_finding(uncore_finding_at(cli->u, i), &text);
-		if (!cli->root && !uncore_is_simulated(cli->u))
-			buffer_puts(&text, "\nFor a bug report, attach the file that this writes: "
-					   "uncore snapshot machine.txt\n");
-	}
+	put_findings(cli, output, &text);
+	if (!output && !cli->root && !uncore_is_simulated(cli->u))
+		buffer_puts(&text, "\nFor a bug report, attach the file that this writes: "
+				   "uncore snapshot machine.txt\n");
 	status = writer_print(&text);
 	return status ? status : verdict(cli->u);
 }

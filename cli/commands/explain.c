@@ -12,6 +12,7 @@
 #include "output/buffer.h"
 #include "output/output.h"
 #include "output/writer.h"
+#include "verify/proof.h"
 #include "views/pmus.h"
 
 struct explain_options {
@@ -282,9 +283,22 @@ static void deciders_text(struct uncore *u, const struct uncore_metric *m, struc
 	json_decref(array);
 }
 
-void explain_text(struct uncore *u, const struct uncore_metric **metrics, size_t count,
+static void proof_line(const struct proof *proof, const struct uncore_metric *m, struct buffer *to)
+{
+	struct buffer text = {0};
+
+	proof_text(proof, uncore_metric_name(m), uncore_metric_family(m), &text);
+	sentence(to, "verified", text.data);
+	buffer_free(&text);
+}
+
+void explain_text(const struct cli *cli, const struct uncore_metric **metrics, size_t count,
 		  struct buffer *to)
 {
+	struct uncore *u = cli->u;
+	struct proof proof;
+
+	proof_find(&proof, cli);
 	out_text_simulated(u, to);
 	for (size_t i = 0; i < count; i++) {
 		const struct uncore_metric *m = metrics[i];
@@ -298,6 +312,7 @@ void explain_text(struct uncore *u, const struct uncore_metric **metrics, size_t
 		field(to, "unit", uncore_metric_unit(m));
 		sentence(to, "formula", *uncore_metric_formula(m) ? uncore_metric_formula(m) : "-");
 		sentence(to, "evidence", uncore_metric_evidence(m));
+		proof_line(&proof, m, to);
 		sentence(to, "missing", uncore_metric_missing(m));
 		sentence(to, "suspect", uncore_metric_kernel_bug(m));
 		sentence(to, "kernel", uncore_metric_kernel_note(m));
@@ -307,6 +322,7 @@ void explain_text(struct uncore *u, const struct uncore_metric **metrics, size_t
 			event_text(uncore_metric_event_at(m, k), to);
 		perf_text(u, m, to);
 	}
+	proof_free(&proof);
 }
 
 /* ---- documents ---- */
@@ -330,7 +346,8 @@ static json_t *event_record(const struct uncore_metric_event *event)
 	return json_record(fields);
 }
 
-static json_t *metric_record(struct uncore *u, const struct uncore_metric *m)
+static json_t *metric_record(struct uncore *u, const struct uncore_metric *m,
+			     const struct proof *proof)
 {
 	json_t *metric = json_metric(m);
 	json_t *events = json_array();
@@ -340,7 +357,9 @@ static json_t *metric_record(struct uncore *u, const struct uncore_metric *m)
 		json_push(events, event_record(uncore_metric_event_at(m, i)));
 	put_perf(u, m, &perf);
 	json_add(metric, RECORD({"events", value_json(events)}, {"perf", value_text(perf.data)},
-				{"deciders", value_json(deciders(u, m))}));
+				{"deciders", value_json(deciders(u, m))},
+				{"verified", value_json(proof_record(proof, uncore_metric_name(m),
+								     uncore_metric_family(m)))}));
 	buffer_free(&perf);
 	return metric;
 }
@@ -517,11 +536,23 @@ static int explain_event(struct cli *cli, const struct explain_options *o)
 	return found ? writer_print(&text) : not_here(cli, o->metric, true);
 }
 
+static json_t *metric_records(const struct cli *cli, const struct uncore_metric **metrics,
+			      size_t count)
+{
+	json_t *array = json_array();
+	struct proof proof;
+
+	proof_find(&proof, cli);
+	for (size_t i = 0; i < count; i++)
+		json_push(array, metric_record(cli->u, metrics[i], &proof));
+	proof_free(&proof);
+	return array;
+}
+
 static int explain(struct cli *cli, const struct explain_options *o)
 {
 	size_t all = uncore_metric_count(cli->u), count = 0, here = 0;
 	const struct uncore_metric **metrics = cli_realloc(NULL, all, sizeof(*metrics));
-	json_t *array = json_array();
 	struct buffer text = {0};
 	int status;
 
@@ -536,16 +567,14 @@ static int explain(struct cli *cli, const struct explain_options *o)
 		    (uncore_metric_event_count(m) || (!here && strchr(o->metric, '/'))))
 			metrics[count++] = m;
 	}
-	for (size_t i = 0; o->output && i < count; i++)
-		json_push(array, metric_record(cli->u, metrics[i]));
 	if (count && o->output)
 		o->output->document(
-			json_document(cli->u, RECORD({"metrics", value_json(json_incref(array))})),
+			json_document(cli->u, RECORD({"metrics", value_json(metric_records(
+									 cli, metrics, count))})),
 			&text);
 	else if (count)
-		explain_text(cli->u, metrics, count, &text);
+		explain_text(cli, metrics, count, &text);
 	status = count ? writer_print(&text) : not_here(cli, o->metric, false);
-	json_decref(array);
 	free(metrics);
 	return status;
 }

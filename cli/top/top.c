@@ -90,7 +90,7 @@ static void show_explanation(struct top *t)
 
 		if (strcmp(uncore_metric_name(metric), row->query.name) == 0 &&
 		    strcmp(uncore_metric_family(metric), row->query.family) == 0)
-			explain_text(t->cli->u, &metric, 1, &text);
+			explain_text(t->cli, &metric, 1, &text);
 	}
 	if (!text.len)
 		buffer_printf(&text, "%s is an event, not a metric: uncore explain PMU/EVENT/\n",

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 # `uncore verify`: verdicts on readings of reports, with and without planted faults. What moves the data is tested by
 # tests/unit/test-verify.c, and counting in virtual machines.
+# shellcheck disable=SC2030,SC2031 # $output is that of run
 
 load helpers
 
@@ -131,12 +132,63 @@ setup() {
 	report clean
 	mkdir plain
 	cp "$SPR" plain/clean.uncore
-	for command in list topo doctor; do
+	for command in 'list --all -j' topo 'topo -j' 'explain *' 'explain * -j' doctor; do
+		set -f
+		# shellcheck disable=SC2086 # words
 		expect 0 env -C plain "$UNCORE" --root clean.uncore $command
 		expected=$output
+		# shellcheck disable=SC2086
 		expect 0 "$UNCORE" --root clean.uncore $command
+		set +f
+		# What the report adds is in lines of its own.
+		case $command in
+		'explain *') output=$(grep -v '^  verified  proved on this machine' <<<"$output") ;;
+		'explain * -j') output=$(jq '.metrics[].verified = null' <<<"$output") expected=$(jq . <<<"$expected") ;;
+		doctor) output=$(grep -v '^ok  *verified: ' <<<"$output") ;;
+		esac
 		[ "$output" = "$expected" ] || fail "$command differs"
 	done
+}
+
+@test "--root REPORT: doctor and explain say what it has proved, on any machine" {
+	report clean
+	expect 0 "$UNCORE" --root clean.uncore doctor
+	shows 'ok +verified: on 2026-12-01: 28 proved, 0 off, 0 cannot be told'
+	expect 0 "$UNCORE" --root clean.uncore doctor -j
+	[ "$(jq -c '.findings[-1]' <<<"$output")" = \
+		'{"verdict":"ok","subject":"verified","found":"on 2026-12-01: 28 proved, 0 off, 0 cannot be told","why":null,"fix":null}' ]
+	expect 0 "$UNCORE" --root clean.uncore explain memory.read.bandwidth
+	shows '  verified  proved on this machine on 2026-12-01, within 0.1 %'
+	expect 0 "$UNCORE" --root clean.uncore explain memory.utilization
+	[[ ! $output =~ verified ]]
+	report loss
+	expect 0 "$UNCORE" --root loss.uncore explain 'memory.*.bandwidth' -j
+	helper check-schema <<<"$output"
+	[ "$(jq -c '[.metrics[] | select(.family == "intel-imc") | [.name, .verified.verdict, .verified.date]]' <<<"$output")" = \
+		'[["memory.read.bandwidth","off","2026-12-01"],["memory.write.bandwidth","off","2026-12-01"]]' ]
+	[ "$(jq '.metrics[] | select(.family == "intel-imc").verified.deviation * 100 | round' <<<"$output" | sort -u)" = 3 ]
+	report sockets
+	expect 0 "$UNCORE" --root sockets.uncore explain memory.write.bandwidth
+	shows "verified  off on this machine on 2026-12-01: socket 1's counters count node 0 \(and 1 more\)"
+	expect 0 "$UNCORE" --root sockets.uncore doctor
+	shows "note +verified: on 2026-12-01: 0 proved, [0-9]+ off, [0-9]+ cannot be told" \
+		"memory.read.bandwidth \(intel-imc\) is off: socket 1's counters count node 0" \
+		'fix: uncore verify --show sockets.uncore'
+	report busy 300
+	expect 0 "$UNCORE" --root busy.uncore explain memory.read.bandwidth
+	shows 'verified +cannot tell on this machine on 2026-12-01: other programs moved'
+	# Neither the machine without the readings nor a simulation has verdicts.
+	for machine in "--root $SPR" "--source $SIM_SPR"; do
+		# shellcheck disable=SC2086 # words
+		expect 0 "$UNCORE" $machine explain memory.read.bandwidth
+		[[ ! $output =~ verified ]] || fail "$machine"
+		# shellcheck disable=SC2086
+		expect 0 "$UNCORE" $machine doctor
+		[[ ! $output =~ verif ]] || fail "$machine"
+	done
+	sed 's/^\tround .*/\tround many/' clean.uncore >damaged.uncore
+	expect 0 "$UNCORE" --root damaged.uncore doctor
+	shows 'note +verified: no report' 'a report was not read: damaged.uncore: line [0-9]+: a round without what was moved'
 }
 
 @test "files that are no reports, and damaged ones, are refused with their line" {
@@ -287,4 +339,118 @@ while not select.select([sys.stdin], [], [], 0.001)[0]:
 	[ "$SECONDS" -lt 10 ]
 	grep -q 'stopped before the end: nothing is judged' said
 	[ ! -s shown ] && [ ! -e report.uncore ]
+}
+
+# keep DIRECTORY FAULT [NOISE]: a report of this machine, with the readings of other counters, as the last one there.
+keep() {
+	report "${@:2}"
+	mkdir -p "$1"
+	{
+		"$UNCORE" snapshot -
+		sed -n '/^uncore\/verify:/,$p' "$2.uncore" | sed 's/intel-imc/planted/'
+	} >"$1/verified-regs.uncore"
+}
+
+# cited SENTENCE: what explain says of the planted counters, in one line.
+cited() {
+	expect 0 "$UNCORE" "${planted[@]}" explain memory.read.bandwidth
+	output=$(tr -s '\n ' ' ' <<<"$output")
+	shows "$1"
+}
+
+@test "doctor and explain: never verified, proved, off, and what has changed since" {
+	block
+	expect 0 "$UNCORE" "${planted[@]}" doctor
+	shows 'note +verified: uncore verify has not run here' 'fix: uncore verify'
+	expect 0 "$UNCORE" "${planted[@]}" explain memory.read.bandwidth
+	[[ ! $output =~ '  verified' ]]
+	keep "$kept" clean
+	cited ' verified proved on this machine on 2026-12-01, within 0.1 %'
+	# Writes are of counters that are not here.
+	expect 0 "$UNCORE" "${planted[@]}" doctor
+	shows 'ok +verified: on 2026-12-01: 14 proved, 0 off, 0 cannot be told'
+	expect 0 "$UNCORE" "${planted[@]}" explain memory.read.bandwidth -j
+	[ "$(jq -c '.metrics[0].verified | del(.deviation)' <<<"$output")" = \
+		'{"date":"2026-12-01","verdict":"proved","reason":null,"changed":null}' ]
+	# The kernel's counters have a report of their own, and other sources none.
+	mv "$kept/verified-regs.uncore" "$kept/verified.uncore"
+	expect 0 "$UNCORE" "${planted[@]}" doctor
+	shows 'uncore verify has not run here'
+	keep "$kept" clean
+	sed -i -e 's/^\tuncore .*/\tuncore 0.0.1/' -e 's/^\(proc.sys.kernel.osrelease = \).*/\14.18.0-old/' "$kept/verified-regs.uncore"
+	cited "changed since: the kernel \(4.18.0-old then, $(uname -r) now\), uncore \(0.0.1 then"
+	expect 0 "$UNCORE" "${planted[@]}" doctor
+	shows 'note +verified: on 2026-12-01: 14 proved' 'changed since: the kernel' 'fix: uncore verify'
+	keep "$kept" clean
+	sed -i '/^proc.cpuinfo:/,/^[^\t]/s/^\t\(model\|cpu family\|CPU part\)\t*: .*/\t\1\t: 99/' "$kept/verified-regs.uncore"
+	cited 'changed since: the CPU \([a-z0-9/]+ then, [a-z0-9/]+ now\)'
+	keep "$kept" sockets
+	cited "off on this machine on 2026-12-01: socket 1's counters count node 0 \\(and 1 more\\)"
+}
+
+@test "of the user's report and root's the newer one counts" {
+	block
+	keep "$system" clean
+	keep "$own" sockets
+	touch -d 2025-12-01 "$system/verified-regs.uncore"
+	touch -d 2025-12-02 "$own/verified-regs.uncore"
+	cited 'off on this machine'
+	touch -d 2025-12-03 "$system/verified-regs.uncore"
+	cited 'proved on this machine'
+	# One that cannot be read is no obstacle.
+	echo >"$system/verified-regs.uncore"
+	cited 'off on this machine'
+	expect 0 "$UNCORE" "${planted[@]}" doctor
+	output=$(tr -s '\n ' ' ' <<<"$output")
+	shows "a report was not read: $system/verified-regs.uncore: not a report of uncore verify"
+}
+
+@test "a kept report that others can write, that is no file or damaged, is a note" {
+	local file=$kept/verified-regs.uncore at
+
+	block
+	ignored() {
+		expect 0 "$UNCORE" "${planted[@]}" explain memory.read.bandwidth
+		[[ ! $output =~ '  verified' ]] || fail 'it was read' || return 1
+		expect 0 timeout 10 "$UNCORE" "${planted[@]}" doctor
+		shows 'note +verified: uncore verify has not run here'
+		[[ $(tr -s '\n ' ' ' <<<"$output") == *"$1"* ]] || fail "not said: $1"
+	}
+	keep "$kept" clean
+	cited 'proved on this machine'
+	chmod g+w "$file"
+	ignored 'users other than root and you can write it'
+	if [ "$(id -u)" = 0 ]; then
+		chmod 644 "$file"
+		chown 65534 "$file"
+		ignored 'users other than root and you can write it'
+	fi
+	mv "$file" elsewhere.uncore
+	ln -s "$PWD/elsewhere.uncore" "$file"
+	ignored 'a report was not read'
+	rm "$file"
+	mkfifo "$file"
+	ignored 'not a regular file'
+	rm "$file"
+	mkdir "$file"
+	ignored 'not a regular file'
+	rmdir "$file"
+	truncate -s 65M "$file"
+	ignored 'larger than 64 MiB'
+	head -c 100000 /dev/urandom >"$file"
+	ignored 'not a report of uncore verify'
+	# Cut anywhere: read or refused.
+	keep "$kept" clean
+	cp "$file" whole.uncore
+	for at in $(seq 1 400 "$(stat -c %s whole.uncore)"); do
+		head -c "$at" whole.uncore >"$file"
+		expect 0 "$UNCORE" "${planted[@]}" doctor
+	done
+	# More places than there can be.
+	{
+		sed '/^\tcell/,$d' whole.uncore
+		seq -f $'\tcell memory.read.bandwidth planted socket 0 channel %g' 100000
+		for at in {1..1000}; do printf '\tseries read node 0 socket 0 cpu 0 of 0 memory 1 elsewhere 0\n'; done
+	} >"$file"
+	ignored 'more places than a machine has'
 }

@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: MIT */
+#include "verify/proof.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "cli.h"
+#include "output/json.h"
+#include "verify/kept.h"
+
+#define ENTRY "\nuncore/verify:\n"
+#define RELEASE "\nproc/sys/kernel/osrelease = "
+#define FILE_MOST ((off_t)64 << 20) /* as of a snapshot */
+/* Far beyond any machine's: the time to read and judge it grows with their product. */
+#define CELLS_MOST 2048
+#define SERIES_MOST 256
+
+static void ignore(struct proof *p, const char *file, const char *why)
+{
+	struct buffer text = {0};
+
+	if (p->ignored)
+		return;
+	buffer_printf(&text, "%s: %s", file, why);
+	p->ignored = text.data;
+}
+
+/* ---- a file that may be a report ---- */
+
+struct candidate {
+	const char *path;
+	struct buffer text;
+	struct timespec time;
+	bool own; /* it is kept here, so that only root and this user may have written it */
+};
+
+static bool is_trusted(const struct stat *st)
+{
+	return (st->st_uid == 0 || st->st_uid == geteuid()) && !(st->st_mode & (S_IWGRP | S_IWOTH));
+}
+
+/* NULL, or why it cannot be read; "": there is none. */
+static const char *read_file(struct candidate *c)
+{
+	int fd = open(c->path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | (c->own ? O_NOFOLLOW : 0));
+	const char *why = NULL;
+	struct stat st;
+	ssize_t n = 1;
+
+	if (fd < 0)
+		return errno == ENOENT || errno == ENOTDIR ? "" : strerror(errno);
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
+		why = "not a regular file";
+	else if (c->own && !is_trusted(&st))
+		why = "users other than root and you can write it";
+	else if (st.st_size > FILE_MOST)
+		why = "larger than 64 MiB";
+	c->time = st.st_mtim;
+	while (!why && n > 0) {
+		char piece[1 << 14];
+
+		n = read(fd, piece, sizeof(piece));
+		if (n < 0)
+			why = strerror(errno);
+		else
+			buffer_add(&c->text, piece, (size_t)n);
+		if (c->text.len > (size_t)FILE_MOST)
+			why = "larger than 64 MiB";
+	}
+	close(fd);
+	return why;
+}
+
+static size_t count_lines(const struct buffer *text, const char *begin)
+{
+	const char *at = buffer_text(text), *end = at + text->len;
+	size_t count = 0, len = strlen(begin);
+
+	for (; (at = memchr(at, '\n', (size_t)(end - at))); at++)
+		count += (size_t)(end - at) > len && memcmp(at + 1, begin, len) == 0;
+	return count;
+}
+
+/* NULL, or what is wrong with it. */
+static const char *take_report(struct proof *p, const struct candidate *c, char why[VERIFY_WHY])
+{
+	if (count_lines(&c->text, "\tcell ") > CELLS_MOST ||
+	    count_lines(&c->text, "\tseries ") > SERIES_MOST)
+		return "more places than a machine has";
+	return verify_parse_run(&p->run, buffer_text(&c->text), why) ? NULL : why;
+}
+
+static bool try_candidate(struct proof *p, const struct candidate *c)
+{
+	char why[VERIFY_WHY];
+	const char *wrong = take_report(p, c, why);
+
+	if (wrong)
+		ignore(p, c->path, wrong);
+	else
+		p->file = cli_copy(c->path);
+	return !wrong;
+}
+
+/* ---- what it says of this machine ---- */
+
+static bool has_metric(const struct uncore *u, const char *name, const char *family)
+{
+	for (size_t i = 0; i < uncore_metric_count(u); i++) {
+		const struct uncore_metric *m = uncore_metric_at(u, i);
+
+		if (!uncore_metric_missing(m) && strcmp(uncore_metric_name(m), name) == 0 &&
+		    (!family || strcmp(uncore_metric_family(m), family) == 0))
+			return true;
+	}
+	return false;
+}
+
+/* Verdicts on PMUs that are not here (a driver that is not loaded, another register block) say
+ * nothing. */
+static void judge(struct proof *p, const struct cli *cli)
+{
+	size_t all = verify_judge(&p->run, &p->results);
+
+	for (size_t i = 0; i < all; i++)
+		if (has_metric(cli->u, p->results[i].cell->metric, p->results[i].cell->family))
+			p->results[p->count++] = p->results[i];
+}
+
+static void compare(struct proof *p, const char *what, const char *then, const char *now)
+{
+	if (*then && *now && strcmp(then, now) != 0)
+		buffer_printf(&p->changed, "%s%s (%s then, %s now)", p->changed.len ? ", " : "",
+			      what, then, now);
+}
+
+/* The CPU of the report's snapshot, as the library reads it. */
+static void compare_cpu(struct proof *p, const struct cli *cli)
+{
+	struct uncore *then = NULL;
+
+	if (uncore_new(&then) == 0 && uncore_set_root(then, p->file) == 0 && uncore_scan(then) == 0)
+		compare(p, "the CPU", uncore_cpu_model(then), uncore_cpu_model(cli->u));
+	uncore_free(then);
+}
+
+static void find_changes(struct proof *p, const struct cli *cli, const struct candidate *c)
+{
+	const char *release = strstr(buffer_text(&c->text), RELEASE);
+	struct utsname now;
+	char then[sizeof(now.release)] = "";
+
+	release = release ? release + strlen(RELEASE) : "";
+	snprintf(then, sizeof(then), "%.*s", (int)strcspn(release, "\n"), release);
+	compare_cpu(p, cli);
+	if (uname(&now) == 0)
+		compare(p, "the kernel", then, now.release);
+	compare(p, "uncore", p->run.version, uncore_version());
+}
+
+/* ---- which file ---- */
+
+/* The newer one of the two that root and this user keep, if it can be read. */
+static void find_kept(struct proof *p, const struct cli *cli)
+{
+	struct candidate own[2] = {{.own = true}, {.own = true}};
+	struct buffer paths[2] = {{0}, {0}};
+	bool there[2] = {false, false};
+	size_t first, i = 0;
+
+	for (; i < 2; i++) {
+		const char *why;
+
+		p->kept = kept_path(cli, i == 1, &paths[i]);
+		if (!paths[i].len)
+			continue;
+		own[i].path = paths[i].data;
+		why = read_file(&own[i]);
+		there[i] = !why;
+		if (why && *why)
+			ignore(p, own[i].path, why);
+	}
+	first = there[1] && (!there[0] || own[1].time.tv_sec > own[0].time.tv_sec ||
+			     (own[1].time.tv_sec == own[0].time.tv_sec &&
+			      own[1].time.tv_nsec > own[0].time.tv_nsec));
+	for (i = 0; i < 2 && !p->file; i++)
+		if (there[first ^ i] && try_candidate(p, &own[first ^ i]))
+			find_changes(p, cli, &own[first ^ i]);
+	for (i = 0; i < 2; i++) {
+		buffer_free(&own[i].text);
+		buffer_free(&paths[i]);
+	}
+}
+
+/* A snapshot without readings, and a directory, are no reports. */
+static void find_root(struct proof *p, const struct cli *cli)
+{
+	struct candidate c = {.path = cli->root};
+
+	if (!read_file(&c) && strstr(buffer_text(&c.text), ENTRY))
+		try_candidate(p, &c);
+	buffer_free(&c.text);
+}
+
+void proof_find(struct proof *p, const struct cli *cli)
+{
+	*p = (struct proof){0};
+	if (cli->root && !cli->source)
+		find_root(p, cli);
+	else
+		find_kept(p, cli);
+	if (p->file)
+		judge(p, cli);
+}
+
+void proof_free(struct proof *p)
+{
+	free(p->results);
+	verify_run_free(&p->run);
+	buffer_free(&p->changed);
+	free(p->file);
+	free(p->ignored);
+	*p = (struct proof){0};
+}
+
+/* ---- to people and programs ---- */
+
+/* Off is worse than what cannot be told, and that is worse than proved. */
+static int rank(enum verify_verdict verdict)
+{
+	return verdict == VERIFY_OFF ? 2 : verdict == VERIFY_UNKNOWN;
+}
+
+static void add_result(struct proof_summary *s, const struct verify_result *r)
+{
+	double deviation = r->cell->channel < 0 ? fabs(r->fit.slope - 1) : NAN;
+
+	s->tally[r->verdict]++;
+	s->deviation = fmax(s->deviation, deviation); /* of a NaN and a number the number */
+	if (rank(r->verdict) > rank(s->verdict)) {
+		s->verdict = r->verdict;
+		s->reason = NULL;
+		s->more = 0;
+	}
+	if (r->verdict != s->verdict || !*r->reason)
+		return;
+	s->more += s->reason && strcmp(s->reason, r->reason) != 0;
+	s->reason = s->reason ? s->reason : r->reason;
+}
+
+bool proof_summarize(const struct proof *p, const char *metric, const char *family,
+		     struct proof_summary *into)
+{
+	bool any = false;
+
+	*into = (struct proof_summary){.verdict = VERIFY_PROVED, .deviation = NAN};
+	for (size_t i = 0; i < p->count; i++) {
+		const struct verify_result *r = &p->results[i];
+
+		if ((metric && strcmp(r->cell->metric, metric) != 0) ||
+		    (family && strcmp(r->cell->family, family) != 0))
+			continue;
+		add_result(into, r);
+		any = true;
+	}
+	return any;
+}
+
+static void put_reason(const struct proof_summary *s, struct buffer *to)
+{
+	buffer_printf(to, ": %s", s->reason ? s->reason : "no reason is known");
+	if (s->more)
+		buffer_printf(to, " (and %zu more)", s->more);
+}
+
+void proof_text(const struct proof *p, const char *metric, const char *family, struct buffer *to)
+{
+	struct proof_summary s;
+
+	if (!proof_summarize(p, metric, family, &s))
+		return;
+	buffer_printf(to, "%s on this machine on %s", verify_verdicts[s.verdict], p->run.date);
+	if (s.verdict != VERIFY_PROVED)
+		put_reason(&s, to);
+	else if (isfinite(s.deviation)) /* rounded up, but for what is lost in doubles */
+		buffer_printf(to, ", within %.1f %%", fmax(ceil(s.deviation * 1e3 - 1e-6), 1) / 10);
+	if (p->changed.len)
+		buffer_printf(to, "; changed since: %s", p->changed.data);
+}
+
+json_t *proof_record(const struct proof *p, const char *metric, const char *family)
+{
+	struct proof_summary s;
+
+	if (!proof_summarize(p, metric, family, &s))
+		return json_null();
+	return json_record((const struct field[]){
+		{"date", value_text(p->run.date)},
+		{"verdict", value_text(verify_verdicts[s.verdict])},
+		{"deviation", value_real(s.deviation)},
+		{"reason", value_text(s.reason)},
+		{"changed", value_text(p->changed.len ? p->changed.data : NULL)},
+		{0},
+	});
+}
+
+/* "memory.read.bandwidth (intel-imc) is off: ...", each metric once. */
+static void put_doubts(const struct proof *p, struct buffer *to)
+{
+	for (size_t i = 0; i < p->count; i++) {
+		const struct verify_cell *c = p->results[i].cell;
+		struct proof_summary s;
+		size_t before = 0;
+
+		while (strcmp(p->results[before].cell->family, c->family) != 0 ||
+		       strcmp(p->results[before].cell->metric, c->metric) != 0)
+			before++;
+		if (before < i)
+			continue;
+		proof_summarize(p, c->metric, c->family, &s);
+		if (s.verdict == VERIFY_PROVED)
+			continue;
+		buffer_printf(to, "%s%s (%s) %s", to->len ? "; " : "", c->metric, c->family,
+			      s.verdict == VERIFY_OFF ? "is off" : "cannot be told");
+		put_reason(&s, to);
+	}
+}
+
+static bool can_be_verified(const struct uncore *u)
+{
+	return has_metric(u, "memory.read.bandwidth", NULL) ||
+	       has_metric(u, "memory.write.bandwidth", NULL);
+}
+
+bool proof_finding(const struct proof *p, const struct cli *cli, struct buffer texts[3],
+		   struct uncore_finding *into)
+{
+	struct buffer *found = &texts[0], *why = &texts[1], *fix = &texts[2];
+	struct proof_summary s;
+
+	if (proof_summarize(p, NULL, NULL, &s)) {
+		buffer_printf(found, "on %s: %zu proved, %zu off, %zu cannot be told", p->run.date,
+			      s.tally[VERIFY_PROVED], s.tally[VERIFY_OFF], s.tally[VERIFY_UNKNOWN]);
+		put_doubts(p, why);
+		if (p->changed.len)
+			buffer_printf(why, "%schanged since: %s", why->len ? "; " : "",
+				      p->changed.data);
+		if (s.verdict == VERIFY_OFF)
+			buffer_printf(fix, "uncore verify --show %s", p->file);
+	} else if (p->kept && can_be_verified(cli->u)) {
+		buffer_puts(found, "uncore verify has not run here");
+		buffer_puts(why, "no number of this machine has been compared with known traffic");
+	} else if (!p->ignored) {
+		return false;
+	} else {
+		buffer_puts(found, "no report");
+	}
+	if (p->ignored)
+		buffer_printf(why, "%sa report was not read: %s", why->len ? "; " : "", p->ignored);
+	if (why->len && !fix->len && p->kept)
+		buffer_puts(fix, "uncore verify");
+	*into = (struct uncore_finding){
+		.verdict = why->len ? UNCORE_VERDICT_NOTE : UNCORE_VERDICT_OK,
+		.subject = "verified",
+		.found = found->data,
+		.why = why->data,
+		.fix = fix->data,
+	};
+	return true;
+}

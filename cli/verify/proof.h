@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/* What the last report of `uncore verify` says of the machine that is looked at: the one that is kept
+ * here, or the report that is its root. */
+#ifndef CLI_VERIFY_PROOF_H
+#define CLI_VERIFY_PROOF_H
+
+#include "output/json.h"
+#include "verify/verify.h"
+
+struct cli;
+struct uncore_finding;
+
+/* All-zero: nothing is known. */
+struct proof {
+	bool kept;     /* reports are kept of such a machine */
+	char *file;    /* the report; NULL: there is none */
+	char *ignored; /* why another one was not read, as a sentence; NULL: none was passed over */
+	struct verify_run run;
+	struct verify_result *results; /* of metrics that this machine has */
+	size_t count;
+	struct buffer
+		changed; /* what has changed since, "the kernel (6.1.0 then, 6.8.0 now)"; empty: nothing */
+};
+
+/* Of the machine that is open. */
+void proof_find(struct proof *p, const struct cli *cli);
+void proof_free(struct proof *p);
+
+/* All verdicts on a metric, or on all metrics. */
+struct proof_summary {
+	size_t tally[VERIFY_UNKNOWN + 1];
+	enum verify_verdict verdict; /* the worst */
+	double deviation;            /* the largest of sockets, 0.006; NaN: not known */
+	const char *reason;          /* of the first with the worst verdict; NULL: none */
+	size_t more;                 /* other reasons of that verdict */
+};
+
+/* `metric` and `family` NULL: any. False: none was judged. */
+bool proof_summarize(const struct proof *p, const char *metric, const char *family,
+		     struct proof_summary *into);
+
+/* "proved on this machine on 2026-12-01, within 0.6 %"; nothing where it was not judged. */
+void proof_text(const struct proof *p, const char *metric, const char *family, struct buffer *to);
+/* The same as an object, or null. */
+json_t *proof_record(const struct proof *p, const char *metric, const char *family);
+
+/* For doctor. The texts are in `texts`, to be freed. False: there is nothing to say. */
+bool proof_finding(const struct proof *p, const struct cli *cli, struct buffer texts[3],
+		   struct uncore_finding *into);
+
+#endif
