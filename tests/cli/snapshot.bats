@@ -5,9 +5,13 @@
 load helpers
 
 @test "a snapshot of every machine gives the same list, topo, doctor, pcie and explain" {
-	local machine command words file=$BATS_TEST_TMPDIR/file.txt
+	local machine command words file=$BATS_TEST_TMPDIR/file.txt plain=$BATS_TEST_TMPDIR/plain.txt
 
 	for machine in "$MACHINES"/*.txt; do
+		if grep -q ^uncore/verify: "$machine"; then
+			sed '/^uncore\/verify:/,$d' "$machine" >"$plain" # verdicts are the report's, not the snapshot's
+			machine=$plain
+		fi
 		expect 0 "$UNCORE" --root "$machine" snapshot "$file"
 		[ -z "$output$stderr" ] || fail "$machine"
 		for command in 'list --json' 'topo --json' doctor pcie 'explain *'; do

@@ -15,7 +15,8 @@ T410_2=$MACHINES/nvidia-t410-2socket.txt
 		tree=$(basename "$tree" .txt)
 		expect 0 "$UNCORE" --root "$MACHINES/$tree.txt" topo
 		[ -z "$stderr" ] || fail "$tree"
-		golden "topo-$tree.txt" <<<"$output"
+		# A contributed report comes without one.
+		grep -q ^uncore/verify: "$MACHINES/$tree.txt" || golden "topo-$tree.txt" <<<"$output"
 		[ "$(wc -L <<<"$output")" -le 100 ] || fail "$tree: a line is too long"
 		expect 0 "$UNCORE" --root "$MACHINES/$tree.txt" topo --json
 		helper check-topo "$MACHINES/$tree.txt" <<<"$output"

@@ -454,3 +454,114 @@ cited() {
 	} >"$file"
 	ignored 'more places than a machine has'
 }
+
+# read_again FILE: its verdicts are still those that its comments have, whatever the words around them are.
+read_again() {
+	local said read
+
+	said=$(sed -n 's/^# //p' "$1" | verdicts_of)
+	run --separate-stderr "$UNCORE" verify --show "$1"
+	no_sanitizer_report || return 1
+	[[ $status =~ ^[013]$ ]] || fail "$1" || return 1
+	read=$(verdicts_of <<<"$output")
+	[ -n "$said" ] || fail "$1: no verdicts" || return 1
+	[ "$said" = "$read" ] || fail "$1: other verdicts: $said"
+}
+
+# The verdict of each line of the table, and their numbers.
+verdicts_of() {
+	grep -oE '^ +[0-9]+ +.*(proved|off|cannot tell)( |$)|^[0-9]+ proved, [0-9]+ off, [0-9]+ cannot be told' |
+		sed -E 's/ +$//; s/.* (proved|off|cannot tell)$/\1/'
+}
+
+# contribute FILE: the report FILE as verify writes it, with the verdicts as comments.
+contribute() {
+	{
+		head -n 1 "$1"
+		"$UNCORE" verify --show "$1" | LC_ALL=C tr -d '\200-\377' | sed 's/^\(.*\)$/# \1/'
+		tail -n +2 "$1"
+	} >"$1.txt"
+	mv "$1.txt" "$1"
+}
+
+@test "contributed reports are machines, and have the verdicts that they had" {
+	local file count=0
+
+	for file in "$MACHINES"/*.txt; do
+		grep -q ^uncore/verify: "$file" || continue
+		read_again "$file"
+		count=$((count + 1))
+	done
+	echo "$count reports"
+	# As none may be there: one of each kind.
+	block
+	expect 3 "$UNCORE" "${planted[@]}" verify --time 1s --memory 16MiB -o here.uncore
+	read_again here.uncore
+	report clean
+	contribute clean.uncore
+	read_again clean.uncore
+	report sockets
+	contribute sockets.uncore
+	read_again sockets.uncore
+	for file in clean sockets; do
+		expect 0 "$UNCORE" --root $file.uncore list --json
+		helper check-list $file.uncore <<<"$output"
+		expect 0 "$UNCORE" --root $file.uncore topo --json
+		helper check-topo $file.uncore <<<"$output"
+	done
+	# Changed comments, and changed readings.
+	sed 's/^\(# .* \)off\( .*\)*$/\1proved\2/' sockets.uncore >changed.uncore
+	run -1 read_again changed.uncore
+	shows "other verdicts"
+	{
+		sed '/^uncore\/verify:/,$d' clean.uncore
+		sed -n '/^uncore\/verify:/,$p' sockets.uncore
+	} >changed.uncore
+	run -1 read_again changed.uncore
+	shows "other verdicts"
+}
+
+@test "docs/proved.md is what the contributed reports say" {
+	diff "$UNCORE_SOURCE_ROOT/docs/proved.md" <(python3 -S "$UNCORE_SOURCE_ROOT/tools/proved" "$UNCORE")
+}
+
+# has LINE...: the document has these lines.
+has() {
+	local line
+
+	for line in "$@"; do
+		grep -qxF -- "$line" proved.md || fail "proved.md lacks: $line" || return 1
+	done
+}
+
+@test "tools/proved: what is proved by which machines, within what, and what contradicts" {
+	local name within
+
+	mkdir machines
+	cp "$SPR" "$ZEN4" machines
+	python3 -S "$UNCORE_SOURCE_ROOT/tools/proved" "$UNCORE" machines >proved.md
+	has 'No report of hardware has been contributed yet. So no metric is proved on hardware, and none is contradicted. The method'
+	run ! grep '^|' proved.md
+	for name in clean astray allocate; do
+		report $name
+	done
+	report noisy 1
+	for name in clean astray allocate noisy; do
+		mv $name.uncore machines/$name.txt
+	done
+	python3 -S "$UNCORE_SOURCE_ROOT/tools/proved" "$UNCORE" machines >proved.md
+	run ! grep 'No report' proved.md
+	expect 0 "$UNCORE" verify --show machines/noisy.txt -j
+	within=$(jq -s 'map(select(.channel == null and .direction == "read").counted - 1 | fabs) | max * 1000 | ceil / 10' <<<"$output")
+	# Of reads three are proved; of writes one has another doubt.
+	has '| `clean` | intel/6/143 | - | 0.1.0 | 2026-12-01 | 28 | 0 | 0 |' \
+		'| `allocate` | intel/6/143 | - | 0.1.0 | 2026-12-01 | 14 | 0 | 14 |' \
+		"| \`memory.read.bandwidth\` | \`intel-imc\` | intel/6/143 | 3 | $(printf %.1f "$within") % | \`allocate\`, \`clean\`, \`noisy\` |" \
+		'| `memory.read.bandwidth` | `intel-imc` | intel/6/143 | `astray` | 1 of 14 | 5.0 % of what node 0 reads is counted as reads of socket 1 |'
+	grep -E '^\| `memory.write.bandwidth` .* 2 \| [0-9.]+ % \| `clean`, `noisy` \|$' proved.md
+	grep -E '^\| `memory.write.bandwidth` .* `allocate` \| 14 of 14 \| each write also reads its line' proved.md
+	# The directory of reports is read whole: a damaged one is no reason to leave it out.
+	sed -i '/^uncore.verify:/,$s/@/ /' machines/clean.txt
+	run -1 --separate-stderr python3 -S "$UNCORE_SOURCE_ROOT/tools/proved" "$UNCORE" machines
+	says 'machines/clean.txt: line [0-9]+: a round needs a reading'
+}
