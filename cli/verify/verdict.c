@@ -263,6 +263,22 @@ static bool check_allocate(struct judged *j)
 	return true;
 }
 
+/* The UCF of Tegra410 counts traffic between sockets at both: no fault, but neither a proof. */
+static bool check_both_ends(struct judged *j)
+{
+	const struct verify_cell *mover = find_all(j, true, false);
+
+	if (!verify_is_far(j->series) || !is_own_all(j) || !mover ||
+	    mover->socket != j->series->cpu_socket)
+		return false;
+	conclude(
+		j, VERIFY_UNKNOWN, "both ends",
+		"socket %d, whose CPU moves it, counts it, too: traffic between sockets is counted "
+		"at both, or one of them is wrong",
+		mover->socket);
+	return true;
+}
+
 /* A part of it is counted at another place. */
 static bool check_astray(struct judged *j)
 {
@@ -383,7 +399,7 @@ static bool check_slope(struct judged *j)
 static void judge_own(struct judged *j)
 {
 	static bool (*const checks[])(struct judged * j) = {
-		check_rounds, check_quiet,    check_swapped, check_allocate,
+		check_rounds, check_quiet,    check_swapped, check_allocate, check_both_ends,
 		check_astray, check_channels, check_factors, check_slope,
 	};
 

@@ -57,6 +57,7 @@ enum fault {
 	LINKS_SWAPPED,
 	LINKS_LOSE,
 	LOCAL_AS_REMOTE,
+	BOTH_ENDS,
 };
 
 static bool starts(const char *name, const char *with)
@@ -92,6 +93,8 @@ static double share(enum fault fault, const struct verify_series *s, const struc
 	double even = 1.0 / CHANNELS;
 
 	switch (fault) {
+	case BOTH_ENDS:
+		return (here || c->socket == s->cpu_socket) && same ? even : 0;
 	case SOCKETS_SWAPPED:
 		return !here && same ? even : 0;
 	case DIRECTIONS_SWAPPED:
@@ -367,6 +370,30 @@ static void far_data_are_judged_where_they_pass(void **s)
 		free(results);
 		verify_run_free(&run);
 	}
+}
+
+static void what_both_sockets_count_is_not_judged_from_afar(void **s)
+{
+	struct verify_result *results;
+	struct verify_run run;
+	size_t all;
+
+	(void)s;
+	make_far_run(&run, &(struct planted){BOTH_ENDS, 0, 0});
+	all = verify_judge(&run, &results);
+	assert_int_equal(all, FAR_RESULTS);
+	for (size_t i = 0; i < all; i++) {
+		bool both = verify_is_far(results[i].series) &&
+			    starts(results[i].cell->family, "intel-imc");
+
+		assert_int_equal(results[i].verdict, both ? VERIFY_UNKNOWN : VERIFY_PROVED);
+		if (both)
+			assert_non_null(
+				strstr(results[i].reason, "whose CPU moves it, counts it, too"));
+	}
+	assert_int_equal(count(results, all, VERIFY_UNKNOWN), 4);
+	free(results);
+	verify_run_free(&run);
 }
 
 static void one_channel_is_named(void **s)
@@ -774,6 +801,7 @@ int main(void)
 		cmocka_unit_test(planted_faults_are_named),
 		cmocka_unit_test(faults_are_named_in_noise),
 		cmocka_unit_test(far_data_are_judged_where_they_pass),
+		cmocka_unit_test(what_both_sockets_count_is_not_judged_from_afar),
 		cmocka_unit_test(one_channel_is_named),
 		cmocka_unit_test(too_much_noise_is_not_judged),
 		cmocka_unit_test(pages_elsewhere_are_not_judged),
