@@ -46,7 +46,7 @@ static bool is_trusted(const struct stat *st)
 	return (st->st_uid == 0 || st->st_uid == geteuid()) && !(st->st_mode & (S_IWGRP | S_IWOTH));
 }
 
-/* NULL, or why it cannot be read; "": there is none. */
+/* NULL, or why it cannot be read, "" for a file that does not exist. */
 static const char *read_file(struct candidate *c)
 {
 	int fd = open(c->path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | (c->own ? O_NOFOLLOW : 0));

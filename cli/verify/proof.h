@@ -13,7 +13,7 @@ struct uncore_finding;
 /* All-zero: nothing is known. */
 struct proof {
 	bool kept;     /* reports are kept of such a machine */
-	char *file;    /* the report; NULL: there is none */
+	char *file;    /* the report, or NULL */
 	char *ignored; /* why another one was not read, as a sentence; NULL: none was passed over */
 	struct verify_run run;
 	struct verify_result *results; /* of metrics that this machine has */

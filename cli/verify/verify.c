@@ -379,7 +379,7 @@ static int move(struct verify *v, const struct node *n, const struct node *mover
 	return err;
 }
 
-/* The first node of the next socket; NULL: there is none. */
+/* The first node of the next socket, or NULL. */
 static const struct node *far_node(const struct verify *v, const struct node *n)
 {
 	const struct node *next = NULL, *first = NULL;
@@ -465,7 +465,7 @@ static int move_all(struct verify *v)
 		status = move_pass(v);
 		more = status ? 0 : uncore_monitor_next_round(v->monitor);
 	} while (more > 0);
-	return status;
+	return more < 0 ? cli_fail(v->cli, more) : status;
 }
 
 /* ---- before and after ---- */
