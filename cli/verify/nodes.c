@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT */
+/* The NUMA nodes of this machine: which CPU moves their data, and how much memory a stream takes. */
+#include <math.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "verify/passes.h"
+
+#define FREE_LEAST (256 * MIB)  /* with less nothing is begun */
+#define MEMORY_LEAST (64 * MIB) /* of a stream */
+#define CACHE_UNKNOWN (256 * MIB)
+#define CACHES 4 /* a stream is so many times larger than the caches */
+
+/* The number behind a label of /proc/meminfo or of a node's, in bytes. */
+static uint64_t meminfo(const char *path, const char *label)
+{
+	struct buffer text = {0};
+	const char *at = buffer_read(&text, path) ? NULL : strstr(buffer_text(&text), label);
+	uint64_t kib = at ? strtoull(at + strlen(label), NULL, 10) : 0;
+
+	buffer_free(&text);
+	return kib << 10;
+}
+
+/* What can be had on that node without pushing other programs' memory out. */
+static uint64_t free_memory(int node)
+{
+	uint64_t all = meminfo("/proc/meminfo", "MemAvailable:"), own;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/sys/devices/system/node/node%d/meminfo", node);
+	own = meminfo(path, "MemFree:") + meminfo(path, "Inactive(file):");
+	return access(path, R_OK) == 0 && own < all ? own : all;
+}
+
+/* Bytes of the last-level cache of a CPU, if it is the first CPU that shares it. */
+static uint64_t cache_of(int cpu)
+{
+	for (int index = 4; index >= 0; index--) {
+		struct buffer size = {0}, shared = {0};
+		char path[96];
+		uint64_t bytes = 0;
+		bool found;
+
+		snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%d/cache/index%d/size",
+			 cpu, index);
+		found = buffer_read(&size, path) == 0;
+		snprintf(path, sizeof(path),
+			 "/sys/devices/system/cpu/cpu%d/cache/index%d/shared_cpu_list", cpu, index);
+		if (found &&
+		    (buffer_read(&shared, path) || strtol(buffer_text(&shared), NULL, 10) == cpu))
+			bytes = strtoull(buffer_text(&size), NULL, 10) << 10;
+		buffer_free(&size);
+		buffer_free(&shared);
+		if (found)
+			return bytes;
+	}
+	return 0;
+}
+
+static uint64_t cache_of_socket(const struct uncore *u, int socket)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < uncore_cpu_count(u); i++) {
+		const struct uncore_cpu *c = uncore_cpu_at(u, i);
+
+		sum += c->online && c->socket == socket ? cache_of(c->id) : 0;
+	}
+	return sum;
+}
+
+void nodes_find(struct verify *v)
+{
+	const struct uncore *u = v->cli->u;
+
+	for (size_t i = 0; i < uncore_cpu_count(u); i++) {
+		const struct uncore_cpu *c = uncore_cpu_at(u, i);
+		int id = c->node < 0 ? 0 : c->node;
+		size_t at = 0;
+
+		if (!c->online || c->id >= CPU_SETSIZE || !CPU_ISSET((size_t)c->id, &v->cpus))
+			continue;
+		while (at < v->node_count && v->nodes[at].id != id)
+			at++;
+		if (at == v->node_count)
+			v->nodes = cli_realloc(v->nodes, ++v->node_count, sizeof(*v->nodes));
+		v->nodes[at] = (struct node){.id = id, .socket = c->socket, .cpu = c->id};
+	}
+}
+
+int nodes_find_memory(struct verify *v)
+{
+	v->free = UINT64_MAX;
+	for (size_t i = 0; i < v->node_count; i++) {
+		struct node *n = &v->nodes[i];
+		uint64_t cache = cache_of_socket(v->cli->u, n->socket), room = free_memory(n->id);
+
+		if (room < FREE_LEAST) {
+			cli_error("node %d has %llu MiB of free memory: verify needs 256 MiB",
+				  n->id, (unsigned long long)(room / MIB));
+			return CLI_UNAVAILABLE;
+		}
+		/* Some kernels do not know: reads that a cache answers would look like a fault. */
+		v->assumed |= !cache;
+		cache = cache ? cache : CACHE_UNKNOWN;
+		v->run.cache = fmax(v->run.cache, (double)cache);
+		n->memory = CACHES * cache > MEMORY_LEAST ? CACHES * cache : MEMORY_LEAST;
+		n->memory = (n->memory < room / 4 ? n->memory : room / 4) / (2 * MIB) * (2 * MIB);
+		if (v->o->memory && v->o->memory < n->memory)
+			n->memory = v->o->memory / (2 * MIB) * (2 * MIB);
+		v->free = room < v->free ? room : v->free;
+	}
+	return CLI_OK;
+}
+

@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: MIT */
+/* The monitor that is judged, pass after pass, and the series of each pass. */
+#include "verify/passes.h"
+
+#include <errno.h>
+#include <fnmatch.h>
+#include <math.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "options.h"
+
+#define REPEATS 3 /* of each amount */
+/* Beside its rounds a series has half a round to find the amount. */
+#define ROUNDS (REPEATS * VERIFY_AMOUNTS + 1)
+#define ROUND_LEAST (20 * NS_PER_MS)
+
+/* ---- the monitor ---- */
+
+static bool is_chosen(const struct verify *v, const char *metric)
+{
+	struct buffer list = {0};
+	bool chosen = !v->o->metrics;
+	char *rest, *pattern;
+
+	buffer_puts(&list, chosen ? "" : v->o->metrics);
+	rest = list.data;
+	while (!chosen && (pattern = strsep(&rest, ",")))
+		chosen = fnmatch(pattern, metric, 0) == 0;
+	buffer_free(&list);
+	return chosen;
+}
+
+static int add_metrics(struct verify *v, bool *added, char *why, size_t room)
+{
+	const struct verify_expectation *e;
+	bool chosen = false;
+
+	for (size_t i = 0; (e = verify_expectation_at(i)); i++) {
+		int err;
+
+		if (!is_chosen(v, e->metric))
+			continue;
+		chosen = true;
+		err = uncore_monitor_add_metrics(v->monitor, e->metric);
+		if (err && err != -ENODEV)
+			return cli_fail(v->cli, err);
+		*added = *added || !err;
+		if (err && !*why)
+			snprintf(why, room, "%s", uncore_error(v->cli->u));
+	}
+	if (chosen)
+		return CLI_OK;
+	cli_error("--metrics '%s': verify can judge memory.{read,write}.bandwidth, "
+		  "link.{out,in}.bandwidth, memory.{local,from.remote}.{read,write}.bandwidth and "
+		  "fabric.memory.{read,write}.bandwidth",
+		  v->o->metrics);
+	return CLI_USAGE;
+}
+
+/* Metrics that have no room in the hardware beside others come in another pass: what is multiplexed is not judged. */
+int passes_plan(struct verify *v)
+{
+	struct cli *cli = v->cli;
+	char why[400] = "";
+	bool added = false;
+	int err = uncore_monitor_new(&v->monitor, cli->u), status;
+
+	err = err ? err : uncore_monitor_set_level(v->monitor, UNCORE_LEVEL_CHANNEL);
+	err = err ? err : uncore_monitor_add_level(v->monitor, UNCORE_LEVEL_SOCKET);
+	err = err ? err : uncore_monitor_set_rounds(v->monitor);
+	if (err)
+		return cli_fail(cli, err);
+	status = add_metrics(v, &added, why, sizeof(why));
+	if (status)
+		return status;
+	if (!added) {
+		cli_error("there is nothing to verify: verify needs PMUs of memory channels or "
+			  "controllers that count what is read and written: %s",
+			  why);
+		cli_advise(cli);
+		return CLI_UNAVAILABLE;
+	}
+	err = uncore_monitor_plan(v->monitor);
+	return err ? cli_fail(cli, err) : CLI_OK;
+}
+
+/* Opens the counters of a pass; the rows of sockets and channels are the cells. */
+static int start_pass(struct verify *v)
+{
+	int err = v->sample ? 0 : uncore_sample_new(&v->sample);
+
+	err = err ? err : uncore_monitor_open(v->monitor);
+	err = err ? err : uncore_monitor_start(v->monitor);
+	err = err ? err : uncore_monitor_read(v->monitor, v->sample);
+	if (err)
+		return cli_fail(v->cli, err);
+	v->run.first_cell = v->run.cell_count;
+	for (size_t i = 0; i < uncore_sample_count(v->sample); i++) {
+		const struct uncore_row *row = uncore_sample_row(v->sample, i);
+		struct verify_cell cell = {.socket = row->place.socket,
+					   .channel = row->place.channel};
+
+		/* A PMU that has no number among the channels is in its socket. */
+		if (!row->query.family || !verify_expectation(row->query.name) ||
+		    (row->place.pmu && row->place.channel < 0))
+			continue;
+		snprintf(cell.metric, sizeof(cell.metric), "%s", row->query.name);
+		snprintf(cell.family, sizeof(cell.family), "%s", row->query.family);
+		v->rows = cli_realloc(v->rows, v->run.cell_count + 1, sizeof(*v->rows));
+		v->rows[v->run.cell_count] = i;
+		verify_add_cell(&v->run, &cell);
+	}
+	return CLI_OK;
+}
+
+/* A cell of this pass has to count something of it. */
+static bool is_needed(const struct verify_run *run, enum verify_direction direction, bool far)
+{
+	for (size_t i = run->first_cell; i < run->cell_count; i++)
+		if (verify_expects(verify_expectation(run->cells[i].metric), direction, far))
+			return true;
+	return false;
+}
+
+/* Counts, and not rates of the interval: a metric's value is made with its counters' own time. A suspect row is what
+ * is to be judged; one that was multiplexed, or lacks counters, tells nothing. */
+static int read_cells(void *context, struct verify_reading *into)
+{
+	struct verify *v = context;
+	int err = uncore_monitor_read(v->monitor, v->sample);
+
+	v->read_failed = err;
+	for (size_t i = v->run.first_cell; !err && i < v->run.cell_count; i++, into++) {
+		const struct uncore_row *row = uncore_sample_row(v->sample, v->rows[i]);
+		bool whole = (row->quality == UNCORE_MEASURED || row->quality == UNCORE_SUSPECT) &&
+			     !(row->counted.coverage < 0.999);
+
+		*into = (struct verify_reading){NAN, row->counted.seconds};
+		if (whole)
+			into->bytes = row->value * row->counted.seconds;
+	}
+	return err;
+}
+
+/* ---- moving ---- */
+
+static void show_round(void *context, size_t done, size_t all)
+{
+	const struct verify *v = context;
+	const struct verify_series *s = &v->run.series[v->run.series_count - 1];
+	uint64_t now = cli_now_ns();
+
+	cli_wait("node %d, %s%s: round %zu of %zu, %llu s left", s->node,
+		 verify_is_far(s) ? "far " : "", s->direction == VERIFY_READ ? "reads" : "writes",
+		 done + 1, all,
+		 (unsigned long long)(v->end_ns > now ? (v->end_ns - now) / NS_PER_S + 1 : 0));
+}
+
+static int pin(int cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET((size_t)cpu, &set);
+	return sched_setaffinity(0, sizeof(set), &set) ? -errno : 0;
+}
+
+/* Containers forbid to bind memory. With one node there is no other place. */
+static int open_stream(struct verify *v, const struct node *n, struct verify_stream *stream)
+{
+	int err = verify_stream_open(stream, n->id, n->memory, v->signals.stop_fd);
+
+	if ((err == -EPERM || err == -ENOSYS) && v->node_count == 1)
+		err = verify_stream_open(stream, -1, n->memory, v->signals.stop_fd);
+	return err;
+}
+
+/* The rounds of one direction, in their part of the time that is left. Where getting memory took long, rounds are not much
+ * shorter for that. */
+static int move(struct verify *v, const struct node *n, const struct node *mover,
+		struct verify_stream *stream, enum verify_direction direction)
+{
+	uint64_t now = cli_now_ns(), rest = v->end_ns > now ? v->end_ns - now : 0;
+	uint64_t least_ns = v->round_ns / 2;
+	uint64_t round_ns = rest / (v->series_left ? v->series_left : 1) / ROUNDS;
+	const struct verify_pace pace = {.round_ns = round_ns > least_ns ? round_ns : least_ns,
+					 .repeats = REPEATS,
+					 .stop_fd = v->signals.stop_fd,
+					 .context = v,
+					 .read = read_cells,
+					 .show = show_round};
+	struct verify_series *s =
+		verify_add_series(&v->run, &(struct verify_series){.direction = direction,
+								   .node = n->id,
+								   .socket = n->socket,
+								   .cpu = mover->cpu,
+								   .cpu_socket = mover->socket,
+								   .memory = (double)n->memory});
+	size_t before = 0, after = 0;
+	int err = pin(mover->cpu);
+
+	v->series_left -= v->series_left > 0;
+	err = err ? err : verify_stream_elsewhere(stream, &before);
+	err = err ? err : verify_rounds(s, stream, &pace);
+	err = err ? err : verify_stream_elsewhere(stream, &after);
+	s->elsewhere = before > after ? before : after;
+	return err;
+}
+
+/* The first node of the next socket, or NULL. */
+static const struct node *far_node(const struct verify *v, const struct node *n)
+{
+	const struct node *next = NULL, *first = NULL;
+
+	for (size_t i = 0; i < v->node_count; i++) {
+		const struct node *other = &v->nodes[i];
+
+		if (other->socket != n->socket && (!first || other->socket < first->socket))
+			first = other;
+		if (other->socket > n->socket && (!next || other->socket < next->socket))
+			next = other;
+	}
+	return next ? next : first;
+}
+
+static int move_node(struct verify *v, const struct node *n)
+{
+	const struct node *movers[] = {n, far_node(v, n)};
+	struct verify_stream stream = {0};
+	int err = pin(n->cpu);
+
+	cli_wait("node %d: getting memory", n->id);
+	err = err ? err : open_stream(v, n, &stream);
+	/* Caches have a part of what the kernel has zeroed. */
+	err = err ? err
+		  : verify_stream_move(&stream, VERIFY_WRITE, stream.size, v->signals.stop_fd);
+	for (unsigned far = 0; far < 2 && movers[far]; far++)
+		for (unsigned d = 0; !err && d < VERIFY_DIRECTIONS; d++)
+			if (is_needed(&v->run, (enum verify_direction)d, far))
+				err = move(v, n, movers[far], &stream, (enum verify_direction)d);
+	verify_stream_close(&stream);
+	sched_setaffinity(0, sizeof(v->cpus), &v->cpus);
+	return err;
+}
+
+/* How many series a pass has at most. */
+static size_t series_of_pass(const struct verify *v)
+{
+	const size_t each = VERIFY_DIRECTIONS;
+	size_t count = 0;
+
+	for (size_t i = 0; i < v->node_count; i++)
+		count += far_node(v, &v->nodes[i]) ? 2 * each : each;
+	return count;
+}
+
+static int move_pass(struct verify *v)
+{
+	int status = start_pass(v), err = 0;
+
+	if (status)
+		return status;
+	for (size_t i = 0; !err && i < v->node_count; i++)
+		err = move_node(v, &v->nodes[i]);
+	cli_waited();
+	if (err == -EINTR) {
+		cli_error("stopped before the end: nothing is judged");
+		return CLI_SIGNAL + signals_take(&v->signals).stop;
+	}
+	if (v->read_failed)
+		return cli_fail(v->cli, err);
+	if (err)
+		cli_error("cannot move data: %s", strerror(-err));
+	return err ? cli_exit_code(err) : CLI_OK;
+}
+
+int passes_run(struct verify *v)
+{
+	size_t passes = uncore_monitor_round_count(v->monitor);
+	size_t series = series_of_pass(v) * (passes ? passes : 1);
+	int status, more;
+
+	v->round_ns = v->o->time_ns / (series ? series : 1) / ROUNDS;
+	if (v->round_ns < ROUND_LEAST) {
+		cli_error("--time: %zu series of rounds need at least %.0f s", series,
+			  ceil((double)(series * ROUNDS * ROUND_LEAST) / 1e9));
+		return CLI_USAGE;
+	}
+	v->end_ns = cli_now_ns() + v->o->time_ns;
+	do {
+		/* Series that this pass does not need leave their time to the others. */
+		v->series_left = series_of_pass(v) * passes--;
+		status = move_pass(v);
+		more = status ? 0 : uncore_monitor_next_round(v->monitor);
+	} while (more > 0);
+	return more < 0 ? cli_fail(v->cli, more) : status;
+}

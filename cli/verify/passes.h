@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/* A run of `uncore verify` on this machine. verify.c has the command, nodes.c and passes.c what they share. */
+#ifndef CLI_VERIFY_PASSES_H
+#define CLI_VERIFY_PASSES_H
+
+#include <sched.h>
+
+#include "cli.h"
+#include "verify/verify.h"
+
+#define MIB (1ull << 20)
+
+struct verify_options {
+	const char *show, *file, *metrics; /* NULL: all */
+	bool nice;
+	uint64_t time_ns, memory; /* 0: the default */
+	const struct output *output;
+};
+
+struct node {
+	int id, socket, cpu;
+	uint64_t memory; /* of its stream */
+};
+
+struct verify {
+	struct cli *cli;
+	const struct verify_options *o;
+	struct verify_run run;
+	struct node *nodes;
+	size_t node_count;
+	uint64_t free; /* the least of the nodes */
+	bool assumed;  /* the size of its caches */
+	struct uncore_monitor *monitor;
+	struct uncore_sample *sample;
+	size_t *rows;     /* of each cell in the sample */
+	bool read_failed; /* the machine has the sentence */
+	struct signals signals;
+	cpu_set_t cpus; /* before it was pinned */
+	uint64_t round_ns, end_ns;
+	size_t series_left; /* of all passes */
+};
+
+/* The last CPU of each node: interrupts and the first programs use the first ones. */
+void nodes_find(struct verify *v);
+/* How much of it each stream takes. An exit code. */
+int nodes_find_memory(struct verify *v);
+
+/* The metrics that the hardware has, and that are asked for. An exit code. */
+int passes_plan(struct verify *v);
+/* All series of all passes. An exit code. */
+int passes_run(struct verify *v);
+
+#endif
