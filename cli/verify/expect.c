@@ -1,31 +1,55 @@
 /* SPDX-License-Identifier: MIT */
-/* What each metric has to count of data that a CPU moves to or from memory of its own socket, or of another one. */
+/* What each metric has to count of a load: of data that a CPU moves to or from memory of its own socket, or of another one. */
 #include <string.h>
 
 #include "verify/verify.h"
 
 enum { NOWHERE, HOME, MOVER }; /* the socket of the memory, and that of the CPU */
 
+/* Loads from memory and stores to it: where they are counted, near and far. */
+#define READS(near, far)                    \
+	{                                   \
+		{[VERIFY_READ] = near},     \
+		{                           \
+			[VERIFY_READ] = far \
+		}                           \
+	}
+#define WRITES(near, far)                    \
+	{                                    \
+		{[VERIFY_WRITE] = near},     \
+		{                            \
+			[VERIFY_WRITE] = far \
+		}                            \
+	}
+#define FAR(reads, writes)                                             \
+	{                                                              \
+		{0},                                                   \
+		{                                                      \
+			[VERIFY_READ] = reads, [VERIFY_WRITE] = writes \
+		}                                                      \
+	}
+
 /* In the order in which they are judged. Links carry what is moved between sockets, and nothing else. */
 static const struct verify_expectation expectations[] = {
-	{"memory.read.bandwidth", "reads", VERIFY_MEMORY, {{HOME}, {HOME}}},
-	{"memory.write.bandwidth", "writes", VERIFY_MEMORY, {{0, HOME}, {0, HOME}}},
-	{"link.out.bandwidth", "data sent", VERIFY_LINKS, {{0}, {HOME, MOVER}}},
-	{"link.in.bandwidth", "data received", VERIFY_LINKS, {{0}, {MOVER, HOME}}},
-	{"memory.local.read.bandwidth", "local reads", VERIFY_AGENTS, {{HOME}, {0}}},
-	{"memory.local.write.bandwidth", "local writes", VERIFY_AGENTS, {{0, HOME}, {0}}},
-	{"memory.from.remote.read.bandwidth",
-	 "reads by other sockets",
-	 VERIFY_AGENTS,
-	 {{0}, {HOME}}},
-	{"memory.from.remote.write.bandwidth",
-	 "writes by other sockets",
-	 VERIFY_AGENTS,
-	 {{0}, {0, HOME}}},
-	{"fabric.memory.read.bandwidth", "reads", VERIFY_FABRIC, {{HOME}, {HOME}}},
-	{"fabric.memory.write.bandwidth", "writes", VERIFY_FABRIC, {{0, HOME}, {0, HOME}}},
+	{"memory.read.bandwidth", "reads", VERIFY_MEMORY, READS(HOME, HOME)},
+	{"memory.write.bandwidth", "writes", VERIFY_MEMORY, WRITES(HOME, HOME)},
+	{"link.out.bandwidth", "data sent", VERIFY_LINKS, FAR(HOME, MOVER)},
+	{"link.in.bandwidth", "data received", VERIFY_LINKS, FAR(MOVER, HOME)},
+	{"memory.local.read.bandwidth", "local reads", VERIFY_AGENTS, READS(HOME, NOWHERE)},
+	{"memory.local.write.bandwidth", "local writes", VERIFY_AGENTS, WRITES(HOME, NOWHERE)},
+	{"memory.from.remote.read.bandwidth", "reads by other sockets", VERIFY_AGENTS,
+	 READS(NOWHERE, HOME)},
+	{"memory.from.remote.write.bandwidth", "writes by other sockets", VERIFY_AGENTS,
+	 WRITES(NOWHERE, HOME)},
+	{"fabric.memory.read.bandwidth", "reads", VERIFY_FABRIC, READS(HOME, HOME)},
+	{"fabric.memory.write.bandwidth", "writes", VERIFY_FABRIC, WRITES(HOME, HOME)},
 };
 #define COUNT (sizeof(expectations) / sizeof(*expectations))
+
+const struct verify_load_words verify_load_words[VERIFY_LOADS] = {
+	[VERIFY_READ] = {"read", "B", "reads"},
+	[VERIFY_WRITE] = {"write", "B", "writes"},
+};
 
 const struct verify_expectation *verify_expectation_at(size_t i)
 {
@@ -40,15 +64,15 @@ const struct verify_expectation *verify_expectation(const char *metric)
 	return NULL;
 }
 
-bool verify_expects(const struct verify_expectation *e, enum verify_direction direction, bool far)
+bool verify_expects(const struct verify_expectation *e, enum verify_load load, bool far)
 {
-	return e->where[far][direction] != NOWHERE;
+	return e->where[far][load] != NOWHERE;
 }
 
 bool verify_is_expected(const struct verify_series *s, const struct verify_cell *c)
 {
 	const struct verify_expectation *e = verify_expectation(c->metric);
-	unsigned char where = e ? e->where[verify_is_far(s)][s->direction] : NOWHERE;
+	unsigned char where = e ? e->where[verify_is_far(s)][s->load] : NOWHERE;
 
 	return where != NOWHERE &&
 	       (c->socket < 0 || c->socket == (where == HOME ? s->socket : s->cpu_socket));

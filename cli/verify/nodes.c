@@ -116,4 +116,3 @@ int nodes_find_memory(struct verify *v)
 	}
 	return CLI_OK;
 }
-

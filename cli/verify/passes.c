@@ -117,16 +117,21 @@ static int start_pass(struct verify *v)
 }
 
 /* A cell of this pass has to count something of it. */
-static bool is_needed(const struct verify_run *run, enum verify_direction direction, bool far)
+static bool is_needed(const struct verify_run *run, enum verify_load load, bool far)
 {
 	for (size_t i = run->first_cell; i < run->cell_count; i++)
-		if (verify_expects(verify_expectation(run->cells[i].metric), direction, far))
+		if (verify_expects(verify_expectation(run->cells[i].metric), load, far))
 			return true;
 	return false;
 }
 
-/* Counts, and not rates of the interval: a metric's value is made with its counters' own time. A suspect row is what
- * is to be judged; one that was multiplexed, or lacks counters, tells nothing. */
+/* Counts, and not rates of the interval: a metric's value is made with its counters' own time. A mean is its sum again. */
+static double amount_of(const struct uncore_row *row)
+{
+	return row->value * (isfinite(row->weight) ? row->weight : row->counted.seconds);
+}
+
+/* A suspect row is what is to be judged; one that was multiplexed, or lacks counters, tells nothing. */
 static int read_cells(void *context, struct verify_reading *into)
 {
 	struct verify *v = context;
@@ -140,12 +145,12 @@ static int read_cells(void *context, struct verify_reading *into)
 
 		*into = (struct verify_reading){NAN, row->counted.seconds};
 		if (whole)
-			into->bytes = row->value * row->counted.seconds;
+			into->amount = amount_of(row);
 	}
 	return err;
 }
 
-/* ---- moving ---- */
+/* ---- series ---- */
 
 static void show_round(void *context, size_t done, size_t all)
 {
@@ -154,8 +159,7 @@ static void show_round(void *context, size_t done, size_t all)
 	uint64_t now = cli_now_ns();
 
 	cli_wait("node %d, %s%s: round %zu of %zu, %llu s left", s->node,
-		 verify_is_far(s) ? "far " : "", s->direction == VERIFY_READ ? "reads" : "writes",
-		 done + 1, all,
+		 verify_is_far(s) ? "far " : "", verify_load_words[s->load].name, done + 1, all,
 		 (unsigned long long)(v->end_ns > now ? (v->end_ns - now) / NS_PER_S + 1 : 0));
 }
 
@@ -168,20 +172,9 @@ static int pin(int cpu)
 	return sched_setaffinity(0, sizeof(set), &set) ? -errno : 0;
 }
 
-/* Containers forbid to bind memory. With one node there is no other place. */
-static int open_stream(struct verify *v, const struct node *n, struct verify_stream *stream)
-{
-	int err = verify_stream_open(stream, n->id, n->memory, v->signals.stop_fd);
-
-	if ((err == -EPERM || err == -ENOSYS) && v->node_count == 1)
-		err = verify_stream_open(stream, -1, n->memory, v->signals.stop_fd);
-	return err;
-}
-
-/* The rounds of one direction, in their part of the time that is left. Where getting memory took long, rounds are not much
+/* The rounds of one series, in their part of the time that is left. Where getting ready took long, rounds are not much
  * shorter for that. */
-static int move(struct verify *v, const struct node *n, const struct node *mover,
-		struct verify_stream *stream, enum verify_direction direction)
+static int run_series(struct verify *v, struct verify_series *s, const struct verify_work *work)
 {
 	uint64_t now = cli_now_ns(), rest = v->end_ns > now ? v->end_ns - now : 0;
 	uint64_t least_ns = v->round_ns / 2;
@@ -192,22 +185,19 @@ static int move(struct verify *v, const struct node *n, const struct node *mover
 					 .context = v,
 					 .read = read_cells,
 					 .show = show_round};
-	struct verify_series *s =
-		verify_add_series(&v->run, &(struct verify_series){.direction = direction,
-								   .node = n->id,
-								   .socket = n->socket,
-								   .cpu = mover->cpu,
-								   .cpu_socket = mover->socket,
-								   .memory = (double)n->memory});
-	size_t before = 0, after = 0;
-	int err = pin(mover->cpu);
 
 	v->series_left -= v->series_left > 0;
-	err = err ? err : verify_stream_elsewhere(stream, &before);
-	err = err ? err : verify_rounds(s, stream, &pace);
-	err = err ? err : verify_stream_elsewhere(stream, &after);
-	s->elsewhere = before > after ? before : after;
-	return err;
+	return verify_rounds(s, work, &pace);
+}
+
+static struct verify_series *add_series(struct verify *v, enum verify_load load,
+					const struct node *n, const struct node *mover)
+{
+	return verify_add_series(&v->run, &(struct verify_series){.load = load,
+								  .node = n->id,
+								  .socket = n->socket,
+								  .cpu = mover->cpu,
+								  .cpu_socket = mover->socket});
 }
 
 /* The first node of the next socket, or NULL. */
@@ -226,8 +216,37 @@ static const struct node *far_node(const struct verify *v, const struct node *n)
 	return next ? next : first;
 }
 
+/* ---- streams ---- */
+
+/* Containers forbid to bind memory. With one node there is no other place. */
+static int open_stream(struct verify *v, const struct node *n, struct verify_stream *stream)
+{
+	int err = verify_stream_open(stream, n->id, n->memory, v->signals.stop_fd);
+
+	if ((err == -EPERM || err == -ENOSYS) && v->node_count == 1)
+		err = verify_stream_open(stream, -1, n->memory, v->signals.stop_fd);
+	return err;
+}
+
+static int move(struct verify *v, const struct node *n, const struct node *mover,
+		struct verify_stream *stream, enum verify_load load)
+{
+	const struct verify_work work = verify_stream_work(stream, load);
+	struct verify_series *s = add_series(v, load, n, mover);
+	size_t before = 0, after = 0;
+	int err = pin(mover->cpu);
+
+	s->memory = (double)n->memory;
+	err = err ? err : verify_stream_elsewhere(stream, &before);
+	err = err ? err : run_series(v, s, &work);
+	err = err ? err : verify_stream_elsewhere(stream, &after);
+	s->elsewhere = before > after ? before : after;
+	return err;
+}
+
 static int move_node(struct verify *v, const struct node *n)
 {
+	static const enum verify_load loads[] = {VERIFY_READ, VERIFY_WRITE};
 	const struct node *movers[] = {n, far_node(v, n)};
 	struct verify_stream stream = {0};
 	int err = pin(n->cpu);
@@ -238,33 +257,45 @@ static int move_node(struct verify *v, const struct node *n)
 	err = err ? err
 		  : verify_stream_move(&stream, VERIFY_WRITE, stream.size, v->signals.stop_fd);
 	for (unsigned far = 0; far < 2 && movers[far]; far++)
-		for (unsigned d = 0; !err && d < VERIFY_DIRECTIONS; d++)
-			if (is_needed(&v->run, (enum verify_direction)d, far))
-				err = move(v, n, movers[far], &stream, (enum verify_direction)d);
+		for (unsigned i = 0; !err && i < 2; i++)
+			if (is_needed(&v->run, loads[i], far))
+				err = move(v, n, movers[far], &stream, loads[i]);
 	verify_stream_close(&stream);
-	sched_setaffinity(0, sizeof(v->cpus), &v->cpus);
 	return err;
 }
+
+/* ---- passes ---- */
+
+/* What is done with each node in a pass, if its cells need it. */
+static const struct {
+	int (*run)(struct verify *v, const struct node *n);
+	size_t near, far; /* series at most */
+} kinds[] = {
+	{move_node, 2, 2},
+};
+#define KINDS (sizeof(kinds) / sizeof(*kinds))
 
 /* How many series a pass has at most. */
 static size_t series_of_pass(const struct verify *v)
 {
-	const size_t each = VERIFY_DIRECTIONS;
 	size_t count = 0;
 
 	for (size_t i = 0; i < v->node_count; i++)
-		count += far_node(v, &v->nodes[i]) ? 2 * each : each;
+		for (size_t k = 0; k < KINDS; k++)
+			count += kinds[k].near + (far_node(v, &v->nodes[i]) ? kinds[k].far : 0);
 	return count;
 }
 
-static int move_pass(struct verify *v)
+static int run_pass(struct verify *v)
 {
 	int status = start_pass(v), err = 0;
 
 	if (status)
 		return status;
-	for (size_t i = 0; !err && i < v->node_count; i++)
-		err = move_node(v, &v->nodes[i]);
+	for (size_t i = 0; i < v->node_count; i++)
+		for (size_t k = 0; !err && k < KINDS; k++)
+			err = kinds[k].run(v, &v->nodes[i]);
+	sched_setaffinity(0, sizeof(v->cpus), &v->cpus);
 	cli_waited();
 	if (err == -EINTR) {
 		cli_error("stopped before the end: nothing is judged");
@@ -293,7 +324,7 @@ int passes_run(struct verify *v)
 	do {
 		/* Series that this pass does not need leave their time to the others. */
 		v->series_left = series_of_pass(v) * passes--;
-		status = move_pass(v);
+		status = run_pass(v);
 		more = status ? 0 : uncore_monitor_next_round(v->monitor);
 	} while (more > 0);
 	return more < 0 ? cli_fail(v->cli, more) : status;

@@ -53,7 +53,7 @@ static void put_row(struct table *t, const struct verify_run *run, const struct 
 	human_value(&moved, r->moved, "B");
 	table_cell(t, "%d", r->series->node);
 	table_cell(t, "%s%s", verify_is_far(r->series) ? "far " : "",
-		   verify_directions[r->series->direction]);
+		   verify_load_words[r->series->load].name);
 	table_cell(t, "%.*s", (int)strlen(r->cell->metric) - (int)strlen(".bandwidth"),
 		   r->cell->metric);
 	table_cell(t, "%s", buffer_text(&place));
@@ -122,7 +122,7 @@ static void put_record(struct out *out, const struct verify_run *run, const stru
 		{"node", value_id(r->series->node)},
 		{"cpu", value_id(r->series->cpu)},
 		{"far", value_flag(verify_is_far(r->series))},
-		{"direction", value_text(verify_directions[r->series->direction])},
+		{"direction", value_text(verify_load_words[r->series->load].name)},
 		{"socket", value_id(c->socket)},
 		{"channel", value_id(c->channel)},
 		{"rounds", value_count(r->fit.count)},

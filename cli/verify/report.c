@@ -12,8 +12,6 @@
 #define ENTRY "uncore/verify:"
 #define VERSION 1
 
-const char *const verify_directions[VERIFY_DIRECTIONS] = {"read", "write"};
-
 /* ---- in memory ---- */
 
 void verify_run_free(struct verify_run *run)
@@ -71,15 +69,15 @@ const struct verify_reading *verify_reading_of(const struct verify_series *s, si
 static void put_series(struct buffer *to, const struct verify_series *s)
 {
 	buffer_printf(to, "\tseries %s node %d socket %d cpu %d of %d memory %.0f elsewhere %zu\n",
-		      verify_directions[s->direction], s->node, s->socket, s->cpu, s->cpu_socket,
+		      verify_load_words[s->load].name, s->node, s->socket, s->cpu, s->cpu_socket,
 		      s->memory, s->elsewhere);
 	for (size_t i = 0; i < s->round_count; i++) {
 		buffer_printf(to, "\tround %.0f", s->moved[i]);
 		for (size_t k = 0; k < s->cell_count; k++) {
 			const struct verify_reading *r = &s->readings[i * s->cell_count + k];
 
-			if (isfinite(r->bytes) && isfinite(r->seconds))
-				buffer_printf(to, " %.0f@%.9f", r->bytes, r->seconds);
+			if (isfinite(r->amount) && isfinite(r->seconds))
+				buffer_printf(to, " %.0f@%.9f", r->amount, r->seconds);
 			else
 				buffer_puts(to, " -");
 		}
@@ -117,11 +115,11 @@ void verify_put_run(struct buffer *to, const struct verify_run *run)
 
 /* ---- from text ---- */
 
-static bool find_direction(const char *name, enum verify_direction *into)
+static bool find_load(const char *name, enum verify_load *into)
 {
-	for (unsigned i = 0; i < VERIFY_DIRECTIONS; i++)
-		if (strcmp(name, verify_directions[i]) == 0) {
-			*into = (enum verify_direction)i;
+	for (unsigned i = 0; i < VERIFY_LOADS; i++)
+		if (strcmp(name, verify_load_words[i].name) == 0) {
+			*into = (enum verify_load)i;
 			return true;
 		}
 	return false;
@@ -156,7 +154,7 @@ static const char *take_round(struct verify_run *run, const char *text)
 			text += 2;
 			continue;
 		}
-		if (*text++ != ' ' || !take_number(&text, &r[i].bytes) || *text++ != '@' ||
+		if (*text++ != ' ' || !take_number(&text, &r[i].amount) || *text++ != '@' ||
 		    !take_number(&text, &r[i].seconds))
 			return "a round needs a reading of each cell: BYTES@SECONDS, or -";
 	}
@@ -205,15 +203,15 @@ static bool take_id(const char **text, const char *label, int *into)
 static const char *take_series(struct verify_run *run, const char *text)
 {
 	struct verify_series s = {0};
-	char direction[8];
+	char load[16];
 	double elsewhere = 0;
 
-	if (!take_word(&text, direction, sizeof(direction)) || !take_id(&text, " node ", &s.node) ||
+	if (!take_word(&text, load, sizeof(load)) || !take_id(&text, " node ", &s.node) ||
 	    !take_id(&text, " socket ", &s.socket) || !take_id(&text, " cpu ", &s.cpu) ||
 	    !take_id(&text, " of ", &s.cpu_socket) || !take_label(&text, " memory ") ||
 	    !take_number(&text, &s.memory) || !take_label(&text, " elsewhere ") ||
 	    !take_number(&text, &elsewhere) || *text || elsewhere > 1e15 ||
-	    !find_direction(direction, &s.direction))
+	    !find_load(load, &s.load))
 		return "not a series";
 	if (run->first_cell == run->cell_count)
 		return "a series without cells";

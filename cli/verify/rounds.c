@@ -8,8 +8,7 @@
 #include "cli.h"
 #include "verify/verify.h"
 
-#define LEAST ((size_t)4 << 20) /* the largest amount is at least that */
-#define UNIT ((size_t)4 << 10)  /* and a multiple of that: each quarter has whole lines */
+#define STEPS 16 /* units between two looks at the clock, at first */
 
 /* Sleeps until then; -EINTR: `stop_fd` is readable. */
 static int sleep_until(uint64_t then_ns, int stop_fd)
@@ -26,21 +25,21 @@ static int sleep_until(uint64_t then_ns, int stop_fd)
 	return 0;
 }
 
-/* What is moved in half a round. */
-static int find_amount(struct verify_stream *stream, enum verify_direction direction,
-		       const struct verify_pace *pace, size_t *amount)
+/* What is done in half a round. */
+static int find_amount(const struct verify_work *work, const struct verify_pace *pace,
+		       size_t *amount)
 {
-	const size_t step = 16 * UNIT;
+	const size_t step = STEPS * work->unit;
 	uint64_t begin, now, half = pace->round_ns / 2;
 	size_t done = 0;
 	int err = 0;
 
 	now = begin = cli_now_ns();
 	for (; !err && now - begin < half; now = cli_now_ns(), done += step)
-		err = verify_stream_move(stream, direction, step, pace->stop_fd);
+		err = work->run(work->context, step, pace->stop_fd);
 	/* The last step may have been long. */
 	done = (size_t)((double)done * (double)half / (double)(now - begin ? now - begin : 1));
-	*amount = (done > LEAST ? done : LEAST) / UNIT * UNIT;
+	*amount = (done > work->least ? done : work->least) / work->unit * work->unit;
 	return err;
 }
 
@@ -63,7 +62,7 @@ static void shuffle(unsigned *order, unsigned count)
 	}
 }
 
-int verify_rounds(struct verify_series *series, struct verify_stream *stream,
+int verify_rounds(struct verify_series *series, const struct verify_work *work,
 		  const struct verify_pace *pace)
 {
 	static const unsigned quarters[VERIFY_AMOUNTS] = {0, 1, 2, 4};
@@ -71,20 +70,20 @@ int verify_rounds(struct verify_series *series, struct verify_stream *stream,
 	unsigned *order = cli_realloc(NULL, count, sizeof(*order));
 	struct verify_reading *unused = cli_realloc(NULL, series->cell_count, sizeof(*unused));
 	size_t amount = 0;
-	int err = find_amount(stream, series->direction, pace, &amount);
+	int err = find_amount(work, pace, &amount);
 
 	shuffle(order, count);
 	err = err ? err : pace->read(pace->context, unused);
 	for (unsigned i = 0; !err && i < count; i++) {
-		const size_t bytes = amount / 4 * quarters[order[i]];
+		const size_t part = amount / 4 * quarters[order[i]];
 		const uint64_t end = cli_now_ns() + pace->round_ns;
 
 		if (pace->show)
 			pace->show(pace->context, i, count);
-		err = verify_stream_move(stream, series->direction, bytes, pace->stop_fd);
+		err = work->run(work->context, part, pace->stop_fd);
 		err = err ? err : sleep_until(end, pace->stop_fd);
 		if (!err)
-			err = pace->read(pace->context, verify_add_round(series, (double)bytes));
+			err = pace->read(pace->context, verify_add_round(series, (double)part));
 	}
 	free(unused);
 	free(order);

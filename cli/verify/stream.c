@@ -14,6 +14,8 @@
 #define LINE 64u
 #define HUGE_PAGE ((size_t)2 << 20)
 #define CHUNK ((size_t)1 << 20)     /* moved between two looks at the signals: 0.1 ms */
+#define UNIT ((size_t)4 << 10)      /* a quarter of it has whole lines */
+#define LEAST ((size_t)4 << 20)     /* of the largest amount of a series */
 #define POPULATE ((size_t)16 << 20) /* likewise */
 
 /* Not in all headers. */
@@ -80,7 +82,7 @@ static void load_plain(char *p, size_t bytes)
 	USED("x", x);
 }
 
-static void store(char *p, size_t bytes)
+static void store_lines(char *p, size_t bytes)
 {
 	if (__builtin_cpu_supports("avx512f"))
 		store_512(p, bytes);
@@ -88,7 +90,7 @@ static void store(char *p, size_t bytes)
 		store_128(p, bytes);
 }
 
-static void load(char *p, size_t bytes)
+static void load_lines(char *p, size_t bytes)
 {
 	if (__builtin_cpu_supports("avx512f"))
 		load_512(p, bytes);
@@ -106,7 +108,7 @@ static void drain(void)
 
 #elif defined(__aarch64__)
 
-static void store(char *p, size_t bytes)
+static void store_lines(char *p, size_t bytes)
 {
 	for (char *end = p + bytes; p < end; p += LINE)
 		__asm__ volatile("stnp q0, q1, [%0]\n\tstnp q0, q1, [%0, #32]"
@@ -115,7 +117,7 @@ static void store(char *p, size_t bytes)
 				 : "memory");
 }
 
-static void load(char *p, size_t bytes)
+static void load_lines(char *p, size_t bytes)
 {
 	for (char *end = p + bytes; p < end; p += LINE)
 		__asm__ volatile("ldnp q0, q1, [%0]\n\tldnp q2, q3, [%0, #32]"
@@ -131,13 +133,13 @@ static void drain(void)
 
 #else
 
-static void store(char *p, size_t bytes)
+static void store_lines(char *p, size_t bytes)
 {
 	for (size_t at = 0; at < bytes; at += sizeof(uint64_t))
 		*(volatile uint64_t *)(void *)(p + at) = 7;
 }
 
-static void load(char *p, size_t bytes)
+static void load_lines(char *p, size_t bytes)
 {
 	uint64_t x = 0;
 
@@ -222,8 +224,7 @@ void verify_stream_close(struct verify_stream *s)
 	*s = (struct verify_stream){0};
 }
 
-int verify_stream_move(struct verify_stream *s, enum verify_direction direction, size_t bytes,
-		       int stop_fd)
+int verify_stream_move(struct verify_stream *s, enum verify_load load, size_t bytes, int stop_fd)
 {
 	while (bytes) {
 		size_t part = bytes < CHUNK ? bytes : CHUNK;
@@ -231,15 +232,33 @@ int verify_stream_move(struct verify_stream *s, enum verify_direction direction,
 		if (stopped(stop_fd))
 			return -EINTR;
 		part = part < s->size - s->at ? part : s->size - s->at;
-		if (direction == VERIFY_WRITE)
-			store(s->base + s->at, part);
+		if (load == VERIFY_WRITE)
+			store_lines(s->base + s->at, part);
 		else
-			load(s->base + s->at, part);
+			load_lines(s->base + s->at, part);
 		s->at = (s->at + part) % s->size;
 		bytes -= part;
 	}
 	drain();
 	return 0;
+}
+
+static int work_reads(void *stream, size_t bytes, int stop_fd)
+{
+	return verify_stream_move(stream, VERIFY_READ, bytes, stop_fd);
+}
+
+static int work_writes(void *stream, size_t bytes, int stop_fd)
+{
+	return verify_stream_move(stream, VERIFY_WRITE, bytes, stop_fd);
+}
+
+struct verify_work verify_stream_work(struct verify_stream *s, enum verify_load load)
+{
+	return (struct verify_work){.context = s,
+				    .run = load == VERIFY_WRITE ? work_writes : work_reads,
+				    .unit = UNIT,
+				    .least = LEAST};
 }
 
 int verify_stream_elsewhere(const struct verify_stream *s, size_t *pages)

@@ -8,17 +8,8 @@
 
 #include "cli.h"
 #include "output/table.h"
-#include "verify/verify.h"
+#include "verify/judge.h"
 
-/* What is accepted on hardware: prefetchers read beyond what is loaded, and nothing is read less. */
-#define OWN_LESS 0.02
-#define STORES_MORE 0.02
-#define LOADS_MORE 0.05
-#define STORES_ASTRAY 0.01
-#define LOADS_ASTRAY 0.02
-/* Elsewhere than in the controllers coherence moves some data of its own. */
-#define COHERENCE 0.05
-#define COHERENCE_ASTRAY 0.02
 #define SHARE_LEAST 0.75
 #define SHARE_MOST 1.25
 #define SHARE_NONE 0.05
@@ -35,22 +26,22 @@ const char *const verify_verdicts[] = {
 	[VERIFY_UNKNOWN] = "cannot tell",
 };
 
-/* The series against the cells of one family. */
-struct judged {
-	const struct verify_run *run;
-	const struct verify_series *series;
-	const struct verify_expectation *expected;
-	const struct verify_fit *fits; /* of each cell of the run */
-	size_t own;                    /* cell */
-	double slope, tolerance;       /* of the own cell; twice its error */
-	struct verify_result *result;
+/* What is accepted on hardware, as parts of what is moved: less or more of it, and elsewhere. Prefetchers read
+ * beyond what is loaded, and nothing is read less. Elsewhere than in the controllers coherence moves some data of
+ * its own. */
+struct limits {
+	double less, more, astray;
 };
+static const struct limits limits_of[VERIFY_GROUPS][VERIFY_LOADS] = {
+	[VERIFY_MEMORY] = {[VERIFY_READ] = {0.02, 0.05, 0.02}, [VERIFY_WRITE] = {0.02, 0.02, 0.01}},
+	[VERIFY_LINKS] = {{0.05, 0.05, 0.02}, {0.05, 0.05, 0.02}},
+	[VERIFY_AGENTS] = {{0.05, 0.05, 0.02}, {0.05, 0.05, 0.02}},
+	[VERIFY_FABRIC] = {{0.05, 0.05, 0.02}, {0.05, 0.05, 0.02}},
+};
+#define SHARE_OFF 0.02 /* the error of a share, and of a factor */
 
-static void conclude(struct judged *j, enum verify_verdict verdict, const char *fault,
-		     const char *fmt, ...) __attribute__((format(printf, 4, 5)));
-
-static void conclude(struct judged *j, enum verify_verdict verdict, const char *fault,
-		     const char *fmt, ...)
+void judge_conclude(struct judged *j, enum verify_verdict verdict, const char *fault,
+		    const char *fmt, ...)
 {
 	va_list args;
 
@@ -59,6 +50,11 @@ static void conclude(struct judged *j, enum verify_verdict verdict, const char *
 	va_start(args, fmt);
 	vsnprintf(j->result->reason, sizeof(j->result->reason), fmt, args);
 	va_end(args);
+}
+
+static const struct limits *limits(const struct judged *j)
+{
+	return &limits_of[j->expected->group][j->series->load];
 }
 
 /* ---- cells ---- */
@@ -95,34 +91,14 @@ static bool is_channel(const struct judged *j, size_t cell)
 	       is_comparable(j, cell);
 }
 
-/* By how much less than what is moved may be counted. */
-static double less(const struct judged *j)
-{
-	return j->expected->group == VERIFY_MEMORY ? OWN_LESS : COHERENCE;
-}
-
-static double more(const struct judged *j)
-{
-	return j->expected->group != VERIFY_MEMORY   ? COHERENCE
-	       : j->series->direction == VERIFY_READ ? LOADS_MORE
-						     : STORES_MORE;
-}
-
-static double astray(const struct judged *j)
-{
-	return j->expected->group != VERIFY_MEMORY   ? COHERENCE_ASTRAY
-	       : j->series->direction == VERIFY_READ ? LOADS_ASTRAY
-						     : STORES_ASTRAY;
-}
-
 static bool is_nothing(const struct judged *j)
 {
-	return fabs(j->slope) <= less(j) + j->tolerance;
+	return fabs(j->slope) <= limits(j)->less + j->tolerance;
 }
 
 static bool is_all(const struct judged *j, double slope, double tolerance)
 {
-	return slope >= 1 - less(j) - tolerance && slope <= 1 + more(j) + tolerance;
+	return slope >= 1 - limits(j)->less - tolerance && slope <= 1 + limits(j)->more + tolerance;
 }
 
 static bool is_own_all(const struct judged *j)
@@ -145,18 +121,18 @@ static bool check_rounds(struct judged *j)
 	size_t count = j->fits[j->own].count;
 
 	if (s->elsewhere)
-		conclude(j, VERIFY_UNKNOWN, NULL,
-			 "%zu pages of the moved memory lay on other nodes", s->elsewhere);
+		judge_conclude(j, VERIFY_UNKNOWN, NULL,
+			       "%zu pages of the moved memory lay on other nodes", s->elsewhere);
 	else if (count < s->round_count && 2 * count < s->round_count)
-		conclude(
+		judge_conclude(
 			j, VERIFY_UNKNOWN, NULL,
 			"only %zu of %zu rounds were counted all the time on all counters: another "
 			"program counts, too, or counters are missing",
 			count, s->round_count);
 	else if (!isfinite(j->slope))
-		conclude(j, VERIFY_UNKNOWN, NULL, "too few rounds to tell");
-	else if (s->direction == VERIFY_READ && s->memory < 2 * cache)
-		conclude(
+		judge_conclude(j, VERIFY_UNKNOWN, NULL, "too few rounds to tell");
+	else if (s->load == VERIFY_READ && s->memory < 2 * cache)
+		judge_conclude(
 			j, VERIFY_UNKNOWN, NULL,
 			"caches of %.0f MiB may hold what was loaded: twice as much memory is needed, "
 			"and there were %.0f MiB",
@@ -204,7 +180,7 @@ static bool check_quiet(struct judged *j)
 		enough = fmin(enough, fabs(f->rate) * ERROR_MOST / error);
 	human_value(&others, f->rate, "B/s");
 	human_value(&quiet, enough, "B/s");
-	conclude(
+	judge_conclude(
 		j, VERIFY_UNKNOWN, "busy",
 		"other programs moved %s %s here: below about %s %s, or with more --time, it can be told",
 		others.number, others.unit, quiet.number, quiet.unit);
@@ -230,23 +206,26 @@ static bool check_swapped(struct judged *j)
 	if (!is_nothing(j))
 		return false;
 	if (sockets && directions) /* of two sockets, one sends what the other one receives */
-		conclude(j, VERIFY_OFF, "sockets or directions swapped",
-			 "%s are counted as %s, or the counters of socket %d as those of socket %d",
-			 j->expected->name, verify_expectation(directions->metric)->name,
-			 directions->socket, sockets->socket);
+		judge_conclude(
+			j, VERIFY_OFF, "sockets or directions swapped",
+			"%s are counted as %s, or the counters of socket %d as those of socket %d",
+			j->expected->name, verify_expectation(directions->metric)->name,
+			directions->socket, sockets->socket);
 	else if (sockets)
-		conclude(j, VERIFY_OFF, "sockets swapped", "socket %d's counters count node %d",
-			 sockets->socket, j->series->node);
+		judge_conclude(j, VERIFY_OFF, "sockets swapped",
+			       "socket %d's counters count node %d", sockets->socket,
+			       j->series->node);
 	else if (directions)
-		conclude(j, VERIFY_OFF,
-			 j->expected->group == VERIFY_AGENTS ? "kinds swapped"
-							     : "directions swapped",
-			 "%s are counted as %s", j->expected->name,
-			 verify_expectation(directions->metric)->name);
+		judge_conclude(j, VERIFY_OFF,
+			       j->expected->group == VERIFY_AGENTS ? "kinds swapped"
+								   : "directions swapped",
+			       "%s are counted as %s", j->expected->name,
+			       verify_expectation(directions->metric)->name);
 	else if (both)
-		conclude(j, VERIFY_OFF, "sockets and directions swapped",
-			 "%s of node %d are counted as %s of socket %d", j->expected->name,
-			 j->series->node, verify_expectation(both->metric)->name, both->socket);
+		judge_conclude(j, VERIFY_OFF, "sockets and directions swapped",
+			       "%s of node %d are counted as %s of socket %d", j->expected->name,
+			       j->series->node, verify_expectation(both->metric)->name,
+			       both->socket);
 	return sockets || directions || both;
 }
 
@@ -255,11 +234,12 @@ static bool check_allocate(struct judged *j)
 {
 	const struct verify_cell *reads = find_all(j, false, true);
 
-	if (j->series->direction != VERIFY_WRITE || !reads || !is_own_all(j))
+	if (j->series->load != VERIFY_WRITE || !reads || !is_own_all(j))
 		return false;
-	conclude(j, VERIFY_UNKNOWN, "write-allocate",
-		 "each write also reads its line (write-allocate): the stores do not pass the "
-		 "caches here, and reads and writes are mixed");
+	judge_conclude(
+		j, VERIFY_UNKNOWN, "write-allocate",
+		"each write also reads its line (write-allocate): the stores do not pass the "
+		"caches here, and reads and writes are mixed");
 	return true;
 }
 
@@ -271,7 +251,7 @@ static bool check_both_ends(struct judged *j)
 	if (!verify_is_far(j->series) || !is_own_all(j) || !mover ||
 	    mover->socket != j->series->cpu_socket)
 		return false;
-	conclude(
+	judge_conclude(
 		j, VERIFY_UNKNOWN, "both ends",
 		"socket %d, whose CPU moves it, counts it, too: traffic between sockets is counted "
 		"at both, or one of them is wrong",
@@ -289,18 +269,19 @@ static bool check_astray(struct judged *j)
 		const struct verify_fit *f = &j->fits[i];
 
 		if (!is_other(j, i) || f->error > ERROR_MOST ||
-		    fabs(f->slope) <= astray(j) + 2 * f->error || fabs(f->slope) <= fabs(share))
+		    fabs(f->slope) <= limits(j)->astray + 2 * f->error ||
+		    fabs(f->slope) <= fabs(share))
 			continue;
 		share = f->slope;
 		where = i;
 	}
 	if (fabs(share) <= 0)
 		return false;
-	conclude(j, VERIFY_OFF, "astray",
-		 "%.1f %% of what node %d %s is counted as %s of socket %d%s", share * 100,
-		 j->series->node, j->series->direction == VERIFY_READ ? "reads" : "writes",
-		 expectation(j, where)->name, j->run->cells[where].socket,
-		 is_own_all(j) ? ", too" : "");
+	judge_conclude(j, VERIFY_OFF, "astray",
+		       "%.1f %% of what node %d %s is counted as %s of socket %d%s", share * 100,
+		       j->series->node, verify_load_words[j->series->load].does,
+		       expectation(j, where)->name, j->run->cells[where].socket,
+		       is_own_all(j) ? ", too" : "");
 	return true;
 }
 
@@ -335,13 +316,15 @@ static bool check_channels(struct judged *j)
 	}
 	expected = count ? ((double)even + 2 * (double)twice) / (double)count : 0;
 	if (even && even + dead + twice == count && dead + twice && !is_own_all(j) &&
-	    fabs(j->slope - expected) <= less(j) + j->tolerance) {
+	    fabs(j->slope - expected) <= limits(j)->less + j->tolerance) {
 		if (twice)
-			conclude(j, VERIFY_OFF, "channel twice", "channel%s %s count%s twice",
-				 twice > 1 ? "s" : "", twice_names.data, twice > 1 ? "" : "s");
+			judge_conclude(j, VERIFY_OFF, "channel twice", "channel%s %s count%s twice",
+				       twice > 1 ? "s" : "", twice_names.data,
+				       twice > 1 ? "" : "s");
 		else
-			conclude(j, VERIFY_OFF, "channel dead", "channel%s %s count%s nothing",
-				 dead > 1 ? "s" : "", dead_names.data, dead > 1 ? "" : "s");
+			judge_conclude(j, VERIFY_OFF, "channel dead",
+				       "channel%s %s count%s nothing", dead > 1 ? "s" : "",
+				       dead_names.data, dead > 1 ? "" : "s");
 	}
 	buffer_free(&dead_names);
 	buffer_free(&twice_names);
@@ -368,17 +351,17 @@ static bool check_factors(struct judged *j)
 		 NULL},
 	};
 	/* Only controllers write both copies of mirrored memory. */
-	bool load = j->series->direction == VERIFY_READ || j->expected->group != VERIFY_MEMORY;
+	bool load = j->series->load == VERIFY_READ || j->expected->group != VERIFY_MEMORY;
 
 	for (size_t i = 0; i < sizeof(known) / sizeof(*known) && !is_own_all(j); i++) {
 		double factor = known[i].factor;
 		double near = j->tolerance / factor;
 
-		near = i < 4 ? OWN_LESS + near : fmin(UNITS_NEAR + near, UNITS_NEAR_MOST);
+		near = i < 4 ? SHARE_OFF + near : fmin(UNITS_NEAR + near, UNITS_NEAR_MOST);
 		if (fabs(j->slope / factor - 1) > near)
 			continue;
-		conclude(j, VERIFY_OFF, known[i].fault, "%s",
-			 load || !known[i].stores ? known[i].loads : known[i].stores);
+		judge_conclude(j, VERIFY_OFF, known[i].fault, "%s",
+			       load || !known[i].stores ? known[i].loads : known[i].stores);
 		return true;
 	}
 	return false;
@@ -389,22 +372,30 @@ static bool check_slope(struct judged *j)
 	if (is_own_all(j))
 		j->result->verdict = VERIFY_PROVED;
 	else if (is_nothing(j))
-		conclude(j, VERIFY_OFF, "nothing", "nothing of it is counted");
+		judge_conclude(j, VERIFY_OFF, "nothing", "nothing of it is counted");
 	else
-		conclude(j, VERIFY_OFF, NULL, "the factor is %.4f: %.1f %% too %s", j->slope,
-			 fabs(j->slope - 1) * 100, j->slope < 1 ? "little" : "much");
+		judge_conclude(j, VERIFY_OFF, NULL, "the factor is %.4f: %.1f %% too %s", j->slope,
+			       fabs(j->slope - 1) * 100, j->slope < 1 ? "little" : "much");
 	return true;
 }
 
+/* All of these groups count what streams move. */
+static judge_check *const stream_checks[] = {
+	check_rounds, check_quiet,    check_swapped, check_allocate, check_both_ends,
+	check_astray, check_channels, check_factors, check_slope,    NULL,
+};
+
+static judge_check *const *const checks_of[VERIFY_GROUPS] = {
+	[VERIFY_MEMORY] = stream_checks,
+	[VERIFY_LINKS] = stream_checks,
+	[VERIFY_AGENTS] = stream_checks,
+	[VERIFY_FABRIC] = stream_checks,
+};
+
 static void judge_own(struct judged *j)
 {
-	static bool (*const checks[])(struct judged * j) = {
-		check_rounds, check_quiet,    check_swapped, check_allocate, check_both_ends,
-		check_astray, check_channels, check_factors, check_slope,
-	};
-
-	for (size_t i = 0; i < sizeof(checks) / sizeof(*checks); i++)
-		if (checks[i](j))
+	for (judge_check *const *check = checks_of[j->expected->group]; *check; check++)
+		if ((*check)(j))
 			break;
 }
 
@@ -417,11 +408,11 @@ static void judge_channel(struct judged *j, const struct verify_result *socket, 
 
 	r->share = r->fit.slope * (double)count / sum;
 	if (socket->verdict == VERIFY_UNKNOWN || !isfinite(r->share) ||
-	    r->fit.error * (double)count / sum > OWN_LESS)
-		conclude(j, VERIFY_UNKNOWN, socket->fault, "%s",
-			 *socket->reason ? socket->reason : "other programs moved too much");
+	    r->fit.error * (double)count / sum > SHARE_OFF)
+		judge_conclude(j, VERIFY_UNKNOWN, socket->fault, "%s",
+			       *socket->reason ? socket->reason : "other programs moved too much");
 	else if (r->share < SHARE_LEAST || r->share > SHARE_MOST)
-		conclude(
+		judge_conclude(
 			j, VERIFY_OFF, "uneven",
 			"%.2f of an even share: its modules differ from others, or it is counted wrongly",
 			r->share);
@@ -449,11 +440,11 @@ static void fit_cell(const struct verify_series *s, size_t cell, struct verify_f
 	for (size_t i = 0; i < s->round_count; i++) {
 		const struct verify_reading *r = verify_reading_of(s, i, cell);
 
-		if (!r || !isfinite(r->bytes) || !isfinite(r->seconds))
+		if (!r || !isfinite(r->amount) || !isfinite(r->seconds))
 			continue;
 		values[count] = s->moved[i];
 		seconds[count] = r->seconds;
-		counted[count++] = r->bytes;
+		counted[count++] = r->amount;
 	}
 	if (!verify_fit(into, values, seconds, counted, count))
 		*into = (struct verify_fit){NAN, NAN, NAN, count};
@@ -476,7 +467,7 @@ static struct verify_result *add_result(struct results *all, const struct judged
 				    .fit = j->fits[cell],
 				    .share = NAN};
 	for (size_t i = 0; i < j->series->round_count; i++)
-		if (isfinite(verify_reading_of(j->series, i, cell)->bytes))
+		if (isfinite(verify_reading_of(j->series, i, cell)->amount))
 			r->moved += j->series->moved[i];
 	return r;
 }

@@ -10,12 +10,20 @@
 
 #include "output/buffer.h"
 
-enum verify_direction {
-	VERIFY_READ,
-	VERIFY_WRITE,
-	VERIFY_DIRECTIONS,
+/* What is done in the rounds of a series. */
+enum verify_load {
+	VERIFY_READ,  /* loads from memory, in bytes */
+	VERIFY_WRITE, /* stores to memory, in bytes */
+	VERIFY_LOADS,
 };
-extern const char *const verify_directions[VERIFY_DIRECTIONS]; /* "read", "write" */
+
+/* Something that does exactly the amount that it is told. Stops early with -EINTR when `stop_fd` is readable; -1: never. */
+struct verify_work {
+	void *context;
+	int (*run)(void *context, size_t amount, int stop_fd);
+	size_t unit;  /* amounts are multiples of it; a quarter of an amount, too */
+	size_t least; /* the largest amount is at least that */
+};
 
 /* ---- moving: stream.c ---- */
 
@@ -32,8 +40,9 @@ struct verify_stream {
 int verify_stream_open(struct verify_stream *s, int node, size_t size, int stop_fd);
 void verify_stream_close(struct verify_stream *s);
 /* Moves exactly so many bytes, a multiple of 64: stores that pass the caches, or loads. */
-int verify_stream_move(struct verify_stream *s, enum verify_direction direction, size_t bytes,
-		       int stop_fd);
+int verify_stream_move(struct verify_stream *s, enum verify_load load, size_t bytes, int stop_fd);
+/* That as work, of VERIFY_READ or VERIFY_WRITE. */
+struct verify_work verify_stream_work(struct verify_stream *s, enum verify_load load);
 /* The number of its pages that lie on other nodes. */
 int verify_stream_elsewhere(const struct verify_stream *s, size_t *pages);
 
@@ -48,20 +57,20 @@ struct verify_cell {
 
 /* Of one cell in one round. */
 struct verify_reading {
-	double bytes;   /* NaN: not measured all the time on all counters */
+	double amount;  /* bytes ...; NaN: not measured all the time on all counters */
 	double seconds; /* that its counters ran */
 };
 
-/* The rounds of one CPU, node and direction. */
+/* The rounds of one CPU, node and load. */
 struct verify_series {
-	enum verify_direction direction;
+	enum verify_load load;
 	int node, socket; /* of the memory */
 	int cpu, cpu_socket;
 	double memory;                 /* size of the stream in bytes */
 	size_t elsewhere;              /* pages on other nodes */
 	size_t first_cell, cell_count; /* that were counted meanwhile */
 	size_t round_count;
-	double *moved;                   /* bytes, in each round */
+	double *moved;                   /* in each round, in the load's unit */
 	struct verify_reading *readings; /* round after round, of each the cells */
 };
 
@@ -105,9 +114,9 @@ struct verify_pace {
 
 #define VERIFY_AMOUNTS 4u /* 0, 1/4, 1/2, 1 */
 
-/* Moves 0, a quarter, a half and all of the amount that half a round has time for, in random order. Returns 0, -EINTR or
- * what read() returned. */
-int verify_rounds(struct verify_series *series, struct verify_stream *stream,
+/* Does 0, a quarter, a half and all of the amount that half a round has time for, in random order. Returns 0, -EINTR or
+ * what run() or read() returned. */
+int verify_rounds(struct verify_series *series, const struct verify_work *work,
 		  const struct verify_pace *pace);
 
 /* ---- what is expected: expect.c ---- */
@@ -118,20 +127,29 @@ enum verify_group {
 	VERIFY_LINKS,  /* between sockets */
 	VERIFY_AGENTS, /* home agents: by whom */
 	VERIFY_FABRIC, /* between caches and controllers */
+	VERIFY_GROUPS,
 };
 
 struct verify_expectation {
 	const char *metric;
 	const char *name; /* of what it counts */
 	enum verify_group group;
-	unsigned char where[2][VERIFY_DIRECTIONS]; /* near, far: a socket, or 0 */
+	unsigned char where[2][VERIFY_LOADS]; /* near, far: a socket, or 0 */
 };
+
+/* What is printed of a load. */
+struct verify_load_words {
+	const char *name; /* in reports and tables: "read" */
+	const char *unit; /* of the amounts: "B" */
+	const char *does; /* what its node does: "reads" */
+};
+extern const struct verify_load_words verify_load_words[VERIFY_LOADS];
 
 const struct verify_expectation *verify_expectation_at(size_t i); /* NULL: there are no more */
 const struct verify_expectation *verify_expectation(const char *metric);
 
-/* Whether some socket counts data that are moved in this direction, from a CPU of another socket. */
-bool verify_expects(const struct verify_expectation *e, enum verify_direction direction, bool far);
+/* Whether some socket counts something of this load, from a CPU of another socket. */
+bool verify_expects(const struct verify_expectation *e, enum verify_load load, bool far);
 /* Whether the cell has to count everything that the series moves; if not, it has to count nothing. */
 bool verify_is_expected(const struct verify_series *s, const struct verify_cell *c);
 bool verify_is_far(const struct verify_series *s);

@@ -19,6 +19,7 @@
 
 #define SOCKETS 2
 #define CHANNELS 6
+#define DIRECTIONS 2       /* reads and writes */
 #define MOVED 1073741824.0 /* the largest amount */
 #define ROUND 0.5          /* seconds */
 #define MIB ((size_t)1 << 20)
@@ -69,7 +70,7 @@ static bool starts(const char *name, const char *with)
 static double share_of_others(enum fault fault, const struct verify_series *s,
 			      const struct verify_cell *c)
 {
-	bool far = s->cpu_socket != s->socket, write = s->direction == VERIFY_WRITE;
+	bool far = s->cpu_socket != s->socket, write = s->load == VERIFY_WRITE;
 	bool out = starts(c->metric, "link.out"), by_far = starts(c->metric, "memory.from.remote");
 
 	if (starts(c->metric, "link")) {
@@ -89,7 +90,7 @@ static double share_of_others(enum fault fault, const struct verify_series *s,
 static double share(enum fault fault, const struct verify_series *s, const struct verify_cell *c)
 {
 	bool read = starts(c->metric, "memory.read");
-	bool here = c->socket == s->socket, same = read == (s->direction == VERIFY_READ);
+	bool here = c->socket == s->socket, same = read == (s->load == VERIFY_READ);
 	double even = 1.0 / CHANNELS;
 
 	switch (fault) {
@@ -136,7 +137,7 @@ static void add_round(struct verify_run *run, struct verify_series *s, const str
 	for (size_t i = s->first_cell, socket = i; i < run->cell_count; i++) {
 		if (!starts(run->cells[i].family, "intel-imc")) {
 			r[i].seconds = seconds;
-			r[i].bytes = moved * share_of_others(p->fault, s, &run->cells[i]);
+			r[i].amount = moved * share_of_others(p->fault, s, &run->cells[i]);
 			continue;
 		}
 		if (run->cells[i].channel < 0) {
@@ -145,9 +146,9 @@ static void add_round(struct verify_run *run, struct verify_series *s, const str
 			continue;
 		}
 		r[i].seconds = seconds;
-		r[i].bytes = moved * share(p->fault, s, &run->cells[i]) +
-			     seconds * p->others * (1 + p->noise * normal());
-		r[socket].bytes += r[i].bytes;
+		r[i].amount = moved * share(p->fault, s, &run->cells[i]) +
+			      seconds * p->others * (1 + p->noise * normal());
+		r[socket].amount += r[i].amount;
 	}
 }
 
@@ -164,9 +165,9 @@ static void add_cell(struct verify_run *run, const char *metric, const char *fam
 static void add_series(struct verify_run *run, const struct planted *p, bool far)
 {
 	for (int s = 0; s < SOCKETS; s++)
-		for (int d = 0; d < VERIFY_DIRECTIONS; d++) {
+		for (int d = 0; d < DIRECTIONS; d++) {
 			struct verify_series *series = verify_add_series(
-				run, &(struct verify_series){.direction = d,
+				run, &(struct verify_series){.load = d,
 							     .node = s,
 							     .socket = s,
 							     .cpu_socket = far ? 1 - s : s,
@@ -180,7 +181,7 @@ static void add_series(struct verify_run *run, const struct planted *p, bool far
 static void make_run(struct verify_run *run, const struct planted *p)
 {
 	*run = (struct verify_run){.version = "0.1.0", .date = "2026-12-01", .cache = 32 * MIB};
-	for (int d = 0; d < VERIFY_DIRECTIONS; d++)
+	for (int d = 0; d < DIRECTIONS; d++)
 		for (int s = 0; s < SOCKETS; s++)
 			for (int c = -1; c < CHANNELS; c++)
 				add_cell(run,
@@ -221,7 +222,7 @@ static size_t count(const struct verify_result *results, size_t all, enum verify
 	return found;
 }
 
-#define RESULTS ((size_t)SOCKETS * VERIFY_DIRECTIONS * (1 + CHANNELS))
+#define RESULTS ((size_t)SOCKETS * DIRECTIONS * (1 + CHANNELS))
 
 static void clean_runs_are_proved(void **s)
 {
@@ -463,7 +464,7 @@ static void few_rounds_are_not_judged(void **s)
 	make_run(&run, &(struct planted){0});
 	for (size_t i = 0; i < run.series_count; i++)
 		for (size_t k = 0; k < 7 * run.cell_count; k++)
-			run.series[i].readings[k].bytes = NAN;
+			run.series[i].readings[k].amount = NAN;
 	find_unknown(&run, "only 5 of 12 rounds were counted");
 }
 
@@ -478,7 +479,7 @@ static void small_memory_is_not_judged_for_loads(void **s)
 	run.cache = 100 * MIB;
 	all = verify_judge(&run, &results);
 	assert_int_equal(count(results, all, VERIFY_UNKNOWN), all / 2);
-	assert_int_equal(results[0].series->direction, VERIFY_READ);
+	assert_int_equal(results[0].series->load, VERIFY_READ);
 	assert_non_null(strstr(results[0].reason, "caches of 100 MiB may hold what was loaded"));
 	free(results);
 	verify_run_free(&run);
@@ -538,7 +539,7 @@ static void readings_come_back_from_their_text(void **s)
 
 	(void)s;
 	make_far_run(&run, &(struct planted){CHANNEL_TWICE, 5e7, 0.02});
-	run.series[0].readings[3].bytes = NAN;
+	run.series[0].readings[3].amount = NAN;
 	buffer_puts(&text, "uncore snapshot 1\nproc/cpuinfo:\n\tcell\n");
 	verify_put_run(&text, &run);
 	buffer_puts(&text, "sys/last = 1\n");
@@ -726,6 +727,7 @@ static int run_rounds(struct verify_run *run, uint64_t round_ns, int stop_in)
 	struct verify_stream stream;
 	struct memory m = {.run = run, .stream = &stream, .others = 3e9};
 	struct verify_series *series;
+	struct verify_work work;
 	int err;
 
 	m.stop_fd = timerfd_create(CLOCK_MONOTONIC, 0);
@@ -733,11 +735,12 @@ static int run_rounds(struct verify_run *run, uint64_t round_ns, int stop_in)
 	m.stop_in = stop_in;
 	assert_true(m.stop_fd >= 0);
 	add_cell(run, "memory.write.bandwidth", "planted", 0, -1);
-	series = verify_add_series(run, &(struct verify_series){.direction = VERIFY_WRITE,
+	series = verify_add_series(run, &(struct verify_series){.load = VERIFY_WRITE,
 								.memory = 8.0 * MIB});
 	m.series = series;
 	assert_int_equal(verify_stream_open(&stream, -1, 8 * MIB, -1), 0);
-	err = verify_rounds(series, &stream,
+	work = verify_stream_work(&stream, VERIFY_WRITE);
+	err = verify_rounds(series, &work,
 			    &(struct verify_pace){.round_ns = round_ns,
 						  .repeats = 3,
 						  .stop_fd = m.stop_fd,
