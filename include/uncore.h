@@ -292,6 +292,16 @@ const char *uncore_metric_doubt(const struct uncore_metric *m);
  * NULL: there are fewer. */
 const char *uncore_metric_decider(const struct uncore_metric *m, size_t i);
 
+/* What a metric in doubt may count: the value is right by `factor`. 1: the formula is right. */
+struct uncore_alternative {
+	double factor;
+	const char *title; /* "64 bytes a CAS" */
+	const char *evidence;
+};
+/* The i-th of them on this CPU model, borrowed from the metric. NULL: there are fewer. */
+const struct uncore_alternative *uncore_metric_alternative_at(const struct uncore_metric *m,
+							      size_t i);
+
 /* One event of a metric's formula, encoded for this machine. */
 struct uncore_metric_event {
 	const char *name;             /* in the formula */

@@ -258,6 +258,19 @@ static void perf_text(const struct uncore *u, const struct uncore_metric *m, str
 	buffer_free(&perf);
 }
 
+static void alternatives_text(const struct uncore_metric *m, struct buffer *to)
+{
+	const struct uncore_alternative *a;
+
+	for (size_t i = 0; (a = uncore_metric_alternative_at(m, i)); i++) {
+		struct buffer text = {0};
+
+		buffer_printf(&text, "x %g: %s (%s)", a->factor, a->title, a->evidence);
+		sentence(to, "may be", text.data);
+		buffer_free(&text);
+	}
+}
+
 static void deciders_text(struct uncore *u, const struct uncore_metric *m, struct buffer *to)
 {
 	json_t *array = deciders(u, m);
@@ -317,6 +330,7 @@ void explain_text(const struct cli *cli, const struct uncore_metric **metrics, s
 		sentence(to, "suspect", uncore_metric_kernel_bug(m));
 		sentence(to, "kernel", uncore_metric_kernel_note(m));
 		sentence(to, "doubt", uncore_metric_doubt(m));
+		alternatives_text(m, to);
 		deciders_text(u, m, to);
 		for (size_t k = 0; k < uncore_metric_event_count(m); k++)
 			event_text(uncore_metric_event_at(m, k), to);

@@ -95,6 +95,21 @@ json_t *json_document(const struct uncore *u, const struct field *fields)
 	return document;
 }
 
+static json_t *alternatives(const struct uncore_metric *m)
+{
+	const struct uncore_alternative *a;
+	json_t *array = json_array();
+
+	for (size_t i = 0; (a = uncore_metric_alternative_at(m, i)); i++)
+		json_push(array, json_record((const struct field[]){
+					 {"factor", value_real(a->factor)},
+					 {"title", value_text(a->title)},
+					 {"evidence", value_text(a->evidence)},
+					 {0},
+				 }));
+	return array;
+}
+
 json_t *json_metric(const struct uncore_metric *m)
 {
 	return json_record((const struct field[]){
@@ -108,6 +123,7 @@ json_t *json_metric(const struct uncore_metric *m)
 		{"kernel_bug", value_text(uncore_metric_kernel_bug(m))},
 		{"kernel_note", value_text(uncore_metric_kernel_note(m))},
 		{"doubt", value_text(uncore_metric_doubt(m))},
+		{"alternatives", value_json(alternatives(m))},
 		{0},
 	});
 }

@@ -392,6 +392,12 @@ const char *uncore_metric_doubt(const struct uncore_metric *m)
 	return m->doubt;
 }
 
+const struct uncore_alternative *uncore_metric_alternative_at(const struct uncore_metric *m,
+							      size_t i)
+{
+	return i < m->alternative_count ? &m->alternatives[i] : NULL;
+}
+
 const char *uncore_metric_decider(const struct uncore_metric *m, size_t i)
 {
 	for (size_t k = 0; m->unless && k < m->unless->names.count; k++) {

@@ -28,7 +28,9 @@ struct uncore_metric {
 	const char *doubt;    /* why its rows are suspect, as a sentence; NULL: they are not, */
 	struct unc_formula *unless; /* nor where this is not 0; NULL: always */
 	bool each_pmu;              /* `unless` must hold for each PMU alone, too */
-	const char *text;           /* of the formula; NULL: not on this CPU model */
+	const struct uncore_alternative *alternatives; /* of a metric in doubt */
+	size_t alternative_count;
+	const char *text; /* of the formula; NULL: not on this CPU model */
 	struct unc_formula *formula;
 	const char *over; /* the metric that its value is divided by; NULL: none */
 	const struct unc_event_def **events;   /* one per name of the formula */

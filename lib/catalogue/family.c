@@ -508,6 +508,22 @@ static int read_unless(const struct unc_reader *r, const struct unc_yaml *node, 
 	return 0;
 }
 
+/* By which a formula in doubt may be wrong. */
+static const struct unc_bounds factors = {1e-3, 1e3, "a number from 0.001 to 1000"};
+
+static const struct unc_field alternative_fields[] = {
+	UNC_FIELD("!factor", DOUBLE, UNC_AT(struct uncore_alternative, factor), .range = &factors),
+	UNC_FIELD("!title", TEXT, UNC_AT(struct uncore_alternative, title)),
+	UNC_FIELD("!evidence", TEXT, UNC_AT(struct uncore_alternative, evidence)),
+	UNC_END,
+};
+
+#define ALTERNATIVES                                                                          \
+	UNC_FIELD("alternatives", LIST,                                                       \
+		  UNC_LIST(struct uncore_metric, alternatives, alternative_count),            \
+		  .of = UNC_SHAPE(struct uncore_alternative, alternative_fields), .least = 2, \
+		  .with = "doubt")
+
 static const struct unc_field metric_case_fields[] = {
 	UNC_FIELD("when", TEXT, .check = unc_family_when),
 	UNC_FIELD("!formula", ANY, .check = read_formula),
@@ -516,6 +532,7 @@ static const struct unc_field metric_case_fields[] = {
 	UNC_FIELD("doubt", TEXT, METRIC(doubt)),
 	UNC_FIELD("unless", ANY, .with = "doubt", .check = read_unless),
 	UNC_FIELD("each_pmu", BOOL, METRIC(each_pmu), .with = "unless"),
+	ALTERNATIVES,
 	UNC_FIELD("evidence", TEXT, METRIC(evidence)),
 	UNC_END,
 };
@@ -567,6 +584,7 @@ static const struct unc_field metric_fields[] = {
 	UNC_FIELD("doubt", TEXT, METRIC(doubt)),
 	UNC_FIELD("unless", ANY, .with = "doubt", .check = read_unless),
 	UNC_FIELD("each_pmu", BOOL, METRIC(each_pmu), .with = "unless"),
+	ALTERNATIVES,
 	UNC_FIELD("over", TEXT, METRIC(over)),
 	UNC_FIELD("!evidence", TEXT, METRIC(evidence)),
 	UNC_END,

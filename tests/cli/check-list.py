@@ -17,7 +17,7 @@ import snapshot
 from rows import check
 
 WORDS = {"config": 0, "config1": 1, "config2": 2, "config3": 3}
-METRIC = {"doubt", "evidence", "family", "formula", "kernel_bug", "kernel_note", "missing", "name", "title", "unit"}
+METRIC = {"alternatives", "doubt", "evidence", "family", "formula", "kernel_bug", "kernel_note", "missing", "name", "title", "unit"}
 SUFFIXES = (".scale", ".unit", ".per-pkg", ".snapshot")
 
 
@@ -112,7 +112,7 @@ def check_metrics(metrics):
     for metric in metrics:
         where = f"metric {metric.get('name')}"
         check(set(metric) == METRIC, f"{where}: keys are {sorted(metric)}")
-        for key in METRIC - {"missing", "kernel_bug", "kernel_note", "doubt"}:
+        for key in METRIC - {"missing", "kernel_bug", "kernel_note", "doubt", "alternatives"}:
             check(isinstance(metric[key], str) and metric[key], f"{where}: {key} is {metric[key]!r}")
         check(metric["missing"] is None, f"{where} is listed, and missing")
 

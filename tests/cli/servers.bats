@@ -229,6 +229,18 @@ hbm() {
 	gives memory.package.bandwidth suspect 128000000000
 }
 
+@test "Xeon Max: what its documents say of a metric in doubt, among them what the formula takes" {
+	local root
+
+	expect 0 "$UNCORE" --root "$BATS_FILE_TMPDIR/intel-max-1socket.txt" explain memory.package.read.bandwidth
+	shows 'may be +x 1: 32 bytes a CAS \(Intel.s PCM' 'may be +x 2: 64 bytes a CAS \(LIKWID'
+	for root in "$BATS_FILE_TMPDIR/intel-max-1socket.txt" "$SPR" "$ZEN4"; do
+		expect 0 "$UNCORE" --root "$root" list metrics --all -j
+		jq -e '[.metrics[].alternatives | select(length > 0)] | length > 0 and all(.[];
+			([.[].factor] | index(1)) != null and (unique_by(.factor) | length) == length)' <<<"$output" || fail
+	done
+}
+
 @test "Xeon Max: 1e9 CAS of HBM are 32e9 bytes a box, and suspect; all 32 boxes count" {
 	counts "$BATS_FILE_TMPDIR/intel-max-1socket.txt" uncore_hbm/event=0x05,umask=0xcf=1e9 \
 		uncore_hbm/event=0x05,umask=0xf0=0
