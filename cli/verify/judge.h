@@ -14,6 +14,7 @@ struct judged {
 	size_t own;                    /* cell */
 	double slope, tolerance;       /* of the own cell; twice its error */
 	struct verify_result *result;
+	bool not_judged; /* it says nothing about this cell */
 };
 
 /* True: it has concluded. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The NUMA nodes of this machine: which CPU moves their data, and how much memory a stream takes. */
+#include <limits.h>
 #include <math.h>
 #include <sched.h>
 #include <stdio.h>
@@ -12,6 +13,7 @@
 #define FREE_LEAST (256 * MIB)  /* with less nothing is begun */
 #define MEMORY_LEAST (64 * MIB) /* of a stream */
 #define CACHE_UNKNOWN (256 * MIB)
+#define NODES_MOST 1024
 #define CACHES 4 /* a stream is so many times larger than the caches */
 
 /* The number behind a label of /proc/meminfo or of a node's, in bytes. */
@@ -73,6 +75,75 @@ static uint64_t cache_of_socket(const struct uncore *u, int socket)
 	return sum;
 }
 
+static struct node *node_of(struct verify *v, long id)
+{
+	for (size_t i = 0; i < v->node_count; i++)
+		if (v->nodes[i].id == id && !v->nodes[i].bare)
+			return &v->nodes[i];
+	return NULL;
+}
+
+/* Reads a file of a node; false: there is no such node. */
+static bool read_node(int id, const char *file, struct buffer *into)
+{
+	char path[80];
+
+	snprintf(path, sizeof(path), "/sys/devices/system/node/node%d/%s", id, file);
+	return buffer_read(into, path) == 0;
+}
+
+/* The nearest node with CPUs that may be used; NULL: none. A distance for each node there is, in the order of their ids. */
+static const struct node *nearest(struct verify *v, int id)
+{
+	const struct node *found = NULL;
+	struct buffer text = {0};
+	long least = LONG_MAX;
+	const char *at = read_node(id, "distance", &text) ? text.data : "";
+
+	for (int other = 0; other < NODES_MOST; other++) {
+		struct buffer unused = {0};
+		const struct node *n = node_of(v, other);
+		char *end;
+		long distance;
+
+		if (!read_node(other, "cpulist", &unused))
+			continue;
+		buffer_free(&unused);
+		distance = strtol(at, &end, 10);
+		if (end == at)
+			break;
+		at = end;
+		if (n && distance < least) {
+			least = distance;
+			found = n;
+		}
+	}
+	buffer_free(&text);
+	return found;
+}
+
+/* CXL, HBM beside DRAM: their data are moved by a CPU of the nearest node. */
+static void find_bare_nodes(struct verify *v)
+{
+	for (int id = 0; id < NODES_MOST; id++) {
+		struct buffer cpus = {0};
+		bool bare = read_node(id, "cpulist", &cpus) && (!cpus.len || *cpus.data == '\n');
+		const struct node *near = bare ? nearest(v, id) : NULL;
+		struct node node;
+
+		buffer_free(&cpus);
+		if (!near)
+			continue;
+		node = *near;
+		node.id = id;
+		node.bare = true;
+		if (free_memory(id) < FREE_LEAST)
+			continue;
+		v->nodes = cli_realloc(v->nodes, ++v->node_count, sizeof(*v->nodes));
+		v->nodes[v->node_count - 1] = node;
+	}
+}
+
 void nodes_find(struct verify *v)
 {
 	const struct uncore *u = v->cli->u;
@@ -90,6 +161,7 @@ void nodes_find(struct verify *v)
 			v->nodes = cli_realloc(v->nodes, ++v->node_count, sizeof(*v->nodes));
 		v->nodes[at] = (struct node){.id = id, .socket = c->socket, .cpu = c->id};
 	}
+	find_bare_nodes(v);
 }
 
 int nodes_find_memory(struct verify *v)

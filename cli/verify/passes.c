@@ -36,6 +36,7 @@ static bool is_chosen(const struct verify *v, const char *metric)
 static int add_metrics(struct verify *v, bool *added, char *why, size_t room)
 {
 	const struct verify_expectation *e;
+	struct buffer names = {0};
 	bool chosen = false;
 
 	for (size_t i = 0; (e = verify_expectation_at(i)); i++) {
@@ -53,10 +54,10 @@ static int add_metrics(struct verify *v, bool *added, char *why, size_t room)
 	}
 	if (chosen)
 		return CLI_OK;
-	cli_error("--metrics '%s': verify can judge memory.{read,write}.bandwidth, "
-		  "link.{out,in}.bandwidth, memory.{local,from.remote}.{read,write}.bandwidth and "
-		  "fabric.memory.{read,write}.bandwidth",
-		  v->o->metrics);
+	for (size_t i = 0; (e = verify_expectation_at(i)); i++)
+		buffer_printf(&names, "%s%s", i ? ", " : "", e->metric);
+	cli_error("--metrics '%s': verify can judge %s", v->o->metrics, names.data);
+	buffer_free(&names);
 	return CLI_USAGE;
 }
 
@@ -87,6 +88,28 @@ int passes_plan(struct verify *v)
 	return err ? cli_fail(cli, err) : CLI_OK;
 }
 
+static void find_alternatives(const struct uncore *u, const struct uncore_row *row,
+			      struct verify_cell *cell)
+{
+	const struct uncore_alternative *a;
+
+	for (size_t i = 0; i < uncore_metric_count(u); i++) {
+		const struct uncore_metric *m = uncore_metric_at(u, i);
+
+		if (strcmp(uncore_metric_name(m), row->query.name) != 0 ||
+		    strcmp(uncore_metric_family(m), row->query.family) != 0)
+			continue;
+		for (size_t k = 0;
+		     k < VERIFY_ALTERNATIVES && (a = uncore_metric_alternative_at(m, k)); k++) {
+			struct verify_alternative *to =
+				&cell->alternatives[cell->alternative_count++];
+
+			to->factor = a->factor;
+			snprintf(to->title, sizeof(to->title), "%s", a->title);
+		}
+	}
+}
+
 /* Opens the counters of a pass; the rows of sockets and channels are the cells. */
 static int start_pass(struct verify *v)
 {
@@ -107,6 +130,8 @@ static int start_pass(struct verify *v)
 		if (!row->query.family || !verify_expectation(row->query.name) ||
 		    (row->place.pmu && row->place.channel < 0))
 			continue;
+		if (cell.channel < 0)
+			find_alternatives(v->cli->u, row, &cell);
 		snprintf(cell.metric, sizeof(cell.metric), "%s", row->query.name);
 		snprintf(cell.family, sizeof(cell.family), "%s", row->query.family);
 		v->rows = cli_realloc(v->rows, v->run.cell_count + 1, sizeof(*v->rows));
@@ -197,6 +222,7 @@ static struct verify_series *add_series(struct verify *v, enum verify_load load,
 								  .node = n->id,
 								  .socket = n->socket,
 								  .cpu = mover->cpu,
+								  .bare = n->bare,
 								  .cpu_socket = mover->socket});
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A run of `uncore verify` on this machine. verify.c has the command, nodes.c and passes.c what they share. */
+/* A run of `uncore verify` on this machine. command.c, nodes.c and passes.c share it. */
 #ifndef CLI_VERIFY_PASSES_H
 #define CLI_VERIFY_PASSES_H
 
@@ -18,8 +18,9 @@ struct verify_options {
 };
 
 struct node {
-	int id, socket, cpu;
-	uint64_t memory; /* of its stream */
+	int id, socket, cpu; /* without CPUs: those of the nearest node */
+	bool bare;           /* it has memory and no CPUs */
+	uint64_t memory;     /* of its stream */
 };
 
 struct verify {
@@ -40,7 +41,7 @@ struct verify {
 	size_t series_left; /* of all passes */
 };
 
-/* The last CPU of each node: interrupts and the first programs use the first ones. */
+/* The nodes with memory. The last CPU of each: interrupts and the first programs use the first ones. */
 void nodes_find(struct verify *v);
 /* How much of it each stream takes. An exit code. */
 int nodes_find_memory(struct verify *v);

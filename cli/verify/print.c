@@ -70,6 +70,24 @@ static void put_row(struct table *t, const struct verify_run *run, const struct 
 	buffer_free(&place);
 }
 
+/* Nodes without CPUs whose memory nothing here counts. */
+static void put_uncounted(struct buffer *to, const struct verify_run *run,
+			  const struct verify_result *results, size_t count)
+{
+	for (size_t i = 0, last = run->series_count; i < run->series_count; i++) {
+		const struct verify_series *s = &run->series[i];
+		bool judged = false;
+
+		for (size_t k = 0; k < count; k++)
+			judged |= results[k].series->node == s->node;
+		if (!s->bare || judged || (last < i && run->series[last].node == s->node))
+			continue;
+		buffer_printf(to, "node %d, which has no CPUs: no counter here sees its memory\n",
+			      s->node);
+		last = i;
+	}
+}
+
 static void put_text(const struct verify_run *run, const struct verify_result *results,
 		     size_t count, struct buffer *to)
 {
@@ -100,6 +118,7 @@ static void put_text(const struct verify_run *run, const struct verify_result *r
 	}
 	table_print(&t, to);
 	table_free(&t);
+	put_uncounted(to, run, results, count);
 	buffer_printf(to, "%s%zu proved, %zu off, %zu cannot be told", count ? "\n" : "",
 		      tally[VERIFY_PROVED], tally[VERIFY_OFF], tally[VERIFY_UNKNOWN]);
 	buffer_printf(to,

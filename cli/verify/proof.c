@@ -290,7 +290,9 @@ void proof_text(const struct proof *p, const char *metric, const char *family, s
 	if (s.verdict != VERIFY_PROVED)
 		put_reason(&s, to);
 	else if (isfinite(s.deviation)) /* rounded up, but for what is lost in doubles */
-		buffer_printf(to, ", within %.1f %%", fmax(ceil(s.deviation * 1e3 - 1e-6), 1) / 10);
+		buffer_printf(to, ", within %.1f %%%s%s",
+			      fmax(ceil(s.deviation * 1e3 - 1e-6), 1) / 10, s.reason ? ": " : "",
+			      s.reason ? s.reason : "");
 	if (p->changed.len)
 		buffer_printf(to, "; changed since: %s", p->changed.data);
 }

@@ -11,6 +11,7 @@
 
 #define ENTRY "uncore/verify:"
 #define VERSION 1
+#define BARE " bare" /* the node has no CPUs */
 
 /* ---- in memory ---- */
 
@@ -68,9 +69,10 @@ const struct verify_reading *verify_reading_of(const struct verify_series *s, si
 
 static void put_series(struct buffer *to, const struct verify_series *s)
 {
-	buffer_printf(to, "\tseries %s node %d socket %d cpu %d of %d memory %.0f elsewhere %zu\n",
+	buffer_printf(to,
+		      "\tseries %s node %d socket %d cpu %d of %d memory %.0f elsewhere %zu%s\n",
 		      verify_load_words[s->load].name, s->node, s->socket, s->cpu, s->cpu_socket,
-		      s->memory, s->elsewhere);
+		      s->memory, s->elsewhere, s->bare ? BARE : "");
 	for (size_t i = 0; i < s->round_count; i++) {
 		buffer_printf(to, "\tround %.0f", s->moved[i]);
 		for (size_t k = 0; k < s->cell_count; k++) {
@@ -92,6 +94,9 @@ static void put_cells(struct buffer *to, const struct verify_run *run, size_t fr
 
 		buffer_printf(to, "\tcell %s %s socket %d channel %d\n", c->metric, c->family,
 			      c->socket, c->channel);
+		for (size_t i = 0; i < c->alternative_count; i++)
+			buffer_printf(to, "\talternative %.9g %s\n", c->alternatives[i].factor,
+				      c->alternatives[i].title);
 	}
 }
 
@@ -210,8 +215,10 @@ static const char *take_series(struct verify_run *run, const char *text)
 	    !take_id(&text, " socket ", &s.socket) || !take_id(&text, " cpu ", &s.cpu) ||
 	    !take_id(&text, " of ", &s.cpu_socket) || !take_label(&text, " memory ") ||
 	    !take_number(&text, &s.memory) || !take_label(&text, " elsewhere ") ||
-	    !take_number(&text, &elsewhere) || *text || elsewhere > 1e15 ||
-	    !find_load(load, &s.load))
+	    !take_number(&text, &elsewhere) || elsewhere > 1e15 || !find_load(load, &s.load))
+		return "not a series";
+	s.bare = take_label(&text, BARE);
+	if (*text)
 		return "not a series";
 	if (run->first_cell == run->cell_count)
 		return "a series without cells";
@@ -240,6 +247,21 @@ static const char *take_cell(struct verify_run *run, const char *text)
 	return NULL;
 }
 
+static const char *take_alternative(struct verify_run *run, const char *text)
+{
+	struct verify_cell *c = run->cell_count ? &run->cells[run->cell_count - 1] : NULL;
+	struct verify_alternative *a;
+
+	if (!c || c->alternative_count == VERIFY_ALTERNATIVES)
+		return "an alternative without a cell, or one too many";
+	a = &c->alternatives[c->alternative_count++];
+	if (!take_number(&text, &a->factor) || !(a->factor > 0) || !take_label(&text, " ") ||
+	    !*text || strlen(text) >= sizeof(a->title))
+		return "an alternative needs a factor and a title";
+	snprintf(a->title, sizeof(a->title), "%s", text);
+	return NULL;
+}
+
 static const char *take_head(struct verify_run *run, const char *line)
 {
 	int version;
@@ -265,6 +287,8 @@ static const char *take_line(struct verify_run *run, const char *line)
 		return take_series(run, line + 7);
 	if (strncmp(line, "cell ", 5) == 0)
 		return take_cell(run, line + 5);
+	if (strncmp(line, "alternative ", 12) == 0)
+		return take_alternative(run, line + 12);
 	return take_head(run, line);
 }
 

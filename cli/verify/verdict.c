@@ -13,6 +13,7 @@
 #define SHARE_LEAST 0.75
 #define SHARE_MOST 1.25
 #define SHARE_NONE 0.05
+#define PART_LEAST 0.1 /* of what is moved, in memory of another kind */
 /* Beyond these there is no verdict: of the slope's standard error, and of what others move against the largest amount. */
 #define ERROR_MOST 0.005
 #define OTHERS_MOST 8.0
@@ -112,7 +113,75 @@ static bool has_all(const struct judged *j, size_t cell)
 	return is_all(j, j->fits[cell].slope, 2 * j->fits[cell].error);
 }
 
+/* By which of its alternatives all of it is counted in that cell, or NULL. */
+static const struct verify_alternative *holding(const struct judged *j, size_t cell)
+{
+	const struct verify_cell *c = &j->run->cells[cell];
+
+	for (size_t i = 0; i < c->alternative_count; i++) {
+		const double factor = c->alternatives[i].factor;
+
+		if (is_all(j, j->fits[cell].slope * factor, 2 * j->fits[cell].error * factor))
+			return &c->alternatives[i];
+	}
+	return NULL;
+}
+
 /* ---- checks: true when they have concluded ---- */
+
+/* Memory of another kind on this node that counts a part of it, or NULL. */
+static const struct verify_cell *find_other_memory(const struct judged *j)
+{
+	const struct verify_run *run = j->run;
+
+	for (size_t i = 0; i < run->cell_count; i++) {
+		const struct verify_cell *c = &run->cells[i];
+		const struct verify_expectation *e = verify_expectation(c->metric);
+
+		if (c->channel < 0 && e->group == VERIFY_MEMORY &&
+		    e->memory != j->expected->memory && verify_is_expected(j->series, c) &&
+		    j->fits[i].slope > PART_LEAST + 2 * j->fits[i].error)
+			return c;
+	}
+	return NULL;
+}
+
+/* Which kind of memory a node has shows when it counts. The other kinds are not judged by it. */
+static bool check_kind(struct judged *j)
+{
+	const struct verify_cell *other;
+
+	if (j->expected->group != VERIFY_MEMORY || !isfinite(j->slope))
+		return false;
+	other = find_other_memory(j);
+	if ((other || j->series->bare) && is_nothing(j))
+		j->not_judged = true;
+	else if (other)
+		judge_conclude(j, VERIFY_UNKNOWN, "two kinds",
+			       "%s counts a part of it, too: memory of one kind is a cache of the "
+			       "other",
+			       other->metric);
+	else
+		return false;
+	return true;
+}
+
+/* What the documents leave open, this machine has answered. */
+static bool check_alternatives(struct judged *j)
+{
+	const struct verify_alternative *a = holding(j, j->own);
+
+	if (!a)
+		return false;
+	if (is_own_all(j))
+		judge_conclude(j, VERIFY_PROVED, NULL, "%s", a->title);
+	else
+		judge_conclude(j, VERIFY_OFF, "alternative",
+			       "%s, and the formula assumes otherwise: the right value is %g times "
+			       "as large",
+			       a->title, a->factor);
+	return true;
+}
 
 static bool check_rounds(struct judged *j)
 {
@@ -381,8 +450,9 @@ static bool check_slope(struct judged *j)
 
 /* All of these groups count what streams move. */
 static judge_check *const stream_checks[] = {
-	check_rounds, check_quiet,    check_swapped, check_allocate, check_both_ends,
-	check_astray, check_channels, check_factors, check_slope,    NULL,
+	check_rounds,   check_kind,      check_quiet,  check_swapped,
+	check_allocate, check_both_ends, check_astray, check_alternatives,
+	check_channels, check_factors,   check_slope,  NULL,
 };
 
 static judge_check *const *const checks_of[VERIFY_GROUPS] = {
@@ -420,10 +490,12 @@ static void judge_channel(struct judged *j, const struct verify_result *socket, 
 		r->verdict = VERIFY_PROVED;
 }
 
+/* Of its kind, in its socket: channels of several are not judged. */
 static bool has_one_node(const struct verify_run *run, const struct verify_series *s)
 {
 	for (size_t i = 0; i < run->series_count; i++)
-		if (run->series[i].socket == s->socket && run->series[i].node != s->node)
+		if (run->series[i].socket == s->socket && run->series[i].node != s->node &&
+		    run->series[i].bare == s->bare)
 			return false;
 	return true;
 }
@@ -510,7 +582,12 @@ static void judge_series(struct results *all, const struct verify_run *run,
 		j.slope = fits[i].slope;
 		j.tolerance = 2 * fits[i].error;
 		j.result = add_result(all, &j, i);
+		j.not_judged = false;
 		judge_own(&j);
+		if (j.not_judged) {
+			all->count--;
+			continue;
+		}
 		/* What comes from afar is no news for them. */
 		if (has_one_node(run, s) && !verify_is_far(s))
 			add_channels(all, &j, *j.result);

@@ -17,7 +17,7 @@ enum verify_load {
 	VERIFY_LOADS,
 };
 
-/* Something that does exactly the amount that it is told. Stops early with -EINTR when `stop_fd` is readable; -1: never. */
+/* Does exactly the amount that is asked for. Stops early with -EINTR when `stop_fd` is readable; -1: never. */
 struct verify_work {
 	void *context;
 	int (*run)(void *context, size_t amount, int stop_fd);
@@ -48,11 +48,20 @@ int verify_stream_elsewhere(const struct verify_stream *s, size_t *pages);
 
 /* ---- readings: report.c ---- */
 
+/* What a metric in doubt may count: its value is right by the factor. */
+struct verify_alternative {
+	double factor;
+	char title[80];
+};
+#define VERIFY_ALTERNATIVES 4
+
 /* What a row of the monitor covers. */
 struct verify_cell {
 	char metric[48], family[64];
-	int socket;  /* -1: all of them */
-	int channel; /* -1: the whole socket */
+	struct verify_alternative alternatives[VERIFY_ALTERNATIVES];
+	size_t alternative_count; /* 0: there is no doubt */
+	int socket;               /* -1: all of them */
+	int channel;              /* -1: the whole socket */
 };
 
 /* Of one cell in one round. */
@@ -66,6 +75,7 @@ struct verify_series {
 	enum verify_load load;
 	int node, socket; /* of the memory */
 	int cpu, cpu_socket;
+	bool bare;                     /* the node has no CPUs of its own */
 	double memory;                 /* size of the stream in bytes */
 	size_t elsewhere;              /* pages on other nodes */
 	size_t first_cell, cell_count; /* that were counted meanwhile */
@@ -130,10 +140,18 @@ enum verify_group {
 	VERIFY_GROUPS,
 };
 
+/* A node has memory of one kind, and the kernel does not say which; one may be a cache of another. */
+enum verify_memory {
+	VERIFY_DRAM,
+	VERIFY_PACKAGE, /* on the CPU's package, HBM */
+	VERIFY_CXL,
+};
+
 struct verify_expectation {
 	const char *metric;
 	const char *name; /* of what it counts */
 	enum verify_group group;
+	enum verify_memory memory;            /* VERIFY_MEMORY: of which kind */
 	unsigned char where[2][VERIFY_LOADS]; /* near, far: a socket, or 0 */
 };
 

@@ -293,7 +293,7 @@ block() {
 	expect 3 "$UNCORE" "${planted[@]}" verify --time 1s --memory 16MiB -M 'memory.read*,link.*'
 	cmp "$kept/verified-regs.uncore" before.uncore
 	refuses 2 "$UNCORE" "${planted[@]}" verify --metrics power
-	says "--metrics 'power': verify can judge memory.\{read,write\}.bandwidth"
+	says "--metrics 'power': verify can judge memory.read.bandwidth, memory.write.bandwidth, "
 	expect 3 "$UNCORE" verify --show "$kept/verified-regs.uncore"
 	# Nowhere to write, a link to elsewhere, a directory of all users.
 	STATE_DIRECTORY=/proc/none XDG_STATE_HOME=/proc expect 3 "$UNCORE" "${planted[@]}" verify --time 1s --memory 16MiB

@@ -418,6 +418,157 @@ static void one_channel_is_named(void **s)
 	verify_run_free(&run);
 }
 
+/* ---- memory of several kinds ---- */
+
+/* Node 0 has DRAM; node 2, without CPUs, has what is told, of which each metric counts a part. */
+struct kinds {
+	double dram, package; /* parts that are counted on node 2 */
+	double cached;        /* part of node 0's that is counted as package memory, too */
+};
+
+static void add_kind_series(struct verify_run *run, const struct kinds *k, int node)
+{
+	for (int load = 0; load < DIRECTIONS; load++) {
+		struct verify_series *s =
+			verify_add_series(run, &(struct verify_series){.load = load,
+								       .node = node,
+								       .bare = node == 2,
+								       .memory = 128 * MIB});
+
+		for (int i = 0; i < 12; i++) {
+			double moved = MOVED * (i % 4 == 3 ? 4 : i % 4) / 4;
+			struct verify_reading *r = verify_add_round(s, moved);
+
+			for (size_t c = 0; c < run->cell_count; c++) {
+				const char *metric = run->cells[c].metric;
+				bool package = starts(metric, "memory.package");
+				bool same = !!strstr(metric, "read") == (load == VERIFY_READ);
+				double part = node == 2 ? (package ? k->package : k->dram)
+							: (package ? k->cached : 1);
+
+				r[c] = (struct verify_reading){same ? part * moved : 0,
+							       ROUND + 0.001 * uniform()};
+			}
+		}
+	}
+}
+
+static void make_kinds(struct verify_run *run, const struct kinds *k)
+{
+	static const char *const metrics[] = {"memory.read.bandwidth", "memory.write.bandwidth",
+					      "memory.package.read.bandwidth",
+					      "memory.package.write.bandwidth"};
+
+	*run = (struct verify_run){.version = "0.1.0", .date = "2026-12-01", .cache = 32 * MIB};
+	for (int m = 0; m < 4; m++) {
+		struct verify_cell *c;
+
+		add_cell(run, metrics[m], m < 2 ? "intel-imc" : "intel-hbm", 0, -1);
+		c = &run->cells[run->cell_count - 1];
+		if (m < 2)
+			continue;
+		c->alternative_count = 2;
+		c->alternatives[0] = (struct verify_alternative){1, "32 bytes a CAS"};
+		c->alternatives[1] = (struct verify_alternative){2, "64 bytes a CAS"};
+	}
+	add_kind_series(run, k, 0);
+	add_kind_series(run, k, 2);
+}
+
+/* Of all results on the node so many, each with this verdict and reason. */
+static void expect_results(const struct verify_run *run, int node, size_t number,
+			   enum verify_verdict verdict, const char *metrics, const char *reason)
+{
+	struct verify_result *results;
+	size_t all = verify_judge(run, &results), found = 0;
+
+	for (size_t i = 0; i < all; i++) {
+		if (results[i].series->node != node)
+			continue;
+		found++;
+		assert_true(starts(results[i].cell->metric, metrics));
+		assert_int_equal(results[i].verdict, verdict);
+		if (strcmp(results[i].reason, reason) != 0)
+			fail_msg("%s", results[i].reason);
+	}
+	assert_int_equal(found, number);
+	free(results);
+}
+
+static void alternatives_are_told_apart(void **s)
+{
+	struct verify_run run;
+
+	(void)s;
+	make_kinds(&run, &(struct kinds){.package = 1});
+	expect_results(&run, 0, 2, VERIFY_PROVED, "memory.", "");
+	expect_results(&run, 2, 2, VERIFY_PROVED, "memory.package.", "32 bytes a CAS");
+	verify_run_free(&run);
+	make_kinds(&run, &(struct kinds){.package = 0.5});
+	expect_results(&run, 0, 2, VERIFY_PROVED, "memory.", "");
+	expect_results(
+		&run, 2, 2, VERIFY_OFF, "memory.package.",
+		"64 bytes a CAS, and the formula assumes otherwise: the right value is 2 times as large");
+	verify_run_free(&run);
+	/* Neither of the two. */
+	make_kinds(&run, &(struct kinds){.package = 0.75});
+	expect_results(&run, 2, 2, VERIFY_OFF, "memory.package.",
+		       "the factor is 0.7500: 25.0 % too little");
+	verify_run_free(&run);
+}
+
+static void kinds_of_memory_are_told_apart(void **s)
+{
+	struct verify_run run;
+
+	(void)s;
+	/* DRAM without CPUs. */
+	make_kinds(&run, &(struct kinds){.dram = 1});
+	expect_results(&run, 2, 2, VERIFY_PROVED, "memory.", "");
+	verify_run_free(&run);
+	/* Nothing here counts it: other nodes are proved all the same. */
+	make_kinds(&run, &(struct kinds){0});
+	expect_results(&run, 2, 0, VERIFY_PROVED, "", "");
+	expect_results(&run, 0, 2, VERIFY_PROVED, "memory.", "");
+	verify_run_free(&run);
+	/* A cache of node 0's memory. */
+	make_kinds(&run, &(struct kinds){.package = 1, .cached = 0.4});
+	{
+		struct verify_result *results;
+		size_t all = verify_judge(&run, &results), unknown = 0;
+
+		for (size_t i = 0; i < all; i++)
+			unknown += results[i].series->node == 0 &&
+				   results[i].verdict == VERIFY_UNKNOWN &&
+				   strcmp(results[i].fault, "two kinds") == 0;
+		assert_int_equal(unknown, 4);
+		free(results);
+	}
+	verify_run_free(&run);
+}
+
+static void alternatives_come_back_from_their_text(void **s)
+{
+	struct verify_run run, back;
+	struct buffer text = {0};
+	char why[VERIFY_WHY] = "";
+
+	(void)s;
+	make_kinds(&run, &(struct kinds){.package = 0.5});
+	verify_put_run(&text, &run);
+	assert_true(verify_parse_run(&back, text.data, why));
+	assert_int_equal(back.cells[2].alternative_count, 2);
+	assert_string_equal(back.cells[2].alternatives[1].title, "64 bytes a CAS");
+	assert_false(back.series[0].bare);
+	assert_true(back.series[2].bare);
+	expect_results(
+		&back, 2, 2, VERIFY_OFF, "memory.package.",
+		"64 bytes a CAS, and the formula assumes otherwise: the right value is 2 times as large");
+	verify_run_free(&run);
+	verify_run_free(&back);
+	buffer_free(&text);
+}
+
 /* ---- what cannot be told ---- */
 
 static void find_unknown(struct verify_run *run, const char *sentence)
@@ -581,6 +732,10 @@ static void mistakes_in_a_report_have_their_line(void **s)
 		{"uncore/verify:\n\tcell memory.read.bandwidth a socket 0 channel -1\n\tseries read node 0 socket 0 cpu 0 of 0 "
 		 "memory 1 elsewhere 0\n\tround nan\n",
 		 "line 4: a round without what was moved"},
+		{"uncore/verify:\n\talternative 2 64 bytes a CAS\n",
+		 "line 2: an alternative without a cell"},
+		{"uncore/verify:\n\tcell memory.read.bandwidth a socket 0 channel -1\n\talternative 0 none\n",
+		 "line 3: an alternative needs a factor"},
 		{"uncore/verify:\n\tseries read node 0 socket 0 cpu 0 of 0 memory 1 elsewhere 0\n",
 		 "line 2: a series without cells"},
 	};
@@ -806,6 +961,9 @@ int main(void)
 		cmocka_unit_test(far_data_are_judged_where_they_pass),
 		cmocka_unit_test(what_both_sockets_count_is_not_judged_from_afar),
 		cmocka_unit_test(one_channel_is_named),
+		cmocka_unit_test(alternatives_are_told_apart),
+		cmocka_unit_test(kinds_of_memory_are_told_apart),
+		cmocka_unit_test(alternatives_come_back_from_their_text),
 		cmocka_unit_test(too_much_noise_is_not_judged),
 		cmocka_unit_test(pages_elsewhere_are_not_judged),
 		cmocka_unit_test(few_rounds_are_not_judged),
