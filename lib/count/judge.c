@@ -27,15 +27,17 @@ struct judged_row {
 	const struct unc_row *row;
 	const struct uncore_metric *metric; /* NULL: an event */
 	const struct unc_interval *interval;
-	char *reason; /* UNC_REASON_ROOM bytes */
+	char *reason; /* UNC_REASON_ROOM bytes; NULL: the quality is enough */
 	struct uncore_row *out;
-	struct unc_sum sums[UNC_METRIC_EVENTS];
-	struct unc_formula_input in[UNC_METRIC_EVENTS]; /* of a metric's formula */
-	bool even;          /* all counters were enabled for the same time */
-	double uncertain_s; /* the time the counters were enabled may be off by that */
-	double skew;        /* share of the interval by which readings lie off its ends */
-	bool open_ended;    /* the value depends on that time, which is not known at all */
-	double whole;       /* the metric that the formula is a share of; 1: none, NaN: no value */
+	/* Of each event; set_value() fills both. The caller has the room, which is too large to be cleared for each row of each
+	 * short sample. */
+	struct unc_sum *sums;
+	struct unc_formula_input *in; /* of a metric's formula */
+	bool even;                    /* all counters were enabled for the same time */
+	double uncertain_s;           /* the time the counters were enabled may be off by that */
+	double skew;                  /* share of the interval by which readings lie off its ends */
+	bool open_ended; /* the value depends on that time, which is not known at all */
+	double whole;    /* the metric that the formula is a share of; 1: none, NaN: no value */
 };
 
 /* Enters a quality and its reason unless there is one that is as bad. Without a sentence the reason for
@@ -48,7 +50,7 @@ worsen(struct judged_row *v, enum uncore_quality quality, const char *fmt, ...)
 	if (v->out->quality >= quality)
 		return;
 	v->out->quality = quality;
-	if (!fmt)
+	if (!fmt || !v->reason)
 		return;
 	va_start(args, fmt);
 	vsnprintf(v->reason, UNC_REASON_ROOM, fmt, args);
@@ -174,7 +176,7 @@ static void set_histogram(struct judged_row *v)
 	struct uncore_row *out = v->out;
 	size_t bin;
 
-	for (size_t k = 0; k < h->count; k++)
+	for (size_t k = 0; k < v->row->query->event_count; k++) /* the bins */
 		all += counts[k] = v->in[k].value;
 	if (!v->metric->per_mille) {
 		out->value = counts[v->metric->bin];
@@ -247,10 +249,14 @@ static double value_of_metric(const struct judged_row *v, const char *name)
 	}
 	for (size_t i = 0; rows && i < rows->count; i++) {
 		struct uncore_row out = {.value = NAN};
+		struct unc_sum sums[UNC_METRIC_EVENTS];
+		struct unc_formula_input in[UNC_METRIC_EVENTS];
 		struct judged_row other = {.row = &rows->items[i],
 					   .metric = rows->items[i].query->metric,
 					   .interval = v->interval,
-					   .out = &out};
+					   .out = &out,
+					   .sums = sums,
+					   .in = in};
 
 		if (!other.metric || strcmp(other.metric->name, name) != 0 ||
 		    other.row->round != v->row->round || other.row->level != v->row->level ||
@@ -549,6 +555,8 @@ static bool is_settled(const struct judged_row *v)
 	for (from = 0; settled && v->metric->each_pmu && from < row->counter_count; from = to) {
 		struct uncore_row out = {.value = NAN};
 		struct unc_row one = *row;
+		struct unc_sum sums[UNC_METRIC_EVENTS];
+		struct unc_formula_input in[UNC_METRIC_EVENTS];
 		struct judged_row part = *v;
 
 		for (to = from; to < row->counter_count &&
@@ -558,6 +566,8 @@ static bool is_settled(const struct judged_row *v)
 		one.counter_count = to - from;
 		part.row = &one;
 		part.out = &out;
+		part.sums = sums;
+		part.in = in;
 		set_value(&part);
 		settled = isnan(out.value) || shows_no_doubt(&part);
 	}
@@ -567,10 +577,11 @@ static bool is_settled(const struct judged_row *v)
 /* The documents contradict each other, or say too little. */
 static void check_doubt(struct judged_row *v)
 {
-	char gap[UNC_REASON_ROOM] = "";
+	char gap[UNC_REASON_ROOM];
 
 	if (!v->metric || !v->metric->doubt || is_settled(v))
 		return;
+	gap[0] = '\0';
 	if (v->out->quality == UNCORE_PARTIAL && v->out->reason)
 		snprintf(gap, sizeof(gap), "; %s", v->out->reason);
 	worsen(v, UNCORE_SUSPECT, "%s%s", v->metric->doubt, gap);
@@ -650,16 +661,19 @@ static void (*const row_checks[])(struct judged_row *) = {
 	check_zero_clock, check_link, check_ceiling,    check_doubt, check_port,
 };
 
-void unc_row_judge(const struct unc_row *row, const struct unc_interval *interval,
-		   char reason[static UNC_REASON_ROOM], struct uncore_row *out,
-		   struct uncore_input *inputs)
+void unc_row_judge(const struct unc_row *row, const struct unc_interval *interval, char *reason,
+		   struct uncore_row *out, struct uncore_input *inputs)
 {
 	const struct unc_query *q = row->query;
+	struct unc_sum sums[UNC_METRIC_EVENTS];
+	struct unc_formula_input in[UNC_METRIC_EVENTS];
 	struct judged_row v = {.row = row,
 			       .metric = q->metric,
 			       .interval = interval,
 			       .reason = reason,
-			       .out = out};
+			       .out = out,
+			       .sums = sums,
+			       .in = in};
 
 	*out = (struct uncore_row){
 		.query = {.name = v.metric ? v.metric->name : q->name,

@@ -409,7 +409,6 @@ static void fill(const struct uncore_monitor *m, const struct unc_delta *deltas,
 static void add_short_sample(struct uncore_monitor *m, struct unc_moment begin)
 {
 	const struct unc_interval interval = interval_since(m, m->latest, begin);
-	char reason[UNC_REASON_ROOM];
 
 	m->short_count = 0;
 	m->short_begin_ns = begin.ns;
@@ -421,7 +420,7 @@ static void add_short_sample(struct uncore_monitor *m, struct unc_moment begin)
 			continue;
 		if (m->interval_ended)
 			unc_distribution_restart(&m->distributions[i]);
-		unc_row_judge(&m->rows.items[i], &interval, reason, &row, NULL);
+		unc_row_judge(&m->rows.items[i], &interval, NULL, &row, NULL);
 		*value = row.query.family ? row.value : row.rate;
 		m->short_count++;
 		unc_distribution_add(&m->distributions[i],

@@ -472,8 +472,9 @@ void unc_row_sum(const struct unc_row *row, const struct unc_interval *interval,
 	bool is_ratio = metric && metric->formula->ratio;
 	const struct unc_row_counter *end = row->counters + row->counter_count, *from, *to;
 
+	memset(sums, 0, row->query->event_count * sizeof(*sums));
 	for (size_t k = 0; k < row->query->event_count; k++)
-		sums[k] = (struct unc_sum){.coverage = 1};
+		sums[k].coverage = 1;
 	for (from = row->counters; from < end; from = to) {
 		/* A ratio takes an instance with all its counters or not at all: one without a value stands for
 		 * all good ones. */
