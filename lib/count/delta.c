@@ -46,24 +46,23 @@ static double scale(const struct unc_counter *counter, const struct unc_delta *d
 }
 
 /* A difference that the counter's speed makes impossible is not one. */
-static struct unc_delta check_speed(const struct unc_counter *counter, struct unc_delta d)
+static void check_speed(const struct unc_counter *counter, struct unc_delta *d)
 {
-	double longest_s = (double)(d.enabled_ns + d.uncertain_ns) / 1e9;
-	bool known = counter->most_per_s > 0, fell = d.to < d.from;
+	double longest_s = (double)(d->enabled_ns + d->uncertain_ns) / 1e9;
+	bool known = counter->most_per_s > 0, fell = d->to < d->from;
 	double bound = counter->width < 64 ? UNC_MOST_PER_S : UNC_MOST_PER_S_64;
 	double speed = (known ? counter->most_per_s : bound) * UNC_CLOCK_SLACK;
 	double most = speed * longest_s + 1;
 
-	if (fell && (double)d.count > most)
-		return went_back("count", d.from, d.to);
-	if ((double)d.count > speed * fmax(longest_s, UNC_AT_ONCE_S) + 1)
-		return (struct unc_delta){.state = UNC_TOO_FAST,
-					  .what = fell ? NULL : "count",
-					  .from = d.from,
-					  .to = d.to};
-	if (known && counter->width < 64 && most >= (double)mask(counter->width))
-		d.state = UNC_WRAPPED;
-	return d;
+	if (fell && (double)d->count > most)
+		*d = went_back("count", d->from, d->to);
+	else if ((double)d->count > speed * fmax(longest_s, UNC_AT_ONCE_S) + 1)
+		*d = (struct unc_delta){.state = UNC_TOO_FAST,
+					.what = fell ? NULL : "count",
+					.from = d->from,
+					.to = d->to};
+	else if (known && counter->width < 64 && most >= (double)mask(counter->width))
+		d->state = UNC_WRAPPED;
 }
 
 struct unc_delta unc_delta_take(const struct unc_counter *counter,
@@ -108,7 +107,8 @@ struct unc_delta unc_delta_take(const struct unc_counter *counter,
 	d.from = before->raw & mask(counter->width);
 	d.to = after->raw & mask(counter->width);
 	d.scaled = scale(counter, &d);
-	return check_speed(counter, d);
+	check_speed(counter, &d);
+	return d;
 }
 
 void unc_delta_add(const struct unc_counter *counter, struct unc_delta *total,

@@ -151,6 +151,7 @@ static void put_readings(struct kernel_source *k, const struct unc_group *g,
 
 	for (size_t i = g->first; i < g->end; i++) {
 		const struct uncore_reading *before_reopen = &k->before_reopen[i];
+		struct uncore_reading reading = k->last[i];
 		uint64_t value;
 
 		if (k->groups.shares[i] != UNC_SHARES_NONE)
@@ -162,18 +163,19 @@ static void put_readings(struct kernel_source *k, const struct unc_group *g,
 			if (g->again)
 				value = unc_adding_take(&k->added[i], value, g->again[member]);
 			member++;
-			k->last[i] = (struct uncore_reading){
+			reading = (struct uncore_reading){
 				.raw = before_reopen->raw + value,
 				.enabled_ns = before_reopen->enabled_ns + not_negative(g->words[1]),
 				.running_ns = before_reopen->running_ns + not_negative(g->words[2]),
 				.uncertain_ns = g->took_ns,
 			};
-		} else if (k->last[i].enabled_ns == 0 || g->modifiers & UNC_MOD_PINNED) {
+			k->last[i] = reading;
+		} else if (reading.enabled_ns == 0 || g->modifiers & UNC_MOD_PINNED) {
 			continue;
 		}
-		into[i] = k->last[i];
-		into[i].at_ns = g->at_ns;
-		into[i].took_ns = g->took_ns;
+		reading.at_ns = g->at_ns;
+		reading.took_ns = g->took_ns;
+		into[i] = reading;
 	}
 }
 
