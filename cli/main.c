@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The command `uncore`: its table of subcommands and the options before them. */
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
@@ -13,6 +14,23 @@
 #include "options.h"
 #include "output/buffer.h"
 #include "recording/replay.h"
+
+#ifdef UNCORE_SERVE
+/* Each start of the command would take half as long again with the libraries of this one: GnuTLS above all. */
+static int load_serve(struct cli *cli, int argc, char **argv)
+{
+	void *module = dlopen(UNCORE_SERVE, RTLD_NOW);
+	void *symbol = module ? dlsym(module, "cmd_serve") : NULL;
+	int (*run)(struct cli * cli, int argc, char **argv);
+
+	if (!symbol) {
+		cli_error("%s", dlerror());
+		return CLI_RUNTIME;
+	}
+	memcpy(&run, &symbol, sizeof(run));
+	return run(cli, argc, argv);
+}
+#endif
 
 /* Every part of every stack, to see in which one the traffic of a root port is counted. */
 static const struct command check = {
@@ -65,7 +83,7 @@ static const struct command commands[] = {
 	{"diff", "Compare two recordings: what changed by more than noise", .run = cmd_diff},
 #endif
 #ifdef UNCORE_SERVE
-	{"serve", "Serve counters over HTTP, for browsers and Prometheus", .run = cmd_serve},
+	{"serve", "Serve counters over HTTP, for browsers and Prometheus", .run = load_serve},
 #endif
 	{"demo-block", "Simulate a register block in a file, to try the source regs",
 	 .run = cmd_demo_block},
