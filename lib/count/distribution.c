@@ -116,14 +116,14 @@ void unc_distribution_restart(struct unc_distribution *d)
 		.threshold = d->threshold, .run_ns = d->run_ns, .run_begin = d->run_begin};
 }
 
-/* The value that was not exceeded for this share of the time. */
-static double percentile(const struct unc_distribution *d, double share)
+/* The value that was not exceeded for this share of the time. Bins before the first are empty. */
+static double percentile(const struct unc_distribution *d, int first, double share)
 {
 	double wanted = share * (double)d->length_ns, sum = (double)d->zero_ns, middle;
 
 	if (sum >= wanted)
 		return d->most > 0 ? fmax(d->least, 0) : d->most;
-	for (int i = 0; i < UNCORE_BINS; i++) {
+	for (int i = first; i < UNCORE_BINS; i++) {
 		sum += (double)d->bins_ns[i];
 		if (sum < wanted)
 			continue;
@@ -166,7 +166,7 @@ void unc_distribution_describe(const struct unc_distribution *d, struct uncore_d
 	out->mean = d->weighted / (double)d->length_ns;
 	out->least = d->least;
 	out->most = d->most;
-	out->p50 = percentile(d, 0.5);
-	out->p90 = percentile(d, 0.9);
-	out->p99 = percentile(d, 0.99);
+	out->p50 = percentile(d, first, 0.5);
+	out->p90 = percentile(d, first, 0.9);
+	out->p99 = percentile(d, first, 0.99);
 }
