@@ -404,7 +404,6 @@ void unc_permission_read(struct unc_permission *out, const struct unc_root *root
 	const char *value;
 	char *text, *at;
 	size_t len;
-	long major, minor;
 
 	*out = (struct unc_permission){.level_known = false};
 	if (unc_root_read_line(root, "proc/sys/kernel/perf_event_paranoid", &text) == 0) {
@@ -434,9 +433,7 @@ void unc_permission_read(struct unc_permission *out, const struct unc_root *root
 		free(text);
 	}
 	if (unc_root_read_line(root, "proc/sys/kernel/osrelease", &text) == 0) {
-		major = strtol(text, &at, 10);
-		minor = *at == '.' ? strtol(at + 1, NULL, 10) : 0;
-		out->before_perfmon = major > 0 && (major < 5 || (major == 5 && minor < 8));
+		out->before_perfmon = unc_is_digit(*text) && strverscmp(text, "5.8") < 0;
 		free(text);
 	}
 }
