@@ -104,13 +104,15 @@ static int noted(const struct unc_root *r, int err)
 	return err;
 }
 
-/* A file descriptor, or a negative errno. Links in a copied tree may be absolute: they mean the copy, never
+/* Links in a copied tree may be absolute: they mean the copy, never
  * this machine. So the kernel follows none, also when they were not found or are made at this moment. */
-static int open_below(const struct unc_root *r, const char *path, int flags)
+int unc_root_open_file(const struct unc_root *r, const char *path, int flags)
 {
 	char where[PATH_MAX], *next = where;
-	int fd = r->fd, err = r->live ? 0 : resolve(r, path, true, where);
+	int fd = r->fd, err = fd < 0 ? -ENOENT : 0;
 
+	if (err == 0 && !r->live)
+		err = resolve(r, path, true, where);
 	if (err)
 		return err;
 	if (r->live) {
@@ -135,7 +137,7 @@ static int read_from_dir(const struct unc_root *r, const char *path, size_t max,
 			 size_t *len)
 {
 	/* Non-blocking: opening a pipe would wait for a writer. */
-	int fd = open_below(r, path, O_RDONLY | O_NONBLOCK | O_NOCTTY), err;
+	int fd = unc_root_open_file(r, path, O_RDONLY | O_NONBLOCK | O_NOCTTY), err;
 	struct stat st = {0};
 
 	if (fd < 0)
@@ -152,7 +154,7 @@ static int read_from_dir(const struct unc_root *r, const char *path, size_t max,
 
 static int list_dir(const struct unc_root *r, const char *path, struct unc_names *names)
 {
-	int fd = open_below(r, path, O_RDONLY | O_DIRECTORY | O_NONBLOCK);
+	int fd = unc_root_open_file(r, path, O_RDONLY | O_DIRECTORY | O_NONBLOCK);
 	const struct dirent *entry;
 	DIR *dir;
 	int err = 0;
@@ -288,7 +290,7 @@ static bool look_up(const struct unc_root *r, const char *path, bool *is_dir)
 		*is_dir = e && e->kind == UNC_DIR;
 		return e;
 	}
-	fd = open_below(r, path, O_PATH);
+	fd = unc_root_open_file(r, path, O_PATH);
 	if (fd < 0)
 		return false;
 	fstat(fd, &st);
@@ -440,11 +442,6 @@ int unc_root_list(const struct unc_root *r, const char *path, struct unc_names *
 	return 0;
 }
 
-int unc_root_open_file(const struct unc_root *r, const char *path, int flags)
-{
-	return r->fd < 0 ? -ENOENT : open_below(r, path, flags);
-}
-
 /* A directory that only its owner, this user, can write to. */
 static int open_own_dir(const struct unc_root *r, const char *dir)
 {
@@ -454,7 +451,7 @@ static int open_own_dir(const struct unc_root *r, const char *dir)
 	int at, fd, err;
 
 	snprintf(above, sizeof(above), "%.*s", (int)(name - dir), dir);
-	at = r->fd < 0 ? -EROFS : open_below(r, above, O_PATH | O_DIRECTORY);
+	at = r->fd < 0 ? -EROFS : unc_root_open_file(r, above, O_PATH | O_DIRECTORY);
 	if (at < 0)
 		return at;
 	err = mkdirat(at, name, 0755) < 0 ? -errno : 0;
