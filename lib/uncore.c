@@ -67,19 +67,15 @@ static int refuse_while_monitored(struct uncore *u)
 		"a monitor of this machine still exists: free it before the machine changes");
 }
 
-/* Drops the scan, which borrows from the old root; NULL: the root stays. */
-static void change_root(struct uncore *u, struct unc_root *root)
+/* Takes over what the source brings, and drops the scan, which borrows from the old root; NULL: the root stays. */
+static void change_source(struct uncore *u, struct unc_root *root, char *name, struct unc_sim *sim,
+			  struct unc_regs *regs)
 {
 	forget_scan(u);
-	if (!root)
-		return;
-	unc_root_free(u->root);
-	u->root = root;
-}
-
-/* Takes over what the source brings. */
-static void change_source(struct uncore *u, char *name, struct unc_sim *sim, struct unc_regs *regs)
-{
+	if (root) {
+		unc_root_free(u->root);
+		u->root = root;
+	}
 	unc_sim_free(u->sim);
 	unc_regs_free(u->regs);
 	free(u->source);
@@ -100,9 +96,12 @@ int uncore_set_root(struct uncore *u, const char *path)
 			     "%s brings its own machine: it cannot have another root", u->source);
 	if (r == 0)
 		r = unc_root_open(&root, path, &u->error);
-	if (r == 0)
-		change_root(u, root);
-	return r;
+	if (r < 0)
+		return r;
+	forget_scan(u);
+	unc_root_free(u->root);
+	u->root = root;
+	return 0;
 }
 
 int uncore_set_source(struct uncore *u, const char *spec)
@@ -132,8 +131,7 @@ int uncore_set_source(struct uncore *u, const char *spec)
 		r = unc_nomem(&u->error);
 	if (r < 0)
 		goto fail;
-	change_root(u, root);
-	change_source(u, name, sim, regs);
+	change_source(u, root, name, sim, regs);
 	u->resctrl = strcmp(spec, "resctrl") == 0;
 	return 0;
 fail:
@@ -158,8 +156,7 @@ int uncore_set_replay(struct uncore *u, const struct uncore_replay *replay)
 		free(name);
 		return r;
 	}
-	change_root(u, root);
-	change_source(u, name, NULL, NULL);
+	change_source(u, root, name, NULL, NULL);
 	u->replay = *replay;
 	return 0;
 }
@@ -193,34 +190,30 @@ int uncore_set_vendor_events(struct uncore *u, const char *text)
 	return r;
 }
 
-/* Where settings go. */
-struct taker {
-	int (*take)(void *to, const struct uncore_setting *s);
-	void *context;
-};
+typedef int take_setting(void *to, const struct uncore_setting *s);
 
 /* The settings below a node, whose maps are at most 16. */
-static int take_settings(const struct taker *t, const char *name, const struct unc_yaml *node)
+static int take_settings(take_setting *take, void *to, const char *name,
+			 const struct unc_yaml *node)
 {
 	struct uncore_setting s = {name,          node->text, node->key_line,
 				   node->key_col, node->line, node->col};
 	int r = 0;
 
 	if (node->kind != UNC_YAML_MAP || !node->count)
-		return t->take(t->context, &s);
+		return take(to, &s);
 	for (size_t i = 0; i < node->count && r == 0; i++) {
 		char *below;
 
 		if (asprintf(&below, "%s%s%s", name, *name ? "." : "", node->children[i].key) < 0)
 			return -ENOMEM;
-		r = take_settings(t, below, &node->children[i]);
+		r = take_settings(take, to, below, &node->children[i]);
 		free(below);
 	}
 	return r;
 }
 
-int uncore_settings_read(struct uncore *u, const char *path,
-			 int (*take)(void *to, const struct uncore_setting *s), void *to)
+int uncore_settings_read(struct uncore *u, const char *path, take_setting *take, void *to)
 {
 	struct unc_yaml_file *file = NULL;
 	int r = unc_yaml_load(&file, path, &u->error);
@@ -229,7 +222,7 @@ int uncore_settings_read(struct uncore *u, const char *path,
 		r = unc_fail(&u->error, EBADMSG, "%s:%d:%d: a map of settings is missing", path,
 			     file->root->line, file->root->col);
 	else if (r == 0)
-		r = take_settings(&(struct taker){take, to}, "", file->root);
+		r = take_settings(take, to, "", file->root);
 	unc_yaml_free(file);
 	return r;
 }
