@@ -62,6 +62,7 @@ static int next_event(struct loader *l)
 {
 	yaml_event_t *event = &l->event;
 	const yaml_char_t *anchor = NULL, *tag = NULL;
+	const char *refused = NULL;
 
 	yaml_event_delete(event);
 	if (!yaml_parser_parse(&l->parser, event))
@@ -77,15 +78,12 @@ static int next_event(struct loader *l)
 		tag = event->data.mapping_start.tag;
 	}
 	if (event->type == YAML_ALIAS_EVENT)
-		return fail_at(l, &event->start_mark,
-			       "aliases ('*') are not allowed; quote text that begins with '*'");
-	if (anchor)
-		return fail_at(l, &event->start_mark,
-			       "anchors ('&') are not allowed; quote text that begins with '&'");
-	if (tag)
-		return fail_at(l, &event->start_mark,
-			       "tags ('!') are not allowed; quote text that begins with '!'");
-	return 0;
+		refused = "aliases ('*') are not allowed; quote text that begins with '*'";
+	else if (anchor)
+		refused = "anchors ('&') are not allowed; quote text that begins with '&'";
+	else if (tag)
+		refused = "tags ('!') are not allowed; quote text that begins with '!'";
+	return refused ? fail_at(l, &event->start_mark, refused) : 0;
 }
 
 static int take_text(const struct loader *l, char **out)
