@@ -493,7 +493,8 @@ static int fill_names(const struct unc_reader *r, const struct unc_yaml *node,
 	if (!member->items)
 		return unc_nomem(r->e);
 	while (*at) {
-		size_t n = strspn(at, "abcdefghijklmnopqrstuvwxyz0123456789_");
+		size_t n = strspn(at, f->numbers ? "0123456789"
+						 : "abcdefghijklmnopqrstuvwxyz0123456789_");
 
 		if (n && f->values && (at[n] == '=' || at[n] == '>') && unc_is_digit(at[n + 1]))
 			n += 1 + strspn(at + n + 1, "|x0123456789abcdefABCDEF");

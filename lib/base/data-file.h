@@ -149,6 +149,7 @@ struct unc_field {
 	const struct unc_shape *of;
 	uint64_t least, most;
 	const struct unc_bounds *range;
+	bool numbers; /* NAMES: of digits only */
 	bool values; /* NAMES: a name may have values, "event=0x83|0x84", or a bound, "umask>0xff" */
 	const char *const *words; /* ends with NULL; gaps in the numbers of an enum are "" */
 	const char *

@@ -143,7 +143,7 @@ struct unc_speed_rule {
 	unsigned vendor, id; /* of the device; its number less `first` is that of the link */
 	unsigned first, function, offset;
 	uint64_t bits;
-	struct unc_names transfers; /* MT/s by the value of the bits; "-": none */
+	struct unc_names transfers; /* MT/s by the value of the bits */
 	const char *doubt;          /* why it is uncertain, as a sentence; NULL: it is not */
 };
 

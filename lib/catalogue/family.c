@@ -144,22 +144,12 @@ static int read_role(const struct unc_reader *r, const struct unc_yaml *node, vo
 
 /* ---- NUMA nodes ---- */
 
-static int check_units(const struct unc_reader *r, const struct unc_yaml *value, void *into)
-{
-	size_t wrong = strspn(value->text, "0123456789 ");
-
-	(void)into;
-	return value->text[wrong]
-		       ? unc_reader_fail_in(r, value, (ptrdiff_t)wrong, "expected numbers of nodes")
-		       : 0;
-}
-
 /* The choices are in the order of enum unc_node_kind. */
 static const struct unc_field node_fields[] = {
 	UNC_FIELD("|cpu", TEXT, .words = (const char *const[]){"true", NULL}),
 	UNC_FIELD("|order", TEXT, .words = (const char *const[]){"true", NULL}),
 	UNC_FIELD("|units", NAMES, UNC_AT(struct unc_node_rule, units), .what = "numbers of nodes",
-		  .check = check_units),
+		  .numbers = true),
 	UNC_FIELD("when", TEXT, .check = unc_family_when),
 	UNC_FIELD("!evidence", TEXT),
 	UNC_END,
@@ -290,15 +280,6 @@ static int finish_port_rule(const struct unc_reader *r, const struct unc_yaml *m
 
 /* ---- the speed of links ---- */
 
-static int check_transfers(const struct unc_reader *r, const struct unc_yaml *value, void *into)
-{
-	size_t wrong = strspn(value->text, "0123456789- ");
-
-	(void)into;
-	return value->text[wrong] ? unc_reader_fail_in(r, value, (ptrdiff_t)wrong, "expected MT/s")
-				  : 0;
-}
-
 #define SPEED(member) UNC_AT(struct unc_speed_rule, member)
 
 static const struct unc_field speed_fields[] = {
@@ -308,7 +289,7 @@ static const struct unc_field speed_fields[] = {
 	UNC_FIELD("!function", NUMBER, SPEED(function), .most = 7),
 	UNC_FIELD("!offset", NUMBER, SPEED(offset), .most = 0xffc),
 	UNC_FIELD("!bits", BITS, SPEED(bits)),
-	UNC_FIELD("!transfers", NAMES, SPEED(transfers), .what = "MT/s", .check = check_transfers),
+	UNC_FIELD("!transfers", NAMES, SPEED(transfers), .what = "MT/s", .numbers = true),
 	UNC_FIELD("doubt", TEXT, SPEED(doubt)),
 	UNC_FIELD("when", TEXT, .check = unc_family_when),
 	UNC_FIELD("!evidence", TEXT),

@@ -420,6 +420,7 @@ static const struct unc_field sample_fields[] = {
 		  .most = 2),
 	UNC_FIELD("bits", BITS, UNC_AT(struct sample, bits)),
 	UNC_FIELD("names", NAMES, UNC_AT(struct sample, names), .what = "names such as a b"),
+	UNC_FIELD("units", NAMES, UNC_AT(struct sample, names), .what = "units", .numbers = true),
 	UNC_END,
 };
 
@@ -506,6 +507,8 @@ static void wrong_values_are_explained(void **state)
 		{"bits: ''", "1:7: the value of 'bits' is empty"},
 		{"names: a,b", "1:8: 'a,b' is not a valid list of names such as a b"},
 		{"names: a B", "1:10: 'a B' is not a valid list of names such as a b"},
+		{"units: 0 -", "1:10: '0 -' is not a valid list of units"},
+		{"units: 0 a", "1:10: '0 a' is not a valid list of units"},
 		{"names:", "1:7: the value of 'names' is empty"},
 	};
 
