@@ -467,23 +467,6 @@ static int fill_number(const struct unc_reader *r, const struct unc_yaml *node,
 	return 0;
 }
 
-static int fill_bits(const struct unc_reader *r, const struct unc_yaml *node, uint64_t *member)
-{
-	const char *at = node->text;
-	unsigned first, last;
-	uint64_t bits = 0;
-
-	do {
-		if (unc_range_take(&at, 63, &first, &last) < 0 || last < first)
-			return unc_reader_fail(r, node,
-					       "'%s' are not bits such as 8, 24-31 or 0-7,21",
-					       node->text);
-		bits |= UINT64_MAX >> (63 - (last - first)) << first;
-	} while (*at);
-	*member = bits;
-	return 0;
-}
-
 static int fill_names(const struct unc_reader *r, const struct unc_yaml *node,
 		      const struct unc_field *f, struct unc_names *member)
 {
@@ -573,7 +556,11 @@ int unc_fill_value(const struct unc_reader *r, const struct unc_yaml *node,
 	case UNC_FIELD_DOUBLE:
 		return fill_number(r, node, f, member);
 	case UNC_FIELD_BITS:
-		return fill_bits(r, node, member);
+		return unc_bits_parse(node->text, false, member) == 0
+			       ? 0
+			       : unc_reader_fail(r, node,
+						 "'%s' are not bits such as 8, 24-31 or 0-7,21",
+						 node->text);
 	case UNC_FIELD_NAMES:
 		return fill_names(r, node, f, member);
 	case UNC_FIELD_BOOL:

@@ -22,7 +22,9 @@ static int take_number(const char **text, unsigned most, unsigned *out)
 	return 0;
 }
 
-int unc_range_take(const char **text, unsigned most, unsigned *first, unsigned *last)
+/* Takes "8" or "0-3" and the comma behind it from the text. -EINVAL: something else, numbers over
+ * `most`, nothing after the comma. */
+static int take_range(const char **text, unsigned most, unsigned *first, unsigned *last)
 {
 	if (take_number(text, most, first) < 0)
 		return -EINVAL;
@@ -45,7 +47,7 @@ int unc_cpulist_parse(const char *text, struct unc_cpulist *out)
 	int *ids = NULL;
 
 	while (*text) {
-		if (unc_range_take(&text, CPUS_MOST - 1, &first, &last) < 0 || last < first)
+		if (take_range(&text, CPUS_MOST - 1, &first, &last) < 0 || last < first)
 			return -EINVAL;
 		for (unsigned id = first; id <= last; id++)
 			set[id / 64] |= (uint64_t)1 << (id % 64);
@@ -77,10 +79,24 @@ void unc_cpulist_finish(struct unc_cpulist *l)
 
 /* ---- format ---- */
 
-int unc_format_parse(const char *text, int *word, uint64_t *bits)
+int unc_bits_parse(const char *text, bool reversed, uint64_t *bits)
 {
 	unsigned first, last;
 	uint64_t set = 0;
+
+	while (*text) {
+		if (take_range(&text, 63, &first, &last) < 0 || (last < first && !reversed))
+			return -EINVAL;
+		for (unsigned bit = first < last ? first : last; bit <= first || bit <= last; bit++)
+			set |= UINT64_C(1) << bit;
+	}
+	*bits = set;
+	return 0;
+}
+
+int unc_format_parse(const char *text, int *word, uint64_t *bits)
+{
+	uint64_t set = UINT64_MAX;
 	int number = 0;
 
 	if (strncmp(text, "config", 6) != 0)
@@ -88,18 +104,8 @@ int unc_format_parse(const char *text, int *word, uint64_t *bits)
 	text += 6;
 	if (*text >= '1' && *text <= '3')
 		number = *text++ - '0';
-	if (!*text)
-		set = UINT64_MAX;
-	else if (*text++ != ':' || !*text)
+	if (*text && (*text++ != ':' || !*text || unc_bits_parse(text, true, &set) < 0))
 		return -EINVAL;
-	while (*text) {
-		if (unc_range_take(&text, 63, &first, &last) < 0)
-			return -EINVAL;
-		if (last < first)
-			set |= UINT64_MAX >> (63 - (first - last)) << last;
-		else
-			set |= UINT64_MAX >> (63 - (last - first)) << first;
-	}
 	*word = number;
 	*bits = set;
 	return 0;

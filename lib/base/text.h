@@ -135,10 +135,6 @@ struct unc_cpulist {
 	size_t count;
 };
 
-/* Takes "8" or "0-3" and the comma behind it from the text. -EINVAL: something else, numbers over
- * `most`, nothing after the comma. */
-int unc_range_take(const char **text, unsigned most, unsigned *first, unsigned *last);
-
 /* An empty text is an empty list. -EINVAL: anything else than a list, ids over 65535; -ENOMEM. */
 int unc_cpulist_parse(const char *text, struct unc_cpulist *out);
 bool unc_cpulist_has(const struct unc_cpulist *l, int cpu);
@@ -147,6 +143,9 @@ void unc_cpulist_finish(struct unc_cpulist *l);
 struct unc_config {
 	uint64_t word[4];
 };
+
+/* "8", "24-31", "0-7,21"; with `reversed` also "7-0". -EINVAL. */
+int unc_bits_parse(const char *text, bool reversed, uint64_t *bits);
 
 /* "config1:0-7,21" -> word 1 and its bits. "config1" alone is the whole word. Decimal bit numbers
  * 0..63, ranges ascending or reversed; overlap is allowed. -EINVAL. */
