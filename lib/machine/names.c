@@ -114,7 +114,7 @@ static int add_line(struct parser *p, char *line)
 	return 0;
 }
 
-static void forget(struct unc_vendor *v)
+void unc_vendor_finish(struct unc_vendor *v)
 {
 	for (size_t i = 0; i < v->count; i++)
 		free(v->units[i].events);
@@ -130,7 +130,7 @@ int unc_vendor_load(struct unc_vendor *v, const char *text)
 	char *copy, *rest, *line;
 	int r;
 
-	forget(v);
+	unc_vendor_finish(v);
 	for (size_t i = 0; !text && i < unc_embedded_names_count; i++) {
 		const struct unc_file *f = &unc_embedded_names[i];
 		size_t len = strlen(f->name);
@@ -149,14 +149,7 @@ int unc_vendor_load(struct unc_vendor *v, const char *text)
 			qsort(v->units[i].events, v->units[i].count, sizeof(struct uncore_alias),
 			      by_name);
 	if (r < 0)
-		forget(v);
+		unc_vendor_finish(v);
 	v->loaded = r == 0;
 	return r;
-}
-
-void unc_vendor_free(struct unc_vendor *v)
-{
-	if (v)
-		forget(v);
-	free(v);
 }

@@ -144,7 +144,9 @@ void unc_pmus_finish(struct unc_pmus *p)
 	for (size_t i = 0; i < p->count; i++)
 		finish_pmu(&p->items[i]);
 	free(p->items);
-	unc_vendor_free(p->vendor);
+	if (p->vendor)
+		unc_vendor_finish(p->vendor);
+	free(p->vendor);
 	*p = (struct unc_pmus){0};
 }
 

@@ -176,6 +176,6 @@ struct unc_vendor {
 
 /* Parses these names, in the format of data/names, or those of the library (NULL), in place of others. -ENOMEM. */
 int unc_vendor_load(struct unc_vendor *v, const char *text);
-void unc_vendor_free(struct unc_vendor *v);
+void unc_vendor_finish(struct unc_vendor *v);
 
 #endif
