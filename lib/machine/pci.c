@@ -58,14 +58,6 @@ const char *unc_pci_keep(struct unc_pci *p, const char *text)
 	return kept;
 }
 
-/* The caller's to free; NULL: not known. */
-static char *read_text(const struct unc_device *d, const char *file)
-{
-	char *text;
-
-	return unc_root_read_line(d->pci->root, FILE_OF(d, file), &text) < 0 ? NULL : text;
-}
-
 /* `otherwise`: not known. */
 static int read_number(const struct unc_device *d, const char *file, int most, int otherwise)
 {
@@ -120,10 +112,11 @@ static void read_link(const struct unc_device *d, const char *file, unsigned wid
 		{2.5, 8.0 / 10},   {5, 8.0 / 10},     {8, 128.0 / 130},
 		{16, 128.0 / 130}, {32, 128.0 / 130}, {64, 242.0 / 256},
 	};
-	char *text = read_text(d, file);
+	char *text = NULL;
 	const char *end;
 
 	*speed = *rate = NAN;
+	unc_root_read_line(d->pci->root, FILE_OF(d, file), &text);
 	if (text && (unc_scan_double(text, &end, speed) < 0 || strncmp(end, " GT/s", 5) != 0))
 		*speed = NAN;
 	free(text);
@@ -136,7 +129,7 @@ static void read_device(struct unc_device *device)
 {
 	const struct unc_topology *t = device->pci->topology;
 	struct uncore_device *d = &device->shown;
-	char *uevent = read_text(device, "uevent"), *driver = NULL;
+	char *uevent = NULL, *driver = NULL;
 	size_t len;
 
 	d->vendor = (unsigned)read_number(device, "vendor", UINT16_MAX, 0);
@@ -144,6 +137,7 @@ static void read_device(struct unc_device *device)
 	d->class_code = (unsigned)read_number(device, "class", 0xffffff, 0);
 	d->is_bridge = d->class_code >> 8 == CLASS_BRIDGE;
 	/* "DRIVER=nvme"; `driver` is a link, which a copied tree may not have. */
+	unc_root_read_line(device->pci->root, FILE_OF(device, "uevent"), &uevent);
 	if (uevent)
 		driver = (char *)unc_find_value(uevent, "DRIVER", &len);
 	if (driver && len) {
