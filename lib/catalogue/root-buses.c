@@ -60,25 +60,12 @@ static int add_bus(struct unc_root_buses *b, uint64_t address, uint32_t sad, uns
 	return UNC_ADD(&b->items, &b->count, &bus);
 }
 
-/* The register with the package is that of device 0 on the first bus that another one names. */
-static int read_package(const struct unc_root_buses *b, uint64_t first, uint32_t *sad,
-			struct unc_error *why)
-{
-	const struct unc_device *d = unc_pci_device(b->pci, first);
-
-	if (d)
-		return read_words(d, b->rule->registers.sad, 1, sad, why);
-	return unc_fail(why, ENODEV,
-			"there is no device %04llx:%02llx:00.0, which names its package",
-			(unsigned long long)first >> 16, (unsigned long long)first >> 8 & 0xff);
-}
-
 /* All buses that a device names, which are in its segment. */
 static int read_device(struct unc_root_buses *b, const struct unc_device *d, struct unc_error *why)
 {
 	const struct unc_bus_registers *at = &b->rule->registers;
 	uint32_t valid, sad, words[CPU_BUSES / 4] = {0};
-	bool known = false; /* the package */
+	const struct unc_device *named = NULL;
 	int r;
 
 	if (!at->valid) {
@@ -95,9 +82,18 @@ static int read_device(struct unc_root_buses *b, const struct unc_device *d, str
 
 		if (!(valid >> i & 1))
 			continue;
-		if (!known)
-			r = read_package(b, first, &sad, why);
-		known = true;
+		/* The register with the package is that of device 0 on the first of the buses. */
+		if (!named) {
+			named = unc_pci_device(b->pci, first);
+			if (!named)
+				return unc_fail(
+					why, ENODEV,
+					"there is no device %04llx:%02llx:00.0, which names its "
+					"package",
+					(unsigned long long)first >> 16,
+					(unsigned long long)first >> 8 & 0xff);
+			r = read_words(named, at->sad, 1, &sad, why);
+		}
 		if (r == 0)
 			r = add_bus(b, first, sad, i);
 	}
