@@ -3,8 +3,6 @@
  * and which metrics they have. */
 #include "catalogue/catalogue.h"
 
-#include <dirent.h>
-
 /* {sbdf} is a PCI address as the kernel writes it into names: hexadecimal, without zeros. */
 bool unc_pattern_value(const char *pattern, const char *name, const char *word, uint64_t *value)
 {
@@ -111,24 +109,23 @@ static int load_embedded(struct unc_catalogue *c, const struct unc_pmus *pmus, s
 int unc_catalogue_load(struct unc_catalogue *c, const char *dir, struct unc_error *e)
 {
 	struct unc_names files = {0};
-	DIR *d = opendir(dir);
-	struct dirent *entry;
-	int r = 0;
+	struct unc_root *root = NULL;
+	int r = unc_root_open_dir(&root, dir, NULL);
 
-	if (!d)
-		return unc_fail(e, errno, "%s: cannot read the directory of data files: %s", dir,
-				unc_errno_text(errno));
-	while (r == 0 && (entry = readdir(d)))
-		if (entry->d_name[0] != '.' && unc_glob_matches("*.yaml", entry->d_name))
-			r = unc_names_add(&files, entry->d_name);
-	closedir(d);
+	if (r == 0)
+		r = unc_root_list(root, "", &files);
+	unc_root_free(root);
+	if (r == -ENOMEM)
+		return unc_nomem(e);
 	if (r < 0)
-		unc_nomem(e);
-	unc_names_sort(&files);
+		return unc_fail(e, -r, "%s: cannot read the directory of data files: %s", dir,
+				unc_errno_text(r));
 	for (size_t i = 0; r == 0 && i < files.count; i++) {
 		struct unc_text path = {0};
 		struct unc_yaml_file *file = NULL;
 
+		if (*files.items[i] == '.' || !unc_glob_matches("*.yaml", files.items[i]))
+			continue;
 		unc_text_add(&path, "%s/%s", dir, files.items[i]);
 		r = path.failed ? unc_nomem(e) : unc_yaml_load(&file, path.data, e);
 		if (r == 0)
