@@ -143,17 +143,15 @@ struct unc_field {
 	enum unc_field_kind kind;
 	size_t offset, size; /* of the member; size 0: not stored */
 	size_t count;        /* WORDS, LIST, NAMED: offset of the number of entries, a size_t */
-	const char
-		*with;   /* keys: the map may have this one only beside one of them; NULL: always */
-	unc_read *check; /* called when the member is set; NULL: none */
+	const char *with;    /* keys: only beside one of them it may be there; NULL: always */
+	unc_read *check;     /* called when the member is set; NULL: none */
 	const struct unc_shape *of;
 	uint64_t least, most;
 	const struct unc_bounds *range;
 	bool numbers; /* NAMES: of digits only */
 	bool values; /* NAMES: a name may have values, "event=0x83|0x84", or a bound, "umask>0xff" */
 	const char *const *words; /* ends with NULL; gaps in the numbers of an enum are "" */
-	const char *
-		what; /* "'x' is not a valid WHAT; expected one of: ...", "'x' is not a valid list of WHAT" */
+	const char *what; /* "'x' is not a valid WHAT; expected ...", "... valid list of WHAT" */
 };
 
 struct unc_shape {

@@ -68,9 +68,8 @@ enum unc_filter_kind {
 
 /* How data files write a kind. count/split.c has what it does with targets. */
 extern const struct unc_filter_word {
-	const char *name; /* "from" ... "address" */
-	const char
-		*braces; /* what may stand in braces; NULL: the kind has values instead of terms */
+	const char *name;   /* "from" ... "address" */
+	const char *braces; /* words of its terms; NULL: the kind has values instead of terms */
 } unc_filter_words[UNC_FILTERS];
 
 struct unc_filter {
@@ -229,9 +228,8 @@ struct unc_family {
 	const char *name, *title, *instance; /* texts for people; code looks at `place` */
 	enum unc_pmu_place place;
 	struct unc_yaml_file *file; /* owns all texts and arrays */
-	const char *
-		cpu_model; /* names of this machine's; borrowed, and only while the file is parsed */
-	struct unc_word *models; /* "skx", "intel/6/85"; none: every CPU */
+	const char *cpu_model;      /* names of this machine's; only while the file is parsed */
+	struct unc_word *models;    /* "skx", "intel/6/85"; none: every CPU */
 	size_t model_count;
 	bool on_this_cpu;           /* false: `models` does not list this machine's CPU */
 	bool names_this_cpu;        /* `models` does */

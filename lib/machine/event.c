@@ -219,8 +219,7 @@ struct encoder {
 	const char *user;                 /* the user's list of terms */
 	const struct uncore_alias *alias; /* whose terms are being put; NULL: the user's */
 	unsigned number;                  /* of the assignment that is put, from 1 on */
-	unsigned given
-		[TRACKED]; /* that of the user which set a term, by the term's index; 0: none */
+	unsigned given[TRACKED]; /* the user's that set a term, by the term's index; 0: none */
 	struct unc_config words, mask; /* of one list: bits set, and bits spoken for */
 	struct unc_encoding out;
 	struct unc_error *e;

@@ -36,19 +36,20 @@ struct uncore_pmu {
 	char *associated; /* `associated_cpus`, a list; NULL: none. Read at first use */
 	uint32_t type;
 	bool is_core;
-	char *broken;                    /* why nothing can be counted of it; NULL: it is sound */
-	bool has_mask;                   /* `cpumask` or `cpus` was there */
-	struct unc_cpulist cpus;         /* cpumask, else cpus, else every online CPU */
-	const struct unc_family *family; /* set by the catalogue; NULL: none knows it */
-	const char *
-		role; /* the same: what is at its other end; NULL: not known. Of resctrl: the group */
-	const struct unc_event_def
-		*defs; /* the same: the family's events, which are aliases, too */
+	char *broken;            /* why nothing can be counted of it; NULL: it is sound */
+	bool has_mask;           /* `cpumask` or `cpus` was there */
+	struct unc_cpulist cpus; /* cpumask, else cpus, else every online CPU */
+
+	/* Set by the catalogue: */
+	const struct unc_family *family; /* NULL: none knows it */
+	const char *role; /* what is at its other end; NULL: not known. Of resctrl: the group */
+	const struct unc_event_def *defs; /* the family's events, which are aliases, too */
 	size_t def_count;
-	const struct unc_named_term *named_terms; /* the same */
+	const struct unc_named_term *named_terms;
 	size_t named_term_count;
-	bool adds_at_reads; /* the same: its driver may add the register to the count at each reading */
-	size_t unit;        /* of a register block: which instance */
+	bool adds_at_reads; /* its driver may add the register to the count at each reading */
+
+	size_t unit;           /* of a register block: which instance */
 	bool spans_nodes;      /* the same: its cache belongs to several NUMA nodes */
 	const char *directory; /* of a group of resctrl: that of its files */
 	const struct unc_root *root;
