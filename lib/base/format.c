@@ -4,36 +4,28 @@
 
 #define STOP "'" UNC_SPACES
 #define CPUS_MOST 65536
+#define LONGEST 19 /* digits of a number; no uint64_t overflows with them */
 
 /* ---- lists of CPUs ---- */
-
-static int take_number(const char **text, unsigned most, unsigned *out)
-{
-	unsigned number = 0;
-
-	if (!unc_is_digit(**text))
-		return -EINVAL;
-	for (; unc_is_digit(**text); (*text)++) {
-		number = number * 10 + (unsigned)(**text - '0');
-		if (number > most)
-			return -EINVAL;
-	}
-	*out = number;
-	return 0;
-}
 
 /* Takes "8" or "0-3" and the comma behind it from the text. -EINVAL: something else, numbers over
  * `most`, nothing after the comma. */
 static int take_range(const char **text, unsigned most, unsigned *first, unsigned *last)
 {
-	if (take_number(text, most, first) < 0)
+	uint64_t low, high;
+
+	if (!unc_take_digits(text, 10, LONGEST, &low))
 		return -EINVAL;
-	*last = *first;
+	high = low;
 	if (**text == '-') {
 		(*text)++;
-		if (take_number(text, most, last) < 0)
+		if (!unc_take_digits(text, 10, LONGEST, &high))
 			return -EINVAL;
 	}
+	if (low > most || high > most)
+		return -EINVAL;
+	*first = (unsigned)low;
+	*last = (unsigned)high;
 	if (!**text)
 		return 0;
 	return *(*text)++ == ',' && **text ? 0 : -EINVAL;

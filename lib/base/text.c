@@ -241,6 +241,15 @@ int unc_parse_u64(const char *text, uint64_t *out)
 	return 0;
 }
 
+size_t unc_take_digits(const char **text, unsigned base, size_t most, uint64_t *out)
+{
+	size_t n = 0;
+
+	for (*out = 0; n < most && (unsigned)unc_digit_value(**text) < base; n++)
+		*out = *out * base + (unsigned)unc_digit_value(*(*text)++);
+	return n;
+}
+
 int unc_scan_double(const char *text, const char **end, double *out)
 {
 	static const char word[] =

@@ -100,6 +100,8 @@ void unc_names_finish(struct unc_names *n);
 
 /* Whole string, decimal or 0x-hexadecimal, no sign, no spaces. -EINVAL, -ERANGE. */
 int unc_parse_u64(const char *text, uint64_t *out);
+/* Takes digits of base 10 or 16, at most `most` of them, from the text; how many. */
+size_t unc_take_digits(const char **text, unsigned base, size_t most, uint64_t *out);
 /* Whole string as a finite C-locale number. -EINVAL, -ERANGE. */
 int unc_parse_double(const char *text, double *out);
 /* The unsigned number at the start of `text`; *end is what follows it, which may not be a letter, a

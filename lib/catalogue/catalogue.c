@@ -10,12 +10,9 @@ bool unc_pattern_value(const char *pattern, const char *name, const char *word, 
 		if (*pattern == '{') {
 			size_t len = strcspn(++pattern, "}");
 			unsigned base = strncmp(pattern, "sbdf}", 5) == 0 ? 16 : 10;
-			const char *start = name;
-			uint64_t number = 0;
+			uint64_t number;
 
-			while (unc_digit_value(*name) >= 0 && unc_digit_value(*name) < (int)base)
-				number = number * base + (unsigned)unc_digit_value(*name++);
-			if (!pattern[len] || name == start)
+			if (!pattern[len] || !unc_take_digits(&name, base, SIZE_MAX, &number))
 				return false;
 			if (word && strlen(word) == len && memcmp(pattern, word, len) == 0)
 				*value = number;

@@ -17,33 +17,19 @@
 
 /* ---- addresses ---- */
 
-/* Digits up to `stop`; at most `most` of them. */
-static bool scan_hex(const char **text, size_t most, char stop, uint32_t *out)
-{
-	uint32_t value = 0;
-	size_t n = 0;
-
-	while (n < most && unc_digit_value((*text)[n]) >= 0)
-		value = value << 4 | (uint32_t)unc_digit_value((*text)[n++]);
-	if (!n || (*text)[n] != stop)
-		return false;
-	*text += n + (stop != '\0');
-	*out = value;
-	return true;
-}
-
 bool unc_pci_parse(const char *text, uint64_t *out, bool *has_domain)
 {
 	const char *colon = strchr(text, ':');
-	uint32_t domain = 0, bus, device, function;
+	uint64_t domain = 0, bus, device, function;
 
 	*has_domain = colon && strchr(colon + 1, ':');
-	if (*has_domain && !scan_hex(&text, 8, ':', &domain))
+	if (*has_domain && (!unc_take_digits(&text, 16, 8, &domain) || *text++ != ':'))
 		return false;
-	if (!scan_hex(&text, 2, ':', &bus) || !scan_hex(&text, 2, '.', &device) ||
-	    !scan_hex(&text, 1, '\0', &function) || device > 31 || function > 7)
+	if (!unc_take_digits(&text, 16, 2, &bus) || *text++ != ':' ||
+	    !unc_take_digits(&text, 16, 2, &device) || *text++ != '.' ||
+	    !unc_take_digits(&text, 16, 1, &function) || *text || device > 31 || function > 7)
 		return false;
-	*out = (uint64_t)domain << 16 | bus << 8 | device << 3 | function;
+	*out = domain << 16 | bus << 8 | device << 3 | function;
 	return true;
 }
 

@@ -161,9 +161,9 @@ static bool next_line(struct parser *p)
 /* Two hexadecimal digits; negative: other characters. */
 static int byte_at(const char *text)
 {
-	if (unc_digit_value(text[0]) < 0 || unc_digit_value(text[1]) < 0)
-		return -1;
-	return unc_digit_value(text[0]) << 4 | unc_digit_value(text[1]);
+	uint64_t byte;
+
+	return unc_take_digits(&text, 16, 2, &byte) == 2 ? (int)byte : -1;
 }
 
 /* Appends the text with \\ and \xNN replaced to e->data, which begins before it, and a newline unless a
@@ -198,13 +198,11 @@ static int add_text(const struct parser *p, struct unc_entry *e, const char *tex
 static int add_row(const struct parser *p, struct unc_entry *e)
 {
 	const char *at = p->text + 1;
-	size_t offset = 0, digits = 0;
+	uint64_t offset;
 	char *grown;
 	int byte;
 
-	for (; digits < 6 && unc_digit_value(*at) >= 0; at++, digits++)
-		offset = offset << 4 | (size_t)unc_digit_value(*at);
-	if (!digits || *at++ != ' ' || offset < e->len)
+	if (!unc_take_digits(&at, 16, 6, &offset) || *at++ != ' ' || offset < e->len)
 		return fail(p, "expected an offset behind the bytes before, and two spaces");
 	if (p->bytes + offset + ROW > UNC_SNAPSHOT_MOST)
 		return fail(p, "more than %zu bytes of contents", UNC_SNAPSHOT_MOST);

@@ -464,10 +464,36 @@ static void ascii_is_as_in_the_c_locale(void **state)
 	}
 }
 
+static void digits_are_taken_up_to_the_base_and_the_limit(void **state)
+{
+	static const struct {
+		const char *text;
+		unsigned base;
+		size_t most, taken;
+		uint64_t number;
+	} cases[] = {
+		{"12a", 10, 9, 2, 12},    {"12a", 16, 9, 3, 0x12a}, {"fF0", 16, 2, 2, 0xff},
+		{"", 10, 9, 0, 0},        {"g1", 16, 9, 0, 0},      {"-1", 10, 9, 0, 0},
+		{"0077x", 10, 19, 4, 77}, {"a", 10, 9, 0, 0},       {"9:", 10, 9, 1, 9},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		const char *at = cases[i].text;
+		uint64_t number = 99;
+
+		assert_int_equal(unc_take_digits(&at, cases[i].base, cases[i].most, &number),
+				 cases[i].taken);
+		assert_int_equal(number, cases[i].number);
+		assert_ptr_equal(at, cases[i].text + cases[i].taken);
+	}
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(fail_writes_and_returns),
+		cmocka_unit_test(digits_are_taken_up_to_the_base_and_the_limit),
 		cmocka_unit_test(fail_may_quote_the_sentence_it_replaces),
 		cmocka_unit_test(append_adds_and_truncates),
 		cmocka_unit_test(text_grows),
