@@ -95,6 +95,47 @@ struct counters_case {
 	unsigned counters;
 };
 
+/*
+ * Fills `item` with the first of the cases that is for this CPU; keys that a case does not have stay as
+ * they are. Every case is checked, also those for other models; when all are, `item` is `other_model`.
+ */
+static int fill_cases(const struct unc_reader *r, const struct unc_yaml *map,
+		      const struct unc_yaml *cases, const struct unc_shape *shape, void *item)
+{
+	const struct unc_yaml *beside;
+	union {
+		bool other_model;
+		struct counters_case counters;
+		struct unc_event_def event;
+		struct uncore_metric metric;
+	} before, one;
+	bool *other_model = item;
+	int err = unc_reader_expect(r, cases, UNC_YAML_LIST);
+
+	/* Evidence and headline may be for all cases. */
+	for (const struct unc_field *key = shape->fields; err == 0 && key->key; key++) {
+		beside = unc_yaml_get(map, key->key + (*key->key == '!'));
+		if (beside && strcmp(beside->key, "evidence") != 0 &&
+		    strcmp(beside->key, "headline") != 0)
+			err = unc_reader_fail_key(r, beside,
+						  "'%s' stands beside 'cases': put it into them",
+						  beside->key);
+	}
+	if (err == 0 && !cases->count)
+		err = unc_reader_fail(r, cases, "'%s' has no case", cases->key);
+	memcpy(&before, item, shape->size);
+	*other_model = true;
+	for (size_t i = 0; err == 0 && i < cases->count; i++) {
+		memcpy(&one, &before, shape->size);
+		err = unc_fill(r, &cases->children[i], shape, &one);
+		if (err == 0 && *other_model && !one.other_model)
+			memcpy(item, &one, shape->size);
+		else if (shape->size == sizeof(struct uncore_metric))
+			finish_metric(&one.metric);
+	}
+	return err;
+}
+
 /* One number, or that of the first case for this CPU. */
 static int read_counters(const struct unc_reader *r, const struct unc_yaml *node, void *into)
 {
@@ -109,21 +150,14 @@ static int read_counters(const struct unc_reader *r, const struct unc_yaml *node
 	static const struct unc_shape shape = {.fields = fields,
 					       .size = sizeof(struct counters_case)};
 	struct unc_family *f = into;
-	bool found = false;
+	struct counters_case c = {.counters = f->counters};
+	int err;
 
 	if (node->kind != UNC_YAML_LIST)
 		return unc_fill_value(r, node, &one, into);
-	for (size_t i = 0; i < node->count; i++) {
-		struct counters_case c = {.counters = 0};
-		int err = unc_fill(r, &node->children[i], &shape, &c);
-
-		if (err < 0)
-			return err;
-		if (!c.other_model && !found)
-			f->counters = c.counters;
-		found |= !c.other_model;
-	}
-	return 0;
+	err = fill_cases(r, node, node, &shape, &c);
+	f->counters = c.counters;
+	return err;
 }
 
 static const struct unc_field role_fields[] = {
@@ -309,46 +343,6 @@ static int finish_speed(const struct unc_reader *r, const struct unc_yaml *map, 
 
 /* ---- events ---- */
 
-/*
- * Fills `item` with the first of its cases that is for this CPU; keys that a case does not have stay as
- * they are. Every case is checked, also those for other models; when all are, `item` is `other_model`.
- */
-static int fill_cases(const struct unc_reader *r, const struct unc_yaml *map,
-		      const struct unc_shape *shape, void *item)
-{
-	const struct unc_yaml *cases = unc_yaml_get(map, "cases"), *beside;
-	union {
-		bool other_model;
-		struct unc_event_def event;
-		struct uncore_metric metric;
-	} before, one;
-	bool *other_model = item;
-	int err = unc_reader_expect(r, cases, UNC_YAML_LIST);
-
-	/* Evidence and headline may be for all cases. */
-	for (const struct unc_field *key = shape->fields; err == 0 && key->key; key++) {
-		beside = unc_yaml_get(map, key->key + (*key->key == '!'));
-		if (beside && strcmp(beside->key, "evidence") != 0 &&
-		    strcmp(beside->key, "headline") != 0)
-			err = unc_reader_fail_key(r, beside,
-						  "'%s' stands beside 'cases': put it into them",
-						  beside->key);
-	}
-	if (err == 0 && !cases->count)
-		err = unc_reader_fail(r, cases, "'cases' has no case");
-	memcpy(&before, item, shape->size);
-	*other_model = true;
-	for (size_t i = 0; err == 0 && i < cases->count; i++) {
-		memcpy(&one, &before, shape->size);
-		err = unc_fill(r, &cases->children[i], shape, &one);
-		if (err == 0 && *other_model && !one.other_model)
-			memcpy(item, &one, shape->size);
-		else if (shape->size == sizeof(struct uncore_metric))
-			finish_metric(&one.metric);
-	}
-	return err;
-}
-
 static int check_alias(const struct unc_reader *r, const struct unc_yaml *value, void *into)
 {
 	if (strpbrk(value->text, "=,"))
@@ -388,6 +382,7 @@ static const struct unc_shape event_case = {
 
 static int finish_event(const struct unc_reader *r, const struct unc_yaml *map, void *into)
 {
+	const struct unc_yaml *cases = unc_yaml_get(map, "cases");
 	struct unc_event_def *event = into;
 	int err = 0;
 
@@ -398,8 +393,8 @@ static int finish_event(const struct unc_reader *r, const struct unc_yaml *map, 
 			map->key);
 	if (unc_reader_check_name(r, map, map->key, "_", "event name") < 0)
 		return -EBADMSG;
-	if (unc_yaml_get(map, "cases"))
-		err = fill_cases(r, map, &event_case, event);
+	if (cases)
+		err = fill_cases(r, map, cases, &event_case, event);
 	return err < 0 ? err : check_encoded(r, map, into);
 }
 
@@ -523,6 +518,7 @@ static const struct unc_shape metric_case = {.fields = metric_case_fields,
 
 static int check_metric(const struct unc_reader *r, const struct unc_yaml *map, void *into)
 {
+	const struct unc_yaml *cases = unc_yaml_get(map, "cases");
 	const char *s = map->key;
 	struct uncore_metric *m = into;
 
@@ -538,8 +534,8 @@ static int check_metric(const struct unc_reader *r, const struct unc_yaml *map, 
 	if (m->ceiling && strcmp(m->unit, "B/s") != 0)
 		return unc_reader_fail(r, unc_yaml_get(map, "ceiling"),
 				       "a ceiling is one of B/s, and the unit is %s", m->unit);
-	if (unc_yaml_get(map, "cases"))
-		return fill_cases(r, map, &metric_case, m);
+	if (cases)
+		return fill_cases(r, map, cases, &metric_case, m);
 	return m->formula ? 0 : unc_reader_fail(r, map, "a metric needs 'formula' or 'cases'");
 }
 

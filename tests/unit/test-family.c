@@ -306,6 +306,29 @@ static void a_metric_has_the_first_case_that_holds(void **state)
 }
 
 /* The CPU is a Skylake throughout: mistakes in what is for others are found all the same. */
+#define COUNTER_CASES \
+	"instance: a\ncounters: [{when: skx, counters: 2}, {when: skx spr, counters: 5}]"
+
+static void counters_are_those_of_the_first_case_that_holds(void **state)
+{
+	static const struct {
+		const char *by, *model;
+		unsigned counters;
+	} cases[] = {
+		{COUNTER_CASES, SKX, 2},         {COUNTER_CASES, EMR, 5},
+		{COUNTER_CASES, "amd/25/17", 4}, /* as without the key */
+		{"instance: a", SKX, 4},         {"instance: a\ncounters: 0", SKX, 0},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct unc_family *f = must_parse(3, cases[i].by, cases[i].model);
+
+		assert_int_equal(f->counters, cases[i].counters);
+		unc_family_free(f);
+	}
+}
+
 static void cases_for_other_models_are_checked_too(void **state)
 {
 	static const struct mistake mistakes[] = {
@@ -430,6 +453,9 @@ static void things_that_say_nothing(void **state)
 		{11, "    module: ''", "f.yaml:11:13: the value of 'module' is empty"},
 		{15, "    terms: ''", "f.yaml:15:12: the value of 'terms' is empty"},
 		{15, "    alias: ''", "f.yaml:15:12: the value of 'alias' is empty"},
+		{23, "place: channel\ncounters: []", "f.yaml:24:11: 'counters' has no case"},
+		{23, "place: channel\ncounters: [{when: xyz, counters: 2}]",
+		 "f.yaml:24:19: 'xyz' is not a model of this file's 'models'"},
 		{15, "    cases: []", "f.yaml:15:12: 'cases' has no case"},
 		{15, "    cases:\n      - when: ''\n        terms: event=1",
 		 "f.yaml:16:15: the value of 'when' is empty"},
@@ -793,6 +819,7 @@ int main(void)
 		cmocka_unit_test(mistakes_of_kind),
 		cmocka_unit_test(things_that_say_nothing),
 		cmocka_unit_test(a_family_without_pmus),
+		cmocka_unit_test(counters_are_those_of_the_first_case_that_holds),
 		cmocka_unit_test(mistakes_of_names),
 		cmocka_unit_test(mistakes_of_models),
 		cmocka_unit_test(when_needs_models),
