@@ -14,6 +14,7 @@
 enum verify_load {
 	VERIFY_READ,  /* loads from memory, in bytes */
 	VERIFY_WRITE, /* stores to memory, in bytes */
+	VERIFY_SPIN,  /* a busy CPU, in nanoseconds */
 	VERIFY_LOADS,
 };
 
@@ -45,6 +46,11 @@ int verify_stream_move(struct verify_stream *s, enum verify_load load, size_t by
 struct verify_work verify_stream_work(struct verify_stream *s, enum verify_load load);
 /* The number of its pages that lie on other nodes. */
 int verify_stream_elsewhere(const struct verify_stream *s, size_t *pages);
+
+/* ---- a busy CPU: spin.c ---- */
+
+/* Arithmetic that draws power, until the thread has had so many nanoseconds of CPU time. */
+struct verify_work verify_spin_work(void);
 
 /* ---- readings: report.c ---- */
 

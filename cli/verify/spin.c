@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/* A busy CPU: its power and its clocks differ from those of an idle one. */
+#include <errno.h>
+#include <poll.h>
+#include <time.h>
+
+#include "cli.h"
+#include "verify/verify.h"
+
+#define UNIT 4000                     /* ns; a quarter of it is a whole number, too */
+#define LEAST (4 * (size_t)NS_PER_MS) /* several updates of energy counters, which are 1 ms apart */
+#define CHAINS 8                      /* of multiplications that do not wait for each other */
+#define STEPS 64    /* of each chain between two looks at the clock: less than a microsecond */
+#define LOOK 100000 /* ns between two looks at the signals */
+
+/* Time of this thread: where another program takes the CPU, nothing of it is missing. */
+static uint64_t used_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
+}
+
+static void multiply(void)
+{
+	double x[CHAINS];
+
+	for (unsigned i = 0; i < CHAINS; i++)
+		x[i] = 1 + i / 8.0;
+	for (unsigned step = 0; step < STEPS; step++)
+		for (unsigned i = 0; i < CHAINS; i++)
+			x[i] = x[i] * 0.999999 + 1e-6;
+	/* The compiler has to compute all of them. */
+	__asm__ volatile("" : : "r"(x) : "memory");
+}
+
+static int spin(void *context, size_t amount, int stop_fd)
+{
+	const uint64_t end = used_ns() + amount;
+	struct pollfd fd = {.fd = stop_fd, .events = POLLIN};
+	uint64_t now = used_ns(), look = now;
+
+	(void)context;
+	for (; now < end; now = used_ns()) {
+		if (now >= look && poll(&fd, 1, 0) > 0)
+			return -EINTR;
+		look = now >= look ? now + LOOK : look;
+		multiply();
+	}
+	return 0;
+}
+
+struct verify_work verify_spin_work(void)
+{
+	return (struct verify_work){.run = spin, .unit = UNIT, .least = LEAST};
+}
