@@ -54,11 +54,16 @@ static void announce(const struct verify *v)
 	}
 	human_value_in(&used, (double)memory, "B", UNITS_IEC);
 	human_value_in(&room, (double)v->free, "B", UNITS_IEC);
-	cli_error("verify moves data for about %.0f s with CPU %s, on one node after another; it "
-		  "takes up to %s %s of memory (%s %s are free)",
-		  (double)v->o->time_ns / 1e9, cpus.data, used.number, used.unit, room.number,
-		  room.unit);
-	if (v->assumed)
+	if (v->moves)
+		cli_error(
+			"verify moves data for about %.0f s with CPU %s, on one node after another; it "
+			"takes up to %s %s of memory (%s %s are free)",
+			(double)v->o->time_ns / 1e9, cpus.data, used.number, used.unit, room.number,
+			room.unit);
+	else
+		cli_error("verify keeps CPU %s busy now and then, for about %.0f s in all",
+			  cpus.data, (double)v->o->time_ns / 1e9);
+	if (v->assumed && v->moves)
 		cli_error("note: the kernel does not say how large the caches are: 256 MiB are "
 			  "assumed");
 	if (hypervisor)
@@ -140,6 +145,19 @@ static int show(struct cli *cli, const struct verify_options *o)
 	return status;
 }
 
+/* What the readings are compared with, and what they may be. */
+static void find_facts(struct verify *v)
+{
+	const struct uncore_memory *memory = uncore_memory_get(v->cli->u);
+	const char *hypervisor = uncore_hypervisor(v->cli->u);
+
+	witnesses_open(&v->witnesses, "");
+	v->run.transfers = isfinite(memory->transfers) ? memory->transfers : 0;
+	v->run.rated = memory->rated;
+	v->run.limit = powercap_limit(&v->witnesses.powercap);
+	snprintf(v->run.hypervisor, sizeof(v->run.hypervisor), "%s", hypervisor ? hypervisor : "");
+}
+
 static int count_and_judge(struct verify *v)
 {
 	time_t now = time(NULL);
@@ -149,7 +167,8 @@ static int count_and_judge(struct verify *v)
 	if (status)
 		return status;
 	nodes_find(v);
-	status = nodes_find_memory(v);
+	status = v->moves ? nodes_find_memory(v) : CLI_OK;
+	find_facts(v);
 	snprintf(v->run.version, sizeof(v->run.version), "%s", uncore_version());
 	strftime(v->run.date, sizeof(v->run.date), "%Y-%m-%d", gmtime_r(&now, &day));
 	status = status ? status : signals_open(&v->signals);
@@ -173,6 +192,7 @@ static int run(struct cli *cli, const struct verify_options *o)
 	signals_close(&v.signals);
 	uncore_monitor_free(v.monitor);
 	uncore_sample_free(v.sample);
+	witnesses_close(&v.witnesses);
 	verify_run_free(&v.run);
 	free(v.nodes);
 	free(v.rows);
@@ -215,7 +235,8 @@ int cmd_verify(struct cli *cli, int argc, char **argv)
 	};
 	static const struct cli_syntax syntax = {
 		.doc = "Moves known amounts of data to and from each NUMA node, and judges the "
-		       "counters of memory and links by what they say.\vExit status: 0 all are proved, 1 "
+		       "counters of memory and links by what they say; those of clocks and energy "
+		       "by a busy CPU.\vExit status: 0 all are proved, 1 "
 		       "one is off (or an error), 3 it cannot be told, or there is nothing to "
 		       "verify.",
 		.options = options,

@@ -29,6 +29,14 @@ enum { NOWHERE, HOME, MOVER }; /* the socket of the memory, and that of the CPU 
 		}                                                      \
 	}
 
+#define BUSY                            \
+	{                               \
+		{[VERIFY_SPIN] = HOME}, \
+		{                       \
+			0               \
+		}                       \
+	}
+
 /* In the order in which they are judged. Links carry what is moved between sockets, and nothing else. */
 static const struct verify_expectation expectations[] = {
 	{"memory.read.bandwidth", "reads", VERIFY_MEMORY, VERIFY_DRAM, READS(HOME, HOME)},
@@ -49,8 +57,22 @@ static const struct verify_expectation expectations[] = {
 	 WRITES(NOWHERE, HOME)},
 	{"fabric.memory.read.bandwidth", "reads", VERIFY_FABRIC, 0, READS(HOME, HOME)},
 	{"fabric.memory.write.bandwidth", "writes", VERIFY_FABRIC, 0, WRITES(HOME, HOME)},
+	{"memory.clock.frequency", "cycles of memory", VERIFY_CLOCKS, 0, BUSY},
+	{"clock.tsc.frequency", "ticks", VERIFY_CLOCKS, 0, BUSY},
+	{"power.package", "energy of the package", VERIFY_POWER, 0, BUSY},
+	{"power.cores", "energy of the cores", VERIFY_POWER, 0, BUSY},
+	{"power.memory", "energy of the memory", VERIFY_POWER, 0, BUSY},
+	{"power.platform", "energy of the platform", VERIFY_POWER, 0, BUSY},
 };
 #define COUNT (sizeof(expectations) / sizeof(*expectations))
+
+static const struct verify_witness witnesses[] = {
+	{"clock.tsc.frequency", "msr", "rdtsc", NULL},
+	{"power.package", "power", "powercap", "package"},
+	{"power.cores", "power", "powercap", "core"},
+	{"power.memory", "power", "powercap", "dram"},
+	{"power.platform", "power", "powercap", "psys"},
+};
 
 const struct verify_load_words verify_load_words[VERIFY_LOADS] = {
 	[VERIFY_READ] = {"read", "B", "reads"},
@@ -84,11 +106,26 @@ bool verify_is_expected(const struct verify_series *s, const struct verify_cell 
 	/* Which agents and which part of the mesh serve a node without CPUs is not known. */
 	if (s->bare && e && e->group != VERIFY_MEMORY)
 		return false;
-	return where != NOWHERE &&
+	return where != NOWHERE && !verify_is_witness(c) &&
 	       (c->socket < 0 || c->socket == (where == HOME ? s->socket : s->cpu_socket));
 }
 
 bool verify_is_far(const struct verify_series *s)
 {
 	return s->cpu_socket != s->socket;
+}
+
+const struct verify_witness *verify_witness(const char *metric)
+{
+	for (size_t i = 0; i < sizeof(witnesses) / sizeof(*witnesses); i++)
+		if (strcmp(witnesses[i].metric, metric) == 0)
+			return &witnesses[i];
+	return NULL;
+}
+
+bool verify_is_witness(const struct verify_cell *c)
+{
+	const struct verify_witness *w = verify_witness(c->metric);
+
+	return w && strcmp(c->family, w->name) == 0;
 }

@@ -23,4 +23,20 @@ typedef bool judge_check(struct judged *j);
 void judge_conclude(struct judged *j, enum verify_verdict verdict, const char *fault,
 		    const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 
+/* ---- means.c: cells that are judged by their mean, beside a value that is known from elsewhere ---- */
+
+/* Too few rounds were counted. Before that, what a slope of such a cell would say is left out of its result. */
+judge_check judge_mean_rounds;
+/* The amount of all rounds per second. NaN: none was counted. `seconds`: of these; may be NULL. */
+double judge_mean(const struct judged *j, size_t cell, double *seconds);
+/* The cell that reads the same in another way; SIZE_MAX: none was read. */
+size_t judge_witness(const struct judged *j);
+/* Puts both into the result, and their ratio; the error is that of the ratio. */
+void judge_compare(struct judged *j, double value, double known, double error, const char *unit,
+		   const char *basis);
+
+/* Of VERIFY_POWER and VERIFY_CLOCKS; end with NULL. */
+extern judge_check *const power_checks[];
+extern judge_check *const clock_checks[];
+
 #endif

@@ -33,6 +33,15 @@ static bool is_chosen(const struct verify *v, const char *metric)
 	return chosen;
 }
 
+/* Clocks and power need a busy CPU only. */
+static bool is_moved(const struct verify_expectation *e)
+{
+	for (unsigned far = 0; far < 2; far++)
+		if (verify_expects(e, VERIFY_READ, far) || verify_expects(e, VERIFY_WRITE, far))
+			return true;
+	return false;
+}
+
 static int add_metrics(struct verify *v, bool *added, char *why, size_t room)
 {
 	const struct verify_expectation *e;
@@ -49,6 +58,7 @@ static int add_metrics(struct verify *v, bool *added, char *why, size_t room)
 		if (err && err != -ENODEV)
 			return cli_fail(v->cli, err);
 		*added = *added || !err;
+		v->moves = v->moves || (!err && is_moved(e));
 		if (err && !*why)
 			snprintf(why, room, "%s", uncore_error(v->cli->u));
 	}
@@ -78,12 +88,16 @@ int passes_plan(struct verify *v)
 	if (status)
 		return status;
 	if (!added) {
-		cli_error("there is nothing to verify: verify needs PMUs of memory channels or "
-			  "controllers that count what is read and written: %s",
-			  why);
+		cli_error(
+			"there is nothing to verify: verify needs PMUs of memory channels or "
+			"controllers that count what is read and written, or of clocks or energy: "
+			"%s",
+			why);
 		cli_advise(cli);
 		return CLI_UNAVAILABLE;
 	}
+	if (!v->moves && *why)
+		cli_error("note: neither memory nor links can be verified here: %s", why);
 	err = uncore_monitor_plan(v->monitor);
 	return err ? cli_fail(cli, err) : CLI_OK;
 }
@@ -138,6 +152,8 @@ static int start_pass(struct verify *v)
 		v->rows[v->run.cell_count] = i;
 		verify_add_cell(&v->run, &cell);
 	}
+	v->counted_end = v->run.cell_count;
+	witnesses_begin(&v->witnesses, &v->run);
 	return CLI_OK;
 }
 
@@ -163,7 +179,9 @@ static int read_cells(void *context, struct verify_reading *into)
 	int err = uncore_monitor_read(v->monitor, v->sample);
 
 	v->read_failed = err;
-	for (size_t i = v->run.first_cell; !err && i < v->run.cell_count; i++, into++) {
+	if (!err)
+		witnesses_read(&v->witnesses, &v->run, into);
+	for (size_t i = v->run.first_cell; !err && i < v->counted_end; i++, into++) {
 		const struct uncore_row *row = uncore_sample_row(v->sample, v->rows[i]);
 		bool whole = (row->quality == UNCORE_MEASURED || row->quality == UNCORE_SUSPECT) &&
 			     !(row->counted.coverage < 0.999);
@@ -275,8 +293,15 @@ static int move_node(struct verify *v, const struct node *n)
 	static const enum verify_load loads[] = {VERIFY_READ, VERIFY_WRITE};
 	const struct node *movers[] = {n, far_node(v, n)};
 	struct verify_stream stream = {0};
-	int err = pin(n->cpu);
+	bool needed = false;
+	int err;
 
+	for (unsigned far = 0; far < 2; far++)
+		needed = needed || is_needed(&v->run, VERIFY_READ, far) ||
+			 is_needed(&v->run, VERIFY_WRITE, far);
+	if (!needed)
+		return 0;
+	err = pin(n->cpu);
 	cli_wait("node %d: getting memory", n->id);
 	err = err ? err : open_stream(v, n, &stream);
 	/* Caches have a part of what the kernel has zeroed. */
@@ -290,6 +315,23 @@ static int move_node(struct verify *v, const struct node *n)
 	return err;
 }
 
+/* ---- a busy CPU ---- */
+
+/* Of each socket: clocks and energy are not counted by node. */
+static int spin_node(struct verify *v, const struct node *n)
+{
+	const struct verify_work work = verify_spin_work();
+	int err;
+
+	for (const struct node *before = v->nodes; before < n; before++)
+		if (before->socket == n->socket)
+			return 0;
+	if (!is_needed(&v->run, VERIFY_SPIN, false))
+		return 0;
+	err = pin(n->cpu);
+	return err ? err : run_series(v, add_series(v, VERIFY_SPIN, n, n), &work);
+}
+
 /* ---- passes ---- */
 
 /* What is done with each node in a pass, if its cells need it. */
@@ -298,8 +340,14 @@ static const struct {
 	size_t near, far; /* series at most */
 } kinds[] = {
 	{move_node, 2, 2},
+	{spin_node, 1, 0},
 };
 #define KINDS (sizeof(kinds) / sizeof(*kinds))
+
+static size_t series_of_kind(const struct verify *v, size_t kind, const struct node *n)
+{
+	return kinds[kind].near + (far_node(v, n) ? kinds[kind].far : 0);
+}
 
 /* How many series a pass has at most. */
 static size_t series_of_pass(const struct verify *v)
@@ -308,8 +356,18 @@ static size_t series_of_pass(const struct verify *v)
 
 	for (size_t i = 0; i < v->node_count; i++)
 		for (size_t k = 0; k < KINDS; k++)
-			count += kinds[k].near + (far_node(v, &v->nodes[i]) ? kinds[k].far : 0);
+			count += series_of_kind(v, k, &v->nodes[i]);
 	return count;
+}
+
+/* Series that it does not need leave their time to later ones. */
+static int run_kind(struct verify *v, size_t kind, const struct node *n)
+{
+	size_t most = series_of_kind(v, kind, n), left = v->series_left;
+	int err = kinds[kind].run(v, n);
+
+	v->series_left = left > most ? left - most : 0;
+	return err;
 }
 
 static int run_pass(struct verify *v)
@@ -320,7 +378,7 @@ static int run_pass(struct verify *v)
 		return status;
 	for (size_t i = 0; i < v->node_count; i++)
 		for (size_t k = 0; !err && k < KINDS; k++)
-			err = kinds[k].run(v, &v->nodes[i]);
+			err = run_kind(v, k, &v->nodes[i]);
 	sched_setaffinity(0, sizeof(v->cpus), &v->cpus);
 	cli_waited();
 	if (err == -EINTR) {
@@ -348,7 +406,6 @@ int passes_run(struct verify *v)
 	}
 	v->end_ns = cli_now_ns() + v->o->time_ns;
 	do {
-		/* Series that this pass does not need leave their time to the others. */
 		v->series_left = series_of_pass(v) * passes--;
 		status = run_pass(v);
 		more = status ? 0 : uncore_monitor_next_round(v->monitor);

@@ -7,6 +7,7 @@
 
 #include "cli.h"
 #include "verify/verify.h"
+#include "verify/witness.h"
 
 #define MIB (1ull << 20)
 
@@ -31,10 +32,13 @@ struct verify {
 	size_t node_count;
 	uint64_t free; /* the least of the nodes */
 	bool assumed;  /* the size of its caches */
+	bool moves;    /* it judges something that data have to be moved for */
+	struct witnesses witnesses;
 	struct uncore_monitor *monitor;
 	struct uncore_sample *sample;
-	size_t *rows;     /* of each cell in the sample */
-	bool read_failed; /* the machine has the sentence */
+	size_t *rows;       /* of each cell in the sample, up to: */
+	size_t counted_end; /* cell; the rest are witnesses */
+	bool read_failed;   /* the machine has the sentence */
 	struct signals signals;
 	cpu_set_t cpus; /* before it was pinned */
 	uint64_t round_ns, end_ns;

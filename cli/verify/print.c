@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Verdicts as a table and as records. */
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 
@@ -10,7 +11,8 @@
 static bool has_families(const struct verify_run *run)
 {
 	for (size_t i = 1; i < run->cell_count; i++)
-		if (strcmp(run->cells[i].family, run->cells[0].family) != 0 &&
+		if (!verify_is_witness(&run->cells[i]) &&
+		    strcmp(run->cells[i].family, run->cells[0].family) != 0 &&
 		    strcmp(run->cells[i].metric, run->cells[0].metric) == 0)
 			return true;
 	return false;
@@ -46,16 +48,20 @@ static void put_channels(struct buffer *to, const struct verify_result *r, size_
 static void put_row(struct table *t, const struct verify_run *run, const struct verify_result *r,
 		    const char *note)
 {
+	const struct verify_load_words *load = &verify_load_words[r->series->load];
 	struct buffer place = {0};
 	struct human moved;
+	const char *suffix = strstr(r->cell->metric, ".bandwidth");
 
 	put_place(&place, run, r->cell);
-	human_value(&moved, r->moved, "B");
+	/* Nanoseconds are long for people. */
+	if (strcmp(load->unit, "ns") == 0)
+		human_value(&moved, r->moved / 1e9, "s");
+	else
+		human_value(&moved, r->moved, load->unit);
 	table_cell(t, "%d", r->series->node);
-	table_cell(t, "%s%s", verify_is_far(r->series) ? "far " : "",
-		   verify_load_words[r->series->load].name);
-	table_cell(t, "%.*s", (int)strlen(r->cell->metric) - (int)strlen(".bandwidth"),
-		   r->cell->metric);
+	table_cell(t, "%s%s", verify_is_far(r->series) ? "far " : "", load->name);
+	table_cell(t, "%.*s", (int)(suffix ? suffix - r->cell->metric : INT_MAX), r->cell->metric);
 	table_cell(t, "%s", buffer_text(&place));
 	table_cell(t, "%s %s", moved.number, moved.unit);
 	if (isfinite(r->fit.slope)) {
@@ -92,11 +98,12 @@ static void put_text(const struct verify_run *run, const struct verify_result *r
 		     size_t count, struct buffer *to)
 {
 	static const struct table_column columns[] = {
-		{"NODE", TABLE_RIGHT},  {"DIRECTION", 0},       {"BANDWIDTH", 0},
+		{"NODE", TABLE_RIGHT},  {"DIRECTION", 0},       {"METRIC", 0},
 		{"PLACE", 0},           {"MOVED", TABLE_RIGHT}, {"COUNTED", TABLE_RIGHT},
 		{"ERROR", TABLE_RIGHT}, {"VERDICT", 0},         {NULL, 0},
 	};
 	size_t tally[VERIFY_UNKNOWN + 1] = {0};
+	bool known = false;
 	bool told = true; /* the socket of the channels that follow */
 	struct table t;
 
@@ -106,6 +113,7 @@ static void put_text(const struct verify_run *run, const struct verify_result *r
 		struct buffer note = {0};
 
 		tally[r->verdict]++;
+		known = known || r->unit;
 		buffer_puts(&note, r->reason);
 		if (r->cell->channel < 0) {
 			told = r->verdict != VERIFY_UNKNOWN;
@@ -125,6 +133,9 @@ static void put_text(const struct verify_run *run, const struct verify_result *r
 		      " (on %s, by uncore %s). COUNTED is what the counters say of each byte "
 		      "that was moved.\n",
 		      run->date, run->version);
+	if (known)
+		buffer_puts(to,
+			    "Of clocks and power it is what they say divided by what is known.\n");
 }
 
 static void put_record(struct out *out, const struct verify_run *run, const struct verify_result *r)
@@ -153,6 +164,10 @@ static void put_record(struct out *out, const struct verify_run *run, const stru
 		{"verdict", value_text(verify_verdicts[r->verdict])},
 		{"fault", value_text(r->fault)},
 		{"reason", value_text(*r->reason ? r->reason : NULL)},
+		{"value", value_real(r->value)},
+		{"known", value_real(r->known)},
+		{"unit", value_text(r->unit)},
+		{"basis", value_text(r->basis)},
 		{0},
 	};
 

@@ -78,10 +78,12 @@ static void put_series(struct buffer *to, const struct verify_series *s)
 		for (size_t k = 0; k < s->cell_count; k++) {
 			const struct verify_reading *r = &s->readings[i * s->cell_count + k];
 
-			if (isfinite(r->amount) && isfinite(r->seconds))
-				buffer_printf(to, " %.0f@%.9f", r->amount, r->seconds);
-			else
+			if (!isfinite(r->amount) || !isfinite(r->seconds))
 				buffer_puts(to, " -");
+			else if (fabs(r->amount) < 1e6) /* joules have fractions */
+				buffer_printf(to, " %.10g@%.9f", r->amount, r->seconds);
+			else
+				buffer_printf(to, " %.0f@%.9f", r->amount, r->seconds);
 		}
 		buffer_puts(to, "\n");
 	}
@@ -100,6 +102,18 @@ static void put_cells(struct buffer *to, const struct verify_run *run, size_t fr
 	}
 }
 
+/* Facts that are not known are left out. */
+static void put_facts(struct buffer *to, const struct verify_run *run)
+{
+	if (run->transfers > 0)
+		buffer_printf(to, "\tmodules %.3f %s\n", run->transfers,
+			      run->rated ? "rated" : "configured");
+	if (run->limit > 0)
+		buffer_printf(to, "\tlimit %.3f\n", run->limit);
+	if (*run->hypervisor)
+		buffer_printf(to, "\thypervisor %s\n", run->hypervisor);
+}
+
 /* Cells stand before the first series that counted them. */
 void verify_put_run(struct buffer *to, const struct verify_run *run)
 {
@@ -107,6 +121,7 @@ void verify_put_run(struct buffer *to, const struct verify_run *run)
 
 	buffer_printf(to, ENTRY "\n\tversion %d\n\tuncore %s\n\tdate %s\n\tcache %.0f\n", VERSION,
 		      run->version, run->date, run->cache);
+	put_facts(to, run);
 	for (size_t i = 0; i < run->series_count; i++) {
 		const struct verify_series *s = &run->series[i];
 		const size_t end = s->first_cell + s->cell_count;
@@ -161,7 +176,7 @@ static const char *take_round(struct verify_run *run, const char *text)
 		}
 		if (*text++ != ' ' || !take_number(&text, &r[i].amount) || *text++ != '@' ||
 		    !take_number(&text, &r[i].seconds))
-			return "a round needs a reading of each cell: BYTES@SECONDS, or -";
+			return "a round needs a reading of each cell: AMOUNT@SECONDS, or -";
 	}
 	return *text ? "a round has more readings than there are cells" : NULL;
 }
@@ -262,6 +277,23 @@ static const char *take_alternative(struct verify_run *run, const char *text)
 	return NULL;
 }
 
+static bool take_fact(struct verify_run *run, const char *line)
+{
+	char speed[16];
+
+	if (take_label(&line, "modules "))
+		return take_number(&line, &run->transfers) && take_label(&line, " ") &&
+		       take_word(&line, speed, sizeof(speed)) && !*line &&
+		       ((run->rated = strcmp(speed, "rated") == 0) ||
+			strcmp(speed, "configured") == 0);
+	if (take_label(&line, "limit "))
+		return take_number(&line, &run->limit) && !*line;
+	if (!take_label(&line, "hypervisor ") || !*line)
+		return false;
+	snprintf(run->hypervisor, sizeof(run->hypervisor), "%s", line);
+	return true;
+}
+
 static const char *take_head(struct verify_run *run, const char *line)
 {
 	int version;
@@ -274,6 +306,8 @@ static const char *take_head(struct verify_run *run, const char *line)
 	    (take_label(&line, "date ") && take_word(&line, run->date, sizeof(run->date))))
 		return NULL;
 	if (take_label(&line, "cache ") && take_number(&line, &run->cache))
+		return NULL;
+	if (take_fact(run, line))
 		return NULL;
 	return "not a line of a report";
 }

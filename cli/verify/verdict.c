@@ -456,10 +456,9 @@ static judge_check *const stream_checks[] = {
 };
 
 static judge_check *const *const checks_of[VERIFY_GROUPS] = {
-	[VERIFY_MEMORY] = stream_checks,
-	[VERIFY_LINKS] = stream_checks,
-	[VERIFY_AGENTS] = stream_checks,
-	[VERIFY_FABRIC] = stream_checks,
+	[VERIFY_MEMORY] = stream_checks, [VERIFY_LINKS] = stream_checks,
+	[VERIFY_AGENTS] = stream_checks, [VERIFY_FABRIC] = stream_checks,
+	[VERIFY_POWER] = power_checks,   [VERIFY_CLOCKS] = clock_checks,
 };
 
 static void judge_own(struct judged *j)
@@ -537,7 +536,9 @@ static struct verify_result *add_result(struct results *all, const struct judged
 	*r = (struct verify_result){.series = j->series,
 				    .cell = &j->run->cells[cell],
 				    .fit = j->fits[cell],
-				    .share = NAN};
+				    .share = NAN,
+				    .value = NAN,
+				    .known = NAN};
 	for (size_t i = 0; i < j->series->round_count; i++)
 		if (isfinite(verify_reading_of(j->series, i, cell)->amount))
 			r->moved += j->series->moved[i];
@@ -589,7 +590,8 @@ static void judge_series(struct results *all, const struct verify_run *run,
 			continue;
 		}
 		/* What comes from afar is no news for them. */
-		if (has_one_node(run, s) && !verify_is_far(s))
+		if (checks_of[j.expected->group] == stream_checks && has_one_node(run, s) &&
+		    !verify_is_far(s))
 			add_channels(all, &j, *j.result);
 	}
 	free(fits);

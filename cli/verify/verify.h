@@ -61,7 +61,7 @@ struct verify_alternative {
 };
 #define VERIFY_ALTERNATIVES 4
 
-/* What a row of the monitor covers. */
+/* What a row of the monitor covers, or a witness: it reads the same in another way, and its family has its name. */
 struct verify_cell {
 	char metric[48], family[64];
 	struct verify_alternative alternatives[VERIFY_ALTERNATIVES];
@@ -93,7 +93,11 @@ struct verify_series {
 struct verify_run {
 	char version[32], date[16]; /* of uncore; when it ran */
 	double cache;               /* bytes of the last-level caches of a socket; 0: not known */
-	struct verify_cell *cells;  /* what is counted together stands together */
+	double transfers;    /* million per second, of the slowest memory module; 0: not known */
+	bool rated;          /* their configured speed is not known */
+	double limit;        /* watts that a package may draw; 0: not known */
+	char hypervisor[32]; /* of a virtual machine; "": none */
+	struct verify_cell *cells; /* what is counted together stands together */
 	size_t cell_count;
 	size_t first_cell; /* of the series that are added next */
 	struct verify_series *series;
@@ -143,6 +147,8 @@ enum verify_group {
 	VERIFY_LINKS,  /* between sockets */
 	VERIFY_AGENTS, /* home agents: by whom */
 	VERIFY_FABRIC, /* between caches and controllers */
+	VERIFY_POWER,  /* energy */
+	VERIFY_CLOCKS, /* cycles */
 	VERIFY_GROUPS,
 };
 
@@ -178,6 +184,15 @@ bool verify_expects(const struct verify_expectation *e, enum verify_load load, b
 bool verify_is_expected(const struct verify_series *s, const struct verify_cell *c);
 bool verify_is_far(const struct verify_series *s);
 
+/* What reads the same as a metric of this family, in another way. */
+struct verify_witness {
+	const char *metric, *family;
+	const char *name;   /* the family of its own cells */
+	const char *domain; /* of powercap; NULL: it is not that */
+};
+const struct verify_witness *verify_witness(const char *metric); /* NULL: nothing does */
+bool verify_is_witness(const struct verify_cell *c);
+
 /* ---- fit: fit.c ---- */
 
 /* counted = slope x moved + rate x seconds */
@@ -206,6 +221,9 @@ struct verify_result {
 	struct verify_fit fit; /* NaN: none */
 	double moved;          /* bytes in all rounds that count */
 	double share;          /* of a channel: of an even share, else NaN */
+	/* Where `fit` has the ratio of two values that must be equal: what is counted and what is known. Else NaN. */
+	double value, known;
+	const char *unit, *basis; /* of these; from where it is known */
 	enum verify_verdict verdict;
 	const char *fault; /* its short name; NULL: none that is known */
 	char reason[240];  /* "": none */

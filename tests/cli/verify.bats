@@ -225,9 +225,93 @@ setup() {
 	if "$UNCORE" list metrics memory.read.bandwidth | grep -q memory.read.bandwidth; then
 		skip 'this machine counts memory'
 	fi
-	refuses 3 "$UNCORE" verify -o none.uncore
+	refuses 3 "$UNCORE" verify -M 'memory.*,link.*' -o none.uncore
 	says 'there is nothing to verify: verify needs PMUs of memory channels or controllers'
 	[ ! -e none.uncore ]
+	if "$UNCORE" list metrics clock.tsc.frequency | grep -q clock.tsc.frequency; then
+		run --separate-stderr "$UNCORE" verify --time 2s -j
+		says 'note: neither memory nor links can be verified here: memory.read.bandwidth' \
+			'verify keeps CPU [0-9, ]+ busy now and then, for about 2 s in all'
+	fi
+}
+
+@test "the time-stamp counter of this machine is proved" {
+	"$UNCORE" list metrics clock.tsc.frequency | grep -q clock.tsc.frequency || skip 'it has none'
+	expect 0 "$UNCORE" verify -M clock.tsc.frequency --time 2s -o tsc.uncore
+	shows ' 0 +spin +clock.tsc.frequency +socket 0 .* 1.000[0-9] .* proved' 'RDTSC: [0-9.]+ GHz, 0.0[0-9] % apart'
+	grep -q $'^\tcell clock.tsc.frequency rdtsc socket 0 channel -1$' tsc.uncore
+	expect 0 "$UNCORE" verify --show tsc.uncore -j
+	helper check-schema <<<"$output"
+	[ "$(jq -c '[.direction, .unit, .basis, .verdict, (.counted - 1 | fabs | . < 0.001)]' <<<"$output")" = \
+		'["spin","Hz","rdtsc","proved",true]' ]
+	# The ticks of two CPUs, and of a counter that stands.
+	awk '/^\tround/ {split($3, r, "@"); $3 = 2 * r[1] "@" r[2]; $0 = "\tround " $2 " " $3 " " $4} {print}' OFMT=%.0f CONVFMT=%.0f tsc.uncore >two.uncore
+	expect 1 "$UNCORE" verify --show two.uncore
+	shows ' off' '2 times RDTSC: the ticks of 2 CPUs are added'
+}
+
+# busy METRIC FAMILY IDLE BUSY FACTOR WITNESS FACTS...: in busy.uncore a series of a busy CPU. IDLE is counted in each
+# second and BUSY more in those that the CPU is busy. The counter has FACTOR of it and the witness all, if there is one.
+busy() {
+	python3 -S - "$SPR" "$@" >busy.uncore <<-'PYTHON'
+		import random, sys
+		machine, metric, family, idle, busy, factor, witness, *facts = sys.argv[1:]
+		random.seed(16)
+		print(open(machine).read(), end="")
+		print("uncore/verify:\n\tversion 1\n\tuncore 0.1.0\n\tdate 2026-12-01\n\tcache 33554432")
+		for fact in facts:
+		    print(f"\t{fact}")
+		for name in (family, witness):
+		    if name != "-":
+		        print(f"\tcell {metric} {name} socket 0 channel -1")
+		print("\tseries spin node 0 socket 0 cpu 1 of 0 memory 0 elsewhere 0")
+		for amount in (0, 4, 1, 2, 2, 0, 4, 1, 4, 2, 0, 1):
+		    seconds, spun = 0.5 + random.random() / 1000, amount / 16
+		    all = float(idle) * seconds + float(busy) * spun
+		    print(f"\tround {spun * 1e9:.0f} {all * float(factor):.9g}@{seconds:.9f}",
+		          *[f"{all:.9g}@{seconds:.9f}"] * (witness != "-"))
+	PYTHON
+}
+
+@test "power is proved by powercap, and its faults are named" {
+	busy power.package power 40 8 1 powercap 'limit 250'
+	expect 0 "$UNCORE" verify --show busy.uncore
+	shows '^NODE +DIRECTION +METRIC ' ' 0 +spin +power.package +socket 0 +1.3.. s +1.0000 .*proved' \
+		'powercap: 41...+ W; 8.0.+ W more when a CPU is busy' 'Of clocks and power it is what they say divided by what is known.'
+	expect 0 "$UNCORE" verify --show busy.uncore -j
+	helper check-schema <<<"$output"
+	[ "$(jq -c '[(.counted * 1e6 | round), .unit, .basis, .others, .value == .known]' <<<"$output")" = '[1000000,"W","powercap",null,true]' ]
+	busy power.package power 40 8 1e6 powercap
+	found busy 1 'microjoules are taken for joules'
+	busy power.package power 40 8 2 powercap
+	found busy 1 'two dies or packages are added'
+	busy power.memory power 3 0 4 powercap
+	found busy 1 'memory has units of 15.3 uJ'
+	busy power.package power 40 8 0.9 powercap
+	found busy 1 'the factor is 0.9000: powercap counts 11.1 % more'
+	busy power.package power 40 8 0 powercap
+	found busy 1 'nothing is counted'
+	# What stands still in a virtual machine, and what nothing else tells, is no fault.
+	busy power.package power 0 0 1 - 'hypervisor KVM'
+	found busy 3 'in a virtual machine \(KVM\) energy is often not counted'
+	busy power.package power 40 8 1 -
+	found busy 3 'nothing else tells the unit'
+	busy power.package power 40 0 1 powercap
+	found busy 3 'too little to tell'
+}
+
+@test "the clock of memory is half of its transfers, and other clocks are named" {
+	busy memory.clock.frequency intel-imc 2.4e9 0 1 - 'modules 4800.000 configured'
+	expect 0 "$UNCORE" verify --show busy.uncore
+	shows ' 0 +spin +memory.clock.frequency +socket 0 .* 1.0000 .*proved' 'modules at 4800 MT/s, 0.00 % apart'
+	busy memory.clock.frequency intel-imc 2.4e9 0 0.5 - 'modules 4800.000 configured'
+	found busy 1 "half of the clock of modules at 4800 MT/s: HCLK, or the controllers' clock of gear 2, is taken"
+	busy memory.clock.frequency intel-imc 2.4e9 0 2 - 'modules 4800.000 configured'
+	found busy 1 'twice the clock of modules at 4800 MT/s'
+	busy memory.clock.frequency intel-imc 2e9 0 1 - 'modules 4800.000 rated'
+	found busy 3 'modules rated 4800 MT/s may run slower'
+	busy memory.clock.frequency intel-imc 2.4e9 0 1 -
+	found busy 3 'the speed of the memory modules is not known'
 }
 
 # block: counters of reads that count nothing, in $PWD; `verify` with them takes the way of all others.

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+#include "verify/witness.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "cli.h"
+
+#define NEAR_NS 2000 /* of the clock before and after: otherwise something came between */
+#define TRIES 10
+
+static uint64_t raw_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC_RAW, &t);
+	return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
+}
+
+/* ---- the time-stamp counter ---- */
+
+#ifdef __x86_64__
+#include <immintrin.h>
+
+/* At the moment that `ns` has. */
+static uint64_t read_ticks(uint64_t *ns)
+{
+	uint64_t ticks = 0;
+
+	for (int i = 0; i < TRIES; i++) {
+		uint64_t before = raw_ns(), after;
+
+		_mm_lfence();
+		ticks = __rdtsc();
+		_mm_lfence();
+		after = raw_ns();
+		*ns = before + (after - before) / 2;
+		if (after - before < NEAR_NS)
+			break;
+	}
+	return ticks;
+}
+#define HAS_TICKS true
+#else
+static uint64_t read_ticks(uint64_t *ns)
+{
+	*ns = raw_ns();
+	return 0;
+}
+#define HAS_TICKS false
+#endif
+
+/* ---- all of them ---- */
+
+void witnesses_open(struct witnesses *w, const char *root)
+{
+	*w = (struct witnesses){0};
+	powercap_find(&w->powercap, root);
+}
+
+void witnesses_close(struct witnesses *w)
+{
+	powercap_free(&w->powercap);
+	free(w->items);
+	*w = (struct witnesses){0};
+}
+
+/* In seconds and joules or ticks since the reading before. */
+static struct verify_reading take(struct witnesses *w, struct witness *of, int socket)
+{
+	const struct witness before = *of;
+	double amount;
+
+	if (of->domain) {
+		amount = powercap_take(&w->powercap, of->domain, socket);
+		of->ns = raw_ns();
+	} else {
+		of->ticks = read_ticks(&of->ns);
+		amount = (double)(of->ticks - before.ticks);
+	}
+	return (struct verify_reading){amount, (double)(of->ns - before.ns) / 1e9};
+}
+
+void witnesses_begin(struct witnesses *w, struct verify_run *run)
+{
+	const size_t end = run->cell_count;
+
+	w->count = 0;
+	for (size_t i = run->first_cell; i < end; i++) {
+		struct verify_cell cell = run->cells[i];
+		const struct verify_witness *known = verify_witness(cell.metric);
+		struct witness of = {.cell = run->cell_count};
+
+		if (!known || cell.channel >= 0 || strcmp(cell.family, known->family) != 0)
+			continue;
+		of.domain = known->domain;
+		if (of.domain ? !powercap_has(&w->powercap, of.domain, cell.socket) : !HAS_TICKS)
+			continue;
+		take(w, &of, cell.socket);
+		snprintf(cell.family, sizeof(cell.family), "%s", known->name);
+		verify_add_cell(run, &cell);
+		w->items = cli_realloc(w->items, w->count + 1, sizeof(*w->items));
+		w->items[w->count++] = of;
+	}
+}
+
+void witnesses_read(struct witnesses *w, const struct verify_run *run, struct verify_reading *into)
+{
+	for (size_t i = 0; i < w->count; i++) {
+		const size_t cell = w->items[i].cell;
+
+		into[cell - run->first_cell] = take(w, &w->items[i], run->cells[cell].socket);
+	}
+}
