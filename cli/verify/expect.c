@@ -78,6 +78,7 @@ const struct verify_load_words verify_load_words[VERIFY_LOADS] = {
 	[VERIFY_READ] = {"read", "B", "reads"},
 	[VERIFY_WRITE] = {"write", "B", "writes"},
 	[VERIFY_SPIN] = {"spin", "ns", "is busy"},
+	[VERIFY_CHASE] = {"chase", "loads", "loads"},
 };
 
 const struct verify_expectation *verify_expectation_at(size_t i)

@@ -157,7 +157,7 @@ static void drain(void)
 
 /* ---- memory ---- */
 
-static bool stopped(int stop_fd)
+bool verify_stopped(int stop_fd)
 {
 	struct pollfd fd = {.fd = stop_fd, .events = POLLIN};
 
@@ -183,7 +183,7 @@ static int populate(const struct verify_stream *s, int stop_fd)
 {
 	for (size_t at = 0, part; at < s->size; at += part) {
 		part = s->size - at < POPULATE ? s->size - at : POPULATE;
-		if (stopped(stop_fd))
+		if (verify_stopped(stop_fd))
 			return -EINTR;
 		if (madvise(s->base + at, part, POPULATE_WRITE) == 0)
 			continue;
@@ -229,7 +229,7 @@ int verify_stream_move(struct verify_stream *s, enum verify_load load, size_t by
 	while (bytes) {
 		size_t part = bytes < CHUNK ? bytes : CHUNK;
 
-		if (stopped(stop_fd))
+		if (verify_stopped(stop_fd))
 			return -EINTR;
 		part = part < s->size - s->at ? part : s->size - s->at;
 		if (load == VERIFY_WRITE)

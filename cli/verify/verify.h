@@ -15,6 +15,7 @@ enum verify_load {
 	VERIFY_READ,  /* loads from memory, in bytes */
 	VERIFY_WRITE, /* stores to memory, in bytes */
 	VERIFY_SPIN,  /* a busy CPU, in nanoseconds */
+	VERIFY_CHASE, /* loads from memory, each of which needs the one before */
 	VERIFY_LOADS,
 };
 
@@ -51,6 +52,22 @@ int verify_stream_elsewhere(const struct verify_stream *s, size_t *pages);
 
 /* Arithmetic that draws power, until the thread has had so many nanoseconds of CPU time. */
 struct verify_work verify_spin_work(void);
+bool verify_stopped(int stop_fd);
+
+/* ---- chasing: chase.c ---- */
+
+/* Loads from a stream's memory: one line of each two, in a random order that is one cycle over all of them. */
+struct verify_chase {
+	const char *at;   /* what is loaded next; the address behind it is there */
+	double loads, ns; /* so far, and how long they took on this CPU */
+};
+
+/* Takes the whole of the memory. -EINTR as above. */
+int verify_chase_open(struct verify_chase *c, struct verify_stream *s, int stop_fd);
+/* Loads exactly so many lines, one after another. */
+int verify_chase_load(struct verify_chase *c, size_t loads, int stop_fd);
+struct verify_work verify_chase_work(struct verify_chase *c);
+#define VERIFY_CHASE_STEP ((size_t)128) /* bytes of memory for each line */
 
 /* ---- readings: report.c ---- */
 
@@ -170,7 +187,7 @@ struct verify_expectation {
 /* What is printed of a load. */
 struct verify_load_words {
 	const char *name; /* in reports and tables: "read" */
-	const char *unit; /* of the amounts: "B" */
+	const char *unit; /* of the amounts: "B", or the word of a count */
 	const char *does; /* what its node does: "reads" */
 };
 extern const struct verify_load_words verify_load_words[VERIFY_LOADS];
