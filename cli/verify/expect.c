@@ -36,6 +36,13 @@ enum { NOWHERE, HOME, MOVER }; /* the socket of the memory, and that of the CPU 
 			0               \
 		}                       \
 	}
+#define CHASES(near, far)                    \
+	{                                    \
+		{[VERIFY_CHASE] = near},     \
+		{                            \
+			[VERIFY_CHASE] = far \
+		}                            \
+	}
 
 /* In the order in which they are judged. Links carry what is moved between sockets, and nothing else. */
 static const struct verify_expectation expectations[] = {
@@ -63,6 +70,13 @@ static const struct verify_expectation expectations[] = {
 	{"power.cores", "energy of the cores", VERIFY_POWER, 0, BUSY},
 	{"power.memory", "energy of the memory", VERIFY_POWER, 0, BUSY},
 	{"power.platform", "energy of the platform", VERIFY_POWER, 0, BUSY},
+	/* Where reads miss the caches. Whether reads of all memory have those of other sockets differs. */
+	{"cache.miss.latency", "loads", VERIFY_LATENCIES, 0, CHASES(MOVER, MOVER)},
+	{"memory.read.latency", "loads", VERIFY_LATENCIES, 0, CHASES(HOME, NOWHERE)},
+	{"memory.local.read.latency", "local loads", VERIFY_LATENCIES, 0, CHASES(HOME, NOWHERE)},
+	{"memory.remote.read.latency", "loads from other sockets", VERIFY_LATENCIES, 0,
+	 CHASES(NOWHERE, MOVER)},
+	{"dram.read.queue.latency", "loads", VERIFY_QUEUES, 0, CHASES(HOME, HOME)},
 };
 #define COUNT (sizeof(expectations) / sizeof(*expectations))
 
@@ -129,4 +143,9 @@ bool verify_is_witness(const struct verify_cell *c)
 	const struct verify_witness *w = verify_witness(c->metric);
 
 	return w && strcmp(c->family, w->name) == 0;
+}
+
+bool verify_is_latency(const struct verify_expectation *e)
+{
+	return e->group == VERIFY_LATENCIES || e->group == VERIFY_QUEUES;
 }

@@ -38,5 +38,12 @@ void judge_compare(struct judged *j, double value, double known, double error, c
 /* Of VERIFY_POWER and VERIFY_CLOCKS; end with NULL. */
 extern judge_check *const power_checks[];
 extern judge_check *const clock_checks[];
+/* The rounds themselves allow a verdict. */
+judge_check judge_rounds;
+/* A socket's cell of the same family and group that has a slope, and that has to count nothing of it. */
+bool judge_is_other(const struct judged *j, size_t cell);
+
+/* latency.c */
+extern judge_check *const latency_checks[];
 
 #endif

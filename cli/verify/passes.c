@@ -19,27 +19,18 @@
 
 /* ---- the monitor ---- */
 
-static bool is_chosen(const struct verify *v, const char *metric)
+static bool is_chosen(const struct verify *v, const struct verify_expectation *e)
 {
 	struct buffer list = {0};
-	bool chosen = !v->o->metrics;
+	bool chosen = !v->o->metrics && e->group != VERIFY_QUEUES;
 	char *rest, *pattern;
 
-	buffer_puts(&list, chosen ? "" : v->o->metrics);
+	buffer_puts(&list, v->o->metrics ? v->o->metrics : "");
 	rest = list.data;
 	while (!chosen && (pattern = strsep(&rest, ",")))
-		chosen = fnmatch(pattern, metric, 0) == 0;
+		chosen = fnmatch(pattern, e->metric, 0) == 0;
 	buffer_free(&list);
 	return chosen;
-}
-
-/* Clocks and power need a busy CPU only. */
-static bool is_moved(const struct verify_expectation *e)
-{
-	for (unsigned far = 0; far < 2; far++)
-		if (verify_expects(e, VERIFY_READ, far) || verify_expects(e, VERIFY_WRITE, far))
-			return true;
-	return false;
 }
 
 static int add_metrics(struct verify *v, bool *added, char *why, size_t room)
@@ -51,17 +42,20 @@ static int add_metrics(struct verify *v, bool *added, char *why, size_t room)
 	for (size_t i = 0; (e = verify_expectation_at(i)); i++) {
 		int err;
 
-		if (!is_chosen(v, e->metric))
+		if (!is_chosen(v, e))
 			continue;
 		chosen = true;
 		err = uncore_monitor_add_metrics(v->monitor, e->metric);
 		if (err && err != -ENODEV)
 			return cli_fail(v->cli, err);
 		*added = *added || !err;
-		v->moves = v->moves || (!err && is_moved(e));
+		for (unsigned load = 0; !err && load < VERIFY_LOADS; load++)
+			if (verify_expects(e, load, false) || verify_expects(e, load, true))
+				v->loads |= 1u << load;
 		if (err && !*why)
 			snprintf(why, room, "%s", uncore_error(v->cli->u));
 	}
+	v->moves = v->loads & ~(1u << VERIFY_SPIN);
 	if (chosen)
 		return CLI_OK;
 	for (size_t i = 0; (e = verify_expectation_at(i)); i++)
@@ -172,6 +166,34 @@ static double amount_of(const struct uncore_row *row)
 	return row->value * (isfinite(row->weight) ? row->weight : row->counted.seconds);
 }
 
+/* A latency without requests has no value, and is nothing all the same: all of its counters ran, and the first one of the
+ * formula, which is of time, has counted nothing. */
+static bool is_idle(const struct uncore_sample *sample, size_t row)
+{
+	const size_t instances = uncore_sample_row(sample, row)->counted.instances;
+	const struct uncore_input *inputs;
+	size_t count;
+
+	inputs = uncore_sample_inputs(sample, row, &count);
+	for (size_t i = 0; i < count; i++)
+		if (inputs[i].counters != instances || inputs[i].running_ns != inputs[i].enabled_ns)
+			return false;
+	return count && !inputs[0].count;
+}
+
+static void read_latency(const struct uncore_sample *sample, size_t at, bool whole,
+			 struct verify_reading *into)
+{
+	const struct uncore_row *row = uncore_sample_row(sample, at);
+
+	if (whole) {
+		into->amount = amount_of(row) * 1e9;
+		into->requests = row->weight;
+	} else if (!isfinite(row->value) && is_idle(sample, at)) {
+		into->amount = 0;
+	}
+}
+
 /* A suspect row is what is to be judged; one that was multiplexed, or lacks counters, tells nothing. */
 static int read_cells(void *context, struct verify_reading *into)
 {
@@ -186,8 +208,10 @@ static int read_cells(void *context, struct verify_reading *into)
 		bool whole = (row->quality == UNCORE_MEASURED || row->quality == UNCORE_SUSPECT) &&
 			     !(row->counted.coverage < 0.999);
 
-		*into = (struct verify_reading){NAN, row->counted.seconds};
-		if (whole)
+		*into = (struct verify_reading){.amount = NAN, .seconds = row->counted.seconds};
+		if (verify_is_latency(verify_expectation(v->run.cells[i].metric)))
+			read_latency(v->sample, v->rows[i], whole, into);
+		else if (whole)
 			into->amount = amount_of(row);
 	}
 	return err;
@@ -272,19 +296,39 @@ static int open_stream(struct verify *v, const struct node *n, struct verify_str
 	return err;
 }
 
-static int move(struct verify *v, const struct node *n, const struct node *mover,
-		struct verify_stream *stream, enum verify_load load)
+static int run_on_stream(struct verify *v, struct verify_series *s, const struct node *n,
+			 const struct node *mover, const struct verify_stream *stream,
+			 const struct verify_work *work)
 {
-	const struct verify_work work = verify_stream_work(stream, load);
-	struct verify_series *s = add_series(v, load, n, mover);
 	size_t before = 0, after = 0;
 	int err = pin(mover->cpu);
 
 	s->memory = (double)n->memory;
 	err = err ? err : verify_stream_elsewhere(stream, &before);
-	err = err ? err : run_series(v, s, &work);
+	err = err ? err : run_series(v, s, work);
 	err = err ? err : verify_stream_elsewhere(stream, &after);
 	s->elsewhere = before > after ? before : after;
+	return err;
+}
+
+static int move(struct verify *v, const struct node *n, const struct node *mover,
+		struct verify_stream *stream, enum verify_load load)
+{
+	const struct verify_work work = verify_stream_work(stream, load);
+
+	return run_on_stream(v, add_series(v, load, n, mover), n, mover, stream, &work);
+}
+
+static int chase(struct verify *v, const struct node *n, const struct node *mover,
+		 const struct verify_stream *stream, struct verify_chase *c)
+{
+	const struct verify_work work = verify_chase_work(c);
+	struct verify_series *s = add_series(v, VERIFY_CHASE, n, mover);
+	int err;
+
+	c->loads = c->ns = 0;
+	err = run_on_stream(v, s, n, mover, stream, &work);
+	s->load_ns = c->loads > 0 ? c->ns / c->loads : 0;
 	return err;
 }
 
@@ -332,20 +376,47 @@ static int spin_node(struct verify *v, const struct node *n)
 	return err ? err : run_series(v, add_series(v, VERIFY_SPIN, n, n), &work);
 }
 
+/* ---- chases ---- */
+
+static int chase_node(struct verify *v, const struct node *n)
+{
+	const struct node *movers[] = {n, far_node(v, n)};
+	struct verify_stream stream = {0};
+	struct verify_chase c;
+	int err;
+
+	if (n->bare ||
+	    (!is_needed(&v->run, VERIFY_CHASE, false) && !is_needed(&v->run, VERIFY_CHASE, true)))
+		return 0;
+	err = pin(n->cpu);
+	cli_wait("node %d: getting memory", n->id);
+	err = err ? err : open_stream(v, n, &stream);
+	err = err ? err : verify_chase_open(&c, &stream, v->signals.stop_fd);
+	for (unsigned far = 0; far < 2 && movers[far]; far++)
+		if (!err && is_needed(&v->run, VERIFY_CHASE, far))
+			err = chase(v, n, movers[far], &stream, &c);
+	verify_stream_close(&stream);
+	return err;
+}
+
 /* ---- passes ---- */
 
 /* What is done with each node in a pass, if its cells need it. */
 static const struct {
 	int (*run)(struct verify *v, const struct node *n);
 	size_t near, far; /* series at most */
+	unsigned loads;   /* none of them if no metric needs any of these, a bit for each */
 } kinds[] = {
-	{move_node, 2, 2},
-	{spin_node, 1, 0},
+	{move_node, 2, 2, 1u << VERIFY_READ | 1u << VERIFY_WRITE},
+	{chase_node, 1, 1, 1u << VERIFY_CHASE},
+	{spin_node, 1, 0, 1u << VERIFY_SPIN},
 };
 #define KINDS (sizeof(kinds) / sizeof(*kinds))
 
 static size_t series_of_kind(const struct verify *v, size_t kind, const struct node *n)
 {
+	if (!(v->loads & kinds[kind].loads))
+		return 0;
 	return kinds[kind].near + (far_node(v, n) ? kinds[kind].far : 0);
 }
 

@@ -43,6 +43,7 @@ struct verify {
 	cpu_set_t cpus; /* before it was pinned */
 	uint64_t round_ns, end_ns;
 	size_t series_left; /* of all passes */
+	unsigned loads;     /* that metrics need, a bit for each */
 };
 
 /* The nodes with memory. The last CPU of each: interrupts and the first programs use the first ones. */

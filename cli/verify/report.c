@@ -53,7 +53,8 @@ struct verify_reading *verify_add_round(struct verify_series *series, double mov
 		cli_realloc(series->readings, (rounds + 1) * cells, sizeof(*series->readings));
 	series->moved[rounds] = moved;
 	for (size_t i = 0; i < cells; i++)
-		series->readings[rounds * cells + i] = (struct verify_reading){NAN, NAN};
+		series->readings[rounds * cells + i] =
+			(struct verify_reading){.amount = NAN, .seconds = NAN};
 	return series->readings + rounds * cells;
 }
 
@@ -69,10 +70,12 @@ const struct verify_reading *verify_reading_of(const struct verify_series *s, si
 
 static void put_series(struct buffer *to, const struct verify_series *s)
 {
-	buffer_printf(to,
-		      "\tseries %s node %d socket %d cpu %d of %d memory %.0f elsewhere %zu%s\n",
+	buffer_printf(to, "\tseries %s node %d socket %d cpu %d of %d memory %.0f elsewhere %zu%s",
 		      verify_load_words[s->load].name, s->node, s->socket, s->cpu, s->cpu_socket,
 		      s->memory, s->elsewhere, s->bare ? BARE : "");
+	if (s->load_ns > 0)
+		buffer_printf(to, " ns %.3f", s->load_ns);
+	buffer_puts(to, "\n");
 	for (size_t i = 0; i < s->round_count; i++) {
 		buffer_printf(to, "\tround %.0f", s->moved[i]);
 		for (size_t k = 0; k < s->cell_count; k++) {
@@ -84,6 +87,8 @@ static void put_series(struct buffer *to, const struct verify_series *s)
 				buffer_printf(to, " %.10g@%.9f", r->amount, r->seconds);
 			else
 				buffer_printf(to, " %.0f@%.9f", r->amount, r->seconds);
+			if (isfinite(r->amount) && r->requests > 0)
+				buffer_printf(to, "/%.0f", r->requests);
 		}
 		buffer_puts(to, "\n");
 	}
@@ -175,7 +180,8 @@ static const char *take_round(struct verify_run *run, const char *text)
 			continue;
 		}
 		if (*text++ != ' ' || !take_number(&text, &r[i].amount) || *text++ != '@' ||
-		    !take_number(&text, &r[i].seconds))
+		    !take_number(&text, &r[i].seconds) ||
+		    (*text == '/' && (text++, !take_number(&text, &r[i].requests))))
 			return "a round needs a reading of each cell: AMOUNT@SECONDS, or -";
 	}
 	return *text ? "a round has more readings than there are cells" : NULL;
@@ -233,7 +239,7 @@ static const char *take_series(struct verify_run *run, const char *text)
 	    !take_number(&text, &elsewhere) || elsewhere > 1e15 || !find_load(load, &s.load))
 		return "not a series";
 	s.bare = take_label(&text, BARE);
-	if (*text)
+	if ((take_label(&text, " ns ") && !take_number(&text, &s.load_ns)) || *text)
 		return "not a series";
 	if (run->first_cell == run->cell_count)
 		return "a series without cells";

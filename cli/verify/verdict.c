@@ -65,15 +65,13 @@ static const struct verify_expectation *expectation(const struct judged *j, size
 	return verify_expectation(j->run->cells[cell].metric);
 }
 
-/* Those of the same family and group that have a slope. */
 static bool is_comparable(const struct judged *j, size_t cell)
 {
 	return isfinite(j->fits[cell].slope) && expectation(j, cell)->group == j->expected->group &&
 	       strcmp(j->run->cells[cell].family, j->run->cells[j->own].family) == 0;
 }
 
-/* One that has to count nothing of it. */
-static bool is_other(const struct judged *j, size_t cell)
+bool judge_is_other(const struct judged *j, size_t cell)
 {
 	return j->run->cells[cell].channel < 0 && is_comparable(j, cell) &&
 	       !verify_is_expected(j->series, &j->run->cells[cell]);
@@ -183,7 +181,7 @@ static bool check_alternatives(struct judged *j)
 	return true;
 }
 
-static bool check_rounds(struct judged *j)
+bool judge_rounds(struct judged *j)
 {
 	const struct verify_series *s = j->series;
 	double cache = j->run->cache;
@@ -260,7 +258,7 @@ static bool check_quiet(struct judged *j)
 static const struct verify_cell *find_all(const struct judged *j, bool metric, bool socket)
 {
 	for (size_t i = 0; i < j->run->cell_count; i++)
-		if (is_other(j, i) && has_all(j, i) && is_same_metric(j, i) == metric &&
+		if (judge_is_other(j, i) && has_all(j, i) && is_same_metric(j, i) == metric &&
 		    (j->run->cells[i].socket == j->run->cells[j->own].socket) == socket)
 			return &j->run->cells[i];
 	return NULL;
@@ -337,7 +335,7 @@ static bool check_astray(struct judged *j)
 	for (size_t i = 0; i < j->run->cell_count; i++) {
 		const struct verify_fit *f = &j->fits[i];
 
-		if (!is_other(j, i) || f->error > ERROR_MOST ||
+		if (!judge_is_other(j, i) || f->error > ERROR_MOST ||
 		    fabs(f->slope) <= limits(j)->astray + 2 * f->error ||
 		    fabs(f->slope) <= fabs(share))
 			continue;
@@ -450,15 +448,16 @@ static bool check_slope(struct judged *j)
 
 /* All of these groups count what streams move. */
 static judge_check *const stream_checks[] = {
-	check_rounds,   check_kind,      check_quiet,  check_swapped,
+	judge_rounds,   check_kind,      check_quiet,  check_swapped,
 	check_allocate, check_both_ends, check_astray, check_alternatives,
 	check_channels, check_factors,   check_slope,  NULL,
 };
 
 static judge_check *const *const checks_of[VERIFY_GROUPS] = {
-	[VERIFY_MEMORY] = stream_checks, [VERIFY_LINKS] = stream_checks,
-	[VERIFY_AGENTS] = stream_checks, [VERIFY_FABRIC] = stream_checks,
-	[VERIFY_POWER] = power_checks,   [VERIFY_CLOCKS] = clock_checks,
+	[VERIFY_MEMORY] = stream_checks,     [VERIFY_LINKS] = stream_checks,
+	[VERIFY_AGENTS] = stream_checks,     [VERIFY_FABRIC] = stream_checks,
+	[VERIFY_POWER] = power_checks,       [VERIFY_CLOCKS] = clock_checks,
+	[VERIFY_LATENCIES] = latency_checks, [VERIFY_QUEUES] = latency_checks,
 };
 
 static void judge_own(struct judged *j)
@@ -538,7 +537,9 @@ static struct verify_result *add_result(struct results *all, const struct judged
 				    .fit = j->fits[cell],
 				    .share = NAN,
 				    .value = NAN,
-				    .known = NAN};
+				    .known = NAN,
+				    .requests = NAN,
+				    .latency = NAN};
 	for (size_t i = 0; i < j->series->round_count; i++)
 		if (isfinite(verify_reading_of(j->series, i, cell)->amount))
 			r->moved += j->series->moved[i];

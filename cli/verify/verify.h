@@ -89,8 +89,9 @@ struct verify_cell {
 
 /* Of one cell in one round. */
 struct verify_reading {
-	double amount;  /* bytes ...; NaN: not measured all the time on all counters */
+	double amount;  /* bytes; ns of a latency; NaN: not measured all the time on all counters */
 	double seconds; /* that its counters ran */
+	double requests; /* of a latency: that these ns are of */
 };
 
 /* The rounds of one CPU, node and load. */
@@ -100,6 +101,7 @@ struct verify_series {
 	int cpu, cpu_socket;
 	bool bare;                     /* the node has no CPUs of its own */
 	double memory;                 /* size of the stream in bytes */
+	double load_ns;                /* of a chase: how long a load took; else 0 */
 	size_t elsewhere;              /* pages on other nodes */
 	size_t first_cell, cell_count; /* that were counted meanwhile */
 	size_t round_count;
@@ -160,12 +162,14 @@ int verify_rounds(struct verify_series *series, const struct verify_work *work,
 
 /* Metrics of one group share the same data: what one lacks may be in the other. */
 enum verify_group {
-	VERIFY_MEMORY, /* controllers */
-	VERIFY_LINKS,  /* between sockets */
-	VERIFY_AGENTS, /* home agents: by whom */
-	VERIFY_FABRIC, /* between caches and controllers */
-	VERIFY_POWER,  /* energy */
-	VERIFY_CLOCKS, /* cycles */
+	VERIFY_MEMORY,    /* controllers */
+	VERIFY_LINKS,     /* between sockets */
+	VERIFY_AGENTS,    /* home agents: by whom */
+	VERIFY_FABRIC,    /* between caches and controllers */
+	VERIFY_POWER,     /* energy */
+	VERIFY_CLOCKS,    /* cycles */
+	VERIFY_LATENCIES, /* of reads that go to memory */
+	VERIFY_QUEUES,    /* the part of it in a controller's queue; on request only */
 	VERIFY_GROUPS,
 };
 
@@ -200,6 +204,8 @@ bool verify_expects(const struct verify_expectation *e, enum verify_load load, b
 /* Whether the cell has to count everything that the series moves; if not, it has to count nothing. */
 bool verify_is_expected(const struct verify_series *s, const struct verify_cell *c);
 bool verify_is_far(const struct verify_series *s);
+/* Its amounts are ns of requests. */
+bool verify_is_latency(const struct verify_expectation *e);
 
 /* What reads the same as a metric of this family, in another way. */
 struct verify_witness {
@@ -215,7 +221,7 @@ bool verify_is_witness(const struct verify_cell *c);
 /* counted = slope x moved + rate x seconds */
 struct verify_fit {
 	double slope, error; /* its standard error */
-	double rate;         /* what others moved, in bytes per second */
+	double rate;         /* what others moved, in bytes (ns ...) per second */
 	size_t count;        /* of rounds */
 };
 
@@ -236,11 +242,13 @@ struct verify_result {
 	const struct verify_series *series;
 	const struct verify_cell *cell;
 	struct verify_fit fit; /* NaN: none */
-	double moved;          /* bytes in all rounds that count */
+	double moved;          /* bytes or loads in all rounds that count */
 	double share;          /* of a channel: of an even share, else NaN */
 	/* Where `fit` has the ratio of two values that must be equal: what is counted and what is known. Else NaN. */
 	double value, known;
 	const char *unit, *basis; /* of these; from where it is known */
+	double requests;          /* of a latency: counted for each load, else NaN */
+	double latency;           /* ns of such a request; NaN: none */
 	enum verify_verdict verdict;
 	const char *fault; /* its short name; NULL: none that is known */
 	char reason[240];  /* "": none */

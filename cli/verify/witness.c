@@ -81,7 +81,8 @@ static struct verify_reading take(struct witnesses *w, struct witness *of, int s
 		of->ticks = read_ticks(&of->ns);
 		amount = (double)(of->ticks - before.ticks);
 	}
-	return (struct verify_reading){amount, (double)(of->ns - before.ns) / 1e9};
+	return (struct verify_reading){.amount = amount,
+				       .seconds = (double)(of->ns - before.ns) / 1e9};
 }
 
 void witnesses_begin(struct witnesses *w, struct verify_run *run)

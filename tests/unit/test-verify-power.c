@@ -78,9 +78,10 @@ static void make_run(struct verify_run *run, const struct planted *p)
 		double amount = p->idle * seconds * (1 + p->noise * normal()) + p->busy * busy;
 		struct verify_reading *r = verify_add_round(s, busy * 1e9);
 
-		r[0] = (struct verify_reading){amount * p->factor, seconds};
+		r[0] = (struct verify_reading){.amount = amount * p->factor, .seconds = seconds};
 		if (p->witness > 0)
-			r[1] = (struct verify_reading){amount * p->witness, seconds + 0.0001};
+			r[1] = (struct verify_reading){.amount = amount * p->witness,
+						       .seconds = seconds + 0.0001};
 	}
 }
 
@@ -346,7 +347,7 @@ static void witnesses_are_cells_beside_what_they_read(void **s)
 {
 	struct verify_run run = {0};
 	struct witnesses w;
-	struct verify_reading r[6] = {{0, 0}};
+	struct verify_reading r[6] = {{.amount = 0}};
 	struct tree t;
 
 	(void)s;

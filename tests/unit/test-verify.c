@@ -142,7 +142,7 @@ static void add_round(struct verify_run *run, struct verify_series *s, const str
 		}
 		if (run->cells[i].channel < 0) {
 			socket = i;
-			r[socket] = (struct verify_reading){0, seconds};
+			r[socket] = (struct verify_reading){.seconds = seconds};
 			continue;
 		}
 		r[i].seconds = seconds;
@@ -446,8 +446,9 @@ static void add_kind_series(struct verify_run *run, const struct kinds *k, int n
 				double part = node == 2 ? (package ? k->package : k->dram)
 							: (package ? k->cached : 1);
 
-				r[c] = (struct verify_reading){same ? part * moved : 0,
-							       ROUND + 0.001 * uniform()};
+				r[c] = (struct verify_reading){.amount = same ? part * moved : 0,
+							       .seconds =
+								       ROUND + 0.001 * uniform()};
 			}
 		}
 	}
@@ -867,7 +868,7 @@ static int read_memory(void *context, struct verify_reading *into)
 		assert_int_equal((m->at + (size_t)moved) % m->stream->size, m->stream->at);
 	m->at = m->stream->at;
 	m->then_ns = now;
-	*into = (struct verify_reading){moved + m->others * seconds, seconds};
+	*into = (struct verify_reading){.amount = moved + m->others * seconds, .seconds = seconds};
 	/* Three quarters of the next round later: it sleeps then. */
 	if (--m->stop_in == 0)
 		assert_int_equal(timerfd_settime(m->stop_fd, 0,

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: MIT */
+/* Latencies beside a pointer chase: what counters between the core and memory say that a load has waited there, and how
+ * long it took in all. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+#include "verify/judge.h"
+
+/* Requests of each load. What is counted in place of a load may be prefetched, too: the neighbour of its line is. */
+#define REQUESTS_LEAST 0.95
+#define REQUESTS_MOST 2.1
+#define REQUESTS_NONE 0.05
+#define HALF_OFF 0.02
+/* Beyond this there is no verdict: of a latency's standard error. The limits are further apart. */
+#define ERROR_MOST 0.05
+/* Of what a load takes: the two clocks are not the same, nor is the time between two loads nothing. */
+#define CLOCKS_OFF 0.02
+/* A time of which a factor of two would be seen: its lower limit is at least half of the upper one. */
+#define TIGHT 0.5
+/* No column of a DRAM is read sooner: the column access alone takes so long (JEDEC, tAA of DDR4 and DDR5). */
+#define DRAM_NS 12.0
+
+/* What a family's requests are. Those of Intel's caches and of AMD's L3 begin where a load misses that cache and end when its data
+ * are there. Before that the load has waited less than a hit of that cache takes, and such a hit takes less than half as long as a load from
+ * memory (with lmbench 25 to 27 ns of 90 ns on Skylake SP, at most 42 ns of 95 ns on Broadwell EP, and less of AMD's smaller
+ * caches: AnandTech, "Sizing Up Servers", July 2017). Of others it is not known how much of a load is before them. */
+static const struct unit {
+	const char *family;
+	double requests; /* of a load; NaN: it is sampled, or the documents do not say */
+	double least;    /* of what a load takes */
+} units[] = {
+	{"intel-cha", 1, TIGHT}, {"intel-cbox", 1, TIGHT},   {"intel-imc", 1, 0},
+	{"amd-l3", NAN, TIGHT},  {"nvidia-t410-cmem", 2, 0}, /* 32 bytes each */
+};
+static const struct unit unknown_unit = {"", NAN, 0};
+
+/* A cell's: ns of each load, requests of each load, and so ns of each request. */
+struct waited {
+	double requests, requests_error, others; /* requests per second */
+	double latency, error;                   /* NaN: there are no requests */
+};
+
+static const struct unit *unit_of(const struct judged *j)
+{
+	const char *family = j->run->cells[j->own].family;
+
+	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++)
+		if (strcmp(units[i].family, family) == 0)
+			return &units[i];
+	return &unknown_unit;
+}
+
+static void fit_requests(const struct verify_series *s, size_t cell, struct verify_fit *into)
+{
+	double *values = cli_realloc(NULL, 3 * s->round_count, sizeof(*values));
+	double *seconds = values + s->round_count, *requests = seconds + s->round_count;
+	size_t count = 0;
+
+	for (size_t i = 0; i < s->round_count; i++) {
+		const struct verify_reading *r = verify_reading_of(s, i, cell);
+
+		if (!r || !isfinite(r->amount) || !isfinite(r->seconds))
+			continue;
+		values[count] = s->moved[i];
+		seconds[count] = r->seconds;
+		requests[count++] = r->requests;
+	}
+	if (!verify_fit(into, values, seconds, requests, count))
+		*into = (struct verify_fit){NAN, NAN, NAN, count};
+	free(values);
+}
+
+/* The errors of the two are not independent, but in each other's favour: others' requests have both. */
+static struct waited waited_in(const struct judged *j, size_t cell)
+{
+	const struct verify_fit *time = &j->fits[cell];
+	struct verify_fit requests;
+	struct waited w;
+
+	fit_requests(j->series, cell, &requests);
+	w = (struct waited){requests.slope, requests.error, requests.rate, NAN, NAN};
+	if (requests.slope > 2 * requests.error) {
+		w.latency = time->slope / requests.slope;
+		w.error = fabs(w.latency) *
+			  hypot(time->error / time->slope, requests.error / requests.slope);
+	}
+	return w;
+}
+
+static struct waited own_of(const struct judged *j)
+{
+	return waited_in(j, j->own);
+}
+
+/* How many a load has there; of a unit that samples, as many as are counted at its own place. */
+static double whole_load(const struct judged *j, double own)
+{
+	double requests = unit_of(j)->requests;
+
+	return isfinite(requests) ? requests : fmax(own, 0);
+}
+
+/* ---- checks: true when they have concluded ---- */
+
+static bool check_chase(struct judged *j)
+{
+	const struct verify_series *s = j->series;
+	struct waited w = own_of(j);
+	/* One line of each two is loaded. */
+	double loaded = s->memory / 2, cache = j->run->cache;
+
+	j->result->requests = w.requests;
+	j->result->latency = w.latency;
+	if (loaded < 2 * cache)
+		judge_conclude(
+			j, VERIFY_UNKNOWN, NULL,
+			"caches of %.0f MiB may hold what was loaded: four times as much memory is "
+			"needed, and there were %.0f MiB",
+			cache / 0x1p20, s->memory / 0x1p20);
+	else if (!(s->load_ns > 0))
+		judge_conclude(j, VERIFY_UNKNOWN, NULL,
+			       "the report does not say how long a load took");
+	else
+		return false;
+	return true;
+}
+
+/* Of requests, where there may be none; of the latency, where there are some. */
+static bool check_busy(struct judged *j)
+{
+	struct waited w = own_of(j);
+	double whole = whole_load(j, w.requests);
+
+	if (w.requests_error <= REQUESTS_NONE * fmax(whole, w.requests) &&
+	    !(w.error > ERROR_MOST * w.latency))
+		return false;
+	judge_conclude(j, VERIFY_UNKNOWN, "busy",
+		       "other programs made %.0f requests each second here: with fewer, or with "
+		       "more --time, it can be told",
+		       fmax(w.others, 0));
+	return true;
+}
+
+/* The last cell that counts the loads, and should not: of the same metric or not, and of the same socket or not. Those of all
+ * loads come first, and are less to the point. */
+static const struct verify_cell *find_loads(const struct judged *j, bool metric, bool socket)
+{
+	const struct verify_cell *own = &j->run->cells[j->own], *found = NULL;
+
+	for (size_t i = 0; i < j->run->cell_count; i++) {
+		const struct verify_cell *c = &j->run->cells[i];
+		struct waited w;
+
+		if (!judge_is_other(j, i) || (strcmp(c->metric, own->metric) == 0) != metric ||
+		    (c->socket == own->socket) != socket)
+			continue;
+		w = waited_in(j, i);
+		if (w.requests >= REQUESTS_LEAST * whole_load(j, w.requests) && w.latency > 0)
+			found = c;
+	}
+	return found;
+}
+
+static bool check_nothing(struct judged *j)
+{
+	const struct verify_cell *sockets = find_loads(j, true, false);
+	const struct verify_cell *kinds = find_loads(j, false, true);
+	const struct verify_cell *both = find_loads(j, false, false);
+	struct waited w = own_of(j);
+
+	if (w.requests > REQUESTS_NONE * whole_load(j, w.requests) + 2 * w.requests_error)
+		return false;
+	if (sockets)
+		judge_conclude(
+			j, VERIFY_OFF, "sockets swapped",
+			"socket %d's counters count the loads of CPU %d, which is of socket %d",
+			sockets->socket, j->series->cpu, j->series->cpu_socket);
+	else if (kinds)
+		judge_conclude(j, VERIFY_OFF, "kinds swapped", "%s are counted as %s",
+			       j->expected->name, verify_expectation(kinds->metric)->name);
+	else if (both)
+		judge_conclude(j, VERIFY_OFF, "sockets and kinds swapped",
+			       "%s of node %d are counted as %s of socket %d", j->expected->name,
+			       j->series->node, verify_expectation(both->metric)->name,
+			       both->socket);
+	else
+		judge_conclude(j, VERIFY_OFF, "nothing", "none of the loads is counted");
+	return true;
+}
+
+/* A part of the loads is counted at another place. */
+static bool check_astray(struct judged *j)
+{
+	double whole = whole_load(j, own_of(j).requests);
+
+	for (size_t i = 0; i < j->run->cell_count; i++) {
+		const struct verify_cell *c = &j->run->cells[i];
+		struct waited w;
+
+		if (!judge_is_other(j, i))
+			continue;
+		w = waited_in(j, i);
+		if (!(w.requests - 2 * w.requests_error > REQUESTS_NONE * whole))
+			continue;
+		judge_conclude(j, VERIFY_OFF, "astray",
+			       "%.1f %% of the loads of node %d are counted as %s of socket %d",
+			       w.requests / whole * 100, j->series->node,
+			       verify_expectation(c->metric)->name, c->socket);
+		return true;
+	}
+	return false;
+}
+
+/* Caches may answer a part of the loads, but hardly half of them: their memory is much larger. */
+static bool check_requests(struct judged *j)
+{
+	struct waited w = own_of(j);
+	double whole = whole_load(j, w.requests);
+	double part = w.requests / whole, tolerance = 2 * w.requests_error / whole;
+
+	if (part >= REQUESTS_LEAST - tolerance && part <= REQUESTS_MOST + tolerance)
+		return false;
+	if (fabs(part - 0.5) <= HALF_OFF + tolerance)
+		judge_conclude(j, VERIFY_OFF, "half",
+			       "half of the loads are counted: every second request, or one of two "
+			       "PMUs is missing");
+	else if (part < REQUESTS_LEAST)
+		judge_conclude(j, VERIFY_UNKNOWN, NULL,
+			       "%.1f %% of the loads are counted: caches answered the others, or "
+			       "counters are missing",
+			       part * 100);
+	else
+		judge_conclude(j, VERIFY_OFF, "requests", "%.2f requests are counted for each load",
+			       w.requests);
+	return true;
+}
+
+/* The least time that a load can have waited there. */
+static double least_of(const struct judged *j)
+{
+	double share = unit_of(j)->least;
+
+	if (j->expected->group == VERIFY_QUEUES)
+		return 0;
+	return share > 0 ? share * j->series->load_ns : DRAM_NS;
+}
+
+static bool check_time(struct judged *j)
+{
+	struct waited w = own_of(j);
+	double load = j->series->load_ns, least = least_of(j), tolerance = 2 * w.error;
+
+	if (w.latency - tolerance > load * (1 + CLOCKS_OFF))
+		judge_conclude(
+			j, VERIFY_OFF, "longer than the load",
+			"a request takes %.1f ns, and a load took %.1f ns in all: %s, or requests "
+			"are missing",
+			w.latency, load,
+			w.latency / 2 <= load && w.latency / 2 >= least
+				? "half of it is possible, so that its clock may be twice as fast"
+				: "its clock is not the one that it is divided by");
+	else if (w.latency <= 0 || w.latency + tolerance < least * (1 - CLOCKS_OFF))
+		judge_conclude(
+			j, VERIFY_OFF, "shorter than memory",
+			"a request takes %.1f ns, and a load took %.1f ns in all, at least %.1f ns "
+			"of them there: its clock is not the one that it is divided by, or requests "
+			"are counted twice",
+			w.latency, load, least);
+	else if (least < TIGHT * load)
+		judge_conclude(
+			j, VERIFY_UNKNOWN, NULL,
+			"possible; but it is not known how much of a load is spent there, so that "
+			"a clock that is wrong by a factor of two would not be seen");
+	else
+		j->result->verdict = VERIFY_PROVED;
+	return true;
+}
+
+judge_check *const latency_checks[] = {
+	judge_rounds, check_chase,    check_busy, check_nothing,
+	check_astray, check_requests, check_time, NULL,
+};
