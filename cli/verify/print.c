@@ -45,32 +45,69 @@ static void put_channels(struct buffer *to, const struct verify_result *r, size_
 			      most);
 }
 
+/* In front of the verdict's reason what it is about. */
+static void put_latency(struct buffer *to, const struct verify_result *r)
+{
+	struct human took, load;
+
+	if (!isfinite(r->latency) || r->cell->channel >= 0)
+		return;
+	human_value(&took, r->latency * 1e-9, "s");
+	human_value(&load, r->series->load_ns * 1e-9, "s");
+	buffer_printf(to, "%s %s of the %s %s that a load took, %.2f requests each%s", took.number,
+		      took.unit, load.number, load.unit, r->requests, *r->reason ? "; " : "");
+}
+
+static void put_moved(struct table *t, const struct verify_result *r)
+{
+	const char *unit = verify_load_words[r->series->load].unit;
+	struct human moved;
+
+	/* Nanoseconds are long for people. */
+	if (strcmp(unit, "ns") == 0)
+		human_value(&moved, r->moved / 1e9, "s");
+	else
+		human_value(&moved, r->moved, unit);
+	table_cell(t, "%s %s", moved.number, moved.unit);
+}
+
+/* Of bytes a factor, of a latency its time. */
+static void put_counted(struct table *t, const struct verify_result *r)
+{
+	if (!isfinite(r->fit.slope)) {
+		table_cell(t, "-");
+		table_cell(t, "-");
+	} else if (isfinite(r->latency)) {
+		table_cell(t, "%.1f ns", r->latency);
+		table_cell(t, "±%.1f ns", fabs(r->fit.error / r->requests));
+	} else {
+		table_cell(t, "%.4f", r->fit.slope);
+		table_cell(t, "±%.4f", r->fit.error);
+	}
+}
+
+/* All but its unit: "memory.read" of a bandwidth. */
+static int length_of_name(const char *metric)
+{
+	static const char unit[] = ".bandwidth";
+	size_t len = strlen(metric), end = sizeof(unit) - 1;
+
+	return (int)(len > end && strcmp(metric + len - end, unit) == 0 ? len - end : len);
+}
+
 static void put_row(struct table *t, const struct verify_run *run, const struct verify_result *r,
 		    const char *note)
 {
-	const struct verify_load_words *load = &verify_load_words[r->series->load];
 	struct buffer place = {0};
-	struct human moved;
-	const char *suffix = strstr(r->cell->metric, ".bandwidth");
 
 	put_place(&place, run, r->cell);
-	/* Nanoseconds are long for people. */
-	if (strcmp(load->unit, "ns") == 0)
-		human_value(&moved, r->moved / 1e9, "s");
-	else
-		human_value(&moved, r->moved, load->unit);
 	table_cell(t, "%d", r->series->node);
-	table_cell(t, "%s%s", verify_is_far(r->series) ? "far " : "", load->name);
-	table_cell(t, "%.*s", (int)(suffix ? suffix - r->cell->metric : INT_MAX), r->cell->metric);
+	table_cell(t, "%s%s", verify_is_far(r->series) ? "far " : "",
+		   verify_load_words[r->series->load].name);
+	table_cell(t, "%.*s", length_of_name(r->cell->metric), r->cell->metric);
 	table_cell(t, "%s", buffer_text(&place));
-	table_cell(t, "%s %s", moved.number, moved.unit);
-	if (isfinite(r->fit.slope)) {
-		table_cell(t, "%.4f", r->fit.slope);
-		table_cell(t, "±%.4f", r->fit.error);
-	} else {
-		table_cell(t, "-");
-		table_cell(t, "-");
-	}
+	put_moved(t, r);
+	put_counted(t, r);
 	table_cell(t, "%s", verify_verdicts[r->verdict]);
 	table_end_row(t, *note ? note : NULL);
 	buffer_free(&place);
@@ -105,6 +142,7 @@ static void put_text(const struct verify_run *run, const struct verify_result *r
 	size_t tally[VERIFY_UNKNOWN + 1] = {0};
 	bool known = false;
 	bool told = true; /* the socket of the channels that follow */
+	bool latencies = false;
 	struct table t;
 
 	table_init(&t, columns);
@@ -114,6 +152,8 @@ static void put_text(const struct verify_run *run, const struct verify_result *r
 
 		tally[r->verdict]++;
 		known = known || r->unit;
+		latencies = latencies || isfinite(r->latency);
+		put_latency(&note, r);
 		buffer_puts(&note, r->reason);
 		if (r->cell->channel < 0) {
 			told = r->verdict != VERIFY_UNKNOWN;
@@ -131,8 +171,8 @@ static void put_text(const struct verify_run *run, const struct verify_result *r
 		      tally[VERIFY_PROVED], tally[VERIFY_OFF], tally[VERIFY_UNKNOWN]);
 	buffer_printf(to,
 		      " (on %s, by uncore %s). COUNTED is what the counters say of each byte "
-		      "that was moved.\n",
-		      run->date, run->version);
+		      "that was moved%s.\n",
+		      run->date, run->version, latencies ? ", or how long a request took" : "");
 	if (known)
 		buffer_puts(to,
 			    "Of clocks and power it is what they say divided by what is known.\n");
@@ -168,6 +208,9 @@ static void put_record(struct out *out, const struct verify_run *run, const stru
 		{"known", value_real(r->known)},
 		{"unit", value_text(r->unit)},
 		{"basis", value_text(r->basis)},
+		{"requests", value_real(r->requests)},
+		{"latency_ns", value_real(r->latency)},
+		{"load_ns", value_real(r->series->load_ns > 0 ? r->series->load_ns : NAN)},
 		{0},
 	};
 

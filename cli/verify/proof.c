@@ -240,10 +240,17 @@ static int rank(enum verify_verdict verdict)
 
 static void add_result(struct proof_summary *s, const struct verify_result *r)
 {
-	double deviation = r->cell->channel < 0 ? fabs(r->fit.slope - 1) : NAN;
+	bool latency = r->series->load == VERIFY_CHASE, whole = r->cell->channel < 0;
+	double deviation = whole && !latency ? fabs(r->fit.slope - 1) : NAN;
+	double load_ns = r->series->load_ns;
 
 	s->tally[r->verdict]++;
 	s->deviation = fmax(s->deviation, deviation); /* of a NaN and a number the number */
+	if (latency && whole && isfinite(r->latency) && load_ns > 0 &&
+	    !(r->latency / load_ns <= s->latency_ns / s->load_ns)) {
+		s->latency_ns = r->latency;
+		s->load_ns = load_ns;
+	}
 	if (rank(r->verdict) > rank(s->verdict)) {
 		s->verdict = r->verdict;
 		s->reason = NULL;
@@ -260,7 +267,8 @@ bool proof_summarize(const struct proof *p, const char *metric, const char *fami
 {
 	bool any = false;
 
-	*into = (struct proof_summary){.verdict = VERIFY_PROVED, .deviation = NAN};
+	*into = (struct proof_summary){
+		.verdict = VERIFY_PROVED, .deviation = NAN, .latency_ns = NAN, .load_ns = NAN};
 	for (size_t i = 0; i < p->count; i++) {
 		const struct verify_result *r = &p->results[i];
 
@@ -293,6 +301,9 @@ void proof_text(const struct proof *p, const char *metric, const char *family, s
 		buffer_printf(to, ", within %.1f %%%s%s",
 			      fmax(ceil(s.deviation * 1e3 - 1e-6), 1) / 10, s.reason ? ": " : "",
 			      s.reason ? s.reason : "");
+	if (s.verdict == VERIFY_PROVED && isfinite(s.latency_ns))
+		buffer_printf(to, ", %.0f ns of the %.0f ns that a load took", s.latency_ns,
+			      s.load_ns);
 	if (p->changed.len)
 		buffer_printf(to, "; changed since: %s", p->changed.data);
 }

@@ -31,6 +31,7 @@ struct proof_summary {
 	size_t tally[VERIFY_UNKNOWN + 1];
 	enum verify_verdict verdict; /* the worst */
 	double deviation;            /* the largest of sockets, 0.006; NaN: not known */
+	double latency_ns, load_ns;  /* the largest part of a load; NaN: it is no latency */
 	const char *reason;          /* of the first with the worst verdict; NULL: none */
 	size_t more;                 /* other reasons of that verdict */
 };

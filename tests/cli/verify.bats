@@ -121,6 +121,7 @@ setup() {
 	[ "$(jq -rs '.[21] | [.node, .direction, .socket, .channel, .rounds, .moved, .verdict, .fault] | tojson' <<<"$output")" = \
 		'[1,"write",1,null,12,5637144576,"off","channel dead"]' ]
 	[ "$(jq -s '.[21].counted * 600 | round' <<<"$output")" = 500 ]
+	[ "$(jq -cs 'map([.requests, .latency_ns, .load_ns]) | unique' <<<"$output")" = '[[null,null,null]]' ]
 	expect 1 "$UNCORE" verify --show dead.uncore --csv
 	[ "$(wc -l <<<"$output")" = 29 ]
 	shows '^source,kind,date,name,family,node,cpu,far,direction,socket,channel,rounds,moved,counted,error,others,share,verdict,fault,reason'
@@ -429,6 +430,69 @@ while not select.select([sys.stdin], [], [], 0.001)[0]:
 	[ "$SECONDS" -lt 10 ]
 	grep -q 'stopped before the end: nothing is judged' said
 	[ ! -s shown ] && [ ! -e report.uncore ]
+}
+
+# latencies: counters of latencies that count nothing, in $PWD.
+latencies() {
+	cat >block.yaml <<-'YAML'
+		block: planted
+		title: latencies of memory
+		instance: controller
+		evidence: a file of a test
+		pmu: planted_{port}
+		space: mmio
+		access: 64
+		size: 32
+		window: free-running
+		clock: {hz: 1000000000}
+		quantity: memory.read
+		counters:
+		  bin_{n}:
+		    title: reads within bin {n}
+		    offset: 0
+		    count: 3
+		    width: 64
+		    role: bin
+		histogram:
+		  listed: [0, 64, 128]
+		  last: 160
+	YAML
+	truncate -s 4096 map
+	planted=(--source "regs:./block.yaml,at=$PWD/map")
+}
+
+@test "loads are chased and counted, and a report is written" {
+	latencies
+	expect 3 "$UNCORE" "${planted[@]}" verify --time 1s --memory 16MiB -o report.uncore
+	shows ' chase +memory.read.latency +socket 0 +[0-9,]+ loads' 'cannot tell' 'four times as much memory is needed'
+	grep -E $'^\tseries chase node 0 socket 0 cpu [0-9]+ of 0 memory 16777216 elsewhere 0 ns [0-9]+\.[0-9]{3}$' report.uncore
+	# Three rounds of each amount; without requests there is no latency, and that is counted all the same.
+	[ "$(sed -n 's/^\tround \([0-9]*\) 0@[0-9.]*$/\1/p' report.uncore | sort -n | uniq -c | awk '{print $1}' | xargs)" = '3 3 3 3' ]
+	sed 's/^\tcache .*/\tcache 1/' report.uncore >small.uncore
+	expect 1 "$UNCORE" verify --show small.uncore
+	shows ' off' 'none of the loads is counted'
+	# Nothing else is done for it, and queues only if they are asked for.
+	[ "$(grep -c $'^\tseries' report.uncore)" = 1 ]
+	refuses 3 "$UNCORE" "${planted[@]}" verify -M dram.read.queue.latency
+	says 'there is nothing to verify'
+}
+
+@test "what others request is not in the latency" {
+	latencies
+	# Two million requests each second of 96 cycles, whatever is loaded; and none of the loads.
+	coproc others { python3 -S -c '
+import os, select, struct, sys, time
+fd, begin = os.open("map", os.O_WRONLY), time.monotonic()
+while not select.select([sys.stdin], [], [], 0.001)[0]:
+    os.pwrite(fd, struct.pack("<Q", int((time.monotonic() - begin) * 2e6)), 8)'; }
+	pid=$others_PID
+	run --separate-stderr "$UNCORE" "${planted[@]}" verify --time 2s --memory 16MiB -j
+	eval "exec ${others[1]}>&-"
+	wait "$pid"
+	helper check-schema <<<"$output"
+	# As ns in each second.
+	[ "$(jq -s '.[0].others / (2e6 * 95.5) | . > 0.7 and . < 1.3' <<<"$output")" = true ] || fail 'not two million'
+	[ "$(jq -s '.[0].load_ns | . > 0' <<<"$output")" = true ] || fail 'no time'
 }
 
 # keep DIRECTORY FAULT [NOISE]: a report of this machine, with the readings of other counters, as the last one there.
