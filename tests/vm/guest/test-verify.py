@@ -44,9 +44,9 @@ FAULTS = (
 )
 # What counts real traffic: the other counters count what they are told to.
 METRICS = {
-    "skx": "*.bandwidth",
-    "icx": "*.bandwidth",
-    "spr": "*.bandwidth",
+    "skx": "*bandwidth",
+    "icx": "*bandwidth",
+    "spr": "*bandwidth",
     "amd": "memory.read.bandwidth,memory.write.bandwidth,memory.local.*,memory.from.remote.*",
 }
 SOCKETS = (0, 1)

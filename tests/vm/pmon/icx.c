@@ -55,6 +55,24 @@ static const uint16_t bandwidth_offsets[] = {0x0, 0x10, 0x20, 0x90, 0xa0, 0xb0};
 
 #define EVENT_CAS_COUNT 0x4
 
+/* Data reads of this socket's CPUs that miss: all of them, those of DRAM, of local and of remote memory. */
+static void cha_counts(uint64_t ctl, struct real *what)
+{
+	intel_counts_requests(ctl, what);
+	switch (intel_select_wide(ctl, 0)) {
+	case 0xc817fe01:
+	case 0xc8178601:
+		intel_counts_loads(ctl, REAL_LOCAL | REAL_TO_REMOTE, what);
+		break;
+	case 0xc816fe01:
+		intel_counts_loads(ctl, REAL_LOCAL, what);
+		break;
+	case 0xc8177e01:
+		intel_counts_loads(ctl, REAL_TO_REMOTE, what);
+		break;
+	}
+}
+
 /* Real traffic is of one kind each: no underfill, no autoprecharge. */
 static void imc_counts(uint64_t ctl, struct real *what)
 {
@@ -81,7 +99,7 @@ static const struct intel_type msr_types[] = {
 	 .select = cha_select,
 	 .real = REAL_HOME,
 	 .units = CHAS,
-	 .counts = intel_counts_requests},
+	 .counts = cha_counts},
 	{.name = "iio",
 	 .boxes = 6,
 	 .ctrs = 4,

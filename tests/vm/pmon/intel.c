@@ -82,6 +82,22 @@ void intel_counts_requests(uint64_t ctl, struct real *what)
 	what->writes = umask >> 2 & REAL_HERE;
 }
 
+#define EVENT_TOR_INSERTS 0x35
+#define EVENT_TOR_OCCUPANCY 0x36
+#define EVENT_CLOCK 0
+
+void intel_counts_loads(uint64_t ctl, unsigned whose, struct real *what)
+{
+	uint64_t event = ctl & 0xff, cycles;
+
+	if (!whose || (event != EVENT_TOR_INSERTS && event != EVENT_TOR_OCCUPANCY))
+		return;
+	cycles = pmon_weight(what->socket, what->instance, EVENT_CLOCK, 0);
+	if (event == EVENT_TOR_OCCUPANCY)
+		what->per_line = INTEL_TICKS_IN_FLIGHT * (unsigned)cycles;
+	what->reads = whose;
+}
+
 /* E5 v2 manual, table 2-14: edge detection is in series after the threshold. */
 static uint64_t shaped(uint64_t ctl, unsigned thresh_bits, uint64_t weight)
 {
@@ -111,6 +127,8 @@ static void reweigh(struct intel_box *b, unsigned i)
 	if (!b->type->real)
 		return;
 	b->type->counts(ctl, &real);
+	if (b->type->counts_filtered)
+		b->type->counts_filtered(ctl, b->filter, &real);
 	if (real.reads || real.writes)
 		real.kind = b->type->real;
 	counter_real(&b->box.ctr[i], &real);

@@ -52,6 +52,8 @@ struct intel_type {
 	enum real_kind real;
 	unsigned units; /* that a socket has of it, if it is not all boxes */
 	void (*counts)(uint64_t ctl, struct real *what);
+	/* Likewise, of events that the filter selects, too. */
+	void (*counts_filtered)(uint64_t ctl, uint64_t filter, struct real *what);
 };
 
 struct intel_box {
@@ -89,6 +91,10 @@ uint64_t intel_select_pcu(uint64_t ctl, uint64_t filter);
 void intel_counts_flits(uint64_t ctl, struct real *what);
 /* CHA: REQUESTS, reads and writes of this socket and of others. */
 void intel_counts_requests(uint64_t ctl, struct real *what);
+/* CHA: TOR_INSERTS and TOR_OCCUPANCY of loads of this socket's CPUs. Each is in flight for INTEL_TICKS_IN_FLIGHT ticks, so
+ * many times the cycles that the box counts in a tick. */
+#define INTEL_TICKS_IN_FLIGHT 10
+void intel_counts_loads(uint64_t ctl, unsigned whose, struct real *what);
 
 /* All boxes of a model that are reached by MSR: `types` ends with a row without a name. */
 int intel_msr_init(const struct intel_type *types);

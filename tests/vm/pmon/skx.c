@@ -63,6 +63,20 @@ static uint64_t iio_select(uint64_t ctl, uint64_t filter)
 	return (ctl >> 8 & 0xff) + ((ctl >> 36 & 0xff) << 8) + ((ctl >> 44 & 7) << 16);
 }
 
+#define UMASK_IA_MISS 0x21
+#define FILTER_REMOTE (UINT64_C(1) << 32)
+#define FILTER_LOCAL (UINT64_C(1) << 33)
+
+/* Its opcodes are not looked at: loads are data reads. */
+static void cha_counts_loads(uint64_t ctl, uint64_t filter, struct real *what)
+{
+	unsigned whose = (filter & FILTER_LOCAL ? REAL_LOCAL : 0) |
+			 (filter & FILTER_REMOTE ? REAL_TO_REMOTE : 0);
+
+	if ((ctl >> 8 & 0xff) == UMASK_IA_MISS)
+		intel_counts_loads(ctl, whose, what);
+}
+
 #define EVENT_CAS_COUNT 0x4
 
 /* Real traffic is of one kind each: no underfill, no major mode of writes. */
@@ -99,7 +113,8 @@ static const struct intel_type msr_types[] = {
 	 .select = cha_select,
 	 .real = REAL_HOME,
 	 .units = CHAS,
-	 .counts = intel_counts_requests},
+	 .counts = intel_counts_requests,
+	 .counts_filtered = cha_counts_loads},
 	{.name = "iio",
 	 .boxes = 6,
 	 .ctrs = 4,
