@@ -277,6 +277,13 @@ bool uncore_metric_matches(const struct uncore_metric *m, const char *pattern);
  * them. The headline metrics of a family fit into its counters together, where the hardware
  * allows it. */
 unsigned uncore_metric_headline(const struct uncore_metric *m);
+/* Where a metric counts what a CPU moves to or from memory of another socket. */
+enum uncore_remote_data {
+	UNCORE_REMOTE_BY_NAME,   /* memory.* where the memory is, link.out.* where it is sent */
+	UNCORE_REMOTE_BOTH_ENDS, /* on the socket of the memory and on that of the CPU */
+	UNCORE_REMOTE_NONE,      /* nowhere: only data of devices are counted */
+};
+enum uncore_remote_data uncore_metric_remote_data(const struct uncore_metric *m);
 /* Why the metric cannot be counted on this machine; NULL: it can. */
 const char *uncore_metric_missing(const struct uncore_metric *m);
 /* What this machine's kernel counts wrongly for it, as a sentence: its rows are suspect.

@@ -371,6 +371,11 @@ unsigned uncore_metric_headline(const struct uncore_metric *m)
 	return m->headline;
 }
 
+enum uncore_remote_data uncore_metric_remote_data(const struct uncore_metric *m)
+{
+	return m->remote_data;
+}
+
 const char *uncore_metric_formula(const struct uncore_metric *m)
 {
 	return m->text ? m->text : "";

@@ -23,6 +23,7 @@ struct uncore_metric {
 	const char *name, *title, *unit, *evidence;
 	const char *formerly; /* its names of before, separated by blanks; NULL: none */
 	enum unc_ceiling ceiling;
+	enum uncore_remote_data remote_data;
 	unsigned headline;    /* its place in the overview; 0: not in it */
 	const char *separate; /* why "memory.*" does not include it; NULL: it is included */
 	const char *doubt;    /* why its rows are suspect, as a sentence; NULL: they are not, */

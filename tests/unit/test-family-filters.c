@@ -60,6 +60,7 @@ static void without_the_keys(void **state)
 	assert_null(f->role);
 	assert_null(f->role_attribute);
 	assert_int_equal(f->metrics[0].ceiling, UNC_CEILING_NONE);
+	assert_int_equal(uncore_metric_remote_data(&f->metrics[0]), UNCORE_REMOTE_BY_NAME);
 	for (size_t i = 0; i < UNC_FILTERS; i++)
 		assert_null(f->filters[i].title);
 	unc_family_free(f);
@@ -77,11 +78,12 @@ static void with_the_keys(void **state)
 			      "  gpu: {title: T2, terms: 'gpu_mask={mask}'}\n"
 			      "  port: {title: T3, terms: 'port={index}'}\n"
 			      "  device: {title: T4, terms: 'bdf={bdf},en=1'}\n",
-			      ", filter: none", "B/s, ceiling: port"});
+			      ", filter: none", "B/s, ceiling: port, remote_data: none"});
 
 	(void)state;
 	assert_true(f->each_socket && f->events[0].unfiltered);
 	assert_int_equal(f->metrics[0].ceiling, UNC_CEILING_PORT);
+	assert_int_equal(uncore_metric_remote_data(&f->metrics[0]), UNCORE_REMOTE_NONE);
 	assert_null(f->role);
 	assert_string_equal(f->role_attribute, "peer");
 	assert_int_equal(f->role_count, 2);
@@ -99,10 +101,12 @@ static void with_the_keys(void **state)
 	assert_string_equal(f->filters[UNC_FILTER_DEVICE].terms, "bdf={bdf},en=1");
 	assert_string_equal(f->filters[UNC_FILTER_ADDRESS].terms, "on=0x1,b={base},m={mask}");
 	unc_family_free(f);
-	f = must_parse((struct lines){"role: CXL memory\n", NULL, "B/s, ceiling: memory"});
+	f = must_parse((struct lines){"role: CXL memory\n", NULL,
+				      "B/s, ceiling: memory, remote_data: both-ends"});
 	assert_string_equal(f->role, "CXL memory");
 	assert_null(f->role_attribute);
 	assert_int_equal(f->metrics[0].ceiling, UNC_CEILING_MEMORY);
+	assert_int_equal(uncore_metric_remote_data(&f->metrics[0]), UNCORE_REMOTE_BOTH_ENDS);
 	unc_family_free(f);
 }
 
@@ -156,6 +160,8 @@ static void mistakes(void **state)
 		 "f.yaml:6:54: 'all' is not a valid filter of an event; expected one of: none"},
 		{{NULL, NULL, "B/s, ceiling: sky"},
 		 "f.yaml:8:39: 'sky' is not a valid ceiling; expected one of: memory, port"},
+		{{NULL, NULL, "B/s, remote_data: here"},
+		 "f.yaml:8:43: 'here' is not a valid remote_data; expected one of: both-ends, none"},
 		{{NULL, NULL, "Hz, ceiling: port"},
 		 "f.yaml:8:38: a ceiling is one of B/s, and the unit is Hz"},
 	};
