@@ -122,7 +122,8 @@ bool verify_is_expected(const struct verify_series *s, const struct verify_cell 
 	if (s->bare && e && e->group != VERIFY_MEMORY)
 		return false;
 	return where != NOWHERE && !verify_is_witness(c) &&
-	       (c->socket < 0 || c->socket == (where == HOME ? s->socket : s->cpu_socket));
+	       (c->socket < 0 || c->socket == (where == HOME ? s->socket : s->cpu_socket) ||
+		(c->both_ends && c->socket == s->cpu_socket));
 }
 
 bool verify_is_far(const struct verify_series *s)

@@ -96,26 +96,35 @@ int passes_plan(struct verify *v)
 	return err ? cli_fail(cli, err) : CLI_OK;
 }
 
-static void find_alternatives(const struct uncore *u, const struct uncore_row *row,
-			      struct verify_cell *cell)
+static const struct uncore_metric *metric_of(const struct uncore *u, const struct uncore_row *row)
 {
-	const struct uncore_alternative *a;
-
 	for (size_t i = 0; i < uncore_metric_count(u); i++) {
 		const struct uncore_metric *m = uncore_metric_at(u, i);
 
-		if (strcmp(uncore_metric_name(m), row->query.name) != 0 ||
-		    strcmp(uncore_metric_family(m), row->query.family) != 0)
-			continue;
-		for (size_t k = 0;
-		     k < VERIFY_ALTERNATIVES && (a = uncore_metric_alternative_at(m, k)); k++) {
-			struct verify_alternative *to =
-				&cell->alternatives[cell->alternative_count++];
-
-			to->factor = a->factor;
-			snprintf(to->title, sizeof(to->title), "%s", a->title);
-		}
+		if (strcmp(uncore_metric_name(m), row->query.name) == 0 &&
+		    strcmp(uncore_metric_family(m), row->query.family) == 0)
+			return m;
 	}
+	return NULL;
+}
+
+/* What the catalogue says of its metric. False: it counts nothing of what CPUs move. */
+static bool describe_cell(struct verify_cell *cell, const struct uncore_metric *m)
+{
+	const struct uncore_alternative *a;
+
+	if (!m || uncore_metric_remote_data(m) == UNCORE_REMOTE_NONE)
+		return false;
+	cell->both_ends = uncore_metric_remote_data(m) == UNCORE_REMOTE_BOTH_ENDS;
+	for (size_t i = 0; cell->channel < 0 && i < VERIFY_ALTERNATIVES &&
+			   (a = uncore_metric_alternative_at(m, i));
+	     i++) {
+		struct verify_alternative *to = &cell->alternatives[cell->alternative_count++];
+
+		to->factor = a->factor;
+		snprintf(to->title, sizeof(to->title), "%s", a->title);
+	}
+	return true;
 }
 
 /* Opens the counters of a pass; the rows of sockets and channels are the cells. */
@@ -136,10 +145,9 @@ static int start_pass(struct verify *v)
 
 		/* A PMU that has no number among the channels is in its socket. */
 		if (!row->query.family || !verify_expectation(row->query.name) ||
-		    (row->place.pmu && row->place.channel < 0))
+		    (row->place.pmu && row->place.channel < 0) ||
+		    !describe_cell(&cell, metric_of(v->cli->u, row)))
 			continue;
-		if (cell.channel < 0)
-			find_alternatives(v->cli->u, row, &cell);
 		snprintf(cell.metric, sizeof(cell.metric), "%s", row->query.name);
 		snprintf(cell.family, sizeof(cell.family), "%s", row->query.family);
 		v->rows = cli_realloc(v->rows, v->run.cell_count + 1, sizeof(*v->rows));

@@ -12,6 +12,7 @@
 #define ENTRY "uncore/verify:"
 #define VERSION 1
 #define BARE " bare" /* the node has no CPUs */
+#define BOTH_ENDS " both-ends"
 
 /* ---- in memory ---- */
 
@@ -99,8 +100,8 @@ static void put_cells(struct buffer *to, const struct verify_run *run, size_t fr
 	for (; from < end; from++) {
 		const struct verify_cell *c = &run->cells[from];
 
-		buffer_printf(to, "\tcell %s %s socket %d channel %d\n", c->metric, c->family,
-			      c->socket, c->channel);
+		buffer_printf(to, "\tcell %s %s socket %d channel %d%s\n", c->metric, c->family,
+			      c->socket, c->channel, c->both_ends ? BOTH_ENDS : "");
 		for (size_t i = 0; i < c->alternative_count; i++)
 			buffer_printf(to, "\talternative %.9g %s\n", c->alternatives[i].factor,
 				      c->alternatives[i].title);
@@ -257,8 +258,10 @@ static const char *take_cell(struct verify_run *run, const char *text)
 
 	if (!take_word(&text, c.metric, sizeof(c.metric)) || !take_label(&text, " ") ||
 	    !take_word(&text, c.family, sizeof(c.family)) ||
-	    !take_id(&text, " socket ", &c.socket) || !take_id(&text, " channel ", &c.channel) ||
-	    *text)
+	    !take_id(&text, " socket ", &c.socket) || !take_id(&text, " channel ", &c.channel))
+		return "not a cell";
+	c.both_ends = take_label(&text, BOTH_ENDS);
+	if (*text)
 		return "not a cell";
 	if (!verify_expectation(c.metric))
 		return "a metric that this uncore cannot judge";

@@ -310,22 +310,6 @@ static bool check_allocate(struct judged *j)
 	return true;
 }
 
-/* The UCF of Tegra410 counts traffic between sockets at both: no fault, but neither a proof. */
-static bool check_both_ends(struct judged *j)
-{
-	const struct verify_cell *mover = find_all(j, true, false);
-
-	if (!verify_is_far(j->series) || !is_own_all(j) || !mover ||
-	    mover->socket != j->series->cpu_socket)
-		return false;
-	judge_conclude(
-		j, VERIFY_UNKNOWN, "both ends",
-		"socket %d, whose CPU moves it, counts it, too: traffic between sockets is counted "
-		"at both, or one of them is wrong",
-		mover->socket);
-	return true;
-}
-
 /* A part of it is counted at another place. */
 static bool check_astray(struct judged *j)
 {
@@ -448,9 +432,9 @@ static bool check_slope(struct judged *j)
 
 /* All of these groups count what streams move. */
 static judge_check *const stream_checks[] = {
-	judge_rounds,   check_kind,      check_quiet,  check_swapped,
-	check_allocate, check_both_ends, check_astray, check_alternatives,
-	check_channels, check_factors,   check_slope,  NULL,
+	judge_rounds, check_kind,         check_quiet,    check_swapped, check_allocate,
+	check_astray, check_alternatives, check_channels, check_factors, check_slope,
+	NULL,
 };
 
 static judge_check *const *const checks_of[VERIFY_GROUPS] = {

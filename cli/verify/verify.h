@@ -85,6 +85,7 @@ struct verify_cell {
 	size_t alternative_count; /* 0: there is no doubt */
 	int socket;               /* -1: all of them */
 	int channel;              /* -1: the whole socket */
+	bool both_ends; /* what passes between sockets is counted on both: UNCORE_REMOTE_BOTH_ENDS */
 };
 
 /* Of one cell in one round. */

@@ -373,28 +373,50 @@ static void far_data_are_judged_where_they_pass(void **s)
 	}
 }
 
-static void what_both_sockets_count_is_not_judged_from_afar(void **s)
+/* Controllers that count what passes between sockets at one end, or at both; and what they are said to do. */
+static void what_passes_between_sockets_is_judged_at_both_ends(void **s)
 {
-	struct verify_result *results;
-	struct verify_run run;
-	size_t all;
+	static const struct {
+		enum fault fault;
+		bool both_ends;
+		size_t all, off; /* of the controllers four are far, or eight */
+		const char *name, *sentence;
+	} cases[] = {
+		{NONE, false, FAR_RESULTS, 0, NULL, NULL},
+		{BOTH_ENDS, true, FAR_RESULTS + 4, 0, NULL, NULL},
+		{BOTH_ENDS, false, FAR_RESULTS, 4, "astray",
+		 "100.0 % of what node 0 reads is counted as reads of socket 1, too"},
+		{NONE, true, FAR_RESULTS + 4, 4, "nothing", "nothing of it is counted"},
+	};
 
 	(void)s;
-	make_far_run(&run, &(struct planted){BOTH_ENDS, 0, 0});
-	all = verify_judge(&run, &results);
-	assert_int_equal(all, FAR_RESULTS);
-	for (size_t i = 0; i < all; i++) {
-		bool both = verify_is_far(results[i].series) &&
-			    starts(results[i].cell->family, "intel-imc");
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct verify_result *results;
+		struct verify_run run;
+		size_t all, off = 0;
+		bool said = false;
 
-		assert_int_equal(results[i].verdict, both ? VERIFY_UNKNOWN : VERIFY_PROVED);
-		if (both)
-			assert_non_null(
-				strstr(results[i].reason, "whose CPU moves it, counts it, too"));
+		make_far_run(&run, &(struct planted){cases[i].fault, 0, 0});
+		for (size_t c = 0; c < run.cell_count; c++)
+			run.cells[c].both_ends =
+				cases[i].both_ends && starts(run.cells[c].family, "intel-imc");
+		all = verify_judge(&run, &results);
+		assert_int_equal(all, cases[i].all);
+		for (size_t r = 0; r < all; r++) {
+			if (results[r].verdict == VERIFY_PROVED)
+				continue;
+			off++;
+			assert_int_equal(results[r].verdict, VERIFY_OFF);
+			assert_true(verify_is_far(results[r].series));
+			assert_string_equal(results[r].cell->family, "intel-imc");
+			assert_string_equal(results[r].fault, cases[i].name);
+			said = said || strstr(results[r].reason, cases[i].sentence);
+		}
+		assert_int_equal(off, cases[i].off);
+		assert_true(said || !cases[i].sentence);
+		free(results);
+		verify_run_free(&run);
 	}
-	assert_int_equal(count(results, all, VERIFY_UNKNOWN), 4);
-	free(results);
-	verify_run_free(&run);
 }
 
 static void one_channel_is_named(void **s)
@@ -693,7 +715,9 @@ static void readings_come_back_from_their_text(void **s)
 	make_far_run(&run, &(struct planted){CHANNEL_TWICE, 5e7, 0.02});
 	run.series[0].readings[3].amount = NAN;
 	buffer_puts(&text, "uncore snapshot 1\nproc/cpuinfo:\n\tcell\n");
+	run.cells[0].both_ends = true;
 	verify_put_run(&text, &run);
+	assert_non_null(strstr(text.data, " socket 0 channel -1 both-ends\n"));
 	buffer_puts(&text, "sys/last = 1\n");
 	assert_true(verify_parse_run(&back, text.data, why));
 	count = verify_judge(&run, &a);
@@ -702,6 +726,7 @@ static void readings_come_back_from_their_text(void **s)
 		assert_string_equal(a[i].reason, b[i].reason);
 		assert_int_equal(a[i].fit.count, b[i].fit.count);
 		assert_string_equal(a[i].cell->metric, b[i].cell->metric);
+		assert_int_equal(a[i].cell->both_ends, b[i].cell->both_ends);
 		assert_int_equal(a[i].series->cpu_socket, b[i].series->cpu_socket);
 		assert_true(fabs(a[i].fit.slope - b[i].fit.slope) < 1e-8);
 	}
@@ -723,6 +748,8 @@ static void mistakes_in_a_report_have_their_line(void **s)
 		{"uncore/verify:\n\tcell a.bandwidth b socket 0 channel 0\n",
 		 "line 2: a metric that this uncore cannot judge"},
 		{"uncore/verify:\n\tcell memory.read.bandwidth a socket 0\n", "line 2: not a cell"},
+		{"uncore/verify:\n\tcell memory.read.bandwidth a socket 0 channel 0 both-ends so\n",
+		 "line 2: not a cell"},
 		{"uncore/verify:\n\tround 1 -\n", "line 2: a round without a series"},
 		{"uncore/verify:\n\tcell memory.read.bandwidth a socket 0 channel -1\n\tseries read node 0 socket 0 cpu 0 of 0 "
 		 "memory 1 elsewhere 0\n\tround 1 2\n",
@@ -960,7 +987,7 @@ int main(void)
 		cmocka_unit_test(planted_faults_are_named),
 		cmocka_unit_test(faults_are_named_in_noise),
 		cmocka_unit_test(far_data_are_judged_where_they_pass),
-		cmocka_unit_test(what_both_sockets_count_is_not_judged_from_afar),
+		cmocka_unit_test(what_passes_between_sockets_is_judged_at_both_ends),
 		cmocka_unit_test(one_channel_is_named),
 		cmocka_unit_test(alternatives_are_told_apart),
 		cmocka_unit_test(kinds_of_memory_are_told_apart),
