@@ -690,6 +690,10 @@ struct uncore_row_counted {
 	size_t instances; /* planned counters of the row's first event */
 	double coverage;  /* smallest running / enabled time of its counters, 0..1 */
 	double seconds;   /* time its counters were enabled: the divisor of rates; NaN: unknown */
+	/* Sums per second only, else NaN: what was counted in that time, in B for B/s. It is made
+	 * of counts, each as it is. `value` is a sum of rates, each over the time of its counter:
+	 * only where these are equal it is `amount` / `seconds`. */
+	double amount;
 	/* Events only, else 0: */
 	uint64_t count;                  /* counted increments, neither scaled nor extrapolated */
 	uint64_t enabled_ns, running_ns; /* summed over instances, as perf does */

@@ -193,6 +193,20 @@ static void set_histogram(struct judged_row *v)
 	out->value = isnan(out->high) ? out->low : out->high;
 }
 
+/* What was moved at once is the same amount, however long its counter then waited to be read. */
+static void set_amount(struct judged_row *v)
+{
+	struct unc_formula_input in[UNC_METRIC_EVENTS];
+	double seconds = v->out->counted.seconds, rate;
+
+	for (size_t k = 0; k < v->row->query->event_count; k++) {
+		in[k] = v->in[k];
+		in[k].value = v->sums[k].value * v->row->query->scales[k];
+	}
+	if (unc_formula_eval(v->metric->formula, in, seconds, &rate))
+		v->out->counted.amount = rate * seconds;
+}
+
 static void set_metric(struct judged_row *v)
 {
 	const struct unc_formula *formula = v->metric->formula;
@@ -221,6 +235,8 @@ static void set_metric(struct judged_row *v)
 	if (!unc_formula_eval(formula, in, v->out->counted.seconds, &v->out->value))
 		return;
 	set_metric_bounds(v);
+	if (formula->timed && !formula->ratio)
+		set_amount(v);
 	if (v->metric->histogram)
 		set_histogram(v);
 }
@@ -688,6 +704,7 @@ void unc_row_judge(const struct unc_row *row, const struct unc_interval *interva
 		.high = NAN,
 		.weight = NAN,
 		.counted.seconds = NAN,
+		.counted.amount = NAN,
 		.quality = UNCORE_MEASURED,
 	};
 	out->place.port = row->port;
@@ -700,6 +717,7 @@ void unc_row_judge(const struct unc_row *row, const struct unc_interval *interva
 		row_checks[i](&v);
 	if (out->quality == UNCORE_UNAVAILABLE || isnan(out->value)) {
 		out->value = out->low = out->high = out->weight = NAN;
+		out->counted.amount = NAN;
 		out->counted.coverage = 0;
 	}
 }

@@ -311,6 +311,7 @@ class Row:
     instances: int
     coverage: Optional[float]
     seconds: Optional[float]
+    amount: Optional[float]  # of a sum per second: what was counted in these
     count: int  # of an event, and both times
     enabled_ns: int
     running_ns: int

@@ -235,6 +235,7 @@ static void a_metric_of_scaled_counts(void **state)
 	ev = add_event(&s, "rd");
 	add_counter(&s, ev, shared(100, 10 * SECOND, 4 * SECOND)); /* 250 in 10 s */
 	assert_close(evaluate(&s)->value, 1600);
+	assert_close(s.row.counted.amount, 250 * 64);
 	assert_int_equal(s.row.quality, UNCORE_SCALED);
 	assert_close(s.row.counted.coverage, 0.4);
 	assert_null(s.row.reason);
@@ -262,6 +263,7 @@ static void a_ratio_is_that_of_counts_where_its_events_share_windows(void **stat
 	add_counter(&s, add_event(&s, "hits"), counted(100, SECOND));
 	add_counter(&s, add_event(&s, "accesses"), counted(100, SECOND / 2));
 	assert_close(evaluate(&s)->value, 0.5);
+	assert_true(isnan(s.row.counted.amount));
 	end(&s);
 	/* A value over time is the sum of rates. */
 	begin(&s, "hits / seconds");
@@ -269,6 +271,8 @@ static void a_ratio_is_that_of_counts_where_its_events_share_windows(void **stat
 	add_counter(&s, hits, counted(60, SECOND));
 	add_counter(&s, hits, counted(40, SECOND / 2));
 	assert_close(evaluate(&s)->value, 140);
+	assert_close(s.row.counted.seconds, 0.75);
+	assert_close(s.row.counted.amount, 100);
 	end(&s);
 }
 
