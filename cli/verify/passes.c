@@ -168,10 +168,11 @@ static bool is_needed(const struct verify_run *run, enum verify_load load, bool 
 	return false;
 }
 
-/* Counts, and not rates of the interval: a metric's value is made with its counters' own time. A mean is its sum again. */
+/* Counts, and not rates: these are over the time of each counter, and nothing was moved while they were read. A mean is its
+ * sum again. */
 static double amount_of(const struct uncore_row *row)
 {
-	return row->value * (isfinite(row->weight) ? row->weight : row->counted.seconds);
+	return isfinite(row->weight) ? row->value * row->weight : row->counted.amount;
 }
 
 /* A latency without requests has no value, and is nothing all the same: all of its counters ran, and the first one of the
