@@ -3,5 +3,5 @@
 # EPYC 9004 (Zen 4): data fabric, L3 and UMC. Their feature bits come from the plugin: QEMU knows
 # them not.
 arch=amd64
-machine=(-M pc -m 1G -cpu "EPYC-Genoa,hypervisor=$hypervisor")
-add_nodes 1024
+machine=(-M pc -m 2G -cpu "EPYC-Genoa,hypervisor=$hypervisor")
+add_nodes 2048 # uncore verify needs eight times the caches, 64 MiB, of each socket
