@@ -43,6 +43,14 @@ enum { NOWHERE, HOME, MOVER }; /* the socket of the memory, and that of the CPU 
 			[VERIFY_CHASE] = far \
 		}                            \
 	}
+/* What a device moves is near: it and the memory are of one socket. */
+#define FILES(reads, writes)                                                \
+	{                                                                   \
+		{[VERIFY_FILE_READ] = reads, [VERIFY_FILE_WRITE] = writes}, \
+		{                                                           \
+			0                                                   \
+		}                                                           \
+	}
 
 /* In the order in which they are judged. Links carry what is moved between sockets, and nothing else. */
 static const struct verify_expectation expectations[] = {
@@ -77,6 +85,21 @@ static const struct verify_expectation expectations[] = {
 	{"memory.remote.read.latency", "loads from other sockets", VERIFY_LATENCIES, 0,
 	 CHASES(NOWHERE, MOVER)},
 	{"dram.read.queue.latency", "loads", VERIFY_QUEUES, 0, CHASES(HOME, HOME)},
+	{"pcie.inbound.write.bandwidth", "writes of devices", VERIFY_DEVICES, 0,
+	 FILES(HOME, NOWHERE)},
+	{"pcie.inbound.read.bandwidth", "reads of devices", VERIFY_DEVICES, 0,
+	 FILES(NOWHERE, HOME)},
+	{"pcie.outbound.write.bandwidth", "writes of CPUs to devices", VERIFY_DEVICES, 0,
+	 FILES(NOWHERE, NOWHERE)},
+	{"pcie.outbound.read.bandwidth", "reads of CPUs from devices", VERIFY_DEVICES, 0,
+	 FILES(NOWHERE, NOWHERE)},
+	{"pcie.inbound.write.llc.bandwidth", "writes of devices", VERIFY_LOOKUPS, 0,
+	 FILES(HOME, NOWHERE)},
+	{"pcie.inbound.read.llc.bandwidth", "reads of devices", VERIFY_LOOKUPS, 0,
+	 FILES(NOWHERE, HOME)},
+	/* A part that nothing else knows: it is printed, and not judged. */
+	{VERIFY_WRITES_FOUND, "writes of devices", VERIFY_LOOKUPS, 0, FILES(NOWHERE, NOWHERE)},
+	{VERIFY_READS_FOUND, "reads of devices", VERIFY_LOOKUPS, 0, FILES(NOWHERE, NOWHERE)},
 };
 #define COUNT (sizeof(expectations) / sizeof(*expectations))
 
@@ -93,6 +116,8 @@ const struct verify_load_words verify_load_words[VERIFY_LOADS] = {
 	[VERIFY_WRITE] = {"write", "B", "writes"},
 	[VERIFY_SPIN] = {"spin", "ns", "is busy"},
 	[VERIFY_CHASE] = {"chase", "loads", "loads"},
+	[VERIFY_FILE_READ] = {"file-read", "B", "reads of a file"},
+	[VERIFY_FILE_WRITE] = {"file-write", "B", "writes to a file"},
 };
 
 const struct verify_expectation *verify_expectation_at(size_t i)
@@ -122,6 +147,7 @@ bool verify_is_expected(const struct verify_series *s, const struct verify_cell 
 	if (s->bare && e && e->group != VERIFY_MEMORY)
 		return false;
 	return where != NOWHERE && !verify_is_witness(c) &&
+	       (!*c->port || strcmp(c->port, s->port) == 0) &&
 	       (c->socket < 0 || c->socket == (where == HOME ? s->socket : s->cpu_socket) ||
 		(c->both_ends && c->socket == s->cpu_socket));
 }

@@ -20,6 +20,23 @@ struct judged {
 /* True: it has concluded. */
 typedef bool judge_check(struct judged *j);
 
+/* Of verdict.c, for the lists of other files. */
+judge_check judge_rounds, judge_quiet, judge_slope;
+
+/* All of it, within the limits of the group and load; what is taken for nothing; a part at another place that is no
+ * fault yet. */
+bool judge_is_all(const struct judged *j, double slope, double error);
+bool judge_is_nothing(const struct judged *j);
+double judge_astray(const struct judged *j);
+/* How near a factor with a name is. */
+#define JUDGE_FACTOR 0.02
+
+/* Of the rounds in which the cell was measured. */
+void judge_fit(const struct verify_series *s, size_t cell, struct verify_fit *into);
+
+/* Lists of checks, ended by NULL. */
+extern judge_check *const device_checks[], *const lookup_checks[];
+
 void judge_conclude(struct judged *j, enum verify_verdict verdict, const char *fault,
 		    const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 

@@ -26,6 +26,8 @@ static void put_place(struct buffer *to, const struct verify_run *run, const str
 		buffer_printf(to, "socket %d", c->socket);
 	if (c->channel >= 0)
 		buffer_printf(to, ", channel %d", c->channel);
+	if (*c->port)
+		buffer_printf(to, strchr(c->port, ':') ? ", port %s" : ", %s", c->port);
 	if (has_families(run))
 		buffer_printf(to, " (%s)", c->family);
 }
@@ -211,6 +213,8 @@ static void put_record(struct out *out, const struct verify_run *run, const stru
 		{"requests", value_real(r->requests)},
 		{"latency_ns", value_real(r->latency)},
 		{"load_ns", value_real(r->series->load_ns > 0 ? r->series->load_ns : NAN)},
+		{"port", value_text(*c->port ? c->port : NULL)},
+		{"device", value_text(*r->series->device ? r->series->device : NULL)},
 		{0},
 	};
 

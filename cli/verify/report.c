@@ -76,6 +76,9 @@ static void put_series(struct buffer *to, const struct verify_series *s)
 		      s->memory, s->elsewhere, s->bare ? BARE : "");
 	if (s->load_ns > 0)
 		buffer_printf(to, " ns %.3f", s->load_ns);
+	if (*s->device)
+		buffer_printf(to, " device %s port %s disk %.6f", s->device,
+			      *s->port ? s->port : "-", s->disk);
 	buffer_puts(to, "\n");
 	for (size_t i = 0; i < s->round_count; i++) {
 		buffer_printf(to, "\tround %.0f", s->moved[i]);
@@ -100,8 +103,11 @@ static void put_cells(struct buffer *to, const struct verify_run *run, size_t fr
 	for (; from < end; from++) {
 		const struct verify_cell *c = &run->cells[from];
 
-		buffer_printf(to, "\tcell %s %s socket %d channel %d%s\n", c->metric, c->family,
+		buffer_printf(to, "\tcell %s %s socket %d channel %d%s", c->metric, c->family,
 			      c->socket, c->channel, c->both_ends ? BOTH_ENDS : "");
+		if (*c->port)
+			buffer_printf(to, " port %s", c->port);
+		buffer_puts(to, "\n");
 		for (size_t i = 0; i < c->alternative_count; i++)
 			buffer_printf(to, "\talternative %.9g %s\n", c->alternatives[i].factor,
 				      c->alternatives[i].title);
@@ -227,6 +233,20 @@ static bool take_id(const char **text, const char *label, int *into)
 	return true;
 }
 
+/* Behind what series of memory have, too: the device of a file. */
+static bool take_device(const char **text, struct verify_series *s)
+{
+	if (!take_label(text, " device "))
+		return true;
+	if (!take_word(text, s->device, sizeof(s->device)) || !take_label(text, " port ") ||
+	    !take_word(text, s->port, sizeof(s->port)) || !take_label(text, " disk ") ||
+	    !take_number(text, &s->disk))
+		return false;
+	if (strcmp(s->port, "-") == 0)
+		*s->port = '\0';
+	return true;
+}
+
 static const char *take_series(struct verify_run *run, const char *text)
 {
 	struct verify_series s = {0};
@@ -240,7 +260,8 @@ static const char *take_series(struct verify_run *run, const char *text)
 	    !take_number(&text, &elsewhere) || elsewhere > 1e15 || !find_load(load, &s.load))
 		return "not a series";
 	s.bare = take_label(&text, BARE);
-	if ((take_label(&text, " ns ") && !take_number(&text, &s.load_ns)) || *text)
+	if ((take_label(&text, " ns ") && !take_number(&text, &s.load_ns)) ||
+	    !take_device(&text, &s) || *text)
 		return "not a series";
 	if (run->first_cell == run->cell_count)
 		return "a series without cells";
@@ -261,7 +282,7 @@ static const char *take_cell(struct verify_run *run, const char *text)
 	    !take_id(&text, " socket ", &c.socket) || !take_id(&text, " channel ", &c.channel))
 		return "not a cell";
 	c.both_ends = take_label(&text, BOTH_ENDS);
-	if (*text)
+	if ((take_label(&text, " port ") && !take_word(&text, c.port, sizeof(c.port))) || *text)
 		return "not a cell";
 	if (!verify_expectation(c.metric))
 		return "a metric that this uncore cannot judge";

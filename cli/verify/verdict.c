@@ -38,8 +38,13 @@ static const struct limits limits_of[VERIFY_GROUPS][VERIFY_LOADS] = {
 	[VERIFY_LINKS] = {{0.05, 0.05, 0.02}, {0.05, 0.05, 0.02}},
 	[VERIFY_AGENTS] = {{0.05, 0.05, 0.02}, {0.05, 0.05, 0.02}},
 	[VERIFY_FABRIC] = {{0.05, 0.05, 0.02}, {0.05, 0.05, 0.02}},
+	/* Payload: commands, lists of pages and completions of a device are 0.1 % to 0.3 % of it, in both directions. */
+	[VERIFY_DEVICES] =
+		{[VERIFY_FILE_READ] = {0.02, 0.03, 0.02}, [VERIFY_FILE_WRITE] = {0.02, 0.03, 0.02}},
+	[VERIFY_LOOKUPS] =
+		{[VERIFY_FILE_READ] = {0.05, 0.05, 0.02}, [VERIFY_FILE_WRITE] = {0.05, 0.05, 0.02}},
 };
-#define SHARE_OFF 0.02 /* the error of a share, and of a factor */
+#define SHARE_OFF JUDGE_FACTOR /* the error of a share, and of a factor */
 
 void judge_conclude(struct judged *j, enum verify_verdict verdict, const char *fault,
 		    const char *fmt, ...)
@@ -90,25 +95,32 @@ static bool is_channel(const struct judged *j, size_t cell)
 	       is_comparable(j, cell);
 }
 
-static bool is_nothing(const struct judged *j)
+bool judge_is_nothing(const struct judged *j)
 {
 	return fabs(j->slope) <= limits(j)->less + j->tolerance;
 }
 
-static bool is_all(const struct judged *j, double slope, double tolerance)
+double judge_astray(const struct judged *j)
 {
+	return limits(j)->astray;
+}
+
+bool judge_is_all(const struct judged *j, double slope, double error)
+{
+	const double tolerance = 2 * error;
+
 	return slope >= 1 - limits(j)->less - tolerance && slope <= 1 + limits(j)->more + tolerance;
 }
 
 static bool is_own_all(const struct judged *j)
 {
-	return is_all(j, j->slope, j->tolerance);
+	return judge_is_all(j, j->slope, j->tolerance / 2);
 }
 
 /* All of it is counted in that cell. */
 static bool has_all(const struct judged *j, size_t cell)
 {
-	return is_all(j, j->fits[cell].slope, 2 * j->fits[cell].error);
+	return judge_is_all(j, j->fits[cell].slope, j->fits[cell].error);
 }
 
 /* By which of its alternatives all of it is counted in that cell, or NULL. */
@@ -119,7 +131,7 @@ static const struct verify_alternative *holding(const struct judged *j, size_t c
 	for (size_t i = 0; i < c->alternative_count; i++) {
 		const double factor = c->alternatives[i].factor;
 
-		if (is_all(j, j->fits[cell].slope * factor, 2 * j->fits[cell].error * factor))
+		if (judge_is_all(j, j->fits[cell].slope * factor, j->fits[cell].error * factor))
 			return &c->alternatives[i];
 	}
 	return NULL;
@@ -152,7 +164,7 @@ static bool check_kind(struct judged *j)
 	if (j->expected->group != VERIFY_MEMORY || !isfinite(j->slope))
 		return false;
 	other = find_other_memory(j);
-	if ((other || j->series->bare) && is_nothing(j))
+	if ((other || j->series->bare) && judge_is_nothing(j))
 		j->not_judged = true;
 	else if (other)
 		judge_conclude(j, VERIFY_UNKNOWN, "two kinds",
@@ -234,7 +246,7 @@ static double mean_seconds(const struct judged *j)
 }
 
 /* The error comes from traffic of others, which changes about as much as there is of it. */
-static bool check_quiet(struct judged *j)
+bool judge_quiet(struct judged *j)
 {
 	const struct verify_fit *f = &j->fits[j->own];
 	double seconds = mean_seconds(j), most = most_moved(j->series);
@@ -270,7 +282,7 @@ static bool check_swapped(struct judged *j)
 	const struct verify_cell *directions = find_all(j, false, true);
 	const struct verify_cell *both = find_all(j, false, false);
 
-	if (!is_nothing(j))
+	if (!judge_is_nothing(j))
 		return false;
 	if (sockets && directions) /* of two sockets, one sends what the other one receives */
 		judge_conclude(
@@ -418,11 +430,11 @@ static bool check_factors(struct judged *j)
 	return false;
 }
 
-static bool check_slope(struct judged *j)
+bool judge_slope(struct judged *j)
 {
 	if (is_own_all(j))
 		j->result->verdict = VERIFY_PROVED;
-	else if (is_nothing(j))
+	else if (judge_is_nothing(j))
 		judge_conclude(j, VERIFY_OFF, "nothing", "nothing of it is counted");
 	else
 		judge_conclude(j, VERIFY_OFF, NULL, "the factor is %.4f: %.1f %% too %s", j->slope,
@@ -432,8 +444,8 @@ static bool check_slope(struct judged *j)
 
 /* All of these groups count what streams move. */
 static judge_check *const stream_checks[] = {
-	judge_rounds, check_kind,         check_quiet,    check_swapped, check_allocate,
-	check_astray, check_alternatives, check_channels, check_factors, check_slope,
+	judge_rounds, check_kind,         judge_quiet,    check_swapped, check_allocate,
+	check_astray, check_alternatives, check_channels, check_factors, judge_slope,
 	NULL,
 };
 
@@ -442,6 +454,7 @@ static judge_check *const *const checks_of[VERIFY_GROUPS] = {
 	[VERIFY_AGENTS] = stream_checks,     [VERIFY_FABRIC] = stream_checks,
 	[VERIFY_POWER] = power_checks,       [VERIFY_CLOCKS] = clock_checks,
 	[VERIFY_LATENCIES] = latency_checks, [VERIFY_QUEUES] = latency_checks,
+	[VERIFY_DEVICES] = device_checks,    [VERIFY_LOOKUPS] = lookup_checks,
 };
 
 static void judge_own(struct judged *j)
@@ -484,8 +497,7 @@ static bool has_one_node(const struct verify_run *run, const struct verify_serie
 
 /* ---- all ---- */
 
-/* Of the rounds in which the cell was measured. */
-static void fit_cell(const struct verify_series *s, size_t cell, struct verify_fit *into)
+void judge_fit(const struct verify_series *s, size_t cell, struct verify_fit *into)
 {
 	double *values = cli_realloc(NULL, 3 * s->round_count, sizeof(*values));
 	double *seconds = values + s->round_count, *counted = seconds + s->round_count;
@@ -559,7 +571,7 @@ static void judge_series(struct results *all, const struct verify_run *run,
 	struct judged j = {.run = run, .series = s, .fits = fits};
 
 	for (size_t i = 0; i < run->cell_count; i++)
-		fit_cell(s, i, &fits[i]);
+		judge_fit(s, i, &fits[i]);
 	for (size_t i = s->first_cell; i < s->first_cell + s->cell_count; i++) {
 		if (run->cells[i].channel >= 0 || !verify_is_expected(s, &run->cells[i]))
 			continue;

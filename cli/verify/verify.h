@@ -12,10 +12,12 @@
 
 /* What is done in the rounds of a series. */
 enum verify_load {
-	VERIFY_READ,  /* loads from memory, in bytes */
-	VERIFY_WRITE, /* stores to memory, in bytes */
-	VERIFY_SPIN,  /* a busy CPU, in nanoseconds */
-	VERIFY_CHASE, /* loads from memory, each of which needs the one before */
+	VERIFY_READ,       /* loads from memory, in bytes */
+	VERIFY_WRITE,      /* stores to memory, in bytes */
+	VERIFY_SPIN,       /* a busy CPU, in nanoseconds */
+	VERIFY_CHASE,      /* loads from memory, each of which needs the one before */
+	VERIFY_FILE_READ,  /* of a file: its device writes memory, in bytes */
+	VERIFY_FILE_WRITE, /* of a file: its device reads memory, in bytes */
 	VERIFY_LOADS,
 };
 
@@ -25,6 +27,7 @@ struct verify_work {
 	int (*run)(void *context, size_t amount, int stop_fd);
 	size_t unit;  /* amounts are multiples of it; a quarter of an amount, too */
 	size_t least; /* the largest amount is at least that */
+	size_t most;  /* and at most that; 0: any */
 };
 
 /* ---- moving: stream.c ---- */
@@ -86,6 +89,9 @@ struct verify_cell {
 	int socket;               /* -1: all of them */
 	int channel;              /* -1: the whole socket */
 	bool both_ends; /* what passes between sockets is counted on both: UNCORE_REMOTE_BOTH_ENDS */
+	/* The address of a root port, or the name of a PMU with devices behind no known port. "":
+	 * the whole socket, too. */
+	char port[48];
 };
 
 /* Of one cell in one round. */
@@ -100,10 +106,12 @@ struct verify_series {
 	enum verify_load load;
 	int node, socket; /* of the memory */
 	int cpu, cpu_socket;
-	bool bare;                     /* the node has no CPUs of its own */
-	double memory;                 /* size of the stream in bytes */
-	double load_ns;                /* of a chase: how long a load took; else 0 */
-	size_t elsewhere;              /* pages on other nodes */
+	bool bare;                 /* the node has no CPUs of its own */
+	double memory;             /* size of the stream in bytes */
+	double load_ns;            /* of a chase: how long a load took; else 0 */
+	size_t elsewhere;          /* pages on other nodes */
+	char device[32], port[48]; /* of a file: PCI addresses; "": none */
+	double disk; /* of each byte of the file, what the kernel says that the disk moved; 0: not known */
 	size_t first_cell, cell_count; /* that were counted meanwhile */
 	size_t round_count;
 	double *moved;                   /* in each round, in the load's unit */
@@ -171,6 +179,8 @@ enum verify_group {
 	VERIFY_CLOCKS,    /* cycles */
 	VERIFY_LATENCIES, /* of reads that go to memory */
 	VERIFY_QUEUES,    /* the part of it in a controller's queue; on request only */
+	VERIFY_DEVICES,   /* what devices move, and CPUs to and from them */
+	VERIFY_LOOKUPS,   /* last-level caches: what devices look for in them (DDIO) */
 	VERIFY_GROUPS,
 };
 
@@ -180,6 +190,10 @@ enum verify_memory {
 	VERIFY_PACKAGE, /* on the CPU's package, HBM */
 	VERIFY_CXL,
 };
+
+/* Of what devices write and read, what the last-level cache has. */
+#define VERIFY_WRITES_FOUND "pcie.inbound.write.llc.hit.bandwidth"
+#define VERIFY_READS_FOUND "pcie.inbound.read.llc.hit.bandwidth"
 
 struct verify_expectation {
 	const char *metric;
@@ -244,7 +258,8 @@ struct verify_result {
 	const struct verify_cell *cell;
 	struct verify_fit fit; /* NaN: none */
 	double moved;          /* bytes or loads in all rounds that count */
-	double share;          /* of a channel: of an even share, else NaN */
+	/* Of a channel: of an even share. Of look-ups: what the cache had. Else NaN. */
+	double share;
 	/* Where `fit` has the ratio of two values that must be equal: what is counted and what is known. Else NaN. */
 	double value, known;
 	const char *unit, *basis; /* of these; from where it is known */

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: MIT */
+/* Counters of PCIe and of caches, by the data of a device: all of them at its root port and its socket, and nothing at
+ * others. Controllers of memory are not judged by them, as caches hold a part (DDIO). */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "verify/judge.h"
+
+/* With a larger error of a place it is not known whether something is counted there. */
+#define ERROR_MOST 0.005
+/* The kernel's own count of the disk: less than that came from elsewhere, and of more other programs or the file system
+ * moved a part. */
+#define DISK_LEAST 0.98
+#define DISK_MOST 1.05
+
+/* ---- places: sockets, or root ports ---- */
+
+/* The passes have cells of their own: what the same device moved the same way in another one tells as much. */
+static bool fit_elsewhere(const struct judged *j, size_t cell, struct verify_fit *fit)
+{
+	for (size_t i = 0; i < j->run->series_count; i++) {
+		const struct verify_series *s = &j->run->series[i];
+
+		if (s->load != j->series->load || strcmp(s->device, j->series->device) != 0 ||
+		    cell < s->first_cell || cell - s->first_cell >= s->cell_count)
+			continue;
+		judge_fit(s, cell, fit);
+		return isfinite(fit->slope);
+	}
+	return false;
+}
+
+/* Another place of the same kind and family that has to count nothing of it. */
+static bool is_other(const struct judged *j, size_t cell)
+{
+	const struct verify_cell *c = &j->run->cells[cell], *own = &j->run->cells[j->own];
+
+	return verify_expectation(c->metric)->group == j->expected->group && c->channel < 0 &&
+	       strcmp(c->family, own->family) == 0 && !*c->port == !*own->port &&
+	       strcmp(c->metric, VERIFY_WRITES_FOUND) != 0 &&
+	       strcmp(c->metric, VERIFY_READS_FOUND) != 0 && !verify_is_expected(j->series, c);
+}
+
+static bool is_same_place(const struct verify_cell *a, const struct verify_cell *b)
+{
+	return a->socket == b->socket && strcmp(a->port, b->port) == 0;
+}
+
+/* By its socket if that is what differs: counters of two sockets may be taken for those of one port. */
+static void name_place(char *into, size_t room, const struct verify_cell *own,
+		       const struct verify_cell *c)
+{
+	if (!*c->port || (strcmp(c->port, own->port) == 0 && c->socket != own->socket))
+		snprintf(into, room, "socket %d", c->socket);
+	else
+		snprintf(into, room, strchr(c->port, ':') ? "root port %s" : "%s", c->port);
+}
+
+/* The first other place that counts all of it. */
+static const struct verify_cell *find_all(const struct judged *j, bool metric, bool place)
+{
+	const struct verify_cell *own = &j->run->cells[j->own];
+
+	for (size_t i = 0; i < j->run->cell_count; i++) {
+		const struct verify_cell *c = &j->run->cells[i];
+		struct verify_fit fit;
+
+		if (is_other(j, i) && is_same_place(c, own) == place &&
+		    (strcmp(c->metric, own->metric) == 0) == metric && fit_elsewhere(j, i, &fit) &&
+		    judge_is_all(j, fit.slope, fit.error))
+			return c;
+	}
+	return NULL;
+}
+
+/* ---- checks ---- */
+
+/* Of a port that no PMU is known to count there is a row without values. */
+static bool check_counted(struct judged *j)
+{
+	const struct verify_cell *own = &j->run->cells[j->own];
+
+	if (!*own->port || j->fits[j->own].count)
+		return false;
+	judge_conclude(j, VERIFY_UNKNOWN, NULL,
+		       "no PMU is known that counts root port %s, or its counters were never free",
+		       own->port);
+	return true;
+}
+
+static bool check_disk(struct judged *j)
+{
+	double disk = j->series->disk;
+
+	if (disk <= 0 || (disk >= DISK_LEAST && disk <= DISK_MOST))
+		return false;
+	if (disk < DISK_LEAST)
+		judge_conclude(j, VERIFY_UNKNOWN, "not by the disk",
+			       "by the kernel's count the disk moved %.1f %% of it: a cache, or "
+			       "compression, has the rest",
+			       disk * 100);
+	else
+		judge_conclude(j, VERIFY_UNKNOWN, "busy",
+			       "by the kernel's count the disk moved %.1f %% of it: other programs "
+			       "use it, or its file system moves more",
+			       disk * 100);
+	return true;
+}
+
+static bool check_place(struct judged *j)
+{
+	const struct verify_cell *place = find_all(j, true, false);
+	const struct verify_cell *kind = find_all(j, false, true);
+	const struct verify_cell *both = find_all(j, false, false);
+	const struct verify_cell *own = &j->run->cells[j->own];
+	const struct verify_cell *at = place ? place : kind ? kind : both;
+	const char *device = j->series->device, *name = j->expected->name;
+	bool port = at && strcmp(at->port, own->port) != 0;
+	char where[80];
+
+	if (!judge_is_nothing(j) || !at)
+		return false;
+	name_place(where, sizeof(where), own, at);
+	if (place)
+		judge_conclude(j, VERIFY_OFF, port ? "other port" : "other socket",
+			       "the data of %s are counted at %s", device, where);
+	else if (kind)
+		judge_conclude(j, VERIFY_OFF, "directions swapped", "%s are counted as %s", name,
+			       verify_expectation(kind->metric)->name);
+	else
+		judge_conclude(j, VERIFY_OFF,
+			       port ? "other port and direction" : "other socket and direction",
+			       "%s are counted as %s at %s", name,
+			       verify_expectation(both->metric)->name, where);
+	return true;
+}
+
+static bool check_astray(struct judged *j)
+{
+	const struct verify_cell *most = NULL;
+	double share = 0;
+	char where[80];
+
+	for (size_t i = 0; i < j->run->cell_count; i++) {
+		struct verify_fit fit;
+
+		if (!is_other(j, i) || !fit_elsewhere(j, i, &fit) || fit.error > ERROR_MOST ||
+		    fabs(fit.slope) <= judge_astray(j) + 2 * fit.error ||
+		    fabs(fit.slope) <= fabs(share))
+			continue;
+		share = fit.slope;
+		most = &j->run->cells[i];
+	}
+	if (!most)
+		return false;
+	name_place(where, sizeof(where), &j->run->cells[j->own], most);
+	judge_conclude(j, VERIFY_OFF, "astray",
+		       "%.1f %% of the data of %s is counted as %s at %s%s", share * 100,
+		       j->series->device, verify_expectation(most->metric)->name, where,
+		       judge_is_all(j, j->slope, j->tolerance / 2) ? ", too" : "");
+	return true;
+}
+
+/* Units that counters have: bytes, words of 4, beats of 32, lines of 64. */
+static bool check_units(struct judged *j)
+{
+	static const struct {
+		double factor;
+		const char *fault, *sentence;
+	} known[] = {
+		{2, "double",
+		 "counted twice: two PMUs count the same, or 32 bytes are taken for 64"},
+		{0.5, "half",
+		 "half of it is counted: one of two PMUs is missing, or 64 bytes are taken for 32"},
+		{4, "units", "4 times too much: bytes are taken for units of 4 bytes"},
+		{0.25, "units", "4 times too little: units of 4 bytes are taken for bytes"},
+		{8, "units", "8 times too much: units of 4 bytes are taken for 32"},
+		{0.125, "units", "8 times too little: units of 32 bytes are taken for 4"},
+		{16, "units", "16 times too much: units of 4 bytes are taken for lines of 64"},
+		{0.0625, "units",
+		 "16 times too little: lines of 64 bytes are taken for units of 4"},
+		{32, "units", "32 times too much: bytes are taken for units of 32 bytes"},
+		{0.03125, "units", "32 times too little: units of 32 bytes are taken for bytes"},
+		{64, "units", "64 times too much: bytes are taken for lines of 64"},
+		{0.015625, "units", "64 times too little: lines of 64 bytes are taken for bytes"},
+	};
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
+		/* The small ones are within the limits of nothing: only what is certain. */
+		if (fabs(j->slope / known[i].factor - 1) >
+			    JUDGE_FACTOR + j->tolerance / known[i].factor ||
+		    j->tolerance > known[i].factor / 4)
+			continue;
+		judge_conclude(j, VERIFY_OFF, known[i].fault, "%s", known[i].sentence);
+		return true;
+	}
+	return false;
+}
+
+/* How much of it the caches have: a fact of the machine, without a verdict. */
+static bool check_lookups(struct judged *j)
+{
+	const bool writes = strstr(j->expected->metric, ".write.");
+	const struct verify_cell *own = &j->run->cells[j->own];
+	struct verify_fit fit;
+
+	judge_slope(j);
+	for (size_t i = 0; i < j->run->cell_count && j->result->verdict == VERIFY_PROVED; i++) {
+		const struct verify_cell *c = &j->run->cells[i];
+
+		if (strcmp(c->metric, writes ? VERIFY_WRITES_FOUND : VERIFY_READS_FOUND) != 0 ||
+		    c->socket != own->socket || strcmp(c->family, own->family) != 0 ||
+		    !fit_elsewhere(j, i, &fit) || fit.error > ERROR_MOST)
+			continue;
+		j->result->share = fit.slope;
+		snprintf(j->result->reason, sizeof(j->result->reason),
+			 "DDIO: the last-level cache had %.1f %% of what %s %s", fit.slope * 100,
+			 j->series->device, writes ? "wrote" : "read");
+		break;
+	}
+	return true;
+}
+
+judge_check *const device_checks[] = {
+	check_counted, judge_rounds, check_disk,  judge_quiet, check_place,
+	check_units,   check_astray, judge_slope, NULL,
+};
+
+judge_check *const lookup_checks[] = {
+	judge_rounds, check_disk,   judge_quiet,   check_place,
+	check_units,  check_astray, check_lookups, NULL,
+};
