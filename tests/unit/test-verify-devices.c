@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* `uncore verify` with devices: from planted faults of counters of PCIe to their names. */
+/* `uncore verify` with devices: which one moves the data of a disk, and from planted faults of counters of PCIe to their names. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
 
+#include "tree.h"
+#include "verify/disk.h"
 #include "verify/verify.h"
 
 #define SOCKETS 2
@@ -426,6 +429,105 @@ static void readings_come_back_from_their_text(void **s)
 	verify_run_free(&back);
 }
 
+/* ---- the devices of a disk ---- */
+
+/* Block devices as sysfs has them, and what they lead to. */
+#define STAT "7 0 4096 1 9 0 123 1 0 2 3"
+static const char *const links[][2] = {
+	/* A partition of an NVMe disk behind a switch. */
+	{"dev/block/259:1",
+	 "devices/pci0000:3a/0000:3a:00.0/0000:3b:00.0/0000:3d:00.0/nvme/nvme0/nvme0n1/nvme0n1p1"},
+	{"dev/block/254:0", "devices/pci0000:00/0000:00:02.0/virtio1/block/vda"},
+	{"dev/block/8:0",
+	 "devices/pci0000:00/0000:00:17.0/ata1/host0/target0:0:0/0:0:0:0/block/sda"},
+	{"dev/block/8:16",
+	 "devices/pci0000:00/0000:00:17.0/ata2/host1/target1:0:0/1:0:0:0/block/sdb"},
+	/* VMD: a domain of its own. */
+	{"dev/block/259:9",
+	 "devices/pci0000:d7/0000:d7:05.5/pci10000:00/10000:00:02.0/10000:01:00.0/nvme/nvme9/nvme9n1"},
+	/* A disk with two paths, and one of them. */
+	{"dev/block/259:5", "devices/virtual/nvme-subsystem/nvme-subsys2/nvme2n1"},
+	{"devices/virtual/nvme-subsystem/nvme-subsys2/nvme2",
+	 "devices/pci0000:85/0000:85:00.0/0000:86:00.0/nvme/nvme2"},
+	{"devices/virtual/nvme-subsystem/nvme-subsys2/nvme3",
+	 "devices/pci0000:ae/0000:ae:00.0/0000:af:00.0/nvme/nvme3"},
+	/* LVM on a RAID of two disks of one controller, and one of a partition and of vda. */
+	{"dev/block/253:0", "devices/virtual/block/dm-0"},
+	{"devices/virtual/block/dm-0/slaves/md0", "devices/virtual/block/md0"},
+	{"devices/virtual/block/md0/slaves/sda",
+	 "devices/pci0000:00/0000:00:17.0/ata1/host0/target0:0:0/0:0:0:0/block/sda"},
+	{"devices/virtual/block/md0/slaves/sdb",
+	 "devices/pci0000:00/0000:00:17.0/ata2/host1/target1:0:0/1:0:0:0/block/sdb"},
+	{"dev/block/9:1", "devices/virtual/block/md1"},
+	{"devices/virtual/block/md1/slaves/nvme0n1p1",
+	 "devices/pci0000:3a/0000:3a:00.0/0000:3b:00.0/0000:3d:00.0/nvme/nvme0/nvme0n1/nvme0n1p1"},
+	{"devices/virtual/block/md1/slaves/vda",
+	 "devices/pci0000:00/0000:00:02.0/virtio1/block/vda"},
+	/* Without a device, and one that consists of itself. */
+	{"dev/block/7:0", "devices/virtual/block/loop0"},
+	{"dev/block/253:7", "devices/virtual/block/dm-7"},
+	{"devices/virtual/block/dm-7/slaves/dm-7", "devices/virtual/block/dm-7"},
+};
+
+static const struct {
+	unsigned major, minor;
+	const char *name;      /* NULL: none is found */
+	const char *addresses; /* or a part of the reason */
+	size_t parts;
+} disks[] = {
+	{259, 1, "nvme0n1p1", "0000:3d:00.0 ", 1},
+	{254, 0, "vda", "0000:00:02.0 ", 1},
+	{259, 9, "nvme9n1", "10000:01:00.0 ", 1},
+	{259, 5, "nvme2n1", "0000:86:00.0 0000:af:00.0 ", 1},
+	{253, 0, "dm-0", "0000:00:17.0 ", 2},
+	{9, 1, "md1", "0000:00:02.0 0000:3d:00.0 ", 2},
+	{7, 0, NULL, "loop0 belongs to no PCI device", 0},
+	{253, 7, NULL, "dm-7 belongs to no PCI device", 0},
+	{0, 27, NULL, "the kernel names no block device for it (0:27)", 0},
+};
+
+static int by_text(const void *a, const void *b)
+{
+	return strcmp(a, b);
+}
+
+static void the_devices_of_a_disk_are_found(void **s)
+{
+	char path[600], target[600];
+	struct tree t;
+
+	(void)s;
+	tree_make(&t);
+	for (size_t i = 0; i < sizeof(links) / sizeof(*links); i++) {
+		snprintf(path, sizeof(path), "%s/stat", links[i][1]);
+		tree_put(&t, path, STAT);
+		snprintf(target, sizeof(target), "%s/%s", t.dir, links[i][1]);
+		tree_link(&t, links[i][0], target);
+	}
+	tree_put(&t, "dev/block/259:1/partition", "1\n");
+	for (size_t i = 0; i < sizeof(disks) / sizeof(*disks); i++) {
+		char why[DISK_WHY] = "", found[200] = "";
+		struct disk d;
+
+		if (!disk_find(&d, t.dir, disks[i].major, disks[i].minor, why)) {
+			assert_null(disks[i].name);
+			if (!strstr(why, disks[i].addresses))
+				fail_msg("%s", why);
+			continue;
+		}
+		assert_non_null(disks[i].name);
+		qsort(d.addresses, d.count, sizeof(d.addresses[0]), by_text);
+		for (size_t k = 0; k < d.count; k++)
+			strcat(strcat(found, d.addresses[k]), " ");
+		assert_string_equal(found, disks[i].addresses);
+		assert_string_equal(d.name, disks[i].name);
+		assert_int_equal(d.parts, disks[i].parts);
+		assert_true(fabs(disk_moved(&d, false) - 4096 * 512.0) < 1);
+		assert_true(fabs(disk_moved(&d, true) - 123 * 512.0) < 1);
+	}
+	tree_remove(&t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -436,6 +538,7 @@ int main(void)
 		cmocka_unit_test(without_a_port_the_socket_is_judged),
 		cmocka_unit_test(a_port_that_is_not_counted_is_not_judged),
 		cmocka_unit_test(readings_come_back_from_their_text),
+		cmocka_unit_test(the_devices_of_a_disk_are_found),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
