@@ -14,6 +14,7 @@
 #include "options.h"
 #include "output/output.h"
 #include "output/writer.h"
+#include "verify/device.h"
 #include "verify/kept.h"
 #include "verify/passes.h"
 
@@ -61,8 +62,9 @@ static void announce(const struct verify *v)
 			(double)v->o->time_ns / 1e9, cpus.data, used.number, used.unit, room.number,
 			room.unit);
 	else
-		cli_error("verify keeps CPU %s busy now and then, for about %.0f s in all",
-			  cpus.data, (double)v->o->time_ns / 1e9);
+		cli_error("verify %s for about %.0f s in all with CPU %s",
+			  v->loads & 1u << VERIFY_SPIN ? "is busy now and then" : "moves data",
+			  (double)v->o->time_ns / 1e9, cpus.data);
 	if (v->assumed && v->moves)
 		cli_error("note: the kernel does not say how large the caches are: 256 MiB are "
 			  "assumed");
@@ -169,6 +171,7 @@ static int count_and_judge(struct verify *v)
 	nodes_find(v);
 	status = v->moves ? nodes_find_memory(v) : CLI_OK;
 	find_facts(v);
+	status = status ? status : devices_open(v);
 	snprintf(v->run.version, sizeof(v->run.version), "%s", uncore_version());
 	strftime(v->run.date, sizeof(v->run.date), "%Y-%m-%d", gmtime_r(&now, &day));
 	status = status ? status : signals_open(&v->signals);
@@ -194,6 +197,7 @@ static int run(struct cli *cli, const struct verify_options *o)
 	uncore_sample_free(v.sample);
 	witnesses_close(&v.witnesses);
 	verify_run_free(&v.run);
+	devices_close(&v);
 	free(v.nodes);
 	free(v.rows);
 	if (lock >= 0)
@@ -207,7 +211,8 @@ static void check(void *into, struct argp_state *state)
 {
 	const struct verify_options *o = into;
 
-	if (o->show && (o->file || o->metrics || o->nice || o->time_ns || o->memory))
+	if (o->show &&
+	    (o->file || o->metrics || o->nice || o->time_ns || o->memory || o->read || o->write))
 		argp_error(state, "--show moves nothing: it stands alone");
 	if (o->memory && o->memory < 2 * MIB)
 		argp_error(state, "--memory: at least 2MiB");
@@ -226,6 +231,13 @@ int cmd_verify(struct cli *cli, int argc, char **argv)
 		 AT(time_ns)},
 		{"memory", "SIZE", "Take at most SIZE of memory (default: four times the caches)",
 		 0, 1, OPTION_SIZE, AT(memory)},
+		{"read", "FILE",
+		 "Also read FILE or a block device past the page cache, and judge what counts its "
+		 "device",
+		 0, 1, OPTION_TEXT, AT(read)},
+		{"write", "DIR",
+		 "Also write a file of its own in DIR, which has no name and is gone at the end", 0,
+		 1, OPTION_TEXT, AT(write)},
 		{"nice", NULL, "Give way to other programs", 0, 1, OPTION_FLAG, AT(nice)},
 		{"output", "FILE", "Write a report with all readings, which --root takes, too", 'o',
 		 1, OPTION_TEXT, AT(file)},
@@ -236,7 +248,8 @@ int cmd_verify(struct cli *cli, int argc, char **argv)
 	static const struct cli_syntax syntax = {
 		.doc = "Moves known amounts of data to and from each NUMA node, and judges the "
 		       "counters of memory and links by what they say; those of clocks and energy "
-		       "by a busy CPU.\vExit status: 0 all are proved, 1 "
+		       "by a busy CPU, and with --read or --write those of devices.\vExit status: 0 "
+		       "all are proved, 1 "
 		       "one is off (or an error), 3 it cannot be told, or there is nothing to "
 		       "verify.",
 		.options = options,

@@ -3,7 +3,6 @@
 #include "verify/passes.h"
 
 #include <errno.h>
-#include <fnmatch.h>
 #include <math.h>
 #include <sched.h>
 #include <stdio.h>
@@ -11,90 +10,14 @@
 #include <string.h>
 
 #include "options.h"
+#include "verify/device.h"
 
 #define REPEATS 3 /* of each amount */
 /* Beside its rounds a series has half a round to find the amount. */
 #define ROUNDS (REPEATS * VERIFY_AMOUNTS + 1)
 #define ROUND_LEAST (20 * NS_PER_MS)
 
-/* ---- the monitor ---- */
-
-static bool is_chosen(const struct verify *v, const struct verify_expectation *e)
-{
-	struct buffer list = {0};
-	bool chosen = !v->o->metrics && e->group != VERIFY_QUEUES;
-	char *rest, *pattern;
-
-	buffer_puts(&list, v->o->metrics ? v->o->metrics : "");
-	rest = list.data;
-	while (!chosen && (pattern = strsep(&rest, ",")))
-		chosen = fnmatch(pattern, e->metric, 0) == 0;
-	buffer_free(&list);
-	return chosen;
-}
-
-static int add_metrics(struct verify *v, bool *added, char *why, size_t room)
-{
-	const struct verify_expectation *e;
-	struct buffer names = {0};
-	bool chosen = false;
-
-	for (size_t i = 0; (e = verify_expectation_at(i)); i++) {
-		int err;
-
-		if (!is_chosen(v, e))
-			continue;
-		chosen = true;
-		err = uncore_monitor_add_metrics(v->monitor, e->metric);
-		if (err && err != -ENODEV)
-			return cli_fail(v->cli, err);
-		*added = *added || !err;
-		for (unsigned load = 0; !err && load < VERIFY_LOADS; load++)
-			if (verify_expects(e, load, false) || verify_expects(e, load, true))
-				v->loads |= 1u << load;
-		if (err && !*why)
-			snprintf(why, room, "%s", uncore_error(v->cli->u));
-	}
-	v->moves = v->loads & ~(1u << VERIFY_SPIN);
-	if (chosen)
-		return CLI_OK;
-	for (size_t i = 0; (e = verify_expectation_at(i)); i++)
-		buffer_printf(&names, "%s%s", i ? ", " : "", e->metric);
-	cli_error("--metrics '%s': verify can judge %s", v->o->metrics, names.data);
-	buffer_free(&names);
-	return CLI_USAGE;
-}
-
-/* Metrics that have no room in the hardware beside others come in another pass: what is multiplexed is not judged. */
-int passes_plan(struct verify *v)
-{
-	struct cli *cli = v->cli;
-	char why[400] = "";
-	bool added = false;
-	int err = uncore_monitor_new(&v->monitor, cli->u), status;
-
-	err = err ? err : uncore_monitor_set_level(v->monitor, UNCORE_LEVEL_CHANNEL);
-	err = err ? err : uncore_monitor_add_level(v->monitor, UNCORE_LEVEL_SOCKET);
-	err = err ? err : uncore_monitor_set_rounds(v->monitor);
-	if (err)
-		return cli_fail(cli, err);
-	status = add_metrics(v, &added, why, sizeof(why));
-	if (status)
-		return status;
-	if (!added) {
-		cli_error(
-			"there is nothing to verify: verify needs PMUs of memory channels or "
-			"controllers that count what is read and written, or of clocks or energy: "
-			"%s",
-			why);
-		cli_advise(cli);
-		return CLI_UNAVAILABLE;
-	}
-	if (!v->moves && *why)
-		cli_error("note: neither memory nor links can be verified here: %s", why);
-	err = uncore_monitor_plan(v->monitor);
-	return err ? cli_fail(cli, err) : CLI_OK;
-}
+/* ---- cells ---- */
 
 static const struct uncore_metric *metric_of(const struct uncore *u, const struct uncore_row *row)
 {
@@ -127,7 +50,25 @@ static bool describe_cell(struct verify_cell *cell, const struct uncore_metric *
 	return true;
 }
 
-/* Opens the counters of a pass; the rows of sockets and channels are the cells. */
+/* The cell of a row. False: the row has no cell. A PMU without a number among the channels is in its socket. */
+static bool cell_of(const struct uncore *u, const struct uncore_row *row, struct verify_cell *cell)
+{
+	const struct verify_expectation *e =
+		row->query.family ? verify_expectation(row->query.name) : NULL;
+	const struct uncore_device *port = row->place.port;
+
+	if (!e)
+		return false;
+	*cell = (struct verify_cell){.socket = row->place.socket, .channel = row->place.channel};
+	snprintf(cell->metric, sizeof(cell->metric), "%s", row->query.name);
+	snprintf(cell->family, sizeof(cell->family), "%s", row->query.family);
+	if (port)
+		snprintf(cell->port, sizeof(cell->port), "%s", port->address);
+	return (port || !row->place.pmu || row->place.channel >= 0) &&
+	       describe_cell(cell, metric_of(u, row));
+}
+
+/* Opens the counters of a pass; the rows of sockets, channels and ports are the cells. */
 static int start_pass(struct verify *v)
 {
 	int err = v->sample ? 0 : uncore_sample_new(&v->sample);
@@ -139,17 +80,10 @@ static int start_pass(struct verify *v)
 		return cli_fail(v->cli, err);
 	v->run.first_cell = v->run.cell_count;
 	for (size_t i = 0; i < uncore_sample_count(v->sample); i++) {
-		const struct uncore_row *row = uncore_sample_row(v->sample, i);
-		struct verify_cell cell = {.socket = row->place.socket,
-					   .channel = row->place.channel};
+		struct verify_cell cell;
 
-		/* A PMU that has no number among the channels is in its socket. */
-		if (!row->query.family || !verify_expectation(row->query.name) ||
-		    (row->place.pmu && row->place.channel < 0) ||
-		    !describe_cell(&cell, metric_of(v->cli->u, row)))
+		if (!cell_of(v->cli->u, uncore_sample_row(v->sample, i), &cell))
 			continue;
-		snprintf(cell.metric, sizeof(cell.metric), "%s", row->query.name);
-		snprintf(cell.family, sizeof(cell.family), "%s", row->query.family);
 		v->rows = cli_realloc(v->rows, v->run.cell_count + 1, sizeof(*v->rows));
 		v->rows[v->run.cell_count] = i;
 		verify_add_cell(&v->run, &cell);
@@ -296,12 +230,13 @@ static const struct node *far_node(const struct verify *v, const struct node *n)
 /* ---- streams ---- */
 
 /* Containers forbid to bind memory. With one node there is no other place. */
-static int open_stream(struct verify *v, const struct node *n, struct verify_stream *stream)
+static int open_stream(struct verify *v, const struct node *n, size_t size,
+		       struct verify_stream *stream)
 {
-	int err = verify_stream_open(stream, n->id, n->memory, v->signals.stop_fd);
+	int err = verify_stream_open(stream, n->id, size, v->signals.stop_fd);
 
 	if ((err == -EPERM || err == -ENOSYS) && v->node_count == 1)
-		err = verify_stream_open(stream, -1, n->memory, v->signals.stop_fd);
+		err = verify_stream_open(stream, -1, size, v->signals.stop_fd);
 	return err;
 }
 
@@ -356,7 +291,7 @@ static int move_node(struct verify *v, const struct node *n)
 		return 0;
 	err = pin(n->cpu);
 	cli_wait("node %d: getting memory", n->id);
-	err = err ? err : open_stream(v, n, &stream);
+	err = err ? err : open_stream(v, n, n->memory, &stream);
 	/* Caches have a part of what the kernel has zeroed. */
 	err = err ? err
 		  : verify_stream_move(&stream, VERIFY_WRITE, stream.size, v->signals.stop_fd);
@@ -399,12 +334,58 @@ static int chase_node(struct verify *v, const struct node *n)
 		return 0;
 	err = pin(n->cpu);
 	cli_wait("node %d: getting memory", n->id);
-	err = err ? err : open_stream(v, n, &stream);
+	err = err ? err : open_stream(v, n, n->memory, &stream);
 	err = err ? err : verify_chase_open(&c, &stream, v->signals.stop_fd);
 	for (unsigned far = 0; far < 2 && movers[far]; far++)
 		if (!err && is_needed(&v->run, VERIFY_CHASE, far))
 			err = chase(v, n, movers[far], &stream, &c);
 	verify_stream_close(&stream);
+	return err;
+}
+
+/* ---- devices ---- */
+
+/* The CPU of the node only waits. */
+static int move_file(struct verify *v, const struct node *n, struct device *d,
+		     struct verify_stream *stream)
+{
+	struct verify_work work;
+	struct verify_series *s;
+	size_t before = 0, after = 0;
+	int err =
+		d->load == VERIFY_FILE_WRITE ? device_fill(d, stream->base, v->signals.stop_fd) : 0;
+
+	if (err)
+		return err;
+	s = add_series(v, d->load, n, n);
+	s->memory = (double)stream->size;
+	snprintf(s->device, sizeof(s->device), "%s", d->pci->address);
+	snprintf(s->port, sizeof(s->port), "%s", d->port ? d->port->address : "");
+	work = device_begin(d, stream->base);
+	err = verify_stream_elsewhere(stream, &before);
+	err = err ? err : run_series(v, s, &work);
+	err = err ? err : verify_stream_elsewhere(stream, &after);
+	s->disk = device_end(d);
+	s->elsewhere = before > after ? before : after;
+	return err;
+}
+
+/* What was named, with its own node. */
+static int move_files(struct verify *v, const struct node *n)
+{
+	struct verify_stream stream;
+	int err = 0;
+
+	for (size_t i = 0; !err && i < v->device_count; i++) {
+		struct device *d = &v->devices[i];
+
+		if (d->node != n->id || !is_needed(&v->run, d->load, false))
+			continue;
+		err = pin(n->cpu);
+		err = err ? err : open_stream(v, n, DEVICE_MEMORY, &stream);
+		err = err ? err : move_file(v, n, d, &stream);
+		verify_stream_close(&stream);
+	}
 	return err;
 }
 
@@ -419,6 +400,8 @@ static const struct {
 	{move_node, 2, 2, 1u << VERIFY_READ | 1u << VERIFY_WRITE},
 	{chase_node, 1, 1, 1u << VERIFY_CHASE},
 	{spin_node, 1, 0, 1u << VERIFY_SPIN},
+	/* A series of each device, and not of each node. */
+	{move_files, 0, 0, 1u << VERIFY_FILE_READ | 1u << VERIFY_FILE_WRITE},
 };
 #define KINDS (sizeof(kinds) / sizeof(*kinds))
 
@@ -432,7 +415,7 @@ static size_t series_of_kind(const struct verify *v, size_t kind, const struct n
 /* How many series a pass has at most. */
 static size_t series_of_pass(const struct verify *v)
 {
-	size_t count = 0;
+	size_t count = v->device_count;
 
 	for (size_t i = 0; i < v->node_count; i++)
 		for (size_t k = 0; k < KINDS; k++)

@@ -13,6 +13,7 @@
 
 struct verify_options {
 	const char *show, *file, *metrics; /* NULL: all */
+	const char *read, *write;          /* what devices move; NULL: nothing */
 	bool nice;
 	uint64_t time_ns, memory; /* 0: the default */
 	const struct output *output;
@@ -24,12 +25,16 @@ struct node {
 	uint64_t memory;     /* of its stream */
 };
 
+struct device;
+
 struct verify {
 	struct cli *cli;
 	const struct verify_options *o;
 	struct verify_run run;
 	struct node *nodes;
 	size_t node_count;
+	struct device *devices;
+	size_t device_count;
 	uint64_t free; /* the least of the nodes */
 	bool assumed;  /* the size of its caches */
 	bool moves;    /* it judges something that data have to be moved for */

@@ -35,10 +35,12 @@ static int find_amount(const struct verify_work *work, const struct verify_pace 
 	int err = 0;
 
 	now = begin = cli_now_ns();
-	for (; !err && now - begin < half; now = cli_now_ns(), done += step)
+	for (; !err && now - begin < half && !(work->most && done >= work->most);
+	     now = cli_now_ns(), done += step)
 		err = work->run(work->context, step, pace->stop_fd);
 	/* The last step may have been long. */
 	done = (size_t)((double)done * (double)half / (double)(now - begin ? now - begin : 1));
+	done = work->most && done > work->most ? work->most : done;
 	*amount = (done > work->least ? done : work->least) / work->unit * work->unit;
 	return err;
 }

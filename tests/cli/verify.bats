@@ -232,7 +232,7 @@ setup() {
 	if "$UNCORE" list metrics clock.tsc.frequency | grep -q clock.tsc.frequency; then
 		run --separate-stderr "$UNCORE" verify --time 2s -j
 		says 'note: neither memory nor links can be verified here: memory.read.bandwidth' \
-			'verify keeps CPU [0-9, ]+ busy now and then, for about 2 s in all'
+			'verify is busy now and then for about 2 s in all with CPU [0-9, ]+'
 	fi
 }
 
@@ -718,4 +718,207 @@ has() {
 	sed -i '/^uncore.verify:/,$s/@/ /' machines/clean.txt
 	run -1 --separate-stderr python3 -S "$UNCORE_SOURCE_ROOT/tools/proved" "$UNCORE" machines
 	says 'machines/clean.txt: line [0-9]+: a round needs a reading'
+}
+
+# device_report FAULT: in $PWD/FAULT.uncore readings of a disk's data: stacks with two ports on each of two sockets, and
+# caches, of which the last level had 70 %.
+device_report() {
+	python3 -S - "$SPR" "$1" >"$1.uncore" <<-'PYTHON'
+		import random, sys
+		machine, fault = sys.argv[1:]
+		random.seed(16)
+		own, device, largest = "0000:17:00.0", "0000:18:00.0", 1 << 30
+		ports = {0: ("", own, "0000:17:02.0"), 1: ("", "0000:85:00.0", "uncore_iio_4")}
+		inbound = ("pcie.inbound.write.bandwidth", "pcie.inbound.read.bandwidth")
+		look_ups = ("pcie.inbound.write.llc.bandwidth", "pcie.inbound.read.llc.bandwidth",
+		            "pcie.inbound.write.llc.hit.bandwidth", "pcie.inbound.read.llc.hit.bandwidth")
+		cells = [(m, "intel-iio", s, p) for m in inbound for s in (0, 1) for p in ports[s]]
+		cells += [(m, "intel-cha", s, "") for m in look_ups for s in (0, 1)]
+		cells += [(f"memory.{d}.bandwidth", "intel-imc", s, "") for d in ("read", "write") for s in (0, 1)]
+		factor = {"half": 0.5, "words": 0.25, "lines": 16, "loss": 0.96, "none": 0}.get(fault, 1)
+
+		def share(load, metric, socket, port):
+		    """What a place counts of a byte that the device moves."""
+		    if metric.startswith("memory"): return 0.3
+		    if (".write." in metric) != ((load == "file-read") != (fault == "directions")): return 0
+		    if socket == (0 if fault == "socket" else 1): return 0
+		    if ".hit." in metric: return 0.7
+		    if ".llc." in metric: return 0.3 if fault == "misses" else 1
+		    if fault == "stray" and port: return 0.92 if port == own else 0.08
+		    at = {"port": "0000:17:02.0", "socket": "uncore_iio_4"}.get(fault, own)
+		    return factor if port in ("", at) else 0
+
+		print(open(machine).read(), end="")
+		print("uncore/verify:\n\tversion 1\n\tuncore 0.1.0\n\tdate 2026-12-01\n\tcache 33554432")
+		for metric, family, socket, port in cells:
+		    print(f"\tcell {metric} {family} socket {socket} channel -1" + (f" port {port}" if port else ""))
+		for load in ("file-read", "file-write"):
+		    disk = 0.25 if fault == "cached" else 1.0001
+		    port = "-" if fault == "chip" else own
+		    print(f"\tseries {load} node 0 socket 0 cpu 1 of 0 memory 2097152 elsewhere 0 device {device} port {port} disk {disk}")
+		    for amount in (0, 4, 1, 2, 2, 0, 4, 1, 4, 2, 0, 1):
+		        bytes, seconds = amount * largest // 4, 0.5 + random.random() / 1000
+		        counts = [share(load, m, s, p) * bytes + 1e6 * seconds * random.random() for m, f, s, p in cells]
+		        print(f"\tround {bytes}", *(f"{count:.0f}@{seconds:.9f}" for count in counts))
+	PYTHON
+}
+
+@test "data of a device: its socket and root port are judged, and the share of the caches is told" {
+	device_report clean
+	expect 0 "$UNCORE" verify --show clean.uncore
+	shows ' 0  file-read +pcie.inbound.write +socket 0 +5.637 GB +1.000[0-9] +±0.000[0-9] +proved' \
+		' 0  file-read +pcie.inbound.write +socket 0, port 0000:17:00.0 ' \
+		' 0  file-write +pcie.inbound.read.llc +socket 0 ' \
+		'DDIO: the last-level cache had 70.0 % of what 0000:18:00.0 wrote' \
+		'6 proved, 0 off, 0 cannot be told'
+	expect 0 "$UNCORE" verify --show clean.uncore -j
+	helper check-schema <<<"$output"
+	[ "$(jq -rs 'map([.name, .direction, .port, .device, (.share // 0 | . * 10 | round)] | join(" ")) | .[]' <<<"$output")" = \
+		"pcie.inbound.write.bandwidth file-read  0000:18:00.0 0
+pcie.inbound.write.bandwidth file-read 0000:17:00.0 0000:18:00.0 0
+pcie.inbound.write.llc.bandwidth file-read  0000:18:00.0 7
+pcie.inbound.read.bandwidth file-write  0000:18:00.0 0
+pcie.inbound.read.bandwidth file-write 0000:17:00.0 0000:18:00.0 0
+pcie.inbound.read.llc.bandwidth file-write  0000:18:00.0 7" ]
+	expect 0 "$UNCORE" --root clean.uncore topo
+	device_report chip
+	expect 0 "$UNCORE" verify --show chip.uncore
+	shows '4 proved, 0 off, 0 cannot be told'
+}
+
+@test "planted faults of devices' counters are named" {
+	local fault
+
+	for fault in port socket directions half words lines loss none stray misses cached; do
+		device_report $fault
+	done
+	found port 1 'the data of 0000:18:00.0 are counted at root port 0000:17:02.0'
+	shows '"socket":0,.*"verdict":"proved"' '"port":"0000:17:00.0"' || return 1
+	expect 1 "$UNCORE" verify --show socket.uncore
+	shows 'the data of 0000:18:00.0 are counted at socket 1' 'the data of 0000:18:00.0 are counted at uncore_iio_4'
+	found directions 1 'writes of devices are counted as reads of devices'
+	found half 1 'half of it is counted: one of two PMUs is missing'
+	found words 1 '4 times too little: units of 4 bytes are taken for bytes'
+	found lines 1 '16 times too much: units of 4 bytes are taken for lines of 64'
+	found loss 1 'the factor is 0.9600: 4.0 % too little'
+	found none 1 'nothing of it is counted'
+	found stray 1 '8.0 % of the data of 0000:18:00.0 is counted as writes of devices at root port 0000:17:02.0'
+	found misses 1 'the factor is 0.3000: 70.0 % too little'
+	found cached 3 "by the kernel's count the disk moved 25.0 % of it"
+}
+
+# device_block DIRECTION: `block`, as a counter of what devices read or write.
+device_block() {
+	block
+	sed -i "s/^quantity: .*/quantity: pcie.inbound.$1/" block.yaml
+}
+
+# need_disk: a directory $on_disk, and the block device of it as $disk, its directory in sysfs; skips without one that
+# belongs to a PCI device. The directory of the test may be in memory.
+need_disk() {
+	on_disk=$(mktemp -d "$UNCORE_BUILD_ROOT/verify-XXXXXX")
+	disk=$(readlink -f "/sys/dev/block/$(stat -c %Hd:%Ld "$on_disk")") || skip 'no disk'
+	if [[ ! $disk =~ /pci ]] || [ ! -e "$disk/stat" ]; then
+		skip 'no disk of a PCI device'
+	fi
+}
+
+teardown() {
+	[ -z "${on_disk-}" ] || rm -r "$on_disk"
+}
+
+# mirror FIELD: puts what the kernel says that the disk has moved into the planted counter, until its input ends.
+mirror() {
+	python3 -S -c '
+import mmap, os, select, struct, sys
+counter, stat = mmap.mmap(os.open("map", os.O_RDWR), 4096), open(sys.argv[1] + "/stat")
+while not select.select([sys.stdin], [], [], 0.001)[0]:
+    stat.seek(0)
+    counter[:8] = struct.pack("<Q", 512 * int(stat.read().split()[int(sys.argv[2])]))' "$disk" "$1"
+}
+
+# moves OPTION VALUE FIELD: the kernel counts what verify says that it moves past the page cache.
+moves() {
+	local tries counted
+
+	coproc watcher { mirror "$3"; }
+	pid=$watcher_PID
+	for tries in {1..5}; do
+		run --separate-stderr "$UNCORE" "${planted[@]}" verify "$1" "$2" --time 3s -j
+		no_sanitizer_report || return 1
+		[ "$status" != 0 ] || break
+	done
+	eval "exec ${watcher[1]}>&-"
+	wait "$pid"
+	helper check-schema <<<"$output"
+	counted=$(jq '.counted * 100 | round' <<<"$output")
+	# Other programs use the disk, too.
+	[ "$(jq -r .verdict <<<"$output")" != off ]
+	[ "$counted" -ge 98 ] || fail "$tries tries: $counted %"
+	says "it is on ${disk##*/}: device 0000:"
+}
+
+@test "a file is read past the page cache: the kernel's count of the disk, taken for a counter, is proved" {
+	need_disk
+	device_block write
+	head -c 8M /dev/urandom >"$on_disk/file"
+	moves --read "$on_disk/file" 2
+	says 'verify reads .*/file \(8.000 MiB\) again and again, at most 3.125 GiB in all'
+}
+
+@test "a file of its own is written, has no name and is gone at the end" {
+	need_disk
+	device_block read
+	own=$on_disk/own
+	mkdir "$own"
+	moves --write "$own" 6
+	says 'verify writes a file of its own in .*/own \([0-9.]+ MiB, removed at the end\), at most [0-9.]+ .iB in all'
+	[ -z "$(ls -A "$own")" ]
+	"$UNCORE" "${planted[@]}" verify --write "$own" --time 60s 2>said >shown 3>&- &
+	until grep -q 'moves data' said; do
+		kill -0 $!
+		sleep 0.05
+	done
+	until readlink /proc/$!/fd/* | grep -q "$own/.*(deleted)"; do
+		kill -0 $!
+		sleep 0.05
+	done
+	[ -z "$(ls -A "$own")" ]
+	kill -KILL $!
+	wait $! || true
+	[ -z "$(ls -A "$own")" ]
+}
+
+@test "files whose data no device moves, and metrics that do not fit, are refused" {
+	device_block write
+	refuses 2 "$UNCORE" "${planted[@]}" verify --read .
+	says '--read .: neither a file nor a block device'
+	refuses 2 "$UNCORE" "${planted[@]}" verify --read /dev/null
+	[ "$(stat -f -c %T /dev/shm)" = tmpfs ] || skip 'no tmpfs'
+	head -c 2M /dev/zero >"/dev/shm/uncore-$$"
+	run --separate-stderr "$UNCORE" "${planted[@]}" verify --read "/dev/shm/uncore-$$"
+	rm "/dev/shm/uncore-$$"
+	[ "$status" = 3 ]
+	says 'the kernel names no block device for it \(0:[0-9]+\); it is on tmpfs'
+	refuses 2 "$UNCORE" "${planted[@]}" verify -M 'memory.*' --read file
+	says "--metrics 'memory.\*': none of them counts what a device does for --read"
+	refuses 2 "$UNCORE" "${planted[@]}" verify -M 'pcie.*'
+	says 'what devices move needs --read FILE or --write DIRECTORY'
+	refuses 3 "$UNCORE" "${planted[@]}" verify --write .
+	says '--write: nothing counts what a device does for it'
+	device_block read
+	touch file
+	refuses 2 "$UNCORE" "${planted[@]}" verify --write file
+	says 'not a directory: verify writes to a file that it makes itself, and to nothing else'
+	[ ! -s file ]
+	refuses 3 "$UNCORE" "${planted[@]}" verify --write /dev/shm
+	refuses 2 "$UNCORE" verify --show a --read b
+	need_disk
+	device_block write
+	touch "$on_disk/file"
+	refuses 3 "$UNCORE" "${planted[@]}" verify --read "$on_disk/file"
+	says 'less than 1 MiB'
+	truncate -s 8M "$on_disk/file"
+	refuses 3 "$UNCORE" "${planted[@]}" verify --read "$on_disk/file"
+	says 'parts of the file are not on the disk as they are'
 }

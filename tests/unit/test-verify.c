@@ -980,6 +980,47 @@ static void a_signal_stops_rounds(void **s)
 	verify_run_free(&run);
 }
 
+static int count_amount(void *context, size_t amount, int stop_fd)
+{
+	(void)stop_fd;
+	*(size_t *)context += amount;
+	return 0;
+}
+
+static int read_nothing(void *context, struct verify_reading *into)
+{
+	(void)context;
+	*into = (struct verify_reading){.seconds = 0.01};
+	return 0;
+}
+
+/* It takes no time at all, and so would be done without an end. */
+static void amounts_stay_below_the_most(void **s)
+{
+	struct verify_run run = {0};
+	struct verify_series *series;
+	size_t done = 0;
+	const struct verify_work work = {
+		.context = &done, .run = count_amount, .unit = 64, .least = 64, .most = 6400};
+	double most = 0;
+
+	(void)s;
+	add_cell(&run, "memory.write.bandwidth", "planted", 0, -1);
+	series = verify_add_series(&run, &(struct verify_series){.load = VERIFY_WRITE});
+	assert_int_equal(verify_rounds(series, &work,
+				       &(struct verify_pace){.round_ns = 10 * NS_PER_MS,
+							     .repeats = 3,
+							     .stop_fd = -1,
+							     .read = read_nothing}),
+			 0);
+	for (size_t i = 0; i < series->round_count; i++)
+		most = fmax(most, series->moved[i]);
+	assert_true(most >= 6399 && most <= 6400);
+	/* One before, to find it, in steps of 16 units, and 3 x (1/4 + 1/2 + 1). */
+	assert_true(done <= 6400 + 1024 + 21 * 6400 / 4);
+	verify_run_free(&run);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -1006,6 +1047,7 @@ int main(void)
 		cmocka_unit_test(a_signal_stops_at_once),
 		cmocka_unit_test(rounds_are_equally_long_and_in_random_order),
 		cmocka_unit_test(a_signal_stops_rounds),
+		cmocka_unit_test(amounts_stay_below_the_most),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,392 @@
+/* SPDX-License-Identifier: MIT */
+/* The file or block device whose data are moved. A device that was named is never opened for writing: what is written
+ * is a file without a name, which the kernel removes however this process ends. */
+#include "verify/device.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/sysmacros.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <linux/fiemap.h>
+#include <linux/fs.h>
+
+#include "output/table.h"
+
+#define PIECE ((size_t)1 << 20) /* of a transfer */
+#define UNIT ((size_t)1 << 20)  /* a quarter of it is a multiple of ALIGNED */
+#define ALIGNED \
+	((size_t)64 << 10)       /* what a disk may want for offsets, lengths and memory, at most */
+#define LEAST ((size_t)16 << 20) /* of the largest amount of a series */
+#define MOST_READ ((size_t)512 << 20)
+#define MOST_WRITTEN ((size_t)128 << 20) /* flash wears out */
+/* Of these a series moves at most 3 x (1/4 + 1/2 + 1), and one before to find the amount. */
+#define ROUNDS_MOST 6.25
+#define OWN_LEAST (4 * MIB)
+#define OWN_MOST (256 * MIB)
+#define FREE_PART 4 /* of the free space for an own file */
+
+/* Linux 6.1; not in all headers. */
+#ifndef STATX_DIOALIGN
+#define STATX_DIOALIGN 0x2000u
+#endif
+
+/* ---- the file ---- */
+
+static int refuse(int status, const struct device *d, const char *why)
+{
+	cli_error("--%s %s: %s", d->load == VERIFY_FILE_READ ? "read" : "write", d->path, why);
+	return status;
+}
+
+/* Where files have no block device of their own. */
+static const char *kind_of_fs(const struct device *d)
+{
+	static const struct {
+		unsigned long magic;
+		const char *name;
+	} known[] = {
+		{0x01021994, "tmpfs"}, {0x858458f6, "ramfs"},    {0x794c7630, "overlayfs"},
+		{0x9123683e, "btrfs"}, {0x6969, "NFS"},          {0x65735546, "FUSE"},
+		{0x01021997, "9p"},    {0x2fc12fc1, "ZFS"},      {0xff534d42, "CIFS"},
+		{0xfe534d42, "SMB"},   {0xca451a4e, "bcachefs"},
+	};
+	struct statfs fs;
+
+	if (fstatfs(d->fd, &fs))
+		return NULL;
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
+		if (known[i].magic == ((unsigned long)fs.f_type & 0xffffffff))
+			return known[i].name;
+	return NULL;
+}
+
+/* Without it the kernel takes O_DIRECT, and may go through the page cache. */
+static int check_direct(const struct device *d)
+{
+	/* struct statx of older headers ends before these. */
+	union {
+		struct statx s;
+		uint32_t words[64];
+	} x = {.words = {0}};
+	const unsigned at = 0x98 / 4;
+	char why[120];
+
+	if (statx(d->fd, "", AT_EMPTY_PATH, STATX_DIOALIGN, &x.s) ||
+	    !(x.s.stx_mask & STATX_DIOALIGN))
+		return CLI_OK;
+	if (!x.words[at] || !x.words[at + 1])
+		return refuse(CLI_UNAVAILABLE, d,
+			      "this file cannot be read or written past the page cache (O_DIRECT)");
+	if (x.words[at] <= ALIGNED && x.words[at + 1] <= ALIGNED)
+		return CLI_OK;
+	snprintf(why, sizeof(why), "O_DIRECT needs pieces of %u bytes here, and verify has %zu",
+		 x.words[at + 1], ALIGNED);
+	return refuse(CLI_UNAVAILABLE, d, why);
+}
+
+/* What the file system would make up, unpack or keep elsewhere is not moved by the device as it is read. */
+static int check_extents(const struct device *d)
+{
+	enum { MOST = 64 };
+	const uint32_t bad = FIEMAP_EXTENT_UNWRITTEN | FIEMAP_EXTENT_ENCODED |
+			     FIEMAP_EXTENT_DATA_INLINE | FIEMAP_EXTENT_DATA_TAIL |
+			     FIEMAP_EXTENT_DELALLOC;
+	struct fiemap *map =
+		cli_realloc(NULL, 1, sizeof(*map) + MOST * sizeof(struct fiemap_extent));
+	uint64_t at = 0;
+	bool whole = true;
+
+	while (whole && at < d->size) {
+		memset(map, 0, sizeof(*map));
+		map->fm_start = at;
+		map->fm_length = d->size - at;
+		map->fm_extent_count = MOST;
+		map->fm_flags = FIEMAP_FLAG_SYNC; /* what has no place yet gets one */
+		/* Some file systems do not tell. */
+		if (ioctl(d->fd, FS_IOC_FIEMAP, map))
+			break;
+		for (uint32_t i = 0; whole && i < map->fm_mapped_extents; i++) {
+			const struct fiemap_extent *e = &map->fm_extents[i];
+
+			whole = e->fe_logical <= at && !(e->fe_flags & bad);
+			at = e->fe_logical + e->fe_length;
+		}
+		whole = whole && map->fm_mapped_extents;
+	}
+	free(map);
+	return whole ? CLI_OK
+		     : refuse(CLI_UNAVAILABLE, d,
+			      "parts of the file are not on the disk as they are (a hole, or "
+			      "compressed): name another one");
+}
+
+static int open_error(const struct device *d)
+{
+	if (errno == EINVAL || errno == EOPNOTSUPP)
+		return refuse(
+			CLI_UNAVAILABLE, d,
+			d->load == VERIFY_FILE_READ
+				? "its file system cannot pass the page cache (O_DIRECT)"
+				: "its file system has no files without a name (O_TMPFILE), or "
+				  "cannot pass the page cache (O_DIRECT)");
+	return refuse(cli_exit_code(-errno), d, strerror(errno));
+}
+
+/* Opened only when it is known what it is: opening alone has effects on some devices. */
+static int open_read(struct device *d)
+{
+	struct stat st;
+	uint64_t bytes = 0;
+
+	if (stat(d->path, &st))
+		return open_error(d);
+	if (!S_ISREG(st.st_mode) && !S_ISBLK(st.st_mode))
+		return refuse(CLI_USAGE, d, "neither a file nor a block device");
+	d->fd = open(d->path, O_RDONLY | O_DIRECT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (d->fd < 0)
+		return open_error(d);
+	if (fstat(d->fd, &st) || (S_ISBLK(st.st_mode) && ioctl(d->fd, BLKGETSIZE64, &bytes)))
+		return open_error(d);
+	d->size = (S_ISBLK(st.st_mode) ? bytes : (uint64_t)st.st_size) / PIECE * PIECE;
+	if (!d->size)
+		return refuse(CLI_UNAVAILABLE, d, "less than 1 MiB: name a larger file");
+	return S_ISREG(st.st_mode) ? check_extents(d) : CLI_OK;
+}
+
+static int open_write(struct device *d)
+{
+	struct statvfs fs;
+	struct stat st;
+	uint64_t room;
+
+	if (stat(d->path, &st))
+		return open_error(d);
+	if (!S_ISDIR(st.st_mode))
+		return refuse(CLI_USAGE, d,
+			      "not a directory: verify writes to a file that it makes itself, and "
+			      "to nothing else");
+	d->fd = open(d->path, O_TMPFILE | O_RDWR | O_DIRECT | O_CLOEXEC, 0600);
+	if (d->fd < 0 || fstatvfs(d->fd, &fs))
+		return open_error(d);
+	room = (uint64_t)fs.f_bavail * fs.f_frsize / FREE_PART;
+	d->size = (room < OWN_MOST ? room : OWN_MOST) / PIECE * PIECE;
+	return d->size >= OWN_LEAST ? CLI_OK
+				    : refuse(CLI_UNAVAILABLE, d, "less than 16 MiB are free there");
+}
+
+/* ---- its place in the machine ---- */
+
+static const char *port_name(const struct uncore_device *port)
+{
+	return port ? port->address : "none";
+}
+
+/* All disks below it must be behind one root port. */
+static int find_port(struct verify *v, struct device *d)
+{
+	char why[200];
+
+	for (size_t i = 0; i < d->disk.count; i++) {
+		const struct uncore_device *pci;
+		int err = uncore_device_find(v->cli->u, d->disk.addresses[i], &pci);
+
+		if (err)
+			return cli_fail(v->cli, err);
+		if (d->pci && d->port != pci->port) {
+			snprintf(why, sizeof(why),
+				 "%s is on disks behind several root ports (%s, %s): which data go "
+				 "through which one is not known",
+				 d->disk.name, port_name(d->port), port_name(pci->port));
+			return refuse(CLI_UNAVAILABLE, d, why);
+		}
+		d->pci = d->pci ? d->pci : pci;
+		d->port = pci->port;
+	}
+	return d->pci ? CLI_OK : refuse(CLI_UNAVAILABLE, d, "it is on no PCI device");
+}
+
+/* A device has a node, or its root port is one of a socket, or there is one socket. */
+static int find_socket(struct verify *v, struct device *d)
+{
+	const struct uncore *u = v->cli->u;
+	const struct node *found = NULL;
+
+	d->socket = d->pci->socket;
+	if (d->socket < 0 && d->port)
+		d->socket = d->port->socket;
+	if (d->socket < 0 && uncore_socket_count(u) == 1)
+		d->socket = uncore_socket_at(u, 0);
+	for (size_t i = 0; i < v->node_count; i++)
+		if (v->nodes[i].socket == d->socket && (!found || v->nodes[i].id == d->pci->node))
+			found = &v->nodes[i];
+	if (!found)
+		return refuse(CLI_UNAVAILABLE, d,
+			      "which socket its device belongs to is not known, or it has no CPU "
+			      "here");
+	d->node = found->id;
+	return CLI_OK;
+}
+
+static int find_place(struct verify *v, struct device *d)
+{
+	char why[DISK_WHY], more[DISK_WHY + 80];
+	struct stat st;
+	dev_t dev;
+	int status;
+
+	if (fstat(d->fd, &st))
+		return open_error(d);
+	dev = S_ISBLK(st.st_mode) ? st.st_rdev : st.st_dev;
+	if (!disk_find(&d->disk, "/sys", major(dev), minor(dev), why)) {
+		const char *fs = kind_of_fs(d);
+
+		snprintf(more, sizeof(more), "%s%s%s%s", why, fs ? "; it is on " : "", fs ? fs : "",
+			 fs ? ": name a file or block device of another one" : "");
+		return refuse(CLI_UNAVAILABLE, d, more);
+	}
+	if (d->disk.parts > 1 && d->load == VERIFY_FILE_WRITE)
+		return refuse(CLI_UNAVAILABLE, d,
+			      "it is on several disks, which may write more than what is written "
+			      "to them (RAID)");
+	status = find_port(v, d);
+	return status ? status : find_socket(v, d);
+}
+
+/* ---- all of them ---- */
+
+static void announce(const struct verify *v, const struct device *d)
+{
+	const double passes = (double)uncore_monitor_round_count(v->monitor);
+	struct human size, most;
+	const bool read = d->load == VERIFY_FILE_READ;
+	const struct uncore_device *port = d->port;
+
+	human_value_in(&size, (double)d->size, "B", UNITS_IEC);
+	human_value_in(&most,
+		       passes * (read ? ROUNDS_MOST * (double)MOST_READ
+				      : ROUNDS_MOST * (double)MOST_WRITTEN + (double)d->size),
+		       "B", UNITS_IEC);
+	if (read)
+		cli_error("verify reads %s (%s %s) again and again, at most %s %s in all", d->path,
+			  size.number, size.unit, most.number, most.unit);
+	else
+		cli_error("verify writes a file of its own in %s (%s %s, removed at the end), at "
+			  "most %s %s in all",
+			  d->path, size.number, size.unit, most.number, most.unit);
+	cli_error("it is on %s: device %s, %s%s, socket %d", d->disk.name, d->pci->address,
+		  port ? "root port " : "without a root port", port ? port->address : "",
+		  d->socket);
+	if (port && !uncore_device_pmu_count(port))
+		cli_error("note: which PMU counts root port %s is not known%s%s", port->address,
+			  port->unknown ? ": " : "", port->unknown ? port->unknown : "");
+}
+
+static int open_one(struct verify *v, enum verify_load load, const char *path)
+{
+	struct device *d = &v->devices[v->device_count++];
+	int status;
+
+	*d = (struct device){.load = load, .path = path, .fd = -1};
+	status = load == VERIFY_FILE_READ ? open_read(d) : open_write(d);
+	/* Where it is comes first: what has no disk has no use for the rest. */
+	status = status ? status : find_place(v, d);
+	status = status ? status : check_direct(d);
+	if (!status && d->pci)
+		announce(v, d);
+	return status;
+}
+
+int devices_open(struct verify *v)
+{
+	int status = CLI_OK;
+
+	v->devices = cli_realloc(NULL, 2, sizeof(*v->devices));
+	if (v->o->read)
+		status = open_one(v, VERIFY_FILE_READ, v->o->read);
+	if (v->o->write && !status)
+		status = open_one(v, VERIFY_FILE_WRITE, v->o->write);
+	return status;
+}
+
+void devices_close(struct verify *v)
+{
+	for (size_t i = 0; i < v->device_count; i++)
+		if (v->devices[i].fd >= 0)
+			close(v->devices[i].fd);
+	free(v->devices);
+}
+
+/* ---- transfers ---- */
+
+/* A part of a piece, when the disk gave less than all, goes on from there. */
+static int transfer(void *context, size_t bytes, int stop_fd)
+{
+	struct device *d = context;
+	struct pollfd fd = {.fd = stop_fd, .events = POLLIN};
+	const bool read = d->load == VERIFY_FILE_READ;
+
+	while (bytes) {
+		const size_t ring = (size_t)(d->done % DEVICE_MEMORY);
+		size_t piece = bytes < PIECE ? bytes : PIECE;
+		ssize_t n;
+
+		piece = piece < d->size - d->at ? piece : (size_t)(d->size - d->at);
+		piece = piece < DEVICE_MEMORY - ring ? piece : DEVICE_MEMORY - ring;
+		if (poll(&fd, 1, 0) > 0)
+			return -EINTR;
+		n = read ? pread(d->fd, d->memory + ring, piece, (off_t)d->at)
+			 : pwrite(d->fd, d->memory + ring, piece, (off_t)d->at);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n ? -errno : -EIO;
+		bytes -= (size_t)n;
+		d->done += (uint64_t)n;
+		d->at = (d->at + (uint64_t)n) % d->size;
+	}
+	return 0;
+}
+
+int device_fill(struct device *d, char *memory, int stop_fd)
+{
+	/* What can be compressed might be stored as less. */
+	for (size_t at = 0; at < DEVICE_MEMORY;) {
+		ssize_t n = getrandom(memory + at, DEVICE_MEMORY - at, 0);
+
+		at += n > 0 ? (size_t)n : 0;
+	}
+	d->memory = memory;
+	d->at = d->done = 0;
+	return transfer(d, d->size, stop_fd);
+}
+
+struct verify_work device_begin(struct device *d, char *memory)
+{
+	d->memory = memory;
+	d->at = d->done = 0;
+	d->before = disk_moved(&d->disk, d->load == VERIFY_FILE_WRITE);
+	return (struct verify_work){.context = d,
+				    .run = transfer,
+				    .unit = UNIT,
+				    .least = LEAST,
+				    .most = d->load == VERIFY_FILE_READ ? MOST_READ : MOST_WRITTEN};
+}
+
+double device_end(const struct device *d)
+{
+	double now = disk_moved(&d->disk, d->load == VERIFY_FILE_WRITE);
+
+	/* Disks that are not accounted stay at what they were. */
+	return d->before >= 0 && now > d->before && d->done ? (now - d->before) / (double)d->done
+							    : 0;
+}
