@@ -4,5 +4,6 @@
 # QEMU calls this one model 134, which is another Xeon.
 cpu=Icelake-Server,model=106
 window_size=272M
+disk_size=64M
 # shellcheck source=/dev/null
 . "$here/models/x86-window"

@@ -4,5 +4,6 @@
 # PCI configuration space.
 cpu=Skylake-Server
 window_size=256M
+disk_size=64M
 # shellcheck source=/dev/null
 . "$here/models/x86-window"

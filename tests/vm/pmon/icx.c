@@ -53,6 +53,32 @@ static const uint16_t cha_offsets[] = {0x2a0, 0x2ae, 0x2bc, 0x2ca, 0x2d8, 0x2e6,
 static const uint16_t stack_offsets[] = {0x0, 0x20, 0x40, 0x90, 0xb0, 0xd0};
 static const uint16_t bandwidth_offsets[] = {0x0, 0x10, 0x20, 0x90, 0xa0, 0xb0};
 
+static void iio_counts(uint64_t ctl, struct real *what)
+{
+	intel_counts_devices(ctl & 0xff, ctl >> 8 & 0xff, ctl >> 36 & 0xfff, what);
+}
+
+#define EVENT_TOR_INSERTS 0x35
+#define IO 0x04
+#define ITOM 0xcc430004u
+#define PCIRDCUR 0xc8f30004u
+#define HIT 0xfd00u
+#define MISS 0xfe00u
+
+/* Whole lines only, as a disk moves them. */
+static void cha_looks_up(uint64_t ctl, uint64_t filter, struct real *what)
+{
+	uint64_t umask = intel_select_wide(ctl, filter), found = umask & 0xff00;
+
+	if ((ctl & 0xff) != EVENT_TOR_INSERTS || (umask & 0xff) != IO ||
+	    (found != HIT && found != MISS))
+		return;
+	what->kind = REAL_SLICE;
+	what->found = found == HIT ? REAL_HITS : REAL_MISSES;
+	what->writes = umask - found == ITOM ? REAL_HERE : 0;
+	what->reads = umask - found == PCIRDCUR ? REAL_HERE : 0;
+}
+
 #define EVENT_CAS_COUNT 0x4
 
 /* Data reads of this socket's CPUs that miss: all of them, those of DRAM, of local and of remote memory. */
@@ -99,7 +125,8 @@ static const struct intel_type msr_types[] = {
 	 .select = cha_select,
 	 .real = REAL_HOME,
 	 .units = CHAS,
-	 .counts = cha_counts},
+	 .counts = cha_counts,
+	 .looks_up = cha_looks_up},
 	{.name = "iio",
 	 .boxes = 6,
 	 .ctrs = 4,
@@ -110,7 +137,9 @@ static const struct intel_type msr_types[] = {
 	 .ctl = 0xa58,
 	 .thresh_bits = 12,
 	 SNBEP,
-	 .select = intel_select_iio},
+	 .select = intel_select_iio,
+	 .real = REAL_STACK,
+	 .counts = iio_counts},
 	{.name = "irp",
 	 .boxes = 6,
 	 .ctrs = 2,
@@ -290,6 +319,9 @@ static int init(void)
 	}
 	for (unsigned s = 0; s < pmon_config.sockets; s++)
 		add_socket(s);
+	/* The driver shows QEMU's bus for stack 4, too, which has none; of stack 5 the parts are not known. */
+	pci_disk_port();
+	disk_at(0, 4, PCI_DISK_SLOT - 2);
 	return intel_msr_init(msr_types);
 }
 

@@ -69,6 +69,21 @@ void intel_counts_flits(uint64_t ctl, struct real *what)
 	what->reads = event == EVENT_RXL_FLITS ? REAL_HERE : 0;
 }
 
+#define EVENT_DATA_REQ_OF_CPU 0x83
+#define MEM_WRITE 0x1
+#define MEM_READ 0x4
+#define WORDS_PER_LINE 16
+
+void intel_counts_devices(uint64_t event, uint64_t umask, uint64_t parts, struct real *what)
+{
+	if (event != EVENT_DATA_REQ_OF_CPU)
+		return;
+	what->per_line = WORDS_PER_LINE;
+	what->ports = (unsigned)parts;
+	what->writes = umask == MEM_WRITE ? REAL_HERE : 0;
+	what->reads = umask == MEM_READ ? REAL_HERE : 0;
+}
+
 #define EVENT_REQUESTS 0x50
 
 /* Bits of umask, from the lowest: reads of this socket, of others, writes of this one, of others. */
@@ -131,6 +146,8 @@ static void reweigh(struct intel_box *b, unsigned i)
 		b->type->counts_filtered(ctl, b->filter, &real);
 	if (real.reads || real.writes)
 		real.kind = b->type->real;
+	else if (b->type->looks_up)
+		b->type->looks_up(ctl, b->filter, &real);
 	counter_real(&b->box.ctr[i], &real);
 }
 

@@ -54,6 +54,8 @@ struct intel_type {
 	void (*counts)(uint64_t ctl, struct real *what);
 	/* Likewise, of events that the filter selects, too. */
 	void (*counts_filtered)(uint64_t ctl, uint64_t filter, struct real *what);
+	/* Of the disk; it also fills in the kind. */
+	void (*looks_up)(uint64_t ctl, uint64_t filter, struct real *what);
 };
 
 struct intel_box {
@@ -89,6 +91,8 @@ uint64_t intel_select_pcu(uint64_t ctl, uint64_t filter);
 
 /* UPI: TxL_FLITS and RxL_FLITS of all data. */
 void intel_counts_flits(uint64_t ctl, struct real *what);
+/* IIO: DATA_REQ_OF_CPU of the parts of ch_mask, in 4 bytes: what devices write and read. */
+void intel_counts_devices(uint64_t event, uint64_t umask, uint64_t parts, struct real *what);
 /* CHA: REQUESTS, reads and writes of this socket and of others. */
 void intel_counts_requests(uint64_t ctl, struct real *what);
 /* CHA: TOR_INSERTS and TOR_OCCUPANCY of loads of this socket's CPUs. Each is in flight for INTEL_TICKS_IN_FLIGHT ticks, so

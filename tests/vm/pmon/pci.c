@@ -109,6 +109,31 @@ void pci_upi_link(uint32_t bdf, unsigned socket, unsigned link)
 	pci_set(bdf, KTILP0, (1 - socket) << 16 | link << 8);
 }
 
+/* Its capabilities are behind QEMU's own, which are not in the list then. */
+#define DISK_BDF PCI_BDF(0, PCI_DISK_SLOT, 0)
+#define DISK_CAPABILITIES_AT 0xc0
+#define DISK_CAPABILITIES_END 0x100
+
+static bool has_disk;
+
+void pci_disk_port(void)
+{
+	const unsigned moved = DISK_CAPABILITIES_AT - CAPABILITIES_AT;
+
+	has_disk = true;
+	pci_set(DISK_BDF, PCI_CAPABILITIES, DISK_CAPABILITIES_AT);
+	pci_set(DISK_BDF, DISK_CAPABILITIES_AT, EXPRESS_ROOT_PORT);
+	pci_set(DISK_BDF, LINK_CAPABILITIES + moved, LINK_8GT_X16);
+	pci_set(DISK_BDF, LINK_STATUS + moved, LINK_8GT_X16 << 16);
+}
+
+static bool is_of_disk_port(uint32_t bdf, unsigned offset)
+{
+	return has_disk && bdf == DISK_BDF &&
+	       ((offset >= PCI_CAPABILITIES && offset < PCI_CAPABILITIES + 4) ||
+		(offset >= DISK_CAPABILITIES_AT && offset < DISK_CAPABILITIES_END));
+}
+
 static bool exists(uint32_t bdf)
 {
 	uint32_t id;
@@ -119,7 +144,7 @@ static bool exists(uint32_t bdf)
 
 bool pci_read(uint32_t bdf, unsigned offset, unsigned size, uint32_t *value)
 {
-	if (!exists(bdf))
+	if (!exists(bdf) && !is_of_disk_port(bdf, offset))
 		return false;
 	intel_window_load(pci_config(bdf) + offset, size);
 	*value = 0;
@@ -130,7 +155,7 @@ bool pci_read(uint32_t bdf, unsigned offset, unsigned size, uint32_t *value)
 bool pci_write(uint32_t bdf, unsigned offset, unsigned size, uint32_t value)
 {
 	if (!exists(bdf))
-		return false;
+		return is_of_disk_port(bdf, offset);
 	if (intel_window_is_register(pci_config(bdf) + offset)) {
 		memcpy(at(bdf, offset), &value, size);
 		intel_window_store(pci_config(bdf) + offset, size);

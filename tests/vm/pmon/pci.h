@@ -44,6 +44,10 @@ void pci_ubox(uint32_t bdf, unsigned socket);
 void pci_upi_link(uint32_t bdf, unsigned socket, unsigned link);
 
 /* For struct pmon_model. Registers of PMON boxes can be written, nothing else. */
+/* The guest's disk is behind a bridge of QEMU's on bus 0, which gets the looks of a root port. */
+#define PCI_DISK_SLOT 3
+void pci_disk_port(void);
+
 bool pci_read(uint32_t bdf, unsigned offset, unsigned size, uint32_t *value);
 bool pci_write(uint32_t bdf, unsigned offset, unsigned size, uint32_t value);
 

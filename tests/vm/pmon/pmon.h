@@ -27,11 +27,22 @@ void traffic_ramp(uint64_t ticks_per_s, uint64_t ms); /* linear, from the rate o
 /* ---- real.c: what the guest's own instructions move ------------------------------------------ */
 
 /* Channels of memory, ports of the mesh to them, home agents of addresses, links. */
-enum real_kind { REAL_NONE, REAL_MEMORY, REAL_PORT, REAL_HOME, REAL_LINK, REAL_KINDS };
+/* And of the disk: I/O stacks, and slices of the last-level cache. */
+enum real_kind {
+	REAL_NONE,
+	REAL_MEMORY,
+	REAL_PORT,
+	REAL_HOME,
+	REAL_LINK,
+	REAL_STACK,
+	REAL_SLICE,
+	REAL_KINDS
+};
 
 /* Whose loads or stores: of CPUs of the counter's socket to its memory, of other CPUs to its
  * memory, of its CPUs to other memory. */
 enum { REAL_LOCAL = 1, REAL_FROM_REMOTE = 2, REAL_HERE = 3, REAL_TO_REMOTE = 4 };
+enum { REAL_HITS = 1, REAL_MISSES = 2 };
 
 /* What a counter counts of it. */
 struct real {
@@ -40,6 +51,7 @@ struct real {
 	unsigned halves;           /* of a channel: bit 0, bit 1 */
 	unsigned per_line;         /* counts */
 	unsigned reads, writes;    /* whose; of a link, if not 0, what it receives and sends */
+	unsigned ports, found;     /* of a stack: parts, a bit each; of a slice: which of it */
 };
 
 /* A socket has a channel, port, agent or link with this number. */
@@ -64,9 +76,24 @@ enum real_setting {
 	REAL_AS_REMOTE,
 	REAL_STRAY,
 	REAL_SCALE,
+	REAL_DISK,       /* bytes x 2 + 1 if they were written to memory */
+	REAL_DISK_PORT,  /* where the disk is counted: stack | port << 8 */
+	REAL_DISK_FOUND, /* thousandths that the caches have */
 	REAL_SETTINGS
 };
 void real_set(enum real_setting what, uint64_t value);
+
+/* ---- disk.c: what the guest's disk moves ------------------------------------------------------ */
+
+/* Where it is: the socket, I/O stack and part of its root port. */
+void disk_at(unsigned socket, unsigned stack, unsigned port);
+void disk_restart(void); /* without faults */
+void disk_set_port(unsigned stack, unsigned port);
+void disk_set_found(uint64_t thousandths);
+void disk_move(uint64_t bytes, bool writes_memory);
+/* Bytes so far. */
+uint64_t disk_of_stack(const struct real *r);
+uint64_t disk_of_slice(const struct real *r, unsigned slices);
 
 /* ---- box.c: counters that share a freeze --------------------------------------------------- */
 

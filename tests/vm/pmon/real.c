@@ -228,6 +228,10 @@ static uint64_t of_links(const struct real *r)
 
 static uint64_t of(const struct real *r)
 {
+	if (r->kind == REAL_STACK)
+		return disk_of_stack(r);
+	if (r->kind == REAL_SLICE)
+		return disk_of_slice(r, units[REAL_HOME]);
 	return r->kind == REAL_LINK ? of_links(r) : of_memory(r);
 }
 
@@ -311,6 +315,7 @@ static void start(bool nt)
 		scale(&faults[kind], ALL, ALL, 1000);
 	}
 	faulty = &faults[REAL_MEMORY];
+	disk_restart();
 	pmon_watch_real(nt);
 }
 
@@ -332,6 +337,10 @@ static void set_fault(struct faults *f, enum real_setting what, uint64_t value)
 
 void real_set(enum real_setting what, uint64_t value)
 {
+	if (what == REAL_DISK) {
+		disk_move(value >> 1, value & 1);
+		return;
+	}
 	boxes_advance();
 	if (what == REAL_ON)
 		start(value);
@@ -341,6 +350,10 @@ void real_set(enum real_setting what, uint64_t value)
 		set_cache(value);
 	else if (what == REAL_ALLOCATE)
 		__atomic_store_n(&allocate, value, __ATOMIC_RELAXED);
+	else if (what == REAL_DISK_PORT)
+		disk_set_port(value & 0xff, value >> 8 & 0xff);
+	else if (what == REAL_DISK_FOUND)
+		disk_set_found(value);
 	else if (what == REAL_FAULTY)
 		faulty = value < REAL_KINDS ? &faults[value] : NULL;
 	else if (faulty)

@@ -77,6 +77,30 @@ static void cha_counts_loads(uint64_t ctl, uint64_t filter, struct real *what)
 		intel_counts_loads(ctl, whose, what);
 }
 
+static void iio_counts(uint64_t ctl, struct real *what)
+{
+	intel_counts_devices(ctl & 0xff, ctl >> 8 & 0xff, ctl >> 36 & 0xff, what);
+}
+
+#define EVENT_TOR_INSERTS 0x35
+#define IO_HIT 0x14
+#define IO_MISS 0x24
+#define OPC_ITOM 0x248u
+#define OPC_READ 0x21eu
+
+/* Whole lines only, as a disk moves them. */
+static void cha_looks_up(uint64_t ctl, uint64_t filter, struct real *what)
+{
+	uint64_t umask = ctl >> 8 & 0xff, opcode = filter >> 41 & 0x3ff;
+
+	if ((ctl & 0xff) != EVENT_TOR_INSERTS || (umask != IO_HIT && umask != IO_MISS))
+		return;
+	what->kind = REAL_SLICE;
+	what->found = umask == IO_HIT ? REAL_HITS : REAL_MISSES;
+	what->writes = opcode == OPC_ITOM ? REAL_HERE : 0;
+	what->reads = opcode == OPC_READ ? REAL_HERE : 0;
+}
+
 #define EVENT_CAS_COUNT 0x4
 
 /* Real traffic is of one kind each: no underfill, no major mode of writes. */
@@ -114,7 +138,8 @@ static const struct intel_type msr_types[] = {
 	 .real = REAL_HOME,
 	 .units = CHAS,
 	 .counts = intel_counts_requests,
-	 .counts_filtered = cha_counts_loads},
+	 .counts_filtered = cha_counts_loads,
+	 .looks_up = cha_looks_up},
 	{.name = "iio",
 	 .boxes = 6,
 	 .ctrs = 4,
@@ -125,7 +150,9 @@ static const struct intel_type msr_types[] = {
 	 .ctl = 0xa48,
 	 .thresh_bits = 12,
 	 SNBEP,
-	 .select = iio_select},
+	 .select = iio_select,
+	 .real = REAL_STACK,
+	 .counts = iio_counts},
 	{.name = "irp",
 	 .boxes = 6,
 	 .ctrs = 2,
@@ -300,6 +327,9 @@ static int init(void)
 	}
 	for (unsigned s = 0; s < pmon_config.sockets; s++)
 		add_socket(s);
+	/* Stack 0 has QEMU's own bus. */
+	pci_disk_port();
+	disk_at(0, 0, PCI_DISK_SLOT);
 	return intel_msr_init(msr_types);
 }
 
