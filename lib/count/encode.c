@@ -265,11 +265,6 @@ static const struct unc_request *effective(const struct unc_rule *rule,
 	return own;
 }
 
-static bool same_pmu(const struct unc_request_set *a, const struct unc_request_set *b)
-{
-	return a->pmu == b->pmu && a->cpu == b->cpu;
-}
-
 static int too_many(const struct unc_rule *rule, const struct uncore_pmu *pmu, const char *first,
 		    const char *event, struct unc_error *e)
 {
@@ -291,7 +286,7 @@ static int check_values(const struct unc_rule *rule, const struct unc_request_se
 
 	for (size_t i = 0; i < count; i++)
 		for (size_t k = 0;
-		     sets[i].requests && k < sets[i].count && same_pmu(&sets[i], sets); k++) {
+		     sets[i].requests && k < sets[i].count && unc_same_pmu(&sets[i], sets); k++) {
 			const struct unc_request *event = effective(rule, &sets[i], k);
 			size_t at = 0;
 
@@ -359,7 +354,7 @@ int unc_rules_check(struct uncore_monitor *m)
 			return r;
 		if (!f || !f->rule_count)
 			continue;
-		while (!same_pmu(&sets[first], &sets[i]))
+		while (!unc_same_pmu(&sets[first], &sets[i]))
 			first++;
 		for (size_t k = 0; r == 0 && k < f->rule_count; k++) {
 			const struct unc_rule *rule = &f->rules[k];

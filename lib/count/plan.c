@@ -5,9 +5,15 @@
 
 /* A plan being built. */
 struct plan_builder {
+	struct unc_request_set **sets; /* in the order in which they are planned */
 	struct unc_plan plan;
 	size_t first; /* counter of the PMU and CPU being planned */
 };
+
+bool unc_same_pmu(const struct unc_request_set *a, const struct unc_request_set *b)
+{
+	return a->pmu == b->pmu && a->cpu == b->cpu;
+}
 
 static int compare_sets(const void *a, const void *b)
 {
@@ -94,138 +100,96 @@ static void plan_set(struct plan_builder *b, struct unc_request_set *set)
 
 /* ---- rounds --------------------------------------------------------------------------------------- */
 
-/* By PMU and CPU. Events are in the first round, and come first: metrics have what these leave. */
-static int compare_places(const void *a, const void *b)
+/* Orders all sets, and makes room for all their counters. -ENOMEM. */
+static int begin(struct plan_builder *b, struct unc_request_set *sets, size_t count)
 {
-	const struct unc_request_set *x = *(struct unc_request_set *const *)a;
-	const struct unc_request_set *y = *(struct unc_request_set *const *)b;
+	size_t most = 0;
 
-	if (x->cpu != y->cpu)
-		return x->cpu < y->cpu ? -1 : 1;
-	if (x->pmu != y->pmu)
-		return x->pmu < y->pmu ? -1 : 1;
-	if (!x->query != !y->query)
-		return x->query ? 1 : -1;
-	return x < y ? -1 : x > y;
+	for (size_t i = 0; i < count; i++)
+		most += sets[i].count;
+	b->sets = calloc(count + 1, sizeof(*b->sets));
+	b->plan.counters = calloc(most + 1, sizeof(*b->plan.counters));
+	if (!b->sets || !b->plan.counters)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++)
+		b->sets[i] = &sets[i];
+	qsort(b->sets, count, sizeof(*b->sets), compare_sets);
+	return 0;
 }
 
-/* One of the first `count` requests of a set is this one. */
-static bool has_request(const struct unc_request_set *set, size_t count,
-			const struct unc_request *request)
+/* The metric has the counters that it needs on one PMU and CPU beside the metrics before it and the events of its
+ * round: what these are planned with. */
+static bool has_room(struct plan_builder *b, size_t first, size_t end, size_t query,
+		     const size_t *rounds)
 {
-	for (size_t k = 0; k < count; k++)
-		if (memcmp(&set->requests[k].config, &request->config, sizeof(request->config)) ==
-		    0)
-			return true;
-	return false;
-}
+	const struct unc_family *f = b->sets[first]->pmu->family;
+	bool asked = false, alone = true;
 
-/* The k-th request of a set uses a counter of another set of its round, as in plan_set(): requests that are
- * counted together only if the other set has them all. */
-static bool is_shared(struct unc_request_set *const *sets, size_t end, const size_t *rounds,
-		      size_t i, size_t k)
-{
-	const struct unc_request_set *set = sets[i];
+	/* Most queries have no part in most PMUs, and events none at all: planning is slower than looking. */
+	for (size_t i = first; !asked && i < end; i++)
+		asked = b->sets[i]->query == query;
+	if (!asked || !f->counters)
+		return true;
+	b->plan.count = 0;
+	for (size_t i = first; i < end; i++) {
+		struct unc_request_set *set = b->sets[i];
 
-	for (size_t j = 0; j < end; j++) {
-		const struct unc_request_set *other = sets[j];
-		size_t shared = 0;
-
-		if (j == i || rounds[other->query] != rounds[set->query])
+		if (set->query > query || rounds[set->query] != rounds[query])
 			continue;
-		if (!set->together && (other->together || j < i) &&
-		    has_request(other, other->count, &set->requests[k]))
-			return true;
-		while (set->together && other->together && shared < set->count &&
-		       has_request(other, other->count, &set->requests[shared]))
-			shared++;
-		if (shared == set->count && (other->count > shared || j < i))
-			return true;
+		alone = alone && set->query == query;
+		plan_set(b, set);
 	}
-	return !set->together && has_request(set, k, &set->requests[k]);
-}
-
-/* The metric whose sets end at `end` has the counters that it needs beside those before it in its round. */
-static bool has_room(struct unc_request_set *const *sets, size_t end, const size_t *rounds)
-{
-	const struct unc_request_set *last = sets[end - 1];
-	unsigned most = last->pmu->family->counters;
-	bool alone = true;
-	size_t needed = 0;
-
-	for (size_t i = 0; i < end; i++) {
-		if (rounds[sets[i]->query] != rounds[last->query])
-			continue;
-		alone = alone && sets[i]->query == last->query;
-		for (size_t k = 0; k < sets[i]->count; k++)
-			needed += !is_shared(sets, end, rounds, i, k);
-	}
-	return alone || !most || needed <= most;
+	return alone || b->plan.count <= f->counters;
 }
 
 int unc_plan_rounds(struct unc_request_set *sets, size_t count, size_t queries)
 {
-	struct unc_request_set **order = calloc(count + 1, sizeof(*order));
+	struct plan_builder b = {0};
 	size_t *rounds = calloc(queries + 1, sizeof(*rounds));
-	bool moved = true;
+	int r = begin(&b, sets, count);
+	bool moved = r == 0 && rounds;
 
-	for (size_t i = 0; order && i < count; i++)
-		order[i] = &sets[i];
-	if (order && rounds)
-		qsort(order, count, sizeof(*order), compare_places);
 	/* A metric that one PMU moves to a later round moves on all. */
-	while (order && rounds && moved) {
+	while (moved) {
 		moved = false;
-		for (size_t i = 0, first = 0; i < count; i++) {
-			const struct unc_request_set *set = order[i];
-
-			if (set->pmu != order[first]->pmu || set->cpu != order[first]->cpu)
-				first = i;
-			if (!set->query ||
-			    (i + 1 < count && order[i + 1]->query == set->query &&
-			     order[i + 1]->pmu == set->pmu && order[i + 1]->cpu == set->cpu))
-				continue;
-			for (; !has_room(order + first, i + 1 - first, rounds); moved = true)
-				rounds[set->query]++;
+		for (size_t first = 0, end; first < count; first = end) {
+			for (end = first; end < count && unc_same_pmu(b.sets[end], b.sets[first]);)
+				end++;
+			for (size_t query = 1; query <= queries; query++)
+				for (; !has_room(&b, first, end, query, rounds); moved = true)
+					rounds[query]++;
 		}
 	}
 	for (size_t i = 0; rounds && i < count; i++)
 		sets[i].round = rounds[sets[i].query];
-	free(order);
+	free(b.sets);
+	free(b.plan.counters);
 	free(rounds);
-	return order && rounds ? 0 : -ENOMEM;
+	return rounds ? r : -ENOMEM;
 }
 
 /* ---- the plan ------------------------------------------------------------------------------------- */
 
 int unc_plan_build(struct unc_plan *out, struct unc_request_set *sets, size_t count)
 {
-	struct unc_request_set **order = calloc(count + 1, sizeof(*order));
 	struct plan_builder b = {0};
-	size_t most = 0;
+	int r = begin(&b, sets, count);
 
-	for (size_t i = 0; i < count; i++)
-		most += sets[i].count;
-	b.plan.counters = calloc(most + 1, sizeof(*b.plan.counters));
-	if (!b.plan.counters || !order) {
-		free(b.plan.counters);
-		free(order);
-		return -ENOMEM;
-	}
-	for (size_t i = 0; i < count; i++)
-		order[i] = &sets[i];
-	qsort(order, count, sizeof(*order), compare_sets);
-	for (size_t i = 0; i < count; i++) {
-		if (i == 0 || order[i - 1]->cpu != order[i]->cpu ||
-		    order[i - 1]->pmu != order[i]->pmu || order[i - 1]->round != order[i]->round)
+	for (size_t i = 0; r == 0 && i < count; i++) {
+		struct unc_request_set *set = b.sets[i];
+
+		if (i == 0 || !unc_same_pmu(set, b.sets[i - 1]) ||
+		    set->round != b.sets[i - 1]->round)
 			b.first = b.plan.count;
-		plan_set(&b, order[i]);
+		plan_set(&b, set);
+		b.plan.round_count = set->round + 1;
 	}
-	if (count)
-		b.plan.round_count = order[count - 1]->round + 1;
-	free(order);
-	*out = b.plan;
-	return 0;
+	free(b.sets);
+	if (r < 0)
+		free(b.plan.counters);
+	else
+		*out = b.plan;
+	return r;
 }
 
 void unc_plan_finish(struct unc_plan *p)

@@ -128,6 +128,8 @@ struct unc_request_set {
 	bool plain; /* of a metric without filters: as its data file has it */
 };
 
+bool unc_same_pmu(const struct unc_request_set *a, const struct unc_request_set *b);
+
 struct unc_plan {
 	struct unc_counter *counters; /* ordered by round, CPU, PMU, set */
 	size_t count;
