@@ -323,19 +323,23 @@ double uncore_pmu_link_speed(struct uncore *u, const struct uncore_pmu *p, int c
 
 int unc_machine_source(struct uncore *u, struct unc_source **out)
 {
-	int r;
+	struct unc_source from = {.ops = &unc_source_kernel,
+				  .root = u->root,
+				  .topology = &u->topology,
+				  .sim = u->sim,
+				  .regs = u->regs,
+				  .write = u->program,
+				  .replay = &u->replay};
 
 	if (u->replay.read)
-		r = unc_source_replay_new(out, &u->replay);
+		from.ops = &unc_source_replay;
 	else if (u->sim)
-		r = unc_source_sim_new(out, u->sim);
+		from.ops = &unc_source_sim;
 	else if (u->regs)
-		r = unc_source_regs_new(out, u->regs, u->root, u->program);
+		from.ops = &unc_source_regs;
 	else if (u->resctrl)
-		r = unc_source_resctrl_new(out, u->root);
-	else
-		r = unc_source_kernel_new(out, u->root, &u->topology);
-	return r == -ENOMEM ? unc_nomem(&u->error) : r;
+		from.ops = &unc_source_resctrl;
+	return unc_source_new(out, from) < 0 ? unc_nomem(&u->error) : 0;
 }
 
 int uncore_check(struct uncore *u)

@@ -300,13 +300,14 @@ static int read_counters(struct uncore_monitor *m, struct uncore_reading *into,
 int uncore_monitor_start(struct uncore_monitor *m)
 {
 	struct unc_error *e = &m->machine->error;
-	int r;
+	int r = 0;
 
 	if (m->state < UNC_MONITOR_OPEN)
 		return unc_fail(e, EBUSY, "the monitor is not open");
 	if (m->state > UNC_MONITOR_OPEN)
 		return unc_fail(e, EBUSY, "the monitor was started already");
-	r = m->source->ops->enable(m->source, e);
+	if (m->source->ops->enable)
+		r = m->source->ops->enable(m->source, e);
 	if (r == 0)
 		r = read_counters(m, m->previous, &m->begin, e);
 	if (r < 0)

@@ -7,11 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct replay_source {
-	struct unc_source base;
-	const struct uncore_replay *replay;
-};
-
 static int fail(struct unc_error *e, int err, const char *why)
 {
 	return err == -ENOMEM ? unc_nomem(e) : unc_fail(e, -err, "%s", why);
@@ -20,12 +15,12 @@ static int fail(struct unc_error *e, int err, const char *why)
 static int replay_open(struct unc_source *source, struct unc_counter *counters, size_t count,
 		       struct unc_names *notes, struct unc_error *e)
 {
-	struct replay_source *s = (struct replay_source *)source;
 	struct uncore_counter *shown = calloc(count + 1, sizeof(*shown));
 	const char *why = "";
 	int r;
 
 	(void)notes;
+	source->own_time = true;
 	if (!shown)
 		return unc_nomem(e);
 	for (size_t i = 0; i < count; i++) {
@@ -41,7 +36,7 @@ static int replay_open(struct unc_source *source, struct unc_counter *counters, 
 						   .width = 64};
 		memcpy(shown[i].config, c->config.word, sizeof(shown[i].config));
 	}
-	r = s->replay->open(s->replay->context, shown, count, &why);
+	r = source->replay->open(source->replay->context, shown, count, &why);
 	if (r < 0)
 		r = fail(e, r, why);
 	for (size_t i = 0; r == 0 && i < count; i++) {
@@ -55,19 +50,11 @@ static int replay_open(struct unc_source *source, struct unc_counter *counters, 
 	return r;
 }
 
-static int replay_enable(struct unc_source *source, struct unc_error *e)
-{
-	(void)source;
-	(void)e;
-	return 0;
-}
-
 static int replay_read(struct unc_source *source, struct uncore_reading *into, uint64_t *now_ns,
 		       struct unc_error *e)
 {
-	struct replay_source *s = (struct replay_source *)source;
 	const char *why = "";
-	int r = s->replay->read(s->replay->context, into, now_ns, &source->wall_ns, &why);
+	int r = source->replay->read(source->replay->context, into, now_ns, &source->wall_ns, &why);
 
 	return r < 0 ? fail(e, r, why) : r;
 }
@@ -77,22 +64,9 @@ static void replay_close(struct unc_source *source)
 	free(source);
 }
 
-static const struct unc_source_ops replay_ops = {
+const struct unc_source_ops unc_source_replay = {
+	.size = sizeof(struct unc_source),
 	.open = replay_open,
-	.enable = replay_enable,
 	.read = replay_read,
 	.close = replay_close,
 };
-
-int unc_source_replay_new(struct unc_source **out, const struct uncore_replay *replay)
-{
-	struct replay_source *s = calloc(1, sizeof(*s));
-
-	if (!s)
-		return -ENOMEM;
-	s->base.ops = &replay_ops;
-	s->base.own_time = true;
-	s->replay = replay;
-	*out = &s->base;
-	return 0;
-}

@@ -56,14 +56,16 @@ static inline uint64_t unc_now_ns(void)
 struct unc_source;
 
 struct unc_source_ops {
+	size_t size; /* of its own struct, whose first member is a struct unc_source */
 	/* Opens every counter it can, stopped. Counters keep their own error; the call fails (with the
 	 * sentence in e) only for permission, file descriptors, memory, or a strict set that does not
 	 * fit. Adds to `notes`.
 	 * `counters` are borrowed until close. */
 	int (*open)(struct unc_source *s, struct unc_counter *counters, size_t count,
 		    struct unc_names *notes, struct unc_error *e);
+	/* NULL: nothing has to be done for it; it counts always. */
 	int (*enable)(struct unc_source *s, struct unc_error *e);
-	int (*disable)(struct unc_source *s, struct unc_error *e); /* NULL: it counts always */
+	int (*disable)(struct unc_source *s, struct unc_error *e);
 	/* One reading per counter, in plan order. *now_ns: time of the reading, also of those whose at_ns is 0.
 	 * Allocates nothing. 1: another reading follows before the interval ends. */
 	int (*read)(struct unc_source *s, struct uncore_reading *into, uint64_t *now_ns,
@@ -71,18 +73,39 @@ struct unc_source_ops {
 	void (*close)(struct unc_source *s); /* frees s; accepts NULL and half-opened */
 };
 
+struct unc_sim;  /* a parsed simulation; owned by the machine */
+struct unc_regs; /* a register block, regs/regs.h; the same */
+
 struct unc_source {
 	const struct unc_source_ops *ops;
+	/* What it counts on, borrowed; each uses what it needs: */
+	const struct unc_root *root;
+	const struct unc_topology *topology;
+	const struct unc_sim *sim;
+	const struct unc_regs *regs;
+	bool write; /* control registers may be written */
+	const struct uncore_replay *replay;
+	/* Set by open and read: */
 	bool own_time;    /* its readings have times of their own, not those of a clock: */
 	uint64_t wall_ns; /* of the latest one */
 };
 
-struct unc_sim;  /* a parsed simulation; owned by the machine */
-struct unc_regs; /* a register block, regs/regs.h; the same */
+extern const struct unc_source_ops
+	unc_source_kernel; /* open: -EOPNOTSUPP unless the root is live */
+extern const struct unc_source_ops unc_source_sim, unc_source_regs, unc_source_resctrl,
+	unc_source_replay;
 
-/* `root` must be live, else open fails with -EOPNOTSUPP. topology is borrowed. */
-int unc_source_kernel_new(struct unc_source **out, const struct unc_root *root,
-			  const struct unc_topology *topology);
+/* A source that is not open: a copy of `from`, and what its ops need behind that. -ENOMEM. */
+static inline int unc_source_new(struct unc_source **out, struct unc_source from)
+{
+	struct unc_source *s = calloc(1, from.ops->size);
+
+	if (!s)
+		return -ENOMEM;
+	*s = from;
+	*out = s;
+	return 0;
+}
 
 /* "NAME" or "FILE.yaml", optional ",step=DURATION" (20ms, 1s). Opens the tree of the simulated
  * machine too: *root is then the caller's. */
@@ -91,21 +114,10 @@ int unc_sim_load(struct unc_sim **out, const char *spec, struct unc_root **root,
 void unc_sim_free(struct unc_sim *sim);
 /* Every rate must be for an event of the machine. -EBADMSG. */
 int unc_sim_check(const struct unc_sim *sim, const struct unc_pmus *pmus, struct unc_error *e);
-/* `sim` is borrowed. */
-int unc_source_sim_new(struct unc_source **out, const struct unc_sim *sim);
-
-/* `regs` and `root` are borrowed. `write`: control registers may be written. */
-int unc_source_regs_new(struct unc_source **out, const struct unc_regs *regs,
-			const struct unc_root *root, bool write);
-
-/* `replay` is borrowed. */
-int unc_source_replay_new(struct unc_source **out, const struct uncore_replay *replay);
 
 /* The groups of resctrl, on each of their caches, as PMUs. Works below any root. -ENODEV: it is not mounted. */
 int unc_resctrl_scan(const struct unc_root *root, const struct unc_topology *topology,
 		     struct unc_pmus *out, struct unc_error *e);
-/* `root` is borrowed. */
-int unc_source_resctrl_new(struct unc_source **out, const struct unc_root *root);
 
 /* ---- reader.c: work that is cheapest on one certain CPU, done there by a pinned thread ---- */
 

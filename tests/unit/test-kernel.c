@@ -115,9 +115,16 @@ static void add(struct fixture *f, uint64_t event, int cpu, size_t set)
 	f->count++;
 }
 
+static int new_source(struct fixture *f)
+{
+	return unc_source_new(&f->source, (struct unc_source){.ops = &unc_source_kernel,
+							      .root = f->root,
+							      .topology = &f->topology});
+}
+
 static int open_source(struct fixture *f)
 {
-	assert_int_equal(unc_source_kernel_new(&f->source, f->root, &f->topology), 0);
+	assert_int_equal(new_source(f), 0);
 	return f->source->ops->open(f->source, f->plan, f->count, &f->notes, &f->e);
 }
 
@@ -533,7 +540,7 @@ static void empty_plans_and_early_close(void **state)
 	take(f, f->readings);
 	assert_int_equal(f->source->ops->disable(f->source, &f->e), 0);
 	f->source->ops->close(f->source);
-	assert_int_equal(unc_source_kernel_new(&f->source, f->root, &f->topology), 0);
+	assert_int_equal(new_source(f), 0);
 	f->source->ops->close(NULL);
 }
 

@@ -130,9 +130,15 @@ static void add(struct play *p, const char *pmu, const char *terms, int cpu)
 	assert_non_null(c->pmu);
 }
 
+static int new_source(struct play *p)
+{
+	return unc_source_new(&p->source,
+			      (struct unc_source){.ops = &unc_source_sim, .sim = p->sim});
+}
+
 static int open_source(struct play *p)
 {
-	assert_int_equal(unc_source_sim_new(&p->source, p->sim), 0);
+	assert_int_equal(new_source(p), 0);
 	return p->source->ops->open(p->source, p->plan, p->count, &p->notes, &p->e);
 }
 
@@ -414,7 +420,7 @@ static void empty_plans_and_early_close(void **state)
 	start(p);
 	take(p);
 	p->source->ops->close(p->source);
-	assert_int_equal(unc_source_sim_new(&p->source, p->sim), 0);
+	assert_int_equal(new_source(p), 0);
 	p->source->ops->close(NULL);
 	unc_sim_free(NULL);
 }

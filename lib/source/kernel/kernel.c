@@ -247,11 +247,13 @@ static int kernel_open(struct unc_source *s, struct unc_counter *counters, size_
 	uint64_t *words;
 	int *cpus, ret;
 
-	if (!unc_root_is_live(k->env.root))
+	if (!unc_root_is_live(s->root))
 		return unc_fail(
 			e, EOPNOTSUPP,
 			"counters can be opened on the running machine only, not on one that is a "
 			"directory: leave out the root to count here, or choose a simulation");
+	k->env = (struct unc_kernel_env){s->root, s->topology};
+	k->opener = (struct unc_opener){opener_open, opener_close, opener_runs, opener_why, k};
 	k->notes = notes;
 	k->count = count;
 	k->counters = counters;
@@ -331,24 +333,11 @@ static void kernel_close(struct unc_source *s)
 	free(k);
 }
 
-static const struct unc_source_ops kernel_ops = {
+const struct unc_source_ops unc_source_kernel = {
+	.size = sizeof(struct kernel_source),
 	.open = kernel_open,
 	.enable = kernel_enable,
 	.disable = kernel_disable,
 	.read = kernel_read,
 	.close = kernel_close,
 };
-
-int unc_source_kernel_new(struct unc_source **out, const struct unc_root *root,
-			  const struct unc_topology *topology)
-{
-	struct kernel_source *k = calloc(1, sizeof(*k));
-
-	if (!k)
-		return -ENOMEM;
-	k->base.ops = &kernel_ops;
-	k->env = (struct unc_kernel_env){root, topology};
-	k->opener = (struct unc_opener){opener_open, opener_close, opener_runs, opener_why, k};
-	*out = &k->base;
-	return 0;
-}

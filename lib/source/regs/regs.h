@@ -292,8 +292,6 @@ struct unc_regs_instance {
 struct unc_regs_source {
 	struct unc_source base;
 	const struct unc_regs *regs;
-	const struct unc_root *root;
-	bool write;    /* control registers may be written */
 	bool freezes;  /* instances are frozen or latched for each reading */
 	bool adds_up;  /* a reading is followed by 0 */
 	bool together; /* one instance may stop all of its device: they are unfrozen together */

@@ -92,7 +92,7 @@ static int choose_programmable(struct unc_regs_source *s, const struct unc_regs_
 				r->narrowest);
 	if (after && !r->overflow)
 		return unc_fail(e, EINVAL, "a counter that overflows freezes nothing here");
-	if (!s->write)
+	if (!s->base.write)
 		return unc_fail(e, EACCES,
 				"registers must be written to count it, and that is done with "
 				"--program only");
@@ -123,7 +123,7 @@ static int choose(struct unc_regs_source *s, const struct unc_regs_instance *b, 
 
 	if (c->modifiers)
 		return unc_fail(e, EINVAL, "counters in registers have no modifiers");
-	if (s->regs->window == UNC_WINDOW_SNAPSHOT && !s->write)
+	if (s->regs->window == UNC_WINDOW_SNAPSHOT && !s->base.write)
 		return unc_fail(e, EACCES,
 				"a register must be written to latch its count, and that is done "
 				"with --program only");
@@ -136,7 +136,7 @@ static int choose(struct unc_regs_source *s, const struct unc_regs_instance *b, 
 	reg = &s->regs->counters[number - 1];
 	if (reg->role == UNC_ROLE_BIN && s->regs->bins_refused.text[0])
 		return unc_fail(e, ENODEV, "%s", s->regs->bins_refused.text);
-	for (size_t k = 1; reg->role == UNC_ROLE_BIN && s->regs->bounds_written && !s->write &&
+	for (size_t k = 1; reg->role == UNC_ROLE_BIN && s->regs->bounds_written && !s->base.write &&
 			   k < s->regs->histogram.count;
 	     k++)
 		if (unc_regs_io_load(&b->io, unc_regs_threshold(s->regs, k), &threshold) < 0 ||
@@ -239,7 +239,7 @@ static int open_instance(struct unc_regs_source *s, struct unc_regs_instance *b,
 {
 	const struct unc_counter *c = &s->plan[b->first];
 	struct unc_error why = {0};
-	int err = unc_regs_io_open(&b->io, s->regs, s->root, c, s->write, &why);
+	int err = unc_regs_io_open(&b->io, s->regs, s->base.root, c, s->base.write, &why);
 
 	if (err == -ENOMEM)
 		return unc_nomem(e);
@@ -253,7 +253,7 @@ static int open_instance(struct unc_regs_source *s, struct unc_regs_instance *b,
 		if (reg && b->state != UNC_INSTANCE_STOPPED)
 			b->state = reg->programmable ? UNC_INSTANCE_STOPPED : UNC_INSTANCE_COUNTING;
 	}
-	if (err < 0 || !s->write || b->state == UNC_INSTANCE_ABSENT ||
+	if (err < 0 || !s->base.write || b->state == UNC_INSTANCE_ABSENT ||
 	    !(s->freezes || s->regs->bounds_written))
 		return err;
 	err = unc_regs_claim(&b->io, b->state == UNC_INSTANCE_STOPPED);
@@ -286,7 +286,8 @@ static int begin_instance(struct unc_regs_source *s, size_t index, struct unc_er
 	const struct unc_regs *r = s->regs;
 	int err = program ? unc_regs_begin(&b->io) : 0;
 
-	for (size_t k = 1; err == 0 && s->write && r->bounds_written && k < r->histogram.count; k++)
+	for (size_t k = 1; err == 0 && s->base.write && r->bounds_written && k < r->histogram.count;
+	     k++)
 		err = unc_regs_write(&b->io, unc_regs_threshold(r, k),
 				     (uint64_t)r->histogram.lower[k]);
 	for (size_t i = b->first; err == 0 && program && i < b->end; i++) {
@@ -332,7 +333,7 @@ static int add_notes(const struct unc_regs_source *s, struct unc_names *notes, s
 	const struct unc_counter *c = &s->plan[s->instances[s->first_frozen].first];
 	char note[400];
 
-	if (!s->write && s->regs->window != UNC_WINDOW_FREE &&
+	if (!s->base.write && s->regs->window != UNC_WINDOW_FREE &&
 	    s->regs->window != UNC_WINDOW_CLEAR &&
 	    unc_names_add(notes, "registers are only read without --program: counters are not "
 				 "frozen, but read one after another") < 0)
@@ -344,8 +345,8 @@ static int add_notes(const struct unc_regs_source *s, struct unc_names *notes, s
 		 "%s on CPU %d (%zu of %zu) was found frozen: another program freezes it, or was "
 		 "killed before it was unfrozen; %s",
 		 c->pmu->name, c->cpu, s->found_frozen, s->instance_count,
-		 s->write ? "it counts while it is read here, and is frozen again afterwards"
-			  : "it counts nothing until then");
+		 s->base.write ? "it counts while it is read here, and is frozen again afterwards"
+			       : "it counts nothing until then");
 	return unc_names_add(notes, note) < 0 ? unc_nomem(e) : 0;
 }
 
@@ -375,9 +376,10 @@ static int regs_open(struct unc_source *source, struct unc_counter *counters, si
 	struct unc_regs_source *s = regs_of(source);
 	int *cpus, err;
 
+	s->regs = source->regs;
 	s->plan = counters;
 	s->count = count;
-	s->freezes = s->write && s->regs->window != UNC_WINDOW_FREE &&
+	s->freezes = s->base.write && s->regs->window != UNC_WINDOW_FREE &&
 		     s->regs->window != UNC_WINDOW_CLEAR;
 	s->adds_up = s->regs->window == UNC_WINDOW_CLEAR ||
 		     (s->freezes && s->regs->window == UNC_WINDOW_WRITE_CLEAR);
@@ -386,8 +388,8 @@ static int regs_open(struct unc_source *source, struct unc_counter *counters, si
 	s->into = s->last = calloc(count + 1, sizeof(*s->last));
 	cpus = calloc(count + 1, sizeof(*cpus));
 	err = s->counters && s->instances && s->last && cpus ? 0 : unc_nomem(e);
-	if (err == 0 && s->write)
-		err = refuse_if_kernel_drives(s->regs, s->root, e);
+	if (err == 0 && s->base.write)
+		err = refuse_if_kernel_drives(s->regs, s->base.root, e);
 	for (size_t i = 0; err == 0 && i < count; i++) {
 		const struct unc_counter *c = &counters[i];
 
@@ -484,7 +486,7 @@ static int regs_disable(struct unc_source *source, struct unc_error *e)
 {
 	struct unc_regs_source *s = regs_of(source);
 
-	if (!s->write || s->restored)
+	if (!s->base.write || s->restored)
 		return 0;
 	regs_read(source, s->last, &s->last_ns, e);
 	s->restored = true;
@@ -508,25 +510,11 @@ static void regs_close(struct unc_source *source)
 	free(s);
 }
 
-static const struct unc_source_ops regs_ops = {
+const struct unc_source_ops unc_source_regs = {
+	.size = sizeof(struct unc_regs_source),
 	.open = regs_open,
 	.enable = regs_enable,
 	.disable = regs_disable,
 	.read = regs_read,
 	.close = regs_close,
 };
-
-int unc_source_regs_new(struct unc_source **out, const struct unc_regs *regs,
-			const struct unc_root *root, bool write)
-{
-	struct unc_regs_source *s = calloc(1, sizeof(*s));
-
-	if (!s)
-		return -ENOMEM;
-	s->base.ops = &regs_ops;
-	s->regs = regs;
-	s->root = root;
-	s->write = write;
-	*out = &s->base;
-	return 0;
-}

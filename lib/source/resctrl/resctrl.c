@@ -223,8 +223,7 @@ struct counter {
 };
 
 struct resctrl_source {
-	struct unc_source base; /* first: a pointer to it is one to the whole */
-	const struct unc_root *root;
+	struct unc_source base;         /* first: a pointer to it is one to the whole */
 	const struct unc_counter *plan; /* from open to close */
 	struct counter *counters;
 	size_t count;
@@ -245,7 +244,7 @@ static const struct {
 /* A descriptor, or a negative errno. */
 static int open_file(const struct resctrl_source *s, size_t i)
 {
-	return unc_root_open_file(s->root,
+	return unc_root_open_file(s->base.root,
 				  UNC_PATH("%s/%s", s->plan[i].pmu->directory, s->counters[i].file),
 				  O_RDONLY);
 }
@@ -306,7 +305,7 @@ static int refuse(struct resctrl_source *s, struct unc_counter *c, const char *f
 			    unc_errno_text(err));
 	if (err == -EINVAL && strncmp(file, "mbm", 3) == 0)
 		unc_error_append(&why, ". On Arm (MPAM) Linux counts llc_occupancy only");
-	else if (err == -ENOENT && unc_root_exists(s->root, directory))
+	else if (err == -ENOENT && unc_root_exists(s->base.root, directory))
 		unc_error_append(&why, ". A snapshot has no counts");
 	c->why = strdup(why.text);
 	return c->why ? 0 : -ENOMEM;
@@ -395,21 +394,10 @@ static void resctrl_close(struct unc_source *source)
 	free(s);
 }
 
-static const struct unc_source_ops resctrl_ops = {
+const struct unc_source_ops unc_source_resctrl = {
+	.size = sizeof(struct resctrl_source),
 	.open = resctrl_open,
 	.enable = resctrl_enable,
 	.read = resctrl_read,
 	.close = resctrl_close,
 };
-
-int unc_source_resctrl_new(struct unc_source **out, const struct unc_root *root)
-{
-	struct resctrl_source *s = calloc(1, sizeof(*s));
-
-	if (!s)
-		return -ENOMEM;
-	s->base.ops = &resctrl_ops;
-	s->root = root;
-	*out = &s->base;
-	return 0;
-}

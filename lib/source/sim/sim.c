@@ -39,7 +39,6 @@ struct counter {
 
 struct sim_source {
 	struct unc_source base; /* first: a pointer to it is one to the whole */
-	const struct unc_sim *sim;
 	struct counter *counters;
 	size_t count;
 	uint64_t readings;
@@ -457,12 +456,13 @@ static int sim_open(struct unc_source *source, struct unc_counter *counters, siz
 	int ret;
 
 	(void)notes;
+	source->own_time = source->sim->step_ns;
 	s->count = count;
 	s->counters = calloc(count + 1, sizeof(*s->counters));
 	if (!s->counters)
 		return unc_nomem(e);
 	for (size_t i = 0; i < count; i++) {
-		ret = open_counter(s->sim, &s->counters[i], &counters[i], e);
+		ret = open_counter(source->sim, &s->counters[i], &counters[i], e);
 		if (ret < 0)
 			return ret;
 		/* The kernel refuses these to the whole plan, so a simulation does. */
@@ -480,7 +480,7 @@ static int sim_open(struct unc_source *source, struct unc_counter *counters, siz
 /* With a step it is the time of the reading to come. */
 static uint64_t sim_now(const struct sim_source *s)
 {
-	return s->sim->step_ns ? s->readings * s->sim->step_ns : unc_now_ns();
+	return s->base.sim->step_ns ? s->readings * s->base.sim->step_ns : unc_now_ns();
 }
 
 static int sim_enable(struct unc_source *source, struct unc_error *e)
@@ -493,7 +493,7 @@ static int sim_enable(struct unc_source *source, struct unc_error *e)
 	/* With a step, counting starts at the reading before: to read, start, and read again counts for
 	 * one step. */
 	if (s->readings != 0)
-		s->since_ns -= s->sim->step_ns;
+		s->since_ns -= s->base.sim->step_ns;
 	return 0;
 }
 
@@ -552,23 +552,11 @@ static void sim_close(struct unc_source *source)
 	free(s);
 }
 
-static const struct unc_source_ops sim_ops = {
+const struct unc_source_ops unc_source_sim = {
+	.size = sizeof(struct sim_source),
 	.open = sim_open,
 	.enable = sim_enable,
 	.disable = sim_disable,
 	.read = sim_read,
 	.close = sim_close,
 };
-
-int unc_source_sim_new(struct unc_source **out, const struct unc_sim *sim)
-{
-	struct sim_source *s = calloc(1, sizeof(*s));
-
-	if (!s)
-		return -ENOMEM;
-	s->base.ops = &sim_ops;
-	s->base.own_time = sim->step_ns;
-	s->sim = sim;
-	*out = &s->base;
-	return 0;
-}
