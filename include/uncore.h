@@ -528,6 +528,8 @@ struct uncore_counter {
 	size_t round; /* in which it is counted; 0: the first */
 	/* The letters behind the event ("u", "k"), a bit for each. */
 	uint32_t modifiers;
+	bool strict;   /* its group must not be split: the events are in braces */
+	bool snapshot; /* a state, not a count */
 	/* Since uncore_monitor_open(): */
 	unsigned width;    /* bits after which its raw count wraps */
 	double most_per_s; /* it cannot count faster; 0: unknown */

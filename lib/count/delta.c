@@ -38,7 +38,7 @@ static struct unc_delta went_back(const char *what, uint64_t from, uint64_t to)
 }
 
 /* The value of a state (a snapshot) is never extrapolated. */
-static double scale(const struct unc_counter *counter, const struct unc_delta *d)
+static double scale(const struct uncore_counter *counter, const struct unc_delta *d)
 {
 	if (counter->snapshot || d->running_ns >= d->enabled_ns)
 		return (double)d->count;
@@ -46,7 +46,7 @@ static double scale(const struct unc_counter *counter, const struct unc_delta *d
 }
 
 /* A difference that the counter's speed makes impossible is not one. */
-static void check_speed(const struct unc_counter *counter, struct unc_delta *d)
+static void check_speed(const struct uncore_counter *counter, struct unc_delta *d)
 {
 	double longest_s = (double)(d->enabled_ns + d->uncertain_ns) / 1e9;
 	bool known = counter->most_per_s > 0, fell = d->to < d->from;
@@ -65,7 +65,7 @@ static void check_speed(const struct unc_counter *counter, struct unc_delta *d)
 		d->state = UNC_WRAPPED;
 }
 
-struct unc_delta unc_delta_take(const struct unc_counter *counter,
+struct unc_delta unc_delta_take(const struct uncore_counter *counter,
 				const struct uncore_reading *before,
 				const struct uncore_reading *after)
 {
@@ -111,7 +111,7 @@ struct unc_delta unc_delta_take(const struct unc_counter *counter,
 	return d;
 }
 
-void unc_delta_add(const struct unc_counter *counter, struct unc_delta *total,
+void unc_delta_add(const struct uncore_counter *counter, struct unc_delta *total,
 		   const struct unc_delta *interval)
 {
 	if (states[total->state].no_total)
@@ -152,7 +152,7 @@ enum uncore_quality unc_state_quality(enum unc_state state)
 	return states[state].quality;
 }
 
-void unc_delta_explain(const struct unc_counter *c, const struct unc_delta *d,
+void unc_delta_explain(const struct uncore_counter *c, const struct unc_delta *d,
 		       struct unc_error *why)
 {
 	const char *reason = d->why ? d->why : states[d->state].why;

@@ -348,7 +348,7 @@ static void check_states(struct judged_row *v, size_t k)
 static void check_stuck(struct judged_row *v, size_t k)
 {
 	const struct unc_sum *sum = &v->sums[k];
-	const struct unc_counter *c = &v->interval->counters[sum->first_still];
+	const struct uncore_counter *c = &v->interval->counters[sum->first_still];
 	unsigned long long length = rounded_ms(v->out->counted.seconds);
 
 	if (!is_stuck(v, k))
@@ -365,7 +365,7 @@ static void check_stuck(struct judged_row *v, size_t k)
 static void check_cut_short(struct judged_row *v, size_t k)
 {
 	size_t first = v->sums[k].first_cut_short;
-	const struct unc_counter *c = &v->interval->counters[first];
+	const struct uncore_counter *c = &v->interval->counters[first];
 	const struct unc_delta *d = &v->interval->deltas[first];
 
 	if (v->sums[k].cut_short)
@@ -375,7 +375,7 @@ static void check_cut_short(struct judged_row *v, size_t k)
 
 static void check_interrupted(struct judged_row *v, size_t k)
 {
-	const struct unc_counter *c = &v->interval->counters[v->sums[k].first_interrupted];
+	const struct uncore_counter *c = &v->interval->counters[v->sums[k].first_interrupted];
 
 	if (v->sums[k].interrupted)
 		worsen(v, UNCORE_PARTIAL, "%s/%s/ on CPU %d was not counted all of the time",
@@ -473,7 +473,7 @@ static void check_value(struct judged_row *v)
 }
 
 /* Counters of two PMUs of a kind that are counted from one CPU and count the same event. */
-static bool are_alike(const struct unc_counter *a, const struct unc_counter *b)
+static bool are_alike(const struct uncore_counter *a, const struct uncore_counter *b)
 {
 	return a->pmu != b->pmu && a->pmu->family == b->pmu->family && a->cpu == b->cpu &&
 	       memcmp(&a->config, &b->config, sizeof(a->config)) == 0;

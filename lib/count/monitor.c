@@ -60,7 +60,6 @@ void uncore_monitor_free(struct uncore_monitor *m)
 	free(m->distributions);
 	free(m->distribution_totals);
 	free(m->short_values);
-	free(m->shown);
 	unc_plan_finish(&m->plan);
 	unc_monitor_roll_back(m, (struct unc_checkpoint){0});
 	free(m->queries);
@@ -139,27 +138,9 @@ int uncore_monitor_plan(struct uncore_monitor *m)
 		return unc_nomem(e);
 	if (unc_plan_build(&m->plan, m->sets, m->set_count) < 0)
 		return unc_nomem(e);
-	m->shown = calloc(m->plan.count + 1, sizeof(*m->shown));
-	if (!m->shown ||
-	    unc_rows_make(&m->rows, m->machine, m->queries, m->query_count, m->sets) < 0) {
-		free(m->shown);
-		m->shown = NULL;
+	if (unc_rows_make(&m->rows, m->machine, m->queries, m->query_count, m->sets) < 0) {
 		unc_plan_finish(&m->plan);
 		return unc_nomem(e);
-	}
-	for (size_t i = 0; i < m->plan.count; i++) {
-		const struct unc_counter *c = &m->plan.counters[i];
-
-		m->shown[i] = (struct uncore_counter){
-			.event = c->event,
-			.pmu = c->pmu,
-			.cpu = c->cpu,
-			.group = c->set,
-			.round = c->round,
-			.leader = i == 0 || c[-1].set != c->set,
-			.modifiers = c->modifiers,
-		};
-		memcpy(m->shown[i].config, c->config.word, sizeof(m->shown[i].config));
 	}
 	begin_round(m, 0);
 	return 0;
@@ -188,7 +169,7 @@ size_t uncore_monitor_counter_count(const struct uncore_monitor *m)
 
 const struct uncore_counter *uncore_monitor_counter_at(const struct uncore_monitor *m, size_t i)
 {
-	return i < m->plan.count ? &m->shown[i] : NULL;
+	return i < m->plan.count ? &m->plan.counters[i] : NULL;
 }
 
 const struct uncore_reading *uncore_monitor_reading_at(const struct uncore_monitor *m, size_t i)
@@ -226,7 +207,7 @@ int uncore_monitor_open(struct uncore_monitor *m)
 {
 	struct unc_error *e = &m->machine->error;
 	int r = uncore_monitor_plan(m);
-	struct unc_counter *counters;
+	struct uncore_counter *counters;
 	size_t n;
 
 	if (r < 0)
@@ -236,10 +217,9 @@ int uncore_monitor_open(struct uncore_monitor *m)
 	if (m->state != UNC_MONITOR_PLANNED)
 		return unc_fail(e, EBUSY, "the monitor is open already");
 	for (size_t i = 0; i < m->count; i++) { /* what an earlier try to open said */
-		free(counters[i].why);
+		free((void *)counters[i].why);
 		counters[i].why = NULL;
 		counters[i].error = 0;
-		m->shown[m->first + i].why = NULL;
 	}
 	m->previous = calloc(n, sizeof(*m->previous));
 	m->now = calloc(n, sizeof(*m->now));
@@ -255,15 +235,8 @@ int uncore_monitor_open(struct uncore_monitor *m)
 		r = unc_machine_source(m->machine, &m->source);
 	if (r == 0)
 		r = m->source->ops->open(m->source, counters, m->count, &m->notes, e);
-	for (size_t i = 0; r == 0 && i < m->count; i++) {
-		struct uncore_counter *shown = &m->shown[m->first + i];
-
+	for (size_t i = 0; r == 0 && i < m->count; i++)
 		m->opened = m->opened || counters[i].error == 0;
-		shown->width = counters[i].width;
-		shown->most_per_s = counters[i].most_per_s;
-		shown->error = counters[i].error;
-		shown->why = counters[i].why;
-	}
 	/* In other rounds there may be some. A driver that does not know the event: nothing here counts it. */
 	if (r == 0 && !m->opened && m->round + 1 == m->plan.round_count) {
 		r = -counters[0].error;
@@ -452,7 +425,7 @@ static int advance(struct uncore_monitor *m)
 	if (m->state > UNC_MONITOR_RUNNING)
 		m->state = UNC_MONITOR_ENDED;
 	for (size_t i = m->first; i < m->first + m->count; i++) {
-		const struct unc_counter *c = &m->plan.counters[i];
+		const struct uncore_counter *c = &m->plan.counters[i];
 
 		m->latest[i] = unc_delta_take(c, &m->previous[i], &m->now[i]);
 		unc_delta_add(c, &m->total[i], &m->latest[i]);

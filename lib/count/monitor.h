@@ -41,7 +41,6 @@ struct uncore_monitor {
 	size_t round;        /* the current one, */
 	size_t first, count; /* and its counters */
 	struct unc_plan plan;
-	struct uncore_counter *shown; /* the plan as the caller sees it */
 	struct unc_rows rows;
 
 	struct unc_source *source;             /* NULL: not open */

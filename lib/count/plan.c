@@ -38,9 +38,9 @@ static size_t find_counter(const struct plan_builder *b, size_t from, size_t set
 			   const struct unc_request *request)
 {
 	for (size_t i = from; i < b->plan.count; i++) {
-		const struct unc_counter *c = &b->plan.counters[i];
+		const struct uncore_counter *c = &b->plan.counters[i];
 
-		if (set != SIZE_MAX && c->set != set)
+		if (set != SIZE_MAX && c->group != set)
 			return SIZE_MAX;
 		if (c->modifiers == request->modifiers && c->snapshot == request->snapshot &&
 		    memcmp(&c->config, &request->config, sizeof(c->config)) == 0)
@@ -52,7 +52,7 @@ static size_t find_counter(const struct plan_builder *b, size_t from, size_t set
 /* True, with every counter entered, when the set whose first counter is `from` has all the requests. */
 static bool is_part_of_set(const struct plan_builder *b, size_t from, struct unc_request_set *set)
 {
-	size_t planned = b->plan.counters[from].set;
+	size_t planned = b->plan.counters[from].group;
 
 	for (size_t k = 0; k < set->count; k++) {
 		set->requests[k].counter = find_counter(b, from, planned, &set->requests[k]);
@@ -67,8 +67,8 @@ static void plan_set(struct plan_builder *b, struct unc_request_set *set)
 	size_t from = set->together ? b->plan.count : b->first;
 
 	for (size_t i = b->first; set->together && i < b->plan.count; i++) {
-		const struct unc_counter *c = &b->plan.counters[i];
-		bool first_of_set = i == b->first || c[-1].set != c->set;
+		const struct uncore_counter *c = &b->plan.counters[i];
+		bool first_of_set = i == b->first || c[-1].group != c->group;
 
 		if (first_of_set && c->strict == set->strict && is_part_of_set(b, i, set))
 			return;
@@ -83,18 +83,20 @@ static void plan_set(struct plan_builder *b, struct unc_request_set *set)
 		if (k == 0 || !set->together)
 			b->plan.set_count++;
 		request->counter = b->plan.count;
-		b->plan.counters[b->plan.count++] = (struct unc_counter){
+		b->plan.counters[b->plan.count++] = (struct uncore_counter){
 			.pmu = set->pmu,
 			.event = request->event,
-			.config = request->config,
+			.leader = k == 0 || !set->together,
 			.modifiers = request->modifiers,
 			.cpu = set->cpu,
-			.set = b->plan.set_count - 1,
+			.group = b->plan.set_count - 1,
 			.round = set->round,
 			.strict = set->strict,
 			.snapshot = request->snapshot,
 			.width = 64,
 		};
+		memcpy(b->plan.counters[request->counter].config, &request->config,
+		       sizeof(request->config));
 	}
 }
 
@@ -195,7 +197,7 @@ int unc_plan_build(struct unc_plan *out, struct unc_request_set *sets, size_t co
 void unc_plan_finish(struct unc_plan *p)
 {
 	for (size_t i = 0; i < p->count; i++)
-		free(p->counters[i].why);
+		free((void *)p->counters[i].why);
 	free(p->counters);
 	*p = (struct unc_plan){0};
 }

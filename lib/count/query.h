@@ -131,7 +131,7 @@ struct unc_request_set {
 bool unc_same_pmu(const struct unc_request_set *a, const struct unc_request_set *b);
 
 struct unc_plan {
-	struct unc_counter *counters; /* ordered by round, CPU, PMU, set */
+	struct uncore_counter *counters; /* ordered by round, CPU, PMU, set */
 	size_t count;
 	size_t set_count;
 	size_t round_count;

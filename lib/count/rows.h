@@ -42,19 +42,19 @@ struct unc_delta {
  * be (of one whose speed is not known: than any), a rise by more than that (in a second, when the interval
  * is shorter), or an interval so long that it may have wrapped
  * twice. */
-struct unc_delta unc_delta_take(const struct unc_counter *counter,
+struct unc_delta unc_delta_take(const struct uncore_counter *counter,
 				const struct uncore_reading *before,
 				const struct uncore_reading *after);
 
 /* Adds the next interval to a total, which begins as {0}. Intervals without a reading are not in it;
  * after a count that cannot be there is no total. */
-void unc_delta_add(const struct unc_counter *counter, struct unc_delta *total,
+void unc_delta_add(const struct uncore_counter *counter, struct unc_delta *total,
 		   const struct unc_delta *interval);
 
 /* The quality of a row whose counters are all in this state. */
 enum uncore_quality unc_state_quality(enum unc_state state);
 /* Why the counter has no value. */
-void unc_delta_explain(const struct unc_counter *counter, const struct unc_delta *d,
+void unc_delta_explain(const struct uncore_counter *counter, const struct unc_delta *d,
 		       struct unc_error *why);
 
 /* ---- rows.c ---- */
@@ -93,7 +93,7 @@ void unc_rows_finish(struct unc_rows *rows);
 
 /* What all counters did between two readings, or in all intervals so far. */
 struct unc_interval {
-	const struct unc_counter *counters;
+	const struct uncore_counter *counters;
 	const struct unc_delta *deltas;
 	size_t count;       /* of counters */
 	uint64_t length_ns; /* by the clock */

@@ -106,7 +106,7 @@ struct unc_ibs_rings {
  * looked at. `period`: ops (or cycles) from one sample to the next. A CPU that cannot be sampled is
  * left out. -EACCES, -EMFILE; others when none could be opened. */
 int unc_ibs_rings_open(struct unc_ibs_rings *r, const struct unc_kernel_env *env,
-		       const struct unc_counter *event, uint64_t period, struct unc_error *e);
+		       const struct uncore_counter *event, uint64_t period, struct unc_error *e);
 void unc_ibs_rings_finish(struct unc_ibs_rings *r); /* also of a failed open, or all-zero */
 int unc_ibs_rings_start(struct unc_ibs_rings *r, struct unc_error *e);
 /* Adds the samples since the last call, and makes room for more. */

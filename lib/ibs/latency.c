@@ -127,7 +127,7 @@ int uncore_latency_open(struct uncore_latency **out, struct uncore *u, unsigned 
 	struct unc_encoding encoding;
 	const struct uncore_pmu *pmu = NULL;
 	struct uncore_latency *l = NULL;
-	struct unc_counter event;
+	struct uncore_counter event;
 	char terms[64] = "";
 	int ret = new_latency(&l, u, least);
 
@@ -150,7 +150,8 @@ int uncore_latency_open(struct uncore_latency **out, struct uncore *u, unsigned 
 	ret = unc_pmu_encode(pmu, terms, &encoding, &u->error);
 	if (ret < 0)
 		goto fail;
-	event = (struct unc_counter){.pmu = pmu, .event = terms, .config = encoding.config};
+	event = (struct uncore_counter){.pmu = pmu, .event = terms};
+	memcpy(event.config, &encoding.config, sizeof(event.config));
 	ret = unc_ibs_rings_open(&l->rings, &env, &event, PERIOD, &u->error);
 	if (ret < 0)
 		goto fail;
@@ -232,7 +233,7 @@ const char *uncore_latency_note(const struct uncore_latency *l)
 #define RING_LEAST ((size_t)16 << 10)
 
 static int open_ring(struct unc_ibs_ring *ring, const struct unc_kernel_env *env,
-		     const struct unc_counter *event, uint64_t period, size_t page,
+		     const struct uncore_counter *event, uint64_t period, size_t page,
 		     struct unc_error *e)
 {
 	union unc_perf_attr a;
@@ -271,10 +272,10 @@ static int open_ring(struct unc_ibs_ring *ring, const struct unc_kernel_env *env
 }
 
 int unc_ibs_rings_open(struct unc_ibs_rings *r, const struct unc_kernel_env *env,
-		       const struct unc_counter *event, uint64_t period, struct unc_error *e)
+		       const struct uncore_counter *event, uint64_t period, struct unc_error *e)
 {
 	const struct unc_cpulist *cpus = &event->pmu->cpus;
-	struct unc_counter one = *event;
+	struct uncore_counter one = *event;
 	bool final = false; /* other CPUs would be refused, too */
 	int ret = 0;
 

@@ -22,27 +22,20 @@
 #define UNC_AT_ONCE_S 1.0
 
 /*
- * One counter of the plan. The plan is ordered by CPU, then PMU, then set; counters of one set are
- * adjacent. A set is counted over one interval (a "{}" group, the inputs of a ratio, or a
- * single event). The source packs sets of one PMU and CPU into as few groups as the hardware takes.
+ * The counters of a plan (struct uncore_counter) are ordered by CPU, then PMU, then set, which is their `group`;
+ * those of one set are adjacent. A set is counted over one interval (a "{}" group, the inputs of a ratio, or a
+ * single event). The source packs sets of one PMU and CPU into as few groups as the hardware takes. Its open
+ * fills what is known since then; `why` is freed by the plan.
  */
-struct unc_counter {
-	const struct uncore_pmu *pmu;
-	const char *event; /* for sentences: the text between the slashes */
-	struct unc_config config;
-	uint32_t modifiers; /* UNC_MOD_* */
-	int cpu;
-	size_t set;
-	size_t round;  /* those of one round are opened together */
-	bool strict;   /* the set must not be split: the user wrote "{}" */
-	bool snapshot; /* a state, not a count */
 
-	/* Filled by the source's open: */
-	unsigned width;    /* bits after which the raw count wraps; 64 for the kernel */
-	double most_per_s; /* it cannot count faster; 0: not known */
-	int error;         /* negative errno: not opened */
-	char *why;         /* the sentence for it; freed by the plan */
-};
+/* Keeps the error of a counter that is not opened, and its sentence. -ENOMEM. */
+static inline int unc_counter_refuse(struct uncore_counter *c, int err, const char *why,
+				     struct unc_error *e)
+{
+	c->error = err;
+	c->why = strdup(why);
+	return c->why ? 0 : unc_nomem(e);
+}
 
 /* CLOCK_MONOTONIC, the clock of all readings. */
 static inline uint64_t unc_now_ns(void)
@@ -61,7 +54,7 @@ struct unc_source_ops {
 	 * sentence in e) only for permission, file descriptors, memory, or a strict set that does not
 	 * fit. Adds to `notes`.
 	 * `counters` are borrowed until close. */
-	int (*open)(struct unc_source *s, struct unc_counter *counters, size_t count,
+	int (*open)(struct unc_source *s, struct uncore_counter *counters, size_t count,
 		    struct unc_names *notes, struct unc_error *e);
 	/* NULL: nothing has to be done for it; it counts always. */
 	int (*enable)(struct unc_source *s, struct unc_error *e);

@@ -21,7 +21,7 @@ struct stage_event {
 
 struct stage {
 	struct uncore_pmu pmu;
-	struct unc_counter counters[EVENTS * PLACES];
+	struct uncore_counter counters[EVENTS * PLACES];
 	struct unc_delta deltas[EVENTS * PLACES];
 	size_t used;
 	struct stage_event events[EVENTS];
@@ -69,12 +69,12 @@ static inline struct stage_event *add_event(struct stage *s, const char *name)
 }
 
 /* Adds a counter of the event, on a CPU numbered as the counter; returns it for changes. */
-static inline struct unc_counter *add_counter(struct stage *s, struct stage_event *event,
-					      struct unc_delta delta)
+static inline struct uncore_counter *add_counter(struct stage *s, struct stage_event *event,
+						 struct unc_delta delta)
 {
-	struct unc_counter *c = &s->counters[s->used];
+	struct uncore_counter *c = &s->counters[s->used];
 
-	*c = (struct unc_counter){.pmu = &s->pmu, .event = event->name, .cpu = (int)s->used};
+	*c = (struct uncore_counter){.pmu = &s->pmu, .event = event->name, .cpu = (int)s->used};
 	s->deltas[s->used] = delta;
 	event->counters[event->count++] = s->used++;
 	return c;

@@ -36,7 +36,8 @@ static void assert_suspect(const struct block *b, const char *name, const char *
 
 /* ---- one interval ----------------------------------------------------------------------------- */
 
-static struct unc_delta bound_in(uint64_t ns, struct unc_counter c, uint64_t before, uint64_t after)
+static struct unc_delta bound_in(uint64_t ns, struct uncore_counter c, uint64_t before,
+				 uint64_t after)
 {
 	struct uncore_reading from = {.raw = before};
 	struct uncore_reading to = {.raw = after, .enabled_ns = ns, .running_ns = ns};
@@ -44,7 +45,7 @@ static struct unc_delta bound_in(uint64_t ns, struct unc_counter c, uint64_t bef
 	return unc_delta_take(&c, &from, &to);
 }
 
-static struct unc_delta bound(struct unc_counter c, uint64_t before, uint64_t after)
+static struct unc_delta bound(struct uncore_counter c, uint64_t before, uint64_t after)
 {
 	return bound_in(2 * SECOND, c, before, after);
 }
@@ -55,7 +56,7 @@ static void test_rise_of_known_speed(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(widths); i++) {
-		struct unc_counter c = {.width = widths[i], .most_per_s = 1000};
+		struct uncore_counter c = {.width = widths[i], .most_per_s = 1000};
 		struct unc_delta d = bound(c, 10, 3000);
 
 		assert_int_equal(d.state, UNC_TOO_FAST);
@@ -71,7 +72,7 @@ static void test_rise_of_known_speed(void **state)
 /* What stands for a block may be set at once to what took it a second. */
 static void test_rise_in_no_time(void **state)
 {
-	struct unc_counter c = {.width = 48, .most_per_s = 1000};
+	struct uncore_counter c = {.width = 48, .most_per_s = 1000};
 
 	(void)state;
 	assert_int_equal(bound_in(1, c, 10, 10 + 1021).state, UNC_COUNTED);
@@ -80,8 +81,8 @@ static void test_rise_in_no_time(void **state)
 
 static void test_rise_of_unknown_speed(void **state)
 {
-	struct unc_counter kernel = {.width = 64}, free_running = {.width = 48};
-	struct unc_counter level = {.width = 64, .most_per_s = 1000, .snapshot = true};
+	struct uncore_counter kernel = {.width = 64}, free_running = {.width = 48};
+	struct uncore_counter level = {.width = 64, .most_per_s = 1000, .snapshot = true};
 
 	(void)state;
 	/* In 2 s; two in a hundred are left to the clocks. */
@@ -100,7 +101,7 @@ static void test_sum_leaves_out_what_is_too_fast(void **state)
 		{.state = UNC_TOO_FAST},
 		{.count = 5, .scaled = 5, .enabled_ns = 9, .running_ns = 9},
 	};
-	const struct unc_counter counters[COUNT(deltas)] = {{.width = 0}};
+	const struct uncore_counter counters[COUNT(deltas)] = {{.width = 0}};
 	const struct unc_interval interval = {
 		.counters = counters, .deltas = deltas, .count = COUNT(deltas), .length_ns = 9};
 	struct unc_sum sum = {.coverage = 1};
@@ -203,7 +204,7 @@ static void test_wraps_and_jumps_in_a_gap(void **state)
 
 static void test_register_that_overflowed(void **state)
 {
-	struct unc_counter c = {.width = 64, .most_per_s = 1000};
+	struct uncore_counter c = {.width = 64, .most_per_s = 1000};
 	struct uncore_reading before = {.raw = 5}, after = {.raw = 8, .wrapped = true};
 	struct uncore_reading next = {.raw = 10};
 

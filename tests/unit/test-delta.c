@@ -15,7 +15,7 @@
 #define MS UINT64_C(1000000)
 #define SECOND UINT64_C(1000000000)
 
-static const struct unc_counter wide = {.width = 64};
+static const struct uncore_counter wide = {.width = 64};
 
 static struct uncore_reading at(uint64_t raw, uint64_t enabled_ns, uint64_t running_ns)
 {
@@ -23,7 +23,7 @@ static struct uncore_reading at(uint64_t raw, uint64_t enabled_ns, uint64_t runn
 		.raw = raw, .enabled_ns = enabled_ns, .running_ns = running_ns};
 }
 
-static struct unc_delta take(const struct unc_counter *counter, struct uncore_reading before,
+static struct unc_delta take(const struct uncore_counter *counter, struct uncore_reading before,
 			     struct uncore_reading after)
 {
 	return unc_delta_take(counter, &before, &after);
@@ -127,7 +127,7 @@ static void wraps_at_its_width(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(cases); i++) {
-		struct unc_counter c = {.width = cases[i].width};
+		struct uncore_counter c = {.width = cases[i].width};
 		struct unc_delta d = take(&c, at(cases[i].top - 10, 0, 0), at(5, 100, 100));
 
 		assert_int_equal(d.state, UNC_COUNTED);
@@ -141,7 +141,7 @@ static void wraps_at_its_width(void **state)
 
 static void a_wrap_is_scaled_after_it_is_undone(void **state)
 {
-	struct unc_counter c = {.width = 32};
+	struct uncore_counter c = {.width = 32};
 	struct unc_delta d = take(&c, at(UINT64_C(0xfffffff6), 0, 0), at(10, 10 * MS, 4 * MS));
 
 	(void)state;
@@ -152,7 +152,7 @@ static void a_wrap_is_scaled_after_it_is_undone(void **state)
 static void wraps_in_each_of_many_windows(void **state)
 {
 	/* 3e9 increments in each window of a 32-bit counter: the raw values are 3e9 * i mod 2^32. */
-	struct unc_counter c = {.width = 32};
+	struct uncore_counter c = {.width = 32};
 	uint64_t total = 0;
 
 	(void)state;
@@ -227,7 +227,7 @@ static void lost_before_or_after(void **state)
 
 static void not_open_comes_before_everything(void **state)
 {
-	struct unc_counter c = {.width = 64, .error = -ENODEV};
+	struct uncore_counter c = {.width = 64, .error = -ENODEV};
 	struct uncore_reading lost = {.lost = true};
 
 	(void)state;
@@ -238,7 +238,7 @@ static void not_open_comes_before_everything(void **state)
 
 static void a_state_is_not_differenced(void **state)
 {
-	struct unc_counter c = {.width = 64, .snapshot = true};
+	struct uncore_counter c = {.width = 64, .snapshot = true};
 	struct unc_delta d =
 		take(&c, at(70, 10 * SECOND, 10 * SECOND), at(42, 11 * SECOND, 11 * SECOND));
 
@@ -259,8 +259,8 @@ static void a_state_is_not_differenced(void **state)
 /* ---- totals ----------------------------------------------------------------------------------- */
 
 /* The total of the intervals between these readings. */
-static struct unc_delta add_up(const struct unc_counter *c, const struct uncore_reading *readings,
-			       size_t count)
+static struct unc_delta add_up(const struct uncore_counter *c,
+			       const struct uncore_reading *readings, size_t count)
 {
 	struct unc_delta total = {0};
 
@@ -275,7 +275,7 @@ static struct unc_delta add_up(const struct unc_counter *c, const struct uncore_
 static void a_total_is_the_sum_of_its_intervals(void **state)
 {
 	/* 32 bits, 3e9 a window: the total of ten windows is 3e10, which is 7 times 2^32 round. */
-	struct unc_counter c = {.width = 32};
+	struct uncore_counter c = {.width = 32};
 	struct uncore_reading readings[11];
 	struct unc_delta total;
 
@@ -314,7 +314,7 @@ static void a_total_is_extrapolated_as_a_whole(void **state)
 /* The two intervals beside a lost reading, and one in which nothing was counted, are not in it. */
 static void a_total_lacks_intervals(void **state)
 {
-	struct unc_counter c = {.width = 32};
+	struct uncore_counter c = {.width = 32};
 	const struct uncore_reading lost = {.lost = true, .why = "gone"};
 	const struct uncore_reading readings[] = {
 		lost,           lost, at(0xfffffff0, 2, 2), at(0x10, 3, 3),
@@ -339,7 +339,7 @@ static void no_total_after_a_count_that_cannot_be(void **state)
 {
 	const struct uncore_reading readings[] = {at(5, 1, 1), at(9, 2, 2), at(7, 3, 3),
 						  at(8, 4, 4)};
-	struct unc_counter closed = {.error = -ENODEV};
+	struct uncore_counter closed = {.error = -ENODEV};
 	struct unc_delta total = add_up(&wide, readings, COUNT(readings));
 
 	(void)state;
@@ -365,7 +365,7 @@ static void no_total_has_no_time_of_one_interval(void **state)
 
 static void the_total_of_a_state_is_the_latest(void **state)
 {
-	struct unc_counter c = {.width = 8, .snapshot = true};
+	struct uncore_counter c = {.width = 8, .snapshot = true};
 	const struct uncore_reading readings[] = {at(70, 0, 0), at(200, 2, 2), at(100, 4, 3)};
 	struct unc_delta total = add_up(&c, readings, COUNT(readings));
 
@@ -378,7 +378,7 @@ static void the_total_of_a_state_is_the_latest(void **state)
 /* The latest that was seen: without hardware nothing is, and that is not 0. */
 static void the_total_of_a_state_that_did_not_run_at_the_end(void **state)
 {
-	struct unc_counter c = {.width = 64, .snapshot = true};
+	struct uncore_counter c = {.width = 64, .snapshot = true};
 	const struct uncore_reading readings[] = {at(70, 0, 0), at(200, 2, 2), at(200, 4, 2)};
 	struct unc_delta total = add_up(&c, readings, COUNT(readings));
 
@@ -435,7 +435,7 @@ static void a_total_in_pieces_is_as_uncertain_as_all_of_their_ends(void **state)
 
 static struct unc_sum sum_up(const struct unc_delta *deltas, const size_t *counters, size_t count)
 {
-	static const struct unc_counter plain[16];
+	static const struct uncore_counter plain[16];
 	const struct unc_interval interval = {
 		.counters = plain, .deltas = deltas, .count = 16, .length_ns = 100};
 	struct unc_sum sum = {.coverage = 1};
@@ -448,7 +448,7 @@ static struct unc_sum sum_up(const struct unc_delta *deltas, const size_t *count
 /* A counter that does not count faster than this in a second (0: not known), read after 2 s. */
 static struct unc_delta bound_by(double most_per_s, unsigned width, uint64_t before, uint64_t after)
 {
-	struct unc_counter c = {.width = width, .most_per_s = most_per_s};
+	struct uncore_counter c = {.width = width, .most_per_s = most_per_s};
 
 	return take(&c, at(before, 0, 0), at(after, 2 * SECOND, 2 * SECOND));
 }
@@ -496,7 +496,7 @@ static void a_counter_that_may_have_wrapped_twice(void **state)
 static void uncertain_times_add_up(void **state)
 {
 	struct uncore_reading before = at(0, 0, 0), after = at(5, SECOND, SECOND);
-	const struct unc_counter counters[2] = {{.width = 64}};
+	const struct uncore_counter counters[2] = {{.width = 64}};
 	struct unc_delta d, deltas[2];
 	const struct unc_interval interval = {
 		.counters = counters, .deltas = deltas, .count = 2, .length_ns = SECOND};

@@ -232,7 +232,7 @@ static void a_ring_for_each_cpu(void **state)
 	struct unc_ibs ibs = {0};
 	struct unc_ibs_rings rings = {0};
 	struct uncore_pmu pmu = {.name = (char *)"software", .type = PERF_TYPE_SOFTWARE};
-	struct unc_counter event = {.pmu = &pmu, .event = "cpu-clock"};
+	struct uncore_counter event = {.pmu = &pmu, .event = "cpu-clock"};
 	struct unc_kernel_env env = {0};
 	struct unc_error e;
 	struct uncore *u;

@@ -17,7 +17,7 @@ static void some_instances_are_missing(void **state)
 {
 	struct stage s;
 	struct stage_event *ev;
-	struct unc_counter *bad;
+	struct uncore_counter *bad;
 
 	(void)state;
 	begin(&s, "rd * 64 / seconds");
@@ -431,7 +431,7 @@ static void a_pmu_that_was_left_out(void **state)
 static void not_opened_has_the_counters_own_sentence(void **state)
 {
 	struct stage s;
-	struct unc_counter *bad;
+	struct uncore_counter *bad;
 
 	(void)state;
 	begin(&s, NULL);
@@ -623,7 +623,7 @@ static void equal_counts_show_a_bug(void **state)
 	begin(&s, NULL);
 	ev = add_event(&s, "e");
 	for (size_t i = 0; i < 2; i++) {
-		struct unc_counter *c = add_counter(&s, ev, counted(5000, SECOND));
+		struct uncore_counter *c = add_counter(&s, ev, counted(5000, SECOND));
 
 		pmus[i].family = &s.family;
 		c->pmu = &pmus[i];
@@ -639,9 +639,9 @@ static void equal_counts_show_a_bug(void **state)
 	s.deltas[0].count = s.deltas[1].count = 12; /* by chance */
 	assert_int_equal(evaluate(&s)->quality, UNCORE_MEASURED);
 	s.deltas[0].count = s.deltas[1].count = 5000;
-	s.counters[1].config.word[0] = 2; /* another event */
+	s.counters[1].config[0] = 2; /* another event */
 	assert_int_equal(evaluate(&s)->quality, UNCORE_MEASURED);
-	s.counters[1].config.word[0] = 0;
+	s.counters[1].config[0] = 0;
 	s.counters[1].cpu = 1; /* another socket */
 	assert_int_equal(evaluate(&s)->quality, UNCORE_MEASURED);
 	end(&s);
@@ -682,7 +682,7 @@ static void different_counts_show_that_a_bug_is_fixed(void **state)
 		ev = add_event(&s, "e");
 		for (size_t k = 0; k < 2; k++) {
 			uint64_t count = k ? cases[i].theirs : cases[i].ours;
-			struct unc_counter *c =
+			struct uncore_counter *c =
 				add_counter(&s, ev, counted(count, cases[i].length_ns));
 
 			pmus[k].family = &s.family;

@@ -68,7 +68,7 @@ static void a_long_reason_is_cut(void **state)
 {
 	struct stage s;
 	char why[3000];
-	struct unc_counter *bad;
+	struct uncore_counter *bad;
 
 	(void)state;
 	memset(why, 'x', sizeof(why) - 1);

@@ -25,7 +25,7 @@ struct fake {
 	struct {
 		bool open;
 		int leader;
-		const struct unc_counter *counter;
+		const struct uncore_counter *counter;
 	} slots[COUNTERS_MAX];
 };
 
@@ -38,9 +38,9 @@ static size_t members_of(const struct fake *f, int leader)
 	return n;
 }
 
-static int fake_refusal(const struct fake *f, const struct unc_counter *c, int leader)
+static int fake_refusal(const struct fake *f, const struct uncore_counter *c, int leader)
 {
-	switch (c->config.word[0]) {
+	switch (c->config[0]) {
 	case BAD:
 		return -EINVAL;
 	case BAD_AS_MEMBER:
@@ -58,7 +58,7 @@ static int fake_refusal(const struct fake *f, const struct unc_counter *c, int l
 	return !f->unchecked && members_of(f, leader) >= f->room ? -EINVAL : 0;
 }
 
-static int fake_open(void *ctx, const struct unc_counter *c, int leader, uint32_t modifiers)
+static int fake_open(void *ctx, const struct uncore_counter *c, int leader, uint32_t modifiers)
 {
 	struct fake *f = ctx;
 	int err = fake_refusal(f, c, leader);
@@ -98,7 +98,7 @@ static bool fake_runs(void *ctx, const struct unc_group *g)
 	return members_of(f, g->leader) <= f->room;
 }
 
-static void fake_why(void *ctx, const struct unc_counter *c, int err, struct unc_error *e)
+static void fake_why(void *ctx, const struct uncore_counter *c, int err, struct unc_error *e)
 {
 	(void)ctx;
 	unc_fail(e, -err, "why %s %d", c->event, err);
@@ -111,7 +111,7 @@ static struct uncore_pmu pmus[2] = {{.name = (char *)"box_0"}, {.name = (char *)
 struct bench {
 	struct fake hardware;
 	struct unc_opener opener;
-	struct unc_counter plan[COUNTERS_MAX];
+	struct uncore_counter plan[COUNTERS_MAX];
 	size_t count, sets;
 	struct unc_groups groups;
 	struct unc_names notes;
@@ -138,7 +138,7 @@ static int tear_down(void **state)
 	unc_groups_finish(&b->groups, &b->opener);
 	left = b->hardware.live;
 	for (size_t i = 0; i < b->count; i++)
-		free(b->plan[i].why);
+		free((void *)b->plan[i].why);
 	unc_names_finish(&b->notes);
 	free(b);
 	return left == 0 ? 0 : -1; /* a descriptor was left open */
@@ -150,11 +150,11 @@ static void add_set_on(struct bench *b, size_t pmu, const char *events)
 	static const char names[] = "gbmd";
 
 	for (const char *c = events; *c; c++) {
-		b->plan[b->count] = (struct unc_counter){
+		b->plan[b->count] = (struct uncore_counter){
 			.pmu = &pmus[pmu],
 			.event = "event",
-			.config = {{(uint64_t)(strchr(names, *c) - names), b->count}},
-			.set = b->sets,
+			.config = {(uint64_t)(strchr(names, *c) - names), b->count},
+			.group = b->sets,
 		};
 		b->count++;
 	}
@@ -218,7 +218,7 @@ static void equal_counters_of_one_group_are_opened_once(void **state)
 
 	for (size_t i = 0; i < 3; i++) {
 		add_set(b, "gg");
-		b->plan[2 * i + 1].config.word[1] = 1;
+		b->plan[2 * i + 1].config[1] = 1;
 	}
 	assert_int_equal(open_all(b), 0);
 	assert_int_equal(b->groups.count, 1);
@@ -237,7 +237,7 @@ static void equal_counters_of_two_groups_are_opened_twice(void **state)
 
 	add_set(b, "ggg");
 	add_set(b, "ggg");
-	b->plan[5].config.word[1] = 2;
+	b->plan[5].config[1] = 2;
 	assert_int_equal(open_all(b), 0);
 	assert_int_equal(b->groups.count, 2);
 	assert_int_equal(b->hardware.live, 6);
@@ -415,7 +415,7 @@ static void check_consistent(const struct bench *b)
 	size_t members = 0, opened = 0;
 
 	for (size_t i = 0; i < b->count; i++) {
-		bool bad = b->plan[i].config.word[0] == BAD || b->plan[i].config.word[0] == DENIED;
+		bool bad = b->plan[i].config[0] == BAD || b->plan[i].config[0] == DENIED;
 
 		assert_int_equal(b->plan[i].error != 0, bad);
 		assert_int_equal(b->groups.fds[i] < 0, bad);

@@ -65,7 +65,7 @@ static int drop_place(void **state)
 
 static int heir(struct place *p, const char *mask, int cpu)
 {
-	struct unc_counter c = {.pmu = &p->pmu, .cpu = cpu};
+	struct uncore_counter c = {.pmu = &p->pmu, .cpu = cpu};
 	const struct unc_kernel_env env = {p->root, &p->topology};
 
 	tree_put(&p->tree, TREE_PMU "box_0/cpumask", mask);
@@ -159,7 +159,7 @@ struct kernel {
 	bool closed[2 * NEW_FD];
 };
 
-static int fake_open(void *ctx, const struct unc_counter *c, int leader, uint32_t modifiers)
+static int fake_open(void *ctx, const struct uncore_counter *c, int leader, uint32_t modifiers)
 {
 	struct kernel *k = ctx;
 
@@ -185,7 +185,7 @@ static void a_group(void **state)
 {
 	int fds[] = {7, 10, -1, 11, 8};
 	struct uncore_pmu pmu = {.type = 17};
-	struct unc_counter counters[5] = {
+	struct uncore_counter counters[5] = {
 		{.cpu = 2}, {.cpu = 2, .pmu = &pmu}, {.cpu = 2}, {.cpu = 2}};
 	struct unc_group g = {.first = 1, .end = 4, .members = 2, .leader = 10};
 	struct unc_groups groups = {.fds = fds, .counter_count = 5, .items = &g, .count = 1};

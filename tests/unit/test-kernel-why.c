@@ -24,7 +24,7 @@ struct place {
 	struct uncore_cpu cpus[3];
 	struct unc_topology topology;
 	struct uncore_pmu pmu;
-	struct unc_counter counter;
+	struct uncore_counter counter;
 	struct unc_error e;
 };
 
@@ -55,7 +55,7 @@ static int set_up(void **state)
 	p->pmu.cpus.count = 2;
 	p->counter.pmu = &p->pmu;
 	p->counter.event = "cas_count_read";
-	p->counter.config.word[0] = 0x304;
+	p->counter.config[0] = 0x304;
 	*state = p;
 	return 0;
 }
@@ -220,7 +220,7 @@ static void invalid(void **state)
 {
 	struct place *p = *state;
 
-	p->counter.config.word[2] = 0xab;
+	p->counter.config[2] = 0xab;
 	assert_contains(why(p, EINVAL), "config=0x304,config2=0xab");
 	assert_contains(p->e.text,
 			"Permission is missing, too"); /* the driver's check comes first */
@@ -241,7 +241,7 @@ static void others(void **state)
 	assert_contains(p->e.text, "LimitNOFILE=");
 	assert_contains(why(p, ENFILE), "fs.file-max");
 	assert_contains(why(p, E2BIG), "group");
-	p->counter.config.word[3] = 1;
+	p->counter.config[3] = 1;
 	assert_contains(why(p, E2BIG), "6.3");
 	assert_contains(why(p, ENOSYS), "CONFIG_PERF_EVENTS");
 	tree_put(&p->tree, "proc/self/status", "Seccomp:\t2\n");

@@ -30,7 +30,7 @@ struct fixture {
 	struct unc_root *root;
 	struct unc_topology topology;
 	struct uncore_pmu msr;
-	struct unc_counter plan[MANY];
+	struct uncore_counter plan[MANY];
 	struct uncore_reading readings[MANY], later[MANY];
 	size_t count;
 	int cpus[2];     /* to be counted from; equal where there is one only */
@@ -83,7 +83,7 @@ static void close_source(struct fixture *f)
 		f->source->ops->close(f->source);
 	f->source = NULL;
 	for (size_t i = 0; i < f->count; i++) {
-		free(f->plan[i].why);
+		free((void *)f->plan[i].why);
 		f->plan[i].why = NULL;
 		f->plan[i].error = 0;
 	}
@@ -103,14 +103,14 @@ static int tear_down(void **state)
 
 static void add(struct fixture *f, uint64_t event, int cpu, size_t set)
 {
-	f->plan[f->count] = (struct unc_counter){
+	f->plan[f->count] = (struct uncore_counter){
 		.pmu = &f->msr,
 		.event = event == TSC   ? "tsc"
 			 : event == SMI ? "smi"
 					: "event=0x7777",
-		.config = {{event, f->count}}, /* msr looks at the first word alone */
+		.config = {event, f->count}, /* msr looks at the first word alone */
 		.cpu = cpu,
-		.set = set,
+		.group = set,
 	};
 	f->count++;
 }
@@ -216,7 +216,7 @@ static void times_are_set_and_advance(void **state)
 		assert_true(b->enabled_ns - a->enabled_ns <=
 			    longest_ns + longest_ns / 100 + 1000000);
 		assert_int_equal(b->enabled_ns, b->running_ns);
-		assert_true(f->plan[i].config.word[0] == SMI || b->raw > a->raw);
+		assert_true(f->plan[i].config[0] == SMI || b->raw > a->raw);
 	}
 }
 
@@ -238,7 +238,7 @@ static bool moves_as_rdtsc(struct fixture *f)
 	for (size_t i = 0; i < f->count; i++) {
 		uint64_t got = f->later[i].raw - f->readings[i].raw;
 
-		if (f->plan[i].config.word[0] != TSC)
+		if (f->plan[i].config[0] != TSC)
 			continue;
 		if ((double)got > 1.01 * (double)outer)
 			fail_msg("counter %zu moved by %" PRIu64 ", rdtsc by at most %" PRIu64, i,
@@ -504,7 +504,7 @@ static void a_config3_the_driver_does_not_know(void **state)
 
 	add(f, TSC, f->cpus[0], 0);
 	add(f, TSC, f->cpus[0], 1);
-	f->plan[1].config.word[3] = 1;
+	f->plan[1].config[3] = 1;
 	start(f);
 	assert_int_equal(f->plan[0].error, 0);
 	/* msr looks at config alone; a kernel older than 6.3 has no config3. */

@@ -82,12 +82,12 @@ static void assert_plan(const struct unc_plan *plan, const char *expected)
 	struct unc_text t = {0};
 
 	for (size_t i = 0; i < plan->count; i++) {
-		const struct unc_counter *c = &plan->counters[i];
-		bool first = i == 0 || c[-1].set != c->set;
-		bool last = i + 1 == plan->count || c[1].set != c->set;
+		const struct uncore_counter *c = &plan->counters[i];
+		bool first = i == 0 || c[-1].group != c->group;
+		bool last = i + 1 == plan->count || c[1].group != c->group;
 
 		unc_text_add(&t, "%s%s%c%s", first && i ? " " : "", first && c->strict ? "{" : "",
-			     (char)c->config.word[0], last && c->strict ? "}" : "");
+			     (char)c->config[0], last && c->strict ? "}" : "");
 	}
 	assert_string_equal(t.data ? t.data : "", expected);
 	unc_text_finish(&t);
@@ -111,7 +111,7 @@ static void a_counter_is_as_requested(void **state)
 	struct ask a = {.count = 0};
 	struct unc_request_set *set = ask_on(&a, 3, 17);
 	struct unc_plan plan;
-	const struct unc_counter *c;
+	const struct uncore_counter *c;
 
 	(void)state;
 	set->requests[set->count++] = (struct unc_request){
@@ -127,7 +127,7 @@ static void a_counter_is_as_requested(void **state)
 	assert_int_equal(c->cpu, 17);
 	assert_string_equal(c->event, "event=4");
 	for (size_t i = 0; i < 4; i++)
-		assert_int_equal(c->config.word[i], i + 1);
+		assert_int_equal(c->config[i], i + 1);
 	assert_int_equal(c->modifiers, UNC_MOD_KERNEL);
 	assert_true(c->snapshot);
 	assert_false(c->strict);
@@ -336,11 +336,11 @@ static void the_plan_is_ordered_by_cpu_pmu_and_set(void **state)
 	for (size_t i = 0; i < COUNT(expected); i++) {
 		assert_ptr_equal(plan.counters[i].pmu, &pmus[expected[i].pmu]);
 		assert_int_equal(plan.counters[i].cpu, expected[i].cpu);
-		assert_int_equal(plan.counters[i].set, i);
+		assert_int_equal(plan.counters[i].group, i);
 	}
 	/* Of one PMU and CPU, in the order of asking. */
-	assert_int_equal(plan.counters[3].config.word[0], 0);
-	assert_int_equal(plan.counters[4].config.word[0], 5);
+	assert_int_equal(plan.counters[3].config[0], 0);
+	assert_int_equal(plan.counters[4].config[0], 5);
 	unc_plan_finish(&plan);
 }
 
@@ -414,7 +414,7 @@ static void ask_at_random(struct ask *a, uint64_t *seed)
 	}
 }
 
-static bool same_counter(const struct unc_counter *x, const struct unc_counter *y)
+static bool same_counter(const struct uncore_counter *x, const struct uncore_counter *y)
 {
 	return x->pmu == y->pmu && x->cpu == y->cpu && x->modifiers == y->modifiers &&
 	       x->snapshot == y->snapshot && memcmp(&x->config, &y->config, sizeof(x->config)) == 0;
@@ -424,32 +424,32 @@ static bool same_counter(const struct unc_counter *x, const struct unc_counter *
 static void check_order(const struct unc_plan *plan)
 {
 	for (size_t i = 0; i < plan->count; i++) {
-		const struct unc_counter *c = &plan->counters[i], *before = c - 1;
+		const struct uncore_counter *c = &plan->counters[i], *before = c - 1;
 
 		if (i == 0) {
-			assert_int_equal(c->set, 0);
+			assert_int_equal(c->group, 0);
 			continue;
 		}
 		assert_true(before->cpu <= c->cpu);
 		if (before->cpu == c->cpu)
 			assert_true(before->pmu <= c->pmu);
-		if (before->set == c->set) {
+		if (before->group == c->group) {
 			assert_ptr_equal(before->pmu, c->pmu);
 			assert_int_equal(before->cpu, c->cpu);
 			assert_int_equal(before->strict, c->strict);
 		} else {
-			assert_int_equal(c->set, before->set + 1);
+			assert_int_equal(c->group, before->group + 1);
 		}
 	}
 	assert_int_equal(plan->set_count,
-			 plan->count ? plan->counters[plan->count - 1].set + 1 : 0);
+			 plan->count ? plan->counters[plan->count - 1].group + 1 : 0);
 }
 
 static void check_set(const struct unc_plan *plan, const struct unc_request_set *set)
 {
 	for (size_t k = 0; k < set->count; k++) {
 		const struct unc_request *r = &set->requests[k];
-		const struct unc_counter *c;
+		const struct uncore_counter *c;
 
 		assert_true(r->counter < plan->count);
 		c = &plan->counters[r->counter];
@@ -459,7 +459,7 @@ static void check_set(const struct unc_plan *plan, const struct unc_request_set 
 		assert_int_equal(c->snapshot, r->snapshot);
 		assert_memory_equal(&c->config, &r->config, sizeof(c->config));
 		if (set->together)
-			assert_int_equal(c->set, plan->counters[set->requests[0].counter].set);
+			assert_int_equal(c->group, plan->counters[set->requests[0].counter].group);
 		if (set->strict)
 			assert_true(c->strict);
 	}
@@ -470,16 +470,16 @@ static void check_set(const struct unc_plan *plan, const struct unc_request_set 
 static void check_no_waste(const struct unc_plan *plan)
 {
 	for (size_t i = 0; i < plan->count; i++) {
-		const struct unc_counter *c = &plan->counters[i];
-		bool alone = (i == 0 || c[-1].set != c->set) &&
-			     (i + 1 == plan->count || c[1].set != c->set);
+		const struct uncore_counter *c = &plan->counters[i];
+		bool alone = (i == 0 || c[-1].group != c->group) &&
+			     (i + 1 == plan->count || c[1].group != c->group);
 
 		for (size_t j = 0; j < i && !c->strict; j++) {
-			const struct unc_counter *other = &plan->counters[j];
+			const struct uncore_counter *other = &plan->counters[j];
 
 			if (same_counter(c, other)) {
 				assert_false(alone && !other->strict);
-				assert_true(other->set != c->set);
+				assert_true(other->group != c->group);
 			}
 		}
 	}

@@ -22,7 +22,7 @@ struct play {
 	struct unc_pmus pmus;
 	struct unc_sim *sim;
 	struct unc_source *source;
-	struct unc_counter plan[COUNTERS];
+	struct uncore_counter plan[COUNTERS];
 	struct uncore_reading readings[COUNTERS];
 	struct unc_names names, notes;
 	size_t count;
@@ -56,7 +56,7 @@ static void end_play(struct play *p)
 		p->source->ops->close(p->source);
 	p->source = NULL;
 	for (size_t i = 0; i < p->count; i++)
-		free(p->plan[i].why);
+		free((void *)p->plan[i].why);
 	memset(p->plan, 0, sizeof(p->plan));
 	p->count = 0;
 	unc_sim_free(p->sim);
@@ -113,10 +113,10 @@ static void load_rates(struct play *p, const char *rates)
 
 static void add(struct play *p, const char *pmu, const char *terms, int cpu)
 {
-	struct unc_counter *c = &p->plan[p->count++];
+	struct uncore_counter *c = &p->plan[p->count++];
 
 	assert_true(p->count <= COUNTERS);
-	*c = (struct unc_counter){.event = terms, .cpu = cpu, .set = p->count};
+	*c = (struct uncore_counter){.event = terms, .cpu = cpu, .group = p->count};
 	for (size_t i = 0; i < p->pmus.count; i++) {
 		struct unc_encoding encoding;
 
@@ -125,7 +125,7 @@ static void add(struct play *p, const char *pmu, const char *terms, int cpu)
 		c->pmu = &p->pmus.items[i];
 		if (unc_pmu_encode(c->pmu, terms, &encoding, &p->e) != 0)
 			fail_msg("%s", p->e.text);
-		c->config = encoding.config;
+		memcpy(c->config, &encoding.config, sizeof(c->config));
 	}
 	assert_non_null(c->pmu);
 }
@@ -572,7 +572,7 @@ static void every_alias_of_the_built_in_machines_moves(void **state)
 		for (int i = 0; i < 20; i++)
 			take(p);
 		for (size_t i = 0; i < p->count; i++) {
-			const struct unc_counter *c = &p->plan[i];
+			const struct uncore_counter *c = &p->plan[i];
 
 			assert_int_equal(p->readings[i].raw > 1000000,
 					 !is_idle(c->pmu->name, c->event));

@@ -11,7 +11,7 @@ struct span {
 
 struct pack {
 	struct unc_groups *out;
-	struct unc_counter *counters;
+	struct uncore_counter *counters;
 	const struct unc_opener *o;
 	struct unc_names *notes;
 	struct unc_error *e;
@@ -23,7 +23,7 @@ static struct span set_at(const struct pack *p, size_t first, size_t limit)
 {
 	struct span s = {first, first + 1};
 
-	while (s.end < limit && p->counters[s.end].set == p->counters[first].set)
+	while (s.end < limit && p->counters[s.end].group == p->counters[first].group)
 		s.end++;
 	return s;
 }
@@ -67,12 +67,12 @@ static void remove_set(struct pack *p, struct unc_group *g, struct span s)
 /* The counter of another set of the group that counts the same; or none. */
 static size_t find_equal(const struct pack *p, const struct unc_group *g, size_t i)
 {
-	const struct unc_counter *c = &p->counters[i];
+	const struct uncore_counter *c = &p->counters[i];
 
 	for (size_t k = g->first; k < i; k++) {
-		const struct unc_counter *other = &p->counters[k];
+		const struct uncore_counter *other = &p->counters[k];
 
-		if (p->out->fds[k] >= 0 && other->set != c->set &&
+		if (p->out->fds[k] >= 0 && other->group != c->group &&
 		    other->modifiers == c->modifiers &&
 		    memcmp(&other->config, &c->config, sizeof(c->config)) == 0)
 			return k;
@@ -117,7 +117,7 @@ static int place_alone(struct pack *p, struct span s);
  * wants one for all. */
 static int split(struct pack *p, struct span s, size_t bad, int err)
 {
-	const struct unc_counter *c = &p->counters[bad];
+	const struct uncore_counter *c = &p->counters[bad];
 	size_t shown = s.end - s.first > NAMES_SHOWN ? NAMES_SHOWN : s.end - s.first;
 	struct unc_text text = {0};
 	int ret = 0;
@@ -163,7 +163,7 @@ static int place_alone(struct pack *p, struct span s)
 	*g = (struct unc_group){.first = s.first, .end = s.first, .leader = -1};
 	while ((err = add_set(p, g, s, &bad)) < 0) {
 		struct span one = {bad, bad + 1};
-		struct unc_counter *c = &p->counters[bad];
+		struct uncore_counter *c = &p->counters[bad];
 		struct unc_error why = {0};
 		int fd = err;
 
@@ -176,10 +176,8 @@ static int place_alone(struct pack *p, struct span s)
 		if (is_fatal(p, fd))
 			return fail_with(p, bad, fd);
 		p->o->why(p->o->ctx, c, fd, &why);
-		c->error = fd;
-		c->why = strdup(why.text);
-		if (!c->why)
-			return unc_nomem(p->e);
+		if (unc_counter_refuse(c, fd, why.text, p->e) < 0)
+			return -ENOMEM;
 	}
 	if (g->members == 0)
 		return 0;
@@ -244,7 +242,7 @@ static int pack_pmu(struct pack *p, size_t first, size_t end)
 	return 0;
 }
 
-int unc_groups_open(struct unc_groups *out, struct unc_counter *counters, size_t count,
+int unc_groups_open(struct unc_groups *out, struct uncore_counter *counters, size_t count,
 		    const struct unc_opener *o, struct unc_names *notes, struct unc_error *e)
 {
 	struct unc_groups groups = {
@@ -288,7 +286,7 @@ static void close_fds(const int *fds, size_t count, const struct unc_opener *o)
 }
 
 int unc_groups_reopen(struct unc_groups *groups, struct unc_group *g,
-		      const struct unc_counter *counters, int cpu, uint32_t type,
+		      const struct uncore_counter *counters, int cpu, uint32_t type,
 		      const struct unc_opener *o)
 {
 	struct uncore_pmu pmu = *counters[g->first].pmu; /* as it is now */
@@ -300,7 +298,7 @@ int unc_groups_reopen(struct unc_groups *groups, struct unc_group *g,
 		return -ENOMEM;
 	pmu.type = type;
 	for (size_t i = 0; i < count; i++) {
-		struct unc_counter c = counters[g->first + i];
+		struct uncore_counter c = counters[g->first + i];
 
 		fds[i] = -1;
 		if (groups->fds[g->first + i] < 0)

@@ -15,7 +15,7 @@ struct kernel_source {
 	struct unc_source base; /* first: a pointer to it is one to the whole */
 	struct unc_kernel_env env;
 	struct unc_opener opener;
-	const struct unc_counter *counters; /* of the plan, from open to close */
+	const struct uncore_counter *counters; /* of the plan, from open to close */
 	size_t count;
 	struct unc_groups groups;
 	uint64_t *words; /* what the groups' readings are put into */
@@ -55,7 +55,7 @@ static bool raise_limit(struct kernel_source *k)
 	return true;
 }
 
-static int opener_open(void *ctx, const struct unc_counter *c, int leader,
+static int opener_open(void *ctx, const struct uncore_counter *c, int leader,
 		       uint32_t leader_modifiers)
 {
 	union unc_perf_attr a;
@@ -95,7 +95,7 @@ static bool opener_runs(void *ctx, const struct unc_group *g)
 	return runs;
 }
 
-static void opener_why(void *ctx, const struct unc_counter *c, int err, struct unc_error *e)
+static void opener_why(void *ctx, const struct uncore_counter *c, int err, struct unc_error *e)
 {
 	const struct kernel_source *k = ctx;
 
@@ -240,7 +240,7 @@ static int kernel_read(struct unc_source *s, struct uncore_reading *into, uint64
 
 /* ---- opening ------------------------------------------------------------------------------- */
 
-static int kernel_open(struct unc_source *s, struct unc_counter *counters, size_t count,
+static int kernel_open(struct unc_source *s, struct uncore_counter *counters, size_t count,
 		       struct unc_names *notes, struct unc_error *e)
 {
 	struct kernel_source *k = (struct kernel_source *)s;

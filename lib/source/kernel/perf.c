@@ -13,15 +13,15 @@
 	(UNC_MOD_USER | UNC_MOD_KERNEL | UNC_MOD_HV | UNC_MOD_NO_IDLE | UNC_MOD_GUEST | \
 	 UNC_MOD_HOST)
 
-void unc_perf_attr_init(union unc_perf_attr *a, const struct unc_counter *c)
+void unc_perf_attr_init(union unc_perf_attr *a, const struct uncore_counter *c)
 {
 	memset(a, 0, sizeof(*a));
 	a->is.size = UNC_ATTR_CONFIG3_BYTES;
 	a->is.type = c->pmu->type;
-	a->is.config = c->config.word[0];
-	a->is.config1 = c->config.word[1];
-	a->is.config2 = c->config.word[2];
-	a->words[CONFIG3_WORD] = c->config.word[3];
+	a->is.config = c->config[0];
+	a->is.config1 = c->config[1];
+	a->is.config2 = c->config[2];
+	a->words[CONFIG3_WORD] = c->config[3];
 	/* As perf does: what is named is counted, and everything else of its kind is not. */
 	if (c->modifiers & (UNC_MOD_USER | UNC_MOD_KERNEL | UNC_MOD_HV)) {
 		a->is.exclude_user = !(c->modifiers & UNC_MOD_USER);
@@ -63,7 +63,7 @@ static int type_now(const struct unc_root *root, const struct uncore_pmu *pmu)
  * Linux 7.2 moves the first group of each PMU only, and when no CPU of the unit is left the events stay
  * stopped after the CPUs are back.
  */
-int unc_kernel_cpu_now(const struct unc_kernel_env *env, const struct unc_counter *c,
+int unc_kernel_cpu_now(const struct unc_kernel_env *env, const struct uncore_counter *c,
 		       uint32_t *type)
 {
 	const struct unc_topology *t = env->topology;
@@ -125,20 +125,19 @@ static void add_permission(struct unc_error *e, const struct unc_root *root, boo
 	unc_text_finish(&fix);
 }
 
-static void add_config(struct unc_error *e, const struct unc_config *config)
+static void add_config(struct unc_error *e, const uint64_t config[static UNCORE_CONFIG_WORDS])
 {
 	static const char *const words[] = {"config", "config1", "config2", "config3"};
 
-	for (size_t i = 0; i < 4; i++)
-		if (i == 0 || config->word[i] != 0)
-			unc_error_append(e, "%s%s=0x%" PRIx64, i ? "," : "", words[i],
-					 config->word[i]);
+	for (size_t i = 0; i < UNCORE_CONFIG_WORDS; i++)
+		if (i == 0 || config[i] != 0)
+			unc_error_append(e, "%s%s=0x%" PRIx64, i ? "," : "", words[i], config[i]);
 }
 
 /* Appends why a driver refuses the event of `c`. `invalid`: with EINVAL, that is for its value; else as one
  * that it does not have. */
 static void add_refusal(struct unc_error *e, const struct unc_kernel_env *env,
-			const struct unc_counter *c, bool invalid)
+			const struct uncore_counter *c, bool invalid)
 {
 	const struct uncore_pmu *pmu = c->pmu;
 	int type = type_now(env->root, pmu);
@@ -170,7 +169,7 @@ static void add_refusal(struct unc_error *e, const struct unc_kernel_env *env,
 	} else {
 		unc_error_append(e, invalid ? "the driver does not take "
 					    : "the driver knows no such event (");
-		add_config(e, &c->config);
+		add_config(e, c->config);
 		unc_error_append(e, invalid ? ": the hardware lacks the event, a term has a value "
 					      "it does not allow, or terms exclude one another"
 					    : ") on this CPU");
@@ -211,7 +210,7 @@ static const struct {
 	{0, "an error that perf_event_open does not document; see the kernel's log (sudo dmesg)"},
 };
 
-void unc_kernel_why(const struct unc_kernel_env *env, const struct unc_counter *c, int err,
+void unc_kernel_why(const struct unc_kernel_env *env, const struct uncore_counter *c, int err,
 		    struct unc_error *e)
 {
 	struct unc_permission permission;
@@ -232,7 +231,7 @@ void unc_kernel_why(const struct unc_kernel_env *env, const struct unc_counter *
 			"have %llu (hard limit %llu). Allow more with ulimit -n as root, or "
 			"with LimitNOFILE= in a systemd unit; or count fewer events",
 			(unsigned long long)limit.rlim_cur, (unsigned long long)limit.rlim_max);
-	} else if (err == E2BIG && c->config.word[3]) {
+	} else if (err == E2BIG && c->config[3]) {
 		unc_error_append(e, "the event needs config3, which Linux has since 6.3: this "
 				    "kernel is older");
 	} else if (err == ENOSYS) {

@@ -23,7 +23,7 @@ struct unc_kernel_env {
 };
 
 /* What the event counts; all else is zero. */
-void unc_perf_attr_init(union unc_perf_attr *a, const struct unc_counter *c);
+void unc_perf_attr_init(union unc_perf_attr *a, const struct uncore_counter *c);
 /* A descriptor of the event for the whole CPU, or a negative errno. `leader`: of its group, or -1. */
 int unc_perf_open(union unc_perf_attr *a, int cpu, int leader);
 
@@ -41,7 +41,7 @@ uint64_t unc_adding_take(struct unc_adding *a, uint64_t first, uint64_t second);
 
 /* Replaces the sentence in `e`. `err`: the negative errno of unc_perf_open() for this counter as a
  * leader. */
-void unc_kernel_why(const struct unc_kernel_env *env, const struct unc_counter *c, int err,
+void unc_kernel_why(const struct unc_kernel_env *env, const struct uncore_counter *c, int err,
 		    struct unc_error *e);
 
 /*
@@ -49,7 +49,7 @@ void unc_kernel_why(const struct unc_kernel_env *env, const struct unc_counter *
  * else the one that the kernel has put in its place; -1 when there is none, or when it is not clear which
  * of several took over. `type` is that of the PMU of this name now.
  */
-int unc_kernel_cpu_now(const struct unc_kernel_env *env, const struct unc_counter *c,
+int unc_kernel_cpu_now(const struct unc_kernel_env *env, const struct uncore_counter *c,
 		       uint32_t *type);
 
 /* ---- groups.c: packs the counters of a plan into as few groups as the hardware takes. Knows no system call:
@@ -95,22 +95,23 @@ struct unc_opener {
 	 * counts whenever that leader does: drivers check whether a group fits against members
 	 * that are not stopped, and only against those. `leader_modifiers`: UNC_MOD_PINNED and
 	 * UNC_MOD_EXCLUSIVE of the group. */
-	int (*open)(void *ctx, const struct unc_counter *c, int leader, uint32_t leader_modifiers);
+	int (*open)(void *ctx, const struct uncore_counter *c, int leader,
+		    uint32_t leader_modifiers);
 	void (*close)(void *ctx, int fd);
 	/* Whether the group counts when it is enabled for a moment. */
 	bool (*runs)(void *ctx, const struct unc_group *g);
 	/* The sentence for a refusal. */
-	void (*why)(void *ctx, const struct unc_counter *c, int err, struct unc_error *e);
+	void (*why)(void *ctx, const struct uncore_counter *c, int err, struct unc_error *e);
 	void *ctx;
 };
 
 /* The rules of unc_source_ops.open(). `notes` gets a line for each kind of set that was split. */
-int unc_groups_open(struct unc_groups *out, struct unc_counter *counters, size_t count,
+int unc_groups_open(struct unc_groups *out, struct uncore_counter *counters, size_t count,
 		    const struct unc_opener *o, struct unc_names *notes, struct unc_error *e);
 /* Opens the members of group `g` anew on `cpu`, of the PMU's `type` now, stopped, and closes the old
  * descriptors. On failure, a negative errno, nothing has changed. */
 int unc_groups_reopen(struct unc_groups *groups, struct unc_group *g,
-		      const struct unc_counter *counters, int cpu, uint32_t type,
+		      const struct uncore_counter *counters, int cpu, uint32_t type,
 		      const struct unc_opener *o);
 /* Closes and frees. All-zero is an empty one. */
 void unc_groups_finish(struct unc_groups *g, const struct unc_opener *o);

@@ -86,7 +86,7 @@ static int check_length(struct unc_regs_io *io, const struct unc_regs_device *d,
 }
 
 int unc_regs_io_open(struct unc_regs_io *io, const struct unc_regs *r, const struct unc_root *root,
-		     const struct unc_counter *counter, bool write, struct unc_error *e)
+		     const struct uncore_counter *counter, bool write, struct unc_error *e)
 {
 	size_t unit = counter->pmu->unit;
 	const struct unc_regs_device *d = &r->devices[unit / r->instances];
@@ -392,12 +392,12 @@ bool unc_regs_is_frozen(const struct unc_regs_io *io)
 }
 
 int unc_regs_prepare(struct unc_regs_io *io, const struct unc_regs_counter *c,
-		     const struct unc_config *config, uint64_t *start)
+		     const uint64_t config[static UNCORE_CONFIG_WORDS], uint64_t *start)
 {
 	const struct unc_regs *r = io->regs;
 	const struct unc_regs_field *enable = r->use[UNC_PURPOSE_ENABLE];
-	uint64_t select = config->word[UNC_REGS_SELECT_WORD] | r->select.ones;
-	uint64_t filter = config->word[UNC_REGS_FILTER_WORD];
+	uint64_t select = config[UNC_REGS_SELECT_WORD] | r->select.ones;
+	uint64_t filter = config[UNC_REGS_FILTER_WORD];
 	int err = 0;
 
 	/* Filters are set before the events that they apply to. Without a filter an old one is cleared,
@@ -409,7 +409,7 @@ int unc_regs_prepare(struct unc_regs_io *io, const struct unc_regs_counter *c,
 			err = unc_regs_write(io, f->offset,
 					     (uint32_t)(filter >> (32 * f->filter)) | f->ones);
 	}
-	*start = (0 - config->word[UNC_REGS_AFTER_WORD]) & (UINT64_MAX >> (64 - c->width));
+	*start = (0 - config[UNC_REGS_AFTER_WORD]) & (UINT64_MAX >> (64 - c->width));
 	if (err == 0)
 		err = unc_regs_write(io, c->control, select);
 	if (err == 0)

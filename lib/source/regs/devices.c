@@ -228,7 +228,8 @@ static int read_thresholds(struct unc_regs *r, const struct unc_root *root,
 
 	for (size_t i = 0; err == 0 && i < pmus->count; i++) {
 		const struct uncore_pmu *p = &pmus->items[i];
-		const struct unc_counter c = {.pmu = p, .cpu = p->cpus.count ? p->cpus.ids[0] : 0};
+		const struct uncore_counter c = {.pmu = p,
+						 .cpu = p->cpus.count ? p->cpus.ids[0] : 0};
 		struct unc_regs_io io;
 
 		err = unc_regs_io_open(&io, r, root, &c, false, e);

@@ -82,7 +82,7 @@ static void add_programmed(struct unc_regs_source *s, struct unc_regs_instance *
 {
 	struct unc_open_counter *o = &s->counters[i];
 	const struct unc_regs_counter *c = o->reg;
-	bool after = s->plan[i].config.word[UNC_REGS_AFTER_WORD];
+	bool after = s->plan[i].config[UNC_REGS_AFTER_WORD];
 	uint64_t raw = s->into[i].raw, step = (raw - o->last) & all_ones(c->width);
 	double most = c->most_per_s > 0 ? c->most_per_s : UNC_MOST_PER_S;
 	double seconds = (double)(unc_now_ns() - o->read_ns) / 1e9;
@@ -163,7 +163,7 @@ static void finish_reading(struct unc_regs_source *s, struct unc_regs_instance *
 bool unc_regs_same_device(const struct unc_regs_source *s, const struct unc_regs_instance *a,
 			  const struct unc_regs_instance *b)
 {
-	const struct unc_counter *x = &s->plan[a->first], *y = &s->plan[b->first];
+	const struct uncore_counter *x = &s->plan[a->first], *y = &s->plan[b->first];
 
 	return x->cpu == y->cpu &&
 	       x->pmu->unit / s->regs->instances == y->pmu->unit / s->regs->instances;
@@ -175,7 +175,7 @@ static bool has_triggered(const struct unc_regs_source *s, const struct unc_regs
 	uint64_t raw;
 
 	for (size_t i = b->first; b->trigger && i < b->end; i++)
-		if (s->plan[i].config.word[UNC_REGS_AFTER_WORD] && s->counters[i].reg &&
+		if (s->plan[i].config[UNC_REGS_AFTER_WORD] && s->counters[i].reg &&
 		    unc_regs_io_load(&b->io, s->counters[i].reg->offset, &raw) == 0 &&
 		    raw < s->counters[i].last)
 			return true;

@@ -212,7 +212,7 @@ struct unc_regs_io {
 /* Opens the instance that a counter's PMU is, from its CPU. `write`: registers are going to be written.
  * -EACCES, -ENODEV (too short, gone) and others, with a sentence that says the fix. */
 int unc_regs_io_open(struct unc_regs_io *io, const struct unc_regs *r, const struct unc_root *root,
-		     const struct unc_counter *counter, bool write, struct unc_error *e);
+		     const struct uncore_counter *counter, bool write, struct unc_error *e);
 void unc_regs_io_close(struct unc_regs_io *io);
 
 /* Takes the advisory lock of a register until the instance is closed. -EBUSY: another program or monitor
@@ -247,7 +247,7 @@ bool unc_regs_is_frozen(const struct unc_regs_io *io);
 /* Prepares a programmable counter while the instance is frozen. It starts from 0 or, to freeze the
  * instance after N events, N below its end: `start` is that count. */
 int unc_regs_prepare(struct unc_regs_io *io, const struct unc_regs_counter *c,
-		     const struct unc_config *config, uint64_t *start);
+		     const uint64_t config[static UNCORE_CONFIG_WORDS], uint64_t *start);
 /* Puts back all that was written, the last first, while the counters are frozen; the log is empty then.
  * A register that cannot be put back does not keep the others from it: a negative errno, and the first
  * such register in *changed. */
@@ -295,7 +295,7 @@ struct unc_regs_source {
 	bool freezes;  /* instances are frozen or latched for each reading */
 	bool adds_up;  /* a reading is followed by 0 */
 	bool together; /* one instance may stop all of its device: they are unfrozen together */
-	struct unc_counter *plan;
+	struct uncore_counter *plan;
 	struct unc_open_counter *counters;
 	size_t count;
 	struct unc_regs_instance *instances;

@@ -10,14 +10,6 @@ static struct unc_regs_source *regs_of(struct unc_source *s)
 	return (struct unc_regs_source *)s; /* base is its first member */
 }
 
-/* Keeps the error and its sentence for a counter that is not opened. */
-static int refuse(struct unc_counter *c, int err, const char *why, struct unc_error *e)
-{
-	c->error = err;
-	c->why = strdup(why);
-	return c->why ? 0 : unc_nomem(e);
-}
-
 /* ---- the register of an event -------------------------------------------------------------- */
 
 /* Assigns a programmable counter to event `i` of the plan. Nothing is programmed yet: one that is taken
@@ -27,7 +19,7 @@ static bool assign(struct unc_regs_source *s, const struct unc_regs_instance *b,
 {
 	const struct unc_regs *r = s->regs;
 	const struct unc_regs_field *event = r->use[UNC_PURPOSE_EVENT];
-	uint64_t code = (s->plan[i].config.word[UNC_REGS_SELECT_WORD] & event->bits) >>
+	uint64_t code = (s->plan[i].config[UNC_REGS_SELECT_WORD] & event->bits) >>
 			__builtin_ctzll(event->bits);
 	uint64_t allowed = UINT64_MAX; /* a bit for each of the first 64 programmable counters */
 
@@ -60,10 +52,10 @@ static int choose_programmable(struct unc_regs_source *s, const struct unc_regs_
 	const struct unc_regs *r = s->regs;
 	const struct unc_regs_field *edge = r->use[UNC_PURPOSE_EDGE];
 	const struct unc_regs_field *threshold = r->use[UNC_PURPOSE_THRESHOLD];
-	const struct unc_config *config = &s->plan[i].config;
-	uint64_t select = config->word[UNC_REGS_SELECT_WORD];
-	uint64_t filter = config->word[UNC_REGS_FILTER_WORD];
-	uint64_t after = config->word[UNC_REGS_AFTER_WORD];
+	const uint64_t *config = s->plan[i].config;
+	uint64_t select = config[UNC_REGS_SELECT_WORD];
+	uint64_t filter = config[UNC_REGS_FILTER_WORD];
+	uint64_t after = config[UNC_REGS_AFTER_WORD];
 	uint64_t terms = 0, filters = 0;
 	bool tried[UNC_REGS_COUNTERS] = {false};
 
@@ -98,7 +90,7 @@ static int choose_programmable(struct unc_regs_source *s, const struct unc_regs_
 				"--program only");
 	/* All counters of an instance share its filters. */
 	for (size_t k = b->first; filter && k < b->end; k++) {
-		uint64_t other = s->plan[k].config.word[UNC_REGS_FILTER_WORD];
+		uint64_t other = s->plan[k].config[UNC_REGS_FILTER_WORD];
 
 		if (s->counters[k].reg && other && other != filter)
 			return unc_fail(e, EINVAL,
@@ -117,8 +109,8 @@ static int choose_programmable(struct unc_regs_source *s, const struct unc_regs_
 static int choose(struct unc_regs_source *s, const struct unc_regs_instance *b, size_t i,
 		  struct unc_error *e)
 {
-	const struct unc_counter *c = &s->plan[i];
-	uint64_t number = c->config.word[UNC_REGS_COUNTER_WORD], threshold = 0;
+	const struct uncore_counter *c = &s->plan[i];
+	uint64_t number = c->config[UNC_REGS_COUNTER_WORD], threshold = 0;
 	const struct unc_regs_counter *reg;
 
 	if (c->modifiers)
@@ -164,7 +156,7 @@ static int open_counter(struct unc_regs_source *s, const struct unc_regs_instanc
 			struct unc_error *e)
 {
 	struct unc_open_counter *o = &s->counters[i];
-	struct unc_counter *c = &s->plan[i];
+	struct uncore_counter *c = &s->plan[i];
 	struct unc_error why = {0}, event = {0};
 	int err = choose(s, b, i, &why);
 	double ns;
@@ -172,7 +164,7 @@ static int open_counter(struct unc_regs_source *s, const struct unc_regs_instanc
 	o->first = i;
 	if (err < 0) {
 		unc_fail(&event, -err, "%s/%s/: %s", c->pmu->name, c->event, why.text);
-		return refuse(c, err, event.text, e);
+		return unc_counter_refuse(c, err, event.text, e);
 	}
 	for (o->first = b->first; s->counters[o->first].reg != o->reg;)
 		o->first++;
@@ -227,7 +219,7 @@ static int refuse_instance(struct unc_regs_source *s, struct unc_regs_instance *
 	b->state = UNC_INSTANCE_ABSENT;
 	for (size_t i = b->first; r == 0 && i < b->end; i++) {
 		if (s->plan[i].error == 0)
-			r = refuse(&s->plan[i], err, why, e);
+			r = unc_counter_refuse(&s->plan[i], err, why, e);
 		s->counters[i].reg = NULL;
 	}
 	return r;
@@ -237,7 +229,7 @@ static int refuse_instance(struct unc_regs_source *s, struct unc_regs_instance *
 static int open_instance(struct unc_regs_source *s, struct unc_regs_instance *b,
 			 struct unc_error *e)
 {
-	const struct unc_counter *c = &s->plan[b->first];
+	const struct uncore_counter *c = &s->plan[b->first];
 	struct unc_error why = {0};
 	int err = unc_regs_io_open(&b->io, s->regs, s->base.root, c, s->base.write, &why);
 
@@ -279,7 +271,7 @@ static int open_instance(struct unc_regs_source *s, struct unc_regs_instance *b,
 static int begin_instance(struct unc_regs_source *s, size_t index, struct unc_error *e)
 {
 	struct unc_regs_instance *b = &s->instances[index];
-	const struct unc_counter *first = &s->plan[b->first];
+	const struct uncore_counter *first = &s->plan[b->first];
 	bool program = b->state == UNC_INSTANCE_STOPPED;
 	bool frozen = s->freezes && unc_regs_is_frozen(&b->io);
 	struct unc_error why = {0};
@@ -295,7 +287,7 @@ static int begin_instance(struct unc_regs_source *s, size_t index, struct unc_er
 
 		if (!o->reg || !o->reg->programmable)
 			continue;
-		err = unc_regs_prepare(&b->io, o->reg, &s->plan[i].config, &o->last);
+		err = unc_regs_prepare(&b->io, o->reg, s->plan[i].config, &o->last);
 		o->total = o->last;
 	}
 	if (err == -ETIMEDOUT) {
@@ -317,20 +309,20 @@ static int begin_instance(struct unc_regs_source *s, size_t index, struct unc_er
 		return 0; /* it may be unfrozen at any time */
 	}
 	for (size_t i = b->first; err == 0 && i < b->end; i++) {
-		struct unc_counter *c = &s->plan[i];
+		struct uncore_counter *c = &s->plan[i];
 
 		if (c->error || !s->into[i].lost)
 			continue;
 		unc_fail(&why, ENODEV, "%s/%s/ on CPU %d: %s", c->pmu->name, c->event, c->cpu,
 			 s->into[i].why);
-		err = refuse(c, -ENODEV, why.text, e);
+		err = unc_counter_refuse(c, -ENODEV, why.text, e);
 	}
 	return err;
 }
 
 static int add_notes(const struct unc_regs_source *s, struct unc_names *notes, struct unc_error *e)
 {
-	const struct unc_counter *c = &s->plan[s->instances[s->first_frozen].first];
+	const struct uncore_counter *c = &s->plan[s->instances[s->first_frozen].first];
 	char note[400];
 
 	if (!s->base.write && s->regs->window != UNC_WINDOW_FREE &&
@@ -370,7 +362,7 @@ static void order_instances(struct unc_regs_source *s)
 	}
 }
 
-static int regs_open(struct unc_source *source, struct unc_counter *counters, size_t count,
+static int regs_open(struct unc_source *source, struct uncore_counter *counters, size_t count,
 		     struct unc_names *notes, struct unc_error *e)
 {
 	struct unc_regs_source *s = regs_of(source);
@@ -391,7 +383,7 @@ static int regs_open(struct unc_source *source, struct unc_counter *counters, si
 	if (err == 0 && s->base.write)
 		err = refuse_if_kernel_drives(s->regs, s->base.root, e);
 	for (size_t i = 0; err == 0 && i < count; i++) {
-		const struct unc_counter *c = &counters[i];
+		const struct uncore_counter *c = &counters[i];
 
 		if (i == 0 || c->pmu != c[-1].pmu || c->cpu != c[-1].cpu) {
 			cpus[s->instance_count] = c->cpu;
@@ -399,7 +391,7 @@ static int regs_open(struct unc_source *source, struct unc_counter *counters, si
 				(struct unc_regs_instance){.io = {.fd = -1}, .first = i};
 		}
 		s->instances[s->instance_count - 1].end = i + 1;
-		if (c->config.word[UNC_REGS_AFTER_WORD])
+		if (c->config[UNC_REGS_AFTER_WORD])
 			s->instances[s->instance_count - 1].trigger = true;
 	}
 	order_instances(s);
@@ -466,7 +458,7 @@ static int restore(struct unc_regs_source *s, struct unc_error *e)
 	int first = 0;
 
 	for (size_t k = 0; k < s->instance_count; k++) {
-		const struct unc_counter *c = &s->plan[s->instances[k].first];
+		const struct uncore_counter *c = &s->plan[s->instances[k].first];
 		uint64_t changed = 0;
 		int err = unc_regs_restore(&s->instances[k].io, &changed);
 

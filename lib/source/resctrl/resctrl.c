@@ -223,8 +223,8 @@ struct counter {
 };
 
 struct resctrl_source {
-	struct unc_source base;         /* first: a pointer to it is one to the whole */
-	const struct unc_counter *plan; /* from open to close */
+	struct unc_source base;            /* first: a pointer to it is one to the whole */
+	const struct uncore_counter *plan; /* from open to close */
 	struct counter *counters;
 	size_t count;
 	uint64_t since_ns;
@@ -296,28 +296,26 @@ static void read_counter(struct resctrl_source *s, size_t i, struct uncore_readi
 			into->why = words[w].why;
 }
 
-static int refuse(struct resctrl_source *s, struct unc_counter *c, const char *file, int err)
+static int refuse(struct resctrl_source *s, struct uncore_counter *c, const char *file, int err)
 {
 	const char *directory = c->pmu->directory;
 	struct unc_error why;
 
-	c->error = unc_fail(&why, -err, "/%s/%s cannot be read: %s", directory, file,
-			    unc_errno_text(err));
+	unc_fail(&why, -err, "/%s/%s cannot be read: %s", directory, file, unc_errno_text(err));
 	if (err == -EINVAL && strncmp(file, "mbm", 3) == 0)
 		unc_error_append(&why, ". On Arm (MPAM) Linux counts llc_occupancy only");
 	else if (err == -ENOENT && unc_root_exists(s->base.root, directory))
 		unc_error_append(&why, ". A snapshot has no counts");
-	c->why = strdup(why.text);
-	return c->why ? 0 : -ENOMEM;
+	return unc_counter_refuse(c, err, why.text, NULL);
 }
 
-static int open_counter(struct resctrl_source *s, size_t i, struct unc_counter *c)
+static int open_counter(struct resctrl_source *s, size_t i, struct uncore_counter *c)
 {
 	char text[64];
 	size_t event = 0;
 	int err = 0;
 
-	while (event < EVENTS && events[event].number != c->config.word[0])
+	while (event < EVENTS && events[event].number != c->config[0])
 		event++;
 	s->counters[i] = (struct counter){-1, event < EVENTS ? events[event].file : "event"};
 	c->width = 64;
@@ -335,7 +333,7 @@ static int open_counter(struct resctrl_source *s, size_t i, struct unc_counter *
 	return refuse(s, c, s->counters[i].file, err);
 }
 
-static int resctrl_open(struct unc_source *source, struct unc_counter *counters, size_t count,
+static int resctrl_open(struct unc_source *source, struct uncore_counter *counters, size_t count,
 			struct unc_names *notes, struct unc_error *e)
 {
 	struct resctrl_source *s = (struct resctrl_source *)source;

@@ -391,7 +391,7 @@ double unc_sim_chance(uint64_t seed, const char *name, int cpu)
 
 /* ---- opening ------------------------------------------------------------------------------- */
 
-static int open_counter(const struct unc_sim *sim, struct counter *c, struct unc_counter *plan,
+static int open_counter(const struct unc_sim *sim, struct counter *c, struct uncore_counter *plan,
 			struct unc_error *e)
 {
 	const char *pmu = plan->pmu->name, *file = sim->file->name;
@@ -410,7 +410,7 @@ static int open_counter(const struct unc_sim *sim, struct counter *c, struct unc
 			ret = unc_pmu_encode(plan->pmu, sim->rates[i].event, &encoding, &why);
 		if (ret == -ENOMEM)
 			return unc_nomem(e);
-		if (ret == 0 && memcmp(&encoding.config, &plan->config, sizeof(plan->config)) == 0)
+		if (ret == 0 && memcmp(&encoding.config, plan->config, sizeof(plan->config)) == 0)
 			rate = &sim->rates[i];
 	}
 	if (!rate)
@@ -431,10 +431,8 @@ static int open_counter(const struct unc_sim *sim, struct counter *c, struct unc
 			&why, EOPNOTSUPP,
 			"%s/%s/ is a state and not a count, which simulations do not support", pmu,
 			plan->event);
-	if (!rate || plan->error < 0) {
-		plan->why = strdup(why.text);
-		return plan->why ? 0 : unc_nomem(e);
-	}
+	if (plan->error < 0)
+		return unc_counter_refuse(plan, plan->error, why.text, e);
 	plan->width = rate->width;
 	c->rate = rate;
 	phase = rate->phase;
@@ -448,7 +446,7 @@ static int open_counter(const struct unc_sim *sim, struct counter *c, struct unc
 	return 0;
 }
 
-static int sim_open(struct unc_source *source, struct unc_counter *counters, size_t count,
+static int sim_open(struct unc_source *source, struct uncore_counter *counters, size_t count,
 		    struct unc_names *notes, struct unc_error *e)
 {
 	struct sim_source *s = (struct sim_source *)source;
