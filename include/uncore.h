@@ -351,8 +351,8 @@ struct uncore_device {
 
 /* PCI devices of the machine, ordered by address. Read at the first of these calls after a
  * scan. The kernel shows only a part of config space to users other than root, so that root
- * ports of some machines cannot be matched to PMUs: `unknown` then says so. The count is also 0
- * when out of memory, and uncore_error() then says so. */
+ * ports of some machines cannot be matched to PMUs: `unknown` is then the reason. The count is
+ * also 0 when out of memory, and uncore_error() then has the sentence. */
 size_t uncore_device_count(const struct uncore *u);
 const struct uncore_device *uncore_device_at(const struct uncore *u, size_t i);
 
@@ -440,7 +440,7 @@ enum uncore_verdict {
 struct uncore_finding {
 	enum uncore_verdict verdict;
 	const char *subject; /* PMU family or topic: "uncore_imc", "permission" */
-	const char *found;   /* what is present: "8 PMUs, 1 socket" */
+	const char *found;   /* on this machine: "8 PMUs, 1 socket" */
 	const char *why;     /* the reason; NULL if the verdict is OK */
 	const char *fix;     /* the command or action that fixes it, or NULL */
 };
@@ -492,7 +492,7 @@ int uncore_monitor_add_level(struct uncore_monitor *m, enum uncore_level level);
  *   "gpu"      GPUs, by number
  *   "link"     ports of a link: port0, port1
  *   "port"     PCIe root ports, by address or by the numbers of their PMUs: SOCKET:RC:INDEX. If no
- *              PMU counts one of them, the rows say so.
+ *              PMU counts one of them, the rows report it.
  *   "device"   one PCI device, by the names of uncore_device_find(). Each family counts the
  *              smallest unit that contains it, at most its root port; a note lists the other
  *              devices in that unit. Not together with "port" or "address".

@@ -5,7 +5,7 @@
 
 #define PMUS "sys/bus/event_source/devices"
 
-/* ---- what is left out ---- */
+/* ---- omitted data ---- */
 
 /* Network interfaces may be named after their MAC address: "enx0123456789ab". */
 static void hide_address(char *path)

@@ -139,7 +139,7 @@ static uint64_t wall_now_ns(void)
 	return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
 }
 
-/* The user who records, and root. The kernel says who has sent it, and when. */
+/* The user who records, and root. The kernel attests the sender and the time. */
 static bool take_ancillary(struct msghdr *message, uint64_t *sent_ns)
 {
 	bool allowed = false;

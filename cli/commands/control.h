@@ -26,7 +26,7 @@ struct control_request {
 	enum control_command command;
 	const char *text;               /* behind it, clean UTF-8 without a newline */
 	uint64_t wall_ns, monotonic_ns; /* when it was sent, as far as that is known */
-	struct sockaddr_un from;        /* who waits for an answer; */
+	struct sockaddr_un from;        /* the client that waits for an answer; */
 	socklen_t from_len;             /* 0: the other end of ack_fd */
 };
 

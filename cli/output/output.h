@@ -134,7 +134,7 @@ void out_once(struct out *out, const char *text);
 void out_reasons(struct out *out, const struct uncore_row_place *place);
 /* A cell: the value with its unit and a mark of its quality; empty without a row. */
 void out_value(struct table *t, const struct uncore_row *row);
-/* A cell: a share of what is possible, coloured by load; empty when it is not known. */
+/* A cell: a share of the maximum, coloured by load; empty when it is not known. */
 void out_share(struct table *t, double share);
 /* A line for each row; with the time only in the first table of the output. */
 void out_text_rows(struct out *out, struct table *t);

@@ -7,7 +7,7 @@
 
 #define MOST_BLOCKS 32
 #define LEAST_BLOCKS 8
-/* Blocks whose means are less correlated are long enough; what is left widens the error. */
+/* Blocks whose means are less correlated are long enough; the remaining correlation widens the error. */
 #define INDEPENDENT 0.3
 /* More than that between the fewest blocks: the series is too short for its waves. */
 #define UNSTEADY 0.6

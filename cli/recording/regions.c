@@ -10,7 +10,7 @@
 #include "recording/store.h"
 
 /* Rows region, b, e, first, last, covered: the complete intervals of each time, between ?2 and ?3. The ticks of a session
- * are consecutive: what is before the end of an interval is its begin. */
+ * are consecutive: the tick before the end of an interval is its begin. */
 #define PARTS_SQL                                                                          \
 	"SELECT region, b, e, ended - 1 AS first, last,"                                   \
 	" (SELECT sum(interval_ns) FROM tick WHERE id BETWEEN ended AND last) AS covered"  \

@@ -176,7 +176,7 @@ static enum MHD_Result answer_text(struct http *h, struct MHD_Connection *connec
 		     : result;
 }
 
-/* ---- who may ask ---- */
+/* ---- access ---- */
 
 static bool has_certificate(struct http *h, struct MHD_Connection *connection)
 {

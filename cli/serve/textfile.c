@@ -24,7 +24,7 @@ static int write_all(int fd, const struct buffer *text)
 	return 0;
 }
 
-/* The new file has a name that the collector does not read (*.prom). What is left of a process that was killed is
+/* The new file has a name that the collector does not read (*.prom). The file of a process that was killed is
  * replaced, and nothing is written through a link that another user made. */
 static int replace(const char *path, const struct buffer *text)
 {

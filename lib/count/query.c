@@ -101,7 +101,7 @@ static bool may_be_counted(struct uncore_monitor *m, const struct unc_family *f,
 	return some_unknown && !some_known;
 }
 
-/* Ports that may be in the row of some PMU are in no row that could say so: a note for each reason. */
+/* Ports that may be in the row of some PMU are in no row that could report it: a note for each reason. */
 static int note_hidden(struct uncore_monitor *m, const struct uncore_device **hidden, size_t count)
 {
 	int r = 0;

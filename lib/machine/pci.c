@@ -83,7 +83,7 @@ static const char *read_names(const struct unc_device *d)
  * The speed of a link, "16.0 GT/s PCIe", and its rate with so many lanes; NaN: "Unknown", where there is
  * no link.
  *
- * `share` is what is left of the transfers after the line code, in bits of each; as the kernel's
+ * `share` is the part of the transfers that remains after the line code, in bits of each; as the kernel's
  * PCIE_SPEED2MBS_ENC (drivers/pci/pci.h) up to 32 GT/s. At 64 GT/s there is no line code, but flits
  * of 256 bytes, of which 236 are for packets, 6 for the data link layer, and 14 for error detection
  * and correction (PCI Express 6.0, Flit Mode). At the lower speeds the data link layer's part is
@@ -336,7 +336,7 @@ int unc_pci_read(struct unc_pci *out, const struct unc_root *root, const struct 
 	qsort(out->devices, out->count, sizeof(*out->devices), by_address);
 	for (size_t i = 0; i < out->count; i++)
 		read_device(&out->devices[i]);
-	/* Bridges come before what is below them: their bus numbers are lower. Other links are not
+	/* Bridges come before the devices below them: their bus numbers are lower. Other links are not
 	 * followed, so that no files make a circle. */
 	for (size_t i = 0; i < out->count; i++) {
 		struct uncore_device *d = &out->devices[i].shown;
