@@ -24,8 +24,11 @@ machine() {
 
 # rows WHAT...: the qualities of the rows, each once, in $quality; their reasons in $reason.
 rows() {
+	local found
+
 	expect 0 "$UNCORE" --source "sim:$SIM,step=1s" stat -j --timeout 1 "$@"
-	quality=$(jq -r .quality <<<"$output" | sort -u) reason=$(jq -r .reason <<<"$output" | sort -u)
+	found=$(jq -rs '[map(.quality), map(.reason)] | map(map(tostring) | unique | join("\n")) | join("\u001f")' <<<"$output")
+	quality=${found%$'\x1f'*} reason=${found#*$'\x1f'}
 }
 
 # are QUALITY WHAT...
