@@ -139,6 +139,12 @@ static const struct verify_alternative *holding(const struct judged *j, size_t c
 
 /* ---- checks: true when they have concluded ---- */
 
+/* It counts a part of it, beyond doubt. */
+static bool has_part(const struct verify_fit *f)
+{
+	return f->slope > PART_LEAST + 4 * f->error;
+}
+
 /* Memory of another kind on this node that counts a part of it, or NULL. */
 static const struct verify_cell *find_other_memory(const struct judged *j)
 {
@@ -150,21 +156,23 @@ static const struct verify_cell *find_other_memory(const struct judged *j)
 
 		if (c->channel < 0 && e->group == VERIFY_MEMORY &&
 		    e->memory != j->expected->memory && verify_is_expected(j->series, c) &&
-		    j->fits[i].slope > PART_LEAST + 2 * j->fits[i].error)
+		    has_part(&j->fits[i]))
 			return c;
 	}
 	return NULL;
 }
 
-/* Which kind of memory a node has shows when it counts. The other kinds are not judged by it. */
+/* Which kind of memory a node has shows when it counts. The other kinds are not judged by it: most nodes have DRAM, so that
+ * others need not count, whatever DRAM's counters do. */
 static bool check_kind(struct judged *j)
 {
 	const struct verify_cell *other;
+	bool dram = j->expected->memory == VERIFY_DRAM && !j->series->bare;
 
-	if (j->expected->group != VERIFY_MEMORY || !isfinite(j->slope))
+	if (j->expected->group != VERIFY_MEMORY)
 		return false;
 	other = find_other_memory(j);
-	if ((other || j->series->bare) && judge_is_nothing(j))
+	if ((!dram && !has_part(&j->fits[j->own])) || (other && judge_is_nothing(j)))
 		j->not_judged = true;
 	else if (other)
 		judge_conclude(j, VERIFY_UNKNOWN, "two kinds",
@@ -444,7 +452,7 @@ bool judge_slope(struct judged *j)
 
 /* All of these groups count what streams move. */
 static judge_check *const stream_checks[] = {
-	judge_rounds, check_kind,         judge_quiet,    check_swapped, check_allocate,
+	check_kind,   judge_rounds,       judge_quiet,    check_swapped, check_allocate,
 	check_astray, check_alternatives, check_channels, check_factors, judge_slope,
 	NULL,
 };
