@@ -16,7 +16,7 @@
 #include "output/writer.h"
 #include "verify/device.h"
 #include "verify/kept.h"
-#include "verify/passes.h"
+#include "verify/run.h"
 
 /* An address of its own, which the kernel takes back however the process ends. A descriptor, or negative. */
 static int take_lock(void)

@@ -4,7 +4,7 @@
 #define CLI_VERIFY_DEVICE_H
 
 #include "verify/disk.h"
-#include "verify/passes.h"
+#include "verify/run.h"
 
 #define DEVICE_MEMORY (2 * MIB) /* where its data go round */
 

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "verify/passes.h"
+#include "verify/run.h"
 
 #define FREE_LEAST (256 * MIB)  /* with less nothing is begun */
 #define MEMORY_LEAST (64 * MIB) /* of a stream */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The monitor that is judged, pass after pass, and the series of each pass. */
-#include "verify/passes.h"
+#include "verify/run.h"
 
 #include <errno.h>
 #include <math.h>

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "output/buffer.h"
-#include "verify/passes.h"
+#include "verify/run.h"
 
 #define MOVED (1u << VERIFY_READ | 1u << VERIFY_WRITE | 1u << VERIFY_CHASE)
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A run of `uncore verify` on this machine. command.c, nodes.c and passes.c share it. */
-#ifndef CLI_VERIFY_PASSES_H
-#define CLI_VERIFY_PASSES_H
+#ifndef CLI_VERIFY_RUN_H
+#define CLI_VERIFY_RUN_H
 
 #include <sched.h>
 
