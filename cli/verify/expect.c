@@ -7,26 +7,26 @@
 enum { NOWHERE, HOME, MOVER }; /* the socket of the memory, and that of the CPU */
 
 /* Loads from memory and stores to it: where they are counted, near and far. */
-#define READS(near, far)                    \
-	{                                   \
-		{[VERIFY_READ] = near},     \
-		{                           \
-			[VERIFY_READ] = far \
-		}                           \
+#define READS(near, far)                      \
+	{                                     \
+		{[VERIFY_READ] = (near)},     \
+		{                             \
+			[VERIFY_READ] = (far) \
+		}                             \
 	}
-#define WRITES(near, far)                    \
-	{                                    \
-		{[VERIFY_WRITE] = near},     \
-		{                            \
-			[VERIFY_WRITE] = far \
-		}                            \
+#define WRITES(near, far)                      \
+	{                                      \
+		{[VERIFY_WRITE] = (near)},     \
+		{                              \
+			[VERIFY_WRITE] = (far) \
+		}                              \
 	}
-#define FAR(reads, writes)                                             \
-	{                                                              \
-		{0},                                                   \
-		{                                                      \
-			[VERIFY_READ] = reads, [VERIFY_WRITE] = writes \
-		}                                                      \
+#define FAR(reads, writes)                                                 \
+	{                                                                  \
+		{0},                                                       \
+		{                                                          \
+			[VERIFY_READ] = (reads), [VERIFY_WRITE] = (writes) \
+		}                                                          \
 	}
 
 #define BUSY                            \
@@ -36,20 +36,27 @@ enum { NOWHERE, HOME, MOVER }; /* the socket of the memory, and that of the CPU 
 			0               \
 		}                       \
 	}
-#define CHASES(near, far)                    \
-	{                                    \
-		{[VERIFY_CHASE] = near},     \
-		{                            \
-			[VERIFY_CHASE] = far \
-		}                            \
+#define CROWDS                              \
+	{                                   \
+		{[VERIFY_READ_ALL] = HOME}, \
+		{                           \
+			0                   \
+		}                           \
+	}
+#define CHASES(near, far)                      \
+	{                                      \
+		{[VERIFY_CHASE] = (near)},     \
+		{                              \
+			[VERIFY_CHASE] = (far) \
+		}                              \
 	}
 /* What a device moves is near: it and the memory are of one socket. */
-#define FILES(reads, writes)                                                \
-	{                                                                   \
-		{[VERIFY_FILE_READ] = reads, [VERIFY_FILE_WRITE] = writes}, \
-		{                                                           \
-			0                                                   \
-		}                                                           \
+#define FILES(reads, writes)                                                    \
+	{                                                                       \
+		{[VERIFY_FILE_READ] = (reads), [VERIFY_FILE_WRITE] = (writes)}, \
+		{                                                               \
+			0                                                       \
+		}                                                               \
 	}
 
 /* In the order in which they are judged. Links carry what is moved between sockets, and nothing else. */
@@ -100,6 +107,7 @@ static const struct verify_expectation expectations[] = {
 	/* A part that nothing else knows: it is printed, and not judged. */
 	{VERIFY_WRITES_FOUND, "writes of devices", VERIFY_LOOKUPS, 0, FILES(NOWHERE, NOWHERE)},
 	{VERIFY_READS_FOUND, "reads of devices", VERIFY_LOOKUPS, 0, FILES(NOWHERE, NOWHERE)},
+	{VERIFY_PEAK, "peak of memory", VERIFY_CEILINGS, 0, CROWDS},
 };
 #define COUNT (sizeof(expectations) / sizeof(*expectations))
 
@@ -118,6 +126,7 @@ const struct verify_load_words verify_load_words[VERIFY_LOADS] = {
 	[VERIFY_CHASE] = {"chase", "loads", "loads"},
 	[VERIFY_FILE_READ] = {"file-read", "B", "reads of a file"},
 	[VERIFY_FILE_WRITE] = {"file-write", "B", "writes to a file"},
+	[VERIFY_READ_ALL] = {"read-all", "B", "reads with all CPUs"},
 };
 
 const struct verify_expectation *verify_expectation_at(size_t i)

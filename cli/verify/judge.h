@@ -60,6 +60,9 @@ judge_check judge_rounds;
 /* A socket's cell of the same family and group that has a slope, and that has to count nothing of it. */
 bool judge_is_other(const struct judged *j, size_t cell);
 
+/* ceiling.c */
+extern judge_check *const ceiling_checks[];
+
 /* latency.c */
 extern judge_check *const latency_checks[];
 

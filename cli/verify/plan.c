@@ -148,7 +148,7 @@ static int add_metrics(struct verify *v, struct added *added)
 	int status = CLI_OK;
 
 	for (size_t i = 0; !status && (e = verify_expectation_at(i)); i++) {
-		if (!is_chosen_with(v, e))
+		if (e->group == VERIFY_CEILINGS || !is_chosen_with(v, e))
 			continue;
 		if (!devices && is_of_devices(e)) {
 			without = true;

@@ -84,7 +84,7 @@ static void put_counted(struct table *t, const struct verify_result *r)
 		table_cell(t, "±%.1f ns", fabs(r->fit.error / r->requests));
 	} else {
 		table_cell(t, "%.4f", r->fit.slope);
-		table_cell(t, "±%.4f", r->fit.error);
+		table_cell(t, isfinite(r->fit.error) ? "±%.4f" : "-", r->fit.error);
 	}
 }
 
@@ -142,7 +142,7 @@ static void put_text(const struct verify_run *run, const struct verify_result *r
 		{"ERROR", TABLE_RIGHT}, {"VERDICT", 0},         {NULL, 0},
 	};
 	size_t tally[VERIFY_UNKNOWN + 1] = {0};
-	bool known = false;
+	bool known = false, peak = false;
 	bool told = true; /* the socket of the channels that follow */
 	bool latencies = false;
 	struct table t;
@@ -153,7 +153,8 @@ static void put_text(const struct verify_run *run, const struct verify_result *r
 		struct buffer note = {0};
 
 		tally[r->verdict]++;
-		known = known || r->unit;
+		known = known || (r->unit && r->series->load == VERIFY_SPIN);
+		peak = peak || r->series->load == VERIFY_READ_ALL;
 		latencies = latencies || isfinite(r->latency);
 		put_latency(&note, r);
 		buffer_puts(&note, r->reason);
@@ -178,6 +179,8 @@ static void put_text(const struct verify_run *run, const struct verify_result *r
 	if (known)
 		buffer_puts(to,
 			    "Of clocks and power it is what they say divided by what is known.\n");
+	if (peak)
+		buffer_puts(to, "Of the peak it is the best stream divided by the peak.\n");
 }
 
 static void put_record(struct out *out, const struct verify_run *run, const struct verify_result *r)

@@ -76,6 +76,8 @@ static void put_series(struct buffer *to, const struct verify_series *s)
 		      s->memory, s->elsewhere, s->bare ? BARE : "");
 	if (s->load_ns > 0)
 		buffer_printf(to, " ns %.3f", s->load_ns);
+	if (s->cpus)
+		buffer_printf(to, " cpus %u", s->cpus);
 	if (*s->device)
 		buffer_printf(to, " device %s port %s disk %.6f", s->device,
 			      *s->port ? s->port : "-", s->disk);
@@ -120,6 +122,8 @@ static void put_facts(struct buffer *to, const struct verify_run *run)
 	if (run->transfers > 0)
 		buffer_printf(to, "\tmodules %.3f %s\n", run->transfers,
 			      run->rated ? "rated" : "configured");
+	if (run->caches > 0)
+		buffer_printf(to, "\tcaches %.0f\n", run->caches);
 	if (run->limit > 0)
 		buffer_printf(to, "\tlimit %.3f\n", run->limit);
 	if (*run->hypervisor)
@@ -252,6 +256,7 @@ static const char *take_series(struct verify_run *run, const char *text)
 	struct verify_series s = {0};
 	char load[16];
 	double elsewhere = 0;
+	int cpus = 0;
 
 	if (!take_word(&text, load, sizeof(load)) || !take_id(&text, " node ", &s.node) ||
 	    !take_id(&text, " socket ", &s.socket) || !take_id(&text, " cpu ", &s.cpu) ||
@@ -261,11 +266,12 @@ static const char *take_series(struct verify_run *run, const char *text)
 		return "not a series";
 	s.bare = take_label(&text, BARE);
 	if ((take_label(&text, " ns ") && !take_number(&text, &s.load_ns)) ||
-	    !take_device(&text, &s) || *text)
+	    (take_id(&text, " cpus ", &cpus) && cpus < 1) || !take_device(&text, &s) || *text)
 		return "not a series";
 	if (run->first_cell == run->cell_count)
 		return "a series without cells";
 	s.elsewhere = (size_t)elsewhere;
+	s.cpus = (unsigned)cpus;
 	verify_add_series(run, &s);
 	return NULL;
 }
@@ -316,6 +322,8 @@ static bool take_fact(struct verify_run *run, const char *line)
 		       take_word(&line, speed, sizeof(speed)) && !*line &&
 		       ((run->rated = strcmp(speed, "rated") == 0) ||
 			strcmp(speed, "configured") == 0);
+	if (take_label(&line, "caches "))
+		return take_number(&line, &run->caches) && !*line;
 	if (take_label(&line, "limit "))
 		return take_number(&line, &run->limit) && !*line;
 	if (!take_label(&line, "hypervisor ") || !*line)

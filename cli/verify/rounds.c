@@ -10,8 +10,7 @@
 
 #define STEPS 16 /* units between two looks at the clock, at first */
 
-/* Sleeps until then; -EINTR: `stop_fd` is readable. */
-static int sleep_until(uint64_t then_ns, int stop_fd)
+int verify_sleep_until(uint64_t then_ns, int stop_fd)
 {
 	struct pollfd fd = {.fd = stop_fd, .events = POLLIN};
 
@@ -83,7 +82,7 @@ int verify_rounds(struct verify_series *series, const struct verify_work *work,
 		if (pace->show)
 			pace->show(pace->context, i, count);
 		err = work->run(work->context, part, pace->stop_fd);
-		err = err ? err : sleep_until(end, pace->stop_fd);
+		err = err ? err : verify_sleep_until(end, pace->stop_fd);
 		if (!err)
 			err = pace->read(pace->context, verify_add_round(series, (double)part));
 	}

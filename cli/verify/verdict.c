@@ -463,6 +463,7 @@ static judge_check *const *const checks_of[VERIFY_GROUPS] = {
 	[VERIFY_POWER] = power_checks,       [VERIFY_CLOCKS] = clock_checks,
 	[VERIFY_LATENCIES] = latency_checks, [VERIFY_QUEUES] = latency_checks,
 	[VERIFY_DEVICES] = device_checks,    [VERIFY_LOOKUPS] = lookup_checks,
+	[VERIFY_CEILINGS] = ceiling_checks,
 };
 
 static void judge_own(struct judged *j)

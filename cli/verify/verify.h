@@ -18,6 +18,7 @@ enum verify_load {
 	VERIFY_CHASE,      /* loads from memory, each of which needs the one before */
 	VERIFY_FILE_READ,  /* of a file: its device writes memory, in bytes */
 	VERIFY_FILE_WRITE, /* of a file: its device reads memory, in bytes */
+	VERIFY_READ_ALL,   /* loads from memory by all CPUs of its socket at once, in bytes */
 	VERIFY_LOADS,
 };
 
@@ -109,6 +110,7 @@ struct verify_series {
 	bool bare;                 /* the node has no CPUs of its own */
 	double memory;             /* size of the stream in bytes */
 	double load_ns;            /* of a chase: how long a load took; else 0 */
+	unsigned cpus;             /* of VERIFY_READ_ALL: how many */
 	size_t elsewhere;          /* pages on other nodes */
 	char device[32], port[48]; /* of a file: PCI addresses; "": none */
 	double disk; /* of each byte of the file, what the kernel says that the disk moved; 0: not known */
@@ -121,6 +123,7 @@ struct verify_series {
 struct verify_run {
 	char version[32], date[16]; /* of uncore; when it ran */
 	double cache;               /* bytes of the last-level caches of a socket; 0: not known */
+	double caches;              /* likewise, of the caches of all levels */
 	double transfers;    /* million per second, of the slowest memory module; 0: not known */
 	bool rated;          /* their configured speed is not known */
 	double limit;        /* watts that a package may draw; 0: not known */
@@ -166,6 +169,31 @@ struct verify_pace {
  * what run() or read() returned. */
 int verify_rounds(struct verify_series *series, const struct verify_work *work,
 		  const struct verify_pace *pace);
+/* -EINTR: `stop_fd` is readable. */
+int verify_sleep_until(uint64_t then_ns, int stop_fd);
+
+/* ---- all CPUs of a socket: ceiling.c ---- */
+
+/* The peak of a socket's memory is judged as if it were a metric. */
+#define VERIFY_PEAK "memory.peak"
+
+struct verify_reader {
+	int cpu;
+	struct verify_stream part; /* of a stream, which is its own and stays open */
+};
+
+struct verify_ceiling {
+	size_t cell; /* of the peak: its readings are what it has room for */
+	double peak; /* bytes per second */
+	struct verify_reader *readers;
+	size_t count;
+};
+
+/* All of them load at once, in rounds of `round_ns` one right after the other, `repeats` of them. */
+int verify_ceiling_rounds(struct verify_series *series, const struct verify_ceiling *ceiling,
+			  const struct verify_pace *pace);
+/* The names of a peak that uncore_memory_get() has from there: "memory.peak", "SMBIOS". */
+void verify_name_peak(const char *from, struct verify_cell *into);
 
 /* ---- what is expected: expect.c ---- */
 
@@ -181,6 +209,7 @@ enum verify_group {
 	VERIFY_QUEUES,    /* the part of it in a controller's queue; on request only */
 	VERIFY_DEVICES,   /* what devices move, and CPUs to and from them */
 	VERIFY_LOOKUPS,   /* last-level caches: what devices look for in them (DDIO) */
+	VERIFY_CEILINGS,  /* the peak of memory */
 	VERIFY_GROUPS,
 };
 
