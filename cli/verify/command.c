@@ -42,6 +42,31 @@ static int take_lock(void)
 
 /* ---- before and after ---- */
 
+/* The socket with most of them stands for all. */
+static void announce_peak(const struct verify *v)
+{
+	uint64_t memory = 0;
+	size_t cpus = 0;
+	struct human used;
+
+	for (size_t i = 0; i < v->node_count; i++) {
+		const int socket = v->nodes[i].socket;
+		const size_t count = passes_peak_cpus(v, socket);
+		uint64_t sum = 0;
+
+		for (size_t k = 0; k < v->node_count; k++)
+			sum += v->nodes[k].socket == socket && !v->nodes[k].bare
+				       ? v->nodes[k].memory_all
+				       : 0;
+		memory = sum > memory ? sum : memory;
+		cpus = count > cpus ? count : cpus;
+	}
+	human_value_in(&used, (double)memory, "B", UNITS_IEC);
+	cli_error("verify reads with all CPUs of a socket at once (%zu), for %.1f s on each, from "
+		  "up to %s %s of memory: it may slow down other programs",
+		  cpus, (double)passes_peak_ns(v) / 1e9, used.number, used.unit);
+}
+
 static void announce(const struct verify *v)
 {
 	const char *hypervisor = uncore_hypervisor(v->cli->u);
@@ -61,10 +86,12 @@ static void announce(const struct verify *v)
 			"takes up to %s %s of memory (%s %s are free)",
 			(double)v->o->time_ns / 1e9, cpus.data, used.number, used.unit, room.number,
 			room.unit);
-	else
+	else if (v->counts)
 		cli_error("verify %s for about %.0f s in all with CPU %s",
 			  v->loads & 1u << VERIFY_SPIN ? "is busy now and then" : "moves data",
 			  (double)v->o->time_ns / 1e9, cpus.data);
+	if (v->loads & 1u << VERIFY_READ_ALL)
+		announce_peak(v);
 	if (v->assumed && v->moves)
 		cli_error("note: the kernel does not say how large the caches are: 256 MiB are "
 			  "assumed");
@@ -169,7 +196,7 @@ static int count_and_judge(struct verify *v)
 	if (status)
 		return status;
 	nodes_find(v);
-	status = v->moves ? nodes_find_memory(v) : CLI_OK;
+	status = v->moves || v->loads & 1u << VERIFY_READ_ALL ? nodes_find_memory(v) : CLI_OK;
 	find_facts(v);
 	status = status ? status : devices_open(v);
 	snprintf(v->run.version, sizeof(v->run.version), "%s", uncore_version());

@@ -38,39 +38,53 @@ static uint64_t free_memory(int node)
 	return access(path, R_OK) == 0 && own < all ? own : all;
 }
 
-/* Bytes of the last-level cache of a CPU, if it is the first CPU that shares it. */
-static uint64_t cache_of(int cpu)
+/* Bytes of a cache of a CPU, if it is the first CPU that shares it. False: there is no such cache. */
+static bool read_cache(int cpu, int index, uint64_t *bytes)
 {
-	for (int index = 4; index >= 0; index--) {
-		struct buffer size = {0}, shared = {0};
-		char path[96];
-		uint64_t bytes = 0;
-		bool found;
+	struct buffer size = {0}, shared = {0};
+	char path[96];
+	bool found;
 
-		snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%d/cache/index%d/size",
-			 cpu, index);
-		found = buffer_read(&size, path) == 0;
-		snprintf(path, sizeof(path),
-			 "/sys/devices/system/cpu/cpu%d/cache/index%d/shared_cpu_list", cpu, index);
-		if (found &&
-		    (buffer_read(&shared, path) || strtol(buffer_text(&shared), NULL, 10) == cpu))
-			bytes = strtoull(buffer_text(&size), NULL, 10) << 10;
-		buffer_free(&size);
-		buffer_free(&shared);
-		if (found)
-			return bytes;
-	}
-	return 0;
+	*bytes = 0;
+	snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%d/cache/index%d/size", cpu,
+		 index);
+	found = buffer_read(&size, path) == 0;
+	snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%d/cache/index%d/shared_cpu_list",
+		 cpu, index);
+	if (found && (buffer_read(&shared, path) || strtol(buffer_text(&shared), NULL, 10) == cpu))
+		*bytes = strtoull(buffer_text(&size), NULL, 10) << 10;
+	buffer_free(&size);
+	buffer_free(&shared);
+	return found;
 }
 
-static uint64_t cache_of_socket(const struct uncore *u, int socket)
+struct caches {
+	uint64_t last, all; /* of the last level, and of all levels */
+};
+
+static void add_caches_of(int cpu, struct caches *into)
 {
-	uint64_t sum = 0;
+	bool found = false;
+	uint64_t bytes;
+
+	for (int index = 4; index >= 0; index--) {
+		if (!read_cache(cpu, index, &bytes))
+			continue;
+		into->last += found ? 0 : bytes;
+		into->all += bytes;
+		found = true;
+	}
+}
+
+static struct caches caches_of_socket(const struct uncore *u, int socket)
+{
+	struct caches sum = {0, 0};
 
 	for (size_t i = 0; i < uncore_cpu_count(u); i++) {
 		const struct uncore_cpu *c = uncore_cpu_at(u, i);
 
-		sum += c->online && c->socket == socket ? cache_of(c->id) : 0;
+		if (c->online && c->socket == socket)
+			add_caches_of(c->id, &sum);
 	}
 	return sum;
 }
@@ -164,12 +178,34 @@ void nodes_find(struct verify *v)
 	find_bare_nodes(v);
 }
 
+/* So many times the caches, at most a quarter of what is free, and whole huge pages. */
+static uint64_t memory_for(const struct verify *v, uint64_t cache, uint64_t room)
+{
+	uint64_t memory = CACHES * cache > MEMORY_LEAST ? CACHES * cache : MEMORY_LEAST;
+
+	memory = memory < room / 4 ? memory : room / 4;
+	if (v->o->memory && v->o->memory < memory)
+		memory = v->o->memory;
+	return memory / (2 * MIB) * (2 * MIB);
+}
+
+/* The nodes of a socket that are read at once share what is enough for its caches. */
+static uint64_t nodes_of_socket(const struct verify *v, int socket)
+{
+	uint64_t count = 0;
+
+	for (size_t i = 0; i < v->node_count; i++)
+		count += v->nodes[i].socket == socket && !v->nodes[i].bare;
+	return count ? count : 1;
+}
+
 int nodes_find_memory(struct verify *v)
 {
 	v->free = UINT64_MAX;
 	for (size_t i = 0; i < v->node_count; i++) {
 		struct node *n = &v->nodes[i];
-		uint64_t cache = cache_of_socket(v->cli->u, n->socket), room = free_memory(n->id);
+		struct caches caches = caches_of_socket(v->cli->u, n->socket);
+		uint64_t cache = caches.last, all, room = free_memory(n->id);
 
 		if (room < FREE_LEAST) {
 			cli_error("node %d has %llu MiB of free memory: verify needs 256 MiB",
@@ -180,10 +216,10 @@ int nodes_find_memory(struct verify *v)
 		v->assumed |= !cache;
 		cache = cache ? cache : CACHE_UNKNOWN;
 		v->run.cache = fmax(v->run.cache, (double)cache);
-		n->memory = CACHES * cache > MEMORY_LEAST ? CACHES * cache : MEMORY_LEAST;
-		n->memory = (n->memory < room / 4 ? n->memory : room / 4) / (2 * MIB) * (2 * MIB);
-		if (v->o->memory && v->o->memory < n->memory)
-			n->memory = v->o->memory / (2 * MIB) * (2 * MIB);
+		all = caches.all > cache ? caches.all : cache;
+		v->run.caches = fmax(v->run.caches, (double)all);
+		n->memory = memory_for(v, cache, room);
+		n->memory_all = memory_for(v, all / nodes_of_socket(v, n->socket), room);
 		v->free = room < v->free ? room : v->free;
 	}
 	return CLI_OK;

@@ -91,6 +91,7 @@ enum subject { NODES, READ_FILE, WRITTEN_FILE, SUBJECTS };
 struct added {
 	bool any[SUBJECTS];
 	char why[SUBJECTS][400];
+	const char *no_peak; /* why the peak of memory is not judged */
 };
 
 /* SUBJECTS: it only has to count nothing. */
@@ -103,14 +104,35 @@ static enum subject subject_of(const struct verify_expectation *e)
 							     : SUBJECTS;
 }
 
+/* It needs no counters. */
+static int add_peak(struct verify *v, struct added *added)
+{
+	const struct uncore_memory *memory = uncore_memory_get(v->cli->u);
+
+	if (memory->peak > 0) {
+		added->any[NODES] = true;
+		v->loads |= 1u << VERIFY_READ_ALL;
+		return CLI_OK;
+	}
+	added->no_peak = memory->why;
+	if (!*added->why[NODES])
+		snprintf(added->why[NODES], sizeof(added->why[NODES]), "%s", memory->why);
+	return CLI_OK;
+}
+
 static int add_metric(struct verify *v, const struct verify_expectation *e, struct added *added)
 {
 	const enum subject subject = subject_of(e);
-	int err = set_levels(v, e->group);
+	int err;
+
+	if (e->group == VERIFY_CEILINGS)
+		return add_peak(v, added);
+	err = set_levels(v, e->group);
 
 	err = err ? err : uncore_monitor_add_metrics(v->monitor, e->metric);
 	if (err && err != -ENODEV)
 		return cli_fail(v->cli, err);
+	v->counts = v->counts || !err;
 	for (unsigned load = 0; !err && load < VERIFY_LOADS; load++)
 		if (verify_expects(e, load, false) || verify_expects(e, load, true))
 			v->loads |= 1u << load;
@@ -148,7 +170,7 @@ static int add_metrics(struct verify *v, struct added *added)
 	int status = CLI_OK;
 
 	for (size_t i = 0; !status && (e = verify_expectation_at(i)); i++) {
-		if (e->group == VERIFY_CEILINGS || !is_chosen_with(v, e))
+		if (!is_chosen_with(v, e))
 			continue;
 		if (!devices && is_of_devices(e)) {
 			without = true;
@@ -215,6 +237,8 @@ int passes_plan(struct verify *v)
 	if (!v->moves && *added.why[NODES])
 		cli_error("note: neither memory nor links can be verified here: %s",
 			  added.why[NODES]);
-	err = uncore_monitor_plan(v->monitor);
+	if (added.no_peak)
+		cli_error("note: the peak of memory is not judged: %s", added.no_peak);
+	err = v->counts ? uncore_monitor_plan(v->monitor) : 0;
 	return err ? cli_fail(cli, err) : CLI_OK;
 }

@@ -23,6 +23,7 @@ struct node {
 	int id, socket, cpu; /* without CPUs: those of the nearest node */
 	bool bare;           /* it has memory and no CPUs */
 	uint64_t memory;     /* of its stream */
+	uint64_t memory_all; /* of the stream that all of its CPUs read */
 };
 
 struct device;
@@ -38,6 +39,7 @@ struct verify {
 	uint64_t free; /* the least of the nodes */
 	bool assumed;  /* the size of its caches */
 	bool moves;    /* it judges something that data have to be moved for */
+	bool counts;   /* its monitor has metrics */
 	struct witnesses witnesses;
 	struct uncore_monitor *monitor;
 	struct uncore_sample *sample;
@@ -58,6 +60,9 @@ int nodes_find_memory(struct verify *v);
 
 /* The metrics that the hardware has, and that are asked for. An exit code. */
 int passes_plan(struct verify *v);
+/* How many CPUs of the socket may be used, and for how long they read all at once. */
+size_t passes_peak_cpus(const struct verify *v, int socket);
+uint64_t passes_peak_ns(const struct verify *v);
 /* All series of all passes. An exit code. */
 int passes_run(struct verify *v);
 

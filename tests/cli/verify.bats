@@ -412,6 +412,62 @@ while not select.select([sys.stdin], [], [], 0.001)[0]:
 	[ "$(jq -s '.[0].counted | . > -0.2 and . < 0.2' <<<"$output")" = true ] || fail 'some of it is in the slope'
 }
 
+# peak RATE: a verdict of this machine, alone: other runs of verify have the lock, and others use the memory.
+peak() {
+	run --separate-stderr "$UNCORE" --memory-peak "$1" verify -M memory.peak --time 2s -o own.uncore -j
+	no_sanitizer_report
+}
+
+@test "this machine: a peak below and far above what its CPUs read" {
+	peak 10MB/s
+	[ "$status" = 1 ]
+	says 'verify reads with all CPUs of a socket at once \([0-9]+\), for 0.4 s on each, from up to [0-9.]+ .iB of memory: it may slow down other programs'
+	[[ $stderr != *'moves data'* ]]
+	helper check-schema <<<"$output"
+	[ "$(jq -r 'select(.basis != "user" or .rounds != 3 or .fault != "peak too low")' <<<"$output")" = '' ]
+	stream=$(jq -s 'map(.value) | max' <<<"$output")
+	# It is a bandwidth of memory, and --show judges the readings alike.
+	jq -en "$stream > 2e8 and $stream < 2e12" >/dev/null
+	verdicts=$(jq -c '[.name, .verdict, .fault, .rounds, (.value / 1e6 | round)]' <<<"$output")
+	expect 1 "$UNCORE" verify --show own.uncore -j
+	[ "$(jq -c '[.name, .verdict, .fault, .rounds, (.value / 1e6 | round)]' <<<"$output")" = "$verdicts" ]
+	[ ! -e "$kept/verified.uncore" ]
+	peak 100TB/s
+	[ "$status" = 3 ]
+	[ "$(jq -r .reason <<<"$output" | grep -c 'CPUs that may be used do not reach it')" -gt 0 ]
+	# As many as it may use.
+	run --separate-stderr taskset -c "$(taskset -cp $$ | sed 's/.*: \([0-9]*\).*/\1/')" "$UNCORE" --memory-peak 10MB/s verify -M memory.peak --time 2s
+	[ "$status" = 1 ]
+	says 'at once \(1\)'
+}
+
+@test "this machine: a signal stops all CPUs at once, --nice is that of all" {
+	local code=0 task tasks=()
+
+	"$UNCORE" --memory-peak 100TB/s verify -M memory.peak --time 60s --nice >shown 2>said 3>&- &
+	# The thread that waits, and those that read.
+	until [ "${#tasks[@]}" -gt 1 ]; do
+		kill -0 $!
+		sleep 0.02
+		tasks=("/proc/$!/task/"*)
+	done
+	for task in "${tasks[@]}"; do
+		[ "$(sed 's/.*) //' "$task/stat" | cut -d ' ' -f 17)" = 19 ]
+	done
+	kill -TERM $!
+	wait $! || code=$?
+	[ "$code" = 143 ]
+	grep -q 'stopped before the end: nothing is judged' said
+	[ ! -s shown ]
+}
+
+@test "an unknown peak: a line says why" {
+	run --separate-stderr "$UNCORE" verify -M memory.peak --time 1s
+	[[ $stderr != *'reads with all CPUs'* ]] || skip 'this machine has one'
+	[ "$status" = 3 ]
+	says 'there is nothing to verify: .*(SMBIOS|hsmp|module)'
+}
+
 @test "a signal stops it at once, and two at once refuse each other" {
 	local code=0
 
