@@ -21,6 +21,7 @@
 /* Far beyond any machine's: the time to read and judge it grows with their product. */
 #define CELLS_MOST 2048
 #define SERIES_MOST 256
+#define PEAK_SAME 1e-6 /* it is in a report with nine digits */
 
 static void ignore(struct proof *p, const char *file, const char *why)
 {
@@ -123,15 +124,31 @@ static bool has_metric(const struct uncore *u, const char *name, const char *fam
 	return false;
 }
 
+/* That peak, too: others are judged in another way. */
+static bool has_peak(const struct uncore_memory *memory, const struct verify_result *r)
+{
+	struct verify_cell now;
+
+	if (strcmp(r->cell->metric, VERIFY_PEAK) != 0 || !(memory->peak > 0))
+		return false;
+	verify_name_peak(memory->from, &now);
+	return strcmp(r->cell->family, now.family) == 0 &&
+	       !(fabs(memory->peak / r->known - 1) > PEAK_SAME);
+}
+
 /* Verdicts on PMUs that are not here (a driver that is not loaded, another register block) say
  * nothing. */
 static void judge(struct proof *p, const struct cli *cli)
 {
+	const struct uncore_memory *memory = uncore_memory_get(cli->u);
 	size_t all = verify_judge(&p->run, &p->results);
 
-	for (size_t i = 0; i < all; i++)
-		if (has_metric(cli->u, p->results[i].cell->metric, p->results[i].cell->family))
+	for (size_t i = 0; i < all; i++) {
+		const struct verify_cell *c = p->results[i].cell;
+
+		if (has_metric(cli->u, c->metric, c->family) || has_peak(memory, &p->results[i]))
 			p->results[p->count++] = p->results[i];
+	}
 }
 
 static void compare(struct proof *p, const char *what, const char *then, const char *now)

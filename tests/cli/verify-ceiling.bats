@@ -63,3 +63,12 @@ judged() {
 	[ "$(jq -c '[.name, .direction, .socket, (.counted * 1000 | round), (.value / 1e8 | round), .known, .unit, .basis, .error, .rounds]' <<<"$output")" = \
 		'["memory.peak","read-all",1,800,2458,307200000000,"B/s","hsmp",null,3]' ]
 }
+
+@test "doctor says that the peak is too low, while it is that peak" {
+	report 1.2 1 user
+	expect 0 "$UNCORE" --root peak.uncore --memory-peak 307.2GB/s doctor
+	output=$(tr -s '\n ' ' ' <<<"$output")
+	shows 'memory.peak \(user\) is off: the best stream moves 368.6 GB/s'
+	expect 0 "$UNCORE" --root peak.uncore --memory-peak 400GB/s doctor
+	[[ $output != *memory.peak* ]]
+}
