@@ -25,7 +25,7 @@ static bool fit_elsewhere(const struct judged *j, size_t cell, struct verify_fit
 		if (s->load != j->series->load || strcmp(s->device, j->series->device) != 0 ||
 		    cell < s->first_cell || cell - s->first_cell >= s->cell_count)
 			continue;
-		judge_fit(s, cell, fit);
+		judge_fit(s, cell, false, fit);
 		return isfinite(fit->slope);
 	}
 	return false;

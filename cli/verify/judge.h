@@ -31,8 +31,8 @@ double judge_astray(const struct judged *j);
 /* How near a factor with a name is. */
 #define JUDGE_FACTOR 0.02
 
-/* Of the rounds in which the cell was measured. */
-void judge_fit(const struct verify_series *s, size_t cell, struct verify_fit *into);
+/* Its amounts, or its requests, in the rounds in which the cell was measured. */
+void judge_fit(const struct verify_series *s, size_t cell, bool requests, struct verify_fit *into);
 
 /* Lists of checks, ended by NULL. */
 extern judge_check *const device_checks[], *const lookup_checks[];

@@ -52,26 +52,6 @@ static const struct unit *unit_of(const struct judged *j)
 	return &unknown_unit;
 }
 
-static void fit_requests(const struct verify_series *s, size_t cell, struct verify_fit *into)
-{
-	double *values = cli_realloc(NULL, 3 * s->round_count, sizeof(*values));
-	double *seconds = values + s->round_count, *requests = seconds + s->round_count;
-	size_t count = 0;
-
-	for (size_t i = 0; i < s->round_count; i++) {
-		const struct verify_reading *r = verify_reading_of(s, i, cell);
-
-		if (!r || !isfinite(r->amount) || !isfinite(r->seconds))
-			continue;
-		values[count] = s->moved[i];
-		seconds[count] = r->seconds;
-		requests[count++] = r->requests;
-	}
-	if (!verify_fit(into, values, seconds, requests, count))
-		*into = (struct verify_fit){NAN, NAN, NAN, count};
-	free(values);
-}
-
 /* The errors of the two are not independent, but in each other's favour: others' requests have both. */
 static struct waited waited_in(const struct judged *j, size_t cell)
 {
@@ -79,7 +59,7 @@ static struct waited waited_in(const struct judged *j, size_t cell)
 	struct verify_fit requests;
 	struct waited w;
 
-	fit_requests(j->series, cell, &requests);
+	judge_fit(j->series, cell, true, &requests);
 	w = (struct waited){requests.slope, requests.error, requests.rate, NAN, NAN};
 	if (requests.slope > 2 * requests.error) {
 		w.latency = time->slope / requests.slope;

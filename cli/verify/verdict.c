@@ -506,7 +506,7 @@ static bool has_one_node(const struct verify_run *run, const struct verify_serie
 
 /* ---- all ---- */
 
-void judge_fit(const struct verify_series *s, size_t cell, struct verify_fit *into)
+void judge_fit(const struct verify_series *s, size_t cell, bool requests, struct verify_fit *into)
 {
 	double *values = cli_realloc(NULL, 3 * s->round_count, sizeof(*values));
 	double *seconds = values + s->round_count, *counted = seconds + s->round_count;
@@ -519,7 +519,7 @@ void judge_fit(const struct verify_series *s, size_t cell, struct verify_fit *in
 			continue;
 		values[count] = s->moved[i];
 		seconds[count] = r->seconds;
-		counted[count++] = r->amount;
+		counted[count++] = requests ? r->requests : r->amount;
 	}
 	if (!verify_fit(into, values, seconds, counted, count))
 		*into = (struct verify_fit){NAN, NAN, NAN, count};
@@ -580,7 +580,7 @@ static void judge_series(struct results *all, const struct verify_run *run,
 	struct judged j = {.run = run, .series = s, .fits = fits};
 
 	for (size_t i = 0; i < run->cell_count; i++)
-		judge_fit(s, i, &fits[i]);
+		judge_fit(s, i, false, &fits[i]);
 	for (size_t i = s->first_cell; i < s->first_cell + s->cell_count; i++) {
 		if (run->cells[i].channel >= 0 || !verify_is_expected(s, &run->cells[i]))
 			continue;
