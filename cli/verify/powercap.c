@@ -22,7 +22,7 @@ struct powercap_zone {
 	double limit;       /* watts; 0: not known */
 };
 
-/* A number of a file; NaN: there is none. */
+/* The number in a file; NaN: it cannot be read. */
 static double number_of(const char *folder, const char *file)
 {
 	struct buffer path = {0}, text = {0};
