@@ -151,7 +151,7 @@ static bool check_modules(struct judged *j)
 			       known > 0
 				       ? "the frequency changes too much to tell"
 				       : "the speed of the memory modules is not known: only root "
-					 "can read it");
+					 "can read it, where the firmware has it");
 		return true;
 	}
 	judge_compare(j, value, known, error / known, "Hz", "modules");
