@@ -51,7 +51,7 @@ static void announce_peak(const struct verify *v)
 
 	for (size_t i = 0; i < v->node_count; i++) {
 		const int socket = v->nodes[i].socket;
-		const size_t count = passes_peak_cpus(v, socket);
+		const size_t count = peak_cpus(v, socket);
 		uint64_t sum = 0;
 
 		for (size_t k = 0; k < v->node_count; k++)
@@ -64,7 +64,7 @@ static void announce_peak(const struct verify *v)
 	human_value_in(&used, (double)memory, "B", UNITS_IEC);
 	cli_error("verify reads with all CPUs of a socket at once (%zu), for %.1f s on each, from "
 		  "up to %s %s of memory: it may slow down other programs",
-		  cpus, (double)passes_peak_ns(v) / 1e9, used.number, used.unit);
+		  cpus, (double)peak_ns(v) / 1e9, used.number, used.unit);
 }
 
 static void announce(const struct verify *v)

@@ -199,6 +199,14 @@ static uint64_t nodes_of_socket(const struct verify *v, int socket)
 	return count ? count : 1;
 }
 
+bool node_is_first_of_socket(const struct verify *v, const struct node *n)
+{
+	for (const struct node *before = v->nodes; before < n; before++)
+		if (before->socket == n->socket)
+			return false;
+	return true;
+}
+
 int nodes_find_memory(struct verify *v)
 {
 	v->free = UINT64_MAX;

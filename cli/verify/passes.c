@@ -16,11 +16,6 @@
 /* Beside its rounds a series has half a round to find the amount. */
 #define ROUNDS (REPEATS * VERIFY_AMOUNTS + 1)
 #define ROUND_LEAST (20 * NS_PER_MS)
-/* All CPUs of a socket at once: at most a tenth of the time for all sockets, but some rounds. */
-#define PEAK_ROUND (100 * NS_PER_MS)
-#define PEAK_PART 10
-#define PEAK_ROUNDS_LEAST 3
-#define PEAK_ROUNDS_MOST 20
 
 /* ---- cells ---- */
 
@@ -73,29 +68,6 @@ static bool cell_of(const struct uncore *u, const struct uncore_row *row, struct
 	       describe_cell(cell, metric_of(u, row));
 }
 
-static bool is_first_of_socket(const struct verify *v, const struct node *n)
-{
-	for (const struct node *before = v->nodes; before < n; before++)
-		if (before->socket == n->socket)
-			return false;
-	return true;
-}
-
-/* In the first pass, which counts memory. */
-static void add_peaks(struct verify *v)
-{
-	struct verify_cell cell = {.channel = -1};
-
-	if (v->run.series_count || !(v->loads & 1u << VERIFY_READ_ALL))
-		return;
-	verify_name_peak(uncore_memory_get(v->cli->u)->from, &cell);
-	for (size_t i = 0; i < v->node_count; i++) {
-		cell.socket = v->nodes[i].socket;
-		if (is_first_of_socket(v, &v->nodes[i]))
-			verify_add_cell(&v->run, &cell);
-	}
-}
-
 static int start_counting(struct verify *v)
 {
 	int err = v->sample ? 0 : uncore_sample_new(&v->sample);
@@ -126,12 +98,12 @@ static int start_pass(struct verify *v)
 	}
 	v->counted_end = v->run.cell_count;
 	witnesses_begin(&v->witnesses, &v->run);
-	add_peaks(v);
+	peak_add_cells(v);
 	return CLI_OK;
 }
 
 /* A cell of this pass has to count something of it. */
-static bool is_needed(const struct verify_run *run, enum verify_load load, bool far)
+bool pass_needs(const struct verify_run *run, enum verify_load load, bool far)
 {
 	for (size_t i = run->first_cell; i < run->cell_count; i++)
 		if (verify_expects(verify_expectation(run->cells[i].metric), load, far))
@@ -175,7 +147,7 @@ static void read_latency(const struct uncore_sample *sample, size_t at, bool who
 }
 
 /* A suspect row is what is to be judged; one that was multiplexed, or lacks counters, tells nothing. */
-static int read_cells(void *context, struct verify_reading *into)
+int pass_read_cells(void *context, struct verify_reading *into)
 {
 	struct verify *v = context;
 	int err = v->counts ? uncore_monitor_read(v->monitor, v->sample) : 0;
@@ -199,7 +171,7 @@ static int read_cells(void *context, struct verify_reading *into)
 
 /* ---- series ---- */
 
-static void show_round(void *context, size_t done, size_t all)
+void pass_show_round(void *context, size_t done, size_t all)
 {
 	const struct verify *v = context;
 	const struct verify_series *s = &v->run.series[v->run.series_count - 1];
@@ -210,7 +182,7 @@ static void show_round(void *context, size_t done, size_t all)
 		 (unsigned long long)(v->end_ns > now ? (v->end_ns - now) / NS_PER_S + 1 : 0));
 }
 
-static int pin(int cpu)
+int pass_pin(int cpu)
 {
 	cpu_set_t set;
 
@@ -230,15 +202,15 @@ static int run_series(struct verify *v, struct verify_series *s, const struct ve
 					 .repeats = REPEATS,
 					 .stop_fd = v->signals.stop_fd,
 					 .context = v,
-					 .read = read_cells,
-					 .show = show_round};
+					 .read = pass_read_cells,
+					 .show = pass_show_round};
 
 	v->series_left -= v->series_left > 0;
 	return verify_rounds(s, work, &pace);
 }
 
-static struct verify_series *add_series(struct verify *v, enum verify_load load,
-					const struct node *n, const struct node *mover)
+struct verify_series *pass_add_series(struct verify *v, enum verify_load load, const struct node *n,
+				      const struct node *mover)
 {
 	return verify_add_series(&v->run, &(struct verify_series){.load = load,
 								  .node = n->id,
@@ -267,8 +239,8 @@ static const struct node *far_node(const struct verify *v, const struct node *n)
 /* ---- streams ---- */
 
 /* Containers forbid to bind memory. With one node there is no other place. */
-static int open_stream(struct verify *v, const struct node *n, size_t size,
-		       struct verify_stream *stream)
+int pass_open_stream(struct verify *v, const struct node *n, size_t size,
+		     struct verify_stream *stream)
 {
 	int err = verify_stream_open(stream, n->id, size, v->signals.stop_fd);
 
@@ -282,7 +254,7 @@ static int run_on_stream(struct verify *v, struct verify_series *s, const struct
 			 const struct verify_work *work)
 {
 	size_t before = 0, after = 0;
-	int err = pin(mover->cpu);
+	int err = pass_pin(mover->cpu);
 
 	s->memory = (double)n->memory;
 	err = err ? err : verify_stream_elsewhere(stream, &before);
@@ -297,14 +269,14 @@ static int move(struct verify *v, const struct node *n, const struct node *mover
 {
 	const struct verify_work work = verify_stream_work(stream, load);
 
-	return run_on_stream(v, add_series(v, load, n, mover), n, mover, stream, &work);
+	return run_on_stream(v, pass_add_series(v, load, n, mover), n, mover, stream, &work);
 }
 
 static int chase(struct verify *v, const struct node *n, const struct node *mover,
 		 const struct verify_stream *stream, struct verify_chase *c)
 {
 	const struct verify_work work = verify_chase_work(c);
-	struct verify_series *s = add_series(v, VERIFY_CHASE, n, mover);
+	struct verify_series *s = pass_add_series(v, VERIFY_CHASE, n, mover);
 	int err;
 
 	c->loads = c->ns = 0;
@@ -322,19 +294,19 @@ static int move_node(struct verify *v, const struct node *n)
 	int err;
 
 	for (unsigned far = 0; far < 2; far++)
-		needed = needed || is_needed(&v->run, VERIFY_READ, far) ||
-			 is_needed(&v->run, VERIFY_WRITE, far);
+		needed = needed || pass_needs(&v->run, VERIFY_READ, far) ||
+			 pass_needs(&v->run, VERIFY_WRITE, far);
 	if (!needed)
 		return 0;
-	err = pin(n->cpu);
+	err = pass_pin(n->cpu);
 	cli_wait("node %d: getting memory", n->id);
-	err = err ? err : open_stream(v, n, n->memory, &stream);
+	err = err ? err : pass_open_stream(v, n, n->memory, &stream);
 	/* Caches have a part of what the kernel has zeroed. */
 	err = err ? err
 		  : verify_stream_move(&stream, VERIFY_WRITE, stream.size, v->signals.stop_fd);
 	for (unsigned far = 0; far < 2 && movers[far]; far++)
 		for (unsigned i = 0; !err && i < 2; i++)
-			if (is_needed(&v->run, loads[i], far))
+			if (pass_needs(&v->run, loads[i], far))
 				err = move(v, n, movers[far], &stream, loads[i]);
 	verify_stream_close(&stream);
 	return err;
@@ -348,144 +320,10 @@ static int spin_node(struct verify *v, const struct node *n)
 	const struct verify_work work = verify_spin_work();
 	int err;
 
-	if (!is_first_of_socket(v, n) || !is_needed(&v->run, VERIFY_SPIN, false))
+	if (!node_is_first_of_socket(v, n) || !pass_needs(&v->run, VERIFY_SPIN, false))
 		return 0;
-	err = pin(n->cpu);
-	return err ? err : run_series(v, add_series(v, VERIFY_SPIN, n, n), &work);
-}
-
-/* ---- all CPUs of a socket ---- */
-
-static bool is_reader(const struct verify *v, const struct uncore_cpu *c)
-{
-	return c->online && c->id < CPU_SETSIZE && CPU_ISSET((size_t)c->id, &v->cpus);
-}
-
-size_t passes_peak_cpus(const struct verify *v, int socket)
-{
-	size_t count = 0;
-
-	for (size_t i = 0; i < uncore_cpu_count(v->cli->u); i++) {
-		const struct uncore_cpu *c = uncore_cpu_at(v->cli->u, i);
-
-		count += is_reader(v, c) && c->socket == socket;
-	}
-	return count;
-}
-
-/* Of one socket. */
-static unsigned peak_rounds(const struct verify *v)
-{
-	uint64_t sockets = 0, rounds;
-
-	for (size_t i = 0; i < v->node_count; i++)
-		sockets += is_first_of_socket(v, &v->nodes[i]);
-	rounds = v->o->time_ns / PEAK_PART / (sockets ? sockets : 1) / PEAK_ROUND;
-	rounds = rounds > PEAK_ROUNDS_MOST ? PEAK_ROUNDS_MOST : rounds;
-	return rounds > PEAK_ROUNDS_LEAST ? (unsigned)rounds : PEAK_ROUNDS_LEAST;
-}
-
-uint64_t passes_peak_ns(const struct verify *v)
-{
-	return (peak_rounds(v) + 1) * PEAK_ROUND;
-}
-
-/* Each CPU of the node has an even part of its memory. */
-static void add_readers(const struct verify *v, const struct node *n,
-			const struct verify_stream *stream, struct verify_ceiling *c)
-{
-	const struct uncore *u = v->cli->u;
-	const size_t first = c->count;
-	size_t count, size;
-
-	for (size_t i = 0; i < uncore_cpu_count(u); i++) {
-		const struct uncore_cpu *cpu = uncore_cpu_at(u, i);
-
-		if (is_reader(v, cpu) && cpu->socket == n->socket &&
-		    (cpu->node < 0 ? 0 : cpu->node) == n->id)
-			c->readers[c->count++].cpu = cpu->id;
-	}
-	count = c->count - first;
-	size = count ? stream->size / count / 64 * 64 : 0; /* lines */
-	for (size_t i = first; i < c->count; i++)
-		c->readers[i].part =
-			(struct verify_stream){.base = stream->base + (i - first) * size,
-					       .size = size,
-					       .node = stream->node};
-}
-
-static int count_elsewhere(const struct verify_stream *streams, size_t count, size_t *pages)
-{
-	size_t sum = 0, part;
-	int err = 0;
-
-	for (size_t i = 0; !err && i < count; i++) {
-		err = verify_stream_elsewhere(&streams[i], &part);
-		sum += err ? 0 : part;
-	}
-	*pages = sum > *pages ? sum : *pages;
-	return err;
-}
-
-static int read_all(struct verify *v, struct verify_series *s, const struct verify_ceiling *c,
-		    const struct verify_stream *streams, size_t count)
-{
-	const struct verify_pace pace = {.round_ns = PEAK_ROUND,
-					 .repeats = peak_rounds(v),
-					 .stop_fd = v->signals.stop_fd,
-					 .context = v,
-					 .read = read_cells,
-					 .show = show_round};
-	int err = count_elsewhere(streams, count, &s->elsewhere);
-
-	s->cpus = (unsigned)c->count;
-	for (size_t i = 0; i < count; i++)
-		s->memory += (double)streams[i].size;
-	v->series_left -= v->series_left > 0;
-	err = err ? err : verify_ceiling_rounds(s, c, &pace);
-	return err ? err : count_elsewhere(streams, count, &s->elsewhere);
-}
-
-static size_t peak_cell(const struct verify_run *run, int socket)
-{
-	size_t i = run->first_cell;
-
-	while (strcmp(run->cells[i].metric, VERIFY_PEAK) != 0 || run->cells[i].socket != socket)
-		i++;
-	return i;
-}
-
-/* All nodes of the socket of its first one. */
-static int read_socket(struct verify *v, const struct node *n)
-{
-	struct verify_stream *streams;
-	struct verify_ceiling c;
-	size_t count = 0;
-	int err = 0;
-
-	if (!is_first_of_socket(v, n) || !is_needed(&v->run, VERIFY_READ_ALL, false))
-		return 0;
-	streams = cli_realloc(NULL, v->node_count, sizeof(*streams));
-	c = (struct verify_ceiling){.cell = peak_cell(&v->run, n->socket),
-				    .peak = uncore_memory_get(v->cli->u)->peak,
-				    .readers = cli_realloc(NULL, passes_peak_cpus(v, n->socket),
-							   sizeof(*c.readers))};
-	cli_wait("socket %d: getting memory", n->socket);
-	for (const struct node *at = n; !err && at < v->nodes + v->node_count; at++) {
-		if (at->socket != n->socket || at->bare)
-			continue;
-		err = pin(at->cpu);
-		err = err ? err : open_stream(v, at, at->memory_all, &streams[count]);
-		if (!err)
-			add_readers(v, at, &streams[count++], &c);
-	}
-	err = err ? err : pin(n->cpu);
-	err = err ? err : read_all(v, add_series(v, VERIFY_READ_ALL, n, n), &c, streams, count);
-	while (count > 0)
-		verify_stream_close(&streams[--count]);
-	free(streams);
-	free(c.readers);
-	return err;
+	err = pass_pin(n->cpu);
+	return err ? err : run_series(v, pass_add_series(v, VERIFY_SPIN, n, n), &work);
 }
 
 /* ---- chases ---- */
@@ -498,14 +336,14 @@ static int chase_node(struct verify *v, const struct node *n)
 	int err;
 
 	if (n->bare ||
-	    (!is_needed(&v->run, VERIFY_CHASE, false) && !is_needed(&v->run, VERIFY_CHASE, true)))
+	    (!pass_needs(&v->run, VERIFY_CHASE, false) && !pass_needs(&v->run, VERIFY_CHASE, true)))
 		return 0;
-	err = pin(n->cpu);
+	err = pass_pin(n->cpu);
 	cli_wait("node %d: getting memory", n->id);
-	err = err ? err : open_stream(v, n, n->memory, &stream);
+	err = err ? err : pass_open_stream(v, n, n->memory, &stream);
 	err = err ? err : verify_chase_open(&c, &stream, v->signals.stop_fd);
 	for (unsigned far = 0; far < 2 && movers[far]; far++)
-		if (!err && is_needed(&v->run, VERIFY_CHASE, far))
+		if (!err && pass_needs(&v->run, VERIFY_CHASE, far))
 			err = chase(v, n, movers[far], &stream, &c);
 	verify_stream_close(&stream);
 	return err;
@@ -525,7 +363,7 @@ static int move_file(struct verify *v, const struct node *n, struct device *d,
 
 	if (err)
 		return err;
-	s = add_series(v, d->load, n, n);
+	s = pass_add_series(v, d->load, n, n);
 	s->memory = (double)stream->size;
 	snprintf(s->device, sizeof(s->device), "%s", d->pci->address);
 	snprintf(s->port, sizeof(s->port), "%s", d->port ? d->port->address : "");
@@ -547,10 +385,10 @@ static int move_files(struct verify *v, const struct node *n)
 	for (size_t i = 0; !err && i < v->device_count; i++) {
 		struct device *d = &v->devices[i];
 
-		if (d->node != n->id || !is_needed(&v->run, d->load, false))
+		if (d->node != n->id || !pass_needs(&v->run, d->load, false))
 			continue;
-		err = pin(n->cpu);
-		err = err ? err : open_stream(v, n, DEVICE_MEMORY, &stream);
+		err = pass_pin(n->cpu);
+		err = err ? err : pass_open_stream(v, n, DEVICE_MEMORY, &stream);
 		err = err ? err : move_file(v, n, d, &stream);
 		verify_stream_close(&stream);
 	}
@@ -565,7 +403,7 @@ static const struct {
 	size_t near, far; /* series at most */
 	unsigned loads;   /* none of them if no metric needs any of these, a bit for each */
 } kinds[] = {
-	{read_socket, 1, 0, 1u << VERIFY_READ_ALL},
+	{peak_read_socket, 1, 0, 1u << VERIFY_READ_ALL},
 	{move_node, 2, 2, 1u << VERIFY_READ | 1u << VERIFY_WRITE},
 	{chase_node, 1, 1, 1u << VERIFY_CHASE},
 	{spin_node, 1, 0, 1u << VERIFY_SPIN},

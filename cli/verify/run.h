@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A run of `uncore verify` on this machine. command.c, nodes.c and passes.c share it. */
+/* A run of `uncore verify` on this machine, and what its files give each other. */
 #ifndef CLI_VERIFY_RUN_H
 #define CLI_VERIFY_RUN_H
 
@@ -58,12 +58,31 @@ void nodes_find(struct verify *v);
 /* How much of it each stream takes. An exit code. */
 int nodes_find_memory(struct verify *v);
 
-/* The metrics that the hardware has, and that are asked for. An exit code. */
+bool node_is_first_of_socket(const struct verify *v, const struct node *n);
+
+/* plan.c: the metrics that the hardware has, and that are asked for. An exit code. */
 int passes_plan(struct verify *v);
-/* How many CPUs of the socket may be used, and for how long they read all at once. */
-size_t passes_peak_cpus(const struct verify *v, int socket);
-uint64_t passes_peak_ns(const struct verify *v);
-/* All series of all passes. An exit code. */
+
+/* passes.c: all series of all passes. An exit code. */
 int passes_run(struct verify *v);
+/* Of one pass, whose counters are open. A cell of it has to count something of the load: */
+bool pass_needs(const struct verify_run *run, enum verify_load load, bool far);
+/* Of rounds of the last series that was added: */
+int pass_read_cells(void *verify, struct verify_reading *into);
+void pass_show_round(void *verify, size_t done, size_t all);
+/* The CPU of this thread. 0 or a negative errno, as below. */
+int pass_pin(int cpu);
+int pass_open_stream(struct verify *v, const struct node *n, size_t size,
+		     struct verify_stream *stream);
+struct verify_series *pass_add_series(struct verify *v, enum verify_load load, const struct node *n,
+				      const struct node *mover);
+
+/* peak.c: how many CPUs of the socket may be used, and for how long they read all at once. */
+size_t peak_cpus(const struct verify *v, int socket);
+uint64_t peak_ns(const struct verify *v);
+/* In the first pass, which counts memory. */
+void peak_add_cells(struct verify *v);
+/* All nodes of the socket of its first one. */
+int peak_read_socket(struct verify *v, const struct node *n);
 
 #endif
