@@ -21,7 +21,7 @@ struct judged {
 typedef bool judge_check(struct judged *j);
 
 /* Of verdict.c, for the lists of other files. */
-judge_check judge_rounds, judge_quiet, judge_slope;
+judge_check judge_quiet, judge_slope;
 
 /* All of it, within the limits of the group and load; what is taken for nothing; a part at another place that is no
  * fault yet. */
@@ -62,6 +62,9 @@ bool judge_is_other(const struct judged *j, size_t cell);
 
 /* ceiling.c */
 extern judge_check *const ceiling_checks[];
+
+/* multiplex-checks.c: of a series whose counters were multiplexed, instead of its group's */
+extern judge_check *const multiplex_checks[];
 
 /* latency.c */
 extern judge_check *const latency_checks[];

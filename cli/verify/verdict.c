@@ -13,6 +13,7 @@
 #define SHARE_LEAST 0.75
 #define SHARE_MOST 1.25
 #define SHARE_NONE 0.05
+#define COVERAGE_ALL 0.999
 #define PART_LEAST 0.1 /* of what is moved, in memory of another kind */
 /* Beyond these there is no verdict: of the slope's standard error, and of what others move against the largest amount. */
 #define ERROR_MOST 0.005
@@ -468,7 +469,10 @@ static judge_check *const *const checks_of[VERIFY_GROUPS] = {
 
 static void judge_own(struct judged *j)
 {
-	for (judge_check *const *check = checks_of[j->expected->group]; *check; check++)
+	judge_check *const *check =
+		j->series->coverage > 0 ? multiplex_checks : checks_of[j->expected->group];
+
+	for (; *check; check++)
 		if ((*check)(j))
 			break;
 }
@@ -579,6 +583,9 @@ static void judge_series(struct results *all, const struct verify_run *run,
 	struct verify_fit *fits = cli_realloc(NULL, run->cell_count, sizeof(*fits));
 	struct judged j = {.run = run, .series = s, .fits = fits};
 
+	/* Counters that were to be multiplexed, and had room for all. */
+	if (s->coverage >= COVERAGE_ALL)
+		goto done;
 	for (size_t i = 0; i < run->cell_count; i++)
 		judge_fit(s, i, false, &fits[i]);
 	for (size_t i = s->first_cell; i < s->first_cell + s->cell_count; i++) {
@@ -596,10 +603,11 @@ static void judge_series(struct results *all, const struct verify_run *run,
 			continue;
 		}
 		/* What comes from afar is no news for them. */
-		if (checks_of[j.expected->group] == stream_checks && has_one_node(run, s) &&
-		    !verify_is_far(s))
+		if (checks_of[j.expected->group] == stream_checks && !(s->coverage > 0) &&
+		    has_one_node(run, s) && !verify_is_far(s))
 			add_channels(all, &j, *j.result);
 	}
+done:
 	free(fits);
 }
 

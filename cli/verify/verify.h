@@ -52,6 +52,19 @@ struct verify_work verify_stream_work(struct verify_stream *s, enum verify_load 
 /* The number of its pages that lie on other nodes. */
 int verify_stream_elsewhere(const struct verify_stream *s, size_t *pages);
 
+/* ---- even traffic: steady.c ---- */
+
+struct verify_steady {
+	double share; /* of the time in which data are moved */
+	uint64_t until_ns;
+	uint64_t turn_ns; /* of a multiplexed counter */
+	/* What came of it: */
+	size_t moved;     /* bytes */
+	uint64_t away_ns; /* another program had the CPU, for a good part of a turn at once */
+};
+int verify_steady_move(struct verify_stream *s, enum verify_load load, struct verify_steady *t,
+		       int stop_fd);
+
 /* ---- a busy CPU: spin.c ---- */
 
 /* Arithmetic that draws power, until the thread has had so many nanoseconds of CPU time. */
@@ -114,6 +127,7 @@ struct verify_series {
 	size_t elsewhere;          /* pages on other nodes */
 	char device[32], port[48]; /* of a file: PCI addresses; "": none */
 	double disk; /* of each byte of the file, what the kernel says that the disk moved; 0: not known */
+	double coverage; /* of multiplexed counters, those of the memory's socket; 0: they were not */
 	size_t first_cell, cell_count; /* that were counted meanwhile */
 	size_t round_count;
 	double *moved;                   /* in each round, in the load's unit */

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT */
+/* Multiplexed counters, beside the same ones alone: whether the kernel's times make up for it. */
+#include <math.h>
+#include <string.h>
+
+#include "verify/judge.h"
+
+/* Of the same counters and data the same is expected. The kernel's turns last some milliseconds, and in each the times of a
+ * counter begin and end some microseconds beside its counting: up to a hundredth, however many turns there are. Prefetchers
+ * may read more or less beyond the end in small moves: another hundredth. What differs from one turn to the next is in the
+ * error, which is smaller the more turns there were and the larger the coverage is. */
+#define LIMIT 0.02
+/* Of what was extrapolated, and of the same alone; beyond it there is no verdict. The sentence of a proof has twice the error
+ * in it. */
+#define ERROR_MOST 0.015
+/* Rounds whose traffic was even: the error of fewer is not known well. */
+#define ROUNDS_LEAST 6
+/* The coverage is that of the PMU with the fewest turns. */
+#define COVERAGE_NEAR 0.15
+#define SLOPE_LEAST 0.05 /* not multiplexed: less is a fault that was reported there */
+
+/* What the cell says of each byte in this series, if it is of the same data without multiplexing. */
+static bool find_in(const struct judged *j, const struct verify_series *s, struct verify_fit *into)
+{
+	const struct verify_cell *own = &j->run->cells[j->own];
+
+	if (s->coverage > 0 || s->load != j->series->load || s->node != j->series->node ||
+	    s->cpu_socket != j->series->cpu_socket)
+		return false;
+	for (size_t i = s->first_cell; i < s->first_cell + s->cell_count; i++) {
+		const struct verify_cell *c = &j->run->cells[i];
+
+		if (strcmp(c->metric, own->metric) != 0 || c->socket != own->socket ||
+		    strcmp(c->family, own->family) != 0 || c->channel >= 0)
+			continue;
+		judge_fit(s, i, false, into);
+		return isfinite(into->slope) && into->slope > SLOPE_LEAST &&
+		       into->error <= ERROR_MOST * into->slope;
+	}
+	return false;
+}
+
+static bool find_alone(const struct judged *j, struct verify_fit *into)
+{
+	for (size_t i = 0; i < j->run->series_count; i++)
+		if (find_in(j, &j->run->series[i], into))
+			return true;
+	return false;
+}
+
+static bool check_alone(struct judged *j)
+{
+	struct verify_fit alone;
+
+	j->not_judged = !find_alone(j, &alone);
+	return j->not_judged;
+}
+
+static bool check_even(struct judged *j)
+{
+	const size_t count = j->series->round_count;
+
+	if (count >= ROUNDS_LEAST)
+		return false;
+	judge_conclude(
+		j, VERIFY_UNKNOWN, "busy",
+		"data were moved evenly in %zu rounds only, as other programs had the CPU: more "
+		"--time, or a quieter machine, makes that more",
+		count);
+	return true;
+}
+
+static bool check_error(struct judged *j)
+{
+	double error = j->fits[j->own].error;
+
+	if (error <= ERROR_MOST * fmax(1, j->slope))
+		return false;
+	judge_conclude(
+		j, VERIFY_UNKNOWN, "busy",
+		"multiplexed counts vary by %.1f %% of what was moved: more --time, or a quieter "
+		"machine, makes that less",
+		error * 100);
+	return true;
+}
+
+static bool check_extrapolated(struct judged *j)
+{
+	double coverage = j->series->coverage, ratio, twice, limit;
+	struct verify_fit alone;
+
+	if (!find_alone(j, &alone))
+		return false;
+	ratio = j->slope / alone.slope;
+	twice = 2 * hypot(j->fits[j->own].error, alone.error * ratio) / alone.slope;
+	limit = LIMIT + twice;
+	if (fabs(ratio - 1) <= limit)
+		judge_conclude(
+			j, VERIFY_PROVED, NULL,
+			"multiplexed counts (coverage %.0f %%) agree within %.1f %% with the same "
+			"ones alone",
+			coverage * 100, fmax(0.1, ceil((fabs(ratio - 1) + twice) * 1e3) / 10));
+	else if (fabs(ratio / coverage - 1) <= COVERAGE_NEAR + limit)
+		judge_conclude(j, VERIFY_OFF, "not extrapolated",
+			       "%.0f %% of it: multiplexed counts (coverage %.0f %%) are not "
+			       "extrapolated",
+			       ratio * 100, coverage * 100);
+	else if (fabs(ratio * coverage - 1) <= COVERAGE_NEAR + limit)
+		judge_conclude(j, VERIFY_OFF, "extrapolated twice",
+			       "%.2f times of it: multiplexed counts (coverage %.0f %%) are "
+			       "extrapolated twice",
+			       ratio, coverage * 100);
+	else
+		judge_conclude(j, VERIFY_OFF, "multiplexed",
+			       "multiplexed counts (coverage %.0f %%) are %.4f of the same ones "
+			       "alone",
+			       coverage * 100, ratio);
+	return true;
+}
+
+judge_check *const multiplex_checks[] = {check_alone, check_even,         judge_rounds,
+					 check_error, check_extrapolated, NULL};
