@@ -16,6 +16,7 @@
 /* Beside its rounds a series has half a round to find the amount. */
 #define ROUNDS (REPEATS * VERIFY_AMOUNTS + 1)
 #define ROUND_LEAST (20 * NS_PER_MS)
+#define MULTIPLEXED_PART 10 /* of the time */
 
 /* ---- cells ---- */
 
@@ -80,7 +81,7 @@ static int start_counting(struct verify *v)
 }
 
 /* Opens the counters of a pass; the rows of sockets, channels and ports are the cells. */
-static int start_pass(struct verify *v)
+int pass_start(struct verify *v)
 {
 	int err = start_counting(v);
 
@@ -90,7 +91,8 @@ static int start_pass(struct verify *v)
 	for (size_t i = 0; i < uncore_sample_count(v->sample); i++) {
 		struct verify_cell cell;
 
-		if (!cell_of(v->cli->u, uncore_sample_row(v->sample, i), &cell))
+		if (!cell_of(v->cli->u, uncore_sample_row(v->sample, i), &cell) ||
+		    (v->multiplexing.runs && !multiplexing_is_judged(cell.metric)))
 			continue;
 		v->rows = cli_realloc(v->rows, v->run.cell_count + 1, sizeof(*v->rows));
 		v->rows[v->run.cell_count] = i;
@@ -177,8 +179,9 @@ void pass_show_round(void *context, size_t done, size_t all)
 	const struct verify_series *s = &v->run.series[v->run.series_count - 1];
 	uint64_t now = cli_now_ns();
 
-	cli_wait("node %d, %s%s: round %zu of %zu, %llu s left", s->node,
-		 verify_is_far(s) ? "far " : "", verify_load_words[s->load].name, done + 1, all,
+	cli_wait("node %d, %s%s%s: round %zu of %zu, %llu s left", s->node,
+		 v->multiplexing.runs ? "multiplexed " : "", verify_is_far(s) ? "far " : "",
+		 verify_load_words[s->load].name, done + 1, all,
 		 (unsigned long long)(v->end_ns > now ? (v->end_ns - now) / NS_PER_S + 1 : 0));
 }
 
@@ -440,15 +443,8 @@ static int run_kind(struct verify *v, size_t kind, const struct node *n)
 	return err;
 }
 
-static int run_pass(struct verify *v)
+int pass_end(struct verify *v, int err)
 {
-	int status = start_pass(v), err = 0;
-
-	if (status)
-		return status;
-	for (size_t i = 0; i < v->node_count; i++)
-		for (size_t k = 0; !err && k < KINDS; k++)
-			err = run_kind(v, k, &v->nodes[i]);
 	sched_setaffinity(0, sizeof(v->cpus), &v->cpus);
 	cli_waited();
 	if (err == -EINTR) {
@@ -462,23 +458,41 @@ static int run_pass(struct verify *v)
 	return err ? cli_exit_code(err) : CLI_OK;
 }
 
+static int run_pass(struct verify *v)
+{
+	int status = pass_start(v), err = 0;
+
+	if (status)
+		return status;
+	for (size_t i = 0; i < v->node_count; i++)
+		for (size_t k = 0; !err && k < KINDS; k++)
+			err = run_kind(v, k, &v->nodes[i]);
+	return pass_end(v, err);
+}
+
 int passes_run(struct verify *v)
 {
 	size_t passes = uncore_monitor_round_count(v->monitor);
 	size_t series = series_of_pass(v) * (passes ? passes : 1);
+	uint64_t part_ns = v->o->time_ns / MULTIPLEXED_PART;
+	/* Metrics that were chosen are judged alone. */
+	bool multiplexed = v->moves && !v->o->metrics && multiplexing_find(v, part_ns);
+	uint64_t time_ns = v->o->time_ns - (multiplexed ? part_ns : 0);
 	int status, more;
 
-	v->round_ns = v->o->time_ns / (series ? series : 1) / ROUNDS;
+	v->round_ns = time_ns / (series ? series : 1) / ROUNDS;
 	if (v->round_ns < ROUND_LEAST) {
 		cli_error("--time: %zu series of rounds need at least %.0f s", series,
 			  ceil((double)(series * ROUNDS * ROUND_LEAST) / 1e9));
 		return CLI_USAGE;
 	}
-	v->end_ns = cli_now_ns() + v->o->time_ns;
+	v->end_ns = cli_now_ns() + time_ns;
 	do {
 		v->series_left = series_of_pass(v) * passes--;
 		status = run_pass(v);
 		more = status || !v->counts ? 0 : uncore_monitor_next_round(v->monitor);
 	} while (more > 0);
-	return more < 0 ? cli_fail(v->cli, more) : status;
+	if (more < 0)
+		return cli_fail(v->cli, more);
+	return status || !multiplexed ? status : multiplexing_run(v);
 }

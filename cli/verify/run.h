@@ -28,6 +28,14 @@ struct node {
 
 struct device;
 
+/* Counters that are multiplexed on purpose, after all others: reads and writes of memory beside other metrics. */
+struct multiplexing {
+	const char *family; /* of all of them */
+	size_t others;
+	uint64_t turn_ns, round_ns;
+	bool runs;
+};
+
 struct verify {
 	struct cli *cli;
 	const struct verify_options *o;
@@ -46,6 +54,7 @@ struct verify {
 	size_t *rows;       /* of each cell in the sample, up to: */
 	size_t counted_end; /* cell; the rest are witnesses */
 	bool read_failed;   /* the machine has the sentence */
+	struct multiplexing multiplexing;
 	struct signals signals;
 	cpu_set_t cpus; /* before it was pinned */
 	uint64_t round_ns, end_ns;
@@ -65,7 +74,11 @@ int passes_plan(struct verify *v);
 
 /* passes.c: all series of all passes. An exit code. */
 int passes_run(struct verify *v);
-/* Of one pass, whose counters are open. A cell of it has to count something of the load: */
+/* Opens the counters of a pass: its cells are the run's from its first one on. An exit code, and that of ending it with a
+ * negative errno, or 0. */
+int pass_start(struct verify *v);
+int pass_end(struct verify *v, int err);
+/* A cell of it has to count something of the load: */
 bool pass_needs(const struct verify_run *run, enum verify_load load, bool far);
 /* Of rounds of the last series that was added: */
 int pass_read_cells(void *verify, struct verify_reading *into);
@@ -84,5 +97,12 @@ uint64_t peak_ns(const struct verify *v);
 void peak_add_cells(struct verify *v);
 /* All nodes of the socket of its first one. */
 int peak_read_socket(struct verify *v, const struct node *n);
+
+/* multiplexing.c: how many others it takes until the kernel multiplexes. False: it never does, or each round would be too
+ * short for its turns. */
+bool multiplexing_find(struct verify *v, uint64_t time_ns);
+bool multiplexing_is_judged(const char *metric);
+/* The near streams of the first node once more. An exit code. */
+int multiplexing_run(struct verify *v);
 
 #endif
