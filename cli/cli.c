@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What all commands share: the machine of the global options, error sentences, exit codes, signals. */
+/* What all commands share: clean text, error sentences, exit codes, memory, the clock, signals. */
 #include "cli.h"
 
 #include <errno.h>
@@ -173,118 +173,6 @@ int cli_fail(const struct cli *cli, int err)
 
 	cli_error("%s", *why ? why : strerror(-err));
 	return cli_exit_code(err);
-}
-
-#define REPLAY "replay:"
-
-bool cli_replays(const struct cli *cli)
-{
-	return cli->source && strncmp(cli->source, REPLAY, strlen(REPLAY)) == 0;
-}
-
-void cli_close(struct cli *cli)
-{
-	uncore_free(cli->u);
-	cli->u = NULL;
-	free(cli->snapshot);
-	cli->snapshot = NULL;
-	if (cli->replay)
-		cli->replay_close(cli->replay);
-	cli->replay = NULL;
-}
-
-int cli_prepare(struct cli *cli)
-{
-	bool replays = cli_replays(cli);
-	int status, err;
-
-	if (cli->resctrl && cli->source) {
-		cli_error("--resctrl and --source exclude each other");
-		return CLI_USAGE;
-	}
-	if (cli->resctrl)
-		cli->source = "resctrl";
-	err = uncore_new(&cli->u);
-	if (!err && cli->root)
-		err = uncore_set_root(cli->u, cli->root);
-	if (!err && cli->source && !replays)
-		err = uncore_set_source(cli->u, cli->source);
-	if (!err && replays && !cli->replay_open) {
-		cli_error("%s: uncore was built without SQLite, which reads recordings",
-			  cli->source);
-		return CLI_USAGE;
-	}
-	if (!err && replays && !cli->root) {
-		status = cli->replay_open(&cli->replay, cli->u, cli->source + strlen(REPLAY));
-		if (status)
-			return status;
-	}
-	if (!err && cli->program)
-		err = uncore_set_program(cli->u, true);
-	for (size_t i = 0; !err && i < cli->data_count; i++)
-		err = uncore_add_data(cli->u, cli->data[i]);
-	if (!err && cli->memory_peak > 0)
-		err = uncore_set_memory_peak(cli->u, cli->memory_peak);
-	if (err)
-		return cli_fail(cli, err);
-	if (cli->root && (replays || uncore_is_simulated(cli->u))) {
-		cli_error("--root %s and --source %s exclude each other: a %s brings its own root",
-			  cli->root, cli->source, replays ? "recording" : "simulated machine");
-		return CLI_USAGE;
-	}
-	return CLI_OK;
-}
-
-static int set_events(struct cli *cli)
-{
-	char why[PERFMON_WHY], *text = NULL;
-	int status = perfmon_read(cli->u, cli->perfmon, &text, why), err = 0;
-
-	if (status)
-		cli_error("%s", why);
-	else
-		err = uncore_set_vendor_events(cli->u, text);
-	free(text);
-	return err ? cli_fail(cli, err) : status;
-}
-
-int cli_open(struct cli *cli)
-{
-	int status = cli_prepare(cli);
-	int err = !status && cli->takes_snapshot ? uncore_snapshot(cli->u, &cli->snapshot) : 0;
-
-	/* A snapshot does not say why a scan failed. */
-	err = status || err ? err : uncore_scan(cli->u);
-
-	if (!err && !status && cli->perfmon)
-		return set_events(cli);
-	return err ? cli_fail(cli, err) : status;
-}
-
-/* True when an earlier finding has the same fix. */
-static bool has_earlier(const struct uncore *u, size_t i)
-{
-	const char *fix = uncore_finding_at(u, i)->fix;
-
-	for (size_t k = 0; k < i; k++) {
-		const struct uncore_finding *f = uncore_finding_at(u, k);
-
-		if (f->fix && strcmp(f->fix, fix) == 0)
-			return true;
-	}
-	return false;
-}
-
-void cli_advise(struct cli *cli)
-{
-	if (uncore_diagnose(cli->u))
-		return;
-	for (size_t i = 0; i < uncore_finding_count(cli->u); i++) {
-		const struct uncore_finding *f = uncore_finding_at(cli->u, i);
-
-		if (f->verdict == UNCORE_VERDICT_MISSING && f->fix && !has_earlier(cli->u, i))
-			cli_error("fix: %s", f->fix);
-	}
 }
 
 uint64_t cli_now_ns(void)

@@ -59,10 +59,7 @@ struct cli {
 	struct cli_collector
 		*collector;    /* of the records of several recordings; NULL: they are written */
 	struct replay *replay; /* the recording that is the source; NULL: none */
-	/* recording/replay.h; NULL: uncore was built without SQLite. */
-	int (*replay_open)(struct replay **out, struct uncore *u, const char *spec);
-	void (*replay_close)(struct replay *replay);
-	bool takes_snapshot; /* cli_open() makes one of the machine: */
+	bool takes_snapshot;   /* cli_open() makes one of the machine: */
 	char *snapshot;
 };
 
@@ -79,7 +76,9 @@ struct command {
 	const char *device; /* what the option names, "PORT"; NULL: it names nothing */
 };
 
-/* Makes the machine of the global options; cli_open() scans it, too. */
+/* ---- the machine of the global options: machine.c ---- */
+
+/* Makes it; cli_open() scans it, too. */
 int cli_prepare(struct cli *cli);
 int cli_open(struct cli *cli);
 
@@ -87,6 +86,9 @@ int cli_open(struct cli *cli);
 bool cli_replays(const struct cli *cli);
 /* Frees the machine and its source. */
 void cli_close(struct cli *cli);
+
+/* Prints the fixes for PMUs that are missing on this machine, if there are any. */
+void cli_advise(struct cli *cli);
 
 /* The vendor's events of a directory for this CPU, as uncore_set_vendor_events() takes them. An exit code; if it is not
  * CLI_OK, `why` (of PERFMON_WHY bytes) has the sentence. *text is the caller's to free. */
@@ -98,9 +100,6 @@ int cli_exit_code(int err);
 
 /* Prints the machine's sentence for `err`; returns the exit code for it. */
 int cli_fail(const struct cli *cli, int err);
-
-/* Prints the fixes for PMUs that are missing on this machine, if there are any. */
-void cli_advise(struct cli *cli);
 
 /* "uncore: ..." and a newline on standard error. */
 void cli_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

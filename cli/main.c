@@ -13,7 +13,6 @@
 #include "cli.h"
 #include "options.h"
 #include "output/buffer.h"
-#include "recording/replay.h"
 
 #ifdef UNCORE_SERVE
 /* Each start of the command would take half as long again with the libraries of this one: GnuTLS above all. */
@@ -258,12 +257,7 @@ int main(int argc, char **argv)
 		.argument = take_command,
 		.help_filter = help_filter,
 	};
-	struct cli cli = {.presets = commands,
-#ifdef UNCORE_RECORD
-			  .replay_open = replay_open,
-			  .replay_close = replay_close
-#endif
-	};
+	struct cli cli = {.presets = commands};
 	static char name[] = "uncore";
 	const struct sigaction ignore = {.sa_handler = SIG_IGN};
 	int status, command = 0, err;
