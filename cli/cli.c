@@ -210,6 +210,24 @@ char *cli_copy(const char *text)
 	return text ? memcpy(cli_realloc(NULL, size, 1), text, size) : NULL;
 }
 
+int cli_pin(struct cli *cli, const char *text)
+{
+	unsigned long number = strtoul(text, NULL, 10);
+	cpu_set_t one;
+
+	if (!*text || text[strspn(text, "0123456789")] || number >= CPU_SETSIZE) {
+		cli_error("--cpu: '%s' is not a number of a CPU", text);
+		return CLI_USAGE;
+	}
+	CPU_ZERO(&one);
+	CPU_SET(number, &one);
+	cli->pinned = sched_getaffinity(0, sizeof(cli->cpus), &cli->cpus) == 0;
+	if (cli->pinned && sched_setaffinity(0, sizeof(one), &one) == 0)
+		return CLI_OK;
+	cli_error("--cpu: CPU %lu cannot be used: %s", number, strerror(errno));
+	return CLI_USAGE;
+}
+
 bool cli_matches(const char *pattern, const char *text)
 {
 	if (strpbrk(pattern, "*?["))

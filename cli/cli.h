@@ -13,6 +13,7 @@
 
 struct replay; /* recording/replay.h */
 struct buffer; /* output/buffer.h */
+struct json_t; /* of jansson */
 
 /* A function that returns `int status` returns one of these and has printed the error. */
 enum cli_exit {
@@ -111,6 +112,10 @@ void cli_waited(void);
  * of a machine's files may hold them. Those in `kept` stay. In place; returns the new length. */
 size_t cli_clean(char *text, size_t len, const char *kept);
 
+/* Of topo, and of doctor after uncore_diagnose(). */
+struct json_t *topo_document(struct uncore *u);
+struct json_t *doctor_document(struct uncore *u);
+
 /* A finding as text, for doctor and the overview. */
 void doctor_finding(const struct uncore_finding *f, struct buffer *to);
 
@@ -132,6 +137,10 @@ void *cli_realloc(void *old, size_t count, size_t size);
 
 /* A copy to be freed; NULL of NULL. */
 char *cli_copy(const char *text);
+
+/* --cpu: sampling does not migrate, with the delays of that; the thread that waits, computes and prints stays.
+ * Returns an exit code. */
+int cli_pin(struct cli *cli, const char *text);
 
 /* Matches a pattern without regard to case: a shell pattern, or any part of the text. */
 bool cli_matches(const char *pattern, const char *text);

@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "commands/stat.h"
 #include "options.h"
 #include "output/buffer.h"
 #include "output/output.h"

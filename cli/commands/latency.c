@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "commands/stat-run.h"
 #include "commands/stat.h"
 #include "options.h"
 #include "output/writer.h"

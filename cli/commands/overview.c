@@ -2,7 +2,7 @@
 /* `uncore` alone: what machine this is, what it can count, and a second of it. */
 #include <string.h>
 
-#include "commands/stat.h"
+#include "commands/stat-run.h"
 #include "output/writer.h"
 #include "views/pmus.h"
 

@@ -5,11 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "commands/stat.h"
+#include "commands/stat-plan.h"
 #include "output/writer.h"
 #include "recording/replay.h"
-
-/* The share of the ceiling that makes a burst. */
 
 /* No metric of the query can be counted here: prints why and the fixes. */
 static int nothing_here(struct cli *cli, const char *why)

@@ -14,7 +14,7 @@
 #include "commands/child.h"
 #include "commands/control.h"
 #include "commands/repeat.h"
-#include "commands/stat.h"
+#include "commands/stat-run.h"
 #include "commands/ticks.h"
 #include "output/writer.h"
 #include "recording/replay.h"
@@ -476,24 +476,6 @@ static int open_run(struct run *r)
 	return ticks_open(&r->ticks, o->interval_ns, o->sample_ns, o->verbose);
 }
 
-int stat_pin(struct cli *cli, const char *text)
-{
-	unsigned long number = strtoul(text, NULL, 10);
-	cpu_set_t one;
-
-	if (!*text || text[strspn(text, "0123456789")] || number >= CPU_SETSIZE) {
-		cli_error("--cpu: '%s' is not a number of a CPU", text);
-		return CLI_USAGE;
-	}
-	CPU_ZERO(&one);
-	CPU_SET(number, &one);
-	cli->pinned = sched_getaffinity(0, sizeof(cli->cpus), &cli->cpus) == 0;
-	if (cli->pinned && sched_setaffinity(0, sizeof(one), &one) == 0)
-		return CLI_OK;
-	cli_error("--cpu: CPU %lu cannot be used: %s", number, strerror(errno));
-	return CLI_USAGE;
-}
-
 /* Options that make no sense for a recording are usage errors. */
 static int begin_replay(struct cli *cli, const struct stat_options *o)
 {
@@ -574,7 +556,7 @@ int stat_run(struct cli *cli, const struct stat_options *o)
 	if (!status && o->recorder && o->recorder->to_file)
 		control_listen(&r.control, o->file);
 	if (!status && o->cpu)
-		status = stat_pin(cli, o->cpu);
+		status = cli_pin(cli, o->cpu);
 	if (!status)
 		status = open_run(&r);
 	for (uint64_t i = 0; !status && !r.stopped && (i < o->repeat || begin_session(&r)); i++) {

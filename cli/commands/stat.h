@@ -1,99 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Counting, as `stat`, the presets and the overview do it: options, plan, run. */
+/* The options of `stat`, which the presets, `top` and recorders take, too. */
 #ifndef CLI_STAT_H
 #define CLI_STAT_H
 
 #include <argp.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include "cli.h"
-#include "commands/control.h"
+#include "commands/stat-plan.h"
 #include "options.h"
-#include "output/output.h"
-
-#define STAT_FILTERS 16 /* room for the options of filters */
-#define STAT_PRESETS 8  /* and for presets that are recorded together */
-
-#define DELAY_FOREVER UINT64_MAX
-
-struct stat_options;
-
-/* One -e or -M, in the order of the command line. */
-struct stat_query {
-	const char *text;
-	bool metric;
-};
-
-/* Takes what is counted in place of an output. Its functions return exit codes. */
-struct stat_recorder {
-	void *context;
-	bool to_file; /* it needs -o */
-	/* The monitor is open. */
-	int (*open)(void *context, const struct stat_options *o, struct uncore_monitor *m);
-	/* It has been started, or has resumed. */
-	int (*start)(void *context);
-	/* An interval has ended. */
-	int (*window)(void *context, const struct uncore_sample *sample);
-	/* A short sample has ended within an interval. NULL: nothing is to be done. */
-	void (*short_sample)(void *context);
-	/* A command came; disabled: the interval before has ended, and start() follows when it is enabled
-	 * again. *refused: why it cannot be done. NULL: nothing is to be done. */
-	int (*control)(void *context, const struct control_request *q, const char **refused);
-};
-
-struct stat_options {
-	struct stat_query *queries; /* none: the headline metrics */
-	size_t query_count;
-	const struct stat_recorder *recorder;        /* NULL: there is an output */
-	const struct command *presets[STAT_PRESETS]; /* to be recorded, beside the queries */
-	size_t preset_count;
-	const struct command *known_presets;       /* of which they are */
-	uint64_t rotate_size, rotate_age_ns, keep; /* of a recording; 0: none */
-	uint64_t flight_ns;                        /* kept in memory; 0: none */
-	const char *when;                          /* to write that; NULL: at signals */
-	uint64_t after_ns;                         /* and so much later */
-	const struct command *preset; /* at least one of its patterns must be countable; or NULL */
-	bool viewed;                  /* it is a view of the command's preset */
-	const char *device;           /* that the view is for; NULL: none */
-	const struct uncore_device *port; /* its root port */
-	enum uncore_level level;
-	enum uncore_level default_level; /* without an option and in presets without one */
-	struct stat_filter {
-		const char *name;  /* the library's, and that of its option */
-		const char *value; /* NULL: not given */
-	} filters[STAT_FILTERS];
-	bool filtered;            /* any of them is */
-	uint64_t interval_ns;     /* 0: one window */
-	uint64_t interval_count;  /* 0: no limit */
-	uint64_t sample_ns;       /* length of short samples; 0: none */
-	uint64_t above;           /* 0: stat_above() */
-	uint64_t timeout_ns;      /* 0: none */
-	uint64_t delay_ns;        /* DELAY_FOREVER: until --control enables counting */
-	const char *control;      /* where commands come from; NULL: nowhere */
-	uint64_t repeat;          /* runs of the command */
-	bool positional_interval; /* INTERVAL and not -I */
-	const struct output *output;
-	const char *separator;
-	const char *file; /* NULL: standard output */
-	bool append;
-	const char *sort; /* NULL: as the output does it */
-	bool summary;
-	bool verbose;
-	bool dry_run;
-	bool ascii;
-	bool tree;                    /* rows of all levels, from the machine to the port */
-	uint64_t default_interval_ns; /* without an option; 0: one window */
-	const char *cpu;              /* that the loop runs on; NULL: any */
-	char **command;               /* NULL: none */
-};
-
-/* The per cent of the ceiling that makes a burst. */
-static inline uint64_t stat_above(const struct stat_options *o)
-{
-	return o->above ? o->above : 80;
-}
 
 #define STAT_MORE 12 /* options at most */
 
@@ -104,32 +17,5 @@ void stat_parse(struct cli *cli, struct stat_options *o, const struct cli_syntax
 
 /* The arguments INTERVAL and COUNT; others are usage errors. */
 void stat_interval(struct stat_options *o, char *arg, struct argp_state *state);
-
-/* Counts on a screen that fills the terminal, until the user ends it: rows of o->tree. `*shown` stays false without an
- * error when the terminal cannot show one. top/top.c; only there when uncore is built with curses (UNCORE_TOP). */
-int top_run(struct cli *cli, const struct stat_options *o, bool *shown);
-
-/* A monitor with all queries planned and nothing opened. Returns an exit code. */
-int stat_plan(struct cli *cli, const struct stat_options *o, struct uncore_monitor **out);
-/* Prints its counters. Returns an exit code. */
-int stat_dry_run(struct cli *cli, const struct stat_options *o, struct uncore_monitor *m);
-/* Prints the monitor's notes from the first one on, on standard error: all with -v, filters or events, else their
- * number. */
-void stat_print_notes(const struct stat_options *o, const struct uncore_monitor *m, size_t first);
-
-/* The total follows the intervals: a page has it in any case. */
-bool stat_has_total(const struct stat_options *o);
-
-/* --cpu: sampling does not migrate, with the delays of that; the thread that waits, computes and prints stays.
- * Returns an exit code. */
-int stat_pin(struct cli *cli, const char *text);
-
-/* Of topo, and of doctor after uncore_diagnose(). */
-json_t *topo_document(struct uncore *u);
-json_t *doctor_document(struct uncore *u);
-
-/* Plans, then prints the plan (--dry-run) or counts and prints until the end that the options give. Returns an
- * exit code. */
-int stat_run(struct cli *cli, const struct stat_options *o);
 
 #endif

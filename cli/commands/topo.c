@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "commands/stat.h"
 #include "options.h"
 #include "output/buffer.h"
 #include "output/output.h"

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "commands/stat.h"
+#include "commands/stat-plan.h"
 #include "options.h"
 #include "output/json.h"
 #include "output/writer.h"

@@ -8,6 +8,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "commands/stat-run.h"
 #include "commands/stat.h"
 #include "recording/flight.h"
 

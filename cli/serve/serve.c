@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "cli.h"
+#include "commands/stat-run.h"
 #include "commands/stat.h"
 #include "options.h"
 #include "output/buffer.h"

@@ -8,9 +8,10 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-#include "commands/stat.h"
+#include "commands/stat-plan.h"
 #include "recording/replay.h"
 #include "top/screen.h"
+#include "top/top.h"
 
 struct top {
 	struct cli *cli;
@@ -413,7 +414,7 @@ int top_run(struct cli *cli, const struct stat_options *o, bool *shown)
 	if (!status)
 		status = signals_take_all(&t.signals);
 	if (!status && o->cpu)
-		status = stat_pin(cli, o->cpu);
+		status = cli_pin(cli, o->cpu);
 	cli_set_running(t.monitor);
 	if (!status)
 		status = start(&t);
