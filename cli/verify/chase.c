@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Loads each of which needs the one before: how long memory takes, by the clock of the CPU. */
 #include <errno.h>
-#include <time.h>
 
 #include "cli.h"
 #include "verify/verify.h"
@@ -102,10 +101,7 @@ static int link_lines(const struct verify_stream *s, int stop_fd)
 
 		if (i % SWAPS == 0 && verify_stopped(stop_fd))
 			return -EINTR;
-		state ^= state << 13;
-		state ^= state >> 7;
-		state ^= state << 17;
-		b = line_of(s, (size_t)((state >> 16) % i));
+		b = line_of(s, (size_t)((verify_random(&state) >> 16) % i));
 		*a = *b;
 		*b = swapped;
 	}
@@ -134,18 +130,9 @@ int verify_chase_open(struct verify_chase *c, struct verify_stream *s, int stop_
 
 /* ---- loads ---- */
 
-/* Of this thread: not the time in which other programs have the CPU. */
-static double cpu_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
-
 int verify_chase_load(struct verify_chase *c, size_t loads, int stop_fd)
 {
-	const double begin = cpu_ns();
+	const uint64_t begin = verify_cpu_ns();
 
 	for (size_t rest = loads, part; rest; rest -= part) {
 		part = rest < CHUNK ? rest : CHUNK;
@@ -153,7 +140,7 @@ int verify_chase_load(struct verify_chase *c, size_t loads, int stop_fd)
 			return -EINTR;
 		c->at = follow(c->at, part);
 	}
-	c->ns += cpu_ns() - begin;
+	c->ns += (double)(verify_cpu_ns() - begin);
 	c->loads += (double)loads;
 	return 0;
 }

@@ -44,6 +44,14 @@ static int find_amount(const struct verify_work *work, const struct verify_pace 
 	return err;
 }
 
+uint64_t verify_random(uint64_t *state)
+{
+	*state ^= *state << 13;
+	*state ^= *state >> 7;
+	*state ^= *state << 17;
+	return *state;
+}
+
 static void shuffle(unsigned *order, unsigned count)
 {
 	uint64_t state = cli_now_ns() | 1;
@@ -51,13 +59,9 @@ static void shuffle(unsigned *order, unsigned count)
 	for (unsigned i = 0; i < count; i++)
 		order[i] = i % VERIFY_AMOUNTS;
 	for (unsigned i = count; i > 1; i--) {
-		unsigned k, swapped;
+		const unsigned k = (unsigned)((verify_random(&state) >> 32) % i);
+		const unsigned swapped = order[i - 1];
 
-		state ^= state << 13;
-		state ^= state >> 7;
-		state ^= state << 17;
-		k = (unsigned)((state >> 32) % i);
-		swapped = order[i - 1];
 		order[i - 1] = order[k];
 		order[k] = swapped;
 	}

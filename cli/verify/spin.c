@@ -13,8 +13,7 @@
 #define STEPS 64    /* of each chain between two looks at the clock: less than a microsecond */
 #define LOOK 100000 /* ns between two looks at the signals */
 
-/* Time of this thread: where another program takes the CPU, nothing of it is missing. */
-static uint64_t used_ns(void)
+uint64_t verify_cpu_ns(void)
 {
 	struct timespec t;
 
@@ -37,12 +36,12 @@ static void multiply(void)
 
 static int spin(void *context, size_t amount, int stop_fd)
 {
-	const uint64_t end = used_ns() + amount;
+	const uint64_t end = verify_cpu_ns() + amount;
 	struct pollfd fd = {.fd = stop_fd, .events = POLLIN};
-	uint64_t now = used_ns(), look = now;
+	uint64_t now = verify_cpu_ns(), look = now;
 
 	(void)context;
-	for (; now < end; now = used_ns()) {
+	for (; now < end; now = verify_cpu_ns()) {
 		if (now >= look && poll(&fd, 1, 0) > 0)
 			return -EINTR;
 		look = now >= look ? now + LOOK : look;

@@ -70,6 +70,8 @@ int verify_steady_move(struct verify_stream *s, enum verify_load load, struct ve
 /* Arithmetic that draws power, until the thread has had so many nanoseconds of CPU time. */
 struct verify_work verify_spin_work(void);
 bool verify_stopped(int stop_fd);
+/* Of this thread: not the time in which other programs have the CPU. */
+uint64_t verify_cpu_ns(void);
 
 /* ---- chasing: chase.c ---- */
 
@@ -183,6 +185,8 @@ struct verify_pace {
  * what run() or read() returned. */
 int verify_rounds(struct verify_series *series, const struct verify_work *work,
 		  const struct verify_pace *pace);
+/* The next number of a state that is not 0: xorshift. */
+uint64_t verify_random(uint64_t *state);
 /* -EINTR: `stop_fd` is readable. */
 int verify_sleep_until(uint64_t then_ns, int stop_fd);
 
