@@ -49,15 +49,14 @@ static bool find_address(const char *path, char *into, size_t room)
 	return found;
 }
 
-/* True, as with more devices than there is room for it has several already. */
-static bool add_address(struct disk *d, const char *address)
+/* With more devices than there is room for it has several already. */
+static void add_address(struct disk *d, const char *address)
 {
 	for (size_t i = 0; i < d->count; i++)
 		if (strcmp(d->addresses[i], address) == 0)
-			return true;
+			return;
 	if (d->count < DISK_MOST)
 		snprintf(d->addresses[d->count++], sizeof(d->addresses[0]), "%s", address);
-	return true;
 }
 
 static const char *name_of(const char *path)
@@ -88,8 +87,10 @@ static bool add_controllers(struct disk *d, const char *path)
 			continue;
 		snprintf(link, sizeof(link), "%s/%s", subsystem, entry->d_name);
 		controller = realpath(link, NULL);
-		if (controller && find_address(controller, address, sizeof(address)))
-			found = add_address(d, address);
+		if (controller && find_address(controller, address, sizeof(address))) {
+			add_address(d, address);
+			found = true;
+		}
 		free(controller);
 	}
 	if (dir)
@@ -134,8 +135,10 @@ static bool add_disk(struct disk *d, char *path, unsigned depth, char why[DISK_W
 	if (slaves)
 		return slaves > 0;
 	d->parts++;
-	if (find_address(path, address, sizeof(address)))
-		return add_address(d, address);
+	if (find_address(path, address, sizeof(address))) {
+		add_address(d, address);
+		return true;
+	}
 	if (strstr(path, "/nvme-subsystem/") && add_controllers(d, path))
 		return true;
 	snprintf(why, DISK_WHY, "%s belongs to no PCI device: no counter of PCIe sees its data",

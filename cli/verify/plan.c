@@ -30,10 +30,10 @@ static bool is_of_devices(const struct verify_expectation *e)
 }
 
 /* Channels are only those of memory. */
-static int set_levels(struct verify *v, enum verify_group group)
+static int set_levels(struct verify *v, const struct verify_expectation *e)
 {
-	const bool of_devices = group == VERIFY_DEVICES || group == VERIFY_LOOKUPS;
-	const enum uncore_level level = of_devices ? UNCORE_LEVEL_SOCKET : UNCORE_LEVEL_CHANNEL;
+	const enum uncore_level level =
+		is_of_devices(e) ? UNCORE_LEVEL_SOCKET : UNCORE_LEVEL_CHANNEL;
 	int err = uncore_monitor_set_level(v->monitor, level);
 
 	return err ? err : uncore_monitor_add_level(v->monitor, UNCORE_LEVEL_SOCKET);
@@ -127,8 +127,7 @@ static int add_metric(struct verify *v, const struct verify_expectation *e, stru
 
 	if (e->group == VERIFY_CEILINGS)
 		return add_peak(v, added);
-	err = set_levels(v, e->group);
-
+	err = set_levels(v, e);
 	err = err ? err : uncore_monitor_add_metrics(v->monitor, e->metric);
 	if (err && err != -ENODEV)
 		return cli_fail(v->cli, err);
