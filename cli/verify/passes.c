@@ -252,14 +252,13 @@ int pass_open_stream(struct verify *v, const struct node *n, size_t size,
 	return err;
 }
 
-static int run_on_stream(struct verify *v, struct verify_series *s, const struct node *n,
-			 const struct node *mover, const struct verify_stream *stream,
-			 const struct verify_work *work)
+static int run_on_stream(struct verify *v, struct verify_series *s,
+			 const struct verify_stream *stream, const struct verify_work *work)
 {
 	size_t before = 0, after = 0;
-	int err = pass_pin(mover->cpu);
+	int err = pass_pin(s->cpu);
 
-	s->memory = (double)n->memory;
+	s->memory = (double)stream->size;
 	err = err ? err : verify_stream_elsewhere(stream, &before);
 	err = err ? err : run_series(v, s, work);
 	err = err ? err : verify_stream_elsewhere(stream, &after);
@@ -272,7 +271,7 @@ static int move(struct verify *v, const struct node *n, const struct node *mover
 {
 	const struct verify_work work = verify_stream_work(stream, load);
 
-	return run_on_stream(v, pass_add_series(v, load, n, mover), n, mover, stream, &work);
+	return run_on_stream(v, pass_add_series(v, load, n, mover), stream, &work);
 }
 
 static int chase(struct verify *v, const struct node *n, const struct node *mover,
@@ -283,7 +282,7 @@ static int chase(struct verify *v, const struct node *n, const struct node *move
 	int err;
 
 	c->loads = c->ns = 0;
-	err = run_on_stream(v, s, n, mover, stream, &work);
+	err = run_on_stream(v, s, stream, &work);
 	s->load_ns = c->loads > 0 ? c->ns / c->loads : 0;
 	return err;
 }
@@ -360,22 +359,17 @@ static int move_file(struct verify *v, const struct node *n, struct device *d,
 {
 	struct verify_work work;
 	struct verify_series *s;
-	size_t before = 0, after = 0;
 	int err =
 		d->load == VERIFY_FILE_WRITE ? device_fill(d, stream->base, v->signals.stop_fd) : 0;
 
 	if (err)
 		return err;
 	s = pass_add_series(v, d->load, n, n);
-	s->memory = (double)stream->size;
 	snprintf(s->device, sizeof(s->device), "%s", d->pci->address);
 	snprintf(s->port, sizeof(s->port), "%s", d->port ? d->port->address : "");
 	work = device_begin(d, stream->base);
-	err = verify_stream_elsewhere(stream, &before);
-	err = err ? err : run_series(v, s, &work);
-	err = err ? err : verify_stream_elsewhere(stream, &after);
+	err = run_on_stream(v, s, stream, &work);
 	s->disk = device_end(d);
-	s->elsewhere = before > after ? before : after;
 	return err;
 }
 
