@@ -363,6 +363,8 @@ int device_fill(struct device *d, char *memory, int stop_fd)
 	for (size_t at = 0; at < DEVICE_MEMORY;) {
 		ssize_t n = getrandom(memory + at, DEVICE_MEMORY - at, 0);
 
+		if (n < 0 && errno != EINTR)
+			return -errno;
 		at += n > 0 ? (size_t)n : 0;
 	}
 	d->memory = memory;

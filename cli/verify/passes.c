@@ -376,7 +376,7 @@ static int move_file(struct verify *v, const struct node *n, struct device *d,
 /* What was named, with its own node. */
 static int move_files(struct verify *v, const struct node *n)
 {
-	struct verify_stream stream;
+	struct verify_stream stream = {0};
 	int err = 0;
 
 	for (size_t i = 0; !err && i < v->device_count; i++) {
