@@ -15,6 +15,7 @@
 #define CACHE_UNKNOWN (256 * MIB)
 #define NODES_MOST 1024
 #define CACHES 4 /* a stream is so many times larger than the caches */
+#define HUGE_PAGE (2 * MIB)
 
 /* The number behind a label of /proc/meminfo or of a node's, in bytes. */
 static uint64_t meminfo(const char *path, const char *label)
@@ -178,15 +179,16 @@ void nodes_find(struct verify *v)
 	find_bare_nodes(v);
 }
 
-/* So many times the caches, at most a quarter of what is free, and whole huge pages. */
-static uint64_t memory_for(const struct verify *v, uint64_t cache, uint64_t room)
+uint64_t node_memory(uint64_t asked, uint64_t cache, uint64_t room, uint64_t parts)
 {
-	uint64_t memory = CACHES * cache > MEMORY_LEAST ? CACHES * cache : MEMORY_LEAST;
+	const uint64_t own = asked ? asked / parts : room;
+	const uint64_t most = (own < room / 4 ? own : room / 4) / HUGE_PAGE * HUGE_PAGE;
+	uint64_t memory = CACHES * cache / parts;
 
-	memory = memory < room / 4 ? memory : room / 4;
-	if (v->o->memory && v->o->memory < memory)
-		memory = v->o->memory;
-	return memory / (2 * MIB) * (2 * MIB);
+	memory = memory > MEMORY_LEAST ? memory : MEMORY_LEAST;
+	memory = (memory + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
+	memory = memory < most ? memory : most;
+	return memory > HUGE_PAGE ? memory : HUGE_PAGE;
 }
 
 /* The nodes of a socket that are read at once share what is enough for its caches. */
@@ -226,8 +228,9 @@ int nodes_find_memory(struct verify *v)
 		v->run.cache = fmax(v->run.cache, (double)cache);
 		all = caches.all > cache ? caches.all : cache;
 		v->run.caches = fmax(v->run.caches, (double)all);
-		n->memory = memory_for(v, cache, room);
-		n->memory_all = memory_for(v, all / nodes_of_socket(v, n->socket), room);
+		n->memory = node_memory(v->o->memory, cache, room, 1);
+		n->memory_all = node_memory(v->o->memory, all, room,
+					    nodes_of_socket(v, n->socket));
 		v->free = room < v->free ? room : v->free;
 	}
 	return CLI_OK;
