@@ -84,12 +84,12 @@ static void announce(const struct verify *v)
 		cli_error(
 			"verify moves data for about %.0f s with CPU %s, on one node after another; it "
 			"takes up to %s %s of memory (%s %s are free)",
-			(double)v->o->time_ns / 1e9, cpus.data, used.number, used.unit, room.number,
+			(double)v->time_ns / 1e9, cpus.data, used.number, used.unit, room.number,
 			room.unit);
 	else if (v->counts)
 		cli_error("verify %s for about %.0f s in all with CPU %s",
 			  v->loads & 1u << VERIFY_SPIN ? "is busy now and then" : "moves data",
-			  (double)v->o->time_ns / 1e9, cpus.data);
+			  (double)v->time_ns / 1e9, cpus.data);
 	if (v->loads & 1u << VERIFY_READ_ALL)
 		announce_peak(v);
 	if (v->assumed && v->moves)
@@ -199,6 +199,7 @@ static int count_and_judge(struct verify *v)
 	status = v->moves || v->loads & 1u << VERIFY_READ_ALL ? nodes_find_memory(v) : CLI_OK;
 	find_facts(v);
 	status = status ? status : devices_open(v);
+	status = status ? status : passes_time(v);
 	snprintf(v->run.version, sizeof(v->run.version), "%s", uncore_version());
 	strftime(v->run.date, sizeof(v->run.date), "%Y-%m-%d", gmtime_r(&now, &day));
 	status = status ? status : signals_open(&v->signals);
@@ -254,8 +255,9 @@ int cmd_verify(struct cli *cli, int argc, char **argv)
 		 "Judge METRICS only: names and patterns with commas between them (default: all "
 		 "that verify knows)",
 		 'M', 1, OPTION_TEXT, AT(metrics)},
-		{"time", "TIME", "Take about TIME in all: 1m, 30s (default)", 0, 1, OPTION_INTERVAL,
-		 AT(time_ns)},
+		{"time", "TIME",
+		 "Take about TIME in all: 1m, 90s (default: 30s, or what is needed if that is more)",
+		 0, 1, OPTION_INTERVAL, AT(time_ns)},
 		{"memory", "SIZE", "Take at most SIZE of memory (default: four times the caches)",
 		 0, 1, OPTION_SIZE, AT(memory)},
 		{"read", "FILE",
@@ -296,7 +298,6 @@ int cmd_verify(struct cli *cli, int argc, char **argv)
 			  cli->source ? cli->source : cli->root);
 		return CLI_USAGE;
 	}
-	o.time_ns = o.time_ns ? o.time_ns : 30 * NS_PER_S;
 	cli->takes_snapshot = true;
 	return run(cli, &o);
 }

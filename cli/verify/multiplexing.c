@@ -241,6 +241,10 @@ static int run_series(struct verify *v, const struct node *n)
 
 int multiplexing_run(struct verify *v)
 {
+	const struct node *n = v->nodes;
+
+	while (!n->room)
+		n++;
 	uncore_monitor_free(v->monitor);
 	uncore_sample_free(v->sample);
 	v->sample = NULL;
@@ -249,5 +253,5 @@ int multiplexing_run(struct verify *v)
 	/* The others have their verdicts all the same. */
 	if (!v->monitor || pass_start(v))
 		return CLI_OK;
-	return pass_end(v, run_series(v, &v->nodes[0]));
+	return pass_end(v, run_series(v, n));
 }

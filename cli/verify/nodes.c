@@ -10,7 +10,7 @@
 
 #include "verify/run.h"
 
-#define FREE_LEAST (256 * MIB)  /* with less nothing is begun */
+#define FREE_LEAST (256 * MIB)  /* with less a node is left out */
 #define MEMORY_LEAST (64 * MIB) /* of a stream */
 #define CACHE_UNKNOWN (256 * MIB)
 #define NODES_MOST 1024
@@ -197,7 +197,7 @@ static uint64_t nodes_of_socket(const struct verify *v, int socket)
 	uint64_t count = 0;
 
 	for (size_t i = 0; i < v->node_count; i++)
-		count += v->nodes[i].socket == socket && !v->nodes[i].bare;
+		count += v->nodes[i].socket == socket && !v->nodes[i].bare && v->nodes[i].room;
 	return count ? count : 1;
 }
 
@@ -209,29 +209,62 @@ bool node_is_first_of_socket(const struct verify *v, const struct node *n)
 	return true;
 }
 
-int nodes_find_memory(struct verify *v)
+const struct node *node_far(const struct verify *v, const struct node *n)
+{
+	const struct node *next = NULL, *first = NULL;
+
+	for (size_t i = 0; i < v->node_count; i++) {
+		const struct node *other = &v->nodes[i];
+
+		if (other->socket != n->socket && (!first || other->socket < first->socket))
+			first = other;
+		if (other->socket > n->socket && (!next || other->socket < next->socket))
+			next = other;
+	}
+	return next ? next : first;
+}
+
+/* Nodes without enough of it move the data of others and spin. False: none has enough. */
+static bool find_rooms(struct verify *v)
 {
 	v->free = UINT64_MAX;
 	for (size_t i = 0; i < v->node_count; i++) {
-		struct node *n = &v->nodes[i];
-		struct caches caches = caches_of_socket(v->cli->u, n->socket);
-		uint64_t cache = caches.last, all, room = free_memory(n->id);
+		const uint64_t room = free_memory(v->nodes[i].id);
 
 		if (room < FREE_LEAST) {
-			cli_error("node %d has %llu MiB of free memory: verify needs 256 MiB",
-				  n->id, (unsigned long long)(room / MIB));
-			return CLI_UNAVAILABLE;
+			cli_error("note: node %d has %llu MiB of free memory, and verify needs 256 "
+				  "MiB: its memory is not judged",
+				  v->nodes[i].id, (unsigned long long)(room / MIB));
+			continue;
 		}
+		v->nodes[i].room = room;
+		v->free = room < v->free ? room : v->free;
+	}
+	return v->free != UINT64_MAX;
+}
+
+int nodes_find_memory(struct verify *v)
+{
+	if (!find_rooms(v)) {
+		cli_error("no node has enough free memory");
+		return CLI_UNAVAILABLE;
+	}
+	for (size_t i = 0; i < v->node_count; i++) {
+		struct node *n = &v->nodes[i];
+		struct caches caches = caches_of_socket(v->cli->u, n->socket);
+		uint64_t cache = caches.last, all;
+
+		if (!n->room)
+			continue;
 		/* Some kernels do not know: reads that a cache answers would look like a fault. */
 		v->assumed |= !cache;
 		cache = cache ? cache : CACHE_UNKNOWN;
 		v->run.cache = fmax(v->run.cache, (double)cache);
 		all = caches.all > cache ? caches.all : cache;
 		v->run.caches = fmax(v->run.caches, (double)all);
-		n->memory = node_memory(v->o->memory, cache, room, 1);
-		n->memory_all = node_memory(v->o->memory, all, room,
-					    nodes_of_socket(v, n->socket));
-		v->free = room < v->free ? room : v->free;
+		n->memory = node_memory(v->o->memory, cache, n->room, 1);
+		n->memory_all =
+			node_memory(v->o->memory, all, n->room, nodes_of_socket(v, n->socket));
 	}
 	return CLI_OK;
 }

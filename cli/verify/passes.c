@@ -12,12 +12,6 @@
 #include "options.h"
 #include "verify/device.h"
 
-#define REPEATS 3 /* of each amount */
-/* Beside its rounds a series has half a round to find the amount. */
-#define ROUNDS (REPEATS * VERIFY_AMOUNTS + 1)
-#define ROUND_LEAST (20 * NS_PER_MS)
-#define MULTIPLEXED_PART 10 /* of the time */
-
 /* ---- cells ---- */
 
 static const struct uncore_metric *metric_of(const struct uncore *u, const struct uncore_row *row)
@@ -200,9 +194,9 @@ static int run_series(struct verify *v, struct verify_series *s, const struct ve
 {
 	uint64_t now = cli_now_ns(), rest = v->end_ns > now ? v->end_ns - now : 0;
 	uint64_t least_ns = v->round_ns / 2;
-	uint64_t round_ns = rest / (v->series_left ? v->series_left : 1) / ROUNDS;
+	uint64_t round_ns = rest / (v->series_left ? v->series_left : 1) / SERIES_ROUNDS;
 	const struct verify_pace pace = {.round_ns = round_ns > least_ns ? round_ns : least_ns,
-					 .repeats = REPEATS,
+					 .repeats = SERIES_REPEATS,
 					 .stop_fd = v->signals.stop_fd,
 					 .context = v,
 					 .read = pass_read_cells,
@@ -221,22 +215,6 @@ struct verify_series *pass_add_series(struct verify *v, enum verify_load load, c
 								  .cpu = mover->cpu,
 								  .bare = n->bare,
 								  .cpu_socket = mover->socket});
-}
-
-/* The first node of the next socket, or NULL. */
-static const struct node *far_node(const struct verify *v, const struct node *n)
-{
-	const struct node *next = NULL, *first = NULL;
-
-	for (size_t i = 0; i < v->node_count; i++) {
-		const struct node *other = &v->nodes[i];
-
-		if (other->socket != n->socket && (!first || other->socket < first->socket))
-			first = other;
-		if (other->socket > n->socket && (!next || other->socket < next->socket))
-			next = other;
-	}
-	return next ? next : first;
 }
 
 /* ---- streams ---- */
@@ -290,7 +268,7 @@ static int chase(struct verify *v, const struct node *n, const struct node *move
 static int move_node(struct verify *v, const struct node *n)
 {
 	static const enum verify_load loads[] = {VERIFY_READ, VERIFY_WRITE};
-	const struct node *movers[] = {n, far_node(v, n)};
+	const struct node *movers[] = {n, node_far(v, n)};
 	struct verify_stream stream = {0};
 	bool needed = false;
 	int err;
@@ -322,7 +300,7 @@ static int spin_node(struct verify *v, const struct node *n)
 	const struct verify_work work = verify_spin_work();
 	int err;
 
-	if (!node_is_first_of_socket(v, n) || !pass_needs(&v->run, VERIFY_SPIN, false))
+	if (!pass_needs(&v->run, VERIFY_SPIN, false))
 		return 0;
 	err = pass_pin(n->cpu);
 	return err ? err : run_series(v, pass_add_series(v, VERIFY_SPIN, n, n), &work);
@@ -332,13 +310,12 @@ static int spin_node(struct verify *v, const struct node *n)
 
 static int chase_node(struct verify *v, const struct node *n)
 {
-	const struct node *movers[] = {n, far_node(v, n)};
+	const struct node *movers[] = {n, node_far(v, n)};
 	struct verify_stream stream = {0};
 	struct verify_chase c;
 	int err;
 
-	if (n->bare ||
-	    (!pass_needs(&v->run, VERIFY_CHASE, false) && !pass_needs(&v->run, VERIFY_CHASE, true)))
+	if (!pass_needs(&v->run, VERIFY_CHASE, false) && !pass_needs(&v->run, VERIFY_CHASE, true))
 		return 0;
 	err = pass_pin(n->cpu);
 	cli_wait("node %d: getting memory", n->id);
@@ -395,43 +372,16 @@ static int move_files(struct verify *v, const struct node *n)
 /* ---- passes ---- */
 
 /* What is done with each node in a pass, if its cells need it. */
-static const struct {
-	int (*run)(struct verify *v, const struct node *n);
-	size_t near, far; /* series at most */
-	unsigned loads;   /* none of them if no metric needs any of these, a bit for each */
-} kinds[] = {
-	{peak_read_socket, 1, 0, 1u << VERIFY_READ_ALL},
-	{move_node, 2, 2, 1u << VERIFY_READ | 1u << VERIFY_WRITE},
-	{chase_node, 1, 1, 1u << VERIFY_CHASE},
-	{spin_node, 1, 0, 1u << VERIFY_SPIN},
-	/* A series of each device, and not of each node. */
-	{move_files, 0, 0, 1u << VERIFY_FILE_READ | 1u << VERIFY_FILE_WRITE},
+static int (*const runs[TASKS])(struct verify *v, const struct node *n) = {
+	[TASK_PEAK] = peak_read_socket, [TASK_STREAMS] = move_node, [TASK_CHASES] = chase_node,
+	[TASK_SPIN] = spin_node,        [TASK_FILES] = move_files,
 };
-#define KINDS (sizeof(kinds) / sizeof(*kinds))
-
-static size_t series_of_kind(const struct verify *v, size_t kind, const struct node *n)
-{
-	if (!(v->loads & kinds[kind].loads))
-		return 0;
-	return kinds[kind].near + (far_node(v, n) ? kinds[kind].far : 0);
-}
-
-/* How many series a pass has at most. */
-static size_t series_of_pass(const struct verify *v)
-{
-	size_t count = v->device_count;
-
-	for (size_t i = 0; i < v->node_count; i++)
-		for (size_t k = 0; k < KINDS; k++)
-			count += series_of_kind(v, k, &v->nodes[i]);
-	return count;
-}
 
 /* Series that it does not need leave their time to later ones. */
-static int run_kind(struct verify *v, size_t kind, const struct node *n)
+static int run_task(struct verify *v, enum task task, const struct node *n)
 {
-	size_t most = series_of_kind(v, kind, n), left = v->series_left;
-	int err = kinds[kind].run(v, n);
+	const size_t most = series_of_task(v, task, n, !v->run.first_cell), left = v->series_left;
+	int err = most ? runs[task](v, n) : 0;
 
 	v->series_left = left > most ? left - most : 0;
 	return err;
@@ -459,30 +409,34 @@ static int run_pass(struct verify *v)
 	if (status)
 		return status;
 	for (size_t i = 0; i < v->node_count; i++)
-		for (size_t k = 0; !err && k < KINDS; k++)
-			err = run_kind(v, k, &v->nodes[i]);
+		for (enum task t = 0; !err && t < TASKS; t++)
+			err = run_task(v, t, &v->nodes[i]);
 	return pass_end(v, err);
+}
+
+static size_t passes_of(const struct verify *v)
+{
+	const size_t passes = uncore_monitor_round_count(v->monitor);
+
+	return passes ? passes : 1;
+}
+
+int passes_time(struct verify *v)
+{
+	return schedule_time(v, passes_of(v));
 }
 
 int passes_run(struct verify *v)
 {
-	size_t passes = uncore_monitor_round_count(v->monitor);
-	size_t series = series_of_pass(v) * (passes ? passes : 1);
-	uint64_t part_ns = v->o->time_ns / MULTIPLEXED_PART;
-	/* Metrics that were chosen are judged alone. */
-	bool multiplexed = v->moves && !v->o->metrics && multiplexing_find(v, part_ns);
-	uint64_t time_ns = v->o->time_ns - (multiplexed ? part_ns : 0);
+	uint64_t part_ns = v->time_ns / MULTIPLEXED_PART;
+	bool multiplexed = schedule_multiplexes(v) && multiplexing_find(v, part_ns);
+	uint64_t time_ns = v->time_ns - (multiplexed ? part_ns : 0);
 	int status, more;
 
-	v->round_ns = time_ns / (series ? series : 1) / ROUNDS;
-	if (v->round_ns < ROUND_LEAST) {
-		cli_error("--time: %zu series of rounds need at least %.0f s", series,
-			  ceil((double)(series * ROUNDS * ROUND_LEAST) / 1e9));
-		return CLI_USAGE;
-	}
+	v->series_left = series_of_passes(v, passes_of(v));
+	v->round_ns = time_ns / (v->series_left ? v->series_left : 1) / SERIES_ROUNDS;
 	v->end_ns = cli_now_ns() + time_ns;
 	do {
-		v->series_left = series_of_pass(v) * passes--;
 		status = run_pass(v);
 		more = status || !v->counts ? 0 : uncore_monitor_next_round(v->monitor);
 	} while (more > 0);

@@ -15,7 +15,7 @@ void peak_add_cells(struct verify *v)
 {
 	struct verify_cell cell = {.channel = -1};
 
-	if (v->run.series_count || !(v->loads & 1u << VERIFY_READ_ALL))
+	if (v->run.first_cell || !(v->loads & 1u << VERIFY_READ_ALL))
 		return;
 	verify_name_peak(uncore_memory_get(v->cli->u)->from, &cell);
 	for (size_t i = 0; i < v->node_count; i++) {
@@ -49,7 +49,7 @@ static unsigned peak_rounds(const struct verify *v)
 
 	for (size_t i = 0; i < v->node_count; i++)
 		sockets += node_is_first_of_socket(v, &v->nodes[i]);
-	rounds = v->o->time_ns / PEAK_PART / (sockets ? sockets : 1) / PEAK_ROUND;
+	rounds = v->time_ns / PEAK_PART / (sockets ? sockets : 1) / PEAK_ROUND;
 	rounds = rounds > PEAK_ROUNDS_MOST ? PEAK_ROUNDS_MOST : rounds;
 	return rounds > PEAK_ROUNDS_LEAST ? (unsigned)rounds : PEAK_ROUNDS_LEAST;
 }
@@ -131,7 +131,7 @@ int peak_read_socket(struct verify *v, const struct node *n)
 	size_t count = 0;
 	int err = 0;
 
-	if (!node_is_first_of_socket(v, n) || !pass_needs(&v->run, VERIFY_READ_ALL, false))
+	if (!pass_needs(&v->run, VERIFY_READ_ALL, false))
 		return 0;
 	streams = cli_realloc(NULL, v->node_count, sizeof(*streams));
 	c = (struct verify_ceiling){.cell = peak_cell(&v->run, n->socket),
@@ -140,7 +140,7 @@ int peak_read_socket(struct verify *v, const struct node *n)
 							   sizeof(*c.readers))};
 	cli_wait("socket %d: getting memory", n->socket);
 	for (const struct node *at = n; !err && at < v->nodes + v->node_count; at++) {
-		if (at->socket != n->socket || at->bare)
+		if (at->socket != n->socket || at->bare || !at->room)
 			continue;
 		err = pass_pin(at->cpu);
 		err = err ? err : pass_open_stream(v, at, at->memory_all, &streams[count]);

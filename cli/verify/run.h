@@ -15,13 +15,15 @@ struct verify_options {
 	const char *show, *file, *metrics; /* NULL: all */
 	const char *read, *write;          /* what devices move; NULL: nothing */
 	bool nice;
-	uint64_t time_ns, memory; /* 0: the default */
+	uint64_t time_ns; /* 0: as much as is needed */
+	uint64_t memory;  /* 0: any */
 	const struct output *output;
 };
 
 struct node {
 	int id, socket, cpu; /* without CPUs: those of the nearest node */
 	bool bare;           /* it has memory and no CPUs */
+	uint64_t room;       /* free memory; 0: too little, nothing is judged by its own */
 	uint64_t memory;     /* of its stream */
 	uint64_t memory_all; /* of the stream that all of its CPUs read */
 };
@@ -56,9 +58,10 @@ struct verify {
 	bool read_failed;   /* the machine has the sentence */
 	struct multiplexing multiplexing;
 	struct signals signals;
-	cpu_set_t cpus; /* before it was pinned */
+	cpu_set_t cpus;   /* before it was pinned */
+	uint64_t time_ns; /* of all passes */
 	uint64_t round_ns, end_ns;
-	size_t series_left; /* of all passes */
+	size_t series_left; /* of all passes, at most */
 	unsigned loads;     /* that metrics need, a bit for each */
 };
 
@@ -72,11 +75,39 @@ int nodes_find_memory(struct verify *v);
 uint64_t node_memory(uint64_t asked, uint64_t cache, uint64_t room, uint64_t parts);
 
 bool node_is_first_of_socket(const struct verify *v, const struct node *n);
+/* The first node of the next socket, or NULL. */
+const struct node *node_far(const struct verify *v, const struct node *n);
+
+/* ---- schedule.c ---- */
+
+#define SERIES_REPEATS 3 /* of each amount */
+/* Beside its rounds a series has half a round to find the amount. */
+#define SERIES_ROUNDS (SERIES_REPEATS * VERIFY_AMOUNTS + 1)
+#define MULTIPLEXED_PART 10 /* of the time */
+
+/* What is done with a node in a pass. */
+enum task {
+	TASK_PEAK,
+	TASK_STREAMS,
+	TASK_CHASES,
+	TASK_SPIN,
+	TASK_FILES,
+	TASKS,
+};
+
+/* How many series it has at most; `first`: in the first pass. */
+size_t series_of_task(const struct verify *v, enum task task, const struct node *n, bool first);
+size_t series_of_passes(const struct verify *v, size_t passes);
+/* Whether a part of the time is for counters that are multiplexed on purpose. */
+bool schedule_multiplexes(const struct verify *v);
+/* The time that was asked for, or at least 30 s and what so many passes need. An exit code. */
+int schedule_time(struct verify *v, size_t passes);
 
 /* plan.c: the metrics that the hardware has, and that are asked for. An exit code. */
 int passes_plan(struct verify *v);
 
-/* passes.c: all series of all passes. An exit code. */
+/* passes.c: how long they take, then all series of all passes. An exit code. */
+int passes_time(struct verify *v);
 int passes_run(struct verify *v);
 /* Opens the counters of a pass: its cells are the run's from its first one on. An exit code, and that of ending it with a
  * negative errno, or 0. */
@@ -106,7 +137,7 @@ int peak_read_socket(struct verify *v, const struct node *n);
  * short for its turns. */
 bool multiplexing_find(struct verify *v, uint64_t time_ns);
 bool multiplexing_is_judged(const char *metric);
-/* The near streams of the first node once more. An exit code. */
+/* The near streams of the first node with memory once more. An exit code. */
 int multiplexing_run(struct verify *v);
 
 #endif
