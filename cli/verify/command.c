@@ -149,6 +149,8 @@ static int judge(const struct verify *v, bool write)
 	status = writer_print(&text) || status ? CLI_RUNTIME : CLI_OK;
 	if (!status)
 		status = exit_status(verify_overall(results, count));
+	if (!status && v->left_out)
+		status = CLI_UNAVAILABLE;
 	free(results);
 	return status;
 }

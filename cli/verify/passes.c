@@ -241,6 +241,7 @@ static int run_on_stream(struct verify *v, struct verify_series *s,
 	err = err ? err : run_series(v, s, work);
 	err = err ? err : verify_stream_elsewhere(stream, &after);
 	s->elsewhere = before > after ? before : after;
+	s->round_count = err ? 0 : s->round_count;
 	return err;
 }
 
@@ -391,13 +392,26 @@ static int (*const runs[TASKS])(struct verify *v, const struct node *n) = {
 };
 
 /* Series that it does not need leave their time to later ones. */
-static int run_task(struct verify *v, enum task task, const struct node *n)
+static int run_task(struct verify *v, enum task task, struct node *n)
 {
 	const size_t most = series_of_task(v, task, n, !v->run.first_cell), left = v->series_left;
 	int err = most ? runs[task](v, n) : 0;
 
 	v->series_left = left > most ? left - most : 0;
-	return err;
+	/* It would fail in each pass. */
+	if (err && (task == TASK_STREAMS || task == TASK_CHASES))
+		n->room = 0;
+	return pass_leave_out(v, n, err);
+}
+
+int pass_leave_out(struct verify *v, const struct node *n, int err)
+{
+	if (!err || err == -EINTR || v->read_failed)
+		return err;
+	cli_error("note: node %d: cannot move data: %s: what they would tell is left out", n->id,
+		  strerror(-err));
+	v->left_out = true;
+	return 0;
 }
 
 int pass_end(struct verify *v, int err)
@@ -408,11 +422,7 @@ int pass_end(struct verify *v, int err)
 		cli_error("stopped before the end: nothing is judged");
 		return CLI_SIGNAL + signals_take(&v->signals).stop;
 	}
-	if (v->read_failed)
-		return cli_fail(v->cli, err);
-	if (err)
-		cli_error("cannot move data: %s", strerror(-err));
-	return err ? cli_exit_code(err) : CLI_OK;
+	return err ? cli_fail(v->cli, err) : CLI_OK;
 }
 
 static int run_pass(struct verify *v)

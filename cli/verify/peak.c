@@ -112,7 +112,9 @@ static int read_all(struct verify *v, struct verify_series *s, const struct veri
 		s->memory += (double)streams[i].size;
 	v->series_left -= v->series_left > 0;
 	err = err ? err : verify_ceiling_rounds(s, c, &pace);
-	return err ? err : count_elsewhere(streams, count, &s->elsewhere);
+	err = err ? err : count_elsewhere(streams, count, &s->elsewhere);
+	s->round_count = err ? 0 : s->round_count;
+	return err;
 }
 
 static size_t peak_cell(const struct verify_run *run, int socket)

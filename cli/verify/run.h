@@ -56,6 +56,7 @@ struct verify {
 	size_t *rows;       /* of each cell in the sample, up to: */
 	size_t counted_end; /* cell; the rest are witnesses */
 	bool read_failed;   /* the machine has the sentence */
+	bool left_out;      /* a series failed */
 	struct multiplexing multiplexing;
 	struct signals signals;
 	cpu_set_t cpus;   /* before it was pinned */
@@ -109,10 +110,13 @@ int passes_plan(struct verify *v);
 /* passes.c: how long they take, then all series of all passes. An exit code. */
 int passes_time(struct verify *v);
 int passes_run(struct verify *v);
-/* Opens the counters of a pass: its cells are the run's from its first one on. An exit code, and that of ending it with a
- * negative errno, or 0. */
+/* Opens the counters of a pass: its cells are the run's from its first one on. An exit code, and that of ending it with 0
+ * or the error that ends all. */
 int pass_start(struct verify *v);
 int pass_end(struct verify *v, int err);
+/* An error of the node's series is a note, and others go on. 0, or the error if it ends all: a signal, or counters that
+ * cannot be read. */
+int pass_leave_out(struct verify *v, const struct node *n, int err);
 /* A cell of it has to count something of the load: */
 bool pass_needs(const struct verify_run *run, enum verify_load load, bool far);
 /* Of rounds of the last series that was added: */
