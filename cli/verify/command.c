@@ -2,6 +2,7 @@
 /* `uncore verify`: the command. What it says before, and the verdicts afterwards. */
 #include <errno.h>
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -212,6 +213,11 @@ static int count_and_judge(struct verify *v)
 	if (v->o->nice)
 		setpriority(PRIO_PROCESS, 0, 19);
 	status = passes_run(v);
+	/* Writing may wait for a reader, and there is nothing to put back: signals end that at once. */
+	uncore_monitor_free(v->monitor);
+	v->monitor = NULL;
+	signals_close(&v->signals);
+	sigprocmask(SIG_SETMASK, &v->signals.old, NULL);
 	return status ? status : judge(v, true);
 }
 

@@ -541,6 +541,28 @@ os.execvp(sys.argv[1], sys.argv[1:])' "$@"
 	[ ! -s shown ] && [ ! -e report.uncore ]
 }
 
+@test "a signal ends a report that waits for a reader" {
+	local code=0 tries
+
+	block
+	mkfifo report.uncore
+	"$UNCORE" "${planted[@]}" verify --time 1s --memory 16MiB -o report.uncore 2>said >shown 3>&- &
+	# It is kept before it is written.
+	until grep -q 'the report is kept' said; do
+		kill -0 $!
+		sleep 0.05
+	done
+	sleep 0.5
+	kill -TERM $!
+	for tries in {1..100}; do
+		kill -0 $! 2>/dev/null || break
+		sleep 0.1
+	done
+	kill -KILL $! 2>/dev/null || true
+	wait $! || code=$?
+	[ "$code" = 143 ] || fail "$tries tries: $code"
+}
+
 # latencies: counters of latencies that count nothing, in $PWD.
 latencies() {
 	cat >block.yaml <<-'YAML'
