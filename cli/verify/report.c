@@ -10,7 +10,9 @@
 #include "verify/verify.h"
 
 #define ENTRY "uncore/verify:"
-#define VERSION 1
+#define VERSION 2
+#define UNENDED 1    /* the version that has no last line */
+#define END "end"    /* the last line: a report without it was cut */
 #define BARE " bare" /* the node has no CPUs */
 #define BOTH_ENDS " both-ends"
 
@@ -149,6 +151,7 @@ void verify_put_run(struct buffer *to, const struct verify_run *run)
 		put_series(to, s);
 	}
 	put_cells(to, run, done, run->cell_count);
+	buffer_puts(to, "\t" END "\n");
 }
 
 /* ---- from text ---- */
@@ -336,13 +339,16 @@ static bool take_fact(struct verify_run *run, const char *line)
 	return true;
 }
 
-static const char *take_head(struct verify_run *run, const char *line)
+static const char *take_head(struct verify_run *run, const char *line, bool *whole)
 {
 	int version;
 
-	if (take_id(&line, "version ", &version))
-		return version == VERSION ? NULL
-					  : "written by a later uncore, which this one cannot read";
+	if (take_id(&line, "version ", &version)) {
+		*whole = version == UNENDED;
+		return version == VERSION || version == UNENDED
+			       ? NULL
+			       : "written by a later uncore, which this one cannot read";
+	}
 	if ((take_label(&line, "uncore ") &&
 	     take_word(&line, run->version, sizeof(run->version))) ||
 	    (take_label(&line, "date ") && take_word(&line, run->date, sizeof(run->date))))
@@ -355,8 +361,12 @@ static const char *take_head(struct verify_run *run, const char *line)
 }
 
 /* NULL, or what is wrong with it. */
-static const char *take_line(struct verify_run *run, const char *line)
+static const char *take_line(struct verify_run *run, const char *line, bool *whole)
 {
+	if (strcmp(line, END) == 0) {
+		*whole = true;
+		return NULL;
+	}
 	if (strncmp(line, "round ", 6) == 0)
 		return take_round(run, line + 6);
 	if (strncmp(line, "series ", 7) == 0)
@@ -365,14 +375,14 @@ static const char *take_line(struct verify_run *run, const char *line)
 		return take_cell(run, line + 5);
 	if (strncmp(line, "alternative ", 12) == 0)
 		return take_alternative(run, line + 12);
-	return take_head(run, line);
+	return take_head(run, line, whole);
 }
 
 bool verify_parse_run(struct verify_run *run, const char *text, char why[VERIFY_WHY])
 {
 	char *copy = cli_copy(text), *rest = copy, *line;
 	const char *wrong = NULL;
-	bool inside = false, found = false;
+	bool inside = false, found = false, whole = false;
 	size_t number = 0;
 
 	*run = (struct verify_run){0};
@@ -380,9 +390,11 @@ bool verify_parse_run(struct verify_run *run, const char *text, char why[VERIFY_
 		number++;
 		inside = inside ? *line == '\t' : strcmp(line, ENTRY) == 0;
 		if (inside && *line == '\t')
-			wrong = take_line(run, line + 1);
+			wrong = take_line(run, line + 1, &whole);
 		found = found || inside;
 	}
+	if (!wrong && found && !whole)
+		wrong = "the report was cut: its end is missing";
 	if (wrong)
 		snprintf(why, VERIFY_WHY, "line %zu: %s", number, wrong);
 	else if (!found)

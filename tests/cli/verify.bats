@@ -236,7 +236,7 @@ turns() {
 	sed "${line}s/@/ /" clean.uncore >damaged.uncore
 	refuses 2 "$UNCORE" verify --show damaged.uncore
 	says "damaged.uncore: line $line: a round needs a reading of each cell"
-	sed 's/^\tversion 1/\tversion 2/' clean.uncore >later.uncore
+	sed 's/^\tversion 1/\tversion 3/' clean.uncore >later.uncore
 	refuses 2 "$UNCORE" verify --show later.uncore
 	says 'written by a later uncore'
 	head -n "$((line - 5))" clean.uncore >empty.uncore
@@ -373,6 +373,8 @@ block() {
 }
 
 @test "data are moved and counted, and a report is written" {
+	local lines
+
 	block
 	expect 3 "$UNCORE" "${planted[@]}" verify --time 1s --memory 16MiB -o report.uncore
 	says 'verify moves data for about 1 s with CPU [0-9, ]+, on one node after another; it takes up to 16.00 MiB'
@@ -389,6 +391,13 @@ block() {
 	grep -q $'^\tseries read node 0 socket 0 cpu [0-9]* of 0 memory 16777216 elsewhere 0$' small.uncore
 	expect 0 "$UNCORE" --root report.uncore topo
 	run ! grep -F "$(uname -n)" <(sed -n '/^uncore\/verify/,$p' report.uncore)
+	# Cut at the end of any line it is no report.
+	grep -nx $'\tend' report.uncore
+	for lines in $(seq "$(sed -n '/^uncore.verify:/=' report.uncore)" "$(($(wc -l <report.uncore) - 1))"); do
+		head -n "$lines" report.uncore >cut.uncore
+		refuses 2 "$UNCORE" verify --show cut.uncore
+		says 'the report was cut: its end is missing'
+	done
 	refuses 2 "$UNCORE" "${planted[@]}" verify --time 20ms
 	says '--time: [0-9]+ series of rounds need at least'
 }

@@ -470,9 +470,9 @@ static void damaged_fields_are_refused(void **s)
 	static const struct {
 		const char *text, *why; /* NULL: read */
 	} texts[] = {
-		{SERIES "\n\tround 4 300@0.5\n", NULL},
+		{SERIES "\n\tround 4 300@0.5\n\tend\n", NULL},
 		{SERIES " ns 97.125\n\tround 4 300@0.5/4 \n", "line 4: a round has more"},
-		{SERIES " ns 97.125\n\tround 4 300@0.5/4\n", NULL},
+		{SERIES " ns 97.125\n\tround 4 300@0.5/4\n\tend\n", NULL},
 		{SERIES " ns\n", "line 3: not a series"},
 		{SERIES " ns -1\n", "line 3: not a series"},
 		{SERIES " ns 97 98\n", "line 3: not a series"},

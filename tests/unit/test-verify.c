@@ -769,7 +769,9 @@ static void mistakes_in_a_report_have_their_line(void **s)
 {
 	static const char *const texts[][2] = {
 		{"uncore snapshot 1\n", "not a report"},
-		{"uncore/verify:\n\tversion 2\n", "line 2: written by a later uncore"},
+		{"uncore/verify:\n\tversion 3\n", "line 2: written by a later uncore"},
+		{"uncore/verify:\n", "the report was cut"},
+		{"uncore/verify:\n\tversion 2\n", "the report was cut"},
 		{"uncore/verify:\n\tnonsense\n", "line 2: not a line"},
 		{"uncore/verify:\n\tcell a.bandwidth b socket 0 channel 0\n",
 		 "line 2: a metric that this uncore cannot judge"},
