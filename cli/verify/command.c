@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* `uncore verify`: the command. What it says before, and the verdicts afterwards. */
 #include <errno.h>
+#include <libgen.h>
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
@@ -8,6 +9,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
@@ -104,6 +106,26 @@ static void announce(const struct verify *v)
 	buffer_free(&cpus);
 }
 
+/* What cannot be written is an error before data are moved. */
+static int check_file(const char *file)
+{
+	char *copy = cli_copy(file);
+	struct stat st;
+	bool writable;
+
+	if (!file || strcmp(file, "-") == 0)
+		writable = true;
+	else if (stat(file, &st) == 0 && S_ISDIR(st.st_mode))
+		writable = (errno = EISDIR, false);
+	else
+		writable = access(file, W_OK) == 0 ||
+			   (errno == ENOENT && access(dirname(copy), W_OK | X_OK) == 0);
+	if (!writable)
+		cli_error("cannot open '%s' for writing: %s", file, strerror(errno));
+	free(copy);
+	return writable ? CLI_OK : CLI_RUNTIME;
+}
+
 /* Writes the file that was asked for, and keeps one on this machine. */
 static int write_report(const struct verify *v, const struct verify_result *results, size_t count)
 {
@@ -194,8 +216,9 @@ static int count_and_judge(struct verify *v)
 {
 	time_t now = time(NULL);
 	struct tm day;
-	int status = passes_plan(v);
+	int status = check_file(v->o->file);
 
+	status = status ? status : passes_plan(v);
 	if (status)
 		return status;
 	nodes_find(v);

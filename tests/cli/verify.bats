@@ -373,7 +373,7 @@ block() {
 }
 
 @test "data are moved and counted, and a report is written" {
-	local lines
+	local file lines
 
 	block
 	expect 3 "$UNCORE" "${planted[@]}" verify --time 1s --memory 16MiB -o report.uncore
@@ -397,6 +397,11 @@ block() {
 		head -n "$lines" report.uncore >cut.uncore
 		refuses 2 "$UNCORE" verify --show cut.uncore
 		says 'the report was cut: its end is missing'
+	done
+	# What cannot be written is told before data are moved.
+	for file in none/report.uncore .; do
+		refuses 1 "$UNCORE" "${planted[@]}" verify --time 60s -o "$file"
+		says "cannot open '$file' for writing"
 	done
 	refuses 2 "$UNCORE" "${planted[@]}" verify --time 20ms
 	says '--time: [0-9]+ series of rounds need at least'
