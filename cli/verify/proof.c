@@ -158,13 +158,34 @@ static void compare(struct proof *p, const char *what, const char *then, const c
 			      what, then, now);
 }
 
-/* The CPU of the report's snapshot, as the library reads it. */
-static void compare_cpu(struct proof *p, const struct cli *cli)
+/* With CPUs: modes of sub-NUMA clusters change it, and what a node has of the channels. */
+static void count_nodes(const struct uncore *u, char into[16])
+{
+	unsigned count = 0;
+
+	for (size_t i = 0; i < uncore_cpu_count(u); i++) {
+		size_t before = 0;
+
+		while (uncore_cpu_at(u, before)->node != uncore_cpu_at(u, i)->node)
+			before++;
+		count += before == i && uncore_cpu_at(u, i)->node >= 0;
+	}
+	snprintf(into, 16, "%u", count);
+}
+
+/* The machine of the report's snapshot, as the library reads it. */
+static void compare_machine(struct proof *p, const struct cli *cli)
 {
 	struct uncore *then = NULL;
+	char nodes_then[16], nodes_now[16];
 
-	if (uncore_new(&then) == 0 && uncore_set_root(then, p->file) == 0 && uncore_scan(then) == 0)
+	if (uncore_new(&then) == 0 && uncore_set_root(then, p->file) == 0 &&
+	    uncore_scan(then) == 0) {
 		compare(p, "the CPU", uncore_cpu_model(then), uncore_cpu_model(cli->u));
+		count_nodes(then, nodes_then);
+		count_nodes(cli->u, nodes_now);
+		compare(p, "the number of NUMA nodes", nodes_then, nodes_now);
+	}
 	uncore_free(then);
 }
 
@@ -176,7 +197,7 @@ static void find_changes(struct proof *p, const struct cli *cli, const struct ca
 
 	release = release ? release + strlen(RELEASE) : "";
 	snprintf(then, sizeof(then), "%.*s", (int)strcspn(release, "\n"), release);
-	compare_cpu(p, cli);
+	compare_machine(p, cli);
 	if (uname(&now) == 0)
 		compare(p, "the kernel", then, now.release);
 	compare(p, "uncore", p->run.version, uncore_version());
