@@ -126,6 +126,14 @@ static int check_file(const char *file)
 	return writable ? CLI_OK : CLI_RUNTIME;
 }
 
+static bool tells(const struct verify_result *results, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (results[i].verdict != VERIFY_UNKNOWN)
+			return true;
+	return false;
+}
+
 /* Writes the file that was asked for, and keeps one on this machine. */
 static int write_report(const struct verify *v, const struct verify_result *results, size_t count)
 {
@@ -141,7 +149,7 @@ static int write_report(const struct verify *v, const struct verify_result *resu
 	verify_put_run(&text, &v->run);
 	/* It would say less than the last one of all metrics. */
 	if (!v->o->metrics)
-		kept_write(v->cli, &text);
+		kept_write(v->cli, &text, tells(results, count));
 	if (v->o->file)
 		status = writer_open(&w, v->o->file, false);
 	if (v->o->file && !status) {

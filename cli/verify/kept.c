@@ -123,7 +123,7 @@ static int replace(int dir, const char *name, const struct buffer *text)
 	return err;
 }
 
-void kept_write(const struct cli *cli, const struct buffer *report)
+void kept_write(const struct cli *cli, const struct buffer *report, bool tells)
 {
 	bool of_system = geteuid() == 0;
 	struct buffer path = {0};
@@ -136,6 +136,13 @@ void kept_write(const struct cli *cli, const struct buffer *report)
 		cli_error(
 			"note: the report is not kept on this machine: neither XDG_STATE_HOME nor "
 			"HOME, or no host name");
+		return;
+	}
+	if (!tells && access(path.data, F_OK) == 0) {
+		cli_error("note: the last report stays on this machine, since this one tells "
+			  "nothing: %s",
+			  path.data);
+		buffer_free(&path);
 		return;
 	}
 	name = strrchr(path.data, '/');

@@ -12,7 +12,8 @@ struct buffer;
  * of what `cli` looks at, a recording, a simulation or another machine. */
 bool kept_path(const struct cli *cli, bool of_system, struct buffer *to);
 
-/* Replaces it. A reader finds the old report or the new one. A failure is a note. */
-void kept_write(const struct cli *cli, const struct buffer *report);
+/* Replaces it; one that tells nothing does not, since it would say less. A reader finds the old report or the new one. A
+ * failure is a note. */
+void kept_write(const struct cli *cli, const struct buffer *report, bool tells);
 
 #endif

@@ -414,9 +414,13 @@ block() {
 	cmp report.uncore "$kept/verified-regs.uncore"
 	[ "$(ls -A "$kept")" = verified-regs.uncore ]
 	[ "$(stat -c %a "$kept/verified-regs.uncore")" = 644 ]
-	# The next one replaces it, and does not write into the file that is there.
-	ln "$kept/verified-regs.uncore" before.uncore
+	# One that tells nothing does not replace it.
 	expect 3 "$UNCORE" "${planted[@]}" verify --time 1s --memory 16MiB
+	says "note: the last report stays on this machine, since this one tells nothing: $kept/verified-regs.uncore"
+	cmp report.uncore "$kept/verified-regs.uncore"
+	# The next one replaces it, and does not write into the file that is there: nothing of what it moved is counted.
+	ln "$kept/verified-regs.uncore" before.uncore
+	expect 1 "$UNCORE" "${planted[@]}" verify --time 1s
 	cmp report.uncore before.uncore
 	run ! cmp -s report.uncore "$kept/verified-regs.uncore"
 	# One that judges a part of the metrics does not: it would say less.
@@ -425,7 +429,7 @@ block() {
 	cmp "$kept/verified-regs.uncore" before.uncore
 	refuses 2 "$UNCORE" "${planted[@]}" verify --metrics power
 	says "--metrics 'power': verify can judge memory.read.bandwidth, memory.write.bandwidth, "
-	expect 3 "$UNCORE" verify --show "$kept/verified-regs.uncore"
+	expect 1 "$UNCORE" verify --show "$kept/verified-regs.uncore"
 	# Nowhere to write, a link to elsewhere, a directory of all users.
 	STATE_DIRECTORY=/proc/none XDG_STATE_HOME=/proc expect 3 "$UNCORE" "${planted[@]}" verify --time 1s --memory 16MiB
 	says 'note: the report is not kept on this machine'
