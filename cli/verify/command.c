@@ -19,6 +19,7 @@
 #include "output/writer.h"
 #include "verify/device.h"
 #include "verify/kept.h"
+#include "verify/proof.h"
 #include "verify/run.h"
 
 /* An address of its own, which the kernel takes back however the process ends. A descriptor, or negative. */
@@ -189,21 +190,15 @@ static int judge(const struct verify *v, bool write)
 static int show(struct cli *cli, const struct verify_options *o)
 {
 	struct verify v = {.cli = cli, .o = o};
-	struct buffer text = {0};
 	char why[VERIFY_WHY];
-	int err = buffer_read(&text, o->show), status;
+	const char *wrong = proof_read(&v.run, o->show, why);
+	int status = CLI_USAGE;
 
-	if (err) {
-		cli_error("%s: %s", o->show, strerror(err));
-		status = cli_exit_code(-err);
-	} else if (!verify_parse_run(&v.run, buffer_text(&text), why)) {
-		cli_error("%s: %s", o->show, why);
-		status = CLI_USAGE;
-	} else {
+	if (wrong)
+		cli_error("%s: %s", o->show, wrong);
+	else
 		status = judge(&v, false);
-	}
 	verify_run_free(&v.run);
-	buffer_free(&text);
 	return status;
 }
 

@@ -22,6 +22,9 @@ struct proof {
 		changed; /* what has changed since, "the kernel (6.1.0 then, 6.8.0 now)"; empty: nothing */
 };
 
+/* The readings of a report that was named. NULL, or what is wrong with it: `into` is empty then, and `why` may have the words. */
+const char *proof_read(struct verify_run *into, const char *path, char why[VERIFY_WHY]);
+
 /* Of the machine that is open. */
 void proof_find(struct proof *p, const struct cli *cli);
 void proof_free(struct proof *p);

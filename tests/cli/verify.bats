@@ -239,6 +239,18 @@ turns() {
 	sed 's/^\tversion 1/\tversion 3/' clean.uncore >later.uncore
 	refuses 2 "$UNCORE" verify --show later.uncore
 	says 'written by a later uncore'
+	# No more is read than a report may have; a pipe is.
+	refuses 2 timeout 60 "$UNCORE" verify --show /dev/zero
+	says '/dev/zero: larger than 64 MiB'
+	{
+		cat clean.uncore
+		seq -f $'\tcell memory.read.bandwidth planted socket 0 channel %g' 100000
+	} >many.uncore
+	refuses 2 "$UNCORE" verify --show many.uncore
+	says 'more places than a machine has'
+	refuses 2 "$UNCORE" verify --show .
+	says '\.: Is a directory'
+	expect 0 "$UNCORE" verify --show <(cat clean.uncore)
 	head -n "$((line - 5))" clean.uncore >empty.uncore
 	expect 3 "$UNCORE" verify --show empty.uncore
 }
