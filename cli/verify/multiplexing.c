@@ -19,12 +19,6 @@
 #define GAP_MOST 0.1
 #define AWAY_MOST 0.02
 
-bool multiplexing_is_judged(const char *metric)
-{
-	return strcmp(metric, "memory.read.bandwidth") == 0 ||
-	       strcmp(metric, "memory.write.bandwidth") == 0;
-}
-
 /* ---- the monitor ---- */
 
 static bool is_countable(const struct uncore_metric *m, const char *family)
@@ -45,7 +39,7 @@ static int add_metrics(const struct verify *v, struct uncore_monitor *m, bool ju
 		struct buffer name = {0};
 
 		if (!is_countable(metric, x->family) ||
-		    multiplexing_is_judged(uncore_metric_name(metric)) != judged ||
+		    pass_multiplexes(uncore_metric_name(metric)) != judged ||
 		    (!judged && count == x->others))
 			continue;
 		buffer_printf(&name, "%s/%s", x->family, uncore_metric_name(metric));
@@ -107,7 +101,7 @@ static bool is_multiplexed(const struct verify *v, struct uncore_monitor *m)
 	for (size_t i = 0; !err && i < uncore_sample_count(sample); i++) {
 		const struct uncore_row *row = uncore_sample_row(sample, i);
 
-		if (multiplexing_is_judged(row->query.name))
+		if (pass_multiplexes(row->query.name))
 			most = fmax(most, row->counted.coverage);
 	}
 	uncore_sample_free(sample);
@@ -143,7 +137,7 @@ bool multiplexing_find(struct verify *v, uint64_t time_ns)
 		const struct uncore_metric *m = uncore_metric_at(u, i);
 
 		x->family = uncore_metric_family(m);
-		if (multiplexing_is_judged(uncore_metric_name(m)) && is_countable(m, x->family) &&
+		if (pass_multiplexes(uncore_metric_name(m)) && is_countable(m, x->family) &&
 		    find_others(v))
 			return true;
 	}

@@ -143,7 +143,7 @@ static bool has_metric(const struct uncore *u, const char *name, const char *fam
 /* That peak, too: others are judged in another way. */
 static bool has_peak(const struct uncore_memory *memory, const struct verify_result *r)
 {
-	struct verify_cell now;
+	struct verify_cell now = {.channel = -1};
 
 	if (strcmp(r->cell->metric, VERIFY_PEAK) != 0 || !(memory->peak > 0))
 		return false;

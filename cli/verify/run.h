@@ -110,13 +110,16 @@ int passes_plan(struct verify *v);
 /* passes.c: how long they take, then all series of all passes. An exit code. */
 int passes_time(struct verify *v);
 int passes_run(struct verify *v);
-/* Opens the counters of a pass: its cells are the run's from its first one on. An exit code, and that of ending it with 0
+
+/* pass.c: opens the counters of a pass: its cells are the run's from its first one on. An exit code, and that of ending it with 0
  * or the error that ends all. */
 int pass_start(struct verify *v);
 int pass_end(struct verify *v, int err);
 /* An error of the node's series is a note, and others go on. 0, or the error if it ends all: a signal, or counters that
  * cannot be read. */
 int pass_leave_out(struct verify *v, const struct node *n, int err);
+/* Multiplexed counts of the metric are judged, too. */
+bool pass_multiplexes(const char *metric);
 /* A cell of it has to count something of the load: */
 bool pass_needs(const struct verify_run *run, enum verify_load load, bool far);
 /* Of rounds of the last series that was added: */
@@ -140,7 +143,6 @@ int peak_read_socket(struct verify *v, const struct node *n);
 /* multiplexing.c: how many others it takes until the kernel multiplexes. False: it never does, or each round would be too
  * short for its turns. */
 bool multiplexing_find(struct verify *v, uint64_t time_ns);
-bool multiplexing_is_judged(const char *metric);
 /* The near streams of the first node with memory once more. An exit code. */
 int multiplexing_run(struct verify *v);
 
