@@ -23,18 +23,30 @@ typedef bool judge_check(struct judged *j);
 /* Of verdict.c, for the lists of other files. */
 judge_check judge_quiet, judge_slope;
 
-/* All of it, within the limits of the group and load; what is taken for nothing; a part at another place that is no
- * fault yet. */
+/* All of it, within the limits of the group and load; what is taken for nothing; what may be missing; a part at another
+ * place that is no fault yet. */
 bool judge_is_all(const struct judged *j, double slope, double error);
+bool judge_is_own_all(const struct judged *j);
 bool judge_is_nothing(const struct judged *j);
+double judge_less(const struct judged *j);
 double judge_astray(const struct judged *j);
-/* How near a factor with a name is. */
+/* Beyond this standard error of a slope there is no verdict. */
+#define JUDGE_ERROR_MOST 0.005
+/* How near a factor with a name is, and the error of a share. */
 #define JUDGE_FACTOR 0.02
+
+/* A channel of its socket and metric, and its part of an even share; less than the last one is nothing. */
+bool judge_is_channel(const struct judged *j, size_t cell);
+bool judge_is_same_metric(const struct judged *j, size_t cell);
+#define JUDGE_SHARE_LEAST 0.75
+#define JUDGE_SHARE_MOST 1.25
+#define JUDGE_SHARE_NONE 0.05
 
 /* Its amounts, or its requests, in the rounds in which the cell was measured. */
 void judge_fit(const struct verify_series *s, size_t cell, bool requests, struct verify_fit *into);
 
-/* Lists of checks, ended by NULL. */
+/* Lists of checks, ended by NULL. Of metrics that count what streams move: */
+extern judge_check *const stream_checks[];
 extern judge_check *const device_checks[], *const lookup_checks[];
 
 void judge_conclude(struct judged *j, enum verify_verdict verdict, const char *fault,

@@ -10,17 +10,9 @@
 #include "output/table.h"
 #include "verify/judge.h"
 
-#define SHARE_LEAST 0.75
-#define SHARE_MOST 1.25
-#define SHARE_NONE 0.05
 #define COVERAGE_ALL 0.999
-#define PART_LEAST 0.1 /* of what is moved, in memory of another kind */
-/* Beyond these there is no verdict: of the slope's standard error, and of what others move against the largest amount. */
-#define ERROR_MOST 0.005
+/* Beyond this there is no verdict: of what others move against the largest amount. */
 #define OTHERS_MOST 8.0
-/* A factor of units has a name when it is this near: 1/1.024 and a loss of 3 % are 0.007 apart. */
-#define UNITS_NEAR 0.003
-#define UNITS_NEAR_MOST 0.005
 
 const char *const verify_verdicts[] = {
 	[VERIFY_PROVED] = "proved",
@@ -45,7 +37,6 @@ static const struct limits limits_of[VERIFY_GROUPS][VERIFY_LOADS] = {
 	[VERIFY_LOOKUPS] =
 		{[VERIFY_FILE_READ] = {0.05, 0.05, 0.02}, [VERIFY_FILE_WRITE] = {0.05, 0.05, 0.02}},
 };
-#define SHARE_OFF JUDGE_FACTOR /* the error of a share, and of a factor */
 
 void judge_conclude(struct judged *j, enum verify_verdict verdict, const char *fault,
 		    const char *fmt, ...)
@@ -83,22 +74,27 @@ bool judge_is_other(const struct judged *j, size_t cell)
 	       !verify_is_expected(j->series, &j->run->cells[cell]);
 }
 
-static bool is_same_metric(const struct judged *j, size_t cell)
+bool judge_is_same_metric(const struct judged *j, size_t cell)
 {
 	return strcmp(j->run->cells[cell].metric, j->expected->metric) == 0;
 }
 
-static bool is_channel(const struct judged *j, size_t cell)
+bool judge_is_channel(const struct judged *j, size_t cell)
 {
 	const struct verify_cell *c = &j->run->cells[cell], *own = &j->run->cells[j->own];
 
-	return c->channel >= 0 && c->socket == own->socket && is_same_metric(j, cell) &&
+	return c->channel >= 0 && c->socket == own->socket && judge_is_same_metric(j, cell) &&
 	       is_comparable(j, cell);
 }
 
 bool judge_is_nothing(const struct judged *j)
 {
 	return fabs(j->slope) <= limits(j)->less + j->tolerance;
+}
+
+double judge_less(const struct judged *j)
+{
+	return limits(j)->less;
 }
 
 double judge_astray(const struct judged *j)
@@ -113,94 +109,12 @@ bool judge_is_all(const struct judged *j, double slope, double error)
 	return slope >= 1 - limits(j)->less - tolerance && slope <= 1 + limits(j)->more + tolerance;
 }
 
-static bool is_own_all(const struct judged *j)
+bool judge_is_own_all(const struct judged *j)
 {
 	return judge_is_all(j, j->slope, j->tolerance / 2);
 }
 
-/* All of it is counted in that cell. */
-static bool has_all(const struct judged *j, size_t cell)
-{
-	return judge_is_all(j, j->fits[cell].slope, j->fits[cell].error);
-}
-
-/* By which of its alternatives all of it is counted in that cell, or NULL. */
-static const struct verify_alternative *holding(const struct judged *j, size_t cell)
-{
-	const struct verify_cell *c = &j->run->cells[cell];
-
-	for (size_t i = 0; i < c->alternative_count; i++) {
-		const double factor = c->alternatives[i].factor;
-
-		if (judge_is_all(j, j->fits[cell].slope * factor, j->fits[cell].error * factor))
-			return &c->alternatives[i];
-	}
-	return NULL;
-}
-
 /* ---- checks: true when they have concluded ---- */
-
-/* It counts a part of it, beyond doubt. */
-static bool has_part(const struct verify_fit *f)
-{
-	return f->slope > PART_LEAST + 4 * f->error;
-}
-
-/* Memory of another kind on this node that counts a part of it, or NULL. */
-static const struct verify_cell *find_other_memory(const struct judged *j)
-{
-	const struct verify_run *run = j->run;
-
-	for (size_t i = 0; i < run->cell_count; i++) {
-		const struct verify_cell *c = &run->cells[i];
-		const struct verify_expectation *e = verify_expectation(c->metric);
-
-		if (c->channel < 0 && e->group == VERIFY_MEMORY &&
-		    e->memory != j->expected->memory && verify_is_expected(j->series, c) &&
-		    has_part(&j->fits[i]))
-			return c;
-	}
-	return NULL;
-}
-
-/* Which kind of memory a node has shows when it counts. The other kinds are not judged by it: most nodes have DRAM, so that
- * others need not count, whatever DRAM's counters do. */
-static bool check_kind(struct judged *j)
-{
-	const struct verify_cell *other;
-	bool dram = j->expected->memory == VERIFY_DRAM && !j->series->bare;
-
-	if (j->expected->group != VERIFY_MEMORY)
-		return false;
-	other = find_other_memory(j);
-	if ((!dram && !has_part(&j->fits[j->own])) || (other && judge_is_nothing(j)))
-		j->not_judged = true;
-	else if (other)
-		judge_conclude(j, VERIFY_UNKNOWN, "two kinds",
-			       "%s counts a part of it, too: memory of one kind is a cache of the "
-			       "other",
-			       other->metric);
-	else
-		return false;
-	return true;
-}
-
-/* What the documents leave open, this machine has answered. */
-static bool check_alternatives(struct judged *j)
-{
-	const struct verify_alternative *a = holding(j, j->own);
-
-	if (!a)
-		return false;
-	if (is_own_all(j))
-		judge_conclude(j, VERIFY_PROVED, NULL, "%s", a->title);
-	else
-		judge_conclude(j, VERIFY_OFF, "alternative",
-			       "%s, and the formula assumes otherwise: the right value is %g times "
-			       "as large",
-			       a->title, a->factor);
-	return true;
-}
 
 bool judge_rounds(struct judged *j)
 {
@@ -262,10 +176,10 @@ bool judge_quiet(struct judged *j)
 	double enough = OTHERS_MOST * most / seconds, error = f->error / fmax(1, f->slope);
 	struct human others, quiet;
 
-	if (error <= ERROR_MOST && f->rate <= enough * fmax(1, f->slope))
+	if (error <= JUDGE_ERROR_MOST && f->rate <= enough * fmax(1, f->slope))
 		return false;
-	if (error > ERROR_MOST)
-		enough = fmin(enough, fabs(f->rate) * ERROR_MOST / error);
+	if (error > JUDGE_ERROR_MOST)
+		enough = fmin(enough, fabs(f->rate) * JUDGE_ERROR_MOST / error);
 	human_value(&others, f->rate, "B/s");
 	human_value(&quiet, enough, "B/s");
 	judge_conclude(
@@ -275,173 +189,9 @@ bool judge_quiet(struct judged *j)
 	return true;
 }
 
-/* The first cell that counts everything, and should count nothing: of the same metric or not, and of the same socket or not. */
-static const struct verify_cell *find_all(const struct judged *j, bool metric, bool socket)
-{
-	for (size_t i = 0; i < j->run->cell_count; i++)
-		if (judge_is_other(j, i) && has_all(j, i) && is_same_metric(j, i) == metric &&
-		    (j->run->cells[i].socket == j->run->cells[j->own].socket) == socket)
-			return &j->run->cells[i];
-	return NULL;
-}
-
-static bool check_swapped(struct judged *j)
-{
-	const struct verify_cell *sockets = find_all(j, true, false);
-	const struct verify_cell *directions = find_all(j, false, true);
-	const struct verify_cell *both = find_all(j, false, false);
-
-	if (!judge_is_nothing(j))
-		return false;
-	if (sockets && directions) /* of two sockets, one sends what the other one receives */
-		judge_conclude(
-			j, VERIFY_OFF, "sockets or directions swapped",
-			"%s are counted as %s, or the counters of socket %d as those of socket %d",
-			j->expected->name, verify_expectation(directions->metric)->name,
-			directions->socket, sockets->socket);
-	else if (sockets)
-		judge_conclude(j, VERIFY_OFF, "sockets swapped",
-			       "socket %d's counters count node %d", sockets->socket,
-			       j->series->node);
-	else if (directions)
-		judge_conclude(j, VERIFY_OFF,
-			       j->expected->group == VERIFY_AGENTS ? "kinds swapped"
-								   : "directions swapped",
-			       "%s are counted as %s", j->expected->name,
-			       verify_expectation(directions->metric)->name);
-	else if (both)
-		judge_conclude(j, VERIFY_OFF, "sockets and directions swapped",
-			       "%s of node %d are counted as %s of socket %d", j->expected->name,
-			       j->series->node, verify_expectation(both->metric)->name,
-			       both->socket);
-	return sockets || directions || both;
-}
-
-/* Real reads, most probably: those of the lines that are stored to. */
-static bool check_allocate(struct judged *j)
-{
-	const struct verify_cell *reads = find_all(j, false, true);
-
-	if (j->series->load != VERIFY_WRITE || !reads || !is_own_all(j))
-		return false;
-	judge_conclude(
-		j, VERIFY_UNKNOWN, "write-allocate",
-		"each write also reads its line (write-allocate): the stores do not pass the "
-		"caches here, and reads and writes are mixed");
-	return true;
-}
-
-/* A part of it is counted at another place. */
-static bool check_astray(struct judged *j)
-{
-	double share = 0;
-	size_t where = 0;
-
-	for (size_t i = 0; i < j->run->cell_count; i++) {
-		const struct verify_fit *f = &j->fits[i];
-
-		if (!judge_is_other(j, i) || f->error > ERROR_MOST ||
-		    fabs(f->slope) <= limits(j)->astray + 2 * f->error ||
-		    fabs(f->slope) <= fabs(share))
-			continue;
-		share = f->slope;
-		where = i;
-	}
-	if (fabs(share) <= 0)
-		return false;
-	judge_conclude(j, VERIFY_OFF, "astray",
-		       "%.1f %% of what node %d %s is counted as %s of socket %d%s", share * 100,
-		       j->series->node, verify_load_words[j->series->load].does,
-		       expectation(j, where)->name, j->run->cells[where].socket,
-		       is_own_all(j) ? ", too" : "");
-	return true;
-}
-
-static void add_name(struct buffer *names, const struct judged *j, size_t cell)
-{
-	buffer_printf(names, "%s%d", names->len ? ", " : "", j->run->cells[cell].channel);
-}
-
-/* Channels that count nothing or twice, in even shares of what was moved. */
-static bool check_channels(struct judged *j)
-{
-	size_t count = 0, dead = 0, twice = 0, even = 0;
-	struct buffer dead_names = {0}, twice_names = {0};
-	double expected;
-
-	for (size_t i = 0; i < j->run->cell_count; i++)
-		count += is_channel(j, i);
-	for (size_t i = 0; i < j->run->cell_count; i++) {
-		double share = j->fits[i].slope * (double)count;
-
-		if (!is_channel(j, i))
-			continue;
-		if (fabs(share) < SHARE_NONE) {
-			add_name(&dead_names, j, i);
-			dead++;
-		} else if (share >= 2 * SHARE_LEAST && share <= 2 * SHARE_MOST) {
-			add_name(&twice_names, j, i);
-			twice++;
-		} else {
-			even += share >= SHARE_LEAST && share <= SHARE_MOST;
-		}
-	}
-	expected = count ? ((double)even + 2 * (double)twice) / (double)count : 0;
-	if (even && even + dead + twice == count && dead + twice && !is_own_all(j) &&
-	    fabs(j->slope - expected) <= limits(j)->less + j->tolerance) {
-		if (twice)
-			judge_conclude(j, VERIFY_OFF, "channel twice", "channel%s %s count%s twice",
-				       twice > 1 ? "s" : "", twice_names.data,
-				       twice > 1 ? "" : "s");
-		else
-			judge_conclude(j, VERIFY_OFF, "channel dead",
-				       "channel%s %s count%s nothing", dead > 1 ? "s" : "",
-				       dead_names.data, dead > 1 ? "" : "s");
-	}
-	buffer_free(&dead_names);
-	buffer_free(&twice_names);
-	return j->result->fault;
-}
-
-static bool check_factors(struct judged *j)
-{
-	static const struct {
-		double factor;
-		const char *fault, *loads, *stores;
-	} known[] = {
-		{2, "double", "counted twice: two PMUs count the same",
-		 "counted twice: memory is mirrored, or two PMUs count the same"},
-		{0.5, "half", "half of it is counted: one of two PMUs is missing", NULL},
-		{64, "times 64", "64 times too much: bytes are taken for lines", NULL},
-		{1 / 64.0, "over 64", "64 times too little: lines are taken for bytes", NULL},
-		{1.024, "units", "decimal and binary units are confused: 1.024", NULL},
-		{1.048576, "units", "decimal and binary units are confused: 1.024^2", NULL},
-		{1.073741824, "units", "decimal and binary units are confused: 1.024^3", NULL},
-		{1 / 1.024, "units", "decimal and binary units are confused: 1/1.024", NULL},
-		{1 / 1.048576, "units", "decimal and binary units are confused: 1/1.024^2", NULL},
-		{1 / 1.073741824, "units", "decimal and binary units are confused: 1/1.024^3",
-		 NULL},
-	};
-	/* Only controllers write both copies of mirrored memory. */
-	bool load = j->series->load == VERIFY_READ || j->expected->group != VERIFY_MEMORY;
-
-	for (size_t i = 0; i < sizeof(known) / sizeof(*known) && !is_own_all(j); i++) {
-		double factor = known[i].factor;
-		double near = j->tolerance / factor;
-
-		near = i < 4 ? SHARE_OFF + near : fmin(UNITS_NEAR + near, UNITS_NEAR_MOST);
-		if (fabs(j->slope / factor - 1) > near)
-			continue;
-		judge_conclude(j, VERIFY_OFF, known[i].fault, "%s",
-			       load || !known[i].stores ? known[i].loads : known[i].stores);
-		return true;
-	}
-	return false;
-}
-
 bool judge_slope(struct judged *j)
 {
-	if (is_own_all(j))
+	if (judge_is_own_all(j))
 		j->result->verdict = VERIFY_PROVED;
 	else if (judge_is_nothing(j))
 		judge_conclude(j, VERIFY_OFF, "nothing", "nothing of it is counted");
@@ -450,13 +200,6 @@ bool judge_slope(struct judged *j)
 			       fabs(j->slope - 1) * 100, j->slope < 1 ? "little" : "much");
 	return true;
 }
-
-/* All of these groups count what streams move. */
-static judge_check *const stream_checks[] = {
-	check_kind,   judge_rounds,       judge_quiet,    check_swapped, check_allocate,
-	check_astray, check_alternatives, check_channels, check_factors, judge_slope,
-	NULL,
-};
 
 static judge_check *const *const checks_of[VERIFY_GROUPS] = {
 	[VERIFY_MEMORY] = stream_checks,     [VERIFY_LINKS] = stream_checks,
@@ -486,10 +229,10 @@ static void judge_channel(struct judged *j, const struct verify_result *socket, 
 
 	r->share = r->fit.slope * (double)count / sum;
 	if (socket->verdict == VERIFY_UNKNOWN || !isfinite(r->share) ||
-	    r->fit.error * (double)count / sum > SHARE_OFF)
+	    r->fit.error * (double)count / sum > JUDGE_FACTOR)
 		judge_conclude(j, VERIFY_UNKNOWN, socket->fault, "%s",
 			       *socket->reason ? socket->reason : "other programs moved too much");
-	else if (r->share < SHARE_LEAST || r->share > SHARE_MOST)
+	else if (r->share < JUDGE_SHARE_LEAST || r->share > JUDGE_SHARE_MOST)
 		judge_conclude(
 			j, VERIFY_OFF, "uneven",
 			"%.2f of an even share: its modules differ from others, or it is counted wrongly",
@@ -562,15 +305,16 @@ static void add_channels(struct results *all, struct judged *j, struct verify_re
 	size_t count = 0;
 
 	for (size_t i = 0; i < j->run->cell_count; i++)
-		sum += is_channel(j, i) ? j->fits[i].slope : 0;
+		sum += judge_is_channel(j, i) ? j->fits[i].slope : 0;
 	for (size_t i = 0; i < j->run->cell_count; i++)
-		count += is_channel(j, i) && (socket.verdict != VERIFY_PROVED ||
-					      fabs(j->fits[i].slope) >= SHARE_NONE * sum);
+		count += judge_is_channel(j, i) &&
+			 (socket.verdict != VERIFY_PROVED ||
+			  fabs(j->fits[i].slope) >= JUDGE_SHARE_NONE * sum);
 	if (count < 2)
 		return;
 	for (size_t i = 0; i < j->run->cell_count; i++) {
-		if (!is_channel(j, i) ||
-		    (socket.verdict == VERIFY_PROVED && fabs(j->fits[i].slope) < SHARE_NONE * sum))
+		if (!judge_is_channel(j, i) || (socket.verdict == VERIFY_PROVED &&
+						fabs(j->fits[i].slope) < JUDGE_SHARE_NONE * sum))
 			continue;
 		j->result = add_result(all, j, i);
 		judge_channel(j, &socket, sum, count);
