@@ -7,8 +7,6 @@
 
 #include "verify/judge.h"
 
-/* With a larger error of a place it is not known whether something is counted there. */
-#define ERROR_MOST 0.005
 /* The kernel's own count of the disk: less than that came from elsewhere, and of more other programs or the file system
  * moved a part. */
 #define DISK_LEAST 0.98
@@ -42,11 +40,6 @@ static bool is_other(const struct judged *j, size_t cell)
 	       strcmp(c->metric, VERIFY_READS_FOUND) != 0 && !verify_is_expected(j->series, c);
 }
 
-static bool is_same_place(const struct verify_cell *a, const struct verify_cell *b)
-{
-	return a->socket == b->socket && strcmp(a->port, b->port) == 0;
-}
-
 /* By its socket if that is what differs: counters of two sockets may be taken for those of one port. */
 static void name_place(char *into, size_t room, const struct verify_cell *own,
 		       const struct verify_cell *c)
@@ -57,22 +50,17 @@ static void name_place(char *into, size_t room, const struct verify_cell *own,
 		snprintf(into, room, strchr(c->port, ':') ? "root port %s" : "%s", c->port);
 }
 
-/* The first other place that counts all of it. */
-static const struct verify_cell *find_all(const struct judged *j, bool metric, bool place)
+static bool count_there(const struct judged *j, size_t cell, struct verify_fit *into)
 {
-	const struct verify_cell *own = &j->run->cells[j->own];
-
-	for (size_t i = 0; i < j->run->cell_count; i++) {
-		const struct verify_cell *c = &j->run->cells[i];
-		struct verify_fit fit;
-
-		if (is_other(j, i) && is_same_place(c, own) == place &&
-		    (strcmp(c->metric, own->metric) == 0) == metric && fit_elsewhere(j, i, &fit) &&
-		    judge_is_all(j, fit.slope, fit.error))
-			return c;
-	}
-	return NULL;
+	return is_other(j, cell) && fit_elsewhere(j, cell, into);
 }
+
+static bool is_all_there(const struct judged *j, const struct verify_fit *fit)
+{
+	return judge_is_all(j, fit->slope, fit->error);
+}
+
+static const struct judge_view others = {count_there, is_all_there};
 
 /* ---- checks ---- */
 
@@ -110,9 +98,8 @@ static bool check_disk(struct judged *j)
 
 static bool check_place(struct judged *j)
 {
-	const struct verify_cell *place = find_all(j, true, false);
-	const struct verify_cell *kind = find_all(j, false, true);
-	const struct verify_cell *both = find_all(j, false, false);
+	const struct judge_places found = judge_find_all(j, &others);
+	const struct verify_cell *place = found.place, *kind = found.kind, *both = found.both;
 	const struct verify_cell *own = &j->run->cells[j->own];
 	const struct verify_cell *at = place ? place : kind ? kind : both;
 	const char *device = j->series->device, *name = j->expected->name;
@@ -138,27 +125,17 @@ static bool check_place(struct judged *j)
 
 static bool check_astray(struct judged *j)
 {
-	const struct verify_cell *most = NULL;
-	double share = 0;
+	const struct judge_part part =
+		judge_find_part(j, &others, judge_astray(j), JUDGE_ERROR_MOST);
 	char where[80];
 
-	for (size_t i = 0; i < j->run->cell_count; i++) {
-		struct verify_fit fit;
-
-		if (!is_other(j, i) || !fit_elsewhere(j, i, &fit) || fit.error > ERROR_MOST ||
-		    fabs(fit.slope) <= judge_astray(j) + 2 * fit.error ||
-		    fabs(fit.slope) <= fabs(share))
-			continue;
-		share = fit.slope;
-		most = &j->run->cells[i];
-	}
-	if (!most)
+	if (!part.cell)
 		return false;
-	name_place(where, sizeof(where), &j->run->cells[j->own], most);
+	name_place(where, sizeof(where), &j->run->cells[j->own], part.cell);
 	judge_conclude(j, VERIFY_OFF, "astray",
-		       "%.1f %% of the data of %s is counted as %s at %s%s", share * 100,
-		       j->series->device, verify_expectation(most->metric)->name, where,
-		       judge_is_all(j, j->slope, j->tolerance / 2) ? ", too" : "");
+		       "%.1f %% of the data of %s is counted as %s at %s%s", part.fit.slope * 100,
+		       j->series->device, verify_expectation(part.cell->metric)->name, where,
+		       judge_is_own_all(j) ? ", too" : "");
 	return true;
 }
 
@@ -211,7 +188,7 @@ static bool check_lookups(struct judged *j)
 
 		if (strcmp(c->metric, writes ? VERIFY_WRITES_FOUND : VERIFY_READS_FOUND) != 0 ||
 		    c->socket != own->socket || strcmp(c->family, own->family) != 0 ||
-		    !fit_elsewhere(j, i, &fit) || fit.error > ERROR_MOST)
+		    !fit_elsewhere(j, i, &fit) || fit.error > JUDGE_ERROR_MOST)
 			continue;
 		j->result->share = fit.slope;
 		snprintf(j->result->reason, sizeof(j->result->reason),

@@ -52,6 +52,31 @@ extern judge_check *const device_checks[], *const lookup_checks[];
 void judge_conclude(struct judged *j, enum verify_verdict verdict, const char *fault,
 		    const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 
+/* ---- places.c: what other places count, which have to count nothing of it ---- */
+
+/* How a group looks at them. */
+struct judge_view {
+	/* What is counted there. False: the cell is no such place, or nothing is known of it. */
+	bool (*count)(const struct judged *j, size_t cell, struct verify_fit *into);
+	bool (*is_all)(const struct judged *j, const struct verify_fit *fit);
+};
+
+/* Cells that count all of it, of several the last one, which is the least general. NULL: there is none. */
+struct judge_places {
+	const struct verify_cell *place; /* the same metric */
+	const struct verify_cell *kind;  /* another metric at the own place */
+	const struct verify_cell *both;  /* another metric at another place */
+};
+struct judge_places judge_find_all(const struct judged *j, const struct judge_view *view);
+
+/* The cell that counts the largest part of it. */
+struct judge_part {
+	const struct verify_cell *cell; /* NULL: none counts more than the least */
+	struct verify_fit fit;
+};
+struct judge_part judge_find_part(const struct judged *j, const struct judge_view *view,
+				  double least, double error_most);
+
 /* ---- means.c: cells that are judged by their mean, beside a value that is known from elsewhere ---- */
 
 /* Too few rounds were counted. Before that, what a slope of such a cell would say is left out of its result. */

@@ -82,6 +82,24 @@ static double whole_load(const struct judged *j, double own)
 	return isfinite(requests) ? requests : fmax(own, 0);
 }
 
+/* ---- other places: they count the requests of loads ---- */
+
+static bool count_there(const struct judged *j, size_t cell, struct verify_fit *into)
+{
+	if (!judge_is_other(j, cell))
+		return false;
+	judge_fit(j->series, cell, true, into);
+	return isfinite(into->slope);
+}
+
+static bool is_all_there(const struct judged *j, const struct verify_fit *fit)
+{
+	return fit->slope > 2 * fit->error &&
+	       fit->slope >= REQUESTS_LEAST * whole_load(j, fit->slope);
+}
+
+static const struct judge_view others = {count_there, is_all_there};
+
 /* ---- checks: true when they have concluded ---- */
 
 static bool check_chase(struct judged *j)
@@ -123,31 +141,10 @@ static bool check_busy(struct judged *j)
 	return true;
 }
 
-/* The last cell that counts the loads, and should not: of the same metric or not, and of the same socket or not. Those of all
- * loads come first, and are less to the point. */
-static const struct verify_cell *find_loads(const struct judged *j, bool metric, bool socket)
-{
-	const struct verify_cell *own = &j->run->cells[j->own], *found = NULL;
-
-	for (size_t i = 0; i < j->run->cell_count; i++) {
-		const struct verify_cell *c = &j->run->cells[i];
-		struct waited w;
-
-		if (!judge_is_other(j, i) || (strcmp(c->metric, own->metric) == 0) != metric ||
-		    (c->socket == own->socket) != socket)
-			continue;
-		w = waited_in(j, i);
-		if (w.requests >= REQUESTS_LEAST * whole_load(j, w.requests) && w.latency > 0)
-			found = c;
-	}
-	return found;
-}
-
 static bool check_nothing(struct judged *j)
 {
-	const struct verify_cell *sockets = find_loads(j, true, false);
-	const struct verify_cell *kinds = find_loads(j, false, true);
-	const struct verify_cell *both = find_loads(j, false, false);
+	const struct judge_places at = judge_find_all(j, &others);
+	const struct verify_cell *sockets = at.place, *kinds = at.kind, *both = at.both;
 	struct waited w = own_of(j);
 
 	if (w.requests > REQUESTS_NONE * whole_load(j, w.requests) + 2 * w.requests_error)
@@ -174,23 +171,15 @@ static bool check_nothing(struct judged *j)
 static bool check_astray(struct judged *j)
 {
 	double whole = whole_load(j, own_of(j).requests);
+	const struct judge_part part = judge_find_part(j, &others, REQUESTS_NONE * whole, INFINITY);
 
-	for (size_t i = 0; i < j->run->cell_count; i++) {
-		const struct verify_cell *c = &j->run->cells[i];
-		struct waited w;
-
-		if (!judge_is_other(j, i))
-			continue;
-		w = waited_in(j, i);
-		if (!(w.requests - 2 * w.requests_error > REQUESTS_NONE * whole))
-			continue;
-		judge_conclude(j, VERIFY_OFF, "astray",
-			       "%.1f %% of the loads of node %d are counted as %s of socket %d",
-			       w.requests / whole * 100, j->series->node,
-			       verify_expectation(c->metric)->name, c->socket);
-		return true;
-	}
-	return false;
+	if (!part.cell)
+		return false;
+	judge_conclude(j, VERIFY_OFF, "astray",
+		       "%.1f %% of the loads of node %d are counted as %s of socket %d",
+		       part.fit.slope / whole * 100, j->series->node,
+		       verify_expectation(part.cell->metric)->name, part.cell->socket);
+	return true;
 }
 
 /* Caches may answer a part of the loads, but hardly half of them: their memory is much larger. */

@@ -11,11 +11,24 @@
 #define UNITS_NEAR 0.003
 #define UNITS_NEAR_MOST 0.005
 
-/* All of it is counted in that cell. */
-static bool has_all(const struct judged *j, size_t cell)
+/* ---- other places ---- */
+
+static bool count_there(const struct judged *j, size_t cell, struct verify_fit *into)
 {
-	return judge_is_all(j, j->fits[cell].slope, j->fits[cell].error);
+	if (!judge_is_other(j, cell))
+		return false;
+	*into = j->fits[cell];
+	return true;
 }
+
+static bool is_all_there(const struct judged *j, const struct verify_fit *fit)
+{
+	return judge_is_all(j, fit->slope, fit->error);
+}
+
+static const struct judge_view others = {count_there, is_all_there};
+
+/* ---- checks: true when they have concluded ---- */
 
 /* By which of its alternatives all of it is counted in that cell, or NULL. */
 static const struct verify_alternative *holding(const struct judged *j, size_t cell)
@@ -30,8 +43,6 @@ static const struct verify_alternative *holding(const struct judged *j, size_t c
 	}
 	return NULL;
 }
-
-/* ---- checks: true when they have concluded ---- */
 
 /* It counts a part of it, beyond doubt. */
 static bool has_part(const struct verify_fit *f)
@@ -95,21 +106,10 @@ static bool check_alternatives(struct judged *j)
 	return true;
 }
 
-/* The first cell that counts everything, and should count nothing: of the same metric or not, and of the same socket or not. */
-static const struct verify_cell *find_all(const struct judged *j, bool metric, bool socket)
-{
-	for (size_t i = 0; i < j->run->cell_count; i++)
-		if (judge_is_other(j, i) && has_all(j, i) && judge_is_same_metric(j, i) == metric &&
-		    (j->run->cells[i].socket == j->run->cells[j->own].socket) == socket)
-			return &j->run->cells[i];
-	return NULL;
-}
-
 static bool check_swapped(struct judged *j)
 {
-	const struct verify_cell *sockets = find_all(j, true, false);
-	const struct verify_cell *directions = find_all(j, false, true);
-	const struct verify_cell *both = find_all(j, false, false);
+	const struct judge_places at = judge_find_all(j, &others);
+	const struct verify_cell *sockets = at.place, *directions = at.kind, *both = at.both;
 
 	if (!judge_is_nothing(j))
 		return false;
@@ -140,7 +140,7 @@ static bool check_swapped(struct judged *j)
 /* Real reads, most probably: those of the lines that are stored to. */
 static bool check_allocate(struct judged *j)
 {
-	const struct verify_cell *reads = find_all(j, false, true);
+	const struct verify_cell *reads = judge_find_all(j, &others).kind;
 
 	if (j->series->load != VERIFY_WRITE || !reads || !judge_is_own_all(j))
 		return false;
@@ -154,26 +154,17 @@ static bool check_allocate(struct judged *j)
 /* A part of it is counted at another place. */
 static bool check_astray(struct judged *j)
 {
-	double share = 0;
-	size_t where = 0;
+	const struct judge_part part =
+		judge_find_part(j, &others, judge_astray(j), JUDGE_ERROR_MOST);
 
-	for (size_t i = 0; i < j->run->cell_count; i++) {
-		const struct verify_fit *f = &j->fits[i];
-
-		if (!judge_is_other(j, i) || f->error > JUDGE_ERROR_MOST ||
-		    fabs(f->slope) <= judge_astray(j) + 2 * f->error ||
-		    fabs(f->slope) <= fabs(share))
-			continue;
-		share = f->slope;
-		where = i;
-	}
-	if (fabs(share) <= 0)
+	if (!part.cell)
 		return false;
 	judge_conclude(j, VERIFY_OFF, "astray",
-		       "%.1f %% of what node %d %s is counted as %s of socket %d%s", share * 100,
-		       j->series->node, verify_load_words[j->series->load].does,
-		       verify_expectation(j->run->cells[where].metric)->name,
-		       j->run->cells[where].socket, judge_is_own_all(j) ? ", too" : "");
+		       "%.1f %% of what node %d %s is counted as %s of socket %d%s",
+		       part.fit.slope * 100, j->series->node,
+		       verify_load_words[j->series->load].does,
+		       verify_expectation(part.cell->metric)->name, part.cell->socket,
+		       judge_is_own_all(j) ? ", too" : "");
 	return true;
 }
 

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/* What other places count of the same data: all of it, where two are swapped, or a part. */
+#include <string.h>
+
+#include "verify/judge.h"
+
+static bool is_same_place(const struct verify_cell *a, const struct verify_cell *b)
+{
+	return a->socket == b->socket && strcmp(a->port, b->port) == 0;
+}
+
+struct judge_places judge_find_all(const struct judged *j, const struct judge_view *view)
+{
+	const struct verify_cell *own = &j->run->cells[j->own];
+	struct judge_places found = {0};
+
+	for (size_t i = 0; i < j->run->cell_count; i++) {
+		const struct verify_cell *c = &j->run->cells[i];
+		bool metric = strcmp(c->metric, own->metric) == 0, place = is_same_place(c, own);
+		struct verify_fit fit;
+
+		if ((metric && place) || !view->count(j, i, &fit) || !view->is_all(j, &fit))
+			continue;
+		*(metric ? &found.place : place ? &found.kind : &found.both) = c;
+	}
+	return found;
+}
+
+struct judge_part judge_find_part(const struct judged *j, const struct judge_view *view,
+				  double least, double error_most)
+{
+	struct judge_part most = {0};
+
+	for (size_t i = 0; i < j->run->cell_count; i++) {
+		struct verify_fit fit;
+
+		if (!view->count(j, i, &fit) || fit.error > error_most ||
+		    fit.slope <= least + 2 * fit.error || fit.slope <= most.fit.slope)
+			continue;
+		most.cell = &j->run->cells[i];
+		most.fit = fit;
+	}
+	return most;
+}
