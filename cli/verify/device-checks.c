@@ -126,12 +126,15 @@ static bool check_place(struct judged *j)
 static bool check_astray(struct judged *j)
 {
 	const struct judge_part part =
-		judge_find_part(j, &others, judge_astray(j), JUDGE_ERROR_MOST);
+		judge_find_part(j, &others, judge_astray(j), JUDGE_PART_ERROR);
+	const struct verify_cell *at = part.cell ? part.cell : part.noisy;
 	char where[80];
 
-	if (!part.cell)
+	if (!at)
 		return false;
-	name_place(where, sizeof(where), &j->run->cells[j->own], part.cell);
+	name_place(where, sizeof(where), &j->run->cells[j->own], at);
+	if (!part.cell)
+		return judge_is_own_all(j) && judge_is_noisy(j, &part, 1, where);
 	judge_conclude(j, VERIFY_OFF, "astray",
 		       "%.1f %% of the data of %s is counted as %s at %s%s", part.fit.slope * 100,
 		       j->series->device, verify_expectation(part.cell->metric)->name, where,

@@ -69,13 +69,21 @@ struct judge_places {
 };
 struct judge_places judge_find_all(const struct judged *j, const struct judge_view *view);
 
-/* The cell that counts the largest part of it. */
+/* The cell that counts the largest part of it, beyond doubt: more than `least` by twice the error, and by four times an error
+ * above `error_most`. Others with such an error may count a part that is as large, or not. */
 struct judge_part {
-	const struct verify_cell *cell; /* NULL: none counts more than the least */
+	const struct verify_cell *cell; /* NULL: none */
 	struct verify_fit fit;
+	const struct verify_cell *noisy; /* the first of these; NULL: none */
+	double noise;                    /* its error */
 };
 struct judge_part judge_find_part(const struct judged *j, const struct judge_view *view,
 				  double least, double error_most);
+/* Of bytes that streams and devices move. */
+#define JUDGE_PART_ERROR 0.01
+/* True: no part was found, but there may be one there. `whole`: of what is counted, all of it. */
+bool judge_is_noisy(struct judged *j, const struct judge_part *part, double whole,
+		    const char *place);
 
 /* ---- means.c: cells that are judged by their mean, beside a value that is known from elsewhere ---- */
 

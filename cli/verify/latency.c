@@ -2,6 +2,7 @@
 /* Latencies beside a pointer chase: what counters between the core and memory say that a load has waited there, and how
  * long it took in all. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -167,19 +168,35 @@ static bool check_nothing(struct judged *j)
 	return true;
 }
 
+static struct judge_part find_part(const struct judged *j)
+{
+	const double least = REQUESTS_NONE * whole_load(j, own_of(j).requests);
+
+	return judge_find_part(j, &others, least, least);
+}
+
 /* A part of the loads is counted at another place. */
 static bool check_astray(struct judged *j)
 {
-	double whole = whole_load(j, own_of(j).requests);
-	const struct judge_part part = judge_find_part(j, &others, REQUESTS_NONE * whole, INFINITY);
+	const struct judge_part part = find_part(j);
 
 	if (!part.cell)
 		return false;
 	judge_conclude(j, VERIFY_OFF, "astray",
 		       "%.1f %% of the loads of node %d are counted as %s of socket %d",
-		       part.fit.slope / whole * 100, j->series->node,
+		       part.fit.slope / whole_load(j, own_of(j).requests) * 100, j->series->node,
 		       verify_expectation(part.cell->metric)->name, part.cell->socket);
 	return true;
+}
+
+static bool is_noisy(struct judged *j)
+{
+	const struct judge_part part = find_part(j);
+	char place[32] = "";
+
+	if (part.noisy)
+		snprintf(place, sizeof(place), "socket %d", part.noisy->socket);
+	return judge_is_noisy(j, &part, whole_load(j, own_of(j).requests), place);
 }
 
 /* Caches may answer a part of the loads, but hardly half of them: their memory is much larger. */
@@ -242,7 +259,7 @@ static bool check_time(struct judged *j)
 			j, VERIFY_UNKNOWN, NULL,
 			"possible; but it is not known how much of a load is spent there, so that "
 			"a clock that is wrong by a factor of two would not be seen");
-	else
+	else if (!is_noisy(j))
 		j->result->verdict = VERIFY_PROVED;
 	return true;
 }

@@ -33,12 +33,33 @@ struct judge_part judge_find_part(const struct judged *j, const struct judge_vie
 
 	for (size_t i = 0; i < j->run->cell_count; i++) {
 		struct verify_fit fit;
+		bool noisy;
 
-		if (!view->count(j, i, &fit) || fit.error > error_most ||
-		    fit.slope <= least + 2 * fit.error || fit.slope <= most.fit.slope)
+		if (!view->count(j, i, &fit))
 			continue;
-		most.cell = &j->run->cells[i];
-		most.fit = fit;
+		noisy = fit.error > error_most;
+		if (fit.slope > least + (noisy ? 4 : 2) * fit.error) {
+			if (fit.slope <= most.fit.slope)
+				continue;
+			most.cell = &j->run->cells[i];
+			most.fit = fit;
+		} else if (noisy && !most.noisy) {
+			most.noisy = &j->run->cells[i];
+			most.noise = fit.error;
+		}
 	}
 	return most;
+}
+
+bool judge_is_noisy(struct judged *j, const struct judge_part *part, double whole,
+		    const char *place)
+{
+	if (part->cell || !part->noisy)
+		return false;
+	judge_conclude(
+		j, VERIFY_UNKNOWN, "busy",
+		"whether a part of it is counted as %s of %s, too, does not show beside other "
+		"programs (an error of %.1f %%): with fewer, or with more --time, it can be told",
+		verify_expectation(part->noisy->metric)->name, place, part->noise / whole * 100);
+	return true;
 }

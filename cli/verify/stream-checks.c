@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Metrics that count what streams move: memory, links, agents and fabrics. */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "output/buffer.h"
@@ -155,10 +156,13 @@ static bool check_allocate(struct judged *j)
 static bool check_astray(struct judged *j)
 {
 	const struct judge_part part =
-		judge_find_part(j, &others, judge_astray(j), JUDGE_ERROR_MOST);
+		judge_find_part(j, &others, judge_astray(j), JUDGE_PART_ERROR);
+	char place[32] = "";
 
+	if (part.noisy)
+		snprintf(place, sizeof(place), "socket %d", part.noisy->socket);
 	if (!part.cell)
-		return false;
+		return judge_is_own_all(j) && judge_is_noisy(j, &part, 1, place);
 	judge_conclude(j, VERIFY_OFF, "astray",
 		       "%.1f %% of what node %d %s is counted as %s of socket %d%s",
 		       part.fit.slope * 100, j->series->node,

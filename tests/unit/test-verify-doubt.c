@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: MIT */
+/* `uncore verify`: readings of right counters on machines that are not simple, which must not be off, and of wrong ones that
+ * look right, which must not be proved. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "cli.h"
+#include "verify/verify.h"
+
+#define MOVED 1073741824.0 /* the largest amount */
+#define MIB ((size_t)1 << 20)
+
+static uint64_t state = 88172645463325252ull;
+
+static double uniform(void)
+{
+	state ^= state << 13;
+	state ^= state >> 7;
+	state ^= state << 17;
+	return (double)(state >> 11) / 9007199254740992.0;
+}
+
+static double normal(void)
+{
+	return sqrt(-2 * log(1 - uniform())) * cos(6.283185307179586 * uniform());
+}
+
+static bool starts(const char *name, const char *with)
+{
+	return strncmp(name, with, strlen(with)) == 0;
+}
+
+/* What a cell counts in a round; NaN: it was not counted. */
+typedef double counts(const struct verify_series *s, const struct verify_cell *c, double moved,
+		      double seconds);
+
+static void begin(struct verify_run *run)
+{
+	*run = (struct verify_run){.version = "0.1.0", .date = "2026-12-01", .cache = 32 * MIB};
+}
+
+static void add_cell(struct verify_run *run, const char *metric, int socket, int channel)
+{
+	struct verify_cell cell = {.socket = socket, .channel = channel};
+
+	strcpy(cell.metric, metric);
+	strcpy(cell.family, starts(metric, "link") ? "intel-upi" : "intel-imc");
+	verify_add_cell(run, &cell);
+}
+
+/* Node N is of socket N. */
+static struct verify_series *move(struct verify_run *run, enum verify_load load, int node,
+				  int cpu_socket, counts *counted)
+{
+	struct verify_series *s =
+		verify_add_series(run, &(struct verify_series){.load = load,
+							       .node = node,
+							       .socket = node,
+							       .cpu = cpu_socket,
+							       .cpu_socket = cpu_socket,
+							       .memory = 128 * MIB});
+
+	for (int i = 0; i < 12; i++) {
+		double moved = MOVED * (i % 4 == 3 ? 4 : i % 4) / 4;
+		double seconds = 0.5 + 0.001 * uniform();
+		struct verify_reading *r = verify_add_round(s, moved);
+
+		for (size_t k = 0; k < s->cell_count; k++) {
+			const struct verify_cell *c = &run->cells[s->first_cell + k];
+
+			r[k] = (struct verify_reading){.amount = counted(s, c, moved, seconds),
+						       .seconds = seconds};
+		}
+	}
+	return s;
+}
+
+static bool is_same(const struct verify_series *s, const struct verify_cell *c)
+{
+	return !!strstr(c->metric, "read") == (s->load == VERIFY_READ);
+}
+
+__attribute__((unused)) static double
+right(const struct verify_series *s, const struct verify_cell *c, double moved, double seconds)
+{
+	(void)seconds;
+	return is_same(s, c) && c->socket == s->socket ? moved : 0;
+}
+
+struct wanted {
+	int node;
+	const char *metric;
+	enum verify_verdict verdict;
+	const char *fault, *sentence; /* the latter is a part of the reason */
+};
+
+/* Exactly these, in this order. Frees the run. */
+static void expect(struct verify_run *run, size_t count, const struct wanted *wanted)
+{
+	struct verify_result *results;
+	size_t all = verify_judge(run, &results);
+
+	for (size_t i = 0; i < all && i < count; i++) {
+		const struct verify_result *r = &results[i];
+		const struct wanted *w = &wanted[i];
+
+		if (r->series->node != w->node || !starts(r->cell->metric, w->metric) ||
+		    r->verdict != w->verdict || !r->fault != !w->fault ||
+		    (w->fault && strcmp(r->fault, w->fault) != 0) ||
+		    !strstr(r->reason, w->sentence))
+			fail_msg("%zu: node %d, %s: %s, %s: %s (%g +- %g)", i, r->series->node,
+				 r->cell->metric, verify_verdicts[r->verdict], r->fault, r->reason,
+				 r->fit.slope, r->fit.error);
+	}
+	assert_int_equal(all, count);
+	free(results);
+	verify_run_free(run);
+}
+#define EXPECT(run, ...)                                                                  \
+	expect(run, sizeof((const struct wanted[]){__VA_ARGS__}) / sizeof(struct wanted), \
+	       (const struct wanted[]){__VA_ARGS__})
+
+/* ---- other places ---- */
+
+/* A program on the other socket is slower while data are moved here. */
+static double others_slow_down(const struct verify_series *s, const struct verify_cell *c,
+			       double moved, double seconds)
+{
+	return c->socket == s->socket ? moved : 4e9 * seconds * (1 - 0.02 * moved / MOVED);
+}
+
+static void less_of_others_is_no_part_of_ours(void **s)
+{
+	struct verify_run run;
+
+	(void)s;
+	begin(&run);
+	add_cell(&run, "memory.read.bandwidth", 0, -1);
+	add_cell(&run, "memory.read.bandwidth", 1, -1);
+	move(&run, VERIFY_READ, 0, 0, others_slow_down);
+	EXPECT(&run, {0, "memory.read", VERIFY_PROVED, NULL, ""});
+}
+
+/* Socket 1 counts `astray` of it, too, beside a program that moves 2 GB/s there, which differ from round to round. */
+static double astray, noise;
+
+static double astray_in_noise(const struct verify_series *s, const struct verify_cell *c,
+			      double moved, double seconds)
+{
+	if (c->socket == s->socket)
+		return moved;
+	return astray * moved + 2e9 * seconds * (1 + noise * normal());
+}
+
+static void make_astray(struct verify_run *run, double part, double noise_of_others)
+{
+	astray = part;
+	noise = noise_of_others;
+	begin(run);
+	add_cell(run, "memory.read.bandwidth", 0, -1);
+	add_cell(run, "memory.read.bandwidth", 1, -1);
+	move(run, VERIFY_READ, 0, 0, astray_in_noise);
+}
+
+static void what_is_counted_elsewhere_shows_in_noise(void **s)
+{
+	struct verify_run run;
+
+	(void)s;
+	make_astray(&run, 1, 0.02);
+	EXPECT(&run, {0, "memory.read", VERIFY_OFF, "astray",
+		      " % of what node 0 reads is counted as reads of socket 1, too"});
+	/* It cannot be told from nothing. */
+	make_astray(&run, 0.05, 0.1);
+	EXPECT(&run, {0, "memory.read", VERIFY_UNKNOWN, "busy",
+		      "whether a part of it is counted as reads of socket 1, too, does not show"});
+	make_astray(&run, 0, 0.1);
+	EXPECT(&run, {0, "memory.read", VERIFY_UNKNOWN, "busy", "does not show beside other"});
+	for (int i = 0; i < 50; i++) {
+		make_astray(&run, 0, 0.005);
+		EXPECT(&run, {0, "memory.read", VERIFY_PROVED, NULL, ""});
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(less_of_others_is_no_part_of_ours),
+		cmocka_unit_test(what_is_counted_elsewhere_shows_in_noise),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
