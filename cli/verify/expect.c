@@ -147,17 +147,24 @@ bool verify_expects(const struct verify_expectation *e, enum verify_load load, b
 	return e->where[far][load] != NOWHERE;
 }
 
+int verify_socket_of(const struct verify_series *s, const struct verify_expectation *e)
+{
+	unsigned char where = e->where[verify_is_far(s)][s->load];
+
+	/* Which agents and which part of the mesh serve a node without CPUs is not known. */
+	if (where == NOWHERE || (s->bare && e->group != VERIFY_MEMORY))
+		return -1;
+	return where == HOME ? s->socket : s->cpu_socket;
+}
+
 bool verify_is_expected(const struct verify_series *s, const struct verify_cell *c)
 {
 	const struct verify_expectation *e = verify_expectation(c->metric);
-	unsigned char where = e ? e->where[verify_is_far(s)][s->load] : NOWHERE;
+	int socket = e ? verify_socket_of(s, e) : -1;
 
-	/* Which agents and which part of the mesh serve a node without CPUs is not known. */
-	if (s->bare && e && e->group != VERIFY_MEMORY)
-		return false;
-	return where != NOWHERE && !verify_is_witness(c) &&
+	return socket >= 0 && !verify_is_witness(c) &&
 	       (!*c->port || strcmp(c->port, s->port) == 0) &&
-	       (c->socket < 0 || c->socket == (where == HOME ? s->socket : s->cpu_socket) ||
+	       (c->socket < 0 || c->socket == socket ||
 		(c->both_ends && c->socket == s->cpu_socket));
 }
 

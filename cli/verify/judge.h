@@ -47,6 +47,8 @@ void judge_fit(const struct verify_series *s, size_t cell, bool requests, struct
 
 /* Lists of checks, ended by NULL. Of metrics that count what streams move: */
 extern judge_check *const stream_checks[];
+/* The own cell stands for one that its socket does not have: */
+extern judge_check *const uncounted_checks[];
 extern judge_check *const device_checks[], *const lookup_checks[];
 
 void judge_conclude(struct judged *j, enum verify_verdict verdict, const char *fault,
@@ -100,8 +102,8 @@ void judge_compare(struct judged *j, double value, double known, double error, c
 /* Of VERIFY_POWER and VERIFY_CLOCKS; end with NULL. */
 extern judge_check *const power_checks[];
 extern judge_check *const clock_checks[];
-/* The rounds themselves allow a verdict. */
-judge_check judge_rounds;
+/* The moved memory, and then the rounds themselves, too, allow a verdict. */
+judge_check judge_memory, judge_rounds;
 /* A socket's cell of the same family and group that has a slope, and that has to count nothing of it. */
 bool judge_is_other(const struct judged *j, size_t cell);
 

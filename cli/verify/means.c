@@ -14,7 +14,7 @@ bool judge_mean_rounds(struct judged *j)
 	for (size_t i = 0; i < s->round_count; i++)
 		count += isfinite(verify_reading_of(s, i, j->own)->amount) ? 1 : 0;
 	j->result->fit = (struct verify_fit){NAN, NAN, NAN, count};
-	if (count < s->round_count && 2 * count < s->round_count)
+	if (2 * count < s->round_count)
 		judge_conclude(
 			j, VERIFY_UNKNOWN, NULL,
 			"only %zu of %zu rounds were counted all the time on all counters: another "

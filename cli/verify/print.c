@@ -18,12 +18,15 @@ static bool has_families(const struct verify_run *run)
 	return false;
 }
 
-static void put_place(struct buffer *to, const struct verify_run *run, const struct verify_cell *c)
+static void put_place(struct buffer *to, const struct verify_run *run,
+		      const struct verify_result *r)
 {
-	if (c->socket < 0)
+	const struct verify_cell *c = r->cell;
+
+	if (r->socket < 0)
 		buffer_puts(to, "all sockets");
 	else
-		buffer_printf(to, "socket %d", c->socket);
+		buffer_printf(to, "socket %d", r->socket);
 	if (c->channel >= 0)
 		buffer_printf(to, ", channel %d", c->channel);
 	if (*c->port)
@@ -102,7 +105,7 @@ static void put_row(struct table *t, const struct verify_run *run, const struct 
 {
 	struct buffer place = {0};
 
-	put_place(&place, run, r->cell);
+	put_place(&place, run, r);
 	table_cell(t, "%d", r->series->node);
 	table_cell(t, "%s%s%s", verify_is_far(r->series) ? "far " : "",
 		   verify_load_words[r->series->load].name,
@@ -199,7 +202,7 @@ static void put_record(struct out *out, const struct verify_run *run, const stru
 		{"cpu", value_id(r->series->cpu)},
 		{"far", value_flag(verify_is_far(r->series))},
 		{"direction", value_text(verify_load_words[r->series->load].name)},
-		{"socket", value_id(c->socket)},
+		{"socket", value_id(r->socket)},
 		{"channel", value_id(c->channel)},
 		{"rounds", value_count(r->fit.count)},
 		{"moved", value_real(r->moved)},

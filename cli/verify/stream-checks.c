@@ -152,23 +152,53 @@ static bool check_allocate(struct judged *j)
 	return true;
 }
 
+static struct judge_part find_part(const struct judged *j)
+{
+	return judge_find_part(j, &others, judge_astray(j), JUDGE_PART_ERROR);
+}
+
+static bool conclude_astray(struct judged *j, const struct judge_part *part)
+{
+	if (!part->cell)
+		return false;
+	judge_conclude(j, VERIFY_OFF, "astray",
+		       "%.1f %% of what node %d %s is counted as %s of socket %d%s",
+		       part->fit.slope * 100, j->series->node,
+		       verify_load_words[j->series->load].does,
+		       verify_expectation(part->cell->metric)->name, part->cell->socket,
+		       judge_is_own_all(j) ? ", too" : "");
+	return true;
+}
+
 /* A part of it is counted at another place. */
 static bool check_astray(struct judged *j)
 {
-	const struct judge_part part =
-		judge_find_part(j, &others, judge_astray(j), JUDGE_PART_ERROR);
+	const struct judge_part part = find_part(j);
 	char place[32] = "";
 
 	if (part.noisy)
 		snprintf(place, sizeof(place), "socket %d", part.noisy->socket);
-	if (!part.cell)
-		return judge_is_own_all(j) && judge_is_noisy(j, &part, 1, place);
-	judge_conclude(j, VERIFY_OFF, "astray",
-		       "%.1f %% of what node %d %s is counted as %s of socket %d%s",
-		       part.fit.slope * 100, j->series->node,
-		       verify_load_words[j->series->load].does,
-		       verify_expectation(part.cell->metric)->name, part.cell->socket,
-		       judge_is_own_all(j) ? ", too" : "");
+	return conclude_astray(j, &part) ||
+	       (judge_is_own_all(j) && judge_is_noisy(j, &part, 1, place));
+}
+
+/* Its own counters were lost, and others count it. */
+static bool check_lost(struct judged *j)
+{
+	const struct judge_part part = find_part(j);
+
+	return (!isfinite(j->slope) || 2 * j->fits[j->own].count < j->series->round_count) &&
+	       conclude_astray(j, &part);
+}
+
+static bool check_uncounted(struct judged *j)
+{
+	const struct judge_part part = find_part(j);
+
+	j->slope = NAN; /* of another socket */
+	if (!conclude_astray(j, &part))
+		judge_conclude(j, VERIFY_UNKNOWN, NULL, "socket %d has no counters of it",
+			       j->result->socket);
 	return true;
 }
 
@@ -256,7 +286,9 @@ static bool check_factors(struct judged *j)
 
 /* All of these groups count what streams move. */
 judge_check *const stream_checks[] = {
-	check_kind,   judge_rounds,       judge_quiet,    check_swapped, check_allocate,
-	check_astray, check_alternatives, check_channels, check_factors, judge_slope,
-	NULL,
+	check_kind,    judge_memory,   check_lost,   judge_rounds,       judge_quiet,
+	check_swapped, check_allocate, check_astray, check_alternatives, check_channels,
+	check_factors, judge_slope,    NULL,
 };
+
+judge_check *const uncounted_checks[] = {judge_rounds, check_uncounted, NULL};

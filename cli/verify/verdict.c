@@ -116,16 +116,26 @@ bool judge_is_own_all(const struct judged *j)
 
 /* ---- checks: true when they have concluded ---- */
 
+bool judge_memory(struct judged *j)
+{
+	const struct verify_series *s = j->series;
+
+	if (!s->elsewhere)
+		return false;
+	judge_conclude(j, VERIFY_UNKNOWN, NULL, "%zu pages of the moved memory lay on other nodes",
+		       s->elsewhere);
+	return true;
+}
+
 bool judge_rounds(struct judged *j)
 {
 	const struct verify_series *s = j->series;
 	double cache = j->run->cache;
 	size_t count = j->fits[j->own].count;
 
-	if (s->elsewhere)
-		judge_conclude(j, VERIFY_UNKNOWN, NULL,
-			       "%zu pages of the moved memory lay on other nodes", s->elsewhere);
-	else if (count < s->round_count && 2 * count < s->round_count)
+	if (judge_memory(j))
+		return true;
+	if (2 * count < s->round_count)
 		judge_conclude(
 			j, VERIFY_UNKNOWN, NULL,
 			"only %zu of %zu rounds were counted all the time on all counters: another "
@@ -210,11 +220,8 @@ static judge_check *const *const checks_of[VERIFY_GROUPS] = {
 	[VERIFY_CEILINGS] = ceiling_checks,
 };
 
-static void judge_own(struct judged *j)
+static void judge_by(struct judged *j, judge_check *const *check)
 {
-	judge_check *const *check =
-		j->series->coverage > 0 ? multiplex_checks : checks_of[j->expected->group];
-
 	for (; *check; check++)
 		if ((*check)(j))
 			break;
@@ -286,6 +293,7 @@ static struct verify_result *add_result(struct results *all, const struct judged
 	r = &all->items[all->count++];
 	*r = (struct verify_result){.series = j->series,
 				    .cell = &j->run->cells[cell],
+				    .socket = j->run->cells[cell].socket,
 				    .fit = j->fits[cell],
 				    .share = NAN,
 				    .value = NAN,
@@ -321,6 +329,47 @@ static void add_channels(struct results *all, struct judged *j, struct verify_re
 	}
 }
 
+static bool is_alike(const struct verify_cell *a, const struct verify_cell *b)
+{
+	return a->channel < 0 && b->channel < 0 && strcmp(a->metric, b->metric) == 0 &&
+	       strcmp(a->family, b->family) == 0;
+}
+
+/* The first cell of a metric and family that other sockets have, and the one that has to count does not. DRAM only: sockets
+ * need not have other memory. */
+static bool is_uncounted(const struct judged *j, size_t cell)
+{
+	const struct verify_series *s = j->series;
+	const struct verify_cell *c = &j->run->cells[cell];
+	const struct verify_expectation *e = verify_expectation(c->metric);
+
+	if (c->channel >= 0 || s->bare || s->coverage > 0 || checks_of[e->group] != stream_checks ||
+	    e->memory != VERIFY_DRAM || verify_socket_of(s, e) < 0)
+		return false;
+	for (size_t i = s->first_cell; i < s->first_cell + s->cell_count; i++)
+		if ((i < cell || verify_is_expected(s, &j->run->cells[i])) &&
+		    is_alike(&j->run->cells[i], c))
+			return false;
+	return true;
+}
+
+static void add_uncounted(struct results *all, struct judged *j)
+{
+	for (size_t i = j->series->first_cell; i < j->series->first_cell + j->series->cell_count;
+	     i++) {
+		if (!is_uncounted(j, i))
+			continue;
+		j->own = i;
+		j->expected = verify_expectation(j->run->cells[i].metric);
+		j->slope = j->fits[i].slope;
+		j->tolerance = 2 * j->fits[i].error;
+		j->result = add_result(all, j, i);
+		j->result->socket = verify_socket_of(j->series, j->expected);
+		j->result->fit = (struct verify_fit){NAN, NAN, NAN, j->fits[i].count};
+		judge_by(j, uncounted_checks);
+	}
+}
+
 static void judge_series(struct results *all, const struct verify_run *run,
 			 const struct verify_series *s)
 {
@@ -341,7 +390,7 @@ static void judge_series(struct results *all, const struct verify_run *run,
 		j.tolerance = 2 * fits[i].error;
 		j.result = add_result(all, &j, i);
 		j.not_judged = false;
-		judge_own(&j);
+		judge_by(&j, s->coverage > 0 ? multiplex_checks : checks_of[j.expected->group]);
 		if (j.not_judged) {
 			all->count--;
 			continue;
@@ -351,6 +400,7 @@ static void judge_series(struct results *all, const struct verify_run *run,
 		    has_one_node(run, s) && !verify_is_far(s))
 			add_channels(all, &j, *j.result);
 	}
+	add_uncounted(all, &j);
 done:
 	free(fits);
 }

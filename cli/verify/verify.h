@@ -263,7 +263,9 @@ const struct verify_expectation *verify_expectation(const char *metric);
 
 /* Whether some socket counts something of this load, from a CPU of another socket. */
 bool verify_expects(const struct verify_expectation *e, enum verify_load load, bool far);
-/* Whether the cell has to count everything that the series moves; if not, it has to count nothing. */
+/* The socket that has to count everything that the series moves; -1: none. */
+int verify_socket_of(const struct verify_series *s, const struct verify_expectation *e);
+/* Whether the cell has to count it; if not, it has to count nothing. */
 bool verify_is_expected(const struct verify_series *s, const struct verify_cell *c);
 bool verify_is_far(const struct verify_series *s);
 /* Its amounts are ns of requests. */
@@ -303,6 +305,7 @@ extern const char *const verify_verdicts[]; /* "proved", "off", "cannot tell" */
 struct verify_result {
 	const struct verify_series *series;
 	const struct verify_cell *cell;
+	int socket;            /* that is judged; not the cell's if it has no cell of this metric */
 	struct verify_fit fit; /* NaN: none */
 	double moved;          /* bytes or loads in all rounds that count */
 	/* Of a channel: of an even share. Of look-ups: what the cache had. Else NaN. */

@@ -14,11 +14,12 @@ report() {
 		machine, fault, noise = sys.argv[1], sys.argv[2], float(sys.argv[3])
 		random.seed(16)
 		directions, sockets, channels, largest = ("read", "write"), 2, 6, 1 << 30
-		cells = [(s, d, c) for d in directions for s in range(sockets) for c in range(-1, channels)]
+		counted = 1 if fault in ("alone", "alone-both") else sockets
+		cells = [(s, d, c) for d in directions for s in range(counted) for c in range(-1, channels)]
 
 		def share(node, moved, s, d, c):
 		    """What a channel counts of a byte that is moved."""
-		    here, same = s == node, d == moved
+		    here, same = s == node or fault == "alone-both", d == moved
 		    if fault == "sockets": here = not here
 		    if fault == "directions": same = not same
 		    if fault == "allocate" and d == "read" and moved == "write": same = True
@@ -111,6 +112,19 @@ setup() {
 	found pages 3 '7 pages of the moved memory lay on other nodes'
 	report multiplexed
 	found multiplexed 3 'only 3 of 12 rounds were counted all the time'
+}
+
+@test "a socket without counters has a verdict: what others count of its node" {
+	report alone
+	expect 3 "$UNCORE" verify --show alone.uncore
+	shows ' 1  read +memory.read +socket 1  5.637 GB +- +-  cannot tell' ' +socket 1 has no counters of it' \
+		'14 proved, 0 off, 2 cannot be told'
+	report alone-both
+	found alone-both 1 '100.0 % of what node 1 reads is counted as reads of socket 0'
+	expect 1 "$UNCORE" verify --show alone-both.uncore -j
+	helper check-schema <<<"$output"
+	[ "$(jq -c 'select(.verdict != "proved") | [.node, .socket, .direction, .counted]' <<<"$output" | tr '\n' ' ')" = \
+		'[1,1,"read",null] [1,1,"write",null] ' ]
 }
 
 # turns FACTOR: in turns.uncore the series of clean.uncore, and FACTOR of them once more in multiplexed counters.

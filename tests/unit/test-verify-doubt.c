@@ -87,8 +87,8 @@ static bool is_same(const struct verify_series *s, const struct verify_cell *c)
 	return !!strstr(c->metric, "read") == (s->load == VERIFY_READ);
 }
 
-__attribute__((unused)) static double
-right(const struct verify_series *s, const struct verify_cell *c, double moved, double seconds)
+static double right(const struct verify_series *s, const struct verify_cell *c, double moved,
+		    double seconds)
 {
 	(void)seconds;
 	return is_same(s, c) && c->socket == s->socket ? moved : 0;
@@ -189,11 +189,65 @@ static void what_is_counted_elsewhere_shows_in_noise(void **s)
 	}
 }
 
+/* ---- sockets that have no cells ---- */
+
+/* What socket 0 counts; socket 1 is not counted. */
+static double all_at_socket_0(const struct verify_series *s, const struct verify_cell *c,
+			      double moved, double seconds)
+{
+	(void)seconds;
+	return c->socket == 1 ? NAN : is_same(s, c) ? moved : 0;
+}
+
+static void a_node_that_nothing_counts_is_not_proved(void **s)
+{
+	static counts *const counted[] = {right, all_at_socket_0};
+
+	(void)s;
+	for (int fault = 0; fault < 2; fault++) {
+		enum verify_verdict verdict = fault ? VERIFY_OFF : VERIFY_UNKNOWN;
+		const char *name = fault ? "astray" : NULL;
+		struct verify_run run;
+
+		begin(&run);
+		add_cell(&run, "memory.read.bandwidth", 0, -1);
+		add_cell(&run, "memory.write.bandwidth", 0, -1);
+		add_cell(&run, "memory.read.bandwidth", 0, 0);
+		for (int i = 0; i < 4; i++)
+			move(&run, i / 2 ? VERIFY_WRITE : VERIFY_READ, i % 2, i % 2,
+			     counted[fault]);
+		EXPECT(&run, {0, "memory.read", VERIFY_PROVED, NULL, ""},
+		       {1, "memory.read", verdict, name,
+			fault ? "100.0 % of what node 1 reads is counted as reads of socket 0"
+			      : "socket 1 has no counters of it"},
+		       {0, "memory.write", VERIFY_PROVED, NULL, ""},
+		       {1, "memory.write", verdict, name, ""});
+	}
+}
+
+/* There is a row of it, without a value. */
+static void a_node_that_others_count_is_off(void **s)
+{
+	struct verify_run run;
+
+	(void)s;
+	begin(&run);
+	add_cell(&run, "memory.read.bandwidth", 0, -1);
+	add_cell(&run, "memory.read.bandwidth", 1, -1);
+	move(&run, VERIFY_READ, 0, 0, all_at_socket_0);
+	move(&run, VERIFY_READ, 1, 1, all_at_socket_0);
+	EXPECT(&run, {0, "memory.read", VERIFY_PROVED, NULL, ""},
+	       {1, "memory.read", VERIFY_OFF, "astray",
+		"100.0 % of what node 1 reads is counted as reads of socket 0"});
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(less_of_others_is_no_part_of_ours),
 		cmocka_unit_test(what_is_counted_elsewhere_shows_in_noise),
+		cmocka_unit_test(a_node_that_nothing_counts_is_not_proved),
+		cmocka_unit_test(a_node_that_others_count_is_off),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
