@@ -144,7 +144,8 @@ const struct verify_expectation *verify_expectation(const char *metric)
 
 bool verify_expects(const struct verify_expectation *e, enum verify_load load, bool far)
 {
-	return e->where[far][load] != NOWHERE;
+	/* Of what is near, links count nothing, and that is judged. */
+	return e->where[far || e->group == VERIFY_LINKS][load] != NOWHERE;
 }
 
 int verify_socket_of(const struct verify_series *s, const struct verify_expectation *e)

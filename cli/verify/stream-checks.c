@@ -202,6 +202,48 @@ static bool check_uncounted(struct judged *j)
 	return true;
 }
 
+/* A near series that has counted the own cell. */
+static bool is_near(const struct judged *j, const struct verify_series *s)
+{
+	return (s->load == VERIFY_READ || s->load == VERIFY_WRITE) && !verify_is_far(s) &&
+	       !s->bare && !s->elsewhere && !(s->coverage > 0) && j->own >= s->first_cell &&
+	       j->own - s->first_cell < s->cell_count;
+}
+
+/* What is moved within a socket passes no links. */
+static bool check_local(struct judged *j)
+{
+	const struct verify_cell *own = &j->run->cells[j->own];
+	double noise = 0;
+
+	if (j->expected->group != VERIFY_LINKS || !judge_is_own_all(j))
+		return false;
+	for (size_t i = 0; i < j->run->series_count; i++) {
+		const struct verify_series *s = &j->run->series[i];
+		struct verify_fit fit;
+
+		if (!is_near(j, s))
+			continue;
+		judge_fit(s, j->own, false, &fit);
+		if (fit.slope > judge_astray(j) + 4 * fit.error) {
+			judge_conclude(
+				j, VERIFY_OFF, "local",
+				"%.1f %% of what node %d %s within socket %d is counted as %s",
+				fit.slope * 100, s->node, verify_load_words[s->load].does,
+				s->socket, j->expected->name);
+			return true;
+		}
+		noise = fmax(noise, fit.error);
+	}
+	if (noise <= JUDGE_PART_ERROR)
+		return false;
+	judge_conclude(j, VERIFY_UNKNOWN, "busy",
+		       "whether what is moved within a socket is counted as %s of socket %d does "
+		       "not show beside other programs (an error of %.1f %%)",
+		       j->expected->name, own->socket, noise * 100);
+	return true;
+}
+
 static void add_name(struct buffer *names, const struct judged *j, size_t cell)
 {
 	buffer_printf(names, "%s%d", names->len ? ", " : "", j->run->cells[cell].channel);
@@ -286,9 +328,9 @@ static bool check_factors(struct judged *j)
 
 /* All of these groups count what streams move. */
 judge_check *const stream_checks[] = {
-	check_kind,    judge_memory,   check_lost,   judge_rounds,       judge_quiet,
-	check_swapped, check_allocate, check_astray, check_alternatives, check_channels,
-	check_factors, judge_slope,    NULL,
+	check_kind,     judge_memory,   check_lost,   judge_rounds, judge_quiet,
+	check_swapped,  check_allocate, check_astray, check_local,  check_alternatives,
+	check_channels, check_factors,  judge_slope,  NULL,
 };
 
 judge_check *const uncounted_checks[] = {judge_rounds, check_uncounted, NULL};

@@ -261,7 +261,7 @@ extern const struct verify_load_words verify_load_words[VERIFY_LOADS];
 const struct verify_expectation *verify_expectation_at(size_t i); /* NULL: there are no more */
 const struct verify_expectation *verify_expectation(const char *metric);
 
-/* Whether some socket counts something of this load, from a CPU of another socket. */
+/* Whether it is judged by this load, from a CPU of another socket. */
 bool verify_expects(const struct verify_expectation *e, enum verify_load load, bool far);
 /* The socket that has to count everything that the series moves; -1: none. */
 int verify_socket_of(const struct verify_series *s, const struct verify_expectation *e);

@@ -189,6 +189,63 @@ static void what_is_counted_elsewhere_shows_in_noise(void **s)
 	}
 }
 
+/* Links of its socket have a part of what is moved within it, and all of what is not. */
+static double local;
+
+static double links_of_all(const struct verify_series *s, const struct verify_cell *c, double moved,
+			   double seconds)
+{
+	bool far = s->cpu_socket != s->socket, out = starts(c->metric, "link.out");
+
+	if (!starts(c->metric, "link"))
+		return right(s, c, moved, seconds);
+	if (far) /* reads */
+		return c->socket == (out ? s->socket : s->cpu_socket) ? moved : 0;
+	return (c->socket == s->socket ? local * moved : 0) +
+	       1e9 * seconds * (1 + noise * normal());
+}
+
+static void make_links(struct verify_run *run, double part, double noise_of_others)
+{
+	local = part;
+	noise = noise_of_others;
+	begin(run);
+	for (int socket = 0; socket < 2; socket++) {
+		add_cell(run, "memory.read.bandwidth", socket, -1);
+		add_cell(run, "link.out.bandwidth", socket, -1);
+		add_cell(run, "link.in.bandwidth", socket, -1);
+	}
+	move(run, VERIFY_READ, 0, 0, links_of_all);
+	move(run, VERIFY_READ, 1, 1, links_of_all);
+	move(run, VERIFY_READ, 0, 1, links_of_all);
+}
+
+static void links_that_carry_local_data_are_not_proved(void **s)
+{
+	struct verify_run run;
+
+	(void)s;
+	make_links(&run, 0, 0);
+	EXPECT(&run, {0, "memory.read", VERIFY_PROVED, NULL, ""},
+	       {1, "memory.read", VERIFY_PROVED, NULL, ""},
+	       {0, "memory.read", VERIFY_PROVED, NULL, ""},
+	       {0, "link.out", VERIFY_PROVED, NULL, ""}, {0, "link.in", VERIFY_PROVED, NULL, ""});
+	make_links(&run, 0.1, 0);
+	EXPECT(&run, {0, "memory.read", VERIFY_PROVED, NULL, ""},
+	       {1, "memory.read", VERIFY_PROVED, NULL, ""},
+	       {0, "memory.read", VERIFY_PROVED, NULL, ""},
+	       {0, "link.out", VERIFY_OFF, "local",
+		"10.0 % of what node 0 reads within socket 0 is counted as data sent"},
+	       {0, "link.in", VERIFY_OFF, "local",
+		"10.0 % of what node 1 reads within socket 1 is counted as data received"});
+	make_links(&run, 0, 0.1);
+	EXPECT(&run, {0, "memory.read", VERIFY_PROVED, NULL, ""},
+	       {1, "memory.read", VERIFY_PROVED, NULL, ""},
+	       {0, "memory.read", VERIFY_PROVED, NULL, ""},
+	       {0, "link.out", VERIFY_UNKNOWN, "busy", "what is moved within a socket is counted"},
+	       {0, "link.in", VERIFY_UNKNOWN, "busy", "does not show beside other programs"});
+}
+
 /* ---- sockets that have no cells ---- */
 
 /* What socket 0 counts; socket 1 is not counted. */
@@ -246,6 +303,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(less_of_others_is_no_part_of_ours),
 		cmocka_unit_test(what_is_counted_elsewhere_shows_in_noise),
+		cmocka_unit_test(links_that_carry_local_data_are_not_proved),
 		cmocka_unit_test(a_node_that_nothing_counts_is_not_proved),
 		cmocka_unit_test(a_node_that_others_count_is_off),
 	};
