@@ -185,6 +185,8 @@ static bool check_lookups(struct judged *j)
 	const struct verify_cell *own = &j->run->cells[j->own];
 	struct verify_fit fit;
 
+	if (judge_yielding(j))
+		return true;
 	judge_slope(j);
 	for (size_t i = 0; i < j->run->cell_count && j->result->verdict == VERIFY_PROVED; i++) {
 		const struct verify_cell *c = &j->run->cells[i];
@@ -203,8 +205,8 @@ static bool check_lookups(struct judged *j)
 }
 
 judge_check *const device_checks[] = {
-	check_counted, judge_rounds, check_disk,  judge_quiet, check_place,
-	check_units,   check_astray, judge_slope, NULL,
+	check_counted, judge_rounds, check_disk,     judge_quiet, check_place,
+	check_units,   check_astray, judge_yielding, judge_slope, NULL,
 };
 
 judge_check *const lookup_checks[] = {

@@ -21,7 +21,9 @@ struct judged {
 typedef bool judge_check(struct judged *j);
 
 /* Of verdict.c, for the lists of other files. */
-judge_check judge_quiet, judge_slope;
+judge_check judge_quiet, judge_yielding, judge_slope;
+/* What is counted less or more, for each byte that is moved, since others give way: at most. */
+double judge_yield(const struct judged *j, const struct verify_fit *f);
 
 /* All of it, within the limits of the group and load; what is taken for nothing; what may be missing; a part at another
  * place that is no fault yet. */
@@ -72,12 +74,13 @@ struct judge_places {
 struct judge_places judge_find_all(const struct judged *j, const struct judge_view *view);
 
 /* The cell that counts the largest part of it, beyond doubt: more than `least` by twice the error, and by four times an error
- * above `error_most`. Others with such an error may count a part that is as large, or not. */
+ * above `error_most`; and more than others may have changed. Of other cells with such an error, or of less than that, it is not
+ * known whether they count a part. */
 struct judge_part {
 	const struct verify_cell *cell; /* NULL: none */
 	struct verify_fit fit;
 	const struct verify_cell *noisy; /* the first of these; NULL: none */
-	double noise;                    /* its error */
+	double noise;                    /* what it may count */
 };
 struct judge_part judge_find_part(const struct judged *j, const struct judge_view *view,
 				  double least, double error_most);

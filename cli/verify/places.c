@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What other places count of the same data: all of it, where two are swapped, or a part. */
+#include <math.h>
 #include <string.h>
 
 #include "verify/judge.h"
@@ -33,19 +34,20 @@ struct judge_part judge_find_part(const struct judged *j, const struct judge_vie
 
 	for (size_t i = 0; i < j->run->cell_count; i++) {
 		struct verify_fit fit;
-		bool noisy;
+		bool noisy, part;
 
 		if (!view->count(j, i, &fit))
 			continue;
 		noisy = fit.error > error_most;
-		if (fit.slope > least + (noisy ? 4 : 2) * fit.error) {
+		part = fit.slope > least + (noisy ? 4 : 2) * fit.error;
+		if (part && fit.slope > judge_yield(j, &fit)) {
 			if (fit.slope <= most.fit.slope)
 				continue;
 			most.cell = &j->run->cells[i];
 			most.fit = fit;
-		} else if (noisy && !most.noisy) {
+		} else if ((part || noisy) && !most.noisy) {
 			most.noisy = &j->run->cells[i];
-			most.noise = fit.error;
+			most.noise = fmax(0, fit.slope) + 2 * fit.error;
 		}
 	}
 	return most;
@@ -58,8 +60,8 @@ bool judge_is_noisy(struct judged *j, const struct judge_part *part, double whol
 		return false;
 	judge_conclude(
 		j, VERIFY_UNKNOWN, "busy",
-		"whether a part of it is counted as %s of %s, too, does not show beside other "
-		"programs (an error of %.1f %%): with fewer, or with more --time, it can be told",
-		verify_expectation(part->noisy->metric)->name, place, part->noise / whole * 100);
+		"up to %.1f %% of it may be counted as %s of %s, too: other programs move too much "
+		"there to tell",
+		part->noise / whole * 100, verify_expectation(part->noisy->metric)->name, place);
 	return true;
 }

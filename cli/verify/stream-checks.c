@@ -225,7 +225,8 @@ static bool check_local(struct judged *j)
 		if (!is_near(j, s))
 			continue;
 		judge_fit(s, j->own, false, &fit);
-		if (fit.slope > judge_astray(j) + 4 * fit.error) {
+		if (fit.slope > judge_astray(j) + 4 * fit.error &&
+		    fit.slope > judge_yield(j, &fit)) {
 			judge_conclude(
 				j, VERIFY_OFF, "local",
 				"%.1f %% of what node %d %s within socket %d is counted as %s",
@@ -233,14 +234,15 @@ static bool check_local(struct judged *j)
 				s->socket, j->expected->name);
 			return true;
 		}
-		noise = fmax(noise, fit.error);
+		if (fit.error > JUDGE_PART_ERROR || fit.slope > judge_astray(j) + 2 * fit.error)
+			noise = fmax(noise, fmax(0, fit.slope) + 2 * fit.error);
 	}
-	if (noise <= JUDGE_PART_ERROR)
+	if (noise <= 0)
 		return false;
 	judge_conclude(j, VERIFY_UNKNOWN, "busy",
-		       "whether what is moved within a socket is counted as %s of socket %d does "
-		       "not show beside other programs (an error of %.1f %%)",
-		       j->expected->name, own->socket, noise * 100);
+		       "up to %.1f %% of what is moved within a socket may be counted as %s of "
+		       "socket %d, too: other programs move too much there to tell",
+		       noise * 100, j->expected->name, own->socket);
 	return true;
 }
 
@@ -328,9 +330,9 @@ static bool check_factors(struct judged *j)
 
 /* All of these groups count what streams move. */
 judge_check *const stream_checks[] = {
-	check_kind,     judge_memory,   check_lost,   judge_rounds, judge_quiet,
-	check_swapped,  check_allocate, check_astray, check_local,  check_alternatives,
-	check_channels, check_factors,  judge_slope,  NULL,
+	check_kind,     judge_memory,   check_lost,    judge_rounds, judge_quiet,
+	check_swapped,  check_allocate, check_astray,  check_local,  check_alternatives,
+	check_channels, judge_yielding, check_factors, judge_slope,  NULL,
 };
 
 judge_check *const uncounted_checks[] = {judge_rounds, check_uncounted, NULL};

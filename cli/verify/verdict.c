@@ -13,6 +13,9 @@
 #define COVERAGE_ALL 0.999
 /* Beyond this there is no verdict: of what others move against the largest amount. */
 #define OTHERS_MOST 8.0
+/* So much less, or more, others move while we do: they wait for memory, too. It is in proportion to what is moved, so that it
+ * is not in the error. */
+#define YIELD 0.1
 
 const char *const verify_verdicts[] = {
 	[VERIFY_PROVED] = "proved",
@@ -178,7 +181,23 @@ static double mean_seconds(const struct judged *j)
 	return count ? sum / (double)count : 0;
 }
 
-/* The error comes from traffic of others, which changes about as much as there is of it. */
+/* How far counts are from the fit, as a part of the largest amount. */
+static double scatter(const struct judged *j)
+{
+	const struct verify_series *s = j->series;
+	const struct verify_fit *f = &j->fits[j->own];
+	double sum = 0;
+
+	for (size_t i = 0; i < s->round_count; i++) {
+		const struct verify_reading *r = verify_reading_of(s, i, j->own);
+		double rest = r->amount - f->slope * s->moved[i] - f->rate * r->seconds;
+
+		sum += isfinite(rest) ? rest * rest : 0;
+	}
+	return sqrt(sum / (double)(f->count - 2)) / most_moved(s);
+}
+
+/* Traffic of others changes about as much as there is of it. If the error cannot come from there, it is ours. */
 bool judge_quiet(struct judged *j)
 {
 	const struct verify_fit *f = &j->fits[j->own];
@@ -188,14 +207,47 @@ bool judge_quiet(struct judged *j)
 
 	if (error <= JUDGE_ERROR_MOST && f->rate <= enough * fmax(1, f->slope))
 		return false;
+	if (error > JUDGE_ERROR_MOST && f->rate * seconds < scatter(j) * most) {
+		judge_conclude(
+			j, VERIFY_UNKNOWN, "scatter",
+			"counts of the same amount differ from round to round by %.1f %% of the "
+			"largest one, and other programs move less than that here: more --time "
+			"makes the error smaller",
+			scatter(j) * 100);
+		return true;
+	}
 	if (error > JUDGE_ERROR_MOST)
-		enough = fmin(enough, fabs(f->rate) * JUDGE_ERROR_MOST / error);
+		enough = fmin(enough, f->rate * JUDGE_ERROR_MOST / error);
 	human_value(&others, f->rate, "B/s");
 	human_value(&quiet, enough, "B/s");
 	judge_conclude(
 		j, VERIFY_UNKNOWN, "busy",
 		"other programs moved %s %s here: below about %s %s, or with more --time, it can be told",
 		others.number, others.unit, quiet.number, quiet.unit);
+	return true;
+}
+
+double judge_yield(const struct judged *j, const struct verify_fit *f)
+{
+	double others = fmax(0, f->rate) * mean_seconds(j) / fmax(1, f->slope);
+
+	return YIELD * others / most_moved(j->series);
+}
+
+bool judge_yielding(struct judged *j)
+{
+	const struct verify_fit *f = &j->fits[j->own];
+	struct human others, quiet;
+
+	if (judge_is_own_all(j) || fabs(j->slope - 1) >= judge_yield(j, f))
+		return false;
+	human_value(&others, f->rate, "B/s");
+	human_value(&quiet, f->rate * fabs(j->slope - 1) / judge_yield(j, f), "B/s");
+	judge_conclude(
+		j, VERIFY_UNKNOWN, "busy",
+		"the factor is %.4f, but other programs moved %s %s here, and may change that "
+		"while data are moved: below about %s %s it can be told",
+		j->slope, others.number, others.unit, quiet.number, quiet.unit);
 	return true;
 }
 
