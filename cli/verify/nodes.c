@@ -14,6 +14,11 @@
 #define MEMORY_LEAST (64 * MIB) /* of a stream */
 #define CACHE_UNKNOWN (256 * MIB)
 #define NODES_MOST 1024
+#if defined(__x86_64__)
+#define HINTED false
+#else
+#define HINTED true /* that stores pass the caches */
+#endif
 #define CACHES 4 /* a stream is so many times larger than the caches */
 #define HUGE_PAGE (2 * MIB)
 
@@ -228,6 +233,7 @@ const struct node *node_far(const struct verify *v, const struct node *n)
 static bool find_rooms(struct verify *v)
 {
 	v->free = UINT64_MAX;
+	v->run.hinted = HINTED;
 	for (size_t i = 0; i < v->node_count; i++) {
 		const uint64_t room = free_memory(v->nodes[i].id);
 

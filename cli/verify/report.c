@@ -126,6 +126,8 @@ static void put_facts(struct buffer *to, const struct verify_run *run)
 	if (run->transfers > 0)
 		buffer_printf(to, "\tmodules %.3f %s\n", run->transfers,
 			      run->rated ? "rated" : "configured");
+	if (run->hinted)
+		buffer_puts(to, "\tstores hinted\n");
 	if (run->caches > 0)
 		buffer_printf(to, "\tcaches %.0f\n", run->caches);
 	if (run->limit > 0)
@@ -329,6 +331,8 @@ static bool take_fact(struct verify_run *run, const char *line)
 		       take_word(&line, speed, sizeof(speed)) && !*line &&
 		       ((run->rated = strcmp(speed, "rated") == 0) ||
 			strcmp(speed, "configured") == 0);
+	if (strcmp(line, "stores hinted") == 0)
+		return run->hinted = true;
 	if (take_label(&line, "caches "))
 		return take_number(&line, &run->caches) && !*line;
 	if (take_label(&line, "limit "))

@@ -7,7 +7,8 @@
 #include "output/buffer.h"
 #include "verify/judge.h"
 
-#define PART_LEAST 0.1 /* of what is moved, in memory of another kind */
+#define LOST_ALIKE 0.01 /* the difference of what loads and stores lack */
+#define PART_LEAST 0.1  /* of what is moved, in memory of another kind */
 /* A factor of units has a name when it is this near: 1/1.024 and a loss of 3 % are 0.007 apart. */
 #define UNITS_NEAR 0.003
 #define UNITS_NEAR_MOST 0.005
@@ -292,6 +293,59 @@ static bool check_channels(struct judged *j)
 	return j->result->fault;
 }
 
+/* Stores of the same data lack the same share. */
+static bool is_lost_by(const struct judged *j, const struct verify_series *s)
+{
+	const struct verify_cell *own = &j->run->cells[j->own];
+
+	if (s->load != VERIFY_WRITE || s->node != j->series->node ||
+	    s->cpu_socket != j->series->cpu_socket || s->elsewhere || s->coverage > 0)
+		return false;
+	for (size_t i = s->first_cell; i < s->first_cell + s->cell_count; i++) {
+		const struct verify_cell *c = &j->run->cells[i];
+		struct verify_fit fit;
+
+		if (verify_expectation(c->metric)->group != j->expected->group || c->channel >= 0 ||
+		    c->socket != own->socket || strcmp(c->family, own->family) != 0 ||
+		    !verify_is_expected(s, c))
+			continue;
+		judge_fit(s, i, false, &fit);
+		if (fit.error <= JUDGE_ERROR_MOST && fit.slope < 1 - judge_less(j) &&
+		    fabs(fit.slope - j->slope) <=
+			    LOST_ALIKE + 2 * hypot(fit.error, j->tolerance / 2))
+			return true;
+	}
+	return false;
+}
+
+static bool is_lost_by_stores(const struct judged *j)
+{
+	for (size_t i = 0; i < j->run->series_count; i++)
+		if (is_lost_by(j, &j->run->series[i]))
+			return true;
+	return false;
+}
+
+/* Of memory that is used round and round, caches can keep what they have room for. Stores that pass them show whether that is
+ * it. */
+static bool check_caches(struct judged *j)
+{
+	const struct verify_series *s = j->series;
+	double part = s->memory > 0 ? fmin(1, j->run->cache / s->memory) : 0;
+	bool hinted = j->run->hinted;
+
+	if ((s->load == VERIFY_WRITE && !hinted) || j->slope >= 1 ||
+	    j->slope < 1 - part - judge_less(j) - j->tolerance || judge_is_own_all(j) ||
+	    (!hinted && is_lost_by_stores(j)))
+		return false;
+	judge_conclude(j, VERIFY_UNKNOWN, "caches",
+		       "the factor is %.4f: caches of %.0f MiB may have kept up to %.0f %% of the "
+		       "%.0f MiB that are %s round and round",
+		       j->slope, j->run->cache / 0x1p20, part * 100, s->memory / 0x1p20,
+		       s->load == VERIFY_WRITE ? "stored to" : "loaded");
+	return true;
+}
+
 static bool check_factors(struct judged *j)
 {
 	static const struct {
@@ -330,9 +384,10 @@ static bool check_factors(struct judged *j)
 
 /* All of these groups count what streams move. */
 judge_check *const stream_checks[] = {
-	check_kind,     judge_memory,   check_lost,    judge_rounds, judge_quiet,
-	check_swapped,  check_allocate, check_astray,  check_local,  check_alternatives,
-	check_channels, judge_yielding, check_factors, judge_slope,  NULL,
+	check_kind,   judge_memory,       check_lost,     judge_rounds,
+	judge_quiet,  check_swapped,      check_allocate, check_astray,
+	check_local,  check_alternatives, check_channels, judge_yielding,
+	check_caches, check_factors,      judge_slope,    NULL,
 };
 
 judge_check *const uncounted_checks[] = {judge_rounds, check_uncounted, NULL};

@@ -142,6 +142,7 @@ struct verify_run {
 	double caches;              /* likewise, of the caches of all levels */
 	double transfers;    /* million per second, of the slowest memory module; 0: not known */
 	bool rated;          /* their configured speed is not known */
+	bool hinted;         /* that stores pass the caches is a hint: STNP of Arm */
 	double limit;        /* watts that a package may draw; 0: not known */
 	char hypervisor[32]; /* of a virtual machine; "": none */
 	struct verify_cell *cells; /* what is counted together stands together */

@@ -268,6 +268,7 @@ static void make_others(struct verify_run *run, double rate, double part, int so
 	others_rate = rate;
 	yields = part;
 	begin(run);
+	run->cache = 0;
 	for (int socket = 0; socket < sockets; socket++)
 		add_cell(run, "memory.read.bandwidth", socket, -1);
 	move(run, VERIFY_READ, 0, 0, others_give_way);
@@ -313,6 +314,72 @@ static void what_others_did_not_move_is_not_theirs(void **s)
 	move(&run, VERIFY_READ, 0, 0, hits_change);
 	EXPECT(&run, {0, "memory.read", VERIFY_UNKNOWN, "scatter",
 		      "counts of the same amount differ from round to round by"});
+}
+
+/* ---- caches ---- */
+
+/* Of what is loaded, and of what is stored. */
+static double loads, stores;
+
+static double part_of_it(const struct verify_series *s, const struct verify_cell *c, double moved,
+			 double seconds)
+{
+	return right(s, c, moved, seconds) * (s->load == VERIFY_READ ? loads : stores);
+}
+
+static void make_hits(struct verify_run *run, double part_loaded, double part_stored, bool hinted)
+{
+	loads = part_loaded;
+	stores = part_stored;
+	begin(run);
+	run->hinted = hinted;
+	add_cell(run, "memory.read.bandwidth", 0, -1);
+	add_cell(run, "memory.write.bandwidth", 0, -1);
+	move(run, VERIFY_READ, 0, 0, part_of_it);
+	move(run, VERIFY_WRITE, 0, 0, part_of_it);
+}
+
+/* A quarter of what is moved has room in the caches. */
+static void what_caches_may_have_is_not_off(void **s)
+{
+	static const struct {
+		double loads, stores;
+		bool hinted;
+		enum verify_verdict loaded, stored;
+		const char *fault, *sentence;
+	} cases[] = {
+		{0.94, 1, false, VERIFY_UNKNOWN, VERIFY_PROVED, "caches",
+		 "the factor is 0.9400: caches of 32 MiB may have kept up to 25 % of the 128 MiB that are loaded"},
+		/* As 1/1.024, which has a name. */
+		{0.9766, 1, false, VERIFY_UNKNOWN, VERIFY_PROVED, "caches", "up to 25 %"},
+		{0.75, 1, false, VERIFY_UNKNOWN, VERIFY_PROVED, "caches", "up to 25 %"},
+		/* More than caches hold. */
+		{0.70, 1, false, VERIFY_OFF, VERIFY_PROVED, NULL, "30.0 % too little"},
+		/* Stores pass the caches: they are not it. */
+		{0.97, 0.97, false, VERIFY_OFF, VERIFY_OFF, NULL, "3.0 % too little"},
+		{0.94, 0.97, false, VERIFY_UNKNOWN, VERIFY_OFF, "caches", "up to 25 %"},
+		/* That they pass them is a hint. */
+		{0.94, 0.94, true, VERIFY_UNKNOWN, VERIFY_UNKNOWN, "caches", "up to 25 %"},
+		{0.70, 0.70, true, VERIFY_OFF, VERIFY_OFF, NULL, "30.0 % too little"},
+	};
+
+	(void)s;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct verify_run run, back;
+		struct buffer text = {0};
+		char why[VERIFY_WHY];
+
+		make_hits(&run, cases[i].loads, cases[i].stores, cases[i].hinted);
+		verify_put_run(&text, &run);
+		assert_true(verify_parse_run(&back, text.data, why));
+		assert_int_equal(back.hinted, cases[i].hinted);
+		buffer_free(&text);
+		verify_run_free(&run);
+		EXPECT(&back,
+		       {0, "memory.read", cases[i].loaded, cases[i].fault, cases[i].sentence},
+		       {0, "memory.write", cases[i].stored,
+			cases[i].stored == VERIFY_UNKNOWN ? "caches" : NULL, ""});
+	}
 }
 
 /* ---- sockets that have no cells ---- */
@@ -375,6 +442,7 @@ int main(void)
 		cmocka_unit_test(links_that_carry_local_data_are_not_proved),
 		cmocka_unit_test(others_that_give_way_are_no_fault),
 		cmocka_unit_test(what_others_did_not_move_is_not_theirs),
+		cmocka_unit_test(what_caches_may_have_is_not_off),
 		cmocka_unit_test(a_node_that_nothing_counts_is_not_proved),
 		cmocka_unit_test(a_node_that_others_count_is_off),
 	};

@@ -84,15 +84,17 @@ CHANNELS = (
     Fault("scale all 2 2000", "channel twice", "channel 2 counts twice", memory),
     Fault("scale 1 1 0", "channel dead", "channel 1 counts nothing", on_node_1),
 )
+SWAPPED = Fault("reads on", "directions swapped", "writes are counted as reads", stored)
 FACTORS = (
-    Fault("reads on", "directions swapped", "writes are counted as reads", stored),
-    Fault("scale all all 970", None, "the factor is 0.9700", memory),
     Fault("scale all all 500", "half", "one of two PMUs is missing", memory),
     Fault("scale all all 2000", "double", "two PMUs count the same", memory),
     Fault("scale all all 64000", "times 64", "bytes are taken for lines", memory),
     Fault("scale all all 1074", "units", "decimal and binary units are confused: 1.024^3", memory),
     Fault("scale 1 all 0", "nothing", "nothing of it is counted", at_socket_1),
 )
+PASSED = (SWAPPED, Fault("scale all all 970", None, "the factor is 0.9700", memory), *FACTORS)
+# The stores of Arm pass caches only if these like to: they may have kept a fifth.
+HINTED = (SWAPPED, Fault("scale all all 700", None, "the factor is 0.7000", memory), *FACTORS)
 ONE_END = (
     Fault("swap on", "sockets swapped", "socket 1's counters count node 0", memory),
     Fault("swap on, turn on", "sockets and directions swapped", "are counted as reads of socket 0", memory),
@@ -142,17 +144,17 @@ def each_socket(pmu, count):
     return tuple(event for socket in SOCKETS for event in boxes(f"{pmu}_{socket}", count))
 
 
-INTEL = CHANNELS + FACTORS + ONE_END + OF_LINKS + OF_AGENTS
+INTEL = CHANNELS + PASSED + ONE_END + OF_LINKS + OF_AGENTS
 MODELS = {
     "skx": Model(MEMORY | AGENTS | LINKS | FABRIC, INTEL, len(INTEL), 12, 6, 1000, boxes("uncore_imc", 6)),
     "icx": Model(MEMORY | AGENTS | LINKS, INTEL, 3, 12, 6, 500, boxes("uncore_imc", 6)),
     "spr": Model(MEMORY | AGENTS | LINKS | FABRIC, INTEL, 3, 12, 6, 500, boxes("uncore_imc", 6)),
     "gnr": Model(MEMORY | AGENTS | LINKS | FABRIC, INTEL, 3, 12, 6, 500, boxes("uncore_imc", 6)),
     # Home agents need several passes.
-    "amd": Model(MEMORY | AGENTS | SENT, CHANNELS + FACTORS + ONE_END + OF_SENDERS + OF_PORTS, 3, 16, 12, 1000,
+    "amd": Model(MEMORY | AGENTS | SENT, CHANNELS + PASSED + ONE_END + OF_SENDERS + OF_PORTS, 3, 16, 12, 1000,
                  boxes("amd_umc", 6)),
-    "grace": Model(MEMORY, FACTORS + ONE_END, 3, 12, 6, 100, each_socket("nvidia_scf_pmu", 8)),
-    "t410": Model(MEMORY | AT_THE_CPU, FACTORS + BOTH_ENDS, 3, 12, 6, 1000, each_socket("nvidia_ucf_pmu", 8)),
+    "grace": Model(MEMORY, HINTED + ONE_END, 3, 12, 6, 100, each_socket("nvidia_scf_pmu", 8)),
+    "t410": Model(MEMORY | AT_THE_CPU, HINTED + BOTH_ENDS, 3, 12, 6, 1000, each_socket("nvidia_ucf_pmu", 8)),
 }
 
 # ---- runs -----------------------------------------------------------------------------------------
