@@ -382,6 +382,47 @@ static void what_caches_may_have_is_not_off(void **s)
 	}
 }
 
+/* ---- channels ---- */
+
+#define CHANNELS 8
+
+/* Of 12 modules the first channels have two each. */
+static double of_modules(const struct verify_series *s, const struct verify_cell *c, double moved,
+			 double seconds)
+{
+	double share = c->channel < 0 ? 1 : c->channel < CHANNELS / 2 ? 2 / 12.0 : 1 / 12.0;
+
+	return right(s, c, moved, seconds) * share * loads;
+}
+
+static void more_modules_on_some_channels_are_no_fault(void **s)
+{
+	struct verify_result *results;
+	size_t all, uneven;
+	struct verify_run run;
+
+	(void)s;
+	for (int fault = 0; fault < 2; fault++) {
+		enum verify_verdict verdict = fault ? VERIFY_OFF : VERIFY_UNKNOWN;
+
+		loads = fault ? 0.6 : 1;
+		uneven = 0;
+		begin(&run);
+		for (int channel = -1; channel < CHANNELS; channel++)
+			add_cell(&run, "memory.read.bandwidth", 0, channel);
+		move(&run, VERIFY_READ, 0, 0, of_modules);
+		all = verify_judge(&run, &results);
+		assert_int_equal(all, 1 + CHANNELS);
+		for (size_t i = 1; i < all; i++)
+			uneven += results[i].verdict == verdict &&
+				  strcmp(results[i].fault, "uneven") == 0;
+		assert_int_equal(uneven, CHANNELS);
+		assert_int_equal(verify_overall(results, all), verdict);
+		free(results);
+		verify_run_free(&run);
+	}
+}
+
 /* ---- sockets that have no cells ---- */
 
 /* What socket 0 counts; socket 1 is not counted. */
@@ -443,6 +484,7 @@ int main(void)
 		cmocka_unit_test(others_that_give_way_are_no_fault),
 		cmocka_unit_test(what_others_did_not_move_is_not_theirs),
 		cmocka_unit_test(what_caches_may_have_is_not_off),
+		cmocka_unit_test(more_modules_on_some_channels_are_no_fault),
 		cmocka_unit_test(a_node_that_nothing_counts_is_not_proved),
 		cmocka_unit_test(a_node_that_others_count_is_off),
 	};
