@@ -139,17 +139,56 @@ static bool check_swapped(struct judged *j)
 	return sockets || directions || both;
 }
 
+/* The part of memory that is used round and round for which caches have room. */
+static double room_of_caches(const struct judged *j)
+{
+	const double memory = j->series->memory;
+
+	return memory > 0 ? fmin(1, j->run->cache / memory) : 0;
+}
+
+/* Caches may have the rest of it. */
+static bool may_be_kept(const struct judged *j)
+{
+	return j->slope < 1 && j->slope >= 1 - room_of_caches(j) - judge_less(j) - j->tolerance &&
+	       (j->series->load == VERIFY_READ || j->run->hinted);
+}
+
+/* What is read at the own place while data are stored. False: nothing, or it does not show. */
+static bool find_reads(const struct judged *j, struct verify_fit *into)
+{
+	const bool far = verify_is_far(j->series);
+
+	for (size_t i = 0; i < j->run->cell_count; i++) {
+		const struct verify_cell *c = &j->run->cells[i];
+
+		if (!judge_is_other(j, i) || c->socket != j->run->cells[j->own].socket ||
+		    !verify_expects(verify_expectation(c->metric), VERIFY_READ, far))
+			continue;
+		*into = j->fits[i];
+		return into->slope > judge_astray(j) + 4 * into->error;
+	}
+	return false;
+}
+
 /* Real reads, most probably: those of the lines that are stored to. */
 static bool check_allocate(struct judged *j)
 {
-	const struct verify_cell *reads = judge_find_all(j, &others).kind;
+	struct verify_fit reads;
 
-	if (j->series->load != VERIFY_WRITE || !reads || !judge_is_own_all(j))
+	if (j->series->load != VERIFY_WRITE || !(judge_is_own_all(j) || may_be_kept(j)) ||
+	    !find_reads(j, &reads))
 		return false;
-	judge_conclude(
-		j, VERIFY_UNKNOWN, "write-allocate",
-		"each write also reads its line (write-allocate): the stores do not pass the "
-		"caches here, and reads and writes are mixed");
+	if (judge_is_all(j, reads.slope, reads.error))
+		judge_conclude(
+			j, VERIFY_UNKNOWN, "write-allocate",
+			"each write also reads its line (write-allocate): the stores do not pass "
+			"the caches here, and reads and writes are mixed");
+	else
+		judge_conclude(j, VERIFY_UNKNOWN, "write-allocate",
+			       "%.1f %% of what is written is read, too (write-allocate): some "
+			       "stores do not pass the caches here",
+			       reads.slope * 100);
 	return true;
 }
 
@@ -331,18 +370,14 @@ static bool is_lost_by_stores(const struct judged *j)
 static bool check_caches(struct judged *j)
 {
 	const struct verify_series *s = j->series;
-	double part = s->memory > 0 ? fmin(1, j->run->cache / s->memory) : 0;
-	bool hinted = j->run->hinted;
 
-	if ((s->load == VERIFY_WRITE && !hinted) || j->slope >= 1 ||
-	    j->slope < 1 - part - judge_less(j) - j->tolerance || judge_is_own_all(j) ||
-	    (!hinted && is_lost_by_stores(j)))
+	if (judge_is_own_all(j) || !may_be_kept(j) || (!j->run->hinted && is_lost_by_stores(j)))
 		return false;
 	judge_conclude(j, VERIFY_UNKNOWN, "caches",
 		       "the factor is %.4f: caches of %.0f MiB may have kept up to %.0f %% of the "
 		       "%.0f MiB that are %s round and round",
-		       j->slope, j->run->cache / 0x1p20, part * 100, s->memory / 0x1p20,
-		       s->load == VERIFY_WRITE ? "stored to" : "loaded");
+		       j->slope, j->run->cache / 0x1p20, room_of_caches(j) * 100,
+		       s->memory / 0x1p20, s->load == VERIFY_WRITE ? "stored to" : "loaded");
 	return true;
 }
 

@@ -382,6 +382,54 @@ static void what_caches_may_have_is_not_off(void **s)
 	}
 }
 
+/* ---- stores that stay in caches ---- */
+
+/* A part of what is stored is counted as reads, too, or instead. */
+static double read_too, written;
+
+static double stores_are_read(const struct verify_series *s, const struct verify_cell *c,
+			      double moved, double seconds)
+{
+	(void)s;
+	(void)seconds;
+	return moved * (strstr(c->metric, "read") ? read_too : written);
+}
+
+static void make_allocate(struct verify_run *run, double part_read, double part_written,
+			  bool hinted)
+{
+	read_too = part_read;
+	written = part_written;
+	begin(run);
+	run->hinted = hinted;
+	add_cell(run, "memory.read.bandwidth", 0, -1);
+	add_cell(run, "memory.write.bandwidth", 0, -1);
+	move(run, VERIFY_WRITE, 0, 0, stores_are_read);
+}
+
+static void stores_that_stay_in_caches_are_no_fault(void **s)
+{
+	struct verify_run run;
+
+	(void)s;
+	make_allocate(&run, 0.05, 1, false);
+	EXPECT(&run, {0, "memory.write", VERIFY_UNKNOWN, "write-allocate",
+		      "5.0 % of what is written is read, too (write-allocate)"});
+	make_allocate(&run, 0.05, 0.93, true);
+	EXPECT(&run, {0, "memory.write", VERIFY_UNKNOWN, "write-allocate", "5.0 % of what is"});
+	make_allocate(&run, 1, 1, false);
+	EXPECT(&run, {0, "memory.write", VERIFY_UNKNOWN, "write-allocate", "each write also"});
+	/* What is counted as reads is missing in the writes. */
+	make_allocate(&run, 0.05, 0.95, false);
+	EXPECT(&run, {0, "memory.write", VERIFY_OFF, "astray",
+		      "5.0 % of what node 0 writes is counted as reads of socket 0"});
+	/* More or less than that caches could have some of it. */
+	make_allocate(&run, 0.05, 2, true);
+	EXPECT(&run, {0, "memory.write", VERIFY_OFF, "astray", "5.0 % of what node 0"});
+	make_allocate(&run, 0.5, 0.6, true);
+	EXPECT(&run, {0, "memory.write", VERIFY_OFF, "astray", "50.0 % of what node 0"});
+}
+
 /* ---- channels ---- */
 
 #define CHANNELS 8
@@ -484,6 +532,7 @@ int main(void)
 		cmocka_unit_test(others_that_give_way_are_no_fault),
 		cmocka_unit_test(what_others_did_not_move_is_not_theirs),
 		cmocka_unit_test(what_caches_may_have_is_not_off),
+		cmocka_unit_test(stores_that_stay_in_caches_are_no_fault),
 		cmocka_unit_test(more_modules_on_some_channels_are_no_fault),
 		cmocka_unit_test(a_node_that_nothing_counts_is_not_proved),
 		cmocka_unit_test(a_node_that_others_count_is_off),
