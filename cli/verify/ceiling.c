@@ -193,10 +193,9 @@ static bool check_from_memory(struct judged *j)
 	const struct verify_series *s = j->series;
 	double part = counted(j);
 
-	if (s->elsewhere)
-		judge_conclude(j, VERIFY_UNKNOWN, NULL,
-			       "%zu pages of the memory lay on other nodes", s->elsewhere);
-	else if (s->memory < MEMORY_LEAST * caches(j))
+	if (judge_memory(j))
+		return true;
+	if (s->memory < MEMORY_LEAST * caches(j))
 		judge_conclude(j, VERIFY_UNKNOWN, NULL,
 			       "caches of %.0f MiB may hold what was loaded from %.0f MiB",
 			       caches(j) / (1 << 20), s->memory / (1 << 20));

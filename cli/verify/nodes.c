@@ -179,6 +179,8 @@ void nodes_find(struct verify *v)
 			at++;
 		if (at == v->node_count)
 			v->nodes = cli_realloc(v->nodes, ++v->node_count, sizeof(*v->nodes));
+		else if (v->nodes[at].socket != c->socket)
+			verify_add_split(&v->run, id);
 		v->nodes[at] = (struct node){.id = id, .socket = c->socket, .cpu = c->id};
 	}
 	find_bare_nodes(v);

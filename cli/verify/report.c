@@ -26,7 +26,24 @@ void verify_run_free(struct verify_run *run)
 	}
 	free(run->series);
 	free(run->cells);
+	free(run->split);
 	*run = (struct verify_run){0};
+}
+
+bool verify_is_split(const struct verify_run *run, int node)
+{
+	for (size_t i = 0; i < run->split_count; i++)
+		if (run->split[i] == node)
+			return true;
+	return false;
+}
+
+void verify_add_split(struct verify_run *run, int node)
+{
+	if (verify_is_split(run, node))
+		return;
+	run->split = cli_realloc(run->split, run->split_count + 1, sizeof(*run->split));
+	run->split[run->split_count++] = node;
 }
 
 void verify_add_cell(struct verify_run *run, const struct verify_cell *cell)
@@ -128,6 +145,8 @@ static void put_facts(struct buffer *to, const struct verify_run *run)
 			      run->rated ? "rated" : "configured");
 	if (run->hinted)
 		buffer_puts(to, "\tstores hinted\n");
+	for (size_t i = 0; i < run->split_count; i++)
+		buffer_printf(to, "\tsplit node %d\n", run->split[i]);
 	if (run->caches > 0)
 		buffer_printf(to, "\tcaches %.0f\n", run->caches);
 	if (run->limit > 0)
@@ -325,12 +344,17 @@ static const char *take_alternative(struct verify_run *run, const char *text)
 static bool take_fact(struct verify_run *run, const char *line)
 {
 	char speed[16];
+	int node;
 
 	if (take_label(&line, "modules "))
 		return take_number(&line, &run->transfers) && take_label(&line, " ") &&
 		       take_word(&line, speed, sizeof(speed)) && !*line &&
 		       ((run->rated = strcmp(speed, "rated") == 0) ||
 			strcmp(speed, "configured") == 0);
+	if (take_id(&line, "split node ", &node)) {
+		verify_add_split(run, node);
+		return !*line;
+	}
 	if (strcmp(line, "stores hinted") == 0)
 		return run->hinted = true;
 	if (take_label(&line, "caches "))

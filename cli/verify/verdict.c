@@ -123,10 +123,16 @@ bool judge_memory(struct judged *j)
 {
 	const struct verify_series *s = j->series;
 
-	if (!s->elsewhere)
+	if (s->elsewhere)
+		judge_conclude(j, VERIFY_UNKNOWN, NULL,
+			       "%zu pages of the moved memory lay on other nodes", s->elsewhere);
+	else if (verify_is_split(j->run, s->node))
+		judge_conclude(j, VERIFY_UNKNOWN, "split",
+			       "node %d has CPUs of several sockets, and may have memory of them: "
+			       "node interleaving (NPS0) in the firmware, or numa=off",
+			       s->node);
+	else
 		return false;
-	judge_conclude(j, VERIFY_UNKNOWN, NULL, "%zu pages of the moved memory lay on other nodes",
-		       s->elsewhere);
 	return true;
 }
 

@@ -145,6 +145,8 @@ struct verify_run {
 	bool hinted;         /* that stores pass the caches is a hint: STNP of Arm */
 	double limit;        /* watts that a package may draw; 0: not known */
 	char hypervisor[32]; /* of a virtual machine; "": none */
+	int *split;          /* nodes with CPUs of several sockets */
+	size_t split_count;
 	struct verify_cell *cells; /* what is counted together stands together */
 	size_t cell_count;
 	size_t first_cell; /* of the series that are added next */
@@ -153,6 +155,9 @@ struct verify_run {
 };
 
 void verify_run_free(struct verify_run *run);
+/* A node whose memory may be of several sockets. */
+void verify_add_split(struct verify_run *run, int node);
+bool verify_is_split(const struct verify_run *run, int node);
 void verify_add_cell(struct verify_run *run, const struct verify_cell *cell);
 /* A copy of it, of the cells from the run's first one to the last that was added. */
 struct verify_series *verify_add_series(struct verify_run *run, const struct verify_series *series);

@@ -129,7 +129,7 @@ static const struct expected streams[] = {
 	{{1.3, 1, 64, 256, 3, 5, 0, "SMBIOS"},
 	 VERIFY_UNKNOWN,
 	 NULL,
-	 "3 pages of the memory lay on other nodes"},
+	 "3 pages of the moved memory lay on other nodes"},
 	{{0.8, 1, 64, 256, 0, 5, 3, "SMBIOS"}, VERIFY_UNKNOWN, NULL, "too few rounds"},
 	{{0.8, 1, 64, 256, 0, 2, 0, "SMBIOS"}, VERIFY_UNKNOWN, NULL, "too few rounds"},
 };

@@ -430,6 +430,40 @@ static void stores_that_stay_in_caches_are_no_fault(void **s)
 	EXPECT(&run, {0, "memory.write", VERIFY_OFF, "astray", "50.0 % of what node 0"});
 }
 
+/* ---- nodes that are not of a socket ---- */
+
+static double half_at_each(const struct verify_series *s, const struct verify_cell *c, double moved,
+			   double seconds)
+{
+	(void)seconds;
+	return is_same(s, c) ? moved / 2 : 0;
+}
+
+static void interleaved_nodes_are_no_fault(void **s)
+{
+	(void)s;
+	for (int split = 0; split < 2; split++) {
+		struct verify_run run, back;
+		struct buffer text = {0};
+		char why[VERIFY_WHY];
+
+		begin(&run);
+		add_cell(&run, "memory.read.bandwidth", 0, -1);
+		add_cell(&run, "memory.read.bandwidth", 1, -1);
+		move(&run, VERIFY_READ, 1, 1, half_at_each);
+		verify_add_split(&run, split ? 1 : 2);
+		verify_put_run(&text, &run);
+		assert_true(verify_parse_run(&back, text.data, why));
+		buffer_free(&text);
+		verify_run_free(&run);
+		if (split)
+			EXPECT(&back, {1, "memory.read", VERIFY_UNKNOWN, "split",
+				       "node 1 has CPUs of several sockets"});
+		else
+			EXPECT(&back, {1, "memory.read", VERIFY_OFF, "astray", "50.0 %"});
+	}
+}
+
 /* ---- channels ---- */
 
 #define CHANNELS 8
@@ -533,6 +567,7 @@ int main(void)
 		cmocka_unit_test(what_others_did_not_move_is_not_theirs),
 		cmocka_unit_test(what_caches_may_have_is_not_off),
 		cmocka_unit_test(stores_that_stay_in_caches_are_no_fault),
+		cmocka_unit_test(interleaved_nodes_are_no_fault),
 		cmocka_unit_test(more_modules_on_some_channels_are_no_fault),
 		cmocka_unit_test(a_node_that_nothing_counts_is_not_proved),
 		cmocka_unit_test(a_node_that_others_count_is_off),
