@@ -292,7 +292,7 @@ int cmd_verify(struct cli *cli, int argc, char **argv)
 		{"time", "TIME",
 		 "Take about TIME in all: 1m, 90s (default: 30s, or what is needed if that is more)",
 		 0, 1, OPTION_INTERVAL, AT(time_ns)},
-		{"memory", "SIZE", "Take at most SIZE of memory (default: four times the caches)",
+		{"memory", "SIZE", "Take at most SIZE of memory (default: five times the caches)",
 		 0, 1, OPTION_SIZE, AT(memory)},
 		{"read", "FILE",
 		 "Also read FILE or a block device past the page cache, and judge what counts its "

@@ -103,16 +103,21 @@ static const struct judge_view others = {count_there, is_all_there};
 
 /* ---- checks: true when they have concluded ---- */
 
+/* One line of each two is loaded. */
+static double loaded_memory(const struct judged *j)
+{
+	return j->series->memory / 2;
+}
+
 static bool check_chase(struct judged *j)
 {
 	const struct verify_series *s = j->series;
 	struct waited w = own_of(j);
-	/* One line of each two is loaded. */
-	double loaded = s->memory / 2, cache = j->run->cache;
+	double cache = j->run->cache;
 
 	j->result->requests = w.requests;
 	j->result->latency = w.latency;
-	if (loaded < 2 * cache)
+	if (loaded_memory(j) < 2 * cache)
 		judge_conclude(
 			j, VERIFY_UNKNOWN, NULL,
 			"caches of %.0f MiB may hold what was loaded: four times as much memory is "
@@ -199,16 +204,17 @@ static bool is_noisy(struct judged *j)
 	return judge_is_noisy(j, &part, whole_load(j, own_of(j).requests), place);
 }
 
-/* Caches may answer a part of the loads, but hardly half of them: their memory is much larger. */
+/* Caches may answer as many loads as they have room for, if they keep lines instead of making room. */
 static bool check_requests(struct judged *j)
 {
 	struct waited w = own_of(j);
 	double whole = whole_load(j, w.requests);
 	double part = w.requests / whole, tolerance = 2 * w.requests_error / whole;
+	double least = 1 - j->run->cache / loaded_memory(j);
 
 	if (part >= REQUESTS_LEAST - tolerance && part <= REQUESTS_MOST + tolerance)
 		return false;
-	if (fabs(part - 0.5) <= HALF_OFF + tolerance)
+	if (fabs(part - 0.5) <= HALF_OFF + tolerance && part < least - HALF_OFF - tolerance)
 		judge_conclude(j, VERIFY_OFF, "half",
 			       "half of the loads are counted: every second request, or one of two "
 			       "PMUs is missing");

@@ -71,7 +71,7 @@ void nodes_find(struct verify *v);
 /* How much of it each stream takes. An exit code. */
 int nodes_find_memory(struct verify *v);
 
-/* At least four times the caches, but at most a quarter of what is free and what was asked for (0: any), in whole huge
+/* At least five times the caches, but at most a quarter of what is free and what was asked for (0: any), in whole huge
  * pages. `parts` of them are taken at once. */
 uint64_t node_memory(uint64_t asked, uint64_t cache, uint64_t room, uint64_t parts);
 

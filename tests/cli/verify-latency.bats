@@ -24,7 +24,7 @@ report() {
 		for node in (0, 1):
 		    for cpu in (0, 1):
 		        load, waited = (97, 75) if cpu == node else (142, 119)
-		        memory = 67108864 if fault == "small" else 134217728
+		        memory = 67108864 if fault == "small" else 167772160
 		        print(f"\tseries chase node {node} socket {node} cpu {cpu} of {cpu} memory {memory} elsewhere 0",
 		              *([] if fault == "old" else ["ns", f"{load}.000"]))
 		        for quarters in (0, 4, 1, 2, 2, 0, 4, 1, 4, 2, 0, 1):

@@ -141,14 +141,14 @@ static void memory_is_enough_for_the_caches(void **unused)
 	const uint64_t cache = 33 * 15 * MIB / 8; /* slices of 1.875 MiB */
 
 	(void)unused;
-	assert_int_equal(node_memory(0, cache, 1024 * MIB, 1), 248 * MIB);
-	assert_true(248 * MIB >= 4 * cache);
+	assert_int_equal(node_memory(0, cache, 2048 * MIB, 1), 310 * MIB);
+	assert_true(310 * MIB >= 5 * cache);
 	assert_int_equal(node_memory(0, MIB, 1024 * MIB, 1), 64 * MIB);
 	assert_int_equal(node_memory(0, cache, 403 * MIB, 1), 100 * MIB);
 	assert_int_equal(node_memory(101 * MIB, cache, 1024 * MIB, 1), 100 * MIB);
-	assert_int_equal(node_memory(1024 * MIB, cache, 2048 * MIB, 1), 248 * MIB);
+	assert_int_equal(node_memory(1024 * MIB, cache, 4096 * MIB, 1), 310 * MIB);
 	/* The nodes of a socket, which are read at once, share both. */
-	assert_int_equal(node_memory(0, 256 * MIB, 8192 * MIB, 4), 256 * MIB);
+	assert_int_equal(node_memory(0, 256 * MIB, 8192 * MIB, 4), 320 * MIB);
 	assert_int_equal(node_memory(400 * MIB, 256 * MIB, 8192 * MIB, 4), 100 * MIB);
 	assert_int_equal(node_memory(2 * MIB, 256 * MIB, 8192 * MIB, 4), 2 * MIB);
 }
