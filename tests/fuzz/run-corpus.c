@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Runs a fuzz target once over each file of a directory, or each line of a file: what libFuzzer's main does for
- * `target FILE...`, for builds without it. */
+ * `target FILE...`, for builds without it. In lines there are \n, \t, \\ and \xNN; a line that begins with # is a
+ * comment. */
 #include <dirent.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -35,25 +36,58 @@ static bool run_file(const char *path)
 	return ok;
 }
 
+/* The bytes that a line stands for, in its place: their number, -1 when it is not written as it should. */
+static ssize_t decode(char *line)
+{
+	static const char names[] = "nt\\", bytes[] = "\n\t\\";
+	char *to = line;
+
+	for (const char *from = line; *from; to++) {
+		const char *name;
+		unsigned byte;
+
+		if (*from != '\\') {
+			*to = *from++;
+		} else if (from[1] && (name = strchr(names, from[1]))) {
+			*to = bytes[name - names];
+			from += 2;
+		} else if (from[1] == 'x' && strspn(from + 2, "0123456789abcdef") >= 2 &&
+			   sscanf(from + 2, "%2x", &byte) == 1) {
+			*to = (char)byte;
+			from += 4;
+		} else {
+			return -1;
+		}
+	}
+	return to - line;
+}
+
 static bool run_lines(FILE *f, size_t *count)
 {
 	char *line = NULL;
 	size_t room = 0;
+	bool ok = true;
 
-	for (ssize_t len; (len = getline(&line, &room, f)) > 0; ++*count) {
+	while (ok && getline(&line, &room, f) > 0) {
 		uint8_t *data;
+		ssize_t len;
 
-		len -= line[len - 1] == '\n';
-		data = malloc((size_t)len + !len);
-		if (!data)
-			break;
-		memcpy(data, line, (size_t)len);
-		LLVMFuzzerTestOneInput(data, (size_t)len);
+		if (*line == '#')
+			continue;
+		line[strcspn(line, "\n")] = '\0';
+		len = decode(line);
+		data = len < 0 ? NULL : malloc((size_t)len + !len);
+		ok = data;
+		if (!ok)
+			fprintf(stderr, "not an input: %s\n", line);
+		else
+			LLVMFuzzerTestOneInput(memcpy(data, line, (size_t)len), (size_t)len);
 		free(data);
+		++*count;
 	}
 	free(line);
 	fclose(f);
-	return true;
+	return ok;
 }
 
 static bool run_directory(const char *dir, size_t *count)
