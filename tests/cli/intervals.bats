@@ -51,22 +51,8 @@ setup() {
 	done
 }
 
-# presets COMMAND: runs it for each preset of each simulated machine; $1 is the machine, $2 the preset, $3 the plan.
-presets() {
-	local machine preset plan code plain=${UNCORE_PLAIN:-$UNCORE}
-
-	for machine in "$UNCORE_SOURCE_ROOT"/data/sim/*.yaml; do
-		machine=$(basename "$machine" .yaml)
-		for preset in mem pcie link cache matrix; do
-			code=0
-			plan=$("$plain" --source "sim:$machine" "$preset" --dry-run -j 2>&1) || code=$?
-			[ "$code" -ne 3 ] || continue
-			"$1" "$machine" "$preset" "$(grep '^{' <<<"$plan")"
-		done
-	done
-}
-
-@test "presets ask for what the counters of a PMU can hold at once" {
+@test "presets ask for what the counters of a PMU can hold at once, and need one round or few" {
+	local machine preset plan code plain=${UNCORE_PLAIN:-$UNCORE} rounds most
 	# By the documents that the data files name, not by these; four where nothing is here.
 	local has='{"amd_l3": 6, "nvidia_scf_pmu": 6, "nvidia_pcie_pmu": 6, "imx_ddr": 11,
 		"hisi_pcie_core": 8, "zen4 amd_df": 16, "zen5 amd_df": 16, "dwc_rootport": 1}'
@@ -76,21 +62,6 @@ presets() {
 		[spr-matrix]='uncore_cha 6'  # prefetches of each
 		[t410-pcie]='nvidia_pcie_pmu_rc 12' # three events of latency for each of four root ports
 	)
-
-	fits() { # MACHINE PRESET PLAN
-		local most
-
-		most=$(jq -sr --arg machine "$1" --argjson has "$has" 'group_by([.pmu, .cpu, .round])
-			| map({pmu: (.[0].pmu | gsub("_?[0-9]+(?=_|$)"; "")), needs: length})
-			| map(select(.needs > ($has["\($machine) \(.pmu)"] // $has[.pmu] // 4)))
-			| group_by(.pmu) | map("\(.[0].pmu) \(map(.needs) | max)") | join(", ")' <<<"$3")
-		[ "$most" = "${over[$1-$2]-}" ] || fail "$1 $2: $most"
-		"${UNCORE_PLAIN:-$UNCORE}" --source "sim:$1" "$2" --all --dry-run >/dev/null || fail "$1 $2 --all"
-	}
-	presets fits
-}
-
-@test "presets need one round, or few" {
 	declare -A needs=(
 		[skx-pcie]=2 [icx-pcie]=2 [spr-pcie]=2 # reads and writes of four ports or more of a stack
 		[t410-pcie]=3                          # devices' data, their requests and latency, CPUs' data
@@ -102,14 +73,24 @@ presets() {
 		[t410-cache]=5 [zen4-cache]=4 [zen5-cache]=4
 		[icx-matrix]=4 [skx-matrix]=2 [spr-matrix]=4 [t410-matrix]=6 [zen4-matrix]=7 [zen5-matrix]=7)
 
-	counts_rounds() {
-		local rounds=${needs[$1-$2]:-1}
-
-		[ "$(jq -s 'map(.round) | max + 1' <<<"$3")" -eq "$rounds" ] || fail "$1 $2"
-		[ "$rounds" -eq 1 ] || "${UNCORE_PLAIN:-$UNCORE}" --source "sim:$1,step=1s" "$2" 0.01 1 |
-			grep -q "^Counting in $rounds rounds of 10.00 ms" || fail "$1 $2 does not say so"
-	}
-	presets counts_rounds
+	for machine in "$UNCORE_SOURCE_ROOT"/data/sim/*.yaml; do
+		machine=$(basename "$machine" .yaml)
+		for preset in mem pcie link cache matrix; do
+			code=0
+			plan=$("$plain" --source "sim:$machine" "$preset" --dry-run -j 2>&1) || code=$?
+			[ "$code" -ne 3 ] || continue
+			{ read -r rounds && read -r most; } < <(grep '^{' <<<"$plan" |
+				jq -sr --arg machine "$machine" --argjson has "$has" '(map(.round) | max + 1), (group_by([.pmu, .cpu, .round])
+					| map({pmu: (.[0].pmu | gsub("_?[0-9]+(?=_|$)"; "")), needs: length})
+					| map(select(.needs > ($has["\($machine) \(.pmu)"] // $has[.pmu] // 4)))
+					| group_by(.pmu) | map("\(.[0].pmu) \(map(.needs) | max)") | join(", "))')
+			[ "$most" = "${over[$machine-$preset]-}" ] || fail "$machine $preset: $most"
+			"$plain" --source "sim:$machine" "$preset" --all --dry-run >/dev/null || fail "$machine $preset --all"
+			[ "$rounds" -eq "${needs[$machine-$preset]:-1}" ] || fail "$machine $preset: $rounds rounds"
+			[ "$rounds" -eq 1 ] || "$plain" --source "sim:$machine,step=1s" "$preset" 0.01 1 |
+				grep -q "^Counting in $rounds rounds of 10.00 ms" || fail "$machine $preset does not say so"
+		done
+	done
 }
 
 @test "what the kernel multiplexes is said below every table" {

@@ -14,14 +14,10 @@ encodes() {
 
 	eval "argv=($1)"
 	expect 0 "$UNCORE" --root "$TWO" stat --dry-run -j "${argv[@]:2}" || return 1
-	found=$(jq -r '"\(.pmu) \(.config[:3] | join(" "))"' <<<"$output")
-	[ "$found" = "$2" ] || fail "$1 should be" "$2" || return 1
-	[ "$(jq -s -c 'map(.config[3]) | unique' <<<"$output")" = '["0x0"]' ] || fail 'config3' ||
-		return 1
-	[ "$(jq -r .group <<<"$output" | sort -u | wc -l)" -eq 1 ] || fail 'more than one group' ||
-		return 1
-	[ "$(jq -s -c 'map(.leader) | [.[0], any(.[1:][]; .)]' <<<"$output")" = '[true,false]' ] ||
-		fail 'the first counter must lead its group, and no other'
+	# config3 is 0, there is one group, and the first counter leads it and no other.
+	found=$(jq -rs '(.[] | "\(.pmu) \(.config[:3] | join(" "))"), (map(.config[3]) | unique | tojson),
+		(map(.group) | unique | length), (map(.leader) | [.[0], any(.[1:][]; .)] | tojson)' <<<"$output")
+	[ "$found" = "$2"$'\n["0x0"]\n1\n[true,false]' ] || fail "$1 should be" "$2" "$found"
 }
 
 # All 20 are there: how many the document has for each kind of PMU.
