@@ -262,13 +262,13 @@ decodes() {
 		uncore=${UNCORE_PLAIN:-$UNCORE}
 		case $sim in
 		# The overview takes a second a round. `sanitized` does not set COLUMNS.
-		spr | t410 | zen4) commands+=('') uncore=${UNCORE_BUILT:-$UNCORE} ;;
+		spr | t410 | zen4) commands+=('') uncore=$UNCORE ;;
 		esac
 		for command in "${commands[@]}"; do
 			for columns in 40 80; do
 				set -f
 				# shellcheck disable=SC2086 # words
-				widest=$(COLUMNS="$columns" "$uncore" --source "sim:$sim,step=1s" $command 2>"$said" | wc -L)
+				widest=$(COLUMNS="$columns" UNCORE_AT_ONCE=yes "$uncore" --source "sim:$sim,step=1s" $command 2>"$said" | wc -L)
 				set +f
 				stderr=$(<"$said") # there are hundreds of these: without run
 				no_sanitizer_report

@@ -25,7 +25,7 @@ end_program() {
 
 	[ -s "$BATS_TEST_TMPDIR/pid" ] || return 0
 	id=$(<"$BATS_TEST_TMPDIR/pid")
-	[ "$(cat "/proc/$id/comm" 2>/dev/null)" != uncore ] || kill -KILL "$id" || true
+	[[ $(cat "/proc/$id/comm" 2>/dev/null) != uncore* ]] || kill -KILL "$id" || true
 }
 
 mux() {

@@ -776,7 +776,7 @@ cited() {
 	cp "$file" whole.uncore
 	for at in $(seq 1 400 "$(stat -c %s whole.uncore)"); do
 		head -c "$at" whole.uncore >"$file"
-		expect 0 "$UNCORE" "${planted[@]}" doctor
+		UNCORE_CASE=$at expect 0 "$UNCORE" "${planted[@]}" doctor
 	done
 	# More places than there can be.
 	{
