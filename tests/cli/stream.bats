@@ -103,9 +103,10 @@ compare() {
 		samples = list(zip(kept["ends"], kept["ends"][1:], kept["values"][1:]))
 		for w in windows:
 		    inside = [(b - a, v) for a, b, v in samples if w["time"] - w["interval"] < (a + b) / 2 < w["time"]]
-		    if abs(sum(length for length, _ in inside) - w["interval"]) < 1e-6:
+		    # A busy machine may have one in an interval, which says nothing.
+		    if len(inside) > 1 and abs(sum(length for length, _ in inside) - w["interval"]) < 1e-6:
 		        mean = sum(length * v for length, v in inside) / w["interval"]
-		        assert len(inside) > 1 and abs(mean / w["values"][0] - 1) < 1e-5, (mean, w["values"][0])
+		        assert abs(mean / w["values"][0] - 1) < 1e-5, (mean, w["values"][0])
 		        compared += 1
 		assert compared > 5, compared
 	PYTHON
