@@ -83,23 +83,24 @@ static void on_rdpmc(unsigned vcpu, void *data)
 	read_wide(vcpu, data, pmon_model->rdpmc);
 }
 
+/*
+ * QEMU executes it, too, and does nothing for a register that it does not know. To step over it would leave flags that
+ * QEMU has not worked out yet, from the SHR before it: with an interrupt right then, bits of the value are taken for
+ * those of EFLAGS.
+ */
 static void on_wrmsr(unsigned vcpu, void *data)
 {
-	const struct site *site = data;
 	uint64_t value = get(vcpu, RDX) << 32 | (get(vcpu, RAX) & UINT32_MAX);
-	bool mine;
 
+	(void)data;
 	if (!pmon_model->wrmsr)
 		return;
 	pmon_lock();
-	mine = pmon_model->wrmsr(vcpu, (uint32_t)get(vcpu, RCX), value);
-	if (mine) {
+	if (pmon_model->wrmsr(vcpu, (uint32_t)get(vcpu, RCX), value)) {
 		pmon_count_write();
 		x86_window_driver();
 	}
 	pmon_unlock();
-	if (mine)
-		qemu_plugin_set_pc(site->next);
 }
 
 /*
@@ -177,12 +178,12 @@ static uint64_t low_bits(unsigned bytes)
 	return bytes < 4 ? (1u << 8 * bytes) - 1 : UINT32_MAX;
 }
 
+/* QEMU writes to no device then: it has none of the model's. See on_wrmsr(). */
 static void on_out(unsigned vcpu, void *data)
 {
 	const struct site *site = data;
 	uint16_t port = (uint16_t)get(vcpu, RDX);
 	uint32_t value;
-	bool mine;
 
 	if (port < PCI_ADDRESS || port > PCI_DATA + 3)
 		return;
@@ -190,10 +191,9 @@ static void on_out(unsigned vcpu, void *data)
 	pmon_lock();
 	if (port == PCI_ADDRESS && site->width == 4)
 		pci_address = value; /* QEMU keeps its own copy */
-	mine = port >= PCI_DATA && config_access(port, site->width, true, &value);
+	if (port >= PCI_DATA)
+		config_access(port, site->width, true, &value);
 	pmon_unlock();
-	if (mine)
-		qemu_plugin_set_pc(site->next);
 }
 
 static void on_in(unsigned vcpu, void *data)
