@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What several unit tests need beside tree.h: parts of a machine, near numbers. Included after
+/* What several unit tests need beside tree.h: parts of a machine, near and
+ * random numbers. Included after
  * <cmocka.h>. */
 #ifndef TEST_HELPERS_H
 #define TEST_HELPERS_H
@@ -7,6 +8,7 @@
 #include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -23,6 +25,23 @@ static inline void assert_close_at(double a, double b, const char *file, int lin
 		return;
 	print_error("%.17g is not %.17g\n", a, b);
 	_fail(file, line);
+}
+
+/* Random numbers, the same in each run: xorshift, from 0 to 1, and with a standard deviation of 1. */
+#define RANDOM_BEGIN UINT64_C(88172645463325252)
+static uint64_t random_state = RANDOM_BEGIN;
+
+static inline double uniform(void)
+{
+	random_state ^= random_state << 13;
+	random_state ^= random_state >> 7;
+	random_state ^= random_state << 17;
+	return (double)(random_state >> 11) / 9007199254740992.0;
+}
+
+static inline double normal(void)
+{
+	return sqrt(-2 * log(1 - uniform())) * cos(6.283185307179586 * uniform());
 }
 
 /* `part` stands somewhere in `text`. */

@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "helpers.h"
 #include "recording/compare.h"
 
 #define MOST 2000
@@ -20,21 +21,6 @@ struct load {
 	double memory; /* its autocorrelation from one interval to the next */
 	double wave, period;
 };
-
-static uint64_t state;
-
-static double uniform(void)
-{
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return (double)(state >> 11) / 9007199254740992.0;
-}
-
-static double normal(void)
-{
-	return sqrt(-2 * log(1 - uniform())) * cos(6.283185307179586 * uniform());
-}
 
 static void fill(double *values, size_t count, const struct load *l, double mean)
 {
@@ -56,7 +42,7 @@ static int count(const struct load *l, size_t values, double change, enum verdic
 	struct comparison c;
 	int found = 0;
 
-	state = 88172645463325252ull;
+	random_state = RANDOM_BEGIN;
 	for (int i = 0; i < TRIES; i++) {
 		fill(a, values, l, 1e9);
 		fill(b, values, l, 1e9 * (1 + change));
@@ -112,7 +98,7 @@ static void the_error_contains_the_change(void **s)
 	int inside = 0;
 
 	(void)s;
-	state = 1234567;
+	random_state = 1234567;
 	for (int i = 0; i < 400; i++) {
 		fill(a, 300, &loads[1], 2);
 		fill(b, 300, &loads[1], 2.04);

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "tree.h"
+#include "helpers.h"
 #include "verify/disk.h"
 #include "verify/verify.h"
 
@@ -21,16 +21,6 @@
 #define ROUND 0.5
 #define DEVICE "0000:18:00.0"
 #define PORT "0000:17:00.0" /* of socket 0 */
-
-static uint64_t state = 88172645463325252ull;
-
-static double uniform(void)
-{
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return (double)(state >> 11) / 9007199254740992.0;
-}
 
 /* ---- a machine whose counters are planted ---- */
 

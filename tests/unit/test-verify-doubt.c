@@ -12,25 +12,11 @@
 #include <cmocka.h>
 
 #include "cli.h"
+#include "helpers.h"
 #include "verify/verify.h"
 
 #define MOVED 1073741824.0 /* the largest amount */
 #define MIB ((size_t)1 << 20)
-
-static uint64_t state = 88172645463325252ull;
-
-static double uniform(void)
-{
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return (double)(state >> 11) / 9007199254740992.0;
-}
-
-static double normal(void)
-{
-	return sqrt(-2 * log(1 - uniform())) * cos(6.283185307179586 * uniform());
-}
 
 static bool starts(const char *name, const char *with)
 {

@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "cli.h"
+#include "helpers.h"
 #include "verify/verify.h"
 
 #define SOCKETS 2
@@ -23,21 +24,6 @@
 #define NEAR_MISS_NS 75.0
 #define FAR_NS 142.0
 #define FAR_MISS_NS 119.0
-
-static uint64_t state = 88172645463325252ull;
-
-static double uniform(void)
-{
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return (double)(state >> 11) / 9007199254740992.0;
-}
-
-static double normal(void)
-{
-	return sqrt(-2 * log(1 - uniform())) * cos(6.283185307179586 * uniform());
-}
 
 /* ---- a machine whose counters are planted ---- */
 

@@ -16,6 +16,7 @@
 #include <cmocka.h>
 
 #include "cli.h"
+#include "helpers.h"
 #include "verify/verify.h"
 
 #define MIB ((size_t)1 << 20)
@@ -23,21 +24,6 @@
 #define GROUPS 5 /* of multiplexed counters */
 #define TURN 0.004
 #define ROUND 0.5
-
-static uint64_t state = 88172645463325252ull;
-
-static double uniform(void)
-{
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return (double)(state >> 11) / 9007199254740992.0;
-}
-
-static double normal(void)
-{
-	return sqrt(-2 * log(1 - uniform())) * cos(6.283185307179586 * uniform());
-}
 
 struct planted {
 	enum verify_load load;

@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "cli.h"
+#include "helpers.h"
 #include "verify/verify.h"
 #include "verify/witness.h"
 #include "zones.h"
@@ -20,21 +21,6 @@
 #define ROUNDS 12
 #define ROUND 0.5 /* seconds */
 #define HALF 0.25 /* seconds of a busy CPU, at most */
-
-static uint64_t state = 88172645463325252ull;
-
-static double uniform(void)
-{
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return (double)(state >> 11) / 9007199254740992.0;
-}
-
-static double normal(void)
-{
-	return sqrt(-2 * log(1 - uniform())) * cos(6.283185307179586 * uniform());
-}
 
 /* ---- a machine whose counters are planted ---- */
 
