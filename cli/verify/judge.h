@@ -65,7 +65,7 @@ struct judge_view {
 	bool (*is_all)(const struct judged *j, const struct verify_fit *fit);
 };
 
-/* Cells that count all of it, of several the last one, which is the least general. NULL: there is none. */
+/* Cells that count all of it; of several the last one. NULL: there is none. */
 struct judge_places {
 	const struct verify_cell *place; /* the same metric */
 	const struct verify_cell *kind;  /* another metric at the own place */
