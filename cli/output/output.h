@@ -126,8 +126,6 @@ void out_text_header(struct out *out);
 void out_text_time(struct out *out);
 /* Makes the table unless an earlier window did. */
 void out_table(const struct out *out, struct table *t, const struct table_column *columns);
-/* Remembers a text; true: it is the first time. */
-bool out_is_new(struct out *out, const char *text);
 /* A legend: printed once, however many windows there are. */
 void out_once(struct out *out, const char *text);
 /* The reasons of rows that are not "measured", each once; only rows of `place` unless it is NULL. */

@@ -133,7 +133,8 @@ void out_table(const struct out *out, struct table *t, const struct table_column
 	t->steady = out->setup.intervals;
 }
 
-bool out_is_new(struct out *out, const char *text)
+/* Remembers a text; true: it is the first time. */
+static bool is_new(struct out *out, const char *text)
 {
 	for (size_t at = 0; at < out->said.len; at += strlen(out->said.data + at) + 1)
 		if (strcmp(out->said.data + at, text) == 0)
@@ -144,7 +145,7 @@ bool out_is_new(struct out *out, const char *text)
 
 void out_once(struct out *out, const char *text)
 {
-	if (out_is_new(out, text))
+	if (is_new(out, text))
 		buffer_wrap(out->to, 0, text_columns(), text);
 }
 
@@ -160,7 +161,7 @@ void out_reasons(struct out *out, const struct uncore_row_place *place)
 			continue;
 		if (row->quality == UNCORE_SCALED && row->counted.coverage < least)
 			least = row->counted.coverage;
-		if (!row->reason || !out_is_new(out, row->reason))
+		if (!row->reason || !is_new(out, row->reason))
 			continue;
 		buffer_printf(out->to, "! %s is %s:\n", row->query.name,
 			      uncore_quality_name(row->quality));

@@ -39,7 +39,6 @@ double judge_astray(const struct judged *j);
 
 /* A channel of its socket and metric, and its part of an even share; less than the last one is nothing. */
 bool judge_is_channel(const struct judged *j, size_t cell);
-bool judge_is_same_metric(const struct judged *j, size_t cell);
 #define JUDGE_SHARE_LEAST 0.75
 #define JUDGE_SHARE_MOST 1.25
 #define JUDGE_SHARE_NONE 0.05

@@ -286,13 +286,23 @@ void proof_free(struct proof *p)
 
 /* ---- to people and programs ---- */
 
+/* All verdicts on a metric, or on all metrics. */
+struct summary {
+	size_t tally[VERIFY_UNKNOWN + 1];
+	enum verify_verdict verdict; /* the worst */
+	double deviation;            /* the largest of sockets, 0.006; NaN: not known */
+	double latency_ns, load_ns;  /* the largest part of a load; NaN: it is no latency */
+	const char *reason;          /* of the first with the worst verdict; NULL: none */
+	size_t more;                 /* other reasons of that verdict */
+};
+
 /* Off is worse than what cannot be told, and that is worse than proved. */
 static int rank(enum verify_verdict verdict)
 {
 	return verdict == VERIFY_OFF ? 2 : verdict == VERIFY_UNKNOWN;
 }
 
-static void add_result(struct proof_summary *s, const struct verify_result *r)
+static void add_result(struct summary *s, const struct verify_result *r)
 {
 	bool latency = r->series->load == VERIFY_CHASE, whole = r->cell->channel < 0;
 	/* Multiplexed counts are compared with the others. */
@@ -318,12 +328,13 @@ static void add_result(struct proof_summary *s, const struct verify_result *r)
 	s->reason = s->reason ? s->reason : r->reason;
 }
 
-bool proof_summarize(const struct proof *p, const char *metric, const char *family,
-		     struct proof_summary *into)
+/* `metric` and `family` NULL: any. False: none was judged. */
+static bool summarize(const struct proof *p, const char *metric, const char *family,
+		      struct summary *into)
 {
 	bool any = false;
 
-	*into = (struct proof_summary){
+	*into = (struct summary){
 		.verdict = VERIFY_PROVED, .deviation = NAN, .latency_ns = NAN, .load_ns = NAN};
 	for (size_t i = 0; i < p->count; i++) {
 		const struct verify_result *r = &p->results[i];
@@ -337,7 +348,7 @@ bool proof_summarize(const struct proof *p, const char *metric, const char *fami
 	return any;
 }
 
-static void put_reason(const struct proof_summary *s, struct buffer *to)
+static void put_reason(const struct summary *s, struct buffer *to)
 {
 	buffer_printf(to, ": %s", s->reason ? s->reason : "no reason is known");
 	if (s->more)
@@ -346,9 +357,9 @@ static void put_reason(const struct proof_summary *s, struct buffer *to)
 
 void proof_text(const struct proof *p, const char *metric, const char *family, struct buffer *to)
 {
-	struct proof_summary s;
+	struct summary s;
 
-	if (!proof_summarize(p, metric, family, &s))
+	if (!summarize(p, metric, family, &s))
 		return;
 	buffer_printf(to, "%s on this machine on %s", verify_verdicts[s.verdict], p->run.date);
 	if (s.verdict != VERIFY_PROVED)
@@ -366,9 +377,9 @@ void proof_text(const struct proof *p, const char *metric, const char *family, s
 
 json_t *proof_record(const struct proof *p, const char *metric, const char *family)
 {
-	struct proof_summary s;
+	struct summary s;
 
-	if (!proof_summarize(p, metric, family, &s))
+	if (!summarize(p, metric, family, &s))
 		return json_null();
 	return json_record((const struct field[]){
 		{"date", value_text(p->run.date)},
@@ -385,7 +396,7 @@ static void put_doubts(const struct proof *p, struct buffer *to)
 {
 	for (size_t i = 0; i < p->count; i++) {
 		const struct verify_cell *c = p->results[i].cell;
-		struct proof_summary s;
+		struct summary s;
 		size_t before = 0;
 
 		while (strcmp(p->results[before].cell->family, c->family) != 0 ||
@@ -393,7 +404,7 @@ static void put_doubts(const struct proof *p, struct buffer *to)
 			before++;
 		if (before < i)
 			continue;
-		proof_summarize(p, c->metric, c->family, &s);
+		summarize(p, c->metric, c->family, &s);
 		if (s.verdict == VERIFY_PROVED)
 			continue;
 		buffer_printf(to, "%s%s (%s) %s", to->len ? "; " : "", c->metric, c->family,
@@ -412,9 +423,9 @@ bool proof_finding(const struct proof *p, const struct cli *cli, struct buffer t
 		   struct uncore_finding *into)
 {
 	struct buffer *found = &texts[0], *why = &texts[1], *fix = &texts[2];
-	struct proof_summary s;
+	struct summary s;
 
-	if (proof_summarize(p, NULL, NULL, &s)) {
+	if (summarize(p, NULL, NULL, &s)) {
 		buffer_printf(found, "on %s: %zu proved, %zu off, %zu cannot be told", p->run.date,
 			      s.tally[VERIFY_PROVED], s.tally[VERIFY_OFF], s.tally[VERIFY_UNKNOWN]);
 		put_doubts(p, why);

@@ -29,20 +29,6 @@ const char *proof_read(struct verify_run *into, const char *path, char why[VERIF
 void proof_find(struct proof *p, const struct cli *cli);
 void proof_free(struct proof *p);
 
-/* All verdicts on a metric, or on all metrics. */
-struct proof_summary {
-	size_t tally[VERIFY_UNKNOWN + 1];
-	enum verify_verdict verdict; /* the worst */
-	double deviation;            /* the largest of sockets, 0.006; NaN: not known */
-	double latency_ns, load_ns;  /* the largest part of a load; NaN: it is no latency */
-	const char *reason;          /* of the first with the worst verdict; NULL: none */
-	size_t more;                 /* other reasons of that verdict */
-};
-
-/* `metric` and `family` NULL: any. False: none was judged. */
-bool proof_summarize(const struct proof *p, const char *metric, const char *family,
-		     struct proof_summary *into);
-
 /* "proved on this machine on 2026-12-01, within 0.6 %"; nothing where it was not judged. */
 void proof_text(const struct proof *p, const char *metric, const char *family, struct buffer *to);
 /* The same as an object, or null. */

@@ -77,17 +77,12 @@ bool judge_is_other(const struct judged *j, size_t cell)
 	       !verify_is_expected(j->series, &j->run->cells[cell]);
 }
 
-bool judge_is_same_metric(const struct judged *j, size_t cell)
-{
-	return strcmp(j->run->cells[cell].metric, j->expected->metric) == 0;
-}
-
 bool judge_is_channel(const struct judged *j, size_t cell)
 {
 	const struct verify_cell *c = &j->run->cells[cell], *own = &j->run->cells[j->own];
 
-	return c->channel >= 0 && c->socket == own->socket && judge_is_same_metric(j, cell) &&
-	       is_comparable(j, cell);
+	return c->channel >= 0 && c->socket == own->socket &&
+	       strcmp(c->metric, j->expected->metric) == 0 && is_comparable(j, cell);
 }
 
 bool judge_is_nothing(const struct judged *j)

@@ -194,7 +194,8 @@ int unc_regs_io_load_clear(const struct unc_regs_io *io, uint64_t offset, uint64
 	return 0;
 }
 
-int unc_regs_io_store(const struct unc_regs_io *io, uint64_t offset, uint64_t value)
+/* Writes one register without recording it. */
+static int store(const struct unc_regs_io *io, uint64_t offset, uint64_t value)
 {
 	volatile void *at = io->map ? io->registers + offset : NULL;
 	unsigned bytes = io->regs->bytes;
@@ -250,7 +251,7 @@ int unc_regs_write(struct unc_regs_io *io, uint64_t offset, uint64_t value)
 	if (err < 0)
 		return err;
 	find_saved(io, offset)->written = true;
-	return unc_regs_io_store(io, offset, value);
+	return store(io, offset, value);
 }
 
 #define USE(purpose) (1u << UNC_PURPOSE_##purpose)
@@ -436,7 +437,7 @@ int unc_regs_restore(struct unc_regs_io *io, uint64_t *changed)
 		set(io, USE(FREEZE));
 	while (io->old_count) {
 		const struct unc_regs_saved *old = &io->old[--io->old_count];
-		int err = old->written ? unc_regs_io_store(io, old->offset, old->value) : 0;
+		int err = old->written ? store(io, old->offset, old->value) : 0;
 
 		if (err < 0 && first == 0) {
 			first = err;

@@ -225,8 +225,6 @@ int unc_regs_io_check(const struct unc_regs_io *io);
 int unc_regs_io_load(const struct unc_regs_io *io, uint64_t offset, uint64_t *value);
 /* The same, for a counter that reading sets to 0. */
 int unc_regs_io_load_clear(const struct unc_regs_io *io, uint64_t offset, uint64_t *value);
-/* Writes one register without recording it: for program.c. */
-int unc_regs_io_store(const struct unc_regs_io *io, uint64_t offset, uint64_t value);
 
 /* ---- all writes; the old value of a register is recorded at its first write ---- */
 
