@@ -17,7 +17,8 @@
 extern const char web_page_css[], web_page_js[];
 
 struct html {
-	uint64_t written; /* windows */
+	uint64_t written;      /* windows */
+	struct buffer quality; /* of the last one, as text */
 	struct windows *next;
 };
 
@@ -99,20 +100,21 @@ void html_free(struct html *h)
 	if (!h)
 		return;
 	windows_free(h->next);
+	buffer_free(&h->quality);
 	free(h);
 }
 
-/* Rows that are not measured, with the reason; NULL: as in the window before, of which out->said has the text. */
-static json_t *new_quality(struct out *out)
+/* Rows that are not measured, with the reason; NULL: as in the window before. */
+static json_t *new_quality(struct html *h)
 {
-	json_t *list = windows_quality(out->html->next);
+	json_t *list = windows_quality(h->next);
 	struct buffer text = {0};
 	bool same;
 
 	json_print(json_incref(list), JSON_COMPACT, &text);
-	same = out->said.data && strcmp(out->said.data, text.data) == 0;
-	buffer_free(&out->said);
-	out->said = text;
+	same = h->quality.data && strcmp(h->quality.data, text.data) == 0;
+	buffer_free(&h->quality);
+	h->quality = text;
 	if (!same)
 		return list;
 	json_decref(list);
@@ -122,7 +124,7 @@ static json_t *new_quality(struct out *out)
 /* With the rows in the first one, and the distributions in the last one. */
 static void put_window(struct out *out, bool last)
 {
-	json_t *quality = new_quality(out);
+	json_t *quality = new_quality(out->html);
 	json_t *window = windows_take(out->html->next, out, last);
 
 	if (!out->html->written++)
