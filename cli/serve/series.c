@@ -343,7 +343,6 @@ void series_add(struct series_set *set, const struct uncore *u, const struct unc
 	set->intervals++;
 	if (interval_ns && length_ns > interval_ns + interval_ns / 2)
 		set->missed += (length_ns + interval_ns / 2) / interval_ns - 1;
-	set->end_wall_ns = uncore_sample_end_wall_ns(sample);
 }
 
 void series_free(struct series_set *set)

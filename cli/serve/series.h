@@ -65,7 +65,6 @@ struct series_set {
 	/* Sums over the intervals. */
 	double seconds;
 	size_t intervals, missed;
-	uint64_t end_wall_ns; /* of the last interval */
 };
 
 /* The limits of the buckets, and the value of one of them. */

@@ -89,10 +89,10 @@ __attribute__((format(printf, 6, 7))) static int put_format(struct top_canvas *c
 	return x;
 }
 
-static void fill(struct top_canvas *c, int y, enum top_style style)
+static void fill(struct top_canvas *c, int y)
 {
 	for (int x = 0; x < c->width; x++)
-		put(c, x, y, L' ', style);
+		put(c, x, y, L' ', STYLE_HEAD);
 }
 
 /* ---- bars ---- */
@@ -399,21 +399,21 @@ static void put_title(struct top_canvas *c, const struct top_view *v)
 		buffer_printf(&right, "%s  ", sorts[v->model.sort]);
 	buffer_printf(&right, "every %g s  at %s %s", v->interval, time.number, time.unit);
 	x = c->width - (int)text_width(right.data);
-	fill(c, 0, STYLE_HEAD);
+	fill(c, 0);
 	put_format(c, 0, 0, x - 1, STYLE_HEAD, "uncore top: %s", v->title);
 	put_text(c, x < 0 ? 0 : x, 0, c->width, STYLE_HEAD, right.data);
 	buffer_free(&right);
 	if (v->simulated)
 		put_format(c, 0, 1, c->width, STYLE_MARK,
 			   "SIMULATED by %s: these values are invented.", v->simulated);
-	fill(c, top_head_lines(v) - 1, STYLE_HEAD);
+	fill(c, top_head_lines(v) - 1);
 }
 
 static void put_keys(struct top_canvas *c, const struct top_view *v)
 {
 	int y = c->height - 1;
 
-	fill(c, y, STYLE_HEAD);
+	fill(c, y);
 	if (v->typing)
 		put_format(c, 0, y, c->width, STYLE_HEAD, "Filter: %s_   Enter: keep  Esc: clear",
 			   v->model.filter);
