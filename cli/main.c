@@ -88,7 +88,7 @@ static const struct command commands[] = {
 	{"demo-block", "Simulate a register block in a file, to try the source regs",
 	 .run = cmd_demo_block},
 	/* Presets: nothing else in the command names metrics. They fit into the counters at once where that is
-	 * possible (tests/cli/presets.bats); behind "else" they are for machines that have none of the others. */
+	 * possible (tests/cli/intervals.bats); behind "else" they are for machines that have none of the others. */
 	{"mem", "Memory traffic, latency and utilization", .run = cmd_stat,
 	 .metrics = "memory.read.bandwidth,memory.write.bandwidth,memory.bandwidth,"
 		    "memory.utilization*,memory.read.latency,memory.read.latency.cycles,"
