@@ -67,10 +67,11 @@ enum unc_filter_kind {
 	UNC_FILTERS,
 };
 
-/* How data files write a kind. count/split.c has what it does with targets. */
+/* How data files write a kind. count/filters.c checks its values, count/split.c has what it does with targets. */
 extern const struct unc_filter_word {
 	const char *name;   /* "from" ... "address" */
 	const char *braces; /* words of its terms; NULL: the kind has values instead of terms */
+	bool picks;         /* it selects PMUs, too, and needs no filter of their family for that */
 } unc_filter_words[UNC_FILTERS];
 
 struct unc_filter {

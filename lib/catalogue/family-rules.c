@@ -54,13 +54,13 @@ const struct unc_event_def *unc_family_event(const struct unc_family *f, const c
 /* ---- filters ---- */
 
 const struct unc_filter_word unc_filter_words[] = {
-	[UNC_FILTER_FROM] = {"from", NULL},
-	[UNC_FILTER_TO] = {"to", NULL},
-	[UNC_FILTER_GPU] = {"gpu", "{mask}"},
-	[UNC_FILTER_LINK] = {"link", NULL},
-	[UNC_FILTER_PORT] = {"port", "{mask} {index}"},
-	[UNC_FILTER_DEVICE] = {"device", "{bdf}"},
-	[UNC_FILTER_ADDRESS] = {"address", "{base} {mask}"},
+	[UNC_FILTER_FROM] = {"from", NULL, false},
+	[UNC_FILTER_TO] = {"to", NULL, false},
+	[UNC_FILTER_GPU] = {"gpu", "{mask}", false},
+	[UNC_FILTER_LINK] = {"link", NULL, false},
+	[UNC_FILTER_PORT] = {"port", "{mask} {index}", true},
+	[UNC_FILTER_DEVICE] = {"device", "{bdf}", true},
+	[UNC_FILTER_ADDRESS] = {"address", "{base} {mask}", false},
 };
 _Static_assert(sizeof(unc_filter_words) / sizeof(*unc_filter_words) == UNC_FILTERS,
 	       "each kind of filter has a name");

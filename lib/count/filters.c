@@ -294,12 +294,14 @@ int uncore_monitor_set_filter(struct uncore_monitor *m, const char *kind, const 
 			return unc_fail(x.e, EINVAL, "the filters '%s' and '%s' exclude each other",
 					unc_filter_words[UNC_FILTER_DEVICE].name,
 					unc_filter_words[excluded[i]].name);
-	filters.picks =
-		filters.values[UNC_FILTER_PORT].text || filters.values[UNC_FILTER_DEVICE].text;
-	for (size_t i = 0; i < UNC_FILTERS; i++)
-		if (filters.values[i].text)
-			unc_text_add(&text, "%s%s=%s", text.len ? " " : "",
-				     unc_filter_words[i].name, filters.values[i].text);
+	filters.picks = false;
+	for (size_t i = 0; i < UNC_FILTERS; i++) {
+		if (!filters.values[i].text)
+			continue;
+		filters.picks = filters.picks || unc_filter_words[i].picks;
+		unc_text_add(&text, "%s%s=%s", text.len ? " " : "", unc_filter_words[i].name,
+			     filters.values[i].text);
+	}
 	filters.text = text.len && !text.failed ? unc_monitor_keep(m, text.data) : NULL;
 	if (text.failed || (text.len && !filters.text))
 		r = unc_nomem(x.e);

@@ -480,10 +480,8 @@ int unc_filters_encode(struct uncore_monitor *m, struct unc_query *q,
 			     .restrictable = unc_query_is_restrictable(q)};
 	struct part all = {.port = NULL};
 
-	/* Ports and devices pick PMUs, which then need no filter; what else is given must be there. */
 	for (size_t i = 0; i < UNC_FILTERS; i++)
-		if (values[i].text && !x.family->filters[i].title && i != UNC_FILTER_PORT &&
-		    i != UNC_FILTER_DEVICE)
+		if (values[i].text && !x.family->filters[i].title && !unc_filter_words[i].picks)
 			return refuse_kind(&x, (enum unc_filter_kind)i);
 	if (m->filters.text && !x.restrictable)
 		return unc_fail(why, ENODEV, "%s/%s is the same for all: no filter restricts it",
