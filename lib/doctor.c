@@ -146,7 +146,7 @@ static const struct unc_expectation *expected(const struct uncore *u, const stru
 {
 	const struct unc_expectation *by_model = NULL;
 
-	if (u->regs || u->resctrl || f->pmu_count)
+	if (u->regs || u->ops == &unc_source_resctrl || f->pmu_count)
 		return NULL; /* with a register block or resctrl only their PMUs are known */
 	for (size_t i = 0; i < f->expectation_count; i++) {
 		const struct unc_expectation *x = &f->expectations[i];

@@ -15,12 +15,12 @@ struct unc_findings {
 struct uncore {
 	struct unc_error error;
 	struct unc_root *root;
-	char *source;                /* as the user named it */
-	struct unc_sim *sim;         /* where counts come from: a simulation, */
-	struct unc_regs *regs;       /* or a register block, */
-	bool resctrl;                /* or the groups of resctrl; else the kernel */
-	struct uncore_replay replay; /* in place of these; without functions: none */
-	bool program;                /* registers may be written */
+	char *source;                     /* where counts come from, as the user named it, */
+	const struct unc_source_ops *ops; /* and what it is; */
+	struct unc_sim *sim;              /* its simulation, */
+	struct unc_regs *regs;            /* its register block, */
+	struct uncore_replay replay;      /* its readings; without functions: none */
+	bool program;                     /* registers may be written */
 	struct unc_names data_dirs;
 
 	struct unc_topology topology;

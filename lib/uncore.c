@@ -36,6 +36,7 @@ int uncore_new(struct uncore **out)
 
 	if (!u)
 		return -ENOMEM;
+	u->ops = &unc_source_kernel;
 	u->source = strdup("kernel");
 	if (!u->source || unc_root_open_dir(&u->root, "/", &u->error) < 0) {
 		uncore_free(u);
@@ -68,8 +69,8 @@ static int refuse_while_monitored(struct uncore *u)
 }
 
 /* Takes over what the source brings, and drops the scan, which borrows from the old root; NULL: the root stays. */
-static void change_source(struct uncore *u, struct unc_root *root, char *name, struct unc_sim *sim,
-			  struct unc_regs *regs)
+static void change_source(struct uncore *u, const struct unc_source_ops *ops, struct unc_root *root,
+			  char *name, struct unc_sim *sim, struct unc_regs *regs)
 {
 	forget_scan(u);
 	if (root) {
@@ -79,10 +80,10 @@ static void change_source(struct uncore *u, struct unc_root *root, char *name, s
 	unc_sim_free(u->sim);
 	unc_regs_free(u->regs);
 	free(u->source);
+	u->ops = ops;
 	u->source = name;
 	u->sim = sim;
 	u->regs = regs;
-	u->resctrl = false;
 	u->replay = (struct uncore_replay){0};
 }
 
@@ -104,26 +105,53 @@ int uncore_set_root(struct uncore *u, const char *path)
 	return 0;
 }
 
+/* What uncore_set_source() takes. */
+static const struct source {
+	const char *name; /* one that ends with a colon stands before an argument */
+	const char *forms;
+	const struct unc_source_ops *ops;
+} sources[] = {
+	{"kernel", "kernel", &unc_source_kernel},
+	{"resctrl", "resctrl", &unc_source_resctrl},
+	{"sim:", "sim:NAME, sim:FILE.yaml", &unc_source_sim},
+	{"regs:", "regs:NAME, regs:FILE.yaml", &unc_source_regs},
+};
+
+static int find_source(const char *spec, const struct unc_source_ops **ops, struct unc_error *e)
+{
+	const size_t count = sizeof(sources) / sizeof(*sources);
+
+	for (size_t i = 0; i < count; i++) {
+		size_t len = strlen(sources[i].name);
+
+		if (strncmp(spec, sources[i].name, len) != 0 || (spec[len] && spec[len - 1] != ':'))
+			continue;
+		*ops = sources[i].ops;
+		return 0;
+	}
+	unc_fail(e, EINVAL, "'%s' is not a valid source of counters; expected one of:", spec);
+	for (size_t i = 0; i < count; i++)
+		unc_error_append(e, "%s %s", i ? "," : "", sources[i].forms);
+	return -EINVAL;
+}
+
 int uncore_set_source(struct uncore *u, const char *spec)
 {
+	const struct unc_source_ops *ops = NULL;
 	struct unc_root *root = NULL;
 	struct unc_regs *regs = NULL;
 	struct unc_sim *sim = NULL;
 	char *name = NULL;
 	int r = refuse_while_monitored(u);
 
+	if (r == 0)
+		r = find_source(spec, &ops, &u->error);
 	if (r < 0)
 		return r;
-	if (strncmp(spec, "sim:", 4) == 0)
-		r = unc_sim_load(&sim, spec + 4, &root, &u->error);
-	else if (strncmp(spec, "regs:", 5) == 0)
-		r = unc_regs_load(&regs, spec + 5, &u->error);
-	else if (strcmp(spec, "kernel") != 0 && strcmp(spec, "resctrl") != 0)
-		r = unc_fail(
-			&u->error, EINVAL,
-			"'%s' is not a valid source of counters; expected one of: kernel, resctrl, "
-			"sim:NAME, sim:FILE.yaml, regs:NAME, regs:FILE.yaml",
-			spec);
+	if (ops == &unc_source_sim)
+		r = unc_sim_load(&sim, strchr(spec, ':') + 1, &root, &u->error);
+	else if (ops == &unc_source_regs)
+		r = unc_regs_load(&regs, strchr(spec, ':') + 1, &u->error);
 	if (r == 0 && (u->sim || u->replay.read) &&
 	    !sim) /* back from the machine of the source before */
 		r = unc_root_open(&root, "/", &u->error);
@@ -131,8 +159,7 @@ int uncore_set_source(struct uncore *u, const char *spec)
 		r = unc_nomem(&u->error);
 	if (r < 0)
 		goto fail;
-	change_source(u, root, name, sim, regs);
-	u->resctrl = strcmp(spec, "resctrl") == 0;
+	change_source(u, ops, root, name, sim, regs);
 	return 0;
 fail:
 	unc_root_free(root);
@@ -156,7 +183,7 @@ int uncore_set_replay(struct uncore *u, const struct uncore_replay *replay)
 		free(name);
 		return r;
 	}
-	change_source(u, root, name, NULL, NULL);
+	change_source(u, &unc_source_replay, root, name, NULL, NULL);
 	u->replay = *replay;
 	return 0;
 }
@@ -245,7 +272,7 @@ int uncore_scan(struct uncore *u)
 	r = unc_topology_read(&u->topology, u->root, &u->error);
 	if (r == 0 && u->regs)
 		r = unc_regs_scan(u->regs, u->root, &u->topology, &u->pmus, &u->error);
-	else if (r == 0 && u->resctrl)
+	else if (r == 0 && u->ops == &unc_source_resctrl)
 		r = unc_resctrl_scan(u->root, &u->topology, &u->pmus, &u->error);
 	else if (r == 0)
 		r = unc_pmus_read(&u->pmus, u->root, &u->topology, &u->error);
@@ -323,7 +350,7 @@ double uncore_pmu_link_speed(struct uncore *u, const struct uncore_pmu *p, int c
 
 int unc_machine_source(struct uncore *u, struct unc_source **out)
 {
-	struct unc_source from = {.ops = &unc_source_kernel,
+	struct unc_source from = {.ops = u->ops,
 				  .root = u->root,
 				  .topology = &u->topology,
 				  .sim = u->sim,
@@ -331,14 +358,6 @@ int unc_machine_source(struct uncore *u, struct unc_source **out)
 				  .write = u->program,
 				  .replay = &u->replay};
 
-	if (u->replay.read)
-		from.ops = &unc_source_replay;
-	else if (u->sim)
-		from.ops = &unc_source_sim;
-	else if (u->regs)
-		from.ops = &unc_source_regs;
-	else if (u->resctrl)
-		from.ops = &unc_source_resctrl;
 	return unc_source_new(out, from) < 0 ? unc_nomem(&u->error) : 0;
 }
 

@@ -631,7 +631,7 @@ int uncore_monitor_add_metrics(struct uncore_monitor *m, const char *pattern)
 		return no_such_metric(m, pattern);
 	if (!here) {
 		unc_fail(e, ENODEV, "%s: nothing on this machine can count it", pattern);
-		if (!missing && m->machine->resctrl)
+		if (!missing && m->machine->ops == &unc_source_resctrl)
 			unc_error_append(e, ": the source resctrl has only what groups move");
 		else if (!missing && guest[0])
 			unc_error_append(e, "; %s", guest);
