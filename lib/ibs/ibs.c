@@ -209,7 +209,7 @@ int unc_ibs_add(struct unc_ibs *ibs, const struct unc_ibs_layout *layout, const 
 
 /* ---- recordings of perf: perf.data ---- */
 
-/* Numbers of the parts behind the data, tools/perf/util/header.h. */
+/* Numbers of the parts behind the data, linux tools/perf/util/header.h. */
 enum { FEATURE_PMUS = 16, FEATURE_COMPRESSED = 27 };
 
 struct section {
