@@ -91,10 +91,14 @@ void cli_close(struct cli *cli);
 /* Prints the fixes for PMUs that are missing on this machine, if there are any. */
 void cli_advise(struct cli *cli);
 
+/* ---- perfmon.c ---- */
+
 /* The vendor's events of a directory for this CPU, as uncore_set_vendor_events() takes them. An exit code; if it is not
  * CLI_OK, `why` (of PERFMON_WHY bytes) has the sentence. *text is the caller's to free. */
 #define PERFMON_WHY 5000
 int perfmon_read(const struct uncore *u, const char *directory, char **text, char *why);
+
+/* ---- what all files use: cli.c ---- */
 
 /* The one place where a negative errno becomes an exit code. */
 int cli_exit_code(int err);
@@ -111,17 +115,6 @@ void cli_waited(void);
 /* Puts '?' in the place of invalid UTF-8 and of characters that control a terminal or hide text: names
  * of a machine's files may hold them. Those in `kept` stay. In place; returns the new length. */
 size_t cli_clean(char *text, size_t len, const char *kept);
-
-/* Of topo, and of doctor after uncore_diagnose(). */
-struct json_t *topo_document(struct uncore *u);
-struct json_t *doctor_document(struct uncore *u);
-
-/* A finding as text, for doctor and the overview. */
-void doctor_finding(const struct uncore_finding *f, struct buffer *to);
-
-/* Formula, events, evidence and verdicts of metrics as text, for explain and top. */
-void explain_text(const struct cli *cli, const struct uncore_metric **metrics, size_t count,
-		  struct buffer *to);
 
 #define NS_PER_MS 1000000ULL
 #define NS_PER_S 1000000000ULL
@@ -169,7 +162,18 @@ struct signals_seen {
 };
 struct signals_seen signals_take(struct signals *s);
 
-/* ---- the commands ---- */
+/* ---- the commands, each in the file of its name; and what others print of them ---- */
+
+/* Of topo, and of doctor after uncore_diagnose(). */
+struct json_t *topo_document(struct uncore *u);
+struct json_t *doctor_document(struct uncore *u);
+
+/* A finding as text, for doctor and the overview. */
+void doctor_finding(const struct uncore_finding *f, struct buffer *to);
+
+/* Formula, events, evidence and verdicts of metrics as text, for explain and top. */
+void explain_text(const struct cli *cli, const struct uncore_metric **metrics, size_t count,
+		  struct buffer *to);
 
 int cmd_overview(struct cli *cli, int argc, char **argv);
 int cmd_list(struct cli *cli, int argc, char **argv);

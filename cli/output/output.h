@@ -143,8 +143,6 @@ void out_choose_latencies(struct out *out);
 bool out_has_namesake(const struct out *out, const struct uncore_row *row);
 bool out_same_query(const struct uncore_row *a, const struct uncore_row *b);
 bool out_same_place(const struct uncore_row_place *a, const struct uncore_row_place *b);
-/* Families of one machine meet in a port. */
-bool out_same_port(const struct uncore_row_place *a, const struct uncore_row_place *b);
 /* "port 0000:00:01.0", "uncore_imc_0, CPU 3", "socket 1, channel 2", "socket 1" ... "all" */
 void out_place(struct buffer *to, const struct uncore_row_place *place);
 void out_place_cell(struct table *t, const struct uncore_row_place *place);
@@ -168,6 +166,11 @@ size_t out_column(const struct out *out, const char *name);
 struct out_line *out_lines(const struct out *out, size_t *count,
 			   bool (*same)(const struct uncore_row *a, const struct uncore_row *b),
 			   size_t (*column)(const struct out *out, const struct uncore_row *row));
+
+/* ---- ports.c ---- */
+
+/* Families of one machine meet in a port. */
+bool out_same_port(const struct uncore_row_place *a, const struct uncore_row_place *b);
 
 /* ---- short samples: samples.c ---- */
 

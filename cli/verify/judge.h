@@ -22,6 +22,8 @@ typedef bool judge_check(struct judged *j);
 
 /* Of verdict.c, for the lists of other files. */
 judge_check judge_quiet, judge_yielding, judge_slope;
+/* The moved memory, and then the rounds themselves, too, allow a verdict. */
+judge_check judge_memory, judge_rounds;
 /* What is counted less or more, for each byte that is moved, since others give way: at most. */
 double judge_yield(const struct judged *j, const struct verify_fit *f);
 
@@ -37,6 +39,8 @@ double judge_astray(const struct judged *j);
 /* How near a factor with a name is, and the error of a share. */
 #define JUDGE_FACTOR 0.02
 
+/* A socket's cell of the same family and group that has a slope, and that has to count nothing of it. */
+bool judge_is_other(const struct judged *j, size_t cell);
 /* A channel of its socket and metric, and its part of an even share; less than the last one is nothing. */
 bool judge_is_channel(const struct judged *j, size_t cell);
 #define JUDGE_SHARE_LEAST 0.75
@@ -46,11 +50,15 @@ bool judge_is_channel(const struct judged *j, size_t cell);
 /* Its amounts, or its requests, in the rounds in which the cell was measured. */
 void judge_fit(const struct verify_series *s, size_t cell, bool requests, struct verify_fit *into);
 
-/* Lists of checks, ended by NULL. Of metrics that count what streams move: */
-extern judge_check *const stream_checks[];
-/* The own cell stands for one that its socket does not have: */
-extern judge_check *const uncounted_checks[];
-extern judge_check *const device_checks[], *const lookup_checks[];
+/* Lists of checks, ended by NULL, by group. `uncounted`: the own cell stands for one that its socket does not have.
+ * `multiplex`, instead of those of its group: the counters of the series were multiplexed. */
+extern judge_check *const stream_checks[], *const uncounted_checks[]; /* stream-checks.c */
+extern judge_check *const device_checks[], *const lookup_checks[];    /* device-checks.c */
+extern judge_check *const latency_checks[];                           /* latency.c */
+extern judge_check *const power_checks[];                             /* power.c */
+extern judge_check *const clock_checks[];                             /* clock.c */
+extern judge_check *const ceiling_checks[];                           /* ceiling.c */
+extern judge_check *const multiplex_checks[];                         /* multiplex-checks.c */
 
 void judge_conclude(struct judged *j, enum verify_verdict verdict, const char *fault,
 		    const char *fmt, ...) __attribute__((format(printf, 4, 5)));
@@ -100,22 +108,5 @@ size_t judge_witness(const struct judged *j);
 /* Puts both into the result, and their ratio; the error is that of the ratio. */
 void judge_compare(struct judged *j, double value, double known, double error, const char *unit,
 		   const char *basis);
-
-/* Of VERIFY_POWER and VERIFY_CLOCKS; end with NULL. */
-extern judge_check *const power_checks[];
-extern judge_check *const clock_checks[];
-/* The moved memory, and then the rounds themselves, too, allow a verdict. */
-judge_check judge_memory, judge_rounds;
-/* A socket's cell of the same family and group that has a slope, and that has to count nothing of it. */
-bool judge_is_other(const struct judged *j, size_t cell);
-
-/* ceiling.c */
-extern judge_check *const ceiling_checks[];
-
-/* multiplex-checks.c: of a series whose counters were multiplexed, instead of its group's */
-extern judge_check *const multiplex_checks[];
-
-/* latency.c */
-extern judge_check *const latency_checks[];
 
 #endif

@@ -104,6 +104,8 @@ bool schedule_multiplexes(const struct verify *v);
 /* The time that was asked for, or at least 30 s and what so many passes need. An exit code. */
 int schedule_time(struct verify *v, size_t passes);
 
+/* ---- the passes: plan.c, passes.c, pass.c, peak.c, multiplexing.c ---- */
+
 /* plan.c: the metrics that the hardware has, and that are asked for. An exit code. */
 int passes_plan(struct verify *v);
 

@@ -49,6 +49,7 @@ void verify_stream_close(struct verify_stream *s);
 int verify_stream_move(struct verify_stream *s, enum verify_load load, size_t bytes, int stop_fd);
 /* That as work, of VERIFY_READ or VERIFY_WRITE. */
 struct verify_work verify_stream_work(struct verify_stream *s, enum verify_load load);
+bool verify_stopped(int stop_fd);
 /* The number of its pages that lie on other nodes. */
 int verify_stream_elsewhere(const struct verify_stream *s, size_t *pages);
 
@@ -69,7 +70,6 @@ int verify_steady_move(struct verify_stream *s, enum verify_load load, struct ve
 
 /* Arithmetic that draws power, until the thread has had so many nanoseconds of CPU time. */
 struct verify_work verify_spin_work(void);
-bool verify_stopped(int stop_fd);
 /* Of this thread: not the time in which other programs have the CPU. */
 uint64_t verify_cpu_ns(void);
 

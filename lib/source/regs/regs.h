@@ -172,6 +172,8 @@ int unc_regs_load(struct unc_regs **out, const char *spec, struct unc_error *e);
 /* For the loader, the fuzzer and tests. Takes `file` over, also on failure. -EBADMSG, -ENOMEM. */
 int unc_regs_parse(struct unc_regs **out, struct unc_yaml_file *file, struct unc_error *e);
 void unc_regs_free(struct unc_regs *r);
+/* What a scan found, before the next one. */
+void unc_regs_forget_devices(struct unc_regs *r);
 
 /* The register of the lower bound of bin `k` of the histogram, from 1. */
 static inline uint64_t unc_regs_threshold(const struct unc_regs *r, size_t k)
@@ -187,7 +189,6 @@ bool unc_regs_set_middles(struct unc_regs *r);
 /* Finds the devices, and makes a PMU of each instance. -ENODEV: there is none. */
 int unc_regs_scan(struct unc_regs *r, const struct unc_root *root,
 		  const struct unc_topology *topology, struct unc_pmus *out, struct unc_error *e);
-void unc_regs_forget_devices(struct unc_regs *r);
 
 /* ---- access.c: registers of one instance, read and written by exactly their width ---- */
 
