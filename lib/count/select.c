@@ -572,15 +572,57 @@ static int no_such_metric(const struct uncore_monitor *m, const char *pattern)
 	return -ENOENT;
 }
 
+/* No metric of the pattern can be counted here: the sentence that says most. `excluded` could be by its name;
+ * `missing`: why one of a family with PMUs here cannot. */
+static int fail_pattern(struct uncore_monitor *m, const char *pattern,
+			const struct uncore_metric *excluded, const char *missing)
+{
+	struct unc_catalogue *c = &m->machine->catalogue;
+	struct unc_error *e = &m->machine->error;
+	const char *guest = m->machine->topology.guest;
+	const struct uncore_metric *general = NULL;
+	bool known = false;
+	int r = unc_catalogue_complete(c, e);
+
+	if (r < 0)
+		return r;
+	if (excluded)
+		return unc_fail(e, ENODEV, "%s is not in %s: %s; name it to count it",
+				excluded->name, pattern, excluded->separate);
+	/* Where PMUs are absent, the reason is that of the most general metric: of memory.* memory.bandwidth. */
+	for (size_t i = 0; i < c->metric_count; i++) {
+		const struct uncore_metric *metric = c->metrics[i];
+
+		if (!matches(metric, pattern))
+			continue;
+		known = true;
+		if (metric->family->names_this_cpu && metric->text &&
+		    (!general || strlen(metric->name) < strlen(general->name)))
+			general = metric;
+	}
+	if (!known)
+		return no_such_metric(m, pattern);
+	unc_fail(e, ENODEV, "%s: nothing on this machine can count it", pattern);
+	if (!missing && m->machine->ops == &unc_source_resctrl)
+		unc_error_append(e, ": the source resctrl has only what groups move");
+	else if (!missing && guest[0])
+		unc_error_append(e, "; %s", guest);
+	else if (!missing && !general)
+		unc_error_append(e, ": the catalogue has it for other PMUs than those of this "
+				    "machine");
+	else
+		unc_error_append(e, ": %s", missing ? missing : uncore_metric_missing(general));
+	return -ENODEV;
+}
+
 int uncore_monitor_add_metrics(struct uncore_monitor *m, const char *pattern)
 {
 	const struct unc_catalogue *c = &m->machine->catalogue;
 	struct unc_checkpoint before = {m->query_count, m->set_count};
 	struct unsuited unsuited = {0};
 	struct unc_error *e = &m->machine->error;
-	const char *guest = m->machine->topology.guest;
-	bool known = false, here = false;
-	const struct uncore_metric *general = NULL, *excluded = NULL;
+	bool here = false;
+	const struct uncore_metric *excluded = NULL;
 	const char *slash = strchr(pattern, '/'), *name = slash ? slash + 1 : pattern;
 	/* Patterns such as "memory.*" leave out what does not fit into the counters together with the rest; "*",
 	 * which does not fit anyway, and a name do not. With rounds there is room for it. */
@@ -608,42 +650,10 @@ int uncore_monitor_add_metrics(struct uncore_monitor *m, const char *pattern)
 		}
 	}
 	if (r == 0 && !here)
-		r = unc_catalogue_complete(&m->machine->catalogue, e);
-	/* Where PMUs are absent, the reason is that of the most general metric: of memory.* memory.bandwidth. */
-	for (size_t i = 0; r == 0 && !here && i < c->metric_count; i++) {
-		const struct uncore_metric *metric = c->metrics[i];
-
-		if (!matches(metric, pattern))
-			continue;
-		known = true;
-		if (metric->family->names_this_cpu && metric->text &&
-		    (!general || strlen(metric->name) < strlen(general->name)))
-			general = metric;
-	}
-	if (r < 0) {
+		r = fail_pattern(m, pattern, excluded, missing);
+	else if (r == 0 && m->query_count == before.queries && unsuited.why.text[0])
+		r = unc_fail(e, ENODEV, "%s", unsuited.why.text);
+	if (r < 0)
 		unc_monitor_roll_back(m, before);
-		return r;
-	}
-	if (!here && excluded)
-		return unc_fail(e, ENODEV, "%s is not in %s: %s; name it to count it",
-				excluded->name, pattern, excluded->separate);
-	if (!here && !known)
-		return no_such_metric(m, pattern);
-	if (!here) {
-		unc_fail(e, ENODEV, "%s: nothing on this machine can count it", pattern);
-		if (!missing && m->machine->ops == &unc_source_resctrl)
-			unc_error_append(e, ": the source resctrl has only what groups move");
-		else if (!missing && guest[0])
-			unc_error_append(e, "; %s", guest);
-		else if (!missing && !general)
-			unc_error_append(e, ": the catalogue has it for other PMUs than those of "
-					    "this machine");
-		else
-			unc_error_append(e, ": %s",
-					 missing ? missing : uncore_metric_missing(general));
-		return -ENODEV;
-	}
-	if (m->query_count == before.queries && unsuited.why.text[0])
-		return unc_fail(e, ENODEV, "%s", unsuited.why.text);
-	return 0;
+	return r;
 }
