@@ -196,14 +196,15 @@ static bool check_from_memory(struct judged *j)
 	if (judge_memory(j))
 		return true;
 	if (s->memory < MEMORY_LEAST * caches(j))
-		judge_conclude(j, VERIFY_UNKNOWN, NULL,
-			       "caches of %.0f MiB may hold what was loaded from %.0f MiB",
-			       caches(j) / (1 << 20), s->memory / (1 << 20));
+		judge_conclude(
+			j, VERIFY_UNKNOWN, NULL,
+			"caches of %.0f MiB may hold a part of the %.0f MiB that were loaded",
+			caches(j) / (1 << 20), s->memory / (1 << 20));
 	else if (part < COUNTED_LEAST)
 		judge_conclude(
 			j, VERIFY_UNKNOWN, NULL,
-			"memory.read counts %.0f %% of what was loaded: caches had the rest, or it "
-			"counts too little",
+			"memory.read counts %.0f %% of the loaded data: the rest came from caches, "
+			"or it counts too little",
 			part * 100);
 	else
 		return false;
@@ -216,8 +217,9 @@ static const char *cause(const struct judged *j)
 
 	return strcmp(from, "user") == 0 ? "--memory-peak is wrong"
 	       : strcmp(from, "hsmp") == 0
-		       ? "channels are missing in what hsmp says, or its unit is another one"
-		       : "modules or channels are missing in its table, or their speed is";
+		       ? "hsmp reports too few channels, or uses another unit"
+		       : "modules or channels are missing in the table of the firmware, or their "
+			 "speed is wrong";
 }
 
 static bool check_too_low(struct judged *j)
@@ -234,8 +236,8 @@ static bool check_too_low(struct judged *j)
 	human_value(&peak, r->known, "B/s");
 	if (r->fit.slope * least <= most)
 		judge_conclude(j, VERIFY_UNKNOWN, NULL,
-			       "%.0f %% of the peak of %s %s: caches may have answered up to "
-			       "%.0f %%, and no counter of memory tells",
+			       "%.0f %% of the peak of %s %s: up to %.0f %% may have come from "
+			       "caches, and there is no counter of memory to check it",
 			       r->fit.slope * 100, peak.number, peak.unit, (1 - least) * 100);
 	else
 		judge_conclude(j, VERIFY_OFF, "peak too low",
@@ -256,12 +258,10 @@ static bool check_reached(struct judged *j)
 	if (isfinite(part))
 		buffer_printf(&beside, "; memory.read counts %.1f %% of it", part * 100);
 	if (r->fit.slope < PEAK_LESS)
-		judge_conclude(
-			j, VERIFY_UNKNOWN, NULL,
-			"%u CPUs that may be used do not reach it: %.0f %% of the peak of %s "
-			"%s%s",
-			j->series->cpus, r->fit.slope * 100, peak.number, peak.unit,
-			buffer_text(&beside));
+		judge_conclude(j, VERIFY_UNKNOWN, NULL,
+			       "the usable CPUs (%u) reach only %.0f %% of the peak of %s %s%s",
+			       j->series->cpus, r->fit.slope * 100, peak.number, peak.unit,
+			       buffer_text(&beside));
 	else
 		judge_conclude(j, VERIFY_PROVED, NULL, "consistent: %.0f %% of the peak of %s %s%s",
 			       r->fit.slope * 100, peak.number, peak.unit, buffer_text(&beside));

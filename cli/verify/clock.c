@@ -55,13 +55,14 @@ static void conclude_ticks(struct judged *j)
 
 	human_value(&known, j->result->known, "Hz");
 	if (fabs(ratio - 1) <= near)
-		judge_conclude(j, VERIFY_PROVED, NULL, "RDTSC: %s %s, %s apart", known.number,
+		judge_conclude(j, VERIFY_PROVED, NULL, "RDTSC: %s %s, difference %s", known.number,
 			       known.unit, distance(ratio, text));
 	else if (ratio < near)
-		judge_conclude(j, VERIFY_OFF, "nothing", "nothing of it is counted");
+		judge_conclude(j, VERIFY_OFF, "nothing", "nothing is counted");
 	else if (whole >= 2 && fabs(ratio / whole - 1) <= near)
 		judge_conclude(j, VERIFY_OFF, "added",
-			       "%.0f times RDTSC: the ticks of %.0f CPUs are added", whole, whole);
+			       "%.0f times RDTSC: the ticks of %.0f CPUs are added up", whole,
+			       whole);
 	else
 		judge_conclude(j, VERIFY_OFF, NULL, "the factor is %.4f: RDTSC ticks at %s %s",
 			       ratio, known.number, known.unit);
@@ -75,7 +76,7 @@ static bool check_ticks(struct judged *j)
 		return false;
 	if (witness == SIZE_MAX) {
 		judge_compare(j, judge_mean(j, j->own, NULL), NAN, NAN, "Hz", NULL);
-		judge_conclude(j, VERIFY_UNKNOWN, NULL, "the counter was not read beside it");
+		judge_conclude(j, VERIFY_UNKNOWN, NULL, "RDTSC was not read for comparison");
 		return true;
 	}
 	judge_compare(j, judge_mean(j, j->own, NULL), judge_mean(j, witness, NULL),
@@ -123,16 +124,16 @@ static void conclude_modules(struct judged *j, double stops)
 		 run->transfers);
 	human_value(&idle, j->fits[j->own].rate, "Hz");
 	if (!less && !more)
-		judge_conclude(j, VERIFY_PROVED, NULL, "%s, %s apart%s%s%s%s", speed,
-			       distance(ratio, text), stops > STOPS ? "; of an idle machine " : "",
+		judge_conclude(j, VERIFY_PROVED, NULL, "%s, difference %s%s%s%s%s", speed,
+			       distance(ratio, text), stops > STOPS ? "; on an idle machine " : "",
 			       stops > STOPS ? idle.number : "", stops > STOPS ? " " : "",
 			       stops > STOPS ? idle.unit : "");
 	else if (less && run->rated)
 		judge_conclude(j, VERIFY_UNKNOWN, NULL,
-			       "%s may run slower: their configured speed is not known", speed);
+			       "%s may run slower: their configured speed is unknown", speed);
 	else if (less && stops > STOPS)
 		judge_conclude(j, VERIFY_UNKNOWN, NULL,
-			       "the clock stops while the machine is idle (%s %s there): %s",
+			       "the clock stops while the machine is idle (%s %s then): %s",
 			       idle.number, idle.unit, speed);
 	else if (!check_factors(j, ratio, speed))
 		judge_conclude(j, VERIFY_OFF, NULL, "the factor is %.4f: %s", ratio, speed);
@@ -148,10 +149,9 @@ static bool check_modules(struct judged *j)
 	if (known <= 0 || error > CHANGES_MOST * value) {
 		judge_compare(j, value, NAN, NAN, "Hz", NULL);
 		judge_conclude(j, VERIFY_UNKNOWN, NULL, "%s",
-			       known > 0
-				       ? "the frequency changes too much to tell"
-				       : "the speed of the memory modules is not known: only root "
-					 "can read it, where the firmware has it");
+			       known > 0 ? "the frequency varies too much"
+					 : "the speed of the memory modules is unknown: only root "
+					   "can read it, if the firmware has it");
 		return true;
 	}
 	judge_compare(j, value, known, error / known, "Hz", "modules");

@@ -35,9 +35,9 @@ static int take_lock(void)
 		 (socklen_t)(offsetof(struct sockaddr_un, sun_path) + sizeof(name))) == 0)
 		return fd;
 	if (fd >= 0 && errno == EADDRINUSE)
-		cli_error("another uncore verify is running: each would be noise to the other");
+		cli_error("another uncore verify is running: the two would disturb each other");
 	else
-		cli_error("cannot see whether another uncore verify is running: %s",
+		cli_error("cannot check whether another uncore verify is running: %s",
 			  strerror(errno));
 	if (fd >= 0)
 		close(fd);
@@ -66,8 +66,8 @@ static void announce_peak(const struct verify *v)
 		cpus = count > cpus ? count : cpus;
 	}
 	human_value_in(&used, (double)memory, "B", UNITS_IEC);
-	cli_error("verify reads with all CPUs of a socket at once (%zu), for %.1f s on each, from "
-		  "up to %s %s of memory: it may slow down other programs",
+	cli_error("verify reads with all CPUs of a socket together (%zu), for %.1f s on each "
+		  "socket, from up to %s %s of memory: it may slow down other programs",
 		  cpus, (double)peak_ns(v) / 1e9, used.number, used.unit);
 }
 
@@ -91,18 +91,18 @@ static void announce(const struct verify *v)
 			(double)v->time_ns / 1e9, cpus.data, used.number, used.unit, room.number,
 			room.unit);
 	else if (v->counts)
-		cli_error("verify %s for about %.0f s in all with CPU %s",
-			  v->loads & 1u << VERIFY_SPIN ? "is busy now and then" : "moves data",
-			  (double)v->time_ns / 1e9, cpus.data);
+		cli_error("verify %s CPU %s, for about %.0f s in all",
+			  v->loads & 1u << VERIFY_SPIN ? "runs computations on" : "moves data with",
+			  cpus.data, (double)v->time_ns / 1e9);
 	if (v->loads & 1u << VERIFY_READ_ALL)
 		announce_peak(v);
 	if (v->assumed && v->moves)
-		cli_error("note: the kernel does not say how large the caches are: 256 MiB are "
-			  "assumed");
+		cli_error(
+			"note: the kernel does not report the size of the caches: 256 MiB are assumed");
 	if (hypervisor)
 		cli_error(
-			"note: this is a virtual machine (%s): its nodes need not be those of the "
-			"hardware, and other machines may be counted, too",
+			"note: this is a virtual machine (%s): its nodes may differ from those of "
+			"the hardware, and counters may include other virtual machines",
 			hypervisor);
 	buffer_free(&cpus);
 }
@@ -275,7 +275,8 @@ static void check(void *into, struct argp_state *state)
 
 	if (o->show &&
 	    (o->file || o->metrics || o->nice || o->time_ns || o->memory || o->read || o->write))
-		argp_error(state, "--show moves nothing: it stands alone");
+		argp_error(state, "--show judges an existing report: options for a new run are not "
+				  "possible");
 	if (o->memory && o->memory < 2 * MIB)
 		argp_error(state, "--memory: at least 2MiB");
 	if (o->output && o->output->window)
@@ -286,35 +287,34 @@ int cmd_verify(struct cli *cli, int argc, char **argv)
 {
 	static const struct cli_option options[] = {
 		{"metrics", "METRICS",
-		 "Judge METRICS only: names and patterns with commas between them (default: all "
-		 "that verify knows)",
+		 "Judge only METRICS: names and patterns, separated by commas (default: all that "
+		 "verify can judge)",
 		 'M', 1, OPTION_TEXT, AT(metrics)},
 		{"time", "TIME",
-		 "Take about TIME in all: 1m, 90s (default: 30s, or what is needed if that is more)",
-		 0, 1, OPTION_INTERVAL, AT(time_ns)},
-		{"memory", "SIZE", "Take at most SIZE of memory (default: five times the caches)",
-		 0, 1, OPTION_SIZE, AT(memory)},
+		 "Take about TIME in all: 1m, 90s (default: 30s, or more if the series need it)", 0,
+		 1, OPTION_INTERVAL, AT(time_ns)},
+		{"memory", "SIZE", "Use at most SIZE of memory (default: five times the caches)", 0,
+		 1, OPTION_SIZE, AT(memory)},
 		{"read", "FILE",
-		 "Also read FILE or a block device past the page cache, and judge what counts its "
-		 "device",
+		 "Also read FILE, or a block device, with O_DIRECT, and judge the counters of its disk",
 		 0, 1, OPTION_TEXT, AT(read)},
 		{"write", "DIR",
-		 "Also write a file of its own in DIR, which has no name and is gone at the end", 0,
-		 1, OPTION_TEXT, AT(write)},
-		{"nice", NULL, "Give way to other programs", 0, 1, OPTION_FLAG, AT(nice)},
-		{"output", "FILE", "Write a report with all readings, which --root takes, too", 'o',
-		 1, OPTION_TEXT, AT(file)},
-		{"show", "FILE", "Judge the readings of a report; nothing is moved", 0, 1,
+		 "Also write a temporary file in DIR, and judge the counters of its disk", 0, 1,
+		 OPTION_TEXT, AT(write)},
+		{"nice", NULL, "Run with the lowest priority", 0, 1, OPTION_FLAG, AT(nice)},
+		{"output", "FILE",
+		 "Write a report with all readings; --root reads it as a snapshot", 'o', 1,
+		 OPTION_TEXT, AT(file)},
+		{"show", "FILE", "Judge the readings of a report; no data are moved", 0, 1,
 		 OPTION_TEXT, AT(show)},
 		{0},
 	};
 	static const struct cli_syntax syntax = {
-		.doc = "Moves known amounts of data to and from each NUMA node, and judges the "
-		       "counters of memory and links by what they say; those of clocks and energy "
-		       "by a busy CPU, and with --read or --write those of devices.\vExit status: 0 "
-		       "all are proved, 1 "
-		       "one is off (or an error), 3 it cannot be told, or there is nothing to "
-		       "verify.",
+		.doc = "Moves known amounts of data to and from each NUMA node, and compares the "
+		       "counters of memory and links with them. Judges the counters of clocks and "
+		       "energy by a busy CPU and, with --read or --write, those of PCIe by the "
+		       "data of a disk.\vExit status: 0 all verdicts are 'proved', 1 one is 'off' "
+		       "(or an error), 3 one is 'cannot tell', or there is nothing to verify.",
 		.options = options,
 		.outputs = OUTPUTS_RECORDS,
 		.outputs_group = 2,
@@ -328,7 +328,8 @@ int cmd_verify(struct cli *cli, int argc, char **argv)
 		return show(cli, &o);
 	if (cli->root || cli_replays(cli) ||
 	    (cli->source && strncmp(cli->source, "sim:", 4) == 0)) {
-		cli_error("verify moves data on this machine: %s does not count it",
+		cli_error("verify needs the counters of this machine: %s does not count data that "
+			  "are moved here",
 			  cli->source ? cli->source : cli->root);
 		return CLI_USAGE;
 	}

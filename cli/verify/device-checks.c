@@ -85,13 +85,13 @@ static bool check_disk(struct judged *j)
 		return false;
 	if (disk < DISK_LEAST)
 		judge_conclude(j, VERIFY_UNKNOWN, "not by the disk",
-			       "by the kernel's count the disk moved %.1f %% of it: a cache, or "
-			       "compression, has the rest",
+			       "by the kernel's count the disk moved %.1f %% of the data: the rest "
+			       "is in a cache, or was compressed",
 			       disk * 100);
 	else
 		judge_conclude(j, VERIFY_UNKNOWN, "busy",
-			       "by the kernel's count the disk moved %.1f %% of it: other programs "
-			       "use it, or its file system moves more",
+			       "by the kernel's count the disk moved %.1f %% of the data: other "
+			       "programs use the disk, or its file system moves more",
 			       disk * 100);
 	return true;
 }

@@ -85,11 +85,10 @@ static int check_direct(const struct device *d)
 	    !(x.s.stx_mask & STATX_DIOALIGN))
 		return CLI_OK;
 	if (!x.words[at] || !x.words[at + 1])
-		return refuse(CLI_UNAVAILABLE, d,
-			      "this file cannot be read or written past the page cache (O_DIRECT)");
+		return refuse(CLI_UNAVAILABLE, d, "this file does not support O_DIRECT");
 	if (x.words[at] <= ALIGNED && x.words[at + 1] <= ALIGNED)
 		return CLI_OK;
-	snprintf(why, sizeof(why), "O_DIRECT needs pieces of %u bytes here, and verify has %zu",
+	snprintf(why, sizeof(why), "O_DIRECT needs pieces of %u bytes here, but verify uses %zu",
 		 x.words[at + 1], ALIGNED);
 	return refuse(CLI_UNAVAILABLE, d, why);
 }
@@ -126,19 +125,16 @@ static int check_extents(const struct device *d)
 	free(map);
 	return whole ? CLI_OK
 		     : refuse(CLI_UNAVAILABLE, d,
-			      "parts of the file are not on the disk as they are (a hole, or "
-			      "compressed): name another one");
+			      "the file has holes or compressed parts: name another one");
 }
 
 static int open_error(const struct device *d)
 {
 	if (errno == EINVAL || errno == EOPNOTSUPP)
-		return refuse(
-			CLI_UNAVAILABLE, d,
-			d->load == VERIFY_FILE_READ
-				? "its file system cannot pass the page cache (O_DIRECT)"
-				: "its file system has no files without a name (O_TMPFILE), or "
-				  "cannot pass the page cache (O_DIRECT)");
+		return refuse(CLI_UNAVAILABLE, d,
+			      d->load == VERIFY_FILE_READ
+				      ? "its file system does not support O_DIRECT"
+				      : "its file system does not support O_TMPFILE or O_DIRECT");
 	return refuse(cli_exit_code(-errno), d, strerror(errno));
 }
 
@@ -173,8 +169,8 @@ static int open_write(struct device *d)
 		return open_error(d);
 	if (!S_ISDIR(st.st_mode))
 		return refuse(CLI_USAGE, d,
-			      "not a directory: verify writes to a file that it makes itself, and "
-			      "to nothing else");
+			      "not a directory: verify writes only to a temporary file that it "
+			      "makes itself");
 	d->fd = open(d->path, O_TMPFILE | O_RDWR | O_DIRECT | O_CLOEXEC, 0600);
 	if (d->fd < 0 || fstatvfs(d->fd, &fs))
 		return open_error(d);
@@ -204,8 +200,8 @@ static int find_port(struct verify *v, struct device *d)
 			return cli_fail(v->cli, err);
 		if (d->pci && d->port != pci->port) {
 			snprintf(why, sizeof(why),
-				 "%s is on disks behind several root ports (%s, %s): which data go "
-				 "through which one is not known",
+				 "%s is on disks behind several root ports (%s, %s): it is unknown "
+				 "which data pass which one",
 				 d->disk.name, port_name(d->port), port_name(pci->port));
 			return refuse(CLI_UNAVAILABLE, d, why);
 		}
@@ -231,8 +227,7 @@ static int find_socket(struct verify *v, struct device *d)
 			found = &v->nodes[i];
 	if (!found)
 		return refuse(CLI_UNAVAILABLE, d,
-			      "which socket its device belongs to is not known, or it has no CPU "
-			      "here");
+			      "the socket of its device is unknown, or has no CPU here");
 	d->node = found->id;
 	return CLI_OK;
 }
@@ -255,9 +250,9 @@ static int find_place(struct verify *v, struct device *d)
 		return refuse(CLI_UNAVAILABLE, d, more);
 	}
 	if (d->disk.parts > 1 && d->load == VERIFY_FILE_WRITE)
-		return refuse(CLI_UNAVAILABLE, d,
-			      "it is on several disks, which may write more than what is written "
-			      "to them (RAID)");
+		return refuse(
+			CLI_UNAVAILABLE, d,
+			"it is on several disks, which may write more data than the file has (RAID)");
 	status = find_port(v, d);
 	return status ? status : find_socket(v, d);
 }
@@ -277,17 +272,17 @@ static void announce(const struct verify *v, const struct device *d)
 				      : ROUNDS_MOST * (double)MOST_WRITTEN + (double)d->size),
 		       "B", UNITS_IEC);
 	if (read)
-		cli_error("verify reads %s (%s %s) again and again, at most %s %s in all", d->path,
+		cli_error("verify reads %s (%s %s) repeatedly, at most %s %s in all", d->path,
 			  size.number, size.unit, most.number, most.unit);
 	else
-		cli_error("verify writes a file of its own in %s (%s %s, removed at the end), at "
+		cli_error("verify writes a temporary file in %s (%s %s, removed at the end), at "
 			  "most %s %s in all",
 			  d->path, size.number, size.unit, most.number, most.unit);
 	cli_error("it is on %s: device %s, %s%s, socket %d", d->disk.name, d->pci->address,
 		  port ? "root port " : "without a root port", port ? port->address : "",
 		  d->socket);
 	if (port && !uncore_device_pmu_count(port))
-		cli_error("note: which PMU counts root port %s is not known%s%s", port->address,
+		cli_error("note: the PMU that counts root port %s is unknown%s%s", port->address,
 			  port->unknown ? ": " : "", port->unknown ? port->unknown : "");
 }
 

@@ -141,7 +141,7 @@ static bool add_disk(struct disk *d, char *path, unsigned depth, char why[DISK_W
 	}
 	if (strstr(path, "/nvme-subsystem/") && add_controllers(d, path))
 		return true;
-	snprintf(why, DISK_WHY, "%s belongs to no PCI device: no counter of PCIe sees its data",
+	snprintf(why, DISK_WHY, "%s belongs to no PCI device: no counter of PCIe counts its data",
 		 name_of(path));
 	return false;
 }
@@ -156,7 +156,7 @@ bool disk_find(struct disk *into, const char *sys, unsigned major, unsigned mino
 	snprintf(link, sizeof(link), "%s/dev/block/%u:%u", sys, major, minor);
 	path = realpath(link, NULL);
 	if (!path) {
-		snprintf(why, DISK_WHY, "the kernel names no block device for it (%u:%u)", major,
+		snprintf(why, DISK_WHY, "the kernel has no block device for it (%u:%u)", major,
 			 minor);
 		return false;
 	}

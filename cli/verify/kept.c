@@ -135,12 +135,12 @@ void kept_write(const struct cli *cli, const struct buffer *report, bool tells)
 	if (!path.len) {
 		cli_error(
 			"note: the report is not kept on this machine: neither XDG_STATE_HOME nor "
-			"HOME, or no host name");
+			"HOME is set, or there is no host name");
 		return;
 	}
 	if (!tells && access(path.data, F_OK) == 0) {
-		cli_error("note: the last report stays on this machine, since this one tells "
-			  "nothing: %s",
+		cli_error("note: the last report is kept on this machine, since all verdicts of "
+			  "this one are 'cannot tell': %s",
 			  path.data);
 		buffer_free(&path);
 		return;

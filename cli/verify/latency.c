@@ -120,8 +120,8 @@ static bool check_chase(struct judged *j)
 	if (loaded_memory(j) < 2 * cache)
 		judge_conclude(
 			j, VERIFY_UNKNOWN, NULL,
-			"caches of %.0f MiB may hold what was loaded: four times as much memory is "
-			"needed, and there were %.0f MiB",
+			"caches of %.0f MiB may hold the loaded data: four times as much memory is "
+			"needed, and %.0f MiB were used",
 			cache / 0x1p20, s->memory / 0x1p20);
 	else if (!(s->load_ns > 0))
 		judge_conclude(j, VERIFY_UNKNOWN, NULL,
@@ -141,8 +141,8 @@ static bool check_busy(struct judged *j)
 	    !(w.error > ERROR_MOST * w.latency))
 		return false;
 	judge_conclude(j, VERIFY_UNKNOWN, "busy",
-		       "other programs made %.0f requests each second here: with fewer, or with "
-		       "more --time, it can be told",
+		       "other programs made %.0f requests per second here: a verdict needs fewer "
+		       "of them, or more --time",
 		       fmax(w.others, 0));
 	return true;
 }
@@ -220,7 +220,7 @@ static bool check_requests(struct judged *j)
 			       "PMUs is missing");
 	else if (part < REQUESTS_LEAST)
 		judge_conclude(j, VERIFY_UNKNOWN, NULL,
-			       "%.1f %% of the loads are counted: caches answered the others, or "
+			       "%.1f %% of the loads are counted: the others hit caches, or "
 			       "counters are missing",
 			       part * 100);
 	else
@@ -251,20 +251,21 @@ static bool check_time(struct judged *j)
 			"are missing",
 			w.latency, load,
 			w.latency / 2 <= load && w.latency / 2 >= least
-				? "half of it is possible, so that its clock may be twice as fast"
-				: "its clock is not the one that it is divided by");
+				? "half of it is possible, so that its clock may be twice as fast "
+				  "as the formula assumes"
+				: "the formula divides by another clock");
 	else if (w.latency <= 0 || w.latency + tolerance < least * (1 - CLOCKS_OFF))
 		judge_conclude(
 			j, VERIFY_OFF, "shorter than memory",
 			"a request takes %.1f ns, and a load took %.1f ns in all, at least %.1f ns "
-			"of them there: its clock is not the one that it is divided by, or requests "
-			"are counted twice",
+			"of them there: the formula divides by another clock, or requests are "
+			"counted twice",
 			w.latency, load, least);
 	else if (least < TIGHT * load)
 		judge_conclude(
 			j, VERIFY_UNKNOWN, NULL,
-			"possible; but it is not known how much of a load is spent there, so that "
-			"a clock that is wrong by a factor of two would not be seen");
+			"possible, but not proved: it is unknown how much of a load's time this "
+			"counter measures, so that an error by a factor of two would not be detected");
 	else if (!is_noisy(j))
 		j->result->verdict = VERIFY_PROVED;
 	return true;

@@ -17,11 +17,11 @@ bool judge_mean_rounds(struct judged *j)
 	if (2 * count < s->round_count)
 		judge_conclude(
 			j, VERIFY_UNKNOWN, NULL,
-			"only %zu of %zu rounds were counted all the time on all counters: another "
-			"program counts, too, or counters are missing",
+			"all counters ran all the time in only %zu of %zu rounds: another program "
+			"uses them, too, or counters are missing",
 			count, s->round_count);
 	else if (!isfinite(j->slope))
-		judge_conclude(j, VERIFY_UNKNOWN, NULL, "too few rounds to tell");
+		judge_conclude(j, VERIFY_UNKNOWN, NULL, "too few rounds");
 	else
 		return false;
 	return true;

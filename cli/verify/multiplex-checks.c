@@ -64,8 +64,8 @@ static bool check_even(struct judged *j)
 		return false;
 	judge_conclude(
 		j, VERIFY_UNKNOWN, "busy",
-		"data were moved evenly in %zu rounds only, as other programs had the CPU: more "
-		"--time, or a quieter machine, makes that more",
+		"traffic was even in only %zu rounds, because other programs used the CPU: use "
+		"more --time, or a quieter machine",
 		count);
 	return true;
 }
@@ -78,8 +78,8 @@ static bool check_error(struct judged *j)
 		return false;
 	judge_conclude(
 		j, VERIFY_UNKNOWN, "busy",
-		"multiplexed counts vary by %.1f %% of what was moved: more --time, or a quieter "
-		"machine, makes that less",
+		"multiplexed counts vary by %.1f %% of the moved data: use more --time, or a "
+		"quieter machine",
 		error * 100);
 	return true;
 }
@@ -97,23 +97,23 @@ static bool check_extrapolated(struct judged *j)
 	if (fabs(ratio - 1) <= limit)
 		judge_conclude(
 			j, VERIFY_PROVED, NULL,
-			"multiplexed counts (coverage %.0f %%) agree within %.1f %% with the same "
-			"ones alone",
+			"multiplexed counts (coverage %.0f %%) agree within %.1f %% with the "
+			"counts without multiplexing",
 			coverage * 100, fmax(0.1, ceil((fabs(ratio - 1) + twice) * 1e3) / 10));
 	else if (fabs(ratio / coverage - 1) <= COVERAGE_NEAR + limit)
-		judge_conclude(j, VERIFY_OFF, "not extrapolated",
-			       "%.0f %% of it: multiplexed counts (coverage %.0f %%) are not "
-			       "extrapolated",
-			       ratio * 100, coverage * 100);
+		judge_conclude(
+			j, VERIFY_OFF, "not extrapolated",
+			"%.0f %% of it: multiplexed counts (coverage %.0f %%) are not extrapolated",
+			ratio * 100, coverage * 100);
 	else if (fabs(ratio * coverage - 1) <= COVERAGE_NEAR + limit)
 		judge_conclude(j, VERIFY_OFF, "extrapolated twice",
-			       "%.2f times of it: multiplexed counts (coverage %.0f %%) are "
+			       "%.2f times as much: multiplexed counts (coverage %.0f %%) are "
 			       "extrapolated twice",
 			       ratio, coverage * 100);
 	else
 		judge_conclude(j, VERIFY_OFF, "multiplexed",
-			       "multiplexed counts (coverage %.0f %%) are %.4f of the same ones "
-			       "alone",
+			       "multiplexed counts (coverage %.0f %%) are %.4f of the counts "
+			       "without multiplexing",
 			       coverage * 100, ratio);
 	return true;
 }

@@ -218,7 +218,7 @@ int pass_leave_out(struct verify *v, const struct node *n, int err)
 {
 	if (!err || err == -EINTR || v->read_failed)
 		return err;
-	cli_error("note: node %d: cannot move data: %s: what they would tell is left out", n->id,
+	cli_error("note: node %d: cannot move data: %s: its verdicts are left out", n->id,
 		  strerror(-err));
 	v->left_out = true;
 	return 0;

@@ -61,7 +61,7 @@ bool judge_is_noisy(struct judged *j, const struct judge_part *part, double whol
 	judge_conclude(
 		j, VERIFY_UNKNOWN, "busy",
 		"up to %.1f %% of it may be counted as %s of %s, too: other programs move too much "
-		"there to tell",
+		"there for a verdict",
 		part->noise / whole * 100, verify_expectation(part->noisy->metric)->name, place);
 	return true;
 }

@@ -153,7 +153,7 @@ static int refuse_metrics(const struct verify *v, bool without_file)
 		buffer_printf(&names, "%s%s", i ? ", " : "", e->metric);
 	if (without_file)
 		cli_error(
-			"--metrics '%s': what devices move needs --read FILE or --write DIRECTORY",
+			"--metrics '%s': counters of devices need --read FILE or --write DIRECTORY",
 			v->o->metrics);
 	else
 		cli_error("--metrics '%s': verify can judge %s", v->o->metrics, names.data);
@@ -192,11 +192,11 @@ static int check_file(const struct verify *v, const struct added *added, enum su
 	if (added->any[subject])
 		return CLI_OK;
 	if (!*added->why[subject]) {
-		cli_error("--metrics '%s': none of them counts what a device does for %s",
-			  v->o->metrics, option);
+		cli_error("--metrics '%s': none of them counts the data of %s", v->o->metrics,
+			  option);
 		return CLI_USAGE;
 	}
-	cli_error("%s: nothing counts what a device does for it: it needs PMUs of PCIe, or of the "
+	cli_error("%s: nothing counts the data of its device: this needs PMUs of PCIe, or of the "
 		  "caches that devices use: %s",
 		  option, added->why[subject]);
 	cli_advise(v->cli);
@@ -212,8 +212,8 @@ static int check_added(const struct verify *v, const struct added *added)
 		status = check_file(v, added, WRITTEN_FILE);
 	if (status || v->o->read || v->o->write || added->any[NODES])
 		return status;
-	cli_error("there is nothing to verify: verify needs PMUs of memory channels or "
-		  "controllers that count what is read and written, or of clocks or energy: %s",
+	cli_error("there is nothing to verify: verify needs PMUs of memory channels or controllers "
+		  "that count reads and writes, or of clocks or energy: %s",
 		  added->why[NODES]);
 	cli_advise(v->cli);
 	return CLI_UNAVAILABLE;

@@ -66,12 +66,11 @@ static bool check_still(struct judged *j)
 			"counted",
 			j->run->hypervisor);
 	else if (known > 0)
-		judge_conclude(j, VERIFY_OFF, "nothing", "nothing is counted: powercap %s",
-			       "says that energy is used");
+		judge_conclude(j, VERIFY_OFF, "nothing",
+			       "nothing is counted, but powercap counts energy");
 	else if (is_of(j, "power.package") && !(known <= 0))
 		judge_conclude(j, VERIFY_OFF, "nothing",
-			       "nothing is counted: no package is without "
-			       "power");
+			       "nothing is counted, but every package uses energy");
 	else
 		judge_conclude(j, VERIFY_UNKNOWN, NULL,
 			       "the counter does not change: not all CPUs have this domain");
@@ -91,8 +90,8 @@ static bool check_limit(struct judged *j)
 	human_value(&allowed, limit, "W");
 	judge_conclude(j, most > LIMIT_MOST * limit ? VERIFY_OFF : VERIFY_UNKNOWN,
 		       most > LIMIT_MOST * limit ? "unit of energy" : NULL,
-		       "%s %s with one busy CPU, and the package may draw %s %s: another unit of "
-		       "energy, or the limit is wrong",
+		       "%s %s with one busy CPU, but the limit of the package is %s %s: the unit "
+		       "of energy or the limit is wrong",
 		       value.number, value.unit, allowed.number, allowed.unit);
 	return true;
 }
@@ -126,7 +125,7 @@ static bool name_factor(struct judged *j, double ratio)
 	else if ((int)shift == 1)
 		judge_conclude(
 			j, VERIFY_OFF, "double",
-			"twice as much as powercap: another unit, or two dies or packages are added");
+			"twice as much as powercap: another unit, or two dies or packages are added up");
 	else
 		judge_conclude(j, VERIFY_OFF, "unit of energy",
 			       "2^%.0f times powercap: another unit of energy", shift);
@@ -159,8 +158,8 @@ static bool check_rise(struct judged *j)
 	if (is_of(j, "power.memory") || r.busy > fmax(RISE_LEAST, 2 * r.error))
 		return false;
 	judge_conclude(j, VERIFY_UNKNOWN, NULL,
-		       "a busy CPU adds %.2f W ± %.2f: too little to tell; the machine is busy, or "
-		       "other machines are counted, too",
+		       "a busy CPU adds only %.2f W ± %.2f: the machine is busy, or other virtual "
+		       "machines are counted, too",
 		       r.busy, r.error);
 	return true;
 }
@@ -177,8 +176,8 @@ static bool conclude(struct judged *j)
 	else
 		judge_conclude(
 			j, VERIFY_UNKNOWN, NULL,
-			"%s, but nothing else tells the unit: powercap is not there, or only "
-			"root can read it",
+			"%s, but the unit cannot be checked: powercap is missing, or only root can "
+			"read it",
 			rise_text(j, rise));
 	return true;
 }

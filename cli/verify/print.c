@@ -131,7 +131,7 @@ static void put_uncounted(struct buffer *to, const struct verify_run *run,
 			judged |= results[k].series->node == s->node;
 		if (!s->bare || judged || (last < i && run->series[last].node == s->node))
 			continue;
-		buffer_printf(to, "node %d, which has no CPUs: no counter here sees its memory\n",
+		buffer_printf(to, "node %d has no CPUs, and no counter here counts its memory\n",
 			      s->node);
 		last = i;
 	}
@@ -174,17 +174,17 @@ static void put_text(const struct verify_run *run, const struct verify_result *r
 	table_print(&t, to);
 	table_free(&t);
 	put_uncounted(to, run, results, count);
-	buffer_printf(to, "%s%zu proved, %zu off, %zu cannot be told", count ? "\n" : "",
+	buffer_printf(to, "%s%zu proved, %zu off, %zu cannot tell", count ? "\n" : "",
 		      tally[VERIFY_PROVED], tally[VERIFY_OFF], tally[VERIFY_UNKNOWN]);
 	buffer_printf(to,
-		      " (on %s, by uncore %s). COUNTED is what the counters say of each byte "
-		      "that was moved%s.\n",
-		      run->date, run->version, latencies ? ", or how long a request took" : "");
+		      " (on %s, by uncore %s). COUNTED: counted bytes for each byte that was "
+		      "moved%s.\n",
+		      run->date, run->version, latencies ? ", or the time of a request" : "");
 	if (known)
 		buffer_puts(to,
-			    "Of clocks and power it is what they say divided by what is known.\n");
+			    "For clocks and power: the counted value divided by the known one.\n");
 	if (peak)
-		buffer_puts(to, "Of the peak it is the best stream divided by the peak.\n");
+		buffer_puts(to, "For the peak: the best stream divided by the peak.\n");
 }
 
 static void put_record(struct out *out, const struct verify_run *run, const struct verify_result *r)

@@ -97,7 +97,7 @@ static const char *take_report(struct verify_run *into, const struct candidate *
 {
 	if (count_lines(&c->text, "\tcell ") > CELLS_MOST ||
 	    count_lines(&c->text, "\tseries ") > SERIES_MOST)
-		return "more places than a machine has";
+		return "more places than a machine can have";
 	return verify_parse_run(into, buffer_text(&c->text), why) ? NULL : why;
 }
 
@@ -407,8 +407,8 @@ static void put_doubts(const struct proof *p, struct buffer *to)
 		summarize(p, c->metric, c->family, &s);
 		if (s.verdict == VERIFY_PROVED)
 			continue;
-		buffer_printf(to, "%s%s (%s) %s", to->len ? "; " : "", c->metric, c->family,
-			      s.verdict == VERIFY_OFF ? "is off" : "cannot be told");
+		buffer_printf(to, "%s%s (%s): %s", to->len ? "; " : "", c->metric, c->family,
+			      verify_verdicts[s.verdict]);
 		put_reason(&s, to);
 	}
 }
@@ -426,7 +426,7 @@ bool proof_finding(const struct proof *p, const struct cli *cli, struct buffer t
 	struct summary s;
 
 	if (summarize(p, NULL, NULL, &s)) {
-		buffer_printf(found, "on %s: %zu proved, %zu off, %zu cannot be told", p->run.date,
+		buffer_printf(found, "on %s: %zu proved, %zu off, %zu cannot tell", p->run.date,
 			      s.tally[VERIFY_PROVED], s.tally[VERIFY_OFF], s.tally[VERIFY_UNKNOWN]);
 		put_doubts(p, why);
 		if (p->changed.len)
@@ -436,7 +436,7 @@ bool proof_finding(const struct proof *p, const struct cli *cli, struct buffer t
 			buffer_printf(fix, "uncore verify --show %s", p->file);
 	} else if (p->kept && can_be_verified(cli->u)) {
 		buffer_puts(found, "uncore verify has not run here");
-		buffer_puts(why, "no number of this machine has been compared with known traffic");
+		buffer_puts(why, "no counter of this machine has been compared with known traffic");
 	} else if (!p->ignored) {
 		return false;
 	} else {

@@ -208,7 +208,7 @@ static const char *take_round(struct verify_run *run, const char *text)
 	if (!run->series_count)
 		return "a round without a series";
 	if (!take_number(&text, &moved))
-		return "a round without what was moved";
+		return "a round without its amount";
 	s = &run->series[run->series_count - 1];
 	r = verify_add_round(s, moved);
 	for (size_t i = 0; i < s->cell_count; i++) {
@@ -422,7 +422,7 @@ bool verify_parse_run(struct verify_run *run, const char *text, char why[VERIFY_
 		found = found || inside;
 	}
 	if (!wrong && found && !whole)
-		wrong = "the report was cut: its end is missing";
+		wrong = "the report is truncated: its last line, 'end', is missing";
 	if (wrong)
 		snprintf(why, VERIFY_WHY, "line %zu: %s", number, wrong);
 	else if (!found)

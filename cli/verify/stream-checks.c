@@ -83,8 +83,7 @@ static bool check_kind(struct judged *j)
 		j->not_judged = true;
 	else if (other)
 		judge_conclude(j, VERIFY_UNKNOWN, "two kinds",
-			       "%s counts a part of it, too: memory of one kind is a cache of the "
-			       "other",
+			       "%s also counts a part: memory of one kind is a cache of the other",
 			       other->metric);
 	else
 		return false;
@@ -102,8 +101,8 @@ static bool check_alternatives(struct judged *j)
 		judge_conclude(j, VERIFY_PROVED, NULL, "%s", a->title);
 	else
 		judge_conclude(j, VERIFY_OFF, "alternative",
-			       "%s, and the formula assumes otherwise: the right value is %g times "
-			       "as large",
+			       "%s, but the formula assumes otherwise: the correct value is %g "
+			       "times as large",
 			       a->title, a->factor);
 	return true;
 }
@@ -182,12 +181,12 @@ static bool check_allocate(struct judged *j)
 	if (judge_is_all(j, reads.slope, reads.error))
 		judge_conclude(
 			j, VERIFY_UNKNOWN, "write-allocate",
-			"each write also reads its line (write-allocate): the stores do not pass "
+			"each write also reads its line (write-allocate): the stores do not bypass "
 			"the caches here, and reads and writes are mixed");
 	else
 		judge_conclude(j, VERIFY_UNKNOWN, "write-allocate",
-			       "%.1f %% of what is written is read, too (write-allocate): some "
-			       "stores do not pass the caches here",
+			       "%.1f %% of the written data are also read (write-allocate): some "
+			       "stores do not bypass the caches here",
 			       reads.slope * 100);
 	return true;
 }
@@ -237,7 +236,7 @@ static bool check_uncounted(struct judged *j)
 
 	j->slope = NAN; /* of another socket */
 	if (!conclude_astray(j, &part))
-		judge_conclude(j, VERIFY_UNKNOWN, NULL, "socket %d has no counters of it",
+		judge_conclude(j, VERIFY_UNKNOWN, NULL, "socket %d has no counters of this metric",
 			       j->result->socket);
 	return true;
 }
@@ -280,8 +279,8 @@ static bool check_local(struct judged *j)
 	if (noise <= 0)
 		return false;
 	judge_conclude(j, VERIFY_UNKNOWN, "busy",
-		       "up to %.1f %% of what is moved within a socket may be counted as %s of "
-		       "socket %d, too: other programs move too much there to tell",
+		       "up to %.1f %% of the data that are moved within a socket may be counted as "
+		       "%s of socket %d, too: other programs move too much there for a verdict",
 		       noise * 100, j->expected->name, own->socket);
 	return true;
 }
@@ -375,7 +374,7 @@ static bool check_caches(struct judged *j)
 		return false;
 	judge_conclude(j, VERIFY_UNKNOWN, "caches",
 		       "the factor is %.4f: caches of %.0f MiB may have kept up to %.0f %% of the "
-		       "%.0f MiB that are %s round and round",
+		       "%.0f MiB that are repeatedly %s",
 		       j->slope, j->run->cache / 0x1p20, room_of_caches(j) * 100,
 		       s->memory / 0x1p20, s->load == VERIFY_WRITE ? "stored to" : "loaded");
 	return true;

@@ -120,7 +120,7 @@ bool judge_memory(struct judged *j)
 
 	if (s->elsewhere)
 		judge_conclude(j, VERIFY_UNKNOWN, NULL,
-			       "%zu pages of the moved memory lay on other nodes", s->elsewhere);
+			       "%zu pages of the moved memory were on other nodes", s->elsewhere);
 	else if (verify_is_split(j->run, s->node))
 		judge_conclude(j, VERIFY_UNKNOWN, "split",
 			       "node %d has CPUs of several sockets, and may have memory of them: "
@@ -142,16 +142,16 @@ bool judge_rounds(struct judged *j)
 	if (2 * count < s->round_count)
 		judge_conclude(
 			j, VERIFY_UNKNOWN, NULL,
-			"only %zu of %zu rounds were counted all the time on all counters: another "
-			"program counts, too, or counters are missing",
+			"all counters ran all the time in only %zu of %zu rounds: another program "
+			"uses them, too, or counters are missing",
 			count, s->round_count);
 	else if (!isfinite(j->slope))
-		judge_conclude(j, VERIFY_UNKNOWN, NULL, "too few rounds to tell");
+		judge_conclude(j, VERIFY_UNKNOWN, NULL, "too few rounds");
 	else if (s->load == VERIFY_READ && s->memory < 2 * cache)
 		judge_conclude(
 			j, VERIFY_UNKNOWN, NULL,
-			"caches of %.0f MiB may hold what was loaded: twice as much memory is needed, "
-			"and there were %.0f MiB",
+			"caches of %.0f MiB may hold the loaded data: twice as much memory is "
+			"needed, and %.0f MiB were used",
 			cache / 0x1p20, s->memory / 0x1p20);
 	else
 		return false;
@@ -211,9 +211,8 @@ bool judge_quiet(struct judged *j)
 	if (error > JUDGE_ERROR_MOST && f->rate * seconds < scatter(j) * most) {
 		judge_conclude(
 			j, VERIFY_UNKNOWN, "scatter",
-			"counts of the same amount differ from round to round by %.1f %% of the "
-			"largest one, and other programs move less than that here: more --time "
-			"makes the error smaller",
+			"counts of the same amount vary by %.1f %% of the largest amount, which is "
+			"more than the traffic of other programs: more --time makes the error smaller",
 			scatter(j) * 100);
 		return true;
 	}
@@ -223,7 +222,7 @@ bool judge_quiet(struct judged *j)
 	human_value(&quiet, enough, "B/s");
 	judge_conclude(
 		j, VERIFY_UNKNOWN, "busy",
-		"other programs moved %s %s here: below about %s %s, or with more --time, it can be told",
+		"other programs moved %s %s here: a verdict needs less than about %s %s, or more --time",
 		others.number, others.unit, quiet.number, quiet.unit);
 	return true;
 }
@@ -246,8 +245,8 @@ bool judge_yielding(struct judged *j)
 	human_value(&quiet, f->rate * fabs(j->slope - 1) / judge_yield(j, f), "B/s");
 	judge_conclude(
 		j, VERIFY_UNKNOWN, "busy",
-		"the factor is %.4f, but other programs moved %s %s here, and may change that "
-		"while data are moved: below about %s %s it can be told",
+		"the factor is %.4f, but other programs moved %s %s here, which may change while "
+		"data are moved: a verdict needs less than about %s %s",
 		j->slope, others.number, others.unit, quiet.number, quiet.unit);
 	return true;
 }
@@ -257,7 +256,7 @@ bool judge_slope(struct judged *j)
 	if (judge_is_own_all(j))
 		j->result->verdict = VERIFY_PROVED;
 	else if (judge_is_nothing(j))
-		judge_conclude(j, VERIFY_OFF, "nothing", "nothing of it is counted");
+		judge_conclude(j, VERIFY_OFF, "nothing", "nothing is counted");
 	else
 		judge_conclude(j, VERIFY_OFF, NULL, "the factor is %.4f: %.1f %% too %s", j->slope,
 			       fabs(j->slope - 1) * 100, j->slope < 1 ? "little" : "much");

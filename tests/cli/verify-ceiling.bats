@@ -39,19 +39,19 @@ judged() {
 @test "the best stream is compared with the peak" {
 	report 0.8 1.001 SMBIOS
 	judged 0 ' 1 read-all memory.peak socket 1 72.74 GB 0.8000 - proved consistent: 80 % of the peak of 307.2 GB/s; memory.read counts 100.1 % of it'
-	shows '1 proved, 0 off, 0 cannot be told' 'Of the peak it is the best stream divided by the peak.'
+	shows '1 proved, 0 off, 0 cannot tell' 'For the peak: the best stream divided by the peak.'
 	report 0.4 1 SMBIOS
-	judged 3 '112 CPUs that may be used do not reach it: 40 % of the peak of 307.2 GB/s'
+	judged 3 'the usable CPUs \(112\) reach only 40 % of the peak of 307.2 GB/s'
 	report 1.2 1 SMBIOS
-	judged 1 'off the best stream moves 368.6 GB/s, more than the peak of 307.2 GB/s: the peak is too low \(modules or channels are missing in its table'
+	judged 1 'off the best stream moves 368.6 GB/s, more than the peak of 307.2 GB/s: the peak is too low \(modules or channels are missing in the table of the firmware'
 	report 1.2 1 user
 	judged 1 'the peak is too low \(--memory-peak is wrong\)'
 	report 1.2 0.8 SMBIOS
-	judged 3 'memory.read counts 80 % of what was loaded'
+	judged 3 'memory.read counts 80 % of the loaded data'
 	# Four times the last-level cache, and not twice all of them.
 	report 1.2 1 SMBIOS
 	sed -i 's/^\tcaches .*/\tcaches 500000000/' peak.uncore
-	judged 3 'caches of 477 MiB may hold what was loaded from 920 MiB'
+	judged 3 'caches of 477 MiB may hold a part of the 920 MiB'
 	sed -i '/^\tcaches /d' peak.uncore
 	judged 1 'the peak is too low'
 }
@@ -68,7 +68,7 @@ judged() {
 	report 1.2 1 user
 	expect 0 "$UNCORE" --root peak.uncore --memory-peak 307.2GB/s doctor
 	output=$(tr -s '\n ' ' ' <<<"$output")
-	shows 'memory.peak \(user\) is off: the best stream moves 368.6 GB/s'
+	shows 'memory.peak \(user\): off: the best stream moves 368.6 GB/s'
 	expect 0 "$UNCORE" --root peak.uncore --memory-peak 400GB/s doctor
 	[[ $output != *memory.peak* ]]
 }

@@ -71,7 +71,7 @@ setup() {
 		'    75.000? ns of the 97.000? ns that a load took, 1.00 requests each' \
 		' 0  far chase +cache.miss.latency +socket 1 +5,505,024 loads +119.0 ns' \
 		' 0  chase +memory.local.read.latency +socket 0 ' ' 1  far chase +memory.remote.read.latency +socket 0 ' \
-		'8 proved, 0 off, 0 cannot be told' 'each byte that was moved, or how long a request took\.'
+		'8 proved, 0 off, 0 cannot tell' 'each byte that was moved, or the time of a request\.'
 	# No lines for local reads from afar, or remote ones nearby.
 	[ "$(grep -c ' chase ' <<<"$output")" = 8 ]
 }
@@ -95,8 +95,8 @@ setup() {
 	for fault in cached small old; do
 		report $fault
 	done
-	found cached 3 '80.0 % of the loads are counted: caches answered the others'
-	found small 3 'four times as much memory is needed, and there were 64 MiB'
+	found cached 3 '80.0 % of the loads are counted: the others hit caches'
+	found small 3 'four times as much memory is needed, and 64 MiB were used'
 	found old 3 'does not say how long a load took'
 }
 
@@ -122,7 +122,7 @@ setup() {
 	[ "$(jq -c '.metrics[0].verified' <<<"$output")" = \
 		'{"date":"2026-12-01","verdict":"proved","deviation":null,"reason":null,"changed":null}' ]
 	expect 0 "$UNCORE" --root clean.uncore doctor
-	shows 'ok +verified: on 2026-12-01: 8 proved, 0 off, 0 cannot be told'
+	shows 'ok +verified: on 2026-12-01: 8 proved, 0 off, 0 cannot tell'
 	report slow
 	flowing "$UNCORE" --root slow.uncore explain memory.local.read.latency
 	shows 'verified off on this machine on 2026-12-01: a request takes 150.0 ns'

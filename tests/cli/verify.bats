@@ -73,10 +73,10 @@ setup() {
 	report clean
 	expect 0 "$UNCORE" verify --show clean.uncore
 	shows ' 0  read +memory.read +socket 0  5.637 GB   1.0000  ±0.0000  proved' " +channels' shares 1.000 to 1.000" \
-		' 1  write +memory.write +socket 1 ' '28 proved, 0 off, 0 cannot be told \(on 2026-12-01, by uncore 0.1.0\)'
+		' 1  write +memory.write +socket 1 ' '28 proved, 0 off, 0 cannot tell \(on 2026-12-01, by uncore 0.1.0\)'
 	report noisy 1
 	expect 0 "$UNCORE" verify --show noisy.uncore
-	shows '28 proved, 0 off, 0 cannot be told'
+	shows '28 proved, 0 off, 0 cannot tell'
 }
 
 @test "planted faults are named, and the status is 1" {
@@ -107,18 +107,18 @@ setup() {
 	report allocate
 	found allocate 3 'each write also reads its line'
 	report busy 300
-	found busy 3 'other programs moved 18[0-9]\.[0-9]+ GB/s here: below about [0-9.]+ .?B/s'
+	found busy 3 'other programs moved 18[0-9]\.[0-9]+ GB/s here: a verdict needs less than about [0-9.]+ .?B/s'
 	report pages
-	found pages 3 '7 pages of the moved memory lay on other nodes'
+	found pages 3 '7 pages of the moved memory were on other nodes'
 	report multiplexed
-	found multiplexed 3 'only 3 of 12 rounds were counted all the time'
+	found multiplexed 3 'all counters ran all the time in only 3 of 12 rounds'
 }
 
 @test "a socket without counters has a verdict: what others count of its node" {
 	report alone
 	expect 3 "$UNCORE" verify --show alone.uncore
-	shows ' 1  read +memory.read +socket 1  5.637 GB +- +-  cannot tell' ' +socket 1 has no counters of it' \
-		'14 proved, 0 off, 2 cannot be told'
+	shows ' 1  read +memory.read +socket 1  5.637 GB +- +-  cannot tell' ' +socket 1 has no counters of this metric' \
+		'14 proved, 0 off, 2 cannot tell'
 	report alone-both
 	found alone-both 1 '100.0 % of what node 1 reads is counted as reads of socket 0'
 	expect 1 "$UNCORE" verify --show alone-both.uncore -j
@@ -144,7 +144,7 @@ turns() {
 	turns 1
 	expect 0 "$UNCORE" verify --show turns.uncore
 	shows ' 0  read multiplexed +memory.read +socket 0 .* proved' \
-		'multiplexed counts \(coverage 20 %\) agree within 0.1 % with the same ones alone' '32 proved, 0 off, 0 cannot be told'
+		'multiplexed counts \(coverage 20 %\) agree within 0.1 % with the counts without multiplexing' '32 proved, 0 off, 0 cannot tell'
 	expect 0 "$UNCORE" verify --show turns.uncore -j
 	helper check-schema <<<"$output"
 	[ "$(jq -s -c 'map(select(.coverage)) | [length, (map(.channel) | unique), (map(.coverage) | unique)]' <<<"$output")" = '[4,[null],[0.2]]' ]
@@ -153,7 +153,7 @@ turns() {
 	turns 5
 	found turns 1 'are extrapolated twice'
 	turns 0.93
-	found turns 1 'multiplexed counts \(coverage 20 %\) are 0.9300 of the same ones alone'
+	found turns 1 'multiplexed counts \(coverage 20 %\) are 0.9300 of the counts without multiplexing'
 	sed 's/coverage 0.2000/coverage 1.2/' turns.uncore >damaged.uncore
 	refuses 2 "$UNCORE" verify --show damaged.uncore
 	says 'not a series'
@@ -200,10 +200,10 @@ turns() {
 @test "--root REPORT: doctor and explain say what it has proved, on any machine" {
 	report clean
 	expect 0 "$UNCORE" --root clean.uncore doctor
-	shows 'ok +verified: on 2026-12-01: 28 proved, 0 off, 0 cannot be told'
+	shows 'ok +verified: on 2026-12-01: 28 proved, 0 off, 0 cannot tell'
 	expect 0 "$UNCORE" --root clean.uncore doctor -j
 	[ "$(jq -c '.findings[-1]' <<<"$output")" = \
-		'{"verdict":"ok","subject":"verified","found":"on 2026-12-01: 28 proved, 0 off, 0 cannot be told","why":null,"fix":null}' ]
+		'{"verdict":"ok","subject":"verified","found":"on 2026-12-01: 28 proved, 0 off, 0 cannot tell","why":null,"fix":null}' ]
 	expect 0 "$UNCORE" --root clean.uncore explain memory.read.bandwidth
 	shows '  verified  proved on this machine on 2026-12-01, within 0.1 %'
 	expect 0 "$UNCORE" --root clean.uncore explain memory.utilization
@@ -218,8 +218,8 @@ turns() {
 	expect 0 "$UNCORE" --root sockets.uncore explain memory.write.bandwidth
 	shows "verified  off on this machine on 2026-12-01: socket 1's counters count node 0 \(and 1 more\)"
 	expect 0 "$UNCORE" --root sockets.uncore doctor
-	shows "note +verified: on 2026-12-01: 0 proved, [0-9]+ off, [0-9]+ cannot be told" \
-		"memory.read.bandwidth \(intel-imc\) is off: socket 1's counters count node 0" \
+	shows "note +verified: on 2026-12-01: 0 proved, [0-9]+ off, [0-9]+ cannot tell" \
+		"memory.read.bandwidth \(intel-imc\): off: socket 1's counters count node 0" \
 		'fix: uncore verify --show sockets.uncore'
 	report busy 300
 	expect 0 "$UNCORE" --root busy.uncore explain memory.read.bandwidth
@@ -235,7 +235,7 @@ turns() {
 	done
 	sed 's/^\tround .*/\tround many/' clean.uncore >damaged.uncore
 	expect 0 "$UNCORE" --root damaged.uncore doctor
-	shows 'note +verified: no report' 'a report was not read: damaged.uncore: line [0-9]+: a round without what was moved'
+	shows 'note +verified: no report' 'a report was not read: damaged.uncore: line [0-9]+: a round without its amount'
 }
 
 @test "files that are no reports, and damaged ones, are refused with their line" {
@@ -261,7 +261,7 @@ turns() {
 		seq -f $'\tcell memory.read.bandwidth planted socket 0 channel %g' 100000
 	} >many.uncore
 	refuses 2 "$UNCORE" verify --show many.uncore
-	says 'more places than a machine has'
+	says 'more places than a machine can have'
 	refuses 2 "$UNCORE" verify --show .
 	says '\.: Is a directory'
 	expect 0 "$UNCORE" verify --show <(cat clean.uncore)
@@ -271,7 +271,7 @@ turns() {
 
 @test "other sources and roots, and options that do not fit, are refused" {
 	refuses 2 "$UNCORE" --source "$SIM_SPR" verify
-	says 'verify moves data on this machine: sim:spr,step=1s does not count it'
+	says 'verify needs the counters of this machine: sim:spr,step=1s does not count data'
 	refuses 2 "$UNCORE" --root "$SPR" verify
 	refuses 2 "$UNCORE" --source replay:none verify
 	refuses 2 "$UNCORE" verify --show a --nice
@@ -290,14 +290,14 @@ turns() {
 	if "$UNCORE" list metrics clock.tsc.frequency | grep -q clock.tsc.frequency; then
 		run --separate-stderr "$UNCORE" verify --time 2s -j
 		says 'note: neither memory nor links can be verified here: memory.read.bandwidth' \
-			'verify is busy now and then for about 2 s in all with CPU [0-9, ]+'
+			'verify runs computations on CPU [0-9, ]+, for about 2 s in all'
 	fi
 }
 
 @test "the time-stamp counter of this machine is proved" {
 	"$UNCORE" list metrics clock.tsc.frequency | grep -q clock.tsc.frequency || skip 'it has none'
 	expect 0 "$UNCORE" verify -M clock.tsc.frequency --time 2s -o tsc.uncore
-	shows ' 0 +spin +clock.tsc.frequency +socket 0 .* 1.000[0-9] .* proved' 'RDTSC: [0-9.]+ GHz, 0.0[0-9] % apart'
+	shows ' 0 +spin +clock.tsc.frequency +socket 0 .* 1.000[0-9] .* proved' 'RDTSC: [0-9.]+ GHz, difference 0.0[0-9] %'
 	grep -q $'^\tcell clock.tsc.frequency rdtsc socket 0 channel -1$' tsc.uncore
 	expect 0 "$UNCORE" verify --show tsc.uncore -j
 	helper check-schema <<<"$output"
@@ -306,7 +306,7 @@ turns() {
 	# The ticks of two CPUs, and of a counter that stands.
 	awk '/^\tround/ {split($3, r, "@"); $3 = 2 * r[1] "@" r[2]; $0 = "\tround " $2 " " $3 " " $4} {print}' OFMT=%.0f CONVFMT=%.0f tsc.uncore >two.uncore
 	expect 1 "$UNCORE" verify --show two.uncore
-	shows ' off' '2 times RDTSC: the ticks of 2 CPUs are added'
+	shows ' off' '2 times RDTSC: the ticks of 2 CPUs are added up'
 }
 
 # busy METRIC FAMILY IDLE BUSY FACTOR WITNESS FACTS...: in busy.uncore a series of a busy CPU. IDLE is counted in each
@@ -336,14 +336,14 @@ busy() {
 	busy power.package power 40 8 1 powercap 'limit 250'
 	expect 0 "$UNCORE" verify --show busy.uncore
 	shows '^NODE +DIRECTION +METRIC ' ' 0 +spin +power.package +socket 0 +1.3.. s +1.0000 .*proved' \
-		'powercap: 41...+ W; 8.0.+ W more when a CPU is busy' 'Of clocks and power it is what they say divided by what is known.'
+		'powercap: 41...+ W; 8.0.+ W more when a CPU is busy' 'For clocks and power: the counted value divided by the known one.'
 	expect 0 "$UNCORE" verify --show busy.uncore -j
 	helper check-schema <<<"$output"
 	[ "$(jq -c '[(.counted * 1e6 | round), .unit, .basis, .others, .value == .known]' <<<"$output")" = '[1000000,"W","powercap",null,true]' ]
 	busy power.package power 40 8 1e6 powercap
 	found busy 1 'microjoules are taken for joules'
 	busy power.package power 40 8 2 powercap
-	found busy 1 'two dies or packages are added'
+	found busy 1 'two dies or packages are added up'
 	busy power.memory power 3 0 4 powercap
 	found busy 1 'memory has units of 15.3 uJ'
 	busy power.package power 40 8 0.9 powercap
@@ -354,15 +354,15 @@ busy() {
 	busy power.package power 0 0 1 - 'hypervisor KVM'
 	found busy 3 'in a virtual machine \(KVM\) energy is often not counted'
 	busy power.package power 40 8 1 -
-	found busy 3 'nothing else tells the unit'
+	found busy 3 'the unit cannot be checked'
 	busy power.package power 40 0 1 powercap
-	found busy 3 'too little to tell'
+	found busy 3 'adds only'
 }
 
 @test "the clock of memory is half of its transfers, and other clocks are named" {
 	busy memory.clock.frequency intel-imc 2.4e9 0 1 - 'modules 4800.000 configured'
 	expect 0 "$UNCORE" verify --show busy.uncore
-	shows ' 0 +spin +memory.clock.frequency +socket 0 .* 1.0000 .*proved' 'modules at 4800 MT/s, 0.00 % apart'
+	shows ' 0 +spin +memory.clock.frequency +socket 0 .* 1.0000 .*proved' 'modules at 4800 MT/s, difference 0.00 %'
 	busy memory.clock.frequency intel-imc 2.4e9 0 0.5 - 'modules 4800.000 configured'
 	found busy 1 "half of the clock of modules at 4800 MT/s: HCLK, or the controllers' clock of gear 2, is taken"
 	busy memory.clock.frequency intel-imc 2.4e9 0 2 - 'modules 4800.000 configured'
@@ -370,7 +370,7 @@ busy() {
 	busy memory.clock.frequency intel-imc 2e9 0 1 - 'modules 4800.000 rated'
 	found busy 3 'modules rated 4800 MT/s may run slower'
 	busy memory.clock.frequency intel-imc 2.4e9 0 1 -
-	found busy 3 'the speed of the memory modules is not known'
+	found busy 3 'the speed of the memory modules is unknown'
 }
 
 # block: counters of reads that count nothing, in $PWD; `verify` with them takes the way of all others.
@@ -404,14 +404,14 @@ block() {
 	block
 	expect 3 "$UNCORE" "${planted[@]}" verify --time 1s --memory 16MiB -o report.uncore
 	says 'verify moves data for about 1 s with CPU [0-9, ]+, on one node after another; it takes up to 16.00 MiB'
-	shows ' read +memory.read +socket 0 ' 'cannot tell' 'caches of [0-9]+ MiB may hold what was loaded'
+	shows ' read +memory.read +socket 0 ' 'cannot tell' 'caches of [0-9]+ MiB may hold the loaded data'
 	verdicts=$output
 	expect 3 "$UNCORE" verify --show report.uncore
 	[ "$output" = "$verdicts" ]
 	# With small caches it would be judged: nothing of it was counted.
 	sed 's/^\tcache .*/\tcache 1/' report.uncore >small.uncore
 	expect 1 "$UNCORE" verify --show small.uncore
-	shows ' off' ' nothing of it is counted'
+	shows ' off' ' nothing is counted'
 	# Three rounds of each amount.
 	[ "$(sed -n 's/^\tround \([0-9]*\) .*/\1/p' small.uncore | head -n 12 | sort -n | uniq -c | awk '{print $1}' | xargs)" = '3 3 3 3' ]
 	grep -q $'^\tseries read node 0 socket 0 cpu [0-9]* of 0 memory 16777216 elsewhere 0$' small.uncore
@@ -422,7 +422,7 @@ block() {
 	for lines in $(seq "$(sed -n '/^uncore.verify:/=' report.uncore)" "$(($(wc -l <report.uncore) - 1))"); do
 		head -n "$lines" report.uncore >cut.uncore
 		refuses 2 "$UNCORE" verify --show cut.uncore
-		says 'the report was cut: its end is missing'
+		says 'the report is truncated: its last line'
 	done
 	# What cannot be written is told before data are moved.
 	for file in none/report.uncore .; do
@@ -442,7 +442,7 @@ block() {
 	[ "$(stat -c %a "$kept/verified-regs.uncore")" = 644 ]
 	# One that tells nothing does not replace it.
 	expect 3 "$UNCORE" "${planted[@]}" verify --time 1s --memory 16MiB
-	says "note: the last report stays on this machine, since this one tells nothing: $kept/verified-regs.uncore"
+	says "note: the last report is kept on this machine, since all verdicts of this one are 'cannot tell': $kept/verified-regs.uncore"
 	cmp report.uncore "$kept/verified-regs.uncore"
 	# The next one replaces it, and does not write into the file that is there: nothing of what it moved is counted.
 	ln "$kept/verified-regs.uncore" before.uncore
@@ -497,7 +497,7 @@ peak() {
 @test "this machine: a peak below and far above what its CPUs read" {
 	peak 10MB/s
 	[ "$status" = 1 ]
-	says 'verify reads with all CPUs of a socket at once \([0-9]+\), for 0.4 s on each, from up to [0-9.]+ .iB of memory: it may slow down other programs'
+	says 'verify reads with all CPUs of a socket together \([0-9]+\), for 0.4 s on each socket, from up to [0-9.]+ .iB of memory: it may slow down other programs'
 	[[ $stderr != *'moves data'* ]]
 	helper check-schema <<<"$output"
 	[ "$(jq -r 'select(.basis != "user" or .rounds != 3 or .fault != "peak too low")' <<<"$output")" = '' ]
@@ -510,11 +510,11 @@ peak() {
 	[ ! -e "$kept/verified.uncore" ]
 	peak 100TB/s
 	[ "$status" = 3 ]
-	[ "$(jq -r .reason <<<"$output" | grep -c 'CPUs that may be used do not reach it')" -gt 0 ]
+	[ "$(jq -r .reason <<<"$output" | grep -c 'usable CPUs')" -gt 0 ]
 	# As many as it may use.
 	run --separate-stderr taskset -c "$(taskset -cp $$ | sed 's/.*: \([0-9]*\).*/\1/')" "$UNCORE" --memory-peak 10MB/s verify -M memory.peak --time 2s
 	[ "$status" = 1 ]
-	says 'at once \(1\)'
+	says 'together \(1\)'
 }
 
 # unbound COMMAND...: with a kernel that refuses to bind memory, as it does outside of the nodes that a container may use.
@@ -533,7 +533,7 @@ os.execvp(sys.argv[1], sys.argv[1:])' "$@"
 	"$UNCORE" list metrics clock.tsc.frequency | grep -q clock.tsc.frequency || skip 'it has none'
 	run --separate-stderr unbound "$UNCORE" --memory-peak 10MB/s verify -M 'memory.peak,clock.tsc.frequency' --time 2s -j
 	no_sanitizer_report
-	says 'note: node [0-9]+: cannot move data: Invalid argument: what they would tell is left out'
+	says 'note: node [0-9]+: cannot move data: Invalid argument: its verdicts are left out'
 	[ "$(jq -r '[.name, .verdict] | join(" ")' <<<"$output" | sort -u)" = 'clock.tsc.frequency proved' ]
 	[ "$status" = 3 ]
 }
@@ -697,7 +697,7 @@ cited() {
 	cited ' verified proved on this machine on 2026-12-01, within 0.1 %'
 	# Writes are of counters that are not here.
 	expect 0 "$UNCORE" "${planted[@]}" doctor
-	shows 'ok +verified: on 2026-12-01: 14 proved, 0 off, 0 cannot be told'
+	shows 'ok +verified: on 2026-12-01: 14 proved, 0 off, 0 cannot tell'
 	expect 0 "$UNCORE" "${planted[@]}" explain memory.read.bandwidth -j
 	[ "$(jq -c '.metrics[0].verified | del(.deviation)' <<<"$output")" = \
 		'{"date":"2026-12-01","verdict":"proved","reason":null,"changed":null}' ]
@@ -784,7 +784,7 @@ cited() {
 		seq -f $'\tcell memory.read.bandwidth planted socket 0 channel %g' 100000
 		for at in {1..1000}; do printf '\tseries read node 0 socket 0 cpu 0 of 0 memory 1 elsewhere 0\n'; done
 	} >"$file"
-	ignored 'more places than a machine has'
+	ignored 'more places than a machine can have'
 }
 
 # read_again FILE: its verdicts are still those that its comments have, whatever the words around them are.
@@ -802,7 +802,7 @@ read_again() {
 
 # The verdict of each line of the table, and their numbers.
 verdicts_of() {
-	grep -oE '^ +[0-9]+ +.*(proved|off|cannot tell)( |$)|^[0-9]+ proved, [0-9]+ off, [0-9]+ cannot be told' |
+	grep -oE '^ +[0-9]+ +.*(proved|off|cannot tell)( |$)|^[0-9]+ proved, [0-9]+ off, [0-9]+ cannot tell' |
 		sed -E 's/ +$//; s/.* (proved|off|cannot tell)$/\1/'
 }
 
@@ -948,7 +948,7 @@ device_report() {
 		' 0  file-read +pcie.inbound.write +socket 0, port 0000:17:00.0 ' \
 		' 0  file-write +pcie.inbound.read.llc +socket 0 ' \
 		'DDIO: the last-level cache had 70.0 % of what 0000:18:00.0 wrote' \
-		'6 proved, 0 off, 0 cannot be told'
+		'6 proved, 0 off, 0 cannot tell'
 	expect 0 "$UNCORE" verify --show clean.uncore -j
 	helper check-schema <<<"$output"
 	[ "$(jq -rs 'map([.name, .direction, .port, .device, (.share // 0 | . * 10 | round)] | join(" ")) | .[]' <<<"$output")" = \
@@ -961,7 +961,7 @@ pcie.inbound.read.llc.bandwidth file-write  0000:18:00.0 7" ]
 	expect 0 "$UNCORE" --root clean.uncore topo
 	device_report chip
 	expect 0 "$UNCORE" verify --show chip.uncore
-	shows '4 proved, 0 off, 0 cannot be told'
+	shows '4 proved, 0 off, 0 cannot tell'
 }
 
 @test "planted faults of devices' counters are named" {
@@ -979,10 +979,10 @@ pcie.inbound.read.llc.bandwidth file-write  0000:18:00.0 7" ]
 	found words 1 '4 times too little: units of 4 bytes are taken for bytes'
 	found lines 1 '16 times too much: units of 4 bytes are taken for lines of 64'
 	found loss 1 'the factor is 0.9600: 4.0 % too little'
-	found none 1 'nothing of it is counted'
+	found none 1 'nothing is counted'
 	found stray 1 '8.0 % of the data of 0000:18:00.0 is counted as writes of devices at root port 0000:17:02.0'
 	found misses 1 'the factor is 0.3000: 70.0 % too little'
-	found cached 3 "by the kernel's count the disk moved 25.0 % of it"
+	found cached 3 "by the kernel's count the disk moved 25.0 % of the data"
 }
 
 # device_block DIRECTION: `block`, as a counter of what devices read or write.
@@ -1041,7 +1041,7 @@ moves() {
 	device_block write
 	head -c 8M /dev/urandom >"$on_disk/file"
 	moves --read "$on_disk/file" 2
-	says 'verify reads .*/file \(8.000 MiB\) again and again, at most 3.125 GiB in all'
+	says 'verify reads .*/file \(8.000 MiB\) repeatedly, at most 3.125 GiB in all'
 }
 
 @test "a file of its own is written, has no name and is gone at the end" {
@@ -1050,7 +1050,7 @@ moves() {
 	own=$on_disk/own
 	mkdir "$own"
 	moves --write "$own" 6
-	says 'verify writes a file of its own in .*/own \([0-9.]+ MiB, removed at the end\), at most [0-9.]+ .iB in all'
+	says 'verify writes a temporary file in .*/own \([0-9.]+ MiB, removed at the end\), at most [0-9.]+ .iB in all'
 	[ -z "$(ls -A "$own")" ]
 	"$UNCORE" "${planted[@]}" verify --write "$own" --time 60s 2>said >shown 3>&- &
 	until grep -q 'moves data' said; do
@@ -1077,17 +1077,17 @@ moves() {
 	run --separate-stderr "$UNCORE" "${planted[@]}" verify --read "/dev/shm/uncore-$$"
 	rm "/dev/shm/uncore-$$"
 	[ "$status" = 3 ]
-	says 'the kernel names no block device for it \(0:[0-9]+\); it is on tmpfs'
+	says 'the kernel has no block device for it \(0:[0-9]+\); it is on tmpfs'
 	refuses 2 "$UNCORE" "${planted[@]}" verify -M 'memory.*' --read file
-	says "--metrics 'memory.\*': none of them counts what a device does for --read"
+	says "--metrics 'memory.\*': none of them counts the data of --read"
 	refuses 2 "$UNCORE" "${planted[@]}" verify -M 'pcie.*'
-	says 'what devices move needs --read FILE or --write DIRECTORY'
+	says 'counters of devices need --read FILE or --write DIRECTORY'
 	refuses 3 "$UNCORE" "${planted[@]}" verify --write .
-	says '--write: nothing counts what a device does for it'
+	says '--write: nothing counts the data of its device'
 	device_block read
 	touch file
 	refuses 2 "$UNCORE" "${planted[@]}" verify --write file
-	says 'not a directory: verify writes to a file that it makes itself, and to nothing else'
+	says 'not a directory: verify writes only to a temporary file that it makes itself'
 	[ ! -s file ]
 	refuses 3 "$UNCORE" "${planted[@]}" verify --write /dev/shm
 	refuses 2 "$UNCORE" verify --show a --read b
@@ -1098,5 +1098,5 @@ moves() {
 	says 'less than 1 MiB'
 	truncate -s 8M "$on_disk/file"
 	refuses 3 "$UNCORE" "${planted[@]}" verify --read "$on_disk/file"
-	says 'parts of the file are not on the disk as they are'
+	says 'the file has holes or compressed parts'
 }

@@ -235,7 +235,7 @@ static const struct {
 	 "writes of devices are counted as reads of CPUs from devices", 2, 2, 0},
 	{NEXT_PORT_SWAPPED, "other port and direction",
 	 "writes of devices are counted as reads of devices at root port 0000:17:02.0", 2, 2, 0},
-	{DEAD, "nothing", "nothing of it is counted", 2, 2, 0},
+	{DEAD, "nothing", "nothing is counted", 2, 2, 0},
 	{HALF, "half", "one of two PMUs is missing", 2, 2, 0},
 	{DOUBLE, "double", "two PMUs count the same", 2, 2, 0},
 	{TIMES_4, "units", "bytes are taken for units of 4 bytes", 2, 2, 0},
@@ -319,9 +319,9 @@ static void what_the_disk_did_not_move_is_not_judged(void **s)
 
 	(void)s;
 	disk_of_the_run(&run, 0.4);
-	find_unknown(&run, "the disk moved 40.0 % of it: a cache, or compression, has the rest");
+	find_unknown(&run, "the disk moved 40.0 % of the data: the rest is in a cache");
 	disk_of_the_run(&run, 1.5);
-	find_unknown(&run, "the disk moved 150.0 % of it: other programs use it");
+	find_unknown(&run, "the disk moved 150.0 % of the data: other programs use the disk");
 	/* Some kernels do not count. */
 	disk_of_the_run(&run, 0);
 	assert_int_equal(verify_overall(results, verify_judge(&run, &results)), VERIFY_PROVED);
@@ -473,7 +473,7 @@ static const struct {
 	{9, 1, "md1", "0000:00:02.0 0000:3d:00.0 ", 2},
 	{7, 0, NULL, "loop0 belongs to no PCI device", 0},
 	{253, 7, NULL, "dm-7 belongs to no PCI device", 0},
-	{0, 27, NULL, "the kernel names no block device for it (0:27)", 0},
+	{0, 27, NULL, "the kernel has no block device for it (0:27)", 0},
 };
 
 static int by_text(const void *a, const void *b)

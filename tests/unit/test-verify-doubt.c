@@ -170,7 +170,7 @@ static void what_is_counted_elsewhere_shows_in_noise(void **s)
 		" % of it may be counted as reads of socket 1, too: other programs move too much"});
 	make_astray(&run, 0, 0.1);
 	EXPECT(&run, {0, "memory.read", VERIFY_UNKNOWN, "busy",
-		      "other programs move too much there to tell"});
+		      "other programs move too much there for a verdict"});
 	for (int i = 0; i < 50; i++) {
 		make_astray(&run, 0, 0.005);
 		EXPECT(&run, {0, "memory.read", VERIFY_PROVED, NULL, ""});
@@ -231,7 +231,7 @@ static void links_that_carry_local_data_are_not_proved(void **s)
 	       {1, "memory.read", VERIFY_PROVED, NULL, ""},
 	       {0, "memory.read", VERIFY_PROVED, NULL, ""},
 	       {0, "link.out", VERIFY_UNKNOWN, "busy",
-		" % of what is moved within a socket may be counted as data sent of socket 0"},
+		" % of the data that are moved within a socket may be counted as data sent of socket 0"},
 	       {0, "link.in", VERIFY_UNKNOWN, "busy", "other programs move too much"});
 }
 
@@ -298,8 +298,8 @@ static void what_others_did_not_move_is_not_theirs(void **s)
 	begin(&run);
 	add_cell(&run, "memory.read.bandwidth", 0, -1);
 	move(&run, VERIFY_READ, 0, 0, hits_change);
-	EXPECT(&run, {0, "memory.read", VERIFY_UNKNOWN, "scatter",
-		      "counts of the same amount differ from round to round by"});
+	EXPECT(&run,
+	       {0, "memory.read", VERIFY_UNKNOWN, "scatter", "counts of the same amount vary by"});
 }
 
 /* ---- caches ---- */
@@ -335,7 +335,7 @@ static void what_caches_may_have_is_not_off(void **s)
 		const char *fault, *sentence;
 	} cases[] = {
 		{0.94, 1, false, VERIFY_UNKNOWN, VERIFY_PROVED, "caches",
-		 "the factor is 0.9400: caches of 32 MiB may have kept up to 25 % of the 128 MiB that are loaded"},
+		 "the factor is 0.9400: caches of 32 MiB may have kept up to 25 % of the 128 MiB that are repeatedly loaded"},
 		/* As 1/1.024, which has a name. */
 		{0.9766, 1, false, VERIFY_UNKNOWN, VERIFY_PROVED, "caches", "up to 25 %"},
 		{0.75, 1, false, VERIFY_UNKNOWN, VERIFY_PROVED, "caches", "up to 25 %"},
@@ -400,9 +400,10 @@ static void stores_that_stay_in_caches_are_no_fault(void **s)
 	(void)s;
 	make_allocate(&run, 0.05, 1, false);
 	EXPECT(&run, {0, "memory.write", VERIFY_UNKNOWN, "write-allocate",
-		      "5.0 % of what is written is read, too (write-allocate)"});
+		      "5.0 % of the written data are also read (write-allocate)"});
 	make_allocate(&run, 0.05, 0.93, true);
-	EXPECT(&run, {0, "memory.write", VERIFY_UNKNOWN, "write-allocate", "5.0 % of what is"});
+	EXPECT(&run,
+	       {0, "memory.write", VERIFY_UNKNOWN, "write-allocate", "5.0 % of the written data"});
 	make_allocate(&run, 1, 1, false);
 	EXPECT(&run, {0, "memory.write", VERIFY_UNKNOWN, "write-allocate", "each write also"});
 	/* What is counted as reads is missing in the writes. */
@@ -521,7 +522,7 @@ static void a_node_that_nothing_counts_is_not_proved(void **s)
 		EXPECT(&run, {0, "memory.read", VERIFY_PROVED, NULL, ""},
 		       {1, "memory.read", verdict, name,
 			fault ? "100.0 % of what node 1 reads is counted as reads of socket 0"
-			      : "socket 1 has no counters of it"},
+			      : "socket 1 has no counters of this metric"},
 		       {0, "memory.write", VERIFY_PROVED, NULL, ""},
 		       {1, "memory.write", verdict, name, ""});
 	}

@@ -172,7 +172,7 @@ static const struct fault {
 	 8},
 	{{.family = "intel-cha", .requests = 1, .time = 3.5},
 	 "longer than the load",
-	 "its clock is not the one that it is divided by",
+	 "the formula divides by another clock",
 	 VERIFY_OFF,
 	 8},
 	{{.family = "intel-cha", .requests = 1, .time = 0.5},
@@ -203,7 +203,7 @@ static const struct fault {
 	 8},
 	{{.family = "intel-cha", .requests = 0.8, .time = 0.8},
 	 NULL,
-	 "80.0 % of the loads are counted: caches answered the others",
+	 "80.0 % of the loads are counted: the others hit caches",
 	 VERIFY_UNKNOWN,
 	 8},
 	{{.family = "intel-cha", .requests = 0, .time = 0},
@@ -255,7 +255,7 @@ static const struct fault {
 	/* Nothing is known of where it counts. */
 	{{.family = "planted", .requests = 1, .time = 1},
 	 NULL,
-	 "a clock that is wrong by a factor of two would not be seen",
+	 "an error by a factor of two would not be detected",
 	 VERIFY_UNKNOWN,
 	 8},
 	{{.family = "planted", .requests = 1, .time = 0.05},
@@ -313,7 +313,7 @@ static void two_requests_of_a_load_may_be_right(void **s)
 	assert_int_equal(all, 2); /* from afar it is not expected */
 	for (size_t i = 0; i < all; i++) {
 		assert_int_equal(results[i].verdict, VERIFY_UNKNOWN);
-		assert_non_null(strstr(results[i].reason, "would not be seen"));
+		assert_non_null(strstr(results[i].reason, "would not be detected"));
 		assert_true(fabs(results[i].latency - NEAR_MISS_NS) < 0.01);
 		assert_true(fabs(results[i].requests - 2) < 1e-6);
 	}
@@ -336,8 +336,8 @@ static void a_queue_is_possible_or_off(void **s)
 		double requests, time;
 		const char *fault, *sentence;
 	} queues[] = {
-		{1, 1, NULL, "possible; but it is not known how much of a load is spent there"},
-		{1, 2, NULL, "possible; but"},
+		{1, 1, NULL, "possible, but not proved: it is unknown how much of a load's time"},
+		{1, 2, NULL, "possible, but"},
 		{1, 10, "longer than the load", "a request takes 200.0 ns"},
 		{0.5, 0.5, "half", "half of the loads"},
 		{0.7, 0.7, NULL, "70.0 % of the loads are counted"},
@@ -396,12 +396,12 @@ static void what_cannot_be_told_has_its_reason(void **s)
 	(void)s;
 	make_run(&run, &p);
 	run.cache = 41 * MIB;
-	find_unknown(&run, "four times as much memory is needed, and there were 160 MiB");
+	find_unknown(&run, "four times as much memory is needed, and 160 MiB were used");
 	/* Caches that keep what they have room for answer half of it. */
 	p.requests = p.time = 0.5;
 	make_run(&run, &p);
 	run.cache = 40 * MIB;
-	find_unknown(&run, "50.0 % of the loads are counted: caches answered the others");
+	find_unknown(&run, "50.0 % of the loads are counted: the others hit caches");
 	p = right;
 	make_run(&run, &p);
 	for (size_t i = 0; i < run.series_count; i++)
@@ -410,16 +410,16 @@ static void what_cannot_be_told_has_its_reason(void **s)
 	make_run(&run, &p);
 	for (size_t i = 0; i < run.series_count; i++)
 		run.series[i].elsewhere = 1;
-	find_unknown(&run, "1 pages of the moved memory lay on other nodes");
+	find_unknown(&run, "1 pages of the moved memory were on other nodes");
 	make_run(&run, &p);
 	for (size_t i = 0; i < run.series_count; i++)
 		for (size_t k = 0; k < 7 * run.cell_count; k++)
 			run.series[i].readings[k].amount = NAN;
-	find_unknown(&run, "only 5 of 12 rounds were counted");
+	find_unknown(&run, "all counters ran all the time in only 5 of 12 rounds");
 	p.others = 1e8;
 	p.noise = 0.1;
 	make_run(&run, &p);
-	find_unknown(&run, "requests each second here");
+	find_unknown(&run, "requests per second here");
 }
 
 /* ---- the report ---- */

@@ -134,12 +134,12 @@ static void faults_of_the_extrapolation_are_named(void **s)
 		expect(&(struct planted){VERIFY_WRITE, 1, 1, n, -1}, VERIFY_OFF,
 		       "extrapolated twice", "extrapolated twice");
 		expect(&(struct planted){VERIFY_READ, 1, 0.9, n, 0}, VERIFY_OFF, "multiplexed",
-		       " of the same ones alone");
+		       " of the counts without multiplexing");
 		expect(&(struct planted){VERIFY_READ, 1, 1.06, n, 0}, VERIFY_OFF, "multiplexed",
-		       " of the same ones alone");
+		       " of the counts without multiplexing");
 	}
 	expect(&(struct planted){VERIFY_WRITE, 1, 0.975, 0, 0}, VERIFY_OFF, "multiplexed",
-	       "are 0.9750 of the same ones alone");
+	       "are 0.9750 of the counts without multiplexing");
 	/* Both are off, and equally. */
 	expect(&(struct planted){VERIFY_READ, 0.5, 0.5, 0, 0}, VERIFY_PROVED, NULL,
 	       "agree within 0.1 %");

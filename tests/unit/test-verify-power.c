@@ -114,7 +114,7 @@ static void energy_is_proved_by_powercap_only(void **s)
 	static const struct expected all[] = {
 		{{PACKAGE, 1, 1, 0, 250}, VERIFY_PROVED, NULL, "powercap: 4"},
 		{{PACKAGE, 1, 1.008}, VERIFY_PROVED, NULL, "W more when a CPU is busy"},
-		{{PACKAGE, 1, 0}, VERIFY_UNKNOWN, NULL, "nothing else tells the unit"},
+		{{PACKAGE, 1, 0}, VERIFY_UNKNOWN, NULL, "the unit cannot be checked"},
 		{{.metric = "power.cores", "power", 5, 8, 0.01, 1, 1},
 		 VERIFY_PROVED,
 		 NULL,
@@ -123,7 +123,7 @@ static void energy_is_proved_by_powercap_only(void **s)
 		{{.metric = "power.cores", "amd-power-core", 5, 8, 0.01, 1, 1},
 		 VERIFY_UNKNOWN,
 		 NULL,
-		 "nothing else tells the unit"},
+		 "the unit cannot be checked"},
 		/* A busy CPU needs no memory. */
 		{{.metric = "power.memory", "power", 3, 0, 0.01, 1, 1},
 		 VERIFY_PROVED,
@@ -152,7 +152,7 @@ static void units_of_energy_are_named(void **s)
 		 VERIFY_OFF,
 		 "unit of energy",
 		 "millijoules are taken for joules"},
-		{{PACKAGE, 2, 1}, VERIFY_OFF, "double", "two dies or packages are added"},
+		{{PACKAGE, 2, 1}, VERIFY_OFF, "double", "two dies or packages are added up"},
 		{{PACKAGE, 0.5, 1}, VERIFY_OFF, "unit of energy", "2^-1 times powercap"},
 		{{PACKAGE, 16384, 1}, VERIFY_OFF, "unit of energy", "2^14 times powercap"},
 		{{PACKAGE, 4, 1}, VERIFY_OFF, "unit of energy", "2^2 times powercap"},
@@ -168,9 +168,12 @@ static void units_of_energy_are_named(void **s)
 		{{PACKAGE, 1.02, 1}, VERIFY_OFF, NULL, "the factor is 1.0"},
 		{{PACKAGE, 0, 1}, VERIFY_OFF, "nothing", "nothing is counted"},
 		/* Without powercap only what cannot be is off. */
-		{{PACKAGE, 1e6, 0, 0, 250}, VERIFY_OFF, "unit of energy", "may draw 250.0 W"},
+		{{PACKAGE, 1e6, 0, 0, 250},
+		 VERIFY_OFF,
+		 "unit of energy",
+		 "limit of the package is 250.0 W"},
 		{{PACKAGE, 16, 0, 0, 250}, VERIFY_UNKNOWN, NULL, "or the limit is wrong"},
-		{{PACKAGE, 0, 0}, VERIFY_OFF, "nothing", "no package is without power"},
+		{{PACKAGE, 0, 0}, VERIFY_OFF, "nothing", "every package uses energy"},
 	};
 
 	(void)s;
@@ -193,11 +196,11 @@ static void energy_that_cannot_be_told(void **s)
 		{{.metric = "power.package", "power", 40, 0, 0.001, 1, 1},
 		 VERIFY_UNKNOWN,
 		 NULL,
-		 "too little to tell"},
+		 "adds only"},
 		{{.metric = "power.package", "power", 400, 8, 0.3, 1, 1},
 		 VERIFY_UNKNOWN,
 		 NULL,
-		 "too little to tell"},
+		 "adds only"},
 	};
 
 	(void)s;
@@ -223,13 +226,16 @@ static void fifty_clean_machines_are_proved(void **s)
 static void clocks_of_memory_are_half_of_the_transfers(void **s)
 {
 	static const struct expected all[] = {
-		{{DCLK, 2.4e9, 0, 0, 1, 0, 4800}, VERIFY_PROVED, NULL, "modules at 4800 MT/s, 0.0"},
+		{{DCLK, 2.4e9, 0, 0, 1, 0, 4800},
+		 VERIFY_PROVED,
+		 NULL,
+		 "modules at 4800 MT/s, difference 0.0"},
 		{{DCLK, 1.46666e9, 0, 0, 1, 0, 2933},
 		 VERIFY_PROVED,
 		 NULL,
-		 "modules at 2933 MT/s, 0.01 %"},
+		 "modules at 2933 MT/s, difference 0.01 %"},
 		/* Spread spectrum. */
-		{{DCLK, 2.4e9, 0, 0, 0.9955, 0, 4800}, VERIFY_PROVED, NULL, "0.45 % apart"},
+		{{DCLK, 2.4e9, 0, 0, 0.9955, 0, 4800}, VERIFY_PROVED, NULL, "difference 0.45 %"},
 		{{DCLK, 2.4e9, 0, 0, 0.993, 0, 4800}, VERIFY_OFF, NULL, "the factor is 0.9930"},
 		{{DCLK, 2.4e9, 0, 0, 1.0025, 0, 4800}, VERIFY_OFF, NULL, "the factor is 1.0025"},
 		{{DCLK, 2.4e9, 0, 0, 2, 0, 4800}, VERIFY_OFF, "clock double", "twice the clock"},
@@ -243,13 +249,13 @@ static void clocks_of_memory_are_half_of_the_transfers(void **s)
 		{{DCLK, 1.2e9, 1.2e9, 0, 1, 0, 4800},
 		 VERIFY_PROVED,
 		 NULL,
-		 "of an idle machine 1.200 GHz"},
+		 "on an idle machine 1.200 GHz"},
 		{{DCLK, 1.2e9, 0.6e9, 0, 1, 0, 4800},
 		 VERIFY_UNKNOWN,
 		 NULL,
 		 "the clock stops while"},
-		{{DCLK, 2.4e9, 0, 0.5, 1, 0, 4800}, VERIFY_UNKNOWN, NULL, "changes too much"},
-		{{DCLK, 2.4e9, 0, 0, 1, 0, 0}, VERIFY_UNKNOWN, NULL, "is not known"},
+		{{DCLK, 2.4e9, 0, 0.5, 1, 0, 4800}, VERIFY_UNKNOWN, NULL, "varies too much"},
+		{{DCLK, 2.4e9, 0, 0, 1, 0, 0}, VERIFY_UNKNOWN, NULL, "is unknown"},
 		{{DCLK, 2e9, 0, 0, 1, 0, 4800, .rated = true},
 		 VERIFY_UNKNOWN,
 		 NULL,
@@ -275,7 +281,7 @@ static void ticks_are_those_of_the_instruction(void **s)
 		{{.metric = "clock.tsc.frequency", "msr", 2.6e9, 0, 0, 1, 1},
 		 VERIFY_PROVED,
 		 NULL,
-		 "RDTSC: 2.599 GHz, 0.02 % apart"},
+		 "RDTSC: 2.599 GHz, difference 0.02 %"},
 		{{.metric = "clock.tsc.frequency", "msr", 2.6e9, 0, 0, 1.002, 1},
 		 VERIFY_OFF,
 		 NULL,
@@ -291,7 +297,7 @@ static void ticks_are_those_of_the_instruction(void **s)
 		{{.metric = "clock.tsc.frequency", "msr", 2.6e9, 0, 0, 1, 0},
 		 VERIFY_UNKNOWN,
 		 NULL,
-		 "not read beside"},
+		 "not read for comparison"},
 	};
 
 	(void)s;

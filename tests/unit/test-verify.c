@@ -372,7 +372,7 @@ static void what_passes_between_sockets_is_judged_at_both_ends(void **s)
 		{BOTH_ENDS, true, FAR_RESULTS + 4, 0, NULL, NULL},
 		{BOTH_ENDS, false, FAR_RESULTS, 4, "astray",
 		 "100.0 % of what node 0 reads is counted as reads of socket 1, too"},
-		{NONE, true, FAR_RESULTS + 4, 4, "nothing", "nothing of it is counted"},
+		{NONE, true, FAR_RESULTS + 4, 4, "nothing", "nothing is counted"},
 	};
 
 	(void)s;
@@ -536,7 +536,7 @@ static void alternatives_are_told_apart(void **s)
 	expect_results(&run, 0, 2, VERIFY_PROVED, "memory.", "");
 	expect_results(
 		&run, 2, 2, VERIFY_OFF, "memory.package.",
-		"64 bytes a CAS, and the formula assumes otherwise: the right value is 2 times as large");
+		"64 bytes a CAS, but the formula assumes otherwise: the correct value is 2 times as large");
 	verify_run_free(&run);
 	/* Neither of the two. */
 	make_kinds(&run, &(struct kinds){.package = 0.75});
@@ -598,7 +598,7 @@ static void alternatives_come_back_from_their_text(void **s)
 	assert_true(back.series[2].bare);
 	expect_results(
 		&back, 2, 2, VERIFY_OFF, "memory.package.",
-		"64 bytes a CAS, and the formula assumes otherwise: the right value is 2 times as large");
+		"64 bytes a CAS, but the formula assumes otherwise: the correct value is 2 times as large");
 	verify_run_free(&run);
 	verify_run_free(&back);
 	buffer_free(&text);
@@ -628,7 +628,8 @@ static void too_much_noise_is_not_judged(void **s)
 	find_unknown(&run, "other programs moved");
 	/* Steady, but 8 times of what is moved. */
 	make_run(&run, &(struct planted){NONE, 4e9, 0});
-	find_unknown(&run, "other programs moved 24.00 GB/s here: below about 17");
+	find_unknown(&run,
+		     "other programs moved 24.00 GB/s here: a verdict needs less than about 17");
 }
 
 static void pages_elsewhere_are_not_judged(void **s)
@@ -639,7 +640,7 @@ static void pages_elsewhere_are_not_judged(void **s)
 	make_run(&run, &(struct planted){0});
 	for (size_t i = 0; i < run.series_count; i++)
 		run.series[i].elsewhere = 3;
-	find_unknown(&run, "3 pages of the moved memory lay on other nodes");
+	find_unknown(&run, "3 pages of the moved memory were on other nodes");
 }
 
 static void few_rounds_are_not_judged(void **s)
@@ -651,7 +652,7 @@ static void few_rounds_are_not_judged(void **s)
 	for (size_t i = 0; i < run.series_count; i++)
 		for (size_t k = 0; k < 7 * run.cell_count; k++)
 			run.series[i].readings[k].amount = NAN;
-	find_unknown(&run, "only 5 of 12 rounds were counted");
+	find_unknown(&run, "all counters ran all the time in only 5 of 12 rounds");
 }
 
 static void small_memory_is_not_judged_for_loads(void **s)
@@ -666,7 +667,7 @@ static void small_memory_is_not_judged_for_loads(void **s)
 	all = verify_judge(&run, &results);
 	assert_int_equal(count(results, all, VERIFY_UNKNOWN), all / 2);
 	assert_int_equal(results[0].series->load, VERIFY_READ);
-	assert_non_null(strstr(results[0].reason, "caches of 100 MiB may hold what was loaded"));
+	assert_non_null(strstr(results[0].reason, "caches of 100 MiB may hold the loaded data"));
 	free(results);
 	verify_run_free(&run);
 }
@@ -756,8 +757,8 @@ static void mistakes_in_a_report_have_their_line(void **s)
 	static const char *const texts[][2] = {
 		{"uncore snapshot 1\n", "not a report"},
 		{"uncore/verify:\n\tversion 3\n", "line 2: written by a later uncore"},
-		{"uncore/verify:\n", "the report was cut"},
-		{"uncore/verify:\n\tversion 2\n", "the report was cut"},
+		{"uncore/verify:\n", "the report is truncated"},
+		{"uncore/verify:\n\tversion 2\n", "the report is truncated"},
 		{"uncore/verify:\n\tnonsense\n", "line 2: not a line"},
 		{"uncore/verify:\n\tcell a.bandwidth b socket 0 channel 0\n",
 		 "line 2: a metric that this uncore cannot judge"},
@@ -773,7 +774,7 @@ static void mistakes_in_a_report_have_their_line(void **s)
 		 "line 4: a round has more readings"},
 		{"uncore/verify:\n\tcell memory.read.bandwidth a socket 0 channel -1\n\tseries read node 0 socket 0 cpu 0 of 0 "
 		 "memory 1 elsewhere 0\n\tround nan\n",
-		 "line 4: a round without what was moved"},
+		 "line 4: a round without its amount"},
 		{"uncore/verify:\n\talternative 2 64 bytes a CAS\n",
 		 "line 2: an alternative without a cell"},
 		{"uncore/verify:\n\tcell memory.read.bandwidth a socket 0 channel -1\n\talternative 0 none\n",

@@ -68,7 +68,7 @@ def main():
         path.write_text(str(TURN_MS), encoding="ascii")
     rig.traffic("real", "nt")
     all_are("proved", 1000, "agree within")
-    all_are("off", FAULT, "of the same ones alone")
+    all_are("off", FAULT, "of the counts without multiplexing")
     rig.traffic("real", "off")
     rig.done()
 
