@@ -77,7 +77,7 @@ static const struct command commands[] = {
 	 .run = cmd_snapshot},
 #ifdef UNCORE_RECORD
 	{"record", "Record the readings of counters into a file", .run = cmd_record},
-	{"mark", "Put a text into a recording that is being made", .run = cmd_mark},
+	{"mark", "Write a mark into a recording in progress", .run = cmd_mark},
 	{"report", "Show a recording as stat, a preset or another command", .run = cmd_report},
 	{"diff", "Compare two recordings: what changed by more than noise", .run = cmd_diff},
 #endif

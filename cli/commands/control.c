@@ -186,7 +186,7 @@ static void receive_datagram(struct control *c)
 	if (take_ancillary(&message, &q->wall_ns))
 		c->datagram_len = (size_t)len;
 	else
-		control_answer(c, q, "commands are taken from the user who records only");
+		control_answer(c, q, "only the user who records can send commands");
 	if (q->wall_ns > now_ns)
 		q->wall_ns = now_ns; /* the clock was set meanwhile */
 	q->monotonic_ns = cli_now_ns() - (now_ns - q->wall_ns);
@@ -403,13 +403,14 @@ static void check_mark(void *into, struct argp_state *state)
 int cmd_mark(struct cli *cli, int argc, char **argv)
 {
 	static const struct cli_option options[] = {
-		{"output", "FILE", "The recording that uncore record -o writes now", 'o', 1,
+		{"output", "FILE", "The recording that a running uncore record -o writes", 'o', 1,
 		 OPTION_TEXT, offsetof(struct mark, file)},
 		{0},
 	};
 	static const struct cli_syntax syntax = {
-		.doc = "Puts TEXT at this moment into a recording that is being made: report and "
-		       "diff show the time from it to the next mark, or to 'end TEXT'.",
+		.doc = "Writes the mark TEXT, with the current time, into a recording in progress. "
+		       "report and diff can select the region from it to the next mark, or to 'end "
+		       "TEXT'.",
 		.args = "TEXT",
 		.no_args = "a text is missing: uncore mark -o FILE TEXT",
 		.options = options,

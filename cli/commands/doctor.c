@@ -109,8 +109,9 @@ static void put_findings(const struct cli *cli, const struct output *output, str
 int cmd_doctor(struct cli *cli, int argc, char **argv)
 {
 	static const struct cli_syntax syntax = {
-		.doc = "Examines this machine: every PMU that is here or should be, why it cannot "
-		       "be used, and the command that fixes it.\vExit status: 0 all is well, 3 a "
+		.doc = "Examines this machine: usable PMUs, expected PMUs that are missing or not "
+		       "usable, the reason, and the command that fixes it.\vExit status: 0 no "
+		       "problem, 3 a "
 		       "PMU is missing, 4 only permission is missing.",
 		.outputs = OUTPUTS_DOCUMENTS,
 	};

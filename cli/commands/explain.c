@@ -249,12 +249,12 @@ static void perf_text(const struct uncore *u, const struct uncore_metric *m, str
 		return;
 	field(to, "perf", perf.data);
 	sentence(to, "",
-		 "Put the counts that perf prints into the formula, those of one name added up; "
-		 "'seconds' is its time elapsed.");
+		 "To compute the metric, put perf's counts into the formula, adding up counts of "
+		 "the same name; 'seconds' is perf's elapsed time.");
 	if (strstr(uncore_metric_formula(m), "source_count("))
 		sentence(to, "",
-			 "source_count(x) is how many counters of x perf adds up: "
-			 "perf stat -A prints each.");
+			 "source_count(x) is the number of counters of x: perf stat -A prints each "
+			 "of them.");
 	buffer_free(&perf);
 }
 
@@ -601,7 +601,7 @@ int cmd_explain(struct cli *cli, int argc, char **argv)
 		.doc = "Shows how a metric is calculated: formula, events with their encoding on "
 		       "this machine, evidence, and the equivalent perf command.\vMETRIC is a "
 		       "name, a shell "
-		       "pattern, or either behind FAMILY/. Only metrics of this machine are shown; "
+		       "pattern, optionally after FAMILY/. Only metrics of this machine are shown; "
 		       "with FAMILY/ also those of other machines. PMU/EVENT/ is an event that the "
 		       "driver or the catalogue names.",
 		.outputs = OUTPUTS_DOCUMENTS,

@@ -51,15 +51,16 @@ static void check(void *into, struct argp_state *state)
 	const struct latency_options *o = into;
 
 	if (!o->ibs && (o->least || o->input))
-		argp_error(state, "--min-latency and --input are for --ibs");
+		argp_error(state, "--min-latency and --input need --ibs");
 	if (o->ibs && o->per_socket)
-		argp_error(state, "--per-socket is for counters, not for --ibs");
+		argp_error(state, "--per-socket and --ibs exclude each other");
 	if (o->ibs && o->stat.output && o->stat.output->window)
-		argp_error(state, "--csv=wide is for counters, not for --ibs");
+		argp_error(state, "--csv=wide and --ibs exclude each other");
 	if (o->least > 65535)
 		argp_error(state, "--min-latency: latencies are 65535 cycles at most");
 	if (o->input && (o->stat.interval_ns || o->stat.timeout_ns))
-		argp_error(state, "--input has its own time: without -I and --timeout");
+		argp_error(state, "--input excludes -I and --timeout: the recording has its own "
+				  "time");
 	if (o->stat.interval_count && !o->stat.interval_ns)
 		argp_error(state, "--interval-count needs an interval: -I");
 }
@@ -165,7 +166,8 @@ static int run(struct cli *cli, const struct latency_options *o)
 int cmd_latency(struct cli *cli, int argc, char **argv)
 {
 	static const struct cli_syntax syntax = {
-		.doc = "Prints the mean latencies that this machine's counters give or, with --ibs, "
+		.doc = "Prints the mean latencies that this machine's counters give or, with "
+		       "--ibs, "
 		       "the distribution of the latencies of sampled loads by the source of their "
 		       "data.\vCounts once for one second unless INTERVAL, -I or --timeout say "
 		       "otherwise.",
@@ -198,6 +200,6 @@ int cmd_latency(struct cli *cli, int argc, char **argv)
 	status = stat_run(cli, &o.stat);
 	for (size_t i = 0; status == CLI_UNAVAILABLE && i < uncore_pmu_count(cli->u); i++)
 		if (strcmp(uncore_pmu_name(uncore_pmu_at(cli->u, i)), "ibs_op") == 0)
-			cli_error("the latencies of sampled loads: uncore latency --ibs");
+			cli_error("for the latencies of sampled loads use: uncore latency --ibs");
 	return status;
 }

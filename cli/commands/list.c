@@ -32,8 +32,8 @@ struct list_options {
 
 static const struct cli_option options[] = {
 	{"all", NULL,
-	 "Also metrics that cannot be counted here, with the reason, and without a PATTERN the "
-	 "vendor's events",
+	 "Also list metrics that cannot be counted here, with the reason, and all of the vendor's "
+	 "events",
 	 0, 1, OPTION_FLAG, offsetof(struct list_options, all)},
 	{0},
 };
@@ -519,8 +519,8 @@ int cmd_list(struct cli *cli, int argc, char **argv)
 	static const struct cli_syntax syntax = {
 		.args = "[pmus|events|metrics] [PATTERN ...]",
 		.doc = "Lists the PMUs of this machine, their named events, and the metrics that "
-		       "can be counted.\vPATTERN is a shell pattern, any part of a name, or a word for it: "
-		       "llc, xgmi, nic. Of several words all must match.",
+		       "can be counted.\vPATTERN is a shell pattern, a part of a name, or a common "
+		       "term: llc, xgmi, nic. Of several, all must match.",
 		.options = options,
 		.outputs = OUTPUTS_DOCUMENTS,
 		.outputs_group = 1,

@@ -412,10 +412,10 @@ static int count_rounds(struct run *r)
 	if (r->out.row_count)
 		out_print(&r->out, &r->out.frame);
 	if (r->stopped && r->round + 1 < r->round_count)
-		cli_error(
-			"ended in round %zu of %zu, after a part of it: metrics of later rounds were not "
-			"counted",
-			r->round + 1, r->round_count);
+		cli_error("ended in round %zu of %zu, after a part of it: metrics of later rounds "
+			  "were not "
+			  "counted",
+			  r->round + 1, r->round_count);
 	return status;
 }
 
@@ -491,19 +491,19 @@ static int begin_replay(struct cli *cli, const struct stat_options *o)
 	cli->replay->group_ns = o->interval_ns;
 	human_value(&h, (double)interval_ns / 1e9, "s");
 	if (wrong)
-		cli_error("%s is for counting, which the recording has behind it; uncore report "
-			  "--begin and --end choose a part of it",
+		cli_error("%s cannot be used with a recording; uncore report --begin and --end "
+			  "select a part of it",
 			  wrong);
 	else if (o->interval_ns % interval_ns)
 		cli_error("the recording has intervals of %s %s: -I must be a multiple of that",
 			  h.number, h.unit);
 	else if (o->sample_ns && o->sample_ns != interval_ns)
-		cli_error("the short samples of a recording are its intervals: --sample %s%s",
+		cli_error("the short samples of a recording are its intervals: use --sample %s%s",
 			  h.number, h.unit);
 	else if (cli->replay->show &&
 		 (o->interval_ns != interval_ns || o->sample_ns || stat_has_total(o)))
-		cli_error("--as-recorded shows the intervals of the recording one by one: -I %s%s "
-			  "without a total or short samples",
+		cli_error("--as-recorded prints each recorded interval: use -I %s%s, without a "
+			  "total or short samples",
 			  h.number, h.unit);
 	else if (cli->collector && (o->output->begin || (o->output->record && o->output->window)))
 		cli_error("--%s shows one recording: other recordings may have other columns",

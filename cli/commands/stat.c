@@ -20,7 +20,7 @@ static const struct cli_option options[] = {
 	{"metrics", "LIST", "Metric names or patterns, separated by commas", 'M', 1, OPTION_LIST,
 	 0},
 	{"all-cpus", NULL, "Accepted as in perf: counting is always system-wide", 'a', 1, 0, 0},
-	{NULL, NULL, "Filters (of metrics; a LIST selects any of its words):", 0, 2, 0, 0},
+	{NULL, NULL, "Filters (of metrics; a LIST selects any of its values):", 0, 2, 0, 0},
 	{"from", "LIST", "Only this source of requests: cpu, device, remote ...", 0, 2, OPTION_TEXT,
 	 AT(filters[0].value)},
 	{"to", "LIST", "Only this target: memory, gpu, cxl, remote ...", 0, 2, OPTION_TEXT,
@@ -39,16 +39,18 @@ static const struct cli_option options[] = {
 	 'I', 3, OPTION_INTERVAL, AT(interval_ns)},
 	{"interval-count", "N", "End after N intervals", 0, 3, OPTION_COUNT, AT(interval_count)},
 	{"sample", "TIME",
-	 "Read every TIME, at least 100us, and print how the values of these samples are distributed",
+	 "Read every TIME, at least 100us, and print the distribution of these short samples",
 	 KEY_SAMPLE, 3, 0, 0},
 	{"above", "PERCENT",
-	 "With --sample: tell how long PERCENT of the ceiling was exceeded (80)", KEY_ABOVE, 3, 0,
-	 0},
+	 "With --sample: print how long values were at or above PERCENT of the ceiling "
+	 "(80)",
+	 KEY_ABOVE, 3, 0, 0},
 	{"timeout", "TIME", "End after TIME (milliseconds, or with a unit)", 0, 3, OPTION_TIME,
 	 AT(timeout_ns)},
 	{"delay", "TIME",
-	 "Begin after TIME (milliseconds, or with a unit); -1: when --control says enable", 'D', 3,
-	 0, 0},
+	 "Begin after TIME (milliseconds, or with a unit); -1: at the command enable of "
+	 "--control",
+	 'D', 3, 0, 0},
 	{"control", "CHANNEL",
 	 "Take commands (enable, disable, ping, stop) from fifo:CTL[,ACK] or fd:N[,N]", 0, 3,
 	 OPTION_TEXT, AT(control)},
@@ -57,10 +59,9 @@ static const struct cli_option options[] = {
 	 AT(repeat)},
 	{NULL, NULL, "Output:", 0, 4, 0, 0},
 	{"per-socket", NULL, "One row for each socket", KEY_LEVEL + UNCORE_LEVEL_SOCKET, 4, 0, 0},
-	{"per-node", NULL, "One row for each NUMA node, where it is known what its counters are",
+	{"per-node", NULL, "One row for each NUMA node, if the node of its counters is known",
 	 KEY_LEVEL + UNCORE_LEVEL_NODE, 4, 0, 0},
-	{"per-channel", NULL,
-	 "One row for each memory channel, and for each socket of other metrics",
+	{"per-channel", NULL, "One row for each memory channel; for other metrics, for each socket",
 	 KEY_LEVEL + UNCORE_LEVEL_CHANNEL, 4, 0, 0},
 	{"per-port", NULL,
 	 "One row for each PCIe root port that a PMU can distinguish, else as --no-merge",
@@ -68,7 +69,7 @@ static const struct cli_option options[] = {
 	{"no-merge", NULL, "One row for each PMU and CPU", KEY_LEVEL + UNCORE_LEVEL_INSTANCE, 4, 0,
 	 0},
 	{"no-aggr", NULL, "The same as --no-merge", 'A', 4, 0, 0},
-	{"sort", "KEY", "Order of the lines of pcie: traffic, in, out, share, latency, place", 0, 4,
+	{"sort", "KEY", "Order of the rows of pcie: traffic, in, out, share, latency, place", 0, 4,
 	 OPTION_TEXT, AT(sort)},
 	{"field-separator", "SEP", "CSV with SEP between the fields", 'x', 4, 0, 0},
 	{"output", "FILE", "Write to FILE instead of standard output", 'o', 4, OPTION_TEXT,
@@ -95,10 +96,10 @@ static const char *separator(struct argp_state *state, const char *text)
 static void set_level(struct argp_state *state, struct stat_options *o, enum uncore_level level)
 {
 	if (o->level != UNCORE_LEVEL_MACHINE && o->level != level)
-		argp_error(
-			state,
-			"--per-socket, --per-node, --per-channel, --per-port and --no-merge exclude "
-			"each other");
+		argp_error(state,
+			   "--per-socket, --per-node, --per-channel, --per-port and --no-merge "
+			   "exclude "
+			   "each other");
 	o->level = level;
 }
 
@@ -215,9 +216,9 @@ static void check(void *into, struct argp_state *state)
 				o->filtered = true;
 			}
 	if (state->quoted && !o->command)
-		argp_error(state, "there is no command behind --");
+		argp_error(state, "there is no command after --");
 	if (o->command && !*o->command[0])
-		argp_error(state, "the command is an empty word");
+		argp_error(state, "the command is empty");
 	if (o->interval_count && !o->interval_ns)
 		argp_error(state, "--interval-count needs an interval: -I");
 	if (o->summary && !o->interval_ns)
@@ -256,7 +257,8 @@ static void check(void *into, struct argp_state *state)
 
 static const char stat_doc[] =
 	"Counts system-wide and prints metrics or events with their quality.\v"
-	"INTERVAL in seconds (or with a unit) prints again and again, COUNT times. Without COMMAND, "
+	"INTERVAL, in seconds or with a unit, prints at each interval, COUNT times. Without "
+	"COMMAND, "
 	"INTERVAL and --timeout, counting ends with Ctrl-C. With COMMAND, its exit status is the "
 	"result.";
 
@@ -304,8 +306,8 @@ static void gather_options(const struct stat_options *o, const struct cli_option
 			continue;
 		*into = *row;
 		if (o->preset && row == options)
-			into->doc =
-				"What to count (default: the metrics above, to which -M and -e add):";
+			into->doc = "What to count (default: the metrics above, to which -M and -e "
+				    "add):";
 		into++;
 	}
 	*into = (struct cli_option){0};

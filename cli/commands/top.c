@@ -9,11 +9,13 @@
 #include "top/top.h"
 
 static const char top_doc[] =
-	"Shows metrics as a tree that fills the terminal: machine, sockets, memory channels, PCIe ports, "
+	"Shows metrics as a tree that fills the terminal: machine, sockets, memory channels, PCIe "
+	"ports, "
 	"links, with the share of the ceiling and the last minute.\v"
-	"Takes the options of stat; the interval is one second unless INTERVAL or -I say otherwise. The key "
-	"? lists the keys. When the output is no terminal, or has another form or place (-j, --csv, -o, "
-	"--summary, --dry-run, -D, --control), it is the output of stat with an interval.";
+	"Takes the options of stat; the interval is one second unless INTERVAL or -I say "
+	"otherwise. The key ? lists the keys. When the output is not a terminal, or with another "
+	"format or file (-j, --csv, -o, --summary, --dry-run, -D, --control), the output is that "
+	"of stat with an interval.";
 
 int cmd_top(struct cli *cli, int argc, char **argv)
 {
@@ -40,7 +42,7 @@ int cmd_top(struct cli *cli, int argc, char **argv)
 	/* The screen adds up intervals. */
 	plain = plain || (cli->replay && cli->replay->show);
 	if (o.command && !status) {
-		cli_error("top runs no command; uncore stat -I 1s -- COMMAND does");
+		cli_error("top cannot run a command; use uncore stat -I 1s -- COMMAND");
 		status = CLI_USAGE;
 	}
 #ifdef UNCORE_TOP

@@ -643,8 +643,8 @@ int cmd_topo(struct cli *cli, int argc, char **argv)
 	static const struct cli_syntax syntax = {
 		.doc = "Shows how this machine is connected: sockets, memory channels, root ports "
 		       "with their links and the devices below them, links between sockets and to "
-		       "GPUs; and which PMU counts each.\vNothing is counted. Without root some "
-		       "machines do not show which PMU counts a root port.",
+		       "GPUs; and which PMU counts each.\vNothing is counted. On some machines "
+		       "only root can read which PMU counts a root port.",
 		.options = options,
 		.outputs = OUTPUTS_DOCUMENTS,
 		.outputs_group = 1,

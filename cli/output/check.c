@@ -94,9 +94,12 @@ void check_output_window(struct out *out)
 	out->status = CANNOT_TELL;
 	if (!moved)
 		buffer_puts(&verdict, "cannot tell: nothing moved; copy data to or from a device "
-				      "of the port meanwhile");
+				      "of the port during the test");
 	else if (port->unknown)
-		buffer_printf(&verdict, "cannot tell: nothing is expected: %s", port->unknown);
+		buffer_printf(&verdict,
+			      "cannot tell: the expected PMU is unknown: "
+			      "%s",
+			      port->unknown);
 	else if (missing)
 		buffer_printf(&verdict, "cannot tell: %zu values are missing", missing);
 	else if (moved > 1 && (port->index >= 0 || expected < moved))

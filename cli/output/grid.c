@@ -172,8 +172,9 @@ static void put_legend(const struct grid *g)
 	}
 	if (g->busy)
 		out_once(g->out,
-			 g->ceiling ? "Channels: time in which the data bus was busy."
-				    : "OF PEAK: time in which the memory's data bus was busy.");
+			 g->ceiling ? "Channels: share of the time in which the data bus was busy."
+				    : "OF PEAK: share of the time in which the memory's data bus "
+				      "was busy.");
 	buffer_free(&text);
 }
 

@@ -17,7 +17,7 @@ const struct output outputs[] = {
 	 "CSV with a header line; wide: a line for each interval, a column for each value",
 	 .record = csv_output_record, .form = "wide"},
 	{"csv=wide", .record = csv_output_record, .window = wide_output_window},
-	{"json", 'j', "JSON; of rows, one object in each line", .record = json_output_record,
+	{"json", 'j', "JSON; for rows, one object in each line", .record = json_output_record,
 	 .document = json_output_document},
 	{"html", 0, "A page for a browser: charts over time, the machine, findings",
 	 .begin = html_output_begin, .window = html_output_window},

@@ -328,11 +328,11 @@ static void put_legend(struct out *out, bool summed)
 	else if (one_way)
 		out_once(out, "IN, OUT: by direction, from any source.");
 	if (ports)
-		out_once(out, "OF LINK: the largest of them as a share of the link's capacity in "
+		out_once(out, "OF LINK: the largest bandwidth as a share of the link's capacity in "
 			      "one direction.");
 	if (ports && summed)
-		out_once(out, "The sum is of these lines; 'uncore pcie --per-socket' counts all "
-			      "devices.");
+		out_once(out, "The sum is of these lines; 'uncore pcie --per-socket' counts "
+			      "all devices.");
 }
 
 /* An idle port has no latency: "-" is enough, without the reason. Removes such rows; true when there were some in a line that

@@ -172,7 +172,7 @@ static enum MHD_Result answer_text(struct http *h, struct MHD_Connection *connec
 	}
 	pthread_mutex_unlock(&h->lock);
 	return !text ? answer_error(h, connection, MHD_HTTP_NOT_FOUND,
-				    "a recording is shown, which has no /metrics\n")
+				    "this server shows a recording and has no /metrics\n")
 		     : result;
 }
 

@@ -106,8 +106,8 @@ static int check_open(const struct http *h, const struct web_config *web)
 {
 	if (h->listener.is_local || h->setup.insecure || (web->key.path && web_is_closed(web)))
 		return CLI_OK;
-	cli_error("--listen: other machines reach %s, and without --web-config FILE with TLS and "
-		  "passwords all of them can read the numbers; --insecure allows that",
+	cli_error("--listen: other machines can reach %s, and can read the values unless "
+		  "--web-config FILE has TLS and passwords; --insecure allows that",
 		  h->listener.name);
 	return CLI_USAGE;
 }
@@ -142,7 +142,7 @@ static void read_changes(struct http *h)
 		http_wake(h);
 	}
 	cli_error("%s: %s", h->setup.web_config,
-		  status ? "the configuration before stays in use"
+		  status ? "the previous configuration stays in use"
 			 : "the new configuration is in use");
 }
 

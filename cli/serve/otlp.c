@@ -321,7 +321,7 @@ static void report(const struct otlp *o, const struct buffer *reason)
 	if (reason->len && !o->failed)
 		cli_error("--otlp: %s: %s", o->url, reason->data);
 	else if (!reason->len && o->failed)
-		cli_error("--otlp: %s takes the sums again", o->url);
+		cli_error("--otlp: %s accepts the sums again", o->url);
 }
 
 static void *run(void *context)
@@ -365,9 +365,9 @@ static int check_url(const char *url)
 	if (!len)
 		cli_error("--otlp: '%s' is not http://HOST:PORT or https://HOST:PORT", url);
 	else if (memchr(host, '@', len))
-		cli_error(
-			"--otlp: a password is for OTEL_EXPORTER_OTLP_HEADERS: all users of the machine see "
-			"the command line");
+		cli_error("--otlp: a password is for OTEL_EXPORTER_OTLP_HEADERS: all users of the "
+			  "machine see "
+			  "the command line");
 	else
 		return CLI_OK;
 	return CLI_USAGE;

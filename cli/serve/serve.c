@@ -217,29 +217,31 @@ static const struct cli_option more[] = {
 	 AT(http_setup.hosts)},
 	{"web-config", "FILE", "TLS and passwords, in the format of Prometheus' exporters", 0, 5,
 	 OPTION_TEXT, AT(http_setup.web_config)},
-	{"insecure", NULL, "Let other machines connect, without TLS and a password", 0, 5,
-	 OPTION_FLAG, AT(http_setup.insecure)},
-	{"user", "NAME", "Started by root: count as this user (65534)", 0, 5, OPTION_TEXT,
+	{"insecure", NULL, "Let other machines connect without TLS or passwords", 0, 5, OPTION_FLAG,
+	 AT(http_setup.insecure)},
+	{"user", "NAME", "If started by root: run as this user (65534)", 0, 5, OPTION_TEXT,
 	 AT(user)},
 	{"textfile", "FILE",
 	 "Write FILE, which ends in .prom, for node_exporter's textfile collector", 0, 5,
 	 OPTION_TEXT, AT(textfile.path)},
-	{"textfile-interval", "TIME", "At most so often (15s)", 0, 5, OPTION_INTERVAL,
-	 AT(textfile.interval_ns)},
+	{"textfile-interval", "TIME",
+	 "Shortest time between two writes "
+	 "(15s)",
+	 0, 5, OPTION_INTERVAL, AT(textfile.interval_ns)},
 	{"otlp", "URL", "Push to a collector of OpenTelemetry: http://HOST:4318", 0, 5, OPTION_TEXT,
 	 AT(otlp_url)},
-	{"otlp-interval", "TIME", "At most so often (60s)", 0, 5, OPTION_INTERVAL,
+	{"otlp-interval", "TIME", "Shortest time between two pushes (60s)", 0, 5, OPTION_INTERVAL,
 	 AT(otlp_interval_ns)},
-	{"config", "FILE", "Options, one a line (" CONFIG ", if it exists)", 0, 5, OPTION_TEXT,
-	 AT(config)},
+	{"config", "FILE", "File of options, one in each line (" CONFIG ", if it exists)", 0, 5,
+	 OPTION_TEXT, AT(config)},
 	{0},
 };
 
 static const char doc[] =
-	"Counts all the time, and serves a page for browsers, and sums since the start at /metrics, for Prometheus "
-	"and others that read its formats.\v"
-	"PRESET is mem, pcie, link, cache or matrix: its metrics. Without one, -M and -e: the headline "
-	"metrics of each socket. Ends with SIGTERM or Ctrl-C.";
+	"Counts continuously, and serves a page for browsers and, at /metrics, sums since the "
+	"start in the formats of Prometheus.\v"
+	"PRESET selects the metrics of mem, pcie, link, cache or matrix. Without PRESET, -M and "
+	"-e: the headline metrics of each socket. Ends with SIGTERM or Ctrl-C.";
 
 static void parse(struct serve *s, int argc, char **argv)
 {
@@ -333,13 +335,13 @@ static int take_options(struct serve *s, int argc, char **argv)
 	if (s->config && s->config != config)
 		cli_error("--config must be written in full");
 	else if (s->o.command)
-		cli_error("serve runs no command");
+		cli_error("serve cannot run a command");
 	else if (s->textfile.path && !ends_in_prom(s->textfile.path))
-		cli_error(
-			"--textfile: '%s' does not end in .prom: node_exporter reads no other files",
-			s->textfile.path);
+		cli_error("--textfile: '%s' does not end in .prom: node_exporter reads no other "
+			  "files",
+			  s->textfile.path);
 	else if ((s->textfile.path || s->otlp_url) && cli_replays(s->cli))
-		cli_error("--textfile and --otlp are for counting, and not for a recording");
+		cli_error("--textfile and --otlp cannot be used with a recording");
 #ifndef UNCORE_OTLP
 	else if (s->otlp_url)
 		cli_error("--otlp: uncore was built without libcurl");

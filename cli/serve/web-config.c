@@ -92,7 +92,7 @@ const char *web_header_name(size_t i)
 static const char *take_user(struct web_config *w, const char *name, const char *hash)
 {
 	if (!*name || strchr(name, ':'))
-		return "is no name of a user: it is empty, or has a colon";
+		return "is not a valid user name: it is empty, or has a colon";
 	if (strlen(hash) != HASH_BYTES || strncmp(hash, "$2", 2) != 0 || hash[3] != '$')
 		return "is a hash of bcrypt: htpasswd -nBC 10 ''";
 	w->users = cli_realloc(w->users, w->user_count + 1, sizeof(*w->users));

@@ -108,7 +108,7 @@ record() {
 
 @test "options that do not go together" {
 	refuses 2 "$UNCORE" latency --min-latency 200
-	says 'for --ibs'
+	says 'need --ibs'
 	refuses 2 "$UNCORE" latency --ibs --input x -I 100
 	refuses 2 "$UNCORE" latency --ibs --min-latency 70000
 	says '65535'

@@ -285,7 +285,7 @@ otlp() {
 	needs_otlp
 	collector 503 '429 {"message":"slow down"}' '200 {}'
 	serve --source "$SIM_T410" serve --otlp "$url" --otlp-interval 1h -I 20ms
-	told 'takes the sums again'
+	told 'accepts the sums again'
 	cmp <(otlp collected/0.json) <(otlp collected/2.json)
 	[ ! -e collected/3.json ] || fail 'it is sent again'
 	[ "$(grep -c 'HTTP status' errors)" -eq 1 ] || fail "$(<errors)"
@@ -300,7 +300,7 @@ otlp() {
 	told 'HTTP status 400: no such tenant'
 	sleep 0.3
 	[ ! -e collected/1.json ] || fail 'it is tried again'
-	told 'takes the sums again'
+	told 'accepts the sums again'
 	stop TERM
 	[ "$(grep -c otlp errors)" -eq 2 ] || fail "$(<errors)"
 }

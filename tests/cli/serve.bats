@@ -629,7 +629,7 @@ told() {
 	done
 	# Of two files that belong together the first alone is refused.
 	cp next.pem server.pem
-	told 'the configuration before stays in use'
+	told 'the previous configuration stays in use'
 	code 200 -u alice:secret --cacert both.pem "$address"
 	cp next-key.pem server-key.pem
 	told 'the new configuration is in use'
@@ -650,7 +650,7 @@ told() {
 	code 401 -u alice:secret --cacert next.pem "$address"
 	code 200 -u bob:secret --cacert next.pem "$address"
 	echo 'basic_auth_users: {bob: wrong}' >web.yml
-	told 'the configuration before stays in use'
+	told 'the previous configuration stays in use'
 	code 200 -u bob:secret --cacert next.pem "$address"
 	stop TERM
 }
@@ -670,7 +670,7 @@ told() {
 		basic_auth_users:\n  alice: secret|:2:10: basic_auth_users.alice is a hash of bcrypt
 		basic_auth_users:\n  alice: {a: b}|:2:14: basic_auth_users.alice.a is
 		basic_auth_users:\n  alice: []|:2:10: basic_auth_users.alice is a text
-		basic_auth_users:\n  "a:b": x|:2:10: basic_auth_users.a:b is no name of a user
+		basic_auth_users:\n  "a:b": x|:2:10: basic_auth_users.a:b is not a valid user name
 		basic_auth_users: {}\nbasic_auth_users: {}|:2:1: the key 'basic_auth_users' is here twice
 		[a]|:1:1: a map of settings is missing
 		{[a]: b}|:1:2:

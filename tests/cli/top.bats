@@ -368,7 +368,7 @@ gone() {
 
 @test "usage" {
 	refuses 2 "$UNCORE" top "${SKX[@]}" -- sleep 1
-	says 'top runs no command'
+	says 'top cannot run a command'
 	refuses 2 "$UNCORE" top --nonsense
 }
 
