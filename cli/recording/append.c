@@ -16,14 +16,14 @@
 #include "recording/regions.h"
 #include "recording/store.h"
 
-/* Shorter intervals are committed together, this long at most. */
+/* Shorter intervals are committed together, after this time at most. */
 #define BATCH_NS NS_PER_S
 
 enum { /* of statements[], of a writer */
        PUT_TICK,
        PUT_ROW,
        PUT_REASON,
-       FIND_REASON, /* behind the one that puts it: find_text() */
+       FIND_REASON, /* after the statement that adds it: see find_text() */
        PUT_QUALITY,
        FIND_QUALITY,
        SAME_ROW,
@@ -141,7 +141,7 @@ const char *recording_network(const char *path)
 	return NULL;
 }
 
-/* The lock lasts as long as the process, however that ends. */
+/* The lock is released when the process ends, in any way. */
 static int lock_file(struct recording *r, bool append, bool *exists)
 {
 	char head[16] = "";
@@ -160,7 +160,8 @@ static int lock_file(struct recording *r, bool append, bool *exists)
 			memcmp(head, "SQLite format 3", sizeof(head)) != 0))
 		return store_fail(r, -EEXIST,
 				  "the file exists and is no recording: it is not overwritten");
-	/* Where SQLite's own exclusive lock is held all the time, this one could exclude that. */
+	/* On network file systems SQLite holds its own exclusive lock all the time, with which this
+	 * lock could conflict. */
 	if (!recording_network(r->path) && flock(r->lock_fd, LOCK_EX | LOCK_NB))
 		return store_fail(r, -EBUSY, "another process records into this file");
 	if (*exists && !append)
@@ -202,7 +203,7 @@ static int put_counters(struct recording *r, const struct uncore_monitor *m)
 	return err;
 }
 
-/* A session that is added has the counters of the others. */
+/* An added session must have the counters of the recording. */
 static int compare_counters(struct recording *r, const struct uncore_monitor *m)
 {
 	size_t count = r->counter_count;
@@ -243,7 +244,8 @@ static int put_meta(struct recording *r, const struct recording_head *head)
 	return err;
 }
 
-/* With the first session that has short samples. Older recordings have no share: it is not known. */
+/* Stores the share with the first session that has short samples. It is missing in older
+ * recordings. */
 static int put_above(struct recording *r, uint64_t above)
 {
 	char sql[150];
@@ -274,7 +276,7 @@ static int put_session(struct recording *r, const struct recording_head *head)
 	return err;
 }
 
-/* All in one transaction: a file is a complete recording without ticks, or empty. */
+/* One transaction: the file is either empty, or a complete recording without ticks. */
 static int begin_file(struct recording *r, const struct recording_head *head)
 {
 	char pragmas[100];
@@ -297,7 +299,7 @@ static int begin_file(struct recording *r, const struct recording_head *head)
 
 int recording_resume(struct recording *r, const struct recording_head *head)
 {
-	/* A session without a tick gives its place to the next one. */
+	/* A session without a tick is replaced by the next one. */
 	int err = store_run(r, "DELETE FROM session WHERE first_tick > (SELECT max(id) FROM tick) "
 			       "OR NOT EXISTS (SELECT * FROM tick)");
 
@@ -351,7 +353,7 @@ int recording_create(struct recording *r, const char *path, const struct recordi
 	r->readings = cli_realloc(NULL, count + 1, sizeof(*r->readings));
 	r->latest = cli_realloc(NULL, count + 1, sizeof(*r->latest));
 	r->blob = cli_realloc(NULL, READINGS_ROOM(count), 1);
-	/* A tick has several kilobytes, of which whole pages are used: small ones waste little. */
+	/* A tick of several kilobytes occupies whole pages: small pages waste little. */
 	err = store_run(r,
 			recording_network(path)
 				? "PRAGMA page_size = 1024; PRAGMA locking_mode = EXCLUSIVE;"
@@ -373,7 +375,8 @@ int recording_create(struct recording *r, const char *path, const struct recordi
 
 /* ---- a tick ---- */
 
-/* The id of a text in a table where each is once; 0: it is not there, and no more may be added (`left`). */
+/* The id of a text in a table of distinct texts. 0: it is not in the table, and no more may be
+ * added (`left`). */
 static int find_text(struct recording *r, int putting, const char *text, int64_t *left, int64_t *id)
 {
 	sqlite3_stmt *s = r->statements[putting + 1];
@@ -394,7 +397,7 @@ static int find_text(struct recording *r, int putting, const char *text, int64_t
 	return err;
 }
 
-/* Sentences seldom change from one tick to the next. */
+/* The id of a reason, which seldom changes from one tick to the next. */
 static int reason_id(struct recording *r, struct recording_reason *latest, const char *text,
 		     int64_t *left, uint32_t *id)
 {
@@ -413,11 +416,11 @@ static int reason_id(struct recording *r, struct recording_reason *latest, const
 	return err;
 }
 
-/* The monitor's latest readings into r->latest. */
+/* Stores the monitor's latest readings in r->latest. */
 static int take_readings(struct recording *r, const struct uncore_monitor *m)
 {
 	static const struct uncore_reading none = {.lost = true};
-	int64_t left = INT64_MAX; /* a source has few sentences */
+	int64_t left = INT64_MAX; /* a source has few reasons */
 	int err = 0;
 
 	for (size_t i = 0; !err && i < r->counter_count; i++) {
@@ -450,7 +453,8 @@ void store_bind_row(sqlite3_stmt *s, size_t number, const struct uncore_row *row
 	sqlite3_bind_double(s, 13, row->ceiling); /* NaN: null */
 }
 
-/* A row of the session's first interval; in a session that is added it must be the recording's. */
+/* Adds a row of the session's first interval. In an added session it must equal the row of the
+ * recording. */
 static int put_row(struct recording *r, size_t number, const struct uncore_row *row)
 {
 	bool known = (int64_t)number < r->old_row_count;
@@ -471,7 +475,7 @@ static int put_row(struct recording *r, size_t number, const struct uncore_row *
 	return code == SQLITE_ROW ? 0 : store_sql_fail(r);
 }
 
-/* Six digits, in the least characters: 15e8 for 1.5e+09. */
+/* Six digits in the fewest characters: 15e8 for 1.5e+09. */
 static void put_number(struct buffer *to, double v)
 {
 	char text[40];
@@ -498,7 +502,7 @@ static void put_number(struct buffer *to, double v)
 		buffer_printf(to, "%lde%d", digits, exponent);
 }
 
-/* null without short samples; the last three only where there is a ceiling. */
+/* Puts null if there is no short sample; the last three numbers only if there is a ceiling. */
 static void put_distribution(struct buffer *to, const struct uncore_distribution *d)
 {
 	if (!d || !d->samples) {
@@ -519,7 +523,7 @@ static void put_distribution(struct buffer *to, const struct uncore_distribution
 	buffer_puts(to, "]");
 }
 
-/* Fills the texts of the interval: element i is of row i. */
+/* Makes the arrays of the interval: element i belongs to row i. */
 static int take_rows(struct recording *r, const struct uncore_sample *sample)
 {
 	int err = 0;
@@ -557,7 +561,8 @@ static int take_rows(struct recording *r, const struct uncore_sample *sample)
 	return 0;
 }
 
-/* Qualities seldom change: each text is stored once. 0: all rows are measured. */
+/* The id of the qualities, which seldom change: each text is stored once. 0: all rows are
+ * measured. */
 static int quality_id(struct recording *r, int64_t *id)
 {
 	int64_t left = INT64_MAX;
@@ -710,7 +715,8 @@ int recording_end(struct recording *r, const char *end)
 {
 	int err = recording_pause(r, end);
 
-	/* One file, which can be read where nothing can be written. Processes that read it now keep the log. */
+	/* Makes one file, which can be read on a read-only file system. The log remains while other
+	 * processes read it. */
 	if (!err)
 		sqlite3_exec(r->db, "PRAGMA journal_mode = DELETE", NULL, NULL, NULL);
 	return err;

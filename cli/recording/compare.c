@@ -7,13 +7,14 @@
 
 #define MOST_BLOCKS 32
 #define LEAST_BLOCKS 8
-/* Blocks whose means are less correlated are long enough; the remaining correlation widens the error. */
+/* The largest correlation of block means for which blocks are long enough; the rest of it increases
+ * the error. */
 #define INDEPENDENT 0.3
-/* More than that between the fewest blocks: the series is too short for its waves. */
+/* With a larger correlation of the fewest blocks the series is too short for its variations. */
 #define UNSTEADY 0.6
 
-/* The quantile of Student's distribution from that of the normal one: an expansion, right to 1 % from 3 degrees of
- * freedom on. */
+/* The quantile of Student's distribution from that of the normal distribution: an expansion,
+ * accurate to 1 % from 3 degrees of freedom on. */
 static double student(double z, double freedom)
 {
 	double z3 = z * z * z, z5 = z3 * z * z, z7 = z5 * z * z;
@@ -52,7 +53,7 @@ static void describe(struct series *s, const double *values, size_t count)
 	if (count < COMPARE_LEAST)
 		return;
 	for (;; length *= 2) {
-		size_t first = count % length; /* left out: the beginning is the least typical */
+		size_t first = count % length; /* left out: the least typical ones */
 
 		blocks = count / length;
 		for (size_t i = 0; i < blocks; i++)
@@ -62,7 +63,7 @@ static void describe(struct series *s, const double *values, size_t count)
 		correlation = 0;
 		for (size_t i = 0; i + 1 < blocks; i++)
 			correlation += (means[i] - mean) * (means[i + 1] - mean);
-		/* An estimate from few blocks is too small by about that. */
+		/* Corrects the bias of an estimate from few blocks. */
 		correlation = sum > 0 ? correlation / sum + 1 / (double)blocks : 0;
 		if (correlation <= INDEPENDENT || blocks / 2 < LEAST_BLOCKS)
 			break;
@@ -99,7 +100,7 @@ void compare_series(struct comparison *c, const double *a, size_t a_count, const
 	c->error = scale > 0 ? student(1.959964, freedom) * deviation / scale : (double)NAN;
 	if (c->a.correlation > UNSTEADY || c->b.correlation > UNSTEADY)
 		c->reason =
-			"the values rise and fall over more than a part of the recording: record longer";
+			"the values vary too slowly for the length of the recording: record longer";
 	else if (fabs(difference) > student(2.575829, freedom) * deviation &&
 		 fabs(difference) > 1e-12 * scale)
 		c->verdict = VERDICT_CHANGED;

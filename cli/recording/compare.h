@@ -5,9 +5,9 @@
 
 #include <stddef.h>
 
-/* Values of fewer intervals than that are not compared, */
+/* The fewest intervals with a value that are compared, */
 #define COMPARE_LEAST 20
-/* and "no change" needs a difference that is known this well. */
+/* and the largest error of the change with the verdict "no change". */
 #define COMPARE_RESOLUTION 0.1
 
 enum verdict {
@@ -29,11 +29,12 @@ struct comparison {
 	double change,
 		error; /* shares of A's mean; the change is within +- error at 95 %. NaN: A's is 0 */
 	enum verdict verdict;
-	const char *reason; /* why it is unknown; or NULL */
+	const char *reason; /* why the verdict is unknown; or NULL */
 };
 
-/* Welch's test at 99 % on block means. Neighbouring intervals are alike, so that their number says too much: blocks are
- * made longer until their means hardly depend on each other. */
+/* Welch's test at 99 % on block means. Neighbouring intervals are correlated, so that an error from
+ * their number alone would be too small: blocks are made longer until their means are nearly
+ * independent. */
 void compare_series(struct comparison *c, const double *a, size_t a_count, const double *b,
 		    size_t b_count);
 

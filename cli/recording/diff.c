@@ -37,7 +37,8 @@ static bool is_same(const char *a, const char *b)
 	return a && b ? strcmp(a, b) == 0 : a == b;
 }
 
-/* Rows have the same order in both, as a rule. */
+/* Finds a row, which is usually at the expected index, since both recordings have the same
+ * order. */
 static struct compared *find_row(struct diff *d, size_t expected, const struct uncore_row *row)
 {
 	struct buffer place = {0};
@@ -84,7 +85,7 @@ static void add_value(struct compared *c, int side, double value)
 	c->values[side][c->counts[side]++] = value;
 }
 
-/* The last interval of a session may be short, and then says little. */
+/* Skips a short last interval of a session, whose values are imprecise. */
 static void add_sample(struct diff *d, int side, const struct uncore_sample *sample,
 		       uint64_t interval_ns)
 {
@@ -260,7 +261,7 @@ static void parse_other(void *into, int key, char *arg, struct argp_state *state
 
 	if (key == KEY_REGION) {
 		if (d->region_count == 2)
-			argp_error(state, "two regions are compared, and not '%s', too", arg);
+			argp_error(state, "two regions are compared: '%s' is one too many", arg);
 		d->regions[d->region_count++] = arg;
 		return;
 	}
@@ -296,23 +297,24 @@ static void check(void *into, struct argp_state *state)
 int cmd_diff(struct cli *cli, int argc, char **argv)
 {
 	static const struct cli_option options[] = {
-		{"event", "LIST", "These events, which were recorded", 'e', 1, OPTION_LIST, 0},
-		{"metrics", "LIST", "These metrics (default: what was recorded)", 'M', 1,
+		{"event", "LIST", "Only these of the recorded events", 'e', 1, OPTION_LIST, 0},
+		{"metrics", "LIST", "Only these of the recorded metrics (default: all)", 'M', 1,
 		 OPTION_LIST, 0},
 		{"per-socket", NULL, "One row for each socket", KEY_PER_SOCKET, 1, 0, 0},
 		{"per-channel", NULL, "One row for each memory channel", KEY_PER_CHANNEL, 1, 0, 0},
 		{"per-port", NULL, "One row for each PCIe root port", KEY_PER_PORT, 1, 0, 0},
 		{"no-merge", NULL, "One row for each PMU and CPU", KEY_NO_MERGE, 1, 0, 0},
 		{"region", "TEXT",
-		 "Only this region of both; given twice: the first of A, the second of B",
+		 "Only this region of both; if given twice: the first of A, the second of B",
 		 KEY_REGION, 1, OPTION_LIST, 0},
 		{0},
 	};
 	static const struct cli_syntax syntax = {
-		.doc = "Compares the recordings A and B: the mean of each metric in both, the change "
+		.doc = "Compares the recordings A and B: the mean of each metric in both, the "
+		       "change "
 		       "with its error, and whether it is more than noise.\v"
 		       "Recorded intervals are the samples. Verdicts: changed (at 99 %), no change "
-		       "(and a change of 10 % would have been seen), cannot tell.",
+		       "(a change of 10 % would have been detected), cannot tell.",
 		.args = "A [B]",
 		.no_args = "two recordings are needed: uncore diff A B",
 		.options = options,
@@ -331,7 +333,7 @@ int cmd_diff(struct cli *cli, int argc, char **argv)
 	shown = d.o.output;
 	d.o.output = output_find("text"); /* of the plan: one level */
 	if (cli->source || cli->root) {
-		cli_error("diff reads its files: it takes no --source and no --root");
+		cli_error("diff reads its files: --source and --root cannot be used");
 		status = CLI_USAGE;
 	}
 	for (int side = 0; !status && side < 2; side++)

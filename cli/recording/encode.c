@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The readings of a tick as bytes: differences from the tick before, as varints. */
+/* The readings of a tick as bytes: differences from the previous tick, as varints. */
 #include "recording/recording.h"
 
 #include <errno.h>
@@ -16,12 +16,12 @@ enum {
 	RUNNING = 1 << 2, /* and running did not advance as enabled: it follows, too */
 	LOST = 1 << 3,
 	WRAPPED = 1 << 4,
-	WHY = 1 << 5, /* the id of the sentence follows */
+	WHY = 1 << 5, /* the id of the reason follows */
 	ALL = (1 << 6) - 1,
 };
 
-/* By how much the times of the counter before advanced since the tick before. Counters of one group are read together:
- * theirs are the same. */
+/* The advance of a counter's times since the previous tick, which predicts that of the next
+ * counter: counters of one group are read together, so that theirs are equal. */
 struct advance {
 	uint64_t at, enabled, running, took, uncertain; /* the last two: as they are */
 };
@@ -34,7 +34,8 @@ static uint8_t *put_varint(uint8_t *to, uint64_t v)
 	return to;
 }
 
-/* Small negative differences become small numbers. Differences are modulo 2^64: any two values have one. */
+/* Maps small negative differences to small numbers. Differences are modulo 2^64, so that any two
+ * values have one. */
 static uint64_t zigzag(uint64_t difference)
 {
 	return difference << 1 ^ (difference >> 63 ? UINT64_MAX : 0);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The flight recorder: a recording in memory, of which the latest ticks are kept, and the condition on which they are
- * written. */
+/* The flight recorder: the latest ticks of a recording are kept in memory; and the condition on
+ * which they are written. */
 #include "recording/flight.h"
 
 #include <errno.h>
@@ -20,7 +20,8 @@ int flight_trim(struct recording *r, uint64_t before_ns)
 
 	if (r->next_tick % RECORDING_KEY != 0)
 		return 0;
-	/* Both ways from the oldest tick on: few ticks are read, however many are kept. */
+	/* Both searches begin at the oldest tick, so that few ticks are read even if many are
+	 * kept. */
 	snprintf(sql, sizeof(sql),
 		 "SELECT id FROM tick WHERE id %% %d = 0 AND id < (SELECT id FROM tick "
 		 "WHERE monotonic_ns > %llu ORDER BY id LIMIT 1) ORDER BY id DESC LIMIT 1",
@@ -34,13 +35,13 @@ int flight_trim(struct recording *r, uint64_t before_ns)
 		 " (SELECT max(first_tick) FROM session WHERE first_tick <= %lld);"
 		 "DELETE FROM mark WHERE rowid <= (SELECT max(rowid) FROM mark) - %d",
 		 (long long)key, (long long)key, (long long)key, (long long)key, RECORDING_MARKS);
-	/* The latest quality may be among them. */
+	/* The latest quality may have been deleted. */
 	free(r->quality_text);
 	r->quality_text = NULL;
 	return err ? err : store_run(r, sql);
 }
 
-/* The first tick that is left is the start of its session: it will be deleted before the others. */
+/* Makes the first remaining tick the start of its session. */
 static const char make_start[] =
 	"UPDATE tick SET row_values = NULL, distributions = NULL, quality = NULL, interval_ns = 0"
 	" WHERE id = (SELECT min(id) FROM tick);"

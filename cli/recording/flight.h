@@ -4,12 +4,13 @@
 
 #include "recording/recording.h"
 
-/* Of a recording in memory: deletes what is older, but for the ticks from the key before. */
+/* Deletes ticks before this time from a recording in memory, except those from the previous key
+ * on. */
 int flight_trim(struct recording *r, uint64_t before_ns);
-/* Writes it into a file that does not exist. */
+/* Writes a recording in memory into a new file. */
 int flight_write(struct recording *r, const char *path);
 
-/* 'memory.bandwidth > 80 % for 20ms': of one row of that name at least. */
+/* 'memory.bandwidth > 80 % for 20ms': true when it holds for at least one row of that name. */
 struct trigger {
 	char name[256];
 	bool below; /* < in place of > */
@@ -17,12 +18,12 @@ struct trigger {
 	double limit;
 	uint64_t for_ns; /* without a break; 0: one interval */
 	/* Private: */
-	uint64_t *held_ns; /* for how long, of each row */
+	uint64_t *held_ns; /* for each row, the time for which the comparison has held */
 	size_t row_count;
 	bool held;
 };
 
-/* False: not such a text. A wrong TIME ends the process. */
+/* False: the text is not a condition. An invalid TIME ends the process. */
 bool trigger_parse(struct trigger *t, const char *text);
 /* `*fired`: the condition has become true with this interval. -ENOENT: there is no such row.
  * -ENODATA: none of them has a ceiling. */

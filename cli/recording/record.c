@@ -25,13 +25,13 @@ struct record {
 	bool paused;                    /* a session has ended, and the next has not begun */
 	uint64_t wall_ns, monotonic_ns; /* of the latest tick */
 	struct trigger trigger;
-	const char *why;             /* the flight recorder is to write, */
+	const char *why;             /* why the flight recorder must write, */
 	uint64_t trigger_ns;         /* since then */
 	uint64_t begin_ns;           /* of this file: its first interval */
 	uint64_t intervals, rotated; /* in all files */
 };
 
-static volatile sig_atomic_t asked; /* by SIGUSR2, to write what is in memory */
+static volatile sig_atomic_t asked; /* SIGUSR2 requests to write the intervals in memory */
 
 static void ask(int sig)
 {
@@ -72,7 +72,7 @@ static int open_record(void *context, const struct stat_options *o, struct uncor
 	r->append = o->append;
 	if (network)
 		cli_error("note: %s is on %s, where file locks may not exclude other writers; no "
-			  "process can read it before the end",
+			  "other process can read it before recording ends",
 			  o->file, network);
 	uname(&r->uts);
 	*pair++ = "uncore";
@@ -110,8 +110,8 @@ static int start_record(void *context)
 	return recording_start(&r->file, r->monitor) ? fail(r) : CLI_OK;
 }
 
-/* Renames a recording, or removes it (`to` is NULL). A process that reads it keeps its log, which belongs to it. The user
- * may have moved it. */
+/* Renames a recording, or removes it (`to` is NULL), with its log, which exists while another
+ * process reads it. The file may be missing, since the user may have moved it. */
 static int move_file(const char *from, const char *to)
 {
 	static const char *const parts[] = {"-wal", "-shm", ""};
@@ -132,7 +132,7 @@ static int move_file(const char *from, const char *to)
 	return err ? CLI_RUNTIME : CLI_OK;
 }
 
-/* FILE.1 is the latest of those before. Only --keep removes files. */
+/* Renames FILE.N to FILE.N+1, and FILE to FILE.1. Only --keep removes files. */
 static int shift_files(const struct record *r)
 {
 	struct buffer from = {0}, to = {0};
@@ -159,7 +159,7 @@ static int shift_files(const struct record *r)
 	return status;
 }
 
-/* The last readings of a file are the first ones of the next. */
+/* The last readings of a file are also the first ones of the next file. */
 static int rotate(struct record *r)
 {
 	struct buffer before = {0};
@@ -182,7 +182,7 @@ static int rotate(struct record *r)
 	return status ? status : start_record(r);
 }
 
-/* An older file makes room for this one. */
+/* Writes the intervals in memory; an older file is renamed. */
 static int write_flight(struct record *r, const char *why)
 {
 	int status = r->rotated ? shift_files(r) : CLI_OK;
@@ -206,8 +206,8 @@ static int fly(struct record *r, const struct uncore_sample *sample)
 	asked = 0;
 	if (err) {
 		cli_error(err == -ENOENT ? "--when: no row of '%s' is recorded"
-					 : "--when: no row of '%s' has a ceiling, of which %% are; "
-					   "--memory-peak sets that of the memory",
+					 : "--when: no row of '%s' has a ceiling, which %% needs; "
+					   "--memory-peak sets the ceiling of memory",
 			  r->trigger.name);
 		r->failed = true;
 		return CLI_USAGE;
@@ -251,7 +251,7 @@ static int add_window(void *context, const struct uncore_sample *sample)
 static int control_record(void *context, const struct control_request *q, const char **refused)
 {
 	struct record *r = context;
-	/* The time of a simulation with steps is that of its readings. */
+	/* In a simulation with steps the time is that of its readings. */
 	bool stepped = uncore_is_simulated(r->cli->u) &&
 		       strstr(uncore_source(r->cli->u), ",step=") != NULL;
 	int err = 0;
@@ -263,7 +263,7 @@ static int control_record(void *context, const struct control_request *q, const 
 		err = recording_mark(&r->file, stepped ? r->wall_ns : q->wall_ns,
 				     stepped ? r->monotonic_ns : q->monotonic_ns, q->text);
 	} else if (!r->o->flight_ns) {
-		*refused = "snapshot needs --flight: all is written without it";
+		*refused = "snapshot needs --flight: without it everything is written";
 	} else if (!r->intervals) {
 		*refused = "snapshot: no interval has ended yet";
 	} else {
@@ -278,7 +278,7 @@ static int end_record(struct record *r, int status)
 
 	if (r->why && !status && !r->failed)
 		status = write_flight(r, r->why);
-	/* After an error what was committed is kept as it is. */
+	/* After an error the committed data are kept. */
 	if (r->open && !r->failed)
 		err = recording_end(&r->file, r->paused ? "disabled" : "complete");
 	if (err) {
@@ -295,7 +295,7 @@ static int end_record(struct record *r, int status)
 	return status;
 }
 
-/* The presets that this machine can count, and that fit together. */
+/* Chooses the default presets that this machine can count. */
 static int choose_presets(struct cli *cli, struct stat_options *o)
 {
 	for (const struct command *c = cli->presets; c->name; c++) {
@@ -318,7 +318,7 @@ static int choose_presets(struct cli *cli, struct stat_options *o)
 	return CLI_OK;
 }
 
-/* What --flight and --when need, before anything is counted. */
+/* Checks and prepares --flight and --when before counting. */
 static int prepare_flight(struct record *r)
 {
 	const struct sigaction action = {.sa_handler = ask, .sa_flags = SA_RESTART};
@@ -329,8 +329,8 @@ static int prepare_flight(struct record *r)
 	else if (o->flight_ns && (o->append || o->rotate_size || o->rotate_age_ns))
 		cli_error("--flight excludes --append, --rotate-size and --rotate-age");
 	else if (o->when && !trigger_parse(&r->trigger, o->when))
-		cli_error("--when: '%s' is not METRIC > VALUE or METRIC < VALUE, with %% of the "
-			  "ceiling and 'for TIME' or without",
+		cli_error("--when: '%s' is not METRIC > VALUE or METRIC < VALUE, optionally with "
+			  "%% (of the ceiling) and 'for TIME'",
 			  o->when);
 	else if (o->flight_ns && access(o->file, F_OK) == 0)
 		cli_error("%s: the file exists: choose another one", o->file);
@@ -340,10 +340,11 @@ static int prepare_flight(struct record *r)
 }
 
 static const char doc[] =
-	"Records the readings of counters, and the values of metrics and events, into a file: a "
+	"Records the readings of counters, and the values of metrics and events, into a file: an "
 	"SQLite database, one interval after another (1 s).\v"
-	"PRESET is mem, pcie, link, cache or matrix: its metrics. Without one, -M and -e: those of "
-	"mem, pcie and link that this machine has. Recording ends with Ctrl-C, SIGTERM, --timeout, "
+	"PRESET selects the metrics of mem, pcie, link, cache or matrix. Without PRESET, -M and "
+	"-e: the metrics of mem, pcie and link that this machine has. Recording ends with Ctrl-C, "
+	"SIGTERM, --timeout, "
 	"COUNT intervals or COMMAND.";
 
 int cmd_record(struct cli *cli, int argc, char **argv)
@@ -356,27 +357,28 @@ int cmd_record(struct cli *cli, int argc, char **argv)
 		 OPTION_TEXT, AT(file)},
 		{"append", NULL, "Add to FILE, a recording of the same counters", 0, 4, OPTION_FLAG,
 		 AT(append)},
-		{"rotate-size", "SIZE", "Begin another file when this one has SIZE (100MB)", 0, 4,
-		 OPTION_SIZE, AT(rotate_size)},
-		{"rotate-age", "TIME",
-		 "Begin another file when this one has TIME of intervals (1h)", 0, 4, OPTION_TIME,
+		{"rotate-size", "SIZE", "Begin a new file at this size (100MB)", 0, 4, OPTION_SIZE,
+		 AT(rotate_size)},
+		{"rotate-age", "TIME", "Begin a new file after this time (1h)", 0, 4, OPTION_TIME,
 		 AT(rotate_age_ns)},
-		{"keep", "N", "Remove files before the latest N: FILE.1 to FILE.N", 0, 4,
+		{"keep", "N", "Keep the latest N renamed files, FILE.1 to FILE.N", 0, 4,
 		 OPTION_COUNT, AT(keep)},
 		{"flight", "TIME",
-		 "Keep the last TIME in memory; write it at SIGUSR2, or when the condition of --when is met",
+		 "Keep the last TIME in memory; write it at SIGUSR2, or when the condition of "
+		 "--when is met",
 		 0, 4, OPTION_TIME, AT(flight_ns)},
 		{"when", "CONDITION", "With --flight: 'METRIC > 80 % for 20ms', 'METRIC < 1e9'", 0,
 		 4, OPTION_TEXT, AT(when)},
-		{"after", "TIME", "With --flight: write TIME after that, with what happens then", 0,
-		 4, OPTION_TIME, AT(after_ns)},
+		{"after", "TIME",
+		 "With --flight: write the file TIME after the signal or the condition", 0, 4,
+		 OPTION_TIME, AT(after_ns)},
 		{0},
 	};
 	static const struct cli_syntax syntax = {
 		.doc = doc,
 		.args = "[PRESET ...] [INTERVAL [COUNT]] [-- COMMAND ...]",
 		.options = more};
-	/* Rows of levels that need no other counters. */
+	/* Levels of rows that need no further counters. */
 	struct output rows = {.levels = 1u << UNCORE_LEVEL_MACHINE | 1u << UNCORE_LEVEL_CHANNEL};
 	struct record r = {.cli = cli};
 	const struct stat_recorder recorder = {.context = &r,

@@ -26,8 +26,8 @@ struct sqlite3_stmt;
 #define RECORDING_FORMAT 1      /* user_version of the file */
 #define RECORDING_ID 0x756e6372 /* its application_id: "uncr" */
 #define RECORDING_KEY 64        /* ticks from one key to the next */
-#define RECORDING_MARKS 1000    /* that are kept in memory, or in the file after a rotated one */
-#define RECORDING_REASONS 1000  /* of rows, that are kept in memory: some have numbers in them */
+#define RECORDING_MARKS 1000    /* in memory, or copied to the next file */
+#define RECORDING_REASONS 1000  /* of rows, in memory: those with numbers differ each time */
 #define RECORDING_ERROR 1000
 
 /* ---- readings: encode.c ---- */
@@ -37,16 +37,17 @@ struct recorded_reading {
 	uint32_t why;                  /* id of that sentence in the table `reason`; 0: none */
 };
 
-/* Bytes that the readings of `count` counters need at most. */
+/* The largest number of bytes for the readings of `count` counters. */
 #define READINGS_ROOM(count) (1 + 66 * (size_t)(count))
 
-/* Encodes the readings of one tick, in the order of the plan. `before`: those of the tick before; NULL makes a
- * key. Returns the number of bytes. */
+/* Encodes the readings of one tick, in the order of the plan. `before`: those of the previous tick;
+ * NULL makes a key. Returns the number of bytes. */
 size_t readings_encode(uint8_t *to, const struct recorded_reading *now,
 		       const struct recorded_reading *before, size_t count);
 
-/* Decodes them. `readings` has those of the tick before; for a key its contents do not matter. -EBADMSG: the bytes
- * are not the encoded readings of `count` counters; the contents of `readings` are then undefined. */
+/* Decodes them. `readings` has those of the previous tick; for a key its contents are ignored.
+ * -EBADMSG: the bytes are not the encoded readings of `count` counters; the contents of `readings`
+ * are then undefined. */
 int readings_decode(struct recorded_reading *readings, size_t count, const uint8_t *data,
 		    size_t len);
 /* Whether the bytes are those of a key. */
@@ -54,7 +55,8 @@ bool readings_are_key(const uint8_t *data, size_t len);
 
 /* ---- the file ---- */
 
-/* A planned counter, in the order of the plan: struct uncore_counter with names instead of objects. */
+/* A planned counter, in the order of the plan: struct uncore_counter with names instead of
+ * objects. */
 struct recorded_counter {
 	char *pmu, *event;
 	int cpu;
@@ -72,12 +74,12 @@ struct recording_tick {
 	uint64_t number;
 	uint64_t monotonic_ns, wall_ns;
 	uint64_t interval_ns; /* 0: the first of a session */
-	bool start;           /* the first of a session: counters begin anew */
+	bool start;           /* the first of a session: its counters start from 0 */
 };
 
 #define RECORDING_STATEMENTS 7
 
-/* The id of the latest sentence, of a row or a counter. */
+/* The latest reason of a row or a counter, and its id. */
 struct recording_reason {
 	char *text;
 	uint32_t id;
@@ -116,62 +118,67 @@ struct recording {
 
 /* ---- reading: store.c ---- */
 
-/* Opens a recording for reading; it may be one that is being written. recording_close() also after a failure. */
+/* Opens a recording for reading; it may be one that is being written. recording_close() also after
+ * a failure. */
 int recording_open(struct recording *r, const char *path);
 
-/* What the table `meta` has, and "command_line" of the first session; freed by the caller. NULL: nothing, or no memory. */
+/* A text of the table `meta`, or "command_line" of the first session; freed by the caller. NULL:
+ * the recording has no such entry, or memory runs out. */
 char *recording_meta(struct recording *r, const char *key);
 
-/* Goes to the last tick that is not later than this time, or to the first: recording_next() gives that one next, which
- * is where the interval that contains the time begins. */
+/* Goes to the last tick that is not later than this time, or to the first one, so that
+ * recording_next() returns it. The interval that contains the time begins there. */
 int recording_seek(struct recording *r, uint64_t wall_ns);
-/* The same to the tick with this number. */
+/* Goes to the tick with this number. */
 int recording_go(struct recording *r, uint64_t number);
 
-/* Closes it, written or read. Without recording_end() it stays as if the process had been killed after the last commit. */
+/* Closes a recording that was written or read. Without recording_end() the file is as after a kill
+ * of the process: it ends with the last commit. */
 void recording_close(struct recording *r);
 
-/* The next tick, and its readings in r->readings. 1: there is one. 0: no further. */
+/* Reads the next tick, and its readings into r->readings. Returns 1, or 0 at the end of the recording. */
 int recording_next(struct recording *r, struct recording_tick *tick);
 
 /* ---- writing: append.c ---- */
 
-/* What a session has in common. */
+/* The data of a session. */
 struct recording_head {
 	const char *const *meta; /* keys and texts alternately, of a new file; ends with NULL */
 	const char *command_line;
 	uint64_t interval_ns, sample_ns; /* 0: none */
-	uint64_t above; /* the per cent of the ceiling that makes a burst; 0: no short samples */
+	uint64_t above; /* per cent of the ceiling at which a burst begins; 0: no short samples */
 	const struct uncore_monitor *monitor; /* open: its counters */
-	bool in_memory;                       /* path is for sentences only */
+	bool in_memory;                       /* the path is used in errors only */
 	bool append;                          /* a session in a recording of the same counters */
 };
 
-/* Makes a recording, or opens it to append, with an exclusive lock. -EEXIST: the file exists and is not to be
- * appended to, or is no recording. -EBUSY: another process writes to it. */
+/* Makes a recording, or opens it to append, with an exclusive lock. -EEXIST: the file exists and
+ * `append` is false, or it is not a recording. -EBUSY: another process writes to it. */
 int recording_create(struct recording *r, const char *path, const struct recording_head *head);
 
-/* Takes the monitor's first readings, which become the first tick of the session with the first interval. */
+/* Stores the monitor's first readings, which become the first tick of the session when the first
+ * interval is added. */
 int recording_start(struct recording *r, const struct uncore_monitor *m);
-/* Adds its latest readings and the rows of the interval. Commits intervals of a second or more at once, others
- * together about once a second. */
+/* Adds its latest readings and the rows of the interval. Commits intervals of a second or more at
+ * once, others together about once a second. */
 int recording_add(struct recording *r, const struct uncore_monitor *m,
 		  const struct uncore_sample *sample);
 /* Adds a mark at this time, and commits it. */
 int recording_mark(struct recording *r, uint64_t wall_ns, uint64_t monotonic_ns, const char *text);
-/* Adds the latest marks of another recording: regions that began there go on here. */
+/* Adds the latest marks of another recording, so that regions that began there continue here. */
 int recording_copy_marks(struct recording *r, const char *path);
-/* What has been added is safe when this returns. */
+/* Commits all that was added. */
 int recording_commit(struct recording *r);
-/* Ends the session, but not the file: nothing is recorded until the next one begins. */
+/* Ends the session, but not the file: nothing is recorded until recording_resume() begins the next
+ * one. */
 int recording_pause(struct recording *r, const char *end);
 int recording_resume(struct recording *r, const struct recording_head *head);
-/* Ends the session and the file: `end` says why. */
+/* Ends the session and the file; `end` is the reason. */
 int recording_end(struct recording *r, const char *end);
-/* The size that the file has when its write-ahead log is part of it. */
+/* The size of the file, including the pages of its write-ahead log. */
 uint64_t recording_size(struct recording *r);
 
-/* Whether file locks cannot be trusted where this file is (to be): the name of its file system, or NULL. */
+/* The name of the file system of `path`, if its file locks may not work across hosts; else NULL. */
 const char *recording_network(const char *path);
 
 #endif

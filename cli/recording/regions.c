@@ -9,8 +9,9 @@
 #include "output/output.h"
 #include "recording/store.h"
 
-/* Rows region, b, e, first, last, covered: the complete intervals of each time, between ?2 and ?3. The ticks of a session
- * are consecutive: the tick before the end of an interval is its begin. */
+/* Rows region, b, e, first, last, covered: the complete intervals of each part of a region, between
+ * ?2 and ?3. The ticks of a session are consecutive: the tick before the end of an interval is its
+ * begin. */
 #define PARTS_SQL                                                                          \
 	"SELECT region, b, e, ended - 1 AS first, last,"                                   \
 	" (SELECT sum(interval_ns) FROM tick WHERE id BETWEEN ended AND last) AS covered"  \
@@ -28,7 +29,7 @@ static int prepare(struct recording *r, const char *sql, sqlite3_stmt **out)
 	return sqlite3_prepare_v2(r->db, sql, -1, out, NULL) ? store_sql_fail(r) : 0;
 }
 
-/* An exit of a loop of sqlite3_step(). */
+/* Ends a loop of sqlite3_step(). */
 static int finish(struct recording *r, sqlite3_stmt *s, int code)
 {
 	int err = code == SQLITE_DONE ? 0 : store_sql_fail(r);

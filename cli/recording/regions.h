@@ -5,7 +5,7 @@
 
 #include "recording/recording.h"
 
-/* Rows region, begin_wall_ns, end_wall_ns: one for each time that a region occurs. */
+/* Rows region, begin_wall_ns, end_wall_ns: one for each part of a region. */
 #define REGIONS_SQL                                                                                     \
 	"SELECT region, begin_wall_ns,"                                                                 \
 	" coalesce((SELECT wall_ns FROM mark WHERE rowid ="                                             \
@@ -17,20 +17,21 @@
 	"  (SELECT min(rowid) FROM mark WHERE rowid > m.rowid) AS next"                                 \
 	"  FROM mark m WHERE m.text <> 'end' AND m.text NOT GLOB 'end *')"
 
-/* The ticks of one time that a region occurs, from the first reading to the last: its intervals lie within it. */
+/* The ticks of one part of a region, from the first reading to the last one: the complete intervals
+ * in it. */
 struct region_part {
 	uint64_t first, last;
 };
 
 struct region {
 	struct region_part
-		*parts; /* those with an interval; freed by the caller, also after a failure */
+		*parts; /* parts with an interval; freed by the caller, also after a failure */
 	size_t count;
 	uint64_t times, length_ns; /* of all its parts, and */
 	uint64_t covered_ns;       /* of their intervals */
 };
 
-/* The region of that text between the two times. -ENOENT: there is no such mark. */
+/* Finds the region of that text between the two times. -ENOENT: there is no such mark. */
 int region_find(struct recording *r, const char *text, uint64_t begin_ns, uint64_t end_ns,
 		struct region *into);
 /* Appends a table: a line for each region, in the order of time. */

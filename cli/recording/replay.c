@@ -24,23 +24,23 @@ struct replay_file {
 	size_t count;              /* of them */
 	uint64_t begin_ns, end_ns; /* wall clock; 0 and UINT64_MAX: all */
 	struct region region;      /* no parts: all */
-	size_t part;               /* of it, which is read */
-	/* The tick whose readings the recording has, which is given next. */
+	size_t part;               /* the part that is read */
+	/* The loaded tick, which read_counters() returns next. */
 	struct recording_tick tick;
 	bool loaded; /* there is one */
-	int err;     /* why there is none */
+	int err;     /* why none is loaded */
 	/* Of this session: */
 	bool begun;
 	bool continued;   /* the latest reading did not end an interval */
 	uint64_t grid_ns; /* monotonic time of its first reading */
-	uint64_t number;  /* of the latest tick that was given */
+	uint64_t number;  /* of the latest tick that was returned */
 	struct shown shown;
 	char why[RECORDING_ERROR + 200];
 };
 
 /* ---- times ---- */
 
-/* "2026-11-22T23:50:32.5Z", without a zone UTC as in outputs; "2026-11-22 23:50". */
+/* "2026-11-22T23:50:32.5Z", "2026-11-22 23:50". Without a zone it is UTC, as in outputs. */
 static bool parse_date(const char *text, uint64_t *ns)
 {
 	static const char *const forms[] = {"%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M:%S",
@@ -68,7 +68,7 @@ static bool parse_date(const char *text, uint64_t *ns)
 	return true;
 }
 
-/* "+10min": behind the begin of the recording. */
+/* "+10min" from the beginning of the recording. */
 static bool parse_offset(const char *text, uint64_t *ns)
 {
 	static const struct {
@@ -113,7 +113,8 @@ static int parse_time(struct replay_file *f, const char *text, uint64_t *ns)
 
 /* ---- counters ---- */
 
-/* A reading of each counter is found once; where one was recorded for several that are planned, they share it. */
+/* Finds the recorded counter of a planned one. Each is used once; if fewer were recorded than are
+ * planned, these share one. */
 static size_t find_counter(const struct replay_file *f, const struct uncore_counter *c, bool *used)
 {
 	const char *pmu = uncore_pmu_name(c->pmu);
@@ -148,7 +149,7 @@ static void list_recorded(const struct replay *r, char *into, size_t size)
 		snprintf(into + at, size - at, " and %zu more", r->query_count - NAMED);
 }
 
-/* The next tick, unless it is later than what was asked for. */
+/* Loads the next tick, unless it is after the requested time. */
 static void load(struct replay *r)
 {
 	struct replay_file *f = r->file;
@@ -230,7 +231,8 @@ static int open_counters(void *context, struct uncore_counter *counters, size_t 
 
 /* ---- readings ---- */
 
-/* Intervals are counted from the first reading on. A tick belongs to the one that ends when it was due. */
+/* The number of the interval of a tick, from the first reading on. A late tick belongs to the
+ * interval that ends when it was due. */
 static uint64_t group_of(const struct replay *r, const struct recording_tick *tick)
 {
 	uint64_t since = tick->monotonic_ns - r->file->grid_ns;
@@ -298,7 +300,7 @@ static int show(struct replay *r, const struct uncore_sample *sample, struct unc
 
 /* ---- the file ---- */
 
-/* What was recorded, once each, in the order of its rows. */
+/* Reads the recorded metrics and events, each once, in the order of the rows. */
 static int read_queries(struct replay *r)
 {
 	struct recording *file = &r->file->recording;
@@ -323,7 +325,8 @@ static int read_queries(struct replay *r)
 	return code == SQLITE_DONE ? 0 : store_sql_fail(file);
 }
 
-/* The time of a simulation with steps, where both clocks are one, does not pass as the recorder's interval does. */
+/* The recorded interval. In a simulation with steps, where both clocks are equal, it is that of the
+ * readings and not that of the recorder. */
 static int read_interval(struct replay *r)
 {
 	int64_t ns = 0;
@@ -370,7 +373,7 @@ static int set_source(struct replay *r, struct uncore *u)
 	return status;
 }
 
-/* Cuts ",begin=TIME" or ",end=TIME" off the end of the text. */
+/* Removes ",begin=TIME" or ",end=TIME" from the end of the text; returns its value. */
 static char *cut_option(char *text, const char *name)
 {
 	char *last = NULL;
@@ -383,7 +386,7 @@ static char *cut_option(char *text, const char *name)
 	return last + strlen(name);
 }
 
-/* The region, and how much of it complete intervals cover. */
+/* Finds the region, and prints the share of it that complete intervals cover. */
 static int take_region(struct replay *r, const char *text)
 {
 	struct replay_file *f = r->file;
@@ -401,7 +404,8 @@ static int take_region(struct replay *r, const char *text)
 	human_value(&interval, (double)r->interval_ns / 1e9, "s");
 	if (!region->count) {
 		cli_error(
-			"region '%s' has no complete interval: it lasts %s %s, and an interval %s %s",
+			"region '%s' has no complete interval: it lasts %s %s, and an interval %s "
+			"%s",
 			text, length.number, length.unit, interval.number, interval.unit);
 		return CLI_UNAVAILABLE;
 	}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A recording as the source of a command. The members are plain data, so that a command built without SQLite needs
- * no other code. */
+/* A recording as the source of a command. The members are plain data, so that a command built
+ * without SQLite needs no other code. */
 #ifndef CLI_RECORDING_REPLAY_H
 #define CLI_RECORDING_REPLAY_H
 
@@ -11,23 +11,24 @@
 #include "uncore.h"
 
 struct replay {
-	char *host;           /* where it was recorded; NULL: not known, as of a simulation */
+	char *host;           /* where it was recorded; NULL: unknown, or a simulation */
 	char *command_line;   /* of the first session; NULL: not known */
 	uint64_t interval_ns; /* of the recording */
-	uint64_t group_ns; /* recorded intervals are grouped by that; 0: all of a session are one */
-	bool more;         /* the session has another interval, in the time that was asked for; */
-	bool sessions;     /* or another session follows, which the next monitor reads; */
+	uint64_t group_ns;    /* length of the intervals of the view; 0: the whole session */
+	bool more;            /* the session has another interval in the requested time; */
+	bool sessions;        /* or another session follows, which the next monitor reads; */
 	bool gap;    /* or another part of the region, with which uncore_monitor_resume() begins */
-	bool region; /* a region was asked for */
+	bool region; /* a region was requested */
 	uint64_t
 		missed_now; /* intervals that the recorder missed, in the latest one that was read; */
 	uint64_t missed;    /* in all */
-	/* --as-recorded: copies the rows of a sample of the latest interval, with the values that were recorded. Prints
-	 * errors; an exit code. NULL: values are those of today's formulas. */
+	/* --as-recorded: copies the rows of a sample of the latest interval, with the recorded
+	 * values. Prints errors; returns an exit code. NULL: values are computed with the formulas
+	 * of this version. */
 	int (*show)(struct replay *r, const struct uncore_sample *sample, struct uncore_row *rows);
-	/* The latest tick that was read, and the first of the next session. */
+	/* The times of the latest tick that was read, and of the first one of the next session. */
 	uint64_t wall_ns, next_wall_ns;
-	/* What was recorded: metrics as FAMILY/NAME, and events; and the filter of its metrics, "from=cpu". */
+	/* A recorded metric, as FAMILY/NAME, or event, with its filter, "from=cpu". */
 	struct replay_query {
 		char *text, *filter;
 		bool metric;
@@ -36,8 +37,9 @@ struct replay {
 	struct replay_file *file;
 };
 
-/* Opens a recording and sets it as the source of `u`. `spec`: FILE, and behind it ",begin=TIME" and ",end=TIME": a date
- * in ISO 8601, or +DURATION from its begin; ",as-recorded"; and last ",region=TEXT". Prints errors; an exit code. */
+/* Opens a recording and sets it as the source of `u`. `spec` is FILE, followed by ",begin=TIME" and
+ * ",end=TIME" (a date in ISO 8601, or +DURATION from the beginning), ",as-recorded", and as the
+ * last one ",region=TEXT". Prints errors; returns an exit code. */
 int replay_open(struct replay **out, struct uncore *u, const char *spec);
 void replay_close(struct replay *r);
 

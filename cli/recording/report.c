@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* `uncore report`: a view of recordings. Records of several are merged by time; tables follow each other. */
+/* `uncore report`: prints recordings in the form of another command. Records of several recordings
+ * are merged by time; tables are printed one after another. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,10 +10,10 @@
 #include "output/writer.h"
 #include "recording/regions.h"
 
-/* The records of one interval, which lie in a file of their own until all recordings are read. */
+/* The records of one interval, which are kept in a temporary file until all recordings are read. */
 struct piece {
 	uint64_t wall_ns;
-	size_t number; /* in the order in which they came */
+	size_t number; /* in the order of reading */
 	long at;
 	size_t len;
 };
@@ -59,7 +60,7 @@ static int compare_pieces(const void *a, const void *b)
 	return p->number < q->number ? -1 : 1;
 }
 
-/* A header of CSV is in the first piece: it stays where it is. */
+/* The first piece, which may have a CSV header, remains the first. */
 static int print_merged(struct report *r)
 {
 	struct writer w;
@@ -113,7 +114,7 @@ static const struct command *find_view(const struct cli *cli, const char *name)
 	return NULL;
 }
 
-/* Where the view begins: behind a file, its name or an option of stat. */
+/* The index of the view: after a file, the name of a command or an option of stat. */
 static int view_at(const struct cli *cli, int argc, char **argv)
 {
 	static const char *const own[] = {"--begin",       "--end",  "--region", "--regions",
@@ -200,21 +201,24 @@ int cmd_report(struct cli *cli, int argc, char **argv)
 {
 	static const struct cli_option options[] = {
 		{"begin", "TIME",
-		 "From TIME on: 2026-11-22T23:50:32Z, or +10min from the begin of FILE", 0, 1,
+		 "From TIME on: 2026-11-22T23:50:32Z, or +10min from the beginning of FILE", 0, 1,
 		 OPTION_TEXT, offsetof(struct report, begin)},
 		{"end", "TIME", "Until TIME", 0, 1, OPTION_TEXT, offsetof(struct report, end)},
-		{"region", "TEXT", "Only from the marks TEXT to the next ones", 0, 1, OPTION_TEXT,
-		 offsetof(struct report, region)},
-		{"as-recorded", NULL, "Values as they were recorded, and not by today's formulas",
-		 0, 1, OPTION_FLAG, offsetof(struct report, as_recorded)},
-		{"regions", NULL, "List the regions in place of a view", 0, 1, OPTION_FLAG,
+		{"region", "TEXT",
+		 "Only the region TEXT, which marks begin and "
+		 "end",
+		 0, 1, OPTION_TEXT, offsetof(struct report, region)},
+		{"as-recorded", NULL, "Print the recorded values, and do not compute them again", 0,
+		 1, OPTION_FLAG, offsetof(struct report, as_recorded)},
+		{"regions", NULL, "List the regions instead of a view", 0, 1, OPTION_FLAG,
 		 offsetof(struct report, regions)},
 		{0},
 	};
 	static const struct cli_syntax syntax = {
-		.doc = "Shows recordings as a command shows the machine.\v"
+		.doc = "Prints recordings in the form of another command.\v"
 		       "VIEW is stat (the default), a preset, top, latency, list, topo, explain or "
-		       "doctor, with its options: uncore report FILE mem -I 1min. Records (-j, --csv) "
+		       "doctor, with its options: uncore report FILE mem -I 1min. Records (-j, "
+		       "--csv) "
 		       "of several recordings are in the order of their time.",
 		.args = "FILE ... [VIEW ...]",
 		.no_args = "a recording is missing: uncore report FILE",
@@ -227,12 +231,12 @@ int cmd_report(struct cli *cli, int argc, char **argv)
 	r.collector.context = &r;
 	cli_parse(cli, &syntax, &r, at, argv);
 	if (cli->source || cli->root) {
-		cli_error("report reads its files: it takes no --source and no --root");
+		cli_error("report reads its files: --source and --root cannot be used");
 		free(r.files);
 		return CLI_USAGE;
 	}
 	if (r.regions && (at < argc || r.begin || r.end || r.region)) {
-		cli_error("--regions has no view and no time");
+		cli_error("--regions excludes a view and times");
 		status = CLI_USAGE;
 	}
 	for (size_t i = 0; !status && r.regions && i < r.file_count; i++)

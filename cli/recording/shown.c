@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* --as-recorded: the values of metrics as the recorder computed them, in place of those of today's formulas. */
+/* --as-recorded: the values of metrics as the recorder computed them, instead of those of the
+ * formulas of this version. */
 #include "recording/store.h"
 
 #include <errno.h>
@@ -27,7 +28,8 @@ static void free_reasons(struct shown *s)
 	}
 }
 
-/* Which row of the sample is which of the recording: rows stay the same in all intervals of a monitor. */
+/* Finds the recorded row of each row of the sample. The rows are the same in all intervals of a
+ * monitor. */
 static int find_rows(struct shown *s, struct recording *file, const struct uncore_sample *sample)
 {
 	size_t count = uncore_sample_count(sample);
@@ -60,7 +62,7 @@ static enum uncore_quality quality_of(const char *name)
 	return q;
 }
 
-/* One recorded value, for all rows that show it. */
+/* Stores one recorded value in all rows that show it. */
 static void put_value(struct shown *s, sqlite3_stmt *found, struct uncore_row *rows)
 {
 	const char *reason = (const char *)sqlite3_column_text(found, 3);

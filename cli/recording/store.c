@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reading recordings, and what writing them shares with that. */
+/* Reading recordings, and functions that reading and writing share. */
 #include "recording/store.h"
 
 #include <errno.h>
@@ -69,7 +69,8 @@ int store_number(struct recording *r, const char *sql, int64_t otherwise, int64_
 	return code == SQLITE_ROW || code == SQLITE_DONE ? 0 : store_sql_fail(r);
 }
 
-/* Someone else's file may have views, virtual tables or triggers that run without end. */
+/* A foreign file may have views, virtual tables or triggers that never end: only these tables are
+ * accepted. */
 #define RECORDED_TABLES 8
 static const char plain_tables[] =
 	"SELECT count(*) FROM sqlite_master WHERE type = 'trigger' OR type = 'table' AND rootpage > 0"
@@ -94,7 +95,7 @@ int store_check(struct recording *r)
 				  "version reads formats up to %d",
 				  (long long)format, RECORDING_FORMAT);
 	if (tables != RECORDED_TABLES)
-		return store_fail(r, -EINVAL, "damaged: it has not the tables of a recording");
+		return store_fail(r, -EINVAL, "damaged: its tables are not those of a recording");
 	return 0;
 }
 
@@ -183,7 +184,7 @@ char *recording_meta(struct recording *r, const char *key)
 	return text;
 }
 
-/* Loads sentences that were added since. */
+/* Loads reasons that were added since the last call. */
 static int load_reasons(struct recording *r)
 {
 	sqlite3_stmt *s = r->statements[NEXT_REASON];
@@ -235,7 +236,8 @@ int recording_next(struct recording *r, struct recording_tick *tick)
 	};
 	blob = sqlite3_column_blob(s, 5);
 	len = (size_t)sqlite3_column_bytes(s, 5);
-	/* What follows a missing tick is relative to that: only a key can. A session's time goes forward. */
+	/* After a missing tick only a key can be decoded. Within a session the time must
+	 * increase. */
 	if ((tick->number != r->next_tick && !readings_are_key(blob, len)) ||
 	    tick->number >= INT64_MAX || (!tick->start && tick->monotonic_ns < r->monotonic_ns))
 		err = -EBADMSG;
@@ -273,7 +275,7 @@ int recording_seek(struct recording *r, uint64_t wall_ns)
 	char sql[250];
 	int err;
 
-	/* Between two sessions: to the later one. */
+	/* A time between two sessions: goes to the later one. */
 	snprintf(sql, sizeof(sql),
 		 "WITH t(n) AS (SELECT max(id) FROM tick WHERE wall_ns <= %llu) SELECT coalesce("
 		 "(SELECT id FROM tick WHERE id = (SELECT min(id) FROM tick, t WHERE id > n)"
@@ -295,7 +297,8 @@ void recording_close(struct recording *r)
 	for (size_t i = 0; i < RECORDING_STATEMENTS; i++)
 		sqlite3_finalize(r->statements[i]);
 	sqlite3_close(r->db);
-	/* Closing a descriptor of the file would release the locks of SQLite, which has closed it now. */
+	/* Close the lock's descriptor last: closing it would release the locks of SQLite on the
+	 * file. */
 	if (r->lock_fd >= 0)
 		close(r->lock_fd);
 	for (size_t i = 0; r->counters && i < r->counter_count; i++) {

@@ -7,18 +7,18 @@
 
 #include "recording/recording.h"
 
-/* Sets the sentence, behind the name of the file; returns `err`. */
+/* Sets the error, after the name of the file; returns `err`. */
 int store_fail(struct recording *r, int err, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
-/* The same from SQLite's state. */
+/* Sets the error from SQLite's state; returns a negative errno. */
 int store_sql_fail(struct recording *r);
 
-/* Runs statements that give nothing. */
+/* Runs statements without results. */
 int store_run(struct recording *r, const char *sql);
-/* A number; `otherwise` when there is none. */
+/* Reads a number; `otherwise` if there is none. */
 int store_number(struct recording *r, const char *sql, int64_t otherwise, int64_t *out);
 
-/* -ENOTSUP, -EINVAL: the open database is no recording, or one of a newer format. */
+/* -ENOTSUP, -EINVAL: the open database has a newer format, or is not a recording. */
 int store_check(struct recording *r);
 int store_read_counters(struct recording *r);
 
@@ -33,8 +33,9 @@ struct shown {
 	size_t count;
 };
 
-/* Copies the rows of a sample, with the values that metrics had at this tick in place of today's. Their reasons are
- * valid until the next call. One `shown` for each monitor, zeroed at first. 0 or a negative errno. */
+/* Copies the rows of a sample, with the recorded values of metrics at this tick. Their reasons are
+ * valid until the next call. Each monitor needs its own `shown`, which is zeroed at first. Returns
+ * 0 or a negative errno. */
 int shown_put(struct shown *s, struct recording *file, uint64_t tick,
 	      const struct uncore_sample *sample, struct uncore_row *rows);
 void shown_free(struct shown *s);

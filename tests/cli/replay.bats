@@ -203,13 +203,13 @@ damage() {
 	record a --interval-count 3 mem
 	# Statements of its own, also without end.
 	for name in tick counter reason meta row; do
-		damage 'has not the tables' "ALTER TABLE $name RENAME TO other;
+		damage 'its tables are not those' "ALTER TABLE $name RENAME TO other;
 			CREATE VIEW $name AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i FROM n) SELECT o.* FROM other o, n"
 	done
-	damage 'has not the tables' 'CREATE TRIGGER t AFTER INSERT ON session BEGIN DELETE FROM tick; END'
+	damage 'its tables are not those' 'CREATE TRIGGER t AFTER INSERT ON session BEGIN DELETE FROM tick; END'
 	expect 1 "$UNCORE" --source "$SPR" record -o hurt --append -I 1ms --interval-count 1 mem
 	[ "$(sqlite3 hurt 'SELECT count(*) FROM tick')" -eq 4 ]
-	damage 'has not the tables' 'DROP TABLE reason'
+	damage 'its tables are not those' 'DROP TABLE reason'
 	# Times and numbers that no recorder writes.
 	damage damaged 'UPDATE tick SET monotonic_ns = 1 WHERE id = 2'
 	damage damaged 'UPDATE tick SET id = 9223372036854775807, readings = (SELECT readings FROM tick WHERE id = 0) WHERE id = 3'

@@ -98,7 +98,7 @@ record() {
 	for options in '-I 40ms' '--summary -I 20ms' '--sample 20ms'; do
 		# shellcheck disable=SC2086 # words
 		run "$UNCORE" report --as-recorded a stat $options
-		[ "$status" -eq 2 ] && [[ $output == *'one by one: -I 20.00ms without a total'* ]] || fail "$options: $output"
+		[ "$status" -eq 2 ] && [[ $output == *'each recorded interval: use -I 20.00ms, without a total'* ]] || fail "$options: $output"
 	done
 }
 
