@@ -51,7 +51,7 @@ struct uncore;         /* one machine: PMUs, places, the catalogue matched to th
 struct uncore_pmu;     /* one PMU of the machine; borrowed from it */
 struct uncore_metric;  /* one formula of the catalogue; borrowed from the machine */
 struct uncore_device;  /* one PCI device of the machine; borrowed from it */
-struct uncore_replay;  /* readings that the caller has; the caller's */
+struct uncore_replay;  /* readings that the caller provides; owned by the caller */
 struct uncore_monitor; /* a set of counters, planned and then running; owned by the caller */
 struct uncore_sample;  /* the rows of one interval; owned by the caller */
 struct uncore_latency; /* loads sampled by AMD CPUs; owned by the caller */
@@ -82,19 +82,19 @@ int uncore_set_root(struct uncore *u, const char *path);
  *                                  directory. They are found by the scan, which fails with -ENODEV
  *                                  if there are none, and only read.
  *   "sim:NAME", "sim:FILE.yaml"    a simulated machine with its own root, built in or from a file.
- *                                  With ",step=DURATION" behind it, each reading is one step later
+ *                                  With ",step=DURATION" appended, each reading is one step later
  *                                  than the reading before: results are then reproducible.
  *   "regs:NAME", "regs:FILE.yaml"  registers, as a register block describes them. With ",at=PATH"
- *                                  or ",at=PATH@OFFSET" behind it, the block is at that place.
+ *                                  or ",at=PATH@OFFSET" appended, the block is at that place.
  * -EINVAL: unknown source or option. -ENOENT: no such simulation or block. -EBADMSG: error in its
  * file. -EBUSY: a monitor exists. */
 int uncore_set_source(struct uncore *u, const char *spec);
 
-/* Takes readings from the caller, those of a recording, in place of the source that is set: its
- * PMUs are found below the root, which is `replay->snapshot`, as they were when it counted.
- * `replay` is copied; its context is used until another source is set or the machine is freed.
- * uncore_monitor_read() then fails with -ENODATA when there are no more readings. -EINVAL: not a
- * snapshot. -EBUSY: a monitor exists. */
+/* Takes readings from the caller, those of a recording, instead of those of the selected source.
+ * The PMUs are found below the root, which is `replay->snapshot`, as they were when that source
+ * counted. `replay` is copied; its context is used until another source is set or the machine is
+ * freed. uncore_monitor_read() then fails with -ENODATA when there are no more readings. -EINVAL:
+ * not a snapshot. -EBUSY: a monitor exists. */
 int uncore_set_replay(struct uncore *u, const struct uncore_replay *replay);
 
 /* Allows the source "regs" to write: control registers of its block, to freeze counters while they
@@ -105,7 +105,7 @@ int uncore_set_program(struct uncore *u, bool allowed);
 
 /* Adds a directory of data files (*.yaml) for the next scan. A family in it replaces the built-in
  * family of the same name. If the root is "/" and /etc/uncore/platforms.d exists, the scan reads
- * that directory before. -ENOENT, -ENOTDIR: `dir` is not a directory. */
+ * that directory first. -ENOENT, -ENOTDIR: `dir` is not a directory. */
 int uncore_add_data(struct uncore *u, const char *dir);
 
 /* Reads topology, PMUs and catalogue. May be called again after CPUs or PMUs have changed. A
@@ -115,8 +115,8 @@ int uncore_add_data(struct uncore *u, const char *dir);
  * root. */
 int uncore_scan(struct uncore *u);
 
-/* Takes vendors' names of events in place of the library's, for the machine that was scanned: a
- * text in the format of data/names, which tools/make-names describes. -EBUSY: a monitor exists. */
+/* Replaces the library's vendor names of events for the scanned machine. `text` is in the format
+ * of data/names, which tools/make-names describes. -EBUSY: a monitor exists. */
 int uncore_set_vendor_events(struct uncore *u, const char *text);
 
 /* A text in a settings file of a front end. */
@@ -146,15 +146,15 @@ int uncore_snapshot(struct uncore *u, char **out);
  * call has failed. Valid until the next failure. */
 const char *uncore_error(const struct uncore *u);
 
-/* Whether all that functions without an error of their own (counts, or NULL for unknown) have
- * returned since the scan is complete. -ENOMEM, -EMFILE, -ENFILE: memory or file descriptors ran
+/* Whether the results of the functions that cannot fail (counts, or NULL for unknown) were
+ * complete since the scan. 0: they were. -ENOMEM, -EMFILE, -ENFILE: memory or file descriptors ran
  * out, and something may be missing. */
 int uncore_check(struct uncore *u);
 
 /* The source as it was set, for example "kernel" or "sim:t410". */
 const char *uncore_source(const struct uncore *u);
 
-/* True if values are simulated. Every output must then say SIMULATED. */
+/* True if values are simulated. Every output must then be labelled SIMULATED. */
 bool uncore_is_simulated(const struct uncore *u);
 
 /* One logical CPU, with the kernel's ids; -1: the kernel gives none. */
@@ -271,7 +271,7 @@ const char *uncore_metric_family(const struct uncore_metric *m);   /* intel-imc 
 const char *uncore_metric_formula(const struct uncore_metric *m);  /* for this CPU model, or "" */
 const char *uncore_metric_evidence(const struct uncore_metric *m); /* source of the formula */
 /* True when the pattern ("memory.*", or of one family "intel-imc/memory.*") matches its name or a
- * name that it had before. */
+ * former name. */
 bool uncore_metric_matches(const struct uncore_metric *m, const char *pattern);
 /* Its place among the few metrics that a first look at a machine shows, from 1; 0: not one of
  * them. The headline metrics of a family fit into its counters together, where the hardware
@@ -292,14 +292,15 @@ const char *uncore_metric_kernel_bug(const struct uncore_metric *m);
 /* What this machine's kernel does wrong with its PMUs, or may do, without making rows suspect.
  * NULL: nothing that is known. */
 const char *uncore_metric_kernel_note(const struct uncore_metric *m);
-/* Why the formula may be wrong on this CPU model, as a sentence: its rows are suspect, unless what
- * was counted settles it. NULL: it is certain. */
+/* Why the formula may be wrong on this CPU model, as a sentence: its rows are suspect, unless the
+ * counts settle it. NULL: it is certain. */
 const char *uncore_metric_doubt(const struct uncore_metric *m);
 /* The i-th metric whose value decides whether the doubt holds on this machine.
  * NULL: there are fewer. */
 const char *uncore_metric_decider(const struct uncore_metric *m, size_t i);
 
-/* What a metric in doubt may count: the value is right by `factor`. 1: the formula is right. */
+/* An alternative meaning of a metric in doubt: the correct value is the formula's times `factor`.
+ * 1: the formula is correct. */
 struct uncore_alternative {
 	double factor;
 	const char *title; /* "64 bytes a CAS" */
@@ -362,7 +363,7 @@ const struct uncore_device *uncore_device_at(const struct uncore *u, size_t i);
  * scanned. */
 int uncore_device_find(struct uncore *u, const char *name, const struct uncore_device **out);
 
-/* Writes what only root can read of the root ports of this machine to
+/* Writes the data on this machine's root ports that only root can read to
  * /var/lib/uncore/root-buses.yaml below the root, where a scan by any user finds it; *file is
  * that path, a constant. Neither the directory nor the file may be a symbolic link. The file is
  * used only on a machine with the same CPU model and PCI bridges. -EACCES: not root; -ENODEV:
@@ -391,7 +392,7 @@ const struct uncore_peer *uncore_pmu_peer(struct uncore *u, const struct uncore_
 double uncore_pmu_link_speed(struct uncore *u, const struct uncore_pmu *p, int cpu,
 			     const char **doubt);
 
-/* ---- words: what people call things, and the names of the catalogue ------------------ */
+/* ---- words: common terms for names of the catalogue --------------------------------- */
 
 /* `names` are shell patterns, `see` is the command that shows the subject; both may be NULL:
  * words without names, such as "the", select nothing. */
@@ -550,8 +551,9 @@ struct uncore_reading {
 
 /* Counts metrics in rounds, one after another, when the PMUs have too few counters for all: the
  * kernel then need not multiplex them, and all events of a metric are in the same round. By
- * default all are opened at once. Metrics added afterwards with "memory.*" include metrics that it
- * leaves out for want of counters. -EBUSY: the monitor is planned. */
+ * default all are opened at once. Patterns such as "memory.*" that are added afterwards include
+ * metrics that they otherwise leave out because the PMUs have too few counters. -EBUSY: the
+ * monitor is planned. */
 int uncore_monitor_set_rounds(struct uncore_monitor *m);
 
 /* Plans the counters. Afterwards nothing can be added. Calling it again has no effect. -EINVAL:
@@ -577,8 +579,8 @@ const struct uncore_counter *uncore_monitor_counter_at(const struct uncore_monit
  * monitor was not started, or the counter is not of the current round. */
 const struct uncore_reading *uncore_monitor_reading_at(const struct uncore_monitor *m, size_t i);
 
-/* Readings that the caller has. The functions return 0 or a negative errno, and then
- * *why, a sentence that is valid until the next call. */
+/* Readings that the caller provides. The functions return 0, or a negative errno and in *why a
+ * sentence that is valid until the next call. */
 struct uncore_replay {
 	const char *name;     /* of the source, "replay:FILE" */
 	const char *snapshot; /* the machine, as uncore_snapshot() wrote it */
@@ -610,20 +612,20 @@ int uncore_monitor_start(struct uncore_monitor *m);
  * end was read already. */
 int uncore_monitor_read(struct uncore_monitor *m, struct uncore_sample *into);
 
-/* Has each read also tell how the values of its rows were distributed over short samples of the
- * interval, and for how long they were at least `share` of the ceiling (of a ratio without one: of
- * 1). -EINVAL: the share is not above 0, or above 1. -EBUSY: the monitor is planned. */
+/* Makes each read also return the distribution of the values of its rows over short samples of the
+ * interval, and the time for which they were at least `share` of the ceiling (of a ratio without
+ * one: of 1). -EINVAL: the share is not above 0, or above 1. -EBUSY: the monitor is planned. */
 int uncore_monitor_set_short_samples(struct uncore_monitor *m, double share);
 
-/* Reads all counters, and ends a short sample, which began with the reading before. A read ends
- * one, too. Allocates nothing. What is read late is not lost: the sample is longer, and has more
- * weight. -EBUSY: not running, or short samples were not asked for. */
+/* Reads all counters, and ends a short sample, which began with the previous reading. A read also
+ * ends one. Allocates nothing. A late call loses no counts: the sample is longer, and has more
+ * weight. -EBUSY: not running, or short samples were not requested. */
 int uncore_monitor_short_sample(struct uncore_monitor *m);
 
-/* The values that the rows had in the latest short sample, in the order of a sample's rows: NaN
- * without a value, of an event its rate. Returns their number (0: there was no short sample yet),
- * and sets its begin and end, in the time of uncore_sample_end_ns(). The monitor owns the values:
- * they are valid until the next reading. */
+/* The values of the rows in the latest short sample, in the order of a sample's rows: NaN without
+ * a value; for an event its rate. Returns their number (0: there was no short sample yet), and
+ * sets its begin and end, in the time of uncore_sample_end_ns(). The monitor owns the values: they
+ * are valid until the next reading. */
 size_t uncore_monitor_short_values(const struct uncore_monitor *m, const double **values,
 				   uint64_t *begin_ns, uint64_t *end_ns);
 
@@ -631,9 +633,9 @@ size_t uncore_monitor_short_values(const struct uncore_monitor *m, const double 
  * reading. -EBUSY: before the first read. */
 int uncore_monitor_total(struct uncore_monitor *m, struct uncore_sample *into);
 
-/* Reads all counters, and begins the next interval with that. What was counted since the latest
- * read is in no interval and no total; the total's begin is later by that time, so that its length
- * is that of its intervals. For a part of a run that is not to be counted: read, wait, resume.
+/* Reads all counters, and begins the next interval with this reading. Counts since the latest read
+ * belong to no interval and no total; the total begins later by that time, so that its length is
+ * that of its intervals. To leave out a part of a run: read, wait, resume.
  * -EBUSY: not running. */
 int uncore_monitor_resume(struct uncore_monitor *m);
 
@@ -708,9 +710,9 @@ struct uncore_row {
 	/* Bounds of a value that is not known exactly, else NaN. A percentile of a histogram lies
 	 * in one bin, from its first to its last whole cycle, and `value` is the last one. The
 	 * last bin is open: `high` is NaN, and `value` is the first cycle. Of other values the
-	 * time may be uncertain, by more than a thousandth: a rate lies between the
-	 * rates for the longest and the shortest possible time, an event's count between the
-	 * counts that the interval may have had. */
+	 * time may be uncertain by more than a thousandth: a rate lies between the rates for the
+	 * longest and the shortest possible time, an event's count between the counts that the
+	 * interval may have had. */
 	double low, high;
 	double ceiling; /* upper limit of `value`: in B/s; of a bin, all bins; NaN: unknown */
 	double rate; /* events: value per second; NaN: a metric, a state, or the time is unknown */
@@ -718,14 +720,15 @@ struct uncore_row {
 	enum uncore_quality quality;
 	const char *reason; /* why the quality is not better; NULL: measured or scaled */
 	size_t number;      /* its place among the rows of all rounds */
-	/* Of a quotient, such as a latency or a hit ratio, what it is divided by in this interval:
-	 * requests, cycles. The mean over intervals or places is the sum of value x weight over
+	/* The divisor of a quotient, such as a latency or a hit ratio, in this interval: requests,
+	 * cycles. The mean over intervals or places is the sum of value x weight over
 	 * the sum of weight. NaN: not a quotient of counts, or no value. */
 	double weight;
 };
 
-/* What went into a value: the formula (uncore_metric_formula()) of these values, divided by the
- * last one where that is another metric. Of a percentile they are the bins. */
+/* An input of a value: the formula (uncore_metric_formula()) is evaluated with these values, and
+ * the result is divided by the last one if that is another metric. The inputs of a percentile are
+ * the bins. */
 struct uncore_input {
 	const char *name; /* of the event in the formula, or of the other metric */
 	double value;     /* NaN: not known. The count, extrapolated where the kernel multiplexed,
@@ -735,19 +738,20 @@ struct uncore_input {
 	uint64_t enabled_ns, running_ns; /* their times, summed */
 };
 
-/* The values of a row in the short samples of the interval, of an event its rates: each is the
- * mean over its sample, and counts by the sample's length. A percentile is right to 1.1 %; values
- * below a millionth of the largest are in one bin. NaN: no sample has a value. */
+/* The distribution of a row's values (of an event: its rates) in the short samples of the
+ * interval. Each value is the mean over its sample, weighted by the length of the sample. A
+ * percentile is accurate to 1.1 %; values below a millionth of the largest share one bin. NaN: no
+ * sample has a value. */
 struct uncore_distribution {
 	uint64_t samples;           /* with a value */
 	uint64_t suspect;           /* of them: suspect */
 	uint64_t missing;           /* without a value */
-	uint64_t longest_sample_ns; /* longer than asked for: samples were merged */
+	uint64_t longest_sample_ns; /* longer than requested: samples were merged */
 	double mean, least, p50, p90, p99, most;
 	double threshold;        /* share of the ceiling; NaN: there is no ceiling */
 	uint64_t above_ns;       /* time at or above it */
-	uint64_t burst_ns;       /* longest time without a break; 0: none. Began maybe before */
-	uint64_t burst_begin_ns; /* when, CLOCK_MONOTONIC or simulated */
+	uint64_t burst_ns;       /* longest burst; 0: none. May begin before the interval */
+	uint64_t burst_begin_ns; /* when it began, CLOCK_MONOTONIC or simulated */
 	/* The histogram: element i has the samples with values above 2^((first_bin+i-1)/32), up to
 	 * 2^((first_bin+i)/32), and the first one of UNCORE_BINS all smaller values above 0, too:
 	 * the buckets of Prometheus' native histograms with schema 5. The samples of all bins and
@@ -771,7 +775,8 @@ void uncore_sample_free(struct uncore_sample *s);
  * borrowed until the next read into the sample, and until its monitor or machine is freed. */
 size_t uncore_sample_count(const struct uncore_sample *s);
 const struct uncore_row *uncore_sample_row(const struct uncore_sample *s, size_t i);
-/* Of the same row; borrowed as it is. NULL: short samples were not asked for. */
+/* The distribution of the same row; borrowed like the row. NULL: short samples were not
+ * requested. */
 const struct uncore_distribution *uncore_sample_distribution(const struct uncore_sample *s,
 							     size_t i);
 
