@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The peak of a socket's memory, which values are compared with: what all of its CPUs read at once is not above it. */
+/* The peak of a socket's memory, with which values are compared: all of its CPUs together must not
+ * read faster. */
 #include <errno.h>
 #include <math.h>
 #include <pthread.h>
@@ -13,21 +14,22 @@
 #include "output/table.h"
 #include "verify/judge.h"
 
-/* A stream is measured to a chunk of each CPU and round, which is 0.1 % of 2.5 GB/s, and modules run at a rounded speed. */
+/* A stream is uncertain by a chunk for each CPU and round, which is 0.1 % of 2.5 GB/s, and the
+ * speed of modules is a rounded number. */
 #define PEAK_MORE 0.01
-/* STREAM reaches 75 % to 92 % of the peak of servers, by what others have published. Far below that something other than
- * memory limits the stream. */
+/* Published results of STREAM are 75 % to 92 % of the peak of servers. Far below that, something
+ * other than memory limits the stream. */
 #define PEAK_LESS 0.6
-#define COUNTED_LEAST 0.95 /* of what is loaded: caches may have answered the rest */
+#define COUNTED_LEAST 0.95 /* of the loaded data: the rest may have come from caches */
 #define ROUNDS_LEAST 3
-#define MEMORY_LEAST 2 /* times the caches: less than half of it can be in them */
+#define MEMORY_LEAST 2 /* times the caches, so that at most half of the memory can be in them */
 
-#define CHUNK ((size_t)256 << 10) /* that a thread loads between two looks at its signals */
+#define CHUNK ((size_t)256 << 10) /* that a thread loads between two checks for signals */
 
 /* ---- loading ---- */
 
 struct thread {
-	/* Of its own lines: one that others write would slow it down. */
+	/* In separate cache lines: sharing a line would slow the threads down. */
 	_Alignas(128) atomic_uint_fast64_t bytes;
 	pthread_t id;
 	struct verify_stream part;
@@ -45,7 +47,7 @@ static void *load(void *context)
 	return NULL;
 }
 
-/* Each inherits the priority of this one, and ends with the process. */
+/* The thread inherits the priority of this one, and ends with the process. */
 static int start(struct thread *t, int cpu)
 {
 	pthread_attr_t attr;
@@ -62,7 +64,7 @@ static int start(struct thread *t, int cpu)
 	return -err;
 }
 
-/* What all of them have loaded so far, and when. */
+/* The data that all threads have loaded so far, and the time. */
 static double loaded(const struct thread *threads, size_t count, uint64_t *now)
 {
 	double sum = 0;
@@ -73,7 +75,7 @@ static double loaded(const struct thread *threads, size_t count, uint64_t *now)
 	return sum;
 }
 
-/* In the first round, which does not count, all threads begin. */
+/* The first round, in which the threads start, is not used. */
 static int run_rounds(struct verify_series *s, const struct verify_ceiling *c,
 		      const struct thread *threads, const struct verify_pace *pace)
 {
@@ -136,7 +138,7 @@ void verify_name_peak(const char *from, struct verify_cell *into)
 
 /* ---- judging ---- */
 
-/* The round that moved most, beside what the peak has room for in the same time. */
+/* Compares the best round with the amount that the peak allows in the same time. */
 static bool check_best(struct judged *j)
 {
 	const struct verify_series *s = j->series;
@@ -166,7 +168,7 @@ static double caches(const struct judged *j)
 	return fmax(j->run->caches, j->run->cache);
 }
 
-/* Of what was loaded, what the socket's counters of DRAM have; NaN: it was not counted. */
+/* The part of the loaded data that the socket's counters of DRAM count; NaN: they were not read. */
 static double counted(const struct judged *j)
 {
 	const struct verify_series *s = j->series;
@@ -226,7 +228,7 @@ static bool check_too_low(struct judged *j)
 {
 	const struct verify_result *r = j->result;
 	double most = 1 + PEAK_MORE;
-	/* Of memory that is read round and round, caches cannot answer more than they have room for. */
+	/* Caches can answer only the part of the memory that fits into them. */
 	double least = isfinite(counted(j)) ? 1 : 1 - caches(j) / j->series->memory;
 	struct human best, peak;
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Loads each of which needs the one before: how long memory takes, by the clock of the CPU. */
+/* A pointer chase: each load needs the result of the previous one, so that the CPU's clock measures
+ * the latency of memory. */
 #include <errno.h>
 
 #include "cli.h"
@@ -8,7 +9,7 @@
 #define LINE 64u
 #define UNIT ((size_t)1 << 10)  /* loads; a quarter of it is a whole number, too */
 #define LEAST ((size_t)1 << 14) /* of the largest amount of a series */
-#define CHUNK ((size_t)1 << 12) /* loads between two looks at the signals: some 0.4 ms */
+#define CHUNK ((size_t)1 << 12) /* loads between two checks for signals: about 0.4 ms */
 #define SWAPS ((size_t)1 << 16) /* likewise */
 
 /* ---- instructions ---- */
@@ -16,7 +17,8 @@
 #ifdef __x86_64__
 #include <immintrin.h>
 
-/* In ordinary memory MOVNTDQA is a load like others; emulations can tell it from those of other programs. */
+/* In ordinary memory MOVNTDQA is an ordinary load. Emulations can distinguish it from the loads of
+ * other programs. */
 __attribute__((target("sse4.1"))) static const char *follow_128(const char *at, size_t loads)
 {
 	for (; loads; loads--) {
@@ -79,8 +81,9 @@ static void flush_line(char *p)
 
 /* ---- the cycle ---- */
 
-/* The i-th line. Of each two neighbours it is one: prefetchers fetch the other one together with it, so that its own load would
- * come from a cache. Which of the two is random, as that bit may select the channel. */
+/* The i-th line, one of every two neighbours: prefetchers may fetch the other one with it, whose
+ * own load would then hit a cache. Which of the two is random, since this bit of the address may
+ * select the channel. */
 static const char **line_of(const struct verify_stream *s, size_t i)
 {
 	const size_t side = (size_t)((uint64_t)i * 0x9e3779b97f4a7c15u >> 63);
@@ -88,7 +91,7 @@ static const char **line_of(const struct verify_stream *s, size_t i)
 	return (const char **)(void *)(s->base + i * VERIFY_CHASE_STEP + side * LINE);
 }
 
-/* Sattolo's shuffle, in the lines themselves: each permutation that it can give is one cycle. */
+/* Sattolo's shuffle, in the lines themselves: the result is always a single cycle. */
 static int link_lines(const struct verify_stream *s, int stop_fd)
 {
 	const size_t count = s->size / VERIFY_CHASE_STEP;
@@ -108,7 +111,7 @@ static int link_lines(const struct verify_stream *s, int stop_fd)
 	return 0;
 }
 
-/* What was linked last is in the caches still. */
+/* The lines that were linked last are still in the caches. */
 static int flush(const struct verify_stream *s, int stop_fd)
 {
 	for (size_t at = 0; at < s->size; at += LINE) {

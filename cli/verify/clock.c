@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Clocks, which need no traffic: their frequency is known from elsewhere. */
+/* Clocks, which need no traffic: their frequency is compared with another source. */
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -8,17 +8,18 @@
 #include "output/table.h"
 #include "verify/judge.h"
 
-/* Both ends of a round are read at nearly the same time; reading many CPUs takes the rest. */
+/* The counter and RDTSC are read at nearly the same time; the tolerance is for reading many
+ * CPUs. */
 #define TICKS_NEAR 0.001
-/* Spread spectrum lowers the clock of memory by up to 0.5 %. The speed of modules is a rounded number (2933 for
- * 2933.33), and oscillators are within 100 ppm: that adds 0.1 %. */
+/* Spread spectrum lowers the clock of memory by up to 0.5 %. The speed of modules is a rounded
+ * number (2933 for 2933.33), and oscillators are within 100 ppm: that adds 0.1 %. */
 #define MODULES_LESS 0.006
 #define MODULES_MORE 0.001
 #define FACTOR_NEAR 0.01
 #define CHANGES_MOST 0.005 /* error of the frequency beyond which there is no verdict */
-#define STOPS 0.01 /* a clock that is so much slower on an idle machine stops now and then */
+#define STOPS 0.01         /* a clock that is slower by this on an idle machine stops at times */
 
-#define NS 1e9 /* amounts of busy CPUs have nanoseconds */
+#define NS 1e9 /* the amount of a busy CPU is in nanoseconds */
 
 static const char *distance(double ratio, char text[24])
 {
@@ -26,7 +27,7 @@ static const char *distance(double ratio, char text[24])
 	return text;
 }
 
-/* ---- the time-stamp counter: counted by the kernel, and read by an instruction ---- */
+/* ---- the time-stamp counter: counted by the kernel, and read by RDTSC ---- */
 
 static double error_of_ratio(const struct judged *j, size_t witness)
 {
@@ -111,7 +112,7 @@ static bool check_factors(struct judged *j, double ratio, const char *speed)
 	return false;
 }
 
-/* Of modules whose configured speed is not known, a slower clock is no fault. */
+/* If only the rated speed of the modules is known, a slower clock is no fault. */
 static void conclude_modules(struct judged *j, double stops)
 {
 	const struct verify_run *run = j->run;
@@ -139,7 +140,8 @@ static void conclude_modules(struct judged *j, double stops)
 		judge_conclude(j, VERIFY_OFF, NULL, "the factor is %.4f: %s", ratio, speed);
 }
 
-/* The frequency while a CPU is busy: idle machines may stop the clock for a part of the time. */
+/* Uses the frequency while a CPU is busy, since an idle machine may stop the clock for a part of
+ * the time. */
 static bool check_modules(struct judged *j)
 {
 	const struct verify_fit *f = &j->fits[j->own];

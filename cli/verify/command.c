@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* `uncore verify`: the command. What it says before, and the verdicts afterwards. */
+/* The command `uncore verify`: its options, its announcements, and the output of the verdicts. */
 #include <errno.h>
 #include <libgen.h>
 #include <math.h>
@@ -22,7 +22,8 @@
 #include "verify/proof.h"
 #include "verify/run.h"
 
-/* An address of its own, which the kernel takes back however the process ends. A descriptor, or negative. */
+/* Binds an abstract socket address as a lock, which the kernel releases when the process ends in
+ * any way. Returns a descriptor, or -1. */
 static int take_lock(void)
 {
 	static const char name[] = "uncore-verify";
@@ -46,7 +47,7 @@ static int take_lock(void)
 
 /* ---- before and after ---- */
 
-/* The socket with most of them stands for all. */
+/* Announces the largest numbers of a socket. */
 static void announce_peak(const struct verify *v)
 {
 	uint64_t memory = 0;
@@ -107,7 +108,7 @@ static void announce(const struct verify *v)
 	buffer_free(&cpus);
 }
 
-/* What cannot be written is an error before data are moved. */
+/* Checks before data are moved that the file can be written. */
 static int check_file(const char *file)
 {
 	char *copy = cli_copy(file);
@@ -135,7 +136,7 @@ static bool tells(const struct verify_result *results, size_t count)
 	return false;
 }
 
-/* Writes the file that was asked for, and keeps one on this machine. */
+/* Writes the file of --output, and keeps a report on this machine. */
 static int write_report(const struct verify *v, const struct verify_result *results, size_t count)
 {
 	const char *snapshot = v->cli->snapshot, *rest = strchr(snapshot, '\n');
@@ -143,12 +144,12 @@ static int write_report(const struct verify *v, const struct verify_result *resu
 	struct writer w;
 	int status = CLI_OK;
 
-	/* Behind the first line, which is the format's. */
+	/* The comments follow the first line, which names the format. */
 	buffer_add(&text, snapshot, rest ? (size_t)(rest - snapshot) + 1 : strlen(snapshot));
 	verify_print_comments(&v->run, results, count, &text);
 	buffer_puts(&text, rest ? rest + 1 : "");
 	verify_put_run(&text, &v->run);
-	/* It would say less than the last one of all metrics. */
+	/* A report on some metrics does not replace one on all metrics. */
 	if (!v->o->metrics)
 		kept_write(v->cli, &text, tells(results, count));
 	if (v->o->file)
@@ -169,7 +170,7 @@ static int exit_status(enum verify_verdict verdict)
 					: CLI_UNAVAILABLE;
 }
 
-/* Judges what was read, prints it and writes the report unless it comes out of one. */
+/* Judges the readings, prints the verdicts, and writes a report if `write`. */
 static int judge(const struct verify *v, bool write)
 {
 	struct verify_result *results;
@@ -202,7 +203,7 @@ static int show(struct cli *cli, const struct verify_options *o)
 	return status;
 }
 
-/* What the readings are compared with, and what they may be. */
+/* Finds the references for the readings, and their limits. */
 static void find_facts(struct verify *v)
 {
 	const struct uncore_memory *memory = uncore_memory_get(v->cli->u);
@@ -235,11 +236,12 @@ static int count_and_judge(struct verify *v)
 	if (status)
 		return status;
 	announce(v);
-	/* Only this thread: others read the counters. */
+	/* Lowers the priority of this thread only: other threads read the counters. */
 	if (v->o->nice)
 		setpriority(PRIO_PROCESS, 0, 19);
 	status = passes_run(v);
-	/* Writing may wait for a reader, and there is nothing to put back: signals end that at once. */
+	/* Writing may wait for a reader. Nothing needs to be restored any more, so that signals may
+	 * end the process at once. */
 	uncore_monitor_free(v->monitor);
 	v->monitor = NULL;
 	signals_close(&v->signals);

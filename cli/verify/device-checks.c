@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: MIT */
-/* Counters of PCIe and of caches, by the data of a device: all of them at its root port and its socket, and nothing at
- * others. Controllers of memory are not judged by them, as caches hold a part (DDIO). */
+/* Counters of PCIe and of caches, by the data of a device: all data must be counted at its root
+ * port and socket, and none at others. Memory controllers are not judged by them, since caches hold
+ * a part (DDIO). */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "verify/judge.h"
 
-/* The kernel's own count of the disk: less than that came from elsewhere, and of more other programs or the file system
- * moved a part. */
+/* Limits of the kernel's own count of the disk: with less, a part came from elsewhere; with more,
+ * other programs or the file system moved data, too. */
 #define DISK_LEAST 0.98
 #define DISK_MOST 1.05
 
 /* ---- places: sockets, or root ports ---- */
 
-/* The passes have cells of their own: what the same device moved the same way in another one tells as much. */
+/* Each pass has its own cells. A series of the same device and direction in another pass is used
+ * for the cells of that pass. */
 static bool fit_elsewhere(const struct judged *j, size_t cell, struct verify_fit *fit)
 {
 	for (size_t i = 0; i < j->run->series_count; i++) {
@@ -29,7 +31,7 @@ static bool fit_elsewhere(const struct judged *j, size_t cell, struct verify_fit
 	return false;
 }
 
-/* Another place of the same kind and family that has to count nothing of it. */
+/* Whether the cell is another place of the same kind and family, which must not count the data. */
 static bool is_other(const struct judged *j, size_t cell)
 {
 	const struct verify_cell *c = &j->run->cells[cell], *own = &j->run->cells[j->own];
@@ -40,7 +42,8 @@ static bool is_other(const struct judged *j, size_t cell)
 	       strcmp(c->metric, VERIFY_READS_FOUND) != 0 && !verify_is_expected(j->series, c);
 }
 
-/* By its socket if that is what differs: counters of two sockets may be taken for those of one port. */
+/* Names the place by its socket if only that differs: counters of two sockets may be mistaken for
+ * those of one port. */
 static void name_place(char *into, size_t room, const struct verify_cell *own,
 		       const struct verify_cell *c)
 {
@@ -64,7 +67,7 @@ static const struct judge_view others = {count_there, is_all_there};
 
 /* ---- checks ---- */
 
-/* Of a port that no PMU is known to count there is a row without values. */
+/* A port without a known PMU has a row without values. */
 static bool check_counted(struct judged *j)
 {
 	const struct verify_cell *own = &j->run->cells[j->own];
@@ -167,7 +170,8 @@ static bool check_units(struct judged *j)
 	};
 
 	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
-		/* The small ones are within the limits of nothing: only what is certain. */
+		/* Small factors are within the limits of "nothing is counted", so that the error
+		 * must be small. */
 		if (fabs(j->slope / known[i].factor - 1) >
 			    JUDGE_FACTOR + j->tolerance / known[i].factor ||
 		    j->tolerance > known[i].factor / 4)
@@ -178,7 +182,7 @@ static bool check_units(struct judged *j)
 	return false;
 }
 
-/* How much of it the caches have: a fact of the machine, without a verdict. */
+/* Adds the share of hits, a property of the machine, without a verdict. */
 static bool check_lookups(struct judged *j)
 {
 	const bool writes = strstr(j->expected->metric, ".write.");

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The file or block device whose data are moved. A device that was named is never opened for writing: what is written
- * is a file without a name, which the kernel removes however this process ends. */
+/* The file or block device whose data are moved. A device that was named is never opened for
+ * writing: what is written is a file without a name, which the kernel removes however this process
+ * ends. */
 #include "verify/device.h"
 
 #include <errno.h>
@@ -22,18 +23,17 @@
 
 #include "output/table.h"
 
-#define PIECE ((size_t)1 << 20) /* of a transfer */
-#define UNIT ((size_t)1 << 20)  /* a quarter of it is a multiple of ALIGNED */
-#define ALIGNED \
-	((size_t)64 << 10)       /* what a disk may want for offsets, lengths and memory, at most */
-#define LEAST ((size_t)16 << 20) /* of the largest amount of a series */
+#define PIECE ((size_t)1 << 20)    /* of a transfer */
+#define UNIT ((size_t)1 << 20)     /* a quarter of it is a multiple of ALIGNED */
+#define ALIGNED ((size_t)64 << 10) /* the largest alignment that a disk may require */
+#define LEAST ((size_t)16 << 20)   /* of the largest amount of a series */
 #define MOST_READ ((size_t)512 << 20)
-#define MOST_WRITTEN ((size_t)128 << 20) /* flash wears out */
-/* Of these a series moves at most 3 x (1/4 + 1/2 + 1), and one before to find the amount. */
+#define MOST_WRITTEN ((size_t)128 << 20) /* limited, since flash wears out */
+/* The amounts that a series moves at most: 3 x (1/4 + 1/2 + 1), and one to find the amount. */
 #define ROUNDS_MOST 6.25
 #define OWN_LEAST (4 * MIB)
 #define OWN_MOST (256 * MIB)
-#define FREE_PART 4 /* of the free space for an own file */
+#define FREE_PART 4 /* the part of the free space for a temporary file */
 
 /* Linux 6.1; not in all headers. */
 #ifndef STATX_DIOALIGN
@@ -48,7 +48,7 @@ static int refuse(int status, const struct device *d, const char *why)
 	return status;
 }
 
-/* Where files have no block device of their own. */
+/* The name of a file system whose files are not on a block device. */
 static const char *kind_of_fs(const struct device *d)
 {
 	static const struct {
@@ -70,7 +70,7 @@ static const char *kind_of_fs(const struct device *d)
 	return NULL;
 }
 
-/* Without it the kernel takes O_DIRECT, and may go through the page cache. */
+/* Some file systems accept O_DIRECT and still use the page cache; statx() reports these. */
 static int check_direct(const struct device *d)
 {
 	/* struct statx of older headers ends before these. */
@@ -93,7 +93,8 @@ static int check_direct(const struct device *d)
 	return refuse(CLI_UNAVAILABLE, d, why);
 }
 
-/* What the file system would make up, unpack or keep elsewhere is not moved by the device as it is read. */
+/* Refuses files with holes, compressed or inline parts: the device does not move these bytes when
+ * they are read. */
 static int check_extents(const struct device *d)
 {
 	enum { MOST = 64 };
@@ -110,8 +111,8 @@ static int check_extents(const struct device *d)
 		map->fm_start = at;
 		map->fm_length = d->size - at;
 		map->fm_extent_count = MOST;
-		map->fm_flags = FIEMAP_FLAG_SYNC; /* what has no place yet gets one */
-		/* Some file systems do not tell. */
+		map->fm_flags = FIEMAP_FLAG_SYNC; /* allocates blocks for data that have none yet */
+		/* Some file systems do not support this. */
 		if (ioctl(d->fd, FS_IOC_FIEMAP, map))
 			break;
 		for (uint32_t i = 0; whole && i < map->fm_mapped_extents; i++) {
@@ -138,7 +139,7 @@ static int open_error(const struct device *d)
 	return refuse(cli_exit_code(-errno), d, strerror(errno));
 }
 
-/* Opened only when it is known what it is: opening alone has effects on some devices. */
+/* Checks the type before opening, since opening alone has effects on some devices. */
 static int open_read(struct device *d)
 {
 	struct stat st;
@@ -211,7 +212,7 @@ static int find_port(struct verify *v, struct device *d)
 	return d->pci ? CLI_OK : refuse(CLI_UNAVAILABLE, d, "it is on no PCI device");
 }
 
-/* A device has a node, or its root port is one of a socket, or there is one socket. */
+/* The socket is that of the device, of its root port, or the only one. */
 static int find_socket(struct verify *v, struct device *d)
 {
 	const struct uncore *u = v->cli->u;
@@ -293,7 +294,7 @@ static int open_one(struct verify *v, enum verify_load load, const char *path)
 
 	*d = (struct device){.load = load, .path = path, .fd = -1};
 	status = load == VERIFY_FILE_READ ? open_read(d) : open_write(d);
-	/* Where it is comes first: what has no disk has no use for the rest. */
+	/* Finds the disk first: without one the rest is not needed. */
 	status = status ? status : find_place(v, d);
 	status = status ? status : check_direct(d);
 	if (!status && d->pci)
@@ -323,7 +324,7 @@ void devices_close(struct verify *v)
 
 /* ---- transfers ---- */
 
-/* A part of a piece, when the disk gave less than all, goes on from there. */
+/* A short transfer is continued where it ended. */
 static int transfer(void *context, size_t bytes, int stop_fd)
 {
 	struct device *d = context;
@@ -354,7 +355,7 @@ static int transfer(void *context, size_t bytes, int stop_fd)
 
 int device_fill(struct device *d, char *memory, int stop_fd)
 {
-	/* What can be compressed might be stored as less. */
+	/* Random data, since a disk might compress others. */
 	for (size_t at = 0; at < DEVICE_MEMORY;) {
 		ssize_t n = getrandom(memory + at, DEVICE_MEMORY - at, 0);
 
@@ -383,7 +384,7 @@ double device_end(const struct device *d)
 {
 	double now = disk_moved(&d->disk, d->load == VERIFY_FILE_WRITE);
 
-	/* Disks that are not accounted stay at what they were. */
+	/* The count of a disk without accounting does not change. */
 	return d->before >= 0 && now > d->before && d->done ? (now - d->before) / (double)d->done
 							    : 0;
 }

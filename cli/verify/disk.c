@@ -32,7 +32,7 @@ static bool is_address(const char *name, size_t len)
 	return true;
 }
 
-/* The last PCI device on the way to `path`, as it is the one with the registers. */
+/* The last PCI device in `path`, which is the disk's own. */
 static bool find_address(const char *path, char *into, size_t room)
 {
 	bool found = false;
@@ -49,7 +49,8 @@ static bool find_address(const char *path, char *into, size_t room)
 	return found;
 }
 
-/* With more devices than there is room for it has several already. */
+/* Further addresses may be dropped when the array is full: it is then known that there are
+ * several. */
 static void add_address(struct disk *d, const char *address)
 {
 	for (size_t i = 0; i < d->count; i++)
@@ -64,7 +65,7 @@ static const char *name_of(const char *path)
 	return strrchr(path, '/') + 1;
 }
 
-/* nvme0, and not nvme0n1: a path of a disk that has several. */
+/* True for nvme0, a controller, and not for nvme0n1. */
 static bool is_controller(const char *name)
 {
 	size_t digits = strncmp(name, "nvme", 4) == 0 ? strspn(name + 4, "0123456789") : 0;
@@ -72,7 +73,8 @@ static bool is_controller(const char *name)
 	return digits && !name[4 + digits];
 }
 
-/* A disk with several paths is in no PCI device's directory, but its controllers are beside it. */
+/* A multipath disk is not in the directory of a PCI device; its controllers are in the directory of
+ * its subsystem. */
 static bool add_controllers(struct disk *d, const char *path)
 {
 	char subsystem[PATH_MAX], link[PATH_MAX + 256], *controller, address[32];
@@ -100,7 +102,7 @@ static bool add_controllers(struct disk *d, const char *path)
 
 static bool add_disk(struct disk *d, char *path, unsigned depth, char why[DISK_WHY]);
 
-/* The disks below it: of device-mapper and md. Their number, or -1. */
+/* Adds the disks below a device of device-mapper or md. Returns their number, or -1. */
 static int add_slaves(struct disk *d, const char *path, unsigned depth, char why[DISK_WHY])
 {
 	char slaves[PATH_MAX + 8], link[PATH_MAX + 512], *slave;
@@ -169,7 +171,8 @@ bool disk_find(struct disk *into, const char *sys, unsigned major, unsigned mino
 
 double disk_moved(const struct disk *d, bool written)
 {
-	/* Requests, merged, sectors, milliseconds: of reads, then of writes. */
+	/* The fields: requests, merged requests, sectors, milliseconds, of reads and then of
+	 * writes. */
 	const unsigned field = written ? 6 : 2;
 	struct buffer text = {0};
 	char path[PATH_MAX + 8];

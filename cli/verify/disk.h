@@ -13,17 +13,17 @@
 struct disk {
 	char name[64];                 /* of the block device: nvme0n1p2 */
 	char path[PATH_MAX];           /* its directory in sysfs */
-	size_t parts;                  /* disks that it consists of: more than one of a RAID */
+	size_t parts;                  /* the number of its disks: above 1 for RAID */
 	char addresses[DISK_MOST][32]; /* their PCI devices, each once */
 	size_t count;
 };
 
-/* Of the block device with these numbers, through partitions, device-mapper, md and NVMe with several paths. `sys` is
- * where sysfs is. False: `why` has the reason. */
+/* Finds the disks of the block device with these numbers, through partitions, device-mapper, md and
+ * NVMe multipath. `sys` is the mount point of sysfs. False: `why` has the reason. */
 bool disk_find(struct disk *into, const char *sys, unsigned major, unsigned minor,
 	       char why[DISK_WHY]);
 
-/* Bytes that the kernel says it has read or written so far; negative: it does not say. */
+/* Bytes read or written so far, by the kernel's count; negative: unknown. */
 double disk_moved(const struct disk *d, bool written);
 
 #endif

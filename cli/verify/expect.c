@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* What each metric has to count of a load: of data that a CPU moves to or from memory of its own socket, or of another one. */
+/* The data that each metric must count of a load: a CPU moves them to or from memory of its own
+ * socket or of another one. */
 #include <string.h>
 
 #include "verify/verify.h"
 
 enum { NOWHERE, HOME, MOVER }; /* the socket of the memory, and that of the CPU */
 
-/* Loads from memory and stores to it: where they are counted, near and far. */
+/* Where loads from memory and stores to it are counted, near and far. */
 #define READS(near, far)                      \
 	{                                     \
 		{[VERIFY_READ] = (near)},     \
@@ -50,7 +51,7 @@ enum { NOWHERE, HOME, MOVER }; /* the socket of the memory, and that of the CPU 
 			[VERIFY_CHASE] = (far) \
 		}                              \
 	}
-/* What a device moves is near: it and the memory are of one socket. */
+/* Data of a device are always near: the device and the memory are of one socket. */
 #define FILES(reads, writes)                                                    \
 	{                                                                       \
 		{[VERIFY_FILE_READ] = (reads), [VERIFY_FILE_WRITE] = (writes)}, \
@@ -59,7 +60,7 @@ enum { NOWHERE, HOME, MOVER }; /* the socket of the memory, and that of the CPU 
 		}                                                               \
 	}
 
-/* In the order in which they are judged. Links carry what is moved between sockets, and nothing else. */
+/* In the order in which they are judged. Links carry only data that are moved between sockets. */
 static const struct verify_expectation expectations[] = {
 	{"memory.read.bandwidth", "reads", VERIFY_MEMORY, VERIFY_DRAM, READS(HOME, HOME)},
 	{"memory.write.bandwidth", "writes", VERIFY_MEMORY, VERIFY_DRAM, WRITES(HOME, HOME)},
@@ -85,7 +86,8 @@ static const struct verify_expectation expectations[] = {
 	{"power.cores", "energy of the cores", VERIFY_POWER, 0, BUSY},
 	{"power.memory", "energy of the memory", VERIFY_POWER, 0, BUSY},
 	{"power.platform", "energy of the platform", VERIFY_POWER, 0, BUSY},
-	/* Where reads miss the caches. Whether reads of all memory have those of other sockets differs. */
+	/* Counted where reads miss the caches. memory.read.latency includes far reads on some
+	 * machines only, so that it is not expected of these. */
 	{"cache.miss.latency", "loads", VERIFY_LATENCIES, 0, CHASES(MOVER, MOVER)},
 	{"memory.read.latency", "loads", VERIFY_LATENCIES, 0, CHASES(HOME, NOWHERE)},
 	{"memory.local.read.latency", "local loads", VERIFY_LATENCIES, 0, CHASES(HOME, NOWHERE)},
@@ -104,7 +106,7 @@ static const struct verify_expectation expectations[] = {
 	 FILES(HOME, NOWHERE)},
 	{"pcie.inbound.read.llc.bandwidth", "reads of devices", VERIFY_LOOKUPS, 0,
 	 FILES(NOWHERE, HOME)},
-	/* A part that nothing else knows: it is printed, and not judged. */
+	/* There is no reference for the hits: they are printed, but not judged. */
 	{VERIFY_WRITES_FOUND, "writes of devices", VERIFY_LOOKUPS, 0, FILES(NOWHERE, NOWHERE)},
 	{VERIFY_READS_FOUND, "reads of devices", VERIFY_LOOKUPS, 0, FILES(NOWHERE, NOWHERE)},
 	{VERIFY_PEAK, "peak of memory", VERIFY_CEILINGS, 0, CROWDS},
@@ -144,7 +146,7 @@ const struct verify_expectation *verify_expectation(const char *metric)
 
 bool verify_expects(const struct verify_expectation *e, enum verify_load load, bool far)
 {
-	/* Of what is near, links count nothing, and that is judged. */
+	/* Links must not count near data, which is also judged. */
 	return e->where[far || e->group == VERIFY_LINKS][load] != NOWHERE;
 }
 
@@ -152,7 +154,7 @@ int verify_socket_of(const struct verify_series *s, const struct verify_expectat
 {
 	unsigned char where = e->where[verify_is_far(s)][s->load];
 
-	/* Which agents and which part of the mesh serve a node without CPUs is not known. */
+	/* It is unknown which agents and which part of the mesh serve a node without CPUs. */
 	if (where == NOWHERE || (s->bare && e->group != VERIFY_MEMORY))
 		return -1;
 	return where == HOME ? s->socket : s->cpu_socket;

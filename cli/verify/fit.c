@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Least squares for what was moved and what others moved meanwhile. Traffic of others grows with time and not with what
- * is moved: in rounds that are equally long the two differ. */
+/* Least squares with two terms: the moved amount, and the time, for the traffic of other programs.
+ * In rounds of equal length the two are independent. */
 #include <math.h>
 
 #include "verify/verify.h"
 
-/* The largest of them; sums of squares are made of parts of it. */
+/* The largest value, by which the values are scaled before they are squared. */
 static double largest(const double *values, size_t count)
 {
 	double most = 0;
@@ -33,7 +33,8 @@ bool verify_fit(struct verify_fit *into, const double *moved, const double *seco
 		ty += t * y;
 	}
 	det = xx * tt - xt * xt;
-	/* What is moved in proportion to time cannot be told from what others move. */
+	/* Amounts in proportion to time cannot be distinguished from the traffic of other
+	 * programs. */
 	if (det <= 1e-3 * xx * tt)
 		return false;
 	b = (xy * tt - ty * xt) / det;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* How one cell is judged by one series: the checks of a group are asked in turn, until one has concluded. */
+/* How one series judges one cell: the checks of the group run in order, until one reaches a
+ * verdict. */
 #ifndef CLI_VERIFY_JUDGE_H
 #define CLI_VERIFY_JUDGE_H
 
@@ -12,23 +13,24 @@ struct judged {
 	const struct verify_expectation *expected;
 	const struct verify_fit *fits; /* of each cell of the run */
 	size_t own;                    /* cell */
-	double slope, tolerance;       /* of the own cell; twice its error */
+	double slope, tolerance;       /* of the own cell; tolerance is twice its error */
 	struct verify_result *result;
-	bool not_judged; /* it says nothing about this cell */
+	bool not_judged; /* this series gives no verdict on this cell */
 };
 
-/* True: it has concluded. */
+/* True: it has reached a verdict. */
 typedef bool judge_check(struct judged *j);
 
-/* Of verdict.c, for the lists of other files. */
+/* Checks of verdict.c for the lists of other files. */
 judge_check judge_quiet, judge_yielding, judge_slope;
-/* The moved memory, and then the rounds themselves, too, allow a verdict. */
+/* Conclude if the memory, or (judge_rounds) the memory or the rounds, allow no verdict. */
 judge_check judge_memory, judge_rounds;
-/* What is counted less or more, for each byte that is moved, since others give way: at most. */
+/* The largest part of each moved byte by which a change in the traffic of other programs may
+ * falsify the slope. */
 double judge_yield(const struct judged *j, const struct verify_fit *f);
 
-/* All of it, within the limits of the group and load; what is taken for nothing; what may be missing; a part at another
- * place that is no fault yet. */
+/* Within the limits of the group and load: the slope stands for all data; for none of them; the
+ * part that may be missing; the part that may be counted at another place. */
 bool judge_is_all(const struct judged *j, double slope, double error);
 bool judge_is_own_all(const struct judged *j);
 bool judge_is_nothing(const struct judged *j);
@@ -36,22 +38,24 @@ double judge_less(const struct judged *j);
 double judge_astray(const struct judged *j);
 /* Beyond this standard error of a slope there is no verdict. */
 #define JUDGE_ERROR_MOST 0.005
-/* How near a factor with a name is, and the error of a share. */
+/* The largest deviation from a factor with a name, and the largest error of a share. */
 #define JUDGE_FACTOR 0.02
 
-/* A socket's cell of the same family and group that has a slope, and that has to count nothing of it. */
+/* Whether the cell, of the same family and group, is that of a socket, has a slope, and must not
+ * count the data. */
 bool judge_is_other(const struct judged *j, size_t cell);
-/* A channel of its socket and metric, and its part of an even share; less than the last one is nothing. */
+/* Whether the cell is a channel of the own socket and metric, and the limits of its share (1:
+ * even). Below JUDGE_SHARE_NONE it counts nothing. */
 bool judge_is_channel(const struct judged *j, size_t cell);
 #define JUDGE_SHARE_LEAST 0.75
 #define JUDGE_SHARE_MOST 1.25
 #define JUDGE_SHARE_NONE 0.05
 
-/* Its amounts, or its requests, in the rounds in which the cell was measured. */
+/* The fit of the cell's amounts, or requests, over the rounds in which it was measured. */
 void judge_fit(const struct verify_series *s, size_t cell, bool requests, struct verify_fit *into);
 
-/* Lists of checks, ended by NULL, by group. `uncounted`: the own cell stands for one that its socket does not have.
- * `multiplex`, instead of those of its group: the counters of the series were multiplexed. */
+/* Lists of checks by group, ended by NULL. `uncounted`: for a socket without a cell of this metric; the own cell is that
+ * of another socket. `multiplex`: for a series with multiplexed counters, instead of the checks of its group. */
 extern judge_check *const stream_checks[], *const uncounted_checks[]; /* stream-checks.c */
 extern judge_check *const device_checks[], *const lookup_checks[];    /* device-checks.c */
 extern judge_check *const latency_checks[];                           /* latency.c */
@@ -63,16 +67,16 @@ extern judge_check *const multiplex_checks[];                         /* multipl
 void judge_conclude(struct judged *j, enum verify_verdict verdict, const char *fault,
 		    const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 
-/* ---- places.c: what other places count, which have to count nothing of it ---- */
+/* ---- places.c: counts at other places, which must not count the data of the series ---- */
 
-/* How a group looks at them. */
+/* How a group reads other places. */
 struct judge_view {
-	/* What is counted there. False: the cell is no such place, or nothing is known of it. */
+	/* The counts of the cell. False: it is not such a place, or has no counts. */
 	bool (*count)(const struct judged *j, size_t cell, struct verify_fit *into);
 	bool (*is_all)(const struct judged *j, const struct verify_fit *fit);
 };
 
-/* Cells that count all of it; of several the last one. NULL: there is none. */
+/* Cells of other places that count all data (the last one of several), or NULL. */
 struct judge_places {
 	const struct verify_cell *place; /* the same metric */
 	const struct verify_cell *kind;  /* another metric at the own place */
@@ -80,32 +84,35 @@ struct judge_places {
 };
 struct judge_places judge_find_all(const struct judged *j, const struct judge_view *view);
 
-/* The cell that counts the largest part of it, beyond doubt: more than `least` by twice the error, and by four times an error
- * above `error_most`; and more than others may have changed. Of other cells with such an error, or of less than that, it is not
- * known whether they count a part. */
+/* The cell that certainly counts a part of the data, the largest one: its slope is above `least` by
+ * twice the error (by four times an error above `error_most`), and above judge_yield(). Other cells
+ * with such an error, or with a slope between these limits, may count a part: they are noisy. */
 struct judge_part {
 	const struct verify_cell *cell; /* NULL: none */
 	struct verify_fit fit;
-	const struct verify_cell *noisy; /* the first of these; NULL: none */
-	double noise;                    /* what it may count */
+	const struct verify_cell *noisy; /* the first noisy cell; NULL: none */
+	double noise;                    /* the largest part that it may count */
 };
 struct judge_part judge_find_part(const struct judged *j, const struct judge_view *view,
 				  double least, double error_most);
-/* Of bytes that streams and devices move. */
+/* `error_most` for the bytes of streams and devices. */
 #define JUDGE_PART_ERROR 0.01
-/* True: no part was found, but there may be one there. `whole`: of what is counted, all of it. */
+/* True: no part was found, but the noisy cell may count one. `whole` is the slope that stands for
+ * all data. */
 bool judge_is_noisy(struct judged *j, const struct judge_part *part, double whole,
 		    const char *place);
 
-/* ---- means.c: cells that are judged by their mean, beside a value that is known from elsewhere ---- */
+/* ---- means.c: cells whose mean is compared with a known value ---- */
 
-/* Too few rounds were counted. Before that, what a slope of such a cell would say is left out of its result. */
+/* Concludes if too few rounds were counted. It first removes the slope from the result, since it
+ * has no meaning for such a cell. */
 judge_check judge_mean_rounds;
-/* The amount of all rounds per second. NaN: none was counted. `seconds`: of these; may be NULL. */
+/* The amount of all rounds divided by their time, which `seconds` gets (may be NULL). NaN: no round
+ * was counted. */
 double judge_mean(const struct judged *j, size_t cell, double *seconds);
-/* The cell that reads the same in another way; SIZE_MAX: none was read. */
+/* The cell of the witness; SIZE_MAX: it was not read. */
 size_t judge_witness(const struct judged *j);
-/* Puts both into the result, and their ratio; the error is that of the ratio. */
+/* Stores both values and their ratio in the result. `error` is that of the ratio. */
 void judge_compare(struct judged *j, double value, double known, double error, const char *unit,
 		   const char *basis);
 

@@ -15,8 +15,8 @@
 
 #define SYSTEM "/var/lib/uncore" /* else systemd's STATE_DIRECTORY */
 
-/* Registers are other PMUs than the kernel's: one report does not replace the other. NULL: none is
- * kept. */
+/* The name of the file. Reports on registers and on PMUs of the kernel are separate. NULL: no
+ * report is kept. */
 static const char *name_of(const struct cli *cli)
 {
 	if (cli->root || cli->resctrl)
@@ -31,8 +31,8 @@ static bool is_absolute(const char *path)
 	return path && *path == '/';
 }
 
-/* Machines may share a home directory, so that it has a directory for each of them. False: not
- * known. */
+/* Machines may share a home directory, which therefore has a directory for each machine. False:
+ * unknown. */
 static bool user_directory(struct buffer *to)
 {
 	const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
@@ -61,7 +61,7 @@ bool kept_path(const struct cli *cli, bool of_system, struct buffer *to)
 	return true;
 }
 
-/* With all directories above it, of which the system has its own. */
+/* Makes the directory; for a user also those above it. */
 static int make_directory(const char *path, bool of_system)
 {
 	char *copy = cli_copy(path);
@@ -75,7 +75,7 @@ static int make_directory(const char *path, bool of_system)
 	return mkdir(path, of_system ? 0755 : 0700) && errno != EEXIST ? -errno : 0;
 }
 
-/* A directory that only its owner, this user, can write to. */
+/* Opens a directory that belongs to this user and that no other user can write to. */
 static int open_directory(const char *path, bool of_system)
 {
 	int err = make_directory(path, of_system), fd;

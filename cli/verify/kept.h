@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The last report of `uncore verify` on this machine, which stays for doctor and explain. */
+/* The last report of `uncore verify` on this machine, which is kept for doctor and explain. */
 #ifndef CLI_VERIFY_KEPT_H
 #define CLI_VERIFY_KEPT_H
 
@@ -8,12 +8,12 @@
 struct cli;
 struct buffer;
 
-/* Where it is: of the system, written by root, or of this user. "": not known. False: none is kept
- * of what `cli` looks at, a recording, a simulation or another machine. */
+/* The path of the report of the system, written by root, or of this user. "": unknown. False: no
+ * report is kept, because `cli` shows a recording, a simulation or another machine. */
 bool kept_path(const struct cli *cli, bool of_system, struct buffer *to);
 
-/* Replaces it; one that tells nothing does not, since it would say less. A reader finds the old report or the new one. A
- * failure is a note. */
+/* Replaces it, unless `tells` is false (all verdicts are 'cannot tell') and there is one. A reader
+ * finds either the old report or the new one. A failure is printed as a note. */
 void kept_write(const struct cli *cli, const struct buffer *report, bool tells);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Latencies beside a pointer chase: what counters between the core and memory say that a load has waited there, and how
- * long it took in all. */
+/* Latencies are compared with a pointer chase: the time that a load waited by the counters between
+ * core and memory, and the whole time of the load. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,35 +9,42 @@
 #include "cli.h"
 #include "verify/judge.h"
 
-/* Requests of each load. What is counted in place of a load may be prefetched, too: the neighbour of its line is. */
+/* Limits of the requests of each load. Prefetchers may add a request for the neighbour of each
+ * line. */
 #define REQUESTS_LEAST 0.95
 #define REQUESTS_MOST 2.1
 #define REQUESTS_NONE 0.05
 #define HALF_OFF 0.02
-/* Beyond this there is no verdict: of a latency's standard error. The limits are further apart. */
+/* The largest standard error of a latency with which there is a verdict. It is smaller than the
+ * distance of the limits. */
 #define ERROR_MOST 0.05
-/* Of what a load takes: the two clocks are not the same, nor is the time between two loads nothing. */
+/* Allowance, as a part of a load's time: the two clocks differ, and there is some time between two
+ * loads. */
 #define CLOCKS_OFF 0.02
-/* A time of which a factor of two would be seen: its lower limit is at least half of the upper one. */
+/* With a lower limit of at least this part of the load's time, an error by a factor of two is
+ * detected. */
 #define TIGHT 0.5
-/* No column of a DRAM is read sooner: the column access alone takes so long (JEDEC, tAA of DDR4 and DDR5). */
+/* The shortest latency of DRAM: the column access alone takes so long (JEDEC, tAA of DDR4 and
+ * DDR5). */
 #define DRAM_NS 12.0
 
-/* What a family's requests are. Those of Intel's caches and of AMD's L3 begin where a load misses that cache and end when its data
- * are there. Before that the load has waited less than a hit of that cache takes, and such a hit takes less than half as long as a load from
- * memory (with lmbench 25 to 27 ns of 90 ns on Skylake SP, at most 42 ns of 95 ns on Broadwell EP, and less of AMD's smaller
- * caches: AnandTech, "Sizing Up Servers", July 2017). Of others it is not known how much of a load is before them. */
+/* The requests of each family. Those of Intel's caches and of AMD's L3 begin when a load misses
+ * that cache and end when its data arrive. The time before is less than that of a hit, and a hit
+ * takes less than half as long as a load from memory (with lmbench 25 to 27 ns of 90 ns on Skylake
+ * SP, at most 42 ns of 95 ns on Broadwell EP, and less for AMD's smaller caches: AnandTech, "Sizing
+ * Up Servers", July 2017). For other families the part of a load's time before the request is
+ * unknown. */
 static const struct unit {
 	const char *family;
-	double requests; /* of a load; NaN: it is sampled, or the documents do not say */
-	double least;    /* of what a load takes */
+	double requests; /* of a load; NaN: they are sampled, or the documents do not tell */
+	double least;    /* the smallest possible part of a load's time; 0: unknown */
 } units[] = {
 	{"intel-cha", 1, TIGHT}, {"intel-cbox", 1, TIGHT},   {"intel-imc", 1, 0},
 	{"amd-l3", NAN, TIGHT},  {"nvidia-t410-cmem", 2, 0}, /* 32 bytes each */
 };
 static const struct unit unknown_unit = {"", NAN, 0};
 
-/* A cell's: ns of each load, requests of each load, and so ns of each request. */
+/* The counts of a cell: requests of each load, and the ns of each request. */
 struct waited {
 	double requests, requests_error, others; /* requests per second */
 	double latency, error;                   /* NaN: there are no requests */
@@ -53,7 +60,8 @@ static const struct unit *unit_of(const struct judged *j)
 	return &unknown_unit;
 }
 
-/* The errors of the two are not independent, but in each other's favour: others' requests have both. */
+/* The two errors are not independent, but partly cancel in the quotient: a request of another
+ * program adds to both counts. */
 static struct waited waited_in(const struct judged *j, size_t cell)
 {
 	const struct verify_fit *time = &j->fits[cell];
@@ -75,7 +83,7 @@ static struct waited own_of(const struct judged *j)
 	return waited_in(j, j->own);
 }
 
-/* How many a load has there; of a unit that samples, as many as are counted at its own place. */
+/* The requests of a load; for a unit that samples, the number that is counted at its own place. */
 static double whole_load(const struct judged *j, double own)
 {
 	double requests = unit_of(j)->requests;
@@ -83,7 +91,7 @@ static double whole_load(const struct judged *j, double own)
 	return isfinite(requests) ? requests : fmax(own, 0);
 }
 
-/* ---- other places: they count the requests of loads ---- */
+/* ---- other places, by the requests that they count ---- */
 
 static bool count_there(const struct judged *j, size_t cell, struct verify_fit *into)
 {
@@ -101,9 +109,9 @@ static bool is_all_there(const struct judged *j, const struct verify_fit *fit)
 
 static const struct judge_view others = {count_there, is_all_there};
 
-/* ---- checks: true when they have concluded ---- */
+/* ---- checks: true when they have reached a verdict ---- */
 
-/* One line of each two is loaded. */
+/* The memory of the loaded lines, one of every two. */
 static double loaded_memory(const struct judged *j)
 {
 	return j->series->memory / 2;
@@ -131,7 +139,8 @@ static bool check_chase(struct judged *j)
 	return true;
 }
 
-/* Of requests, where there may be none; of the latency, where there are some. */
+/* The error of the requests, also where there are none, and that of the latency where there are
+ * some. */
 static bool check_busy(struct judged *j)
 {
 	struct waited w = own_of(j);
@@ -204,7 +213,7 @@ static bool is_noisy(struct judged *j)
 	return judge_is_noisy(j, &part, whole_load(j, own_of(j).requests), place);
 }
 
-/* Caches may answer as many loads as they have room for, if they keep lines instead of making room. */
+/* Caches answer at most as many loads as lines fit into them, if they never evict these. */
 static bool check_requests(struct judged *j)
 {
 	struct waited w = own_of(j);
@@ -229,7 +238,7 @@ static bool check_requests(struct judged *j)
 	return true;
 }
 
-/* The least time that a load can have waited there. */
+/* The shortest time that a load can have waited there. */
 static double least_of(const struct judged *j)
 {
 	double share = unit_of(j)->least;

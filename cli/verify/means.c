@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Cells that are judged by their mean, beside a value that is known from elsewhere. */
+/* Cells whose mean is compared with a known value. */
 #include <math.h>
 #include <stdint.h>
 #include <string.h>

@@ -1,25 +1,27 @@
 /* SPDX-License-Identifier: MIT */
-/* Multiplexed counters, beside the same ones alone: whether the kernel's times make up for it. */
+/* Multiplexed counters are compared with the same counters alone: extrapolation by the kernel's
+ * times must give the same counts. */
 #include <math.h>
 #include <string.h>
 
 #include "verify/judge.h"
 
-/* Of the same counters and data the same is expected. The kernel's turns last some milliseconds, and in each the times of a
- * counter begin and end some microseconds beside its counting: up to a hundredth, however many turns there are. Prefetchers
- * may read more or less beyond the end in small moves: another hundredth. What differs from one turn to the next is in the
- * error, which is smaller the more turns there were and the larger the coverage is. */
+/* The largest difference. A time slice lasts some milliseconds, and the times of a counter begin
+ * and end some microseconds before or after it counts: up to a hundredth, for any number of time
+ * slices. Prefetchers may read more or less beyond the end of small moves: another hundredth.
+ * Differences between time slices are in the error, which decreases with their number and with the
+ * coverage. */
 #define LIMIT 0.02
-/* Of what was extrapolated, and of the same alone; beyond it there is no verdict. The sentence of a proof has twice the error
- * in it. */
+/* The largest error of both, relative to the moved data, with which there is a verdict. The printed
+ * deviation includes twice the error. */
 #define ERROR_MOST 0.015
-/* Rounds whose traffic was even: the error of fewer is not known well. */
+/* The fewest rounds with even traffic: with fewer the error itself is too uncertain. */
 #define ROUNDS_LEAST 6
-/* The coverage is that of the PMU with the fewest turns. */
+/* The coverage of a row is that of the PMU with the fewest time slices. */
 #define COVERAGE_NEAR 0.15
-#define SLOPE_LEAST 0.05 /* not multiplexed: less is a fault that was reported there */
+#define SLOPE_LEAST 0.05 /* without multiplexing; less is a fault reported there */
 
-/* What the cell says of each byte in this series, if it is of the same data without multiplexing. */
+/* The fit of the cell in this series, if that has the same data without multiplexing. */
 static bool find_in(const struct judged *j, const struct verify_series *s, struct verify_fit *into)
 {
 	const struct verify_cell *own = &j->run->cells[j->own];

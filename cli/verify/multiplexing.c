@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Counters that are multiplexed on purpose: reads and writes of memory, beside so many other metrics of the same PMUs
- * that the kernel has to multiplex them, while data are moved evenly. */
+/* Series with multiplexed counters: reads and writes of memory are counted together with so many
+ * other metrics of the same PMUs that the kernel has to multiplex them, while data are moved
+ * evenly. */
 #include "verify/run.h"
 
 #include <math.h>
@@ -9,13 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define OTHERS_MOST 32 /* metrics beside reads and writes, of which some have no room */
-#define ROTATIONS 20   /* of a round, at least: a counter has a part of them */
+#define OTHERS_MOST 32 /* the most metrics besides reads and writes */
+#define ROTATIONS 20   /* the fewest time slices of a round, of which a counter gets some */
 #define COVERAGE_MOST 0.9
-#define INTERVAL_USUAL_MS 4u /* where the kernel does not tell: its own default */
+#define INTERVAL_USUAL_MS 4u /* the kernel's default, where its file is missing */
 #define ROUNDS ((size_t)2 * VERIFY_AMOUNTS)
-#define TRIES (2 * ROUNDS) /* of which only those with even traffic count */
-/* Of a round, without traffic: between two rounds counters are read, and other programs have the CPU. */
+#define TRIES (2 * ROUNDS) /* rounds without even traffic are not used */
+/* The largest parts of a round without traffic: counters are read between two rounds, and other
+ * programs have the CPU. */
 #define GAP_MOST 0.1
 #define AWAY_MOST 0.02
 
@@ -26,7 +28,8 @@ static bool is_countable(const struct uncore_metric *m, const char *family)
 	return !uncore_metric_missing(m) && strcmp(uncore_metric_family(m), family) == 0;
 }
 
-/* Reads and writes of memory, or so many others of the family. How many there are, or a negative errno. */
+/* Adds reads and writes of memory (`judged`), or `others` other metrics of the family. Returns
+ * their number, or a negative errno. */
 static int add_metrics(const struct verify *v, struct uncore_monitor *m, bool judged)
 {
 	const struct multiplexing *x = &v->multiplexing;
@@ -50,7 +53,7 @@ static int add_metrics(const struct verify *v, struct uncore_monitor *m, bool ju
 	return err ? err : (int)count;
 }
 
-/* NULL: they cannot be counted together, or the family has not so many others. */
+/* NULL: they cannot be counted together, or the family has too few other metrics. */
 static struct uncore_monitor *make_monitor(const struct verify *v)
 {
 	struct uncore_monitor *m = NULL;
@@ -65,7 +68,7 @@ static struct uncore_monitor *make_monitor(const struct verify *v)
 	return NULL;
 }
 
-/* The longest turn of its PMUs. */
+/* The longest time slice of its PMUs. */
 static uint64_t turn_of(const struct uncore_monitor *m)
 {
 	unsigned long most = INTERVAL_USUAL_MS;
@@ -85,8 +88,8 @@ static uint64_t turn_of(const struct uncore_monitor *m)
 	return most * NS_PER_MS;
 }
 
-/* Whether the kernel multiplexes all judged counters. It may have room where a plan sees none: on fixed counters, for
- * example. So it is tried. */
+/* Whether the kernel multiplexes all judged counters. This is measured, since the kernel may have
+ * counters that the plan does not know, such as fixed ones. */
 static bool is_multiplexed(const struct verify *v, struct uncore_monitor *m)
 {
 	struct pollfd fd = {.fd = v->signals.stop_fd, .events = POLLIN};
@@ -108,7 +111,7 @@ static bool is_multiplexed(const struct verify *v, struct uncore_monitor *m)
 	return most > 0 && most < COVERAGE_MOST;
 }
 
-/* With the fewest others. */
+/* Finds the smallest number of other metrics. */
 static bool find_others(struct verify *v)
 {
 	struct multiplexing *x = &v->multiplexing;
@@ -132,7 +135,7 @@ bool multiplexing_find(struct verify *v, uint64_t time_ns)
 	const struct uncore *u = v->cli->u;
 	struct multiplexing *x = &v->multiplexing;
 
-	x->round_ns = time_ns / 2 / TRIES; /* of reads, and of writes */
+	x->round_ns = time_ns / 2 / TRIES; /* two series: reads and writes */
 	for (size_t i = 0; i < uncore_metric_count(u); i++) {
 		const struct uncore_metric *m = uncore_metric_at(u, i);
 
@@ -146,7 +149,8 @@ bool multiplexing_find(struct verify *v, uint64_t time_ns)
 
 /* ---- the series ---- */
 
-/* A multiplexed value is extrapolated to the whole round. The mean coverage of the cells of the socket. */
+/* Reads the cells; a multiplexed value is extrapolated to the whole round. `coverage` gets the mean
+ * of the socket's cells. */
 static int read_cells(struct verify *v, const struct verify_series *s, struct verify_reading *into,
 		      double *coverage)
 {
@@ -171,7 +175,8 @@ static int read_cells(struct verify *v, const struct verify_series *s, struct ve
 	return err;
 }
 
-/* What a counter sees in its turns stands for the rest only if data were moved evenly for as long as it was enabled. */
+/* The time slices of a counter represent the whole round only if data were moved evenly for all the
+ * time in which it was enabled. */
 static bool is_even(const struct verify_reading *readings, size_t count,
 		    const struct verify_steady *traffic, uint64_t round_ns)
 {
@@ -181,7 +186,7 @@ static bool is_even(const struct verify_reading *readings, size_t count,
 	return (double)traffic->away_ns <= AWAY_MOST * (double)round_ns;
 }
 
-/* Each amount twice, so that what drifts is in all of them. */
+/* Each amount twice, in opposite order, so that a drift affects all amounts. */
 static int run_rounds(struct verify *v, struct verify_series *s, struct verify_stream *stream)
 {
 	static const double shares[ROUNDS] = {0.25, 1, 0, 0.5, 0.5, 0, 1, 0.25};
@@ -247,7 +252,7 @@ int multiplexing_run(struct verify *v)
 	v->sample = NULL;
 	v->monitor = make_monitor(v);
 	v->multiplexing.runs = true;
-	/* The others have their verdicts all the same. */
+	/* Without it the other verdicts are still printed. */
 	if (!v->monitor || pass_start(v))
 		return CLI_OK;
 	return pass_end(v, pass_leave_out(v, n, run_series(v, n)));

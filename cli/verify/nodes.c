@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The NUMA nodes of this machine: which CPU moves their data, and how much memory a stream takes. */
+/* The NUMA nodes of this machine: the CPU that moves their data, and the size of their streams. */
 #include <limits.h>
 #include <math.h>
 #include <sched.h>
@@ -10,17 +10,18 @@
 
 #include "verify/run.h"
 
-#define FREE_LEAST (256 * MIB)  /* with less a node is left out */
+#define FREE_LEAST (256 * MIB)  /* a node with less is left out */
 #define MEMORY_LEAST (64 * MIB) /* of a stream */
 #define CACHE_UNKNOWN (256 * MIB)
 #define NODES_MOST 1024
 #if defined(__x86_64__)
 #define HINTED false
 #else
-#define HINTED true /* that stores pass the caches */
+#define HINTED true /* stores bypass the caches only by a hint */
 #endif
-/* A stream is so many times larger than the caches. Of four times that, caches could answer half of the loads of a chase, which
- * uses half of the memory: as if every second one were counted. */
+/* The size of a stream relative to the caches. With four times the caches, they could answer half
+ * of the loads of a chase, which uses half of the memory: that would look like a fault that counts
+ * every second load. */
 #define CACHES 5
 #define HUGE_PAGE (2 * MIB)
 
@@ -35,7 +36,7 @@ static uint64_t meminfo(const char *path, const char *label)
 	return kib << 10;
 }
 
-/* What can be had on that node without pushing other programs' memory out. */
+/* The memory of the node that is available without displacing that of other programs. */
 static uint64_t free_memory(int node)
 {
 	uint64_t all = meminfo("/proc/meminfo", "MemAvailable:"), own;
@@ -46,7 +47,8 @@ static uint64_t free_memory(int node)
 	return access(path, R_OK) == 0 && own < all ? own : all;
 }
 
-/* Bytes of a cache of a CPU, if it is the first CPU that shares it. False: there is no such cache. */
+/* Bytes of a cache of a CPU, if it is the first CPU that shares it. False: there is no such
+ * cache. */
 static bool read_cache(int cpu, int index, uint64_t *bytes)
 {
 	struct buffer size = {0}, shared = {0};
@@ -114,7 +116,8 @@ static bool read_node(int id, const char *file, struct buffer *into)
 	return buffer_read(into, path) == 0;
 }
 
-/* The nearest node with CPUs that may be used; NULL: none. A distance for each node there is, in the order of their ids. */
+/* The nearest node with CPUs that may be used; NULL: none. A distance for each node there is, in
+ * the order of their ids. */
 static const struct node *nearest(struct verify *v, int id)
 {
 	const struct node *found = NULL;
@@ -144,7 +147,7 @@ static const struct node *nearest(struct verify *v, int id)
 	return found;
 }
 
-/* CXL, HBM beside DRAM: their data are moved by a CPU of the nearest node. */
+/* Nodes without CPUs (CXL, HBM besides DRAM): a CPU of the nearest node moves their data. */
 static void find_bare_nodes(struct verify *v)
 {
 	for (int id = 0; id < NODES_MOST; id++) {
@@ -200,7 +203,7 @@ uint64_t node_memory(uint64_t asked, uint64_t cache, uint64_t room, uint64_t par
 	return memory > HUGE_PAGE ? memory : HUGE_PAGE;
 }
 
-/* The nodes of a socket that are read at once share what is enough for its caches. */
+/* The nodes of a socket that are read together share the size that its caches require. */
 static uint64_t nodes_of_socket(const struct verify *v, int socket)
 {
 	uint64_t count = 0;
@@ -233,7 +236,8 @@ const struct node *node_far(const struct verify *v, const struct node *n)
 	return next ? next : first;
 }
 
-/* Nodes without enough of it move the data of others and spin. False: none has enough. */
+/* The CPUs of nodes with too little memory still move the data of other nodes, and spin. False: no
+ * node has enough. */
 static bool find_rooms(struct verify *v)
 {
 	v->free = UINT64_MAX;
@@ -266,7 +270,8 @@ int nodes_find_memory(struct verify *v)
 
 		if (!n->room)
 			continue;
-		/* Some kernels do not know: reads that a cache answers would look like a fault. */
+		/* If the size is unknown, 0 would be wrong: reads that hit a cache would look like
+		 * a fault. */
 		v->assumed |= !cache;
 		cache = cache ? cache : CACHE_UNKNOWN;
 		v->run.cache = fmax(v->run.cache, (double)cache);

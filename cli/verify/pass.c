@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a pass counts, and what all of its series need. */
+/* The cells of a pass, and functions for all of its series. */
 #include "verify/run.h"
 
 #include <errno.h>
@@ -23,7 +23,7 @@ static const struct uncore_metric *metric_of(const struct uncore *u, const struc
 	return NULL;
 }
 
-/* What the catalogue says of its metric. False: it counts nothing of what CPUs move. */
+/* Adds the catalogue's data on the metric. False: it does not count data that CPUs move. */
 static bool describe_cell(struct verify_cell *cell, const struct uncore_metric *m)
 {
 	const struct uncore_alternative *a;
@@ -42,7 +42,8 @@ static bool describe_cell(struct verify_cell *cell, const struct uncore_metric *
 	return true;
 }
 
-/* The cell of a row. False: the row has no cell. A PMU without a number among the channels is in its socket. */
+/* The cell of a row. False: the row has no cell. A PMU without a number among the channels is in
+ * its socket. */
 static bool cell_of(const struct uncore *u, const struct uncore_row *row, struct verify_cell *cell)
 {
 	const struct verify_expectation *e =
@@ -100,7 +101,7 @@ int pass_start(struct verify *v)
 	return CLI_OK;
 }
 
-/* A cell of this pass has to count something of it. */
+/* A cell of this pass must count data of the load. */
 bool pass_needs(const struct verify_run *run, enum verify_load load, bool far)
 {
 	for (size_t i = run->first_cell; i < run->cell_count; i++)
@@ -109,15 +110,15 @@ bool pass_needs(const struct verify_run *run, enum verify_load load, bool far)
 	return false;
 }
 
-/* Counts, and not rates: these are over the time of each counter, and nothing was moved while they were read. A mean is its
- * sum again. */
+/* The count of a row. A rate would not do: it is over the time of each counter, and no data were
+ * moved while counters were read. A mean is multiplied by its weight to give the sum. */
 static double amount_of(const struct uncore_row *row)
 {
 	return isfinite(row->weight) ? row->value * row->weight : row->counted.amount;
 }
 
-/* A latency without requests has no value, and is nothing all the same: all of its counters ran, and the first one of the
- * formula, which is of time, has counted nothing. */
+/* A latency without requests has no value, but its amount is 0: all of its counters ran, and the
+ * first one of the formula, which counts the waiting time, is 0. */
 static bool is_idle(const struct uncore_sample *sample, size_t row)
 {
 	const size_t instances = uncore_sample_row(sample, row)->counted.instances;
@@ -144,7 +145,8 @@ static void read_latency(const struct uncore_sample *sample, size_t at, bool who
 	}
 }
 
-/* A suspect row is what is to be judged; one that was multiplexed, or lacks counters, tells nothing. */
+/* A suspect row is used, since it may be the fault to be found. A row that was multiplexed or lacks
+ * counters is not. */
 int pass_read_cells(void *context, struct verify_reading *into)
 {
 	struct verify *v = context;
@@ -201,7 +203,7 @@ struct verify_series *pass_add_series(struct verify *v, enum verify_load load, c
 								  .cpu_socket = mover->socket});
 }
 
-/* Containers forbid to bind memory. With one node there is no other place. */
+/* Containers may forbid binding memory. With one node it is not needed. */
 int pass_open_stream(struct verify *v, const struct node *n, size_t size,
 		     struct verify_stream *stream)
 {

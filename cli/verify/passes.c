@@ -8,8 +8,8 @@
 
 /* ---- series ---- */
 
-/* The rounds of one series, in their part of the time that is left. Where getting ready took long, rounds are not much
- * shorter for that. */
+/* The rounds of one series, in its share of the time that is left, but not less than half of the
+ * planned length, if preparations took long. */
 static int run_series(struct verify *v, struct verify_series *s, const struct verify_work *work)
 {
 	uint64_t now = cli_now_ns(), rest = v->end_ns > now ? v->end_ns - now : 0;
@@ -64,8 +64,8 @@ static int chase(struct verify *v, const struct node *n, const struct node *move
 	return err;
 }
 
-/* Skylake and later keep in memory whether another socket may have a line: its first read there writes that. One pass over all
- * lines, so that reads that are counted write nothing. */
+/* Skylake and later store in memory whether another socket may have a line, so that the first far
+ * read of a line also writes. This reads all lines once before far reads are counted. */
 static int touch_from_far(struct verify *v, const struct node *mover, struct verify_stream *stream)
 {
 	int err = pass_pin(mover->cpu);
@@ -90,7 +90,7 @@ static int move_node(struct verify *v, const struct node *n)
 	err = pass_pin(n->cpu);
 	cli_wait("node %d: getting memory", n->id);
 	err = err ? err : pass_open_stream(v, n, n->memory, &stream);
-	/* Caches have a part of what the kernel has zeroed. */
+	/* Removes lines from the caches that the kernel has just zeroed. */
 	err = err ? err
 		  : verify_stream_move(&stream, VERIFY_WRITE, stream.size, v->signals.stop_fd);
 	for (unsigned far = 0; far < 2 && movers[far]; far++) {
@@ -106,7 +106,7 @@ static int move_node(struct verify *v, const struct node *n)
 
 /* ---- a busy CPU ---- */
 
-/* Of each socket: clocks and energy are not counted by node. */
+/* Once for each socket: clocks and energy are not counted by node. */
 static int spin_node(struct verify *v, const struct node *n)
 {
 	const struct verify_work work = verify_spin_work();
@@ -142,7 +142,7 @@ static int chase_node(struct verify *v, const struct node *n)
 
 /* ---- devices ---- */
 
-/* The CPU of the node only waits. */
+/* Only the device moves data; the CPU waits for it. */
 static int move_file(struct verify *v, const struct node *n, struct device *d,
 		     struct verify_stream *stream)
 {
@@ -162,7 +162,7 @@ static int move_file(struct verify *v, const struct node *n, struct device *d,
 	return err;
 }
 
-/* What was named, with its own node. */
+/* The files of the options, each with the node of its device. */
 static int move_files(struct verify *v, const struct node *n)
 {
 	struct verify_stream stream = {0};
@@ -183,20 +183,20 @@ static int move_files(struct verify *v, const struct node *n)
 
 /* ---- passes ---- */
 
-/* What is done with each node in a pass, if its cells need it. */
+/* The tasks of a pass for each node, if its cells need them. */
 static int (*const runs[TASKS])(struct verify *v, const struct node *n) = {
 	[TASK_PEAK] = peak_read_socket, [TASK_STREAMS] = move_node, [TASK_CHASES] = chase_node,
 	[TASK_SPIN] = spin_node,        [TASK_FILES] = move_files,
 };
 
-/* Series that it does not need leave their time to later ones. */
+/* Later series get the time of series that the pass does not need. */
 static int run_task(struct verify *v, enum task task, struct node *n)
 {
 	const size_t most = series_of_task(v, task, n, !v->run.first_cell), left = v->series_left;
 	int err = most ? runs[task](v, n) : 0;
 
 	v->series_left = left > most ? left - most : 0;
-	/* It would fail in each pass. */
+	/* It would fail in every pass. */
 	if (err && (task == TASK_STREAMS || task == TASK_CHASES))
 		n->room = 0;
 	return pass_leave_out(v, n, err);

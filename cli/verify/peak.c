@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* All CPUs of a socket, which read its memory at once: the cells and series of the peak of memory. */
+/* All CPUs of a socket read its memory together: the cells and series of the peak of memory. */
 #include "verify/run.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* All CPUs of a socket at once: at most a tenth of the time for all sockets, but some rounds. */
+/* A tenth of the time for all sockets, but a minimum of rounds for each. */
 #define PEAK_ROUND (100 * NS_PER_MS)
 #define PEAK_PART 10
 #define PEAK_ROUNDS_LEAST 3
@@ -42,7 +42,7 @@ size_t peak_cpus(const struct verify *v, int socket)
 	return count;
 }
 
-/* Of one socket. */
+/* The number of rounds of one socket. */
 static unsigned peak_rounds(const struct verify *v)
 {
 	uint64_t sockets = 0, rounds;
@@ -59,7 +59,7 @@ uint64_t peak_ns(const struct verify *v)
 	return (peak_rounds(v) + 1) * PEAK_ROUND;
 }
 
-/* Each CPU of the node has an even part of its memory. */
+/* Gives each CPU of the node an equal part of its memory. */
 static void add_readers(const struct verify *v, const struct node *n,
 			const struct verify_stream *stream, struct verify_ceiling *c)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What other places count of the same data: all of it, where two are swapped, or a part. */
+/* Counts of the same data at other places: all of them, if two places are swapped, or a part. */
 #include <math.h>
 #include <string.h>
 

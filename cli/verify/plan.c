@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which metrics are judged: all that this machine has, or those of --metrics. */
+/* The metrics to be judged: all that this machine has, or those of --metrics. */
 #include <errno.h>
 #include <fnmatch.h>
 #include <stdio.h>
@@ -29,7 +29,7 @@ static bool is_of_devices(const struct verify_expectation *e)
 	return e->group == VERIFY_DEVICES || e->group == VERIFY_LOOKUPS;
 }
 
-/* Channels are only those of memory. */
+/* Only memory has channels. */
 static int set_levels(struct verify *v, const struct verify_expectation *e)
 {
 	const enum uncore_level level =
@@ -39,8 +39,9 @@ static int set_levels(struct verify *v, const struct verify_expectation *e)
 	return err ? err : uncore_monitor_add_level(v->monitor, UNCORE_LEVEL_SOCKET);
 }
 
-/* All metrics of one root port after another: in a stack of Intel's they are the two events that two counters have, and
- * the two of the other two, so that a round has one port of each stack. Several ports at once would be multiplexed. */
+/* Adds all metrics of one root port, then those of the next one. In an Intel stack each port needs
+ * all four counters (two counters can count two of the events, the other two the others), so that a
+ * round has one port of each stack. Several ports at once would be multiplexed. */
 static int add_port(struct verify *v, const struct uncore_device *port)
 {
 	const struct verify_expectation *e;
@@ -71,7 +72,7 @@ static int add_ports(struct verify *v)
 	return err ? cli_fail(v->cli, err) : CLI_OK;
 }
 
-/* One of a stack's metrics is counted with all of them, see add_port(). */
+/* A metric of a stack is counted together with its other metrics, see add_port(). */
 static bool is_chosen_with(const struct verify *v, const struct verify_expectation *e)
 {
 	const struct verify_expectation *other;
@@ -83,18 +84,18 @@ static bool is_chosen_with(const struct verify *v, const struct verify_expectati
 	return chosen;
 }
 
-/* What there must be something of, else there is nothing to verify: what nodes or CPUs do, the file that is read, and the
- * one that is written. */
+/* Subjects of which each requested one must have a metric, else there is nothing to verify: nodes
+ * and CPUs, the file that is read, and the one that is written. */
 enum subject { NODES, READ_FILE, WRITTEN_FILE, SUBJECTS };
 
-/* What was added of each, and why the first one was not. */
+/* For each subject, whether a metric was added, and why the first one was not. */
 struct added {
 	bool any[SUBJECTS];
 	char why[SUBJECTS][400];
 	const char *no_peak; /* why the peak of memory is not judged */
 };
 
-/* SUBJECTS: it only has to count nothing. */
+/* The subject of a metric; SUBJECTS: it must only count nothing. */
 static enum subject subject_of(const struct verify_expectation *e)
 {
 	if (!is_of_devices(e))
@@ -104,7 +105,7 @@ static enum subject subject_of(const struct verify_expectation *e)
 							     : SUBJECTS;
 }
 
-/* It needs no counters. */
+/* The peak needs no counters. */
 static int add_peak(struct verify *v, struct added *added)
 {
 	const struct uncore_memory *memory = uncore_memory_get(v->cli->u);
@@ -203,7 +204,7 @@ static int check_file(const struct verify *v, const struct added *added, enum su
 	return CLI_UNAVAILABLE;
 }
 
-/* Metrics that the hardware lacks are left out, but what was named must have some. */
+/* Metrics that the hardware lacks are left out, but each requested subject must have one. */
 static int check_added(const struct verify *v, const struct added *added)
 {
 	int status = v->o->read ? check_file(v, added, READ_FILE) : CLI_OK;
@@ -219,7 +220,8 @@ static int check_added(const struct verify *v, const struct added *added)
 	return CLI_UNAVAILABLE;
 }
 
-/* Metrics that have no room in the hardware beside others come in another pass: what is multiplexed is not judged. */
+/* Metrics for which the hardware has no free counters are counted in another pass, so that nothing
+ * is multiplexed. */
 int passes_plan(struct verify *v)
 {
 	struct cli *cli = v->cli;

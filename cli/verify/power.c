@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Energy: more of it when a CPU is busy, and as much as powercap says. */
+/* Energy: it must rise when a CPU is busy, and equal that of powercap. */
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -8,21 +8,21 @@
 #include "output/table.h"
 #include "verify/judge.h"
 
-/* Both read the same register, one after the other. It changes once in a millisecond, and so at both ends of the
- * series one of them may have an update that the other has not. */
+/* Both read the same register, one after the other. It changes once in a millisecond, so that at
+ * each end of the series one of them may miss an update that the other one has. */
 #define NEAR 0.01
 #define UPDATE 0.001 /* s */
-/* Of one CPU that computes. The least cores take some hundred milliwatts. */
+/* The smallest rise by one busy CPU. The smallest cores take some hundred milliwatts. */
 #define RISE_LEAST 0.1 /* W */
-/* Short peaks may be above the limit. Ten times of it is another unit. */
+/* Short peaks may exceed the power limit. A value of ten times the limit means another unit. */
 #define LIMIT_PEAKS 1.5
 #define LIMIT_MOST 10.0
 #define FACTOR_NEAR 0.015
 #define SHIFT_MOST 16 /* units of energy are powers of 2 */
-#define NS 1e9        /* amounts of busy CPUs have nanoseconds */
+#define NS 1e9        /* the amount of a busy CPU is in nanoseconds */
 
 struct rise {
-	double idle, busy, error; /* W, and what one busy CPU adds */
+	double idle, busy, error; /* W; `busy` is the power that one busy CPU adds */
 };
 
 static struct rise rise_of(const struct judged *j)
@@ -49,7 +49,8 @@ static const char *rise_text(const struct judged *j, char text[112])
 
 /* ---- checks ---- */
 
-/* In virtual machines energy counters often never change; and some CPUs count only a part of the domains. */
+/* In virtual machines energy counters often never change; and some CPUs count only a part of the
+ * domains. */
 static bool check_still(struct judged *j)
 {
 	size_t witness = judge_witness(j);
@@ -77,7 +78,8 @@ static bool check_still(struct judged *j)
 	return true;
 }
 
-/* One busy CPU and what an idle machine takes: several CPUs share what the first one adds. */
+/* The power of an idle machine plus one busy CPU. The amount that the first CPU adds includes
+ * shared parts, so that it cannot be multiplied. */
 static bool check_limit(struct judged *j)
 {
 	const struct rise r = rise_of(j);
@@ -150,7 +152,7 @@ static bool check_witness(struct judged *j)
 	return true;
 }
 
-/* Memory need not take more. */
+/* The power of memory need not rise. */
 static bool check_rise(struct judged *j)
 {
 	const struct rise r = rise_of(j);

@@ -11,15 +11,15 @@
 #include "output/buffer.h"
 
 #define FOLDER "/sys/class/powercap"
-#define ZONE "intel-rapl:" /* "intel-rapl:0", a package, and "intel-rapl:0:1" in it */
+#define ZONE "intel-rapl:" /* "intel-rapl:0" is a package, "intel-rapl:0:1" a part of it */
 #define CONSTRAINTS 3
 
 struct powercap_zone {
 	char domain[16];
 	int socket;
 	char *folder;
-	double last, range; /* microjoules; the number after which it begins with 0 again */
-	double limit;       /* watts; 0: not known */
+	double last, range; /* microjoules; the value after which the counter wraps to 0 */
+	double limit;       /* watts; 0: unknown */
 };
 
 /* The number in a file; NaN: it cannot be read. */
@@ -39,7 +39,8 @@ static double number_of(const char *folder, const char *file)
 	return value;
 }
 
-/* "package-0", "package-0-die-1", "core", "psys", "psys-1": the word, and the number if it has one. */
+/* "package-0", "package-0-die-1", "core", "psys", "psys-1": the word, and the number if it has
+ * one. */
 static bool read_name(const char *folder, char domain[16], int *number)
 {
 	struct buffer path = {0}, text = {0};
@@ -72,7 +73,8 @@ static double limit_of(const char *folder)
 	return most;
 }
 
-/* The socket of a part of a package is in the name of the package, whose folder has the shorter name. */
+/* The socket of a part is that of its package, whose directory has the name without the last
+ * number. */
 static void add_zone(struct powercap *p, const char *folder)
 {
 	struct powercap_zone z = {.last = number_of(folder, "energy_uj"),
@@ -91,7 +93,7 @@ static void add_zone(struct powercap *p, const char *folder)
 			z.socket = -1;
 		free(package);
 	}
-	/* That of the first package has no number. */
+	/* The name for the first package has no number. */
 	z.socket = z.socket < 0 ? 0 : z.socket;
 	z.folder = cli_copy(folder);
 	p->zones = cli_realloc(p->zones, p->count + 1, sizeof(*p->zones));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Energy as the driver intel_rapl counts it: the same registers as those of the PMU `power`, by another driver, which
- * has its own units and its own handling of wraps. The files of AMD CPUs have the same names. */
+/* Energy by the driver intel_rapl: it reads the registers of the PMU `power`, but converts units
+ * and handles wraps by itself. The files of AMD CPUs have the same names. */
 #ifndef CLI_VERIFY_POWERCAP_H
 #define CLI_VERIFY_POWERCAP_H
 
@@ -14,15 +14,15 @@ struct powercap {
 	size_t count;
 };
 
-/* Those below `root` ("" is this machine) that can be read, which only root may. */
+/* Finds the zones below `root` ("" is this machine) that can be read; only root can read them. */
 void powercap_find(struct powercap *p, const char *root);
 void powercap_free(struct powercap *p);
 
-/* Whether there is such a domain ("package", "core", "dram", "psys"), of all dies of the socket. */
+/* Whether all dies of the socket have the domain ("package", "core", "dram", "psys"). */
 bool powercap_has(const struct powercap *p, const char *domain, int socket);
-/* Joules since the call before, of all dies; NaN: not all of them could be read. */
+/* Joules since the previous call, of all dies; NaN: not all of them could be read. */
 double powercap_take(struct powercap *p, const char *domain, int socket);
-/* The most that any package may draw, in watts; 0: not known. */
+/* The largest power limit of a package, in watts; 0: unknown. */
 double powercap_limit(const struct powercap *p);
 
 #endif

@@ -35,7 +35,8 @@ static void put_place(struct buffer *to, const struct verify_run *run,
 		buffer_printf(to, " (%s)", c->family);
 }
 
-/* Behind the verdict on a socket, the range of its channels: they follow it. */
+/* Appends the range of the channels to the verdict on their socket; their results follow that of
+ * the socket. */
 static void put_channels(struct buffer *to, const struct verify_result *r, size_t count)
 {
 	double least = INFINITY, most = -INFINITY;
@@ -50,7 +51,7 @@ static void put_channels(struct buffer *to, const struct verify_result *r, size_
 			      most);
 }
 
-/* In front of the verdict's reason what it is about. */
+/* Puts the times of request and load before the reason of the verdict. */
 static void put_latency(struct buffer *to, const struct verify_result *r)
 {
 	struct human took, load;
@@ -68,7 +69,7 @@ static void put_moved(struct table *t, const struct verify_result *r)
 	const char *unit = verify_load_words[r->series->load].unit;
 	struct human moved;
 
-	/* Nanoseconds are long for people. */
+	/* Nanoseconds are printed as seconds. */
 	if (strcmp(unit, "ns") == 0)
 		human_value(&moved, r->moved / 1e9, "s");
 	else
@@ -76,7 +77,7 @@ static void put_moved(struct table *t, const struct verify_result *r)
 	table_cell(t, "%s %s", moved.number, moved.unit);
 }
 
-/* Of bytes a factor, of a latency its time. */
+/* For bytes the factor, for a latency its time. */
 static void put_counted(struct table *t, const struct verify_result *r)
 {
 	if (!isfinite(r->fit.slope)) {
@@ -91,7 +92,7 @@ static void put_counted(struct table *t, const struct verify_result *r)
 	}
 }
 
-/* All but its unit: "memory.read" of a bandwidth. */
+/* The length without the unit: "memory.read" of a bandwidth. */
 static int length_of_name(const char *metric)
 {
 	static const char unit[] = ".bandwidth";
@@ -119,7 +120,7 @@ static void put_row(struct table *t, const struct verify_run *run, const struct 
 	buffer_free(&place);
 }
 
-/* Nodes without CPUs whose memory nothing here counts. */
+/* Nodes without CPUs whose memory no counter counts. */
 static void put_uncounted(struct buffer *to, const struct verify_run *run,
 			  const struct verify_result *results, size_t count)
 {
@@ -147,7 +148,7 @@ static void put_text(const struct verify_run *run, const struct verify_result *r
 	};
 	size_t tally[VERIFY_UNKNOWN + 1] = {0};
 	bool known = false, peak = false;
-	bool told = true; /* the socket of the channels that follow */
+	bool told = true; /* the socket of the next channels has a verdict */
 	bool latencies = false;
 	struct table t;
 
@@ -166,7 +167,7 @@ static void put_text(const struct verify_run *run, const struct verify_result *r
 			told = r->verdict != VERIFY_UNKNOWN;
 			put_channels(&note, r, count - i);
 		}
-		/* Channels that are as they should be are in the range. */
+		/* Channels that are proved are only in the range. */
 		if (r->cell->channel < 0 || (told && r->verdict != VERIFY_PROVED))
 			put_row(&t, run, r, buffer_text(&note));
 		buffer_free(&note);

@@ -17,11 +17,12 @@
 
 #define ENTRY "\nuncore/verify:\n"
 #define RELEASE "\nproc/sys/kernel/osrelease = "
-#define FILE_MOST ((off_t)64 << 20) /* as of a snapshot */
-/* Beyond any machine's: the time to read and judge it grows with their product. 16 nodes have some 70 series in each pass. */
+#define FILE_MOST ((off_t)64 << 20) /* the limit of snapshots, too */
+/* More than any machine has. The time to read and judge a report grows with the product. 16 nodes
+ * have some 70 series in each pass. */
 #define CELLS_MOST 2048
 #define SERIES_MOST 1024
-#define PEAK_SAME 1e-6 /* it is in a report with nine digits */
+#define PEAK_SAME 1e-6 /* a report has nine digits of it */
 
 static void ignore(struct proof *p, const char *file, const char *why)
 {
@@ -39,8 +40,8 @@ struct candidate {
 	const char *path;
 	struct buffer text;
 	struct timespec time;
-	bool own;   /* it is kept here, so that only root and this user may have written it */
-	bool named; /* by --show: it may be a pipe */
+	bool own;   /* a kept report, which only root and this user may have written */
+	bool named; /* named by --show; may be a pipe */
 };
 
 static bool is_trusted(const struct stat *st)
@@ -48,7 +49,7 @@ static bool is_trusted(const struct stat *st)
 	return (st->st_uid == 0 || st->st_uid == geteuid()) && !(st->st_mode & (S_IWGRP | S_IWOTH));
 }
 
-/* NULL, or why it cannot be read, "" for a file that does not exist. */
+/* Returns NULL, or why it cannot be read; "" for a file that does not exist. */
 static const char *read_file(struct candidate *c)
 {
 	int fd = open(c->path, O_RDONLY | O_CLOEXEC | (c->named ? 0 : O_NONBLOCK) |
@@ -91,7 +92,7 @@ static size_t count_lines(const struct buffer *text, const char *begin)
 	return count;
 }
 
-/* NULL, or what is wrong with it. */
+/* Returns NULL, or an error. */
 static const char *take_report(struct verify_run *into, const struct candidate *c,
 			       char why[VERIFY_WHY])
 {
@@ -126,7 +127,7 @@ static bool try_candidate(struct proof *p, const struct candidate *c)
 	return !wrong;
 }
 
-/* ---- what it says of this machine ---- */
+/* ---- its verdicts on this machine ---- */
 
 static bool has_metric(const struct uncore *u, const char *name, const char *family)
 {
@@ -140,7 +141,7 @@ static bool has_metric(const struct uncore *u, const char *name, const char *fam
 	return false;
 }
 
-/* That peak, too: others are judged in another way. */
+/* Whether the result is that of the peak that is in use now. */
 static bool has_peak(const struct uncore_memory *memory, const struct verify_result *r)
 {
 	struct verify_cell now = {.channel = -1};
@@ -152,8 +153,8 @@ static bool has_peak(const struct uncore_memory *memory, const struct verify_res
 	       !(fabs(memory->peak / r->known - 1) > PEAK_SAME);
 }
 
-/* Verdicts on PMUs that are not here (a driver that is not loaded, another register block) say
- * nothing. */
+/* Drops verdicts on PMUs that are not here now (a driver that is not loaded, another register
+ * block). */
 static void judge(struct proof *p, const struct cli *cli)
 {
 	const struct uncore_memory *memory = uncore_memory_get(cli->u);
@@ -174,7 +175,8 @@ static void compare(struct proof *p, const char *what, const char *then, const c
 			      what, then, now);
 }
 
-/* With CPUs: modes of sub-NUMA clusters change it, and what a node has of the channels. */
+/* Counts the nodes with CPUs: modes of sub-NUMA clusters change their number, and the channels of
+ * each node. */
 static void count_nodes(const struct uncore *u, char into[16])
 {
 	unsigned count = 0;
@@ -253,7 +255,7 @@ static void find_kept(struct proof *p, const struct cli *cli)
 	}
 }
 
-/* A snapshot without readings, and a directory, are no reports. */
+/* A directory, or a snapshot without readings, is not a report. */
 static void find_root(struct proof *p, const struct cli *cli)
 {
 	struct candidate c = {.path = cli->root};
@@ -291,12 +293,12 @@ struct summary {
 	size_t tally[VERIFY_UNKNOWN + 1];
 	enum verify_verdict verdict; /* the worst */
 	double deviation;            /* the largest of sockets, 0.006; NaN: not known */
-	double latency_ns, load_ns;  /* the largest part of a load; NaN: it is no latency */
+	double latency_ns, load_ns;  /* with the largest quotient; NaN: not a latency */
 	const char *reason;          /* of the first with the worst verdict; NULL: none */
 	size_t more;                 /* other reasons of that verdict */
 };
 
-/* Off is worse than what cannot be told, and that is worse than proved. */
+/* The order of verdicts: off is the worst, then cannot tell, then proved. */
 static int rank(enum verify_verdict verdict)
 {
 	return verdict == VERIFY_OFF ? 2 : verdict == VERIFY_UNKNOWN;
@@ -305,13 +307,13 @@ static int rank(enum verify_verdict verdict)
 static void add_result(struct summary *s, const struct verify_result *r)
 {
 	bool latency = r->series->load == VERIFY_CHASE, whole = r->cell->channel < 0;
-	/* Multiplexed counts are compared with the others. */
+	/* The deviation of multiplexed counts is that from other counts. */
 	bool alone = !(r->series->coverage > 0);
 	double deviation = whole && !latency && alone ? fabs(r->fit.slope - 1) : NAN;
 	double load_ns = r->series->load_ns;
 
 	s->tally[r->verdict]++;
-	s->deviation = fmax(s->deviation, deviation); /* of a NaN and a number the number */
+	s->deviation = fmax(s->deviation, deviation); /* fmax() of NaN and a number is the number */
 	if (latency && whole && isfinite(r->latency) && load_ns > 0 &&
 	    !(r->latency / load_ns <= s->latency_ns / s->load_ns)) {
 		s->latency_ns = r->latency;
@@ -328,7 +330,7 @@ static void add_result(struct summary *s, const struct verify_result *r)
 	s->reason = s->reason ? s->reason : r->reason;
 }
 
-/* `metric` and `family` NULL: any. False: none was judged. */
+/* `metric` or `family` NULL: any. False: no result matches. */
 static bool summarize(const struct proof *p, const char *metric, const char *family,
 		      struct summary *into)
 {
@@ -364,7 +366,7 @@ void proof_text(const struct proof *p, const char *metric, const char *family, s
 	buffer_printf(to, "%s on this machine on %s", verify_verdicts[s.verdict], p->run.date);
 	if (s.verdict != VERIFY_PROVED)
 		put_reason(&s, to);
-	else if (isfinite(s.deviation)) /* rounded up, but for what is lost in doubles */
+	else if (isfinite(s.deviation)) /* rounded up, except for rounding errors of doubles */
 		buffer_printf(to, ", within %.1f %%%s%s",
 			      fmax(ceil(s.deviation * 1e3 - 1e-6), 1) / 10, s.reason ? ": " : "",
 			      s.reason ? s.reason : "");
@@ -391,7 +393,7 @@ json_t *proof_record(const struct proof *p, const char *metric, const char *fami
 	});
 }
 
-/* "memory.read.bandwidth (intel-imc) is off: ...", each metric once. */
+/* "memory.read.bandwidth (intel-imc): off: ...", each metric once. */
 static void put_doubts(const struct proof *p, struct buffer *to)
 {
 	for (size_t i = 0; i < p->count; i++) {

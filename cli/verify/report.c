@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The readings of a run, in memory and as an entry of a snapshot, which --root passes over. */
+/* The readings of a run, in memory and as an entry of a snapshot, which --root ignores. */
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
@@ -11,8 +11,8 @@
 
 #define ENTRY "uncore/verify:"
 #define VERSION 2
-#define UNENDED 1    /* the version that has no last line */
-#define END "end"    /* the last line: a report without it was cut */
+#define UNENDED 1    /* the version without a last line */
+#define END "end"    /* the last line: a report without it is truncated */
 #define BARE " bare" /* the node has no CPUs */
 #define BOTH_ENDS " both-ends"
 
@@ -137,7 +137,7 @@ static void put_cells(struct buffer *to, const struct verify_run *run, size_t fr
 	}
 }
 
-/* Facts that are not known are left out. */
+/* Unknown facts are left out. */
 static void put_facts(struct buffer *to, const struct verify_run *run)
 {
 	if (run->transfers > 0)
@@ -155,7 +155,7 @@ static void put_facts(struct buffer *to, const struct verify_run *run)
 		buffer_printf(to, "\thypervisor %s\n", run->hypervisor);
 }
 
-/* Cells stand before the first series that counted them. */
+/* Cells come before the first series that counted them. */
 void verify_put_run(struct buffer *to, const struct verify_run *run)
 {
 	size_t done = 0;
@@ -187,7 +187,7 @@ static bool find_load(const char *name, enum verify_load *into)
 	return false;
 }
 
-/* A number that is finite and not negative; *text goes behind it. */
+/* A number that is finite and not negative; advances *text. */
 static bool take_number(const char **text, double *into)
 {
 	char *end;
@@ -263,7 +263,7 @@ static bool take_id(const char **text, const char *label, int *into)
 	return true;
 }
 
-/* Behind what series of memory have, too: the device of a file. */
+/* The device of a file, after the fields that all series have. */
 static bool take_device(const char **text, struct verify_series *s)
 {
 	if (!take_label(text, " device "))
@@ -304,7 +304,8 @@ static const char *take_series(struct verify_run *run, const char *text)
 	return NULL;
 }
 
-/* Behind a series it is counted together with the next cells, in other series. */
+/* A cell after a series begins a new pass: the next cells are counted together with it, in other
+ * series. */
 static const char *take_cell(struct verify_run *run, const char *text)
 {
 	const struct verify_series *last =
@@ -388,7 +389,7 @@ static const char *take_head(struct verify_run *run, const char *line, bool *who
 	return "not a line of a report";
 }
 
-/* NULL, or what is wrong with it. */
+/* Returns NULL, or an error. */
 static const char *take_line(struct verify_run *run, const char *line, bool *whole)
 {
 	if (strcmp(line, END) == 0) {

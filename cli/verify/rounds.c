@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Rounds of moving: all equally long, whatever they move, so that traffic of others does not look like ours. */
+/* Rounds of a series: all are equally long, whatever amount they move, so that the fit can separate
+ * the traffic of other programs. */
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -8,7 +9,7 @@
 #include "cli.h"
 #include "verify/verify.h"
 
-#define STEPS 16 /* units between two looks at the clock, at first */
+#define STEPS 16 /* units between two readings of the clock while the amount is searched */
 
 int verify_sleep_until(uint64_t then_ns, int stop_fd)
 {
@@ -24,7 +25,7 @@ int verify_sleep_until(uint64_t then_ns, int stop_fd)
 	return 0;
 }
 
-/* What is done in half a round. */
+/* Finds the amount that takes half a round. */
 static int find_amount(const struct verify_work *work, const struct verify_pace *pace,
 		       size_t *amount)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How many series there are, and how much time they need: known before data are moved. */
+/* The number of series and the time that they need, which are known before data are moved. */
 #include <math.h>
 
 #include "verify/device.h"
@@ -8,13 +8,13 @@
 #define TIME_USUAL (30 * NS_PER_S)
 #define ROUND_LEAST (20 * NS_PER_MS)
 
-/* Of each node at most. */
+/* The largest numbers for each node. */
 static const struct {
-	size_t near, far; /* series, by its own CPU and by one of another socket */
-	bool of_socket;   /* of its first node only */
+	size_t near, far; /* series by its own CPU, and by one of another socket */
+	bool of_socket;   /* once for each socket, with its first node */
 	bool own;         /* not of nodes without CPUs */
 	bool memory;      /* only of nodes with free memory */
-	unsigned loads;   /* none if no metric needs any of these, a bit for each */
+	unsigned loads;   /* a bit for each; no series if no metric needs any of them */
 } tasks[TASKS] = {
 	[TASK_PEAK] = {1, 0, .of_socket = true, .loads = 1u << VERIFY_READ_ALL},
 	[TASK_STREAMS] = {2, 2, .memory = true, .loads = 1u << VERIFY_READ | 1u << VERIFY_WRITE},
@@ -66,7 +66,7 @@ size_t series_of_passes(const struct verify *v, size_t passes)
 
 bool schedule_multiplexes(const struct verify *v)
 {
-	/* Metrics that were chosen are judged alone. */
+	/* With --metrics only the named metrics are counted. */
 	return v->moves && !v->o->metrics;
 }
 

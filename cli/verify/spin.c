@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A busy CPU: its power and its clocks differ from those of an idle one. */
+/* A busy CPU, whose power and clocks differ from those of an idle one. */
 #include <errno.h>
 #include <poll.h>
 #include <time.h>
@@ -9,9 +9,9 @@
 
 #define UNIT 4000                     /* ns; a quarter of it is a whole number, too */
 #define LEAST (4 * (size_t)NS_PER_MS) /* several updates of energy counters, which are 1 ms apart */
-#define CHAINS 8                      /* of multiplications that do not wait for each other */
-#define STEPS 64    /* of each chain between two looks at the clock: less than a microsecond */
-#define LOOK 100000 /* ns between two looks at the signals */
+#define CHAINS 8                      /* of independent multiplications */
+#define STEPS 64    /* of each chain between two readings of the clock: less than a microsecond */
+#define LOOK 100000 /* ns between two checks for signals */
 
 uint64_t verify_cpu_ns(void)
 {
@@ -30,7 +30,7 @@ static void multiply(void)
 	for (unsigned step = 0; step < STEPS; step++)
 		for (unsigned i = 0; i < CHAINS; i++)
 			x[i] = x[i] * 0.999999 + 1e-6;
-	/* The compiler has to compute all of them. */
+	/* Makes the compiler compute all of them. */
 	__asm__ volatile("" : : "r"(x) : "memory");
 }
 

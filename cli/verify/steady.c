@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Traffic that is as strong all the time: where counters are multiplexed, each of them sees its share. */
+/* Traffic at a constant rate, so that each multiplexed counter counts its share of it. */
 #include <errno.h>
 #include <poll.h>
 #include <time.h>
@@ -7,9 +7,9 @@
 #include "cli.h"
 #include "verify/verify.h"
 
-#define PIECE ((size_t)4 << 10) /* a microsecond or less: far below the milliseconds of a turn */
-#define PAUSE_NS \
-	20000 /* to wait without a sleep would hinder the CPU that rotates counters: threads of a core share it */
+#define PIECE ((size_t)4 << 10) /* at most a microsecond, much shorter than a time slice */
+/* Busy waiting would slow down a hardware thread of the same core that rotates the counters. */
+#define PAUSE_NS 20000
 
 int verify_steady_move(struct verify_stream *s, enum verify_load load, struct verify_steady *t,
 		       int stop_fd)
@@ -30,7 +30,7 @@ int verify_steady_move(struct verify_stream *s, enum verify_load load, struct ve
 			err = -EINTR;
 		t->moved += due && !err ? PIECE : 0;
 		then = cli_now_ns();
-		/* A pause in return for it would be as long. */
+		/* It is not balanced by a pause, which would be as long. */
 		if (then - now > t->turn_ns / 4)
 			t->away_ns += then - now;
 		else

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Metrics that count what streams move: memory, links, agents and fabrics. */
+/* Metrics that count the data of streams: memory, links, agents and fabrics. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -7,9 +7,9 @@
 #include "output/buffer.h"
 #include "verify/judge.h"
 
-#define LOST_ALIKE 0.01 /* the difference of what loads and stores lack */
-#define PART_LEAST 0.1  /* of what is moved, in memory of another kind */
-/* A factor of units has a name when it is this near: 1/1.024 and a loss of 3 % are 0.007 apart. */
+#define LOST_ALIKE 0.01 /* the largest difference between the missing parts of loads and stores */
+#define PART_LEAST 0.1  /* of the moved data, in memory of another kind */
+/* The largest deviation from a factor of units: 1/1.024 and a loss of 3 % differ by 0.007. */
 #define UNITS_NEAR 0.003
 #define UNITS_NEAR_MOST 0.005
 
@@ -30,9 +30,9 @@ static bool is_all_there(const struct judged *j, const struct verify_fit *fit)
 
 static const struct judge_view others = {count_there, is_all_there};
 
-/* ---- checks: true when they have concluded ---- */
+/* ---- checks: true when they have reached a verdict ---- */
 
-/* By which of its alternatives all of it is counted in that cell, or NULL. */
+/* The alternative with which the cell counts all data, or NULL. */
 static const struct verify_alternative *holding(const struct judged *j, size_t cell)
 {
 	const struct verify_cell *c = &j->run->cells[cell];
@@ -46,13 +46,13 @@ static const struct verify_alternative *holding(const struct judged *j, size_t c
 	return NULL;
 }
 
-/* It counts a part of it, beyond doubt. */
+/* Whether a cell certainly counts a part of the data. */
 static bool has_part(const struct verify_fit *f)
 {
 	return f->slope > PART_LEAST + 4 * f->error;
 }
 
-/* Memory of another kind on this node that counts a part of it, or NULL. */
+/* Memory of another kind on this node that counts a part of the data, or NULL. */
 static const struct verify_cell *find_other_memory(const struct judged *j)
 {
 	const struct verify_run *run = j->run;
@@ -69,8 +69,9 @@ static const struct verify_cell *find_other_memory(const struct judged *j)
 	return NULL;
 }
 
-/* Which kind of memory a node has shows when it counts. The other kinds are not judged by it: most nodes have DRAM, so that
- * others need not count, whatever DRAM's counters do. */
+/* The counters that count a node show its kind of memory. Other kinds are not judged by the node:
+ * most nodes have DRAM, so that counters of other kinds need not count, even if those of DRAM count
+ * nothing. */
 static bool check_kind(struct judged *j)
 {
 	const struct verify_cell *other;
@@ -90,7 +91,7 @@ static bool check_kind(struct judged *j)
 	return true;
 }
 
-/* What the documents leave open, this machine has answered. */
+/* The machine shows which alternative of the documents is correct. */
 static bool check_alternatives(struct judged *j)
 {
 	const struct verify_alternative *a = holding(j, j->own);
@@ -138,7 +139,7 @@ static bool check_swapped(struct judged *j)
 	return sockets || directions || both;
 }
 
-/* The part of memory that is used round and round for which caches have room. */
+/* The part of the stream's memory that fits into caches. */
 static double room_of_caches(const struct judged *j)
 {
 	const double memory = j->series->memory;
@@ -146,14 +147,14 @@ static double room_of_caches(const struct judged *j)
 	return memory > 0 ? fmin(1, j->run->cache / memory) : 0;
 }
 
-/* Caches may have the rest of it. */
+/* Whether caches may have kept the missing part. */
 static bool may_be_kept(const struct judged *j)
 {
 	return j->slope < 1 && j->slope >= 1 - room_of_caches(j) - judge_less(j) - j->tolerance &&
 	       (j->series->load == VERIFY_READ || j->run->hinted);
 }
 
-/* What is read at the own place while data are stored. False: nothing, or it does not show. */
+/* Reads at the own place while data are stored. False: there are none, or they are not counted. */
 static bool find_reads(const struct judged *j, struct verify_fit *into)
 {
 	const bool far = verify_is_far(j->series);
@@ -170,7 +171,7 @@ static bool find_reads(const struct judged *j, struct verify_fit *into)
 	return false;
 }
 
-/* Real reads, most probably: those of the lines that are stored to. */
+/* These are probably real reads, of the lines that are stored to. */
 static bool check_allocate(struct judged *j)
 {
 	struct verify_fit reads;
@@ -209,7 +210,7 @@ static bool conclude_astray(struct judged *j, const struct judge_part *part)
 	return true;
 }
 
-/* A part of it is counted at another place. */
+/* A part of the data is counted at another place. */
 static bool check_astray(struct judged *j)
 {
 	const struct judge_part part = find_part(j);
@@ -221,7 +222,7 @@ static bool check_astray(struct judged *j)
 	       (judge_is_own_all(j) && judge_is_noisy(j, &part, 1, place));
 }
 
-/* Its own counters were lost, and others count it. */
+/* Its own counters were missing, and others count the data. */
 static bool check_lost(struct judged *j)
 {
 	const struct judge_part part = find_part(j);
@@ -241,7 +242,7 @@ static bool check_uncounted(struct judged *j)
 	return true;
 }
 
-/* A near series that has counted the own cell. */
+/* Whether it is a near series that has counted the own cell. */
 static bool is_near(const struct judged *j, const struct verify_series *s)
 {
 	return (s->load == VERIFY_READ || s->load == VERIFY_WRITE) && !verify_is_far(s) &&
@@ -249,7 +250,7 @@ static bool is_near(const struct judged *j, const struct verify_series *s)
 	       j->own - s->first_cell < s->cell_count;
 }
 
-/* What is moved within a socket passes no links. */
+/* Data that are moved within a socket must not pass links. */
 static bool check_local(struct judged *j)
 {
 	const struct verify_cell *own = &j->run->cells[j->own];
@@ -331,7 +332,7 @@ static bool check_channels(struct judged *j)
 	return j->result->fault;
 }
 
-/* Stores of the same data lack the same share. */
+/* Whether the series has stores of the same data that lack the same part. */
 static bool is_lost_by(const struct judged *j, const struct verify_series *s)
 {
 	const struct verify_cell *own = &j->run->cells[j->own];
@@ -364,8 +365,8 @@ static bool is_lost_by_stores(const struct judged *j)
 	return false;
 }
 
-/* Of memory that is used round and round, caches can keep what they have room for. Stores that pass them show whether that is
- * it. */
+/* Caches can keep the part of the stream's memory that fits into them. Stores, which bypass the
+ * caches, show whether that is the cause: they would not lack this part. */
 static bool check_caches(struct judged *j)
 {
 	const struct verify_series *s = j->series;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Moves a known number of bytes between a CPU and the memory of one node, and past the caches. */
+/* Moves a known number of bytes between a CPU and the memory of one node, bypassing the caches. */
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 
 #define LINE 64u
 #define HUGE_PAGE ((size_t)2 << 20)
-#define CHUNK ((size_t)1 << 20)     /* moved between two looks at the signals: 0.1 ms */
+#define CHUNK ((size_t)1 << 20)     /* moved between two checks for signals: 0.1 ms */
 #define UNIT ((size_t)4 << 10)      /* a quarter of it has whole lines */
 #define LEAST ((size_t)4 << 20)     /* of the largest amount of a series */
 #define POPULATE ((size_t)16 << 20) /* likewise */
@@ -24,7 +24,7 @@
 #define POPULATE_WRITE 23 /* MADV_POPULATE_WRITE, Linux 5.14 */
 #define MOST_NODES 1024
 
-/* Takes the whole of what was loaded, so that the compiler keeps the loads as they are. */
+/* Uses all loaded data, so that the compiler keeps the loads. */
 #define USED(constraint, x) __asm__ volatile("" : : constraint(x))
 
 /* ---- instructions ---- */
@@ -59,7 +59,8 @@ static void store_128(char *p, size_t bytes)
 			_mm_stream_si128((void *)(p + at), x);
 }
 
-/* In ordinary memory MOVNTDQA is a load like others; emulations can tell it from those of other programs. */
+/* In ordinary memory MOVNTDQA is an ordinary load. Emulations can distinguish it from the loads of
+ * other programs. */
 __attribute__((target("sse4.1"))) static void load_128(char *p, size_t bytes)
 {
 	__m128i x = _mm_setzero_si128();
@@ -100,7 +101,7 @@ static void load_lines(char *p, size_t bytes)
 		load_plain(p, bytes);
 }
 
-/* Lines of stores that pass the caches wait in buffers of the CPU. */
+/* Non-temporal stores may still be in write-combining buffers of the CPU. */
 static void drain(void)
 {
 	_mm_sfence();
@@ -178,7 +179,8 @@ static int bind_node(const struct verify_stream *s)
 											: 0;
 }
 
-/* Gets all pages now: one that came while it is moved would be zeroed by the kernel, which is traffic, too. */
+/* Populates all pages now: the kernel zeroes a page at its first use, which would be further
+ * traffic during the rounds. */
 static int populate(const struct verify_stream *s, int stop_fd)
 {
 	for (size_t at = 0, part; at < s->size; at += part) {
@@ -208,7 +210,7 @@ int verify_stream_open(struct verify_stream *s, int node, size_t size, int stop_
 		return -errno;
 	}
 	s->base = s->map + (HUGE_PAGE - (uintptr_t)s->map % HUGE_PAGE) % HUGE_PAGE;
-	/* Where there are none, small pages do: their walks are little traffic. */
+	/* Without huge pages small ones are used; their page-table walks are little traffic. */
 	madvise(s->base, s->size, MADV_HUGEPAGE);
 	err = bind_node(s);
 	err = err ? err : populate(s, stop_fd);

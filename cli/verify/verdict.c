@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* From slopes to verdicts: what is counted of each moved byte at its own place, and at others. */
+/* From slopes to verdicts: the counts of each moved byte at its own place, and at others. */
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -11,10 +11,12 @@
 #include "verify/judge.h"
 
 #define COVERAGE_ALL 0.999
-/* Beyond this there is no verdict: of what others move against the largest amount. */
+/* The largest traffic of other programs, relative to the largest amount, with which there is a
+ * verdict. */
 #define OTHERS_MOST 8.0
-/* So much less, or more, others move while we do: they wait for memory, too. It is in proportion to what is moved, so that it
- * is not in the error. */
+/* The part by which the traffic of other programs may change while data are moved, since they wait
+ * for memory, too. This change is proportional to the moved amount, so that the error does not
+ * include it. */
 #define YIELD 0.1
 
 const char *const verify_verdicts[] = {
@@ -23,9 +25,9 @@ const char *const verify_verdicts[] = {
 	[VERIFY_UNKNOWN] = "cannot tell",
 };
 
-/* What is accepted on hardware, as parts of what is moved: less or more of it, and elsewhere. Prefetchers read
- * beyond what is loaded, and nothing is read less. Elsewhere than in the controllers coherence moves some data of
- * its own. */
+/* The limits for hardware, as parts of the moved data: less, more, and counted at another place
+ * (astray). Prefetchers read beyond the end of the data, but never less. Outside the controllers,
+ * coherence moves further data. */
 struct limits {
 	double less, more, astray;
 };
@@ -34,7 +36,8 @@ static const struct limits limits_of[VERIFY_GROUPS][VERIFY_LOADS] = {
 	[VERIFY_LINKS] = {{0.05, 0.05, 0.02}, {0.05, 0.05, 0.02}},
 	[VERIFY_AGENTS] = {{0.05, 0.05, 0.02}, {0.05, 0.05, 0.02}},
 	[VERIFY_FABRIC] = {{0.05, 0.05, 0.02}, {0.05, 0.05, 0.02}},
-	/* Payload: commands, lists of pages and completions of a device are 0.1 % to 0.3 % of it, in both directions. */
+	/* Payload. Commands, page lists and completions of a device add 0.1 % to 0.3 %, in both
+	 * directions. */
 	[VERIFY_DEVICES] =
 		{[VERIFY_FILE_READ] = {0.02, 0.03, 0.02}, [VERIFY_FILE_WRITE] = {0.02, 0.03, 0.02}},
 	[VERIFY_LOOKUPS] =
@@ -112,7 +115,7 @@ bool judge_is_own_all(const struct judged *j)
 	return judge_is_all(j, j->slope, j->tolerance / 2);
 }
 
-/* ---- checks: true when they have concluded ---- */
+/* ---- checks: true when they have reached a verdict ---- */
 
 bool judge_memory(struct judged *j)
 {
@@ -182,7 +185,7 @@ static double mean_seconds(const struct judged *j)
 	return count ? sum / (double)count : 0;
 }
 
-/* How far counts are from the fit, as a part of the largest amount. */
+/* The standard deviation of the counts from the fit, as a part of the largest amount. */
 static double scatter(const struct judged *j)
 {
 	const struct verify_series *s = j->series;
@@ -198,7 +201,8 @@ static double scatter(const struct judged *j)
 	return sqrt(sum / (double)(f->count - 2)) / most_moved(s);
 }
 
-/* Traffic of others changes about as much as there is of it. If the error cannot come from there, it is ours. */
+/* The traffic of other programs varies by at most about its own size. An error that is larger than
+ * that has another cause. */
 bool judge_quiet(struct judged *j)
 {
 	const struct verify_fit *f = &j->fits[j->own];
@@ -292,7 +296,7 @@ static void judge_channel(struct judged *j, const struct verify_result *socket, 
 		judge_conclude(j, VERIFY_UNKNOWN, socket->fault, "%s",
 			       *socket->reason ? socket->reason : "other programs moved too much");
 	else if (r->share < JUDGE_SHARE_LEAST || r->share > JUDGE_SHARE_MOST)
-		/* Nothing is missing in the sum, and 12 modules on 8 channels are no fault. */
+		/* If the sum is complete, it is no fault: there may be 12 modules on 8 channels. */
 		judge_conclude(
 			j, socket->verdict == VERIFY_PROVED ? VERIFY_UNKNOWN : VERIFY_OFF, "uneven",
 			"%.2f of an even share: its modules differ from others, or it is counted wrongly",
@@ -301,7 +305,8 @@ static void judge_channel(struct judged *j, const struct verify_result *socket, 
 		r->verdict = VERIFY_PROVED;
 }
 
-/* Of its kind, in its socket: channels of several are not judged. */
+/* Whether the node is the only one of its kind in its socket: channels of several nodes are not
+ * judged. */
 static bool has_one_node(const struct verify_run *run, const struct verify_series *s)
 {
 	for (size_t i = 0; i < run->series_count; i++)
@@ -359,7 +364,7 @@ static struct verify_result *add_result(struct results *all, const struct judged
 	return r;
 }
 
-/* Channels without a module count nothing, and nothing is missing in the sum. */
+/* If the sum is complete, a channel that counts nothing has no module, and is left out. */
 static void add_channels(struct results *all, struct judged *j, struct verify_result socket)
 {
 	double sum = 0;
@@ -388,8 +393,8 @@ static bool is_alike(const struct verify_cell *a, const struct verify_cell *b)
 	       strcmp(a->family, b->family) == 0;
 }
 
-/* The first cell of a metric and family that other sockets have, and the one that has to count does not. DRAM only: sockets
- * need not have other memory. */
+/* Whether the cell is the first one of a metric and family that other sockets have but the socket
+ * that must count does not. DRAM only, since sockets need not have other memory. */
 static bool is_uncounted(const struct judged *j, size_t cell)
 {
 	const struct verify_series *s = j->series;
@@ -429,7 +434,7 @@ static void judge_series(struct results *all, const struct verify_run *run,
 	struct verify_fit *fits = cli_realloc(NULL, run->cell_count, sizeof(*fits));
 	struct judged j = {.run = run, .series = s, .fits = fits};
 
-	/* Counters that were to be multiplexed, and had room for all. */
+	/* Nothing was multiplexed, since the PMUs had enough counters. */
 	if (s->coverage >= COVERAGE_ALL)
 		goto done;
 	for (size_t i = 0; i < run->cell_count; i++)
@@ -448,7 +453,7 @@ static void judge_series(struct results *all, const struct verify_run *run,
 			all->count--;
 			continue;
 		}
-		/* What comes from afar is no news for them. */
+		/* Far data give no new information on channels. */
 		if (checks_of[j.expected->group] == stream_checks && !(s->coverage > 0) &&
 		    has_one_node(run, s) && !verify_is_far(s))
 			add_channels(all, &j, *j.result);

@@ -9,7 +9,7 @@
 
 #include "cli.h"
 
-#define NEAR_NS 2000 /* of the clock before and after: otherwise something came between */
+#define NEAR_NS 2000 /* between the clock readings around RDTSC; else it is repeated */
 #define TRIES 10
 
 static uint64_t raw_ns(void)
@@ -25,7 +25,7 @@ static uint64_t raw_ns(void)
 #ifdef __x86_64__
 #include <immintrin.h>
 
-/* At the moment that `ns` has. */
+/* The ticks at the time that `ns` gets. */
 static uint64_t read_ticks(uint64_t *ns)
 {
 	uint64_t ticks = 0;
@@ -68,7 +68,7 @@ void witnesses_close(struct witnesses *w)
 	*w = (struct witnesses){0};
 }
 
-/* In seconds and joules or ticks since the reading before. */
+/* The seconds, and joules or ticks, since the previous reading. */
 static struct verify_reading take(struct witnesses *w, struct witness *of, int socket)
 {
 	const struct witness before = *of;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What is read beside the counters, and must say the same: each witness is a cell of the run. */
+/* Witnesses: values that are read together with the counters and must be equal. Each witness is a
+ * cell of the run. */
 #ifndef CLI_VERIFY_WITNESS_H
 #define CLI_VERIFY_WITNESS_H
 
@@ -22,9 +23,9 @@ struct witnesses {
 /* `root`: "" is this machine. */
 void witnesses_open(struct witnesses *w, const char *root);
 void witnesses_close(struct witnesses *w);
-/* Those of the run's cells from its first one on, of which they are read for the first time. */
+/* Adds the witnesses of the run's cells from first_cell on, and reads them for the first time. */
 void witnesses_begin(struct witnesses *w, struct verify_run *run);
-/* Since the reading before; `into` is of the run's first cell. */
+/* Their values since the previous reading; `into` begins with the run's first_cell. */
 void witnesses_read(struct witnesses *w, const struct verify_run *run, struct verify_reading *into);
 
 #endif
