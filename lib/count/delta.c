@@ -22,7 +22,7 @@ static const struct {
 	[UNC_WENT_BACK] = {UNCORE_SUSPECT, true, "fell between two readings", NULL},
 	[UNC_TOO_FAST] = {UNCORE_SUSPECT, true,
 			  "rose by more between two readings than it can count", NULL},
-	/* What a source adds up has no width: then its register has overflowed. */
+	/* A count that the source adds up has no width: here its register has overflowed. */
 	[UNC_WRAPPED] = {UNCORE_UNAVAILABLE, true, "may have overflowed between two readings",
 			 "read it more often (-I)"},
 };
@@ -45,7 +45,7 @@ static double scale(const struct uncore_counter *counter, const struct unc_delta
 	return (double)d->count * ((double)d->enabled_ns / (double)d->running_ns);
 }
 
-/* A difference that the counter's speed makes impossible is not one. */
+/* Finds differences that are impossible at the counter's highest speed. */
 static void check_speed(const struct uncore_counter *counter, struct unc_delta *d)
 {
 	double longest_s = (double)(d->enabled_ns + d->uncertain_ns) / 1e9;
@@ -97,8 +97,8 @@ struct unc_delta unc_delta_take(const struct uncore_counter *counter,
 		d.scaled = scale(counter, &d);
 		return d;
 	}
-	/* Nothing counts 2^63 between two readings: modulo 2^64 that is a step back, as when a driver
-	 * takes a large jump of its hardware for a negative number. */
+	/* No counter counts 2^63 between two readings: modulo 2^64 that is a decrease, for example
+	 * when a driver interprets a large jump of its hardware as a negative number. */
 	d.count = after->raw - before->raw;
 	if (counter->width < 64 && after->raw < before->raw)
 		d.count &= mask(counter->width);
@@ -133,7 +133,8 @@ void unc_delta_add(const struct uncore_counter *counter, struct unc_delta *total
 		}
 		return;
 	}
-	/* Where two intervals meet, neither is uncertain; where one between them is missing, both are. */
+	/* The boundary of two adjacent intervals is not uncertain for their sum; if an interval
+	 * between them is missing, both ends are. */
 	total->uncertain_ns += interval->uncertain_ns - 2 * total->uncertain_end_ns;
 	total->uncertain_end_ns = interval->uncertain_end_ns;
 	if (!counter->snapshot)

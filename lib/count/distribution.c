@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Histograms of short samples. A percentile is the middle of a bin, right to 1.1 %. */
+/* Histograms of short samples. A percentile is the middle of a bin, accurate to 1.1 %. */
 #include "count/distribution.h"
 
 #include <math.h>
 #include <string.h>
 
-/* The index of the bin of a value above 0: bin n holds values above 2^((n-1)/32), up to 2^(n/32). */
+/* The index of the bin of a value above 0: bin n holds values above 2^((n-1)/32), up to
+ * 2^(n/32). */
 static int bin_of(double value)
 {
 	return (int)ceil(log2(value) * UNCORE_BINS_PER_OCTAVE);
@@ -16,7 +17,7 @@ static int lowest_of(const struct unc_distribution *d)
 	return d->highest - (UNCORE_BINS - 1);
 }
 
-/* Moves bins down; what falls off the lower end goes to the first one. */
+/* Moves bins down; samples below the range go to the first bin. */
 static void shift(uint64_t bins[UNCORE_BINS], size_t by)
 {
 	size_t lost = by < UNCORE_BINS ? by : UNCORE_BINS;

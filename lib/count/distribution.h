@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * What a row's value was in the short samples of an interval: a histogram with 32 bins in each octave,
- * with its time in each, and the time above a threshold. Pure; allocates nothing.
- */
+/* The distribution of a row's value over the short samples of an interval: a histogram with 32 bins
+ * in each octave, the time in each bin, and the time above a threshold. Pure; allocates nothing. */
 #ifndef UNC_DISTRIBUTION_H
 #define UNC_DISTRIBUTION_H
 
@@ -18,24 +16,24 @@ struct unc_short_sample {
 struct unc_distribution {
 	uint64_t samples, suspect, missing; /* with a value; of them suspect; without */
 	uint64_t longest_sample_ns;
-	double least, most, weighted; /* of values; their sum, each times its length */
+	double least, most, weighted; /* of the values; the sum of values, each times its length */
 	uint64_t length_ns;           /* of samples with a value */
 	uint64_t zero, zero_ns;       /* samples with 0 or less, and their length */
 	int highest; /* index of the last bin, by struct uncore_distribution; valid with a value above 0 */
 	uint64_t bins[UNCORE_BINS], bins_ns[UNCORE_BINS];
 	double threshold;               /* NaN: no values are counted as above */
 	uint64_t above_ns;              /* time at or above the threshold */
-	uint64_t run_ns, run_begin;     /* of the samples above it that the latest one ends */
+	uint64_t run_ns, run_begin;     /* the run above it that has not ended */
 	uint64_t burst_ns, burst_begin; /* the longest such run */
 };
 
-/* Adds a short sample; each begins where the one before ended. */
+/* Adds a short sample, which begins at the end of the previous one. */
 void unc_distribution_add(struct unc_distribution *d, const struct unc_short_sample *s);
-/* Adds all that was added to `other`, which is later. */
+/* Adds the samples of `other`, which are later. */
 void unc_distribution_merge(struct unc_distribution *d, const struct unc_distribution *other);
-/* Drops the samples. A run above the threshold goes on in the next interval. */
+/* Drops the samples. A run above the threshold continues in the next interval. */
 void unc_distribution_restart(struct unc_distribution *d);
-/* The figures of it. They borrow the bins. */
+/* Fills in the public struct, which borrows the bins. */
 void unc_distribution_describe(const struct unc_distribution *d, struct uncore_distribution *out);
 
 #endif

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Requests for the events of targets, which plan.c makes counters of; and the rules of families for them. */
+/* Makes the requests for the events of targets, for which plan.c plans counters, and checks the
+ * rules of families. */
 #include "count/monitor.h"
 
-/* ---- sets ----------------------------------------------------------------------------------------- */
+/* ---- sets
+ * ----------------------------------------------------------------------------------------- */
 
 /* A set without events; valid until the next one is added. NULL: out of memory. */
 static struct unc_request_set *add_set(struct uncore_monitor *m, const struct uncore_pmu *pmu,
@@ -46,7 +48,8 @@ static int keep_target(struct uncore_monitor *m, struct unc_query *q,
 	return 0;
 }
 
-/* ---- events --------------------------------------------------------------------------------------- */
+/* ---- events
+ * --------------------------------------------------------------------------------------- */
 
 int unc_encode_event(struct uncore_monitor *m, struct unc_query *q, struct unc_target target,
 		     const struct unc_event *event, const struct unc_encoding *encoding,
@@ -74,7 +77,8 @@ int unc_encode_event(struct uncore_monitor *m, struct unc_query *q, struct unc_t
 	return r < 0 ? r : keep_target(m, q, &target);
 }
 
-/* ---- metrics -------------------------------------------------------------------------------------- */
+/* ---- metrics
+ * -------------------------------------------------------------------------------------- */
 
 static bool has_term(const char *terms, const char *name)
 {
@@ -86,7 +90,8 @@ static bool has_term(const char *terms, const char *name)
 	return false;
 }
 
-/* The event's terms on the target's PMU, with those of the target put over them; NULL: no memory. */
+/* The event's terms on the target's PMU, with those of the target replacing or extending them;
+ * NULL: no memory. */
 static char *event_terms(const struct unc_target *target, const struct unc_event_def *event)
 {
 	const char *terms = unc_event_terms(event, target->pmu);
@@ -124,7 +129,8 @@ int unc_encode_metric(struct uncore_monitor *m, struct unc_query *q, struct unc_
 		r = unc_pmu_encode(target.pmu, terms, &encoding, why) < 0 ? -ENODEV : 0;
 		if (r == 0 && event->kernel_scale && encoding.alias)
 			scale = encoding.alias->scale;
-		/* One serves all targets of a query: two would have to be applied before the sum. */
+		/* All targets of a query need the same scale: different ones would have to be
+		 * applied before the sum. */
 		if (r == 0 && q->target_count && q->scales[k] != scale)
 			r = unc_fail(&m->machine->error, EOPNOTSUPP,
 				     "%s: the PMUs have different scales for '%s' and cannot be "
@@ -140,7 +146,8 @@ int unc_encode_metric(struct uncore_monitor *m, struct unc_query *q, struct unc_
 	return r < 0 ? r : keep_target(m, q, &target);
 }
 
-/* ---- rules ---------------------------------------------------------------------------------------- */
+/* ---- rules
+ * ---------------------------------------------------------------------------------------- */
 
 /* The bits of a term, in their place; 0 where the PMU has no such term. */
 static uint64_t term_bits(const struct uncore_pmu *pmu, const struct unc_config *c,
@@ -151,7 +158,8 @@ static uint64_t term_bits(const struct uncore_pmu *pmu, const struct unc_config 
 	return t && t->word >= 0 ? c->word[t->word] & t->bits : 0;
 }
 
-/* A term of a rule: "ch_mask" is not 0; "event=0x83|0x84" is one of these; "umask>0xff" is above. */
+/* A term of a rule: "ch_mask" is not 0; "event=0x83|0x84" is one of these; "umask>0xff" is
+ * above. */
 static bool term_holds(const struct uncore_pmu *pmu, const struct unc_config *c, const char *term)
 {
 	const char *at = term + strcspn(term, "=>");
@@ -204,7 +212,7 @@ static bool agree(const struct uncore_pmu *pmu, const struct unc_config *a,
 	return true;
 }
 
-/* "src_bdf, src_bdf_en", as an ending of the sentence that is there. */
+/* Appends "src_bdf, src_bdf_en" to the error. */
 static void append_terms(struct unc_error *e, const struct unc_rule *rule, size_t first)
 {
 	for (size_t i = first; i < rule->terms.count; i++)
@@ -212,7 +220,7 @@ static void append_terms(struct unc_error *e, const struct unc_rule *rule, size_
 	unc_error_append(e, ": %s", rule->why);
 }
 
-/* A rule about each event alone. */
+/* Checks a rule about single events. */
 static int check_events(const struct unc_rule *rule, const struct unc_request_set *set,
 			struct unc_error *e)
 {
@@ -239,8 +247,8 @@ static int check_events(const struct unc_rule *rule, const struct unc_request_se
 	return 0;
 }
 
-/* The event whose terms the hardware would be given for the k-th; NULL: the rule is not about it. The
- * leader of a group is compared with the rest of it, whatever it counts. */
+/* The event whose terms the hardware gets for the k-th event; NULL: the rule does not apply to it.
+ * The leader of a group is always compared with the rest of the group. */
 static const struct unc_request *effective(const struct unc_rule *rule,
 					   const struct unc_request_set *set, size_t k)
 {
@@ -303,7 +311,7 @@ static int check_values(const struct unc_rule *rule, const struct unc_request_se
 	return 0;
 }
 
-/* Without PMU and event: the same note is printed once. */
+/* The note does not name PMU and event, so that it is printed only once. */
 static int note_rule(struct uncore_monitor *m, const struct unc_rule *rule,
 		     const struct unc_request_set *set)
 {

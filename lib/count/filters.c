@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Filters: the user's words are checked when they are given. split.c applies them. */
+/* Filters: checks the user's words when a filter is set. split.c applies them. */
 #include "count/monitor.h"
 
 int unc_next_word(const char **at, char *word)
@@ -16,7 +16,8 @@ int unc_next_word(const char **at, char *word)
 	return 1;
 }
 
-/* ---- GPUs at a link ------------------------------------------------------------------------------ */
+/* ---- GPUs at a link
+ * ------------------------------------------------------------------------------ */
 
 int64_t unc_gpu_count(const struct uncore_pmu *pmu)
 {
@@ -51,7 +52,8 @@ int unc_gpus_check(const struct uncore_pmu *pmu, uint64_t gpus, int errnum, stru
 	return -errnum;
 }
 
-/* ---- words of the user ---------------------------------------------------------------------------- */
+/* ---- words of the user
+ * ---------------------------------------------------------------------------- */
 
 /* One filter being set. */
 struct setter {
@@ -67,7 +69,7 @@ static int refuse_word(const struct setter *x, const char *word, const char *exp
 			word, expected);
 }
 
-/* The words of this filter, of families on this machine or of all. -ENOMEM. */
+/* Lists the words of this filter, of the families on this machine or of all families. -ENOMEM. */
 static int known_words(const struct setter *x, bool here, struct unc_names *words)
 {
 	const struct unc_catalogue *c = &x->m->machine->catalogue;
@@ -84,7 +86,7 @@ static int known_words(const struct setter *x, bool here, struct unc_names *word
 	return r;
 }
 
-/* A word of some family. Which families have it is seen when metrics are added. */
+/* Accepts a word of any family. When metrics are added, their family must have it. */
 static int check_word(struct setter *x, const char *word)
 {
 	struct unc_names words = {0};
@@ -117,8 +119,8 @@ static int check_gpu(struct setter *x, const char *word)
 	return 0;
 }
 
-/* The root port "SOCKET:RC:INDEX", as PMUs number it, or a device that stands for it. -EINVAL: the word is
- * something else. -ENOMEM. */
+/* Finds the root port "SOCKET:RC:INDEX", as PMUs number it, or makes a device that represents it.
+ * -EINVAL: the word is something else. -ENOMEM. */
 static int find_numbered(struct uncore *u, const char *word, const struct uncore_device **out)
 {
 	char copy[UNC_WORD_ROOM], *rest = copy;
@@ -231,7 +233,8 @@ static int check_range(struct setter *x, const char *word)
 	return 0;
 }
 
-/* ---- setting them --------------------------------------------------------------------------------- */
+/* ---- setting them
+ * --------------------------------------------------------------------------------- */
 
 static int (*const checks[])(struct setter *x, const char *word) = {
 	[UNC_FILTER_FROM] = check_word,     [UNC_FILTER_TO] = check_word,

@@ -1,26 +1,27 @@
 /* SPDX-License-Identifier: MIT */
-/* From the sums of a row (rows.c) to a row of a sample: the value first, then a table of checks, of which the
- * worst gives the quality. */
+/* From the sums of a row (rows.c) to a row of a sample: first the value, then a table of checks;
+ * the worst result is the quality. */
 #include "count/rows.h"
 #include "object.h"
 
 #include <math.h>
 #include <stdarg.h>
 
-/* For a shorter time a working counter may keep its value: energy counters tick about once a millisecond. */
+/* In a shorter time a working counter may not change: energy counters are updated about once a
+ * millisecond. */
 #define STUCK_SECONDS 0.1
-/* The times of a value and of its ceiling are not quite the same. */
+/* Tolerance, since the times of a value and of its ceiling differ a little. */
 #define OVER_CEILING 1.05
-/* Uncertainty of the time as a share of it: from the first on a row has bounds, from the second on it is
- * suspect, and from the third on the time is unknown. */
+/* Uncertainty of the time as a share of it: from the first on a row has bounds, from the second on
+ * it is suspect, and from the third on the time is unknown. */
 #define BOUNDS_SHARE 0.001
 #define SUSPECT_SHARE 0.1
 #define UNKNOWN_SHARE 0.99
-/* Extrapolated from less than this share of the time, a value is a guess. */
+/* A value that is extrapolated from a smaller share of the time is too uncertain. */
 #define LEAST_COVERAGE 0.01
-/* Counts from here on are not equal by chance. */
+/* Larger counts are not equal by chance. */
 #define LEAST_EQUAL 1000
-/* In a shorter time the moments at which PMUs are read make a difference. */
+/* In a shorter time counts differ because PMUs are read at different moments. */
 #define LEAST_DIFFERENT_NS 10000000
 
 struct judged_row {
@@ -29,19 +30,19 @@ struct judged_row {
 	const struct unc_interval *interval;
 	char *reason; /* UNC_REASON_ROOM bytes; NULL: the quality is enough */
 	struct uncore_row *out;
-	/* Of each event; set_value() fills both. The caller has the room, which is too large to be cleared for each row of each
-	 * short sample. */
+	/* Of each event; set_value() fills both. The caller has the room, which is too large to be
+	 * cleared for each row of each short sample. */
 	struct unc_sum *sums;
 	struct unc_formula_input *in; /* of a metric's formula */
 	bool even;                    /* all counters were enabled for the same time */
-	double uncertain_s;           /* the time the counters were enabled may be off by that */
-	double skew;                  /* share of the interval by which readings lie off its ends */
-	bool open_ended; /* the value depends on that time, which is not known at all */
-	double whole;    /* the metric that the formula is a share of; 1: none, NaN: no value */
+	double uncertain_s; /* the uncertainty of the time for which the counters were enabled */
+	double skew; /* distance of the readings from the ends of the interval, as a share of it */
+	bool open_ended; /* the value depends on that time, which is unknown */
+	double whole; /* the value of the metric that the formula is divided by; 1: none, NaN: no value */
 };
 
-/* Enters a quality and its reason unless there is one that is as bad. Without a sentence the reason for
- * the milder one stays. */
+/* Sets a quality and its reason if it is worse than the present one. Without a reason the present
+ * reason stays. */
 __attribute__((format(printf, 3, 4))) static void
 worsen(struct judged_row *v, enum uncore_quality quality, const char *fmt, ...)
 {
@@ -73,13 +74,14 @@ static unsigned long long ms(uint64_t ns)
 	return ns / 1000000;
 }
 
-/* To the nearest: 0.125 s that went through a division and back are 124.999... ms. */
+/* Rounded to the nearest: 0.125 s after a division and a multiplication may be 124.999... ms. */
 static unsigned long long rounded_ms(double seconds)
 {
 	return (unsigned long long)fmin(seconds * 1e3 + 0.5, 1e18);
 }
 
-/* ---- the value ------------------------------------------------------------------------------------ */
+/* ---- the value
+ * ------------------------------------------------------------------------------------ */
 
 static bool is_stuck(const struct judged_row *v, size_t k)
 {
@@ -113,13 +115,13 @@ static void set_times(struct judged_row *v)
 	v->even = shortest_ns == longest_ns;
 }
 
-/* A counter stopped between its two readings, and might have done so right after the first. */
+/* A counter stopped at an unknown time between its two readings. */
 static bool is_time_unknown(const struct judged_row *v)
 {
 	return v->uncertain_s > 0 && v->uncertain_s >= UNKNOWN_SHARE * v->out->counted.seconds;
 }
 
-/* The bounds of an uncertain value; without them when they are closer than the accuracy of the times. */
+/* Sets the bounds of an uncertain value, unless they are closer than the accuracy of the times. */
 static void set_bounds(struct judged_row *v, double low, double high)
 {
 	if (fabs(high - low) <= 2 * BOUNDS_SHARE * fabs(v->out->value))
@@ -128,8 +130,8 @@ static void set_bounds(struct judged_row *v, double low, double high)
 	v->out->high = fmax(low, high);
 }
 
-/* An event's count is that of the time between its readings, to the last increment; its bounds tell what may
- * belong to the interval. */
+/* The value of an event is the exact count between its readings. Its bounds are the counts that the
+ * interval may have had. */
 static void set_event(struct judged_row *v)
 {
 	const struct unc_sum *sum = &v->sums[0];
@@ -150,7 +152,7 @@ static void set_event(struct judged_row *v)
 	set_bounds(v, out->value - off, out->value + off);
 }
 
-/* As if the counters had been enabled for the shortest and for the longest possible time. */
+/* Sets bounds: the formula with the shortest and with the longest possible enabled time. */
 static void set_metric_bounds(struct judged_row *v)
 {
 	const struct unc_formula_input *in = v->in;
@@ -167,8 +169,9 @@ static void set_metric_bounds(struct judged_row *v)
 		set_bounds(v, low, high);
 }
 
-/* The count of a bin, of all; or the bin in which the percentile lies: its bounds, and as the value the upper one. The last bin has
- * none, and at least the lower one. The formula is the sum of all bins, times the unit of their bounds. */
+/* Sets the count of a bin, with that of all bins as ceiling; or the bin of a percentile: its
+ * bounds, and the upper one as the value. The last bin has no upper bound, and the value is the
+ * lower one. The formula is the sum of all bins, times the unit of their bounds. */
 static void set_histogram(struct judged_row *v)
 {
 	const struct unc_histogram *h = v->metric->histogram;
@@ -193,7 +196,8 @@ static void set_histogram(struct judged_row *v)
 	out->value = isnan(out->high) ? out->low : out->high;
 }
 
-/* What was moved at once is the same amount, however long its counter then waited to be read. */
+/* The amount of a rate: counts and not rates are added up, since a late reading does not change the
+ * moved amount. */
 static void set_amount(struct judged_row *v)
 {
 	struct unc_formula_input in[UNC_METRIC_EVENTS];
@@ -213,9 +217,10 @@ static void set_metric(struct judged_row *v)
 	struct unc_formula_input *in = v->in;
 	bool counts = v->even || !formula->timed;
 
-	/* Where the windows of instances differ, a value over time is the sum of rates, each in its own time. One
-	 * without a time is that of all counts, whose weights are the times; a ratio only if the events of an
-	 * instance share its window: all then have the same mean time. */
+	/* Where the windows of instances differ, a value per time is the sum of rates, each over
+	 * its own time. A value without a time uses the counts, which are weighted by the times; a
+	 * ratio does so only if the events of an instance share its window, since all then have the
+	 * same mean time. */
 	for (size_t k = 1; !v->even && formula->ratio && k < v->row->query->event_count; k++)
 		counts &= v->sums[k].enabled_ns * v->sums[0].used ==
 			  v->sums[0].enabled_ns * v->sums[k].used;
@@ -226,7 +231,7 @@ static void set_metric(struct judged_row *v)
 							: sum->per_s * v->out->counted.seconds;
 		in[k].value *= v->row->query->scales[k];
 		in[k].known = sum->used;
-		/* A mean is not taken over a counter that is stuck while others move. */
+		/* A counter that is stuck while others change is not in the mean. */
 		in[k].sources = (double)sum->used;
 		if (is_stuck(v, k) && sum->still < sum->used)
 			in[k].sources -= (double)sum->still;
@@ -251,8 +256,9 @@ static void set_value(struct judged_row *v)
 		set_event(v);
 }
 
-/* Of a metric that is counted for this one in the same place and interval: the sum of its rows, of a frequency the
- * mean; or a fact of the machine, 0 where it is not known. NaN: no value, or not of all that belongs to it. */
+/* The value of another metric in the same place and interval: the sum of its rows, for a frequency
+ * the mean; or a fact of the machine, 0 if it is unknown. NaN: no value, or some row of it has
+ * none. */
 static double value_of_metric(const struct judged_row *v, const char *name)
 {
 	const struct unc_rows *rows = v->interval->rows;
@@ -290,7 +296,7 @@ static double value_of_metric(const struct judged_row *v, const char *name)
 	return count ? sum / (double)count : NAN;
 }
 
-/* Some metrics are shares of what another PMU counts. */
+/* Some metrics are divided by a count of another PMU. */
 static void set_share(struct judged_row *v)
 {
 	struct uncore_row *out = v->out;
@@ -330,7 +336,8 @@ static void list_inputs(const struct judged_row *v, struct uncore_input *inputs)
 		inputs[count] = (struct uncore_input){.name = v->metric->over, .value = v->whole};
 }
 
-/* ---- checks of one event that has a value --------------------------------------------------------- */
+/* ---- checks of one event that has a value
+ * --------------------------------------------------------- */
 
 static void check_states(struct judged_row *v, size_t k)
 {
@@ -344,7 +351,7 @@ static void check_states(struct judged_row *v, size_t k)
 	       sum->used + sum->missing, sum->suspect ? "left out" : "missing", why.text);
 }
 
-/* One stopped clock among many does not show in their sum. */
+/* The sum of many clocks does not show that one is stopped. */
 static void check_stuck(struct judged_row *v, size_t k)
 {
 	const struct unc_sum *sum = &v->sums[k];
@@ -399,7 +406,8 @@ static void (*const event_checks[])(struct judged_row *, size_t) = {
 	check_states, check_stuck, check_cut_short, check_interrupted, check_coverage,
 };
 
-/* ---- checks of the row ---------------------------------------------------------------------------- */
+/* ---- checks of the row
+ * ---------------------------------------------------------------------------- */
 
 static void check_events(struct judged_row *v)
 {
@@ -422,7 +430,7 @@ static void check_time(struct judged_row *v)
 {
 	const struct uncore_row *out = v->out;
 	double off = fmax(out->high - out->value, out->value - out->low) / fabs(out->value);
-	/* The bounds of a count are a share of it, and say nothing of what a 0 lacks. */
+	/* Bounds are proportional to the count, so that those of 0 have no meaning. */
 	bool none = !v->metric && !v->row->query->snapshot && out->value == 0;
 
 	if ((v->open_ended || none) && v->skew > SUSPECT_SHARE)
@@ -439,7 +447,7 @@ static void check_time(struct judged_row *v)
 		       rounded_ms(v->out->counted.seconds));
 }
 
-/* Why there is no value: an event without any, or a division by zero. */
+/* Sets the reason if there is no value: an event without counts, or a division by zero. */
 static void check_value(struct judged_row *v)
 {
 	bool suspect = false;
@@ -456,7 +464,7 @@ static void check_value(struct judged_row *v)
 			worsen(v, UNCORE_UNAVAILABLE, "no PMU here counts '%s'", event_name(v, k));
 			continue;
 		}
-		/* Suspect: it was counted, and what was counted cannot be. */
+		/* Suspect: there is a count, but it is impossible. */
 		suspect = suspect || sum->suspect;
 		explain(v, sum->first_bad, &why);
 		worsen(v, sum->suspect ? UNCORE_SUSPECT : UNCORE_UNAVAILABLE, "%s", why.text);
@@ -464,7 +472,7 @@ static void check_value(struct judged_row *v)
 	if (suspect)
 		return;
 	if (v->out->quality >= UNCORE_PARTIAL)
-		worsen(v, UNCORE_UNAVAILABLE, NULL); /* for the reason that is there */
+		worsen(v, UNCORE_UNAVAILABLE, NULL); /* keeps the present reason */
 	else if (v->metric && v->metric->over)
 		worsen(v, UNCORE_UNAVAILABLE, "%s has no value in this interval, or 0",
 		       v->metric->over);
@@ -472,22 +480,23 @@ static void check_value(struct judged_row *v)
 		worsen(v, UNCORE_UNAVAILABLE, "division by zero: no events in this interval");
 }
 
-/* Counters of two PMUs of a kind that are counted from one CPU and count the same event. */
+/* Whether two counters are of PMUs of one kind, on the same CPU, with the same event. */
 static bool are_alike(const struct uncore_counter *a, const struct uncore_counter *b)
 {
 	return a->pmu != b->pmu && a->pmu->family == b->pmu->family && a->cpu == b->cpu &&
 	       memcmp(&a->config, &b->config, sizeof(a->config)) == 0;
 }
 
-/* Counted for all of an interval, which none of another round is. */
+/* Whether the counter counted for the whole interval; counters of other rounds did not. */
 static bool is_whole(const struct unc_delta *d)
 {
 	return d->state == UNC_COUNTED && d->running_ns >= LEAST_DIFFERENT_NS &&
 	       d->running_ns == d->enabled_ns;
 }
 
-/* Two busy PMUs count clearly different numbers, which no two views of one count are: they are read within
- * microseconds. Counters that the kernel multiplexes are not counted at the same time. */
+/* Whether two busy PMUs have clearly different counts. Two copies of one count never differ so
+ * much, since they are read within microseconds. Multiplexed counters are not compared, since they
+ * count at different times. */
 static bool some_differ(const struct unc_interval *interval, const struct unc_family *family)
 {
 	for (size_t i = 0; i < interval->count; i++) {
@@ -517,7 +526,8 @@ static bool has_equal(const struct unc_interval *interval, size_t counter)
 	return false;
 }
 
-/* Where a bug shows in the counts, these decide; the version does when PMUs are idle or nearly equal. */
+/* If counts show whether the kernel has the bug, they decide; else, with idle or nearly equal PMUs,
+ * the version does. */
 static void check_kernel_bug(struct judged_row *v)
 {
 	const struct unc_kernel_bug *bug = v->row->bug;
@@ -538,7 +548,7 @@ static void check_kernel_bug(struct judged_row *v)
 	}
 }
 
-/* What was counted shows that the formula is right, which documents leave open. */
+/* Whether the counts show that the formula is correct, which the documents leave open. */
 static bool shows_no_doubt(const struct judged_row *v)
 {
 	const struct unc_names *events = &v->metric->formula->names;
@@ -561,7 +571,8 @@ static bool shows_no_doubt(const struct judged_row *v)
 	       (value < 0 || value > 0);
 }
 
-/* With each_pmu by each PMU alone: sums may be right by chance, and hide an idle link. One without a value shows nothing. */
+/* With each_pmu each PMU is checked alone, since a sum may fit by chance and hide an idle link. A
+ * PMU without a value settles nothing. */
 static bool is_settled(const struct judged_row *v)
 {
 	const struct unc_row *row = v->row;
@@ -590,7 +601,7 @@ static bool is_settled(const struct judged_row *v)
 	return settled;
 }
 
-/* The documents contradict each other, or say too little. */
+/* The documents contradict each other, or are incomplete. */
 static void check_doubt(struct judged_row *v)
 {
 	char gap[UNC_REASON_ROOM];
@@ -603,8 +614,8 @@ static void check_doubt(struct judged_row *v)
 	worsen(v, UNCORE_SUSPECT, "%s%s", v->metric->doubt, gap);
 }
 
-/* A rate over the cycles of a block is wrong when these are not those of the interval: its clock stopped or
- * runs at another frequency. */
+/* A rate over the cycles of a block is wrong when these are not those of the interval: its clock
+ * stopped or runs at another frequency. */
 static void check_clock(struct judged_row *v)
 {
 	double hz = v->metric ? v->metric->clock_hz : 0, seconds = v->out->counted.seconds;
@@ -629,8 +640,8 @@ static void check_clock(struct judged_row *v)
 		       rounded_ms(cycles), rounded_ms(seconds), (unsigned long long)hz);
 }
 
-/* More than the hardware can move, or than there is; or less than nothing. The speed of a link was that of the moment of the
- * scan: an idle device may have been asleep. */
+/* A value above its ceiling, a ratio above 1, or a negative value. The ceiling of a link is that of
+ * its full speed, since an idle device may have been in a low-power state during the scan. */
 static void check_ceiling(struct judged_row *v)
 {
 	double value = v->out->value, ceiling = v->row->ceiling;
@@ -646,7 +657,7 @@ static void check_ceiling(struct judged_row *v)
 		worsen(v, UNCORE_SUSPECT, "the value is below 0, which it cannot be");
 }
 
-/* However short the interval: a clock has no idle time. */
+/* For any interval: a clock has no idle time. */
 static void check_zero_clock(struct judged_row *v)
 {
 	if (v->metric && v->out->value == 0 && strcmp(v->out->query.unit, "Hz") == 0)
@@ -671,7 +682,8 @@ static void check_port(struct judged_row *v)
 		worsen(v, UNCORE_SUSPECT, "%s", v->row->port->doubt);
 }
 
-/* Of reasons for the same quality the first is shown: a bug stays, a late reading may not happen again. */
+/* The first of several reasons for the same quality is shown: permanent ones, such as bugs, come
+ * before reasons that may not recur, such as a late reading. */
 static void (*const row_checks[])(struct judged_row *) = {
 	check_events,     check_gaps, check_kernel_bug, check_time,  check_value, check_clock,
 	check_zero_clock, check_link, check_ceiling,    check_doubt, check_port,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A monitor: planned, opened, started, read, stopped; and the sample that it is read into. It calls the passes in
+/* A monitor is planned, opened, started, read into a sample, and stopped. It calls the passes in
  * their order: see HACKING.md. */
 #include "count/monitor.h"
 
@@ -179,7 +179,7 @@ const struct uncore_reading *uncore_monitor_reading_at(const struct uncore_monit
 	return current && m->state >= UNC_MONITOR_RUNNING ? &m->previous[i] : NULL;
 }
 
-/* Of all rows, also of those in later rounds. */
+/* Allocates the distributions of all rows, including those of later rounds. */
 static int make_distributions(struct uncore_monitor *m)
 {
 	size_t n = m->rows.count + 1;
@@ -216,7 +216,7 @@ int uncore_monitor_open(struct uncore_monitor *m)
 	counters = m->plan.counters + m->first;
 	if (m->state != UNC_MONITOR_PLANNED)
 		return unc_fail(e, EBUSY, "the monitor is open already");
-	for (size_t i = 0; i < m->count; i++) { /* what an earlier try to open said */
+	for (size_t i = 0; i < m->count; i++) { /* clears errors of an earlier attempt */
 		free((void *)counters[i].why);
 		counters[i].why = NULL;
 		counters[i].error = 0;
@@ -237,7 +237,8 @@ int uncore_monitor_open(struct uncore_monitor *m)
 		r = m->source->ops->open(m->source, counters, m->count, &m->notes, e);
 	for (size_t i = 0; r == 0 && i < m->count; i++)
 		m->opened = m->opened || counters[i].error == 0;
-	/* In other rounds there may be some. A driver that does not know the event: nothing here counts it. */
+	/* Other rounds may have counters. If the driver does not know the event, this machine
+	 * cannot count it. */
 	if (r == 0 && !m->opened && m->round + 1 == m->plan.round_count) {
 		r = -counters[0].error;
 		r = unc_fail(e, r == ENOENT || r == ENXIO ? ENODEV : r, "%s", counters[0].why);
@@ -269,7 +270,8 @@ static int read_counters(struct uncore_monitor *m, struct uncore_reading *into,
 	return r;
 }
 
-/* Enabled first: the interval then begins at a reading as it ends at one, however long enabling took. */
+/* Enables before the first reading, so that the interval begins and ends with a reading and does
+ * not include the time of enabling. */
 int uncore_monitor_start(struct uncore_monitor *m)
 {
 	struct unc_error *e = &m->machine->error;
@@ -290,8 +292,8 @@ int uncore_monitor_start(struct uncore_monitor *m)
 	return 0;
 }
 
-/* Read at once: a register that nothing was written to counts on, and time goes on for all. The error is
- * that of the first failure. */
+/* Reads immediately after disabling, since free-running registers continue to count. Returns the
+ * first error. */
 int uncore_monitor_stop(struct uncore_monitor *m)
 {
 	struct unc_error other, *e = &m->machine->error;
@@ -320,7 +322,7 @@ static int prepare(struct uncore_monitor *m, struct uncore_sample *s)
 		inputs += unc_row_input_count(&m->rows.items[i]);
 	if (m->rows.count <= s->room && inputs <= s->input_room)
 		return 0;
-	s->count = 0; /* what it holds moves */
+	s->count = 0; /* the rows are reallocated */
 	bigger = reallocarray(s->rows, m->rows.count, sizeof(*s->rows));
 	if (!bigger)
 		return unc_nomem(&m->machine->error);
@@ -334,7 +336,7 @@ static int prepare(struct uncore_monitor *m, struct uncore_sample *s)
 	return 0;
 }
 
-/* What the counters did since `begin`. */
+/* The deltas of the counters since `begin`. */
 static struct unc_interval interval_since(const struct uncore_monitor *m,
 					  const struct unc_delta *deltas, struct unc_moment begin)
 {
@@ -379,7 +381,8 @@ static void fill(const struct uncore_monitor *m, const struct unc_delta *deltas,
 	}
 }
 
-/* Adds each row's value between the latest two readings, of which the first was taken then. */
+/* Adds each row's value between the latest two readings to its distribution; the first was taken at
+ * the given time. */
 static void add_short_sample(struct uncore_monitor *m, struct unc_moment begin)
 {
 	const struct unc_interval interval = interval_since(m, m->latest, begin);
@@ -407,8 +410,8 @@ static void add_short_sample(struct uncore_monitor *m, struct unc_moment begin)
 	m->interval_ended = false;
 }
 
-/* Takes a reading, and adds what happened since the one before to the interval and the total. 1: the interval
- * has another one. */
+/* Takes a reading, and adds the deltas since the previous one to the interval and the total.
+ * Returns 1 if the interval has another reading. */
 static int advance(struct uncore_monitor *m)
 {
 	struct uncore_reading *previous = m->previous;
@@ -505,12 +508,12 @@ int uncore_monitor_resume(struct uncore_monitor *m)
 	r = read_counters(m, m->now, &m->now_at, &m->machine->error);
 	if (r < 0)
 		return r;
-	/* The total is as long as what it has. */
+	/* The length of the total is that of its intervals. */
 	skipped_ns = m->now_at.ns - m->previous_at.ns;
 	m->begin.ns += skipped_ns;
 	m->begin.wall_ns += skipped_ns;
 	for (size_t i = m->first; i < m->first + m->count; i++)
-		m->total[i].uncertain_end_ns = 0; /* the next interval does not meet it */
+		m->total[i].uncertain_end_ns = 0; /* the next interval is not adjacent to it */
 	m->previous = m->now;
 	m->previous_at = m->interval_at = m->now_at;
 	m->now = previous;
@@ -527,7 +530,8 @@ const char *uncore_monitor_note_at(const struct uncore_monitor *m, size_t i)
 	return m->notes.items[i];
 }
 
-/* ---- samples -------------------------------------------------------------------------------------- */
+/* ---- samples
+ * -------------------------------------------------------------------------------------- */
 
 int uncore_sample_new(struct uncore_sample **out)
 {

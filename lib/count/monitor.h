@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A monitor's insides: what was asked (queries), what is counted (plan), what is reported (rows). */
+/* The state of a monitor: the requests (queries), the counters (plan), the output (rows). */
 #ifndef UNC_MONITOR_H
 #define UNC_MONITOR_H
 
@@ -9,8 +9,8 @@
 
 enum unc_monitor_state {
 	UNC_MONITOR_NEW,          /* queries can be added */
-	UNC_MONITOR_PLANNED,      /* as it was asked for, for good */
-	UNC_MONITOR_OPEN,         /* counters are there, stopped */
+	UNC_MONITOR_PLANNED,      /* no more queries can be added */
+	UNC_MONITOR_OPEN,         /* counters are open, stopped */
 	UNC_MONITOR_RUNNING,      /* `previous` is the beginning of the next interval */
 	UNC_MONITOR_STOPPED,      /* its end could not be read: the next reading is its end */
 	UNC_MONITOR_STOPPED_READ, /* `now` is its end */
@@ -27,7 +27,7 @@ struct uncore_monitor {
 	struct uncore *machine;
 	enum unc_monitor_state state;
 	enum uncore_level level; /* how targets are split */
-	unsigned levels; /* of rows, beside it: a bit for each; both of queries added from now on */
+	unsigned levels;         /* further ones, a bit for each; for queries added from now on */
 	struct unc_filters filters;
 	struct unc_query *queries;
 	size_t query_count;
@@ -37,7 +37,7 @@ struct uncore_monitor {
 	struct unc_names notes;
 
 	bool in_rounds;
-	bool opened;         /* a counter, in this round or one before */
+	bool opened;         /* some counter, in this round or an earlier one */
 	size_t round;        /* the current one, */
 	size_t first, count; /* and its counters */
 	struct unc_plan plan;
@@ -50,7 +50,7 @@ struct uncore_monitor {
 	struct unc_moment begin, previous_at, now_at; /* of the start and of these readings */
 	struct unc_moment interval_at;                /* when the interval began */
 	size_t interval_count;
-	bool interval_ended; /* its distributions begin anew at the next reading */
+	bool interval_ended; /* its distributions are cleared at the next reading */
 
 	double short_share;                           /* 0: no short samples */
 	struct unc_distribution *distributions;       /* per row: of the interval; NULL: none */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* From requests (encode.c) to counters, which a source opens: large sets first, so that smaller ones that are
- * part of them need no counters. */
+/* From requests (encode.c) to counters, which a source opens. Large sets are planned first, so that
+ * smaller sets that are part of them need no counters. */
 #include "count/query.h"
 
 /* A plan being built. */
@@ -25,15 +25,16 @@ static int compare_sets(const void *a, const void *b)
 	if (x->cpu != y->cpu)
 		return x->cpu < y->cpu ? -1 : 1;
 	if (x->pmu != y->pmu)
-		return x->pmu < y->pmu ? -1 : 1; /* PMUs stand in one array, ordered by name */
+		return x->pmu < y->pmu ? -1 : 1; /* PMUs are in one array, ordered by name */
 	if (x->together != y->together)
 		return x->together ? -1 : 1;
 	if (x->together && x->count != y->count)
 		return x->count > y->count ? -1 : 1;
-	return x < y ? -1 : x > y; /* as they were asked for */
+	return x < y ? -1 : x > y; /* in the order of the requests */
 }
 
-/* A counter for `request` among those from `from` on, of the given set or (SIZE_MAX) of any; or SIZE_MAX. */
+/* A counter for `request` among those from `from` on, of the given set or (SIZE_MAX) of any; or
+ * SIZE_MAX. */
 static size_t find_counter(const struct plan_builder *b, size_t from, size_t set,
 			   const struct unc_request *request)
 {
@@ -49,7 +50,8 @@ static size_t find_counter(const struct plan_builder *b, size_t from, size_t set
 	return SIZE_MAX;
 }
 
-/* True, with every counter entered, when the set whose first counter is `from` has all the requests. */
+/* Whether the set whose first counter is `from` has all the requests; if so, stores their
+ * counters. */
 static bool is_part_of_set(const struct plan_builder *b, size_t from, struct unc_request_set *set)
 {
 	size_t planned = b->plan.counters[from].group;
@@ -100,7 +102,8 @@ static void plan_set(struct plan_builder *b, struct unc_request_set *set)
 	}
 }
 
-/* ---- rounds --------------------------------------------------------------------------------------- */
+/* ---- rounds
+ * --------------------------------------------------------------------------------------- */
 
 /* Orders all sets, and makes room for all their counters. -ENOMEM. */
 static int begin(struct plan_builder *b, struct unc_request_set *sets, size_t count)
@@ -119,15 +122,16 @@ static int begin(struct plan_builder *b, struct unc_request_set *sets, size_t co
 	return 0;
 }
 
-/* The metric has the counters that it needs on one PMU and CPU beside the metrics before it and the events of its
- * round: what these are planned with. */
+/* Whether a PMU on one CPU has enough counters for the metric, together with the earlier metrics
+ * and events of its round. */
 static bool has_room(struct plan_builder *b, size_t first, size_t end, size_t query,
 		     const size_t *rounds)
 {
 	const struct unc_family *f = b->sets[first]->pmu->family;
 	bool asked = false, alone = true;
 
-	/* Most queries have no part in most PMUs, and events none at all: planning is slower than looking. */
+	/* Looks first whether the PMU has a request of the metric, since planning is slower and
+	 * most metrics do not use most PMUs. */
 	for (size_t i = first; !asked && i < end; i++)
 		asked = b->sets[i]->query == query;
 	if (!asked || !f->counters)
@@ -151,7 +155,7 @@ int unc_plan_rounds(struct unc_request_set *sets, size_t count, size_t queries)
 	int r = begin(&b, sets, count);
 	bool moved = r == 0 && rounds;
 
-	/* A metric that one PMU moves to a later round moves on all. */
+	/* A metric that is moved to a later round on one PMU is moved on all of them. */
 	while (moved) {
 		moved = false;
 		for (size_t first = 0, end; first < count; first = end) {
@@ -170,7 +174,8 @@ int unc_plan_rounds(struct unc_request_set *sets, size_t count, size_t queries)
 	return rounds ? r : -ENOMEM;
 }
 
-/* ---- the plan ------------------------------------------------------------------------------------- */
+/* ---- the plan
+ * ------------------------------------------------------------------------------------- */
 
 int unc_plan_build(struct unc_plan *out, struct unc_request_set *sets, size_t count)
 {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* What was asked for: queries, their targets and gaps. There may be thousands of targets. */
+/* Queries, their targets and gaps. There may be thousands of targets. */
 #include "count/monitor.h"
 
 #include <stdarg.h>
 
-/* ---- queries -------------------------------------------------------------------------------------- */
+/* ---- queries
+ * -------------------------------------------------------------------------------------- */
 
 struct unc_query *unc_monitor_query(struct uncore_monitor *m, size_t event_count)
 {
@@ -30,9 +31,10 @@ bool unc_query_is_restrictable(const struct unc_query *q)
 	return false;
 }
 
-/* ---- gaps ----------------------------------------------------------------------------------------- */
+/* ---- gaps
+ * ----------------------------------------------------------------------------------------- */
 
-/* Adds a gap with this sentence, a root port only once. */
+/* Adds a gap with this reason; for a root port only once. */
 __attribute__((format(printf, 4, 5))) static int
 add_gap(struct uncore_monitor *m, struct unc_query *q, struct unc_gap gap, const char *fmt, ...)
 {
@@ -77,8 +79,8 @@ int unc_query_add_port_gap(struct uncore_monitor *m, struct unc_query *q,
 		       port->address, q->metric->family->name);
 }
 
-/* The port may be in the row of a PMU of which it is not known what it counts: for the reason that is the
- * port's, too, or because that is so of all PMUs. */
+/* Whether the port may be in the row of a PMU whose ports are unknown: for the same reason as the
+ * PMU of the port, or because the ports of all PMUs are unknown. */
 static bool may_be_counted(struct uncore_monitor *m, const struct unc_family *f,
 			   const struct uncore_device *port)
 {
@@ -101,7 +103,8 @@ static bool may_be_counted(struct uncore_monitor *m, const struct unc_family *f,
 	return some_unknown && !some_known;
 }
 
-/* Ports that may be in the row of some PMU are in no row that could report it: a note for each reason. */
+/* Adds a note for each reason why ports may be in the row of some PMU, since no row of a port can
+ * report this. */
 static int note_hidden(struct uncore_monitor *m, const struct uncore_device **hidden, size_t count)
 {
 	int r = 0;
@@ -129,7 +132,7 @@ static int note_hidden(struct uncore_monitor *m, const struct uncore_device **hi
 	return r;
 }
 
-/* Where each root port has a row: ports that no PMU counts. */
+/* If root ports have rows, adds gaps for the ports that no PMU counts. */
 static int find_ports(struct uncore_monitor *m, struct unc_query *q)
 {
 	size_t all = uncore_device_count(m->machine), count = 0;
@@ -163,8 +166,8 @@ int unc_query_find_gaps(struct uncore_monitor *m, struct unc_query *q)
 
 	if (!q->target_count)
 		return 0;
-	/* The sockets without a target, where every socket has the family. None when the socket of
-	 * some target is not known. */
+	/* Adds gaps for sockets without a target, if every socket should have the family. It adds
+	 * none if the socket of some target is unknown. */
 	for (size_t i = 0; r == 0 && f->each_socket && i < t->socket_count; i++) {
 		bool there = false;
 
@@ -178,7 +181,7 @@ int unc_query_find_gaps(struct uncore_monitor *m, struct unc_query *q)
 			r = add_gap(m, q, gap, "socket %d has no PMU of %s", t->sockets[i],
 				    f->name);
 	}
-	/* Offline sockets have the numbers that are free. */
+	/* An offline socket gets the lowest unused number. */
 	gap.socket = 0;
 	for (size_t left = f->each_socket ? t->offline_sockets : 0, at = 0; r == 0 && left;
 	     gap.socket++) {
@@ -197,7 +200,8 @@ int unc_query_find_gaps(struct uncore_monitor *m, struct unc_query *q)
 	return r;
 }
 
-/* ---- taking back ---------------------------------------------------------------------------------- */
+/* ---- taking back
+ * ---------------------------------------------------------------------------------- */
 
 int unc_monitor_refuse_planned(struct uncore_monitor *m)
 {
@@ -219,7 +223,8 @@ void unc_monitor_roll_back(struct uncore_monitor *m, struct unc_checkpoint to)
 		free(m->sets[--m->set_count].requests);
 }
 
-/* ---- texts ---------------------------------------------------------------------------------------- */
+/* ---- texts
+ * ---------------------------------------------------------------------------------------- */
 
 const char *unc_monitor_keep(struct uncore_monitor *m, const char *text)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What was asked for: queries, where each of them counts, the events requested for that, and the counters
- * planned for these. */
+/* Requests of the user (queries), the targets where each of them counts, the events requested
+ * there, and the counters planned for these. */
 #ifndef UNC_QUERY_H
 #define UNC_QUERY_H
 
@@ -9,18 +9,20 @@
 
 struct uncore_monitor;
 
-/* Where a query counts: a PMU on one of its CPUs, or the part of it that a filter or a port selects. */
+/* Where a query counts: a PMU on one of its CPUs, or the part of it that a filter or a port
+ * selects. */
 struct unc_target {
 	const struct uncore_pmu *pmu;
 	int cpu;
-	const struct uncore_device *port; /* the only one in it; NULL: several, or not known */
-	const char *terms;                /* that are laid over those of each event; "": none */
+	const struct uncore_device *port; /* the only root port in it; NULL: several, or unknown */
+	const char *terms;                /* that replace or extend those of each event; "": none */
 	size_t set, first; /* its requests: number of the set, and of the first event's in it */
 };
 
-/* What belongs to a row and is not counted, and why: the only form of it, from a query to its rows. */
+/* A gap: a part of a row that is not counted, and why. It has the same form from a query to its
+ * rows. */
 enum unc_gap_what {
-	UNC_GAP_PMU,    /* a PMU that cannot be counted, or not as asked */
+	UNC_GAP_PMU,    /* a PMU that cannot be counted, or not as requested */
 	UNC_GAP_SOCKET, /* a socket without a PMU of the family */
 	UNC_GAP_PORT,   /* a PCIe root port that no counter covers */
 };
@@ -29,11 +31,11 @@ struct unc_gap {
 	enum unc_gap_what what;
 	const struct uncore_pmu *pmu;     /* UNC_GAP_PMU */
 	const struct uncore_device *port; /* UNC_GAP_PORT */
-	int socket;                       /* that it is on; -1: not known */
+	int socket;                       /* the gap is on this socket; -1: unknown */
 	const char *why;                  /* a sentence that names it; kept by the monitor */
 };
 
-/* A metric of one family, or one event; with the filters that were set at that moment. */
+/* A metric of one family, or one event, with the filters that were set when it was added. */
 struct unc_query {
 	const struct uncore_metric *metric; /* NULL: an event, */
 	const char *name, *unit;            /* which has these */
@@ -41,39 +43,39 @@ struct unc_query {
 	enum uncore_level level; /* at which its targets are split */
 	unsigned levels;         /* of its rows: a bit for each */
 	const char *filter;      /* "from=cpu to=memory"; NULL: none */
-	bool silent;             /* its rows are not reported: another metric's value needs it */
+	bool silent;   /* its rows are not reported: only another metric needs its value */
 	bool filtered; /* to some root ports or a device, so that a socket may have no part in it */
-	double scales[UNC_METRIC_EVENTS]; /* the kernel's, where it is asked for; else 1 */
+	double scales[UNC_METRIC_EVENTS]; /* the kernel's, where the data file uses it; else 1 */
 	size_t event_count;
 	struct unc_target *targets;
 	size_t target_count;
-	struct unc_gap *gaps; /* each once, in the order in which they were found */
+	struct unc_gap *gaps; /* without duplicates, in the order of detection */
 	size_t gap_count;
 };
 
 #define UNC_FILTER_CHOICES 16 /* of one kind, at once */
 
-/* What one word of a filter stands for. */
+/* The meaning of one word of a filter. */
 struct unc_filter_choice {
 	const struct uncore_device *device; /* or root port */
 	uint64_t base, mask;                /* of addresses; GPUs: bit n of the mask is GPU n */
 };
 
-/* What the user gave to one kind of filter. */
+/* The user's value of one kind of filter. */
 struct unc_filter_value {
 	const char *text; /* as it was written; NULL: not set */
 	struct unc_filter_choice choices[UNC_FILTER_CHOICES];
 	size_t count; /* 0 for words of data files */
 };
 
-/* What restricts the metrics added from now on. */
+/* The filters of metrics added from now on. */
 struct unc_filters {
 	struct unc_filter_value values[UNC_FILTERS];
 	const char *text; /* of all of them: "from=cpu to=memory"; NULL: none is set */
-	bool picks;       /* only some root ports or one device are asked for */
+	bool picks;       /* only some root ports or one device are requested */
 };
 
-/* The queries and sets before an addition, which is undone to there when it fails. */
+/* The numbers of queries and sets before an addition, to undo it when it fails. */
 struct unc_checkpoint {
 	size_t queries, sets;
 };
@@ -85,13 +87,14 @@ bool unc_query_is_restrictable(const struct unc_query *q);
 /* Adds a gap. -ENOMEM. */
 int unc_query_add_pmu_gap(struct uncore_monitor *m, struct unc_query *q,
 			  const struct uncore_pmu *pmu, const char *why);
-/* Once for each root port. `why` NULL: no PMU of the family counts it. */
+/* Adds a gap for a root port, once. `why` NULL: no PMU of the family counts it. -ENOMEM. */
 int unc_query_add_port_gap(struct uncore_monitor *m, struct unc_query *q,
 			   const struct uncore_device *port, const char *why);
-/* Adds the root ports and sockets that belong to a query without filters and are not counted. -ENOMEM. */
+/* Adds the root ports and sockets that belong to a query without filters and are not counted.
+ * -ENOMEM. */
 int unc_query_find_gaps(struct uncore_monitor *m, struct unc_query *q);
 
-/* -EBUSY when the monitor is planned: nothing can be added then. */
+/* -EBUSY when the monitor is planned, since nothing can be added then. */
 int unc_monitor_refuse_planned(struct uncore_monitor *m);
 
 void unc_monitor_roll_back(struct uncore_monitor *m, struct unc_checkpoint to);
@@ -102,12 +105,12 @@ const char *unc_monitor_keep(struct uncore_monitor *m, const char *text);
 int unc_monitor_note(struct uncore_monitor *m, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* ---- plan.c: equal counters are opened once, and a set of requests that is part of a larger one needs none of
- * its own ---- */
+/* ---- plan.c: equal counters are opened once, and a set of requests that is part of a larger one
+ * needs none of its own ---- */
 
 /* One event of a set. */
 struct unc_request {
-	const char *event; /* what stands between the slashes; borrowed */
+	const char *event; /* the text between the slashes; borrowed */
 	struct unc_config config;
 	uint32_t modifiers;
 	bool snapshot;
@@ -118,8 +121,8 @@ struct unc_request {
 struct unc_request_set {
 	const struct uncore_pmu *pmu;
 	int cpu;
-	bool together; /* one window for all its events */
-	bool strict;   /* and it is an error when that cannot be */
+	bool together; /* all its events are counted over the same time */
+	bool strict;   /* it is an error if that is impossible */
 	struct unc_request *requests;
 	size_t count;
 	int group;    /* number of its "{}" within one add; -1: none */
@@ -137,24 +140,25 @@ struct unc_plan {
 	size_t round_count;
 };
 
-/* Assigns each metric to the first round in which the PMUs have counters for it; what needs more than
- * there are has one of its own. Events are in the first. `queries`: the greatest number of one. -ENOMEM. */
+/* Assigns each metric to the first round in which the PMUs have enough counters. A metric that
+ * needs more counters than there are gets a separate round. Events are in the first round.
+ * `queries`: the largest number of a query. -ENOMEM. */
 int unc_plan_rounds(struct unc_request_set *sets, size_t count, size_t queries);
 
-/* Plans all sets, and enters the counter of each request. */
+/* Plans all sets, and stores the counter of each request. */
 int unc_plan_build(struct unc_plan *out, struct unc_request_set *sets, size_t count);
 void unc_plan_finish(struct unc_plan *p);
 
 /* ---- encode.c: requests for the events of a target, and the rules for them ---- */
 
-/* Requests the event at the target, in the set of its "{}" among those from `first_set` on, and adds the
- * target to the query. -ENOMEM. */
+/* Requests the event at the target, in the set of its "{}" among those from `first_set` on, and
+ * adds the target to the query. -ENOMEM. */
 int unc_encode_event(struct uncore_monitor *m, struct unc_query *q, struct unc_target target,
 		     const struct unc_event *event, const struct unc_encoding *encoding,
 		     size_t first_set);
 
-/* The same for all events of a metric. -ENODEV with a sentence: one of them cannot be counted so.
- * -EOPNOTSUPP: the target cannot be added up with the others. */
+/* The same for all events of a metric. -ENODEV with a reason: one of them cannot be counted with
+ * these terms. -EOPNOTSUPP: the target cannot be added up with the others. */
 int unc_encode_metric(struct uncore_monitor *m, struct unc_query *q, struct unc_target target,
 		      struct unc_error *why);
 
@@ -162,26 +166,28 @@ int unc_encode_metric(struct uncore_monitor *m, struct unc_query *q, struct unc_
 bool unc_terms_are_set(const struct uncore_pmu *pmu, const struct unc_config *c,
 		       const struct unc_names *terms);
 
-/* -EINVAL with a sentence: the monitor's requests break a rule of their PMU's family. -ENOMEM. */
+/* -EINVAL with a reason: the monitor's requests violate a rule of their PMU's family. -ENOMEM. */
 int unc_rules_check(struct uncore_monitor *m);
 
 /* ---- filters.c: what the user restricts metrics to ---- */
 
 #define UNC_WORD_ROOM 128 /* of one word of a list */
 
-/* Takes the next word of a list that commas separate. 1, 0: end of the list, -EINVAL. */
+/* Copies the next word of a comma-separated list. Returns 1, 0 at the end of the list, or
+ * -EINVAL. */
 int unc_next_word(const char **at, char *word);
 
-/* How many GPUs are at the other end of the PMU's link; -1: unknown. */
+/* The number of GPUs at the other end of the PMU's link; -1: unknown. */
 int64_t unc_gpu_count(const struct uncore_pmu *pmu);
-/* `gpus` has a bit for each. A GPU that the link does not have is refused, with the error `errnum`: its bit may
- * select another one. */
+/* `gpus` has a bit for each. A GPU that the link does not have is refused, with the error `errnum`:
+ * its bit may select another one. */
 int unc_gpus_check(const struct uncore_pmu *pmu, uint64_t gpus, int errnum, struct unc_error *e);
 
 /* ---- split.c ---- */
 
-/* Encodes the query's metric on the parts of a target that filters, and rows for each root port, make of
- * it: no part when it counts nothing of the request. -ENODEV with a sentence: it cannot be restricted so. */
+/* Splits a target by the filters and, for rows of root ports, by these, and encodes the query's
+ * metric on each part. There is no part if the target counts nothing of the request. -ENODEV with a
+ * reason: the target cannot be restricted by the filters. */
 int unc_filters_encode(struct uncore_monitor *m, struct unc_query *q,
 		       const struct unc_target *whole, struct unc_error *why);
 

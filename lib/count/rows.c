@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* From targets to rows, once; from deltas to the sums of each row and event, with every reading. judge.c makes
- * the value and quality of them. */
+/* Makes rows from targets, once, and at every reading the sums of each row and event from deltas.
+ * judge.c computes value and quality from the sums. */
 #include "count/rows.h"
 #include "object.h"
 
 #include <math.h>
 
-/* A counter that was enabled for less than this share of its window was cut short. */
+/* A counter that was enabled for a smaller share of its window began late or ended early. */
 #define CUT_SHORT_SHARE 0.95
 #define CUT_SHORT_SLACK_NS 5000000
 
@@ -23,7 +23,8 @@ struct row_builder {
 	size_t instance;               /* and the number of its instance */
 };
 
-/* ---- NUMA nodes ----------------------------------------------------------------------------------- */
+/* ---- NUMA nodes
+ * ----------------------------------------------------------------------------------- */
 
 #define MOST_NODES 16 /* of a socket */
 
@@ -49,7 +50,8 @@ static size_t nodes_of(const struct unc_topology *t, int socket, int nodes[stati
 	return count;
 }
 
-/* By a rule: the number of the PMU's node among `count` of its socket; -1: it does not tell. */
+/* The number of the PMU's node among the `count` nodes of its socket, by a rule; -1: the rule does
+ * not apply. */
 static int64_t node_by(const struct unc_node_rule *rule, const struct uncore_pmu *pmu, size_t count)
 {
 	const struct unc_family *f = pmu->family;
@@ -60,7 +62,7 @@ static int64_t node_by(const struct unc_node_rule *rule, const struct uncore_pmu
 		return -1;
 	if (rule->kind == UNC_NODE_ORDER)
 		return f->pmu_count % count == 0 ? (int64_t)(number / (f->pmu_count / count)) : -1;
-	/* A list is that of dies with so many nodes and units. */
+	/* A list is for dies with exactly this number of nodes and units. */
 	for (size_t i = 0; i < rule->units.count; i++) {
 		uint64_t node = 0;
 
@@ -73,7 +75,7 @@ static int64_t node_by(const struct unc_node_rule *rule, const struct uncore_pmu
 	return (int64_t)number;
 }
 
-/* The NUMA node that the target counts; -1: it is not known. */
+/* The NUMA node that the target counts; -1: unknown. */
 static int node_of(const struct unc_topology *topology, const struct unc_target *t)
 {
 	const struct unc_family *f = t->pmu->family;
@@ -98,7 +100,7 @@ static int node_of(const struct unc_topology *topology, const struct unc_target 
 	return -1;
 }
 
-/* Instead of counters. -ENOMEM. */
+/* Adds an unavailable row instead of counters. -ENOMEM. */
 static int refuse_node(const struct row_builder *b, struct unc_row *row, const struct unc_target *t)
 {
 	struct unc_text text = {0};
@@ -119,7 +121,8 @@ static int refuse_node(const struct row_builder *b, struct unc_row *row, const s
 	return row->gaps ? 0 : -ENOMEM;
 }
 
-/* ---- which targets make a row --------------------------------------------------------------------- */
+/* ---- which targets make a row
+ * --------------------------------------------------------------------- */
 
 /* The number of the target's PMU among those of its family on the socket. */
 static int channel_of(const struct row_builder *b, const struct unc_target *t)
@@ -132,8 +135,8 @@ static int channel_of(const struct row_builder *b, const struct unc_target *t)
 	return number;
 }
 
-/* Metrics are not added up over PMUs with different things at their other ends; events are, as perf
- * does it. Groups of resctrl contain each other: not even their events are. */
+/* Metrics of PMUs with different roles (other ends) are not added up; events are, as in perf.
+ * Groups of resctrl contain each other, so that their events are not added up either. */
 static struct uncore_row_place key(const struct row_builder *b, const struct unc_target *t)
 {
 	return (struct uncore_row_place){
@@ -154,8 +157,8 @@ static int compare_roles(const char *a, const char *b)
 	return strcmp(a ? a : "", b ? b : "");
 }
 
-/* The query's row with this key, added when it is the first; there is room. The targets of a PMU on a CPU
- * are adjacent: of those before, none has the row of this one. */
+/* The query's row with this key, added when it is the first; there is room. The targets of a PMU on
+ * a CPU are adjacent, so that earlier instances cannot have the same row. */
 static struct unc_row *find_row(struct row_builder *b, struct uncore_row_place k)
 {
 	struct unc_row *row;
@@ -175,8 +178,8 @@ static struct unc_row *find_row(struct row_builder *b, struct uncore_row_place k
 	return row;
 }
 
-/* A bug of the kernel that an event of the target has; else one that shows in equal counts, which those of a
- * simulation may be for other reasons. */
+/* A kernel bug of an event of the target; else a bug that is detected by equal counts (not in
+ * simulations, whose counts may be equal for other reasons). */
 static const struct unc_kernel_bug *bug_of(const struct row_builder *b, const struct unc_target *t)
 {
 	const struct unc_family *f = t->pmu->family;
@@ -198,8 +201,8 @@ static const struct unc_kernel_bug *bug_of(const struct row_builder *b, const st
 	return maybe;
 }
 
-/* Adds the counters of a target to its row. What no filter restricts, such as a clock, is counted once in
- * an instance. */
+/* Adds the counters of a target to its row. An event that no filter restricts, such as a clock, is
+ * added once for each instance. */
 static int add_to_row(struct row_builder *b, const struct unc_target *t)
 {
 	const struct unc_kernel_bug *bug = bug_of(b, t);
@@ -232,7 +235,8 @@ static int add_to_row(struct row_builder *b, const struct unc_target *t)
 	return 0;
 }
 
-/* ---- gaps ----------------------------------------------------------------------------------------- */
+/* ---- gaps
+ * ----------------------------------------------------------------------------------------- */
 
 /* True when the gap belongs to the row, a sum: of ports only if a filter names them. */
 static bool is_gap_of(const struct row_builder *b, const struct unc_row *row,
@@ -306,9 +310,10 @@ static int add_gap_rows(struct row_builder *b)
 	return 0;
 }
 
-/* ---- ceilings ------------------------------------------------------------------------------------- */
+/* ---- ceilings
+ * ------------------------------------------------------------------------------------- */
 
-/* What a metric's row can be at most; of memory: of the machine, a socket or a memory channel. */
+/* The ceiling of a metric's row; for memory, that of the machine, a socket or a memory channel. */
 static double ceiling_of(const struct row_builder *b, const struct unc_row *row)
 {
 	const struct uncore_metric *metric = row->query->metric;
@@ -330,7 +335,8 @@ static double ceiling_of(const struct row_builder *b, const struct unc_row *row)
 	return unc_ceiling_memory(b->u, row->key.socket, b->single && channel);
 }
 
-/* ---- all rows ------------------------------------------------------------------------------------- */
+/* ---- all rows
+ * ------------------------------------------------------------------------------------- */
 
 static int compare_rows(const void *a, const void *b)
 {
@@ -345,8 +351,8 @@ static int compare_rows(const void *a, const void *b)
 	return compare_roles(x->key.role, y->key.role);
 }
 
-/* The levels of its rows. Where its PMUs are not memory channels or what comes next to them, sockets stand for
- * channels. */
+/* The levels of its rows. If its PMUs do not count memory channels or controllers, the level of
+ * sockets replaces that of channels. */
 static unsigned levels_of(const struct unc_query *q)
 {
 	const struct unc_family *f = q->target_count ? q->targets[0].pmu->family : NULL;
@@ -418,7 +424,8 @@ void unc_rows_finish(struct unc_rows *rows)
 	*rows = (struct unc_rows){0};
 }
 
-/* ---- sums ----------------------------------------------------------------------------------------- */
+/* ---- sums
+ * ----------------------------------------------------------------------------------------- */
 
 void unc_sum_add(struct unc_sum *sum, const struct unc_interval *interval, size_t counter)
 {
@@ -454,8 +461,9 @@ void unc_sum_add(struct unc_sum *sum, const struct unc_interval *interval, size_
 	if (d->uncertain_ns > sum->uncertain_ns)
 		sum->uncertain_ns = d->uncertain_ns;
 	sum->used++;
-	/* It began late or ended early: its CPU went, or came back. Its times are not quite those of the clock,
-	 * and its window is known only where the source stamps each reading. */
+	/* It began late or ended early, because its CPU went offline or came back. The slack is for
+	 * differences between its times and the clock. The window is known only if the source
+	 * stamps each reading. */
 	if (d->took_ns && d->enabled_ns + CUT_SHORT_SLACK_NS < d->window_ns &&
 	    (double)d->enabled_ns < CUT_SHORT_SHARE * (double)d->window_ns && !sum->cut_short++)
 		sum->first_cut_short = counter;
@@ -476,8 +484,8 @@ void unc_row_sum(const struct unc_row *row, const struct unc_interval *interval,
 	for (size_t k = 0; k < row->query->event_count; k++)
 		sums[k].coverage = 1;
 	for (from = row->counters; from < end; from = to) {
-		/* A ratio takes an instance with all its counters or not at all: one without a value stands for
-		 * all good ones. */
+		/* A ratio uses an instance with all its counters or not at all: a counter without a
+		 * value removes the others. */
 		const struct unc_row_counter *bad = NULL;
 
 		for (to = from; to < end && to->instance == from->instance; to++)

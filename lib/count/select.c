@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* From metrics and events to queries: where each counts (targets), and what it does not (gaps). encode.c makes
- * the requests of a target, split.c the parts that filters select. */
+/* From metrics and events to queries: where each of them counts (targets), and the parts that are
+ * not counted (gaps). encode.c makes the requests of a target, split.c the parts that filters
+ * select. */
 #include "count/monitor.h"
 
 /* True when the i-th CPU of the PMU is not its first on that socket: events that count a whole
@@ -11,14 +12,15 @@ static bool package_seen(const struct uncore_monitor *m, const struct uncore_pmu
 	int socket = unc_topology_socket(t, pmu->cpus.ids[i]);
 
 	if (socket < 0)
-		return false; /* not known: better twice with a target each than not at all */
+		return false; /* unknown: counting twice is better than not at all */
 	for (size_t k = 0; k < i; k++)
 		if (unc_topology_socket(t, pmu->cpus.ids[k]) == socket)
 			return true;
 	return false;
 }
 
-/* ---- events --------------------------------------------------------------------------------------- */
+/* ---- events
+ * --------------------------------------------------------------------------------------- */
 
 /* One call of uncore_monitor_add_events(). */
 struct adder {
@@ -74,8 +76,8 @@ static int add_event_on(struct adder *a, const struct uncore_pmu *pmu,
 	return r;
 }
 
-/* Only a driver's event may be written without its PMU: the catalogue names some as cores' events are named
- * ("cycles"). */
+/* Only an event of a driver may be written without its PMU, since the catalogue has names that
+ * events of cores also have ("cycles"). */
 static bool has_alias(const struct uncore_pmu *pmu, const char *name)
 {
 	const struct uncore_alias *alias = unc_pmu_event(pmu, name);
@@ -83,7 +85,7 @@ static bool has_alias(const struct uncore_pmu *pmu, const char *name)
 	return alias && !alias->evidence;
 }
 
-/* Vendors' names of the machine's events, those of PMUs that are alike once. */
+/* Adds the vendors' names of the machine's events, once for PMUs of the same kind. */
 static int add_vendor_names(const struct uncore *u, struct unc_names *names)
 {
 	const struct uncore_alias *last = NULL, *events;
@@ -98,8 +100,8 @@ static int add_vendor_names(const struct uncore *u, struct unc_names *names)
 	return r;
 }
 
-/* The sentence for an event that no PMU here answers to, with names like its PMU's or (for a bare word)
- * like the event's. */
+/* The error for an event whose PMU does not exist, with similar names of PMUs or (for a word
+ * without PMU) of events. */
 static int no_such_pmu(struct adder *a)
 {
 	const struct uncore *u = a->m->machine;
@@ -143,8 +145,8 @@ static int no_such_pmu(struct adder *a)
 	return r < 0 ? unc_nomem(a->e) : -ENODEV;
 }
 
-/* Some PMUs of the name cannot be counted. Those of one name belong to the rows, which lack them; a glob
- * may span PMUs of different kinds, of which only some have the event. */
+/* Some PMUs of the name cannot be counted. If all have one name, they are gaps of the rows. A glob
+ * may match PMUs of different kinds, of which only some have the event. */
 static int leave_out(struct adder *a)
 {
 	const char *pmu = a->event->pmu;
@@ -159,8 +161,8 @@ static int leave_out(struct adder *a)
 	return r;
 }
 
-/* On every PMU that answers to the name; where that fails on some of them, on the others. A `cpu=`
- * picks, as in perf: each PMU that is counted from that CPU. */
+/* Adds the event on every PMU that matches the name and can count it. `cpu=` selects, as in perf,
+ * the PMUs that are counted from that CPU. */
 static int add_event(struct adder *a)
 {
 	const struct uncore *u = a->m->machine;
@@ -247,10 +249,11 @@ int uncore_monitor_add_events(struct uncore_monitor *m, const char *text)
 	return r;
 }
 
-/* ---- metrics -------------------------------------------------------------------------------------- */
+/* ---- metrics
+ * -------------------------------------------------------------------------------------- */
 
-/* "memory.*", or "intel-imc/memory.*". The cells of a matrix are many and say together what others
- * say in one row: a pattern for all metrics does not include them. */
+/* "memory.*", or "intel-imc/memory.*". A pattern for all metrics does not include the cells of a
+ * matrix, which are many and duplicate other metrics. */
 static bool matches(const struct uncore_metric *metric, const char *pattern)
 {
 	const char *slash = strchr(pattern, '/');
@@ -274,8 +277,8 @@ static bool is_per_package(const struct uncore_metric *metric, const struct unco
 	return false;
 }
 
-/* The PMU on each of its CPUs, or the parts of it that the filters select; where that fails, nothing.
- * -ENODEV with `why`: it cannot be restricted as asked. */
+/* Adds the PMU on each of its CPUs, or the parts that the filters select; on failure nothing.
+ * -ENODEV with `why`: it cannot be restricted as requested. */
 static int add_metric_on(struct uncore_monitor *m, struct unc_query *q,
 			 const struct uncore_pmu *pmu, struct unc_error *why)
 {
@@ -299,13 +302,13 @@ static int add_metric_on(struct uncore_monitor *m, struct unc_query *q,
 	return r;
 }
 
-/* What became, in one metric, of the root ports that the user named. */
+/* Which of the root ports that the user named a metric counts. */
 struct requested_ports {
 	unsigned counted;                    /* bit n: the n-th of them */
 	const char *why[UNC_FILTER_CHOICES]; /* a PMU has it and cannot count it so; NULL */
 };
 
-/* One PMU of the family. -ENODEV with `why`: it cannot be counted as asked. */
+/* Tries one PMU of the family. -ENODEV with `why`: it cannot be counted as requested. */
 static int try_pmu(struct uncore_monitor *m, struct unc_query *q, const struct uncore_pmu *pmu,
 		   struct requested_ports *requested, struct unc_error *why)
 {
@@ -336,7 +339,7 @@ static int try_pmu(struct uncore_monitor *m, struct unc_query *q, const struct u
 	return r;
 }
 
-/* Another family has the metric, too, and counts the port: its rows are there. */
+/* Whether another family has the same metric and counts the port. */
 static bool counted_elsewhere(const struct uncore_metric *metric, const struct uncore_device *port)
 {
 	for (size_t i = 0; i < uncore_device_pmu_count(port); i++) {
@@ -351,7 +354,7 @@ static bool counted_elsewhere(const struct uncore_metric *metric, const struct u
 	return false;
 }
 
-/* The root ports, or that of the device, that the user named and no PMU counts. */
+/* Adds gaps for the named root ports, or that of the device, that no PMU counts. */
 static int find_port_gaps(struct uncore_monitor *m, struct unc_query *q,
 			  const struct requested_ports *requested)
 {
@@ -371,7 +374,7 @@ static int find_port_gaps(struct uncore_monitor *m, struct unc_query *q,
 	return r;
 }
 
-/* Nothing of the metric can be counted as asked: the sentence that says most. */
+/* The error for a metric that cannot be counted as requested: the most specific reason. */
 static int fail_metric(struct uncore_monitor *m, const struct unc_query *q,
 		       const struct requested_ports *requested, const struct unc_error *unsuited)
 {
@@ -428,7 +431,7 @@ static struct unc_query *added_query(struct uncore_monitor *m, const struct unco
 	return NULL;
 }
 
-/* On every PMU of the family; on the others where one of them cannot be counted, or not as asked. */
+/* Adds the metric on every PMU of the family that can be counted as requested. */
 static int add_metric(struct uncore_monitor *m, const struct uncore_metric *metric)
 {
 	struct unc_query *q = unc_monitor_query(m, metric->formula->names.count);
@@ -467,8 +470,9 @@ struct unsuited {
 	bool has_filters;
 };
 
-/* Metrics that others of this one need, of all families that are here: not reported, if nothing asks for them. One
- * that cannot be counted, or for which there is no counter beside this one, has no value. */
+/* Adds the metrics whose values this metric needs, of all families on this machine; they are
+ * reported only if they are also requested. A metric that cannot be counted, or not together with
+ * this one, has no value. */
 static int add_needed(struct uncore_monitor *m, const char *name)
 {
 	const struct unc_catalogue *c = &m->machine->catalogue;
@@ -491,7 +495,8 @@ static int add_needed(struct uncore_monitor *m, const char *name)
 	return r;
 }
 
-/* A matching metric: added, or (`unsuited` says why) not, since the filters do not suit it. */
+/* Adds a matching metric, or not (with the reason in `unsuited`), if it does not support the
+ * filters. */
 static int try_metric(struct uncore_monitor *m, const struct uncore_metric *metric,
 		      struct unsuited *unsuited)
 {
@@ -516,7 +521,7 @@ static int try_metric(struct uncore_monitor *m, const struct uncore_metric *metr
 	for (size_t i = 0; i < UNC_FILTERS; i++)
 		if (m->filters.values[i].text && !metric->family->filters[i].title)
 			has_filters = false;
-	/* A link to something else does not say which GPUs there are. */
+	/* A link whose other end is not a GPU does not have the number of GPUs. */
 	if (m->filters.values[UNC_FILTER_GPU].text && metric->family->pmu_count &&
 	    unc_gpu_count(metric->family->pmus[0]) == 0)
 		has_filters = false;
@@ -525,7 +530,8 @@ static int try_metric(struct uncore_monitor *m, const struct uncore_metric *metr
 	return unc_monitor_note(m, "left out: %s", m->machine->error.text);
 }
 
-/* "xgmi", "xgmi.bandwidth": appends " (did you mean link.*?)". False: not such a word, or not on this machine. */
+/* "xgmi", "xgmi.bandwidth": appends " (did you mean link.*?)". False: not such a word, or not on
+ * this machine. */
 static bool suggest_for_word(struct unc_catalogue *c, const char *pattern, struct unc_error *e)
 {
 	const struct uncore_words *words;
@@ -589,7 +595,7 @@ static int fail_pattern(struct uncore_monitor *m, const char *pattern,
 	if (excluded)
 		return unc_fail(e, ENODEV, "%s is not in %s: %s; name it to count it",
 				excluded->name, pattern, excluded->separate);
-	/* Where PMUs are absent, the reason is that of the most general metric: of memory.* memory.bandwidth. */
+	/* If PMUs are missing, the reason is that of the most general metric: for memory.* that of memory.bandwidth. */
 	for (size_t i = 0; i < c->metric_count; i++) {
 		const struct uncore_metric *metric = c->metrics[i];
 
@@ -624,8 +630,9 @@ int uncore_monitor_add_metrics(struct uncore_monitor *m, const char *pattern)
 	bool here = false;
 	const struct uncore_metric *excluded = NULL;
 	const char *slash = strchr(pattern, '/'), *name = slash ? slash + 1 : pattern;
-	/* Patterns such as "memory.*" leave out what does not fit into the counters together with the rest; "*",
-	 * which does not fit anyway, and a name do not. With rounds there is room for it. */
+	/* Patterns such as "memory.*" leave out metrics that do not fit into the counters together
+	 * with the others. A name, and "*", which does not fit anyway, do not. With rounds all
+	 * fit. */
 	bool leaves_out = !m->in_rounds && strcmp(pattern, "*") != 0 && strpbrk(pattern, "*?[");
 	const char *missing = NULL;
 	int r = unc_monitor_refuse_planned(m);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* How filters split a PMU on one of its CPUs into parts, each with terms to lay over those of events. A part goes
- * from filter to filter: each splits it further and passes on what it makes of it; behind the last it is encoded. */
+/* Filters split a PMU on one of its CPUs into parts, each with terms that replace or extend those
+ * of events. A part is passed from filter to filter: each splits it further and passes on the
+ * parts. After the last filter a part is encoded. */
 #include "count/monitor.h"
 
 #define PART_TERMS 32
@@ -33,11 +34,11 @@ struct part {
 	enum unc_filter_kind next; /* the filter that it goes to */
 };
 
-/* Applies to the part the filters that are left, and encodes what they make of it. -ENODEV with a sentence:
- * they cannot restrict the PMU. */
+/* Applies the remaining filters to the part, and encodes the resulting parts. -ENODEV with a
+ * reason: they cannot restrict the PMU. */
 static int pass_on(struct splitter *x, struct part *part);
 
-/* What the words in braces of a data file's terms come to. */
+/* The numbers for the words in braces of a data file's terms. */
 struct numbers {
 	uint64_t mask, bdf, base;
 };
@@ -88,7 +89,8 @@ static int restrict_part(struct splitter *x, const struct part *from,
 	return r < 0 ? r : pass_on(x, &part);
 }
 
-/* ---- words, GPUs, addresses ----------------------------------------------------------------------- */
+/* ---- words, GPUs, addresses
+ * ----------------------------------------------------------------------- */
 
 static int refuse_kind(const struct splitter *x, enum unc_filter_kind kind)
 {
@@ -131,7 +133,7 @@ static int split_by_words(struct splitter *x, enum unc_filter_kind kind, const s
 	return r < 0 ? r : pass_on(x, &part);
 }
 
-/* Ranges of addresses are one part each. */
+/* Each range of addresses is one part. */
 static int split_by_choices(struct splitter *x, enum unc_filter_kind kind, const struct part *from)
 {
 	const struct unc_filter_value *value = &x->m->filters.values[kind];
@@ -152,7 +154,8 @@ static int split_by_gpus(struct splitter *x, enum unc_filter_kind kind, const st
 	return r < 0 ? r : split_by_choices(x, kind, from);
 }
 
-/* ---- root ports ----------------------------------------------------------------------------------- */
+/* ---- root ports
+ * ----------------------------------------------------------------------------------- */
 
 static bool has_bit(const struct unc_port *port)
 {
@@ -179,8 +182,9 @@ static const struct unc_port *find_port(const struct splitter *x,
 	return NULL;
 }
 
-/* True when the PMU counts the root port that the user names. One of which only the numbers are known is
- * found by the PMU's name, unless that PMU's ports are known by their numbers: then it is another port. */
+/* Whether the PMU counts the root port that the user names. A port of which only the numbers are
+ * known is found by the PMU's name, unless the ports of this PMU are known by their numbers, since
+ * the port then belongs to another PMU. */
 static bool is_requested(const struct splitter *x, const struct uncore_device *device,
 			 struct unc_port *port)
 {
@@ -205,8 +209,8 @@ static bool is_requested(const struct splitter *x, const struct uncore_device *d
 	       rc == (uint64_t)device->rc;
 }
 
-/* All that the PMU counts. Where it could distinguish ports and this one has no number, more than the
- * port is behind it: an I/O stack has functions without a root port, too. */
+/* Passes on the whole PMU. If the PMU could distinguish ports and this port has no number, the PMU
+ * counts more than the port: an I/O stack also has functions without a root port. */
 static int pass_whole(struct splitter *x, const struct part *from)
 {
 	struct part part = *from;
@@ -223,7 +227,7 @@ static int pass_port(struct splitter *x, const struct part *from, const struct u
 			     (struct numbers){.mask = (uint64_t)1 << port->index});
 }
 
-/* A row for each root port, when no port or device is asked for. */
+/* Makes a part for each root port, if no port or device is requested. */
 static int split_by_level(struct splitter *x, const struct part *from)
 {
 	int r = 0;
@@ -237,7 +241,8 @@ static int split_by_level(struct splitter *x, const struct part *from)
 	return r;
 }
 
-/* The bits of the term by which the filter selects ports, as the events have it without a filter. */
+/* The bits of the term by which the filter selects ports, as the events have it without a
+ * filter. */
 static uint64_t all_parts(const struct splitter *x)
 {
 	const char *terms = x->family->filters[UNC_FILTER_PORT].terms, *own;
@@ -253,7 +258,7 @@ static uint64_t all_parts(const struct splitter *x)
 	return mask;
 }
 
-/* A row for each part, with or without a known root port. */
+/* Makes a part for each selectable part of the PMU, with or without a known root port. */
 static int split_by_parts(struct splitter *x, const struct part *from)
 {
 	struct uncore *u = x->m->machine;
@@ -333,10 +338,12 @@ static int split_by_ports(struct splitter *x, enum unc_filter_kind kind, const s
 	return restrict_part(x, from, NULL, kind, all);
 }
 
-/* ---- a device ------------------------------------------------------------------------------------- */
+/* ---- a device
+ * ------------------------------------------------------------------------------------- */
 
-/* The devices that are counted with the asked one, by address and the kernel's names: those behind it
- * where it is a part of a switch, or the others. Returns how many there are. */
+/* Lists the devices that are counted together with the requested one, by address and the kernel's
+ * names: the devices behind it, if it is a part of a switch, or the others. Returns their
+ * number. */
 static size_t list_counted(const struct splitter *x, const struct uncore_device *asked,
 			   const struct uncore_device *port, bool behind, struct unc_text *to)
 {
@@ -358,7 +365,7 @@ static size_t list_counted(const struct splitter *x, const struct uncore_device 
 	return count;
 }
 
-/* What is counted is more than the device: its port, or (NULL) all ports of the PMU. */
+/* Adds a note that more than the device is counted: its port, or (NULL) all ports of the PMU. */
 static int note_sharing(struct splitter *x, const struct uncore_device *device,
 			const struct uncore_device *port)
 {
@@ -381,7 +388,7 @@ static int note_sharing(struct splitter *x, const struct uncore_device *device,
 	return r;
 }
 
-/* The memory behind the device's BARs, one part for each; none where its addresses are unknown. */
+/* Makes a part for the memory of each BAR of the device; none if its addresses are unknown. */
 static int split_by_bars(struct splitter *x, const struct uncore_device *d, const struct part *from)
 {
 	char path[128], *text, *rest, *line;
@@ -406,7 +413,7 @@ static int split_by_bars(struct splitter *x, const struct uncore_device *d, cons
 	return r;
 }
 
-/* By the narrowest filter that the family has. */
+/* Uses the narrowest filter that the family has. */
 static int split_by_device(struct splitter *x, enum unc_filter_kind kind, const struct part *from)
 {
 	const struct uncore_device *d = x->m->filters.values[kind].choices[0].device;
@@ -431,7 +438,8 @@ static int split_by_device(struct splitter *x, enum unc_filter_kind kind, const 
 	return note_sharing(x, d, x->query->targets[targets].port);
 }
 
-/* ---- the metric on all parts ---------------------------------------------------------------------- */
+/* ---- the metric on all parts
+ * ---------------------------------------------------------------------- */
 
 static int (*const splits[])(struct splitter *x, enum unc_filter_kind kind,
 			     const struct part *from) = {
