@@ -44,7 +44,8 @@ size_t cli_clean(char *text, size_t len, const char *kept)
 	};
 	size_t plain = 0, out;
 
-	/* Eight at once. The lowest byte that is not plain has its highest bit in the difference or the sum. */
+	/* Checks eight bytes at once: the lowest byte that is not plain sets its highest bit in the
+	 * difference or the sum. */
 	for (uint64_t word; plain + sizeof(word) <= len; plain += sizeof(word)) {
 		memcpy(&word, text + plain, sizeof(word));
 		if (((word - EACH(' ')) | (word + EACH(1))) & EACH(0x80))
@@ -95,7 +96,8 @@ void cli_waited(void)
 	waiting = false;
 }
 
-/* On a terminal it is folded to its width, except behind its first line end, where an event and a caret stand. */
+/* On a terminal the text is folded to its width, except after its first line end: an event and a
+ * caret follow there. */
 static void put_sentence(const char *text)
 {
 	static const char label[] = "uncore: ";
@@ -120,7 +122,7 @@ static void put_sentence(const char *text)
 
 void cli_error(const char *fmt, ...)
 {
-	char some[1024]; /* without memory, which may be what ran out */
+	char some[1024]; /* a fixed buffer, since memory may have run out */
 	char *text = some, *more = NULL;
 	va_list args;
 	int len;
@@ -135,7 +137,8 @@ void cli_error(const char *fmt, ...)
 		va_end(args);
 	}
 	text[cli_clean(text, strlen(text), "\n")] = '\0';
-	/* The library shows a mistake below its sentence; a name may have line ends, too. */
+	/* The library may show a mistake on the lines below its message; a name may also have line
+	 * ends. */
 	for (char *end = text; (end = strchr(end, '\n')); end++)
 		if (strncmp(end, "\n  ", 3) != 0)
 			*end = '?';
@@ -183,7 +186,7 @@ uint64_t cli_now_ns(void)
 	return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
 }
 
-/* The one that counts. */
+/* The monitor that counts. */
 static struct uncore_monitor *running;
 
 void cli_set_running(struct uncore_monitor *m)
@@ -247,7 +250,7 @@ int signals_open(struct signals *s)
 	sigaddset(&s->stop, SIGHUP);
 	sigemptyset(&child);
 	sigaddset(&child, SIGCHLD);
-	/* Where the parent ignored it, the exit status of the command would be lost. */
+	/* If the parent ignored it, the exit status of the command would be lost. */
 	signal(SIGCHLD, SIG_DFL);
 	sigprocmask(SIG_BLOCK, &s->stop, &s->old);
 	sigprocmask(SIG_BLOCK, &child, NULL);
@@ -259,7 +262,7 @@ int signals_open(struct signals *s)
 	return CLI_RUNTIME;
 }
 
-/* True when the default action ends the process, except for faults of its own (SIGSEGV ...). */
+/* True if the default action ends the process; not for its own faults (SIGSEGV ...). */
 static bool ends_process(int sig)
 {
 	static const int others[] = {SIGQUIT, SIGABRT, SIGALRM, SIGUSR1, SIGUSR2,  SIGVTALRM,
@@ -305,8 +308,8 @@ struct signals_seen signals_take(struct signals *s)
 		seen.child = true;
 	while (read(s->stop_fd, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
 		seen.stop = (int)info.ssi_signo;
-		/* Ctrl-C, Ctrl-\ and a closed terminal reach the command, too; other signals, and those of SI_USER,
-		 * SI_QUEUE and SI_TKILL, reach only uncore. */
+		/* Ctrl-C, Ctrl-\ and a closed terminal reach the command, too; other signals, and
+		 * those of SI_USER, SI_QUEUE and SI_TKILL, reach only uncore. */
 		seen.personal = info.ssi_code <= 0 || (seen.stop != SIGINT &&
 						       seen.stop != SIGQUIT && seen.stop != SIGHUP);
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What all commands share: exit codes, global options, the opened machine, errors, signals. */
+/* Shared by all commands: exit codes, global options, the opened machine, errors, signals. */
 #ifndef CLI_H
 #define CLI_H
 
@@ -27,12 +27,12 @@ enum cli_exit {
 	CLI_SIGNAL = 128, /* plus the signal that killed the command */
 };
 
-/* Takes the records of each interval in place of a file. */
+/* Receives the records of each interval instead of a file. */
 struct cli_collector {
 	void *context;
 	int (*take)(void *context, uint64_t wall_ns, struct buffer *text); /* an exit code */
 	bool later; /* not the first recording */
-	/* Of the first one: where they are to go, and the line before them, or NULL. */
+	/* Of the first recording: the output file, and the line before the records, or NULL. */
 	const char *file;
 	bool append;
 	char *header;
@@ -46,14 +46,15 @@ struct cli {
 	struct uncore *u;
 	const char *root;   /* NULL: "/" */
 	const char *source; /* NULL: "kernel" */
-	bool resctrl;       /* that is the source */
+	bool resctrl;       /* the source is resctrl */
 	const char **data;
 	size_t data_count;
 	const char *perfmon; /* directory of the vendors' JSON; NULL: the names built in */
-	double memory_peak;  /* 0: found on the machine */
+	double memory_peak;  /* 0: that of the machine is used */
 	bool program;        /* registers may be written */
 	bool configured;     /* options of a file were read: later ones replace them */
-	/* As inherited, for a command: SIGPIPE, SIGXFSZ, and the CPUs before --cpu. */
+	/* Inherited settings, which a command gets back: SIGPIPE, SIGXFSZ, and the CPUs before
+	 * --cpu. */
 	struct sigaction pipe, file_size;
 	cpu_set_t cpus;
 	bool pinned;
@@ -72,7 +73,8 @@ struct command {
 	const char *metrics;     /* comma list of patterns */
 	const char *output;      /* its output for people; NULL: text */
 	enum uncore_level level; /* unless an option sets another */
-	/* The same with other metrics: its name is an option of this one, its doc that option's help. */
+	/* A preset with other metrics, which an option of this one selects: `name` is the option,
+	 * `doc` its help. */
 	const struct command *view;
 	const char *device; /* what the option names, "PORT"; NULL: it names nothing */
 };
@@ -83,7 +85,7 @@ struct command {
 int cli_prepare(struct cli *cli);
 int cli_open(struct cli *cli);
 
-/* Whether the source is a recording, which is known before that is open. */
+/* Whether the source is a recording, which need not be open yet. */
 bool cli_replays(const struct cli *cli);
 /* Frees the machine and its source. */
 void cli_close(struct cli *cli);
@@ -93,8 +95,9 @@ void cli_advise(struct cli *cli);
 
 /* ---- perfmon.c ---- */
 
-/* The vendor's events of a directory for this CPU, as uncore_set_vendor_events() takes them. An exit code; if it is not
- * CLI_OK, `why` (of PERFMON_WHY bytes) has the sentence. *text is the caller's to free. */
+/* Reads the vendor's events for this CPU from a directory, in the format of
+ * uncore_set_vendor_events(). Returns an exit code; if it is not CLI_OK, `why` (of PERFMON_WHY
+ * bytes) has the reason. The caller frees *text. */
 #define PERFMON_WHY 5000
 int perfmon_read(const struct uncore *u, const char *directory, char **text, char *why);
 
@@ -103,17 +106,19 @@ int perfmon_read(const struct uncore *u, const char *directory, char **text, cha
 /* The one place where a negative errno becomes an exit code. */
 int cli_exit_code(int err);
 
-/* Prints the machine's sentence for `err`; returns the exit code for it. */
+/* Prints the machine's error for `err`; returns its exit code. */
 int cli_fail(const struct cli *cli, int err);
 
 /* "uncore: ..." and a newline on standard error. */
 void cli_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-/* Shows on a terminal what the user waits for. The next error or output replaces it, and so does cli_waited(). */
+/* Shows on a terminal what the command is doing. The next error or output, or cli_waited(), removes
+ * it. */
 void cli_wait(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void cli_waited(void);
 
-/* Puts '?' in the place of invalid UTF-8 and of characters that control a terminal or hide text: names
- * of a machine's files may hold them. Those in `kept` stay. In place; returns the new length. */
+/* Replaces invalid UTF-8 and characters that control a terminal or hide text by '?', since names of
+ * a machine's files may have them. Characters in `kept` stay. Works in place; returns the new
+ * length. */
 size_t cli_clean(char *text, size_t len, const char *kept);
 
 #define NS_PER_MS 1000000ULL
@@ -122,20 +127,21 @@ size_t cli_clean(char *text, size_t len, const char *kept);
 /* CLOCK_MONOTONIC */
 uint64_t cli_now_ns(void);
 
-/* This monitor is freed, which puts back the registers that it has written, when memory runs out; NULL: none. */
+/* Sets the monitor that is freed when memory runs out, which restores the registers that it has
+ * written; NULL: none. */
 void cli_set_running(struct uncore_monitor *m);
 
-/* realloc() that ends the command with a sentence when memory runs out. */
+/* realloc() that ends the command with a message when memory runs out. */
 void *cli_realloc(void *old, size_t count, size_t size);
 
-/* A copy to be freed; NULL of NULL. */
+/* A copy, which the caller frees; NULL for NULL. */
 char *cli_copy(const char *text);
 
-/* --cpu: sampling does not migrate, with the delays of that; the thread that waits, computes and prints stays.
- * Returns an exit code. */
+/* --cpu: pins the thread that waits, computes and prints, so that it does not migrate. Returns an
+ * exit code. */
 int cli_pin(struct cli *cli, const char *text);
 
-/* Matches a pattern without regard to case: a shell pattern, or any part of the text. */
+/* Matches a pattern, ignoring case: a shell pattern, or any part of the text. */
 bool cli_matches(const char *pattern, const char *text);
 
 /* ---- signals as file descriptors, so that nothing is interrupted and left half done ---- */
@@ -143,18 +149,18 @@ bool cli_matches(const char *pattern, const char *text);
 struct signals {
 	int stop_fd;   /* readable: a signal that ends counting */
 	int child_fd;  /* readable: SIGCHLD */
-	sigset_t stop; /* those of stop_fd */
+	sigset_t stop; /* the signals of stop_fd */
 	sigset_t old;  /* mask to give to a command */
 };
 
 /* Blocks SIGINT, SIGTERM, SIGHUP and SIGCHLD and makes them readable. Returns an exit code. */
 int signals_open(struct signals *s);
-/* Adds all other signals that would end the process at once, so that registers can be restored before it
+/* Adds all other signals that would end the process, so that registers can be restored before it
  * ends. Returns an exit code. */
 int signals_take_all(struct signals *s);
 void signals_close(struct signals *s);
 
-/* What has happened since the last call. */
+/* The signals since the last call. */
 struct signals_seen {
 	int stop;      /* the signal that ends counting; 0: none */
 	bool personal; /* sent to this process by another one, not typed at the terminal */

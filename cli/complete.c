@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Words that can end a command line, for the completions of shells: from the tables of commands and options, and from
- * the machine for the names of metrics, events and devices. */
+/* Words that can complete a command line, for shells: from the tables of commands and options, and
+ * the names of the machine's metrics, events and devices. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@ struct completion {
 	struct buffer text;
 };
 
-/* A line: the whole word, and behind a tab what it means. */
+/* Prints a line: the whole word, a tab, and its meaning. */
 static void offer(struct completion *c, const char *name, const char *end, const char *doc)
 {
 	if (strncmp(name, c->typed, strlen(c->typed)) != 0)
@@ -133,7 +133,7 @@ static bool offer_of_machine(struct completion *c, const char *name)
 
 /* ---- options and their values ---- */
 
-/* "Order of the lines: traffic, in or out": the words behind the colon of the help. */
+/* Offers the words after the colon of a help text: "Order of the rows: traffic, in or out". */
 static void offer_words(struct completion *c, const char *doc)
 {
 	const char *at = strstr(doc, ": "), *end, *other;
@@ -159,7 +159,7 @@ static void offer_words(struct completion *c, const char *doc)
 	}
 }
 
-/* "sim:" or "regs:" and a name of those built in, which the library lists when there is none of that name. */
+/* "sim:" or "regs:" and a built-in name; the library lists these when a name does not exist. */
 static void offer_sources(struct completion *c, const char *doc)
 {
 	const char *colon = strchr(c->typed, ':');
@@ -219,7 +219,7 @@ static void offer_arguments(struct completion *c, const char *args)
 	}
 }
 
-/* "--name", "--name=VALUE", "-nVALUE". *value: what stands in the word; NULL: nothing. */
+/* "--name", "--name=VALUE", "-nVALUE". *value: the value in the same word; NULL: none. */
 static const struct cli_option *find(const struct cli_option *options, char *word, char **value)
 {
 	for (const struct cli_option *o = options; o->doc; o++) {
@@ -258,9 +258,9 @@ int complete(struct cli *cli, const struct cli_option *options, const struct cli
 			return i;
 		if (!o && *value == '-')
 			o = find(options, words[i], &value);
-		/* That of an output is optional, and in the same word. */
+		/* The value of an output is optional, and in the same word. */
 		open = o && o->arg && o->type != OPTION_OUTPUT && !value ? o : NULL;
-		/* What the machine is. */
+		/* Options that select the machine. */
 		if (o && value && o >= globals && o->type == OPTION_TEXT)
 			*(const char **)((char *)cli + o->at) = value;
 	}

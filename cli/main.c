@@ -15,7 +15,8 @@
 #include "output/buffer.h"
 
 #ifdef UNCORE_SERVE
-/* Each start of the command would take half as long again with the libraries of this one: GnuTLS above all. */
+/* A module, since its libraries (mainly GnuTLS) would make every start of the command 50 %
+ * slower. */
 static int load_serve(struct cli *cli, int argc, char **argv)
 {
 	void *module = dlopen(UNCORE_SERVE, RTLD_NOW);
@@ -31,7 +32,7 @@ static int load_serve(struct cli *cli, int argc, char **argv)
 }
 #endif
 
-/* Every part of every stack, to see in which one the traffic of a root port is counted. */
+/* Counts every part of every stack, to find the one that counts the traffic of a root port. */
 static const struct command check = {
 	"check",
 	"Test which PMU counts this root port, while its device copies data",
@@ -50,7 +51,7 @@ static const struct command ddio = {
 	.level = UNCORE_LEVEL_SOCKET,
 	.view = &check};
 
-/* Metrics that have no column, too: more of them than the PMUs have counters at once. */
+/* Includes metrics without a column, for which the PMUs have too few counters at once. */
 static const struct command mem_all = {"all", "Every metric of memory, in rounds",
 				       .metrics = "memory.*,cache.occupancy", .output = "memory"};
 static const struct command pcie_all = {"all",
@@ -86,8 +87,9 @@ static const struct command commands[] = {
 #endif
 	{"demo-block", "Simulate a register block in a file, to try the source regs",
 	 .run = cmd_demo_block},
-	/* Presets: nothing else in the command names metrics. They fit into the counters at once where that is
-	 * possible (tests/cli/intervals.bats); behind "else" they are for machines that have none of the others. */
+	/* Presets: the only place in the command that names metrics. They fit into the counters at
+	 * once where that is possible (tests/cli/intervals.bats). Metrics after "else" are for
+	 * machines that have none of those before it. */
 	{"mem", "Memory traffic, latency and utilization", .run = cmd_stat,
 	 .metrics = "memory.read.bandwidth,memory.write.bandwidth,memory.bandwidth,"
 		    "memory.utilization*,memory.read.latency,memory.read.latency.cycles,"
@@ -118,7 +120,8 @@ static const struct command commands[] = {
 
 #define COMMAND_COUNT (sizeof(commands) / sizeof(commands[0]) - 1)
 
-/* The index of the command's name: its options are not those of uncore. */
+/* Stores the index of the command's name, and ends parsing: the following options are those of the
+ * command. */
 static void take_command(void *into, char *arg, struct argp_state *state)
 {
 	(void)arg;
@@ -142,7 +145,7 @@ static char *help_filter(int key, const char *text, void *input)
 	return help.data;
 }
 
-/* True when that many letters at most were mistyped, or two swapped. */
+/* True if at most so many letters differ, or two are swapped. */
 static bool is_near(const char *a, const char *b, int mistakes)
 {
 	while (*a && *a == *b) {
@@ -195,7 +198,8 @@ static int run_command(struct cli *cli, int argc, char **argv)
 	return status;
 }
 
-/* "help COMMAND" means "COMMAND --help", and "help" alone "--help". True: of uncore itself. */
+/* Changes "help COMMAND" to "COMMAND --help", and "help" alone to "--help". True: help of uncore
+ * itself. */
 static bool make_help(int command, int argc, char **argv)
 {
 	static char help[] = "--help";
@@ -211,7 +215,7 @@ static bool make_help(int command, int argc, char **argv)
 	return !named;
 }
 
-/* Help is printed with stdio: a full disk is an error there, too. */
+/* Help is printed with stdio: reports its write errors, such as a full disk. */
 static void close_stdout(void)
 {
 	if (fclose(stdout) == 0)
@@ -239,7 +243,8 @@ static char *quoted(int argc, char **argv)
 	return line.data;
 }
 
-/* For jansson, which reports a failure with less at each of its functions, or not at all. */
+/* Allocates for jansson, and ends the command on failure, since not all functions of jansson report
+ * one. */
 static void *allocate(size_t size)
 {
 	return cli_realloc(NULL, size, 1);
@@ -261,8 +266,8 @@ int main(int argc, char **argv)
 	const struct sigaction ignore = {.sa_handler = SIG_IGN};
 	int status, command = 0, err;
 
-	/* A counter opened as descriptor 1 would receive the output. Descriptors that were closed are opened
-	 * for the opposite direction, so that using them fails. */
+	/* A counter opened as descriptor 1 would receive the output. Descriptors that were closed
+	 * are opened for the opposite direction, so that using them fails. */
 	for (int fd = 0; fd <= 2; fd++)
 		if (fcntl(fd, F_GETFD) < 0)
 			open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY);

@@ -138,7 +138,7 @@ void cli_set_output(struct argp_state *state, const struct output **output, cons
 
 	if (*output && strncmp((*output)->name, name, length) != 0)
 		argp_error(state, "CSV and JSON exclude each other");
-	/* A form stays: -x asks for CSV, too. */
+	/* A form such as csv=wide stays when -x also selects CSV. */
 	if (!*output || name[length])
 		*output = now;
 }
@@ -194,7 +194,7 @@ static void print_help(struct argp_state *state)
 	exit(writer_print(&text));
 }
 
-/* The global options that are not a member's value. */
+/* Handles the global options that do not simply set a member. */
 static void other_global(void *into, int key, char *arg, struct argp_state *state)
 {
 	struct cli *cli = into;
@@ -255,7 +255,8 @@ static error_t take_option(struct parser *p, size_t i, char *arg, struct argp_st
 	}
 	if (o->arg && !arg)
 		return ARGP_ERR_UNKNOWN;
-	/* A second value would replace the first, which may stand before the command; it may replace one of a file. */
+	/* Rejects a second value, which would replace the first one (possibly before the command).
+	 * It may replace the value of a file. */
 	if (o->type == OPTION_TEXT && !p->cli->configured)
 		before = *(const char **)member;
 	if (o->arg && before && o->type != OPTION_LIST)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Commands that a loop takes while it counts: through a FIFO or descriptor, as perf's --control, and from `uncore mark`
- * through a socket. Nothing here waits, whatever the other end does. */
+/* Commands that a loop takes while it counts: through a FIFO or descriptor, as perf's --control,
+ * and from `uncore mark` through a socket. No function here waits for the other end. */
 #ifndef CLI_CONTROL_H
 #define CLI_CONTROL_H
 
@@ -25,7 +25,7 @@ enum control_command {
 struct control_request {
 	enum control_command command;
 	const char *text;               /* behind it, clean UTF-8 without a newline */
-	uint64_t wall_ns, monotonic_ns; /* when it was sent, as far as that is known */
+	uint64_t wall_ns, monotonic_ns; /* when it was sent, if known */
 	struct sockaddr_un from;        /* the client that waits for an answer; */
 	socklen_t from_len;             /* 0: the other end of ack_fd */
 };
@@ -34,8 +34,8 @@ struct control {
 	int fd, ack_fd, socket; /* -1: none */
 	bool own;               /* the first two were opened here */
 	bool discard;           /* the rest of a line that was too long */
-	unsigned refused;       /* a bit for each command that a sentence was printed of */
-	/* Lines that were read, of which control_next() has given the first `taken` bytes. */
+	unsigned refused;       /* a bit for each command whose refusal was printed */
+	/* Lines that were read; control_next() has returned the first `taken` bytes. */
 	char lines[CONTROL_ROOM];
 	size_t len, taken;
 	char datagram[CONTROL_ROOM]; /* of the socket; */
@@ -45,15 +45,17 @@ struct control {
 
 /* `spec`: fifo:CTL[,ACK] or fd:N[,N]; NULL: none. An exit code. */
 int control_open(struct control *c, const char *spec);
-/* Takes commands for the recording into this file, too. Without a socket it does without. */
+/* Also receives commands for the recording into this file. A failure to make the socket is
+ * ignored. */
 void control_listen(struct control *c, const char *file);
 void control_close(struct control *c);
 
-/* After a descriptor has become readable: takes its commands. */
+/* Reads commands, after a descriptor has become readable. */
 void control_receive(struct control *c);
-/* The next command of that, valid until the next call; NULL: no further. Each is answered. */
+/* The next command that was read, valid until the next call; NULL: none. Each must be answered. */
 const struct control_request *control_next(struct control *c);
-/* NULL: it was done. Else a sentence, which is printed once for each command. */
+/* Answers a command. `refused` NULL: it was done. Else the reason, which is printed once for each
+ * command. */
 void control_answer(struct control *c, const struct control_request *q, const char *refused);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is to be counted, and how: filled by the options of `stat` or by another command; and its plan. */
+/* The request to count, from the options of `stat` or another command, and its plan. */
 #ifndef CLI_STAT_PLAN_H
 #define CLI_STAT_PLAN_H
 
@@ -24,7 +24,7 @@ struct stat_query {
 	bool metric;
 };
 
-/* Takes what is counted in place of an output. Its functions return exit codes. */
+/* Receives the counts instead of an output. Its functions return exit codes. */
 struct stat_recorder {
 	void *context;
 	bool to_file; /* it needs -o */
@@ -34,10 +34,10 @@ struct stat_recorder {
 	int (*start)(void *context);
 	/* An interval has ended. */
 	int (*window)(void *context, const struct uncore_sample *sample);
-	/* A short sample has ended within an interval. NULL: nothing is to be done. */
+	/* A short sample has ended within an interval. NULL: not needed. */
 	void (*short_sample)(void *context);
-	/* A command came; disabled: the interval before has ended, and start() follows when it is enabled
-	 * again. *refused: why it cannot be done. NULL: nothing is to be done. */
+	/* A command was received. After `disable` the interval has ended, and start() follows when
+	 * counting is enabled again. *refused: why it cannot be done. NULL: not needed. */
 	int (*control)(void *context, const struct control_request *q, const char **refused);
 };
 
@@ -45,15 +45,15 @@ struct stat_options {
 	struct stat_query *queries; /* none: the headline metrics */
 	size_t query_count;
 	const struct stat_recorder *recorder;        /* NULL: there is an output */
-	const struct command *presets[STAT_PRESETS]; /* to be recorded, beside the queries */
+	const struct command *presets[STAT_PRESETS]; /* also to be recorded */
 	size_t preset_count;
-	const struct command *known_presets;       /* of which they are */
+	const struct command *known_presets;       /* the table that has them */
 	uint64_t rotate_size, rotate_age_ns, keep; /* of a recording; 0: none */
-	uint64_t flight_ns;                        /* kept in memory; 0: none */
-	const char *when;                          /* to write that; NULL: at signals */
-	uint64_t after_ns;                         /* and so much later */
+	uint64_t flight_ns;                        /* time kept in memory; 0: no flight recorder */
+	const char *when;             /* the condition to write it; NULL: signals only */
+	uint64_t after_ns;            /* the delay of writing */
 	const struct command *preset; /* at least one of its patterns must be countable; or NULL */
-	bool viewed;                  /* it is a view of the command's preset */
+	bool viewed;                  /* the preset is a view of the command's one */
 	const char *device;           /* that the view is for; NULL: none */
 	const struct uncore_device *port; /* its root port */
 	enum uncore_level level;
@@ -69,14 +69,14 @@ struct stat_options {
 	uint64_t above;           /* 0: stat_above() */
 	uint64_t timeout_ns;      /* 0: none */
 	uint64_t delay_ns;        /* DELAY_FOREVER: until --control enables counting */
-	const char *control;      /* where commands come from; NULL: nowhere */
+	const char *control;      /* the channel of commands, or NULL */
 	uint64_t repeat;          /* runs of the command */
 	bool positional_interval; /* INTERVAL and not -I */
 	const struct output *output;
 	const char *separator;
 	const char *file; /* NULL: standard output */
 	bool append;
-	const char *sort; /* NULL: as the output does it */
+	const char *sort; /* NULL: the default of the output */
 	bool summary;
 	bool verbose;
 	bool dry_run;
@@ -87,21 +87,21 @@ struct stat_options {
 	char **command;               /* NULL: none */
 };
 
-/* The per cent of the ceiling that makes a burst. */
+/* The per cent of the ceiling at which a burst begins. */
 static inline uint64_t stat_above(const struct stat_options *o)
 {
 	return o->above ? o->above : 80;
 }
 
-/* A monitor with all queries planned and nothing opened. Returns an exit code. */
+/* Makes a monitor in which all queries are planned and nothing is opened. Returns an exit code. */
 int stat_plan(struct cli *cli, const struct stat_options *o, struct uncore_monitor **out);
 /* Prints its counters. Returns an exit code. */
 int stat_dry_run(struct cli *cli, const struct stat_options *o, struct uncore_monitor *m);
-/* Prints the monitor's notes from the first one on, on standard error: all with -v, filters or events, else their
- * number. */
+/* Prints the monitor's notes from the first one on, on standard error: all with -v, filters or
+ * events, else their number. */
 void stat_print_notes(const struct stat_options *o, const struct uncore_monitor *m, size_t first);
 
-/* The total follows the intervals: a page has it in any case. */
+/* Whether a total follows the intervals; a page always has one. */
 bool stat_has_total(const struct stat_options *o);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The ticks of a loop that counts. Deadlines are absolute: however long reading and printing takes, the grid stays where
- * it was. A tick that was missed loses no counts, because the next reading has them. */
+/* The ticks of a loop that counts. Deadlines are absolute: the time of reading and printing does
+ * not move the grid. A missed tick loses no counts, because the next reading has them. */
 #include "commands/ticks.h"
 
 #include <errno.h>
@@ -28,7 +28,7 @@ static void spread_add(struct spread *s, uint64_t ns)
 		s->most_ns = ns;
 }
 
-/* The upper end of the bin: at most 6 % too much. */
+/* The upper end of the bin, which is at most 6 % too large. */
 static double spread_ns(const struct spread *s, double share)
 {
 	uint64_t below = 0;
@@ -64,8 +64,9 @@ static int64_t clock_ns(clockid_t id)
 	return (int64_t)t.tv_sec * (int64_t)NS_PER_S + t.tv_nsec;
 }
 
-/* Tells when the machine was suspended, in which MONOTONIC stands and BOOTTIME does not, and when the wall clock was set.
- * NTP slews it by at most half a thousandth. The first call in a run only takes the times. */
+/* Reports that the machine was suspended (MONOTONIC stops then, BOOTTIME does not), and that the
+ * wall clock was set. NTP slews that clock by at most half a thousandth. The first call in a run
+ * only stores the times. */
 static void check_clocks(struct ticks *t, uint64_t now)
 {
 	int64_t boot = clock_ns(CLOCK_BOOTTIME), wall = clock_ns(CLOCK_REALTIME);
@@ -73,7 +74,7 @@ static void check_clocks(struct ticks *t, uint64_t now)
 	int64_t suspended = boot - (int64_t)now, slack;
 
 	if (took > NS_PER_MS)
-		return; /* we lost the CPU between two clocks: the next tick compares again */
+		return; /* the thread was preempted between reading two clocks: the next tick compares again */
 	wall -= boot;
 	slack = (int64_t)(10 * NS_PER_MS + (now - t->checked_ns) / 1000);
 	if (t->checked_ns && suspended - t->suspended_ns > slack)
@@ -135,7 +136,7 @@ void ticks_start(struct ticks *t)
 	timer_arm(t->fd, every_ns ? t->grid_ns + every_ns : 0, every_ns);
 }
 
-/* `n` intervals have passed: the first of them is the one that was waited for. */
+/* `n` intervals have passed; the loop waited for the first one. */
 static void judge_interval(struct ticks *t, uint64_t n, uint64_t now)
 {
 	uint64_t due = t->grid_ns + (t->passed + 1) * t->interval_ns;

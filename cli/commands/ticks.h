@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The ticks of a loop that counts: when intervals and short samples end, how late the loop came to them, and what the
- * clocks did meanwhile. */
+/* The ticks of a loop that counts: the ends of intervals and short samples, the delays of the loop,
+ * and steps of the clocks. */
 #ifndef CLI_TICKS_H
 #define CLI_TICKS_H
 
@@ -24,16 +24,16 @@ struct ticks {
 	bool verbose;
 	uint64_t grid_ns; /* of this run: when its first interval began, */
 	uint64_t passed,
-		windows;      /* how many intervals have ended, and with how many rows were made */
-	uint64_t samples;     /* short ones that have ended */
+		windows; /* numbers of intervals that have ended, and of those for which rows were made */
+	uint64_t samples;     /* short samples that have ended */
 	uint64_t all_samples; /* in all runs; */
-	uint64_t merged;      /* of them, the ones that are part of a longer one */
-	uint64_t late;        /* intervals to whose end we came more than half an interval late */
-	uint64_t missed; /* intervals that had passed when we came to the end of an earlier one, */
+	uint64_t merged;      /* of these, the ones that were merged into a longer one */
+	uint64_t late;        /* intervals whose end was handled more than half an interval late */
+	uint64_t missed; /* intervals that had passed when the end of an earlier one was handled, */
 	uint64_t missed_now; /* the part in the current window */
-	uint64_t checked_ns; /* when the clocks were compared last, and */
+	uint64_t checked_ns; /* time of the last comparison of the clocks, and */
 	int64_t suspended_ns,
-		wall_ns; /* how far BOOTTIME is before MONOTONIC, and REALTIME before BOOTTIME */
+		wall_ns; /* the offsets of BOOTTIME from MONOTONIC, and of REALTIME from BOOTTIME */
 	struct spread wakeups, skews;
 };
 
@@ -45,19 +45,22 @@ enum tick {
 
 /* Sets a timerfd to an absolute time; 0: never. */
 void timer_arm(int fd, uint64_t first_ns, uint64_t every_ns);
-/* How often it has expired since it was asked last. */
+/* The number of expirations since the last call. */
 uint64_t timer_expirations(int fd);
 
 /* An exit code. */
 int ticks_open(struct ticks *t, uint64_t interval_ns, uint64_t sample_ns, bool verbose);
 void ticks_close(struct ticks *t);
-/* A run begins now: the first interval ends an interval from now. Without an interval and samples there are no ticks. */
+/* Starts a run: the first interval ends one interval from now. Without an interval and short
+ * samples there are no ticks. */
 void ticks_start(struct ticks *t);
-/* After t->fd has become readable: which tick it is. Prints what was late with `verbose`, and steps of the clocks. */
+/* Returns the tick, after t->fd has become readable. Prints steps of the clocks and, with
+ * `verbose`, delays. */
 enum tick ticks_take(struct ticks *t);
-/* The counters were read: keeps the time between the first and the last of them. */
+/* Call after a reading: records the time between the first and the last counter. */
 void ticks_read(struct ticks *t, const struct uncore_monitor *m);
-/* Prints what was late and missed, and with `verbose` how late and how far apart. */
+/* Prints the numbers of late and missed ticks, and with `verbose` the delays and the skew of
+ * readings. */
 void ticks_report(const struct ticks *t);
 
 #endif
