@@ -53,7 +53,6 @@ struct http_counts {
 	uint64_t scrapes; /* answered with a text */
 	uint64_t refused; /* with an error: unknown path, method or host, no credentials */
 	uint64_t cut;     /* connections ended because they were too slow */
-	uint64_t streams; /* clients that follow the intervals now */
 };
 struct http_counts http_counts(struct http *h);
 

@@ -57,7 +57,6 @@ static void free_stream(void *context)
 	*s->link = s->next;
 	if (s->next)
 		s->next->link = s->link;
-	s->http->counts.streams--;
 	pthread_mutex_unlock(&s->http->lock);
 	live_reader_free(s->http->setup.live, &s->reader);
 	free(s);
@@ -90,7 +89,6 @@ struct MHD_Response *stream_response(struct http *h, struct MHD_Connection *conn
 	if (s->next)
 		s->next->link = &s->next;
 	h->streams = s;
-	h->counts.streams++;
 	pthread_mutex_unlock(&h->lock);
 	response = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, PIECE_BYTES, read_stream, s,
 						     free_stream);
