@@ -7,58 +7,17 @@
 
 enum { NOWHERE, HOME, MOVER }; /* the socket of the memory, and that of the CPU */
 
-/* Where loads from memory and stores to it are counted, near and far. */
-#define READS(near, far)                      \
-	{                                     \
-		{[VERIFY_READ] = (near)},     \
-		{                             \
-			[VERIFY_READ] = (far) \
-		}                             \
-	}
-#define WRITES(near, far)                      \
-	{                                      \
-		{[VERIFY_WRITE] = (near)},     \
-		{                              \
-			[VERIFY_WRITE] = (far) \
-		}                              \
-	}
-#define FAR(reads, writes)                                                 \
-	{                                                                  \
-		{0},                                                       \
-		{                                                          \
-			[VERIFY_READ] = (reads), [VERIFY_WRITE] = (writes) \
-		}                                                          \
-	}
-
-#define BUSY                            \
-	{                               \
-		{[VERIFY_SPIN] = HOME}, \
-		{                       \
-			0               \
-		}                       \
-	}
-#define CROWDS                              \
-	{                                   \
-		{[VERIFY_READ_ALL] = HOME}, \
-		{                           \
-			0                   \
-		}                           \
-	}
-#define CHASES(near, far)                      \
-	{                                      \
-		{[VERIFY_CHASE] = (near)},     \
-		{                              \
-			[VERIFY_CHASE] = (far) \
-		}                              \
-	}
+/* Where the data of a load are counted, near and far; elsewhere they are not. */
+#define COUNTED(load, near, far) .where[0][load] = (near), .where[1][load] = (far)
+#define READS(near, far) COUNTED(VERIFY_READ, near, far)
+#define WRITES(near, far) COUNTED(VERIFY_WRITE, near, far)
+#define CHASES(near, far) COUNTED(VERIFY_CHASE, near, far)
+#define FAR(reads, writes) READS(NOWHERE, reads), WRITES(NOWHERE, writes)
+#define BUSY COUNTED(VERIFY_SPIN, HOME, NOWHERE)
+#define CROWDS COUNTED(VERIFY_READ_ALL, HOME, NOWHERE)
 /* Data of a device are always near: the device and the memory are of one socket. */
-#define FILES(reads, writes)                                                    \
-	{                                                                       \
-		{[VERIFY_FILE_READ] = (reads), [VERIFY_FILE_WRITE] = (writes)}, \
-		{                                                               \
-			0                                                       \
-		}                                                               \
-	}
+#define FILES(reads, writes) \
+	COUNTED(VERIFY_FILE_READ, reads, NOWHERE), COUNTED(VERIFY_FILE_WRITE, writes, NOWHERE)
 
 /* In the order in which they are judged. Links carry only data that are moved between sockets. */
 static const struct verify_expectation expectations[] = {
