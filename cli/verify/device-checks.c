@@ -58,12 +58,7 @@ static bool count_there(const struct judged *j, size_t cell, struct verify_fit *
 	return is_other(j, cell) && fit_elsewhere(j, cell, into);
 }
 
-static bool is_all_there(const struct judged *j, const struct verify_fit *fit)
-{
-	return judge_is_all(j, fit->slope, fit->error);
-}
-
-static const struct judge_view others = {count_there, is_all_there};
+static const struct judge_view others = {count_there, judge_is_all};
 
 /* ---- checks ---- */
 

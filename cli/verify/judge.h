@@ -25,13 +25,15 @@ typedef bool judge_check(struct judged *j);
 judge_check judge_quiet, judge_yielding, judge_slope;
 /* Conclude if the memory, or (judge_rounds) the memory or the rounds, allow no verdict. */
 judge_check judge_memory, judge_rounds;
+/* Concludes if this number of rounds, in which all counters ran all the time, is too small. */
+bool judge_few_rounds(struct judged *j, size_t count);
 /* The largest part of each moved byte by which a change in the traffic of other programs may
  * falsify the slope. */
 double judge_yield(const struct judged *j, const struct verify_fit *f);
 
 /* Within the limits of the group and load: the slope stands for all data; for none of them; the
  * part that may be missing; the part that may be counted at another place. */
-bool judge_is_all(const struct judged *j, double slope, double error);
+bool judge_is_all(const struct judged *j, const struct verify_fit *fit);
 bool judge_is_own_all(const struct judged *j);
 bool judge_is_nothing(const struct judged *j);
 double judge_less(const struct judged *j);
@@ -98,7 +100,7 @@ struct judge_part judge_find_part(const struct judged *j, const struct judge_vie
 /* `error_most` for the bytes of streams and devices. */
 #define JUDGE_PART_ERROR 0.01
 /* True: no part was found, but the noisy cell may count one. `whole` is the slope that stands for
- * all data. */
+ * all data. `place`: NULL for its socket. */
 bool judge_is_noisy(struct judged *j, const struct judge_part *part, double whole,
 		    const char *place);
 

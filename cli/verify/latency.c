@@ -2,7 +2,6 @@
 /* Latencies are compared with a pointer chase: the time that a load waited by the counters between
  * core and memory, and the whole time of the load. */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -206,11 +205,8 @@ static bool check_astray(struct judged *j)
 static bool is_noisy(struct judged *j)
 {
 	const struct judge_part part = find_part(j);
-	char place[32] = "";
 
-	if (part.noisy)
-		snprintf(place, sizeof(place), "socket %d", part.noisy->socket);
-	return judge_is_noisy(j, &part, whole_load(j, own_of(j).requests), place);
+	return judge_is_noisy(j, &part, whole_load(j, own_of(j).requests), NULL);
 }
 
 /* Caches answer at most as many loads as lines fit into them, if they never evict these. */

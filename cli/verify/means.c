@@ -14,17 +14,7 @@ bool judge_mean_rounds(struct judged *j)
 	for (size_t i = 0; i < s->round_count; i++)
 		count += isfinite(verify_reading_of(s, i, j->own)->amount) ? 1 : 0;
 	j->result->fit = (struct verify_fit){NAN, NAN, NAN, count};
-	if (2 * count < s->round_count)
-		judge_conclude(
-			j, VERIFY_UNKNOWN, NULL,
-			"all counters ran all the time in only %zu of %zu rounds: another program "
-			"uses them, too, or counters are missing",
-			count, s->round_count);
-	else if (!isfinite(j->slope))
-		judge_conclude(j, VERIFY_UNKNOWN, NULL, "too few rounds");
-	else
-		return false;
-	return true;
+	return judge_few_rounds(j, count);
 }
 
 double judge_mean(const struct judged *j, size_t cell, double *seconds)

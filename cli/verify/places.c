@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Counts of the same data at other places: all of them, if two places are swapped, or a part. */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "verify/judge.h"
@@ -56,12 +57,16 @@ struct judge_part judge_find_part(const struct judged *j, const struct judge_vie
 bool judge_is_noisy(struct judged *j, const struct judge_part *part, double whole,
 		    const char *place)
 {
+	char socket[32];
+
 	if (part->cell || !part->noisy)
 		return false;
+	snprintf(socket, sizeof(socket), "socket %d", part->noisy->socket);
 	judge_conclude(
 		j, VERIFY_UNKNOWN, "busy",
 		"up to %.1f %% of it may be counted as %s of %s, too: other programs move too much "
 		"there for a verdict",
-		part->noise / whole * 100, verify_expectation(part->noisy->metric)->name, place);
+		part->noise / whole * 100, verify_expectation(part->noisy->metric)->name,
+		place ? place : socket);
 	return true;
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Metrics that count the data of streams: memory, links, agents and fabrics. */
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "output/buffer.h"
@@ -23,12 +22,7 @@ static bool count_there(const struct judged *j, size_t cell, struct verify_fit *
 	return true;
 }
 
-static bool is_all_there(const struct judged *j, const struct verify_fit *fit)
-{
-	return judge_is_all(j, fit->slope, fit->error);
-}
-
-static const struct judge_view others = {count_there, is_all_there};
+static const struct judge_view others = {count_there, judge_is_all};
 
 /* ---- checks: true when they have reached a verdict ---- */
 
@@ -39,8 +33,10 @@ static const struct verify_alternative *holding(const struct judged *j, size_t c
 
 	for (size_t i = 0; i < c->alternative_count; i++) {
 		const double factor = c->alternatives[i].factor;
+		const struct verify_fit right = {.slope = j->fits[cell].slope * factor,
+						 .error = j->fits[cell].error * factor};
 
-		if (judge_is_all(j, j->fits[cell].slope * factor, j->fits[cell].error * factor))
+		if (judge_is_all(j, &right))
 			return &c->alternatives[i];
 	}
 	return NULL;
@@ -179,7 +175,7 @@ static bool check_allocate(struct judged *j)
 	if (j->series->load != VERIFY_WRITE || !(judge_is_own_all(j) || may_be_kept(j)) ||
 	    !find_reads(j, &reads))
 		return false;
-	if (judge_is_all(j, reads.slope, reads.error))
+	if (judge_is_all(j, &reads))
 		judge_conclude(
 			j, VERIFY_UNKNOWN, "write-allocate",
 			"each write also reads its line (write-allocate): the stores do not bypass "
@@ -214,12 +210,9 @@ static bool conclude_astray(struct judged *j, const struct judge_part *part)
 static bool check_astray(struct judged *j)
 {
 	const struct judge_part part = find_part(j);
-	char place[32] = "";
 
-	if (part.noisy)
-		snprintf(place, sizeof(place), "socket %d", part.noisy->socket);
 	return conclude_astray(j, &part) ||
-	       (judge_is_own_all(j) && judge_is_noisy(j, &part, 1, place));
+	       (judge_is_own_all(j) && judge_is_noisy(j, &part, 1, NULL));
 }
 
 /* Its own counters were missing, and others count the data. */

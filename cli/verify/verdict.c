@@ -103,16 +103,17 @@ double judge_astray(const struct judged *j)
 	return limits(j)->astray;
 }
 
-bool judge_is_all(const struct judged *j, double slope, double error)
+bool judge_is_all(const struct judged *j, const struct verify_fit *fit)
 {
-	const double tolerance = 2 * error;
+	const double tolerance = 2 * fit->error;
 
-	return slope >= 1 - limits(j)->less - tolerance && slope <= 1 + limits(j)->more + tolerance;
+	return fit->slope >= 1 - limits(j)->less - tolerance &&
+	       fit->slope <= 1 + limits(j)->more + tolerance;
 }
 
 bool judge_is_own_all(const struct judged *j)
 {
-	return judge_is_all(j, j->slope, j->tolerance / 2);
+	return judge_is_all(j, &(struct verify_fit){.slope = j->slope, .error = j->tolerance / 2});
 }
 
 /* ---- checks: true when they have reached a verdict ---- */
@@ -134,30 +135,36 @@ bool judge_memory(struct judged *j)
 	return true;
 }
 
-bool judge_rounds(struct judged *j)
+bool judge_few_rounds(struct judged *j, size_t count)
 {
-	const struct verify_series *s = j->series;
-	double cache = j->run->cache;
-	size_t count = j->fits[j->own].count;
+	const size_t all = j->series->round_count;
 
-	if (judge_memory(j))
-		return true;
-	if (2 * count < s->round_count)
+	if (2 * count < all)
 		judge_conclude(
 			j, VERIFY_UNKNOWN, NULL,
 			"all counters ran all the time in only %zu of %zu rounds: another program "
 			"uses them, too, or counters are missing",
-			count, s->round_count);
+			count, all);
 	else if (!isfinite(j->slope))
 		judge_conclude(j, VERIFY_UNKNOWN, NULL, "too few rounds");
-	else if (s->load == VERIFY_READ && s->memory < 2 * cache)
-		judge_conclude(
-			j, VERIFY_UNKNOWN, NULL,
-			"caches of %.0f MiB may hold the loaded data: twice as much memory is "
-			"needed, and %.0f MiB were used",
-			cache / 0x1p20, s->memory / 0x1p20);
 	else
 		return false;
+	return true;
+}
+
+bool judge_rounds(struct judged *j)
+{
+	const struct verify_series *s = j->series;
+	double cache = j->run->cache;
+
+	if (judge_memory(j) || judge_few_rounds(j, j->fits[j->own].count))
+		return true;
+	if (s->load != VERIFY_READ || s->memory >= 2 * cache)
+		return false;
+	judge_conclude(j, VERIFY_UNKNOWN, NULL,
+		       "caches of %.0f MiB may hold the loaded data: twice as much memory is "
+		       "needed, and %.0f MiB were used",
+		       cache / 0x1p20, s->memory / 0x1p20);
 	return true;
 }
 
