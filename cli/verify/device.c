@@ -6,7 +6,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -328,7 +327,6 @@ void devices_close(struct verify *v)
 static int transfer(void *context, size_t bytes, int stop_fd)
 {
 	struct device *d = context;
-	struct pollfd fd = {.fd = stop_fd, .events = POLLIN};
 	const bool read = d->load == VERIFY_FILE_READ;
 
 	while (bytes) {
@@ -338,7 +336,7 @@ static int transfer(void *context, size_t bytes, int stop_fd)
 
 		piece = piece < d->size - d->at ? piece : (size_t)(d->size - d->at);
 		piece = piece < DEVICE_MEMORY - ring ? piece : DEVICE_MEMORY - ring;
-		if (poll(&fd, 1, 0) > 0)
+		if (verify_stopped(stop_fd))
 			return -EINTR;
 		n = read ? pread(d->fd, d->memory + ring, piece, (off_t)d->at)
 			 : pwrite(d->fd, d->memory + ring, piece, (off_t)d->at);

@@ -219,9 +219,8 @@ static int run_series(struct verify *v, const struct node *n)
 {
 	static const enum verify_load loads[] = {VERIFY_READ, VERIFY_WRITE};
 	struct verify_stream stream = {0};
-	int err = pass_pin(n->cpu);
+	int err = pass_open_stream(v, n, n->memory, &stream);
 
-	err = err ? err : pass_open_stream(v, n, n->memory, &stream);
 	err = err ? err
 		  : verify_stream_move(&stream, VERIFY_WRITE, stream.size, v->signals.stop_fd);
 	for (unsigned i = 0; !err && i < 2; i++) {

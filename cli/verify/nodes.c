@@ -203,14 +203,13 @@ uint64_t node_memory(uint64_t asked, uint64_t cache, uint64_t room, uint64_t par
 	return memory > HUGE_PAGE ? memory : HUGE_PAGE;
 }
 
-/* The nodes of a socket that are read together share the size that its caches require. */
-static uint64_t nodes_of_socket(const struct verify *v, int socket)
+uint64_t nodes_of_socket(const struct verify *v, int socket)
 {
 	uint64_t count = 0;
 
 	for (size_t i = 0; i < v->node_count; i++)
 		count += v->nodes[i].socket == socket && !v->nodes[i].bare && v->nodes[i].room;
-	return count ? count : 1;
+	return count;
 }
 
 bool node_is_first_of_socket(const struct verify *v, const struct node *n)
@@ -266,7 +265,7 @@ int nodes_find_memory(struct verify *v)
 	for (size_t i = 0; i < v->node_count; i++) {
 		struct node *n = &v->nodes[i];
 		struct caches caches = caches_of_socket(v->cli->u, n->socket);
-		uint64_t cache = caches.last, all;
+		uint64_t cache = caches.last, all, parts = nodes_of_socket(v, n->socket);
 
 		if (!n->room)
 			continue;
@@ -278,8 +277,8 @@ int nodes_find_memory(struct verify *v)
 		all = caches.all > cache ? caches.all : cache;
 		v->run.caches = fmax(v->run.caches, (double)all);
 		n->memory = node_memory(v->o->memory, cache, n->room, 1);
-		n->memory_all =
-			node_memory(v->o->memory, all, n->room, nodes_of_socket(v, n->socket));
+		/* The nodes that are read at once share what is enough for the caches. */
+		n->memory_all = node_memory(v->o->memory, all, n->room, parts ? parts : 1);
 	}
 	return CLI_OK;
 }

@@ -207,8 +207,9 @@ struct verify_series *pass_add_series(struct verify *v, enum verify_load load, c
 int pass_open_stream(struct verify *v, const struct node *n, size_t size,
 		     struct verify_stream *stream)
 {
-	int err = verify_stream_open(stream, n->id, size, v->signals.stop_fd);
+	int err = pass_pin(n->cpu);
 
+	err = err ? err : verify_stream_open(stream, n->id, size, v->signals.stop_fd);
 	if ((err == -EPERM || err == -ENOSYS) && v->node_count == 1)
 		err = verify_stream_open(stream, -1, size, v->signals.stop_fd);
 	return err;

@@ -87,9 +87,8 @@ static int move_node(struct verify *v, const struct node *n)
 			 pass_needs(&v->run, VERIFY_WRITE, far);
 	if (!needed)
 		return 0;
-	err = pass_pin(n->cpu);
 	cli_wait("node %d: getting memory", n->id);
-	err = err ? err : pass_open_stream(v, n, n->memory, &stream);
+	err = pass_open_stream(v, n, n->memory, &stream);
 	/* Removes lines from the caches that the kernel has just zeroed. */
 	err = err ? err
 		  : verify_stream_move(&stream, VERIFY_WRITE, stream.size, v->signals.stop_fd);
@@ -129,9 +128,8 @@ static int chase_node(struct verify *v, const struct node *n)
 
 	if (!pass_needs(&v->run, VERIFY_CHASE, false) && !pass_needs(&v->run, VERIFY_CHASE, true))
 		return 0;
-	err = pass_pin(n->cpu);
 	cli_wait("node %d: getting memory", n->id);
-	err = err ? err : pass_open_stream(v, n, n->memory, &stream);
+	err = pass_open_stream(v, n, n->memory, &stream);
 	err = err ? err : verify_chase_open(&c, &stream, v->signals.stop_fd);
 	for (unsigned far = 0; far < 2 && movers[far]; far++)
 		if (!err && pass_needs(&v->run, VERIFY_CHASE, far))
@@ -173,8 +171,7 @@ static int move_files(struct verify *v, const struct node *n)
 
 		if (d->node != n->id || !pass_needs(&v->run, d->load, false))
 			continue;
-		err = pass_pin(n->cpu);
-		err = err ? err : pass_open_stream(v, n, DEVICE_MEMORY, &stream);
+		err = pass_open_stream(v, n, DEVICE_MEMORY, &stream);
 		err = err ? err : move_file(v, n, d, &stream);
 		verify_stream_close(&stream);
 	}

@@ -144,8 +144,7 @@ int peak_read_socket(struct verify *v, const struct node *n)
 	for (const struct node *at = n; !err && at < v->nodes + v->node_count; at++) {
 		if (at->socket != n->socket || at->bare || !at->room)
 			continue;
-		err = pass_pin(at->cpu);
-		err = err ? err : pass_open_stream(v, at, at->memory_all, &streams[count]);
+		err = pass_open_stream(v, at, at->memory_all, &streams[count]);
 		if (!err)
 			add_readers(v, at, &streams[count++], &c);
 	}

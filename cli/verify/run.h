@@ -77,6 +77,8 @@ int nodes_find_memory(struct verify *v);
  * most the requested size (0: any), in whole huge pages. `parts` streams share the limits. */
 uint64_t node_memory(uint64_t asked, uint64_t cache, uint64_t room, uint64_t parts);
 
+/* How many of a socket have memory and CPUs of their own. */
+uint64_t nodes_of_socket(const struct verify *v, int socket);
 bool node_is_first_of_socket(const struct verify *v, const struct node *n);
 /* The first node of the next socket, or NULL. */
 const struct node *node_far(const struct verify *v, const struct node *n);
@@ -132,6 +134,7 @@ int pass_read_cells(void *verify, struct verify_reading *into);
 void pass_show_round(void *verify, size_t done, size_t all);
 /* Pins this thread to the CPU. Returns 0 or a negative errno, as the next one does. */
 int pass_pin(int cpu);
+/* On the CPU of the node. */
 int pass_open_stream(struct verify *v, const struct node *n, size_t size,
 		     struct verify_stream *stream);
 struct verify_series *pass_add_series(struct verify *v, enum verify_load load, const struct node *n,

@@ -23,14 +23,6 @@ static const struct {
 	[TASK_FILES] = {0, 0, .loads = 1u << VERIFY_FILE_READ | 1u << VERIFY_FILE_WRITE},
 };
 
-static bool socket_has_memory(const struct verify *v, int socket)
-{
-	for (size_t i = 0; i < v->node_count; i++)
-		if (v->nodes[i].socket == socket && !v->nodes[i].bare && v->nodes[i].room)
-			return true;
-	return false;
-}
-
 static size_t files_of(const struct verify *v, const struct node *n)
 {
 	size_t count = 0;
@@ -45,7 +37,7 @@ size_t series_of_task(const struct verify *v, enum task task, const struct node 
 	if (!(v->loads & tasks[task].loads) ||
 	    (tasks[task].of_socket && !node_is_first_of_socket(v, n)) ||
 	    (tasks[task].own && n->bare) || (tasks[task].memory && !n->room) ||
-	    (task == TASK_PEAK && (!first || !socket_has_memory(v, n->socket))))
+	    (task == TASK_PEAK && (!first || !nodes_of_socket(v, n->socket))))
 		return 0;
 	if (task == TASK_FILES)
 		return files_of(v, n);

@@ -21,6 +21,13 @@ uint64_t verify_cpu_ns(void)
 	return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
 }
 
+bool verify_stopped(int stop_fd)
+{
+	struct pollfd fd = {.fd = stop_fd, .events = POLLIN};
+
+	return poll(&fd, 1, 0) > 0;
+}
+
 static void multiply(void)
 {
 	double x[CHAINS];
@@ -37,12 +44,11 @@ static void multiply(void)
 static int spin(void *context, size_t amount, int stop_fd)
 {
 	const uint64_t end = verify_cpu_ns() + amount;
-	struct pollfd fd = {.fd = stop_fd, .events = POLLIN};
 	uint64_t now = verify_cpu_ns(), look = now;
 
 	(void)context;
 	for (; now < end; now = verify_cpu_ns()) {
-		if (now >= look && poll(&fd, 1, 0) > 0)
+		if (now >= look && verify_stopped(stop_fd))
 			return -EINTR;
 		look = now >= look ? now + LOOK : look;
 		multiply();

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Moves a known number of bytes between a CPU and the memory of one node, bypassing the caches. */
 #include <errno.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -157,13 +156,6 @@ static void drain(void)
 #endif
 
 /* ---- memory ---- */
-
-bool verify_stopped(int stop_fd)
-{
-	struct pollfd fd = {.fd = stop_fd, .events = POLLIN};
-
-	return poll(&fd, 1, 0) > 0;
-}
 
 static int bind_node(const struct verify_stream *s)
 {

@@ -50,6 +50,7 @@ void verify_stream_close(struct verify_stream *s);
 int verify_stream_move(struct verify_stream *s, enum verify_load load, size_t bytes, int stop_fd);
 /* The moves as work: VERIFY_READ or VERIFY_WRITE. */
 struct verify_work verify_stream_work(struct verify_stream *s, enum verify_load load);
+/* `stop_fd` is readable. */
 bool verify_stopped(int stop_fd);
 /* The number of its pages that are on other nodes. */
 int verify_stream_elsewhere(const struct verify_stream *s, size_t *pages);
