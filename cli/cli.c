@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fnmatch.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -178,13 +179,48 @@ int cli_fail(const struct cli *cli, int err)
 	return cli_exit_code(err);
 }
 
+/* ---- time ---- */
+
+uint64_t cli_ns_of(struct timespec time)
+{
+	return (uint64_t)time.tv_sec * NS_PER_S + (uint64_t)time.tv_nsec;
+}
+
+struct timespec cli_time_of(uint64_t ns)
+{
+	return (struct timespec){(time_t)(ns / NS_PER_S), (long)(ns % NS_PER_S)};
+}
+
+uint64_t cli_clock_ns(clockid_t clock)
+{
+	struct timespec now;
+
+	clock_gettime(clock, &now);
+	return cli_ns_of(now);
+}
+
 uint64_t cli_now_ns(void)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
+	return cli_clock_ns(CLOCK_MONOTONIC);
 }
+
+int cli_sleep_until(uint64_t then_ns, int stop_fd)
+{
+	struct pollfd fd = {.fd = stop_fd, .events = POLLIN};
+	uint64_t now;
+
+	do {
+		struct timespec rest;
+
+		now = cli_now_ns();
+		rest = cli_time_of(then_ns > now ? then_ns - now : 0);
+		if (ppoll(&fd, 1, &rest, NULL) > 0)
+			return -EINTR;
+	} while (now < then_ns);
+	return 0;
+}
+
+/* ---- memory ---- */
 
 /* The monitor that counts. */
 static struct uncore_monitor *running;

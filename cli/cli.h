@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <time.h>
 
 #include "uncore.h"
 
@@ -124,8 +125,13 @@ size_t cli_clean(char *text, size_t len, const char *kept);
 #define NS_PER_MS 1000000ULL
 #define NS_PER_S 1000000000ULL
 
-/* CLOCK_MONOTONIC */
+/* The time of a clock, and that of CLOCK_MONOTONIC. */
+uint64_t cli_clock_ns(clockid_t clock);
 uint64_t cli_now_ns(void);
+uint64_t cli_ns_of(struct timespec time);
+struct timespec cli_time_of(uint64_t ns);
+/* Sleeps until this time of CLOCK_MONOTONIC. Returns -EINTR if `stop_fd` becomes readable before. */
+int cli_sleep_until(uint64_t then_ns, int stop_fd);
 
 /* Sets the monitor that is freed when memory runs out, which restores the registers that it has
  * written; NULL: none. */

@@ -131,14 +131,6 @@ void control_listen(struct control *c, const char *file)
 
 /* ---- requests ---- */
 
-static uint64_t wall_now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_REALTIME, &t);
-	return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
-}
-
 /* The user who records, and root. The kernel attests the sender and the time. */
 static bool take_ancillary(struct msghdr *message, uint64_t *sent_ns)
 {
@@ -155,7 +147,7 @@ static bool take_ancillary(struct msghdr *message, uint64_t *sent_ns)
 			allowed = who.uid == geteuid() || who.uid == 0;
 		} else if (c->cmsg_type == SCM_TIMESTAMPNS) {
 			memcpy(&when, CMSG_DATA(c), sizeof(when));
-			*sent_ns = (uint64_t)when.tv_sec * NS_PER_S + (uint64_t)when.tv_nsec;
+			*sent_ns = cli_ns_of(when);
 		}
 	}
 	return allowed;
@@ -177,7 +169,7 @@ static void receive_datagram(struct control *c)
 				 .msg_control = &ancillary,
 				 .msg_controllen = sizeof(ancillary)};
 	ssize_t len = c->socket < 0 ? -1 : recvmsg(c->socket, &message, MSG_CMSG_CLOEXEC);
-	uint64_t now_ns = wall_now_ns();
+	uint64_t now_ns = cli_clock_ns(CLOCK_REALTIME);
 
 	if (len <= 0)
 		return;
@@ -201,8 +193,8 @@ static void receive_lines(struct control *c)
 	if (c->fd < 0 || poll(&readable, 1, 0) <= 0)
 		return;
 	len = read(c->fd, c->lines + c->len, sizeof(c->lines) - 1 - c->len);
-	c->request =
-		(struct control_request){.wall_ns = wall_now_ns(), .monotonic_ns = cli_now_ns()};
+	c->request = (struct control_request){.wall_ns = cli_clock_ns(CLOCK_REALTIME),
+					      .monotonic_ns = cli_now_ns()};
 	if (len > 0) {
 		c->len += (size_t)len;
 	} else if (len == 0 || (errno != EAGAIN && errno != EINTR)) {

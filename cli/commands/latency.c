@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* `uncore latency`: mean latencies from counters, or with --ibs the distribution of sampled loads. */
 #include <math.h>
-#include <poll.h>
 #include <string.h>
-#include <time.h>
 
 #include "commands/stat-run.h"
 #include "commands/stat.h"
@@ -96,19 +94,6 @@ static int print_window(struct run *r, uint64_t now)
 	return writer_flush(&r->writer);
 }
 
-/* Sleeps until then, or a signal; true: the user wants to stop. */
-static bool wait_until(struct run *r, uint64_t then_ns)
-{
-	struct pollfd fd = {.fd = r->signals.stop_fd, .events = POLLIN};
-	uint64_t now = cli_now_ns();
-	struct timespec rest = {0};
-
-	if (then_ns > now)
-		rest = (struct timespec){.tv_sec = (time_t)((then_ns - now) / NS_PER_S),
-					 .tv_nsec = (long)((then_ns - now) % NS_PER_S)};
-	return ppoll(&fd, 1, &rest, NULL) > 0 && signals_take(&r->signals).stop;
-}
-
 static int sample(struct run *r)
 {
 	const struct stat_options *o = &r->o->stat;
@@ -121,7 +106,8 @@ static int sample(struct run *r)
 	tick = o->interval_ns ? r->begin_ns + o->interval_ns : end;
 	while (!err && !status) {
 		uint64_t next = cli_now_ns() + COLLECT_NS;
-		bool last = wait_until(r, next < tick ? next : tick);
+		bool last = cli_sleep_until(next < tick ? next : tick, r->signals.stop_fd) &&
+			    signals_take(&r->signals).stop;
 		uint64_t now = cli_now_ns();
 
 		err = uncore_latency_collect(r->samples);

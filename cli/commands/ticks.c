@@ -56,20 +56,13 @@ static void spread_text(const struct spread *s, struct buffer *to)
 
 /* ---- clocks ---- */
 
-static int64_t clock_ns(clockid_t id)
-{
-	struct timespec t;
-
-	clock_gettime(id, &t);
-	return (int64_t)t.tv_sec * (int64_t)NS_PER_S + t.tv_nsec;
-}
-
 /* Reports that the machine was suspended (MONOTONIC stops then, BOOTTIME does not), and that the
  * wall clock was set. NTP slews that clock by at most half a thousandth. The first call in a run
  * only stores the times. */
 static void check_clocks(struct ticks *t, uint64_t now)
 {
-	int64_t boot = clock_ns(CLOCK_BOOTTIME), wall = clock_ns(CLOCK_REALTIME);
+	int64_t boot = (int64_t)cli_clock_ns(CLOCK_BOOTTIME);
+	int64_t wall = (int64_t)cli_clock_ns(CLOCK_REALTIME);
 	uint64_t took = cli_now_ns() - now;
 	int64_t suspended = boot - (int64_t)now, slack;
 
@@ -95,8 +88,8 @@ static void check_clocks(struct ticks *t, uint64_t now)
 void timer_arm(int fd, uint64_t first_ns, uint64_t every_ns)
 {
 	struct itimerspec spec = {
-		.it_value = {(time_t)(first_ns / NS_PER_S), (long)(first_ns % NS_PER_S)},
-		.it_interval = {(time_t)(every_ns / NS_PER_S), (long)(every_ns % NS_PER_S)},
+		.it_value = cli_time_of(first_ns),
+		.it_interval = cli_time_of(every_ns),
 	};
 
 	timerfd_settime(fd, TFD_TIMER_ABSTIME, &spec, NULL);

@@ -269,10 +269,8 @@ static void put_counting(const struct writer_of *w, const struct series_set *set
 
 static void put_process(const struct writer_of *w, const struct exposition_self *self)
 {
-	struct timespec cpu = {0};
 	double resident = resident_bytes();
 
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu);
 	put_one(w, COUNTER, "uncore_exposition_seconds", "seconds",
 		"Time taken to make the texts that scrapes get.", self->text_seconds);
 	put_one(w, COUNTER, "uncore_scrapes", "", "Requests that were answered with this text.",
@@ -282,7 +280,7 @@ static void put_process(const struct writer_of *w, const struct exposition_self 
 	put_one(w, COUNTER, "uncore_cut_connections", "",
 		"Connections that were ended because the client was too slow.", (double)self->cut);
 	put_one(w, COUNTER, "process_cpu_seconds", "seconds", "CPU time of the process.",
-		(double)cpu.tv_sec + (double)cpu.tv_nsec / 1e9);
+		(double)cli_clock_ns(CLOCK_PROCESS_CPUTIME_ID) / 1e9);
 	if (resident > 0)
 		put_one(w, GAUGE, "process_resident_memory_bytes", "bytes",
 			"Resident memory of the process.", resident);

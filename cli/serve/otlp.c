@@ -56,14 +56,6 @@ struct otlp {
 	size_t answer_len;
 };
 
-static uint64_t wall_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
-}
-
 /* ---- the library ---- */
 
 static int load(struct curl_library *lib)
@@ -270,7 +262,7 @@ static bool post(struct otlp *o, const struct buffer *text, struct buffer *reaso
 	long code = 0;
 	CURLcode err;
 
-	otlp_json(&body, text, o->resource, o->start_ns, wall_ns());
+	otlp_json(&body, text, o->resource, o->start_ns, cli_clock_ns(CLOCK_REALTIME));
 	o->answer_len = 0;
 	lib->easy_setopt(o->curl, CURLOPT_POSTFIELDS, body.data);
 	lib->easy_setopt(o->curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)body.len);
@@ -305,8 +297,7 @@ static uint64_t next_wait(struct otlp *o)
 static bool wait_for_text(struct otlp *o)
 {
 	while (!o->stopping && (!o->text.len || cli_now_ns() < o->retry_ns)) {
-		const struct timespec until = {(time_t)(o->retry_ns / NS_PER_S),
-					       (long)(o->retry_ns % NS_PER_S)};
+		const struct timespec until = cli_time_of(o->retry_ns);
 
 		if (o->text.len)
 			pthread_cond_timedwait(&o->changed, &o->lock, &until);
@@ -383,7 +374,7 @@ int otlp_open(struct otlp **out, const char *url)
 	if (status)
 		return status;
 	o = cli_realloc(NULL, 1, sizeof(*o));
-	*o = (struct otlp){.start_ns = wall_ns()};
+	*o = (struct otlp){.start_ns = cli_clock_ns(CLOCK_REALTIME)};
 	pthread_condattr_init(&clock);
 	pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
 	pthread_cond_init(&o->changed, &clock);

@@ -426,15 +426,13 @@ static int prepare(struct serve *s)
 {
 	const char *source = uncore_source(s->cli->u);
 	const struct replay *replay = s->cli->replay;
-	struct timespec now;
 	int status;
 
 	/* A recording may have longer intervals than the default. */
 	if (replay && s->o.interval_ns == NS_PER_S && NS_PER_S % replay->interval_ns)
 		s->o.interval_ns = replay->interval_ns;
 	describe_machine(s);
-	clock_gettime(CLOCK_REALTIME, &now);
-	s->self.start_seconds = (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+	s->self.start_seconds = (double)cli_clock_ns(CLOCK_REALTIME) / 1e9;
 	status = s->http_setup.listen ? open_http(s) : CLI_OK;
 #ifdef UNCORE_OTLP
 	if (!status && s->otlp_url)

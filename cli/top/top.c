@@ -106,9 +106,8 @@ static void set_interval(struct top *t, uint64_t interval_ns)
 	const bool samples =
 		t->o->sample_ns && !t->cli->replay; /* that has them in its intervals */
 	const uint64_t tick_ns = samples ? t->o->sample_ns : interval_ns;
-	const uint64_t s = tick_ns / NS_PER_S, ns = tick_ns % NS_PER_S;
-	const struct itimerspec spec = {.it_value = {(time_t)s, (long)ns},
-					.it_interval = {(time_t)s, (long)ns}};
+	const struct timespec tick = cli_time_of(tick_ns);
+	const struct itimerspec spec = {.it_value = tick, .it_interval = tick};
 
 	t->interval_ns = interval_ns;
 	t->view.interval = (double)interval_ns / 1e9;

@@ -90,7 +90,7 @@ static int run_rounds(struct verify_series *s, const struct verify_ceiling *c,
 
 		if (pace->show && i)
 			pace->show(pace->context, i - 1, pace->repeats);
-		err = verify_sleep_until(cli_now_ns() + pace->round_ns, pace->stop_fd);
+		err = cli_sleep_until(cli_now_ns() + pace->round_ns, pace->stop_fd);
 		now = loaded(threads, c->count, &now_ns);
 		seconds = (double)(now_ns - before_ns) / 1e9;
 		if (!err && i) {

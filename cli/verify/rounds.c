@@ -1,29 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Rounds of a series: all are equally long, whatever amount they move, so that the fit can separate
  * the traffic of other programs. */
-#include <errno.h>
-#include <poll.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "cli.h"
 #include "verify/verify.h"
 
 #define STEPS 16 /* units between two readings of the clock while the amount is searched */
-
-int verify_sleep_until(uint64_t then_ns, int stop_fd)
-{
-	struct pollfd fd = {.fd = stop_fd, .events = POLLIN};
-
-	for (uint64_t now; (now = cli_now_ns()) < then_ns;) {
-		const struct timespec rest = {.tv_sec = (time_t)((then_ns - now) / NS_PER_S),
-					      .tv_nsec = (long)((then_ns - now) % NS_PER_S)};
-
-		if (ppoll(&fd, 1, &rest, NULL) > 0)
-			return -EINTR;
-	}
-	return 0;
-}
 
 /* Finds the amount that takes half a round. */
 static int find_amount(const struct verify_work *work, const struct verify_pace *pace,
@@ -87,7 +70,7 @@ int verify_rounds(struct verify_series *series, const struct verify_work *work,
 		if (pace->show)
 			pace->show(pace->context, i, count);
 		err = work->run(work->context, part, pace->stop_fd);
-		err = err ? err : verify_sleep_until(end, pace->stop_fd);
+		err = err ? err : cli_sleep_until(end, pace->stop_fd);
 		if (!err)
 			err = pace->read(pace->context, verify_add_round(series, (double)part));
 	}

@@ -2,7 +2,6 @@
 /* A busy CPU, whose power and clocks differ from those of an idle one. */
 #include <errno.h>
 #include <poll.h>
-#include <time.h>
 
 #include "cli.h"
 #include "verify/verify.h"
@@ -15,10 +14,7 @@
 
 uint64_t verify_cpu_ns(void)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
+	return cli_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
 bool verify_stopped(int stop_fd)

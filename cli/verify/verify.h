@@ -198,8 +198,6 @@ int verify_rounds(struct verify_series *series, const struct verify_work *work,
 		  const struct verify_pace *pace);
 /* The next random number (xorshift). The state must not be 0. */
 uint64_t verify_random(uint64_t *state);
-/* -EINTR: `stop_fd` is readable. */
-int verify_sleep_until(uint64_t then_ns, int stop_fd);
 
 /* ---- all CPUs of a socket: ceiling.c ---- */
 

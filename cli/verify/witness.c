@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "cli.h"
 
@@ -14,10 +13,7 @@
 
 static uint64_t raw_ns(void)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC_RAW, &t);
-	return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
+	return cli_clock_ns(CLOCK_MONOTONIC_RAW);
 }
 
 /* ---- the time-stamp counter ---- */
