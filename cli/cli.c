@@ -267,6 +267,11 @@ int cli_pin(struct cli *cli, const char *text)
 	return CLI_USAGE;
 }
 
+bool cli_same(const char *a, const char *b)
+{
+	return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
 bool cli_matches(const char *pattern, const char *text)
 {
 	if (strpbrk(pattern, "*?["))

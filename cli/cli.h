@@ -147,6 +147,9 @@ char *cli_copy(const char *text);
  * exit code. */
 int cli_pin(struct cli *cli, const char *text);
 
+/* Whether both texts are equal, or both are NULL. */
+bool cli_same(const char *a, const char *b);
+
 /* Matches a pattern, ignoring case: a shell pattern, or any part of the text. */
 bool cli_matches(const char *pattern, const char *text);
 

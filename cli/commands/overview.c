@@ -33,7 +33,7 @@ static size_t family_size(const struct pmus *p, size_t i)
 	size_t count = 0;
 
 	for (size_t k = 0; k < p->count && uncore_pmu_family(p->items[i]); k++) {
-		if (!same_text(uncore_pmu_family(p->items[k]), uncore_pmu_family(p->items[i])))
+		if (!cli_same(uncore_pmu_family(p->items[k]), uncore_pmu_family(p->items[i])))
 			continue;
 		if (k < i)
 			return 0;

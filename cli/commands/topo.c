@@ -115,7 +115,7 @@ static bool same_complex(const struct uncore_device *a, const struct uncore_devi
 	for (size_t i = 0; i < count; i++)
 		if (uncore_device_pmu_at(a, i) != uncore_device_pmu_at(b, i))
 			return false;
-	return same_text(a->unknown, b->unknown);
+	return cli_same(a->unknown, b->unknown);
 }
 
 /* ---- text: a tree by socket ---- */

@@ -69,9 +69,7 @@ struct out_line *out_lines(const struct out *out, size_t *count,
 
 static bool same_group(const struct uncore_row *a, const struct uncore_row *b)
 {
-	const char *x = a->place.role ? a->place.role : "", *y = b->place.role ? b->place.role : "";
-
-	return out_same_place(&a->place, &b->place) && strcmp(x, y) == 0;
+	return out_same_place(&a->place, &b->place) && cli_same(a->place.role, b->place.role);
 }
 
 static size_t group_column(const struct out *out, const struct uncore_row *row)

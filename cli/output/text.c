@@ -116,8 +116,7 @@ void out_value(struct table *t, const struct uncore_row *row)
 bool out_same_query(const struct uncore_row *a, const struct uncore_row *b)
 {
 	return strcmp(a->query.name, b->query.name) == 0 &&
-	       strcmp(a->query.family ? a->query.family : "",
-		      b->query.family ? b->query.family : "") == 0;
+	       cli_same(a->query.family, b->query.family);
 }
 
 bool out_same_place(const struct uncore_row_place *a, const struct uncore_row_place *b)

@@ -32,11 +32,6 @@ struct diff {
 
 /* ---- values ---- */
 
-static bool is_same(const char *a, const char *b)
-{
-	return a && b ? strcmp(a, b) == 0 : a == b;
-}
-
 /* Finds a row, which is usually at the expected index, since both recordings have the same
  * order. */
 static struct compared *find_row(struct diff *d, size_t expected, const struct uncore_row *row)
@@ -50,8 +45,8 @@ static struct compared *find_row(struct diff *d, size_t expected, const struct u
 	for (size_t i = 0; !found && i < d->row_count; i++) {
 		struct compared *c = &d->rows[(expected + i) % d->row_count];
 
-		if (is_same(c->name, row->query.name) && is_same(c->family, row->query.family) &&
-		    is_same(c->place, place.data) && is_same(c->filter, row->query.filter))
+		if (cli_same(c->name, row->query.name) && cli_same(c->family, row->query.family) &&
+		    cli_same(c->place, place.data) && cli_same(c->filter, row->query.filter))
 			found = c;
 	}
 	if (!found) {

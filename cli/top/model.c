@@ -32,11 +32,6 @@ static size_t add_node(struct top_model *m, size_t row, size_t parent, struct bu
 	return m->count++;
 }
 
-static bool same(const char *a, const char *b)
-{
-	return strcmp(a ? a : "", b ? b : "") == 0;
-}
-
 static bool is_single(const struct uncore_row_place *place)
 {
 	return place->pmu || place->port || place->cpu >= 0;
@@ -54,7 +49,7 @@ static size_t find_parent(const struct top_model *m, const struct uncore_row *ro
 
 		if (!other || is_single(&other->place) || !out_same_query(other, row))
 			continue;
-		rank = 2 * (socket >= 0) + same(other->place.role, row->place.role);
+		rank = 2 * (socket >= 0) + cli_same(other->place.role, row->place.role);
 		if (rank > best_rank &&
 		    (socket < 0 || (is_single(&row->place) && socket == row->place.socket))) {
 			best_rank = rank;
@@ -125,7 +120,7 @@ static bool has_namesake(const struct top_model *m, const struct uncore_row *row
 	for (size_t i = 0; i < uncore_sample_count(m->sample); i++) {
 		const struct uncore_row *other = uncore_sample_row(m->sample, i);
 
-		if (same(other->query.name, row->query.name) && !out_same_query(other, row))
+		if (cli_same(other->query.name, row->query.name) && !out_same_query(other, row))
 			return true;
 	}
 	return false;
@@ -147,7 +142,7 @@ static void add_row(struct top_model *m, size_t i)
 	else
 		out_place(&label, &row->place);
 	if (row->place.role &&
-	    (parent == TOP_NONE || !same(top_row(m, parent)->place.role, row->place.role)))
+	    (parent == TOP_NONE || !cli_same(top_row(m, parent)->place.role, row->place.role)))
 		buffer_printf(&label, ", %s", row->place.role);
 	if (row->place.port)
 		put_names(&label, m->machine, row->place.port);

@@ -49,11 +49,6 @@ static bool same_stem(const struct pmus *p, size_t a, size_t b)
 	return stem && pmu_stem(y) == stem && strncmp(x, y, stem) == 0;
 }
 
-bool same_text(const char *a, const char *b)
-{
-	return a && b ? strcmp(a, b) == 0 : a == b;
-}
-
 bool pmus_mixed(const struct pmus *p, size_t i)
 {
 	size_t first = i;
@@ -63,8 +58,8 @@ bool pmus_mixed(const struct pmus *p, size_t i)
 	for (; first < p->count && (first == i || same_stem(p, first, i)); first++) {
 		const struct uncore_pmu *a = p->items[first], *b = p->items[i];
 
-		if (!same_text(uncore_pmu_family(a), uncore_pmu_family(b)) ||
-		    !same_text(uncore_pmu_identifier(a), uncore_pmu_identifier(b)))
+		if (!cli_same(uncore_pmu_family(a), uncore_pmu_family(b)) ||
+		    !cli_same(uncore_pmu_identifier(a), uncore_pmu_identifier(b)))
 			return true;
 	}
 	return false;

@@ -37,9 +37,6 @@ void pmus_name(const struct pmus *p, size_t first, size_t count, struct buffer *
 /* "uncore_imc", or the full name of one. */
 void pmus_short_name(const struct pmus *p, size_t first, size_t count, struct buffer *to);
 
-/* Both are the same, or NULL. */
-bool same_text(const char *a, const char *b);
-
 /* Sorts, and removes equal numbers. Returns how many are left. */
 size_t pmus_sort_ids(int *ids, size_t count);
 
