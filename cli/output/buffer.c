@@ -47,18 +47,25 @@ void buffer_add(struct buffer *b, const void *data, size_t len)
 		memcpy(buffer_more(b, len), data, len);
 }
 
-int buffer_read(struct buffer *b, const char *path)
+int buffer_read(struct buffer *b, const char *fmt, ...)
 {
+	struct buffer path = {0};
 	char piece[4096];
 	size_t length;
-	FILE *f = fopen(path, "re");
+	va_list args;
+	FILE *f;
 	int error;
 
+	va_start(args, fmt);
+	buffer_vprintf(&path, fmt, args);
+	va_end(args);
+	f = fopen(path.data, "re");
 	while (f && (length = fread(piece, 1, sizeof(piece), f)))
 		buffer_add(b, piece, length);
 	error = !f || ferror(f) ? errno : 0;
 	if (f)
 		fclose(f);
+	buffer_free(&path);
 	return error;
 }
 

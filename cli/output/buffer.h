@@ -23,8 +23,8 @@ void buffer_puts(struct buffer *b, const char *text);
 void buffer_printf(struct buffer *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void buffer_vprintf(struct buffer *b, const char *fmt, va_list args)
 	__attribute__((format(printf, 2, 0)));
-/* Adds a file. Returns 0 or its errno. */
-int buffer_read(struct buffer *b, const char *path);
+/* Adds the file of that path. Returns 0 or its errno. */
+int buffer_read(struct buffer *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* The text; "" when there is none. */
 const char *buffer_text(const struct buffer *b);
 void buffer_spaces(struct buffer *b, size_t count);

@@ -241,16 +241,13 @@ static void put_links(const struct writer_of *w, const struct uncore *u, bool mo
 /* The second number of the file, in pages; 0: unknown. */
 static double resident_bytes(void)
 {
-	FILE *f = fopen("/proc/self/statm", "re");
-	char line[200] = "";
-	const char *second;
+	struct buffer text = {0};
+	const char *second =
+		buffer_read(&text, "/proc/self/statm") ? NULL : strchr(buffer_text(&text), ' ');
+	double pages = second ? strtod(second, NULL) : 0;
 
-	if (f && !fgets(line, sizeof(line), f))
-		line[0] = '\0';
-	if (f)
-		fclose(f);
-	second = strchr(line, ' ');
-	return second ? strtod(second, NULL) * (double)sysconf(_SC_PAGESIZE) : 0;
+	buffer_free(&text);
+	return pages * (double)sysconf(_SC_PAGESIZE);
 }
 
 static void put_counting(const struct writer_of *w, const struct series_set *set)

@@ -268,7 +268,7 @@ static const char *find_config(int argc, char **argv)
 static int read_config(struct serve *s, const char *path)
 {
 	struct buffer text = {0};
-	int error = buffer_read(&text, path ? path : CONFIG);
+	int error = buffer_read(&text, "%s", path ? path : CONFIG);
 
 	s->config_text = text.data;
 	if (!error || (!path && error == ENOENT))

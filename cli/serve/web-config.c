@@ -161,7 +161,7 @@ static bool read_file(struct web_file *file)
 		return true;
 	if (stat(file->path, &file->st))
 		file->st = (struct stat){0};
-	error = buffer_read(&text, file->path);
+	error = buffer_read(&text, "%s", file->path);
 	file->text = text.data;
 	if (!error && !text.len)
 		error = ENODATA;

@@ -175,12 +175,9 @@ double disk_moved(const struct disk *d, bool written)
 	 * writes. */
 	const unsigned field = written ? 6 : 2;
 	struct buffer text = {0};
-	char path[PATH_MAX + 8];
-	const char *at;
+	const char *at = buffer_read(&text, "%s/stat", d->path) ? "" : buffer_text(&text);
 	double sectors = -1;
 
-	snprintf(path, sizeof(path), "%s/stat", d->path);
-	at = buffer_read(&text, path) ? "" : buffer_text(&text);
 	for (unsigned i = 0; *at; i++) {
 		at += strspn(at, " \n");
 		if (i == field && isdigit((unsigned char)*at))

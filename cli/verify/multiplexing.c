@@ -75,14 +75,14 @@ static uint64_t turn_of(const struct uncore_monitor *m)
 
 	for (size_t i = 0; i < uncore_monitor_counter_count(m); i++) {
 		const struct uncore_counter *c = uncore_monitor_counter_at(m, i);
-		struct buffer path = {0}, text = {0};
-		unsigned long own;
+		struct buffer text = {0};
+		int error =
+			buffer_read(&text,
+				    "/sys/bus/event_source/devices/%s/perf_event_mux_interval_ms",
+				    uncore_pmu_name(c->pmu));
+		unsigned long own = error ? 0 : strtoul(buffer_text(&text), NULL, 10);
 
-		buffer_printf(&path, "/sys/bus/event_source/devices/%s/perf_event_mux_interval_ms",
-			      uncore_pmu_name(c->pmu));
-		own = buffer_read(&text, path.data) ? 0 : strtoul(buffer_text(&text), NULL, 10);
 		most = own > most ? own : most;
-		buffer_free(&path);
 		buffer_free(&text);
 	}
 	return most * NS_PER_MS;

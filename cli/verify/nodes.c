@@ -29,7 +29,7 @@
 static uint64_t meminfo(const char *path, const char *label)
 {
 	struct buffer text = {0};
-	const char *at = buffer_read(&text, path) ? NULL : strstr(buffer_text(&text), label);
+	const char *at = buffer_read(&text, "%s", path) ? NULL : strstr(buffer_text(&text), label);
 	uint64_t kib = at ? strtoull(at + strlen(label), NULL, 10) : 0;
 
 	buffer_free(&text);
@@ -51,17 +51,14 @@ static uint64_t free_memory(int node)
  * cache. */
 static bool read_cache(int cpu, int index, uint64_t *bytes)
 {
+	static const char folder[] = "/sys/devices/system/cpu";
 	struct buffer size = {0}, shared = {0};
-	char path[96];
-	bool found;
+	bool found = !buffer_read(&size, "%s/cpu%d/cache/index%d/size", folder, cpu, index);
 
 	*bytes = 0;
-	snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%d/cache/index%d/size", cpu,
-		 index);
-	found = buffer_read(&size, path) == 0;
-	snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%d/cache/index%d/shared_cpu_list",
-		 cpu, index);
-	if (found && (buffer_read(&shared, path) || strtol(buffer_text(&shared), NULL, 10) == cpu))
+	if (found &&
+	    (buffer_read(&shared, "%s/cpu%d/cache/index%d/shared_cpu_list", folder, cpu, index) ||
+	     strtol(buffer_text(&shared), NULL, 10) == cpu))
 		*bytes = strtoull(buffer_text(&size), NULL, 10) << 10;
 	buffer_free(&size);
 	buffer_free(&shared);
@@ -110,10 +107,7 @@ static struct node *node_of(struct verify *v, long id)
 /* Reads a file of a node; false: there is no such node. */
 static bool read_node(int id, const char *file, struct buffer *into)
 {
-	char path[80];
-
-	snprintf(path, sizeof(path), "/sys/devices/system/node/node%d/%s", id, file);
-	return buffer_read(into, path) == 0;
+	return buffer_read(into, "/sys/devices/system/node/node%d/%s", id, file) == 0;
 }
 
 /* The nearest node with CPUs that may be used; NULL: none. A distance for each node there is, in

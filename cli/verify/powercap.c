@@ -25,16 +25,14 @@ struct powercap_zone {
 /* The number in a file; NaN: it cannot be read. */
 static double number_of(const char *folder, const char *file)
 {
-	struct buffer path = {0}, text = {0};
+	struct buffer text = {0};
 	double value = NAN;
 	char *end;
 
-	buffer_printf(&path, "%s/%s", folder, file);
-	if (buffer_read(&text, path.data) == 0) {
+	if (buffer_read(&text, "%s/%s", folder, file) == 0) {
 		value = strtod(buffer_text(&text), &end);
 		value = end == buffer_text(&text) ? (double)NAN : value;
 	}
-	buffer_free(&path);
 	buffer_free(&text);
 	return value;
 }
@@ -43,11 +41,9 @@ static double number_of(const char *folder, const char *file)
  * one. */
 static bool read_name(const char *folder, char domain[16], int *number)
 {
-	struct buffer path = {0}, text = {0};
-	bool found;
+	struct buffer text = {0};
+	bool found = buffer_read(&text, "%s/name", folder) == 0;
 
-	buffer_printf(&path, "%s/name", folder);
-	found = buffer_read(&text, path.data) == 0;
 	if (found) {
 		const char *name = buffer_text(&text), *rest;
 
@@ -55,7 +51,6 @@ static bool read_name(const char *folder, char domain[16], int *number)
 		rest = name + strlen(domain);
 		*number = *rest == '-' ? (int)strtol(rest + 1, NULL, 10) : -1;
 	}
-	buffer_free(&path);
 	buffer_free(&text);
 	return found;
 }

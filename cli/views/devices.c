@@ -16,22 +16,14 @@
 /* The file, read at the first call; "" without one. */
 static const char *pci_ids(void)
 {
-	static char *text;
+	static struct buffer text;
 	const char *const paths[] = {getenv("UNCORE_PCI_IDS"), "/usr/share/misc/pci.ids",
 				     "/usr/share/hwdata/pci.ids"};
-	size_t size = 0;
 
-	for (size_t i = 0; !text && i < 3; i++) {
-		FILE *f = paths[i] ? fopen(paths[i], "re") : NULL;
-
-		if (f && getdelim(&text, &size, '\0', f) < 0) {
-			free(text);
-			text = NULL;
-		}
-		if (f)
-			fclose(f);
-	}
-	return text ? text : "";
+	for (size_t i = 0; !text.len && i < 3; i++)
+		if (paths[i])
+			buffer_read(&text, "%s", paths[i]);
+	return buffer_text(&text);
 }
 
 /* The text behind an id at the begin of a line, "15b3  " of a vendor or "\t101d  " of its device. */
