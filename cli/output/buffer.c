@@ -3,11 +3,14 @@
 #include "output/buffer.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "cli.h"
 
@@ -66,6 +69,35 @@ int buffer_read(struct buffer *b, const char *fmt, ...)
 	if (f)
 		fclose(f);
 	buffer_free(&path);
+	return error;
+}
+
+int buffer_replace(const struct buffer *b, int dir, const char *temporary, const char *name,
+		   bool sync)
+{
+	int fd, error;
+
+	/* Nothing is written through a link that another user made. */
+	unlinkat(dir, temporary, 0);
+	fd = openat(dir, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+	if (fd < 0)
+		return errno;
+	/* Whatever the umask says. */
+	error = fchmod(fd, 0644) ? errno : 0;
+	for (size_t done = 0; !error && done < b->len;) {
+		ssize_t n = write(fd, b->data + done, b->len - done);
+
+		error = n < 0 && errno != EINTR ? errno : 0;
+		done += n > 0 ? (size_t)n : 0;
+	}
+	if (!error && sync && fsync(fd))
+		error = errno;
+	if (close(fd) && !error)
+		error = errno;
+	if (!error && renameat(dir, temporary, dir, name))
+		error = errno;
+	if (error)
+		unlinkat(dir, temporary, 0);
 	return error;
 }
 

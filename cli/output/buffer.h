@@ -25,6 +25,11 @@ void buffer_vprintf(struct buffer *b, const char *fmt, va_list args)
 	__attribute__((format(printf, 2, 0)));
 /* Adds the file of that path. Returns 0 or its errno. */
 int buffer_read(struct buffer *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* Replaces the file of that name below `dir` (or AT_FDCWD), which all may read: a reader finds the old text or the new one. It is
+ * made as `temporary`, in place of one that a killed process has left, and stored safely before that with `sync`. Returns 0
+ * or an errno. */
+int buffer_replace(const struct buffer *b, int dir, const char *temporary, const char *name,
+		   bool sync);
 /* The text; "" when there is none. */
 const char *buffer_text(const struct buffer *b);
 void buffer_spaces(struct buffer *b, size_t count);

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -92,41 +91,10 @@ static int open_directory(const char *path, bool of_system)
 	return -EPERM;
 }
 
-static int write_all(int fd, const struct buffer *text)
-{
-	for (size_t at = 0; at < text->len;) {
-		ssize_t n = write(fd, text->data + at, text->len - at);
-
-		if (n <= 0)
-			return n ? -errno : -EIO;
-		at += (size_t)n;
-	}
-	return fsync(fd) ? -errno : 0;
-}
-
-static int replace(int dir, const char *name, const struct buffer *text)
-{
-	char temporary[64];
-	int fd, err;
-
-	snprintf(temporary, sizeof(temporary), ".%s.%d", name, (int)getpid());
-	unlinkat(dir, temporary, 0);
-	fd = openat(dir, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
-	if (fd < 0)
-		return -errno;
-	err = fchmod(fd, 0644) ? -errno : write_all(fd, text);
-	close(fd);
-	if (!err && renameat(dir, temporary, dir, name))
-		err = -errno;
-	if (err)
-		unlinkat(dir, temporary, 0);
-	return err;
-}
-
 void kept_write(const struct cli *cli, const struct buffer *report, bool tells)
 {
 	bool of_system = geteuid() == 0;
-	struct buffer path = {0};
+	struct buffer path = {0}, temporary = {0};
 	char *name;
 	int dir, err;
 
@@ -148,15 +116,17 @@ void kept_write(const struct cli *cli, const struct buffer *report, bool tells)
 	name = strrchr(path.data, '/');
 	*name++ = '\0';
 	dir = open_directory(path.data, of_system);
-	err = dir < 0 ? dir : replace(dir, name, report);
+	buffer_printf(&temporary, ".%s.%d", name, (int)getpid());
+	err = dir < 0 ? -dir : buffer_replace(report, dir, temporary.data, name, true);
 	if (dir >= 0)
 		close(dir);
 	if (err)
 		cli_error("note: the report is not kept on this machine, for doctor and explain: "
 			  "%s/%s: %s",
-			  path.data, name, strerror(-err));
+			  path.data, name, strerror(err));
 	else
 		cli_error("note: the report is kept on this machine, for doctor and explain: %s/%s",
 			  path.data, name);
+	buffer_free(&temporary);
 	buffer_free(&path);
 }
