@@ -174,13 +174,11 @@ static int lock_file(struct recording *r, bool append, bool *exists)
 static int put_counters(struct recording *r, const struct uncore_monitor *m)
 {
 	sqlite3_stmt *s;
-	int err = 0;
+	int err = store_prepare(
+		r, "INSERT INTO counter VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", &s);
 
-	if (sqlite3_prepare_v2(
-		    r->db,
-		    "INSERT INTO counter VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", -1,
-		    &s, NULL))
-		return store_sql_fail(r);
+	if (err)
+		return err;
 	for (size_t i = 0; !err && i < r->counter_count; i++) {
 		const struct uncore_counter *c = uncore_monitor_counter_at(m, i);
 
@@ -231,10 +229,10 @@ static int compare_counters(struct recording *r, const struct uncore_monitor *m)
 static int put_meta(struct recording *r, const struct recording_head *head)
 {
 	sqlite3_stmt *s;
-	int err = 0;
+	int err = store_prepare(r, "INSERT INTO meta VALUES (?, ?)", &s);
 
-	if (sqlite3_prepare_v2(r->db, "INSERT INTO meta VALUES (?, ?)", -1, &s, NULL))
-		return store_sql_fail(r);
+	if (err)
+		return err;
 	for (const char *const *pair = head->meta; !err && *pair; pair += 2) {
 		bind_text(s, 1, pair[0]);
 		bind_text(s, 2, pair[1]);
@@ -248,13 +246,12 @@ static int put_meta(struct recording *r, const struct recording_head *head)
  * recordings. */
 static int put_above(struct recording *r, uint64_t above)
 {
-	char sql[150];
-
-	snprintf(sql, sizeof(sql),
-		 "INSERT OR IGNORE INTO meta SELECT 'above', '%llu' "
-		 "WHERE NOT EXISTS (SELECT * FROM session WHERE sample_ns > 0)",
-		 (unsigned long long)above);
-	return above ? store_run(r, sql) : 0;
+	if (!above)
+		return 0;
+	return store_run_format(r,
+				"INSERT OR IGNORE INTO meta SELECT 'above', '%llu' "
+				"WHERE NOT EXISTS (SELECT * FROM session WHERE sample_ns > 0)",
+				(unsigned long long)above);
 }
 
 static int put_session(struct recording *r, const struct recording_head *head)
@@ -262,30 +259,24 @@ static int put_session(struct recording *r, const struct recording_head *head)
 	sqlite3_stmt *s;
 	int err = put_above(r, head->above);
 
+	err = err ? err : store_prepare(r, "INSERT INTO session VALUES (?, ?, ?, ?, NULL)", &s);
 	if (err)
 		return err;
-	if (sqlite3_prepare_v2(r->db, "INSERT INTO session VALUES (?, ?, ?, ?, NULL)", -1, &s,
-			       NULL))
-		return store_sql_fail(r);
 	bind_count(s, 1, r->next_tick);
 	bind_text(s, 2, head->command_line);
 	bind_count(s, 3, head->interval_ns);
 	bind_count(s, 4, head->sample_ns);
-	err = put(r, s);
-	sqlite3_finalize(s);
-	return err;
+	return store_finish(r, s, sqlite3_step(s));
 }
 
 /* One transaction: the file is either empty, or a complete recording without ticks. */
 static int begin_file(struct recording *r, const struct recording_head *head)
 {
-	char pragmas[100];
-	int err;
+	int err = store_run(r, "BEGIN IMMEDIATE");
 
-	snprintf(pragmas, sizeof(pragmas), "PRAGMA application_id = %d; PRAGMA user_version = %d;",
-		 RECORDING_ID, RECORDING_FORMAT);
-	err = store_run(r, "BEGIN IMMEDIATE");
-	err = err ? err : store_run(r, pragmas);
+	err = err ? err
+		  : store_run_format(r, "PRAGMA application_id = %d; PRAGMA user_version = %d;",
+				     RECORDING_ID, RECORDING_FORMAT);
 	err = err ? err : store_run(r, schema);
 	err = err ? err : put_meta(r, head);
 	err = err ? err : put_counters(r, head->monitor);
@@ -364,8 +355,7 @@ int recording_create(struct recording *r, const char *path, const struct recordi
 	r->reasons_left = head->in_memory ? RECORDING_REASONS : INT64_MAX;
 	err = err ? err : exists ? begin_session(r, head) : begin_file(r, head);
 	for (int i = 0; !err && i < RECORDING_STATEMENTS; i++)
-		if (sqlite3_prepare_v2(r->db, writing[i], -1, &r->statements[i], NULL))
-			err = store_sql_fail(r);
+		err = store_prepare(r, writing[i], &r->statements[i]);
 	if (err)
 		return err;
 	r->counter_reasons = cli_realloc(NULL, count + 1, sizeof(*r->counter_reasons));
@@ -666,29 +656,19 @@ int recording_add(struct recording *r, const struct uncore_monitor *m,
 
 int recording_mark(struct recording *r, uint64_t wall_ns, uint64_t monotonic_ns, const char *text)
 {
-	sqlite3_stmt *s;
-	int err;
+	int err = store_run_format(r, "INSERT INTO mark VALUES (%lld, %lld, %Q)",
+				   (long long)wall_ns, (long long)monotonic_ns, text);
 
-	if (sqlite3_prepare_v2(r->db, "INSERT INTO mark VALUES (?, ?, ?)", -1, &s, NULL))
-		return store_sql_fail(r);
-	bind_count(s, 1, wall_ns);
-	bind_count(s, 2, monotonic_ns);
-	bind_text(s, 3, text);
-	err = put(r, s);
-	sqlite3_finalize(s);
 	return err ? err : recording_commit(r);
 }
 
 int recording_copy_marks(struct recording *r, const char *path)
 {
-	char *sql = sqlite3_mprintf(
+	return store_run_format(
+		r,
 		"ATTACH %Q AS old; INSERT INTO mark SELECT * FROM (SELECT * FROM old.mark "
 		"ORDER BY rowid DESC LIMIT %d) ORDER BY rowid; DETACH old",
 		path, RECORDING_MARKS);
-	int err = sql ? store_run(r, sql) : -ENOMEM;
-
-	sqlite3_free(sql);
-	return err;
 }
 
 int recording_commit(struct recording *r)
@@ -702,12 +682,11 @@ int recording_commit(struct recording *r)
 
 int recording_pause(struct recording *r, const char *end)
 {
-	char *sql = sqlite3_mprintf("UPDATE session SET end = %Q WHERE first_tick = "
-				    "(SELECT max(first_tick) FROM session)",
-				    end);
-	int err = sql ? store_run(r, sql) : -ENOMEM;
+	int err = store_run_format(r,
+				   "UPDATE session SET end = %Q WHERE first_tick = "
+				   "(SELECT max(first_tick) FROM session)",
+				   end);
 
-	sqlite3_free(sql);
 	return err ? err : recording_commit(r);
 }
 

@@ -15,7 +15,7 @@
 int flight_trim(struct recording *r, uint64_t before_ns)
 {
 	int64_t key = 0;
-	char sql[700];
+	char sql[250];
 	int err;
 
 	if (r->next_tick % RECORDING_KEY != 0)
@@ -27,18 +27,20 @@ int flight_trim(struct recording *r, uint64_t before_ns)
 		 "WHERE monotonic_ns > %llu ORDER BY id LIMIT 1) ORDER BY id DESC LIMIT 1",
 		 RECORDING_KEY, (unsigned long long)before_ns);
 	err = store_number(r, sql, 0, &key);
-	snprintf(sql, sizeof(sql),
-		 "DELETE FROM quality WHERE id IN (SELECT quality FROM tick WHERE id < %lld) AND "
-		 "NOT EXISTS (SELECT * FROM tick t WHERE t.quality = quality.id AND t.id >= %lld);"
-		 "DELETE FROM tick WHERE id < %lld;"
-		 "DELETE FROM session WHERE first_tick <"
-		 " (SELECT max(first_tick) FROM session WHERE first_tick <= %lld);"
-		 "DELETE FROM mark WHERE rowid <= (SELECT max(rowid) FROM mark) - %d",
-		 (long long)key, (long long)key, (long long)key, (long long)key, RECORDING_MARKS);
-	/* The latest quality may have been deleted. */
+	/* The latest quality may be deleted. */
 	free(r->quality_text);
 	r->quality_text = NULL;
-	return err ? err : store_run(r, sql);
+	if (err)
+		return err;
+	return store_run_format(
+		r,
+		"DELETE FROM quality WHERE id IN (SELECT quality FROM tick WHERE id < %lld) AND "
+		"NOT EXISTS (SELECT * FROM tick t WHERE t.quality = quality.id AND t.id >= %lld);"
+		"DELETE FROM tick WHERE id < %lld;"
+		"DELETE FROM session WHERE first_tick <"
+		" (SELECT max(first_tick) FROM session WHERE first_tick <= %lld);"
+		"DELETE FROM mark WHERE rowid <= (SELECT max(rowid) FROM mark) - %d",
+		(long long)key, (long long)key, (long long)key, (long long)key, RECORDING_MARKS);
 }
 
 /* Makes the first remaining tick the start of its session. */
@@ -53,13 +55,10 @@ static const char make_start[] =
 
 int flight_write(struct recording *r, const char *path)
 {
-	char *sql = sqlite3_mprintf("VACUUM INTO %Q", path);
-	int err = sql ? recording_commit(r) : -ENOMEM;
+	int err = recording_commit(r);
 
 	err = err ? err : store_run(r, make_start);
-	err = err ? err : store_run(r, sql);
-	sqlite3_free(sql);
-	return err;
+	return err ? err : store_run_format(r, "VACUUM INTO %Q", path);
 }
 
 /* ---- the condition ---- */

@@ -24,20 +24,6 @@
 	"   FROM (" REGIONS_SQL ")"                                                        \
 	"   WHERE (?1 IS NULL OR region = ?1) AND begin_wall_ns <= ?3 AND end_wall_ns >= ?2))"
 
-static int prepare(struct recording *r, const char *sql, sqlite3_stmt **out)
-{
-	return sqlite3_prepare_v2(r->db, sql, -1, out, NULL) ? store_sql_fail(r) : 0;
-}
-
-/* Ends a loop of sqlite3_step(). */
-static int finish(struct recording *r, sqlite3_stmt *s, int code)
-{
-	int err = code == SQLITE_DONE ? 0 : store_sql_fail(r);
-
-	sqlite3_finalize(s);
-	return err;
-}
-
 static uint64_t column(sqlite3_stmt *s, int number)
 {
 	return (uint64_t)sqlite3_column_int64(s, number);
@@ -47,7 +33,7 @@ int region_find(struct recording *r, const char *text, uint64_t begin_ns, uint64
 		struct region *into)
 {
 	sqlite3_stmt *s;
-	int code, err = prepare(r, PARTS_SQL " ORDER BY b", &s);
+	int code, err = store_prepare(r, PARTS_SQL " ORDER BY b", &s);
 
 	*into = (struct region){0};
 	if (err)
@@ -66,7 +52,7 @@ int region_find(struct recording *r, const char *text, uint64_t begin_ns, uint64
 		into->parts = cli_realloc(into->parts, into->count + 1, sizeof(*into->parts));
 		into->parts[into->count++] = (struct region_part){column(s, 3), column(s, 4)};
 	}
-	err = finish(r, s, code);
+	err = store_finish(r, s, code);
 	if (err || into->times)
 		return err;
 	return store_fail(r, -ENOENT, "it has no region '%s' in this time", text);
@@ -81,10 +67,11 @@ int regions_list(struct recording *r, struct buffer *to)
 	char date[OUT_DATE_ROOM];
 	struct table t;
 	sqlite3_stmt *s;
-	int code, err = prepare(r,
-				"SELECT region, count(*), min(b), sum(e - b), sum(covered) FROM "
-				"(" PARTS_SQL ") GROUP BY region ORDER BY 3",
-				&s);
+	int code, err = store_prepare(
+			  r,
+			  "SELECT region, count(*), min(b), sum(e - b), sum(covered) FROM "
+			  "(" PARTS_SQL ") GROUP BY region ORDER BY 3",
+			  &s);
 
 	if (err)
 		return err;
@@ -106,5 +93,5 @@ int regions_list(struct recording *r, struct buffer *to)
 	}
 	table_print(&t, to);
 	table_free(&t);
-	return finish(r, s, code);
+	return store_finish(r, s, code);
 }

@@ -305,14 +305,14 @@ static int read_queries(struct replay *r)
 {
 	struct recording *file = &r->file->recording;
 	sqlite3_stmt *s;
-	int code;
+	int code, err = store_prepare(
+			  file,
+			  "SELECT coalesce(family || '/', '') || name, filter, family IS NOT NULL "
+			  "FROM row WHERE name IS NOT NULL GROUP BY 1 ORDER BY min(id)",
+			  &s);
 
-	if (sqlite3_prepare_v2(
-		    file->db,
-		    "SELECT coalesce(family || '/', '') || name, filter, family IS NOT NULL "
-		    "FROM row WHERE name IS NOT NULL GROUP BY 1 ORDER BY min(id)",
-		    -1, &s, NULL))
-		return store_sql_fail(file);
+	if (err)
+		return err;
 	while ((code = sqlite3_step(s)) == SQLITE_ROW) {
 		r->queries = cli_realloc(r->queries, r->query_count + 1, sizeof(*r->queries));
 		r->queries[r->query_count++] = (struct replay_query){
@@ -321,8 +321,7 @@ static int read_queries(struct replay *r)
 			.metric = sqlite3_column_int(s, 2) != 0,
 		};
 	}
-	sqlite3_finalize(s);
-	return code == SQLITE_DONE ? 0 : store_sql_fail(file);
+	return store_finish(file, s, code);
 }
 
 /* The recorded interval. In a simulation with steps, where both clocks are equal, it is that of the

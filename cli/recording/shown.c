@@ -34,10 +34,10 @@ static int find_rows(struct shown *s, struct recording *file, const struct uncor
 {
 	size_t count = uncore_sample_count(sample);
 	sqlite3_stmt *find;
-	int code = SQLITE_DONE;
+	int code = SQLITE_DONE, err = store_prepare(file, find_row, &find);
 
-	if (sqlite3_prepare_v2(file->db, find_row, -1, &find, NULL))
-		return store_sql_fail(file);
+	if (err)
+		return err;
 	free_reasons(s);
 	s->rows = cli_realloc(s->rows, count + 1, sizeof(*s->rows));
 	s->reasons = cli_realloc(s->reasons, count + 1, sizeof(*s->reasons));
@@ -49,8 +49,7 @@ static int find_rows(struct shown *s, struct recording *file, const struct uncor
 		s->rows[i] = code == SQLITE_ROW ? sqlite3_column_int64(find, 0) : -1;
 		sqlite3_reset(find);
 	}
-	sqlite3_finalize(find);
-	return code == SQLITE_ROW || code == SQLITE_DONE ? 0 : store_sql_fail(file);
+	return store_finish(file, find, code);
 }
 
 static enum uncore_quality quality_of(const char *name)
@@ -97,13 +96,13 @@ int shown_put(struct shown *s, struct recording *file, uint64_t tick,
 		rows[i].quality = UNCORE_UNAVAILABLE;
 		rows[i].reason = "it was not shown when this was recorded";
 	}
-	if (sqlite3_prepare_v2(file->db, find_values, -1, &found, NULL))
-		return store_sql_fail(file);
+	err = store_prepare(file, find_values, &found);
+	if (err)
+		return err;
 	sqlite3_bind_int64(found, 1, (int64_t)tick);
 	while ((code = sqlite3_step(found)) == SQLITE_ROW)
 		put_value(s, found, rows);
-	sqlite3_finalize(found);
-	return code == SQLITE_DONE ? 0 : store_sql_fail(file);
+	return store_finish(file, found, code);
 }
 
 void shown_free(struct shown *s)

@@ -54,19 +54,45 @@ int store_run(struct recording *r, const char *sql)
 	return sqlite3_exec(r->db, sql, NULL, NULL, NULL) ? store_sql_fail(r) : 0;
 }
 
+int store_run_format(struct recording *r, const char *fmt, ...)
+{
+	va_list args;
+	char *sql;
+	int err;
+
+	va_start(args, fmt);
+	sql = sqlite3_vmprintf(fmt, args);
+	va_end(args);
+	err = sql ? store_run(r, sql) : -ENOMEM;
+	sqlite3_free(sql);
+	return err;
+}
+
+int store_prepare(struct recording *r, const char *sql, sqlite3_stmt **out)
+{
+	return sqlite3_prepare_v2(r->db, sql, -1, out, NULL) ? store_sql_fail(r) : 0;
+}
+
+int store_finish(struct recording *r, sqlite3_stmt *s, int code)
+{
+	int err = code == SQLITE_ROW || code == SQLITE_DONE ? 0 : store_sql_fail(r);
+
+	sqlite3_finalize(s);
+	return err;
+}
+
 int store_number(struct recording *r, const char *sql, int64_t otherwise, int64_t *out)
 {
 	sqlite3_stmt *s;
-	int code;
+	int code, err = store_prepare(r, sql, &s);
 
-	if (sqlite3_prepare_v2(r->db, sql, -1, &s, NULL))
-		return store_sql_fail(r);
+	if (err)
+		return err;
 	code = sqlite3_step(s);
 	*out = code == SQLITE_ROW && sqlite3_column_type(s, 0) != SQLITE_NULL
 		       ? sqlite3_column_int64(s, 0)
 		       : otherwise;
-	sqlite3_finalize(s);
-	return code == SQLITE_ROW || code == SQLITE_DONE ? 0 : store_sql_fail(r);
+	return store_finish(r, s, code);
 }
 
 /* A foreign file may have views, virtual tables or triggers that never end: only these tables are
@@ -108,14 +134,15 @@ int store_read_counters(struct recording *r)
 {
 	bool damaged = false;
 	sqlite3_stmt *s;
-	int code;
+	int code, err = store_prepare(
+			  r,
+			  "SELECT pmu, event, cpu, config0, config1, config2, config3, "
+			  "modifiers, group_number, leader, width, most_per_s, error, why "
+			  "FROM counter ORDER BY id",
+			  &s);
 
-	if (sqlite3_prepare_v2(r->db,
-			       "SELECT pmu, event, cpu, config0, config1, config2, config3, "
-			       "modifiers, group_number, leader, width, most_per_s, error, why "
-			       "FROM counter ORDER BY id",
-			       -1, &s, NULL))
-		return store_sql_fail(r);
+	if (err)
+		return err;
 	while ((code = sqlite3_step(s)) == SQLITE_ROW) {
 		struct recorded_counter *c;
 
@@ -137,10 +164,8 @@ int store_read_counters(struct recording *r)
 			c->config[i] = (uint64_t)sqlite3_column_int64(s, 3 + i);
 		damaged = damaged || !c->pmu || !c->event || c->error > 0 || c->error < -MOST_ERRNO;
 	}
-	sqlite3_finalize(s);
-	if (damaged)
-		return store_fail(r, -EBADMSG, "a counter is damaged");
-	return code == SQLITE_DONE ? 0 : store_sql_fail(r);
+	err = store_finish(r, s, code);
+	return damaged ? store_fail(r, -EBADMSG, "a counter is damaged") : err;
 }
 
 int recording_open(struct recording *r, const char *path)
@@ -157,14 +182,13 @@ int recording_open(struct recording *r, const char *path)
 		return err;
 	r->readings = cli_realloc(NULL, r->counter_count + 1, sizeof(*r->readings));
 	memset(r->readings, 0, (r->counter_count + 1) * sizeof(*r->readings));
-	if (sqlite3_prepare_v2(r->db,
-			       "SELECT id, monotonic_ns, wall_ns, interval_ns, row_values IS NULL, "
-			       "readings FROM tick WHERE id >= ? ORDER BY id LIMIT 1",
-			       -1, &r->statements[NEXT_TICK], NULL) ||
-	    sqlite3_prepare_v2(r->db, "SELECT text FROM reason WHERE id > ? ORDER BY id", -1,
-			       &r->statements[NEXT_REASON], NULL))
-		return store_sql_fail(r);
-	return 0;
+	err = store_prepare(r,
+			    "SELECT id, monotonic_ns, wall_ns, interval_ns, row_values IS NULL, "
+			    "readings FROM tick WHERE id >= ? ORDER BY id LIMIT 1",
+			    &r->statements[NEXT_TICK]);
+	return err ? err
+		   : store_prepare(r, "SELECT text FROM reason WHERE id > ? ORDER BY id",
+				   &r->statements[NEXT_REASON]);
 }
 
 char *recording_meta(struct recording *r, const char *key)
@@ -172,10 +196,10 @@ char *recording_meta(struct recording *r, const char *key)
 	sqlite3_stmt *s;
 	char *text = NULL;
 
-	if (sqlite3_prepare_v2(r->db,
-			       "SELECT value FROM meta WHERE key = ?1 UNION ALL "
-			       "SELECT command_line FROM session WHERE ?1 = 'command_line' LIMIT 1",
-			       -1, &s, NULL))
+	if (store_prepare(r,
+			  "SELECT value FROM meta WHERE key = ?1 UNION ALL "
+			  "SELECT command_line FROM session WHERE ?1 = 'command_line' LIMIT 1",
+			  &s))
 		return NULL;
 	sqlite3_bind_text(s, 1, key, -1, SQLITE_STATIC);
 	if (sqlite3_step(s) == SQLITE_ROW)

@@ -13,9 +13,13 @@ int store_fail(struct recording *r, int err, const char *fmt, ...)
 /* Sets the error from SQLite's state; returns a negative errno. */
 int store_sql_fail(struct recording *r);
 
-/* Runs statements without results. */
+/* Runs statements without results. The format is SQLite's, with %Q for a quoted text. */
 int store_run(struct recording *r, const char *sql);
-/* Reads a number; `otherwise` if there is none. */
+int store_run_format(struct recording *r, const char *fmt, ...);
+/* Prepares a statement; ends it, after sqlite3_step() has returned `code`. */
+int store_prepare(struct recording *r, const char *sql, sqlite3_stmt **out);
+int store_finish(struct recording *r, sqlite3_stmt *s, int code);
+/* Reads a number; `otherwise` if the query has no result. */
 int store_number(struct recording *r, const char *sql, int64_t otherwise, int64_t *out);
 
 /* -ENOTSUP, -EINVAL: the open database has a newer format, or is not a recording. */
