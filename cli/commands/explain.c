@@ -285,9 +285,8 @@ static void deciders_text(struct uncore *u, const struct uncore_metric *m, struc
 		human_value(&h, json_is_number(value) ? json_number_value(value) : NAN,
 			    json_is_number(value) ? json_string_value(json_object_get(one, "unit"))
 						  : "");
-		buffer_printf(&text, "%s is %s%s%s, %s%s%s",
-			      json_string_value(json_object_get(one, "name")), h.number,
-			      *h.unit ? " " : "", h.unit,
+		buffer_printf(&text, "%s is %s, %s%s%s",
+			      json_string_value(json_object_get(one, "name")), h.text,
 			      json_string_value(json_object_get(one, "quality")),
 			      reason ? ": " : "", reason ? reason : "");
 		sentence(to, "", text.data);

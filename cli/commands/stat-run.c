@@ -208,10 +208,10 @@ static void show_wait(const struct run *r)
 		return;
 	human_value(&window, (double)r->o->timeout_ns / 1e9, "s");
 	if (r->round_count > 1)
-		cli_wait("counting for %s %s, round %zu of %zu", window.number, window.unit,
-			 r->round + 1, r->round_count);
+		cli_wait("counting for %s, round %zu of %zu", window.text, r->round + 1,
+			 r->round_count);
 	else
-		cli_wait("counting for %s %s", window.number, window.unit);
+		cli_wait("counting for %s", window.text);
 }
 
 /* Begins to count, or goes on after it was disabled. */
@@ -495,8 +495,8 @@ static int begin_replay(struct cli *cli, const struct stat_options *o)
 			  "select a part of it",
 			  wrong);
 	else if (o->interval_ns % interval_ns)
-		cli_error("the recording has intervals of %s %s: -I must be a multiple of that",
-			  h.number, h.unit);
+		cli_error("the recording has intervals of %s: -I must be a multiple of that",
+			  h.text);
 	else if (o->sample_ns && o->sample_ns != interval_ns)
 		cli_error("the short samples of a recording are its intervals: use --sample %s%s",
 			  h.number, h.unit);

@@ -195,7 +195,7 @@ static void peak_line(struct uncore *u, struct buffer *to)
 
 	if (isfinite(m->peak)) {
 		human_value(&peak, m->peak, "B/s");
-		buffer_printf(&text, "peak %s %s", peak.number, peak.unit);
+		buffer_printf(&text, "peak %s", peak.text);
 	} else {
 		buffer_puts(&text, "peak unknown");
 	}
@@ -210,7 +210,7 @@ static void peak_line(struct uncore *u, struct buffer *to)
 		buffer_printf(&text, ": %s", m->why);
 	if (isfinite(m->used)) {
 		human_value(&peak, m->used, "B/s");
-		buffer_printf(&text, "; %s %s in use (hsmp)", peak.number, peak.unit);
+		buffer_printf(&text, "; %s in use (hsmp)", peak.text);
 	}
 	hang(to, "  memory", &text);
 }

@@ -84,7 +84,7 @@ void check_output_window(struct out *out)
 		put_part(&name, place->pmu, place->socket, place->port ? place->port->index : -1);
 		human_value(&rate, parts[i].rate, "B/s");
 		table_cell(&out->table, "%s", name.data);
-		table_cell(&out->table, "%s %s", rate.number, rate.unit);
+		table_cell(&out->table, "%s", rate.text);
 		table_end_row(&out->table, NULL);
 		moved++;
 		expected += is_expected(port, place);

@@ -166,8 +166,8 @@ static void put_legend(const struct grid *g)
 	}
 	human_value(&peak, m->peak, "B/s");
 	if (g->ceiling) {
-		buffer_printf(&text, "OF PEAK: of %s %s for each socket (from %s).", peak.number,
-			      peak.unit, m->from);
+		buffer_printf(&text, "OF PEAK: of %s for each socket (from %s).", peak.text,
+			      m->from);
 		out_once(g->out, text.data);
 	}
 	if (g->busy)

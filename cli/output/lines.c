@@ -106,8 +106,7 @@ static void put_group(struct out *out, const struct out_line *line)
 		if (row)
 			human_value(&h, row->value, row->query.unit);
 		if (row)
-			table_cell(t, "%s%s%s%s", h.number, *h.unit ? " " : "", h.unit,
-				   row->quality == UNCORE_MEASURED ? "" : " !");
+			table_cell(t, "%s%s", h.text, row->quality == UNCORE_MEASURED ? "" : " !");
 		else
 			table_cell(t, "n/a");
 	}

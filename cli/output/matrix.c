@@ -69,8 +69,7 @@ static void put_cell(struct grid *g, struct table *t, const char *kind, const ch
 		    strncmp(row->query.name, name, len) != 0)
 			continue;
 		human_value(&h, row->value, row->query.unit);
-		buffer_printf(&cell, "%s%s%s%s", cell.len ? " | " : "", h.number,
-			      *h.unit ? " " : "", h.unit);
+		buffer_printf(&cell, "%s%s", cell.len ? " | " : "", h.text);
 		if (row->quality != UNCORE_MEASURED)
 			buffer_puts(&cell, row->quality == UNCORE_SCALED ? " ~" : " !");
 	}

@@ -132,11 +132,10 @@ void out_bursts(struct buffer *to, const struct uncore_distribution *d, const ch
 	human_value(&threshold, d->threshold, unit);
 	human_value(&length, (double)d->burst_ns / 1e9, "s");
 	if (!d->burst_ns)
-		buffer_printf(to, "none above %s %s", threshold.number, threshold.unit);
+		buffer_printf(to, "none above %s", threshold.text);
 	else
-		buffer_printf(to, "%.1f %% above %s %s, longest %s %s",
-			      (double)d->above_ns / 1e7 / seconds, threshold.number, threshold.unit,
-			      length.number, length.unit);
+		buffer_printf(to, "%.1f %% above %s, longest %s",
+			      (double)d->above_ns / 1e7 / seconds, threshold.text, length.text);
 }
 
 static void put_row(struct out *out, const struct out_row *kept)

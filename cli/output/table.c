@@ -82,7 +82,7 @@ static void prefixed_value(struct human *h, double value, const char *unit)
 	snprintf(h->unit, sizeof(h->unit), "%s%s", prefix, unit);
 }
 
-void human_value_in(struct human *h, double value, const char *unit, enum units units)
+static void value_in(struct human *h, double value, const char *unit, enum units units)
 {
 	static const char *const binary[] = {"", "Ki", "Mi", "Gi", "Ti"};
 	size_t power = 0;
@@ -104,6 +104,12 @@ void human_value_in(struct human *h, double value, const char *unit, enum units 
 	snprintf(h->unit, sizeof(h->unit), "%s%s", binary[power], unit);
 }
 
+void human_value_in(struct human *h, double value, const char *unit, enum units units)
+{
+	value_in(h, value, unit, units);
+	snprintf(h->text, sizeof(h->text), "%s%s%s", h->number, *h->unit ? " " : "", h->unit);
+}
+
 static enum units default_units;
 
 void human_text(struct buffer *to, const char *text)
@@ -122,7 +128,7 @@ void human_text(struct buffer *to, const char *text)
 				unit = units[i];
 		if (unit) {
 			human_value(&h, strtod(text, NULL), unit);
-			buffer_printf(to, "%s %s", h.number, h.unit);
+			buffer_printf(to, "%s", h.text);
 			len = digits + 1 + strlen(unit);
 		} else {
 			len = digits ? digits : strcspn(text, "0123456789");

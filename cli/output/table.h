@@ -11,10 +11,11 @@
 
 #define TABLE_COLUMNS 10
 
-/* "12.34" "GB/s" */
+/* "12.34" "GB/s", and "12.34 GB/s" */
 struct human {
 	char number[40];
 	char unit[32];
+	char text[80];
 };
 
 /* Chooses the prefix: B/s becomes GB/s (1e9), s becomes ns, ratio becomes %; a plain count ("") and

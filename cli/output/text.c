@@ -30,7 +30,7 @@ void out_text_rounds(struct out *out, size_t rounds, double seconds)
 
 	put_label(out);
 	human_value(&each, seconds, "s");
-	buffer_printf(out->to, "Counting in %zu rounds of %s %s\n", rounds, each.number, each.unit);
+	buffer_printf(out->to, "Counting in %zu rounds of %s\n", rounds, each.text);
 }
 
 void out_text_header(struct out *out)
@@ -50,10 +50,9 @@ void out_text_header(struct out *out)
 		return;
 	human_value(&window, out->frame.window, "s");
 	if (out->frame.runs)
-		buffer_printf(out->to, "Mean of %u runs, %s %s each", out->frame.runs,
-			      window.number, window.unit);
+		buffer_printf(out->to, "Mean of %u runs, %s each", out->frame.runs, window.text);
 	else
-		buffer_printf(out->to, "Counted for %s %s", window.number, window.unit);
+		buffer_printf(out->to, "Counted for %s", window.text);
 	if (out->setup.command)
 		buffer_printf(out->to, " of '%s'", out->setup.command);
 	buffer_puts(out->to, "\n\n");
@@ -106,7 +105,7 @@ void out_value(struct table *t, const struct uncore_row *row)
 		return;
 	}
 	human_value(&h, row->value, row->query.unit);
-	table_cell(t, "%s%s%s%s%s%s", color, h.number, *h.unit ? " " : "", h.unit,
+	table_cell(t, "%s%s%s%s", color, h.text,
 		   row->quality == UNCORE_SCALED                                      ? " ~"
 		   : row->quality == UNCORE_PARTIAL || row->quality == UNCORE_SUSPECT ? " !"
 										      : "",
@@ -258,7 +257,7 @@ static void put_row(struct out *out, struct table *t, const struct out_row *kept
 		human_value(&window, out->frame.window, "s");
 		snprintf(text, sizeof(text), "%.6f", out->frame.time);
 		table_cell(t, "%s", out->frame.total ? "total" : text);
-		table_cell(t, "%s %s", window.number, window.unit);
+		table_cell(t, "%s", window.text);
 	} else {
 		table_cell(t, "%s", "");
 		table_cell(t, "%s", "");
@@ -281,8 +280,8 @@ static void put_row(struct out *out, struct table *t, const struct out_row *kept
 	*text = '\0';
 	if (!row->reason && isfinite(row->value / row->ceiling)) {
 		human_value(&ceiling, row->ceiling, row->query.unit);
-		snprintf(text, sizeof(text), "%.1f %% of %s %s", row->value / row->ceiling * 100,
-			 ceiling.number, ceiling.unit);
+		snprintf(text, sizeof(text), "%.1f %% of %s", row->value / row->ceiling * 100,
+			 ceiling.text);
 	}
 	if (row->reason)
 		human_text(&reason, row->reason);

@@ -159,7 +159,7 @@ static void value_cell(struct table *t, double value, const char *unit)
 	struct human h;
 
 	human_value(&h, value, unit);
-	table_cell(t, "%s%s%s", h.number, *h.unit ? " " : "", h.unit);
+	table_cell(t, "%s", h.text);
 }
 
 static void share_cell(struct table *t, const char *sign, double share)

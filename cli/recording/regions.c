@@ -87,7 +87,7 @@ int regions_list(struct recording *r, struct buffer *to)
 		table_cell(&t, "%s", (const char *)sqlite3_column_text(s, 0));
 		table_cell(&t, "%lld", (long long)sqlite3_column_int64(s, 1));
 		table_cell(&t, "%s", date);
-		table_cell(&t, "%s %s", h.number, h.unit);
+		table_cell(&t, "%s", h.text);
 		table_cell(&t, "%.1f %%", length > 0 ? 100 * covered / length : 0);
 		table_end_row(&t, NULL);
 	}

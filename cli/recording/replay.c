@@ -402,17 +402,13 @@ static int take_region(struct replay *r, const char *text)
 	human_value(&length, (double)region->length_ns / 1e9, "s");
 	human_value(&interval, (double)r->interval_ns / 1e9, "s");
 	if (!region->count) {
-		cli_error(
-			"region '%s' has no complete interval: it lasts %s %s, and an interval %s "
-			"%s",
-			text, length.number, length.unit, interval.number, interval.unit);
+		cli_error("region '%s' has no complete interval: it lasts %s, and an interval %s",
+			  text, length.text, interval.text);
 		return CLI_UNAVAILABLE;
 	}
-	cli_error(
-		"region '%s': %llu time%s, %s %s in all, of which complete intervals cover %.1f %%",
-		text, (unsigned long long)region->times, region->times == 1 ? "" : "s",
-		length.number, length.unit,
-		100 * (double)region->covered_ns / (double)region->length_ns);
+	cli_error("region '%s': %llu time%s, %s in all, of which complete intervals cover %.1f %%",
+		  text, (unsigned long long)region->times, region->times == 1 ? "" : "s",
+		  length.text, 100 * (double)region->covered_ns / (double)region->length_ns);
 	return CLI_OK;
 }
 

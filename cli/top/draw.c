@@ -302,7 +302,7 @@ static void put_distribution(struct buffer *to, const struct top_view *v,
 	buffer_printf(to, "; of %llu samples: ", (unsigned long long)d->samples);
 	for (size_t i = 0; i < sizeof(values) / sizeof(*values); i++) {
 		human_value_in(&h, values[i] * scale, unit, v->units);
-		buffer_printf(to, "%s%s %s %s", i ? ", " : "", names[i], h.number, h.unit);
+		buffer_printf(to, "%s%s %s", i ? ", " : "", names[i], h.text);
 	}
 	out_bursts(&bursts, d, unit, row->counted.seconds);
 	buffer_printf(to, "%s%s", bursts.len ? ", " : "", buffer_text(&bursts));
@@ -324,12 +324,11 @@ static void put_detail(struct top_canvas *c, const struct top_view *v)
 	while (m->nodes[top].parent != TOP_NONE)
 		top = m->nodes[top].parent;
 	human_value_in(&h, row->value, row->query.unit, v->units);
-	buffer_printf(&text, "%s%s%s: %s %s", m->nodes[top].label, top == m->cursor ? "" : ", ",
-		      top == m->cursor ? "" : m->nodes[m->cursor].label, h.number, h.unit);
+	buffer_printf(&text, "%s%s%s: %s", m->nodes[top].label, top == m->cursor ? "" : ", ",
+		      top == m->cursor ? "" : m->nodes[m->cursor].label, h.text);
 	if (isfinite(row->value / row->ceiling)) {
 		human_value_in(&h, row->ceiling, row->query.unit, v->units);
-		buffer_printf(&text, ", %.1f %% of %s %s", row->value / row->ceiling * 100,
-			      h.number, h.unit);
+		buffer_printf(&text, ", %.1f %% of %s", row->value / row->ceiling * 100, h.text);
 	}
 	buffer_printf(&text, ", %s", uncore_quality_name(row->quality));
 	if (isfinite(row->value) && row->counted.coverage < 1)
@@ -397,7 +396,7 @@ static void put_title(struct top_canvas *c, const struct top_view *v)
 		buffer_printf(&right, "'%s'  ", v->model.filter);
 	if (v->model.sort)
 		buffer_printf(&right, "%s  ", sorts[v->model.sort]);
-	buffer_printf(&right, "every %g s  at %s %s", v->interval, time.number, time.unit);
+	buffer_printf(&right, "every %g s  at %s", v->interval, time.text);
 	x = c->width - (int)text_width(right.data);
 	fill(c, 0);
 	put_format(c, 0, 0, x - 1, STYLE_HEAD, "uncore top: %s", v->title);

@@ -238,14 +238,14 @@ static bool check_too_low(struct judged *j)
 	human_value(&peak, r->known, "B/s");
 	if (r->fit.slope * least <= most)
 		judge_conclude(j, VERIFY_UNKNOWN, NULL,
-			       "%.0f %% of the peak of %s %s: up to %.0f %% may have come from "
+			       "%.0f %% of the peak of %s: up to %.0f %% may have come from "
 			       "caches, and there is no counter of memory to check it",
-			       r->fit.slope * 100, peak.number, peak.unit, (1 - least) * 100);
+			       r->fit.slope * 100, peak.text, (1 - least) * 100);
 	else
-		judge_conclude(j, VERIFY_OFF, "peak too low",
-			       "the best stream moves %s %s, more than the peak of %s %s: the peak "
-			       "is too low (%s)",
-			       best.number, best.unit, peak.number, peak.unit, cause(j));
+		judge_conclude(
+			j, VERIFY_OFF, "peak too low",
+			"the best stream moves %s, more than the peak of %s: the peak is too low (%s)",
+			best.text, peak.text, cause(j));
 	return true;
 }
 
@@ -261,12 +261,12 @@ static bool check_reached(struct judged *j)
 		buffer_printf(&beside, "; memory.read counts %.1f %% of it", part * 100);
 	if (r->fit.slope < PEAK_LESS)
 		judge_conclude(j, VERIFY_UNKNOWN, NULL,
-			       "the usable CPUs (%u) reach only %.0f %% of the peak of %s %s%s",
-			       j->series->cpus, r->fit.slope * 100, peak.number, peak.unit,
+			       "the usable CPUs (%u) reach only %.0f %% of the peak of %s%s",
+			       j->series->cpus, r->fit.slope * 100, peak.text,
 			       buffer_text(&beside));
 	else
-		judge_conclude(j, VERIFY_PROVED, NULL, "consistent: %.0f %% of the peak of %s %s%s",
-			       r->fit.slope * 100, peak.number, peak.unit, buffer_text(&beside));
+		judge_conclude(j, VERIFY_PROVED, NULL, "consistent: %.0f %% of the peak of %s%s",
+			       r->fit.slope * 100, peak.text, buffer_text(&beside));
 	buffer_free(&beside);
 	return true;
 }

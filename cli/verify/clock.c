@@ -56,8 +56,8 @@ static void conclude_ticks(struct judged *j)
 
 	human_value(&known, j->result->known, "Hz");
 	if (fabs(ratio - 1) <= near)
-		judge_conclude(j, VERIFY_PROVED, NULL, "RDTSC: %s %s, difference %s", known.number,
-			       known.unit, distance(ratio, text));
+		judge_conclude(j, VERIFY_PROVED, NULL, "RDTSC: %s, difference %s", known.text,
+			       distance(ratio, text));
 	else if (ratio < near)
 		judge_conclude(j, VERIFY_OFF, "nothing", "nothing is counted");
 	else if (whole >= 2 && fabs(ratio / whole - 1) <= near)
@@ -65,8 +65,8 @@ static void conclude_ticks(struct judged *j)
 			       "%.0f times RDTSC: the ticks of %.0f CPUs are added up", whole,
 			       whole);
 	else
-		judge_conclude(j, VERIFY_OFF, NULL, "the factor is %.4f: RDTSC ticks at %s %s",
-			       ratio, known.number, known.unit);
+		judge_conclude(j, VERIFY_OFF, NULL, "the factor is %.4f: RDTSC ticks at %s", ratio,
+			       known.text);
 }
 
 static bool check_ticks(struct judged *j)
@@ -125,17 +125,16 @@ static void conclude_modules(struct judged *j, double stops)
 		 run->transfers);
 	human_value(&idle, j->fits[j->own].rate, "Hz");
 	if (!less && !more)
-		judge_conclude(j, VERIFY_PROVED, NULL, "%s, difference %s%s%s%s%s", speed,
+		judge_conclude(j, VERIFY_PROVED, NULL, "%s, difference %s%s%s", speed,
 			       distance(ratio, text), stops > STOPS ? "; on an idle machine " : "",
-			       stops > STOPS ? idle.number : "", stops > STOPS ? " " : "",
-			       stops > STOPS ? idle.unit : "");
+			       stops > STOPS ? idle.text : "");
 	else if (less && run->rated)
 		judge_conclude(j, VERIFY_UNKNOWN, NULL,
 			       "%s may run slower: their configured speed is unknown", speed);
 	else if (less && stops > STOPS)
 		judge_conclude(j, VERIFY_UNKNOWN, NULL,
-			       "the clock stops while the machine is idle (%s %s then): %s",
-			       idle.number, idle.unit, speed);
+			       "the clock stops while the machine is idle (%s then): %s", idle.text,
+			       speed);
 	else if (!check_factors(j, ratio, speed))
 		judge_conclude(j, VERIFY_OFF, NULL, "the factor is %.4f: %s", ratio, speed);
 }

@@ -68,8 +68,8 @@ static void announce_peak(const struct verify *v)
 	}
 	human_value_in(&used, (double)memory, "B", UNITS_IEC);
 	cli_error("verify reads with all CPUs of a socket together (%zu), for %.1f s on each "
-		  "socket, from up to %s %s of memory: it may slow down other programs",
-		  cpus, (double)peak_ns(v) / 1e9, used.number, used.unit);
+		  "socket, from up to %s of memory: it may slow down other programs",
+		  cpus, (double)peak_ns(v) / 1e9, used.text);
 }
 
 static void announce(const struct verify *v)
@@ -88,9 +88,8 @@ static void announce(const struct verify *v)
 	if (v->moves)
 		cli_error(
 			"verify moves data for about %.0f s with CPU %s, on one node after another; it "
-			"takes up to %s %s of memory (%s %s are free)",
-			(double)v->time_ns / 1e9, cpus.data, used.number, used.unit, room.number,
-			room.unit);
+			"takes up to %s of memory (%s are free)",
+			(double)v->time_ns / 1e9, cpus.data, used.text, room.text);
 	else if (v->counts)
 		cli_error("verify %s CPU %s, for about %.0f s in all",
 			  v->loads & 1u << VERIFY_SPIN ? "runs computations on" : "moves data with",

@@ -272,12 +272,12 @@ static void announce(const struct verify *v, const struct device *d)
 				      : ROUNDS_MOST * (double)MOST_WRITTEN + (double)d->size),
 		       "B", UNITS_IEC);
 	if (read)
-		cli_error("verify reads %s (%s %s) repeatedly, at most %s %s in all", d->path,
-			  size.number, size.unit, most.number, most.unit);
+		cli_error("verify reads %s (%s) repeatedly, at most %s in all", d->path, size.text,
+			  most.text);
 	else
-		cli_error("verify writes a temporary file in %s (%s %s, removed at the end), at "
-			  "most %s %s in all",
-			  d->path, size.number, size.unit, most.number, most.unit);
+		cli_error("verify writes a temporary file in %s (%s, removed at the end), at "
+			  "most %s in all",
+			  d->path, size.text, most.text);
 	cli_error("it is on %s: device %s, %s%s, socket %d", d->disk.name, d->pci->address,
 		  port ? "root port " : "without a root port", port ? port->address : "",
 		  d->socket);

@@ -43,7 +43,7 @@ static const char *rise_text(const struct judged *j, char text[112])
 	struct human busy;
 
 	human_value(&busy, rise_of(j).busy, "W");
-	snprintf(text, 112, "%s %s more when a CPU is busy", busy.number, busy.unit);
+	snprintf(text, 112, "%s more when a CPU is busy", busy.text);
 	return text;
 }
 
@@ -92,9 +92,9 @@ static bool check_limit(struct judged *j)
 	human_value(&allowed, limit, "W");
 	judge_conclude(j, most > LIMIT_MOST * limit ? VERIFY_OFF : VERIFY_UNKNOWN,
 		       most > LIMIT_MOST * limit ? "unit of energy" : NULL,
-		       "%s %s with one busy CPU, but the limit of the package is %s %s: the unit "
+		       "%s with one busy CPU, but the limit of the package is %s: the unit "
 		       "of energy or the limit is wrong",
-		       value.number, value.unit, allowed.number, allowed.unit);
+		       value.text, allowed.text);
 	return true;
 }
 
@@ -173,8 +173,8 @@ static bool conclude(struct judged *j)
 
 	human_value(&known, j->result->known, "W");
 	if (isfinite(j->result->fit.slope))
-		judge_conclude(j, VERIFY_PROVED, NULL, "powercap: %s %s; %s", known.number,
-			       known.unit, rise_text(j, rise));
+		judge_conclude(j, VERIFY_PROVED, NULL, "powercap: %s; %s", known.text,
+			       rise_text(j, rise));
 	else
 		judge_conclude(
 			j, VERIFY_UNKNOWN, NULL,

@@ -60,8 +60,8 @@ static void put_latency(struct buffer *to, const struct verify_result *r)
 		return;
 	human_value(&took, r->latency * 1e-9, "s");
 	human_value(&load, r->series->load_ns * 1e-9, "s");
-	buffer_printf(to, "%s %s of the %s %s that a load took, %.2f requests each%s", took.number,
-		      took.unit, load.number, load.unit, r->requests, *r->reason ? "; " : "");
+	buffer_printf(to, "%s of the %s that a load took, %.2f requests each%s", took.text,
+		      load.text, r->requests, *r->reason ? "; " : "");
 }
 
 static void put_moved(struct table *t, const struct verify_result *r)
@@ -74,7 +74,7 @@ static void put_moved(struct table *t, const struct verify_result *r)
 		human_value(&moved, r->moved / 1e9, "s");
 	else
 		human_value(&moved, r->moved, unit);
-	table_cell(t, "%s %s", moved.number, moved.unit);
+	table_cell(t, "%s", moved.text);
 }
 
 /* For bytes the factor, for a latency its time. */

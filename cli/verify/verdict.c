@@ -233,8 +233,8 @@ bool judge_quiet(struct judged *j)
 	human_value(&quiet, enough, "B/s");
 	judge_conclude(
 		j, VERIFY_UNKNOWN, "busy",
-		"other programs moved %s %s here: a verdict needs less than about %s %s, or more --time",
-		others.number, others.unit, quiet.number, quiet.unit);
+		"other programs moved %s here: a verdict needs less than about %s, or more --time",
+		others.text, quiet.text);
 	return true;
 }
 
@@ -256,9 +256,9 @@ bool judge_yielding(struct judged *j)
 	human_value(&quiet, f->rate * fabs(j->slope - 1) / judge_yield(j, f), "B/s");
 	judge_conclude(
 		j, VERIFY_UNKNOWN, "busy",
-		"the factor is %.4f, but other programs moved %s %s here, which may change while "
-		"data are moved: a verdict needs less than about %s %s",
-		j->slope, others.number, others.unit, quiet.number, quiet.unit);
+		"the factor is %.4f, but other programs moved %s here, which may change while "
+		"data are moved: a verdict needs less than about %s",
+		j->slope, others.text, quiet.text);
 	return true;
 }
 

@@ -35,7 +35,7 @@ static void put_head(const struct latency_window *w, struct buffer *to)
 
 	if (isfinite(w->seconds)) {
 		human_value(&h, w->seconds, "s");
-		buffer_printf(to, "Sampled for %s %s, to %.3f s: ", h.number, h.unit, w->time);
+		buffer_printf(to, "Sampled for %s, to %.3f s: ", h.text, w->time);
 	} else {
 		buffer_printf(to, "Recorded in %s: ", w->source);
 	}
