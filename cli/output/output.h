@@ -130,6 +130,8 @@ void out_table(const struct out *out, struct table *t, const struct table_column
 void out_once(struct out *out, const char *text);
 /* The reasons of rows that are not "measured", each once; only rows of `place` unless it is NULL. */
 void out_reasons(struct out *out, const struct uncore_row_place *place);
+/* Behind a value that is not measured: "~" when it is scaled, "!" when it is partial or suspect. */
+const char *out_mark(enum uncore_quality quality);
 /* A cell: the value with its unit and a mark of its quality; empty without a row. */
 void out_value(struct table *t, const struct uncore_row *row);
 /* A cell: a share of the maximum, coloured by load; empty when it is not known. */

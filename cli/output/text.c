@@ -85,6 +85,13 @@ static const char *color_of(enum uncore_quality quality)
 	}
 }
 
+const char *out_mark(enum uncore_quality quality)
+{
+	return quality == UNCORE_SCALED                                 ? "~"
+	       : quality == UNCORE_PARTIAL || quality == UNCORE_SUSPECT ? "!"
+									: "";
+}
+
 void out_share(struct table *t, double share)
 {
 	const char *color = share >= 0.9 ? COLOR_BAD : share >= 0.7 ? COLOR_WARN : COLOR_GOOD;
@@ -98,6 +105,7 @@ void out_share(struct table *t, double share)
 void out_value(struct table *t, const struct uncore_row *row)
 {
 	const char *color = row ? color_of(row->quality) : "";
+	const char *mark = row ? out_mark(row->quality) : "";
 	struct human h;
 
 	if (!row) {
@@ -105,11 +113,7 @@ void out_value(struct table *t, const struct uncore_row *row)
 		return;
 	}
 	human_value(&h, row->value, row->query.unit);
-	table_cell(t, "%s%s%s%s", color, h.text,
-		   row->quality == UNCORE_SCALED                                      ? " ~"
-		   : row->quality == UNCORE_PARTIAL || row->quality == UNCORE_SUSPECT ? " !"
-										      : "",
-		   *color ? COLOR_END : "");
+	table_cell(t, "%s%s%s%s%s", color, h.text, *mark ? " " : "", mark, *color ? COLOR_END : "");
 }
 
 bool out_same_query(const struct uncore_row *a, const struct uncore_row *b)

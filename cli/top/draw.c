@@ -170,19 +170,6 @@ static struct columns columns_of(int width)
 	return c;
 }
 
-static const char *mark_of(const struct uncore_row *row)
-{
-	switch (row->quality) {
-	case UNCORE_SCALED:
-		return "~";
-	case UNCORE_PARTIAL:
-	case UNCORE_SUSPECT:
-		return "!";
-	default:
-		return "";
-	}
-}
-
 static void put_values(struct top_canvas *c, const struct top_view *v, const struct columns *at,
 		       int y, size_t node)
 {
@@ -211,7 +198,7 @@ static void put_values(struct top_canvas *c, const struct top_view *v, const str
 	put_text(c, x, y, number, style, h.number);
 	put_text(c, x + number + 1, y, UNIT_WIDTH + 1, style, h.unit);
 	put_text(c, at->value + VALUE_WIDTH, y, 1, STYLE_MARK,
-		 row.quality <= UNCORE_MEASURED && d && d->burst_ns ? "^" : mark_of(&row));
+		 row.quality <= UNCORE_MEASURED && d && d->burst_ns ? "^" : out_mark(row.quality));
 	style = top_load_style(share, limited);
 	if (isfinite(share))
 		put_format(c, at->share, y, SHARE_WIDTH, style, "%4.*f %%", share < 0.9995 ? 1 : 0,
