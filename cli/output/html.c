@@ -104,27 +104,10 @@ void html_free(struct html *h)
 	free(h);
 }
 
-/* Rows that are not measured, with the reason; NULL: as in the window before. */
-static json_t *new_quality(struct html *h)
-{
-	json_t *list = windows_quality(h->next);
-	struct buffer text = {0};
-	bool same;
-
-	json_print(json_incref(list), JSON_COMPACT, &text);
-	same = h->quality.data && strcmp(h->quality.data, text.data) == 0;
-	buffer_free(&h->quality);
-	h->quality = text;
-	if (!same)
-		return list;
-	json_decref(list);
-	return NULL;
-}
-
 /* With the rows in the first one, and the distributions in the last one. */
 static void put_window(struct out *out, bool last)
 {
-	json_t *quality = new_quality(out->html);
+	json_t *quality = windows_quality(out->html->next, &out->html->quality);
 	json_t *window = windows_take(out->html->next, out, last);
 
 	if (!out->html->written++)

@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cli.h"
 #include "output/output.h"
@@ -139,16 +140,25 @@ void windows_add(struct windows *w, const struct out *out)
 		merge_row(&w->rows[i], &out->rows[i], out->frame.window);
 }
 
-json_t *windows_quality(const struct windows *w)
+json_t *windows_quality(const struct windows *w, struct buffer *said)
 {
 	json_t *list = json_array();
+	struct buffer text = {0};
+	bool same;
 
 	for (size_t i = 0; i < w->row_count; i++)
 		if (w->rows[i].quality != UNCORE_MEASURED)
 			json_push(list, json_pack("[I,s,o]", (json_int_t)i,
 						  uncore_quality_name(w->rows[i].quality),
 						  json_text(w->rows[i].reason)));
-	return list;
+	json_print(json_incref(list), JSON_COMPACT, &text);
+	same = strcmp(buffer_text(said), text.data) == 0;
+	buffer_free(said);
+	*said = text;
+	if (!same)
+		return list;
+	json_decref(list);
+	return NULL;
 }
 
 static json_t *distribution_record(struct out *out, const struct out_row *row)

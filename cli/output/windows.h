@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct buffer;
 struct out;
 
 /* The window that is made next, of one or several intervals. */
@@ -21,8 +22,9 @@ void windows_add(struct windows *w, const struct out *out);
 /* The window; out->rows are those of its last interval. Their distributions are in it with `distributions`. The next window is
  * empty then. */
 json_t *windows_take(struct windows *w, struct out *out, bool distributions);
-/* Its rows that are not measured, each with quality and reason; before windows_take(). */
-json_t *windows_quality(const struct windows *w);
+/* Its rows that are not measured, each with quality and reason; before windows_take(). NULL: as in the window before, of which
+ * `said` has the text. */
+json_t *windows_quality(const struct windows *w, struct buffer *said);
 /* Of the rows' short samples, in their order. */
 json_t *windows_distributions(struct out *out);
 /* What the rows have in all windows. */

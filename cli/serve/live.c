@@ -251,17 +251,11 @@ static void begin(struct live *l, const struct uncore_sample *sample)
 
 static void end_window(struct live *l, bool watched)
 {
-	struct buffer said = {0};
-	json_t *quality = windows_quality(l->next);
-	struct event *qualities = NULL, *values, *distributions = NULL;
+	json_t *quality = windows_quality(l->next, &l->said);
+	struct event *qualities = quality ? new_event("quality", NULL, quality) : NULL;
+	struct event *values, *distributions = NULL;
 	char id[48];
 
-	json_print(json_incref(quality), JSON_COMPACT, &said);
-	if (!l->quality || strcmp(said.data, buffer_text(&l->said)) != 0)
-		qualities = new_event("quality", NULL, json_incref(quality));
-	json_decref(quality);
-	buffer_free(&l->said);
-	l->said = said;
 	if (watched && l->out.row_count && l->out.rows[0].distribution)
 		distributions = new_event("distributions", NULL, windows_distributions(&l->out));
 	/* Only this thread changes the numbers. */
