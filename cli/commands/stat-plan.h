@@ -30,7 +30,7 @@ struct stat_recorder {
 	bool to_file; /* it needs -o */
 	/* The monitor is open. */
 	int (*open)(void *context, const struct stat_options *o, struct uncore_monitor *m);
-	/* It has been started, or has resumed. */
+	/* It has been started, or has resumed. NULL: nothing is to be done. */
 	int (*start)(void *context);
 	/* An interval has ended. */
 	int (*window)(void *context, const struct uncore_sample *sample);

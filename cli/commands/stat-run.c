@@ -219,13 +219,14 @@ static int start(struct run *r)
 {
 	const struct replay *replay = r->cli->replay;
 	const struct cli_collector *collector = r->cli->collector;
+	const struct stat_recorder *recorder = r->o->recorder;
 	char date[OUT_DATE_ROOM];
 	bool again = r->started;
 	int err = again ? uncore_monitor_resume(r->monitor) : uncore_monitor_start(r->monitor);
 
 	if (err)
 		return cli_fail(r->cli, err);
-	if (r->o->recorder && (err = r->o->recorder->start(r->o->recorder->context)))
+	if (recorder && recorder->start && (err = recorder->start(recorder->context)))
 		return err;
 	r->started = r->enabled = true;
 	/* A simulation has a label already. */

@@ -163,12 +163,6 @@ static int open_serve(void *context, const struct stat_options *o, struct uncore
 	return CLI_OK;
 }
 
-static int start_serve(void *context)
-{
-	(void)context;
-	return CLI_OK;
-}
-
 static void add_short_sample(void *context)
 {
 	struct serve *s = context;
@@ -465,7 +459,6 @@ int cmd_serve(struct cli *cli, int argc, char **argv)
 	struct serve s = {.cli = cli};
 	const struct stat_recorder recorder = {.context = &s,
 					       .open = open_serve,
-					       .start = start_serve,
 					       .window = add_window,
 					       .short_sample = add_short_sample};
 	int status;
