@@ -38,9 +38,9 @@ struct uncore {
 	size_t monitors; /* existing ones: they borrow from the scan, so another is refused */
 };
 
-/* Reads the PCI devices, and which PMUs count them, at first use. -ENOMEM. */
+/* Reads the PCI devices, and which PMUs count them, at first use. -ENOMEM; -EMFILE and -ENFILE until the next scan. */
 int unc_machine_pci(struct uncore *u);
-/* unc_ports_of() of this machine. -ENOMEM, too. */
+/* unc_ports_of() of this machine; or an error of unc_machine_pci(). */
 int unc_machine_ports_of(struct uncore *u, const struct uncore_pmu *pmu, int cpu,
 			 const struct unc_port **ports, size_t *count, struct unc_error *why);
 

@@ -120,11 +120,13 @@ static int check_gpu(struct setter *x, const char *word)
 }
 
 /* Finds the root port "SOCKET:RC:INDEX", as PMUs number it, or makes a device that represents it.
- * -EINVAL: the word is something else. -ENOMEM. */
+ * -EINVAL: the word is something else. -ENOMEM, or why the devices cannot be read: reading them later
+ * would lose the device. */
 static int find_numbered(struct uncore *u, const char *word, const struct uncore_device **out)
 {
 	char copy[UNC_WORD_ROOM], *rest = copy;
 	uint64_t numbers[3];
+	int r;
 
 	snprintf(copy, sizeof(copy), "%s", word);
 	for (size_t i = 0; i < 3; i++) {
@@ -135,6 +137,9 @@ static int find_numbered(struct uncore *u, const char *word, const struct uncore
 	}
 	if (rest || numbers[2] >= 64)
 		return -EINVAL;
+	r = unc_machine_pci(u);
+	if (r < 0)
+		return r;
 	for (size_t i = 0; i < uncore_device_count(u); i++) {
 		const struct uncore_device *d = uncore_device_at(u, i);
 

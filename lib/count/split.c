@@ -170,7 +170,7 @@ static int find_ports(struct splitter *x, int cpu)
 	x->separable = x->family->filters[UNC_FILTER_PORT].terms;
 	for (size_t i = 0; i < x->port_count; i++)
 		x->separable = x->separable && has_bit(&x->ports[i]);
-	return r == -ENOMEM ? r : 0;
+	return r == -ENODEV ? 0 : r;
 }
 
 static const struct unc_port *find_port(const struct splitter *x,
@@ -487,6 +487,7 @@ int unc_filters_encode(struct uncore_monitor *m, struct unc_query *q,
 			     .why = why,
 			     .restrictable = unc_query_is_restrictable(q)};
 	struct part all = {.port = NULL};
+	int r = 0;
 
 	for (size_t i = 0; i < UNC_FILTERS; i++)
 		if (values[i].text && !x.family->filters[i].title && !unc_filter_words[i].picks)
@@ -494,10 +495,9 @@ int unc_filters_encode(struct uncore_monitor *m, struct unc_query *q,
 	if (m->filters.text && !x.restrictable)
 		return unc_fail(why, ENODEV, "%s/%s is the same for all: no filter restricts it",
 				x.family->name, q->metric->name);
-	if ((m->filters.picks || m->level == UNCORE_LEVEL_PORT || m->level == UNCORE_LEVEL_PART) &&
-	    find_ports(&x, whole->cpu) < 0)
-		return -ENOMEM;
-	return pass_on(&x, &all);
+	if (m->filters.picks || m->level == UNCORE_LEVEL_PORT || m->level == UNCORE_LEVEL_PART)
+		r = find_ports(&x, whole->cpu);
+	return r < 0 ? r : pass_on(&x, &all);
 }
 
 unsigned unc_filters_requested_ports(struct uncore_monitor *m, const struct uncore_pmu *pmu)

@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -537,6 +539,34 @@ static void scanned_again(void **state)
 	assert_int_equal(uncore_device_count(m->u), 2);
 }
 
+/* A root port that is given by its numbers is kept beside the devices: the next reading of these would lose it. */
+static void out_of_file_descriptors(void **state)
+{
+	struct machine *m = *state;
+	struct uncore_monitor *monitor;
+	struct rlimit old, none;
+	int free_fd;
+
+	put_bridge(m, "0000:00:00.0");
+	m->u = open_root(m->tree.dir, NULL);
+	assert_int_equal(uncore_monitor_new(&monitor, m->u), 0);
+	free_fd = dup(STDERR_FILENO);
+	assert_true(free_fd >= 0 && close(free_fd) == 0);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
+	none = (struct rlimit){(rlim_t)free_fd, old.rlim_max};
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	assert_int_equal(uncore_monitor_set_filter(monitor, "port", "0:0:0"), -EMFILE);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
+	assert_contains(uncore_error(m->u), "out of file descriptors");
+	/* What was found meanwhile is not complete: that holds until the next scan. */
+	assert_int_equal(uncore_monitor_set_filter(monitor, "port", "0:0:0"), -EMFILE);
+	uncore_monitor_free(monitor);
+	assert_int_equal(uncore_scan(m->u), 0);
+	assert_int_equal(uncore_monitor_new(&monitor, m->u), 0);
+	assert_int_equal(uncore_monitor_set_filter(monitor, "port", "0:0:0"), 0);
+	uncore_monitor_free(monitor);
+}
+
 int main(void)
 {
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
@@ -560,6 +590,7 @@ int main(void)
 		cmocka_unit_test(addresses_without_a_segment),
 		cmocka_unit_test(machines_without_pci_or_scan),
 		TEST(scanned_again),
+		TEST(out_of_file_descriptors),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
