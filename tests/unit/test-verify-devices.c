@@ -12,8 +12,8 @@
 #include <cmocka.h>
 
 #include "helpers.h"
+#include "planted.h"
 #include "verify/disk.h"
-#include "verify/verify.h"
 
 #define SOCKETS 2
 #define PORTS 3 /* of a socket */
@@ -128,12 +128,8 @@ static void add_cells(struct verify_run *run, const char *metric, const char *fa
 {
 	for (int s = 0; s < SOCKETS; s++)
 		for (int i = -1; i < (by_port ? PORTS : 0); i++) {
-			struct verify_cell cell = {.socket = s, .channel = -1};
-
-			strcpy(cell.metric, metric);
-			strcpy(cell.family, family);
-			strcpy(cell.port, i < 0 ? "" : ports[s][i]);
-			verify_add_cell(run, &cell);
+			add_cell(run, metric, family, s, -1);
+			strcpy(run->cells[run->cell_count - 1].port, i < 0 ? "" : ports[s][i]);
 		}
 }
 
@@ -393,16 +389,12 @@ static void readings_come_back_from_their_text(void **s)
 {
 	struct verify_result *a, *b;
 	struct verify_run run, back;
-	struct buffer text = {0};
-	char why[VERIFY_WHY] = "";
 	size_t count;
 
 	(void)s;
 	make_run(&run, &(struct planted){PART_NEXT_PORT, 1e7, 0.7});
 	*run.series[1].port = '\0';
-	verify_put_run(&text, &run);
-	if (!verify_parse_run(&back, text.data, why))
-		fail_msg("%s", why);
+	read_back(&back, &run);
 	count = verify_judge(&run, &a);
 	assert_int_equal(verify_judge(&back, &b), count);
 	for (size_t i = 0; i < count; i++) {
@@ -414,7 +406,6 @@ static void readings_come_back_from_their_text(void **s)
 	}
 	free(a);
 	free(b);
-	buffer_free(&text);
 	verify_run_free(&run);
 	verify_run_free(&back);
 }

@@ -13,7 +13,7 @@
 
 #include "cli.h"
 #include "helpers.h"
-#include "verify/verify.h"
+#include "planted.h"
 
 #define MOVED 1073741824.0 /* the largest amount */
 #define MIB ((size_t)1 << 20)
@@ -32,13 +32,9 @@ static void begin(struct verify_run *run)
 	*run = (struct verify_run){.version = "0.1.0", .date = "2026-12-01", .cache = 32 * MIB};
 }
 
-static void add_cell(struct verify_run *run, const char *metric, int socket, int channel)
+static void add(struct verify_run *run, const char *metric, int socket, int channel)
 {
-	struct verify_cell cell = {.socket = socket, .channel = channel};
-
-	strcpy(cell.metric, metric);
-	strcpy(cell.family, starts(metric, "link") ? "intel-upi" : "intel-imc");
-	verify_add_cell(run, &cell);
+	add_cell(run, metric, starts(metric, "link") ? "intel-upi" : "intel-imc", socket, channel);
 }
 
 /* Node N is of socket N. */
@@ -128,8 +124,8 @@ static void less_of_others_is_no_part_of_ours(void **s)
 
 	(void)s;
 	begin(&run);
-	add_cell(&run, "memory.read.bandwidth", 0, -1);
-	add_cell(&run, "memory.read.bandwidth", 1, -1);
+	add(&run, "memory.read.bandwidth", 0, -1);
+	add(&run, "memory.read.bandwidth", 1, -1);
 	move(&run, VERIFY_READ, 0, 0, others_slow_down);
 	EXPECT(&run, {0, "memory.read", VERIFY_PROVED, NULL, ""});
 }
@@ -150,8 +146,8 @@ static void make_astray(struct verify_run *run, double part, double noise_of_oth
 	astray = part;
 	noise = noise_of_others;
 	begin(run);
-	add_cell(run, "memory.read.bandwidth", 0, -1);
-	add_cell(run, "memory.read.bandwidth", 1, -1);
+	add(run, "memory.read.bandwidth", 0, -1);
+	add(run, "memory.read.bandwidth", 1, -1);
 	move(run, VERIFY_READ, 0, 0, astray_in_noise);
 }
 
@@ -199,9 +195,9 @@ static void make_links(struct verify_run *run, double part, double noise_of_othe
 	noise = noise_of_others;
 	begin(run);
 	for (int socket = 0; socket < 2; socket++) {
-		add_cell(run, "memory.read.bandwidth", socket, -1);
-		add_cell(run, "link.out.bandwidth", socket, -1);
-		add_cell(run, "link.in.bandwidth", socket, -1);
+		add(run, "memory.read.bandwidth", socket, -1);
+		add(run, "link.out.bandwidth", socket, -1);
+		add(run, "link.in.bandwidth", socket, -1);
 	}
 	move(run, VERIFY_READ, 0, 0, links_of_all);
 	move(run, VERIFY_READ, 1, 1, links_of_all);
@@ -256,7 +252,7 @@ static void make_others(struct verify_run *run, double rate, double part, int so
 	begin(run);
 	run->cache = 0;
 	for (int socket = 0; socket < sockets; socket++)
-		add_cell(run, "memory.read.bandwidth", socket, -1);
+		add(run, "memory.read.bandwidth", socket, -1);
 	move(run, VERIFY_READ, 0, 0, others_give_way);
 }
 
@@ -296,7 +292,7 @@ static void what_others_did_not_move_is_not_theirs(void **s)
 
 	(void)s;
 	begin(&run);
-	add_cell(&run, "memory.read.bandwidth", 0, -1);
+	add(&run, "memory.read.bandwidth", 0, -1);
 	move(&run, VERIFY_READ, 0, 0, hits_change);
 	EXPECT(&run,
 	       {0, "memory.read", VERIFY_UNKNOWN, "scatter", "counts of the same amount vary by"});
@@ -319,8 +315,8 @@ static void make_hits(struct verify_run *run, double part_loaded, double part_st
 	stores = part_stored;
 	begin(run);
 	run->hinted = hinted;
-	add_cell(run, "memory.read.bandwidth", 0, -1);
-	add_cell(run, "memory.write.bandwidth", 0, -1);
+	add(run, "memory.read.bandwidth", 0, -1);
+	add(run, "memory.write.bandwidth", 0, -1);
 	move(run, VERIFY_READ, 0, 0, part_of_it);
 	move(run, VERIFY_WRITE, 0, 0, part_of_it);
 }
@@ -352,14 +348,10 @@ static void what_caches_may_have_is_not_off(void **s)
 	(void)s;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		struct verify_run run, back;
-		struct buffer text = {0};
-		char why[VERIFY_WHY];
 
 		make_hits(&run, cases[i].loads, cases[i].stores, cases[i].hinted);
-		verify_put_run(&text, &run);
-		assert_true(verify_parse_run(&back, text.data, why));
+		read_back(&back, &run);
 		assert_int_equal(back.hinted, cases[i].hinted);
-		buffer_free(&text);
 		verify_run_free(&run);
 		EXPECT(&back,
 		       {0, "memory.read", cases[i].loaded, cases[i].fault, cases[i].sentence},
@@ -388,8 +380,8 @@ static void make_allocate(struct verify_run *run, double part_read, double part_
 	written = part_written;
 	begin(run);
 	run->hinted = hinted;
-	add_cell(run, "memory.read.bandwidth", 0, -1);
-	add_cell(run, "memory.write.bandwidth", 0, -1);
+	add(run, "memory.read.bandwidth", 0, -1);
+	add(run, "memory.write.bandwidth", 0, -1);
 	move(run, VERIFY_WRITE, 0, 0, stores_are_read);
 }
 
@@ -431,17 +423,13 @@ static void interleaved_nodes_are_no_fault(void **s)
 	(void)s;
 	for (int split = 0; split < 2; split++) {
 		struct verify_run run, back;
-		struct buffer text = {0};
-		char why[VERIFY_WHY];
 
 		begin(&run);
-		add_cell(&run, "memory.read.bandwidth", 0, -1);
-		add_cell(&run, "memory.read.bandwidth", 1, -1);
+		add(&run, "memory.read.bandwidth", 0, -1);
+		add(&run, "memory.read.bandwidth", 1, -1);
 		move(&run, VERIFY_READ, 1, 1, half_at_each);
 		verify_add_split(&run, split ? 1 : 2);
-		verify_put_run(&text, &run);
-		assert_true(verify_parse_run(&back, text.data, why));
-		buffer_free(&text);
+		read_back(&back, &run);
 		verify_run_free(&run);
 		if (split)
 			EXPECT(&back, {1, "memory.read", VERIFY_UNKNOWN, "split",
@@ -478,7 +466,7 @@ static void more_modules_on_some_channels_are_no_fault(void **s)
 		uneven = 0;
 		begin(&run);
 		for (int channel = -1; channel < CHANNELS; channel++)
-			add_cell(&run, "memory.read.bandwidth", 0, channel);
+			add(&run, "memory.read.bandwidth", 0, channel);
 		move(&run, VERIFY_READ, 0, 0, of_modules);
 		all = verify_judge(&run, &results);
 		assert_int_equal(all, 1 + CHANNELS);
@@ -513,9 +501,9 @@ static void a_node_that_nothing_counts_is_not_proved(void **s)
 		struct verify_run run;
 
 		begin(&run);
-		add_cell(&run, "memory.read.bandwidth", 0, -1);
-		add_cell(&run, "memory.write.bandwidth", 0, -1);
-		add_cell(&run, "memory.read.bandwidth", 0, 0);
+		add(&run, "memory.read.bandwidth", 0, -1);
+		add(&run, "memory.write.bandwidth", 0, -1);
+		add(&run, "memory.read.bandwidth", 0, 0);
 		for (int i = 0; i < 4; i++)
 			move(&run, i / 2 ? VERIFY_WRITE : VERIFY_READ, i % 2, i % 2,
 			     counted[fault]);
@@ -535,8 +523,8 @@ static void a_node_that_others_count_is_off(void **s)
 
 	(void)s;
 	begin(&run);
-	add_cell(&run, "memory.read.bandwidth", 0, -1);
-	add_cell(&run, "memory.read.bandwidth", 1, -1);
+	add(&run, "memory.read.bandwidth", 0, -1);
+	add(&run, "memory.read.bandwidth", 1, -1);
 	move(&run, VERIFY_READ, 0, 0, all_at_socket_0);
 	move(&run, VERIFY_READ, 1, 1, all_at_socket_0);
 	EXPECT(&run, {0, "memory.read", VERIFY_PROVED, NULL, ""},

@@ -14,7 +14,7 @@
 
 #include "cli.h"
 #include "helpers.h"
-#include "verify/verify.h"
+#include "planted.h"
 
 #define SOCKETS 2
 #define LOADS 1048576.0 /* the largest amount */
@@ -100,13 +100,8 @@ static void add_series(struct verify_run *run, const struct planted *p)
 static void add_cells(struct verify_run *run, const char *family, const char *const *metrics)
 {
 	for (; *metrics; metrics++)
-		for (int socket = 0; socket < SOCKETS; socket++) {
-			struct verify_cell cell = {.socket = socket, .channel = -1};
-
-			strcpy(cell.metric, *metrics);
-			strcpy(cell.family, family);
-			verify_add_cell(run, &cell);
-		}
+		for (int socket = 0; socket < SOCKETS; socket++)
+			add_cell(run, *metrics, family, socket, -1);
 }
 
 /* Local, remote and all misses; near and far. */
@@ -429,16 +424,12 @@ static void readings_come_back_from_their_text(void **s)
 	struct verify_result *a, *b;
 	struct verify_run run, back;
 	struct planted p = right;
-	struct buffer text = {0};
-	char why[VERIFY_WHY] = "";
 
 	(void)s;
 	p.others = 1e6;
 	p.noise = 0.02;
 	make_run(&run, &p);
-	verify_put_run(&text, &run);
-	if (!verify_parse_run(&back, text.data, why))
-		fail_msg("%s", why);
+	read_back(&back, &run);
 	assert_int_equal(verify_judge(&run, &a), RESULTS);
 	assert_int_equal(verify_judge(&back, &b), RESULTS);
 	for (size_t i = 0; i < RESULTS; i++) {
@@ -449,7 +440,6 @@ static void readings_come_back_from_their_text(void **s)
 	}
 	free(a);
 	free(b);
-	buffer_free(&text);
 	verify_run_free(&run);
 	verify_run_free(&back);
 }

@@ -17,7 +17,7 @@
 
 #include "cli.h"
 #include "helpers.h"
-#include "verify/verify.h"
+#include "planted.h"
 
 #define MIB ((size_t)1 << 20)
 #define LARGEST 1073741824.0
@@ -71,16 +71,14 @@ static void add_series(struct verify_run *run, const struct planted *p, bool tur
 
 static void make_run(struct verify_run *run, const struct planted *p)
 {
-	struct verify_cell cell = {.socket = 0, .channel = -1};
+	const char *metric =
+		p->load == VERIFY_READ ? "memory.read.bandwidth" : "memory.write.bandwidth";
 
 	*run = (struct verify_run){.version = "0.1.0", .date = "2026-12-01", .cache = 32 * MIB};
-	strcpy(cell.metric,
-	       p->load == VERIFY_READ ? "memory.read.bandwidth" : "memory.write.bandwidth");
-	strcpy(cell.family, "intel-imc");
-	verify_add_cell(run, &cell);
+	add_cell(run, metric, "intel-imc", 0, -1);
 	add_series(run, p, false);
 	run->first_cell = run->cell_count;
-	verify_add_cell(run, &cell);
+	add_cell(run, metric, "intel-imc", 0, -1);
 	add_series(run, p, true);
 }
 
@@ -90,26 +88,18 @@ static void expect(const struct planted *p, enum verify_verdict verdict, const c
 {
 	struct verify_result *results;
 	struct verify_run run, back;
-	struct buffer text = {0};
-	char why[VERIFY_WHY] = "";
 
 	make_run(&run, p);
-	verify_put_run(&text, &run);
-	if (!verify_parse_run(&back, text.data, why))
-		fail_msg("%s", why);
+	read_back(&back, &run);
 	for (int i = 0; i < 2; i++) {
 		size_t count = verify_judge(i ? &back : &run, &results);
 		const struct verify_result *r = &results[count - 1];
 
 		assert_int_equal(count, 2);
 		assert_true(fabs(r->series->coverage - 0.2) < 1e-9);
-		if (r->verdict != verdict || !strstr(r->reason, sentence) ||
-		    (fault ? !r->fault || strcmp(r->fault, fault) != 0 : !!r->fault))
-			fail_msg("%s, %s: %s (%g +- %g)", verify_verdicts[r->verdict], r->fault,
-				 r->reason, r->fit.slope, r->fit.error);
+		expect_verdict(r, verdict, fault, sentence);
 		free(results);
 	}
-	buffer_free(&text);
 	verify_run_free(&run);
 	verify_run_free(&back);
 }

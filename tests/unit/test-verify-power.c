@@ -14,7 +14,7 @@
 
 #include "cli.h"
 #include "helpers.h"
-#include "verify/verify.h"
+#include "planted.h"
 #include "verify/witness.h"
 #include "zones.h"
 
@@ -34,15 +34,6 @@ struct planted {
 	bool rated, virtual;
 };
 
-static void add_cell(struct verify_run *run, const char *metric, const char *family)
-{
-	struct verify_cell cell = {.socket = 0, .channel = -1};
-
-	strcpy(cell.metric, metric);
-	strcpy(cell.family, family);
-	verify_add_cell(run, &cell);
-}
-
 static void make_run(struct verify_run *run, const struct planted *p)
 {
 	static const double parts[4] = {0, 0.25, 0.5, 1};
@@ -55,9 +46,9 @@ static void make_run(struct verify_run *run, const struct planted *p)
 				   .rated = p->rated,
 				   .limit = p->limit};
 	strcpy(run->hypervisor, p->virtual ? "an unknown hypervisor" : "");
-	add_cell(run, p->metric, p->family);
+	add_cell(run, p->metric, p->family, 0, -1);
 	if (p->witness > 0)
-		add_cell(run, p->metric, w->name);
+		add_cell(run, p->metric, w->name, 0, -1);
 	s = verify_add_series(run, &(struct verify_series){.load = VERIFY_SPIN});
 	for (int i = 0; i < ROUNDS; i++) {
 		double seconds = ROUND + 0.001 * uniform(), busy = HALF * parts[i % 4];
@@ -83,24 +74,14 @@ static void expect(const struct expected *e)
 {
 	struct verify_result *results;
 	struct verify_run run, back;
-	struct buffer text = {0};
-	char why[VERIFY_WHY] = "";
 
 	make_run(&run, &e->planted);
-	verify_put_run(&text, &run);
-	if (!verify_parse_run(&back, text.data, why))
-		fail_msg("%s", why);
+	read_back(&back, &run);
 	for (int i = 0; i < 2; i++) {
 		assert_int_equal(verify_judge(i ? &back : &run, &results), 1);
-		if (results[0].verdict != e->verdict || !strstr(results[0].reason, e->sentence) ||
-		    (e->fault ? !results[0].fault || strcmp(results[0].fault, e->fault) != 0
-			      : !!results[0].fault))
-			fail_msg("%s x %g: %s, %s: %s", e->planted.metric, e->planted.factor,
-				 verify_verdicts[results[0].verdict], results[0].fault,
-				 results[0].reason);
+		expect_verdict(results, e->verdict, e->fault, e->sentence);
 		free(results);
 	}
-	buffer_free(&text);
 	verify_run_free(&run);
 	verify_run_free(&back);
 }
@@ -344,10 +325,10 @@ static void witnesses_are_cells_beside_what_they_read(void **s)
 
 	(void)s;
 	make_zones(&t);
-	add_cell(&run, "memory.read.bandwidth", "intel-imc");
-	add_cell(&run, "power.package", "power");
-	add_cell(&run, "power.cores", "amd-power-core");
-	add_cell(&run, "power.cores", "power"); /* the first package has no such domain */
+	add_cell(&run, "memory.read.bandwidth", "intel-imc", 0, -1);
+	add_cell(&run, "power.package", "power", 0, -1);
+	add_cell(&run, "power.cores", "amd-power-core", 0, -1);
+	add_cell(&run, "power.cores", "power", 0, -1); /* the first package has no such domain */
 	witnesses_open(&w, t.dir);
 	witnesses_begin(&w, &run);
 	assert_int_equal(run.cell_count, 5);
@@ -374,7 +355,7 @@ static void ticks_are_read(void **s)
 	double first = 0;
 
 	(void)s;
-	add_cell(&run, "clock.tsc.frequency", "msr");
+	add_cell(&run, "clock.tsc.frequency", "msr", 0, -1);
 	witnesses_open(&w, "/nowhere");
 	witnesses_begin(&w, &run);
 	assert_int_equal(run.cell_count, 2);

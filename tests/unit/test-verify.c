@@ -16,7 +16,7 @@
 
 #include "cli.h"
 #include "helpers.h"
-#include "verify/verify.h"
+#include "planted.h"
 
 #define SOCKETS 2
 #define CHANNELS 6
@@ -136,16 +136,6 @@ static void add_round(struct verify_run *run, struct verify_series *s, const str
 			      seconds * p->others * (1 + p->noise * normal());
 		r[socket].amount += r[i].amount;
 	}
-}
-
-static void add_cell(struct verify_run *run, const char *metric, const char *family, int socket,
-		     int channel)
-{
-	struct verify_cell cell = {.socket = socket, .channel = channel};
-
-	strcpy(cell.metric, metric);
-	strcpy(cell.family, family);
-	verify_add_cell(run, &cell);
 }
 
 static void add_series(struct verify_run *run, const struct planted *p, bool far)
@@ -585,13 +575,10 @@ static void kinds_of_memory_are_told_apart(void **s)
 static void alternatives_come_back_from_their_text(void **s)
 {
 	struct verify_run run, back;
-	struct buffer text = {0};
-	char why[VERIFY_WHY] = "";
 
 	(void)s;
 	make_kinds(&run, &(struct kinds){.package = 0.5});
-	verify_put_run(&text, &run);
-	assert_true(verify_parse_run(&back, text.data, why));
+	read_back(&back, &run);
 	assert_int_equal(back.cells[2].alternative_count, 2);
 	assert_string_equal(back.cells[2].alternatives[1].title, "64 bytes a CAS");
 	assert_false(back.series[0].bare);
@@ -601,7 +588,6 @@ static void alternatives_come_back_from_their_text(void **s)
 		"64 bytes a CAS, but the formula assumes otherwise: the correct value is 2 times as large");
 	verify_run_free(&run);
 	verify_run_free(&back);
-	buffer_free(&text);
 }
 
 /* ---- what cannot be told ---- */
