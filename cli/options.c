@@ -53,6 +53,17 @@ static const struct cli_option globals[] = {
 	{0},
 };
 
+bool cli_is_global(const char *word)
+{
+	const size_t len = strcspn(word, "=");
+	bool found = false;
+
+	for (const struct cli_option *o = globals; o->doc && !found; o++)
+		found = o->name && (word[1] == '-' ? strncmp(word + 2, o->name, len - 2) == 0
+						   : word[1] == o->key);
+	return found;
+}
+
 struct parser {
 	struct cli *cli;
 	const struct cli_syntax *syntax;

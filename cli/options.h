@@ -58,6 +58,9 @@ struct cli_syntax {
  * process. */
 void cli_parse(struct cli *cli, const struct cli_syntax *syntax, void *into, int argc, char **argv);
 
+/* An option of all commands, or the begin of its name. */
+bool cli_is_global(const char *word);
+
 /* Completes the last word of a command line: prints the words that can stand there, and ends the process. Where another
  * word is a command, the index of this is returned. `options` end with one without doc; those from `globals` on are
  * members of `cli`. */

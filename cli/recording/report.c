@@ -114,6 +114,14 @@ static const struct command *find_view(const struct cli *cli, const char *name)
 	return NULL;
 }
 
+/* argp would only print that it does not know the option. */
+static void refuse_option(const char *word)
+{
+	cli_error("report has no option %s; options of VIEW come after FILE: uncore report FILE %s",
+		  word, word);
+	exit(CLI_USAGE);
+}
+
 /* The index of the view: after a file, the name of a command or an option of stat. */
 static int view_at(const struct cli *cli, int argc, char **argv)
 {
@@ -122,11 +130,12 @@ static int view_at(const struct cli *cli, int argc, char **argv)
 	bool file = false;
 
 	for (int i = 1; i < argc; i++) {
-		bool mine = false;
+		bool mine = false, begun = false;
 
-		for (size_t k = 0; k < sizeof(own) / sizeof(*own); k++) {
+		for (size_t k = 0; k < sizeof(own) / sizeof(*own) && !mine; k++) {
 			size_t len = strlen(own[k]);
 
+			begun |= strncmp(argv[i], own[k], strcspn(argv[i], "=")) == 0;
 			if (strncmp(argv[i], own[k], len) != 0 ||
 			    (argv[i][len] && argv[i][len] != '='))
 				continue;
@@ -138,6 +147,8 @@ static int view_at(const struct cli *cli, int argc, char **argv)
 		if (file && (*argv[i] == '-' || find_view(cli, argv[i])))
 			return i;
 		file = *argv[i] != '-';
+		if (!file && !begun && !cli->commands && !cli_is_global(argv[i]))
+			refuse_option(argv[i]);
 	}
 	return argc;
 }

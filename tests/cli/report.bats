@@ -56,6 +56,11 @@ record() {
 	record a 3 mem
 	# Their columns and rows are those of one machine.
 	expect 2 "$UNCORE" report a a --html
+	for option in --html=x -j --summary; do
+		refuses 2 "$UNCORE" --units raw report $option a
+		says "report has no option $option; options of VIEW come after FILE: uncore report FILE $option"
+	done
+	expect 0 "$UNCORE" report --color=never --beg=+0s a stat
 	expect 2 "$UNCORE" report a a --csv=wide
 	expect 2 "$UNCORE" report
 	expect 2 "$UNCORE" --source sim:spr report a
