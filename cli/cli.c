@@ -249,6 +249,18 @@ char *cli_copy(const char *text)
 	return text ? memcpy(cli_realloc(NULL, size, 1), text, size) : NULL;
 }
 
+const struct uncore_metric *cli_metric(const struct uncore *u, const struct uncore_row_query *of)
+{
+	for (size_t i = 0; of->family && i < uncore_metric_count(u); i++) {
+		const struct uncore_metric *m = uncore_metric_at(u, i);
+
+		if (strcmp(uncore_metric_name(m), of->name) == 0 &&
+		    strcmp(uncore_metric_family(m), of->family) == 0)
+			return m;
+	}
+	return NULL;
+}
+
 int cli_pin(struct cli *cli, const char *text)
 {
 	unsigned long number = strtoul(text, NULL, 10);

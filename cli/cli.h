@@ -137,6 +137,9 @@ int cli_sleep_until(uint64_t then_ns, int stop_fd);
  * written; NULL: none. */
 void cli_set_running(struct uncore_monitor *m);
 
+/* The metric of a row; NULL: the row is of an event. */
+const struct uncore_metric *cli_metric(const struct uncore *u, const struct uncore_row_query *of);
+
 /* realloc() that ends the command with a message when memory runs out. */
 void *cli_realloc(void *old, size_t count, size_t size);
 

@@ -84,18 +84,6 @@ static char *metric_name(const char *metric, const struct naming *n, const char 
 	return name.data;
 }
 
-static const char *title_of(const struct uncore *u, const struct uncore_row_query *query)
-{
-	for (size_t i = 0; i < uncore_metric_count(u); i++) {
-		const struct uncore_metric *m = uncore_metric_at(u, i);
-
-		if (strcmp(uncore_metric_name(m), query->name) == 0 &&
-		    strcmp(uncore_metric_family(m), query->family) == 0)
-			return uncore_metric_title(m);
-	}
-	return query->name;
-}
-
 static size_t find_family(struct series_set *set, const struct uncore *u,
 			  const struct uncore_row *row)
 {
@@ -104,7 +92,10 @@ static size_t find_family(struct series_set *set, const struct uncore *u,
 	bool state = event && n->kind == SERIES_GAUGE;
 	const char *metric = state ? "event.state" : event ? "events" : row->query.name;
 	char *name = metric_name(metric, n, "", n->suffix);
-	const char *title = event ? "Counts of events" : title_of(u, &row->query);
+	const struct uncore_metric *m = cli_metric(u, &row->query);
+	const char *title = event ? "Counts of events"
+			    : m   ? uncore_metric_title(m)
+				  : row->query.name;
 	struct buffer help = {0}, ceiling = {0}, histogram_help = {0};
 	size_t i = 0;
 

@@ -79,6 +79,7 @@ static void show_explanation(struct top *t)
 	const struct top_model *m = &t->view.model;
 	size_t node = m->cursor;
 	const struct uncore_row *row;
+	const struct uncore_metric *metric;
 	struct buffer text = {0};
 
 	while (node != TOP_NONE && m->nodes[node].parent != TOP_NONE)
@@ -86,14 +87,10 @@ static void show_explanation(struct top *t)
 	if (node == TOP_NONE)
 		return;
 	row = top_row(m, node);
-	for (size_t i = 0; row->query.family && i < uncore_metric_count(t->cli->u); i++) {
-		const struct uncore_metric *metric = uncore_metric_at(t->cli->u, i);
-
-		if (strcmp(uncore_metric_name(metric), row->query.name) == 0 &&
-		    strcmp(uncore_metric_family(metric), row->query.family) == 0)
-			explain_text(t->cli, &metric, 1, &text);
-	}
-	if (!text.len)
+	metric = cli_metric(t->cli->u, &row->query);
+	if (metric)
+		explain_text(t->cli, &metric, 1, &text);
+	else
 		buffer_printf(&text, "%s is an event, not a metric: uncore explain PMU/EVENT/\n",
 			      row->query.name);
 	show_text(&t->view, text.data);

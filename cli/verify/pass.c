@@ -11,18 +11,6 @@
 
 /* ---- cells ---- */
 
-static const struct uncore_metric *metric_of(const struct uncore *u, const struct uncore_row *row)
-{
-	for (size_t i = 0; i < uncore_metric_count(u); i++) {
-		const struct uncore_metric *m = uncore_metric_at(u, i);
-
-		if (strcmp(uncore_metric_name(m), row->query.name) == 0 &&
-		    strcmp(uncore_metric_family(m), row->query.family) == 0)
-			return m;
-	}
-	return NULL;
-}
-
 /* Adds the catalogue's data on the metric. False: it does not count data that CPUs move. */
 static bool describe_cell(struct verify_cell *cell, const struct uncore_metric *m)
 {
@@ -58,7 +46,7 @@ static bool cell_of(const struct uncore *u, const struct uncore_row *row, struct
 	if (port)
 		snprintf(cell->port, sizeof(cell->port), "%s", port->address);
 	return (port || !row->place.pmu || row->place.channel >= 0) &&
-	       describe_cell(cell, metric_of(u, row));
+	       describe_cell(cell, cli_metric(u, &row->query));
 }
 
 bool pass_multiplexes(const char *metric)
