@@ -284,6 +284,15 @@ bool cli_same(const char *a, const char *b)
 	return a && b ? strcmp(a, b) == 0 : a == b;
 }
 
+size_t cli_word(const char *const *words, const char *word)
+{
+	size_t i = 0;
+
+	while (words[i] && strcmp(words[i], word) != 0)
+		i++;
+	return i;
+}
+
 bool cli_matches(const char *pattern, const char *text)
 {
 	if (strpbrk(pattern, "*?["))

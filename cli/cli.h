@@ -153,6 +153,9 @@ int cli_pin(struct cli *cli, const char *text);
 /* Whether both texts are equal, or both are NULL. */
 bool cli_same(const char *a, const char *b);
 
+/* The index of the word in a list that ends with NULL; the index of the NULL if it is not in the list. */
+size_t cli_word(const char *const *words, const char *word);
+
 /* Matches a pattern, ignoring case: a shell pattern, or any part of the text. */
 bool cli_matches(const char *pattern, const char *text);
 

@@ -282,13 +282,10 @@ static int check_sort(const struct stat_options *o)
 /* A recorder has others in their place, or none. */
 static bool is_of_tables(const struct cli_option *option)
 {
-	static const char *const names[] = {"repeat",  "sort",   "field-separator",
-					    "summary", "output", "append"};
+	static const char *const names[] = {
+		"repeat", "sort", "field-separator", "summary", "output", "append", NULL};
 
-	for (size_t i = 0; option->name && i < sizeof(names) / sizeof(*names); i++)
-		if (strcmp(option->name, names[i]) == 0)
-			return true;
-	return false;
+	return option->name && names[cli_word(names, option->name)];
 }
 
 /* The preset's views or `more`, then the options of stat. */

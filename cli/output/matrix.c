@@ -11,7 +11,8 @@
 #define WORD 24 /* room for a source or target */
 
 /* Known words first and in this order, others behind them as they come. */
-static const char *const order[] = {"cpu", "device", "memory", "gpu", "cxl", "remote", "other"};
+static const char *const order[] = {"cpu", "device", "memory", "gpu",
+				    "cxl", "remote", "other",  NULL};
 
 struct words {
 	char items[TABLE_COLUMNS - 1][WORD];
@@ -26,15 +27,6 @@ struct grid {
 	bool holes;
 };
 
-static size_t rank(const char *word)
-{
-	size_t i = 0;
-
-	while (i < sizeof(order) / sizeof(order[0]) && strcmp(order[i], word) != 0)
-		i++;
-	return i;
-}
-
 /* Adds the word that begins the text and ends at a dot. */
 static void add_word(struct words *words, const char *text)
 {
@@ -47,7 +39,7 @@ static void add_word(struct words *words, const char *text)
 			return;
 	if (words->count == sizeof(words->items) / sizeof(words->items[0]))
 		return;
-	for (; at && rank(words->items[at - 1]) > rank(word); at--)
+	for (; at && cli_word(order, words->items[at - 1]) > cli_word(order, word); at--)
 		memcpy(words->items[at], words->items[at - 1], WORD);
 	memcpy(words->items[at], word, WORD);
 	words->count++;

@@ -401,14 +401,10 @@ static bool same_direction(const struct uncore_row *a, const struct uncore_row *
 static size_t ddio_column(const struct out *out, const struct uncore_row *row)
 {
 	static const char *const ends[] = {"bandwidth", "hit.bandwidth", "miss.bandwidth",
-					   "hit.ratio", "miss.ratio"};
-	size_t i = 0;
+					   "hit.ratio", "miss.ratio",    NULL};
 
 	(void)out;
-	while (i < DDIO_COLUMNS &&
-	       strcmp(row->query.name + line_length(row->query.name), ends[i]) != 0)
-		i++;
-	return i;
+	return cli_word(ends, row->query.name + line_length(row->query.name));
 }
 
 void ddio_output_window(struct out *out)

@@ -140,14 +140,12 @@ void human_text(struct buffer *to, const char *text)
 
 bool human_set_units(const char *name)
 {
-	static const char *const names[] = {"si", "iec", "raw"};
+	static const char *const names[] = {"si", "iec", "raw", NULL};
+	const size_t i = cli_word(names, name);
 
-	for (size_t i = 0; i < UNITS_COUNT; i++)
-		if (strcmp(name, names[i]) == 0) {
-			default_units = (enum units)i;
-			return true;
-		}
-	return false;
+	if (names[i])
+		default_units = (enum units)i;
+	return names[i];
 }
 
 void human_value(struct human *h, double value, const char *unit)

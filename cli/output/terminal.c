@@ -7,6 +7,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "cli.h"
+
 #define LEAST_COLUMNS 40
 #define PLAIN_COLUMNS 100
 
@@ -49,14 +51,12 @@ bool terminal_has_utf8(void)
 
 bool terminal_set_color(const char *when)
 {
-	static const char *const names[] = {"auto", "always", "never"};
+	static const char *const names[] = {"auto", "always", "never", NULL};
+	const size_t i = cli_word(names, when);
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-		if (strcmp(when, names[i]) == 0) {
-			color = (enum color)i;
-			return true;
-		}
-	return false;
+	if (names[i])
+		color = (enum color)i;
+	return names[i];
 }
 
 bool terminal_has_color(void)

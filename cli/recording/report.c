@@ -103,11 +103,11 @@ static void take_file(void *into, char *arg, struct argp_state *state)
 
 static const struct command *find_view(const struct cli *cli, const char *name)
 {
-	static const char *const others[] = {"snapshot", "record", "report", "diff", "demo-block"};
+	static const char *const others[] = {"snapshot", "record",     "report",
+					     "diff",     "demo-block", NULL};
 
-	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
-		if (strcmp(name, others[i]) == 0)
-			return NULL;
+	if (others[cli_word(others, name)])
+		return NULL;
 	for (const struct command *c = cli->presets; c->name; c++)
 		if (strcmp(c->name, name) == 0)
 			return c;

@@ -48,12 +48,12 @@ static const char *take_path(struct web_config *w, const char *text, const struc
 
 static const char *take_word(struct web_config *w, const char *text, const struct key *k)
 {
-	for (int i = 0; k->words[i + 1]; i++)
-		if (strcmp(k->words[i + 1], text) == 0) {
-			*(int *)((char *)w + k->at) = i;
-			return NULL;
-		}
-	return k->words[0];
+	const size_t i = cli_word(k->words + 1, text);
+
+	if (!k->words[1 + i])
+		return k->words[0];
+	*(int *)((char *)w + k->at) = (int)i;
+	return NULL;
 }
 
 /* The first of them is the sentence of an error. */
