@@ -184,10 +184,12 @@ static double number_of(struct span s)
 	return strtod(copy, NULL);
 }
 
-/* A whole number as JSON has it that stands for 64 bits. */
-static void put_whole(struct buffer *to, double value)
+/* The count stands for 64 bits, which JSON has as a text. */
+static void begin_sum(struct maker *m, struct span labels, double count)
 {
-	buffer_printf(to, "\"%.0f\"", value);
+	begin_point(m, labels);
+	buffer_printf(m->to, "\"count\":\"%.0f\",\"sum\":", count);
+	put_span(m->to, m->sum);
 }
 
 /* ..._sum comes first, then ..._count. */
@@ -197,11 +199,7 @@ static void take_summary(struct maker *m, struct span suffix, struct span labels
 		m->sum = value;
 		return;
 	}
-	begin_point(m, labels);
-	buffer_puts(m->to, "\"count\":");
-	put_whole(m->to, number_of(value));
-	buffer_puts(m->to, ",\"sum\":");
-	put_span(m->to, m->sum);
+	begin_sum(m, labels, number_of(value));
 	buffer_puts(m->to, "}");
 }
 
@@ -216,19 +214,14 @@ static void take_histogram(struct maker *m, struct span suffix, struct span labe
 	if (is(suffix, "_sum")) {
 		m->sum = value;
 	} else if (is(suffix, "_count")) {
-		begin_point(m, labels);
-		buffer_puts(m->to, "\"count\":");
-		put_whole(m->to, count);
-		buffer_puts(m->to, ",\"sum\":");
-		put_span(m->to, m->sum);
+		begin_sum(m, labels, count);
 		buffer_printf(m->to, ",\"bucketCounts\":[%s],\"explicitBounds\":[%s]}",
 			      buffer_text(&m->counts), buffer_text(&m->limits));
 		m->counts.len = m->limits.len = 0;
 		m->below = 0;
 	} else if (limit) {
 		limit += strlen(last);
-		buffer_puts(&m->counts, m->counts.len ? "," : "");
-		put_whole(&m->counts, count - m->below);
+		buffer_printf(&m->counts, "%s\"%.0f\"", m->counts.len ? "," : "", count - m->below);
 		m->below = count;
 		if (*limit != '+')
 			buffer_printf(&m->limits, "%s%.*s", m->limits.len ? "," : "",
