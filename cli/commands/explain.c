@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* `uncore explain`: which counters, which formula, from which document; and the equivalent perf command. */
-#include <errno.h>
 #include <fnmatch.h>
 #include <math.h>
 #include <stdio.h>

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* `uncore` alone: what machine this is, what it can count, and a second of it. */
-#include <string.h>
 
 #include "commands/stat-run.h"
 #include "output/writer.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* `uncore stat` and the presets: options, which are perf's where perf has them. */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "cli.h"
-#include "output/output.h"
+#include "output/table.h"
 
 #define OCTAVE 16 /* bins */
 

@@ -5,7 +5,6 @@
 #define CLI_TICKS_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "uncore.h"

@@ -2,11 +2,9 @@
 /* Text of `mem` and `link`: a line for each memory channel (or NUMA node) or link, socket and the machine, with bandwidths, their share
  * of the peak, and the latency; below them the metrics that have no column, as `text` prints them. */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli.h"
 #include "output/output.h"
 
 #define METRICS 5 /* of one table, at most */

@@ -3,7 +3,6 @@
 #include "recording/compare.h"
 
 #include <math.h>
-#include <stdbool.h>
 
 #define MOST_BLOCKS 32
 #define LEAST_BLOCKS 8

@@ -2,7 +2,6 @@
 /* `uncore diff`: the metrics of two recordings, and whether they changed. */
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "commands/stat-plan.h"
 #include "options.h"

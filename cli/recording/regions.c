@@ -3,7 +3,6 @@
 #include "recording/regions.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
 #include "cli.h"
 #include "output/output.h"

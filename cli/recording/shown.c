@@ -3,7 +3,6 @@
  * formulas of this version. */
 #include "recording/store.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The HTTP server, with libmicrohttpd: one thread, limits, and deadlines for each connection. */
-#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <unistd.h>

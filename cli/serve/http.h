@@ -4,7 +4,6 @@
 #define CLI_HTTP_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "output/buffer.h"

@@ -2,7 +2,6 @@
 #include "serve/series.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -10,7 +10,6 @@
 #include <term.h>
 #include <unistd.h>
 
-#include "cli.h"
 #include "output/terminal.h"
 
 static SCREEN *screen;

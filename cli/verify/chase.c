@@ -3,7 +3,6 @@
  * the latency of memory. */
 #include <errno.h>
 
-#include "cli.h"
 #include "verify/verify.h"
 
 #define LINE 64u

@@ -2,10 +2,8 @@
 /* Latencies are compared with a pointer chase: the time that a load waited by the counters between
  * core and memory, and the whole time of the load. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "cli.h"
 #include "verify/judge.h"
 
 /* Limits of the requests of each load. Prefetchers may add a request for the neighbour of each

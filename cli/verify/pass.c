@@ -6,7 +6,6 @@
 #include <math.h>
 #include <sched.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- cells ---- */

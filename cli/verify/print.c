@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Verdicts as a table and as records. */
-#include <limits.h>
 #include <math.h>
 #include <string.h>
 

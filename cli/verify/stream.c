@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Moves a known number of bytes between a CPU and the memory of one node, bypassing the caches. */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "cli.h"
 #include "verify/verify.h"
 
 #define LINE 64u

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "verify/witness.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
