@@ -240,9 +240,9 @@ class Lifetime(unittest.TestCase):
         libc.mallinfo2.restype = Mallinfo2
         for how in count, fail, collected:
             before, files = repeat(20, how)
-            after, files_after = repeat(100, how)
+            after, files_after = repeat(40, how)
             # The smallest object of the library has more than 32 bytes.
-            self.assertLess(after - before, 100 * 32, how.__name__)
+            self.assertLess(after - before, 40 * 32, how.__name__)
             self.assertEqual(files, files_after, how.__name__)
 
     def test_collector_frees_cycles_in_any_order(self):
