@@ -101,6 +101,11 @@ def samples(text):
     return found
 
 
+def intervals(text):
+    """uncore_intervals_total, without a look at the others."""
+    return float(re.search(r"^uncore_intervals_total (\S+)$", text, re.M).group(1))
+
+
 def check_families(text, openmetrics):
     """Each family is in one piece behind its HELP and TYPE, and its samples have the suffixes of the type."""
     seen, family, suffixes, unit = set(), None, [], None
@@ -176,8 +181,9 @@ def main():
     if mode == "get":
         print(get(args[0], "--openmetrics" in args), end="")
     elif mode == "wait":
-        while samples(text := get(args[0]))["uncore_intervals_total"] < int(args[1]):
+        while intervals(text := get(args[0])) < int(args[1]):
             time.sleep(0.02)
+        samples(text)
         print(text, end="")
     elif mode == "check":
         check(args[0], len(args) > 1)

@@ -13,7 +13,6 @@ import os
 import pathlib
 import re
 import sys
-import tempfile
 
 FIRST_LINE = "uncore snapshot 1"
 ROW = 16
@@ -55,6 +54,8 @@ def escape(data):
 
 def unescape(text):
     """The bytes, and whether a newline follows."""
+    if "\\" not in text:
+        return text.encode(), True
     parts = re.findall(r"\\\\|\\x[0-9a-f]{2}|\\$|[^\\]+", text)
     if "".join(parts) != text:
         raise ValueError(f"a backslash is followed by neither another nor xNN: {text}")
@@ -187,15 +188,20 @@ def pack(top):
 
 def unpack(snapshot, top):
     """Writes directories, files and links below a directory."""
+    made = set()
     for path, value in snapshot.items():
-        full = pathlib.Path(top, path)
-        (full if value is DIRECTORY else full.parent).mkdir(parents=True, exist_ok=True)
+        full = os.path.join(top, path)
+        folder = full if value is DIRECTORY else os.path.dirname(full)
+        if folder not in made:
+            os.makedirs(folder, exist_ok=True)
+            made.add(folder)
         if isinstance(value, Link):
-            full.symlink_to(value)
+            os.symlink(value, full)
         elif value is not DIRECTORY:
-            full.write_bytes(value if isinstance(value, bytes) else b"")
+            with open(full, "wb") as file:
+                file.write(value if isinstance(value, bytes) else b"")
             if isinstance(value, Refused):
-                full.chmod(0)
+                os.chmod(full, 0)
 
 
 @contextlib.contextmanager
@@ -204,6 +210,7 @@ def directory(path):
     if os.path.isdir(path):
         yield pathlib.Path(path)
         return
+    import tempfile  # takes as long as all else that is imported, and few need it
     with tempfile.TemporaryDirectory() as top:
         unpack(read(path), top)
         yield pathlib.Path(top)
