@@ -46,9 +46,8 @@ setup_file() {
 	# Random events break rules, as they may: perf learns of it from the kernel.
 	export NO_RULES=$BATS_FILE_TMPDIR/no-rules
 	mkdir "$NO_RULES"
-	for file in "$UNCORE_SOURCE_ROOT"/data/*.yaml; do
-		sed '/^rules:/,/^$/d' "$file" >"$NO_RULES/${file##*/}"
-	done
+	cp "$UNCORE_SOURCE_ROOT"/data/*.yaml "$NO_RULES"
+	sed -i '/^rules:/,/^$/d' "$NO_RULES"/*.yaml
 }
 
 setup() {

@@ -25,8 +25,8 @@ counts() {
 # gives METRIC QUALITY VALUE...: the values of its rows, rounded to thousandths.
 gives() {
 	expect 0 "$UNCORE" --source "sim:$SIM,step=1s" stat -j --timeout 1 -M "$1"
-	[ "$(jq -sr 'map(.quality) | unique | join(" ")' <<<"$output")" = "$2" ] || fail "not $2"
-	[ "$(jq -r '.value * 1000 | round / 1000' <<<"$output" | paste -sd ' ')" = "${*:3}" ] || fail "not ${*:3}"
+	[ "$(jq -sr '(map(.quality) | unique), map(.value * 1000 | round / 1000) | join(" ")' <<<"$output")" = \
+		"$2"$'\n'"${*:3}" ] || fail "not ${*:2}"
 }
 
 # by_node EVENT NODE:VALUE...
