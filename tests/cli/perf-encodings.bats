@@ -46,7 +46,7 @@ setup_file() {
 	# Random events break rules, as they may: perf learns of it from the kernel.
 	export NO_RULES=$BATS_FILE_TMPDIR/no-rules
 	mkdir "$NO_RULES"
-	cp "$UNCORE_SOURCE_ROOT"/data/*.yaml "$NO_RULES"
+	grep -lZ '^rules:' "$UNCORE_SOURCE_ROOT"/data/*.yaml | xargs -0 cp -t "$NO_RULES"
 	sed -i '/^rules:/,/^$/d' "$NO_RULES"/*.yaml
 }
 
