@@ -11,7 +11,7 @@ load helpers
 		refuses 3 "$UNCORE" --source "$SIM_T410" explain $form memory.utilization
 		says 'nothing on this machine' "machine: uncore list metrics 'memory\.\*'" \
 			'families that have it.*: amd-umc, intel-imc, intel-knl-imc'$
-		[ "${#stderr_lines[@]}" -eq 3 ]
+		[ "$(wc -l <<<"$stderr")" -eq 3 ]
 	done
 }
 
