@@ -14,9 +14,9 @@
 
 #include <cmocka.h>
 
+#include "tree.h"
 #include "verify/powercap.h"
 #include "verify/verify.h"
-#include "zones.h"
 
 static void powercap_adds_dies_and_wraps(void **s)
 {

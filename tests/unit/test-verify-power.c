@@ -15,8 +15,8 @@
 #include "cli.h"
 #include "helpers.h"
 #include "planted.h"
+#include "tree.h"
 #include "verify/witness.h"
-#include "zones.h"
 
 #define ROUNDS 12
 #define ROUND 0.5 /* seconds */
