@@ -55,8 +55,7 @@ bool verify_stopped(int stop_fd);
 /* The number of its pages that are on other nodes. */
 int verify_stream_elsewhere(const struct verify_stream *s, size_t *pages);
 
-/* ---- even traffic: steady.c ---- */
-
+/* Traffic at a constant rate, so that each multiplexed counter counts its share of it. */
 struct verify_steady {
 	double share; /* of the time in which data are moved */
 	uint64_t until_ns;
