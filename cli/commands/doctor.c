@@ -110,9 +110,9 @@ int cmd_doctor(struct cli *cli, int argc, char **argv)
 {
 	static const struct cli_syntax syntax = {
 		.doc = "Examines this machine: usable PMUs, expected PMUs that are missing or not "
-		       "usable, the reason, and the command that fixes it.\vExit status: 0 no "
-		       "problem, 3 a "
-		       "PMU is missing, 4 only permission is missing.",
+		       "usable, the reason, and the command that fixes it.\v"
+		       "Exit status: 0 no problem, 3 a PMU is missing, 4 only permission is "
+		       "missing.",
 		.outputs = OUTPUTS_DOCUMENTS,
 	};
 	const struct output *output = NULL;

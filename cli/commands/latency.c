@@ -153,10 +153,9 @@ int cmd_latency(struct cli *cli, int argc, char **argv)
 {
 	static const struct cli_syntax syntax = {
 		.doc = "Prints the mean latencies that this machine's counters give or, with "
-		       "--ibs, "
-		       "the distribution of the latencies of sampled loads by the source of their "
-		       "data.\vCounts once for one second unless INTERVAL, -I or --timeout say "
-		       "otherwise.",
+		       "--ibs, the distribution of the latencies of sampled loads by the source "
+		       "of their data.\v"
+		       "Counts once for one second unless INTERVAL, -I or --timeout say otherwise.",
 		.args = "[INTERVAL [COUNT]]",
 		.options = options,
 		.outputs = OUTPUTS_RECORDS,

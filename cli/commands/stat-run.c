@@ -413,8 +413,7 @@ static int count_rounds(struct run *r)
 		out_print(&r->out, &r->out.frame);
 	if (r->stopped && r->round + 1 < r->round_count)
 		cli_error("ended in round %zu of %zu, after a part of it: metrics of later rounds "
-			  "were not "
-			  "counted",
+			  "were not counted",
 			  r->round + 1, r->round_count);
 	return status;
 }

@@ -41,14 +41,12 @@ static const struct cli_option options[] = {
 	 "Read every TIME, at least 100us, and print the distribution of these short samples",
 	 KEY_SAMPLE, 3, 0, 0},
 	{"above", "PERCENT",
-	 "With --sample: print how long values were at or above PERCENT of the ceiling "
-	 "(80)",
+	 "With --sample: print how long values were at or above PERCENT of the ceiling (80)",
 	 KEY_ABOVE, 3, 0, 0},
 	{"timeout", "TIME", "End after TIME (milliseconds, or with a unit)", 0, 3, OPTION_TIME,
 	 AT(timeout_ns)},
 	{"delay", "TIME",
-	 "Begin after TIME (milliseconds, or with a unit); -1: at the command enable of "
-	 "--control",
+	 "Begin after TIME (milliseconds, or with a unit); -1: at the command enable of --control",
 	 'D', 3, 0, 0},
 	{"control", "CHANNEL",
 	 "Take commands (enable, disable, ping, stop) from fifo:CTL[,ACK] or fd:N[,N]", 0, 3,
@@ -97,8 +95,7 @@ static void set_level(struct argp_state *state, struct stat_options *o, enum unc
 	if (o->level != UNCORE_LEVEL_MACHINE && o->level != level)
 		argp_error(state,
 			   "--per-socket, --per-node, --per-channel, --per-port and --no-merge "
-			   "exclude "
-			   "each other");
+			   "exclude each other");
 	o->level = level;
 }
 
@@ -139,8 +136,8 @@ static void parse_other(void *into, int key, char *arg, struct argp_state *state
 			break;
 		if (o->viewed)
 			argp_error(state,
-				   "only one view is possible: options such as --%s exclude "
-				   "each other",
+				   "only one view is possible: options such as --%s exclude each "
+				   "other",
 				   o->preset->name);
 		for (; key >= KEY_VIEW; key--)
 			o->preset = o->preset->view;
@@ -240,8 +237,7 @@ static void check(void *into, struct argp_state *state)
 		argp_error(state, "-r and intervals exclude each other");
 	if (o->output && o->output->window && (o->summary || o->append || o->repeat > 1))
 		argp_error(state,
-			   "--%s is a table of intervals: --summary, --append and -r need "
-			   "--csv",
+			   "--%s is a table of intervals: --summary, --append and -r need --csv",
 			   o->output->name);
 	if ((o->append || (o->recorder && o->recorder->to_file)) && !o->file)
 		argp_error(state, "%s needs a file: -o", o->recorder ? "a recording" : "--append");
@@ -257,9 +253,8 @@ static void check(void *into, struct argp_state *state)
 static const char stat_doc[] =
 	"Counts system-wide and prints metrics or events with their quality.\v"
 	"INTERVAL, in seconds or with a unit, prints at each interval, COUNT times. Without "
-	"COMMAND, "
-	"INTERVAL and --timeout, counting ends with Ctrl-C. With COMMAND, its exit status is the "
-	"result.";
+	"COMMAND, INTERVAL and --timeout, counting ends with Ctrl-C. With COMMAND, its exit "
+	"status is the result.";
 
 static int check_sort(const struct stat_options *o)
 {
@@ -302,8 +297,8 @@ static void gather_options(const struct stat_options *o, const struct cli_option
 			continue;
 		*into = *row;
 		if (o->preset && row == options)
-			into->doc = "What to count (default: the metrics above, to which -M and -e "
-				    "add):";
+			into->doc = "What to count (default: the metrics above, to which -M and "
+				    "-e add):";
 		into++;
 	}
 	*into = (struct cli_option){0};

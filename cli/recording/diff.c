@@ -305,10 +305,9 @@ int cmd_diff(struct cli *cli, int argc, char **argv)
 	};
 	static const struct cli_syntax syntax = {
 		.doc = "Compares the recordings A and B: the mean of each metric in both, the "
-		       "change "
-		       "with its error, and whether it is more than noise.\v"
-		       "Recorded intervals are the samples. Verdicts: changed (at 99 %), no change "
-		       "(a change of 10 % would have been detected), cannot tell.",
+		       "change with its error, and whether it is more than noise.\v"
+		       "Recorded intervals are the samples. Verdicts: changed (at 99 %), no "
+		       "change (a change of 10 % would have been detected), cannot tell.",
 		.args = "A [B]",
 		.no_args = "two recordings are needed: uncore diff A B",
 		.options = options,

@@ -344,8 +344,7 @@ static const char doc[] =
 	"SQLite database, one interval after another (1 s).\v"
 	"PRESET selects the metrics of mem, pcie, link, cache or matrix. Without PRESET, -M and "
 	"-e: the metrics of mem, pcie and link that this machine has. Recording ends with Ctrl-C, "
-	"SIGTERM, --timeout, "
-	"COUNT intervals or COMMAND.";
+	"SIGTERM, --timeout, COUNT intervals or COMMAND.";
 
 int cmd_record(struct cli *cli, int argc, char **argv)
 {

@@ -215,10 +215,8 @@ int cmd_report(struct cli *cli, int argc, char **argv)
 		 "From TIME on: 2026-11-22T23:50:32Z, or +10min from the beginning of FILE", 0, 1,
 		 OPTION_TEXT, offsetof(struct report, begin)},
 		{"end", "TIME", "Until TIME", 0, 1, OPTION_TEXT, offsetof(struct report, end)},
-		{"region", "TEXT",
-		 "Only the region TEXT, which marks begin and "
-		 "end",
-		 0, 1, OPTION_TEXT, offsetof(struct report, region)},
+		{"region", "TEXT", "Only the region TEXT, which marks begin and end", 0, 1,
+		 OPTION_TEXT, offsetof(struct report, region)},
 		{"as-recorded", NULL, "Print the recorded values, and do not compute them again", 0,
 		 1, OPTION_FLAG, offsetof(struct report, as_recorded)},
 		{"regions", NULL, "List the regions instead of a view", 0, 1, OPTION_FLAG,
@@ -227,10 +225,9 @@ int cmd_report(struct cli *cli, int argc, char **argv)
 	};
 	static const struct cli_syntax syntax = {
 		.doc = "Prints recordings in the form of another command.\v"
-		       "VIEW is stat (the default), a preset, top, latency, list, topo, explain or "
-		       "doctor, with its options: uncore report FILE mem -I 1min. Records (-j, "
-		       "--csv) "
-		       "of several recordings are in the order of their time.",
+		       "VIEW is stat (the default), a preset, top, latency, list, topo, explain "
+		       "or doctor, with its options: uncore report FILE mem -I 1min. Records (-j, "
+		       "--csv) of several recordings are in the order of their time.",
 		.args = "FILE ... [VIEW ...]",
 		.no_args = "a recording is missing: uncore report FILE",
 		.options = options,

@@ -356,8 +356,7 @@ static int check_url(const char *url)
 		cli_error("--otlp: '%s' is not http://HOST:PORT or https://HOST:PORT", url);
 	else if (memchr(host, '@', len))
 		cli_error("--otlp: a password is for OTEL_EXPORTER_OTLP_HEADERS: all users of the "
-			  "machine see "
-			  "the command line");
+			  "machine see the command line");
 	else
 		return CLI_OK;
 	return CLI_USAGE;

@@ -218,10 +218,8 @@ static const struct cli_option more[] = {
 	{"textfile", "FILE",
 	 "Write FILE, which ends in .prom, for node_exporter's textfile collector", 0, 5,
 	 OPTION_TEXT, AT(textfile.path)},
-	{"textfile-interval", "TIME",
-	 "Shortest time between two writes "
-	 "(15s)",
-	 0, 5, OPTION_INTERVAL, AT(textfile.interval_ns)},
+	{"textfile-interval", "TIME", "Shortest time between two writes (15s)", 0, 5,
+	 OPTION_INTERVAL, AT(textfile.interval_ns)},
 	{"otlp", "URL", "Push to a collector of OpenTelemetry: http://HOST:4318", 0, 5, OPTION_TEXT,
 	 AT(otlp_url)},
 	{"otlp-interval", "TIME", "Shortest time between two pushes (60s)", 0, 5, OPTION_INTERVAL,
