@@ -72,6 +72,37 @@ int buffer_read(struct buffer *b, const char *fmt, ...)
 	return error;
 }
 
+const char *buffer_read_file(struct buffer *b, const char *path, size_t most)
+{
+	/* Not to wait for a writer of a FIFO. */
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	const char *why = fd < 0 ? strerror(errno) : NULL;
+	struct stat st;
+	char piece[4096];
+	ssize_t n = 1;
+
+	if (fd < 0)
+		return why;
+	errno = 0;
+	if (fstat(fd, &st))
+		why = strerror(errno);
+	else if (!S_ISREG(st.st_mode))
+		why = "not a regular file";
+	for (size_t len = 0; !why && n; len += (size_t)n) {
+		n = read(fd, piece, sizeof(piece));
+		if (n < 0)
+			why = strerror(errno);
+		else if (len + (size_t)n > most)
+			why = "too large";
+		else
+			buffer_add(b, piece, (size_t)n);
+		if (why)
+			break;
+	}
+	close(fd);
+	return why;
+}
+
 int buffer_replace(const struct buffer *b, int dir, const char *temporary, const char *name,
 		   bool sync)
 {

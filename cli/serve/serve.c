@@ -24,6 +24,7 @@
 #include "serve/textfile.h"
 
 #define CONFIG "/etc/uncore/serve.conf"
+#define CONFIG_MOST (1u << 20) /* bytes */
 #define TEXTFILE_NS \
 	(15 *       \
 	 NS_PER_S) /* Prometheus seldom asks more often, and a file costs a write to the disk */
@@ -260,12 +261,12 @@ static const char *find_config(int argc, char **argv)
 static int read_config(struct serve *s, const char *path)
 {
 	struct buffer text = {0};
-	int error = buffer_read(&text, "%s", path ? path : CONFIG);
+	const char *why = buffer_read_file(&text, path ? path : CONFIG, CONFIG_MOST);
 
 	s->config_text = text.data;
-	if (!error || (!path && error == ENOENT))
+	if (!why || (!path && errno == ENOENT))
 		return CLI_OK;
-	cli_error("%s: %s", path ? path : CONFIG, strerror(error));
+	cli_error("%s: %s", path ? path : CONFIG, why);
 	return CLI_RUNTIME;
 }
 

@@ -2,7 +2,6 @@
 #include "serve/web-config.h"
 
 #include <crypt.h>
-#include <errno.h>
 #include <gnutls/crypto.h>
 #include <gnutls/gnutls.h>
 #include <gnutls/x509.h>
@@ -15,7 +14,8 @@
 #include "cli.h"
 #include "output/buffer.h"
 
-#define HASH_BYTES 60 /* of bcrypt: "$2y$10$", 22 of salt, 31 */
+#define HASH_BYTES 60        /* of bcrypt: "$2y$10$", 22 of salt, 31 */
+#define FILE_MOST (1u << 20) /* of a certificate or key, in bytes */
 
 /* ---- keys ---- */
 
@@ -155,19 +155,19 @@ static bool read_keys(struct web_config *w)
 static bool read_file(struct web_file *file)
 {
 	struct buffer text = {0};
-	int error;
+	const char *why;
 
 	if (!file->path)
 		return true;
 	if (stat(file->path, &file->st))
 		file->st = (struct stat){0};
-	error = buffer_read(&text, "%s", file->path);
+	why = buffer_read_file(&text, file->path, FILE_MOST);
 	file->text = text.data;
-	if (!error && !text.len)
-		error = ENODATA;
-	if (error)
-		cli_error("%s: %s", file->path, strerror(error));
-	return !error;
+	if (!why && !text.len)
+		why = "empty";
+	if (why)
+		cli_error("%s: %s", file->path, why);
+	return !why;
 }
 
 static bool is_changed(const struct web_file *file)

@@ -10,6 +10,7 @@
 #include "cli.h"
 
 #define BELOW_SHOWN 3 /* devices below a port that are named, when there are more than one more */
+#define PCI_IDS_MOST (16u << 20) /* bytes; Debian's has 1.4 MB */
 
 /* ---- names from pci.ids ---- */
 
@@ -22,7 +23,7 @@ static const char *pci_ids(void)
 
 	for (size_t i = 0; !text.len && i < 3; i++)
 		if (paths[i])
-			buffer_read(&text, "%s", paths[i]);
+			buffer_read_file(&text, paths[i], PCI_IDS_MOST);
 	return buffer_text(&text);
 }
 

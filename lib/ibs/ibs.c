@@ -372,7 +372,8 @@ int unc_ibs_file_read(struct unc_ibs *into, const char *path, struct unc_error *
 	struct unc_error why = {0};
 	void *bytes = MAP_FAILED;
 	struct stat st = {0};
-	int fd = open(path, O_RDONLY | O_CLOEXEC), ret = 0;
+	/* Not to wait for a writer of a FIFO. */
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), ret = 0;
 
 	if (fd >= 0 && fstat(fd, &st) == 0 && (!S_ISREG(st.st_mode) || st.st_size == 0))
 		ret = unc_fail(&why, EBADMSG, "not a regular file, or empty");

@@ -204,7 +204,8 @@ int unc_root_open(struct unc_root **out, const char *path, struct unc_error *e)
 
 	if (stat(path, &st) < 0 || !S_ISREG(st.st_mode))
 		return unc_root_open_dir(out, path, e);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
+	/* It may have become a FIFO. */
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	err = fd < 0 ? -errno : unc_read_fd(fd, UNC_SNAPSHOT_MOST + 1, &text, &len);
 	if (fd >= 0)
 		close(fd);

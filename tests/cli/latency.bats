@@ -85,13 +85,18 @@ record() {
 }
 
 @test "files that are no recordings of IBS" {
+	local file
+
 	cd "$BATS_TEST_TMPDIR"
 	record genoa
 	refuses 2 "$UNCORE" latency --ibs --input missing.data
 	says 'missing.data: No such file'
 	: >empty.data
-	refuses 1 "$UNCORE" latency --ibs --input empty.data
-	says 'not a regular file, or empty'
+	mkfifo fifo.data
+	for file in empty.data fifo.data; do
+		refuses 1 timeout 60 "$UNCORE" latency --ibs --input "$file"
+		says 'not a regular file, or empty'
+	done
 	refuses 1 "$UNCORE" latency --ibs --input "$ZEN4"
 	says 'first bytes are not those of perf.data'
 	head -c 5000 genoa.data >cut.data
