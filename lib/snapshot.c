@@ -60,18 +60,22 @@ static void clean_config(struct unc_entry *e)
 	}
 }
 
-/* Keeps arrays and modules of memory (16, 17) and the end (127), without their texts: serial numbers,
- * asset tags and the like. */
+/* Keeps arrays and modules of memory (16, 17) and the end (127), without their texts, which are serial numbers, asset
+ * tags and the like; but with the names of a module's slot and bank (at 0x10 and 0x11). */
 static void clean_smbios(struct unc_entry *e)
 {
 	unsigned char *at = (unsigned char *)e->data, *end = at + e->len, *kept = at, *next;
 
 	for (; end - at >= 4 && at[1] >= 4 && at[1] <= end - at; at = next) {
-		unsigned char type = at[0];
+		unsigned char type = at[0], text = 1;
+		bool has_place = type == 17 && at[1] > 0x11;
 
-		for (next = at + at[1]; end - next >= 2 && (next[0] || next[1]); next++)
-			if (next[0])
+		for (next = at + at[1]; end - next >= 2 && (next[0] || next[1]); next++) {
+			if (!next[0])
+				text++;
+			else if (!has_place || (text != at[0x10] && text != at[0x11]))
 				next[0] = '-';
+		}
 		next = end - next >= 2 ? next + 2 : end;
 		if (type != 16 && type != 17 && type != 127)
 			continue;
@@ -127,6 +131,7 @@ static const struct {
 	{"run/udev/data/*", clean_udev},
 	{"*/config", clean_config},
 	{"*/DMI", clean_smbios},
+	{"sys/firmware/dmi/entries/*/raw", clean_smbios},
 };
 
 static void clean(struct unc_tree *t)

@@ -7,6 +7,7 @@
 
 #define TABLE "sys/firmware/dmi/tables/DMI"
 #define TABLE_MOST ((size_t)1 << 20)
+#define ENTRIES "sys/firmware/dmi/entries" /* the same in parts, also of kernels before 4.2 */
 #define UDEV "run/udev/data/+dmi:id"
 #define UDEV_KEY "E:MEMORY_DEVICE_"
 #define HSMP "sys/devices/platform/AMDI0097:%02zx/%s" /* of each socket */
@@ -23,30 +24,34 @@ enum {
 
 /* ---- modules ---- */
 
-/* 7.18.2; the names are those of dmi_memory_id(8). */
-static const char *const kinds[] = {
-	[0x01] = "Other",  [0x02] = "Unknown",
-	[0x03] = "DRAM",   [0x04] = "EDRAM",
-	[0x05] = "VRAM",   [0x06] = "SRAM",
-	[0x07] = "RAM",    [0x08] = "ROM",
-	[0x09] = "Flash",  [0x0a] = "EEPROM",
-	[0x0b] = "FEPROM", [0x0c] = "EPROM",
-	[0x0d] = "CDRAM",  [0x0e] = "3DRAM",
-	[0x0f] = "SDRAM",  [0x10] = "SGRAM",
-	[0x11] = "RDRAM",  [0x12] = "DDR",
-	[0x13] = "DDR2",   [0x14] = "DDR2 FB-DIMM",
-	[0x18] = "DDR3",   [0x19] = "FBD2",
-	[0x1a] = "DDR4",   [0x1b] = "LPDDR",
-	[0x1c] = "LPDDR2", [0x1d] = "LPDDR3",
-	[0x1e] = "LPDDR4", [NON_VOLATILE] = "Logical non-volatile device",
-	[0x20] = "HBM",    [0x21] = "HBM2",
-	[0x22] = "DDR5",   [0x23] = "LPDDR5",
-	[0x24] = "HBM3",
+/* 7.18.2; the names are those of dmi_memory_id(8). The speeds are the limits of the type: the slowest those of JEDEC
+ * JESD79F, JESD79-2F, JESD79-3F, JESD79-4D and JESD79-5C; the fastest is beyond all modules that are sold. */
+static const struct {
+	const char *name;
+	unsigned slowest, fastest; /* MT/s; 0: none is known */
+} kinds[] = {
+	[0x01] = {"Other", 0, 0},       [0x02] = {"Unknown", 0, 0},
+	[0x03] = {"DRAM", 0, 0},        [0x04] = {"EDRAM", 0, 0},
+	[0x05] = {"VRAM", 0, 0},        [0x06] = {"SRAM", 0, 0},
+	[0x07] = {"RAM", 0, 0},         [0x08] = {"ROM", 0, 0},
+	[0x09] = {"Flash", 0, 0},       [0x0a] = {"EEPROM", 0, 0},
+	[0x0b] = {"FEPROM", 0, 0},      [0x0c] = {"EPROM", 0, 0},
+	[0x0d] = {"CDRAM", 0, 0},       [0x0e] = {"3DRAM", 0, 0},
+	[0x0f] = {"SDRAM", 0, 0},       [0x10] = {"SGRAM", 0, 0},
+	[0x11] = {"RDRAM", 0, 0},       [0x12] = {"DDR", 200, 600},
+	[0x13] = {"DDR2", 400, 1300},   [0x14] = {"DDR2 FB-DIMM", 400, 1300},
+	[0x18] = {"DDR3", 800, 3200},   [0x19] = {"FBD2", 400, 1300},
+	[0x1a] = {"DDR4", 1600, 5400},  [0x1b] = {"LPDDR", 0, 0},
+	[0x1c] = {"LPDDR2", 0, 0},      [0x1d] = {"LPDDR3", 0, 0},
+	[0x1e] = {"LPDDR4", 0, 0},      [NON_VOLATILE] = {"Logical non-volatile device", 0, 0},
+	[0x20] = {"HBM", 0, 0},         [0x21] = {"HBM2", 0, 0},
+	[0x22] = {"DDR5", 3200, 13000}, [0x23] = {"LPDDR5", 0, 0},
+	[0x24] = {"HBM3", 0, 0},
 };
 
 const char *unc_module_kind(uint8_t kind)
 {
-	return kind < KINDS && kinds[kind] ? kinds[kind] : "Unknown";
+	return kind < KINDS && kinds[kind].name ? kinds[kind].name : "Unknown";
 }
 
 bool unc_module_is_dram(uint8_t kind)
@@ -117,6 +122,18 @@ static unsigned speed_at(const struct table *t, size_t offset, size_t extended)
 	return speed == 0xffff ? number_at(t, extended, 4) & 0x7fffffff : speed;
 }
 
+/* The text whose number (from 1 on; 0: none) is at the offset. Texts follow the formatted part; next_structure() has
+ * checked that they end. */
+static void text_at(const struct table *t, size_t offset, char text[UNC_LOCATOR_ROOM])
+{
+	const char *at = (const char *)t->at + t->size;
+	unsigned number = number_at(t, offset, 1);
+
+	for (unsigned i = 1; i < number && *at; i++)
+		at += strlen(at) + 1;
+	snprintf(text, UNC_LOCATOR_ROOM, "%s", number ? at : "");
+}
+
 int unc_modules_smbios(struct unc_modules *out, const uint8_t *data, size_t len,
 		       struct unc_error *e)
 {
@@ -138,16 +155,18 @@ int unc_modules_smbios(struct unc_modules *out, const uint8_t *data, size_t len,
 		unsigned array = number_at(&t, 4, 2), width = number_at(&t, 0x0a, 2);
 		uint8_t kind = (uint8_t)number_at(&t, 0x12, 1);
 		unsigned technology = number_at(&t, 0x28, 1);
-		const struct unc_module m = {.present = number_at(&t, 0x0c, 2) != 0,
-					     .kind = kind,
-					     .width = width == 0xffff ? 0 : width,
-					     .rated = speed_at(&t, 0x15, 0x54),
-					     .configured = speed_at(&t, 0x20, 0x58)};
+		struct unc_module m = {.present = number_at(&t, 0x0c, 2) != 0,
+				       .kind = kind,
+				       .width = width == 0xffff ? 0 : width,
+				       .rated = speed_at(&t, 0x15, 0x54),
+				       .configured = speed_at(&t, 0x20, 0x58)};
 
 		/* 5 to 7: NVDIMM-F, NVDIMM-P, Optane, which have DRAM beside them on their channels */
 		if (t.at[0] != TYPE_MEMORY_DEVICE || others[array / 8] & 1u << array % 8 ||
 		    !unc_module_is_dram(kind) || (technology >= 5 && technology <= 7))
 			continue;
+		text_at(&t, 0x10, m.locator);
+		text_at(&t, 0x11, m.bank);
 		if (UNC_ADD(&modules.items, &modules.count, &m) < 0)
 			r = unc_nomem(e);
 	}
@@ -177,13 +196,17 @@ static void take_property(struct unc_module *m, const char *key, const char *val
 		m->rated = (unsigned)number;
 	else if (strcmp(key, "CONFIGURED_SPEED_MTS") == 0)
 		m->configured = (unsigned)number;
+	else if (strcmp(key, "LOCATOR") == 0)
+		snprintf(m->locator, sizeof(m->locator), "%s", value);
+	else if (strcmp(key, "BANK_LOCATOR") == 0)
+		snprintf(m->bank, sizeof(m->bank), "%s", value);
 	else if (strcmp(key, "MEMORY_TECHNOLOGY") == 0 &&
 		 (strncmp(value, "Intel", 5) == 0 || strncmp(value, "NVDIMM-F", 8) == 0 ||
 		  strncmp(value, "NVDIMM-P", 8) == 0))
 		m->kind = NON_VOLATILE;
 	else if (strcmp(key, "TYPE") == 0)
 		for (size_t i = m->kind = 0; i < KINDS; i++)
-			if (kinds[i] && strcmp(kinds[i], value) == 0)
+			if (kinds[i].name && strcmp(kinds[i].name, value) == 0)
 				m->kind = (uint8_t)i;
 }
 
@@ -226,6 +249,107 @@ int unc_modules_udev(struct unc_modules *out, char *text, struct unc_error *e)
 	return r;
 }
 
+/* ---- the sockets of modules ---- */
+
+#define PLACES_MOST 64
+
+/* The number behind one of the words: of "P2-DIMMA1" 2, with the word P. -1: there is none. */
+static int number_after(const char *text, const char *const *words)
+{
+	for (const char *at = text; *at; at++) {
+		size_t len = strspn(at, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ");
+		const char *digits = at + len + strspn(at + len, " _-.:");
+		uint64_t number;
+
+		for (size_t i = 0; len && words[i]; i++)
+			if (strlen(words[i]) == len && strncasecmp(words[i], at, len) == 0 &&
+			    unc_take_digits(&digits, 10, 2, &number))
+				return (int)number;
+		at += len ? len - 1 : 0;
+	}
+	return -1;
+}
+
+static int by_word(const struct unc_module *m, const char *const *words)
+{
+	int number = number_after(m->locator, words);
+
+	return number < 0 ? number_after(m->bank, words) : number;
+}
+
+static int by_processor(const struct unc_module *m)
+{
+	static const char *const words[] = {"P", "CPU", "PROC", "PROCESSOR", "SOCKET", NULL};
+
+	return by_word(m, words);
+}
+
+static int by_node(const struct unc_module *m)
+{
+	static const char *const words[] = {"NODE", NULL};
+
+	return by_word(m, words);
+}
+
+/* "A1", "DIMM_B12": Dell's letters are processors; those of others are channels. */
+static int by_letter(const struct unc_module *m)
+{
+	const char *at = m->locator;
+	uint64_t number;
+	int letter;
+
+	if (strncasecmp(at, "DIMM", 4) == 0)
+		at += 4 + strspn(at + 4, " _-");
+	letter = *at >= 'A' && *at <= 'Z' ? *at++ - 'A' : -1;
+	return letter >= 0 && unc_take_digits(&at, 10, 2, &number) && !*at ? letter : -1;
+}
+
+enum spread { SPREAD_UNKNOWN, SPREAD_EVEN, SPREAD_UNEVEN };
+
+/* How the modules are spread over sockets, by a part of the slots' names that has one value for each socket. */
+static enum spread spread_by_name(const struct unc_modules *m, size_t sockets,
+				  int (*place)(const struct unc_module *))
+{
+	size_t slots[PLACES_MOST] = {0}, modules[PLACES_MOST] = {0}, named = 0;
+	bool equal = true;
+
+	for (size_t i = 0; i < m->count; i++) {
+		int at = place(&m->items[i]);
+
+		if (at < 0 || at >= PLACES_MOST)
+			return SPREAD_UNKNOWN;
+		named += !slots[at]++;
+		modules[at] += m->items[i].present;
+	}
+	for (size_t at = 0, first = PLACES_MOST; at < PLACES_MOST; at++) {
+		if (slots[at] && first == PLACES_MOST)
+			first = at;
+		equal = equal && (!slots[at] || modules[at] == modules[first]);
+	}
+	return named != sockets ? SPREAD_UNKNOWN : equal ? SPREAD_EVEN : SPREAD_UNEVEN;
+}
+
+/* Firmware lists the slots of one socket after those of another: a pattern that repeats is even. */
+static enum spread spread_by_order(const struct unc_modules *m, size_t sockets)
+{
+	bool even = m->count % sockets == 0;
+
+	for (size_t i = 0; even && i < m->count; i++)
+		even = m->items[i].present == m->items[i % (m->count / sockets)].present;
+	return even ? SPREAD_EVEN : SPREAD_UNKNOWN;
+}
+
+static enum spread spread_over(const struct unc_modules *m, size_t sockets)
+{
+	static int (*const places[])(const struct unc_module *) = {by_processor, by_node,
+								   by_letter};
+	enum spread spread = sockets == 1 ? SPREAD_EVEN : SPREAD_UNKNOWN;
+
+	for (size_t i = 0; !spread && i < sizeof(places) / sizeof(*places); i++)
+		spread = spread_by_name(m, sockets, places[i]);
+	return spread ? spread : spread_by_order(m, sockets);
+}
+
 /* ---- the peak ---- */
 
 /* Bits for error correction are no data, even where firmware includes them. */
@@ -234,15 +358,59 @@ static unsigned data_width(const struct unc_module *m)
 	return m->width == 72 || m->width == 80 ? 64 : m->width;
 }
 
-/* Firmware before SMBIOS 3.2 may give the clock, of which each cycle has two transfers; no module
- * runs at just half of its rated speed. */
+/* Firmware before SMBIOS 3.2, and later one in places, gives the clock, of which each cycle has two transfers. A speed
+ * below the slowest of the type is a clock; and no module runs at just half of its rated speed. NaN: the number is
+ * neither a speed of the type nor a clock. */
 static double transfers(const struct unc_module *m)
 {
-	double configured = m->configured;
+	double speed = m->configured ? m->configured : m->rated;
+	unsigned slowest = m->kind < KINDS ? kinds[m->kind].slowest : 0;
+	unsigned fastest = m->kind < KINDS ? kinds[m->kind].fastest : 0;
 
-	if (m->rated && configured * 2 > m->rated * 0.99 && configured * 2 < m->rated * 1.01)
-		return m->rated;
-	return m->configured ? configured : m->rated;
+	if (m->rated && speed * 2 > m->rated * 0.99 && speed * 2 < m->rated * 1.01)
+		speed = m->rated;
+	else if (slowest && speed < slowest)
+		speed = 2 * speed;
+	return fastest && (speed < slowest || speed > fastest) ? NAN : speed;
+}
+
+/* Why the modules do not show the peak; 0: they may. */
+static int check_modules(const struct unc_modules *m, struct uncore_memory *found,
+			 const struct unc_module **out, struct unc_error *e)
+{
+	const struct unc_module *first = NULL;
+
+	for (size_t i = 0; i < m->count; i++) {
+		const struct unc_module *one = &m->items[i];
+		const char *kind = unc_module_kind(one->kind);
+		double speed = transfers(one);
+
+		if (!one->present)
+			continue;
+		first = first ? first : one;
+		if (one->kind != first->kind)
+			return unc_fail(e, ENODATA, "the modules are of different kinds (%s, %s)",
+					unc_module_kind(first->kind), kind);
+		if (!one->width || data_width(one) != data_width(first))
+			return unc_fail(e, ENODATA,
+					one->width ? "the modules are of different widths"
+						   : "the width of a module is not known");
+		if (!one->configured && !one->rated)
+			return unc_fail(e, ENODATA, "the speed of a module is not known");
+		if (isnan(speed))
+			return unc_fail(
+				e, ENODATA,
+				"the firmware says %u MT/s of a %s module, which is neither a "
+				"speed of %s nor its clock",
+				one->configured ? one->configured : one->rated, kind, kind);
+		if (!found->modules++ || speed < found->transfers)
+			found->transfers = speed;
+		found->rated = found->rated || !one->configured;
+	}
+	if (!first)
+		return unc_fail(e, ENODATA, "the firmware lists no memory module");
+	*out = first;
+	return 0;
 }
 
 int unc_memory_peak(struct uncore_memory *out, const struct unc_modules *m, size_t sockets,
@@ -250,39 +418,27 @@ int unc_memory_peak(struct uncore_memory *out, const struct unc_modules *m, size
 {
 	struct uncore_memory found = {.from = out->from, .used = out->used};
 	const struct unc_module *first = NULL;
+	enum spread spread;
 	size_t each;
+	int r = check_modules(m, &found, &first, e);
 
-	for (size_t i = 0; i < m->count; i++) {
-		const struct unc_module *one = &m->items[i];
-
-		if (!one->present)
-			continue;
-		first = first ? first : one;
-		if (one->kind != first->kind)
-			return unc_fail(e, ENODATA, "the modules are of different kinds (%s, %s)",
-					unc_module_kind(first->kind), unc_module_kind(one->kind));
-		if (!one->width || data_width(one) != data_width(first))
-			return unc_fail(e, ENODATA,
-					one->width ? "the modules are of different widths"
-						   : "the width of a module is not known");
-		if (transfers(one) <= 0)
-			return unc_fail(e, ENODATA, "the speed of a module is not known");
-		if (!found.modules++ || transfers(one) < found.transfers)
-			found.transfers = transfers(one);
-		found.rated = found.rated || !one->configured;
-	}
-	if (!first)
-		return unc_fail(e, ENODATA, "the firmware lists no memory module");
+	if (r < 0)
+		return r;
 	/*
 	 * Channels of a socket that have a module. The kernel shows a PMU for each channel; each
 	 * channel has equally many modules, or a part of the channels one each, as vendors require.
 	 * Without such PMUs only a single module is clear.
 	 */
 	each = found.modules / sockets;
-	if (found.modules % sockets)
-		return unc_fail(e, ENODATA,
-				"the %zu memory modules are not evenly spread over %zu sockets",
-				found.modules, sockets);
+	spread = found.modules % sockets ? SPREAD_UNEVEN : spread_over(m, sockets);
+	if (spread != SPREAD_EVEN)
+		return unc_fail(
+			e, ENODATA,
+			spread == SPREAD_UNEVEN
+				? "the %zu memory modules are not evenly spread over %zu sockets"
+				: "the firmware does not say how the %zu memory modules are "
+				  "spread over %zu sockets",
+			found.modules, sockets);
 	if (!channel_pmus && each > 1)
 		return unc_fail(e, ENODATA,
 				"no PMU for each memory channel shows which of the %zu modules of "
@@ -361,6 +517,41 @@ static int read_hsmp(struct uncore_memory *m, const struct unc_root *root, size_
 	return 0;
 }
 
+/* Adds a file to the bytes. -ENOMEM, and errors of reading. */
+static int append_file(const struct unc_root *root, const char *path, char **bytes, size_t *len)
+{
+	char *more = NULL, *all;
+	size_t size;
+	int r = unc_root_read_bytes(root, path, TABLE_MOST, &more, &size);
+
+	if (r < 0)
+		return r;
+	all = realloc(*bytes, *len + size + 1);
+	if (all) {
+		memcpy(all + *len, more, size);
+		*bytes = all;
+		*len += size;
+	}
+	free(more);
+	return all ? 0 : -ENOMEM;
+}
+
+/* The table; or what the driver dmi-sysfs shows: a file for each array of memory, and for each module. */
+static int read_table(const struct unc_root *root, char **bytes, size_t *len)
+{
+	struct unc_names names = {0};
+	int r = append_file(root, TABLE, bytes, len);
+
+	if (r != -ENOENT || unc_root_list(root, ENTRIES, &names) < 0)
+		return r;
+	for (size_t i = 0; i < names.count && (r == 0 || r == -ENOENT) && *len < TABLE_MOST; i++)
+		if (unc_glob_matches("1[67]-*", names.items[i]))
+			r = append_file(root, UNC_PATH(ENTRIES "/%s/raw", names.items[i]), bytes,
+					len);
+	unc_names_finish(&names);
+	return r;
+}
+
 int unc_memory_read(struct uncore_memory *out, const struct unc_root *root, size_t sockets,
 		    size_t channel_pmus, struct unc_error *e)
 {
@@ -368,7 +559,7 @@ int unc_memory_read(struct uncore_memory *out, const struct unc_root *root, size
 	struct unc_modules modules = {0};
 	char *text = NULL;
 	size_t len = 0;
-	int r = unc_root_read_bytes(root, TABLE, TABLE_MOST, &text, &len);
+	int r = read_table(root, &text, &len);
 	const char *table = r == -EACCES ? "only root may read the SMBIOS table (" TABLE ")"
 					 : "there is no SMBIOS table (" TABLE ")";
 

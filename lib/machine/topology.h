@@ -79,12 +79,15 @@ void unc_permission_advise(const struct unc_permission *p, bool refused, struct 
 
 /* ---- memory.c: memory modules as the firmware describes them, and how much they can transfer ---- */
 
+#define UNC_LOCATOR_ROOM 48
+
 /* One slot for a memory module. */
 struct unc_module {
 	bool present;
 	uint8_t kind;               /* memory type of SMBIOS, 7.18.2 */
 	unsigned width;             /* of the data, in bits; 0: not known */
-	unsigned rated, configured; /* MT/s; 0: not known */
+	unsigned rated, configured; /* as the firmware has them, in MT/s or MHz; 0: not known */
+	char locator[UNC_LOCATOR_ROOM], bank[UNC_LOCATOR_ROOM]; /* where the slot is: "CPU1_DIMM_A1", "NODE 0" */
 };
 
 struct unc_modules {

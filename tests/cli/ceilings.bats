@@ -73,6 +73,37 @@ without_table() {
 	tells '8 channels of 64 bits x 2133 MT/s = 136.51 GB/s per socket (udev)'
 }
 
+# DDR4 has no speed below 1600 MT/s (JESD79-4D): 1333 is the clock of 2666.
+@test "clocks of modules that run below their rating; a number that is no speed of the type" {
+	machine slowed '8 64 2666,3200 1333'
+	tells '8 channels of 64 bits x 2666 MT/s = 170.62 GB/s per socket (SMBIOS)'
+	without_table
+	tells '8 channels of 64 bits x 2666 MT/s = 170.62 GB/s per socket (udev)'
+	machine impossible '8 64 3200 700'
+	tells 'the firmware says 700 MT/s of a DDR4 module, which is neither a speed of DDR4 nor its clock'
+}
+
+# The table of a Dell R630: slots A1 to A12 and B1 to B12, modules in A3 and A4 only.
+@test "the modules of one of two sockets; a snapshot has the names of slots" {
+	tree=$BATS_TEST_TMPDIR/r630
+	unpack "$MACHINES/intel-hsx-modules.txt" "$tree"
+	tells 'the 2 memory modules are not evenly spread over 2 sockets'
+	expect 0 "$UNCORE" --root "$tree" snapshot "$BATS_TEST_TMPDIR/copy"
+	expect 0 "$UNCORE" --root "$BATS_TEST_TMPDIR/copy" topo
+	[ "$(grep -c 'the 2 memory modules are not evenly spread over 2 sockets' <<<"$output")" = 2 ] ||
+		fail 'a socket has a peak'
+}
+
+@test "modules that only dmi-sysfs shows; a snapshot of them has no serial numbers" {
+	machine twice '16 64 4800 4000,4400'
+	helper smbios entries "$tree"
+	tells '8 channels of 64 bits x 4000 MT/s = 256.00 GB/s per socket (SMBIOS)'
+	expect 0 "$UNCORE" --root "$tree" snapshot "$BATS_TEST_TMPDIR/copy"
+	expect 0 "$UNCORE" --root "$BATS_TEST_TMPDIR/copy" topo
+	shows '8 channels with a module, 4000 MT/s .SMBIOS.'
+	! grep -q maker "$BATS_TEST_TMPDIR/copy" || fail 'the maker of the modules is in the snapshot'
+}
+
 @test "speeds of more than 16 bits" {
 	machine fast '8 64 70000 65536'
 	tells '8 channels of 64 bits x 65536 MT/s = 4194.30 GB/s per socket (SMBIOS)'

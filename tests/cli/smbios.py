@@ -5,6 +5,7 @@
 smbios.py write MACHINE ROOT   writes ROOT/sys/firmware/dmi/tables/DMI, and ROOT/dump, which has an entry
                                point before the same table, as dmidecode and dmi_memory_id want it
 smbios.py udev ROOT            writes ROOT/run/udev/data/+dmi:id by dmi_memory_id of systemd
+smbios.py entries ROOT         writes the table's arrays and modules as the driver dmi-sysfs shows them, in its place
 smbios.py judge ROOT           prints what dmidecode reads: "MODULES WIDTH RATED CONFIGURED" of those
                                that are there, each value once
 
@@ -18,7 +19,7 @@ import struct
 import subprocess
 import sys
 
-DDR4, DDR5, LPDDR5, FLASH, PERSISTENT = 0x1a, 0x22, 0x23, 0x09, 0x1f
+DDR4, DDR5, LPDDR5, HBM3, FLASH, PERSISTENT = 0x1a, 0x22, 0x23, 0x24, 0x09, 0x1f
 MEMORY_ID = "/usr/lib/udev/dmi_memory_id"
 
 
@@ -46,7 +47,11 @@ MACHINES = {
     "filled": [device(f"PROC 1 DIMM {i}", "Not Specified") for i in range(1, 17)],
     # a clock of half the transfers; speeds of more than 16 bits; ECC counted in
     "clock": letters("CPU1_DIMM_{}{}", "NODE 1", kind=DDR4, width=72, rated=2133, configured=1067),
-    "fast": letters("CPU1_DIMM_{}{}", "NODE 1", rated=70000, configured=65536),
+    "fast": letters("CPU1_DIMM_{}{}", "NODE 1", kind=HBM3, rated=70000, configured=65536),
+    # a board of two generations of firmware: the clocks of modules that run below their rating
+    "slowed": letters("CPU1_DIMM_{}{}", "NODE 1", "ABCD", kind=DDR4, rated=2666, configured=1333)
+    + letters("CPU1_DIMM_{}{}", "NODE 1", "EFGH", kind=DDR4, rated=3200, configured=1333),
+    "impossible": letters("CPU1_DIMM_{}{}", "NODE 1", kind=DDR4, rated=3200, configured=700),
     # NVIDIA Grace: all channels in one entry, and the configured speed not told
     "grace": [device("LP5x_0", "LP5x_0", LPDDR5, 245760, 480, 8532, 0)],
     # a guest of QEMU
@@ -108,6 +113,19 @@ def udev(root):
     record.write_text("I:1\n" + "".join(f"E:{line}\n" for line in lines) + "V:1\n", encoding="utf-8")
 
 
+def entries(root):
+    table = pathlib.Path(root, "sys/firmware/dmi/tables/DMI")
+    data, at, numbers = table.read_bytes(), 0, {}
+    while data[at] != 127:
+        end = data.index(b"\0\0", at + data[at + 1]) + 2
+        number = numbers[data[at]] = numbers.get(data[at], -1) + 1
+        raw = pathlib.Path(root, f"sys/firmware/dmi/entries/{data[at]}-{number}/raw")
+        raw.parent.mkdir(parents=True)
+        raw.write_bytes(data[at:end])
+        at = end
+    table.unlink()
+
+
 def judge(root):
     found = []
     for text in run("dmidecode", "--from-dump", f"{root}/dump", "-t", "17").split("\n\n"):
@@ -119,4 +137,4 @@ def judge(root):
 
 
 if __name__ == "__main__":
-    {"write": write, "udev": udev, "judge": judge}[sys.argv[1]](*sys.argv[2:])
+    {"write": write, "udev": udev, "entries": entries, "judge": judge}[sys.argv[1]](*sys.argv[2:])

@@ -15,7 +15,10 @@
 #include "machine/topology.h"
 #include "object.h"
 
+#define DDR3 0x18
+#define DDR4 0x1a
 #define DDR5 0x22
+#define LPDDR5 0x23
 
 /* ---- channels --------------------------------------------------------------------------------- */
 
@@ -69,7 +72,8 @@ static void channels_are_filled_evenly(void **state)
 		struct unc_error e = {0};
 		int r;
 
-		add_module(&all, (struct unc_module){0});
+		if (cases[i].sockets == 1)
+			add_module(&all, (struct unc_module){0});
 		r = unc_memory_peak(&found, &all, cases[i].sockets, cases[i].pmus, &e);
 		assert_int_equal(r, cases[i].channels ? 0 : -ENODATA);
 		assert_int_equal(found.channels, cases[i].channels ? cases[i].channels : 77);
@@ -87,12 +91,17 @@ static void modules_that_are_not_alike(void **state)
 		struct unc_module second;
 		const char *sentence; /* NULL: it does not matter */
 	} cases[] = {
-		{{true, DDR5, 64, 5600, 4800}, NULL},
-		{{false, 0, 0, 0, 0}, NULL},
-		{{true, 0x21, 64, 4800, 4800}, "different kinds (DDR5, HBM2)"},
-		{{true, DDR5, 32, 4800, 4800}, "the modules are of different widths"},
-		{{true, DDR5, 0, 4800, 4800}, "the width of a module is not known"},
-		{{true, DDR5, 64, 0, 0}, "the speed of a module is not known"},
+		{{.present = true, .kind = DDR5, .width = 64, .rated = 5600, .configured = 4800},
+		 NULL},
+		{{.present = false, .kind = 0, .width = 0, .rated = 0, .configured = 0}, NULL},
+		{{.present = true, .kind = 0x21, .width = 64, .rated = 4800, .configured = 4800},
+		 "different kinds (DDR5, HBM2)"},
+		{{.present = true, .kind = DDR5, .width = 32, .rated = 4800, .configured = 4800},
+		 "the modules are of different widths"},
+		{{.present = true, .kind = DDR5, .width = 0, .rated = 4800, .configured = 4800},
+		 "the width of a module is not known"},
+		{{.present = true, .kind = DDR5, .width = 64, .rated = 0, .configured = 0},
+		 "the speed of a module is not known"},
 	};
 
 	(void)state;
@@ -112,30 +121,114 @@ static void modules_that_are_not_alike(void **state)
 	}
 }
 
+/* Firmware may give the clock: no type has speeds below its slowest (JESD79-3F: DDR3 800, JESD79-4D: DDR4 1600,
+ * JESD79-5C: DDR5 3200 MT/s), and no module runs at half of its rating. */
 static void speed_of_the_slowest(void **state)
 {
 	static const struct {
+		uint8_t kind;
 		unsigned rated, configured;
-		double transfers;
+		double transfers; /* 0: not known */
 		bool by_rating;
 	} cases[] = {
-		{4800, 4800, 4800, false}, {5600, 4400, 4400, false},
-		{8532, 0, 4800, true},     {1333, 667, 1333, false}, /* a clock */
-		{0, 2933, 2933, false},
+		{DDR5, 4800, 4800, 4800, false}, {DDR5, 5600, 4400, 4400, false},
+		{DDR5, 8532, 0, 4800, true},     {DDR5, 4800, 2200, 4400, false},
+		{DDR5, 2400, 2400, 4800, false}, {DDR5, 4800, 1500, 0, false},
+		{DDR5, 4800, 20000, 0, false},   {DDR3, 1333, 667, 1333, false},
+		{DDR3, 1600, 533, 1066, false},  {DDR3, 1600, 399, 0, false},
+		{DDR4, 2933, 1333, 2666, false}, {DDR4, 3200, 1333, 2666, false},
+		{DDR4, 3200, 1600, 3200, false}, {DDR4, 1333, 1333, 2666, false},
+		{DDR4, 1333, 0, 2666, true},     {DDR4, 2666, 1600, 1600, false},
+		{DDR4, 3200, 700, 0, false},     {LPDDR5, 6400, 1500, 1500, false},
 	};
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(cases); i++) {
 		struct unc_modules all = modules_of(2);
 		struct uncore_memory found = {0};
+		struct unc_error e = {0};
+		bool known = cases[i].transfers > 0;
 
+		all.items[1].kind = cases[i].kind;
 		all.items[1].rated = cases[i].rated;
 		all.items[1].configured = cases[i].configured;
-		assert_int_equal(unc_memory_peak(&found, &all, 1, 2, NULL), 0);
-		assert_close(found.transfers, cases[i].transfers);
-		assert_int_equal(found.rated, cases[i].by_rating);
-		assert_int_equal(found.modules, 2);
-		assert_close(found.peak, 16 * found.transfers * 1e6);
+		if (cases[i].kind != DDR5)
+			all.items[0] = all.items[1];
+		assert_int_equal(unc_memory_peak(&found, &all, 1, 2, &e), known ? 0 : -ENODATA);
+		if (known) {
+			assert_close(found.transfers, cases[i].transfers);
+			assert_int_equal(found.rated, cases[i].by_rating);
+			assert_int_equal(found.modules, 2);
+			assert_close(found.peak, 16 * found.transfers * 1e6);
+		} else {
+			assert_contains(e.text, "neither a speed of DDR");
+		}
+		unc_modules_finish(&all);
+	}
+}
+
+/* Slots of two sockets, and which of them have a module. The names are those of boards: Dell, Supermicro, HPE, Lenovo,
+ * Gigabyte, Intel, AMD's reference. */
+static void modules_are_placed_by_their_names(void **state)
+{
+	enum { EVEN, UNEVEN, UNKNOWN };
+	static const struct {
+		const char *slots; /* locator, or locator@bank; with '+': it has a module */
+		int spread;
+	} cases[] = {
+		{"A1 A2 +A3 +A4 B1 B2 B3 B4", UNEVEN},
+		{"+A1 A2 +A3 A4 +B1 +B2 B3 B4", EVEN},
+		{"+DIMM_A1 +DIMM_A2 DIMM_B1 DIMM_B2", UNEVEN},
+		{"+P1-DIMMA1 P1-DIMMB1 P2-DIMMA1 +P2-DIMMB1", EVEN},
+		{"+P1-DIMMA1 +P1-DIMMB1 P2-DIMMA1 P2-DIMMB1", UNEVEN},
+		{"+CPU1_DIMM_A1 CPU1_DIMM_B1 CPU2_DIMM_A1 +CPU2_DIMM_B1", EVEN},
+		{"+PROC_1_DIMM_1 +PROC_1_DIMM_2 PROC_2_DIMM_1 PROC_2_DIMM_2", UNEVEN},
+		{"+DIMM_P0_A0 DIMM_P0_B0 DIMM_P1_A0 +DIMM_P1_B0", EVEN},
+		{"+DIMM_A1@NODE_0 DIMM_B1@NODE_0 DIMM_A1@NODE_1 +DIMM_B1@NODE_1", EVEN},
+		{"+DIMM_A1@P0_Node0_Channel0 +DIMM_B1@P0_Node1_Channel0 DIMM_C1@P1_Node0_Channel0",
+		 UNEVEN},
+		/* four nodes, two sockets: the nodes are no sockets */
+		{"+A@NODE_0 +B@NODE_1 C@NODE_2 D@NODE_3", UNKNOWN},
+		/* letters of channels */
+		{"+DIMM_A1 +DIMM_B1 DIMM_C1 DIMM_D1", UNKNOWN},
+		{"+DIMM_A1 DIMM_B1 +DIMM_C1 DIMM_D1", EVEN},
+		/* numbers through both sockets */
+		{"+DIMM_1 DIMM_2 +DIMM_3 DIMM_4", EVEN},
+		{"+DIMM_1 +DIMM_2 DIMM_3 DIMM_4", UNKNOWN},
+		{"+DIMM_1 DIMM_2 DIMM_3 +DIMM_4", UNKNOWN},
+		{"+DIMM_1 +DIMM_2 +DIMM_3 +DIMM_4", EVEN},
+		{"+DIMM_1 DIMM_2 +DIMM_3", UNKNOWN},
+		{"+- - - +-", UNKNOWN},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct unc_modules all = {0};
+		struct uncore_memory found = {0};
+		struct unc_error e = {0};
+		char *text = strdup(cases[i].slots), *rest = text, *slot, *bank;
+
+		while ((slot = strsep(&rest, " "))) {
+			struct unc_module m = {.present = *slot == '+',
+					       .kind = DDR4,
+					       .width = 64,
+					       .rated = 2666,
+					       .configured = 2666};
+
+			bank = strchr(slot, '@');
+			snprintf(m.bank, sizeof(m.bank), "%s", bank ? bank + 1 : "");
+			snprintf(m.locator, sizeof(m.locator), "%.*s", (int)strcspn(slot, "@"),
+				 slot + (*slot == '+'));
+			m.locator[strcspn(m.locator, "@")] = '\0';
+			add_module(&all, m);
+		}
+		if (unc_memory_peak(&found, &all, 2, 2, &e) == 0)
+			assert_int_equal(cases[i].spread, EVEN);
+		else
+			assert_contains(e.text, cases[i].spread == UNEVEN
+							? "not evenly spread over 2 sockets"
+							: "does not say how");
+		free(text);
 		unc_modules_finish(&all);
 	}
 }
@@ -159,6 +252,8 @@ static void a_table(void **state)
 	assert_int_equal(all.items[0].width, 64);
 	assert_int_equal(all.items[0].rated + all.items[0].configured, 0);
 	assert_string_equal(unc_module_kind(all.items[0].kind), "DDR4");
+	assert_string_equal(all.items[0].locator, "B\n");
+	assert_string_equal(all.items[0].bank, "A1");
 	unc_modules_finish(&all);
 }
 
@@ -299,6 +394,7 @@ int main(void)
 		cmocka_unit_test(channels_are_filled_evenly),
 		cmocka_unit_test(modules_that_are_not_alike),
 		cmocka_unit_test(speed_of_the_slowest),
+		cmocka_unit_test(modules_are_placed_by_their_names),
 		cmocka_unit_test(a_table),
 		cmocka_unit_test(broken_tables),
 		cmocka_unit_test(a_machine_by_udev),
