@@ -31,28 +31,57 @@ static int take_range(const char **text, unsigned most, unsigned *first, unsigne
 	return *(*text)++ == ',' && **text ? 0 : -EINVAL;
 }
 
+/* Order and duplicates do not matter for bits. */
+struct bits {
+	uint64_t word[CPUS_MOST / 64];
+};
+
+static int list_bits(const struct bits *set, struct unc_cpulist *out)
+{
+	size_t count = 0, n = 0;
+	int *ids = NULL;
+
+	for (size_t i = 0; i < CPUS_MOST / 64; i++)
+		count += (size_t)__builtin_popcountll(set->word[i]);
+	if (count && !(ids = malloc(count * sizeof(*ids))))
+		return -ENOMEM;
+	for (int id = 0; n < count; id++)
+		if (set->word[id / 64] >> (id % 64) & 1)
+			ids[n++] = id;
+	*out = (struct unc_cpulist){.ids = ids, .count = count};
+	return 0;
+}
+
 int unc_cpulist_parse(const char *text, struct unc_cpulist *out)
 {
-	uint64_t set[CPUS_MOST / 64] = {0}; /* order and duplicates do not matter for bits */
-	size_t count = 0, n = 0;
+	struct bits set = {0};
 	unsigned first, last;
-	int *ids = NULL;
 
 	while (*text) {
 		if (take_range(&text, CPUS_MOST - 1, &first, &last) < 0 || last < first)
 			return -EINVAL;
 		for (unsigned id = first; id <= last; id++)
-			set[id / 64] |= (uint64_t)1 << (id % 64);
+			set.word[id / 64] |= (uint64_t)1 << (id % 64);
 	}
-	for (size_t i = 0; i < CPUS_MOST / 64; i++)
-		count += (size_t)__builtin_popcountll(set[i]);
-	if (count && !(ids = malloc(count * sizeof(*ids))))
-		return -ENOMEM;
-	for (int id = 0; n < count; id++)
-		if (set[id / 64] >> (id % 64) & 1)
-			ids[n++] = id;
-	*out = (struct unc_cpulist){.ids = ids, .count = count};
-	return 0;
+	return list_bits(&set, out);
+}
+
+int unc_cpumap_parse(const char *text, struct unc_cpulist *out)
+{
+	struct bits set = {0};
+	uint64_t part;
+	size_t left = 1;
+
+	for (const char *at = text; *at; at++)
+		left += *at == ',';
+	if (left > CPUS_MOST / 32)
+		return -EINVAL;
+	while (left--) {
+		if (!unc_take_digits(&text, 16, 8, &part) || *text++ != (left ? ',' : '\0'))
+			return -EINVAL;
+		set.word[left / 2] |= part << (left % 2 * 32);
+	}
+	return list_bits(&set, out);
 }
 
 bool unc_cpulist_has(const struct unc_cpulist *l, int cpu)

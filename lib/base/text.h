@@ -139,6 +139,8 @@ struct unc_cpulist {
 
 /* An empty text is an empty list. -EINVAL: anything else than a list, ids over 65535; -ENOMEM. */
 int unc_cpulist_parse(const char *text, struct unc_cpulist *out);
+/* The kernel's masks: "00000001,ffffffff" are 0-32. -EINVAL: anything else, ids over 65535; -ENOMEM. */
+int unc_cpumap_parse(const char *text, struct unc_cpulist *out);
 bool unc_cpulist_has(const struct unc_cpulist *l, int cpu);
 void unc_cpulist_finish(struct unc_cpulist *l);
 

@@ -362,12 +362,16 @@ int unc_root_read_bytes(const struct unc_root *r, const char *path, size_t max, 
 int unc_root_read(const struct unc_root *r, const char *path, char **out)
 {
 	char *data;
-	size_t len;
+	size_t len, text, rest;
 	int err = unc_root_read_bytes(r, path, LONGEST_FILE + 1, &data, &len);
 
 	if (err)
 		return err;
-	if (len > LONGEST_FILE || memchr(data, '\0', len)) {
+	/* Lists of CPUs end with a NUL in Linux 5.15-rc (commit c86a2d9058c5 removed it). */
+	text = strlen(data);
+	for (rest = text; rest < len && (!data[rest] || strchr(UNC_SPACES, data[rest])); rest++)
+		;
+	if (len > LONGEST_FILE || rest < len || (len && !text)) {
 		free(data);
 		return len > LONGEST_FILE ? -EFBIG : -EBADMSG;
 	}

@@ -32,7 +32,7 @@ int unc_root_exhausted(struct unc_root *r);
 
 /* The whole file as a NUL-terminated string to be freed by the caller, or a negative errno: -ENOENT
  * and -ENOTDIR when absent (no sentence is written: absence is often fine), -EACCES, -EFBIG over
- * 1 MiB, -EBADMSG when it holds a NUL byte. `path` is relative: "sys/bus/...". */
+ * 1 MiB, -EBADMSG when it begins with a NUL byte or text follows one. `path` is relative: "sys/bus/...". */
 int unc_root_read(const struct unc_root *r, const char *path, char **out);
 /* The same, trimmed of white space at both ends. */
 int unc_root_read_line(const struct unc_root *r, const char *path, char **out);

@@ -10,56 +10,138 @@
 #define CLOCKS "sys/devices/system/clocksource/clocksource0/available_clocksource"
 #define MOST_SOCKETS 8 /* a higher package number is not a socket's */
 
-int unc_cpulist_read(struct unc_cpulist *out, const struct unc_root *root, const char *path,
-		     struct unc_error *e)
+static int read_ids(struct unc_cpulist *out, const struct unc_root *root, const char *path,
+		    bool is_map, struct unc_error *e)
 {
 	char *text;
 	int err = unc_root_read_line(root, path, &text);
 
+	if (err == -ENOMEM)
+		return unc_nomem(e);
+	if (err == -ENOENT || err == -ENOTDIR)
+		return -ENOENT;
 	if (err)
-		return err == -ENOMEM ? unc_nomem(e) : err;
-	err = unc_cpulist_parse(text, out);
+		return unc_fail(e, EBADMSG, "%s cannot be read: %s", path,
+				err == -EBADMSG ? "it is not a text" : unc_errno_text(err));
+	err = is_map ? unc_cpumap_parse(text, out) : unc_cpulist_parse(text, out);
 	if (err == -ENOMEM)
 		unc_nomem(e);
 	else if (err)
-		err = unc_fail(e, EBADMSG, "%s: '%.100s' is not a valid list of CPUs such as 0-3,8",
-			       path, text);
+		err = unc_fail(e, EBADMSG, "%s: '%.100s' is not a valid %s", path, text,
+			       is_map ? "mask of CPUs such as 00000000,000000ff"
+				      : "list of CPUs such as 0-3,8");
 	free(text);
 	return err;
 }
 
+int unc_cpulist_read(struct unc_cpulist *out, const struct unc_root *root, const char *path,
+		     struct unc_error *e)
+{
+	return read_ids(out, root, path, false, e);
+}
+
+/* Nothing is added when the file is absent or malformed; the fault is kept. -ENOMEM. */
+static int add_listed(struct unc_cpulist *to, struct unc_topology *t, const struct unc_root *root,
+		      const char *path, bool is_map)
+{
+	struct unc_cpulist more = {0};
+	struct unc_error why;
+	int err = read_ids(&more, root, path, is_map, &why);
+
+	if (err == -EBADMSG)
+		err = unc_names_add(&t->faults, why.text);
+	for (size_t i = 0; i < more.count && err == 0; i++)
+		err = UNC_ADD(&to->ids, &to->count, &more.ids[i]);
+	unc_cpulist_finish(&more);
+	return err == -ENOENT ? 0 : err;
+}
+
+/* "cpu12" is 12, and with "node" "node3" is 3; -1: another name. */
+static int number_of(const char *name, const char *stem)
+{
+	size_t len = strlen(stem);
+	uint64_t number;
+
+	if (strncmp(name, stem, len) != 0 || unc_parse_u64(name + len, &number) < 0 ||
+	    number > UINT16_MAX)
+		return -1;
+	return (int)number;
+}
+
+/* CPUs that have a directory. */
+static int add_directories(struct unc_cpulist *to, const struct unc_root *root, struct unc_error *e)
+{
+	struct unc_names names = {0};
+	int err = unc_root_list(root, CPU_DIR, &names);
+
+	if (err && err != -ENOMEM)
+		err = unc_fail(e, ENODEV, CPU_DIR " cannot be read (%s): is /sys mounted there?",
+			       unc_errno_text(err));
+	for (size_t i = 0; err == 0 && i < names.count; i++) {
+		int id = number_of(names.items[i], "cpu");
+
+		if (id >= 0)
+			err = UNC_ADD(&to->ids, &to->count, &id);
+	}
+	unc_names_finish(&names);
+	return err;
+}
+
+static int add_cpu(struct unc_topology *t, const struct unc_root *root, int id, bool online)
+{
+	const struct uncore_cpu cpu = {
+		.id = id,
+		.node = -1,
+		.online = online,
+		.socket = unc_root_read_int(
+			root, UNC_PATH(CPU_DIR "/cpu%d/topology/physical_package_id", id), INT_MAX,
+			-1),
+		.die = unc_root_read_int(root, UNC_PATH(CPU_DIR "/cpu%d/topology/die_id", id),
+					 INT_MAX, -1),
+	};
+
+	return UNC_ADD(&t->cpus, &t->cpu_count, &cpu);
+}
+
+static int compare_ids(const void *a, const void *b)
+{
+	return *(const int *)a - *(const int *)b;
+}
+
+/* Old kernels, and copies of a part of /sys, have no `present`. */
 static int read_cpus(struct unc_topology *t, const struct unc_root *root, struct unc_error *e)
 {
 	struct unc_cpulist present = {0}, online = {0};
-	int err = unc_cpulist_read(&present, root, CPU_DIR "/present", e), list = 0;
+	int err = add_listed(&present, t, root, CPU_DIR "/present", false), last = -1;
 
-	if (err != -ENOMEM && err != -EBADMSG && !present.count)
-		err = unc_fail(e, ENOENT,
-			       CPU_DIR " names no CPU below the root: is /sys mounted there?");
-	if (err == 0) {
-		list = unc_cpulist_read(&online, root, CPU_DIR "/online", e);
-		if (list == -EBADMSG || list == -ENOMEM)
-			err = list;
-		else if (list < 0 && list != -ENOENT)
-			err = unc_fail(e, -list, CPU_DIR "/online cannot be read");
-	}
-	if (err == 0 && !(t->cpus = calloc(present.count, sizeof(*t->cpus))))
-		err = -ENOMEM;
+	if (err == 0 && !present.count)
+		err = add_directories(&present, root, e);
+	if (err == 0)
+		err = add_listed(&online, t, root, CPU_DIR "/online", false);
+	for (size_t i = 0; err == 0 && i < online.count; i++)
+		err = UNC_ADD(&present.ids, &present.count, &online.ids[i]);
+	if (present.count)
+		qsort(present.ids, present.count, sizeof(*present.ids), compare_ids);
 	for (size_t i = 0; err == 0 && i < present.count; i++) {
 		int id = present.ids[i];
 
-		t->cpus[t->cpu_count++] = (struct uncore_cpu){
-			.id = id,
-			.node = -1,
-			/* Without that file all are. */
-			.online = list == -ENOENT || unc_cpulist_has(&online, id),
-			.socket = unc_root_read_int(
-				root, UNC_PATH(CPU_DIR "/cpu%d/topology/physical_package_id", id),
-				INT_MAX, -1),
-			.die = unc_root_read_int(
-				root, UNC_PATH(CPU_DIR "/cpu%d/topology/die_id", id), INT_MAX, -1),
-		};
+		if (id == last)
+			continue;
+		last = id;
+		/* A CPU without a file of its own cannot be put offline. */
+		err = add_cpu(t, root, id,
+			      online.count
+				      ? unc_cpulist_has(&online, id)
+				      : unc_root_read_int(
+						root, UNC_PATH(CPU_DIR "/cpu%d/online", id), 1, 1));
 	}
+	if (err == 0 && !t->cpu_count)
+		err = unc_fail(e, ENODEV,
+			       CPU_DIR
+			       " names no CPU: it has no list `present` or `online`, and no "
+			       "directory cpu0%s%s",
+			       t->faults.count ? "; " : "",
+			       t->faults.count ? t->faults.items[0] : "");
 	unc_cpulist_finish(&present);
 	unc_cpulist_finish(&online);
 	return err == -ENOMEM ? unc_nomem(e) : err;
@@ -73,35 +155,40 @@ const struct uncore_cpu *unc_topology_cpu(const struct unc_topology *t, int id)
 	return NULL;
 }
 
+/* The CPUs online of a node, by its list or else its mask. */
+static int read_node(struct unc_topology *t, const struct unc_root *root, int node)
+{
+	struct unc_cpulist list = {0};
+	int err = add_listed(&list, t, root, UNC_PATH(NODE_DIR "/node%d/cpulist", node), false);
+
+	if (err == 0 && !list.count)
+		err = add_listed(&list, t, root, UNC_PATH(NODE_DIR "/node%d/cpumap", node), true);
+	for (size_t k = 0; err == 0 && k < t->cpu_count; k++)
+		if (unc_cpulist_has(&list, t->cpus[k].id))
+			t->cpus[k].node = node;
+	unc_cpulist_finish(&list);
+	return err;
+}
+
 /* A kernel without NUMA has no nodes. */
-static int read_nodes(struct unc_topology *t, const struct unc_root *root, struct unc_error *e)
+static int read_nodes(struct unc_topology *t, const struct unc_root *root)
 {
 	struct unc_names names = {0};
-	uint64_t node;
-	int err = unc_root_list(root, NODE_DIR, &names) == -ENOMEM ? unc_nomem(e) : 0;
+	int err = unc_root_list(root, NODE_DIR, &names);
 
+	err = err == -ENOMEM ? err : 0;
 	for (size_t i = 0; err == 0 && i < names.count; i++) {
-		struct unc_cpulist list = {0};
+		int node = number_of(names.items[i], "node");
 
-		if (strncmp(names.items[i], "node", 4) != 0 ||
-		    unc_parse_u64(names.items[i] + 4, &node) < 0 || node > 65535)
-			continue;
-		err = unc_cpulist_read(&list, root,
-				       UNC_PATH(NODE_DIR "/%s/cpulist", names.items[i]), e);
-		if (err != -ENOMEM && err != -EBADMSG)
-			err = 0; /* a node that came or went: its CPUs stay without */
-		for (size_t k = 0; err == 0 && k < t->cpu_count; k++) {
-			struct uncore_cpu *cpu = &t->cpus[k];
-
-			/* The list has CPUs online only. */
-			if (unc_cpulist_has(&list, cpu->id) ||
-			    (!cpu->online &&
-			     unc_root_exists(root, UNC_PATH(NODE_DIR "/%s/cpu%d", names.items[i],
-							    cpu->id))))
-				cpu->node = (int)node;
-		}
-		unc_cpulist_finish(&list);
+		if (node >= 0)
+			err = read_node(t, root, node);
 	}
+	/* Offline CPUs are in no list, but their node has a link to them. */
+	for (size_t k = 0; err == 0 && k < t->cpu_count; k++)
+		for (size_t i = 0; t->cpus[k].node < 0 && i < names.count; i++)
+			if (unc_root_exists(root, UNC_PATH(NODE_DIR "/%s/cpu%d", names.items[i],
+							   t->cpus[k].id)))
+				t->cpus[k].node = number_of(names.items[i], "node");
 	unc_names_finish(&names);
 	return err;
 }
@@ -136,7 +223,7 @@ static void number_sockets(struct unc_topology *t, bool all_known)
 	}
 }
 
-/* A socket whose CPUs are all offline is not in /sys, but its NUMA nodes are. */
+/* On x86 an offline CPU has no socket in /sys (on POWER it has), but it has a NUMA node. */
 static void find_offline_sockets(struct unc_topology *t)
 {
 	size_t online = 0, offline = 0, each; /* nodes */
@@ -179,13 +266,21 @@ static int collect_sockets(struct unc_topology *t)
 			t->dies[t->die_count++] = t->dies[i];
 	number_sockets(t, all_known);
 	for (size_t i = 0; i < t->die_count; i++) {
-		int socket = t->dies[i].socket;
+		int socket = t->dies[i].socket, offline_cpu = -1;
 		bool online = false;
 
-		for (size_t k = 0; k < t->cpu_count; k++)
-			online |= t->cpus[k].online && t->cpus[k].socket == socket;
-		if (online && (!t->socket_count || t->sockets[t->socket_count - 1] != socket))
+		if (i && t->dies[i - 1].socket == socket)
+			continue;
+		for (size_t k = 0; k < t->cpu_count; k++) {
+			if (t->cpus[k].socket != socket)
+				continue;
+			online |= t->cpus[k].online;
+			offline_cpu = t->cpus[k].id;
+		}
+		if (online)
 			t->sockets[t->socket_count++] = socket;
+		else if (!t->offline_sockets++)
+			t->offline_cpu = offline_cpu;
 	}
 	if (!all_known)
 		find_offline_sockets(t);
@@ -348,11 +443,9 @@ static int read_platform(struct unc_topology *t, const struct unc_root *root)
 int unc_topology_read(struct unc_topology *out, const struct unc_root *root, struct unc_error *e)
 {
 	struct unc_topology t = {0};
-	int err = read_cpus(&t, root, e);
+	int err = read_platform(&t, root) < 0 ? unc_nomem(e) : read_cpus(&t, root, e);
 
-	if (!err)
-		err = read_nodes(&t, root, e);
-	if (!err && (collect_sockets(&t) < 0 || read_platform(&t, root) < 0))
+	if (!err && (read_nodes(&t, root) < 0 || collect_sockets(&t) < 0))
 		err = unc_nomem(e);
 	if (err) {
 		unc_topology_finish(&t);
@@ -367,6 +460,7 @@ void unc_topology_finish(struct unc_topology *t)
 	free(t->cpus);
 	free(t->sockets);
 	free(t->dies);
+	unc_names_finish(&t->faults);
 	*t = (struct unc_topology){0};
 }
 

@@ -30,10 +30,11 @@ struct unc_topology {
 	char kernel[64];     /* "7.2.12-amd64"; "" when not known */
 	char hypervisor[32]; /* "KVM"; "" when none is seen */
 	char guest[128]; /* that as part of a sentence: "this machine is a guest of ..."; or "" */
+	struct unc_names faults; /* a sentence for each list that is malformed and was not used */
 };
 
-/* A file of the kernel with a list of CPUs, such as a cpumask. -EBADMSG: malformed; -ENOENT, ...: it
- * cannot be read, and there is no sentence. */
+/* A file of the kernel with a list of CPUs, such as a cpumask. -ENOENT: there is none, and no sentence;
+ * -EBADMSG: it cannot be read, or is no list; -ENOMEM. */
 int unc_cpulist_read(struct unc_cpulist *out, const struct unc_root *root, const char *path,
 		     struct unc_error *e);
 

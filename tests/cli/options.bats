@@ -126,7 +126,7 @@ stat_refuses() {
 	refuses 2 "$UNCORE" --root /etc/passwd list
 	says /etc/passwd
 	mkdir "$BATS_TEST_TMPDIR/empty"
-	refuses 2 "$UNCORE" --root "$BATS_TEST_TMPDIR/empty" list pmus
+	refuses 3 "$UNCORE" --root "$BATS_TEST_TMPDIR/empty" list pmus
 	says sys/devices/system/cpu
 }
 

@@ -103,7 +103,7 @@ no() {
 	echo 9 >"$root/sys/bus/event_source/devices/box/type"
 	expect 0 "$UNCORE" --root "$root" snapshot -
 	shows 'devices/box/type = 9'
-	refuses 2 "$UNCORE" --root "$root" list
+	refuses 3 "$UNCORE" --root "$root" list
 	[ "$(id -u)" -ne 0 ] || return 0
 	unpack "$T410" "$root/t410"
 	chmod 0 "$root/t410/sys/bus/event_source/devices/nvidia_ucf_pmu_0/identifier"

@@ -60,6 +60,47 @@ static void parse_refuses_what_is_no_list(void **state)
 	}
 }
 
+/* As bitmap_print_to_pagebuf() of the kernel writes them. */
+static void masks_begin_with_the_highest(void **state)
+{
+	static const struct {
+		const char *text, *list;
+	} cases[] = {
+		{"1", "0"},
+		{"f0", "4-7"},
+		{"00000000", ""},
+		{"00000001,ffffffff", "0-32"},
+		{"8,00000000,80000001", "0,31,67"},
+		{"FFFF", "0-15"},
+	};
+	static const char *const bad[] = {"",    ",",   "1,", ",1", "123456789",
+					  "0x1", "1;2", "1 ", "g"};
+	char most[2049 * 2];
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct unc_cpulist list, expected;
+
+		assert_int_equal(unc_cpumap_parse(cases[i].text, &list), 0);
+		assert_int_equal(unc_cpulist_parse(cases[i].list, &expected), 0);
+		assert_int_equal(list.count, expected.count);
+		assert_true(!list.count ||
+			    memcmp(list.ids, expected.ids, list.count * sizeof(int)) == 0);
+		unc_cpulist_finish(&list);
+		unc_cpulist_finish(&expected);
+	}
+	memset(most, ',', sizeof(most));
+	for (size_t i = 0; i < sizeof(most); i += 2)
+		most[i] = '0';
+	most[sizeof(most) - 1] = '\0';
+	for (size_t i = 0; i < COUNT(bad) + 1; i++) {
+		struct unc_cpulist list = {.count = 77};
+
+		assert_int_equal(unc_cpumap_parse(i < COUNT(bad) ? bad[i] : most, &list), -EINVAL);
+		assert_int_equal(list.count, 77);
+	}
+}
+
 static void has_finds_members_only(void **state)
 {
 	struct unc_cpulist list, empty = {0};
@@ -92,6 +133,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(parse_gives_ids_in_order),
 		cmocka_unit_test(parse_refuses_what_is_no_list),
+		cmocka_unit_test(masks_begin_with_the_highest),
 		cmocka_unit_test(has_finds_members_only),
 		cmocka_unit_test(parse_takes_the_longest_list),
 	};

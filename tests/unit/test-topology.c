@@ -247,32 +247,155 @@ static void unknown_sockets_are_not_listed(void **state)
 	unc_topology_finish(&topology);
 }
 
-static void broken_trees_say_what_is_wrong(void **state)
+static void machines_without_cpus_say_what_is_wrong(void **state)
 {
 	static const struct {
 		const char *path, *text, *says;
-		int err;
 	} cases[] = {
-		{CPUS "present", "", "names no CPU", -ENOENT},
-		{CPUS "present", "zero\n", "present: 'zero' is not a valid list", -EBADMSG},
-		{CPUS "online", "0-\n", "online: '0-' is not a valid list", -EBADMSG},
-		{"sys/devices/system/node/node0/cpulist", "x", "node0/cpulist: 'x'", -EBADMSG},
+		{CPUS "present", "", "cpu names no CPU: it has no list"},
+		{CPUS "present", "zero\n", "present: 'zero' is not a valid list"},
+		{CPUS "online", "\n", "cpu names no CPU: it has no list"},
+		{CPUS "cpufreq/boost", "1\n", "cpu names no CPU: it has no list"},
 	};
 	struct tree *t = *state;
 	struct unc_topology topology = {.cpu_count = 99};
 	struct unc_error e;
 
-	assert_int_equal(read_dir(t->dir, &topology, &e), -ENOENT);
+	assert_int_equal(read_dir(t->dir, &topology, &e), -ENODEV);
 	assert_non_null(strstr(e.text, "is /sys mounted there?"));
 	for (size_t i = 0; i < COUNT(cases); i++) {
 		tree_remove(t);
 		tree_make(t);
-		tree_put(t, CPUS "present", "0\n");
 		tree_put(t, cases[i].path, cases[i].text);
-		assert_int_equal(read_dir(t->dir, &topology, &e), cases[i].err);
+		assert_int_equal(read_dir(t->dir, &topology, &e), -ENODEV);
 		assert_non_null(strstr(e.text, cases[i].says));
 		assert_int_equal(topology.cpu_count, 99);
 	}
+}
+
+/* Two CPUs, of which the second is offline, by whatever files are there. */
+static void cpus_are_found_without_a_list(void **state)
+{
+	static const struct {
+		const char *present, *online, *fault; /* NULL: none */
+	} cases[] = {
+		{"0-1\n", "0\n", NULL},
+		{NULL, "0\n", NULL},
+		{NULL, NULL, NULL},
+		{"0-1\n", NULL, NULL},
+		{"", "", NULL},
+		{"0-", "0\n", "present: '0-' is not a valid list of CPUs such as 0-3,8"},
+		{"0-1\n", "x", "online: 'x' is not a valid list"},
+		{"0\n", "0\n", NULL},
+	};
+	struct tree *t = *state;
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct unc_topology topology;
+		bool second = i < COUNT(cases) - 1;
+
+		tree_remove(t);
+		tree_make(t);
+		if (cases[i].present)
+			tree_put(t, CPUS "present", cases[i].present);
+		if (cases[i].online)
+			tree_put(t, CPUS "online", cases[i].online);
+		put_die(t, 0, "0\n", NULL);
+		tree_put(t, CPUS "cpu1/online", "0\n");
+		topology = topology_of(t);
+		assert_int_equal(topology.cpu_count, second ? 2 : 1);
+		assert_true(topology.cpus[0].online);
+		assert_int_equal(topology.cpus[0].socket, 0);
+		assert_true(!second || !topology.cpus[1].online);
+		assert_int_equal(topology.faults.count, cases[i].fault ? 1 : 0);
+		if (cases[i].fault)
+			assert_non_null(strstr(topology.faults.items[0], cases[i].fault));
+		unc_topology_finish(&topology);
+	}
+}
+
+/* Linux 5.15-rc1 ended lists with a NUL (commit c86a2d9058c5): hwloc's 128arm-2pa2n8cluster4co, where lstopo finds
+ * packages 36 and 3180. */
+static void lists_may_end_with_a_nul(void **state)
+{
+	const struct tree *t = *state;
+	struct unc_topology topology;
+
+	tree_put_bytes(t, CPUS "present", "0-1\n\0", 5);
+	tree_put_bytes(t, CPUS "online", "0-1\0\n", 5);
+	put_die(t, 0, "36\n", NULL);
+	put_die(t, 1, "3180\n", NULL);
+	tree_put_bytes(t, "sys/devices/system/node/node0/cpulist", "0\n\0", 3);
+	tree_put_bytes(t, "sys/devices/system/node/node1/cpulist", "1\n\0\0", 4);
+	tree_put_bytes(t, "sys/devices/system/node/node2/cpulist", "\n\0", 2);
+	topology = topology_of(t);
+	assert_int_equal(topology.cpu_count, 2);
+	assert_int_equal(topology.socket_count, 2);
+	assert_int_equal(topology.faults.count, 0);
+	for (int cpu = 0; cpu < 2; cpu++) {
+		assert_true(topology.cpus[cpu].online);
+		assert_int_equal(topology.cpus[cpu].node, cpu);
+	}
+	unc_topology_finish(&topology);
+}
+
+/* CPU 33 is of node 1 by a list, a mask, or a link. */
+static void nodes_are_found_without_a_list(void **state)
+{
+	static const struct {
+		const char *list, *map, *fault;
+	} cases[] = {
+		{"33\n", NULL, NULL},
+		{NULL, "00000002,00000000\n", NULL},
+		{NULL, "2,00000000\n", NULL},
+		{NULL, NULL, NULL},
+		{"33,", "2,00000000", "node1/cpulist: '33,' is not a valid list of CPUs"},
+		{"", "2;0", "node1/cpumap: '2;0' is not a valid mask of CPUs such as"},
+	};
+	struct tree *t = *state;
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct unc_topology topology;
+
+		tree_remove(t);
+		tree_make(t);
+		tree_put(t, CPUS "present", "0,33\n");
+		tree_put(t, "sys/devices/system/node/node0/cpulist", "0\n");
+		if (cases[i].list)
+			tree_put(t, "sys/devices/system/node/node1/cpulist", cases[i].list);
+		if (cases[i].map)
+			tree_put(t, "sys/devices/system/node/node1/cpumap", cases[i].map);
+		if ((!cases[i].list && !cases[i].map) || i == COUNT(cases) - 1)
+			tree_put(t, "sys/devices/system/node/node1/cpu33/online", "1\n");
+		topology = topology_of(t);
+		assert_int_equal(topology.cpus[0].node, 0);
+		assert_int_equal(topology.cpus[1].node, 1);
+		assert_int_equal(topology.faults.count, cases[i].fault ? 1 : 0);
+		if (cases[i].fault)
+			assert_non_null(strstr(topology.faults.items[0], cases[i].fault));
+		unc_topology_finish(&topology);
+	}
+}
+
+/* POWER keeps topology/ of offline CPUs. */
+static void an_offline_socket_with_a_number(void **state)
+{
+	const struct tree *t = *state;
+	struct unc_topology topology;
+
+	tree_put(t, CPUS "present", "0,8,40,48\n");
+	tree_put(t, CPUS "online", "0,48\n");
+	put_die(t, 0, "0\n", NULL);
+	put_die(t, 8, "0\n", NULL);
+	put_die(t, 40, "1\n", NULL);
+	put_die(t, 48, "2\n", NULL);
+	topology = topology_of(t);
+	assert_int_equal(topology.socket_count, 2);
+	assert_int_equal(topology.sockets[0], 0);
+	assert_int_equal(topology.sockets[1], 2);
+	assert_int_equal(topology.offline_sockets, 1);
+	assert_int_equal(topology.offline_cpu, 40);
+	unc_topology_finish(&topology);
 }
 
 #define X86(vendor, family, model, flags)                                                      \
@@ -390,7 +513,12 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_socket_that_is_offline_keeps_its_number, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(unknown_sockets_are_not_listed, setup, teardown),
-		cmocka_unit_test_setup_teardown(broken_trees_say_what_is_wrong, setup, teardown),
+		cmocka_unit_test_setup_teardown(machines_without_cpus_say_what_is_wrong, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(cpus_are_found_without_a_list, setup, teardown),
+		cmocka_unit_test_setup_teardown(lists_may_end_with_a_nul, setup, teardown),
+		cmocka_unit_test_setup_teardown(nodes_are_found_without_a_list, setup, teardown),
+		cmocka_unit_test_setup_teardown(an_offline_socket_with_a_number, setup, teardown),
 		cmocka_unit_test_setup_teardown(cpu_model_is_vendor_family_model, setup, teardown),
 		cmocka_unit_test_setup_teardown(hypervisors_are_named, setup, teardown),
 		cmocka_unit_test_setup_teardown(device_trees_have_a_node_for_it, setup, teardown),
