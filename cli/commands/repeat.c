@@ -99,13 +99,14 @@ static void finish(struct repeat_row *row, unsigned runs)
 	row->row.quality = row->worst;
 	if (row->values == runs || !row->values)
 		return;
-	/* A mean of fewer runs than the header gives is partial. */
+	/* A mean of fewer runs than the header gives is partial; an extrapolated one may be above the true one. */
 	buffer_printf(&reason, "no value in %u of %u runs: %s", runs - row->values, runs,
 		      row->row.reason ? row->row.reason : "");
 	free((char *)row->row.reason);
 	row->row.reason = reason.data;
 	if (row->row.quality < UNCORE_PARTIAL)
-		row->row.quality = UNCORE_PARTIAL;
+		row->row.quality =
+			row->row.quality == UNCORE_SCALED ? UNCORE_SUSPECT : UNCORE_PARTIAL;
 }
 
 void repeat_print(struct repeat *r, struct out *out)

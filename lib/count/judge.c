@@ -17,8 +17,9 @@
 #define BOUNDS_SHARE 0.001
 #define SUSPECT_SHARE 0.1
 #define UNKNOWN_SHARE 0.99
-/* A value that is extrapolated from a smaller share of the time is too uncertain. */
-#define LEAST_COVERAGE 0.01
+/* A value that is extrapolated from a smaller share of the time is too uncertain: in tests with steady
+ * traffic such values were off by up to a third. */
+#define LEAST_COVERAGE 0.05
 /* Larger counts are not equal by chance. */
 #define LEAST_EQUAL 1000
 /* In a shorter time counts differ because PMUs are read at different moments. */
@@ -39,6 +40,7 @@ struct judged_row {
 	double skew; /* distance of the readings from the ends of the interval, as a share of it */
 	bool open_ended; /* the value depends on that time, which is unknown */
 	double whole; /* the value of the metric that the formula is divided by; 1: none, NaN: no value */
+	double whole_coverage; /* and its coverage */
 };
 
 /* Sets a quality and its reason if it is worse than the present one. Without a reason the present
@@ -258,8 +260,8 @@ static void set_value(struct judged_row *v)
 
 /* The value of another metric in the same place and interval: the sum of its rows, for a frequency
  * the mean; or a fact of the machine, 0 if it is unknown. NaN: no value, or some row of it has
- * none. */
-static double value_of_metric(const struct judged_row *v, const char *name)
+ * none. `coverage` is lowered to that of its rows. */
+static double value_of_metric(const struct judged_row *v, const char *name, double *coverage)
 {
 	const struct unc_rows *rows = v->interval->rows;
 	double sum = 0, transfers;
@@ -291,6 +293,7 @@ static double value_of_metric(const struct judged_row *v, const char *name)
 			if (other.sums[k].missing)
 				out.value = NAN;
 		sum += other.row->gaps ? NAN : out.value;
+		*coverage = fmin(*coverage, out.counted.coverage);
 		count += count == 0 || strcmp(other.metric->unit, "B/s") != 0;
 	}
 	return count ? sum / (double)count : NAN;
@@ -301,7 +304,10 @@ static void set_share(struct judged_row *v)
 {
 	struct uncore_row *out = v->out;
 
-	v->whole = v->metric && v->metric->over ? value_of_metric(v, v->metric->over) : 1;
+	v->whole_coverage = v->whole = 1;
+	if (v->metric && v->metric->over)
+		v->whole = value_of_metric(v, v->metric->over, &v->whole_coverage);
+	out->counted.coverage = fmin(out->counted.coverage, v->whole_coverage);
 	if (!(v->whole > 0))
 		v->whole = NAN;
 	out->value /= v->whole;
@@ -389,21 +395,11 @@ static void check_interrupted(struct judged_row *v, size_t k)
 		       c->pmu->name, c->event, c->cpu);
 }
 
-static void check_coverage(struct judged_row *v, size_t k)
-{
-	double coverage = v->sums[k].coverage;
-
-	if (coverage < LEAST_COVERAGE)
-		worsen(v, UNCORE_SUSPECT,
-		       "'%s' was counted for 0.%02llu %% of the time only: count fewer events at "
-		       "once, or for longer",
-		       event_name(v, k), (unsigned long long)fmin(coverage * 1e4 + 0.5, 99));
-	else if (coverage < 1)
-		worsen(v, UNCORE_SCALED, NULL);
-}
-
 static void (*const event_checks[])(struct judged_row *, size_t) = {
-	check_states, check_stuck, check_cut_short, check_interrupted, check_coverage,
+	check_states,
+	check_stuck,
+	check_cut_short,
+	check_interrupted,
 };
 
 /* ---- checks of the row
@@ -417,6 +413,47 @@ static void check_events(struct judged_row *v)
 		for (size_t i = 0; i < sizeof(event_checks) / sizeof(*event_checks); i++)
 			event_checks[i](v, k);
 	}
+}
+
+/* The input that was counted for the smallest share of the time. */
+static const char *least_covered(const struct judged_row *v)
+{
+	const struct uncore_row_counted *counted = &v->out->counted;
+
+	for (size_t k = 0; k < v->row->query->event_count; k++)
+		if (v->sums[k].coverage <= counted->coverage)
+			return event_name(v, k);
+	return v->metric->over;
+}
+
+static void check_coverage(struct judged_row *v)
+{
+	double coverage = v->out->counted.coverage;
+	unsigned share = (unsigned)fmin(coverage * 1e4 + 0.5, LEAST_COVERAGE * 1e4 - 1);
+
+	if (isnan(v->out->value) || coverage >= 1)
+		return;
+	if (coverage < LEAST_COVERAGE)
+		worsen(v, UNCORE_SUSPECT,
+		       "'%s' was counted for %u.%02u %% of the time only: count fewer events "
+		       "at once, or for longer",
+		       least_covered(v), share / 100, share % 100);
+	worsen(v, UNCORE_SCALED, NULL);
+}
+
+/* A partial sum is below the true one. That of an extrapolated value may be above it. */
+static void check_extrapolated(struct judged_row *v)
+{
+	char why[UNC_REASON_ROOM];
+	double coverage = v->out->counted.coverage;
+
+	if (v->out->quality != UNCORE_PARTIAL || isnan(v->out->value) || coverage >= 1 ||
+	    v->row->query->snapshot)
+		return;
+	snprintf(why, sizeof(why), "%s", v->out->reason ? v->out->reason : "");
+	worsen(v, UNCORE_SUSPECT,
+	       "extrapolated, as '%s' was counted for %u %% of the time, and incomplete: %s",
+	       least_covered(v), (unsigned)(coverage * 100), why);
 }
 
 static void check_gaps(struct judged_row *v)
@@ -554,7 +591,7 @@ static bool shows_no_doubt(const struct judged_row *v)
 	const struct unc_names *events = &v->metric->formula->names;
 	const struct unc_formula *unless = v->metric->unless;
 	struct unc_formula_input in[UNC_METRIC_EVENTS] = {0};
-	double value;
+	double value, coverage = 1;
 
 	for (size_t k = 0; unless && k < unless->names.count; k++) {
 		const char *name = unless->names.items[k];
@@ -564,7 +601,7 @@ static bool shows_no_doubt(const struct judged_row *v)
 				in[k] = v->in[i];
 		if (!strchr(name, '.'))
 			continue;
-		in[k].value = value_of_metric(v, name);
+		in[k].value = value_of_metric(v, name, &coverage);
 		in[k].known = !isnan(in[k].value);
 	}
 	return unless && unc_formula_eval(unless, in, v->out->counted.seconds, &value) &&
@@ -685,8 +722,9 @@ static void check_port(struct judged_row *v)
 /* The first of several reasons for the same quality is shown: permanent ones, such as bugs, come
  * before reasons that may not recur, such as a late reading. */
 static void (*const row_checks[])(struct judged_row *) = {
-	check_events,     check_gaps, check_kernel_bug, check_time,  check_value, check_clock,
-	check_zero_clock, check_link, check_ceiling,    check_doubt, check_port,
+	check_events, check_coverage, check_gaps,         check_kernel_bug, check_time,
+	check_value,  check_clock,    check_zero_clock,   check_link,       check_ceiling,
+	check_doubt,  check_port,     check_extrapolated,
 };
 
 void unc_row_judge(const struct unc_row *row, const struct unc_interval *interval, char *reason,
@@ -727,6 +765,10 @@ void unc_row_judge(const struct unc_row *row, const struct unc_interval *interva
 	out->counted.instances = v.sums[0].used + v.sums[0].missing;
 	for (size_t i = 0; i < sizeof(row_checks) / sizeof(*row_checks); i++)
 		row_checks[i](&v);
+	/* Bounds come from the times of the readings; what happened while a counter was not on the
+	 * hardware is unknown. */
+	if (out->counted.coverage < 1)
+		out->low = out->high = NAN;
 	if (out->quality == UNCORE_UNAVAILABLE || isnan(out->value)) {
 		out->value = out->low = out->high = out->weight = NAN;
 		out->counted.amount = NAN;

@@ -131,7 +131,8 @@ static inline const struct uncore_row *evaluate(struct stage *s)
 		if (!s->length_ns && s->deltas[i].enabled_ns > interval.length_ns)
 			interval.length_ns = s->deltas[i].enabled_ns;
 	for (size_t i = 0; i < COUNT(s->deltas); i++) {
-		s->deltas[i].took_ns = 1;
+		if (!s->deltas[i].took_ns)
+			s->deltas[i].took_ns = 1;
 		s->deltas[i].window_ns = s->length_ns ? s->length_ns : s->deltas[i].enabled_ns;
 	}
 	plan_row(s);

@@ -396,19 +396,105 @@ static void a_zero_of_a_part_of_the_interval(void **state)
 
 static void almost_no_coverage_is_a_guess(void **state)
 {
-	struct unc_delta d = counted(5, SECOND / 200);
+	static const struct {
+		uint64_t running_ns;
+		enum uncore_quality quality;
+		const char *share;
+	} cases[] = {
+		{SECOND / 200, UNCORE_SUSPECT, "0.50"},
+		{SECOND * 381 / 10000, UNCORE_SUSPECT, "3.81"},
+		{SECOND / 20 - 1, UNCORE_SUSPECT, "4.99"},
+		{SECOND / 20, UNCORE_SCALED, NULL},
+		{SECOND - 1, UNCORE_SCALED, NULL},
+		{SECOND, UNCORE_MEASURED, NULL},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct stage s;
+		char told[160];
+
+		begin(&s, "reads / seconds");
+		add_counter(&s, add_event(&s, "reads"), shared(1000, SECOND, cases[i].running_ns));
+		assert_close(evaluate(&s)->value, 1000.0 * SECOND / (double)cases[i].running_ns);
+		assert_int_equal(s.row.quality, cases[i].quality);
+		snprintf(told, sizeof(told),
+			 "'reads' was counted for %s %% of the time only: count fewer events at "
+			 "once, or for longer",
+			 cases[i].share ? cases[i].share : "");
+		if (cases[i].share)
+			assert_string_equal(s.row.reason, told);
+		else
+			assert_null(s.row.reason);
+		end(&s);
+	}
+}
+
+/* A reading that took 10 ms bounds what was counted, not what happened meanwhile. */
+static void an_extrapolated_value_has_no_bounds(void **state)
+{
+	static const char *const formulas[] = {NULL, "a / seconds", "a / b / seconds"};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(formulas); i++)
+		for (int scaled = 0; scaled < 2; scaled++) {
+			struct unc_delta d = shared(1000, SECOND, scaled ? SECOND / 2 : SECOND);
+			struct stage s;
+
+			begin(&s, formulas[i]);
+			s.length_ns = SECOND;
+			d.took_ns = d.uncertain_ns = SECOND / 100;
+			add_counter(&s, add_event(&s, "a"), d);
+			if (i == 2)
+				add_counter(&s, add_event(&s, "b"), d);
+			evaluate(&s);
+			assert_int_equal(s.row.quality, scaled ? UNCORE_SCALED : UNCORE_MEASURED);
+			assert_true(isfinite(s.row.low) != scaled);
+			assert_true(isfinite(s.row.high) != scaled);
+			end(&s);
+		}
+}
+
+/* A late reading makes an extrapolated value suspect as any other. */
+static void an_extrapolated_value_that_was_read_late(void **state)
+{
+	struct unc_delta d = shared(1000, SECOND, SECOND / 2);
 	struct stage s;
 
 	(void)state;
-	d.enabled_ns = SECOND;
-	d.scaled = 1000;
 	begin(&s, "reads / seconds");
+	d.took_ns = d.uncertain_ns = SECOND / 5;
 	add_counter(&s, add_event(&s, "reads"), d);
-	assert_close(evaluate(&s)->value, 1000);
+	assert_int_equal(evaluate(&s)->quality, UNCORE_SUSPECT);
+	assert_contains(s.row.reason, "it was not read when the interval");
+	assert_true(isnan(s.row.low) && isnan(s.row.high));
+	end(&s);
+}
+
+/* 1000 counts on one of two PMUs, in half of the time: the sum of both may be 1000 or 4000. */
+static void a_partial_sum_is_not_extrapolated(void **state)
+{
+	struct stage s;
+	struct stage_event *ev;
+
+	(void)state;
+	begin(&s, "rd / seconds");
+	ev = add_event(&s, "rd");
+	add_counter(&s, ev, shared(1000, SECOND, SECOND / 2));
+	add_counter(&s, ev, (struct unc_delta){.state = UNC_LOST});
+	assert_close(evaluate(&s)->value, 2000);
 	assert_int_equal(s.row.quality, UNCORE_SUSPECT);
 	assert_string_equal(s.row.reason,
-			    "'reads' was counted for 0.50 % of the time only: count fewer "
-			    "events at once, or for longer");
+			    "extrapolated, as 'rd' was counted for 50 % of the time, and "
+			    "incomplete: 1 of 2 missing: imc_0/rd/ on CPU 1 could not be read: the "
+			    "kernel has given it up");
+	end(&s);
+	begin(&s, "rd / seconds");
+	add_counter(&s, add_event(&s, "rd"), shared(1000, SECOND, SECOND / 2));
+	s.planned.gaps = (char *)"1 PMU left out: imc_1 has no CPU";
+	assert_int_equal(evaluate(&s)->quality, UNCORE_SUSPECT);
+	assert_string_equal(s.row.reason, "extrapolated, as 'rd' was counted for 50 % of the time, "
+					  "and incomplete: 1 PMU left out: imc_1 has no CPU");
 	end(&s);
 }
 
@@ -725,6 +811,9 @@ int main(void)
 		cmocka_unit_test(windows_of_different_length),
 		cmocka_unit_test(a_zero_of_a_part_of_the_interval),
 		cmocka_unit_test(almost_no_coverage_is_a_guess),
+		cmocka_unit_test(an_extrapolated_value_has_no_bounds),
+		cmocka_unit_test(an_extrapolated_value_that_was_read_late),
+		cmocka_unit_test(a_partial_sum_is_not_extrapolated),
 		cmocka_unit_test(a_pmu_that_was_left_out),
 		cmocka_unit_test(not_opened_has_the_counters_own_sentence),
 		cmocka_unit_test(never_ran_is_not_zero),
