@@ -340,7 +340,8 @@ struct uncore_device {
 	bool is_port, is_bridge; /* root port; PCI bridge, includes root ports */
 	int node, socket;        /* NUMA node, physical package; -1: unknown */
 	/* The link above the device, of a root port the link below. Rates are for each direction
-	 * and without the overhead of the line code. */
+	 * and without the overhead of the line code. The maximum of a root port is what the port and
+	 * the device directly below it can both do, that of a device is its own. */
 	double speed, max_speed;    /* GT/s; NaN: unknown */
 	unsigned width, max_width;  /* lanes; 0: no link, or unknown */
 	double link_rate, max_rate; /* B/s now, and at `max_speed` and `max_width`; NaN: unknown */

@@ -727,6 +727,15 @@ static void (*const row_checks[])(struct judged_row *) = {
 	check_doubt,  check_port,     check_extrapolated,
 };
 
+static bool is_counted(const struct judged_row *v)
+{
+	size_t count = v->row->query->event_count, k = 0;
+
+	while (k < count && v->sums[k].used && !is_stuck(v, k))
+		k++;
+	return count && k == count;
+}
+
 void unc_row_judge(const struct unc_row *row, const struct unc_interval *interval, char *reason,
 		   struct uncore_row *out, struct uncore_input *inputs)
 {
@@ -772,7 +781,9 @@ void unc_row_judge(const struct unc_row *row, const struct unc_interval *interva
 	if (out->quality == UNCORE_UNAVAILABLE || isnan(out->value)) {
 		out->value = out->low = out->high = out->weight = NAN;
 		out->counted.amount = NAN;
-		out->counted.coverage = 0;
+		/* A mean over no events was counted. */
+		if (!is_counted(&v))
+			out->counted.coverage = 0;
 	}
 }
 

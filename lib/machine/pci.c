@@ -80,8 +80,7 @@ static const char *read_names(const struct unc_device *d)
 }
 
 /*
- * The speed of a link, "16.0 GT/s PCIe", and its rate with so many lanes; NaN: "Unknown", where there is
- * no link.
+ * The rate of a link with so many lanes; NaN: no lanes, or a speed that is not known.
  *
  * `share` is the part of the transfers that remains after the line code, in bits of each; as the kernel's
  * PCIE_SPEED2MBS_ENC (drivers/pci/pci.h) up to 32 GT/s. At 64 GT/s there is no line code, but flits
@@ -89,8 +88,7 @@ static const char *read_names(const struct unc_device *d)
  * and correction (PCI Express 6.0, Flit Mode). At the lower speeds the data link layer's part is
  * in the rate too, so 242 of 256 is the comparable share.
  */
-static void read_link(const struct unc_device *d, const char *file, unsigned width, double *speed,
-		      double *rate)
+static double rate_of(double speed, unsigned width)
 {
 	static const struct {
 		double speed, share;
@@ -98,17 +96,25 @@ static void read_link(const struct unc_device *d, const char *file, unsigned wid
 		{2.5, 8.0 / 10},   {5, 8.0 / 10},     {8, 128.0 / 130},
 		{16, 128.0 / 130}, {32, 128.0 / 130}, {64, 242.0 / 256},
 	};
+
+	for (size_t i = 0; width && i < sizeof(codes) / sizeof(*codes); i++)
+		if (codes[i].speed == speed)
+			return speed * 1e9 * codes[i].share * width / 8;
+	return NAN;
+}
+
+/* "16.0 GT/s PCIe"; NaN: "Unknown", where there is no link. */
+static double read_speed(const struct unc_device *d, const char *file)
+{
+	double speed = NAN;
 	char *text = NULL;
 	const char *end;
 
-	*speed = *rate = NAN;
 	unc_root_read_line(d->pci->root, FILE_OF(d, file), &text);
-	if (text && (unc_scan_double(text, &end, speed) < 0 || strncmp(end, " GT/s", 5) != 0))
-		*speed = NAN;
+	if (text && (unc_scan_double(text, &end, &speed) < 0 || strncmp(end, " GT/s", 5) != 0))
+		speed = NAN;
 	free(text);
-	for (size_t i = 0; width && i < sizeof(codes) / sizeof(*codes); i++)
-		if (codes[i].speed == *speed)
-			*rate = *speed * 1e9 * codes[i].share * width / 8;
+	return speed;
 }
 
 static void read_device(struct unc_device *device)
@@ -142,8 +148,10 @@ static void read_device(struct unc_device *device)
 	d->rc = d->rc_socket = d->index = -1;
 	d->width = (unsigned)read_number(device, "current_link_width", MOST_LANES, 0);
 	d->max_width = (unsigned)read_number(device, "max_link_width", MOST_LANES, 0);
-	read_link(device, "current_link_speed", d->width, &d->speed, &d->link_rate);
-	read_link(device, "max_link_speed", d->max_width, &d->max_speed, &d->max_rate);
+	d->speed = read_speed(device, "current_link_speed");
+	d->max_speed = read_speed(device, "max_link_speed");
+	d->link_rate = rate_of(d->speed, d->width);
+	d->max_rate = rate_of(d->max_speed, d->max_width);
 }
 
 /* ---- capabilities in config space ---- */
@@ -258,6 +266,28 @@ static bool is_root_port(const struct unc_device *d)
 	return is_port;
 }
 
+/* A link is at its best what both of its ends can do. The functions of a device share one link, and virtual ones may not know
+ * it. */
+static void limit_link(const struct unc_pci *p, struct uncore_device *port)
+{
+	double speed = NAN;
+	unsigned width = 0;
+
+	for (size_t i = 0; i < p->count; i++) {
+		const struct uncore_device *d = &p->devices[i].shown;
+
+		if (d->parent != port)
+			continue;
+		speed = fmax(speed, d->max_speed);
+		width = d->max_width > width ? d->max_width : width;
+	}
+	if (speed < port->max_speed)
+		port->max_speed = speed;
+	if (width && width < port->max_width)
+		port->max_width = width;
+	port->max_rate = rate_of(port->max_speed, port->max_width);
+}
+
 /* ---- finding ---- */
 
 int unc_pci_find(const struct unc_pci *p, const char *name, const struct uncore_device **out,
@@ -345,6 +375,9 @@ int unc_pci_read(struct unc_pci *out, const struct unc_root *root, const struct 
 		d->is_port = is_root_port(&out->devices[i]);
 		d->port = d->is_port ? d : d->parent ? d->parent->port : NULL;
 	}
+	for (size_t i = 0; i < out->count; i++)
+		if (out->devices[i].shown.is_port)
+			limit_link(out, &out->devices[i].shown);
 	return 0;
 }
 

@@ -325,6 +325,7 @@ static void the_first_reason_stays(void **state)
 	add_counter(&s, cycles, counted(0, SECOND));
 	assert_no_value(evaluate(&s));
 	assert_string_equal(s.row.reason, "'cycles' did not move in 1000 ms: the counter is stuck");
+	assert_close(s.row.counted.coverage, 0);
 	end(&s);
 }
 
@@ -526,6 +527,7 @@ static void not_opened_has_the_counters_own_sentence(void **state)
 	bad->why = (char *)"imc_0/rd/: perf_event_paranoid is 3";
 	assert_no_value(evaluate(&s));
 	assert_string_equal(s.row.reason, "imc_0/rd/: perf_event_paranoid is 3");
+	assert_close(s.row.counted.coverage, 0);
 	assert_int_equal(s.row.counted.count, 0);
 	assert_int_equal(s.row.counted.instances, 1);
 	assert_true(isnan(s.row.counted.seconds));
@@ -542,6 +544,7 @@ static void never_ran_is_not_zero(void **state)
 		    (struct unc_delta){.state = UNC_NEVER_RAN, .enabled_ns = SECOND});
 	assert_no_value(evaluate(&s));
 	assert_contains(s.row.reason, "imc_0/rd/ on CPU 0 never ran in this interval");
+	assert_close(s.row.counted.coverage, 0);
 	end(&s);
 }
 
@@ -556,6 +559,8 @@ static void a_divisor_of_zero_is_not_zero(void **state)
 	assert_no_value(evaluate(&s));
 	assert_contains(s.row.reason, "division by zero: no events in this interval");
 	assert_close(s.row.counted.seconds, 1);
+	/* It was counted. */
+	assert_close(s.row.counted.coverage, 1);
 	end(&s);
 }
 

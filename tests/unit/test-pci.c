@@ -206,6 +206,56 @@ static void link_rates(void **state)
 	assert_true(isnan(device(m, "0000:01:00.0")->link_rate));
 }
 
+static void put_most(const struct machine *m, const char *device, const char *speed,
+		     const char *width)
+{
+	put(m, device, "max_link_speed", speed);
+	put(m, device, "max_link_width", width);
+}
+
+/* Both ends of a link must be able to do it: a x16 port of 32 GT/s with a x4 device of 8 GT/s moves 4 lanes x 8 GT/s x 128 / 130. */
+static void a_link_at_its_best(void **state)
+{
+	static const char port[] = "pci0000:17/0000:17:01.0";
+	struct machine *m = *state;
+	const struct uncore_device *d;
+
+	put_below(m, "pci0000:17", "0000:17:01.0", "0x060400\n");
+	put_below(m, port, "0000:18:00.0", "0x010802\n");
+	put_below(m, port, "0000:18:00.1", "0x010802\n"); /* a virtual function, for instance */
+	put_most(m, "0000:17:01.0", "32.0 GT/s PCIe\n", "16\n");
+	put_most(m, "0000:18:00.0", "8.0 GT/s PCIe\n", "4\n");
+	put_most(m, "0000:18:00.1", "Unknown\n", "0\n");
+	/* Each end is the lesser one in something. */
+	put_below(m, "pci0000:17", "0000:17:02.0", "0x060400\n");
+	put_below(m, "pci0000:17/0000:17:02.0", "0000:19:00.0", "0x060400\n");
+	put_most(m, "0000:17:02.0", "32.0 GT/s PCIe\n", "4\n");
+	put_most(m, "0000:19:00.0", "16.0 GT/s PCIe\n", "16\n");
+	/* Not the devices behind a switch. */
+	put_below(m, "pci0000:17/0000:17:02.0/0000:19:00.0", "0000:1a:00.0", "0x010802\n");
+	put_most(m, "0000:1a:00.0", "2.5 GT/s PCIe\n", "1\n");
+	/* Nothing below, or nothing known of it. */
+	put_below(m, "pci0000:17", "0000:17:03.0", "0x060400\n");
+	put_most(m, "0000:17:03.0", "32.0 GT/s PCIe\n", "8\n");
+	put_below(m, "pci0000:17", "0000:17:04.0", "0x060400\n");
+	put_below(m, "pci0000:17/0000:17:04.0", "0000:1b:00.0", "0x010802\n");
+	put_most(m, "0000:17:04.0", "Unknown\n", "8\n");
+	put_most(m, "0000:1b:00.0", "8.0 GT/s PCIe\n", "4\n");
+	read_machine(m);
+	d = device(m, "0000:17:01.0");
+	assert_close(d->max_speed, 8);
+	assert_int_equal(d->max_width, 4);
+	assert_close(d->max_rate, 256e9 / 65);
+	d = device(m, "0000:17:02.0");
+	assert_close(d->max_speed, 16);
+	assert_int_equal(d->max_width, 4);
+	assert_close(d->max_rate, 512e9 / 65);
+	assert_close(device(m, "0000:19:00.0")->max_rate, 2048e9 / 65);
+	assert_close(device(m, "0000:17:03.0")->max_rate, 2048e9 / 65);
+	assert_true(isnan(device(m, "0000:17:04.0")->max_rate));
+	assert_true(isnan(device(m, "0000:17:04.0")->max_speed));
+}
+
 /* ---- addresses -------------------------------------------------------------------------------- */
 
 static void addresses_in_their_order(void **state)
@@ -377,6 +427,7 @@ int main(void)
 		TEST(attributes),
 		TEST(unknown_is_unknown),
 		TEST(link_rates),
+		TEST(a_link_at_its_best),
 		TEST(addresses_in_their_order),
 		TEST(a_switch_below_a_root_port),
 		TEST(circles_are_not_followed),
