@@ -264,11 +264,13 @@ const struct uncore_cap *uncore_pmu_cap_at(const struct uncore_pmu *p, size_t i)
 size_t uncore_metric_count(const struct uncore *u);
 const struct uncore_metric *uncore_metric_at(const struct uncore *u, size_t i);
 
-const char *uncore_metric_name(const struct uncore_metric *m);     /* memory.read.bandwidth */
-const char *uncore_metric_title(const struct uncore_metric *m);    /* DRAM read bandwidth */
-const char *uncore_metric_unit(const struct uncore_metric *m);     /* B/s, Hz, s, ratio, W ... */
-const char *uncore_metric_family(const struct uncore_metric *m);   /* intel-imc */
-const char *uncore_metric_formula(const struct uncore_metric *m);  /* for this CPU model, or "" */
+const char *uncore_metric_name(const struct uncore_metric *m);   /* memory.read.bandwidth */
+const char *uncore_metric_title(const struct uncore_metric *m);  /* DRAM read bandwidth */
+const char *uncore_metric_unit(const struct uncore_metric *m);   /* B/s, Hz, s, ratio, W ... */
+const char *uncore_metric_family(const struct uncore_metric *m); /* intel-imc */
+/* The formula for this CPU model, or "". For a percentile or a bin of a histogram, which are no formulas:
+ * the bins with their bounds, and what the value is of them. */
+const char *uncore_metric_formula(const struct uncore_metric *m);
 const char *uncore_metric_evidence(const struct uncore_metric *m); /* source of the formula */
 /* True when the pattern ("memory.*", or of one family "intel-imc/memory.*") matches its name or a
  * former name. */
@@ -729,7 +731,8 @@ struct uncore_row {
 
 /* An input of a value: the formula (uncore_metric_formula()) is evaluated with these values, and
  * the result is divided by the last one if that is another metric. The inputs of a percentile are
- * the bins. */
+ * the bins. A value that is computed with the frequency of a register block's clock has the counters of that
+ * clock's cycles as further inputs, which the formula does not need. */
 struct uncore_input {
 	const char *name; /* of the event in the formula, or of the other metric */
 	double value;     /* NaN: not known. The count, extrapolated where the kernel multiplexed,

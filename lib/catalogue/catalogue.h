@@ -14,8 +14,9 @@ enum unc_ceiling {
 	UNC_CEILING_PORT,   /* the PCIe link of the row's root port, in one direction */
 };
 
-/* At most this many in one formula, so that evaluation needs no allocation. */
-#define UNC_METRIC_EVENTS 32
+/* At most this many in one formula, so that evaluation needs no allocation: the bins of a histogram, and the
+ * counters of a clock's cycles. */
+#define UNC_METRIC_EVENTS (UNC_HISTOGRAM_BINS + 4)
 
 struct uncore_metric {
 	bool other_model; /* no case of its formula is for this CPU model */
@@ -31,15 +32,15 @@ struct uncore_metric {
 	bool each_pmu;              /* `unless` must hold for each PMU alone, too */
 	const struct uncore_alternative *alternatives; /* of a metric in doubt */
 	size_t alternative_count;
-	const char *text; /* of the formula; NULL: not on this CPU model */
+	const char *text; /* of the formula, or what is done instead; NULL: not on this CPU model */
 	struct unc_formula *formula;
 	const char *over; /* the metric that its value is divided by; NULL: none */
-	const struct unc_event_def **events;   /* one per name of the formula */
+	const struct unc_event_def **events;   /* one per name of the formula, in this order */
 	const struct unc_histogram *histogram; /* a percentile of the events, which are its bins */
 	unsigned per_mille;                    /* which one; 990 is p99; 0: a bin of them */
 	size_t bin;                            /* which one */
-	double clock_hz;       /* of the cycles that its rate is over; 0: over the host's time */
-	uint32_t clock_events; /* a bit for each of `events` that counts such cycles */
+	double clock_hz;       /* of the cycles that its time is made of; 0: the host's time */
+	uint64_t clock_events; /* a bit for each of `events` that counts such cycles */
 	bool checked;          /* `missing` has been worked out */
 	char *missing;         /* NULL: can be planned here */
 	struct uncore_metric_event *shown; /* of `events`; NULL: not yet asked for */

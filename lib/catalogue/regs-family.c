@@ -4,6 +4,8 @@
 #include "catalogue/catalogue.h"
 #include "source/regs/regs.h"
 
+#include <math.h>
+
 /* Parts of formulas, worked out for one block. Where a block has no such counter, it has no metrics made of it.
  * The first are counters with the same role. */
 enum part {
@@ -201,17 +203,83 @@ static void write_family(struct unc_text *yaml, const struct unc_regs *r,
 		unc_text_add(yaml, "  {}\n");
 }
 
-/* Its events that count cycles: together as many as the frequency says, or the rate is wrong. */
-static void set_clock(struct uncore_metric *m, const struct unc_regs *r)
+/* The counter is the clock, or one of those that add up to all cycles. */
+static bool counts_cycles(const struct unc_regs *r, const struct unc_regs_counter *c)
 {
+	if (r->clock)
+		return c == r->clock;
+	return r->all_cycles && c->role >= UNC_ROLE_ACTIVE && c->role <= UNC_ROLE_IDLE;
+}
+
+/* The events that count cycles: together as many as the frequency says, or what is computed with the frequency
+ * is wrong. Those that the formula does not name are counted with its events. */
+static int set_clock(struct unc_family *f, struct uncore_metric *m, const struct unc_regs *r,
+		     struct unc_error *e)
+{
+	struct unc_names *names = &m->formula->names;
+	const struct unc_event_def **events;
+
+	events = unc_yaml_keep(f->file, calloc(UNC_METRIC_EVENTS, sizeof(*events)));
+	if (!events)
+		return unc_nomem(e);
 	m->clock_hz = r->hz;
-	for (size_t k = 0; k < m->formula->names.count; k++)
+	for (const struct unc_regs_counter *c = r->counters; c < r->counters + r->count; c++)
+		if (r->hz > 0 && counts_cycles(r, c) && !unc_names_has(names, c->name) &&
+		    unc_names_add(names, c->name) < 0)
+			return unc_nomem(e);
+	for (size_t k = 0; k < names->count; k++) {
+		events[k] = unc_family_event(f, names->items[k]);
 		for (const struct unc_regs_counter *c = r->counters; c < r->counters + r->count;
 		     c++)
-			if (strcmp(c->name, m->formula->names.items[k]) == 0 &&
-			    (r->clock ? c == r->clock
-				      : c->role >= UNC_ROLE_ACTIVE && c->role <= UNC_ROLE_IDLE))
-				m->clock_events |= UINT32_C(1) << k;
+			if (counts_cycles(r, c) && strcmp(c->name, names->items[k]) == 0)
+				m->clock_events |= UINT64_C(1) << k;
+	}
+	m->events = events;
+	return 0;
+}
+
+/* "hist_bin_1 (16 to 31 cycles)" */
+static void add_bin(struct unc_text *to, const struct uncore_metric *m, const struct unc_regs *r,
+		    size_t bin)
+{
+	double low, high;
+
+	unc_histogram_bounds(&r->histogram, bin, &low, &high);
+	unc_text_add(to, "%s", m->events[bin]->name);
+	if (r->bins_refused.text[0])
+		return;
+	unc_text_add(to, " (%llu", (unsigned long long)low);
+	if (isnan(high))
+		unc_text_add(to, " cycles or more)");
+	else
+		unc_text_add(to, " to %llu cycles)", (unsigned long long)high);
+}
+
+/* Percentiles and bins are no formulas. What their value is, instead of the sum that it is taken from. */
+static int describe_histogram(struct unc_family *f, struct uncore_metric *m,
+			      const struct unc_regs *r, struct unc_error *e)
+{
+	const char *bins_end = strchr(m->text, ')');
+	struct unc_text text = {0};
+	char *kept;
+
+	if (m->per_mille) {
+		unc_text_add(&text, "the bin of percentile %u", m->per_mille / 10);
+		if (m->per_mille % 10)
+			unc_text_add(&text, ".%u", m->per_mille % 10);
+		for (size_t k = 0; k < r->histogram.count; k++) {
+			unc_text_add(&text, "%s", k ? ", " : " among ");
+			add_bin(&text, m, r, k);
+		}
+		if (bins_end && bins_end[1])
+			unc_text_add(&text, "; its bounds%s", bins_end + 1);
+	} else {
+		add_bin(&text, m, r, m->bin);
+		unc_text_add(&text, "; its share is %s / %s", m->events[m->bin]->name, m->text);
+	}
+	kept = unc_yaml_keep(f->file, unc_text_take(&text));
+	m->text = kept;
+	return kept ? 0 : unc_nomem(e);
 }
 
 int unc_regs_family(struct unc_family **out, const struct unc_regs *r, const char *cpu_model,
@@ -241,19 +309,29 @@ int unc_regs_family(struct unc_family **out, const struct unc_regs *r, const cha
 		err = unc_family_parse(&f, file, cpu_model, e);
 	if (err < 0)
 		return err;
-	/* Percentiles are no formulas: what theirs add up is looked at bin by bin. */
-	for (size_t i = 0; i < METRICS; i++) {
+	for (size_t i = 0; i < METRICS && err == 0; i++) {
+		struct uncore_metric *m = &f->metrics[metric];
+
 		if (!made[i])
 			continue;
-		if (metrics[i].per_mille)
-			f->metrics[metric].histogram = &r->histogram;
-		if (metrics[i].second == PART_RATE || metrics[i].first == PART_CLOCK)
-			set_clock(&f->metrics[metric], r);
-		f->metrics[metric++].per_mille = metrics[i].per_mille;
+		metric++;
+		m->per_mille = metrics[i].per_mille;
+		if (m->per_mille)
+			m->histogram = &r->histogram;
+		if (metrics[i].second == PART_RATE || metrics[i].second == PART_FREQUENCY ||
+		    metrics[i].first == PART_CLOCK)
+			err = set_clock(f, m, r, e);
 	}
 	for (size_t k = 0; k < r->histogram.count; k++, metric++) {
 		f->metrics[metric].histogram = &r->histogram;
 		f->metrics[metric].bin = k;
+	}
+	for (size_t i = 0; i < metric && err == 0; i++)
+		if (f->metrics[i].histogram)
+			err = describe_histogram(f, &f->metrics[i], r, e);
+	if (err < 0) {
+		unc_family_free(f);
+		return err;
 	}
 	*out = f;
 	return 0;

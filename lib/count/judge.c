@@ -181,7 +181,7 @@ static void set_histogram(struct judged_row *v)
 	struct uncore_row *out = v->out;
 	size_t bin;
 
-	for (size_t k = 0; k < v->row->query->event_count; k++) /* the bins */
+	for (size_t k = 0; k < h->count; k++) /* the bins are the first events */
 		all += counts[k] = v->in[k].value;
 	if (!v->metric->per_mille) {
 		out->value = counts[v->metric->bin];
@@ -651,8 +651,8 @@ static void check_doubt(struct judged_row *v)
 	worsen(v, UNCORE_SUSPECT, "%s%s", v->metric->doubt, gap);
 }
 
-/* A rate over the cycles of a block is wrong when these are not those of the interval: its clock
- * stopped or runs at another frequency. */
+/* A rate over the cycles of a block, and a time that is made of cycles, are wrong when the cycles are not those
+ * of the interval: the clock stopped or runs at another frequency. */
 static void check_clock(struct judged_row *v)
 {
 	double hz = v->metric ? v->metric->clock_hz : 0, seconds = v->out->counted.seconds;

@@ -24,6 +24,10 @@ set_counters() {
 	"$BATS_TEST_TMPDIR/set" "$MAP" "$1"
 }
 
+explained() {
+	"$UNCORE" --source "regs:generic-pmon,at=$MAP" explain -j "$1" | jq -r '.metrics[].formula'
+}
+
 @test "the metrics, as text" {
 	expect 0 "$UNCORE" --source "regs:generic-pmon,at=$MAP" stat -- \
 		"$BATS_TEST_TMPDIR/set" "$MAP" "$AT1"
@@ -99,6 +103,13 @@ set_counters() {
 	[ "$(jq -c '[.metrics[].perf]' <<<"$output")" = '[null]' ]
 	expect 0 "$UNCORE" --source "regs:generic-pmon,at=$MAP" explain pcie.dma.latency.p99.time
 	shows 'bins? as in latency.p99' '/ 1000000000'
+	# A percentile and a bin are no sums: what they are of the bins, with their bounds.
+	[ "$(explained pcie.dma.latency.p99.9)" = "the bin of percentile 99.9 among hist_bin_0 (0 to 15 cycles), $(
+		)hist_bin_1 (16 to 31 cycles), hist_bin_2 (32 to 63 cycles), hist_bin_3 (64 to 127 cycles), $(
+		)hist_bin_4 (128 cycles or more)" ]
+	[[ $(explained pcie.dma.latency.p50.time) = *'(128 cycles or more); its bounds / 1000000000' ]]
+	[ "$(explained pcie.dma.latency.bin.16_to_31)" = "hist_bin_1 (16 to 31 cycles); its share is hist_bin_1 / $(
+		)(hist_bin_0 + hist_bin_1 + hist_bin_2 + hist_bin_3 + hist_bin_4)" ]
 	expect 0 "$UNCORE" --source "regs:generic-pmon,at=$MAP"
 	shows '1 of generic-pmon'
 	[[ ! $output =~ 'on the host' ]] || fail 'the block is what is here'
@@ -116,6 +127,17 @@ set_counters() {
 		sh -c 'sleep 1; exec "$1/set" "$2" "$3"' sh "$BATS_TEST_TMPDIR" "$MAP" "$AT1"
 	shows 'pcie.dma.bandwidth +all +96.00 +GB/s +suspect' \
 		'its clock counted the cycles of 125 ms in [0-9]{4,} ms'
+}
+
+@test "a latency with another frequency than that of the clock is suspect" {
+	# shellcheck disable=SC2016 # of the command
+	expect 0 "$UNCORE" --source "regs:generic-pmon,at=$MAP" stat \
+		-M 'pcie.dma.latency,pcie.dma.latency.p*' -- \
+		sh -c 'sleep 1; exec "$1/set" "$2" "$3"' sh "$BATS_TEST_TMPDIR" "$MAP" "$AT1"
+	shows 'pcie.dma.latency +all +17.30 +ns +suspect' \
+		'pcie.dma.latency.p50.time +all +0 to 15.00 +ns +suspect' \
+		'pcie.dma.latency.p99.9.time +all +≥ 128.0 +ns +suspect' \
+		'pcie.dma.latency.p99.9 +all +≥ 128.0 +cycle +measured'
 }
 
 @test "intervals follow each other" {

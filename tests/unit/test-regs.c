@@ -249,6 +249,76 @@ static void test_clock_disagrees(void **state)
 	block_remove(b);
 }
 
+/* A latency is cycles over the frequency: with twice the true one it is half of the true latency. The bins do
+ * not show that, the counters of cycles do. */
+static void test_latency_clock(void **state)
+{
+	static const char *const blocks[] = {
+		HEAD "access: 64\nwindow: free-running\nquantity: dma\nclock: {hz: 1e9}\n"
+		     "histogram: {listed: [0, 16, 32], last: 40}\ncounters:\n"
+		     "  bin_{n}: {title: c, offset: 0, width: 64, count: 3, role: bin}\n"
+		     "  act: {title: c, offset: 24, width: 64, role: active}\n"
+		     "  bsy: {title: c, offset: 32, width: 64, role: busy}\n"
+		     "  idl: {title: c, offset: 40, width: 64, role: idle}\n",
+		HEAD "access: 64\nwindow: free-running\nquantity: dma\n"
+		     "clock: {counter: clk, hz: 1e9}\n"
+		     "histogram: {listed: [0, 16, 32], last: 40}\ncounters:\n"
+		     "  bin_{n}: {title: c, offset: 0, width: 64, count: 3, role: bin}\n"
+		     "  clk: {title: c, offset: 24, width: 64}\n",
+	};
+	static const char *const times[] = {"dma.latency", "dma.latency.p50.time",
+					    "dma.latency.p90.time", "dma.latency.p99.time",
+					    "dma.latency.p99.9.time"};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(blocks); i++) {
+		struct block *b = fresh();
+
+		must(b, block_use(b, blocks[i]));
+		must(b, block_start(b, NULL));
+		block_wait_us(2000000);
+		block_set64(b, 8, 1000);
+		block_set64(b, 24, 2000000000);
+		block_read(b);
+		block_assert(b, "dma.latency", 24e-9);
+		for (size_t k = 1; k < COUNT(times); k++)
+			block_assert(b, times[k], 31e-9);
+		block_wait_us(2000000);
+		block_set64(b, 8, 2000);
+		block_set64(b, 24, 3000000000); /* 0.5 GHz */
+		block_read(b);
+		for (size_t k = 0; k < COUNT(times); k++)
+			assert_clock(b, times[k]);
+		block_assert(b, "dma.latency.cycles", 24);
+		block_assert(b, "dma.latency.p50", 31);
+		block_remove(b);
+	}
+}
+
+/* The frequency is that which the clock's counter shows; its cycles are no bin. */
+static void test_measured_clock(void **state)
+{
+	struct block *b = fresh();
+	const struct uncore_row *row;
+
+	(void)state;
+	must(b, block_use(b, HEAD "access: 64\nwindow: free-running\nquantity: dma\n"
+				  "clock: {counter: clk}\n"
+				  "histogram: {listed: [0, 16, 32], last: 40}\ncounters:\n"
+				  "  bin_{n}: {title: c, offset: 0, width: 64, count: 3, "
+				  "role: bin}\n"
+				  "  clk: {title: c, offset: 24, width: 64}\n"));
+	must(b, block_start(b, NULL));
+	block_wait_us(1000000);
+	block_set64(b, 8, 1000);
+	block_set64(b, 24, 500000000);
+	block_read(b);
+	row = block_row(b, "dma.latency.p50.time");
+	assert_true(fabs(row->value - 62e-9) < 1e-11);
+	assert_true(fabs(row->low - 32e-9) < 1e-11);
+	block_remove(b);
+}
+
 /* What stands for a bin is neither rounded nor cut. */
 static void test_middles(void **state)
 {
@@ -569,6 +639,8 @@ int main(void)
 		cmocka_unit_test(test_host_clock),
 		cmocka_unit_test(test_clock_counter),
 		cmocka_unit_test(test_clock_disagrees),
+		cmocka_unit_test(test_latency_clock),
+		cmocka_unit_test(test_measured_clock),
 		cmocka_unit_test(test_middles),
 		cmocka_unit_test(test_values),
 		cmocka_unit_test(test_fall),
