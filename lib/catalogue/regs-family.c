@@ -203,7 +203,7 @@ static void write_family(struct unc_text *yaml, const struct unc_regs *r,
 		unc_text_add(yaml, "  {}\n");
 }
 
-/* The counter is the clock, or one of those that add up to all cycles. */
+/* The counter is the clock, or one of the ones that add up to all cycles. */
 static bool counts_cycles(const struct unc_regs *r, const struct unc_regs_counter *c)
 {
 	if (r->clock)
@@ -212,7 +212,7 @@ static bool counts_cycles(const struct unc_regs *r, const struct unc_regs_counte
 }
 
 /* The events that count cycles: together as many as the frequency says, or what is computed with the frequency
- * is wrong. Those that the formula does not name are counted with its events. */
+ * is wrong. The ones that the formula does not name are counted with its events. */
 static int set_clock(struct unc_family *f, struct uncore_metric *m, const struct unc_regs *r,
 		     struct unc_error *e)
 {

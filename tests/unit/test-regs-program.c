@@ -164,6 +164,36 @@ static void test_after(void **state)
 	block_remove(b);
 }
 
+/* Boxes that do not freeze: many events above the number, or few that go on. What was counted is not what was
+ * asked for, and is no value; so are the other boxes of the socket. */
+static void test_after_in_vain(void **state)
+{
+	static const uint64_t steps[] = {20000, 1100};
+	struct block *b = fresh();
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		scan(b, true);
+		must(b, block_start(b, "uncore_cbox_2/event=1,after=1000/,uncore_cbox_2/event=3/,"
+				       "uncore_cbox_5/event=7/"));
+		deaf = true;
+		count(400);
+		block_read(b);
+		assert_counted(b, "uncore_cbox_2/event=1,after=1000/", 2 * 400);
+		reads_in_step = i ? 500 : 0;
+		count(steps[i]);
+		block_read(b);
+		block_assert_none(b, "uncore_cbox_2/event=1,after=1000/", "did not freeze");
+		block_assert_none(b, "uncore_cbox_2/event=3/", "did not freeze");
+		block_assert_none(b, "uncore_cbox_5/event=7/", "did not freeze");
+		block_total(b);
+		assert_stopped(b, "uncore_cbox_2/event=1,after=1000/", 2 * 400);
+		deaf = false;
+		reads_in_step = 0;
+	}
+	block_remove(b);
+}
+
 /* N events that the counter has no room for are refused, however they are written. */
 static void test_after_too_many(void **state)
 {
@@ -576,6 +606,7 @@ int main(void)
 		cmocka_unit_test(test_places),
 		cmocka_unit_test(test_filters_of_nobody),
 		cmocka_unit_test(test_after),
+		cmocka_unit_test(test_after_in_vain),
 		cmocka_unit_test(test_after_too_many),
 		cmocka_unit_test(test_after_all),
 		cmocka_unit_test(test_after_any_order),

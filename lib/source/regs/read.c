@@ -5,6 +5,12 @@
 /* A program that freezes a block to read it has unfrozen it again after so much time. */
 #define FROZEN_NS 200000
 
+/* A counter that has reached its number of events, and changes within this time, runs on. */
+#define RUNS_ON_NS 20000000
+/* So does a counter that has so many events above that number, and above a hundredth of it: until its block is
+ * frozen, a counter counts for some cycles more. */
+#define FREEZE_EVENTS 10000
+
 /* How often halves are read again before a counter is given up. Between two carries of 32 bits any
  * hardware leaves time for many readings. */
 #define MOST_TRIES 1000
@@ -23,8 +29,11 @@ static const char why_unconfirmed[] =
 	"its block was asked to freeze or to latch its counters, and its status did not confirm "
 	"that within 100 ms: they were not read";
 static const char why_uncleared[] =
-	"its counters were to be cleared, and the control bit did not confirm that: they may have "
-	"counts that were read before";
+	"its counters were to be cleared, and the block did not confirm that: they may have counts "
+	"that were read before; they are cleared again";
+static const char why_runs_on[] =
+	"a counter has reached its number of events (after=), and that did not freeze its block: "
+	"it counted on until it was read";
 static const char why_gone[] =
 	"its registers read as all ones: the device is gone, or switched off";
 
@@ -82,7 +91,7 @@ static void add_programmed(struct unc_regs_source *s, struct unc_regs_instance *
 {
 	struct unc_open_counter *o = &s->counters[i];
 	const struct unc_regs_counter *c = o->reg;
-	bool after = s->plan[i].config[UNC_REGS_AFTER_WORD];
+	uint64_t after = s->plan[i].config[UNC_REGS_AFTER_WORD];
 	uint64_t raw = s->into[i].raw, step = (raw - o->last) & all_ones(c->width);
 	double most = c->most_per_s > 0 ? c->most_per_s : UNC_MOST_PER_S;
 	double seconds = (double)(unc_now_ns() - o->read_ns) / 1e9;
@@ -92,10 +101,12 @@ static void add_programmed(struct unc_regs_source *s, struct unc_regs_instance *
 	o->total += set_back ? raw - o->last : step;
 	o->last = raw;
 	s->into[i].raw = o->total;
-	if (overflowed && after)
+	if (overflowed && after) {
 		b->state = UNC_INSTANCE_STOPPED;
-	else if (overflowed)
+		b->runs_on = b->runs_on || raw > FREEZE_EVENTS + after / 100;
+	} else if (overflowed) {
 		s->into[i] = (struct uncore_reading){.lost = true, .why = why_overflowed};
+	}
 	if (raw >> (c->width - 1) && !after && unc_regs_write(&b->io, c->offset, 0) == 0)
 		o->last = 0;
 }
@@ -138,7 +149,8 @@ static void read_counters(struct unc_regs_source *s, struct unc_regs_instance *b
 
 /* An instance that has `stopped` did so somewhere between the reading before and this one. An interval begins
  * when the instance is unfrozen, and ends when it is frozen: the uncertainty of both belongs to the reading. */
-static void finish_reading(struct unc_regs_source *s, struct unc_regs_instance *b, bool stopped)
+static void finish_reading(struct unc_regs_source *s, struct unc_regs_instance *b, bool stopped,
+			   bool runs_on)
 {
 	uint64_t before = unc_now_ns(), took;
 
@@ -146,8 +158,10 @@ static void finish_reading(struct unc_regs_source *s, struct unc_regs_instance *
 		b->state = UNC_INSTANCE_STOPPED;
 		b->uncertain_ns += b->interval_ns;
 	} else if (b->state == UNC_INSTANCE_HELD) {
-		b->state = unc_regs_release(&b->io, b->good) == -ETIMEDOUT ? UNC_INSTANCE_UNCLEARED
-									   : UNC_INSTANCE_COUNTING;
+		bool clear = b->good || b->uncleared;
+
+		b->state = UNC_INSTANCE_COUNTING;
+		b->uncleared = unc_regs_release(&b->io, clear) < 0 && clear && s->adds_up;
 		took = s->regs->window == UNC_WINDOW_SNAPSHOT ? 0 : unc_now_ns() - before;
 		if (took)
 			b->frozen_ns += before + took / 2 - b->at_ns;
@@ -155,6 +169,8 @@ static void finish_reading(struct unc_regs_source *s, struct unc_regs_instance *
 			b->uncertain_ns = (took + 1) / 2;
 	}
 	for (size_t i = b->first; i < b->end; i++) {
+		if (runs_on)
+			s->into[i] = (struct uncore_reading){.lost = true, .why = why_runs_on};
 		s->into[i].enabled_ns = s->into[i].running_ns = b->enabled_ns;
 		s->into[i].uncertain_ns = b->uncertain_ns;
 	}
@@ -190,22 +206,48 @@ void unc_regs_unfreeze(struct unc_regs_source *s)
 
 	for (size_t first = 0; s->together && first < s->instance_count; first = end) {
 		struct unc_regs_instance *b = s->instances;
-		bool stopped = false, triggered = false;
+		bool stopped = false, triggered = false, runs_on = false;
 
 		for (end = first; end < s->instance_count; end++) {
 			if (!unc_regs_same_device(s, &b[first], &b[end]))
 				break;
 			stopped = stopped || b[end].state == UNC_INSTANCE_STOPPED;
+			runs_on = runs_on || b[end].runs_on;
 		}
-		for (size_t k = end; k-- > first;)
+		for (size_t k = end; k-- > first;) {
 			if (b[k].state == UNC_INSTANCE_HELD)
-				finish_reading(s, &b[k], stopped);
+				finish_reading(s, &b[k], stopped, runs_on);
+			b[k].runs_on = false;
+		}
 		for (size_t k = first + 1; k < end && !stopped; k++)
 			triggered = triggered || has_triggered(s, &b[k]);
 		for (size_t k = first; k < end && triggered; k++)
 			if (b[k].state == UNC_INSTANCE_COUNTING)
 				unc_regs_hold(&b[k].io);
 	}
+}
+
+/* A counter of the instance that has reached its number of events still counts. */
+static bool runs_on(const struct unc_regs_source *s, const struct unc_regs_instance *b)
+{
+	uint64_t end = unc_now_ns() + RUNS_ON_NS;
+
+	if (!has_triggered(s, b))
+		return false;
+	for (size_t i = b->first; i < b->end; i++) {
+		uint64_t first, raw;
+
+		if (!s->plan[i].config[UNC_REGS_AFTER_WORD] || !s->counters[i].reg ||
+		    unc_regs_io_load(&b->io, s->counters[i].reg->offset, &first) < 0 ||
+		    first >= s->counters[i].last)
+			continue;
+		do
+			if (unc_regs_io_load(&b->io, s->counters[i].reg->offset, &raw) == 0 &&
+			    raw != first)
+				return true;
+		while (unc_now_ns() < end);
+	}
+	return false;
 }
 
 /* Why its counters cannot be read, or NULL; HELD when it was frozen for that. */
@@ -221,6 +263,8 @@ static const char *prepare(struct unc_regs_source *s, struct unc_regs_instance *
 		while (frozen && unc_now_ns() < end);
 		b->state = frozen ? UNC_INSTANCE_FROZEN : UNC_INSTANCE_COUNTING;
 	}
+	if (err == 0 && s->freezes && b->state == UNC_INSTANCE_COUNTING)
+		b->runs_on = runs_on(s, b);
 	b->at_ns = unc_now_ns();
 	if (err == 0 && s->freezes && b->state == UNC_INSTANCE_COUNTING) {
 		b->state = UNC_INSTANCE_HELD;
@@ -231,8 +275,6 @@ static const char *prepare(struct unc_regs_source *s, struct unc_regs_instance *
 		return b->unconfirmed ? why_unconfirmed : unc_errno_text(err);
 	if (b->state == UNC_INSTANCE_ABSENT)
 		return why_gone;
-	if (b->state == UNC_INSTANCE_UNCLEARED)
-		return why_uncleared;
 	return b->state == UNC_INSTANCE_FROZEN ? why_frozen : NULL;
 }
 
@@ -248,13 +290,18 @@ void unc_regs_read_instance(void *ctx, size_t index)
 
 	for (size_t i = b->first; why && i < b->end; i++)
 		s->into[i] = (struct uncore_reading){.lost = true, .why = why};
-	b->good = !why;
-	if (!why)
+	b->good = !why && !b->uncleared;
+	if (b->good)
 		read_counters(s, b);
+	for (size_t i = b->first; !why && b->uncleared && i < b->end; i++)
+		s->into[i] = (struct uncore_reading){.raw = s->counters[i].total};
 	if (!why && !s->freezes)
 		end = unc_now_ns();
 	b->at_ns = begin + (end - begin) / 2;
 	b->interval_ns = 0;
+	/* Its next count begins here. */
+	if (b->uncleared && !why)
+		b->frozen_ns = b->at_ns - s->start_ns - b->enabled_ns;
 	if (!stopped) {
 		enabled_ns = b->at_ns - s->start_ns - b->frozen_ns;
 		b->interval_ns = enabled_ns - b->enabled_ns;
@@ -269,9 +316,11 @@ void unc_regs_read_instance(void *ctx, size_t index)
 		if (r->lost)
 			continue;
 		r->wrapped = o->full_ns && o->read_ns && end - o->read_ns >= o->full_ns;
-		r->why = stopped ? why_stopped : NULL;
+		r->why = stopped ? why_stopped : b->uncleared ? why_uncleared : NULL;
 		o->read_ns = begin;
 	}
-	if (b->state != UNC_INSTANCE_HELD || !s->together)
-		finish_reading(s, b, b->state == UNC_INSTANCE_STOPPED && !stopped);
+	if (b->state == UNC_INSTANCE_HELD && s->together)
+		return;
+	finish_reading(s, b, b->state == UNC_INSTANCE_STOPPED && !stopped, b->runs_on);
+	b->runs_on = b->runs_on && s->together; /* the others of the device run on, too */
 }

@@ -269,8 +269,7 @@ enum unc_instance_state {
 	UNC_INSTANCE_COUNTING,
 	UNC_INSTANCE_HELD, /* frozen for the reading that runs */
 	UNC_INSTANCE_STOPPED, /* frozen: not started yet, or a counter has reached its events (after=) */
-	UNC_INSTANCE_FROZEN,    /* by another program */
-	UNC_INSTANCE_UNCLEARED, /* counters that should be 0 may not be: their counts are lost */
+	UNC_INSTANCE_FROZEN, /* by another program */
 };
 
 /* One instance and the CPU that it is read on. */
@@ -280,6 +279,8 @@ struct unc_regs_instance {
 	bool trigger; /* one of them freezes it, and maybe others, after its number of events */
 	enum unc_instance_state state;
 	bool unconfirmed;      /* its status did not show that it was frozen or latched */
+	bool uncleared;        /* counters that should be 0 may not be: they are cleared again */
+	bool runs_on;          /* a counter that reached its number of events has not frozen it */
 	bool good;             /* its counters were read */
 	uint64_t at_ns;        /* of the reading */
 	uint64_t uncertain_ns; /* how far that, or the moment when it was unfrozen, may be off */
