@@ -212,7 +212,29 @@ const char *uncore_pmu_broken(const struct uncore_pmu *p);
  * metrics for them. */
 bool uncore_pmu_is_core(const struct uncore_pmu *p);
 
-/* The CPUs from which the PMU is counted: its `cpumask`, else `cpus`, else all online CPUs. */
+/* What the kernel's driver of a PMU does that the PMU's files do not show. Facts are words of
+ * uncore-data(5); "unknown" if its source does not answer. */
+struct uncore_driver {
+	const char *pmus;             /* globs of the PMUs it is for; NULL: all of the family */
+	const char *counts;           /* what one PMU counts from one CPU: "channel", "die" */
+	const char *cpu;              /* "near": the CPU of the cpumask is where the hardware is;
+				         "reader": it only reads */
+	const char *each;             /* CPUs of the mask in one of these read the same register */
+	const char *without_hardware; /* whether PMUs may lack it: "never", "possible" */
+	const char *number;           /* within what the number in the PMU's name is unique */
+	const char *absent;           /* numbers of units that do not exist, "2 5"; NULL: none */
+	const char *unless;           /* they do if one of these PMUs is there; NULL: never */
+	const char *evidence;
+};
+
+/* The facts about a PMU's driver; NULL: its family states none. */
+const struct uncore_driver *uncore_pmu_driver(const struct uncore_pmu *p);
+/* Why the hardware that the PMU stands for does not exist, as a sentence: it is not counted.
+ * NULL: it exists, as far as is known. */
+const char *uncore_pmu_absent(const struct uncore_pmu *p);
+
+/* The CPUs from which the PMU is counted: its `cpumask`, else `cpus`, else all online CPUs. Of
+ * CPUs that read the same register it is one. */
 size_t uncore_pmu_cpu_count(const struct uncore_pmu *p);
 int uncore_pmu_cpu_at(const struct uncore_pmu *p, size_t i);
 
@@ -300,6 +322,10 @@ const char *uncore_metric_doubt(const struct uncore_metric *m);
 /* The i-th metric whose value decides whether the doubt holds on this machine.
  * NULL: there are fewer. */
 const char *uncore_metric_decider(const struct uncore_metric *m, size_t i);
+
+/* The i-th entry of the facts about the driver of its PMUs that is for this CPU model; the first
+ * whose `pmus` names a PMU is the one for it. NULL: there are fewer. */
+const struct uncore_driver *uncore_metric_driver_at(const struct uncore_metric *m, size_t i);
 
 /* An alternative meaning of a metric in doubt: the correct value is the formula's times `factor`.
  * 1: the formula is correct. */

@@ -290,6 +290,8 @@ int uncore_scan(struct uncore *u)
 		r = unc_catalogue_add(&u->catalogue, f, &u->error);
 	if (r == 0)
 		r = unc_catalogue_match(&u->catalogue, &u->pmus, &u->error);
+	if (r == 0)
+		r = unc_drivers_apply(&u->catalogue, &u->pmus, &u->topology, &u->error);
 	if (r == 0 && u->sim)
 		r = unc_sim_check(u->sim, &u->pmus, &u->error);
 	if (uncore_check(u) < 0)

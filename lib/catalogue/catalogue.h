@@ -205,6 +205,42 @@ struct unc_kernel_bug {
 	char *text; /* the title as a sentence about this machine's kernel; NULL: it has no such bug */
 };
 
+/* What the CPUs in a cpumask are. */
+enum unc_driver_cpu {
+	UNC_CPU_UNKNOWN,
+	UNC_CPU_NEAR,   /* where the hardware is */
+	UNC_CPU_READER, /* they only read: the place of the hardware is not theirs */
+};
+
+/* Parts of a machine. */
+enum unc_scope {
+	UNC_SCOPE_UNKNOWN,
+	UNC_SCOPE_CPU,
+	UNC_SCOPE_CORE,
+	UNC_SCOPE_CLUSTER,
+	UNC_SCOPE_DIE,
+	UNC_SCOPE_PACKAGE,
+	UNC_SCOPE_MACHINE,
+	UNC_SCOPE_NONE, /* of a number: PMUs have none */
+};
+
+enum unc_hardware {
+	UNC_HARDWARE_UNKNOWN,
+	UNC_HARDWARE_THERE,      /* each PMU has its hardware */
+	UNC_HARDWARE_MAY_LACK,   /* PMUs may be registered without it */
+};
+
+/* Facts about the kernel's driver, which the files of a PMU do not show. */
+struct unc_driver {
+	bool other_model; /* not for this CPU model */
+	struct uncore_driver shown;
+	enum unc_driver_cpu cpu;
+	enum unc_scope each;   /* CPUs of the mask within one read the same register */
+	enum unc_scope number; /* within it the number of a PMU's name is unique */
+	enum unc_hardware hardware;
+	struct unc_names absent; /* `shown.absent`, one by one */
+};
+
 /* What one PMU and CPU of a family is. */
 enum unc_pmu_place {
 	UNC_PLACE_CHANNEL,    /* one memory channel */
@@ -267,6 +303,8 @@ struct unc_family {
 	size_t rule_count;
 	struct unc_kernel_bug *bugs;
 	size_t bug_count;
+	struct unc_driver *drivers; /* the first that fits a PMU has its facts */
+	size_t driver_count;
 	const struct uncore_pmu **pmus; /* of this machine */
 	size_t pmu_count;
 };
@@ -291,6 +329,10 @@ char *unc_kernel_fix(const struct unc_kernel_bug *bug, const char *kernel);
 /* Of the struct unc_family, a struct unc_named_term, a struct unc_rule and a struct unc_kernel_bug. */
 extern const struct unc_shape unc_filters_shape, unc_named_term_shape, unc_rule_shape,
 	unc_kernel_bug_shape;
+
+/* ---- drivers.c: facts about the kernel's drivers ---- */
+
+extern const struct unc_shape unc_driver_shape;
 
 /* ---- the catalogue ---- */
 
@@ -322,6 +364,13 @@ int unc_regs_family(struct unc_family **out, const struct unc_regs *r, const cha
 /* Parses the built-in families that may have some of the PMUs, and gives each PMU its family and each
  * family its PMUs. */
 int unc_catalogue_match(struct unc_catalogue *c, struct unc_pmus *pmus, struct unc_error *e);
+/* Gives each PMU of a family the facts about its driver, and applies them: PMUs of units that do not exist leave
+ * their family, and one of several CPUs that read the same register stays in `cpus`. -ENOMEM. */
+int unc_drivers_apply(struct unc_catalogue *c, struct unc_pmus *pmus,
+		      const struct unc_topology *t, struct unc_error *e);
+/* Whether an earlier CPU of its mask is in the same part of the machine as the i-th. */
+bool unc_pmu_repeats(const struct uncore_pmu *pmu, const struct unc_topology *t,
+		     enum unc_scope scope, size_t i);
 /* Parses the other built-in families, too: needed to say what this machine does not have. */
 int unc_catalogue_complete(struct unc_catalogue *c, struct unc_error *e);
 /* uncore_words_find(). */

@@ -58,13 +58,13 @@ static int check_models(const struct unc_reader *r, const struct unc_yaml *map, 
 {
 	struct unc_family *f = into;
 
-	f->on_this_cpu = false;
+	f->on_this_cpu = f->everywhere; /* then they are names for `when` only */
 	for (size_t i = 0; i < f->model_count; i++) {
 		if (!strchr(f->models[i].text, '/'))
 			return unc_reader_fail(r, &map->children[i],
 					       "'%s' is not a valid CPU model such as intel/6/143",
 					       f->models[i].text);
-		if (unc_has_one_of(f->models[i].text, f->cpu_model))
+		if (!f->everywhere && unc_has_one_of(f->models[i].text, f->cpu_model))
 			f->on_this_cpu = f->names_this_cpu = true;
 	}
 	return 0;
@@ -590,11 +590,11 @@ static const struct unc_field family_fields[] = {
 	UNC_FIELD("!place", WORD, FAMILY(place), .words = places),
 	UNC_FIELD("!pmus", LIST, FAMILY_LIST(patterns, pattern_count),
 		  .of = UNC_SHAPE(struct unc_pattern, pattern_fields), .least = 1),
+	UNC_FIELD("everywhere", BOOL, FAMILY(everywhere)),
 	UNC_FIELD("models", WORDS, FAMILY_LIST(models, model_count), .check = check_models),
 	UNC_FIELD("expect", LIST, FAMILY_LIST(expectations, expectation_count),
 		  .of = UNC_SHAPE(struct unc_expectation, expectation_fields,
 				  .check = check_expectation)),
-	UNC_FIELD("everywhere", BOOL, FAMILY(everywhere)),
 	UNC_FIELD("counters", ANY, .check = read_counters),
 	UNC_FIELD("each_socket", BOOL, FAMILY(each_socket)),
 	UNC_FIELD("role", ANY, .check = read_role),
@@ -614,6 +614,7 @@ static const struct unc_field family_fields[] = {
 		  .of = &unc_named_term_shape),
 	UNC_FIELD("rules", LIST, FAMILY_LIST(rules, rule_count), .of = &unc_rule_shape),
 	UNC_FIELD("kernel_bugs", LIST, FAMILY_LIST(bugs, bug_count), .of = &unc_kernel_bug_shape),
+	UNC_FIELD("drivers", LIST, FAMILY_LIST(drivers, driver_count), .of = &unc_driver_shape),
 	UNC_FIELD("!metrics", NAMED, FAMILY_LIST(metrics, metric_count),
 		  .of = UNC_SHAPE(struct uncore_metric, metric_fields, .check = check_metric)),
 	UNC_FIELD("peer", TEXT, FAMILY(peer), .check = check_file),

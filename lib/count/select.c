@@ -4,19 +4,12 @@
  * select. */
 #include "count/monitor.h"
 
-/* True when the i-th CPU of the PMU is not its first on that socket: events that count a whole
- * package are read once for each. */
-static bool package_seen(const struct uncore_monitor *m, const struct uncore_pmu *pmu, size_t i)
+/* An event of which the driver says that it counts a whole package is read once for each. */
+static bool is_repeated(const struct uncore_monitor *m, const struct uncore_alias *alias,
+			const struct uncore_pmu *pmu, size_t i)
 {
-	const struct unc_topology *t = &m->machine->topology;
-	int socket = unc_topology_socket(t, pmu->cpus.ids[i]);
-
-	if (socket < 0)
-		return false; /* unknown: counting twice is better than not at all */
-	for (size_t k = 0; k < i; k++)
-		if (unc_topology_socket(t, pmu->cpus.ids[k]) == socket)
-			return true;
-	return false;
+	return alias && alias->per_package &&
+	       unc_pmu_repeats(pmu, &m->machine->topology, UNC_SCOPE_PACKAGE, i);
 }
 
 /* ---- events
@@ -65,11 +58,11 @@ static int add_event_on(struct adder *a, const struct uncore_pmu *pmu,
 	struct unc_query *q = find_query(a, enc);
 	int r = q ? 0 : unc_nomem(a->e);
 
-	for (size_t i = 0; r == 0 && i < pmu->cpus.count; i++) {
+	for (size_t i = 0; r == 0 && i < unc_pmu_mask(pmu); i++) {
 		struct unc_target target = {.pmu = pmu, .cpu = pmu->cpus.ids[i], .terms = ""};
 
 		if (enc->cpu >= 0 ? target.cpu != enc->cpu
-				  : alias && alias->per_package && package_seen(a->m, pmu, i))
+				  : i >= pmu->cpus.count || is_repeated(a->m, alias, pmu, i))
 			continue;
 		r = unc_encode_event(a->m, q, target, a->event, enc, a->first_set);
 	}
@@ -168,6 +161,7 @@ static int add_event(struct adder *a)
 	const struct uncore *u = a->m->machine;
 	const struct unc_event *ev = a->event;
 	const struct uncore_pmu *elsewhere = NULL; /* not counted from the CPU that is picked */
+	const char *absent = NULL;                 /* why one has no hardware */
 	int r = 0, error = 0, cpu = -1;
 	bool added = false;
 
@@ -179,6 +173,10 @@ static int add_event(struct adder *a)
 
 		if (ev->pmu ? !unc_pmu_matches(pmu, ev->pmu) : !has_alias(pmu, ev->terms))
 			continue;
+		if (pmu->absent) {
+			absent = pmu->absent;
+			continue;
+		}
 		err = unc_pmu_encode(pmu, ev->terms, &enc, &why);
 		if (err == 0 && !pmu->cpus.count)
 			err = unc_fail(&why, ENODEV,
@@ -193,7 +191,7 @@ static int add_event(struct adder *a)
 				*gap = (struct unc_gap){.pmu = pmu,
 							.why = unc_monitor_keep(a->m, why.text)};
 			r = gap && gap->why ? 0 : unc_nomem(a->e);
-		} else if (enc.cpu >= 0 && !unc_cpulist_has(&pmu->cpus, enc.cpu)) {
+		} else if (enc.cpu >= 0 && !unc_pmu_has_cpu(pmu, enc.cpu)) {
 			elsewhere = elsewhere ? elsewhere : pmu;
 			cpu = enc.cpu;
 		} else {
@@ -208,6 +206,8 @@ static int add_event(struct adder *a)
 	else if (r == 0 && elsewhere)
 		r = unc_fail(a->e, EINVAL, "%s: %s is not counted from CPU %d", ev->text,
 			     elsewhere->name, cpu);
+	else if (r == 0 && absent)
+		r = unc_fail(a->e, ENODEV, "%s: %s", ev->text, absent);
 	else if (r == 0)
 		r = no_such_pmu(a);
 	free(a->failed);
@@ -264,16 +264,16 @@ static bool matches(const struct uncore_metric *metric, const char *pattern)
 	return uncore_metric_matches(metric, pattern);
 }
 
-/* True when an event of the metric counts the whole package. */
-static bool is_per_package(const struct uncore_metric *metric, const struct uncore_pmu *pmu)
+/* The same of an event of the metric. */
+static bool is_metric_repeated(const struct uncore_monitor *m, const struct uncore_metric *metric,
+			       const struct uncore_pmu *pmu, size_t i)
 {
-	for (size_t k = 0; k < metric->formula->names.count; k++) {
-		struct unc_encoding enc;
+	struct unc_encoding enc;
 
-		if (unc_event_encode(metric->events[k], pmu, &enc, NULL) == 0 && enc.alias &&
-		    enc.alias->per_package)
+	for (size_t k = 0; i && k < metric->formula->names.count; k++)
+		if (unc_event_encode(metric->events[k], pmu, &enc, NULL) == 0 &&
+		    is_repeated(m, enc.alias, pmu, i))
 			return true;
-	}
 	return false;
 }
 
@@ -290,7 +290,7 @@ static int add_metric_on(struct uncore_monitor *m, struct unc_query *q,
 	for (size_t i = 0; r == 0 && i < pmu->cpus.count; i++) {
 		struct unc_target whole = {.pmu = pmu, .cpu = pmu->cpus.ids[i], .terms = ""};
 
-		if (package_seen(m, pmu, i) && is_per_package(q->metric, pmu))
+		if (is_metric_repeated(m, q->metric, pmu, i))
 			continue;
 		r = in_parts ? unc_filters_encode(m, q, &whole, why)
 			     : unc_encode_metric(m, q, whole, why);

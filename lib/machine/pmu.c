@@ -150,6 +150,14 @@ void unc_pmus_finish(struct unc_pmus *p)
 	*p = (struct unc_pmus){0};
 }
 
+bool unc_pmu_has_cpu(const struct uncore_pmu *p, int cpu)
+{
+	for (size_t i = 0; i < unc_pmu_mask(p); i++)
+		if (p->cpus.ids[i] == cpu)
+			return true;
+	return false;
+}
+
 /* ---- loading ---- */
 
 /* A file of format/, events/ or caps/; `text` NULL: it cannot be read. -EBADMSG: the PMU cannot be
@@ -462,6 +470,11 @@ uint32_t uncore_pmu_type(const struct uncore_pmu *p)
 const char *uncore_pmu_alias(const struct uncore_pmu *p)
 {
 	return p->alias;
+}
+
+const char *uncore_pmu_absent(const struct uncore_pmu *p)
+{
+	return p->absent;
 }
 
 const char *uncore_pmu_broken(const struct uncore_pmu *p)

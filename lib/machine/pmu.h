@@ -39,9 +39,12 @@ struct uncore_pmu {
 	char *broken;            /* why nothing can be counted of it; NULL: it is sound */
 	bool has_mask;           /* `cpumask` or `cpus` was there */
 	struct unc_cpulist cpus; /* cpumask, else cpus, else every online CPU */
+	size_t more_cpus;        /* further ones behind them that read the same registers */
 
 	/* Set by the catalogue: */
 	const struct unc_family *family; /* NULL: none knows it */
+	const struct unc_driver *driver; /* facts about its driver; NULL: none are known */
+	const char *absent; /* why the unit that it stands for does not exist; NULL: it does */
 	const char *role; /* what is at its other end; NULL: not known. Of resctrl: the group */
 	const struct unc_event_def *defs; /* the family's events, which are aliases, too */
 	size_t def_count;
@@ -79,6 +82,14 @@ struct unc_pmus {
 int unc_pmus_read(struct unc_pmus *out, const struct unc_root *root,
 		  const struct unc_topology *topology, struct unc_error *error);
 void unc_pmus_finish(struct unc_pmus *p);
+
+/* CPUs of its mask: `cpus`, and behind them further ones that read the same registers. */
+static inline size_t unc_pmu_mask(const struct uncore_pmu *p)
+{
+	return p->cpus.count + p->more_cpus;
+}
+
+bool unc_pmu_has_cpu(const struct uncore_pmu *p, int cpu);
 
 /* Reads format/, events/ and caps/ if that has not been done. -ENOMEM, or -EBADMSG. */
 int unc_pmu_load(const struct uncore_pmu *p);

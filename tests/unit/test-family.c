@@ -18,6 +18,11 @@
 #define SPR "intel/6/143"
 #define EMR "intel/6/207"
 
+/* An entry of `drivers` up to line 28. */
+#define DRIVER(more)                                                                    \
+	"place: channel\ndrivers:\n  - counts: channel\n    cpu: near\n    each: cpu\n" \
+	"    without_hardware: never\n" more
+
 /* A valid file, line by line: a test replaces one of them. */
 static const char *const good[] = {
 	"family: imc",                        /* 1 */
@@ -392,6 +397,20 @@ static void mistakes_of_keys(void **state)
 		{21, NULL, "f.yaml:19:5: a metric needs 'formula' or 'cases'"},
 		{22, NULL, "f.yaml:19:5: the key 'evidence' is missing in 'memory.read.bandwidth'"},
 		{22, "    evidence: x\n    scale: 2", "f.yaml:23:5: unknown key 'scale'"},
+		{23, DRIVER("    number: die\n    evidence: x\n  - counts: chanel"),
+		 "f.yaml:31:5: the key 'cpu' is missing here"},
+		{23, "place: channel\ndrivers:\n  - counts: channel\n    cpu: near",
+		 "f.yaml:25:5: the key 'each' is missing here"},
+		{23, DRIVER("    number: cpu\n    evidence: x"),
+		 "f.yaml:29:13: the value of 'number' cannot be 'cpu'; expected one of: unknown, "
+		 "die, package, machine, none"},
+		{23, DRIVER("    number: die"), "f.yaml:25:5: the key 'evidence' is missing here"},
+		{23, DRIVER("    number: die\n    evidence: x\n    absent: 2 b"),
+		 "f.yaml:31:15: '2 b' is not a valid list of numbers of units"},
+		{23, DRIVER("    number: die\n    evidence: x\n    unless: uncore_ha_1"),
+		 "f.yaml:31:5: unknown key 'unless'; expected one of: when, pmus"},
+		{23, DRIVER("    number: die\n    evidence: x\n    when: icx"),
+		 "f.yaml:31:11: 'icx' is not a model of this file's 'models'"},
 		{15, "    terms: event=1\n    terms: event=2",
 		 "f.yaml:16:5: the key 'terms' is here twice"},
 		{17, "  cas_rd:\n    title: x\n    terms: event=1\n    evidence: x\nmetrics:",

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: MIT */
+/* What the kernel's drivers do that the files of PMUs do not show, as data files state it with evidence. */
+#include "catalogue/catalogue.h"
+
+/* ---- data files ---- */
+
+#define DRIVER(member) UNC_AT(struct unc_driver, member)
+#define SHOWN(member) UNC_AT(struct unc_driver, shown.member)
+
+/* What one PMU counts from one CPU: the words that data files may use. */
+static const char *const counted[] = {
+	"channel", "subchannel", "controller", "package", "die",    "socket",  "node", "cluster",
+	"slice",   "cache",      "agent",      "stack",   "port",   "link",    "core", "device",
+	"cpu",     "machine",    "fabric",     "block",   "engine", "unknown", NULL,
+};
+
+/* In the order of the enums. */
+static const char *const cpu_words[] = {"unknown", "near", "reader", NULL};
+static const char *const scopes[] = {"unknown", "cpu",     "core",    "cluster",
+				     "die",     "package", "machine", NULL};
+static const char *const number_scopes[] = {"unknown", "",        "",     "",  "die",
+					    "package", "machine", "none", NULL};
+static const char *const hardware_words[] = {"unknown", "never", "possible", NULL};
+
+static int finish_driver(const struct unc_reader *r, const struct unc_yaml *map, void *into)
+{
+	const struct unc_yaml *absent = unc_yaml_get(map, "absent");
+	struct unc_driver *driver = into;
+
+	(void)r;
+	driver->shown.absent = absent ? absent->text : NULL;
+	driver->shown.cpu = cpu_words[driver->cpu];
+	driver->shown.each = scopes[driver->each];
+	driver->shown.number = number_scopes[driver->number];
+	driver->shown.without_hardware = hardware_words[driver->hardware];
+	return 0;
+}
+
+static const struct unc_field driver_fields[] = {
+	UNC_FIELD("when", TEXT, .check = unc_family_when),
+	UNC_FIELD("pmus", TEXT, SHOWN(pmus)),
+	UNC_FIELD("!counts", TEXT, SHOWN(counts), .words = counted),
+	UNC_FIELD("!cpu", WORD, DRIVER(cpu), .words = cpu_words),
+	UNC_FIELD("!each", WORD, DRIVER(each), .words = scopes),
+	UNC_FIELD("!without_hardware", WORD, DRIVER(hardware), .words = hardware_words),
+	UNC_FIELD("absent", NAMES, DRIVER(absent), .what = "numbers of units", .numbers = true),
+	UNC_FIELD("unless", TEXT, SHOWN(unless), .with = "absent"),
+	UNC_FIELD("!number", WORD, DRIVER(number), .words = number_scopes),
+	UNC_FIELD("!evidence", TEXT, SHOWN(evidence)),
+	UNC_END,
+};
+
+const struct unc_shape unc_driver_shape = {
+	.fields = driver_fields, .size = sizeof(struct unc_driver), .check = finish_driver};
+
+const struct uncore_driver *uncore_metric_driver_at(const struct uncore_metric *m, size_t i)
+{
+	const struct unc_family *f = m->family;
+
+	for (size_t k = 0; k < f->driver_count; k++)
+		if (!f->drivers[k].other_model && i-- == 0)
+			return &f->drivers[k].shown;
+	return NULL;
+}
+
+const struct uncore_driver *uncore_pmu_driver(const struct uncore_pmu *p)
+{
+	return p->driver ? &p->driver->shown : NULL;
+}
+
+/* ---- on PMUs ---- */
+
+/* One of the globs, separated by blanks. */
+static bool is_named(const char *globs, const char *name)
+{
+	char glob[128];
+	int n;
+
+	for (const char *at = globs; sscanf(at, "%127s%n", glob, &n) == 1; at += n)
+		if (unc_glob_matches(glob, name))
+			return true;
+	return false;
+}
+
+static const struct unc_driver *driver_of(const struct unc_family *f, const struct uncore_pmu *pmu)
+{
+	for (size_t i = 0; i < f->driver_count; i++) {
+		const struct unc_driver *d = &f->drivers[i];
+
+		if (!d->other_model && (!d->shown.pmus || is_named(d->shown.pmus, pmu->name)))
+			return d;
+	}
+	return NULL;
+}
+
+/* ---- several CPUs of a mask that read one register ---- */
+
+/* Whether two CPUs are in one part of the machine. Unknown places differ: to count a part twice shows, to leave it out
+ * does not. */
+static bool share(const struct unc_topology *t, enum unc_scope scope, int a, int b)
+{
+	const struct uncore_cpu *x = unc_topology_cpu(t, a), *y = unc_topology_cpu(t, b);
+
+	if (scope == UNC_SCOPE_MACHINE)
+		return true;
+	if (!x || !y || x->socket < 0 || x->socket != y->socket)
+		return false;
+	return scope == UNC_SCOPE_PACKAGE || (scope == UNC_SCOPE_DIE && x->die == y->die);
+}
+
+bool unc_pmu_repeats(const struct uncore_pmu *pmu, const struct unc_topology *t,
+		     enum unc_scope scope, size_t i)
+{
+	for (size_t k = 0; k < i; k++)
+		if (share(t, scope, pmu->cpus.ids[k], pmu->cpus.ids[i]))
+			return true;
+	return false;
+}
+
+/* The CPUs that share a core or a cluster with a CPU; none where that is not known. */
+static void read_siblings(struct unc_cpulist *out, const struct unc_root *root,
+			  enum unc_scope scope, int cpu)
+{
+	const char *dir = UNC_PATH("sys/devices/system/cpu/cpu%d/topology", cpu);
+
+	if (scope == UNC_SCOPE_CLUSTER)
+		unc_cpulist_read(out, root, UNC_PATH("%s/cluster_cpus_list", dir), NULL);
+	else if (unc_cpulist_read(out, root, UNC_PATH("%s/core_cpus_list", dir), NULL) < 0)
+		unc_cpulist_read(out, root, UNC_PATH("%s/thread_siblings_list", dir), NULL);
+}
+
+/* Whether a CPU reads the same register as one of `kept`. */
+static bool is_kept(const struct uncore_pmu *pmu, const struct unc_topology *t,
+		    const struct unc_cpulist *kept, int cpu)
+{
+	enum unc_scope each = pmu->driver->each;
+	struct unc_cpulist siblings = {0};
+	bool found = false;
+
+	if (kept->count && (each == UNC_SCOPE_CORE || each == UNC_SCOPE_CLUSTER))
+		read_siblings(&siblings, pmu->root, each, cpu);
+	for (size_t i = 0; !found && i < kept->count; i++)
+		found = share(t, each, kept->ids[i], cpu) ||
+			unc_cpulist_has(&siblings, kept->ids[i]);
+	unc_cpulist_finish(&siblings);
+	return found;
+}
+
+static bool is_online(const struct unc_topology *t, int id)
+{
+	const struct uncore_cpu *cpu = unc_topology_cpu(t, id);
+
+	return cpu && cpu->online;
+}
+
+/* Keeps one CPU for each register, if possible one that is online; the others move behind them. */
+static int keep_one_of_each(struct uncore_pmu *pmu, const struct unc_topology *t)
+{
+	size_t count = pmu->cpus.count, more = 0;
+	struct unc_cpulist kept = {calloc(count + 1, sizeof(int)), 0};
+	int *rest = calloc(count + 1, sizeof(*rest)), *ids = pmu->cpus.ids;
+
+	if (!kept.ids || !rest) {
+		free(kept.ids);
+		free(rest);
+		return -ENOMEM;
+	}
+	for (int online = 1; online >= 0; online--)
+		for (size_t i = 0; i < count; i++)
+			if (is_online(t, ids[i]) == online && !is_kept(pmu, t, &kept, ids[i]))
+				kept.ids[kept.count++] = ids[i];
+	for (size_t i = 0, at = 0; i < count; i++) {
+		bool is_one = false;
+
+		for (size_t k = 0; k < kept.count; k++)
+			is_one |= kept.ids[k] == ids[i];
+		if (is_one)
+			ids[at++] = ids[i];
+		else
+			rest[more++] = ids[i];
+	}
+	memcpy(ids + kept.count, rest, more * sizeof(*rest));
+	pmu->cpus.count = kept.count;
+	pmu->more_cpus = more;
+	free(kept.ids);
+	free(rest);
+	return 0;
+}
+
+/* ---- units that do not exist ---- */
+
+/* The number behind the last '_' is one of units that do not exist on this machine. */
+static bool is_absent(const struct unc_driver *d, const struct uncore_pmu *pmu,
+		      const struct unc_pmus *pmus)
+{
+	const char *number = strrchr(pmu->name, '_');
+
+	if (!number || !unc_names_has(&d->absent, number + 1))
+		return false;
+	for (size_t i = 0; d->shown.unless && i < pmus->count; i++)
+		if (is_named(d->shown.unless, pmus->items[i].name))
+			return false;
+	return true;
+}
+
+static int leave_family(struct unc_family *f, struct uncore_pmu *pmu)
+{
+	struct unc_text why = {0};
+	size_t kept = 0;
+
+	for (size_t i = 0; i < f->pmu_count; i++)
+		if (f->pmus[i] != pmu)
+			f->pmus[kept++] = f->pmus[i];
+	f->pmu_count = kept;
+	unc_text_add(&why,
+		     "%s has no hardware: this machine has no such %s, and the driver does "
+		     "not look",
+		     pmu->name, f->instance);
+	pmu->absent = unc_yaml_keep(f->file, unc_text_take(&why));
+	return pmu->absent ? 0 : -ENOMEM;
+}
+
+int unc_drivers_apply(struct unc_catalogue *c, struct unc_pmus *pmus, const struct unc_topology *t,
+		      struct unc_error *e)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < pmus->count; i++) {
+		struct uncore_pmu *pmu = &pmus->items[i];
+
+		pmu->driver = pmu->family ? driver_of(pmu->family, pmu) : NULL;
+		if (pmu->driver && pmu->driver->each > UNC_SCOPE_CPU && pmu->cpus.count > 1)
+			r = keep_one_of_each(pmu, t);
+		for (size_t k = 0; r == 0 && pmu->driver && k < c->family_count; k++)
+			if (c->families[k] == pmu->family && is_absent(pmu->driver, pmu, pmus))
+				r = leave_family(c->families[k], pmu);
+	}
+	return r < 0 ? unc_nomem(e) : 0;
+}
