@@ -741,7 +741,8 @@ struct uncore_row {
 	 * last bin is open: `high` is NaN, and `value` is the first cycle. Of other values the
 	 * time may be uncertain by more than a thousandth: a rate lies between the rates for the
 	 * longest and the shortest possible time, an event's count between the counts that the
-	 * interval may have had. An extrapolated value (`coverage` below 1) has no bounds. */
+	 * interval may have had, a ratio between the ratios that its counters, which are read one
+	 * after another, would have had at one moment, if traffic was steady. An extrapolated value (`coverage` below 1) has no bounds. */
 	double low, high;
 	double ceiling; /* upper limit of `value`: in B/s; of a bin, all bins; NaN: unknown */
 	double rate; /* events: value per second; NaN: a metric, a state, or the time is unknown */

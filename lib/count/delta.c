@@ -70,7 +70,8 @@ struct unc_delta unc_delta_take(const struct uncore_counter *counter,
 				const struct uncore_reading *after)
 {
 	struct unc_delta d = {.window_ns = after->at_ns - before->at_ns,
-			      .took_ns = before->took_ns + after->took_ns};
+			      .took_ns = before->took_ns + after->took_ns,
+			      .took_end_ns = after->took_ns};
 
 	if (counter->error < 0)
 		return (struct unc_delta){.state = UNC_NOT_OPEN};
@@ -122,11 +123,9 @@ void unc_delta_add(const struct uncore_counter *counter, struct unc_delta *total
 		return;
 	}
 	total->window_ns += interval->window_ns;
-	if (interval->took_ns > total->took_ns)
-		total->took_ns = interval->took_ns;
 	if (interval->state == UNC_LOST || interval->state == UNC_STOPPED) {
 		total->interrupted = true;
-		total->uncertain_end_ns = 0;
+		total->took_end_ns = total->uncertain_end_ns = 0;
 		if (!total->enabled_ns) {
 			total->state = interval->state;
 			total->why = interval->why;
@@ -137,6 +136,8 @@ void unc_delta_add(const struct uncore_counter *counter, struct unc_delta *total
 	 * between them is missing, both ends are. */
 	total->uncertain_ns += interval->uncertain_ns - 2 * total->uncertain_end_ns;
 	total->uncertain_end_ns = interval->uncertain_end_ns;
+	total->took_ns += interval->took_ns - 2 * total->took_end_ns;
+	total->took_end_ns = interval->took_end_ns;
 	if (!counter->snapshot)
 		total->count += interval->count;
 	else if (interval->state == UNC_COUNTED)

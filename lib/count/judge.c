@@ -25,6 +25,12 @@
 /* In a shorter time counts differ because PMUs are read at different moments. */
 #define LEAST_DIFFERENT_NS 10000000
 
+/* Another metric. */
+struct other_value {
+	double value; /* NaN: no value */
+	double low, high, coverage;
+};
+
 struct judged_row {
 	const struct unc_row *row;
 	const struct uncore_metric *metric; /* NULL: an event */
@@ -37,10 +43,10 @@ struct judged_row {
 	struct unc_formula_input *in; /* of a metric's formula */
 	bool even;                    /* all counters were enabled for the same time */
 	double uncertain_s; /* the uncertainty of the time for which the counters were enabled */
+	double took_s;      /* the time between the reads of the counters of a group */
 	double skew; /* distance of the readings from the ends of the interval, as a share of it */
-	bool open_ended; /* the value depends on that time, which is unknown */
-	double whole; /* the value of the metric that the formula is divided by; 1: none, NaN: no value */
-	double whole_coverage; /* and its coverage */
+	bool open_ended;          /* the value depends on that time, which is unknown */
+	struct other_value whole; /* the metric that the formula is divided by */
 };
 
 /* Sets a quality and its reason if it is worse than the present one. Without a reason the present
@@ -111,6 +117,7 @@ static void set_times(struct judged_row *v)
 			longest_ns = sum->longest_ns;
 		v->skew = fmax(v->skew, (double)sum->skew_ns / (double)v->interval->length_ns);
 		v->uncertain_s = fmax(v->uncertain_s, (double)sum->uncertain_ns / 1e9);
+		v->took_s = fmax(v->took_s, (double)sum->took_ns / 1e9);
 	}
 	if (used)
 		v->out->counted.seconds = (double)enabled_ns / (double)used / 1e9;
@@ -126,8 +133,8 @@ static bool is_time_unknown(const struct judged_row *v)
 /* Sets the bounds of an uncertain value, unless they are closer than the accuracy of the times. */
 static void set_bounds(struct judged_row *v, double low, double high)
 {
-	if (fabs(high - low) <= 2 * BOUNDS_SHARE * fabs(v->out->value))
-		return;
+	if (!(fabs(high - low) > 2 * BOUNDS_SHARE * fabs(v->out->value)))
+		return; /* or one of them is not known */
 	v->out->low = fmin(low, high);
 	v->out->high = fmax(low, high);
 }
@@ -154,21 +161,52 @@ static void set_event(struct judged_row *v)
 	set_bounds(v, out->value - off, out->value + off);
 }
 
-/* Sets bounds: the formula with the shortest and with the longest possible enabled time. */
+/* Evaluates the formula with the inputs in `up` (bit k: the k-th event; the bit after the last one:
+ * the seconds) multiplied by `factor`, and those in `down` divided by it; the seconds by `time`. */
+static double value_at(const struct judged_row *v, double factor, double time, uint64_t up,
+		       uint64_t down)
+{
+	struct unc_formula_input in[UNC_METRIC_EVENTS];
+	size_t count = v->row->query->event_count;
+	double seconds = v->out->counted.seconds, value;
+
+	for (size_t k = 0; k < count; k++) {
+		in[k] = v->in[k];
+		in[k].value *= up >> k & 1 ? factor : down >> k & 1 ? 1 / factor : 1;
+	}
+	seconds *= up >> count & 1 ? time : down >> count & 1 ? 1 / time : 1;
+	return unc_formula_eval(v->metric->formula, in, seconds, &value) ? value : NAN;
+}
+
+/* Sets the bounds of a metric. The counters of a group are read one after another. If the reads at
+ * both ends took `took_s`, the windows of two of its counters differ by no more, and they differ
+ * from the enabled time by at most `uncertain_s`. So each count may be off by a factor whose square
+ * is 1 / (1 - took), and the time by one whose product with it is 1 / (1 - uncertain). The formula
+ * is evaluated where all of them raise the value, and where all lower it. */
 static void set_metric_bounds(struct judged_row *v)
 {
-	const struct unc_formula_input *in = v->in;
-	const struct unc_formula *formula = v->metric->formula;
-	double off = v->uncertain_s / v->out->counted.seconds, low, high;
+	size_t count = v->row->query->event_count;
+	double seconds = v->out->counted.seconds, off = v->uncertain_s / seconds, factor = 1, time;
+	uint64_t up = 0, all = 0;
 
-	if (is_time_unknown(v))
+	if (is_time_unknown(v)) {
 		v->open_ended =
-			unc_formula_eval(formula, in, v->out->counted.seconds * (1 + off), &low) &&
-			low != v->out->value;
-	else if (off > 0 &&
-		 unc_formula_eval(formula, in, v->out->counted.seconds * (1 - off), &low) &&
-		 unc_formula_eval(formula, in, v->out->counted.seconds * (1 + off), &high))
-		set_bounds(v, low, high);
+			unc_formula_eval(v->metric->formula, v->in, seconds * (1 + off), &time) &&
+			time != v->out->value;
+		off = 0;
+	}
+	if (count > 1)
+		factor = 1 / sqrt(1 - fmin(v->took_s / seconds, UNKNOWN_SHARE));
+	time = fmax(1 / (1 - off) / factor, 1);
+	if (v->open_ended || v->metric->histogram || !(factor * time > 1))
+		return;
+	for (size_t k = 0; k <= count; k++) {
+		all |= UINT64_C(1) << k;
+		if (value_at(v, factor, time, UINT64_C(1) << k, 0) > v->out->value)
+			up |= UINT64_C(1) << k;
+	}
+	set_bounds(v, value_at(v, factor, time, all & ~up, up),
+		   value_at(v, factor, time, up, all & ~up));
 }
 
 /* Sets the count of a bin, with that of all bins as ceiling; or the bin of a percentile: its
@@ -260,19 +298,21 @@ static void set_value(struct judged_row *v)
 
 /* The value of another metric in the same place and interval: the sum of its rows, for a frequency
  * the mean; or a fact of the machine, 0 if it is unknown. NaN: no value, or some row of it has
- * none. `coverage` is lowered to that of its rows. */
-static double value_of_metric(const struct judged_row *v, const char *name, double *coverage)
+ * none. */
+static struct other_value value_of_metric(const struct judged_row *v, const char *name)
 {
 	const struct unc_rows *rows = v->interval->rows;
-	double sum = 0, transfers;
+	struct other_value sum = {.coverage = 1};
+	double transfers, divisor;
 	size_t count = 0;
 
 	if (strcmp(name, "memory.transfers") == 0 && v->interval->machine) {
 		transfers = uncore_memory_get(v->interval->machine)->transfers * 1e6;
-		return transfers > 0 ? transfers : 0;
+		sum.value = sum.low = sum.high = transfers > 0 ? transfers : 0;
+		return sum;
 	}
 	for (size_t i = 0; rows && i < rows->count; i++) {
-		struct uncore_row out = {.value = NAN};
+		struct uncore_row out = {.value = NAN, .low = NAN, .high = NAN};
 		struct unc_sum sums[UNC_METRIC_EVENTS];
 		struct unc_formula_input in[UNC_METRIC_EVENTS];
 		struct judged_row other = {.row = &rows->items[i],
@@ -292,27 +332,35 @@ static double value_of_metric(const struct judged_row *v, const char *name, doub
 		for (size_t k = 0; k < other.row->query->event_count; k++)
 			if (other.sums[k].missing)
 				out.value = NAN;
-		sum += other.row->gaps ? NAN : out.value;
-		*coverage = fmin(*coverage, out.counted.coverage);
+		sum.value += other.row->gaps ? NAN : out.value;
+		sum.low += isnan(out.low) ? out.value : out.low;
+		sum.high += isnan(out.high) ? out.value : out.high;
+		sum.coverage = fmin(sum.coverage, out.counted.coverage);
 		count += count == 0 || strcmp(other.metric->unit, "B/s") != 0;
 	}
-	return count ? sum / (double)count : NAN;
+	divisor = count ? (double)count : NAN;
+	sum.value /= divisor;
+	sum.low /= divisor;
+	sum.high /= divisor;
+	return sum;
 }
 
 /* Some metrics are divided by a count of another PMU. */
 static void set_share(struct judged_row *v)
 {
 	struct uncore_row *out = v->out;
+	double low = isnan(out->low) ? out->value : out->low;
+	double high = isnan(out->high) ? out->value : out->high;
 
-	v->whole_coverage = v->whole = 1;
-	if (v->metric && v->metric->over)
-		v->whole = value_of_metric(v, v->metric->over, &v->whole_coverage);
-	out->counted.coverage = fmin(out->counted.coverage, v->whole_coverage);
-	if (!(v->whole > 0))
-		v->whole = NAN;
-	out->value /= v->whole;
-	out->low /= v->whole;
-	out->high /= v->whole;
+	if (!v->metric || !v->metric->over)
+		return;
+	v->whole = value_of_metric(v, v->metric->over);
+	if (!(v->whole.value > 0))
+		v->whole.value = NAN;
+	out->counted.coverage = fmin(out->counted.coverage, v->whole.coverage);
+	out->value /= v->whole.value;
+	out->low = out->high = NAN;
+	set_bounds(v, low / v->whole.high, high / v->whole.low);
 }
 
 size_t unc_row_input_count(const struct unc_row *row)
@@ -339,7 +387,8 @@ static void list_inputs(const struct judged_row *v, struct uncore_input *inputs)
 		};
 	}
 	if (unc_row_input_count(v->row) > count)
-		inputs[count] = (struct uncore_input){.name = v->metric->over, .value = v->whole};
+		inputs[count] =
+			(struct uncore_input){.name = v->metric->over, .value = v->whole.value};
 }
 
 /* ---- checks of one event that has a value
@@ -472,7 +521,14 @@ static void check_time(struct judged_row *v)
 
 	if ((v->open_ended || none) && v->skew > SUSPECT_SHARE)
 		off = 1;
-	if (!(v->metric && v->metric->histogram) && off > SUSPECT_SHARE)
+	if (v->metric && v->metric->formula->ratio && off > SUSPECT_SHARE &&
+	    v->took_s >= v->uncertain_s)
+		worsen(v, UNCORE_SUSPECT,
+		       "its counters were not read at one moment, but within %llu of %llu ms: the "
+		       "value may be off by %llu %%",
+		       rounded_ms(v->took_s), rounded_ms(out->counted.seconds),
+		       (unsigned long long)fmin(off * 100, 1e6));
+	else if (!(v->metric && v->metric->histogram) && off > SUSPECT_SHARE)
 		worsen(v, UNCORE_SUSPECT,
 		       "it was not read when the interval of %llu ms began or ended: the value "
 		       "may be off by %llu %%",
@@ -591,7 +647,7 @@ static bool shows_no_doubt(const struct judged_row *v)
 	const struct unc_names *events = &v->metric->formula->names;
 	const struct unc_formula *unless = v->metric->unless;
 	struct unc_formula_input in[UNC_METRIC_EVENTS] = {0};
-	double value, coverage = 1;
+	double value;
 
 	for (size_t k = 0; unless && k < unless->names.count; k++) {
 		const char *name = unless->names.items[k];
@@ -601,7 +657,7 @@ static bool shows_no_doubt(const struct judged_row *v)
 				in[k] = v->in[i];
 		if (!strchr(name, '.'))
 			continue;
-		in[k].value = value_of_metric(v, name, &coverage);
+		in[k].value = value_of_metric(v, name).value;
 		in[k].known = !isnan(in[k].value);
 	}
 	return unless && unc_formula_eval(unless, in, v->out->counted.seconds, &value) &&

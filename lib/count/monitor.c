@@ -512,8 +512,9 @@ int uncore_monitor_resume(struct uncore_monitor *m)
 	skipped_ns = m->now_at.ns - m->previous_at.ns;
 	m->begin.ns += skipped_ns;
 	m->begin.wall_ns += skipped_ns;
+	/* The next interval is not adjacent to it. */
 	for (size_t i = m->first; i < m->first + m->count; i++)
-		m->total[i].uncertain_end_ns = 0; /* the next interval is not adjacent to it */
+		m->total[i].took_end_ns = m->total[i].uncertain_end_ns = 0;
 	m->previous = m->now;
 	m->previous_at = m->interval_at = m->now_at;
 	m->now = previous;

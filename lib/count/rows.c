@@ -460,6 +460,8 @@ void unc_sum_add(struct unc_sum *sum, const struct unc_interval *interval, size_
 	sum->running_ns += d->running_ns;
 	if (d->uncertain_ns > sum->uncertain_ns)
 		sum->uncertain_ns = d->uncertain_ns;
+	if (d->took_ns > sum->took_ns)
+		sum->took_ns = d->took_ns;
 	sum->used++;
 	/* It began late or ended early, because its CPU went offline or came back. The slack is for
 	 * differences between its times and the clock. The window is known only if the source

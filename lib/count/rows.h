@@ -26,7 +26,9 @@ struct unc_delta {
 	uint64_t enabled_ns; /* time for which it was enabled */
 	uint64_t running_ns; /* time it did */
 	uint64_t window_ns;  /* time between the readings, by the clock; */
-	uint64_t took_ns;    /* duration of the readings, the uncertainty of window_ns */
+	/* Duration of the readings, at both ends and at the last one: the uncertainty of window_ns,
+	 * and the time between the reads of counters of one group. 0: they belong to one moment. */
+	uint64_t took_ns, took_end_ns;
 	double scaled;       /* count, extrapolated to the enabled time */
 	/* For a count that wrapped, UNC_WENT_BACK and UNC_TOO_FAST: the changed number, its old and
 	 * new value. */
@@ -117,7 +119,7 @@ struct unc_sum {
 	size_t first_still;
 	size_t cut_short; /* counters with a value that began late or ended early */
 	size_t first_cut_short;
-	uint64_t uncertain_ns; /* the largest of those with a value */
+	uint64_t uncertain_ns, took_ns; /* the largest of those with a value */
 	uint64_t skew_ns;      /* the largest distance of their windows from the interval */
 	size_t interrupted;    /* counters with a value that lacks some interval */
 	size_t first_interrupted;

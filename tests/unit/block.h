@@ -122,8 +122,10 @@ static inline int block_start(struct block *b, const char *events)
 	return err ? err : uncore_monitor_start(b->m);
 }
 
+/* In shorter intervals the few microseconds of the reads matter. */
 static inline void block_read(struct block *b)
 {
+	block_wait_us(10000);
 	must(b, uncore_monitor_read(b->m, b->s));
 }
 

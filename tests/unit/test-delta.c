@@ -407,9 +407,10 @@ static void a_total_is_as_uncertain_as_its_ends(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(readings); i++)
-		readings[i].uncertain_ns = 10 + i;
+		readings[i].uncertain_ns = readings[i].took_ns = 10 + i;
 	assert_int_equal(add_up(&wide, readings, 2).uncertain_ns, 21);
 	assert_int_equal(add_up(&wide, readings, 3).uncertain_ns, 22);
+	assert_int_equal(add_up(&wide, readings, 3).took_ns, 22);
 }
 
 /* Two pieces have four ends. */
@@ -424,11 +425,12 @@ static void a_total_in_pieces_is_as_uncertain_as_all_of_their_ends(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(readings); i++)
-		readings[i].uncertain_ns = 10 + i;
+		readings[i].uncertain_ns = readings[i].took_ns = 10 + i;
 	assert_int_equal(add_up(&wide, readings, 2).uncertain_ns, 10 + 11);
 	assert_int_equal(add_up(&wide, readings, 4).uncertain_ns, 10 + 11);
 	assert_int_equal(add_up(&wide, readings, 5).uncertain_ns, 10 + 11 + 13 + 14);
 	assert_int_equal(add_up(&wide, readings, 6).uncertain_ns, 10 + 11 + 13 + 15);
+	assert_int_equal(add_up(&wide, readings, 6).took_ns, 10 + 11 + 13 + 15);
 }
 
 /* ---- sums ------------------------------------------------------------------------------------- */

@@ -57,6 +57,7 @@ static void ends_when_stopped(bool program)
 	uint64_t begin_wall_ns = uncore_sample_end_wall_ns(b->s);
 	uint64_t before_wall_ns, after_wall_ns;
 
+	block_wait_us(10000);
 	block_set64(b, 0, 130);
 	before_ns = now_ns();
 	before_wall_ns = wall_ns();
@@ -99,6 +100,7 @@ static void test_stopped_twice(void **state)
 	struct block *b = fresh(false);
 
 	(void)state;
+	block_wait_us(10000);
 	block_set64(b, 0, 130);
 	must(b, uncore_monitor_stop(b->m));
 	block_total(b);

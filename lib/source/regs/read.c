@@ -286,7 +286,7 @@ void unc_regs_read_instance(void *ctx, size_t index)
 	struct unc_regs_instance *b = &s->instances[index];
 	bool stopped = b->state == UNC_INSTANCE_STOPPED;
 	const char *why = prepare(s, b);
-	uint64_t begin = b->at_ns, end = unc_now_ns(), enabled_ns;
+	uint64_t begin = b->at_ns, end = unc_now_ns(), enabled_ns, took_ns;
 
 	for (size_t i = b->first; why && i < b->end; i++)
 		s->into[i] = (struct uncore_reading){.lost = true, .why = why};
@@ -297,7 +297,8 @@ void unc_regs_read_instance(void *ctx, size_t index)
 		s->into[i] = (struct uncore_reading){.raw = s->counters[i].total};
 	if (!why && !s->freezes)
 		end = unc_now_ns();
-	b->at_ns = begin + (end - begin) / 2;
+	took_ns = end - begin;
+	b->at_ns = begin + took_ns / 2;
 	b->interval_ns = 0;
 	/* Its next count begins here. */
 	if (b->uncleared && !why)
@@ -306,7 +307,7 @@ void unc_regs_read_instance(void *ctx, size_t index)
 		enabled_ns = b->at_ns - s->start_ns - b->frozen_ns;
 		b->interval_ns = enabled_ns - b->enabled_ns;
 		b->enabled_ns = enabled_ns;
-		b->uncertain_ns = (end - begin + 1) / 2;
+		b->uncertain_ns = (took_ns + 1) / 2;
 	}
 	end = unc_now_ns();
 	for (size_t i = b->first; i < b->end; i++) {
@@ -315,6 +316,11 @@ void unc_regs_read_instance(void *ctx, size_t index)
 
 		if (r->lost)
 			continue;
+		/* Frozen or latched counters belong to one moment. */
+		if (!s->freezes) {
+			r->at_ns = b->at_ns;
+			r->took_ns = took_ns;
+		}
 		r->wrapped = o->full_ns && o->read_ns && end - o->read_ns >= o->full_ns;
 		r->why = stopped ? why_stopped : b->uncleared ? why_uncleared : NULL;
 		o->read_ns = begin;
