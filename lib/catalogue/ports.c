@@ -213,6 +213,9 @@ static bool counts(const struct unc_port_instance *x, struct unc_device *d, cons
 {
 	const struct unc_port_rule *rule = x->rule;
 	unsigned nth = (d->address >> 3 & 31) - x->numbers.first; /* huge below the first */
+	/* A port of a segment that a driver made was one of the bus that the driver's device is on. */
+	uint64_t bus = (d->maker ? d->maker : d)->address & ~UINT64_C(0xff);
+	uint64_t address = bus | (d->address & 0xff);
 
 	*index = -1;
 	if (x->why)
@@ -227,7 +230,7 @@ static bool counts(const struct unc_port_instance *x, struct unc_device *d, cons
 	}
 	if (nth < x->numbers.count)
 		*index = (int)(x->numbers.part + nth);
-	return d->address >= x->first && d->address <= x->last;
+	return address >= x->first && address <= x->last;
 }
 
 /* Why no PMU counts it, in one sentence. */
@@ -247,10 +250,11 @@ static const char *why_unknown(const struct unc_ports *p, const struct unc_devic
 	}
 	if (!p->instance_count)
 		unc_fail(&why, ENODEV, "no PMU here is known to count single root ports");
-	else if (d->address >> 16 > UINT16_MAX)
-		unc_fail(&why, ENODEV,
-			 "a driver made its segment (VMD) and does not say which root port it is "
-			 "behind");
+	else if (d->address >> 16 > UINT16_MAX && !d->maker)
+		unc_fail(
+			&why, ENODEV,
+			"a driver made its segment (VMD), and neither its path nor a link 'domain' "
+			"says on which root bus it is");
 	else if (dvsec && c->len < 0x100)
 		unc_fail(&why, ENODEV,
 			 "the part of its config space that names its PMU cannot be read without "
@@ -272,6 +276,11 @@ static const char *why_unknown(const struct unc_ports *p, const struct unc_devic
 
 /* ---- matching ---- */
 
+/* Seen on Skylake: 10000:00:00.0 to 03.0 are the ports 1A to 1D (spdk, issue 1155). */
+#define VMD_DOUBT                                                                                    \
+	"the port is behind VMD: its I/O stack is known, but no document says that ports keep their " \
+	"numbers there"
+
 /* Finds the instances that count the port. */
 static int match_port(struct unc_ports *p, struct unc_device *d, bool with_config)
 {
@@ -292,6 +301,8 @@ static int match_port(struct unc_ports *p, struct unc_device *d, bool with_confi
 		if (index >= 0)
 			d->shown.index = index;
 		d->shown.doubt = x->doubt;
+		if (d->maker && !d->shown.doubt)
+			d->shown.doubt = index < 0 ? NULL : VMD_DOUBT;
 		if (d->shown.socket < 0)
 			d->shown.socket = x->socket;
 		r = UNC_ADD(&x->ports, &x->port_count, &port);

@@ -55,22 +55,51 @@ int unc_pci_config(const struct unc_device *d, size_t max, unsigned char **out, 
 	return unc_root_read_bytes(d->pci->root, FILE_OF(d, "config"), max, (char **)out, len);
 }
 
-/* The kernel's names of what a driver made of the device: directories in directories. */
-static const char *read_names(const struct unc_device *d)
+#define MOST_DEPTH 8 /* of directories below a device */
+
+/* Adds the kernel's names of what drivers made of the device: directories in directories named by their kind. Those of
+ * disks and virtual devices are below the directories of other buses. */
+static void add_names(const struct unc_root *root, const char *dir, int depth,
+		      struct unc_text *text)
 {
 	static const char *const kinds[] = {"infiniband", "net", "nvme", "block", "drm", "accel"};
+	static const char *const buses[] = {
+		"virtio[0-9]*",  "host[0-9]*", "rport-*",      "session*",
+		"port-*",        "expander-*", "end_device-*", "target*",
+		"[0-9]*:[0-9]*", "ata[0-9]*",  "usb[0-9]*",    "[0-9]*-[0-9]*",
+		"mmc_host",      "mmc[0-9]*",  "*.*.[0-9]*", /* an auxiliary device: "ice.roce.0" */
+	};
+	struct unc_names names = {0}, made = {0};
+	bool has_domain;
+	uint64_t address;
+
+	if (depth > MOST_DEPTH || unc_root_list(root, dir, &names) < 0)
+		return;
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+		if (!unc_names_has(&names, kinds[i]) ||
+		    unc_root_list(root, UNC_PATH("%s/%s", dir, kinds[i]), &made) < 0)
+			continue;
+		for (size_t k = 0; k < made.count; k++)
+			unc_text_add(text, "%s%s", text->len ? " " : "", made.items[k]);
+		unc_names_finish(&made);
+	}
+	for (size_t i = 0; i < names.count; i++)
+		for (size_t k = 0; k < sizeof(buses) / sizeof(*buses); k++) {
+			if (!unc_glob_matches(buses[k], names.items[i]) ||
+			    unc_pci_parse(names.items[i], &address, &has_domain))
+				continue;
+			add_names(root, UNC_PATH("%s/%s", dir, names.items[i]), depth + 1, text);
+			break;
+		}
+	unc_names_finish(&names);
+}
+
+static const char *read_names(const struct unc_device *d)
+{
 	struct unc_text text = {0};
 	const char *kept;
 
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
-		struct unc_names names = {0};
-
-		if (unc_root_list(d->pci->root, FILE_OF(d, kinds[i]), &names) < 0)
-			continue;
-		for (size_t k = 0; k < names.count; k++)
-			unc_text_add(&text, "%s%s", text.len ? " " : "", names.items[k]);
-		unc_names_finish(&names);
-	}
+	add_names(d->pci->root, FILE_OF(d, ""), 0, &text);
 	if (!text.data && !text.failed)
 		return NULL;
 	kept = unc_names_take(&d->pci->strings, unc_text_take(&text));
@@ -224,25 +253,63 @@ const struct unc_device *unc_pci_device(const struct unc_pci *p, uint64_t addres
 			: NULL;
 }
 
-/* The entry is a link to ".../pci0000:17/0000:17:00.0/0000:18:00.0": the directory that contains it
- * is the bridge above, or the host bridge, which is no PCI device. */
-static const struct uncore_device *parent_of(const struct unc_device *d)
+/* The device whose address is the path's last part, which is cut off; NULL: it is no device here. */
+static const struct unc_device *take_device(const struct unc_pci *p, char *path)
 {
-	const struct unc_device *parent = NULL;
+	char *slash = strrchr(path, '/');
 	uint64_t address;
-	char *link, *slash;
 	bool has_domain;
 
-	if (unc_root_link(d->pci->root, FILE_OF(d, ""), &link) < 0)
+	if (!slash || !unc_pci_parse(slash + 1, &address, &has_domain) || !has_domain)
 		return NULL;
+	*slash = '\0';
+	return unc_pci_device(p, address);
+}
+
+/* The entry is a link to ".../pci0000:17/0000:17:00.0/0000:18:00.0": the directory that contains it
+ * is the bridge above, or the host bridge, which is no PCI device. That of a segment that a driver made (VMD) is below the
+ * driver's device: ".../pci0000:5d/0000:5d:05.5/pci10000:00/10000:00:02.0". */
+static void find_parent(struct unc_device *d)
+{
+	const struct unc_device *parent;
+	char *link, *slash;
+
+	if (unc_root_link(d->pci->root, FILE_OF(d, ""), &link) < 0)
+		return;
+	take_device(d->pci, link);
+	parent = take_device(d->pci, link);
+	if (parent && parent < d) {
+		d->shown.parent = &parent->shown;
+		d->maker = parent->maker;
+	}
 	slash = strrchr(link, '/');
-	if (slash)
+	if (!parent && slash && strncmp(slash, "/pci", 4) == 0) {
 		*slash = '\0';
-	slash = slash ? strrchr(link, '/') : NULL;
-	if (slash && unc_pci_parse(slash + 1, &address, &has_domain) && has_domain)
-		parent = unc_pci_device(d->pci, address);
+		d->maker = take_device(d->pci, link);
+	}
 	free(link);
-	return parent && parent < d ? &parent->shown : NULL;
+}
+
+/* The device whose driver says that it made the segment: VMD's directory has a link "domain" to
+ * ".../pci_bus/10000:00". */
+static const struct unc_device *find_maker(const struct unc_device *d)
+{
+	const struct unc_device *maker = NULL;
+	char *link;
+
+	for (size_t i = 0; i < d->pci->count && !maker; i++) {
+		const struct unc_device *other = &d->pci->devices[i];
+		const char *driver = other->shown.driver;
+
+		if (!driver || strcmp(driver, "vmd") != 0 ||
+		    unc_root_link(d->pci->root, FILE_OF(other, "domain"), &link) < 0)
+			continue;
+		if (strrchr(link, '/') &&
+		    strtoull(strrchr(link, '/') + 1, NULL, 16) == d->address >> 16)
+			maker = other;
+		free(link);
+	}
+	return maker;
 }
 
 /* A bridge on a root bus is taken for a root port, unless its PCI Express capability, which only
@@ -371,7 +438,9 @@ int unc_pci_read(struct unc_pci *out, const struct unc_root *root, const struct 
 	for (size_t i = 0; i < out->count; i++) {
 		struct uncore_device *d = &out->devices[i].shown;
 
-		d->parent = parent_of(&out->devices[i]);
+		find_parent(&out->devices[i]);
+		if (!out->devices[i].maker && out->devices[i].address >> 16 > UINT16_MAX)
+			out->devices[i].maker = find_maker(&out->devices[i]);
 		d->is_port = is_root_port(&out->devices[i]);
 		d->port = d->is_port ? d : d->parent ? d->parent->port : NULL;
 	}

@@ -88,7 +88,8 @@ struct unc_module {
 	uint8_t kind;               /* memory type of SMBIOS, 7.18.2 */
 	unsigned width;             /* of the data, in bits; 0: not known */
 	unsigned rated, configured; /* as the firmware has them, in MT/s or MHz; 0: not known */
-	char locator[UNC_LOCATOR_ROOM], bank[UNC_LOCATOR_ROOM]; /* where the slot is: "CPU1_DIMM_A1", "NODE 0" */
+	char locator[UNC_LOCATOR_ROOM],
+		bank[UNC_LOCATOR_ROOM]; /* where the slot is: "CPU1_DIMM_A1", "NODE 0" */
 };
 
 struct unc_modules {
@@ -126,6 +127,8 @@ struct unc_device {
 	/* Its number: domain (segment) << 16 | bus << 8 | device << 3 | function. The domain has more than 16
 	 * bits behind Intel's VMD. */
 	uint64_t address;
+	const struct unc_device *
+		maker; /* whose driver made the segment; NULL: the firmware did, or it is not known */
 	struct unc_pci *pci;
 	const struct uncore_pmu *const *pmus; /* of a root port: the PMUs that count it */
 	size_t pmu_count;

@@ -196,26 +196,27 @@ encodes() {
 }
 
 @test "root ports that no PMU counts: the row says so; none that is counted: exit 3" {
-	local tree=$BATS_TEST_TMPDIR/spr
+	local tree=$BATS_TEST_TMPDIR/spr vmd=$BATS_TEST_TMPDIR/vmd
 
+	hide_vmd "$vmd"
 	ports() {
 		local wanted=$1
 
 		shift
-		expect "$wanted" "$UNCORE" --source sim:skx,step=1s "$@"
+		expect "$wanted" "$UNCORE" --source "sim:$vmd/sim.yaml,step=1s" "$@"
 	}
-	ports 0 stat --timeout 1 -j -M pcie.inbound.read.bandwidth --port 0000:3a:00.0,10000:00:02.0
+	ports 0 stat --timeout 1 -j -M pcie.inbound.read.bandwidth --port 0000:3a:00.0,10000:00:03.0
 	helper check-rows json N=1 <<<"$output"
 	[ "$(jq -r '"\(.port) \(.quality) \(.reason)"' <<<"$output")" = "null partial root port \
-10000:00:02.0 is not counted: a driver made its segment (VMD) and does not say which root port it is \
-behind" ] || fail 'the sum lacks a port'
-	says 'note: root port 10000:00:02\.0 is not counted: .*\(VMD\)'
-	ports 0 pcie --port 0000:3a:00.0,10000:00:02.0
-	shows $'\n10000:00:02\\.0 .* - +- +- +- +\\?' $'\nsum +381\\.7 MB/s !' 'unavailable:'
-	refuses 3 "$UNCORE" --source sim:skx,step=1s pcie --port 10000:00:02.0
-	says 'root port 10000:00:02\.0 is not counted: .*\(VMD\)'
-	refuses 3 "$UNCORE" --source sim:skx,step=1s pcie --device nvme2
-	says 'root port 10000:00:02\.0 is not counted: .*\(VMD\)'
+10000:00:03.0 is not counted: a driver made its segment (VMD), and neither its path nor a link 'domain' says on which root \
+bus it is" ] || fail 'the sum lacks a port'
+	says 'note: root port 10000:00:03\.0 is not counted: .*\(VMD\)'
+	ports 0 pcie --port 0000:3a:00.0,10000:00:03.0
+	shows $'\n10000:00:03\\.0 .* - +- +- +- +\\?' $'\nsum +381\\.7 MB/s !' 'unavailable:'
+	refuses 3 "$UNCORE" --source "sim:$vmd/sim.yaml,step=1s" pcie --port 10000:00:03.0
+	says 'root port 10000:00:03\.0 is not counted: .*\(VMD\)'
+	refuses 3 "$UNCORE" --source "sim:$vmd/sim.yaml,step=1s" pcie --device nvme2
+	says 'root port 10000:00:03\.0 is not counted: .*\(VMD\)'
 	# Config space as the kernel shows it to everybody.
 	unpack "$SPR" "$tree"
 	truncate -s 64 "$tree"/sys/bus/pci/devices/*/config

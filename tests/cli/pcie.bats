@@ -133,13 +133,29 @@ value() {
 	says 'what is counted for (card0|0000:02:00.0) is uncore_iio_0'
 }
 
+# linux drivers/pci/controller/vmd.c: the host bridge of VMD's segment is a child of the VMD device, which also gets a link
+# 'domain'. Skylake's ports keep their numbers there (spdk, issue 1155), which no document says.
+@test "a drive behind VMD is counted by the stack of the VMD device, with a doubt" {
+	expect 0 "$UNCORE" --source sim:skx,step=1s stat --dry-run -M pcie.inbound.read.bandwidth --device nvme2
+	shows 'event=0x83,umask=0x04,fc_mask=0x07,ch_mask=0x8 +uncore_iio_3'
+	expect 0 "$UNCORE" --source sim:skx,step=1s stat --timeout 1 -j -M pcie.inbound.read.bandwidth --device nvme2
+	[ "$(jq -r '"\(.quality) \(.reason)"' <<<"$output")" = 'suspect the port is behind VMD: its I/O stack is known, but no document says that ports keep their numbers there' ] || fail 'no doubt'
+	# Only the link 'domain' says it.
+	sed 's|pci0000:5d/0000:5d:05.5/pci10000|pci10000|' "$MACHINES/intel-skx-1socket.txt" >"$BATS_TEST_TMPDIR/skx"
+	expect 0 "$UNCORE" --root "$BATS_TEST_TMPDIR/skx" topo
+	shows $'root bus 10000:00\n +counted by uncore_iio_3; suspect:'
+}
+
 @test "a root port that no PMU counts has a line that says so, and the sum lacks it" {
-	expect 0 "$UNCORE" --source sim:skx,step=1s pcie
-	shows $'\n10000:00:02\\.0 +8 GT/s x4( +-){4} +\\?\n +10000:01:00\\.0 nvme2 ' $'\nsum +1\\.972 GB/s !' \
-		'unavailable:.*root port 10000:00:02\.0 is not counted: a driver made its segment \(VMD\)'
-	expect 0 "$UNCORE" --source sim:skx,step=1s pcie -j
+	local vmd=$BATS_TEST_TMPDIR/vmd
+
+	hide_vmd "$vmd"
+	expect 0 "$UNCORE" --source "sim:$vmd/sim.yaml,step=1s" pcie
+	shows $'\n10000:00:03\\.0 +8 GT/s x4( +-){4} +\\?\n +10000:01:00\\.0 nvme2 ' $'\nsum +1\\.972 GB/s !' \
+		'unavailable:.*root port 10000:00:03\.0 is not counted: a driver made its segment \(VMD\)'
+	expect 0 "$UNCORE" --source "sim:$vmd/sim.yaml,step=1s" pcie -j
 	helper check-rows json simulated <<<"$output"
-	[ "$(jq -r 'select(.port == "10000:00:02.0") | "\(.quality) \(.value) \(.pmu)"' <<<"$output" |
+	[ "$(jq -r 'select(.port == "10000:00:03.0") | "\(.quality) \(.value) \(.pmu)"' <<<"$output" |
 		sort -u)" = 'unavailable null null' ] || fail 'rows without a value'
 	# What is the same for all ports is not that of one.
 	expect 0 "$UNCORE" --source sim:hip09,step=1s pcie

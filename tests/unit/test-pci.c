@@ -110,6 +110,44 @@ static void no_pci(void **state)
 	assert_int_equal(m->pci.count, 0);
 }
 
+/* The paths of a SAS disk and a SATA disk (hwloc's tests/hwloc/linux, 8em64t-2mi2ma2c and 16em64t-4s2ca2c), of devices of
+ * virtio (linux drivers/virtio/virtio_pci_common.c), and of an RDMA device on the auxiliary bus (drivers/net/ethernet/intel/ice). */
+static void names_of_other_buses(void **state)
+{
+	static const struct {
+		const char *file, *names; /* names: NULL: none */
+	} cases[] = {
+		{"host0/target0:2:0/0:2:0:0/block/sda/size", "sda"},
+		{"host6/port-6:0/end_device-6:0/target6:0:0/6:0:0:0/block/sdb/size", "sdb"},
+		{"host6/port-6:0/expander-6:0/port-6:0:1/end_device-6:0:1/target6:0:1/6:0:1:0/block/sdc/size",
+		 "sdc"},
+		{"ata1/host0/target0:0:0/0:0:0:0/block/sdd/size", "sdd"},
+		{"host1/rport-1:0-0/target1:0:0/1:0:0:1/block/sde/size", "sde"},
+		{"virtio1/net/eth0/mtu", "eth0"},
+		{"virtio2/block/vda/size", "vda"},
+		{"usb1/1-1/1-1.2/1-1.2:1.0/host7/target7:0:0/7:0:0:0/block/sdf/size", "sdf"},
+		{"mmc_host/mmc0/mmc0:0001/block/mmcblk0/size", "mmcblk0"},
+		{"ice.roce.0/infiniband/irdma0/node_guid", "irdma0"},
+		{"power/net/x/y", NULL},
+	};
+	struct machine *m = *state;
+	char address[16];
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		snprintf(address, sizeof(address), "0000:%02zx:00.0", i + 1);
+		put(m, address, "class", "0x010000\n");
+		put(m, address, cases[i].file, "");
+	}
+	read_machine(m);
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		snprintf(address, sizeof(address), "0000:%02zx:00.0", i + 1);
+		if (cases[i].names)
+			assert_string_equal(device(m, address)->names, cases[i].names);
+		else
+			assert_null(device(m, address)->names);
+	}
+}
+
 static void attributes(void **state)
 {
 	struct machine *m = *state;
@@ -425,6 +463,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		TEST(no_pci),
 		TEST(attributes),
+		TEST(names_of_other_buses),
 		TEST(unknown_is_unknown),
 		TEST(link_rates),
 		TEST(a_link_at_its_best),
