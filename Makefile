@@ -42,6 +42,7 @@ test-fleet: all dev ## a real Prometheus over exporters: rates, alerts, dashboar
 	@tools/setup promtool bench
 	@tests/fleet/clients build-dev/uncore >&2
 	@promtool test rules deploy/prometheus/rules-test.yml >&2
+	@tests/fleet/alerts build/uncore >&2
 	@tests/fleet/run build/uncore $(COUNT)
 
 test-page: all ## the live page of serve in Chromium, with axe; SHOTS=DIR keeps pictures; gets packages from npm

@@ -186,6 +186,27 @@ static void put_qualities(const struct writer_of *w, const struct series_set *se
 	buffer_free(&labels);
 }
 
+/* Suspect values and gaps that are no news. */
+static void put_problems(const struct writer_of *w, const struct series_set *set)
+{
+	struct buffer labels = {0};
+
+	put_family(w, INFO, "uncore_known_problem", "",
+		   "The series is suspect or not counted for a reason that was known before.");
+	for (size_t i = 0; i < set->series_count; i++) {
+		const struct series *s = &set->series[i];
+
+		if (!s->problem)
+			continue;
+		labels.len = 0;
+		buffer_printf(&labels, "series=\"%s\",%s", set->families[s->family].name,
+			      s->labels);
+		put_label(&labels, "reason", s->problem);
+		put_sample(w, "uncore_known_problem", "_info", labels.data, 1);
+	}
+	buffer_free(&labels);
+}
+
 /* ---- devices ---- */
 
 static void put_devices(const struct writer_of *w, const struct uncore *u)
@@ -308,8 +329,10 @@ void exposition_put(struct buffer *to, bool openmetrics, bool pushed, const stru
 		put_links(&w, u, false);
 		put_links(&w, u, true);
 	}
-	if (set->series_count)
+	if (set->series_count) {
 		put_qualities(&w, set);
+		put_problems(&w, set);
+	}
 	put_counting(&w, set);
 	if (!pushed)
 		put_process(&w, self);

@@ -198,6 +198,23 @@ static char *labels_of(const struct uncore *u, const struct uncore_row *row)
 
 /* ---- rows to series ---- */
 
+/* What no interval can change: nothing counts the row, this kernel has a bug, or documents leave a doubt. */
+static char *known_problem(const struct uncore *u, const struct uncore_row *row)
+{
+	const struct uncore_metric *m = row->query.family ? cli_metric(u, &row->query) : NULL;
+	const char *why = NULL;
+
+	if (isnan(row->value) && !row->counted.instances)
+		why = row->reason;
+	if (!why && m)
+		why = uncore_metric_kernel_bug(m);
+	if (!why && m)
+		why = uncore_metric_doubt(m);
+	if (!why && row->place.port)
+		why = row->place.port->doubt;
+	return why ? cli_copy(why) : NULL;
+}
+
 /* The series of a row, which a plan before may have had, too. */
 static size_t find_series(struct series_set *set, const struct uncore *u,
 			  const struct uncore_row *row)
@@ -218,6 +235,7 @@ static size_t find_series(struct series_set *set, const struct uncore *u,
 	set->series[i] = (struct series){.family = family,
 					 .next = SERIES_NONE,
 					 .labels = labels,
+					 .problem = known_problem(u, row),
 					 .value = NAN,
 					 .ceiling = NAN};
 	if (f->first == SERIES_NONE)
@@ -346,6 +364,7 @@ void series_free(struct series_set *set)
 	}
 	for (size_t i = 0; i < set->series_count; i++) {
 		free(set->series[i].labels);
+		free(set->series[i].problem);
 		free(set->series[i].samples);
 	}
 	free(set->families);

@@ -40,7 +40,8 @@ struct series_family {
 struct series {
 	size_t family, next; /* SERIES_NONE: the last one */
 	char *labels;        /* family="intel-imc",socket="0", escaped */
-	bool has_value;      /* it has had one */
+	char *problem;  /* why it is suspect or not counted, if that was known before; else NULL */
+	bool has_value; /* it has had one */
 	double sum, weight;
 	double value, ceiling; /* of the last interval; NaN: none */
 	double coverage;

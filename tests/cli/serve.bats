@@ -270,6 +270,37 @@ counted() {
 	grep '^uncore_coverage_ratio{series="uncore_memory_read_bytes",.*} 0$' text || fail "$(<text)"
 }
 
+@test "a mean over no events was counted: no value, but its coverage" {
+	cat >sim.yaml <<-END
+		sim: idle
+		machine: $MACHINES/nvidia-t410-1socket.txt
+		rates:
+		  - {pmu: nvidia_pcie_pmu_0_rc_0, event: cycles, constant: 1e9}
+		  - {pmu: nvidia_pcie_pmu_0_rc_0, event: rd_req, constant: 0}
+		  - {pmu: nvidia_pcie_pmu_0_rc_0, event: rd_cum_outs, constant: 0}
+	END
+	serve --source "sim:$PWD/sim.yaml,step=1s" serve --listen unix:socket -I 50ms -M pcie.inbound.read.latency --no-merge
+	scrape wait "$address" 2 >text
+	stop TERM
+	grep '^uncore_coverage_ratio{.*pmu="nvidia_pcie_pmu_0_rc_0"} 1$' text || fail "$(<text)"
+	! grep '^uncore_pcie_inbound_read_latency_seconds_' text || fail "$(<text)"
+	# The simulation has no rate for the others.
+	grep '^uncore_coverage_ratio{.*pmu="nvidia_pcie_pmu_0_rc_1"} 0$' text || fail "$(<text)"
+}
+
+@test "what is known before counting has its reason: a port that nothing counts, documents that differ" {
+	serve --source sim:hip09,step=1s serve --listen unix:socket -I 50ms pcie
+	scrape wait "$address" 1 >text
+	stop TERM
+	grep -q '^uncore_known_problem_info{series="uncore_pcie_inbound_read_bytes",.*port="0000:90:00.0",reason=".*no PMU names this root port"} 1$' text ||
+		fail "$(<text)"
+	[ "$(grep -c '^uncore_known_problem_info' text)" -eq 2 ] || fail "$(<text)"
+	serve --source sim:zen4,step=1s serve --listen unix:socket -I 50ms -M memory.read.latency,memory.read.latency.cycles
+	scrape wait "$address" 1 >text
+	stop TERM
+	[ "$(grep -c '^uncore_known_problem_info{series="uncore_memory_read_latency_.*nanoseconds on Zen 5' text)" -eq 2 ] || fail "$(<text)"
+}
+
 @test "the real msr PMU" {
 	needs_msr
 	serve serve --listen unix:socket -I 20ms -e msr/tsc/ -M clock.tsc.frequency
