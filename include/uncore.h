@@ -160,10 +160,13 @@ bool uncore_is_simulated(const struct uncore *u);
 /* One logical CPU, with the kernel's ids; -1: the kernel gives none. */
 struct uncore_cpu {
 	int id;
-	int socket; /* as PMUs number them: from 0 on, in the order of physical_package_id */
+	/* The number of its package, below 8. Where packages have higher numbers, as in firmware tables, sockets are
+	 * numbered from 0 on, in the order of their CPUs. It does not depend on which CPUs are online. */
+	int socket;
 	int die;
 	int node; /* NUMA node */
 	bool online;
+	int package; /* physical_package_id */
 };
 
 /* Present CPUs, ordered by id. */

@@ -309,7 +309,7 @@ int unc_machine_pci(struct uncore *u)
 	if (u->pci.root || !u->scanned)
 		return 0;
 	r = unc_pci_read(&u->pci, u->root, &u->topology, &u->error);
-	if (r == 0 && unc_ports_load(&u->ports, &u->pci, &u->pmus) < 0)
+	if (r == 0 && unc_ports_load(&u->ports, &u->topology, &u->pci, &u->pmus) < 0)
 		r = unc_nomem(&u->error);
 	if (r == 0)
 		r = uncore_check(u);
@@ -555,7 +555,11 @@ const struct uncore_memory *uncore_memory_get(struct uncore *u)
 	*memory = (struct uncore_memory){.transfers = NAN, .peak = NAN, .used = NAN};
 	if (!u->scanned || !u->topology.socket_count)
 		memory->why = "the machine has not been scanned";
-	else if (unc_memory_read(memory, u->root, u->topology.socket_count, channels,
+	else if (u->topology.unplaced)
+		memory->why = "CPUs are offline, and it is not known how many sockets have the "
+			      "memory modules";
+	else if (unc_memory_read(memory, u->root,
+				 u->topology.socket_count + u->topology.offline_count, channels,
 				 &u->memory_why) < 0)
 		memory->why = u->memory_why.text;
 	if (u->memory_peak > 0) {

@@ -9,11 +9,13 @@
 #include "output/writer.h"
 #include "recording/replay.h"
 
-/* No metric of the query can be counted here: prints why and the fixes. */
+/* No metric of the query can be counted here: prints why and, where the reason has none, the fixes for what is
+ * missing. */
 static int nothing_here(struct cli *cli, const char *why)
 {
 	cli_error("%s", why);
-	cli_advise(cli);
+	if (!strstr(why, "Fix: "))
+		cli_advise(cli);
 	return CLI_UNAVAILABLE;
 }
 

@@ -208,7 +208,7 @@ static void find_facts(struct verify *v)
 	const struct uncore_memory *memory = uncore_memory_get(v->cli->u);
 	const char *hypervisor = uncore_hypervisor(v->cli->u);
 
-	witnesses_open(&v->witnesses, "");
+	witnesses_open(&v->witnesses, v->cli->u, "");
 	v->run.transfers = isfinite(memory->transfers) ? memory->transfers : 0;
 	v->run.rated = memory->rated;
 	v->run.limit = powercap_limit(&v->witnesses.powercap);

@@ -16,7 +16,7 @@
 
 struct powercap_zone {
 	char domain[16];
-	int socket;
+	int package;
 	char *folder;
 	double last, range; /* microjoules; the value after which the counter wraps to 0 */
 	double limit;       /* watts; 0: unknown */
@@ -68,7 +68,7 @@ static double limit_of(const char *folder)
 	return most;
 }
 
-/* The socket of a part is that of its package, whose directory has the name without the last
+/* The number of a part is that of its package, whose directory has the name without the last
  * number. */
 static void add_zone(struct powercap *p, const char *folder)
 {
@@ -78,18 +78,18 @@ static void add_zone(struct powercap *p, const char *folder)
 	const char *first = strchr(folder, ':'), *second = first ? strchr(first + 1, ':') : NULL;
 	char unused[16];
 
-	if (!isfinite(z.last) || !read_name(folder, z.domain, &z.socket))
+	if (!isfinite(z.last) || !read_name(folder, z.domain, &z.package))
 		return;
 	if (second) {
 		char *package = cli_copy(folder);
 
 		package[second - folder] = '\0';
-		if (!read_name(package, unused, &z.socket))
-			z.socket = -1;
+		if (!read_name(package, unused, &z.package))
+			z.package = -1;
 		free(package);
 	}
 	/* The name for the first package has no number. */
-	z.socket = z.socket < 0 ? 0 : z.socket;
+	z.package = z.package < 0 ? 0 : z.package;
 	z.folder = cli_copy(folder);
 	p->zones = cli_realloc(p->zones, p->count + 1, sizeof(*p->zones));
 	p->zones[p->count++] = z;
@@ -126,28 +126,28 @@ void powercap_free(struct powercap *p)
 	*p = (struct powercap){0};
 }
 
-static bool is_of(const struct powercap_zone *z, const char *domain, int socket)
+static bool is_of(const struct powercap_zone *z, const char *domain, int package)
 {
-	return strcmp(z->domain, domain) == 0 && z->socket == socket;
+	return strcmp(z->domain, domain) == 0 && z->package == package;
 }
 
-bool powercap_has(const struct powercap *p, const char *domain, int socket)
+bool powercap_has(const struct powercap *p, const char *domain, int package)
 {
 	for (size_t i = 0; i < p->count; i++)
-		if (is_of(&p->zones[i], domain, socket))
+		if (is_of(&p->zones[i], domain, package))
 			return true;
 	return false;
 }
 
-double powercap_take(struct powercap *p, const char *domain, int socket)
+double powercap_take(struct powercap *p, const char *domain, int package)
 {
-	double sum = powercap_has(p, domain, socket) ? 0 : NAN;
+	double sum = powercap_has(p, domain, package) ? 0 : NAN;
 
 	for (size_t i = 0; i < p->count; i++) {
 		struct powercap_zone *z = &p->zones[i];
 		double now;
 
-		if (!is_of(z, domain, socket))
+		if (!is_of(z, domain, package))
 			continue;
 		now = number_of(z->folder, "energy_uj");
 		sum += (now < z->last ? now + z->range - z->last : now - z->last) / 1e6;

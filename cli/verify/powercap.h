@@ -18,10 +18,10 @@ struct powercap {
 void powercap_find(struct powercap *p, const char *root);
 void powercap_free(struct powercap *p);
 
-/* Whether all dies of the socket have the domain ("package", "core", "dram", "psys"). */
-bool powercap_has(const struct powercap *p, const char *domain, int socket);
+/* `package` is the kernel's number, as in the names of zones (physical_package_id). Whether all dies of it have the domain ("package", "core", "dram", "psys"). */
+bool powercap_has(const struct powercap *p, const char *domain, int package);
 /* Joules since the previous call, of all dies; NaN: not all of them could be read. */
-double powercap_take(struct powercap *p, const char *domain, int socket);
+double powercap_take(struct powercap *p, const char *domain, int package);
 /* The largest power limit of a package, in watts; 0: unknown. */
 double powercap_limit(const struct powercap *p);
 

@@ -50,9 +50,9 @@ static uint64_t read_ticks(uint64_t *ns)
 
 /* ---- all of them ---- */
 
-void witnesses_open(struct witnesses *w, const char *root)
+void witnesses_open(struct witnesses *w, const struct uncore *u, const char *root)
 {
-	*w = (struct witnesses){0};
+	*w = (struct witnesses){.u = u};
 	powercap_find(&w->powercap, root);
 }
 
@@ -64,13 +64,13 @@ void witnesses_close(struct witnesses *w)
 }
 
 /* The seconds, and joules or ticks, since the previous reading. */
-static struct verify_reading take(struct witnesses *w, struct witness *of, int socket)
+static struct verify_reading take(struct witnesses *w, struct witness *of)
 {
 	const struct witness before = *of;
 	double amount;
 
 	if (of->domain) {
-		amount = powercap_take(&w->powercap, of->domain, socket);
+		amount = powercap_take(&w->powercap, of->domain, of->package);
 		of->ns = raw_ns();
 	} else {
 		of->ticks = read_ticks(&of->ns);
@@ -78,6 +78,14 @@ static struct verify_reading take(struct witnesses *w, struct witness *of, int s
 	}
 	return (struct verify_reading){.amount = amount,
 				       .seconds = (double)(of->ns - before.ns) / 1e9};
+}
+
+static int package_of(const struct uncore *u, int socket)
+{
+	for (size_t i = 0; u && i < uncore_cpu_count(u); i++)
+		if (uncore_cpu_at(u, i)->socket == socket && uncore_cpu_at(u, i)->package >= 0)
+			return uncore_cpu_at(u, i)->package;
+	return socket;
 }
 
 void witnesses_begin(struct witnesses *w, struct verify_run *run)
@@ -93,9 +101,10 @@ void witnesses_begin(struct witnesses *w, struct verify_run *run)
 		if (!known || cell.channel >= 0 || strcmp(cell.family, known->family) != 0)
 			continue;
 		of.domain = known->domain;
-		if (of.domain ? !powercap_has(&w->powercap, of.domain, cell.socket) : !HAS_TICKS)
+		of.package = package_of(w->u, cell.socket);
+		if (of.domain ? !powercap_has(&w->powercap, of.domain, of.package) : !HAS_TICKS)
 			continue;
-		take(w, &of, cell.socket);
+		take(w, &of);
 		snprintf(cell.family, sizeof(cell.family), "%s", known->name);
 		verify_add_cell(run, &cell);
 		w->items = cli_realloc(w->items, w->count + 1, sizeof(*w->items));
@@ -108,6 +117,6 @@ void witnesses_read(struct witnesses *w, const struct verify_run *run, struct ve
 	for (size_t i = 0; i < w->count; i++) {
 		const size_t cell = w->items[i].cell;
 
-		into[cell - run->first_cell] = take(w, &w->items[i], run->cells[cell].socket);
+		into[cell - run->first_cell] = take(w, &w->items[i]);
 	}
 }

@@ -9,19 +9,21 @@
 
 struct witness {
 	size_t cell; /* of its own */
+	int package; /* the kernel's number of the cell's socket */
 	const char *domain;
 	uint64_t ns; /* of the last reading, CLOCK_MONOTONIC_RAW */
 	uint64_t ticks;
 };
 
 struct witnesses {
+	const struct uncore *u;
 	struct powercap powercap;
 	struct witness *items;
 	size_t count;
 };
 
-/* `root`: "" is this machine. */
-void witnesses_open(struct witnesses *w, const char *root);
+/* `root`: "" is this machine. `u`: NULL: sockets have the numbers of packages. */
+void witnesses_open(struct witnesses *w, const struct uncore *u, const char *root);
 void witnesses_close(struct witnesses *w);
 /* Adds the witnesses of the run's cells from first_cell on, and reads them for the first time. */
 void witnesses_begin(struct witnesses *w, struct verify_run *run);

@@ -397,7 +397,7 @@ int unc_metric_on(const struct uncore_metric *m, const struct uncore_pmu *pmu, s
 /* ---- root buses of I/O stacks, as registers in PCI config space name them: root-buses.c ---- */
 
 struct unc_root_bus {
-	unsigned segment, bus, socket;
+	unsigned segment, bus, package;
 	unsigned number; /* of the CPU bus or stack, by which the map of a CPU model goes */
 };
 
@@ -444,6 +444,25 @@ struct unc_port_instance {
 	size_t port_count;
 };
 
+/* Files `dieN` of PMUs. */
+#define UNC_MOST_DIES 64
+struct unc_die_files {
+	struct unc_die_file {
+		const struct uncore_pmu *pmu;
+		unsigned number;
+		bool names_bus;
+		uint64_t first; /* the address of the root bus */
+	} * items;
+	size_t count;
+};
+
+/* Finds the files, and the numbers of the dies. -ENOMEM. */
+int unc_dies_load(struct unc_die_files *out, struct unc_topology *t, const struct unc_pci *pci,
+		  const struct unc_pmus *pmus);
+/* False: no file of a die that has no CPU online, or is not known, names the root port. */
+bool unc_dies_explain(const struct unc_die_files *files, const struct unc_topology *t,
+		      uint64_t address, struct unc_error *why);
+
 struct unc_ports {
 	struct unc_port_instance *instances; /* in the order of PMUs and CPUs */
 	size_t instance_count;
@@ -451,11 +470,13 @@ struct unc_ports {
 	size_t pmu_count;
 	bool needs_root; /* some config space ended too early */
 	struct unc_root_buses buses;
+	struct unc_die_files dies;
 	struct unc_numbered_port *numbered;
 };
 
-/* Finds the PMUs of each root port, and the ports of each PMU. -ENOMEM. */
-int unc_ports_load(struct unc_ports *out, struct unc_pci *pci, const struct unc_pmus *pmus);
+/* Finds the kernel's numbers of dies, the PMUs of each root port, and the ports of each PMU. -ENOMEM. */
+int unc_ports_load(struct unc_ports *out, struct unc_topology *t, struct unc_pci *pci,
+		   const struct unc_pmus *pmus);
 void unc_ports_finish(struct unc_ports *p);
 
 /* The root ports that a PMU counts when it is counted from `cpu`, in the order of their addresses;

@@ -15,16 +15,24 @@ struct unc_numbered_port {
 
 #define FILE_ROOM 128
 
-/* The name of a PMU's file, with the die's number for {die}. */
-static void die_file(char to[FILE_ROOM], const char *name, int die)
+/* The name of a PMU's file, with the number of the CPU's die for {die}. -ENODEV: this is not known. */
+static int die_file(char to[FILE_ROOM], const char *name, const struct unc_topology *t, int cpu,
+		    struct unc_error *why)
 {
 	const char *brace = strchr(name, '{');
+	int die = unc_topology_die(t, cpu);
 
+	if (brace && die < 0)
+		return unc_fail(why, ENODEV,
+				"CPUs are offline: which of the kernel's files '%s' belongs to CPU "
+				"%d is not known",
+				name, cpu);
 	if (brace)
 		snprintf(to, FILE_ROOM, "%.*s%d%s", (int)(brace - name), name, die,
 			 strchr(brace, '}') + 1);
 	else
 		snprintf(to, FILE_ROOM, "%s", name);
+	return 0;
 }
 
 /* The text of a file of the PMU, which names `what`; the caller's to free. */
@@ -41,15 +49,15 @@ static int read_file(const struct uncore_pmu *pmu, const char *file, const char 
 
 /* Reads first and last address of the root ports from a file with a root bus ("0000:3a"), on which every
  * device may be a root port, or with one address as a number. */
-static int read_addresses(struct unc_port_instance *x, const char *name, int die, bool bus,
-			  struct unc_error *why)
+static int read_addresses(struct unc_port_instance *x, const char *name,
+			  const struct unc_topology *t, bool bus, struct unc_error *why)
 {
 	char file[FILE_ROOM], device[80], *text;
 	bool has_domain = false;
-	int r;
+	int r = die_file(file, name, t, x->cpu, why);
 
-	die_file(file, name, die);
-	r = read_file(x->pmu, file, "root ports", &text, why);
+	if (r == 0)
+		r = read_file(x->pmu, file, "root ports", &text, why);
 	if (r < 0)
 		return r;
 	snprintf(device, sizeof(device), "%.64s:00.0", text);
@@ -68,6 +76,7 @@ static int find_stack(struct unc_port_instance *x, struct unc_root_buses *buses,
 		      struct unc_error *why)
 {
 	const struct unc_port_rule *rule = x->rule;
+	const struct uncore_cpu *cpu = unc_topology_cpu(buses->pci->topology, x->cpu);
 	uint64_t unit = UINT64_MAX;
 	int r = unc_root_buses_read(buses, rule, why);
 
@@ -80,7 +89,7 @@ static int find_stack(struct unc_port_instance *x, struct unc_root_buses *buses,
 		for (size_t k = 0; k < buses->count; k++) {
 			const struct unc_root_bus *bus = &buses->items[k];
 
-			if (bus->number != s->bus || (int)bus->socket != x->socket)
+			if (bus->number != s->bus || !cpu || (int)bus->package != cpu->package)
 				continue;
 			x->first = (uint64_t)bus->segment << 16 | bus->bus << 8;
 			x->last = x->first | 0xff;
@@ -102,22 +111,23 @@ static int resolve(struct unc_port_instance *x, struct unc_root_buses *buses, st
 {
 	const struct unc_port_rule *rule = x->rule;
 	const char *full = x->pmu->family->patterns[0].name;
-	int die = unc_topology_die(buses->pci->topology, x->cpu), r;
+	const struct unc_topology *t = buses->pci->topology;
 	char word[80];
+	int r;
 
 	switch (rule->kind) {
 	case UNC_PORTS_CONFIG:
 		return find_stack(x, buses, why);
 	case UNC_PORTS_ATTRIBUTE:
-		return read_addresses(x, rule->attribute, die, true, why);
+		return read_addresses(x, rule->attribute, t, true, why);
 	case UNC_PORTS_NAME:
 		unc_pattern_value(x->pattern, x->pmu->name, "sbdf", &x->first);
 		x->last = x->first;
 		return 0;
 	case UNC_PORTS_RANGE:
-		r = read_addresses(x, rule->min, die, false, why);
+		r = read_addresses(x, rule->min, t, false, why);
 		x->first = x->last;
-		return r < 0 ? r : read_addresses(x, rule->max, die, false, why);
+		return r < 0 ? r : read_addresses(x, rule->max, t, false, why);
 	case UNC_PORTS_UNKNOWN:
 		return unc_fail(why, ENODEV, "%s", rule->why);
 	case UNC_PORTS_DVSEC:
@@ -248,6 +258,8 @@ static const char *why_unknown(const struct unc_ports *p, const struct unc_devic
 		else if (!x->why && x->rule->kind == UNC_PORTS_DVSEC)
 			dvsec = x;
 	}
+	if (unc_dies_explain(&p->dies, d->pci->topology, d->address, &why))
+		return unc_pci_keep(d->pci, why.text);
 	if (!p->instance_count)
 		unc_fail(&why, ENODEV, "no PMU here is known to count single root ports");
 	else if (d->address >> 16 > UINT16_MAX && !d->maker)
@@ -318,11 +330,12 @@ static int match_port(struct unc_ports *p, struct unc_device *d, bool with_confi
 	return r;
 }
 
-int unc_ports_load(struct unc_ports *out, struct unc_pci *pci, const struct unc_pmus *pmus)
+int unc_ports_load(struct unc_ports *out, struct unc_topology *t, struct unc_pci *pci,
+		   const struct unc_pmus *pmus)
 {
 	struct unc_ports p = {.buses.pci = pci};
 	bool with_config = false;
-	int r = 0;
+	int r = unc_dies_load(&p.dies, t, pci, pmus);
 
 	for (size_t i = 0; r == 0 && i < pmus->count; i++)
 		if (pmus->items[i].family && pmus->items[i].family->ports)
@@ -383,6 +396,7 @@ void unc_ports_finish(struct unc_ports *p)
 	free(p->instances);
 	free(p->pmus);
 	free(p->buses.items);
+	free(p->dies.items);
 	*p = (struct unc_ports){0};
 }
 
@@ -433,6 +447,7 @@ int unc_ports_peer(struct unc_pci *pci, const struct uncore_pmu *pmu, int cpu,
 	const struct unc_topology *t = pci->topology;
 	const struct unc_family *f = pmu->family;
 	struct uncore_peer peer = {.socket = -1};
+	const struct unc_die *other = NULL;
 	const char *die;
 	uint64_t number;
 	char file[FILE_ROOM], *text;
@@ -441,15 +456,18 @@ int unc_ports_peer(struct unc_pci *pci, const struct uncore_pmu *pmu, int cpu,
 	if (!f || (!f->peer && !f->role_attribute))
 		return unc_fail(e, ENODEV, "the driver of %s does not name the other end",
 				pmu->name);
-	die_file(file, f->peer ? f->peer : f->role_attribute, unc_topology_die(t, cpu));
-	r = read_file(pmu, file, "other end", &text, e);
+	r = die_file(file, f->peer ? f->peer : f->role_attribute, t, cpu, e);
+	if (r == 0)
+		r = read_file(pmu, file, "other end", &text, e);
 	if (r < 0)
 		return r == -ENOMEM ? unc_nomem(e) : r;
 	/* "upi_1,die_1": on the die with that number. */
 	die = strrchr(text, '_');
 	if (die && die - text >= 3 && strncmp(die - 3, "die", 3) == 0 &&
 	    unc_parse_u64(die + 1, &number) == 0 && number <= INT32_MAX)
-		peer.socket = unc_topology_die_socket(t, (int)number);
+		other = unc_topology_numbered_die(t, (int)number);
+	if (other)
+		peer.socket = other->socket;
 	peer.text = unc_pci_keep(pci, text);
 	free(text);
 	if (!peer.text)

@@ -54,7 +54,7 @@ static int add_bus(struct unc_root_buses *b, uint64_t address, uint32_t sad, uns
 {
 	const struct unc_root_bus bus = {.segment = (unsigned)(address >> 16),
 					 .bus = address >> 8 & 0xff,
-					 .socket = sad & 15,
+					 .package = sad & 15,
 					 .number = number};
 
 	return UNC_ADD(&b->items, &b->count, &bus);
@@ -158,7 +158,7 @@ struct kept_buses {
 static const struct unc_field bus_fields[] = {
 	UNC_FIELD("!segment", NUMBER, BUS(segment), .most = UINT16_MAX),
 	UNC_FIELD("!bus", NUMBER, BUS(bus), .most = UINT8_MAX),
-	UNC_FIELD("!socket", NUMBER, BUS(socket), .most = 15),
+	UNC_FIELD("!socket", NUMBER, BUS(package), .most = 15),
 	UNC_FIELD("!number", NUMBER, BUS(number), .most = 31),
 	UNC_END,
 };
@@ -253,7 +253,7 @@ void unc_root_buses_print(const struct unc_root_buses *b, struct unc_text *to)
 		b->pci->topology->cpu_model, (unsigned long long)bridges_hash(b->pci), b->kind);
 	for (size_t i = 0; i < b->count; i++)
 		unc_text_add(to, "  - {segment: %u, bus: 0x%02x, socket: %u, number: %u}\n",
-			     b->items[i].segment, b->items[i].bus, b->items[i].socket,
+			     b->items[i].segment, b->items[i].bus, b->items[i].package,
 			     b->items[i].number);
 	unc_text_add(to, "end: true\n");
 }

@@ -61,10 +61,10 @@ add_gap(struct uncore_monitor *m, struct unc_query *q, struct unc_gap gap, const
 int unc_query_add_pmu_gap(struct uncore_monitor *m, struct unc_query *q,
 			  const struct uncore_pmu *pmu, const char *why)
 {
-	struct unc_gap gap = {.what = UNC_GAP_PMU, .pmu = pmu, .socket = -1};
+	const struct unc_topology *t = &m->machine->topology;
+	struct unc_gap gap = {.what = UNC_GAP_PMU, .pmu = pmu, .socket = unc_pmu_socket(pmu, t)};
 
-	if (pmu->cpus.count == 1)
-		gap.socket = unc_topology_socket(&m->machine->topology, pmu->cpus.ids[0]);
+	gap.elsewhere = !pmu->cpus.count && gap.socket < 0 && t->offline_count;
 	return add_gap(m, q, gap, "%s", why);
 }
 
@@ -181,19 +181,17 @@ int unc_query_find_gaps(struct uncore_monitor *m, struct unc_query *q)
 			r = add_gap(m, q, gap, "socket %d has no PMU of %s", t->sockets[i],
 				    f->name);
 	}
-	/* An offline socket gets the lowest unused number. */
-	gap.socket = 0;
-	for (size_t left = f->each_socket ? t->offline_sockets : 0, at = 0; r == 0 && left;
-	     gap.socket++) {
-		if (at < t->socket_count && t->sockets[at] == gap.socket) {
-			at++;
-			continue;
-		}
-		left--;
+	for (size_t i = 0; r == 0 && f->each_socket && i < t->offline_count; i++) {
+		char name[32] = "a socket";
+
+		gap.socket = t->offline[i].socket;
+		gap.elsewhere = gap.socket < 0;
+		if (gap.socket >= 0)
+			snprintf(name, sizeof(name), "socket %d", gap.socket);
 		r = add_gap(m, q, gap,
-			    "socket %d has no CPU online, so it cannot be counted. Fix: "
+			    "%s has no CPU online, so it cannot be counted. Fix: "
 			    "echo 1 | sudo tee /sys/devices/system/cpu/cpu%d/online",
-			    gap.socket, t->offline_cpu);
+			    name, t->offline[i].cpu);
 	}
 	if (r == 0 && m->level == UNCORE_LEVEL_PORT && f->ports && unc_query_is_restrictable(q))
 		r = find_ports(m, q);

@@ -31,7 +31,8 @@ struct unc_gap {
 	enum unc_gap_what what;
 	const struct uncore_pmu *pmu;     /* UNC_GAP_PMU */
 	const struct uncore_device *port; /* UNC_GAP_PORT */
-	int socket;                       /* the gap is on this socket; -1: unknown */
+	int socket;                       /* the gap is on this socket; -1: unknown, */
+	bool elsewhere;                   /* but on none that has a CPU online */
 	const char *why;                  /* a sentence that names it; kept by the monitor */
 };
 

@@ -246,7 +246,8 @@ static bool is_gap_of(const struct row_builder *b, const struct unc_row *row,
 
 	if (gap->what == UNC_GAP_PORT && !b->query->filtered)
 		return false;
-	return (row->key.socket < 0 || gap->socket < 0 || gap->socket == row->key.socket) &&
+	return (row->key.socket < 0 || gap->socket == row->key.socket ||
+		(gap->socket < 0 && !gap->elsewhere)) &&
 	       (!row->key.role || !role || strcmp(role, row->key.role) == 0);
 }
 

@@ -168,12 +168,9 @@ static void read_device(struct unc_device *device)
 	free(uevent);
 	d->names = d->is_bridge ? NULL : read_names(device);
 	d->node = read_number(device, "numa_node", INT32_MAX, -1);
-	d->socket = t->socket_count == 1 ? t->sockets[0] : -1;
-	for (size_t i = 0; d->node >= 0 && i < t->cpu_count; i++)
-		if (t->cpus[i].online && t->cpus[i].node == d->node) {
-			d->socket = t->cpus[i].socket;
-			break;
-		}
+	d->socket = unc_topology_node_socket(t, d->node);
+	if (d->socket < 0 && t->socket_count == 1 && !t->offline_count && !t->unplaced)
+		d->socket = t->sockets[0];
 	d->rc = d->rc_socket = d->index = -1;
 	d->width = (unsigned)read_number(device, "current_link_width", MOST_LANES, 0);
 	d->max_width = (unsigned)read_number(device, "max_link_width", MOST_LANES, 0);

@@ -496,6 +496,28 @@ const char *uncore_pmu_associated_cpus(const struct uncore_pmu *pmu)
 	return p->associated;
 }
 
+int unc_pmu_socket(const struct uncore_pmu *pmu, const struct unc_topology *t)
+{
+	struct unc_cpulist listed = {0};
+	const struct unc_cpulist *cpus = &pmu->cpus;
+	const char *text = cpus->count ? NULL : uncore_pmu_associated_cpus(pmu);
+	int socket = -1;
+
+	if (text && unc_cpulist_parse(text, &listed) == 0)
+		cpus = &listed;
+	for (size_t i = 0; i < cpus->count; i++) {
+		int other = unc_topology_socket(t, cpus->ids[i]);
+
+		if (other < 0 || (i && other != socket)) {
+			socket = -1;
+			break;
+		}
+		socket = other;
+	}
+	unc_cpulist_finish(&listed);
+	return socket;
+}
+
 const char *uncore_pmu_role(const struct uncore_pmu *p)
 {
 	return p->role;

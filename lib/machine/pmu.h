@@ -105,6 +105,10 @@ const struct uncore_alias *unc_pmu_vendor_events(const struct uncore_pmu *p, siz
 const char *unc_pmu_named_value(const struct uncore_pmu *p, const char *term, const char *value,
 				bool *joined);
 
+/* The socket of all CPUs of its mask or, where that is empty because they are offline, of all that its driver lists as
+ * those of the hardware; -1: not known, or several. */
+int unc_pmu_socket(const struct uncore_pmu *p, const struct unc_topology *t);
+
 /* An attribute file of the PMU ("peer", "die0"), trimmed, the caller's to free; -ENOENT. */
 int unc_pmu_attribute(const struct uncore_pmu *p, const char *name, char **out);
 

@@ -8,7 +8,6 @@
 #define PRODUCT "sys/class/dmi/id/product_name"
 #define VENDOR "sys/class/dmi/id/sys_vendor"
 #define CLOCKS "sys/devices/system/clocksource/clocksource0/available_clocksource"
-#define MOST_SOCKETS 8 /* a higher package number is not a socket's */
 
 static int read_ids(struct unc_cpulist *out, const struct unc_root *root, const char *path,
 		    bool is_map, struct unc_error *e)
@@ -93,7 +92,8 @@ static int add_cpu(struct unc_topology *t, const struct unc_root *root, int id, 
 		.id = id,
 		.node = -1,
 		.online = online,
-		.socket = unc_root_read_int(
+		.socket = -1,
+		.package = unc_root_read_int(
 			root, UNC_PATH(CPU_DIR "/cpu%d/topology/physical_package_id", id), INT_MAX,
 			-1),
 		.die = unc_root_read_int(root, UNC_PATH(CPU_DIR "/cpu%d/topology/die_id", id),
@@ -147,14 +147,6 @@ static int read_cpus(struct unc_topology *t, const struct unc_root *root, struct
 	return err == -ENOMEM ? unc_nomem(e) : err;
 }
 
-const struct uncore_cpu *unc_topology_cpu(const struct unc_topology *t, int id)
-{
-	for (size_t i = 0; i < t->cpu_count; i++)
-		if (t->cpus[i].id == id)
-			return &t->cpus[i];
-	return NULL;
-}
-
 /* The CPUs online of a node, by its list or else its mask. */
 static int read_node(struct unc_topology *t, const struct unc_root *root, int node)
 {
@@ -191,100 +183,6 @@ static int read_nodes(struct unc_topology *t, const struct unc_root *root)
 				t->cpus[k].node = number_of(names.items[i], "node");
 	unc_names_finish(&names);
 	return err;
-}
-
-static int compare_dies(const void *a, const void *b)
-{
-	const struct unc_die *x = a, *y = b;
-
-	if (x->socket != y->socket)
-		return x->socket < y->socket ? -1 : 1;
-	return x->id < y->id ? -1 : x->id > y->id;
-}
-
-/* Packages have any numbers in firmware tables (56 and 116 of two); drivers and PMUs number them from 0 on, in
- * this order. The numbers stay where a lower one may belong to a socket that is offline. */
-static void number_sockets(struct unc_topology *t, bool all_known)
-{
-	int number = -1, last = -1;
-
-	if (!t->die_count || (!all_known && t->dies[t->die_count - 1].socket < MOST_SOCKETS))
-		return;
-	for (size_t i = 0; i < t->die_count; i++) {
-		int package = t->dies[i].socket;
-
-		number += package != last;
-		last = package;
-		t->dies[i].socket = number;
-		/* A number is not above its package's: no CPU is taken twice. */
-		for (size_t k = 0; k < t->cpu_count; k++)
-			if (t->cpus[k].socket == package)
-				t->cpus[k].socket = number;
-	}
-}
-
-/* On x86 an offline CPU has no socket in /sys (on POWER it has), but it has a NUMA node. */
-static void find_offline_sockets(struct unc_topology *t)
-{
-	size_t online = 0, offline = 0, each; /* nodes */
-
-	for (size_t i = 0; i < t->cpu_count; i++) {
-		bool first = t->cpus[i].node >= 0, any_online = false;
-
-		for (size_t k = 0; first && k < t->cpu_count; k++) {
-			if (t->cpus[k].node != t->cpus[i].node)
-				continue;
-			first = k >= i;
-			any_online |= t->cpus[k].online;
-		}
-		if (first && !any_online && !offline++)
-			t->offline_cpu = t->cpus[i].id;
-		online += first && any_online;
-	}
-	each = t->socket_count && online > t->socket_count ? online / t->socket_count : 1;
-	t->offline_sockets = (offline + each - 1) / each;
-}
-
-/* Dies of all CPUs whose socket is known; sockets of those online. */
-static int collect_sockets(struct unc_topology *t)
-{
-	bool all_known = true;
-	size_t count = 0;
-
-	t->sockets = calloc(t->cpu_count, sizeof(*t->sockets));
-	t->dies = calloc(t->cpu_count, sizeof(*t->dies));
-	if (!t->sockets || !t->dies)
-		return -ENOMEM;
-	for (size_t i = 0; i < t->cpu_count; i++) {
-		all_known &= t->cpus[i].online || t->cpus[i].socket >= 0;
-		if (t->cpus[i].socket >= 0)
-			t->dies[count++] = (struct unc_die){t->cpus[i].socket, t->cpus[i].die};
-	}
-	qsort(t->dies, count, sizeof(*t->dies), compare_dies);
-	for (size_t i = 0; i < count; i++)
-		if (i == 0 || compare_dies(&t->dies[i], &t->dies[t->die_count - 1]) != 0)
-			t->dies[t->die_count++] = t->dies[i];
-	number_sockets(t, all_known);
-	for (size_t i = 0; i < t->die_count; i++) {
-		int socket = t->dies[i].socket, offline_cpu = -1;
-		bool online = false;
-
-		if (i && t->dies[i - 1].socket == socket)
-			continue;
-		for (size_t k = 0; k < t->cpu_count; k++) {
-			if (t->cpus[k].socket != socket)
-				continue;
-			online |= t->cpus[k].online;
-			offline_cpu = t->cpus[k].id;
-		}
-		if (online)
-			t->sockets[t->socket_count++] = socket;
-		else if (!t->offline_sockets++)
-			t->offline_cpu = offline_cpu;
-	}
-	if (!all_known)
-		find_offline_sockets(t);
-	return 0;
 }
 
 /* ---- CPU model ---- */
@@ -445,7 +343,8 @@ int unc_topology_read(struct unc_topology *out, const struct unc_root *root, str
 	struct unc_topology t = {0};
 	int err = read_platform(&t, root) < 0 ? unc_nomem(e) : read_cpus(&t, root, e);
 
-	if (!err && (read_nodes(&t, root) < 0 || collect_sockets(&t) < 0))
+	if (!err && (read_nodes(&t, root) < 0 || unc_topology_find_sockets(&t, root) < 0 ||
+		     unc_topology_find_dies(&t) < 0))
 		err = unc_nomem(e);
 	if (err) {
 		unc_topology_finish(&t);
@@ -459,32 +358,10 @@ void unc_topology_finish(struct unc_topology *t)
 {
 	free(t->cpus);
 	free(t->sockets);
+	free(t->offline);
 	free(t->dies);
 	unc_names_finish(&t->faults);
 	*t = (struct unc_topology){0};
-}
-
-int unc_topology_socket(const struct unc_topology *t, int id)
-{
-	const struct uncore_cpu *cpu = unc_topology_cpu(t, id);
-
-	return cpu ? cpu->socket : -1;
-}
-
-int unc_topology_die(const struct unc_topology *t, int id)
-{
-	const struct uncore_cpu *cpu = unc_topology_cpu(t, id);
-	size_t i = 0;
-
-	while (cpu && i < t->die_count &&
-	       (t->dies[i].socket != cpu->socket || t->dies[i].id != cpu->die))
-		i++;
-	return i < t->die_count ? (int)i : 0;
-}
-
-int unc_topology_die_socket(const struct unc_topology *t, int die)
-{
-	return die >= 0 && (size_t)die < t->die_count ? t->dies[die].socket : -1;
 }
 
 /* ---- permission ---- */

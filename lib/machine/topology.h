@@ -11,7 +11,15 @@
 #define UNC_FIRST_CPU 16384 /* bytes of /proc/cpuinfo that hold the first CPU */
 
 struct unc_die {
-	int socket, id; /* id -1: not known */
+	int package, id; /* the kernel's; id -1: not known */
+	int socket, cpu; /* its socket, and its first CPU */
+	int number;      /* the kernel's over the whole machine (`dieN`); -1: not known */
+};
+
+/* A socket without online CPU. */
+struct unc_offline_socket {
+	int socket; /* -1: its number is not known */
+	int cpu;    /* one of its CPUs */
 };
 
 struct unc_topology {
@@ -19,9 +27,10 @@ struct unc_topology {
 	size_t cpu_count;
 	int *sockets; /* of online CPUs, ascending */
 	size_t socket_count;
-	size_t offline_sockets; /* further ones, all of whose CPUs are offline, */
-	int offline_cpu;        /* and one of these */
-	struct unc_die *dies;   /* in the order of the kernel's numbers */
+	struct unc_offline_socket *offline;
+	size_t offline_count;
+	bool unplaced; /* the socket of an offline CPU is not known: there may be further sockets */
+	struct unc_die *dies; /* of the CPUs whose package is known */
 	size_t die_count;
 	char cpu_model[UNC_MODEL_ROOM]; /* "intel/6/143", or "unknown" */
 	char cpu_names[2 * UNC_MODEL_ROOM +
@@ -44,11 +53,27 @@ void unc_topology_finish(struct unc_topology *t);
 const struct uncore_cpu *unc_topology_cpu(const struct unc_topology *t, int id);
 /* The socket of a CPU; -1 when not known. */
 int unc_topology_socket(const struct unc_topology *t, int id);
-/* The kernel numbers dies over the whole machine, in the order of packages and their dies. 0 for a
- * CPU whose die is not known. */
+
+/* ---- sockets.c: sockets and dies; what the kernel numbers is compared with other numbers of the kernel through
+ * these only, since some of it may be offline ---- */
+
+/* Sets `socket` of CPUs, `sockets` and `offline`. -ENOMEM. */
+int unc_topology_find_sockets(struct unc_topology *t, const struct unc_root *root);
+/* Sets `dies`, and their numbers as far as they are known without evidence. -ENOMEM. */
+int unc_topology_find_dies(struct unc_topology *t);
+
+/* The socket of a NUMA node's CPUs, offline ones included; -1: not known, or several. */
+int unc_topology_node_socket(const struct unc_topology *t, int node);
+
+/* Numbers the dies as the kernel does. `count`: dies that a driver has files for, 0: not known. `cpus`: of each, a CPU
+ * by evidence of the files, or -1; NULL: there is no evidence. True: no evidence is needed. */
+bool unc_topology_number_dies(struct unc_topology *t, size_t count, const int *cpus);
+/* True when all dies have numbers, so that a die with another number has no CPU online. */
+bool unc_topology_knows_dies(const struct unc_topology *t);
+/* The kernel's number of the die of a CPU; -1: not known. */
 int unc_topology_die(const struct unc_topology *t, int id);
-/* The socket of the die with that number; -1: there is none. */
-int unc_topology_die_socket(const struct unc_topology *t, int die);
+/* NULL: not known, or none of its CPUs is online. */
+const struct unc_die *unc_topology_numbered_die(const struct unc_topology *t, int number);
 
 /* ---- whether this process may count for the whole machine, as far as /proc shows ---- */
 

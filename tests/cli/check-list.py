@@ -141,7 +141,8 @@ def main():
             compare("list", "simulated", listing["simulated"], False)
             check_tree(tree, listing)
             check_metrics(listing["metrics"])
-            compare("machine", "cpus", listing["machine"]["cpus"], len(online_of(tree)))
+            present = cpus_of(text_of(tree / "sys/devices/system/cpu/present"))
+            compare("machine", "cpus", listing["machine"]["cpus"], len(present))
     except rows.Wrong as wrong:
         sys.exit(f"check-list {sys.argv[1]}: {wrong}")
 

@@ -43,7 +43,8 @@ def sockets_of(tree):
     for cpu in cpus_of(text_of(system / "cpu/online")):
         package = number_of(system / f"cpu/cpu{cpu}/topology/physical_package_id")
         found.setdefault(package, []).append(cpu)
-    return {number: found[package] for number, package in enumerate(sorted(found))}
+    # Packages with numbers of firmware tables are numbered in the order of their CPUs.
+    return found if max(found) < 8 else dict(enumerate(found.values()))
 
 
 def parents_of(directories):

@@ -21,7 +21,7 @@ struct machine {
 };
 
 /* Two sockets, each of them a node. */
-static struct uncore_cpu cpus[] = {{0, 10, 0, 0, true}, {1, 20, 0, 1, true}};
+static struct uncore_cpu cpus[] = {{0, 10, 0, 0, true, 10}, {1, 20, 0, 1, true, 20}};
 static int sockets[] = {10, 20};
 static const struct unc_topology topology = {
 	.cpus = cpus,

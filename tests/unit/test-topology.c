@@ -115,9 +115,12 @@ static void sockets_may_have_any_number(void **state)
 	assert_int_equal(topology.socket_count, 2);
 	assert_int_equal(topology.sockets[0], 0);
 	assert_int_equal(topology.sockets[1], 1);
-	assert_int_equal(unc_topology_socket(&topology, 0), 1);
-	assert_int_equal(unc_topology_socket(&topology, 3), 0);
+	/* CPU 2, offline and without node, is behind the first CPUs of both sockets. */
+	assert_int_equal(unc_topology_socket(&topology, 0), 0);
+	assert_int_equal(unc_topology_socket(&topology, 3), 1);
 	assert_int_equal(unc_topology_socket(&topology, 2), -1);
+	assert_true(topology.unplaced);
+	assert_int_equal(unc_topology_cpu(&topology, 0)->package, 2364);
 	assert_int_equal(unc_topology_socket(&topology, 7), -1);
 	assert_true(unc_topology_cpu(&topology, 64)->online);
 	assert_false(unc_topology_cpu(&topology, 2)->online);
@@ -139,12 +142,28 @@ static void put_die(const struct tree *t, int cpu, const char *socket, const cha
 		tree_cpu(t, cpu, "die_id", die);
 }
 
-/* Over the whole machine, whatever the numbers of packages and of their dies. */
+static int die_socket(const struct unc_topology *t, int number)
+{
+	const struct unc_die *die = unc_topology_numbered_die(t, number);
+
+	return die ? die->socket : -1;
+}
+
+/* Over the whole machine, whatever the numbers of packages and of their dies. Linux since 6.9 numbers them by package
+ * (linux arch/x86/kernel/cpu/topology.c, topology_get_logical_id()), before by CPU (linux arch/x86/kernel/smpboot.c,
+ * topology_update_die_map()). */
 static void dies_are_numbered_through(void **state)
 {
-	static const int numbers[] = {2, 3, 0, 1, 2, 0};
+	static const struct {
+		const char *kernel;
+		int numbers[6];
+	} cases[] = {
+		{"6.9.0\n", {2, 3, 0, 1, 2, 0}},
+		{"7.2.12-amd64\n", {2, 3, 0, 1, 2, 0}},
+		{"6.8.12\n", {0, 1, 2, 3, 0, 2}},
+		{"5.15.0\n", {0, 1, 2, 3, 0, 2}},
+	};
 	const struct tree *t = *state;
-	struct unc_topology topology;
 
 	tree_put(t, CPUS "present", "0-5\n");
 	put_die(t, 0, "2364\n", "0\n");
@@ -153,36 +172,66 @@ static void dies_are_numbered_through(void **state)
 	put_die(t, 3, "36\n", "3\n");
 	put_die(t, 4, "2364\n", "0\n");
 	put_die(t, 5, "36\n", "1\n");
-	topology = topology_of(t);
-	for (int cpu = 0; cpu < 6; cpu++)
-		assert_int_equal(unc_topology_die(&topology, cpu), numbers[cpu]);
-	assert_int_equal(unc_topology_die(&topology, 6), 0);
-	assert_int_equal(unc_topology_die_socket(&topology, 0), 0);
-	assert_int_equal(unc_topology_die_socket(&topology, 1), 0);
-	assert_int_equal(unc_topology_die_socket(&topology, 2), 1);
-	assert_int_equal(unc_topology_die_socket(&topology, 3), 1);
-	assert_int_equal(unc_topology_die_socket(&topology, 4), -1);
-	assert_int_equal(unc_topology_die_socket(&topology, -1), -1);
-	unc_topology_finish(&topology);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct unc_topology topology;
+
+		tree_put(t, "proc/sys/kernel/osrelease", cases[i].kernel);
+		topology = topology_of(t);
+		for (int cpu = 0; cpu < 6; cpu++) {
+			int number = cases[i].numbers[cpu];
+
+			assert_int_equal(unc_topology_die(&topology, cpu), number);
+			assert_int_equal(die_socket(&topology, number),
+					 unc_topology_socket(&topology, cpu));
+		}
+		assert_int_equal(unc_topology_socket(&topology, 1), 0);
+		assert_int_equal(unc_topology_socket(&topology, 5), 1);
+		assert_int_equal(unc_topology_die(&topology, 6), -1);
+		assert_int_equal(die_socket(&topology, 4), -1);
+		assert_int_equal(die_socket(&topology, -1), -1);
+		unc_topology_finish(&topology);
+	}
 }
 
-/* The kernel takes an offline CPU's directory away: it is on no die that anybody knows, and not on
- * one before all others. */
-static void an_offline_cpu_is_no_die(void **state)
+static void assert_dies(const struct unc_topology *t, int first, int second, int third)
+{
+	const int numbers[] = {first, second, third};
+
+	for (size_t i = 0; i < 3; i++) {
+		assert_int_equal(t->dies[i].number, numbers[i]);
+		assert_int_equal(unc_topology_die(t, t->dies[i].cpu), numbers[i]);
+	}
+	assert_int_equal(unc_topology_knows_dies(t), first >= 0 && second >= 0 && third >= 0);
+}
+
+/* Packages 0, 2 and 3 have an online CPU: whether the offline CPU 1 is a die between them, /sys does not say. Dies keep
+ * their numbers while they are offline. */
+static void dies_beside_an_offline_cpu_need_evidence(void **state)
 {
 	const struct tree *t = *state;
 	struct unc_topology topology;
 
-	tree_put(t, CPUS "present", "0-2\n");
-	tree_put(t, CPUS "online", "0,2\n");
+	tree_put(t, CPUS "present", "0-3\n");
+	tree_put(t, CPUS "online", "0,2-3\n");
 	put_die(t, 0, "0\n", "0\n");
-	put_die(t, 2, "1\n", "0\n");
+	put_die(t, 2, "2\n", "0\n");
+	put_die(t, 3, "3\n", "0\n");
 	topology = topology_of(t);
-	assert_int_equal(unc_topology_die(&topology, 0), 0);
-	assert_int_equal(unc_topology_die(&topology, 2), 1);
-	assert_int_equal(unc_topology_die_socket(&topology, 0), 0);
-	assert_int_equal(unc_topology_die_socket(&topology, 1), 1);
-	assert_int_equal(unc_topology_die_socket(&topology, 2), -1);
+	assert_int_equal(topology.die_count, 3);
+	assert_dies(&topology, -1, -1, -1);
+	assert_int_equal(unc_topology_die(&topology, 1), -1);
+	/* A driver's files for three dies leave no place for another one. */
+	assert_true(unc_topology_number_dies(&topology, 3, NULL));
+	assert_dies(&topology, 0, 1, 2);
+	/* With files for four the place of each must be shown. */
+	assert_false(unc_topology_number_dies(&topology, 4, NULL));
+	assert_dies(&topology, -1, -1, -1);
+	assert_false(unc_topology_number_dies(&topology, 4, (const int[]){0, -1, 2, 3}));
+	assert_dies(&topology, 0, 2, 3);
+	assert_int_equal(die_socket(&topology, 2), 2);
+	assert_int_equal(die_socket(&topology, 1), -1);
+	assert_false(unc_topology_number_dies(&topology, 4, (const int[]){0, -1, -1, 3}));
+	assert_dies(&topology, 0, -1, 3);
 	unc_topology_finish(&topology);
 }
 
@@ -199,8 +248,8 @@ static void a_package_without_dies_is_one(void **state)
 	topology = topology_of(t);
 	assert_int_equal(unc_topology_die(&topology, 0), 0);
 	assert_int_equal(unc_topology_die(&topology, 2), 1);
-	assert_int_equal(unc_topology_die_socket(&topology, 1), 1);
-	assert_int_equal(unc_topology_die_socket(&topology, 2), -1);
+	assert_int_equal(die_socket(&topology, 1), 1);
+	assert_int_equal(die_socket(&topology, 2), -1);
 	unc_topology_finish(&topology);
 }
 
@@ -222,10 +271,112 @@ static void a_socket_that_is_offline_keeps_its_number(void **state)
 	topology = topology_of(t);
 	assert_int_equal(topology.socket_count, 1);
 	assert_int_equal(topology.sockets[0], 1);
-	assert_int_equal(topology.offline_sockets, 1);
-	assert_int_equal(topology.offline_cpu, 0);
+	assert_int_equal(topology.offline_count, 1);
+	assert_int_equal(topology.offline[0].socket, 0);
+	assert_int_equal(topology.offline[0].cpu, 0);
+	assert_int_equal(unc_topology_socket(&topology, 1), 0);
+	assert_int_equal(unc_topology_socket(&topology, 3), 1);
+	assert_int_equal(unc_topology_socket(&topology, 5), -1);
+	assert_int_equal(unc_topology_node_socket(&topology, 0), 0);
+	assert_int_equal(unc_topology_node_socket(&topology, 1), 1);
+	assert_int_equal(unc_topology_node_socket(&topology, 2), -1);
 	assert_int_equal(topology.cpus[3].node, 1);
 	assert_int_equal(topology.cpus[5].node, -1);
+	unc_topology_finish(&topology);
+}
+
+/* Two CPUs in each of four nodes, whose `distance` is that of two sockets with two nodes each, or of four sockets. */
+static void put_nodes(const struct tree *t, const char *const distances[4])
+{
+	for (int node = 0; node < 4; node++) {
+		char path[80];
+
+		for (int cpu = 2 * node; cpu < 2 * node + 2; cpu++) {
+			snprintf(path, sizeof(path), "sys/devices/system/node/node%d/cpu%d/online",
+				 node, cpu);
+			tree_put(t, path, "1\n");
+		}
+		snprintf(path, sizeof(path), "sys/devices/system/node/node%d/distance", node);
+		if (distances)
+			tree_put(t, path, distances[node]);
+	}
+}
+
+/* CPUs 2 and 3, a node of their own, are offline; CPUs 0 and 1 are package 36, and 4 to 7 package 116, or two. */
+static void nodes_place_offline_cpus(void **state)
+{
+	static const char *const two[] = {"10 12 21 21\n", "12 10 21 21\n", "21 21 10 12\n",
+					  "21 21 12 10\n"};
+	static const char *const four[] = {"10 21 21 21\n", "21 10 21 21\n", "21 21 10 21\n",
+					   "21 21 21 10\n"};
+	/* The Opterons of socket G34: two nodes each, all of them equally far from each other. */
+	static const char *const equal[] = {"10 16 16 16\n", "16 10 16 16\n", "16 16 10 16\n",
+					    "16 16 16 10\n"};
+	static const struct {
+		const char *const *distances;
+		const char *last; /* the package of CPUs 6 and 7 */
+		int of_2, of_4;   /* the numbers of their sockets */
+		size_t offline;
+	} cases[] = {
+		{two, "116\n", 0, 1, 0},      {four, "117\n", 1, 2, 1},
+		{NULL, "117\n", 1, 2, 1},    /* one node each */
+		{NULL, "116\n", -1, 116, 0}, /* several, so that it may be one of any */
+		{equal, "117\n", -1, 116, 0},
+	};
+	const struct tree *t = *state;
+
+	tree_put(t, CPUS "present", "0-7\n");
+	tree_put(t, CPUS "online", "0-1,4-7\n");
+	for (int cpu = 0; cpu < 6; cpu++)
+		if (cpu < 2 || cpu > 3)
+			tree_cpu(t, cpu, "physical_package_id", cpu < 2 ? "36\n" : "116\n");
+	for (int node = 0; node < 4; node++) {
+		char path[80], list[8];
+
+		snprintf(path, sizeof(path), "sys/devices/system/node/node%d/cpulist", node);
+		snprintf(list, sizeof(list), "%d-%d\n", 2 * node, 2 * node + 1);
+		tree_put(t, path, node == 1 ? "\n" : list);
+	}
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct unc_topology topology;
+
+		put_nodes(t, cases[i].distances);
+		for (int node = 0; node < 4 && !cases[i].distances; node++) {
+			char path[600];
+
+			snprintf(path, sizeof(path), "%s/sys/devices/system/node/node%d/distance",
+				 t->dir, node);
+			remove(path);
+		}
+		tree_cpu(t, 6, "physical_package_id", cases[i].last);
+		tree_cpu(t, 7, "physical_package_id", cases[i].last);
+		topology = topology_of(t);
+		assert_int_equal(unc_topology_socket(&topology, 2), cases[i].of_2);
+		assert_int_equal(unc_topology_socket(&topology, 3), cases[i].of_2);
+		assert_int_equal(unc_topology_socket(&topology, 4), cases[i].of_4);
+		assert_int_equal(topology.offline_count, cases[i].offline);
+		assert_int_equal(topology.unplaced, cases[i].of_2 < 0);
+		unc_topology_finish(&topology);
+	}
+}
+
+/* Packages 36 and 116 with CPUs in turn; CPU 0 offline does not make the other socket the first. */
+static void one_offline_cpu_moves_no_socket(void **state)
+{
+	const struct tree *t = *state;
+	struct unc_topology topology;
+
+	tree_put(t, CPUS "present", "0-5\n");
+	tree_put(t, CPUS "online", "1-5\n");
+	for (int cpu = 1; cpu < 6; cpu++)
+		tree_cpu(t, cpu, "physical_package_id", cpu % 2 ? "36\n" : "116\n");
+	tree_put(t, "sys/devices/system/node/node0/cpulist", "2,4\n");
+	tree_put(t, "sys/devices/system/node/node0/cpu0/online", "0\n");
+	tree_put(t, "sys/devices/system/node/node1/cpulist", "1,3,5\n");
+	topology = topology_of(t);
+	for (int cpu = 0; cpu < 6; cpu++)
+		assert_int_equal(unc_topology_socket(&topology, cpu), cpu % 2);
+	assert_int_equal(topology.offline_count, 0);
 	unc_topology_finish(&topology);
 }
 
@@ -243,7 +394,7 @@ static void unknown_sockets_are_not_listed(void **state)
 	assert_int_equal(topology.socket_count, 0);
 	assert_int_equal(topology.cpus[0].socket, -1);
 	assert_int_equal(topology.cpus[1].socket, -1);
-	assert_int_equal(topology.cpus[2].socket, 0);
+	assert_int_equal(topology.cpus[2].socket, 5);
 	unc_topology_finish(&topology);
 }
 
@@ -393,8 +544,8 @@ static void an_offline_socket_with_a_number(void **state)
 	assert_int_equal(topology.socket_count, 2);
 	assert_int_equal(topology.sockets[0], 0);
 	assert_int_equal(topology.sockets[1], 2);
-	assert_int_equal(topology.offline_sockets, 1);
-	assert_int_equal(topology.offline_cpu, 40);
+	assert_int_equal(topology.offline_count, 1);
+	assert_int_equal(topology.offline[0].cpu, 40);
 	unc_topology_finish(&topology);
 }
 
@@ -508,7 +659,10 @@ int main(void)
 		cmocka_unit_test(machines_of_the_repository),
 		cmocka_unit_test_setup_teardown(sockets_may_have_any_number, setup, teardown),
 		cmocka_unit_test_setup_teardown(dies_are_numbered_through, setup, teardown),
-		cmocka_unit_test_setup_teardown(an_offline_cpu_is_no_die, setup, teardown),
+		cmocka_unit_test_setup_teardown(dies_beside_an_offline_cpu_need_evidence, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(nodes_place_offline_cpus, setup, teardown),
+		cmocka_unit_test_setup_teardown(one_offline_cpu_moves_no_socket, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_package_without_dies_is_one, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_socket_that_is_offline_keeps_its_number, setup,
 						teardown),

@@ -329,7 +329,7 @@ static void witnesses_are_cells_beside_what_they_read(void **s)
 	add_cell(&run, "power.package", "power", 0, -1);
 	add_cell(&run, "power.cores", "amd-power-core", 0, -1);
 	add_cell(&run, "power.cores", "power", 0, -1); /* the first package has no such domain */
-	witnesses_open(&w, t.dir);
+	witnesses_open(&w, NULL, t.dir);
 	witnesses_begin(&w, &run);
 	assert_int_equal(run.cell_count, 5);
 	assert_string_equal(run.cells[4].family, "powercap");
@@ -356,7 +356,7 @@ static void ticks_are_read(void **s)
 
 	(void)s;
 	add_cell(&run, "clock.tsc.frequency", "msr", 0, -1);
-	witnesses_open(&w, "/nowhere");
+	witnesses_open(&w, NULL, "/nowhere");
 	witnesses_begin(&w, &run);
 	assert_int_equal(run.cell_count, 2);
 	assert_string_equal(run.cells[1].family, "rdtsc");
