@@ -568,6 +568,10 @@ struct uncore_counter {
 	double most_per_s; /* it cannot count faster; 0: unknown */
 	int error;         /* 0 or a negative errno: it could not be opened */
 	const char *why;   /* the sentence for it; NULL */
+	/* The bits of the hardware's register whose moves the driver adds to a count of 64 bits; 0:
+	 * unknown. With `register_halves` the driver reads it in two halves of 32 bits, the lower one first. */
+	unsigned register_bits;
+	bool register_halves;
 };
 
 /* A reading of one counter: not scaled, not a difference, as a recording keeps it. */

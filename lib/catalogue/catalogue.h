@@ -160,6 +160,13 @@ struct unc_node_rule {
 	struct unc_names units; /* of each unit from 0 on, the number of its node in the socket */
 };
 
+/* The register of the hardware whose moves a driver adds to the kernel's count of 64 bits. */
+struct unc_register {
+	bool other_model; /* not for this CPU model */
+	unsigned bits;
+	bool halves; /* the driver reads it in two halves */
+};
+
 #define UNC_RULE_MOST 64 /* of at_most */
 
 /* What the hardware of a family excludes; checked by count/encode.c. */
@@ -293,6 +300,8 @@ struct unc_family {
 	const struct unc_speed_rule *speed; /* the first that holds on this CPU; NULL: none */
 	struct unc_node_rule *node_rules;
 	size_t node_rule_count;
+	struct unc_register *registers; /* the first that holds on this CPU is its PMUs' */
+	size_t register_count;
 	struct unc_event_def *events;
 	size_t event_count;
 	struct unc_named_term *named_terms;

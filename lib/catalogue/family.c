@@ -189,6 +189,16 @@ static const struct unc_field node_fields[] = {
 	UNC_END,
 };
 
+/* ---- registers ---- */
+
+static const struct unc_field counter_register_fields[] = {
+	UNC_FIELD("!bits", NUMBER, UNC_AT(struct unc_register, bits), .least = 32, .most = 63),
+	UNC_FIELD("halves", BOOL, UNC_AT(struct unc_register, halves)),
+	UNC_FIELD("when", TEXT, .check = unc_family_when),
+	UNC_FIELD("!evidence", TEXT),
+	UNC_END,
+};
+
 /* ---- root ports ---- */
 
 static int read_fields(const struct unc_reader *r, const struct unc_yaml *fields, void *into)
@@ -608,6 +618,8 @@ static const struct unc_field family_fields[] = {
 	UNC_FIELD("nodes", LIST, FAMILY_LIST(node_rules, node_rule_count),
 		  .of = UNC_SHAPE(struct unc_node_rule, node_fields,
 				  .choice = offsetof(struct unc_node_rule, kind))),
+	UNC_FIELD("registers", LIST, FAMILY_LIST(registers, register_count),
+		  .of = UNC_SHAPE(struct unc_register, counter_register_fields)),
 	UNC_FIELD("!events", NAMED, FAMILY_LIST(events, event_count),
 		  .of = UNC_SHAPE(struct unc_event_def, event_fields, .check = finish_event)),
 	UNC_FIELD("terms", LIST, FAMILY_LIST(named_terms, named_term_count),

@@ -45,18 +45,36 @@ static double scale(const struct uncore_counter *counter, const struct unc_delta
 	return (double)d->count * ((double)d->enabled_ns / (double)d->running_ns);
 }
 
+/*
+ * A register that counts from 0x0ffffffff to 0x100000000 between the readings of its two halves seems to be 2^32
+ * further, and back at the next reading. The driver takes both moves modulo the register's width, so that its count
+ * keeps 2^width too much. Subtracts that if the rest is at most `most`, which `d` is not.
+ */
+static bool undo_torn(const struct uncore_counter *counter, struct unc_delta *d, double most)
+{
+	uint64_t rest = d->count & mask(counter->register_bits);
+
+	if (!counter->register_halves || (double)rest > most)
+		return false;
+	d->torn = d->count >> counter->register_bits;
+	d->count = rest;
+	d->scaled = scale(counter, d);
+	return true;
+}
+
 /* Finds differences that are impossible at the counter's highest speed. */
 static void check_speed(const struct uncore_counter *counter, struct unc_delta *d)
 {
 	double longest_s = (double)(d->enabled_ns + d->uncertain_ns) / 1e9;
 	bool known = counter->most_per_s > 0, fell = d->to < d->from;
-	double bound = counter->width < 64 ? UNC_MOST_PER_S : UNC_MOST_PER_S_64;
+	bool is_register = counter->width < 64 || counter->register_bits;
+	double bound = is_register ? UNC_MOST_PER_S : UNC_MOST_PER_S_64;
 	double speed = (known ? counter->most_per_s : bound) * UNC_CLOCK_SLACK;
-	double most = speed * longest_s + 1;
+	double most = speed * longest_s + 1, at_once = speed * fmax(longest_s, UNC_AT_ONCE_S) + 1;
 
 	if (fell && (double)d->count > most)
 		*d = went_back("count", d->from, d->to);
-	else if ((double)d->count > speed * fmax(longest_s, UNC_AT_ONCE_S) + 1)
+	else if ((double)d->count > at_once && !undo_torn(counter, d, at_once))
 		*d = (struct unc_delta){.state = UNC_TOO_FAST,
 					.what = fell ? NULL : "count",
 					.from = d->from,
@@ -143,6 +161,7 @@ void unc_delta_add(const struct uncore_counter *counter, struct unc_delta *total
 	else if (interval->state == UNC_COUNTED)
 		total->count = interval->count;
 	total->why = NULL;
+	total->torn += interval->torn;
 	total->enabled_ns += interval->enabled_ns;
 	total->running_ns += interval->running_ns;
 	total->state = total->running_ns ? UNC_COUNTED : UNC_NEVER_RAN;

@@ -444,11 +444,25 @@ static void check_interrupted(struct judged_row *v, size_t k)
 		       c->pmu->name, c->event, c->cpu);
 }
 
+static void check_torn(struct judged_row *v, size_t k)
+{
+	const struct uncore_counter *c = &v->interval->counters[v->sums[k].first_torn];
+	const struct unc_delta *d = &v->interval->deltas[v->sums[k].first_torn];
+
+	if (v->sums[k].torn)
+		worsen(v, UNCORE_SUSPECT,
+		       "%s/%s/ on CPU %d: the driver read the two halves of its register while it "
+		       "carried; the count was %llu x 2^%u too high, which is corrected",
+		       c->pmu->name, c->event, c->cpu, (unsigned long long)d->torn,
+		       c->register_bits);
+}
+
 static void (*const event_checks[])(struct judged_row *, size_t) = {
 	check_states,
 	check_stuck,
 	check_cut_short,
 	check_interrupted,
+	check_torn,
 };
 
 /* ---- checks of the row

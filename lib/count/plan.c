@@ -96,6 +96,8 @@ static void plan_set(struct plan_builder *b, struct unc_request_set *set)
 			.strict = set->strict,
 			.snapshot = request->snapshot,
 			.width = 64,
+			.register_bits = set->pmu->register_bits,
+			.register_halves = set->pmu->register_halves,
 		};
 		memcpy(b->plan.counters[request->counter].config, &request->config,
 		       sizeof(request->config));

@@ -35,6 +35,7 @@ struct unc_delta {
 	const char *what; /* "count", "enabled time"; NULL: only the state is known */
 	uint64_t from, to;
 	const char *why; /* UNC_LOST, UNC_STOPPED: a constant, or NULL */
+	uint64_t torn;   /* readings of halves of the register that were undone in `count` */
 	uint64_t uncertain_ns,
 		uncertain_end_ns; /* the uncertainty of enabled_ns: in all, and at its end */
 	bool interrupted; /* a total: the counter was not read or not counted in some interval */
@@ -123,6 +124,8 @@ struct unc_sum {
 	uint64_t skew_ns;      /* the largest distance of their windows from the interval */
 	size_t interrupted;    /* counters with a value that lacks some interval */
 	size_t first_interrupted;
+	size_t torn; /* counters with a value of which torn readings were undone */
+	size_t first_torn;
 	double coverage; /* smallest share of the time on the hardware; 1 if no counter was used */
 };
 

@@ -50,7 +50,9 @@ struct uncore_pmu {
 	size_t def_count;
 	const struct unc_named_term *named_terms;
 	size_t named_term_count;
-	bool adds_at_reads; /* its driver may add the register to the count at each reading */
+	bool adds_at_reads;     /* its driver may add the register to the count at each reading */
+	unsigned register_bits; /* of the register whose moves its driver adds up; 0: unknown */
+	bool register_halves;   /* its driver reads that in two halves */
 
 	size_t unit;           /* of a register block: which instance */
 	bool spans_nodes;      /* the same: its cache belongs to several NUMA nodes */

@@ -13,9 +13,9 @@
 /* The bound for a counter whose greatest speed is unknown: 256 at each cycle of 4 GHz, more than the bytes of
  * any bus. */
 #define UNC_MOST_PER_S 0x1p40
-/* The same for 64 bits, as the kernel has them: a driver adds what its register of at most 48 bits moved by, and reads it
- * more than once while the counts are read. */
-#define UNC_MOST_PER_S_64 0x1p49
+/* The same for a count of the kernel whose register is not known: it may be an energy in 2^-32 J, or the requests in
+ * flight of a whole socket. */
+#define UNC_MOST_PER_S_64 0x1p46
 /* A block's clock may be faster than its description says, and the host's slower. */
 #define UNC_CLOCK_SLACK 1.02
 /* A file or an emulated device may add this time's counts at once, however short the interval. */

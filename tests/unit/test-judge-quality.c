@@ -71,6 +71,27 @@ static void a_mean_is_over_those_that_counted(void **state)
 	end(&s);
 }
 
+static void a_corrected_count_is_told(void **state)
+{
+	struct stage s;
+	struct stage_event *ev;
+	struct unc_delta torn = counted(300, SECOND);
+
+	(void)state;
+	torn.torn = 2;
+	begin(&s, NULL);
+	ev = add_event(&s, "rd");
+	add_counter(&s, ev, counted(100, SECOND));
+	add_counter(&s, ev, torn)->register_bits = 48;
+	assert_close(evaluate(&s)->value, 400);
+	assert_int_equal(s.row.quality, UNCORE_SUSPECT);
+	assert_string_equal(
+		s.row.reason,
+		"imc_0/rd/ on CPU 1: the driver read the two halves of its register "
+		"while it carried; the count was 2 x 2^48 too high, which is corrected");
+	end(&s);
+}
+
 static void each_kind_of_missing_is_told(void **state)
 {
 	static const struct {
@@ -802,6 +823,7 @@ int main(void)
 		cmocka_unit_test(some_instances_are_missing),
 		cmocka_unit_test(a_ratio_of_counters_that_lack_different_intervals),
 		cmocka_unit_test(a_mean_is_over_those_that_counted),
+		cmocka_unit_test(a_corrected_count_is_told),
 		cmocka_unit_test(each_kind_of_missing_is_told),
 		cmocka_unit_test(a_ratio_leaves_out_half_counted_places),
 		cmocka_unit_test(a_ratio_without_one_whole_place),

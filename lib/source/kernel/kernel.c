@@ -8,8 +8,9 @@
 
 #define HEADER_WORDS 3 /* of a group's reading: number of values, time enabled, time running */
 #define READ_TRIES 3
-#define SLOW_NS 100000u      /* a call that takes so much longer than others is slow */
-#define REOPEN_NS 100000000u /* between two attempts to open groups again */
+#define HALF (UINT64_C(1) << 32) /* what the upper half of a register counts in */
+#define SLOW_NS 100000u          /* a call that takes so much longer than others is slow */
+#define REOPEN_NS 100000000u     /* between two attempts to open groups again */
 
 struct kernel_source {
 	struct unc_source base; /* first: a pointer to it is one to the whole */
@@ -113,6 +114,16 @@ static uint64_t not_negative(uint64_t ns)
 	return ns > INT64_MAX ? 0 : ns;
 }
 
+/* Whether the driver may have read the halves of a register while it carried. The count is then 2^32 too large; with
+ * the next reading it is 2^48, or whatever the register's width is, which count/delta.c subtracts. */
+static bool may_be_torn(const struct unc_group *g)
+{
+	for (size_t i = HEADER_WORDS; g->seen && i < HEADER_WORDS + g->members; i++)
+		if (g->words[i] - g->seen[i] >= HALF)
+			return true;
+	return false;
+}
+
 /* Runs on several threads at once, each with groups of its own. Counts and times are those of some moment
  * during the call. One that took long, because a CPU was busy elsewhere, leaves that moment uncertain: what
  * counts on is read again. */
@@ -124,8 +135,12 @@ static void read_group(void *ctx, size_t index)
 	ssize_t got = 0;
 
 	for (int i = 0; i < READ_TRIES; i++) {
-		uint64_t begin_ns = unc_now_ns();
+		uint64_t begin_ns = unc_now_ns(), *words = g->words;
 
+		if (g->seen) {
+			g->words = g->seen;
+			g->seen = words;
+		}
 		do
 			got = read(g->leader, g->words, bytes);
 		while (got < 0 && errno == EINTR);
@@ -135,7 +150,8 @@ static void read_group(void *ctx, size_t index)
 		g->at_ns = begin_ns + g->took_ns / 2;
 		if (!g->least_ns || g->took_ns < g->least_ns)
 			g->least_ns = g->took_ns;
-		if (got <= 0 || g->again || g->took_ns <= 2 * g->least_ns + SLOW_NS)
+		if (got <= 0 || g->again ||
+		    (g->took_ns <= 2 * g->least_ns + SLOW_NS && !may_be_torn(g)))
 			break;
 	}
 	/* Nothing at all is the end of file of a pinned group that could not be scheduled. */
@@ -208,6 +224,8 @@ static void reopen(struct kernel_source *k, struct unc_group *g, struct uncore_r
 		into[i].at_ns = now_ns;
 	}
 	g->enabled_ns = 0;
+	if (g->seen)
+		memset(g->words, 0, (HEADER_WORDS + g->members) * sizeof(*g->words));
 	ioctl(g->leader, PERF_EVENT_IOC_ENABLE, 0);
 }
 
@@ -276,10 +294,12 @@ static int kernel_open(struct unc_source *s, struct uncore_counter *counters, si
 			cpus[i] = counters[g->first].cpu;
 			g->words = words;
 			words += HEADER_WORDS + g->members;
-			if (!counters[g->first].pmu->adds_at_reads)
-				continue;
-			g->again = words;
-			words += HEADER_WORDS + g->members;
+			if (counters[g->first].pmu->adds_at_reads)
+				g->again = words;
+			else if (counters[g->first].register_halves)
+				g->seen = words;
+			if (g->again || g->seen)
+				words += HEADER_WORDS + g->members;
 		}
 		ret = unc_readers_new(&k->readers, cpus, k->groups.count, UNC_READER_MIN_ITEMS,
 				      read_group, k);

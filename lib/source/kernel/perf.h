@@ -67,9 +67,11 @@ struct unc_group {
 	int leader;         /* its descriptor */
 	uint32_t modifiers; /* UNC_MOD_PINNED and UNC_MOD_EXCLUSIVE, as the leader has them */
 	/* The source's: */
-	uint64_t *words;     /* its buffer for a reading: number, two times, values */
-	uint64_t *again;     /* for a second one, where the driver adds at each; else NULL */
-	bool lost;           /* the last reading failed */
+	uint64_t *words; /* its buffer for a reading: number, two times, values */
+	uint64_t *again; /* for a second one, where the driver adds at each; else NULL */
+	uint64_t *
+		seen; /* the reading before, where the driver reads halves of registers; else NULL */
+	bool lost;    /* the last reading failed */
 	uint64_t at_ns;      /* of the last reading, by the clock: the middle of the call, */
 	uint64_t took_ns;    /* and how long that was; */
 	uint64_t least_ns;   /* the shortest call so far */
