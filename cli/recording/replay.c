@@ -15,13 +15,16 @@
 #include "recording/store.h"
 
 #define NOT_RECORDED SIZE_MAX
-#define NAMED 8 /* recorded names that a sentence lists */
+#define HALF (UINT64_C(1) << 32) /* what the upper half of a register counts */
+#define NAMED 8                  /* recorded names that a sentence lists */
 
 struct replay_file {
 	struct recording recording;
-	char *source;              /* its name: "replay:FILE" */
-	size_t *places;            /* of the monitor's counters among the recorded ones */
-	size_t count;              /* of them */
+	char *source;     /* its name: "replay:FILE" */
+	size_t *places;   /* of the monitor's counters among the recorded ones */
+	unsigned *halves; /* of each: the bits of a register that is read in two halves; 0: none */
+	uint64_t *last;   /* of each: the latest count */
+	size_t count;     /* of them */
 	uint64_t begin_ns, end_ns; /* wall clock; 0 and UINT64_MAX: all */
 	struct region region;      /* no parts: all */
 	size_t part;               /* the part that is read */
@@ -197,12 +200,16 @@ static int open_counters(void *context, struct uncore_counter *counters, size_t 
 	memset(used, 0, (f->recording.counter_count + 1) * sizeof(*used));
 	*why = f->why;
 	f->places = cli_realloc(f->places, count + 1, sizeof(*f->places));
+	f->halves = cli_realloc(f->halves, count + 1, sizeof(*f->halves));
+	f->last = cli_realloc(f->last, count + 1, sizeof(*f->last));
 	f->count = count;
 	for (size_t i = 0; i < count; i++) {
 		size_t place = find_counter(f, &counters[i], used);
 		const struct recorded_counter *old;
 
 		f->places[i] = place;
+		f->halves[i] = counters[i].register_halves ? counters[i].register_bits : 0;
+		f->last[i] = 0;
 		if (place == NOT_RECORDED) {
 			counters[i].error = -ENODEV;
 			counters[i].why = "it is not in the recording";
@@ -254,6 +261,28 @@ static void count_missed(struct replay *r, bool begins)
 	r->missed += missed;
 }
 
+/*
+ * A register that is read in two halves while it carries seems to have counted 2^32 more. The next reading, which is
+ * loaded, takes that back, modulo the register's width. (Recorders now read again at once; older ones did not.)
+ */
+static void mend_torn(struct replay_file *f, struct uncore_reading *readings)
+{
+	for (size_t i = 0; i < f->count; i++) {
+		uint64_t rise = readings[i].raw - f->last[i], round, next;
+
+		if (readings[i].lost)
+			continue;
+		f->last[i] = readings[i].raw;
+		if (!f->halves[i] || rise < HALF || !f->loaded ||
+		    f->recording.readings[f->places[i]].reading.lost)
+			continue;
+		round = UINT64_C(1) << f->halves[i];
+		next = f->recording.readings[f->places[i]].reading.raw - readings[i].raw;
+		if (next < round && next + HALF >= round)
+			f->last[i] = readings[i].raw -= HALF;
+	}
+}
+
 static int read_counters(void *context, struct uncore_reading *into, uint64_t *monotonic_ns,
 			 uint64_t *wall_ns, const char **why)
 {
@@ -280,6 +309,7 @@ static int read_counters(void *context, struct uncore_reading *into, uint64_t *m
 	else
 		count_missed(r, !f->continued);
 	load(r);
+	mend_torn(f, into);
 	if (first && !r->more) {
 		*why = "the recording has no intervals in this time";
 		return -ENODATA;
@@ -462,6 +492,8 @@ void replay_close(struct replay *r)
 	free(r->command_line);
 	free(r->file->source);
 	free(r->file->places);
+	free(r->file->halves);
+	free(r->file->last);
 	shown_free(&r->file->shown);
 	free(r->file->region.parts);
 	free(r->file);
