@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/eventfd.h>
 
 #include "cli.h"
 #include "serve/server.h"
@@ -205,16 +204,35 @@ static bool has_password(struct http *h, struct MHD_Connection *connection, bool
 		(authorization && web_is_known(web, authorization));
 	if (!right && authorization && c && c->check == NOT_CHECKED && !h->stopping) {
 		*wait = true;
-		c->check = ASKED;
-		c->authorization = cli_copy(authorization);
-		MHD_suspend_connection(connection);
-		eventfd_write(h->wake_fd, 1);
+		password_ask(h, c, authorization);
 	}
 	pthread_mutex_unlock(&h->lock);
 	return right;
 }
 
 /* ---- requests ---- */
+
+static enum MHD_Result count_body(void *context, enum MHD_ValueKind kind, const char *name,
+				  const char *value)
+{
+	unsigned *bodies = context;
+
+	(void)kind;
+	if (strcasecmp(name, MHD_HTTP_HEADER_TRANSFER_ENCODING) == 0)
+		*bodies += 2;
+	else if (strcasecmp(name, MHD_HTTP_HEADER_CONTENT_LENGTH) == 0)
+		*bodies += !value || strcmp(value, "0") != 0 ? 2 : 1;
+	return MHD_YES;
+}
+
+/* Where a body ends may be said twice, and a proxy in front may see another end: what follows would be a request of its own. */
+static bool has_body(struct MHD_Connection *connection)
+{
+	unsigned bodies = 0;
+
+	MHD_get_connection_values(connection, MHD_HEADER_KIND, count_body, &bodies);
+	return bodies > 1;
+}
 
 static enum MHD_Result answer_path(struct http *h, struct MHD_Connection *connection,
 				   const char *path)
@@ -274,6 +292,9 @@ enum MHD_Result answer(void *context, struct MHD_Connection *connection, const c
 	if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 && strcmp(method, MHD_HTTP_METHOD_HEAD) != 0)
 		return answer_error(h, connection, MHD_HTTP_METHOD_NOT_ALLOWED,
 				    "only GET and HEAD\n");
+	if (has_body(connection))
+		return answer_error(h, connection, MHD_HTTP_BAD_REQUEST,
+				    "a request has no body here\n");
 	if (!is_known_host(h, MHD_lookup_connection_value(connection, MHD_HEADER_KIND,
 							  MHD_HTTP_HEADER_HOST)))
 		return answer_error(h, connection, MHD_HTTP_MISDIRECTED_REQUEST,

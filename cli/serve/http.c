@@ -144,48 +144,16 @@ static void read_changes(struct http *h)
 			 : "the new configuration is in use");
 }
 
-/* Checks the password that waits longest. False: none does. */
-static bool check_password(struct http *h)
-{
-	struct connection *longest = NULL;
-	struct web_config *web = h->servers->web;
-	char *authorization;
-	size_t user = 0;
-	bool right;
-
-	pthread_mutex_lock(&h->lock);
-	for (struct connection *c = h->connections; c; c = c->next)
-		if (c->check == ASKED)
-			longest = c;
-	pthread_mutex_unlock(&h->lock);
-	if (!longest)
-		return false;
-	authorization = longest->authorization;
-	right = !h->stopping && web_check(web, authorization, &user);
-	pthread_mutex_lock(&h->lock);
-	if (right)
-		web_remember(web, authorization, user);
-	longest->check = right ? RIGHT : WRONG;
-	longest->authorization = NULL;
-	pthread_mutex_unlock(&h->lock);
-	/* Suspended, it has stayed. */
-	MHD_resume_connection(longest->mhd);
-	free(authorization);
-	return true;
-}
-
 /* The thread beside that of the answers. */
 static void *run(void *context)
 {
 	struct http *h = context;
 	struct pollfd wake = {.fd = h->wake_fd, .events = POLLIN};
-	bool more = false;
 	eventfd_t count;
 
 	while (!h->stopping) {
-		if (poll(&wake, 1, more ? 0 : 500) > 0)
+		if (poll(&wake, 1, 500) > 0)
 			eventfd_read(h->wake_fd, &count);
-		more = check_password(h);
 		connections_cut_slow(h);
 		streams_end_left(h);
 		read_changes(h);
@@ -204,7 +172,8 @@ int http_open(struct http **out, const struct http_setup *setup)
 	*h = (struct http){.setup = *setup,
 			   .listener.fd = -1,
 			   .wake_fd = -1,
-			   .lock = PTHREAD_MUTEX_INITIALIZER};
+			   .lock = PTHREAD_MUTEX_INITIALIZER,
+			   .asked = PTHREAD_COND_INITIALIZER};
 	uname(&h->uts);
 	status = web_read(&h->seen, setup->web_config);
 	if (!status)
@@ -240,7 +209,7 @@ int http_start(struct http *h)
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	started = h->wake_fd >= 0 && start_server(h, h->seen);
-	h->running = started && !pthread_create(&h->thread, NULL, run, h);
+	h->running = started && passwords_start(h) && !pthread_create(&h->thread, NULL, run, h);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	if (started && !h->running)
 		cli_error("the thread of the HTTP server does not start");
@@ -251,16 +220,16 @@ void http_close(struct http *h)
 {
 	if (!h)
 		return;
+	listener_remove(&h->listener);
+	pthread_mutex_lock(&h->lock);
+	h->stopping = true;
+	streams_wake(h);
+	pthread_mutex_unlock(&h->lock);
 	if (h->running) {
-		pthread_mutex_lock(&h->lock);
-		h->stopping = true;
-		streams_wake(h);
-		pthread_mutex_unlock(&h->lock);
 		eventfd_write(h->wake_fd, 1);
 		pthread_join(h->thread, NULL);
-		while (check_password(h))
-			;
 	}
+	passwords_stop(h);
 	if (!h->servers || h->seen != h->servers->web)
 		web_free(h->seen);
 	/* Until all have stopped, clients are answered. */
@@ -271,7 +240,6 @@ void http_close(struct http *h)
 		free_server(s);
 	}
 	listener_close(&h->listener);
-	listener_remove(&h->listener);
 	texts_free(h);
 	if (h->wake_fd >= 0)
 		close(h->wake_fd);

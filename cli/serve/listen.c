@@ -3,10 +3,12 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <grp.h>
 #include <linux/capability.h>
 #include <netdb.h>
 #include <pwd.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,13 +17,15 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "cli.h"
 
 #define SYSTEMD_FD 3
-#define NO_USER 65534 /* and group, which own no files */
-#define WAITING 128   /* connections before they are accepted */
+#define NO_USER 65534   /* and group, which own no files */
+#define MOST_FILES 1024 /* that are open at the start */
+#define WAITING 128     /* connections before they are accepted */
 /* A client that does not read costs no more kernel memory than this. Connections inherit it. */
 #define SEND_BYTES 65536
 
@@ -125,6 +129,41 @@ static void remove_stale(const union address *a, socklen_t length)
 		close(fd);
 }
 
+static int set_capability(unsigned which);
+
+/* A process of root that has bound a socket becomes another user, who cannot remove it. A child that stays root, with no capability
+ * but that of removing a file, does that when its parent has ended, by whatever signal. */
+static void start_remover(struct listener *l)
+{
+	struct stat mine, now;
+	int ends[2];
+	char byte;
+
+	if (geteuid() != 0 || lstat(l->path, &mine) || pipe2(ends, O_CLOEXEC))
+		return;
+	l->remover = fork();
+	if (l->remover != 0) {
+		close(ends[0]);
+		l->remover_fd = ends[1];
+		return;
+	}
+	signal(SIGINT, SIG_IGN);
+	signal(SIGTERM, SIG_IGN);
+	signal(SIGHUP, SIG_IGN);
+	/* What others wait for the end of: pipes. */
+	for (int fd = 0; fd < MOST_FILES; fd++)
+		if (fd != ends[0])
+			close(fd);
+	prctl(PR_SET_NAME, "uncore-socket");
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	set_capability(CAP_DAC_OVERRIDE);
+	while (read(ends[0], &byte, 1) < 0 && errno == EINTR)
+		;
+	if (lstat(l->path, &now) == 0 && now.st_ino == mine.st_ino && now.st_dev == mine.st_dev)
+		unlink(l->path);
+	_exit(0);
+}
+
 static int bind_address(struct listener *l, const char *text, const union address *a,
 			socklen_t length)
 {
@@ -146,18 +185,44 @@ static int bind_address(struct listener *l, const char *text, const union addres
 		snprintf(l->path, sizeof(l->path), "%s", a->un.sun_path);
 	if (!error && listen(l->fd, WAITING))
 		error = errno;
+	if (!error && named)
+		start_remover(l);
 	return error ? fail(text, error) : CLI_OK;
 }
 
-/* The one socket that systemd hands over, sd_listen_fds(3). */
-static bool take_systemd(struct listener *l)
+static int number_of_socket(int fd, int option)
 {
-	const char *id = getenv("LISTEN_PID"), *count = getenv("LISTEN_FDS");
+	int value = -1;
+	socklen_t length = sizeof(value);
 
-	if (!id || !count || strtol(id, NULL, 10) != getpid() || strcmp(count, "1") != 0)
-		return false;
-	l->fd = SYSTEMD_FD;
-	return true;
+	return getsockopt(fd, SOL_SOCKET, option, &value, &length) ? -1 : value;
+}
+
+/* The one socket that systemd hands over, sd_listen_fds(3). *fd is -1 without one. */
+static int take_systemd(int *fd)
+{
+	const char *id = getenv("LISTEN_PID"), *count = getenv("LISTEN_FDS"), *wrong = NULL;
+	int domain = number_of_socket(SYSTEMD_FD, SO_DOMAIN);
+
+	*fd = -1;
+	if (!id || !count || strtol(id, NULL, 10) != getpid())
+		return CLI_OK;
+	if (strcmp(count, "1") != 0)
+		wrong = "there must be one ListenStream=";
+	else if (domain < 0)
+		wrong = "it is no socket";
+	else if (domain != AF_INET && domain != AF_INET6 && domain != AF_UNIX)
+		wrong = "it is neither of TCP nor of the file system";
+	else if (number_of_socket(SYSTEMD_FD, SO_TYPE) != SOCK_STREAM)
+		wrong = "it has no connections: ListenStream= makes one that has";
+	else if (number_of_socket(SYSTEMD_FD, SO_ACCEPTCONN) != 1)
+		wrong = "it does not listen: Accept=no is needed";
+	if (wrong) {
+		cli_error("the socket of systemd (LISTEN_FDS=%s): %s", count, wrong);
+		return CLI_USAGE;
+	}
+	*fd = SYSTEMD_FD;
+	return CLI_OK;
 }
 
 /* sd_notify(3) */
@@ -186,10 +251,9 @@ int listener_open(struct listener *l, const char *text, bool tls)
 {
 	union address a = {0};
 	socklen_t length = sizeof(a.un);
-	bool taken = take_systemd(l);
-	int status = CLI_OK;
+	int status = take_systemd(&l->fd);
+	bool taken = status || l->fd >= 0;
 
-	l->fd = taken ? l->fd : -1;
 	if (!taken && strncmp(text, "unix:", 5) == 0) {
 		a.un.sun_family = AF_UNIX;
 		if (strlen(text + 5) >= sizeof(a.un.sun_path) || !text[5]) {
@@ -225,6 +289,11 @@ void listener_remove(struct listener *l)
 {
 	if (l->path[0])
 		unlink(l->path);
+	if (l->remover <= 0)
+		return;
+	close(l->remover_fd);
+	waitpid(l->remover, NULL, 0);
+	l->remover = 0;
 }
 
 /* ---- rights ---- */
@@ -232,13 +301,13 @@ void listener_remove(struct listener *l)
 /* In libc without a header. */
 int capset(cap_user_header_t header, const cap_user_data_t data);
 
-static int set_capabilities(void)
+/* This one and no other. */
+static int set_capability(unsigned which)
 {
 	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
 	struct __user_cap_data_struct data[2] = {{0}};
 
-	data[CAP_PERFMON / 32].effective = data[CAP_PERFMON / 32].permitted = 1u
-									      << CAP_PERFMON % 32;
+	data[which / 32].effective = data[which / 32].permitted = 1u << which % 32;
 	return capset(&header, data);
 }
 
@@ -279,7 +348,7 @@ int rights_drop(const char *name)
 	}
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_KEEPCAPS, 1) ||
 	    setgroups(0, NULL) || setresgid(gid, gid, gid) || setresuid(uid, uid, uid) ||
-	    set_capabilities()) {
+	    set_capability(CAP_PERFMON)) {
 		cli_error("--user: cannot become user %u with CAP_PERFMON alone: %s", uid,
 			  strerror(errno));
 		return CLI_DENIED;

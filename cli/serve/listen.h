@@ -7,9 +7,10 @@
 
 struct listener {
 	int fd;
-	char name[160]; /* for people: "http://127.0.0.1:9065/metrics" */
-	char path[108]; /* of a socket in the file system; "": none */
-	bool is_local;  /* other machines cannot reach it */
+	char name[160];          /* for people: "http://127.0.0.1:9065/metrics" */
+	char path[108];          /* of a socket in the file system; "": none */
+	int remover, remover_fd; /* the child that removes it; 0: none */
+	bool is_local;           /* other machines cannot reach it */
 };
 
 /* Binds and listens; http.h has the forms of an address. Of systemd's socket `address` is not used. `tls` is for the name.

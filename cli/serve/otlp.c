@@ -19,6 +19,7 @@
 #define RETRY_NS NS_PER_S      /* the first time, and twice as long each time after, up to: */
 #define RETRY_MOST_NS (60 * NS_PER_S)
 #define ANSWER_ROOM 4096
+#define AUTHORITY_MOST (16u << 20) /* bytes */
 
 /* libcurl with all that it needs would double the time that each start of the command takes: it is loaded when it is needed. */
 struct curl_library {
@@ -345,6 +346,19 @@ static void *run(void *context)
 
 /* ---- the interface ---- */
 
+/* libcurl opens it at each request, and would wait for the writer of a FIFO. */
+static int check_authority(void)
+{
+	const char *path = getenv("OTEL_EXPORTER_OTLP_CERTIFICATE");
+	struct buffer text = {0};
+	const char *why = path && *path ? buffer_read_file(&text, path, AUTHORITY_MOST) : NULL;
+
+	buffer_free(&text);
+	if (why)
+		cli_error("OTEL_EXPORTER_OTLP_CERTIFICATE: %s: %s", path, why);
+	return why ? CLI_RUNTIME : CLI_OK;
+}
+
 static int check_url(const char *url)
 {
 	const char *host = strncmp(url, "http://", 7) == 0    ? url + 7
@@ -369,6 +383,8 @@ int otlp_open(struct otlp **out, const char *url)
 	pthread_condattr_t clock;
 	int status = check_url(url);
 
+	if (!status)
+		status = check_authority();
 	if (status)
 		return status;
 	o = cli_realloc(NULL, 1, sizeof(*o));

@@ -3,11 +3,13 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "cli.h"
 #include "commands/stat-run.h"
@@ -29,6 +31,7 @@
 	(15 *       \
 	 NS_PER_S) /* Prometheus seldom asks more often, and a file costs a write to the disk */
 #define OTLP_NS (60 * NS_PER_S) /* that of OpenTelemetry */
+#define CLOSE_SECONDS 10
 #define LISTEN "127.0.0.1:9065" /* no exporter on Prometheus' list, which begins at 9100 */
 
 struct serve {
@@ -452,6 +455,35 @@ static int show_recording(struct serve *s)
 	return status;
 }
 
+/* Whatever a thread waits for, a file of a network that is gone: the process ends. */
+static void give_up(int signal)
+{
+	static const char text[] = "uncore: a thread did not end in time\n";
+
+	(void)signal;
+	if (write(STDERR_FILENO, text, sizeof(text) - 1) < 0)
+		_exit(CLI_RUNTIME);
+	_exit(CLI_RUNTIME);
+}
+
+static void close_serve(struct serve *s)
+{
+	const struct sigaction action = {.sa_handler = give_up};
+	sigset_t alarms;
+
+	sigemptyset(&alarms);
+	sigaddset(&alarms, SIGALRM);
+	sigaction(SIGALRM, &action, NULL);
+	sigprocmask(SIG_UNBLOCK, &alarms, NULL);
+	alarm(CLOSE_SECONDS);
+	textfile_remove(&s->textfile);
+#ifdef UNCORE_OTLP
+	otlp_close(s->otlp);
+#endif
+	http_close(s->http);
+	alarm(0);
+}
+
 int cmd_serve(struct cli *cli, int argc, char **argv)
 {
 	struct output rows = {0};
@@ -477,13 +509,9 @@ int cmd_serve(struct cli *cli, int argc, char **argv)
 	if (!status && s.running && cli->replay)
 		status = show_recording(&s);
 	push(&s, true);
-#ifdef UNCORE_OTLP
-	otlp_close(s.otlp);
-#endif
-	http_close(s.http);
+	close_serve(&s);
 	live_free(s.live);
 	buffer_free(&s.machine);
-	textfile_remove(&s.textfile);
 	series_free(&s.series);
 	buffer_free(&s.self.machine);
 	free(s.config_text);

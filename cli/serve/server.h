@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the files of the HTTP server share: http.c the servers, connection.c their clients, answer.c what clients get, stream.c
- * the intervals, one after another. */
+/* What the files of the HTTP server share: http.c the servers, connection.c their clients, password.c whether they may ask, answer.c
+ * what they get, stream.c the intervals, one after another. */
 #ifndef CLI_SERVER_H
 #define CLI_SERVER_H
 
@@ -20,8 +20,18 @@
 #define HEADERS_NS (5 * NS_PER_S)
 #define ANSWER_NS (30 * NS_PER_S)
 #define IDLE_NS (90 * NS_PER_S)
-/* Whether the password of a request is right: bcrypt takes so long that it is not done in the thread of the answers. */
+/* Whether the password of a request is right. */
 enum check { NOT_CHECKED, ASKED, RIGHT, WRONG };
+
+/* Where passwords come from. */
+#define ORIGINS 1024
+#define ORIGIN_BYTES 8
+struct origin {
+	unsigned char address[ORIGIN_BYTES];
+	unsigned waiting;  /* passwords that are to be checked, */
+	unsigned failures; /* and those that were wrong */
+	uint64_t seen_ns;
+};
 
 struct connection {
 	struct connection *next, **link; /* of the list */
@@ -30,7 +40,9 @@ struct connection {
 	uint64_t deadline_ns;
 	const struct MHD_Response *text; /* which it takes; NULL: none */
 	enum check check;
-	char *authorization; /* that is to be checked: the connection is suspended */
+	/* Of the password that is to be checked: the connection is suspended. */
+	char *authorization;
+	struct origin *origin;
 };
 
 /* One for each version of the web configuration: the old ones stay until their clients have gone. */
@@ -46,14 +58,16 @@ struct http {
 	struct http_setup setup;
 	struct listener listener;
 	struct utsname uts;
-	pthread_t thread;
-	bool running;
+	pthread_t thread, checker; /* checker: of passwords */
+	bool running, checks;
 	int wake_fd;             /* of the thread */
 	struct web_config *seen; /* the latest; it has errors if no server has it */
 	uint64_t changed_ns;     /* when a change of its files was seen; 0: none */
 	uint64_t looked_ns;      /* when streams_end_left() did so */
 	atomic_bool stopping;
-	pthread_mutex_t lock;   /* for what follows */
+	pthread_mutex_t lock; /* for what follows */
+	pthread_cond_t asked; /* there is a password to be checked, or the end */
+	struct origin origins[ORIGINS];
 	struct server *servers; /* the latest first */
 	struct connection *connections;
 	struct stream *streams;
@@ -101,6 +115,14 @@ void connection_set_deadline(struct http *h, struct MHD_Connection *connection, 
 void connections_cut_slow(struct http *h);
 /* Clients that take the text which is the oldest. With the lock. */
 void connections_cut_oldest(struct http *h);
+
+/* ---- password.c ---- */
+
+bool passwords_start(struct http *h);
+/* After `stopping`: those that wait are refused. */
+void passwords_stop(struct http *h);
+/* Suspends the connection until its password was checked. With the lock. */
+void password_ask(struct http *h, struct connection *c, const char *authorization);
 
 /* ---- stream.c ---- */
 

@@ -14,7 +14,9 @@
 #include "cli.h"
 #include "output/buffer.h"
 
-#define HASH_BYTES 60        /* of bcrypt: "$2y$10$", 22 of salt, 31 */
+#define WEB_SALTED 29 /* characters before the hash itself */
+#define COST_LEAST 4  /* bcrypt's own limit */
+#define COST_MOST 15  /* 3 s: each step doubles the time. Prometheus takes 31, which is days */
 #define FILE_MOST (1u << 20) /* of a certificate or key, in bytes */
 
 /* ---- keys ---- */
@@ -89,12 +91,40 @@ const char *web_header_name(size_t i)
 	return keys[i].name + strlen(HEADER);
 }
 
+static int cost_of(const char *hash)
+{
+	return (hash[4] - '0') * 10 + hash[5] - '0';
+}
+
+/* A hash that no password has is refused, as nobody could log in, and a cost that takes minutes. */
+static const char *check_hash(const char *hash)
+{
+	static const char
+		digits[] = "0123456789",
+		alphabet[] = "./ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+	int cost;
+
+	if (strlen(hash) != WEB_HASH || strncmp(hash, "$2", 2) != 0 || !strchr("abxy", hash[2]) ||
+	    hash[3] != '$' || !strchr(digits, hash[4]) || !strchr(digits, hash[5]) ||
+	    hash[6] != '$' || strspn(hash + 7, alphabet) != WEB_HASH - 7)
+		return "is a hash of bcrypt: htpasswd -nBC 10 ''";
+	/* 23 bytes in 31 characters of 6 bits: the last two bits are 0. */
+	if ((strchr(alphabet, hash[WEB_HASH - 1]) - alphabet) % 4)
+		return "is no hash of bcrypt: its last character cannot be right";
+	cost = cost_of(hash);
+	if (cost < COST_LEAST || cost > COST_MOST)
+		return "has a cost that is not 04 to 15: htpasswd -nBC 10 ''";
+	return NULL;
+}
+
 static const char *take_user(struct web_config *w, const char *name, const char *hash)
 {
+	const char *wrong = check_hash(hash);
+
 	if (!*name || strchr(name, ':'))
 		return "is not a valid user name: it is empty, or has a colon";
-	if (strlen(hash) != HASH_BYTES || strncmp(hash, "$2", 2) != 0 || hash[3] != '$')
-		return "is a hash of bcrypt: htpasswd -nBC 10 ''";
+	if (wrong)
+		return wrong;
 	w->users = cli_realloc(w->users, w->user_count + 1, sizeof(*w->users));
 	w->users[w->user_count++] =
 		(struct web_user){.name = cli_copy(name), .hash = cli_copy(hash)};
@@ -310,8 +340,9 @@ static char *decode(const char *authorization)
 	coded.size = (unsigned)strlen(authorization);
 	if (gnutls_base64_decode2(&coded, &text) < 0)
 		return NULL;
-	/* It has no NUL at the end. */
-	copy = calloc(1, (size_t)text.size + 1);
+	/* bcrypt would take the password up to a NUL for all of it. */
+	if (!memchr(text.data, '\0', text.size))
+		copy = calloc(1, (size_t)text.size + 1);
 	if (copy)
 		memcpy(copy, text.data, text.size);
 	gnutls_memset(text.data, 0, text.size);
@@ -319,32 +350,69 @@ static char *decode(const char *authorization)
 	return copy;
 }
 
-bool web_check(const struct web_config *w, const char *authorization, size_t *user)
+void web_login_begin(struct web_login *l, const struct web_config *w, const char *authorization)
+{
+	size_t i = 0, user = 0;
+
+	*l = (struct web_login){.name = decode(authorization)};
+	l->password = l->name ? strchr(l->name, ':') : NULL;
+	if (!l->password || !w->user_count)
+		return;
+	*l->password++ = '\0';
+	for (; i < w->user_count; i++) {
+		if (strcmp(w->users[i].name, l->name) == 0) {
+			l->is_user = true;
+			user = i;
+		}
+		if (cost_of(w->users[i].hash) > l->most)
+			l->most = cost_of(w->users[i].hash);
+	}
+	memcpy(l->hash, w->users[user].hash, sizeof(l->hash));
+}
+
+bool web_login_check(const struct web_login *l)
 {
 	struct crypt_data *data = calloc(1, sizeof(*data));
-	char *name = decode(authorization), *password = name ? strchr(name, ':') : NULL;
-	size_t i = 0;
-	const char *hash, *found;
+	char setting[WEB_HASH + 1];
+	const char *found;
 	bool right = false;
 
-	if (password && data) {
-		*password++ = '\0';
-		while (i < w->user_count && strcmp(w->users[i].name, name) != 0)
-			i++;
-		/* Of an unknown user any, which takes as long. */
-		hash = w->users[i < w->user_count ? i : 0].hash;
-		found = crypt_rn(password, hash, data, sizeof(*data));
-		right = found && i < w->user_count && gnutls_memcmp(found, hash, HASH_BYTES) == 0;
-		explicit_bzero(password, strlen(password));
-		*user = i;
+	if (l->most && data) {
+		found = crypt_rn(l->password, l->hash, data, sizeof(*data));
+		/* Behind the salt, of which not all bits count. */
+		right = found && strlen(found) == WEB_HASH && l->is_user &&
+			gnutls_memcmp(found + WEB_SALTED, l->hash + WEB_SALTED,
+				      WEB_HASH - WEB_SALTED) == 0;
+		/* Each cost takes twice the time of the one before: those of c, c, c + 1 ... m - 1 together are that of m. */
+		memcpy(setting, l->hash, sizeof(setting));
+		for (int cost = cost_of(l->hash); !right && cost < l->most; cost++) {
+			setting[4] = (char)('0' + cost / 10);
+			setting[5] = (char)('0' + cost % 10);
+			crypt_rn(l->password, setting, data, sizeof(*data));
+		}
+		explicit_bzero(data, sizeof(*data));
 	}
-	free(name);
 	free(data);
 	return right;
 }
 
-void web_remember(struct web_config *w, const char *authorization, size_t user)
+void web_login_free(struct web_login *l)
 {
-	digest(authorization, w->users[user].digest);
-	w->users[user].known = true;
+	if (l->password)
+		explicit_bzero(l->password, strlen(l->password));
+	free(l->name);
+}
+
+bool web_remember(struct web_config *w, const char *authorization, const struct web_login *l)
+{
+	for (size_t i = 0; i < w->user_count; i++) {
+		struct web_user *user = &w->users[i];
+
+		if (strcmp(user->name, l->name) != 0 || strcmp(user->hash, l->hash) != 0)
+			continue;
+		digest(authorization, user->digest);
+		user->known = true;
+		return true;
+	}
+	return false;
 }

@@ -17,6 +17,7 @@ struct web_file {
 	struct stat st; /* before it was read; all 0: it could not be */
 };
 
+#define WEB_HASH 60 /* of bcrypt: "$2y$10$", 22 of salt, 31 */
 #define WEB_DIGEST 32
 struct web_user {
 	char *name, *hash;
@@ -52,9 +53,19 @@ bool web_has_certificate(const struct web_config *w, void *session);
 
 /* Whether the header has come with the right password before. */
 bool web_is_known(const struct web_config *w, const char *authorization);
-/* Whether it has the right password: takes as long for users that there are not. *user is the user. */
-bool web_check(const struct web_config *w, const char *authorization, size_t *user);
-/* For web_is_known(). */
-void web_remember(struct web_config *w, const char *authorization, size_t user);
+
+/* A login to be checked: copies, as the configuration may be replaced meanwhile. */
+struct web_login {
+	char *name, *password;   /* NULL: malformed */
+	char hash[WEB_HASH + 1]; /* of an unknown user any */
+	int most;                /* the highest cost of all users */
+	bool is_user;
+};
+void web_login_begin(struct web_login *l, const struct web_config *w, const char *authorization);
+/* Takes the time of the highest cost when the password is wrong, whoever the user is. */
+bool web_login_check(const struct web_login *l);
+void web_login_free(struct web_login *l);
+/* For web_is_known(), after a right password. False: the configuration has that user no more. */
+bool web_remember(struct web_config *w, const char *authorization, const struct web_login *l);
 
 #endif

@@ -3,9 +3,12 @@
  * is asked. DELAY_READ_PER_CENT: how many. For kernel-bugs.bats: with ADD_AT_READS each read of an event adds all
  * that was counted so far, as the driver of AMD's IOMMUs does it. For intervals.bats: STEP_CLOCK
  * moves clocks at the fifth tick, as if the machine had been suspended for 100 s ("suspend") or the wall clock been set back by an
- * hour ("set"). For record.bats FILE_SYSTEM is the magic number of all file systems. */
+ * hour ("set"). For record.bats FILE_SYSTEM is the magic number of all file systems. For serve-access.bats
+ * CRYPT_LOG is a file that gets a line for each call of crypt_rn() with its setting, which takes CRYPT_SECONDS longer. */
 #define _GNU_SOURCE
+#include <dlfcn.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -77,4 +80,24 @@ int clock_gettime(clockid_t id, struct timespec *into)
 	else
 		into->tv_sec -= id == CLOCK_REALTIME ? 3600 : 0;
 	return 0;
+}
+
+char *crypt_rn(const char *phrase, const char *setting, void *data, int size);
+char *crypt_rn(const char *phrase, const char *setting, void *data, int size)
+{
+	const char *log = getenv("CRYPT_LOG"), *seconds = getenv("CRYPT_SECONDS");
+	char *(*real)(const char *, const char *, void *, int);
+	/* A module loads it, so that RTLD_NEXT does not find it. */
+	void *library = dlopen("libcrypt.so.1", RTLD_NOW);
+	void *function = library ? dlsym(library, "crypt_rn") : NULL;
+	FILE *file = log ? fopen(log, "ae") : NULL;
+
+	memcpy(&real, &function, sizeof(real));
+	if (file) {
+		fprintf(file, "%s\n", setting);
+		fclose(file);
+	}
+	if (seconds)
+		sleep((unsigned)atoi(seconds));
+	return real ? real(phrase, setting, data, size) : NULL;
 }

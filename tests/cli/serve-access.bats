@@ -48,6 +48,9 @@ code() {
 		code 401 "${address%/metrics}$path"
 	done
 	code 401 -X POST "$address"
+	# A NUL does not end a password.
+	code 401 -H "Authorization: Basic $(printf 'alice:secret\0zzz' | base64)" "$address"
+	code 401 -H "Authorization: Basic $(printf 'alice\0:secret' | base64)" "$address"
 	code 401 -u alice:wrong "$address"
 	code 401 -u alice: "$address"
 	code 401 -u carol:secret "$address"
@@ -112,6 +115,94 @@ code() {
 	code 403 -u alice:secret --cert stranger.pem --key stranger-key.pem "${to[@]}"
 	code 200 -u alice:secret --cert client.pem --key client-key.pem "${to[@]}"
 	stop TERM
+}
+
+# log_in ADDRESS PASSWORD...: seconds until the last one, which is right, is answered, from an address of its own, while wrong ones
+# from so many addresses, 60 connections each, are checked.
+log_in() {
+	python3 -S - "$1" "$2" <<-'PY'
+		import base64, re, socket, sys, threading, time
+		port, addresses = int(re.search(r":(\d+)/", sys.argv[1])[1]), int(sys.argv[2])
+		def ask(source, password):
+		    try:
+		        with socket.create_connection(("127.0.0.1", port), 60, (source, 0)) as s:
+		            word = base64.b64encode(password.encode()).decode()
+		            s.sendall(f"GET /metrics HTTP/1.1\r\nHost: localhost\r\nAuthorization: Basic {word}\r\n\r\n".encode())
+		            return s.recv(12).decode()
+		    except OSError:
+		        return ""
+		def attack(source):
+		    while True:
+		        ask(source, "alice:wrong")
+		for i in range(60 * addresses):
+		    threading.Thread(target=attack, args=(f"127.0.3.{1 + i // 60}",), daemon=True).start()
+		time.sleep(3)
+		begin = time.monotonic()
+		answer = ask("127.0.4.1", "alice:secret")
+		assert answer.endswith(" 200"), answer
+		print(f"{time.monotonic() - begin:.2f}")
+	PY
+}
+
+@test "--web-config: wrong passwords from other addresses keep no first login waiting" {
+	local seconds addresses
+
+	# bcrypt of "secret"; a check takes 50 ms.
+	hash=$(python3 -S "$UNCORE_SOURCE_ROOT/tests/cli/bcrypt.py" "${HASH/04/10}") || skip 'no libcrypt here'
+	printf 'basic_auth_users: {alice: %s}\n' "$hash" >web.yml
+	for addresses in 1 10; do
+		serve --source "$SIM_SPR" serve --listen 127.0.0.1:0 --web-config web.yml
+		seconds=$(log_in "$address" "$addresses") || fail "no answer beside $addresses addresses: $seconds"
+		echo "# $seconds s beside $addresses addresses"
+		[ "${seconds%.*}" -lt 2 ] || fail "$seconds s beside $addresses addresses"
+		stop TERM
+	done
+}
+
+@test "--web-config: users that there are not, and wrong passwords of any user, take the same time" {
+	local user
+
+	hash=$(python3 -S "$UNCORE_SOURCE_ROOT/tests/cli/bcrypt.py" "${HASH/04/07}") || skip 'no libcrypt here'
+	printf 'basic_auth_users: {alice: %s, bob: %s, carol: %s}\n' "$HASH" "$hash" "$HASH" >web.yml
+	chmod a+rwx .
+	touch calls
+	chmod a+rw calls
+	export LD_PRELOAD=$UNCORE_BUILD_ROOT/tests/delay-read.so DELAY_READ_PER_CENT=0 CRYPT_LOG=calls
+	program=${UNCORE_PLAIN:-$UNCORE} serve --source "$SIM_SPR" serve --listen 127.0.0.1:0 --web-config web.yml
+	unset LD_PRELOAD
+	for user in alice bob carol nobody; do
+		: >calls
+		code 401 -u "$user:wrong" "$address"
+		# The rounds of all calls: 2 to the power of each cost.
+		[ "$(awk -F '$' '{sum += 2 ^ $3} END {print sum}' calls)" -eq 128 ] || fail "$user: $(<calls)"
+	done
+	code 200 -u bob:secret "$address"
+	code 200 -u alice:secret "$address"
+	stop TERM
+}
+
+@test "a password check that takes for ever keeps neither slow clients nor the end waiting" {
+	local begin
+
+	printf 'basic_auth_users: {alice: %s}\n' "$HASH" >web.yml
+	export LD_PRELOAD=$UNCORE_BUILD_ROOT/tests/delay-read.so DELAY_READ_PER_CENT=0 CRYPT_SECONDS=300
+	program=${UNCORE_PLAIN:-$UNCORE} serve --source "$SIM_SPR" serve --listen 127.0.0.1:0 --web-config web.yml
+	unset LD_PRELOAD
+	curl -s -m 100 -o /dev/null -u alice:secret "$address" 3>&- &
+	sleep 1
+	# Cut after 5 s, with its headers unfinished.
+	python3 -S - "$address" <<-'PY' || fail 'a slow client is not cut'
+		import re, socket, sys
+		s = socket.create_connection(("127.0.0.1", int(re.search(r":(\d+)/", sys.argv[1])[1])), 30)
+		s.sendall(b"GET /metrics HT")
+		assert s.recv(1) == b""
+	PY
+	begin=$SECONDS
+	kill -TERM "$server"
+	wait "$server" || true
+	[ $((SECONDS - begin)) -lt 20 ] || fail "it ends after $((SECONDS - begin)) s"
+	server=
+	grep -q 'a thread did not end in time' errors
 }
 
 # told TEXT: waits until the server says so.
@@ -184,6 +275,15 @@ told() {
 		tls_server_config:\n  cipher_suites: []|:2:3: unknown key
 		basic_auth: {}|:1:1: unknown key 'basic_auth'
 		basic_auth_users:\n  alice: secret|:2:10: basic_auth_users.alice is a hash of bcrypt
+		basic_auth_users:\n  alice: $2z$10$abcdefghijklmnopqrstuu2r9OfJnfCsdneAXAGHnS4UpFFP8WIrW|:2:10: basic_auth_users.alice is a hash
+		basic_auth_users:\n  alice: $2b$99$abcdefghijklmnopqrstuu2r9OfJnfCsdneAXAGHnS4UpFFP8WIrW|:2:10: basic_auth_users.alice has a cost that is not 04 to 15
+		basic_auth_users:\n  alice: $2b$31$abcdefghijklmnopqrstuu2r9OfJnfCsdneAXAGHnS4UpFFP8WIrW|:2:10: basic_auth_users.alice has a cost
+		basic_auth_users:\n  alice: $2b$16$abcdefghijklmnopqrstuu2r9OfJnfCsdneAXAGHnS4UpFFP8WIrW|:2:10: basic_auth_users.alice has a cost
+		basic_auth_users:\n  alice: $2b$03$abcdefghijklmnopqrstuu2r9OfJnfCsdneAXAGHnS4UpFFP8WIrW|:2:10: basic_auth_users.alice has a cost
+		basic_auth_users:\n  alice: $2b$1x$abcdefghijklmnopqrstuu2r9OfJnfCsdneAXAGHnS4UpFFP8WIrW|:2:10: basic_auth_users.alice is a hash
+		basic_auth_users:\n  alice: $2b$10$abcdefghijklmnopqrstuu2r9OfJnfCsdneAXAGHnS4UpFFP8WIr|:2:10: basic_auth_users.alice is a hash
+		basic_auth_users:\n  alice: $2b$10$abcdefghijklmnopqrstuu2r9OfJnfCsdneAXAGHnS4UpFFP8WIr_|:2:10: basic_auth_users.alice is a hash
+		basic_auth_users:\n  alice: $2b$10$abcdefghijklmnopqrstuu2r9OfJnfCsdneAXAGHnS4UpFFP8WIrX|:2:10: basic_auth_users.alice is no hash
 		basic_auth_users:\n  alice: {a: b}|:2:14: basic_auth_users.alice.a is
 		basic_auth_users:\n  alice: []|:2:10: basic_auth_users.alice is a text
 		basic_auth_users:\n  "a:b": x|:2:10: basic_auth_users.a:b is not a valid user name

@@ -474,10 +474,15 @@ answers() {
 	[ "$address" = unix:second ] || fail "$address"
 	scrape wait "$address" 1 | grep -q '^uncore_memory_read_bytes_total{.*channel="7"'
 	stop TERM
-	# Another user than root cannot remove it in a directory of root's; the next start does.
-	[ "$(id -u)" -eq 0 ] || [ ! -e second ] || fail 'the socket is still there'
+	# Also in a directory where the user that root has become can remove nothing.
+	[ ! -e second ] || fail 'the socket is still there'
+	serve --source "$SIM_SPR" serve --config conf --listen unix:second
+	kill -KILL "$server"
+	# What a killed process leaves does not prevent the next start.
+	until ! kill -0 "$server" 2>/dev/null; do sleep 0.05; done
 	serve --source "$SIM_SPR" serve --config conf --listen unix:second
 	stop TERM
+	[ ! -e second ] || fail 'the socket is still there'
 	echo --lisen >conf
 	expect 2 "$UNCORE" --source "$SIM_SPR" serve --config conf
 	[[ $stderr == *"conf:1: unrecognized option"* ]] || fail "$stderr"
@@ -527,4 +532,57 @@ answers() {
 	[ "$status" -eq 0 ] || fail "$output"
 	# Three intervals are more than the second of the unit.
 	[[ $output == *"['READY=1', 'WATCHDOG_USEC=1500000']"*"{'WATCHDOG=1'}"*200*0 ]] || fail "$output"
+}
+
+@test "systemd: a socket that no client can connect to is refused with a sentence" {
+	cat >handed.py <<-'PY'
+		import os, socket, sys
+		handed = {"udp": lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM), "pair": lambda: socket.socketpair()[0],
+		          "bound": lambda: socket.socket(), "netlink": lambda: socket.socket(socket.AF_NETLINK, socket.SOCK_RAW),
+		          "file": lambda: open("/dev/null"), "two": lambda: socket.create_server(("127.0.0.1", 0))}[sys.argv[1]]()
+		os.dup2(handed.fileno(), 3, inheritable=True)
+		os.environ.update(LISTEN_PID=str(os.getpid()), LISTEN_FDS="2" if sys.argv[1] == "two" else "1")
+		os.execv(sys.argv[2], sys.argv[2:])
+	PY
+	while read -r kind line; do
+		expect 2 timeout 60 "${PYTHON:-python3}" -S handed.py "$kind" "$UNCORE" --source "$SIM_SPR" serve
+		[[ $stderr == "uncore: the socket of systemd (LISTEN_FDS="?"): $line"* ]] || fail "$kind: $stderr"
+	done <<-'END'
+		udp it has no connections
+		pair it does not listen
+		bound it does not listen
+		netlink it is neither of TCP nor
+		file it is no socket
+		two there must be one ListenStream=
+	END
+}
+
+@test "a request with a body, of which the length may be said twice, is refused and the connection ends" {
+	local request
+
+	serve --source "$SIM_SPR" serve --listen unix:socket
+	for request in 'Content-Length: 5\r\n\r\nabcde' 'Content-Length: 0\r\nContent-Length: 0\r\n\r\n' \
+		'Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n' \
+		'Transfer-Encoding: chunked\r\nContent-Length: 0\r\n\r\n0\r\n\r\n' 'Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n'; do
+		[[ $(printf "GET /metrics HTTP/1.1\r\nHost: localhost\r\n$request" | scrape raw "$address") == *' 400 '* ]] ||
+			fail "$request"
+		printf "GET /x HTTP/1.1\r\nHost: localhost\r\n${request}GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n" >pipelined
+		python3 -S - "${address#unix:}" <<-'PY' || fail "$request"
+			import socket, sys
+			s = socket.socket(socket.AF_UNIX)
+			s.connect(sys.argv[1])
+			s.settimeout(30)
+			s.sendall(open("pipelined", "rb").read())
+			answer = b""
+			try:
+			    while piece := s.recv(65536):
+			        answer += piece
+			except ConnectionError:
+			    pass
+			assert answer.count(b"HTTP/1.1 ") == 1, answer
+		PY
+	done
+	[[ $(printf 'GET /metrics HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\nConnection: close\r\n\r\n' |
+		scrape raw "$address") == *' 200 '* ]]
+	stop TERM
 }
