@@ -226,6 +226,7 @@ struct uncore_driver {
 	const char *without_hardware; /* whether PMUs may lack it: "never", "possible" */
 	const char *number;           /* within what the number in the PMU's name is unique */
 	const char *absent;           /* numbers of units that do not exist, "2 5"; NULL: none */
+	const char *where;            /* only where one of these PMUs is there; NULL: everywhere */
 	const char *unless;           /* they do if one of these PMUs is there; NULL: never */
 	const char *evidence;
 };

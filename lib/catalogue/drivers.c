@@ -44,6 +44,7 @@ static const struct unc_field driver_fields[] = {
 	UNC_FIELD("!each", WORD, DRIVER(each), .words = scopes),
 	UNC_FIELD("!without_hardware", WORD, DRIVER(hardware), .words = hardware_words),
 	UNC_FIELD("absent", NAMES, DRIVER(absent), .what = "numbers of units", .numbers = true),
+	UNC_FIELD("where", TEXT, SHOWN(where), .with = "absent"),
 	UNC_FIELD("unless", TEXT, SHOWN(unless), .with = "absent"),
 	UNC_FIELD("!number", WORD, DRIVER(number), .words = number_scopes),
 	UNC_FIELD("!evidence", TEXT, SHOWN(evidence)),
@@ -189,18 +190,24 @@ static int keep_one_of_each(struct uncore_pmu *pmu, const struct unc_topology *t
 
 /* ---- units that do not exist ---- */
 
+/* Whether one of the globs names a PMU of this machine. */
+static bool is_there(const char *globs, const struct unc_pmus *pmus)
+{
+	for (size_t i = 0; i < pmus->count; i++)
+		if (is_named(globs, pmus->items[i].name))
+			return true;
+	return false;
+}
+
 /* The number behind the last '_' is one of units that do not exist on this machine. */
 static bool is_absent(const struct unc_driver *d, const struct uncore_pmu *pmu,
 		      const struct unc_pmus *pmus)
 {
 	const char *number = strrchr(pmu->name, '_');
 
-	if (!number || !unc_names_has(&d->absent, number + 1))
-		return false;
-	for (size_t i = 0; d->shown.unless && i < pmus->count; i++)
-		if (is_named(d->shown.unless, pmus->items[i].name))
-			return false;
-	return true;
+	return number && unc_names_has(&d->absent, number + 1) &&
+	       (!d->shown.where || is_there(d->shown.where, pmus)) &&
+	       !(d->shown.unless && is_there(d->shown.unless, pmus));
 }
 
 static int leave_family(struct unc_family *f, struct uncore_pmu *pmu)

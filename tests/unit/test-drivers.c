@@ -294,6 +294,9 @@ static void units_that_do_not_exist_are_not_counted(void **state)
 		{FACTS("cpu", "    absent: 1\n    unless: bax_1\n"), true},
 		{FACTS("cpu", "    absent: 1\n    unless: bax_1 box_2\n"), false},
 		{FACTS("cpu", "    absent: 1\n    unless: '*_2'\n"), false},
+		{FACTS("cpu", "    absent: 1\n    where: bax_1\n"), false},
+		{FACTS("cpu", "    absent: 1\n    where: bax_1 box_2\n"), true},
+		{FACTS("cpu", "    absent: 1\n    where: box_2\n    unless: box_0\n"), false},
 	};
 
 	(void)state;
