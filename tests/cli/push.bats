@@ -342,3 +342,14 @@ otlp() {
 	received 0
 	stop TERM
 }
+
+@test "--otlp: a file of certificates that would block each request is refused" {
+	local file
+
+	needs_otlp
+	mkfifo fifo
+	for file in fifo . /dev/zero none; do
+		OTEL_EXPORTER_OTLP_CERTIFICATE=$file expect 1 timeout 60 "$UNCORE" --source "$SIM_T410" serve --otlp https://127.0.0.1:1
+		[[ $stderr == "uncore: OTEL_EXPORTER_OTLP_CERTIFICATE: $file: "* ]] || fail "$stderr"
+	done
+}
