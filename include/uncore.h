@@ -237,6 +237,10 @@ const struct uncore_driver *uncore_pmu_driver(const struct uncore_pmu *p);
  * NULL: it exists, as far as is known. */
 const char *uncore_pmu_absent(const struct uncore_pmu *p);
 
+/* The socket of the hardware that the PMU counts from this CPU; -1: unknown, as it is where the
+ * driver reads all hardware of the machine from one CPU. */
+int uncore_pmu_socket(const struct uncore *u, const struct uncore_pmu *p, int cpu);
+
 /* The CPUs from which the PMU is counted: its `cpumask`, else `cpus`, else all online CPUs. Of
  * CPUs that read the same register it is one. */
 size_t uncore_pmu_cpu_count(const struct uncore_pmu *p);

@@ -60,6 +60,33 @@ static int check_permission(struct uncore *u)
 
 /* ---- families ---- */
 
+/* What the driver registers or names more than once. */
+static void add_driver(const struct uncore *u, const struct unc_family *family, struct unc_text *to)
+{
+	const struct uncore_pmu *repeats = NULL, *absent = NULL;
+	size_t count = 0;
+
+	for (size_t i = 0; i < u->pmus.count; i++) {
+		const struct uncore_pmu *pmu = &u->pmus.items[i];
+
+		if (pmu->family != family)
+			continue;
+		if (pmu->more_cpus && !repeats)
+			repeats = pmu;
+		if (pmu->absent && !count++)
+			absent = pmu;
+	}
+	if (repeats)
+		unc_text_add(to,
+			     "; the cpumask of %s has %zu CPUs for %zu register%s: one CPU of each "
+			     "%s is counted",
+			     repeats->name, unc_pmu_mask(repeats), repeats->cpus.count,
+			     plural(repeats->cpus.count), repeats->driver->shown.each);
+	if (absent)
+		unc_text_add(to, "; %zu PMU%s without hardware, such as %s, left out", count,
+			     plural(count), absent->name);
+}
+
 static int add_family(struct uncore *u, const struct unc_family *family)
 {
 	struct draft d = {.verdict = UNCORE_VERDICT_OK, .subject = family->name};
@@ -79,6 +106,7 @@ static int add_family(struct uncore *u, const struct unc_family *family)
 		metrics += !uncore_metric_missing(&family->metrics[i]);
 	unc_text_add(&d.found, "%s: %zu PMU%s, %zu metric%s", family->title, family->pmu_count,
 		     plural(family->pmu_count), metrics, plural(metrics));
+	add_driver(u, family, &d.found);
 	if (broken) {
 		d.verdict = UNCORE_VERDICT_MISSING;
 		unc_text_add(&d.found, "; %zu PMU%s cannot be counted", broken, plural(broken));

@@ -442,9 +442,14 @@ const char *uncore_pmu_instance(const struct uncore_pmu *p)
 	return p->family ? p->family->instance : NULL;
 }
 
+int uncore_pmu_socket(const struct uncore *u, const struct uncore_pmu *p, int cpu)
+{
+	return unc_counted_socket(p, &u->topology, cpu);
+}
+
 bool uncore_pmu_is_memory(const struct uncore_pmu *p)
 {
-	return p->family && p->family->place <= UNC_PLACE_MESH_PORT;
+	return p->family && p->family->place <= UNC_PLACE_MESH_PORT && !p->absent;
 }
 
 const char *uncore_pmu_family(const struct uncore_pmu *p)
@@ -547,9 +552,9 @@ const struct uncore_memory *uncore_memory_get(struct uncore *u)
 	for (size_t i = 0; i < u->pmus.count; i++) {
 		const struct uncore_pmu *p = &u->pmus.items[i];
 
-		if (p->family && p->family->place == UNC_PLACE_CHANNEL)
+		if (p->family && p->family->place == UNC_PLACE_CHANNEL && !p->absent)
 			for (size_t k = 0; k < p->cpus.count; k++)
-				channels += unc_topology_socket(&u->topology, p->cpus.ids[k]) ==
+				channels += unc_counted_socket(p, &u->topology, p->cpus.ids[k]) ==
 					    u->topology.sockets[0];
 	}
 	*memory = (struct uncore_memory){.transfers = NAN, .peak = NAN, .used = NAN};

@@ -17,21 +17,18 @@
 
 /* ---- which PMUs and root ports belong together ---- */
 
-static int socket_of(const struct uncore *u, int cpu)
+/* The n-th CPU from which the PMU counts something of the socket; -1: there are fewer. */
+static int nth_cpu(const struct uncore *u, const struct uncore_pmu *pmu, int socket, size_t n)
 {
-	for (size_t i = 0; i < uncore_cpu_count(u); i++)
-		if (uncore_cpu_at(u, i)->id == cpu)
-			return uncore_cpu_at(u, i)->socket;
+	for (size_t i = 0; i < uncore_pmu_cpu_count(pmu); i++)
+		if (uncore_pmu_socket(u, pmu, uncore_pmu_cpu_at(pmu, i)) == socket && n-- == 0)
+			return uncore_pmu_cpu_at(pmu, i);
 	return -1;
 }
 
-/* The first CPU of the socket from which the PMU is counted; -1: it is not counted there. */
 static int cpu_of(const struct uncore *u, const struct uncore_pmu *pmu, int socket)
 {
-	for (size_t i = 0; i < uncore_pmu_cpu_count(pmu); i++)
-		if (socket_of(u, uncore_pmu_cpu_at(pmu, i)) == socket)
-			return uncore_pmu_cpu_at(pmu, i);
-	return -1;
+	return nth_cpu(u, pmu, socket, 0);
 }
 
 /* CPUs, or with `nodes` NUMA nodes, of a socket: ascending, each once; the caller's to free. */
@@ -164,18 +161,18 @@ static void put_count(struct buffer *to, size_t n, const char *what)
 	buffer_printf(to, "%zu %.*s%s%s", n, (int)head, what, n == 1 ? "" : "s", what + head);
 }
 
-/* "6 memory channels: uncore_imc_{0-5}" */
-static void channel_lines(struct pmus p, struct buffer *to)
+/* "6 memory channels: uncore_imc_{0-5}". A PMU of two dies of the socket counts two. */
+static void channel_lines(const struct uncore *u, int socket, struct pmus p, struct buffer *to)
 {
 	for (size_t n; p.count; p.items += n, p.count -= n) {
 		const char *family = uncore_pmu_family(p.items[0]);
 		struct buffer text = {0};
-		size_t alike;
+		size_t alike, units = 0;
 
-		n = 1;
-		while (n < p.count && strcmp(uncore_pmu_family(p.items[n]), family) == 0)
-			n++;
-		put_count(&text, n, uncore_pmu_instance(p.items[0]));
+		for (n = 0; n < p.count && strcmp(uncore_pmu_family(p.items[n]), family) == 0; n++)
+			for (size_t k = 0; nth_cpu(u, p.items[n], socket, k) >= 0; k++)
+				units++;
+		put_count(&text, units, uncore_pmu_instance(p.items[0]));
 		for (size_t i = 0; i < n; i += alike) {
 			alike = pmus_alike(&p, i);
 			alike = alike < n - i ? alike : n - i;
@@ -215,6 +212,18 @@ static void peak_line(struct uncore *u, struct buffer *to)
 	hang(to, "  memory", &text);
 }
 
+/* How many PMUs count memory of the socket; -1: of an unknown one. */
+static size_t count_memory(const struct uncore *u, int socket)
+{
+	struct pmus p;
+	size_t count;
+
+	pmus_select(&p, u, counts_memory, &(struct place){u, socket});
+	count = p.count;
+	pmus_free(&p);
+	return count;
+}
+
 /* The number of channels is not known where each PMU counts a whole socket. */
 static void memory_lines(const struct uncore *u, int socket, struct buffer *to)
 {
@@ -223,14 +232,45 @@ static void memory_lines(const struct uncore *u, int socket, struct buffer *to)
 
 	pmus_select(&p, u, counts_memory, &(struct place){u, socket});
 	if (p.count && uncore_pmu_is_memory(p.items[0])) {
-		channel_lines(p, to);
+		channel_lines(u, socket, p, to);
 	} else {
 		buffer_puts(&text, "channels unknown; ");
 		for (size_t i = 0; i < p.count; i++)
 			buffer_printf(&text, "%s%s", i ? ", " : "counted together by ",
 				      uncore_pmu_name(p.items[i]));
-		buffer_puts(&text, p.count ? "" : "no PMU counts them");
+		if (!p.count)
+			buffer_puts(&text, count_memory(u, -1)
+						   ? "the sockets of the PMUs that count memory "
+						     "are unknown"
+						   : "no PMU counts them");
 		hang(to, "  memory", &text);
+	}
+	pmus_free(&p);
+}
+
+static bool is_absent(const struct uncore_pmu *pmu, const void *u)
+{
+	(void)u;
+	return uncore_pmu_absent(pmu);
+}
+
+/* PMUs without hardware, which no other line has. */
+static void absent_lines(const struct uncore *u, struct buffer *to)
+{
+	struct pmus p;
+	size_t n;
+
+	pmus_select(&p, u, is_absent, u);
+	for (size_t i = 0; i < p.count; i += n) {
+		struct buffer text = {0};
+
+		n = pmus_alike(&p, i);
+		pmus_name(&p, i, n, &text);
+		buffer_printf(&text, " (this machine has no such %s)",
+			      uncore_pmu_instance(p.items[i]));
+		buffer_puts(to, i ? "" : "\n");
+		buffer_hang(to, 4, text_columns(), "PMUs without hardware:", text.data);
+		buffer_free(&text);
 	}
 	pmus_free(&p);
 }
@@ -435,6 +475,9 @@ static void topo_text(struct uncore *u, struct buffer *to)
 		inner_lines(u, socket, to);
 	}
 	if (!uncore_socket_count(u) || uncore_socket_at(u, 0) >= 0) {
+		if (count_memory(u, -1))
+			memory_lines(u, -1, &unknown);
+		link_lines(u, -1, &unknown);
 		complex_lines(u, -1, &unknown);
 		inner_lines(u, -1, &unknown);
 	}
@@ -442,6 +485,7 @@ static void topo_text(struct uncore *u, struct buffer *to)
 		buffer_puts(to, "\nsocket unknown\n");
 	buffer_add(to, unknown.data, unknown.len);
 	buffer_free(&unknown);
+	absent_lines(u, to);
 	if (!uncore_device_count(u))
 		buffer_puts(to, "\nno PCI devices\n");
 }
@@ -467,12 +511,11 @@ static struct value known_count(uint64_t count)
 }
 
 /* A PMU where it counts one socket. */
-static json_t *pmu_record(const struct uncore *u, const struct uncore_pmu *pmu, int socket)
+static json_t *pmu_record(const struct uncore_pmu *pmu, int socket, int cpu)
 {
 	return json_record(RECORD({"pmu", value_text(uncore_pmu_name(pmu))},
 				  {"family", value_text(uncore_pmu_family(pmu))},
-				  {"socket", value_id(socket)},
-				  {"cpu", value_id(cpu_of(u, pmu, socket))}));
+				  {"socket", value_id(socket)}, {"cpu", value_id(cpu)}));
 }
 
 static json_t *peak_record(struct uncore *u)
@@ -497,18 +540,21 @@ static void push_pmus(json_t *memory, json_t *links, struct uncore *u, int socke
 	struct pmus p;
 
 	pmus_select(&p, u, counts_memory, &(struct place){u, socket});
-	for (size_t i = 0; i < p.count; i++) {
-		json_t *record = pmu_record(u, p.items[i], socket);
+	for (size_t i = 0; i < p.count; i++)
+		for (size_t k = 0; nth_cpu(u, p.items[i], socket, k) >= 0; k++) {
+			json_t *record =
+				pmu_record(p.items[i], socket, nth_cpu(u, p.items[i], socket, k));
 
-		json_add(record, RECORD({"instance", value_text(uncore_pmu_instance(p.items[i]))}));
-		json_push(memory, record);
-	}
+			json_add(record,
+				 RECORD({"instance", value_text(uncore_pmu_instance(p.items[i]))}));
+			json_push(memory, record);
+		}
 	pmus_free(&p);
 	pmus_select(&p, u, counts_link, &(struct place){u, socket});
 	for (size_t i = 0; i < p.count; i++) {
-		json_t *record = pmu_record(u, p.items[i], socket);
-		const struct uncore_peer *peer =
-			uncore_pmu_peer(u, p.items[i], cpu_of(u, p.items[i], socket));
+		int cpu = cpu_of(u, p.items[i], socket);
+		json_t *record = pmu_record(p.items[i], socket, cpu);
+		const struct uncore_peer *peer = uncore_pmu_peer(u, p.items[i], cpu);
 		const char *doubt;
 		long speed;
 
@@ -615,6 +661,8 @@ json_t *topo_document(struct uncore *u)
 					     {"nodes", value_json(ids_json(u, socket, true))})));
 		push_pmus(memory, links, u, socket);
 	}
+	if (!uncore_socket_count(u) || uncore_socket_at(u, 0) >= 0)
+		push_pmus(memory, links, u, -1);
 	for (size_t i = 0; i < uncore_device_count(u); i++) {
 		const struct uncore_device *d = uncore_device_at(u, i);
 

@@ -233,8 +233,8 @@ enum unc_scope {
 
 enum unc_hardware {
 	UNC_HARDWARE_UNKNOWN,
-	UNC_HARDWARE_THERE,      /* each PMU has its hardware */
-	UNC_HARDWARE_MAY_LACK,   /* PMUs may be registered without it */
+	UNC_HARDWARE_THERE,    /* each PMU has its hardware */
+	UNC_HARDWARE_MAY_LACK, /* PMUs may be registered without it */
 };
 
 /* Facts about the kernel's driver, which the files of a PMU do not show. */
@@ -375,8 +375,12 @@ int unc_regs_family(struct unc_family **out, const struct unc_regs *r, const cha
 int unc_catalogue_match(struct unc_catalogue *c, struct unc_pmus *pmus, struct unc_error *e);
 /* Gives each PMU of a family the facts about its driver, and applies them: PMUs of units that do not exist leave
  * their family, and one of several CPUs that read the same register stays in `cpus`. -ENOMEM. */
-int unc_drivers_apply(struct unc_catalogue *c, struct unc_pmus *pmus,
-		      const struct unc_topology *t, struct unc_error *e);
+int unc_drivers_apply(struct unc_catalogue *c, struct unc_pmus *pmus, const struct unc_topology *t,
+		      struct unc_error *e);
+/* The socket of the hardware that the PMU counts from a CPU; -1: unknown. */
+int unc_counted_socket(const struct uncore_pmu *pmu, const struct unc_topology *t, int cpu);
+/* Why it is unknown, and the NUMA node, too, although those of the CPU are known; NULL: they are not. */
+const char *unc_pmu_unplaced(const struct uncore_pmu *pmu, const struct unc_topology *t);
 /* Whether an earlier CPU of its mask is in the same part of the machine as the i-th. */
 bool unc_pmu_repeats(const struct uncore_pmu *pmu, const struct unc_topology *t,
 		     enum unc_scope scope, size_t i);

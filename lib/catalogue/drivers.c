@@ -58,9 +58,14 @@ const struct uncore_driver *uncore_metric_driver_at(const struct uncore_metric *
 {
 	const struct unc_family *f = m->family;
 
-	for (size_t k = 0; k < f->driver_count; k++)
-		if (!f->drivers[k].other_model && i-- == 0)
+	for (size_t k = 0; k < f->driver_count; k++) {
+		if (f->drivers[k].other_model)
+			continue;
+		if (i-- == 0)
 			return &f->drivers[k].shown;
+		if (!f->drivers[k].shown.pmus)
+			break; /* it has the facts about all other PMUs */
+	}
 	return NULL;
 }
 
@@ -92,6 +97,24 @@ static const struct unc_driver *driver_of(const struct unc_family *f, const stru
 			return d;
 	}
 	return NULL;
+}
+
+/* ---- places ---- */
+
+const char *unc_pmu_unplaced(const struct uncore_pmu *pmu, const struct unc_topology *t)
+{
+	const struct unc_driver *d = pmu->driver;
+
+	if (!d || d->cpu == UNC_CPU_NEAR || t->socket_count + t->offline_count < 2)
+		return NULL;
+	return d->cpu == UNC_CPU_READER
+		       ? "its driver reads it from one CPU, wherever the hardware is"
+		       : "it is not known whether its driver reads it from a CPU near the hardware";
+}
+
+int unc_counted_socket(const struct uncore_pmu *pmu, const struct unc_topology *t, int cpu)
+{
+	return unc_pmu_unplaced(pmu, t) ? -1 : unc_topology_socket(t, cpu);
 }
 
 /* ---- several CPUs of a mask that read one register ---- */

@@ -162,7 +162,7 @@ static int add_instances(struct unc_ports *p, const struct uncore_pmu *pmu)
 			return -ENOMEM;
 		x->pmu = pmu;
 		x->cpu = pmu->cpus.ids[i];
-		x->socket = unc_topology_socket(p->buses.pci->topology, x->cpu);
+		x->socket = unc_counted_socket(pmu, p->buses.pci->topology, x->cpu);
 		x->rule = f->ports;
 		x->doubt = x->rule->doubt;
 		if (!x->rule->except || strcmp(x->rule->except, pmu->name) != 0)
@@ -289,7 +289,7 @@ static const char *why_unknown(const struct unc_ports *p, const struct unc_devic
 /* ---- matching ---- */
 
 /* Seen on Skylake: 10000:00:00.0 to 03.0 are the ports 1A to 1D (spdk, issue 1155). */
-#define VMD_DOUBT                                                                                    \
+#define VMD_DOUBT                                                                                     \
 	"the port is behind VMD: its I/O stack is known, but no document says that ports keep their " \
 	"numbers there"
 
@@ -516,7 +516,7 @@ static int read_speed(const struct unc_pci *pci, uint64_t address,
 int unc_ports_speed(const struct unc_pci *pci, const struct uncore_pmu *pmu, int cpu, double *speed,
 		    const char **doubt, struct unc_error *e)
 {
-	int socket = unc_topology_socket(pci->topology, cpu), r;
+	int socket = unc_counted_socket(pmu, pci->topology, cpu), r;
 	const struct unc_family *f = pmu->family;
 	const struct unc_speed_rule *rule = f ? f->speed : NULL;
 	uint64_t link = UINT64_MAX;

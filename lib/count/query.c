@@ -62,7 +62,8 @@ int unc_query_add_pmu_gap(struct uncore_monitor *m, struct unc_query *q,
 			  const struct uncore_pmu *pmu, const char *why)
 {
 	const struct unc_topology *t = &m->machine->topology;
-	struct unc_gap gap = {.what = UNC_GAP_PMU, .pmu = pmu, .socket = unc_pmu_socket(pmu, t)};
+	int socket = unc_pmu_unplaced(pmu, t) ? -1 : unc_pmu_socket(pmu, t);
+	struct unc_gap gap = {.what = UNC_GAP_PMU, .pmu = pmu, .socket = socket};
 
 	gap.elsewhere = !pmu->cpus.count && gap.socket < 0 && t->offline_count;
 	return add_gap(m, q, gap, "%s", why);
@@ -173,7 +174,7 @@ int unc_query_find_gaps(struct uncore_monitor *m, struct unc_query *q)
 
 		gap.socket = t->sockets[i];
 		for (size_t k = 0; !there && k < q->target_count; k++) {
-			int socket = unc_topology_socket(t, q->targets[k].cpu);
+			int socket = unc_counted_socket(q->targets[k].pmu, t, q->targets[k].cpu);
 
 			there = socket < 0 || socket == t->sockets[i];
 		}

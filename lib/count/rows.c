@@ -75,6 +75,27 @@ static int64_t node_by(const struct unc_node_rule *rule, const struct uncore_pmu
 	return (int64_t)number;
 }
 
+/* A CPU of each die of a package counts what belongs to this die. */
+static bool is_of_die(const struct uncore_pmu *pmu)
+{
+	const struct unc_driver *d = pmu->driver;
+
+	return d && d->cpu == UNC_CPU_NEAR && d->number == UNC_SCOPE_DIE;
+}
+
+/* Whether all CPUs of the CPU's die are in one NUMA node, and no others of its socket. */
+static bool has_node_alone(const struct unc_topology *t, const struct uncore_cpu *cpu)
+{
+	for (size_t i = 0; i < t->cpu_count; i++) {
+		const struct uncore_cpu *other = &t->cpus[i];
+
+		if (other->socket == cpu->socket && other->node >= 0 &&
+		    (other->node == cpu->node) != (other->die == cpu->die))
+			return false;
+	}
+	return cpu->die >= 0 && cpu->node >= 0;
+}
+
 /* The NUMA node that the target counts; -1: unknown. */
 static int node_of(const struct unc_topology *topology, const struct unc_target *t)
 {
@@ -83,8 +104,12 @@ static int node_of(const struct unc_topology *topology, const struct unc_target 
 	int nodes[MOST_NODES];
 	size_t count = cpu ? nodes_of(topology, cpu->socket, nodes) : 0;
 
+	if (unc_pmu_unplaced(t->pmu, topology))
+		return -1;
 	if (count < 2 || count == MOST_NODES)
 		return count == 1 ? nodes[0] : -1;
+	if (is_of_die(t->pmu) && has_node_alone(topology, cpu))
+		return cpu->node;
 	for (size_t i = 0; f && i < f->node_rule_count; i++) {
 		const struct unc_node_rule *rule = &f->node_rules[i];
 		int64_t node = -1;
@@ -100,39 +125,61 @@ static int node_of(const struct unc_topology *topology, const struct unc_target 
 	return -1;
 }
 
-/* Adds an unavailable row instead of counters. -ENOMEM. */
-static int refuse_node(const struct row_builder *b, struct unc_row *row, const struct unc_target *t)
+/* The reason of a row instead of counters; it must be freed. NULL: out of memory. */
+static char *explain_place(const struct row_builder *b, const struct unc_target *t, int socket)
 {
+	const char *unplaced = unc_pmu_unplaced(t->pmu, &b->u->topology);
 	struct unc_text text = {0};
 	int nodes[MOST_NODES];
 
-	if (row->gaps)
-		return 0;
-	if (row->key.socket >= 0 && nodes_of(&b->u->topology, row->key.socket, nodes))
+	if (unplaced)
+		unc_text_add(&text, "the %s of %s is not known: %s",
+			     b->level == UNCORE_LEVEL_NODE ? "NUMA node" : "socket", t->pmu->name,
+			     unplaced);
+	else if (socket >= 0 && nodes_of(&b->u->topology, socket, nodes))
 		unc_text_add(
 			&text,
 			"socket %d has several NUMA nodes, and it is not known which of them %s "
 			"counts; --per-socket has their sum",
-			row->key.socket, t->pmu->name);
+			socket, t->pmu->name);
 	else
 		unc_text_add(&text, "the NUMA node of %s on CPU %d is not known", t->pmu->name,
 			     t->cpu);
-	row->gaps = unc_text_take(&text);
-	return row->gaps ? 0 : -ENOMEM;
+	return unc_text_take(&text);
 }
 
 /* ---- which targets make a row
  * --------------------------------------------------------------------- */
 
-/* The number of the target's PMU among those of its family on the socket. */
+/* The number of the CPU's die in its socket. */
+static int die_of(const struct unc_topology *t, int id)
+{
+	const struct uncore_cpu *cpu = unc_topology_cpu(t, id);
+
+	return cpu ? cpu->die : -1;
+}
+
+/* The number of the target's unit among those of its family on the socket, die by die: PMUs of several dies have one
+ * name. -1: its socket is unknown. */
 static int channel_of(const struct row_builder *b, const struct unc_target *t)
 {
-	int socket = unc_topology_socket(&b->u->topology, t->cpu), number = 0;
+	const struct unc_topology *topology = &b->u->topology;
+	int socket = unc_counted_socket(t->pmu, topology, t->cpu), number = 0;
+	int die = die_of(topology, t->cpu);
 
-	for (const struct uncore_pmu *p = b->u->pmus.items; p < t->pmu; p++)
-		for (size_t i = 0; p->family == t->pmu->family && i < p->cpus.count; i++)
-			number += unc_topology_socket(&b->u->topology, p->cpus.ids[i]) == socket;
-	return number;
+	for (size_t i = 0; i < b->u->pmus.count; i++) {
+		const struct uncore_pmu *p = &b->u->pmus.items[i];
+
+		if (p->family != t->pmu->family || p->absent)
+			continue;
+		for (size_t k = 0; k < p->cpus.count; k++) {
+			int other = die_of(topology, p->cpus.ids[k]);
+
+			number += unc_topology_socket(topology, p->cpus.ids[k]) == socket &&
+				  (other < die || (other == die && p < t->pmu));
+		}
+	}
+	return unc_pmu_unplaced(t->pmu, topology) ? -1 : number;
 }
 
 /* Metrics of PMUs with different roles (other ends) are not added up; events are, as in perf.
@@ -142,7 +189,7 @@ static struct uncore_row_place key(const struct row_builder *b, const struct unc
 	return (struct uncore_row_place){
 		.socket = b->level == UNCORE_LEVEL_MACHINE
 				  ? -1
-				  : unc_topology_socket(&b->u->topology, t->cpu),
+				  : unc_counted_socket(t->pmu, &b->u->topology, t->cpu),
 		.node = b->level == UNCORE_LEVEL_NODE ? node_of(&b->u->topology, t) : -1,
 		.cpu = b->single ? t->cpu : -1,
 		.pmu = b->single ? t->pmu : NULL,
@@ -178,6 +225,25 @@ static struct unc_row *find_row(struct row_builder *b, struct uncore_row_place k
 	return row;
 }
 
+/* Adds an unavailable row instead of counters: of the target's socket, or of each socket that may be its own.
+ * -ENOMEM. */
+static int refuse_place(struct row_builder *b, const struct unc_target *t)
+{
+	const struct unc_topology *topology = &b->u->topology;
+	bool any = unc_pmu_unplaced(t->pmu, topology);
+	struct uncore_row_place k = key(b, t);
+
+	for (size_t i = 0; i < (any ? topology->socket_count : 1); i++) {
+		struct unc_row *row;
+
+		k.socket = any ? topology->sockets[i] : k.socket;
+		row = find_row(b, k);
+		if (!row->gaps && !(row->gaps = explain_place(b, t, k.socket)))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
 /* A kernel bug of an event of the target; else a bug that is detected by equal counts (not in
  * simulations, whose counts may be equal for other reasons). */
 static const struct unc_kernel_bug *bug_of(const struct row_builder *b, const struct unc_target *t)
@@ -207,11 +273,15 @@ static int add_to_row(struct row_builder *b, const struct unc_target *t)
 {
 	const struct unc_kernel_bug *bug = bug_of(b, t);
 	const struct unc_query *q = b->query;
-	struct unc_row *row = find_row(b, key(b, t));
-	bool first = row != b->latest || t[-1].pmu != t->pmu || t[-1].cpu != t->cpu;
+	const struct uncore_row_place place = key(b, t);
+	struct unc_row *row;
+	bool first;
 
-	if (b->level == UNCORE_LEVEL_NODE && row->key.node < 0)
-		return refuse_node(b, row, t);
+	if ((b->level == UNCORE_LEVEL_NODE && place.node < 0) ||
+	    (b->level == UNCORE_LEVEL_SOCKET && unc_pmu_unplaced(t->pmu, &b->u->topology)))
+		return refuse_place(b, t);
+	row = find_row(b, place);
+	first = row != b->latest || t[-1].pmu != t->pmu || t[-1].cpu != t->cpu;
 	if (!row->counter_count)
 		row->port = t->port;
 	else if (row->port != t->port)
@@ -368,7 +438,7 @@ static unsigned levels_of(const struct unc_query *q)
 
 static int add_query(struct row_builder *b, const struct unc_query *q)
 {
-	size_t most = b->rows.count + q->target_count + q->gap_count;
+	size_t most = b->rows.count + q->target_count + q->gap_count + b->u->topology.socket_count;
 	struct unc_row *rows = reallocarray(b->rows.items, most, sizeof(*rows));
 
 	if (!rows)

@@ -58,6 +58,13 @@ static int type_now(const struct unc_root *root, const struct uncore_pmu *pmu)
 				 INT_MAX, -1);
 }
 
+static bool same_die(const struct unc_topology *t, int a, int b)
+{
+	const struct uncore_cpu *x = unc_topology_cpu(t, a), *y = unc_topology_cpu(t, b);
+
+	return x && y && x->socket == y->socket && x->die == y->die;
+}
+
 /*
  * When a CPU goes offline the kernel moves its events to another CPU of the unit. It does not always:
  * Linux 7.2 moves the first group of each PMU only, and when no CPU of the unit is left the events stay
@@ -90,8 +97,11 @@ int unc_kernel_cpu_now(const struct unc_kernel_env *env, const struct uncore_cou
 		if (unc_cpulist_has(&c->pmu->cpus, mask.ids[i]) || socket < 0 ||
 		    unc_topology_socket(t, mask.ids[i]) != socket)
 			continue;
+		/* Of CPUs that read the same register any will do, if possible one of the same die. */
+		if (c->pmu->more_cpus && candidates && same_die(t, new_cpu, c->cpu))
+			continue;
+		candidates += !c->pmu->more_cpus || !candidates;
 		new_cpu = mask.ids[i];
-		candidates++;
 	}
 	for (size_t i = 0; i < c->pmu->cpus.count; i++)
 		gone += unc_topology_socket(t, c->pmu->cpus.ids[i]) == socket &&
