@@ -41,6 +41,7 @@ struct run {
 	uint64_t begin_ns;           /* of the first window */
 	struct uncore_row *recorded; /* those of this window, with --as-recorded */
 	uint64_t windows;
+	size_t notes;       /* of the monitor, printed or counted so far */
 	bool stopped;       /* by the user: no further run */
 	int command_status; /* the first that is not 0 */
 };
@@ -164,6 +165,8 @@ static int print_window(struct run *r, bool total)
 
 	if (err)
 		return cli_fail(r->cli, err);
+	for (; r->notes < uncore_monitor_note_count(r->monitor); r->notes++)
+		cli_error("note: %s", uncore_monitor_note_at(r->monitor, r->notes));
 	/* Simulated time does not go on while nothing is read, so no interval is missed. */
 	if (r->cli->replay)
 		frame.missed = total ? r->cli->replay->missed : r->cli->replay->missed_now;
@@ -351,6 +354,7 @@ static int count(struct run *r)
 		return cli_fail(r->cli, err);
 	if (!r->windows || r->round)
 		stat_print_notes(o, r->monitor, notes);
+	r->notes = uncore_monitor_note_count(r->monitor);
 	if (o->recorder && (status = o->recorder->open(o->recorder->context, o, r->monitor)))
 		return status;
 	r->started = r->enabled = false;

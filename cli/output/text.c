@@ -135,11 +135,27 @@ void out_table(const struct out *out, struct table *t, const struct table_column
 	t->steady = out->setup.intervals;
 }
 
-/* Remembers a text; true: it is the first time. */
+/* Whether texts are equal, apart from their numbers. */
+static bool are_alike(const char *a, const char *b)
+{
+	static const char digits[] = "0123456789";
+
+	while (*a && *b) {
+		size_t m = strspn(a, digits), n = strspn(b, digits);
+
+		if (!m != !n || (!m && *a != *b))
+			return false;
+		a += m ? m : 1;
+		b += n ? n : 1;
+	}
+	return !*a && !*b;
+}
+
+/* Remembers a text; true: there was none like it. */
 static bool is_new(struct out *out, const char *text)
 {
 	for (size_t at = 0; at < out->said.len; at += strlen(out->said.data + at) + 1)
-		if (strcmp(out->said.data + at, text) == 0)
+		if (are_alike(out->said.data + at, text))
 			return false;
 	buffer_add(&out->said, text, strlen(text) + 1);
 	return true;

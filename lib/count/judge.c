@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* From the sums of a row (rows.c) to a row of a sample: first the value, then a table of checks;
  * the worst result is the quality. */
-#include "count/rows.h"
+#include "count/clocks.h"
 #include "object.h"
 
 #include <math.h>
 #include <stdarg.h>
 
-/* In a shorter time a working counter may not change: energy counters are updated about once a
- * millisecond. */
-#define STUCK_SECONDS 0.1
+#define STUCK_SECONDS (UNC_STUCK_NS / 1e9)
 /* Tolerance, since the times of a value and of its ceiling differ a little. */
 #define OVER_CEILING 1.05
 /* Uncertainty of the time as a share of it: from the first on a row has bounds, from the second on
@@ -519,6 +517,34 @@ static void check_extrapolated(struct judged_row *v)
 	       least_covered(v), (unsigned)(coverage * 100), why);
 }
 
+/* A PMU whose clock does not move counts nothing, whatever its other counters read: their 0 is no part of a sum. */
+static void check_clocks(struct judged_row *v)
+{
+	const struct unc_clocks *clocks = v->interval->clocks;
+	const struct uncore_counter *first = NULL;
+	size_t still = 0, all = 0;
+
+	for (size_t i = 0; clocks && clocks->count && i < v->row->counter_count; i++) {
+		const struct unc_row_counter *c = &v->row->counters[i];
+		size_t clock = clocks->of[c->number];
+		const struct unc_delta *d;
+
+		if ((i && c[-1].instance == c->instance) || clocks->lacking[c->number])
+			continue;
+		all++;
+		d = clock == SIZE_MAX ? NULL : &v->interval->deltas[clock];
+		if (!d || d->state != UNC_COUNTED || d->count || d->running_ns < UNC_STUCK_NS)
+			continue;
+		if (!still++)
+			first = &v->interval->counters[clock];
+	}
+	if (still)
+		worsen(v, UNCORE_SUSPECT,
+		       "the clock of %s, CPU %d did not move, so that the PMU does not count: %zu of "
+		       "%zu PMUs",
+		       first->pmu->name, first->cpu, still, all);
+}
+
 static void check_gaps(struct judged_row *v)
 {
 	if (v->row->gaps)
@@ -792,9 +818,9 @@ static void check_port(struct judged_row *v)
 /* The first of several reasons for the same quality is shown: permanent ones, such as bugs, come
  * before reasons that may not recur, such as a late reading. */
 static void (*const row_checks[])(struct judged_row *) = {
-	check_events, check_coverage, check_gaps,         check_kernel_bug, check_time,
-	check_value,  check_clock,    check_zero_clock,   check_link,       check_ceiling,
-	check_doubt,  check_port,     check_extrapolated,
+	check_events,  check_clocks, check_coverage, check_gaps,         check_kernel_bug,
+	check_time,    check_value,  check_clock,    check_zero_clock,   check_link,
+	check_ceiling, check_doubt,  check_port,     check_extrapolated,
 };
 
 static bool is_counted(const struct judged_row *v)

@@ -60,6 +60,7 @@ void uncore_monitor_free(struct uncore_monitor *m)
 	free(m->distributions);
 	free(m->distribution_totals);
 	free(m->short_values);
+	unc_clocks_finish(&m->clocks);
 	unc_plan_finish(&m->plan);
 	unc_monitor_roll_back(m, (struct unc_checkpoint){0});
 	free(m->queries);
@@ -136,9 +137,11 @@ int uncore_monitor_plan(struct uncore_monitor *m)
 		return r;
 	if (m->in_rounds && unc_plan_rounds(m->sets, m->set_count, m->query_count) < 0)
 		return unc_nomem(e);
-	if (unc_plan_build(&m->plan, m->sets, m->set_count) < 0)
+	if (unc_clocks_request(m) < 0 || unc_plan_build(&m->plan, m->sets, m->set_count) < 0)
 		return unc_nomem(e);
-	if (unc_rows_make(&m->rows, m->machine, m->queries, m->query_count, m->sets) < 0) {
+	if (unc_clocks_find(&m->clocks, &m->plan) < 0 ||
+	    unc_rows_make(&m->rows, m->machine, m->queries, m->query_count, m->sets) < 0) {
+		unc_clocks_finish(&m->clocks);
 		unc_plan_finish(&m->plan);
 		return unc_nomem(e);
 	}
@@ -345,12 +348,44 @@ static struct unc_interval interval_since(const struct uncore_monitor *m,
 				     .deltas = deltas,
 				     .machine = m->machine,
 				     .rows = &m->rows,
+				     .clocks = &m->clocks,
 				     .length_ns = m->previous_at.ns - begin.ns};
 }
 
+/* Not a row of PMUs without hardware alone. */
 static bool is_shown(const struct uncore_monitor *m, const struct unc_row *row)
 {
-	return row->round == m->round && !row->query->silent;
+	bool lacking = m->clocks.any_lacking && row->counter_count;
+
+	for (size_t i = 0; lacking && i < row->counter_count; i++)
+		lacking = m->clocks.lacking[row->counters[i].number];
+	return row->round == m->round && !row->query->silent && !lacking;
+}
+
+/* One note of all PMUs that turned out to have no hardware. */
+static int note_lacking(struct uncore_monitor *m)
+{
+	struct unc_text list = {0};
+	int r = 0;
+
+	for (size_t i = 0; i < m->clocks.count; i++) {
+		const struct uncore_counter *c = &m->plan.counters[m->clocks.items[i]];
+
+		if (m->clocks.lacking[m->clocks.items[i]])
+			unc_text_add(&list, "%s%s (CPU %d)", list.len ? ", " : "", c->pmu->name,
+				     c->cpu);
+	}
+	if (list.failed)
+		r = unc_nomem(&m->machine->error);
+	else if (list.len)
+		r = unc_monitor_note(
+			m,
+			"left out: %s: the clock has never counted, and that of other "
+			"PMUs has; the driver may register PMUs of units that are absent "
+			"or not populated",
+			list.data);
+	unc_text_finish(&list);
+	return r;
 }
 
 static void fill(const struct uncore_monitor *m, const struct unc_delta *deltas,
@@ -438,6 +473,8 @@ static int advance(struct uncore_monitor *m)
 	m->previous = m->now;
 	m->previous_at = m->now_at;
 	m->now = previous;
+	if (unc_clocks_update(&m->clocks, &m->plan, m->total) && note_lacking(m) < 0)
+		return -ENOMEM;
 	add_short_sample(m, begin);
 	return r;
 }

@@ -3,6 +3,7 @@
 #ifndef UNC_MONITOR_H
 #define UNC_MONITOR_H
 
+#include "count/clocks.h"
 #include "count/distribution.h"
 #include "count/rows.h"
 #include "object.h"
@@ -41,6 +42,7 @@ struct uncore_monitor {
 	size_t round;        /* the current one, */
 	size_t first, count; /* and its counters */
 	struct unc_plan plan;
+	struct unc_clocks clocks;
 	struct unc_rows rows;
 
 	struct unc_source *source;             /* NULL: not open */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Makes rows from targets, once, and at every reading the sums of each row and event from deltas.
  * judge.c computes value and quality from the sums. */
-#include "count/rows.h"
+#include "count/clocks.h"
 #include "object.h"
 
 #include <math.h>
@@ -563,11 +563,13 @@ void unc_row_sum(const struct unc_row *row, const struct unc_interval *interval,
 		 * value removes the others. */
 		const struct unc_row_counter *bad = NULL;
 
+		bool lacking = interval->clocks && interval->clocks->lacking[from->number];
+
 		for (to = from; to < end && to->instance == from->instance; to++)
 			if (is_ratio && interval->deltas[to->number].state != UNC_COUNTED &&
 			    (!bad || to->event < bad->event))
 				bad = to;
-		for (const struct unc_row_counter *c = from; c < to; c++) {
+		for (const struct unc_row_counter *c = from; !lacking && c < to; c++) {
 			bool use_bad = bad && interval->deltas[c->number].state == UNC_COUNTED;
 
 			unc_sum_add(&sums[c->event], interval, use_bad ? bad->number : c->number);

@@ -96,13 +96,16 @@ int unc_rows_make(struct unc_rows *out, struct uncore *u, const struct unc_query
 void unc_rows_finish(struct unc_rows *rows);
 
 /* The deltas of all counters between two readings, or over all intervals so far. */
+struct unc_clocks; /* clocks.h */
+
 struct unc_interval {
 	const struct uncore_counter *counters;
 	const struct unc_delta *deltas;
 	size_t count;       /* of counters */
 	uint64_t length_ns; /* by the clock */
 	struct uncore *machine;
-	const struct unc_rows *rows; /* of all metrics; NULL: only the judged row is known */
+	const struct unc_rows *rows;     /* of all metrics; NULL: only the judged row is known */
+	const struct unc_clocks *clocks; /* NULL: not known */
 };
 
 /* One event of a row. The first_... are counters, by their numbers in the plan. */

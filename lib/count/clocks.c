@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: MIT */
+/* The clocks of PMUs: requested beside metrics, found in the plan, and compared with those of PMUs of the same family. */
+#include "count/clocks.h"
+#include "count/monitor.h"
+
+/* The n-th event of the family that counts cycles whenever the PMU works; NULL: there are fewer. Energy is no clock. */
+static const struct unc_event_def *clock_of(const struct unc_family *f, size_t n)
+{
+	for (size_t i = 0; f && i < f->event_count; i++) {
+		const struct unc_event_def *event = &f->events[i];
+
+		if (event->always && !event->kernel_scale && !event->other_model && n-- == 0)
+			return event;
+	}
+	return NULL;
+}
+
+/* ---- requests ---- */
+
+/* How many different events the PMU counts on the CPU in the round; 0: more than it has counters for, or the clock is
+ * among them. */
+static size_t used_counters(const struct uncore_monitor *m, const struct unc_request_set *of,
+			    const struct unc_config *clock)
+{
+	const struct unc_config *met[UNC_RULE_MOST];
+	size_t count = 0;
+
+	for (size_t i = 0; i < m->set_count; i++) {
+		const struct unc_request_set *set = &m->sets[i];
+
+		for (size_t k = 0;
+		     unc_same_pmu(set, of) && set->round == of->round && k < set->count; k++) {
+			const struct unc_config *config = &set->requests[k].config;
+			size_t at = 0;
+
+			while (at < count && memcmp(met[at], config, sizeof(*config)) != 0)
+				at++;
+			if (memcmp(config, clock, sizeof(*clock)) == 0 ||
+			    (at == count && count == UNC_RULE_MOST))
+				return 0;
+			met[at] = config;
+			count += at == count;
+		}
+	}
+	return count;
+}
+
+static int request_clock(struct uncore_monitor *m, size_t beside)
+{
+	const struct uncore_pmu *pmu = m->sets[beside].pmu;
+	const struct unc_event_def *clock = clock_of(pmu->family, 0);
+	struct unc_request request = {0};
+	struct unc_request_set *set;
+	struct unc_encoding encoding;
+	size_t used;
+
+	if (unc_event_encode(clock, pmu, &encoding, NULL) < 0)
+		return 0;
+	used = used_counters(m, &m->sets[beside], &encoding.config);
+	if (!used || (pmu->family->counters && used >= pmu->family->counters))
+		return 0;
+	request.event = unc_monitor_keep(m, unc_event_terms(clock, pmu));
+	request.config = encoding.config;
+	set = request.event ? unc_append(&m->sets, &m->set_count, sizeof(*set)) : NULL;
+	if (!set)
+		return -ENOMEM;
+	*set = m->sets[beside];
+	set->together = set->strict = false;
+	set->group = -1;
+	set->count = 0;
+	set->requests = calloc(1, sizeof(request));
+	if (!set->requests)
+		return -ENOMEM;
+	set->requests[set->count++] = request;
+	return 0;
+}
+
+int unc_clocks_request(struct uncore_monitor *m)
+{
+	size_t count = m->set_count;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < count; i++) {
+		const struct unc_family *f = m->sets[i].pmu->family;
+
+		if (m->sets[i].query && f && f->place <= UNC_PLACE_PACKAGE_MEMORY && clock_of(f, 0))
+			r = request_clock(m, i);
+	}
+	return r;
+}
+
+/* ---- in the plan ---- */
+
+static bool is_clock(const struct uncore_counter *c)
+{
+	const struct unc_event_def *event;
+	struct unc_encoding encoding;
+
+	for (size_t i = 0; (event = clock_of(c->pmu->family, i)); i++)
+		if (unc_event_encode(event, c->pmu, &encoding, NULL) == 0 &&
+		    memcmp(&encoding.config, &c->config, sizeof(c->config)) == 0)
+			return true;
+	return false;
+}
+
+static bool same_place(const struct uncore_counter *a, const struct uncore_counter *b)
+{
+	return a->pmu == b->pmu && a->cpu == b->cpu && a->round == b->round;
+}
+
+int unc_clocks_find(struct unc_clocks *out, const struct unc_plan *plan)
+{
+	struct unc_clocks c = {0};
+	size_t end;
+
+	c.of = calloc(plan->count + 1, sizeof(*c.of));
+	c.lacking = calloc(plan->count + 1, sizeof(*c.lacking));
+	if (!c.of || !c.lacking)
+		goto fail;
+	/* Counters of one PMU, CPU and round are adjacent. */
+	for (size_t first = 0; first < plan->count; first = end) {
+		const struct uncore_counter *counters = plan->counters;
+		size_t clock = SIZE_MAX;
+
+		for (end = first; end < plan->count && same_place(&counters[first], &counters[end]);
+		     end++)
+			if (clock == SIZE_MAX && is_clock(&counters[end]))
+				clock = end;
+		for (size_t i = first; i < end; i++)
+			c.of[i] = clock;
+		if (clock != SIZE_MAX && UNC_ADD(&c.items, &c.count, &clock) < 0)
+			goto fail;
+	}
+	*out = c;
+	return 0;
+fail:
+	unc_clocks_finish(&c);
+	return -ENOMEM;
+}
+
+void unc_clocks_finish(struct unc_clocks *c)
+{
+	free(c->items);
+	free(c->of);
+	free(c->lacking);
+	*c = (struct unc_clocks){0};
+}
+
+/* ---- PMUs without hardware ---- */
+
+static bool moved(const struct unc_delta *d)
+{
+	return d->state == UNC_COUNTED && d->count;
+}
+
+/* Its clock has never counted, and that of another PMU of the family has. */
+static bool is_lacking(const struct unc_clocks *c, const struct unc_plan *plan,
+		       const struct unc_delta *totals, size_t clock)
+{
+	const struct uncore_counter *counters = plan->counters;
+	const struct unc_driver *driver = counters[clock].pmu->driver;
+	const struct unc_delta *d = &totals[clock];
+
+	if (!driver || driver->hardware != UNC_HARDWARE_MAY_LACK || d->state != UNC_COUNTED ||
+	    d->count || d->running_ns < UNC_STUCK_NS)
+		return false;
+	for (size_t i = 0; i < c->count; i++)
+		if (counters[c->items[i]].pmu->family == counters[clock].pmu->family &&
+		    moved(&totals[c->items[i]]))
+			return true;
+	return false;
+}
+
+bool unc_clocks_update(struct unc_clocks *c, const struct unc_plan *plan,
+		       const struct unc_delta *totals)
+{
+	bool changed = false;
+
+	c->any_lacking = false;
+	for (size_t i = 0; i < c->count; i++) {
+		size_t clock = c->items[i];
+		bool lacking = is_lacking(c, plan, totals, clock);
+
+		changed |= c->lacking[clock] != lacking;
+		c->any_lacking |= lacking;
+		for (size_t k = clock;
+		     c->lacking[clock] != lacking && k-- > 0 && c->of[k] == clock;)
+			c->lacking[k] = lacking;
+		for (size_t k = clock + 1;
+		     c->lacking[clock] != lacking && k < plan->count && c->of[k] == clock; k++)
+			c->lacking[k] = lacking;
+		c->lacking[clock] = lacking;
+	}
+	return changed;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/* The clocks of PMUs: what is never idle shows whether a PMU counts at all. */
+#ifndef UNC_CLOCKS_H
+#define UNC_CLOCKS_H
+
+#include "count/rows.h"
+
+/* In a shorter time a working counter may not change: energy counters are updated about once a
+ * millisecond. */
+#define UNC_STUCK_NS 100000000
+
+struct unc_clocks {
+	size_t *items; /* counters of the plan that count cycles, */
+	size_t count;
+	size_t *of;    /* and for each counter that of its PMU, CPU and round; SIZE_MAX: none */
+	bool *lacking; /* for each counter: its PMU has no hardware, as its clock shows */
+	bool any_lacking;
+};
+
+/* Requests the clock of PMUs of memory that metrics are counted on, wherever a counter is free. -ENOMEM. */
+int unc_clocks_request(struct uncore_monitor *m);
+
+/* Finds the clocks among the counters of a plan. -ENOMEM. */
+int unc_clocks_find(struct unc_clocks *out, const struct unc_plan *plan);
+void unc_clocks_finish(struct unc_clocks *c);
+
+/* From the deltas of the clocks since the start: finds PMUs without hardware, which only families have whose driver
+ * may register some. True: there are others than before. */
+bool unc_clocks_update(struct unc_clocks *c, const struct unc_plan *plan,
+		       const struct unc_delta *totals);
+
+#endif
