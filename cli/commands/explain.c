@@ -12,6 +12,7 @@
 #include "output/output.h"
 #include "output/writer.h"
 #include "verify/proof.h"
+#include "views/drivers.h"
 #include "views/pmus.h"
 
 struct explain_options {
@@ -294,6 +295,20 @@ static void deciders_text(struct uncore *u, const struct uncore_metric *m, struc
 	json_decref(array);
 }
 
+static void drivers_text(const struct uncore_metric *m, struct buffer *to)
+{
+	const struct uncore_driver *d;
+
+	for (size_t i = 0; (d = uncore_metric_driver_at(m, i)); i++) {
+		struct buffer text = {0};
+
+		driver_text(d, &text);
+		sentence(to, "driver", text.data);
+		sentence(to, "", d->evidence);
+		buffer_free(&text);
+	}
+}
+
 static void proof_line(const struct proof *proof, const struct uncore_metric *m, struct buffer *to)
 {
 	struct buffer text = {0};
@@ -330,6 +345,7 @@ void explain_text(const struct cli *cli, const struct uncore_metric **metrics, s
 		sentence(to, "doubt", uncore_metric_doubt(m));
 		alternatives_text(m, to);
 		deciders_text(u, m, to);
+		drivers_text(m, to);
 		for (size_t k = 0; k < uncore_metric_event_count(m); k++)
 			event_text(uncore_metric_event_at(m, k), to);
 		perf_text(u, m, to);
@@ -370,6 +386,7 @@ static json_t *metric_record(struct uncore *u, const struct uncore_metric *m,
 	put_perf(u, m, &perf);
 	json_add(metric, RECORD({"events", value_json(events)}, {"perf", value_text(perf.data)},
 				{"deciders", value_json(deciders(u, m))},
+				{"drivers", value_json(driver_records(m))},
 				{"verified", value_json(proof_record(proof, uncore_metric_name(m),
 								     uncore_metric_family(m)))}));
 	buffer_free(&perf);

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: MIT
+# Machines whose files do not show what the driver does: tests/drivers, made from public reports of real ones. Each test says
+# where the right value is from.
+
+load helpers
+
+# on NAME COMMAND...: runs it on the simulation of that machine.
+on() {
+	expect 0 "$UNCORE" --source "sim:$UNCORE_SOURCE_ROOT/tests/drivers/$1.yaml,step=1s" "${@:2}"
+}
+
+# Each row of JSON: quality, socket, channel, value.
+rows() {
+	jq -r 'select(.name) | [.quality, .socket // "-", .channel // "-", .value // "-"] | join(" ")' <<<"$output"
+}
+
+@test "energy of a package is counted once, whatever CPUs its mask has" {
+	# linux 8d72eba1cf8c: from 6.9 to 6.11.5 the mask has a CPU of each core complex of AMD
+	on rapl-die-scope stat -j -M power.package 1 1
+	[ "$(rows)" = 'measured - - 200' ]
+	# linux 525e0064f3d8: from 7.0 on it has all CPUs
+	on rapl-all-cpus stat -j -M 'power.*' --per-socket 1 1
+	[ "$(rows)" = $'measured 0 - 200\nmeasured 1 - 200\nmeasured 0 - 20\nmeasured 1 - 20' ]
+	on rapl-all-cpus stat -j -e power/energy-pkg/ 1 1
+	[ "$(rows)" = 'measured - - 400' ]
+	expect 3 "$UNCORE" --root "$UNCORE_SOURCE_ROOT/tests/drivers/rapl-all-cpus.txt" doctor # other PMUs are missing
+	[[ $(xargs -d '\n' <<<"$output") =~ has\ 8\ CPUs\ for\ 2\ +registers:\ one\ CPU\ of\ each\ package ]]
+}
+
+@test "Ice Lake has eight channels, and a driver that registers twelve" {
+	# linux 496a18f09374: three channels of each controller, of which two are active
+	expect 0 "$UNCORE" --root "$UNCORE_SOURCE_ROOT/tests/drivers/icx-12-imc.txt" topo
+	shows '8 memory channels: uncore_imc_\{0,1,3,4,6,7,9,10\}' 'peak 204.8 GB/s, 8 channels' \
+		'PMUs without hardware: uncore_imc_\{2,5,8,11\}'
+	on icx-12-imc stat -j -M memory.utilization --per-channel 1 1
+	[ "$(rows)" = "$(for i in {0..7}; do echo "measured 0 $i 0.35"; done)" ]
+	on icx-12-imc stat -j -M memory.utilization 1 1
+	[ "$(rows)" = 'measured - - 0.35' ]
+	on icx-12-imc mem 1 1
+	[[ $output != *'!'* ]]
+	refuses 3 "$UNCORE" --source "sim:$UNCORE_SOURCE_ROOT/tests/drivers/icx-12-imc.yaml,step=1s" stat \
+		-e uncore_imc_2/event=0/ 1 1
+	says 'uncore_imc_2 has no hardware'
+}
+
+@test "the eight PMUs that older kernels have for Ice Lake are all channels" {
+	local i
+
+	sed '/uncore_imc_\(8\|9\|10\|11\)\//d' "$UNCORE_SOURCE_ROOT/tests/drivers/icx-12-imc.txt" >"$BATS_TEST_TMPDIR/old.txt"
+	expect 0 "$UNCORE" --root "$BATS_TEST_TMPDIR/old.txt" topo
+	shows '8 memory channels: uncore_imc_\{0-7\}'
+	[[ $output != *'without hardware'* ]]
+}
+
+@test "a Broadwell of one controller has four channels, and a PMU of a fifth" {
+	# Intel's data sheet of the Xeon E5-2630 v4: four channels
+	expect 0 "$UNCORE" --root "$UNCORE_SOURCE_ROOT/tests/drivers/bdx-5-imc.txt" topo
+	shows '4 memory channels: uncore_imc_\{0-3\}' 'peak [0-9.]* GB/s, 4 channels'
+	on bdx-5-imc stat -j -M memory.bandwidth --per-channel 1 1
+	[ "$(rows)" = "$(for s in 0 1; do for i in {0..3}; do echo "measured $s $i 9600000000"; done; done)" ]
+	on bdx-5-imc mem 1 1
+	[[ $output != *'!'* ]]
+}
+
+@test "where the driver reads all controllers from one CPU, no socket is named" {
+	# linux drivers/perf/arm_dmc620_pmu.c: the CPU that probes the device
+	on dmc620-two-sockets stat -j -M memory.requests 1 1
+	[ "$(rows)" = 'measured - - 400000000' ]
+	for level in --per-socket --per-node; do
+		on dmc620-two-sockets stat -j -M memory.requests "$level" 1 1
+		[ "$(rows)" = $'unavailable 0 - -\nunavailable 1 - -' ]
+		jq -e 'select(.name) | .reason | contains("its driver reads it from one CPU")' <<<"$output"
+	done
+	on dmc620-two-sockets stat -j -M memory.requests --per-channel 1 1
+	[ "$(rows)" = $'measured - - 100000000\nmeasured - - 300000000' ]
+	expect 0 "$UNCORE" --root "$UNCORE_SOURCE_ROOT/tests/drivers/dmc620-two-sockets.txt" topo
+	shows 'socket unknown.*2 memory channels: arm_dmc620'
+	expect 0 "$UNCORE" --root "$UNCORE_SOURCE_ROOT/tests/drivers/dmc620-two-sockets.txt" topo -j
+	[ "$(jq -c '[.memory[].socket]' <<<"$output")" = '[null,null]' ]
+}
+
+@test "channels of two dies of a package have twelve numbers, and each die its node" {
+	# Cascade Lake AP: channel i of each die moves i + 1 times 960 MB/s
+	on two-dies stat -j -M memory.bandwidth --per-channel 1 1
+	[ "$(rows)" = "$(for s in 0 1; do for i in {0..11}; do echo "measured $s $i $(((i % 6 + 1) * 960000000))"; done; done)" ]
+	on two-dies stat -j -M memory.bandwidth --per-node 1 1
+	[ "$(jq -r 'select(.name) | "\(.node) \(.value)"' <<<"$output")" = \
+		"$(for n in {0..3}; do echo "$n 20160000000"; done)" ]
+	expect 0 "$UNCORE" --root "$UNCORE_SOURCE_ROOT/tests/drivers/two-dies.txt" topo
+	shows '12 memory channels: uncore_imc_\{0-5\}'
+}
+
+@test "a controller whose clock does not move is no half of a sum" {
+	local metric
+
+	for metric in memory.bandwidth memory.read.bandwidth memory.write.bandwidth; do
+		on dead-controller stat -j -M "$metric" 1 1
+		jq -e 'select(.name) | .quality == "suspect" and (.reason | contains("clock of uncore_imc_0, CPU 0"))' \
+			<<<"$output"
+		on dead-controller stat -j -M "$metric" --per-channel 1 1
+		[ "$(rows | cut -d' ' -f1-3)" = $'suspect 0 0\nmeasured 0 1' ]
+	done
+	on dead-controller stat -j -M 'memory.*' 1 1
+	[ "$(rows | grep -c suspect)" -ge 4 ]
+}
+
+@test "a channel that may have no modules is left out, with one note" {
+	# Of Haswell the driver registers each PCI function, and does not look at modules.
+	sed 's/^\tmodel\t\t: 85/\tmodel\t\t: 63/' "$UNCORE_SOURCE_ROOT/tests/drivers/dead-controller.txt" \
+		>"$BATS_TEST_TMPDIR/hsx.txt"
+	sed 's/^machine: .*/machine: .\/hsx.txt/' "$UNCORE_SOURCE_ROOT/tests/drivers/dead-controller.yaml" >"$BATS_TEST_TMPDIR/hsx.yaml"
+	expect 0 "$UNCORE" --source "sim:$BATS_TEST_TMPDIR/hsx.yaml,step=1s" stat -j -M memory.bandwidth --per-channel -I 1s \
+		--interval-count 3
+	[ "$(rows | sort | uniq -c | xargs)" = '3 measured 0 1 13440000000' ]
+	[ "$(grep -c 'left out: uncore_imc_0' <<<"$stderr")" -eq 1 ]
+}
+
+@test "explain has the facts about the driver, in sentences and records" {
+	expect 0 "$UNCORE" --root "$UNCORE_SOURCE_ROOT/tests/drivers/icx-12-imc.txt" explain memory.bandwidth
+	shows 'driver +One PMU counts one channel.' 'Units 2 5 8 11 have none'
+	expect 0 "$UNCORE" --root "$UNCORE_SOURCE_ROOT/tests/drivers/dmc620-two-sockets.txt" explain -j memory.requests
+	[ "$(jq -c '.metrics[0].drivers[0] | [.cpu, .each, .absent]' <<<"$output")" = '["reader","machine",null]' ]
+}
+
+@test "docs/drivers.md is what the data files say" {
+	python3 "$UNCORE_SOURCE_ROOT/tools/drivers" >"$BATS_TEST_TMPDIR/drivers.md"
+	diff -u "$UNCORE_SOURCE_ROOT/docs/drivers.md" "$BATS_TEST_TMPDIR/drivers.md"
+}
