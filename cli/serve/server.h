@@ -29,7 +29,7 @@ enum check { NOT_CHECKED, ASKED, RIGHT, WRONG };
 struct origin {
 	unsigned char address[ORIGIN_BYTES];
 	unsigned waiting;  /* passwords that are to be checked, */
-	unsigned failures; /* and those that were wrong */
+	unsigned failures; /* and wrong ones */
 	uint64_t seen_ns;
 };
 
@@ -119,7 +119,7 @@ void connections_cut_oldest(struct http *h);
 /* ---- password.c ---- */
 
 bool passwords_start(struct http *h);
-/* After `stopping`: those that wait are refused. */
+/* After `stopping`: waiting ones are refused. */
 void passwords_stop(struct http *h);
 /* Suspends the connection until its password was checked. With the lock. */
 void password_ask(struct http *h, struct connection *c, const char *authorization);

@@ -96,7 +96,7 @@ static int cost_of(const char *hash)
 	return (hash[4] - '0') * 10 + hash[5] - '0';
 }
 
-/* A hash that no password has is refused, as nobody could log in, and a cost that takes minutes. */
+/* A hash that no password has is refused, as no user could log in, and a cost that takes minutes. */
 static const char *check_hash(const char *hash)
 {
 	static const char

@@ -62,7 +62,7 @@ struct web_login {
 	bool is_user;
 };
 void web_login_begin(struct web_login *l, const struct web_config *w, const char *authorization);
-/* Takes the time of the highest cost when the password is wrong, whoever the user is. */
+/* Takes the time of the highest cost when the password is wrong, for any user. */
 bool web_login_check(const struct web_login *l);
 void web_login_free(struct web_login *l);
 /* For web_is_known(), after a right password. False: the configuration has that user no more. */
