@@ -4,6 +4,13 @@
 
 #include <math.h>
 
+/* Of a piece of the past: long enough that what counts does not rest for it by chance, */
+#define PIECE_NS 100000000u
+/* if so many counts were expected. */
+#define LEAST_EXPECTED 1000
+/* A load may be so many times heavier than ever before. */
+#define HEAVIER 16
+
 static const struct {
 	enum uncore_quality quality;
 	bool no_total;        /* a total over such an interval is unknown */
@@ -22,6 +29,9 @@ static const struct {
 	[UNC_WENT_BACK] = {UNCORE_SUSPECT, true, "fell between two readings", NULL},
 	[UNC_TOO_FAST] = {UNCORE_SUSPECT, true,
 			  "rose by more between two readings than it can count", NULL},
+	[UNC_REWRITTEN] = {UNCORE_SUSPECT, false,
+			   "moved further between two readings than it can count",
+			   "another program writes these registers (pcm, likwid?)"},
 	/* A count that the source adds up has no width: here its register has overflowed. */
 	[UNC_WRAPPED] = {UNCORE_UNAVAILABLE, true, "may have overflowed between two readings",
 			 "read it more often (-I)"},
@@ -74,7 +84,11 @@ static void check_speed(const struct uncore_counter *counter, struct unc_delta *
 
 	if (fell && (double)d->count > most)
 		*d = went_back("count", d->from, d->to);
-	else if ((double)d->count > at_once && !undo_torn(counter, d, at_once))
+	else if ((double)d->count > at_once && undo_torn(counter, d, at_once))
+		return;
+	else if ((double)d->count > at_once && counter->register_bits)
+		*d = (struct unc_delta){.state = UNC_REWRITTEN};
+	else if ((double)d->count > at_once)
 		*d = (struct unc_delta){.state = UNC_TOO_FAST,
 					.what = fell ? NULL : "count",
 					.from = d->from,
@@ -121,6 +135,8 @@ struct unc_delta unc_delta_take(const struct uncore_counter *counter,
 	d.count = after->raw - before->raw;
 	if (counter->width < 64 && after->raw < before->raw)
 		d.count &= mask(counter->width);
+	else if (d.count > INT64_MAX && counter->register_bits)
+		return (struct unc_delta){.state = UNC_REWRITTEN};
 	else if (d.count > INT64_MAX)
 		return went_back("count", before->raw, after->raw);
 	d.from = before->raw & mask(counter->width);
@@ -128,6 +144,49 @@ struct unc_delta unc_delta_take(const struct uncore_counter *counter,
 	d.scaled = scale(counter, &d);
 	check_speed(counter, &d);
 	return d;
+}
+
+/* Whether the fall of a counter may be a wrap. Of one without a past, a fall by a small part of its range may not. */
+static bool may_wrap(const struct uncore_counter *counter, const struct unc_past *past,
+		     const struct unc_delta *d)
+{
+	double range = ldexp(1, (int)counter->width), most = range - range / HEAVIER;
+
+	if (past->pieces)
+		most = fmax(HEAVIER * past->fastest * (double)d->running_ns / 1e9, sqrt(range));
+	return counter->most_per_s > 0 || (double)d->count <= most;
+}
+
+/* Ends a piece of the past. */
+static void add_piece(const struct uncore_counter *counter, struct unc_past *past,
+		      struct unc_delta *d)
+{
+	double seconds = (double)past->running_ns / 1e9, rate = (double)past->count / seconds;
+
+	/* Quiet a second time, after the restart: nothing happens. */
+	d->quiet = counter->register_bits && !past->count && !past->quiet &&
+		   past->slowest * seconds >= LEAST_EXPECTED;
+	past->quiet = d->quiet;
+	if (!d->quiet && (!past->pieces || rate < past->slowest))
+		past->slowest = rate;
+	past->fastest = fmax(past->fastest, rate);
+	past->pieces++;
+	past->count = past->running_ns = 0;
+}
+
+void unc_delta_compare(const struct uncore_counter *counter, struct unc_past *past,
+		       struct unc_delta *d)
+{
+	if (d->state != UNC_COUNTED || counter->snapshot)
+		return;
+	if (counter->width < 64 && d->to < d->from && !may_wrap(counter, past, d)) {
+		*d = went_back("count", d->from, d->to);
+		return;
+	}
+	past->count += d->count;
+	past->running_ns += d->running_ns;
+	if (past->running_ns >= PIECE_NS)
+		add_piece(counter, past, d);
 }
 
 void unc_delta_add(const struct uncore_counter *counter, struct unc_delta *total,
@@ -141,7 +200,8 @@ void unc_delta_add(const struct uncore_counter *counter, struct unc_delta *total
 		return;
 	}
 	total->window_ns += interval->window_ns;
-	if (interval->state == UNC_LOST || interval->state == UNC_STOPPED) {
+	if (interval->state == UNC_LOST || interval->state == UNC_STOPPED ||
+	    interval->state == UNC_REWRITTEN) {
 		total->interrupted = true;
 		total->took_end_ns = total->uncertain_end_ns = 0;
 		if (!total->enabled_ns) {
@@ -162,6 +222,7 @@ void unc_delta_add(const struct uncore_counter *counter, struct unc_delta *total
 		total->count = interval->count;
 	total->why = NULL;
 	total->torn += interval->torn;
+	total->quiet |= interval->quiet;
 	total->enabled_ns += interval->enabled_ns;
 	total->running_ns += interval->running_ns;
 	total->state = total->running_ns ? UNC_COUNTED : UNC_NEVER_RAN;

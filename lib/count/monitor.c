@@ -47,7 +47,9 @@ static void close_source(struct uncore_monitor *m)
 		free(m->latest);
 	free(m->interval);
 	free(m->total);
+	free(m->past);
 	m->previous = m->now = NULL;
+	m->past = NULL;
 	m->latest = m->interval = m->total = NULL;
 }
 
@@ -228,10 +230,11 @@ int uncore_monitor_open(struct uncore_monitor *m)
 	m->now = calloc(n, sizeof(*m->now));
 	m->interval = calloc(n, sizeof(*m->interval));
 	m->total = calloc(n, sizeof(*m->total));
+	m->past = calloc(n, sizeof(*m->past));
 	/* Whether an interval can have several readings. */
 	m->latest = m->short_share > 0 || m->machine->replay.read ? calloc(n, sizeof(*m->latest))
 								  : m->interval;
-	if (!m->previous || !m->now || !m->latest || !m->interval || !m->total ||
+	if (!m->previous || !m->now || !m->latest || !m->interval || !m->total || !m->past ||
 	    make_distributions(m) < 0)
 		r = unc_nomem(e);
 	if (r == 0)
@@ -445,6 +448,24 @@ static void add_short_sample(struct uncore_monitor *m, struct unc_moment begin)
 	m->interval_ended = false;
 }
 
+/* Restarts boxes whose registers another program writes: the driver then writes them again. */
+static void restart_boxes(struct uncore_monitor *m)
+{
+	const struct uncore_counter *latest = NULL;
+
+	if (m->state != UNC_MONITOR_RUNNING || !m->source->ops->restart)
+		return;
+	for (size_t i = m->first; i < m->first + m->count; i++) {
+		const struct uncore_counter *c = &m->plan.counters[i];
+
+		if ((m->latest[i].state != UNC_REWRITTEN && !m->latest[i].quiet) ||
+		    (latest && latest->pmu == c->pmu && latest->cpu == c->cpu))
+			continue;
+		m->source->ops->restart(m->source, c);
+		latest = c;
+	}
+}
+
 /* Takes a reading, and adds the deltas since the previous one to the interval and the total.
  * Returns 1 if the interval has another reading. */
 static int advance(struct uncore_monitor *m)
@@ -466,10 +487,12 @@ static int advance(struct uncore_monitor *m)
 		const struct uncore_counter *c = &m->plan.counters[i];
 
 		m->latest[i] = unc_delta_take(c, &m->previous[i], &m->now[i]);
+		unc_delta_compare(c, &m->past[i], &m->latest[i]);
 		unc_delta_add(c, &m->total[i], &m->latest[i]);
 		if (m->latest != m->interval)
 			unc_delta_add(c, &m->interval[i], &m->latest[i]);
 	}
+	restart_boxes(m);
 	m->previous = m->now;
 	m->previous_at = m->now_at;
 	m->now = previous;

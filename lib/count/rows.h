@@ -17,6 +17,7 @@ enum unc_state {
 	UNC_NEVER_RAN, /* enabled, but never on the hardware */
 	UNC_WENT_BACK, /* the count or a time decreased, which is impossible; modulo 2^64 */
 	UNC_TOO_FAST,  /* it rose by more than it can count in that time */
+	UNC_REWRITTEN, /* the same of a register that other programs can write */
 	UNC_WRAPPED,   /* it may have wrapped more than once: the difference is unknown */
 };
 
@@ -29,12 +30,13 @@ struct unc_delta {
 	/* Duration of the readings, at both ends and at the last one: the uncertainty of window_ns,
 	 * and the time between the reads of counters of one group. 0: they belong to one moment. */
 	uint64_t took_ns, took_end_ns;
-	double scaled;       /* count, extrapolated to the enabled time */
+	double scaled; /* count, extrapolated to the enabled time */
 	/* For a count that wrapped, UNC_WENT_BACK and UNC_TOO_FAST: the changed number, its old and
 	 * new value. */
 	const char *what; /* "count", "enabled time"; NULL: only the state is known */
 	uint64_t from, to;
 	const char *why; /* UNC_LOST, UNC_STOPPED: a constant, or NULL */
+	bool quiet;      /* it did not move, which it did in each tenth of a second before */
 	uint64_t torn;   /* readings of halves of the register that were undone in `count` */
 	uint64_t uncertain_ns,
 		uncertain_end_ns; /* the uncertainty of enabled_ns: in all, and at its end */
@@ -49,6 +51,19 @@ struct unc_delta {
 struct unc_delta unc_delta_take(const struct uncore_counter *counter,
 				const struct uncore_reading *before,
 				const struct uncore_reading *after);
+
+/* What a counter did before, by its rates over a tenth of a second or more. It begins as {0}. */
+struct unc_past {
+	double slowest, fastest;    /* counts per second on the hardware */
+	uint64_t pieces;            /* of which these are the slowest and the fastest */
+	uint64_t count, running_ns; /* of the piece that has begun */
+	bool quiet;                 /* the latest piece was; the counter was restarted */
+};
+
+/* Compares the next interval with those before. A fall of a counter of unknown speed that would be a wrap only
+ * if it had been many times faster than ever is no count. Finds what is quiet. */
+void unc_delta_compare(const struct uncore_counter *counter, struct unc_past *past,
+		       struct unc_delta *d);
 
 /* Adds the next interval to a total, which begins as {0}. Intervals without a reading are left out;
  * after an impossible count there is no total. */
@@ -124,11 +139,13 @@ struct unc_sum {
 	size_t cut_short; /* counters with a value that began late or ended early */
 	size_t first_cut_short;
 	uint64_t uncertain_ns, took_ns; /* the largest of those with a value */
-	uint64_t skew_ns;      /* the largest distance of their windows from the interval */
-	size_t interrupted;    /* counters with a value that lacks some interval */
+	uint64_t skew_ns;   /* the largest distance of their windows from the interval */
+	size_t interrupted; /* counters with a value that lacks some interval */
 	size_t first_interrupted;
 	size_t torn; /* counters with a value of which torn readings were undone */
 	size_t first_torn;
+	size_t quiet; /* counters with a value that were quiet */
+	size_t first_quiet;
 	double coverage; /* smallest share of the time on the hardware; 1 if no counter was used */
 };
 

@@ -137,6 +137,51 @@ static void test_jump_of_a_register(void **state)
 	block_remove(b);
 }
 
+/* A counter of errors is cleared. As a wrap, that would be 4,294,967,293 errors in an instant. */
+static void test_fall_of_a_slow_register(void **state)
+{
+	struct block *b = fresh(HEAD "counters:\n  c: {title: c, offset: 0, width: 32}\n");
+
+	(void)state;
+	for (uint32_t before = 0; before < 3; before++) {
+		block_set64(b, 0, 8 - before);
+		must(b, block_start(b, "test_0/c/"));
+		for (uint32_t i = 0; i < before; i++) {
+			block_wait_us(200000);
+			block_set64(b, 0, 8 - before + i + 1);
+			block_read(b);
+			block_assert(b, "test_0/c/", 1);
+		}
+		block_wait_us(200000);
+		block_set64(b, 0, 5);
+		block_read(b);
+		assert_suspect(b, "test_0/c/", "fell between two readings: the count, from 8 to 5");
+		block_set64(b, 0, 7);
+		block_read(b);
+		block_assert(b, "test_0/c/", 2);
+		uncore_monitor_free(b->m);
+		b->m = NULL;
+	}
+	block_remove(b);
+}
+
+/* 3 million a second, through its end; and the first interval goes through it. */
+static void test_wrap_of_unknown_speed(void **state)
+{
+	struct block *b = fresh(HEAD "counters:\n  c: {title: c, offset: 0, width: 32}\n");
+
+	(void)state;
+	block_set64(b, 0, 0xfff00000);
+	must(b, block_start(b, "test_0/c/"));
+	for (uint32_t i = 1; i < 4; i++) {
+		block_wait_us(1000000);
+		block_set64(b, 0, 0xfff00000 + i * 3000000);
+		block_read(b);
+		block_assert(b, "test_0/c/", 3000000);
+	}
+	block_remove(b);
+}
+
 /* ---- over a gap ------------------------------------------------------------------------------- */
 
 static void test_reset_in_a_gap(void **state)
@@ -227,6 +272,8 @@ int main(void)
 		cmocka_unit_test(test_rise_of_unknown_speed),
 		cmocka_unit_test(test_sum_leaves_out_what_is_too_fast),
 		cmocka_unit_test(test_jump_of_a_register),
+		cmocka_unit_test(test_fall_of_a_slow_register),
+		cmocka_unit_test(test_wrap_of_unknown_speed),
 		cmocka_unit_test(test_reset_in_a_gap),
 		cmocka_unit_test(test_wraps_and_jumps_in_a_gap),
 		cmocka_unit_test(test_register_that_overflowed),

@@ -338,6 +338,21 @@ static int kernel_disable(struct unc_source *s, struct unc_error *e)
 	return start_or_stop(s, false, e);
 }
 
+/* The driver writes control registers when it starts an event. What was counted until then is kept. */
+static void kernel_restart(struct unc_source *s, const struct uncore_counter *c)
+{
+	struct kernel_source *k = (struct kernel_source *)s;
+
+	for (size_t i = 0; i < k->groups.count; i++) {
+		const struct unc_group *g = &k->groups.items[i];
+		const struct uncore_counter *first = &k->counters[g->first];
+
+		if (first->pmu == c->pmu && first->cpu == c->cpu &&
+		    ioctl(g->leader, PERF_EVENT_IOC_DISABLE, 0) == 0)
+			ioctl(g->leader, PERF_EVENT_IOC_ENABLE, 0);
+	}
+}
+
 static void kernel_close(struct unc_source *s)
 {
 	struct kernel_source *k = (struct kernel_source *)s;
@@ -359,5 +374,6 @@ const struct unc_source_ops unc_source_kernel = {
 	.enable = kernel_enable,
 	.disable = kernel_disable,
 	.read = kernel_read,
+	.restart = kernel_restart,
 	.close = kernel_close,
 };
