@@ -409,12 +409,57 @@ static int check_memory(struct uncore *u)
 	return add_finding(u, &d);
 }
 
+/* ---- other programs ---- */
+
+/* Whether a process of this name writes the registers of PMUs itself: Intel's PCM, LIKWID. */
+static bool writes_registers(const char *name)
+{
+	static const char *const begins[] = {"pcm-", "likwid-perf", "likwid-access"};
+	bool writes = strcmp(name, "pcm") == 0 || strcmp(name, "pcm.x") == 0;
+
+	for (size_t i = 0; !writes && i < sizeof(begins) / sizeof(*begins); i++)
+		writes = strncmp(name, begins[i], strlen(begins[i])) == 0;
+	return writes;
+}
+
+static int check_writers(struct uncore *u)
+{
+	struct draft d = {.verdict = UNCORE_VERDICT_NOTE, .subject = "other programs"};
+	struct unc_names processes = {0};
+	bool registers = false;
+
+	for (size_t i = 0; i < u->pmus.count; i++)
+		registers |= u->pmus.items[i].register_bits != 0;
+	if (!registers || u->sim || unc_root_list(u->root, "proc", &processes) < 0)
+		return 0;
+	for (size_t i = 0; i < processes.count; i++) {
+		const char *number = processes.items[i];
+		char *name;
+
+		if (!unc_is_digit(*number) ||
+		    unc_root_read_line(u->root, UNC_PATH("proc/%s/comm", number), &name) < 0)
+			continue;
+		if (writes_registers(name))
+			unc_text_add(&d.found, "%s%s (process %s)",
+				     d.found.data ? ", " : "running: ", name, number);
+		free(name);
+	}
+	unc_names_finish(&processes);
+	if (!d.found.data)
+		return 0;
+	unc_text_add(&d.why,
+		     "it writes the registers that the kernel's driver uses: rows are suspect "
+		     "when it begins, and may be too low while it runs");
+	unc_text_add(&d.fix, "count with one of them at a time");
+	return add_finding(u, &d);
+}
+
 /* ---- all ---- */
 
 /* In the order of the findings. */
 static int (*const checks[])(struct uncore *u) = {
-	check_permission, check_families, check_broken_pmus,
-	check_ports,      check_memory,   check_other_pmus,
+	check_permission, check_families,   check_broken_pmus, check_ports,
+	check_memory,     check_other_pmus, check_writers,
 };
 
 /* A machine that could not be scanned, since its files are missing. */

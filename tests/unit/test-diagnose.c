@@ -563,9 +563,36 @@ static void memory_runs_out(void **state)
 	tree_remove(&t);
 }
 
+/* PCM and LIKWID write the registers that the driver uses; a file manager does not. */
+static void programs_that_write_registers(void **state)
+{
+	const struct uncore_finding *found;
+	struct uncore *u;
+	struct tree t;
+
+	(void)state;
+	make_server(&t, 85, "");
+	tree_put(&t, "proc/12/comm", "pcmanfm\n");
+	tree_put(&t, "proc/34/comm", "pcm-memory\n");
+	tree_put(&t, "proc/560/comm", "likwid-accessD\n");
+	u = examine(t.dir);
+	assert_null(find(u, "other programs")); /* there is no PMU */
+	uncore_free(u);
+	machine_pmu(&t, "uncore_imc_0", "17\n", "0\n");
+	u = examine(t.dir);
+	found = find(u, "other programs");
+	assert_non_null(found);
+	assert_int_equal(found->verdict, UNCORE_VERDICT_NOTE);
+	assert_string_equal(found->found,
+			    "running: pcm-memory (process 34), likwid-accessD (process 560)");
+	uncore_free(u);
+	tree_remove(&t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(programs_that_write_registers),
 		cmocka_unit_test(a_server_with_its_pmus),
 		cmocka_unit_test(a_tegra410),
 		cmocka_unit_test(examining_again_gives_the_same),
