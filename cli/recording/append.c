@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -148,7 +149,10 @@ static int lock_file(struct recording *r, bool append, bool *exists)
 	struct stat st;
 	int err;
 
-	r->lock_fd = open(r->path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+	r->lock_fd = open(r->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	r->created = r->lock_fd >= 0;
+	if (r->lock_fd < 0)
+		r->lock_fd = open(r->path, O_RDWR | O_CREAT | O_NONBLOCK | O_CLOEXEC, 0666);
 	if (r->lock_fd < 0 || fstat(r->lock_fd, &st)) {
 		err = -errno;
 		return store_fail(r, err, "%s", strerror(-err));
@@ -162,8 +166,12 @@ static int lock_file(struct recording *r, bool append, bool *exists)
 				  "the file exists and is no recording: it is not overwritten");
 	/* On network file systems SQLite holds its own exclusive lock all the time, with which this
 	 * lock could conflict. */
-	if (!recording_network(r->path) && flock(r->lock_fd, LOCK_EX | LOCK_NB))
-		return store_fail(r, -EBUSY, "another process records into this file");
+	if (!recording_network(r->path) && flock(r->lock_fd, LOCK_EX | LOCK_NB)) {
+		if (errno == EWOULDBLOCK)
+			return store_fail(r, -EBUSY, "another process records into this file");
+		err = -errno;
+		return store_fail(r, err, "it cannot be locked: %s", strerror(-err));
+	}
 	if (*exists && !append)
 		return store_fail(
 			r, -EEXIST,
@@ -288,6 +296,18 @@ static int begin_file(struct recording *r, const struct recording_head *head)
 	return err ? err : store_run(r, "COMMIT");
 }
 
+#define STEPS_BETWEEN_LOOKS 100000
+
+/* Nothing is counted yet, and nothing would be lost: a signal that waits to end the command ends the statement. */
+static int stop_is_pending(void *context)
+{
+	sigset_t pending;
+
+	(void)context;
+	return sigpending(&pending) == 0 &&
+	       (sigismember(&pending, SIGTERM) || sigismember(&pending, SIGINT));
+}
+
 int recording_resume(struct recording *r, const struct recording_head *head)
 {
 	/* A session without a tick is replaced by the next one. */
@@ -325,7 +345,7 @@ static int begin_session(struct recording *r, const struct recording_head *head)
 	return recording_resume(r, head);
 }
 
-int recording_create(struct recording *r, const char *path, const struct recording_head *head)
+static int create(struct recording *r, const char *path, const struct recording_head *head)
 {
 	size_t count = uncore_monitor_counter_count(head->monitor);
 	bool exists = false;
@@ -336,9 +356,15 @@ int recording_create(struct recording *r, const char *path, const struct recordi
 	err = head->in_memory ? 0 : lock_file(r, head->append, &exists);
 	if (err)
 		return err;
-	if (sqlite3_open_v2(head->in_memory ? ":memory:" : path, &r->db, SQLITE_OPEN_READWRITE,
-			    NULL))
-		return store_sql_fail(r);
+	if (head->in_memory)
+		err = sqlite3_open_v2(":memory:", &r->db, SQLITE_OPEN_READWRITE, NULL)
+			      ? store_sql_fail(r)
+			      : 0;
+	else
+		err = store_open(r, SQLITE_OPEN_READWRITE);
+	if (err)
+		return err;
+	sqlite3_progress_handler(r->db, STEPS_BETWEEN_LOOKS, stop_is_pending, NULL);
 	sqlite3_extended_result_codes(r->db, 1);
 	sqlite3_busy_timeout(r->db, 2000);
 	r->readings = cli_realloc(NULL, count + 1, sizeof(*r->readings));
@@ -356,11 +382,22 @@ int recording_create(struct recording *r, const char *path, const struct recordi
 	err = err ? err : exists ? begin_session(r, head) : begin_file(r, head);
 	for (int i = 0; !err && i < RECORDING_STATEMENTS; i++)
 		err = store_prepare(r, writing[i], &r->statements[i]);
+	sqlite3_progress_handler(r->db, 0, NULL, NULL);
 	if (err)
 		return err;
 	r->counter_reasons = cli_realloc(NULL, count + 1, sizeof(*r->counter_reasons));
 	memset(r->counter_reasons, 0, (count + 1) * sizeof(*r->counter_reasons));
 	return 0;
+}
+
+int recording_create(struct recording *r, const char *path, const struct recording_head *head)
+{
+	int err = create(r, path, head);
+
+	/* A file that has only been begun would be no recording, and in the way of the next one. */
+	if (err && r->created)
+		unlink(path);
+	return err;
 }
 
 /* ---- a tick ---- */

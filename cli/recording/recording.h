@@ -102,6 +102,7 @@ struct recording {
 	size_t reason_count;
 	/* of a writer: */
 	int lock_fd;
+	bool created; /* the file was not there before */
 	bool in_batch, started;
 	uint64_t batch_count;            /* intervals that are not committed yet */
 	int64_t reasons_left;            /* of rows, which may still be stored */
@@ -122,9 +123,9 @@ struct recording {
  * a failure. */
 int recording_open(struct recording *r, const char *path);
 
-/* A text of the table `meta`, or "command_line" of the first session; freed by the caller. NULL:
- * the recording has no such entry, or memory runs out. */
-char *recording_meta(struct recording *r, const char *key);
+/* A text of the table `meta`, or "command_line" of the first session; freed by the caller. NULL: the recording has no
+ * such entry. */
+int recording_meta(struct recording *r, const char *key, char **out);
 
 /* Goes to the last tick that is not later than this time, or to the first one, so that
  * recording_next() returns it. The interval that contains the time begins there. */

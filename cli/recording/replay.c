@@ -375,21 +375,22 @@ static int read_interval(struct replay *r)
 static int set_source(struct replay *r, struct uncore *u)
 {
 	struct recording *file = &r->file->recording;
-	char *snapshot = recording_meta(file, "snapshot"),
-	     *peak = recording_meta(file, "memory_peak");
-	char *simulated = recording_meta(file, "simulated");
-	const struct uncore_replay source = {.name = r->file->source,
-					     .snapshot = snapshot ? snapshot : "",
-					     .simulated = simulated && strcmp(simulated, "0") != 0,
-					     .context = r,
-					     .open = open_counters,
-					     .read = read_counters};
+	char *snapshot = NULL, *peak = NULL, *simulated = NULL;
+	struct uncore_replay source = {.name = r->file->source,
+				       .context = r,
+				       .open = open_counters,
+				       .read = read_counters};
 	int err = read_interval(r), status = CLI_OK;
 
+	err = err ? err : recording_meta(file, "snapshot", &snapshot);
+	err = err ? err : recording_meta(file, "memory_peak", &peak);
+	err = err ? err : recording_meta(file, "simulated", &simulated);
 	err = err ? err : read_queries(r);
 	if (err)
 		cli_error("%s", file->error);
 	status = err ? CLI_RUNTIME : CLI_OK;
+	source.snapshot = snapshot ? snapshot : "";
+	source.simulated = simulated && strcmp(simulated, "0") != 0;
 	if (!err && uncore_set_replay(u, &source)) {
 		cli_error("%s", uncore_error(u));
 		status = CLI_RUNTIME;
@@ -470,10 +471,11 @@ int replay_open(struct replay **out, struct uncore *u, const char *spec)
 		status = set_source(r, u);
 	if (!status && region)
 		status = take_region(r, region);
-	if (!status)
-		r->host = recording_meta(&f->recording, "host");
-	if (!status)
-		r->command_line = recording_meta(&f->recording, "command_line");
+	if (!status && (recording_meta(&f->recording, "host", &r->host) ||
+			recording_meta(&f->recording, "command_line", &r->command_line))) {
+		cli_error("%s", f->recording.error);
+		status = CLI_RUNTIME;
+	}
 	free(path);
 	return status;
 }

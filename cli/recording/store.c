@@ -40,7 +40,13 @@ int store_sql_fail(struct recording *r)
 		return store_fail(r, -ENOSPC, "the disk is full");
 	case SQLITE_BUSY:
 	case SQLITE_LOCKED:
+		/* SQLite takes a missing lock service of a network file system for a lock. */
+		if (system == ENOLCK)
+			return store_fail(r, -ENOLCK, "its file system has no locks: %s",
+					  strerror(ENOLCK));
 		return store_fail(r, -EBUSY, "another process has locked it");
+	case SQLITE_INTERRUPT:
+		return store_fail(r, -EINTR, "interrupted");
 	default:
 		if (system)
 			return store_fail(r, -system, "%s (%s)", strerror(system),
@@ -95,22 +101,31 @@ int store_number(struct recording *r, const char *sql, int64_t otherwise, int64_
 	return store_finish(r, s, code);
 }
 
-/* A foreign file may have views, virtual tables or triggers that never end: only these tables are
- * accepted. */
+/* A foreign file may have views, virtual tables, triggers or computed columns and indices that never end or need much memory.
+ * Only these tables with plain columns are accepted, and no trigger; other views are not read. */
 #define RECORDED_TABLES 8
+#define RECORDED_NAMES "('meta', 'session', 'counter', 'row', 'tick', 'quality', 'reason', 'mark')"
 static const char plain_tables[] =
-	"SELECT count(*) FROM sqlite_master WHERE type = 'trigger' OR type = 'table' AND rootpage > 0"
-	" AND name IN ('meta', 'session', 'counter', 'row', 'tick', 'quality', 'reason', 'mark')";
+	"SELECT count(*) FROM sqlite_master s WHERE type = 'table' AND rootpage > 0 AND name IN " RECORDED_NAMES
+	" AND NOT EXISTS (SELECT * FROM pragma_table_xinfo(s.name) WHERE hidden <> 0)";
+static const char foreign_parts[] =
+	"SELECT count(*) FROM sqlite_master s WHERE type = 'trigger' OR lower(name) IN " RECORDED_NAMES
+	" AND (type <> 'table' OR name NOT IN " RECORDED_NAMES ") OR type = 'index'"
+	" AND EXISTS (SELECT * FROM pragma_index_xinfo(s.name) WHERE cid = -2)";
+/* Far above the snapshot, the largest text of a recording. */
+#define LONGEST_VALUE (1 << 28)
 
 int store_check(struct recording *r)
 {
-	int64_t id = 0, format = 0, tables = 0;
+	int64_t id = 0, format = 0, tables = 0, foreign = 0;
 	int err = store_number(r, "PRAGMA application_id", 0, &id);
 
 	sqlite3_db_config(r->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
 	sqlite3_db_config(r->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+	sqlite3_limit(r->db, SQLITE_LIMIT_LENGTH, LONGEST_VALUE);
 	err = err ? err : store_number(r, "PRAGMA user_version", 0, &format);
 	err = err ? err : store_number(r, plain_tables, 0, &tables);
+	err = err ? err : store_number(r, foreign_parts, 0, &foreign);
 	if (err)
 		return err;
 	if (id != RECORDING_ID)
@@ -120,7 +135,7 @@ int store_check(struct recording *r)
 				  "made by a newer version of uncore: its format is %lld, and this "
 				  "version reads formats up to %d",
 				  (long long)format, RECORDING_FORMAT);
-	if (tables != RECORDED_TABLES)
+	if (tables != RECORDED_TABLES || foreign)
 		return store_fail(r, -EINVAL, "damaged: its tables are not those of a recording");
 	return 0;
 }
@@ -168,13 +183,26 @@ int store_read_counters(struct recording *r)
 	return damaged ? store_fail(r, -EBADMSG, "a counter is damaged") : err;
 }
 
+int store_open(struct recording *r, int flags)
+{
+	struct buffer path = {0};
+	int code;
+
+	/* SQLite has names that are no files (":memory:", "file:x?mode=memory"); those with a folder are. */
+	buffer_printf(&path, "%s%s", *r->path == '/' ? "" : "./", r->path);
+	code = sqlite3_open_v2(path.data, &r->db, flags, NULL);
+	buffer_free(&path);
+	return code ? store_sql_fail(r) : 0;
+}
+
 int recording_open(struct recording *r, const char *path)
 {
 	int err;
 
 	*r = (struct recording){.path = cli_copy(path), .lock_fd = -1};
-	if (sqlite3_open_v2(path, &r->db, SQLITE_OPEN_READONLY, NULL))
-		return store_sql_fail(r);
+	err = store_open(r, SQLITE_OPEN_READONLY);
+	if (err)
+		return err;
 	sqlite3_busy_timeout(r->db, 5000);
 	err = store_check(r);
 	err = err ? err : store_read_counters(r);
@@ -191,21 +219,23 @@ int recording_open(struct recording *r, const char *path)
 				   &r->statements[NEXT_REASON]);
 }
 
-char *recording_meta(struct recording *r, const char *key)
+int recording_meta(struct recording *r, const char *key, char **out)
 {
 	sqlite3_stmt *s;
-	char *text = NULL;
-
-	if (store_prepare(r,
+	int code, err = store_prepare(
+			  r,
 			  "SELECT value FROM meta WHERE key = ?1 UNION ALL "
 			  "SELECT command_line FROM session WHERE ?1 = 'command_line' LIMIT 1",
-			  &s))
-		return NULL;
+			  &s);
+
+	if (err)
+		return err;
 	sqlite3_bind_text(s, 1, key, -1, SQLITE_STATIC);
-	if (sqlite3_step(s) == SQLITE_ROW)
-		text = column_text(s, 0);
-	sqlite3_finalize(s);
-	return text;
+	code = sqlite3_step(s);
+	*out = code == SQLITE_ROW ? column_text(s, 0) : NULL;
+	if (code == SQLITE_ROW && !*out && sqlite3_column_type(s, 0) != SQLITE_NULL)
+		code = SQLITE_NOMEM;
+	return store_finish(r, s, code);
 }
 
 /* Loads reasons that were added since the last call. */

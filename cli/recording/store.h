@@ -22,6 +22,8 @@ int store_finish(struct recording *r, sqlite3_stmt *s, int code);
 /* Reads a number; `otherwise` if the query has no result. */
 int store_number(struct recording *r, const char *sql, int64_t otherwise, int64_t *out);
 
+/* Opens the file of r->path, which is never one of SQLite's own names. */
+int store_open(struct recording *r, int flags);
 /* -ENOTSUP, -EINVAL: the open database has a newer format, or is not a recording. */
 int store_check(struct recording *r);
 int store_read_counters(struct recording *r);

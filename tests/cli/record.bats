@@ -129,6 +129,25 @@ begin() {
 	[[ $stderr == *'--append needs the '*' of the recording, and these are others'* ]] || fail 'the sentence'
 }
 
+# SQLite has names that are no files, and Debian's takes addresses.
+@test "a file may have any name" {
+	local name
+
+	for name in ':memory:' 'file:x?mode=memory' 'file::memory:?cache=shared' '%20'; do
+		record "$name" mem --interval-count 2
+		[ "$(sqlite3 "./$name" 'SELECT count(*) FROM tick')" -eq 3 ] || fail "$name has no ticks"
+		expect 0 "$UNCORE" report "$name" mem
+	done
+}
+
+@test "a recording that cannot begin leaves no file" {
+	local found=0
+
+	(trap '' XFSZ && ulimit -f 4 && record full mem --interval-count 2) >out 2>&1 || found=$?
+	[ ! -e full ] || fail "the file is there: $(cat out)"
+	expect 0 record full mem --interval-count 2
+}
+
 @test "one process writes, others read meanwhile" {
 	begin a.uncore -I 10ms mem
 	expect 1 record a.uncore mem --append --interval-count 1

@@ -210,6 +210,15 @@ damage() {
 	expect 1 "$UNCORE" --source "$SPR" record -o hurt --append -I 1ms --interval-count 1 mem
 	[ "$(sqlite3 hurt 'SELECT count(*) FROM tick')" -eq 4 ]
 	damage 'its tables are not those' 'DROP TABLE reason'
+	# The number of tables is right.
+	damage 'its tables are not those' "DROP VIEW samples; DROP VIEW short_samples; DROP VIEW regions; DROP TABLE meta;
+		CREATE VIEW meta AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i AS key, 'x' AS value FROM n;
+		CREATE TRIGGER t AFTER INSERT ON mark BEGIN SELECT 1; END"
+	expect 1 timeout 20 "$UNCORE" --source "$SPR" record -o hurt --append -I 1ms --interval-count 1 mem
+	# Columns and indices that are computed, which take memory when they are read and written.
+	damage 'its tables are not those' "ALTER TABLE meta ADD COLUMN big TEXT AS (hex(zeroblob(200000000)))"
+	damage 'its tables are not those' "CREATE INDEX big ON tick(length(hex(zeroblob(200000000))))"
+	damage 'its tables are not those' "DROP TABLE reason; CREATE TABLE REASON(id INTEGER PRIMARY KEY, text TEXT UNIQUE)"
 	# Times and numbers that no recorder writes.
 	damage damaged 'UPDATE tick SET monotonic_ns = 1 WHERE id = 2'
 	damage damaged 'UPDATE tick SET id = 9223372036854775807, readings = (SELECT readings FROM tick WHERE id = 0) WHERE id = 3'

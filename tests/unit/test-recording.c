@@ -125,10 +125,11 @@ static void reading_gives_what_was_written(void **state)
 
 	assert_int_equal(recording_open(&r, t->path), 0);
 	assert_int_equal(r.counter_count, count);
-	text = recording_meta(&r, "snapshot");
+	assert_int_equal(recording_meta(&r, "snapshot", &text), 0);
 	assert_string_equal(text, "text");
 	free(text);
-	assert_null(recording_meta(&r, "other"));
+	assert_int_equal(recording_meta(&r, "other", &text), 0);
+	assert_null(text);
 	for (size_t i = 0; i < count; i++) {
 		const struct uncore_counter *c = uncore_monitor_counter_at(t->m, i);
 
@@ -338,7 +339,7 @@ static void old_recordings_can_be_read(void **state)
 		while (recording_next(&r, &tick) == 1)
 			ticks++;
 		assert_string_equal(r.error, "");
-		text = recording_meta(&r, "snapshot");
+		assert_int_equal(recording_meta(&r, "snapshot", &text), 0);
 		assert_memory_equal(text, "uncore snapshot 1\n", 18);
 		free(text);
 		assert_int_equal(r.counter_count, cases[i].counters);
