@@ -125,16 +125,24 @@ void control_listen(struct control *c, const char *file)
 	if (setsockopt(c->socket, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) == 0 &&
 	    bind(c->socket, (struct sockaddr *)&address, len) == 0)
 		return;
+	cli_error("uncore mark will not reach this recording: %s",
+		  errno == EADDRINUSE ? "another process has the address for it" : strerror(errno));
 	close(c->socket);
 	c->socket = -1;
 }
 
 /* ---- requests ---- */
 
-/* The user who records, and root. The kernel attests the sender and the time. */
-static bool take_ancillary(struct msghdr *message, uint64_t *sent_ns)
+/* Room for what the kernel attests of a message: the sender and the time. */
+union ancillary {
+	struct cmsghdr align;
+	char room[CMSG_SPACE(sizeof(struct ucred)) + CMSG_SPACE(sizeof(struct timespec))];
+};
+
+/* The user who has sent the message; -1: the kernel does not say. */
+static uid_t take_ancillary(struct msghdr *message, uint64_t *sent_ns)
 {
-	bool allowed = false;
+	uid_t sender = (uid_t)-1;
 
 	for (struct cmsghdr *c = CMSG_FIRSTHDR(message); c; c = CMSG_NXTHDR(message, c)) {
 		struct ucred who;
@@ -144,23 +152,20 @@ static bool take_ancillary(struct msghdr *message, uint64_t *sent_ns)
 			continue;
 		if (c->cmsg_type == SCM_CREDENTIALS) {
 			memcpy(&who, CMSG_DATA(c), sizeof(who));
-			allowed = who.uid == geteuid() || who.uid == 0;
-		} else if (c->cmsg_type == SCM_TIMESTAMPNS) {
+			sender = who.uid;
+		} else if (c->cmsg_type == SCM_TIMESTAMPNS && sent_ns) {
 			memcpy(&when, CMSG_DATA(c), sizeof(when));
 			*sent_ns = cli_ns_of(when);
 		}
 	}
-	return allowed;
+	return sender;
 }
 
 /* One datagram is one command. */
 static void receive_datagram(struct control *c)
 {
 	struct control_request *q = &c->datagram_request;
-	union {
-		struct cmsghdr align;
-		char room[CMSG_SPACE(sizeof(struct ucred)) + CMSG_SPACE(sizeof(struct timespec))];
-	} ancillary;
+	union ancillary ancillary;
 	struct iovec part = {c->datagram, sizeof(c->datagram) - 1};
 	struct msghdr message = {.msg_name = &q->from,
 				 .msg_namelen = sizeof(q->from),
@@ -170,12 +175,14 @@ static void receive_datagram(struct control *c)
 				 .msg_controllen = sizeof(ancillary)};
 	ssize_t len = c->socket < 0 ? -1 : recvmsg(c->socket, &message, MSG_CMSG_CLOEXEC);
 	uint64_t now_ns = cli_clock_ns(CLOCK_REALTIME);
+	uid_t sender;
 
 	if (len <= 0)
 		return;
 	q->from_len = message.msg_namelen;
 	q->wall_ns = now_ns;
-	if (take_ancillary(&message, &q->wall_ns))
+	sender = take_ancillary(&message, &q->wall_ns);
+	if (sender == geteuid() || sender == 0)
 		c->datagram_len = (size_t)len;
 	else
 		control_answer(c, q, "only the user who records can send commands");
@@ -325,15 +332,46 @@ void control_close(struct control *c)
 
 /* ---- uncore mark ---- */
 
-/* An exit code. */
+/* Sends a text, and receives the answer. The address has no owner, so that any user may have taken it before the recorder: an
+ * answer counts only from root and this user, for root also from the owner of the recording. -EPERM: it is from another user. */
+static int exchange(int fd, const char *file, const char *text, struct buffer *answer)
+{
+	char room[1000];
+	union ancillary ancillary;
+	struct iovec part = {room, sizeof(room) - 1};
+	struct msghdr message = {.msg_iov = &part,
+				 .msg_iovlen = 1,
+				 .msg_control = &ancillary,
+				 .msg_controllen = sizeof(ancillary)};
+	struct stat st;
+	ssize_t len;
+	uid_t sender;
+
+	if (send(fd, text, strlen(text), MSG_NOSIGNAL) < 0)
+		return -errno;
+	len = recvmsg(fd, &message, MSG_CMSG_CLOEXEC);
+	if (len < 0)
+		return -errno;
+	sender = take_ancillary(&message, NULL);
+	if (sender != 0 && sender != geteuid() &&
+	    (geteuid() != 0 || stat(file, &st) || sender != st.st_uid))
+		return -EPERM;
+	room[len] = '\0';
+	answer->len = 0;
+	buffer_printf(answer, "%s", room);
+	return 0;
+}
+
+/* A ping first: somebody else's process must not get the text. An exit code. */
 static int send_command(const char *file, const char *command)
 {
 	static const struct timeval patience = {.tv_sec = ANSWER_S};
+	static const int on = 1;
 	const struct sockaddr_un any = {.sun_family = AF_UNIX};
 	struct sockaddr_un address;
-	char answer[1000];
+	struct buffer answer = {0};
 	socklen_t len = 0;
-	ssize_t got = -1;
+	bool recorded;
 	int err = find_address(file, &address, &len), fd = -1;
 
 	if (!err) {
@@ -343,26 +381,29 @@ static int send_command(const char *file, const char *command)
 	/* Bound to any address, to which the answer goes. */
 	if (!err && (setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience)) ||
 		     setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)) ||
+		     setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) ||
 		     bind(fd, (const struct sockaddr *)&any, sizeof(any.sun_family)) ||
-		     connect(fd, (const struct sockaddr *)&address, len) ||
-		     send(fd, command, strlen(command), MSG_NOSIGNAL) < 0 ||
-		     (got = recv(fd, answer, sizeof(answer) - 1, 0)) < 0))
+		     connect(fd, (const struct sockaddr *)&address, len)))
 		err = -errno;
+	err = err ? err : exchange(fd, file, "ping", &answer);
+	err = err ? err : exchange(fd, file, command, &answer);
 	if (fd >= 0)
 		close(fd);
+	recorded = !err && strcmp(answer.data, done) == 0;
 	if (err == -ECONNREFUSED)
 		cli_error("%s: no process of this host records into it", file);
 	else if (err == -EAGAIN)
 		cli_error("%s: its recorder has not answered in %d s", file, ANSWER_S);
+	else if (err == -EPERM)
+		cli_error(
+			"%s: the process that answers for its recorder is another user's: nothing is sent to it",
+			file);
 	else if (err)
 		cli_error("%s: %s", file, strerror(-err));
-	if (err)
-		return CLI_RUNTIME;
-	answer[got] = '\0';
-	if (strcmp(answer, done) == 0)
-		return CLI_OK;
-	cli_error("%s: %s", file, answer);
-	return CLI_RUNTIME;
+	else if (!recorded)
+		cli_error("%s: %s", file, answer.data);
+	buffer_free(&answer);
+	return recorded ? CLI_OK : CLI_RUNTIME;
 }
 
 struct mark {

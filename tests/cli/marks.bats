@@ -319,3 +319,36 @@ near() {
 	"$scripts/epilog.sh"
 	pid=
 }
+
+# The address of a recording has no owner: any user can take it first.
+@test "a mark is not told to a process of another user" {
+	[ "$(id -u)" -eq 0 ] || skip 'this must be root to become somebody else'
+	chmod 711 "$BATS_RUN_TMPDIR" "$BATS_FILE_TMPDIR/.." "$BATS_TEST_TMPDIR" "$BATS_TEST_TMPDIR/.."
+	setpriv --reuid 65534 --regid 65534 --clear-groups "$PYTHON" - "$PWD/a" >heard <<-'EOF' 7>&- 8>&- &
+		import os, socket, sys
+
+		folder, name = os.path.split(sys.argv[1])
+		number = 0xcbf29ce484222325
+		for c in name.encode():
+		    number = (number ^ c) * 0x100000001b3 % 2**64
+		stat = os.stat(folder)
+		s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+		s.bind(f"\0uncore-record:{stat.st_dev:x}:{stat.st_ino:x}:{number:x}")
+		s.settimeout(30)
+		print("listening", flush=True)
+		while True:
+		    text, sender = s.recvfrom(4096)
+		    print(text.decode(), flush=True)
+		    s.sendto(b"ack\n\0", sender)
+	EOF
+	squatter=$!
+	until grep -q listening heard; do sleep 0.05; done
+	begin record -o a -I 1h -M memory.bandwidth
+	grep -q 'uncore mark will not reach this recording: another process has the address' messages || fail "$(cat messages)"
+	expect 1 "$UNCORE" mark -o a secret
+	says "a: the process that answers for its recorder is another user's: nothing is sent to it"
+	kill "$squatter"
+	! grep -q secret heard || fail 'the other user has the text'
+	tell stop
+	finished 0
+}
