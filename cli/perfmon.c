@@ -10,19 +10,24 @@
 #include <string.h>
 
 #include "cli.h"
+#include "output/buffer.h"
 
 #define LONGEST_PATH 4096
 #define LONGEST_TITLE 300
+#define LONGEST_PATTERN 200
+#define LARGEST_FILE ((size_t)64 << 20)
 
-/* "GenuineIntel-6-55-[01234]"; without a stepping it is for all. */
-static bool fits(const char *pattern, const char *cpu)
+/* "GenuineIntel-6-55-[01234]"; without a stepping it is for all. 1: it fits, 0; -EINVAL: no such pattern. Compiling nests as the
+ * parentheses do, and multiplies by repetitions, which no mapfile has. */
+static int fits(const char *pattern, const char *cpu)
 {
 	regmatch_t match;
 	regex_t regex;
 	bool found;
 
-	if (regcomp(&regex, pattern, REG_EXTENDED))
-		return false;
+	if (strlen(pattern) > LONGEST_PATTERN || strchr(pattern, '{') ||
+	    regcomp(&regex, pattern, REG_EXTENDED))
+		return -EINVAL;
 	found = regexec(&regex, cpu, 1, &match, 0) == 0 && match.rm_so == 0 &&
 		(!cpu[match.rm_eo] || cpu[match.rm_eo] == '-');
 	regfree(&regex);
@@ -102,17 +107,22 @@ static void put_event(const json_t *event, FILE *to)
 /* Intel's files have the events below "Events", Linux's are a list of them. */
 static int add_file(const char *path, FILE *to, char *why)
 {
+	struct buffer text = {0};
+	const char *refused = buffer_read_file(&text, path, LARGEST_FILE);
 	json_error_t error;
-	json_t *file = json_load_file(path, 0, &error);
+	json_t *file = refused ? NULL : json_loadb(text.data ? text.data : "", text.len, 0, &error);
 	const json_t *events = json_is_array(file) ? file : json_object_get(file, "Events");
 
-	if (!file) {
+	if (refused)
+		snprintf(why, PERFMON_WHY, "%s: %s", path, refused);
+	else if (!file)
 		snprintf(why, PERFMON_WHY, "%s:%d:%d: %s", path, error.line, error.column,
 			 error.text);
-		return CLI_RUNTIME;
-	}
 	for (size_t i = 0; i < json_array_size(events); i++)
 		put_event(json_array_get(events, i), to);
+	buffer_free(&text);
+	if (!file)
+		return CLI_RUNTIME;
 	json_decref(file);
 	return CLI_OK;
 }
@@ -141,26 +151,31 @@ static int add_directory(const char *directory, FILE *to, char *why)
 }
 
 /* What mapfile.csv names for this CPU: files of Intel's, a directory of Linux's. */
-static int add_mapped(FILE *map, const char *directory, const char *cpu, FILE *to, char *why)
+static int add_mapped(char *map, const char *directory, const char *cpu, FILE *to, char *why)
 {
-	char *line = NULL, path[LONGEST_PATH] = "";
-	size_t room = 0;
+	char path[LONGEST_PATH] = "", *line;
 	int status = CLI_OK;
 
-	while (!status && getline(&line, &room, map) > 0) {
+	for (int number = 1; !status && (line = strsep(&map, "\n")); number++) {
 		char *rest = line, *pattern = strsep(&rest, ","), *kind;
+		int fit;
 
 		strsep(&rest, ",");
 		snprintf(path, sizeof(path), "%s/%s", directory, rest ? strsep(&rest, ",") : "");
-		kind = rest ? strsep(&rest, ",\r\n") : NULL;
-		if (kind && fits(pattern, cpu) && strncmp(kind, "uncore", 6) == 0)
+		kind = rest ? strsep(&rest, ",\r") : NULL;
+		fit = kind ? fits(pattern, cpu) : 0;
+		if (fit < 0) {
+			snprintf(why, PERFMON_WHY,
+				 "%s/mapfile.csv:%d: '%.40s' is no pattern of CPU models",
+				 directory, number, pattern);
+			return CLI_RUNTIME;
+		}
+		if (fit && strncmp(kind, "uncore", 6) == 0)
 			status = add_file(path, to, why);
-		else if (kind && fits(pattern, cpu) && strcmp(kind, "core") == 0 &&
-			 !strstr(path, ".json"))
+		else if (fit && strcmp(kind, "core") == 0 && !strstr(path, ".json"))
 			break; /* the first that fits */
 		*path = '\0';
 	}
-	free(line);
 	return status || !*path ? status : add_directory(path, to, why);
 }
 
@@ -170,7 +185,9 @@ int perfmon_read(const struct uncore *u, const char *directory, char **text, cha
 	char path[LONGEST_PATH], cpu[64] = "", *end = NULL;
 	unsigned long number = family ? strtoul(family + 1, &end, 10) : 0;
 	size_t len = 0, head;
-	FILE *map, *to = open_memstream(text, &len);
+	FILE *to = open_memstream(text, &len);
+	struct buffer map = {0};
+	const char *refused;
 	int status, failed;
 
 	if (!to) {
@@ -186,10 +203,16 @@ int perfmon_read(const struct uncore *u, const char *directory, char **text, cha
 	fflush(to);
 	head = len;
 	snprintf(path, sizeof(path), "%s/mapfile.csv", directory);
-	map = fopen(path, "re");
-	status = map ? add_mapped(map, directory, cpu, to, why) : add_directory(directory, to, why);
-	if (map)
-		fclose(map);
+	refused = buffer_read_file(&map, path, LARGEST_FILE);
+	if (refused && errno == ENOENT) {
+		status = add_directory(directory, to, why);
+	} else if (refused) {
+		snprintf(why, PERFMON_WHY, "--perfmon: %s: %s", path, refused);
+		status = CLI_RUNTIME;
+	} else {
+		status = map.data ? add_mapped(map.data, directory, cpu, to, why) : CLI_OK;
+	}
+	buffer_free(&map);
 	failed = ferror(to);
 	if (fclose(to) || failed) {
 		snprintf(why, PERFMON_WHY, "out of memory");

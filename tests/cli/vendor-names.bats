@@ -114,6 +114,26 @@ make_perfmon() {
 	[ "$(jq -r '.config[0]' <<<"$output" | sort -u)" = 0x2002135 ]
 }
 
+@test "--perfmon: patterns that would take the stack or the memory, and files that are none" {
+	local dir=$BATS_TEST_TMPDIR/perfmon open
+
+	make_perfmon "$dir"
+	open=$(printf '(%.0s' {1..20000})
+	for pattern in "$open" 'a{255}{255}{255}' '['; do
+		printf 'Family-model,Version,Filename,EventType\n%s,V1,/a.json,uncore\n' "$pattern" >"$dir/mapfile.csv"
+		refuses 1 "$UNCORE" --root "$SPR" --perfmon "$dir" list
+		says 'perfmon/mapfile.csv:2: .* is no pattern of CPU models'
+	done
+	rm "$dir/mapfile.csv"
+	mkfifo "$dir/mapfile.csv"
+	refuses 1 timeout 20 "$UNCORE" --root "$SPR" --perfmon "$dir" list
+	says 'perfmon/mapfile.csv: not a regular file'
+	rm "$dir/mapfile.csv"
+	mkfifo "$dir/x.json"
+	refuses 1 timeout 20 "$UNCORE" --root "$SPR" --perfmon "$dir" list
+	says 'perfmon/x.json: not a regular file'
+}
+
 @test "--perfmon: an event with a long name, one with long terms, one without a name" {
 	local dir=$BATS_TEST_TMPDIR/perfmon long terms
 
