@@ -224,7 +224,8 @@ static int start(struct run *r)
 	const struct stat_recorder *recorder = r->o->recorder;
 	char date[OUT_DATE_ROOM];
 	bool again = r->started;
-	int err = again ? uncore_monitor_resume(r->monitor) : uncore_monitor_start(r->monitor);
+	int err = again ? uncore_monitor_resume(r->monitor) : uncore_monitor_start(r->monitor),
+	    status;
 
 	if (err)
 		return cli_fail(r->cli, err);
@@ -241,13 +242,12 @@ static int start(struct run *r)
 	}
 	if (replay)
 		return CLI_OK;
-	ticks_start(&r->ticks);
-	if (again)
-		return CLI_OK;
+	status = ticks_start(&r->ticks);
+	if (status || again)
+		return status;
 	r->end_ns = r->ticks.grid_ns + r->o->timeout_ns;
-	timer_arm(r->timer_fd, r->o->timeout_ns ? r->end_ns : 0, 0);
 	show_wait(r);
-	return CLI_OK;
+	return timer_arm(r->timer_fd, r->o->timeout_ns ? r->end_ns : 0, 0);
 }
 
 /* Without intervals there is one window, which may have several parts: it is printed in the end, as their total. */
@@ -362,8 +362,8 @@ static int count(struct run *r)
 		status = start(r);
 	if (!status && o->command)
 		status = child_release(&r->child, o->command[0]);
-	if (!at_once && o->delay_ns != DELAY_FOREVER)
-		timer_arm(r->timer_fd, cli_now_ns() + o->delay_ns, 0);
+	if (!status && !at_once && o->delay_ns != DELAY_FOREVER)
+		status = timer_arm(r->timer_fd, cli_now_ns() + o->delay_ns, 0);
 	return status ? status : count_windows(r);
 }
 

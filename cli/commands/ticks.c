@@ -85,14 +85,17 @@ static void check_clocks(struct ticks *t, uint64_t now)
 
 /* ---- ticks ---- */
 
-void timer_arm(int fd, uint64_t first_ns, uint64_t every_ns)
+int timer_arm(int fd, uint64_t first_ns, uint64_t every_ns)
 {
 	struct itimerspec spec = {
 		.it_value = cli_time_of(first_ns),
 		.it_interval = cli_time_of(every_ns),
 	};
 
-	timerfd_settime(fd, TFD_TIMER_ABSTIME, &spec, NULL);
+	if (timerfd_settime(fd, TFD_TIMER_ABSTIME, &spec, NULL) == 0)
+		return CLI_OK;
+	cli_error("cannot set timers: %s", strerror(errno));
+	return CLI_RUNTIME;
 }
 
 uint64_t timer_expirations(int fd)
@@ -119,14 +122,14 @@ void ticks_close(struct ticks *t)
 	t->fd = -1;
 }
 
-void ticks_start(struct ticks *t)
+int ticks_start(struct ticks *t)
 {
 	uint64_t every_ns = t->sample_ns ? t->sample_ns : t->interval_ns;
 
 	t->passed = t->samples = t->missed_now = t->checked_ns = 0;
 	t->grid_ns = cli_now_ns();
 	check_clocks(t, t->grid_ns);
-	timer_arm(t->fd, every_ns ? t->grid_ns + every_ns : 0, every_ns);
+	return timer_arm(t->fd, every_ns ? t->grid_ns + every_ns : 0, every_ns);
 }
 
 /* `n` intervals have passed; the loop waited for the first one. */

@@ -42,8 +42,8 @@ enum tick {
 	TICK_INTERVAL, /* an interval is over */
 };
 
-/* Sets a timerfd to an absolute time; 0: never. */
-void timer_arm(int fd, uint64_t first_ns, uint64_t every_ns);
+/* Sets a timerfd to an absolute time; 0: never. An exit code. */
+int timer_arm(int fd, uint64_t first_ns, uint64_t every_ns);
 /* The number of expirations since the last call. */
 uint64_t timer_expirations(int fd);
 
@@ -51,8 +51,8 @@ uint64_t timer_expirations(int fd);
 int ticks_open(struct ticks *t, uint64_t interval_ns, uint64_t sample_ns, bool verbose);
 void ticks_close(struct ticks *t);
 /* Starts a run: the first interval ends one interval from now. Without an interval and short
- * samples there are no ticks. */
-void ticks_start(struct ticks *t);
+ * samples there are no ticks. An exit code. */
+int ticks_start(struct ticks *t);
 /* Returns the tick, after t->fd has become readable. Prints steps of the clocks and, with
  * `verbose`, delays. */
 enum tick ticks_take(struct ticks *t);
