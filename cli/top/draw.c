@@ -21,6 +21,9 @@
 
 void top_resize(struct top_canvas *c, int width, int height)
 {
+	/* ncurses keeps sizes as short numbers: a terminal of 65,535 columns has -1. */
+	width = width > 0 ? width : 1;
+	height = height > 0 ? height : 1;
 	c->cells = cli_realloc(c->cells, (size_t)width * (size_t)height, sizeof(*c->cells));
 	c->width = width;
 	c->height = height;

@@ -555,11 +555,14 @@ void unc_row_sum(const struct unc_row *row, const struct unc_interval *interval,
 {
 	const struct uncore_metric *metric = row->query->metric;
 	bool is_ratio = metric && metric->formula->ratio;
-	const struct unc_row_counter *end = row->counters + row->counter_count, *from, *to;
+	const struct unc_row_counter *end, *from, *to;
 
 	memset(sums, 0, row->query->event_count * sizeof(*sums));
 	for (size_t k = 0; k < row->query->event_count; k++)
 		sums[k].coverage = 1;
+	if (!row->counter_count)
+		return;
+	end = row->counters + row->counter_count;
 	for (from = row->counters; from < end; from = to) {
 		/* A ratio uses an instance with all its counters or not at all: a counter without a
 		 * value removes the others. */

@@ -286,6 +286,20 @@ static void every_size(void **state)
 	end(&t);
 }
 
+/* ncurses keeps sizes as short numbers: of 65,535 columns it says -1. */
+static void sizes_that_cannot_be(void **state)
+{
+	struct top_canvas canvas = {0};
+
+	(void)state;
+	top_resize(&canvas, -1, 24);
+	assert_int_equal(canvas.width, 1);
+	assert_int_equal(canvas.height, 24);
+	top_resize(&canvas, 80, 0);
+	assert_int_equal(canvas.height, 1);
+	free(canvas.cells);
+}
+
 static void load_has_colours_only_below_a_ceiling(void **state)
 {
 	static const struct {
@@ -342,6 +356,7 @@ int main(void)
 		cmocka_unit_test(history_of_a_minute),
 		cmocka_unit_test(several_readings_in_a_second),
 		cmocka_unit_test(every_size),
+		cmocka_unit_test(sizes_that_cannot_be),
 		cmocka_unit_test(load_has_colours_only_below_a_ceiling),
 		cmocka_unit_test(texts_are_broken_and_scrolled),
 	};
