@@ -99,28 +99,49 @@ int cli_open(struct cli *cli)
 	return err ? cli_fail(cli, err) : status;
 }
 
-/* True when an earlier finding has the same fix. */
-static bool has_earlier(const struct uncore *u, size_t i)
+/* True when a metric of the family has a name of the list: "pcie.*,else,cxl.*". */
+static bool has_metric(const struct uncore *u, const char *family, const char *list)
 {
-	const char *fix = uncore_finding_at(u, i)->fix;
+	char *copy = cli_copy(list), *rest = copy, *pattern;
+	bool has = false;
 
-	for (size_t k = 0; k < i; k++) {
-		const struct uncore_finding *f = uncore_finding_at(u, k);
+	while (!has && (pattern = strsep(&rest, ",")))
+		for (size_t i = 0; !has && i < uncore_metric_count(u); i++) {
+			const struct uncore_metric *m = uncore_metric_at(u, i);
 
-		if (f->fix && strcmp(f->fix, fix) == 0)
-			return true;
-	}
-	return false;
+			has = strcmp(uncore_metric_family(m), family) == 0 &&
+			      uncore_metric_matches(m, pattern);
+		}
+	free(copy);
+	return has;
 }
 
-void cli_advise(struct cli *cli)
+/* Prints each fix once, of families with such metrics; NULL: of all. False: there is none. */
+static bool print_fixes(const struct uncore *u, const char *metrics)
+{
+	const char *printed[16];
+	size_t count = 0, k;
+
+	for (size_t i = 0; i < uncore_finding_count(u) && count < 16; i++) {
+		const struct uncore_finding *f = uncore_finding_at(u, i);
+
+		if (f->verdict != UNCORE_VERDICT_MISSING || !f->fix ||
+		    (metrics && !has_metric(u, f->subject, metrics)))
+			continue;
+		for (k = 0; k < count && strcmp(printed[k], f->fix) != 0;)
+			k++;
+		if (k < count)
+			continue;
+		printed[count++] = f->fix;
+		cli_error("fix: %s", f->fix);
+	}
+	return count;
+}
+
+void cli_advise(struct cli *cli, const char *metrics)
 {
 	if (uncore_diagnose(cli->u))
 		return;
-	for (size_t i = 0; i < uncore_finding_count(cli->u); i++) {
-		const struct uncore_finding *f = uncore_finding_at(cli->u, i);
-
-		if (f->verdict == UNCORE_VERDICT_MISSING && f->fix && !has_earlier(cli->u, i))
-			cli_error("fix: %s", f->fix);
-	}
+	if (!metrics || !print_fixes(cli->u, metrics))
+		print_fixes(cli->u, NULL);
 }

@@ -90,7 +90,8 @@ static void add_driver(const struct uncore *u, const struct unc_family *family, 
 static int add_family(struct uncore *u, const struct unc_family *family)
 {
 	struct draft d = {.verdict = UNCORE_VERDICT_OK, .subject = family->name};
-	struct unc_error why = {0}; /* what is wrong with the first broken PMU */
+	struct unc_error why = {0};                /* what is wrong with the first broken PMU */
+	const struct uncore_metric *reason = NULL; /* one that this CPU model has */
 	size_t metrics = 0, broken = 0;
 
 	for (size_t i = 0; i < family->pmu_count; i++) {
@@ -113,7 +114,10 @@ static int add_family(struct uncore *u, const struct unc_family *family)
 		unc_text_add(&d.why, "%s", why.text);
 	} else if (!metrics) {
 		d.verdict = UNCORE_VERDICT_NOTE;
-		unc_text_add(&d.why, "%s", uncore_metric_missing(&family->metrics[0]));
+		for (size_t i = family->metric_count; i-- > 0 && !reason;)
+			reason = family->metrics[i].formula ? &family->metrics[i] : NULL;
+		unc_text_add(&d.why, "%s",
+			     uncore_metric_missing(reason ? reason : family->metrics));
 		unc_text_add(&d.fix, "uncore list events   # they can be counted by name");
 	}
 	return add_finding(u, &d);
@@ -207,36 +211,114 @@ static bool is_hidden(const struct uncore *u, const struct unc_expectation *x)
 	return hidden;
 }
 
+/* Kernels list what is built in by path: "kernel/arch/x86/events/intel/intel-uncore.ko". '-' and '_' are the same. */
+static bool is_built_in(const struct uncore *u, const char *module)
+{
+	char *list = NULL, *rest, *line;
+	bool found = false;
+
+	unc_root_read(u->root, UNC_PATH("lib/modules/%s/modules.builtin", u->topology.kernel),
+		      &list);
+	for (rest = list; !found && (line = strsep(&rest, "\n"));) {
+		char *name = strrchr(line, '/'), *dot = name ? strrchr(name, '.') : NULL;
+
+		if (!dot)
+			continue;
+		*dot = '\0';
+		for (char *c = name; *c; c++)
+			*c = *c == '-' ? '_' : *c;
+		found = strcmp(name + 1, module) == 0;
+	}
+	free(list);
+	return found;
+}
+
+/* A PMU of another family, which the same driver registers; NULL: none. */
+static const struct uncore_pmu *sibling(const struct uncore *u, const char *module)
+{
+	for (size_t i = 0; i < u->pmus.count; i++) {
+		const struct unc_family *f = u->pmus.items[i].family;
+
+		for (size_t k = 0; f && k < f->expectation_count; k++)
+			if (strcmp(f->expectations[k].module, module) == 0)
+				return &u->pmus.items[i];
+	}
+	return NULL;
+}
+
+/* The driver is there, or may be, and has registered no such PMU. */
+static void explain_driver(const struct uncore *u, const struct unc_expectation *x,
+			   const struct uncore_pmu *other, struct draft *d)
+{
+	if (other)
+		unc_text_add(&d->why, "the driver %s is there (%s is one of its PMUs)", x->module,
+			     other->name);
+	else
+		unc_text_add(&d->why, "the driver %s is %s", x->module,
+			     unc_root_exists(u->root, UNC_PATH("sys/module/%s", x->module))
+				     ? "loaded"
+				     : "built into this kernel");
+	unc_text_add(&d->why,
+		     " but registered no such PMU: this kernel does not know this model, or the "
+		     "%s hides the counters",
+		     u->topology.guest[0] ? "hypervisor" : "firmware");
+	unc_text_add(&d->fix, "sudo dmesg | grep -i -e uncore -e pmu   # then ");
+	if (x->since)
+		unc_text_add(&d->fix, "a kernel of version %s or newer", x->since);
+	else
+		unc_text_add(&d->fix, "try a newer kernel");
+}
+
+/* Why the PMUs are not there, from what is certain to what only an absent file suggests. */
+static void explain_missing(const struct uncore *u, const struct unc_expectation *x,
+			    struct draft *d)
+{
+	const char *kernel = u->topology.kernel;
+	const struct uncore_pmu *other = sibling(u, x->module);
+	bool listed = unc_root_exists(u->root, UNC_PATH("sys/module/%s", x->module));
+
+	if (is_hidden(u, x)) {
+		unc_text_add(&d->why, "%s, and ", u->topology.guest);
+		if (x->flag)
+			unc_text_add(&d->why, "the hypervisor hides these (no CPU flag %s)",
+				     x->flag);
+		else
+			unc_text_add(&d->why, "the driver %s does not start in a guest", x->module);
+		unc_text_add(&d->fix, "run uncore on the host");
+	} else if (x->since && *kernel && strverscmp(kernel, x->since) < 0) {
+		unc_text_add(&d->why,
+			     "this kernel (%s) is older than %s, the first version that has them",
+			     kernel, x->since);
+		unc_text_add(&d->fix, "a kernel of version %s or newer", x->since);
+	} else if (!unc_root_exists(u->root, "sys/bus/event_source")) {
+		unc_text_add(&d->why,
+			     "there is no sys/bus/event_source: the kernel has no perf events, or "
+			     "this is a container or a part of a copy of /sys");
+		unc_text_add(&d->fix,
+			     "ls -d /sys/bus/event_source   # on the machine itself, outside of "
+			     "containers");
+	} else if (listed || other || is_built_in(u, x->module)) {
+		explain_driver(u, x, other, d);
+	} else if (!unc_root_exists(u->root, "sys/module")) {
+		unc_text_add(&d->why,
+			     "there is no sys/module, so that it is not known whether the driver "
+			     "%s is loaded",
+			     x->module);
+		unc_text_add(&d->fix, "sudo modprobe %s", x->module);
+	} else {
+		unc_text_add(&d->why, "the driver %s is not loaded", x->module);
+		unc_text_add(&d->fix, "sudo modprobe %s", x->module);
+	}
+}
+
 static int add_missing(struct uncore *u, const struct unc_family *family,
 		       const struct unc_expectation *x)
 {
 	struct draft d = {.verdict = UNCORE_VERDICT_MISSING, .subject = family->name};
-	bool loaded = unc_root_exists(u->root, UNC_PATH("sys/module/%s", x->module));
 
 	unc_text_add(&d.found, "%s: no PMU named %s, though this machine (%s) has the hardware",
 		     family->title, family->patterns[0].name, u->topology.cpu_model);
-	if (is_hidden(u, x)) {
-		unc_text_add(&d.why, "%s, and ", u->topology.guest);
-		if (x->flag)
-			unc_text_add(&d.why, "the hypervisor hides these (no CPU flag %s)",
-				     x->flag);
-		else
-			unc_text_add(&d.why, "the driver %s does not start in a guest", x->module);
-		unc_text_add(&d.fix, "run uncore on the host");
-	} else if (!loaded) {
-		unc_text_add(&d.why, "the driver %s is not loaded", x->module);
-		unc_text_add(&d.fix, "sudo modprobe %s", x->module);
-	} else {
-		unc_text_add(&d.why,
-			     "the driver %s is loaded but registered no such PMU: this kernel does "
-			     "not know this model, or the %s hides the counters",
-			     x->module, u->topology.guest[0] ? "hypervisor" : "firmware");
-		unc_text_add(&d.fix, "sudo dmesg | grep -i -e uncore -e pmu   # then ");
-		if (x->since)
-			unc_text_add(&d.fix, "a kernel of version %s or newer", x->since);
-		else
-			unc_text_add(&d.fix, "try a newer kernel");
-	}
+	explain_missing(u, x, &d);
 	return add_finding(u, &d);
 }
 

@@ -60,6 +60,24 @@ static void clean_config(struct unc_entry *e)
 	}
 }
 
+/* Of the drivers that are built into the kernel those of PMUs. */
+static void clean_builtin(struct unc_entry *e)
+{
+	size_t kept = 0, n;
+
+	for (size_t at = 0; at < e->len; at += n) {
+		const char *line = e->data + at, *newline = memchr(line, '\n', e->len - at);
+
+		n = newline ? (size_t)(newline + 1 - line) : e->len - at;
+		if (!memmem(line, n, "/perf/", 6) && !memmem(line, n, "/events/", 8) &&
+		    !memmem(line, n, "pmu", 3))
+			continue;
+		memmove(e->data + kept, line, n);
+		kept += n;
+	}
+	e->len = kept;
+}
+
 /* Keeps arrays and modules of memory (16, 17) and the end (127), without their texts, which are serial numbers, asset
  * tags and the like; but with the names of a module's slot and bank (at 0x10 and 0x11). */
 static void clean_smbios(struct unc_entry *e)
@@ -130,6 +148,7 @@ static const struct {
 	{"proc/cpuinfo", clean_cpuinfo},
 	{"run/udev/data/*", clean_udev},
 	{"*/config", clean_config},
+	{"*/modules.builtin", clean_builtin},
 	{"*/DMI", clean_smbios},
 	{"sys/firmware/dmi/entries/*/raw", clean_smbios},
 };

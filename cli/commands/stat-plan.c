@@ -9,13 +9,12 @@
 #include "output/writer.h"
 #include "recording/replay.h"
 
-/* No metric of the query can be counted here: prints why and, where the reason has none, the fixes for what is
- * missing. */
-static int nothing_here(struct cli *cli, const char *why)
+/* None of the metrics can be counted here: prints why and, where the reason has none, the fixes for what is missing. */
+static int nothing_here(struct cli *cli, const char *metrics, const char *why)
 {
 	cli_error("%s", why);
 	if (!strstr(why, "Fix: "))
-		cli_advise(cli);
+		cli_advise(cli, metrics);
 	return CLI_UNAVAILABLE;
 }
 
@@ -30,7 +29,7 @@ static int add_queries(struct cli *cli, const struct stat_options *o, struct unc
 			err = uncore_monitor_add_metrics(m, pattern);
 		free(list);
 		if (err == -ENODEV && q->metric)
-			return nothing_here(cli, uncore_error(cli->u));
+			return nothing_here(cli, q->text, uncore_error(cli->u));
 		if (err)
 			return cli_fail(cli, err);
 	}
@@ -59,7 +58,7 @@ static int add_any(struct cli *cli, struct uncore_monitor *m, const char *list)
 	free(copy);
 	if (failed)
 		return cli_fail(cli, err);
-	return added ? CLI_OK : nothing_here(cli, why);
+	return added ? CLI_OK : nothing_here(cli, list, why);
 }
 
 /* What a first look shows: the few metrics that the catalogue names for it. A machine with none of them

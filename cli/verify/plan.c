@@ -200,7 +200,7 @@ static int check_file(const struct verify *v, const struct added *added, enum su
 	cli_error("%s: nothing counts the data of its device: this needs PMUs of PCIe, or of the "
 		  "caches that devices use: %s",
 		  option, added->why[subject]);
-	cli_advise(v->cli);
+	cli_advise(v->cli, NULL);
 	return CLI_UNAVAILABLE;
 }
 
@@ -216,7 +216,7 @@ static int check_added(const struct verify *v, const struct added *added)
 	cli_error("there is nothing to verify: verify needs PMUs of memory channels or controllers "
 		  "that count reads and writes, or of clocks or energy: %s",
 		  added->why[NODES]);
-	cli_advise(v->cli);
+	cli_advise(v->cli, NULL);
 	return CLI_UNAVAILABLE;
 }
 

@@ -198,6 +198,15 @@ enum unc_bug_effect {
 	UNC_BUG_NOTE,    /* something else, which users of the PMUs may meet */
 };
 
+/* What the files of the family's PMUs are where a kernel has the bug: they decide, and not the version. One of `pmus`,
+ * `file` and `missing`, or none. */
+struct unc_bug_sign {
+	const char *pmus;       /* a glob: some PMU has such a name */
+	const char *file;       /* of a PMU, whose text */
+	const char *is, *lacks; /* matches this glob, or does not match that */
+	const char *missing;    /* a file that no PMU has */
+};
+
 /* What a kernel does wrong with the PMUs of a family. */
 struct unc_kernel_bug {
 	bool other_model; /* not for this CPU model */
@@ -207,7 +216,8 @@ struct unc_kernel_bug {
 	bool adds_at_reads;        /* each reading adds the register to the count: undone */
 	const char *since, *fixed; /* first kernel versions with it and without, `fixed` in each
 				      branch that has the correction; NULL: open */
-	struct unc_names terms;    /* of events that set all of these; none: all events */
+	struct unc_bug_sign shown;
+	struct unc_names terms; /* of events that set all of these; none: all events */
 	const char *title, *evidence;
 	char *text; /* the title as a sentence about this machine's kernel; NULL: it has no such bug */
 };

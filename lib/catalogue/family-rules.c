@@ -253,6 +253,17 @@ static int check_versions(const struct unc_reader *r, const struct unc_yaml *nod
 				 several ? ", or several from the oldest to the newest" : "");
 }
 
+#define SIGN_AT(member) UNC_AT(struct unc_kernel_bug, shown.member)
+
+static const struct unc_field sign_fields[] = {
+	UNC_FIELD("|pmus", TEXT, SIGN_AT(pmus)),
+	UNC_FIELD("|file", TEXT, SIGN_AT(file)),
+	UNC_FIELD("|missing", TEXT, SIGN_AT(missing)),
+	UNC_FIELD("is", TEXT, SIGN_AT(is), .with = "file"),
+	UNC_FIELD("lacks", TEXT, SIGN_AT(lacks), .with = "file"),
+	UNC_END,
+};
+
 static const struct unc_field kernel_bug_fields[] = {
 	UNC_FIELD("!title", TEXT, UNC_AT(struct unc_kernel_bug, title)),
 	UNC_FIELD("models", TEXT, .check = unc_family_when),
@@ -261,6 +272,7 @@ static const struct unc_field kernel_bug_fields[] = {
 	UNC_FIELD("effect", WORD, UNC_AT(struct unc_kernel_bug, effect),
 		  .words = (const char *const[]){"counts", "missing", "note", NULL},
 		  .what = "effect"),
+	UNC_FIELD("shown", MAP, .of = UNC_SHAPE(struct unc_kernel_bug, sign_fields)),
 	UNC_FIELD("terms", NAMES, UNC_AT(struct unc_kernel_bug, terms), .values = true,
 		  .what = "format terms such as src_bdf umask>0xff"),
 	UNC_FIELD("equal_counts", BOOL, UNC_AT(struct unc_kernel_bug, equal_counts)),
@@ -302,10 +314,54 @@ static bool is_patched(const char *kernel)
 	return kernel[version] == '-' && unc_is_digit(kernel[version + 1]);
 }
 
+/* Others with a name of their own ("5.15.152-velinux") may have them. */
+static bool is_named(const char *kernel)
+{
+	size_t version = strspn(kernel, "0123456789.");
+
+	return kernel[version] == '-' && strncmp(kernel + version, "-rc", 3) != 0;
+}
+
+enum sign { SIGN_UNKNOWN, SIGN_SHOWN, SIGN_ABSENT };
+
+static enum sign sign_on(const struct unc_bug_sign *s, const struct uncore_pmu *pmu)
+{
+	const char *file = s->file ? s->file : s->missing;
+	bool shown;
+	char *text;
+	int r;
+
+	if (s->pmus)
+		return unc_glob_matches(s->pmus, pmu->name) ? SIGN_SHOWN : SIGN_ABSENT;
+	r = unc_pmu_attribute(pmu, file, &text);
+	if (r < 0)
+		return s->missing && r == -ENOENT ? SIGN_SHOWN : SIGN_UNKNOWN;
+	shown = !s->missing &&
+		(s->is ? unc_glob_matches(s->is, text) : !unc_glob_matches(s->lacks, text));
+	free(text);
+	return shown ? SIGN_SHOWN : SIGN_ABSENT;
+}
+
+/* What the files of the PMUs say of the bug. One PMU may show it, and others not. */
+static enum sign find_sign(const struct unc_family *f, const struct unc_kernel_bug *bug)
+{
+	const struct unc_bug_sign *s = &bug->shown;
+	enum sign found = SIGN_UNKNOWN;
+
+	for (size_t i = 0;
+	     (s->pmus || s->file || s->missing) && found != SIGN_SHOWN && i < f->pmu_count; i++) {
+		enum sign here = sign_on(s, f->pmus[i]);
+
+		found = here ? here : found;
+	}
+	return found;
+}
+
 /* Fills the bug's text when this kernel has it, or may have it: where only stable branches are listed, newer
  * ones may have the correction. */
-static int find_bug(struct unc_yaml_file *file, struct unc_kernel_bug *bug, const char *kernel)
+static int find_bug(const struct unc_family *f, struct unc_kernel_bug *bug, const char *kernel)
 {
+	enum sign sign = find_sign(f, bug);
 	char *fix = unc_kernel_fix(bug, kernel);
 	size_t branch = branch_length(kernel);
 	struct unc_text text = {0};
@@ -323,15 +379,22 @@ static int find_bug(struct unc_yaml_file *file, struct unc_kernel_bug *bug, cons
 		perhaps |= is_stable && strverscmp(kernel, bug->fixed) >= 0;
 	}
 	free(fix);
+	if (sign) {
+		has = sign == SIGN_SHOWN && !bug->other_model;
+		perhaps = false;
+	}
 	if (!has || bug->text)
 		return 0;
-	unc_text_add(&text, perhaps ? "kernel %s may have a bug: %s" : "a bug of kernel %s: %s",
+	unc_text_add(&text,
+		     perhaps || (bug->fixed && is_named(kernel) && !sign)
+			     ? "kernel %s may have a bug: %s"
+			     : "a bug of kernel %s: %s",
 		     kernel, bug->title);
 	if (bug->equal_counts)
 		unc_text_add(&text, "; counts of PMUs that differ by more than an eighth show that "
 				    "it is fixed");
 	bug->suspect = bug->effect == UNC_BUG_COUNTS && !perhaps;
-	bug->text = unc_yaml_keep(file, unc_text_take(&text));
+	bug->text = unc_yaml_keep(f->file, unc_text_take(&text));
 	return bug->text ? 0 : -ENOMEM;
 }
 
@@ -340,7 +403,7 @@ int unc_family_find_bugs(struct unc_family *f, const char *kernel)
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < f->bug_count && *kernel; i++)
-		r = find_bug(f->file, &f->bugs[i], kernel);
+		r = find_bug(f, &f->bugs[i], kernel);
 	return r;
 }
 

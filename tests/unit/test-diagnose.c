@@ -199,6 +199,13 @@ static void a_guest_has_no_memory_controllers(void **state)
 	tree_remove(&t);
 }
 
+/* What every kernel with perf events and modules has. */
+static void put_perf(const struct tree *t)
+{
+	tree_put(t, "sys/bus/event_source/uevent", "");
+	tree_put(t, "sys/module/x/uevent", "");
+}
+
 /* AMD's driver starts in guests, and registers the PMUs whose CPU flags it finds. */
 static void a_guest_with_the_flag_of_the_counters(void **state)
 {
@@ -208,6 +215,7 @@ static void a_guest_with_the_flag_of_the_counters(void **state)
 
 	(void)state;
 	tree_make(&t);
+	put_perf(&t);
 	machine_cpus(&t, (const int[]){0, 0}, 2);
 	tree_put(&t, "proc/cpuinfo",
 		 "processor\t: 0\nvendor_id\t: AuthenticAMD\ncpu family\t: 25\nmodel\t\t: 17\n"
@@ -237,6 +245,7 @@ static void the_driver_is_not_loaded(void **state)
 
 	(void)state;
 	make_server(&t, SPR, "");
+	put_perf(&t);
 	u = examine(t.dir);
 	f = must_find(u, "intel-imc", UNCORE_VERDICT_MISSING);
 	assert_string_equal(f->why, "the driver intel_uncore is not loaded");
@@ -253,12 +262,89 @@ static void the_driver_is_loaded_and_does_nothing(void **state)
 
 	(void)state;
 	make_server(&t, SPR, "");
+	put_perf(&t);
 	tree_put(&t, "sys/module/intel_uncore/initstate", "live\n");
 	u = examine(t.dir);
 	f = must_find(u, "intel-imc", UNCORE_VERDICT_MISSING);
 	assert_contains(f->why, "the driver intel_uncore is loaded but registered no such PMU");
-	assert_string_equal(f->fix, "sudo dmesg | grep -i -e uncore -e pmu   # then try a newer "
-				    "kernel");
+	assert_string_equal(f->fix, "sudo dmesg | grep -i -e uncore -e pmu   # then a kernel of "
+				    "version 5.13 or newer");
+	uncore_free(u);
+	tree_remove(&t);
+}
+
+#define ICX 106
+#define RELEASE "proc/sys/kernel/osrelease"
+
+/* "Not loaded" is said after the version, the whole of perf, other PMUs of the driver and built-in drivers were looked at.
+ * The driver knows Ice Lake since 5.7 (2b3b76b5ec67), not in 5.4 (a public report: m6i.metal). */
+static void a_driver_that_cannot_be_loaded(void **state)
+{
+	const struct uncore_finding *f;
+	struct uncore *u;
+	struct tree t;
+
+	(void)state;
+	make_server(&t, ICX, "");
+	u = examine(t.dir);
+	f = must_find(u, "intel-imc", UNCORE_VERDICT_MISSING);
+	assert_contains(f->why, "there is no sys/bus/event_source");
+	uncore_free(u);
+	tree_put(&t, "sys/bus/event_source/uevent", "");
+	u = examine(t.dir);
+	f = must_find(u, "intel-imc", UNCORE_VERDICT_MISSING);
+	assert_contains(f->why, "there is no sys/module, so that it is not known");
+	uncore_free(u);
+	put_perf(&t);
+	tree_put(&t, RELEASE, "5.4.0-1103-aws\n");
+	u = examine(t.dir);
+	f = must_find(u, "intel-imc", UNCORE_VERDICT_MISSING);
+	assert_string_equal(
+		f->why,
+		"this kernel (5.4.0-1103-aws) is older than 5.7, the first version that has them");
+	assert_string_equal(f->fix, "a kernel of version 5.7 or newer");
+	uncore_free(u);
+	tree_put(&t, RELEASE, "6.1.0-44-amd64\n");
+	tree_put(&t, "lib/modules/6.1.0-44-amd64/modules.builtin",
+		 "kernel/fs/x.ko\nkernel/arch/x86/events/intel/intel-uncore.ko\n");
+	u = examine(t.dir);
+	f = must_find(u, "intel-imc", UNCORE_VERDICT_MISSING);
+	assert_contains(
+		f->why,
+		"the driver intel_uncore is built into this kernel but registered no such PMU");
+	uncore_free(u);
+	tree_remove(&t);
+}
+
+/* Genoa under 5.15, as a public report has it: PMUs of the driver are there, those of the controllers came with 6.7. */
+static void other_pmus_of_the_driver(void **state)
+{
+	const struct uncore_finding *f;
+	struct uncore *u;
+	struct tree t;
+
+	(void)state;
+	tree_make(&t);
+	put_perf(&t);
+	machine_cpus(&t, (const int[]){0}, 1);
+	tree_put(&t, "proc/cpuinfo",
+		 "processor\t: 0\nvendor_id\t: AuthenticAMD\ncpu family\t: 25\nmodel\t\t: 17\n"
+		 "flags\t\t: fpu perfctr_nb perfctr_llc perfmon_v2\n");
+	machine_pmu(&t, "amd_df", "10\n", "0\n");
+	tree_pmu(&t, "amd_df", "format/event", "config:0-7,32-35,59-60\n");
+	tree_pmu(&t, "amd_df", "format/umask", "config:8-15\n");
+	u = examine(t.dir);
+	f = must_find(u, "amd-l3", UNCORE_VERDICT_MISSING);
+	assert_contains(
+		f->why,
+		"the driver amd_uncore is there (amd_df is one of its PMUs) but registered no such");
+	f = must_find(u, "amd-df", UNCORE_VERDICT_NOTE);
+	assert_contains(f->why, "too wide for the term 'umask', which has 8 bits");
+	uncore_free(u);
+	tree_put(&t, RELEASE, "5.15.0-118-generic\n");
+	u = examine(t.dir);
+	f = must_find(u, "amd-umc", UNCORE_VERDICT_MISSING);
+	assert_contains(f->why, "this kernel (5.15.0-118-generic) is older than 6.7");
 	uncore_free(u);
 	tree_remove(&t);
 }
@@ -272,6 +358,7 @@ static void hardware_that_shows_elsewhere(void **state)
 
 	(void)state;
 	tree_make(&t);
+	put_perf(&t);
 	machine_cpus(&t, (const int[]){0}, 1);
 	tree_put(&t, "proc/cpuinfo",
 		 "processor\t: 0\nCPU implementer\t: 0x41\nCPU part\t: 0xd84\n");
@@ -602,6 +689,8 @@ int main(void)
 		cmocka_unit_test(a_guest_with_the_flag_of_the_counters),
 		cmocka_unit_test(the_driver_is_not_loaded),
 		cmocka_unit_test(the_driver_is_loaded_and_does_nothing),
+		cmocka_unit_test(a_driver_that_cannot_be_loaded),
+		cmocka_unit_test(other_pmus_of_the_driver),
 		cmocka_unit_test(hardware_that_shows_elsewhere),
 		cmocka_unit_test(an_unknown_cpu),
 		cmocka_unit_test(a_family_that_is_expected_nowhere),
