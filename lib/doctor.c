@@ -159,22 +159,28 @@ static int add_bugs(struct uncore *u, struct unc_family *family)
 	return r;
 }
 
-/* True when something below the root matches the glob (in its last part only). */
-static bool path_exists(const struct unc_root *root, const char *glob)
+/* True when something below the root matches the glob (in its last part only). The list of the directory is kept: most
+ * families look into the one of ACPI's devices, where a snapshot reads the target of each. */
+static bool path_exists(struct uncore *u, const char *glob)
 {
-	const char *name = strrchr(glob, '/');
-	struct unc_names names = {0};
-	bool found = false;
+	struct unc_listing *l = &u->findings.listing;
+	const char *slash = strrchr(glob, '/'), *name = slash ? slash + 1 : glob;
+	size_t len = slash ? (size_t)(slash - glob) : 0;
 
-	unc_root_list(root, UNC_PATH("%.*s", (int)(name ? name - glob : 0), glob), &names);
-	for (size_t i = 0; i < names.count && !found; i++)
-		found = unc_glob_matches(name ? name + 1 : glob, names.items[i]);
-	unc_names_finish(&names);
-	return found;
+	if (!l->dir || strlen(l->dir) != len || strncmp(l->dir, glob, len) != 0) {
+		unc_names_finish(&l->names);
+		free(l->dir);
+		l->dir = strndup(glob, len);
+		unc_root_list(u->root, UNC_PATH("%.*s", (int)len, glob), &l->names);
+	}
+	for (size_t i = 0; i < l->names.count; i++)
+		if (unc_glob_matches(name, l->names.items[i]))
+			return true;
+	return false;
 }
 
 /* Why this machine should have the family; NULL: it need not. */
-static const struct unc_expectation *expected(const struct uncore *u, const struct unc_family *f)
+static const struct unc_expectation *expected(struct uncore *u, const struct unc_family *f)
 {
 	const struct unc_expectation *by_model = NULL;
 
@@ -183,7 +189,7 @@ static const struct unc_expectation *expected(const struct uncore *u, const stru
 	for (size_t i = 0; i < f->expectation_count; i++) {
 		const struct unc_expectation *x = &f->expectations[i];
 
-		if (x->path && path_exists(u->root, x->path))
+		if (x->path && path_exists(u, x->path))
 			return x;
 		if (x->on_this_cpu && !by_model)
 			by_model = x;

@@ -6,10 +6,17 @@
 #include "catalogue/catalogue.h"
 #include "source/regs/regs.h"
 
+/* A directory, and what it has. */
+struct unc_listing {
+	char *dir; /* NULL: none yet */
+	struct unc_names names;
+};
+
 struct unc_findings {
 	struct uncore_finding *items;
 	size_t count;
-	struct unc_names strings; /* what the items point to */
+	struct unc_names strings;   /* what the items point to */
+	struct unc_listing listing; /* the latest one; only while findings are made */
 };
 
 struct uncore {

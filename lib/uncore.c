@@ -16,6 +16,8 @@ void unc_findings_finish(struct unc_findings *f)
 {
 	free(f->items);
 	unc_names_finish(&f->strings);
+	unc_names_finish(&f->listing.names);
+	free(f->listing.dir);
 	*f = (struct unc_findings){0};
 }
 
