@@ -168,7 +168,7 @@ static int add_instances(struct unc_ports *p, const struct uncore_pmu *pmu)
 		if (!x->rule->except || strcmp(x->rule->except, pmu->name) != 0)
 			x->numbers = x->rule->numbers;
 		x->pattern = f->patterns[0].name;
-		for (size_t k = 0; k < f->pattern_count; k++)
+		for (size_t k = f->pattern_count; k-- > 0;) /* the first that matches */
 			if (unc_pattern_matches(f->patterns[k].name, pmu->name))
 				x->pattern = f->patterns[k].name;
 		r = resolve(x, &p->buses, &why);

@@ -99,7 +99,11 @@ static int refuse_kind(const struct splitter *x, enum unc_filter_kind kind)
 	unc_fail(x->why, ENODEV, "the PMUs of %s cannot be restricted by '%s'", x->family->name,
 		 unc_filter_words[kind].name);
 	for (size_t i = 0; i < UNC_FILTERS; i++) {
-		if (!x->family->filters[i].title)
+		const struct unc_filter *f = &x->family->filters[i];
+		const char *terms = f->value_count ? f->values[0].text : f->terms;
+
+		/* A link without a GPU does not have the filter of GPUs. */
+		if (!f->title || (terms && !unc_pmu_has_terms(x->pmu, terms)))
 			continue;
 		unc_error_append(x->why, "%s%s", any ? ", " : "; they can by ",
 				 unc_filter_words[i].name);

@@ -86,14 +86,27 @@ load helpers
 	shows nvidia_uncore_pmu_0/cycles/ nvidia_uncore_pmu_3/cycles/
 }
 
+@test "a link that another kernel names differently: its identifier names the family" {
+	unpack "$(dirname "$T410")/nvidia-t410-2socket.txt" "$BATS_TEST_TMPDIR"
+	for number in 0 1; do
+		mv "$BATS_TEST_TMPDIR/sys/bus/event_source/devices/nvidia_nvclink_pmu_$number" \
+			"$BATS_TEST_TMPDIR/sys/bus/event_source/devices/nvidia_nvlink_pmu_$number"
+	done
+	expect 0 "$UNCORE" --root "$BATS_TEST_TMPDIR" list pmus nvlink_pmu
+	shows 'nvidia_nvlink_pmu_.0,1. +2 .* nvidia-t410-nvclink'
+	expect 0 "$UNCORE" --root "$BATS_TEST_TMPDIR" stat -M nvidia-t410-nvclink/link.in.read.latency --dry-run
+	shows 'nvidia_nvlink_pmu_0.*in_rd_cum_outs.*0x1 '
+	[[ $output == *nvidia_nvlink_pmu_1* ]]
+}
+
 @test "a fabric of another part that has the name of Tegra410's: no metrics, and doctor says why" {
 	unpack "$T410" "$BATS_TEST_TMPDIR"
-	echo 2cf1036b >"$BATS_TEST_TMPDIR"/sys/bus/event_source/devices/nvidia_ucf_pmu_0/identifier
+	echo 2cf3036b >"$BATS_TEST_TMPDIR"/sys/bus/event_source/devices/nvidia_ucf_pmu_0/identifier
 	expect 0 "$UNCORE" --root "$BATS_TEST_TMPDIR" list pmus ucf
 	[[ ! $output =~ nvidia-t410-ucf ]]
 	expect 0 "$UNCORE" --root "$BATS_TEST_TMPDIR" doctor -j
 	jq -es 'any(.. | strings; test("has the name of NVIDIA Tegra410 coherence fabric .UCF., and the " +
-		"identifier 2cf1036b of another part"))' <<<"$output" >/dev/null || fail
+		"identifier 2cf3036b of another part"))' <<<"$output" >/dev/null || fail
 }
 
 @test "a pattern is any part of a name, or a glob" {

@@ -308,6 +308,33 @@ static void links_to_another_socket_and_to_gpus(void **state)
 	}
 }
 
+/* A refusal offers the filters that this PMU has. */
+static void a_link_to_a_socket_has_no_filter_of_gpus(void **state)
+{
+	(void)state;
+	for (int gpu = 0; gpu < 2; gpu++) {
+		struct uncore_monitor *m;
+		struct uncore *u;
+		struct tree t;
+
+		tree_make(&t);
+		machine_cpus(&t, (const int[]){0}, 1);
+		put_link(&t, "nvidia_nvclink_pmu_0", gpu);
+		u = scan(t.dir);
+		assert_int_equal(uncore_monitor_new(&m, u), 0);
+		assert_int_equal(uncore_monitor_set_filter(m, "from", "cpu"), 0);
+		assert_int_equal(uncore_monitor_add_metrics(m, "link.in.read.requests"), -ENODEV);
+		assert_contains(uncore_error(u),
+				gpu ? "nvclink cannot be restricted by 'from'; they can by gpu"
+				    : "nvclink cannot be restricted by 'from'");
+		if (!gpu)
+			assert_null(strstr(uncore_error(u), "they can by"));
+		uncore_monitor_free(m);
+		uncore_free(u);
+		tree_remove(&t);
+	}
+}
+
 /* The driver takes the bits of GPUs that are not there, and counts the first. */
 static void gpus_that_the_link_does_not_have(void **state)
 {
@@ -365,6 +392,7 @@ int main(void)
 		cmocka_unit_test(matrix_of_t410),
 		cmocka_unit_test(pcie_and_links_of_t410),
 		cmocka_unit_test(links_to_another_socket_and_to_gpus),
+		cmocka_unit_test(a_link_to_a_socket_has_no_filter_of_gpus),
 		cmocka_unit_test(gpus_that_the_link_does_not_have),
 	};
 

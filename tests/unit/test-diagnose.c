@@ -385,7 +385,7 @@ static void hardware_that_shows_elsewhere(void **state)
 	u = examine(t.dir);
 	f = must_find(u, "nvidia-t410-cmem", UNCORE_VERDICT_MISSING);
 	assert_string_equal(f->fix, "sudo dmesg | grep -i -e uncore -e pmu   # then a kernel of "
-				    "version 7.2 or newer");
+				    "version 7.1 or newer");
 	uncore_free(u);
 	tree_remove(&t);
 }

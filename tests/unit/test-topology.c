@@ -66,7 +66,7 @@ static void machines_of_the_repository(void **state)
 		{"intel-skx-1socket", "intel/6/85", 0, 0},
 		{"intel-spr-1socket", "intel/6/143", 0, 0},
 		{"nvidia-grace-1socket", "arm/0x41/0xd0c", 0, -1},
-		{"nvidia-t410-1socket", "arm/0x41/0xd0c", 0, -1},
+		{"nvidia-t410-1socket", "arm/0x4e/0x010", 0, -1},
 	};
 
 	(void)state;
