@@ -87,11 +87,28 @@ static void add_driver(const struct uncore *u, const struct unc_family *family, 
 			     plural(count), absent->name);
 }
 
+/* A CPU that would count a PMU without CPU, if it were online: of its hardware, where the driver lists these CPUs, or
+ * of a socket that is offline; -1: not known. */
+static int offline_cpu(const struct uncore *u, const struct uncore_pmu *pmu)
+{
+	const char *text = uncore_pmu_associated_cpus(pmu);
+	struct unc_cpulist list = {0};
+	int cpu = -1;
+
+	if (text && unc_cpulist_parse(text, &list) == 0 && list.count)
+		cpu = list.ids[0];
+	else if (u->topology.offline_count)
+		cpu = u->topology.offline[0].cpu;
+	unc_cpulist_finish(&list);
+	return cpu;
+}
+
 static int add_family(struct uncore *u, const struct unc_family *family)
 {
 	struct draft d = {.verdict = UNCORE_VERDICT_OK, .subject = family->name};
 	struct unc_error why = {0};                /* what is wrong with the first broken PMU */
 	const struct uncore_metric *reason = NULL; /* one that this CPU model has */
+	int cpu = -1;
 	size_t metrics = 0, broken = 0;
 
 	for (size_t i = 0; i < family->pmu_count; i++) {
@@ -100,8 +117,10 @@ static int add_family(struct uncore *u, const struct unc_family *family)
 
 		for (size_t k = 0; (r == 0 || r == -ENODEV) && k < family->metric_count; k++)
 			r = unc_metric_on(&family->metrics[k], family->pmus[i], &e);
-		if (r < 0 && r != -ENODEV && !broken++)
+		if (r < 0 && r != -ENODEV && !broken++) {
 			why = e;
+			cpu = r == -ENXIO ? offline_cpu(u, family->pmus[i]) : -1;
+		}
 	}
 	for (size_t i = 0; i < family->metric_count; i++)
 		metrics += !uncore_metric_missing(&family->metrics[i]);
@@ -112,6 +131,9 @@ static int add_family(struct uncore *u, const struct unc_family *family)
 		d.verdict = UNCORE_VERDICT_MISSING;
 		unc_text_add(&d.found, "; %zu PMU%s cannot be counted", broken, plural(broken));
 		unc_text_add(&d.why, "%s", why.text);
+		if (cpu >= 0)
+			unc_text_add(&d.fix,
+				     "echo 1 | sudo tee /sys/devices/system/cpu/cpu%d/online", cpu);
 	} else if (!metrics) {
 		d.verdict = UNCORE_VERDICT_NOTE;
 		for (size_t i = family->metric_count; i-- > 0 && !reason;)

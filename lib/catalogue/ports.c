@@ -191,6 +191,7 @@ struct config {
 static bool dvsec_names_pmu(const struct unc_port_instance *x, struct uncore_device *d,
 			    const struct config *c)
 {
+	const struct unc_topology *t = unc_device(d)->pci->topology;
 	const struct unc_port_rule *rule = x->rule;
 	size_t length = 0, at = unc_pci_dvsec(c->bytes, c->len, rule->vendor, rule->id, &length);
 	bool same = true;
@@ -212,6 +213,13 @@ static bool dvsec_names_pmu(const struct unc_port_instance *x, struct uncore_dev
 		else if (strcmp(field->word, "port") == 0)
 			d->index = (int)own;
 		unc_pattern_value(x->pattern, x->pmu->name, field->word, &expected);
+		/* The driver takes the number in the name from a NUMA node of the socket (linux
+		 * drivers/perf/arm_cspmu/nvidia_cspmu.c, nv_cspmu_format_name()). */
+		if (strcmp(field->word, "socket") == 0 && expected <= INT_MAX) {
+			int socket = unc_topology_node_socket(t, (int)expected);
+
+			expected = socket < 0 ? expected : (uint64_t)socket;
+		}
 		same = same && own == expected;
 	}
 	return same;

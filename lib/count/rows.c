@@ -50,6 +50,21 @@ static size_t nodes_of(const struct unc_topology *t, int socket, int nodes[stati
 	return count;
 }
 
+/* True when an offline CPU of a node that is not among these may be in the same socket. */
+static bool may_have_more(const struct unc_topology *t, const int *nodes, size_t count)
+{
+	for (size_t i = 0; t->unplaced && i < t->cpu_count; i++) {
+		const struct uncore_cpu *cpu = &t->cpus[i];
+		size_t at = 0;
+
+		while (at < count && nodes[at] != cpu->node)
+			at++;
+		if (!cpu->online && cpu->socket < 0 && cpu->node >= 0 && at == count)
+			return true;
+	}
+	return false;
+}
+
 /* The number of the PMU's node among the `count` nodes of its socket, by a rule; -1: the rule does
  * not apply. */
 static int64_t node_by(const struct unc_node_rule *rule, const struct uncore_pmu *pmu, size_t count)
@@ -103,10 +118,11 @@ static int node_of(const struct unc_topology *topology, const struct unc_target 
 	const struct uncore_cpu *cpu = unc_topology_cpu(topology, t->cpu);
 	int nodes[MOST_NODES];
 	size_t count = cpu ? nodes_of(topology, cpu->socket, nodes) : 0;
+	bool more = may_have_more(topology, nodes, count);
 
 	if (unc_pmu_unplaced(t->pmu, topology))
 		return -1;
-	if (count < 2 || count == MOST_NODES)
+	if (!count || count == MOST_NODES || (count == 1 && !more))
 		return count == 1 ? nodes[0] : -1;
 	if (is_of_die(t->pmu) && has_node_alone(topology, cpu))
 		return cpu->node;
@@ -118,7 +134,7 @@ static int node_of(const struct unc_topology *topology, const struct unc_target 
 			continue;
 		if (rule->kind == UNC_NODE_CPU)
 			return cpu->node;
-		node = node_by(rule, t->pmu, count);
+		node = more ? -1 : node_by(rule, t->pmu, count);
 		if (node >= 0 && node < (int64_t)count)
 			return nodes[node];
 	}
@@ -131,12 +147,19 @@ static char *explain_place(const struct row_builder *b, const struct unc_target 
 	const char *unplaced = unc_pmu_unplaced(t->pmu, &b->u->topology);
 	struct unc_text text = {0};
 	int nodes[MOST_NODES];
+	size_t count = socket < 0 ? 0 : nodes_of(&b->u->topology, socket, nodes);
 
 	if (unplaced)
 		unc_text_add(&text, "the %s of %s is not known: %s",
 			     b->level == UNCORE_LEVEL_NODE ? "NUMA node" : "socket", t->pmu->name,
 			     unplaced);
-	else if (socket >= 0 && nodes_of(&b->u->topology, socket, nodes))
+	else if (may_have_more(&b->u->topology, nodes, count))
+		unc_text_add(
+			&text,
+			"CPUs are offline, and it is not known whether their NUMA nodes are of "
+			"socket %d, and which node %s counts; --per-socket has their sum",
+			socket, t->pmu->name);
+	else if (count)
 		unc_text_add(
 			&text,
 			"socket %d has several NUMA nodes, and it is not known which of them %s "

@@ -495,8 +495,23 @@ static int add_needed(struct uncore_monitor *m, const char *name)
 	return r;
 }
 
-/* Adds a matching metric, or not (with the reason in `unsuited`), if it does not support the
- * filters. */
+/* True when the metric cannot be counted because all CPUs are offline that could count it. */
+static bool has_no_cpu(const struct uncore_metric *metric)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < metric->family->pmu_count; i++) {
+		int r = unc_metric_on(metric, metric->family->pmus[i], NULL);
+
+		if (r == 0)
+			return false;
+		any |= r == -ENXIO;
+	}
+	return any;
+}
+
+/* Adds a matching metric, or not (with the reason in `unsuited`), if it does not support the filters or has no CPU:
+ * others may match. */
 static int try_metric(struct uncore_monitor *m, const struct uncore_metric *metric,
 		      struct unsuited *unsuited)
 {
@@ -515,7 +530,7 @@ static int try_metric(struct uncore_monitor *m, const struct uncore_metric *metr
 			r = add_needed(m, metric->unless->names.items[i]);
 	if (r == 0 && metric->over)
 		r = add_needed(m, metric->over);
-	if (r != -ENODEV || !m->filters.text)
+	if (r != -ENODEV || (!m->filters.text && !has_no_cpu(metric)))
 		return r;
 	unc_monitor_roll_back(m, before);
 	for (size_t i = 0; i < UNC_FILTERS; i++)

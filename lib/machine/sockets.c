@@ -173,6 +173,15 @@ static int missing_number(const struct unc_topology *t, size_t sockets, int afte
 	return -1;
 }
 
+/* The package of the socket with this first CPU, by its CPUs online; -1: not known. */
+static int package_of(const struct groups *g, size_t first)
+{
+	for (size_t i = first; i < g->t->cpu_count; i++)
+		if (g->of[i] == (int)first && g->t->cpus[i].package >= 0)
+			return g->t->cpus[i].package;
+	return -1;
+}
+
 /* Sockets have the numbers of their packages, which do not depend on what is online. Where these are too high, they
  * are numbered from 0 on in the order of their first CPUs, offline ones included; where this order is not known, they
  * keep the numbers of their packages. */
@@ -195,8 +204,8 @@ static void number_sockets(struct unc_topology *t, const struct groups *g)
 			cpu->socket = g->of[i] < 0 ? -1 : t->cpus[g->of[i]].socket;
 		else if (by_order)
 			cpu->socket = number++;
-		else if (cpu->package >= 0)
-			cpu->socket = cpu->package;
+		else if (package_of(g, i) >= 0)
+			cpu->socket = package_of(g, i);
 		else
 			cpu->socket = missing = missing_number(t, sockets, missing);
 	}
@@ -311,6 +320,30 @@ static struct unc_die *die_of(const struct unc_topology *t, int id)
  * online (linux arch/x86/kernel/smpboot.c, topology_update_die_map()), which is that of the CPUs. Dies that are offline have
  * numbers, too.
  */
+static bool is_by_package(const struct unc_topology *t)
+{
+	return strverscmp(t->kernel, "6.9") >= 0;
+}
+
+/* The number of a die beside sockets that are offline, with one die each; -1: not known, as the order by package is
+ * where their packages are not. */
+static int number_beside_offline(const struct unc_topology *t, const struct unc_die *die)
+{
+	int number = 0;
+
+	for (size_t i = 0; i < t->die_count; i++)
+		number += is_by_package(t) ? compare_dies(&t->dies[i], die) < 0
+					   : t->dies[i].cpu < die->cpu;
+	for (size_t i = 0; i < t->offline_count; i++) {
+		const struct unc_offline_socket *other = &t->offline[i];
+
+		if (is_by_package(t) && (other->socket < 0 || die->socket != die->package))
+			return -1;
+		number += is_by_package(t) ? other->socket < die->package : other->cpu < die->cpu;
+	}
+	return number;
+}
+
 bool unc_topology_number_dies(struct unc_topology *t, size_t count, const int *cpus)
 {
 	bool all = count <= t->die_count, ordered = true, numbered = true, by_package;
@@ -329,7 +362,11 @@ bool unc_topology_number_dies(struct unc_topology *t, size_t count, const int *c
 	}
 	for (size_t i = 0; i < t->die_count; i++)
 		numbered = numbered && t->dies[i].number >= 0;
-	by_package = ordered || strverscmp(t->kernel, "6.9") >= 0;
+	/* The sockets that are offline have the other files. */
+	for (size_t i = 0; cpus && i < t->die_count && !all && !t->unplaced; i++)
+		if (t->dies[i].number < 0 && t->die_count + t->offline_count == count)
+			t->dies[i].number = number_beside_offline(t, &t->dies[i]);
+	by_package = ordered || is_by_package(t);
 	for (size_t i = 0; i < t->die_count && all && !numbered; i++) {
 		t->dies[i].number = by_package ? (int)i : 0;
 		for (size_t k = 0; k < t->die_count && !by_package; k++)

@@ -32,3 +32,43 @@ MACHINE=$MACHINES/intel-skx-4socket-offline.txt
 	done
 	jq -e 'any(.root_ports[]; .address == "0000:57:00.0" and .socket == null and .pmus == [])' <<<"$output"
 }
+
+@test "no row, port, device or link of a socket moves when the other socket or a CPU goes offline" {
+	mkdir "$BATS_TEST_TMPDIR/machine"
+	helper offline "${UNCORE_PLAIN:-$UNCORE}" "$BATS_TEST_TMPDIR/machine"
+}
+
+# two SOCKET: Tegra410 without the CPUs of a socket, in two.txt; simulated by two.yaml.
+two() {
+	local gone=$1 first=$((4 * $1))
+
+	sed -E "/cpu[$first-$((first + 3))]\/topology\//d
+		s|^(.*cpu/online) = .*|\1 = $((4 - first))-$((7 - first))|
+		s|^(.*node$gone/cpulist) = .*|\1 = |
+		s|^(.*_pmu_$gone[_/].*cpumask) = .*|\1 = |" "$MACHINES/nvidia-t410-2socket.txt" >"$BATS_TEST_TMPDIR/two.txt"
+	for cpu in $(seq "$first" $((first + 3))); do
+		echo "sys/devices/system/node/node$gone/cpu$cpu/online = 0"
+	done >>"$BATS_TEST_TMPDIR/two.txt"
+	sed 's|^machine: .*|machine: ./two.txt|' "$UNCORE_SOURCE_ROOT/data/sim/t410.yaml" >"$BATS_TEST_TMPDIR/two.yaml"
+}
+
+@test "a socket is not partial because the other one has no CPU online" {
+	local gone
+
+	for gone in 0 1; do
+		two "$gone"
+		expect 0 "$UNCORE" --source "sim:$BATS_TEST_TMPDIR/two.yaml,step=1s" stat -M memory.read.bandwidth --per-socket \
+			--json 1ms 1
+		jq -es --argjson gone "$gone" 'length == 2
+			and (.[] | select(.socket == 1 - $gone) | .quality == "measured" and .value > 0)
+			and (.[] | select(.socket == $gone) | .quality == "unavailable" and .value == null
+				and (.reason | contains("Fix: echo 1 | sudo tee /sys/devices/system/cpu/cpu")))' <<<"$output" ||
+			fail "socket $gone"
+	done
+}
+
+@test "doctor has the fix for PMUs without CPU" {
+	two 1
+	expect 3 "$UNCORE" --root "$BATS_TEST_TMPDIR/two.txt" doctor
+	shows 'nvidia_ucf_pmu_1 has no CPU to be counted from' 'echo 1 . sudo tee /sys/devices/system/cpu/cpu4/online'
+}

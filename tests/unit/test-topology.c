@@ -378,6 +378,13 @@ static void one_offline_cpu_moves_no_socket(void **state)
 		assert_int_equal(unc_topology_socket(&topology, cpu), cpu % 2);
 	assert_int_equal(topology.offline_count, 0);
 	unc_topology_finish(&topology);
+	for (int cpu = 1; cpu < 6; cpu++)
+		tree_cpu(t, cpu, "physical_package_id", cpu % 2 ? "0\n" : "1\n");
+	topology = topology_of(t);
+	for (int cpu = 0; cpu < 6; cpu++)
+		assert_int_equal(unc_topology_socket(&topology, cpu), !(cpu % 2));
+	assert_int_equal(topology.offline_count, 0);
+	unc_topology_finish(&topology);
 }
 
 static void unknown_sockets_are_not_listed(void **state)
