@@ -264,19 +264,36 @@ const struct uncore_metric *cli_metric(const struct uncore *u, const struct unco
 int cli_pin(struct cli *cli, const char *text)
 {
 	unsigned long number = strtoul(text, NULL, 10);
-	cpu_set_t one;
+	struct cli_cpus one = {0};
 
-	if (!*text || text[strspn(text, "0123456789")] || number >= CPU_SETSIZE) {
+	if (!*text || text[strspn(text, "0123456789")] || number >= 8 * sizeof(one)) {
 		cli_error("--cpu: '%s' is not a number of a CPU", text);
 		return CLI_USAGE;
 	}
-	CPU_ZERO(&one);
-	CPU_SET(number, &one);
-	cli->pinned = sched_getaffinity(0, sizeof(cli->cpus), &cli->cpus) == 0;
-	if (cli->pinned && sched_setaffinity(0, sizeof(one), &one) == 0)
+	cli_cpus_add(&one, (int)number);
+	cli->pinned = sched_getaffinity(0, sizeof(cli->cpus), cli->cpus.parts) == 0;
+	if (cli->pinned && sched_setaffinity(0, sizeof(one), one.parts) == 0)
 		return CLI_OK;
 	cli_error("--cpu: CPU %lu cannot be used: %s", number, strerror(errno));
 	return CLI_USAGE;
+}
+
+bool cli_has_unnumbered(const struct uncore *u)
+{
+	for (size_t i = 0; i < uncore_cpu_count(u); i++)
+		if (uncore_cpu_at(u, i)->online && uncore_cpu_at(u, i)->socket < 0)
+			return true;
+	return false;
+}
+
+const char *cli_sockets(const struct uncore *u, char into[static SOCKETS_ROOM])
+{
+	size_t count = uncore_socket_count(u);
+
+	if (cli_has_unnumbered(u))
+		return "sockets unknown";
+	snprintf(into, SOCKETS_ROOM, "%zu socket%s", count, count == 1 ? "" : "s");
+	return into;
 }
 
 bool cli_same(const char *a, const char *b)

@@ -39,6 +39,12 @@ struct cli_collector {
 	char *header;
 };
 
+/* CPUs by number, as many as the library reads: cpu_set_t alone ends at 1,023, and the kernel then refuses to
+ * write into it on larger machines. */
+struct cli_cpus {
+	cpu_set_t parts[64];
+};
+
 struct cli {
 	char *command_line;             /* all of it, quoted for a shell */
 	const struct command *command;  /* NULL: none was named */
@@ -57,7 +63,7 @@ struct cli {
 	/* Inherited settings, which a command gets back: SIGPIPE, SIGXFSZ, and the CPUs before
 	 * --cpu. */
 	struct sigaction pipe, file_size;
-	cpu_set_t cpus;
+	struct cli_cpus cpus;
 	bool pinned;
 	struct cli_collector
 		*collector;    /* of the records of several recordings; NULL: they are written */
@@ -150,6 +156,21 @@ char *cli_copy(const char *text);
 /* --cpu: pins the thread that waits, computes and prints, so that it does not migrate. Returns an
  * exit code. */
 int cli_pin(struct cli *cli, const char *text);
+
+static inline bool cli_cpus_has(const struct cli_cpus *c, int cpu)
+{
+	return cpu >= 0 && CPU_ISSET_S((size_t)cpu, sizeof(*c), c->parts);
+}
+
+static inline void cli_cpus_add(struct cli_cpus *c, int cpu)
+{
+	CPU_SET_S((size_t)cpu, sizeof(*c), c->parts);
+}
+
+/* "sockets unknown" when a CPU online has none. */
+#define SOCKETS_ROOM 32
+const char *cli_sockets(const struct uncore *u, char into[static SOCKETS_ROOM]);
+bool cli_has_unnumbered(const struct uncore *u);
 
 /* Whether both texts are equal, or both are NULL. */
 bool cli_same(const char *a, const char *b);

@@ -137,8 +137,8 @@ int uncore_settings_read(struct uncore *u, const char *path,
 /* Makes a snapshot: all files that uncore reads of this machine (paths, links, contents) as one
  * text, in the format of uncore-snapshot(1). Serial numbers, MAC addresses, and the names of
  * the host and its users are left out. Scans the machine; if that scan fails, the snapshot has
- * the files read so far. The caller releases *out with free(). -EBUSY: a monitor exists.
- * -ENOMEM. */
+ * the files read so far and the reason, which uncore_error() has, too; or an error if there are none.
+ * The caller releases *out with free(). -EBUSY: a monitor exists. -ENOMEM. */
 int uncore_snapshot(struct uncore *u, char **out);
 
 /* The reason of the latest failure of a call on this machine or on a monitor made from it: one or
@@ -178,7 +178,8 @@ size_t uncore_socket_count(const struct uncore *u);
 int uncore_socket_at(const struct uncore *u, size_t i);
 
 /* The CPU model: "intel/6/143" (vendor/family/model), "amd/25/17", "arm/0x41/0xd0c"
- * (implementer/part); "unknown" if /proc/cpuinfo does not have it. */
+ * (implementer/part), "power/power9", "s390/8561", "riscv/0x489/0x8000000000000007"; "unknown" if
+ * /proc/cpuinfo does not have it. */
 const char *uncore_cpu_model(const struct uncore *u);
 /* Of an x86 CPU; -1 when not known. */
 int uncore_cpu_stepping(const struct uncore *u);
@@ -483,7 +484,7 @@ struct uncore_finding {
 	const char *fix;     /* the command or action that fixes it, or NULL */
 };
 
-/* Examines a scanned machine, or one whose scan failed since it has no /sys. Findings are borrowed
+/* Examines a scanned machine, or one whose scan failed: then that is a finding. Findings are borrowed
  * until the next call or scan. -ENOMEM. */
 int uncore_diagnose(struct uncore *u);
 size_t uncore_finding_count(const struct uncore *u);

@@ -442,17 +442,19 @@ static int check_other_pmus(struct uncore *u)
 		if ((f->pmu_count && (u->regs || !f->everywhere)) || expected(u, f))
 			return 0;
 	}
-	d.verdict = UNCORE_VERDICT_MISSING;
 	d.subject = "uncore PMUs";
 	unc_text_add(&d.found, "none on this machine (%s)", u->topology.cpu_model);
 	if (u->topology.guest[0]) {
+		d.verdict = UNCORE_VERDICT_MISSING;
 		unc_text_add(&d.why, "%s", u->topology.guest);
 		unc_text_add(&d.fix, "run uncore on the host");
+	} else if (strcmp(u->topology.cpu_model, "unknown") == 0) {
+		unc_text_add(&d.why, "no driver has registered one, and proc/cpuinfo does not name "
+				     "the CPU model, which would tell what to expect");
 	} else {
 		unc_text_add(&d.why,
 			     "no family of the catalogue expects one on this CPU model, and "
 			     "no driver has registered one");
-		unc_text_add(&d.fix, "ls /sys/bus/event_source/devices");
 	}
 	return add_finding(u, &d);
 }
@@ -564,31 +566,46 @@ static int check_writers(struct uncore *u)
 	return add_finding(u, &d);
 }
 
+/* ---- files ---- */
+
+/* Lists that are malformed: others were used instead, or what they say is not known. */
+static int check_faults(struct uncore *u)
+{
+	const struct unc_names *faults = &u->topology.faults;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < faults->count; i++) {
+		struct draft d = {.verdict = UNCORE_VERDICT_NOTE, .subject = "/sys"};
+
+		unc_text_add(&d.found, "%s", faults->items[i]);
+		unc_text_add(&d.why, "the file is ignored, and others are used instead");
+		r = add_finding(u, &d);
+	}
+	return r;
+}
+
+static int check_scan(struct uncore *u)
+{
+	struct draft d = {.verdict = UNCORE_VERDICT_MISSING};
+	bool mounted = unc_root_exists(u->root, "sys/devices/system/cpu");
+
+	if (u->scan_error.exhausted || !*u->scan_error.text)
+		return 0;
+	d.subject = mounted ? "machine" : "/sys";
+	unc_text_add(&d.found, mounted ? "it cannot be scanned" : "no sys/devices/system/cpu");
+	unc_text_add(&d.why, "%s", u->scan_error.text);
+	if (!mounted && unc_root_is_live(u->root))
+		unc_text_add(&d.fix, "mount -t sysfs sysfs /sys");
+	return add_finding(u, &d);
+}
+
 /* ---- all ---- */
 
 /* In the order of the findings. */
 static int (*const checks[])(struct uncore *u) = {
 	check_permission, check_families,   check_broken_pmus, check_ports,
-	check_memory,     check_other_pmus, check_writers,
+	check_memory,     check_other_pmus, check_writers,     check_faults,
 };
-
-/* A machine that could not be scanned, since its files are missing. */
-static int check_files(struct uncore *u)
-{
-	struct draft d = {.verdict = UNCORE_VERDICT_MISSING, .subject = "/sys"};
-	struct unc_names names = {0};
-	int err = unc_root_list(u->root, "sys/devices/system/cpu", &names);
-
-	unc_names_finish(&names);
-	if (err != -ENOENT && err != -ENOTDIR) /* nor when descriptors have run out */
-		return 0;
-	unc_text_add(&d.found, "no sys/devices/system/cpu");
-	unc_text_add(&d.why,
-		     "CPUs and PMUs are described there: nothing can be counted without it");
-	if (unc_root_is_live(u->root))
-		unc_text_add(&d.fix, "mount -t sysfs sysfs /sys");
-	return add_finding(u, &d);
-}
 
 int uncore_diagnose(struct uncore *u)
 {
@@ -596,7 +613,7 @@ int uncore_diagnose(struct uncore *u)
 
 	unc_findings_finish(&u->findings);
 	if (!u->scanned)
-		return check_files(u);
+		return check_scan(u);
 	r = unc_catalogue_complete(&u->catalogue, &u->error);
 	for (size_t i = 0; r == 0 && i < sizeof(checks) / sizeof(*checks); i++)
 		r = checks[i](u);

@@ -42,6 +42,7 @@ struct uncore {
 	struct unc_error memory_why;
 	double memory_peak; /* the user's; 0: none */
 	bool scanned;
+	struct unc_error scan_error; /* why the last scan failed; no text: it did not */
 	size_t monitors; /* existing ones: they borrow from the scan, so another is refused */
 };
 

@@ -19,30 +19,89 @@ static void hide_address(char *path)
 	}
 }
 
-/* The first CPU: what is read ends somewhere in another one, and some boards have a serial number
- * behind the last one. */
+/* Removes the part of the contents from `at` to `next`, or keeps it behind what was kept before. */
+static void keep_part(struct unc_entry *e, size_t at, size_t next, bool keep, size_t *kept)
+{
+	if (!keep)
+		return;
+	memmove(e->data + *kept, e->data + at, next - at);
+	*kept += next - at;
+}
+
+static size_t line_end(const struct unc_entry *e, size_t at)
+{
+	const char *newline = memchr(e->data + at, '\n', e->len - at);
+
+	return newline ? (size_t)(newline + 1 - e->data) : e->len;
+}
+
+/* "identification = 01ABCD" of s390 is the machine's serial number. */
+static void hide_identification(char *text)
+{
+	static const char key[] = "identification";
+
+	while ((text = strstr(text, key))) {
+		text += strlen(key);
+		for (text += strspn(text, " \t:="); unc_digit_value(*text) >= 0; text++)
+			*text = '0';
+	}
+}
+
+/* The first CPU, and the lines that are read, which old Arm kernels print behind the last CPU: what is read ends
+ * somewhere in another CPU, and some boards have a serial number there. */
 static void clean_cpuinfo(struct unc_entry *e)
 {
-	const char *end = strstr(e->data, "\n\n");
+	const char *read[UNC_CPUINFO_LINES];
+	size_t count, kept = 0, next;
+	bool first = true;
 
-	if (end)
-		e->len = (size_t)(end + 1 - e->data);
+	hide_identification(e->data);
+	count = unc_cpuinfo_lines(e->data, read);
+	for (size_t at = 0; at < e->len; at = next) {
+		const char *line = e->data + at;
+		bool keep = first && strncmp(line, "Serial", 6) != 0;
+
+		next = line_end(e, at);
+		first = first && *line != '\n';
+		for (size_t i = 0; i < count; i++)
+			keep |= read[i] == line;
+		keep_part(e, at, next, keep && *line != '\n', &kept);
+	}
+	e->len = kept;
+}
+
+/* The others have serial numbers, and names of partitions and guests. */
+static void clean_sysinfo(struct unc_entry *e)
+{
+	size_t kept = 0, next;
+
+	for (size_t at = 0; at < e->len; at = next) {
+		next = line_end(e, at);
+		keep_part(e, at, next, strncmp(e->data + at, "VM00 Control Program", 20) == 0,
+			  &kept);
+	}
+	e->len = kept;
+}
+
+static void clean_partition(struct unc_entry *e)
+{
+	if (strncmp(e->data, "full", 4) != 0)
+		memset(e->data, '-', e->len);
 }
 
 /* Lines of memory modules but those with serial numbers and asset tags. */
 static void clean_udev(struct unc_entry *e)
 {
-	size_t kept = 0, n;
+	size_t kept = 0, next;
 
-	for (size_t at = 0; at < e->len; at += n) {
-		const char *line = e->data + at, *newline = memchr(line, '\n', e->len - at);
+	for (size_t at = 0; at < e->len; at = next) {
+		const char *line = e->data + at;
+		size_t n = (next = line_end(e, at)) - at;
 
-		n = newline ? (size_t)(newline + 1 - line) : e->len - at;
-		if (n < 9 || strncmp(line, "E:MEMORY_", 9) != 0 || memmem(line, n, "SERIAL", 6) ||
-		    memmem(line, n, "ASSET", 5))
-			continue;
-		memmove(e->data + kept, line, n);
-		kept += n;
+		keep_part(e, at, next,
+			  strncmp(line, "E:MEMORY_", 9) == 0 && !memmem(line, n, "SERIAL", 6) &&
+				  !memmem(line, n, "ASSET", 5),
+			  &kept);
 	}
 	e->len = kept;
 }
@@ -146,6 +205,8 @@ static const struct {
 	{"*/wwid", NULL},
 	{"*/address", NULL},
 	{"proc/cpuinfo", clean_cpuinfo},
+	{"proc/sysinfo", clean_sysinfo},
+	{"*/ibm,partition-name", clean_partition},
 	{"run/udev/data/*", clean_udev},
 	{"*/config", clean_config},
 	{"*/modules.builtin", clean_builtin},
@@ -265,10 +326,11 @@ int uncore_snapshot(struct uncore *u, char **out)
 		uncore_memory_get(u);
 		if (r == 0)
 			r = uncore_diagnose(u);
-	} else if (r != -EBUSY && r != -ENOMEM) {
+	} else if (r != -EBUSY && !u->error.exhausted) {
 		/* A machine that cannot be scanned is worth a bug report, too: what was read up to
 		 * there stays. */
-		r = 0;
+		u->error = u->scan_error;
+		r = tree.count ? 0 : r;
 	}
 	unc_root_record(u->root, NULL);
 	if (r == 0) {
@@ -279,6 +341,7 @@ int uncore_snapshot(struct uncore *u, char **out)
 				   u->ports.buses.rule ? &u->ports.buses.rule->registers : &none,
 				   speed);
 		unc_tree_sort(&tree); /* two names may be the same now */
+		tree.fault = *u->scan_error.text ? u->scan_error.text : NULL;
 		unc_snapshot_print(&tree, &text);
 		r = tree.failed || text.failed ? unc_nomem(&u->error) : 0;
 	}

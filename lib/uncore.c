@@ -269,6 +269,7 @@ int uncore_scan(struct uncore *u)
 	if (r < 0)
 		return r;
 	forget_scan(u);
+	u->scan_error.text[0] = '\0';
 	u->error.exhausted = 0;
 	unc_root_exhausted(u->root);
 	r = unc_topology_read(&u->topology, u->root, &u->error);
@@ -299,8 +300,10 @@ int uncore_scan(struct uncore *u)
 	if (uncore_check(u) < 0)
 		r = -u->error.exhausted; /* the cause of what else failed */
 	u->scanned = r == 0;
-	if (r < 0)
+	if (r < 0) {
+		u->scan_error = u->error;
 		forget_scan(u);
+	}
 	return r;
 }
 
@@ -560,8 +563,11 @@ const struct uncore_memory *uncore_memory_get(struct uncore *u)
 					    u->topology.sockets[0];
 	}
 	*memory = (struct uncore_memory){.transfers = NAN, .peak = NAN, .used = NAN};
-	if (!u->scanned || !u->topology.socket_count)
+	if (!u->scanned)
 		memory->why = "the machine has not been scanned";
+	else if (u->topology.unnumbered)
+		memory->why = "the number of sockets is not known: a CPU online has no "
+			      "physical_package_id";
 	else if (u->topology.unplaced)
 		memory->why = "CPUs are offline, and it is not known how many sockets have the "
 			      "memory modules";
@@ -598,5 +604,7 @@ double unc_ceiling_memory(struct uncore *u, int socket, bool one_channel)
 
 	if (one_channel)
 		return memory->channels ? memory->peak / memory->channels : NAN;
-	return socket < 0 ? memory->peak * (double)u->topology.socket_count : memory->peak;
+	if (socket >= 0)
+		return memory->peak;
+	return u->topology.unnumbered ? NAN : memory->peak * (double)u->topology.socket_count;
 }

@@ -74,8 +74,10 @@ const live = ((page) => {
 	function placesOf(topology, rows) {
 		const numbered = rows.map((row, i) => [i, row]), t = topology ?? {};
 		const on = (id) => numbered.filter(([, row]) => socketOf(row, t) === id);
-		const sockets = (t.sockets ?? []).map((s) => node(`Socket ${s.id}`, `${s.cpus.length} CPUs`, [], kinds(t, on(s.id), s.id)));
-		return node("Machine", "", [], [...kinds({...t, memory: [], links: []}, on(null), null), ...sockets]);
+		const sockets = (t.sockets ?? []).map((s) => node(`Socket ${s.id ?? "unknown"}`, `${s.cpus.length} CPUs`, [], kinds(t, on(s.id), s.id)));
+		// Rows of an unknown socket have none, like those of the machine.
+		const unknown = (t.sockets ?? []).some((s) => s.id === null);
+		return node("Machine", "", [], [...unknown ? [] : kinds({...t, memory: [], links: []}, on(null), null), ...sockets]);
 	}
 
 	// Nodes of the tree as list items; `path` is the way to a node by index, and its identity.

@@ -536,14 +536,15 @@ const page = (() => {
 	// Sockets with their memory, links and root ports, and the devices below these.
 	function tree(t) {
 		const shown = new Set(), peak = t.memory_peak ?? {};
-		const out = (t.sockets ?? []).map((s) => branch(`socket ${s.id}`, socket(s.id, t, shown),
-			`${s.cpus.length} CPUs${s.nodes.length ? `, NUMA node ${s.nodes.join(", ")}` : ""}`));
+		const known = (t.sockets ?? []).filter((s) => s.id !== null), other = (t.sockets ?? []).find((s) => s.id === null);
+		const count = (s) => `${s.cpus.length} CPUs${s.nodes.length ? `, NUMA node ${s.nodes.join(", ")}` : ""}`;
+		const out = known.map((s) => branch(`socket ${s.id}`, socket(s.id, t, shown), count(s)));
 		const unplaced = socket(-1, t, shown);
 		out.unshift(branch(`memory peak ${finite(peak.peak) ? human(peak.peak, "B/s") : "unknown"}`, [], [peak.channels &&
 			`${peak.channels} channels`, finite(peak.transfers) && `${peak.transfers} MT/s`, peak.from, peak.unknown]
 			.filter(Boolean).join(", ")));
-		if (unplaced.length)
-			out.push(branch("socket not known", unplaced));
+		if (unplaced.length || other)
+			out.push(branch("socket unknown", unplaced, other ? count(other) : ""));
 		const rest = (t.devices ?? []).filter((d) => !d.bridge && !shown.has(d.address));
 		const named = rest.filter((d) => d.names.length || d.name || d.driver);
 		if (rest.length)

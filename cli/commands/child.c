@@ -42,7 +42,7 @@ int child_prepare(struct child *c, char **command, const struct signals *signals
 		sigaction(SIGXFSZ, &cli->file_size, NULL);
 		sigprocmask(SIG_SETMASK, &signals->old, NULL);
 		if (cli->pinned)
-			sched_setaffinity(0, sizeof(cli->cpus), &cli->cpus);
+			sched_setaffinity(0, sizeof(cli->cpus), cli->cpus.parts);
 		run(gate[0], failed[1], command);
 	}
 	c->go = gate[1];

@@ -467,6 +467,8 @@ static json_t *machine(const struct uncore *u)
 
 	for (size_t i = 0; i < uncore_socket_count(u); i++)
 		json_push(sockets, json_integer(uncore_socket_at(u, i)));
+	if (cli_has_unnumbered(u))
+		json_push(sockets, json_null());
 	return json_record(RECORD({"cpu_model", value_text(uncore_cpu_model(u))},
 				  {"hypervisor", value_text(uncore_hypervisor(u))},
 				  {"cpus", value_count(uncore_cpu_count(u))},

@@ -7,12 +7,12 @@
 
 static void machine_line(const struct uncore *u, struct buffer *to)
 {
-	size_t sockets = uncore_socket_count(u);
 	size_t cpus = uncore_cpu_count(u);
 	const char *hypervisor = uncore_hypervisor(u);
+	char sockets[SOCKETS_ROOM];
 
-	buffer_printf(to, "CPU %s, %zu socket%s, %zu CPU%s", uncore_cpu_model(u), sockets,
-		      sockets == 1 ? "" : "s", cpus, cpus == 1 ? "" : "s");
+	buffer_printf(to, "CPU %s, %s, %zu CPU%s", uncore_cpu_model(u), cli_sockets(u, sockets),
+		      cpus, cpus == 1 ? "" : "s");
 	if (hypervisor)
 		buffer_printf(to, ", a virtual machine under %s", hypervisor);
 	if (uncore_is_simulated(u))

@@ -38,6 +38,11 @@ int cmd_snapshot(struct cli *cli, int argc, char **argv)
 	err = uncore_snapshot(cli->u, &text);
 	if (err)
 		return cli_fail(cli, err);
+	if (!uncore_cpu_count(cli->u))
+		cli_error(
+			"note: this machine could not be scanned, and the snapshot has what was read: "
+			"%s",
+			uncore_error(cli->u));
 	status = writer_open(&w, file, false);
 	w.text.records = true;
 	if (status == CLI_OK) {

@@ -14,6 +14,8 @@
 
 #define BELOW_ROOM 16 /* devices shown below one bridge; virtual functions can be hundreds */
 #define DEEPEST 8     /* bridges below bridges are indented up to here */
+#define UNKNOWN -1    /* a socket */
+#define OFFLINE -2    /* CPUs of any socket: x86 does not tell of which */
 
 /* ---- which PMUs and root ports belong together ---- */
 
@@ -31,7 +33,12 @@ static int cpu_of(const struct uncore *u, const struct uncore_pmu *pmu, int sock
 	return nth_cpu(u, pmu, socket, 0);
 }
 
-/* CPUs, or with `nodes` NUMA nodes, of a socket: ascending, each once; the caller's to free. */
+static bool belongs(const struct uncore_cpu *cpu, int socket)
+{
+	return cpu->online ? cpu->socket == socket : socket == OFFLINE;
+}
+
+/* CPUs online, or with `nodes` their NUMA nodes, of a socket: ascending, each once; the caller's to free. */
 static int *ids_of(const struct uncore *u, int socket, bool nodes, size_t *count)
 {
 	int *ids = cli_realloc(NULL, uncore_cpu_count(u) + 1, sizeof(*ids));
@@ -41,7 +48,7 @@ static int *ids_of(const struct uncore *u, int socket, bool nodes, size_t *count
 		const struct uncore_cpu *cpu = uncore_cpu_at(u, i);
 		int id = nodes ? cpu->node : cpu->id;
 
-		if (cpu->socket == socket && id >= 0)
+		if (belongs(cpu, socket) && id >= 0)
 			ids[all++] = id;
 	}
 	*count = pmus_sort_ids(ids, all);
@@ -131,7 +138,10 @@ static void put_ids(const struct uncore *u, int socket, bool nodes, const char *
 
 static void socket_line(const struct uncore *u, int socket, struct buffer *to)
 {
-	buffer_printf(to, "socket %d", socket);
+	if (socket == UNKNOWN)
+		buffer_puts(to, "socket unknown");
+	else
+		buffer_printf(to, "socket %d", socket);
 	put_ids(u, socket, false, ": CPU", to);
 	put_ids(u, socket, true, ", NUMA node", to);
 	for (size_t i = 0; i < uncore_device_count(u); i++) {
@@ -458,33 +468,42 @@ static void inner_lines(const struct uncore *u, int socket, struct buffer *to)
 			      more == 1 ? "" : "s");
 }
 
+static void socket_lines(struct uncore *u, int socket, struct buffer *to)
+{
+	struct buffer below = {0};
+
+	bool has_cpus = socket != UNKNOWN || cli_has_unnumbered(u);
+
+	if (has_cpus || count_memory(u, socket))
+		memory_lines(u, socket, &below);
+	if (has_cpus)
+		peak_line(u, &below);
+	link_lines(u, socket, &below);
+	complex_lines(u, socket, &below);
+	inner_lines(u, socket, &below);
+	if (below.len) {
+		buffer_puts(to, to->len ? "\n" : "");
+		socket_line(u, socket, to);
+		buffer_add(to, below.data, below.len);
+	}
+	buffer_free(&below);
+}
+
 static void topo_text(struct uncore *u, struct buffer *to)
 {
-	struct buffer unknown = {0};
+	struct buffer offline = {0}, sockets = {0};
 
 	out_text_simulated(u, to);
-	for (size_t i = 0; i < uncore_socket_count(u); i++) {
-		int socket = uncore_socket_at(u, i);
-
-		buffer_puts(to, i ? "\n" : "");
-		socket_line(u, socket, to);
-		memory_lines(u, socket, to);
-		peak_line(u, to);
-		link_lines(u, socket, to);
-		complex_lines(u, socket, to);
-		inner_lines(u, socket, to);
-	}
-	if (!uncore_socket_count(u) || uncore_socket_at(u, 0) >= 0) {
-		if (count_memory(u, -1))
-			memory_lines(u, -1, &unknown);
-		link_lines(u, -1, &unknown);
-		complex_lines(u, -1, &unknown);
-		inner_lines(u, -1, &unknown);
-	}
-	if (unknown.len)
-		buffer_puts(to, "\nsocket unknown\n");
-	buffer_add(to, unknown.data, unknown.len);
-	buffer_free(&unknown);
+	for (size_t i = 0; i < uncore_socket_count(u); i++)
+		socket_lines(u, uncore_socket_at(u, i), &sockets);
+	socket_lines(u, UNKNOWN, &sockets);
+	put_ids(u, OFFLINE, false, "\noffline: CPU", &offline);
+	put_ids(u, OFFLINE, true, ", NUMA node", &offline);
+	buffer_add(to, sockets.data, sockets.len);
+	buffer_add(to, offline.data, offline.len);
+	buffer_puts(to, offline.len ? "\n" : "");
+	buffer_free(&offline);
+	buffer_free(&sockets);
 	absent_lines(u, to);
 	if (!uncore_device_count(u))
 		buffer_puts(to, "\nno PCI devices\n");
@@ -502,6 +521,13 @@ static json_t *ids_json(const struct uncore *u, int socket, bool nodes)
 		json_push(array, json_integer(ids[i]));
 	free(ids);
 	return array;
+}
+
+static json_t *add_cpus(json_t *to, const struct uncore *u, int socket)
+{
+	json_add(to, RECORD({"cpus", value_json(ids_json(u, socket, false))},
+			    {"nodes", value_json(ids_json(u, socket, true))}));
+	return to;
 }
 
 /* 0 is an unknown number. */
@@ -644,6 +670,7 @@ json_t *topo_document(struct uncore *u)
 	json_t *ports = json_array(), *devices = json_array();
 	const struct field fields[] = {
 		{"sockets", value_json(sockets)},
+		{"offline", value_json(add_cpus(json_object(), u, OFFLINE))},
 		{"memory", value_json(memory)},
 		{"memory_peak", value_json(peak_record(u))},
 		{"links", value_json(links)},
@@ -652,17 +679,15 @@ json_t *topo_document(struct uncore *u)
 		{0},
 	};
 
-	for (size_t i = 0; i < uncore_socket_count(u); i++) {
-		int socket = uncore_socket_at(u, i);
+	for (size_t i = 0; i < uncore_socket_count(u) + cli_has_unnumbered(u); i++) {
+		int socket = i < uncore_socket_count(u) ? uncore_socket_at(u, i) : UNKNOWN;
 
 		json_push(sockets,
-			  json_record(RECORD({"id", value_id(socket)},
-					     {"cpus", value_json(ids_json(u, socket, false))},
-					     {"nodes", value_json(ids_json(u, socket, true))})));
-		push_pmus(memory, links, u, socket);
+			  add_cpus(json_record(RECORD({"id", value_id(socket)})), u, socket));
+		if (socket != UNKNOWN)
+			push_pmus(memory, links, u, socket);
 	}
-	if (!uncore_socket_count(u) || uncore_socket_at(u, 0) >= 0)
-		push_pmus(memory, links, u, -1);
+	push_pmus(memory, links, u, UNKNOWN);
 	for (size_t i = 0; i < uncore_device_count(u); i++) {
 		const struct uncore_device *d = uncore_device_at(u, i);
 

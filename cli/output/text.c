@@ -285,6 +285,10 @@ static void put_row(struct out *out, struct table *t, const struct out_row *kept
 	table_cell(t, "%s%s%s", family ? row->query.family : "", family ? "/" : "",
 		   row->query.name);
 	out_place(&place, &row->place);
+	if (out->setup.level == UNCORE_LEVEL_SOCKET && strcmp(place.data, "all") == 0) {
+		buffer_free(&place);
+		buffer_puts(&place, "socket unknown");
+	}
 	if (row->place.role)
 		buffer_printf(&place, ", %s", row->place.role);
 	table_cell(t, "%s", place.data);

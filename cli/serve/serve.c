@@ -358,7 +358,8 @@ static void describe_machine(struct serve *s)
 	uncore_memory_get(u);
 	uncore_device_count(u);
 	put_label(&s->self.machine, "cpu_model", uncore_cpu_model(u));
-	put_label_number(&s->self.machine, "sockets", (long)uncore_socket_count(u));
+	if (!cli_has_unnumbered(u))
+		put_label_number(&s->self.machine, "sockets", (long)uncore_socket_count(u));
 	put_label(&s->self.machine, "source", uncore_source(u));
 	put_label(&s->self.machine, "simulated", uncore_is_simulated(u) ? "true" : "false");
 	if (hypervisor)

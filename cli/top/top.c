@@ -374,11 +374,11 @@ static int start(struct top *t)
 static int run(struct top *t)
 {
 	struct top_view *v = &t->view;
-	size_t sockets = uncore_socket_count(t->cli->u);
+	char sockets[SOCKETS_ROOM];
 	int status = CLI_OK, err;
 
-	snprintf(t->title, sizeof(t->title), "%s, %zu socket%s", uncore_cpu_model(t->cli->u),
-		 sockets, sockets == 1 ? "" : "s");
+	snprintf(t->title, sizeof(t->title), "%s, %s", uncore_cpu_model(t->cli->u),
+		 cli_sockets(t->cli->u, sockets));
 	v->title = t->title;
 	v->simulated = uncore_is_simulated(t->cli->u) ? uncore_source(t->cli->u) : NULL;
 	t->end_ns = t->o->timeout_ns ? cli_now_ns() + t->o->timeout_ns : 0;

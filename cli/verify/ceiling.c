@@ -51,14 +51,13 @@ static void *load(void *context)
 static int start(struct thread *t, int cpu)
 {
 	pthread_attr_t attr;
-	cpu_set_t set;
+	struct cli_cpus one = {0};
 	int err = pthread_attr_init(&attr);
 
-	CPU_ZERO(&set);
-	CPU_SET((size_t)cpu, &set);
+	cli_cpus_add(&one, cpu);
 	if (err)
 		return -err;
-	err = pthread_attr_setaffinity_np(&attr, sizeof(set), &set);
+	err = pthread_attr_setaffinity_np(&attr, sizeof(one), one.parts);
 	err = err ? err : pthread_create(&t->id, &attr, load, t);
 	pthread_attr_destroy(&attr);
 	return -err;

@@ -253,7 +253,7 @@ static int run(struct cli *cli, const struct verify_options *o)
 	struct verify v = {.cli = cli, .o = o, .signals = {.stop_fd = -1, .child_fd = -1}};
 	int lock = take_lock(), status = lock < 0 ? CLI_RUNTIME : cli_open(cli);
 
-	sched_getaffinity(0, sizeof(v.cpus), &v.cpus);
+	sched_getaffinity(0, sizeof(v.cpus), v.cpus.parts);
 	status = status ? status : count_and_judge(&v);
 	signals_close(&v.signals);
 	uncore_monitor_free(v.monitor);

@@ -172,7 +172,7 @@ void nodes_find(struct verify *v)
 		int id = c->node < 0 ? 0 : c->node;
 		size_t at = 0;
 
-		if (!c->online || c->id >= CPU_SETSIZE || !CPU_ISSET((size_t)c->id, &v->cpus))
+		if (!c->online || !cli_cpus_has(&v->cpus, c->id))
 			continue;
 		while (at < v->node_count && v->nodes[at].id != id)
 			at++;

@@ -172,11 +172,10 @@ void pass_show_round(void *context, size_t done, size_t all)
 
 int pass_pin(int cpu)
 {
-	cpu_set_t set;
+	struct cli_cpus one = {0};
 
-	CPU_ZERO(&set);
-	CPU_SET((size_t)cpu, &set);
-	return sched_setaffinity(0, sizeof(set), &set) ? -errno : 0;
+	cli_cpus_add(&one, cpu);
+	return sched_setaffinity(0, sizeof(one), one.parts) ? -errno : 0;
 }
 
 struct verify_series *pass_add_series(struct verify *v, enum verify_load load, const struct node *n,
@@ -216,7 +215,7 @@ int pass_leave_out(struct verify *v, const struct node *n, int err)
 
 int pass_end(struct verify *v, int err)
 {
-	sched_setaffinity(0, sizeof(v->cpus), &v->cpus);
+	sched_setaffinity(0, sizeof(v->cpus), v->cpus.parts);
 	cli_waited();
 	if (err == -EINTR) {
 		cli_error("stopped before the end: nothing is judged");

@@ -27,7 +27,7 @@ void peak_add_cells(struct verify *v)
 
 static bool is_reader(const struct verify *v, const struct uncore_cpu *c)
 {
-	return c->online && c->id < CPU_SETSIZE && CPU_ISSET((size_t)c->id, &v->cpus);
+	return c->online && cli_cpus_has(&v->cpus, c->id);
 }
 
 size_t peak_cpus(const struct verify *v, int socket)

@@ -60,8 +60,8 @@ struct verify {
 	bool left_out;      /* a series failed */
 	struct multiplexing multiplexing;
 	struct signals signals;
-	cpu_set_t cpus;   /* of this thread before it was pinned */
-	uint64_t time_ns; /* of all passes */
+	struct cli_cpus cpus; /* of this thread before it was pinned */
+	uint64_t time_ns;     /* of all passes */
 	uint64_t round_ns, end_ns;
 	size_t series_left; /* of all passes, at most */
 	unsigned loads;     /* that the metrics need, a bit for each */

@@ -37,7 +37,8 @@ static size_t nodes_of(const struct unc_topology *t, int socket, int nodes[stati
 		int node = t->cpus[i].node;
 		size_t at = count;
 
-		if (t->cpus[i].socket != socket || node < 0)
+		/* On x86 an offline CPU of any socket has none. */
+		if (t->cpus[i].socket != socket || node < 0 || (socket < 0 && !t->cpus[i].online))
 			continue;
 		while (at && nodes[at - 1] > node)
 			at--;

@@ -85,6 +85,7 @@ struct unc_tree {
 	size_t count;
 	struct unc_names strings; /* what they point to */
 	bool failed;              /* out of memory */
+	const char *fault; /* why the machine could not be scanned, for a comment; NULL: it could */
 };
 
 /* Copies path and data. Unsorted until unc_tree_sort(). */

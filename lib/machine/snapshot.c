@@ -405,6 +405,11 @@ static void put_contents(struct unc_text *to, const char *data, size_t len)
 void unc_snapshot_print(const struct unc_tree *t, struct unc_text *to)
 {
 	unc_text_add(to, FIRST_LINE "\n");
+	if (t->fault) {
+		unc_text_add(to, "# This machine could not be scanned: ");
+		put_text(to, t->fault, strlen(t->fault));
+		unc_text_add(to, "\n");
+	}
 	for (size_t i = 0; i < t->count; i++) {
 		const struct unc_entry *e = &t->entries[i];
 

@@ -195,6 +195,7 @@ static void number_sockets(struct unc_topology *t, const struct groups *g)
 		by_order |= t->cpus[i].package >= MOST_SOCKETS;
 		sockets += g->of[i] == (int)i;
 		t->unplaced |= g->of[i] < 0 && is_unknown(&t->cpus[i]);
+		t->unnumbered |= g->of[i] < 0 && t->cpus[i].online;
 	}
 	by_order = by_order && is_ordered(g);
 	for (size_t i = 0; i < t->cpu_count; i++) {

@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* CPUs, sockets and NUMA nodes from sysfs; the CPU model from /proc/cpuinfo; the kernel's version; the
- * hypervisor from CPU flags, firmware and clocks; capabilities of this process from /proc/self. */
+/* CPUs, sockets and NUMA nodes from sysfs; capabilities of this process from /proc/self. */
 #include "machine/topology.h"
 
 #define CPU_DIR "sys/devices/system/cpu"
 #define NODE_DIR "sys/devices/system/node"
-#define PRODUCT "sys/class/dmi/id/product_name"
-#define VENDOR "sys/class/dmi/id/sys_vendor"
-#define CLOCKS "sys/devices/system/clocksource/clocksource0/available_clocksource"
 
 static int read_ids(struct unc_cpulist *out, const struct unc_root *root, const char *path,
 		    bool is_map, struct unc_error *e)
@@ -185,163 +181,10 @@ static int read_nodes(struct unc_topology *t, const struct unc_root *root)
 	return err;
 }
 
-/* ---- CPU model ---- */
-
-/* In lower case, and only letters, digits, '_' and '-': vendors pad their names with spaces. False
- * when there is no such key. */
-static bool get_key(const char *cpuinfo, const char *key, char *into, size_t room)
-{
-	size_t len = 0, n = 0;
-	const char *value = unc_find_value(cpuinfo, key, &len);
-
-	for (size_t i = 0; i < len && n + 1 < room; i++) {
-		char c = unc_lower(value[i]);
-
-		if ((c >= 'a' && c <= 'z') || unc_is_digit(c) || c == '_' || c == '-')
-			into[n++] = c;
-	}
-	into[n] = '\0';
-	return n > 0;
-}
-
-static void read_model(char *into, size_t room, const char *cpuinfo)
-{
-	static const char *const vendors[][2] = {
-		{"genuineintel", "intel"},
-		{"authenticamd", "amd"},
-		{"hygongenuine", "hygon"},
-	};
-	char a[24], b[12], c[12];
-	const char *vendor = a;
-
-	get_key(cpuinfo, "vendor_id", a, sizeof(a));
-	for (size_t i = 0; i < sizeof(vendors) / sizeof(*vendors); i++)
-		if (strcmp(a, vendors[i][0]) == 0)
-			vendor = vendors[i][1];
-	if (*a && get_key(cpuinfo, "cpu family", b, sizeof(b)) &&
-	    get_key(cpuinfo, "model", c, sizeof(c)))
-		snprintf(into, room, "%s/%s/%s", vendor, b, c);
-	else if (get_key(cpuinfo, "CPU implementer", b, sizeof(b)) &&
-		 get_key(cpuinfo, "CPU part", c, sizeof(c)))
-		snprintf(into, room, "arm/%s/%s", b, c);
-}
-
-/* ---- hypervisor ---- */
-
-/* What the firmware calls the machine. `certain`: only virtual machines have this name. */
-struct firmware {
-	const char *file;
-	const char *text; /* part of the file's */
-	const char *name;
-	bool certain;
-};
-
-static const struct firmware firmwares[] = {
-	{PRODUCT, "KVM", "KVM", true},
-	{VENDOR, "QEMU", "QEMU", true},
-	{VENDOR, "VMware", "VMware", true},
-	{PRODUCT, "VirtualBox", "VirtualBox", true},
-	{PRODUCT, "Virtual Machine", "Hyper-V", true},
-	{PRODUCT, "Google Compute Engine", "Google Compute Engine", false},
-	{PRODUCT, ".metal", NULL, false}, /* Amazon's servers without a hypervisor */
-	{VENDOR, "Amazon EC2", "Amazon EC2", true},
-	{VENDOR, "Alibaba Cloud", "Alibaba Cloud", false},
-	{VENDOR, "OpenStack", "OpenStack", true},
-	{VENDOR, "Xen", "Xen", true},
-	{VENDOR, "Parallels", "Parallels", true},
-	{PRODUCT, "Apple Virtualization", "Apple Virtualization", true},
-	{PRODUCT, "BHYVE", "bhyve", true},
-	{VENDOR, "Microsoft", "Hyper-V", false},
-	{VENDOR, "Google", "Google Compute Engine", false},
-};
-
-static bool file_contains(const struct unc_root *root, const char *path, const char *part)
-{
-	char *text;
-	bool found;
-
-	if (unc_root_read_line(root, path, &text) < 0)
-		return false;
-	found = strstr(text, part);
-	free(text);
-	return found;
-}
-
-/* Clocks that only a hypervisor offers. */
-static const char *const clocks[][2] = {
-	{"kvm-clock", "KVM"},
-	{"hyperv_clocksource", "Hyper-V"},
-	{"xen", "Xen"},
-};
-
-/* NULL: none is seen. On x86 a flag of the CPU decides; the firmware's vendor may be that of a rented server
- * without a hypervisor, too. */
-static const char *find_hypervisor(const struct unc_root *root, const char *cpuinfo)
-{
-	const struct firmware *firmware = NULL;
-	size_t len;
-	const char *flags = unc_find_value(cpuinfo, "flags", &len);
-
-	if (flags && !unc_has_word(flags, "hypervisor"))
-		return NULL;
-	for (size_t i = 0; flags && i < sizeof(clocks) / sizeof(*clocks); i++)
-		if (file_contains(root, CLOCKS, clocks[i][0]))
-			return clocks[i][1];
-	for (size_t i = 0; !firmware && i < sizeof(firmwares) / sizeof(*firmwares); i++)
-		if (file_contains(root, firmwares[i].file, firmwares[i].text))
-			firmware = &firmwares[i];
-	if (firmware && firmware->name && (flags || firmware->certain))
-		return firmware->name;
-	if (flags || unc_root_exists(root, "sys/firmware/devicetree/base/hypervisor"))
-		return "an unknown hypervisor";
-	return NULL;
-}
-
-/* The CPU model, the kernel and the hypervisor. */
-static int read_platform(struct unc_topology *t, const struct unc_root *root)
-{
-	char *text = NULL, *type = NULL, *release, stepping[12];
-	const char *cpuinfo, *name;
-	size_t len;
-
-	if (unc_root_read_bytes(root, "proc/cpuinfo", UNC_FIRST_CPU, &text, &len) == -ENOMEM)
-		return -ENOMEM;
-	cpuinfo = text ? text : "";
-	snprintf(t->cpu_model, sizeof(t->cpu_model), "unknown");
-	read_model(t->cpu_model, sizeof(t->cpu_model), cpuinfo);
-	snprintf(t->cpu_names, sizeof(t->cpu_names), "%s", t->cpu_model);
-	t->stepping = -1;
-	/* The kernel may write "unknown". */
-	if (get_key(cpuinfo, "stepping", stepping, sizeof(stepping)) && unc_is_digit(*stepping)) {
-		t->stepping = (int)strtol(stepping, NULL, 10);
-		snprintf(t->cpu_names, sizeof(t->cpu_names), "%s %s/%d", t->cpu_model, t->cpu_model,
-			 t->stepping);
-	}
-	if (unc_root_read_line(root, "proc/sys/kernel/osrelease", &release) == 0) {
-		snprintf(t->kernel, sizeof(t->kernel), "%s", release);
-		free(release);
-	}
-	/* /sys/hypervisor is there under Xen, also in its first domain, which has no CPU flag. */
-	if (unc_root_read_line(root, "sys/hypervisor/type", &type) == 0 && *type)
-		name = strcmp(type, "xen") == 0 ? "Xen" : type;
-	else
-		name = find_hypervisor(root, cpuinfo);
-	if (name) {
-		snprintf(t->hypervisor, sizeof(t->hypervisor), "%s", name);
-		snprintf(t->guest, sizeof(t->guest),
-			 "this machine is a guest of %s: counters outside the cores usually belong "
-			 "to the host",
-			 t->hypervisor);
-	}
-	free(type);
-	free(text);
-	return 0;
-}
-
 int unc_topology_read(struct unc_topology *out, const struct unc_root *root, struct unc_error *e)
 {
 	struct unc_topology t = {0};
-	int err = read_platform(&t, root) < 0 ? unc_nomem(e) : read_cpus(&t, root, e);
+	int err = unc_platform_read(&t, root) < 0 ? unc_nomem(e) : read_cpus(&t, root, e);
 
 	if (!err && (read_nodes(&t, root) < 0 || unc_topology_find_sockets(&t, root) < 0 ||
 		     unc_topology_find_dies(&t) < 0))

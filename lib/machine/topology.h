@@ -7,7 +7,7 @@
 #include "machine/root.h"
 #include "uncore.h"
 
-#define UNC_MODEL_ROOM 64
+#define UNC_MODEL_ROOM 80
 #define UNC_FIRST_CPU 16384 /* bytes of /proc/cpuinfo that hold the first CPU */
 
 struct unc_die {
@@ -30,9 +30,10 @@ struct unc_topology {
 	struct unc_offline_socket *offline;
 	size_t offline_count;
 	bool unplaced; /* the socket of an offline CPU is not known: there may be further sockets */
+	bool unnumbered;      /* a CPU online has no socket, so that their number is not known */
 	struct unc_die *dies; /* of the CPUs whose package is known */
 	size_t die_count;
-	char cpu_model[UNC_MODEL_ROOM]; /* "intel/6/143", or "unknown" */
+	char cpu_model[UNC_MODEL_ROOM]; /* "intel/6/143", "power/power9", or "unknown" */
 	char cpu_names[2 * UNC_MODEL_ROOM +
 		       16];  /* that, and with its stepping: "intel/6/143 intel/6/143/8" */
 	int stepping;        /* of the CPU model; -1 when not known */
@@ -74,6 +75,15 @@ bool unc_topology_knows_dies(const struct unc_topology *t);
 int unc_topology_die(const struct unc_topology *t, int id);
 /* NULL: not known, or none of its CPUs is online. */
 const struct unc_die *unc_topology_numbered_die(const struct unc_topology *t, int number);
+
+/* ---- platform.c: the CPU model, the kernel's version, the hypervisor ---- */
+
+/* -ENOMEM. An unknown value is "unknown", "" or -1. */
+int unc_platform_read(struct unc_topology *t, const struct unc_root *root);
+
+/* The lines of /proc/cpuinfo that the model, its stepping and its flags are read from: their beginnings. */
+#define UNC_CPUINFO_LINES 24
+size_t unc_cpuinfo_lines(const char *cpuinfo, const char *lines[static UNC_CPUINFO_LINES]);
 
 /* ---- whether this process may count for the whole machine, as far as /proc shows ---- */
 

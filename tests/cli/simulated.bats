@@ -127,6 +127,11 @@ says_so() {
 	kill "$loop"
 	refuses 2 "$UNCORE" --source sim:skx stat --cpu x --timeout 10ms
 	refuses 2 "$UNCORE" --source sim:skx stat --cpu 1023 --timeout 10ms
+	# Servers have more CPUs than glibc's cpu_set_t: 1,920.
+	refuses 2 "$UNCORE" --source sim:skx stat --cpu 65535 --timeout 10ms
+	says 'CPU 65535 cannot be used'
+	refuses 2 "$UNCORE" --source sim:skx stat --cpu 65536 --timeout 10ms
+	says 'is not a number of a CPU'
 }
 
 # The table says "9.037 GB/s", and JSON 9036936192. A socket and the machine are the sums of the channels.

@@ -575,6 +575,41 @@ static void cpu_model_is_vendor_family_model(void **state)
 		{ARM, "arm/0x4e/0x004"},
 		{"vendor_id : GenuineIntel\ncpu family : 6\n", "unknown"},
 		{"processor : 0\ncpu : POWER9\n", "unknown"},
+		/* As machines of hwloc's and util-linux' tests have them, and show_cpuinfo() of arch/ in Linux. */
+		{"processor\t: 0\ncpu\t\t: POWER7 (architected), altivec supported\nclock\t\t: 3550MHz\n"
+		 "revision\t: 2.1 (pvr 003f 0201)\n\ntimebase\t: 512000000\n",
+		 "power/power7"},
+		{"cpu\t\t: Cell Broadband Engine, altivec supported\nrevision\t: 5.1 (pvr 0070 0501)\n",
+		 "power/cellbroadbandengine"},
+		{"vendor_id       : IBM/S390\n# processors    : 4\nfeatures\t: esan3 zarch\n"
+		 "processor 0: version = FF,  identification = 00ABCD,  machine = 2817\n",
+		 "s390/2817"},
+		{"vendor_id       : IBM/S390\n\ncpu number      : 0\nidentification  : 00ABCD\n"
+		 "machine         : 8561\n",
+		 "s390/8561"},
+		{"processor\t: 0\nhart\t\t: 1\nisa\t\t: rv64imafdc\nmmu\t\t: sv39\n"
+		 "uarch\t\t: sifive,u74-mc\nmvendorid\t: 0x489\nmarchid\t\t: 0x8000000000000007\n",
+		 "riscv/0x489/0x8000000000000007"},
+		{"processor\t: 0\nisa\t: rv64imafdcsu\nuarch\t: sifive,rocket0\n",
+		 "riscv/sifiverocket0"},
+		{"hart\t: 0\nisa\t: rv64imafdc\n", "riscv/rv64imafdc"},
+		{"system type\t\t: generic-loongson-machine\n\nprocessor\t\t: 0\npackage\t\t\t: 0\n"
+		 "CPU Family\t\t: Loongson-64bit\nModel Name\t\t: Loongson-3A5000\n",
+		 "loongarch/loongson-64bit/loongson-3a5000"},
+		{"cpu\t\t: TI UltraSparc II  (BlackBird)\nfpu\t\t: UltraSparc II integrated FPU\n"
+		 "type\t\t: sun4u\n",
+		 "sparc/tiultrasparcii"},
+		{"processor  : 0\nvendor     : GenuineIntel\narch       : IA-64\nfamily     : 31\n"
+		 "model      : 2\nrevision   : 7\n",
+		 "ia64/31/2"},
+		{"processor  : 0\narch       : IA-64\nfamily     : Itanium 2\nmodel      : 1\n",
+		 "ia64/itanium2/1"},
+		{"system type\t: loongson2f\nprocessor\t: 0\ncpu model\t: ICT Loongson-2 V0.3  FPU V0.1\n",
+		 "mips/ictloongson-2v03fpuv01"},
+		/* Old Arm kernels print these once, behind all CPUs. */
+		{"Processor\t: ARMv7 Processor rev 1 (v7l)\nprocessor\t: 0\n\nprocessor\t: 1\n\n"
+		 "CPU implementer\t: 0x41\nCPU part\t: 0xc09\n",
+		 "arm/0x41/0xc09"},
 		{"vendor_id", "unknown"},
 		{"", "unknown"},
 	};
@@ -647,17 +682,49 @@ static void hypervisors_are_named(void **state)
 	}
 }
 
-static void device_trees_have_a_node_for_it(void **state)
+/* read_hypervisor_powerpc() of lscpu, detect_vm_device_tree() of systemd; hypfs and sysinfo of s390: lscpu
+ * reports KVM for the first line, with the control program of util-linux' dump s390-kvm. */
+static void other_files_name_hypervisors(void **state)
 {
-	const struct tree *t = *state;
-	struct unc_topology topology;
+#define DT "sys/firmware/devicetree/base/"
+	static const struct {
+		const char *path, *text, *second, *name;
+		size_t len;
+	} cases[] = {
+		{"proc/sysinfo", "VM00 Name: GUEST\nVM00 Control Program: KVM/Linux       \n", NULL,
+		 "KVM", 0},
+		{"proc/sysinfo", "VM00 Control Program: z/VM    6.4.0         \n", NULL, "z/VM", 0},
+		{"proc/sysinfo", "Type:  2817\nLPAR Name: LINUX\n", NULL, "", 0},
+		{DT "hypervisor/compatible", "acme,hv", NULL, "an unknown hypervisor", 8},
+		{DT "hypervisor/compatible", "linux,kvm", NULL, "KVM", 10},
+		{DT "hypervisor/compatible", "xen,xen-4.17\0xen,xen", NULL, "Xen", 21},
+		{"proc/device-tree/hypervisor/compatible", "linux,kvm", NULL, "KVM", 10},
+		{DT "compatible", "linux,dummy-virt", NULL, "QEMU", 17},
+		{DT "compatible", "qemu,pseries\0IBM,8335-GTA", NULL, "QEMU", 26},
+		{DT "compatible", "fsl,imx8mm-evk\0fsl,imx8mm", NULL, "", 26},
+		{DT "ibm,partition-name", "lpar1", DT "hmc-managed?", "PowerVM", 6},
+		{DT "ibm,partition-name", "full", DT "hmc-managed?", "", 5},
+		{DT "ibm,partition-name", "lpar1", NULL, "", 6},
+	};
+	struct tree *t = *state;
 
-	tree_put(t, CPUS "present", "0\n");
-	tree_put(t, "proc/cpuinfo", ARM);
-	tree_put_bytes(t, "sys/firmware/devicetree/base/hypervisor/compatible", "acme,hv", 8);
-	topology = topology_of(t);
-	assert_string_equal(topology.hypervisor, "an unknown hypervisor");
-	unc_topology_finish(&topology);
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct unc_topology topology;
+		size_t len = cases[i].len ? cases[i].len : strlen(cases[i].text);
+
+		tree_remove(t);
+		tree_make(t);
+		tree_put(t, CPUS "present", "0\n");
+		tree_put(t, "proc/cpuinfo", ARM);
+		tree_put_bytes(t, cases[i].path, cases[i].text, len);
+		if (cases[i].second)
+			tree_put_bytes(t, cases[i].second, "", 0);
+		topology = topology_of(t);
+		if (strcmp(topology.hypervisor, cases[i].name) != 0)
+			fail_msg("case %zu: '%s', not '%s'", i, topology.hypervisor, cases[i].name);
+		assert_true(!*topology.hypervisor == !*topology.guest);
+		unc_topology_finish(&topology);
+	}
 }
 
 int main(void)
@@ -682,7 +749,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(an_offline_socket_with_a_number, setup, teardown),
 		cmocka_unit_test_setup_teardown(cpu_model_is_vendor_family_model, setup, teardown),
 		cmocka_unit_test_setup_teardown(hypervisors_are_named, setup, teardown),
-		cmocka_unit_test_setup_teardown(device_trees_have_a_node_for_it, setup, teardown),
+		cmocka_unit_test_setup_teardown(other_files_name_hypervisors, setup, teardown),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
