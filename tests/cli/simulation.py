@@ -51,6 +51,8 @@ def load(path):
         for line in lines:
             if re.match(r"\s*(#|$)", line):
                 continue
+            if line.startswith("filters:"):  # of events without a rate of their own
+                break
             if line.startswith("  - {"):
                 rates.append(_value(line[4:]))
             elif line.startswith(("  - ", "    ")):

@@ -21,6 +21,12 @@ struct rate {
 	int line;   /* for sentences */
 };
 
+/* Terms that restrict any event of some PMUs to a part of what it counts. */
+struct part_of_rate {
+	const char *pmu, *terms;
+	double share;
+};
+
 struct unc_sim {
 	struct unc_yaml_file *file;
 	const char *name, *machine;
@@ -28,6 +34,8 @@ struct unc_sim {
 	uint64_t step_ns; /* 0: by the clock */
 	struct rate *rates;
 	size_t count;
+	struct part_of_rate *parts;
+	size_t part_count;
 };
 
 struct counter {
@@ -202,6 +210,13 @@ static int finish_rate(const struct unc_reader *r, const struct unc_yaml *map, v
 	return 0;
 }
 
+static const struct unc_field part_fields[] = {
+	UNC_FIELD("!pmu", TEXT, UNC_AT(struct part_of_rate, pmu)),
+	UNC_FIELD("!terms", TEXT, UNC_AT(struct part_of_rate, terms)),
+	UNC_FIELD("!share", DOUBLE, UNC_AT(struct part_of_rate, share), .range = &shares),
+	UNC_END,
+};
+
 static const struct unc_field sim_fields[] = {
 	UNC_FIELD("!sim", TEXT, UNC_AT(struct unc_sim, name)),
 	UNC_FIELD("title", TEXT),
@@ -211,6 +226,8 @@ static const struct unc_field sim_fields[] = {
 		  .of = UNC_SHAPE(struct rate, rate_fields,
 				  .choice = offsetof(struct rate, wave.kind),
 				  .check = finish_rate)),
+	UNC_FIELD("filters", LIST, UNC_LIST(struct unc_sim, parts, part_count),
+		  .of = UNC_SHAPE(struct part_of_rate, part_fields)),
 	UNC_END,
 };
 
@@ -391,28 +408,69 @@ double unc_sim_chance(uint64_t seed, const char *name, int cpu)
 
 /* ---- opening ------------------------------------------------------------------------------- */
 
+/* The first rate for an event; *found NULL: none. A rate whose event this PMU does not have is not for it: a
+ * pattern may span different PMUs. -ENOMEM. */
+static int find_rate(const struct unc_sim *sim, const struct uncore_pmu *pmu,
+		     const struct unc_config *config, const struct rate **found)
+{
+	struct unc_encoding encoding;
+	struct unc_error why;
+
+	*found = NULL;
+	for (size_t i = 0; !*found && i < sim->count; i++) {
+		int ret = -ENOENT;
+
+		if (unc_pmu_matches(pmu, sim->rates[i].pmu))
+			ret = unc_pmu_encode(pmu, sim->rates[i].event, &encoding, &why);
+		if (ret == -ENOMEM)
+			return -ENOMEM;
+		if (ret == 0 && memcmp(&encoding.config, config, sizeof(*config)) == 0)
+			*found = &sim->rates[i];
+	}
+	return 0;
+}
+
+/* Takes the terms of filters away; *share: the part of the rate without them. -ENOMEM. */
+static int take_filters(const struct unc_sim *sim, const struct uncore_pmu *pmu,
+			struct unc_config *config, long double *share)
+{
+	for (size_t i = 0; i < sim->part_count; i++) {
+		const struct part_of_rate *part = &sim->parts[i];
+		struct unc_encoding terms;
+		struct unc_error why;
+		bool has = unc_pmu_matches(pmu, part->pmu);
+		int ret = has ? unc_pmu_encode(pmu, part->terms, &terms, &why) : 0;
+
+		if (ret == -ENOMEM)
+			return ret;
+		for (size_t k = 0; has && ret == 0 && k < UNCORE_CONFIG_WORDS; k++)
+			has = (config->word[k] & terms.config.word[k]) == terms.config.word[k];
+		for (size_t k = 0; has && ret == 0 && k < UNCORE_CONFIG_WORDS; k++)
+			config->word[k] &= ~terms.config.word[k];
+		*share *= has && ret == 0 ? (long double)part->share : 1;
+	}
+	return 0;
+}
+
 static int open_counter(const struct unc_sim *sim, struct counter *c, struct uncore_counter *plan,
 			struct unc_error *e)
 {
 	const char *pmu = plan->pmu->name, *file = sim->file->name;
 	const struct rate *rate = NULL;
-	struct unc_encoding encoding;
+	struct unc_config config;
 	struct unc_error why;
-	long double chance;
+	long double chance, share = 1;
 	double phase;
+	int ret;
 
-	/* The first rate for it. A rate whose event this PMU does not have is not for it: a pattern may span
-	 * different PMUs. */
-	for (size_t i = 0; !rate && i < sim->count; i++) {
-		int ret = -ENOENT;
-
-		if (unc_pmu_matches(plan->pmu, sim->rates[i].pmu))
-			ret = unc_pmu_encode(plan->pmu, sim->rates[i].event, &encoding, &why);
-		if (ret == -ENOMEM)
-			return unc_nomem(e);
-		if (ret == 0 && memcmp(&encoding.config, plan->config, sizeof(plan->config)) == 0)
-			rate = &sim->rates[i];
-	}
+	memcpy(config.word, plan->config, sizeof(plan->config));
+	ret = find_rate(sim, plan->pmu, &config, &rate);
+	if (ret == 0 && !rate && sim->part_count)
+		ret = take_filters(sim, plan->pmu, &config, &share);
+	if (ret == 0 && !rate && sim->part_count)
+		ret = find_rate(sim, plan->pmu, &config, &rate);
+	if (ret < 0)
+		return unc_nomem(e);
 	if (!rate)
 		plan->error = unc_fail(
 			&why, ENODEV,
@@ -442,7 +500,7 @@ static int open_counter(const struct unc_sim *sim, struct counter *c, struct unc
 	c->phase_ns = (uint64_t)((long double)phase * (long double)rate->wave.period_ns);
 	/* Another seed, or the instances that are ahead would be the busy ones. */
 	chance = (long double)unc_sim_chance(~sim->seed, pmu, plan->cpu);
-	c->factor = 1 + (long double)rate->spread * (2 * chance - 1);
+	c->factor = share * (1 + (long double)rate->spread * (2 * chance - 1));
 	return 0;
 }
 
