@@ -252,13 +252,18 @@ static void add_list(struct unc_error *e, const char *what, const char *const *n
 static int refuse_unknown(const struct encoder *x, const char *name, bool terms, bool events)
 {
 	const struct uncore_pmu *p = x->pmu;
-	size_t term_count = terms ? p->term_count : 0, count = term_count;
-	int err = refuse(x, "it has no %s%s%s '%s'", terms ? "term" : "",
-			 terms && events ? " or " : "", events ? "event" : "", name);
+	size_t term_count = terms ? p->term_count : 0, count = term_count, len = strlen(name);
+
 	const struct uncore_alias *vendor;
 	const char **names;
 	size_t vendor_count;
+	int err;
 
+	for (size_t i = 0; terms && i < p->fixed.count; i++)
+		if (strncmp(p->fixed.items[i], name, len) == 0 && p->fixed.items[i][len] == ':')
+			return refuse(x, "no event can set the field %s", p->fixed.items[i]);
+	err = refuse(x, "it has no %s%s%s '%s'", terms ? "term" : "", terms && events ? " or " : "",
+		     events ? "event" : "", name);
 	if (!x->e)
 		return err;
 	names = calloc(p->term_count + p->alias_count + 1, sizeof(*names));

@@ -91,6 +91,7 @@ static void finish_pmu(struct uncore_pmu *p)
 	free(p->associated);
 	free(p->broken);
 	unc_cpulist_finish(&p->cpus);
+	unc_names_finish(&p->fixed);
 	*p = (struct uncore_pmu){0};
 }
 

@@ -70,6 +70,7 @@ struct uncore_pmu {
 	struct uncore_cap *caps;
 	size_t cap_count;
 	struct unc_names strings; /* what these point to */
+	struct unc_names fixed;   /* fields of a register block that are no terms: "NAME: why" */
 };
 
 struct unc_pmus {
@@ -195,5 +196,8 @@ struct unc_vendor {
 /* Parses these names, in the format of data/names, or those of the library (NULL), in place of others. -ENOMEM. */
 int unc_vendor_load(struct unc_vendor *v, const char *text);
 void unc_vendor_finish(struct unc_vendor *v);
+/* Describes an event that is given by its code, if the vendor's list has the code for another event on an older
+ * CPU, or not without a umask: "is A on this CPU, and was B on ...", the caller's to free; else NULL. -ENOMEM. */
+int unc_vendor_describe(const struct uncore_pmu *p, const struct unc_config *config, char **out);
 
 #endif

@@ -62,6 +62,59 @@ static void test_terms(void **state)
 	block_remove(b);
 }
 
+/* The vendor's names are those of the boxes that the kernel drives: codes of linux pmu-events, ivytown. */
+static void test_vendor_names(void **state)
+{
+	const struct uncore_counter *c;
+	struct block *b = fresh();
+
+	(void)state;
+	scan(b, true);
+	must(b, uncore_monitor_new(&b->m, b->u));
+	must(b,
+	     uncore_monitor_add_events(b->m, "uncore_cbox_3/UNC_C_LLC_LOOKUP.DATA_READ,state=M/"));
+	must(b, uncore_monitor_plan(b->m));
+	c = uncore_monitor_counter_at(b->m, 0);
+	assert_int_equal(c->config[0], 0x34 | 3 << 8);
+	assert_int_equal(c->config[1], 8 << 17);
+	uncore_monitor_free(b->m);
+	b->m = NULL;
+	must(b, uncore_monitor_new(&b->m, b->u));
+	must(b, uncore_monitor_add_events(b->m, "UNC_C_CLOCKTICKS"));
+	must(b, uncore_monitor_plan(b->m));
+	assert_int_equal(uncore_monitor_counter_count(b->m), 2 * 15);
+	block_remove(b);
+}
+
+/* A field of the manual that is no term: the error says what sets it. */
+static void test_fixed_fields(void **state)
+{
+	static const struct {
+		const char *term, *why;
+	} cases[] = {
+		{"rst=1", "no event can set the field rst: it is write-only; counters are cleared "
+			  "with rst_ctrs and rst_ctrl"},
+		{"en=1", "no event can set the field en: it is set when counting needs it"},
+		{"frz", "no event can set the field frz: it is set when counting needs it"},
+		{"rest=1", "it has no term 'rest'"},
+	};
+	struct block *b = fresh();
+
+	(void)state;
+	scan(b, true);
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		char event[80];
+
+		snprintf(event, sizeof(event), "uncore_cbox_0/event=3,%s/", cases[i].term);
+		uncore_monitor_free(b->m);
+		b->m = NULL;
+		must(b, uncore_monitor_new(&b->m, b->u));
+		assert_int_equal(uncore_monitor_add_events(b->m, event), -EINVAL);
+		assert_contains(uncore_error(b->u), cases[i].why);
+	}
+	block_remove(b);
+}
+
 /* Counts on both sockets, over several readings; afterwards every register is as before but for the
  * counters of nobody. */
 static void test_count_and_restore(void **state)
@@ -124,7 +177,7 @@ static void test_filters_of_nobody(void **state)
 	(void)state;
 	scan(b, true);
 	assert_true(left[0] && left[1]);
-	must(b, block_start(b, "uncore_cbox_1/event=0x35,umask=1/"));
+	must(b, block_start(b, "uncore_cbox_1/event=0x35,umask=8/"));
 	assert_int_equal(msr[2][FILTER + 0x20], 0);
 	assert_int_equal(msr[2][FILTER1 + 0x20], 0);
 	must(b, block_start(b, "uncore_cbox_1/event=3/,uncore_cbox_1/event=0x35,filter_opc=0x182/,"
@@ -396,9 +449,9 @@ static void test_refused(void **state)
 	must(b, block_start(b, "uncore_cbox_0/event=1,edge_det=1,thresh=1/"));
 	/* Only two counters know this event, and only one the other. */
 	must(b, block_start(b, "uncore_cbox_0/event=0x36/,uncore_cbox_0/event=0x35/,"
-			       "uncore_cbox_0/event=0x35,umask=1/"));
+			       "uncore_cbox_0/event=0x35,umask=8/"));
 	block_read(b);
-	assert_contains(block_row(b, "uncore_cbox_0/event=0x35,umask=1/")->reason, "is free");
+	assert_contains(block_row(b, "uncore_cbox_0/event=0x35,umask=8/")->reason, "is free");
 	assert_counted(b, "uncore_cbox_0/event=0x35/", 0);
 	must(b, block_start(b, "uncore_cbox_0/event=0x35,filter_opc=1/,"
 			       "uncore_cbox_0/event=0x35,filter_opc=2/"));
@@ -446,7 +499,7 @@ static void test_reserved_bits(void **state)
 		assert_contains(uncore_error(b->u), "are reserved");
 	}
 	assert_int_equal(writes, 0);
-	must(b, block_start(b, "uncore_cbox_0/config=0x0135,config1=0x20000/"));
+	must(b, block_start(b, "uncore_cbox_0/config=0x0835,config1=0x20000/"));
 	block_remove(b);
 }
 
@@ -602,6 +655,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_terms),
+		cmocka_unit_test(test_vendor_names),
+		cmocka_unit_test(test_fixed_fields),
 		cmocka_unit_test(test_count_and_restore),
 		cmocka_unit_test(test_places),
 		cmocka_unit_test(test_filters_of_nobody),

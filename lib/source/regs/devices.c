@@ -165,9 +165,32 @@ static int add_term(struct uncore_pmu *p, const char *name, int word, uint64_t b
 	return term.format ? UNC_ADD(&p->terms, &p->term_count, &term) : -ENOMEM;
 }
 
+/* A field that events may not set. What has a use is set when it is needed, such as the bits that clear counters. */
+static int add_fixed(const struct unc_regs *r, struct uncore_pmu *p, const struct unc_regs_field *f)
+{
+	static const enum unc_field_purpose clears[] = {UNC_PURPOSE_CLEAR, UNC_PURPOSE_RESET};
+	struct unc_text text = {0};
+	bool any = false;
+
+	unc_text_add(&text, "%s: %s", f->name,
+		     f->purpose != UNC_PURPOSE_NONE ? "it is set when counting needs it"
+		     : f->access == UNC_ACCESS_WO   ? "it is write-only"
+		     : f->access == UNC_ACCESS_RO   ? "it is read-only"
+						    : "it is not in an event's register");
+	for (size_t i = 0; i < 2; i++) {
+		const struct unc_regs_field *use = r->use[clears[i]];
+
+		if (f->purpose == UNC_PURPOSE_NONE && f->access == UNC_ACCESS_WO && use)
+			unc_text_add(&text, "%s%s", any ? " and " : "; counters are cleared with ",
+				     use->name);
+		any = any || use;
+	}
+	return unc_names_take(&p->fixed, unc_text_take(&text)) ? 0 : -ENOMEM;
+}
+
 /* Fields that events may set, under the document's name and the one that the kernel's driver would have. */
-static int add_fields(struct uncore_pmu *p, const struct unc_regs_control *c, int word,
-		      unsigned shift)
+static int add_fields(const struct unc_regs *r, struct uncore_pmu *p,
+		      const struct unc_regs_control *c, int word, unsigned shift)
 {
 	static const char *const usual[UNC_PURPOSES] = {[UNC_PURPOSE_EVENT] = "event",
 							[UNC_PURPOSE_UMASK] = "umask",
@@ -180,8 +203,10 @@ static int add_fields(struct uncore_pmu *p, const struct unc_regs_control *c, in
 		const char *name = usual[f->purpose];
 
 		if (f->access != UNC_ACCESS_RW || f->purpose == UNC_PURPOSE_ENABLE ||
-		    (word == UNC_REGS_FILTER_WORD && f->purpose != UNC_PURPOSE_FILTER))
+		    (word == UNC_REGS_FILTER_WORD && f->purpose != UNC_PURPOSE_FILTER)) {
+			err = add_fixed(r, p, f);
 			continue;
+		}
 		if (name && strcmp(name, f->name) != 0)
 			err = add_term(p, name, word, f->bits << shift);
 		if (err == 0)
@@ -193,10 +218,10 @@ static int add_fields(struct uncore_pmu *p, const struct unc_regs_control *c, in
 /* Terms of programmable counters. The others are events; their configuration is their number from 1. */
 static int set_events(const struct unc_regs *r, struct uncore_pmu *p)
 {
-	int err = add_fields(p, &r->select, UNC_REGS_SELECT_WORD, 0);
+	int err = add_fields(r, p, &r->select, UNC_REGS_SELECT_WORD, 0);
 
 	for (size_t i = 0; err == 0 && r->select.at && i < r->control_count; i++)
-		err = add_fields(p, &r->controls[i], UNC_REGS_FILTER_WORD,
+		err = add_fields(r, p, &r->controls[i], UNC_REGS_FILTER_WORD,
 				 r->controls[i].filter > 0 ? 32 : 0);
 	if (err == 0 && r->select.at && r->overflow)
 		err = add_term(p, "after", UNC_REGS_AFTER_WORD, UINT64_MAX >> (64 - r->narrowest));
@@ -301,8 +326,12 @@ int unc_regs_scan(struct unc_regs *r, const struct unc_root *root,
 		return unc_fail(e, ENODEV, "%s: there is no device '%s' on this machine", r->name,
 				r->map_pci);
 	pmus.items = calloc(count, sizeof(*pmus.items));
-	if (!pmus.items)
+	pmus.vendor = calloc(1, sizeof(*pmus.vendor));
+	if (!pmus.items || !pmus.vendor) {
+		unc_pmus_finish(&pmus);
 		return unc_nomem(e);
+	}
+	pmus.vendor->topology = topology;
 	for (size_t unit = 0; unit < count; unit++) {
 		struct uncore_pmu *p = &pmus.items[pmus.count++];
 		struct unc_text name = {0};
@@ -314,6 +343,8 @@ int unc_regs_scan(struct unc_regs *r, const struct unc_root *root,
 		p->error = e;
 		p->unit = unit;
 		p->no_files = true;
+		/* The vendor's events are codes for programmable counters. */
+		p->vendor = r->select.at ? pmus.vendor : NULL;
 		if (!p->name || set_cpus(r, topology, &r->devices[unit / r->instances], p) < 0 ||
 		    set_events(r, p) < 0) {
 			unc_pmus_finish(&pmus);
