@@ -36,24 +36,39 @@ static int add_queries(struct cli *cli, const struct stat_options *o, struct unc
 	return CLI_OK;
 }
 
+/* This machine has a metric of this name, if perhaps not as the filters want it. */
+static bool has_metric(const struct uncore *u, const char *pattern)
+{
+	for (size_t i = 0; i < uncore_metric_count(u); i++)
+		if (uncore_metric_matches(uncore_metric_at(u, i), pattern) &&
+		    !uncore_metric_missing(uncore_metric_at(u, i)))
+			return true;
+	return false;
+}
+
 /* At least one pattern of a preset must be countable: a machine may have none of the metrics of another. Patterns behind
- * "else" are for machines that have none of those before it. */
+ * "else" are for machines that have none of those before it. If none is, the reason is that of a metric that the
+ * machine has, of the last of these lists, which is the most general. */
 static int add_any(struct cli *cli, struct uncore_monitor *m, const char *list)
 {
 	char *copy = cli_copy(list), *rest = copy, *pattern, why[1024] = "";
-	bool added = false, failed = false;
+	bool added = false, failed = false, specific = false;
 	int err = 0;
 
 	while (!failed && (pattern = strsep(&rest, ","))) {
 		if (strcmp(pattern, "else") == 0 && added)
 			break;
-		if (strcmp(pattern, "else") == 0)
+		if (strcmp(pattern, "else") == 0) {
+			specific = false;
 			continue;
+		}
 		err = uncore_monitor_add_metrics(m, pattern);
 		added |= !err;
 		failed = err && err != -ENODEV && err != -ENOENT;
-		if (err && !*why)
-			snprintf(why, sizeof(why), "%s", uncore_error(cli->u));
+		if (!err || (*why && (specific || !has_metric(cli->u, pattern))))
+			continue;
+		specific = has_metric(cli->u, pattern);
+		snprintf(why, sizeof(why), "%s", uncore_error(cli->u));
 	}
 	free(copy);
 	if (failed)

@@ -25,11 +25,37 @@ bool out_same_port(const struct uncore_row_place *a, const struct uncore_row_pla
 	return a->port ? a->port == b->port : !b->port && out_same_place(a, b);
 }
 
+/* Two PMUs of one root complex or stack, of which each has other metrics: their names have the same numbers. */
+static bool same_unit(const struct uncore_row *a, const struct uncore_row *b)
+{
+	const struct uncore_pmu *p = a->place.pmu, *q = b->place.pmu;
+	const char *x, *y;
+
+	if (a->place.port || b->place.port || !p || !q || a->place.socket != b->place.socket ||
+	    strcmp(a->query.name, b->query.name) == 0 || !uncore_pmu_instance(p) ||
+	    !cli_same(uncore_pmu_instance(p), uncore_pmu_instance(q)))
+		return false;
+	x = uncore_pmu_name(p);
+	y = uncore_pmu_name(q);
+	while (*x && *y) {
+		size_t n;
+
+		x += strcspn(x, "0123456789");
+		y += strcspn(y, "0123456789");
+		n = strspn(x, "0123456789");
+		if (strncmp(x, y, n) != 0 || strspn(y, "0123456789") != n)
+			return false;
+		x += n;
+		y += n;
+	}
+	return !*x && !*y;
+}
+
 static bool same_line(const struct uncore_row *a, const struct uncore_row *b)
 {
 	const char *x = part_of(a->query.name), *y = part_of(b->query.name);
 
-	return out_same_port(&a->place, &b->place) && !x == !y &&
+	return (out_same_port(&a->place, &b->place) || same_unit(a, b)) && !x == !y &&
 	       (!x || strncmp(x, y, strcspn(x, ".") + 1) == 0);
 }
 

@@ -233,9 +233,11 @@ void out_place_cell(struct table *t, const struct uncore_row_place *place)
 /* ---- the output `text` ---- */
 
 static const struct table_column columns[] = {
-	{"TIME", TABLE_RIGHT}, {"WINDOW", TABLE_RIGHT}, {"NAME", TABLE_ALONE},
-	{"PLACE", 0},          {"VALUE", TABLE_RIGHT},  {"UNIT", 0},
-	{"SPREAD", 0},         {"QUALITY", 0},          {0},
+	{"TIME", TABLE_RIGHT},  {"WINDOW", TABLE_RIGHT},
+	{"NAME", TABLE_ALONE},  {"PLACE", 0},
+	{"VALUE", TABLE_RIGHT}, {"UNIT", 0},
+	{"SPREAD", 0},          {"QUALITY", 0},
+	{"RATE", TABLE_RIGHT},  {0},
 };
 
 /* A percentile is known only as a bin of a histogram and printed as its bounds. Any other value lies
@@ -262,6 +264,27 @@ static void put_value(struct table *t, const struct uncore_row *row, double spre
 		table_cell(t, "%s %.2f %%", terminal_has_utf8() ? "±" : "+-", spread * 100);
 	else
 		table_cell(t, "%s", "");
+}
+
+/* Of an event: what it counted in each second. */
+static void put_rate(struct table *t, const struct uncore_row *row)
+{
+	char unit[60];
+	struct human rate;
+	size_t prefix;
+
+	if (!isfinite(row->rate)) {
+		table_cell(t, "%s", "");
+	} else if (*row->query.unit) {
+		snprintf(unit, sizeof(unit), "%s/s", row->query.unit);
+		human_value(&rate, row->rate, strcmp(unit, "J/s") == 0 ? "W" : unit);
+		table_cell(t, "%s", rate.text);
+	} else {
+		human_value(&rate, row->rate, "Hz");
+		prefix = strlen(rate.unit) - strlen("Hz");
+		table_cell(t, "%s %.*s/s", rate.number, prefix ? (int)prefix : 1,
+			   prefix ? rate.unit : "1");
+	}
 }
 
 static void put_row(struct out *out, struct table *t, const struct out_row *kept, bool family,
@@ -300,6 +323,7 @@ static void put_row(struct out *out, struct table *t, const struct out_row *kept
 	color = color_of(row->quality);
 	table_cell(t, "%s%s%s%s", color, uncore_quality_name(row->quality), text,
 		   *color ? COLOR_END : "");
+	put_rate(t, row);
 	/* The reason or, of a row without one, its share of the ceiling. */
 	*text = '\0';
 	if (!row->reason && isfinite(row->value / row->ceiling)) {

@@ -383,6 +383,9 @@ static int fail_metric(struct uncore_monitor *m, const struct unc_query *q,
 	const char *pmu = NULL;     /* why the first one is left out */
 	bool known = false;         /* why a port is not counted */
 
+	/* Not the reason of a port, whose other metrics are counted. */
+	if (m->filters.text && !unc_query_is_restrictable(q) && unsuited->text[0])
+		return unc_fail(e, ENODEV, "%s", unsuited->text);
 	for (size_t i = 0; i < UNC_FILTER_CHOICES && !refused; i++)
 		refused = requested->why[i];
 	for (size_t i = 0; i < q->gap_count; i++) {

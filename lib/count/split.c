@@ -102,8 +102,9 @@ static int refuse_kind(const struct splitter *x, enum unc_filter_kind kind)
 		const struct unc_filter *f = &x->family->filters[i];
 		const char *terms = f->value_count ? f->values[0].text : f->terms;
 
-		/* A link without a GPU does not have the filter of GPUs. */
-		if (!f->title || (terms && !unc_pmu_has_terms(x->pmu, terms)))
+		/* A link without a GPU does not have the filter of GPUs, or refuses each number of one. */
+		if (!f->title || (terms && !unc_pmu_has_terms(x->pmu, terms)) ||
+		    (i == UNC_FILTER_GPU && unc_gpu_count(x->pmu) == 0))
 			continue;
 		unc_error_append(x->why, "%s%s", any ? ", " : "; they can by ",
 				 unc_filter_words[i].name);

@@ -107,6 +107,26 @@ encodes() {
 	says 'not events'
 }
 
+@test "a preset gives the reason that its pattern gives" {
+	refuses 3 "$UNCORE" --source "$SIM_T410" link --gpu 2
+	says 'GPU 2: the link of nvidia_nvlink_c2c_pmu_0 has 2 GPUs, 0 to 1'
+	refuses 3 "$UNCORE" --source "$SIM_T410" link --from cpu
+	says 'cannot be restricted by .from'
+	refuses 3 "$UNCORE" --source "$SIM_T410" link --link port0
+	says 'the PMUs of nvidia-t410-nvclink cannot be restricted by .link.$'
+	refuses 3 "$UNCORE" --source "$SIM_T410" pcie --gpu 0
+	says 'cannot be restricted by .gpu.; they can by to, port, device'
+	refuses 3 "$UNCORE" --source "$SIM_T410" cache --gpu 0
+	says 'the PMUs of nvidia-t410-ucf cannot be restricted by .gpu.; they can by from, to'
+}
+
+@test "a clock that is the same for all is left out; its port is counted" {
+	expect 0 "$UNCORE" --source "$SIM_T410" stat -M 'pcie.*' --port 0005:c0:00.0 --timeout 10ms
+	shows 'pcie.inbound.read.bandwidth +port 0005:c0:00.0 '
+	says 'note: left out: nvidia-t410-pcie/pcie.clock.frequency is the same for all'
+	[[ $stderr != *'is not counted'* ]] || fail 'the port is counted'
+}
+
 @test "a metric that cannot be restricted so: exit 3, and how it can" {
 	refuses 3 filtered stat -M memory.read.bandwidth --gpu 0
 	says 'the PMUs of nvidia-t410-ucf cannot be restricted by .gpu.; they can by from, to'

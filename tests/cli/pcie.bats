@@ -246,8 +246,37 @@ parts() {
 }
 
 @test "a sum of nothing is not 0" {
-	pcie --to cxl
+	sed '/^filters:/,$d' "$UNCORE_SOURCE_ROOT/data/sim/t410.yaml" >"$BATS_TEST_TMPDIR/unfiltered.yaml"
+	expect 0 "$UNCORE" --source "sim:$BATS_TEST_TMPDIR/unfiltered.yaml,step=1s" pcie --timeout 1 --to cxl
 	[[ $output =~ sum\ +- ]] || fail 'a sum where nothing was counted'
+}
+
+@test "the simulation has traffic for each target, and together it is all" {
+	local to all parts=0
+
+	total() {
+		jq -s 'map(select(.name == "pcie.inbound.read.bandwidth") | .value) | add' <<<"$output"
+	}
+	pcie -j
+	all=$(total)
+	for to in memory gpu cxl device remote; do
+		pcie -j --to "$to"
+		[ "$(jq -r 'select(.name == "pcie.inbound.read.latency" and .value) | .value * 1e9 | round' \
+			<<<"$output" | sort -u)" = 650 ] || fail "the latency to $to"
+		parts=$(jq -n "$parts + $(total)")
+	done
+	[ "$(jq -n "($parts / $all * 1e6 | round)")" = 1000000 ] || fail "$parts is not $all"
+}
+
+@test "without a tree of PCI, a root complex has one line" {
+	awk '/^[^\t]/ { drop = /^sys\/(devices\/pci|bus\/pci\/)/ } !drop' \
+		"$UNCORE_SOURCE_ROOT/tests/machines/nvidia-t410-2socket.txt" >"$BATS_TEST_TMPDIR/bare.txt"
+	sed 's/^machine: .*/machine: bare.txt/' "$UNCORE_SOURCE_ROOT/data/sim/t410.yaml" >"$BATS_TEST_TMPDIR/bare.yaml"
+	expect 0 "$UNCORE" --source "sim:$BATS_TEST_TMPDIR/bare.yaml,step=1s" pcie --timeout 1 --sort out
+	shows 'PMU +IN READ +IN WRITE +OUT READ +OUT WRITE +LATENCY' \
+		'nvidia_pcie_pmu_0_rc_2 +[0-9.]+ GB/s +[0-9.]+ GB/s +[0-9.]+ kB/s +[0-9.]+ MB/s +650\.0 ns'
+	[ "$(grep -c '^nvidia_pcie_pmu_' <<<"$output")" = 12 ] || fail 'a line for each root complex'
+	[[ ! $output =~ nvidia_pcie_tgt|n/a ]] || fail 'a second line'
 }
 
 @test "machines whose ports cannot be told apart have a line for each PMU" {
