@@ -332,7 +332,8 @@ const char *uncore_metric_missing(const struct uncore_metric *m)
 	else if (!f->pmu_count)
 		unc_fail(&why, ENODEV, "no PMU named %s on this machine", f->patterns[0].name);
 	else if (!m->formula)
-		unc_fail(&why, ENODEV, "no formula for this CPU model");
+		unc_fail(&why, ENODEV, "no formula for this CPU model%s%s",
+			 m->otherwise ? ": " : "", m->otherwise ? m->otherwise : "");
 	else
 		for (size_t i = 0; !why.text[0] && i < m->formula->names.count; i++)
 			unc_event_encode(m->events[i], f->pmus[0], &encoding, &why);

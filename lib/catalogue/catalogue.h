@@ -32,6 +32,7 @@ struct uncore_metric {
 	bool each_pmu;              /* `unless` must hold for each PMU alone, too */
 	const struct uncore_alternative *alternatives; /* of a metric in doubt */
 	size_t alternative_count;
+	const char *otherwise; /* why other CPU models have no formula; NULL: no reason is known */
 	const char *text; /* of the formula, or what is done instead; NULL: not on this CPU model */
 	struct unc_formula *formula;
 	const char *over; /* the metric that its value is divided by; NULL: none */
@@ -188,6 +189,7 @@ struct unc_rule {
 	struct unc_names when;    /* only for events that set all of these */
 	struct unc_names inherit; /* an event of a "{}" that sets none of these has its leader's */
 	unsigned most;            /* AT_MOST; 0: 1 */
+	const char *without; /* only for PMUs whose driver does not name this event; NULL: all */
 	const struct unc_event_def *except; /* exempt; NULL: none */
 	const char *why, *evidence;
 };

@@ -195,16 +195,24 @@ static int check_two(const struct unc_reader *r, const struct unc_yaml *node, vo
 		       : unc_reader_fail(r, node, "'%s' needs at least 2 terms", node->key);
 }
 
+/* A term with a value is enough: "event=0x100000000". */
+static int check_combination(const struct unc_reader *r, const struct unc_yaml *node, void *into)
+{
+	const struct unc_names *terms = &((struct unc_rule *)into)->terms;
+
+	return terms->count && strchr(terms->items[0], '=') ? 0 : check_two(r, node, into);
+}
+
 #define NAMES(key, member, ...)                                \
 	UNC_FIELD(key, NAMES, UNC_AT(struct unc_rule, member), \
 		  .what = "format terms such as src_bdf src_bdf_en", __VA_ARGS__)
 
 /* The choices are in the order of enum unc_rule_kind. */
 static const struct unc_field rule_fields[] = {
-	NAMES("|never", terms, .check = check_two, .values = true),
+	NAMES("|never", terms, .check = check_combination, .values = true),
 	NAMES("|needs", terms, .check = check_two, .values = true),
 	NAMES("|needs_one", terms, .check = NULL),
-	NAMES("|note", terms, .check = check_two, .values = true),
+	NAMES("|note", terms, .check = check_combination, .values = true),
 	NAMES("|group_same", terms, .check = NULL),
 	NAMES("|same", terms, .check = NULL),
 	UNC_FIELD("|at_most", NUMBER, UNC_AT(struct unc_rule, most), .least = 1,
@@ -214,6 +222,7 @@ static const struct unc_field rule_fields[] = {
 	UNC_FIELD("except", TEXT, .with = "same at_most", .check = read_except),
 	NAMES("inherit", inherit, .with = "same at_most"),
 	UNC_FIELD("models", TEXT, .check = unc_family_when),
+	UNC_FIELD("without", TEXT, UNC_AT(struct unc_rule, without)),
 	UNC_FIELD("!why", TEXT, UNC_AT(struct unc_rule, why)),
 	UNC_FIELD("!evidence", TEXT, UNC_AT(struct unc_rule, evidence)),
 	UNC_END,

@@ -559,6 +559,7 @@ static const struct unc_field metric_fields[] = {
 	UNC_FIELD("formerly", TEXT, METRIC(formerly)),
 	UNC_FIELD("formula", ANY, .check = read_formula),
 	UNC_FIELD("cases", ANY),
+	UNC_FIELD("otherwise", TEXT, METRIC(otherwise), .with = "cases"),
 	UNC_FIELD("headline", NUMBER, METRIC(headline), .least = 1, .most = 9),
 	UNC_FIELD("apart", TEXT, METRIC(separate)),
 	UNC_FIELD("ceiling", WORD, METRIC(ceiling),

@@ -51,6 +51,21 @@ static int keep_target(struct uncore_monitor *m, struct unc_query *q,
 /* ---- events
  * --------------------------------------------------------------------------------------- */
 
+/* A code may be that of another event in a document about another CPU. */
+static int note_code(struct uncore_monitor *m, const struct uncore_pmu *pmu,
+		     const struct unc_event *event, const struct unc_encoding *encoding)
+{
+	char *text;
+	int r = unc_vendor_describe(pmu, &encoding->config, &text);
+
+	if (r < 0)
+		return unc_nomem(&m->machine->error);
+	if (text)
+		r = unc_monitor_note(m, "%s %s", event->text, text);
+	free(text);
+	return r;
+}
+
 int unc_encode_event(struct uncore_monitor *m, struct unc_query *q, struct unc_target target,
 		     const struct unc_event *event, const struct unc_encoding *encoding,
 		     size_t first_set)
@@ -73,7 +88,9 @@ int unc_encode_event(struct uncore_monitor *m, struct unc_query *q, struct unc_t
 	}
 	target.set = (size_t)(set - m->sets);
 	target.first = set->count;
-	r = add_request(m, set, event->terms, encoding, event->modifiers);
+	r = q->target_count || encoding->alias ? 0 : note_code(m, target.pmu, event, encoding);
+	if (r == 0)
+		r = add_request(m, set, event->terms, encoding, event->modifiers);
 	return r < 0 ? r : keep_target(m, q, &target);
 }
 
@@ -232,7 +249,8 @@ static int check_events(const struct unc_rule *rule, const struct unc_request_se
 		bool all = terms == rule->terms.count;
 
 		if (rule->kind == UNC_RULE_NEVER && all)
-			unc_fail(e, EINVAL, "%s: '%s' sets each of", pmu->name, event->event);
+			unc_fail(e, EINVAL, "%s: '%s' sets%s", pmu->name, event->event,
+				 rule->terms.count > 1 ? " each of" : "");
 		else if (rule->kind == UNC_RULE_NEEDS_ONE && !terms)
 			unc_fail(e, EINVAL, "%s: '%s' sets none of", pmu->name, event->event);
 		else if (rule->kind == UNC_RULE_NEEDS && !all &&
@@ -311,7 +329,7 @@ static int check_values(const struct unc_rule *rule, const struct unc_request_se
 	return 0;
 }
 
-/* The note does not name PMU and event, so that it is printed only once. */
+/* The note does not name the PMU, so that it is printed only once. */
 static int note_rule(struct uncore_monitor *m, const struct unc_rule *rule,
 		     const struct unc_request_set *set)
 {
@@ -319,7 +337,7 @@ static int note_rule(struct uncore_monitor *m, const struct unc_rule *rule,
 
 	for (size_t k = 0; !set->plain && !note.text[0] && k < set->count; k++)
 		if (unc_terms_are_set(set->pmu, &set->requests[k].config, &rule->terms)) {
-			unc_fail(&note, EINVAL, "an event sets");
+			unc_fail(&note, EINVAL, "'%s' sets", set->requests[k].event);
 			append_terms(&note, rule, 0);
 		}
 	return note.text[0] ? unc_monitor_note(m, "%s", note.text) : 0;
@@ -348,6 +366,14 @@ static int check_gpu_terms(const struct unc_request_set *set, struct unc_error *
 	return r;
 }
 
+/* Some rules are for PMUs without an event, which the driver then does not name. */
+static bool is_for_pmu(const struct unc_rule *rule, const struct uncore_pmu *pmu)
+{
+	const struct uncore_alias *alias = rule->without ? unc_pmu_alias(pmu, rule->without) : NULL;
+
+	return !alias || alias->evidence;
+}
+
 int unc_rules_check(struct uncore_monitor *m)
 {
 	const struct unc_request_set *sets = m->sets;
@@ -367,7 +393,7 @@ int unc_rules_check(struct uncore_monitor *m)
 		for (size_t k = 0; r == 0 && k < f->rule_count; k++) {
 			const struct unc_rule *rule = &f->rules[k];
 
-			if (rule->other_model)
+			if (rule->other_model || !is_for_pmu(rule, sets[i].pmu))
 				continue;
 			if (rule->kind == UNC_RULE_NOTE)
 				r = note_rule(m, rule, &sets[i]);

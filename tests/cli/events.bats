@@ -200,3 +200,50 @@ distinct_counters() {
 	[ -z "$output" ]
 	says 64 'ulimit|RLIMIT_NOFILE|LimitNOFILE'
 }
+
+# Linux drivers/perf/arm_cspmu/arm_cspmu.c: without a cycle counter there is no alias, and bit 32 is event 0.
+@test "the code of cycles where there is no cycle counter" {
+	local tree=$BATS_TEST_TMPDIR/tree.txt pmu
+
+	for pmu in nvidia_ucf_pmu_0 nvidia_pcie_pmu_0_rc_1; do
+		plan "$T410" "$pmu/event=0x100000000/"
+		grep -v "/$pmu/events/cycles = " "$T410" >"$tree"
+		refuses 2 "$UNCORE" --root "$tree" stat --dry-run -e "$pmu/event=0x100000000/"
+		says "$pmu: 'event=0x100000000' sets event=0x100000000: this PMU has no cycle counter"
+	done
+	for pmu in nvidia_scf_pmu_0 nvidia_pcie_pmu_0 nvidia_nvlink_c2c0_pmu_0; do
+		grep -v "/$pmu/events/cycles = " "$UNCORE_SOURCE_ROOT/tests/machines/nvidia-grace-1socket.txt" >"$tree"
+		refuses 2 "$UNCORE" --root "$tree" stat --dry-run -e "$pmu/event=0x100000000/"
+		says 'this PMU has no cycle counter'
+	done
+}
+
+@test "the rate of an event, as in CSV and JSON" {
+	expect 0 "$UNCORE" --source sim:icx,step=1s stat -j --timeout 2s \
+		-e 'uncore_imc/cas_count_read/,uncore_imc/clockticks/'
+	[ "$(jq -s 'map(select(.name | test("clockticks")) | .rate) | unique[0]' <<<"$output")" = 19200000000 ]
+	expect 0 "$UNCORE" --source sim:icx,step=1s stat --timeout 2s \
+		-e 'uncore_imc/cas_count_read/,uncore_imc/clockticks/'
+	shows 'VALUE +UNIT +QUALITY +RATE' 'cas_count_read/ +all +78,525 +MiB +measured +78,525 MiB/s' \
+		'clockticks/ +all +19,200,000,000 +measured +19\.20 G/s'
+	# 100 ms: the rate is not the count.
+	expect 0 "$UNCORE" --source sim:icx,step=100ms stat --timeout 100ms --units raw -e 'uncore_imc/clockticks/'
+	shows 'clockticks/ +all +1,?920,?000,?000 +measured +19200000000 1/s'
+}
+
+@test "a code that is another event on older CPUs has a note with both names" {
+	local tree=$BATS_TEST_TMPDIR/gnr.txt event
+
+	# Granite Rapids, Sierra Forest: two schedulers, whose events begin with the name of the old ones.
+	for model in 173 175; do
+		sed "s/^\(\tmodel\t\t: \)143/\1$model/" "$SPR" >"$tree"
+		expect 0 "$UNCORE" --root "$tree" stat --dry-run -e 'uncore_imc/r304/'
+		says "uncore_imc/r304/ is not in the vendor's list for this CPU; it is UNC_M_CAS_COUNT.RD on snbep .* \\(here UNC_M_CAS_COUNT_SCH0 event=0x5,umask=0xcf\\)"
+	done
+	# Once, though eight PMUs have it.
+	[ "$(grep -c note <<<"$stderr")" = 1 ]
+	for event in uncore_imc/cas_count_read/ UNC_M_CAS_COUNT.RD 'uncore_imc/event=5,umask=0xcf/'; do
+		expect 0 "$UNCORE" --root "$SPR" stat --dry-run -e "$event"
+		[ -z "$stderr" ] || fail "a note on $event"
+	done
+}

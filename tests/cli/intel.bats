@@ -137,7 +137,7 @@ words() {
 	[ "$(words event=0x35,umask=0x1,opc=RFO)" = '["0x135","0x1800000000000000"]' ] || fail
 	[ "$(words event=0x35,umask=0x1,opc=pcirdcur)" = '["0x135","0x19e0000000000000"]' ] || fail
 	[ "$(words event=0x34,umask=0x11,state=M+E)" = '["0x1134","0x180000"]' ] || fail
-	[ "$(words event=0x34,umask=0x11,core=3.1)" = '["0x81134","0x7"]' ] || fail
+	[ "$(words event=0x36,umask=0x08,core=3.1)" = '["0x80836","0x7"]' ] || fail
 	[ "$(words miss_inserts,opc=CRd)" = '["0x335","0x1810000000000000"]' ] || fail
 	refuses 2 "$UNCORE" --source sim:ivt stat --dry-run -e uncore_cbox_0/event=0x35,opc=RFX/
 	says "the term 'opc' has no value 'RFX'; it has: RFO CRd DRd"
@@ -216,4 +216,13 @@ type_families() {
 	says 'memory\.\*: .* no PMU named uncore_imc_'
 	refuses 3 "$UNCORE" --root "$tree" link --timeout 1
 	says 'link\.out\.bandwidth: .* no PMU named uncore_upi_'
+}
+
+@test "why a latency of PCIe has no formula" {
+	local sim
+
+	for sim in ivt skx icx spr; do
+		expect 3 "$UNCORE" --source "sim:$sim" stat -M 'pcie.*latency*'
+		says 'no formula for this CPU model: the time needs three counters at once \(occupancy, inserts, clock\)'
+	done
 }
