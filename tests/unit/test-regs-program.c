@@ -389,6 +389,7 @@ static void test_overflow(void **state)
 	must(b, block_start(b, "uncore_cbox_0/event=3/"));
 	msr[0][CTR + 3] += HALF + 5;
 	msr[2][CTR + 3] += 5;
+	block_wait_us(10000000); /* no counter is so fast that it needs less time */
 	block_read(b);
 	assert_counted(b, "uncore_cbox_0/event=3/", (double)(HALF + 10));
 	assert_int_equal(msr[0][CTR + 3], 0);
@@ -397,6 +398,7 @@ static void test_overflow(void **state)
 	assert_counted(b, "uncore_cbox_0/event=3/", 2 * 7 * 3);
 	stuck_at = CTR + 3; /* it cannot be set back, and does overflow */
 	msr[0][CTR + 3] = MASK - 10;
+	block_wait_us(20000000);
 	block_read(b);
 	msr[0][CTR + 3] = 3;
 	block_read(b);
