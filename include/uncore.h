@@ -592,8 +592,10 @@ struct uncore_reading {
 };
 
 /* Counts metrics in rounds, one after another, when the PMUs have too few counters for all: the
- * kernel then need not multiplex them, and all events of a metric are in the same round. By
- * default all are opened at once. Patterns such as "memory.*" that are added afterwards include
+ * kernel then need not multiplex them, and all events of a metric are in the same round. A sum
+ * that alone needs more counters, or other values of a filter, than a PMU has at once is counted in
+ * several, and so is a metric of several root ports: its row is in the sample of the last one, with
+ * what was counted in the others, and the rounds as `reason`. By default all are opened at once. Patterns such as "memory.*" that are added afterwards include
  * metrics that they otherwise leave out because the PMUs have too few counters. -EBUSY: the
  * monitor is planned. */
 int uncore_monitor_set_rounds(struct uncore_monitor *m);
@@ -761,7 +763,9 @@ struct uncore_row {
 	double rate; /* events: value per second; NaN: a metric, a state, or the time is unknown */
 	struct uncore_row_counted counted;
 	enum uncore_quality quality;
-	const char *reason; /* why the quality is not better; NULL: measured or scaled */
+	/* Why the quality is not better. Measured or scaled: NULL, or the rounds in which parts of
+	 * the row were counted. */
+	const char *reason;
 	size_t number;      /* its place among the rows of all rounds */
 	/* The divisor of a quotient, such as a latency or a hit ratio, in this interval: requests,
 	 * cycles. The mean over intervals or places is the sum of value x weight over

@@ -284,6 +284,42 @@ static void parse_expr(struct parser *p)
 	p->depth--;
 }
 
+/* Whether the formula is a sum of counts. The stack has what each value depends on. */
+static bool is_sum(const struct unc_formula *f)
+{
+	enum { CONSTANT, COUNTS, OTHER } stack[STACK_MOST] = {CONSTANT}, a, b;
+	size_t top = 0;
+
+	for (size_t i = 0; i < f->length; i++) {
+		enum op_kind kind = f->code[i].kind;
+		size_t operands = kind <= OP_SECONDS  ? 0
+				  : kind == OP_NEGATE ? 1
+				  : kind == OP_SELECT ? 3
+						      : 2;
+
+		if (operands == 0) {
+			stack[top++] = kind == OP_EVENT ? COUNTS : CONSTANT;
+			continue;
+		}
+		top -= operands;
+		a = stack[top];
+		b = operands > 1 ? stack[top + 1] : a;
+		if (operands == 3)
+			a = a == CONSTANT && b == CONSTANT && stack[top + 2] == CONSTANT ? CONSTANT
+											 : OTHER;
+		else if (a == OTHER || b == OTHER)
+			a = OTHER;
+		else if (kind == OP_MULTIPLY)
+			a = a == COUNTS && b == COUNTS ? OTHER : a == COUNTS ? a : b;
+		else if (kind == OP_DIVIDE)
+			a = b == CONSTANT ? a : OTHER;
+		else if (a != b || (kind > OP_DIVIDE && a == COUNTS))
+			a = OTHER;
+		stack[top++] = a;
+	}
+	return stack[0] == COUNTS;
+}
+
 int unc_formula_parse(struct unc_formula **out, const char *text, size_t *pos, struct unc_error *e)
 {
 	struct parser p = {.text = text, .e = e};
@@ -308,6 +344,7 @@ int unc_formula_parse(struct unc_formula **out, const char *text, size_t *pos, s
 		unc_formula_free(p.f);
 		return p.err;
 	}
+	p.f->sum = is_sum(p.f);
 	*out = p.f;
 	return 0;
 }

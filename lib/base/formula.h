@@ -30,6 +30,7 @@ struct unc_formula {
 	bool timed;                 /* it has the seconds of the interval */
 	struct unc_operation *code; /* in postfix order */
 	size_t length;
+	bool sum; /* of counts, each times what does not depend on counts: "(a + b) * 64 / seconds" */
 	size_t divisor, divisor_length; /* the code of the first divisor with an event; 0: none */
 };
 

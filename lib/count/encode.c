@@ -124,6 +124,18 @@ static char *event_terms(const struct unc_target *target, const struct unc_event
 	return unc_text_take(&text);
 }
 
+/* Whether the sum gets smaller with the count of the event. */
+static bool is_subtracted(const struct unc_formula *formula, size_t event)
+{
+	struct unc_formula_input in[UNC_METRIC_EVENTS];
+	double value;
+
+	for (size_t k = 0; k < formula->names.count; k++)
+		in[k] = (struct unc_formula_input){
+			.value = k == event, .sources = 1, .known = true};
+	return formula->sum && unc_formula_eval(formula, in, 1, &value) && value < 0;
+}
+
 int unc_encode_metric(struct uncore_monitor *m, struct unc_query *q, struct unc_target target,
 		      struct unc_error *why)
 {
@@ -135,6 +147,9 @@ int unc_encode_metric(struct uncore_monitor *m, struct unc_query *q, struct unc_
 	set->query = (size_t)(q - m->queries) + 1;
 	set->plain = !*target.terms;
 	set->together = q->event_count > 1 && q->metric->formula->ratio;
+	/* Another metric is compared in the same round. */
+	set->divisible = !q->metric->histogram && !q->metric->over && !q->metric->unless;
+	set->is_sum = set->divisible && q->metric->formula->sum;
 	for (size_t k = 0; r == 0 && k < q->event_count; k++) {
 		const struct unc_event_def *event = q->metric->events[k];
 		char *terms = event_terms(&target, event);
@@ -157,6 +172,8 @@ int unc_encode_metric(struct uncore_monitor *m, struct unc_query *q, struct unc_
 			q->scales[k] = scale;
 			r = add_request(m, set, terms, &encoding, 0);
 		}
+		if (r == 0)
+			set->requests[k].subtracted = is_subtracted(q->metric->formula, k);
 		free(terms);
 	}
 	target.set = (size_t)(set - m->sets);
@@ -327,6 +344,18 @@ static int check_values(const struct unc_rule *rule, const struct unc_request_se
 			met[values++] = event;
 		}
 	return 0;
+}
+
+bool unc_rules_allow(const struct unc_request_set *set)
+{
+	const struct unc_family *f = set->pmu->family;
+	struct unc_error why;
+
+	for (size_t k = 0; k < f->rule_count; k++)
+		if (f->rules[k].kind >= UNC_RULE_GROUP && !f->rules[k].other_model &&
+		    check_values(&f->rules[k], set, 1, &why) < 0)
+			return false;
+	return true;
 }
 
 /* The note does not name the PMU, so that it is printed only once. */

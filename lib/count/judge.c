@@ -628,7 +628,7 @@ static void check_value(struct judged_row *v)
 static bool are_alike(const struct uncore_counter *a, const struct uncore_counter *b)
 {
 	return a->pmu != b->pmu && a->pmu->family == b->pmu->family && a->cpu == b->cpu &&
-	       memcmp(&a->config, &b->config, sizeof(a->config)) == 0;
+	       a->round == b->round && memcmp(&a->config, &b->config, sizeof(a->config)) == 0;
 }
 
 /* Whether the counter counted for the whole interval; counters of other rounds did not. */
@@ -881,6 +881,12 @@ void unc_row_judge(const struct unc_row *row, const struct unc_interval *interva
 	out->counted.instances = v.sums[0].used + v.sums[0].missing;
 	for (size_t i = 0; i < sizeof(row_checks) / sizeof(*row_checks); i++)
 		row_checks[i](&v);
+	if (row->first_round < row->round && !out->reason && reason) {
+		snprintf(reason, UNC_REASON_ROOM,
+			 "its parts were counted one after another, in rounds %zu to %zu",
+			 row->first_round + 1, row->round + 1);
+		out->reason = reason;
+	}
 	/* Bounds come from the times of the readings; what happened while a counter was not on the
 	 * hardware is unknown. */
 	if (out->counted.coverage < 1)

@@ -58,6 +58,7 @@ void uncore_monitor_free(struct uncore_monitor *m)
 	if (!m)
 		return;
 	close_source(m);
+	free(m->earlier);
 	unc_rows_finish(&m->rows);
 	free(m->distributions);
 	free(m->distribution_totals);
@@ -162,6 +163,9 @@ int uncore_monitor_next_round(struct uncore_monitor *m)
 		return unc_fail(&m->machine->error, EBUSY, "the monitor is not planned");
 	if (m->round + 1 >= m->plan.round_count)
 		return 0;
+	free(m->earlier);
+	m->earlier = m->total;
+	m->total = NULL;
 	close_source(m);
 	begin_round(m, m->round + 1);
 	return 1;
@@ -237,6 +241,12 @@ int uncore_monitor_open(struct uncore_monitor *m)
 	if (!m->previous || !m->now || !m->latest || !m->interval || !m->total || !m->past ||
 	    make_distributions(m) < 0)
 		r = unc_nomem(e);
+	/* A row may have counters of earlier rounds. */
+	if (r == 0 && m->earlier) {
+		memcpy(m->interval, m->earlier, m->first * sizeof(*m->earlier));
+		memcpy(m->latest, m->earlier, m->first * sizeof(*m->earlier));
+		memcpy(m->total, m->earlier, m->first * sizeof(*m->earlier));
+	}
 	if (r == 0)
 		r = unc_machine_source(m->machine, &m->source);
 	if (r == 0)

@@ -115,6 +115,8 @@ struct unc_request {
 	struct unc_config config;
 	uint32_t modifiers;
 	bool snapshot;
+	bool subtracted; /* in the formula */
+	size_t round;
 	size_t counter; /* index in the plan; filled by unc_plan_build */
 };
 
@@ -126,10 +128,12 @@ struct unc_request_set {
 	bool strict;   /* it is an error if that is impossible */
 	struct unc_request *requests;
 	size_t count;
-	int group;    /* number of its "{}" within one add; -1: none */
-	size_t query; /* of a metric: its number, from 1 on; 0: events */
-	size_t round;
-	bool plain; /* of a metric without filters: as its data file has it */
+	int group;              /* number of its "{}" within one add; -1: none */
+	size_t query;           /* of a metric: its number, from 1 on; 0: events */
+	size_t part;            /* its number among the query's sets on this PMU and CPU */
+	size_t round;           /* the last of its requests' */
+	bool divisible, is_sum; /* of a metric: sets, or also events, may be in different rounds */
+	bool plain;             /* of a metric without filters: as its data file has it */
 };
 
 bool unc_same_pmu(const struct unc_request_set *a, const struct unc_request_set *b);
@@ -141,9 +145,10 @@ struct unc_plan {
 	size_t round_count;
 };
 
-/* Assigns each metric to the first round in which the PMUs have enough counters. A metric that
- * needs more counters than there are gets a separate round. Events are in the first round.
- * `queries`: the largest number of a query. -ENOMEM. */
+/* Assigns each metric to the first round in which the PMUs have enough counters, and registers of
+ * filters. If it needs more than a PMU has, each of its sets is assigned so, and each count of a
+ * sum; if that does not help, it gets a separate round. Events are in the first round. `queries`: the largest number
+ * of a query. -ENOMEM. */
 int unc_plan_rounds(struct unc_request_set *sets, size_t count, size_t queries);
 
 /* Plans all sets, and stores the counter of each request. */
@@ -166,6 +171,9 @@ int unc_encode_metric(struct uncore_monitor *m, struct unc_query *q, struct unc_
 /* True when an event with this configuration sets each of the terms, as rules write them. */
 bool unc_terms_are_set(const struct uncore_pmu *pmu, const struct unc_config *c,
 		       const struct unc_names *terms);
+
+/* Whether the hardware can count the events of the set at once, though not in one group. */
+bool unc_rules_allow(const struct unc_request_set *set);
 
 /* -EINVAL with a reason: the monitor's requests violate a rule of their PMU's family. -ENOMEM. */
 int unc_rules_check(struct uncore_monitor *m);

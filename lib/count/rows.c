@@ -314,6 +314,7 @@ static int add_to_row(struct row_builder *b, const struct unc_target *t)
 	if (bug && (!row->bug || bug->suspect))
 		row->bug = bug;
 	for (size_t k = 0; k < q->event_count; k++) {
+		const struct unc_request *request;
 		struct unc_row_counter *counter;
 
 		if (!first && q->metric && q->metric->events[k]->unfiltered)
@@ -321,7 +322,12 @@ static int add_to_row(struct row_builder *b, const struct unc_target *t)
 		counter = unc_append(&row->counters, &row->counter_count, sizeof(*counter));
 		if (!counter)
 			return -ENOMEM;
-		counter->number = b->sets[t->set].requests[t->first + k].counter;
+		request = &b->sets[t->set].requests[t->first + k];
+		if (row->counter_count == 1 || request->round < row->first_round)
+			row->first_round = request->round;
+		if (row->counter_count == 1 || request->round > row->round)
+			row->round = request->round;
+		counter->number = request->counter;
 		counter->event = k;
 		counter->instance = b->instance;
 	}
@@ -482,7 +488,8 @@ static int add_query(struct row_builder *b, const struct unc_query *q)
 		if (!b->single && describe_gaps(b, row) < 0)
 			return -ENOMEM;
 		row->ceiling = ceiling_of(b, row);
-		row->round = b->sets[q->targets[0].set].round;
+		if (!row->counter_count)
+			row->round = row->first_round = b->sets[q->targets[0].set].round;
 	}
 	if (b->level == UNCORE_LEVEL_SOCKET || b->level == UNCORE_LEVEL_NODE ||
 	    b->level == UNCORE_LEVEL_CHANNEL)

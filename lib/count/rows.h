@@ -92,8 +92,8 @@ struct unc_row {
 	double ceiling;                   /* the largest possible value; NaN: unknown */
 	char *gaps;                       /* the reasons of its gaps; NULL: no gap */
 	struct unc_row_counter *counters;
-	size_t counter_count; /* 0: a row for gaps only */
-	size_t round;
+	size_t counter_count;      /* 0: a row for gaps only */
+	size_t first_round, round; /* the first and the last with a counter of it */
 	enum uncore_level level;
 	const struct unc_kernel_bug
 		*bug; /* of its events, or a possible one (`suspect` is false); NULL: none */

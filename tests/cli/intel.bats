@@ -112,10 +112,7 @@ value() {
 		group_by([.pmu, .cpu, .round]) | map(length) | max // 0) \(.[0].view)"' "$BATS_TEST_TMPDIR/plans")
 	[ "${#views[@]}" -gt 20 ]
 	for view in "${views[@]}"; do
-		case $view in
-		'gnr.yaml matrix') [ "${most[$view]}" -eq 6 ] ;; # as Sapphire Rapids, see intervals.bats
-		*) [ "${most[$view]}" -le 4 ] ;;
-		esac || fail "$view: ${most[$view]}"
+		[ "${most[$view]}" -le 4 ] || fail "$view: ${most[$view]}"
 	done
 }
 

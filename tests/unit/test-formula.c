@@ -342,9 +342,45 @@ static void divisors(void **state)
 	}
 }
 
+/* What can be counted piece by piece. */
+static void sums(void **state)
+{
+	static const struct {
+		const char *text;
+		bool sum;
+	} cases[] = {
+		{"a", true},
+		{"(a + b) * 64 / seconds", true},
+		{"a * 64 + 32 * b - c", true},
+		{"-a / source_count(a) / seconds", true},
+		{"(a + b) * (2 if seconds > 1 else 3)", true},
+		{"max(1, 2) * a", true},
+		{"a / b", false},
+		{"a * b", false},
+		{"1 - a / seconds", false},
+		{"a + 1", false},
+		{"max(a, b)", false},
+		{"a > b", false},
+		{"a if b else c", false},
+		{"64 / a", false},
+		{"64 * seconds", false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct unc_formula *f;
+
+		assert_int_equal(unc_formula_parse(&f, cases[i].text, NULL, NULL), 0);
+		if (f->sum != cases[i].sum)
+			fail_msg("%s", cases[i].text);
+		unc_formula_free(f);
+	}
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(sums),
 		cmocka_unit_test(numbers_and_names),
 		cmocka_unit_test(arithmetic),
 		cmocka_unit_test(comparisons),

@@ -621,12 +621,94 @@ static void ratios_share_no_counters_and_events_leave_metrics_the_rest(void **st
 	assert_int_equal(b.sets[1].round, 0);
 }
 
+/* A metric of any sets, or a sum of any counts. */
+static struct unc_request_set *ask_parts(struct ask *a, size_t query, size_t pmu, const char *codes,
+					 bool sum)
+{
+	struct unc_request_set *set = ask_metric(a, query, pmu, codes);
+
+	set->divisible = true;
+	set->is_sum = sum;
+	set->together = !sum;
+	return set;
+}
+
+static void assert_rounds(const struct unc_request_set *set, const char *rounds)
+{
+	for (size_t k = 0; k < set->count; k++)
+		assert_int_equal(set->requests[k].round, rounds[k] - '0');
+}
+
+static void a_sum_that_does_not_fit_is_counted_in_rounds(void **state)
+{
+	struct ask a = {.count = 0};
+	struct unc_plan plan;
+
+	(void)state;
+	ask_parts(&a, 1, 0, "abc", true);
+	ask_parts(&a, 1, 3, "abc", true); /* this PMU has room for all, and does as the other */
+	ask_metric(&a, 2, 0, "d");
+	ask_metric(&a, 3, 0, "ef");
+	assert_int_equal(unc_plan_rounds(a.sets, a.count, 3), 0);
+	assert_rounds(&a.sets[0], "001");
+	assert_rounds(&a.sets[1], "001");
+	assert_int_equal(a.sets[0].round, 1);
+	assert_int_equal(a.sets[2].round, 1);
+	assert_int_equal(a.sets[3].round, 2);
+	plan = build(&a);
+	assert_int_equal(plan.round_count, 3);
+	assert_plan(&plan, "a b a b c d c e f");
+	for (size_t i = 0; i < plan.count; i++)
+		assert_int_equal(plan.counters[i].round, i < 4 ? 0 : i < 7 ? 1 : 2);
+	for (size_t k = 0; k < 3; k++)
+		assert_int_equal(a.sets[0].requests[k].counter, k < 2 ? k : 4);
+	unc_plan_finish(&plan);
+}
+
+/* Root ports of one PMU: a quotient of each stays in one round. */
+static void the_parts_of_a_quotient_are_counted_in_rounds(void **state)
+{
+	struct ask a = {.count = 0};
+
+	(void)state;
+	ask_parts(&a, 1, 0, "ab", false);
+	ask_parts(&a, 1, 0, "cd", false);
+	ask_parts(&a, 1, 0, "ab", false); /* shares counters with the first */
+	assert_int_equal(unc_plan_rounds(a.sets, a.count, 1), 0);
+	assert_int_equal(a.sets[0].round, 0);
+	assert_int_equal(a.sets[1].round, 1);
+	assert_int_equal(a.sets[2].round, 0);
+	for (size_t i = 0; i < 3; i++)
+		assert_rounds(&a.sets[i], i == 1 ? "11" : "00");
+}
+
+/* A difference is made of what was counted at one time; three events of a quotient cannot be. */
+static void what_is_not_counted_in_rounds(void **state)
+{
+	struct ask a = {.count = 0}, b = {.count = 0}, c = {.count = 0};
+
+	(void)state;
+	ask_parts(&a, 1, 0, "abcd", true)->requests[1].subtracted = true;
+	a.sets[0].requests[3].subtracted = true;
+	assert_int_equal(unc_plan_rounds(a.sets, a.count, 1), 0);
+	assert_rounds(&a.sets[0], "0011");
+	ask_parts(&b, 1, 0, "abc", true)->requests[2].subtracted = true;
+	assert_int_equal(unc_plan_rounds(b.sets, b.count, 1), 0);
+	assert_rounds(&b.sets[0], "000");
+	ask_parts(&c, 1, 0, "abc", false);
+	assert_int_equal(unc_plan_rounds(c.sets, c.count, 1), 0);
+	assert_rounds(&c.sets[0], "000");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_metric_is_in_the_first_round_with_room),
 		cmocka_unit_test(a_metric_is_in_one_round_on_all_its_pmus),
 		cmocka_unit_test(ratios_share_no_counters_and_events_leave_metrics_the_rest),
+		cmocka_unit_test(a_sum_that_does_not_fit_is_counted_in_rounds),
+		cmocka_unit_test(the_parts_of_a_quotient_are_counted_in_rounds),
+		cmocka_unit_test(what_is_not_counted_in_rounds),
 		cmocka_unit_test(nothing_requested),
 		cmocka_unit_test(a_counter_is_as_requested),
 		cmocka_unit_test(equal_counters_are_opened_once),

@@ -145,6 +145,36 @@ static void test_count_and_restore(void **state)
 	block_remove(b);
 }
 
+/* Two opcodes, and one filter for each box: one after another. */
+static void test_rounds(void **state)
+{
+	struct block *b = fresh();
+	const struct uncore_row *row;
+
+	(void)state;
+	scan(b, true);
+	must(b, uncore_monitor_new(&b->m, b->u));
+	must(b, uncore_monitor_set_rounds(b->m));
+	must(b, uncore_monitor_add_metrics(b->m, "pcie.inbound.read.bandwidth"));
+	must(b, uncore_monitor_plan(b->m));
+	assert_int_equal(uncore_monitor_round_count(b->m), 2);
+	for (int round = 0; round < 2; round++) {
+		must(b, uncore_monitor_open(b->m));
+		must(b, uncore_monitor_start(b->m));
+		assert_int_equal(msr[0][FILTER1], (round ? 0x1e4u : 0x19eu) << 20);
+		count(round ? 100 : 10);
+		block_read(b);
+		assert_int_equal(uncore_sample_count(b->s), round);
+		assert_int_equal(uncore_monitor_next_round(b->m), !round);
+	}
+	row = block_row(b, "pcie.inbound.read.bandwidth");
+	assert_int_equal(row->quality, UNCORE_MEASURED);
+	assert_string_equal(row->reason,
+			    "its parts were counted one after another, in rounds 1 to 2");
+	assert_close(row->counted.amount, 2 * 15 * 0x35 * (10 + 100) * 64);
+	block_remove(b);
+}
+
 /* An event gets a counter that can count it, also when another has to go elsewhere for that. */
 static void test_places(void **state)
 {
@@ -661,6 +691,7 @@ int main(void)
 		cmocka_unit_test(test_vendor_names),
 		cmocka_unit_test(test_fixed_fields),
 		cmocka_unit_test(test_count_and_restore),
+		cmocka_unit_test(test_rounds),
 		cmocka_unit_test(test_places),
 		cmocka_unit_test(test_filters_of_nobody),
 		cmocka_unit_test(test_after),

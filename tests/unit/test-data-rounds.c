@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT */
+/* Every metric of every family, on every CPU model of the data files: its events fit into the counters
+ * and filters of a PMU, or it is a sum that is counted in rounds, or it is listed here. */
+#include <regex.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/data-file.h"
+#include "data.h"
+
+/* A quotient whose events have several opcodes, and a box has one filter: the kernel multiplexes them,
+ * and a register block refuses them. */
+static const struct {
+	const char *family, *metric;
+} multiplexed[] = {
+	{"intel-cbox", "pcie.inbound.write.llc.hit.ratio"},
+	{"intel-cbox", "pcie.inbound.write.llc.miss.ratio"},
+	{"intel-cha", "pcie.inbound.write.llc.hit.ratio"},
+	{"intel-cha", "pcie.inbound.write.llc.miss.ratio"},
+	{"intel-cha", "memory.local.read.ratio"},
+	{"intel-cha", "memory.remote.read.ratio"},
+};
+
+/* The value of a term in "event=0x35,filter_opc=0x182", 0 if it is not set. */
+static uint64_t term_of(const char *terms, const char *name)
+{
+	struct unc_assignment a;
+
+	while (unc_assignment_next(&terms, &a) == 1)
+		if (strcmp(a.name, name) == 0)
+			return a.has_value ? strtoull(a.value, NULL, 0) : 1;
+	return 0;
+}
+
+static bool applies(const struct unc_rule *rule, const char *terms)
+{
+	for (size_t i = 0; i < rule->terms.count; i++)
+		if (term_of(terms, rule->terms.items[i]))
+			return true;
+	return false;
+}
+
+/* Whether filters of the two events exclude each other. */
+static bool conflict(const struct unc_family *f, const char *a, const char *b)
+{
+	for (size_t r = 0; r < f->rule_count; r++) {
+		const struct unc_rule *rule = &f->rules[r];
+
+		if (rule->kind != UNC_RULE_GROUP || rule->other_model || !applies(rule, a) ||
+		    !applies(rule, b))
+			continue;
+		for (size_t i = 0; i < rule->terms.count; i++)
+			if (term_of(a, rule->terms.items[i]) != term_of(b, rule->terms.items[i]))
+				return true;
+	}
+	return false;
+}
+
+static bool fits(const struct uncore_metric *m)
+{
+	const struct unc_family *f = m->family;
+	size_t count = m->formula->names.count;
+	const char *terms[UNC_METRIC_EVENTS];
+
+	for (size_t i = 0; i < count; i++) {
+		terms[i] = m->events[i]->terms;
+		for (size_t k = 0; terms[i] && k < i; k++)
+			if (terms[k] && conflict(f, terms[i], terms[k]))
+				return false;
+	}
+	return !f->counters || count <= f->counters;
+}
+
+static bool is_listed(const struct uncore_metric *m)
+{
+	for (size_t i = 0; i < COUNT(multiplexed); i++)
+		if (strcmp(m->family->name, multiplexed[i].family) == 0 &&
+		    strcmp(m->name, multiplexed[i].metric) == 0)
+			return true;
+	return false;
+}
+
+/* The CPU models that data files name, each once. */
+static void find_models(struct unc_names *models)
+{
+	regex_t model;
+	regmatch_t found;
+
+	assert_int_equal(regcomp(&model, "(intel|amd)/[0-9]+/[0-9]+", REG_EXTENDED), 0);
+	for (size_t i = 0; i < unc_embedded_data_count; i++)
+		for (const char *at = unc_embedded_data[i].text; !regexec(&model, at, 1, &found, 0);
+		     at += found.rm_eo) {
+			char name[40];
+
+			snprintf(name, sizeof(name), "%.*s", (int)(found.rm_eo - found.rm_so),
+				 at + found.rm_so);
+			if (!unc_names_has(models, name))
+				assert_int_equal(unc_names_add(models, name), 0);
+		}
+	regfree(&model);
+	assert_int_equal(unc_names_add(models, "unknown"), 0);
+}
+
+static void every_metric_has_room(void **state)
+{
+	struct unc_names models = {0};
+	size_t fit = 0, rounds = 0, listed = 0;
+
+	(void)state;
+	find_models(&models);
+	assert_true(models.count > 60);
+	for (size_t i = 0; i < models.count; i++) {
+		struct unc_catalogue c = {.cpu_model = models.items[i], .kernel = ""};
+
+		assert_int_equal(unc_catalogue_complete(&c, NULL), 0);
+		for (size_t k = 0; k < c.metric_count; k++) {
+			const struct uncore_metric *m = c.metrics[k];
+
+			if (!m->formula)
+				continue;
+			if (fits(m))
+				fit++;
+			else if (m->formula->sum && !m->histogram && !m->over && !m->unless)
+				rounds++;
+			else if (is_listed(m))
+				listed++;
+			else
+				fail_msg("%s: %s/%s", models.items[i], m->family->name, m->name);
+		}
+		unc_catalogue_finish(&c);
+	}
+	/* A metric of all models counts for each of them. */
+	assert_true(fit > 30000);
+	assert_int_equal(rounds, 42);
+	assert_int_equal(listed, 10);
+	unc_names_finish(&models);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_metric_has_room),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
