@@ -448,13 +448,14 @@ SETTLED = {
                         ("gnr", lambda c, n, s: c(IMC, event(1, 1)) < 2.3e9 * n(IMC) * s))
     for name in ("utilization", "clock.frequency")
 }
-# Counted in turns: six events for four counters, three for the two of an IRP, and on Skylake several filters for
-# the one that a slice has.
-IN_TURNS = {
+# Counted in rounds: six events for four counters, and on Skylake several filters for the one that a slice has.
+IN_ROUNDS = {
     (model, f"intel-cha/matrix.cpu.{to}.read.bandwidth")
     for model in ("skx", "icx", "spr", "gnr") for to in ("memory", "remote")
-} | {
+} | {("skx", f"intel-cha/pcie.inbound.write.llc.{what}bandwidth") for what in ("", "hit.", "miss.")}
+# Quotients that need as much are counted in turns; three events for the two counters of an IRP, too.
+IN_TURNS = {
     ("skx", f"intel-cha/{metric}")
-    for metric in ("memory.local.read.ratio", "memory.remote.read.ratio", *(f"pcie.inbound.write.llc.{what}" for what in (
-        "bandwidth", "hit.bandwidth", "miss.bandwidth", "hit.ratio", "miss.ratio")))
+    for metric in ("memory.local.read.ratio", "memory.remote.read.ratio", "pcie.inbound.write.llc.hit.ratio",
+                   "pcie.inbound.write.llc.miss.ratio")
 } | {("gnr", "intel-irp/pcie.inbound.read.queue.latency")}

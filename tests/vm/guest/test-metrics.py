@@ -14,6 +14,7 @@ there is skipped, by name."""
 import fnmatch
 import json
 import re
+import subprocess
 
 import expected_amd
 import expected_intel
@@ -35,6 +36,7 @@ WINDOWS = ("400ms", "1s", "2s", "4s")  # at a steady rate: to start counters tak
 EXPECTED = {**expected_amd.EXPECTED, **expected_intel.EXPECTED, **expected_nvidia.EXPECTED}
 SETTLED = {**expected_amd.SETTLED, **expected_intel.SETTLED}  # what shows that a formula in doubt is right
 IN_TURNS = expected_intel.IN_TURNS  # metrics with more events than can be counted at once
+IN_ROUNDS = expected_intel.IN_ROUNDS  # sums of such events
 # Exact by channel and by stack, too.
 BY_INSTANCE = {"intel-imc/memory.read.bandwidth", "intel-imc/memory.write.bandwidth",
                "intel-iio/pcie.inbound.read.bandwidth", "intel-iio/pcie.inbound.write.bandwidth"}
@@ -55,6 +57,7 @@ class Metric:
         self.doubt = explained.get("doubt")
         self.settled = SETTLED.get((rig.MODEL, self.name))
         self.in_turns = (rig.MODEL, self.name) in IN_TURNS
+        self.in_rounds = (rig.MODEL, self.name) in IN_ROUNDS
         self.tolerance = 0.03 if self.in_turns else 0.005  # at a steady rate
 
     def value(self, count, place, seconds, formula=None):
@@ -77,6 +80,10 @@ class Metric:
         may be over 100 %, and is suspect then."""
         over = self.unit == "ratio" and expected > 1.05
         quality = "suspect" if over or self.suspect or doubted else "scaled" if self.in_turns else "measured"
+        if row["quality"] == "scaled" and not row["low"] is row["high"] is None:
+            return False
+        if quality == "measured" and self.in_rounds and "in rounds" not in (row["reason"] or ""):
+            return False
         return row["quality"] == quality and row["unit"] == self.unit and near(row["value"], expected, tolerance)
 
 
@@ -264,7 +271,7 @@ def test_stepped(batch, perf, place):
 
 def test_all_stepped(every):
     """Those that are counted at once: exact."""
-    every = [m for m in every if not m.in_turns]
+    every = [m for m in every if not m.in_turns and not m.in_rounds]
     perf = perf_counter(every)
     for place in ("socket" if rig.SOCKETS > 1 else "all", "each"):
         for batch in batches([m for m in every if place != "each" or m.name in BY_INSTANCE]):
@@ -327,6 +334,46 @@ def test_steady(every):
     rig.traffic("rate", 0)
 
 
+# ---- a reader that loses its CPU -------------------------------------------------------------------
+
+
+def holds(row, expected):
+    """Whether the truth is within the bounds of a row, which has none where they are closer than 0.1 %. Ticks are whole."""
+    low = row["value"] if row["low"] is None else row["low"]
+    high = row["value"] if row["high"] is None else row["high"]
+    slack = max(0.003, 2 / (0.05 * RATE)) * expected
+    return low - slack <= expected <= high + slack
+
+
+def test_stalled(every):
+    """Quotients of short intervals, while other programs take the CPUs: the truth is within the bounds of 95 in
+    100 rows, or the row is suspect."""
+    every = [m for m in every if m.unit in ("ratio", "s") and not (m.in_turns or m.doubt or m.suspect)]
+    rows = []
+    rig.traffic("rate", RATE)
+    busy = [subprocess.Popen(["sh", "-c", "while :; do :; done"]) for _ in range(2)]
+    try:
+        for batch in batches(every)[:3]:
+            rig.run([*rig.uncore_argv(listed(batch), OUTPUT, "each", what="-M"), "-I", "50ms", "--interval-count", "20"])
+            for metric in batch:
+                for row in rig.uncore_rows(OUTPUT):
+                    if (row["family"], row["name"]) == (metric.family, metric.short) and row["quality"] == "measured":
+                        rows.append((row, at_rate(metric, (row["pmu"], row["cpu"]))[0]))
+    finally:
+        for process in busy:
+            process.kill()
+            process.wait()
+        rig.traffic("rate", 0)
+    off = [(row["name"], row["pmu"], row["value"], row["low"], row["high"], truth) for row, truth in rows
+           if not holds(row, truth)]
+    if len(rows) < 20:
+        rig.skip("quotients of a stalled reader", f"{len(rows)} rows")
+        return
+    rig.diag(f"a stalled reader: {len(off)} of {len(rows)} rows without the truth in their bounds,",
+             f"{sum(row['low'] is not None for row, _ in rows)} with bounds")
+    rig.ok(20 * len(off) <= len(rows), "quotients of a stalled reader: the truth is in 95 of 100 bounds", off[:4])
+
+
 def main():
     """All metrics."""
     rig.traffic("rate", 0)
@@ -339,6 +386,7 @@ def main():
         rig.done()
     test_all_stepped(every)
     test_steady(every)
+    test_stalled(every)
     unused = [name for model, name in EXPECTED if model == rig.MODEL and name not in {m.name for m in every}]
     if unused and rig.KERNEL < (6, 7):
         rig.skip(f"{len(unused)} formulas written by hand", "this kernel has no PMUs for " + " ".join(unused))
