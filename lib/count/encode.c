@@ -48,6 +48,11 @@ static int keep_target(struct uncore_monitor *m, struct unc_query *q,
 	return 0;
 }
 
+bool unc_same_pmu(const struct unc_request_set *a, const struct unc_request_set *b)
+{
+	return a->pmu == b->pmu && a->cpu == b->cpu;
+}
+
 /* ---- events
  * --------------------------------------------------------------------------------------- */
 

@@ -12,11 +12,6 @@ struct plan_builder {
 	struct unc_request *requests; /* of one of them in a round; room for all */
 };
 
-bool unc_same_pmu(const struct unc_request_set *a, const struct unc_request_set *b)
-{
-	return a->pmu == b->pmu && a->cpu == b->cpu;
-}
-
 static int compare_sets(const void *a, const void *b)
 {
 	const struct unc_request_set *x = *(struct unc_request_set *const *)a;

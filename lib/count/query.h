@@ -136,8 +136,6 @@ struct unc_request_set {
 	bool plain;             /* of a metric without filters: as its data file has it */
 };
 
-bool unc_same_pmu(const struct unc_request_set *a, const struct unc_request_set *b);
-
 struct unc_plan {
 	struct uncore_counter *counters; /* ordered by round, CPU, PMU, set */
 	size_t count;
@@ -171,6 +169,8 @@ int unc_encode_metric(struct uncore_monitor *m, struct unc_query *q, struct unc_
 /* True when an event with this configuration sets each of the terms, as rules write them. */
 bool unc_terms_are_set(const struct uncore_pmu *pmu, const struct unc_config *c,
 		       const struct unc_names *terms);
+
+bool unc_same_pmu(const struct unc_request_set *a, const struct unc_request_set *b);
 
 /* Whether the hardware can count the events of the set at once, though not in one group. */
 bool unc_rules_allow(const struct unc_request_set *set);
