@@ -29,9 +29,9 @@ static const struct {
 	[UNC_WENT_BACK] = {UNCORE_SUSPECT, true, "fell between two readings", NULL},
 	[UNC_TOO_FAST] = {UNCORE_SUSPECT, true,
 			  "rose by more between two readings than it can count", NULL},
-	[UNC_REWRITTEN] = {UNCORE_SUSPECT, false,
-			   "moved further between two readings than it can count",
-			   "another program writes these registers (pcm, likwid?)"},
+	[UNC_REWRITTEN] =
+		{UNCORE_SUSPECT, false, "has no count of this interval",
+		 "another program writes these registers (pcm, likwid?), which moved further than they can count"},
 	/* A count that the source adds up has no width: here its register has overflowed. */
 	[UNC_WRAPPED] = {UNCORE_UNAVAILABLE, true, "may have overflowed between two readings",
 			 "read it more often (-I)"},
@@ -120,6 +120,8 @@ struct unc_delta unc_delta_take(const struct uncore_counter *counter,
 	d.uncertain_end_ns = after->uncertain_ns;
 	d.enabled_ns = after->enabled_ns - before->enabled_ns;
 	d.running_ns = after->running_ns - before->running_ns;
+	if (d.enabled_ns && d.running_ns && after->wrapped && after->why)
+		return (struct unc_delta){.state = UNC_REWRITTEN, .why = after->why};
 	if (!d.enabled_ns || !d.running_ns || after->wrapped) {
 		d.state = !d.enabled_ns ? UNC_STOPPED : !d.running_ns ? UNC_NEVER_RAN : UNC_WRAPPED;
 		d.why = d.enabled_ns ? NULL : after->why;
@@ -163,12 +165,10 @@ static void add_piece(const struct uncore_counter *counter, struct unc_past *pas
 {
 	double seconds = (double)past->running_ns / 1e9, rate = (double)past->count / seconds;
 
-	/* Quiet a second time, after the restart: nothing happens. */
-	d->quiet = counter->register_bits && !past->count && !past->quiet &&
-		   past->slowest * seconds >= LEAST_EXPECTED;
-	past->quiet = d->quiet;
-	if (!d->quiet && (!past->pieces || rate < past->slowest))
-		past->slowest = rate;
+	d->quiet =
+		counter->register_bits && !past->count && past->slowest * seconds >= LEAST_EXPECTED;
+	past->rested |= !past->count && !d->quiet;
+	past->slowest = past->count && past->slowest > 0 ? fmin(past->slowest, rate) : rate;
 	past->fastest = fmax(past->fastest, rate);
 	past->pieces++;
 	past->count = past->running_ns = 0;
@@ -222,7 +222,6 @@ void unc_delta_add(const struct uncore_counter *counter, struct unc_delta *total
 		total->count = interval->count;
 	total->why = NULL;
 	total->torn += interval->torn;
-	total->quiet |= interval->quiet;
 	total->enabled_ns += interval->enabled_ns;
 	total->running_ns += interval->running_ns;
 	total->state = total->running_ns ? UNC_COUNTED : UNC_NEVER_RAN;

@@ -455,23 +455,8 @@ static void check_torn(struct judged_row *v, size_t k)
 		       c->register_bits);
 }
 
-/* Commands of memory never pause for a tenth of a second, if they did not before. Others do. */
-static void check_quiet(struct judged_row *v, size_t k)
-{
-	const struct uncore_counter *c = &v->interval->counters[v->sums[k].first_quiet];
-	const struct unc_family *f = c->pmu->family;
-
-	if (v->sums[k].quiet && f && f->place <= UNC_PLACE_PACKAGE_MEMORY &&
-	    !(v->interval->machine && uncore_is_simulated(v->interval->machine)))
-		worsen(v, UNCORE_SUSPECT,
-		       "%s/%s/ on CPU %d did not move, which it did in each interval before: "
-		       "another program writes these registers (pcm, likwid?); they are written "
-		       "again",
-		       c->pmu->name, c->event, c->cpu);
-}
-
 static void (*const event_checks[])(struct judged_row *, size_t) = {
-	check_states, check_stuck, check_cut_short, check_interrupted, check_torn, check_quiet,
+	check_states, check_stuck, check_cut_short, check_interrupted, check_torn,
 };
 
 /* ---- checks of the row

@@ -48,8 +48,10 @@ static void close_source(struct uncore_monitor *m)
 	free(m->interval);
 	free(m->total);
 	free(m->past);
+	free(m->marks);
 	m->previous = m->now = NULL;
 	m->past = NULL;
+	m->marks = NULL;
 	m->latest = m->interval = m->total = NULL;
 }
 
@@ -235,11 +237,12 @@ int uncore_monitor_open(struct uncore_monitor *m)
 	m->interval = calloc(n, sizeof(*m->interval));
 	m->total = calloc(n, sizeof(*m->total));
 	m->past = calloc(n, sizeof(*m->past));
+	m->marks = calloc(n, sizeof(*m->marks));
 	/* Whether an interval can have several readings. */
 	m->latest = m->short_share > 0 || m->machine->replay.read ? calloc(n, sizeof(*m->latest))
 								  : m->interval;
 	if (!m->previous || !m->now || !m->latest || !m->interval || !m->total || !m->past ||
-	    make_distributions(m) < 0)
+	    !m->marks || make_distributions(m) < 0)
 		r = unc_nomem(e);
 	/* A row may have counters of earlier rounds. */
 	if (r == 0 && m->earlier) {
@@ -458,21 +461,40 @@ static void add_short_sample(struct uncore_monitor *m, struct unc_moment begin)
 	m->interval_ended = false;
 }
 
-/* Restarts boxes whose registers another program writes: the driver then writes them again. */
-static void restart_boxes(struct uncore_monitor *m)
+/* Whether a counter that is quiet was switched off, where it cannot be restarted: memory is never idle, and others
+ * moved. */
+static bool is_off(const struct uncore_monitor *m, size_t i)
 {
-	const struct uncore_counter *latest = NULL;
+	const struct unc_family *f = m->plan.counters[i].pmu->family;
+	bool moved = false;
 
-	if (m->state != UNC_MONITOR_RUNNING || !m->source->ops->restart)
-		return;
+	for (size_t k = m->first; k < m->first + m->count; k++)
+		moved |= m->latest[k].count > 0;
+	return moved && !m->past[i].rested && f && f->place <= UNC_PLACE_PACKAGE_MEMORY &&
+	       !uncore_is_simulated(m->machine);
+}
+
+/* Finds counters that another program has switched off, by restarting them: the driver then writes their registers again.
+ * Those that it has cleared or set are known, and are restarted, too. */
+static void restart(struct uncore_monitor *m)
+{
+	bool any = false;
+
 	for (size_t i = m->first; i < m->first + m->count; i++) {
-		const struct uncore_counter *c = &m->plan.counters[i];
-
-		if ((m->latest[i].state != UNC_REWRITTEN && !m->latest[i].quiet) ||
-		    (latest && latest->pmu == c->pmu && latest->cpu == c->cpu))
+		m->marks[i] = m->latest[i].quiet || m->latest[i].state == UNC_REWRITTEN;
+		any |= m->marks[i];
+		if (m->latest[i].quiet && !m->source->ops->restart)
+			m->marks[i] = is_off(m, i);
+	}
+	if (any && m->source->ops->restart && m->state == UNC_MONITOR_RUNNING)
+		m->source->ops->restart(m->source, m->marks + m->first);
+	for (size_t i = m->first; any && i < m->first + m->count; i++) {
+		if (!m->marks[i] || !m->latest[i].quiet)
 			continue;
-		m->source->ops->restart(m->source, c);
-		latest = c;
+		m->now[i].wrapped = true;
+		m->now[i].why = "another program writes these registers (pcm, likwid?), and had "
+				"switched the counter off";
+		m->latest[i] = unc_delta_take(&m->plan.counters[i], &m->previous[i], &m->now[i]);
 	}
 }
 
@@ -498,11 +520,15 @@ static int advance(struct uncore_monitor *m)
 
 		m->latest[i] = unc_delta_take(c, &m->previous[i], &m->now[i]);
 		unc_delta_compare(c, &m->past[i], &m->latest[i]);
+	}
+	restart(m);
+	for (size_t i = m->first; i < m->first + m->count; i++) {
+		const struct uncore_counter *c = &m->plan.counters[i];
+
 		unc_delta_add(c, &m->total[i], &m->latest[i]);
 		if (m->latest != m->interval)
 			unc_delta_add(c, &m->interval[i], &m->latest[i]);
 	}
-	restart_boxes(m);
 	m->previous = m->now;
 	m->previous_at = m->now_at;
 	m->now = previous;

@@ -51,6 +51,7 @@ struct uncore_monitor {
 	struct unc_delta *interval, *total;    /* per counter: of the interval, of all of them */
 	struct unc_past *past;                 /* per counter: what it did before */
 	struct unc_delta *earlier;             /* totals of the rounds before; NULL: none */
+	bool *marks;                           /* per counter: it is to be restarted */
 	struct unc_moment begin, previous_at, now_at; /* of the start and of these readings */
 	struct unc_moment interval_at;                /* when the interval began */
 	size_t interval_count;

@@ -573,8 +573,6 @@ void unc_sum_add(struct unc_sum *sum, const struct unc_interval *interval, size_
 		sum->first_cut_short = counter;
 	if (d->interrupted && !sum->interrupted++)
 		sum->first_interrupted = counter;
-	if (d->quiet && !sum->quiet++)
-		sum->first_quiet = counter;
 	if (d->torn && !sum->torn++)
 		sum->first_torn = counter;
 	if (!d->count && !sum->still++)

@@ -36,7 +36,7 @@ struct unc_delta {
 	const char *what; /* "count", "enabled time"; NULL: only the state is known */
 	uint64_t from, to;
 	const char *why; /* UNC_LOST, UNC_STOPPED: a constant, or NULL */
-	bool quiet;      /* it did not move, which it did in each tenth of a second before */
+	bool quiet;      /* it did not move for a tenth of a second or more, but did before */
 	uint64_t torn;   /* readings of halves of the register that were undone in `count` */
 	uint64_t uncertain_ns,
 		uncertain_end_ns; /* the uncertainty of enabled_ns: in all, and at its end */
@@ -52,12 +52,12 @@ struct unc_delta unc_delta_take(const struct uncore_counter *counter,
 				const struct uncore_reading *before,
 				const struct uncore_reading *after);
 
-/* What a counter did before, by its rates over a tenth of a second or more. It begins as {0}. */
+/* What a counter did before, by its rates over pieces of a tenth of a second or more. It begins as {0}. */
 struct unc_past {
-	double slowest, fastest;    /* counts per second on the hardware */
+	double slowest, fastest;    /* counts per second; the slowest since it was quiet */
 	uint64_t pieces;            /* of which these are the slowest and the fastest */
 	uint64_t count, running_ns; /* of the piece that has begun */
-	bool quiet;                 /* the latest piece was; the counter was restarted */
+	bool rested;                /* it did not move for a whole piece, and was not expected to */
 };
 
 /* Compares the next interval with those before. A fall of a counter of unknown speed that would be a wrap only
@@ -144,8 +144,6 @@ struct unc_sum {
 	size_t first_interrupted;
 	size_t torn; /* counters with a value of which torn readings were undone */
 	size_t first_torn;
-	size_t quiet; /* counters with a value that were quiet */
-	size_t first_quiet;
 	double coverage; /* smallest share of the time on the hardware; 1 if no counter was used */
 };
 

@@ -63,8 +63,9 @@ struct unc_source_ops {
 	 * Allocates nothing. 1: another reading follows before the interval ends. */
 	int (*read)(struct unc_source *s, struct uncore_reading *into, uint64_t *now_ns,
 		    struct unc_error *e);
-	/* Stops and starts the counters of a PMU and CPU, so that their registers are written again. NULL: it cannot. */
-	void (*restart)(struct unc_source *s, const struct uncore_counter *c);
+	/* Stops and starts the marked counters, so that their registers are written again. The mark remains where a
+	 * counter then moves within a moment. NULL: it cannot. */
+	void (*restart)(struct unc_source *s, bool *marks);
 	void (*close)(struct unc_source *s); /* frees s; accepts NULL and half-opened */
 };
 

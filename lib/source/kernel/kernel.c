@@ -9,8 +9,10 @@
 #define HEADER_WORDS 3 /* of a group's reading: number of values, time enabled, time running */
 #define READ_TRIES 3
 #define HALF (UINT64_C(1) << 32) /* what the upper half of a register counts in */
-#define SLOW_NS 100000u          /* a call that takes so much longer than others is slow */
-#define REOPEN_NS 100000000u     /* between two attempts to open groups again */
+#define MOMENT_NS 2000000        /* a counter that is not idle moves within so many of these: */
+#define MOMENTS 4
+#define SLOW_NS 100000u      /* a call that takes so much longer than others is slow */
+#define REOPEN_NS 100000000u /* between two attempts to open groups again */
 
 struct kernel_source {
 	struct unc_source base; /* first: a pointer to it is one to the whole */
@@ -24,6 +26,7 @@ struct kernel_source {
 	struct uncore_reading *last; /* of each counter with a descriptor, as last read well */
 	struct uncore_reading
 		*before_reopen;   /* what it had when it was opened again: zeroes at first */
+	uint64_t *restarted;      /* the count after that */
 	struct unc_adding *added; /* of those in groups that are read twice */
 	uint64_t tried_ns;        /* of the last attempt to open groups again */
 	bool counting;
@@ -284,9 +287,10 @@ static int kernel_open(struct unc_source *s, struct uncore_counter *counters, si
 	k->last = calloc(count + 1, sizeof(*k->last));
 	k->before_reopen = calloc(count + 1, sizeof(*k->before_reopen));
 	k->added = calloc(count + 1, sizeof(*k->added));
+	k->restarted = calloc(count + 1, sizeof(*k->restarted));
 	cpus = calloc(k->groups.count + 1, sizeof(*cpus));
 	ret = -ENOMEM;
-	if (k->words && k->last && k->before_reopen && k->added && cpus) {
+	if (k->words && k->last && k->before_reopen && k->added && k->restarted && cpus) {
 		words = k->words;
 		for (size_t i = 0; i < k->groups.count; i++) {
 			struct unc_group *g = &k->groups.items[i];
@@ -338,18 +342,53 @@ static int kernel_disable(struct unc_source *s, struct unc_error *e)
 	return start_or_stop(s, false, e);
 }
 
+static bool is_marked(const struct unc_group *g, const bool *marks)
+{
+	for (size_t i = g->first; i < g->end; i++)
+		if (marks[i])
+			return true;
+	return false;
+}
+
+/* Reads the group, and takes the marks from counters that have not moved since the restart. Returns their number. */
+static size_t unmark_idle(struct kernel_source *k, size_t group, bool *marks, bool last)
+{
+	const struct unc_group *g = &k->groups.items[group];
+	size_t idle = 0;
+
+	read_group(k, group);
+	for (size_t i = g->first, member = HEADER_WORDS; i < g->end; i++) {
+		bool moved = k->groups.fds[i] >= 0 && g->words[member++] != k->restarted[i];
+
+		idle += marks[i] && !moved;
+		marks[i] = marks[i] && (moved || !last);
+	}
+	return idle;
+}
+
 /* The driver writes control registers when it starts an event. What was counted until then is kept. */
-static void kernel_restart(struct unc_source *s, const struct uncore_counter *c)
+static void kernel_restart(struct unc_source *s, bool *marks)
 {
 	struct kernel_source *k = (struct kernel_source *)s;
+	const struct timespec moment = {.tv_nsec = MOMENT_NS};
+	size_t idle = 1;
 
 	for (size_t i = 0; i < k->groups.count; i++) {
-		const struct unc_group *g = &k->groups.items[i];
-		const struct uncore_counter *first = &k->counters[g->first];
+		struct unc_group *g = &k->groups.items[i];
 
-		if (first->pmu == c->pmu && first->cpu == c->cpu &&
-		    ioctl(g->leader, PERF_EVENT_IOC_DISABLE, 0) == 0)
-			ioctl(g->leader, PERF_EVENT_IOC_ENABLE, 0);
+		if (!is_marked(g, marks) || ioctl(g->leader, PERF_EVENT_IOC_DISABLE, 0) != 0)
+			continue;
+		ioctl(g->leader, PERF_EVENT_IOC_ENABLE, 0);
+		read_group(k, i);
+		for (size_t c = g->first, member = HEADER_WORDS; c < g->end; c++)
+			k->restarted[c] = k->groups.fds[c] < 0 ? 0 : g->words[member++];
+	}
+	for (int tries = 1; tries <= MOMENTS && idle; tries++) {
+		idle = 0;
+		nanosleep(&moment, NULL);
+		for (size_t i = 0; i < k->groups.count; i++)
+			if (is_marked(&k->groups.items[i], marks))
+				idle += unmark_idle(k, i, marks, tries == MOMENTS);
 	}
 }
 
@@ -365,6 +404,7 @@ static void kernel_close(struct unc_source *s)
 	free(k->last);
 	free(k->before_reopen);
 	free(k->added);
+	free(k->restarted);
 	free(k);
 }
 

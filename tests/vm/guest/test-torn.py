@@ -38,7 +38,7 @@ def count(event, weight):
 def judge(event):
     """The checks of one counter."""
     cpus = {rig.socket_of(cpu): cpu for cpu in rig.Pmu(rig.DEVICES / event.split("/")[0]).cpus}
-    running, ticks = count(event, behaviour.weight(event, cpu=cpus[0]))
+    running, ticks = count(event, max(behaviour.weight(event, cpu=cpu) for cpu in cpus.values()))
     for socket, cpu in cpus.items():
         truth = ticks * behaviour.weight(event, cpu=cpu)
         rows = running.rows_of(socket=socket)
