@@ -14,7 +14,6 @@ there is skipped, by name."""
 import fnmatch
 import json
 import re
-import subprocess
 
 import expected_amd
 import expected_intel
@@ -334,46 +333,6 @@ def test_steady(every):
     rig.traffic("rate", 0)
 
 
-# ---- a reader that loses its CPU -------------------------------------------------------------------
-
-
-def holds(row, expected):
-    """Whether the truth is within the bounds of a row, which has none where they are closer than 0.1 %. Ticks are whole."""
-    low = row["value"] if row["low"] is None else row["low"]
-    high = row["value"] if row["high"] is None else row["high"]
-    slack = max(0.003, 2 / (0.05 * RATE)) * expected
-    return low - slack <= expected <= high + slack
-
-
-def test_stalled(every):
-    """Quotients of short intervals, while other programs take the CPUs: the truth is within the bounds of 95 in
-    100 rows, or the row is suspect."""
-    every = [m for m in every if m.unit in ("ratio", "s") and not (m.in_turns or m.doubt or m.suspect)]
-    rows = []
-    rig.traffic("rate", RATE)
-    busy = [subprocess.Popen(["sh", "-c", "while :; do :; done"]) for _ in range(2)]
-    try:
-        for batch in batches(every)[:3]:
-            rig.run([*rig.uncore_argv(listed(batch), OUTPUT, "each", what="-M"), "-I", "50ms", "--interval-count", "20"])
-            for metric in batch:
-                for row in rig.uncore_rows(OUTPUT):
-                    if (row["family"], row["name"]) == (metric.family, metric.short) and row["quality"] == "measured":
-                        rows.append((row, at_rate(metric, (row["pmu"], row["cpu"]))[0]))
-    finally:
-        for process in busy:
-            process.kill()
-            process.wait()
-        rig.traffic("rate", 0)
-    off = [(row["name"], row["pmu"], row["value"], row["low"], row["high"], truth) for row, truth in rows
-           if not holds(row, truth)]
-    if len(rows) < 20:
-        rig.skip("quotients of a stalled reader", f"{len(rows)} rows")
-        return
-    rig.diag(f"a stalled reader: {len(off)} of {len(rows)} rows without the truth in their bounds,",
-             f"{sum(row['low'] is not None for row, _ in rows)} with bounds")
-    rig.ok(20 * len(off) <= len(rows), "quotients of a stalled reader: the truth is in 95 of 100 bounds", off[:4])
-
-
 def main():
     """All metrics."""
     rig.traffic("rate", 0)
@@ -386,7 +345,6 @@ def main():
         rig.done()
     test_all_stepped(every)
     test_steady(every)
-    test_stalled(every)
     unused = [name for model, name in EXPECTED if model == rig.MODEL and name not in {m.name for m in every}]
     if unused and rig.KERNEL < (6, 7):
         rig.skip(f"{len(unused)} formulas written by hand", "this kernel has no PMUs for " + " ".join(unused))
