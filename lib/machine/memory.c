@@ -149,6 +149,8 @@ int unc_modules_smbios(struct unc_modules *out, const uint8_t *data, size_t len,
 
 		if (t.at[0] == TYPE_MEMORY_ARRAY && (!is_system_memory || is_cxl_card))
 			others[handle / 8] |= (uint8_t)(1u << handle % 8);
+		else if (t.at[0] == TYPE_MEMORY_ARRAY)
+			modules.slots += number_at(&t, 0x0d, 2);
 	}
 	t.next = 0;
 	while (r == 0 && next_structure(&t, e) == 1) {
@@ -306,7 +308,8 @@ static int by_letter(const struct unc_module *m)
 
 enum spread { SPREAD_UNKNOWN, SPREAD_EVEN, SPREAD_UNEVEN };
 
-/* How the modules are spread over sockets, by a part of the slots' names that has one value for each socket. */
+/* How the modules are spread over sockets, by a part of the slots' names that has one value for each socket. Tables may list
+ * only the slots with a module: a processor that is not named then has none. */
 static enum spread spread_by_name(const struct unc_modules *m, size_t sockets,
 				  int (*place)(const struct unc_module *))
 {
@@ -326,17 +329,21 @@ static enum spread spread_by_name(const struct unc_modules *m, size_t sockets,
 			first = at;
 		equal = equal && (!slots[at] || modules[at] == modules[first]);
 	}
+	if (named < sockets && named)
+		return SPREAD_UNEVEN;
 	return named != sockets ? SPREAD_UNKNOWN : equal ? SPREAD_EVEN : SPREAD_UNEVEN;
 }
 
-/* Firmware lists the slots of one socket after those of another: a pattern that repeats is even. */
+/* Firmware lists the slots of one socket after those of another: a pattern that repeats is even, if all slots are listed. */
 static enum spread spread_by_order(const struct unc_modules *m, size_t sockets)
 {
-	bool even = m->count % sockets == 0;
+	bool even = m->count % sockets == 0, all_present = true;
 
-	for (size_t i = 0; even && i < m->count; i++)
+	for (size_t i = 0; even && i < m->count; i++) {
 		even = m->items[i].present == m->items[i % (m->count / sockets)].present;
-	return even ? SPREAD_EVEN : SPREAD_UNKNOWN;
+		all_present = all_present && m->items[i].present;
+	}
+	return even && (!all_present || m->slots == m->count) ? SPREAD_EVEN : SPREAD_UNKNOWN;
 }
 
 static enum spread spread_over(const struct unc_modules *m, size_t sockets)
@@ -358,19 +365,22 @@ static unsigned data_width(const struct unc_module *m)
 	return m->width == 72 || m->width == 80 ? 64 : m->width;
 }
 
-/* Firmware before SMBIOS 3.2, and later one in places, gives the clock, of which each cycle has two transfers. A speed
- * below the slowest of the type is a clock; and no module runs at just half of its rated speed. NaN: the number is
- * neither a speed of the type nor a clock. */
+/* Firmware before SMBIOS 3.2, and later one in places, gives the clock, of which each cycle has two transfers: a speed
+ * below the slowest of the type is one. NaN: it may be a clock or a speed, or is neither. */
 static double transfers(const struct unc_module *m)
 {
 	double speed = m->configured ? m->configured : m->rated;
 	unsigned slowest = m->kind < KINDS ? kinds[m->kind].slowest : 0;
 	unsigned fastest = m->kind < KINDS ? kinds[m->kind].fastest : 0;
+	bool is_half = speed * 2 > m->rated * 0.99 && speed * 2 < m->rated * 1.01;
 
-	if (m->rated && speed * 2 > m->rated * 0.99 && speed * 2 < m->rated * 1.01)
+	/* Modules run at half of their rating, too; and below it, at speeds that are not known. */
+	if (m->rated && speed >= slowest && (is_half || (!fastest && (unsigned)speed != m->rated)))
+		return NAN;
+	if (m->rated && is_half)
 		speed = m->rated;
 	else if (slowest && speed < slowest)
-		speed = 2 * speed;
+		speed *= 2;
 	return fastest && (speed < slowest || speed > fastest) ? NAN : speed;
 }
 
@@ -400,9 +410,9 @@ static int check_modules(const struct unc_modules *m, struct uncore_memory *foun
 		if (isnan(speed))
 			return unc_fail(
 				e, ENODATA,
-				"the firmware says %u MT/s of a %s module, which is neither a "
-				"speed of %s nor its clock",
-				one->configured ? one->configured : one->rated, kind, kind);
+				"the firmware says %u MT/s of a %s module, and nothing shows whether "
+				"that is its speed or its clock",
+				one->configured ? one->configured : one->rated, kind);
 		if (!found->modules++ || speed < found->transfers)
 			found->transfers = speed;
 		found->rated = found->rated || !one->configured;

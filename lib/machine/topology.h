@@ -130,6 +130,7 @@ struct unc_module {
 struct unc_modules {
 	struct unc_module *items;
 	size_t count;
+	size_t slots; /* that the firmware says there are; 0: not known */
 };
 
 /* From the SMBIOS structure table (DSP0134, 7.17 and 7.18). -EBADMSG: broken; -ENOMEM. Fuzzed. */

@@ -80,7 +80,7 @@ without_table() {
 	without_table
 	tells '8 channels of 64 bits x 2666 MT/s = 170.62 GB/s per socket (udev)'
 	machine impossible '8 64 3200 700'
-	tells 'the firmware says 700 MT/s of a DDR4 module, which is neither a speed of DDR4 nor its clock'
+	tells 'the firmware says 700 MT/s of a DDR4 module, and nothing shows whether that is its speed or its clock'
 }
 
 # The table of a Dell R630: slots A1 to A12 and B1 to B12, modules in A3 and A4 only.
@@ -105,7 +105,7 @@ without_table() {
 }
 
 @test "speeds of more than 16 bits" {
-	machine fast '8 64 70000 65536'
+	machine fast '8 64 65536 65536'
 	tells '8 channels of 64 bits x 65536 MT/s = 4194.30 GB/s per socket (SMBIOS)'
 }
 

@@ -47,7 +47,7 @@ MACHINES = {
     "filled": [device(f"PROC 1 DIMM {i}", "Not Specified") for i in range(1, 17)],
     # a clock of half the transfers; speeds of more than 16 bits; ECC counted in
     "clock": letters("CPU1_DIMM_{}{}", "NODE 1", kind=DDR4, width=72, rated=2133, configured=1067),
-    "fast": letters("CPU1_DIMM_{}{}", "NODE 1", kind=HBM3, rated=70000, configured=65536),
+    "fast": letters("CPU1_DIMM_{}{}", "NODE 1", kind=HBM3, rated=65536, configured=65536),
     # a board of two generations of firmware: the clocks of modules that run below their rating
     "slowed": letters("CPU1_DIMM_{}{}", "NODE 1", "ABCD", kind=DDR4, rated=2666, configured=1333)
     + letters("CPU1_DIMM_{}{}", "NODE 1", "EFGH", kind=DDR4, rated=3200, configured=1333),
