@@ -5,7 +5,6 @@
 
 #define NODE_DIR "sys/devices/system/node"
 /* A higher package number is not a socket's: firmware tables have numbers such as 36 and 2364. */
-#define MOST_SOCKETS 8
 /* From this distance on a NUMA node is on another socket (REMOTE_DISTANCE in linux include/linux/topology.h).
  * Nodes of one socket have 11 to 13. */
 #define REMOTE 20
@@ -182,8 +181,8 @@ static int package_of(const struct groups *g, size_t first)
 	return -1;
 }
 
-/* Sockets have the numbers of their packages, which do not depend on what is online. Where these are too high, they
- * are numbered from 0 on in the order of their first CPUs, offline ones included; where this order is not known, they
+/* Sockets have the numbers of their packages, which do not depend on what is online. Where one of these is not below the
+ * number of sockets, they are numbered from 0 on in the order of their first CPUs, offline ones included; where this order is not known, they
  * keep the numbers of their packages. */
 static void number_sockets(struct unc_topology *t, const struct groups *g)
 {
@@ -192,12 +191,13 @@ static void number_sockets(struct unc_topology *t, const struct groups *g)
 	int missing = -1, number = 0;
 
 	for (size_t i = 0; i < t->cpu_count; i++) {
-		by_order |= t->cpus[i].package >= MOST_SOCKETS;
 		sockets += g->of[i] == (int)i;
 		t->unplaced |= g->of[i] < 0 && is_unknown(&t->cpus[i]);
 		t->unnumbered |= g->of[i] < 0 && t->cpus[i].online;
 	}
-	by_order = by_order && is_ordered(g);
+	for (size_t i = 0; i < t->cpu_count; i++)
+		by_order |= t->cpus[i].package >= 0 && (size_t)t->cpus[i].package >= sockets;
+	by_order = by_order && is_ordered(g) && !t->unnumbered;
 	for (size_t i = 0; i < t->cpu_count; i++) {
 		struct uncore_cpu *cpu = &t->cpus[i];
 
