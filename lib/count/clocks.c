@@ -153,8 +153,21 @@ static bool moved(const struct unc_delta *d)
 	return d->state == UNC_COUNTED && d->count;
 }
 
+/* Whether the firmware lists a module for each of the family's channels: then none of them is empty. */
+static bool all_have_modules(struct uncore *u, const struct unc_family *f,
+			     const struct unc_clocks *c, const struct uncore_counter *counters)
+{
+	const struct uncore_memory *memory =
+		f->place == UNC_PLACE_CHANNEL ? uncore_memory_get(u) : NULL;
+	size_t channels = 0;
+
+	for (size_t i = 0; i < c->count; i++)
+		channels += counters[c->items[i]].pmu->family == f;
+	return memory && memory->modules && memory->channels * u->topology.socket_count >= channels;
+}
+
 /* Its clock has never counted, and that of another PMU of the family has. */
-static bool is_lacking(const struct unc_clocks *c, const struct unc_plan *plan,
+static bool is_lacking(struct uncore *u, const struct unc_clocks *c, const struct unc_plan *plan,
 		       const struct unc_delta *totals, size_t clock)
 {
 	const struct uncore_counter *counters = plan->counters;
@@ -162,7 +175,8 @@ static bool is_lacking(const struct unc_clocks *c, const struct unc_plan *plan,
 	const struct unc_delta *d = &totals[clock];
 
 	if (!driver || driver->hardware != UNC_HARDWARE_MAY_LACK || d->state != UNC_COUNTED ||
-	    d->count || d->running_ns < UNC_STUCK_NS)
+	    d->count || d->running_ns < UNC_STUCK_NS ||
+	    all_have_modules(u, counters[clock].pmu->family, c, counters))
 		return false;
 	for (size_t i = 0; i < c->count; i++)
 		if (counters[c->items[i]].pmu->family == counters[clock].pmu->family &&
@@ -171,7 +185,7 @@ static bool is_lacking(const struct unc_clocks *c, const struct unc_plan *plan,
 	return false;
 }
 
-bool unc_clocks_update(struct unc_clocks *c, const struct unc_plan *plan,
+bool unc_clocks_update(struct unc_clocks *c, struct uncore *u, const struct unc_plan *plan,
 		       const struct unc_delta *totals)
 {
 	bool changed = false;
@@ -179,7 +193,7 @@ bool unc_clocks_update(struct unc_clocks *c, const struct unc_plan *plan,
 	c->any_lacking = false;
 	for (size_t i = 0; i < c->count; i++) {
 		size_t clock = c->items[i];
-		bool lacking = is_lacking(c, plan, totals, clock);
+		bool lacking = is_lacking(u, c, plan, totals, clock);
 
 		changed |= c->lacking[clock] != lacking;
 		c->any_lacking |= lacking;

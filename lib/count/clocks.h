@@ -26,7 +26,7 @@ void unc_clocks_finish(struct unc_clocks *c);
 
 /* From the deltas of the clocks since the start: finds PMUs without hardware, which only families have whose driver
  * may register some. True: there are others than before. */
-bool unc_clocks_update(struct unc_clocks *c, const struct unc_plan *plan,
+bool unc_clocks_update(struct unc_clocks *c, struct uncore *u, const struct unc_plan *plan,
 		       const struct unc_delta *totals);
 
 #endif

@@ -461,8 +461,8 @@ static void add_short_sample(struct uncore_monitor *m, struct unc_moment begin)
 	m->interval_ended = false;
 }
 
-/* Whether a counter that is quiet was switched off, where it cannot be restarted: memory is never idle, and others
- * moved. */
+/* Whether a counter that is quiet was switched off, where it cannot be restarted: the memory that each socket has is never
+ * idle, and others moved. */
 static bool is_off(const struct uncore_monitor *m, size_t i)
 {
 	const struct unc_family *f = m->plan.counters[i].pmu->family;
@@ -470,12 +470,12 @@ static bool is_off(const struct uncore_monitor *m, size_t i)
 
 	for (size_t k = m->first; k < m->first + m->count; k++)
 		moved |= m->latest[k].count > 0;
-	return moved && !m->past[i].rested && f && f->place <= UNC_PLACE_PACKAGE_MEMORY &&
-	       !uncore_is_simulated(m->machine);
+	return moved && !m->past[i].rested && f && f->each_socket &&
+	       f->place <= UNC_PLACE_PACKAGE_MEMORY && !uncore_is_simulated(m->machine);
 }
 
 /* Finds counters that another program has switched off, by restarting them: the driver then writes their registers again.
- * Those that it has cleared or set are known, and are restarted, too. */
+ * Counters that it has cleared or set are known, and are restarted, too. */
 static void restart(struct uncore_monitor *m)
 {
 	bool any = false;
@@ -532,7 +532,7 @@ static int advance(struct uncore_monitor *m)
 	m->previous = m->now;
 	m->previous_at = m->now_at;
 	m->now = previous;
-	if (unc_clocks_update(&m->clocks, &m->plan, m->total) && note_lacking(m) < 0)
+	if (unc_clocks_update(&m->clocks, m->machine, &m->plan, m->total) && note_lacking(m) < 0)
 		return -ENOMEM;
 	add_short_sample(m, begin);
 	return r;
