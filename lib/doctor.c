@@ -315,8 +315,11 @@ static void explain_missing(const struct uncore *u, const struct unc_expectation
 		unc_text_add(&d->fix, "run uncore on the host");
 	} else if (x->since && *kernel && strverscmp(kernel, x->since) < 0) {
 		unc_text_add(&d->why,
-			     "this kernel (%s) is older than %s, the first version that has them",
-			     kernel, x->since);
+			     "this kernel (%s) is older than %s, the first version that has them%s",
+			     kernel, x->since,
+			     unc_kernel_is_patched(kernel)
+				     ? ", unless its distribution has added them"
+				     : "");
 		unc_text_add(&d->fix, "a kernel of version %s or newer", x->since);
 	} else if (!unc_root_exists(u->root, "sys/bus/event_source")) {
 		unc_text_add(&d->why,

@@ -345,6 +345,8 @@ const struct unc_event_def *unc_family_event(const struct unc_family *f, const c
 int unc_family_find_bugs(struct unc_family *f, const char *kernel);
 /* The first of them that all events of the family have, whose rows are suspect, or not; NULL: none. */
 const char *unc_family_bug(const struct unc_family *f, bool suspect);
+/* Kernels of distributions ("5.14.0-503.el9", "6.1.0-44-amd64") have corrections of later versions. */
+bool unc_kernel_is_patched(const char *kernel);
 /* The version that has the correction of a bug, for a kernel of this version; NULL: none. */
 char *unc_kernel_fix(const struct unc_kernel_bug *bug, const char *kernel);
 /* Of the struct unc_family, a struct unc_named_term, a struct unc_rule and a struct unc_kernel_bug. */

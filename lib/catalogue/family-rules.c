@@ -315,8 +315,7 @@ char *unc_kernel_fix(const struct unc_kernel_bug *bug, const char *kernel)
 	return best ? strndup(best, strcspn(best, " ")) : NULL;
 }
 
-/* Kernels of distributions ("5.14.0-503.el9", "6.1.0-44-amd64") have corrections of later versions. */
-static bool is_patched(const char *kernel)
+bool unc_kernel_is_patched(const char *kernel)
 {
 	size_t version = strspn(kernel, "0123456789.");
 
@@ -375,7 +374,7 @@ static int find_bug(const struct unc_family *f, struct unc_kernel_bug *bug, cons
 	size_t branch = branch_length(kernel);
 	struct unc_text text = {0};
 	bool has = !bug->other_model && (!bug->since || strverscmp(kernel, bug->since) >= 0);
-	bool perhaps = bug->fixed && is_patched(kernel);
+	bool perhaps = bug->fixed && unc_kernel_is_patched(kernel);
 
 	if (bug->fixed && !fix)
 		return -ENOMEM;
