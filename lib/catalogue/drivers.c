@@ -101,12 +101,36 @@ static const struct unc_driver *driver_of(const struct unc_family *f, const stru
 
 /* ---- places ---- */
 
+/* Whether the CPUs that the driver calls associated with the hardware are of several sockets: all CPUs, where the firmware
+ * names none (linux drivers/perf/arm_cspmu/arm_cspmu.c, arm_cspmu_get_cpus()). */
+static bool spans_sockets(const struct uncore_pmu *pmu, const struct unc_topology *t)
+{
+	const char *text = uncore_pmu_associated_cpus(pmu);
+	struct unc_cpulist list = {0};
+	int first = -1;
+	bool spans = false;
+
+	if (!text || unc_cpulist_parse(text, &list) < 0)
+		return false;
+	for (size_t i = 0; i < list.count; i++) {
+		int socket = unc_topology_socket(t, list.ids[i]);
+
+		first = first < 0 ? socket : first;
+		spans = spans || (socket >= 0 && socket != first);
+	}
+	unc_cpulist_finish(&list);
+	return spans;
+}
+
 const char *unc_pmu_unplaced(const struct uncore_pmu *pmu, const struct unc_topology *t)
 {
 	const struct unc_driver *d = pmu->driver;
 
-	if (!d || d->cpu == UNC_CPU_NEAR || t->socket_count + t->offline_count < 2)
+	if (!d || t->socket_count + t->offline_count < 2)
 		return NULL;
+	if (d->cpu == UNC_CPU_NEAR)
+		return spans_sockets(pmu, t) ? "the firmware does not say which CPUs it belongs to"
+					     : NULL;
 	return d->cpu == UNC_CPU_READER
 		       ? "its driver reads it from one CPU, wherever the hardware is"
 		       : "it is not known whether its driver reads it from a CPU near the hardware";
@@ -119,8 +143,7 @@ int unc_counted_socket(const struct uncore_pmu *pmu, const struct unc_topology *
 
 /* ---- several CPUs of a mask that read one register ---- */
 
-/* Whether two CPUs are in one part of the machine. Unknown places differ: to count a part twice shows, to leave it out
- * does not. */
+/* Whether two CPUs are in one part of the machine. Unknown packages differ; check_packages() refuses PMUs with them. */
 static bool share(const struct unc_topology *t, enum unc_scope scope, int a, int b)
 {
 	const struct uncore_cpu *x = unc_topology_cpu(t, a), *y = unc_topology_cpu(t, b);
@@ -250,6 +273,29 @@ static int leave_family(struct unc_family *f, struct uncore_pmu *pmu)
 	return pmu->absent ? 0 : -ENOMEM;
 }
 
+/* Without the packages of all CPUs of a mask the registers that they read cannot be told apart: a sum would count some of
+ * them twice. */
+static int check_packages(struct uncore_pmu *pmu, const struct unc_topology *t)
+{
+	struct unc_text why = {0};
+	bool by_package =
+		pmu->driver->each == UNC_SCOPE_PACKAGE || pmu->driver->each == UNC_SCOPE_DIE;
+
+	for (size_t i = 0; by_package && i < pmu->cpus.count; i++) {
+		if (unc_topology_socket(t, pmu->cpus.ids[i]) >= 0)
+			continue;
+		unc_text_add(
+			&why,
+			"the package of CPU %d is not known, so that it is not known which CPUs of the "
+			"cpumask of %s read one register",
+			pmu->cpus.ids[i], pmu->name);
+		free(pmu->broken);
+		pmu->broken = unc_text_take(&why);
+		return pmu->broken ? 0 : -ENOMEM;
+	}
+	return 0;
+}
+
 int unc_drivers_apply(struct unc_catalogue *c, struct unc_pmus *pmus, const struct unc_topology *t,
 		      struct unc_error *e)
 {
@@ -260,6 +306,9 @@ int unc_drivers_apply(struct unc_catalogue *c, struct unc_pmus *pmus, const stru
 
 		pmu->driver = pmu->family ? driver_of(pmu->family, pmu) : NULL;
 		if (pmu->driver && pmu->driver->each > UNC_SCOPE_CPU && pmu->cpus.count > 1)
+			r = check_packages(pmu, t);
+		if (r == 0 && pmu->driver && pmu->driver->each > UNC_SCOPE_CPU &&
+		    pmu->cpus.count > 1)
 			r = keep_one_of_each(pmu, t);
 		for (size_t k = 0; r == 0 && pmu->driver && k < c->family_count; k++)
 			if (c->families[k] == pmu->family && is_absent(pmu->driver, pmu, pmus))

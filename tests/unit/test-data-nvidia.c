@@ -225,6 +225,8 @@ static void grace_without_its_driver(void **state)
 		machine_cpus(&t, (const int[]){0}, 1);
 		snprintf(path, sizeof(path), "sys/bus/acpi/devices/%s/hid", devices[i]);
 		tree_put(&t, path, "x\n");
+		tree_put(&t, "sys/bus/event_source/uevent", "");
+		tree_put(&t, "sys/module/x/uevent", "");
 		u = scan(t.dir);
 		assert_int_equal(uncore_diagnose(u), 0);
 		for (size_t k = 0; k < uncore_finding_count(u); k++) {
