@@ -575,7 +575,13 @@ int unc_pmu_encode(const struct uncore_pmu *p, const char *terms, struct unc_enc
 			      at);
 	if (x.out.alias) {
 		x.alias = x.out.alias;
-		r = isnan(x.alias->scale) ? refuse_scale(&x) : put_list(&x, x.alias->terms);
+		if (isnan(x.alias->scale))
+			r = refuse_scale(&x);
+		else if (!*x.alias->terms) /* another event, with the number 0, would be counted */
+			r = refuse(&x, "sys/bus/event_source/devices/%s/events/%s is empty",
+				   x.pmu->name, x.alias->name);
+		else
+			r = put_list(&x, x.alias->terms);
 		x.alias = NULL;
 	}
 	if (r == 0)

@@ -508,6 +508,9 @@ static void an_alias_without_a_scale(void **state)
 			 "much.scale: '?' is not a valid number such as 6.1035e-5"},
 		{"event=much", "events/much.scale: '?' is not a valid number"},
 		{"MUCH,event=3", "events/much.scale: '?' is not a valid number"},
+		{"emptied",
+		 "x: its event 'emptied' is '': sys/bus/event_source/devices/x/events/emptied is "
+		 "empty"},
 		{"sealed", "devices/x/events/sealed.scale cannot be read: Bad message"},
 		{"nameless", "devices/x/events/nameless.unit cannot be read: Bad message"},
 	};
@@ -526,6 +529,7 @@ static void an_alias_without_a_scale(void **state)
 	tree_pmu(&t, "x", "events/much", "event=2\n");
 	tree_pmu(&t, "x", "events/much.scale", "?\n");
 	tree_pmu(&t, "x", "events/much.unit", "MiB\n");
+	tree_pmu(&t, "x", "events/emptied", "\n");
 	tree_pmu(&t, "x", "events/sealed", "event=3\n");
 	tree_put_bytes(&t, TREE_PMU "x/events/sealed.scale", "\0", 1);
 	tree_pmu(&t, "x", "events/nameless", "event=4\n");
