@@ -588,7 +588,8 @@ struct uncore_reading {
 	uint64_t uncertain_ns; /* the times may be off by that */
 	bool lost;             /* the read failed or the kernel gave the event up (end of file) */
 	bool wrapped;          /* it may have overflowed since the reading before, unseen in raw */
-	const char *why;       /* why it is lost, or why its times do not advance; or NULL */
+	/* Why it is lost, why its times do not advance, or, with `wrapped`, why it has no count; or NULL. */
+	const char *why;
 };
 
 /* Counts metrics in rounds, one after another, when the PMUs have too few counters for all: the
