@@ -362,7 +362,7 @@ static int exchange(int fd, const char *file, const char *text, struct buffer *a
 	return 0;
 }
 
-/* A ping first: somebody else's process must not get the text. An exit code. */
+/* A ping first: a process of another user must not get the text. An exit code. */
 static int send_command(const char *file, const char *command)
 {
 	static const struct timeval patience = {.tv_sec = ANSWER_S};

@@ -9,7 +9,7 @@
 #include "output/writer.h"
 #include "recording/replay.h"
 
-/* None of the metrics can be counted here: prints why and, where the reason has none, the fixes for what is missing. */
+/* None of the metrics can be counted here: prints why and, where the reason has none, the fixes for missing PMUs. */
 static int nothing_here(struct cli *cli, const char *metrics, const char *why)
 {
 	cli_error("%s", why);

@@ -273,7 +273,7 @@ static int leave_family(struct unc_family *f, struct uncore_pmu *pmu)
 	return pmu->absent ? 0 : -ENOMEM;
 }
 
-/* Without the packages of all CPUs of a mask the registers that they read cannot be told apart: a sum would count some of
+/* Without the packages of all CPUs of a mask the registers that they read cannot be distinguished: a sum would count some of
  * them twice. */
 static int check_packages(struct uncore_pmu *pmu, const struct unc_topology *t)
 {

@@ -45,7 +45,7 @@ struct uncore_pmu {
 	const struct unc_family *family; /* NULL: none knows it */
 	const struct unc_driver *driver; /* facts about its driver; NULL: none are known */
 	const char *absent; /* why the unit that it stands for does not exist; NULL: it does */
-	const char *role; /* what is at its other end; NULL: not known. Of resctrl: the group */
+	const char *role;   /* what is at its other end; NULL: not known. Of resctrl: the group */
 	const struct unc_event_def *defs; /* the family's events, which are aliases, too */
 	size_t def_count;
 	const struct unc_named_term *named_terms;
@@ -196,6 +196,10 @@ struct unc_vendor {
 /* Parses these names, in the format of data/names, or those of the library (NULL), in place of others. -ENOMEM. */
 int unc_vendor_load(struct unc_vendor *v, const char *text);
 void unc_vendor_finish(struct unc_vendor *v);
+/* The vendor's names of the library. */
+const char *unc_vendor_text(const struct unc_topology *t);
+/* "intel/6/85/0-4": this CPU, with a stepping from 0 to 4. */
+bool unc_vendor_is_cpu(const struct unc_topology *t, const char *cpu);
 /* Describes an event that is given by its code, if the vendor's list has the code for another event on an older
  * CPU, or not without a umask: "is A on this CPU, and was B on ...", the caller's to free; else NULL. -ENOMEM. */
 int unc_vendor_describe(const struct uncore_pmu *p, const struct unc_config *config, char **out);
