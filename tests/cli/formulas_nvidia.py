@@ -3,7 +3,7 @@
 
 import re
 
-from formulas import clock, latency, total
+from formulas import clock, doubted, latency, total
 
 SOCKETS = (0, 1)
 
@@ -190,7 +190,96 @@ T410 = {
     **matrix_of_t410(),
 }
 
+
+def client_of_thor(prefix, pmu, code=None):
+    """Memory traffic of I/O, vision, or (code: with these terms behind event numbers) of the root ports."""
+
+    def both(event):
+        return lambda n: sum(n(pmu, code(event, at) if code else f"{event}_{at}") for at in ("loc", "rem"))
+
+    def mean_latency(n):
+        return both("rd_cum_outs")(n) / both("rd_req")(n) / n(pmu, "cycles")
+
+    own = {
+        f"{prefix}.read.bandwidth": both("rd_bytes"),
+        f"{prefix}.write.bandwidth": both("wr_bytes"),
+        f"{prefix}.read.requests": both("rd_req"),
+        f"{prefix}.write.requests": both("wr_req"),
+        f"{prefix}.read.latency": mean_latency,
+    }
+    if not code:
+        own[f"{prefix}.bandwidth"] = lambda n: both("rd_bytes")(n) + both("wr_bytes")(n)
+        own[f"{prefix}.requests"] = lambda n: both("rd_req")(n) + both("wr_req")(n)
+    return own
+
+
+def root_ports(event, at):
+    number = ("rd_bytes", "wr_bytes", "total_bytes", "rd_req", "wr_req", "total_req", "rd_cum_outs").index(event)
+    ports = ",".join(f"pcie_rp_{i}=0x1" for i in range(1, 6))
+    return f"event={2 * number + (at == 'rem'):#x},{ports}"
+
+
+THOR, UPHY, VISION, DISPLAY, THOR_GPU = (
+    f"nvidia_{name}_pmu_0" for name in ("ucf", "uphy", "vision", "display", "ucf_gpu"))
+
+
+def of_thor(event):
+    return lambda n: n(THOR, event)
+
+
+def waits_of_thor(event):
+    return doubted(lambda n: n(THOR, f"{event}_outstanding_rd") / n(THOR, f"{event}_access_rd") / n(THOR, "cycles"))
+
+
 FORMULAS = {
+    "thor": {
+        "memory.read.bandwidth": of_thor("local_dram_byte_rd"),
+        "memory.write.bandwidth": of_thor("local_dram_byte_wr"),
+        "memory.bandwidth": lambda n: n(THOR, "local_dram_byte_rd") + n(THOR, "local_dram_byte_wr"),
+        "memory.read.requests.per.cycle": lambda n: n(THOR, "local_dram_access_rd") / n(THOR, "cycles"),
+        "memory.write.requests.per.cycle": lambda n: n(THOR, "local_dram_access_wr") / n(THOR, "cycles"),
+        "fabric.read.bandwidth": of_thor("any_byte_rd"),
+        "fabric.write.bandwidth": of_thor("any_byte_wr"),
+        "fabric.read.latency": waits_of_thor("any"),
+        "mmio.read.bandwidth": of_thor("mmio_byte_rd"),
+        "mmio.write.bandwidth": of_thor("mmio_byte_wr"),
+        "mmio.read.latency": waits_of_thor("mmio"),
+        "cache.hit.ratio": lambda n: n(THOR, "slc_hit_rd") / n(THOR, "any_access_rd"),
+        "cache.refills": of_thor("slc_refill"),
+        "cache.read.refills": of_thor("slc_refill_rd"),
+        "cache.write.refills": of_thor("slc_refill_wr"),
+        "cache.allocations": of_thor("slc_allocate"),
+        "cache.writebacks": of_thor("slc_wb"),
+        "cache.dataless.requests": of_thor("slc_access_dataless"),
+        "cache.atomic.requests": of_thor("slc_access_atomic"),
+        "cache.snoop.local.requests": of_thor("local_snoop"),
+        "cache.snoop.external.accesses": of_thor("ext_snp_access"),
+        "cache.snoop.external.evictions": of_thor("ext_snp_evict"),
+        "fabric.clock.frequency": clock([THOR]),
+        "fabric.bus.clock.frequency": of_thor("ucf_bus_cycles"),
+        **{
+            f"matrix.{who}.memory.{kind}.bandwidth": of_thor(f"event={code},{source}=0x1,dst_loc=0x1")
+            for who, source in (("cpu", "src_loc_cpu"), ("device", "src_loc_noncpu"))
+            for kind, code in (("read", "0x123"), ("write", "0x124"))
+        },
+        **client_of_thor("pcie.inbound", UPHY, code=root_ports),
+        **client_of_thor("memory.from.io", UPHY),
+        "fabric.io.clock.frequency": clock([UPHY]),
+        **client_of_thor("memory.from.vision", VISION),
+        "fabric.vision.clock.frequency": clock([VISION]),
+        "memory.from.display.read.bandwidth": lambda n: n(DISPLAY, "rd_bytes_loc"),
+        "memory.from.display.read.requests": lambda n: n(DISPLAY, "rd_req_loc"),
+        "memory.from.display.read.latency": lambda n: latency(n, [DISPLAY], ["rd_cum_outs_loc"], ["rd_req_loc"]),
+        "fabric.display.clock.frequency": clock([DISPLAY]),
+        "memory.from.gpu.read.bandwidth": lambda n: n(THOR_GPU, "rd_bytes_loc_rem"),
+        "memory.from.gpu.write.bandwidth": lambda n: total(n, [THOR_GPU], "wr_bytes_loc", "wr_bytes_rem"),
+        "memory.from.gpu.read.requests": lambda n: n(THOR_GPU, "rd_req_loc_rem"),
+        "memory.from.gpu.write.requests": lambda n: total(n, [THOR_GPU], "wr_req_loc", "wr_req_rem"),
+        "memory.from.gpu.read.latency": lambda n: latency(
+            n, [THOR_GPU], ["rd_cum_outs_loc_rem"], ["rd_req_loc_rem"]
+        ),
+        "fabric.gpu.clock.frequency": clock([THOR_GPU]),
+    },
     "t410": {name: on_its_socket(formula) for name, formula in T410.items()},
     "grace": {
         **memory_of_grace("memory", "cmem"),

@@ -7,7 +7,7 @@ load helpers
 @test "overview" {
 	local machine
 
-	for machine in neoverse hip08 hip09 ampereone odyssey monaka yitian710 imx8mp; do
+	for machine in neoverse hip08 hip09 ampereone odyssey monaka yitian710 imx8mp thor; do
 		session_of --source "sim:$machine,step=1s"
 	done
 	golden overview-other.txt <"$SESSION"

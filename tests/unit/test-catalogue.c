@@ -296,7 +296,7 @@ static void pmus_find_their_family(void **state)
 		pmu("msr", NULL),
 		pmu("nvidia_ucf_pmu_0", "2cf2036b"),
 		pmu("nvidia_uncore_pmu_3", "2cf2036b"), /* known by what it is */
-		pmu("nvidia_uncore_pmu_4", "1080036b"), /* something else */
+		pmu("nvidia_uncore_pmu_4", "1090036b"), /* something else */
 		pmu("nvidia_uncore_pmu_5", NULL),       /* does not say */
 		pmu("uncore_imc_0", NULL),
 		pmu("uncore_imc_1", NULL),

@@ -17,6 +17,7 @@
 
 #define T410 "nvidia-t410-1socket"
 #define GRACE "nvidia-grace-1socket"
+#define THOR "nvidia-thor"
 
 /* A filter, what stands for its words in braces (or its value), and the bits that must be set. */
 static const struct filtered {
@@ -51,6 +52,28 @@ static const struct filtered {
 	{GRACE, "nvidia-grace-pcie", UNC_FILTER_PORT, "0x201", "0x201", {0, 0x201, 0}},
 	{GRACE, "nvidia-grace-c2c", UNC_FILTER_LINK, "port0", NULL, {0, 1 << 0, 0}},
 	{GRACE, "nvidia-grace-c2c", UNC_FILTER_LINK, "port1", NULL, {0, 1 << 1, 0}},
+	/* The driver in NVIDIA's Jetson kernel sets sources and targets as soon as one is named. */
+	{THOR, "nvidia-thor-ucf", UNC_FILTER_FROM, "cpu", NULL, {0, 1 << 1 | 3 << 3, 0}},
+	{THOR, "nvidia-thor-ucf", UNC_FILTER_FROM, "device", NULL, {0, 1 << 0 | 3 << 3, 0}},
+	{THOR, "nvidia-thor-ucf", UNC_FILTER_FROM, "remote", NULL, {0, 1 << 2 | 3 << 3, 0}},
+	{THOR, "nvidia-thor-io", UNC_FILTER_FROM, "pcie1", NULL, {0, 1 << 0, 0}},
+	{THOR, "nvidia-thor-io", UNC_FILTER_FROM, "pcie2", NULL, {0, 1 << 1, 0}},
+	{THOR, "nvidia-thor-io", UNC_FILTER_FROM, "pcie3", NULL, {0, 1 << 2, 0}},
+	{THOR, "nvidia-thor-io", UNC_FILTER_FROM, "pcie4", NULL, {0, 1 << 3, 0}},
+	{THOR, "nvidia-thor-io", UNC_FILTER_FROM, "pcie5", NULL, {0, 1 << 4, 0}},
+	{THOR, "nvidia-thor-io", UNC_FILTER_FROM, "xusb", NULL, {0, 0x3f << 5, 0}},
+	{THOR, "nvidia-thor-io", UNC_FILTER_FROM, "mgbe0", NULL, {0, 1 << 11, 0}},
+	{THOR, "nvidia-thor-io", UNC_FILTER_FROM, "mgbe1", NULL, {0, 1 << 12, 0}},
+	{THOR, "nvidia-thor-io", UNC_FILTER_FROM, "mgbe2", NULL, {0, 1 << 13, 0}},
+	{THOR, "nvidia-thor-io", UNC_FILTER_FROM, "mgbe3", NULL, {0, 1 << 14, 0}},
+	{THOR, "nvidia-thor-io", UNC_FILTER_FROM, "eqos", NULL, {0, 1 << 15, 0}},
+	{THOR, "nvidia-thor-io", UNC_FILTER_FROM, "ufs", NULL, {0, 1 << 16, 0}},
+	{THOR, "nvidia-thor-vision", UNC_FILTER_FROM, "vi0", NULL, {0, 0x3 << 0, 0}},
+	{THOR, "nvidia-thor-vision", UNC_FILTER_FROM, "vi1", NULL, {0, 0x3 << 2, 0}},
+	{THOR, "nvidia-thor-vision", UNC_FILTER_FROM, "isp0", NULL, {0, 0xf << 4, 0}},
+	{THOR, "nvidia-thor-vision", UNC_FILTER_FROM, "isp1", NULL, {0, 0xf << 8, 0}},
+	{THOR, "nvidia-thor-vision", UNC_FILTER_FROM, "vic", NULL, {0, 0x3 << 12, 0}},
+	{THOR, "nvidia-thor-vision", UNC_FILTER_FROM, "pva", NULL, {0, 0x3f << 14, 0}},
 };
 
 static const struct unc_family *family_of(const struct uncore *u, const char *name)
@@ -111,7 +134,7 @@ static void filters_set_the_drivers_bits(void **state)
 /* Every value of every filter is in the table above; a link without a tree is looked at as text. */
 static void every_filter_is_tested(void **state)
 {
-	static const char *const machines[] = {T410, GRACE};
+	static const char *const machines[] = {T410, GRACE, THOR};
 	size_t values = 0;
 
 	(void)state;

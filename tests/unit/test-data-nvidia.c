@@ -226,7 +226,6 @@ static void grace_without_its_driver(void **state)
 		snprintf(path, sizeof(path), "sys/bus/acpi/devices/%s/hid", devices[i]);
 		tree_put(&t, path, "x\n");
 		tree_put(&t, "sys/bus/event_source/uevent", "");
-		tree_put(&t, "sys/module/x/uevent", "");
 		u = scan(t.dir);
 		assert_int_equal(uncore_diagnose(u), 0);
 		for (size_t k = 0; k < uncore_finding_count(u); k++) {
@@ -283,7 +282,13 @@ static void names_that_begin_alike(void **state)
 		{"nvidia_x_pmu_11", NULL, "NVDA2024\n"},
 		{"nvidia_scf_pmu_1", "nvidia-grace-scf", "2cf0036b\n"},
 		{"nvidia_ucf_pmu_1", "nvidia-t410-ucf", "2cf2036b\n"},
-		{"nvidia_ucf_pmu_0", NULL, "2cf1036b\n"}, /* of Jetson */
+		{"nvidia_ucf_pmu_0", "nvidia-thor-ucf", "2cf1036b\n"},
+		{"nvidia_ucf_pmu_2", NULL, "2cf3036b\n"},
+		{"nvidia_uphy_pmu_0", "nvidia-thor-io", "1080036b\n"},
+		{"nvidia_uphy_pmu_1", NULL, NULL},
+		{"nvidia_vision_pmu_0", "nvidia-thor-vision", "10e0036b\n"},
+		{"nvidia_display_pmu_0", "nvidia-thor-display", "10d0036b\n"},
+		{"nvidia_ucf_gpu_pmu_0", "nvidia-thor-gpu", "10a0036b\n"},
 		{"nvidia_pcie_pmu_0_rp_0", NULL, NULL},
 		{"nvidia_pcie_pmu_rc_0", NULL, NULL},
 		{"nvidia_nvlink_c2c2_pmu_0", NULL, NULL},
