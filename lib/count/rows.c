@@ -105,7 +105,8 @@ static bool has_node_alone(const struct unc_topology *t, const struct uncore_cpu
 	for (size_t i = 0; i < t->cpu_count; i++) {
 		const struct uncore_cpu *other = &t->cpus[i];
 
-		if (other->socket == cpu->socket && other->node >= 0 &&
+		/* The die of an offline CPU is not in /sys. */
+		if (other->socket == cpu->socket && other->package >= 0 && other->node >= 0 &&
 		    (other->node == cpu->node) != (other->die == cpu->die))
 			return false;
 	}

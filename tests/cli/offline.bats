@@ -72,3 +72,19 @@ two() {
 	expect 3 "$UNCORE" --root "$BATS_TEST_TMPDIR/two.txt" doctor
 	shows 'nvidia_ucf_pmu_1 has no CPU to be counted from' 'echo 1 . sudo tee /sys/devices/system/cpu/cpu4/online'
 }
+
+@test "the nodes of two dies of a package stay known when a CPU of a die is offline" {
+	local drivers=$UNCORE_SOURCE_ROOT/tests/drivers node
+
+	{
+		sed -E 's|^(.*cpu/(present\|possible)) = .*|\1 = 0-4|' "$drivers/two-dies.txt"
+		echo 'sys/devices/system/node/node0/cpu4/online = 0'
+	} >"$BATS_TEST_TMPDIR/dies.txt"
+	sed 's|^machine: .*|machine: ./dies.txt|' "$drivers/two-dies.yaml" >"$BATS_TEST_TMPDIR/dies.yaml"
+	expect 0 "$UNCORE" --source "sim:$BATS_TEST_TMPDIR/dies.yaml,step=1s" stat -j -M memory.bandwidth --per-node 1ms 1
+	for node in 0 1 2 3; do
+		# 1 + 2 + ... + 6 times 960 MB/s
+		jq -es --argjson node "$node" 'any(.[]; .node == $node and .value == 20160000000 and .quality == "measured")' \
+			<<<"$output" || fail "node $node"
+	done
+}

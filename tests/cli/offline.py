@@ -52,8 +52,10 @@ def put_list(tree, path, cpus):
 # ---- two sockets of one ----
 
 def second_pmu(tree, name):
-    """The PMU of the second socket, where each has its own: its name has the socket's number."""
-    other = re.sub(r"_pmu_0$", "_pmu_1", re.sub(r"_s([ci])cl(\d+)", lambda m: f"_s{m[1]}cl{int(m[2]) + 4}", name))
+    """The PMU of the second socket, where each has its own: its name has the socket's number; amd_uncore numbers memory
+    controllers over both (arch/x86/events/amd/uncore.c, amd_uncore_umc_ctx_init())."""
+    other = re.sub(r"amd_umc_(\d+)", lambda m: f"amd_umc_{int(m[1]) + 100}", name)
+    other = re.sub(r"_pmu_0$", "_pmu_1", re.sub(r"_s([ci])cl(\d+)", lambda m: f"_s{m[1]}cl{int(m[2]) + 4}", other))
     if other == name:
         return
     tree.copy_below(f"{PMUS}/{name}", f"{PMUS}/{other}")
@@ -90,7 +92,7 @@ def double(tree, x86):
         tree.put(f"{CPUS}/{name}", "0-7\n")
     for name in sorted({path.split("/")[4] for path in tree if path.startswith(PMUS + "/")}):
         mask = f"{PMUS}/{name}/cpumask"
-        if not x86:
+        if not x86 or name.startswith("amd_umc_"):
             second_pmu(tree, name)
         elif OF_DIES.match(name) and mask in tree:
             cpus = [int(c) for c in text_of(tree, mask).split(",")]
@@ -168,6 +170,14 @@ def offline(tree, cpus, keeps_topology=False):
 
 # ---- what uncore says ----
 
+def spread(rates):
+    """Gives all of a simulation's rates the same spread."""
+    text = re.sub(r"^ +spread: .*\n", "", rates[0], flags=re.M)
+    text = re.sub(r",? *spread: [0-9.]+", "", text)
+    text = re.sub(r"^(  - )pmu: ", r"\1spread: 0.4\n    pmu: ", text, flags=re.M)
+    return re.sub(r"^(  - \{)pmu: ", r"\1spread: 0.4, pmu: ", text, flags=re.M)
+
+
 class Machine:
     """A simulated machine's rows and topology."""
 
@@ -175,10 +185,7 @@ class Machine:
         rates = (ROOT / f"data/sim/{name}.yaml").read_text(encoding="ascii")
         # Each PMU and CPU has its own rates, so that a value shows where it was counted.
         rates = re.sub(r"^( *)(machine: ).*", r"\1\2./machine.txt", rates, count=1, flags=re.M)
-        rates = re.sub(r"^ +spread: .*\n", "", rates, flags=re.M)
-        rates = re.sub(r",? *spread: [0-9.]+", "", rates)
-        rates = re.sub(r"^(  - )pmu: ", r"\1spread: 0.4\n    pmu: ", rates, flags=re.M)
-        rates = re.sub(r"^(  - \{)pmu: ", r"\1spread: 0.4, pmu: ", rates, flags=re.M)
+        rates = re.sub(r"^rates:\n(.*?)(?=^[a-z]|\Z)", spread, rates, count=1, flags=re.M | re.S)
         rates = re.sub(r"(pmu: hisi_s[ci]cl)\d+", r"\1*", rates)
         if any("_pmu_2" in path for path in tree):
             rates = re.sub(r"(nvidia_\w*_pmu_)1", r"\g<1>2", rates)
