@@ -135,10 +135,10 @@ int uncore_settings_read(struct uncore *u, const char *path,
 			 int (*take)(void *to, const struct uncore_setting *s), void *to);
 
 /* Makes a snapshot: all files that uncore reads of this machine (paths, links, contents) as one
- * text, in the format of uncore-snapshot(1). Serial numbers, MAC addresses, and the names of
- * the host and its users are left out. Scans the machine; if that scan fails, the snapshot has
- * the files read so far and the reason, which uncore_error() has, too; or an error if there are none.
- * The caller releases *out with free(). -EBUSY: a monitor exists. -ENOMEM. */
+ * text, in the format of uncore-snapshot(1). Serial numbers, MAC addresses, and the names of the
+ * host and its users are left out. Scans the machine; if that scan fails, the snapshot has the
+ * files read so far and the reason, which uncore_error() has, too; or an error if there are
+ * none. The caller releases *out with free(). -EBUSY: a monitor exists. -ENOMEM. */
 int uncore_snapshot(struct uncore *u, char **out);
 
 /* The reason of the latest failure of a call on this machine or on a monitor made from it: one or
@@ -160,8 +160,9 @@ bool uncore_is_simulated(const struct uncore *u);
 /* One logical CPU, with the kernel's ids; -1: the kernel gives none. */
 struct uncore_cpu {
 	int id;
-	/* The number of its package, below 8. Where packages have higher numbers, as in firmware tables, sockets are
-	 * numbered from 0 on, in the order of their CPUs. It does not depend on which CPUs are online. */
+	/* The number of its package, if all are below the number of sockets. Else sockets are
+	 * numbered from 0 on, in the order of their CPUs. It does not depend on which CPUs are
+	 * online. */
 	int socket;
 	int die;
 	int node; /* NUMA node */
@@ -299,8 +300,8 @@ const char *uncore_metric_name(const struct uncore_metric *m);   /* memory.read.
 const char *uncore_metric_title(const struct uncore_metric *m);  /* DRAM read bandwidth */
 const char *uncore_metric_unit(const struct uncore_metric *m);   /* B/s, Hz, s, ratio, W ... */
 const char *uncore_metric_family(const struct uncore_metric *m); /* intel-imc */
-/* The formula for this CPU model, or "". For a percentile or a bin of a histogram, which are no formulas:
- * the bins with their bounds, and what the value is of them. */
+/* The formula for this CPU model, or "". For a percentile or a bin of a histogram, which are no
+ * formulas: the bins with their bounds, and what the value is of them. */
 const char *uncore_metric_formula(const struct uncore_metric *m);
 const char *uncore_metric_evidence(const struct uncore_metric *m); /* source of the formula */
 /* True when the pattern ("memory.*", or of one family "intel-imc/memory.*") matches its name or a
@@ -377,8 +378,8 @@ struct uncore_device {
 	bool is_port, is_bridge; /* root port; PCI bridge, includes root ports */
 	int node, socket;        /* NUMA node, physical package; -1: unknown */
 	/* The link above the device, of a root port the link below. Rates are for each direction
-	 * and without the overhead of the line code. The maximum of a root port is what the port and
-	 * the device directly below it can both do, that of a device is its own. */
+	 * and without the overhead of the line code. The maximum of a root port is what the port
+	 * and the device directly below it can both do, that of a device is its own. */
 	double speed, max_speed;    /* GT/s; NaN: unknown */
 	unsigned width, max_width;  /* lanes; 0: no link, or unknown */
 	double link_rate, max_rate; /* B/s now, and at `max_speed` and `max_width`; NaN: unknown */
@@ -484,8 +485,8 @@ struct uncore_finding {
 	const char *fix;     /* the command or action that fixes it, or NULL */
 };
 
-/* Examines a scanned machine, or one whose scan failed: then that is a finding. Findings are borrowed
- * until the next call or scan. -ENOMEM. */
+/* Examines a scanned machine, or one whose scan failed: then that is a finding. Findings are
+ * borrowed until the next call or scan. -ENOMEM. */
 int uncore_diagnose(struct uncore *u);
 size_t uncore_finding_count(const struct uncore *u);
 const struct uncore_finding *uncore_finding_at(const struct uncore *u, size_t i);
@@ -574,8 +575,9 @@ struct uncore_counter {
 	double most_per_s; /* it cannot count faster; 0: unknown */
 	int error;         /* 0 or a negative errno: it could not be opened */
 	const char *why;   /* the sentence for it; NULL */
-	/* The bits of the hardware's register whose moves the driver adds to a count of 64 bits; 0:
-	 * unknown. With `register_halves` the driver reads it in two halves of 32 bits, the lower one first. */
+	/* The bits of the hardware's register whose moves the driver adds to a count of 64 bits;
+	 * 0: unknown. With `register_halves` the driver reads it in two halves of 32 bits, the
+	 * lower one first. */
 	unsigned register_bits;
 	bool register_halves;
 };
@@ -588,17 +590,19 @@ struct uncore_reading {
 	uint64_t uncertain_ns; /* the times may be off by that */
 	bool lost;             /* the read failed or the kernel gave the event up (end of file) */
 	bool wrapped;          /* it may have overflowed since the reading before, unseen in raw */
-	/* Why it is lost, why its times do not advance, or, with `wrapped`, why it has no count; or NULL. */
+	/* Why it is lost, why its times do not advance, or, with `wrapped`, why it has no count;
+	 * or NULL. */
 	const char *why;
 };
 
 /* Counts metrics in rounds, one after another, when the PMUs have too few counters for all: the
  * kernel then need not multiplex them, and all events of a metric are in the same round. A sum
- * that alone needs more counters, or other values of a filter, than a PMU has at once is counted in
- * several, and so is a metric of several root ports: its row is in the sample of the last one, with
- * what was counted in the others, and the rounds as `reason`. By default all are opened at once. Patterns such as "memory.*" that are added afterwards include
- * metrics that they otherwise leave out because the PMUs have too few counters. -EBUSY: the
- * monitor is planned. */
+ * that alone needs more counters, or other values of a filter, than a PMU has at once is counted
+ * in several, and so is a metric of several root ports: its row is in the sample of the last
+ * one, with what was counted in the others, and the rounds as `reason`. By default all are
+ * opened at once. Patterns such as "memory.*" that are added afterwards include metrics that
+ * they otherwise leave out because the PMUs have too few counters. -EBUSY: the monitor is
+ * planned. */
 int uncore_monitor_set_rounds(struct uncore_monitor *m);
 
 /* Plans the counters. Afterwards nothing can be added. Calling it again has no effect. -EINVAL:
@@ -752,13 +756,14 @@ struct uncore_row {
 	struct uncore_row_query query;
 	struct uncore_row_place place;
 	double value; /* NaN: no value. Of an event: count times the kernel's .scale */
-	/* Bounds of a value that is not known exactly, else NaN. A percentile of a histogram lies
-	 * in one bin, from its first to its last whole cycle, and `value` is the last one. The
-	 * last bin is open: `high` is NaN, and `value` is the first cycle. Of other values the
-	 * time may be uncertain by more than a thousandth: a rate lies between the rates for the
-	 * longest and the shortest possible time, an event's count between the counts that the
-	 * interval may have had, a ratio between the ratios that its counters, which are read one
-	 * after another, would have had at one moment, if traffic was steady. An extrapolated value (`coverage` below 1) has no bounds. */
+	/* Bounds of a value that is not known exactly, else NaN. A percentile of a histogram
+	 * lies in one bin, from its first to its last whole cycle, and `value` is the last one.
+	 * The last bin is open: `high` is NaN, and `value` is the first cycle. Of other values
+	 * the time may be uncertain by more than a thousandth: a rate lies between the rates for
+	 * the longest and the shortest possible time, an event's count between the counts that
+	 * the interval may have had, a ratio between the ratios that its counters, which are
+	 * read one after another, would have had at one moment, if traffic was steady. An
+	 * extrapolated value (`coverage` below 1) has no bounds. */
 	double low, high;
 	double ceiling; /* upper limit of `value`: in B/s; of a bin, all bins; NaN: unknown */
 	double rate; /* events: value per second; NaN: a metric, a state, or the time is unknown */
@@ -767,7 +772,7 @@ struct uncore_row {
 	/* Why the quality is not better. Measured or scaled: NULL, or the rounds in which parts of
 	 * the row were counted. */
 	const char *reason;
-	size_t number;      /* its place among the rows of all rounds */
+	size_t number; /* its place among the rows of all rounds */
 	/* The divisor of a quotient, such as a latency or a hit ratio, in this interval: requests,
 	 * cycles. The mean over intervals or places is the sum of value x weight over
 	 * the sum of weight. NaN: not a quotient of counts, or no value. */
@@ -775,9 +780,9 @@ struct uncore_row {
 };
 
 /* An input of a value: the formula (uncore_metric_formula()) is evaluated with these values, and
- * the result is divided by the last one if that is another metric. The inputs of a percentile are
- * the bins. A value that is computed with the frequency of a register block's clock has the counters of that
- * clock's cycles as further inputs, which the formula does not need. */
+ * the result is divided by the last one if that is another metric. The inputs of a percentile
+ * are the bins. A value that is computed with the frequency of a register block's clock has the
+ * counters of that clock's cycles as further inputs, which the formula does not need. */
 struct uncore_input {
 	const char *name; /* of the event in the formula, or of the other metric */
 	double value;     /* NaN: not known. The count, extrapolated where the kernel multiplexed,

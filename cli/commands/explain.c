@@ -345,10 +345,10 @@ void explain_text(const struct cli *cli, const struct uncore_metric **metrics, s
 		sentence(to, "doubt", uncore_metric_doubt(m));
 		alternatives_text(m, to);
 		deciders_text(u, m, to);
-		drivers_text(m, to);
 		for (size_t k = 0; k < uncore_metric_event_count(m); k++)
 			event_text(uncore_metric_event_at(m, k), to);
 		perf_text(u, m, to);
+		drivers_text(m, to);
 	}
 	proof_free(&proof);
 }

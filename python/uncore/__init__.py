@@ -162,6 +162,8 @@ def _plain(value, kind=None):
         return None
     if isinstance(value.contents, _abi.uncore_pmu):
         return _text(_lib.uncore_pmu_name(value))
+    if isinstance(value.contents, _abi.uncore_driver):
+        return types.SimpleNamespace(**_members(value.contents))
     return _text(value.contents.address)  # a device
 
 

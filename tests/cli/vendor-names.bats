@@ -22,7 +22,7 @@ opens() {
 @test "names on five machines, on every PMU that has them" {
 	opens "$SPR" UNC_M_CAS_COUNT.RD 8 uncore_imc_0 0xcf05 0x0
 	opens "$SPR" UNC_CHA_TOR_INSERTS.IA_MISS_DRD 8 uncore_cha_0 0xc817fe00000135 0x0
-	opens "$MACHINES/intel-icx-1socket.txt" UNC_M_CAS_COUNT.RD 12 uncore_imc_0 0xf04 0x0
+	opens "$MACHINES/intel-icx-1socket.txt" UNC_M_CAS_COUNT.RD 8 uncore_imc_0 0xf04 0x0
 	opens "$MACHINES/intel-ivt-1socket.txt" UNC_Q_TxL_FLITS_G0.DATA 2 uncore_qpi_0 0x200 0x0
 	opens "$MACHINES/intel-ivt-1socket.txt" UNC_P_POWER_STATE_OCCUPANCY.CORES_C6 1 uncore_pcu 0xc080 0x0
 	opens "$MACHINES/intel-skx-1socket.txt" UNC_IIO_DATA_REQ_OF_CPU.MEM_READ.PART1 6 uncore_iio_0 0x702000000483 0x0
