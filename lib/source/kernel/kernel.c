@@ -137,8 +137,9 @@ static void read_group(void *ctx, size_t index)
 	size_t bytes = (HEADER_WORDS + g->members) * sizeof(g->words[0]);
 	ssize_t got = 0;
 
-	for (int i = 0; i < READ_TRIES; i++) {
+	for (int i = 0; i < 2 * READ_TRIES; i++) {
 		uint64_t begin_ns = unc_now_ns(), *words = g->words;
+		bool slow;
 
 		if (g->seen) {
 			g->words = g->seen;
@@ -153,8 +154,8 @@ static void read_group(void *ctx, size_t index)
 		g->at_ns = begin_ns + g->took_ns / 2;
 		if (!g->least_ns || g->took_ns < g->least_ns)
 			g->least_ns = g->took_ns;
-		if (got <= 0 || g->again ||
-		    (g->took_ns <= 2 * g->least_ns + SLOW_NS && !may_be_torn(g)))
+		slow = i + 1 < READ_TRIES && g->took_ns > 2 * g->least_ns + SLOW_NS;
+		if (got <= 0 || g->again || (!slow && !may_be_torn(g)))
 			break;
 	}
 	/* Nothing at all is the end of file of a pinned group that could not be scheduled. */
