@@ -328,7 +328,7 @@ static void links_between_sockets(void **state)
 	machine_pmu(&m->tree, "toy_1", "11\n", "0,2\n");
 	tree_pmu(&m->tree, "toy_1", "die1", "upi_0,die_2\n");
 	open_toy(m, "toy_{n}", "  - {unknown: x}\npeer: die{die}");
-	assert_peer(m->u, "toy_0", 0, "upi_1,die_1", 3); /* package 3 */
+	assert_peer(m->u, "toy_0", 0, "upi_1,die_1", 1); /* package 3 */
 	assert_peer(m->u, "toy_0", 2, "upi_0,die_0", 0);
 	assert_peer(m->u, "toy_1", 3, "upi_0,die_2", -1); /* there are two dies */
 	assert_no_peer(m->u, "toy_1", "toy_1 has no file 'die0', which would name its other end");
