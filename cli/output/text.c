@@ -181,9 +181,8 @@ void out_reasons(struct out *out, const struct uncore_row_place *place)
 			least = row->counted.coverage;
 		if (!row->reason || !is_new(out, row->reason))
 			continue;
-		buffer_printf(out->to, "%s%s is %s:\n",
-			      row->quality > UNCORE_SCALED ? "! " : "", row->query.name,
-			      uncore_quality_name(row->quality));
+		buffer_printf(out->to, "%s%s is %s:\n", row->quality > UNCORE_SCALED ? "! " : "",
+			      row->query.name, uncore_quality_name(row->quality));
 		human_text(&reason, row->reason);
 		buffer_wrap(out->to, 4, text_columns(), reason.data);
 		buffer_free(&reason);

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
+# shellcheck disable=SC2030,SC2031 # $tree is of the test that sets it
 # The peak of the memory, by tables that others read, too: dmidecode is the judge of the tables, and
 # dmi_memory_id of systemd writes udev's form of them.
 

@@ -45,7 +45,7 @@ two() {
 	sed -E "/cpu[$first-$((first + 3))]\/topology\//d
 		s|^(.*cpu/online) = .*|\1 = $((4 - first))-$((7 - first))|
 		s|^(.*node$gone/cpulist) = .*|\1 = |
-		s|^(.*_pmu_$gone[_/].*cpumask) = .*|\1 = |" "$MACHINES/nvidia-t410-2socket.txt" >"$BATS_TEST_TMPDIR/two.txt"
+		s|^(.*_pmu_${gone}[_/].*cpumask) = .*|\1 = |" "$MACHINES/nvidia-t410-2socket.txt" >"$BATS_TEST_TMPDIR/two.txt"
 	for cpu in $(seq "$first" $((first + 3))); do
 		echo "sys/devices/system/node/node$gone/cpu$cpu/online = 0"
 	done >>"$BATS_TEST_TMPDIR/two.txt"

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
+# shellcheck disable=SC2030,SC2031 # variables are of the test that sets them
 # uncore serve: who gets an answer, and files that it reads while it runs.
 
 load helpers

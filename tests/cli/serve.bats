@@ -564,9 +564,9 @@ answers() {
 	for request in 'Content-Length: 5\r\n\r\nabcde' 'Content-Length: 0\r\nContent-Length: 0\r\n\r\n' \
 		'Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n' \
 		'Transfer-Encoding: chunked\r\nContent-Length: 0\r\n\r\n0\r\n\r\n' 'Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n'; do
-		[[ $(printf "GET /metrics HTTP/1.1\r\nHost: localhost\r\n$request" | scrape raw "$address") == *' 400 '* ]] ||
+		[[ $(printf %b "GET /metrics HTTP/1.1\r\nHost: localhost\r\n$request" | scrape raw "$address") == *' 400 '* ]] ||
 			fail "$request"
-		printf "GET /x HTTP/1.1\r\nHost: localhost\r\n${request}GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n" >pipelined
+		printf %b "GET /x HTTP/1.1\r\nHost: localhost\r\n${request}GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n" >pipelined
 		python3 -S - "${address#unix:}" <<-'PY' || fail "$request"
 			import socket, sys
 			s = socket.socket(socket.AF_UNIX)

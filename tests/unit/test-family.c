@@ -397,7 +397,7 @@ static void mistakes_of_keys(void **state)
 		{21, NULL, "f.yaml:19:5: a metric needs 'formula' or 'cases'"},
 		{22, NULL, "f.yaml:19:5: the key 'evidence' is missing in 'memory.read.bandwidth'"},
 		{22, "    evidence: x\n    scale: 2", "f.yaml:23:5: unknown key 'scale'"},
-		{23, DRIVER("    number: die\n    evidence: x\n  - counts: chanel"),
+		{23, DRIVER("    number: die\n    evidence: x\n  - counts: channel"),
 		 "f.yaml:31:5: the key 'cpu' is missing here"},
 		{23, "place: channel\ndrivers:\n  - counts: channel\n    cpu: near",
 		 "f.yaml:25:5: the key 'each' is missing here"},
