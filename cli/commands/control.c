@@ -389,7 +389,7 @@ static int send_command(const char *file, const char *command)
 	err = err ? err : exchange(fd, file, command, &answer);
 	if (fd >= 0)
 		close(fd);
-	recorded = !err && strcmp(answer.data, done) == 0;
+	recorded = !err && answer.data && strcmp(answer.data, done) == 0;
 	if (err == -ECONNREFUSED)
 		cli_error("%s: no process of this host records into it", file);
 	else if (err == -EAGAIN)

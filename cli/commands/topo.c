@@ -14,8 +14,8 @@
 
 #define BELOW_ROOM 16 /* devices shown below one bridge; virtual functions can be hundreds */
 #define DEEPEST 8     /* bridges below bridges are indented up to here */
-#define UNKNOWN -1    /* a socket */
-#define OFFLINE -2    /* CPUs of any socket: x86 does not tell of which */
+#define UNKNOWN (-1)  /* a socket */
+#define OFFLINE (-2)  /* CPUs of any socket: x86 does not tell of which */
 
 /* ---- which PMUs and root ports belong together ---- */
 

@@ -43,6 +43,57 @@ rows() {
 	says 'uncore_imc_2 has no hardware'
 }
 
+@test "a channel that the firmware lists a module for is not empty: its stuck clock makes the sum suspect" {
+	local tree=$BATS_TEST_TMPDIR/icx
+
+	unpack "$UNCORE_SOURCE_ROOT/tests/drivers/icx-12-imc.txt" "$tree"
+	sed -e "s|^machine:.*|machine: $tree|" -e '/pmu: uncore_imc_10,/s/constant: .*/constant: 0}/' \
+		"$UNCORE_SOURCE_ROOT/tests/drivers/icx-12-imc.yaml" >"$tree.yaml"
+	expect 0 "$UNCORE" --source "sim:$tree.yaml,step=1s" stat -j -M memory.bandwidth 1 1
+	[ "$(jq -r '"\(.quality) \(.reason)"' <<<"$output")" = \
+		'suspect the clock of uncore_imc_10, CPU 0 did not move, so that the PMU does not count: 1 of 8 PMUs' ]
+}
+
+# Which CPUs read one register is then not known: a sum would be 800 W in place of 400.
+@test "energy is not counted where the package of a CPU in the mask is not known" {
+	local tree=$BATS_TEST_TMPDIR/rapl
+
+	unpack "$UNCORE_SOURCE_ROOT/tests/drivers/rapl-all-cpus.txt" "$tree"
+	rm "$tree"/sys/devices/system/cpu/cpu{1,5}/topology/physical_package_id
+	sed "s|^machine:.*|machine: $tree|" "$UNCORE_SOURCE_ROOT/tests/drivers/rapl-all-cpus.yaml" >"$tree.yaml"
+	refuses 1 "$UNCORE" --source "sim:$tree.yaml,step=1s" stat -M power.package 1 1
+	says 'the package of CPU 1 is not known'
+}
+
+@test "energy of a socket that is offline is unavailable, and the sum of the machine partial" {
+	local tree=$BATS_TEST_TMPDIR/rapl
+
+	unpack "$UNCORE_SOURCE_ROOT/tests/drivers/rapl-all-cpus.txt" "$tree"
+	rm -r "$tree"/sys/devices/system/cpu/cpu[4-7]/topology
+	echo 0-3 | tee "$tree/sys/devices/system/cpu/online" >"$tree/sys/bus/event_source/devices/power/cpumask"
+	sed "s|^machine:.*|machine: $tree|" "$UNCORE_SOURCE_ROOT/tests/drivers/rapl-all-cpus.yaml" >"$tree.yaml"
+	expect 0 "$UNCORE" --source "sim:$tree.yaml,step=1s" stat -j -M power.package --per-socket 1 1
+	[ "$(rows)" = $'measured 0 - 200\nunavailable 1 - -' ]
+	expect 0 "$UNCORE" --source "sim:$tree.yaml,step=1s" stat -j -M power.package 1 1
+	[ "$(rows)" = 'partial - - 200' ]
+}
+
+# linux drivers/perf/arm_cspmu/arm_cspmu.c: all CPUs are associated where the firmware names none.
+@test "a PMU that is associated with the CPUs of both sockets belongs to neither" {
+	local tree=$BATS_TEST_TMPDIR/t410
+
+	unpack "$MACHINES/nvidia-t410-2socket.txt" "$tree"
+	for pmu in "$tree"/sys/bus/event_source/devices/nvidia_ucf_pmu_*; do
+		echo 0-7 >"$pmu/associated_cpus"
+	done
+	sed "s|^machine:.*|machine: $tree|" "$UNCORE_SOURCE_ROOT/data/sim/t410.yaml" >"$tree.yaml"
+	expect 0 "$UNCORE" --source "sim:$tree.yaml,step=1s" stat -j -M memory.bandwidth --per-socket 1 1
+	[ "$(jq -r .quality <<<"$output" | sort -u)" = unavailable ]
+	[[ $output == *'the firmware does not say which CPUs it belongs to'* ]]
+	expect 0 "$UNCORE" --source "sim:$tree.yaml,step=1s" stat -j -M memory.bandwidth 1 1
+	[ "$(jq -r .quality <<<"$output")" = measured ]
+}
+
 @test "the eight PMUs that older kernels have for Ice Lake are all channels" {
 	local i
 
