@@ -13,8 +13,8 @@
 /* The bound for a counter whose greatest speed is unknown: 256 at each cycle of 4 GHz, more than the bytes of
  * any bus. */
 #define UNC_MOST_PER_S 0x1p40
-/* The same for a count of the kernel whose register is not known: it may be an energy in 2^-32 J, or the requests in
- * flight of a whole socket. */
+/* The same for a count of the kernel, unless its register is read in halves: it may be an energy in 2^-32 J, or the requests
+ * in flight of a whole socket. */
 #define UNC_MOST_PER_S_64 0x1p46
 /* A block's clock may be faster than its description says, and the host's slower. */
 #define UNC_CLOCK_SLACK 1.02

@@ -7,7 +7,7 @@
 
 /* A counter that has reached its number of events, and changes within this time, runs on. */
 #define RUNS_ON_NS 20000000
-/* So does a counter that has so many events above that number, and above a hundredth of it: until its block is
+/* So does a counter that has so many events above that number, and above a tenth of it: until its block is
  * frozen, a counter counts for some cycles more. */
 #define FREEZE_EVENTS 10000
 
@@ -103,7 +103,7 @@ static void add_programmed(struct unc_regs_source *s, struct unc_regs_instance *
 	s->into[i].raw = o->total;
 	if (overflowed && after) {
 		b->state = UNC_INSTANCE_STOPPED;
-		b->runs_on = b->runs_on || raw > FREEZE_EVENTS + after / 100;
+		b->runs_on = b->runs_on || raw > FREEZE_EVENTS + after / 10;
 	} else if (overflowed) {
 		s->into[i] = (struct uncore_reading){.lost = true, .why = why_overflowed};
 	}
