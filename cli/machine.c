@@ -116,7 +116,7 @@ static bool has_metric(const struct uncore *u, const char *family, const char *l
 	return has;
 }
 
-/* Prints each fix once, of families with such metrics; NULL: of all. False: there is none. */
+/* Prints each fix once: those of families with such metrics, or with NULL all. False: no fix was printed. */
 static bool print_fixes(const struct uncore *u, const char *metrics)
 {
 	const char *printed[16];

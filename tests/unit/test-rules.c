@@ -277,77 +277,72 @@ static void rules_of_intel(void **state)
 }
 
 /* Counted, with a note: once for all PMUs, on these models only, and not for metrics. */
+static const struct {
+	const char *machine, *events, *metric, *note;
+} noted[] = {
+	/* What counts nothing without a filter, by Intel's descriptions of the events. */
+	{"intel-ivt-1socket", "uncore_cbox_0/event=0x34,umask=0x3/", NULL,
+	 "without a state none is"},
+	{"intel-ivt-1socket", "UNC_C_LLC_LOOKUP.DATA_READ", NULL, "without a state none is"},
+	{"intel-ivt-1socket", "uncore_cbox_0/UNC_C_LLC_LOOKUP.DATA_READ,state=M+E/", NULL, NULL},
+	{"intel-ivt-1socket", "uncore_cbox_0/event=0x34,umask=0x2,state=M/", NULL,
+	 "without bit 0 of umask"},
+	{"intel-ivt-1socket", "uncore_cbox_0/event=0x34,umask=0x41,state=M/", NULL,
+	 "a bit for each node"},
+	{"intel-ivt-1socket", "uncore_cbox_0/event=0x34,umask=0x41,state=M,filter_nid=1/", NULL,
+	 NULL},
+	{"intel-ivt-1socket", "UNC_C_TOR_INSERTS.OPCODE", NULL,
+	 "no request has the opcode 0; add opc="},
+	{"intel-ivt-1socket", "UNC_C_TOR_OCCUPANCY.MISS_OPCODE", NULL,
+	 "no request has the opcode 0"},
+	{"intel-ivt-1socket", "uncore_cbox_0/UNC_C_TOR_INSERTS.MISS_OPCODE,opc=DRd/", NULL, NULL},
+	{"intel-ivt-1socket", "UNC_C_TOR_INSERTS.NID_ALL", NULL, "a bit for each node"},
+	{"intel-ivt-1socket", "uncore_cbox_0/UNC_C_TOR_INSERTS.NID_ALL,filter_nid=1/", NULL, NULL},
+	{"intel-ivt-1socket", "UNC_C_TOR_INSERTS.ALL", NULL, NULL},
+	{"intel-ivt-1socket", "UNC_C_LLC_VICTIMS.NID", NULL, "a bit for each node"},
+	{"intel-ivt-1socket", "UNC_C_LLC_VICTIMS.M_STATE", NULL, NULL},
+	{"intel-skx-1socket", "uncore_imc/config=0x0f04/", NULL, NULL},
+	{"intel-icx-1socket", "uncore_imc/config=0x0f04/", NULL,
+	 "uncore_imc/config=0x0f04/ is UNC_M_CAS_COUNT.RD on this CPU; it is "
+	 "UNC_M_CAS_COUNT.ALL on snbep ivt hsx bdde bdx skx clx (here "
+	 "event=0x4,umask=0x3f)"},
+	{"intel-icx-1socket", "uncore_imc/event=0x04,umask=0x0c/", NULL,
+	 "is not in the vendor's list for this CPU; it is UNC_M_CAS_COUNT.WR on snbep ivt "
+	 "hsx bdde bdx skx clx (here event=0x4,umask=0x30)"},
+	{"intel-icx-1socket", "uncore_imc/event=0x04,umask=0x03/", NULL,
+	 "UNC_M_CAS_COUNT.RD on snbep ivt hsx bdde bdx skx clx (here event=0x4,umask=0xf)"},
+	{"intel-icx-1socket", "uncore_imc/event=0x04/", NULL, "has no umask"},
+	{"intel-icx-1socket", "uncore_imc/event=0x04,umask=0x3f/", NULL, NULL},
+	/* By a name it is what is asked for. */
+	{"intel-icx-1socket", "uncore_imc/cas_count_read/", NULL, NULL},
+	{"intel-icx-1socket", "UNC_M_CAS_COUNT.RD", NULL, NULL},
+	{"intel-icx-1socket", NULL, "memory.read.bandwidth", NULL},
+	{"intel-icx-1socket", "uncore_m2m/event=0x37,umask=0x01/", NULL,
+	 "UNC_M2M_IMC_READS.NORMAL on skx clx (here event=0x37,umask=0x701)"},
+	{"intel-spr-1socket", "uncore_imc/config=0x0f04/", NULL,
+	 "UNC_M_CAS_COUNT.ALL on snbep ivt hsx bdde bdx skx clx (here "
+	 "event=0x5,umask=0xff)"},
+	{"intel-spr-1socket", "uncore_imc/r304/", NULL, "(here event=0x5,umask=0xcf)"},
+	{"intel-spr-1socket", "uncore_imc/config=0xc04/", NULL, "(here event=0x5,umask=0xf0)"},
+	{"intel-spr-1socket", "uncore_imc/r101/", NULL,
+	 "is UNC_M_CLOCKTICKS on this CPU; it is UNC_M_ACT_COUNT.RD on"},
+	{"intel-spr-1socket", "uncore_imc/r201/", NULL, "it is UNC_M_ACT_COUNT.WR on"},
+	{"intel-spr-1socket", "uncore_imc/event=0x05,umask=0xcf/", NULL, NULL},
+	{"intel-skx-1socket", "UNC_CHA_LLC_LOOKUP.DATA_READ", NULL,
+	 "'UNC_CHA_LLC_LOOKUP.DATA_READ' sets event=0x34, filter_state=0: lookups are"},
+	{"intel-skx-1socket", "uncore_cha/UNC_CHA_LLC_LOOKUP.DATA_READ,filter_state=0xf1/", NULL,
+	 NULL},
+	{"nvidia-t410-1socket", TARGET "/rd_bytes,dst_rp_mask=1,dst_addr_en=1/", NULL,
+	 "sets dst_rp_mask, dst_addr_en: root ports restrict"},
+	{"nvidia-t410-1socket", TARGET "/rd_bytes,dst_addr_en=1/", NULL, NULL},
+};
+
 static void notes(void **state)
 {
-	static const struct {
-		const char *machine, *events, *metric, *note;
-	} cases[] = {
-		/* What counts nothing without a filter, by Intel's descriptions of the events. */
-		{"intel-ivt-1socket", "uncore_cbox_0/event=0x34,umask=0x3/", NULL,
-		 "without a state none is"},
-		{"intel-ivt-1socket", "UNC_C_LLC_LOOKUP.DATA_READ", NULL,
-		 "without a state none is"},
-		{"intel-ivt-1socket", "uncore_cbox_0/UNC_C_LLC_LOOKUP.DATA_READ,state=M+E/", NULL,
-		 NULL},
-		{"intel-ivt-1socket", "uncore_cbox_0/event=0x34,umask=0x2,state=M/", NULL,
-		 "without bit 0 of umask"},
-		{"intel-ivt-1socket", "uncore_cbox_0/event=0x34,umask=0x41,state=M/", NULL,
-		 "a bit for each node"},
-		{"intel-ivt-1socket", "uncore_cbox_0/event=0x34,umask=0x41,state=M,filter_nid=1/",
-		 NULL, NULL},
-		{"intel-ivt-1socket", "UNC_C_TOR_INSERTS.OPCODE", NULL,
-		 "no request has the opcode 0; add opc="},
-		{"intel-ivt-1socket", "UNC_C_TOR_OCCUPANCY.MISS_OPCODE", NULL,
-		 "no request has the opcode 0"},
-		{"intel-ivt-1socket", "uncore_cbox_0/UNC_C_TOR_INSERTS.MISS_OPCODE,opc=DRd/", NULL,
-		 NULL},
-		{"intel-ivt-1socket", "UNC_C_TOR_INSERTS.NID_ALL", NULL, "a bit for each node"},
-		{"intel-ivt-1socket", "uncore_cbox_0/UNC_C_TOR_INSERTS.NID_ALL,filter_nid=1/", NULL,
-		 NULL},
-		{"intel-ivt-1socket", "UNC_C_TOR_INSERTS.ALL", NULL, NULL},
-		{"intel-ivt-1socket", "UNC_C_LLC_VICTIMS.NID", NULL, "a bit for each node"},
-		{"intel-ivt-1socket", "UNC_C_LLC_VICTIMS.M_STATE", NULL, NULL},
-		{"intel-skx-1socket", "uncore_imc/config=0x0f04/", NULL, NULL},
-		{"intel-icx-1socket", "uncore_imc/config=0x0f04/", NULL,
-		 "uncore_imc/config=0x0f04/ is UNC_M_CAS_COUNT.RD on this CPU; it is "
-		 "UNC_M_CAS_COUNT.ALL on snbep ivt hsx bdde bdx skx clx (here "
-		 "event=0x4,umask=0x3f)"},
-		{"intel-icx-1socket", "uncore_imc/event=0x04,umask=0x0c/", NULL,
-		 "is not in the vendor's list for this CPU; it is UNC_M_CAS_COUNT.WR on snbep ivt "
-		 "hsx bdde bdx skx clx (here event=0x4,umask=0x30)"},
-		{"intel-icx-1socket", "uncore_imc/event=0x04,umask=0x03/", NULL,
-		 "UNC_M_CAS_COUNT.RD on snbep ivt hsx bdde bdx skx clx (here event=0x4,umask=0xf)"},
-		{"intel-icx-1socket", "uncore_imc/event=0x04/", NULL, "has no umask"},
-		{"intel-icx-1socket", "uncore_imc/event=0x04,umask=0x3f/", NULL, NULL},
-		/* By a name it is what is asked for. */
-		{"intel-icx-1socket", "uncore_imc/cas_count_read/", NULL, NULL},
-		{"intel-icx-1socket", "UNC_M_CAS_COUNT.RD", NULL, NULL},
-		{"intel-icx-1socket", NULL, "memory.read.bandwidth", NULL},
-		{"intel-icx-1socket", "uncore_m2m/event=0x37,umask=0x01/", NULL,
-		 "UNC_M2M_IMC_READS.NORMAL on skx clx (here event=0x37,umask=0x701)"},
-		{"intel-spr-1socket", "uncore_imc/config=0x0f04/", NULL,
-		 "UNC_M_CAS_COUNT.ALL on snbep ivt hsx bdde bdx skx clx (here "
-		 "event=0x5,umask=0xff)"},
-		{"intel-spr-1socket", "uncore_imc/r304/", NULL, "(here event=0x5,umask=0xcf)"},
-		{"intel-spr-1socket", "uncore_imc/config=0xc04/", NULL,
-		 "(here event=0x5,umask=0xf0)"},
-		{"intel-spr-1socket", "uncore_imc/r101/", NULL,
-		 "is UNC_M_CLOCKTICKS on this CPU; it is UNC_M_ACT_COUNT.RD on"},
-		{"intel-spr-1socket", "uncore_imc/r201/", NULL, "it is UNC_M_ACT_COUNT.WR on"},
-		{"intel-spr-1socket", "uncore_imc/event=0x05,umask=0xcf/", NULL, NULL},
-		{"intel-skx-1socket", "UNC_CHA_LLC_LOOKUP.DATA_READ", NULL,
-		 "'UNC_CHA_LLC_LOOKUP.DATA_READ' sets event=0x34, filter_state=0: lookups are"},
-		{"intel-skx-1socket", "uncore_cha/UNC_CHA_LLC_LOOKUP.DATA_READ,filter_state=0xf1/",
-		 NULL, NULL},
-		{"nvidia-t410-1socket", TARGET "/rd_bytes,dst_rp_mask=1,dst_addr_en=1/", NULL,
-		 "sets dst_rp_mask, dst_addr_en: root ports restrict"},
-		{"nvidia-t410-1socket", TARGET "/rd_bytes,dst_addr_en=1/", NULL, NULL},
-	};
-
 	(void)state;
-	for (size_t i = 0; i < COUNT(cases); i++) {
-		struct uncore *u = scan_fixture(cases[i].machine);
-		struct asked asked = {cases[i].events, cases[i].metric, NULL};
+	for (size_t i = 0; i < COUNT(noted); i++) {
+		struct uncore *u = scan_fixture(noted[i].machine);
+		struct asked asked = {noted[i].events, noted[i].metric, NULL};
 		struct uncore_monitor *m;
 
 		assert_asked(u, &asked);
@@ -356,9 +351,9 @@ static void notes(void **state)
 					      : uncore_monitor_add_metrics(m, asked.metric),
 				 0);
 		assert_int_equal(uncore_monitor_plan(m), 0);
-		assert_int_equal(uncore_monitor_note_count(m), cases[i].note ? 1 : 0);
-		if (cases[i].note)
-			assert_contains(uncore_monitor_note_at(m, 0), cases[i].note);
+		assert_int_equal(uncore_monitor_note_count(m), noted[i].note ? 1 : 0);
+		if (noted[i].note)
+			assert_contains(uncore_monitor_note_at(m, 0), noted[i].note);
 		uncore_monitor_free(m);
 		uncore_free(u);
 	}
