@@ -136,13 +136,19 @@ static void load_machine(const char *name)
 
 /* ---- what must hold ---- */
 
-#define require(holds, ...)                                       \
-	do {                                                      \
-		if (!(holds)) {                                   \
-			fprintf(stderr, "%s, %s: ", broken, how); \
-			fail_msg(__VA_ARGS__);                    \
-		}                                                 \
-	} while (0)
+static void complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
+static void complain(const char *format, ...)
+{
+	char text[4096];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	fail_msg("%s, %s: %s", broken, how, text);
+}
+
+#define require(holds, ...) ((holds) ? (void)0 : complain(__VA_ARGS__))
 
 /* A sentence, and not just the text of an error. */
 static void require_sentence(const char *text)
@@ -251,7 +257,7 @@ static void check_machine(const char *name)
 	size_t files = 0;
 
 	load_machine(name);
-	chosen = calloc(2 * machine.count, sizeof(*chosen));
+	chosen = calloc(2 * machine.count + 1, sizeof(*chosen));
 	for (size_t i = 0; i < machine.count; i++)
 		if (machine.entries[i].kind == UNC_FILE && !is_of_cpus(machine.entries[i].path) &&
 		    is_first_of_shape(i))
@@ -276,7 +282,7 @@ static void files_of_cpus_and_nodes(void **state)
 
 	(void)state;
 	load_machine("amd-zen4-1socket");
-	chosen = calloc(machine.count, sizeof(*chosen));
+	chosen = calloc(machine.count + 1, sizeof(*chosen));
 	for (size_t i = 0; i < machine.count; i++) {
 		const char *path = machine.entries[i].path;
 		bool is_read = false;

@@ -96,11 +96,6 @@ static void short_reads_leave_no_bounds(void **state)
 	end(&s);
 }
 
-static double share(void)
-{
-	return (double)rand() / RAND_MAX;
-}
-
 /* Steady traffic of random rates; each counter, and the time, is read at a random moment of the first
  * reading and of the last one. */
 static void the_truth_is_within_the_bounds(void **state)
@@ -118,20 +113,19 @@ static void the_truth_is_within_the_bounds(void **state)
 	size_t bounded = 0;
 
 	(void)state;
-	srand(1);
 	for (size_t i = 0; i < 8000; i++) {
-		const uint64_t ns = 1000000 + (uint64_t)(share() * 1e9);
-		const uint64_t took_ns = (uint64_t)(share() * share() * 0.1 * (double)ns);
+		const uint64_t ns = 1000000 + (uint64_t)(uniform() * 1e9);
+		const uint64_t took_ns = (uint64_t)(uniform() * uniform() * 0.1 * (double)ns);
 		struct unc_formula_input in[4];
 		struct stage s;
 		double truth;
 
 		begin(&s, formulas[i % COUNT(formulas)]);
 		for (size_t k = 0; k < s.metric.formula->names.count; k++) {
-			const double rate = 1e9 + share() * 1e10;
-			const double off = (share() - share()) * (double)took_ns;
+			const double rate = 1e9 + uniform() * 1e10;
+			const double off = (uniform() - uniform()) * (double)took_ns;
 			const uint64_t enabled =
-				ns + (uint64_t)(share() * (double)took_ns) - took_ns / 2;
+				ns + (uint64_t)(uniform() * (double)took_ns) - took_ns / 2;
 
 			in[k] = (struct unc_formula_input){
 				.value = rate * (double)ns / 1e9, .sources = 1, .known = true};
