@@ -57,7 +57,7 @@ setup() {
 	# CoreSight PMUs has a counter of its own.
 	local has='{"amd_l3": 6, "nvidia_scf_pmu": 6, "nvidia_pcie_pmu": 6, "imx_ddr": 11,
 		"hisi_pcie_core": 8, "zen4 amd_df": 16, "zen5 amd_df": 16, "dwc_rootport": 1,
-		"thor nvidia_uphy_pmu": 5}'
+		"thor nvidia_ucf_pmu": 6, "thor nvidia_uphy_pmu": 6}'
 	declare -A needs=(
 		[zen3-mem]=2                           # one sum over eight channels; the fabric has four counters
 		[skx-pcie]=2 [icx-pcie]=2 [spr-pcie]=2 # reads and writes of four ports or more of a stack
@@ -67,7 +67,7 @@ setup() {
 		[grace-pcie]=2 [thor-pcie]=2           # bandwidths, then latency
 		# Everything about caches, and each cell of the matrix.
 		[grace-cache]=2 [hip08-cache]=2 [hip09-cache]=2 [icx-cache]=3 [neoverse-cache]=5 [skx-cache]=2 [spr-cache]=2
-		[t410-cache]=5 [thor-cache]=5 [zen4-cache]=4 [zen5-cache]=4
+		[t410-cache]=5 [thor-cache]=3 [zen4-cache]=4 [zen5-cache]=4
 		[icx-matrix]=5 [skx-matrix]=6 [spr-matrix]=5 [t410-matrix]=6 [zen4-matrix]=7 [zen5-matrix]=7)
 
 	for machine in "$UNCORE_SOURCE_ROOT"/data/sim/*.yaml; do
