@@ -39,8 +39,8 @@ if os.uname().machine == "x86_64":
 LEFT_OUT = set("breakpoint cpu cpu_atom cpu_core dwc_rootport intel_bts intel_pt kprobe msr power "
                "software tracepoint uprobe ibs_fetch ibs_op iommu smmuv3 cstate_core cstate_pkg "
                "faults".split())
-# The driver registers three channels for each memory controller of Ice Lake, of which two exist. The emulated ones all
-# count; uncore leaves them out (data/intel-imc.yaml).
+# The driver registers three channels for each memory controller of Ice Lake, of which two exist. The third reads 0, and
+# uncore leaves it out (data/intel-imc.yaml).
 if MODEL == "icx":
     LEFT_OUT |= {f"uncore_imc_{3 * controller + 2}" for controller in range(4)}
 LEFT_OUT_STEMS = ("armv8", "amd_iommu", "arm_spe", "cs_etm", "hisi_ptt")

@@ -13,7 +13,7 @@ import truth
 Memory = collections.namedtuple("Memory", "pmus terms per_line channels")
 MEMORY = {
     "skx": Memory("uncore_imc", {"load": "event=0x4,umask=0x3", "store": "event=0x4,umask=0xc"}, {}, 6),
-    "icx": Memory("uncore_imc", {"load": "event=0x4,umask=0xf", "store": "event=0x4,umask=0x30"}, {}, 12),
+    "icx": Memory("uncore_imc", {"load": "event=0x4,umask=0xf", "store": "event=0x4,umask=0x30"}, {}, 8),
     "spr": Memory("uncore_imc", {"load": "event=0x5,umask=0xcf", "store": "event=0x5,umask=0xf0"}, {}, 8),
     "amd": Memory("amd_umc", {"load": "event=0xa,rdwrmask=1", "store": "event=0xa,rdwrmask=2"}, {}, 4),
     "grace": Memory("nvidia_scf_pmu", {"load": "event=0x1a5", "store": "event=0x1db"}, {"load": 2, "store": 64}, 1),
@@ -112,7 +112,7 @@ def count(extra=()):
     cells = {cell: [0] * CHANNELS for cell in MOVED}  # in lines
     names = {event: direction for direction, event in EVENTS.items()}
     for row in rig.uncore(",".join(names), command, "each"):
-        cells[names[row["name"]], row["socket"]][truth.split(row["pmu"])[1] % CHANNELS] += \
+        cells[names[row["name"]], row["socket"]][MODEL.unit(row["pmu"]) % CHANNELS] += \
             row["count"] / per_line(names[row["name"]])
     return cells
 

@@ -81,7 +81,7 @@ def agents(row):
 # What is planted, the fault's name, a part of the sentence, and the verdicts that have it.
 Fault = collections.namedtuple("Fault", "words name sentence where")
 CHANNELS = (
-    Fault("scale all 2 2000", "channel twice", "channel 2 counts twice", memory),
+    Fault("scale all 1 2000", "channel twice", "channel 1 counts twice", memory),
     Fault("scale 1 1 0", "channel dead", "channel 1 counts nothing", on_node_1),
 )
 SWAPPED = Fault("reads on", "directions swapped", "writes are counted as reads", stored)

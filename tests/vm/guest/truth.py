@@ -43,6 +43,10 @@ class Model:
         """A PMU's name without its numbers."""
         return re.sub(r"_\d+$", "", self.named(name))
 
+    def unit(self, name):
+        """Which of its kind a PMU counts, among those that the hardware has."""
+        return split(name)[1]
+
     def broken(self, name):
         """Why a PMU is not to be counted, or None."""
         return None
@@ -113,7 +117,7 @@ class Intel(Model):
         return bits(control, 8, 15) + (256 if control & TID_EN else 0)
 
     def weight(self, name, words, cpu):
-        kind, instance = split(name)
+        kind, instance = split(name)[0], self.unit(name)
         socket = rig.socket_of(cpu)
         if words[0] == FIXED and kind in self.HAS_FIXED:
             return weight(socket, instance, FIXED, 0)
@@ -328,6 +332,11 @@ class Icx(Skx):
         **{key: Skx.TERMS[key] for key in Skx.TERMS if key[0] == "uncore_pcu"},
     }
     TID, TID_MASK = TID_EN, 0x1FF
+    THIRD = True  # of three channels of a controller the hardware has the first two
+
+    def unit(self, name):
+        kind, number = split(name)
+        return number - number // 3 if self.THIRD and kind == "uncore_imc" else number
 
     def select(self, kind, control, words):
         umask = bits(control, 8, 15)
@@ -350,6 +359,7 @@ class Icx(Skx):
 class Spr(Icx):
     """spr.c. Discovered boxes, of which type 5 is the UBOX, instance 0."""
 
+    THIRD = False
     ROOM = {"uncore_cha": 4, "uncore_iio": 4, "uncore_irp": 2, "uncore_m2pcie": 4, "uncore_pcu": 4, "uncore_type": 2,
             "uncore_mdf": 4, "uncore_imc": 4, "uncore_m2m": 4, "uncore_upi": 4, "uncore_m3upi": 4, "uncore_cxlcm": 8,
             "uncore_cxldp": 4, "uncore_hbm": 4, "uncore_iio_free_running": None, "uncore_imc_free_running": None}
