@@ -17,6 +17,8 @@ struct unc_root {
 	int exhausted; /* ENOMEM, EMFILE or ENFILE, which callers may take for an absent file */
 	struct unc_tree tree;
 	struct unc_tree *record; /* NULL: what is read is not recorded */
+	/* While it is recorded: a directory, and its path without links. Most files are beside the one before. */
+	char dir[PATH_MAX], dir_found[PATH_MAX];
 };
 
 const char *unc_path(char into[PATH_MAX], const char *fmt, ...)
@@ -49,17 +51,15 @@ static size_t link_target(const struct unc_root *r, const char *path, char into[
 	return e->len;
 }
 
-/* The path without links, as the kernel finds it below a root; `last`: the last part may be a link,
- * too, and is followed. Such a path may lead nowhere. */
-static int resolve(const struct unc_root *r, const char *path, bool last, char out[static PATH_MAX])
+/* Goes on from `out`, which has no links, to `path`. */
+static int walk(const struct unc_root *r, const char *path, bool last, char out[static PATH_MAX])
 {
 	char todo[PATH_MAX], target[PATH_MAX];
-	size_t len = 0, n, more, before;
+	size_t len = strlen(out), n, more, before;
 	int links = 0;
 
 	if (snprintf(todo, sizeof(todo), "%s", path) >= PATH_MAX)
 		return -ENAMETOOLONG;
-	out[0] = '\0';
 	for (char *at = todo; *(at += strspn(at, "/")); at += n) {
 		n = strcspn(at, "/");
 		before = len;
@@ -93,6 +93,31 @@ static int resolve(const struct unc_root *r, const char *path, bool last, char o
 		n = 0;
 	}
 	return 0;
+}
+
+/* The path without links, as the kernel finds it below a root; `last`: the last part may be a link,
+ * too, and is followed. Such a path may lead nowhere. */
+static int resolve(const struct unc_root *r, const char *path, bool last, char out[static PATH_MAX])
+{
+	struct unc_root *known = (struct unc_root *)r;
+	const char *name = strrchr(path, '/');
+	size_t len = name ? (size_t)(name - path) : 0;
+	int err;
+
+	out[0] = '\0';
+	if (!r->record || !len || !name[1] || len >= PATH_MAX)
+		return walk(r, path, last, out);
+	if (strncmp(r->dir, path, len) != 0 || r->dir[len]) {
+		snprintf(known->dir, PATH_MAX, "%.*s", (int)len, path);
+		known->dir_found[0] = '\0';
+		err = walk(r, r->dir, true, known->dir_found);
+		if (err) {
+			known->dir[0] = '\0';
+			return err;
+		}
+	}
+	memcpy(out, r->dir_found, strlen(r->dir_found) + 1);
+	return walk(r, name + 1, last, out);
 }
 
 /* ---- a directory ---- */
@@ -133,6 +158,50 @@ int unc_root_open_file(const struct unc_root *r, const char *path, int flags)
 	return err ? noted(r, err) : fd;
 }
 
+/* Whether the path is there, and whether it is a directory. */
+static bool look_up(const struct unc_root *r, const char *path, bool *is_dir)
+{
+	const struct unc_entry *e = NULL;
+	char where[PATH_MAX];
+	struct stat st = {0};
+	int fd;
+
+	if (r->fd < 0) {
+		if (resolve(r, path, true, where) == 0)
+			e = unc_tree_find(&r->tree, where);
+		*is_dir = e && e->kind == UNC_DIR;
+		return e;
+	}
+	fd = unc_root_open_file(r, path, O_PATH);
+	if (fd < 0)
+		return false;
+	fstat(fd, &st);
+	close(fd);
+	*is_dir = S_ISDIR(st.st_mode);
+	return true;
+}
+
+/* What was asked for and is there, or why it cannot be read; `data` NULL: only its name. */
+static void record_path(const struct unc_root *r, const char *path, int err, const char *data,
+			size_t len)
+{
+	const char *name = unc_errno_name(err);
+	char where[PATH_MAX];
+	bool is_dir = false;
+
+	if (err == -ENOMEM || resolve(r, path, true, where) < 0 || !*where ||
+	    (!data && !look_up(r, where, &is_dir)))
+		return;
+	if (data)
+		unc_tree_add(r->record, UNC_FILE, where, data, len);
+	else if (err != -EACCES && is_dir)
+		unc_tree_add(r->record, UNC_DIR, where, "", 0);
+	else if (err)
+		unc_tree_add(r->record, UNC_REFUSED, where, name, strlen(name));
+	else
+		unc_tree_add(r->record, UNC_UNREAD, where, "", 0);
+}
+
 static int read_from_dir(const struct unc_root *r, const char *path, size_t max, char **out,
 			 size_t *len)
 {
@@ -152,6 +221,20 @@ static int read_from_dir(const struct unc_root *r, const char *path, size_t max,
 	return err;
 }
 
+/* What a directory has; most filesystems say of what kind it is, and then it need not be looked up. */
+static void record_entry(const struct unc_root *r, const char *dir, const struct dirent *entry)
+{
+	char path[PATH_MAX], where[PATH_MAX];
+
+	if (snprintf(path, sizeof(path), "%s/%s", dir, entry->d_name) >= PATH_MAX)
+		return;
+	if (entry->d_type != DT_REG && entry->d_type != DT_DIR)
+		record_path(r, path, 0, NULL, 0);
+	else if (resolve(r, path, false, where) == 0)
+		unc_tree_add(r->record, entry->d_type == DT_DIR ? UNC_DIR : UNC_UNREAD, where, "",
+			     0);
+}
+
 static int list_dir(const struct unc_root *r, const char *path, struct unc_names *names)
 {
 	int fd = unc_root_open_file(r, path, O_RDONLY | O_DIRECTORY | O_NONBLOCK);
@@ -167,9 +250,13 @@ static int list_dir(const struct unc_root *r, const char *path, struct unc_names
 		close(fd);
 		return err;
 	}
-	for (errno = 0; err == 0 && (entry = readdir(dir)); errno = 0)
-		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-			err = unc_names_add(names, entry->d_name);
+	for (errno = 0; err == 0 && (entry = readdir(dir)); errno = 0) {
+		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+			continue;
+		err = unc_names_add(names, entry->d_name);
+		if (err == 0 && r->record)
+			record_entry(r, path, entry);
+	}
 	if (err == 0)
 		err = -errno;
 	closedir(dir);
@@ -277,50 +364,6 @@ int unc_root_exhausted(struct unc_root *r)
 
 /* ---- both ---- */
 
-/* Whether the path is there, and whether it is a directory. */
-static bool look_up(const struct unc_root *r, const char *path, bool *is_dir)
-{
-	const struct unc_entry *e = NULL;
-	char where[PATH_MAX];
-	struct stat st = {0};
-	int fd;
-
-	if (r->fd < 0) {
-		if (resolve(r, path, true, where) == 0)
-			e = unc_tree_find(&r->tree, where);
-		*is_dir = e && e->kind == UNC_DIR;
-		return e;
-	}
-	fd = unc_root_open_file(r, path, O_PATH);
-	if (fd < 0)
-		return false;
-	fstat(fd, &st);
-	close(fd);
-	*is_dir = S_ISDIR(st.st_mode);
-	return true;
-}
-
-/* What was asked for and is there, or why it cannot be read; `data` NULL: only its name. */
-static void record_path(const struct unc_root *r, const char *path, int err, const char *data,
-			size_t len)
-{
-	const char *name = unc_errno_name(err);
-	char where[PATH_MAX];
-	bool is_dir;
-
-	if (err == -ENOMEM || resolve(r, path, true, where) < 0 || !*where ||
-	    !look_up(r, where, &is_dir))
-		return;
-	if (data)
-		unc_tree_add(r->record, UNC_FILE, where, data, len);
-	else if (err != -EACCES && is_dir)
-		unc_tree_add(r->record, UNC_DIR, where, "", 0);
-	else if (err)
-		unc_tree_add(r->record, UNC_REFUSED, where, name, strlen(name));
-	else
-		unc_tree_add(r->record, UNC_UNREAD, where, "", 0);
-}
-
 static int read_from_tree(const struct unc_root *r, const char *path, size_t max, char **out,
 			  size_t *out_len)
 {
@@ -426,13 +469,13 @@ int unc_root_link(const struct unc_root *r, const char *path, char **out)
 int unc_root_list(const struct unc_root *r, const char *path, struct unc_names *out)
 {
 	struct unc_names names = {0};
-	char entry[PATH_MAX];
+	char where[PATH_MAX];
 	int err;
 
 	if (r->fd >= 0)
 		err = list_dir(r, path, &names);
-	else if ((err = resolve(r, path, true, entry)) == 0)
-		err = unc_tree_list(&r->tree, entry, &names);
+	else if ((err = resolve(r, path, true, where)) == 0)
+		err = unc_tree_list(&r->tree, where, &names);
 	if (r->record)
 		record_path(r, path, err, NULL, 0);
 	if (err) {
@@ -440,9 +483,9 @@ int unc_root_list(const struct unc_root *r, const char *path, struct unc_names *
 		return noted(r, err);
 	}
 	unc_names_sort(&names);
-	for (size_t i = 0; r->record && i < names.count; i++)
-		if (snprintf(entry, sizeof(entry), "%s/%s", path, names.items[i]) < PATH_MAX)
-			record_path(r, entry, 0, NULL, 0);
+	for (size_t i = 0; r->record && r->fd < 0 && i < names.count; i++)
+		if (snprintf(where, sizeof(where), "%s/%s", path, names.items[i]) < PATH_MAX)
+			record_path(r, where, 0, NULL, 0);
 	*out = names;
 	return 0;
 }
@@ -528,4 +571,5 @@ bool unc_root_exists(const struct unc_root *r, const char *path)
 void unc_root_record(struct unc_root *r, struct unc_tree *record)
 {
 	r->record = record;
+	r->dir[0] = '\0';
 }
