@@ -166,9 +166,14 @@ KEPT = pathlib.Path("/var/lib/uncore/verified.uncore")
 STATUS = {"proved": 0, "off": 1, "cannot tell": 3}
 
 
+_begins = []  # how long each run took to begin, in seconds
+
+
 def verify(seconds, *more):
     """All verdicts. The status is that of the worst of them."""
+    began = time.monotonic()
     done = rig.run(["uncore", "verify", "-M", METRICS, "--time", f"{seconds}s", "-j", *more], status=None)
+    _begins.append(max(0.0, time.monotonic() - began - seconds))
     rows = [json.loads(line) for line in done.stdout.splitlines()]
     verdicts = {row["verdict"] for row in rows}
     worst = next((v for v in ("off", "cannot tell", "proved") if v in verdicts), None)
@@ -233,7 +238,8 @@ def multiplexed():
     for name in rig.pmus():  # each rotation costs far more here than on hardware
         if any(name.startswith(event.split("/")[0]) for event in MINE.taken):
             (rig.DEVICES / name / "perf_event_mux_interval_ms").write_text("20", encoding="ascii")
-    with subprocess.Popen(["perf", "stat", "-a", "-e", events, "--", "sleep", str(MINE.seconds / 2)],
+    lasts = max(_begins) + MINE.seconds / 2
+    with subprocess.Popen(["perf", "stat", "-a", "-e", events, "--", "sleep", str(lasts)],
                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as perf:
         time.sleep(0.5)
         rows = of_sockets(verify(MINE.seconds))
@@ -241,7 +247,7 @@ def multiplexed():
     wrong = short(row for row in rows if row["verdict"] == "off" or
                   row["verdict"] == "proved" and abs(row["counted"] - 1) > 0.01)
     lost = [row for row in rows if "ran all the time" in (row["reason"] or "")]
-    rig.diag(f"multiplexed: {len(lost)} not counted all the time, {sum(r['verdict'] == 'proved' for r in rows)} of "
+    rig.diag(f"multiplexed for {lasts:.1f} s: {len(lost)} not counted all the time, {sum(r['verdict'] == 'proved' for r in rows)} of "
              f"{len(rows)} proved, off by {100 * deviation(rows):.3f} % at most")
     rig.ok(taken and not wrong, "beside another program that counts no verdict is wrong", f"{taken} {wrong}")
     rig.ok(any(memory(row) for row in lost), "it says that the counters were shared", short(rows))
