@@ -6,6 +6,7 @@
  *   traffic rate R        run it at R ticks per second from now on; 0: idle
  *   traffic ramp R MS     change the rate to R, linearly, within MS milliseconds
  *   traffic clock         print the ticks so far
+ *   traffic stall MS      some reads of MSRs take so long, from the next one on: 0 ends it
  *   traffic preset N      put every counter N below its wrap
  *   traffic writes        print how many register writes the guest has done
  *
@@ -36,7 +37,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { IDENTIFY, STEP, RATE, CLOCK, RAMP, PRESET, WRITES };
+enum { IDENTIFY, STEP, RATE, CLOCK, RAMP, PRESET, WRITES, STALL };
 enum {
 	REAL = 16,
 	BACKGROUND,
@@ -78,7 +79,7 @@ static uint64_t ring(uint64_t command, uint64_t argument)
 static int usage(void)
 {
 	fprintf(stderr,
-		"usage: traffic step N | rate R | ramp R MS | clock | preset N | writes |\n"
+		"usage: traffic step N | rate R | ramp R MS | clock | preset N | writes | stall MS |\n"
 		"               real nt|off | background F | cache KIB | allocate on|off |\n"
 		"               disk NAME | at STACK PART | found F |\n"
 		"               faults memory|ports|agents|links|stacks|slices | swap on|off | turn on|off | reads on|off |\n"
@@ -155,15 +156,25 @@ int main(int argc, char **argv)
 		uint64_t command;
 		int prints;
 	} table[] = {
-		{"step", 1, STEP, 0},        {"rate", 1, RATE, 0},
-		{"ramp", 2, RAMP, 0},        {"clock", 0, CLOCK, 1},
-		{"preset", 1, PRESET, 0},    {"writes", 0, WRITES, 1},
-		{"real", 1, REAL, 0},        {"background", 1, BACKGROUND, 0},
-		{"cache", 1, CACHE, 0},      {"allocate", 1, ALLOCATE, 0},
-		{"faults", 1, FAULTS, 0},    {"swap", 1, SWAP, 0},
-		{"turn", 1, TURN, 0},        {"reads", 1, READS, 0},
-		{"remote", 1, REMOTE, 0},    {"stray", 1, STRAY, 0},
-		{"scale", 3, SCALE, 0},      {"at", 2, DISK_AT, 0},
+		{"step", 1, STEP, 0},
+		{"rate", 1, RATE, 0},
+		{"ramp", 2, RAMP, 0},
+		{"clock", 0, CLOCK, 1},
+		{"preset", 1, PRESET, 0},
+		{"writes", 0, WRITES, 1},
+		{"stall", 1, STALL, 0},
+		{"real", 1, REAL, 0},
+		{"background", 1, BACKGROUND, 0},
+		{"cache", 1, CACHE, 0},
+		{"allocate", 1, ALLOCATE, 0},
+		{"faults", 1, FAULTS, 0},
+		{"swap", 1, SWAP, 0},
+		{"turn", 1, TURN, 0},
+		{"reads", 1, READS, 0},
+		{"remote", 1, REMOTE, 0},
+		{"stray", 1, STRAY, 0},
+		{"scale", 3, SCALE, 0},
+		{"at", 2, DISK_AT, 0},
 		{"found", 1, DISK_FOUND, 0},
 	};
 	uint64_t arg[3] = {0};

@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 QEMU_PLUGIN_EXPORT int qemu_plugin_version = QEMU_PLUGIN_VERSION;
@@ -28,6 +29,7 @@ size_t pmon_window_size;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static uint64_t writes;
+static uint64_t stall_ms;
 static bool is_x86;
 static qemu_plugin_id_t plugin_id;
 static bool watches_real;
@@ -37,11 +39,23 @@ static const struct pmon_model *const models[] = {
 	&model_amd, &model_t410, &model_t410min, &model_grace,
 };
 
-enum { DB_IDENTIFY, DB_STEP, DB_RATE, DB_CLOCK, DB_RAMP, DB_PRESET, DB_WRITES, DB_REAL = 16 };
+enum {
+	DB_IDENTIFY,
+	DB_STEP,
+	DB_RATE,
+	DB_CLOCK,
+	DB_RAMP,
+	DB_PRESET,
+	DB_WRITES,
+	DB_STALL,
+	DB_REAL = 16
+};
 
 #define ARM64_RAM UINT64_C(0x40000000) /* where it begins on QEMU's "virt" */
 
 #define IDENTITY 0x756e636f /* "unco" */
+#define STALL_EVERY 29      /* reads of counters */
+#define MOST_STALL_MS 900
 
 void pmon_lock(void)
 {
@@ -61,6 +75,17 @@ unsigned pmon_socket(unsigned cpu)
 void pmon_count_write(void)
 {
 	writes++;
+}
+
+/* As a host that takes the CPU away from a guest, or an SMI: between two reads of counters. */
+void pmon_stall(void)
+{
+	static uint64_t reads;
+	uint64_t ms = __atomic_load_n(&stall_ms, __ATOMIC_RELAXED);
+	struct timespec pause = {.tv_nsec = (long)ms * 1000000};
+
+	if (ms && __atomic_add_fetch(&reads, 1, __ATOMIC_RELAXED) % STALL_EVERY == 0)
+		nanosleep(&pause, NULL);
 }
 
 uint64_t pmon_doorbell(uint64_t command, uint64_t argument)
@@ -84,6 +109,10 @@ uint64_t pmon_doorbell(uint64_t command, uint64_t argument)
 		break;
 	case DB_WRITES:
 		return writes;
+	case DB_STALL:
+		__atomic_store_n(&stall_ms, argument < MOST_STALL_MS ? argument : MOST_STALL_MS,
+				 __ATOMIC_RELAXED);
+		break;
 	case DB_CLOCK:
 	default:
 		break;

@@ -160,6 +160,9 @@ void pmon_count_write(void); /* the guest has written a control or counter regis
 void pmon_watch_real(bool watch);
 bool pmon_watches_real(void);
 
+/* To be called after a counter was read, without the lock: some reads take long, when the guest has asked for it. */
+void pmon_stall(void);
+
 /* Runs a doorbell command; the result goes back to the guest. */
 uint64_t pmon_doorbell(uint64_t command, uint64_t argument);
 

@@ -70,6 +70,7 @@ static void read_wide(unsigned vcpu, const struct site *site,
 		return;
 	put(vcpu, RAX, value & UINT32_MAX);
 	put(vcpu, RDX, value >> 32);
+	pmon_stall();
 	qemu_plugin_set_pc(site->next);
 }
 
