@@ -753,8 +753,10 @@ struct uncore_row_counted {
 };
 
 struct uncore_row {
-	struct uncore_row_query query;
-	struct uncore_row_place place;
+	/* Never NULL; borrowed as the row is. */
+	const struct uncore_row_query *query;
+	const struct uncore_row_place *place;
+	const struct uncore_row_counted *counted;
 	double value; /* NaN: no value. Of an event: count times the kernel's .scale */
 	/* Bounds of a value that is not known exactly, else NaN. A percentile of a histogram
 	 * lies in one bin, from its first to its last whole cycle, and `value` is the last one.
@@ -767,7 +769,6 @@ struct uncore_row {
 	double low, high;
 	double ceiling; /* upper limit of `value`: in B/s; of a bin, all bins; NaN: unknown */
 	double rate; /* events: value per second; NaN: a metric, a state, or the time is unknown */
-	struct uncore_row_counted counted;
 	enum uncore_quality quality;
 	/* Why the quality is not better. Measured or scaled: NULL, or the rounds in which parts of
 	 * the row were counted. */

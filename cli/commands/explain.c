@@ -147,7 +147,7 @@ static json_t *decider_record(const struct uncore_row *row, const char *name, co
 	return json_record((const struct field[]){
 		{"name", value_text(name)},
 		{"value", row ? value_real(row->value) : value_none()},
-		{"unit", value_text(row ? row->query.unit : NULL)},
+		{"unit", value_text(row ? row->query->unit : NULL)},
 		{"quality", value_text(row ? uncore_quality_name(row->quality) : "unavailable")},
 		{"reason", value_text(row ? row->reason : reason)},
 		{0},
@@ -179,7 +179,7 @@ static json_t *deciders(struct uncore *u, const struct uncore_metric *m)
 	}
 	for (size_t i = 0; !err && i < uncore_sample_count(sample); i++)
 		json_push(array, decider_record(uncore_sample_row(sample, i),
-						uncore_sample_row(sample, i)->query.name, NULL));
+						uncore_sample_row(sample, i)->query->name, NULL));
 	for (size_t i = 0; err && (name = uncore_metric_decider(m, i)); i++)
 		json_push(array, decider_record(NULL, name, uncore_error(u)));
 	uncore_monitor_free(monitor);

@@ -10,7 +10,7 @@
 
 static bool same_row(const struct uncore_row *a, const struct uncore_row *b)
 {
-	return out_same_place(&a->place, &b->place) && a->place.role == b->place.role &&
+	return out_same_place(a->place, b->place) && a->place->role == b->place->role &&
 	       out_same_query(a, b);
 }
 
@@ -19,18 +19,22 @@ static struct repeat_row *find(struct repeat *r, const struct uncore_row *row, s
 {
 	struct repeat_row *new;
 
-	if (hint < r->count && same_row(&r->rows[hint].row, row))
-		return &r->rows[hint];
+	if (hint < r->count && same_row(&r->rows[hint]->row, row))
+		return r->rows[hint];
 	for (size_t i = 0; i < r->count; i++)
-		if (same_row(&r->rows[i].row, row))
-			return &r->rows[i];
+		if (same_row(&r->rows[i]->row, row))
+			return r->rows[i];
 	r->rows = cli_realloc(r->rows, r->count + 1, sizeof(*r->rows));
-	new = &r->rows[r->count++];
-	*new = (struct repeat_row){.row = *row};
-	new->row.query.name = cli_copy(row->query.name);
-	new->row.query.family = cli_copy(row->query.family);
-	new->row.query.unit = cli_copy(row->query.unit);
-	new->row.query.filter = cli_copy(row->query.filter);
+	new = r->rows[r->count++] = cli_realloc(NULL, 1, sizeof(*new));
+	*new = (struct repeat_row){
+		.row = *row, .query = *row->query, .place = *row->place, .counted = *row->counted};
+	new->row.query = &new->query;
+	new->row.place = &new->place;
+	new->row.counted = &new->counted;
+	new->query.name = cli_copy(row->query->name);
+	new->query.family = cli_copy(row->query->family);
+	new->query.unit = cli_copy(row->query->unit);
+	new->query.filter = cli_copy(row->query->filter);
 	new->row.reason = NULL;
 	new->row.low = new->row.high = NAN; /* those of one run */
 	return new;
@@ -54,8 +58,8 @@ static void add_value(struct repeat_row *into, const struct uncore_row *row)
 	into->m2 += delta * (row->value - into->mean);
 	if (row->quality > into->worst)
 		into->worst = row->quality;
-	if (into->values == 1 || row->counted.coverage < into->row.counted.coverage)
-		into->row.counted.coverage = row->counted.coverage;
+	if (into->values == 1 || row->counted->coverage < into->counted.coverage)
+		into->counted.coverage = row->counted->coverage;
 }
 
 void repeat_add(struct repeat *r, const struct uncore_sample *sample, double time)
@@ -117,17 +121,18 @@ void repeat_print(struct repeat *r, struct out *out)
 		return;
 	frame.window = r->seconds / r->runs;
 	for (size_t i = 0; i < r->count; i++) {
-		finish(&r->rows[i], r->runs);
+		finish(r->rows[i], r->runs);
 		out_row(out,
-			(struct out_row){.row = &r->rows[i].row, .spread = spread(&r->rows[i])});
+			(struct out_row){.row = &r->rows[i]->row, .spread = spread(r->rows[i])});
 	}
 	out_print(out, &frame);
 	for (size_t i = 0; i < r->count; i++) {
-		free((char *)r->rows[i].row.query.name);
-		free((char *)r->rows[i].row.query.family);
-		free((char *)r->rows[i].row.query.unit);
-		free((char *)r->rows[i].row.query.filter);
-		free((char *)r->rows[i].row.reason);
+		free((char *)r->rows[i]->query.name);
+		free((char *)r->rows[i]->query.family);
+		free((char *)r->rows[i]->query.unit);
+		free((char *)r->rows[i]->query.filter);
+		free((char *)r->rows[i]->row.reason);
+		free(r->rows[i]);
 	}
 	free(r->rows);
 	*r = (struct repeat){0};

@@ -8,7 +8,10 @@
 #include "output/output.h"
 
 struct repeat_row {
-	struct uncore_row row;     /* with strings of its own; of the first run */
+	struct uncore_row row;         /* with strings of its own; of the first run */
+	struct uncore_row_query query; /* of it */
+	struct uncore_row_place place;
+	struct uncore_row_counted counted;
 	double mean, m2;           /* Welford: mean and sum of squared deviations of the values */
 	unsigned values;           /* runs with a value */
 	enum uncore_quality worst; /* of those; of all when none has one */
@@ -17,7 +20,7 @@ struct repeat_row {
 };
 
 struct repeat {
-	struct repeat_row *rows;
+	struct repeat_row **rows;
 	size_t count;
 	unsigned runs;
 	double seconds; /* of all windows */

@@ -26,10 +26,10 @@ static size_t add_parts(const struct out *out, struct checked *parts, double *mo
 		const struct uncore_row *row = out->rows[i].row;
 		size_t k = 0;
 
-		while (k < count && !out_same_port(parts[k].place, &row->place))
+		while (k < count && !out_same_port(parts[k].place, row->place))
 			k++;
 		if (k == count)
-			parts[count++] = (struct checked){&row->place, 0};
+			parts[count++] = (struct checked){row->place, 0};
 		if (isfinite(row->value))
 			parts[k].rate += row->value;
 		else

@@ -102,12 +102,12 @@ void csv_output_record(struct out *out, const struct field *fields)
 static void put_column(const struct out *out, const struct uncore_row *row, struct buffer *to)
 {
 	size_t begin = to->len, len, equal = 1;
-	const struct uncore_row_query *q = &row->query;
-	const char *const more[] = {row->place.role, q->filter};
+	const struct uncore_row_query *q = row->query;
+	const char *const more[] = {row->place->role, q->filter};
 	struct buffer place = {0};
 	bool everywhere;
 
-	out_place(&place, &row->place);
+	out_place(&place, row->place);
 	everywhere = strcmp(place.data, "all") == 0;
 	if (out_has_namesake(out, row))
 		buffer_printf(to, "%s/", q->family);
@@ -155,7 +155,7 @@ void wide_output_window(struct out *out)
 			buffer_add(&names, "", 1);
 	}
 	if (worst->reason)
-		buffer_printf(&reason, "%s: %s", worst->query.name, worst->reason);
+		buffer_printf(&reason, "%s: %s", worst->query->name, worst->reason);
 	const struct field shared[] = {
 		{"time", value_real(frame->time)},
 		{"interval", value_real(frame->window)},

@@ -52,9 +52,9 @@ static size_t column_of(const struct grid *g, const struct uncore_row *row)
 {
 	const char *clocks = g->kind->clocks;
 
-	for (size_t i = 0; row->query.family && g->kind->metrics[i]; i++)
-		if (strcmp(g->kind->metrics[i], row->query.name) == 0 ||
-		    (!g->kind->metrics[i + 1] && clocks && strcmp(clocks, row->query.name) == 0))
+	for (size_t i = 0; row->query->family && g->kind->metrics[i]; i++)
+		if (strcmp(g->kind->metrics[i], row->query->name) == 0 ||
+		    (!g->kind->metrics[i + 1] && clocks && strcmp(clocks, row->query->name) == 0))
 			return i;
 	return METRICS;
 }
@@ -64,17 +64,17 @@ static int compare_places(const void *a, const void *b)
 {
 	const struct uncore_row *x = ((const struct out_row *)a)->row,
 				*y = ((const struct out_row *)b)->row;
-	int pmus = x->place.pmu && y->place.pmu
-			   ? strcmp(uncore_pmu_name(x->place.pmu), uncore_pmu_name(y->place.pmu))
+	int pmus = x->place->pmu && y->place->pmu
+			   ? strcmp(uncore_pmu_name(x->place->pmu), uncore_pmu_name(y->place->pmu))
 			   : 0;
-	const int keys[][2] = {{x->place.socket < 0, y->place.socket < 0},
-			       {x->place.socket, y->place.socket},
-			       {!x->place.pmu && x->place.node < 0,
-				!y->place.pmu && y->place.node < 0},
-			       {x->place.node, y->place.node},
-			       {x->place.channel, y->place.channel},
+	const int keys[][2] = {{x->place->socket < 0, y->place->socket < 0},
+			       {x->place->socket, y->place->socket},
+			       {!x->place->pmu && x->place->node < 0,
+				!y->place->pmu && y->place->node < 0},
+			       {x->place->node, y->place->node},
+			       {x->place->channel, y->place->channel},
 			       {pmus, 0},
-			       {x->place.cpu, y->place.cpu}};
+			       {x->place->cpu, y->place->cpu}};
 
 	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)
 		if (keys[i][0] != keys[i][1])
@@ -88,7 +88,7 @@ static const struct uncore_row *find(const struct grid *g, const struct uncore_r
 	for (size_t i = 0; i < g->count; i++) {
 		const struct uncore_row *row = g->out->rows[i].row;
 
-		if (out_same_place(&row->place, &line->place) && column_of(g, row) == column)
+		if (out_same_place(row->place, line->place) && column_of(g, row) == column)
 			return row;
 	}
 	return NULL;
@@ -133,13 +133,13 @@ static void put_peak(struct grid *g, struct table *t, const struct uncore_row *l
 
 static void put_line(struct grid *g, struct table *t, const struct uncore_row *line)
 {
-	const struct uncore_pmu *pmu = line->place.pmu;
+	const struct uncore_pmu *pmu = line->place->pmu;
 	struct buffer place = {0};
 
-	if (pmu && line->place.channel < 0 && uncore_pmu_cpu_count(pmu) > 1)
-		buffer_printf(&place, "socket %d, %s", line->place.socket, uncore_pmu_name(pmu));
+	if (pmu && line->place->channel < 0 && uncore_pmu_cpu_count(pmu) > 1)
+		buffer_printf(&place, "socket %d, %s", line->place->socket, uncore_pmu_name(pmu));
 	else
-		out_place(&place, &line->place);
+		out_place(&place, line->place);
 	table_cell(t, "%s", strcmp(place.data, "all") == 0 ? "machine" : place.data);
 	buffer_free(&place);
 	for (size_t c = 0; g->kind->metrics[c]; c++)
@@ -179,14 +179,14 @@ static void put_legend(const struct grid *g)
 /* The only link of a socket has the numbers of the socket. */
 static bool is_shown(const struct grid *g, size_t i)
 {
-	const struct uncore_row_place *place = &g->out->rows[i].row->place;
+	const struct uncore_row_place *place = g->out->rows[i].row->place;
 
-	if (i && out_same_place(place, &g->out->rows[i - 1].row->place))
+	if (i && out_same_place(place, g->out->rows[i - 1].row->place))
 		return false;
 	if (g->kind != &links)
 		return true;
 	for (size_t k = 0; k < g->count && place->pmu; k++) {
-		const struct uncore_row_place *other = &g->out->rows[k].row->place;
+		const struct uncore_row_place *other = g->out->rows[k].row->place;
 
 		if (other->pmu && other->socket == place->socket && !out_same_place(other, place))
 			return true;
@@ -224,7 +224,7 @@ static void output_window(struct out *out, const struct grid_kind *kind)
 		put_grid(&g);
 	/* The other rows have several levels: one is printed. */
 	for (size_t i = g.count; i < out->row_count; i++) {
-		const struct uncore_row_place *place = &out->rows[i].row->place;
+		const struct uncore_row_place *place = out->rows[i].row->place;
 
 		if (!place->pmu &&
 		    (place->socket >= 0) == (out->setup.level == UNCORE_LEVEL_SOCKET))

@@ -145,12 +145,12 @@ static void put_totals(struct out *out)
 		char unit[OUT_UNIT_ROOM];
 		double scale = out_rate_unit(row, unit);
 
-		out_place(&place, &row->place);
+		out_place(&place, row->place);
 		if (row->reason)
 			human_text(&note, row->reason);
-		put_cell(to, "<tr><td>", row->query.name, "</td>");
+		put_cell(to, "<tr><td>", row->query->name, "</td>");
 		put_cell(to, "<td>", place.data, "</td>");
-		put_number(to, row->value, row->query.unit);
+		put_number(to, row->value, row->query->unit);
 		if (isfinite(row->rate))
 			put_number(to, row->rate * scale, unit);
 		else if (rates)

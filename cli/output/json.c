@@ -256,7 +256,7 @@ void json_output_record(struct out *out, const struct field *fields)
 	size_t start = to->len;
 
 	put_object(fields, to);
-	if (out->row && out->row->sample && out->row->row->query.family) {
+	if (out->row && out->row->sample && out->row->row->query->family) {
 		to->len--; /* the brace */
 		buffer_puts(to, ",\"inputs\":");
 		put_inputs(out->row, to);

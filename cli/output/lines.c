@@ -69,18 +69,18 @@ struct out_line *out_lines(const struct out *out, size_t *count,
 
 static bool same_group(const struct uncore_row *a, const struct uncore_row *b)
 {
-	return out_same_place(&a->place, &b->place) && cli_same(a->place.role, b->place.role);
+	return out_same_place(a->place, b->place) && cli_same(a->place->role, b->place->role);
 }
 
 static size_t group_column(const struct out *out, const struct uncore_row *row)
 {
-	return out_column(out, row->query.name);
+	return out_column(out, row->query->name);
 }
 
 /* "memory.local.bandwidth" is headed "LOCAL BANDWIDTH". */
 static void make_column(struct out_metric *m, const struct uncore_row *row)
 {
-	const char *name = row->query.name, *dot = strchr(name, '.');
+	const char *name = row->query->name, *dot = strchr(name, '.');
 
 	snprintf(m->name, sizeof(m->name), "%s", name);
 	snprintf(m->title, sizeof(m->title), "%s", dot ? dot + 1 : name);
@@ -90,7 +90,7 @@ static void make_column(struct out_metric *m, const struct uncore_row *row)
 
 static void put_group(struct out *out, const struct out_line *line)
 {
-	const struct uncore_row_place *place = &line->row->place;
+	const struct uncore_row_place *place = line->row->place;
 	const char *cache = place->pmu ? uncore_pmu_identifier(place->pmu) : NULL;
 	struct table *t = &out->table;
 	struct human h;
@@ -104,7 +104,7 @@ static void put_group(struct out *out, const struct out_line *line)
 		const struct uncore_row *row = line->cells[i];
 
 		if (row)
-			human_value(&h, row->value, row->query.unit);
+			human_value(&h, row->value, row->query->unit);
 		if (row)
 			table_cell(t, "%s%s", h.text, row->quality == UNCORE_MEASURED ? "" : " !");
 		else

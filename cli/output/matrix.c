@@ -56,10 +56,10 @@ static void put_cell(struct grid *g, struct table *t, const char *kind, const ch
 		const struct uncore_row *row = g->out->rows[i].row;
 		struct human h;
 
-		if (!out_same_place(&row->place, g->place) ||
-		    strncmp(row->query.name, name, len) != 0)
+		if (!out_same_place(row->place, g->place) ||
+		    strncmp(row->query->name, name, len) != 0)
 			continue;
-		human_value(&h, row->value, row->query.unit);
+		human_value(&h, row->value, row->query->unit);
 		buffer_printf(&cell, "%s%s", cell.len ? " | " : "", h.text);
 		if (row->quality != UNCORE_MEASURED)
 			buffer_puts(&cell, row->quality == UNCORE_SCALED ? " ~" : " !");
@@ -108,10 +108,10 @@ static void put_place(struct out *out, const struct uncore_row_place *place)
 	add_word(&g.to, "remote");
 	for (size_t i = 0; i < out->row_count; i++) {
 		const struct uncore_row *row = out->rows[i].row;
-		const char *from = strchr(row->query.name, '.');
+		const char *from = strchr(row->query->name, '.');
 		const char *to = from ? strchr(from + 1, '.') : NULL;
 
-		if (!to || !out_same_place(&row->place, place))
+		if (!to || !out_same_place(row->place, place))
 			continue;
 		add_word(&g.from, from + 1);
 		add_word(&g.to, to + 1);
@@ -138,10 +138,10 @@ void matrix_output_window(struct out *out)
 	out_text_header(out);
 	out_text_time(out);
 	for (size_t i = 0; i < out->row_count; i++) {
-		const struct uncore_row_place *place = &out->rows[i].row->place;
+		const struct uncore_row_place *place = out->rows[i].row->place;
 		size_t first = 0;
 
-		while (!out_same_place(&out->rows[first].row->place, place))
+		while (!out_same_place(out->rows[first].row->place, place))
 			first++;
 		if (first == i)
 			put_place(out, place);

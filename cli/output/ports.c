@@ -28,11 +28,11 @@ bool out_same_port(const struct uncore_row_place *a, const struct uncore_row_pla
 /* Two PMUs of one root complex or stack, of which each has other metrics: their names have the same numbers. */
 static bool same_unit(const struct uncore_row *a, const struct uncore_row *b)
 {
-	const struct uncore_pmu *p = a->place.pmu, *q = b->place.pmu;
+	const struct uncore_pmu *p = a->place->pmu, *q = b->place->pmu;
 	const char *x, *y;
 
-	if (a->place.port || b->place.port || !p || !q || a->place.socket != b->place.socket ||
-	    strcmp(a->query.name, b->query.name) == 0 || !uncore_pmu_instance(p) ||
+	if (a->place->port || b->place->port || !p || !q || a->place->socket != b->place->socket ||
+	    strcmp(a->query->name, b->query->name) == 0 || !uncore_pmu_instance(p) ||
 	    !cli_same(uncore_pmu_instance(p), uncore_pmu_instance(q)))
 		return false;
 	x = uncore_pmu_name(p);
@@ -53,20 +53,20 @@ static bool same_unit(const struct uncore_row *a, const struct uncore_row *b)
 
 static bool same_line(const struct uncore_row *a, const struct uncore_row *b)
 {
-	const char *x = part_of(a->query.name), *y = part_of(b->query.name);
+	const char *x = part_of(a->query->name), *y = part_of(b->query->name);
 
-	return (out_same_port(&a->place, &b->place) || same_unit(a, b)) && !x == !y &&
+	return (out_same_port(a->place, b->place) || same_unit(a, b)) && !x == !y &&
 	       (!x || strncmp(x, y, strcspn(x, ".") + 1) == 0);
 }
 
 /* The metric's name without the part. */
 static void put_name(char name[OUT_METRIC_ROOM], const struct uncore_row *row)
 {
-	const char *part = part_of(row->query.name);
+	const char *part = part_of(row->query->name);
 	int before =
-		(int)(part ? (size_t)(part - row->query.name) - strlen(PART) : OUT_METRIC_ROOM);
+		(int)(part ? (size_t)(part - row->query->name) - strlen(PART) : OUT_METRIC_ROOM);
 
-	snprintf(name, OUT_METRIC_ROOM, "%.*s%s", before, row->query.name,
+	snprintf(name, OUT_METRIC_ROOM, "%.*s%s", before, row->query->name,
 		 part ? part + strcspn(part, ".") : "");
 }
 
@@ -111,21 +111,21 @@ static void put_value(struct table *t, const struct uncore_row *row)
 /* A PMU that every socket has is named with the socket, and not with the CPU from which it is read. */
 static void put_place(struct table *t, const struct uncore_row *row)
 {
-	const struct uncore_pmu *pmu = row->place.pmu;
-	const char *part = part_of(row->query.name);
+	const struct uncore_pmu *pmu = row->place->pmu;
+	const char *part = part_of(row->query->name);
 	struct buffer place = {0};
 	char link[LINK_ROOM];
 
-	if (row->place.port) {
-		link_text(link, sizeof(link), row->place.port);
-		table_cell(t, "%s", row->place.port->address);
+	if (row->place->port) {
+		link_text(link, sizeof(link), row->place->port);
+		table_cell(t, "%s", row->place->port->address);
 		table_cell(t, "%s", link);
 		return;
 	}
-	if (pmu && row->place.socket >= 0 && uncore_pmu_cpu_count(pmu) > 1)
-		buffer_printf(&place, "socket %d, %s", row->place.socket, uncore_pmu_name(pmu));
+	if (pmu && row->place->socket >= 0 && uncore_pmu_cpu_count(pmu) > 1)
+		buffer_printf(&place, "socket %d, %s", row->place->socket, uncore_pmu_name(pmu));
 	else
-		out_place(&place, &row->place);
+		out_place(&place, row->place);
 	if (part)
 		buffer_printf(&place, ", complex %.*s", (int)strcspn(part, "."), part);
 	table_cell(t, "%s", place.data);
@@ -170,11 +170,11 @@ const char *const ports_sorts[] = {"traffic", "in", "out", "share", "latency", "
 static double key_of(const char *sort, const struct uncore_row *row)
 {
 	const char *unit = strcmp(sort, "latency") == 0 ? "s" : "B/s";
-	const char *name = row->query.name + strcspn(row->query.name, ".") + 1;
+	const char *name = row->query->name + strcspn(row->query->name, ".") + 1;
 	bool directed = strcmp(sort, "in") == 0 || strcmp(sort, "out") == 0;
 
 	if (strcmp(sort, "place") == 0 || !isfinite(row->value) ||
-	    strcmp(row->query.unit, unit) != 0 ||
+	    strcmp(row->query->unit, unit) != 0 ||
 	    (directed && strncmp(name, sort, strlen(sort)) != 0))
 		return 0;
 	return row->value;
@@ -207,7 +207,7 @@ static struct line *make_lines(const struct out *out, const struct out_line *of,
 	for (size_t i = 0; i < out->row_count; i++) {
 		const struct uncore_row *row = out->rows[i].row;
 		struct line *l = line_of(lines, row);
-		bool bandwidth = strcmp(row->query.unit, "B/s") == 0;
+		bool bandwidth = strcmp(row->query->unit, "B/s") == 0;
 
 		if (isfinite(row->ceiling))
 			l->share = fmax(l->share, row->value / row->ceiling);
@@ -220,7 +220,7 @@ static struct line *make_lines(const struct out *out, const struct out_line *of,
 	for (size_t i = 0; i < count; i++) {
 		struct line *l = &lines[i];
 
-		l->idle = count > 1 && l->bandwidth && !l->busy && l->of->row->place.port;
+		l->idle = count > 1 && l->bandwidth && !l->busy && l->of->row->place->port;
 		l->key = strcmp(sort, "share") == 0 ? fmax(l->share, 0) : l->key;
 	}
 	qsort(lines, count, sizeof(*lines), compare_lines);
@@ -236,14 +236,14 @@ static void put_line(struct out *out, const struct line *line)
 	put_place(t, row);
 	for (size_t i = 0; i < out->metric_count; i++)
 		put_value(t, line->of->cells[i]);
-	if (isfinite(line->share) || !row->place.port)
+	if (isfinite(line->share) || !row->place->port)
 		out_share(t, line->share);
 	else
 		table_cell(t, "?");
-	if (row->place.port)
-		devices_below(&below, out->setup.machine, row->place.port);
-	else if (row->place.pmu)
-		put_known(&below, out->setup.machine, row->place.pmu);
+	if (row->place->port)
+		devices_below(&below, out->setup.machine, row->place->port);
+	else if (row->place->pmu)
+		put_known(&below, out->setup.machine, row->place->pmu);
 	table_end_row(t, buffer_text(&below));
 	buffer_free(&below);
 }
@@ -260,7 +260,7 @@ static void put_idle(const struct out *out, const struct line *lines, size_t cou
 		return;
 	buffer_printf(&text, "%zu idle port%s:", idle, idle == 1 ? "" : "s");
 	for (size_t i = 0; i < count; i++) {
-		const struct uncore_device *port = lines[i].of->row->place.port;
+		const struct uncore_device *port = lines[i].of->row->place->port;
 
 		if (!lines[i].idle)
 			continue;
@@ -285,7 +285,8 @@ static void put_sum(struct out *out)
 	table_cell(t, "sum");
 	table_cell(t, "%s", "");
 	for (size_t i = 0; i < out->metric_count; i++) {
-		struct uncore_row sum = {.query.unit = "B/s", .quality = UNCORE_MEASURED};
+		const struct uncore_row_query query = {.unit = "B/s"};
+		struct uncore_row sum = {.query = &query, .quality = UNCORE_MEASURED};
 		bool adds = true, any = false;
 
 		for (size_t k = 0; k < out->row_count; k++) {
@@ -297,7 +298,7 @@ static void put_sum(struct out *out)
 			/* The sum then misses a part. */
 			if (quality == UNCORE_UNAVAILABLE)
 				quality = UNCORE_PARTIAL;
-			adds = adds && strcmp(row->query.unit, "B/s") == 0;
+			adds = adds && strcmp(row->query->unit, "B/s") == 0;
 			sum.value += isfinite(row->value) ? row->value : 0;
 			any = any || isfinite(row->value);
 			if (quality > sum.quality)
@@ -318,9 +319,9 @@ static const char *title_of_places(const struct out *out)
 	const char *title = "PLACE";
 
 	for (size_t i = 0; i < out->row_count; i++) {
-		const struct uncore_pmu *pmu = out->rows[i].row->place.pmu;
+		const struct uncore_pmu *pmu = out->rows[i].row->place->pmu;
 
-		if (out->rows[i].row->place.port)
+		if (out->rows[i].row->place->port)
 			return "PORT";
 		if (pmu)
 			title = strstr(uncore_pmu_instance(pmu), "port") ? "PORT" : "PMU";
@@ -334,7 +335,7 @@ static void put_legend(struct out *out, bool summed)
 	char text[200];
 
 	for (size_t i = 0; i < out->row_count; i++) {
-		const struct uncore_row_place *place = &out->rows[i].row->place;
+		const struct uncore_row_place *place = out->rows[i].row->place;
 
 		if (place->pmu && !place->port &&
 		    !strstr(uncore_pmu_instance(place->pmu), "port")) {
@@ -344,10 +345,10 @@ static void put_legend(struct out *out, bool summed)
 				 uncore_pmu_instance(place->pmu));
 			out_once(out, text);
 		}
-		summed = summed && !out->rows[i].row->query.filter;
+		summed = summed && !out->rows[i].row->query->filter;
 		ports = ports || place->port;
-		directed = directed || strstr(out->rows[i].row->query.name, "bound.");
-		one_way = one_way || strstr(out->rows[i].row->query.name, ".in.");
+		directed = directed || strstr(out->rows[i].row->query->name, "bound.");
+		one_way = one_way || strstr(out->rows[i].row->query->name, ".in.");
 	}
 	if (directed)
 		out_once(out, "IN: devices reach memory (DMA). OUT: CPUs reach devices (MMIO).");
@@ -372,7 +373,7 @@ static bool remove_idle(struct out *out, struct line *lines)
 		const struct uncore_row *row = out->rows[i].row;
 		const struct line *l = line_of(lines, row);
 
-		if (row->quality != UNCORE_UNAVAILABLE || strcmp(row->query.unit, "s") != 0 ||
+		if (row->quality != UNCORE_UNAVAILABLE || strcmp(row->query->unit, "s") != 0 ||
 		    !l->valued || l->positive)
 			out->rows[kept++] = out->rows[i];
 		else
@@ -421,7 +422,7 @@ static int line_length(const char *name)
 static bool same_direction(const struct uncore_row *a, const struct uncore_row *b)
 {
 	return same_line(a, b) &&
-	       strncmp(a->query.name, b->query.name, (size_t)line_length(b->query.name)) == 0;
+	       strncmp(a->query->name, b->query->name, (size_t)line_length(b->query->name)) == 0;
 }
 
 static size_t ddio_column(const struct out *out, const struct uncore_row *row)
@@ -430,7 +431,7 @@ static size_t ddio_column(const struct out *out, const struct uncore_row *row)
 					   "hit.ratio", "miss.ratio",    NULL};
 
 	(void)out;
-	return cli_word(ends, row->query.name + line_length(row->query.name));
+	return cli_word(ends, row->query->name + line_length(row->query->name));
 }
 
 void ddio_output_window(struct out *out)
@@ -456,8 +457,8 @@ void ddio_output_window(struct out *out)
 	for (size_t i = 0; i < count; i++) {
 		const struct uncore_row *row = lines[i].row;
 
-		out_place_cell(&out->table, &row->place);
-		table_cell(&out->table, strstr(row->query.name, ".read.") ? "read" : "write");
+		out_place_cell(&out->table, row->place);
+		table_cell(&out->table, strstr(row->query->name, ".read.") ? "read" : "write");
 		for (size_t k = 0; k < DDIO_COLUMNS; k++)
 			put_value(&out->table, lines[i].cells[k]);
 		table_end_row(&out->table, NULL);

@@ -14,15 +14,16 @@ double out_rate_unit(const struct uncore_row *row, char unit[OUT_UNIT_ROOM])
 		const char *unit;
 		double bytes;
 	} units[] = {{"KiB", 0x400}, {"MiB", 0x100000}, {"GiB", 0x40000000}};
-	bool metric = row->query.family;
-	const char *plain = *row->query.unit ? row->query.unit : "1";
+	bool metric = row->query->family;
+	const char *plain = *row->query->unit ? row->query->unit : "1";
 
 	for (size_t i = 0; !metric && i < sizeof(units) / sizeof(*units); i++)
 		if (strcmp(plain, units[i].unit) == 0) {
 			snprintf(unit, OUT_UNIT_ROOM, "B/s");
 			return units[i].bytes;
 		}
-	snprintf(unit, OUT_UNIT_ROOM, "%s%s", metric ? row->query.unit : plain, metric ? "" : "/s");
+	snprintf(unit, OUT_UNIT_ROOM, "%s%s", metric ? row->query->unit : plain,
+		 metric ? "" : "/s");
 	return 1;
 }
 
@@ -154,8 +155,8 @@ static void put_row(struct out *out, const struct out_row *kept)
 		table_cell(t, "total");
 	else
 		table_cell(t, "%.3f", out->frame.time);
-	table_cell(t, "%s", row->query.name);
-	out_place_cell(t, &row->place);
+	table_cell(t, "%s", row->query->name);
+	out_place_cell(t, row->place);
 	for (size_t i = 0; i < sizeof(values) / sizeof(*values); i++)
 		put_value(t, values[i] * scale, i > 0 && i < 4 ? d->most * scale : NAN, unit,
 			  most.unit);

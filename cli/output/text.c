@@ -43,7 +43,7 @@ void out_text_header(struct out *out)
 	put_label(out);
 	/* One run has one filter for all its metrics, and none for events. */
 	for (size_t i = 0; !filter && i < out->row_count; i++)
-		filter = out->rows[i].row->query.filter;
+		filter = out->rows[i].row->query->filter;
 	if (filter)
 		buffer_printf(out->to, "Metrics are restricted by %s.\n", filter);
 	if (out->setup.intervals)
@@ -112,14 +112,14 @@ void out_value(struct table *t, const struct uncore_row *row)
 		table_cell(t, "%s", "");
 		return;
 	}
-	human_value(&h, row->value, row->query.unit);
+	human_value(&h, row->value, row->query->unit);
 	table_cell(t, "%s%s%s%s%s", color, h.text, *mark ? " " : "", mark, *color ? COLOR_END : "");
 }
 
 bool out_same_query(const struct uncore_row *a, const struct uncore_row *b)
 {
-	return strcmp(a->query.name, b->query.name) == 0 &&
-	       cli_same(a->query.family, b->query.family);
+	return strcmp(a->query->name, b->query->name) == 0 &&
+	       cli_same(a->query->family, b->query->family);
 }
 
 bool out_same_place(const struct uncore_row_place *a, const struct uncore_row_place *b)
@@ -175,14 +175,14 @@ void out_reasons(struct out *out, const struct uncore_row_place *place)
 		const struct uncore_row *row = out->rows[i].row;
 		struct buffer reason = {0};
 
-		if (place && !out_same_place(&row->place, place))
+		if (place && !out_same_place(row->place, place))
 			continue;
-		if (row->quality == UNCORE_SCALED && row->counted.coverage < least)
-			least = row->counted.coverage;
+		if (row->quality == UNCORE_SCALED && row->counted->coverage < least)
+			least = row->counted->coverage;
 		if (!row->reason || !is_new(out, row->reason))
 			continue;
 		buffer_printf(out->to, "%s%s is %s:\n", row->quality > UNCORE_SCALED ? "! " : "",
-			      row->query.name, uncore_quality_name(row->quality));
+			      row->query->name, uncore_quality_name(row->quality));
 		human_text(&reason, row->reason);
 		buffer_wrap(out->to, 4, text_columns(), reason.data);
 		buffer_free(&reason);
@@ -246,8 +246,8 @@ static void put_value(struct table *t, const struct uncore_row *row, double spre
 {
 	struct human value, low;
 
-	human_value(&value, row->value, row->query.unit);
-	human_value(&low, row->low, row->query.unit);
+	human_value(&value, row->value, row->query->unit);
+	human_value(&low, row->low, row->query->unit);
 	if (isfinite(row->low) && !isfinite(row->high))
 		table_cell(t, "%s %s", terminal_has_utf8() ? "≥" : ">=", low.number);
 	else if (isfinite(row->low) && row->value >= row->high)
@@ -275,8 +275,8 @@ static void put_rate(struct table *t, const struct uncore_row *row)
 
 	if (!isfinite(row->rate)) {
 		table_cell(t, "%s", "");
-	} else if (*row->query.unit) {
-		snprintf(unit, sizeof(unit), "%s/s", row->query.unit);
+	} else if (*row->query->unit) {
+		snprintf(unit, sizeof(unit), "%s/s", row->query->unit);
 		human_value(&rate, row->rate, strcmp(unit, "J/s") == 0 ? "W" : unit);
 		table_cell(t, "%s", rate.text);
 	} else {
@@ -305,21 +305,21 @@ static void put_row(struct out *out, struct table *t, const struct out_row *kept
 		table_cell(t, "%s", "");
 		table_cell(t, "%s", "");
 	}
-	table_cell(t, "%s%s%s", family ? row->query.family : "", family ? "/" : "",
-		   row->query.name);
-	out_place(&place, &row->place);
+	table_cell(t, "%s%s%s", family ? row->query->family : "", family ? "/" : "",
+		   row->query->name);
+	out_place(&place, row->place);
 	if (out->setup.level == UNCORE_LEVEL_SOCKET && strcmp(place.data, "all") == 0) {
 		buffer_free(&place);
 		buffer_puts(&place, "socket unknown");
 	}
-	if (row->place.role)
-		buffer_printf(&place, ", %s", row->place.role);
+	if (row->place->role)
+		buffer_printf(&place, ", %s", row->place->role);
 	table_cell(t, "%s", place.data);
 	buffer_free(&place);
 	put_value(t, row, kept->spread);
 	*text = '\0';
-	if (isfinite(row->value) && row->counted.coverage < 1)
-		snprintf(text, sizeof(text), " %.3g %%", row->counted.coverage * 100);
+	if (isfinite(row->value) && row->counted->coverage < 1)
+		snprintf(text, sizeof(text), " %.3g %%", row->counted->coverage * 100);
 	color = color_of(row->quality);
 	table_cell(t, "%s%s%s%s", color, uncore_quality_name(row->quality), text,
 		   *color ? COLOR_END : "");
@@ -327,7 +327,7 @@ static void put_row(struct out *out, struct table *t, const struct out_row *kept
 	/* The reason or, of a row without one, its share of the ceiling. */
 	*text = '\0';
 	if (!row->reason && isfinite(row->value / row->ceiling)) {
-		human_value(&ceiling, row->ceiling, row->query.unit);
+		human_value(&ceiling, row->ceiling, row->query->unit);
 		snprintf(text, sizeof(text), "%.1f %% of %s", row->value / row->ceiling * 100,
 			 ceiling.text);
 	}
@@ -339,11 +339,11 @@ static void put_row(struct out *out, struct table *t, const struct out_row *kept
 
 bool out_has_namesake(const struct out *out, const struct uncore_row *row)
 {
-	for (size_t k = 0; row->query.family && k < out->row_count; k++) {
+	for (size_t k = 0; row->query->family && k < out->row_count; k++) {
 		const struct uncore_row *other = out->rows[k].row;
 
-		if (other->query.family && !out_same_query(other, row) &&
-		    strcmp(other->query.name, row->query.name) == 0)
+		if (other->query->family && !out_same_query(other, row) &&
+		    strcmp(other->query->name, row->query->name) == 0)
 			return true;
 	}
 	return false;
@@ -377,11 +377,11 @@ void text_output_window(struct out *out)
 
 static bool is_in_clocks(const struct uncore_row *row, const struct uncore_row *seconds)
 {
-	size_t len = strlen(seconds->query.name);
+	size_t len = strlen(seconds->query->name);
 
-	return strncmp(row->query.name, seconds->query.name, len) == 0 &&
-	       strcmp(row->query.name + len, ".cycles") == 0 &&
-	       out_same_place(&row->place, &seconds->place);
+	return strncmp(row->query->name, seconds->query->name, len) == 0 &&
+	       strcmp(row->query->name + len, ".cycles") == 0 &&
+	       out_same_place(row->place, seconds->place);
 }
 
 void out_choose_latencies(struct out *out)

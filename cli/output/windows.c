@@ -24,7 +24,7 @@ struct windows {
 /* Of an event, unless it is a state. */
 static bool is_rate(const struct uncore_row *row)
 {
-	return !row->query.family && (isfinite(row->rate) || !isfinite(row->value));
+	return !row->query->family && (isfinite(row->rate) || !isfinite(row->value));
 }
 
 static json_t *row_record(const struct uncore_row *row)
@@ -35,16 +35,16 @@ static json_t *row_record(const struct uncore_row *row)
 	json_t *record;
 
 	out_rate_unit(row, unit);
-	out_place(&place, &row->place);
+	out_place(&place, row->place);
 	record = json_record(RECORD(
-		{"name", value_text(row->query.name)}, {"family", value_text(row->query.family)},
-		{"unit", value_text(rate ? unit : row->query.unit)}, {"event", value_flag(rate)},
-		{"place", value_text(place.data)}, {"role", value_text(row->place.role)},
-		{"filter", value_text(row->query.filter)}, {"ceiling", value_real(row->ceiling)},
-		{"socket", value_id(row->place.socket)}, {"node", value_id(row->place.node)},
-		{"channel", value_id(row->place.channel)},
-		{"port", value_text(row->place.port ? row->place.port->address : NULL)},
-		{"pmu", value_text(row->place.pmu ? uncore_pmu_name(row->place.pmu) : NULL)}));
+		{"name", value_text(row->query->name)}, {"family", value_text(row->query->family)},
+		{"unit", value_text(rate ? unit : row->query->unit)}, {"event", value_flag(rate)},
+		{"place", value_text(place.data)}, {"role", value_text(row->place->role)},
+		{"filter", value_text(row->query->filter)}, {"ceiling", value_real(row->ceiling)},
+		{"socket", value_id(row->place->socket)}, {"node", value_id(row->place->node)},
+		{"channel", value_id(row->place->channel)},
+		{"port", value_text(row->place->port ? row->place->port->address : NULL)},
+		{"pmu", value_text(row->place->pmu ? uncore_pmu_name(row->place->pmu) : NULL)}));
 	buffer_free(&place);
 	return record;
 }

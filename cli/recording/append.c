@@ -463,13 +463,13 @@ static int take_readings(struct recording *r, const struct uncore_monitor *m)
 
 void store_bind_row(sqlite3_stmt *s, size_t number, const struct uncore_row *row)
 {
-	const struct uncore_row_place *p = &row->place;
+	const struct uncore_row_place *p = row->place;
 
 	bind_count(s, 1, number);
-	bind_text(s, 2, row->query.name);
-	bind_text(s, 3, row->query.family);
-	bind_text(s, 4, row->query.unit);
-	bind_text(s, 5, row->query.filter);
+	bind_text(s, 2, row->query->name);
+	bind_text(s, 3, row->query->family);
+	bind_text(s, 4, row->query->unit);
+	bind_text(s, 5, row->query->filter);
 	bind_id(s, 6, p->socket);
 	bind_id(s, 7, p->node);
 	bind_id(s, 8, p->channel);

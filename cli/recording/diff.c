@@ -38,29 +38,30 @@ static struct compared *find_row(struct diff *d, size_t expected, const struct u
 	struct buffer place = {0};
 	struct compared *found = NULL;
 
-	out_place(&place, &row->place);
-	if (row->place.role)
-		buffer_printf(&place, ", %s", row->place.role);
+	out_place(&place, row->place);
+	if (row->place->role)
+		buffer_printf(&place, ", %s", row->place->role);
 	for (size_t i = 0; !found && i < d->row_count; i++) {
 		struct compared *c = &d->rows[(expected + i) % d->row_count];
 
-		if (cli_same(c->name, row->query.name) && cli_same(c->family, row->query.family) &&
-		    cli_same(c->place, place.data) && cli_same(c->filter, row->query.filter))
+		if (cli_same(c->name, row->query->name) &&
+		    cli_same(c->family, row->query->family) && cli_same(c->place, place.data) &&
+		    cli_same(c->filter, row->query->filter))
 			found = c;
 	}
 	if (!found) {
-		bool metric = row->query.family;
+		bool metric = row->query->family;
 		char unit[OUT_UNIT_ROOM];
 
 		out_rate_unit(row, unit);
 		d->rows = cli_realloc(d->rows, d->row_count + 1, sizeof(*d->rows));
 		found = &d->rows[d->row_count++];
 		*found = (struct compared){
-			.name = cli_copy(row->query.name),
-			.family = cli_copy(row->query.family),
+			.name = cli_copy(row->query->name),
+			.family = cli_copy(row->query->family),
 			.place = cli_copy(place.data),
-			.unit = cli_copy(metric ? row->query.unit : unit),
-			.filter = cli_copy(row->query.filter),
+			.unit = cli_copy(metric ? row->query->unit : unit),
+			.filter = cli_copy(row->query->filter),
 		};
 	}
 	buffer_free(&place);
@@ -91,7 +92,7 @@ static void add_sample(struct diff *d, int side, const struct uncore_sample *sam
 		const struct uncore_row *row = uncore_sample_row(sample, i);
 
 		add_value(find_row(d, i, row), side,
-			  row->query.family ? row->value : row->rate * out_rate_unit(row, unit));
+			  row->query->family ? row->value : row->rate * out_rate_unit(row, unit));
 	}
 }
 

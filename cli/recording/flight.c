@@ -93,7 +93,7 @@ bool trigger_parse(struct trigger *t, const char *text)
 
 static double limit_of(const struct trigger *t, const struct uncore_row *row)
 {
-	bool ratio = row->query.unit && strcmp(row->query.unit, "ratio") == 0;
+	bool ratio = row->query->unit && strcmp(row->query->unit, "ratio") == 0;
 
 	return !t->share ? t->limit : t->limit * (isnan(row->ceiling) && ratio ? 1 : row->ceiling);
 }
@@ -113,7 +113,7 @@ int trigger_update(struct trigger *t, const struct uncore_sample *sample, bool *
 		const struct uncore_row *row = uncore_sample_row(sample, i);
 		double limit = limit_of(t, row);
 
-		if (strcmp(row->query.name, t->name) != 0)
+		if (strcmp(row->query->name, t->name) != 0)
 			continue;
 		matching++;
 		known = known || isfinite(limit);

@@ -66,7 +66,7 @@ static void put_value(struct shown *s, sqlite3_stmt *found, struct uncore_row *r
 	const char *reason = (const char *)sqlite3_column_text(found, 3);
 
 	for (size_t i = 0; i < s->count; i++) {
-		if (s->rows[i] != sqlite3_column_int64(found, 0) || !rows[i].query.family)
+		if (s->rows[i] != sqlite3_column_int64(found, 0) || !rows[i].query->family)
 			continue;
 		rows[i].value = sqlite3_column_type(found, 1) == SQLITE_NULL
 					? NAN
@@ -89,7 +89,7 @@ int shown_put(struct shown *s, struct recording *file, uint64_t tick,
 	free_reasons(s);
 	for (size_t i = 0; i < s->count; i++) {
 		rows[i] = *uncore_sample_row(sample, i);
-		if (!rows[i].query.family) /* counts of events have no formula */
+		if (!rows[i].query->family) /* counts of events have no formula */
 			continue;
 		rows[i].value = rows[i].low = rows[i].high = NAN;
 		rows[i].quality = UNCORE_UNAVAILABLE;

@@ -157,9 +157,9 @@ static json_t *start_document(struct live *l)
 		for (size_t k = 0; k < l->out.row_count && !shown; k++) {
 			const struct uncore_row *row = l->out.rows[k].row;
 
-			shown = row->query.family &&
-				strcmp(row->query.family, uncore_metric_family(m)) == 0 &&
-				strcmp(row->query.name, uncore_metric_name(m)) == 0;
+			shown = row->query->family &&
+				strcmp(row->query->family, uncore_metric_family(m)) == 0 &&
+				strcmp(row->query->name, uncore_metric_name(m)) == 0;
 		}
 		if (shown)
 			json_push(metrics, json_metric(m));
@@ -196,7 +196,7 @@ static json_t *window_document(struct live *l)
 	bool events = false;
 
 	for (size_t i = 0; i < l->out.row_count; i++)
-		events = events || !l->out.rows[i].row->query.family;
+		events = events || !l->out.rows[i].row->query->family;
 	if (!events)
 		json_object_del(window, "rates");
 	for (size_t i = 0; i < sizeof(lists) / sizeof(*lists); i++)

@@ -46,10 +46,10 @@ static const struct naming {
 
 static const struct naming *naming_of(const struct uncore_row *row)
 {
-	const char *unit = row->query.unit;
+	const char *unit = row->query->unit;
 	const struct naming *n = namings;
 
-	if (!row->query.family)
+	if (!row->query->family)
 		unit = isnan(row->rate) && !isnan(row->value) ? "state" : "event";
 	while (*n->unit && strcmp(n->unit, unit) != 0)
 		n++;
@@ -87,14 +87,14 @@ static size_t find_family(struct series_set *set, const struct uncore *u,
 			  const struct uncore_row *row)
 {
 	const struct naming *n = naming_of(row);
-	bool event = !row->query.family;
+	bool event = !row->query->family;
 	bool state = event && n->kind == SERIES_GAUGE;
-	const char *metric = state ? "event.state" : event ? "events" : row->query.name;
+	const char *metric = state ? "event.state" : event ? "events" : row->query->name;
 	char *name = metric_name(metric, n, "", n->suffix);
-	const struct uncore_metric *m = cli_metric(u, &row->query);
+	const struct uncore_metric *m = cli_metric(u, row->query);
 	const char *title = event ? "Counts of events"
 			    : m   ? uncore_metric_title(m)
-				  : row->query.name;
+				  : row->query->name;
 	struct buffer help = {0}, ceiling = {0}, histogram_help = {0};
 	size_t i = 0;
 
@@ -184,15 +184,15 @@ static char *labels_of(const struct uncore *u, const struct uncore_row *row)
 {
 	struct buffer to = {0};
 
-	if (row->query.family)
-		put_label(&to, "family", row->query.family);
+	if (row->query->family)
+		put_label(&to, "family", row->query->family);
 	else
-		put_label(&to, "event", row->query.name);
-	if (!row->query.family && *row->query.unit)
-		put_label(&to, "unit", row->query.unit);
-	put_place(&to, u, &row->place);
-	if (row->query.filter)
-		put_label(&to, "filter", row->query.filter);
+		put_label(&to, "event", row->query->name);
+	if (!row->query->family && *row->query->unit)
+		put_label(&to, "unit", row->query->unit);
+	put_place(&to, u, row->place);
+	if (row->query->filter)
+		put_label(&to, "filter", row->query->filter);
 	return to.data;
 }
 
@@ -201,17 +201,17 @@ static char *labels_of(const struct uncore *u, const struct uncore_row *row)
 /* What no interval can change: nothing counts the row, this kernel has a bug, or documents leave a doubt. */
 static char *known_problem(const struct uncore *u, const struct uncore_row *row)
 {
-	const struct uncore_metric *m = row->query.family ? cli_metric(u, &row->query) : NULL;
+	const struct uncore_metric *m = row->query->family ? cli_metric(u, row->query) : NULL;
 	const char *why = NULL;
 
-	if (isnan(row->value) && !row->counted.instances)
+	if (isnan(row->value) && !row->counted->instances)
 		why = row->reason;
 	if (!why && m)
 		why = uncore_metric_kernel_bug(m);
 	if (!why && m)
 		why = uncore_metric_doubt(m);
-	if (!why && row->place.port)
-		why = row->place.port->doubt;
+	if (!why && row->place->port)
+		why = row->place->port->doubt;
 	return why ? cli_copy(why) : NULL;
 }
 
@@ -223,7 +223,7 @@ static size_t find_series(struct series_set *set, const struct uncore *u,
 	struct series_family *f = &set->families[family];
 	char *labels = labels_of(u, row);
 
-	set->has_ports |= row->place.port != NULL;
+	set->has_ports |= row->place->port != NULL;
 	while (i != SERIES_NONE && strcmp(set->series[i].labels, labels) != 0)
 		i = set->series[i].next;
 	if (i != SERIES_NONE) {
@@ -271,14 +271,14 @@ static void find_rows(struct series_set *set, const struct uncore *u,
 static void add_value(struct series *s, enum series_kind kind, const struct uncore_row *row,
 		      double seconds)
 {
-	double counted = isnan(row->counted.seconds) ? seconds : row->counted.seconds, weight;
+	double counted = isnan(row->counted->seconds) ? seconds : row->counted->seconds, weight;
 
 	s->value = row->value;
 	if (isnan(row->value) || (kind == SERIES_COUNTER && row->value < 0))
 		return;
 	s->has_value = true;
 	if (kind == SERIES_COUNTER)
-		s->sum += row->query.family ? row->value * counted : row->value;
+		s->sum += row->query->family ? row->value * counted : row->value;
 	if (kind != SERIES_MEAN)
 		return;
 	weight = isnan(row->weight) ? counted : row->weight;
@@ -332,7 +332,7 @@ static void add_row(struct series_set *set, struct series *s, const struct uncor
 		add_short_samples(s, set->families[s->family].buckets, d);
 	add_value(s, set->families[s->family].kind, row, seconds);
 	s->ceiling = row->ceiling;
-	s->coverage = row->counted.coverage;
+	s->coverage = row->counted->coverage;
 	s->seconds[row->quality] += seconds;
 }
 

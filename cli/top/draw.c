@@ -178,6 +178,7 @@ static void put_values(struct top_canvas *c, const struct top_view *v, const str
 {
 	const struct uncore_distribution *d = top_distribution(&v->model, node);
 	struct uncore_row row = *top_row(&v->model, node);
+	struct uncore_row_query query = *row.query;
 	char unit[OUT_UNIT_ROOM];
 	bool limited, idle;
 	enum top_style style;
@@ -187,12 +188,13 @@ static void put_values(struct top_canvas *c, const struct top_view *v, const str
 
 	if (d && v->shown != TOP_MEAN) {
 		row.value = (v->shown == TOP_P99 ? d->p99 : d->most) * out_rate_unit(&row, unit);
-		row.query.unit = unit;
+		query.unit = unit;
+		row.query = &query;
 	}
 	share = top_share(&row, &limited);
 	idle = !isfinite(row.value) || row.value == 0;
 	style = idle ? STYLE_FAINT : STYLE_PLAIN;
-	human_value_in(&h, row.value, row.query.unit, v->units);
+	human_value_in(&h, row.value, row.query->unit, v->units);
 	number = (int)text_width(h.number);
 	x = at->value + VALUE_WIDTH - 1 - UNIT_WIDTH - number;
 	/* A long number takes the room of a short unit. */
@@ -294,7 +296,7 @@ static void put_distribution(struct buffer *to, const struct top_view *v,
 		human_value_in(&h, values[i] * scale, unit, v->units);
 		buffer_printf(to, "%s%s %s", i ? ", " : "", names[i], h.text);
 	}
-	out_bursts(&bursts, d, unit, row->counted.seconds);
+	out_bursts(&bursts, d, unit, row->counted->seconds);
 	buffer_printf(to, "%s%s", bursts.len ? ", " : "", buffer_text(&bursts));
 	buffer_free(&bursts);
 }
@@ -313,16 +315,16 @@ static void put_detail(struct top_canvas *c, const struct top_view *v)
 		return;
 	while (m->nodes[top].parent != TOP_NONE)
 		top = m->nodes[top].parent;
-	human_value_in(&h, row->value, row->query.unit, v->units);
+	human_value_in(&h, row->value, row->query->unit, v->units);
 	buffer_printf(&text, "%s%s%s: %s", m->nodes[top].label, top == m->cursor ? "" : ", ",
 		      top == m->cursor ? "" : m->nodes[m->cursor].label, h.text);
 	if (isfinite(row->value / row->ceiling)) {
-		human_value_in(&h, row->ceiling, row->query.unit, v->units);
+		human_value_in(&h, row->ceiling, row->query->unit, v->units);
 		buffer_printf(&text, ", %.1f %% of %s", row->value / row->ceiling * 100, h.text);
 	}
 	buffer_printf(&text, ", %s", uncore_quality_name(row->quality));
-	if (isfinite(row->value) && row->counted.coverage < 1)
-		buffer_printf(&text, " %.3g %%", row->counted.coverage * 100);
+	if (isfinite(row->value) && row->counted->coverage < 1)
+		buffer_printf(&text, " %.3g %%", row->counted->coverage * 100);
 	if (row->reason) {
 		buffer_puts(&text, ": ");
 		human_text(&text, row->reason);

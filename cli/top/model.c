@@ -45,29 +45,29 @@ static size_t find_parent(const struct top_model *m, const struct uncore_row *ro
 
 	for (size_t i = 0; i < m->count; i++) {
 		const struct uncore_row *other = top_row(m, i);
-		int socket = other ? other->place.socket : -1, rank;
+		int socket = other ? other->place->socket : -1, rank;
 
-		if (!other || is_single(&other->place) || !out_same_query(other, row))
+		if (!other || is_single(other->place) || !out_same_query(other, row))
 			continue;
-		rank = 2 * (socket >= 0) + cli_same(other->place.role, row->place.role);
+		rank = 2 * (socket >= 0) + cli_same(other->place->role, row->place->role);
 		if (rank > best_rank &&
-		    (socket < 0 || (is_single(&row->place) && socket == row->place.socket))) {
+		    (socket < 0 || (is_single(row->place) && socket == row->place->socket))) {
 			best_rank = rank;
 			best = i;
 		}
 	}
-	return row->place.socket < 0 && !is_single(&row->place) ? TOP_NONE : best;
+	return row->place->socket < 0 && !is_single(row->place) ? TOP_NONE : best;
 }
 
 /* A PMU whose memory channel has a row, and the only socket, which is the machine. */
 static bool is_double(const struct top_model *m, const struct uncore_row *row, size_t parent)
 {
-	if (parent == TOP_NONE || row->place.port)
+	if (parent == TOP_NONE || row->place->port)
 		return false;
-	if (!row->place.pmu)
+	if (!row->place->pmu)
 		return uncore_socket_count(m->machine) == 1;
-	for (size_t i = parent + 1; i < m->count && row->place.channel < 0; i++)
-		if (m->nodes[i].parent == parent && top_row(m, i)->place.channel >= 0)
+	for (size_t i = parent + 1; i < m->count && row->place->channel < 0; i++)
+		if (m->nodes[i].parent == parent && top_row(m, i)->place->channel >= 0)
 			return true;
 	return false;
 }
@@ -85,7 +85,7 @@ static bool hangs_below(const struct uncore_device *d, const struct uncore_row_p
 /* Devices of a row that is one port, or of one PMU that counts ports. */
 static void add_devices(struct top_model *m, size_t node)
 {
-	const struct uncore_row_place *place = &top_row(m, node)->place;
+	const struct uncore_row_place *place = top_row(m, node)->place;
 
 	for (size_t i = 0; i < uncore_device_count(m->machine); i++) {
 		const struct uncore_device *d = uncore_device_at(m->machine, i);
@@ -120,7 +120,7 @@ static bool has_namesake(const struct top_model *m, const struct uncore_row *row
 	for (size_t i = 0; i < uncore_sample_count(m->sample); i++) {
 		const struct uncore_row *other = uncore_sample_row(m->sample, i);
 
-		if (cli_same(other->query.name, row->query.name) && !out_same_query(other, row))
+		if (cli_same(other->query->name, row->query->name) && !out_same_query(other, row))
 			return true;
 	}
 	return false;
@@ -135,19 +135,19 @@ static void add_row(struct top_model *m, size_t i)
 
 	if (is_double(m, row, parent))
 		return;
-	if (parent == TOP_NONE && row->query.family && has_namesake(m, row))
-		buffer_printf(&label, "%s/", row->query.family);
+	if (parent == TOP_NONE && row->query->family && has_namesake(m, row))
+		buffer_printf(&label, "%s/", row->query->family);
 	if (parent == TOP_NONE)
-		buffer_puts(&label, row->query.name);
+		buffer_puts(&label, row->query->name);
 	else
-		out_place(&label, &row->place);
-	if (row->place.role &&
-	    (parent == TOP_NONE || !cli_same(top_row(m, parent)->place.role, row->place.role)))
-		buffer_printf(&label, ", %s", row->place.role);
-	if (row->place.port)
-		put_names(&label, m->machine, row->place.port);
+		out_place(&label, row->place);
+	if (row->place->role &&
+	    (parent == TOP_NONE || !cli_same(top_row(m, parent)->place->role, row->place->role)))
+		buffer_printf(&label, ", %s", row->place->role);
+	if (row->place->port)
+		put_names(&label, m->machine, row->place->port);
 	node = add_node(m, i, parent, &label);
-	if (is_single(&row->place))
+	if (is_single(row->place))
 		add_devices(m, node);
 }
 
@@ -157,7 +157,7 @@ static bool adds_nothing(const struct top_model *m, size_t i)
 	const struct uncore_row *row = top_row(m, i);
 	size_t rows = 0;
 
-	if (!row || !is_single(&row->place) || row->place.port || m->nodes[i].children ||
+	if (!row || !is_single(row->place) || row->place->port || m->nodes[i].children ||
 	    m->nodes[i].parent == TOP_NONE)
 		return false;
 	for (size_t k = m->nodes[i].parent + 1; k < m->count; k++)
@@ -203,7 +203,7 @@ double top_share(const struct uncore_row *row, bool *limited)
 
 	if (limited)
 		*limited = isfinite(share);
-	return isfinite(share) || strcmp(row->query.unit, "ratio") != 0 ? share : row->value;
+	return isfinite(share) || strcmp(row->query->unit, "ratio") != 0 ? share : row->value;
 }
 
 /* ---- history ---- */
@@ -395,9 +395,9 @@ void top_open_all(struct top_model *m)
 	bool all = true;
 
 	for (size_t i = 0; i < m->count; i++)
-		if (m->nodes[i].children && top_row(m, i) && !is_single(&top_row(m, i)->place))
+		if (m->nodes[i].children && top_row(m, i) && !is_single(top_row(m, i)->place))
 			all = all && m->nodes[i].open;
 	for (size_t i = 0; i < m->count; i++)
-		m->nodes[i].open = !all && top_row(m, i) && !is_single(&top_row(m, i)->place);
+		m->nodes[i].open = !all && top_row(m, i) && !is_single(top_row(m, i)->place);
 	top_arrange(m);
 }

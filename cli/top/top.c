@@ -87,12 +87,12 @@ static void show_explanation(struct top *t)
 	if (node == TOP_NONE)
 		return;
 	row = top_row(m, node);
-	metric = cli_metric(t->cli->u, &row->query);
+	metric = cli_metric(t->cli->u, row->query);
 	if (metric)
 		explain_text(t->cli, &metric, 1, &text);
 	else
 		buffer_printf(&text, "%s is an event, not a metric: uncore explain PMU/EVENT/\n",
-			      row->query.name);
+			      row->query->name);
 	show_text(&t->view, text.data);
 }
 

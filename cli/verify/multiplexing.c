@@ -103,8 +103,8 @@ static bool is_multiplexed(const struct verify *v, struct uncore_monitor *m)
 	for (size_t i = 0; !err && i < uncore_sample_count(sample); i++) {
 		const struct uncore_row *row = uncore_sample_row(sample, i);
 
-		if (pass_multiplexes(row->query.name))
-			most = fmax(most, row->counted.coverage);
+		if (pass_multiplexes(row->query->name))
+			most = fmax(most, row->counted->coverage);
 	}
 	uncore_sample_free(sample);
 	return most > 0 && most < COVERAGE_MOST;
@@ -162,12 +162,12 @@ static int read_cells(struct verify *v, const struct verify_series *s, struct ve
 		const struct uncore_row *row = uncore_sample_row(v->sample, v->rows[i]);
 		bool known = row->quality <= UNCORE_SCALED || row->quality == UNCORE_SUSPECT;
 
-		*into = (struct verify_reading){.amount = known ? row->value * row->counted.seconds
+		*into = (struct verify_reading){.amount = known ? row->value * row->counted->seconds
 								: NAN,
-						.seconds = row->counted.seconds};
-		if (v->run.cells[i].socket != s->socket || !(row->counted.coverage > 0))
+						.seconds = row->counted->seconds};
+		if (v->run.cells[i].socket != s->socket || !(row->counted->coverage > 0))
 			continue;
-		sum += row->counted.coverage;
+		sum += row->counted->coverage;
 		count++;
 	}
 	*coverage = count ? sum / (double)count : 0;

@@ -34,18 +34,18 @@ static bool describe_cell(struct verify_cell *cell, const struct uncore_metric *
 static bool cell_of(const struct uncore *u, const struct uncore_row *row, struct verify_cell *cell)
 {
 	const struct verify_expectation *e =
-		row->query.family ? verify_expectation(row->query.name) : NULL;
-	const struct uncore_device *port = row->place.port;
+		row->query->family ? verify_expectation(row->query->name) : NULL;
+	const struct uncore_device *port = row->place->port;
 
 	if (!e)
 		return false;
-	*cell = (struct verify_cell){.socket = row->place.socket, .channel = row->place.channel};
-	snprintf(cell->metric, sizeof(cell->metric), "%s", row->query.name);
-	snprintf(cell->family, sizeof(cell->family), "%s", row->query.family);
+	*cell = (struct verify_cell){.socket = row->place->socket, .channel = row->place->channel};
+	snprintf(cell->metric, sizeof(cell->metric), "%s", row->query->name);
+	snprintf(cell->family, sizeof(cell->family), "%s", row->query->family);
 	if (port)
 		snprintf(cell->port, sizeof(cell->port), "%s", port->address);
-	return (port || !row->place.pmu || row->place.channel >= 0) &&
-	       describe_cell(cell, cli_metric(u, &row->query));
+	return (port || !row->place->pmu || row->place->channel >= 0) &&
+	       describe_cell(cell, cli_metric(u, row->query));
 }
 
 bool pass_multiplexes(const char *metric)
@@ -101,14 +101,14 @@ bool pass_needs(const struct verify_run *run, enum verify_load load, bool far)
  * moved while counters were read. A mean is multiplied by its weight to give the sum. */
 static double amount_of(const struct uncore_row *row)
 {
-	return isfinite(row->weight) ? row->value * row->weight : row->counted.amount;
+	return isfinite(row->weight) ? row->value * row->weight : row->counted->amount;
 }
 
 /* A latency without requests has no value, but its amount is 0: all of its counters ran, and the
  * first one of the formula, which counts the waiting time, is 0. */
 static bool is_idle(const struct uncore_sample *sample, size_t row)
 {
-	const size_t instances = uncore_sample_row(sample, row)->counted.instances;
+	const size_t instances = uncore_sample_row(sample, row)->counted->instances;
 	const struct uncore_input *inputs;
 	size_t count;
 
@@ -145,9 +145,9 @@ int pass_read_cells(void *context, struct verify_reading *into)
 	for (size_t i = v->run.first_cell; !err && i < v->counted_end; i++, into++) {
 		const struct uncore_row *row = uncore_sample_row(v->sample, v->rows[i]);
 		bool whole = (row->quality == UNCORE_MEASURED || row->quality == UNCORE_SUSPECT) &&
-			     !(row->counted.coverage < 0.999);
+			     !(row->counted->coverage < 0.999);
 
-		*into = (struct verify_reading){.amount = NAN, .seconds = row->counted.seconds};
+		*into = (struct verify_reading){.amount = NAN, .seconds = row->counted->seconds};
 		if (verify_is_latency(verify_expectation(v->run.cells[i].metric)))
 			read_latency(v->sample, v->rows[i], whole, into);
 		else if (whole)

@@ -35,6 +35,7 @@ struct judged_row {
 	const struct unc_interval *interval;
 	char *reason; /* UNC_REASON_ROOM bytes; NULL: the quality is enough */
 	struct uncore_row *out;
+	struct uncore_row_counted *counted; /* of it */
 	/* Of each event; set_value() fills both. The caller has the room, which is too large to be
 	 * cleared for each row of each short sample. */
 	struct unc_sum *sums;
@@ -67,7 +68,7 @@ worsen(struct judged_row *v, enum uncore_quality quality, const char *fmt, ...)
 
 static const char *event_name(const struct judged_row *v, size_t k)
 {
-	return v->metric ? v->metric->events[k]->name : v->row->query->name;
+	return v->metric ? v->metric->events[k]->name : v->row->query->shown.name;
 }
 
 static void explain(const struct judged_row *v, size_t counter, struct unc_error *why)
@@ -92,7 +93,7 @@ static unsigned long long rounded_ms(double seconds)
 static bool is_stuck(const struct judged_row *v, size_t k)
 {
 	return v->metric && v->metric->events[k]->always && v->sums[k].still &&
-	       v->out->counted.seconds >= STUCK_SECONDS;
+	       v->counted->seconds >= STUCK_SECONDS;
 }
 
 /* The times that rates divide by. */
@@ -101,12 +102,12 @@ static void set_times(struct judged_row *v)
 	uint64_t enabled_ns = 0, shortest_ns = UINT64_MAX, longest_ns = 0;
 	size_t used = 0;
 
-	v->out->counted.coverage = 1;
+	v->counted->coverage = 1;
 	for (size_t k = 0; k < v->row->query->event_count; k++) {
 		const struct unc_sum *sum = &v->sums[k];
 
-		if (sum->coverage < v->out->counted.coverage)
-			v->out->counted.coverage = sum->coverage;
+		if (sum->coverage < v->counted->coverage)
+			v->counted->coverage = sum->coverage;
 		enabled_ns += sum->enabled_ns;
 		used += sum->used;
 		if (sum->used && sum->shortest_ns < shortest_ns)
@@ -118,14 +119,14 @@ static void set_times(struct judged_row *v)
 		v->took_s = fmax(v->took_s, (double)sum->took_ns / 1e9);
 	}
 	if (used)
-		v->out->counted.seconds = (double)enabled_ns / (double)used / 1e9;
+		v->counted->seconds = (double)enabled_ns / (double)used / 1e9;
 	v->even = shortest_ns == longest_ns;
 }
 
 /* A counter stopped at an unknown time between its two readings. */
 static bool is_time_unknown(const struct judged_row *v)
 {
-	return v->uncertain_s > 0 && v->uncertain_s >= UNKNOWN_SHARE * v->out->counted.seconds;
+	return v->uncertain_s > 0 && v->uncertain_s >= UNKNOWN_SHARE * v->counted->seconds;
 }
 
 /* Sets the bounds of an uncertain value, unless they are closer than the accuracy of the times. */
@@ -145,16 +146,16 @@ static void set_event(struct judged_row *v)
 	double scale = v->row->query->scales[0], off;
 	struct uncore_row *out = v->out;
 
-	out->counted.count = sum->count;
-	out->counted.enabled_ns = sum->enabled_ns + sum->waited_ns;
-	out->counted.running_ns = sum->running_ns;
+	v->counted->count = sum->count;
+	v->counted->enabled_ns = sum->enabled_ns + sum->waited_ns;
+	v->counted->running_ns = sum->running_ns;
 	if (!sum->used)
 		return;
 	out->value = v->in[0].value = sum->value * scale;
 	if (v->row->query->snapshot)
 		return;
 	if (!is_time_unknown(v))
-		out->rate = v->even ? out->value / out->counted.seconds : sum->per_s * scale;
+		out->rate = v->even ? out->value / v->counted->seconds : sum->per_s * scale;
 	off = fabs(out->value) * v->skew;
 	set_bounds(v, out->value - off, out->value + off);
 }
@@ -166,7 +167,7 @@ static double value_at(const struct judged_row *v, double factor, double time, u
 {
 	struct unc_formula_input in[UNC_METRIC_EVENTS];
 	size_t count = v->row->query->event_count;
-	double seconds = v->out->counted.seconds, value;
+	double seconds = v->counted->seconds, value;
 
 	for (size_t k = 0; k < count; k++) {
 		in[k] = v->in[k];
@@ -184,7 +185,7 @@ static double value_at(const struct judged_row *v, double factor, double time, u
 static void set_metric_bounds(struct judged_row *v)
 {
 	size_t count = v->row->query->event_count;
-	double seconds = v->out->counted.seconds, off = v->uncertain_s / seconds, factor = 1, time;
+	double seconds = v->counted->seconds, off = v->uncertain_s / seconds, factor = 1, time;
 	uint64_t up = 0, all = 0;
 
 	if (is_time_unknown(v)) {
@@ -239,14 +240,14 @@ static void set_histogram(struct judged_row *v)
 static void set_amount(struct judged_row *v)
 {
 	struct unc_formula_input in[UNC_METRIC_EVENTS];
-	double seconds = v->out->counted.seconds, rate;
+	double seconds = v->counted->seconds, rate;
 
 	for (size_t k = 0; k < v->row->query->event_count; k++) {
 		in[k] = v->in[k];
 		in[k].value = v->sums[k].value * v->row->query->scales[k];
 	}
 	if (unc_formula_eval(v->metric->formula, in, seconds, &rate))
-		v->out->counted.amount = rate * seconds;
+		v->counted->amount = rate * seconds;
 }
 
 static void set_metric(struct judged_row *v)
@@ -265,8 +266,8 @@ static void set_metric(struct judged_row *v)
 	for (size_t k = 0; k < v->row->query->event_count; k++) {
 		const struct unc_sum *sum = &v->sums[k];
 
-		in[k].value = counts || sum->per_s == 0 ? sum->value
-							: sum->per_s * v->out->counted.seconds;
+		in[k].value =
+			counts || sum->per_s == 0 ? sum->value : sum->per_s * v->counted->seconds;
 		in[k].value *= v->row->query->scales[k];
 		in[k].known = sum->used;
 		/* A counter that is stuck while others change is not in the mean. */
@@ -274,8 +275,8 @@ static void set_metric(struct judged_row *v)
 		if (is_stuck(v, k) && sum->still < sum->used)
 			in[k].sources -= (double)sum->still;
 	}
-	unc_formula_divisor(formula, in, v->out->counted.seconds, &v->out->weight);
-	if (!unc_formula_eval(formula, in, v->out->counted.seconds, &v->out->value))
+	unc_formula_divisor(formula, in, v->counted->seconds, &v->out->weight);
+	if (!unc_formula_eval(formula, in, v->counted->seconds, &v->out->value))
 		return;
 	set_metric_bounds(v);
 	if (formula->timed && !formula->ratio)
@@ -311,18 +312,20 @@ static struct other_value value_of_metric(const struct judged_row *v, const char
 	}
 	for (size_t i = 0; rows && i < rows->count; i++) {
 		struct uncore_row out = {.value = NAN, .low = NAN, .high = NAN};
+		struct uncore_row_counted counted = {0};
 		struct unc_sum sums[UNC_METRIC_EVENTS];
 		struct unc_formula_input in[UNC_METRIC_EVENTS];
 		struct judged_row other = {.row = &rows->items[i],
 					   .metric = rows->items[i].query->metric,
 					   .interval = v->interval,
 					   .out = &out,
+					   .counted = &counted,
 					   .sums = sums,
 					   .in = in};
 
 		if (!other.metric || strcmp(other.metric->name, name) != 0 ||
 		    other.row->round != v->row->round || other.row->level != v->row->level ||
-		    other.row->query->filter != v->row->query->filter ||
+		    other.row->query->shown.filter != v->row->query->shown.filter ||
 		    other.row->key.socket != v->row->key.socket ||
 		    other.row->key.node != v->row->key.node)
 			continue;
@@ -333,7 +336,7 @@ static struct other_value value_of_metric(const struct judged_row *v, const char
 		sum.value += other.row->gaps ? NAN : out.value;
 		sum.low += isnan(out.low) ? out.value : out.low;
 		sum.high += isnan(out.high) ? out.value : out.high;
-		sum.coverage = fmin(sum.coverage, out.counted.coverage);
+		sum.coverage = fmin(sum.coverage, counted.coverage);
 		count += count == 0 || strcmp(other.metric->unit, "B/s") != 0;
 	}
 	divisor = count ? (double)count : NAN;
@@ -355,7 +358,7 @@ static void set_share(struct judged_row *v)
 	v->whole = value_of_metric(v, v->metric->over);
 	if (!(v->whole.value > 0))
 		v->whole.value = NAN;
-	out->counted.coverage = fmin(out->counted.coverage, v->whole.coverage);
+	v->counted->coverage = fmin(v->counted->coverage, v->whole.coverage);
 	out->value /= v->whole.value;
 	out->low = out->high = NAN;
 	set_bounds(v, low / v->whole.high, high / v->whole.low);
@@ -409,7 +412,7 @@ static void check_stuck(struct judged_row *v, size_t k)
 {
 	const struct unc_sum *sum = &v->sums[k];
 	const struct uncore_counter *c = &v->interval->counters[sum->first_still];
-	unsigned long long length = rounded_ms(v->out->counted.seconds);
+	unsigned long long length = rounded_ms(v->counted->seconds);
 
 	if (!is_stuck(v, k))
 		return;
@@ -475,7 +478,7 @@ static void check_events(struct judged_row *v)
 /* The input that was counted for the smallest share of the time. */
 static const char *least_covered(const struct judged_row *v)
 {
-	const struct uncore_row_counted *counted = &v->out->counted;
+	const struct uncore_row_counted *counted = v->counted;
 
 	for (size_t k = 0; k < v->row->query->event_count; k++)
 		if (v->sums[k].coverage <= counted->coverage)
@@ -485,7 +488,7 @@ static const char *least_covered(const struct judged_row *v)
 
 static void check_coverage(struct judged_row *v)
 {
-	double coverage = v->out->counted.coverage;
+	double coverage = v->counted->coverage;
 	unsigned share = (unsigned)fmin(coverage * 1e4 + 0.5, LEAST_COVERAGE * 1e4 - 1);
 
 	if (isnan(v->out->value) || coverage >= 1)
@@ -502,7 +505,7 @@ static void check_coverage(struct judged_row *v)
 static void check_extrapolated(struct judged_row *v)
 {
 	char why[UNC_REASON_ROOM];
-	double coverage = v->out->counted.coverage;
+	double coverage = v->counted->coverage;
 
 	if (v->out->quality != UNCORE_PARTIAL || isnan(v->out->value) || coverage >= 1 ||
 	    v->row->query->snapshot)
@@ -562,7 +565,7 @@ static void check_time(struct judged_row *v)
 		worsen(v, UNCORE_SUSPECT,
 		       "its counters were not read at one moment, but within %llu of %llu ms: the "
 		       "value may be off by %llu %%",
-		       rounded_ms(v->took_s), rounded_ms(out->counted.seconds),
+		       rounded_ms(v->took_s), rounded_ms(v->counted->seconds),
 		       (unsigned long long)fmin(off * 100, 1e6));
 	else if (!(v->metric && v->metric->histogram) && off > SUSPECT_SHARE)
 		worsen(v, UNCORE_SUSPECT,
@@ -573,7 +576,7 @@ static void check_time(struct judged_row *v)
 		worsen(v, UNCORE_PARTIAL,
 		       "it was counted for an unknown part of %llu ms: it stopped between "
 		       "two readings, or they took that long",
-		       rounded_ms(v->out->counted.seconds));
+		       rounded_ms(v->counted->seconds));
 }
 
 /* Sets the reason if there is no value: an event without counts, or a division by zero. */
@@ -696,7 +699,7 @@ static bool shows_no_doubt(const struct judged_row *v)
 		in[k].value = value_of_metric(v, name).value;
 		in[k].known = !isnan(in[k].value);
 	}
-	return unless && unc_formula_eval(unless, in, v->out->counted.seconds, &value) &&
+	return unless && unc_formula_eval(unless, in, v->counted->seconds, &value) &&
 	       (value < 0 || value > 0);
 }
 
@@ -710,6 +713,7 @@ static bool is_settled(const struct judged_row *v)
 
 	for (from = 0; settled && v->metric->each_pmu && from < row->counter_count; from = to) {
 		struct uncore_row out = {.value = NAN};
+		struct uncore_row_counted counted = {0};
 		struct unc_row one = *row;
 		struct unc_sum sums[UNC_METRIC_EVENTS];
 		struct unc_formula_input in[UNC_METRIC_EVENTS];
@@ -722,6 +726,7 @@ static bool is_settled(const struct judged_row *v)
 		one.counter_count = to - from;
 		part.row = &one;
 		part.out = &out;
+		part.counted = &counted;
 		part.sums = sums;
 		part.in = in;
 		set_value(&part);
@@ -747,7 +752,7 @@ static void check_doubt(struct judged_row *v)
  * of the interval: the clock stopped or runs at another frequency. */
 static void check_clock(struct judged_row *v)
 {
-	double hz = v->metric ? v->metric->clock_hz : 0, seconds = v->out->counted.seconds;
+	double hz = v->metric ? v->metric->clock_hz : 0, seconds = v->counted->seconds;
 	double cycles = 0, instances = 0, off;
 
 	if (!v->metric)
@@ -775,12 +780,12 @@ static void check_ceiling(struct judged_row *v)
 {
 	double value = v->out->value, ceiling = v->row->ceiling;
 
-	if (v->row->port && v->row->port->max_rate > ceiling)
-		ceiling = v->row->port->max_rate;
+	if (v->row->place.port && v->row->place.port->max_rate > ceiling)
+		ceiling = v->row->place.port->max_rate;
 	if (value > OVER_CEILING * ceiling)
 		worsen(v, UNCORE_SUSPECT, "%llu B/s are more than the ceiling of %llu B/s",
 		       (unsigned long long)fmin(value, 1e18), (unsigned long long)ceiling);
-	if (value > OVER_CEILING && strcmp(v->out->query.unit, "ratio") == 0)
+	if (value > OVER_CEILING && strcmp(v->out->query->unit, "ratio") == 0)
 		worsen(v, UNCORE_SUSPECT, "over 100 %%");
 	if (value < 0 && v->metric)
 		worsen(v, UNCORE_SUSPECT, "the value is below 0, which it cannot be");
@@ -789,14 +794,14 @@ static void check_ceiling(struct judged_row *v)
 /* For any interval: a clock has no idle time. */
 static void check_zero_clock(struct judged_row *v)
 {
-	if (v->metric && v->out->value == 0 && strcmp(v->out->query.unit, "Hz") == 0)
+	if (v->metric && v->out->value == 0 && strcmp(v->out->query->unit, "Hz") == 0)
 		worsen(v, UNCORE_SUSPECT,
 		       "a clock of 0 Hz: the clock is stopped, or its counter is stuck");
 }
 
 static void check_link(struct judged_row *v)
 {
-	const struct uncore_device *port = v->row->port;
+	const struct uncore_device *port = v->row->place.port;
 
 	if (v->metric && v->metric->ceiling == UNC_CEILING_PORT && port && v->out->value > 0 &&
 	    port->speed > 0 && !port->width)
@@ -807,8 +812,8 @@ static void check_link(struct judged_row *v)
 
 static void check_port(struct judged_row *v)
 {
-	if (v->row->port && v->row->port->doubt)
-		worsen(v, UNCORE_SUSPECT, "%s", v->row->port->doubt);
+	if (v->row->place.port && v->row->place.port->doubt)
+		worsen(v, UNCORE_SUSPECT, "%s", v->row->place.port->doubt);
 }
 
 /* The first of several reasons for the same quality is shown: permanent ones, such as bugs, come
@@ -829,41 +834,38 @@ static bool is_counted(const struct judged_row *v)
 }
 
 void unc_row_judge(const struct unc_row *row, const struct unc_interval *interval, char *reason,
-		   struct uncore_row *out, struct uncore_input *inputs)
+		   struct unc_judged *into, struct uncore_input *inputs)
 {
-	const struct unc_query *q = row->query;
+	struct uncore_row *out = &into->row;
 	struct unc_sum sums[UNC_METRIC_EVENTS];
 	struct unc_formula_input in[UNC_METRIC_EVENTS];
 	struct judged_row v = {.row = row,
-			       .metric = q->metric,
+			       .metric = row->query->metric,
 			       .interval = interval,
 			       .reason = reason,
 			       .out = out,
+			       .counted = &into->counted,
 			       .sums = sums,
 			       .in = in};
 
 	*out = (struct uncore_row){
-		.query = {.name = v.metric ? v.metric->name : q->name,
-			  .family = v.metric ? v.metric->family->name : NULL,
-			  .unit = v.metric ? v.metric->unit : q->unit,
-			  .filter = q->filter},
-		.place = row->key,
+		.query = &row->query->shown,
+		.place = &row->place,
+		.counted = &into->counted,
 		.ceiling = row->ceiling,
 		.value = NAN,
 		.rate = NAN,
 		.low = NAN,
 		.high = NAN,
 		.weight = NAN,
-		.counted.seconds = NAN,
-		.counted.amount = NAN,
 		.quality = UNCORE_MEASURED,
 	};
-	out->place.port = row->port;
+	into->counted = (struct uncore_row_counted){.seconds = NAN, .amount = NAN};
 	set_value(&v);
 	set_share(&v);
 	if (inputs)
 		list_inputs(&v, inputs);
-	out->counted.instances = v.sums[0].used + v.sums[0].missing;
+	into->counted.instances = v.sums[0].used + v.sums[0].missing;
 	for (size_t i = 0; i < sizeof(row_checks) / sizeof(*row_checks); i++)
 		row_checks[i](&v);
 	if (row->first_round < row->round && !out->reason && reason) {
@@ -874,14 +876,14 @@ void unc_row_judge(const struct unc_row *row, const struct unc_interval *interva
 	}
 	/* Bounds come from the times of the readings; what happened while a counter was not on the
 	 * hardware is unknown. */
-	if (out->counted.coverage < 1)
+	if (into->counted.coverage < 1)
 		out->low = out->high = NAN;
 	if (out->quality == UNCORE_UNAVAILABLE || isnan(out->value)) {
 		out->value = out->low = out->high = out->weight = NAN;
-		out->counted.amount = NAN;
+		into->counted.amount = NAN;
 		/* A mean over no events was counted. */
 		if (!is_counted(&v))
-			out->counted.coverage = 0;
+			into->counted.coverage = 0;
 	}
 }
 

@@ -8,7 +8,7 @@
 /* The caller's buffer of rows. */
 struct uncore_sample {
 	struct {
-		struct uncore_row row;
+		struct unc_judged judged;
 		char reason[UNC_REASON_ROOM];
 		struct uncore_distribution distribution;
 		const struct uncore_input *inputs;
@@ -415,16 +415,16 @@ static void fill(const struct uncore_monitor *m, const struct unc_delta *deltas,
 	into->count = 0;
 	into->has_distributions = distributions;
 	for (size_t i = 0, used = 0; i < m->rows.count; i++) {
-		struct uncore_row *row = &into->rows[into->count].row;
+		struct unc_judged *judged = &into->rows[into->count].judged;
 
 		if (!is_shown(m, &m->rows.items[i]))
 			continue;
 		into->rows[into->count].inputs = &into->inputs[used];
 		into->rows[into->count].input_count = unc_row_input_count(&m->rows.items[i]);
-		unc_row_judge(&m->rows.items[i], &interval, into->rows[into->count].reason, row,
+		unc_row_judge(&m->rows.items[i], &interval, into->rows[into->count].reason, judged,
 			      &into->inputs[used]);
 		used += into->rows[into->count].input_count;
-		row->number = i;
+		judged->row.number = i;
 		if (distributions)
 			unc_distribution_describe(&distributions[i],
 						  &into->rows[into->count].distribution);
@@ -441,19 +441,19 @@ static void add_short_sample(struct uncore_monitor *m, struct unc_moment begin)
 	m->short_count = 0;
 	m->short_begin_ns = begin.ns;
 	for (size_t i = 0; m->distributions && i < m->rows.count; i++) {
-		struct uncore_row row;
+		struct unc_judged judged;
 		double *value = &m->short_values[m->short_count];
 
 		if (!is_shown(m, &m->rows.items[i]))
 			continue;
 		if (m->interval_ended)
 			unc_distribution_restart(&m->distributions[i]);
-		unc_row_judge(&m->rows.items[i], &interval, NULL, &row, NULL);
-		*value = row.query.family ? row.value : row.rate;
+		unc_row_judge(&m->rows.items[i], &interval, NULL, &judged, NULL);
+		*value = judged.row.query->family ? judged.row.value : judged.row.rate;
 		m->short_count++;
 		unc_distribution_add(&m->distributions[i],
 				     &(struct unc_short_sample){.value = *value,
-								.suspect = row.quality ==
+								.suspect = judged.row.quality ==
 									   UNCORE_SUSPECT,
 								.begin_ns = begin.ns,
 								.length_ns = interval.length_ns});
@@ -656,7 +656,7 @@ size_t uncore_sample_count(const struct uncore_sample *s)
 
 const struct uncore_row *uncore_sample_row(const struct uncore_sample *s, size_t i)
 {
-	return &s->rows[i].row;
+	return &s->rows[i].judged.row;
 }
 
 const struct uncore_distribution *uncore_sample_distribution(const struct uncore_sample *s,

@@ -38,12 +38,11 @@ struct unc_gap {
 
 /* A metric of one family, or one event, with the filters that were set when it was added. */
 struct unc_query {
-	const struct uncore_metric *metric; /* NULL: an event, */
-	const char *name, *unit;            /* which has these */
+	const struct uncore_metric *metric; /* NULL: an event */
+	struct uncore_row_query shown;      /* what its rows show of it */
 	bool snapshot;
 	enum uncore_level level; /* at which its targets are split */
 	unsigned levels;         /* of its rows: a bit for each */
-	const char *filter;      /* "from=cpu to=memory"; NULL: none */
 	bool silent;   /* its rows are not reported: only another metric needs its value */
 	bool filtered; /* to some root ports or a device, so that a socket may have no part in it */
 	double scales[UNC_METRIC_EVENTS]; /* the kernel's, where the data file uses it; else 1 */

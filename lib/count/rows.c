@@ -246,7 +246,7 @@ static struct unc_row *find_row(struct row_builder *b, struct uncore_row_place k
 			break;
 	}
 	row = &b->rows.items[b->rows.count++];
-	*row = (struct unc_row){.query = b->query, .key = k, .level = b->level, .port = k.port};
+	*row = (struct unc_row){.query = b->query, .key = k, .place = k, .level = b->level};
 	return row;
 }
 
@@ -308,9 +308,9 @@ static int add_to_row(struct row_builder *b, const struct unc_target *t)
 	row = find_row(b, place);
 	first = row != b->latest || t[-1].pmu != t->pmu || t[-1].cpu != t->cpu;
 	if (!row->counter_count)
-		row->port = t->port;
-	else if (row->port != t->port)
-		row->port = NULL;
+		row->place.port = t->port;
+	else if (row->place.port != t->port)
+		row->place.port = NULL;
 	b->instance += first;
 	if (bug && (!row->bug || bug->suspect))
 		row->bug = bug;
@@ -373,7 +373,7 @@ static int describe_gaps(const struct row_builder *b, struct unc_row *row)
 			continue;
 		unc_text_add(&text, "%s%s", text.len ? "; " : "", gap->why);
 		if (gap->what == UNC_GAP_PORT)
-			row->port = NULL; /* the request covers more */
+			row->place.port = NULL; /* the request covers more */
 	}
 	if (!text.len && !text.failed)
 		return 0;
@@ -422,8 +422,8 @@ static double ceiling_of(const struct row_builder *b, const struct unc_row *row)
 	int nodes[MOST_NODES];
 	bool channel;
 
-	if (metric && metric->ceiling == UNC_CEILING_PORT && row->port)
-		return row->port->link_rate;
+	if (metric && metric->ceiling == UNC_CEILING_PORT && row->place.port)
+		return row->place.port->link_rate;
 	if (!metric || metric->ceiling != UNC_CEILING_MEMORY)
 		return NAN;
 	if (b->level == UNCORE_LEVEL_MACHINE)

@@ -87,10 +87,10 @@ struct unc_row_counter {
 
 struct unc_row {
 	const struct unc_query *query;
-	struct uncore_row_place key;      /* targets with the same key are in the same row */
-	const struct uncore_device *port; /* the only root port in it; NULL: several, or unknown */
-	double ceiling;                   /* the largest possible value; NaN: unknown */
-	char *gaps;                       /* the reasons of its gaps; NULL: no gap */
+	struct uncore_row_place key;   /* targets with the same key are in the same row */
+	struct uncore_row_place place; /* the key, with the only root port in the row */
+	double ceiling;                /* the largest possible value; NaN: unknown */
+	char *gaps;                    /* the reasons of its gaps; NULL: no gap */
 	struct unc_row_counter *counters;
 	size_t counter_count;      /* 0: a row for gaps only */
 	size_t first_round, round; /* the first and the last with a counter of it */
@@ -159,10 +159,16 @@ void unc_row_sum(const struct unc_row *row, const struct unc_interval *interval,
 
 #define UNC_REASON_ROOM 512 /* of one row; a longer reason is truncated */
 
-/* Fills the row of a sample. `reason` is a buffer for its reason (UNC_REASON_ROOM), and must be
- * valid as long as the row. `inputs` has room for unc_row_input_count(). NULL: not needed. */
+/* The row of a sample with the part that changes; the others are those of its unc_row. */
+struct unc_judged {
+	struct uncore_row row;
+	struct uncore_row_counted counted;
+};
+
+/* Fills the row of a sample, which points into `into`: it must not be moved. `reason` is a buffer for its
+ * reason (UNC_REASON_ROOM), and must be valid as long as the row. `inputs` has room for unc_row_input_count(). NULL: not needed. */
 void unc_row_judge(const struct unc_row *row, const struct unc_interval *interval, char *reason,
-		   struct uncore_row *out, struct uncore_input *inputs);
+		   struct unc_judged *into, struct uncore_input *inputs);
 size_t unc_row_input_count(const struct unc_row *row);
 
 #endif

@@ -38,17 +38,18 @@ static struct unc_query *find_query(struct adder *a, const struct unc_encoding *
 
 	for (size_t i = a->first_query; i < a->m->query_count; i++) {
 		q = &a->m->queries[i];
-		if (q->scales[0] == scale && strcmp(q->unit, unit) == 0 && q->snapshot == snapshot)
+		if (q->scales[0] == scale && strcmp(q->shown.unit, unit) == 0 &&
+		    q->snapshot == snapshot)
 			return q;
 	}
 	q = unc_monitor_query(a->m, 1);
 	if (!q)
 		return NULL;
-	q->name = unc_monitor_keep(a->m, enc->name[0] ? enc->name : a->event->text);
-	q->unit = unc_monitor_keep(a->m, unit);
+	q->shown.name = unc_monitor_keep(a->m, enc->name[0] ? enc->name : a->event->text);
+	q->shown.unit = unc_monitor_keep(a->m, unit);
 	q->scales[0] = scale;
 	q->snapshot = snapshot;
-	return q->name && q->unit ? q : NULL;
+	return q->shown.name && q->shown.unit ? q : NULL;
 }
 
 static int add_event_on(struct adder *a, const struct uncore_pmu *pmu,
@@ -282,7 +283,8 @@ static bool is_metric_repeated(const struct uncore_monitor *m, const struct unco
 static int add_metric_on(struct uncore_monitor *m, struct unc_query *q,
 			 const struct uncore_pmu *pmu, struct unc_error *why)
 {
-	bool in_parts = q->filter || m->level == UNCORE_LEVEL_PORT || m->level == UNCORE_LEVEL_PART;
+	bool in_parts =
+		q->shown.filter || m->level == UNCORE_LEVEL_PORT || m->level == UNCORE_LEVEL_PART;
 	struct unc_checkpoint before = {m->query_count, m->set_count};
 	size_t targets = q->target_count;
 	int r = 0;
@@ -404,7 +406,7 @@ static int fail_metric(struct uncore_monitor *m, const struct unc_query *q,
 		return unc_fail(e, ENODEV, "%s", unsuited->text);
 	if (q->filtered)
 		return unc_fail(e, ENODEV, "no PMU of %s counts what '%s' names here",
-				q->metric->family->name, q->filter);
+				q->metric->family->name, q->shown.filter);
 	return unc_fail(e, ENODEV, "%s: %s", q->metric->name,
 			pmu ? pmu : "no PMU here has its events");
 }
@@ -429,7 +431,7 @@ static struct unc_query *added_query(struct uncore_monitor *m, const struct unco
 {
 	for (size_t i = 0; i < m->query_count; i++)
 		if (m->queries[i].metric == metric && m->queries[i].level == m->level &&
-		    m->queries[i].filter == m->filters.text)
+		    m->queries[i].shown.filter == m->filters.text)
 			return &m->queries[i];
 	return NULL;
 }
@@ -446,7 +448,10 @@ static int add_metric(struct uncore_monitor *m, const struct uncore_metric *metr
 	if (!q)
 		return -ENOMEM;
 	q->metric = metric;
-	q->filter = m->filters.text;
+	q->shown = (struct uncore_row_query){.name = metric->name,
+					     .family = f->name,
+					     .unit = metric->unit,
+					     .filter = m->filters.text};
 	q->filtered = m->filters.picks;
 	for (size_t i = 0; r == 0 && i < f->pmu_count; i++) {
 		struct unc_error why = {0};

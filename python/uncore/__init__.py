@@ -162,9 +162,9 @@ def _plain(value, kind=None):
         return None
     if isinstance(value.contents, _abi.uncore_pmu):
         return _text(_lib.uncore_pmu_name(value))
-    if isinstance(value.contents, _abi.uncore_driver):
-        return types.SimpleNamespace(**_members(value.contents))
-    return _text(value.contents.address)  # a device
+    if isinstance(value.contents, _abi.uncore_device):
+        return _text(value.contents.address)
+    return types.SimpleNamespace(**_members(value.contents))
 
 
 def _members(struct):
@@ -345,7 +345,7 @@ def _row(row):
     for part in "query", "place", "counted":
         members.update(vars(members.pop(part)))
     members["quality"] = _text(_lib.uncore_quality_name(row.quality))
-    return Row(place=_place(row.place), **members)
+    return Row(place=_place(row.place.contents), **members)
 
 
 @dataclasses.dataclass

@@ -112,7 +112,7 @@ static void check_rows(const struct uncore_sample *s)
 {
 	for (size_t i = 0; i < uncore_sample_count(s); i++) {
 		const struct uncore_row *row = uncore_sample_row(s, i);
-		double coverage = row->counted.coverage;
+		double coverage = row->counted->coverage;
 
 		if (row->quality == UNCORE_MEASURED && !isfinite(row->value))
 			abort();

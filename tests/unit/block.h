@@ -138,7 +138,7 @@ static inline void block_total(struct block *b)
 static inline const struct uncore_row *block_row(const struct block *b, const char *name)
 {
 	for (size_t i = 0; i < uncore_sample_count(b->s); i++)
-		if (strcmp(uncore_sample_row(b->s, i)->query.name, name) == 0)
+		if (strcmp(uncore_sample_row(b->s, i)->query->name, name) == 0)
 			return uncore_sample_row(b->s, i);
 	fail_msg("there is no row '%s'", name);
 	abort();

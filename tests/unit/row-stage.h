@@ -33,7 +33,7 @@ struct stage {
 	struct unc_row_counter row_counters[EVENTS * PLACES];
 	struct unc_row planned;
 	char reason[UNC_REASON_ROOM];
-	struct uncore_row row;
+	struct unc_judged judged;
 	uint64_t length_ns; /* of the interval; 0: not known */
 };
 
@@ -47,9 +47,11 @@ static inline void begin(struct stage *s, const char *formula)
 	if (formula)
 		assert_int_equal(unc_formula_parse(&s->metric.formula, formula, NULL, NULL), 0);
 	s->query = (struct unc_query){
-		.metric = formula ? &s->metric : NULL, .name = "it", .unit = "B/s"};
+		.metric = formula ? &s->metric : NULL,
+		.shown = {.name = "it", .family = formula ? "family" : NULL, .unit = "B/s"}};
 	s->planned = (struct unc_row){.query = &s->query,
 				      .key = {.socket = -1, .cpu = -1},
+				      .place = {.socket = -1, .cpu = -1},
 				      .ceiling = NAN,
 				      .counters = s->row_counters};
 }
@@ -136,8 +138,8 @@ static inline const struct uncore_row *evaluate(struct stage *s)
 		s->deltas[i].window_ns = s->length_ns ? s->length_ns : s->deltas[i].enabled_ns;
 	}
 	plan_row(s);
-	unc_row_judge(&s->planned, &interval, s->reason, &s->row, NULL);
-	return &s->row;
+	unc_row_judge(&s->planned, &interval, s->reason, &s->judged, NULL);
+	return &s->judged.row;
 }
 
 static inline void assert_no_value(const struct uncore_row *row)

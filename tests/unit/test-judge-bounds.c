@@ -32,10 +32,10 @@ static void a_hit_ratio_of_a_stalled_reader(void **state)
 	add_counter(&s, add_event(&s, "lookups"), stalled(1250000000, ns, took_ns));
 	add_counter(&s, add_event(&s, "misses"), stalled(810240000, ns, took_ns));
 	assert_close(evaluate(&s)->value, 0.351808);
-	assert_int_equal(s.row.quality, UNCORE_MEASURED);
-	assert_true(s.row.low < 0.36 && 0.36 < s.row.high);
-	assert_close(s.row.high, 1 - 0.648192 * (1 - 0.017 / 1.25));
-	assert_close(s.row.low, 1 - 0.648192 / (1 - 0.017 / 1.25));
+	assert_int_equal(s.judged.row.quality, UNCORE_MEASURED);
+	assert_true(s.judged.row.low < 0.36 && 0.36 < s.judged.row.high);
+	assert_close(s.judged.row.high, 1 - 0.648192 * (1 - 0.017 / 1.25));
+	assert_close(s.judged.row.low, 1 - 0.648192 / (1 - 0.017 / 1.25));
 	end(&s);
 }
 
@@ -50,13 +50,14 @@ static void a_latency_of_a_stalled_reader(void **state)
 	add_counter(&s, add_event(&s, "inserts"), stalled(1000000, SECOND / 2, SECOND / 100));
 	add_counter(&s, add_event(&s, "cycles"), stalled(1000000000, SECOND / 2, SECOND / 100));
 	assert_close(evaluate(&s)->value, 61.2e-9);
-	assert_int_equal(s.row.quality, UNCORE_MEASURED);
-	assert_true(s.row.low < 60e-9 && 60e-9 < s.row.high && s.row.high < 65e-9);
+	assert_int_equal(s.judged.row.quality, UNCORE_MEASURED);
+	assert_true(s.judged.row.low < 60e-9 && 60e-9 < s.judged.row.high &&
+		    s.judged.row.high < 65e-9);
 	/* A tenth of the interval. */
 	for (size_t i = 0; i < 3; i++)
 		s.deltas[i].took_ns = s.deltas[i].uncertain_ns = SECOND / 20;
 	assert_int_equal(evaluate(&s)->quality, UNCORE_SUSPECT);
-	assert_string_equal(s.row.reason,
+	assert_string_equal(s.judged.row.reason,
 			    "its counters were not read at one moment, but within 50 of 500 ms: "
 			    "the value may be off by 23 %");
 	end(&s);
@@ -73,13 +74,13 @@ static void a_ratio_of_one_moment(void **state)
 	add_counter(&s, add_event(&s, "cycles"), stalled(1000000, SECOND, SECOND / 20));
 	s.deltas[0].took_ns = s.deltas[1].took_ns = 1;
 	assert_close(evaluate(&s)->value, 96);
-	assert_true(isnan(s.row.low) && isnan(s.row.high));
+	assert_true(isnan(s.judged.row.low) && isnan(s.judged.row.high));
 	end(&s);
 	begin(&s, "bytes / seconds");
 	add_counter(&s, add_event(&s, "bytes"), stalled(96000000, SECOND, SECOND / 20));
 	s.deltas[0].took_ns = 1;
 	assert_close(evaluate(&s)->low, 96e6 * 0.95);
-	assert_close(s.row.high, 96e6 / 0.95);
+	assert_close(s.judged.row.high, 96e6 / 0.95);
 	end(&s);
 }
 
@@ -92,7 +93,7 @@ static void short_reads_leave_no_bounds(void **state)
 	add_counter(&s, add_event(&s, "a"), stalled(1000000, SECOND, 20000));
 	add_counter(&s, add_event(&s, "b"), stalled(1000000, SECOND, 20000));
 	assert_close(evaluate(&s)->value, 1);
-	assert_true(isnan(s.row.low) && isnan(s.row.high));
+	assert_true(isnan(s.judged.row.low) && isnan(s.judged.row.high));
 	end(&s);
 }
 
@@ -135,14 +136,15 @@ static void the_truth_is_within_the_bounds(void **state)
 		}
 		assert_true(unc_formula_eval(s.metric.formula, in, (double)ns / 1e9, &truth));
 		evaluate(&s);
-		if (isfinite(s.row.low)) {
+		if (isfinite(s.judged.row.low)) {
 			bounded++;
-			if (!(s.row.low <= truth * (1 + 1e-6) && truth * (1 - 1e-6) <= s.row.high))
+			if (!(s.judged.row.low <= truth * (1 + 1e-6) &&
+			      truth * (1 - 1e-6) <= s.judged.row.high))
 				fail_msg("%s: %g is not within %g and %g",
-					 formulas[i % COUNT(formulas)], truth, s.row.low,
-					 s.row.high);
+					 formulas[i % COUNT(formulas)], truth, s.judged.row.low,
+					 s.judged.row.high);
 		} else {
-			assert_true(fabs(s.row.value - truth) <= 0.002 * fabs(truth));
+			assert_true(fabs(s.judged.row.value - truth) <= 0.002 * fabs(truth));
 		}
 		end(&s);
 	}

@@ -28,10 +28,10 @@ static void some_instances_are_missing(void **state)
 	bad->why = (char *)"imc_0/rd/ on CPU 1: no such PMU";
 	add_counter(&s, ev, (struct unc_delta){.state = UNC_LOST});
 	assert_close(evaluate(&s)->value, 6400); /* of the one that counted */
-	assert_int_equal(s.row.quality, UNCORE_PARTIAL);
-	assert_string_equal(s.row.reason, "2 of 3 missing: imc_0/rd/ on CPU 1: no such PMU");
-	assert_int_equal(s.row.counted.instances, 3);
-	assert_close(s.row.counted.coverage, 1);
+	assert_int_equal(s.judged.row.quality, UNCORE_PARTIAL);
+	assert_string_equal(s.judged.row.reason, "2 of 3 missing: imc_0/rd/ on CPU 1: no such PMU");
+	assert_int_equal(s.judged.row.counted->instances, 3);
+	assert_close(s.judged.row.counted->coverage, 1);
 	end(&s);
 }
 
@@ -48,8 +48,8 @@ static void a_ratio_of_counters_that_lack_different_intervals(void **state)
 	add_counter(&s, add_event(&s, "hits"), hits);
 	add_counter(&s, add_event(&s, "accesses"), counted(1000, 10 * SECOND));
 	assert_close(evaluate(&s)->value, 0.75);
-	assert_int_equal(s.row.quality, UNCORE_PARTIAL);
-	assert_string_equal(s.row.reason,
+	assert_int_equal(s.judged.row.quality, UNCORE_PARTIAL);
+	assert_string_equal(s.judged.row.reason,
 			    "imc_0/hits/ on CPU 0 was counted for 4000 of 10000 ms only");
 	end(&s);
 }
@@ -67,7 +67,7 @@ static void a_mean_is_over_those_that_counted(void **state)
 	add_counter(&s, ev, (struct unc_delta){.state = UNC_LOST});
 	add_counter(&s, ev, counted(2000, 2 * SECOND));
 	assert_close(evaluate(&s)->value, 1500);
-	assert_int_equal(s.row.quality, UNCORE_PARTIAL);
+	assert_int_equal(s.judged.row.quality, UNCORE_PARTIAL);
 	end(&s);
 }
 
@@ -84,9 +84,9 @@ static void a_corrected_count_is_told(void **state)
 	add_counter(&s, ev, counted(100, SECOND));
 	add_counter(&s, ev, torn)->register_bits = 48;
 	assert_close(evaluate(&s)->value, 400);
-	assert_int_equal(s.row.quality, UNCORE_SUSPECT);
+	assert_int_equal(s.judged.row.quality, UNCORE_SUSPECT);
 	assert_string_equal(
-		s.row.reason,
+		s.judged.row.reason,
 		"imc_0/rd/ on CPU 1: the driver read the two halves of its register "
 		"while it carried; the count was 2 x 2^48 too high, which is corrected");
 	end(&s);
@@ -116,9 +116,9 @@ static void each_kind_of_missing_is_told(void **state)
 		add_counter(&s, ev, counted(100, SECOND));
 		add_counter(&s, ev, (struct unc_delta){.state = cases[i].kind})->error = -ENODEV;
 		evaluate(&s);
-		assert_int_equal(s.row.quality, UNCORE_PARTIAL);
-		assert_contains(s.row.reason, cases[i].told);
-		assert_int_equal(s.row.counted.count, 100);
+		assert_int_equal(s.judged.row.quality, UNCORE_PARTIAL);
+		assert_contains(s.judged.row.reason, cases[i].told);
+		assert_int_equal(s.judged.row.counted->count, 100);
 		end(&s);
 	}
 }
@@ -145,14 +145,14 @@ static void a_ratio_leaves_out_half_counted_places(void **state)
 	(void)state;
 	set_half_counted_place(&s, "hits / accesses");
 	assert_close(evaluate(&s)->value, 0.6);
-	assert_int_equal(s.row.quality, UNCORE_PARTIAL);
-	assert_contains(s.row.reason,
+	assert_int_equal(s.judged.row.quality, UNCORE_PARTIAL);
+	assert_contains(s.judged.row.reason,
 			"1 of 2 missing: imc_0/accesses/ on CPU 3 could not be read: the kernel");
 	end(&s);
 	/* A sum takes what there is. */
 	set_half_counted_place(&s, "hits + accesses");
 	assert_close(evaluate(&s)->value, 200);
-	assert_int_equal(s.row.quality, UNCORE_PARTIAL);
+	assert_int_equal(s.judged.row.quality, UNCORE_PARTIAL);
 	end(&s);
 }
 
@@ -170,7 +170,7 @@ static void a_ratio_without_one_whole_place(void **state)
 	add_counter(&s, accesses, counted(100, SECOND));
 	add_counter(&s, accesses, (struct unc_delta){.state = UNC_STOPPED});
 	assert_no_value(evaluate(&s));
-	assert_contains(s.row.reason, "imc_0/hits/ on CPU 0 could not be read");
+	assert_contains(s.judged.row.reason, "imc_0/hits/ on CPU 0 could not be read");
 	end(&s);
 }
 
@@ -181,7 +181,7 @@ static void assert_fell(const struct uncore_row *row)
 {
 	assert_int_equal(row->quality, UNCORE_SUSPECT);
 	assert_true(isnan(row->value));
-	assert_close(row->counted.coverage, 0);
+	assert_close(row->counted->coverage, 0);
 }
 
 static void a_counter_that_fell(void **state)
@@ -196,15 +196,15 @@ static void a_counter_that_fell(void **state)
 	add_counter(&s, ev, (struct unc_delta){.state = UNC_LOST});
 	add_counter(&s, ev, (struct unc_delta){.state = UNC_WENT_BACK});
 	assert_close(evaluate(&s)->value, 6400);
-	assert_int_equal(s.row.quality, UNCORE_SUSPECT);
-	assert_string_equal(s.row.reason,
+	assert_int_equal(s.judged.row.quality, UNCORE_SUSPECT);
+	assert_string_equal(s.judged.row.reason,
 			    "2 of 3 left out: imc_0/rd/ on CPU 2 fell between two readings");
 	end(&s);
 	begin(&s, "rd * 64 / seconds");
 	ev = add_event(&s, "rd");
 	add_counter(&s, ev, (struct unc_delta){.state = UNC_WENT_BACK});
 	assert_fell(evaluate(&s));
-	assert_string_equal(s.row.reason, "imc_0/rd/ on CPU 0 fell between two readings");
+	assert_string_equal(s.judged.row.reason, "imc_0/rd/ on CPU 0 fell between two readings");
 	end(&s);
 	begin(&s, "rd * 64 / seconds");
 	ev = add_event(&s, "rd");
@@ -212,7 +212,7 @@ static void a_counter_that_fell(void **state)
 		&s, ev,
 		(struct unc_delta){.state = UNC_WENT_BACK, .what = "count", .from = 9, .to = 4});
 	assert_fell(evaluate(&s));
-	assert_string_equal(s.row.reason,
+	assert_string_equal(s.judged.row.reason,
 			    "imc_0/rd/ on CPU 0 fell between two readings: the count, from 9 to 4");
 	end(&s);
 	/* An event that is not there at all is worse. */
@@ -222,7 +222,7 @@ static void a_counter_that_fell(void **state)
 	ev = add_event(&s, "wr");
 	add_counter(&s, ev, (struct unc_delta){.state = UNC_LOST});
 	assert_no_value(evaluate(&s));
-	assert_contains(s.row.reason, "imc_0/wr/");
+	assert_contains(s.judged.row.reason, "imc_0/wr/");
 	end(&s);
 }
 
@@ -237,21 +237,23 @@ static void a_clock_that_stands_still(void **state)
 	ev->always = true;
 	add_counter(&s, ev, counted(0, SECOND / 10));
 	assert_close(evaluate(&s)->value, 0);
-	assert_int_equal(s.row.quality, UNCORE_SUSPECT);
-	assert_string_equal(s.row.reason, "'cycles' did not move in 100 ms: the counter is stuck");
+	assert_int_equal(s.judged.row.quality, UNCORE_SUSPECT);
+	assert_string_equal(s.judged.row.reason,
+			    "'cycles' did not move in 100 ms: the counter is stuck");
 	/* One nanosecond less may be chance. */
 	s.deltas[0] = counted(0, SECOND / 10 - 1);
 	assert_int_equal(evaluate(&s)->quality, UNCORE_MEASURED);
-	assert_null(s.row.reason);
+	assert_null(s.judged.row.reason);
 	/* One increment is life. */
 	s.deltas[0] = counted(1, SECOND);
 	assert_int_equal(evaluate(&s)->quality, UNCORE_MEASURED);
 	/* Nor do the others of a sum hide the one that is dead. */
 	add_counter(&s, ev, counted(0, SECOND));
 	assert_close(evaluate(&s)->value, 1);
-	assert_int_equal(s.row.quality, UNCORE_SUSPECT);
-	assert_string_equal(s.row.reason, "'cycles' did not move on 1 of 2 counters in 1000 ms: "
-					  "stuck on imc_0, CPU 1");
+	assert_int_equal(s.judged.row.quality, UNCORE_SUSPECT);
+	assert_string_equal(s.judged.row.reason,
+			    "'cycles' did not move on 1 of 2 counters in 1000 ms: "
+			    "stuck on imc_0, CPU 1");
 	/* Other events may rest. */
 	ev->always = false;
 	s.deltas[0] = counted(0, SECOND);
@@ -267,7 +269,7 @@ static void a_clock_of_zero(void **state)
 
 	(void)state;
 	begin(&s, "clk / seconds");
-	s.metric.unit = s.query.unit = "Hz";
+	s.metric.unit = s.query.shown.unit = "Hz";
 	add_counter(&s, add_event(&s, "clk"), counted(0, SECOND / 100));
 	row = evaluate(&s);
 	assert_int_equal(row->quality, UNCORE_SUSPECT);
@@ -288,7 +290,7 @@ static void a_clock_that_stopped_in_between(void **state)
 	s.metric.clock_events = 1;
 	add_counter(&s, add_event(&s, "cycles"), counted(125000000, 1040000000));
 	assert_int_equal(evaluate(&s)->quality, UNCORE_SUSPECT);
-	assert_string_equal(s.row.reason,
+	assert_string_equal(s.judged.row.reason,
 			    "its clock counted the cycles of 125 ms in 1040 ms: it stopped, "
 			    "or its frequency is not 1000000000 Hz");
 	end(&s);
@@ -302,10 +304,10 @@ static void a_port_without_link_that_moves_data(void **state)
 	(void)state;
 	begin(&s, "bytes / seconds");
 	s.metric.ceiling = UNC_CEILING_PORT;
-	s.planned.port = &port;
+	s.planned.place.port = &port;
 	add_counter(&s, add_event(&s, "bytes"), counted(64, SECOND));
 	assert_int_equal(evaluate(&s)->quality, UNCORE_SUSPECT);
-	assert_contains(s.row.reason, "0000:17:00.0 had no link");
+	assert_contains(s.judged.row.reason, "0000:17:00.0 had no link");
 	s.deltas[0] = counted(0, SECOND);
 	assert_int_equal(evaluate(&s)->quality, UNCORE_MEASURED);
 	s.deltas[0] = counted(64, SECOND);
@@ -328,7 +330,7 @@ static void a_dead_clock_is_no_source(void **state)
 	add_counter(&s, ev, counted(0, SECOND));
 	add_counter(&s, ev, counted(1000000000, SECOND));
 	assert_close(evaluate(&s)->value, 1e9);
-	assert_int_equal(s.row.quality, UNCORE_SUSPECT);
+	assert_int_equal(s.judged.row.quality, UNCORE_SUSPECT);
 	end(&s);
 }
 
@@ -345,8 +347,9 @@ static void the_first_reason_stays(void **state)
 	cycles->always = true;
 	add_counter(&s, cycles, counted(0, SECOND));
 	assert_no_value(evaluate(&s));
-	assert_string_equal(s.row.reason, "'cycles' did not move in 1000 ms: the counter is stuck");
-	assert_close(s.row.counted.coverage, 0);
+	assert_string_equal(s.judged.row.reason,
+			    "'cycles' did not move in 1000 ms: the counter is stuck");
+	assert_close(s.judged.row.counted->coverage, 0);
 	end(&s);
 }
 
@@ -363,8 +366,8 @@ static void a_counter_that_ended_early(void **state)
 	add_counter(&s, ev, counted(10000000000, 10 * SECOND));
 	add_counter(&s, ev, counted(1000000000, SECOND));
 	assert_close(evaluate(&s)->rate, 2e9);
-	assert_int_equal(s.row.quality, UNCORE_PARTIAL);
-	assert_string_equal(s.row.reason,
+	assert_int_equal(s.judged.row.quality, UNCORE_PARTIAL);
+	assert_string_equal(s.judged.row.reason,
 			    "imc_0/rd/ on CPU 1 was counted for 1000 of 10000 ms only");
 	/* Readings of a short window lie apart without anything being wrong. */
 	s.length_ns = SECOND / 1000;
@@ -384,7 +387,7 @@ static void windows_of_different_length(void **state)
 	add_counter(&s, add_event(&s, "reads"), counted(3000000000, SECOND));
 	add_counter(&s, &s.events[0], counted(900000000, 9 * SECOND / 10));
 	assert_close(evaluate(&s)->value, 4e9);
-	assert_int_equal(s.row.quality, UNCORE_MEASURED);
+	assert_int_equal(s.judged.row.quality, UNCORE_MEASURED);
 	end(&s);
 }
 
@@ -399,11 +402,11 @@ static void a_zero_of_a_part_of_the_interval(void **state)
 	ev = add_event(&s, "rd");
 	add_counter(&s, ev, counted(0, 188 * SECOND / 1000));
 	assert_close(evaluate(&s)->value, 0);
-	assert_int_equal(s.row.quality, UNCORE_MEASURED);
+	assert_int_equal(s.judged.row.quality, UNCORE_MEASURED);
 	add_counter(&s, ev, counted(0, 27 * SECOND / 1000));
 	assert_close(evaluate(&s)->value, 0);
-	assert_int_equal(s.row.quality, UNCORE_SUSPECT);
-	assert_string_equal(s.row.reason,
+	assert_int_equal(s.judged.row.quality, UNCORE_SUSPECT);
+	assert_string_equal(s.judged.row.reason,
 			    "it was not read when the interval of 188 ms began or ended: "
 			    "the value may be off by 100 %");
 	/* As a count that is not 0. */
@@ -439,15 +442,15 @@ static void almost_no_coverage_is_a_guess(void **state)
 		begin(&s, "reads / seconds");
 		add_counter(&s, add_event(&s, "reads"), shared(1000, SECOND, cases[i].running_ns));
 		assert_close(evaluate(&s)->value, 1000.0 * SECOND / (double)cases[i].running_ns);
-		assert_int_equal(s.row.quality, cases[i].quality);
+		assert_int_equal(s.judged.row.quality, cases[i].quality);
 		snprintf(told, sizeof(told),
 			 "'reads' was counted for %s %% of the time only: count fewer events at "
 			 "once, or for longer",
 			 cases[i].share ? cases[i].share : "");
 		if (cases[i].share)
-			assert_string_equal(s.row.reason, told);
+			assert_string_equal(s.judged.row.reason, told);
 		else
-			assert_null(s.row.reason);
+			assert_null(s.judged.row.reason);
 		end(&s);
 	}
 }
@@ -470,9 +473,10 @@ static void an_extrapolated_value_has_no_bounds(void **state)
 			if (i > 1)
 				add_counter(&s, add_event(&s, "b"), d);
 			evaluate(&s);
-			assert_int_equal(s.row.quality, scaled ? UNCORE_SCALED : UNCORE_MEASURED);
-			assert_true(isfinite(s.row.low) != scaled);
-			assert_true(isfinite(s.row.high) != scaled);
+			assert_int_equal(s.judged.row.quality,
+					 scaled ? UNCORE_SCALED : UNCORE_MEASURED);
+			assert_true(isfinite(s.judged.row.low) != scaled);
+			assert_true(isfinite(s.judged.row.high) != scaled);
 			end(&s);
 		}
 }
@@ -488,8 +492,8 @@ static void an_extrapolated_value_that_was_read_late(void **state)
 	d.took_ns = d.uncertain_ns = SECOND / 5;
 	add_counter(&s, add_event(&s, "reads"), d);
 	assert_int_equal(evaluate(&s)->quality, UNCORE_SUSPECT);
-	assert_contains(s.row.reason, "it was not read when the interval");
-	assert_true(isnan(s.row.low) && isnan(s.row.high));
+	assert_contains(s.judged.row.reason, "it was not read when the interval");
+	assert_true(isnan(s.judged.row.low) && isnan(s.judged.row.high));
 	end(&s);
 }
 
@@ -505,8 +509,8 @@ static void a_partial_sum_is_not_extrapolated(void **state)
 	add_counter(&s, ev, shared(1000, SECOND, SECOND / 2));
 	add_counter(&s, ev, (struct unc_delta){.state = UNC_LOST});
 	assert_close(evaluate(&s)->value, 2000);
-	assert_int_equal(s.row.quality, UNCORE_SUSPECT);
-	assert_string_equal(s.row.reason,
+	assert_int_equal(s.judged.row.quality, UNCORE_SUSPECT);
+	assert_string_equal(s.judged.row.reason,
 			    "extrapolated, as 'rd' was counted for 50 % of the time, and "
 			    "incomplete: 1 of 2 missing: imc_0/rd/ on CPU 1 could not be read: the "
 			    "kernel has given it up");
@@ -515,8 +519,9 @@ static void a_partial_sum_is_not_extrapolated(void **state)
 	add_counter(&s, add_event(&s, "rd"), shared(1000, SECOND, SECOND / 2));
 	s.planned.gaps = (char *)"1 PMU left out: imc_1 has no CPU";
 	assert_int_equal(evaluate(&s)->quality, UNCORE_SUSPECT);
-	assert_string_equal(s.row.reason, "extrapolated, as 'rd' was counted for 50 % of the time, "
-					  "and incomplete: 1 PMU left out: imc_1 has no CPU");
+	assert_string_equal(s.judged.row.reason,
+			    "extrapolated, as 'rd' was counted for 50 % of the time, "
+			    "and incomplete: 1 PMU left out: imc_1 has no CPU");
 	end(&s);
 }
 
@@ -529,8 +534,8 @@ static void a_pmu_that_was_left_out(void **state)
 	add_counter(&s, add_event(&s, "rd"), counted(100, SECOND));
 	s.planned.gaps = (char *)"2 PMUs left out: imc_1 has no CPU";
 	assert_close(evaluate(&s)->value, 6400);
-	assert_int_equal(s.row.quality, UNCORE_PARTIAL);
-	assert_string_equal(s.row.reason, "2 PMUs left out: imc_1 has no CPU");
+	assert_int_equal(s.judged.row.quality, UNCORE_PARTIAL);
+	assert_string_equal(s.judged.row.reason, "2 PMUs left out: imc_1 has no CPU");
 	end(&s);
 }
 
@@ -547,11 +552,11 @@ static void not_opened_has_the_counters_own_sentence(void **state)
 	bad->error = -EACCES;
 	bad->why = (char *)"imc_0/rd/: perf_event_paranoid is 3";
 	assert_no_value(evaluate(&s));
-	assert_string_equal(s.row.reason, "imc_0/rd/: perf_event_paranoid is 3");
-	assert_close(s.row.counted.coverage, 0);
-	assert_int_equal(s.row.counted.count, 0);
-	assert_int_equal(s.row.counted.instances, 1);
-	assert_true(isnan(s.row.counted.seconds));
+	assert_string_equal(s.judged.row.reason, "imc_0/rd/: perf_event_paranoid is 3");
+	assert_close(s.judged.row.counted->coverage, 0);
+	assert_int_equal(s.judged.row.counted->count, 0);
+	assert_int_equal(s.judged.row.counted->instances, 1);
+	assert_true(isnan(s.judged.row.counted->seconds));
 	end(&s);
 }
 
@@ -564,8 +569,8 @@ static void never_ran_is_not_zero(void **state)
 	add_counter(&s, add_event(&s, "rd"),
 		    (struct unc_delta){.state = UNC_NEVER_RAN, .enabled_ns = SECOND});
 	assert_no_value(evaluate(&s));
-	assert_contains(s.row.reason, "imc_0/rd/ on CPU 0 never ran in this interval");
-	assert_close(s.row.counted.coverage, 0);
+	assert_contains(s.judged.row.reason, "imc_0/rd/ on CPU 0 never ran in this interval");
+	assert_close(s.judged.row.counted->coverage, 0);
 	end(&s);
 }
 
@@ -578,10 +583,10 @@ static void a_divisor_of_zero_is_not_zero(void **state)
 	add_counter(&s, add_event(&s, "hits"), counted(0, SECOND));
 	add_counter(&s, add_event(&s, "accesses"), counted(0, SECOND));
 	assert_no_value(evaluate(&s));
-	assert_contains(s.row.reason, "division by zero: no events in this interval");
-	assert_close(s.row.counted.seconds, 1);
+	assert_contains(s.judged.row.reason, "division by zero: no events in this interval");
+	assert_close(s.judged.row.counted->seconds, 1);
 	/* It was counted. */
-	assert_close(s.row.counted.coverage, 1);
+	assert_close(s.judged.row.counted->coverage, 1);
 	end(&s);
 }
 
@@ -595,8 +600,8 @@ static void a_value_below_zero(void **state)
 	add_counter(&s, add_event(&s, "accesses"), counted(5, SECOND));
 	add_counter(&s, add_event(&s, "misses"), counted(7, SECOND));
 	assert_close(evaluate(&s)->value, -128);
-	assert_int_equal(s.row.quality, UNCORE_SUSPECT);
-	assert_string_equal(s.row.reason, "the value is below 0, which it cannot be");
+	assert_int_equal(s.judged.row.quality, UNCORE_SUSPECT);
+	assert_string_equal(s.judged.row.reason, "the value is below 0, which it cannot be");
 	end(&s);
 }
 
@@ -609,7 +614,7 @@ static void an_event_that_nothing_counts(void **state)
 	add_counter(&s, add_event(&s, "rd"), counted(5, SECOND));
 	add_event(&s, "wr");
 	assert_no_value(evaluate(&s));
-	assert_string_equal(s.row.reason, "no PMU here counts 'wr'");
+	assert_string_equal(s.judged.row.reason, "no PMU here counts 'wr'");
 	end(&s);
 }
 
@@ -627,8 +632,8 @@ static void a_bug_of_the_kernel(void **state)
 	assert_int_equal(evaluate(&s)->quality, UNCORE_MEASURED);
 	s.planned.bug = &bug;
 	assert_int_equal(evaluate(&s)->quality, UNCORE_SUSPECT);
-	assert_string_equal(s.row.reason, "kernel 7: link 0");
-	assert_close(s.row.value, 320);
+	assert_string_equal(s.judged.row.reason, "kernel 7: link 0");
+	assert_close(s.judged.row.value, 320);
 	bug.suspect = false; /* a version that is not known to have it */
 	assert_int_equal(evaluate(&s)->quality, UNCORE_MEASURED);
 	end(&s);
@@ -646,8 +651,8 @@ static void a_formula_in_doubt(void **state)
 	s.metric.doubt = "32 bytes, or 64";
 	add_counter(&s, add_event(&s, "rd"), counted(5, SECOND));
 	assert_int_equal(evaluate(&s)->quality, UNCORE_SUSPECT);
-	assert_string_equal(s.row.reason, "32 bytes, or 64");
-	assert_close(s.row.value, 160);
+	assert_string_equal(s.judged.row.reason, "32 bytes, or 64");
+	assert_close(s.judged.row.value, 160);
 	s.planned.bug = &bug;
 	assert_string_equal(evaluate(&s)->reason, "link 0");
 	end(&s);
@@ -744,7 +749,7 @@ static void equal_counts_show_a_bug(void **state)
 	assert_int_equal(evaluate(&s)->quality, UNCORE_MEASURED); /* another family */
 	s.planned.bug = &bug;
 	assert_int_equal(evaluate(&s)->quality, UNCORE_SUSPECT);
-	assert_string_equal(s.row.reason,
+	assert_string_equal(s.judged.row.reason,
 			    "upi_0 and other PMUs have equal counts: it counts link 0");
 	s.deltas[1].count = 5001;
 	assert_int_equal(evaluate(&s)->quality, UNCORE_MEASURED);

@@ -39,9 +39,9 @@ static void the_worst_quality_wins_whatever_the_order(void **state)
 		for (size_t k = 0; k < 3; k++)
 			add_by_letter(&s, orders[i][k]);
 		evaluate(&s);
-		assert_int_equal(s.row.quality, UNCORE_SUSPECT);
-		assert_contains(s.row.reason, "1 of 2 left out: imc_0/s/");
-		assert_close(s.row.counted.coverage, 0.5); /* told all the same */
+		assert_int_equal(s.judged.row.quality, UNCORE_SUSPECT);
+		assert_contains(s.judged.row.reason, "1 of 2 left out: imc_0/s/");
+		assert_close(s.judged.row.counted->coverage, 0.5); /* told all the same */
 		end(&s);
 	}
 }
@@ -78,9 +78,9 @@ static void a_long_reason_is_cut(void **state)
 	bad->why = why;
 	bad->error = -EINVAL;
 	evaluate(&s);
-	assert_true(strlen(s.row.reason) >= 100);
-	assert_true(strlen(s.row.reason) < UNC_REASON_ROOM);
-	assert_int_equal(strspn(s.row.reason, "x"), strlen(s.row.reason));
+	assert_true(strlen(s.judged.row.reason) >= 100);
+	assert_true(strlen(s.judged.row.reason) < UNC_REASON_ROOM);
+	assert_int_equal(strspn(s.judged.row.reason, "x"), strlen(s.judged.row.reason));
 	end(&s);
 }
 
@@ -95,7 +95,7 @@ static void a_long_name_is_cut(void **state)
 	begin(&s, "wr");
 	add_event(&s, name);
 	assert_contains(evaluate(&s)->reason, "no PMU here counts 'nnn");
-	assert_int_equal(strlen(s.row.reason), UNC_REASON_ROOM - 1);
+	assert_int_equal(strlen(s.judged.row.reason), UNC_REASON_ROOM - 1);
 	end(&s);
 }
 

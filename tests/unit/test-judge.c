@@ -24,26 +24,26 @@ static void an_event_is_its_count(void **state)
 	ev->scale = 0.25;
 	add_counter(&s, ev, counted(100, 3 * SECOND));
 	add_counter(&s, ev, counted(300, 3 * SECOND));
-	s.planned.key.socket = 1;
-	s.planned.key.cpu = 7;
-	s.planned.key.pmu = &s.pmu;
+	s.planned.place.socket = 1;
+	s.planned.place.cpu = 7;
+	s.planned.place.pmu = &s.pmu;
 	row = evaluate(&s);
 	assert_int_equal(row->quality, UNCORE_MEASURED);
 	assert_null(row->reason);
-	assert_string_equal(row->query.name, "it");
-	assert_null(row->query.family);
-	assert_string_equal(row->query.unit, "B/s");
-	assert_int_equal(row->place.socket, 1);
-	assert_int_equal(row->place.cpu, 7);
-	assert_ptr_equal(row->place.pmu, &s.pmu);
-	assert_int_equal(row->counted.instances, 2);
-	assert_int_equal(row->counted.count, 400);
+	assert_string_equal(row->query->name, "it");
+	assert_null(row->query->family);
+	assert_string_equal(row->query->unit, "B/s");
+	assert_int_equal(row->place->socket, 1);
+	assert_int_equal(row->place->cpu, 7);
+	assert_ptr_equal(row->place->pmu, &s.pmu);
+	assert_int_equal(row->counted->instances, 2);
+	assert_int_equal(row->counted->count, 400);
 	assert_close(row->value, 100); /* 400 x 0.25 */
-	assert_close(row->counted.seconds, 3);
+	assert_close(row->counted->seconds, 3);
 	assert_close(row->rate, 100.0 / 3);
-	assert_close(row->counted.coverage, 1);
-	assert_int_equal(row->counted.enabled_ns, 6 * SECOND);
-	assert_int_equal(row->counted.running_ns, 6 * SECOND);
+	assert_close(row->counted->coverage, 1);
+	assert_int_equal(row->counted->enabled_ns, 6 * SECOND);
+	assert_int_equal(row->counted->running_ns, 6 * SECOND);
 	end(&s);
 }
 
@@ -62,12 +62,12 @@ static void a_scaled_event_keeps_its_true_count(void **state)
 	row = evaluate(&s);
 	assert_int_equal(row->quality, UNCORE_SCALED);
 	assert_null(row->reason);
-	assert_int_equal(row->counted.count, 300);
+	assert_int_equal(row->counted->count, 300);
 	assert_close(row->value, 475);
 	assert_close(row->rate, 47.5);
-	assert_close(row->counted.coverage, 0.4);
-	assert_int_equal(row->counted.enabled_ns, 30 * SECOND);
-	assert_int_equal(row->counted.running_ns, 22 * SECOND);
+	assert_close(row->counted->coverage, 0.4);
+	assert_int_equal(row->counted->enabled_ns, 30 * SECOND);
+	assert_int_equal(row->counted->running_ns, 22 * SECOND);
 	end(&s);
 }
 
@@ -120,11 +120,11 @@ static void bandwidth_of_a_memory_controller(void **state)
 	row = evaluate(&s);
 	assert_int_equal(row->quality, UNCORE_MEASURED);
 	assert_close(row->value, 192e6);
-	assert_close(row->counted.seconds, 0.5);
-	assert_int_equal(row->counted.instances, 2);
-	assert_string_equal(row->query.family, "family");
+	assert_close(row->counted->seconds, 0.5);
+	assert_int_equal(row->counted->instances, 2);
+	assert_string_equal(row->query->family, "family");
 	assert_true(isnan(row->rate));
-	assert_int_equal(row->counted.count, 0); /* of events only */
+	assert_int_equal(row->counted->count, 0); /* of events only */
 	end(&s);
 }
 
@@ -139,7 +139,7 @@ static void bandwidth_of_four_events(void **state)
 	for (size_t k = 0; k < 4; k++)
 		add_counter(&s, add_event(&s, names[k]), counted(10 * (k + 1), 2 * SECOND));
 	assert_close(evaluate(&s)->value, 3200);
-	assert_close(s.row.counted.seconds, 2);
+	assert_close(s.judged.row.counted->seconds, 2);
 	end(&s);
 }
 
@@ -170,8 +170,8 @@ static void latency_on_one_socket(void **state)
 	begin_latency(&s);
 	add_socket(&s, 300000, 2000, 1250000000);
 	assert_close(evaluate(&s)->value, 120e-9);
-	assert_int_equal(s.row.quality, UNCORE_MEASURED);
-	assert_int_equal(s.row.counted.instances, 1);
+	assert_int_equal(s.judged.row.quality, UNCORE_MEASURED);
+	assert_int_equal(s.judged.row.counted->instances, 1);
 	end(&s);
 }
 
@@ -187,7 +187,7 @@ static void latency_on_two_sockets(void **state)
 	add_socket(&s, 200000, 1000, 1000000000);
 	add_socket(&s, 300000, 3000, 1500000000);
 	assert_close(evaluate(&s)->value, 100e-9);
-	assert_int_equal(s.row.counted.instances, 2);
+	assert_int_equal(s.judged.row.counted->instances, 2);
 	end(&s);
 }
 
@@ -235,10 +235,10 @@ static void a_metric_of_scaled_counts(void **state)
 	ev = add_event(&s, "rd");
 	add_counter(&s, ev, shared(100, 10 * SECOND, 4 * SECOND)); /* 250 in 10 s */
 	assert_close(evaluate(&s)->value, 1600);
-	assert_close(s.row.counted.amount, 250 * 64);
-	assert_int_equal(s.row.quality, UNCORE_SCALED);
-	assert_close(s.row.counted.coverage, 0.4);
-	assert_null(s.row.reason);
+	assert_close(s.judged.row.counted->amount, 250 * 64);
+	assert_int_equal(s.judged.row.quality, UNCORE_SCALED);
+	assert_close(s.judged.row.counted->coverage, 0.4);
+	assert_null(s.judged.row.reason);
 	end(&s);
 }
 
@@ -263,7 +263,7 @@ static void a_ratio_is_that_of_counts_where_its_events_share_windows(void **stat
 	add_counter(&s, add_event(&s, "hits"), counted(100, SECOND));
 	add_counter(&s, add_event(&s, "accesses"), counted(100, SECOND / 2));
 	assert_close(evaluate(&s)->value, 0.5);
-	assert_true(isnan(s.row.counted.amount));
+	assert_true(isnan(s.judged.row.counted->amount));
 	end(&s);
 	/* A value over time is the sum of rates. */
 	begin(&s, "hits / seconds");
@@ -271,8 +271,8 @@ static void a_ratio_is_that_of_counts_where_its_events_share_windows(void **stat
 	add_counter(&s, hits, counted(60, SECOND));
 	add_counter(&s, hits, counted(40, SECOND / 2));
 	assert_close(evaluate(&s)->value, 140);
-	assert_close(s.row.counted.seconds, 0.75);
-	assert_close(s.row.counted.amount, 100);
+	assert_close(s.judged.row.counted->seconds, 0.75);
+	assert_close(s.judged.row.counted->amount, 100);
 	end(&s);
 }
 

@@ -171,7 +171,7 @@ static void what_was_added_before_stays(void **state)
 	toy_start(&t);
 	toy_ok(&t, uncore_monitor_read(t.m, t.s));
 	assert_int_equal(uncore_sample_count(t.s), 1);
-	assert_string_equal(uncore_sample_row(t.s, 0)->query.name, "odd_0/data/");
+	assert_string_equal(uncore_sample_row(t.s, 0)->query->name, "odd_0/data/");
 	toy_end(&t);
 }
 

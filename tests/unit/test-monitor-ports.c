@@ -44,9 +44,9 @@ static void assert_rows(const struct stage *s, const struct expected *all, size_
 
 		if (i >= count)
 			fail_msg("too many rows");
-		assert_string_equal(row->place.pmu ? uncore_pmu_name(row->place.pmu) : "",
+		assert_string_equal(row->place->pmu ? uncore_pmu_name(row->place->pmu) : "",
 				    all[i].pmu);
-		assert_string_equal(row->place.port ? row->place.port->address : "", all[i].port);
+		assert_string_equal(row->place->port ? row->place->port->address : "", all[i].port);
 		assert_int_equal(isnan(row->value), isnan(all[i].value));
 		if (!isnan(row->value))
 			assert_close(row->value, all[i].value);
@@ -89,7 +89,7 @@ static void a_row_for_each_port(void **state)
 	assert_rows(&s, bandwidth, COUNT(bandwidth));
 	assert_string_equal(uncore_sample_row(s.s, 6)->reason,
 			    "40000000000 B/s are more than the ceiling of 31500000000 B/s");
-	assert_null(uncore_sample_row(s.s, 6)->query.filter);
+	assert_null(uncore_sample_row(s.s, 6)->query->filter);
 	assert_string_equal(uncore_sample_row(s.s, 8)->reason, VMD);
 	assert_int_equal(uncore_monitor_note_count(s.m), 1);
 	assert_string_equal(uncore_monitor_note_at(s.m, 0),
@@ -114,8 +114,8 @@ static void sums_beside_ports(void **state)
 	for (size_t i = 0; i < COUNT(sums); i++) {
 		const struct uncore_row *row = uncore_sample_row(s.s, i);
 
-		assert_null(row->place.pmu);
-		assert_int_equal(row->place.socket, (int)i - 1);
+		assert_null(row->place->pmu);
+		assert_int_equal(row->place->socket, (int)i - 1);
 		assert_int_equal(row->quality, UNCORE_MEASURED);
 		assert_close(row->value, sums[i]);
 	}
@@ -141,17 +141,17 @@ static void ratios_for_each_port(void **state)
 	(void)state;
 	play(&s, UNCORE_LEVEL_PORT, "port=0:4:0,0:4:1,0005:c0:00.0", "pcie.inbound.read.latency");
 	assert_rows(&s, latency, COUNT(latency));
-	assert_string_equal(uncore_sample_row(s.s, 0)->query.filter,
+	assert_string_equal(uncore_sample_row(s.s, 0)->query->filter,
 			    "port=0:4:0,0:4:1,0005:c0:00.0");
 	for (size_t i = 0; i < 3; i++)
-		assert_int_equal(uncore_sample_row(s.s, i)->counted.instances, 1);
+		assert_int_equal(uncore_sample_row(s.s, i)->counted->instances, 1);
 	end(&s);
 	play(&s, UNCORE_LEVEL_PORT, "port=0005:40:00.0", "pcie.inbound.read.requests.per.cycle");
 	assert_rows(&s, rate, COUNT(rate));
 	end(&s);
 	play(&s, UNCORE_LEVEL_PORT, NULL, "pcie.clock.frequency");
 	assert_int_equal(uncore_sample_count(s.s), 6);
-	assert_string_equal(uncore_pmu_name(uncore_sample_row(s.s, 4)->place.pmu), clock[0].pmu);
+	assert_string_equal(uncore_pmu_name(uncore_sample_row(s.s, 4)->place->pmu), clock[0].pmu);
 	assert_close(uncore_sample_row(s.s, 4)->value, clock[0].value);
 	end(&s);
 }
@@ -165,7 +165,7 @@ static void a_port_named_twice(void **state)
 	(void)state;
 	play(&s, UNCORE_LEVEL_PORT, "port=0005:00:00.0,0:4:0,0:4:0", READS);
 	assert_rows(&s, one, 1);
-	assert_int_equal(uncore_sample_row(s.s, 0)->counted.instances, 1);
+	assert_int_equal(uncore_sample_row(s.s, 0)->counted->instances, 1);
 	end(&s);
 }
 
@@ -183,7 +183,7 @@ static void ports_by_numbers_only(void **state)
 	(void)state;
 	play(&s, UNCORE_LEVEL_PORT, "port=0:3:0,0:3:1,0:3:0", READS);
 	assert_rows(&s, each, COUNT(each));
-	port = uncore_sample_row(s.s, 1)->place.port;
+	port = uncore_sample_row(s.s, 1)->place->port;
 	assert_int_equal(port->rc_socket, 0);
 	assert_int_equal(port->rc, 3);
 	assert_int_equal(port->index, 1);
@@ -215,7 +215,7 @@ static void ports_that_no_pmu_counts(void **state)
 		assert_rows(&s, each, COUNT(each));
 		assert_string_equal(uncore_sample_row(s.s, 1)->reason, VMD);
 		assert_string_equal(uncore_sample_row(s.s, 2)->reason, NONE);
-		assert_int_equal(uncore_sample_row(s.s, 2)->counted.instances, 0);
+		assert_int_equal(uncore_sample_row(s.s, 2)->counted->instances, 0);
 		end(&s);
 	}
 	for (int level = UNCORE_LEVEL_MACHINE; level <= UNCORE_LEVEL_SOCKET; level++) {
@@ -239,7 +239,7 @@ static void ports_together(void **state)
 	(void)state;
 	play(&s, UNCORE_LEVEL_MACHINE, "port=0005:00:00.0,0005:40:00.0", READS);
 	assert_rows(&s, machine, 1);
-	assert_int_equal(uncore_sample_row(s.s, 0)->counted.instances, 1);
+	assert_int_equal(uncore_sample_row(s.s, 0)->counted->instances, 1);
 	end(&s);
 	play(&s, UNCORE_LEVEL_MACHINE, "port=0005:00:00.0", READS);
 	assert_rows(&s, one, 1);

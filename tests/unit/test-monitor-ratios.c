@@ -139,7 +139,7 @@ static void each_pmu_with_its_own(void **state)
 	for (size_t i = 0; i < 6; i++) {
 		const struct uncore_row *row = uncore_sample_row(s.s, i);
 
-		if (strcmp(uncore_pmu_name(row->place.pmu), PMU("4")) == 0) {
+		if (strcmp(uncore_pmu_name(row->place->pmu), PMU("4")) == 0) {
 			assert_close(row->value, 0.2);
 			assert_int_equal(row->quality, UNCORE_MEASURED);
 			continue;

@@ -85,8 +85,8 @@ static void the_total_is_the_sum_of_the_intervals(void **state)
 		assert_int_equal(uncore_sample_begin_wall_ns(t.s), i * SECOND);
 		assert_int_equal(uncore_sample_end_wall_ns(t.s), (i + 1) * SECOND);
 		for (size_t k = 0; k < COUNT(rates); k++) {
-			assert_int_equal(uncore_sample_row(t.s, k)->counted.count, rates[k]);
-			sums[k] += uncore_sample_row(t.s, k)->counted.count;
+			assert_int_equal(uncore_sample_row(t.s, k)->counted->count, rates[k]);
+			sums[k] += uncore_sample_row(t.s, k)->counted->count;
 		}
 	}
 	toy_ok(&t, uncore_monitor_total(t.m, t.s));
@@ -97,15 +97,15 @@ static void the_total_is_the_sum_of_the_intervals(void **state)
 	for (size_t k = 0; k < COUNT(rates); k++) {
 		const struct uncore_row *row = uncore_sample_row(t.s, k);
 
-		assert_int_equal(row->counted.count, sums[k]);
-		assert_int_equal(row->counted.count, 10 * rates[k]);
-		assert_close(row->counted.seconds, 10);
+		assert_int_equal(row->counted->count, sums[k]);
+		assert_int_equal(row->counted->count, 10 * rates[k]);
+		assert_close(row->counted->seconds, 10);
 	}
 	/* Looking at the total reads nothing: the next interval is one step long. */
 	toy_ok(&t, uncore_monitor_total(t.m, t.s));
 	toy_ok(&t, uncore_monitor_read(t.m, t.s));
 	assert_int_equal(uncore_sample_begin_ns(t.s), 10 * SECOND);
-	assert_int_equal(uncore_sample_row(t.s, 0)->counted.count, rates[0]);
+	assert_int_equal(uncore_sample_row(t.s, 0)->counted->count, rates[0]);
 	toy_end(&t);
 }
 
@@ -152,15 +152,15 @@ static void what_is_skipped_is_in_no_total(void **state)
 	for (uint64_t i = 0; i < 10; i++) {
 		toy_ok(&t, uncore_monitor_read(t.m, t.s));
 		assert_int_equal(uncore_sample_begin_ns(t.s), 2 * i * SECOND);
-		assert_int_equal(uncore_sample_row(t.s, 0)->counted.count, 4000);
+		assert_int_equal(uncore_sample_row(t.s, 0)->counted->count, 4000);
 		toy_ok(&t, uncore_monitor_resume(t.m));
 	}
 	toy_ok(&t, uncore_monitor_total(t.m, t.s));
 	assert_int_equal(uncore_sample_begin_ns(t.s), 10 * SECOND);
 	assert_int_equal(uncore_sample_end_ns(t.s), 20 * SECOND);
-	assert_int_equal(uncore_sample_row(t.s, 0)->counted.count, 40000);
-	assert_int_equal(uncore_sample_row(t.s, 1)->counted.count, UINT64_C(120000000000));
-	assert_close(uncore_sample_row(t.s, 0)->counted.seconds, 10);
+	assert_int_equal(uncore_sample_row(t.s, 0)->counted->count, 40000);
+	assert_int_equal(uncore_sample_row(t.s, 1)->counted->count, UINT64_C(120000000000));
+	assert_close(uncore_sample_row(t.s, 0)->counted->seconds, 10);
 	toy_end(&t);
 }
 
@@ -175,9 +175,9 @@ static void stopping_ends_the_last_interval(void **state)
 	toy_ok(&t, uncore_monitor_read(t.m, t.s));
 	toy_ok(&t, uncore_monitor_stop(t.m));
 	toy_ok(&t, uncore_monitor_read(t.m, t.s));
-	assert_int_equal(uncore_sample_row(t.s, 0)->counted.count, 1000);
+	assert_int_equal(uncore_sample_row(t.s, 0)->counted->count, 1000);
 	toy_ok(&t, uncore_monitor_total(t.m, t.s));
-	assert_int_equal(uncore_sample_row(t.s, 0)->counted.count, 2000);
+	assert_int_equal(uncore_sample_row(t.s, 0)->counted->count, 2000);
 	toy_end(&t);
 }
 
@@ -198,10 +198,10 @@ static void monitors_do_not_disturb_each_other(void **state)
 	toy_ok(&t, uncore_monitor_start(second));
 	toy_ok(&t, uncore_monitor_read(second, t.s)); /* one sample may serve both */
 	assert_int_equal(uncore_sample_count(t.s), 4);
-	assert_int_equal(uncore_sample_row(t.s, 3)->counted.count, 1000);
+	assert_int_equal(uncore_sample_row(t.s, 3)->counted->count, 1000);
 	toy_ok(&t, uncore_monitor_read(t.m, t.s));
 	assert_int_equal(uncore_sample_count(t.s), 1);
-	assert_int_equal(uncore_sample_row(t.s, 0)->counted.count, 1000);
+	assert_int_equal(uncore_sample_row(t.s, 0)->counted->count, 1000);
 	uncore_monitor_free(second);
 	toy_ok(&t, uncore_monitor_read(t.m, t.s));
 	toy_end(&t);

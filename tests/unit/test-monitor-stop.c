@@ -74,7 +74,7 @@ static void ends_when_stopped(bool program)
 	assert_int_equal(uncore_sample_begin_wall_ns(b->s), begin_wall_ns);
 	assert_in_range(uncore_sample_end_wall_ns(b->s), before_wall_ns - 1000000,
 			after_wall_ns + 1000000);
-	assert_true(block_row(b, event)->counted.seconds <= (double)(after_ns - read_ns) / 1e9);
+	assert_true(block_row(b, event)->counted->seconds <= (double)(after_ns - read_ns) / 1e9);
 	block_total(b);
 	block_assert(b, event, 130);
 	assert_in_range(uncore_sample_end_ns(b->s), before_ns, after_ns);

@@ -40,18 +40,18 @@ static void assert_rows(const struct uncore_sample *s, size_t first, const char 
 	for (size_t i = 0; i < count; i++) {
 		const struct uncore_row *row = uncore_sample_row(s, first + i);
 
-		assert_string_equal(row->query.name, name);
+		assert_string_equal(row->query->name, name);
 		assert_int_equal(row->quality, UNCORE_MEASURED);
 		assert_null(row->reason);
-		assert_int_equal(row->place.socket, places[i].socket);
-		assert_int_equal(row->place.cpu, places[i].cpu);
+		assert_int_equal(row->place->socket, places[i].socket);
+		assert_int_equal(row->place->cpu, places[i].cpu);
 		if (places[i].pmu)
-			assert_string_equal(uncore_pmu_name(row->place.pmu), places[i].pmu);
+			assert_string_equal(uncore_pmu_name(row->place->pmu), places[i].pmu);
 		else
-			assert_null(row->place.pmu);
-		assert_int_equal(row->counted.instances, places[i].instances);
+			assert_null(row->place->pmu);
+		assert_int_equal(row->counted->instances, places[i].instances);
 		assert_near(row->value, places[i].value);
-		assert_near(row->counted.seconds, 1);
+		assert_near(row->counted->seconds, 1);
 	}
 }
 
@@ -87,10 +87,10 @@ static void metrics_at_three_levels(void **state)
 		assert_int_equal(uncore_sample_count(t.s), levels[i].count);
 		assert_rows(t.s, 0, "memory.read.bandwidth", levels[i].places, levels[i].count);
 		row = uncore_sample_row(t.s, 0);
-		assert_string_equal(row->query.family, "intel-imc");
-		assert_string_equal(row->query.unit, "B/s");
+		assert_string_equal(row->query->family, "intel-imc");
+		assert_string_equal(row->query->unit, "B/s");
 		assert_true(isnan(row->rate));
-		assert_close(row->counted.coverage, 1);
+		assert_close(row->counted->coverage, 1);
 		assert_int_equal(uncore_sample_begin_ns(t.s), 0);
 		assert_int_equal(uncore_sample_end_ns(t.s), SECOND);
 		toy_end(&t);
@@ -129,12 +129,12 @@ static void events_at_three_levels(void **state)
 		assert_rows(t.s, 0, "uncore_imc/cas_count_read/", levels[i].places,
 			    levels[i].count);
 		row = uncore_sample_row(t.s, 0);
-		assert_null(row->query.family);
-		assert_string_equal(row->query.unit, "MiB");
+		assert_null(row->query->family);
+		assert_string_equal(row->query->unit, "MiB");
 		assert_near(row->rate, row->value);
-		assert_near((double)row->counted.count, row->value / mib);
-		assert_int_equal(row->counted.enabled_ns, row->counted.instances * SECOND);
-		assert_int_equal(row->counted.running_ns, row->counted.instances * SECOND);
+		assert_near((double)row->counted->count, row->value / mib);
+		assert_int_equal(row->counted->enabled_ns, row->counted->instances * SECOND);
+		assert_int_equal(row->counted->running_ns, row->counted->instances * SECOND);
 		toy_end(&t);
 	}
 }
@@ -174,7 +174,7 @@ static void a_package_is_counted_once(void **state)
 	toy_ok(&t, uncore_monitor_read(t.m, t.s));
 	assert_int_equal(uncore_sample_count(t.s), 2);
 	assert_rows(t.s, 0, "toy/energy/", places, 2);
-	assert_string_equal(uncore_sample_row(t.s, 0)->query.unit, "Joules");
+	assert_string_equal(uncore_sample_row(t.s, 0)->query->unit, "Joules");
 	toy_end(&t);
 }
 
@@ -189,8 +189,8 @@ static void a_package_counted_from_a_named_cpu(void **state)
 	toy_ok(&t, uncore_monitor_add_events(t.m, "toy/energy,cpu=1/"));
 	toy_start(&t);
 	toy_ok(&t, uncore_monitor_read(t.m, t.s));
-	assert_int_equal(uncore_sample_row(t.s, 0)->counted.instances, 1);
-	assert_int_equal(uncore_sample_row(t.s, 0)->counted.count, 100);
+	assert_int_equal(uncore_sample_row(t.s, 0)->counted->instances, 1);
+	assert_int_equal(uncore_sample_row(t.s, 0)->counted->count, 100);
 	toy_end(&t);
 }
 
@@ -226,12 +226,12 @@ static void values_of_different_units_have_rows_of_their_own(void **state)
 	toy_ok(&t, uncore_monitor_read(t.m, t.s));
 	assert_int_equal(uncore_sample_count(t.s), 2);
 	row = uncore_sample_row(t.s, 0);
-	assert_string_equal(row->query.name, "odd/data/");
-	assert_string_equal(row->query.unit, "MiB");
+	assert_string_equal(row->query->name, "odd/data/");
+	assert_string_equal(row->query->unit, "MiB");
 	assert_near(row->value, 20);
 	row = uncore_sample_row(t.s, 1);
-	assert_string_equal(row->query.name, "odd/data/");
-	assert_string_equal(row->query.unit, "");
+	assert_string_equal(row->query->name, "odd/data/");
+	assert_string_equal(row->query->unit, "");
 	assert_near(row->value, 10);
 	toy_end(&t);
 }
@@ -268,7 +268,7 @@ static void rows_come_in_the_order_of_asking(void **state)
 	toy_ok(&t, uncore_monitor_read(t.m, t.s));
 	assert_int_equal(uncore_sample_count(t.s), COUNT(names));
 	for (size_t i = 0; i < COUNT(names); i++)
-		assert_string_equal(uncore_sample_row(t.s, i)->query.name, names[i]);
+		assert_string_equal(uncore_sample_row(t.s, i)->query->name, names[i]);
 	toy_end(&t);
 }
 
@@ -301,7 +301,7 @@ static void the_kernels_scale_reaches_the_metric(void **state)
 	toy_start(&t);
 	toy_ok(&t, uncore_monitor_read(t.m, t.s));
 	assert_int_equal(uncore_sample_count(t.s), 2);
-	assert_string_equal(uncore_sample_row(t.s, 0)->query.name, "toy.power");
+	assert_string_equal(uncore_sample_row(t.s, 0)->query->name, "toy.power");
 	assert_close(uncore_sample_row(t.s, 0)->value, 100);
 	assert_close(uncore_sample_row(t.s, 1)->value, 4000); /* of no package: all four */
 	assert_int_equal(uncore_monitor_add_metrics(t.m, "toy.other"), -EBUSY);
@@ -402,7 +402,7 @@ static void a_group_over_two_pmus_is_noted(void **state)
 static const struct uncore_row *row_of(const struct uncore_sample *s, const char *name)
 {
 	for (size_t i = 0; i < uncore_sample_count(s); i++)
-		if (strcmp(uncore_sample_row(s, i)->query.name, name) == 0)
+		if (strcmp(uncore_sample_row(s, i)->query->name, name) == 0)
 			return uncore_sample_row(s, i);
 	fail_msg("no row %s", name);
 	return NULL;
@@ -443,7 +443,7 @@ static void a_simulated_tegra410(void **state)
 
 			assert_near(row->value, expected[k].value);
 			assert_int_equal(row->quality, UNCORE_MEASURED);
-			assert_near(row->counted.seconds, 10);
+			assert_near(row->counted->seconds, 10);
 		}
 	}
 	uncore_sample_free(t.s);
@@ -465,8 +465,8 @@ static void a_time_shared_counter(void **state)
 	toy_ok(&t, uncore_monitor_read(t.m, t.s));
 	row = uncore_sample_row(t.s, 0);
 	assert_int_equal(row->quality, UNCORE_SCALED);
-	assert_close(row->counted.coverage, 0.4);
-	assert_int_equal(row->counted.count, 400);
+	assert_close(row->counted->coverage, 0.4);
+	assert_int_equal(row->counted->count, 400);
 	assert_close(row->value, 1000);
 	assert_close(row->rate, 1000);
 	assert_null(row->reason);
@@ -495,11 +495,11 @@ static void counters_that_give_nothing(void **state)
 		toy_start(&t);
 		toy_ok(&t, uncore_monitor_read(t.m, t.s));
 		row = uncore_sample_row(t.s, 1);
-		assert_string_equal(row->query.name, cases[i].event);
+		assert_string_equal(row->query->name, cases[i].event);
 		assert_int_equal(row->quality, UNCORE_UNAVAILABLE);
 		assert_true(isnan(row->value) && isnan(row->rate));
 		assert_contains(row->reason, cases[i].told);
-		assert_int_equal(row->counted.instances, 4);
+		assert_int_equal(row->counted->instances, 4);
 		assert_int_equal(uncore_sample_row(t.s, 0)->quality, UNCORE_MEASURED);
 		toy_end(&t);
 	}
@@ -525,10 +525,10 @@ static void an_instance_that_is_missing(void **state)
 	toy_ok(&t, uncore_monitor_read(t.m, t.s));
 	assert_int_equal(uncore_sample_count(t.s), 4);
 	row = uncore_sample_row(t.s, 0);
-	assert_int_equal(row->place.socket, 0);
+	assert_int_equal(row->place->socket, 0);
 	assert_int_equal(row->quality, UNCORE_MEASURED);
 	row = uncore_sample_row(t.s, 1);
-	assert_int_equal(row->place.socket, 1);
+	assert_int_equal(row->place->socket, 1);
 	assert_int_equal(row->quality, UNCORE_PARTIAL);
 	assert_contains(row->reason, "1 of 2 missing: uncore_imc_1/");
 	assert_near(row->value, 64e6);
@@ -568,7 +568,7 @@ static void an_instance_without_a_cpu(void **state)
 			assert_int_equal(row->quality, k ? UNCORE_UNAVAILABLE : UNCORE_PARTIAL);
 			assert_contains(row->reason, why);
 			if (k)
-				assert_string_equal(uncore_pmu_name(row->place.pmu),
+				assert_string_equal(uncore_pmu_name(row->place->pmu),
 						    "uncore_imc_2");
 		}
 		toy_end(&t);
@@ -585,11 +585,11 @@ static void reading_after_the_end(void **state)
 	toy_start(&t);
 	toy_ok(&t, uncore_monitor_stop(t.m));
 	toy_ok(&t, uncore_monitor_read(t.m, t.s));
-	assert_int_equal(uncore_sample_row(t.s, 0)->counted.count, 4000);
+	assert_int_equal(uncore_sample_row(t.s, 0)->counted->count, 4000);
 	assert_int_equal(uncore_monitor_read(t.m, t.s), -EBUSY);
 	assert_contains(uncore_error(t.u), "the monitor was stopped");
 	toy_ok(&t, uncore_monitor_total(t.m, t.s));
-	assert_int_equal(uncore_sample_row(t.s, 0)->counted.count, 4000);
+	assert_int_equal(uncore_sample_row(t.s, 0)->counted->count, 4000);
 	toy_end(&t);
 }
 

@@ -75,7 +75,7 @@ static void test_cleared_for_two_groups(void **state)
 	for (size_t i = 0; i < uncore_sample_count(b->s); i++) {
 		const struct uncore_row *row = uncore_sample_row(b->s, i);
 
-		if (strcmp(row->query.name, "test_0/c/") != 0)
+		if (strcmp(row->query->name, "test_0/c/") != 0)
 			continue;
 		rows++;
 		assert_int_equal(row->quality, UNCORE_MEASURED);
@@ -360,7 +360,7 @@ static void test_clear_missed_once(void **state)
 			block_set32(b, 0, n);
 			block_read(b);
 			block_assert(b, "test_0/c/", n);
-			assert_true(block_row(b, "test_0/c/")->counted.seconds < 0.1);
+			assert_true(block_row(b, "test_0/c/")->counted->seconds < 0.1);
 		}
 	}
 	block_total(b);

@@ -171,7 +171,7 @@ static void test_rounds(void **state)
 	assert_int_equal(row->quality, UNCORE_MEASURED);
 	assert_string_equal(row->reason,
 			    "its parts were counted one after another, in rounds 1 to 2");
-	assert_close(row->counted.amount, 2 * 15 * 0x35 * (10 + 100) * 64);
+	assert_close(row->counted->amount, 2 * 15 * 0x35 * (10 + 100) * 64);
 	block_remove(b);
 }
 

@@ -67,7 +67,7 @@ static size_t take_rows(const struct uncore_sample *s, struct shown *rows, size_
 		const struct uncore_row *row = uncore_sample_row(s, i);
 
 		rows[at++] =
-			(struct shown){row->value, row->rate, row->counted.count, row->quality};
+			(struct shown){row->value, row->rate, row->counted->count, row->quality};
 	}
 	return at;
 }

@@ -112,7 +112,7 @@ static const struct uncore_row *row(struct machine *x, const char *group, int so
 	for (size_t i = 0; i < uncore_sample_count(x->sample); i++) {
 		const struct uncore_row *r = uncore_sample_row(x->sample, i);
 
-		if (strcmp(r->place.role, group) == 0 && r->place.socket == socket)
+		if (strcmp(r->place->role, group) == 0 && r->place->socket == socket)
 			return r;
 	}
 	fail_msg("no row of %s on socket %d", group, socket);
@@ -241,8 +241,8 @@ static void metrics(void **state)
 	put(x, CACHE(1) "mbm_total_bytes", "65000\n");
 	r = next(x, "/", 1);
 	has_quality(r, UNCORE_MEASURED);
-	assert_true(r->value * r->counted.seconds > 63999.9 &&
-		    r->value * r->counted.seconds < 64000.1);
+	assert_true(r->value * r->counted->seconds > 63999.9 &&
+		    r->value * r->counted->seconds < 64000.1);
 	is_measured(row(x, "/", 0), 0);
 	uncore_monitor_free(x->m);
 	begin(x, UNCORE_LEVEL_MACHINE, "memory.local.ratio");
@@ -352,7 +352,7 @@ static void nodes_of_a_cache(void **state)
 	put(x, CACHE(0) "mbm_total_bytes", "1030\n");
 	r = next(x, "/", -1);
 	is_measured(r, 30);
-	assert_int_equal(r->counted.instances, 2);
+	assert_int_equal(r->counted->instances, 2);
 }
 
 /* On Arm there is the occupancy only; a file that the kernel refuses to read stands for the others. */

@@ -81,10 +81,11 @@ static void assert_rows_of_port(const struct toy *t, const struct expected *all,
 		const struct uncore_row *row = uncore_sample_row(t->s, i);
 		const struct expected *x = &all[i];
 
-		assert_int_equal(row->place.socket, x->socket);
-		assert_string_equal(row->place.pmu ? uncore_pmu_name(row->place.pmu) : "",
+		assert_int_equal(row->place->socket, x->socket);
+		assert_string_equal(row->place->pmu ? uncore_pmu_name(row->place->pmu) : "",
 				    x->pmu ? x->pmu : "");
-		assert_string_equal(row->place.role ? row->place.role : "", x->role ? x->role : "");
+		assert_string_equal(row->place->role ? row->place->role : "",
+				    x->role ? x->role : "");
 		assert_true(isnan(x->value) ? isnan(row->value) : row->value == x->value);
 		assert_true(isnan(x->ceiling) ? isnan(row->ceiling) : row->ceiling == x->ceiling);
 		assert_int_equal(row->quality, x->quality);
@@ -92,7 +93,7 @@ static void assert_rows_of_port(const struct toy *t, const struct expected *all,
 			assert_contains(row->reason, x->reason);
 		else
 			assert_null(row->reason);
-		assert_string_equal(row->place.port ? row->place.port->address : "none", port);
+		assert_string_equal(row->place->port ? row->place->port->address : "none", port);
 	}
 }
 
@@ -207,13 +208,13 @@ static void channels(void **state)
 		const struct uncore_row *row = uncore_sample_row(t.s, i);
 		bool channel = i >= 2 && i < 5;
 
-		assert_int_equal(row->place.channel, channel ? expected[i - 2].channel : -1);
+		assert_int_equal(row->place->channel, channel ? expected[i - 2].channel : -1);
 		if (channel) {
-			assert_int_equal(row->place.socket, expected[i - 2].socket);
-			assert_string_equal(uncore_pmu_name(row->place.pmu), expected[i - 2].pmu);
+			assert_int_equal(row->place->socket, expected[i - 2].socket);
+			assert_string_equal(uncore_pmu_name(row->place->pmu), expected[i - 2].pmu);
 			assert_true(row->ceiling == 25e9);
 		} else {
-			assert_null(row->place.pmu);
+			assert_null(row->place->pmu);
 		}
 	}
 	toy_end(&t);
@@ -232,7 +233,7 @@ static void events_have_a_role_one_by_one_only(void **state)
 	toy_end(&t);
 	make(&t, UNCORE_LEVEL_INSTANCE, RATES);
 	play(&t, "link/event=1/");
-	assert_string_equal(uncore_sample_row(t.s, 1)->place.role, "CPU socket");
+	assert_string_equal(uncore_sample_row(t.s, 1)->place->role, "CPU socket");
 	toy_end(&t);
 }
 
@@ -251,9 +252,9 @@ static void a_role_that_is_not_told(void **state)
 	toy_ok(&t, uncore_monitor_new(&t.m, t.u));
 	play(&t, "toy-link/x.bandwidth");
 	assert_int_equal(uncore_sample_count(t.s), 2);
-	assert_null(uncore_sample_row(t.s, 0)->place.role);
+	assert_null(uncore_sample_row(t.s, 0)->place->role);
 	assert_true(uncore_sample_row(t.s, 0)->value == 3e9);
-	assert_string_equal(uncore_sample_row(t.s, 1)->place.role, "GPU");
+	assert_string_equal(uncore_sample_row(t.s, 1)->place->role, "GPU");
 	toy_end(&t);
 }
 
@@ -310,7 +311,7 @@ static void a_socket_that_is_offline(void **state)
 		play(&t, "toy-channel/x.bandwidth");
 		assert_int_equal(uncore_sample_count(t.s), i + 1);
 		row = uncore_sample_row(t.s, i);
-		assert_int_equal(row->place.socket, i ? 1 : -1);
+		assert_int_equal(row->place->socket, i ? 1 : -1);
 		assert_int_equal(row->quality, i ? UNCORE_UNAVAILABLE : UNCORE_PARTIAL);
 		assert_contains(row->reason, "socket 1 has no CPU online");
 		assert_contains(row->reason, "cpu/cpu2/online");
@@ -353,7 +354,7 @@ static void a_port_is_on_one_socket(void **state)
 	toy_begin(&t, UNCORE_LEVEL_MACHINE);
 	toy_ok(&t, uncore_monitor_set_filter(t.m, "port", "0:1:1"));
 	play(&t, "toy-bus/x.bandwidth");
-	assert_string_equal(uncore_sample_row(t.s, 0)->query.filter, "port=0:1:1");
+	assert_string_equal(uncore_sample_row(t.s, 0)->query->filter, "port=0:1:1");
 	assert_rows_of_port(&t, &row, 1, "0:1:1");
 	toy_end(&t);
 }
@@ -466,7 +467,7 @@ static void wildcards_leave_out_the_matrix(void **state)
 			toy_start(&t);
 			toy_ok(&t, uncore_monitor_read(t.m, t.s));
 			for (size_t k = 0; k < uncore_sample_count(t.s); k++)
-				found = found || strcmp(uncore_sample_row(t.s, k)->query.name,
+				found = found || strcmp(uncore_sample_row(t.s, k)->query->name,
 							"matrix.x") == 0;
 		}
 		assert_true(found == all[i].matrix);

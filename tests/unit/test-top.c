@@ -315,9 +315,9 @@ static void load_has_colours_only_below_a_ceiling(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		const struct uncore_row row = {.value = cases[i].value,
-					       .ceiling = cases[i].ceiling,
-					       .query.unit = cases[i].unit};
+		const struct uncore_row_query query = {.unit = cases[i].unit};
+		const struct uncore_row row = {
+			.query = &query, .value = cases[i].value, .ceiling = cases[i].ceiling};
 		bool limited;
 		double share = top_share(&row, &limited);
 
