@@ -24,8 +24,12 @@
  *  - Strings and const pointers that functions return are borrowed: valid until the object that
  *    they came from is freed. If they came from `struct uncore`, they are also invalid after the
  *    next uncore_scan(), uncore_set_root() or uncore_set_source().
- *  - Structs are only borrowed, never filled in for the caller: later releases can then add
- *    members at their end.
+ *  - Later releases add members at the end of structs, and change nothing else in them. So the
+ *    library makes the structs, and hands out pointers to single ones: their size is not for the
+ *    caller, and there are no arrays of them. The one struct that callers make begins with its
+ *    size.
+ *  - Later releases add values at the end of enumerations, but none to uncore_quality, and never
+ *    change the number of a value or of a constant. A caller accepts values that it does not know.
  *  - A *_count() function returns the number of elements, *_at() one of them by its index, from 0.
  *    The index must be below the count unless the function is documented to return NULL.
  *  - Only one thread at a time may use a `struct uncore` and the objects made from it. Different
@@ -56,7 +60,8 @@ struct uncore_monitor; /* a set of counters, planned and then running; owned by 
 struct uncore_sample;  /* the rows of one interval; owned by the caller */
 struct uncore_latency; /* loads sampled by AMD CPUs; owned by the caller */
 
-#define UNCORE_CONFIG_WORDS 4 /* config, config1, config2, config3 of perf_event_attr */
+/* config, config1, config2, config3 of perf_event_attr. A later word is a member of its own. */
+#define UNCORE_CONFIG_WORDS 4
 
 /* The library's version, "0.1.0". Never NULL. */
 const char *uncore_version(void);
@@ -94,7 +99,8 @@ int uncore_set_source(struct uncore *u, const char *spec);
  * The PMUs are found below the root, which is `replay->snapshot`, as they were when that source
  * counted. `replay` is copied; its context is used until another source is set or the machine is
  * freed. uncore_monitor_read() then fails with -ENODATA when there are no more readings. -EINVAL:
- * not a snapshot. -EBUSY: a monitor exists. */
+ * not a snapshot, a wrong `size`, or a member is set that this library does not know.
+ * -EBUSY: a monitor exists. */
 int uncore_set_replay(struct uncore *u, const struct uncore_replay *replay);
 
 /* Allows the source "regs" to write: control registers of its block, to freeze counters while they
@@ -629,18 +635,21 @@ const struct uncore_counter *uncore_monitor_counter_at(const struct uncore_monit
 const struct uncore_reading *uncore_monitor_reading_at(const struct uncore_monitor *m, size_t i);
 
 /* Readings that the caller provides. The functions return 0, or a negative errno and in *why a
- * sentence that is valid until the next call. */
+ * sentence that is valid until the next call. They get pointers to the library's structs. */
 struct uncore_replay {
+	size_t size;          /* sizeof(struct uncore_replay) */
 	const char *name;     /* of the source, "replay:FILE" */
 	const char *snapshot; /* the machine, as uncore_snapshot() wrote it */
 	bool simulated;       /* the readings are those of a simulation */
 	void *context;
 	/* Begins with the first reading. Enters in each counter what is known since
 	 * uncore_monitor_open() (width, most_per_s), or why it has no readings (error, why). */
-	int (*open)(void *context, struct uncore_counter *counters, size_t n, const char **why);
-	/* The next reading of each counter, in the order of open(), with its times. 1: another
-	 * reading follows before the interval ends. -ENODATA: there are no more. */
-	int (*read)(void *context, struct uncore_reading *into, uint64_t *monotonic_ns,
+	int (*open)(void *context, struct uncore_counter *const *counters, size_t n,
+		    const char **why);
+	/* The next reading of each counter, in the order of open(), with its times; all members
+	 * are 0 before. 1: another reading follows before the interval ends. -ENODATA: there are
+	 * no more. */
+	int (*read)(void *context, struct uncore_reading *const *into, uint64_t *monotonic_ns,
 		    uint64_t *wall_ns, const char **why);
 };
 
@@ -836,9 +845,10 @@ const struct uncore_distribution *uncore_sample_distribution(const struct uncore
 							     size_t i);
 
 /* The inputs of the same row, in the order of the formula's names; borrowed as it is. An event has
- * one. `seconds` in a formula is the row's counted.seconds. Since 0.1. */
-const struct uncore_input *uncore_sample_inputs(const struct uncore_sample *s, size_t i,
-						size_t *count);
+ * one. `seconds` in a formula is the row's counted->seconds. */
+size_t uncore_sample_input_count(const struct uncore_sample *s, size_t i);
+const struct uncore_input *uncore_sample_input_at(const struct uncore_sample *s, size_t i,
+						  size_t input);
 
 /* Begin and end of the interval in nanoseconds: CLOCK_MONOTONIC, for its length, and
  * CLOCK_REALTIME (UTC since 1970), for its date. Both belong to the same reading. In a

@@ -170,23 +170,47 @@ fail:
 	return r;
 }
 
+/* Copies what a program gives that was compiled with this release, an older or a newer one. */
+static int copy_replay(struct uncore_replay *into, const struct uncore_replay *from,
+		       struct unc_error *e)
+{
+	/* That of 0.1. */
+	const size_t least = offsetof(struct uncore_replay, read) + sizeof(from->read);
+	const char *bytes = (const char *)from;
+
+	if (from->size < least)
+		return unc_fail(e, EINVAL, "a replay of %zu bytes: its size is not set",
+				from->size);
+	for (size_t i = sizeof(*into); i < from->size; i++)
+		if (bytes[i])
+			return unc_fail(e, EINVAL,
+					"the replay has members that libuncore %s does not know",
+					uncore_version());
+	*into = (struct uncore_replay){0};
+	memcpy(into, from, from->size < sizeof(*into) ? from->size : sizeof(*into));
+	return 0;
+}
+
 int uncore_set_replay(struct uncore *u, const struct uncore_replay *replay)
 {
 	struct unc_root *root = NULL;
-	char *name = strdup(replay->name);
+	struct uncore_replay copy;
+	char *name = NULL;
 	int r = refuse_while_monitored(u);
 
-	if (r == 0 && !name)
+	if (r == 0)
+		r = copy_replay(&copy, replay, &u->error);
+	if (r == 0 && !(name = strdup(copy.name)))
 		r = unc_nomem(&u->error);
 	if (r == 0)
-		r = unc_root_open_text(&root, replay->name, replay->snapshot,
-				       strlen(replay->snapshot), &u->error);
+		r = unc_root_open_text(&root, copy.name, copy.snapshot, strlen(copy.snapshot),
+				       &u->error);
 	if (r < 0) {
 		free(name);
 		return r;
 	}
 	change_source(u, &unc_source_replay, root, name, NULL, NULL);
-	u->replay = *replay;
+	u->replay = copy;
 	return 0;
 }
 

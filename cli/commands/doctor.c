@@ -19,13 +19,19 @@ static const struct {
 	[UNCORE_VERDICT_NOTE] = {"note", "note"},
 };
 
+/* A later library may have further verdicts. */
+static size_t verdict_of(const struct uncore_finding *f)
+{
+	return f->verdict <= UNCORE_VERDICT_NOTE ? f->verdict : UNCORE_VERDICT_NOTE;
+}
+
 void doctor_finding(const struct uncore_finding *f, struct buffer *to)
 {
 	static const char fix[] = "         fix: ";
 	const char *comment;
 	char label[80];
 
-	snprintf(label, sizeof(label), "%-8s %s:", verdicts[f->verdict].mark, f->subject);
+	snprintf(label, sizeof(label), "%-8s %s:", verdicts[verdict_of(f)].mark, f->subject);
 	buffer_hang(to, 9, text_columns(), label, f->found);
 	if (f->why)
 		buffer_wrap(to, 9, text_columns(), f->why);
@@ -60,7 +66,7 @@ static int verdict(const struct uncore *u)
 static json_t *finding_record(const struct uncore_finding *f)
 {
 	return json_record((const struct field[]){
-		{"verdict", value_text(verdicts[f->verdict].name)},
+		{"verdict", value_text(verdicts[verdict_of(f)].name)},
 		{"subject", value_text(f->subject)},
 		{"found", value_text(f->found)},
 		{"why", value_text(f->why)},

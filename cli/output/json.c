@@ -234,17 +234,19 @@ static void put_object(const struct field *fields, struct buffer *to)
 /* What a metric's value was made of: with these, a reader can do the arithmetic again. */
 static void put_inputs(const struct out_row *row, struct buffer *to)
 {
-	size_t count;
-	const struct uncore_input *inputs = uncore_sample_inputs(row->sample, row->index, &count);
+	const size_t count = uncore_sample_input_count(row->sample, row->index);
 
 	for (size_t i = 0; i < count; i++) {
+		const struct uncore_input *input =
+			uncore_sample_input_at(row->sample, row->index, i);
+
 		buffer_puts(to, i ? "," : "[");
-		put_object(RECORD({"name", value_text(inputs[i].name)},
-				  {"value", value_real(inputs[i].value)},
-				  {"counters", value_count(inputs[i].counters)},
-				  {"count", value_count(inputs[i].count)},
-				  {"enabled_ns", value_count(inputs[i].enabled_ns)},
-				  {"running_ns", value_count(inputs[i].running_ns)}),
+		put_object(RECORD({"name", value_text(input->name)},
+				  {"value", value_real(input->value)},
+				  {"counters", value_count(input->counters)},
+				  {"count", value_count(input->count)},
+				  {"enabled_ns", value_count(input->enabled_ns)},
+				  {"running_ns", value_count(input->running_ns)}),
 			   to);
 	}
 	buffer_puts(to, "]");

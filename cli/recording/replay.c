@@ -188,7 +188,7 @@ static int load_first(struct replay *r)
 	return f->err;
 }
 
-static int open_counters(void *context, struct uncore_counter *counters, size_t count,
+static int open_counters(void *context, struct uncore_counter *const *counters, size_t count,
 			 const char **why)
 {
 	struct replay *r = context;
@@ -204,23 +204,23 @@ static int open_counters(void *context, struct uncore_counter *counters, size_t 
 	f->last = cli_realloc(f->last, count + 1, sizeof(*f->last));
 	f->count = count;
 	for (size_t i = 0; i < count; i++) {
-		size_t place = find_counter(f, &counters[i], used);
+		size_t place = find_counter(f, counters[i], used);
 		const struct recorded_counter *old;
 
 		f->places[i] = place;
-		f->halves[i] = counters[i].register_halves ? counters[i].register_bits : 0;
+		f->halves[i] = counters[i]->register_halves ? counters[i]->register_bits : 0;
 		f->last[i] = 0;
 		if (place == NOT_RECORDED) {
-			counters[i].error = -ENODEV;
-			counters[i].why = "it is not in the recording";
+			counters[i]->error = -ENODEV;
+			counters[i]->why = "it is not in the recording";
 			continue;
 		}
 		found++;
 		old = &f->recording.counters[place];
-		counters[i].width = old->width;
-		counters[i].most_per_s = old->most_per_s;
-		counters[i].error = old->error;
-		counters[i].why = old->error && !old->why ? strerror(-old->error) : old->why;
+		counters[i]->width = old->width;
+		counters[i]->most_per_s = old->most_per_s;
+		counters[i]->error = old->error;
+		counters[i]->why = old->error && !old->why ? strerror(-old->error) : old->why;
 	}
 	free(used);
 	if (!found) {
@@ -265,25 +265,25 @@ static void count_missed(struct replay *r, bool begins)
  * A register that is read in two halves while it carries seems to have counted 2^32 more. The next reading, which is
  * loaded, takes that back, modulo the register's width. (Recorders now read again at once; older ones did not.)
  */
-static void mend_torn(struct replay_file *f, struct uncore_reading *readings)
+static void mend_torn(struct replay_file *f, struct uncore_reading *const *readings)
 {
 	for (size_t i = 0; i < f->count; i++) {
-		uint64_t rise = readings[i].raw - f->last[i], round, next;
+		uint64_t rise = readings[i]->raw - f->last[i], round, next;
 
-		if (readings[i].lost)
+		if (readings[i]->lost)
 			continue;
-		f->last[i] = readings[i].raw;
+		f->last[i] = readings[i]->raw;
 		if (!f->halves[i] || rise < HALF || !f->loaded ||
 		    f->recording.readings[f->places[i]].reading.lost)
 			continue;
 		round = UINT64_C(1) << f->halves[i];
-		next = f->recording.readings[f->places[i]].reading.raw - readings[i].raw;
+		next = f->recording.readings[f->places[i]].reading.raw - readings[i]->raw;
 		if (next < round && next + HALF >= round)
-			f->last[i] = readings[i].raw -= HALF;
+			f->last[i] = readings[i]->raw -= HALF;
 	}
 }
 
-static int read_counters(void *context, struct uncore_reading *into, uint64_t *monotonic_ns,
+static int read_counters(void *context, struct uncore_reading *const *into, uint64_t *monotonic_ns,
 			 uint64_t *wall_ns, const char **why)
 {
 	static const struct uncore_reading none = {.lost = true,
@@ -297,9 +297,9 @@ static int read_counters(void *context, struct uncore_reading *into, uint64_t *m
 	if (f->err || !f->loaded || (now.start && !first))
 		return f->err ? f->err : -ENODATA;
 	for (size_t i = 0; i < f->count; i++)
-		into[i] = f->places[i] == NOT_RECORDED
-				  ? none
-				  : f->recording.readings[f->places[i]].reading;
+		*into[i] = f->places[i] == NOT_RECORDED
+				   ? none
+				   : f->recording.readings[f->places[i]].reading;
 	*monotonic_ns = now.monotonic_ns;
 	*wall_ns = r->wall_ns = now.wall_ns;
 	f->number = now.number;
@@ -376,7 +376,8 @@ static int set_source(struct replay *r, struct uncore *u)
 {
 	struct recording *file = &r->file->recording;
 	char *snapshot = NULL, *peak = NULL, *simulated = NULL;
-	struct uncore_replay source = {.name = r->file->source,
+	struct uncore_replay source = {.size = sizeof(source),
+				       .name = r->file->source,
 				       .context = r,
 				       .open = open_counters,
 				       .read = read_counters};

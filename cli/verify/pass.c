@@ -109,14 +109,15 @@ static double amount_of(const struct uncore_row *row)
 static bool is_idle(const struct uncore_sample *sample, size_t row)
 {
 	const size_t instances = uncore_sample_row(sample, row)->counted->instances;
-	const struct uncore_input *inputs;
-	size_t count;
+	const size_t count = uncore_sample_input_count(sample, row);
 
-	inputs = uncore_sample_inputs(sample, row, &count);
-	for (size_t i = 0; i < count; i++)
-		if (inputs[i].counters != instances || inputs[i].running_ns != inputs[i].enabled_ns)
+	for (size_t i = 0; i < count; i++) {
+		const struct uncore_input *input = uncore_sample_input_at(sample, row, i);
+
+		if (input->counters != instances || input->running_ns != input->enabled_ns)
 			return false;
-	return count && !inputs[0].count;
+	}
+	return count && !uncore_sample_input_at(sample, row, 0)->count;
 }
 
 static void read_latency(const struct uncore_sample *sample, size_t at, bool whole,

@@ -665,11 +665,15 @@ const struct uncore_distribution *uncore_sample_distribution(const struct uncore
 	return s->has_distributions ? &s->rows[i].distribution : NULL;
 }
 
-const struct uncore_input *uncore_sample_inputs(const struct uncore_sample *s, size_t i,
-						size_t *count)
+size_t uncore_sample_input_count(const struct uncore_sample *s, size_t i)
 {
-	*count = s->rows[i].input_count;
-	return s->rows[i].inputs;
+	return s->rows[i].input_count;
+}
+
+const struct uncore_input *uncore_sample_input_at(const struct uncore_sample *s, size_t i,
+						  size_t input)
+{
+	return &s->rows[i].inputs[input];
 }
 
 uint64_t uncore_sample_begin_ns(const struct uncore_sample *s)

@@ -278,7 +278,8 @@ class Machine(_Owner):
             self._call("diagnose")
             found = self._all("finding")
         for each in found:
-            each.verdict = _abi.uncore_verdict[each.verdict][len("UNCORE_VERDICT_"):].lower()
+            known = _abi.uncore_verdict[:each.verdict + 1][-1]  # a later library may have further ones, after "note"
+            each.verdict = known[len("UNCORE_VERDICT_"):].lower()
         return found
 
     def monitor(self, *metrics, **options) -> "Monitor":

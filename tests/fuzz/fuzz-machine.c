@@ -28,7 +28,7 @@ static uint64_t random_below(uint64_t end)
 	return made.state % end;
 }
 
-static int open_counters(void *context, struct uncore_counter *counters, size_t count,
+static int open_counters(void *context, struct uncore_counter *const *counters, size_t count,
 			 const char **why)
 {
 	static const unsigned widths[] = {64, 48, 32, 40, 1};
@@ -36,12 +36,12 @@ static int open_counters(void *context, struct uncore_counter *counters, size_t 
 	(void)context, (void)why;
 	made.count = count < COUNTERS ? count : COUNTERS;
 	for (size_t i = 0; i < count; i++) {
-		counters[i].width = widths[random_below(5)];
-		counters[i].most_per_s = random_below(4) ? 0 : 1e9;
+		counters[i]->width = widths[random_below(5)];
+		counters[i]->most_per_s = random_below(4) ? 0 : 1e9;
 		if (random_below(16) || i >= COUNTERS)
 			continue;
-		counters[i].error = -EBUSY;
-		counters[i].why = "busy";
+		counters[i]->error = -EBUSY;
+		counters[i]->why = "busy";
 	}
 	return 0;
 }
@@ -67,8 +67,8 @@ static void change(uint64_t *raw)
 	}
 }
 
-static int read_counters(void *context, struct uncore_reading *readings, uint64_t *monotonic_ns,
-			 uint64_t *wall_ns, const char **why)
+static int read_counters(void *context, struct uncore_reading *const *readings,
+			 uint64_t *monotonic_ns, uint64_t *wall_ns, const char **why)
 {
 	static const uint64_t steps[] = {0, 1, 1000000, 20000000, 1000000000, 3600000000000};
 
@@ -78,7 +78,7 @@ static int read_counters(void *context, struct uncore_reading *readings, uint64_
 		bool lost = random_below(40) == 0;
 
 		change(&made.raw[i]);
-		readings[i] = (struct uncore_reading){
+		*readings[i] = (struct uncore_reading){
 			.raw = made.raw[i],
 			.enabled_ns = made.now_ns,
 			.running_ns =
@@ -150,7 +150,8 @@ static void count(struct uncore *u, unsigned choice, const char *events)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct uncore_replay replay = {.name = "replay:fuzz",
+	struct uncore_replay replay = {.size = sizeof(replay),
+				       .name = "replay:fuzz",
 				       .simulated = true,
 				       .open = open_counters,
 				       .read = read_counters};

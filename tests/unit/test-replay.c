@@ -108,7 +108,8 @@ static size_t record(struct tape *t, char **snapshot, struct shown *rows)
 	return at;
 }
 
-static int tape_open(void *context, struct uncore_counter *counters, size_t count, const char **why)
+static int tape_open(void *context, struct uncore_counter *const *counters, size_t count,
+		     const char **why)
 {
 	struct tape *t = context;
 
@@ -118,18 +119,18 @@ static int tape_open(void *context, struct uncore_counter *counters, size_t coun
 		return -EINVAL;
 	}
 	for (size_t i = 0; i < count; i++) {
-		assert_memory_equal(counters[i].config, t->counters[i].config,
-				    sizeof(counters[i].config));
-		assert_int_equal(counters[i].cpu, t->counters[i].cpu);
-		counters[i].width = t->counters[i].width;
-		counters[i].most_per_s = t->counters[i].most_per_s;
-		counters[i].error = i + t->missing >= count ? -ENODATA : 0;
-		counters[i].why = counters[i].error ? "it is not in the recording" : NULL;
+		assert_memory_equal(counters[i]->config, t->counters[i].config,
+				    sizeof(counters[i]->config));
+		assert_int_equal(counters[i]->cpu, t->counters[i].cpu);
+		counters[i]->width = t->counters[i].width;
+		counters[i]->most_per_s = t->counters[i].most_per_s;
+		counters[i]->error = i + t->missing >= count ? -ENODATA : 0;
+		counters[i]->why = counters[i]->error ? "it is not in the recording" : NULL;
 	}
 	return 0;
 }
 
-static int tape_read(void *context, struct uncore_reading *into, uint64_t *monotonic_ns,
+static int tape_read(void *context, struct uncore_reading *const *into, uint64_t *monotonic_ns,
 		     uint64_t *wall_ns, const char **why)
 {
 	struct tape *t = context;
@@ -138,7 +139,8 @@ static int tape_read(void *context, struct uncore_reading *into, uint64_t *monot
 		*why = "the recording is over";
 		return -ENODATA;
 	}
-	memcpy(into, t->readings + t->next * t->count, t->count * sizeof(*into));
+	for (size_t i = 0; i < t->count; i++)
+		*into[i] = t->readings[t->next * t->count + i];
 	*monotonic_ns = t->at_ns[t->next];
 	*wall_ns = WALL + *monotonic_ns;
 	return t->next++ % t->together != 0;
@@ -147,7 +149,8 @@ static int tape_read(void *context, struct uncore_reading *into, uint64_t *monot
 static void replay(struct tape *t, const char *snapshot, struct shown *rows, size_t room,
 		   size_t *count, bool *ended)
 {
-	const struct uncore_replay replay = {.name = "replay:tape",
+	const struct uncore_replay replay = {.size = sizeof(replay),
+					     .name = "replay:tape",
 					     .snapshot = snapshot,
 					     .simulated = true,
 					     .context = t,
@@ -235,7 +238,7 @@ static void a_recording_gives_the_same_rows(void **state)
 	free(snapshot);
 }
 
-static int refuse_to_open(void *context, struct uncore_counter *counters, size_t count,
+static int refuse_to_open(void *context, struct uncore_counter *const *counters, size_t count,
 			  const char **why)
 {
 	(void)context;
@@ -247,7 +250,8 @@ static int refuse_to_open(void *context, struct uncore_counter *counters, size_t
 
 static void errors_have_the_callers_sentence(void **state)
 {
-	struct uncore_replay replay = {.name = "replay:tape",
+	struct uncore_replay replay = {.size = sizeof(replay),
+				       .name = "replay:tape",
 				       .snapshot = "no snapshot",
 				       .open = refuse_to_open,
 				       .read = tape_read};
@@ -275,11 +279,38 @@ static void errors_have_the_callers_sentence(void **state)
 	uncore_free(u);
 }
 
+/* A program may have been compiled with a later release, whose struct is longer. */
+static void the_size_is_that_of_the_program(void **state)
+{
+	struct {
+		struct uncore_replay replay;
+		uint64_t later;
+	} given = {.replay = {.name = "replay:tape", .open = tape_open, .read = tape_read}};
+	struct uncore *u;
+	char *snapshot;
+
+	(void)state;
+	assert_int_equal(uncore_new(&u), 0);
+	ok(u, uncore_set_source(u, "sim:skx"));
+	ok(u, uncore_snapshot(u, &snapshot));
+	given.replay.snapshot = snapshot;
+	assert_int_equal(uncore_set_replay(u, &given.replay), -EINVAL);
+	assert_non_null(strstr(uncore_error(u), "its size is not set"));
+	given.replay.size = sizeof(given);
+	ok(u, uncore_set_replay(u, &given.replay));
+	given.later = UINT64_C(1) << 56;
+	assert_int_equal(uncore_set_replay(u, &given.replay), -EINVAL);
+	assert_non_null(strstr(uncore_error(u), "does not know"));
+	free(snapshot);
+	uncore_free(u);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_recording_gives_the_same_rows),
 		cmocka_unit_test(errors_have_the_callers_sentence),
+		cmocka_unit_test(the_size_is_that_of_the_program),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
