@@ -125,21 +125,6 @@ int uncore_scan(struct uncore *u);
  * of data/names, which tools/make-names describes. -EBUSY: a monitor exists. */
 int uncore_set_vendor_events(struct uncore *u, const char *text);
 
-/* A text in a settings file of a front end. */
-struct uncore_setting {
-	const char *name; /* the keys of its maps and its own, joined by dots */
-	const char *text; /* NULL: it is a list, or an empty map */
-	int line, column; /* of the key, from 1 */
-	int text_line, text_column;
-};
-
-/* Reads a YAML file of maps and calls take() for each text in it, until it returns something
- * other than 0. Anchors, tags, repeated keys and files over 1 MiB are refused. Needs no scan.
- * Returns 0, what take() returned, or -EBADMSG (uncore_error() has FILE:LINE:COLUMN), -ENOENT,
- * -EACCES, -ENOMEM. Since 0.1. */
-int uncore_settings_read(struct uncore *u, const char *path,
-			 int (*take)(void *to, const struct uncore_setting *s), void *to);
-
 /* Makes a snapshot: all files that uncore reads of this machine (paths, links, contents) as one
  * text, in the format of uncore-snapshot(1). Serial numbers, MAC addresses, and the names of the
  * host and its users are left out. Scans the machine; if that scan fails, the snapshot has the

@@ -243,43 +243,6 @@ int uncore_set_vendor_events(struct uncore *u, const char *text)
 	return r;
 }
 
-typedef int take_setting(void *to, const struct uncore_setting *s);
-
-/* The settings below a node, whose maps are at most 16. */
-static int take_settings(take_setting *take, void *to, const char *name,
-			 const struct unc_yaml *node)
-{
-	struct uncore_setting s = {name,          node->text, node->key_line,
-				   node->key_col, node->line, node->col};
-	int r = 0;
-
-	if (node->kind != UNC_YAML_MAP || !node->count)
-		return take(to, &s);
-	for (size_t i = 0; i < node->count && r == 0; i++) {
-		char *below;
-
-		if (asprintf(&below, "%s%s%s", name, *name ? "." : "", node->children[i].key) < 0)
-			return -ENOMEM;
-		r = take_settings(take, to, below, &node->children[i]);
-		free(below);
-	}
-	return r;
-}
-
-int uncore_settings_read(struct uncore *u, const char *path, take_setting *take, void *to)
-{
-	struct unc_yaml_file *file = NULL;
-	int r = unc_yaml_load(&file, path, &u->error);
-
-	if (r == 0 && file->root->kind != UNC_YAML_MAP)
-		r = unc_fail(&u->error, EBADMSG, "%s:%d:%d: a map of settings is missing", path,
-			     file->root->line, file->root->col);
-	else if (r == 0)
-		r = take_settings(take, to, "", file->root);
-	unc_yaml_free(file);
-	return r;
-}
-
 int uncore_cpu_stepping(const struct uncore *u)
 {
 	return u->topology.stepping;

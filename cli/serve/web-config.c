@@ -13,6 +13,7 @@
 
 #include "cli.h"
 #include "output/buffer.h"
+#include "serve/settings.h"
 
 #define WEB_SALTED 29 /* characters before the hash itself */
 #define COST_LEAST 4  /* bcrypt's own limit */
@@ -131,9 +132,8 @@ static const char *take_user(struct web_config *w, const char *name, const char 
 	return NULL;
 }
 
-static int take(void *context, const struct uncore_setting *s)
+static int take(struct web_config *w, const struct setting *s)
 {
-	struct web_config *w = context;
 	bool user = strncmp(s->name, USERS, strlen(USERS)) == 0;
 	const struct key *k = keys;
 	struct buffer known = {0};
@@ -161,23 +161,20 @@ static int take(void *context, const struct uncore_setting *s)
 	return wrong ? CLI_RUNTIME : CLI_OK;
 }
 
-/* With a machine of its own: the loop has that of the command, in another thread. */
 static bool read_keys(struct web_config *w)
 {
-	struct uncore *u = NULL;
-	int r;
+	struct settings settings;
+	int status;
 
 	if (!w->file.path)
 		return true;
 	if (stat(w->file.path, &w->file.st))
 		w->file.st = (struct stat){0};
-	r = uncore_new(&u);
-	if (!r)
-		r = uncore_settings_read(u, w->file.path, take, w);
-	if (r < 0)
-		cli_error("%s", u ? uncore_error(u) : strerror(-r));
-	uncore_free(u);
-	return !r;
+	status = settings_read(&settings, w->file.path);
+	for (size_t i = 0; !status && i < settings.count; i++)
+		status = take(w, &settings.items[i]);
+	settings_free(&settings);
+	return !status;
 }
 
 /* ---- files ---- */
