@@ -663,6 +663,23 @@ int recording_start(struct recording *r, const struct uncore_monitor *m)
 	return err;
 }
 
+int recording_continue(struct recording *r, const struct recording *before)
+{
+	int64_t left = INT64_MAX;
+	int err = begin_batch(r);
+
+	for (size_t i = 0; !err && i < r->counter_count; i++) {
+		const struct recorded_reading *last = &before->readings[i];
+
+		r->readings[i].reading = last->reading;
+		/* The ids of reasons are those of a file. */
+		err = reason_id(r, &r->counter_reasons[i],
+				last->why ? before->counter_reasons[i].text : NULL, &left,
+				&r->readings[i].why);
+	}
+	return err;
+}
+
 int recording_add(struct recording *r, const struct uncore_monitor *m,
 		  const struct uncore_sample *sample)
 {

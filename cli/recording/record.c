@@ -100,16 +100,6 @@ static int open_record(void *context, const struct stat_options *o, struct uncor
 	return create(r);
 }
 
-static int start_record(void *context)
-{
-	struct record *r = context;
-
-	if (r->paused && recording_resume(&r->file, &r->head))
-		return fail(r);
-	r->paused = false;
-	return recording_start(&r->file, r->monitor) ? fail(r) : CLI_OK;
-}
-
 /* Renames a recording, or removes it (`to` is NULL), with its log, which exists while another
  * process reads it. The file may be missing, since the user may have moved it. */
 static int move_file(const char *from, const char *to)
@@ -159,27 +149,54 @@ static int shift_files(const struct record *r)
 	return status;
 }
 
-/* The last readings of a file are also the first ones of the next file. */
+/* Whether the file is full: the next interval belongs into a new one. */
+static bool is_due(struct record *r)
+{
+	if (r->o->flight_ns || r->begin_ns == UINT64_MAX)
+		return false;
+	return (r->o->rotate_age_ns && r->monotonic_ns - r->begin_ns >= r->o->rotate_age_ns) ||
+	       (r->o->rotate_size && recording_size(&r->file) >= r->o->rotate_size);
+}
+
+/* Begins a new file when there is an interval for it, so that no file is without one. The last
+ * readings of a file are also the first ones of the next file. */
 static int rotate(struct record *r)
 {
-	struct buffer before = {0};
-	int err = recording_end(&r->file, "rotated"), status;
+	struct buffer name = {0};
+	struct recording before;
+	int err = recording_end(&r->file, r->paused ? "disabled" : "rotated"), status;
 
 	if (err) {
 		r->intervals -= r->file.batch_count;
 		return fail(r);
 	}
-	recording_close(&r->file);
+	recording_close_file(&r->file);
+	before = r->file;
 	r->open = false;
 	r->rotated++;
 	status = shift_files(r);
 	status = status ? status : create(r);
-	buffer_printf(&before, "%s.1", r->o->file);
-	if (!status && access(before.data, F_OK) == 0 &&
-	    recording_copy_marks(&r->file, before.data))
+	buffer_printf(&name, "%s.1", r->o->file);
+	if (!status && access(name.data, F_OK) == 0 && recording_copy_marks(&r->file, name.data))
 		status = fail(r);
-	buffer_free(&before);
-	return status ? status : start_record(r);
+	if (!status && recording_continue(&r->file, &before))
+		status = fail(r);
+	recording_close(&before);
+	buffer_free(&name);
+	return status;
+}
+
+static int start_record(void *context)
+{
+	struct record *r = context;
+	int status = CLI_OK;
+
+	if (r->paused && is_due(r))
+		status = rotate(r);
+	else if (r->paused && recording_resume(&r->file, &r->head))
+		status = fail(r);
+	r->paused = false;
+	return status ? status : recording_start(&r->file, r->monitor) ? fail(r) : CLI_OK;
 }
 
 /* Writes the intervals in memory; an older file is renamed. */
@@ -223,19 +240,15 @@ static int fly(struct record *r, const struct uncore_sample *sample)
 								  : CLI_OK;
 }
 
-static bool is_due(struct record *r, uint64_t end_ns)
-{
-	return (r->o->rotate_age_ns && end_ns - r->begin_ns >= r->o->rotate_age_ns) ||
-	       (r->o->rotate_size && recording_size(&r->file) >= r->o->rotate_size);
-}
-
 static int add_window(void *context, const struct uncore_sample *sample)
 {
 	struct record *r = context;
-	uint64_t begin_ns = uncore_sample_begin_ns(sample);
+	int status = is_due(r) ? rotate(r) : CLI_OK;
 
+	if (status)
+		return status;
 	if (r->begin_ns == UINT64_MAX)
-		r->begin_ns = begin_ns;
+		r->begin_ns = uncore_sample_begin_ns(sample);
 	r->wall_ns = uncore_sample_end_wall_ns(sample);
 	r->monotonic_ns = uncore_sample_end_ns(sample);
 	r->intervals++;
@@ -243,9 +256,7 @@ static int add_window(void *context, const struct uncore_sample *sample)
 		r->intervals -= r->file.batch_count;
 		return fail(r);
 	}
-	if (r->o->flight_ns)
-		return fly(r, sample);
-	return is_due(r, uncore_sample_end_ns(sample)) ? rotate(r) : CLI_OK;
+	return r->o->flight_ns ? fly(r, sample) : CLI_OK;
 }
 
 static int control_record(void *context, const struct control_request *q, const char **refused)

@@ -136,6 +136,8 @@ int recording_go(struct recording *r, uint64_t number);
 /* Closes a recording that was written or read. Without recording_end() the file is as after a kill
  * of the process: it ends with the last commit. */
 void recording_close(struct recording *r);
+/* The same for the file alone: the latest readings remain for recording_continue(). */
+void recording_close_file(struct recording *r);
 
 /* Reads the next tick, and its readings into r->readings. Returns 1, or 0 at the end of the recording. */
 int recording_next(struct recording *r, struct recording_tick *tick);
@@ -160,6 +162,8 @@ int recording_create(struct recording *r, const char *path, const struct recordi
 /* Stores the monitor's first readings, which become the first tick of the session when the first
  * interval is added. */
 int recording_start(struct recording *r, const struct uncore_monitor *m);
+/* The same with the latest readings of another recording, which may be closed. */
+int recording_continue(struct recording *r, const struct recording *before);
 /* Adds its latest readings and the rows of the interval. Commits intervals of a second or more at
  * once, others together about once a second. */
 int recording_add(struct recording *r, const struct uncore_monitor *m,

@@ -346,15 +346,24 @@ static void free_reasons(struct recording_reason *reasons, size_t count)
 	free(reasons);
 }
 
-void recording_close(struct recording *r)
+void recording_close_file(struct recording *r)
 {
-	for (size_t i = 0; i < RECORDING_STATEMENTS; i++)
+	for (size_t i = 0; i < RECORDING_STATEMENTS; i++) {
 		sqlite3_finalize(r->statements[i]);
+		r->statements[i] = NULL;
+	}
 	sqlite3_close(r->db);
+	r->db = NULL;
 	/* Close the lock's descriptor last: closing it would release the locks of SQLite on the
 	 * file. */
 	if (r->lock_fd >= 0)
 		close(r->lock_fd);
+	r->lock_fd = -1;
+}
+
+void recording_close(struct recording *r)
+{
+	recording_close_file(r);
 	for (size_t i = 0; r->counters && i < r->counter_count; i++) {
 		free(r->counters[i].pmu);
 		free(r->counters[i].event);

@@ -231,6 +231,13 @@ MARKS=(100:a 200:b '310:c' '405:end c' 500:a 600:outer 700:inner '800:end inner'
 	recording s 0:a 100:b 200:a '300:end a' 400:b
 	is s "SELECT group_concat(format('%s %d %d', region, begin_wall_ns / 1000000, end_wall_ns / 1000000)) FROM regions" \
 		'a 0 100,b 100 200,a 200 300,b 400 2000'
+	# A mark behind the last interval, as in a file that is full, begins a region without time.
+	recording late 0:a 2000:b
+	sqlite3 late "UPDATE mark SET wall_ns = wall_ns + 5000000 WHERE text = 'b'"
+	is late "SELECT group_concat(format('%s %d %d', region, begin_wall_ns / 1000000, end_wall_ns / 1000000)) FROM regions" \
+		'a 0 2005,b 2005 2005'
+	expect 0 "$UNCORE" report --regions late
+	grep -qE '^b +1 .* 0.0' <<<"$output"
 	expect 0 "$UNCORE" report --regions r
 	grep -qE '^a +2 +1970-01-01T00:00:00.100Z +200.0 ms +100.0 %$' <<<"$output"
 	grep -qE '^c +1 +1970-01-01T00:00:00.310Z +95.00 ms +84.2 %$' <<<"$output"

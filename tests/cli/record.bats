@@ -235,11 +235,34 @@ begin() {
 	is a.uncore 'SELECT min(monotonic_ns) / 1000000000, max(monotonic_ns) / 1000000000, end FROM tick, session' '90|100|complete'
 	is a.uncore.1 "SELECT count(*) FROM meta WHERE key = 'snapshot'" 1
 	is a.uncore.1 'SELECT count(*) = (SELECT count(*) FROM row) * 30 FROM samples' 1
+	# A run that ends with a full file begins no further one.
+	record d.uncore mem --interval-count 60 --rotate-age 30s
+	[ "$(echo d.uncore*)" = 'd.uncore d.uncore.1' ] || fail "$(echo d.uncore*)"
+	is d.uncore 'SELECT min(monotonic_ns) / 1000000000, max(monotonic_ns) / 1000000000, end FROM tick, session' '30|60|complete'
 	record b.uncore mem --interval-count 500 --rotate-size 200kB
 	[ -e b.uncore.2 ] || fail "$(ls -l)"
 	[ "$(stat -c %s b.uncore.1)" -ge 200000 ] && [ "$(stat -c %s b.uncore.1)" -lt 300000 ] || fail "$(ls -l)"
 	expect 2 "$UNCORE" record -o c.uncore --rotate-size 5
 	[[ $stderr == *"--rotate-size: '5' does not end in a unit of sizes"* ]] || fail 'the sentence'
+}
+
+@test "the rows of rotated files are those of one file" {
+	# Also those of a counter that cannot be opened.
+	cat >lost.yaml <<-END
+		sim: lost
+		machine: spr
+		rates:
+		  - {pmu: uncore_imc_0, event: cas_count_read, constant: 1e6, refuse: EBUSY}
+		  - {pmu: uncore_imc, event: cas_count_read, constant: 1e6}
+	END
+	"$UNCORE" --source sim:./lost.yaml,step=1s record -o a.uncore -I 1ms --interval-count 6 --rotate-age 3s \
+		-M memory.read.bandwidth --per-channel
+	"$UNCORE" --source sim:./lost.yaml,step=1s record -o whole.uncore -I 1ms --interval-count 6 \
+		-M memory.read.bandwidth --per-channel
+	"$UNCORE" report a.uncore.1 a.uncore stat -j -I 1s | jq -c 'del(.source, .time)' >parts
+	"$UNCORE" report whole.uncore stat -j -I 1s | jq -c 'del(.source, .time)' >whole
+	[ -s whole ]
+	cmp parts whole
 }
 
 @test "files that are read while they are renamed keep what is only in their logs" {

@@ -171,6 +171,51 @@ static void reading_gives_what_was_written(void **state)
 	free(readings);
 }
 
+/* Ids of reasons are those of a file: "lost" is 1 in the first one and 2 in the second one. */
+static void the_next_file_begins_with_the_last_readings(void **state)
+{
+	struct stage *t = *state;
+	size_t count = uncore_monitor_counter_count(t->m);
+	struct uncore_reading *readings = calloc(4 * count, sizeof(*readings));
+	struct recording before, r;
+	struct recording_tick tick;
+
+	assert_non_null(readings);
+	create(t, &before);
+	record(t, &before, 3, readings);
+	before.readings[0].why = 1;
+	before.counter_reasons[0].text = strdup("lost");
+	before.readings[1].why = 0;
+	before.counter_reasons[1].text = strdup("of an earlier reading");
+	assert_int_equal(recording_end(&before, "rotated"), 0);
+	recording_close_file(&before);
+	strcat(t->path, ".2");
+	create(t, &r);
+	assert_int_equal(sqlite3_exec(r.db, "INSERT INTO reason(text) VALUES ('other')", NULL, NULL,
+				      NULL),
+			 SQLITE_OK);
+	assert_int_equal(recording_continue(&r, &before), 0);
+	recording_close(&before);
+	assert_int_equal(uncore_monitor_read(t->m, t->s), 0);
+	assert_int_equal(recording_add(&r, t->m, t->s), 0);
+	assert_int_equal(recording_end(&r, "test"), 0);
+	recording_close(&r);
+
+	assert_int_equal(recording_open(&r, t->path), 0);
+	assert_int_equal(recording_next(&r, &tick), 1);
+	assert_true(tick.start);
+	assert_int_equal(tick.monotonic_ns, 3000000000);
+	for (size_t i = 0; i < count; i++)
+		assert_int_equal(r.readings[i].reading.raw, readings[3 * count + i].raw);
+	assert_string_equal(r.readings[0].reading.why, "lost");
+	assert_null(r.readings[1].reading.why);
+	assert_int_equal(recording_next(&r, &tick), 1);
+	assert_int_equal(tick.interval_ns, 1000000000);
+	assert_int_equal(recording_next(&r, &tick), 0);
+	recording_close(&r);
+	free(readings);
+}
+
 /* As a process that is killed leaves it: all intervals that were committed can be read. */
 static void what_is_committed_needs_no_end(void **state)
 {
@@ -355,6 +400,7 @@ int main(void)
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
 		TEST(reading_gives_what_was_written),
+		TEST(the_next_file_begins_with_the_last_readings),
 		TEST(what_is_committed_needs_no_end),
 		TEST(only_recordings_are_opened),
 		TEST(newer_formats_are_refused),
