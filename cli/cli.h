@@ -32,8 +32,8 @@ enum cli_exit {
 struct cli_collector {
 	void *context;
 	int (*take)(void *context, uint64_t wall_ns, struct buffer *text); /* an exit code */
-	bool later; /* not the first recording */
-	/* Of the first recording: the output file, and the line before the records, or NULL. */
+	bool later; /* not the first recording that has intervals */
+	/* Of the first one: the output file, and the line before the records, or NULL. */
 	const char *file;
 	bool append;
 	char *header;

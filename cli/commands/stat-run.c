@@ -113,7 +113,7 @@ static int collect(struct run *r, uint64_t wall_ns)
 {
 	struct cli_collector *c = r->cli->collector;
 	struct buffer *text = &r->writer.text;
-	char *line = !c->later && !c->header && !r->o->output->document
+	char *line = !c->header && r->writer.empty && !r->o->output->document
 			     ? memchr(text->data, '\n', text->len)
 			     : NULL;
 	size_t len = line ? (size_t)(line + 1 - text->data) : 0;
@@ -428,7 +428,7 @@ static int open_run(struct run *r)
 	const struct replay *replay = r->cli->replay;
 	struct cli_collector *collector = r->cli->collector;
 	struct uncore *u = r->cli->u;
-	bool later = collector && collector->later;
+	bool later = collector && collector->later, titled = is_collected(r) && collector->header;
 	int err, status = writer_open(&r->writer, o->recorder ? NULL : o->file, o->append || later);
 
 	if (collector && !later) {
@@ -452,7 +452,7 @@ static int open_run(struct run *r)
 							? NULL
 							: r->uts.nodename,
 					.separator = o->separator,
-					.header = r->writer.empty && !(later && is_collected(r)),
+					.header = r->writer.empty && !titled,
 					.command_line = r->cli->command_line,
 					.recorded = replay ? replay->command_line : NULL,
 					.command = o->command ? r->command.data : NULL,

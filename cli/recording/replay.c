@@ -31,6 +31,7 @@ struct replay_file {
 	/* The loaded tick, which read_counters() returns next. */
 	struct recording_tick tick;
 	bool loaded; /* there is one */
+	bool any;    /* intervals were read */
 	int err;     /* why none is loaded */
 	/* Of this session: */
 	bool begun;
@@ -283,6 +284,19 @@ static void mend_torn(struct replay_file *f, struct uncore_reading *const *readi
 	}
 }
 
+/* The error of a file that may be one of several: one that has just begun, or is of another time. */
+static int no_intervals(struct replay *r, const char **why)
+{
+	struct replay_file *f = r->file;
+	bool limited = f->begin_ns || f->end_ns != UINT64_MAX;
+
+	r->empty = !f->any;
+	snprintf(f->why, sizeof(f->why), "%s: the recording has no intervals%s", f->recording.path,
+		 limited ? " in this time" : "");
+	*why = f->why;
+	return -ENODATA;
+}
+
 static int read_counters(void *context, struct uncore_reading *const *into, uint64_t *monotonic_ns,
 			 uint64_t *wall_ns, const char **why)
 {
@@ -294,6 +308,8 @@ static int read_counters(void *context, struct uncore_reading *const *into, uint
 	bool first = !f->begun || r->gap;
 
 	*why = f->err ? f->recording.error : "the recording has no more intervals";
+	if (!f->err && !f->loaded && first)
+		return no_intervals(r, why);
 	if (f->err || !f->loaded || (now.start && !first))
 		return f->err ? f->err : -ENODATA;
 	for (size_t i = 0; i < f->count; i++)
@@ -304,16 +320,15 @@ static int read_counters(void *context, struct uncore_reading *const *into, uint
 	*wall_ns = r->wall_ns = now.wall_ns;
 	f->number = now.number;
 	f->begun = true;
+	f->any |= !first;
 	if (first)
 		f->grid_ns = now.monotonic_ns;
 	else
 		count_missed(r, !f->continued);
 	load(r);
 	mend_torn(f, into);
-	if (first && !r->more) {
-		*why = "the recording has no intervals in this time";
-		return -ENODATA;
-	}
+	if (first && !r->more)
+		return no_intervals(r, why);
 	f->continued = !first && r->more && !f->err && group_of(r, &now) == group_of(r, &f->tick);
 	return f->continued;
 }
@@ -426,6 +441,7 @@ static int take_region(struct replay *r, const char *text)
 	int err = region_find(&f->recording, text, f->begin_ns, f->end_ns, region);
 
 	r->region = true;
+	r->empty = err == -ENOENT || (!err && !region->count);
 	if (err) {
 		cli_error("%s%s", f->recording.error,
 			  err == -ENOENT ? "; uncore report --regions lists them" : "");
@@ -434,8 +450,9 @@ static int take_region(struct replay *r, const char *text)
 	human_value(&length, (double)region->length_ns / 1e9, "s");
 	human_value(&interval, (double)r->interval_ns / 1e9, "s");
 	if (!region->count) {
-		cli_error("region '%s' has no complete interval: it lasts %s, and an interval %s",
-			  text, length.text, interval.text);
+		cli_error("%s: region '%s' has no complete interval: it lasts %s, and an interval "
+			  "%s",
+			  f->recording.path, text, length.text, interval.text);
 		return CLI_UNAVAILABLE;
 	}
 	cli_error("region '%s': %llu time%s, %s in all, of which complete intervals cover %.1f %%",

@@ -19,6 +19,7 @@ struct replay {
 	bool sessions;        /* or another session follows, which the next monitor reads; */
 	bool gap;    /* or another part of the region, with which uncore_monitor_resume() begins */
 	bool region; /* a region was requested */
+	bool empty;  /* an error: no interval in the requested time or region */
 	uint64_t
 		missed_now; /* intervals that the recorder missed, in the latest one that was read; */
 	uint64_t missed;    /* in all */

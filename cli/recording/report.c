@@ -9,6 +9,7 @@
 #include "options.h"
 #include "output/writer.h"
 #include "recording/regions.h"
+#include "recording/replay.h"
 
 /* The records of one interval, which are kept in a temporary file until all recordings are read. */
 struct piece {
@@ -153,7 +154,9 @@ static int view_at(const struct cli *cli, int argc, char **argv)
 	return argc;
 }
 
-static int show(const struct cli *cli, struct report *r, const char *file, int argc, char **argv)
+/* `*empty`: the file has no interval in the requested time or region; the error is printed. */
+static int show(const struct cli *cli, struct report *r, const char *file, int argc, char **argv,
+		bool *empty)
 {
 	const struct command *view = argc ? find_view(cli, argv[0]) : NULL;
 	struct buffer source = {0}, name = {0};
@@ -184,13 +187,38 @@ static int show(const struct cli *cli, struct report *r, const char *file, int a
 	if (r->file_count > 1)
 		one.collector = &r->collector;
 	status = view->run(&one, 1 + argc - (int)skip, words);
-	r->collector.later = true;
+	*empty = one.replay && one.replay->empty;
+	r->collector.later |= r->collector.append && !*empty;
 	cli_close(&one);
 	free(one.data);
 	free(words);
 	buffer_free(&name);
 	buffer_free(&source);
 	return status;
+}
+
+/* An error in one file does not hide the others, but a wrong option is wrong for all. Files without
+ * an interval are an error only if all are: a recorder has just begun them, or they are of another
+ * time. */
+static int show_all(const struct cli *cli, struct report *r, int argc, char **argv)
+{
+	int status = CLI_OK, none = CLI_OK;
+	bool shown = false, usage = false;
+	int one;
+
+	for (size_t i = 0; !usage && i < r->file_count; i++) {
+		bool empty;
+		int *first;
+
+		one = show(cli, r, r->files[i], argc, argv, &empty);
+		first = empty ? &none : &status;
+		*first = *first ? *first : one;
+		shown |= one == CLI_OK;
+		usage = one == CLI_USAGE && !empty;
+	}
+	one = r->count ? print_merged(r) : CLI_OK;
+	status = status ? status : one;
+	return status || shown ? status : none;
 }
 
 static int list_regions(const char *file, bool titled)
@@ -247,16 +275,15 @@ int cmd_report(struct cli *cli, int argc, char **argv)
 		cli_error("--regions excludes a view and times");
 		status = CLI_USAGE;
 	}
-	for (size_t i = 0; !status && r.regions && i < r.file_count; i++)
-		status = list_regions(r.files[i], r.file_count > 1);
+	for (size_t i = 0; r.regions && status != CLI_USAGE && i < r.file_count; i++)
+		if (list_regions(r.files[i], r.file_count > 1))
+			status = CLI_RUNTIME;
 	if (!status && !r.regions && r.file_count > 1 && !(r.kept = tmpfile())) {
 		cli_error("no temporary file can be made: %m");
 		status = CLI_RUNTIME;
 	}
-	for (size_t i = 0; !status && !r.regions && i < r.file_count; i++)
-		status = show(cli, &r, r.files[i], argc - at, argv + at);
-	if (!status && r.count)
-		status = print_merged(&r);
+	if (!status && !r.regions)
+		status = show_all(cli, &r, argc - at, argv + at);
 	if (r.kept)
 		fclose(r.kept);
 	free(r.collector.header);

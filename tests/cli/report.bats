@@ -52,6 +52,53 @@ record() {
 	[[ $output == *replay:a*'Counted for 80.00 ms'*replay:b*'Counted for 120.0 ms'* ]]
 }
 
+@test "a recording without an interval, or that cannot be read, does not hide the others" {
+	local files form alone
+
+	command -v sqlite3 >/dev/null || skip 'sqlite3 is not installed: tools/setup test'
+	record a 4 mem
+	# As one that has just begun.
+	cp a empty
+	sqlite3 empty 'DELETE FROM tick; UPDATE session SET end = NULL'
+	for form in -j --csv; do
+		expect 0 "$UNCORE" report a stat -M memory.bandwidth -I 20ms $form
+		alone=$output
+		for files in 'a empty' 'empty a' 'empty a empty'; do
+			# shellcheck disable=SC2086 # words
+			expect 0 "$UNCORE" report $files stat -M memory.bandwidth -I 20ms $form
+			[ "$output" = "$alone" ] || fail "$files $form"
+			says 'uncore: empty: the recording has no intervals'
+		done
+		expect 0 "$UNCORE" report empty a stat -M memory.bandwidth -I 20ms $form -o "file$form"
+		[ "$(<"file$form")" = "$alone" ] || fail "$form -o"
+		# What cannot be read is an error, but not that of the others.
+		expect 1 "$UNCORE" report missing a "$UNCORE_SOURCE_ROOT/README.md" stat -M memory.bandwidth -I 20ms $form
+		[ "$output" = "$alone" ] || fail "missing $form"
+		says 'uncore: missing: ' 'README.md: not a recording'
+	done
+	expect 0 "$UNCORE" report empty a mem
+	[[ $output == 'SIMULATED'*'Counted for 80.00 ms'* ]] || fail 'a table'
+	refuses 1 "$UNCORE" report empty empty mem
+	refuses 1 "$UNCORE" report empty mem
+	refuses 1 "$UNCORE" report --begin 2090-01-01 a a mem -j
+	says 'uncore: a: the recording has no intervals in this time'
+	# A later recording, of which a part is requested.
+	cp a later
+	sqlite3 later 'UPDATE tick SET wall_ns = wall_ns + 3600 * 1000000000'
+	expect 0 "$UNCORE" report --begin 1970-01-01T00:30 a later stat -M memory.bandwidth -I 20ms --csv
+	[ "${#lines[@]}" -eq 5 ] || fail 'four intervals of one file'
+	says 'uncore: a: the recording has no intervals in this time'
+	# A region that one of them has.
+	sqlite3 later "INSERT INTO mark SELECT min(wall_ns), min(monotonic_ns), 'x' FROM tick;
+		INSERT INTO mark SELECT max(wall_ns), max(monotonic_ns), 'end x' FROM tick"
+	expect 0 "$UNCORE" report --region x a later stat -M memory.bandwidth -I 20ms --csv
+	[ "${#lines[@]}" -eq 5 ] || fail 'four intervals of the region'
+	says "uncore: a: it has no region 'x' in this time"
+	refuses 2 "$UNCORE" report --region x a a stat -j
+	expect 1 "$UNCORE" report --regions missing later
+	[[ $output == *later*x* ]] || fail 'the regions'
+}
+
 @test "usage of report" {
 	record a 3 mem
 	# Their columns and rows are those of one machine.
