@@ -278,7 +278,9 @@ static void add_value(struct series *s, enum series_kind kind, const struct unco
 		return;
 	s->has_value = true;
 	if (kind == SERIES_COUNTER)
-		s->sum += row->query->family ? row->value * counted : row->value;
+		s->sum += !row->query->family           ? row->value
+			  : isnan(row->counted->amount) ? row->value * counted
+							: row->counted->amount;
 	if (kind != SERIES_MEAN)
 		return;
 	weight = isnan(row->weight) ? counted : row->weight;
