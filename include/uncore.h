@@ -196,6 +196,13 @@ const char *uncore_pmu_role(const struct uncore_pmu *p);
 const char *uncore_pmu_associated_cpus(const struct uncore_pmu *p);
 /* The kind of hardware unit: "memory channel", "I/O stack", "link"; NULL: no family. */
 const char *uncore_pmu_instance(const struct uncore_pmu *p);
+/* The same as a word that programs can compare, `place` of the data file: "channel" (of memory),
+ * "subchannel", "controller" (of memory), "mesh-port" (between the mesh and the memory),
+ * "package-controller" and "package-memory" (of memory in the package), "socket", "cluster" (of
+ * cores), "slice" (of a cache), "cache", "agent", "fabric", "stack" (several root ports), "port" (one
+ * root port), "link", "device", "power", "cpu" or "block". Later versions may add words. NULL: no
+ * family. Static, never freed. Since 0.1. */
+const char *uncore_pmu_place(const struct uncore_pmu *p);
 /* True for memory channels, their parts, memory controllers, and the mesh stops of memory. */
 bool uncore_pmu_is_memory(const struct uncore_pmu *p);
 /* What this machine's kernel counts wrongly with the PMU, as a sentence: its rows are suspect.
@@ -728,7 +735,7 @@ struct uncore_row_place {
 	/* The other end of the link: "GPU"; or a group of resctrl. NULL: several, or unknown. */
 	const char *role;
 	/* The number of the memory channel or controller on its socket, from 0 on, at
-	 * UNCORE_LEVEL_CHANNEL; else -1. uncore_pmu_instance() says which of them it is. */
+	 * UNCORE_LEVEL_CHANNEL; else -1. uncore_pmu_place() says which of them it is. */
 	int channel;
 };
 

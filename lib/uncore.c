@@ -434,6 +434,11 @@ const char *uncore_pmu_instance(const struct uncore_pmu *p)
 	return p->family ? p->family->instance : NULL;
 }
 
+const char *uncore_pmu_place(const struct uncore_pmu *p)
+{
+	return p->family ? unc_place_name(p->family->place) : NULL;
+}
+
 int uncore_pmu_socket(const struct uncore *u, const struct uncore_pmu *p, int cpu)
 {
 	return unc_counted_socket(p, &u->topology, cpu);

@@ -105,10 +105,9 @@ static void put_column(const struct out *out, const struct uncore_row *row, stru
 	const struct uncore_row_query *q = row->query;
 	const char *const more[] = {row->place->role, q->filter};
 	struct buffer place = {0};
-	bool everywhere;
+	bool everywhere = out_is_everywhere(row->place);
 
 	out_place(&place, row->place);
-	everywhere = strcmp(place.data, "all") == 0;
 	if (out_has_namesake(out, row))
 		buffer_printf(to, "%s/", q->family);
 	buffer_printf(to, "%s%s", q->name, everywhere ? "" : " ");

@@ -140,7 +140,7 @@ static void put_line(struct grid *g, struct table *t, const struct uncore_row *l
 		buffer_printf(&place, "socket %d, %s", line->place->socket, uncore_pmu_name(pmu));
 	else
 		out_place(&place, line->place);
-	table_cell(t, "%s", strcmp(place.data, "all") == 0 ? "machine" : place.data);
+	table_cell(t, "%s", out_is_everywhere(line->place) ? "machine" : place.data);
 	buffer_free(&place);
 	for (size_t c = 0; g->kind->metrics[c]; c++)
 		if (c == g->kind->peak)

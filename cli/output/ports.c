@@ -324,7 +324,7 @@ static const char *title_of_places(const struct out *out)
 		if (out->rows[i].row->place->port)
 			return "PORT";
 		if (pmu)
-			title = strstr(uncore_pmu_instance(pmu), "port") ? "PORT" : "PMU";
+			title = cli_same(uncore_pmu_place(pmu), "port") ? "PORT" : "PMU";
 	}
 	return title;
 }
@@ -337,8 +337,7 @@ static void put_legend(struct out *out, bool summed)
 	for (size_t i = 0; i < out->row_count; i++) {
 		const struct uncore_row_place *place = out->rows[i].row->place;
 
-		if (place->pmu && !place->port &&
-		    !strstr(uncore_pmu_instance(place->pmu), "port")) {
+		if (place->pmu && !place->port && !cli_same(uncore_pmu_place(place->pmu), "port")) {
 			snprintf(text, sizeof(text),
 				 "A line named after a PMU: one %s; its traffic cannot be split "
 				 "by root port.",

@@ -195,17 +195,33 @@ void out_reasons(struct out *out, const struct uncore_row_place *place)
 			      least * 100);
 }
 
+bool out_is_everywhere(const struct uncore_row_place *place)
+{
+	return !place->port && !place->pmu && place->cpu < 0 && place->node < 0 &&
+	       place->socket < 0;
+}
+
+/* The word before the number of a channel: what the memory is needs no word. */
+static const char *channel_word(const struct uncore_pmu *pmu)
+{
+	static const char *const words[][2] = {
+		{"channel", "channel"},
+		{"subchannel", "sub-channel"},
+		{"controller", "controller"},
+	};
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+		if (cli_same(uncore_pmu_place(pmu), words[i][0]))
+			return words[i][1];
+	return uncore_pmu_instance(pmu);
+}
+
 void out_place(struct buffer *to, const struct uncore_row_place *place)
 {
-	static const char memory[] = "memory ";
-
 	if (place->port)
 		buffer_printf(to, "port %s", place->port->address);
 	else if (place->channel >= 0 && place->socket >= 0)
-		buffer_printf(to, "socket %d, %s %d", place->socket,
-			      strncmp(uncore_pmu_instance(place->pmu), memory, strlen(memory)) == 0
-				      ? uncore_pmu_instance(place->pmu) + strlen(memory)
-				      : uncore_pmu_instance(place->pmu),
+		buffer_printf(to, "socket %d, %s %d", place->socket, channel_word(place->pmu),
 			      place->channel);
 	else if (place->pmu && place->cpu >= 0 && uncore_pmu_cpu_count(place->pmu) > 1)
 		buffer_printf(to, "%s, CPU %d", uncore_pmu_name(place->pmu), place->cpu);
@@ -308,7 +324,7 @@ static void put_row(struct out *out, struct table *t, const struct out_row *kept
 	table_cell(t, "%s%s%s", family ? row->query->family : "", family ? "/" : "",
 		   row->query->name);
 	out_place(&place, row->place);
-	if (out->setup.level == UNCORE_LEVEL_SOCKET && strcmp(place.data, "all") == 0) {
+	if (out->setup.level == UNCORE_LEVEL_SOCKET && out_is_everywhere(row->place)) {
 		buffer_free(&place);
 		buffer_puts(&place, "socket unknown");
 	}

@@ -157,19 +157,24 @@ static bool is_per_cpu(const struct uncore *u, const struct uncore_row_place *pl
 	       uncore_pmu_cpu_count(place->pmu) > uncore_socket_count(u);
 }
 
+/* What `channel` is the number of. */
+static const char *channel_label(const struct uncore_row_place *place)
+{
+	const char *kind = place->pmu ? uncore_pmu_place(place->pmu) : NULL;
+
+	return cli_same(kind, "controller") || cli_same(kind, "package-controller") ? "controller"
+										    : "channel";
+}
+
 static void put_place(struct buffer *to, const struct uncore *u,
 		      const struct uncore_row_place *place)
 {
-	const char *instance = place->pmu ? uncore_pmu_instance(place->pmu) : NULL;
-
 	if (place->socket >= 0)
 		put_label_number(to, "socket", place->socket);
 	if (place->node >= 0)
 		put_label_number(to, "node", place->node);
 	if (place->channel >= 0)
-		put_label_number(
-			to, instance && strstr(instance, "controller") ? "controller" : "channel",
-			place->channel);
+		put_label_number(to, channel_label(place), place->channel);
 	if (place->port)
 		put_label(to, "port", place->port->address);
 	if (place->role)

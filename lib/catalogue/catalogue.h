@@ -262,12 +262,13 @@ struct unc_driver {
 
 /* What one PMU and CPU of a family is. */
 enum unc_pmu_place {
-	UNC_PLACE_CHANNEL,    /* one memory channel */
-	UNC_PLACE_SUBCHANNEL, /* half of one */
-	UNC_PLACE_CONTROLLER, /* a memory controller of one or more channels */
-	UNC_PLACE_MESH_PORT,  /* where the mesh meets the memory */
-	UNC_PLACE_PACKAGE_MEMORY,
-	UNC_PLACE_SOCKET, /* all of a socket */
+	UNC_PLACE_CHANNEL,            /* one memory channel */
+	UNC_PLACE_SUBCHANNEL,         /* half of one */
+	UNC_PLACE_CONTROLLER,         /* a memory controller of one or more channels */
+	UNC_PLACE_MESH_PORT,          /* where the mesh meets the memory */
+	UNC_PLACE_PACKAGE_CONTROLLER, /* of memory in the package, */
+	UNC_PLACE_PACKAGE_MEMORY,     /* or a channel of it */
+	UNC_PLACE_SOCKET,             /* all of a socket */
 	UNC_PLACE_CLUSTER,
 	UNC_PLACE_SLICE,
 	UNC_PLACE_CACHE,
@@ -343,6 +344,8 @@ unc_read unc_family_when;
 const struct unc_event_def *unc_family_event(const struct unc_family *f, const char *name);
 /* Fills `text` of the family's bugs that this version of the kernel ("": not known) has or may have. -ENOMEM. */
 int unc_family_find_bugs(struct unc_family *f, const char *kernel);
+/* The word of data files for it. */
+const char *unc_place_name(enum unc_pmu_place place);
 /* The first of them that all events of the family have, whose rows are suspect, or not; NULL: none. */
 const char *unc_family_bug(const struct unc_family *f, bool suspect);
 /* Kernels of distributions ("5.14.0-503.el9", "6.1.0-44-amd64") have corrections of later versions. */

@@ -588,11 +588,16 @@ static const struct unc_field metric_fields[] = {
 
 /* In the order of enum unc_pmu_place. */
 static const char *const places[] = {
-	"channel", "subchannel", "controller", "mesh-port", "package-memory",
-	"socket",  "cluster",    "slice",      "cache",     "agent",
-	"fabric",  "stack",      "port",       "link",      "device",
-	"power",   "cpu",        "block",      NULL,
+	"channel",        "subchannel", "controller", "mesh-port", "package-controller",
+	"package-memory", "socket",     "cluster",    "slice",     "cache",
+	"agent",          "fabric",     "stack",      "port",      "link",
+	"device",         "power",      "cpu",        "block",     NULL,
 };
+
+const char *unc_place_name(enum unc_pmu_place place)
+{
+	return places[place];
+}
 
 static const struct unc_field family_fields[] = {
 	UNC_FIELD("!family", TEXT, FAMILY(name)),

@@ -328,9 +328,9 @@ def _place(place):
     if place.port:
         return f"port {_plain(place.port)}"
     if place.channel >= 0 and place.socket >= 0:
-        instance = _text(_lib.uncore_pmu_instance(place.pmu))
-        kind = instance[len("memory "):] if instance.startswith("memory ") else instance
-        return f"socket {place.socket}, {kind} {place.channel}"
+        words = {"channel": "channel", "subchannel": "sub-channel", "controller": "controller"}
+        word = words.get(_text(_lib.uncore_pmu_place(place.pmu))) or _text(_lib.uncore_pmu_instance(place.pmu))
+        return f"socket {place.socket}, {word} {place.channel}"
     if place.pmu:
         several = place.cpu >= 0 and _lib.uncore_pmu_cpu_count(place.pmu) > 1
         return _plain(place.pmu) + (f", CPU {place.cpu}" if several else "")

@@ -135,6 +135,25 @@ wide() {
 	[ "${names[*]} " = "$wanted" ] || fail "${names[*]@Q}"
 }
 
+@test "what a data file calls its PMUs changes no word of a place" {
+	local case sim
+
+	mkdir "$BATS_TEST_TMPDIR/renamed"
+	for case in 'skx intel-imc channel' 'yitian710 alibaba-drw sub-channel' \
+		'imx93 nxp-imx93-ddr controller'; do
+		# shellcheck disable=SC2086 # words
+		set -- $case
+		sed 's/^instance: .*/instance: port of a controller of a channel/' "$UNCORE_SOURCE_ROOT/data/$2.yaml" \
+			>"$BATS_TEST_TMPDIR/renamed/$2.yaml"
+		sim=(--source "sim:$1,step=1s" --data "$BATS_TEST_TMPDIR/renamed" stat -M memory.read.bandwidth --per-channel -I 1s
+			--interval-count 1)
+		expect 0 "$UNCORE" "${sim[@]}"
+		shows "socket 0, $3 0 "
+		expect 0 "$UNCORE" "${sim[@]}" --csv=wide
+		shows "socket 0 $3 0 "
+	done
+}
+
 @test "--csv=wide: a line for each interval, a column for each metric and place" {
 	local command sim count=0
 

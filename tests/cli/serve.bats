@@ -232,6 +232,25 @@ counted() {
 	stop TERM
 }
 
+@test "the label of a channel or a controller does not depend on what a data file calls it" {
+	mkdir renamed
+	for family in intel-imc nxp-imx93-ddr; do
+		sed 's/^instance: memory/instance: port of a controller of a/; s/^instance: .* controller$/instance: unit/' \
+			"$UNCORE_SOURCE_ROOT/data/$family.yaml" >"renamed/$family.yaml"
+	done
+	serve --source "$SIM_SPR" --data renamed serve --listen unix:socket -I 20ms --per-channel -M memory.read.bandwidth
+	scrape wait "$address" 2 >text
+	stop TERM
+	grep -q '^uncore_memory_read_bytes_total{.*,channel="0",' text || fail "$(<text)"
+	! grep -q controller= text || fail "$(<text)"
+	serve --source "sim:imx93,step=1s" --data renamed serve --listen unix:socket -I 20ms \
+		--per-channel -M memory.read.bandwidth
+	scrape wait "$address" 2 >text
+	stop TERM
+	grep -q '^uncore_memory_read_bytes_total{.*,controller="0",' text || fail "$(<text)"
+	! grep -q channel= text || fail "$(<text)"
+}
+
 @test "devices and links of root ports, when series have them" {
 	local port
 

@@ -382,7 +382,7 @@ static void mistakes_of_keys(void **state)
 		{23, NULL, "f.yaml:1:1: the key 'place' is missing here"},
 		{23, "place: memory channel",
 		 "f.yaml:23:8: the value of 'place' cannot be 'memory channel'; expected one of: "
-		 "channel, subchannel, controller, mesh-port, package-memory, socket, "},
+		 "channel, subchannel, controller, mesh-port, package-controller, package-memory, "},
 		{3, "instance: a\neverywere: true",
 		 "f.yaml:4:1: unknown key 'everywere' (did you mean everywhere?)"},
 		{4, "pmu:", "f.yaml:4:1: unknown key 'pmu' (did you mean pmus?)"},

@@ -348,6 +348,8 @@ static void links_to_something_else(void **state)
 	assert_no_peer(m->u, "other", "the driver of other does not name the other end");
 	assert_string_equal(uncore_pmu_instance(pmu(m->u, "toy_0")), "x");
 	assert_null(uncore_pmu_instance(pmu(m->u, "other")));
+	assert_string_equal(uncore_pmu_place(pmu(m->u, "toy_0")), "link");
+	assert_null(uncore_pmu_place(pmu(m->u, "other")));
 }
 
 /* ---- the families' own -------------------------------------------------------------------------- */
