@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fnmatch.h>
+#include <math.h>
 #include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -259,6 +260,28 @@ const struct uncore_metric *cli_metric(const struct uncore *u, const struct unco
 			return m;
 	}
 	return NULL;
+}
+
+size_t cli_number_length(const char *text)
+{
+	size_t whole = strspn(text, "0123456789");
+	size_t fraction;
+
+	if (text[whole] != '.')
+		return whole;
+	fraction = strspn(text + whole + 1, "0123456789");
+	return fraction ? whole + 1 + fraction : 0;
+}
+
+bool cli_number(const char **text, double *into)
+{
+	size_t length = cli_number_length(*text);
+	bool hexadecimal = (*text)[length] == 'x' || (*text)[length] == 'X';
+	char *end;
+
+	*into = strtod(*text, &end);
+	*text = end;
+	return length && !hexadecimal && isfinite(*into);
 }
 
 int cli_pin(struct cli *cli, const char *text)

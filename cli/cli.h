@@ -45,6 +45,13 @@ struct cli_cpus {
 	cpu_set_t parts[64];
 };
 
+/* Which part of a recording is read; NULL: all of it. */
+struct cli_part {
+	const char *begin, *end; /* a date in ISO 8601, or +DURATION from the beginning */
+	const char *region;      /* the text of its mark */
+	bool as_recorded;        /* the recorded values, and not those of this version */
+};
+
 struct cli {
 	char *command_line;             /* all of it, quoted for a shell */
 	const struct command *command;  /* NULL: none was named */
@@ -53,7 +60,9 @@ struct cli {
 	struct uncore *u;
 	const char *root;   /* NULL: "/" */
 	const char *source; /* NULL: "kernel" */
-	bool resctrl;       /* the source is resctrl */
+	const struct cli_part
+		*part; /* of the recording that is the source; NULL: `source` has it */
+	bool resctrl;  /* the source is resctrl */
 	const char **data;
 	size_t data_count;
 	const char *perfmon; /* directory of the vendors' JSON; NULL: the names built in */
@@ -177,6 +186,12 @@ bool cli_same(const char *a, const char *b);
 
 /* The index of the word in a list that ends with NULL; the index of the NULL if it is not in the list. */
 size_t cli_word(const char *const *words, const char *word);
+
+/* Length of "digits", "digits.digits" or ".digits" at the start of the text; 0 when there is none. */
+size_t cli_number_length(const char *text);
+/* Takes a decimal number from the front of a text: it has no sign, may have an exponent, and is
+ * neither nan nor inf nor hexadecimal. False: there is none, or it is too large. */
+bool cli_number(const char **text, double *into);
 
 /* Matches a pattern, ignoring case: a shell pattern, or any part of the text. */
 bool cli_matches(const char *pattern, const char *text);

@@ -2,6 +2,7 @@
 /* The options of every command as one argp: its own, those of outputs, the global ones. */
 #include "options.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -78,17 +79,6 @@ struct unit {
 	double size;
 };
 
-size_t cli_number_length(const char *text)
-{
-	size_t whole = strspn(text, "0123456789");
-	size_t fraction;
-
-	if (text[whole] != '.')
-		return whole;
-	fraction = strspn(text + whole + 1, "0123456789");
-	return whole + fraction ? whole + 1 + fraction : 0;
-}
-
 /* Finds the unit behind a number; its size, or 0. */
 static double unit_size(const char *text, const struct unit *units)
 {
@@ -101,28 +91,23 @@ static double unit_size(const char *text, const struct unit *units)
 uint64_t cli_time(struct argp_state *state, const char *what, const char *text, uint64_t plain_ns,
 		  uint64_t least_ns)
 {
-	static const struct unit units[] = {
-		{"ns", 1},  {"us", 1e3},   {"µs", 1e3},   {"ms", 1e6},
-		{"s", 1e9}, {"min", 60e9}, {"h", 3600e9}, {NULL, 0},
-	};
-	size_t len = cli_number_length(text);
-	double unit = text[len] ? unit_size(text + len, units) : (double)plain_ns;
-	double ns = strtod(text, NULL) * unit;
 	const char *wrong = NULL;
+	uint64_t ns = 0;
+	int err = uncore_duration_parse(text, plain_ns, &ns);
 
-	if (!len)
+	if (err == -EINVAL)
 		wrong = "is not a duration; write 100ms, 1s or 0.5s";
-	else if (unit == 0)
-		wrong = "does not end in a unit of time (ns, us, ms, s, min, h)";
-	else if (ns > (double)YEAR_NS)
+	else if (err == -EDOM)
+		wrong = "does not end in a unit of time (ns, us, ms, s, min, h, d)";
+	else if (err || ns > YEAR_NS)
 		wrong = "is longer than a year";
-	else if (ns < 1)
+	else if (ns == 0)
 		wrong = "must be more than zero";
-	else if (ns + 0.5 < (double)least_ns)
-		wrong = "is shorter than 1 ms";
+	else if (ns < least_ns)
+		wrong = least_ns < NS_PER_MS ? "is shorter than 100 us" : "is shorter than 1 ms";
 	if (wrong)
 		argp_error(state, "%s: '%s' %s", what, text, wrong);
-	return (uint64_t)(ns + 0.5);
+	return ns;
 }
 
 uint64_t cli_count(struct argp_state *state, const char *what, const char *text)

@@ -77,7 +77,4 @@ uint64_t cli_time(struct argp_state *state, const char *what, const char *text, 
 /* A whole number from 1 to a thousand million. */
 uint64_t cli_count(struct argp_state *state, const char *what, const char *text);
 
-/* Length of "digits", "digits.digits" or ".digits" at the start of the text; 0 when there is none. */
-size_t cli_number_length(const char *text);
-
 #endif

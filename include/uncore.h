@@ -66,6 +66,12 @@ struct uncore_latency; /* loads sampled by AMD CPUs; owned by the caller */
 /* The library's version, "0.1.0". Never NULL. */
 const char *uncore_version(void);
 
+/* Reads a duration: a decimal number without sign or exponent, and directly after it ns, us, µs,
+ * ms, s, min, h or d. A number without a unit is multiplied by `plain_ns`; 0: it needs a unit.
+ * Rounds to nanoseconds. -EINVAL: it does not begin with a number. -EDOM: the unit is missing or
+ * unknown. -ERANGE: more than 10^18 ns. Sets no sentence; on failure *ns is untouched. Since 0.1. */
+int uncore_duration_parse(const char *text, uint64_t plain_ns, uint64_t *ns);
+
 /* ---- the machine ------------------------------------------------------------------- */
 
 /* Makes a machine that is not scanned yet, with root "/" and source "kernel". -ENOMEM. */

@@ -314,15 +314,14 @@ static int set_capability(unsigned which)
 static int find_user(const char *name, uid_t *uid, gid_t *gid)
 {
 	const struct passwd *user = name ? getpwnam(name) : NULL;
-	char *end = NULL;
-	unsigned long number = name ? strtoul(name, &end, 10) : NO_USER;
+	unsigned long number = name ? strtoul(name, NULL, 10) : NO_USER;
 
 	if (user) {
 		*uid = user->pw_uid;
 		*gid = user->pw_gid;
 		return CLI_OK;
 	}
-	if (name && (!*name || *end || number >= UINT32_MAX)) {
+	if (name && (!*name || name[strspn(name, "0123456789")] || number >= UINT32_MAX)) {
 		cli_error("--user: there is no user '%s'", name);
 		return CLI_USAGE;
 	}

@@ -261,6 +261,11 @@ bool unc_is_path(const char *spec)
 	return strchr(spec, '/') || (len > suffix && strcmp(spec + len - suffix, SUFFIX) == 0);
 }
 
+bool unc_is_file(const char *spec)
+{
+	return unc_is_path(spec) && access(spec, F_OK) == 0;
+}
+
 int unc_load_named(struct unc_yaml_file **out, const char *spec, const struct unc_file *files,
 		   size_t count, const char *what, struct unc_error *e)
 {

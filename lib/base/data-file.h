@@ -78,6 +78,8 @@ extern const size_t unc_embedded_names_count;
 
 /* True for a path, false for the name of a built-in file. */
 bool unc_is_path(const char *spec);
+/* Whether it is the path of a file, whose name may have commas: then no option follows. */
+bool unc_is_file(const char *spec);
 /* The file of this path, or the built-in one of this name; `what` is in the sentence: "simulation".
  * -ENOENT, and the errors of unc_yaml_load(). */
 int unc_load_named(struct unc_yaml_file **out, const char *spec, const struct unc_file *files,

@@ -2,6 +2,7 @@
 /* Text: sentences of errors, characters, growing buffers, numbers without the locale; names: lists, patterns, near
  * ones. */
 #include "base/text.h"
+#include "uncore.h"
 
 #include <locale.h>
 #include <math.h>
@@ -294,6 +295,43 @@ int unc_parse_double(const char *text, double *out)
 	if (*end)
 		return -EINVAL;
 	*out = negative ? -value : value;
+	return 0;
+}
+
+int uncore_duration_parse(const char *text, uint64_t plain_ns, uint64_t *ns)
+{
+	static const char digits[] = "0123456789";
+	static const struct {
+		const char *unit;
+		double ns;
+	} units[] = {
+		{"ns", 1},  {"us", 1e3},   {"µs", 1e3},   {"ms", 1e6},
+		{"s", 1e9}, {"min", 60e9}, {"h", 3600e9}, {"d", 86400e9},
+	};
+	size_t len = strspn(text, digits), fraction;
+	double value, unit = 0;
+	char number[40];
+
+	if (text[len] == '.') {
+		fraction = strspn(text + len + 1, digits);
+		len = fraction ? len + 1 + fraction : 0;
+	}
+	if (!len)
+		return -EINVAL;
+	if (len >= sizeof(number))
+		return -ERANGE;
+	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++)
+		if (strcmp(text + len, units[i].unit) == 0)
+			unit = units[i].ns;
+	if (!text[len])
+		unit = (double)plain_ns;
+	if (unit == 0)
+		return -EDOM;
+	memcpy(number, text, len);
+	number[len] = '\0';
+	if (unc_parse_double(number, &value) < 0 || !(value * unit <= 1e18))
+		return -ERANGE;
+	*ns = (uint64_t)(value * unit + 0.5);
 	return 0;
 }
 

@@ -165,7 +165,4 @@ long double unc_wave_integral(const struct unc_wave *w, uint64_t phase_ns, uint6
 /* 0 <= result < 1, the same on every machine. */
 double unc_sim_chance(uint64_t seed, const char *name, int cpu);
 
-/* "20ms": a positive number with one of ns us ms s min h. -EINVAL. */
-int unc_sim_duration(const char *text, uint64_t *ns);
-
 #endif

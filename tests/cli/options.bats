@@ -98,6 +98,59 @@ stat_refuses() {
 	says INTERVAL
 }
 
+# lax OPTION VALUE... -- COMMAND...: each value is refused with the name of the option.
+lax() {
+	local option=$1 values=() value
+
+	shift
+	while [ "$1" != -- ]; do
+		values+=("$1")
+		shift
+	done
+	shift
+	for value in "${values[@]}"; do
+		refuses 2 "${UNCORE_PLAIN:-$UNCORE}" "$@" "$option=$value"
+		[[ $stderr == *"$option: '$value' "* || $stderr == *"-I: '$value' "* ]] || fail "$option=$value"
+	done
+}
+
+@test "durations, sizes, rates and counts are plain decimal numbers" {
+	local number=(1.2.3 nan inf 1e400 0x10 +-1 ' 1' 1. '' 99999999999999999999999999999999999999999999999)
+	local times=("${number[@]/%/s}" 1e400 0x10 '' '5 s' 5m) sizes=("${number[@]/%/MB}" 0x10 '' 5) option
+
+	for option in --interval-print --timeout --sample; do
+		lax $option "${times[@]}" -- stat -e uncore_imc_0/event=1/
+	done
+	lax --interval-count "${number[@]}" 1.5 -- stat -e uncore_imc_0/event=1/
+	lax --above "${number[@]}" 1.5 -- stat -e uncore_imc_0/event=1/
+	lax --memory-peak "${number[@]/%/GB/s}" 0x10 '' 5 5GB -- topo
+	lax --min-latency "${number[@]}" 1.5 -- latency --ibs
+	lax --timeout "${times[@]}" -- latency
+	if [[ $("$UNCORE" --help) == *' record '* ]]; then
+		for option in --rotate-age --flight --after; do
+			lax $option "${times[@]}" -- record -o "$BATS_TEST_TMPDIR/f" mem
+		done
+		lax --rotate-size "${sizes[@]}" -- record -o "$BATS_TEST_TMPDIR/f" mem
+		lax --keep "${number[@]}" 1.5 -- record -o "$BATS_TEST_TMPDIR/f" mem
+	fi
+	if [[ $("$UNCORE" --help) == *' serve '* ]]; then
+		lax --otlp-interval "${times[@]}" -- serve mem
+		lax --textfile-interval "${times[@]}" -- serve mem
+	fi
+	lax --time "${times[@]}" -- verify
+	lax --memory "${sizes[@]}" -- verify
+	lax --rate "${number[@]}" 1.5 -- demo-block "$BATS_TEST_TMPDIR/none"
+	lax --timeout "${times[@]}" -- demo-block "$BATS_TEST_TMPDIR/none"
+	for option in 1.2.3s 1e3s nans infs 0x10 +1s -1s '1 s' 1m 0s ''; do
+		refuses 2 "$UNCORE" --source "sim:spr,step=$option" list
+		says "step must be a duration such as 20ms or 1s, not '"
+	done
+	expect 0 "$UNCORE" --root "$SPR" stat --dry-run -M memory.bandwidth -I 1d
+	expect 0 "$UNCORE" --root "$SPR" stat --dry-run -M memory.bandwidth -I .5s
+	refuses 2 "$UNCORE" --root "$SPR" stat -M memory.bandwidth -I 1s --sample 50us
+	says "--sample: '50us' is shorter than 100 us"
+}
+
 @test "options that do not go together" {
 	refuses 2 "$UNCORE" --root "$T410" --source sim:t410 list
 	stat_refuses -e uncore_imc_0/event=1/ -j --csv

@@ -142,44 +142,6 @@ static void chances_are_even_and_repeat(void **state)
 	assert_true(unc_sim_chance(1, "uncore_imc_0", 0) == 0x1.98a92bd9444cep-2);
 }
 
-static void durations(void **state)
-{
-	static const struct {
-		const char *text;
-		uint64_t ns; /* 0: refused */
-	} cases[] = {
-		{"20ms", 20000000},
-		{"1s", SECOND},
-		{"1.5s", 1500000000},
-		{"500us", 500000},
-		{"7ns", 7},
-		{"2min", 120 * SECOND},
-		{"1h", 3600 * SECOND},
-		{"", 0},
-		{"1", 0},
-		{"s", 0},
-		{"0s", 0},
-		{"-1s", 0},
-		{"1 s", 0},
-		{"1S", 0},
-		{"1sec", 0},
-		{"1e3s", 0},
-		{"infs", 0},
-		{"1000000000h", 0},
-		{"0.1ns", 0},
-		{"20ms ", 0},
-	};
-
-	(void)state;
-	for (size_t i = 0; i < COUNT(cases); i++) {
-		uint64_t ns = 77;
-		int ret = unc_sim_duration(cases[i].text, &ns);
-
-		if (ret != (cases[i].ns ? 0 : -EINVAL) || ns != (cases[i].ns ? cases[i].ns : 77))
-			fail_msg("'%s': %d, %llu", cases[i].text, ret, (unsigned long long)ns);
-	}
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -187,7 +149,6 @@ int main(void)
 		cmocka_unit_test(whole_periods_never_drift),
 		cmocka_unit_test(integrals_begin_at_zero_and_never_fall),
 		cmocka_unit_test(chances_are_even_and_repeat),
-		cmocka_unit_test(durations),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Sentences of errors, growing text, lists of names, numbers, nearest names. */
 #include "base/text.h"
+#include "uncore.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -489,6 +490,67 @@ static void digits_are_taken_up_to_the_base_and_the_limit(void **state)
 	}
 }
 
+static void durations(void **state)
+{
+	static const struct {
+		const char *text;
+		uint64_t ns; /* 0: refused */
+		int err;
+	} cases[] = {
+		{"20ms", 20000000, 0},
+		{"1s", 1000000000, 0},
+		{"1.5s", 1500000000, 0},
+		{".5s", 500000000, 0},
+		{"500us", 500000, 0},
+		{"500µs", 500000, 0},
+		{"7ns", 7, 0},
+		{"2min", 120000000000, 0},
+		{"1h", 3600000000000, 0},
+		{"2d", 172800000000000, 0},
+		{"0.1ns", 0, 0},
+		{"0s", 0, 0},
+		{"", 0, -EINVAL},
+		{"s", 0, -EINVAL},
+		{".s", 0, -EINVAL},
+		{"1.s", 0, -EINVAL},
+		{"-1s", 0, -EINVAL},
+		{"+1s", 0, -EINVAL},
+		{"+-1s", 0, -EINVAL},
+		{" 1s", 0, -EINVAL},
+		{"nan", 0, -EINVAL},
+		{"inf", 0, -EINVAL},
+		{"infs", 0, -EINVAL},
+		{"1", 0, -EDOM},
+		{"1 s", 0, -EDOM},
+		{"1S", 0, -EDOM},
+		{"1m", 0, -EDOM},
+		{"1sec", 0, -EDOM},
+		{"1e3s", 0, -EDOM},
+		{"1e400", 0, -EDOM},
+		{"0x10", 0, -EDOM},
+		{"0x10s", 0, -EDOM},
+		{"1.2.3s", 0, -EDOM},
+		{"1,5s", 0, -EDOM},
+		{"20ms ", 0, -EDOM},
+		{"1000000000h", 0, -ERANGE},
+		{"100000000000000000000000000000000000000000000000000s", 0, -ERANGE},
+	};
+	uint64_t ns = 0;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		int err;
+
+		ns = 77;
+		err = uncore_duration_parse(cases[i].text, 0, &ns);
+		if (err != cases[i].err || ns != (err ? 77 : cases[i].ns))
+			fail_msg("'%s': %d, %llu", cases[i].text, err, (unsigned long long)ns);
+	}
+	assert_int_equal(uncore_duration_parse("1.5", 1000000, &ns), 0);
+	assert_int_equal(ns, 1500000);
+	assert_int_equal(uncore_duration_parse("1.2.3", 1000000, &ns), -EDOM);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -507,6 +569,7 @@ int main(void)
 		cmocka_unit_test(double_refuses),
 		cmocka_unit_test(scan_stops_after_the_number),
 		cmocka_unit_test(double_ignores_the_locale),
+		cmocka_unit_test(durations),
 		cmocka_unit_test(suggest_offers_near_names),
 		cmocka_unit_test(suggest_survives_long_names),
 		cmocka_unit_test(trim_both_ends),

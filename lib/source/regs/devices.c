@@ -8,7 +8,7 @@
 
 int unc_regs_load(struct unc_regs **out, const char *spec, struct unc_error *e)
 {
-	const char *at = strstr(spec, ",at=");
+	const char *at = unc_is_file(spec) ? NULL : strstr(spec, ",at=");
 	struct unc_yaml_file *file = NULL;
 	struct unc_regs *r = NULL;
 	char *name = at ? strndup(spec, (size_t)(at - spec)) : strdup(spec);

@@ -57,34 +57,10 @@ struct sim_source {
 
 /* ---- the file ------------------------------------------------------------------------------ */
 
-int unc_sim_duration(const char *text, uint64_t *ns)
+/* The length of a period or a step. */
+static bool read_duration(const char *text, uint64_t *ns)
 {
-	static const struct {
-		const char *unit;
-		double ns;
-	} units[] = {
-		{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}, {"min", 60e9}, {"h", 3600e9},
-	};
-	size_t len = strcspn(text, "abcdefghijklmnopqrstuvwxyz"); /* so "1e3s" is no duration */
-	char number[32];
-	double value;
-
-	if (len == 0 || len >= sizeof(number))
-		return -EINVAL;
-	memcpy(number, text, len);
-	number[len] = '\0';
-	if (unc_parse_double(number, &value) < 0)
-		return -EINVAL;
-	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
-		if (strcmp(text + len, units[i].unit) != 0)
-			continue;
-		value = value * units[i].ns + 0.5;
-		if (!(value >= 1 && value < 1e18))
-			return -EINVAL;
-		*ns = (uint64_t)value;
-		return 0;
-	}
-	return -EINVAL;
+	return uncore_duration_parse(text, 0, ns) == 0 && *ns;
 }
 
 static const struct unc_bounds rates = {0, 1e15, "a rate from 0 to 1e15 counts per second"};
@@ -93,7 +69,7 @@ static const struct unc_bounds spreads = {0, 0.999, "a share from 0 to less than
 
 static int read_period(const struct unc_reader *r, const struct unc_yaml *node, void *into)
 {
-	if (unc_sim_duration(node->text, &((struct unc_wave *)into)->period_ns) == 0)
+	if (read_duration(node->text, &((struct unc_wave *)into)->period_ns))
 		return 0;
 	return unc_reader_fail(r, node,
 			       "the value of 'period' must be a duration such as 20ms or 1s, not "
@@ -319,7 +295,7 @@ int unc_sim_load(struct unc_sim **out, const char *spec, struct unc_root **root,
 		unc_sim_free(sim);
 		return unc_nomem(e);
 	}
-	option = strrchr(name, ',');
+	option = unc_is_file(spec) ? NULL : strrchr(name, ',');
 	if (option && strchr(option, '=')) {
 		*option++ = '\0';
 		if (strncmp(option, "step=", strlen("step=")) != 0)
@@ -328,7 +304,7 @@ int unc_sim_load(struct unc_sim **out, const char *spec, struct unc_root **root,
 				"a simulation has no option '%s'; it has step=DURATION, as in "
 				"t410,step=20ms",
 				option);
-		else if (unc_sim_duration(option + strlen("step="), &sim->step_ns) < 0)
+		else if (!read_duration(option + strlen("step="), &sim->step_ns))
 			ret = unc_fail(e, EINVAL,
 				       "step must be a duration such as 20ms or 1s, not '%s'",
 				       option + strlen("step="));
