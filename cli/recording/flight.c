@@ -68,7 +68,7 @@ bool trigger_parse(struct trigger *t, const char *text)
 	static const struct argp none;
 	struct argp_state state = {
 		.root_argp = &none, .name = (char[]){"uncore record"}, .err_stream = stderr};
-	char operator[3] = "", rest[40] = "", *end;
+	char operator[3] = "", rest[40] = "";
 	int length = 0;
 
 	*t = (struct trigger){0};
@@ -76,10 +76,10 @@ bool trigger_parse(struct trigger *t, const char *text)
 	    operator[0] == '=' ||(operator[1] && operator[1] != '='))
 		return false;
 	t->below = operator[0] == '<';
-	t->limit = strtod(text + length, &end);
-	if (end == text + length)
+	text += length;
+	if (!cli_number(&text, &t->limit))
 		return false;
-	text = end + strspn(end, " ");
+	text += strspn(text, " ");
 	t->share = *text == '%';
 	if (t->share)
 		t->limit /= 100;

@@ -340,9 +340,10 @@ static int prepare_flight(struct record *r)
 	else if (o->flight_ns && (o->append || o->rotate_size || o->rotate_age_ns))
 		cli_error("--flight excludes --append, --rotate-size and --rotate-age");
 	else if (o->when && !trigger_parse(&r->trigger, o->when))
-		cli_error("--when: '%s' is not METRIC > VALUE or METRIC < VALUE, optionally with "
-			  "%% (of the ceiling) and 'for TIME'",
-			  o->when);
+		cli_error(
+			"--when: '%s' is not METRIC > VALUE or METRIC < VALUE, optionally with "
+			"%% (of the ceiling) and 'for TIME'; VALUE is a number such as 80 or 1.5e9",
+			o->when);
 	else if (o->flight_ns && access(o->file, F_OK) == 0)
 		cli_error("%s: the file exists: choose another one", o->file);
 	else

@@ -187,18 +187,6 @@ static bool find_load(const char *name, enum verify_load *into)
 	return false;
 }
 
-/* A number that is finite and not negative; advances *text. */
-static bool take_number(const char **text, double *into)
-{
-	char *end;
-
-	*into = strtod(*text, &end);
-	if (end == *text || !isfinite(*into) || *into < 0)
-		return false;
-	*text = end;
-	return true;
-}
-
 static const char *take_round(struct verify_run *run, const char *text)
 {
 	struct verify_series *s;
@@ -207,7 +195,7 @@ static const char *take_round(struct verify_run *run, const char *text)
 
 	if (!run->series_count)
 		return "a round without a series";
-	if (!take_number(&text, &moved))
+	if (!cli_number(&text, &moved))
 		return "a round without its amount";
 	s = &run->series[run->series_count - 1];
 	r = verify_add_round(s, moved);
@@ -216,9 +204,9 @@ static const char *take_round(struct verify_run *run, const char *text)
 			text += 2;
 			continue;
 		}
-		if (*text++ != ' ' || !take_number(&text, &r[i].amount) || *text++ != '@' ||
-		    !take_number(&text, &r[i].seconds) ||
-		    (*text == '/' && (text++, !take_number(&text, &r[i].requests))))
+		if (*text++ != ' ' || !cli_number(&text, &r[i].amount) || *text++ != '@' ||
+		    !cli_number(&text, &r[i].seconds) ||
+		    (*text == '/' && (text++, !cli_number(&text, &r[i].requests))))
 			return "a round needs a reading of each cell: AMOUNT@SECONDS, or -";
 	}
 	return *text ? "a round has more readings than there are cells" : NULL;
@@ -270,7 +258,7 @@ static bool take_device(const char **text, struct verify_series *s)
 		return true;
 	if (!take_word(text, s->device, sizeof(s->device)) || !take_label(text, " port ") ||
 	    !take_word(text, s->port, sizeof(s->port)) || !take_label(text, " disk ") ||
-	    !take_number(text, &s->disk))
+	    !cli_number(text, &s->disk))
 		return false;
 	if (strcmp(s->port, "-") == 0)
 		*s->port = '\0';
@@ -287,13 +275,13 @@ static const char *take_series(struct verify_run *run, const char *text)
 	if (!take_word(&text, load, sizeof(load)) || !take_id(&text, " node ", &s.node) ||
 	    !take_id(&text, " socket ", &s.socket) || !take_id(&text, " cpu ", &s.cpu) ||
 	    !take_id(&text, " of ", &s.cpu_socket) || !take_label(&text, " memory ") ||
-	    !take_number(&text, &s.memory) || !take_label(&text, " elsewhere ") ||
-	    !take_number(&text, &elsewhere) || elsewhere > 1e15 || !find_load(load, &s.load))
+	    !cli_number(&text, &s.memory) || !take_label(&text, " elsewhere ") ||
+	    !cli_number(&text, &elsewhere) || elsewhere > 1e15 || !find_load(load, &s.load))
 		return "not a series";
 	s.bare = take_label(&text, BARE);
-	if ((take_label(&text, " ns ") && !take_number(&text, &s.load_ns)) ||
+	if ((take_label(&text, " ns ") && !cli_number(&text, &s.load_ns)) ||
 	    (take_id(&text, " cpus ", &cpus) && cpus < 1) || !take_device(&text, &s) ||
-	    (take_label(&text, " coverage ") && !take_number(&text, &s.coverage)) ||
+	    (take_label(&text, " coverage ") && !cli_number(&text, &s.coverage)) ||
 	    s.coverage > 1 || *text)
 		return "not a series";
 	if (run->first_cell == run->cell_count)
@@ -335,7 +323,7 @@ static const char *take_alternative(struct verify_run *run, const char *text)
 	if (!c || c->alternative_count == VERIFY_ALTERNATIVES)
 		return "an alternative without a cell, or one too many";
 	a = &c->alternatives[c->alternative_count++];
-	if (!take_number(&text, &a->factor) || !(a->factor > 0) || !take_label(&text, " ") ||
+	if (!cli_number(&text, &a->factor) || !(a->factor > 0) || !take_label(&text, " ") ||
 	    !*text || strlen(text) >= sizeof(a->title))
 		return "an alternative needs a factor and a title";
 	snprintf(a->title, sizeof(a->title), "%s", text);
@@ -348,7 +336,7 @@ static bool take_fact(struct verify_run *run, const char *line)
 	int node;
 
 	if (take_label(&line, "modules "))
-		return take_number(&line, &run->transfers) && take_label(&line, " ") &&
+		return cli_number(&line, &run->transfers) && take_label(&line, " ") &&
 		       take_word(&line, speed, sizeof(speed)) && !*line &&
 		       ((run->rated = strcmp(speed, "rated") == 0) ||
 			strcmp(speed, "configured") == 0);
@@ -359,9 +347,9 @@ static bool take_fact(struct verify_run *run, const char *line)
 	if (strcmp(line, "stores hinted") == 0)
 		return run->hinted = true;
 	if (take_label(&line, "caches "))
-		return take_number(&line, &run->caches) && !*line;
+		return cli_number(&line, &run->caches) && !*line;
 	if (take_label(&line, "limit "))
-		return take_number(&line, &run->limit) && !*line;
+		return cli_number(&line, &run->limit) && !*line;
 	if (!take_label(&line, "hypervisor ") || !*line)
 		return false;
 	snprintf(run->hypervisor, sizeof(run->hypervisor), "%s", line);
@@ -382,7 +370,7 @@ static const char *take_head(struct verify_run *run, const char *line, bool *who
 	     take_word(&line, run->version, sizeof(run->version))) ||
 	    (take_label(&line, "date ") && take_word(&line, run->date, sizeof(run->date))))
 		return NULL;
-	if (take_label(&line, "cache ") && take_number(&line, &run->cache))
+	if (take_label(&line, "cache ") && cli_number(&line, &run->cache))
 		return NULL;
 	if (take_fact(run, line))
 		return NULL;

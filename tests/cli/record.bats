@@ -465,11 +465,17 @@ above() {
 	local text
 
 	for text in '' memory.bandwidth 'memory.bandwidth = 5' 'memory.bandwidth > x' 'memory.bandwidth > 5 GB/s' \
-		'memory.bandwidth > 5 % for' 'memory.bandwidth > 5 for 2ms 3'; do
+		'memory.bandwidth > 5 % for' 'memory.bandwidth > 5 for 2ms 3' 'memory.bandwidth > nan' \
+		'memory.bandwidth < NAN(1)' 'memory.bandwidth > inf' 'memory.bandwidth > -infinity %' \
+		'memory.bandwidth > 1e400' 'memory.bandwidth > 0x10' 'memory.bandwidth > +-1' 'memory.bandwidth > -1' \
+		'memory.bandwidth > 1.2.3' 'memory.bandwidth > 1e' 'memory.bandwidth > '; do
 		expect 2 fly --flight 1s --when "$text" --interval-count 1
 		[[ $stderr == *"--when: '$text' is not METRIC > VALUE"* ]] || fail "$text"
 	done
-	expect 2 fly --flight 1s --when 'memory.bandwidth > 5 for 2parsecs' --interval-count 1
+	for text in 2parsecs 1.2.3s nan 1e3s 0x10s; do
+		expect 2 fly --flight 1s --when "memory.bandwidth > 5 for $text" --interval-count 1
+		[[ $stderr == *"--when: '$text' "* ]] || fail "$text"
+	done
 	expect 2 fly --flight 1s --when 'other.bandwidth > 5' --interval-count 1
 	[[ $stderr == *"no row of 'other.bandwidth' is recorded"* ]] || fail 'the sentence'
 	expect 2 "$UNCORE" --source "$SIM_SPR" record -o l.uncore -I 1ms -M memory.read.latency --interval-count 1 \
