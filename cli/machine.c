@@ -29,7 +29,7 @@ void cli_close(struct cli *cli)
 static int open_recording(struct cli *cli)
 {
 #ifdef UNCORE_RECORD
-	return replay_open(&cli->replay, cli->u, cli->source + strlen(REPLAY));
+	return replay_open(&cli->replay, cli->u, cli->source + strlen(REPLAY), cli->part);
 #else
 	cli_error("%s: uncore was built without SQLite, which reads recordings", cli->source);
 	return CLI_USAGE;

@@ -8,8 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "cli.h"
+#include "options.h"
 #include "output/table.h"
 #include "recording/regions.h"
 #include "recording/store.h"
@@ -53,6 +55,7 @@ static bool parse_date(const char *text, uint64_t *ns)
 	struct tm tm = {0};
 	double fraction = 0;
 	int64_t seconds;
+	struct tm day;
 
 	for (size_t i = 0; !end && i < sizeof(forms) / sizeof(*forms); i++) {
 		tm = (struct tm){0};
@@ -60,8 +63,14 @@ static bool parse_date(const char *text, uint64_t *ns)
 	}
 	if (!end)
 		return false;
-	if (*end == '.')
-		fraction = strtod(end, (char **)&end);
+	day = tm; /* which timegm() changes to March 3 if it is February 31 */
+	timegm(&day);
+	if (day.tm_mday != tm.tm_mday)
+		return false;
+	if (*end == '.') {
+		fraction = strtod(end, NULL);
+		end += cli_number_length(end);
+	}
 	if (*end)
 		end = strptime(end, "%z", &tm);
 	seconds = -tm.tm_gmtoff;
@@ -72,37 +81,18 @@ static bool parse_date(const char *text, uint64_t *ns)
 	return true;
 }
 
-/* "+10min" from the beginning of the recording. */
-static bool parse_offset(const char *text, uint64_t *ns)
-{
-	static const struct {
-		const char *name;
-		double ns;
-	} units[] = {{"ms", 1e6},   {"s", 1e9},    {"", 1e9},     {"m", 60e9},
-		     {"min", 60e9}, {"h", 3600e9}, {"d", 86400e9}};
-	size_t len = strspn(text + 1, "0123456789.");
-	double number = strtod(text + 1, NULL);
-
-	for (size_t i = 0; len && i < sizeof(units) / sizeof(*units); i++)
-		if (strcmp(text + 1 + len, units[i].name) == 0) {
-			*ns = (uint64_t)fmin(number * units[i].ns, 9e18);
-			return true;
-		}
-	return false;
-}
-
-static int parse_time(struct replay_file *f, const char *text, uint64_t *ns)
+/* A date, or "+10min" from the beginning of the recording. */
+static int parse_time(struct replay_file *f, const char *option, const char *text, uint64_t *ns)
 {
 	int64_t first = 0;
 	int err;
 
 	if (*text != '+' && parse_date(text, ns))
 		return CLI_OK;
-	if (*text != '+' || !parse_offset(text, ns)) {
-		cli_error(
-			"'%s' is not a time of a recording: write 2026-11-22T23:50:32Z, or +10min "
-			"from its begin",
-			text);
+	if (*text != '+' || uncore_duration_parse(text + 1, NS_PER_S, ns)) {
+		cli_error("%s: '%s' is not a time of a recording: write 2026-11-22T23:50:32Z, or "
+			  "+10min from its begin",
+			  option, text);
 		return CLI_USAGE;
 	}
 	err = store_number(&f->recording, "SELECT wall_ns FROM tick ORDER BY id LIMIT 1", 0,
@@ -419,17 +409,40 @@ static int set_source(struct replay *r, struct uncore *u)
 	return status;
 }
 
-/* Removes ",begin=TIME" or ",end=TIME" from the end of the text; returns its value. */
-static char *cut_option(char *text, const char *name)
+enum { AS_RECORDED, BEGIN, END, REGION, OPTIONS };
+
+static const char *const options[] = {",as-recorded", ",begin=", ",end=", ",region="};
+
+/* The last option of the text; NULL: none. Only the text of a region may have commas. */
+static char *find_option(char *spec, size_t *option)
 {
 	char *last = NULL;
 
-	for (char *at = strstr(text, name); at; at = strstr(at + 1, name))
-		last = at;
-	if (!last)
-		return NULL;
-	*last = '\0';
-	return last + strlen(name);
+	for (size_t i = 0; i < OPTIONS; i++)
+		for (char *at = spec; (at = strstr(at, options[i])); at++) {
+			bool whole = i != AS_RECORDED || !at[strlen(options[i])];
+
+			if (whole && (i == REGION || !last || at > last))
+				last = at, *option = i;
+		}
+	return last;
+}
+
+/* Cuts the options off "FILE,begin=TIME,region=TEXT". A file of the whole name has none. */
+static void cut_options(char *spec, struct cli_part *part)
+{
+	const char *values[OPTIONS] = {NULL};
+	size_t option = 0;
+	char *at;
+
+	while (access(spec, F_OK) && (at = find_option(spec, &option))) {
+		values[option] = at + strlen(options[option]);
+		*at = '\0';
+	}
+	*part = (struct cli_part){.begin = values[BEGIN],
+				  .end = values[END],
+				  .region = values[REGION],
+				  .as_recorded = values[AS_RECORDED] != NULL};
 }
 
 /* Finds the region, and prints the share of it that complete intervals cover. */
@@ -461,34 +474,36 @@ static int take_region(struct replay *r, const char *text)
 	return CLI_OK;
 }
 
-int replay_open(struct replay **out, struct uncore *u, const char *spec)
+int replay_open(struct replay **out, struct uncore *u, const char *spec,
+		const struct cli_part *part)
 {
 	struct replay *r = cli_realloc(NULL, 1, sizeof(*r));
 	struct replay_file *f = cli_realloc(NULL, 1, sizeof(*f));
-	char *path = cli_copy(spec), *region = cut_option(path, ",region="),
-	     *as_recorded = cut_option(path, ",as-recorded"), *end = cut_option(path, ",end="),
-	     *begin;
+	char *path = cli_copy(spec);
 	struct buffer source = {0};
+	struct cli_part own;
 	int status = CLI_OK;
 
+	if (!part)
+		cut_options(path, &own);
+	part = part ? part : &own;
 	*f = (struct replay_file){.end_ns = UINT64_MAX};
-	*r = (struct replay){.file = f, .show = as_recorded && !*as_recorded ? show : NULL};
+	*r = (struct replay){.file = f, .show = part->as_recorded ? show : NULL};
 	*out = r;
-	begin = cut_option(path, ",begin=");
 	buffer_printf(&source, "replay:%s", path);
 	f->source = source.data;
 	if (recording_open(&f->recording, path)) {
 		cli_error("%s", f->recording.error);
 		status = CLI_RUNTIME;
 	}
-	if (!status && begin)
-		status = parse_time(f, begin, &f->begin_ns);
-	if (!status && end)
-		status = parse_time(f, end, &f->end_ns);
+	if (!status && part->begin)
+		status = parse_time(f, "begin", part->begin, &f->begin_ns);
+	if (!status && part->end)
+		status = parse_time(f, "end", part->end, &f->end_ns);
 	if (!status)
 		status = set_source(r, u);
-	if (!status && region)
-		status = take_region(r, region);
+	if (!status && part->region)
+		status = take_region(r, part->region);
 	if (!status && (recording_meta(&f->recording, "host", &r->host) ||
 			recording_meta(&f->recording, "command_line", &r->command_line))) {
 		cli_error("%s", f->recording.error);

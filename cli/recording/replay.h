@@ -38,10 +38,13 @@ struct replay {
 	struct replay_file *file;
 };
 
-/* Opens a recording and sets it as the source of `u`. `spec` is FILE, followed by ",begin=TIME" and
- * ",end=TIME" (a date in ISO 8601, or +DURATION from the beginning), ",as-recorded", and as the
- * last one ",region=TEXT". Prints errors; returns an exit code. */
-int replay_open(struct replay **out, struct uncore *u, const char *spec);
+struct cli_part; /* cli.h */
+
+/* Opens a recording and sets it as the source of `u`. `spec` is FILE; if `part` is NULL, it may be
+ * followed by ",begin=TIME" and ",end=TIME", ",as-recorded", and as the last one ",region=TEXT".
+ * Prints errors; returns an exit code. */
+int replay_open(struct replay **out, struct uncore *u, const char *spec,
+		const struct cli_part *part);
 void replay_close(struct replay *r);
 
 #endif

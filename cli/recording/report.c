@@ -20,8 +20,7 @@ struct piece {
 };
 
 struct report {
-	const char *begin, *end, *region;
-	bool as_recorded;
+	struct cli_part part;
 	bool regions; /* only list them */
 	char **files;
 	size_t file_count;
@@ -166,20 +165,13 @@ static int show(const struct cli *cli, struct report *r, const char *file, int a
 	int status;
 
 	buffer_printf(&source, "replay:%s", file);
-	if (r->begin)
-		buffer_printf(&source, ",begin=%s", r->begin);
-	if (r->end)
-		buffer_printf(&source, ",end=%s", r->end);
-	if (r->as_recorded)
-		buffer_puts(&source, ",as-recorded");
-	if (r->region)
-		buffer_printf(&source, ",region=%s", r->region);
 	view = view ? view : find_view(cli, "stat");
 	buffer_printf(&name, "uncore report %s", view->name);
 	words[0] = name.data;
 	memcpy(words + 1, argv + skip, ((size_t)argc - skip) * sizeof(*words));
 	words[1 + (size_t)argc - skip] = NULL;
 	one.source = source.data;
+	one.part = &r->part;
 	one.command = view;
 	one.data = cli_realloc(NULL, cli->data_count + 1, sizeof(*one.data));
 	for (size_t i = 0; i < cli->data_count; i++)
@@ -241,12 +233,12 @@ int cmd_report(struct cli *cli, int argc, char **argv)
 	static const struct cli_option options[] = {
 		{"begin", "TIME",
 		 "From TIME on: 2026-11-22T23:50:32Z, or +10min from the beginning of FILE", 0, 1,
-		 OPTION_TEXT, offsetof(struct report, begin)},
-		{"end", "TIME", "Until TIME", 0, 1, OPTION_TEXT, offsetof(struct report, end)},
+		 OPTION_TEXT, offsetof(struct report, part.begin)},
+		{"end", "TIME", "Until TIME", 0, 1, OPTION_TEXT, offsetof(struct report, part.end)},
 		{"region", "TEXT", "Only the region TEXT, which marks begin and end", 0, 1,
-		 OPTION_TEXT, offsetof(struct report, region)},
+		 OPTION_TEXT, offsetof(struct report, part.region)},
 		{"as-recorded", NULL, "Print the recorded values, and do not compute them again", 0,
-		 1, OPTION_FLAG, offsetof(struct report, as_recorded)},
+		 1, OPTION_FLAG, offsetof(struct report, part.as_recorded)},
 		{"regions", NULL, "List the regions instead of a view", 0, 1, OPTION_FLAG,
 		 offsetof(struct report, regions)},
 		{0},
@@ -271,7 +263,7 @@ int cmd_report(struct cli *cli, int argc, char **argv)
 		free(r.files);
 		return CLI_USAGE;
 	}
-	if (r.regions && (at < argc || r.begin || r.end || r.region)) {
+	if (r.regions && (at < argc || r.part.begin || r.part.end || r.part.region)) {
 		cli_error("--regions excludes a view and times");
 		status = CLI_USAGE;
 	}

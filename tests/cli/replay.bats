@@ -131,6 +131,43 @@ record() {
 	[[ $stderr == *"'yesterday' is not a time"* ]]
 	expect 1 "$UNCORE" --source replay:a,begin=+1h stat
 	[[ $stderr == *'no intervals'* ]] || fail "$stderr"
+	for time in +1.2.3s +nan +infs +1e3s +0x10s +-1s ++1s + '+5 s' +5m +99999999999d 2026-02-31 2026-11-22T23:50:32.5e3Z \
+		2026-11-22T23:50:32.Z 2026-11-22T23:50:32.nanZ 2026-11-22x ''; do
+		expect 2 "$UNCORE" --source "replay:a,begin=$time" stat
+		says "begin: '.*' is not a time of a recording"
+		expect 2 "$UNCORE" report "--end=$time" a stat
+		says "end: '.*' is not a time of a recording"
+	done
+	expect 0 "$UNCORE" --source replay:a,begin=1970-01-01T00:00:00.02Z,end=+.1s stat
+}
+
+@test "a name of a recording may look like options" {
+	local name
+
+	record a --interval-count 10 -e uncore_imc/cas_count_read/
+	"$UNCORE" --source replay:a stat -I 20ms -j | jq -c 'del(.source)' >all
+	for name in a,end=+40ms a,begin=+40ms,as-recorded a,as-recorded a,end= a,region=x; do
+		record "$name" --interval-count 10 -e uncore_imc/cas_count_read/
+		expect 0 "$UNCORE" report "$name" stat -I 20ms -j
+		[ "$(jq -c 'del(.source)' <<<"$output")" = "$(<all)" ] || fail "report $name"
+		[ "$(jq -r .source <<<"${lines[0]}")" = "replay:$name" ] || fail "source of $name"
+		expect 0 "$UNCORE" --source "replay:$name" stat -I 20ms -j
+		[ "$(jq -c 'del(.source)' <<<"$output")" = "$(<all)" ] || fail "source $name"
+		# Options are behind the name of a file; but the text of a region may have commas.
+		[ "$name" != a,region=x ] || continue
+		expect 0 "$UNCORE" --source "replay:$name,begin=+40ms,end=+100ms" stat -I 20ms -j
+		[ "$(jq -c '.count' <<<"$output")" = "$(sed -n 3,5p all | jq -c .count)" ] || fail "a part of $name"
+		expect 0 "$UNCORE" report --begin +40ms --end +100ms "$name" stat -I 20ms -j
+		[ "$(jq -c '.count' <<<"$output")" = "$(sed -n 3,5p all | jq -c .count)" ] || fail "a part of $name"
+		rm "$name"
+	done
+	# In any order.
+	expect 0 "$UNCORE" --source replay:a,end=+100ms,begin=+40ms stat -I 20ms -j
+	[ "$(jq -c '.count' <<<"$output")" = "$(sed -n 3,5p all | jq -c .count)" ] || fail 'the end before the begin'
+	# Nor does the name of a simulation.
+	cp "$UNCORE_SOURCE_ROOT/data/sim/spr.yaml" ./sim,step=1s.yaml
+	expect 0 "$UNCORE" --source sim:./sim,step=1s.yaml topo
+	expect 0 "$UNCORE" --source sim:./sim,step=1s.yaml,step=20ms stat -M memory.bandwidth -I 1ms --interval-count 2
 }
 
 @test "sessions are tables of their own, and what lies between them is told" {
@@ -150,7 +187,7 @@ record() {
 	sqlite3 a 'UPDATE tick SET wall_ns = wall_ns + 3600000000000 WHERE id >= 64'
 	"$UNCORE" --source replay:a,begin=+30min stat -j >rows
 	[ "$(jq -s -c 'map(.interval * 1)' rows)" = '[0.06]' ] || fail "$(cat rows)"
-	expect 1 "$UNCORE" --source replay:a,begin=+99999999999d stat
+	expect 1 "$UNCORE" --source replay:a,begin=+9999d stat
 	[[ $stderr == *'no intervals'* ]] || fail "$stderr"
 }
 
