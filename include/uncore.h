@@ -69,7 +69,7 @@ const char *uncore_version(void);
 /* Reads a duration: a decimal number without sign or exponent, and directly after it ns, us, µs,
  * ms, s, min, h or d. A number without a unit is multiplied by `plain_ns`; 0: it needs a unit.
  * Rounds to nanoseconds. -EINVAL: it does not begin with a number. -EDOM: the unit is missing or
- * unknown. -ERANGE: more than 10^18 ns. Sets no sentence; on failure *ns is untouched. Since 0.1. */
+ * unknown. -ERANGE: over 10^18 ns. Sets no sentence. On failure *ns is untouched. Since 0.1. */
 int uncore_duration_parse(const char *text, uint64_t plain_ns, uint64_t *ns);
 
 /* ---- the machine ------------------------------------------------------------------- */
@@ -205,9 +205,9 @@ const char *uncore_pmu_instance(const struct uncore_pmu *p);
 /* The same as a word that programs can compare, `place` of the data file: "channel" (of memory),
  * "subchannel", "controller" (of memory), "mesh-port" (between the mesh and the memory),
  * "package-controller" and "package-memory" (of memory in the package), "socket", "cluster" (of
- * cores), "slice" (of a cache), "cache", "agent", "fabric", "stack" (several root ports), "port" (one
- * root port), "link", "device", "power", "cpu" or "block". Later versions may add words. NULL: no
- * family. Static, never freed. Since 0.1. */
+ * cores), "slice" (of a cache), "cache", "agent", "fabric", "stack" (several root ports), "port"
+ * (a root port), "link", "device", "power", "cpu" or "block". Later versions may add words.
+ * NULL: no family. Static, never freed. Since 0.1. */
 const char *uncore_pmu_place(const struct uncore_pmu *p);
 /* True for memory channels, their parts, memory controllers, and the mesh stops of memory. */
 bool uncore_pmu_is_memory(const struct uncore_pmu *p);
