@@ -91,14 +91,31 @@ int unc_clocks_request(struct uncore_monitor *m)
 
 /* ---- in the plan ---- */
 
+static bool is_event(const struct uncore_counter *c, const struct unc_event_def *event)
+{
+	struct unc_encoding encoding;
+
+	return unc_event_encode(event, c->pmu, &encoding, NULL) == 0 &&
+	       memcmp(&encoding.config, &c->config, sizeof(c->config)) == 0;
+}
+
 static bool is_clock(const struct uncore_counter *c)
 {
 	const struct unc_event_def *event;
-	struct unc_encoding encoding;
 
 	for (size_t i = 0; (event = clock_of(c->pmu->family, i)); i++)
-		if (unc_event_encode(event, c->pmu, &encoding, NULL) == 0 &&
-		    memcmp(&encoding.config, &c->config, sizeof(c->config)) == 0)
+		if (is_event(c, event))
+			return true;
+	return false;
+}
+
+/* Also the counter of an event that was requested by its text. */
+static bool is_never_idle(const struct uncore_counter *c)
+{
+	const struct unc_family *f = c->pmu->family;
+
+	for (size_t i = 0; f && i < f->event_count; i++)
+		if (f->events[i].always && !f->events[i].other_model && is_event(c, &f->events[i]))
 			return true;
 	return false;
 }
@@ -115,8 +132,12 @@ int unc_clocks_find(struct unc_clocks *out, const struct unc_plan *plan)
 
 	c.of = calloc(plan->count + 1, sizeof(*c.of));
 	c.lacking = calloc(plan->count + 1, sizeof(*c.lacking));
-	if (!c.of || !c.lacking)
+	c.never_idle = calloc(plan->count + 1, sizeof(*c.never_idle));
+	c.still_ns = calloc(plan->count + 1, sizeof(*c.still_ns));
+	if (!c.of || !c.lacking || !c.never_idle || !c.still_ns)
 		goto fail;
+	for (size_t i = 0; i < plan->count; i++)
+		c.never_idle[i] = is_never_idle(&plan->counters[i]);
 	/* Counters of one PMU, CPU and round are adjacent. */
 	for (size_t first = 0; first < plan->count; first = end) {
 		const struct uncore_counter *counters = plan->counters;
@@ -143,6 +164,8 @@ void unc_clocks_finish(struct unc_clocks *c)
 	free(c->items);
 	free(c->of);
 	free(c->lacking);
+	free(c->never_idle);
+	free(c->still_ns);
 	*c = (struct unc_clocks){0};
 }
 
@@ -191,6 +214,11 @@ bool unc_clocks_update(struct unc_clocks *c, struct uncore *u, const struct unc_
 	bool changed = false;
 
 	c->any_lacking = false;
+	for (size_t i = 0; i < plan->count; i++)
+		c->still_ns[i] =
+			c->never_idle[i] && totals[i].state == UNC_COUNTED && !totals[i].count
+				? totals[i].running_ns
+				: 0;
 	for (size_t i = 0; i < c->count; i++) {
 		size_t clock = c->items[i];
 		bool lacking = is_lacking(u, c, plan, totals, clock);

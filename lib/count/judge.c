@@ -7,7 +7,6 @@
 #include <math.h>
 #include <stdarg.h>
 
-#define STUCK_SECONDS (UNC_STUCK_NS / 1e9)
 /* Tolerance, since the times of a value and of its ceiling differ a little. */
 #define OVER_CEILING 1.05
 /* Uncertainty of the time as a share of it: from the first on a row has bounds, from the second on
@@ -89,12 +88,6 @@ static unsigned long long rounded_ms(double seconds)
 
 /* ---- the value
  * ------------------------------------------------------------------------------------ */
-
-static bool is_stuck(const struct judged_row *v, size_t k)
-{
-	return v->metric && v->metric->events[k]->always && v->sums[k].still &&
-	       v->counted->seconds >= STUCK_SECONDS;
-}
 
 /* The times that rates divide by. */
 static void set_times(struct judged_row *v)
@@ -216,9 +209,9 @@ static void set_histogram(struct judged_row *v)
 	const struct unc_histogram *h = v->metric->histogram;
 	double counts[UNC_METRIC_EVENTS], all = 0, unit;
 	struct uncore_row *out = v->out;
-	size_t bin;
+	size_t events = v->row->query->event_count, bin;
 
-	for (size_t k = 0; k < h->count; k++) /* the bins are the first events */
+	for (size_t k = 0; k < h->count && k < events; k++) /* the bins are the first events */
 		all += counts[k] = v->in[k].value;
 	if (!v->metric->per_mille) {
 		out->value = counts[v->metric->bin];
@@ -272,7 +265,7 @@ static void set_metric(struct judged_row *v)
 		in[k].known = sum->used;
 		/* A counter that is stuck while others change is not in the mean. */
 		in[k].sources = (double)sum->used;
-		if (is_stuck(v, k) && sum->still < sum->used)
+		if (sum->still < sum->used)
 			in[k].sources -= (double)sum->still;
 	}
 	unc_formula_divisor(formula, in, v->counted->seconds, &v->out->weight);
@@ -412,10 +405,14 @@ static void check_stuck(struct judged_row *v, size_t k)
 {
 	const struct unc_sum *sum = &v->sums[k];
 	const struct uncore_counter *c = &v->interval->counters[sum->first_still];
-	unsigned long long length = rounded_ms(v->counted->seconds);
+	const struct unc_delta *d = &v->interval->deltas[sum->first_still];
+	unsigned long long length;
 
-	if (!is_stuck(v, k))
+	if (!sum->still)
 		return;
+	length =
+		ms(d->running_ns >= UNC_STUCK_NS ? d->running_ns
+						 : v->interval->clocks->still_ns[sum->first_still]);
 	if (sum->still == sum->used)
 		worsen(v, UNCORE_SUSPECT, "'%s' did not move in %llu ms: the counter is stuck",
 		       event_name(v, k), length);
@@ -828,7 +825,7 @@ static bool is_counted(const struct judged_row *v)
 {
 	size_t count = v->row->query->event_count, k = 0;
 
-	while (k < count && v->sums[k].used && !is_stuck(v, k))
+	while (k < count && v->sums[k].used && !v->sums[k].still)
 		k++;
 	return count && k == count;
 }

@@ -530,6 +530,16 @@ void unc_rows_finish(struct unc_rows *rows)
 /* ---- sums
  * ----------------------------------------------------------------------------------------- */
 
+/* Whether the counter of an event that never stops did not move, for long enough: in this interval, or since the start. */
+static bool is_still(const struct unc_interval *interval, size_t counter)
+{
+	const struct unc_clocks *c = interval->clocks;
+	const struct unc_delta *d = &interval->deltas[counter];
+
+	return c && c->never_idle[counter] && !d->count &&
+	       (d->running_ns >= UNC_STUCK_NS || c->still_ns[counter] >= UNC_STUCK_NS);
+}
+
 void unc_sum_add(struct unc_sum *sum, const struct unc_interval *interval, size_t counter)
 {
 	const struct unc_delta *d = &interval->deltas[counter];
@@ -576,7 +586,7 @@ void unc_sum_add(struct unc_sum *sum, const struct unc_interval *interval, size_
 		sum->first_interrupted = counter;
 	if (d->torn && !sum->torn++)
 		sum->first_torn = counter;
-	if (!d->count && !sum->still++)
+	if (is_still(interval, counter) && !sum->still++)
 		sum->first_still = counter;
 }
 

@@ -134,7 +134,7 @@ struct unc_sum {
 	size_t missing;     /* counters without a value */
 	size_t suspect;     /* of these: counters with an impossible count */
 	size_t first_bad;   /* the first that is suspect, else the first without a value */
-	size_t still;       /* counters with a value of 0 */
+	size_t still; /* counters that are stuck: their event never stops, and they did not move */
 	size_t first_still;
 	size_t cut_short; /* counters with a value that began late or ended early */
 	size_t first_cut_short;

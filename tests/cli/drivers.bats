@@ -65,6 +65,26 @@ rows() {
 	says 'the package of CPU 1 is not known'
 }
 
+# linux drivers/powercap/intel_rapl_common.c, rapl_pmu_event_init(): a domain that a package lacks is counted as 0.
+@test "energy that never moves is no measured 0: as a metric, as an event, and in short intervals" {
+	local dir=$BATS_TEST_TMPDIR
+
+	sed -e "s|^machine: \./|machine: $UNCORE_SOURCE_ROOT/tests/drivers/|" -e '/energy-ram/s/constant: .*/constant: 0}/' \
+		"$UNCORE_SOURCE_ROOT/tests/drivers/rapl-all-cpus.yaml" >"$dir/rapl.yaml"
+	cp -r "$UNCORE_SOURCE_ROOT/tests/drivers/rapl-all-cpus.txt" "$dir"
+	for what in '-M power.memory' '-e power/energy-ram/'; do
+		# shellcheck disable=SC2086 # two words
+		expect 0 "$UNCORE" --source "sim:$dir/rapl.yaml,step=1s" stat -j $what 1 1
+		[ "$(jq -r '.quality + " " + .reason' <<<"$output")" = \
+			"suspect '$(sed "s/.* //; s/power.memory/energy_ram/" <<<"$what")' did not move in 1000 ms: the counter is stuck" ]
+		# shellcheck disable=SC2086
+		expect 0 "$UNCORE" --source "sim:$dir/rapl.yaml,step=40ms" stat -j $what -I 40ms --interval-count 4
+		[ "$(jq -r .quality <<<"$output" | xargs)" = 'measured measured suspect suspect' ]
+	done
+	expect 0 "$UNCORE" --source "sim:$dir/rapl.yaml,step=1s" stat -j -e power/energy-pkg/ 1 1
+	[ "$(jq -r .quality <<<"$output")" = measured ]
+}
+
 @test "energy of a socket that is offline is unavailable, and the sum of the machine partial" {
 	local tree=$BATS_TEST_TMPDIR/rapl
 

@@ -4,7 +4,7 @@
 #ifndef ROW_STAGE_H
 #define ROW_STAGE_H
 
-#include "count/rows.h"
+#include "count/clocks.h"
 #include "helpers.h"
 
 #define SECOND UINT64_C(1000000000)
@@ -35,6 +35,9 @@ struct stage {
 	char reason[UNC_REASON_ROOM];
 	struct unc_judged judged;
 	uint64_t length_ns; /* of the interval; 0: not known */
+	struct unc_clocks clocks;
+	bool lacking[EVENTS * PLACES], never_idle[EVENTS * PLACES];
+	uint64_t still_ns[EVENTS * PLACES]; /* since the start */
 };
 
 static inline void begin(struct stage *s, const char *formula)
@@ -127,8 +130,14 @@ static inline const struct uncore_row *evaluate(struct stage *s)
 		.deltas = s->deltas,
 		.count = s->used,
 		.length_ns = s->length_ns,
+		.clocks = &s->clocks,
 	};
 
+	s->clocks = (struct unc_clocks){
+		.lacking = s->lacking, .never_idle = s->never_idle, .still_ns = s->still_ns};
+	for (size_t k = 0; k < s->query.event_count; k++)
+		for (size_t i = 0; i < s->events[k].count; i++)
+			s->never_idle[s->events[k].counters[i]] = s->events[k].always;
 	for (size_t i = 0; i < COUNT(s->deltas); i++)
 		if (!s->length_ns && s->deltas[i].enabled_ns > interval.length_ns)
 			interval.length_ns = s->deltas[i].enabled_ns;

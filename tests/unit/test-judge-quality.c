@@ -261,6 +261,37 @@ static void a_clock_that_stands_still(void **state)
 	end(&s);
 }
 
+/* Energy of a domain that one of two packages lacks, which linux drivers/powercap/intel_rapl_common.c then counts as 0:
+ * by an event of the user, and in intervals that are too short alone. */
+static void a_register_that_a_package_lacks(void **state)
+{
+	struct stage s;
+	struct stage_event *ev;
+
+	(void)state;
+	begin(&s, NULL);
+	ev = add_event(&s, "power/energy-ram/");
+	s.query.shown.name = ev->name;
+	ev->always = true;
+	add_counter(&s, ev, counted(20, SECOND));
+	add_counter(&s, ev, counted(0, SECOND));
+	assert_int_equal(evaluate(&s)->quality, UNCORE_SUSPECT);
+	assert_string_equal(s.judged.row.reason,
+			    "'power/energy-ram/' did not move on 1 of 2 counters in 1000 "
+			    "ms: stuck on imc_0, CPU 1");
+	for (size_t i = 0; i < 2; i++)
+		s.deltas[i] = counted(s.deltas[i].count, SECOND / 50);
+	assert_int_equal(evaluate(&s)->quality, UNCORE_MEASURED);
+	s.still_ns[1] = SECOND / 10;
+	assert_int_equal(evaluate(&s)->quality, UNCORE_SUSPECT);
+	assert_string_equal(s.judged.row.reason,
+			    "'power/energy-ram/' did not move on 1 of 2 counters in 100 "
+			    "ms: stuck on imc_0, CPU 1");
+	ev->always = false;
+	assert_int_equal(evaluate(&s)->quality, UNCORE_MEASURED);
+	end(&s);
+}
+
 /* Too short for the check of an event that never stops. */
 static void a_clock_of_zero(void **state)
 {
@@ -834,6 +865,7 @@ int main(void)
 		cmocka_unit_test(a_ratio_without_one_whole_place),
 		cmocka_unit_test(a_counter_that_fell),
 		cmocka_unit_test(a_clock_that_stands_still),
+		cmocka_unit_test(a_register_that_a_package_lacks),
 		cmocka_unit_test(a_clock_of_zero),
 		cmocka_unit_test(a_clock_that_stopped_in_between),
 		cmocka_unit_test(a_port_without_link_that_moves_data),
