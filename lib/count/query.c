@@ -158,6 +158,74 @@ static int find_ports(struct uncore_monitor *m, struct unc_query *q)
 	return r;
 }
 
+/* The number of dies on the socket (-1: on any) that are counted; `last`: the highest of their numbers. */
+static int counted_dies(const struct unc_topology *t, const struct unc_query *q, int socket,
+			int *last)
+{
+	int count = 0;
+
+	*last = -1;
+	for (int die = 0; die < UNC_MOST_DIES; die++) {
+		bool there = false;
+
+		for (size_t k = 0; !there && k < q->target_count; k++) {
+			const struct unc_target *at = &q->targets[k];
+			int on = unc_counted_socket(at->pmu, t, at->cpu);
+
+			there = on >= 0 && (socket < 0 || on == socket) &&
+				unc_topology_die_in_package(t, at->cpu) == die;
+		}
+		count += there;
+		*last = there ? die : *last;
+	}
+	return count;
+}
+
+/* An offline CPU that may be of the socket, if possible of a NUMA node without CPUs online; -1: there is none. */
+static int offline_cpu(const struct unc_topology *t, int socket)
+{
+	int found = -1;
+
+	for (size_t i = 0; i < t->cpu_count; i++) {
+		const struct uncore_cpu *cpu = &t->cpus[i];
+		size_t k = 0;
+
+		if (cpu->online || (cpu->socket >= 0 && cpu->socket != socket))
+			continue;
+		while (k < t->cpu_count && !(t->cpus[k].online && t->cpus[k].node == cpu->node))
+			k++;
+		if (k == t->cpu_count)
+			return cpu->id;
+		found = found < 0 ? cpu->id : found;
+	}
+	return found;
+}
+
+/* Adds gaps for dies that have no CPU online, on sockets of which other dies are counted: on other sockets, or by their
+ * numbers, there are more. */
+static int find_dies(struct uncore_monitor *m, struct unc_query *q)
+{
+	const struct unc_topology *t = &m->machine->topology;
+	struct unc_gap gap = {.what = UNC_GAP_SOCKET, .part = true};
+	int last, highest, count, r = 0;
+
+	counted_dies(t, q, -1, &highest);
+	for (size_t i = 0; r == 0 && highest > 0 && i < t->socket_count; i++) {
+		int fix = offline_cpu(t, t->sockets[i]);
+
+		gap.socket = t->sockets[i];
+		count = counted_dies(t, q, gap.socket, &last);
+		if (count && count <= highest && fix >= 0)
+			r = add_gap(
+				m, q, gap,
+				"%d of the %d dies of socket %d cannot be counted without a CPU "
+				"online. Fix: echo 1 | sudo tee "
+				"/sys/devices/system/cpu/cpu%d/online",
+				highest + 1 - count, highest + 1, gap.socket, fix);
+	}
+	return r;
+}
+
 int unc_query_find_gaps(struct uncore_monitor *m, struct unc_query *q)
 {
 	const struct unc_topology *t = &m->machine->topology;
@@ -194,6 +262,8 @@ int unc_query_find_gaps(struct uncore_monitor *m, struct unc_query *q)
 			    "echo 1 | sudo tee /sys/devices/system/cpu/cpu%d/online",
 			    name, t->offline[i].cpu);
 	}
+	if (r == 0)
+		r = find_dies(m, q);
 	if (r == 0 && m->level == UNCORE_LEVEL_PORT && f->ports && unc_query_is_restrictable(q))
 		r = find_ports(m, q);
 	return r;

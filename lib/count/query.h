@@ -33,6 +33,7 @@ struct unc_gap {
 	const struct uncore_device *port; /* UNC_GAP_PORT */
 	int socket;                       /* the gap is on this socket; -1: unknown, */
 	bool elsewhere;                   /* but on none that has a CPU online */
+	bool part;                        /* UNC_GAP_SOCKET: only of some of its dies */
 	const char *why;                  /* a sentence that names it; kept by the monitor */
 };
 

@@ -176,21 +176,13 @@ static char *explain_place(const struct row_builder *b, const struct unc_target 
 /* ---- which targets make a row
  * --------------------------------------------------------------------- */
 
-/* The number of the CPU's die in its socket. */
-static int die_of(const struct unc_topology *t, int id)
-{
-	const struct uncore_cpu *cpu = unc_topology_cpu(t, id);
-
-	return cpu ? cpu->die : -1;
-}
-
 /* The number of the target's unit among those of its family on the socket, die by die: PMUs of several dies have one
- * name. -1: its socket is unknown. */
+ * name. Dies have equally many units, also those that are offline. -1: its socket is unknown. */
 static int channel_of(const struct row_builder *b, const struct unc_target *t)
 {
 	const struct unc_topology *topology = &b->u->topology;
-	int socket = unc_counted_socket(t->pmu, topology, t->cpu), number = 0;
-	int die = die_of(topology, t->cpu);
+	int socket = unc_counted_socket(t->pmu, topology, t->cpu), before = 0, units = 0;
+	int die = unc_topology_die_in_package(topology, t->cpu);
 
 	for (size_t i = 0; i < b->u->pmus.count; i++) {
 		const struct uncore_pmu *p = &b->u->pmus.items[i];
@@ -198,13 +190,16 @@ static int channel_of(const struct row_builder *b, const struct unc_target *t)
 		if (p->family != t->pmu->family || p->absent)
 			continue;
 		for (size_t k = 0; k < p->cpus.count; k++) {
-			int other = die_of(topology, p->cpus.ids[k]);
+			int cpu = p->cpus.ids[k];
 
-			number += unc_topology_socket(topology, p->cpus.ids[k]) == socket &&
-				  (other < die || (other == die && p < t->pmu));
+			if (unc_topology_socket(topology, cpu) != socket ||
+			    unc_topology_die_in_package(topology, cpu) != die)
+				continue;
+			units++;
+			before += p < t->pmu;
 		}
 	}
-	return unc_pmu_unplaced(t->pmu, topology) ? -1 : number;
+	return unc_pmu_unplaced(t->pmu, topology) ? -1 : die * units + before;
 }
 
 /* Metrics of PMUs with different roles (other ends) are not added up; events are, as in perf.
@@ -347,6 +342,8 @@ static bool is_gap_of(const struct row_builder *b, const struct unc_row *row,
 
 	if (gap->what == UNC_GAP_PORT && !b->query->filtered)
 		return false;
+	if (gap->part && row->key.node >= 0)
+		return false; /* a die has nodes of its own */
 	return (row->key.socket < 0 || gap->socket == row->key.socket ||
 		(gap->socket < 0 && !gap->elsewhere)) &&
 	       (!row->key.role || !role || strcmp(role, row->key.role) == 0);

@@ -383,6 +383,36 @@ int unc_topology_die(const struct unc_topology *t, int id)
 	return die ? die->number : -1;
 }
 
+/*
+ * Linux has die_id from CPUID: each package of Intel numbers its dies from 0 on; AMD numbers its nodes over all packages
+ * (linux arch/x86/kernel/cpu/topology_amd.c, amd_node_id). So the packages share numbers, or they do not. `most`: dies of a package.
+ */
+static bool is_numbered_over_all(const struct unc_topology *t, int most)
+{
+	for (size_t i = 0; i < t->die_count; i++) {
+		if (t->dies[i].id < t->dies[i].package * most)
+			return false;
+		for (size_t k = 0; k < i; k++)
+			if (t->dies[k].id == t->dies[i].id)
+				return false;
+	}
+	return true;
+}
+
+int unc_topology_die_in_package(const struct unc_topology *t, int id)
+{
+	const struct unc_die *die = die_of(t, id);
+	int most = 0, count = 0;
+
+	for (size_t i = 0; i < t->die_count; i++) {
+		count = i && t->dies[i - 1].package == t->dies[i].package ? count + 1 : 1;
+		most = count > most ? count : most;
+	}
+	if (!die || die->id < 0)
+		return 0;
+	return is_numbered_over_all(t, most) ? die->id - die->package * most : die->id;
+}
+
 const struct unc_die *unc_topology_numbered_die(const struct unc_topology *t, int number)
 {
 	for (size_t i = 0; number >= 0 && i < t->die_count; i++)

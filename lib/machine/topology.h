@@ -73,6 +73,8 @@ bool unc_topology_number_dies(struct unc_topology *t, size_t count, const int *c
 bool unc_topology_knows_dies(const struct unc_topology *t);
 /* The kernel's number of the die of a CPU; -1: not known. */
 int unc_topology_die(const struct unc_topology *t, int id);
+/* The number of the die of a CPU in its package, from 0 on, as if all dies were online. */
+int unc_topology_die_in_package(const struct unc_topology *t, int id);
 /* NULL: not known, or none of its CPUs is online. */
 const struct unc_die *unc_topology_numbered_die(const struct unc_topology *t, int number);
 

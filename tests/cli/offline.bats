@@ -88,3 +88,41 @@ two() {
 			<<<"$output" || fail "node $node"
 	done
 }
+
+# All sums that differ are those of the die that is offline; channel 6 is the first of die 1, whatever is online.
+@test "a die that is offline inside a package is a gap, and moves no channel and no node" {
+	local drivers=$UNCORE_SOURCE_ROOT/tests/drivers dir=$BATS_TEST_TMPDIR gone left socket
+
+	cp "$drivers/two-dies.txt" "$dir/all.txt"
+	sed 's|^machine: .*|machine: ./all.txt|' "$drivers/two-dies.yaml" >"$dir/all.yaml"
+	for gone in 0 1 2 3; do
+		left=$(echo "0,1,2,3" | sed "s/$gone//; s/^,//; s/,,/,/; s/,\$//")
+		socket=$((gone / 2))
+		{
+			sed -E "/cpu$gone\/topology\//d
+				s/(cpumask|cpu\/online) = .*/\1 = $left/
+				s/(node$gone\/cpulist) = .*/\1 = /" "$drivers/two-dies.txt"
+			for node in 0 1 2 3; do
+				echo "sys/devices/system/node/node$node/cpu$node/online = $((node != gone))"
+			done
+			printf 'sys/devices/system/node/node%s\n' '0/distance = 10 11 21 21' '1/distance = 11 10 21 21' \
+				'2/distance = 21 21 10 11' '3/distance = 21 21 11 10'
+		} >"$dir/off.txt"
+		sed 's|^machine: .*|machine: ./off.txt|' "$drivers/two-dies.yaml" >"$dir/off.yaml"
+		expect 0 "$UNCORE" --source "sim:$dir/off.yaml,step=1s" stat -j -M memory.bandwidth --per-socket 1ms 1
+		jq -es --argjson socket "$socket" --arg fix "cpu$gone/online" '
+			(.[] | select(.socket == $socket) | .quality == "partial" and .value == 20160000000
+				and (.reason | contains("1 of the 2 dies of socket \($socket)") and contains($fix)))
+			and (.[] | select(.socket != $socket) | .quality == "measured" and .value == 40320000000)' <<<"$output" ||
+			fail "socket of die $gone"
+		for level in channel node; do
+			rows=".[] | select(.value) | [.socket, .channel, .node, .cpu, .value, .quality]"
+			expect 0 "$UNCORE" --source "sim:$dir/all.yaml,step=1s" stat -j -M memory.bandwidth "--per-$level" 1ms 1
+			jq -cs "$rows" <<<"$output" >"$dir/before"
+			expect 0 "$UNCORE" --source "sim:$dir/off.yaml,step=1s" stat -j -M memory.bandwidth "--per-$level" 1ms 1
+			jq -cs "$rows" <<<"$output" >"$dir/after"
+			[ "$(comm -13 <(sort "$dir/before") <(sort "$dir/after"))" = "" ] || fail "moved at $level without die $gone"
+			[ "$(wc -l <"$dir/after")" = "$(($(wc -l <"$dir/before") * 3 / 4))" ] || fail "lost at $level without die $gone"
+		done
+	done
+}

@@ -142,6 +142,44 @@ static void put_die(const struct tree *t, int cpu, const char *socket, const cha
 		tree_cpu(t, cpu, "die_id", die);
 }
 
+/* Intel numbers the dies of each package from 0 on, AMD its nodes over all packages. The numbers do not depend on which are
+ * online. */
+static void dies_are_numbered_in_packages(void **state)
+{
+	static const struct {
+		const char *ids[4], *packages[4];
+		int numbers[4];
+	} cases[] = {
+		{{"0", "1", "0", "1"}, {"0", "0", "1", "1"}, {0, 1, 0, 1}},
+		{{NULL, "1", "0", "1"}, {"0", "0", "1", "1"}, {0, 1, 0, 1}},
+		{{"0", "1", NULL, "1"}, {"0", "0", "1", "1"}, {0, 1, 0, 1}},
+		{{NULL, "1", NULL, NULL}, {"0", "0", "1", "1"}, {0, 1, 0, 0}},
+		{{"0", "1", "2", "3"}, {"0", "0", "1", "1"}, {0, 1, 0, 1}},
+		{{"0", "1", NULL, "3"}, {"0", "0", "1", "1"}, {0, 1, 0, 1}},
+		{{"0", "1"}, {"0", "1"}, {0, 0}}, /* Zen 2 and later: one node each */
+		{{NULL, "1"}, {"0", "1"}, {0, 0}},
+		{{"-1", "-1"}, {"36", "2364"}, {0, 0}}, /* Arm */
+	};
+	const struct tree *t = *state;
+
+	tree_put(t, CPUS "present", "0-3\n");
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct unc_topology topology;
+
+		for (int cpu = 0; cpu < 4; cpu++) {
+			const char *id = cases[i].ids[cpu];
+
+			tree_put(t, UNC_PATH(CPUS "cpu%d/online", cpu), id ? "1\n" : "0\n");
+			put_die(t, cpu, id ? cases[i].packages[cpu] : "-1", id ? id : "-1");
+		}
+		topology = topology_of(t);
+		for (int cpu = 0; cpu < 4; cpu++)
+			assert_int_equal(unc_topology_die_in_package(&topology, cpu),
+					 cases[i].numbers[cpu]);
+		unc_topology_finish(&topology);
+	}
+}
+
 static int die_socket(const struct unc_topology *t, int number)
 {
 	const struct unc_die *die = unc_topology_numbered_die(t, number);
@@ -732,6 +770,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(machines_of_the_repository),
 		cmocka_unit_test_setup_teardown(sockets_may_have_any_number, setup, teardown),
+		cmocka_unit_test_setup_teardown(dies_are_numbered_in_packages, setup, teardown),
 		cmocka_unit_test_setup_teardown(dies_are_numbered_through, setup, teardown),
 		cmocka_unit_test_setup_teardown(dies_beside_an_offline_cpu_need_evidence, setup,
 						teardown),
