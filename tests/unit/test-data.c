@@ -52,7 +52,7 @@ static void everything_has_title_unit_and_evidence(void **state)
 
 			assert_true(is_filled(family->title) && is_filled(family->instance));
 			assert_true((family->event_count && family->metric_count) ||
-				    family->bug_count);
+				    family->bug_count || family->register_count);
 			for (size_t k = 0; k < family->event_count; k++)
 				assert_true(is_filled(family->events[k].title) &&
 					    is_filled(family->events[k].evidence));

@@ -332,6 +332,75 @@ static void units_that_do_not_exist_are_not_counted(void **state)
 	}
 }
 
+/* Every PMU type of linux arch/x86/events/intel/uncore_snbep.c with counters in PCI config space, which
+ * snbep_uncore_pci_read_counter() reads in two halves, and those with MSRs that only raw events count: perf_ctr_bits. */
+static void registers_of_raw_events(void **state)
+{
+	static const struct {
+		const char *cpu, *pmu;
+		unsigned bits;
+		bool halves;
+	} cases[] = {
+		{INTEL(45), "uncore_r2pcie", 44, true},
+		{INTEL(45), "uncore_r3qpi_0", 44, true},
+		{INTEL(45), "uncore_ha", 48, true},
+		{INTEL(45), "uncore_imc_0", 48, true},
+		{INTEL(45), "uncore_qpi_0", 48, true},
+		{INTEL(62), "uncore_r2pcie", 44, true},
+		{INTEL(62), "uncore_r3qpi_1", 44, true},
+		{INTEL(62), "uncore_irp", 48, true},
+		{INTEL(63), "uncore_r2pcie", 48, true},
+		{INTEL(63), "uncore_r3qpi_2", 44, true},
+		{INTEL(63), "uncore_sbox_3", 44, false},
+		{INTEL(79), "uncore_r2pcie", 48, true},
+		{INTEL(79), "uncore_r3qpi_2", 48, true},
+		{INTEL(79), "uncore_sbox_0", 48, false},
+		{INTEL(86), "uncore_r2pcie", 48, true},
+		{INTEL(87), "uncore_m2pcie", 48, true},
+		{INTEL(85), "uncore_m2pcie_3", 48, true},
+		{INTEL(85), "uncore_m3upi_2", 48, true},
+		{INTEL(85), "uncore_m2m_0", 48, true},
+		{INTEL(85), "uncore_upi_0", 48, true},
+		{INTEL(134), "uncore_pcie3", 48, true},
+		{INTEL(134), "uncore_m2pcie", 48, false},
+		{INTEL(106), "uncore_m2pcie_5", 48, false},
+		{INTEL(106), "uncore_m3upi_0", 48, true},
+		{INTEL(106), "uncore_m2m_0", 48, true},
+		{INTEL(106), "uncore_upi_0", 48, true},
+		{INTEL(143), "uncore_m2pcie_0", 48, false},
+		{INTEL(143), "uncore_type_3_0", 48, false},
+		{INTEL(143), "uncore_m3upi_0", 48, true},
+	};
+	static const struct cpu one = {0};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		const struct uncore_counter *counter;
+		struct uncore_monitor *m;
+		struct uncore *u;
+		struct tree t;
+		char event[64];
+
+		make_machine(&t, cases[i].cpu, &one, 1);
+		tree_pmu(&t, cases[i].pmu, "type", "20\n");
+		tree_pmu(&t, cases[i].pmu, "cpumask", "0\n");
+		tree_pmu(&t, cases[i].pmu, "format/event", "config:0-7\n");
+		u = scan(&t);
+		assert_int_equal(uncore_monitor_new(&m, u), 0);
+		snprintf(event, sizeof(event), "%s/event=0x13/", cases[i].pmu);
+		assert_int_equal(uncore_monitor_add_events(m, event), 0);
+		assert_int_equal(uncore_monitor_plan(m), 0);
+		counter = uncore_monitor_counter_at(m, 0);
+		if (counter->register_bits != cases[i].bits ||
+		    counter->register_halves != cases[i].halves)
+			fail_msg("%s of model %.80s: %u bits", cases[i].pmu, cases[i].cpu + 40,
+				 counter->register_bits);
+		uncore_monitor_free(m);
+		uncore_free(u);
+		tree_remove(&t);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -342,6 +411,7 @@ int main(void)
 		cmocka_unit_test(each_is_a_part_of_the_machine),
 		cmocka_unit_test(the_first_entry_that_fits_has_the_facts),
 		cmocka_unit_test(units_that_do_not_exist_are_not_counted),
+		cmocka_unit_test(registers_of_raw_events),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
