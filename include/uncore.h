@@ -227,7 +227,8 @@ struct uncore_driver {
 	const char *pmus;             /* globs of the PMUs it is for; NULL: all of the family */
 	const char *counts;           /* what one PMU counts from one CPU: "channel", "die" */
 	const char *cpu;              /* "near": the CPU of the cpumask is where the hardware is;
-				         "reader": it only reads */
+				         "reader": it only reads; "node": the same, but the
+				         hardware is in the NUMA node of the PMU's device */
 	const char *each;             /* CPUs of the mask in one of these read the same register */
 	const char *without_hardware; /* whether PMUs may lack it: "never", "possible" */
 	const char *number;           /* within what the number in the PMU's name is unique */

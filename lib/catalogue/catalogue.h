@@ -229,6 +229,7 @@ enum unc_driver_cpu {
 	UNC_CPU_UNKNOWN,
 	UNC_CPU_NEAR,   /* where the hardware is */
 	UNC_CPU_READER, /* they only read: the place of the hardware is not theirs */
+	UNC_CPU_NODE,   /* the same, but the hardware is in the NUMA node of the PMU's device */
 };
 
 /* Parts of a machine. */

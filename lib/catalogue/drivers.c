@@ -15,7 +15,7 @@ static const char *const counted[] = {
 };
 
 /* In the order of the enums. */
-static const char *const cpu_words[] = {"unknown", "near", "reader", NULL};
+static const char *const cpu_words[] = {"unknown", "near", "reader", "node", NULL};
 static const char *const scopes[] = {"unknown", "cpu",     "core",    "cluster",
 				     "die",     "package", "machine", NULL};
 static const char *const number_scopes[] = {"unknown", "",        "",     "",  "die",
@@ -122,12 +122,36 @@ static bool spans_sockets(const struct uncore_pmu *pmu, const struct unc_topolog
 	return spans;
 }
 
+/* The NUMA node of the root port that the PMU's name names, or of its parent in the device tree; -1: the firmware gives none. */
+static int device_node(const struct uncore_pmu *pmu)
+{
+	const struct unc_family *f = pmu->family;
+	uint64_t port;
+
+	for (size_t i = 0; i < f->pattern_count; i++)
+		if (strstr(f->patterns[i].name, "{sbdf}") &&
+		    unc_pattern_value(f->patterns[i].name, pmu->name, "sbdf", &port))
+			return unc_root_read_int(
+				pmu->root,
+				UNC_PATH("sys/bus/pci/devices/%04x:%02x:%02x.%x/numa_node",
+					 (unsigned)(port >> 16), (unsigned)(port >> 8 & 0xff),
+					 (unsigned)(port >> 3 & 0x1f), (unsigned)(port & 7)),
+				INT_MAX, -1);
+	return unc_root_read_int(
+		pmu->root, UNC_PATH("sys/bus/event_source/devices/%s/device/numa_node", pmu->name),
+		INT_MAX, -1);
+}
+
 const char *unc_pmu_unplaced(const struct uncore_pmu *pmu, const struct unc_topology *t)
 {
 	const struct unc_driver *d = pmu->driver;
 
 	if (!d || t->socket_count + t->offline_count < 2)
 		return NULL;
+	if (d->cpu == UNC_CPU_NODE)
+		return unc_topology_node_socket(t, pmu->node) < 0
+			       ? "the firmware gives no NUMA node for its device"
+			       : NULL;
 	if (d->cpu == UNC_CPU_NEAR)
 		return spans_sockets(pmu, t) ? "the firmware does not say which CPUs it belongs to"
 					     : NULL;
@@ -138,7 +162,11 @@ const char *unc_pmu_unplaced(const struct uncore_pmu *pmu, const struct unc_topo
 
 int unc_counted_socket(const struct uncore_pmu *pmu, const struct unc_topology *t, int cpu)
 {
-	return unc_pmu_unplaced(pmu, t) ? -1 : unc_topology_socket(t, cpu);
+	if (unc_pmu_unplaced(pmu, t))
+		return -1;
+	if (pmu->driver && pmu->driver->cpu == UNC_CPU_NODE && pmu->node >= 0)
+		return unc_topology_node_socket(t, pmu->node);
+	return unc_topology_socket(t, cpu);
 }
 
 /* ---- several CPUs of a mask that read one register ---- */
@@ -305,6 +333,7 @@ int unc_drivers_apply(struct unc_catalogue *c, struct unc_pmus *pmus, const stru
 		struct uncore_pmu *pmu = &pmus->items[i];
 
 		pmu->driver = pmu->family ? driver_of(pmu->family, pmu) : NULL;
+		pmu->node = pmu->driver && pmu->driver->cpu == UNC_CPU_NODE ? device_node(pmu) : -1;
 		if (pmu->driver && pmu->driver->each > UNC_SCOPE_CPU && pmu->cpus.count > 1)
 			r = check_packages(pmu, t);
 		if (r == 0 && pmu->driver && pmu->driver->each > UNC_SCOPE_CPU &&

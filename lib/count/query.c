@@ -252,6 +252,16 @@ int unc_query_find_gaps(struct uncore_monitor *m, struct unc_query *q)
 	}
 	for (size_t i = 0; r == 0 && f->each_socket && i < t->offline_count; i++) {
 		char name[32] = "a socket";
+		size_t k = 0;
+
+		/* Some PMUs are read by any CPU. */
+		while (k < q->target_count &&
+		       (t->offline[i].socket < 0 ||
+			unc_counted_socket(q->targets[k].pmu, t, q->targets[k].cpu) !=
+				t->offline[i].socket))
+			k++;
+		if (k < q->target_count)
+			continue;
 
 		gap.socket = t->offline[i].socket;
 		gap.elsewhere = gap.socket < 0;

@@ -124,6 +124,8 @@ static int node_of(const struct unc_topology *topology, const struct unc_target 
 
 	if (unc_pmu_unplaced(t->pmu, topology))
 		return -1;
+	if (t->pmu->driver && t->pmu->driver->cpu == UNC_CPU_NODE && t->pmu->node >= 0)
+		return t->pmu->node;
 	if (!count || count == MOST_NODES || (count == 1 && !more))
 		return count == 1 ? nodes[0] : -1;
 	if (is_of_die(t->pmu) && has_node_alone(topology, cpu))
@@ -192,7 +194,7 @@ static int channel_of(const struct row_builder *b, const struct unc_target *t)
 		for (size_t k = 0; k < p->cpus.count; k++) {
 			int cpu = p->cpus.ids[k];
 
-			if (unc_topology_socket(topology, cpu) != socket ||
+			if (unc_counted_socket(p, topology, cpu) != socket ||
 			    unc_topology_die_in_package(topology, cpu) != die)
 				continue;
 			units++;

@@ -44,6 +44,7 @@ struct uncore_pmu {
 	/* Set by the catalogue: */
 	const struct unc_family *family; /* NULL: none knows it */
 	const struct unc_driver *driver; /* facts about its driver; NULL: none are known */
+	int node;           /* with UNC_CPU_NODE: of its device; -1: not known */
 	const char *absent; /* why the unit that it stands for does not exist; NULL: it does */
 	const char *role;   /* what is at its other end; NULL: not known. Of resctrl: the group */
 	const struct unc_event_def *defs; /* the family's events, which are aliases, too */

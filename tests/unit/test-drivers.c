@@ -401,6 +401,51 @@ static void registers_of_raw_events(void **state)
 	}
 }
 
+/* The hardware is where the firmware puts its device, whichever CPU reads it: linux drivers/perf/fujitsu_uncore_pmu.c,
+ * dwc_pcie_pmu.c, hisilicon/hisi_pcie_pmu.c and arm-cmn.c take any CPU without a node, or when the node has none. */
+static void the_node_of_the_device_is_the_place(void **state)
+{
+	static const struct cpu cpus[] = {{.socket = 0}, {.socket = 1}};
+	static const struct {
+		const char *pmu, *identifier, *file;
+	} cases[] = {
+		{"mac_iod0_mac0_ch0", "", NULL},
+		{"pci_iod0_pci0", "", NULL},
+		{"hisi_pcie0_core0", "", NULL},
+		{"hisi_sicl1_cpa0", "0x00000030\n", NULL},
+		{"arm_cmn_0", "43400\n", NULL},
+		{"dwc_rootport_10008", "", "sys/bus/pci/devices/0001:00:01.0/numa_node"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++)
+		for (int node = -2; node < 2; node++) { /* -2: there is no file */
+			const struct uncore_pmu *pmu;
+			struct uncore *u;
+			struct tree t;
+			char text[16];
+
+			make_machine(&t, "CPU implementer\t: 0x46\nCPU part\t: 0x003\n", cpus, 2);
+			tree_put(&t, "sys/devices/system/node/node0/cpulist", "0\n");
+			tree_put(&t, "sys/devices/system/node/node1/cpulist", "1\n");
+			tree_pmu(&t, cases[i].pmu, "type", "20\n");
+			tree_pmu(&t, cases[i].pmu, "cpumask", "0\n");
+			tree_pmu(&t, cases[i].pmu, "identifier", cases[i].identifier);
+			snprintf(text, sizeof(text), "%d\n", node);
+			if (node >= -1 && cases[i].file)
+				tree_put(&t, cases[i].file, text);
+			else if (node >= -1)
+				tree_pmu(&t, cases[i].pmu, "device/numa_node", text);
+			u = scan(&t);
+			pmu = pmu_named(u, cases[i].pmu);
+			if (!uncore_pmu_family(pmu) ||
+			    uncore_pmu_socket(u, pmu, 0) != (node < 0 ? -1 : node))
+				fail_msg("%s with node %d", cases[i].pmu, node);
+			uncore_free(u);
+			tree_remove(&t);
+		}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -412,6 +457,7 @@ int main(void)
 		cmocka_unit_test(the_first_entry_that_fits_has_the_facts),
 		cmocka_unit_test(units_that_do_not_exist_are_not_counted),
 		cmocka_unit_test(registers_of_raw_events),
+		cmocka_unit_test(the_node_of_the_device_is_the_place),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
