@@ -317,6 +317,36 @@ static void a_driver_that_cannot_be_loaded(void **state)
 	tree_remove(&t);
 }
 
+/* All PMUs whose names begin with uncore_ are those of one module (linux arch/x86/events/intel/uncore.c), whatever the family. */
+static void any_pmu_of_intel_shows_the_driver(void **state)
+{
+	static const char *const names[] = {
+		"uncore_cha_0",    "uncore_iio_0", "uncore_iio_free_running_0",
+		"uncore_irp_0",    "uncore_m2m_0", "uncore_upi_0",
+		"uncore_pcu",      "uncore_ubox",  "uncore_m3upi_0",
+		"uncore_m2pcie_0",
+	};
+	struct tree t;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(names); i++) {
+		const struct uncore_finding *f;
+		struct uncore *u;
+		char why[128];
+
+		make_server(&t, ICX, "");
+		put_perf(&t);
+		machine_pmu(&t, names[i], "10\n", "0\n");
+		u = examine(t.dir);
+		f = must_find(u, "intel-imc", UNCORE_VERDICT_MISSING);
+		snprintf(why, sizeof(why),
+			 "the driver intel_uncore is there (%s is one of its PMUs)", names[i]);
+		assert_contains(f->why, why);
+		uncore_free(u);
+		tree_remove(&t);
+	}
+}
+
 /* Genoa under 5.15, as a public report has it: PMUs of the driver are there, those of the controllers came with 6.7. */
 static void other_pmus_of_the_driver(void **state)
 {
@@ -695,6 +725,7 @@ int main(void)
 		cmocka_unit_test(the_driver_is_not_loaded),
 		cmocka_unit_test(the_driver_is_loaded_and_does_nothing),
 		cmocka_unit_test(a_driver_that_cannot_be_loaded),
+		cmocka_unit_test(any_pmu_of_intel_shows_the_driver),
 		cmocka_unit_test(other_pmus_of_the_driver),
 		cmocka_unit_test(hardware_that_shows_elsewhere),
 		cmocka_unit_test(an_unknown_cpu),
