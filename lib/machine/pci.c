@@ -55,7 +55,31 @@ int unc_pci_config(const struct unc_device *d, size_t max, unsigned char **out, 
 	return unc_root_read_bytes(d->pci->root, FILE_OF(d, "config"), max, (char **)out, len);
 }
 
-#define MOST_DEPTH 8 /* of directories below a device */
+#define MOST_DEPTH \
+	32 /* of directories below a device: each SAS expander behind another one adds two */
+
+/* Devices are directories; links lead to others, or back. */
+static bool is_link(const struct unc_root *root, const char *path)
+{
+	char *target = NULL;
+	bool found = unc_root_link(root, path, &target) == 0;
+
+	free(target);
+	return found;
+}
+
+/* Adds the namespaces of an NVMe controller: "nvme0n1". */
+static void add_namespaces(const struct unc_root *root, const char *controller,
+			   struct unc_text *text)
+{
+	struct unc_names names = {0};
+
+	unc_root_list(root, controller, &names);
+	for (size_t i = 0; i < names.count; i++)
+		if (unc_glob_matches("nvme[0-9]*n[0-9]*", names.items[i]))
+			unc_text_add(text, " %s", names.items[i]);
+	unc_names_finish(&names);
+}
 
 /* Adds the kernel's names of what drivers made of the device: directories in directories named by their kind. Those of
  * disks and virtual devices are below the directories of other buses. */
@@ -79,14 +103,19 @@ static void add_names(const struct unc_root *root, const char *dir, int depth,
 		if (!unc_names_has(&names, kinds[i]) ||
 		    unc_root_list(root, UNC_PATH("%s/%s", dir, kinds[i]), &made) < 0)
 			continue;
-		for (size_t k = 0; k < made.count; k++)
+		for (size_t k = 0; k < made.count; k++) {
 			unc_text_add(text, "%s%s", text->len ? " " : "", made.items[k]);
+			if (strcmp(kinds[i], "nvme") == 0)
+				add_namespaces(root, UNC_PATH("%s/nvme/%s", dir, made.items[k]),
+					       text);
+		}
 		unc_names_finish(&made);
 	}
 	for (size_t i = 0; i < names.count; i++)
 		for (size_t k = 0; k < sizeof(buses) / sizeof(*buses); k++) {
 			if (!unc_glob_matches(buses[k], names.items[i]) ||
-			    unc_pci_parse(names.items[i], &address, &has_domain))
+			    unc_pci_parse(names.items[i], &address, &has_domain) ||
+			    is_link(root, UNC_PATH("%s/%s", dir, names.items[i])))
 				continue;
 			add_names(root, UNC_PATH("%s/%s", dir, names.items[i]), depth + 1, text);
 			break;

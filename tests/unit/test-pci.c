@@ -129,6 +129,14 @@ static void names_of_other_buses(void **state)
 		{"mmc_host/mmc0/mmc0:0001/block/mmcblk0/size", "mmcblk0"},
 		{"ice.roce.0/infiniband/irdma0/node_guid", "irdma0"},
 		{"power/net/x/y", NULL},
+		/* three expanders, one behind another (linux Documentation/scsi/libsas.rst) */
+		{"host8/port-8:0/expander-8:0/port-8:0:1/expander-8:1/port-8:1:2/expander-8:2/port-8:2:3/end_device-8:2:3/"
+		 "target8:0:0/8:0:0:0/block/sdg/size",
+		 "sdg"},
+		/* linux drivers/nvme/host/core.c, nvme_alloc_ns(): a namespace is below its controller */
+		{"nvme/nvme3/nvme3n1/size", "nvme3 nvme3n1"},
+		{"nvme/nvme4/nvme4c4n2/size", "nvme4 nvme4c4n2"},
+		{"nvme/nvme5/hwmon1/name", "nvme5"},
 	};
 	struct machine *m = *state;
 	char address[16];
