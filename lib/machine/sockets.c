@@ -11,6 +11,9 @@
 
 const struct uncore_cpu *unc_topology_cpu(const struct unc_topology *t, int id)
 {
+	/* Mostly CPU i is the i-th. */
+	if (id >= 0 && (size_t)id < t->cpu_count && t->cpus[id].id == id)
+		return &t->cpus[id];
 	for (size_t i = 0; i < t->cpu_count; i++)
 		if (t->cpus[i].id == id)
 			return &t->cpus[i];

@@ -158,11 +158,31 @@ static int read_node(struct unc_topology *t, const struct unc_root *root, int no
 	return err;
 }
 
+/* Offline CPUs are in no list, but their node has a link to them. The directory is listed, as a look for each CPU in each node
+ * takes seconds with thousands of CPUs. */
+static int read_node_links(struct unc_topology *t, const struct unc_root *root, const char *name)
+{
+	const char *dir = UNC_PATH(NODE_DIR "/%s", name);
+	struct unc_names names = {0};
+	int err = unc_root_list(root, dir, &names), node = number_of(name, "node");
+
+	for (size_t i = 0; node >= 0 && i < names.count; i++) {
+		int id = number_of(names.items[i], "cpu");
+		const struct uncore_cpu *cpu = id < 0 ? NULL : unc_topology_cpu(t, id);
+
+		if (cpu && cpu->node < 0 && unc_root_exists(root, UNC_PATH("%s/cpu%d", dir, id)))
+			t->cpus[cpu - t->cpus].node = node;
+	}
+	unc_names_finish(&names);
+	return err == -ENOMEM ? err : 0;
+}
+
 /* A kernel without NUMA has no nodes. */
 static int read_nodes(struct unc_topology *t, const struct unc_root *root)
 {
 	struct unc_names names = {0};
 	int err = unc_root_list(root, NODE_DIR, &names);
+	bool all = true;
 
 	err = err == -ENOMEM ? err : 0;
 	for (size_t i = 0; err == 0 && i < names.count; i++) {
@@ -171,12 +191,10 @@ static int read_nodes(struct unc_topology *t, const struct unc_root *root)
 		if (node >= 0)
 			err = read_node(t, root, node);
 	}
-	/* Offline CPUs are in no list, but their node has a link to them. */
-	for (size_t k = 0; err == 0 && k < t->cpu_count; k++)
-		for (size_t i = 0; t->cpus[k].node < 0 && i < names.count; i++)
-			if (unc_root_exists(root, UNC_PATH(NODE_DIR "/%s/cpu%d", names.items[i],
-							   t->cpus[k].id)))
-				t->cpus[k].node = number_of(names.items[i], "node");
+	for (size_t k = 0; k < t->cpu_count; k++)
+		all = all && t->cpus[k].node >= 0;
+	for (size_t i = 0; err == 0 && !all && i < names.count; i++)
+		err = read_node_links(t, root, names.items[i]);
 	unc_names_finish(&names);
 	return err;
 }
