@@ -137,21 +137,49 @@ static void clean_builtin(struct unc_entry *e)
 	e->len = kept;
 }
 
+/* Of a structure of SMBIOS that is broken keeps as much as shows that: its type, length and handle, which the error names.
+ * Returns the bytes behind it. */
+static unsigned char *break_structure(unsigned char *kept, const unsigned char *at, size_t left)
+{
+	unsigned char head[4] = {0};
+	bool is_cut = left >= sizeof(head) && at[1] > left;
+
+	if (left < sizeof(head)) {
+		memset(kept, 0, left);
+		return kept + left;
+	}
+	memcpy(head, at, sizeof(head));
+	head[1] = is_cut ? 255 : head[1] < 4 ? head[1] : 4;
+	memcpy(kept, head, sizeof(head));
+	if (head[1] == 4 && left > 4) /* texts without an end */
+		kept[4] = '-';
+	return kept + 4 + (head[1] == 4 && left > 4);
+}
+
 /* Keeps arrays and modules of memory (16, 17) and the end (127), without their texts, which are serial numbers, asset
  * tags and the like; but with the names of a module's slot and bank (at 0x10 and 0x11). */
 static void clean_smbios(struct unc_entry *e)
 {
 	unsigned char *at = (unsigned char *)e->data, *end = at + e->len, *kept = at, *next;
 
-	for (; end - at >= 4 && at[1] >= 4 && at[1] <= end - at; at = next) {
+	for (; end > at; at = next) {
 		unsigned char type = at[0], text = 1;
-		bool has_place = type == 17 && at[1] > 0x11;
+		size_t left = (size_t)(end - at);
+		bool has_place = type == 17 && left > 1 && at[1] > 0x11;
+		bool broken = left < 4 || at[1] < 4 || at[1] > left;
 
-		for (next = at + at[1]; end - next >= 2 && (next[0] || next[1]); next++) {
+		for (next = at + (broken ? 0 : at[1]); end - next >= 2 && (next[0] || next[1]);
+		     next++) {
+			if (broken)
+				break;
 			if (!next[0])
 				text++;
 			else if (!has_place || (text != at[0x10] && text != at[0x11]))
 				next[0] = '-';
+		}
+		if (broken || (end - next < 2 && type != 127)) {
+			kept = break_structure(kept, at, left);
+			break;
 		}
 		next = end - next >= 2 ? next + 2 : end;
 		if (type != 16 && type != 17 && type != 127)

@@ -76,7 +76,8 @@ struct table {
 	size_t next;
 };
 
-/* 1: there is another structure; 0: end; -EBADMSG. */
+/* 1: there is another structure; 0: end; -EBADMSG, with a sentence that does not depend on the structures before: a snapshot
+ * has not all of them. */
 static int next_structure(struct table *t, struct unc_error *e)
 {
 	size_t left = t->len - t->next, end;
@@ -97,9 +98,12 @@ static int next_structure(struct table *t, struct unc_error *e)
 		wrong = end + 1 < left ? NULL : "has texts without an end";
 		t->size = t->at[1];
 	}
+	if (wrong && left < HEADER)
+		return unc_fail(e, EBADMSG, "the last structure of the SMBIOS table %s", wrong);
 	if (wrong)
-		return unc_fail(e, EBADMSG, "the structure at byte %zu of the SMBIOS table %s",
-				t->next, wrong);
+		return unc_fail(e, EBADMSG,
+				"the SMBIOS structure with handle 0x%02x%02x (type %u) %s",
+				t->at[3], t->at[2], t->at[0], wrong);
 	t->next += end + 2;
 	return 1;
 }
@@ -357,6 +361,77 @@ static enum spread spread_over(const struct unc_modules *m, size_t sockets)
 	return spread ? spread : spread_by_order(m, sockets);
 }
 
+/* ---- the channels of modules ---- */
+
+#define CHANNELS_MOST 128
+/* More modules are on no channel, so that the names mean something else. */
+#define SLOTS_OF_CHANNEL 3
+
+/* "P0 CHANNEL A", "ChannelB-DIMM0": the letter or number behind the word; "DIMM_A1", "P1-DIMMB2": the letter. -1: none. */
+static int named_channel(const struct unc_module *m, bool *by_word)
+{
+	const char *at = strcasestr(m->bank, "channel"), *digits;
+	uint64_t number;
+
+	at = at ? at : strcasestr(m->locator, "channel");
+	*by_word = at;
+	if (at) {
+		digits = at += 7 + strspn(at + 7, " _-.:");
+		if (unc_take_digits(&digits, 10, 2, &number))
+			return (int)number;
+		return *at >= 'A' && *at <= 'Z' && ((at[1] | 0x20) < 'a' || (at[1] | 0x20) > 'z')
+			       ? *at - 'A'
+			       : -1;
+	}
+	at = strcasestr(m->locator, "dimm");
+	at = at ? at + 4 + strspn(at + 4, " _-") : "";
+	digits = at + 1;
+	if (*at < 'A' || *at > 'Z' || !unc_take_digits(&digits, 10, 1, &number) || *digits)
+		return -1;
+	return *at - 'A';
+}
+
+/* How many channels have a module, by the names of the slots; 0: these do not say it. */
+static size_t channels_by_name(const struct unc_modules *m, size_t sockets)
+{
+	struct {
+		int processor, node, channel;
+		size_t slots, modules;
+	} met[CHANNELS_MOST];
+	size_t count = 0, used = 0;
+	bool all_by_word = true;
+
+	for (size_t i = 0; i < m->count; i++) {
+		const struct unc_module *one = &m->items[i];
+		int processor = by_processor(one), node = by_node(one);
+		bool by_word;
+		int channel = named_channel(one, &by_word);
+		size_t k = 0;
+
+		while (k < count && (met[k].processor != processor || met[k].node != node ||
+				     met[k].channel != channel))
+			k++;
+		if (channel < 0 || k == CHANNELS_MOST)
+			return 0;
+		if (k == count) {
+			met[count].processor = processor;
+			met[count].node = node;
+			met[count].channel = channel;
+			met[count].slots = met[count].modules = 0;
+			count++;
+		}
+		used += one->present && !met[k].modules;
+		met[k].modules += one->present;
+		if (++met[k].slots > SLOTS_OF_CHANNEL)
+			return 0;
+		all_by_word = all_by_word && by_word;
+	}
+	/* Dell's letters are processors, each with many slots. */
+	if (!all_by_word && ((sockets > 1 && count == sockets) || m->slots > m->count))
+		return 0;
+	return used;
+}
+
 /* ---- the peak ---- */
 
 /* Bits for error correction are no data, even where firmware includes them. */
@@ -429,7 +504,7 @@ int unc_memory_peak(struct uncore_memory *out, const struct unc_modules *m, size
 	struct uncore_memory found = {.from = out->from, .used = out->used};
 	const struct unc_module *first = NULL;
 	enum spread spread;
-	size_t each;
+	size_t each, named = channel_pmus ? channels_by_name(m, sockets) : 0;
 	int r = check_modules(m, &found, &first, e);
 
 	if (r < 0)
@@ -454,7 +529,9 @@ int unc_memory_peak(struct uncore_memory *out, const struct unc_modules *m, size
 				"no PMU for each memory channel shows which of the %zu modules of "
 				"a socket share a channel",
 				each);
-	if (channel_pmus && each % channel_pmus && channel_pmus % each)
+	if (named && named % sockets == 0 && named / sockets <= channel_pmus)
+		each = named / sockets;
+	else if (channel_pmus && each % channel_pmus && channel_pmus % each)
 		return unc_fail(e, ENODATA,
 				"the %zu modules of a socket are not evenly spread over its %zu "
 				"memory channels",
@@ -546,8 +623,26 @@ static int append_file(const struct unc_root *root, const char *path, char **byt
 	return all ? 0 : -ENOMEM;
 }
 
-/* The table; or what the driver dmi-sysfs shows: a file for each array of memory, and for each module. */
-static int read_table(const struct unc_root *root, char **bytes, size_t *len)
+/* Adds a file with one structure. */
+static int append_entry(const struct unc_root *root, const char *name, char **bytes, size_t *len,
+			struct unc_error *e)
+{
+	size_t before = *len;
+	int r = append_file(root, UNC_PATH(ENTRIES "/%s/raw", name), bytes, len);
+	struct table one;
+
+	if (r < 0)
+		return r;
+	one = (struct table){.data = (const uint8_t *)*bytes + before, .len = *len - before};
+	r = next_structure(&one, e);
+	if (r < 0)
+		unc_error_append(e, " (" ENTRIES "/%s/raw)", name);
+	return r < 0 ? r : 0;
+}
+
+/* The table; or what the driver dmi-sysfs shows: a file for each array of memory, and for each module. -EBADMSG: one of
+ * these is broken. */
+static int read_table(const struct unc_root *root, char **bytes, size_t *len, struct unc_error *e)
 {
 	struct unc_names names = {0};
 	int r = append_file(root, TABLE, bytes, len);
@@ -556,8 +651,7 @@ static int read_table(const struct unc_root *root, char **bytes, size_t *len)
 		return r;
 	for (size_t i = 0; i < names.count && (r == 0 || r == -ENOENT) && *len < TABLE_MOST; i++)
 		if (unc_glob_matches("1[67]-*", names.items[i]))
-			r = append_file(root, UNC_PATH(ENTRIES "/%s/raw", names.items[i]), bytes,
-					len);
+			r = append_entry(root, names.items[i], bytes, len, e);
 	unc_names_finish(&names);
 	return r;
 }
@@ -569,13 +663,13 @@ int unc_memory_read(struct uncore_memory *out, const struct unc_root *root, size
 	struct unc_modules modules = {0};
 	char *text = NULL;
 	size_t len = 0;
-	int r = read_table(root, &text, &len);
+	int r = read_table(root, &text, &len, e);
 	const char *table = r == -EACCES ? "only root may read the SMBIOS table (" TABLE ")"
 					 : "there is no SMBIOS table (" TABLE ")";
 
 	if (r == 0) {
 		r = unc_modules_smbios(&modules, (const uint8_t *)text, len, e);
-	} else if (r != -ENOMEM) {
+	} else if (r != -ENOMEM && r != -EBADMSG) {
 		found.from = "udev";
 		r = unc_root_read(root, UDEV, &text);
 		if (r == 0)

@@ -124,10 +124,48 @@ without_table() {
 	tells 'the firmware lists no memory module'
 }
 
-@test "a broken table is refused with its place" {
+# same_snapshot: topo prints for a snapshot what it prints for the tree.
+same_snapshot() {
+	expect 0 "$UNCORE" --root "$tree" topo
+	echo "$output" >"$BATS_TEST_TMPDIR/topo"
+	expect 0 "$UNCORE" --root "$tree" snapshot "$BATS_TEST_TMPDIR/copy"
+	expect 0 "$UNCORE" --root "$BATS_TEST_TMPDIR/copy" topo
+	diff "$BATS_TEST_TMPDIR/topo" <(echo "$output")
+}
+
+@test "a broken table is refused with its structure, on the machine as in its snapshot" {
+	local table size
+
 	machine spr '8 64 4800 4800'
-	truncate -s 200 "$tree/sys/firmware/dmi/tables/DMI"
-	tells 'the structure at byte 169 of the SMBIOS table is cut off' # the second module
+	table=$tree/sys/firmware/dmi/tables/DMI
+	cp "$table" "$BATS_TEST_TMPDIR/whole"
+	truncate -s 200 "$table"
+	tells 'the SMBIOS structure with handle 0x1101 (type 17) is cut off' # the second module
+	for size in 1 3 4 20 40 90 91 169 170 171 172 173 180 200 260 261 262; do
+		truncate -s "$size" "$table" && dd if="$BATS_TEST_TMPDIR/whole" of="$table" bs=1 count="$size" conv=notrunc status=none
+		same_snapshot || fail "$size bytes"
+	done
+	for size in 1 2 3; do # a length in the header of the first structure that is shorter than that
+		cp "$BATS_TEST_TMPDIR/whole" "$table"
+		# shellcheck disable=SC2059 # an octal escape
+		printf "\\$size" | dd of="$table" bs=1 seek=1 conv=notrunc status=none
+		same_snapshot || fail "a length of $size"
+	done
+}
+
+@test "a broken entry of dmi-sysfs is named by its file, on the machine as in its snapshot" {
+	local raw size
+
+	machine spr '8 64 4800 4800'
+	helper smbios entries "$tree"
+	raw=$tree/sys/firmware/dmi/entries/17-3/raw
+	cp "$raw" "$BATS_TEST_TMPDIR/whole"
+	for size in 2 10 92; do
+		cp "$BATS_TEST_TMPDIR/whole" "$raw"
+		truncate -s "$size" "$raw"
+		same_snapshot || fail "$size bytes"
+	done
+	tells 'the SMBIOS structure with handle 0x1103 (type 17) has texts without an end (sys/firmware/dmi/entries/17-3/raw)'
 }
 
 @test "a table that only root may read" {

@@ -171,6 +171,31 @@ static void speed_of_the_slowest(void **state)
 	}
 }
 
+/* "A1 +A2@B": the slots, those with '+' have a module; behind "only" the count of slots is larger. */
+static void add_slots(struct unc_modules *all, const char *slots)
+{
+	char *text = strdup(slots), *rest = text, *slot, *bank;
+
+	while ((slot = strsep(&rest, " "))) {
+		struct unc_module m = {.present = *slot == '+',
+				       .kind = DDR4,
+				       .width = 64,
+				       .rated = 2666,
+				       .configured = 2666};
+
+		if (strcmp(slot, "only") == 0)
+			continue;
+		bank = strchr(slot, '@');
+		snprintf(m.bank, sizeof(m.bank), "%s", bank ? bank + 1 : "");
+		snprintf(m.locator, sizeof(m.locator), "%.*s", (int)strcspn(slot, "@"),
+			 slot + (*slot == '+'));
+		m.locator[strcspn(m.locator, "@")] = '\0';
+		add_module(all, m);
+	}
+	all->slots = strncmp(slots, "only", 4) == 0 ? 24 : all->count;
+	free(text);
+}
+
 /* Slots of two sockets, and which of them have a module. The names are those of boards: Dell, Supermicro, HPE, Lenovo,
  * Gigabyte, Intel, AMD's reference. */
 static void modules_are_placed_by_their_names(void **state)
@@ -215,32 +240,60 @@ static void modules_are_placed_by_their_names(void **state)
 		struct unc_modules all = {0};
 		struct uncore_memory found = {0};
 		struct unc_error e = {0};
-		char *text = strdup(cases[i].slots), *rest = text, *slot, *bank;
 
-		while ((slot = strsep(&rest, " "))) {
-			struct unc_module m = {.present = *slot == '+',
-					       .kind = DDR4,
-					       .width = 64,
-					       .rated = 2666,
-					       .configured = 2666};
-
-			if (strcmp(slot, "only") == 0)
-				continue; /* the count of slots is larger */
-			bank = strchr(slot, '@');
-			snprintf(m.bank, sizeof(m.bank), "%s", bank ? bank + 1 : "");
-			snprintf(m.locator, sizeof(m.locator), "%.*s", (int)strcspn(slot, "@"),
-				 slot + (*slot == '+'));
-			m.locator[strcspn(m.locator, "@")] = '\0';
-			add_module(&all, m);
-		}
-		all.slots = strncmp(cases[i].slots, "only", 4) == 0 ? 24 : all.count;
+		add_slots(&all, cases[i].slots);
 		if (unc_memory_peak(&found, &all, 2, 2, &e) == 0)
 			assert_int_equal(cases[i].spread, EVEN);
 		else
 			assert_contains(e.text, cases[i].spread == UNEVEN
 							? "not evenly spread over 2 sockets"
 							: "does not say how");
-		free(text);
+		unc_modules_finish(&all);
+	}
+}
+
+/* Two modules of one channel do not make it faster: 64 bits x 2666 MT/s for each channel with a module. The names are those of
+ * boards: ASUS, Supermicro, Dell, Intel's client boards, AMD's reference. */
+static void modules_share_channels_by_their_names(void **state)
+{
+	static const struct {
+		const char *slots;
+		size_t sockets, pmus;
+		unsigned channels; /* 0: unknown */
+	} cases[] = {
+		{"+DIMM_A1 +DIMM_A2 DIMM_B1 DIMM_B2", 1, 2, 1},
+		{"+DIMM_A1 +DIMM_A2", 1, 2, 1},
+		{"+DIMM_A1 +DIMM_A2 DIMM_B1 DIMM_B2 DIMM_C1 DIMM_C2 DIMM_D1 DIMM_D2", 1, 4, 1},
+		{"+DIMM_A1 +DIMM_A2 +DIMM_B1 +DIMM_B2", 1, 4, 2},
+		{"+DIMM_A1 DIMM_A2 +DIMM_B1 DIMM_B2", 1, 2, 2},
+		{"+DIMM_A1 +DIMM_A2 +DIMM_B1 DIMM_B2", 1, 2, 2},
+		{"+P1-DIMMA1 +P1-DIMMA2 P1-DIMMB1 +P2-DIMMA1 +P2-DIMMA2 P2-DIMMB1", 2, 4, 1},
+		{"+P1-DIMMA1 P1-DIMMA2 +P1-DIMMB1 +P2-DIMMA1 P2-DIMMA2 +P2-DIMMB1", 2, 4, 2},
+		{"+ChannelA-DIMM0 +ChannelA-DIMM1 ChannelB-DIMM0 ChannelB-DIMM1", 1, 2, 1},
+		{"+DIMM_0@P0_CHANNEL_A +DIMM_1@P0_CHANNEL_A DIMM_0@P0_CHANNEL_B", 1, 8, 1},
+		{"+DIMM_0@P0_CHANNEL_A +DIMM_0@P1_CHANNEL_A", 2, 8, 1},
+		/* Dell's letters are processors, and each slot from 1 on is another channel. */
+		{"+DIMM_A1 +DIMM_A2 DIMM_A3 DIMM_A4 DIMM_A5 DIMM_A6", 1, 4, 2},
+		{"only +DIMM_A1 +DIMM_A2", 1, 4, 2},
+		{"+DIMM_A1 +DIMM_A2 +DIMM_B1 +DIMM_B2", 2, 4, 2},
+		/* Without PMUs of channels nothing confirms the names. */
+		{"+DIMM_A1 +DIMM_A2 DIMM_B1 DIMM_B2", 1, 0, 0},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct uncore_memory found = {0};
+		struct unc_modules all = {0};
+		struct unc_error e = {0};
+		int r;
+
+		add_slots(&all, cases[i].slots);
+		r = unc_memory_peak(&found, &all, cases[i].sockets, cases[i].pmus, &e);
+		assert_int_equal(r, cases[i].channels ? 0 : -ENODATA);
+		if (found.channels != cases[i].channels)
+			fail_msg("%s: %u channels", cases[i].slots, found.channels);
+		if (r == 0)
+			assert_close(found.peak, cases[i].channels * 8 * 2666e6);
 		unc_modules_finish(&all);
 	}
 }
@@ -277,13 +330,13 @@ static void broken_tables(void **state)
 		size_t len;
 		const char *sentence;
 	} cases[] = {
-		{0, 17, 3, "at byte 0 of the SMBIOS table is cut off"},
-		{0, 17, 20, "at byte 0 of the SMBIOS table is cut off"},
-		{0, 17, 27, "at byte 0 of the SMBIOS table has texts without an end"},
-		{0, 17, 30, "at byte 28 of the SMBIOS table is cut off"},
-		{1, 0, sizeof(table), "at byte 0 of the SMBIOS table is shorter than its header"},
-		{1, 3, sizeof(table), "at byte 0 of the SMBIOS table is shorter than its header"},
-		{1, 255, sizeof(table), "at byte 0 of the SMBIOS table is cut off"},
+		{0, 17, 3, "the last structure of the SMBIOS table is cut off"},
+		{0, 17, 20, "(type 17) is cut off"},
+		{0, 17, 27, "(type 17) has texts without an end"},
+		{0, 17, 30, "the last structure of the SMBIOS table is cut off"},
+		{1, 0, sizeof(table), "(type 17) is shorter than its header"},
+		{1, 3, sizeof(table), "(type 17) is shorter than its header"},
+		{1, 255, sizeof(table), "(type 17) is cut off"},
 	};
 
 	(void)state;
@@ -395,7 +448,7 @@ static void a_broken_table_is_not_replaced_by_udev(void **state)
 	make_machine(&t, RECORD);
 	tree_put_bytes(&t, "sys/firmware/dmi/tables/DMI", (const char *)table, 20);
 	u = scan(&t);
-	assert_contains(uncore_memory_get(u)->why, "at byte 0 of the SMBIOS table is cut off");
+	assert_contains(uncore_memory_get(u)->why, "(type 17) is cut off");
 	uncore_free(u);
 	tree_remove(&t);
 }
@@ -407,6 +460,7 @@ int main(void)
 		cmocka_unit_test(modules_that_are_not_alike),
 		cmocka_unit_test(speed_of_the_slowest),
 		cmocka_unit_test(modules_are_placed_by_their_names),
+		cmocka_unit_test(modules_share_channels_by_their_names),
 		cmocka_unit_test(a_table),
 		cmocka_unit_test(broken_tables),
 		cmocka_unit_test(a_machine_by_udev),
