@@ -25,28 +25,46 @@ enum {
 /* ---- modules ---- */
 
 /* 7.18.2; the names are those of dmi_memory_id(8). The speeds are the limits of the type: the slowest those of JEDEC
- * JESD79F, JESD79-2F, JESD79-3F, JESD79-4D and JESD79-5C; the fastest is beyond all modules that are sold. */
+ * JESD79F, JESD79-2F, JESD79-3F, JESD79-4D and JESD79-5C; the fastest is beyond all modules that are sold, and so is what
+ * `sold` is above: modules run at such speeds, but are not rated so. */
 static const struct {
 	const char *name;
 	unsigned slowest, fastest; /* MT/s; 0: none is known */
+	unsigned sold;             /* the lowest rating */
 } kinds[] = {
-	[0x01] = {"Other", 0, 0},       [0x02] = {"Unknown", 0, 0},
-	[0x03] = {"DRAM", 0, 0},        [0x04] = {"EDRAM", 0, 0},
-	[0x05] = {"VRAM", 0, 0},        [0x06] = {"SRAM", 0, 0},
-	[0x07] = {"RAM", 0, 0},         [0x08] = {"ROM", 0, 0},
-	[0x09] = {"Flash", 0, 0},       [0x0a] = {"EEPROM", 0, 0},
-	[0x0b] = {"FEPROM", 0, 0},      [0x0c] = {"EPROM", 0, 0},
-	[0x0d] = {"CDRAM", 0, 0},       [0x0e] = {"3DRAM", 0, 0},
-	[0x0f] = {"SDRAM", 0, 0},       [0x10] = {"SGRAM", 0, 0},
-	[0x11] = {"RDRAM", 0, 0},       [0x12] = {"DDR", 200, 600},
-	[0x13] = {"DDR2", 400, 1300},   [0x14] = {"DDR2 FB-DIMM", 400, 1300},
-	[0x18] = {"DDR3", 800, 3200},   [0x19] = {"FBD2", 400, 1300},
-	[0x1a] = {"DDR4", 1600, 5400},  [0x1b] = {"LPDDR", 0, 0},
-	[0x1c] = {"LPDDR2", 0, 0},      [0x1d] = {"LPDDR3", 0, 0},
-	[0x1e] = {"LPDDR4", 0, 0},      [NON_VOLATILE] = {"Logical non-volatile device", 0, 0},
-	[0x20] = {"HBM", 0, 0},         [0x21] = {"HBM2", 0, 0},
-	[0x22] = {"DDR5", 3200, 13000}, [0x23] = {"LPDDR5", 0, 0},
-	[0x24] = {"HBM3", 0, 0},
+	[0x01] = {"Other", 0, 0, 0},
+	[0x02] = {"Unknown", 0, 0, 0},
+	[0x03] = {"DRAM", 0, 0, 0},
+	[0x04] = {"EDRAM", 0, 0, 0},
+	[0x05] = {"VRAM", 0, 0, 0},
+	[0x06] = {"SRAM", 0, 0, 0},
+	[0x07] = {"RAM", 0, 0, 0},
+	[0x08] = {"ROM", 0, 0, 0},
+	[0x09] = {"Flash", 0, 0, 0},
+	[0x0a] = {"EEPROM", 0, 0, 0},
+	[0x0b] = {"FEPROM", 0, 0, 0},
+	[0x0c] = {"EPROM", 0, 0, 0},
+	[0x0d] = {"CDRAM", 0, 0, 0},
+	[0x0e] = {"3DRAM", 0, 0, 0},
+	[0x0f] = {"SDRAM", 0, 0, 0},
+	[0x10] = {"SGRAM", 0, 0, 0},
+	[0x11] = {"RDRAM", 0, 0, 0},
+	[0x12] = {"DDR", 200, 600, 0},
+	[0x13] = {"DDR2", 400, 1300, 0},
+	[0x14] = {"DDR2 FB-DIMM", 400, 1300, 0},
+	[0x18] = {"DDR3", 800, 3200, 1066},
+	[0x19] = {"FBD2", 400, 1300, 0},
+	[0x1a] = {"DDR4", 1600, 5400, 1866},
+	[0x1b] = {"LPDDR", 0, 0, 0},
+	[0x1c] = {"LPDDR2", 0, 0, 0},
+	[0x1d] = {"LPDDR3", 0, 0, 0},
+	[0x1e] = {"LPDDR4", 0, 0, 0},
+	[NON_VOLATILE] = {"Logical non-volatile device", 0, 0, 0},
+	[0x20] = {"HBM", 0, 0, 0},
+	[0x21] = {"HBM2", 0, 0, 0},
+	[0x22] = {"DDR5", 3200, 13000, 4000},
+	[0x23] = {"LPDDR5", 0, 0, 0},
+	[0x24] = {"HBM3", 0, 0, 0},
 };
 
 const char *unc_module_kind(uint8_t kind)
@@ -355,8 +373,10 @@ static enum spread spread_over(const struct unc_modules *m, size_t sockets)
 	static int (*const places[])(const struct unc_module *) = {by_processor, by_node,
 								   by_letter};
 	enum spread spread = sockets == 1 ? SPREAD_EVEN : SPREAD_UNKNOWN;
+	/* As many letters as sockets may be channels of one socket whose other slots are not listed. */
+	size_t count = sizeof(places) / sizeof(*places) - (m->slots > m->count);
 
-	for (size_t i = 0; !spread && i < sizeof(places) / sizeof(*places); i++)
+	for (size_t i = 0; !spread && i < count; i++)
 		spread = spread_by_name(m, sockets, places[i]);
 	return spread ? spread : spread_by_order(m, sockets);
 }
@@ -449,6 +469,10 @@ static double transfers(const struct unc_module *m)
 	unsigned fastest = m->kind < KINDS ? kinds[m->kind].fastest : 0;
 	bool is_half = speed * 2 > m->rated * 0.99 && speed * 2 < m->rated * 1.01;
 
+	/* A rating may be a clock, too: 1600 of DDR4-3200. */
+	if (slowest && speed >= slowest && speed < kinds[m->kind].sold &&
+	    m->rated < kinds[m->kind].sold)
+		return NAN;
 	/* Modules run at half of their rating, too; and below it, at speeds that are not known. */
 	if (m->rated && speed >= slowest && (is_half || (!fastest && (unsigned)speed != m->rated)))
 		return NAN;

@@ -132,17 +132,34 @@ static void speed_of_the_slowest(void **state)
 		double transfers; /* 0: not known */
 		bool by_rating;
 	} cases[] = {
-		{DDR5, 4800, 4800, 4800, false}, {DDR5, 5600, 4400, 4400, false},
-		{DDR5, 8532, 0, 4800, true},     {DDR5, 4800, 2200, 4400, false},
-		{DDR5, 2400, 2400, 4800, false}, {DDR5, 4800, 1500, 0, false},
-		{DDR5, 4800, 20000, 0, false},   {DDR3, 1333, 667, 1333, false},
-		{DDR3, 1600, 533, 1066, false},  {DDR3, 1600, 399, 0, false},
-		{DDR3, 1600, 800, 0, false},     {0x03, 2933, 1333, 0, false},
-		{0x03, 2933, 2933, 2933, false}, {DDR4, 2933, 1333, 2666, false},
-		{DDR4, 3200, 1333, 2666, false}, {DDR4, 3200, 1600, 0, false},
-		{DDR4, 1333, 1333, 2666, false}, {DDR4, 1333, 0, 2666, true},
-		{DDR4, 2666, 1600, 1600, false}, {DDR4, 3200, 700, 0, false},
+		{DDR5, 4800, 4800, 4800, false},
+		{DDR5, 5600, 4400, 4400, false},
+		{DDR5, 8532, 0, 4800, true},
+		{DDR5, 4800, 2200, 4400, false},
+		{DDR5, 2400, 2400, 4800, false},
+		{DDR5, 4800, 1500, 0, false},
+		{DDR5, 4800, 20000, 0, false},
+		{DDR3, 1333, 667, 1333, false},
+		{DDR3, 1600, 533, 1066, false},
+		{DDR3, 1600, 399, 0, false},
+		{DDR3, 1600, 800, 0, false},
+		{0x03, 2933, 1333, 0, false},
+		{0x03, 2933, 2933, 2933, false},
+		{DDR4, 2933, 1333, 2666, false},
+		{DDR4, 3200, 1333, 2666, false},
+		{DDR4, 3200, 1600, 0, false},
+		{DDR4, 1333, 1333, 2666, false},
+		{DDR4, 1333, 0, 2666, true},
+		{DDR4, 2666, 1600, 1600, false},
+		{DDR4, 3200, 700, 0, false},
 		{LPDDR5, 6400, 1500, 0, false},
+		/* clocks of DDR3-1866, DDR4-3200 and DDR5-6400 in both fields: no modules are rated so */
+		{DDR3, 933, 933, 0, false},
+		{DDR4, 1600, 1600, 0, false},
+		{DDR4, 0, 1600, 0, false},
+		{DDR5, 3200, 3200, 0, false},
+		{DDR4, 1600, 1333, 2666, false},
+		{DDR4, 2133, 1600, 1600, false},
 	};
 
 	(void)state;
@@ -233,6 +250,8 @@ static void modules_are_placed_by_their_names(void **state)
 		{"+PROC_1_DIMM_1 +PROC_1_DIMM_4", UNEVEN},
 		{"+A3 +A4", UNEVEN},
 		{"only +DIMM_1 +DIMM_2", UNKNOWN},
+		/* letters of channels, A to F of the first socket */
+		{"only +DIMM_A1 +DIMM_B1", UNKNOWN},
 	};
 
 	(void)state;
