@@ -106,8 +106,8 @@ bool cli_replays(const struct cli *cli);
 /* Frees the machine and its source. */
 void cli_close(struct cli *cli);
 
-/* Prints the fixes for PMUs that are missing on this machine, if there are any: of those for these metrics ("pcie.*,cxl.*"), or
- * else of all. */
+/* Prints the fixes for PMUs that are missing on this machine, if there are any: of those for these metrics ("pcie.*,cxl.*"; NULL:
+ * all), or else what keeps all PMUs from being counted. */
 void cli_advise(struct cli *cli, const char *metrics);
 
 /* ---- perfmon.c ---- */

@@ -116,7 +116,8 @@ static bool has_metric(const struct uncore *u, const char *family, const char *l
 	return has;
 }
 
-/* Prints each fix once: those of families with such metrics, or with NULL all. False: no fix was printed. */
+/* Prints each fix once: those of families with such metrics; with NULL those of no family, as of permissions. False: no
+ * fix was printed. */
 static bool print_fixes(const struct uncore *u, const char *metrics)
 {
 	const char *printed[16];
@@ -126,7 +127,7 @@ static bool print_fixes(const struct uncore *u, const char *metrics)
 		const struct uncore_finding *f = uncore_finding_at(u, i);
 
 		if (f->verdict != UNCORE_VERDICT_MISSING || !f->fix ||
-		    (metrics && !has_metric(u, f->subject, metrics)))
+		    has_metric(u, f->subject, metrics ? metrics : "*") != (metrics != NULL))
 			continue;
 		for (k = 0; k < count && strcmp(printed[k], f->fix) != 0;)
 			k++;
@@ -142,6 +143,6 @@ void cli_advise(struct cli *cli, const char *metrics)
 {
 	if (uncore_diagnose(cli->u))
 		return;
-	if (!metrics || !print_fixes(cli->u, metrics))
+	if (!print_fixes(cli->u, metrics ? metrics : "*") || !metrics)
 		print_fixes(cli->u, NULL);
 }

@@ -27,6 +27,16 @@ rows() {
 	[[ $(xargs -d '\n' <<<"$output") =~ has\ 8\ CPUs\ for\ 2\ +registers:\ one\ CPU\ of\ each\ package ]]
 }
 
+@test "what keeps one PMU from being counted is not fixed by the driver of others" {
+	local tree=$BATS_TEST_TMPDIR/empty
+
+	unpack "$UNCORE_SOURCE_ROOT/tests/drivers/rapl-all-cpus.txt" "$tree"
+	: >"$tree/sys/bus/event_source/devices/power/cpumask"
+	refuses 3 "$UNCORE" --root "$tree" stat --dry-run -M power.package
+	says 'its cpumask is empty'
+	[[ $output$stderr != *fix:* ]] # amd_uncore, whose PMUs are missing, too
+}
+
 @test "Ice Lake has eight channels, and a driver that registers twelve" {
 	# linux 496a18f09374: three channels of each controller, of which two are active
 	expect 0 "$UNCORE" --root "$UNCORE_SOURCE_ROOT/tests/drivers/icx-12-imc.txt" topo
