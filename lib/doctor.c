@@ -425,7 +425,11 @@ static int check_other_pmus(struct uncore *u)
 		d.subject = "other PMUs";
 		unc_text_add(&d.found, "%zu PMU%s without metrics, such as %s", count,
 			     plural(count), first->name);
-		unc_text_add(&d.why, "no family of the catalogue describes them");
+		unc_text_add(&d.why, "%s",
+			     strcmp(u->topology.cpu_model, "unknown")
+				     ? "no family of the catalogue describes them"
+				     : "proc/cpuinfo does not name the CPU model, which decides on "
+				       "the families of most PMUs");
 		if (same)
 			unc_text_add(
 				&d.why,

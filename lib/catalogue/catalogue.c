@@ -300,9 +300,9 @@ int unc_metric_on(const struct uncore_metric *m, const struct uncore_pmu *pmu, s
 		if (r == 0 && unc_event_encode(m->events[i], pmu, &encoding, e) < 0)
 			r = -EBADMSG;
 		/* A PMU without a term of an event, or with a narrower one, has other events, as one has
-		 * under a name that the kernel gives to parts it does not know. */
+		 * under a name that the kernel gives to parts it does not know. Without any term it lacks files. */
 		if (r < 0 && terms != m->events[i]->alias && unc_pmu_load(pmu) == 0 &&
-		    !unc_pmu_has_terms(pmu, terms))
+		    pmu->term_count && !unc_pmu_has_terms(pmu, terms))
 			return -ENODEV;
 	}
 	if (r == 0 && !pmu->cpus.count)

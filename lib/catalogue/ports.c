@@ -23,10 +23,12 @@ static int die_file(char to[FILE_ROOM], const char *name, const struct unc_topol
 	int die = unc_topology_die(t, cpu);
 
 	if (brace && die < 0)
-		return unc_fail(why, ENODEV,
-				"CPUs are offline: which of the kernel's files '%s' belongs to CPU "
-				"%d is not known",
-				name, cpu);
+		return unc_fail(
+			why, ENODEV,
+			"it is not known which of the kernel's files '%.*sN' belongs to CPU %d: %s",
+			(int)(brace - name), name, cpu,
+			unc_topology_socket(t, cpu) < 0 ? "its package is not known"
+							: "CPUs are offline");
 	if (brace)
 		snprintf(to, FILE_ROOM, "%.*s%d%s", (int)(brace - name), name, die,
 			 strchr(brace, '}') + 1);

@@ -637,8 +637,12 @@ static int fail_pattern(struct uncore_monitor *m, const char *pattern,
 	else if (!missing && guest[0])
 		unc_error_append(e, "; %s", guest);
 	else if (!missing && !general)
-		unc_error_append(e, ": the catalogue has it for other PMUs than those of this "
-				    "machine");
+		unc_error_append(
+			e, "%s",
+			strcmp(m->machine->topology.cpu_model, "unknown")
+				? ": the catalogue has it for other PMUs than those of this machine"
+				: ": proc/cpuinfo does not name the CPU model, which decides on the "
+				  "families of most PMUs");
 	else
 		unc_error_append(e, ": %s", missing ? missing : uncore_metric_missing(general));
 	return -ENODEV;

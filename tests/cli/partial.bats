@@ -25,6 +25,47 @@ sockets() {
 	shows 'socket 0: CPU 0, NUMA node 0' 'offline: CPUs 8,40, NUMA nodes 0,1'
 }
 
+# -1 is an unknown package (linux include/linux/topology.h): no CPU of this machine is offline.
+@test "a die is not said to be unknown because of offline CPUs where a package is" {
+	local tree=$BATS_TEST_TMPDIR/unknown cpus cpu
+
+	unpack "$MACHINES/intel-skx-4socket-offline.txt" "$tree"
+	cpus=$tree/sys/devices/system/cpu
+	rm -r "$tree"/sys/devices/system/node/node[23] "$tree"/sys/bus/event_source/devices/*/die[23] "$tree"/sys/devices/pci0000:[9d]7
+	mkdir -p "$cpus/cpu1/topology"
+	rm "$cpus/cpu1/online"
+	for cpu in 0:0 1:0 2:-1 3:1; do echo "${cpu#*:}" >"$cpus/cpu${cpu%:*}/topology/physical_package_id"; done
+	echo 0-3 | tee "$cpus/present" "$cpus/possible" >"$cpus/online"
+	echo 0-1 >"$tree/sys/devices/system/node/node0/cpulist"
+	echo 2-3 >"$tree/sys/devices/system/node/node1/cpulist"
+	echo 0,2 >"$tree/sys/bus/event_source/devices/uncore_iio_1/cpumask"
+	expect 0 "$UNCORE" --root "$tree" topo
+	[[ $(tr -s '\n ' ' ' <<<"$output") == *"'dieN' belongs to CPU 2: its package is not known"* ]]
+	[[ $output != *'CPUs are offline'* ]]
+}
+
+@test "PMUs whose CPU model is not known are not said to be others" {
+	local tree=$BATS_TEST_TMPDIR/model
+
+	unpack "$UNCORE_SOURCE_ROOT/tests/drivers/icx-12-imc.txt" "$tree"
+	rm "$tree/proc/cpuinfo"
+	expect 0 "$UNCORE" --root "$tree" doctor
+	shows 'proc/cpuinfo does not name the CPU model' 'PMUs without metrics, such as uncore_imc_0'
+	refuses 3 "$UNCORE" --root "$tree" stat --dry-run -M memory.bandwidth
+	says 'nothing on this machine can count it: proc/cpuinfo does not name the CPU model'
+}
+
+# Half of a copied /sys: the drivers of all families give their PMUs terms.
+@test "a PMU without format is a missing channel, not one of other events" {
+	local tree=$BATS_TEST_TMPDIR/icx
+
+	unpack "$UNCORE_SOURCE_ROOT/tests/drivers/icx-12-imc.txt" "$tree"
+	rm -r "$tree/sys/bus/event_source/devices/uncore_imc_1/format"
+	sed "s|^machine:.*|machine: $tree|; /pmu: uncore_imc_1,/d" "$UNCORE_SOURCE_ROOT/tests/drivers/icx-12-imc.yaml" >"$tree.yaml"
+	expect 0 "$UNCORE" --source "sim:$tree.yaml,step=1s" stat -j -M memory.bandwidth 1 1
+	[ "$(jq -r .quality <<<"$output")" = partial ]
+}
+
 @test "a machine without socket numbers shows all that it has" {
 	local sim=$BATS_TEST_TMPDIR/unplaced.yaml
 
