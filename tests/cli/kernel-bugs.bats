@@ -105,6 +105,8 @@ intel-spr-1socket        intel-upi   6.12.116 6.12.117 note removing a PCI devic
 amd-zen4-1socket         amd-umc     6.12.33 6.12.34 note stop at their highest value
 amd-zen3-1socket         amd-df      6.12.109 6.12.110 note never counts
 amd-zen4-1socket         amd-df      6.12.96 6.12.97 note by package and not by node
+amd-zen3-1socket:23/1    amd-df      6.12.96 6.12.97 suspect one die of each package
+amd-zen3-1socket:23/8    amd-df      6.7.1   6.6.117 suspect one die of each package
 amd-zen4-1socket         amd-umc     6.12.96 6.12.97 note by package and not by node
 amd-zen3-1socket         amd-df      6.1.187 6.1.188 note the driver refuses
 intel-skx-1socket        intel-iio   5.15.4  5.15.5  suspect cannot count them
