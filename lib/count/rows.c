@@ -204,15 +204,29 @@ static int channel_of(const struct row_builder *b, const struct unc_target *t)
 	return unc_pmu_unplaced(t->pmu, topology) ? -1 : die * units + before;
 }
 
+/* True when the node has CPUs of other sockets, too, as the only node of a kernel with numa=off. */
+static bool has_other_sockets(const struct unc_topology *t, int node, int socket)
+{
+	for (size_t i = 0; i < t->cpu_count; i++)
+		if (t->cpus[i].node == node && t->cpus[i].socket >= 0 &&
+		    t->cpus[i].socket != socket)
+			return true;
+	return false;
+}
+
 /* Metrics of PMUs with different roles (other ends) are not added up; events are, as in perf.
  * Groups of resctrl contain each other, so that their events are not added up either. */
 static struct uncore_row_place key(const struct row_builder *b, const struct unc_target *t)
 {
+	const struct unc_topology *topology = &b->u->topology;
+	int node = b->level == UNCORE_LEVEL_NODE ? node_of(topology, t) : -1;
+	int socket = unc_counted_socket(t->pmu, topology, t->cpu);
+	bool several = b->level == UNCORE_LEVEL_MACHINE ||
+		       (node >= 0 && has_other_sockets(topology, node, socket));
+
 	return (struct uncore_row_place){
-		.socket = b->level == UNCORE_LEVEL_MACHINE
-				  ? -1
-				  : unc_counted_socket(t->pmu, &b->u->topology, t->cpu),
-		.node = b->level == UNCORE_LEVEL_NODE ? node_of(&b->u->topology, t) : -1,
+		.socket = several ? -1 : socket,
+		.node = node,
 		.cpu = b->single ? t->cpu : -1,
 		.pmu = b->single ? t->pmu : NULL,
 		.port = b->single ? t->port : NULL,

@@ -27,6 +27,18 @@ rows() {
 	[[ $(xargs -d '\n' <<<"$output") =~ has\ 8\ CPUs\ for\ 2\ +registers:\ one\ CPU\ of\ each\ package ]]
 }
 
+# linux Documentation/admin-guide/kernel-parameters.txt, numa=off: one node has the CPUs of all sockets.
+@test "the only node of two sockets has the sum of both" {
+	local tree=$BATS_TEST_TMPDIR/numa
+
+	unpack "$UNCORE_SOURCE_ROOT/tests/drivers/rapl-all-cpus.txt" "$tree"
+	rm -r "$tree"/sys/devices/system/node/node1
+	echo 0-7 >"$tree/sys/devices/system/node/node0/cpulist"
+	sed "s|^machine:.*|machine: $tree|" "$UNCORE_SOURCE_ROOT/tests/drivers/rapl-all-cpus.yaml" >"$tree.yaml"
+	expect 0 "$UNCORE" --source "sim:$tree.yaml,step=1s" stat -j -M power.package --per-node 1 1
+	[ "$(jq -r 'select(.name) | "\(.quality) \(.socket) \(.node) \(.value)"' <<<"$output")" = 'measured null 0 400' ]
+}
+
 @test "what keeps one PMU from being counted is not fixed by the driver of others" {
 	local tree=$BATS_TEST_TMPDIR/empty
 
