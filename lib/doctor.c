@@ -239,14 +239,15 @@ static bool is_hidden(const struct uncore *u, const struct unc_expectation *x)
 	return hidden;
 }
 
+#define BUILT_IN "lib/modules/%s/modules.builtin"
+
 /* Kernels list what is built in by path: "kernel/arch/x86/events/intel/intel-uncore.ko". '-' and '_' are the same. */
 static bool is_built_in(const struct uncore *u, const char *module)
 {
 	char *list = NULL, *rest, *line;
 	bool found = false;
 
-	unc_root_read(u->root, UNC_PATH("lib/modules/%s/modules.builtin", u->topology.kernel),
-		      &list);
+	unc_root_read(u->root, UNC_PATH(BUILT_IN, u->topology.kernel), &list);
 	for (rest = list; !found && (line = strsep(&rest, "\n"));) {
 		char *name = strrchr(line, '/'), *dot = name ? strrchr(name, '.') : NULL;
 
@@ -338,6 +339,12 @@ static void explain_missing(const struct uncore *u, const struct unc_expectation
 		unc_text_add(&d->fix, "sudo modprobe %s", x->module);
 	} else {
 		unc_text_add(&d->why, "the driver %s is not loaded", x->module);
+		if (*kernel && !unc_root_exists(u->root, UNC_PATH(BUILT_IN, kernel)))
+			unc_text_add(
+				&d->why,
+				", or it is built into the kernel and does not know this model: "
+				"there is no " BUILT_IN,
+				kernel);
 		unc_text_add(&d->fix, "sudo modprobe %s", x->module);
 	}
 }

@@ -306,6 +306,16 @@ static void a_driver_that_cannot_be_loaded(void **state)
 	assert_string_equal(f->fix, "a kernel of version 5.7 or newer");
 	uncore_free(u);
 	tree_put(&t, RELEASE, "6.1.0-44-amd64\n");
+	u = examine(t.dir);
+	f = must_find(u, "intel-imc", UNCORE_VERDICT_MISSING);
+	assert_contains(f->why, "or it is built into the kernel");
+	assert_contains(f->why, "there is no lib/modules/6.1.0-44-amd64/modules.builtin");
+	uncore_free(u);
+	tree_put(&t, "lib/modules/6.1.0-44-amd64/modules.builtin", "kernel/fs/x.ko\n");
+	u = examine(t.dir);
+	f = must_find(u, "intel-imc", UNCORE_VERDICT_MISSING);
+	assert_string_equal(f->why, "the driver intel_uncore is not loaded");
+	uncore_free(u);
 	tree_put(&t, "lib/modules/6.1.0-44-amd64/modules.builtin",
 		 "kernel/fs/x.ko\nkernel/arch/x86/events/intel/intel-uncore.ko\n");
 	u = examine(t.dir);
