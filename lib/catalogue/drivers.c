@@ -146,7 +146,11 @@ const char *unc_pmu_unplaced(const struct uncore_pmu *pmu, const struct unc_topo
 {
 	const struct unc_driver *d = pmu->driver;
 
-	if (!d || t->socket_count + t->offline_count < 2)
+	if (t->socket_count + t->offline_count < 2)
+		return NULL;
+	if (pmu->anywhere)
+		return "its device has no NUMA node within one socket";
+	if (!d)
 		return NULL;
 	if (d->cpu == UNC_CPU_NODE)
 		return unc_topology_node_socket(t, pmu->node) < 0

@@ -56,6 +56,7 @@ struct uncore_pmu {
 	bool register_halves;   /* its driver reads that in two halves */
 
 	size_t unit;           /* of a register block: which instance */
+	bool anywhere;         /* the same: the socket of its device is not known, any CPU reads it */
 	bool spans_nodes;      /* the same: its cache belongs to several NUMA nodes */
 	const char *directory; /* of a group of resctrl: that of its files */
 	const struct unc_root *root;

@@ -112,6 +112,9 @@ static void test_pci_ids(void **state)
 	assert_int_equal(uncore_pmu_cpu_count(uncore_pmu_at(b->u, 0)), 1);
 	assert_int_equal(uncore_pmu_cpu_at(uncore_pmu_at(b->u, 0), 0), 2);
 	assert_int_equal(uncore_pmu_cpu_at(uncore_pmu_at(b->u, 3), 0), 0);
+	/* The firmware gives the last device no node: CPU 0 only reads it. */
+	assert_int_equal(uncore_pmu_socket(b->u, uncore_pmu_at(b->u, 0), 2), 1);
+	assert_int_equal(uncore_pmu_socket(b->u, uncore_pmu_at(b->u, 3), 0), -1);
 	must(b, block_start(b, "test_0/c/,test_1/c/,test_3/c/"));
 	set(b, "sys/bus/pci/devices/0000:17:00.0/resource2", 0x100, 11);
 	set(b, "sys/bus/pci/devices/0000:17:00.0/resource2", 0x900, 22);

@@ -43,7 +43,7 @@ int unc_regs_load(struct unc_regs **out, const char *spec, struct unc_error *e)
 static int add_device(struct unc_regs *r, const char *path, uint64_t offset, int cpu,
 		      struct unc_error *e)
 {
-	const struct unc_regs_device d = {strdup(path), offset, cpu};
+	const struct unc_regs_device d = {strdup(path), offset, cpu, false};
 
 	if (!d.path || UNC_ADD(&r->devices, &r->device_count, &d) < 0) {
 		free(d.path);
@@ -114,6 +114,9 @@ static int add_pci(struct unc_regs *r, const struct unc_root *root,
 			if (topology->cpus[k].online && node >= 0 && topology->cpus[k].node == node)
 				cpu = topology->cpus[k].id;
 		err = add_device(r, UNC_PATH(PCI_DEVICES "/%s/%s", name, file), 0, cpu, e);
+		if (err == 0)
+			r->devices[r->device_count - 1].placed =
+				unc_topology_node_socket(topology, node) >= 0;
 	}
 	unc_names_finish(&names);
 	return err;
@@ -129,6 +132,7 @@ static int set_cpus(const struct unc_regs *r, const struct unc_topology *t,
 	if (!p->cpus.ids)
 		return -ENOMEM;
 	p->has_mask = true;
+	p->anywhere = r->space != UNC_SPACE_MSR && !d->placed;
 	for (size_t i = 0; i < t->cpu_count; i++) {
 		const struct uncore_cpu *cpu = &t->cpus[i];
 		bool seen = !cpu->online || (d->cpu >= 0 && cpu->id != d->cpu);

@@ -117,6 +117,7 @@ struct unc_regs_device {
 	char *path;      /* below the root; not looked at for MSRs */
 	uint64_t offset; /* of the block's first byte in it */
 	int cpu;         /* near it; -1: any */
+	bool placed;     /* its NUMA node is known, and within one socket */
 };
 
 /* A block: parsed once, never changed but for the devices, which a scan finds. */
