@@ -543,16 +543,19 @@ const struct uncore_memory *uncore_memory_get(struct uncore *u)
 {
 	struct uncore_memory *memory = &u->memory;
 	size_t channels = 0; /* of the first socket that have a PMU; 0: not known */
+	bool uncertain = false;
 
 	if (u->memory_known)
 		return memory;
 	for (size_t i = 0; i < u->pmus.count; i++) {
 		const struct uncore_pmu *p = &u->pmus.items[i];
 
-		if (p->family && p->family->place == UNC_PLACE_CHANNEL && !p->absent)
-			for (size_t k = 0; k < p->cpus.count; k++)
-				channels += unc_counted_socket(p, &u->topology, p->cpus.ids[k]) ==
-					    u->topology.sockets[0];
+		if (!p->family || p->family->place != UNC_PLACE_CHANNEL || p->absent)
+			continue;
+		uncertain |= unc_pmu_may_lack(p);
+		for (size_t k = 0; k < p->cpus.count; k++)
+			channels += unc_counted_socket(p, &u->topology, p->cpus.ids[k]) ==
+				    u->topology.sockets[0];
 	}
 	*memory = (struct uncore_memory){.transfers = NAN, .peak = NAN, .used = NAN};
 	if (!u->scanned)
@@ -564,8 +567,8 @@ const struct uncore_memory *uncore_memory_get(struct uncore *u)
 		memory->why = "CPUs are offline, and it is not known how many sockets have the "
 			      "memory modules";
 	else if (unc_memory_read(memory, u->root,
-				 u->topology.socket_count + u->topology.offline_count, channels,
-				 &u->memory_why) < 0)
+				 u->topology.socket_count + u->topology.offline_count,
+				 uncertain ? 0 : channels, &u->memory_why) < 0)
 		memory->why = u->memory_why.text;
 	if (u->memory_peak > 0) {
 		memory->peak = u->memory_peak;

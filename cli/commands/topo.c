@@ -171,6 +171,14 @@ static void put_count(struct buffer *to, size_t n, const char *what)
 	buffer_printf(to, "%zu %.*s%s%s", n, (int)head, what, n == 1 ? "" : "s", what + head);
 }
 
+/* The driver registers PMUs without a look at the hardware, and which have none is not known. */
+static bool may_lack(const struct uncore_pmu *p)
+{
+	const struct uncore_driver *driver = uncore_pmu_driver(p);
+
+	return driver && strcmp(driver->without_hardware, "possible") == 0 && !driver->absent;
+}
+
 /* "6 memory channels: uncore_imc_{0-5}". A PMU of two dies of the socket counts two. */
 static void channel_lines(const struct uncore *u, int socket, struct pmus p, struct buffer *to)
 {
@@ -182,6 +190,7 @@ static void channel_lines(const struct uncore *u, int socket, struct pmus p, str
 		for (n = 0; n < p.count && strcmp(uncore_pmu_family(p.items[n]), family) == 0; n++)
 			for (size_t k = 0; nth_cpu(u, p.items[n], socket, k) >= 0; k++)
 				units++;
+		buffer_puts(&text, may_lack(p.items[0]) ? "at most " : "");
 		put_count(&text, units, uncore_pmu_instance(p.items[0]));
 		for (size_t i = 0; i < n; i += alike) {
 			alike = pmus_alike(&p, i);

@@ -395,6 +395,8 @@ int unc_catalogue_match(struct unc_catalogue *c, struct unc_pmus *pmus, struct u
  * their family, and one of several CPUs that read the same register stays in `cpus`. -ENOMEM. */
 int unc_drivers_apply(struct unc_catalogue *c, struct unc_pmus *pmus, const struct unc_topology *t,
 		      struct unc_error *e);
+/* Whether it may have no hardware, and the data do not say which units have none. */
+bool unc_pmu_may_lack(const struct uncore_pmu *pmu);
 /* The socket of the hardware that the PMU counts from a CPU; -1: unknown. */
 int unc_counted_socket(const struct uncore_pmu *pmu, const struct unc_topology *t, int cpu);
 /* Why it is unknown, and the NUMA node, too, although those of the CPU are known; NULL: they are not. */

@@ -65,6 +65,23 @@ rows() {
 	says 'uncore_imc_2 has no hardware'
 }
 
+# linux arch/x86/events/intel/uncore.c: INTEL_ICELAKE_D has icx_uncore_init, too. Intel's product page of the Xeon D-2700: four
+# channels, two modules each.
+@test "a Xeon D has the PMUs of eight channels: modules do not show how many it has" {
+	local tree=$BATS_TEST_TMPDIR/icxd
+
+	unpack "$UNCORE_SOURCE_ROOT/tests/drivers/icx-12-imc.txt" "$tree"
+	sed -i -E 's/^(model\s*: ).*/\1108/' "$tree/proc/cpuinfo"
+	sed -E -e "s|^machine:.*|machine: $tree|" -e '/pmu: uncore_imc_([6-9]|1[01]),/s/constant: .*/constant: 0}/' \
+		"$UNCORE_SOURCE_ROOT/tests/drivers/icx-12-imc.yaml" >"$tree.yaml"
+	expect 0 "$UNCORE" --root "$tree" topo
+	shows 'at most 12 memory channels' 'peak unknown: no PMU for each memory channel'
+	expect 0 "$UNCORE" --source "sim:$tree.yaml,step=1s" stat -j -M memory.utilization 1 1
+	[ "$(rows)" = 'measured - - 0.35' ]
+	expect 0 "$UNCORE" --source "sim:$tree.yaml,step=1s" stat -j -M memory.bandwidth 1 1
+	[ "$(rows)" = 'measured - - 35840000000' ]
+}
+
 @test "a channel that the firmware lists a module for is not empty: its stuck clock makes the sum suspect" {
 	local tree=$BATS_TEST_TMPDIR/icx
 
