@@ -176,17 +176,35 @@ static bool moved(const struct unc_delta *d)
 	return d->state == UNC_COUNTED && d->count;
 }
 
-/* Whether the firmware lists a module for each of the family's channels: then none of them is empty. */
-static bool all_have_modules(struct uncore *u, const struct unc_family *f,
+/* How many of the family's counted channels have no module by what the firmware lists; SIZE_MAX: not known. */
+static size_t empty_channels(struct uncore *u, const struct unc_family *f,
 			     const struct unc_clocks *c, const struct uncore_counter *counters)
 {
 	const struct uncore_memory *memory =
 		f->place == UNC_PLACE_CHANNEL ? uncore_memory_get(u) : NULL;
-	size_t channels = 0;
+	size_t channels = 0, filled;
 
+	if (!memory || !memory->modules)
+		return SIZE_MAX;
 	for (size_t i = 0; i < c->count; i++)
 		channels += counters[c->items[i]].pmu->family == f;
-	return memory && memory->modules && memory->channels * u->topology.socket_count >= channels;
+	filled = memory->channels * u->topology.socket_count;
+	return filled < channels ? channels - filled : 0;
+}
+
+/* Whether PMUs without a clock are empty channels: the driver does not look at the hardware, or it is not known whether it
+ * does, and there are just as many as the firmware lists no module for. */
+static bool may_be_empty(struct uncore *u, const struct unc_clocks *c, const struct unc_plan *plan,
+			 const struct unc_delta *totals, const struct uncore_pmu *pmu)
+{
+	size_t empty = empty_channels(u, pmu->family, c, plan->counters), still = 0;
+
+	for (size_t i = 0; i < c->count; i++)
+		still += plan->counters[c->items[i]].pmu->family == pmu->family &&
+			 totals[c->items[i]].state == UNC_COUNTED && !totals[c->items[i]].count;
+	if (pmu->driver->hardware == UNC_HARDWARE_MAY_LACK)
+		return empty;
+	return pmu->driver->hardware == UNC_HARDWARE_UNKNOWN && still == empty;
 }
 
 /* Its clock has never counted, and that of another PMU of the family has. */
@@ -194,12 +212,10 @@ static bool is_lacking(struct uncore *u, const struct unc_clocks *c, const struc
 		       const struct unc_delta *totals, size_t clock)
 {
 	const struct uncore_counter *counters = plan->counters;
-	const struct unc_driver *driver = counters[clock].pmu->driver;
 	const struct unc_delta *d = &totals[clock];
 
-	if (!driver || driver->hardware != UNC_HARDWARE_MAY_LACK || d->state != UNC_COUNTED ||
-	    d->count || d->running_ns < UNC_STUCK_NS ||
-	    all_have_modules(u, counters[clock].pmu->family, c, counters))
+	if (!counters[clock].pmu->driver || d->state != UNC_COUNTED || d->count ||
+	    d->running_ns < UNC_STUCK_NS || !may_be_empty(u, c, plan, totals, counters[clock].pmu))
 		return false;
 	for (size_t i = 0; i < c->count; i++)
 		if (counters[c->items[i]].pmu->family == counters[clock].pmu->family &&

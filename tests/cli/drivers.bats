@@ -93,6 +93,33 @@ rows() {
 		'suspect the clock of uncore_imc_10, CPU 0 did not move, so that the PMU does not count: 1 of 8 PMUs' ]
 }
 
+# Whether drivers find channels without modules is not known: the modules show which clocks have nothing to count.
+@test "channels without modules are left out where as many clocks stand still" {
+	local tree=$BATS_TEST_TMPDIR/skx still result
+
+	unpack "$UNCORE_SOURCE_ROOT/tests/drivers/icx-12-imc.txt" "$tree"
+	sed -i -E 's/^(model\s*: ).*/\185/' "$tree/proc/cpuinfo"
+	rm -r "$tree"/sys/bus/event_source/devices/uncore_imc_{2,5,8,9,10,11}
+	echo "E:MEMORY_DEVICE_0_LOCATOR=A
+$(for i in 0 1 2; do printf 'E:MEMORY_DEVICE_%d_%s\n' $i SIZE=1 $i DATA_WIDTH=64 $i TYPE=DDR4 $i SPEED_MTS=2666 $i CONFIGURED_SPEED_MTS=2666; done)" >"$BATS_TEST_TMPDIR/udev"
+	rm "$tree/sys/firmware/dmi/tables/DMI"
+	mkdir -p "$tree/run/udev/data"
+	cp "$BATS_TEST_TMPDIR/udev" "$tree/run/udev/data/+dmi:id"
+	for still in 1 1,4,7; do
+		{
+			printf 'sim: x\nmachine: %s\nrates:\n' "$tree"
+			for i in 0 1 3 4 6 7; do
+				result=$([[ ,$still, == *,$i,* ]] && echo 0 || echo 1e8)
+				printf '  - {pmu: uncore_imc_%d, event: "%s", constant: %s}\n' $i event=0x04,umask=0x03 "$result" \
+					$i event=0x04,umask=0x0c "$result" $i event=0x00 "$result"
+			done
+		} >"$tree.yaml"
+		expect 0 "$UNCORE" --source "sim:$tree.yaml,step=1s" stat -j -M memory.bandwidth 1 1
+		result=$(rows)
+		[ "${result%% *}" = "$([ "$still" = 1 ] && echo suspect || echo measured)" ]
+	done
+}
+
 # Which CPUs read one register is then not known: a sum would be 800 W in place of 400.
 @test "energy is not counted where the package of a CPU in the mask is not known" {
 	local tree=$BATS_TEST_TMPDIR/rapl
