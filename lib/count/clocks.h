@@ -14,7 +14,7 @@ struct unc_clocks {
 	size_t count;
 	size_t *of;       /* and for each counter that of its PMU, CPU and round; SIZE_MAX: none */
 	bool *lacking;    /* for each counter: its PMU has no hardware, as its clock shows */
-	bool *never_idle; /* for each counter: its event is one of those that never stop */
+	bool *never_idle; /* for each counter: its event never stops */
 	uint64_t *still_ns; /* of these: how long it has not moved since the start; 0: it has */
 	bool any_lacking;
 };
@@ -26,7 +26,7 @@ int unc_clocks_request(struct uncore_monitor *m);
 int unc_clocks_find(struct unc_clocks *out, const struct unc_plan *plan);
 void unc_clocks_finish(struct unc_clocks *c);
 
-/* From the deltas of the counters since the start: finds those that have never moved, and PMUs without hardware, which only
+/* From the deltas of the counters since the start: finds counters that have never moved, and PMUs without hardware, which only
  * families have whose driver may register some. True: there are others than before. */
 bool unc_clocks_update(struct unc_clocks *c, struct uncore *u, const struct unc_plan *plan,
 		       const struct unc_delta *totals);

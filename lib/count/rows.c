@@ -179,7 +179,7 @@ static char *explain_place(const struct row_builder *b, const struct unc_target 
  * --------------------------------------------------------------------- */
 
 /* The number of the target's unit among those of its family on the socket, die by die: PMUs of several dies have one
- * name. Dies have equally many units, also those that are offline. -1: its socket is unknown. */
+ * name. Dies have equally many units, also offline ones. -1: its socket is unknown. */
 static int channel_of(const struct row_builder *b, const struct unc_target *t)
 {
 	const struct unc_topology *topology = &b->u->topology;
