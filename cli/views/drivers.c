@@ -21,6 +21,9 @@ static const struct sentence cpus[] = {
 	{"reader",
 	 "A CPU of the cpumask only reads: it does not show the socket and NUMA node of the hardware.",
 	 NULL},
+	{"node",
+	 "A CPU of the cpumask only reads: the hardware is in the NUMA node of the PMU's device.",
+	 NULL},
 	{NULL, "Whether a CPU of the cpumask is where the hardware is, is ", "."},
 };
 
