@@ -121,13 +121,14 @@ static void check(void *into, struct argp_state *state)
 
 static void describe(const struct demo *d, struct buffer *to)
 {
-	buffer_printf(to,
-		      "block: demo\ntitle: A block in a file, moved by uncore demo-block\n"
-		      "instance: port\nevidence: uncore-demo-block(1)\npmu: demo_{port}\n"
-		      "space: mmio\naccess: %d\nsize: %d\nwindow: %s\nquantity: demo\n"
-		      "map: {file: '%s/map'}\nclock: {hz: %llu}\n",
-		      d->halves ? 32 : 64, MAP_SIZE, windows[d->window].name, d->dir,
-		      (unsigned long long)d->rate);
+	buffer_printf(
+		to,
+		"block: demo\ntitle: A block in a file, moved by uncore demo-block\n"
+		"instance: port\nplace: port\nevidence: uncore-demo-block(1)\npmu: demo_{port}\n"
+		"space: mmio\naccess: %d\nsize: %d\nwindow: %s\nquantity: demo\n"
+		"map: {file: '%s/map'}\nclock: {hz: %llu}\n",
+		d->halves ? 32 : 64, MAP_SIZE, windows[d->window].name, d->dir,
+		(unsigned long long)d->rate);
 	if (windows[d->window].fields)
 		buffer_printf(to, "control:\n  ctl:\n    offset: %d\n    fields:\n%s", CONTROL,
 			      windows[d->window].fields);

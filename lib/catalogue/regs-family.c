@@ -150,12 +150,13 @@ static void add_line(struct unc_text *yaml, const char *key, const char *text)
 static void write_family(struct unc_text *yaml, const struct unc_regs *r,
 			 const struct unc_text parts[PARTS], bool made[METRICS])
 {
+	static const char *const places[] = {"block", "port", "link", "device"};
 	bool any = false;
 
 	unc_text_add(yaml, "family: %s\n", r->name);
 	add_line(yaml, "title", r->title);
 	add_line(yaml, "instance", r->instance);
-	unc_text_add(yaml, "place: block\npmus:\n");
+	unc_text_add(yaml, "place: %s\npmus:\n", places[r->place]);
 	add_line(yaml, "  - name", r->pmu);
 	unc_text_add(yaml, "everywhere: true\ncounters: 0\nevents:\n");
 	for (const struct unc_regs_counter *c = r->counters; c < r->counters + r->count; c++) {

@@ -626,6 +626,8 @@ static const struct unc_field fields[] = {
 	UNC_FIELD("!block", TEXT, BLOCK(name)),
 	UNC_FIELD("!title", TEXT, BLOCK(title)),
 	UNC_FIELD("!instance", TEXT, BLOCK(instance)),
+	UNC_FIELD("place", WORD, BLOCK(place),
+		  .words = (const char *const[]){"block", "port", "link", "device", NULL}),
 	UNC_FIELD("!evidence", TEXT, BLOCK(evidence)),
 	UNC_FIELD("!pmu", TEXT, BLOCK(pmu), .check = check_pmu),
 	UNC_FIELD("models", TEXT, BLOCK(models), .check = check_models),

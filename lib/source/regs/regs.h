@@ -120,10 +120,19 @@ struct unc_regs_device {
 	bool placed;     /* its NUMA node is known, and within one socket */
 };
 
+/* What an instance counts, for programs. */
+enum unc_regs_place {
+	UNC_REGS_BLOCK, /* no more is known */
+	UNC_REGS_PORT,
+	UNC_REGS_LINK,
+	UNC_REGS_DEVICE,
+};
+
 /* A block: parsed once, never changed but for the devices, which a scan finds. */
 struct unc_regs {
 	struct unc_yaml_file *file; /* owns the texts and arrays */
 	const char *name, *title, *instance, *evidence, *pmu, *quantity;
+	enum unc_regs_place place;
 	const char *models; /* of CPUs that have it, separated by spaces; NULL: any may */
 	enum unc_regs_space space;
 	enum unc_regs_window window;
