@@ -481,12 +481,13 @@ int replay_open(struct replay **out, struct uncore *u, const char *spec,
 	struct replay_file *f = cli_realloc(NULL, 1, sizeof(*f));
 	char *path = cli_copy(spec);
 	struct buffer source = {0};
-	struct cli_part own;
+	struct cli_part own = {0};
 	int status = CLI_OK;
 
-	if (!part)
+	if (!part) {
 		cut_options(path, &own);
-	part = part ? part : &own;
+		part = &own;
+	}
 	*f = (struct replay_file){.end_ns = UINT64_MAX};
 	*r = (struct replay){.file = f, .show = part->as_recorded ? show : NULL};
 	*out = r;

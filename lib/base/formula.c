@@ -289,6 +289,7 @@ static bool is_sum(const struct unc_formula *f)
 {
 	enum { CONSTANT, COUNTS, OTHER } stack[STACK_MOST] = {CONSTANT}, a, b;
 	size_t top = 0;
+	bool other;
 
 	for (size_t i = 0; i < f->length; i++) {
 		enum op_kind kind = f->code[i].kind;
@@ -304,16 +305,15 @@ static bool is_sum(const struct unc_formula *f)
 		top -= operands;
 		a = stack[top];
 		b = operands > 1 ? stack[top + 1] : a;
+		other = a == OTHER || b == OTHER;
 		if (operands == 3)
 			a = a == CONSTANT && b == CONSTANT && stack[top + 2] == CONSTANT ? CONSTANT
 											 : OTHER;
-		else if (a == OTHER || b == OTHER)
-			a = OTHER;
-		else if (kind == OP_MULTIPLY)
+		else if (!other && kind == OP_MULTIPLY)
 			a = a == COUNTS && b == COUNTS ? OTHER : a == COUNTS ? a : b;
-		else if (kind == OP_DIVIDE)
+		else if (!other && kind == OP_DIVIDE)
 			a = b == CONSTANT ? a : OTHER;
-		else if (a != b || (kind > OP_DIVIDE && a == COUNTS))
+		else if (other || a != b || (kind > OP_DIVIDE && a == COUNTS))
 			a = OTHER;
 		stack[top++] = a;
 	}

@@ -67,7 +67,7 @@ static bool get_key(const char *cpuinfo, const char *key, char *into, size_t roo
 		value += strlen("machine = ");
 		len = strcspn(value, "\n");
 	}
-	for (size_t i = 0; i < len && n + 1 < room; i++) {
+	for (size_t i = 0; value && i < len && n + 1 < room; i++) {
 		char c = unc_lower(value[i]);
 
 		if (c == '(' || (c == ',' && value[i + 1] == ' '))

@@ -44,7 +44,7 @@ struct uncore_pmu {
 	/* Set by the catalogue: */
 	const struct unc_family *family; /* NULL: none knows it */
 	const struct unc_driver *driver; /* facts about its driver; NULL: none are known */
-	int node;           /* with UNC_CPU_NODE: of its device; -1: not known */
+	int node;                        /* with UNC_CPU_NODE: of its device; -1: not known */
 	const char *absent; /* why the unit that it stands for does not exist; NULL: it does */
 	const char *role;   /* what is at its other end; NULL: not known. Of resctrl: the group */
 	const struct unc_event_def *defs; /* the family's events, which are aliases, too */
@@ -55,9 +55,9 @@ struct uncore_pmu {
 	unsigned register_bits; /* of the register whose moves its driver adds up; 0: unknown */
 	bool register_halves;   /* its driver reads that in two halves */
 
-	size_t unit;           /* of a register block: which instance */
-	bool anywhere;         /* the same: the socket of its device is not known, any CPU reads it */
-	bool spans_nodes;      /* the same: its cache belongs to several NUMA nodes */
+	size_t unit;      /* of a register block: which instance */
+	bool anywhere;    /* the same: the socket of its device is not known, any CPU reads it */
+	bool spans_nodes; /* the same: its cache belongs to several NUMA nodes */
 	const char *directory; /* of a group of resctrl: that of its files */
 	const struct unc_root *root;
 	struct unc_vendor *vendor; /* of the machine; NULL: none */
