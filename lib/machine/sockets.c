@@ -4,7 +4,6 @@
 #include "machine/topology.h"
 
 #define NODE_DIR "sys/devices/system/node"
-/* A higher package number is not a socket's: firmware tables have numbers such as 36 and 2364. */
 /* From this distance on a NUMA node is on another socket (REMOTE_DISTANCE in linux include/linux/topology.h).
  * Nodes of one socket have 11 to 13. */
 #define REMOTE 20
