@@ -335,6 +335,28 @@ int uncore_duration_parse(const char *text, uint64_t plain_ns, uint64_t *ns)
 	return 0;
 }
 
+bool unc_pattern_value(const char *pattern, const char *name, const char *word, uint64_t *value)
+{
+	while (*pattern) {
+		if (*pattern == '{') {
+			size_t len = strcspn(++pattern, "}");
+			unsigned base = strncmp(pattern, "sbdf}", 5) == 0 ? 16 : 10;
+			uint64_t number;
+
+			if (!pattern[len] || !unc_take_digits(&name, base, SIZE_MAX, &number))
+				return false;
+			if (word && strlen(word) == len && memcmp(pattern, word, len) == 0)
+				*value = number;
+			pattern += len + 1;
+		} else if (*pattern == '*' && !pattern[1]) {
+			return true;
+		} else if (*pattern++ != *name++) {
+			return false;
+		}
+	}
+	return !*name;
+}
+
 char *unc_trim(char *text)
 {
 	size_t len;

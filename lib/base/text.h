@@ -108,6 +108,12 @@ int unc_parse_double(const char *text, double *out);
  * digit, '_' or '.'. Neither hexadecimal nor inf nor nan. -EINVAL, -ERANGE. */
 int unc_scan_double(const char *text, const char **end, double *out);
 
+/* True when a pattern such as "nvidia_pcie_pmu_{socket}_rc_{rc}" describes the name. *value is then the number that
+ * stands for {word}, and as it was without such a word.
+ * {sbdf} is a PCI address as the kernel writes it into names: hexadecimal, without zeros. */
+bool unc_pattern_value(const char *pattern, const char *name, const char *word, uint64_t *value);
+#define unc_pattern_matches(pattern, name) unc_pattern_value(pattern, name, NULL, NULL)
+
 /* '*', '?', "[a-z]", "[!a]" and a backslash before any of them, on the whole name, byte by byte. */
 bool unc_glob_matches(const char *pattern, const char *name);
 

@@ -3,29 +3,6 @@
  * and which metrics they have. */
 #include "catalogue/catalogue.h"
 
-/* {sbdf} is a PCI address as the kernel writes it into names: hexadecimal, without zeros. */
-bool unc_pattern_value(const char *pattern, const char *name, const char *word, uint64_t *value)
-{
-	while (*pattern) {
-		if (*pattern == '{') {
-			size_t len = strcspn(++pattern, "}");
-			unsigned base = strncmp(pattern, "sbdf}", 5) == 0 ? 16 : 10;
-			uint64_t number;
-
-			if (!pattern[len] || !unc_take_digits(&name, base, SIZE_MAX, &number))
-				return false;
-			if (word && strlen(word) == len && memcmp(pattern, word, len) == 0)
-				*value = number;
-			pattern += len + 1;
-		} else if (*pattern == '*' && !pattern[1]) {
-			return true;
-		} else if (*pattern++ != *name++) {
-			return false;
-		}
-	}
-	return !*name;
-}
-
 void unc_catalogue_finish(struct unc_catalogue *c)
 {
 	for (size_t i = 0; i < c->family_count; i++)

@@ -410,11 +410,6 @@ int unc_catalogue_complete(struct unc_catalogue *c, struct unc_error *e);
 const struct uncore_words *unc_catalogue_words(struct unc_catalogue *c, const char *word);
 void unc_catalogue_finish(struct unc_catalogue *c);
 
-/* True when a pattern such as "nvidia_pcie_pmu_{socket}_rc_{rc}" describes the name. *value is then the number that
- * stands for {word}, and as it was without such a word. */
-bool unc_pattern_value(const char *pattern, const char *name, const char *word, uint64_t *value);
-#define unc_pattern_matches(pattern, name) unc_pattern_value(pattern, name, NULL, NULL)
-
 /* Encodes an event on one PMU. -ENODEV: the PMU or the CPU model does not have it. */
 int unc_event_encode(const struct unc_event_def *event, const struct uncore_pmu *pmu,
 		     struct unc_encoding *out, struct unc_error *e);

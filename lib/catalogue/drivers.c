@@ -126,24 +126,21 @@ static bool spans_sockets(const struct uncore_pmu *pmu, const struct unc_topolog
 static int device_node(const struct uncore_pmu *pmu)
 {
 	const struct unc_family *f = pmu->family;
-	const char *digits = strrchr(pmu->name, '_');
-	uint64_t port;
+	uint64_t port = UINT64_MAX;
 
-	for (size_t i = 0; digits && i < f->pattern_count; i++) {
-		const char *at = digits + 1;
-
-		if (strstr(f->patterns[i].name, "_{sbdf}") &&
-		    unc_take_digits(&at, 16, SIZE_MAX, &port) && !*at)
-			return unc_root_read_int(
-				pmu->root,
-				UNC_PATH("sys/bus/pci/devices/%04x:%02x:%02x.%x/numa_node",
-					 (unsigned)(port >> 16), (unsigned)(port >> 8 & 0xff),
-					 (unsigned)(port >> 3 & 0x1f), (unsigned)(port & 7)),
-				INT_MAX, -1);
-	}
-	return unc_root_read_int(
-		pmu->root, UNC_PATH("sys/bus/event_source/devices/%s/device/numa_node", pmu->name),
-		INT_MAX, -1);
+	for (size_t i = 0; i < f->pattern_count && port == UINT64_MAX; i++)
+		if (!unc_pattern_value(f->patterns[i].name, pmu->name, "sbdf", &port))
+			port = UINT64_MAX;
+	if (port == UINT64_MAX)
+		return unc_root_read_int(
+			pmu->root,
+			UNC_PATH("sys/bus/event_source/devices/%s/device/numa_node", pmu->name),
+			INT_MAX, -1);
+	return unc_root_read_int(pmu->root,
+				 UNC_PATH("sys/bus/pci/devices/%04x:%02x:%02x.%x/numa_node",
+					  (unsigned)(port >> 16), (unsigned)(port >> 8 & 0xff),
+					  (unsigned)(port >> 3 & 0x1f), (unsigned)(port & 7)),
+				 INT_MAX, -1);
 }
 
 const char *unc_pmu_unplaced(const struct uncore_pmu *pmu, const struct unc_topology *t)
