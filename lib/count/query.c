@@ -158,7 +158,7 @@ static int find_ports(struct uncore_monitor *m, struct unc_query *q)
 	return r;
 }
 
-/* The number of dies on the socket (-1: on any) that are counted; `last`: the highest of their numbers. */
+/* The number of dies on the socket (-1: on any) that PMUs of one die count; `last`: the highest of their numbers. */
 static int counted_dies(const struct unc_topology *t, const struct unc_query *q, int socket,
 			int *last)
 {
@@ -172,7 +172,8 @@ static int counted_dies(const struct unc_topology *t, const struct unc_query *q,
 			const struct unc_target *at = &q->targets[k];
 			int on = unc_counted_socket(at->pmu, t, at->cpu);
 
-			there = on >= 0 && (socket < 0 || on == socket) &&
+			there = at->pmu->driver && at->pmu->driver->each == UNC_SCOPE_DIE &&
+				on >= 0 && (socket < 0 || on == socket) &&
 				unc_topology_die_in_package(t, at->cpu) == die;
 		}
 		count += there;

@@ -178,13 +178,19 @@ static char *explain_place(const struct row_builder *b, const struct unc_target 
 /* ---- which targets make a row
  * --------------------------------------------------------------------- */
 
+/* The die of the package that a PMU counts from a CPU, among those whose PMUs have one name; 0: there is one name for each. */
+static int die_of(const struct unc_topology *t, const struct uncore_pmu *pmu, int cpu)
+{
+	return is_of_die(pmu) ? unc_topology_die_in_package(t, cpu) : 0;
+}
+
 /* The number of the target's unit among those of its family on the socket, die by die: PMUs of several dies have one
  * name. Dies have equally many units, also offline ones. -1: its socket is unknown. */
 static int channel_of(const struct row_builder *b, const struct unc_target *t)
 {
 	const struct unc_topology *topology = &b->u->topology;
 	int socket = unc_counted_socket(t->pmu, topology, t->cpu), before = 0, units = 0;
-	int die = unc_topology_die_in_package(topology, t->cpu);
+	int die = die_of(topology, t->pmu, t->cpu);
 
 	for (size_t i = 0; i < b->u->pmus.count; i++) {
 		const struct uncore_pmu *p = &b->u->pmus.items[i];
@@ -195,7 +201,7 @@ static int channel_of(const struct row_builder *b, const struct unc_target *t)
 			int cpu = p->cpus.ids[k];
 
 			if (unc_counted_socket(p, topology, cpu) != socket ||
-			    unc_topology_die_in_package(topology, cpu) != die)
+			    die_of(topology, p, cpu) != die)
 				continue;
 			units++;
 			before += p < t->pmu;

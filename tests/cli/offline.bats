@@ -126,3 +126,18 @@ two() {
 		done
 	done
 }
+
+# One register for each package, read from a CPU of whichever die has one (linux arch/x86/events/rapl.c, rapl_pkg_pmu_is_pkg_scope()).
+@test "a die that is offline is no gap of what counts its package" {
+	local dir=$BATS_TEST_TMPDIR drivers=$UNCORE_SOURCE_ROOT/tests/drivers
+
+	{
+		sed -E '/cpu2\/topology\//d; /uncore_imc/d
+			s/(cpu\/online) = .*/\1 = 0-1,3/; s/(node2\/cpulist) = .*/\1 = /
+			s/^(\tmodel\t\t: ).*/\1143/' "$drivers/two-dies.txt"
+		grep -F /devices/power/ "$drivers/rapl-all-cpus.txt" | sed 's/cpumask = .*/cpumask = 0,3/'
+	} >"$dir/package.txt"
+	sed 's|^machine: .*|machine: ./package.txt|' "$drivers/rapl-all-cpus.yaml" >"$dir/package.yaml"
+	expect 0 "$UNCORE" --source "sim:$dir/package.yaml,step=1s" stat -j -M power.package --per-socket 1ms 1
+	jq -es 'map([.socket, .value, .quality]) == [[0, 200, "measured"], [1, 200, "measured"]]' <<<"$output" || fail "$output"
+}
