@@ -75,7 +75,10 @@ static int check_expectation(const struct unc_reader *r, const struct unc_yaml *
 	const struct unc_yaml *models = unc_yaml_get(map, "models");
 	struct unc_expectation *expectation = into;
 
-	(void)r;
+	/* Of no machine, the module alone: these would limit nothing. */
+	if (!models && !unc_yaml_get(map, "path") &&
+	    (unc_yaml_get(map, "since") || unc_yaml_get(map, "flag")))
+		return unc_reader_fail(r, map, "'since' and 'flag' need 'models' or 'path'");
 	expectation->on_this_cpu = models && !expectation->other_model;
 	return 0;
 }

@@ -536,6 +536,7 @@ static void mistakes_of_models(void **state)
 		{7, "  clx: intel/6/85",
 		 "f.yaml:10:13: 'skx' is not a model of this file's 'models'"},
 		{10, "  - models: skx sprr", "f.yaml:10:17: 'sprr' is not a model"},
+		{10, "  - since: 6.1", "f.yaml:10:5: 'since' and 'flag' need 'models' or 'path'"},
 		{15, "    cases:\n      - when: skx intel/6/85\n        terms: event=1",
 		 "f.yaml:16:19: 'intel/6/85' is not a model"},
 	};
