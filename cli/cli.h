@@ -187,10 +187,10 @@ bool cli_same(const char *a, const char *b);
 /* The index of the word in a list that ends with NULL; the index of the NULL if it is not in the list. */
 size_t cli_word(const char *const *words, const char *word);
 
-/* Length of "digits", "digits.digits" or ".digits" at the start of the text; 0 when there is none. */
+/* How many characters of the text are an unsigned decimal number such as 12, 1.5 or .5; 0: there is none. */
 size_t cli_number_length(const char *text);
-/* Takes a decimal number from the front of a text: it has no sign, may have an exponent, and is
- * neither nan nor inf nor hexadecimal. False: there is none, or it is too large. */
+/* Reads an unsigned decimal number such as 1.5 or 2e9, and moves `text` behind it. False: the text begins with something
+ * else, such as nan, inf or 0x10, or the number is too large for a double. */
 bool cli_number(const char **text, double *into);
 
 /* Matches a pattern, ignoring case: a shell pattern, or any part of the text. */

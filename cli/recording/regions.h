@@ -5,16 +5,17 @@
 
 #include "recording/recording.h"
 
-/* Rows region, begin_wall_ns, end_wall_ns: one for each part of a region. */
-#define REGIONS_SQL                                                                                                                                                            \
-	"SELECT region, begin_wall_ns,"                                                                                                                                        \
-	" coalesce((SELECT wall_ns FROM mark WHERE rowid ="                                                                                                                    \
-	"   CASE WHEN own_end < coalesce(again, own_end + 1) THEN own_end ELSE next END)," /* Not before its begin: a mark may follow the last tick of a file that is full. */ \
-	"  max(begin_wall_ns, (SELECT wall_ns FROM tick ORDER BY id DESC LIMIT 1))) AS end_wall_ns"                                                                            \
-	" FROM (SELECT m.text AS region, m.wall_ns AS begin_wall_ns,"                                                                                                          \
-	"  (SELECT min(rowid) FROM mark WHERE text = 'end ' || m.text AND rowid > m.rowid) AS own_end,"                                                                        \
-	"  (SELECT min(rowid) FROM mark WHERE text = m.text AND rowid > m.rowid) AS again,"                                                                                    \
-	"  (SELECT min(rowid) FROM mark WHERE rowid > m.rowid) AS next"                                                                                                        \
+/* Rows region, begin_wall_ns, end_wall_ns: one for each part of a region. It does not end before its begin: a mark may follow
+ * the last tick of a file that is full. */
+#define REGIONS_SQL                                                                                     \
+	"SELECT region, begin_wall_ns,"                                                                 \
+	" coalesce((SELECT wall_ns FROM mark WHERE rowid ="                                             \
+	"   CASE WHEN own_end < coalesce(again, own_end + 1) THEN own_end ELSE next END),"              \
+	"  max(begin_wall_ns, (SELECT wall_ns FROM tick ORDER BY id DESC LIMIT 1))) AS end_wall_ns"     \
+	" FROM (SELECT m.text AS region, m.wall_ns AS begin_wall_ns,"                                   \
+	"  (SELECT min(rowid) FROM mark WHERE text = 'end ' || m.text AND rowid > m.rowid) AS own_end," \
+	"  (SELECT min(rowid) FROM mark WHERE text = m.text AND rowid > m.rowid) AS again,"             \
+	"  (SELECT min(rowid) FROM mark WHERE rowid > m.rowid) AS next"                                 \
 	"  FROM mark m WHERE m.text <> 'end' AND m.text NOT GLOB 'end *')"
 
 /* The ticks of one part of a region, from the first reading to the last one: the complete intervals
