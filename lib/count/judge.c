@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* From the sums of a row (rows.c) to a row of a sample: first the value, then a table of checks;
- * the worst result is the quality. */
+/* Rows of a sample: the value (value.c), then a table of checks; the worst result is the quality. */
 #include "count/clocks.h"
+#include "count/judged.h"
 #include "object.h"
 
 #include <math.h>
@@ -9,11 +9,8 @@
 
 /* Tolerance, since the times of a value and of its ceiling differ a little. */
 #define OVER_CEILING 1.05
-/* Uncertainty of the time as a share of it: from the first on a row has bounds, from the second on
- * it is suspect, and from the third on the time is unknown. */
-#define BOUNDS_SHARE 0.001
+/* From this share of the time on, its uncertainty makes a row suspect. */
 #define SUSPECT_SHARE 0.1
-#define UNKNOWN_SHARE 0.99
 /* A value that is extrapolated from a smaller share of the time is too uncertain: in tests with steady
  * traffic such values were off by up to a third. */
 #define LEAST_COVERAGE 0.05
@@ -22,35 +19,10 @@
 /* In a shorter time counts differ because PMUs are read at different moments. */
 #define LEAST_DIFFERENT_NS 10000000
 
-/* Another metric. */
-struct other_value {
-	double value; /* NaN: no value */
-	double low, high, coverage;
-};
-
-struct judged_row {
-	const struct unc_row *row;
-	const struct uncore_metric *metric; /* NULL: an event */
-	const struct unc_interval *interval;
-	char *reason; /* UNC_REASON_ROOM bytes; NULL: the quality is enough */
-	struct uncore_row *out;
-	struct uncore_row_counted *counted; /* of it */
-	/* Of each event; set_value() fills both. The caller has the room, which is too large to be
-	 * cleared for each row of each short sample. */
-	struct unc_sum *sums;
-	struct unc_formula_input *in; /* of a metric's formula */
-	bool even;                    /* all counters were enabled for the same time */
-	double uncertain_s; /* the uncertainty of the time for which the counters were enabled */
-	double took_s;      /* the time between the reads of the counters of a group */
-	double skew; /* distance of the readings from the ends of the interval, as a share of it */
-	bool open_ended;          /* the value depends on that time, which is unknown */
-	struct other_value whole; /* the metric that the formula is divided by */
-};
-
 /* Sets a quality and its reason if it is worse than the present one. Without a reason the present
  * reason stays. */
 __attribute__((format(printf, 3, 4))) static void
-worsen(struct judged_row *v, enum uncore_quality quality, const char *fmt, ...)
+worsen(struct unc_judged_row *v, enum uncore_quality quality, const char *fmt, ...)
 {
 	va_list args;
 
@@ -65,12 +37,7 @@ worsen(struct judged_row *v, enum uncore_quality quality, const char *fmt, ...)
 	v->out->reason = v->reason;
 }
 
-static const char *event_name(const struct judged_row *v, size_t k)
-{
-	return v->metric ? v->metric->events[k]->name : v->row->query->shown.name;
-}
-
-static void explain(const struct judged_row *v, size_t counter, struct unc_error *why)
+static void explain(const struct unc_judged_row *v, size_t counter, struct unc_error *why)
 {
 	unc_delta_explain(&v->interval->counters[counter], &v->interval->deltas[counter], why);
 }
@@ -86,312 +53,10 @@ static unsigned long long rounded_ms(double seconds)
 	return (unsigned long long)fmin(seconds * 1e3 + 0.5, 1e18);
 }
 
-/* ---- the value
- * ------------------------------------------------------------------------------------ */
-
-/* The times that rates divide by. */
-static void set_times(struct judged_row *v)
-{
-	uint64_t enabled_ns = 0, shortest_ns = UINT64_MAX, longest_ns = 0;
-	size_t used = 0;
-
-	v->counted->coverage = 1;
-	for (size_t k = 0; k < v->row->query->event_count; k++) {
-		const struct unc_sum *sum = &v->sums[k];
-
-		if (sum->coverage < v->counted->coverage)
-			v->counted->coverage = sum->coverage;
-		enabled_ns += sum->enabled_ns;
-		used += sum->used;
-		if (sum->used && sum->shortest_ns < shortest_ns)
-			shortest_ns = sum->shortest_ns;
-		if (sum->longest_ns > longest_ns)
-			longest_ns = sum->longest_ns;
-		v->skew = fmax(v->skew, (double)sum->skew_ns / (double)v->interval->length_ns);
-		v->uncertain_s = fmax(v->uncertain_s, (double)sum->uncertain_ns / 1e9);
-		v->took_s = fmax(v->took_s, (double)sum->took_ns / 1e9);
-	}
-	if (used)
-		v->counted->seconds = (double)enabled_ns / (double)used / 1e9;
-	v->even = shortest_ns == longest_ns;
-}
-
-/* A counter stopped at an unknown time between its two readings. */
-static bool is_time_unknown(const struct judged_row *v)
-{
-	return v->uncertain_s > 0 && v->uncertain_s >= UNKNOWN_SHARE * v->counted->seconds;
-}
-
-/* Sets the bounds of an uncertain value, unless they are closer than the accuracy of the times. */
-static void set_bounds(struct judged_row *v, double low, double high)
-{
-	if (!(fabs(high - low) > 2 * BOUNDS_SHARE * fabs(v->out->value)))
-		return; /* or one of them is not known */
-	v->out->low = fmin(low, high);
-	v->out->high = fmax(low, high);
-}
-
-/* The value of an event is the exact count between its readings. Its bounds are the counts that the
- * interval may have had. */
-static void set_event(struct judged_row *v)
-{
-	const struct unc_sum *sum = &v->sums[0];
-	double scale = v->row->query->scales[0], off;
-	struct uncore_row *out = v->out;
-
-	v->counted->count = sum->count;
-	v->counted->enabled_ns = sum->enabled_ns + sum->waited_ns;
-	v->counted->running_ns = sum->running_ns;
-	if (!sum->used)
-		return;
-	out->value = v->in[0].value = sum->value * scale;
-	if (v->row->query->snapshot)
-		return;
-	if (!is_time_unknown(v))
-		out->rate = v->even ? out->value / v->counted->seconds : sum->per_s * scale;
-	off = fabs(out->value) * v->skew;
-	set_bounds(v, out->value - off, out->value + off);
-}
-
-/* Evaluates the formula with the inputs in `up` (bit k: the k-th event; the bit after the last one:
- * the seconds) multiplied by `factor`, and those in `down` divided by it; the seconds by `time`. */
-static double value_at(const struct judged_row *v, double factor, double time, uint64_t up,
-		       uint64_t down)
-{
-	struct unc_formula_input in[UNC_METRIC_EVENTS];
-	size_t count = v->row->query->event_count;
-	double seconds = v->counted->seconds, value;
-
-	for (size_t k = 0; k < count; k++) {
-		in[k] = v->in[k];
-		in[k].value *= up >> k & 1 ? factor : down >> k & 1 ? 1 / factor : 1;
-	}
-	seconds *= up >> count & 1 ? time : down >> count & 1 ? 1 / time : 1;
-	return unc_formula_eval(v->metric->formula, in, seconds, &value) ? value : NAN;
-}
-
-/* Sets the bounds of a metric. The counters of a group are read one after another. If the reads at
- * both ends took `took_s`, the windows of two of its counters differ by no more, and they differ
- * from the enabled time by at most `uncertain_s`. So each count may be off by a factor whose square
- * is 1 / (1 - took), and the time by one whose product with it is 1 / (1 - uncertain). The formula
- * is evaluated where all of them raise the value, and where all lower it. */
-static void set_metric_bounds(struct judged_row *v)
-{
-	size_t count = v->row->query->event_count;
-	double seconds = v->counted->seconds, off = v->uncertain_s / seconds, factor = 1, time;
-	uint64_t up = 0, all = 0;
-
-	if (is_time_unknown(v)) {
-		v->open_ended =
-			unc_formula_eval(v->metric->formula, v->in, seconds * (1 + off), &time) &&
-			time != v->out->value;
-		off = 0;
-	}
-	if (count > 1)
-		factor = 1 / sqrt(1 - fmin(v->took_s / seconds, UNKNOWN_SHARE));
-	time = fmax(1 / (1 - off) / factor, 1);
-	if (v->open_ended || v->metric->histogram || !(factor * time > 1))
-		return;
-	for (size_t k = 0; k <= count; k++) {
-		all |= UINT64_C(1) << k;
-		if (value_at(v, factor, time, UINT64_C(1) << k, 0) > v->out->value)
-			up |= UINT64_C(1) << k;
-	}
-	set_bounds(v, value_at(v, factor, time, all & ~up, up),
-		   value_at(v, factor, time, up, all & ~up));
-}
-
-/* Sets the count of a bin, with that of all bins as ceiling; or the bin of a percentile: its
- * bounds, and the upper one as the value. The last bin has no upper bound, and the value is the
- * lower one. The formula is the sum of all bins, times the unit of their bounds. */
-static void set_histogram(struct judged_row *v)
-{
-	const struct unc_histogram *h = v->metric->histogram;
-	double counts[UNC_METRIC_EVENTS], all = 0, unit;
-	struct uncore_row *out = v->out;
-	size_t bin;
-
-	/* The bins are the first events, which set_metric() has filled; clang-tidy does not see that. */
-	for (size_t k = 0; k < h->count; k++) {
-		counts[k] = v->in[k].value; /* NOLINT(clang-analyzer-core.uninitialized.Assign) */
-		all += counts[k];
-	}
-	if (!v->metric->per_mille) {
-		out->value = counts[v->metric->bin];
-		out->ceiling = all;
-		return;
-	}
-	unit = out->value / all;
-	out->value = NAN;
-	if (!unc_histogram_percentile(counts, h->count, v->metric->per_mille, &bin))
-		return;
-	unc_histogram_bounds(h, bin, &out->low, &out->high);
-	out->low *= unit;
-	out->high *= unit;
-	out->value = isnan(out->high) ? out->low : out->high;
-}
-
-/* The amount of a rate: counts and not rates are added up, since a late reading does not change the
- * moved amount. */
-static void set_amount(struct judged_row *v)
-{
-	struct unc_formula_input in[UNC_METRIC_EVENTS];
-	double seconds = v->counted->seconds, rate;
-
-	for (size_t k = 0; k < v->row->query->event_count; k++) {
-		in[k] = v->in[k];
-		in[k].value = v->sums[k].value * v->row->query->scales[k];
-	}
-	if (unc_formula_eval(v->metric->formula, in, seconds, &rate))
-		v->counted->amount = rate * seconds;
-}
-
-static void set_metric(struct judged_row *v)
-{
-	const struct unc_formula *formula = v->metric->formula;
-	struct unc_formula_input *in = v->in;
-	bool counts = v->even || !formula->timed;
-
-	/* Where the windows of instances differ, a value per time is the sum of rates, each over
-	 * its own time. A value without a time uses the counts, which are weighted by the times; a
-	 * ratio does so only if the events of an instance share its window, since all then have the
-	 * same mean time. */
-	for (size_t k = 1; !v->even && formula->ratio && k < v->row->query->event_count; k++)
-		counts &= v->sums[k].enabled_ns * v->sums[0].used ==
-			  v->sums[0].enabled_ns * v->sums[k].used;
-	for (size_t k = 0; k < v->row->query->event_count; k++) {
-		const struct unc_sum *sum = &v->sums[k];
-
-		in[k].value =
-			counts || sum->per_s == 0 ? sum->value : sum->per_s * v->counted->seconds;
-		in[k].value *= v->row->query->scales[k];
-		in[k].known = sum->used;
-		/* A counter that is stuck while others change is not in the mean. */
-		in[k].sources = (double)sum->used;
-		if (sum->still < sum->used)
-			in[k].sources -= (double)sum->still;
-	}
-	unc_formula_divisor(formula, in, v->counted->seconds, &v->out->weight);
-	if (!unc_formula_eval(formula, in, v->counted->seconds, &v->out->value))
-		return;
-	set_metric_bounds(v);
-	if (formula->timed && !formula->ratio)
-		set_amount(v);
-	if (v->metric->histogram)
-		set_histogram(v);
-}
-
-static void set_value(struct judged_row *v)
-{
-	unc_row_sum(v->row, v->interval, v->sums);
-	set_times(v);
-	if (v->metric)
-		set_metric(v);
-	else
-		set_event(v);
-}
-
-/* The value of another metric in the same place and interval: the sum of its rows, for a frequency
- * the mean; or a fact of the machine, 0 if it is unknown. NaN: no value, or some row of it has
- * none. */
-static struct other_value value_of_metric(const struct judged_row *v, const char *name)
-{
-	const struct unc_rows *rows = v->interval->rows;
-	struct other_value sum = {.coverage = 1};
-	double transfers, divisor;
-	size_t count = 0;
-
-	if (strcmp(name, "memory.transfers") == 0 && v->interval->machine) {
-		transfers = uncore_memory_get(v->interval->machine)->transfers * 1e6;
-		sum.value = sum.low = sum.high = transfers > 0 ? transfers : 0;
-		return sum;
-	}
-	for (size_t i = 0; rows && i < rows->count; i++) {
-		struct uncore_row out = {.value = NAN, .low = NAN, .high = NAN};
-		struct uncore_row_counted counted = {0};
-		struct unc_sum sums[UNC_METRIC_EVENTS];
-		struct unc_formula_input in[UNC_METRIC_EVENTS];
-		struct judged_row other = {.row = &rows->items[i],
-					   .metric = rows->items[i].query->metric,
-					   .interval = v->interval,
-					   .out = &out,
-					   .counted = &counted,
-					   .sums = sums,
-					   .in = in};
-
-		if (!other.metric || strcmp(other.metric->name, name) != 0 ||
-		    other.row->round != v->row->round || other.row->level != v->row->level ||
-		    other.row->query->shown.filter != v->row->query->shown.filter ||
-		    other.row->key.socket != v->row->key.socket ||
-		    other.row->key.node != v->row->key.node)
-			continue;
-		set_value(&other);
-		for (size_t k = 0; k < other.row->query->event_count; k++)
-			if (other.sums[k].missing)
-				out.value = NAN;
-		sum.value += other.row->gaps ? NAN : out.value;
-		sum.low += isnan(out.low) ? out.value : out.low;
-		sum.high += isnan(out.high) ? out.value : out.high;
-		sum.coverage = fmin(sum.coverage, counted.coverage);
-		count += count == 0 || strcmp(other.metric->unit, "B/s") != 0;
-	}
-	divisor = count ? (double)count : NAN;
-	sum.value /= divisor;
-	sum.low /= divisor;
-	sum.high /= divisor;
-	return sum;
-}
-
-/* Some metrics are divided by a count of another PMU. */
-static void set_share(struct judged_row *v)
-{
-	struct uncore_row *out = v->out;
-	double low = isnan(out->low) ? out->value : out->low;
-	double high = isnan(out->high) ? out->value : out->high;
-
-	if (!v->metric || !v->metric->over)
-		return;
-	v->whole = value_of_metric(v, v->metric->over);
-	if (!(v->whole.value > 0))
-		v->whole.value = NAN;
-	v->counted->coverage = fmin(v->counted->coverage, v->whole.coverage);
-	out->value /= v->whole.value;
-	out->low = out->high = NAN;
-	set_bounds(v, low / v->whole.high, high / v->whole.low);
-}
-
-size_t unc_row_input_count(const struct unc_row *row)
-{
-	const struct uncore_metric *metric = row->query->metric;
-
-	return row->query->event_count + (metric && metric->over);
-}
-
-static void list_inputs(const struct judged_row *v, struct uncore_input *inputs)
-{
-	size_t count = v->row->query->event_count;
-
-	for (size_t k = 0; k < count; k++) {
-		const struct unc_sum *sum = &v->sums[k];
-
-		inputs[k] = (struct uncore_input){
-			.name = event_name(v, k),
-			.value = sum->used ? v->in[k].value : NAN,
-			.counters = sum->used,
-			.count = sum->count,
-			.enabled_ns = sum->enabled_ns,
-			.running_ns = sum->running_ns,
-		};
-	}
-	if (unc_row_input_count(v->row) > count)
-		inputs[count] =
-			(struct uncore_input){.name = v->metric->over, .value = v->whole.value};
-}
-
 /* ---- checks of one event that has a value
  * --------------------------------------------------------- */
 
-static void check_states(struct judged_row *v, size_t k)
+static void check_states(struct unc_judged_row *v, size_t k)
 {
 	const struct unc_sum *sum = &v->sums[k];
 	struct unc_error why;
@@ -404,7 +69,7 @@ static void check_states(struct judged_row *v, size_t k)
 }
 
 /* The sum of many clocks does not show that one is stopped. */
-static void check_stuck(struct judged_row *v, size_t k)
+static void check_stuck(struct unc_judged_row *v, size_t k)
 {
 	const struct unc_sum *sum = &v->sums[k];
 	const struct uncore_counter *c = &v->interval->counters[sum->first_still];
@@ -418,14 +83,14 @@ static void check_stuck(struct judged_row *v, size_t k)
 						 : v->interval->clocks->still_ns[sum->first_still]);
 	if (sum->still == sum->used)
 		worsen(v, UNCORE_SUSPECT, "'%s' did not move in %llu ms: the counter is stuck",
-		       event_name(v, k), length);
+		       unc_input_name(v, k), length);
 	else
 		worsen(v, UNCORE_SUSPECT,
 		       "'%s' did not move on %zu of %zu counters in %llu ms: stuck on %s, CPU %d",
-		       event_name(v, k), sum->still, sum->used, length, c->pmu->name, c->cpu);
+		       unc_input_name(v, k), sum->still, sum->used, length, c->pmu->name, c->cpu);
 }
 
-static void check_cut_short(struct judged_row *v, size_t k)
+static void check_cut_short(struct unc_judged_row *v, size_t k)
 {
 	size_t first = v->sums[k].first_cut_short;
 	const struct uncore_counter *c = &v->interval->counters[first];
@@ -436,7 +101,7 @@ static void check_cut_short(struct judged_row *v, size_t k)
 		       c->pmu->name, c->event, c->cpu, ms(d->enabled_ns), ms(d->window_ns));
 }
 
-static void check_interrupted(struct judged_row *v, size_t k)
+static void check_interrupted(struct unc_judged_row *v, size_t k)
 {
 	const struct uncore_counter *c = &v->interval->counters[v->sums[k].first_interrupted];
 
@@ -445,7 +110,7 @@ static void check_interrupted(struct judged_row *v, size_t k)
 		       c->pmu->name, c->event, c->cpu);
 }
 
-static void check_torn(struct judged_row *v, size_t k)
+static void check_torn(struct unc_judged_row *v, size_t k)
 {
 	const struct uncore_counter *c = &v->interval->counters[v->sums[k].first_torn];
 	const struct unc_delta *d = &v->interval->deltas[v->sums[k].first_torn];
@@ -458,14 +123,14 @@ static void check_torn(struct judged_row *v, size_t k)
 		       c->register_bits);
 }
 
-static void (*const event_checks[])(struct judged_row *, size_t) = {
+static void (*const event_checks[])(struct unc_judged_row *, size_t) = {
 	check_states, check_stuck, check_cut_short, check_interrupted, check_torn,
 };
 
 /* ---- checks of the row
  * ---------------------------------------------------------------------------- */
 
-static void check_events(struct judged_row *v)
+static void check_events(struct unc_judged_row *v)
 {
 	for (size_t k = 0; k < v->row->query->event_count; k++) {
 		if (!v->sums[k].used)
@@ -476,17 +141,17 @@ static void check_events(struct judged_row *v)
 }
 
 /* The input that was counted for the smallest share of the time. */
-static const char *least_covered(const struct judged_row *v)
+static const char *least_covered(const struct unc_judged_row *v)
 {
 	const struct uncore_row_counted *counted = v->counted;
 
 	for (size_t k = 0; k < v->row->query->event_count; k++)
 		if (v->sums[k].coverage <= counted->coverage)
-			return event_name(v, k);
+			return unc_input_name(v, k);
 	return v->metric->over;
 }
 
-static void check_coverage(struct judged_row *v)
+static void check_coverage(struct unc_judged_row *v)
 {
 	double coverage = v->counted->coverage;
 	unsigned share = (unsigned)fmin(coverage * 1e4 + 0.5, LEAST_COVERAGE * 1e4 - 1);
@@ -502,7 +167,7 @@ static void check_coverage(struct judged_row *v)
 }
 
 /* A partial sum is below the true one. That of an extrapolated value may be above it. */
-static void check_extrapolated(struct judged_row *v)
+static void check_extrapolated(struct unc_judged_row *v)
 {
 	char why[UNC_REASON_ROOM];
 	double coverage = v->counted->coverage;
@@ -517,7 +182,7 @@ static void check_extrapolated(struct judged_row *v)
 }
 
 /* A PMU whose clock does not move counts nothing, whatever its other counters read: their 0 is no part of a sum. */
-static void check_clocks(struct judged_row *v)
+static void check_clocks(struct unc_judged_row *v)
 {
 	const struct unc_clocks *clocks = v->interval->clocks;
 	const struct uncore_counter *first = NULL;
@@ -544,14 +209,14 @@ static void check_clocks(struct judged_row *v)
 		       first->pmu->name, first->cpu, still, all);
 }
 
-static void check_gaps(struct judged_row *v)
+static void check_gaps(struct unc_judged_row *v)
 {
 	if (v->row->gaps)
 		worsen(v, v->row->counter_count ? UNCORE_PARTIAL : UNCORE_UNAVAILABLE, "%s",
 		       v->row->gaps);
 }
 
-static void check_time(struct judged_row *v)
+static void check_time(struct unc_judged_row *v)
 {
 	const struct uncore_row *out = v->out;
 	double off = fmax(out->high - out->value, out->value - out->low) / fabs(out->value);
@@ -580,7 +245,7 @@ static void check_time(struct judged_row *v)
 }
 
 /* Sets the reason if there is no value: an event without counts, or a division by zero. */
-static void check_value(struct judged_row *v)
+static void check_value(struct unc_judged_row *v)
 {
 	bool suspect = false;
 
@@ -593,7 +258,8 @@ static void check_value(struct judged_row *v)
 		if (sum->used)
 			continue;
 		if (!sum->missing) {
-			worsen(v, UNCORE_UNAVAILABLE, "no PMU here counts '%s'", event_name(v, k));
+			worsen(v, UNCORE_UNAVAILABLE, "no PMU here counts '%s'",
+			       unc_input_name(v, k));
 			continue;
 		}
 		/* Suspect: there is a count, but it is impossible. */
@@ -660,7 +326,7 @@ static bool has_equal(const struct unc_interval *interval, size_t counter)
 
 /* If counts show whether the kernel has the bug, they decide; else, with idle or nearly equal PMUs,
  * the version does. */
-static void check_kernel_bug(struct judged_row *v)
+static void check_kernel_bug(struct unc_judged_row *v)
 {
 	const struct unc_kernel_bug *bug = v->row->bug;
 
@@ -681,7 +347,7 @@ static void check_kernel_bug(struct judged_row *v)
 }
 
 /* Whether the counts show that the formula is correct, which the documents leave open. */
-static bool shows_no_doubt(const struct judged_row *v)
+static bool shows_no_doubt(const struct unc_judged_row *v)
 {
 	const struct unc_names *events = &v->metric->formula->names;
 	const struct unc_formula *unless = v->metric->unless;
@@ -696,7 +362,7 @@ static bool shows_no_doubt(const struct judged_row *v)
 				in[k] = v->in[i];
 		if (!strchr(name, '.'))
 			continue;
-		in[k].value = value_of_metric(v, name).value;
+		in[k].value = unc_value_of_metric(v, name).value;
 		in[k].known = !isnan(in[k].value);
 	}
 	return unless && unc_formula_eval(unless, in, v->counted->seconds, &value) &&
@@ -705,7 +371,7 @@ static bool shows_no_doubt(const struct judged_row *v)
 
 /* With each_pmu each PMU is checked alone, since a sum may fit by chance and hide an idle link. A
  * PMU without a value settles nothing. */
-static bool is_settled(const struct judged_row *v)
+static bool is_settled(const struct unc_judged_row *v)
 {
 	const struct unc_row *row = v->row;
 	bool settled = v->metric->each_pmu || shows_no_doubt(v);
@@ -717,7 +383,7 @@ static bool is_settled(const struct judged_row *v)
 		struct unc_row one = *row;
 		struct unc_sum sums[UNC_METRIC_EVENTS];
 		struct unc_formula_input in[UNC_METRIC_EVENTS];
-		struct judged_row part = *v;
+		struct unc_judged_row part = *v;
 
 		for (to = from; to < row->counter_count &&
 				row->counters[to].instance == row->counters[from].instance;)
@@ -729,14 +395,14 @@ static bool is_settled(const struct judged_row *v)
 		part.counted = &counted;
 		part.sums = sums;
 		part.in = in;
-		set_value(&part);
+		unc_value_set(&part);
 		settled = isnan(out.value) || shows_no_doubt(&part);
 	}
 	return settled;
 }
 
 /* The documents contradict each other, or are incomplete. */
-static void check_doubt(struct judged_row *v)
+static void check_doubt(struct unc_judged_row *v)
 {
 	char gap[UNC_REASON_ROOM];
 
@@ -750,7 +416,7 @@ static void check_doubt(struct judged_row *v)
 
 /* A rate over the cycles of a block, and a time that is made of cycles, are wrong when the cycles are not those
  * of the interval: the clock stopped or runs at another frequency. */
-static void check_clock(struct judged_row *v)
+static void check_clock(struct unc_judged_row *v)
 {
 	double hz = v->metric ? v->metric->clock_hz : 0, seconds = v->counted->seconds;
 	double cycles = 0, instances = 0, off;
@@ -776,7 +442,7 @@ static void check_clock(struct judged_row *v)
 
 /* A value above its ceiling, a ratio above 1, or a negative value. The ceiling of a link is that of
  * its full speed, since an idle device may have been in a low-power state during the scan. */
-static void check_ceiling(struct judged_row *v)
+static void check_ceiling(struct unc_judged_row *v)
 {
 	double value = v->out->value, ceiling = v->row->ceiling;
 
@@ -792,14 +458,14 @@ static void check_ceiling(struct judged_row *v)
 }
 
 /* For any interval: a clock has no idle time. */
-static void check_zero_clock(struct judged_row *v)
+static void check_zero_clock(struct unc_judged_row *v)
 {
 	if (v->metric && v->out->value == 0 && strcmp(v->out->query->unit, "Hz") == 0)
 		worsen(v, UNCORE_SUSPECT,
 		       "a clock of 0 Hz: the clock is stopped, or its counter is stuck");
 }
 
-static void check_link(struct judged_row *v)
+static void check_link(struct unc_judged_row *v)
 {
 	const struct uncore_device *port = v->row->place.port;
 
@@ -810,7 +476,7 @@ static void check_link(struct judged_row *v)
 		       port->address);
 }
 
-static void check_port(struct judged_row *v)
+static void check_port(struct unc_judged_row *v)
 {
 	if (v->row->place.port && v->row->place.port->doubt)
 		worsen(v, UNCORE_SUSPECT, "%s", v->row->place.port->doubt);
@@ -818,13 +484,13 @@ static void check_port(struct judged_row *v)
 
 /* The first of several reasons for the same quality is shown: permanent ones, such as bugs, come
  * before reasons that may not recur, such as a late reading. */
-static void (*const row_checks[])(struct judged_row *) = {
+static void (*const row_checks[])(struct unc_judged_row *) = {
 	check_events,  check_clocks, check_coverage, check_gaps,         check_kernel_bug,
 	check_time,    check_value,  check_clock,    check_zero_clock,   check_link,
 	check_ceiling, check_doubt,  check_port,     check_extrapolated,
 };
 
-static bool is_counted(const struct judged_row *v)
+static bool is_counted(const struct unc_judged_row *v)
 {
 	size_t count = v->row->query->event_count, k = 0;
 
@@ -839,14 +505,14 @@ void unc_row_judge(const struct unc_row *row, const struct unc_interval *interva
 	struct uncore_row *out = &into->row;
 	struct unc_sum sums[UNC_METRIC_EVENTS];
 	struct unc_formula_input in[UNC_METRIC_EVENTS];
-	struct judged_row v = {.row = row,
-			       .metric = row->query->metric,
-			       .interval = interval,
-			       .reason = reason,
-			       .out = out,
-			       .counted = &into->counted,
-			       .sums = sums,
-			       .in = in};
+	struct unc_judged_row v = {.row = row,
+				   .metric = row->query->metric,
+				   .interval = interval,
+				   .reason = reason,
+				   .out = out,
+				   .counted = &into->counted,
+				   .sums = sums,
+				   .in = in};
 
 	*out = (struct uncore_row){
 		.query = &row->query->shown,
@@ -861,10 +527,10 @@ void unc_row_judge(const struct unc_row *row, const struct unc_interval *interva
 		.quality = UNCORE_MEASURED,
 	};
 	into->counted = (struct uncore_row_counted){.seconds = NAN, .amount = NAN};
-	set_value(&v);
-	set_share(&v);
+	unc_value_set(&v);
+	unc_value_share(&v);
 	if (inputs)
-		list_inputs(&v, inputs);
+		unc_value_inputs(&v, inputs);
 	into->counted.instances = v.sums[0].used + v.sums[0].missing;
 	for (size_t i = 0; i < sizeof(row_checks) / sizeof(*row_checks); i++)
 		row_checks[i](&v);

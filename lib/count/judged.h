@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/* A row between its counters and the caller: value.c computes it, and judge.c says how good it is. */
+#ifndef UNC_JUDGED_H
+#define UNC_JUDGED_H
+
+#include "count/rows.h"
+
+/* Another metric. */
+struct unc_other_value {
+	double value; /* NaN: no value */
+	double low, high, coverage;
+};
+
+struct unc_judged_row {
+	const struct unc_row *row;
+	const struct uncore_metric *metric; /* NULL: an event */
+	const struct unc_interval *interval;
+	char *reason; /* UNC_REASON_ROOM bytes; NULL: the quality is enough */
+	struct uncore_row *out;
+	struct uncore_row_counted *counted; /* of it */
+	/* Of each event; unc_value_set() fills both. The caller has the room, which is too large to be
+	 * cleared for each row of each short sample. */
+	struct unc_sum *sums;
+	struct unc_formula_input *in; /* of a metric's formula */
+	bool even;                    /* all counters were enabled for the same time */
+	double uncertain_s; /* the uncertainty of the time for which the counters were enabled */
+	double took_s;      /* the time between the reads of the counters of a group */
+	double skew; /* distance of the readings from the ends of the interval, as a share of it */
+	bool open_ended;              /* the value depends on that time, which is unknown */
+	struct unc_other_value whole; /* the metric that the formula is divided by */
+};
+
+/* The name of event `k` of the row. */
+const char *unc_input_name(const struct unc_judged_row *v, size_t k);
+
+/* Fills sums, inputs and times, and sets the value and its bounds. */
+void unc_value_set(struct unc_judged_row *v);
+/* Divides it by the metric that it is a share of. */
+void unc_value_share(struct unc_judged_row *v);
+/* The value of another metric in the same place; its members are NaN where it has none. */
+struct unc_other_value unc_value_of_metric(const struct unc_judged_row *v, const char *name);
+void unc_value_inputs(const struct unc_judged_row *v, struct uncore_input *inputs);
+/* A counter stopped at an unknown time between its two readings. */
+bool unc_is_time_unknown(const struct unc_judged_row *v);
+
+#endif
