@@ -67,6 +67,7 @@ bench: setup-bench all ## measures against perf and bare system calls: build/ben
 	@bench/run build
 
 lint: setup-lint build-dev/build.ninja ## format, clang-tidy, cppcheck, shellcheck, codespell, layers, licence lines, words
+	@ninja -C build-dev tests/abi/printers.h # generated, and included by a test
 	@tools/lint build-dev
 
 format: setup-lint ## puts all C sources into the project's format
