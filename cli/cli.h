@@ -12,7 +12,7 @@
 
 #include "uncore.h"
 
-struct replay; /* recording/replay.h */
+struct replay; /* loop/replay.h */
 struct buffer; /* output/buffer.h */
 struct json_t; /* of jansson */
 
@@ -77,7 +77,10 @@ struct cli {
 	struct cli_collector
 		*collector;    /* of the records of several recordings; NULL: they are written */
 	struct replay *replay; /* the recording that is the source; NULL: none */
-	bool takes_snapshot;   /* cli_open() makes one of the machine: */
+	/* Opens one; NULL: uncore was built without SQLite. An exit code. */
+	int (*open_replay)(struct replay **out, struct uncore *u, const char *spec,
+			   const struct cli_part *part);
+	bool takes_snapshot; /* cli_open() makes one of the machine: */
 	char *snapshot;
 };
 

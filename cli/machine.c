@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "cli.h"
-#include "recording/replay.h"
+#include "loop/replay.h"
 
 #define REPLAY "replay:"
 
@@ -19,21 +19,18 @@ void cli_close(struct cli *cli)
 	cli->u = NULL;
 	free(cli->snapshot);
 	cli->snapshot = NULL;
-#ifdef UNCORE_RECORD
 	if (cli->replay)
-		replay_close(cli->replay);
-#endif
+		cli->replay->close(cli->replay);
 	cli->replay = NULL;
 }
 
 static int open_recording(struct cli *cli)
 {
-#ifdef UNCORE_RECORD
-	return replay_open(&cli->replay, cli->u, cli->source + strlen(REPLAY), cli->part);
-#else
+	if (cli->open_replay)
+		return cli->open_replay(&cli->replay, cli->u, cli->source + strlen(REPLAY),
+					cli->part);
 	cli_error("%s: uncore was built without SQLite, which reads recordings", cli->source);
 	return CLI_USAGE;
-#endif
 }
 
 int cli_prepare(struct cli *cli)

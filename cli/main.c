@@ -13,6 +13,7 @@
 #include "cli.h"
 #include "options.h"
 #include "output/buffer.h"
+#include "recording/replay.h"
 
 #ifdef UNCORE_SERVE
 /* A module, since its libraries (mainly GnuTLS) would make every start of the command 50 %
@@ -266,6 +267,9 @@ int main(int argc, char **argv)
 	const struct sigaction ignore = {.sa_handler = SIG_IGN};
 	int status, command = 0, err;
 
+#ifdef UNCORE_RECORD
+	cli.open_replay = replay_open;
+#endif
 	/* A counter opened as descriptor 1 would receive the output. Descriptors that were closed
 	 * are opened for the opposite direction, so that using them fails. */
 	for (int fd = 0; fd <= 2; fd++)

@@ -3,7 +3,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "commands/stat-run.h"
 #include "commands/stat.h"
 #include "options.h"
 #include "output/writer.h"
@@ -29,11 +28,11 @@ static const struct cli_option options[] = {
 	 OPTION_TEXT, AT(input)},
 	{"per-socket", NULL, "One row for each socket", 0, 1, OPTION_FLAG, AT(per_socket)},
 	{"interval-print", "TIME", "Print every TIME: 100 (milliseconds), 100ms, 1s; at least 1ms",
-	 'I', 2, OPTION_INTERVAL, AT(stat.interval_ns)},
+	 'I', 2, OPTION_INTERVAL, AT(stat.request.when.interval_ns)},
 	{"interval-count", "N", "End after N intervals", 0, 2, OPTION_COUNT,
-	 AT(stat.interval_count)},
+	 AT(stat.request.when.interval_count)},
 	{"timeout", "TIME", "End after TIME (milliseconds, or with a unit)", 0, 2, OPTION_INTERVAL,
-	 AT(stat.timeout_ns)},
+	 AT(stat.request.when.timeout_ns)},
 	{0},
 };
 
@@ -52,14 +51,14 @@ static void check(void *into, struct argp_state *state)
 		argp_error(state, "--min-latency and --input need --ibs");
 	if (o->ibs && o->per_socket)
 		argp_error(state, "--per-socket and --ibs exclude each other");
-	if (o->ibs && o->stat.output && o->stat.output->window)
+	if (o->ibs && o->stat.print.output && o->stat.print.output->window)
 		argp_error(state, "--csv=wide and --ibs exclude each other");
 	if (o->least > 65535)
 		argp_error(state, "--min-latency: latencies are 65535 cycles at most");
-	if (o->input && (o->stat.interval_ns || o->stat.timeout_ns))
+	if (o->input && (o->stat.request.when.interval_ns || o->stat.request.when.timeout_ns))
 		argp_error(state, "--input excludes -I and --timeout: the recording has its own "
 				  "time");
-	if (o->stat.interval_count && !o->stat.interval_ns)
+	if (o->stat.request.when.interval_count && !o->stat.request.when.interval_ns)
 		argp_error(state, "--interval-count needs an interval: -I");
 }
 
@@ -96,7 +95,7 @@ static int print_window(struct run *r, uint64_t now)
 
 static int sample(struct run *r)
 {
-	const struct stat_options *o = &r->o->stat;
+	const struct schedule *o = &r->o->stat.request.when;
 	uint64_t end, tick;
 	int status = CLI_OK;
 	int err = uncore_latency_start(r->samples);
@@ -129,7 +128,7 @@ static int run(struct cli *cli, const struct latency_options *o)
 	struct run r = {.cli = cli,
 			.o = o,
 			.signals = {.stop_fd = -1, .child_fd = -1},
-			.out = {.output = o->stat.output,
+			.out = {.output = o->stat.print.output,
 				.setup = {.separator = ",", .header = true},
 				.to = &r.writer.text}};
 	unsigned least = (unsigned)o->least;
@@ -160,23 +159,24 @@ int cmd_latency(struct cli *cli, int argc, char **argv)
 		.options = options,
 		.outputs = OUTPUTS_RECORDS,
 		.outputs_group = 3,
-		.outputs_at = AT(stat.output),
+		.outputs_at = AT(stat.print.output),
 		.argument = parse_argument,
 		.check = check,
 	};
 	static const struct command means = {"latency", "of latencies",
 					     .metrics = "*.latency,*.latency.cycles"};
-	struct latency_options o = {.stat = {.repeat = 1, .separator = ","}};
+	struct latency_options o = {.stat.print.separator = ","};
 	int status;
 
 	cli_parse(cli, &syntax, &o, argc, argv);
-	if (!o.stat.interval_ns && !o.stat.timeout_ns && !cli_replays(cli))
-		o.stat.timeout_ns = NS_PER_S;
-	if (!o.stat.output)
-		o.stat.output = output_find(o.ibs ? "text" : "latencies");
-	o.stat.preset = &means;
-	o.stat.viewed = true;
-	o.stat.level = o.per_socket ? UNCORE_LEVEL_SOCKET : UNCORE_LEVEL_MACHINE;
+	if (!o.stat.request.when.interval_ns && !o.stat.request.when.timeout_ns &&
+	    !cli_replays(cli))
+		o.stat.request.when.timeout_ns = NS_PER_S;
+	if (!o.stat.print.output)
+		o.stat.print.output = output_find(o.ibs ? "text" : "latencies");
+	o.stat.request.preset = &means;
+	o.stat.request.viewed = true;
+	o.stat.request.level = o.per_socket ? UNCORE_LEVEL_SOCKET : UNCORE_LEVEL_MACHINE;
 	status = cli_open(cli);
 	if (status)
 		return status;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* `uncore` alone: what machine this is, what it can count, and a second of it. */
 
-#include "commands/stat-run.h"
+#include "commands/stat.h"
 #include "output/writer.h"
 #include "views/pmus.h"
 
@@ -92,13 +92,11 @@ static int findings(struct cli *cli, struct buffer *to)
 
 static int measure(struct cli *cli)
 {
-	struct stat_options o = {.timeout_ns = cli_replays(cli) ? 0 : NS_PER_S,
-				 .repeat = 1,
-				 .output = output_find("text"),
-				 .separator = ","};
+	struct stat_options o = {.request.when.timeout_ns = cli_replays(cli) ? 0 : NS_PER_S,
+				 .print = {.output = output_find("text"), .separator = ","}};
 
 	if (uncore_socket_count(cli->u) > 1)
-		o.level = UNCORE_LEVEL_SOCKET;
+		o.request.level = UNCORE_LEVEL_SOCKET;
 	for (size_t i = 0; i < uncore_metric_count(cli->u); i++)
 		if (!uncore_metric_missing(uncore_metric_at(cli->u, i)))
 			return stat_run(cli, &o);

@@ -4,8 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "commands/stat-run.h"
 #include "commands/stat.h"
+#include "loop/loop.h"
+#include "loop/replay.h"
 
 /* Keys of options without a letter. A level of rows is KEY_LEVEL plus its number, a view KEY_VIEW plus its place in the chain
  * of views. */
@@ -21,22 +22,24 @@ static const struct cli_option options[] = {
 	{"all-cpus", NULL, "Accepted as in perf: counting is always system-wide", 'a', 1, 0, 0},
 	{NULL, NULL, "Filters (of metrics; a LIST selects any of its values):", 0, 2, 0, 0},
 	{"from", "LIST", "Only this source of requests: cpu, device, remote ...", 0, 2, OPTION_TEXT,
-	 AT(filters[0].value)},
+	 AT(request.filters[0].value)},
 	{"to", "LIST", "Only this target: memory, gpu, cxl, remote ...", 0, 2, OPTION_TEXT,
-	 AT(filters[1].value)},
-	{"gpu", "LIST", "Only these GPUs, by number", 0, 2, OPTION_TEXT, AT(filters[2].value)},
+	 AT(request.filters[1].value)},
+	{"gpu", "LIST", "Only these GPUs, by number", 0, 2, OPTION_TEXT,
+	 AT(request.filters[2].value)},
 	{"link", "LIST", "Only these ports of a link: port0, port1 ...", 0, 2, OPTION_TEXT,
-	 AT(filters[3].value)},
+	 AT(request.filters[3].value)},
 	{"port", "LIST", "Only these PCIe root ports: addresses, or SOCKET:RC:INDEX", 0, 2,
-	 OPTION_TEXT, AT(filters[4].value)},
+	 OPTION_TEXT, AT(request.filters[4].value)},
 	{"device", "NAME", "Only this PCI device, or the smallest unit that contains it", 0, 2,
-	 OPTION_TEXT, AT(filters[5].value)},
+	 OPTION_TEXT, AT(request.filters[5].value)},
 	{"address", "LIST", "Only these ranges of memory: BASE/SIZE", 0, 2, OPTION_TEXT,
-	 AT(filters[6].value)},
+	 AT(request.filters[6].value)},
 	{NULL, NULL, "Time:", 0, 3, 0, 0},
 	{"interval-print", "TIME", "Print every TIME: 100 (milliseconds), 100ms, 1s; at least 1ms",
-	 'I', 3, OPTION_INTERVAL, AT(interval_ns)},
-	{"interval-count", "N", "End after N intervals", 0, 3, OPTION_COUNT, AT(interval_count)},
+	 'I', 3, OPTION_INTERVAL, AT(request.when.interval_ns)},
+	{"interval-count", "N", "End after N intervals", 0, 3, OPTION_COUNT,
+	 AT(request.when.interval_count)},
 	{"sample", "TIME",
 	 "Read every TIME, at least 100us, and print the distribution of these short samples",
 	 KEY_SAMPLE, 3, 0, 0},
@@ -44,16 +47,17 @@ static const struct cli_option options[] = {
 	 "With --sample: print how long values were at or above PERCENT of the ceiling (80)",
 	 KEY_ABOVE, 3, 0, 0},
 	{"timeout", "TIME", "End after TIME (milliseconds, or with a unit)", 0, 3, OPTION_TIME,
-	 AT(timeout_ns)},
+	 AT(request.when.timeout_ns)},
 	{"delay", "TIME",
 	 "Begin after TIME (milliseconds, or with a unit); -1: at the command enable of --control",
 	 'D', 3, 0, 0},
 	{"control", "CHANNEL",
 	 "Take commands (enable, disable, ping, stop) from fifo:CTL[,ACK] or fd:N[,N]", 0, 3,
-	 OPTION_TEXT, AT(control)},
-	{"cpu", "N", "Run the counting loop on CPU N, not the command", 0, 3, OPTION_TEXT, AT(cpu)},
+	 OPTION_TEXT, AT(request.when.control)},
+	{"cpu", "N", "Run the counting loop on CPU N, not the command", 0, 3, OPTION_TEXT,
+	 AT(request.when.cpu)},
 	{"repeat", "N", "Run COMMAND N times; print mean and spread", 'r', 3, OPTION_COUNT,
-	 AT(repeat)},
+	 AT(request.when.repeat)},
 	{NULL, NULL, "Output:", 0, 4, 0, 0},
 	{"per-socket", NULL, "One row for each socket", KEY_LEVEL + UNCORE_LEVEL_SOCKET, 4, 0, 0},
 	{"per-node", NULL, "One row for each NUMA node, if the node of its counters is known",
@@ -67,14 +71,16 @@ static const struct cli_option options[] = {
 	 0},
 	{"no-aggr", NULL, "The same as --no-merge", 'A', 4, 0, 0},
 	{"sort", "KEY", "Order of the rows of pcie: traffic, in, out, share, latency, place", 0, 4,
-	 OPTION_TEXT, AT(sort)},
+	 OPTION_TEXT, AT(print.sort)},
 	{"field-separator", "SEP", "CSV with SEP between the fields", 'x', 4, 0, 0},
 	{"output", "FILE", "Write to FILE instead of standard output", 'o', 4, OPTION_TEXT,
-	 AT(file)},
-	{"append", NULL, "Append to FILE instead of replacing it", 0, 4, OPTION_FLAG, AT(append)},
-	{"summary", NULL, "After intervals, print the totals", 0, 4, OPTION_FLAG, AT(summary)},
+	 AT(print.file)},
+	{"append", NULL, "Append to FILE instead of replacing it", 0, 4, OPTION_FLAG,
+	 AT(print.append)},
+	{"summary", NULL, "After intervals, print the totals", 0, 4, OPTION_FLAG,
+	 AT(print.summary)},
 	{"verbose", NULL, "Print notes on groups, limits and late intervals", 'v', 4, OPTION_FLAG,
-	 AT(verbose)},
+	 AT(request.verbose)},
 	{"dry-run", NULL, "Print every counter that would be opened", 0, 4, OPTION_FLAG,
 	 AT(dry_run)},
 	{0},
@@ -92,11 +98,11 @@ static const char *separator(struct argp_state *state, const char *text)
 
 static void set_level(struct argp_state *state, struct stat_options *o, enum uncore_level level)
 {
-	if (o->level != UNCORE_LEVEL_MACHINE && o->level != level)
+	if (o->request.level != UNCORE_LEVEL_MACHINE && o->request.level != level)
 		argp_error(state,
 			   "--per-socket, --per-node, --per-channel, --per-port and --no-merge "
 			   "exclude each other");
-	o->level = level;
+	o->request.level = level;
 }
 
 static void parse_other(void *into, int key, char *arg, struct argp_state *state)
@@ -106,42 +112,45 @@ static void parse_other(void *into, int key, char *arg, struct argp_state *state
 	switch (key) {
 	case 'e':
 	case 'M':
-		o->queries = cli_realloc(o->queries, o->query_count + 1, sizeof(*o->queries));
-		o->queries[o->query_count++] = (struct stat_query){arg, key == 'M'};
+		o->request.queries = cli_realloc(o->request.queries, o->request.query_count + 1,
+						 sizeof(*o->request.queries));
+		o->request.queries[o->request.query_count++] =
+			(struct request_query){arg, key == 'M'};
 		break;
 	case 'D':
-		o->delay_ns = strcmp(arg, "0") == 0    ? 0
-			      : strcmp(arg, "-1") == 0 ? DELAY_FOREVER
-						       : cli_time(state, "-D", arg, NS_PER_MS, 0);
+		o->request.when.delay_ns = strcmp(arg, "0") == 0 ? 0
+					   : strcmp(arg, "-1") == 0
+						   ? DELAY_FOREVER
+						   : cli_time(state, "-D", arg, NS_PER_MS, 0);
 		break;
 	case KEY_SAMPLE:
-		o->sample_ns = cli_time(state, "--sample", arg, NS_PER_MS, NS_PER_MS / 10);
+		o->request.sample_ns = cli_time(state, "--sample", arg, NS_PER_MS, NS_PER_MS / 10);
 		break;
 	case KEY_ABOVE:
-		o->above = cli_count(state, "--above", arg);
-		if (o->above > 100)
+		o->request.above = cli_count(state, "--above", arg);
+		if (o->request.above > 100)
 			argp_error(state, "--above: '%s' is not a number from 1 to 100", arg);
 		break;
 	case 'A':
 		set_level(state, o, UNCORE_LEVEL_INSTANCE);
 		break;
 	case 'x':
-		cli_set_output(state, &o->output, "csv");
-		o->separator = separator(state, arg);
+		cli_set_output(state, &o->print.output, "csv");
+		o->print.separator = separator(state, arg);
 		break;
 	default: /* -a changes nothing */
 		if (key >= KEY_LEVEL && key < KEY_VIEW)
 			set_level(state, o, (enum uncore_level)(key - KEY_LEVEL));
 		if (key < KEY_VIEW)
 			break;
-		if (o->viewed)
+		if (o->request.viewed)
 			argp_error(state,
 				   "only one view is possible: options such as --%s exclude each "
 				   "other",
-				   o->preset->name);
+				   o->request.preset->name);
 		for (; key >= KEY_VIEW; key--)
-			o->preset = o->preset->view;
-		o->viewed = true;
+			o->request.preset = o->request.preset->view;
+		o->request.viewed = true;
 		o->device = arg;
 	}
 }
@@ -150,12 +159,12 @@ void stat_interval(struct stat_options *o, char *arg, struct argp_state *state)
 {
 	if (!cli_number_length(arg))
 		argp_error(state, "'%s' is not an interval%s", arg,
-			   o->preset ? "; put -- before a command" : "");
-	else if (!o->interval_ns) {
-		o->interval_ns = cli_time(state, "INTERVAL", arg, NS_PER_S, NS_PER_MS);
+			   o->request.preset ? "; put -- before a command" : "");
+	else if (!o->request.when.interval_ns) {
+		o->request.when.interval_ns = cli_time(state, "INTERVAL", arg, NS_PER_S, NS_PER_MS);
 		o->positional_interval = true;
-	} else if (o->positional_interval && !o->interval_count) {
-		o->interval_count = cli_count(state, "COUNT", arg);
+	} else if (o->positional_interval && !o->request.when.interval_count) {
+		o->request.when.interval_count = cli_count(state, "COUNT", arg);
 	} else {
 		argp_error(state, "'%s' is one argument too many; put -- before a command", arg);
 	}
@@ -168,21 +177,20 @@ static void parse_argument(void *into, char *arg, struct argp_state *state)
 	struct buffer names = {0};
 	bool found = false;
 
-	if (state->quoted || (*arg && !cli_number_length(arg) && !o->preset && !o->recorder)) {
-		o->command = &state->argv[state->next - 1];
+	if (state->quoted ||
+	    (*arg && !cli_number_length(arg) && !o->request.preset && !o->known_presets)) {
+		o->request.when.command = &state->argv[state->next - 1];
 		state->next = state->argc;
 		return;
 	}
-	if (!o->recorder || cli_number_length(arg)) {
+	if (!o->known_presets || cli_number_length(arg)) {
 		stat_interval(o, arg, state);
 		return;
 	}
 	/* A preset whose metrics are recorded. */
 	for (const struct command *c = o->known_presets; c->name && !found; c++) {
-		found = c->metrics && strcmp(c->name, arg) == 0 && o->preset_count < STAT_PRESETS;
-		if (found)
-			o->presets[o->preset_count++] = c;
-		else if (c->metrics)
+		found = c->metrics && strcmp(c->name, arg) == 0 && stat_add_preset(o, c);
+		if (!found && c->metrics)
 			buffer_printf(&names, "%s%s", names.len ? ", " : "", c->name);
 	}
 	if (!found)
@@ -193,59 +201,107 @@ static void parse_argument(void *into, char *arg, struct argp_state *state)
 
 static bool has_metrics(const struct stat_options *o)
 {
-	for (size_t i = 0; i < o->query_count; i++)
-		if (o->queries[i].metric)
+	for (size_t i = 0; i < o->request.query_count; i++)
+		if (o->request.queries[i].metric)
 			return true;
-	return o->preset || o->preset_count || !o->query_count;
+	return o->request.preset || o->request.preset_count || !o->request.query_count;
 }
 
 static void check(void *into, struct argp_state *state)
 {
 	struct stat_options *o = into;
 
-	if (!o->interval_ns)
-		o->interval_ns = o->default_interval_ns;
+	if (!o->request.when.interval_ns)
+		o->request.when.interval_ns = o->default_interval_ns;
 	for (const struct cli_option *row = options; row->doc; row++)
-		for (size_t i = 0; i < STAT_FILTERS; i++)
-			if (row->name && row->at == AT(filters[i].value) && o->filters[i].value) {
-				o->filters[i].name = row->name;
-				o->filtered = true;
+		for (size_t i = 0; i < REQUEST_FILTERS; i++)
+			if (row->name && row->at == AT(request.filters[i].value) &&
+			    o->request.filters[i].value) {
+				o->request.filters[i].name = row->name;
+				o->request.filtered = true;
 			}
-	if (state->quoted && !o->command)
+	if (state->quoted && !o->request.when.command)
 		argp_error(state, "there is no command after --");
-	if (o->command && !*o->command[0])
+	if (o->request.when.command && !*o->request.when.command[0])
 		argp_error(state, "the command is empty");
-	if (o->interval_count && !o->interval_ns)
+	if (o->request.when.interval_count && !o->request.when.interval_ns)
 		argp_error(state, "--interval-count needs an interval: -I");
-	if (o->summary && !o->interval_ns)
+	if (o->print.summary && !o->request.when.interval_ns)
 		argp_error(state, "--summary needs an interval: -I");
-	if (o->above && !o->sample_ns)
+	if (o->request.above && !o->request.sample_ns)
 		argp_error(state, "--above needs short samples: --sample");
-	if (o->sample_ns && o->interval_ns % o->sample_ns)
+	if (o->request.sample_ns && o->request.when.interval_ns % o->request.sample_ns)
 		argp_error(state, "the interval is not a multiple of --sample");
-	if (o->sample_ns && o->output && o->output->record && o->output->window)
+	if (o->request.sample_ns && o->print.output && o->print.output->record &&
+	    o->print.output->window)
 		argp_error(state, "--csv=wide has no columns for --sample: use --csv");
-	if (o->sample_ns && o->repeat > 1)
+	if (o->request.sample_ns && o->request.when.repeat > 1)
 		argp_error(state, "-r and --sample exclude each other");
-	if (o->delay_ns == DELAY_FOREVER && !o->control)
+	if (o->request.when.delay_ns == DELAY_FOREVER && !o->request.when.control)
 		argp_error(state, "-D -1 waits for a command: it needs --control");
-	if (o->control && o->repeat > 1)
+	if (o->request.when.control && o->request.when.repeat > 1)
 		argp_error(state, "-r and --control exclude each other");
-	if (o->repeat > 1 && !o->command)
+	if (o->request.when.repeat > 1 && !o->request.when.command)
 		argp_error(state, "-r needs a COMMAND to repeat");
-	if (o->repeat > 1 && o->interval_ns)
+	if (o->request.when.repeat > 1 && o->request.when.interval_ns)
 		argp_error(state, "-r and intervals exclude each other");
-	if (o->output && o->output->window && (o->summary || o->append || o->repeat > 1))
+	if (o->print.output && o->print.output->window &&
+	    (o->print.summary || o->print.append || o->request.when.repeat > 1))
 		argp_error(state,
 			   "--%s is a table of intervals: --summary, --append and -r need --csv",
-			   o->output->name);
-	if ((o->append || (o->recorder && o->recorder->to_file)) && !o->file)
-		argp_error(state, "%s needs a file: -o", o->recorder ? "a recording" : "--append");
-	if (o->filtered && !has_metrics(o))
+			   o->print.output->name);
+	if (o->print.append && !o->print.file)
+		argp_error(state, "--append needs a file: -o");
+	if (o->request.filtered && !has_metrics(o))
 		argp_error(state, "filters such as --from and --to apply to metrics, not events: "
 				  "write terms into the events");
-	if (o->dry_run && !o->recorder && o->output && !o->output->document)
+	if (o->dry_run && !o->known_presets && o->print.output && !o->print.output->document)
 		argp_error(state, "--dry-run prints text or JSON only");
+	if (o->own->check)
+		o->own->check(into, state);
+}
+
+bool stat_add_preset(struct stat_options *o, const struct command *preset)
+{
+	/* Levels of a table that shows the whole machine are those of the recording. */
+	const struct output *output = preset->level != UNCORE_LEVEL_MACHINE && preset->output
+					      ? output_find(preset->output)
+					      : NULL;
+	struct request *r = &o->request;
+
+	if (r->preset_count == REQUEST_PRESETS)
+		return false;
+	r->presets[r->preset_count++] =
+		(struct request_preset){.command = preset,
+					.has_levels = output != NULL,
+					.levels = output ? output->levels : 0};
+	return true;
+}
+
+/* ---- counting ---- */
+
+int stat_count(struct cli *cli, struct stat_options *o, struct sink *sink)
+{
+	struct sink *sinks[] = {sink, NULL};
+	struct uncore_monitor *m;
+	int status = loop_plan(cli, &o->request, sinks, &m);
+
+	if (status)
+		return status;
+	if (!o->dry_run)
+		return loop_run(cli, &o->request, sinks, m);
+	status = stat_dry_run(cli, o, m);
+	uncore_monitor_free(m);
+	return status;
+}
+
+int stat_run(struct cli *cli, struct stat_options *o)
+{
+	struct print p;
+
+	o->request.levels = o->print.output->levels;
+	print_init(&p, cli, &o->request, &o->print);
+	return print_close(&p, stat_count(cli, o, &p.sink));
 }
 
 /* ---- the command ---- */
@@ -259,14 +315,14 @@ static const char stat_doc[] =
 static int check_sort(const struct stat_options *o)
 {
 	struct buffer keys = {0};
-	bool found = !o->sort;
+	bool found = !o->print.sort;
 
-	for (size_t i = 0; o->output->sorts && o->output->sorts[i]; i++) {
-		buffer_printf(&keys, "%s%s", i ? ", " : "", o->output->sorts[i]);
-		found = found || strcmp(o->sort, o->output->sorts[i]) == 0;
+	for (size_t i = 0; o->print.output->sorts && o->print.output->sorts[i]; i++) {
+		buffer_printf(&keys, "%s%s", i ? ", " : "", o->print.output->sorts[i]);
+		found = found || strcmp(o->print.sort, o->print.output->sorts[i]) == 0;
 	}
 	if (!found && keys.len)
-		cli_error("--sort: '%s' is not one of: %s", o->sort, keys.data);
+		cli_error("--sort: '%s' is not one of: %s", o->print.sort, keys.data);
 	else if (!found)
 		cli_error("--sort applies to the table of pcie");
 	buffer_free(&keys);
@@ -288,15 +344,16 @@ static void gather_options(const struct stat_options *o, const struct cli_option
 {
 	int views = KEY_VIEW;
 
-	for (const struct command *v = o->preset ? o->preset->view : NULL; v; v = v->view)
+	for (const struct command *v = o->request.preset ? o->request.preset->view : NULL; v;
+	     v = v->view)
 		*into++ = (struct cli_option){v->name, v->device, v->doc, views++, 1, 0, 0};
 	for (; more && more->doc; more++)
 		*into++ = *more;
 	for (const struct cli_option *row = options; row->doc; row++) {
-		if (o->recorder && (row == options || is_of_tables(row)))
+		if (o->known_presets && (row == options || is_of_tables(row)))
 			continue;
 		*into = *row;
-		if (o->preset && row == options)
+		if (o->request.preset && row == options)
 			into->doc = "What to count (default: the metrics above, to which -M and "
 				    "-e add):";
 		into++;
@@ -311,14 +368,16 @@ void stat_parse(struct cli *cli, struct stat_options *o, const struct cli_syntax
 	const struct cli_syntax syntax = {.doc = own->doc,
 					  .args = own->args,
 					  .options = all,
-					  .outputs = o->recorder ? OUTPUTS_NONE : OUTPUTS_RECORDS,
+					  .outputs =
+						  o->known_presets ? OUTPUTS_NONE : OUTPUTS_RECORDS,
 					  .outputs_group = 4,
-					  .outputs_at = AT(output),
+					  .outputs_at = AT(print.output),
 					  .flags = ARGP_IN_ORDER,
 					  .other = parse_other,
 					  .argument = parse_argument,
 					  .check = check};
 
+	o->own = own;
 	gather_options(o, own->options, all);
 	cli_parse(cli, &syntax, o, argc, argv);
 }
@@ -327,7 +386,7 @@ int cmd_stat(struct cli *cli, int argc, char **argv)
 {
 	const struct command *preset = cli->command->metrics ? cli->command : NULL;
 	const struct uncore_device *device;
-	struct stat_options o = {.repeat = 1, .separator = ",", .preset = preset};
+	struct stat_options o = {.print.separator = ",", .request.preset = preset};
 	bool groups;
 	int status, err;
 	char doc[500];
@@ -347,37 +406,39 @@ int cmd_stat(struct cli *cli, int argc, char **argv)
 		   &(struct cli_syntax){.doc = preset ? doc : stat_doc,
 					.args = "[INTERVAL [COUNT]] [-- COMMAND ...]"},
 		   argc, argv);
-	preset = o.preset;
+	preset = o.request.preset;
 	/* Each group, on each cache. */
-	groups = preset && !o.query_count && cli->resctrl;
-	if (!o.output)
-		o.output = output_find(groups                                       ? "groups"
-				       : preset && preset->output && !o.query_count ? preset->output
-										    : "text");
-	if (o.sample_ns && !o.output->record && !o.output->begin)
-		o.output = output_find("samples");
-	if (groups && o.level == UNCORE_LEVEL_MACHINE)
-		o.level = UNCORE_LEVEL_INSTANCE;
-	if (preset && o.level == UNCORE_LEVEL_MACHINE)
-		o.level = preset->level;
-	if (o.output->levels && !(o.output->levels >> o.level & 1))
-		o.output = output_find("text");
-	if (preset && !o.interval_ns && !o.command && !o.timeout_ns && !cli_replays(cli))
-		o.timeout_ns = NS_PER_S;
+	groups = preset && !o.request.query_count && cli->resctrl;
+	if (!o.print.output)
+		o.print.output = output_find(groups ? "groups"
+					     : preset && preset->output && !o.request.query_count
+						     ? preset->output
+						     : "text");
+	if (o.request.sample_ns && !o.print.output->record && !o.print.output->begin)
+		o.print.output = output_find("samples");
+	if (groups && o.request.level == UNCORE_LEVEL_MACHINE)
+		o.request.level = UNCORE_LEVEL_INSTANCE;
+	if (preset && o.request.level == UNCORE_LEVEL_MACHINE)
+		o.request.level = preset->level;
+	if (o.print.output->levels && !(o.print.output->levels >> o.request.level & 1))
+		o.print.output = output_find("text");
+	if (preset && !o.request.when.interval_ns && !o.request.when.command &&
+	    !o.request.when.timeout_ns && !cli_replays(cli))
+		o.request.when.timeout_ns = NS_PER_S;
 	status = check_sort(&o);
 	if (!status)
 		status = cli_open(cli);
 	if (!status && o.device) {
 		err = uncore_device_find(cli->u, o.device, &device);
 		status = err ? cli_fail(cli, err) : CLI_OK;
-		o.port = status ? NULL : device->port;
-		if (!status && !o.port) {
+		o.print.port = status ? NULL : device->port;
+		if (!status && !o.print.port) {
 			cli_error("%s is below no root port", device->address);
 			status = CLI_UNAVAILABLE;
 		}
 	}
 	if (!status)
 		status = stat_run(cli, &o);
-	free(o.queries);
+	free(o.request.queries);
 	return status;
 }

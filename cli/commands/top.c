@@ -3,10 +3,14 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "commands/stat-run.h"
 #include "commands/stat.h"
-#include "recording/replay.h"
+#include "loop/replay.h"
 #include "top/top.h"
+
+struct top_options {
+	struct stat_options stat; /* first: the offsets of its options are from there */
+	bool ascii;
+};
 
 static const char top_doc[] =
 	"Shows metrics as a tree that fills the terminal: machine, sockets, memory channels, PCIe "
@@ -21,41 +25,44 @@ int cmd_top(struct cli *cli, int argc, char **argv)
 {
 	static const struct cli_option ascii[] = {
 		{"ascii", NULL, "Only ASCII characters on the screen", 0, 4, OPTION_FLAG,
-		 offsetof(struct stat_options, ascii)},
+		 offsetof(struct top_options, ascii)},
 		{0},
 	};
 	static const struct cli_syntax syntax = {
 		.doc = top_doc, .args = "[INTERVAL [COUNT]]", .options = ascii};
-	struct stat_options o = {
-		.repeat = 1, .separator = ",", .default_interval_ns = NS_PER_S, .tree = true};
+	struct top_options o = {.stat = {.request.tree = true,
+					 .print.separator = ",",
+					 .default_interval_ns = NS_PER_S}};
+	struct request *request = &o.stat.request;
+	struct print_options *print = &o.stat.print;
 	bool shown = false, plain;
 	int status;
 
-	stat_parse(cli, &o, &syntax, argc, argv);
-	plain = o.output || o.file || o.summary || o.dry_run || o.delay_ns || o.control ||
-		!isatty(STDOUT_FILENO);
-	if (!o.output)
-		o.output = output_find(o.sample_ns ? "samples" : "text");
+	stat_parse(cli, &o.stat, &syntax, argc, argv);
+	plain = print->output || print->file || print->summary || o.stat.dry_run ||
+		request->when.delay_ns || request->when.control || !isatty(STDOUT_FILENO);
+	if (!print->output)
+		print->output = output_find(request->sample_ns ? "samples" : "text");
 	status = cli_open(cli);
-	if (cli->replay && o.interval_ns < cli->replay->interval_ns)
-		o.interval_ns = cli->replay->interval_ns;
+	if (cli->replay && request->when.interval_ns < cli->replay->interval_ns)
+		request->when.interval_ns = cli->replay->interval_ns;
 	/* The screen adds up intervals. */
 	plain = plain || (cli->replay && cli->replay->show);
-	if (o.command && !status) {
+	if (request->when.command && !status) {
 		cli_error("top cannot run a command; use uncore stat -I 1s -- COMMAND");
 		status = CLI_USAGE;
 	}
 #ifdef UNCORE_TOP
 	if (!status && !plain)
-		status = top_run(cli, &o, &shown);
+		status = top_run(cli, request, o.ascii, &shown);
 #else
 	(void)plain;
 #endif
-	o.tree = false;
-	if (!status && o.level == UNCORE_LEVEL_MACHINE && uncore_socket_count(cli->u) > 1)
-		o.level = UNCORE_LEVEL_SOCKET;
+	request->tree = false;
+	if (!status && request->level == UNCORE_LEVEL_MACHINE && uncore_socket_count(cli->u) > 1)
+		request->level = UNCORE_LEVEL_SOCKET;
 	if (!status && !shown)
-		status = stat_run(cli, &o);
-	free(o.queries);
+		status = stat_run(cli, &o.stat);
+	free(request->queries);
 	return status;
 }

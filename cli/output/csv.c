@@ -131,7 +131,7 @@ static void put_column(const struct out *out, const struct uncore_row *row, stru
  * an empty cell is unavailable. */
 void wide_output_window(struct out *out)
 {
-	const struct out_frame *frame = &out->frame;
+	const struct frame *frame = &out->frame;
 	struct buffer names = {0}, reason = {0};
 	const struct uncore_row *worst;
 	struct field *fields;

@@ -132,7 +132,7 @@ void out_row(struct out *out, struct out_row row)
 	out->rows[at] = row;
 }
 
-void out_print(struct out *out, const struct out_frame *frame)
+void out_print(struct out *out, const struct frame *frame)
 {
 	out->frame = *frame;
 	out_date(out->date, frame->wall_ns);

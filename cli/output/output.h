@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "loop/sink.h"
 #include "output/buffer.h"
 #include "output/json.h"
 #include "output/table.h"
@@ -41,17 +42,6 @@ struct output {
 extern const struct output outputs[];
 extern const size_t output_count;
 const struct output *output_find(const char *name);
-
-/* What the rows of one window have in common. */
-struct out_frame {
-	double time;   /* seconds from the start of counting to the end of the window */
-	double window; /* its length in seconds */
-	uint64_t wall_ns, monotonic_ns; /* of its end */
-	uint64_t
-		missed; /* intervals that had passed when it was read, beside the first: it has their counts */
-	bool total;    /* the whole time, after its intervals */
-	unsigned runs; /* 0: one window; else the rows are means over so many runs */
-};
 
 /* What stays the same for all of them. */
 struct out_setup {
@@ -88,7 +78,7 @@ void out_date(char into[OUT_DATE_ROOM], uint64_t wall_ns);
 struct out {
 	const struct output *output;
 	struct out_setup setup;
-	struct out_frame frame;
+	struct frame frame;
 	char date[OUT_DATE_ROOM]; /* of its end */
 	struct buffer *to;
 	bool labelled;             /* that it is simulated is printed */
@@ -112,7 +102,7 @@ void out_free(struct out *out);
 
 /* A window: its rows, which are borrowed until it is printed. */
 void out_row(struct out *out, struct out_row row);
-void out_print(struct out *out, const struct out_frame *frame);
+void out_print(struct out *out, const struct frame *frame);
 
 /* ---- parts that text outputs share: text.c ---- */
 

@@ -27,10 +27,10 @@ double out_rate_unit(const struct uncore_row *row, char unit[OUT_UNIT_ROOM])
 	return 1;
 }
 
-/* When a burst began, in seconds as in out_frame. */
+/* When a burst began, in seconds as in struct frame. */
 static double burst_time(const struct out *out, const struct uncore_distribution *d)
 {
-	const struct out_frame *f = &out->frame;
+	const struct frame *f = &out->frame;
 
 	return d->burst_ns ? f->time + (double)(int64_t)(d->burst_begin_ns - f->monotonic_ns) / 1e9
 			   : NAN;

@@ -10,7 +10,7 @@
 
 struct windows {
 	uint64_t intervals;     /* in it */
-	struct out_frame frame; /* of all of them */
+	struct frame frame; /* of all of them */
 	struct window_row {
 		double value, rate;          /* means, or the sum of an event's counts; NaN: none */
 		double seconds;              /* with a value */
@@ -98,7 +98,7 @@ static void clear(struct windows *w, size_t row_count)
 	w->rows = cli_realloc(w->rows, row_count + 1, sizeof(*w->rows));
 	w->row_count = row_count;
 	w->intervals = 0;
-	w->frame = (struct out_frame){0};
+	w->frame = (struct frame){0};
 	for (size_t i = 0; i < row_count; i++)
 		w->rows[i] = (struct window_row){NAN, NAN, 0, NAN, NAN, UNCORE_MEASURED, NULL};
 }
@@ -127,7 +127,7 @@ uint64_t windows_intervals(const struct windows *w)
 
 void windows_add(struct windows *w, const struct out *out)
 {
-	struct out_frame before;
+	struct frame before;
 
 	if (!w->intervals)
 		clear(w, out->row_count);

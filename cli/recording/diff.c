@@ -3,12 +3,13 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "commands/stat-plan.h"
+#include "loop/plan.h"
+#include "loop/replay.h"
 #include "options.h"
 #include "output/json.h"
+#include "output/output.h"
 #include "output/writer.h"
 #include "recording/compare.h"
-#include "recording/replay.h"
 
 enum { KEY_PER_SOCKET = 0x100, KEY_PER_CHANNEL, KEY_PER_PORT, KEY_NO_MERGE, KEY_REGION };
 
@@ -20,7 +21,8 @@ struct compared {
 };
 
 struct diff {
-	struct stat_options o;
+	struct request request;
+	const struct output *output; /* NULL: text */
 	const char *files[2], *regions[2];
 	size_t file_count, region_count;
 	char *names[2]; /* as sources: FILE,region=TEXT */
@@ -99,7 +101,7 @@ static void add_sample(struct diff *d, int side, const struct uncore_sample *sam
 static int read_session(struct cli *cli, struct diff *d, int side, struct uncore_sample *sample)
 {
 	struct uncore_monitor *m;
-	int status = stat_plan(cli, &d->o, &m), err;
+	int status = plan_make(cli, &d->request, false, &m), err;
 
 	if (status)
 		return status;
@@ -223,21 +225,20 @@ static int print(struct diff *d)
 		struct comparison c;
 
 		compare_series(&c, row->values[0], row->counts[0], row->values[1], row->counts[1]);
-		if (d->o.output)
+		if (d->output)
 			json_push(rows, row_document(row, &c));
 		else
 			text_row(&t, row, &c);
 	}
-	if (d->o.output) {
+	if (d->output) {
 		text.len = 0;
-		d->o.output->document(
-			json_record(RECORD({"schema", value_count(JSON_SCHEMA)},
-					   {"source", value_text("diff")},
-					   {"simulated", value_flag(d->simulated)},
-					   {"a", value_text(d->names[0])},
-					   {"b", value_text(d->names[1])},
-					   {"changes", value_json(json_incref(rows))})),
-			&text);
+		d->output->document(json_record(RECORD({"schema", value_count(JSON_SCHEMA)},
+						       {"source", value_text("diff")},
+						       {"simulated", value_flag(d->simulated)},
+						       {"a", value_text(d->names[0])},
+						       {"b", value_text(d->names[1])},
+						       {"changes", value_json(json_incref(rows))})),
+				    &text);
 	} else {
 		table_print(&t, &text);
 	}
@@ -261,13 +262,14 @@ static void parse_other(void *into, int key, char *arg, struct argp_state *state
 		return;
 	}
 	if (key >= KEY_PER_SOCKET) {
-		if (d->o.level != UNCORE_LEVEL_MACHINE)
+		if (d->request.level != UNCORE_LEVEL_MACHINE)
 			argp_error(state, "only one level is possible");
-		d->o.level = levels[key - KEY_PER_SOCKET];
+		d->request.level = levels[key - KEY_PER_SOCKET];
 		return;
 	}
-	d->o.queries = cli_realloc(d->o.queries, d->o.query_count + 1, sizeof(*d->o.queries));
-	d->o.queries[d->o.query_count++] = (struct stat_query){arg, key == 'M'};
+	d->request.queries = cli_realloc(d->request.queries, d->request.query_count + 1,
+					 sizeof(*d->request.queries));
+	d->request.queries[d->request.query_count++] = (struct request_query){arg, key == 'M'};
 }
 
 static void take_file(void *into, char *arg, struct argp_state *state)
@@ -314,25 +316,21 @@ int cmd_diff(struct cli *cli, int argc, char **argv)
 		.options = options,
 		.outputs = OUTPUTS_DOCUMENTS,
 		.outputs_group = 1,
-		.outputs_at = offsetof(struct diff, o) + offsetof(struct stat_options, output),
+		.outputs_at = offsetof(struct diff, output),
 		.other = parse_other,
 		.argument = take_file,
 		.check = check,
 	};
-	struct diff d = {.o = {.repeat = 1}};
-	const struct output *shown;
+	struct diff d = {0};
 	int status = CLI_OK;
 
 	cli_parse(cli, &syntax, &d, argc, argv);
-	shown = d.o.output;
-	d.o.output = output_find("text"); /* of the plan: one level */
 	if (cli->source || cli->root) {
 		cli_error("diff reads its files: --source and --root cannot be used");
 		status = CLI_USAGE;
 	}
 	for (int side = 0; !status && side < 2; side++)
 		status = read_file(cli, &d, side);
-	d.o.output = shown;
 	if (!status)
 		status = print(&d);
 	for (size_t i = 0; i < d.row_count; i++) {
@@ -349,6 +347,6 @@ int cmd_diff(struct cli *cli, int argc, char **argv)
 	free(d.names[0]);
 	free(d.names[1]);
 	free(d.rows);
-	free(d.o.queries);
+	free(d.request.queries);
 	return status;
 }

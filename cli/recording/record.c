@@ -8,14 +8,21 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "commands/stat-run.h"
 #include "commands/stat.h"
 #include "recording/flight.h"
 
 struct record {
+	struct stat_options stat; /* first: the offsets of its options are from there */
+	struct {
+		const char *path;
+		bool append;
+		uint64_t rotate_size, rotate_age_ns, keep; /* 0: none */
+		uint64_t flight_ns; /* time kept in memory; 0: no flight recorder */
+		const char *when;   /* the condition to write it; NULL: signals only */
+		uint64_t after_ns;  /* the delay of writing */
+	} o;
 	struct cli *cli;
-	const struct stat_options *o;
-	struct uncore_monitor *monitor;
+	const struct uncore_monitor *monitor;
 	struct recording file;
 	struct recording_head head;
 	const char *meta[20];
@@ -51,7 +58,7 @@ static int create(struct record *r)
 
 	r->head.append = r->append;
 	r->append = false; /* the files after it are new */
-	err = recording_create(&r->file, r->o->file, &r->head);
+	err = recording_create(&r->file, r->o.path, &r->head);
 	r->open = true;
 	r->begin_ns = UINT64_MAX;
 	if (!err)
@@ -60,20 +67,20 @@ static int create(struct record *r)
 	return err == -EEXIST ? CLI_USAGE : CLI_RUNTIME;
 }
 
-static int open_record(void *context, const struct stat_options *o, struct uncore_monitor *m)
+static int open_record(void *context, const struct uncore_monitor *m)
 {
 	struct record *r = context;
-	const char *network = o->flight_ns ? NULL : recording_network(o->file);
+	const struct request *request = &r->stat.request;
+	const char *network = r->o.flight_ns ? NULL : recording_network(r->o.path);
 	const char **pair = r->meta;
 	bool simulated = uncore_is_simulated(r->cli->u);
 
-	r->o = o;
 	r->monitor = m;
-	r->append = o->append;
+	r->append = r->o.append;
 	if (network)
 		cli_error("note: %s is on %s, where file locks may not exclude other writers; no "
 			  "other process can read it before recording ends",
-			  o->file, network);
+			  r->o.path, network);
 	uname(&r->uts);
 	*pair++ = "uncore";
 	*pair++ = uncore_version();
@@ -92,10 +99,10 @@ static int open_record(void *context, const struct stat_options *o, struct uncor
 	}
 	r->head = (struct recording_head){.meta = r->meta,
 					  .command_line = r->cli->command_line,
-					  .interval_ns = o->interval_ns,
-					  .sample_ns = o->sample_ns,
-					  .above = o->sample_ns ? stat_above(o) : 0,
-					  .in_memory = o->flight_ns > 0,
+					  .interval_ns = request->when.interval_ns,
+					  .sample_ns = request->sample_ns,
+					  .above = request->sample_ns ? request_above(request) : 0,
+					  .in_memory = r->o.flight_ns > 0,
 					  .monitor = m};
 	return create(r);
 }
@@ -131,18 +138,18 @@ static int shift_files(const struct record *r)
 
 	for (;; last++) {
 		to.len = 0;
-		buffer_printf(&to, "%s.%llu", r->o->file, (unsigned long long)last);
+		buffer_printf(&to, "%s.%llu", r->o.path, (unsigned long long)last);
 		if (access(to.data, F_OK))
 			break;
 	}
 	for (; !status && last; last--) {
 		from.len = to.len = 0;
-		buffer_printf(&to, "%s.%llu", r->o->file, (unsigned long long)last);
+		buffer_printf(&to, "%s.%llu", r->o.path, (unsigned long long)last);
 		if (last > 1)
-			buffer_printf(&from, "%s.%llu", r->o->file, (unsigned long long)last - 1);
+			buffer_printf(&from, "%s.%llu", r->o.path, (unsigned long long)last - 1);
 		else
-			buffer_puts(&from, r->o->file);
-		status = move_file(from.data, r->o->keep && last > r->o->keep ? NULL : to.data);
+			buffer_puts(&from, r->o.path);
+		status = move_file(from.data, r->o.keep && last > r->o.keep ? NULL : to.data);
 	}
 	buffer_free(&from);
 	buffer_free(&to);
@@ -152,10 +159,10 @@ static int shift_files(const struct record *r)
 /* Whether the file is full: the next interval belongs into a new one. */
 static bool is_due(struct record *r)
 {
-	if (r->o->flight_ns || r->begin_ns == UINT64_MAX)
+	if (r->o.flight_ns || r->begin_ns == UINT64_MAX)
 		return false;
-	return (r->o->rotate_age_ns && r->monotonic_ns - r->begin_ns >= r->o->rotate_age_ns) ||
-	       (r->o->rotate_size && recording_size(&r->file) >= r->o->rotate_size);
+	return (r->o.rotate_age_ns && r->monotonic_ns - r->begin_ns >= r->o.rotate_age_ns) ||
+	       (r->o.rotate_size && recording_size(&r->file) >= r->o.rotate_size);
 }
 
 /* Begins a new file when there is an interval for it, so that no file is without one. The last
@@ -176,7 +183,7 @@ static int rotate(struct record *r)
 	r->rotated++;
 	status = shift_files(r);
 	status = status ? status : create(r);
-	buffer_printf(&name, "%s.1", r->o->file);
+	buffer_printf(&name, "%s.1", r->o.path);
 	if (!status && access(name.data, F_OK) == 0 && recording_copy_marks(&r->file, name.data))
 		status = fail(r);
 	if (!status && recording_continue(&r->file, &before))
@@ -186,11 +193,12 @@ static int rotate(struct record *r)
 	return status;
 }
 
-static int start_record(void *context)
+static int start_record(void *context, bool again)
 {
 	struct record *r = context;
 	int status = CLI_OK;
 
+	(void)again;
 	if (r->paused && is_due(r))
 		status = rotate(r);
 	else if (r->paused && recording_resume(&r->file, &r->head))
@@ -206,19 +214,19 @@ static int write_flight(struct record *r, const char *why)
 
 	if (status)
 		return status;
-	if (flight_write(&r->file, r->o->file))
+	if (flight_write(&r->file, r->o.path))
 		return fail(r);
 	r->rotated++;
 	r->why = NULL;
-	cli_error("%s: written (%s)", r->o->file, why);
+	cli_error("%s: written (%s)", r->o.path, why);
 	return CLI_OK;
 }
 
 static int fly(struct record *r, const struct uncore_sample *sample)
 {
-	uint64_t end_ns = uncore_sample_end_ns(sample), keep_ns = r->o->flight_ns;
+	uint64_t end_ns = uncore_sample_end_ns(sample), keep_ns = r->o.flight_ns;
 	bool fired = false, by_signal = asked != 0;
-	int err = r->o->when ? trigger_update(&r->trigger, sample, &fired) : 0;
+	int err = r->o.when ? trigger_update(&r->trigger, sample, &fired) : 0;
 
 	asked = 0;
 	if (err) {
@@ -230,17 +238,16 @@ static int fly(struct record *r, const struct uncore_sample *sample)
 		return CLI_USAGE;
 	}
 	if (!r->why && (fired || by_signal)) {
-		r->why = fired ? r->o->when : "SIGUSR2";
+		r->why = fired ? r->o.when : "SIGUSR2";
 		r->trigger_ns = end_ns;
 	}
 	keep_ns += r->why ? end_ns - r->trigger_ns : 0;
 	if (flight_trim(&r->file, end_ns > keep_ns ? end_ns - keep_ns : 0))
 		return fail(r);
-	return r->why && end_ns - r->trigger_ns >= r->o->after_ns ? write_flight(r, r->why)
-								  : CLI_OK;
+	return r->why && end_ns - r->trigger_ns >= r->o.after_ns ? write_flight(r, r->why) : CLI_OK;
 }
 
-static int add_window(void *context, const struct uncore_sample *sample)
+static int add_window(void *context, const struct frame *f)
 {
 	struct record *r = context;
 	int status = is_due(r) ? rotate(r) : CLI_OK;
@@ -248,15 +255,15 @@ static int add_window(void *context, const struct uncore_sample *sample)
 	if (status)
 		return status;
 	if (r->begin_ns == UINT64_MAX)
-		r->begin_ns = uncore_sample_begin_ns(sample);
-	r->wall_ns = uncore_sample_end_wall_ns(sample);
-	r->monotonic_ns = uncore_sample_end_ns(sample);
+		r->begin_ns = uncore_sample_begin_ns(f->sample);
+	r->wall_ns = f->wall_ns;
+	r->monotonic_ns = f->monotonic_ns;
 	r->intervals++;
-	if (recording_add(&r->file, r->monitor, sample)) {
+	if (recording_add(&r->file, r->monitor, f->sample)) {
 		r->intervals -= r->file.batch_count;
 		return fail(r);
 	}
-	return r->o->flight_ns ? fly(r, sample) : CLI_OK;
+	return r->o.flight_ns ? fly(r, f->sample) : CLI_OK;
 }
 
 static int control_record(void *context, const struct control_request *q, const char **refused)
@@ -273,7 +280,7 @@ static int control_record(void *context, const struct control_request *q, const 
 	} else if (q->command == CONTROL_MARK) {
 		err = recording_mark(&r->file, stepped ? r->wall_ns : q->wall_ns,
 				     stepped ? r->monotonic_ns : q->monotonic_ns, q->text);
-	} else if (!r->o->flight_ns) {
+	} else if (!r->o.flight_ns) {
 		*refused = "snapshot needs --flight: without it everything is written";
 	} else if (!r->intervals) {
 		*refused = "snapshot: no interval has ended yet";
@@ -296,8 +303,8 @@ static int end_record(struct record *r, int status)
 		r->intervals -= r->file.batch_count;
 		status = fail(r);
 	}
-	if (r->open && !r->o->flight_ns && (r->intervals || !r->failed))
-		cli_error("%s: recorded %llu interval%s in %llu file%s", r->o->file,
+	if (r->open && !r->o.flight_ns && (r->intervals || !r->failed))
+		cli_error("%s: recorded %llu interval%s in %llu file%s", r->o.path,
 			  (unsigned long long)r->intervals, r->intervals == 1 ? "" : "s",
 			  (unsigned long long)r->rotated + 1, r->rotated ? "s" : "");
 	if (r->open)
@@ -322,7 +329,7 @@ static int choose_presets(struct cli *cli, struct stat_options *o)
 		while (!countable && (pattern = strsep(&rest, ",")))
 			countable = uncore_monitor_add_metrics(m, pattern) == 0;
 		if (countable)
-			o->presets[o->preset_count++] = c;
+			stat_add_preset(o, c);
 		free(list);
 		uncore_monitor_free(m);
 	}
@@ -333,22 +340,29 @@ static int choose_presets(struct cli *cli, struct stat_options *o)
 static int prepare_flight(struct record *r)
 {
 	const struct sigaction action = {.sa_handler = ask, .sa_flags = SA_RESTART};
-	const struct stat_options *o = r->o;
 
-	if ((o->when || o->after_ns) && !o->flight_ns)
+	if ((r->o.when || r->o.after_ns) && !r->o.flight_ns)
 		cli_error("--when and --after need --flight");
-	else if (o->flight_ns && (o->append || o->rotate_size || o->rotate_age_ns))
+	else if (r->o.flight_ns && (r->o.append || r->o.rotate_size || r->o.rotate_age_ns))
 		cli_error("--flight excludes --append, --rotate-size and --rotate-age");
-	else if (o->when && !trigger_parse(&r->trigger, o->when))
+	else if (r->o.when && !trigger_parse(&r->trigger, r->o.when))
 		cli_error(
 			"--when: '%s' is not METRIC > VALUE or METRIC < VALUE, optionally with "
 			"%% (of the ceiling) and 'for TIME'; VALUE is a number such as 80 or 1.5e9",
-			o->when);
-	else if (o->flight_ns && access(o->file, F_OK) == 0)
-		cli_error("%s: the file exists: choose another one", o->file);
+			r->o.when);
+	else if (r->o.flight_ns && access(r->o.path, F_OK) == 0)
+		cli_error("%s: the file exists: choose another one", r->o.path);
 	else
-		return o->flight_ns && sigaction(SIGUSR2, &action, NULL) ? CLI_RUNTIME : CLI_OK;
+		return r->o.flight_ns && sigaction(SIGUSR2, &action, NULL) ? CLI_RUNTIME : CLI_OK;
 	return CLI_USAGE;
+}
+
+static void check(void *into, struct argp_state *state)
+{
+	const struct record *r = into;
+
+	if (!r->o.path)
+		argp_error(state, "a recording needs a file: -o");
 }
 
 static const char doc[] =
@@ -360,12 +374,12 @@ static const char doc[] =
 
 int cmd_record(struct cli *cli, int argc, char **argv)
 {
-#define AT(member) offsetof(struct stat_options, member)
+#define AT(member) offsetof(struct record, o.member)
 	static const struct cli_option more[] = {
 		{NULL, NULL, "What to count (default: the metrics of mem, pcie and link):", 0, 1, 0,
 		 0},
 		{"output", "FILE", "The recording, a file that does not exist yet", 'o', 4,
-		 OPTION_TEXT, AT(file)},
+		 OPTION_TEXT, AT(path)},
 		{"append", NULL, "Add to FILE, a recording of the same counters", 0, 4, OPTION_FLAG,
 		 AT(append)},
 		{"rotate-size", "SIZE", "Begin a new file at this size (100MB)", 0, 4, OPTION_SIZE,
@@ -388,36 +402,36 @@ int cmd_record(struct cli *cli, int argc, char **argv)
 	static const struct cli_syntax syntax = {
 		.doc = doc,
 		.args = "[PRESET ...] [INTERVAL [COUNT]] [-- COMMAND ...]",
-		.options = more};
-	/* Levels of rows that need no further counters. */
-	struct output rows = {.levels = 1u << UNCORE_LEVEL_MACHINE | 1u << UNCORE_LEVEL_CHANNEL};
-	struct record r = {.cli = cli};
-	const struct stat_recorder recorder = {.context = &r,
-					       .to_file = true,
-					       .open = open_record,
-					       .start = start_record,
-					       .window = add_window,
-					       .control = control_record};
-	struct stat_options o = {.repeat = 1,
-				 .default_interval_ns = NS_PER_S,
-				 .known_presets = cli->presets,
-				 .recorder = &recorder,
-				 .output = &rows};
+		.options = more,
+		.check = check};
+	struct record r = {.cli = cli,
+			   .stat = {.known_presets = cli->presets,
+				    .default_interval_ns = NS_PER_S,
+				    .print.output = output_find("text")}};
+	struct request *request = &r.stat.request;
+	struct sink sink = {.context = &r,
+			    .live = "record",
+			    .opened = open_record,
+			    .start = start_record,
+			    .take = add_window,
+			    .control = control_record};
 	int status;
 
-	stat_parse(cli, &o, &syntax, argc, argv);
+	stat_parse(cli, &r.stat, &syntax, argc, argv);
 	cli->takes_snapshot = true;
-	r.o = &o;
+	sink.file = r.o.path;
 	status = prepare_flight(&r);
 	if (!status)
 		status = cli_open(cli);
+	/* Levels of rows that need no further counters. */
+	request->levels = 1u << UNCORE_LEVEL_MACHINE | 1u << UNCORE_LEVEL_CHANNEL;
 	if (!status && uncore_socket_count(cli->u) > 1)
-		rows.levels |= 1u << UNCORE_LEVEL_SOCKET;
-	if (!status && !o.preset_count && !o.query_count)
-		status = choose_presets(cli, &o);
+		request->levels |= 1u << UNCORE_LEVEL_SOCKET;
+	if (!status && !request->preset_count && !request->query_count)
+		status = choose_presets(cli, &r.stat);
 	if (!status)
-		status = stat_run(cli, &o);
+		status = stat_count(cli, &r.stat, &sink);
 	status = end_record(&r, status);
-	free(o.queries);
+	free(request->queries);
 	return status;
 }

@@ -474,6 +474,26 @@ static int take_region(struct replay *r, const char *text)
 	return CLI_OK;
 }
 
+static void close_replay(struct replay *r)
+{
+	for (size_t i = 0; i < r->query_count; i++) {
+		free(r->queries[i].text);
+		free(r->queries[i].filter);
+	}
+	recording_close(&r->file->recording);
+	free(r->queries);
+	free(r->host);
+	free(r->command_line);
+	free(r->file->source);
+	free(r->file->places);
+	free(r->file->halves);
+	free(r->file->last);
+	shown_free(&r->file->shown);
+	free(r->file->region.parts);
+	free(r->file);
+	free(r);
+}
+
 int replay_open(struct replay **out, struct uncore *u, const char *spec,
 		const struct cli_part *part)
 {
@@ -489,7 +509,8 @@ int replay_open(struct replay **out, struct uncore *u, const char *spec,
 		part = &own;
 	}
 	*f = (struct replay_file){.end_ns = UINT64_MAX};
-	*r = (struct replay){.file = f, .show = part->as_recorded ? show : NULL};
+	*r = (struct replay){
+		.file = f, .show = part->as_recorded ? show : NULL, .close = close_replay};
 	*out = r;
 	buffer_printf(&source, "replay:%s", path);
 	f->source = source.data;
@@ -512,26 +533,4 @@ int replay_open(struct replay **out, struct uncore *u, const char *spec,
 	}
 	free(path);
 	return status;
-}
-
-void replay_close(struct replay *r)
-{
-	if (!r)
-		return;
-	for (size_t i = 0; i < r->query_count; i++) {
-		free(r->queries[i].text);
-		free(r->queries[i].filter);
-	}
-	recording_close(&r->file->recording);
-	free(r->queries);
-	free(r->host);
-	free(r->command_line);
-	free(r->file->source);
-	free(r->file->places);
-	free(r->file->halves);
-	free(r->file->last);
-	shown_free(&r->file->shown);
-	free(r->file->region.parts);
-	free(r->file);
-	free(r);
 }

@@ -1,50 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* A recording as the source of a command. The members are plain data, so that a command built
- * without SQLite needs no other code. */
 #ifndef CLI_RECORDING_REPLAY_H
 #define CLI_RECORDING_REPLAY_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "uncore.h"
-
-struct replay {
-	char *host;           /* where it was recorded; NULL: unknown, or a simulation */
-	char *command_line;   /* of the first session; NULL: not known */
-	uint64_t interval_ns; /* of the recording */
-	uint64_t group_ns;    /* length of the intervals of the view; 0: the whole session */
-	bool more;            /* the session has another interval in the requested time; */
-	bool sessions;        /* or another session follows, which the next monitor reads; */
-	bool gap;    /* or another part of the region, with which uncore_monitor_resume() begins */
-	bool region; /* a region was requested */
-	bool empty;  /* an error: no interval in the requested time or region */
-	uint64_t
-		missed_now; /* intervals that the recorder missed, in the latest one that was read; */
-	uint64_t missed;    /* in all */
-	/* --as-recorded: copies the rows of a sample of the latest interval, with the recorded
-	 * values. Prints errors; returns an exit code. NULL: values are computed with the formulas
-	 * of this version. */
-	int (*show)(struct replay *r, const struct uncore_sample *sample, struct uncore_row *rows);
-	/* The times of the latest tick that was read, and of the first one of the next session. */
-	uint64_t wall_ns, next_wall_ns;
-	/* A recorded metric, as FAMILY/NAME, or event, with its filter, "from=cpu". */
-	struct replay_query {
-		char *text, *filter;
-		bool metric;
-	} * queries;
-	size_t query_count;
-	struct replay_file *file;
-};
+#include "loop/replay.h"
 
 struct cli_part; /* cli.h */
 
 /* Opens a recording and sets it as the source of `u`. `spec` is FILE; if `part` is NULL, it may be
  * followed by ",begin=TIME" and ",end=TIME", ",as-recorded", and as the last one ",region=TEXT".
- * Prints errors; returns an exit code. */
+ * Prints errors; returns an exit code. *out is to be closed in any case. */
 int replay_open(struct replay **out, struct uncore *u, const char *spec,
 		const struct cli_part *part);
-void replay_close(struct replay *r);
 
 #endif

@@ -288,7 +288,7 @@ void live_add(struct live *l, const struct uncore_sample *sample, uint64_t misse
 	/* A recording goes on after a restart of the machine. */
 	if (begin_ns < l->begin_ns)
 		l->begin_ns = begin_ns;
-	l->out.frame = (struct out_frame){.time = (double)(end_ns - l->begin_ns) / 1e9,
+	l->out.frame = (struct frame){.time = (double)(end_ns - l->begin_ns) / 1e9,
 					  .window = (double)(end_ns - begin_ns) / 1e9,
 					  .wall_ns = uncore_sample_end_wall_ns(sample),
 					  .monotonic_ns = end_ns,

@@ -12,11 +12,10 @@
 #include <unistd.h>
 
 #include "cli.h"
-#include "commands/stat-run.h"
 #include "commands/stat.h"
+#include "loop/replay.h"
 #include "options.h"
 #include "output/buffer.h"
-#include "recording/replay.h"
 #include "serve/exposition.h"
 #include "serve/http.h"
 #include "serve/listen.h"
@@ -54,7 +53,7 @@ struct serve {
 	char *config_text;                  /* the options that it has are in use */
 };
 
-/* ---- the recorder of stat's loop ---- */
+/* ---- the sink of the loop ---- */
 
 static void publish(struct serve *s)
 {
@@ -80,7 +79,7 @@ static void publish(struct serve *s)
 static bool is_due(const struct serve *s, uint64_t last_ns, uint64_t interval_ns)
 {
 	return s->series.intervals <= 1 ||
-	       cli_now_ns() + s->o.interval_ns / 2 >= last_ns + interval_ns;
+	       cli_now_ns() + s->o.request.when.interval_ns / 2 >= last_ns + interval_ns;
 }
 
 /* `last`: what was counted since is not left behind. */
@@ -109,7 +108,7 @@ static int push(struct serve *s, bool last)
 /* The watchdog of systemd ends a service that adds no interval: it must be longer than one, and than the delay. */
 static void notify_ready(const struct serve *s)
 {
-	const struct stat_options *o = &s->o;
+	const struct schedule *o = &s->o.request.when;
 	const char *unit = getenv("WATCHDOG_USEC");
 	uint64_t unit_us = unit ? strtoull(unit, NULL, 10) : 0, us = 3 * (o->interval_ns / 1000);
 	char text[64] = "READY=1";
@@ -135,12 +134,11 @@ static void show_address(const struct serve *s)
 #endif
 }
 
-static int open_serve(void *context, const struct stat_options *o, struct uncore_monitor *m)
+static int open_serve(void *context, const struct uncore_monitor *m)
 {
 	struct serve *s = context;
 	int status;
 
-	(void)o;
 	s->monitor = m;
 	if (s->running) /* another session of a recording */
 		return CLI_OK;
@@ -175,20 +173,20 @@ static void add_short_sample(void *context)
 		live_add_short_sample(s->live, s->monitor);
 }
 
-static int add_window(void *context, const struct uncore_sample *sample)
+static int add_window(void *context, const struct frame *f)
 {
 	struct serve *s = context;
-	const struct replay *replay = s->cli->replay;
+	const struct uncore_sample *sample = f->sample;
 	/* The time of a simulation goes on at each reading. */
-	bool real = uncore_sample_end_ns(sample) != uncore_sample_end_wall_ns(sample);
+	bool real = f->monotonic_ns != f->wall_ns;
 	bool first = !s->series.intervals;
 	uint64_t missed = s->series.missed;
 
-	if (replay) {
-		live_add(s->live, sample, replay->missed_now);
+	if (s->cli->replay) {
+		live_add(s->live, sample, f->missed);
 		return CLI_OK;
 	}
-	series_add(&s->series, s->cli->u, sample, real ? s->o.interval_ns : 0);
+	series_add(&s->series, s->cli->u, sample, real ? s->o.request.when.interval_ns : 0);
 	publish(s);
 	if (s->http) {
 		live_add_short_sample(s->live, s->monitor);
@@ -330,7 +328,7 @@ static int take_options(struct serve *s, int argc, char **argv)
 		s->http_setup.listen = LISTEN;
 	if (s->config && s->config != config)
 		cli_error("--config must be written in full");
-	else if (s->o.command)
+	else if (s->o.request.when.command)
 		cli_error("serve cannot run a command");
 	else if (s->textfile.path && !ends_in_prom(s->textfile.path))
 		cli_error("--textfile: '%s' does not end in .prom: node_exporter reads no other "
@@ -382,7 +380,8 @@ static int put_machine(struct serve *s)
 				      value_text(simulated || uname(&uts) ? NULL : uts.nodename)},
 				     {"cpu_model", value_text(uncore_cpu_model(u))},
 				     {"command_line", value_text(s->cli->command_line)},
-				     {"interval", value_real((double)s->o.interval_ns / 1e9)},
+				     {"interval",
+				      value_real((double)s->o.request.when.interval_ns / 1e9)},
 				     {"topology", value_json(topo_document(u))},
 				     {"findings", value_json(doctor_document(u))})),
 		   JSON_COMPACT, &s->machine);
@@ -426,8 +425,8 @@ static int prepare(struct serve *s)
 	int status;
 
 	/* A recording may have longer intervals than the default. */
-	if (replay && s->o.interval_ns == NS_PER_S && NS_PER_S % replay->interval_ns)
-		s->o.interval_ns = replay->interval_ns;
+	if (replay && s->o.request.when.interval_ns == NS_PER_S && NS_PER_S % replay->interval_ns)
+		s->o.request.when.interval_ns = replay->interval_ns;
 	describe_machine(s);
 	s->self.start_seconds = (double)cli_clock_ns(CLOCK_REALTIME) / 1e9;
 	status = s->http_setup.listen ? open_http(s) : CLI_OK;
@@ -487,26 +486,23 @@ static void close_serve(struct serve *s)
 
 int cmd_serve(struct cli *cli, int argc, char **argv)
 {
-	struct output rows = {0};
-	struct serve s = {.cli = cli};
-	const struct stat_recorder recorder = {.context = &s,
-					       .open = open_serve,
-					       .window = add_window,
-					       .short_sample = add_short_sample};
+	struct serve s = {.cli = cli,
+			  .o = {.known_presets = cli->presets,
+				.request.default_level = UNCORE_LEVEL_SOCKET,
+				.print.output = output_find("text")}};
+	struct sink sink = {.context = &s,
+			    .opened = open_serve,
+			    .take = add_window,
+			    .short_sample = add_short_sample};
 	int status;
 
-	s.o = (struct stat_options){.repeat = 1,
-				    .known_presets = cli->presets,
-				    .default_level = UNCORE_LEVEL_SOCKET,
-				    .recorder = &recorder,
-				    .output = &rows};
 	status = take_options(&s, argc, argv);
 	if (!status)
 		status = cli_open(cli);
 	if (!status && !s.o.dry_run)
 		status = prepare(&s);
 	if (!status)
-		status = stat_run(cli, &s.o);
+		status = stat_count(cli, &s.o, &sink);
 	if (!status && s.running && cli->replay)
 		status = show_recording(&s);
 	push(&s, true);
@@ -516,6 +512,6 @@ int cmd_serve(struct cli *cli, int argc, char **argv)
 	series_free(&s.series);
 	buffer_free(&s.self.machine);
 	free(s.config_text);
-	free(s.o.queries);
+	free(s.o.request.queries);
 	return status;
 }

@@ -8,14 +8,14 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-#include "commands/stat-plan.h"
-#include "recording/replay.h"
+#include "loop/plan.h"
+#include "loop/replay.h"
 #include "top/screen.h"
 #include "top/top.h"
 
 struct top {
 	struct cli *cli;
-	const struct stat_options *o;
+	const struct request *request;
 	struct uncore_monitor *monitor;
 	struct uncore_sample *sample;
 	struct signals signals;
@@ -101,8 +101,8 @@ static void show_explanation(struct top *t)
 static void set_interval(struct top *t, uint64_t interval_ns)
 {
 	const bool samples =
-		t->o->sample_ns && !t->cli->replay; /* that has them in its intervals */
-	const uint64_t tick_ns = samples ? t->o->sample_ns : interval_ns;
+		t->request->sample_ns && !t->cli->replay; /* that has them in its intervals */
+	const uint64_t tick_ns = samples ? t->request->sample_ns : interval_ns;
 	const struct timespec tick = cli_time_of(tick_ns);
 	const struct itimerspec spec = {.it_value = tick, .it_interval = tick};
 
@@ -215,9 +215,9 @@ static int read_now(struct top *t)
 	if (err)
 		return err;
 	top_update(&t->view.model, t->cli->u, t->sample);
-	if (first && t->o->level != UNCORE_LEVEL_MACHINE)
+	if (first && t->request->level != UNCORE_LEVEL_MACHINE)
 		top_open_all(&t->view.model);
-	if (++t->intervals == t->o->interval_count)
+	if (++t->intervals == t->request->when.interval_count)
 		t->quit = true;
 	return 0;
 }
@@ -244,7 +244,7 @@ static int act(struct top *t, int key)
 		sort_next(m);
 		break;
 	case 'm':
-		if (t->o->sample_ns)
+		if (t->request->sample_ns)
 			t->view.shown = (t->view.shown + TOP_SHOWN - 1) % TOP_SHOWN;
 		break;
 	case '/':
@@ -346,8 +346,8 @@ static int watch(struct top *t)
 		if (!err && !t->quit && read(t->tick_fd, &ticks, sizeof(ticks)) > 0 &&
 		    !t->view.paused) {
 			t->samples += ticks;
-			due = !t->o->sample_ns || t->cli->replay ||
-			      t->samples * t->o->sample_ns >= t->interval_ns;
+			due = !t->request->sample_ns || t->cli->replay ||
+			      t->samples * t->request->sample_ns >= t->interval_ns;
 			changed = changed || due;
 			err = due ? read_now(t) : uncore_monitor_short_sample(t->monitor);
 		}
@@ -381,8 +381,8 @@ static int run(struct top *t)
 		 cli_sockets(t->cli->u, sockets));
 	v->title = t->title;
 	v->simulated = uncore_is_simulated(t->cli->u) ? uncore_source(t->cli->u) : NULL;
-	t->end_ns = t->o->timeout_ns ? cli_now_ns() + t->o->timeout_ns : 0;
-	set_interval(t, t->o->interval_ns);
+	t->end_ns = t->request->when.timeout_ns ? cli_now_ns() + t->request->when.timeout_ns : 0;
+	set_interval(t, t->request->when.interval_ns);
 	err = watch(t);
 	screen_close();
 	if (err)
@@ -393,24 +393,24 @@ static int run(struct top *t)
 	return status ? status : err;
 }
 
-int top_run(struct cli *cli, const struct stat_options *o, bool *shown)
+int top_run(struct cli *cli, const struct request *request, bool ascii, bool *shown)
 {
 	struct top t = {.cli = cli,
-			.o = o,
+			.request = request,
 			.signals = {.stop_fd = -1, .child_fd = -1},
-			.view = {.ascii = o->ascii,
-				 .shown = o->sample_ns ? TOP_MOST : TOP_MEAN,
+			.view = {.ascii = ascii,
+				 .shown = request->sample_ns ? TOP_MOST : TOP_MEAN,
 				 .model.cursor = TOP_NONE},
 			.tick_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK)};
-	int status = stat_plan(cli, o, &t.monitor);
+	int status = plan_make(cli, request, false, &t.monitor);
 
 	if (!status)
 		status = signals_open(&t.signals);
 	/* Any signal that ends the process would leave the terminal as it is then. */
 	if (!status)
 		status = signals_take_all(&t.signals);
-	if (!status && o->cpu)
-		status = cli_pin(cli, o->cpu);
+	if (!status && request->when.cpu)
+		status = cli_pin(cli, request->when.cpu);
 	cli_set_running(t.monitor);
 	if (!status)
 		status = start(&t);

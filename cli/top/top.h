@@ -3,10 +3,10 @@
 #ifndef CLI_TOP_H
 #define CLI_TOP_H
 
-#include "commands/stat-plan.h"
+#include "loop/request.h"
 
-/* Counts on a screen that fills the terminal, until the user ends it: rows of o->tree. `*shown` stays false without an
+/* Counts on a screen that fills the terminal, until the user ends it: rows of request->tree. `*shown` stays false without an
  * error when the terminal cannot show one. */
-int top_run(struct cli *cli, const struct stat_options *o, bool *shown);
+int top_run(struct cli *cli, const struct request *request, bool ascii, bool *shown);
 
 #endif

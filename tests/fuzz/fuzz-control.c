@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "cli.h"
-#include "commands/control.h"
+#include "loop/control.h"
 #include "options.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Commands for a loop that counts, and `uncore mark`, which sends one. */
-#include "commands/control.h"
+#include "loop/control.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* fork and exec with a gate between them, so that counting starts just before the command does. */
-#include "commands/child.h"
+#include "loop/child.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Means over runs. The spread is the standard error of the mean over the mean, as perf stat -r has
  * it: the uncertainty of the mean, not the difference between single runs. */
-#include "commands/repeat.h"
+#include "output/repeat.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -62,15 +62,13 @@ static void add_value(struct repeat_row *into, const struct uncore_row *row)
 		into->counted.coverage = row->counted->coverage;
 }
 
-void repeat_add(struct repeat *r, const struct uncore_sample *sample, double time)
+void repeat_add(struct repeat *r, const struct frame *f)
 {
-	uint64_t ns = uncore_sample_end_ns(sample) - uncore_sample_begin_ns(sample);
-
 	r->runs++;
-	r->time = time;
-	r->seconds += (double)ns / 1e9;
-	for (size_t i = 0; i < uncore_sample_count(sample); i++) {
-		const struct uncore_row *row = uncore_sample_row(sample, i);
+	r->time = f->time;
+	r->seconds += f->window;
+	for (size_t i = 0; i < uncore_sample_count(f->sample); i++) {
+		const struct uncore_row *row = frame_row(f, i);
 		struct repeat_row *into = find(r, row, i);
 
 		if (isfinite(row->value))
@@ -115,7 +113,7 @@ static void finish(struct repeat_row *row, unsigned runs)
 
 void repeat_print(struct repeat *r, struct out *out)
 {
-	struct out_frame frame = {.time = r->time, .runs = r->runs};
+	struct frame frame = {.time = r->time, .runs = r->runs};
 
 	if (!r->runs)
 		return;

@@ -27,7 +27,7 @@ struct repeat {
 	double time;
 };
 
-void repeat_add(struct repeat *r, const struct uncore_sample *sample, double time);
+void repeat_add(struct repeat *r, const struct frame *f);
 
 /* Prints the means, nothing without a run, and frees the rows. */
 void repeat_print(struct repeat *r, struct out *out);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The ticks of a loop that counts. Deadlines are absolute: the time of reading and printing does
  * not move the grid. A missed tick loses no counts, because the next reading has them. */
-#include "commands/ticks.h"
+#include "loop/ticks.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/* Counting, for all commands that count: interval after interval, each for all sinks. */
+#ifndef CLI_LOOP_H
+#define CLI_LOOP_H
+
+#include "loop/request.h"
+#include "loop/sink.h"
+
+/* Checks that the source can do what is requested, and plans it. The request gets what the source decides. `sinks` end with
+ * NULL. Returns an exit code. */
+int loop_plan(struct cli *cli, struct request *request, struct sink *const *sinks,
+	      struct uncore_monitor **out);
+
+/* Counts with the planned monitor, which it frees, until the end that the request gives. Returns an exit code: that of
+ * the command that was run, if it is not 0. */
+int loop_run(struct cli *cli, const struct request *request, struct sink *const *sinks,
+	     struct uncore_monitor *m);
+
+#endif

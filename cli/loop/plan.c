@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: MIT */
+/* From queries to a planned monitor. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "loop/plan.h"
+#include "loop/replay.h"
+
+/* None of the metrics can be counted here: prints why and, where the reason has none, the fixes for missing PMUs. */
+static int nothing_here(struct cli *cli, const char *metrics, const char *why)
+{
+	cli_error("%s", why);
+	if (!strstr(why, "Fix: "))
+		cli_advise(cli, metrics);
+	return CLI_UNAVAILABLE;
+}
+
+static int add_queries(struct cli *cli, const struct request *request, struct uncore_monitor *m)
+{
+	for (size_t i = 0; i < request->query_count; i++) {
+		const struct request_query *q = &request->queries[i];
+		char *list = cli_copy(q->text), *rest = list, *pattern;
+		int err = q->metric ? 0 : uncore_monitor_add_events(m, list);
+
+		while (q->metric && !err && (pattern = strsep(&rest, ",")))
+			err = uncore_monitor_add_metrics(m, pattern);
+		free(list);
+		if (err == -ENODEV && q->metric)
+			return nothing_here(cli, q->text, uncore_error(cli->u));
+		if (err)
+			return cli_fail(cli, err);
+	}
+	return CLI_OK;
+}
+
+/* This machine has a metric of this name, if perhaps not as the filters want it. */
+static bool has_metric(const struct uncore *u, const char *pattern)
+{
+	for (size_t i = 0; i < uncore_metric_count(u); i++)
+		if (uncore_metric_matches(uncore_metric_at(u, i), pattern) &&
+		    !uncore_metric_missing(uncore_metric_at(u, i)))
+			return true;
+	return false;
+}
+
+/* At least one pattern of a preset must be countable: a machine may have none of the metrics of another. Patterns behind
+ * "else" are for machines that have none of those before it. If none is, the reason is that of a metric that the
+ * machine has, of the last of these lists, which is the most general. */
+static int add_any(struct cli *cli, struct uncore_monitor *m, const char *list)
+{
+	char *copy = cli_copy(list), *rest = copy, *pattern, why[1024] = "";
+	bool added = false, failed = false, specific = false;
+	int err = 0;
+
+	while (!failed && (pattern = strsep(&rest, ","))) {
+		if (strcmp(pattern, "else") == 0 && added)
+			break;
+		if (strcmp(pattern, "else") == 0) {
+			specific = false;
+			continue;
+		}
+		err = uncore_monitor_add_metrics(m, pattern);
+		added |= !err;
+		failed = err && err != -ENODEV && err != -ENOENT;
+		if (!err || (*why && (specific || !has_metric(cli->u, pattern))))
+			continue;
+		specific = has_metric(cli->u, pattern);
+		snprintf(why, sizeof(why), "%s", uncore_error(cli->u));
+	}
+	free(copy);
+	if (failed)
+		return cli_fail(cli, err);
+	return added ? CLI_OK : nothing_here(cli, list, why);
+}
+
+/* What a first look shows: the few metrics that the catalogue names for it. A machine with none of them
+ * has so few that all are shown, and so does a filter, which selects by itself. */
+static int add_headline(struct cli *cli, const struct request *request, struct uncore_monitor *m)
+{
+	bool added = false;
+	char name[256];
+
+	for (unsigned place = 1; !request->filtered && place <= 9; place++) {
+		for (size_t i = 0; i < uncore_metric_count(cli->u); i++) {
+			const struct uncore_metric *metric = uncore_metric_at(cli->u, i);
+			int err;
+
+			if (uncore_metric_headline(metric) != place ||
+			    uncore_metric_missing(metric))
+				continue;
+			snprintf(name, sizeof(name), "%s/%s", uncore_metric_family(metric),
+				 uncore_metric_name(metric));
+			err = uncore_monitor_add_metrics(m, name);
+			if (err)
+				return cli_fail(cli, err);
+			added = true;
+		}
+	}
+	return added ? CLI_OK : add_any(cli, m, "*");
+}
+
+/* What was recorded, with the filters of then. */
+static int add_recorded(struct cli *cli, const struct request *request, struct uncore_monitor *m)
+{
+	const struct replay *replay = cli->replay;
+	bool added = false;
+
+	for (size_t i = 0; i < replay->query_count; i++) {
+		const struct replay_query *q = &replay->queries[i];
+		int err = q->metric ? uncore_monitor_add_metrics(m, q->text)
+				    : uncore_monitor_add_events(m, q->text);
+
+		if (err == -ENOMEM)
+			return cli_fail(cli, err);
+		if (err && request->verbose)
+			cli_error("%s was recorded and is left out: %s", q->text,
+				  uncore_error(cli->u));
+		added = added || !err;
+	}
+	return added ? CLI_OK : add_headline(cli, request, m);
+}
+
+/* The filters of a recording, "from=cpu to=memory": with others its counters would not be found. */
+static int set_recorded_filter(struct uncore_monitor *m, const char *text)
+{
+	char *copy = cli_copy(text), *rest = copy, *word;
+	int err = 0;
+
+	while (!err && (word = strsep(&rest, " "))) {
+		char *value = strchr(word, '=');
+
+		if (!value)
+			continue;
+		*value++ = '\0';
+		err = uncore_monitor_set_filter(m, word, value);
+	}
+	free(copy);
+	return err;
+}
+
+void plan_print_notes(const struct request *request, const struct uncore_monitor *m, size_t first)
+{
+	size_t count = uncore_monitor_note_count(m) - first;
+	bool all = request->verbose ||
+		   request->filtered; /* notes tell what filters could not include */
+
+	/* Events are the user's own choice: what the data files know of them belongs on the screen. */
+	for (size_t i = 0; i < request->query_count; i++)
+		all |= !request->queries[i].metric;
+	if (count && !all)
+		cli_error("%zu note%s; -v prints %s", count, count == 1 ? "" : "s",
+			  count == 1 ? "it" : "them");
+	for (size_t i = 0; all && i < count; i++)
+		cli_error("note: %s", uncore_monitor_note_at(m, first + i));
+}
+
+static int add_all(struct cli *cli, const struct request *request, struct uncore_monitor *m,
+		   enum uncore_level level)
+{
+	int err = uncore_monitor_set_level(m, level), status = CLI_OK;
+
+	/* All levels of the output, or those above the level of the option; nodes only with their option. */
+	for (int i = 0; !err && !request->tree && i < (request->level ? (int)request->level : 32);
+	     i++)
+		if (request->levels >> i & 1 && i != UNCORE_LEVEL_NODE)
+			err = uncore_monitor_add_level(m, (enum uncore_level)i);
+	/* Channels have numbers on their socket. Links and caches come with the ports. */
+	if (!err && request->tree && level == UNCORE_LEVEL_MACHINE &&
+	    !(err = uncore_monitor_add_level(m, UNCORE_LEVEL_CHANNEL)))
+		err = uncore_monitor_add_level(m, UNCORE_LEVEL_SOCKET);
+	if (err)
+		status = cli_fail(cli, err);
+	else if (request->preset)
+		status = add_any(cli, m, request->preset->metrics);
+	else if (!request->query_count && !request->preset_count)
+		status =
+			cli->replay ? add_recorded(cli, request, m) : add_headline(cli, request, m);
+	return status ? status : add_queries(cli, request, m);
+}
+
+/* Each preset as the command of its name counts it, so that a recording has the counters of that command. */
+static int add_presets(struct cli *cli, const struct request *request, struct uncore_monitor *m)
+{
+	int status = CLI_OK;
+
+	for (size_t i = 0; !status && i < request->preset_count; i++) {
+		const struct command *preset = request->presets[i].command;
+		struct request one = *request;
+
+		one.preset = preset;
+		if (request->presets[i].has_levels)
+			one.levels = request->presets[i].levels;
+		one.level = request->level  ? request->level
+			    : preset->level ? preset->level
+					    : request->default_level;
+		one.query_count = 0;
+		status = add_all(cli, &one, m, one.level);
+	}
+	return status;
+}
+
+int plan_make(struct cli *cli, const struct request *request, bool rounds,
+	      struct uncore_monitor **out)
+{
+	const struct replay *replay = cli->replay;
+	struct uncore_monitor *m = NULL;
+	/* The metrics of a preset fit together: it leaves out what is `apart`, in rounds, too. */
+	bool first = !request->preset || request->viewed;
+	int err = uncore_monitor_new(&m, cli->u), status = CLI_OK;
+
+	rounds = rounds && !replay;
+	if (!err && first && rounds)
+		err = uncore_monitor_set_rounds(m);
+	if (!err && request->sample_ns)
+		err = uncore_monitor_set_short_samples(m, (double)request_above(request) / 100);
+	for (size_t i = 0; !err && i < REQUEST_FILTERS; i++)
+		if (request->filters[i].value)
+			err = uncore_monitor_set_filter(m, request->filters[i].name,
+							request->filters[i].value);
+	if (!err && replay && replay->query_count && !request->filtered && !request->query_count)
+		err = set_recorded_filter(m, replay->queries[0].filter);
+	status = err ? cli_fail(cli, err) : add_presets(cli, request, m);
+	if (!status && request->tree)
+		status = add_all(cli, request, m, UNCORE_LEVEL_MACHINE);
+	if (!status)
+		status = add_all(cli, request, m,
+				 request->tree    ? UNCORE_LEVEL_PORT
+				 : request->level ? request->level
+						  : request->default_level);
+	if (!status && !first && rounds)
+		err = uncore_monitor_set_rounds(m);
+	if (!status && !err)
+		err = uncore_monitor_plan(m);
+	if (!status && err)
+		status = cli_fail(cli, err);
+	if (!status)
+		*out = m;
+	else
+		uncore_monitor_free(m);
+	return status;
+}

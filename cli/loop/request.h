@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/* What is to be counted, and when: from the options of `stat` or another command. */
+#ifndef CLI_REQUEST_H
+#define CLI_REQUEST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cli.h"
+
+#define REQUEST_FILTERS 16 /* room for the options of filters */
+#define REQUEST_PRESETS 8  /* and for presets that are recorded together */
+
+#define DELAY_FOREVER UINT64_MAX
+
+struct request {
+	/* One -e or -M, in the order of the command line. */
+	struct request_query {
+		const char *text;
+		bool metric;
+	} * queries; /* none: the headline metrics */
+	size_t query_count;
+	/* Also to be counted. */
+	struct request_preset {
+		const struct command *command;
+		bool has_levels; /* of its own, in place of the request's: */
+		unsigned levels;
+	} presets[REQUEST_PRESETS];
+	size_t preset_count;
+	const struct command *preset; /* at least one of its patterns must be countable; or NULL */
+	bool viewed;                  /* the preset is a view of the command's one */
+	struct request_filter {
+		const char *name;  /* the library's, and that of its option */
+		const char *value; /* NULL: not given */
+	} filters[REQUEST_FILTERS];
+	bool filtered; /* any of them is */
+	enum uncore_level level;
+	enum uncore_level default_level; /* without an option and in presets without one */
+	unsigned levels;    /* a bit for each level of rows that is shown; 0: that one */
+	bool tree;          /* rows of all levels, from the machine to the port */
+	uint64_t sample_ns; /* length of short samples; 0: none */
+	uint64_t above;     /* 0: request_above() */
+	bool verbose;       /* all notes are printed, and late intervals */
+	struct schedule {
+		uint64_t interval_ns;    /* 0: one window */
+		uint64_t interval_count; /* 0: no limit */
+		uint64_t timeout_ns;     /* 0: none */
+		uint64_t delay_ns;       /* DELAY_FOREVER: until --control enables counting */
+		uint64_t repeat;         /* runs of the command; 0: one */
+		const char *control;     /* the channel of commands, or NULL */
+		const char *cpu;         /* that the loop runs on; NULL: any */
+		char **command;          /* NULL: none */
+	} when;
+};
+
+/* The per cent of the ceiling at which a burst begins. */
+static inline uint64_t request_above(const struct request *r)
+{
+	return r->above ? r->above : 80;
+}
+
+#endif

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/* Where intervals go: to text, CSV, JSON and pages, to a recording, to the sums of the exporter. */
+#ifndef CLI_SINK_H
+#define CLI_SINK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "loop/control.h"
+#include "uncore.h"
+
+/* An interval that has ended, or the total of all. */
+struct frame {
+	const struct uncore_sample *sample; /* NULL: means over several runs */
+	const struct uncore_row *recorded;  /* in place of the sample's rows; NULL: those count */
+	double time;   /* seconds from the start of counting to the end of the window */
+	double window; /* its length in seconds */
+	uint64_t wall_ns, monotonic_ns; /* of its end */
+	uint64_t
+		missed; /* intervals that had passed when it was read, beside the first: it has their counts */
+	bool total;                /* the whole time, after its intervals */
+	unsigned runs;             /* 0: one window; else the rows are means over so many runs */
+	size_t round, round_count; /* the part of the metrics that it has */
+};
+
+static inline const struct uncore_row *frame_row(const struct frame *f, size_t i)
+{
+	return f->recorded ? &f->recorded[i] : uncore_sample_row(f->sample, i);
+}
+
+/* Functions that return int return exit codes. NULL: nothing is to be done. */
+struct sink {
+	void *context;
+	/* What it needs and takes. */
+	const char *live; /* the command that cannot take intervals of a recording; NULL: it can */
+	bool total;       /* the total after the intervals */
+	bool rounds;      /* windows that have only a part of the metrics, one after another */
+	const char *file; /* `uncore mark` reaches the loop by the name of this file; NULL: not */
+	int stop_fd;      /* of the loop: readable when the user wants to stop; -1: not yet open */
+	/* Before the request is planned: whether it can take the intervals of this source. */
+	int (*check)(void *context);
+	/* The request is planned. */
+	int (*open)(void *context);
+	/* A run begins that has so many rounds of so many seconds. */
+	int (*begin_rounds)(void *context, size_t count, double seconds);
+	/* The counters are open. */
+	int (*opened)(void *context, const struct uncore_monitor *m);
+	/* Counting has begun, or goes on after a pause. */
+	int (*start)(void *context, bool again);
+	int (*take)(void *context, const struct frame *f);
+	/* A short sample has ended within an interval. */
+	void (*short_sample)(void *context);
+	/* A command was received. After `disable` the interval has ended, and start() follows when
+	 * counting is enabled again. *refused: why it cannot be done. */
+	int (*control)(void *context, const struct control_request *q, const char **refused);
+	/* All rounds of a run have ended. */
+	int (*end_run)(void *context);
+	/* All runs have ended. */
+	int (*end)(void *context);
+};
+
+#endif

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/* When intervals end: at times of the clock, or where those of a recording end. */
+#ifndef CLI_TICKER_H
+#define CLI_TICKER_H
+
+#include "loop/child.h"
+#include "loop/control.h"
+#include "loop/request.h"
+#include "loop/sink.h"
+#include "loop/ticks.h"
+
+enum wake {
+	WAKE_TICK,    /* an interval is over */
+	WAKE_SAMPLE,  /* a short sample is over */
+	WAKE_CONTROL, /* a command came */
+	WAKE_RESUME,  /* counting goes on behind a gap */
+	WAKE_TIMER,   /* the delay or the timeout is over */
+	WAKE_STOP,    /* the user or the end of the command */
+	WAKE_END,     /* there is no further interval */
+};
+
+struct ticker {
+	const struct ticker_kind *kind;
+	struct cli *cli;
+	const struct request *request;
+	bool stopped; /* by the user: no further run */
+	/* Of a live one: */
+	struct signals signals;
+	struct child child;
+	struct ticks ticks;
+	struct control control;
+	int timer_fd;    /* expires once: the delay, then the timeout, */
+	uint64_t end_ns; /* which is then */
+	/* Of a recording: */
+	bool begun;                  /* an interval was read since the start, or since a gap */
+	struct uncore_row *recorded; /* those of the latest interval, with --as-recorded */
+};
+
+/* Functions that return int return exit codes. */
+struct ticker_kind {
+	/* Before planning: what this source cannot do is a usage error, and it may decide the interval. */
+	int (*check)(struct ticker *t, struct request *request, struct sink *const *sinks);
+	int (*open)(struct ticker *t);
+	/* Counting has begun, or goes on. */
+	int (*start)(struct ticker *t, bool again);
+	enum wake (*wait)(struct ticker *t);
+	/* Counters were read: completes the frame of a window; NULL: a short sample. */
+	int (*took)(struct ticker *t, const struct uncore_monitor *m, struct frame *f);
+	/* Whether a window without intervals has several parts, so that it is their total. */
+	bool (*has_parts)(const struct ticker *t);
+	/* Whether another run begins after `runs` of them. */
+	bool (*begins)(struct ticker *t, uint64_t runs);
+	/* Prints what was late or missed. */
+	void (*report)(const struct ticker *t);
+	void (*close)(struct ticker *t);
+};
+
+extern const struct ticker_kind live_ticker, replay_ticker;
+
+#endif
