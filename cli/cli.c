@@ -205,6 +205,18 @@ uint64_t cli_now_ns(void)
 	return cli_clock_ns(CLOCK_MONOTONIC);
 }
 
+void cli_date(char into[DATE_ROOM], uint64_t wall_ns)
+{
+	const size_t size = DATE_ROOM;
+	time_t seconds = (time_t)(wall_ns / NS_PER_S);
+	struct tm tm;
+	size_t len;
+
+	gmtime_r(&seconds, &tm);
+	len = strftime(into, size, "%Y-%m-%dT%H:%M:%S", &tm);
+	snprintf(into + len, size - len, ".%03uZ", (unsigned)(wall_ns % NS_PER_S / NS_PER_MS));
+}
+
 int cli_sleep_until(uint64_t then_ns, int stop_fd)
 {
 	struct pollfd fd = {.fd = stop_fd, .events = POLLIN};

@@ -14,7 +14,6 @@
 
 struct replay; /* loop/replay.h */
 struct buffer; /* output/buffer.h */
-struct json_t; /* of jansson */
 
 /* A function that returns `int status` returns one of these and has printed the error. */
 enum cli_exit {
@@ -149,6 +148,9 @@ uint64_t cli_clock_ns(clockid_t clock);
 uint64_t cli_now_ns(void);
 uint64_t cli_ns_of(struct timespec time);
 struct timespec cli_time_of(uint64_t ns);
+/* ISO 8601 with milliseconds, in UTC. */
+#define DATE_ROOM 40
+void cli_date(char into[DATE_ROOM], uint64_t wall_ns);
 /* Sleeps until this time of CLOCK_MONOTONIC. Returns -EINTR if `stop_fd` becomes readable before. */
 int cli_sleep_until(uint64_t then_ns, int stop_fd);
 
@@ -223,18 +225,7 @@ struct signals_seen {
 };
 struct signals_seen signals_take(struct signals *s);
 
-/* ---- the commands, each in the file of its name; and what others print of them ---- */
-
-/* Of topo, and of doctor after uncore_diagnose(). */
-struct json_t *topo_document(struct uncore *u);
-struct json_t *doctor_document(struct uncore *u);
-
-/* A finding as text, for doctor and the overview. */
-void doctor_finding(const struct uncore_finding *f, struct buffer *to);
-
-/* Formula, events, evidence and verdicts of metrics as text, for explain and top. */
-void explain_text(const struct cli *cli, const struct uncore_metric **metrics, size_t count,
-		  struct buffer *to);
+/* ---- the commands, each in the file of its name ---- */
 
 int cmd_overview(struct cli *cli, int argc, char **argv);
 int cmd_list(struct cli *cli, int argc, char **argv);

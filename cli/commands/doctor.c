@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "commands/documents.h"
 #include "options.h"
 #include "output/buffer.h"
 #include "output/output.h"

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "commands/documents.h"
 #include "options.h"
 #include "output/buffer.h"
 #include "output/output.h"

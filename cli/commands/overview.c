@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* `uncore` alone: what machine this is, what it can count, and a second of it. */
 
+#include "commands/documents.h"
 #include "commands/stat.h"
 #include "output/writer.h"
 #include "views/pmus.h"

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "commands/documents.h"
 #include "commands/stat.h"
 #include "loop/loop.h"
 #include "loop/replay.h"
@@ -295,11 +296,18 @@ int stat_count(struct cli *cli, struct stat_options *o, struct sink *sink)
 	return status;
 }
 
+static json_t *describe_machine(struct uncore *u)
+{
+	return json_record(RECORD({"topology", value_json(topo_document(u))},
+				  {"findings", value_json(doctor_document(u))}));
+}
+
 int stat_run(struct cli *cli, struct stat_options *o)
 {
 	struct print p;
 
 	o->request.levels = o->print.output->levels;
+	o->print.about = describe_machine;
 	print_init(&p, cli, &o->request, &o->print);
 	return print_close(&p, stat_count(cli, o, &p.sink));
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "commands/documents.h"
 #include "options.h"
 #include "output/buffer.h"
 #include "output/output.h"

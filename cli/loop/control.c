@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Commands for a loop that counts, and `uncore mark`, which sends one. */
+/* Commands for a loop that counts: both ends. */
 #include "loop/control.h"
 
 #include <errno.h>
@@ -15,7 +15,6 @@
 #include <unistd.h>
 
 #include "cli.h"
-#include "options.h"
 #include "output/buffer.h"
 
 #define ANSWER_S 30 /* how long `uncore mark` waits */
@@ -330,7 +329,7 @@ void control_close(struct control *c)
 	c->fd = c->ack_fd = c->socket = -1;
 }
 
-/* ---- uncore mark ---- */
+/* ---- the other end: uncore mark ---- */
 
 /* Sends a text, and receives the answer. The address has no owner, so that any user may have taken it before the recorder: an
  * answer counts only from root and this user, for root also from the owner of the recording. -EPERM: it is from another user. */
@@ -362,8 +361,8 @@ static int exchange(int fd, const char *file, const char *text, struct buffer *a
 	return 0;
 }
 
-/* A ping first: a process of another user must not get the text. An exit code. */
-static int send_command(const char *file, const char *command)
+/* A ping first: a process of another user must not get the text. */
+int control_send(const char *file, const char *command)
 {
 	static const struct timeval patience = {.tv_sec = ANSWER_S};
 	static const int on = 1;
@@ -404,59 +403,4 @@ static int send_command(const char *file, const char *command)
 		cli_error("%s: %s", file, answer.data);
 	buffer_free(&answer);
 	return recorded ? CLI_OK : CLI_RUNTIME;
-}
-
-struct mark {
-	const char *file, *text;
-};
-
-static void take_text(void *into, char *arg, struct argp_state *state)
-{
-	struct mark *mark = into;
-
-	if (mark->text)
-		argp_error(state, "'%s' is one argument too many: put TEXT in quotes", arg);
-	mark->text = arg;
-}
-
-static void check_mark(void *into, struct argp_state *state)
-{
-	const struct mark *mark = into;
-
-	if (!mark->file)
-		argp_error(state, "a recording is missing: uncore mark -o FILE TEXT");
-	else if (!mark->text || !mark->text[strspn(mark->text, " \t")])
-		argp_error(state, "a text is missing: uncore mark -o FILE TEXT");
-	else if (strchr(mark->text, '\n'))
-		argp_error(state, "TEXT must be one line");
-	else if (strlen(mark->text) > CONTROL_ROOM - 100)
-		argp_error(state, "TEXT is longer than %d bytes", CONTROL_ROOM - 100);
-}
-
-int cmd_mark(struct cli *cli, int argc, char **argv)
-{
-	static const struct cli_option options[] = {
-		{"output", "FILE", "The recording that a running uncore record -o writes", 'o', 1,
-		 OPTION_TEXT, offsetof(struct mark, file)},
-		{0},
-	};
-	static const struct cli_syntax syntax = {
-		.doc = "Writes the mark TEXT, with the current time, into a recording in progress. "
-		       "report and diff can select the region from it to the next mark, or to 'end "
-		       "TEXT'.",
-		.args = "TEXT",
-		.no_args = "a text is missing: uncore mark -o FILE TEXT",
-		.options = options,
-		.argument = take_text,
-		.check = check_mark,
-	};
-	struct buffer command = {0};
-	struct mark mark = {0};
-	int status;
-
-	cli_parse(cli, &syntax, &mark, argc, argv);
-	buffer_printf(&command, "mark %s", mark.text);
-	status = send_command(mark.file, command.data);
-	buffer_free(&command);
-	return status;
 }

@@ -4,7 +4,7 @@
 
 #include "loop/replay.h"
 #include "loop/ticker.h"
-#include "output/output.h"
+#include "output/table.h"
 
 static const char *first_live(struct sink *const *sinks)
 {
@@ -109,13 +109,13 @@ static bool has_parts(const struct ticker *t)
 /* A session that was appended is a run of its own: nothing was counted between them. */
 static bool begins(struct ticker *t, uint64_t runs)
 {
-	char from[OUT_DATE_ROOM], to[OUT_DATE_ROOM];
+	char from[DATE_ROOM], to[DATE_ROOM];
 	const struct replay *replay = t->cli->replay;
 
 	if (!runs || !replay->sessions)
 		return !runs;
-	out_date(from, replay->wall_ns);
-	out_date(to, replay->next_wall_ns);
+	cli_date(from, replay->wall_ns);
+	cli_date(to, replay->next_wall_ns);
 	cli_error("nothing was recorded from %s to %s", from, to);
 	return true;
 }

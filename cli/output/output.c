@@ -3,10 +3,8 @@
 #include "output/output.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "cli.h"
 
@@ -52,18 +50,6 @@ void out_free(struct out *out)
 	html_free(out->html);
 	free(out->rows);
 	out->rows = NULL;
-}
-
-void out_date(char into[OUT_DATE_ROOM], uint64_t wall_ns)
-{
-	const size_t size = OUT_DATE_ROOM;
-	time_t seconds = (time_t)(wall_ns / NS_PER_S);
-	struct tm tm;
-	size_t len;
-
-	gmtime_r(&seconds, &tm);
-	len = strftime(into, size, "%Y-%m-%dT%H:%M:%S", &tm);
-	snprintf(into + len, size - len, ".%03uZ", (unsigned)(wall_ns % NS_PER_S / NS_PER_MS));
 }
 
 static void print_record(struct out *out, const struct out_row *kept)
@@ -135,7 +121,7 @@ void out_row(struct out *out, struct out_row row)
 void out_print(struct out *out, const struct frame *frame)
 {
 	out->frame = *frame;
-	out_date(out->date, frame->wall_ns);
+	cli_date(out->date, frame->wall_ns);
 	if (out->output->window)
 		out->output->window(out);
 	for (size_t i = 0; !out->output->window && i < out->row_count; i++)

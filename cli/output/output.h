@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "cli.h"
 #include "loop/sink.h"
 #include "output/buffer.h"
 #include "output/json.h"
@@ -70,16 +71,11 @@ struct out_row {
 
 #define OUT_METRIC_ROOM 64
 
-#define OUT_DATE_ROOM 40
-
-/* ISO 8601 with milliseconds, in UTC. */
-void out_date(char into[OUT_DATE_ROOM], uint64_t wall_ns);
-
 struct out {
 	const struct output *output;
 	struct out_setup setup;
 	struct frame frame;
-	char date[OUT_DATE_ROOM]; /* of its end */
+	char date[DATE_ROOM]; /* of its end */
 	struct buffer *to;
 	bool labelled;             /* that it is simulated is printed */
 	bool begun;                /* a window has been printed */

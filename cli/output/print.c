@@ -66,9 +66,7 @@ static int begin(struct print *p)
 
 	if (err)
 		return cli_fail(p->cli, err);
-	p->o->output->begin(&p->out,
-			    json_record(RECORD({"topology", value_json(topo_document(u))},
-					       {"findings", value_json(doctor_document(u))})));
+	p->o->output->begin(&p->out, p->o->about(u));
 	return CLI_OK;
 }
 
@@ -138,11 +136,11 @@ static int start(void *context, bool again)
 	struct print *p = context;
 	const struct replay *replay = p->cli->replay;
 	const struct cli_collector *collector = p->cli->collector;
-	char date[OUT_DATE_ROOM];
+	char date[DATE_ROOM];
 
 	if (!replay || again || p->o->output->record || p->out.setup.simulated)
 		return CLI_OK;
-	out_date(date, replay->wall_ns);
+	cli_date(date, replay->wall_ns);
 	buffer_printf(&p->writer.text, "%s%s: recorded on %s from %s on\n",
 		      p->taken || (collector && collector->later) ? "\n" : "", p->out.setup.source,
 		      replay->host ? replay->host : "an unknown host", date);

@@ -18,7 +18,8 @@ struct print_options {
 	bool append;
 	const char *sort; /* NULL: the default of the output */
 	bool summary;
-	const struct uncore_device *port; /* that the view is for; NULL: none */
+	const struct uncore_device *port;   /* that the view is for; NULL: none */
+	json_t *(*about)(struct uncore *u); /* the machine, for outputs with `begin` */
 };
 
 struct print {

@@ -63,7 +63,7 @@ int regions_list(struct recording *r, struct buffer *to)
 		{"REGION", TABLE_ALONE}, {"TIMES", TABLE_RIGHT},   {"BEGIN", 0},
 		{"LENGTH", TABLE_RIGHT}, {"COVERED", TABLE_RIGHT}, {0},
 	};
-	char date[OUT_DATE_ROOM];
+	char date[DATE_ROOM];
 	struct table t;
 	sqlite3_stmt *s;
 	int code, err = store_prepare(
@@ -82,7 +82,7 @@ int regions_list(struct recording *r, struct buffer *to)
 		struct human h;
 
 		human_value(&h, length / 1e9, "s");
-		out_date(date, column(s, 2));
+		cli_date(date, column(s, 2));
 		table_cell(&t, "%s", (const char *)sqlite3_column_text(s, 0));
 		table_cell(&t, "%lld", (long long)sqlite3_column_int64(s, 1));
 		table_cell(&t, "%s", date);

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "cli.h"
+#include "commands/documents.h"
 #include "commands/stat.h"
 #include "loop/replay.h"
 #include "options.h"

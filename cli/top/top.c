@@ -8,6 +8,7 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+#include "commands/documents.h"
 #include "loop/plan.h"
 #include "loop/replay.h"
 #include "top/screen.h"

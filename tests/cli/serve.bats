@@ -189,7 +189,7 @@ write_counts() {
 	mkdir -p $cpu/cpu0/topology $cpu/cpu0/cache/index3 root/sys/devices/system/node/node0 root/proc $at
 	echo 0 | tee $cpu/present $cpu/online $cpu/cpu0/topology/physical_package_id $cpu/cpu0/cache/index3/id \
 		>root/sys/devices/system/node/node0/cpulist
-	echo 4096 | tee $at/llc_occupancy >$at/mbm_local_bytes
+	[ -e $at/llc_occupancy ] || echo 4096 | tee $at/llc_occupancy >$at/mbm_local_bytes
 	# In one piece: it is read meanwhile.
 	echo "$1" 1<>$at/mbm_total_bytes
 }

@@ -7,20 +7,14 @@
 
 #include "cli.h"
 #include "loop/control.h"
-#include "options.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* What the command needs beside: neither is called. */
+/* What the command needs beside: it is not called. */
 int perfmon_read(const struct uncore *u, const char *directory, char **text, char *why)
 {
 	(void)u, (void)directory, (void)text, (void)why;
 	return -1;
-}
-
-void cli_parse(struct cli *cli, const struct cli_syntax *syntax, void *into, int argc, char **argv)
-{
-	(void)cli, (void)syntax, (void)into, (void)argc, (void)argv;
 }
 
 static void take_all(struct control *c)
